@@ -2,8 +2,8 @@ package artifact
 
 import "time"
 
-// FormatVersion is the newest format that this build reads. It writes 2 where the artifact has a part that a reader must
-// know, and else 1.
+// FormatVersion is the newest format that this build reads. It writes 2 where the artifact has a part that a reader
+// must know, and else 1.
 const FormatVersion = 2
 
 // Manifest describes an artifact (manifest.json).

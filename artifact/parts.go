@@ -9,8 +9,8 @@ import (
 )
 
 // Parts of format 2. A part is a file that a reader must know, because it would misread the other files without it.
-// Manifest.Requires lists the parts of an artifact. A reader refuses the artifact if it does not know one of them. Other
-// files that a reader does not know stand in Manifest.Files only, and it ignores them.
+// Manifest.Requires lists the parts of an artifact. A reader refuses the artifact if it does not know one of them.
+// Other files that a reader does not know stand in Manifest.Files only, and it ignores them.
 
 // knownParts are the parts that this build reads.
 var knownParts = []string{schemaFile, firstPart}

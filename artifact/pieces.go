@@ -75,7 +75,8 @@ func (b *Bundle) LoadMapping() error {
 	return nil
 }
 
-// Join returns the rows of pieces as one matrix of cols columns. size says how many rows and entries they have together.
+// Join returns the rows of pieces as one matrix of cols columns. size says how many rows and entries they have
+// together.
 func Join(pieces iter.Seq2[*Mapping, error], size MappingInfo, cols int) (*Mapping, error) {
 	out := newMapping(size.Rows, size.Entries, cols)
 	for p, err := range pieces {

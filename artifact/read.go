@@ -15,11 +15,11 @@ import (
 // maxManifestBytes bounds the bytes that are read before anything can be checked.
 const maxManifestBytes = 16 << 20
 
-// Read reads and checks the artifact in a directory: format version, every field of the manifest, that the
-// directory has exactly the files that the manifest lists (names that begin with a dot are ignored), their sizes
-// and SHA-256, and everything that [Bundle.Validate] checks. The error names the file, the field or tensor, and the
-// reason. Means stays nil: that file is only compared with its SHA-256, see [ReadMeans]. An M in parts stays in its files,
-// each of which has been read and checked once: Mapping is nil and Parts is set. That no id is in two of them is left to
+// Read reads and checks the artifact in a directory: format version, every field of the manifest, that the directory
+// has exactly the files that the manifest lists (names that begin with a dot are ignored), their sizes and SHA-256,
+// and everything that [Bundle.Validate] checks. The error names the file, the field or tensor, and the reason. Means
+// stays nil: that file is only compared with its SHA-256, see [ReadMeans]. An M in parts stays in its files, each of
+// which has been read and checked once: Mapping is nil and Parts is set. That no id is in two of them is left to
 // [Bundle.LoadMapping] and to who publishes.
 func Read(dir string) (*Bundle, error) {
 	b, err := read(dir)

@@ -68,8 +68,8 @@ func DecodeServing(files map[string][]byte) (*Bundle, error) {
 	return b, nil
 }
 
-// encode returns the manifest with its list of files, and all files of b but parts of M, the manifest's among them. parts
-// are the parts of M if they have been encoded already, else nil.
+// encode returns the manifest with its list of files, and all files of b but parts of M, the manifest's among them.
+// parts are the parts of M if they have been encoded already, else nil.
 func (b *Bundle) encode(parts *encodedParts) (*Manifest, map[string][]byte, error) {
 	if err := b.Validate(); err != nil {
 		return nil, nil, err
@@ -124,7 +124,8 @@ func (b *Bundle) encodeFiles(parts *encodedParts) (*Manifest, map[string][]byte,
 	return &m, files, nil
 }
 
-// sealedParts reports whether the manifest lists the parts of a bundle that was read from a directory or written to one.
+// sealedParts reports whether the manifest lists the parts of a bundle that was read from a directory or written to
+// one.
 func (b *Bundle) sealedParts() bool {
 	_, listed := b.Manifest.Files[firstPart]
 	return listed && b.Manifest.Version != "" && b.Mapping == nil

@@ -104,9 +104,9 @@ func (d Disk) SyncDir(dir string) error {
 const Partial = ".partial-"
 
 // Install makes a directory and its parents: fill writes one under a hidden name beside it, which is then renamed. At
-// every moment dir is unchanged or complete, even after a crash of the machine, which may leave the hidden one behind, as
-// .NAME.partial-*; it can be removed. dir must not exist yet or be empty; fill makes the directory that it is given,
-// and what it writes must be durable when it returns.
+// every moment dir is unchanged or complete, even after a crash of the machine, which may leave the hidden one
+// behind, as .NAME.partial-*; it can be removed. dir must not exist yet or be empty; fill makes the directory that it
+// is given, and what it writes must be durable when it returns.
 func (d Disk) Install(dir string, fill func(dir string) error) (err error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return err

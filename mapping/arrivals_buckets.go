@@ -11,10 +11,10 @@ import (
 
 // Rows of arrivals are spread over hashes, their buckets.
 
-// rowsPerBucket is the average number of rows of arrivals in a bucket. Redis packs hashes of up to 128 fields whose ids and rows
-// have up to 64 bytes (hash-max-listpack-entries, -value); around an average of 48 a bucket of more than 128 does
-// not happen (12 standard deviations), and a bucket's own key of some 90 bytes is 2 bytes a row. Reading a row walks
-// through its bucket, so more of them in one would save little and cost time.
+// rowsPerBucket is the average number of rows of arrivals in a bucket. Redis packs hashes of up to 128 fields whose
+// ids and rows have up to 64 bytes (hash-max-listpack-entries, -value); around an average of 48 a bucket of more than
+// 128 does not happen (12 standard deviations), and a bucket's own key of some 90 bytes is 2 bytes a row. Reading a
+// row walks through its bucket, so more of them in one would save little and cost time.
 const rowsPerBucket = 48
 
 // bucketsFor returns the number of buckets for up to n rows.
@@ -28,14 +28,16 @@ func byBucket(ids []string, buckets int) []placed {
 	return sorted(ids, func(id string) uint32 { return bucketOf(id, buckets) })
 }
 
-// idsPerPipeline bounds the ids of arrivals of one round trip, with some 100 KiB there and 200 KiB back where ids are short.
+// idsPerPipeline bounds the ids of arrivals of one round trip, with some 100 KiB there and 200 KiB back where ids are
+// short.
 const idsPerPipeline = 4096
 
 // Of a batch, nearly every id has a bucket of its own, so there are as many keys and commands as ids. Here they are
 // made of few allocations: one text for all keys, one list for the arguments of all commands, and arguments that
 // point to strings, because a string in an interface is an allocation.
 
-// bucketKeys returns the keys of the buckets of a sorted list, each once. add appends the key of one, of about so many bytes.
+// bucketKeys returns the keys of the buckets of a sorted list, each once. add appends the key of one, of about so
+// many bytes.
 func bucketKeys(order []placed, bytes int, add func(key []byte, bucket uint32) []byte) []string {
 	text := make([]byte, 0, bytes*len(order))
 	ends := make([]int, 0, len(order))

@@ -20,8 +20,8 @@ const rowOverhead = 64
 // may be called again with the same rows, with the same result. It returns [ErrVanished], and leaves no row behind,
 // if the version is no longer in Redis.
 //
-// Find finds a row in memory afterwards, if Redis says that this call wrote it, and if it was looked up ([infer.Arrived].AsOf)
-// in the epoch in which it was written.
+// Find finds a row in memory afterwards, if Redis says that this call wrote it, and if it was looked up
+// ([infer.Arrived].AsOf) in the epoch in which it was written.
 func (a *ArrivalRows) Keep(ctx context.Context, arrived []infer.Arrived) error {
 	for len(arrived) > 0 {
 		chunk := a.encode(arrived)

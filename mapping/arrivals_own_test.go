@@ -90,7 +90,8 @@ func TestUnreadableRowsAreNotCached(t *testing.T) {
 	}
 }
 
-// An id that was looked up before its row's epoch began may have an older row by then, and the older one is the one to use.
+// An id that was looked up before its row's epoch began may have an older row by then, and the older one is the one
+// to use.
 func TestOwnRowOfALaterEpochIsNotCached(t *testing.T) {
 	server := miniredis.RunT(t)
 	w := newWorldOfArrivals(t, connect(t, "redis://"+server.Addr()), "t:")

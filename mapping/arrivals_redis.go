@@ -71,8 +71,9 @@ func (a *ArrivalRows) find(ctx context.Context, epoch int64, ids []string, rows 
 	return now, nil
 }
 
-// settle sets rows and seen to what one round trip found, and caches rows with their epochs. got[k] and of[k] are the arrival and the epoch
-// that were found for ids[lo+k]. ids are the ids of all round trips: first those of the absent rows, then those of seen.
+// settle sets rows and seen to what one round trip found, and caches rows with their epochs. got[k] and of[k] are the
+// arrival and the epoch that were found for ids[lo+k]. ids are the ids of all round trips: first those of the absent
+// rows, then those of seen.
 func (a *ArrivalRows) settle(ids []string, got []*infer.Arrived, of []int64, lo int, absent []int32, rows []infer.Row,
 	seen []*infer.Arrived) {
 	var found []cachedRow
@@ -148,9 +149,9 @@ func (a *ArrivalRows) read(ctx context.Context, ids []string, epochs []int64) (g
 const noEpoch = -1
 
 // lone reports whether the older of two epochs has no rows, as in the first epoch of a version, and remembers it:
-// reading them would be half of the work. A server writes no row without a count, which expires with it, and none at all under an
-// epoch that is past by its own time. The count is read with each answer: where a clock went back, and rows came, the epoch
-// is read again.
+// reading them would be half of the work. A server writes no row without a count, which expires with it, and none at
+// all under an epoch that is past by its own time. The count is read with each answer: where a clock went back, and
+// rows came, the epoch is read again.
 func (a *ArrivalRows) lone(epochs []int64, older *redis.StringCmd, now int64) bool {
 	if a.ordered && len(epochs) == 2 && now == epochs[1] && errors.Is(older.Err(), redis.Nil) {
 		a.lonely.Store(epochs[0])

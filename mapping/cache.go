@@ -20,8 +20,8 @@ type Cached struct {
 	hits, misses, unknown, unread atomic.Uint64
 }
 
-// NewCached caches inner's rows in about maxBytes. If maxBytes is 0 or less it caches nothing and only looks up repeated
-// ids of one call once.
+// NewCached caches inner's rows in about maxBytes. If maxBytes is 0 or less it caches nothing and only looks up
+// repeated ids of one call once.
 func NewCached(inner Lookup, maxBytes int64) *Cached {
 	c := &Cached{inner: inner}
 	if maxBytes > 0 {

@@ -57,11 +57,11 @@
 //	bucket   checksum (uint64) | rows (uint32) | end of each page (pages × uint32) | page | page | …
 //	page     rows: length of the id (uvarint) | id | length of the row (uvarint) | row
 //
-// Numbers are little-endian, ends count from the beginning of the bucket, the checksum is XXH64 of the number of rows and the ends, and
-// the row is as below. A reader keeps where pages end, four bytes a
-// page, and reads a page by GETRANGE: one command, which finds the few keys of buckets in the processor's cache and reads one place in
-// main memory, where a row in a hash of its own bucket takes four. A bucket is written as a whole, all of them are there, and two tables
-// never share a key; so a missing one was lost, and an id that is not in its page is not in T.
+// Numbers are little-endian, ends count from the beginning of the bucket, the checksum is XXH64 of the number of rows
+// and the ends, and the row is as below. A reader keeps where pages end, four bytes a page, and reads a page by
+// GETRANGE: one command, which finds the few keys of buckets in the processor's cache and reads one place in main
+// memory, where a row in a hash of its own bucket takes four. A bucket is written as a whole, all of them are there,
+// and two tables never share a key; so a missing one was lost, and an id that is not in its page is not in T.
 //
 // # A row as bytes
 //

@@ -42,7 +42,7 @@ func GroupOf(ctx context.Context, b *artifact.Bundle, dir string) (*Grouped, err
 	if b.Mapping != nil {
 		return Group(b.Mapping), nil
 	}
-	pieces := func(yield func(*artifact.Mapping, error) bool) {
+	parts := func(yield func(*artifact.Mapping, error) bool) {
 		for p, err := range b.Pieces() {
 			if err == nil {
 				err = ctx.Err()
@@ -52,7 +52,7 @@ func GroupOf(ctx context.Context, b *artifact.Bundle, dir string) (*Grouped, err
 			}
 		}
 	}
-	s, err := spill(pieces, b.Manifest.Mapping.Rows, dir)
+	s, err := newBucketFiles(parts, b.Manifest.Mapping.Rows, dir)
 	if err != nil {
 		return nil, fmt.Errorf("grouping rows of M by bucket: %w", err)
 	}
@@ -107,13 +107,13 @@ func (g *Grouped) Write(ctx context.Context, client Client, table Table, from in
 // errTwice is part of the error about an id that is in two parts of M.
 var errTwice = errors.New("is the id of two rows of M")
 
-// countRows returns the layout of the rows of pieces, how many rows each bucket has, and about how many bytes all rows take in a file.
-// rows is their number.
-func countRows(pieces iter.Seq2[*artifact.Mapping, error], rows int) (l Layout, counts []uint32, bytes int64, err error) {
+// countRows returns the layout of the rows of the parts of an M, how many rows each bucket has, and about how many
+// bytes all rows take in files. rows is their number.
+func countRows(parts iter.Seq2[*artifact.Mapping, error], rows int) (l Layout, counts []uint32, bytes int64, err error) {
 	ranges := Layout{Buckets: min(mostBuckets, maxPages(rows)), Pages: 1} // each is a part of one bucket
 	inRange := make([]uint32, ranges.Buckets)
 	idBytes, entries := int64(0), 0
-	for p, err := range pieces {
+	for p, err := range parts {
 		if err != nil {
 			return l, nil, 0, err
 		}

@@ -84,8 +84,8 @@ func TestGroupOfPartsIsGroup(t *testing.T) {
 			if got.Layout() != want.Layout() || got.Layout() != LayoutOf(m) {
 				t.Fatalf("layouts %+v and %+v, want %+v", got.Layout(), want.Layout(), LayoutOf(m))
 			}
-			if s := got.rows.(*spilled); name == "long" && len(s.files) < 3 {
-				t.Errorf("%d files, want several", len(s.files))
+			if s := got.rows.(*bucketFiles); name == "long" && s.files.Len() < 3 {
+				t.Errorf("%d files, want several", s.files.Len())
 			}
 			for b := range want.Layout().Buckets {
 				_, wanted, err := want.bucket(nil, b)

@@ -25,8 +25,8 @@ type damagedRow struct {
 	reason error
 }
 
-// evictedBucket is a bucket that is missing although the version's marker stands. A complete table has all of its buckets,
-// so Redis lost it: by eviction, or because a node of a cluster came back without its data.
+// evictedBucket is a bucket that is missing although the version's marker stands. A complete table has all of its
+// buckets, so Redis lost it: by eviction, or because a node of a cluster came back without its data.
 type evictedBucket struct {
 	key, marker string
 	at          []int32 // positions in the call of the ids that belong to it

@@ -145,7 +145,8 @@ func (h *trips) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 	}
 }
 
-// Ids may have 100 KiB, and so may those that are in the same page: an answer is cut by bytes, so that each is within its time limit.
+// Ids may have 100 KiB, and so may those that are in the same page: an answer is cut by bytes, so that each is within
+// its time limit.
 func TestLongIDsAreCutIntoRoundTrips(t *testing.T) {
 	harness.EachRedis(t, func(t *testing.T, at harness.RedisPlace) {
 		client, prefix := connectAt(t, at)

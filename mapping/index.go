@@ -12,10 +12,11 @@ import (
 	"rivulet/infer"
 )
 
-// index finds rows of M by their ids: buckets of hashes, and a record for each row ([infer.Packed]), which has its id, columns
-// and values one after the other. So a row that is in no cache is two reads from memory: its bucket, which is a cache line, and its
-// record; an id that is not known is mostly the first of these alone. Beside the id and the entries it takes some 16 bytes a row, and what
-// fills a record up to a multiple of a unit. The garbage collector looks at none of it.
+// index finds rows of M by their ids: buckets of hashes, and a record for each row ([infer.Packed]), which has its
+// id, columns and values one after the other. So a row that is in no cache is two reads from memory: its bucket,
+// which is a cache line, and its record; an id that is not known is mostly the first of these alone. Beside the id
+// and the entries it takes some 16 bytes a row, and what fills a record up to a multiple of a unit. The garbage
+// collector looks at none of it.
 type index struct {
 	buckets []bucket
 	rows    infer.Packed // the first unit is no record, and begins with noLength
@@ -101,7 +102,8 @@ func (x *index) after(at uint32) uint32 {
 	return at
 }
 
-// slots returns the slots that may have a tag, by the highest bit of a byte each, in the words of tags. The lowest of them has it.
+// slots returns the slots that may have a tag, by the highest bit of a byte each, in the words of tags. The lowest of
+// them has it.
 func (b *bucket) slots(tag uint64) (first, second uint64) {
 	first, second = b.tags[0]^tag*eachByte, b.tags[1]^tag*eachByte
 	return (first - eachByte) &^ first & (0x80 * eachByte), (second - eachByte) &^ second & (0x80 * eachByte) & math.MaxUint32
@@ -109,8 +111,8 @@ func (b *bucket) slots(tag uint64) (first, second uint64) {
 
 func (x *index) len() int { return x.ids }
 
-// together is how many ids go side by side through each of the three steps of a lookup. A step asks for the memory that the next
-// one reads, and meanwhile other ids take their steps.
+// together is how many ids go side by side through each of the three steps of a lookup. A step asks for the memory
+// that the next one reads, and meanwhile other ids take their steps.
 const together = 16
 
 // looking is the hashes of a group of ids on its way.
@@ -153,8 +155,8 @@ func (x *index) hash(of *looking, ids []string) {
 // bucketUnits is how many units ([graph.Prefetch]) a bucket has.
 const bucketUnits = uint32(unsafe.Sizeof(bucket{})) / (4 * infer.PackedUnit)
 
-// probe sets numbers[i] to the number of the first row in the i-th hash's bucket whose tag is that hash's, or to 0 if there is none, and
-// prefetches the records of these rows.
+// probe sets numbers[i] to the number of the first row in the i-th hash's bucket whose tag is that hash's, or to 0 if
+// there is none, and prefetches the records of these rows.
 func (x *index) probe(of *looking, numbers []uint32) {
 	for i := range numbers {
 		hash := of[i]

@@ -76,7 +76,8 @@ func TestPagesOfHashes(t *testing.T) {
 	}
 }
 
-// A bucket gives back its rows, each in its id's page, and its page table says how many they are and how long the bucket is.
+// A bucket gives back its rows, each in its id's page, and its page table says how many they are and how long the
+// bucket is.
 func TestBucketsHoldTheirRows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ids := rapid.SliceOfNDistinct(rapid.String(), 0, 60, rapid.ID[string]).Draw(t, "ids")
@@ -183,7 +184,8 @@ func uvarintOf(n int) []byte {
 	return append(out, byte(n))
 }
 
-// A page that is cut, damaged in what lies around its rows, or of another length costs its own ids, with a reason that names the bucket.
+// A page that is cut, damaged in what lies around its rows, or of another length costs its own ids, with a reason
+// that names the bucket.
 func TestADamagedPageIsToldFromAnUnknownID(t *testing.T) {
 	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
 		m := numbered(300, 3)

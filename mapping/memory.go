@@ -18,8 +18,8 @@ type Memory struct {
 	asked, unknown atomic.Uint64
 }
 
-// memoryOverhead is the memory of a row beyond its id and entries: its share of the buckets, the head of its record, and what fills
-// the record up (BenchmarkMemory).
+// memoryOverhead is the memory of a row beyond its id and entries: its share of the buckets, the head of its record,
+// and what fills the record up (BenchmarkMemory).
 const memoryOverhead = 27
 
 func memoryBytes(id string, entries int) int64 { return int64(memoryOverhead + len(id) + 8*entries) }
@@ -48,8 +48,8 @@ func (m *Memory) Rows(_ context.Context, ids []string, rows []infer.Row) error {
 	return nil
 }
 
-// Numbers sets numbers[i] to the number of the row of ids[i] in the M that it returns; 0 for an id that is not in T. Nothing
-// else is copied for an id.
+// Numbers sets numbers[i] to the number of the row of ids[i] in the M that it returns; 0 for an id that is not in T.
+// Nothing else is copied for an id.
 func (m *Memory) Numbers(ids []string, numbers []uint32) *infer.Packed {
 	if len(ids) != len(numbers) {
 		panic(fmt.Sprintf("mapping: numbers of %d ids looked up into %d", len(ids), len(numbers)))

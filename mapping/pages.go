@@ -10,7 +10,8 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// Buckets and their pages as bytes, see the package's documentation. What comes before the pages is the bucket's page table.
+// Buckets and their pages as bytes, see the package's documentation. What comes before the pages is the bucket's page
+// table.
 
 // tableHead is the size of what a page table has before the ends of its pages: a checksum, and the number of rows.
 const tableHead = 8 + 4
@@ -64,7 +65,8 @@ func newPageTables(l Layout) *pageTables {
 	return &pageTables{Layout: l, ends: make([]uint32, l.Buckets*l.Pages), rows: make([]uint32, l.Buckets), read: make([]atomic.Bool, l.Buckets)}
 }
 
-// put keeps the page table at the beginning of a bucket. One that is here is not read again: a version's rows never change.
+// put keeps the page table at the beginning of a bucket. One that is here is not read again: a version's rows never
+// change.
 func (t *pageTables) put(bucket int, data []byte) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -90,7 +92,8 @@ func (t *pageTables) page(page uint32) (begin, end int) {
 // size returns the size of a bucket, whose table is here, in bytes.
 func (t *pageTables) size(bucket int) int { return int(t.ends[(bucket+1)*t.Pages-1]) }
 
-// parsePageTable reads the page table at the beginning of a bucket: where its pages end, as many as there are ends, and the number of its rows.
+// parsePageTable reads the page table at the beginning of a bucket: where its pages end, as many as there are ends,
+// and the number of its rows.
 func parsePageTable(ends []uint32, data []byte) (rows uint32, err error) {
 	size := tableBytes(len(ends))
 	if len(data) < size {

@@ -26,8 +26,9 @@ type damaged struct{ error }
 func (d damaged) Unwrap() error   { return d.error }
 func (d damaged) Is(e error) bool { return e == ErrDamaged }
 
-// Table names the place of the rows of one version. Rows are in buckets, strings of some ten thousands of bytes, and these have
-// pages of a few rows each. A reader knows the place of each page, so it reads a page and no more (see [Layout]).
+// Table names the place of the rows of one version. Rows are in buckets, strings of some ten thousands of bytes, and
+// these have pages of a few rows each. A reader knows the place of each page, so it reads a page and no more (see
+// [Layout]).
 type Table struct {
 	// Keys is the beginning of a bucket's key; the bucket's number follows in decimal.
 	Keys string
@@ -78,15 +79,16 @@ func within(ctx context.Context, limit time.Duration) (context.Context, context.
 	return ctx, func() {}
 }
 
-// Bounds of one round trip that reads pages or page tables, whichever is met first: of commands, and of bytes of the answer.
+// Bounds of one round trip that reads pages or page tables, whichever is met first: of commands, and of bytes of the
+// answer.
 const (
 	readsPerPipeline     = 4096
 	readBytesPerPipeline = 4 << 20
 )
 
-// Rows implements [Lookup]: one round trip, with one GETRANGE a page, for each few thousand pages, and one before for the page tables
-// of buckets that are read for the first time. It returns [ErrVanished] if the table is no longer the one for which the lookup was
-// made; then no row may be used.
+// Rows implements [Lookup]: one round trip, with one GETRANGE a page, for each few thousand pages, and one before for
+// the page tables of buckets that are read for the first time. It returns [ErrVanished] if the table is no longer the
+// one for which the lookup was made; then no row may be used.
 //
 // If rows are damaged, or buckets are missing although the version is complete, the error says so ([ErrDamaged],
 // [ErrVanished]), and all other rows are filled; a [Guard] goes on with these.
@@ -106,8 +108,8 @@ func (r *Redis) Rows(ctx context.Context, ids []string, rows []infer.Row) error 
 	return nil
 }
 
-// Count reads the page tables of all buckets, which the lookup keeps, and returns the number of rows of those buckets that are there as
-// a whole.
+// Count reads the page tables of all buckets, which the lookup keeps, and returns the number of rows of those buckets
+// that are there as a whole.
 func (r *Redis) Count(ctx context.Context) (rows int, err error) {
 	for lo, hi := 0, 0; lo < r.table.Buckets; lo = hi {
 		hi = min(lo+r.tablesPerPipeline(), r.table.Buckets)
@@ -133,8 +135,8 @@ func (r *Redis) tablesPerPipeline() int {
 	return max(1, min(keysPerPipeline, readBytesPerPipeline/tableBytes(r.table.Pages)))
 }
 
-// readTables reads the page tables of buckets, behind what is in the pipeline already, and keeps them. It keeps none of a bucket that is not
-// there, and calls damaged with the number of a bucket whose table is damaged.
+// readTables reads the page tables of buckets, behind what is in the pipeline already, and keeps them. It keeps none
+// of a bucket that is not there, and calls damaged with the number of a bucket whose table is damaged.
 func (r *Redis) readTables(ctx context.Context, pipe redis.Pipeliner, buckets []int, damaged func(bucket int, reason error)) error {
 	answers := make([]*redis.StringCmd, len(buckets))
 	for k, b := range buckets {

@@ -13,9 +13,9 @@ func MendRows(ctx context.Context, client Client, table Table, m *artifact.Mappi
 	return group(m, table.Layout).Mend(ctx, client, table, done)
 }
 
-// Mend compares the rows in Redis with those that are grouped, which were written there before, and writes buckets again
-// that differ: because they were evicted or damaged, or the server lost them. It returns how many those were. done
-// is called after each round trip with the number of rows that are right by then; its error ends the comparison.
+// Mend compares the rows in Redis with those that are grouped, which were written there before, and writes buckets
+// again that differ: because they were evicted or damaged, or the server lost them. It returns how many those were.
+// done is called after each round trip with the number of rows that are right by then; its error ends the comparison.
 func (g *Grouped) Mend(ctx context.Context, client Client, table Table,
 	done func(rows int) error) (mended int, err error) {
 	var arena []byte

@@ -23,8 +23,9 @@ type call struct {
 	checked bool          // the marker stood after the last row had been read
 }
 
-// read fills the rows of ids in the order of their pages. The marker is asked for after the rows: if it still stands, none of them had
-// been removed when it was read. A row that was found belongs to the version in any case, because two tables never share a key.
+// read fills the rows of ids in the order of their pages. The marker is asked for after the rows: if it still stands,
+// none of them had been removed when it was read. A row that was found belongs to the version in any case, because
+// two tables never share a key.
 func (c *call) read(ctx context.Context, order []placed) error {
 	if err := c.openTables(ctx, order); err != nil {
 		return err
@@ -127,7 +128,8 @@ func (c *call) lose(bucket int, ids []placed) {
 	}
 }
 
-// readPages reads pages in one round trip. If they are the last ones and commands run in their order, it asks for the marker, too.
+// readPages reads pages in one round trip. If they are the last ones and commands run in their order, it asks for the
+// marker, too.
 func (c *call) readPages(ctx context.Context, reads []pageRead, last bool) error {
 	ctx, cancel := within(ctx, c.limit)
 	defer cancel()

@@ -8,8 +8,8 @@ import (
 	"rivulet/infer"
 )
 
-// rowCache keeps rows in memory by their ids, each with a stamp: the epoch under which Redis has the row of an arrival, or
-// whether an id is in T. It is safe for concurrent use, and has no goroutine.
+// rowCache keeps rows in memory by their ids, each with a stamp: the epoch under which Redis has the row of an
+// arrival, or whether an id is in T. It is safe for concurrent use, and has no goroutine.
 //
 // It holds two generations of rows. Rows are added to the young one. When that has used its half of the memory it
 // becomes the old one, and the old one is dropped with the rows that are in it alone. A row of the old one that is
@@ -126,7 +126,8 @@ func (c *rowCache) read(ids []string, rows []infer.Row, oldest int64) (absent, a
 	return absent, aged
 }
 
-// renew adds rows of the old generation to the young one, unless another call has added a row with the same id meanwhile.
+// renew adds rows of the old generation to the young one, unless another call has added a row with the same id
+// meanwhile.
 func (c *rowCache) renew(ids []string, aged []int32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -182,8 +183,8 @@ type cachedRow struct {
 	stamp int64
 }
 
-// set adds copies of rows and ids. A row takes the place of the one that its id has. A cache with a doorkeeper that was full
-// once adds a row only if its id was set a short while before. A nil cache adds none.
+// set adds copies of rows and ids. A row takes the place of the one that its id has. A cache with a doorkeeper that
+// was full once adds a row only if its id was set a short while before. A nil cache adds none.
 func (c *rowCache) set(rows iter.Seq[cachedRow]) {
 	if c == nil {
 		return
@@ -249,7 +250,8 @@ func (g *generation) record(slot *cacheSlot) (piece *infer.Packed, number uint32
 func (g *generation) first(hash uint32) uint32 { return hash & uint32(len(g.slots)-1) }
 func (g *generation) next(at uint32) uint32    { return (at + 1) & uint32(len(g.slots)-1) }
 
-// full reports whether one row more needs more slots, and crowded whether a record of so many units needs another piece.
+// full reports whether one row more needs more slots, and crowded whether a record of so many units needs another
+// piece.
 func (g *generation) full() bool { return 4*(g.used+1) > 3*len(g.slots) }
 func (g *generation) crowded(units int) bool {
 	return len(g.pieces) == 0 || (g.free+units)*infer.PackedUnit > len(g.pieces[len(g.pieces)-1].Words)

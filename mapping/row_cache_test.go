@@ -52,8 +52,8 @@ func TestRowCacheIsAMap(t *testing.T) {
 	})
 }
 
-// The memory of a cache stays in its bounds. Rows that are asked for stay in it, those that nobody asks for go, and a row
-// that was handed out stays as it is.
+// The memory of a cache stays in its bounds. Rows that are asked for stay in it, those that nobody asks for go, and a
+// row that was handed out stays as it is.
 func TestRowCacheStaysInBounds(t *testing.T) {
 	const limit, many = 1 << 18, 20_000
 	row := func(i int) infer.Row {

@@ -24,12 +24,13 @@
 //	{p}:deleting     hash    "v/g" -> meta: data without any reference, which are being removed
 //	{p}:generation   string  the last serial number that was drawn (fields and key say generation)
 //
-// meta is JSON: the layout of these keys (2), the numbers of rows, of buckets and of a bucket's pages, the hash function, and for each
-// file its parts, size and SHA-256. Layout 1, of earlier builds, had hashes of rows: such versions are listed and removed, not served.
-// content is a SHA-256 over the files, the manifest among them, which has M's. The braces of the control keys are a
-// hash tag: on a Redis cluster they share one slot, so that scripts over them are atomic, while rows and files
-// spread over the nodes. No key but those of arrivals expires by itself; a Redis whose eviction policy removes keys
-// without an expiry (maxmemory-policy allkeys-…) is refused, by who publishes and by a consumer that starts.
+// meta is JSON: the layout of these keys (2), the numbers of rows, of buckets and of a bucket's pages, the hash
+// function, and for each file its parts, size and SHA-256. Layout 1, of earlier builds, had hashes of rows: such
+// versions are listed and removed, not served. content is a SHA-256 over the files, the manifest among them, which
+// has M's. The braces of the control keys are a hash tag: on a Redis cluster they share one slot, so that scripts
+// over them are atomic, while rows and files spread over the nodes. No key but those of arrivals expires by itself; a
+// Redis whose eviction policy removes keys without an expiry (maxmemory-policy allkeys-…) is refused, by who
+// publishes and by a consumer that starts.
 //
 // # A version's life
 //

@@ -14,8 +14,8 @@ import (
 	"rivulet/mapping"
 )
 
-// layout is the version of the keys' layout that this build writes and serves. Versions of oldestLayout and above are listed and removed;
-// in layout 1 the buckets of rows of M were hashes, with the same keys.
+// layout is the version of the keys' layout that this build writes and serves. Versions of oldestLayout and above are
+// listed and removed; in layout 1 the buckets of rows of M were hashes, with the same keys.
 const (
 	layout       = 2
 	oldestLayout = 1
@@ -111,7 +111,8 @@ func parsePublication(serial, content, text string) (p publication, err error) {
 	return p, err
 }
 
-// current returns an error if the rows of M are in an older layout: this build neither serves such a version nor goes on writing it.
+// current returns an error if the rows of M are in an older layout: this build neither serves such a version nor goes
+// on writing it.
 func (m *meta) current() error {
 	if m.Layout != layout {
 		return fmt.Errorf("it was published by an older build (meta.layout is %d, this build serves %d): publish the artifact again under another version", m.Layout, layout)

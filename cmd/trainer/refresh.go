@@ -22,7 +22,6 @@ import (
 	"rivulet/internal/refresh"
 	"rivulet/trainer"
 	"rivulet/trainer/merge"
-	"rivulet/trainer/merge/outofcore"
 )
 
 // refreshFlags holds the flags of refresh besides its settings.
@@ -146,16 +145,8 @@ func refreshCommand() *cobra.Command {
 // given returns the graph of the data set: of stages, one of tables that need not fit into memory where the data set is one that
 // is read row by row.
 func (f *refreshFlags) given(ctx context.Context, data *dataflag.Data) (*refresh.Graph, error) {
-	if outofcore.Stored(data.Dir) {
-		t, err := outofcore.OpenStored(data.Dir)
-		if err != nil {
-			return nil, err
-		}
-		g, err := refresh.NewTables(data.Dir, t)
-		if err != nil || f.engine.staged() {
-			return g, err
-		}
-		return g.InMemory()
+	if merge.Stored(data.Dir) {
+		return refresh.OpenTables(data.Dir, !f.engine.staged())
 	}
 	if f.engine.staged() {
 		stream, ok, err := data.Stream()
@@ -163,11 +154,11 @@ func (f *refreshFlags) given(ctx context.Context, data *dataflag.Data) (*refresh
 			return nil, err
 		}
 		if ok {
-			t, err := outofcore.Open(ctx, stream)
+			t, err := merge.Open(ctx, stream)
 			if err != nil {
 				return nil, err
 			}
-			return refresh.NewTables(data.Dir, t)
+			return refresh.New(data.Dir, t)
 		}
 	}
 	d, err := opened(data)

@@ -25,11 +25,11 @@
 // lag: they may be behind the graph's, never ahead, and are committed with a note by which consumers'
 // offsets can be told from them.
 //
-// A graph of tables is merged out of core ([rivulet/trainer/merge/outofcore]), in files that are beside those of the graph that
-// they become.
+// [rivulet/trainer/merge] merges, in memory or in files that are beside those of the graph that they become.
 //
 //	refresh.go  the round                    source.go   arrivals and labels    serving.go  the version that serves now
 //	finish.go   what a round has left over   begin.go    where to read on       report.go   the report of a round
 //	graph.go    a graph on the disk          copies.go   graphs and artifacts of many rounds
-//	merger.go   in memory or of tables       intake.go   records decoded together
+//	scratch.go  files of one round           intake.go   records decoded together
+//	schema.go   names of features
 package refresh

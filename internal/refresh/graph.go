@@ -14,9 +14,8 @@ import (
 	"rivulet/dataset"
 	"rivulet/durable"
 	"rivulet/kafka"
-	"rivulet/schema"
 	"rivulet/trainer"
-	"rivulet/trainer/merge/outofcore"
+	"rivulet/trainer/merge"
 )
 
 // Files beside the data set.
@@ -39,53 +38,57 @@ type State struct {
 	Version  string `json:"artifact_version,omitempty"`
 }
 
-// Graph is a data set that arrivals are merged into, and what is known of its past. The data set is in memory, or
-// it is tables, which need not fit.
+// Graph is a graph that arrivals are merged into, in memory or in tables, and what is known of its past.
 type Graph struct {
+	merge.Graph
 	Dir       string // in which it is stored; empty: nowhere
-	Data      *dataset.Dataset
-	Tables    *outofcore.Tables // in place of Data
 	State     State
 	Published bool // its artifact has been published
 
 	scratch string // directory of tables that are not stored; empty: there is none
 }
 
-// NewGraph returns the graph of a data set in a directory (empty: it is stored nowhere), with the state that is
-// stored beside it. A state that belongs to another data set is an error.
-func NewGraph(dir string, d *dataset.Dataset) (*Graph, error) {
-	if outofcore.Stored(dir) { // d lacks what the tables leave open
-		t, err := outofcore.OpenStored(dir)
-		if err != nil {
-			return nil, err
-		}
-		g, err := NewTables(dir, t)
-		if err != nil {
-			return nil, err
-		}
-		return g.InMemory()
-	}
-	fingerprint := d.Fingerprint()
-	g := &Graph{Dir: dir, Data: d, State: State{Name: d.Name, Base: fingerprint, Data: fingerprint}}
+// New returns the graph of a directory (empty: it is stored nowhere), with the state that is stored beside it. A state
+// that belongs to another graph is an error.
+func New(dir string, of merge.Graph) (*Graph, error) {
+	fingerprint := of.Fingerprint()
+	g := &Graph{Graph: of, Dir: dir, State: State{Name: of.Name(), Base: fingerprint, Data: fingerprint}}
 	return g.known(fingerprint)
 }
 
-// NewTables is [NewGraph] for tables.
-func NewTables(dir string, t *outofcore.Tables) (*Graph, error) {
-	g := &Graph{Dir: dir, Tables: t, State: State{Name: t.Stream.Name, Base: t.Fingerprint, Data: t.Fingerprint}}
-	return g.known(t.Fingerprint)
+// NewGraph is [New] for a data set, which was read from dir.
+func NewGraph(dir string, d *dataset.Dataset) (*Graph, error) {
+	if merge.Stored(dir) { // d lacks what the tables leave open
+		return OpenTables(dir, true)
+	}
+	return New(dir, &merge.Data{Dataset: d})
 }
 
-// InMemory returns a graph of stored tables in memory.
-func (g *Graph) InMemory() (*Graph, error) {
-	d, err := g.Tables.Load()
+// OpenTables returns a graph that was stored as tables, or inMemory the same as a data set.
+func OpenTables(dir string, inMemory bool) (*Graph, error) {
+	t, err := merge.OpenStored(dir)
+	if err != nil {
+		return nil, err
+	}
+	g, err := New(dir, t)
+	if err != nil || !inMemory {
+		return g, err
+	}
+	d, err := t.Load()
 	if err != nil {
 		return nil, err
 	}
 	d.Name = g.State.Name
-	in := *g
-	in.Data, in.Tables = d, nil
-	return &in, nil
+	g.Graph = &merge.Data{Dataset: d}
+	return g, nil
+}
+
+// data returns the data set of a graph in memory; nil: the graph is tables.
+func (g *Graph) data() *dataset.Dataset {
+	if d, ok := g.Graph.(*merge.Data); ok {
+		return d.Dataset
+	}
+	return nil
 }
 
 // known adds the state that is stored beside the graph, whose fingerprint it must have.
@@ -103,45 +106,10 @@ func (g *Graph) known(fingerprint string) (*Graph, error) {
 			"which arrivals it has; take another directory, or remove %s to read all arrivals again",
 			filepath.Join(dir, stateFile), state.Data, dir, fingerprint, stateFile)
 	}
-	if g.State = *state; g.Tables != nil {
-		g.Tables.Stream.Name = state.Name
-	} else {
-		g.Data.Name = state.Name
-	}
+	g.State = *state
+	g.Rename(state.Name)
 	g.Published = exists(filepath.Join(dir, publishedFile))
 	return g, nil
-}
-
-// Nodes returns the number of nodes of T.
-func (g *Graph) Nodes() int {
-	if g.Tables != nil {
-		return int(g.Tables.Original)
-	}
-	return len(g.Data.Train) + len(g.Data.Unlabelled)
-}
-
-// name returns the name of the data set.
-func (g *Graph) name() string {
-	if g.Tables != nil {
-		return g.Tables.Stream.Name
-	}
-	return g.Data.Name
-}
-
-// features returns d.
-func (g *Graph) features() int {
-	if g.Tables != nil {
-		return g.Tables.Stream.Features
-	}
-	return g.Data.X.Cols()
-}
-
-// schema returns the schema of the features' positions; nil: nothing is known of it.
-func (g *Graph) schema() *schema.Schema {
-	if g.Tables != nil {
-		return g.Tables.Schema
-	}
-	return g.Data.Schema
 }
 
 func exists(path string) bool {
@@ -168,7 +136,7 @@ func readState(dir string) (s *State, found bool, err error) {
 // encode makes the features of a graph whose columns have names: by the schema of the version that serves, or by one
 // fitted on them if nothing serves. The graph that is stored has these features.
 func (r *Refresher) encode(ctx context.Context) error {
-	if r.Graph.Tables != nil || r.Graph.Data.Columns == nil {
+	if d := r.Graph.data(); d == nil || d.Columns == nil {
 		return nil
 	}
 	var manifest *artifact.Manifest
@@ -186,15 +154,16 @@ func (r *Refresher) encode(ctx context.Context) error {
 	}
 	if was != nil {
 		if options.Keep = was.Schema(); options.Keep == nil {
-			return fmt.Errorf("the features of %s have names, and artifact %s has no schema for them", r.Graph.Data.Name,
+			return fmt.Errorf("the features of %s have names, and artifact %s has no schema for them", r.Graph.Name(),
 				was.ID())
 		}
 	}
-	g := *r.Graph
-	if g.Data, _, err = trainer.Encode(g.Data, options); err != nil {
+	d, _, err := trainer.Encode(r.Graph.data(), options)
+	if err != nil {
 		return err
 	}
-	r.Graph = &g
+	g := *r.Graph
+	g.Graph, r.Graph = &merge.Data{Dataset: d}, &g
 	return nil
 }
 
@@ -220,16 +189,8 @@ func (g *Graph) Resume(dirs ...string) (*Graph, error) {
 	if at == "" {
 		return g, nil
 	}
-	if outofcore.Stored(at) {
-		t, err := outofcore.OpenStored(at)
-		if err != nil {
-			return nil, err
-		}
-		stored, err := NewTables(at, t)
-		if err != nil || g.Tables != nil {
-			return stored, err
-		}
-		return stored.InMemory()
+	if merge.Stored(at) {
+		return OpenTables(at, g.data() != nil)
 	}
 	d, err := dataset.Open(at, dataset.OpenOptions{Format: dataset.GraphSAINT})
 	if err != nil {
@@ -288,18 +249,11 @@ func (s *State) offsets() kafka.Offsets {
 // save stores the graph in g.Dir, which must not exist or be empty. When it returns, the graph and its name are
 // durable.
 func (g *Graph) save(disk durable.Disk) (err error) {
-	if g.Tables != nil {
-		g.State.Data = g.Tables.Fingerprint
-		g.Tables, err = g.Tables.Install(disk, g.Dir, func(dir string) error { return writeJSON(disk, dir, stateFile, &g.State) })
-		return err
-	}
-	return disk.Install(g.Dir, func(dir string) error {
-		if err := g.Data.SaveOn(disk, dir); err != nil {
-			return err
-		}
-		g.State.Data = g.Data.Fingerprint()
+	g.Graph, err = g.Save(disk, g.Dir, func(dir, fingerprint string) error {
+		g.State.Data = fingerprint
 		return writeJSON(disk, dir, stateFile, &g.State)
 	})
+	return err
 }
 
 // advance stores that the graph has all arrivals before other offsets, too.

@@ -8,10 +8,11 @@ import (
 	"rivulet/event"
 	"rivulet/kafka"
 	"rivulet/schema"
+	"rivulet/trainer/merge"
 )
 
-// Bounds of the records that are decoded together, whose features are looked up by one request: their number, their bytes
-// and the bytes of their rows.
+// Bounds of the records that are decoded together, whose features are looked up by one request: their number, their
+// bytes and the bytes of their rows.
 const (
 	intakeRecords = 1024
 	intakeBytes   = 16 << 20
@@ -20,7 +21,7 @@ const (
 // intake gathers records of arrivals, decodes them together, and passes them to a merger in their order.
 type intake struct {
 	r        *Refresher
-	m        merger
+	m        *merge.Merger
 	decoder  *consumer.Decoder
 	features int // d
 	most     int // records that are decoded together
@@ -32,8 +33,8 @@ type intake struct {
 	unread error // why it could not be read
 }
 
-func (r *Refresher) newIntake(m merger) *intake {
-	in := &intake{r: r, m: m, decoder: consumer.NewDecoder(r.Forms, r.Limits), features: r.Graph.features()}
+func (r *Refresher) newIntake(m *merge.Merger) *intake {
+	in := &intake{r: r, m: m, decoder: consumer.NewDecoder(r.Forms, r.Limits), features: r.Graph.Features()}
 	in.decoder.LookUp(r.Features, kafka.Patience{Logger: r.Log})
 	in.most = max(1, min(intakeRecords, intakeBytes/max(1, 4*in.features)))
 	return in
@@ -84,7 +85,8 @@ func (in *intake) taken(ctx context.Context) ([]consumer.Taken, error) {
 	return in.decoder.Arrivals(ctx, in.held, in.features)
 }
 
-// needSchema reports whether an arrival was refused because the decoder has no schema, or the producer's is another one.
+// needSchema reports whether an arrival was refused because the decoder has no schema, or the producer's is another
+// one.
 func needSchema(taken []consumer.Taken) bool {
 	for i := range taken {
 		var fault *event.FieldError
@@ -97,7 +99,7 @@ func needSchema(taken []consumer.Taken) bool {
 
 // schema returns the schema by whose positions arrivals are read; nil if there is none.
 func (r *Refresher) schema(ctx context.Context) (*schema.Schema, error) {
-	if s := r.Graph.schema(); s != nil {
+	if s := r.Graph.Schema(); s != nil {
 		return s, nil
 	}
 	v, release, err := r.serving(ctx)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"rivulet/durable"
 	"rivulet/event"
 	"rivulet/schema"
 	"rivulet/trainer/merge"
@@ -42,8 +43,8 @@ func (s *numbers) Read(_ context.Context, ids []string, into []*event.Features, 
 	return nil
 }
 
-// A refresh asks for the features of many arrivals at once, also by name and after the store was away, and merges what it
-// would have merged had the arrivals brought them.
+// A refresh asks for the features of many arrivals at once, also by name and after the store was away, and merges
+// what it would have merged had the arrivals brought them.
 func TestFeaturesAreLookedUpTogether(t *testing.T) {
 	t.Parallel()
 	const n = 2*intakeRecords + 100
@@ -99,11 +100,14 @@ func mergedOf(t *testing.T, lines string, store *numbers) merge.Report {
 	if store != nil {
 		r.Features = store
 	}
-	m := merge.New(data)
-	if _, err := r.read(t.Context(), inMemory{m}); err != nil {
+	m := merge.New(g.Graph, "", durable.Disk{})
+	if _, err := r.read(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
-	grown, report := m.Dataset()
+	grown, report, err := m.Grow(t.Context(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
 	report.Refused["fingerprint "+grown.Fingerprint()] = 1
 	return report
 }

@@ -19,6 +19,7 @@ import (
 	"rivulet/mapping"
 	"rivulet/serving"
 	"rivulet/trainer"
+	"rivulet/trainer/merge"
 )
 
 // Services opens the services that a refresh uses, for as long as it needs them.
@@ -48,7 +49,8 @@ type Refresher struct {
 	Forms    event.Forms           // that arrivals and labels may have
 	Registry consumer.Registry     // of Forms; nil: there is none
 	Features consumer.FeatureStore // of arrivals whose records bring none; nil: these are refused
-	// IgnoreUnknown passes over features whose names the schema does not have, as the consumers do; else the arrival is refused.
+	// IgnoreUnknown passes over features whose names the schema does not have, as the consumers do; else the arrival is
+	// refused.
 	IgnoreUnknown bool
 	// RefitSchema fits the schema anew on the graph with its arrivals, which moves positions; else it is kept.
 	RefitSchema bool
@@ -123,8 +125,8 @@ func (r *Refresher) Finish(ctx context.Context) (*Report, error) {
 	return report, r.stopped(ctx, report, err)
 }
 
-// Make reads, merges, trains and compares. out is the directory to write the artifact to; empty: it is not
-// written. Files of a graph of tables are made beside dataOut, to which [Refresher.Publish] moves them. The round of an error
+// Make reads, merges, trains and compares. out is the directory to write the artifact to; empty: it is not written.
+// Files of a graph of tables are made beside dataOut, to which [Refresher.Publish] moves them. The round of an error
 // describes the steps before it; nil: nothing was read. An artifact that is too much worse is a [*Refused].
 func (r *Refresher) Make(ctx context.Context, out, dataOut string) (round *Round, err error) {
 	if err := r.encode(ctx); err != nil {
@@ -146,7 +148,8 @@ func (r *Refresher) Make(ctx context.Context, out, dataOut string) (round *Round
 
 // merge reads what has come, and merges it.
 func (r *Refresher) merge(ctx context.Context, round *Round) (err error) {
-	m := r.merger(round)
+	m := merge.New(r.Graph.Graph, round.scratch, r.Disk)
+	m.MaxWaiting = r.Waiting
 	r.doing, r.gone = "reading arrivals", 0
 	r.Progress.Step(r.doing, 0, 1)
 	if round.next, err = r.read(ctx, m); err != nil {
@@ -156,7 +159,8 @@ func (r *Refresher) merge(ctx context.Context, round *Round) (err error) {
 	r.doing = "merging"
 	r.Progress.Step(r.doing, 0, 1)
 	defer func() { r.Progress.Step("merging", 1, 1) }()
-	if round.grown, round.Report.Merged, err = m.grow(ctx, r.anew); err != nil {
+	round.grown = &Graph{}
+	if round.grown.Graph, round.Report.Merged, err = m.Grow(ctx, r.anew); err != nil {
 		return err
 	}
 	round.Report.Nodes, round.Report.Gone = round.grown.Nodes(), r.gone
@@ -210,21 +214,22 @@ func (r *Refresher) train(ctx context.Context, round *Round, o trainer.Options, 
 		defer r.Progress.Step(r.doing, 1, 1)
 		return round.keep(outcome.Bundle, out)
 	}
-	if round.grown.Tables != nil {
-		return r.Trainer.TrainRows(ctx, round.grown.rows(o), o, r.Now(), keep)
+	if t, ok := round.grown.Graph.(*merge.Tables); ok {
+		rows := trainer.StagedTables(t.Stream)
+		rows.Classes, rows.Schema = t.Classes, o.Keep
+		return r.Trainer.TrainRows(ctx, rows, o, r.Now(), keep)
 	}
-	outcome, err := r.trainInMemory(ctx, round.grown.Data, o)
+	train := func() (*trainer.Outcome, error) {
+		return trainer.Train(ctx, round.grown.data(), o, r.Now(), r.Progress)
+	}
+	if r.Trainer != nil {
+		train = func() (*trainer.Outcome, error) { return r.Trainer.Train(ctx, round.grown.data(), o, r.Now()) }
+	}
+	outcome, err := train()
 	if err != nil {
 		return err
 	}
 	return keep(outcome)
-}
-
-func (r *Refresher) trainInMemory(ctx context.Context, d *dataset.Dataset, o trainer.Options) (*trainer.Outcome, error) {
-	if r.Trainer != nil {
-		return r.Trainer.Train(ctx, d, o, r.Now())
-	}
-	return trainer.Train(ctx, d, o, r.Now(), r.Progress)
 }
 
 // keep writes or seals the new artifact.
@@ -263,6 +268,9 @@ func (e *Refused) Error() string {
 		e.Version, e.Accuracy, e.MaxDrop, e.Was, e.Before)
 }
 
+// validationBytes is the memory of the features of validation nodes of tables on which artifacts are compared.
+const validationBytes = 64 << 20
+
 // compare measures the new artifact and the one that serves now on the validation nodes, and refuses the new one if
 // it is too much worse.
 func (r *Refresher) compare(ctx context.Context, o *Round, was *serving.Version, batch int) error {
@@ -275,18 +283,18 @@ func (r *Refresher) compare(ctx context.Context, o *Round, was *serving.Version,
 		answers = was
 		o.Report.Before = was.ID()
 	}
-	judges, err := o.grown.judges(ctx)
+	nodes, err := o.grown.ValidationSet(ctx, max(1, validationBytes/int64(4*max(1, o.grown.Features()))))
 	if err != nil {
 		return err
 	}
-	before, err := o.positions(judges, was)
+	before, err := o.positions(nodes, was)
 	if err != nil {
 		return err
 	}
-	if o.grown.Tables != nil {
-		batch = max(batch, len(judges.Validation)) // rows of M are looked up at once
+	if o.grown.data() == nil {
+		batch = max(batch, len(nodes.Validation)) // rows of M are looked up at once
 	}
-	c, err := trainer.CompareServed(ctx, judges, before, is, answers, batch)
+	c, err := trainer.CompareServed(ctx, nodes, before, is, answers, batch)
 	if err != nil {
 		return err
 	}
@@ -305,7 +313,7 @@ func (r *Refresher) Publish(ctx context.Context, o *Round, dataOut string) (err 
 	if o.Bundle == nil {
 		return r.readOn(ctx, o)
 	}
-	g := &Graph{Data: o.grown.Data, Tables: o.grown.Tables, State: r.Graph.State}
+	g := &Graph{Graph: o.grown.Graph, State: r.Graph.State}
 	g.State.Round++
 	g.State.Version, g.State.Artifact, g.State.Topic, g.State.Next = o.Report.Version, "", r.Arrivals.Topic,
 		partitions(o.next)

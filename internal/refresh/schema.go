@@ -8,18 +8,19 @@ import (
 	"rivulet/schema"
 	"rivulet/serving"
 	"rivulet/trainer"
+	"rivulet/trainer/merge"
 )
 
 // keptSchema returns the schema of the graph's positions: the one that is stored with it, or that of the version that
 // serves (was, may be nil) for a graph that knows of none; nil where features have no names.
 func (r *Refresher) keptSchema(was *serving.Version) (*schema.Schema, error) {
-	if s := r.Graph.schema(); s != nil || was == nil {
+	if s := r.Graph.Schema(); s != nil || was == nil {
 		return s, nil
 	}
 	s := was.Schema()
-	if s != nil && s.Width() != r.Graph.features() {
-		return nil, fmt.Errorf("the features of %s have %d positions, and the schema of %s has %d", r.Graph.name(),
-			r.Graph.features(), was.ID(), s.Width())
+	if s != nil && s.Width() != r.Graph.Features() {
+		return nil, fmt.Errorf("the features of %s have %d positions, and the schema of %s has %d", r.Graph.Name(),
+			r.Graph.Features(), was.ID(), s.Width())
 	}
 	return s, nil
 }
@@ -30,31 +31,34 @@ var errNoValues = errors.New("the schema cannot be fitted anew: the graph does n
 
 // refit fits a schema on the graph with its arrivals, and makes its features by that.
 func (o *Round) refit(options *trainer.Options) (err error) {
-	if o.grown.Tables != nil || o.grown.Data.Values == nil {
+	d := o.grown.data()
+	if d == nil || d.Values == nil {
 		return errNoValues
 	}
 	options.Keep = nil
-	o.grown.Data, options.Keep, err = o.encoded(*options)
+	if d, options.Keep, err = encoded(d, *options); err == nil {
+		o.grown.Graph = &merge.Data{Dataset: d}
+	}
 	return err
 }
 
-// encoded returns the graph with features made of its named values.
-func (o *Round) encoded(options trainer.Options) (*dataset.Dataset, *schema.Schema, error) {
-	named := *o.grown.Data
-	named.Columns = named.Values
+// encoded returns a data set with features made of its named values.
+func encoded(d *dataset.Dataset, options trainer.Options) (*dataset.Dataset, *schema.Schema, error) {
+	named := *d
+	named.Columns = d.Values
 	return trainer.Encode(&named, options)
 }
 
-// positions returns the graph, or the judges of tables, with features in the positions of the version that serves.
-func (o *Round) positions(judges *dataset.Dataset, was *serving.Version) (*dataset.Dataset, error) {
-	s := o.grown.schema()
+// positions returns the validation nodes with features in the positions of the version that serves.
+func (o *Round) positions(d *dataset.Dataset, was *serving.Version) (*dataset.Dataset, error) {
+	s := o.grown.Schema()
 	if was == nil || s == nil || was.Schema() == nil || was.Schema().Hash() == s.Hash() {
-		return judges, nil
+		return d, nil
 	}
-	if judges.Values == nil {
+	if d.Values == nil {
 		return nil, fmt.Errorf("the graph has features of the schema %s, and %s those of %s: they cannot be compared", s.Hash(),
 			was.ID(), was.Schema().Hash())
 	}
-	d, _, err := o.encoded(trainer.Options{Keep: was.Schema()})
+	d, _, err := encoded(d, trainer.Options{Keep: was.Schema()})
 	return d, err
 }

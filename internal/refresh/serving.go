@@ -47,7 +47,7 @@ func (r *Refresher) serving(ctx context.Context) (v *serving.Version, release fu
 
 // read reads an artifact, beside tables without an M of many parts.
 func (g *Graph) read(dir string) (*artifact.Bundle, error) {
-	if g.Tables != nil {
+	if g.data() == nil {
 		return artifact.Read(dir)
 	}
 	return artifact.ReadAll(dir)

@@ -11,6 +11,7 @@ import (
 	"rivulet/consumer"
 	"rivulet/event"
 	"rivulet/kafka"
+	"rivulet/trainer/merge"
 )
 
 // Source is a source of records: a file of JSON lines or a topic.
@@ -43,7 +44,7 @@ func ParseSource(text string) (Source, error) {
 }
 
 // read passes all arrivals and labels to a merger, and returns the next offsets of a topic of arrivals.
-func (r *Refresher) read(ctx context.Context, m merger) (next kafka.Offsets, err error) {
+func (r *Refresher) read(ctx context.Context, m *merge.Merger) (next kafka.Offsets, err error) {
 	in := r.newIntake(m)
 	next, err = r.records(ctx, r.Arrivals, &r.Forms, func(rec *kafka.Record) error { return in.add(ctx, rec) })
 	if err == nil {

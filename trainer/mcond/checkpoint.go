@@ -15,8 +15,8 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"runtime"
 
+	"rivulet/durable"
 	"rivulet/graph"
 )
 
@@ -120,41 +120,14 @@ func (c *checkpoint) saveIfDue(l *learner) error {
 	return nil
 }
 
-// write replaces the file atomically: a reader sees the old state or the new one.
-func (c *checkpoint) write(l *learner) (err error) {
-	dir := filepath.Dir(c.path)
-	f, err := os.CreateTemp(dir, filepath.Base(c.path)+".*.tmp")
+// write replaces the file atomically: a reader sees the old state or the new one, also after a crash of the machine.
+func (c *checkpoint) write(l *learner) error {
+	disk, dir := durable.Disk{}, filepath.Dir(c.path)
+	err := disk.WriteFile(dir, filepath.Base(c.path), func(w io.Writer) error { return l.encode(w, c.run) })
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
-	err = l.encode(f, c.run)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	if err = os.Rename(f.Name(), c.path); err != nil {
-		return err
-	}
-	return syncDirectory(dir)
-}
-
-// syncDirectory makes a rename last through a crash of the machine.
-func syncDirectory(dir string) error {
-	if runtime.GOOS == "windows" {
-		return nil // directories cannot be synced there
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return disk.SyncDir(dir)
 }
 
 func (l *learner) encode(to io.Writer, run string) error {

@@ -1,14 +1,15 @@
-// Package merge merges arrivals and labels into the graph that a model is trained on, so that the
-// next artifact knows them.
+// Package merge merges arrivals and labels into the graph that a model is trained on, so that the next artifact knows
+// them. The graph is a data set in memory ([Data]) or tables that need not fit into memory ([Tables]); one algorithm
+// merges into both.
 //
-//	m := merge.New(data)
-//	m.Arrival(&a)           // each arrival of the stream, in its order
-//	m.Label(&l)             // each label, before or after its arrival
-//	grown, report := m.Dataset()
+//	m := merge.New(graph, scratch, disk)      // scratch "": arrivals are kept in memory, not in files
+//	err := m.Arrival(&a)                      // each arrival of the stream, in its order
+//	err = m.Label(&l)                         // each label, before or after its arrival
+//	grown, report, err := m.Grow(ctx, false)
 //
-// The outcome of an arrival:
+// # Rules
 //
-//	its id is new                    it joins T: as a training node if its class is known, else as an unlabelled one
+//	the arrival's id is new          it joins T: as a training node if its class is known, else as an unlabelled one
 //	                                 (its features and edges count, like those of all nodes of T; it has no class)
 //	…of a node in no role            the same, with the features that arrived
 //	…of a node of T                  nothing: the node of T stays (counted)
@@ -17,18 +18,52 @@
 //
 // Edges have no direction: two arrivals are joined if either lists the other. Self-edges and repeated ones are
 // left out and counted. Edges to validation and test nodes are kept: these nodes then meet the arrival as a
-// neighbour, as they would on the stream. Edges to ids that are neither in the data nor among the arrivals wait
-// in [dataset.Merged] until the id arrives, at most [Merger.MaxWaiting] of them: beyond that those that came
-// first are forgotten (counted).
+// neighbour, as they would on the stream. Edges to ids that are neither in the graph nor among the arrivals wait until
+// the id arrives, at most [Merger.MaxWaiting] of them: beyond that the oldest are forgotten (counted).
 //
 // A label makes an arrival, or an unlabelled node of T, a training node. The class that a node had before any
 // arrivals stays, and a label with another class is counted; labels of validation and test nodes are left alone. Of
 // two labels of a node the later one is used, see [event.Label], and a class that came from a label gives way to
-// that of a later one. Classes keep their names and order: a label of a class that the data do not have is counted,
+// that of a later one. Classes keep their names and order: a label of a class that the graph does not have is counted,
 // and its node stays without a class.
 //
-// The same arrivals and labels in the same order give the same data set, in how many parts they may come, if all
-// labels so far are given each time and no more edges wait than may: what is merged into the data of an earlier
-// merge goes on where that one ended. Nodes of the data keep their indices; new ones come after them, in the order
-// in which their ids first arrived.
+// The same arrivals and labels in the same order give the same graph, in however many rounds they come, if each round
+// is given all labels so far and no more edges wait than may. Nodes of the graph keep their order; new ones come after
+// them, in the order in which their ids first arrived.
+//
+// Data and tables differ in one rule. In a data set a node in no role is a known end of an edge, and an arrival with
+// its id takes its place. In tables it is as if it were not there: an edge to it waits for its arrival, which comes
+// after all other nodes.
+//
+// # How
+//
+// Arrivals and labels go to one file each as they come ([rivulet/spill]; of a data set, to memory). Grow reads them
+// and the graph again:
+//
+//	gather, resolve   ids of nodes, arrivals and labels go to buckets by their hash; one bucket in memory decides which
+//	                  arrivals join T and which nodes have another class
+//	ends, match       edges of arrivals, and those that wait, go to buckets by the id of the end that may be unknown;
+//	                  the known ones become pairs in buckets by both ends, and the others wait
+//	the graph's grow  writes tables, or assembles a data set: nodes with these changes, then the arrivals that join;
+//	                  edges, then the new pairs, each once
+//
+// In memory are one bucket and the decisions on some hundred thousand rows at a time.
+//
+//	rules.go       the rules for one node; counters
+//	report.go      the outcomes of a merge, counted and printed
+//	graph.go       the interface of Data and Tables
+//	merger.go      arrivals and labels as they come
+//	resolve.go     which arrivals join, which nodes have another class
+//	edges.go       which edges are new, which wait
+//	data.go        a data set in memory that grows
+//	tables.go      tables: opened, stored, loaded into memory
+//	write.go       tables that grow
+//	validation.go  the validation nodes of tables, for comparing two models
+//
+// Grown tables are a directory:
+//
+//	nodes.parquet, edges.parquet   tables that [rivulet/dataset/parquet.Format] reads
+//	labelled.parquet               ids of the nodes whose class came from a label
+//	waiting.parquet                edges to ids that have not arrived, in the order in which they came
+//	tables.json                    classes in their order, nodes of T, the schema of the features' positions
 package merge

@@ -2,6 +2,7 @@ package merge
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"rivulet/dataset"
+	"rivulet/durable"
 	"rivulet/event"
 	"rivulet/graph"
 )
@@ -27,12 +29,20 @@ func path() *dataset.Dataset {
 		Train: []int32{0}, Unlabelled: []int32{1}, Validation: []int32{2}, Test: []int32{3}}
 }
 
-func dense(id string, x, y float32, edges ...string) event.Arrival {
-	return event.Arrival{ID: id, Features: event.Features{Values: []float32{x, y}}, Edges: edges}
+func classed(id, class string) event.Label {
+	return event.Label{ID: id, Class: event.ByName, ClassName: class}
 }
 
-func named(id, class string) event.Label {
-	return event.Label{ID: id, Class: event.ByName, ClassName: class}
+// inMemory returns a merger for a data set.
+func inMemory(d *dataset.Dataset) *Merger { return New(&Data{d}, "", durable.Disk{}) }
+
+// grownData returns the data set with what the merger has taken.
+func grownData(t interface{ Fatal(...any) }, m *Merger) (*dataset.Dataset, Report) {
+	g, report, err := m.Grow(context.Background(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g.(*Data).Dataset, report
 }
 
 func feed(m *Merger, arrivals []event.Arrival, labels []event.Label) {
@@ -47,24 +57,25 @@ func feed(m *Merger, arrivals []event.Arrival, labels []event.Label) {
 // Each rule of the package documentation, on one small graph.
 func TestRules(t *testing.T) {
 	before := path()
-	m := New(path())
+	given := path()
+	m := inMemory(given)
 	feed(m, []event.Arrival{
-		dense("a", 0, 0, "x"),                   // of T
-		dense("c", 0, 0, "x"), dense("d", 0, 0), // held out
-		dense("e", 20, 21, "a"),                               // no role: joins
-		dense("x", 30, 31, "a", "y", "x", "a", "nobody", "c"), // edges to T, an arrival, itself, again, unknown, held out
-		dense("x", -1, -1, "b"),                               // the first x stays
+		arrived("a", 0, 0, "x"),                     // of T
+		arrived("c", 0, 0, "x"), arrived("d", 0, 0), // held out
+		arrived("e", 20, 21, "a"),                               // no role: joins
+		arrived("x", 30, 31, "a", "y", "x", "a", "nobody", "c"), // edges to T, an arrival, itself, again, unknown, held out
+		arrived("x", -1, -1, "b"),                               // the first x stays
 		{ID: "y", Features: event.Features{Sparse: true, Indices: []int32{1}, Values: []float32{41}}, Edges: []string{"x"}},
 		{ID: "z", Features: event.Features{Values: []float32{1}}}, // too short
 	}, []event.Label{
-		named("x", "ant"), {ID: "b", Class: 0}, // new training nodes
-		named("a", "zebra"), named("c", "ant"), // against T; held out
-		named("nobody", "ant"), named("f", "ant"), // unknown: f never arrived
-		named("y", "bee"), {ID: "y", Class: 2}, // unknown classes
+		classed("x", "ant"), {ID: "b", Class: 0}, // new training nodes
+		classed("a", "zebra"), classed("c", "ant"), // against T; held out
+		classed("nobody", "ant"), classed("f", "ant"), // unknown: f never arrived
+		classed("y", "bee"), {ID: "y", Class: 2}, // unknown classes
 	})
 	m.Refuse(&event.FieldError{Reason: event.ReasonUnparsable})
 	m.RefuseLabel(errors.New("no codec's"))
-	got, report := m.Dataset()
+	got, report := grownData(t, m)
 	want := &dataset.Dataset{Name: "path", IDs: []string{"a", "b", "c", "d", "e", "f", "x", "y"},
 		Adj: graph.NewCSR(8, 8, both([][2]int32{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {4, 0}, {6, 0}, {6, 7}, {6, 2}})),
 		X: graph.Features{Dense: &graph.Dense{Rows: 8, Cols: 2,
@@ -84,7 +95,7 @@ func TestRules(t *testing.T) {
 	if diff := cmp.Diff(wantReport, report); diff != "" {
 		t.Errorf("report (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(before, m.data); diff != "" {
+	if diff := cmp.Diff(before, given); diff != "" {
 		t.Errorf("the data that were merged into changed:\n%s", diff)
 	}
 	var out bytes.Buffer
@@ -120,9 +131,9 @@ func TestLaterLabelStands(t *testing.T) {
 		"neither has":   {[]event.Label{{ID: "b", Class: 0}, {ID: "b", Class: 1}}, 1},
 		"unknown class": {[]event.Label{{ID: "b", Class: 1}, {ID: "b", Class: 7}}, 1},
 	} {
-		m := New(path())
+		m := inMemory(path())
 		feed(m, nil, tc.labels)
-		if d, _ := m.Dataset(); d.Labels[1] != tc.want || !slices.Equal(d.Train, []int32{0, 1}) {
+		if d, _ := grownData(t, m); d.Labels[1] != tc.want || !slices.Equal(d.Train, []int32{0, 1}) {
 			t.Errorf("%s: class %d in %v, want %d", name, d.Labels[1], d.Train, tc.want)
 		}
 	}
@@ -133,10 +144,10 @@ func TestSparseFeatures(t *testing.T) {
 	d := path()
 	d.BagOfWords = true
 	d.X = graph.Features{Sparse: &graph.CSR{Rows: 6, Cols: 3, RowPtr: []int{0, 1, 2, 2, 2, 3, 3}, ColIdx: []int32{0, 2, 1}}}
-	m := New(d)
+	m := inMemory(d)
 	feed(m, []event.Arrival{{ID: "x", Features: event.Features{Values: []float32{0, 1, 1}}},
 		{ID: "e", Features: event.Features{Sparse: true, Indices: []int32{2}, Values: []float32{1}}}}, nil)
-	got, _ := m.Dataset()
+	got, _ := grownData(t, m)
 	want := &graph.CSR{Rows: 7, Cols: 3, RowPtr: []int{0, 1, 2, 2, 2, 3, 3, 5}, ColIdx: []int32{0, 2, 2, 1, 2}}
 	if diff := cmp.Diff(want, got.X.Sparse); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -151,14 +162,14 @@ func TestMergedIsADataset(t *testing.T) {
 		var arrivals []event.Arrival
 		var labels []event.Label
 		for range rapid.IntRange(0, 12).Draw(t, "arrivals") {
-			arrivals = append(arrivals, dense(ids.Draw(t, "id"), 1, 2, rapid.SliceOfN(ids, 0, 6).Draw(t, "edges")...))
+			arrivals = append(arrivals, arrived(ids.Draw(t, "id"), 1, 2, rapid.SliceOfN(ids, 0, 6).Draw(t, "edges")...))
 		}
 		for range rapid.IntRange(0, 6).Draw(t, "labels") {
 			labels = append(labels, event.Label{ID: ids.Draw(t, "id"), Class: rapid.IntRange(0, 2).Draw(t, "class")})
 		}
-		m := New(path())
+		m := inMemory(path())
 		feed(m, arrivals, labels)
-		grown, report := m.Dataset()
+		grown, report := grownData(t, m)
 		round++
 		at := filepath.Join(dir, fmt.Sprint(round), "path")
 		if err := grown.Save(at); err != nil {
@@ -174,9 +185,9 @@ func TestMergedIsADataset(t *testing.T) {
 		if n := len(grown.Original().Nodes); n != 2+report.Joined {
 			t.Fatalf("T has %d nodes, 2 and %d joined", n, report.Joined)
 		}
-		again := New(back)
+		again := inMemory(back)
 		feed(again, arrivals, labels)
-		if twice, r := again.Dataset(); r.Joined != 0 || r.Edges != 0 || twice.Fingerprint() != grown.Fingerprint() {
+		if twice, r := grownData(t, again); r.Joined != 0 || r.Edges != 0 || twice.Fingerprint() != grown.Fingerprint() {
 			t.Fatalf("merged twice: %+v", r)
 		}
 	})
@@ -190,15 +201,15 @@ func TestPartsAreTheWhole(t *testing.T) {
 		var arrivals []event.Arrival
 		var labels []event.Label
 		for n := range rapid.IntRange(0, 12).Draw(t, "arrivals") {
-			arrivals = append(arrivals, dense(ids.Draw(t, "id"), float32(n), 2, rapid.SliceOfN(ids, 0, 6).Draw(t, "edges")...))
+			arrivals = append(arrivals, arrived(ids.Draw(t, "id"), float32(n), 2, rapid.SliceOfN(ids, 0, 6).Draw(t, "edges")...))
 		}
 		for range rapid.IntRange(0, 8).Draw(t, "labels") {
 			labels = append(labels, event.Label{ID: ids.Draw(t, "id"), Class: rapid.IntRange(0, 2).Draw(t, "class"),
 				Time: time.Unix(rapid.Int64Range(1, 3).Draw(t, "time"), 0)})
 		}
-		whole := New(path())
+		whole := inMemory(path())
 		feed(whole, arrivals, labels)
-		want, _ := whole.Dataset()
+		want, _ := grownData(t, whole)
 
 		reread := rapid.Bool().Draw(t, "each part is read from the beginning")
 		got, a, l := path(), 0, 0
@@ -210,9 +221,9 @@ func TestPartsAreTheWhole(t *testing.T) {
 			if reread {
 				a = 0
 			}
-			m := New(got)
+			m := inMemory(got)
 			feed(m, arrivals[a:toA], labels[:toL])
-			got, _ = m.Dataset()
+			got, _ = grownData(t, m)
 			a, l = toA, toL
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -223,19 +234,19 @@ func TestPartsAreTheWhole(t *testing.T) {
 
 // Two refreshes are one: an edge to an id that arrives after the first is there after the second.
 func TestAnEdgeWaitsForItsID(t *testing.T) {
-	x, y := dense("x", 1, 1, "a", "y"), dense("y", 2, 2, "a")
-	whole := New(path())
+	x, y := arrived("x", 1, 1, "a", "y"), arrived("y", 2, 2, "a")
+	whole := inMemory(path())
 	feed(whole, []event.Arrival{x, y}, nil)
-	want, _ := whole.Dataset()
-	first := New(path())
+	want, _ := grownData(t, whole)
+	first := inMemory(path())
 	feed(first, []event.Arrival{x}, nil)
-	between, r := first.Dataset()
+	between, r := grownData(t, first)
 	if r.WaitingEdges != 1 {
 		t.Errorf("%+v", r)
 	}
-	second := New(between)
+	second := inMemory(between)
 	feed(second, []event.Arrival{y}, nil)
-	got, r := second.Dataset()
+	got, r := grownData(t, second)
 	if want.Fingerprint() != got.Fingerprint() || r.WaitedEdges != 1 || r.WaitingEdges != 0 {
 		t.Errorf("%+v: %s", r, cmp.Diff(want, got))
 	}
@@ -243,16 +254,17 @@ func TestAnEdgeWaitsForItsID(t *testing.T) {
 
 // No more edges wait than may: the first ones are forgotten, and counted.
 func TestWaitingEdgesAreBounded(t *testing.T) {
-	m := New(path())
+	m := inMemory(path())
 	m.MaxWaiting = 2
-	feed(m, []event.Arrival{dense("x", 1, 1, "p", "q"), dense("y", 1, 1, "r")}, nil)
-	d, r := m.Dataset()
+	feed(m, []event.Arrival{arrived("x", 1, 1, "p", "q"), arrived("y", 1, 1, "r")}, nil)
+	d, r := grownData(t, m)
 	if diff := cmp.Diff([]dataset.Waiting{{Node: 6, ID: "q"}, {Node: 7, ID: "r"}}, d.Merged.Waiting); diff != "" || r.ForgottenEdges != 1 || r.WaitingEdges != 2 {
 		t.Errorf("%+v (-want +got):\n%s", r, diff)
 	}
-	m = New(d)
+	m = inMemory(d)
 	m.MaxWaiting = 0
-	if d, r := m.Dataset(); d.Merged.Waiting != nil || r.ForgottenEdges != 2 {
+	feed(m, []event.Arrival{arrived("z", 1, 1)}, nil)
+	if d, r := grownData(t, m); d.Merged.Waiting != nil || r.ForgottenEdges != 2 {
 		t.Errorf("none may wait, %d do: %+v", len(d.Merged.Waiting), r)
 	}
 }

@@ -2,7 +2,6 @@ package merge
 
 import (
 	"errors"
-	"maps"
 	"time"
 
 	"rivulet/event"
@@ -45,8 +44,8 @@ func (n *Node) Arrive(r *Report) bool {
 	return false
 }
 
-// Label gives the node the class of its latest label, once all arrivals are known, and counts the outcome. It reports whether
-// role or class have changed.
+// Label gives the node the class of its latest label, once all arrivals are known, and counts the outcome. It reports
+// whether role or class have changed.
 func (n *Node) Label(class int32, r *Report) bool {
 	switch n.Role {
 	case HeldOut:
@@ -75,9 +74,9 @@ func (n *Node) Label(class int32, r *Report) bool {
 	return false
 }
 
-// Earlier reports whether a label is earlier than one of the same node that was read before it, which then stays. Zero times
-// are unknown.
-func Earlier(label, before time.Time) bool {
+// earlier reports whether a label is earlier than one of the same node that was read before it, which then stays.
+// Zero times are unknown.
+func earlier(label, before time.Time) bool {
 	return !label.IsZero() && !before.IsZero() && label.Before(before)
 }
 
@@ -86,16 +85,8 @@ type Counter struct {
 	Report Report
 }
 
-// NewCounter returns a counter of nothing.
-func NewCounter() Counter {
+func newCounter() Counter {
 	return Counter{Report{Refused: map[string]int{}, UnknownClass: map[string]int{}, LabelRefused: map[string]int{}}}
-}
-
-// counted returns the report so far.
-func (c *Counter) counted() Report {
-	r := c.Report
-	r.Refused, r.UnknownClass, r.LabelRefused = maps.Clone(r.Refused), maps.Clone(r.UnknownClass), maps.Clone(r.LabelRefused)
-	return r
 }
 
 // Dropped counts entries of edge lists that were dropped before their arrival was given to the merger.
@@ -107,8 +98,8 @@ func (c *Counter) Refuse(err error) { c.Report.Refused[reason(err)]++ }
 // RefuseLabel counts a record that could not be decoded into a label.
 func (c *Counter) RefuseLabel(err error) { c.Report.LabelRefused[reason(err)]++ }
 
-// Take counts an arrival; one whose features are not d numbers is counted as refused, and the error, an *event.FieldError,
-// names the field.
+// Take counts an arrival; one whose features are not d numbers is counted as refused, and the error, an
+// *event.FieldError, names the field.
 func (c *Counter) Take(a *event.Arrival, d int) error {
 	if err := a.Check(d, 0); err != nil {
 		c.Refuse(err)
@@ -118,8 +109,8 @@ func (c *Counter) Take(a *event.Arrival, d int) error {
 	return nil
 }
 
-// Resolve counts a label and returns the number of its class; false if it is not among the classes.
-func (c *Counter) Resolve(l *event.Label, classes []string) (int32, bool) {
+// resolveLabel counts a label and returns the number of its class; false if it is not among the classes.
+func (c *Counter) resolveLabel(l *event.Label, classes []string) (int32, bool) {
 	c.Report.Labels++
 	class, known := l.Resolve(classes)
 	if !known {

@@ -1,4 +1,4 @@
-package outofcore
+package merge
 
 import (
 	"context"
@@ -32,14 +32,48 @@ const (
 type Tables struct {
 	Stream  *dataset.Stream
 	Classes []string
-	// Schema says what the features' positions mean; nil: nothing is known of it.
-	Schema *schema.Schema
-	// Original is the number of nodes of T.
-	Original int64
-	// Fingerprint is the SHA-256 of the content of the files.
-	Fingerprint string
 
-	dir string // of a grown graph's files; empty: these are tables as a user has them
+	schema      *schema.Schema // of the features' positions; nil: nothing is known of it
+	original    int64          // nodes of T
+	fingerprint string         // SHA-256 of the content of the files
+	dir         string         // of a grown graph's files; empty: these are tables as a user has them
+}
+
+// Name implements [Graph].
+func (t *Tables) Name() string { return t.Stream.Name }
+
+// Rename implements [Graph].
+func (t *Tables) Rename(name string) { t.Stream.Name = name }
+
+// Features implements [Graph].
+func (t *Tables) Features() int { return t.Stream.Features }
+
+// Schema implements [Graph].
+func (t *Tables) Schema() *schema.Schema { return t.schema }
+
+// Nodes implements [Graph].
+func (t *Tables) Nodes() int { return int(t.original) }
+
+// Fingerprint implements [Graph].
+func (t *Tables) Fingerprint() string { return t.fingerprint }
+
+func (t *Tables) classes() []string        { return t.Classes }
+func (t *Tables) columns() []schema.Column { return nil }
+func (t *Tables) rows() int64              { return t.Stream.Rows }
+func (t *Tables) withoutRole() bool        { return false }
+
+// mergeRoles are the roles by those of tables.
+var mergeRoles = map[solved.Role]Role{solved.NoRole: None, solved.Train: Train,
+	solved.Unlabelled: Unlabelled, solved.Validation: HeldOut, solved.Test: HeldOut}
+
+func (t *Tables) eachNode(ctx context.Context, use func(id string, role Role, class int32) error) error {
+	classes := map[string]int32{}
+	for k, name := range t.Classes {
+		classes[name] = int32(k)
+	}
+	return t.Stream.EachID(func(n dataset.StreamNode) error {
+		return errors.Join(every(ctx, n.Row), use(n.ID, mergeRoles[solved.RoleOf(n.Split)], classes[n.Label]))
+	})
 }
 
 // meta is the form of tables.json.
@@ -75,9 +109,9 @@ func Open(ctx context.Context, s *dataset.Stream) (*Tables, error) {
 		switch solved.RoleOf(n.Split) {
 		case solved.Train:
 			sum.Labels[n.Label]++
-			t.Original++
+			t.original++
 		case solved.Unlabelled:
-			t.Original++
+			t.original++
 		case solved.Validation, solved.Test:
 			sum.Others[n.Label] = true
 		case solved.NoRole:
@@ -91,15 +125,7 @@ func Open(ctx context.Context, s *dataset.Stream) (*Tables, error) {
 	return t, t.identify()
 }
 
-// every returns the error of ctx, which it looks at for some rows only.
-func every(ctx context.Context, row int64) error {
-	if row%4096 != 0 {
-		return nil
-	}
-	return ctx.Err()
-}
-
-// OpenStored returns a grown graph.
+// OpenStored returns grown tables.
 func OpenStored(dir string) (*Tables, error) {
 	text, err := os.ReadFile(filepath.Join(dir, metaFile))
 	if err != nil {
@@ -116,18 +142,18 @@ func OpenStored(dir string) (*Tables, error) {
 	if err != nil {
 		return nil, fmt.Errorf("graph in %s: %w", dir, err)
 	}
-	t := &Tables{Stream: s, Classes: m.Classes, Original: m.Original, dir: dir}
+	t := &Tables{Stream: s, Classes: m.Classes, original: m.Original, dir: dir}
 	t.Stream.Name = m.Name
 	if m.Schema != nil {
-		if t.Schema, err = schema.Parse(m.Schema); err != nil {
+		if t.schema, err = schema.Parse(m.Schema); err != nil {
 			return nil, fmt.Errorf("%s: %w", filepath.Join(dir, metaFile), err)
 		}
 	}
 	return t, t.identify()
 }
 
-// identify sets the fingerprint, and the stream's identity by it: the same content is the same data set, whenever it was
-// written.
+// identify sets the fingerprint, and the stream's identity by it: the same content is the same data set, whenever it
+// was written.
 func (t *Tables) identify() error {
 	files := t.Stream.Files()
 	if t.dir != "" {
@@ -148,34 +174,42 @@ func (t *Tables) identify() error {
 		}
 		fmt.Fprintf(all, "%s %x\n", filepath.Base(path), one.Sum(nil))
 	}
-	t.Fingerprint = hex.EncodeToString(all.Sum(nil))
-	t.Stream.Identity = fmt.Sprintf("%s\n%s", t.Fingerprint, t.Stream.Meaning())
+	t.fingerprint = hex.EncodeToString(all.Sum(nil))
+	t.Stream.Identity = fmt.Sprintf("%s\n%s", t.fingerprint, t.Stream.Meaning())
 	return nil
 }
 
 // eachWaiting calls use with the edges that wait, in the order in which they came.
-func (t *Tables) eachWaiting(use func(*waitingRow) error) error {
-	return eachStored(t, waitingFile, use)
+func (t *Tables) eachWaiting(use func(node, id string) error) error {
+	return eachStored(t, waitingFile, func(w *waitingRow) error { return use(w.Node, w.ID) })
 }
 
 // eachLabelled calls use with the nodes whose class came from a label.
-func (t *Tables) eachLabelled(use func(*labelledRow) error) error {
-	return eachStored(t, labelledFile, use)
+func (t *Tables) eachLabelled(use func(id string) error) error {
+	return eachStored(t, labelledFile, func(l *labelledRow) error { return use(l.ID) })
 }
 
+// eachStored calls use with the rows of a file of a grown graph; tables as a user has them have none.
 func eachStored[Row any](t *Tables, name string, use func(*Row) error) error {
 	if t.dir == "" {
 		return nil
 	}
-	return eachRow(filepath.Join(t.dir, name), use)
+	path := filepath.Join(t.dir, name)
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := parquet.EachRow(f, use); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
 }
 
-// Install moves a grown graph to a directory, which must not exist or be empty, on the same file system. more writes
-// files beside the tables. When it returns, all is durable, and the graph is there or not at all. It returns the graph
-// at its new place.
-func (t *Tables) Install(disk durable.Disk, dir string, more func(dir string) error) (*Tables, error) {
+// Save implements [Graph]: it moves a grown graph to a directory on the same file system.
+func (t *Tables) Save(disk durable.Disk, dir string, more func(dir, fingerprint string) error) (Graph, error) {
 	err := disk.Install(dir, func(staging string) error {
-		if err := more(t.dir); err != nil {
+		if err := more(t.dir, t.fingerprint); err != nil {
 			return err
 		}
 		if err := disk.SyncDir(t.dir); err != nil {
@@ -189,7 +223,7 @@ func (t *Tables) Install(disk durable.Disk, dir string, more func(dir string) er
 	return OpenStored(dir)
 }
 
-// Load returns a grown graph in memory.
+// Load returns grown tables in memory.
 func (t *Tables) Load() (*dataset.Dataset, error) {
 	d, err := dataset.Open(t.dir, dataset.OpenOptions{Format: parquet.Format.Name, More: []dataset.Format{parquet.Format}})
 	if err != nil {
@@ -202,17 +236,17 @@ func (t *Tables) Load() (*dataset.Dataset, error) {
 	if err := reclass(d, t.Classes); err != nil {
 		return nil, fmt.Errorf("%s: %w", filepath.Join(t.dir, metaFile), err)
 	}
-	d.Schema = t.Schema
-	err = t.eachLabelled(func(l *labelledRow) error {
-		d.Merged.Labelled = append(d.Merged.Labelled, index[l.ID])
+	d.Schema = t.schema
+	err = t.eachLabelled(func(id string) error {
+		d.Merged.Labelled = append(d.Merged.Labelled, index[id])
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	slices.Sort(d.Merged.Labelled)
-	return d, t.eachWaiting(func(w *waitingRow) error {
-		d.Merged.Waiting = append(d.Merged.Waiting, dataset.Waiting{Node: index[w.Node], ID: w.ID})
+	return d, t.eachWaiting(func(node, id string) error {
+		d.Merged.Waiting = append(d.Merged.Waiting, dataset.Waiting{Node: index[node], ID: id})
 		return nil
 	})
 }

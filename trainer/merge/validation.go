@@ -1,8 +1,7 @@
-package outofcore
+package merge
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -13,10 +12,10 @@ import (
 	"rivulet/graph"
 )
 
-// Judges returns validation nodes in memory, with features and class, and the ids of their neighbours, which have
-// neither: as much of the graph as [rivulet/trainer.Validate] reads. They are all validation nodes, or a sample of about
-// most of them by hash of the id.
-func (t *Tables) Judges(ctx context.Context, most int64) (*dataset.Dataset, error) {
+// ValidationSet implements [Graph] with validation nodes in memory, with features and class, and the ids of their
+// neighbours, which have neither: as much of the graph as [rivulet/trainer.Validate] reads. They are all validation
+// nodes, or a sample of about most of them by hash of the id.
+func (t *Tables) ValidationSet(ctx context.Context, most int64) (*dataset.Dataset, error) {
 	d := &dataset.Dataset{Name: t.Stream.Name, Classes: t.Classes}
 	all := int64(0)
 	err := t.Stream.EachID(func(n dataset.StreamNode) error {
@@ -68,7 +67,7 @@ func (t *Tables) neighbours(ctx context.Context, d *dataset.Dataset, index map[s
 		}
 		return i
 	}
-	judge := func(id string) (int32, bool) {
+	sampled := func(id string) (int32, bool) {
 		i, known := index[id]
 		return i, known && int(i) < len(rows)
 	}
@@ -76,16 +75,16 @@ func (t *Tables) neighbours(ctx context.Context, d *dataset.Dataset, index map[s
 		if source == target {
 			return nil
 		}
-		if i, is := judge(source); is {
+		if i, is := sampled(source); is {
 			rows[i] = append(rows[i], node(target))
 		}
-		if i, is := judge(target); is {
+		if i, is := sampled(target); is {
 			rows[i] = append(rows[i], node(source))
 		}
 		return every(ctx, row)
 	})
 	if err != nil {
-		return errors.Join(err, ctx.Err())
+		return err
 	}
 	d.Adj = &graph.CSR{Rows: len(d.IDs), Cols: len(d.IDs), RowPtr: make([]int, len(d.IDs)+1)}
 	for i := range d.IDs {

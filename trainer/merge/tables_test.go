@@ -1,4 +1,4 @@
-package outofcore
+package merge
 
 import (
 	"fmt"
@@ -16,7 +16,6 @@ import (
 	"rivulet/dataset/parquet"
 	"rivulet/durable"
 	"rivulet/event"
-	"rivulet/trainer/merge"
 )
 
 // graph of tables: a trains, b is unlabelled, c validates, d tests, e and f are in no role and have no edges.
@@ -61,20 +60,6 @@ func opened(t testing.TB, dir string) *Tables {
 	return tables
 }
 
-type merger interface {
-	Arrival(a *event.Arrival) error
-	Label(l *event.Label) error
-}
-
-func feed(m merger, arrivals []event.Arrival, labels []event.Label) {
-	for k := range arrivals {
-		_ = m.Arrival(&arrivals[k]) // counted
-	}
-	for k := range labels {
-		_ = m.Label(&labels[k]) // counted
-	}
-}
-
 // content is a graph by names, in no order.
 type content struct {
 	Nodes    map[string]string // role, class and features
@@ -102,30 +87,26 @@ func contentOf(d *dataset.Dataset) content {
 }
 
 // grown merges into tables in a directory of its own, and installs the result.
-func grown(t testing.TB, base *Tables, scratch string, arrivals []event.Arrival, labels []event.Label, waiting int) (*Tables, merge.Report) {
+func grown(t testing.TB, base *Tables, scratch string, arrivals []event.Arrival, labels []event.Label, waiting int) (*Tables, Report) {
 	t.Helper()
 	work := filepath.Join(scratch, "work")
 	if err := os.MkdirAll(work, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	m := NewMerger(base, work, durable.Disk{})
+	m := New(base, work, durable.Disk{})
 	m.MaxWaiting = waiting
 	feed(m, arrivals, labels)
 	got, report, err := m.Grow(t.Context(), false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !report.Changed() {
-		return got, report
+	if report.Changed() {
+		got, err = got.Save(durable.Disk{}, filepath.Join(scratch, "graph"), func(string, string) error { return nil })
 	}
-	to := filepath.Join(scratch, "graph")
-	if got, err = got.Install(durable.Disk{}, to, func(string) error { return nil }); err != nil {
-		t.Fatal(err)
+	if left, _ := os.ReadDir(work); err != nil || len(left) > 0 {
+		t.Fatalf("%v are left (%v)", left, err)
 	}
-	if left, _ := filepath.Glob(filepath.Join(work, "*")); len(left) != len(slices.Compact(left)) {
-		t.Fatal(left)
-	}
-	return got, report
+	return got.(*Tables), report
 }
 
 // loaded returns a graph of tables in memory.
@@ -168,9 +149,9 @@ func TestTablesAreTheMergeInMemory(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		round++
 		base := opened(t, given(t))
-		inMemory, err := dataset.Open(filepath.Dir(base.Stream.Files()[0]), dataset.OpenOptions{})
+		whole, err := dataset.Open(filepath.Dir(base.Stream.Files()[0]), dataset.OpenOptions{})
 		if err == nil {
-			err = reclass(inMemory, base.Classes) // tables number classes that no training node has last
+			err = reclass(whole, base.Classes) // tables number classes that no training node has last
 		}
 		if err != nil {
 			rt.Fatal(err)
@@ -179,10 +160,10 @@ func TestTablesAreTheMergeInMemory(t *testing.T) {
 		waiting := rapid.SampledFrom([]int{0, 1, 2, 1000}).Draw(rt, "most that wait")
 		for part := range rapid.IntRange(1, 3).Draw(rt, "parts") {
 			arrivals, labels := drawn(rt, ids)
-			m := merge.New(inMemory)
+			m := inMemory(whole)
 			m.MaxWaiting = waiting
 			feed(m, arrivals, labels)
-			want, wantReport := m.Dataset()
+			want, wantReport := grownData(rt, m)
 
 			got, report := grown(t, base, filepath.Join(dir, fmt.Sprint(round), fmt.Sprint(part)), arrivals, labels, waiting)
 			if diff := cmp.Diff(wantReport, report); diff != "" {
@@ -195,11 +176,11 @@ func TestTablesAreTheMergeInMemory(t *testing.T) {
 			if diff := cmp.Diff(contentOf(want), contentOf(d)); diff != "" {
 				rt.Fatalf("graph of part %d (-in memory +of tables):\n%s", part, diff)
 			}
-			if n := int64(len(want.Train) + len(want.Unlabelled)); got.Original != n {
-				rt.Fatalf("T has %d nodes, want %d", got.Original, n)
+			if n := int64(len(want.Train) + len(want.Unlabelled)); got.original != n {
+				rt.Fatalf("T has %d nodes, want %d", got.original, n)
 			}
-			base, inMemory = opened(t, filepath.Dir(got.Stream.Files()[0])), want
-			if base.Fingerprint != got.Fingerprint {
+			base, whole = opened(t, filepath.Dir(got.Stream.Files()[0])), want
+			if base.Fingerprint() != got.Fingerprint() {
 				rt.Fatal("the fingerprint changes with the reading")
 			}
 		}
@@ -226,10 +207,10 @@ func TestNodesInNoRole(t *testing.T) {
 	}
 }
 
-// Arrivals and labels lie in several files, ids in several buckets, decisions in several ranges.
-func TestManyParts(t *testing.T) {
+// Edges lie in several buckets and ranges, and the oldest of those that wait are forgotten.
+func TestManyBuckets(t *testing.T) {
 	base := opened(t, given(t))
-	const n = 3 * partBytes / 40_000
+	const n = 1200
 	var arrivals []event.Arrival
 	for k := range n {
 		a := arrived(fmt.Sprintf("n%d", k), float32(k), 1, "a", fmt.Sprintf("n%d", k/2), fmt.Sprintf("n%d", k+1))
@@ -239,21 +220,18 @@ func TestManyParts(t *testing.T) {
 		arrivals = append(arrivals, a)
 	}
 	work := t.TempDir()
-	m := NewMerger(base, work, durable.Disk{})
+	m := New(base, work, durable.Disk{})
 	m.MaxWaiting = 7
 	feed(m, arrivals, []event.Label{{ID: "n1", Class: 1}})
 	got, report, err := m.Grow(t.Context(), false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if files, _ := filepath.Glob(work + "/arrivals-*.parquet"); len(files) < 3 || m.arrivals.rows != n {
-		t.Errorf("%d arrivals are in %d files", m.arrivals.rows, len(files))
-	}
 	if report.Joined != n || report.Labelled != 1 || report.UnknownEdges != n*1500+1 || report.WaitingEdges != 7 ||
 		report.ForgottenEdges != n*1500+1-7 {
 		t.Errorf("%+v", report)
 	}
-	d := loaded(t, got)
+	d := loaded(t, got.(*Tables))
 	var last []string
 	for e := range 7 {
 		last = append(last, fmt.Sprintf("n%d-never-%d-%d", n-1, n-1, 1493+e))
@@ -286,7 +264,7 @@ func TestNothingNewAndFaults(t *testing.T) {
 			}
 			return nil
 		}}
-		m := NewMerger(base, work, full)
+		m := New(base, work, full)
 		feed(m, []event.Arrival{arrived("x", 1, 1, "a")}, nil)
 		if _, _, err := m.Grow(t.Context(), false); err == nil {
 			t.Errorf("an error of operation %d is lost", at)
@@ -310,8 +288,9 @@ func TestGrownIsADataset(t *testing.T) {
 	}
 }
 
-// Judges are the validation nodes with all their neighbours, or a sample of them that depends on their ids alone.
-func TestJudges(t *testing.T) {
+// The data set for comparing models has the validation nodes with all their neighbours, or a sample of them that
+// depends on their ids alone.
+func TestValidationNodes(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "many")
 	nodes, edges := "id,label,split,x,y\nhub,a,train,1,2\n", "source,target\n"
 	for k := range 1000 {
@@ -328,27 +307,27 @@ func TestJudges(t *testing.T) {
 	}
 	g := opened(t, dir)
 	for _, most := range []int64{5000, 1000, 300} {
-		d, err := g.Judges(t.Context(), most)
+		d, err := g.ValidationSet(t.Context(), most)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if n := int64(len(d.Validation)); n > most+most/4 || n < min(most, 1000)-most/4 {
-			t.Errorf("%d judges, want about %d", n, most)
+			t.Errorf("%d validation nodes, want about %d", n, most)
 		}
 		for _, i := range d.Validation {
 			var k int
 			if _, err := fmt.Sscanf(d.IDs[i], "v%d", &k); err != nil || d.X.Dense.Row(int(i))[0] != float32(k) || int(d.Labels[i]) != k%2 {
-				t.Fatalf("judge %s has features %g and class %d", d.IDs[i], d.X.Dense.Row(int(i)), d.Labels[i])
+				t.Fatalf("node %s has features %g and class %d", d.IDs[i], d.X.Dense.Row(int(i)), d.Labels[i])
 			}
 			got := d.AppendNeighbours(nil, i)
 			want := []string{"hub", fmt.Sprintf("v%d", (k+1)%1000), fmt.Sprintf("v%d", (k+999)%1000)}
 			slices.Sort(got)
 			slices.Sort(want)
 			if !slices.Equal(got, want) {
-				t.Fatalf("judge %s has neighbours %q, want %q", d.IDs[i], got, want)
+				t.Fatalf("node %s has neighbours %q, want %q", d.IDs[i], got, want)
 			}
 		}
-		again, err := g.Judges(t.Context(), most)
+		again, err := g.ValidationSet(t.Context(), most)
 		if diff := cmp.Diff(d, again); diff != "" || err != nil {
 			t.Errorf("(-first +again): %v\n%s", err, diff)
 		}

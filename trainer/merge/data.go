@@ -1,0 +1,283 @@
+package merge
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"rivulet/dataset"
+	"rivulet/durable"
+	"rivulet/event"
+	"rivulet/graph"
+	"rivulet/schema"
+	"rivulet/spill"
+)
+
+// Data is a data set in memory.
+type Data struct{ *dataset.Dataset }
+
+// Name implements [Graph].
+func (d *Data) Name() string { return d.Dataset.Name }
+
+// Rename implements [Graph].
+func (d *Data) Rename(name string) { d.Dataset.Name = name }
+
+// Features implements [Graph].
+func (d *Data) Features() int { return d.X.Cols() }
+
+// Schema implements [Graph].
+func (d *Data) Schema() *schema.Schema { return d.Dataset.Schema }
+
+// Nodes implements [Graph].
+func (d *Data) Nodes() int { return len(d.Train) + len(d.Unlabelled) }
+
+// ValidationSet implements [Graph] with the whole data set.
+func (d *Data) ValidationSet(context.Context, int64) (*dataset.Dataset, error) { return d.Dataset, nil }
+
+// Save implements [Graph].
+func (d *Data) Save(disk durable.Disk, dir string, more func(dir, fingerprint string) error) (Graph, error) {
+	return d, disk.Install(dir, func(dir string) error {
+		if err := d.SaveOn(disk, dir); err != nil {
+			return err
+		}
+		return more(dir, d.Fingerprint())
+	})
+}
+
+func (d *Data) classes() []string        { return d.Classes }
+func (d *Data) columns() []schema.Column { return d.Values }
+func (d *Data) rows() int64              { return int64(len(d.IDs)) }
+func (d *Data) withoutRole() bool        { return true }
+
+func (d *Data) roles() []Role {
+	roles := make([]Role, len(d.IDs))
+	for _, of := range []struct {
+		role  Role
+		nodes []int32
+	}{{Train, d.Train}, {Unlabelled, d.Unlabelled}, {HeldOut, d.Validation}, {HeldOut, d.Test}} {
+		for _, i := range of.nodes {
+			roles[i] = of.role
+		}
+	}
+	return roles
+}
+
+func (d *Data) eachNode(ctx context.Context, use func(id string, role Role, class int32) error) error {
+	for i, role := range d.roles() {
+		if err := errors.Join(every(ctx, int64(i)), use(d.IDs[i], role, d.Labels[i])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *Data) eachLabelled(use func(id string) error) error {
+	for _, i := range d.Merged.Labelled {
+		if err := use(d.IDs[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *Data) eachWaiting(use func(node, id string) error) error {
+	for _, w := range d.Merged.Waiting {
+		if err := use(d.IDs[w.Node], w.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// assembly is a data set that is being put together.
+type assembly struct {
+	*growth
+	old    *dataset.Dataset
+	d      *dataset.Dataset
+	index  map[string]int32
+	source []*event.Features // of each node that arrived; nil for those whose features are the data's
+}
+
+func (d *Data) grow(g *growth) (Graph, error) {
+	out := &assembly{growth: g, old: d.Dataset, index: make(map[string]int32, len(d.IDs)),
+		source: make([]*event.Features, len(d.IDs))}
+	out.d = &dataset.Dataset{Name: d.Dataset.Name, IDs: slices.Clone(d.IDs), Labels: slices.Clone(d.Labels), Classes: d.Classes,
+		Validation: d.Validation, Test: d.Test, BagOfWords: d.BagOfWords, Notes: d.Notes}
+	for i, id := range d.IDs {
+		out.index[id] = int32(i)
+	}
+	if err := out.nodes(d.roles()); err != nil {
+		return nil, err
+	}
+	if err := out.edges(); err != nil {
+		return nil, err
+	}
+	if d.X.Sparse != nil {
+		out.d.X.Sparse = out.sparse()
+	} else {
+		out.d.X.Dense = out.dense()
+	}
+	out.d.Schema, out.d.Values = d.Dataset.Schema, out.values()
+	return &Data{out.d}, nil
+}
+
+// nodes sets roles and classes of the nodes, of which the last are new.
+func (g *assembly) nodes(roles []Role) error {
+	changes := newDecisions(g.changes)
+	for i := range roles {
+		is, changed, err := changes.on(int64(i) + 1)
+		if err != nil {
+			return err
+		}
+		if changed && is.role != None {
+			roles[i], g.d.Labels[i] = is.role, is.class
+		}
+	}
+	err := g.eachJoin(func(a *arrival, is decision) error {
+		i, known := g.index[a.id] // a node in no role
+		if !known {
+			i = int32(len(g.d.IDs))
+			g.index[a.id] = i
+			g.d.IDs, g.d.Labels = append(g.d.IDs, a.id), append(g.d.Labels, -1)
+			g.source, roles = append(g.source, nil), append(roles, None)
+		}
+		f := g.featuresOf(a)
+		g.source[i], roles[i], g.d.Labels[i] = &f, is.role, is.class
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for i, role := range roles {
+		switch role {
+		case Train:
+			g.d.Train = append(g.d.Train, int32(i))
+		case Unlabelled:
+			g.d.Unlabelled = append(g.d.Unlabelled, int32(i))
+		case None, HeldOut:
+		}
+	}
+	err = g.labelled.Each(0, func(r *spill.Record) error {
+		g.d.Merged.Labelled = append(g.d.Merged.Labelled, g.index[r.NextText()])
+		return nil
+	})
+	slices.Sort(g.d.Merged.Labelled)
+	return err
+}
+
+// edges merges the new edges with the data's: symmetric, columns ascending, each once.
+func (g *assembly) edges() error {
+	old, n := g.old.Adj, len(g.d.IDs)
+	more := make([][]int32, n) // new neighbours of each node
+	err := g.eachPair(func(low, high string) error {
+		i, j := g.index[low], g.index[high]
+		more[i], more[j] = append(more[i], j), append(more[j], i)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	adj := &graph.CSR{Rows: n, Cols: n, RowPtr: make([]int, n+1), ColIdx: make([]int32, 0, old.NNZ())}
+	for i := range n {
+		start := len(adj.ColIdx)
+		if i < old.Rows {
+			cols, _ := old.Row(i)
+			adj.ColIdx = append(adj.ColIdx, cols...)
+		}
+		adj.ColIdx = append(adj.ColIdx, more[i]...)
+		slices.Sort(adj.ColIdx[start:])
+		adj.ColIdx = adj.ColIdx[:start+len(slices.Compact(adj.ColIdx[start:]))]
+		adj.RowPtr[i+1] = len(adj.ColIdx)
+	}
+	g.Report.Edges = (adj.NNZ() - old.NNZ()) / 2
+	g.d.Adj = adj
+	return g.eachUnmatched(func(node, id string) error {
+		g.d.Merged.Waiting = append(g.d.Merged.Waiting, dataset.Waiting{Node: g.index[node], ID: id})
+		return nil
+	})
+}
+
+// sparse returns the features as flags or counts; an all-ones matrix stays a pattern.
+func (g *assembly) sparse() *graph.CSR {
+	old := g.old.X.Sparse
+	x := &graph.CSR{Rows: len(g.d.IDs), Cols: old.Cols, RowPtr: make([]int, len(g.d.IDs)+1), Val: []float32{}}
+	for i, a := range g.source {
+		if a == nil {
+			cols, vals := old.Row(i)
+			x.ColIdx = append(x.ColIdx, cols...)
+			if vals == nil {
+				for range cols {
+					x.Val = append(x.Val, 1)
+				}
+			} else {
+				x.Val = append(x.Val, vals...)
+			}
+		} else if a.Sparse {
+			x.ColIdx, x.Val = append(x.ColIdx, a.Indices...), append(x.Val, a.Values...)
+		} else {
+			for c, v := range a.Values {
+				if v != 0 {
+					x.ColIdx, x.Val = append(x.ColIdx, int32(c)), append(x.Val, v)
+				}
+			}
+		}
+		x.RowPtr[i+1] = len(x.ColIdx)
+	}
+	x.DropOnes()
+	return x
+}
+
+func (g *assembly) dense() *graph.Dense {
+	x := graph.NewDense(len(g.d.IDs), g.old.X.Dense.Cols)
+	for i, a := range g.source {
+		row := x.Row(i)
+		switch {
+		case a == nil:
+			copy(row, g.old.X.Dense.Row(i))
+		case a.Sparse:
+			for p, c := range a.Indices {
+				row[c] = a.Values[p]
+			}
+		default:
+			copy(row, a.Values)
+		}
+	}
+	return x
+}
+
+// values returns the named columns with those of the arrivals; nil where there are none, or an arrival came by
+// position: its names are not known.
+func (g *assembly) values() []schema.Column {
+	old := g.old.Values
+	for _, a := range g.source {
+		if old == nil || a != nil && a.Named == nil {
+			return nil
+		}
+	}
+	out := make([]schema.Column, len(old))
+	for k := range old {
+		out[k] = old[k].Clone()
+		for i, a := range g.source {
+			if a == nil {
+				continue
+			}
+			v := valueOf(a.Named, old[k].Name)
+			if i < g.old.Nodes() {
+				out[k].Set(i, v)
+			} else {
+				out[k].Append(v)
+			}
+		}
+	}
+	return out
+}
+
+// valueOf returns the value of a name, missing if the arrival does not have it.
+func valueOf(fields []schema.Field, name string) schema.Value {
+	for i := range fields {
+		if fields[i].Name == name {
+			return fields[i].Value
+		}
+	}
+	return schema.Value{}
+}

@@ -1,0 +1,43 @@
+package merge
+
+import (
+	"context"
+
+	"rivulet/dataset"
+	"rivulet/durable"
+	"rivulet/schema"
+)
+
+// Graph is a graph that arrivals are merged into: [*Data] or [*Tables].
+type Graph interface {
+	Name() string
+	Rename(name string)
+	// Features is the number of features, d.
+	Features() int
+	// Schema says what the features' positions mean; nil: they have no names.
+	Schema() *schema.Schema
+	// Nodes is the number of nodes of T.
+	Nodes() int
+	// Fingerprint identifies the content.
+	Fingerprint() string
+	// ValidationSet returns a data set with the validation nodes, their features, classes and neighbours; of tables, a
+	// sample of about most of them.
+	ValidationSet(ctx context.Context, most int64) (*dataset.Dataset, error)
+	// Save stores the graph in a directory, which must not exist or be empty, and returns the graph as it is stored.
+	// more writes files beside it. When Save returns, all is durable, and the graph is there or not at all.
+	Save(disk durable.Disk, dir string, more func(dir, fingerprint string) error) (Graph, error)
+
+	classes() []string
+	columns() []schema.Column // whose values are kept for a schema that is fitted anew
+	rows() int64              // all nodes, whatever their role
+	// withoutRole reports whether a node in no role is a known end of an edge.
+	withoutRole() bool
+	// eachNode gives the nodes in their order.
+	eachNode(ctx context.Context, use func(id string, role Role, class int32) error) error
+	// eachLabelled gives the nodes whose class came from a label.
+	eachLabelled(use func(id string) error) error
+	// eachWaiting gives the edges that wait, in the order in which they came.
+	eachWaiting(use func(node, id string) error) error
+	// grow returns the graph with what the growth has decided.
+	grow(g *growth) (Graph, error)
+}

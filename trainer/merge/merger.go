@@ -1,0 +1,218 @@
+package merge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"rivulet/durable"
+	"rivulet/event"
+	"rivulet/schema"
+	"rivulet/spill"
+)
+
+// DefaultWaiting is how many edges wait for ids that have not arrived, unless [Merger.MaxWaiting] says something
+// else; in memory one takes some 50 bytes and its id.
+const DefaultWaiting = 1_000_000
+
+// Merger gathers arrivals and labels for one graph. It is used by one goroutine at a time.
+type Merger struct {
+	Counter
+	// MaxWaiting is how many edges to ids that have not arrived are kept with the graph, the latest ones; 0: none.
+	MaxWaiting int
+
+	base    Graph
+	dir     string // of files; empty: all is in memory
+	disk    durable.Disk
+	buckets []*spill.Buckets // all, to be closed
+
+	arrivals *spill.Buckets   // one file, see arrival
+	labels   *spill.Buckets   // one file: id, class, time
+	kept     []event.Features // of arrivals, where all is in memory; else they are in the file
+	settled  map[string]bool  // ids whose next arrival cannot join, as a node of T or an arrival has them; nil: not known
+}
+
+// New returns a merger for a graph, which it does not change. Its files are below dir, which must exist; the caller
+// removes it once the grown graph is not needed any more. Empty: arrivals are kept in memory.
+func New(base Graph, dir string, disk durable.Disk) *Merger {
+	m := &Merger{MaxWaiting: DefaultWaiting, Counter: newCounter(), base: base, dir: dir, disk: disk}
+	m.arrivals, m.labels = m.spill("arrivals", 1), m.spill("labels", 1)
+	if d, ok := base.(*Data); ok {
+		m.settled = map[string]bool{}
+		for i, role := range d.roles() {
+			if role != None {
+				m.settled[d.IDs[i]] = true
+			}
+		}
+	}
+	return m
+}
+
+// spill returns buckets in files, or in memory.
+func (m *Merger) spill(name string, n int) *spill.Buckets {
+	b := spill.InMemory(n)
+	if m.dir != "" {
+		b = spill.New(filepath.Join(m.dir, name), n, m.disk.Fault)
+	}
+	m.buckets = append(m.buckets, b)
+	return b
+}
+
+// Arrival takes the next arrival and copies the parts that it keeps. One whose features do not fit the graph is counted
+// by its reason, and the error, an *event.FieldError, names the field; another error is the disk's. Limits are the
+// caller's: it must give only arrivals that a consumer would take.
+func (m *Merger) Arrival(a *event.Arrival) error {
+	if err := m.Take(a, m.base.Features()); err != nil {
+		return err
+	}
+	joins := m.mayJoin(a.ID)
+	var edges []string
+	var dropped int
+	if joins {
+		kept := event.Arrival{ID: a.ID, Edges: slices.Clone(a.Edges)}
+		dropped = kept.NormaliseEdges()
+		edges = kept.Edges
+	}
+	var r spill.Record
+	r.Text(a.ID).Number(int64(dropped)).Number(int64(len(edges)))
+	for _, id := range edges {
+		r.Text(id)
+	}
+	if m.dir != "" {
+		return m.arrivals.Put(0, r.Floats(dense(&a.Features, m.base.Features())))
+	}
+	var f event.Features
+	if joins {
+		f = event.Features{Sparse: a.Features.Sparse, Indices: slices.Clone(a.Features.Indices),
+			Values: slices.Clone(a.Features.Values), Named: named(a.Features.Named, m.base.columns())}
+	}
+	m.kept = append(m.kept, f)
+	return m.arrivals.Put(0, &r)
+}
+
+// mayJoin reports whether an arrival with this id can join T. Of data in memory the others are not kept: a topic that
+// is read from its beginning has mostly such.
+func (m *Merger) mayJoin(id string) bool {
+	if m.settled == nil {
+		return true
+	}
+	if m.settled[id] {
+		return false
+	}
+	m.settled[strings.Clone(id)] = true
+	return true
+}
+
+// named copies the fields of which the graph has columns; nil for nil.
+func named(fields []schema.Field, columns []schema.Column) []schema.Field {
+	if fields == nil || columns == nil {
+		return nil
+	}
+	kept := make([]schema.Field, 0, len(columns))
+	for k := range columns {
+		if v := valueOf(fields, columns[k].Name); v.Type != schema.Missing {
+			v.Text, v.Vector = strings.Clone(v.Text), slices.Clone(v.Vector)
+			kept = append(kept, schema.Field{Name: columns[k].Name, Value: v})
+		}
+	}
+	return kept
+}
+
+// dense returns d features.
+func dense(f *event.Features, d int) []float32 {
+	x := make([]float32, d)
+	if !f.Sparse {
+		copy(x, f.Values)
+		return x
+	}
+	for p, c := range f.Indices {
+		x[c] = f.Values[p]
+	}
+	return x
+}
+
+// Label takes the next label. An error is the disk's.
+func (m *Merger) Label(l *event.Label) error {
+	class, known := m.resolveLabel(l, m.base.classes())
+	if !known {
+		return nil
+	}
+	var r spill.Record
+	return m.labels.Put(0, putTime(r.Text(l.ID).Number(int64(class)), l.Time))
+}
+
+// putTime appends the seconds and nanoseconds since 1970, which nanoseconds in 64 bits do not reach for all times; of
+// no time, only that there is none.
+func putTime(r *spill.Record, t time.Time) *spill.Record {
+	if t.IsZero() {
+		return r.Number(0)
+	}
+	return r.Number(1).Number(t.Unix()).Number(int64(t.Nanosecond()))
+}
+
+func nextTime(r *spill.Record) time.Time {
+	if r.NextNumber() == 0 {
+		return time.Time{}
+	}
+	return time.Unix(r.NextNumber(), r.NextNumber())
+}
+
+// arrival is an arrival as it was taken: its id, the entries dropped of its list of edges, the others, and its
+// features. Rows count from 0.
+type arrival struct {
+	row     int64
+	id      string
+	dropped int64
+	edges   []string
+	record  *spill.Record // of which the features are not yet read
+}
+
+// eachArrival calls use with the arrivals in their order.
+func (m *Merger) eachArrival(ctx context.Context, use func(*arrival) error) error {
+	var a arrival
+	return m.arrivals.Each(0, func(r *spill.Record) error {
+		a.id, a.dropped, a.edges, a.record = r.NextText(), r.NextNumber(), a.edges[:0], r
+		for range r.NextNumber() {
+			a.edges = append(a.edges, r.NextText())
+		}
+		err := errors.Join(every(ctx, a.row), use(&a))
+		a.row++
+		return err
+	})
+}
+
+// featuresOf returns the features of an arrival.
+func (m *Merger) featuresOf(a *arrival) event.Features {
+	if m.dir == "" {
+		return m.kept[a.row]
+	}
+	return event.Features{Values: a.record.NextFloats()}
+}
+
+// Grow returns the graph with the arrivals and labels, and the report of their outcomes. Tables are in files below the
+// merger's directory. If nothing changed it is the graph as it was, or if anew a copy. It is called once.
+func (m *Merger) Grow(ctx context.Context, anew bool) (grown Graph, _ Report, err error) {
+	defer func() {
+		for _, b := range m.buckets {
+			err = errors.Join(err, b.Close())
+		}
+		if err != nil {
+			grown, err = nil, fmt.Errorf("merging into %s: %w", m.base.Name(), err)
+		}
+	}()
+	g := &growth{Merger: m, ctx: ctx}
+	for _, step := range []func() error{g.gather, g.resolve, g.ends, g.match} {
+		if err := step(); err != nil {
+			return nil, m.Report, err
+		}
+	}
+	if !m.Report.Changed() && !anew {
+		return m.base, m.Report, nil
+	}
+	grown, err = m.base.grow(g)
+	return grown, m.Report, err
+}

@@ -1,0 +1,226 @@
+package merge
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"rivulet/spill"
+)
+
+// rangeRows is the number of rows whose decisions are in memory together.
+const rangeRows = 1 << 18
+
+// bucketRecords is how many records of a bucket are wanted in memory at most; one takes some 100 to 200 bytes there.
+const bucketRecords = 1 << 17
+
+// bucketsFor returns the number of buckets for so many records, and ranges that of ranges of so many rows.
+func bucketsFor(records int64) int { return int(min(spill.Most, 1+records/bucketRecords)) }
+func ranges(rows int64) int        { return int(rows/rangeRows) + 1 }
+
+// growth is one call of Grow.
+type growth struct {
+	*Merger
+	ctx context.Context //nolint:containedctx // of one call of Grow
+
+	ids      *spill.Buckets // by id: what is known of it
+	changes  *spill.Buckets // by range of rows: nodes of the graph that have changed
+	joins    *spill.Buckets // by range of rows: arrivals that join T
+	labelled *spill.Buckets // one file: ids of nodes whose class came from a label
+
+	waited   int64          // edges that waited for an id before
+	targets  *spill.Buckets // by the id at the other end: edges of arrivals, and those that waited
+	pairs    *spill.Buckets // by both ids: new edges
+	unknown  *spill.Buckets // by range of their order: edges to ids that have not arrived
+	unknowns int64
+}
+
+// every returns the error of ctx, which it looks at for some rows only.
+func every(ctx context.Context, row int64) error {
+	if row%4096 != 0 {
+		return nil
+	}
+	return ctx.Err()
+}
+
+// Kinds of records of ids.
+const (
+	graphNode = iota
+	labelledNode
+	arrivalHead
+	labelRecord
+)
+
+// gather puts what is known of an id into one bucket: first the graph's, then arrivals and labels in their order.
+func (g *growth) gather() error {
+	g.ids = g.spill("ids", bucketsFor(g.base.rows()+g.arrivals.Records()+g.labels.Records()))
+	var r spill.Record
+	put := func(id string) error { return g.ids.Put(g.ids.Of(id), &r) }
+	row := int64(0)
+	err := g.base.eachNode(g.ctx, func(id string, role Role, class int32) error {
+		row++
+		r.Reset().Number(graphNode).Text(id).Number(row).Number(int64(role)).Number(int64(class))
+		return put(id)
+	})
+	if err != nil {
+		return err
+	}
+	err = g.base.eachLabelled(func(id string) error {
+		r.Reset().Number(labelledNode).Text(id)
+		return put(id)
+	})
+	if err != nil {
+		return err
+	}
+	err = g.eachArrival(g.ctx, func(a *arrival) error {
+		r.Reset().Number(arrivalHead).Text(a.id).Number(a.row).Number(a.dropped)
+		return put(a.id)
+	})
+	if err != nil {
+		return err
+	}
+	return g.labels.Each(0, func(l *spill.Record) error {
+		id, class, at := l.NextText(), l.NextNumber(), nextTime(l)
+		putTime(r.Reset().Number(labelRecord).Text(id).Number(class), at)
+		return put(id)
+	})
+}
+
+// knowledge is what is known of an id.
+type knowledge struct {
+	Node
+	row     int64 // of the graph's nodes, from 1; 0: it is none
+	arrival int64 // of the arrivals, if Arrived
+	label   struct {
+		given bool
+		class int32
+		time  time.Time
+	}
+}
+
+// resolve decides, a bucket of ids at a time, which arrivals join T and which nodes have another class.
+func (g *growth) resolve() error {
+	g.changes = g.spill("changes", ranges(g.base.rows()))
+	g.joins = g.spill("joins", ranges(g.arrivals.Records()))
+	g.labelled = g.spill("labelled", 1)
+	for k := range g.ids.Len() {
+		if err := errors.Join(g.ctx.Err(), g.resolveBucket(k)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *growth) resolveBucket(k int) error {
+	nodes := map[string]*knowledge{}
+	var order []string
+	err := g.ids.Each(k, func(r *spill.Record) error {
+		kind, id := r.NextNumber(), r.NextText()
+		n := nodes[id]
+		if n == nil {
+			n = &knowledge{}
+			nodes[id], order = n, append(order, id)
+		}
+		g.learn(n, kind, r)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, id := range order {
+		if err := g.decide(id, nodes[id]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// decide writes down what becomes of an id.
+func (g *growth) decide(id string, n *knowledge) error {
+	changed := n.label.given && n.Label(n.label.class, &g.Report)
+	var err error
+	switch {
+	case n.Arrived:
+		if n.row > 0 { // a node in no role gives way to the arrival
+			err = putDecision(g.changes, n.row, decision{})
+		}
+		err = errors.Join(err, putDecision(g.joins, n.arrival, decision{n.Role, n.Class}))
+	case changed:
+		err = putDecision(g.changes, n.row, decision{n.Role, n.Class})
+	}
+	if n.Labelled {
+		var r spill.Record
+		err = errors.Join(err, g.labelled.Put(0, r.Text(id)))
+	}
+	return err
+}
+
+// learn takes a record of an id.
+func (g *growth) learn(n *knowledge, kind int64, r *spill.Record) {
+	switch kind {
+	case graphNode:
+		n.row, n.Role, n.Class = r.NextNumber(), Role(r.NextNumber()), int32(r.NextNumber())
+	case labelledNode:
+		n.Labelled = true
+	case arrivalHead:
+		row, dropped := r.NextNumber(), r.NextNumber()
+		if n.Arrive(&g.Report) {
+			n.arrival = row
+			g.Dropped(int(dropped))
+		}
+	case labelRecord:
+		class, at := int32(r.NextNumber()), nextTime(r)
+		if to := &n.label; !to.given || !earlier(at, to.time) {
+			to.given, to.class, to.time = true, class, at
+		}
+	}
+}
+
+// decision is the new role and class of a row of the graph's nodes, or of the arrivals. The role None removes the row.
+type decision struct {
+	role  Role
+	class int32
+}
+
+func putDecision(to *spill.Buckets, row int64, d decision) error {
+	var r spill.Record
+	return to.Put(int(row/rangeRows), r.Number(row).Number(int64(d.role)).Number(int64(d.class)))
+}
+
+// decisions gives the decisions on rows, which are asked for in ascending order.
+type decisions struct {
+	of     *spill.Buckets
+	loaded int // range in memory; -1: none
+	rows   map[int64]decision
+}
+
+func newDecisions(of *spill.Buckets) *decisions { return &decisions{of: of, loaded: -1} }
+
+// on returns the decision on a row; false if there is none.
+func (d *decisions) on(row int64) (decision, bool, error) {
+	if at := int(row / rangeRows); at != d.loaded {
+		d.loaded, d.rows = at, map[int64]decision{}
+		err := d.of.Each(at, func(r *spill.Record) error {
+			row := r.NextNumber()
+			d.rows[row] = decision{Role(r.NextNumber()), int32(r.NextNumber())}
+			return nil
+		})
+		if err != nil {
+			return decision{}, false, err
+		}
+	}
+	is, ok := d.rows[row]
+	return is, ok, nil
+}
+
+// eachJoin calls use with the arrivals that join T, in their order.
+func (g *growth) eachJoin(use func(a *arrival, is decision) error) error {
+	joins := newDecisions(g.joins)
+	return g.eachArrival(g.ctx, func(a *arrival) error {
+		is, join, err := joins.on(a.row)
+		if err != nil || !join {
+			return err
+		}
+		return use(a, is)
+	})
+}
