@@ -81,7 +81,7 @@ var users = []struct {
 	{"internal/refresh", []string{"cmd/…", "internal/demo"}},
 	{"internal/replay", []string{"cmd/…", "internal/demo", "internal/bench"}},
 	{"internal/page", []string{"internal/app"}},
-	{"internal/bench", []string{"cmd/rivulet"}},                                            // it brings a second Kafka client, which only compares
+	{"internal/bench", []string{"cmd/rivulet"}},                                  // it brings a second Kafka client, which only compares
 	{"dataset/parquet", []string{"cmd/trainer", "cmd/rivulet", "trainer/merge"}}, // it brings a large library
 	{"trainer/merge", []string{"cmd/trainer", "internal/refresh", "internal/demo"}},
 	{"lab/report", []string{"cmd/trainer"}},          // and so does this
