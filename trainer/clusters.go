@@ -18,18 +18,25 @@ import (
 // projectedColumns is the width of the random projection in which wider features are clustered.
 const projectedColumns = 256
 
-// points returns the vectors of T's nodes for k-means: Â²·pre(X) or a random projection of it, N×p. A Gaussian
-// projection keeps distances to a few percent (Johnson and Lindenstrauss); clusters of all columns serve no better
-// (amazon_photo).
+// projection returns the random basis, d×256, on which more than 256 features are projected for k-means; nil for
+// fewer. A Gaussian projection keeps distances to a few percent (Johnson and Lindenstrauss); clusters of all columns
+// serve no better (amazon_photo).
+func (o *Options) projection(d int) *graph.Dense {
+	if d <= projectedColumns {
+		return nil
+	}
+	basis, rng := graph.NewDense(d, projectedColumns), o.rng(purposeProjection)
+	for k := range basis.Data {
+		basis.Data[k] = float32(rng.NormFloat64() / math.Sqrt(projectedColumns))
+	}
+	return basis
+}
+
+// points returns the vectors of T's nodes for k-means, N×p: Â²·pre(X) or its projection.
 func (t *task) points() *graph.Dense {
-	d := t.original.X.Cols()
-	basis := graph.Identity(min(d, projectedColumns))
-	if d > projectedColumns {
-		basis = graph.NewDense(d, projectedColumns)
-		rng := t.rng(purposeProjection)
-		for k := range basis.Data {
-			basis.Data[k] = float32(rng.NormFloat64() / math.Sqrt(projectedColumns))
-		}
+	basis := t.options.projection(t.original.X.Cols())
+	if basis == nil {
+		basis = graph.Identity(t.original.X.Cols())
 	}
 	if t.twoHops != nil {
 		return gemm.Mul(gemm.Of(t.twoHops), gemm.Of(basis))

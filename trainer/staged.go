@@ -19,7 +19,7 @@ type Staged struct {
 	Name         string
 	Nodes, Edges stage.Source
 	Count        int64    // nodes, whatever their role
-	Features     int      // d
+	Features     int      // columns of a row in memory: d, or what sparse features take
 	Classes      []string // nil: the labels of the training nodes in the order that tables give them
 	BagOfWords   bool
 	Schema       *schema.Schema
@@ -94,9 +94,10 @@ type staged struct {
 	classes     []string
 	pre         *infer.Preprocess // its scale is known once features are propagated
 	preparing   solved.Preparing
-	sides       stage.Sides // of preprocessing: factor, offset, largest
-	largest     []float64   // of pre(X) without the scale
-	s1, s2      stage.Table // sums of the hops
+	sides       stage.Sides  // of preprocessing: factor, offset
+	bounds      []float64    // of the columns of x̄
+	basis       *graph.Dense // on which points are projected; nil: they are Â²·pre(X) itself
+	s1, s2      stage.Table  // sums of the hops
 	held        *heldOut
 	labelled    *labelledRows
 	models      []*stagedModel
@@ -106,7 +107,7 @@ type staged struct {
 
 func (s *staged) train(ctx context.Context, now time.Time) (*Outcome, error) {
 	start := time.Now()
-	for _, step := range []func(context.Context) error{s.read, s.preprocess, s.propagate, s.holdOut, s.fit, s.walkAll} {
+	for _, step := range []func(context.Context) error{s.read, s.preprocess, s.propagate, s.holdOut, s.fit} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -199,10 +200,9 @@ func (s *staged) records(ctx context.Context, t stage.Table) ([]stage.Record, er
 func (s *staged) preprocess(ctx context.Context) error {
 	g := s.graph
 	kind := features.KindOf(s.options.Preprocess, s.source.BagOfWords, s.source.Schema)
-	s.preparing = solved.Preparing{Kind: kind}
-	bar := s.bars(kind)
+	s.bound(kind)
 	sums, err := s.run(ctx, stage.NewSpec(solved.StageMoments, s.preparing,
-		stage.Sides{solved.SideLargest: solved.AppendDoubles(bar)}, 1), g.Features)
+		stage.Sides{solved.SideLargest: solved.AppendDoubles(s.bounds)}, 1), g.Features)
 	if err != nil {
 		return err
 	}
@@ -210,39 +210,60 @@ func (s *staged) preprocess(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	mean, variance, err := solved.Moments(records, bar)
+	mean, variance, err := solved.Moments(records, s.bounds)
 	if err != nil {
 		return err
 	}
 	s.pre = features.Moments(kind, mean, variance, s.source.Schema)
-	s.bound(s.pre, bar)
+	s.sides = preprocessSides(s.pre, g.Summary.Width)
 	return nil
 }
 
-// bars are the largest values of the columns of x̄.
-func (s *staged) bars(kind string) []float64 {
-	bar := make([]float64, s.graph.Summary.Width)
+// bound sets the largest values of the columns of x̄ for a kind of preprocessing.
+func (s *staged) bound(kind string) {
+	s.preparing = solved.Preparing{Kind: kind}
+	s.bounds = make([]float64, s.graph.Summary.Width)
 	for k, l := range s.graph.Summary.Largest {
-		if bar[k] = float64(l); kind == infer.L2Center || kind == infer.L1 {
-			bar[k] = 1
+		if s.bounds[k] = float64(l); kind == infer.L2Center || kind == infer.L1 {
+			s.bounds[k] = 1
 		}
-		bar[k] *= 1 + 1e-6
+		s.bounds[k] *= 1 + 1e-6
 	}
-	return bar
 }
 
-// bound makes the sides of a preprocessing without its scale.
-func (s *staged) bound(pre *infer.Preprocess, bar []float64) {
-	factor, offset := features.Vectors(pre, len(bar))
-	s.largest = make([]float64, len(bar))
-	for k := range s.largest {
-		s.largest[k] = (bar[k]*math.Abs(float64(factor[k])) + math.Abs(float64(offset[k]))) * (1 + 1e-5)
+// preprocessSides are the sides of a preprocessing of d features, whose scale is 1.
+func preprocessSides(pre *infer.Preprocess, d int) stage.Sides {
+	factor, offset := features.Vectors(pre, d)
+	return stage.Sides{
+		solved.SideFactor: solved.AppendVector(factor),
+		solved.SideOffset: solved.AppendVector(offset),
 	}
-	s.sides = stage.Sides{
-		solved.SideFactor:  solved.AppendVector(factor),
-		solved.SideOffset:  solved.AppendVector(offset),
-		solved.SideLargest: solved.AppendDoubles(s.largest),
+}
+
+// projected reports whether the hops are those of a projection of the features: sparse features of d columns would be
+// dense after a hop.
+func (s *staged) projected() bool { return s.basis != nil && s.graph.Summary.Sparse }
+
+// hopping returns the options and sides of the stages that propagate features, and bounds of the propagated columns.
+func (s *staged) hopping() (solved.Preparing, stage.Sides, []float64) {
+	factor, offset := features.Vectors(s.pre, len(s.bounds))
+	largest := make([]float64, len(s.bounds))
+	for k, bound := range s.bounds {
+		largest[k] = (bound*math.Abs(float64(factor[k])) + math.Abs(float64(offset[k]))) * (1 + 1e-5)
 	}
+	preparing, sides := s.preparing, stage.Sides{}
+	if s.projected() {
+		preparing.Projected = true
+		columns := make([]float64, s.basis.Cols)
+		for k, l := range largest {
+			for c, v := range s.basis.Row(k) {
+				columns[c] += float64(l*math.Abs(float64(v))) * (1 + 1e-5)
+			}
+		}
+		largest, sides[solved.SideBasis] = columns, solved.AppendMatrix(s.basis)
+	}
+	sides[solved.SideLargest] = solved.AppendDoubles(largest)
+	return preparing, s.with(sides), largest
 }
 
 // with returns the sides of the preprocessing with more.
@@ -260,19 +281,21 @@ func (s *staged) with(more stage.Sides) stage.Sides {
 // scale.
 func (s *staged) propagate(ctx context.Context) error {
 	g := s.graph
+	s.basis = s.options.projection(g.Summary.Width)
+	preparing, sides, largest := s.hopping()
 	for hop, sums := range []*stage.Table{&s.s1, &s.s2} {
 		if err := s.hop(ctx, hop, sums); err != nil {
 			return err
 		}
 	}
-	wanted := int64(stagedLabelled / (4 * max(1, g.Summary.Width)))
+	wanted := int64(stagedLabelled / (4 * max(1, len(largest))))
 	o := solved.RowsOptions{
-		Preparing: s.preparing,
+		Preparing: preparing,
 		Labelled:  solved.SampleOf(s.options.Seed, g.Summary.Roles[solved.Train], wanted),
 	}
 	made, err := s.run(
 		ctx,
-		stage.NewSpec(solved.StageRows, o, s.sides, 2),
+		stage.NewSpec(solved.StageRows, o, sides, 2),
 		g.Names,
 		g.Features,
 		g.Degrees,
@@ -285,7 +308,7 @@ func (s *staged) propagate(ctx context.Context) error {
 	if s.labelled, err = s.readLabelled(ctx, made[0]); err != nil {
 		return err
 	}
-	scale, err := solved.SquaresScale(s.largest)
+	scale, err := solved.SquaresScale(largest)
 	if err != nil {
 		return err
 	}
@@ -300,7 +323,7 @@ func (s *staged) propagate(ctx context.Context) error {
 		}
 	}
 	_, offset := features.Vectors(s.pre, g.Summary.Width)
-	norm := math.Sqrt(total.Value(scale) / float64(g.Nodes))
+	norm := math.Sqrt(total.Value(scale) / float64(g.Nodes)) // of a projection: as long in the mean
 	if s.pre.Scale, err = features.GlobalScale(s.pre, norm, offset); err != nil {
 		return err
 	}
@@ -316,13 +339,14 @@ func (s *staged) propagate(ctx context.Context) error {
 // hop makes the sums of a hop of features: 0, or 1 after it.
 func (s *staged) hop(ctx context.Context, hop int, sums *stage.Table) error {
 	g := s.graph
-	o := solved.HopOptions{Preparing: s.preparing, Hop: hop, Terms: g.HighestDegree + 1}
+	preparing, sides, _ := s.hopping()
+	o := solved.HopOptions{Preparing: preparing, Hop: hop, Terms: g.HighestDegree + 1}
 	from := []stage.Table{g.Features, g.Degrees}
 	if hop > 0 {
 		from = append(from, s.s1)
 	}
-	made, err := stage.Hop(ctx, s.engine, stage.NewSpec(solved.StageSend, o, s.sides, 1),
-		stage.NewSpec(solved.StageReceive, o, s.sides, 1), g.Tiles, from, []stage.Table{g.Degrees})
+	made, err := stage.Hop(ctx, s.engine, stage.NewSpec(solved.StageSend, o, sides, 1),
+		stage.NewSpec(solved.StageReceive, o, sides, 1), g.Tiles, from, []stage.Table{g.Degrees})
 	if err != nil {
 		return err
 	}
@@ -339,7 +363,7 @@ func (s *staged) classIndex() map[string]int32 {
 	return index
 }
 
-// labelledRows are rows of Â²·pre(X) of labelled nodes.
+// labelledRows are rows of Â²·pre(X) of labelled nodes, or of its projection where that is propagated.
 type labelledRows struct {
 	nodes  []solved.Number
 	labels []int32
@@ -348,7 +372,7 @@ type labelledRows struct {
 
 func (s *staged) readLabelled(ctx context.Context, t stage.Table) (*labelledRows, error) {
 	index := s.classIndex()
-	out := &labelledRows{x: &graph.Dense{Cols: s.graph.Summary.Width}}
+	out := &labelledRows{x: &graph.Dense{}}
 	for r, err := range s.engine.Read(ctx, t) {
 		if err != nil {
 			return nil, err
@@ -361,7 +385,7 @@ func (s *staged) readLabelled(ctx context.Context, t stage.Table) (*labelledRows
 			out.nodes = append(out.nodes, solved.Number{Block: r.Key, Place: place})
 			out.labels = append(out.labels, index[rows.Labels[k]])
 		}
-		out.x.Data = append(out.x.Data, rows.X.Data...)
+		out.x.Cols, out.x.Data = rows.X.Cols, append(out.x.Data, rows.X.Data...)
 	}
 	out.x.Rows = len(out.nodes)
 	return out, nil

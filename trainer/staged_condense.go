@@ -46,26 +46,15 @@ func (s *staged) condense(ctx context.Context) (*stagedGraph, error) {
 	return c, err
 }
 
-// weights are the sides of stages that compute the logits of an sgc of two hops.
-func (s *staged) weights(m *stagedModel, more stage.Sides) stage.Sides {
-	more[solved.SideWeights] = solved.AppendMatrix(s.scaled(m.model.Layers[0].Self))
-	more[solved.SideBias] = solved.AppendVector(m.model.Layers[0].Bias)
-	return more
-}
-
 // cluster divides the labelled rows into clusters and has all nodes join them: the table of clusters and their
 // sizes.
 func (s *staged) cluster(ctx context.Context, c *stagedGraph) (stage.Table, []int64, error) {
 	t, g := s.task, s.graph
-	points, sides := s.labelled.x, stage.Sides{}
-	if d := g.Summary.Width; d > projectedColumns {
-		basis := graph.NewDense(d, projectedColumns)
-		rng := t.rng(purposeProjection)
-		for k := range basis.Data {
-			basis.Data[k] = float32(rng.NormFloat64() / math.Sqrt(projectedColumns))
-		}
-		points = gemm.Mul(gemm.Of(points), gemm.Of(basis))
-		sides[solved.SideBasis] = solved.AppendMatrix(basis)
+	points := s.labelled.x
+	preparing, sides, _ := s.hopping()
+	if s.basis != nil && !s.projected() {
+		points = gemm.Mul(gemm.Of(points), gemm.Of(s.basis))
+		sides[solved.SideBasis] = solved.AppendMatrix(s.basis)
 	}
 	of := condense.Cluster(points, s.labelled.labels, t.share, t.rng(purposeClusters))
 	centres := graph.Mul(of.Membership(), points)
@@ -75,11 +64,6 @@ func (s *staged) cluster(ctx context.Context, c *stagedGraph) (stage.Table, []in
 	c.Labels = of.Labels
 	sides[solved.SideCentres] = solved.AppendMatrix(centres)
 	sides[solved.SideClasses] = solved.AppendInts(of.Labels)
-	first := s.models[0]
-	if first.twoHops() {
-		sides = s.weights(first, sides)
-	}
-	sides = s.with(sides)
 	s.labelled.x = nil // only its clusters are still needed
 	assigned, err := s.assigned(ctx, of, sides)
 	if err != nil {
@@ -87,15 +71,11 @@ func (s *staged) cluster(ctx context.Context, c *stagedGraph) (stage.Table, []in
 	}
 	spec := stage.NewSpec(
 		solved.StageJoin,
-		solved.JoinOptions{Preparing: s.preparing, Classes: s.classes, Logits: !first.twoHops()},
+		solved.JoinOptions{Preparing: preparing, Classes: s.classes},
 		sides,
 		2,
 	)
-	inputs := []stage.Table{g.Names, g.Features, g.Degrees, s.s1, s.s2, assigned}
-	if !first.twoHops() {
-		inputs = append(inputs, first.logits)
-	}
-	made, err := s.run(ctx, spec, inputs...)
+	made, err := s.run(ctx, spec, g.Names, g.Features, g.Degrees, s.s1, s.s2, assigned, s.models[0].logits)
 	if err != nil {
 		return stage.Table{}, nil, err
 	}
@@ -166,8 +146,11 @@ func (s *staged) means(
 	clusters stage.Table,
 	sizes []int64,
 ) error {
-	spec := stage.NewSpec(solved.StageMeans, of.MessageOptions, of.sides, 1)
-	made, err := s.run(ctx, spec, append(slices.Clone(of.inputs), clusters)...)
+	sides := s.with(of.sides)
+	sides[solved.SideLargest] = solved.AppendDoubles(s.bounds)
+	spec := stage.NewSpec(solved.StageMeans, solved.MeanOptions{Preparing: s.preparing, MessageOptions: of.MessageOptions},
+		sides, 1)
+	made, err := s.run(ctx, spec, append(slices.Clone(of.inputs), s.graph.Features, clusters)...)
 	if err != nil {
 		return err
 	}

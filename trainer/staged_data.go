@@ -29,10 +29,14 @@ func StagedOf(d *dataset.Dataset, o Options) (Staged, error) {
 	if s != nil {
 		identity += s.Hash()
 	}
+	columns := d.X.Cols()
+	if d.X.Sparse != nil {
+		columns = min(columns, projectedColumns) // that a hop has
+	}
 	return Staged{
 		Name:       d.Name,
 		Count:      int64(d.Nodes()),
-		Features:   d.X.Cols(),
+		Features:   columns,
 		Classes:    d.Classes,
 		BagOfWords: d.BagOfWords,
 		Schema:     s,

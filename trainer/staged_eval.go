@@ -51,12 +51,7 @@ func (s *staged) measure(ctx context.Context, b *artifact.Bundle, batch int) ([]
 	if err := s.prepared(b); err != nil {
 		return nil, err
 	}
-	if of.twoHops() {
-		err = s.hop(ctx, 0, &s.s1)
-	} else {
-		err = s.walk(ctx, of, false)
-	}
-	if err != nil {
+	if err := s.walk(ctx, of, false); err != nil {
 		return nil, err
 	}
 	if err := s.holdOut(ctx); err != nil {
@@ -110,8 +105,8 @@ func (s *staged) prepared(b *artifact.Bundle) error {
 	s.pre = &b.Preprocess
 	unscaled := b.Preprocess
 	unscaled.Scale = 1
-	s.preparing = solved.Preparing{Kind: s.pre.Kind}
-	s.bound(&unscaled, s.bars(s.pre.Kind))
+	s.bound(s.pre.Kind)
+	s.sides = preprocessSides(&unscaled, g.Summary.Width)
 	return nil
 }
 

@@ -177,11 +177,15 @@ func (s *staged) divide(t *task) (err error) {
 	return err
 }
 
-// fit makes W_O of each model.
+// fit makes W_O of each model and takes it through its hops on T. Logits are read by error propagation, and those of
+// the first model by unlabelled nodes that join clusters.
 func (s *staged) fit(ctx context.Context) error {
-	for _, name := range s.options.Models {
+	for k, name := range s.options.Models {
 		m, err := s.fitOne(ctx, name)
 		if err != nil {
+			return err
+		}
+		if err := s.walk(ctx, m, k == 0 || s.options.Propagate); err != nil {
 			return err
 		}
 		s.models = append(s.models, m)
@@ -191,13 +195,18 @@ func (s *staged) fit(ctx context.Context) error {
 
 // fitOne fits a model, or takes the imported one.
 func (s *staged) fitOne(ctx context.Context, name string) (*stagedModel, error) {
-	given, imported := s.options.Weights[name]
-	switch {
-	case imported:
+	if given, ok := s.options.Weights[name]; ok {
 		return &stagedModel{fitted: &fitted{model: given}}, acceptable(given, s.graph.Summary.Width, len(s.classes), s.task)
-	case name == modelSGC && (s.options.Hops == 0 || s.options.Hops == 2):
-		f, err := s.fitLabelled(ctx)
-		return &stagedModel{fitted: f, sample: fewerThan(len(s.labelled.nodes), s.graph.Summary.Roles[solved.Train])}, err
+	}
+	if name == modelSGC && (s.options.Hops == 0 || s.options.Hops == 2) && !s.projected() {
+		_, _, whole, err := s.roomInSubgraph(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if !whole {
+			f, err := s.fitLabelled(ctx)
+			return &stagedModel{fitted: f, sample: fewerThan(len(s.labelled.nodes), s.graph.Summary.Roles[solved.Train])}, err
+		}
 	}
 	f, err := s.fitSubgraph(ctx, name)
 	if err != nil {
@@ -293,7 +302,7 @@ func (s *staged) fetch(ctx context.Context, weights *graph.Dense) (*infer.Tables
 	g := s.graph
 	spec := stage.NewSpec(
 		solved.StageFetch,
-		s.preparing,
+		s.preparing, // all columns: see fitOne
 		s.with(stage.Sides{solved.SideWeights: solved.AppendMatrix(s.scaled(weights))}),
 		1,
 	)

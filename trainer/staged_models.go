@@ -16,7 +16,7 @@ type stagedModel struct {
 	*fitted
 	sample int // nodes of T that the fit read; 0: all
 	// parts are its tables on T, logits those of T's nodes, and bounds the largest numbers in the columns of the
-	// tables u_0, u_1, …, c. An sgc of two hops has none: its tables follow from the features and the sums of a hop.
+	// tables u_0, u_1, …, c.
 	parts  []stage.Table
 	logits stage.Table
 	bounds []float64
@@ -27,11 +27,6 @@ type stagedModel struct {
 	// errorsOnT and errorsOnS are the hops of error propagation on the nodes of T that are read, and on S.
 	errorsOnT, errorsOnS *infer.Tables
 }
-
-// twoHopSGC reports whether a model is an sgc of two hops.
-func twoHopSGC(m infer.Model) bool { return m.Name() == modelSGC && m.Hops == 2 }
-
-func (m *stagedModel) twoHops() bool { return twoHopSGC(m.model) }
 
 // walk takes a model through its hops on T: to its tables, and to its logits if they are wanted.
 func (s *staged) walk(ctx context.Context, m *stagedModel, logits bool) error {
@@ -82,31 +77,12 @@ func (s *staged) walk(ctx context.Context, m *stagedModel, logits bool) error {
 	return nil
 }
 
-// walkAll takes all models through T whose tables do not follow from the features. Logits are read by error
-// propagation, and of the first model by unlabelled nodes that join clusters.
-func (s *staged) walkAll(ctx context.Context) error {
-	for k, m := range s.models {
-		if m.twoHops() {
-			continue
-		}
-		if err := s.walk(ctx, m, k == 0 || s.options.Propagate); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // tablesOnT fetches the tables of the nodes of T that are read, of each model.
 func (s *staged) tablesOnT(ctx context.Context) error {
 	for _, m := range s.models {
-		var err error
-		if m.twoHops() {
-			m.onT, err = s.fetch(ctx, m.model.Layers[0].Self)
-		} else {
-			var rows *graph.Dense
-			if rows, err = s.pick(ctx, m.parts...); err == nil {
-				m.onT, err = solved.TablesOf(m.model, rows)
-			}
+		rows, err := s.pick(ctx, m.parts...)
+		if err == nil {
+			m.onT, err = solved.TablesOf(m.model, rows)
 		}
 		if err != nil {
 			return fmt.Errorf("tables of %s: %w", m.model.Name(), err)
@@ -240,23 +216,15 @@ func (s *staged) messages(ctx context.Context) (*messaging, error) {
 func (s *staged) messaging() *messaging {
 	g := s.graph
 	out := &messaging{
-		MessageOptions: solved.MessageOptions{
-			Preparing: s.preparing,
-			Clusters:  s.task.nodes,
-			Degree:    g.HighestDegree,
-		},
-		sides:  s.with(nil),
-		inputs: []stage.Table{g.Features, g.Degrees, s.s1},
+		MessageOptions: solved.MessageOptions{Clusters: s.task.nodes, Degree: g.HighestDegree},
+		sides:          stage.Sides{},
+		inputs:         []stage.Table{g.Degrees},
 	}
 	for k, m := range s.models {
-		of := solved.TableOptions{TwoHops: m.twoHops()}
+		of := solved.TableOptions{}
 		of.U, of.C = m.model.TableWidths()
 		out.Models = append(out.Models, of)
 		out.sides[solved.SideMessages(k)] = solved.AppendMessages(m.messages)
-		if m.twoHops() {
-			out.sides[solved.SideWeights] = solved.AppendMatrix(s.scaled(m.model.Layers[0].Self))
-			continue
-		}
 		out.sides[solved.SideBounds(k)] = solved.AppendDoubles(m.bounds)
 		out.inputs = append(out.inputs, m.parts...)
 	}

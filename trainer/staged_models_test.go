@@ -101,7 +101,7 @@ func walkAsInMemory(t *testing.T, d *dataset.Dataset, shape fit.Shape) {
 		t.Fatal(err)
 	}
 	s := &staged{engine: local.NewMemory(solved.Functions, Silent{}), source: source, options: o, progress: Silent{}}
-	for _, step := range []func(context.Context) error{s.read, s.preprocess, s.propagate, s.holdOut, s.fit, s.walkAll,
+	for _, step := range []func(context.Context) error{s.read, s.preprocess, s.propagate, s.holdOut, s.fit,
 		s.tablesOnT} {
 		if err := step(ctx); err != nil {
 			t.Fatal(err)
@@ -136,9 +136,6 @@ func walkAsInMemory(t *testing.T, d *dataset.Dataset, shape fit.Shape) {
 			close32(t, fmt.Sprint("u", k), names[number], got.U[k].Row(row), want.U[k].Row(i))
 		}
 		close32(t, "c", names[number], got.C.Row(row), want.C.Row(i))
-	}
-	if of.twoHops() {
-		return
 	}
 	onT, seen := known.logitsOnT(m), 0
 	for r, err := range s.engine.Read(ctx, of.logits) {

@@ -18,25 +18,19 @@ func (s *staged) spread(ctx context.Context, c *stagedGraph) error {
 	}
 	g := s.graph
 	o := solved.SpreadOptions{
-		Preparing: s.preparing,
-		Classes:   s.classes,
-		Models:    len(s.models),
-		TwoHops:   slices.IndexFunc(s.models, (*stagedModel).twoHops),
-		Clusters:  s.task.nodes,
-		Degree:    g.HighestDegree,
-		Entry:     c.size.Largest,
+		Classes:  s.classes,
+		Models:   len(s.models),
+		Clusters: s.task.nodes,
+		Degree:   g.HighestDegree,
+		Entry:    c.size.Largest,
 	}
 	c.labels, c.labelsOnT = &infer.Tables{}, &infer.Tables{}
-	sides, inputs := stage.Sides{}, []stage.Table{g.Names, g.Features, g.Degrees, s.s1, s.s2, c.rows}
+	inputs := []stage.Table{g.Names, g.Degrees, c.rows}
 	for _, m := range s.models {
 		m.errorsOnS, m.errorsOnT = &infer.Tables{}, &infer.Tables{}
-		if m.twoHops() {
-			sides = s.weights(m, sides)
-		} else {
-			inputs = append(inputs, m.logits)
-		}
+		inputs = append(inputs, m.logits)
 	}
-	made, err := s.run(ctx, stage.NewSpec(solved.StageSeeds, o, s.with(sides), 3), append(inputs, s.held.asked)...)
+	made, err := s.run(ctx, stage.NewSpec(solved.StageSeeds, o, nil, 3), append(inputs, s.held.asked)...)
 	if err != nil {
 		return err
 	}

@@ -45,14 +45,11 @@ type choosing struct {
 // bringSubgraph makes the task of the subgraph of T.
 func (s *staged) bringSubgraph(ctx context.Context) (*task, error) {
 	judges := s.task.data.Validation
-	c := &choosing{staged: s}
-	whole, err := c.begin(ctx, solved.MarkOptions{All: true}, nil)
+	c, room, whole, err := s.roomInSubgraph(ctx)
 	if err != nil {
 		return nil, err
 	}
-	node := float64(whole.Bytes+8*s.graph.Entries) / float64(max(1, whole.Nodes)) // bytes of one
-	room := min(int64(float64(s.memory())/node), solved.MostInSubgraph)
-	if whole.Nodes > room {
+	if !whole {
 		if judges, err = c.sample(ctx, room); err != nil {
 			return nil, err
 		}
@@ -65,6 +62,19 @@ func (s *staged) bringSubgraph(ctx context.Context) (*task, error) {
 		return nil, err
 	}
 	return s.subgraphTask(original, numbers, judges)
+}
+
+// roomInSubgraph returns how many nodes of T the memory of the subgraph has room for, and whether these are all: c is
+// marked with all nodes.
+func (s *staged) roomInSubgraph(ctx context.Context) (c *choosing, room int64, whole bool, err error) {
+	c = &choosing{staged: s}
+	all, err := c.begin(ctx, solved.MarkOptions{All: true}, nil)
+	if err != nil {
+		return nil, 0, false, err
+	}
+	node := float64(all.Bytes+8*s.graph.Entries) / float64(max(1, all.Nodes)) // bytes of one
+	room = min(int64(float64(s.memory())/node), solved.MostInSubgraph)
+	return c, room, all.Nodes <= room, nil
 }
 
 // memory is that of the subgraph, in bytes.

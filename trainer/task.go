@@ -185,7 +185,9 @@ const (
 
 // rng returns a separate random stream for each purpose, so that one more draw in one place moves nothing
 // elsewhere.
-func (t *task) rng(purpose uint64) *rand.Rand { return rand.New(rand.NewPCG(t.options.Seed, purpose)) }
+func (o *Options) rng(purpose uint64) *rand.Rand { return rand.New(rand.NewPCG(o.Seed, purpose)) }
+
+func (t *task) rng(purpose uint64) *rand.Rand { return t.options.rng(purpose) }
 
 func (t *task) classes() int { return len(t.data.Classes) }
 

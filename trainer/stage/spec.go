@@ -78,7 +78,7 @@ func (s Sides) Names() []string {
 
 // Code is the revision of what stages compute. It is part of the name of every table: raise it with every change
 // of a stage's results, so that tables of an older build are not taken for those of this one.
-const Code = 2
+const Code = 3
 
 // Table is the name of an output of a stage on inputs: "NAME-" and 32 hexadecimal digits of the SHA-256 of the
 // stage with its options and sides, the inputs' names and the output's number. Two tables of one name have the

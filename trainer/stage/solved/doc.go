@@ -9,15 +9,18 @@
 //	prepare.go  moments                           sums of the features, of which the preprocessing is made
 //	hop.go      send, receive                     a hop of features; meet.go: meet, count, edges between clusters
 //	walk.go     enter, step, take                 a model's hops on T by infer.Recurrence: its tables and logits
-//	held.go     held, rows, fetch                 what the run reads: nodes held out, labelled rows, rows of tables;
+//	held.go     held, rows, fetch                 what the run reads: nodes held out, labelled rows, tables of an sgc
 //	            pick, pickrows                    pick.go: rows of other tables and of M
-//	subgraph.go mark, reach, near, thin, number,  a subgraph of T in which models are fitted whose layers read
-//	            bring, link                       neighbours
+//	subgraph.go mark, reach, near, thin, number,  T or a subgraph of it in memory, in which models are fitted
+//	            bring, link
 //	join.go     join                              the cluster of each node
 //	messages.go norms                             how tables become messages; their norms if there are several models
 //	means.go    means                             X' and the messages of clusters
 //	solve.go    solve, normal                     rows of M, and its normal equations
 //	spread.go   seeds, spread, gather             label and error propagation
+//
+// Features are dense in the hops of hop.go alone, and there sparse ones of more than 256 columns are a random
+// projection of 256, which is enough to find clusters. Models multiply features by their weights before the first hop.
 //
 // A node is a place in a block. Its block is a hash of its id modulo the number of blocks, which follows from
 // the number of nodes and of features alone; its place is that of its id in the block, T's nodes before those

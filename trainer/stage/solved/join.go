@@ -32,25 +32,22 @@ func sortedPairs(of map[[2]int32]int64) [][2]int32 {
 	return pairs
 }
 
-// join finds the cluster of each node of T: the one that the run has given it (input 5), or else the nearest
-// centre of its class; of an unlabelled node the class that is predicted: by a two-hop model, whose weights and bias
-// are sides, or by logits that are stored. Output 0: clusters, a number a node; output 1, key 0: sizes. Inputs: 0
-// names, 1 features, 2 degrees, 3 and 4 the sums of the hops, 5 places and their clusters, 6 the logits if they are
-// stored.
+// join finds the cluster of each node of T: the one that the run has given it (input 5), or else the nearest centre of
+// its class. The class of an unlabelled node is the one that the logits predict.
+//
+//	inputs:  0 names, 1 features, 2 degrees, 3 and 4 the sums of the hops, 5 places and their clusters, 6 logits
+//	outputs: 0 clusters, a number a node; 1, key 0: sizes
 type join struct {
 	prepared
-	logits                  bool         // they are stored
-	weights, basis, centres *graph.Dense // weights: of a two-hop model
-	bias                    []float32
-	classes                 []int32 // of clusters, ascending
-	names                   map[string]int32
+	points, centres *graph.Dense // points: the basis of features that are propagated in all columns; nil for others
+	classes         []int32      // of clusters, ascending
+	names           map[string]int32
 }
 
 // JoinOptions are those of stage join.
 type JoinOptions struct {
 	Preparing
 	Classes []string `json:"classes"`
-	Logits  bool     `json:"logits,omitzero"` // they are stored
 }
 
 func newJoin(options json.RawMessage, sides stage.Sides) (stage.Function, error) {
@@ -58,23 +55,15 @@ func newJoin(options json.RawMessage, sides stage.Sides) (stage.Function, error)
 	if err != nil {
 		return nil, err
 	}
-	f := &join{
-		logits:  o.Logits,
-		bias:    readVector(sides[SideBias]),
-		classes: readInts(sides[SideClasses]),
-		names:   map[string]int32{},
-	}
+	f := &join{classes: readInts(sides[SideClasses]), names: map[string]int32{}}
 	for k, name := range o.Classes {
 		f.names[name] = int32(k)
 	}
-	var errs [4]error
+	var errs [3]error
 	f.prepared, errs[0] = newPrepared(o.Preparing, sides)
-	if !o.Logits {
-		f.weights, errs[1] = readMatrix(sides[SideWeights])
-	}
-	f.centres, errs[2] = readMatrix(sides[SideCentres])
-	if b, ok := sides[SideBasis]; ok {
-		f.basis, errs[3] = readMatrix(b)
+	f.centres, errs[1] = readMatrix(sides[SideCentres])
+	if b, ok := sides[SideBasis]; ok && !o.Projected {
+		f.points, errs[2] = readMatrix(b)
 	}
 	return f, errors.Join(errs[:]...)
 }
@@ -102,14 +91,17 @@ func (f *join) Reduce(key int64, in stage.Records, out stage.Output) error {
 		}
 		of[j] = c
 	}
-	z := b.two()
-	points := z
-	logits, err := f.logitsOf(z, p[6])
+	points := b.two()
+	logits, err := dense(p[6])
 	if err != nil {
 		return err
 	}
-	if f.basis != nil {
-		points = graph.MulDense(z, f.basis)
+	if logits.Rows != points.Rows || logits.Cols != len(f.names) {
+		return fmt.Errorf("logits of %d×%d for %d nodes of %d classes", logits.Rows, logits.Cols, points.Rows,
+			len(f.names))
+	}
+	if f.points != nil {
+		points = graph.MulDense(points, f.points)
 	}
 	sizes := make([]int32, f.centres.Rows)
 	for j := range of {
@@ -124,18 +116,6 @@ func (f *join) Reduce(key int64, in stage.Records, out stage.Output) error {
 	}
 	return errors.Join(w.end(), out.Emit(0, stage.Record{Key: key, Payload: appendInts(nil, of)}),
 		out.Emit(1, stage.Record{Order: order(key), Payload: appendInts(nil, sizes)}))
-}
-
-// logitsOf returns the logits of a block's nodes: those that are stored, or else the two-hop model's of z = Â²·pre(X).
-func (f *join) logitsOf(z *graph.Dense, stored []byte) (*graph.Dense, error) {
-	if !f.logits {
-		return graph.MulDense(z, f.weights).AddRow(f.bias), nil
-	}
-	out, err := dense(stored)
-	if err == nil && (out.Rows != z.Rows || out.Cols != len(f.names)) {
-		err = fmt.Errorf("logits of %d×%d for %d nodes of %d classes", out.Rows, out.Cols, z.Rows, len(f.names))
-	}
-	return out, err
 }
 
 // probable is the most probable class among those that have clusters.

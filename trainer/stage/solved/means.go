@@ -9,61 +9,71 @@ import (
 	"rivulet/trainer/stage"
 )
 
-// means adds up, for each cluster, pre(X) and the messages, weighted by w, of its nodes: a record a block at key
-// 0. Its inputs are those that [messaging] describes, and the clusters behind them.
+// MeanOptions are those of stage means.
+type MeanOptions struct {
+	Preparing
+	MessageOptions
+}
+
+// means adds up, for each cluster, x̄ and the messages, weighted by w, of its nodes: a record a block at key 0. Its inputs
+// are those that [messaging] describes, and behind them the features and the clusters.
 type means struct {
 	messaging
-	scale []stage.Scale
+	prepared
+	scale []stage.Scale // of x̄, of w∘messages, and of w
 }
 
 func newMeans(options json.RawMessage, sides stage.Sides) (stage.Function, error) {
-	m, err := newMessaging(options, sides)
+	return meansOf(options, sides)
+}
+
+func meansOf(options json.RawMessage, sides stage.Sides) (*means, error) {
+	o, err := decode[MeanOptions](options)
 	if err != nil {
 		return nil, err
 	}
-	f := &means{messaging: m}
-	f.scale, err = m.meanScales()
-	return f, err
-}
-
-// meanScales are those of pre(X), of w∘messages, and of w.
-func (m *messaging) meanScales() ([]stage.Scale, error) {
-	var out []stage.Scale
-	for _, l := range m.largest {
-		s, err := stage.NewScale(l * (1 + 1e-4))
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, s)
+	f := &means{}
+	if f.messaging, err = newMessaging(options, sides); err != nil {
+		return nil, err
 	}
-	weight := float64(m.Degree + 1)
-	messages, err := scalesOf(m.messageBounds(), weight)
+	if f.prepared, err = newPrepared(o.Preparing, sides); err != nil {
+		return nil, err
+	}
+	weight := float64(f.Degree + 1)
+	features, err := scalesOf(readDoubles(sides[SideLargest]), 1)
+	if err != nil {
+		return nil, err
+	}
+	messages, err := scalesOf(f.messageBounds(), weight)
 	if err != nil {
 		return nil, err
 	}
 	last, err := stage.NewScale(weight)
-	return append(append(out, messages...), last), err
+	f.scale = append(append(features, messages...), last)
+	return f, err
 }
 
 // Reduce implements [stage.Function].
 func (f *means) Reduce(key int64, in stage.Records, out stage.Output) error {
-	b, tables, rest, err := f.read(in, 1)
-	if err != nil || b == nil {
+	degrees, tables, rest, err := f.read(in, 2)
+	if err != nil || degrees == nil {
 		return err
 	}
-	of := readInts(rest[0])
-	if len(of) != b.x.Rows {
-		return fmt.Errorf("%d clusters for %d nodes", len(of), b.x.Rows)
+	x, err := ReadFeatures(rest[0])
+	if err != nil {
+		return err
 	}
-	t := f.messages(tables)
+	of := readInts(rest[1])
+	if len(of) != len(degrees.of) || len(of) != x.Rows() {
+		return fmt.Errorf("%d clusters and %d rows of features for %d nodes", len(of), x.Rows(), len(degrees.of))
+	}
+	t, d := f.messages(tables), len(f.factor)
 	sums := newGroups(f.scale)
 	for j, c := range of {
-		row, weight := sums.row(c), b.weight(j)
-		for k, v := range b.x.Row(j) {
-			row.add(k, float64(v))
-		}
+		row, weight, scale := sums.row(c), degrees.weight(j), rowScale(f.kind, x, j)
+		x.Each(j, func(k int, v float32) { row.add(k, float64(float32(v*scale))) })
 		for k, v := range t.Row(j) {
-			row.add(b.x.Cols+k, weight*float64(v))
+			row.add(d+k, weight*float64(v))
 		}
 		row.add(len(f.scale)-1, weight)
 	}
@@ -152,21 +162,17 @@ func addGroups(payload []byte, sums [][]stage.Sum, columns int) error {
 // ClusterMeans are what stage means gives in all: the means of pre(X), N'×d, without the global scale, and of
 // the messages, weighted, N'×p.
 func ClusterMeans(s stage.Spec, records []stage.Record, sizes []int64) (x, messages *graph.Dense, err error) {
-	m, err := newMessaging(s.Options, s.Sides)
+	m, err := meansOf(s.Options, s.Sides)
 	if err != nil {
 		return nil, nil, err
 	}
-	scale, err := m.meanScales()
-	if err != nil {
-		return nil, nil, err
-	}
+	scale, d := m.scale, len(m.factor)
 	sums := make([][]stage.Sum, m.Clusters)
 	for _, r := range records {
 		if err := addGroups(r.Payload, sums, len(scale)); err != nil {
 			return nil, nil, err
 		}
 	}
-	d := len(m.largest)
 	x, messages = graph.NewDense(m.Clusters, d), graph.NewDense(m.Clusters, len(scale)-1-d)
 	for c, row := range sums {
 		if row == nil {
@@ -174,7 +180,8 @@ func ClusterMeans(s stage.Spec, records []stage.Record, sizes []int64) (x, messa
 		}
 		weight := row[len(scale)-1].Value(scale[len(scale)-1])
 		for k := range d {
-			x.Row(c)[k] = float32(row[k].Value(scale[k]) / float64(sizes[c]))
+			mean := row[k].Value(scale[k]) / float64(sizes[c]) // of x̄
+			x.Row(c)[k] = float32(float64(mean*float64(m.factor[k])) - float64(m.offset[k]))
 		}
 		for k := range messages.Cols {
 			messages.Row(c)[k] = float32(row[d+k].Value(scale[d+k]) / weight)

@@ -13,7 +13,6 @@ import (
 
 // MessageOptions say what the messages of models are, of their tables of T (docs/algorithm.md, section 5, step 3).
 type MessageOptions struct {
-	Preparing
 	Models []TableOptions `json:"models"`
 	// Entries is k, the most entries of a row of M; of stage solve.
 	Entries int `json:"entries,omitzero"`
@@ -24,22 +23,11 @@ type MessageOptions struct {
 	Entry  float32 `json:"entry,omitzero"`
 }
 
-// TableOptions say where the tables of a model on T come from.
+// TableOptions are the widths of the tables of a model on T: of u_0, u_1, …, and of c. The tables are the output OutPart
+// of stages enter and take, one for each u.
 type TableOptions struct {
-	// TwoHops is set for an sgc of two hops, whose tables follow from features, the sums of hop 0 and the side
-	// weights. The tables of others are the output OutPart of stages enter and take.
-	TwoHops bool `json:"twoHops,omitzero"`
-	// U are the widths of u_0, u_1, …, and C that of c.
 	U []int `json:"u"`
 	C int   `json:"c"`
-}
-
-// parts returns the number of stored tables that hold the model's: one for each u; none for an sgc of two hops.
-func (o *TableOptions) parts() int {
-	if o.TwoHops {
-		return 0
-	}
-	return len(o.U)
 }
 
 // width is the number of columns of all tables.
@@ -90,8 +78,7 @@ func TablesOf(m infer.Model, rows *graph.Dense) (*infer.Tables, error) {
 // SideMessages returns the name of the side that has the messages of a model.
 func SideMessages(model int) string { return fmt.Sprint("messages", model) }
 
-// SideBounds returns the name of the side that has the largest number in each column of a model's tables, u_0, u_1, …,
-// c. A model whose tables are not stored has none.
+// SideBounds returns the name of the side that has the largest number in each column of a model's tables, u_0, u_1, …, c.
 func SideBounds(model int) string { return fmt.Sprint("bounds", model) }
 
 // AppendMessages is the form of messages as a side.
@@ -126,29 +113,23 @@ func readMessages(b []byte) (infer.Messages, error) {
 	return infer.Messages{U: parts[:last], C: parts[last]}, w.end()
 }
 
-// messaging makes tables and messages of blocks. The first inputs of its stages are 0 features, 1 degrees, 2 the sums
-// of hop 0, and from 3 on the parts of the tables of one model after the other.
+// messaging makes tables and messages of blocks. The first inputs of its stages are 0 degrees, and from 1 on the parts of
+// the tables of one model after the other.
 type messaging struct {
-	prepared
 	MessageOptions
-	weights *graph.Dense     // of a model of two hops
-	of      []infer.Messages // of each model
-	bounds  [][]float64      // of each model's tables, by column
-	largest []float64        // of features
+	of     []infer.Messages // of each model
+	bounds [][]float64      // of each model's tables, by column
 }
 
 // firstPart is the first input that is a part of tables.
-const firstPart = 3
+const firstPart = 1
 
 func newMessaging(options json.RawMessage, sides stage.Sides) (messaging, error) {
 	o, err := decode[MessageOptions](options)
 	if err != nil {
 		return messaging{}, err
 	}
-	m := messaging{MessageOptions: o, largest: readDoubles(sides[SideLargest])}
-	if m.prepared, err = newPrepared(o.Preparing, sides); err != nil {
-		return m, err
-	}
+	m := messaging{MessageOptions: o}
 	if len(o.Models) == 0 {
 		return m, fmt.Errorf("no model has messages")
 	}
@@ -158,12 +139,6 @@ func newMessaging(options json.RawMessage, sides stage.Sides) (messaging, error)
 			return m, fmt.Errorf("side %s: %w", SideMessages(k), err)
 		}
 		bounds := readDoubles(sides[SideBounds(k)])
-		if t.TwoHops {
-			if m.weights, err = readMatrix(sides[SideWeights]); err != nil {
-				return m, err
-			}
-			bounds = m.twoHopBounds()
-		}
 		if len(bounds) != t.width() || len(of.U) != len(t.U) {
 			return m, fmt.Errorf("model %d has %d columns of tables, %d bounds of them, %d tables and messages of %d", k,
 				t.width(), len(bounds), len(t.U), len(of.U))
@@ -173,52 +148,37 @@ func newMessaging(options json.RawMessage, sides stage.Sides) (messaging, error)
 	return m, nil
 }
 
-// read reads a block with the tables of each model. Behind the inputs that messaging describes there may be more, of
-// which it returns the payloads. The block is nil if the key has no nodes.
-func (m *messaging) read(in stage.Records, more int) (b *block, of []*infer.Tables, rest [][]byte, err error) {
+// read reads the degrees of a block and the tables of each model. Behind the inputs that messaging describes there may be
+// more, of which it returns the payloads. The degrees are nil if the key has no nodes.
+func (m *messaging) read(in stage.Records, more int) (d *degrees, of []*infer.Tables, rest [][]byte, err error) {
 	inputs := firstPart
 	for k := range m.Models {
-		inputs += m.Models[k].parts()
+		inputs += len(m.Models[k].U)
 	}
 	p, err := payloads(in, inputs+more)
 	if err != nil || p[0] == nil {
 		return nil, nil, nil, err
 	}
-	if b, err = m.block(p[0], p[1], p[2], nil); err != nil {
+	if d, err = newDegrees(p[0]); err != nil {
 		return nil, nil, nil, err
 	}
-	of, err = m.tables(b, p[firstPart:inputs])
-	return b, of, p[inputs:], err
+	of, err = m.tables(len(d.of), p[firstPart:inputs])
+	return d, of, p[inputs:], err
 }
 
-// twoHopBounds bound the tables of a two-hop model by the features.
-func (m *messaging) twoHopBounds() []float64 {
-	table := make([]float64, m.weights.Cols)
-	for k, l := range m.largest {
-		for c, w := range m.weights.Row(k) {
-			table[c] += float64(l * math.Abs(float64(w)))
-		}
-	}
-	return append(slices.Concat(table, table), 0.5)
-}
-
-// tables returns the tables on T of a block's nodes, for each model. stored has the payloads of those that are stored.
-func (m *messaging) tables(b *block, stored [][]byte) ([]*infer.Tables, error) {
+// tables reads the tables on T of a block's nodes, for each model.
+func (m *messaging) tables(nodes int, stored [][]byte) ([]*infer.Tables, error) {
 	var out []*infer.Tables
 	for k := range m.Models {
 		o := &m.Models[k]
-		if o.TwoHops {
-			out = append(out, b.tables(m.weights))
-			continue
-		}
-		parts := make([]*graph.Dense, o.parts())
+		parts := make([]*graph.Dense, len(o.U))
 		for i := range parts {
 			part, err := dense(stored[i])
 			if err != nil {
 				return nil, err
 			}
-			if part.Rows != len(b.of) {
-				return nil, fmt.Errorf("%d rows of tables for %d nodes", part.Rows, len(b.of))
+			if part.Rows != nodes {
+				return nil, fmt.Errorf("%d rows of tables for %d nodes", part.Rows, nodes)
 			}
 			parts[i] = part
 		}
@@ -349,8 +309,8 @@ func (m *messaging) normScales() ([]stage.Scale, error) {
 
 // Reduce implements [stage.Function].
 func (f *norms) Reduce(key int64, in stage.Records, out stage.Output) error {
-	b, of, _, err := f.read(in, 0)
-	if err != nil || b == nil {
+	d, of, _, err := f.read(in, 0)
+	if err != nil || d == nil {
 		return err
 	}
 	sums := newGroups(f.scale)
@@ -362,9 +322,9 @@ func (f *norms) Reduce(key int64, in stage.Records, out stage.Output) error {
 			for _, v := range messages.Row(j) {
 				squares += float64(float64(v) * float64(v))
 			}
-			row.add(1+k, float64(b.weight(j)*squares))
+			row.add(1+k, float64(d.weight(j)*squares))
 			if k == 0 {
-				row.add(0, b.weight(j))
+				row.add(0, d.weight(j))
 			}
 		}
 	}

@@ -16,9 +16,8 @@ const (
 	SideFactor     = "factor"     // d float32: pre(x) = x̄∘factor − offset
 	SideOffset     = "offset"     // d
 	SideLargest    = "largest"    // d float64: no value of a column is larger, without sign
-	SideWeights    = "weights"    // d×C matrix
-	SideBias       = "bias"       // C
-	SideBasis      = "basis"      // d×p matrix, on which points are projected; missing: the points are the features
+	SideWeights    = "weights"    // d×C matrix, of stage fetch
+	SideBasis      = "basis"      // d×p matrix on which points are projected; missing: the points are the features
 	SideCentres    = "centres"    // N'×p matrix, of points
 	SideClasses    = "classes"    // N' int32: the class of each cluster
 	SideDictionary = "dictionary" // N'×q matrix
@@ -29,6 +28,9 @@ const (
 // when features are propagated; its vectors are the sides factor and offset.
 type Preparing struct {
 	Kind string `json:"kind"` // of infer.Preprocess
+	// Projected says that pre(X) is projected on the side basis before it is propagated. Sparse features are: their
+	// sums over neighbours are as wide as the basis then, and never d columns of mostly zeros.
+	Projected bool `json:"projected,omitzero"`
 }
 
 // AppendMatrix is the form of a matrix as a side.
@@ -79,21 +81,91 @@ func readInts(b []byte) []int32 { return (&wire{b: b}).ints(len(b) / 4) }
 type prepared struct {
 	kind           string
 	factor, offset []float32
+	basis          *graph.Dense // of features that are projected; nil for others
 }
 
-func newPrepared(o Preparing, sides stage.Sides) (prepared, error) {
-	p := prepared{o.Kind, readVector(sides[SideFactor]), readVector(sides[SideOffset])}
+func newPrepared(o Preparing, sides stage.Sides) (p prepared, err error) {
+	p = prepared{kind: o.Kind, factor: readVector(sides[SideFactor]), offset: readVector(sides[SideOffset])}
 	if len(p.factor) == 0 || len(p.factor) != len(p.offset) {
 		return p, fmt.Errorf("%d factors and %d offsets", len(p.factor), len(p.offset))
 	}
-	return p, nil
+	if o.Projected {
+		p.basis, err = readMatrix(sides[SideBasis])
+	}
+	return p, err
 }
 
-// rows returns pre(X) of a block without the global scale, dense.
-func (p prepared) rows(x graph.Features) (*graph.Dense, error) {
+// check returns an error unless features have the width of the preprocessing.
+func (p prepared) check(x graph.Features) error {
 	if x.Rows() > 0 && x.Cols() != len(p.factor) {
-		return nil, fmt.Errorf("%d features, want %d", x.Cols(), len(p.factor))
+		return fmt.Errorf("%d features, want %d", x.Cols(), len(p.factor))
 	}
+	return nil
+}
+
+// inputs are the preprocessed features of a block, as package infer takes them.
+type inputs struct {
+	prepared
+	raw   graph.Features
+	scale float32 // the global one
+}
+
+// Project implements [infer.Inputs].
+func (x inputs) Project(w *graph.Dense) *graph.Dense { return x.times(x.project(x.raw, w)) }
+
+// Matrix implements [infer.Inputs].
+func (x inputs) Matrix() *graph.Dense { return x.times(x.columns(x.raw)) }
+
+func (x inputs) times(m *graph.Dense) *graph.Dense {
+	for k := range m.Data {
+		m.Data[k] *= x.scale
+	}
+	return m
+}
+
+// project returns pre(X)·W of a block without the global scale. Sparse rows stay sparse:
+//
+//	pre(x)·W = x̄·diag(f)W − oᵀW
+func (p prepared) project(x graph.Features, w *graph.Dense) *graph.Dense {
+	if x.Sparse == nil {
+		return graph.MulDense(p.columns(x), w)
+	}
+	out, centre := graph.NewDense(x.Rows(), w.Cols), make([]float64, w.Cols)
+	folded := graph.NewDense(w.Rows, w.Cols)
+	for c := range w.Rows {
+		for k, v := range w.Row(c) {
+			folded.Row(c)[k] = float32(p.factor[c] * v)
+			centre[k] += float64(float64(p.offset[c]) * float64(v))
+		}
+	}
+	for i := range out.Rows {
+		row, scale := out.Row(i), rowScale(p.kind, x, i)
+		x.Each(i, func(c int, v float32) {
+			v = float32(v * scale)
+			for k, of := range folded.Row(c) {
+				row[k] += float32(v * of)
+			}
+		})
+		for k, v := range centre {
+			row[k] -= float32(v)
+		}
+	}
+	return out
+}
+
+// rows returns pre(X) of a block without the global scale, dense: in d columns, or in those of the basis.
+func (p prepared) rows(x graph.Features) (*graph.Dense, error) {
+	if err := p.check(x); err != nil {
+		return nil, err
+	}
+	if p.basis != nil {
+		return p.project(x, p.basis), nil
+	}
+	return p.columns(x), nil
+}
+
+// columns returns pre(X) of a block in d columns.
+func (p prepared) columns(x graph.Features) *graph.Dense {
 	out := graph.NewDense(x.Rows(), len(p.factor))
 	for i := range out.Rows {
 		row := out.Row(i)
@@ -103,7 +175,7 @@ func (p prepared) rows(x graph.Features) (*graph.Dense, error) {
 			row[k] = float32(row[k]*p.factor[k]) - p.offset[k]
 		}
 	}
-	return out, nil
+	return out
 }
 
 // rowScale is what a preprocessing multiplies a raw row by.

@@ -255,6 +255,7 @@ func rowsOf(all []Node) graph.Features {
 // Summary is what the run must know of a block, and, added up, of the graph.
 type Summary struct {
 	Width   int
+	Sparse  bool             // the features of T are
 	Roles   [Test + 1]int64  // nodes by role
 	Labels  map[string]int64 // nodes of role train by label
 	Others  map[string]bool  // labels of nodes that are held out
@@ -264,6 +265,7 @@ type Summary struct {
 func summarise(n *Names, x graph.Features, width int) *Summary {
 	s := &Summary{
 		Width:   width,
+		Sparse:  x.Sparse != nil,
 		Labels:  map[string]int64{},
 		Others:  map[string]bool{},
 		Largest: make([]float32, width),
@@ -304,6 +306,7 @@ func (s *Summary) Add(payload []byte) error {
 	if s.Width != other.Width {
 		return fmt.Errorf("some nodes have %d features and others %d", s.Width, other.Width)
 	}
+	s.Sparse = s.Sparse || other.Sparse // a block may have no nodes of T
 	for role, n := range other.Roles {
 		s.Roles[role] += n
 	}

@@ -36,8 +36,8 @@ func newSolve(options json.RawMessage, sides stage.Sides) (stage.Function, error
 
 // Reduce implements [stage.Function].
 func (f *solve) Reduce(key int64, in stage.Records, out stage.Output) error {
-	b, t, _, err := f.read(in, 0)
-	if err != nil || b == nil {
+	d, t, _, err := f.read(in, 0)
+	if err != nil || d == nil {
 		return err
 	}
 	m := f.solver.Rows(f.messages(t))
@@ -132,23 +132,23 @@ func (m *messaging) normalScales() (stage.Scale, []stage.Scale, error) {
 
 // Reduce implements [stage.Function].
 func (f *normal) Reduce(key int64, in stage.Records, out stage.Output) error {
-	b, t, rest, err := f.read(in, 1)
-	if err != nil || b == nil {
+	d, t, rest, err := f.read(in, 1)
+	if err != nil || d == nil {
 		return err
 	}
 	m, err := ReadMapping(rest[0])
 	if err != nil {
 		return err
 	}
-	if m.Rows != b.x.Rows {
-		return fmt.Errorf("block %d: %d rows of M for %d nodes", key, m.Rows, b.x.Rows)
+	if m.Rows != len(d.of) {
+		return fmt.Errorf("block %d: %d rows of M for %d nodes", key, m.Rows, len(d.of))
 	}
 	all := sideBySide(t)
 	matrix, right := map[[2]int32]*stage.Sum{}, newGroups(f.right)
 	for j := range m.Rows {
 		cols, vals := m.Row(j)
 		for at, c := range cols {
-			weight := float64(b.weight(j) * float64(vals[at]))
+			weight := float64(d.weight(j) * float64(vals[at]))
 			for other, e := range cols[at:] {
 				n, err := f.matrix.Integer(weight * float64(vals[at+other]))
 				if err != nil {

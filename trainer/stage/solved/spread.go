@@ -20,12 +20,9 @@ const (
 
 // SpreadOptions are the options of the stages of label and error propagation.
 type SpreadOptions struct {
-	Preparing
 	Classes []string `json:"classes"`
-	// Models is the number of models, each with its errors. TwoHops is the one whose logits follow from the features,
-	// the sums of the hops and the sides weights and bias; -1: none. Those of the others are stored.
-	Models  int `json:"models"`
-	TwoHops int `json:"twoHops"`
+	// Models is the number of models, each with its errors.
+	Models int `json:"models"`
 	// Clusters is N'.
 	Clusters int `json:"clusters"`
 	// Degree is the highest of a node, and Entry the largest number in M; they bound the sums.
@@ -120,44 +117,28 @@ func withPlaces(in stage.Records, tags int) (p [][]byte, places []int32, err err
 }
 
 // seeds makes F0 of the nodes of T: of a labelled node the one-hot row of its class, and of each model that less its
-// probabilities on T alone. Inputs: 0 names, 1 features, 2 degrees, 3 and 4 the sums of the hops, 5 rows of M, then the
-// logits that are stored, a table a model, and at last places.
+// probabilities on T alone. Inputs: 0 names, 1 degrees, 2 rows of M, then the logits of each model, and at last places.
 type seeds struct {
-	prepared
 	spreading
-	weights *graph.Dense
-	bias    []float32
-	index   map[string]int
+	index map[string]int
 }
 
-func newSeeds(options json.RawMessage, sides stage.Sides) (stage.Function, error) {
-	f := &seeds{bias: readVector(sides[SideBias]), index: map[string]int{}}
-	var errs [3]error
-	f.spreading, errs[0] = newSpreading(options)
-	f.prepared, errs[1] = newPrepared(f.Preparing, sides)
-	if f.TwoHops >= 0 {
-		f.weights, errs[2] = readMatrix(sides[SideWeights])
-	}
+func newSeeds(options json.RawMessage, _ stage.Sides) (stage.Function, error) {
+	f := &seeds{index: map[string]int{}}
+	var err error
+	f.spreading, err = newSpreading(options)
 	for k, name := range f.Classes {
 		f.index[name] = k
 	}
-	return f, errors.Join(errs[:]...)
+	return f, err
 }
 
 // firstLogits is the first input of stage seeds that has logits.
-const firstLogits = 6
-
-// stored is the number of models whose logits are stored.
-func (o *SpreadOptions) stored() int {
-	if o.TwoHops >= 0 {
-		return o.Models - 1
-	}
-	return o.Models
-}
+const firstLogits = 3
 
 // Reduce implements [stage.Function].
 func (f *seeds) Reduce(key int64, in stage.Records, out stage.Output) error {
-	p, places, err := withPlaces(in, firstLogits+f.stored()+1)
+	p, places, err := withPlaces(in, firstLogits+f.Models+1)
 	if err != nil || p[0] == nil {
 		return err
 	}
@@ -165,7 +146,7 @@ func (f *seeds) Reduce(key int64, in stage.Records, out stage.Output) error {
 	if err != nil {
 		return err
 	}
-	d, err := newDegrees(p[2])
+	d, err := newDegrees(p[1])
 	if err != nil {
 		return err
 	}
@@ -185,31 +166,18 @@ func (f *seeds) Reduce(key int64, in stage.Records, out stage.Output) error {
 		f0 = append(f0, infer.PortableErrorSeeds(labels, of))
 	}
 	state, u := f.hops.EnterSeeds(graph.Beside(f0...), d.sums)
-	return f.emit(key, state, u, d, p[5], places, out)
+	return f.emit(key, state, u, d, p[2], places, out)
 }
 
 // logits are those of the nodes of a block, of each model.
 func (f *seeds) logits(p [][]byte) ([]*graph.Dense, error) {
-	out := make([]*graph.Dense, 0, f.Models)
-	at := firstLogits
-	for m := range f.Models {
-		if m == f.TwoHops {
-			b, err := f.block(p[1], p[2], p[3], p[4])
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, graph.MulDense(b.two(), f.weights).AddRow(f.bias))
-			continue
-		}
-		of, err := dense(p[at])
+	out := make([]*graph.Dense, f.Models)
+	for m := range out {
+		of, err := dense(p[firstLogits+m])
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, of)
-		at++
-	}
-	for _, of := range out {
-		if of.Rows != out[0].Rows || of.Cols != len(f.Classes) {
+		if out[m] = of; of.Rows != out[0].Rows || of.Cols != len(f.Classes) {
 			return nil, fmt.Errorf("logits of %d×%d, want %d rows and %d classes", of.Rows, of.Cols, out[0].Rows,
 				len(f.Classes))
 		}

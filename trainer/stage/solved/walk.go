@@ -144,15 +144,22 @@ func (f *enter) Reduce(key int64, in stage.Records, out stage.Output) error {
 	if err != nil || p[0] == nil {
 		return err
 	}
-	b, err := f.block(p[0], p[1], nil, nil)
+	raw, err := ReadFeatures(p[0])
 	if err != nil {
 		return err
 	}
-	for k := range b.x.Data {
-		b.x.Data[k] *= f.Scale
+	d, err := newDegrees(p[1])
+	if err != nil {
+		return err
 	}
-	state, part := f.hops.Enter(infer.Ready(b.x), b.sums)
-	return f.emit(key, 0, state, part, b.degrees, out)
+	if err := f.check(raw); err != nil {
+		return err
+	}
+	if len(d.of) != raw.Rows() {
+		return fmt.Errorf("block %d: %d degrees for %d nodes", key, len(d.of), raw.Rows())
+	}
+	state, part := f.hops.Enter(inputs{f.prepared, raw, f.Scale}, d.sums)
+	return f.emit(key, 0, state, part, d, out)
 }
 
 // stepSender sends the messages of a hop: the first columns of a node's state, as the operator scales them. Inputs: 1 the
