@@ -256,7 +256,7 @@ func TestStagesOnAnotherProcessor(t *testing.T) {
 			t.Fatal(err)
 		}
 		if g.Kind == dataset.Dense {
-			g.Classes, g.Communities, g.Features = 6, 30, 100
+			g.Edges, g.Classes, g.Communities, g.Features = 5000, 6, 30, 100
 		}
 		d, err := dataset.Generate(g, 3)
 		if err != nil {
