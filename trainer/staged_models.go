@@ -80,7 +80,11 @@ func (s *staged) walk(ctx context.Context, m *stagedModel, logits bool) error {
 // tablesOnT fetches the tables of the nodes of T that are read, of each model.
 func (s *staged) tablesOnT(ctx context.Context) error {
 	for _, m := range s.models {
-		rows, err := s.pick(ctx, m.parts...)
+		widths, columns := m.model.TableWidths()
+		for _, width := range widths {
+			columns += width
+		}
+		rows, err := s.pick(ctx, columns, m.parts...)
 		if err == nil {
 			m.onT, err = solved.TablesOf(m.model, rows)
 		}
@@ -91,20 +95,19 @@ func (s *staged) tablesOnT(ctx context.Context) error {
 	return nil
 }
 
-// pick returns rows of dense tables, side by side, of the nodes of T that are read.
-func (s *staged) pick(ctx context.Context, of ...stage.Table) (*graph.Dense, error) {
+// pick returns rows of dense tables, side by side, of the nodes of T that are read. They have so many columns together.
+func (s *staged) pick(ctx context.Context, columns int, of ...stage.Table) (*graph.Dense, error) {
 	made, err := s.run(ctx, stage.NewSpec(solved.StagePick, struct{}{}, nil, 1),
 		append([]stage.Table{s.held.asked}, of...)...)
 	if err != nil {
 		return nil, err
 	}
-	return s.readPicked(ctx, made[0])
+	return s.readPicked(ctx, made[0], columns)
 }
 
 // readPicked reads a row of each node of T that is read.
-func (s *staged) readPicked(ctx context.Context, t stage.Table) (*graph.Dense, error) {
-	var out *graph.Dense
-	at := 0
+func (s *staged) readPicked(ctx context.Context, t stage.Table, columns int) (*graph.Dense, error) {
+	out, at := graph.NewDense(len(s.held.original), columns), 0
 	for r, err := range s.engine.Read(ctx, t) {
 		if err != nil {
 			return nil, err
@@ -113,16 +116,13 @@ func (s *staged) readPicked(ctx context.Context, t stage.Table) (*graph.Dense, e
 		if err != nil {
 			return nil, err
 		}
-		if out == nil {
-			out = graph.NewDense(len(s.held.original), rows.Cols)
+		if rows.Cols != columns {
+			return nil, fmt.Errorf("rows of %d columns were brought, want %d", rows.Cols, columns)
 		}
 		if at, err = s.inOrder(r.Key, places, at); err != nil {
 			return nil, err
 		}
 		copy(out.Data[(at-len(places))*out.Cols:], rows.Data)
-	}
-	if out == nil {
-		out = graph.NewDense(len(s.held.original), 0)
 	}
 	if at != out.Rows {
 		return nil, fmt.Errorf("rows of %d nodes were brought, %d asked for", at, out.Rows)

@@ -61,11 +61,11 @@ func (s *staged) keepHop(ctx context.Context, c *stagedGraph, o solved.SpreadOpt
 	if err != nil {
 		return err
 	}
-	onT, err := s.readPicked(ctx, made[2])
+	classes := len(s.classes)
+	onT, err := s.readPicked(ctx, made[2], (1+len(s.models))*classes)
 	if err != nil {
 		return err
 	}
-	classes := len(s.classes)
 	add := func(k int, toS, toT *infer.Tables) { // k-th in the stages' columns
 		toS.U = append(toS.U, onS.Columns(k*classes, (k+1)*classes))
 		toT.U = append(toT.U, onT.Columns(k*classes, (k+1)*classes))
