@@ -12,6 +12,7 @@ import (
 	"rivulet/infer"
 	"rivulet/internal/devstack"
 	"rivulet/kafka"
+	"rivulet/kafka/retry"
 	"rivulet/producer"
 )
 
@@ -241,7 +242,7 @@ func benchBroker(b *testing.B) (client *kafka.Client, sender *kafka.Sink, p *pro
 	if client, err = kafka.Connect(kafka.Options{Brokers: k.Addrs()}); err != nil {
 		b.Fatal(err)
 	}
-	if sender, err = kafka.NewSink(client, "", kafka.Patience{}); err != nil {
+	if sender, err = kafka.NewSink(client, "", retry.Patience{}); err != nil {
 		b.Fatal(err)
 	}
 	if p, err = producer.New(producer.Options{Sink: sender, Predictions: predictionsTopic, DeadLetters: lettersTopic}); err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"rivulet/kafka"
+	"rivulet/kafka/retry"
 )
 
 // ErrDrainTimeout is returned by Run when the batches in hand could not be delivered in time. Nothing is lost: their
@@ -17,11 +18,11 @@ var ErrDrainTimeout = errors.New("the drain timed out")
 // Consumer reads arrivals from Kafka as a member of a consumer group and takes them through the path of a record.
 type Consumer struct {
 	opts   Options
-	wait   kafka.Patience
+	wait   retry.Patience
 	source *kafka.Source
 	lanes  []*lane
 	// schemas is the outage of the registry, in which each partition waits by itself.
-	schemas *kafka.Outage
+	schemas *retry.Outage
 }
 
 // New checks the options. It opens no connection and starts nothing.
@@ -29,7 +30,7 @@ func New(opts Options) (*Consumer, error) {
 	if err := opts.complete(); err != nil {
 		return nil, err
 	}
-	c := &Consumer{opts: opts, wait: kafka.Patience{Clock: opts.Path.Clock, Observer: opts.Path.Observer,
+	c := &Consumer{opts: opts, wait: retry.Patience{Clock: opts.Path.Clock, Observer: opts.Path.Observer,
 		Logger: opts.Logger}}
 	opts.Source.RecordBytes = opts.Path.Limits.RecordBytes // what is larger is not even unpacked
 	opts.Path.Forms.InPlace = true                         // nobody changes what was fetched, and a batch lets go of it
@@ -72,7 +73,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 			return err
 		}
 		err = c.serve(ctx, generation)
-		if err != nil && kafka.Judge(err) != kafka.GenerationOver {
+		if err != nil && retry.Judge(err) != retry.GenerationOver {
 			return err
 		}
 		if generation.End(ctx, err) != nil {

@@ -7,6 +7,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/kafka"
+	"rivulet/kafka/retry"
 )
 
 // Version is one artifact as it is served. It does not change: its holder may go on using it after a newer one
@@ -85,10 +86,10 @@ type Fencer interface {
 }
 
 // Clock tells the time, and paces what is waited for in package kafka too.
-type Clock = kafka.Clock
+type Clock = retry.Clock
 
 // SystemClock is the machine's clock.
-type SystemClock = kafka.SystemClock
+type SystemClock = retry.SystemClock
 
 // Intake holds the records of one batch, and the offsets that it commits.
 type Intake struct {

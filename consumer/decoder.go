@@ -5,6 +5,7 @@ import (
 
 	"rivulet/event"
 	"rivulet/kafka"
+	"rivulet/kafka/retry"
 	"rivulet/schema"
 )
 
@@ -17,7 +18,7 @@ type Decoder struct {
 	out      decoded
 	taken    []Taken
 	one      [1]kafka.Record
-	attempts *kafka.Attempts // of looking features up
+	attempts *retry.Attempts // of looking features up
 }
 
 // Taken is the outcome of decoding a record: an arrival, or why there is none.
@@ -41,7 +42,7 @@ func (o *Decoder) ByName(s *schema.Schema) { o.schema = s }
 
 // LookUp has the decoder look up features that a record does not bring, and wait for the store while it cannot be
 // asked, as wait says. nil refuses such records.
-func (o *Decoder) LookUp(store FeatureStore, wait kafka.Patience) {
+func (o *Decoder) LookUp(store FeatureStore, wait retry.Patience) {
 	o.path.Features, o.path.Forms.LookUp = store, store != nil
 	o.attempts = featuresOutage(wait).Attempts()
 }

@@ -72,7 +72,7 @@
 // that do not exist, brokers, coordinators, leaders, the row store. When the row store is down the batch in hand is
 // tried again from its records, with whatever version is current then. Run ends with an error for missing rights and
 // wrong passwords of Kafka, for missing rights at the row store, and for what the Deliverer returns, unless that
-// ends the generation only ([kafka.Judge]). A damaged row is neither: its id is unread, and the prediction marked as
+// ends the generation only ([retry.Judge]). A damaged row is neither: its id is unread, and the prediction marked as
 // degraded. In the order of a stream's life:
 //
 //	broker unreachable, hung up,   waited for: a network comes back, a certificate is renewed. consumer check tells

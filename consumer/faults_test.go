@@ -19,6 +19,7 @@ import (
 
 	"rivulet/event"
 	"rivulet/kafka"
+	"rivulet/kafka/retry"
 )
 
 func TestFlushFails(t *testing.T) {
@@ -292,7 +293,7 @@ func TestARefusedBatchEndsTheGenerationAndNotTheConsumer(t *testing.T) {
 	o := s.options(seen)
 	// Delayed, so that the batch behind is waiting by then.
 	o.Path.Deliverer = delayed{&refusing{next: o.Path.Deliverer, times: 10,
-		err: fmt.Errorf("%w: %w", kafka.ErrGeneration, errors.Join(kafka.Error(kerr.OutOfOrderSequenceNumber.Code), context.Canceled))}}
+		err: fmt.Errorf("%w: %w", retry.ErrGeneration, errors.Join(kafka.Error(kerr.OutOfOrderSequenceNumber.Code), context.Canceled))}}
 	stop := s.start(o)
 	s.wait("all is committed", func() bool { return s.committed() == 320 })
 	if err := stop(); err != nil {

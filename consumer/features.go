@@ -9,14 +9,14 @@ import (
 
 	"rivulet/event"
 	"rivulet/graph"
-	"rivulet/kafka"
+	"rivulet/kafka/retry"
 )
 
 // FeatureStore has the features of arrivals whose records bring none.
 type FeatureStore interface {
 	// Read sets into[i] to the features that are stored under ids[i], or faults[i] to why there are none that can be
 	// read. An error means that the store could not be asked: then it is to be tried again, unless it is permanent
-	// ([kafka.Judge]).
+	// ([retry.Judge]).
 	Read(ctx context.Context, ids []string, into []*event.Features, faults []*event.FieldError) error
 }
 
@@ -25,7 +25,7 @@ type FeatureStore interface {
 var ErrFeatures = errors.New("reading features by id")
 
 // featuresOutage returns the outage of the store. All who read share it, so that it is logged and counted once.
-func featuresOutage(wait kafka.Patience) *kafka.Outage {
+func featuresOutage(wait retry.Patience) *retry.Outage {
 	return wait.Outage(StageStore).Named("features by id")
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"rivulet/event"
 	"rivulet/kafka"
+	"rivulet/kafka/retry"
 )
 
 // shelf is a store of features: of every id those that [arrival] gives it, but for those that are absent.
@@ -183,7 +184,7 @@ func TestAMissingRightAtTheStoreOfFeaturesEndsRun(t *testing.T) {
 func TestADecoderLooksFeaturesUp(t *testing.T) {
 	store := &shelf{absent: map[string]bool{"none": true}}
 	d := NewDecoder(event.Forms{}, Limits{})
-	d.LookUp(store, kafka.Patience{})
+	d.LookUp(store, retry.Patience{})
 	in := bare(t, arrival("a", "t0"), arrival("none"), arrival("b"))
 	a, _, err := d.Arrival(t.Context(), &in[0], 4)
 	if err != nil || a.ID != "a" || fmt.Sprint(a.Features.Values) != fmt.Sprint(arrival("a").Features.Values) {
@@ -200,7 +201,7 @@ func TestADecoderLooksFeaturesUp(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	store.fail(errors.New("connection refused"))
 	seen := make(chan struct{}, 100)
-	d.LookUp(store, kafka.Patience{Observer: told{seen}})
+	d.LookUp(store, retry.Patience{Observer: told{seen}})
 	go func() {
 		<-seen
 		<-seen

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"rivulet/kafka"
+	"rivulet/kafka/retry"
 )
 
 // Why a generation stops reading.
@@ -148,7 +149,7 @@ func (c *Consumer) grace(ctx, reading context.Context, finished <-chan struct{})
 	case <-reading.Done():
 	}
 	limit, err := c.source.RebalanceTimeout()/2, fmt.Errorf("%w: its last batch took too long",
-		kafka.ErrGeneration)
+		retry.ErrGeneration)
 	if ctx.Err() != nil {
 		limit, err = c.opts.DrainTimeout, ErrDrainTimeout
 	}

@@ -16,6 +16,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/kafka"
+	"rivulet/kafka/retry"
 )
 
 // growingVersion is a testVersion whose arrivals get rows, kept in a map that several may share.
@@ -248,7 +249,7 @@ func TestRowsAreWrittenBeforeTheCommit(t *testing.T) {
 	tries := 0
 	seen := &recorder{}
 	p.Observer = seen
-	p.keeping = kafka.Patience{Observer: seen, Clock: instant{&tries, func() {
+	p.keeping = retry.Patience{Observer: seen, Clock: instant{&tries, func() {
 		if tries == 3 {
 			v.full = nil
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"rivulet/kafka"
+	"rivulet/kafka/retry"
 )
 
 // line is where the lanes of a generation stand: whoever holds the turn forms a batch, and hands the turn
@@ -27,8 +28,8 @@ func (c *Consumer) newLine(g *kafka.Generation, queue <-chan chunk) *line {
 type lane struct {
 	path    *Pipeline
 	records []kafka.Record
-	lookup  *kafka.Attempts
-	store   *kafka.Attempts // of features
+	lookup  *retry.Attempts
+	store   *retry.Attempts // of features
 }
 
 // run forms a batch when the lane is free and takes it down the path, while the batch before it may still be on its
@@ -66,7 +67,7 @@ func (l *lane) process(ctx context.Context, in Intake) error {
 			l.lookup.Over()
 			l.store.Over()
 			return nil
-		case errors.Is(err, kafka.ErrGeneration):
+		case errors.Is(err, retry.ErrGeneration):
 			return err
 		case errors.Is(err, ErrFeatures):
 			attempts = l.store

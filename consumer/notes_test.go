@@ -13,6 +13,7 @@ import (
 	"rivulet/event"
 	"rivulet/infer"
 	"rivulet/kafka"
+	"rivulet/kafka/retry"
 )
 
 // noting is a consumer of a version, as one of several that share rows and notes.
@@ -131,7 +132,7 @@ func TestWhoLosesTheRaceTakesTheNote(t *testing.T) {
 // over is a generation that the group has left behind.
 type over struct{ named }
 
-func (over) Current(context.Context) error { return kafka.ErrGeneration }
+func (over) Current(context.Context) error { return retry.ErrGeneration }
 
 // A member whose partitions others have taken over publishes nothing whose note they may have removed; where the
 // coordinator knows of no later generation, its note counts.
@@ -139,7 +140,7 @@ func TestAnOvertakenMemberPublishesNothing(t *testing.T) {
 	n := newNoting(t, map[string]infer.Arrived{}, newNotebook())
 	n.version.notes.newer = true
 	x := Intake{Name: "b", Records: in(0, 0, records(t, arrival("x", "t0", "y"))...), Generation: over{nobody}}
-	if err := n.path.Process(t.Context(), x); !errors.Is(err, kafka.ErrGeneration) || len(n.out.batches) > 0 {
+	if err := n.path.Process(t.Context(), x); !errors.Is(err, retry.ErrGeneration) || len(n.out.batches) > 0 {
 		t.Errorf("%d batches were published: %v", len(n.out.batches), err)
 	}
 	x.Generation = nobody

@@ -6,6 +6,7 @@ import (
 
 	"rivulet/event"
 	"rivulet/kafka"
+	"rivulet/kafka/retry"
 	"rivulet/schema"
 )
 
@@ -35,15 +36,15 @@ type Observer interface {
 // Stages that are waited for and retried.
 const (
 	StageVersion = "version"          // a first artifact to serve
-	StageTopics  = kafka.StageTopics  // the topics' coming into being
-	StageGroup   = kafka.StageGroup   // joining the consumer group, committing to it
-	StageOffsets = kafka.StageOffsets // reading the group's offsets
-	StageFetch   = kafka.StageFetch   // reading a partition
+	StageTopics  = retry.StageTopics  // the topics' coming into being
+	StageGroup   = retry.StageGroup   // joining the consumer group, committing to it
+	StageOffsets = retry.StageOffsets // reading the group's offsets
+	StageFetch   = retry.StageFetch   // reading a partition
 	StageLookup  = "lookup"           // reading rows of M
 	StageRows    = "rows"             // writing rows of arrivals
 	StageSchemas = "schemas"          // asking the registry for schemas
 	StageStore   = "features"         // reading features by id
-	StagePublish = kafka.StagePublish // writing predictions and dead letters; reported by the wiring, from the producer
+	StagePublish = retry.StagePublish // writing predictions and dead letters; reported by the wiring, from the producer
 )
 
 // BatchStats describes one delivered batch.

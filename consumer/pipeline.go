@@ -8,6 +8,7 @@ import (
 
 	"rivulet/event"
 	"rivulet/kafka"
+	"rivulet/kafka/retry"
 )
 
 // ErrNoVersion is returned while no artifact has been loaded.
@@ -49,7 +50,7 @@ type PipelineOptions struct {
 type Pipeline struct {
 	PipelineOptions
 	batch   batch
-	keeping *kafka.Attempts // of writing rows of arrivals; nil: they are tried once
+	keeping *retry.Attempts // of writing rows of arrivals; nil: they are tried once
 }
 
 // NewPipeline returns a pipeline. It needs no Kafka: the caller of [Pipeline.Process] says where records come from,

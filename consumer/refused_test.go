@@ -19,6 +19,7 @@ import (
 	"rivulet/infer"
 	"rivulet/internal/devstack"
 	"rivulet/kafka"
+	"rivulet/kafka/retry"
 	"rivulet/producer"
 )
 
@@ -30,7 +31,7 @@ type world struct {
 	admin                   *kgo.Client
 	arrivals, outs, letters string
 	exact                   bool        // exactly once
-	clock                   kafka.Clock // of the sink
+	clock                   retry.Clock // of the sink
 	seen                    *recorder
 	records                 []kafka.Record // sent
 }
@@ -41,7 +42,7 @@ func everywhere(t *testing.T, test func(t *testing.T, w *world)) {
 		for _, mode := range []string{"at_least_once", "exactly_once"} {
 			t.Run(where+"/"+mode, func(t *testing.T) {
 				t.Parallel()
-				w := &world{t: t, exact: mode == "exactly_once", clock: kafka.SystemClock{}, seen: &recorder{}}
+				w := &world{t: t, exact: mode == "exactly_once", clock: retry.SystemClock{}, seen: &recorder{}}
 				w.connect(where)
 				test(t, w)
 			})
@@ -127,7 +128,7 @@ func (w *world) create(outs, letters settings) {
 // send adds arrivals to the topic, in order.
 func (w *world) send(records ...kafka.Record) {
 	w.t.Helper()
-	sink, err := kafka.NewSink(w.client, "", kafka.Patience{})
+	sink, err := kafka.NewSink(w.client, "", retry.Patience{})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -157,7 +158,7 @@ func (w *world) good(n int, key []byte) (out []kafka.Record) {
 // serve runs a consumer until it has committed all that was sent.
 func (w *world) serve(path PipelineOptions, batch int) {
 	w.t.Helper()
-	sink, err := kafka.NewSink(w.client, "", kafka.Patience{Clock: w.clock})
+	sink, err := kafka.NewSink(w.client, "", retry.Patience{Clock: w.clock})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -439,7 +440,7 @@ type ahead struct{ d time.Duration }
 func (a ahead) Now() time.Time { return time.Now().Add(a.d) }
 
 func (ahead) NewTimer(d time.Duration) (<-chan time.Time, func()) {
-	return kafka.SystemClock{}.NewTimer(d)
+	return retry.SystemClock{}.NewTimer(d)
 }
 
 // A clock that is wrong by more than the topic allows gives the broker's time to what is published.
@@ -469,7 +470,7 @@ func TestNoTimestampIsAlwaysTaken(t *testing.T) {
 			limits = append(limits, "message.timestamp.before.max.ms=3600000")
 		}
 		w.create(limits, nil)
-		sink, err := kafka.NewSink(w.client, "", kafka.Patience{})
+		sink, err := kafka.NewSink(w.client, "", retry.Patience{})
 		if err != nil {
 			t.Fatal(err)
 		}

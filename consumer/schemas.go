@@ -5,6 +5,7 @@ import (
 
 	"rivulet/event"
 	"rivulet/kafka"
+	"rivulet/kafka/retry"
 )
 
 // Registry is where the schemas of the Confluent wire format are asked for.
@@ -20,16 +21,16 @@ type Registry interface {
 type Schemas struct {
 	forms    *event.Forms
 	registry Registry // nil where there is none
-	attempts *kafka.Attempts
+	attempts *retry.Attempts
 }
 
 // registryOutage returns the outage of the registry. All partitions share it, so that it is logged and counted once.
-func registryOutage(wait kafka.Patience) *kafka.Outage {
+func registryOutage(wait retry.Patience) *retry.Outage {
 	return wait.Outage(StageSchemas).Named("the schema registry")
 }
 
 // NewSchemas returns what one goroutine waits with. registry may be nil; then there is nothing to wait for.
-func NewSchemas(forms *event.Forms, registry Registry, wait kafka.Patience) *Schemas {
+func NewSchemas(forms *event.Forms, registry Registry, wait retry.Patience) *Schemas {
 	return &Schemas{forms, registry, registryOutage(wait).Attempts()}
 }
 

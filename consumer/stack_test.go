@@ -15,6 +15,7 @@ import (
 	"rivulet/event"
 	"rivulet/internal/devstack"
 	"rivulet/kafka"
+	"rivulet/kafka/retry"
 	"rivulet/producer"
 )
 
@@ -59,16 +60,16 @@ func newStackOn(t testing.TB, o devstack.KafkaOptions) *stack {
 }
 
 // sink is one that tells seen of its retries.
-func (s *stack) sink(seen kafka.Observer) *kafka.Sink {
+func (s *stack) sink(seen retry.Observer) *kafka.Sink {
 	s.t.Helper()
-	sink, err := kafka.NewSink(s.client, "", kafka.Patience{Observer: seen})
+	sink, err := kafka.NewSink(s.client, "", retry.Patience{Observer: seen})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	return sink
 }
 
-func (s *stack) producer(seen kafka.Observer) *producer.Producer {
+func (s *stack) producer(seen retry.Observer) *producer.Producer {
 	s.t.Helper()
 	p, err := producer.New(producer.Options{Sink: s.sink(seen), Predictions: predictionsTopic, DeadLetters: lettersTopic})
 	if err != nil {
@@ -132,7 +133,7 @@ func (s *stack) start(o Options) (stop func() error) {
 // published reads a whole topic, partition by partition.
 func (s *stack) published(topic string) (all []kafka.Record) {
 	s.t.Helper()
-	reader, err := kafka.NewReader(s.client, kafka.ReaderOptions{Topic: topic, FetchWait: time.Millisecond}, kafka.Patience{})
+	reader, err := kafka.NewReader(s.client, kafka.ReaderOptions{Topic: topic, FetchWait: time.Millisecond}, retry.Patience{})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -144,7 +145,7 @@ func (s *stack) published(topic string) (all []kafka.Record) {
 		switch {
 		case err == nil:
 			return all
-		case kafka.Judge(err) != kafka.Retriable || time.Since(begin) > time.Minute: // others: until it has heard of a new leader
+		case retry.Judge(err) != retry.Retriable || time.Since(begin) > time.Minute: // others: until it has heard of a new leader
 			s.t.Fatal(err)
 		}
 	}
@@ -153,7 +154,7 @@ func (s *stack) published(topic string) (all []kafka.Record) {
 // missing reports whether the client has noticed that a topic does not exist.
 func (s *stack) missing(topic string) bool {
 	s.t.Helper()
-	reader, err := kafka.NewReader(s.client, kafka.ReaderOptions{Topic: topic}, kafka.Patience{})
+	reader, err := kafka.NewReader(s.client, kafka.ReaderOptions{Topic: topic}, retry.Patience{})
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -140,13 +140,13 @@ func (c *Client) unassigned(ctx context.Context, group string, counts map[string
 	for _, m := range answer.Groups[0].Members {
 		for _, t := range m.MemberAssignments.Topics {
 			for _, id := range t.Partitions {
-				assigned[TopicPartition{t.Topic, id}] = true
+				assigned[TopicPartition{Topic: t.Topic, Partition: id}] = true
 			}
 		}
 	}
 	for topic, n := range counts {
 		for id := range n {
-			if at := (TopicPartition{topic, id}); !assigned[at] {
+			if at := (TopicPartition{Topic: topic, Partition: id}); !assigned[at] {
 				return &at, nil
 			}
 		}

@@ -9,10 +9,15 @@ import (
 	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/protocol/findcoordinator"
 	"github.com/segmentio/kafka-go/protocol/metadata"
 	"github.com/segmentio/kafka-go/sasl"
 	"github.com/segmentio/kafka-go/sasl/plain"
 	"github.com/segmentio/kafka-go/sasl/scram"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"rivulet/kafka/retry"
+	"rivulet/kafka/wire"
 )
 
 // Times of connections.
@@ -71,9 +76,9 @@ func Connect(o Options) (*Client, error) {
 	}
 	var mechanism sasl.Mechanism
 	if o.Login != nil {
-		mechanism = exchange{o.Login}
+		mechanism = Mechanism(o.Login)
 	}
-	pool := &kafkago.Transport{ClientID: o.ClientID, DialTimeout: dialTimeout, MetadataTTL: o.MetadataTTL,
+	pool := &kafkago.Transport{ClientID: o.ClientID, Dial: wire.Dial, DialTimeout: dialTimeout, MetadataTTL: o.MetadataTTL,
 		IdleTimeout: idleTimeout, MetadataTopics: o.Topics, TLS: o.TLS, SASL: mechanism}
 	return &Client{brokers: o.Brokers, addr: kafkago.TCP(o.Brokers...), transport: pool, pool: pool,
 		dialer: &kafkago.Dialer{ClientID: o.ClientID, Timeout: dialTimeout, DualStack: true, TLS: o.TLS,
@@ -83,7 +88,10 @@ func Connect(o Options) (*Client, error) {
 // Close closes the connections that are not in use.
 func (c *Client) Close() { c.pool.CloseIdleConnections() }
 
-// exchange is a login as kafka-go asks for it.
+// Mechanism returns a login as kafka-go asks for it.
+func Mechanism(l Login) sasl.Mechanism { return exchange{l} }
+
+// exchange is a [Mechanism].
 type exchange struct{ login Login }
 
 // Name returns the mechanism's name on the wire.
@@ -104,28 +112,48 @@ func (e exchange) Start(ctx context.Context) (sasl.StateMachine, []byte, error) 
 	case ScramSHA512:
 		algorithm = scram.SHA512
 	default:
-		return nil, nil, wiring(fmt.Sprintf("SASL mechanism is %q, want %s, %s or %s", e.Name(), Plain, ScramSHA256,
+		return nil, nil, retry.Misuse(fmt.Sprintf("SASL mechanism is %q, want %s, %s or %s", e.Name(), Plain, ScramSHA256,
 			ScramSHA512))
 	}
 	m, err := scram.Mechanism(algorithm, username, password)
 	if err != nil {
-		return nil, nil, wiring("the user name or the password has characters that SCRAM does not allow")
+		return nil, nil, retry.Misuse("the user name or the password has characters that SCRAM does not allow")
 	}
 	return m.Start(ctx)
 }
 
-// wiring is a mistake in the settings or the wiring of the client: no waiting mends it.
-type wiring string
-
-// Error returns the mistake.
-func (w wiring) Error() string { return string(w) }
-
-// Permanent makes [Judge] say so.
-func (wiring) Permanent() bool { return true }
-
 // hung is how long beyond its wait a request may take before the connection is given up. A deadline costs the
 // connection, so it must never be reached by a broker that answers.
 const hung = 30 * time.Second
+
+// ask sends a request that kafka-go lacks, in a version from least to most, and waits for the answer. The answer is nil
+// where the broker speaks none of these versions.
+func ask[A kmsg.Response](ctx context.Context, c *Client, req kmsg.Request, least, most int16,
+	to wire.Target) (answer A, err error) {
+	ctx, cancel := context.WithTimeout(ctx, hung)
+	defer cancel()
+	m, err := c.transport.RoundTrip(ctx, c.addr, &wire.Request{Request: req, ClientID: c.dialer.ClientID,
+		Least: least, Most: most, To: to})
+	if err != nil {
+		return answer, err
+	}
+	answer, _ = m.(*wire.Answer).Response.(A)
+	return answer, nil
+}
+
+// coordinator asks which broker coordinates a group.
+func (c *Client) coordinator(ctx context.Context, group string) (int32, error) {
+	ctx, cancel := context.WithTimeout(ctx, hung)
+	defer cancel()
+	m, err := c.transport.RoundTrip(ctx, c.addr, &findcoordinator.Request{Key: group})
+	if err == nil {
+		err = wire.Failure(m.(*findcoordinator.Response).ErrorCode)
+	}
+	if err != nil {
+		return -1, fmt.Errorf("asking for the coordinator: %w", err)
+	}
+	return m.(*findcoordinator.Response).NodeID, nil
+}
 
 // topic returns what the cluster says of a topic that has partitions. The transport answers from its cache.
 func (c *Client) topic(ctx context.Context, topic string) (*metadata.ResponseTopic, error) {

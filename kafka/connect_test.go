@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"rivulet/kafka/retry"
 )
 
 // passwords is a login whose password is another one each time.
@@ -33,14 +35,14 @@ func TestCredentialsAreAskedForAtEachConnection(t *testing.T) {
 			t.Errorf("%q, %v, want %s", state, err, password)
 		}
 	}
-	if _, _, err := e.Start(t.Context()); err == nil || Judge(err) != Retriable {
+	if _, _, err := e.Start(t.Context()); err == nil || retry.Judge(err) != retry.Retriable {
 		t.Errorf("a file that is missing for a moment: %v", err)
 	}
 }
 
 func TestALoginThatCannotBeIsPermanent(t *testing.T) {
 	for _, l := range []*passwords{{"GSSAPI", []string{"word"}}, {ScramSHA256, []string{"\x00"}}} {
-		if _, _, err := (exchange{l}).Start(t.Context()); err == nil || Judge(err) != Permanent {
+		if _, _, err := (exchange{l}).Start(t.Context()); err == nil || retry.Judge(err) != retry.Permanent {
 			t.Errorf("%s: %v", l.mechanism, err)
 		}
 	}

@@ -13,6 +13,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"rivulet/kafka/retry"
 )
 
 // publish publishes a batch that nothing is wrong with.
@@ -75,7 +77,7 @@ func TestAbortEndsTheTransactionAtOnce(t *testing.T) {
 		b.wantEnded()
 		b.want(0, -1)
 		// The offsets of a batch behind it are beyond its own: it would be lost.
-		if _, err := publish(t.Context(), tx, batch(anybody, zero, 50, 60)); !errors.Is(err, ErrGeneration) {
+		if _, err := publish(t.Context(), tx, batch(anybody, zero, 50, 60)); !errors.Is(err, retry.ErrGeneration) {
 			t.Errorf("Publish after an abort: %v", err)
 		}
 		b.begin(tx)
@@ -104,7 +106,7 @@ func TestADeliveryThatIsNotEnded(t *testing.T) {
 	b := newBench(t, 3)
 	tx := b.transactions(anybody, zero)
 	slow := b.publish(tx, batch(anybody, zero, 0, 50))
-	if _, err := publish(t.Context(), tx, batch(anybody, zero, 50, 60)); !errors.Is(err, ErrGeneration) {
+	if _, err := publish(t.Context(), tx, batch(anybody, zero, 50, 60)); !errors.Is(err, retry.ErrGeneration) {
 		t.Errorf("Publish beside an open transaction: %v", err)
 	}
 	if err := slow.Commit(t.Context()); err != nil { // it was only slow
@@ -112,7 +114,7 @@ func TestADeliveryThatIsNotEnded(t *testing.T) {
 	}
 	b.want(50, 50)
 	for name, again := range map[string]func(context.Context) error{"Commit": slow.Commit, "Abort": slow.Abort} {
-		if err := again(t.Context()); !errors.Is(err, ErrGeneration) {
+		if err := again(t.Context()); !errors.Is(err, retry.ErrGeneration) {
 			t.Errorf("%s after the commit: %v", name, err)
 		}
 	}
@@ -121,7 +123,7 @@ func TestADeliveryThatIsNotEnded(t *testing.T) {
 	b.wantEnded()
 	b.want(50, 50)
 	next := b.publish(tx, batch(anybody, zero, 50, 60))
-	if err := forgotten.Commit(t.Context()); !errors.Is(err, ErrGeneration) {
+	if err := forgotten.Commit(t.Context()); !errors.Is(err, retry.ErrGeneration) {
 		t.Errorf("Commit of an earlier generation's: %v", err)
 	}
 	b.want(50, 50) // it has not ended the other's
@@ -133,7 +135,7 @@ func TestADeliveryThatIsNotEnded(t *testing.T) {
 
 // stepping is a clock whose hour counts the requests that it was told of.
 type stepping struct {
-	SystemClock
+	retry.SystemClock
 	hour atomic.Int64
 }
 

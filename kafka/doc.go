@@ -1,49 +1,46 @@
-// Package kafka is the door to Kafka: the only package that imports kafka-go, and all that works around it. It knows
-// no graph, and imports nothing of this module.
+// Package kafka is the door to Kafka: it and the packages below it are the only ones that import kafka-go, and hold
+// all that works around it. It knows no graph, and imports nothing else of this module.
 //
-//	connect.go      a Client: connections, TLS, logins      probe.go         a connection taken step by step, for checks
-//	record.go       records, offsets, members               errors.go        what an error asks for
-//	retry.go        clock, pauses, what is waited for
+//	connect.go      a Client: connections, TLS, logins; requests that kafka-go lacks
+//	record.go       records, offsets, members                   codes.go         codes that callers tell apart
 //
-//	source.go       a Source: a member of a group           generation.go    a Generation: what it may read and commit
-//	fetch.go        a Cursor: one partition                 offsets.go       the group's offsets, a partition's range
-//	reader.go       a Reader: a topic without a group       stable.go        OffsetFetch with stable offsets
-//	start.go        where a group without offsets begins    balancer.go      who reads which partition
-//	leave.go        a member that leaves
-//	readergroup.go  who uses a Reader's group
-//	batches.go      an answer's records, piece by piece     unpack.go        what was packed, as a stream
-//	fetchmessage.go Fetch with record batches as bytes      rawrequest.go    what kafka-go cannot ask
-//	position.go     a log that is not the one that was read topicid.go       ids of topics, epochs of leaders
-//	heartbeat.go    whether a generation is the group's
-//	places.go       where a generation begins               trail.go         what it commits beside offsets
+//	source.go       a Source: a member of a group               generation.go    what it may read and commit
+//	balancer.go     who reads which partition                   leave.go         a member that leaves
+//	start.go        where a group without offsets begins        places.go        where a generation begins
+//	fetch.go        a Cursor: one partition                     offsets.go       the group's offsets, a partition's range
+//	position.go     a log that is not the one that was read     topicid.go       ids of topics, epochs of leaders
+//	trail.go        what is committed beside offsets
+//	reader.go       a Reader: a topic without a group           tail.go          the newest records, for who watches
 //
-//	sink.go         a Sink: at least once                   transactions.go  exactly once
-//	shipment.go     what is published together              session.go       a transactional id
-//	partition.go    which partition                         recordbatch.go   the bytes
-//	transactionalid.go  its name
-//	refused.go      batches refused for their content       rewrite.go       batches made anew of one
-//	timestamps.go   which timestamps brokers take
+//	sink.go         a Sink: at least once                       transactions.go  exactly once
+//	shipment.go     what is published together                  session.go       a transactional id
+//	partition.go    which partition a key goes to               refused.go       batches refused for their content
+//	timestamps.go   the brokers' time in the place of a wrong one
+//
+// Below it: package wire writes and reads record batches and requests byte by byte, package retry says what an error
+// asks for and waits, and package probe takes a connection step by step, for checks.
 //
 // # Reading
 //
-// A [Source] is a member of a consumer group. [Source.Join] returns one [Generation] after the other; each gives a
-// [Cursor] for every assigned partition, and commits offsets in its name: the broker refuses those of an earlier
-// one. When a rebalance begins the group waits for [Generation.End], so that what was read can still be committed.
+// A [Source] is a member of a consumer group. [Source.Join] returns one [Generation] after the other. A generation
+// gives a [Cursor] for every assigned partition, and commits offsets in its own name: the broker refuses commits of
+// an earlier generation. When a rebalance begins, the group waits for [Generation.End], so that what was read can
+// still be committed.
 //
-// What a record batch unpacks to is not bounded by its size, so a [Cursor] unpacks it piece by piece: a few MiB of
-// records and one record at a time are in memory, for each partition. A record larger than SourceOptions.RecordBytes
-// is given without its value, with its [Damage]; so is one in the place of all records of a batch that cannot be
-// told apart: its checksum is wrong, its compression unknown or broken, or it unpacks to more than a GiB and to more
-// than 64 times its size. Reading goes on after it. Message formats 0 and 1, which only logs from before Kafka 0.11
-// hold, are not read any more: each of their messages is one such record.
+// A small record batch may unpack to any size, so a [Cursor] unpacks it piece by piece: for each partition a few MiB
+// of records and one record are in memory. A record larger than SourceOptions.RecordBytes is given without its value,
+// with its [Damage]. Where the records of a batch cannot be told apart, one record with its Damage stands for all of
+// them: the checksum is wrong, the compression is unknown or broken, or the batch unpacks to more than a GiB and to
+// more than 64 times its size. Reading goes on after it. Message formats 0 and 1, which only logs from before Kafka
+// 0.11 hold, are not read: each of their messages is one record with Damage.
 //
-// Offsets mean something in one log only. Where brokers know topics by their ids (Kafka 2.8; in fetches, 3.1),
-// the id and the leader's epoch of the record before are committed beside each offset. Of a topic that was made
-// anew, the old offsets are not used: the generation ends, and the next begins at the new topic's beginning. A
-// leader that is new is asked where the records of the epoch that was read end in its log (KIP-320), and so is
-// the leader where an offset is out of range: if that is before the position, reading goes back there; if nobody
-// knows, to the earliest. What is gone is logged, and an [Observer] is told. Older brokers are asked by name,
-// and a warning says so once.
+// An offset means something in one log only. Where brokers know topics by ids (Kafka 2.8; in fetches, 3.1), each
+// offset is committed with the topic's id and with the leader's epoch of the record before it. If a topic was deleted
+// and made anew, its old offsets are not used: the generation ends, and the next one begins at the new topic's
+// beginning. A new leader is asked where the records of the last epoch that was read end in its log (KIP-320); so is
+// the leader where an offset is out of range. If they end before the position, reading goes back there. If nobody
+// knows, reading goes on at the earliest offset. Records that are gone are logged and reported to the
+// [retry.Observer]. Brokers before 2.8 are asked by name, after one warning.
 //
 // A [Reader] reads a topic outside of any group's generations: to where it ends now, or following it.
 //
@@ -57,25 +54,25 @@
 //	                      AddOffsetsToTxn ─▶ TxnOffsetCommit ──┴─▶ EndTxn
 //
 // A reader with isolation.level=read_committed sees each record once; one that reads uncommitted records sees those
-// of aborted transactions too. Three things keep others out (KIP-98, KIP-447):
+// of aborted transactions too. Three mechanisms keep other members out (KIP-98, KIP-447):
 //
-//   - Transactional ids. Every partition that is read has one, id:topic:partition. A member writes under that of its first
-//     partition, and at the beginning of a generation opens those of all its partitions ([Transactions.Begin]). That ends at
-//     once what earlier owners have left open, whether they are dead or asleep, instead of after the transaction's timeout;
-//     an owner that wakes up finds its epoch too low, whatever it sends. No instance needs a name of its own. The ids of
-//     releases that joined the parts by dots are opened too.
-//   - The group's generation. TxnOffsetCommit carries member and generation, so a member of an earlier generation gets no
-//     offsets into a transaction, also while nobody has fenced it yet.
-//   - Stable offsets. Whoever takes over a partition asks for its offset in such a way that the broker does not answer before
-//     the transactions that change it are over.
+//   - Transactional ids. Every partition that is read has one, id:topic:partition. A member writes under that of its
+//     first partition, and at the beginning of a generation opens those of all its partitions ([Transactions.Begin]).
+//     That ends at once what earlier owners have left open, whether they are dead or asleep, instead of after the
+//     transaction's timeout; an owner that wakes up finds its epoch too low, whatever it sends. No instance needs a
+//     name of its own. The ids of releases that joined the parts by dots are opened too.
+//   - The group's generation. TxnOffsetCommit carries member and generation, so a member of an earlier generation
+//     gets no offsets into a transaction, also while nobody has fenced it yet.
+//   - Stable offsets. A member that takes over a partition asks for its stable offset: the broker refuses to answer
+//     until the transactions that change the offset are over.
 //
 // Requests are repeated while that helps: each does the same when it is done twice, and record batches carry
 // sequences by which brokers know them. A commit whose answer is lost is asked for again, until it is known, before
 // anything else; and after any lost answer the next transaction gets a new epoch, so that nothing that is still on
-// its way is taken for a part of it. Coordinators that load or move, and transactions that are still being
-// completed, are waited for; the codes are looked for in the results of single partitions too. The price is four
-// small requests a shipment, and that read-committed readers wait for its end. Brokers must be of version 2.5 or
-// newer, and the user needs Write and Describe on the transactional ids (a prefix).
+// its way is taken for a part of it. Coordinators that load or move, and transactions that are still being completed,
+// are waited for; the codes are looked for in the results of single partitions too. The price is four small requests
+// a shipment, and that read-committed readers wait for its end. Brokers must be of version 2.5 or newer, and the user
+// needs Write and Describe on the transactional ids (a prefix).
 //
 // A record goes to the partition that the Java client's default partitioner would choose for its key (murmur2), so
 // the records of one key keep their order: a partition has one request under way at a time, and nothing overtakes a
@@ -84,69 +81,73 @@
 //
 // # Errors
 //
-// [Judge] classifies all of them. Retriable: brokers, leaders, coordinators and topics are waited for by [Attempts],
-// with growing pauses, until the context ends; one line in the log says when that begins and one when it is over,
-// and an [Observer] is told of each attempt. GenerationOver: the member joins again, opens its transactional ids
-// again, and reads on from the offsets, which say what was committed. Permanent: missing rights, wrong passwords, a
-// mistake in the wiring; nobody waits for them. An error that is none of Kafka's says that it is permanent by a
-// method Permanent() bool. Content: a broker refuses a record batch for what is in it, by one of the codes that
-// errors.go lists. A sink then
+// [retry.Judge] classifies them. Retriable: [retry.Attempts] waits for brokers, leaders, coordinators and topics,
+// with growing pauses, until the context ends. The log has a line when that begins and a line when it is over, and an
+// [retry.Observer] hears of each attempt. GenerationOver: the member joins again, opens its transactional ids again,
+// and reads on from the committed offsets. Permanent: missing rights, wrong passwords, a mistake in the wiring;
+// nobody waits for them. An error that is not one of Kafka's is permanent if its method Permanent() bool says so.
+// Content: a broker refuses a record batch for what is in it. A sink then
 //
-//   - splits a batch that is too large for its topic, and fills the next ones less (the topic's max.message.bytes is not
-//     asked for: that is a right of its own),
-//   - stamps a batch anew whose timestamps are refused: with the broker's time, which the refusal gives away unless the
-//     topic limits both past and future; else with the nearest that is allowed; and where the broker does not say
+//   - splits a batch that is too large for its topic, and fills the next ones less (the topic's max.message.bytes is
+//     not asked for: that is a right of its own),
+//   - stamps a batch anew whose timestamps are refused: with the broker's time, which the refusal gives away unless
+//     the topic limits both past and future; else with the nearest that is allowed; and where the broker does not say
 //     what is allowed, with none,
-//   - leaves out single records that are refused all the same, and names them ([Refused]) for others to see to: they
-//     may publish something else in their place ([Sent.Add]), in the same transaction.
+//   - leaves out single records that are refused all the same, and returns them as [Refused]. The caller may publish
+//     something else in their place ([Sent.Add]), in the same transaction.
 //
-// In a transaction what comes in a refused batch's place takes over its sequences, which the broker has not used.
+// In a transaction the batches that replace a refused one take over its sequences, which the broker has not used.
 //
 // # Around kafka-go
 //
-// What this package does by itself although the library offers something like it, why, and the test that fails
-// without it; those with a package's name are there, the others here. Numbers are issues of segmentio/kafka-go.
+// The list says what these packages do by themselves although the library offers something like it, why, and which
+// test fails without it. A test with a package's name is in that package, the others are here. Numbers are issues of
+// segmentio/kafka-go. What the library lacks altogether, kmsg describes (wire/request.go), and goes over the
+// library's connections: wire.TestRequestsOnTheWire, wire.TestAnswersThatAreNoneAreErrors.
 //
-//   - Its Reader keeps what it has fetched across a rebalance, so it hands out records of partitions that are somebody else's
-//     (1398) and may commit them under the new generation (1308). Here its ConsumerGroup is used for membership and
-//     heartbeats only, and cursors fetch. TestAnEndedGenerationCommitsNothing,
+//   - Its Reader keeps what it has fetched across a rebalance, so it hands out records of partitions that are
+//     somebody else's (1398) and may commit them under the new generation (1308). Here its ConsumerGroup is used for
+//     membership and heartbeats only, and cursors fetch. TestAnEndedGenerationCommitsNothing,
 //     consumer.TestRebalanceLosesNothingAndKeepsTheOrderOfKeys.
 //   - ConsumerGroup joins again as soon as a function of a generation returns. [Source] holds one open until
 //     [Generation.End], and through a drain until [Source.Leave]. TestAnEndedGenerationCommitsNothing.
-//   - ConsumerGroup ends only when its join is answered, which is when the others have joined too, and stays a member if it is
-//     then told to join again. [Source.Leave] leaves by itself. TestLeavingInALaterJoin, TestLeavingWhereAJoinIsCutOffByTheNext.
-//   - ConsumerGroup takes an error of OffsetFetch for "none committed", which would leave records out or repeat them. Offsets
-//     are asked for anew in each generation. consumer.TestAFailedOffsetFetchIsNotTakenForNoOffset.
-//   - A leader's ConsumerGroup shares out the partitions that one broker knows, and metadata is not the same at all brokers. The
-//     balancer goes by the most partitions that any member has seen, and a member asks for those that the assignment lacks.
-//     consumer.TestPartitionsOfAStaleBrokerAreAssigned, TestPartitionsThatAreAssignedToNobodyAreAskedFor.
-//   - ConsumerGroup creates a topic that is missing where brokers allow it. [Source.Await] and [Generation.Changed] wait
-//     before it asks. consumer.TestTopicsAreNotCreatedButWaitedFor, consumer.TestADeletedTopicIsWaitedForAndReadAnew.
-//   - OffsetFetch ends at version 5, which cannot ask for stable offsets (KIP-447, version 7). stable.go describes that one
-//     to the library. TestStableOffsetsOnTheWire, consumer.TestOffsetsOfAnOpenTransactionAreWaitedFor.
-//   - Client.Heartbeat reads the two fields of the answer in the wrong order and finds no error in any. heartbeat.go
-//     describes the message as it is. TestAnEndedGenerationCommitsNothing.
-//   - Client.Fetch unpacks a whole answer, whatever it comes to: 28 KB of zstd took 524 MiB. It hides where control batches
-//     end, so that a reader which finds nothing else asks for the same offset for ever, and does not leave out the records of
-//     aborted transactions (1332). fetchmessage.go asks for the batches' bytes in the place of the library's message, by
-//     the topic's id where brokers take that, and batches.go walks them. TestFetchOnTheWire, consumer.TestACompressionBombIsADeadLetter,
-//     TestFetchPassesOverAbortedTransactionsAndControlRecords.
-//   - Its Metadata ends at version 8, before ids of topics, and it has no OffsetForLeaderEpoch. rawrequest.go asks for both in
-//     kmsg's form, in versions from ApiVersions. consumer.TestATopicMadeAnewIsReadFromItsBeginning,
+//   - ConsumerGroup ends only when its join is answered, which is when the others have joined too, and stays a member
+//     if it is then told to join again. [Source.Leave] leaves by itself. TestLeavingInALaterJoin,
+//     TestLeavingWhereAJoinIsCutOffByTheNext.
+//   - ConsumerGroup takes an error of OffsetFetch for "none committed", which would leave records out or repeat them.
+//     Offsets are asked for anew in each generation. consumer.TestAFailedOffsetFetchIsNotTakenForNoOffset.
+//   - A leader's ConsumerGroup shares out the partitions that one broker knows, and metadata is not the same at all
+//     brokers. The balancer goes by the most partitions that any member has seen, and a member asks for those that
+//     the assignment lacks. consumer.TestPartitionsOfAStaleBrokerAreAssigned,
+//     TestPartitionsThatAreAssignedToNobodyAreAskedFor.
+//   - ConsumerGroup creates a topic that is missing where brokers allow it. [Source.Await] and [Generation.Changed]
+//     wait before it asks. consumer.TestTopicsAreNotCreatedButWaitedFor,
+//     consumer.TestADeletedTopicIsWaitedForAndReadAnew.
+//   - OffsetFetch ends at version 5, which cannot ask for stable offsets (KIP-447, version 7). offsets.go asks in
+//     kmsg's form. wire.TestRequestsOnTheWire, consumer.TestOffsetsOfAnOpenTransactionAreWaitedFor.
+//   - Client.Heartbeat reads the two fields of the answer in the wrong order, so that it finds no error in any
+//     answer, and its version 4 names another group. generation.go and package probe ask in kmsg's form.
+//     TestAnEndedGenerationCommitsNothing, check.TestAllIsWell.
+//   - Client.Fetch unpacks a whole answer, whatever it comes to: 28 KB of zstd took 524 MiB. It hides where control
+//     batches end, so that a reader which finds nothing else asks for the same offset for ever, and does not leave
+//     out the records of aborted transactions (1332). fetch.go asks in kmsg's form, which leaves the batches packed,
+//     by the topic's id where brokers take that, and wire/reader.go reads them. TestOlderBrokersAreReadByName,
+//     consumer.TestACompressionBombIsADeadLetter, TestFetchPassesOverAbortedTransactionsAndControlRecords.
+//   - Its Metadata ends at version 8, before ids of topics, and it has no OffsetForLeaderEpoch. topicid.go asks for
+//     both in kmsg's form. consumer.TestATopicMadeAnewIsReadFromItsBeginning,
 //     consumer.TestALogThatDividesIsReadFromThere.
 //   - Generation.CommitOffsets commits no epoch and no metadata, Client.OffsetCommit the epoch 0, and asks for the
-//     coordinator before each commit. trail.go commits both to a coordinator that it knows.
+//     coordinator before each commit. offsets.go commits both to a coordinator that it knows.
 //     consumer.TestAnOffsetOfADeletedTopicIsNotUsed.
-//   - Its zstd codec takes windows of 512 MiB, and its snappy codec believes any length. unpack.go bounds both.
-//     TestClaimsTakeNoMemory.
-//   - A context's deadline closes the connection. Deadlines are for brokers that hang, far beyond what they are asked to
-//     wait; what only paces something is a timer. TestAnIdleFetchKeepsItsConnection.
-//   - There is no transactional or idempotent writer (897, 797). session.go sends the requests of the protocol; codes 55 and
-//     120 have no names there. TestATransactionCommitsAllOrNothing, TestLostAnswersRepeatNothing.
-//   - Records are encoded one at a time through small writes. recordbatch.go writes whole batches into one buffer, for about
-//     a tenth of the time, with room for producer id, epoch and sequence. TestRecordBatchProperty, BenchmarkRecordBatch.
-//   - From version 1 on the throttle time of a Heartbeat's answer is taken for its error, and version 4 names another group.
-//     [Probe] asks in version 0. check.TestAllIsWell.
+//   - Its zstd codec takes windows of 512 MiB, and its snappy codec believes any length. wire/unpack.go bounds both.
+//     wire.TestClaimsTakeNoMemory.
+//   - A context's deadline closes the connection. Deadlines are for brokers that hang, far beyond what they are asked
+//     to wait; what only paces something is a timer. TestAnIdleFetchKeepsItsConnection.
+//   - There is no transactional or idempotent writer (897, 797). session.go sends the requests of the protocol; codes
+//     55 and 120 have no names there. TestATransactionCommitsAllOrNothing, TestLostAnswersRepeatNothing.
+//   - Records are encoded one at a time through small writes. wire/batch.go writes whole batches into one buffer, for
+//     about a tenth of the time, with room for producer id, epoch and sequence. wire.TestRecordBatchProperty,
+//     wire.BenchmarkRecordBatch.
 //   - A transport that is not told its topics takes one that it may not see for a missing one. [Options] names them.
 //     app.TestRefusalsEndTheConsumer.
 package kafka

@@ -1,15 +1,17 @@
 package kafka
 
 import (
-	"cmp"
 	"context"
-	"encoding/binary"
+	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"rivulet/kafka/retry"
+	"rivulet/kafka/wire"
 )
 
 // Cursor reads one partition, from an offset on. One goroutine at a time uses it.
@@ -19,20 +21,20 @@ type Cursor struct {
 	next     int64
 	maxBytes int
 	wait     time.Duration
-	trouble  *Attempts
+	trouble  *retry.Attempts
 	logger   *slog.Logger
 
-	largest int      // of a record's key and value together
-	answer  *batches // the part of the last answer that was not taken; nil before the first
-	stable  int64    // where that answer says that committed transactions end
-	high    int64    // and all that is replicated
+	largest int          // of a record's key and value together
+	answer  *wire.Reader // the rest of the last answer; nil before the first
+	stable  int64        // where that answer says that committed transactions end
+	high    int64        // and all that is replicated
 
 	id       topicID // zero: not known
 	epoch    int32   // of the record before next; -1: not known
 	leader   int32   // the epoch of the leader that has what was read; -1: not known
 	trail    *trail  // of a group's generation; nil outside of one
 	follows  bool    // goes on in a topic that was made anew
-	observer Observer
+	observer retry.Observer
 	names    map[string]string
 }
 
@@ -42,15 +44,14 @@ const alwaysRead = 1 << 20
 
 // cursor returns a cursor. largest is the largest record that it reads, key and value together; 0 means inHand.
 func (c *Client) cursor(at TopicPartition, offset int64, maxBytes, largest int, wait time.Duration,
-	p Patience) *Cursor {
-	if largest <= 0 || largest > inHand {
-		largest = inHand
+	p retry.Patience) *Cursor {
+	if largest <= 0 || largest > wire.Largest {
+		largest = wire.Largest
 	}
 	largest = max(largest, alwaysRead)
-	outage := p.Outage(StageFetch, "topic", at.Topic, "partition", at.Partition)
-	outage.giveUp = GenerationOver
+	outage := p.Outage(retry.StageFetch, "topic", at.Topic, "partition", at.Partition).GiveUpAt(retry.GenerationOver)
 	return &Cursor{client: c, at: at, next: offset, maxBytes: maxBytes, largest: largest, wait: wait,
-		logger: p.complete().Logger, observer: p.Observer, trouble: outage.Attempts(),
+		logger: p.Complete().Logger, observer: p.Observer, trouble: outage.Attempts(),
 		names: make(map[string]string), epoch: -1, leader: -1}
 }
 
@@ -101,19 +102,19 @@ func (c *Cursor) fetch(ctx context.Context) (records []Record, lag int64, err er
 // ask takes records from the answer in hand or, where that is done, from the partition's leader. There may be no
 // records, also where next moves: control records and those of aborted transactions are passed over.
 func (c *Cursor) ask(ctx context.Context) (records []Record, lag int64, err error) {
-	if c.answer.done() {
+	if c.answer.Done() {
 		if err := c.request(ctx); err != nil {
 			return nil, 0, err
 		}
 	}
-	if records, c.next, err = c.answer.read(c.next); err != nil {
+	if records, c.next, err = c.answer.Read(c.next); err != nil {
 		c.answer = nil
 		return nil, 0, err
 	}
-	for _, s := range c.answer.seen {
-		if s.epoch != c.epoch {
-			c.trail.note(c.at, s.first, s.epoch)
-			c.epoch = s.epoch
+	for _, s := range c.answer.Epochs() {
+		if s.Epoch != c.epoch {
+			c.trail.note(c.at, s.First, s.Epoch)
+			c.epoch = s.Epoch
 		}
 	}
 	return records, max(0, c.stable-c.next), nil
@@ -128,59 +129,43 @@ func (c *Cursor) request(ctx context.Context) error {
 		}
 	}
 	c.leader = leader
-	get := binary.BigEndian
-	ctx, cancel := context.WithTimeout(ctx, c.wait+hung)
-	defer cancel()
-	m, err := c.client.transport.RoundTrip(ctx, c.client.addr, &fetchRequest{at: c.at,
-		ReplicaID: -1, SessionID: 0, SessionEpoch: -1,
-		MaxWaitTime: int32(c.wait.Milliseconds()), MinBytes: 1, MaxBytes: int32(c.maxBytes),
-		IsolationLevel: int8(kafkago.ReadCommitted),
-		Topics: []fetchTopic{{Topic: c.at.Topic, IDHigh: int64(get.Uint64(c.id[:])),
-			IDLow: int64(get.Uint64(c.id[8:])), Partitions: []fetchPartition{{
-				Partition: int32(c.at.Partition), CurrentLeaderEpoch: leader, LastFetchedEpoch: -1, LogStartOffset: -1,
-				FetchOffset: c.next, PartitionMaxBytes: int32(c.maxBytes),
-			}}}},
-	})
+	p := kmsg.NewFetchRequestTopicPartition()
+	p.Partition, p.CurrentLeaderEpoch, p.FetchOffset = int32(c.at.Partition), leader, c.next
+	p.PartitionMaxBytes = int32(c.maxBytes)
+	t := kmsg.NewFetchRequestTopic()
+	t.Topic, t.TopicID, t.Partitions = c.at.Topic, c.id, []kmsg.FetchRequestTopicPartition{p}
+	req := kmsg.NewPtrFetchRequest()
+	req.MaxWaitMillis, req.MinBytes, req.MaxBytes = int32(c.wait.Milliseconds()), 1, int32(c.maxBytes)
+	req.IsolationLevel, req.SessionEpoch = int8(kafkago.ReadCommitted), -1
+	req.Topics = append(req.Topics, t)
+	const (
+		withEpochs = 11 // Kafka 2.3
+		byID       = 13 // Kafka 3.1
+	)
+	m, err := ask[*kmsg.FetchResponse](ctx, c.client, req, withEpochs, byID, wire.Leader(c.at))
 	if err != nil {
 		return err
 	}
-	p, err := m.(*fetched).only()
+	answer, err := only(m)
 	if err != nil {
 		return err
 	}
-	c.stable, c.high = p.LastStableOffset, p.HighWatermark
-	c.answer = &batches{at: c.at, limit: c.largest, rest: p.Batches, end: p.HighWatermark,
-		open: newAborted(p.Aborted), names: c.names}
+	c.stable, c.high = answer.LastStableOffset, answer.HighWatermark
+	c.answer = wire.NewReader(c.at, answer, c.largest, c.names)
 	return nil
 }
 
-// aborted knows which transactions of an answer were aborted.
-type aborted struct {
-	ahead []abortedTransaction // by first offset, not yet reached
-	open  map[int64]bool       // producers whose aborted transaction is under way
-}
-
-func newAborted(list []abortedTransaction) *aborted {
-	slices.SortFunc(list, func(a, b abortedTransaction) int { return cmp.Compare(a.FirstOffset, b.FirstOffset) })
-	return &aborted{ahead: list, open: make(map[int64]bool)}
-}
-
-// skip reports whether a batch is to be passed over: control batches, and those of aborted transactions. Batches
-// come in the order of their offsets.
-func (a *aborted) skip(h header) bool {
-	a.reach(h.first)
-	if h.attributes&control != 0 {
-		delete(a.open, h.producer) // commit or abort, the producer's transaction is over
-		return true
+// only returns the one partition that was asked for.
+func only(m *kmsg.FetchResponse) (*kmsg.FetchResponseTopicPartition, error) {
+	if m == nil {
+		return nil, kafkago.UnsupportedVersion
 	}
-	return h.attributes&transactional != 0 && a.open[h.producer]
-}
-
-// reach opens the aborted transactions that begin at or before offset. Control batches reach too: where only the end
-// of a transaction is in the answer, it must not stay open for the producer's next one.
-func (a *aborted) reach(offset int64) {
-	for len(a.ahead) > 0 && a.ahead[0].FirstOffset <= offset {
-		a.open[a.ahead[0].ProducerID] = true
-		a.ahead = a.ahead[1:]
+	if err := wire.Failure(m.ErrorCode); err != nil {
+		return nil, err
 	}
+	if len(m.Topics) != 1 || len(m.Topics[0].Partitions) != 1 {
+		return nil, errors.New("the broker answered for another partition")
+	}
+	p := &m.Topics[0].Partitions[0]
+	return p, wire.Failure(p.ErrorCode)
 }

@@ -7,10 +7,12 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"rivulet/kafka/retry"
 )
 
 func (b *bench) cursor(offset int64) *Cursor {
-	return b.way.cursor(TopicPartition{Topic: "predictions"}, offset, 1<<20, 0, time.Millisecond, Patience{})
+	return b.way.cursor(TopicPartition{Topic: "predictions"}, offset, 1<<20, 0, time.Millisecond, retry.Patience{})
 }
 
 // values are what a cursor reads until it has reached an offset.
@@ -70,22 +72,6 @@ func TestFetchPassesOverAbortedTransactionsAndControlRecords(t *testing.T) {
 		if got := values(t, b.cursor(from), end); !slices.Equal(got, want) {
 			t.Errorf("from offset %d: %q, want %q", from, got, want)
 		}
-	}
-}
-
-// A producer whose aborted transaction ends before the answer begins writes another, which is committed.
-func TestAnAbortedTransactionDoesNotHideTheNextOne(t *testing.T) {
-	list := []abortedTransaction{{ProducerID: 7, FirstOffset: 3}}
-	a := newAborted(list)
-	batch := func(offset int64) header { return header{first: offset, producer: 7, attributes: transactional} }
-	if !a.skip(header{first: 5, producer: 7, attributes: transactional | control}) {
-		t.Error("a control batch is not passed over")
-	}
-	if a.skip(batch(6)) {
-		t.Error("a committed transaction is passed over")
-	}
-	if a = newAborted(list); !a.skip(batch(3)) {
-		t.Error("an aborted transaction is read")
 	}
 }
 

@@ -9,6 +9,10 @@ import (
 	"sync/atomic"
 
 	kafkago "github.com/segmentio/kafka-go"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"rivulet/kafka/retry"
+	"rivulet/kafka/wire"
 )
 
 // Generation is one generation of the consumer group: the right to read and to commit for the partitions that it
@@ -39,7 +43,7 @@ func (g *Generation) Assigned() []TopicPartition {
 	var assigned []TopicPartition
 	for topic, partitions := range g.joined.Assignments {
 		for _, p := range partitions {
-			assigned = append(assigned, TopicPartition{topic, p.ID})
+			assigned = append(assigned, TopicPartition{Topic: topic, Partition: p.ID})
 		}
 	}
 	return assigned
@@ -51,7 +55,25 @@ func (g *Generation) Commit(ctx context.Context, next Offsets) error {
 		g.coordinator.Load()-1)
 	g.coordinator.Store(coordinator + 1)
 	if err != nil {
-		return fmt.Errorf("%w: generation %d: %w", ErrGeneration, g.joined.ID, err)
+		return fmt.Errorf("%w: generation %d: %w", retry.ErrGeneration, g.joined.ID, err)
+	}
+	return nil
+}
+
+// Current asks the coordinator, as a heartbeat does, whether this is still the group's generation.
+func (g *Generation) Current(ctx context.Context) error {
+	req := kmsg.NewPtrHeartbeatRequest()
+	req.Group, req.Generation, req.MemberID = g.joined.GroupID, g.joined.ID, g.joined.MemberID
+	coordinator, err := g.source.client.coordinator(ctx, g.joined.GroupID)
+	var answer *kmsg.HeartbeatResponse
+	if err == nil {
+		answer, err = ask[*kmsg.HeartbeatResponse](ctx, g.source.client, req, 0, req.MaxVersion(), wire.Broker(coordinator))
+	}
+	if err == nil && answer != nil {
+		err = wire.Failure(answer.ErrorCode)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: generation %d: %w", retry.ErrGeneration, g.joined.ID, err)
 	}
 	return nil
 }
@@ -64,8 +86,7 @@ func (g *Generation) Commit(ctx context.Context, next Offsets) error {
 // would leave records out.
 func (g *Generation) Cursors(ctx context.Context) ([]*Cursor, error) {
 	s := g.source
-	outage := s.with.Outage(StageOffsets, "group", s.opts.Group)
-	outage.giveUp = GenerationOver
+	outage := s.with.Outage(retry.StageOffsets, "group", s.opts.Group).GiveUpAt(retry.GenerationOver)
 	for trouble := outage.Attempts(); ; {
 		places, err := g.places(ctx)
 		if err == nil {
@@ -94,7 +115,7 @@ func (g *Generation) Cursors(ctx context.Context) ([]*Cursor, error) {
 func (g *Generation) Changed(ctx context.Context) bool {
 	s := g.source
 	for missing, complete := false, false; ; {
-		if sleep(ctx, s.with.Clock, s.opts.WatchInterval) != nil {
+		if retry.Sleep(ctx, s.with.Clock, s.opts.WatchInterval) != nil {
 			return false
 		}
 		counts, err := s.client.countPartitions(ctx, s.opts.Topics...)

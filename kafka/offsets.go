@@ -1,13 +1,19 @@
 package kafka
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
+	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol/listoffsets"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"rivulet/kafka/wire"
 )
 
 // groupOffsets returns the offsets of what positions does.
@@ -30,27 +36,40 @@ func (c *Client) positions(ctx context.Context, group string, partitions []Topic
 	if len(partitions) == 0 {
 		return offsets, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, hung)
-	defer cancel()
-	req := &stableFetch{GroupID: group, RequireStable: stable}
+	// A transaction that is not over makes the broker say UNSTABLE_OFFSET_COMMIT instead of the offset before it
+	// (KIP-447). A reader that began there would read again what the transaction is about to commit.
+	const withStable = 7 // Kafka 2.5
+	req := kmsg.NewPtrOffsetFetchRequest()
+	req.Group, req.RequireStable = group, stable
 	for topic, ids := range byTopic(slices.Values(partitions)) {
-		req.Topics = append(req.Topics, fetchedTopic{Name: topic, Partitions: ids})
+		req.Topics = append(req.Topics, kmsg.OffsetFetchRequestTopic{Topic: topic, Partitions: ids})
 	}
-	m, err := c.transport.RoundTrip(ctx, c.addr, req)
+	coordinator, err := c.coordinator(ctx, group)
+	var answer *kmsg.OffsetFetchResponse
 	if err == nil {
-		err = failure(m.(*stableOffsets).ErrorCode)
+		answer, err = ask[*kmsg.OffsetFetchResponse](ctx, c, req, withStable, withStable, wire.Broker(coordinator))
+	}
+	switch {
+	case err != nil:
+	case answer == nil:
+		err = kafkago.UnsupportedVersion
+	default:
+		err = wire.Failure(answer.ErrorCode)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading the offsets of group %s: %w", group, err)
 	}
-	for _, t := range m.(*stableOffsets).Topics {
+	for _, t := range answer.Topics {
 		for _, p := range t.Partitions {
-			if p.ErrorCode != 0 {
-				return nil, fmt.Errorf("reading the offset of group %s for %s/%d: %w", group, t.Name, p.Partition,
-					kafkago.Error(p.ErrorCode))
+			if err := wire.Failure(p.ErrorCode); err != nil {
+				return nil, fmt.Errorf("reading the offset of group %s for %s/%d: %w", group, t.Topic, p.Partition, err)
 			}
-			offsets[TopicPartition{t.Name, int(p.Partition)}] = place{p.Offset,
-				markOf(p.Metadata, p.LeaderEpoch), p.Metadata}
+			var metadata string
+			if p.Metadata != nil {
+				metadata = *p.Metadata
+			}
+			offsets[TopicPartition{Topic: t.Topic, Partition: int(p.Partition)}] = place{p.Offset,
+				markOf(metadata, p.LeaderEpoch), metadata}
 		}
 	}
 	for _, at := range partitions {
@@ -71,26 +90,88 @@ func byTopic(partitions iter.Seq[TopicPartition]) map[string][]int32 {
 	return topics
 }
 
-// boundary returns an offset of a partition: the first, the last (where the oldest open transaction begins, if there
-// is one), or that of the first record which is not older than a time in milliseconds, -1 if all are.
+// boundary is boundaries of one partition.
 func (c *Client) boundary(ctx context.Context, at TopicPartition, which int64) (int64, error) {
-	m, err := c.transport.RoundTrip(ctx, c.addr, &listoffsets.Request{ReplicaID: -1, IsolationLevel: int8(kafkago.ReadCommitted),
-		Topics: []listoffsets.RequestTopic{{Topic: at.Topic, Partitions: []listoffsets.RequestPartition{
-			{Partition: int32(at.Partition), CurrentLeaderEpoch: -1, Timestamp: which}}}}})
-	if err != nil {
-		return 0, fmt.Errorf("asking for the range of %s/%d: %w", at.Topic, at.Partition, err)
+	found, err := c.boundaries(ctx, []TopicPartition{at}, which)
+	return found[at], err
+}
+
+// boundaries returns an offset of each partition: the first, the last (where the oldest open transaction begins, if
+// there is one), or that of the first record which is not older than a time in milliseconds, -1 if all are.
+func (c *Client) boundaries(ctx context.Context, all []TopicPartition, which int64) (Offsets, error) {
+	req := &listoffsets.Request{ReplicaID: -1, IsolationLevel: int8(kafkago.ReadCommitted)}
+	for _, at := range all {
+		req.Topics = append(req.Topics, listoffsets.RequestTopic{Topic: at.Topic, Partitions: []listoffsets.RequestPartition{
+			{Partition: int32(at.Partition), CurrentLeaderEpoch: -1, Timestamp: which}}})
 	}
+	ctx, cancel := context.WithTimeout(ctx, hung)
+	defer cancel()
+	m, err := c.transport.RoundTrip(ctx, c.addr, req)
+	if err != nil {
+		return nil, fmt.Errorf("asking for offsets: %w", err)
+	}
+	found := make(Offsets, len(all))
 	for _, t := range m.(*listoffsets.Response).Topics {
 		for _, p := range t.Partitions {
-			switch {
-			case t.Topic != at.Topic || int(p.Partition) != at.Partition:
-			case p.ErrorCode != 0:
-				return 0, fmt.Errorf("asking for the range of %s/%d: %w", at.Topic, at.Partition,
+			if p.ErrorCode != 0 {
+				return nil, fmt.Errorf("asking for the offsets of %s/%d: %w", t.Topic, p.Partition,
 					kafkago.Error(p.ErrorCode))
-			default:
-				return p.Offset, nil
+			}
+			found[TopicPartition{Topic: t.Topic, Partition: int(p.Partition)}] = p.Offset
+		}
+	}
+	for _, at := range all {
+		if _, answered := found[at]; !answered {
+			return nil, fmt.Errorf("asking for the offsets of %s/%d: no answer", at.Topic, at.Partition)
+		}
+	}
+	return found, nil
+}
+
+// commitTimeout is how long a coordinator may take to store offsets.
+const commitTimeout = 10 * time.Second
+
+// commitMarked stores offsets with their marks for a member of a group. coordinator is a broker's id, or -1: then it
+// is asked for. It returns the coordinator, -1 after an error.
+func (c *Client) commitMarked(ctx context.Context, by Member, next Offsets, coordinator int32) (_ int32, err error) {
+	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
+	defer cancel()
+	if coordinator < 0 {
+		if coordinator, err = c.coordinator(ctx, by.Group); err != nil {
+			return -1, err
+		}
+	}
+	req := kmsg.NewPtrOffsetCommitRequest()
+	req.Group, req.Generation, req.MemberID = by.Group, by.Generation, by.ID
+	for topic, ids := range byTopic(maps.Keys(next)) {
+		t := kmsg.NewOffsetCommitRequestTopic()
+		t.Topic = topic
+		for _, id := range ids {
+			at := TopicPartition{Topic: topic, Partition: int(id)}
+			m := by.trail.mark(at, next[at])
+			p := kmsg.NewOffsetCommitRequestTopicPartition()
+			p.Partition, p.Offset, p.LeaderEpoch = id, next[at], m.epoch
+			if metadata := cmp.Or(m.metadata(), by.note); metadata != "" {
+				p.Metadata = &metadata
+			}
+			t.Partitions = append(t.Partitions, p)
+		}
+		req.Topics = append(req.Topics, t)
+	}
+	const byName = 9 // from version 10 on topics have ids
+	answer, err := ask[*kmsg.OffsetCommitResponse](ctx, c, req, 0, byName, wire.Broker(coordinator))
+	if err != nil {
+		return -1, err
+	}
+	if answer == nil {
+		return -1, kafkago.UnsupportedVersion
+	}
+	for _, t := range answer.Topics {
+		for _, p := range t.Partitions {
+			if err := wire.Failure(p.ErrorCode); err != nil {
+				return -1, fmt.Errorf("the offset of %s/%d: %w", t.Topic, p.Partition, err)
 			}
 		}
 	}
-	return 0, fmt.Errorf("asking for the range of %s/%d: no answer", at.Topic, at.Partition)
+	return coordinator, nil
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	kafkago "github.com/segmentio/kafka-go"
+
+	"rivulet/kafka/retry"
 )
 
 // lane chooses the partitions of one topic for one shipment.
@@ -21,15 +23,16 @@ type lane struct {
 // forKey returns the partition that the Java client's default partitioner gives a key.
 func (l *lane) forKey(key []byte) TopicPartition {
 	if len(key) == 0 {
-		return TopicPartition{l.topic, l.keyless}
+		return TopicPartition{Topic: l.topic, Partition: l.keyless}
 	}
-	return TopicPartition{l.topic, kafkago.Murmur2Balancer{}.Balance(kafkago.Message{Key: key}, l.ids...)}
+	return TopicPartition{Topic: l.topic,
+		Partition: kafkago.Murmur2Balancer{}.Balance(kafkago.Message{Key: key}, l.ids...)}
 }
 
 // lane asks for the topic's partitions and waits while there are none.
 func (s *Sink) lane(ctx context.Context, topic string) (*lane, error) {
 	if topic == "" {
-		return nil, wiring("no topic is configured")
+		return nil, retry.Misuse("no topic is configured")
 	}
 	attempts := s.outage.Attempts()
 	for {
@@ -66,22 +69,23 @@ func (c *Client) leader(ctx context.Context, at TopicPartition) (int32, error) {
 // errRepartitioned says that records were placed in a partition that their topic does not have any more.
 var errRepartitioned = errors.New("the topic has fewer partitions than before")
 
-// missingFor is how many attempts in a row must have failed before a partition is taken to be gone: a broker that has just
-// started may know of fewer partitions than there are.
+// missingFor is how many attempts in a row must have failed before a partition is taken to be gone: a broker that has
+// just started may know of fewer partitions than there are.
 const missingFor = 5
 
-// repartitioned returns err, unless it says that a partition is unknown and the topic of one of them, made anew, has fewer
+// repartitioned returns err, unless it says that a partition is unknown and a topic that was made anew has fewer
 // partitions now. No attempt would succeed then, so it returns an error that ends the generation: the records are
 // read again and placed by the new number.
-func (s *Sink) repartitioned(ctx context.Context, attempts *Attempts, err error, partitions []TopicPartition) error {
-	if attempts.failed < missingFor || !errors.Is(err, kafkago.UnknownTopicOrPartition) {
+func (s *Sink) repartitioned(ctx context.Context, attempts *retry.Attempts, err error,
+	partitions []TopicPartition) error {
+	if attempts.Failures() < missingFor || !errors.Is(err, kafkago.UnknownTopicOrPartition) {
 		return err
 	}
 	for _, at := range partitions {
 		t, unknown := s.client.topic(ctx, at.Topic)
 		if unknown == nil && at.Partition >= len(t.Partitions) {
-			return fmt.Errorf("%w: %w: %s had a partition %d, and has %d partitions", ErrGeneration, errRepartitioned, at.Topic,
-				at.Partition, len(t.Partitions))
+			return fmt.Errorf("%w: %w: %s had a partition %d, and has %d partitions", retry.ErrGeneration, errRepartitioned,
+				at.Topic, at.Partition, len(t.Partitions))
 		}
 	}
 	return err

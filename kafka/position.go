@@ -6,9 +6,11 @@ import (
 	"fmt"
 
 	kafkago "github.com/segmentio/kafka-go"
+
+	"rivulet/kafka/retry"
 )
 
-// Reasons for which records of the input are gone, as an [Observer] hears of them.
+// Reasons for which records of the input are gone, as an [retry.Observer] hears of them.
 const (
 	LostRetention  = "retention"  // they were deleted before they were read
 	LostTruncation = "truncation" // the log ends, or divides, before what was read
@@ -67,7 +69,7 @@ func (c *Cursor) remade(ctx context.Context) (learnt bool, err error) {
 	case c.trail == nil:
 		return false, errRemade
 	}
-	return false, fmt.Errorf("%w: %w", ErrGeneration, errRemade)
+	return false, fmt.Errorf("%w: %w", retry.ErrGeneration, errRemade)
 }
 
 // outOfRange goes on where the log begins, if what comes next has expired, or where it divides from what was read.

@@ -4,10 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/protocol/describegroups"
+
+	"rivulet/kafka/retry"
+	"rivulet/kafka/wire"
 )
 
 // ReaderOptions are a [Reader]'s. Zero values mean the defaults of [SourceOptions].
@@ -24,11 +29,11 @@ type ReaderOptions struct {
 type Reader struct {
 	client *Client
 	opts   ReaderOptions
-	with   Patience
+	with   retry.Patience
 }
 
 // NewReader checks the options. It opens no connection.
-func NewReader(c *Client, o ReaderOptions, p Patience) (*Reader, error) {
+func NewReader(c *Client, o ReaderOptions, p retry.Patience) (*Reader, error) {
 	if o.Topic == "" {
 		return nil, errors.New("kafka: no topic to read")
 	}
@@ -36,7 +41,7 @@ func NewReader(c *Client, o ReaderOptions, p Patience) (*Reader, error) {
 		fill("FetchWait", &o.FetchWait, defaultFetchWait)); err != nil {
 		return nil, err
 	}
-	return &Reader{client: c, opts: o, with: p.complete()}, nil
+	return &Reader{client: c, opts: o, with: p.Complete()}, nil
 }
 
 // ToEnd reads from given offsets, or the earliest one of a partition that has none among them, to where each
@@ -57,7 +62,7 @@ func (r *Reader) ToEnd(ctx context.Context, from Offsets, take func(Record) erro
 		}
 	}
 	for p := range len(next) {
-		at := TopicPartition{r.opts.Topic, p}
+		at := TopicPartition{Topic: r.opts.Topic, Partition: p}
 		c := r.cursor(at, next[at], ids[r.opts.Topic])
 		for c.next < ends[at] {
 			records, _, err := c.fetch(ctx)
@@ -82,7 +87,7 @@ func (r *Reader) ToEnd(ctx context.Context, from Offsets, take func(Record) erro
 }
 
 func (r *Reader) cursor(at TopicPartition, offset int64, topic topicID) *Cursor {
-	c := r.client.cursor(at, offset, r.opts.FetchBytes, inHand, r.opts.FetchWait, r.with)
+	c := r.client.cursor(at, offset, r.opts.FetchBytes, wire.Largest, r.opts.FetchWait, r.with)
 	c.id = topic
 	return c
 }
@@ -125,7 +130,7 @@ func (r *Reader) Follow(ctx context.Context, started func(), take func(Record)) 
 			started()
 		}
 		first = false
-		_ = sleep(reading, r.with.Clock, defaultWatchInterval)
+		_ = retry.Sleep(reading, r.with.Clock, defaultWatchInterval)
 	}
 	if ctx.Err() != nil {
 		return nil
@@ -161,7 +166,7 @@ func (f *following) fresh(ctx context.Context) (cursors []*Cursor, err error) {
 		}
 	}
 	for p := f.known; p < counts[topic]; p++ {
-		at := TopicPartition{topic, p}
+		at := TopicPartition{Topic: topic, Partition: p}
 		offset, err := f.client.boundary(ctx, at, f.which)
 		if err != nil {
 			return nil, err
@@ -187,4 +192,92 @@ func (f *following) follow(ctx context.Context, c *Cursor) error {
 			f.mu.Unlock()
 		}
 	}
+}
+
+// readerNote is stored with every offset that a [Reader] commits, so that the offsets of consumers can be told from
+// them.
+const readerNote = "rivulet refresh"
+
+// ReaderGroup says who uses a Reader's group, and where it stands in the topic.
+type ReaderGroup struct {
+	Members []string // client ids of those who consume in the group; a Reader is never a member
+	Offsets Offsets  // the next ones to read, of partitions that have some
+	Foreign bool     // somebody else than a Reader has committed some of Offsets
+}
+
+// Group asks for the state of the group.
+func (r *Reader) Group(ctx context.Context) (*ReaderGroup, error) {
+	at, err := r.partitions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	g := &ReaderGroup{Offsets: Offsets{}}
+	if g.Members, err = r.client.members(ctx, r.opts.Group); err != nil {
+		return nil, err
+	}
+	stored, err := r.client.positions(ctx, r.opts.Group, at, true)
+	if errors.Is(err, kafkago.GroupIdNotFound) { // it has never committed
+		return g, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for at, p := range stored {
+		if p.offset >= 0 {
+			g.Offsets[at] = p.offset
+			g.Foreign = g.Foreign || p.metadata != readerNote
+		}
+	}
+	return g, nil
+}
+
+// partitions returns the partitions of the topic.
+func (r *Reader) partitions(ctx context.Context) ([]TopicPartition, error) {
+	counts, err := r.client.countPartitions(ctx, r.opts.Topic)
+	if err != nil {
+		return nil, err
+	}
+	at := make([]TopicPartition, counts[r.opts.Topic])
+	for p := range at {
+		at[p] = TopicPartition{Topic: r.opts.Topic, Partition: p}
+	}
+	return at, nil
+}
+
+// Range returns the first offset of each partition of the topic, and the one after the last record.
+func (r *Reader) Range(ctx context.Context) (first, end Offsets, err error) {
+	all, err := r.partitions(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	first, end = Offsets{}, Offsets{}
+	for _, at := range all {
+		if first[at], err = r.client.boundary(ctx, at, kafkago.FirstOffset); err != nil {
+			return nil, nil, err
+		}
+		if end[at], err = r.client.boundary(ctx, at, kafkago.LastOffset); err != nil {
+			return nil, nil, err
+		}
+	}
+	return first, end, nil
+}
+
+// members returns the client ids of a group's members, none if there is no such group.
+func (c *Client) members(ctx context.Context, group string) (ids []string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, hung)
+	defer cancel()
+	m, err := c.transport.RoundTrip(ctx, c.addr, &describegroups.Request{Groups: []string{group}})
+	if err != nil {
+		return nil, fmt.Errorf("asking who is in group %s: %w", group, err)
+	}
+	for _, g := range m.(*describegroups.Response).Groups {
+		if err := wire.Failure(g.ErrorCode); err != nil && !errors.Is(err, kafkago.GroupIdNotFound) {
+			return nil, fmt.Errorf("asking who is in group %s: %w", group, err)
+		}
+		for _, member := range g.Members {
+			ids = append(ids, member.ClientID)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids), nil
 }

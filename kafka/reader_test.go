@@ -13,12 +13,14 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"rivulet/kafka/retry"
 )
 
 func (b *bench) reader(o ReaderOptions) *Reader {
 	b.t.Helper()
 	o.FetchWait = 20 * time.Millisecond
-	r, err := NewReader(b.way, o, Patience{})
+	r, err := NewReader(b.way, o, retry.Patience{})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -71,7 +73,7 @@ func TestAReaderReadsFromTheGroupsOffsetsToTheEnd(t *testing.T) {
 	if want := []string{"a", "aa", "b", "bb", "c", "cc"}; !slices.Equal(values, want) {
 		t.Errorf("read %v, want %v", values, want)
 	}
-	at := func(p int) TopicPartition { return TopicPartition{"predictions", p} }
+	at := func(p int) TopicPartition { return TopicPartition{Topic: "predictions", Partition: p} }
 	if diff := cmp.Diff(Offsets{at(0): 2, at(1): 2, at(2): 2}, next); diff != "" {
 		t.Errorf("next offsets (-want +got):\n%s", diff)
 	}
@@ -180,7 +182,7 @@ func TestMissingRightsEndAFollower(t *testing.T) {
 func TestReaderOptionsAreChecked(t *testing.T) {
 	b := newBench(t, 1)
 	for _, o := range []ReaderOptions{{}, {Topic: "t", FetchBytes: -1}, {Topic: "t", FetchWait: -1}} {
-		if _, err := NewReader(b.way, o, Patience{}); err == nil {
+		if _, err := NewReader(b.way, o, retry.Patience{}); err == nil {
 			t.Errorf("%+v is taken", o)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	kafkago "github.com/segmentio/kafka-go"
+
+	"rivulet/kafka/retry"
 )
 
 // A Reader's own offsets are told from those of consumers, and members are named.
@@ -12,7 +14,7 @@ func TestAReadersGroupIsTold(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, 2)
 	b.send("predictions", "a", "b", "c")
-	at := func(p int) TopicPartition { return TopicPartition{"predictions", p} }
+	at := func(p int) TopicPartition { return TopicPartition{Topic: "predictions", Partition: p} }
 	r := b.reader(ReaderOptions{Topic: "predictions", Group: "mine"})
 	tell := func(r *Reader, want ReaderGroup) {
 		t.Helper()
@@ -36,7 +38,7 @@ func TestAReadersGroupIsTold(t *testing.T) {
 	}
 	tell(r, ReaderGroup{Offsets: Offsets{at(0): 1, at(1): 1}, Foreign: true})
 
-	source, err := NewSource(b.way, SourceOptions{Group: "theirs", Topics: []string{"predictions"}}, Patience{})
+	source, err := NewSource(b.way, SourceOptions{Group: "theirs", Topics: []string{"predictions"}}, retry.Patience{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +58,7 @@ func TestAReaderReadsFromOffsets(t *testing.T) {
 	b := newBench(t, 2)
 	b.send("predictions", "a", "aa")
 	b.send("predictions", "b", "bb")
-	at := func(p int) TopicPartition { return TopicPartition{"predictions", p} }
+	at := func(p int) TopicPartition { return TopicPartition{Topic: "predictions", Partition: p} }
 	if err := b.kafka.Cluster.DeleteRecords("predictions", 0, 1); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,12 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
+type plainRecord struct {
+	Key, Value []byte
+	Headers    []Header
+	Stamp      int64
+}
+
 // committed reads a topic with another client's read-committed consumer, up to the last stable offsets.
 func (b *bench) committed(topic string) (out []plainRecord) {
 	b.t.Helper()

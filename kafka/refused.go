@@ -8,6 +8,9 @@ import (
 
 	kafkago "github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol/produce"
+
+	"rivulet/kafka/retry"
+	"rivulet/kafka/wire"
 )
 
 // Refused is a record that was not published, for its content: it is larger than its topic takes, or a broker did
@@ -15,7 +18,7 @@ import (
 type Refused struct {
 	// Place is the record's place in what was to be published, from 0.
 	Place int
-	// Err says why. [Judge] calls it Content.
+	// Err says why. [retry.Judge] calls it Content.
 	Err error
 	// Replaced says that something else was published in its place.
 	Replaced bool
@@ -66,8 +69,7 @@ func (r *rejection) err(at TopicPartition, number int32, size int) error {
 		text = "the broker does not say more"
 	}
 	return fmt.Errorf("publishing to %s: partition %d, in a batch of %d bytes: %w (%s)", at.Topic,
-		at.Partition, size,
-		r.code, text)
+		at.Partition, size, r.code, text)
 }
 
 // amend changes the batch that a broker refused for its content, or leaves records out of it. Each time something is
@@ -78,22 +80,22 @@ func (r *rejection) err(at TopicPartition, number int32, size int) error {
 // given up, and everything begins again under another epoch.
 func (s *Sink) amend(sh *Shipment, l *load, r *rejection) error {
 	b := *l.current()
-	var parts []recordBatch
+	var parts []wire.Batch
 	switch r.code {
 	case kafkago.MessageSizeTooLarge, kafkago.RecordListTooLarge:
-		s.learnLimit(l.at.Topic, len(b.buf)/2)
-		if b.count > 1 {
-			parts = b.split(len(b.buf) / 2)
+		s.learnLimit(l.at.Topic, b.Bytes()/2)
+		if b.Count() > 1 {
+			parts = b.Split(b.Bytes() / 2)
 		} else {
 			l.leaveOut(r, 0)
 		}
 	case kafkago.InvalidTimestamp:
 		allowed := s.learnClock(l.at, r)
 		switch {
-		case allowed != nil && b.stamped == asGiven:
-			parts = []recordBatch{b.restamp(allowed, allowed.passed(s.clock.Now()))}
-		case b.stamped != timeless:
-			parts = []recordBatch{b.restamp(nil, 0)}
+		case allowed != nil && b.Stamping() == wire.AsGiven:
+			parts = []wire.Batch{b.Restamp(allowed, allowed.Passed(s.clock.Now()))}
+		case b.Stamping() != wire.Timeless:
+			parts = []wire.Batch{b.Restamp(nil, 0)}
 		default:
 			parts = l.sift(r)
 		}
@@ -104,30 +106,30 @@ func (s *Sink) amend(sh *Shipment, l *load, r *rejection) error {
 	l.wire = nil
 	if l.unsure && sh.within != nil {
 		return fmt.Errorf("%w: a batch was refused that an earlier attempt without an answer may have written: %w",
-			ErrGeneration, r.err(l.at, 0, len(b.buf)))
+			retry.ErrGeneration, r.err(l.at, 0, b.Bytes()))
 	}
 	return nil
 }
 
 // sift leaves out the records that a refusal names. Where it names none the batch is halved until one is left.
-func (l *load) sift(r *rejection) []recordBatch {
+func (l *load) sift(r *rejection) []wire.Batch {
 	b := l.current()
-	named := slices.DeleteFunc(slices.Clone(r.numbers), func(k int32) bool { return k < 0 || k >= b.count })
+	named := slices.DeleteFunc(slices.Clone(r.numbers), func(k int32) bool { return k < 0 || k >= b.Count() })
 	switch {
-	case len(named) == 0 && b.count > 1:
-		return b.split(len(b.buf) / 2)
+	case len(named) == 0 && b.Count() > 1:
+		return b.Split(b.Bytes() / 2)
 	case len(named) == 0:
 		named = []int32{0}
 	}
 	l.leaveOut(r, named...)
-	return b.without(named)
+	return b.Without(named)
 }
 
 // leaveOut notes records of the current batch that are not published.
 func (l *load) leaveOut(r *rejection, numbers ...int32) {
 	b := l.current()
 	for _, k := range numbers {
-		l.refused = append(l.refused, Refused{Place: int(b.places[k]), Err: r.err(l.at, k, len(b.buf))})
+		l.refused = append(l.refused, Refused{Place: b.Place(k), Err: r.err(l.at, k, b.Bytes())})
 	}
 }
 

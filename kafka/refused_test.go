@@ -9,13 +9,14 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	kafkago "github.com/segmentio/kafka-go"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
-	"pgregory.net/rapid"
+
+	"rivulet/kafka/retry"
+	"rivulet/kafka/wire"
 )
 
 // set gives a topic a setting.
@@ -71,7 +72,7 @@ func refusedBy(t *testing.T, to publisher, p parcel) (places []int) {
 		t.Fatal(err)
 	}
 	for _, r := range d.Refused() {
-		if Judge(r.Err) != Content {
+		if retry.Judge(r.Err) != retry.Content {
 			t.Errorf("record %d is refused by %v", r.Place, r.Err)
 		}
 		places = append(places, r.Place)
@@ -195,12 +196,15 @@ func TestRecordsThatAreRefusedAreFound(t *testing.T) {
 	}
 }
 
-// contentsOf are the keys and values of a batch that is not compressed, as they are encoded.
+// contentsOf are the keys and values of a batch.
 func contentsOf(batch *kmsg.RecordBatch) (contents []string) {
-	own := recordBatch{buf: append(make([]byte, 4), batch.AppendTo(nil)...)} // behind its size
-	for at := headerBytes; at < len(own.buf); {
-		_, content, next := own.record(at)
-		contents, at = append(contents, string(content)), next
+	records, _, err := wire.NewReader(zero, &kmsg.FetchResponseTopicPartition{RecordBatches: batch.AppendTo(nil)},
+		wire.Largest, map[string]string{}).Read(0)
+	if err != nil {
+		panic(err)
+	}
+	for _, r := range records {
+		contents = append(contents, string(r.Key)+" "+string(r.Value))
 	}
 	return contents
 }
@@ -254,10 +258,10 @@ func TestAFailureToAddAborts(t *testing.T) {
 	}
 	b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: "letters", Err: kerr.InvalidProducerEpoch})
 	letter := shipmentOf(t, tx, "letters", []Record{{Value: []byte("instead")}})
-	if err := sent.Add(t.Context(), letter); !errors.Is(err, ErrGeneration) {
+	if err := sent.Add(t.Context(), letter); !errors.Is(err, retry.ErrGeneration) {
 		t.Errorf("Add returned %v", err)
 	}
-	if err := sent.Commit(t.Context()); !errors.Is(err, ErrGeneration) {
+	if err := sent.Commit(t.Context()); !errors.Is(err, retry.ErrGeneration) {
 		t.Errorf("Commit returned %v", err)
 	}
 	b.begin(tx)
@@ -287,7 +291,7 @@ func TestARefusalAfterALostAnswer(t *testing.T) {
 		}
 		tx := b.transactions(anybody, zero)
 		err := deliver(t.Context(), tx, batch(anybody, zero, 0, 50))
-		if !errors.Is(err, ErrGeneration) || !errors.Is(err, kafkago.MessageSizeTooLarge) || wire.left.Load() > 0 {
+		if !errors.Is(err, retry.ErrGeneration) || !errors.Is(err, kafkago.MessageSizeTooLarge) || wire.left.Load() > 0 {
 			t.Errorf("exactly once: %v, %d cuts are left", err, wire.left.Load())
 		}
 		b.wantEnded()
@@ -305,75 +309,8 @@ func TestSendSaysWhatIsRefused(t *testing.T) {
 	b := newBench(t, 1)
 	b.set("predictions", "max.message.bytes", "1500")
 	err := b.sink().Send(t.Context(), "predictions", append(numbered(0, 3), large(3)))
-	if Judge(err) != Content || !strings.Contains(err.Error(), "1 of 4 records are refused, the first of them is record 3: publishing to predictions") {
+	if retry.Judge(err) != retry.Content || !strings.Contains(err.Error(), "1 of 4 records are refused, the first of them is record 3: publishing to predictions") {
 		t.Errorf("Send returned %v", err)
 	}
 	b.check(3)
-}
-
-// Batches made anew hold the records of the one before, in order, each with its place.
-func TestRewrittenBatchesProperty(t *testing.T) {
-	t.Parallel()
-	text := rapid.SliceOfN(rapid.Byte(), 0, 200)
-	rapid.Check(t, func(r *rapid.T) {
-		b := newRecordBatch(nil)
-		var want []plainRecord
-		n := rapid.IntRange(1, 30).Draw(r, "records")
-		for k := range n {
-			p := plainRecord{Key: text.Draw(r, "key"), Value: text.Draw(r, "value"), Stamp: rapid.Int64Range(0, 1<<41).Draw(r, "time"),
-				Headers: []Header{{Key: "place", Value: fmt.Append(nil, k)}}}
-			want = append(want, p)
-			b.append(p.Key, p.Value, p.Headers, timeOf(p.Stamp))
-			b.places = append(b.places, int32(k))
-		}
-		limit := rapid.IntRange(1, 2*len(b.buf)).Draw(r, "limit")
-		check := func(parts []recordBatch, want []plainRecord, places []int32) {
-			got, at := []plainRecord{}, []int32{}
-			for i := range parts {
-				if len(parts[i].buf) > limit && parts[i].count > 1 && len(parts) > 1 {
-					r.Fatalf("a part has %d bytes of %d and %d records", len(parts[i].buf), limit, parts[i].count)
-				}
-				wire, err := parts[i].finish(0)
-				if err != nil {
-					r.Fatal(err)
-				}
-				got, at = append(got, decode(r, wire)...), append(at, parts[i].places...)
-			}
-			if diff := cmp.Diff(want, got); diff != "" || !slices.Equal(at, places) {
-				r.Fatalf("places %v, want %v; records (-want +got):\n%s", at, places, diff)
-			}
-		}
-		check(b.split(limit), want, b.places)
-		gone := int32(rapid.IntRange(0, n-1).Draw(r, "gone"))
-		limit = len(b.buf)
-		check(b.without([]int32{gone}), slices.Delete(slices.Clone(want), int(gone), int(gone)+1),
-			slices.Delete(slices.Clone(b.places), int(gone), int(gone)+1))
-		for k := range want {
-			want[k].Stamp = noTimestamp
-		}
-		check([]recordBatch{b.restamp(nil, 0)}, want, b.places)
-	})
-}
-
-// A record that is alone in its batch has the size that is said of it.
-func TestBatchBytesAreExact(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(r *rapid.T) {
-		rec := Record{Value: rapid.SliceOfN(rapid.Byte(), 0, 300).Draw(r, "value")}
-		if rapid.Bool().Draw(r, "keyed") {
-			rec.Key = rapid.SliceOfN(rapid.Byte(), 0, 300).Draw(r, "key")
-		}
-		for range rapid.IntRange(0, 200).Draw(r, "headers") {
-			rec.Headers = append(rec.Headers, Header{Key: "h", Value: []byte("0123456789")})
-		}
-		b := newRecordBatch(nil)
-		b.append(rec.Key, rec.Value, rec.Headers, timeOf(1<<40))
-		wire, err := b.finish(0)
-		if err != nil {
-			r.Fatal(err)
-		}
-		if got := rec.BatchBytes(); got != len(wire)-4 { // without the size before it
-			r.Fatalf("BatchBytes is %d, the batch has %d bytes", got, len(wire)-4)
-		}
-	})
 }

@@ -8,6 +8,8 @@ import (
 
 	kafkago "github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol/rawproduce"
+
+	"rivulet/kafka/retry"
 )
 
 // remake makes the topic of predictions anew with one partition, and waits until client hears of it.
@@ -47,7 +49,7 @@ func TestAPartitionThatIsGoneEndsTheGeneration(t *testing.T) {
 	sh := b.packed(sink, 20)
 	b.remake(b.way)
 	_, err := sink.Publish(t.Context(), sh, Offsets{zero: 20}, &commits{})
-	if !errors.Is(err, ErrGeneration) || Judge(err) != GenerationOver {
+	if !errors.Is(err, retry.ErrGeneration) || retry.Judge(err) != retry.GenerationOver {
 		t.Fatalf("published with %v, want the end of the generation", err)
 	}
 	for _, seen := range b.seen() {
@@ -65,7 +67,7 @@ func TestAPartitionThatIsGoneEndsTheTransaction(t *testing.T) {
 	tx := b.transactions(anybody, zero)
 	sh := b.packed(tx.sink, 20)
 	b.remake(b.way)
-	if _, err := tx.Publish(t.Context(), sh, Offsets{zero: 20}, anybody); !errors.Is(err, ErrGeneration) {
+	if _, err := tx.Publish(t.Context(), sh, Offsets{zero: 20}, anybody); !errors.Is(err, retry.ErrGeneration) {
 		t.Fatalf("published with %v, want the end of the generation", err)
 	}
 	b.want(0, -1)

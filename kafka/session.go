@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -16,6 +17,9 @@ import (
 	"github.com/segmentio/kafka-go/protocol/endtxn"
 	"github.com/segmentio/kafka-go/protocol/initproducerid"
 	"github.com/segmentio/kafka-go/protocol/txnoffsetcommit"
+
+	"rivulet/kafka/retry"
+	"rivulet/kafka/wire"
 )
 
 // session is how the transaction coordinator knows a transactional id: a producer id and an epoch. Whoever opens a
@@ -82,12 +86,12 @@ func (s *session) commitOffsets(ctx context.Context, member Member, next Offsets
 		ProducerEpoch: s.epoch, GroupID: member.Group}); err != nil {
 		return err
 	}
-	req := &txnoffsetcommit.Request{TransactionalID: s.id, GroupID: member.Group, ProducerID: s.producer, ProducerEpoch: s.epoch,
-		GenerationID: member.Generation, MemberID: member.ID}
+	req := &txnoffsetcommit.Request{TransactionalID: s.id, GroupID: member.Group, ProducerID: s.producer,
+		ProducerEpoch: s.epoch, GenerationID: member.Generation, MemberID: member.ID}
 	for topic, ids := range byTopic(maps.Keys(next)) {
 		t := txnoffsetcommit.RequestTopic{Name: topic}
 		for _, id := range ids {
-			at := TopicPartition{topic, int(id)}
+			at := TopicPartition{Topic: topic, Partition: int(id)}
 			m := member.trail.mark(at, next[at])
 			t.Partitions = append(t.Partitions, txnoffsetcommit.RequestPartition{Partition: id,
 				CommittedOffset: next[at], CommittedLeaderEpoch: m.epoch, CommittedMetadata: m.metadata()})
@@ -131,7 +135,7 @@ func (s *session) do(ctx context.Context, what string, req kafkago.Request,
 			return m, nil
 		}
 		if errors.Is(err, kafkago.ConcurrentTransactions) && completion <= longestCompletion &&
-			sleep(ctx, s.sink.clock, spread(completion)) == nil {
+			retry.Sleep(ctx, s.sink.clock, retry.Spread(completion)) == nil {
 			completion *= 2
 			continue
 		}
@@ -149,11 +153,11 @@ func refusal(req kafkago.Request, m kafkago.Response) error {
 	var a answers
 	switch r := m.(type) {
 	case *initproducerid.Response:
-		return failure(r.ErrorCode)
+		return wire.Failure(r.ErrorCode)
 	case *addoffsetstotxn.Response:
-		return failure(r.ErrorCode)
+		return wire.Failure(r.ErrorCode)
 	case *endtxn.Response:
-		return failure(r.ErrorCode)
+		return wire.Failure(r.ErrorCode)
 	case *addpartitionstotxn.Response:
 		for _, t := range req.(*addpartitionstotxn.Request).Topics {
 			a.missing += len(t.Partitions)
@@ -193,7 +197,30 @@ func (a *answers) add(topic string, id int32, code int16) {
 		return
 	}
 	err := fmt.Errorf("%s/%d: %w", topic, id, kafkago.Error(code))
-	if a.worst == nil || Judge(err) != Retriable || errors.Is(a.worst, operationNotAttempted) {
+	if a.worst == nil || retry.Judge(err) != retry.Retriable || errors.Is(a.worst, retry.OperationNotAttempted) {
 		a.worst = err
 	}
+}
+
+// TransactionalIDFor returns the transactional id under which the members of a group write for a partition
+// that they read: id:topic:partition. Two groups never have the same one, whatever their names are: a
+// topic's name has no colon.
+func TransactionalIDFor(id, topic string, partition int) string {
+	return id + ":" + topic + ":" + strconv.Itoa(partition)
+}
+
+// formerID is the id under which members of releases wrote that joined its parts by dots. Group a.b with topic c and
+// group a with topic b.c had the same one.
+func formerID(id string, at TopicPartition) string {
+	return id + "." + at.Topic + "." + strconv.Itoa(at.Partition)
+}
+
+// fenceFormer ends what a member of such a release has left open for a partition, and fences it. Nobody writes under
+// that id here, so rights for it are not needed: who has none has no member that wrote.
+func (s *Sink) fenceFormer(ctx context.Context, id string, at TopicPartition, timeout time.Duration) error {
+	_, err := s.open(ctx, formerID(id, at), timeout)
+	if errors.Is(err, kafkago.TransactionalIDAuthorizationFailed) {
+		return nil
+	}
+	return err
 }

@@ -12,6 +12,9 @@ import (
 	"github.com/segmentio/kafka-go/protocol"
 	"github.com/segmentio/kafka-go/protocol/produce"
 	"github.com/segmentio/kafka-go/protocol/rawproduce"
+
+	"rivulet/kafka/retry"
+	"rivulet/kafka/wire"
 )
 
 // Shipment holds records that are published together: for each partition its record batches in order.
@@ -27,7 +30,7 @@ type Shipment struct {
 	loads []*load
 	where map[TopicPartition]int // position in loads
 	count int                    // records that were added
-	spare []recordBatch          // earlier batches, for their memory
+	spare []wire.Batch           // earlier batches, for their memory
 	// within is the session whose transaction the batches are a part of; nil: there is none.
 	within *session
 }
@@ -35,7 +38,7 @@ type Shipment struct {
 // load holds the record batches of one partition, which are written one after the other.
 type load struct {
 	at      TopicPartition
-	batches []recordBatch
+	batches []wire.Batch
 	written int    // so many of them; the next one is the current one
 	wire    []byte // the current one as it is sent; nil: it has not been sent yet
 	// sequence is that of the current batch's first record, in a transaction.
@@ -45,7 +48,7 @@ type load struct {
 }
 
 // current is the first batch that is not written.
-func (l *load) current() *recordBatch { return &l.batches[l.written] }
+func (l *load) current() *wire.Batch { return &l.batches[l.written] }
 
 // Shipment returns an empty shipment. It goes back to the pool only when everything was acknowledged: after an error
 // a connection may still be reading its memory.
@@ -91,27 +94,22 @@ func (s *Shipment) add(at TopicPartition, limit int, r *Record, stamp time.Time)
 		s.loads = append(s.loads, &load{at: at})
 	}
 	l := s.loads[k]
-	size := recordLen(contentLen(r.Key, r.Value, r.Headers))
-	if n := len(l.batches); n == 0 || len(l.batches[n-1].buf)+size > limit {
+	if n := len(l.batches); n == 0 || !l.batches[n-1].Fits(r, limit) {
 		l.batches = append(l.batches, s.batch())
 	}
-	b := &l.batches[len(l.batches)-1]
-	b.append(r.Key, r.Value, r.Headers, stamp)
-	b.places = append(b.places, int32(s.count))
+	l.batches[len(l.batches)-1].Append(r.Key, r.Value, r.Headers, stamp, s.count)
 	s.count++
 }
 
 // batch returns an empty batch in the memory of an earlier one.
-func (s *Shipment) batch() recordBatch {
+func (s *Shipment) batch() wire.Batch {
 	n := len(s.spare)
 	if n == 0 {
-		return newRecordBatch(nil)
+		return wire.NewBatch(wire.Batch{})
 	}
-	old := &s.spare[n-1]
+	old := s.spare[n-1]
 	s.spare = s.spare[:n-1]
-	b := newRecordBatch(old.buf)
-	b.places = old.places[:0]
-	return b
+	return wire.NewBatch(old)
 }
 
 // join makes the record batches a part of the session's transaction.
@@ -129,18 +127,18 @@ func (s *Sink) seal(sh *Shipment, l *load) error {
 		return nil
 	}
 	b := l.current()
-	if limit := s.limit(l.at.Topic); b.count > 1 && len(b.buf) > limit {
-		l.batches = slices.Replace(l.batches, l.written, l.written+1, b.split(limit)...)
+	if limit := s.limit(l.at.Topic); b.Count() > 1 && b.Bytes() > limit {
+		l.batches = slices.Replace(l.batches, l.written, l.written+1, b.Split(limit)...)
 		b = l.current()
 	}
 	if sh.within != nil {
-		b.sign(sh.within.producer, sh.within.epoch, l.sequence)
+		b.Sign(sh.within.producer, sh.within.epoch, l.sequence)
 	}
-	wire, err := b.finish(s.compression)
+	bytes, err := b.Finish(s.compression)
 	if err != nil {
 		return fmt.Errorf("publishing to %s: %w", l.at.Topic, err)
 	}
-	l.wire = wire
+	l.wire = bytes
 	return nil
 }
 
@@ -218,7 +216,7 @@ func (s *Sink) round(ctx context.Context, sh *Shipment, loads []*load) error {
 // worst prefers an error that ends the attempts.
 func worst(errs []error) (err error) {
 	for _, e := range errs {
-		if err == nil || (e != nil && Judge(e) != Retriable) {
+		if err == nil || (e != nil && retry.Judge(e) != retry.Retriable) {
 			err = e
 		}
 	}
@@ -250,7 +248,7 @@ func (s *Sink) write(ctx context.Context, sh *Shipment, loads []*load) error {
 	found := make(map[TopicPartition]*produce.ResponsePartition)
 	for _, t := range m.(*produce.Response).Topics {
 		for i := range t.Partitions {
-			found[TopicPartition{t.Topic, int(t.Partitions[i].Partition)}] = &t.Partitions[i]
+			found[TopicPartition{Topic: t.Topic, Partition: int(t.Partitions[i].Partition)}] = &t.Partitions[i]
 		}
 	}
 	errs := make([]error, len(loads))
@@ -278,11 +276,11 @@ func (s *Sink) settle(sh *Shipment, l *load, answer *produce.ResponsePartition) 
 	code := kafkago.Error(answer.ErrorCode)
 	switch {
 	case code == 0, code == kafkago.DuplicateSequenceNumber:
-		l.sequence = after(l.sequence, l.current().count)
+		l.sequence = after(l.sequence, l.current().Count())
 		l.wire, l.unsure = nil, false
 		l.written++
 		return nil
-	case slices.Contains(contentCodes, code):
+	case retry.Judge(code) == retry.Content:
 		return s.amend(sh, l, newRejection(answer))
 	case code == kafkago.RequestTimedOut, code == kafkago.NotEnoughReplicasAfterAppend:
 		l.unsure = true

@@ -10,6 +10,9 @@ import (
 	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
+
+	"rivulet/kafka/retry"
+	"rivulet/kafka/wire"
 )
 
 // BatchBytes is the size to which record batches are filled, before compression. A record that is larger makes one
@@ -23,40 +26,39 @@ const requestTimeout = 30 * time.Second
 // Sink publishes records: acks=all, in order within each partition. Several goroutines may use it.
 type Sink struct {
 	client      *Client
-	clock       Clock
+	clock       retry.Clock
 	batchBytes  int
 	compression kafkago.Compression
 	scratch     sync.Pool // *Shipment
 	turn        atomic.Uint32
-	outage      *Outage
+	outage      *retry.Outage
 	log         *slog.Logger
 
-	allowed atomic.Pointer[span] // what a broker said of timestamps; nil: none has been refused
+	allowed atomic.Pointer[wire.Span] // what a broker said of timestamps; nil: none has been refused
 	mu      sync.Mutex
 	limits  map[string]int // of topics that refused a batch for its size: the size to which others are filled
 }
 
 // NewSink returns a sink that compresses record batches with gzip, snappy, lz4 or zstd; none or empty means none. It
 // opens no connection.
-func NewSink(c *Client, compression string, p Patience) (*Sink, error) {
-	p = p.complete()
-	s := &Sink{client: c, clock: p.Clock, batchBytes: BatchBytes, outage: p.Outage(StagePublish), log: p.Logger,
-		limits: make(map[string]int)}
+func NewSink(c *Client, compression string, p retry.Patience) (*Sink, error) {
+	p = p.Complete()
+	// The outage is quiet about one failure: brokers that meet a producer for the first time send it away once.
+	s := &Sink{client: c, clock: p.Clock, batchBytes: BatchBytes, log: p.Logger, limits: make(map[string]int),
+		outage: p.Outage(retry.StagePublish).GiveUpAt(retry.GenerationOver).Quiet(1)}
 	if compression != "" && compression != "none" {
 		if err := s.compression.UnmarshalText([]byte(compression)); err != nil {
 			return nil, fmt.Errorf("kafka: compression is %q: %w", compression, err)
 		}
 	}
-	// What the first repetition mends is not worth a word in the log: brokers that look at a producer for the first
-	// time send it away like this.
-	s.outage.giveUp, s.outage.quiet = GenerationOver, 1
 	s.scratch.New = func() any { return &Shipment{sink: s} }
 	return s, nil
 }
 
-// Send appends records to a topic. It returns when all in-sync replicas have them. An error that [Judge] calls
+// Send appends records to a topic. It returns when all in-sync replicas have them. An error that [retry.Judge] calls
 // Content says that a record was refused; the others were appended. Timestamps that the topic does not take are
-// replaced, with a warning. If the topic is made anew with fewer partitions meanwhile, all records are sent to the new one.
+// replaced, with a warning. If the topic is made anew with fewer partitions meanwhile, all records are sent to the
+// new one.
 func (s *Sink) Send(ctx context.Context, topic string, records []Record) error {
 	for {
 		if err := s.send(ctx, topic, records); !errors.Is(err, errRepartitioned) {

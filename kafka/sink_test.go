@@ -19,6 +19,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"rivulet/internal/devstack"
+	"rivulet/kafka/retry"
 )
 
 // bench is an embedded broker with a sink's topics, and kafka-go's own client to read them.
@@ -31,7 +32,7 @@ type bench struct {
 	// compression and batchBytes are of the sinks; 0: BatchBytes.
 	compression string
 	batchBytes  int
-	with        Patience
+	with        retry.Patience
 	timeout     time.Duration // of transactions
 
 	mu      sync.Mutex
@@ -402,10 +403,10 @@ func TestCompression(t *testing.T) {
 
 func TestSinksAreChecked(t *testing.T) {
 	b := newBench(t, 1)
-	if _, err := NewSink(b.way, "zip", Patience{}); err == nil || !strings.Contains(err.Error(), `compression is "zip"`) {
+	if _, err := NewSink(b.way, "zip", retry.Patience{}); err == nil || !strings.Contains(err.Error(), `compression is "zip"`) {
 		t.Errorf("NewSink returned %v", err)
 	}
-	if err := b.sink().Send(t.Context(), "", numbered(0, 1)); err == nil || !strings.Contains(err.Error(), "no topic") || Judge(err) != Permanent {
+	if err := b.sink().Send(t.Context(), "", numbered(0, 1)); err == nil || !strings.Contains(err.Error(), "no topic") || retry.Judge(err) != retry.Permanent {
 		t.Errorf("without a topic: %v", err)
 	}
 	if _, err := publish(t.Context(), b.sink(), parcel{next: Offsets{zero: 1}}); err == nil {

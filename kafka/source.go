@@ -8,6 +8,8 @@ import (
 	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
+
+	"rivulet/kafka/retry"
 )
 
 // Start says where a group begins in a topic for which it has no offset.
@@ -95,7 +97,7 @@ const (
 type Source struct {
 	client *Client
 	opts   SourceOptions
-	with   Patience
+	with   retry.Patience
 	group  *kafkago.ConsumerGroup // nil before the first Join
 	// member is this member's id in the last generation, "" where it has none. joins says that kafka-go's group may be
 	// joining, by lines. leaving is closed by Leave.
@@ -103,7 +105,7 @@ type Source struct {
 	joins   bool
 	lines   *lines
 	leaving chan struct{}
-	joining *Attempts
+	joining *retry.Attempts
 	// balancer knows how many partitions each topic has, as this member has last seen it.
 	balancer *balancer
 	// begun is how many partitions each topic had when Await first saw the cluster: those that came later are read
@@ -113,13 +115,13 @@ type Source struct {
 }
 
 // NewSource checks the options. It opens no connection and starts nothing.
-func NewSource(c *Client, o SourceOptions, p Patience) (*Source, error) {
+func NewSource(c *Client, o SourceOptions, p retry.Patience) (*Source, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
-	p = p.complete()
+	p = p.Complete()
 	s := &Source{client: c, opts: o, with: p, balancer: &balancer{}, lines: newLines(), leaving: make(chan struct{}),
-		joining: p.Outage(StageGroup, "group", o.Group).Attempts()}
+		joining: p.Outage(retry.StageGroup, "group", o.Group).Attempts()}
 	config := s.groupConfig()
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("kafka: %w", err)
@@ -143,7 +145,7 @@ func (s *Source) RebalanceTimeout() time.Duration { return s.opts.RebalanceTimeo
 
 // Await waits until the topics exist.
 func (s *Source) Await(ctx context.Context) error {
-	topics := s.with.Outage(StageTopics).Attempts()
+	topics := s.with.Outage(retry.StageTopics).Attempts()
 	for {
 		counts, err := s.client.countPartitions(ctx, s.opts.Topics...)
 		if s.begun == nil && (err == nil || errors.Is(err, kafkago.UnknownTopicOrPartition)) {
@@ -201,7 +203,7 @@ func (s *Source) begin(joined *kafkago.Generation) *Generation {
 		entered <- rebalance
 		select {
 		case <-g.over:
-		case <-s.leaving: // the member stays in the group, with heartbeats, until that is closed: returning now would join again
+		case <-s.leaving: // returning before that would join again; the member stays in the group, with heartbeats
 			<-rebalance.Done()
 		}
 	})

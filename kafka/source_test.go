@@ -10,6 +10,8 @@ import (
 	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
+
+	"rivulet/kafka/retry"
 )
 
 func (b *bench) source(change func(*SourceOptions)) *Source {
@@ -98,7 +100,7 @@ func TestAnEndedGenerationCommitsNothing(t *testing.T) {
 		"commits":    func(g *Generation) error { return g.Commit(t.Context(), next) },
 		"is current": func(g *Generation) error { return g.Current(t.Context()) },
 	} {
-		if err := do(old); !errors.Is(err, ErrGeneration) {
+		if err := do(old); !errors.Is(err, retry.ErrGeneration) {
 			t.Errorf("the old generation %s: %v", what, err)
 		}
 		if err := do(other); err != nil {
@@ -145,16 +147,16 @@ func TestAFailureHoldsTheNextJoinBack(t *testing.T) {
 	s := b.source(asIs)
 	defer s.Leave()
 	for range 3 {
-		if err := b.joined(s).End(t.Context(), ErrGeneration); err != nil {
+		if err := b.joined(s).End(t.Context(), retry.ErrGeneration); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got := b.seen(); len(got) != 3 || !errors.Is(got[0], ErrGeneration) {
+	if got := b.seen(); len(got) != 3 || !errors.Is(got[0], retry.ErrGeneration) {
 		t.Errorf("waited for %v", got)
 	}
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := b.joined(s).End(over, ErrGeneration); err == nil {
+	if err := b.joined(s).End(over, retry.ErrGeneration); err == nil {
 		t.Error("the generation ended though the context had before")
 	}
 }
@@ -172,7 +174,7 @@ func TestSourceOptionsAreChecked(t *testing.T) {
 	} {
 		o := SourceOptions{Group: "g", Topics: []string{"arrivals"}}
 		change(&o)
-		if _, err := NewSource(b.way, o, Patience{}); err == nil || !strings.Contains(err.Error(), name) {
+		if _, err := NewSource(b.way, o, retry.Patience{}); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: NewSource returned %v", name, err)
 		}
 	}

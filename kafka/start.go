@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	kafkago "github.com/segmentio/kafka-go"
+
+	"rivulet/kafka/retry"
 )
 
 // begin fills in where to start in partitions for which the group has no offset.
@@ -18,7 +20,7 @@ import (
 func (g *Generation) begin(ctx context.Context, offsets Offsets) error {
 	for topic, own := range byTopic(maps.Keys(offsets)) {
 		missing := slices.DeleteFunc(slices.Clone(own),
-			func(id int32) bool { return offsets[TopicPartition{topic, int(id)}] >= 0 })
+			func(id int32) bool { return offsets[TopicPartition{Topic: topic, Partition: int(id)}] >= 0 })
 		var start Offsets
 		var err error
 		if len(missing) == len(own) && g.source.opts.Start != Earliest {
@@ -27,7 +29,7 @@ func (g *Generation) begin(ctx context.Context, offsets Offsets) error {
 			}
 		}
 		for _, id := range missing {
-			at := TopicPartition{topic, int(id)}
+			at := TopicPartition{Topic: topic, Partition: int(id)}
 			if offset, committed := start[at]; committed && offset >= 0 {
 				offsets[at] = offset
 			} else if offsets[at], err = g.source.client.boundary(ctx, at, kafkago.FirstOffset); err != nil {
@@ -49,10 +51,9 @@ func (g *Generation) start(ctx context.Context, topic string, own []int32) (Offs
 	}
 	all := make([]TopicPartition, max(counts[topic], int(slices.Max(own))+1))
 	for id := range all {
-		all[id] = TopicPartition{topic, id}
+		all[id] = TopicPartition{Topic: topic, Partition: id}
 	}
-	outage := s.with.Outage(StageOffsets, "group", s.opts.Group)
-	outage.giveUp, outage.quiet = GenerationOver, quietStarts
+	outage := s.with.Outage(retry.StageOffsets, "group", s.opts.Group).GiveUpAt(retry.GenerationOver).Quiet(quietStarts)
 	for trouble := outage.Attempts(); ; {
 		// Not the stable ones: whether others are in a transaction says nothing of the start.
 		offsets, err := s.client.groupOffsets(ctx, s.opts.Group, all, false)
@@ -76,7 +77,8 @@ func (g *Generation) start(ctx context.Context, topic string, own []int32) (Offs
 const quietStarts = 6
 
 // errNotStarted is why a member waits before it reads a topic for which the group has no offset.
-var errNotStarted = errors.New("the member that reads the topic's first partition has not committed yet where the group starts")
+var errNotStarted = errors.New(
+	"the member that reads the topic's first partition has not committed yet where the group starts")
 
 // choose fills in where the group starts in each partition, and commits that.
 func (g *Generation) choose(ctx context.Context, offsets Offsets) error {

@@ -7,6 +7,9 @@ import (
 	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"rivulet/kafka/wire"
 )
 
 // together returns the generations of two members that share the two partitions of the topic of arrivals, that of
@@ -65,7 +68,7 @@ func TestOneMemberChoosesTheStart(t *testing.T) {
 	}
 	ends := Offsets{}
 	for _, p := range b.kafka.Cluster.PartitionInfos("arrivals") {
-		ends[TopicPartition{"arrivals", int(p.Partition)}] = p.HighWatermark
+		ends[TopicPartition{Topic: "arrivals", Partition: int(p.Partition)}] = p.HighWatermark
 	}
 	mine, err := first.Cursors(t.Context())
 	if err != nil {
@@ -100,8 +103,10 @@ func TestANewPartitionDoesNotWaitForTransactions(t *testing.T) {
 	}
 	asked := make(map[bool]int) // the most partitions that were asked for, by whether they had to be stable
 	b.way.transport = before{b.way.transport, func(req kafkago.Request) {
-		if f, ok := req.(*stableFetch); ok {
-			asked[f.RequireStable] = max(asked[f.RequireStable], len(f.Topics[0].Partitions))
+		if r, ok := req.(*wire.Request); ok {
+			if f, ok := r.Request.(*kmsg.OffsetFetchRequest); ok {
+				asked[f.RequireStable] = max(asked[f.RequireStable], len(f.Topics[0].Partitions))
+			}
 		}
 	}}
 	cursors, err := second.Cursors(t.Context())

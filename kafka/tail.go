@@ -9,7 +9,6 @@ import (
 	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
-	"github.com/segmentio/kafka-go/protocol/listoffsets"
 )
 
 // ErrGone is returned for a record that is not in the log, or not any more.
@@ -58,7 +57,7 @@ func (t *Tail) Look(ctx context.Context) (Sight, error) {
 	if err != nil {
 		return Sight{}, err
 	}
-	ends, err := t.reader.client.bounds(ctx, all, kafkago.LastOffset)
+	ends, err := t.reader.client.boundaries(ctx, all, kafkago.LastOffset)
 	if err != nil {
 		return Sight{}, err
 	}
@@ -126,7 +125,7 @@ func (t *Tail) begin(ctx context.Context) error {
 	if len(fresh) == 0 {
 		return nil
 	}
-	from, err := t.reader.client.bounds(ctx, fresh, kafkago.FirstOffset)
+	from, err := t.reader.client.boundaries(ctx, fresh, kafkago.FirstOffset)
 	if err != nil {
 		return err
 	}
@@ -150,7 +149,7 @@ func (r *Reader) Since(ctx context.Context, at time.Time) (Offsets, error) {
 	if err != nil {
 		return nil, err
 	}
-	ends, err := r.client.bounds(ctx, all, kafkago.LastOffset)
+	ends, err := r.client.boundaries(ctx, all, kafkago.LastOffset)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +157,7 @@ func (r *Reader) Since(ctx context.Context, at time.Time) (Offsets, error) {
 }
 
 func (r *Reader) since(ctx context.Context, all []TopicPartition, at time.Time, ends Offsets) (Offsets, error) {
-	from, err := r.client.bounds(ctx, all, at.UnixMilli())
+	from, err := r.client.boundaries(ctx, all, at.UnixMilli())
 	for p, offset := range from {
 		if offset < 0 || offset > ends[p] {
 			from[p] = ends[p]
@@ -169,7 +168,7 @@ func (r *Reader) since(ctx context.Context, all []TopicPartition, at time.Time, 
 
 // At returns the record at a place of the topic, [ErrGone] where there is none.
 func (r *Reader) At(ctx context.Context, partition int, offset int64) (Record, error) {
-	at := TopicPartition{r.opts.Topic, partition}
+	at := TopicPartition{Topic: r.opts.Topic, Partition: partition}
 	gone := fmt.Errorf("reading %s/%d at offset %d: %w", at.Topic, partition, offset, ErrGone)
 	all, err := r.partitions(ctx)
 	if err != nil {
@@ -178,7 +177,7 @@ func (r *Reader) At(ctx context.Context, partition int, offset int64) (Record, e
 	if !slices.Contains(all, at) {
 		return Record{}, gone
 	}
-	ends, err := r.client.bounds(ctx, []TopicPartition{at}, kafkago.LastOffset)
+	ends, err := r.client.boundaries(ctx, []TopicPartition{at}, kafkago.LastOffset)
 	if err != nil {
 		return Record{}, err
 	}
@@ -215,35 +214,4 @@ func (r *Reader) Committed(ctx context.Context, group string) (Offsets, error) {
 	}
 	maps.DeleteFunc(offsets, func(_ TopicPartition, offset int64) bool { return offset < 0 })
 	return offsets, err
-}
-
-// bounds is boundary of several partitions at once.
-func (c *Client) bounds(ctx context.Context, all []TopicPartition, which int64) (Offsets, error) {
-	req := &listoffsets.Request{ReplicaID: -1, IsolationLevel: int8(kafkago.ReadCommitted)}
-	for _, at := range all {
-		req.Topics = append(req.Topics, listoffsets.RequestTopic{Topic: at.Topic, Partitions: []listoffsets.RequestPartition{
-			{Partition: int32(at.Partition), CurrentLeaderEpoch: -1, Timestamp: which}}})
-	}
-	ctx, cancel := context.WithTimeout(ctx, hung)
-	defer cancel()
-	m, err := c.transport.RoundTrip(ctx, c.addr, req)
-	if err != nil {
-		return nil, fmt.Errorf("asking for offsets: %w", err)
-	}
-	found := make(Offsets, len(all))
-	for _, t := range m.(*listoffsets.Response).Topics {
-		for _, p := range t.Partitions {
-			if p.ErrorCode != 0 {
-				return nil, fmt.Errorf("asking for the offsets of %s/%d: %w", t.Topic, p.Partition,
-					kafkago.Error(p.ErrorCode))
-			}
-			found[TopicPartition{t.Topic, int(p.Partition)}] = p.Offset
-		}
-	}
-	for _, at := range all {
-		if _, answered := found[at]; !answered {
-			return nil, fmt.Errorf("asking for the offsets of %s/%d: no answer", at.Topic, at.Partition)
-		}
-	}
-	return found, nil
 }

@@ -153,7 +153,7 @@ func TestAReaderSeesWhatAGroupHasCommitted(t *testing.T) {
 	if got, err := r.Committed(t.Context(), "g"); err != nil || len(got) != 0 {
 		t.Errorf("a group that has never committed: %v, %v", got, err)
 	}
-	at := TopicPartition{"predictions", 1}
+	at := TopicPartition{Topic: "predictions", Partition: 1}
 	if err := r.Commit(t.Context(), Offsets{at: 1}); err != nil {
 		t.Fatal(err)
 	}

@@ -9,16 +9,12 @@ import (
 
 	kafkago "github.com/segmentio/kafka-go"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"rivulet/kafka/wire"
 )
 
 // topicID tells a topic from one of the same name that was made after it was deleted (KIP-516); zero: not known.
 type topicID [16]byte
-
-// Versions from which on brokers know topics by their ids: Kafka 2.8 and 3.1.
-const (
-	metadataWithIDs = 10
-	fetchByID       = 13
-)
 
 // topicIDs returns the ids of topics as the cluster knows them now, not as the transport's cache does. It is without
 // topics that do not exist. known is false where brokers are older than ids.
@@ -30,14 +26,11 @@ func (c *Client) topicIDs(ctx context.Context, topics ...string) (ids map[string
 		t.Topic = &name
 		req.Topics = append(req.Topics, t)
 	}
-	ctx, cancel := context.WithTimeout(ctx, hung)
-	defer cancel()
-	m, err := c.transport.RoundTrip(ctx, c.addr, &rawRequest{Request: req, clientID: c.dialer.ClientID,
-		least: metadataWithIDs})
+	const withIDs = 10 // Kafka 2.8
+	answer, err := ask[*kmsg.MetadataResponse](ctx, c, req, withIDs, req.MaxVersion(), wire.Target{})
 	if err != nil {
 		return nil, false, fmt.Errorf("asking for the ids of %s: %w", strings.Join(topics, ", "), err)
 	}
-	answer, _ := m.(*rawAnswer).Response.(*kmsg.MetadataResponse)
 	if answer == nil {
 		return nil, false, nil
 	}
@@ -74,15 +67,11 @@ func (c *Client) epochEnd(ctx context.Context, at TopicPartition, leader, epoch 
 	t := kmsg.NewOffsetForLeaderEpochRequestTopic()
 	t.Topic, t.Partitions = at.Topic, append(t.Partitions, p)
 	req.Topics = append(req.Topics, t)
-	ctx, cancel := context.WithTimeout(ctx, hung)
-	defer cancel()
 	const consumersToo = 3 // Kafka 2.3; before that Describe on the topic did not do
-	m, err := c.transport.RoundTrip(ctx, c.addr, &rawRequest{Request: req, clientID: c.dialer.ClientID,
-		least: consumersToo, leaderOf: &at})
+	answer, err := ask[*kmsg.OffsetForLeaderEpochResponse](ctx, c, req, consumersToo, req.MaxVersion(), wire.Leader(at))
 	if err != nil {
 		return 0, fmt.Errorf("asking where epoch %d of %s/%d ends: %w", epoch, at.Topic, at.Partition, err)
 	}
-	answer, _ := m.(*rawAnswer).Response.(*kmsg.OffsetForLeaderEpochResponse)
 	if answer == nil {
 		return -1, nil
 	}
@@ -130,34 +119,29 @@ func markOf(metadata string, epoch int32) mark {
 	return mark{topic: topicID(id), epoch: epoch}
 }
 
-// epochs tells of one partition which epoch the record at an offset has.
-type epochs []epochStart
-
-type epochStart struct {
-	first int64
-	epoch int32
-}
+// epochs says in which leader's epoch the records of one partition were written.
+type epochs []wire.EpochStart
 
 // mostEpochs is how many changes of leaders are remembered of what is not committed yet.
 const mostEpochs = 64
 
 // add notes that the records from an offset on are of an epoch.
 func (e epochs) add(first int64, epoch int32) epochs {
-	e = slices.DeleteFunc(e, func(s epochStart) bool { return s.first >= first }) // after a truncation
-	if len(e) > 0 && e[len(e)-1].epoch == epoch {
+	e = slices.DeleteFunc(e, func(s wire.EpochStart) bool { return s.First >= first }) // after a truncation
+	if len(e) > 0 && e[len(e)-1].Epoch == epoch {
 		return e
 	}
 	if len(e) == mostEpochs {
 		e = slices.Delete(e, 0, 1)
 	}
-	return append(e, epochStart{first, epoch})
+	return append(e, wire.EpochStart{First: first, Epoch: epoch})
 }
 
 // of returns the epoch of the record before an offset; -1: not known.
 func (e epochs) of(next int64) int32 {
 	for _, s := range slices.Backward(e) {
-		if s.first < next {
-			return s.epoch
+		if s.First < next {
+			return s.Epoch
 		}
 	}
 	return -1

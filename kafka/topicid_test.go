@@ -14,7 +14,12 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"github.com/twmb/franz-go/pkg/kversion"
+
+	"rivulet/kafka/retry"
+	"rivulet/kafka/wire"
 )
+
+var someID = topicID{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}
 
 func TestWhatIsCommittedBesideAnOffset(t *testing.T) {
 	m := mark{topic: someID, epoch: 7}
@@ -30,10 +35,10 @@ func TestWhatIsCommittedBesideAnOffset(t *testing.T) {
 
 func TestEpochsOfOffsets(t *testing.T) {
 	var e epochs
-	for _, s := range []epochStart{{10, 1}, {20, 1}, {30, 4}, {50, 5}, {40, 6}} { // the last is after a truncation
-		e = e.add(s.first, s.epoch)
+	for _, s := range []wire.EpochStart{{First: 10, Epoch: 1}, {First: 20, Epoch: 1}, {First: 30, Epoch: 4}, {First: 50, Epoch: 5}, {First: 40, Epoch: 6}} { // the last is after a truncation
+		e = e.add(s.First, s.Epoch)
 	}
-	if diff := cmp.Diff(epochs{{10, 1}, {30, 4}, {40, 6}}, e, cmp.AllowUnexported(epochStart{})); diff != "" {
+	if diff := cmp.Diff(epochs{{First: 10, Epoch: 1}, {First: 30, Epoch: 4}, {First: 40, Epoch: 6}}, e); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	for next, want := range map[int64]int32{10: -1, 11: 1, 30: 1, 31: 4, 40: 4, 41: 6, 1000: 6} {
@@ -74,7 +79,7 @@ func TestOlderBrokersAreReadByName(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer client.Close()
-			sink, err := NewSink(client, "", Patience{})
+			sink, err := NewSink(client, "", retry.Patience{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -83,7 +88,7 @@ func TestOlderBrokersAreReadByName(t *testing.T) {
 			}
 			var log bytes.Buffer
 			s, err := NewSource(client, SourceOptions{Group: "g", Topics: []string{"predictions"}, FetchWait: 10 * time.Millisecond},
-				Patience{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+				retry.Patience{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,17 +1,8 @@
 package kafka
 
 import (
-	"cmp"
-	"context"
-	"fmt"
-	"io"
 	"maps"
 	"sync"
-	"time"
-
-	"github.com/segmentio/kafka-go/protocol"
-	"github.com/segmentio/kafka-go/protocol/findcoordinator"
-	"github.com/segmentio/kafka-go/protocol/offsetcommit"
 )
 
 // trail is what the cursors of a generation have learnt of their partitions, for the marks of the offsets that the
@@ -61,77 +52,4 @@ func (t *trail) mark(at TopicPartition, next int64) mark {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return mark{topic: t.ids[at.Topic], epoch: t.epochs[at].of(next)}
-}
-
-// commitTimeout is how long a coordinator may take to store offsets.
-const commitTimeout = 10 * time.Second
-
-// commitMarked stores offsets with their marks for a member of a group. coordinator is a broker's id, or -1: it is
-// asked for first, and returned.
-func (c *Client) commitMarked(ctx context.Context, by Member, next Offsets, coordinator int32) (int32, error) {
-	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
-	defer cancel()
-	if coordinator < 0 {
-		m, err := c.transport.RoundTrip(ctx, c.addr, &findcoordinator.Request{Key: by.Group})
-		if err == nil {
-			err = failure(m.(*findcoordinator.Response).ErrorCode)
-		}
-		if err != nil {
-			return -1, fmt.Errorf("asking for the coordinator: %w", err)
-		}
-		coordinator = m.(*findcoordinator.Response).NodeID
-	}
-	req := &offsetcommit.Request{GroupID: by.Group, GenerationID: by.Generation, MemberID: by.ID,
-		RetentionTimeMs: -1}
-	for topic, ids := range byTopic(maps.Keys(next)) {
-		t := offsetcommit.RequestTopic{Name: topic}
-		for _, id := range ids {
-			at := TopicPartition{topic, int(id)}
-			m := by.trail.mark(at, next[at])
-			t.Partitions = append(t.Partitions, offsetcommit.RequestPartition{PartitionIndex: id, CommittedOffset: next[at],
-				CommittedLeaderEpoch: m.epoch, CommittedMetadata: cmp.Or(m.metadata(), by.note)})
-		}
-		req.Topics = append(req.Topics, t)
-	}
-	m, err := c.transport.RoundTrip(ctx, c.addr, &commitTo{Request: req, broker: coordinator,
-		clientID: c.dialer.ClientID})
-	if err != nil {
-		return -1, err
-	}
-	for _, t := range m.(*offsetcommit.Response).Topics {
-		for _, p := range t.Partitions {
-			if err := failure(p.ErrorCode); err != nil {
-				return -1, fmt.Errorf("the offset of %s/%d: %w", t.Name, p.PartitionIndex, err)
-			}
-		}
-	}
-	return coordinator, nil
-}
-
-// commitTo is an OffsetCommit to a coordinator that is known: the transport would ask for it before each.
-type commitTo struct {
-	*offsetcommit.Request
-	broker   int32
-	clientID string
-	version  int16
-}
-
-// Broker makes the transport ask the coordinator.
-func (c *commitTo) Broker(cluster protocol.Cluster) (protocol.Broker, error) {
-	b, ok := cluster.Brokers[c.broker]
-	if !ok {
-		return b, fmt.Errorf("broker %d, the coordinator of group %s, is not in the cluster", c.broker, c.GroupID)
-	}
-	return b, nil
-}
-
-// Required makes the transport call RawExchange.
-func (c *commitTo) Required(versions map[protocol.ApiKey]int16) bool {
-	c.version = versions[protocol.OffsetCommit]
-	return true
-}
-
-// RawExchange sends the request as the library does.
-func (c *commitTo) RawExchange(rw io.ReadWriter) (protocol.Message, error) {
-	return protocol.RoundTrip(rw, c.version, 1, c.clientID, c.Request)
 }

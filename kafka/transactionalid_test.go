@@ -6,6 +6,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"rivulet/kafka/retry"
 )
 
 // Two groups whose names and topics, joined by dots, are the same do not fence one another.
@@ -53,7 +55,7 @@ func TestMembersOfOlderReleasesAreFenced(t *testing.T) {
 	}
 	b.transactions(anybody, zero)
 	b.wantEnded()
-	if err := old.end(t.Context(), true); !fenced(err) {
+	if err := old.end(t.Context(), true); !retry.Fenced(err) {
 		t.Errorf("the old member commits after another one has taken over: %v", err)
 	}
 

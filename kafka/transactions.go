@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"rivulet/kafka/retry"
 )
 
 // DefaultTransactionTimeout is the transaction timeout where nothing is said.
@@ -16,7 +18,7 @@ const DefaultTransactionTimeout = time.Minute
 // Transactions publishes shipments exactly once, each in a transaction of its own. It serves one member of a
 // consumer group, and one shipment at a time: while a delivery is neither committed nor aborted, no other one is
 // published. To wait for its end would be to wait for ever where it was forgotten, and to abort it would lose it, as
-// the offsets of the next one are beyond its own. So the next one is refused with [ErrGeneration], and the next
+// the offsets of the next one are beyond its own. So the next one is refused with [retry.ErrGeneration], and the next
 // Begin ends whatever is open.
 type Transactions struct {
 	sink    *Sink
@@ -94,11 +96,11 @@ func (t *Transactions) Publish(ctx context.Context, sh *Shipment, next Offsets, 
 	s := t.session
 	switch {
 	case by == nil || len(next) == 0:
-		return nil, wiring("what has no offsets cannot be delivered exactly once")
+		return nil, retry.Misuse("what has no offsets cannot be delivered exactly once")
 	case s == nil || by.Member() != t.member:
-		return nil, fmt.Errorf("%w: it has no transactional producer any more", ErrGeneration)
+		return nil, fmt.Errorf("%w: it has no transactional producer any more", retry.ErrGeneration)
 	case t.open != nil:
-		return nil, fmt.Errorf("%w: the transaction before was neither committed nor aborted", ErrGeneration)
+		return nil, fmt.Errorf("%w: the transaction before was neither committed nor aborted", retry.ErrGeneration)
 	}
 	if s.unclear.Load() {
 		// A request of the last transaction may still be on its way; under a new epoch it means nothing.
@@ -119,7 +121,7 @@ func (t *Transactions) Publish(ctx context.Context, sh *Shipment, next Offsets, 
 func (t *Transactions) failed(ctx context.Context, err error) error {
 	s := t.session
 	t.open, t.session = nil, nil
-	if !fenced(err) { // the one that fenced it has ended it
+	if !retry.Fenced(err) { // the one that fenced it has ended it
 		err = errors.Join(err, s.abort(ctx))
 	}
 	return verdict(ctx, err)
@@ -197,7 +199,7 @@ func (d *transaction) Add(ctx context.Context, sh *Shipment) error {
 func (d *transaction) Refused() []Refused { return d.refused }
 
 // errEnded is returned by a second Commit or Abort, and by one after the next Begin.
-var errEnded = fmt.Errorf("%w: the transaction has been ended before", ErrGeneration)
+var errEnded = fmt.Errorf("%w: the transaction has been ended before", retry.ErrGeneration)
 
 // Commit ends the transaction with everything in it. After an error its end is in doubt, and left to the next Begin.
 func (d *transaction) Commit(ctx context.Context) error {
@@ -241,7 +243,7 @@ const abortTimeout = 5 * time.Second
 func (s *session) abort(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTimeout)
 	defer cancel()
-	if err := s.end(ctx, false); err != nil && Judge(err) != GenerationOver {
+	if err := s.end(ctx, false); err != nil && retry.Judge(err) != retry.GenerationOver {
 		return err
 	}
 	return nil
@@ -249,8 +251,8 @@ func (s *session) abort(ctx context.Context) error {
 
 // verdict makes an error that another generation may not meet an end of this generation only.
 func verdict(ctx context.Context, err error) error {
-	if Judge(err) >= Permanent || ctx.Err() != nil {
+	if retry.Judge(err) >= retry.Permanent || ctx.Err() != nil {
 		return err
 	}
-	return fmt.Errorf("%w: %w", ErrGeneration, err)
+	return fmt.Errorf("%w: %w", retry.ErrGeneration, err)
 }

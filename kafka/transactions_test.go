@@ -18,6 +18,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"rivulet/kafka/retry"
+	"rivulet/kafka/wire"
 )
 
 // anybody commits as no member of the group, which brokers allow while the group has none.
@@ -137,12 +140,12 @@ func TestARefusedOffsetAbortsTheTransaction(t *testing.T) {
 		tx := b.transactions(anybody, zero)
 		b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.TxnOffsetCommit}, Topic: "arrivals", Err: code})
 		err := deliver(t.Context(), tx, batch(anybody, zero, 0, 50))
-		if !errors.Is(err, ErrGeneration) || !errors.Is(err, kafkago.Error(code.Code)) {
+		if !errors.Is(err, retry.ErrGeneration) || !errors.Is(err, kafkago.Error(code.Code)) {
 			t.Errorf("%v: deliver returned %v", code, err)
 		}
 		b.want(0, -1)
 		b.wantEnded()
-		if err := deliver(t.Context(), tx, batch(anybody, zero, 0, 50)); !errors.Is(err, ErrGeneration) {
+		if err := deliver(t.Context(), tx, batch(anybody, zero, 0, 50)); !errors.Is(err, retry.ErrGeneration) {
 			t.Errorf("%v: deliver after a failure returned %v", code, err)
 		}
 		if err := tx.Begin(t.Context(), anybody, []TopicPartition{zero}); err != nil {
@@ -186,7 +189,7 @@ func TestAFailureIsNotTakenForACancellation(t *testing.T) {
 		tx := b.transactions(anybody, zero)
 		b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{test.fails}, Err: test.code})
 		err := deliver(t.Context(), tx, batch(anybody, zero, 0, 50))
-		if !errors.Is(err, ErrGeneration) || !errors.Is(err, kafkago.Error(test.code.Code)) || errors.Is(err, context.Canceled) {
+		if !errors.Is(err, retry.ErrGeneration) || !errors.Is(err, kafkago.Error(test.code.Code)) || errors.Is(err, context.Canceled) {
 			t.Errorf("%s is refused while %s waits: deliver returned %v", test.fails.Name(), test.stuck.ApiKey(), err)
 		}
 		b.want(0, -1)
@@ -198,7 +201,7 @@ func TestWhatCannotBePublishedIsReturnedAndAborted(t *testing.T) {
 	tx := b.transactions(anybody, zero)
 	b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: "predictions", Err: kerr.TopicAuthorizationFailed})
 	err := deliver(t.Context(), tx, batch(anybody, zero, 0, 50))
-	if !errors.Is(err, kafkago.TopicAuthorizationFailed) || errors.Is(err, ErrGeneration) {
+	if !errors.Is(err, kafkago.TopicAuthorizationFailed) || errors.Is(err, retry.ErrGeneration) {
 		t.Errorf("deliver returned %v", err)
 	}
 	b.want(0, -1)
@@ -217,7 +220,7 @@ func TestACrashBeforeTheCommitIsCleanedUp(t *testing.T) {
 				return nil, errors.New("the process is gone"), true
 			})
 			err := deliver(ctx, dead, batch(anybody, zero, 0, 50))
-			if !errors.Is(err, context.Canceled) || errors.Is(err, ErrGeneration) {
+			if !errors.Is(err, context.Canceled) || errors.Is(err, retry.ErrGeneration) {
 				t.Errorf("deliver returned %v", err)
 			}
 			b.want(0, -1)
@@ -331,7 +334,7 @@ func TestAFencedProducerWritesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	owner := b.transactions(anybody, zero)
-	if err := deliver(t.Context(), slow, batch(anybody, zero, 50, 60)); !errors.Is(err, ErrGeneration) || !fenced(err) {
+	if err := deliver(t.Context(), slow, batch(anybody, zero, 50, 60)); !errors.Is(err, retry.ErrGeneration) || !retry.Fenced(err) {
 		t.Errorf("deliver of the fenced one returned %v", err)
 	}
 	if err := deliver(t.Context(), owner, batch(anybody, zero, 50, 100)); err != nil {
@@ -353,14 +356,14 @@ func TestAnOldGenerationIsRefused(t *testing.T) {
 	defer leave()
 	owner := b.transactions(next, one)
 	err := deliver(t.Context(), slow, batch(old, zero, 50, 60))
-	if !errors.Is(err, ErrGeneration) || !errors.Is(err, kafkago.IllegalGeneration) && !errors.Is(err, kafkago.UnknownMemberId) {
+	if !errors.Is(err, retry.ErrGeneration) || !errors.Is(err, kafkago.IllegalGeneration) && !errors.Is(err, kafkago.UnknownMemberId) {
 		t.Errorf("deliver under generation %d returned %v; it is %d now", old.Generation, err, next.Generation)
 	}
 	if err := deliver(t.Context(), owner, batch(next, zero, 50, 100)); err != nil {
 		t.Fatal(err)
 	}
 	b.want(100, 100)
-	if err := deliver(t.Context(), owner, batch(old, zero, 100, 110)); !errors.Is(err, ErrGeneration) {
+	if err := deliver(t.Context(), owner, batch(old, zero, 100, 110)); !errors.Is(err, retry.ErrGeneration) {
 		t.Errorf("a batch of another generation: %v", err)
 	}
 	b.want(100, 100)
@@ -373,7 +376,7 @@ func TestATransactionThatOutlivesItsTimeoutIsGivenUp(t *testing.T) {
 	held := b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: "predictions", Err: kerr.NotEnoughReplicas,
 		Count: -1})
 	time.AfterFunc(300*time.Millisecond, held.Remove)
-	if err := deliver(t.Context(), tx, batch(anybody, zero, 0, 50)); !errors.Is(err, ErrGeneration) {
+	if err := deliver(t.Context(), tx, batch(anybody, zero, 0, 50)); !errors.Is(err, retry.ErrGeneration) {
 		t.Errorf("deliver returned %v", err)
 	}
 	b.want(0, -1)
@@ -388,12 +391,12 @@ func TestATransactionThatOutlivesItsTimeoutIsGivenUp(t *testing.T) {
 
 func TestAnEndedContextAborts(t *testing.T) {
 	b := newBench(t, 1)
-	tx := b.transactions(anybody, zero)
 	over := errors.New("the drain timed out")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	tx.sink.outage.with.Observer = told(func(error) { cancel(over) })
+	b.with.Observer = told(func(error) { cancel(over) })
+	tx := b.transactions(anybody, zero)
 	b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Err: kerr.NotEnoughReplicas, Count: -1})
-	if err := deliver(ctx, tx, batch(anybody, zero, 0, 50)); !errors.Is(err, over) || errors.Is(err, ErrGeneration) {
+	if err := deliver(ctx, tx, batch(anybody, zero, 0, 50)); !errors.Is(err, over) || errors.Is(err, retry.ErrGeneration) {
 		t.Errorf("deliver returned %v", err)
 	}
 	b.want(0, -1)
@@ -413,15 +416,15 @@ func TestTransactionOptionsAreChecked(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = tx.Begin(t.Context(), anybody, []TopicPartition{zero})
-	if !errors.Is(err, kafkago.InvalidTransactionTimeout) || errors.Is(err, ErrGeneration) ||
+	if !errors.Is(err, kafkago.InvalidTransactionTimeout) || errors.Is(err, retry.ErrGeneration) ||
 		!strings.Contains(err.Error(), "1h0m0s is more than") {
 		t.Errorf("a timeout beyond the broker's: %v", err)
 	}
-	if err := deliver(t.Context(), b.transactions(anybody), batch(anybody, zero, 0, 1)); !errors.Is(err, ErrGeneration) {
+	if err := deliver(t.Context(), b.transactions(anybody), batch(anybody, zero, 0, 1)); !errors.Is(err, retry.ErrGeneration) {
 		t.Errorf("deliver without partitions: %v", err)
 	}
 	if err := deliver(t.Context(), b.transactions(anybody, zero), parcel{records: numbered(0, 1)}); err == nil ||
-		errors.Is(err, ErrGeneration) {
+		errors.Is(err, retry.ErrGeneration) {
 		t.Errorf("deliver without offsets: %v", err)
 	}
 }
@@ -435,9 +438,21 @@ func TestSequencesBeginAgainAfterTheLast(t *testing.T) {
 	}
 }
 
+// batchesOf are batches of so many records.
+func batchesOf(counts ...int) (batches []wire.Batch) {
+	for _, n := range counts {
+		b := wire.NewBatch(wire.Batch{})
+		for range n {
+			b.Append(nil, []byte("v"), nil, time.UnixMilli(1), 0)
+		}
+		batches = append(batches, b)
+	}
+	return batches
+}
+
 // A broker that remembers the batch says so by a code of its own where it does not know the offset any more.
 func TestABatchThatIsThereAlreadyIsDone(t *testing.T) {
-	l := &load{at: TopicPartition{"predictions", 2}, batches: []recordBatch{{count: 3}, {count: 1}}, sequence: 4, wire: []byte{1}}
+	l := &load{at: TopicPartition{Topic: "predictions", Partition: 2}, batches: batchesOf(3, 1), sequence: 4, wire: []byte{1}}
 	err := (&Sink{}).settle(&Shipment{}, l, &produce.ResponsePartition{ErrorCode: int16(kafkago.DuplicateSequenceNumber)})
 	if err != nil || l.written != 1 || l.sequence != 7 || l.wire != nil {
 		t.Errorf("settle: %v, %+v", err, l)

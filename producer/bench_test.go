@@ -15,6 +15,7 @@ import (
 	"rivulet/event"
 	"rivulet/internal/devstack"
 	"rivulet/kafka"
+	"rivulet/kafka/retry"
 )
 
 // plain commits offsets by themselves, as at-least-once delivery does.
@@ -44,7 +45,7 @@ func BenchmarkDelivery(b *testing.B) {
 					b.Fatal(err)
 				}
 				defer client.Close()
-				reader, err := kafka.NewReader(client, kafka.ReaderOptions{Topic: arrivals, Group: arrivals}, kafka.Patience{})
+				reader, err := kafka.NewReader(client, kafka.ReaderOptions{Topic: arrivals, Group: arrivals}, retry.Patience{})
 				if err != nil {
 					b.Fatal(err)
 				}

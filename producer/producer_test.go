@@ -15,6 +15,7 @@ import (
 	"rivulet/event"
 	"rivulet/internal/devstack"
 	"rivulet/kafka"
+	"rivulet/kafka/retry"
 )
 
 // bench is an embedded broker with the topics of a producer.
@@ -41,7 +42,7 @@ func sinkTo(t testing.TB, address string) *kafka.Sink {
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
-	sink, err := kafka.NewSink(client, "", kafka.Patience{})
+	sink, err := kafka.NewSink(client, "", retry.Patience{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +164,7 @@ func TestPublishInATransaction(t *testing.T) {
 	}
 	p, by := b.producer(), &commits{member: kafka.Member{Group: "g", Generation: -1}}
 	batch := event.Batch{Predictions: predictions(0, 50)}
-	if _, err := p.Publish(t.Context(), batch, kafka.Offsets{zero: 50}, by); !errors.Is(err, kafka.ErrGeneration) {
+	if _, err := p.Publish(t.Context(), batch, kafka.Offsets{zero: 50}, by); !errors.Is(err, retry.ErrGeneration) {
 		t.Errorf("Publish before Begin: %v", err)
 	}
 	if err := p.Begin(t.Context(), by, []kafka.TopicPartition{zero}); err != nil {

@@ -23,6 +23,7 @@ import (
 	"rivulet/internal/devstack"
 	"rivulet/internal/refresh"
 	"rivulet/kafka"
+	"rivulet/kafka/retry"
 	"rivulet/test/harness"
 	"rivulet/trainer"
 	"rivulet/trainer/merge"
@@ -273,7 +274,7 @@ func TestAGroupOfConsumersIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	source, err := kafka.NewSource(client, kafka.SourceOptions{Group: "refresh", Topics: []string{"arrivals"}}, kafka.Patience{})
+	source, err := kafka.NewSource(client, kafka.SourceOptions{Group: "refresh", Topics: []string{"arrivals"}}, retry.Patience{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"rivulet/consumer"
 	"rivulet/event"
 	"rivulet/internal/registry"
-	"rivulet/kafka"
+	"rivulet/kafka/retry"
 )
 
 // Forms are the forms that records of arrivals and labels have by these settings. The registry is nil where there is
@@ -94,7 +94,7 @@ func outputCodec(cfg config.Consumer) (out event.Codec, framed *registry.Output,
 }
 
 // resolveOutput waits until the registry has said under which schema predictions are published.
-func resolveOutput(ctx context.Context, framed *registry.Output, wait kafka.Patience) error {
+func resolveOutput(ctx context.Context, framed *registry.Output, wait retry.Patience) error {
 	if framed == nil {
 		return nil
 	}

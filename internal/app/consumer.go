@@ -15,6 +15,7 @@ import (
 	"rivulet/internal/build"
 	"rivulet/internal/observe"
 	"rivulet/kafka"
+	"rivulet/kafka/retry"
 	"rivulet/mapping"
 	"rivulet/producer"
 )
@@ -151,7 +152,7 @@ func runConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, jou
 			return err
 		})
 	}
-	if err = resolveOutput(running, framed, kafka.Patience{Observer: told, Logger: log}); err == nil {
+	if err = resolveOutput(running, framed, retry.Patience{Observer: told, Logger: log}); err == nil {
 		err = adviseKafka(c.Run(running), cfg.Kafka.Brokers)
 	} else if ctx.Err() != nil { // a stop while the registry was away
 		err = nil
@@ -177,7 +178,7 @@ func newConsumer(cfg config.Consumer, w wire, log *slog.Logger,
 	if err != nil {
 		return nil, nil, err
 	}
-	deliver, err := newProducer(cfg, client, w.out, kafka.Patience{Observer: observer, Logger: log})
+	deliver, err := newProducer(cfg, client, w.out, retry.Patience{Observer: observer, Logger: log})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -208,7 +209,7 @@ func newConsumer(cfg config.Consumer, w wire, log *slog.Logger,
 
 // newProducer wires what delivers batches.
 func newProducer(cfg config.Consumer, client *kafka.Client, out event.Codec,
-	wait kafka.Patience) (*producer.Producer, error) {
+	wait retry.Patience) (*producer.Producer, error) {
 	sink, err := kafka.NewSink(client, cfg.Kafka.Compression, wait)
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"rivulet/event"
 	"rivulet/internal/observe"
 	"rivulet/kafka"
+	"rivulet/kafka/retry"
 )
 
 // labelSink is told of labels.
@@ -27,7 +28,7 @@ type labelSink interface {
 // called when reading begins.
 func followLabels(ctx context.Context, cfg config.Consumer, forms *event.Forms, known consumer.Registry,
 	log *slog.Logger, to labelSink, started func()) error {
-	wait := kafka.Patience{Observer: labelRetries{to}, Logger: log}
+	wait := retry.Patience{Observer: labelRetries{to}, Logger: log}
 	r, end, err := openReader(cfg.Kafka.Brokers, kafka.ReaderOptions{Topic: cfg.Labels.Topic,
 		FetchBytes: int(cfg.Kafka.Fetch.MaxBytes), FetchWait: cfg.Kafka.Fetch.MaxWait}, wait)
 	if err != nil {
@@ -70,7 +71,7 @@ func (l labelRetries) Retry(string, error) { l.to.RetryLabels() }
 // Lost counts nothing: rivulet_lost_records_total is of arrivals. The log has a line.
 func (labelRetries) Lost(string, int64) {}
 
-// patiently is an error that is waited for, whatever caused it: [kafka.Judge] does not see that.
+// patiently is an error that is waited for, whatever caused it: [retry.Judge] does not see that.
 type patiently struct{ cause error }
 
 // Error returns what the cause says.

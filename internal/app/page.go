@@ -11,6 +11,7 @@ import (
 	"rivulet/consumer"
 	"rivulet/internal/page"
 	"rivulet/kafka"
+	"rivulet/kafka/retry"
 	"rivulet/mapping"
 	"rivulet/serving"
 )
@@ -91,7 +92,7 @@ func pageOptions(cfg config.Page, log *slog.Logger) (o page.Options, closeAll fu
 	readers := make([]*kafka.Reader, len(names))
 	for k, name := range names {
 		readers[k], err = kafka.NewReader(client, kafka.ReaderOptions{Topic: name, FetchBytes: int(cfg.Kafka.Fetch.MaxBytes),
-			FetchWait: cfg.Kafka.Fetch.MaxWait}, kafka.Patience{Logger: log})
+			FetchWait: cfg.Kafka.Fetch.MaxWait}, retry.Patience{Logger: log})
 		if err != nil {
 			return o, closeAll, err
 		}
@@ -146,7 +147,7 @@ func pagePipelines(cfg config.Page, store consumer.FeatureStore, o *page.Options
 	limits := Limits(cfg.Limits)
 	o.Decoder, o.LitDecoder = consumer.NewDecoder(forms, limits), consumer.NewDecoder(forms, limits)
 	for _, d := range []*consumer.Decoder{o.Decoder, o.LitDecoder} {
-		d.LookUp(store, kafka.Patience{Logger: o.Log})
+		d.LookUp(store, retry.Patience{Logger: o.Log})
 	}
 	path := consumer.PipelineOptions{Versions: versions{o.Versions}, Deliverer: &lineWriter{}, Mode: consumer.Node,
 		Arrivals: cfg.Attach.Arrivals == config.On, ReadOnly: true, Limits: limits, Features: store,

@@ -6,6 +6,7 @@ import (
 	"rivulet/config"
 	"rivulet/consumer"
 	"rivulet/kafka"
+	"rivulet/kafka/retry"
 	"rivulet/mapping"
 )
 
@@ -23,11 +24,11 @@ func Limits(l config.Limits) consumer.Limits {
 
 // Reader returns a reader of a topic, with the offsets of a group if that is not empty. end closes its connections.
 func (s Services) Reader(topic, group string) (r *kafka.Reader, end func(), err error) {
-	return openReader(s.Brokers, kafka.ReaderOptions{Topic: topic, Group: group}, kafka.Patience{Logger: s.Log})
+	return openReader(s.Brokers, kafka.ReaderOptions{Topic: topic, Group: group}, retry.Patience{Logger: s.Log})
 }
 
 // openReader makes a reader with connections of its own, which end closes.
-func openReader(b config.Brokers, o kafka.ReaderOptions, wait kafka.Patience) (r *kafka.Reader, end func(),
+func openReader(b config.Brokers, o kafka.ReaderOptions, wait retry.Patience) (r *kafka.Reader, end func(),
 	err error) {
 	client, err := ConnectKafka(b, o.Topic)
 	if err != nil {

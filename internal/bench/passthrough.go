@@ -8,6 +8,7 @@ import (
 
 	"rivulet/internal/app"
 	"rivulet/kafka"
+	"rivulet/kafka/retry"
 )
 
 // fetched is what one fetch brought of a partition.
@@ -27,12 +28,12 @@ func (s *streams) passthrough(ctx context.Context, j *journey, m *meter) (err er
 		return err
 	}
 	defer client.Close()
-	sink, err := kafka.NewSink(client, cfg.Kafka.Compression, kafka.Patience{})
+	sink, err := kafka.NewSink(client, cfg.Kafka.Compression, retry.Patience{})
 	if err != nil {
 		return err
 	}
 	source, err := kafka.NewSource(client, kafka.SourceOptions{Group: j.group, Topics: []string{j.in}, Start: kafka.Earliest,
-		FetchBytes: int(cfg.Kafka.Fetch.MaxBytes), FetchWait: cfg.Kafka.Fetch.MaxWait}, kafka.Patience{})
+		FetchBytes: int(cfg.Kafka.Fetch.MaxBytes), FetchWait: cfg.Kafka.Fetch.MaxWait}, retry.Patience{})
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"rivulet/internal/app"
 	"rivulet/internal/replay"
 	"rivulet/kafka"
+	"rivulet/kafka/retry"
 	"rivulet/mapping"
 	"rivulet/serving"
 )
@@ -115,7 +116,7 @@ func (b *run) onServices(ctx context.Context, work func(*streams) error) (err er
 			return err
 		}
 		defer s.client.Close()
-		if s.sink, err = kafka.NewSink(s.client, "", kafka.Patience{}); err != nil {
+		if s.sink, err = kafka.NewSink(s.client, "", retry.Patience{}); err != nil {
 			return err
 		}
 		return work(s)

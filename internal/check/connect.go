@@ -9,13 +9,15 @@ import (
 	"time"
 
 	"rivulet/kafka"
+	"rivulet/kafka/probe"
+	"rivulet/kafka/retry"
 )
 
 // connection is one to a broker that has accepted the login.
 type connection struct {
-	*kafka.Probe
+	*probe.Probe
 	found   string // how it is secured, for the result
-	cluster *kafka.Cluster
+	cluster *probe.Cluster
 	stop    func() bool // ends the watch over the context
 }
 
@@ -37,7 +39,7 @@ func (k *Kafka) connect(ctx context.Context, addr string) (*connection, *problem
 		_ = raw.Close()
 		return nil, p
 	}
-	s.Probe = kafka.NewProbe(conn, k.ClientID, k.Timeout)
+	s.Probe = probe.New(conn, k.ClientID, k.Timeout)
 	for _, step := range []func(context.Context, *connection, string) *problem{k.versions, k.login, k.describe} {
 		if p := step(ctx, s, addr); p != nil {
 			s.close()
@@ -104,7 +106,7 @@ func (k *Kafka) login(ctx context.Context, s *connection, addr string) *problem 
 			"use a listener with SASL"}
 	}
 	if err := s.Authenticate(ctx, addr, k.Login); err != nil {
-		if kafka.Judge(err) == kafka.Permanent {
+		if retry.Judge(err) == retry.Permanent {
 			return &problem{err.Error(), "correct that setting"}
 		}
 		return k.refused(name, err.Error())

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"rivulet/kafka"
+	"rivulet/kafka/probe"
 )
 
 // isClosed tells that the other side hung up.
@@ -169,7 +170,7 @@ func (k *Kafka) speaksKafka(ctx context.Context, addr string) bool {
 		return false
 	}
 	defer func() { _ = raw.Close() }()
-	return kafka.NewProbe(raw, k.ClientID, k.Timeout).Versions() == nil
+	return probe.New(raw, k.ClientID, k.Timeout).Versions() == nil
 }
 
 // notOffered explains why a login cannot begin.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"rivulet/kafka"
+	"rivulet/kafka/probe"
 )
 
 // Kafka checks everything that a consumer needs of Kafka.
@@ -105,9 +106,9 @@ var (
 )
 
 // topic judges one topic.
-func (k *Kafka) topic(c *kafka.Cluster, name string, op operation) Result {
+func (k *Kafka) topic(c *probe.Cluster, name string, op operation) Result {
 	what := "kafka topic " + name
-	i := slices.IndexFunc(c.Topics, func(t kafka.Topic) bool { return t.Name == name })
+	i := slices.IndexFunc(c.Topics, func(t probe.Topic) bool { return t.Name == name })
 	if i < 0 {
 		return result(what, "", &problem{"the broker says nothing about it", "look at the broker's log"})
 	}
@@ -145,7 +146,7 @@ const patience = 20
 
 // coordinated is something that has a coordinator.
 type coordinated struct {
-	kafka.Coordinated
+	probe.Coordinated
 	what string
 	// operation and resource name the ACL that is needed.
 	operation, resource string
@@ -153,12 +154,12 @@ type coordinated struct {
 }
 
 func (k *Kafka) group() coordinated {
-	return coordinated{kafka.Group(k.Group), "kafka group " + k.Group, "Read", "--group " + k.Group,
+	return coordinated{probe.Group(k.Group), "kafka group " + k.Group, "Read", "--group " + k.Group,
 		"may be joined"}
 }
 
 func (k *Kafka) transactions(id string) coordinated {
-	return coordinated{kafka.TransactionalID(id), "kafka transactional id " + id, "Write",
+	return coordinated{probe.TransactionalID(id), "kafka transactional id " + id, "Write",
 		"--resource-pattern-type prefixed --transactional-id " + k.TransactionalID, "may be used"}
 }
 

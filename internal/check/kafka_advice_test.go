@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"rivulet/kafka"
+	"rivulet/kafka/retry"
 )
 
 // What ends a consumer because of its rights or settings comes with what to do; what is waited for does not.
@@ -31,8 +32,8 @@ func TestAdviseKafka(t *testing.T) {
 	} {
 		err := fmt.Errorf("joining: %w", kafka.Error(code.Code))
 		got := AdviseKafka(err, "User:me")
-		if kafka.Judge(err) != kafka.Permanent || !errors.Is(got, kafka.Error(code.Code)) || !strings.Contains(got.Error(), want) {
-			t.Errorf("%s is judged %d, and said as %v, want a permanent error with %s", code.Message, kafka.Judge(err), got, want)
+		if retry.Judge(err) != retry.Permanent || !errors.Is(got, kafka.Error(code.Code)) || !strings.Contains(got.Error(), want) {
+			t.Errorf("%s is judged %d, and said as %v, want a permanent error with %s", code.Message, retry.Judge(err), got, want)
 		}
 	}
 	for _, err := range []error{errors.New("the drain timed out"), fmt.Errorf("joining: %w", kafka.NotCoordinator)} {

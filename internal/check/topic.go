@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"rivulet/kafka"
+	"rivulet/kafka/probe"
 )
 
 // Settings of a topic that decide what becomes of what is written to it.
@@ -33,7 +34,7 @@ func (k *Kafka) settings(first *connection, name string, r Result) Result {
 		r.Found += "; its settings cannot be read: " + err.Error()
 		return r
 	}
-	i := slices.IndexFunc(first.cluster.Topics, func(t kafka.Topic) bool { return t.Name == name })
+	i := slices.IndexFunc(first.cluster.Topics, func(t probe.Topic) bool { return t.Name == name })
 	return judge(r, name, first.cluster.Topics[i].Replicas, found)
 }
 

@@ -34,7 +34,7 @@ var only = []struct {
 	{"schema", nil},
 	{"event", []string{"schema"}},
 	{"test/eventpb", nil},
-	{"consumer", []string{"event", "infer", "graph", "schema", "kafka"}},
+	{"consumer", []string{"event", "infer", "graph", "schema", "kafka", "kafka/retry"}},
 	{"producer", []string{"event", "kafka"}},
 	{"dataset", []string{"graph", "infer", "schema", "dataset/pickle", "durable"}},
 	{"dataset/pickle", nil},
@@ -44,19 +44,21 @@ var only = []struct {
 	{"trainer/merge", []string{"dataset", "dataset/parquet", "event", "graph", "schema", "durable", "spill", "trainer/stage/solved"}},
 	{"trainer/…", []string{"trainer/…", "artifact", "dataset", "infer/…", "graph", "graph/gemm", "schema", "durable"}},
 	{"config", []string{"spelling"}},
-	{"kafka", nil},
+	{"kafka", []string{"kafka/retry", "kafka/wire"}},
+	{"kafka/probe", []string{"kafka", "kafka/retry", "kafka/wire"}},
+	{"kafka/…", nil}, // retry and wire are leaves
 	{"internal/observe", []string{"artifact", "consumer", "event", "internal/build", "kafka", "mapping"}},
 	{"test/chaos", []string{"artifact", "event", "test/harness"}},
 	{"internal/registry", []string{"event"}},
 	{"internal/featurestore", []string{"event", "mapping"}},
-	{"internal/refresh", []string{"artifact", "consumer", "dataset", "event", "durable", "kafka", "mapping", "schema", "serving", "trainer", "trainer/merge"}},
-	{"internal/replay", []string{"dataset", "event", "schema", "kafka"}},
+	{"internal/refresh", []string{"artifact", "consumer", "dataset", "event", "durable", "kafka", "kafka/retry", "mapping", "schema", "serving", "trainer", "trainer/merge"}},
+	{"internal/replay", []string{"dataset", "event", "schema", "kafka", "kafka/retry"}},
 	{"test/harness", []string{"event"}}, // tests of all packages but event use it
 	{"internal/build", nil},
 	{"spelling", nil},
 	{"internal/cli", []string{"internal/build", "spelling"}},
 	{"internal/cli/dataflag", []string{"dataset"}},
-	{"internal/check", []string{"kafka"}},
+	{"internal/check", []string{"kafka", "kafka/probe", "kafka/retry"}},
 	{"internal/page", []string{"artifact", "consumer", "event", "infer", "internal/explanation", "internal/quantile", "kafka", "serving"}},
 	{"internal/explanation", []string{"consumer", "infer"}},
 	{"internal/quantile", nil},
@@ -74,6 +76,8 @@ var users = []struct {
 }{
 	{"config", []string{"cmd/…", "internal/app", "internal/demo", "internal/bench"}},
 	{"internal/app", []string{"cmd/…", "internal/demo", "internal/bench"}},
+	{"kafka/wire", []string{"kafka/…"}},             // others see its records by kafka's names
+	{"kafka/probe", []string{"internal/check"}},     // a connection that is not waited for
 	{"internal/registry", []string{"internal/app"}}, // a registry's client is the wiring's; the path sees an interface
 	{"internal/featurestore", []string{"internal/app", "cmd/rivulet"}},
 	{"internal/devstack", []string{"cmd/…", "internal/demo"}},

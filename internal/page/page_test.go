@@ -23,6 +23,7 @@ import (
 	"rivulet/event"
 	"rivulet/internal/devstack"
 	"rivulet/kafka"
+	"rivulet/kafka/retry"
 	"rivulet/mapping"
 	"rivulet/serving"
 )
@@ -104,7 +105,7 @@ func newBench(t *testing.T, change func(*Options)) *bench {
 		client.Close()
 		b.kafka.Close()
 	})
-	if b.sink, err = kafka.NewSink(client, "", kafka.Patience{}); err != nil {
+	if b.sink, err = kafka.NewSink(client, "", retry.Patience{}); err != nil {
 		t.Fatal(err)
 	}
 	bundle := artifacttest.Bundle(1, artifacttest.Size{Nodes: 20, Synthetic: 5, Features: 3, Classes: 2})
@@ -121,7 +122,7 @@ func newBench(t *testing.T, change func(*Options)) *bench {
 		LabelForms: &event.Forms{}, Decoder: consumer.NewDecoder(event.Forms{}, consumer.Limits{}),
 		LitDecoder: consumer.NewDecoder(event.Forms{}, consumer.Limits{})}
 	for topic, to := range map[string]**kafka.Reader{"arrivals": &o.Arrivals, "predictions": &o.Predictions, "dead": &o.DeadLetters, "labels": &o.Labels} {
-		if *to, err = kafka.NewReader(client, kafka.ReaderOptions{Topic: topic}, kafka.Patience{}); err != nil {
+		if *to, err = kafka.NewReader(client, kafka.ReaderOptions{Topic: topic}, retry.Patience{}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"rivulet/consumer"
 	"rivulet/event"
 	"rivulet/kafka"
+	"rivulet/kafka/retry"
 	"rivulet/schema"
 	"rivulet/trainer/merge"
 )
@@ -35,7 +36,7 @@ type intake struct {
 
 func (r *Refresher) newIntake(m *merge.Merger) *intake {
 	in := &intake{r: r, m: m, decoder: consumer.NewDecoder(r.Forms, r.Limits), features: r.Graph.Features()}
-	in.decoder.LookUp(r.Features, kafka.Patience{Logger: r.Log})
+	in.decoder.LookUp(r.Features, retry.Patience{Logger: r.Log})
 	in.most = max(1, min(intakeRecords, intakeBytes/max(1, 4*in.features)))
 	return in
 }

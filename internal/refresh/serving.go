@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"rivulet/artifact"
-	"rivulet/kafka"
+	"rivulet/kafka/retry"
 	"rivulet/mapping"
 	"rivulet/serving"
 )
@@ -110,7 +110,7 @@ func (r *Refresher) current(ctx context.Context, client mapping.Client,
 	}
 	w, err := serving.NewWatcher(client,
 		serving.WatcherOptions{Prefix: prefix, Consumer: holderName(), LookupTimeout: lookupTimeout,
-			Clock: kafka.SystemClock{}, Log: r.Log})
+			Clock: retry.SystemClock{}, Log: r.Log})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"rivulet/consumer"
 	"rivulet/event"
 	"rivulet/kafka"
+	"rivulet/kafka/retry"
 	"rivulet/trainer/merge"
 )
 
@@ -83,7 +84,7 @@ func (r *Refresher) records(ctx context.Context, s Source, forms *event.Forms,
 		return nil, err
 	}
 	defer end()
-	schemas := consumer.NewSchemas(&r.Forms, r.Registry, kafka.Patience{Logger: r.Log})
+	schemas := consumer.NewSchemas(&r.Forms, r.Registry, retry.Patience{Logger: r.Log})
 	var from kafka.Offsets
 	if s.Group != "" {
 		if from, err = r.begin(ctx, t); err != nil {

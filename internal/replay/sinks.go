@@ -9,6 +9,7 @@ import (
 
 	"rivulet/event"
 	"rivulet/kafka"
+	"rivulet/kafka/retry"
 )
 
 // Lines writes arrivals as JSON lines.
@@ -60,7 +61,7 @@ type Topic struct {
 // NewTopic returns a sink; compression is as in [kafka.NewSink]. The client stays the caller's. Outages are waited
 // for, and logged once.
 func NewTopic(client *kafka.Client, topic, compression string, log *slog.Logger) (*Topic, error) {
-	sink, err := kafka.NewSink(client, compression, kafka.Patience{Logger: log})
+	sink, err := kafka.NewSink(client, compression, retry.Patience{Logger: log})
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package kafka
+package wire
 
 import (
 	"bytes"
@@ -59,7 +59,7 @@ func TestRecordBatchProperty(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		compression := kafkago.Compression(rapid.SampledFrom([]compress.Compression{
 			compress.None, compress.Gzip, compress.Snappy, compress.Lz4, compress.Zstd}).Draw(r, "compression"))
-		b := newRecordBatch([]byte("memory of an earlier batch"))
+		b := NewBatch(Batch{buf: []byte("memory of an earlier batch"), places: []int32{7}})
 		var want []plainRecord
 		for range rapid.IntRange(1, 20).Draw(r, "records") {
 			p := plainRecord{Value: text.Draw(r, "value"), Stamp: rapid.Int64Range(0, 1<<41).Draw(r, "time")}
@@ -70,13 +70,13 @@ func TestRecordBatchProperty(t *testing.T) {
 				p.Headers = append(p.Headers, Header{Key: fmt.Sprint("h", k), Value: text.Draw(r, "header")})
 			}
 			want = append(want, p)
-			b.append(p.Key, p.Value, p.Headers, time.UnixMilli(p.Stamp))
+			b.Append(p.Key, p.Value, p.Headers, time.UnixMilli(p.Stamp), 0)
 		}
 		signed := rapid.Bool().Draw(r, "signed")
 		if signed {
-			b.sign(1<<40+7, 258, 1<<30+1)
+			b.Sign(1<<40+7, 258, 1<<30+1)
 		}
-		wire, err := b.finish(compression)
+		wire, err := b.Finish(compression)
 		if err != nil {
 			r.Fatal(err)
 		}
@@ -100,16 +100,15 @@ func BenchmarkRecordBatch(b *testing.B) {
 	headers := []Header{{Key: "content-type", Value: []byte("application/json")}, {Key: "rivulet-artifact", Value: []byte("v1")}}
 	key, value, now := []byte("key-1"), bytes.Repeat([]byte("v"), 300), time.Now()
 	b.Run("ours", func(b *testing.B) {
-		var buf []byte
+		var batch Batch
 		for range b.N {
-			batch := newRecordBatch(buf)
-			for range 256 {
-				batch.append(key, value, headers, now)
+			batch = NewBatch(batch)
+			for i := range 256 {
+				batch.Append(key, value, headers, now, i)
 			}
-			if _, err := batch.finish(0); err != nil {
+			if _, err := batch.Finish(0); err != nil {
 				b.Fatal(err)
 			}
-			buf = batch.buf
 		}
 		b.ReportMetric(256*float64(b.N)/b.Elapsed().Seconds(), "records/s")
 	})

@@ -1,4 +1,4 @@
-package kafka
+package wire
 
 import (
 	"bytes"
@@ -13,10 +13,10 @@ import (
 	kafkago "github.com/segmentio/kafka-go"
 )
 
-// inHand bounds the memory that one record, or the window of a decoder, may take while a batch is unpacked: 64 MiB.
-// Producers' own limits are far below it (max.request.size is 1 MiB by default); a batch that wants more is meant to
+// Largest bounds the memory that one record, or the window of a decoder, may take while a batch is unpacked: 64 MiB.
+// Producers' own limits are far below it (max.request.size is 1 MiB by default). A batch that wants more is meant to
 // harm, or for another kind of consumer.
-const inHand = 64 << 20
+const Largest = 64 << 20
 
 // A batch that unpacks to more than endless bytes, and to more than endlessRatio times its packed size, is given up:
 // it would hold up its partition for seconds. JSON packs about 20:1.
@@ -54,7 +54,7 @@ func newZstdStream(packed []byte) (io.ReadCloser, error) {
 		return zstdStream{d}, d.Reset(bytes.NewReader(packed))
 	}
 	d, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderConcurrency(1),
-		zstd.WithDecoderMaxWindow(inHand))
+		zstd.WithDecoderMaxWindow(Largest))
 	return zstdStream{d}, err
 }
 
@@ -122,7 +122,7 @@ func (s *snappyBlocks) next() error {
 	if err != nil {
 		return err
 	}
-	if n > inHand || n > snappyRatio*len(block) {
+	if n > Largest || n > snappyRatio*len(block) {
 		return fmt.Errorf("a block of %d bytes claims to unpack to %d", len(block), n)
 	}
 	s.memory, err = snappy.Decode(s.memory[:cap(s.memory)], block)

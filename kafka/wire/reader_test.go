@@ -1,4 +1,4 @@
-package kafka
+package wire
 
 import (
 	"bytes"
@@ -18,16 +18,17 @@ import (
 	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
 	kafkago "github.com/segmentio/kafka-go"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // written is a batch of records that begins at an offset.
 func written(t testing.TB, first int64, codec kafkago.Compression, records ...Record) []byte {
 	t.Helper()
-	b := newRecordBatch(nil)
+	b := NewBatch(Batch{})
 	for _, r := range records {
-		b.append(r.Key, r.Value, r.Headers, r.Time)
+		b.Append(r.Key, r.Value, r.Headers, r.Time, 0)
 	}
-	data, err := b.finish(codec)
+	data, err := b.Finish(codec)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,32 +39,37 @@ func written(t testing.TB, first int64, codec kafkago.Compression, records ...Re
 
 // sealed is a batch of n records whose bytes are given, packed already.
 func sealed(first int64, attributes uint16, n int32, body []byte) []byte {
-	data := append(newRecordBatch(nil).buf[4:], body...)
+	empty := NewBatch(Batch{})
+	head, err := empty.Finish(0)
+	if err != nil {
+		panic(err)
+	}
+	data := append(head[setSize:], body...)
 	put := binary.BigEndian
 	put.PutUint64(data, uint64(first))
 	put.PutUint32(data[atLength:], uint32(len(data)-atRest))
-	put.PutUint16(data[offsetAttributes-4:], attributes)
-	put.PutUint32(data[offsetLastOffsetDelta-4:], uint32(n-1))
-	put.PutUint32(data[offsetCount-4:], uint32(n))
+	put.PutUint16(data[atAttributes:], attributes)
+	put.PutUint32(data[atLastOffsetDelta:], uint32(n-1))
+	put.PutUint32(data[atCount:], uint32(n))
 	return signed(data)
 }
 
 func signed(data []byte) []byte {
-	binary.BigEndian.PutUint32(data[atCRC:], crc32.Checksum(data[offsetAttributes-4:], castagnoli))
+	binary.BigEndian.PutUint32(data[atCRC:], crc32.Checksum(data[atAttributes:], castagnoli))
 	return data
 }
 
 // opened are the batches of an answer whose log ends after them.
-func opened(limit int, parts ...[]byte) *batches {
-	return &batches{at: TopicPartition{Topic: "t", Partition: 3}, limit: limit, rest: slices.Concat(parts...), end: 1 << 40,
-		open: newAborted(nil), names: map[string]string{}}
+func opened(limit int, parts ...[]byte) *Reader {
+	return NewReader(TopicPartition{Topic: "t", Partition: 3}, &kmsg.FetchResponseTopicPartition{HighWatermark: 1 << 40,
+		RecordBatches: slices.Concat(parts...)}, limit, map[string]string{})
 }
 
 // readAll reads batches from an offset to their end.
-func readAll(t testing.TB, b *batches, next int64) (out []Record, after int64) {
+func readAll(t testing.TB, b *Reader, next int64) (out []Record, after int64) {
 	t.Helper()
-	for !b.done() {
-		records, at, err := b.read(next)
+	for !b.Done() {
+		records, at, err := b.Read(next)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,6 +92,13 @@ func toldOf(records []Record) (out []string) {
 	}
 	return out
 }
+
+// Where the fields of a header lie that only tests change one by one.
+const (
+	atLastOffsetDelta = 23
+	atMaxTimestamp    = 35
+	atCount           = 57
+)
 
 var codecs = []kafkago.Compression{0, kafkago.Gzip, kafkago.Snappy, kafkago.Lz4, kafkago.Zstd}
 
@@ -116,8 +129,8 @@ func TestBatchesOfEveryCodecAreReadFromEveryOffset(t *testing.T) {
 
 func TestABrokerTimeIsTheRecordsTime(t *testing.T) {
 	data := written(t, 0, 0, Record{Time: time.UnixMilli(5)}, Record{Time: time.UnixMilli(6)})
-	binary.BigEndian.PutUint16(data[offsetAttributes-4:], logAppendTime)
-	binary.BigEndian.PutUint64(data[offsetMaxTimestamp-4:], 99)
+	binary.BigEndian.PutUint16(data[atAttributes:], logAppendTime)
+	binary.BigEndian.PutUint64(data[atMaxTimestamp:], 99)
 	got, _ := readAll(t, opened(1<<20, signed(data)), 0)
 	if len(got) != 2 || got[0].Time.UnixMilli() != 99 || got[1].Time.UnixMilli() != 99 {
 		t.Errorf("read %+v, want two records of 99 ms", got)
@@ -166,7 +179,7 @@ func TestABrokenBatchIsOneRecord(t *testing.T) {
 		want []string
 	}{
 		"checksum":            {change(three(0), 70, 0xff), []string{"10-12 broken"}},
-		"checksum of offsets": {change(three(0), offsetLastOffsetDelta-4, 0x7f), []string{"10-12 broken"}},
+		"checksum of offsets": {change(three(0), atLastOffsetDelta, 0x7f), []string{"10-12 broken"}},
 		"codec":               {sealed(10, 7, 3, plain), []string{"10-12 broken"}},
 		"no gzip":             {sealed(10, 1, 3, plain), []string{"10-12 broken"}},
 		"no snappy":           {sealed(10, 2, 3, plain), []string{"10-12 broken"}},
@@ -174,9 +187,9 @@ func TestABrokenBatchIsOneRecord(t *testing.T) {
 		"no zstd":             {sealed(10, 4, 3, plain), []string{"10-12 broken"}},
 		"cut off":             {sealed(10, 0, 3, plain[:len(plain)-2]), []string{"10 a", "11 b", "12-12 broken"}},
 		"length":              {sealed(10, 0, 3, change(slices.Clone(plain), 0, 0x03)), []string{"10-12 broken"}},
-		"offsets":             {signed(change(sealed(10, 0, 3, plain), offsetLastOffsetDelta-1, 1)), []string{"10 a", "11 b"}},
-		"count":               {signed(change(sealed(10, 0, 3, plain), offsetCount-4, 0xff)), []string{"10-12 broken"}},
-		"more than there are": {signed(change(sealed(10, 0, 3, plain), offsetCount-1, 9)), []string{"10 a", "11 b", "12 c"}},
+		"offsets":             {signed(change(sealed(10, 0, 3, plain), atLastOffsetDelta+3, 1)), []string{"10 a", "11 b"}},
+		"count":               {signed(change(sealed(10, 0, 3, plain), atCount, 0xff)), []string{"10-12 broken"}},
+		"more than there are": {signed(change(sealed(10, 0, 3, plain), atCount+3, 9)), []string{"10 a", "11 b", "12 c"}},
 		"format 1":            {old, []string{"10-12 broken"}},
 		"format 3":            {change(three(0), atMagic, 3), []string{"10-12 broken"}},
 	} {
@@ -215,8 +228,8 @@ func TestAPackedBatchIsReadInPieces(t *testing.T) {
 	}
 	b := opened(1<<20, written(t, 0, kafkago.Zstd, sent...))
 	packed, next, pieces := len(b.rest), int64(0), 0
-	for ; !b.done(); pieces++ {
-		got, after, err := b.read(next)
+	for ; !b.Done(); pieces++ {
+		got, after, err := b.Read(next)
 		if err != nil || len(got) > pieceBytes/size+1 {
 			t.Fatalf("a piece of %d records, %v", len(got), err)
 		}
@@ -294,7 +307,7 @@ func TestBatchesOfAnythingAreReadToTheirEnd(t *testing.T) {
 	for i := range 4000 {
 		data := written(t, 50, codecs[i%len(codecs)], sent...)
 		for range 1 + r.IntN(4) {
-			data[offsetAttributes-4+r.IntN(len(data)-offsetAttributes+4)] = byte(r.Uint32())
+			data[atAttributes+r.IntN(len(data)-atAttributes)] = byte(r.Uint32())
 		}
 		if i%3 > 0 {
 			signed(data)
@@ -330,7 +343,7 @@ func TestRoomIsForTheRecordsOfAPiece(t *testing.T) {
 	}{
 		"plain":  {slices.Concat(plain, written(t, 600, 0, some...)), 900},
 		"packed": {packed, 300},
-		"lying":  {sealed(300, 0, 1<<30, make([]byte, 3200-headerBytes+4)), 300 + 3200/roomPerByte},
+		"lying":  {sealed(300, 0, 1<<30, make([]byte, 3200-atBody)), 300 + 3200/roomPerByte},
 		"cut":    {plain[:len(plain)-1], 300},
 	} {
 		b, next := opened(1<<20, written(t, 0, 0, some...), c.next), int64(0)
@@ -346,5 +359,23 @@ func TestRoomIsForTheRecordsOfAPiece(t *testing.T) {
 		if records[i].Headers = append(records[i].Headers, Header{Key: "mine"}); i > 0 && records[i].Headers[0].Key != "a" {
 			t.Fatalf("a header was overwritten by another record's")
 		}
+	}
+}
+
+// A producer whose aborted transaction ends before the answer begins writes another, which is committed.
+func TestAnAbortedTransactionDoesNotHideTheNextOne(t *testing.T) {
+	list := []kmsg.FetchResponseTopicPartitionAbortedTransaction{{ProducerID: 7, FirstOffset: 3}}
+	batch := func(offset int64, attributes int16) *header {
+		return &header{kmsg.RecordBatch{FirstOffset: offset, ProducerID: 7, Attributes: attributes}}
+	}
+	a := newAborted(list)
+	if !a.skip(batch(5, transactional|control)) {
+		t.Error("a control batch is not passed over")
+	}
+	if a.skip(batch(6, transactional)) {
+		t.Error("a committed transaction is passed over")
+	}
+	if a = newAborted(list); !a.skip(batch(3, transactional)) {
+		t.Error("an aborted transaction is read")
 	}
 }

@@ -1,4 +1,4 @@
-package kafka
+package retry
 
 import (
 	"cmp"
@@ -29,8 +29,8 @@ func (SystemClock) NewTimer(d time.Duration) (<-chan time.Time, func()) {
 	return t.C, func() { t.Stop() }
 }
 
-// sleep waits for d or for ctx, whichever is first.
-func sleep(ctx context.Context, clock Clock, d time.Duration) error {
+// Sleep waits for d or until ctx ends, and then returns why ctx ended.
+func Sleep(ctx context.Context, clock Clock, d time.Duration) error {
 	fired, stop := clock.NewTimer(d)
 	defer stop()
 	select {
@@ -41,18 +41,18 @@ func sleep(ctx context.Context, clock Clock, d time.Duration) error {
 	}
 }
 
-// Observer is told of attempts that failed and will be repeated, and of records that are gone.
-// Several goroutines may call it.
+// Observer hears of attempts that failed and will be repeated, and of records that Kafka deleted unread. Several
+// goroutines may call it.
 type Observer interface {
 	Retry(stage string, err error)
-	// Lost is called when records of the input are gone; reason is one of LostReasons, records how many they are as far
-	// as that is known, which may be 0.
+	// Lost is called when records of the input are gone. reason is one of kafka.LostReasons; records is how many they
+	// are, 0 where that is not known.
 	Lost(reason string, records int64)
 }
 
-// Stages that are waited for.
+// Stages of a stream that wait for brokers.
 const (
-	StageTopics  = "topics"  // the topics' coming into being
+	StageTopics  = "topics"  // until the topics exist
 	StageGroup   = "group"   // joining the consumer group, committing to it
 	StageOffsets = "offsets" // reading the group's offsets
 	StageFetch   = "fetch"   // reading a partition
@@ -65,24 +65,25 @@ const (
 	longestPause = 5 * time.Second
 )
 
-// words are the stages as the log names them; others are named as they are.
-var words = map[string]string{StageTopics: "the topics", StageGroup: "the consumer group", StageOffsets: "the group's offsets",
-	StageFetch: "records", StagePublish: "the brokers to take records"}
+// names says what a stage waits for, in the log. Other stages are named as they are.
+var names = map[string]string{StageTopics: "the topics", StageGroup: "the consumer group",
+	StageOffsets: "the group's offsets", StageFetch: "records", StagePublish: "the brokers to take records"}
 
 // remindEvery is how often the log says of an outage that it goes on.
 const remindEvery = 30 * time.Second
 
-// Patience says how what fails for a while is waited for, and who is told. The zero value waits by the machine's
+// Patience says by which clock failures are waited over, and who hears of them. The zero value takes the machine's
 // clock and tells nobody.
 type Patience struct {
 	Clock Clock
-	// Observer is told of each attempt that will be repeated, Logger of each outage: when it begins, every 30 s while
-	// it goes on, and when it ends.
+	// Observer hears of each attempt that will be repeated. Logger gets a line when an outage begins, one every 30 s
+	// while it lasts, and one when it ends.
 	Observer Observer
 	Logger   *slog.Logger
 }
 
-func (p Patience) complete() Patience {
+// Complete returns the patience with the defaults in the place of what is missing.
+func (p Patience) Complete() Patience {
 	if p.Clock == nil {
 		p.Clock = SystemClock{}
 	}
@@ -92,12 +93,12 @@ func (p Patience) complete() Patience {
 	return p
 }
 
-// Outage is one thing that may fail for a while, for one goroutine or several.
+// Outage is the failure of one thing for a while, as one goroutine meets it or several do. The log speaks of it once.
 type Outage struct {
 	stage  string
 	name   string  // in the log
 	quiet  int     // failures in a row that are not worth a line in the log
-	giveUp Verdict // from which on attempts end
+	giveUp Verdict // attempts end at this verdict and those after it
 	with   Patience
 
 	mu      sync.Mutex
@@ -106,24 +107,36 @@ type Outage struct {
 	said    time.Time // when the log last said that it goes on
 }
 
-// Outage returns an outage of a stage that has not begun. The attributes are logged with it.
+// Outage returns an outage of a stage, before it begins. Its lines in the log carry the attributes.
 func (p Patience) Outage(stage string, attrs ...any) *Outage {
-	with := p.complete()
+	with := p.Complete()
 	with.Logger = with.Logger.With(attrs...)
-	return &Outage{stage: stage, name: cmp.Or(words[stage], stage), giveUp: Permanent, with: with}
+	return &Outage{stage: stage, name: cmp.Or(names[stage], stage), giveUp: Permanent, with: with}
 }
 
-// Named sets what the log says that is waited for, instead of the stage.
+// Named sets what the log says after "waiting for", in the place of the stage.
 func (o *Outage) Named(name string) *Outage {
 	o.name = name
 	return o
 }
 
-// Attempts are those of one goroutine.
+// GiveUpAt makes attempts end at errors of this verdict and of those after it; without it, at Permanent ones.
+func (o *Outage) GiveUpAt(v Verdict) *Outage {
+	o.giveUp = v
+	return o
+}
+
+// Quiet sets how many failures in a row are not worth a line in the log.
+func (o *Outage) Quiet(failures int) *Outage {
+	o.quiet = failures
+	return o
+}
+
+// Attempts returns the attempts of one goroutine.
 func (o *Outage) Attempts() *Attempts { return &Attempts{outage: o} }
 
-// Attempts are the tries of one goroutine until it succeeds. It may go on with the next thing of the
-// stage afterwards.
+// Attempts counts the failures of one goroutine until it succeeds. Afterwards it may serve the next thing of the same
+// stage.
 type Attempts struct {
 	outage *Outage
 	failed int
@@ -131,8 +144,8 @@ type Attempts struct {
 	said   bool // this goroutine is among those that wait
 }
 
-// Failed notes that an attempt failed with err. It returns nil after a pause: try again. It returns an error, which
-// wraps err, if that is not to be tried again or ctx has ended.
+// Failed takes note of an attempt that failed with err. It pauses and returns nil: try again. It returns an error that
+// wraps err where trying again is of no use or ctx has ended.
 func (a *Attempts) Failed(ctx context.Context, err error) error {
 	o := a.outage
 	if Judge(err) >= o.giveUp {
@@ -157,19 +170,22 @@ func (a *Attempts) Failed(ctx context.Context, err error) error {
 	if o.with.Observer != nil {
 		o.with.Observer.Retry(o.stage, err)
 	}
-	if sleep(ctx, o.with.Clock, spread(a.pause)) != nil {
+	if Sleep(ctx, o.with.Clock, Spread(a.pause)) != nil {
 		a.end(false)
 		return errors.Join(context.Cause(ctx), err)
 	}
 	return nil
 }
 
-// spread returns a random time in the upper half of a pause.
-func spread(pause time.Duration) time.Duration {
+// Spread returns a random time in the upper half of a pause, so that clients do not come back all at once.
+func Spread(pause time.Duration) time.Duration {
 	return pause/2 + time.Duration(rand.Float64()*float64(pause/2))
 }
 
-// Over notes that an attempt succeeded.
+// Failures returns how many attempts in a row have failed.
+func (a *Attempts) Failures() int { return a.failed }
+
+// Over takes note of an attempt that succeeded.
 func (a *Attempts) Over() { a.end(true) }
 
 func (a *Attempts) end(well bool) {
@@ -189,7 +205,7 @@ func (o *Outage) begin(err error) {
 	}
 }
 
-// remind says that the outage goes on, where that was not said for a while.
+// remind logs that the outage lasts, unless the log said so less than remindEvery ago.
 func (o *Outage) remind(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -1,4 +1,4 @@
-package kafka
+package retry
 
 import (
 	"context"
@@ -19,7 +19,7 @@ func (h hopeless) Permanent() bool { return bool(h) }
 func TestJudge(t *testing.T) {
 	for want, errs := range map[Verdict][]error{
 		Permanent: {kafkago.TopicAuthorizationFailed, kafkago.SASLAuthenticationFailed, hopeless(true),
-			wiring("no topic is configured"), errors.Join(context.Canceled, hopeless(true)),
+			Misuse("no topic is configured"), errors.Join(context.Canceled, hopeless(true)),
 			fmt.Errorf("%w: %w", ErrGeneration, kafkago.GroupAuthorizationFailed)},
 		GenerationOver: {ErrGeneration, kafkago.IllegalGeneration, kafkago.ProducerFenced, kafkago.OutOfOrderSequenceNumber,
 			kafkago.Error(120), fmt.Errorf("%w: %w", ErrGeneration, kafkago.NotEnoughReplicas),

@@ -1,64 +1,67 @@
-package kafka
+package wire
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"slices"
 	"time"
-)
 
-// Bits of a batch's attributes; transactional is in recordbatch.go.
-const (
-	codecBits     = 7
-	logAppendTime = 1 << 3
-	control       = 1 << 5
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // pieceBytes is how much of an answer is unpacked at once: records of at least this size together, or the last ones.
 // What follows stays packed until the records before it have been taken.
 const pieceBytes = 4 << 20
 
-// errCut is returned for an answer without one whole batch. Brokers do not give such.
+// errCut is returned for an answer without one whole batch. Brokers do not send such answers.
 var errCut = errors.New("the broker's answer holds no whole record batch")
 
-// batches are the record batches of a fetch's answer, which are unpacked as they are read. Memory is taken for
-// pieceBytes and one record, whatever they unpack to; a record larger than the limit, or a batch whose records
-// cannot be told apart, is one record with its [Damage].
-type batches struct {
-	at    TopicPartition
-	limit int    // of a record's key and value together, 1 to inHand
-	rest  []byte // batches that have not begun
-	end   int64  // the log's
-	open  *aborted
-	whole bool   // at least one batch was whole
-	seen  epochs // of the batches of the last read, where they change
-
-	header header
-	under  *stream // of the batch under way, nil between batches
-	count  int32   // its records that are not read yet
-	names  map[string]string
-	spare  []Header // memory for headers of the next records
+// Reader reads the record batches of a fetch's answer, and unpacks them as they are read. It takes memory for
+// pieceBytes and one record, whatever the batches unpack to. A record larger than the limit is given without its
+// value; a batch whose records cannot be told apart is given as one record. Both have their [Damage].
+type Reader struct {
+	at       TopicPartition
+	limit    int    // of a record's key and value together, 1 to Largest
+	rest     []byte // batches that have not begun
+	end      int64  // the log's
+	aborted  *aborted
+	whole    bool         // at least one batch was whole
+	epochs   []EpochStart // of the batches of the last read, where they change
+	header   header       // of the batch under way
+	under    *stream      // its records, nil between batches
+	left     int32        // its records that are not read yet
+	names    map[string]string
+	headroom []Header // memory for the headers of the next records
 }
 
-// header is that of a batch under way. Its records have offsets from first to last, where there are any.
-type header struct {
-	first, last int64
-	epoch       int32
-	attributes  int16
-	begin, max  int64 // timestamps in ms
-	producer    int64
-	count       int32
+// EpochStart says that the records from an offset on are of a leader's epoch, until the next start.
+type EpochStart struct {
+	First int64
+	Epoch int32
 }
 
-// done reports whether nothing is left.
-func (b *batches) done() bool { return b == nil || b.under == nil && len(b.rest) == 0 }
+// NewReader returns a reader of what a broker answered for a partition. limit is the largest record that is read, key
+// and value together, at most [Largest]. names holds the names of headers, which records of the partition share.
+func NewReader(at TopicPartition, answer *kmsg.FetchResponseTopicPartition, limit int,
+	names map[string]string) *Reader {
+	return &Reader{at: at, limit: limit, rest: answer.RecordBatches, end: answer.HighWatermark,
+		aborted: newAborted(answer.AbortedTransactions), names: names}
+}
 
-// read returns the records from an offset on that make up the next piece, maybe none, and the offset to read after
+// Done reports whether nothing is left. Nothing is left of a nil reader.
+func (b *Reader) Done() bool { return b == nil || b.under == nil && len(b.rest) == 0 }
+
+// Epochs returns the epochs of the batches that the last Read has met, where they change.
+func (b *Reader) Epochs() []EpochStart { return b.epochs }
+
+// Read returns the records from an offset on that make up the next piece, maybe none, and the offset to read after
 // them.
-func (b *batches) read(next int64) (records []Record, after int64, err error) {
-	b.seen = b.seen[:0]
-	for size := 0; size < pieceBytes && !b.done(); {
+func (b *Reader) Read(next int64) (records []Record, after int64, err error) {
+	b.epochs = b.epochs[:0]
+	for size := 0; size < pieceBytes && !b.Done(); {
 		if b.under == nil {
 			damage, err := b.begin(&next)
 			if err != nil {
@@ -69,9 +72,9 @@ func (b *batches) read(next int64) (records []Record, after int64, err error) {
 			}
 			continue
 		}
-		if b.count == 0 {
+		if b.left == 0 {
 			b.finish()
-			next = max(next, b.header.last+1)
+			next = max(next, b.header.last()+1)
 			continue
 		}
 		if records == nil {
@@ -85,7 +88,7 @@ func (b *batches) read(next int64) (records []Record, after int64, err error) {
 			}
 			continue
 		}
-		b.count--
+		b.left--
 		if rec.Position.Offset >= next { // a compressed batch begins before the offset that was asked for
 			records = append(records, rec)
 			next, size = rec.Position.Offset+1, size+length
@@ -93,6 +96,21 @@ func (b *batches) read(next int64) (records []Record, after int64, err error) {
 	}
 	return records, next, nil
 }
+
+// header is that of a batch.
+type header struct{ kmsg.RecordBatch }
+
+func readHeader(data []byte) (h header) {
+	_ = h.ReadFrom(data) // at least atBody bytes, which is all that it wants
+	h.Records = nil
+	return h
+}
+
+// codec is how the records are compressed, 0 for not.
+func (h *header) codec() int16 { return h.Attributes & codecBits }
+
+// last is the offset of the last record, where there is any.
+func (h *header) last() int64 { return h.FirstOffset + int64(h.LastOffsetDelta) }
 
 // Bounds of the number of records that room takes from a batch's header.
 const (
@@ -102,9 +120,9 @@ const (
 
 // room returns for how many records to take memory: as many as the headers of the batches that fill a piece say, as
 // far as their bytes can hold them. A packed batch ends the estimate, as nobody knows how many pieces it is.
-func (b *batches) room() int {
-	n, size := min(int(b.count), roomAhead), 0
-	if b.header.attributes&codecBits != 0 {
+func (b *Reader) room() int {
+	n, size := min(int(b.left), roomAhead), 0
+	if b.header.codec() != 0 {
 		return n
 	}
 	for rest := b.rest; size < pieceBytes && len(rest) > atBody && rest[atMagic] == 2; {
@@ -113,10 +131,10 @@ func (b *batches) room() int {
 			break
 		}
 		h := readHeader(rest[:length])
-		if h.attributes&codecBits != 0 {
+		if h.codec() != 0 {
 			break
 		}
-		n += max(0, min(int(h.count), int(length)/roomPerByte))
+		n += max(0, min(int(h.NumRecords), int(length)/roomPerByte))
 		size += int(length)
 		rest = rest[length:]
 	}
@@ -124,23 +142,14 @@ func (b *batches) room() int {
 }
 
 // finish ends the batch under way.
-func (b *batches) finish() {
+func (b *Reader) finish() {
 	b.under.close()
-	b.under, b.count = nil, 0
+	b.under, b.left = nil, 0
 }
-
-// Places in a batch, from its beginning; recordbatch.go counts the size before it too.
-const (
-	atLength = 8
-	atMagic  = 16
-	atRest   = 12 // which the length counts
-	atCRC    = offsetCRC - 4
-	atBody   = headerBytes - 4
-)
 
 // begin begins the next batch, or passes over it and moves next behind it. A batch that cannot be
 // read is one record.
-func (b *batches) begin(next *int64) (damage *Record, err error) {
+func (b *Reader) begin(next *int64) (damage *Record, err error) {
 	if len(b.rest) <= atMagic {
 		return nil, b.cut()
 	}
@@ -153,48 +162,50 @@ func (b *batches) begin(next *int64) (damage *Record, err error) {
 	data := b.rest[:length]
 	b.rest, b.whole = b.rest[length:], true
 	if magic < 2 { // one message, or several in one whose offset is that of the last
-		b.header = header{last: int64(get.Uint64(data))}
+		b.header = header{}
+		b.header.FirstOffset = int64(get.Uint64(data))
 		return b.pass(next, fmt.Errorf("message format %d, of before Kafka 0.11, is not read", magic))
 	}
 	b.header = readHeader(data)
 	if err := b.verify(data, *next); err != nil {
 		return b.pass(next, err)
 	}
-	if e := b.header.epoch; e >= 0 && (len(b.seen) == 0 || b.seen[len(b.seen)-1].epoch != e) {
-		b.seen = append(b.seen, epochStart{b.header.first, e})
+	h := &b.header
+	if e := h.PartitionLeaderEpoch; e >= 0 && (len(b.epochs) == 0 || b.epochs[len(b.epochs)-1].Epoch != e) {
+		b.epochs = append(b.epochs, EpochStart{h.FirstOffset, e})
 	}
-	if b.open.skip(b.header) || b.header.last < *next {
-		*next = max(*next, b.header.last+1)
+	if b.aborted.skip(h) || h.last() < *next {
+		*next = max(*next, h.last()+1)
 		return nil, nil
 	}
-	under, err := newStream(b.header.attributes&codecBits, data[atBody:])
+	under, err := newStream(h.codec(), data[atBody:])
 	if err != nil {
 		return b.pass(next, err)
 	}
-	b.under, b.count = under, b.header.count
+	b.under, b.left = under, h.NumRecords
 	return nil, nil
 }
 
 // verify returns why a batch cannot be read. Where its header is broken, the end of its offsets is found otherwise.
-func (b *batches) verify(data []byte, next int64) error {
+func (b *Reader) verify(data []byte, next int64) error {
 	h := &b.header
-	sum, stored := crc32.Checksum(data[offsetAttributes-4:], castagnoli), binary.BigEndian.Uint32(data[atCRC:])
+	sum, stored := crc32.Checksum(data[atAttributes:], castagnoli), uint32(h.CRC)
 	switch {
 	case stored != sum:
 		b.distrust(next)
 		return fmt.Errorf("their checksum is %08x, the batch says %08x", sum, stored)
 	case data[atMagic] > 2:
 		return fmt.Errorf("message format %d is unknown", data[atMagic])
-	case h.count < 0 || h.last < h.first:
-		first, last := h.first, h.last
+	case h.NumRecords < 0 || h.LastOffsetDelta < 0:
+		first, last := h.FirstOffset, h.last()
 		b.distrust(next)
-		return fmt.Errorf("their batch has %d records with offsets from %d to %d", h.count, first, last)
+		return fmt.Errorf("their batch has %d records with offsets from %d to %d", h.NumRecords, first, last)
 	}
 	return nil
 }
 
 // pass passes over a batch that cannot be read, and returns the record that stands for it.
-func (b *batches) pass(next *int64, why error) (*Record, error) {
+func (b *Reader) pass(next *int64, why error) (*Record, error) {
 	rec, after := b.damaged(*next, why)
 	if *next = after; rec.Damage == nil {
 		return nil, nil
@@ -202,23 +213,8 @@ func (b *batches) pass(next *int64, why error) (*Record, error) {
 	return &rec, nil
 }
 
-func readHeader(data []byte) header {
-	get := binary.BigEndian
-	h := header{
-		first:      int64(get.Uint64(data)),
-		epoch:      int32(get.Uint32(data[offsetLeaderEpoch-4:])),
-		attributes: int16(get.Uint16(data[offsetAttributes-4:])),
-		begin:      int64(get.Uint64(data[offsetFirstTimestamp-4:])),
-		max:        int64(get.Uint64(data[offsetMaxTimestamp-4:])),
-		producer:   int64(get.Uint64(data[offsetProducerID-4:])),
-		count:      int32(get.Uint32(data[offsetCount-4:])),
-	}
-	h.last = h.first + int64(int32(get.Uint32(data[offsetLastOffsetDelta-4:])))
-	return h
-}
-
 // cut drops what is left of an answer: brokers cut its last batch off.
-func (b *batches) cut() error {
+func (b *Reader) cut() error {
 	b.rest = nil
 	if !b.whole {
 		return errCut
@@ -228,25 +224,24 @@ func (b *batches) cut() error {
 
 // distrust finds out where a batch ends whose header is broken: where the next one begins, or else as it says, but
 // not beyond the log.
-func (b *batches) distrust(next int64) {
-	b.header.max = 0
+func (b *Reader) distrust(next int64) {
+	last := max(next, min(b.header.last(), b.end-1))
 	if len(b.rest) >= atLength {
-		b.header.last = int64(binary.BigEndian.Uint64(b.rest)) - 1
-		return
+		last = int64(binary.BigEndian.Uint64(b.rest)) - 1
 	}
-	b.header.last = max(next, min(b.header.last, b.end-1))
+	b.header.MaxTimestamp, b.header.FirstOffset, b.header.LastOffsetDelta = 0, last, 0
 }
 
 // damaged returns the record that stands for those from an offset to the end of the batch, and the offset after
 // them. It has no Damage where all have been read.
-func (b *batches) damaged(next int64, why error) (Record, int64) {
-	last := b.header.last
+func (b *Reader) damaged(next int64, why error) (Record, int64) {
+	last := b.header.last()
 	if last < next {
 		return Record{}, next
 	}
 	detail := fmt.Sprintf("the records at offsets %d to %d cannot be read: %v", next, last, why)
 	return Record{Position: Position{Topic: b.at.Topic, Partition: b.at.Partition, Offset: next},
-		Time:   time.UnixMilli(b.header.max),
+		Time:   time.UnixMilli(b.header.MaxTimestamp),
 		Damage: &Damage{Last: last, TooLarge: errors.Is(why, errEndless), Detail: detail}}, last + 1
 }
 
@@ -256,7 +251,7 @@ const longPrefix = 64 << 10
 var errRecord = errors.New("a record is not as Kafka writes it")
 
 // record reads one record, and returns the memory that it takes.
-func (b *batches) record() (rec Record, size int, err error) {
+func (b *Reader) record() (rec Record, size int, err error) {
 	length, err := b.under.varint()
 	if err != nil {
 		return rec, 0, err
@@ -285,9 +280,9 @@ func (b *batches) record() (rec Record, size int, err error) {
 }
 
 // large looks at the beginning of a record that is longer than the limit. It fits if its key and value do
-// not take more than the limit and all of it not more than inHand; otherwise large passes over it and
+// not take more than the limit and all of it not more than Largest; otherwise large passes over it and
 // returns one without a value.
-func (b *batches) large(length int64) (rec Record, fits bool, err error) {
+func (b *Reader) large(length int64) (rec Record, fits bool, err error) {
 	prefix, err := b.under.peek(int(min(length, longPrefix)))
 	if err != nil {
 		return rec, false, err
@@ -302,8 +297,8 @@ func (b *batches) large(length int64) (rec Record, fits bool, err error) {
 		err = fmt.Errorf("the record has %d bytes, %d of them its key", length, key)
 	case max(key, 0)+max(value, 0) > int64(b.limit):
 		err = fmt.Errorf("key and value have %d bytes, at most %d are read", max(key, 0)+max(value, 0), b.limit)
-	case length > inHand:
-		err = fmt.Errorf("the record has %d bytes, at most %d are read", length, inHand)
+	case length > Largest:
+		err = fmt.Errorf("the record has %d bytes, at most %d are read", length, Largest)
 	default:
 		return rec, true, nil
 	}
@@ -322,17 +317,17 @@ const headerMemory = 40
 const headersAhead = 128
 
 // headers reads the headers of a record. Equal names share their memory.
-func (b *batches) headers(f *fields) []Header {
+func (b *Reader) headers(f *fields) []Header {
 	n := f.varint()
 	if n <= 0 || n > int64(len(f.data)) {
 		f.broken = f.broken || n != 0
 		return nil
 	}
-	if n > int64(len(b.spare)) {
-		b.spare = make([]Header, max(n, headersAhead))
+	if n > int64(len(b.headroom)) {
+		b.headroom = make([]Header, max(n, headersAhead))
 	}
-	out := b.spare[:n:n]
-	b.spare = b.spare[n:]
+	out := b.headroom[:n:n]
+	b.headroom = b.headroom[n:]
 	for i := range out {
 		name := f.bytes(f.varint())
 		known, ok := b.names[string(name)]
@@ -355,17 +350,18 @@ type fields struct {
 
 // begin reads what is before the key, and returns the lengths of key and value, -1 for null. It leaves
 // the key's bytes to be read.
-func (f *fields) begin(b *batches) (key, value int64) {
+func (f *fields) begin(b *Reader) (key, value int64) {
 	f.broken = len(f.data) == 0
 	if f.broken {
 		return 0, 0
 	}
 	f.data = f.data[1:] // attributes, unused
-	stamp, offset := b.header.begin+f.varint(), b.header.first+f.varint()
-	if b.header.attributes&logAppendTime != 0 {
-		stamp = b.header.max
+	h := &b.header
+	stamp, offset := h.FirstTimestamp+f.varint(), h.FirstOffset+f.varint()
+	if h.Attributes&logAppendTime != 0 {
+		stamp = h.MaxTimestamp
 	}
-	if offset < b.header.first || offset > b.header.last {
+	if offset < h.FirstOffset || offset > h.last() {
 		f.broken = true
 	}
 	f.record = Record{Time: time.UnixMilli(stamp), Position: Position{Topic: b.at.Topic, Partition: b.at.Partition,
@@ -402,4 +398,37 @@ func (f *fields) bytes(n int64) []byte {
 	out := f.data[:n:n]
 	f.data = f.data[n:]
 	return out
+}
+
+// aborted knows which transactions of an answer were aborted.
+type aborted struct {
+	ahead []kmsg.FetchResponseTopicPartitionAbortedTransaction // by first offset, not yet reached
+	open  map[int64]bool                                       // producers whose aborted transaction is under way
+}
+
+func newAborted(list []kmsg.FetchResponseTopicPartitionAbortedTransaction) *aborted {
+	slices.SortFunc(list, func(a, b kmsg.FetchResponseTopicPartitionAbortedTransaction) int {
+		return cmp.Compare(a.FirstOffset, b.FirstOffset)
+	})
+	return &aborted{ahead: list, open: make(map[int64]bool)}
+}
+
+// skip reports whether a batch is to be passed over: control batches, and those of aborted transactions. Batches
+// come in the order of their offsets.
+func (a *aborted) skip(h *header) bool {
+	a.reach(h.FirstOffset)
+	if h.Attributes&control != 0 {
+		delete(a.open, h.ProducerID) // commit or abort, the producer's transaction is over
+		return true
+	}
+	return h.Attributes&transactional != 0 && a.open[h.ProducerID]
+}
+
+// reach opens the aborted transactions that begin at or before offset. Control batches reach too: where only the end
+// of a transaction is in the answer, it must not stay open for the producer's next one.
+func (a *aborted) reach(offset int64) {
+	for len(a.ahead) > 0 && a.ahead[0].FirstOffset <= offset {
+		a.open[a.ahead[0].ProducerID] = true
+		a.ahead = a.ahead[1:]
+	}
 }

@@ -1,6 +1,6 @@
 //go:build chaos
 
-package kafka
+package retry
 
 import (
 	"os"

@@ -1,0 +1,22 @@
+// Package retry says what an error of Kafka asks for, and waits over those that end by themselves. The consumer waits
+// for Redis and for the registry by it, too.
+//
+//	judge.go        Judge: retriable, the end of a generation, permanent, or about a record's content
+//	retry.go        Clock, Patience, Outage, Attempts: pauses that double, and one line in the log for each outage
+//	clock.go        the machine's time
+//	clock_chaos.go  the same plus an offset, in builds with the tag chaos, for test/chaos
+//
+// A loop that may fail is written like this. Failed pauses between two attempts, and returns an error where no
+// further attempt makes sense:
+//
+//	for attempts := patience.Outage(retry.StageFetch).Attempts(); ; {
+//		records, err := fetch(ctx)
+//		if err == nil {
+//			attempts.Over()
+//			return records, nil
+//		}
+//		if err := attempts.Failed(ctx, err); err != nil {
+//			return nil, err
+//		}
+//	}
+package retry

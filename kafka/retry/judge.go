@@ -1,0 +1,89 @@
+package retry
+
+import (
+	"errors"
+	"slices"
+
+	kafkago "github.com/segmentio/kafka-go"
+)
+
+// ErrGeneration is wrapped by errors that end a generation of the consumer group, and not the consumer: what it has
+// not committed is read again under the next one.
+var ErrGeneration = errors.New("the generation of the consumer group is over")
+
+// Verdict says what an error asks for.
+type Verdict int
+
+// Verdicts.
+const (
+	// Retriable errors end by themselves: brokers come back, leaders are elected, topics are created.
+	Retriable Verdict = iota
+	// GenerationOver errors end the member's generation and its transaction: another member has taken over, or the
+	// brokers have given the transaction up. The member joins again.
+	GenerationOver
+	// Permanent errors come back at every attempt: missing rights, wrong passwords.
+	Permanent
+	// Content errors concern what is in a record: its size, its key, its timestamp. They come back for that record and
+	// for no other. A kafka.Sink changes its batch, or leaves the record out and reports it as a kafka.Refused.
+	Content
+)
+
+// contentCodes are the codes of Content errors.
+var contentCodes = []kafkago.Error{kafkago.MessageSizeTooLarge, kafkago.RecordListTooLarge,
+	kafkago.InvalidRecord, kafkago.InvalidTimestamp}
+
+// Judge classifies an error, which must not be nil. An error that is no answer of a broker is Retriable, unless it has
+// a method Permanent() bool that returns true.
+func Judge(err error) Verdict {
+	var own interface{ Permanent() bool }
+	if errors.As(err, &own) && own.Permanent() {
+		return Permanent
+	}
+	var code kafkago.Error
+	if errors.As(err, &code) {
+		switch code {
+		case kafkago.TopicAuthorizationFailed, kafkago.GroupAuthorizationFailed, kafkago.ClusterAuthorizationFailed,
+			kafkago.TransactionalIDAuthorizationFailed, kafkago.SASLAuthenticationFailed,
+			kafkago.UnsupportedSASLMechanism,
+			kafkago.IllegalSASLState, kafkago.SecurityDisabled,
+			kafkago.InvalidTopic, kafkago.InvalidGroupId, kafkago.InvalidSessionTimeout,
+			kafkago.InconsistentGroupProtocol,
+			kafkago.InvalidTransactionTimeout, kafkago.OffsetMetadataTooLarge,
+			kafkago.UnsupportedVersion, kafkago.UnsupportedForMessageFormat, kafkago.UnsupportedCompressionType,
+			kafkago.InvalidRequiredAcks:
+			return Permanent
+		case kafkago.InvalidProducerEpoch, kafkago.ProducerFenced, kafkago.FencedInstanceID,
+			kafkago.IllegalGeneration, kafkago.UnknownMemberId, kafkago.RebalanceInProgress,
+			kafkago.OutOfOrderSequenceNumber, kafkago.UnknownProducerId, kafkago.InvalidProducerIDMapping,
+			kafkago.InvalidTransactionState, TransactionAbortable:
+			return GenerationOver
+		}
+	}
+	switch {
+	case errors.Is(err, ErrGeneration):
+		return GenerationOver
+	case slices.Contains(contentCodes, code):
+		return Content
+	}
+	return Retriable
+}
+
+// Codes that kafka-go has no name for, or another one.
+const (
+	OperationNotAttempted kafkago.Error = 55 // another partition of the request failed
+	TransactionAbortable  kafkago.Error = 120
+)
+
+// Fenced reports whether another producer has taken over the transactional id.
+func Fenced(err error) bool {
+	return errors.Is(err, kafkago.InvalidProducerEpoch) || errors.Is(err, kafkago.ProducerFenced)
+}
+
+// Misuse is a mistake in the settings or in the wiring of a client. No waiting mends it.
+type Misuse string
+
+// Error returns the mistake.
+func (m Misuse) Error() string { return string(m) }
+
+// Permanent makes [Judge] say so.
+func (Misuse) Permanent() bool { return true }
