@@ -12,11 +12,8 @@ import (
 	"github.com/segmentio/kafka-go/protocol/findcoordinator"
 	"github.com/segmentio/kafka-go/protocol/metadata"
 	"github.com/segmentio/kafka-go/sasl"
-	"github.com/segmentio/kafka-go/sasl/plain"
-	"github.com/segmentio/kafka-go/sasl/scram"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"rivulet/kafka/retry"
 	"rivulet/kafka/wire"
 )
 
@@ -27,20 +24,15 @@ const (
 	defaultMetadataTTL = 2 * time.Second
 )
 
-// SASL mechanisms, as [Login] names them.
-const (
-	Plain       = "PLAIN"
-	ScramSHA256 = "SCRAM-SHA-256"
-	ScramSHA512 = "SCRAM-SHA-512"
-)
+// Login says who a client is. Its Mechanism is one of those below.
+type Login = wire.Login
 
-// Login says who a client is.
-type Login interface {
-	// Mechanism is one of the SASL mechanisms.
-	Mechanism() string
-	// Credentials are asked for at each connection, so that a password can be renewed while the process runs.
-	Credentials() (username, password string, err error)
-}
+// SASL mechanisms.
+const (
+	Plain       = wire.Plain
+	ScramSHA256 = wire.ScramSHA256
+	ScramSHA512 = wire.ScramSHA512
+)
 
 // Options say how to connect to a cluster.
 type Options struct {
@@ -76,7 +68,7 @@ func Connect(o Options) (*Client, error) {
 	}
 	var mechanism sasl.Mechanism
 	if o.Login != nil {
-		mechanism = Mechanism(o.Login)
+		mechanism = wire.Mechanism(o.Login)
 	}
 	pool := &kafkago.Transport{ClientID: o.ClientID, Dial: wire.Dial, DialTimeout: dialTimeout, MetadataTTL: o.MetadataTTL,
 		IdleTimeout: idleTimeout, MetadataTopics: o.Topics, TLS: o.TLS, SASL: mechanism}
@@ -87,40 +79,6 @@ func Connect(o Options) (*Client, error) {
 
 // Close closes the connections that are not in use.
 func (c *Client) Close() { c.pool.CloseIdleConnections() }
-
-// Mechanism returns a login as kafka-go asks for it.
-func Mechanism(l Login) sasl.Mechanism { return exchange{l} }
-
-// exchange is a [Mechanism].
-type exchange struct{ login Login }
-
-// Name returns the mechanism's name on the wire.
-func (e exchange) Name() string { return e.login.Mechanism() }
-
-// Start begins an exchange with a broker.
-func (e exchange) Start(ctx context.Context) (sasl.StateMachine, []byte, error) {
-	username, password, err := e.login.Credentials()
-	if err != nil {
-		return nil, nil, err
-	}
-	var algorithm scram.Algorithm
-	switch e.Name() {
-	case Plain:
-		return plain.Mechanism{Username: username, Password: password}.Start(ctx)
-	case ScramSHA256:
-		algorithm = scram.SHA256
-	case ScramSHA512:
-		algorithm = scram.SHA512
-	default:
-		return nil, nil, retry.Misuse(fmt.Sprintf("SASL mechanism is %q, want %s, %s or %s", e.Name(), Plain, ScramSHA256,
-			ScramSHA512))
-	}
-	m, err := scram.Mechanism(algorithm, username, password)
-	if err != nil {
-		return nil, nil, retry.Misuse("the user name or the password has characters that SCRAM does not allow")
-	}
-	return m.Start(ctx)
-}
 
 // hung is how long beyond its wait a request may take before the connection is given up. A deadline costs the
 // connection, so it must never be reached by a broker that answers.

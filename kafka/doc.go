@@ -5,8 +5,8 @@
 //	record.go       records, offsets, members                   codes.go         codes that callers tell apart
 //
 //	source.go       a Source: a member of a group               generation.go    what it may read and commit
-//	balancer.go     who reads which partition                   leave.go         a member that leaves
-//	start.go        where a group without offsets begins        places.go        where a generation begins
+//	start.go        where a group without offsets begins        leave.go         a member that leaves
+//	places.go       where a generation begins
 //	fetch.go        a Cursor: one partition                     offsets.go       the group's offsets, a partition's range
 //	position.go     a log that is not the one that was read     topicid.go       ids of topics, epochs of leaders
 //	trail.go        what is committed beside offsets
@@ -18,7 +18,8 @@
 //	timestamps.go   the brokers' time in the place of a wrong one
 //
 // Below it: package wire writes and reads record batches and requests byte by byte, package retry says what an error
-// asks for and waits, and package probe takes a connection step by step, for checks.
+// asks for and waits, package balance shares out partitions, and package probe takes a connection step by step, for
+// checks.
 //
 // # Reading
 //

@@ -125,7 +125,7 @@ func (g *Generation) Changed(ctx context.Context) bool {
 		}
 		ids, known, err := s.client.topicIDs(ctx, s.opts.Topics...)
 		remade := err == nil && known && len(ids) == len(s.opts.Topics) && g.trail.left(ids)
-		others, fewer := s.balancer.saw(counts)
+		others, fewer := s.balancer.Saw(counts)
 		if missing || remade || fewer {
 			return true
 		}
@@ -136,10 +136,10 @@ func (g *Generation) Changed(ctx context.Context) bool {
 		complete = err == nil && lacking == nil
 		switch {
 		case complete:
-			s.balancer.complete()
+			s.balancer.Complete()
 		case others:
 			return true // the group may not know them yet
-		case lacking != nil && s.balancer.ask(s.with.Clock.Now(), s.opts.WatchInterval):
+		case lacking != nil && s.balancer.Ask(s.with.Clock.Now(), s.opts.WatchInterval):
 			s.with.Logger.Warn("a partition is assigned to nobody: joining the group again", "group", s.opts.Group,
 				"topic", lacking.Topic, "partition", lacking.Partition)
 			return true
@@ -162,4 +162,39 @@ func (g *Generation) End(ctx context.Context, cause error) error {
 	g.source.joins = true
 	close(g.over)
 	return nil
+}
+
+// unassigned returns a partition that a topic has and no member of the group was assigned, nil if there is none.
+func (c *Client) unassigned(ctx context.Context, group string, counts map[string]int) (*TopicPartition, error) {
+	ctx, cancel := context.WithTimeout(ctx, hung)
+	defer cancel()
+	client := kafkago.Client{Addr: c.addr, Transport: c.transport}
+	answer, err := client.DescribeGroups(ctx, &kafkago.DescribeGroupsRequest{GroupIDs: []string{group}})
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("reading the assignment of group %s: %w", group, err)
+	case len(answer.Groups) != 1:
+		return nil, fmt.Errorf("reading the assignment of group %s: %d groups in the answer", group,
+			len(answer.Groups))
+	case answer.Groups[0].Error != nil:
+		return nil, fmt.Errorf("reading the assignment of group %s: %w", group, answer.Groups[0].Error)
+	case answer.Groups[0].GroupState != "Stable":
+		return nil, fmt.Errorf("reading the assignment of group %s: %w", group, kafkago.RebalanceInProgress)
+	}
+	assigned := make(map[TopicPartition]bool)
+	for _, m := range answer.Groups[0].Members {
+		for _, t := range m.MemberAssignments.Topics {
+			for _, id := range t.Partitions {
+				assigned[TopicPartition{Topic: t.Topic, Partition: id}] = true
+			}
+		}
+	}
+	for topic, n := range counts {
+		for id := range n {
+			if at := (TopicPartition{Topic: topic, Partition: id}); !assigned[at] {
+				return &at, nil
+			}
+		}
+	}
+	return nil, nil
 }

@@ -3,8 +3,6 @@ package kafka
 import (
 	"context"
 	"errors"
-	"net"
-	"sync"
 	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
@@ -28,7 +26,7 @@ func (s *Source) Leave() {
 	case s.group == nil:
 		return
 	case s.joins && s.member != "":
-		s.lines.cut() // kafka-go's group would wait for the answer to its join before it ends
+		s.lines.Cut() // kafka-go's group would wait for the answer to its join before it ends
 	case s.joins:
 		s.settle()
 	}
@@ -53,54 +51,4 @@ func (c *Client) leave(group, member string) {
 	client := kafkago.Client{Addr: c.addr, Transport: c.transport, Timeout: leaveTimeout}
 	_, _ = client.LeaveGroup(context.Background(), &kafkago.LeaveGroupRequest{GroupID: group,
 		Members: []kafkago.LeaveGroupRequestMember{{ID: member}}})
-}
-
-// lines are the connections of a group's member, which can be cut off. kafka-go's group ends no request before it is
-// answered.
-type lines struct {
-	mu   sync.Mutex
-	open map[*line]struct{} // nil after cut
-}
-
-// line is one connection.
-type line struct {
-	net.Conn
-	of *lines
-}
-
-func newLines() *lines { return &lines{open: make(map[*line]struct{})} }
-
-// dial opens a connection, unless the member was cut off.
-func (l *lines) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
-	if err != nil {
-		return nil, err
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.open == nil {
-		_ = conn.Close()
-		return nil, net.ErrClosed
-	}
-	c := &line{conn, l}
-	l.open[c] = struct{}{}
-	return c, nil
-}
-
-// Close closes the connection.
-func (c *line) Close() error {
-	c.of.mu.Lock()
-	delete(c.of.open, c)
-	c.of.mu.Unlock()
-	return c.Conn.Close()
-}
-
-// cut closes all connections, and those that are dialled later.
-func (l *lines) cut() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for c := range l.open {
-		_ = c.Conn.Close()
-	}
-	l.open = nil
 }

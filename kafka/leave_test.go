@@ -73,7 +73,7 @@ func TestLeavingInALaterJoin(t *testing.T) {
 	first, second := b.together(one, two)
 	slow, fast := first, second
 	// The topic's partitions change for the fast one.
-	fast.source.balancer.saw(map[string]int{"arrivals": 3})
+	fast.source.balancer.Saw(map[string]int{"arrivals": 3})
 	if err := fast.End(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}

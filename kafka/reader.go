@@ -250,16 +250,10 @@ func (r *Reader) Range(ctx context.Context) (first, end Offsets, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	first, end = Offsets{}, Offsets{}
-	for _, at := range all {
-		if first[at], err = r.client.boundary(ctx, at, kafkago.FirstOffset); err != nil {
-			return nil, nil, err
-		}
-		if end[at], err = r.client.boundary(ctx, at, kafkago.LastOffset); err != nil {
-			return nil, nil, err
-		}
+	if first, err = r.client.boundaries(ctx, all, kafkago.FirstOffset); err == nil {
+		end, err = r.client.boundaries(ctx, all, kafkago.LastOffset)
 	}
-	return first, end, nil
+	return first, end, err
 }
 
 // members returns the client ids of a group's members, none if there is no such group.

@@ -6,13 +6,17 @@ import (
 	"rivulet/kafka/wire"
 )
 
-// Records, as package wire reads and writes them.
 type (
-	Header         = wire.Header
+	// Header is one header of a record.
+	Header = wire.Header
+	// TopicPartition names one partition.
 	TopicPartition = wire.TopicPartition
-	Position       = wire.Position
-	Record         = wire.Record
-	Damage         = wire.Damage
+	// Position is where a record stands in the log.
+	Position = wire.Position
+	// Record is one record that was read or is to be published.
+	Record = wire.Record
+	// Damage says why records could not be read.
+	Damage = wire.Damage
 )
 
 // Offsets are the next offsets to read.

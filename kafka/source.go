@@ -9,7 +9,9 @@ import (
 
 	kafkago "github.com/segmentio/kafka-go"
 
+	"rivulet/kafka/balance"
 	"rivulet/kafka/retry"
+	"rivulet/kafka/wire"
 )
 
 // Start says where a group begins in a topic for which it has no offset.
@@ -103,11 +105,11 @@ type Source struct {
 	// joining, by lines. leaving is closed by Leave.
 	member  string
 	joins   bool
-	lines   *lines
+	lines   *wire.Lines
 	leaving chan struct{}
 	joining *retry.Attempts
 	// balancer knows how many partitions each topic has, as this member has last seen it.
-	balancer *balancer
+	balancer *balance.Balancer
 	// begun is how many partitions each topic had when Await first saw the cluster: those that came later are read
 	// whole. It is 0 for a topic for which a generation has found or chosen a start.
 	begun  map[string]int
@@ -120,7 +122,7 @@ func NewSource(c *Client, o SourceOptions, p retry.Patience) (*Source, error) {
 		return nil, err
 	}
 	p = p.Complete()
-	s := &Source{client: c, opts: o, with: p, balancer: &balancer{}, lines: newLines(), leaving: make(chan struct{}),
+	s := &Source{client: c, opts: o, with: p, balancer: &balance.Balancer{}, lines: wire.NewLines(), leaving: make(chan struct{}),
 		joining: p.Outage(retry.StageGroup, "group", o.Group).Attempts()}
 	config := s.groupConfig()
 	if err := config.Validate(); err != nil {
@@ -131,11 +133,11 @@ func NewSource(c *Client, o SourceOptions, p retry.Patience) (*Source, error) {
 
 func (s *Source) groupConfig() kafkago.ConsumerGroupConfig {
 	dialer := *s.client.dialer
-	dialer.DialFunc = s.lines.dial
+	dialer.DialFunc = s.lines.Dial
 	return kafkago.ConsumerGroupConfig{
 		ID: s.opts.Group, Brokers: s.client.brokers, Dialer: &dialer, Topics: s.opts.Topics,
 		HeartbeatInterval: s.opts.Heartbeat, SessionTimeout: s.opts.SessionTimeout,
-		RebalanceTimeout: s.opts.RebalanceTimeout, JoinGroupBackoff: time.Second, GroupBalancers: s.balancer.balancers(),
+		RebalanceTimeout: s.opts.RebalanceTimeout, JoinGroupBackoff: time.Second, GroupBalancers: s.balancer.All(),
 		StartOffset: kafkago.FirstOffset, // not used: Cursors asks by itself
 	}
 }
@@ -153,7 +155,7 @@ func (s *Source) Await(ctx context.Context) error {
 		}
 		if err == nil {
 			topics.Over()
-			s.balancer.saw(counts)
+			s.balancer.Saw(counts)
 			return nil
 		}
 		if err := topics.Failed(ctx, err); err != nil {

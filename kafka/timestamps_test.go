@@ -16,8 +16,6 @@ import (
 	"rivulet/kafka/wire"
 )
 
-func timeOf(stamp int64) time.Time { return time.UnixMilli(stamp) }
-
 const hour = int64(time.Hour / time.Millisecond)
 
 // skewed is a clock that is wrong for a while.

@@ -16,7 +16,6 @@ import (
 	"github.com/segmentio/kafka-go/sasl"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"rivulet/kafka"
 	"rivulet/kafka/retry"
 	"rivulet/kafka/wire"
 )
@@ -76,11 +75,11 @@ func (p *Probe) Handshake(mechanism string) (offered []string, err error) {
 
 // Authenticate proves to the broker at an address who the client is. An error that [retry.Judge] calls Permanent is
 // about the settings; others say why the broker refused.
-func (p *Probe) Authenticate(ctx context.Context, addr string, login kafka.Login) error {
+func (p *Probe) Authenticate(ctx context.Context, addr string, login wire.Login) error {
 	host, port, _ := net.SplitHostPort(addr)
 	at := &sasl.Metadata{Host: host}
 	at.Port, _ = strconv.Atoi(port)
-	state, message, err := kafka.Mechanism(login).Start(sasl.WithMetadata(ctx, at))
+	state, message, err := wire.Mechanism(login).Start(sasl.WithMetadata(ctx, at))
 	if err != nil {
 		return retry.Misuse(err.Error())
 	}

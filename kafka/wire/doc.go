@@ -2,6 +2,8 @@
 // and no settings; package kafka does.
 //
 //	record.go   records as they are read and published, and their Damage
+//	dial.go     connections: of kafka-go's transport, and of a group's member
+//	login.go    SASL: who a client is
 //	request.go  requests that kafka-go lacks: kmsg describes them, kafka-go's transport carries them
 //	reader.go   the records of a fetch's answer, piece by piece, without those of aborted transactions
 //	unpack.go   gzip, snappy, lz4 and zstd as streams in bounded memory

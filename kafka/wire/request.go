@@ -2,13 +2,11 @@ package wire
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"net"
-	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol"
@@ -134,35 +132,6 @@ func versionsOf(rw io.ReadWriter, clientID string) (versions Versions, err error
 		at.versions, err = AskVersions(rw, clientID)
 	}
 	return at.versions, err
-}
-
-// Dial opens a connection that remembers which versions its broker speaks, so that they are asked for once. kafka-go
-// keeps only those of its own messages, and wraps connections in others (TLS, its buffer) of which LocalAddr alone
-// reaches the one below: the memory is there.
-func Dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	c, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, network, addr)
-	if err != nil {
-		return nil, err
-	}
-	return &connection{Conn: c, local: &address{Addr: c.LocalAddr()}}, nil
-}
-
-// dialTimeout is how long one address of a broker is tried. It is kafka-go's.
-const dialTimeout = 3 * time.Second
-
-// connection is a connection of [Dial]. One request at a time uses it.
-type connection struct {
-	net.Conn
-	local *address
-}
-
-// LocalAddr returns the local address, which holds the broker's versions.
-func (c *connection) LocalAddr() net.Addr { return c.local }
-
-// address is the local address of a connection to a broker that speaks some versions; nil: it was not asked yet.
-type address struct {
-	net.Addr
-	versions Versions
 }
 
 // Exchange sends one request over a connection that nobody else uses meanwhile, and reads the answer.

@@ -3,6 +3,7 @@ package kafka
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"sync"
@@ -12,55 +13,6 @@ import (
 
 	kafkago "github.com/segmentio/kafka-go"
 )
-
-func TestTheMostPartitionsThatAMemberHasSeenAreSharedOut(t *testing.T) {
-	b := &balancer{}
-	b.saw(map[string]int{"arrivals": 4})
-	b.ask(time.Now(), time.Second)
-	seen, err := b.UserData()
-	if err != nil {
-		t.Fatal(err)
-	}
-	member := func(id, data string) kafkago.GroupMember {
-		return kafkago.GroupMember{ID: id, Topics: []string{"arrivals"}, UserData: []byte(data)}
-	}
-	got := (&balancer{}).AssignGroups([]kafkago.GroupMember{member("a", string(seen)), member("b", `{"partitions":{"arrivals":3},"later":true}`),
-		member("c", `{"partitions":{"arrivals":2000000000}}`), member("d", "no view"), member("e", "")},
-		[]kafkago.Partition{{Topic: "arrivals", ID: 0}, {Topic: "arrivals", ID: 1}})
-	var all []int
-	for id, topics := range got {
-		if len(topics["arrivals"]) > 1 {
-			t.Errorf("%s has %v of 4 partitions for 5 members", id, topics["arrivals"])
-		}
-		all = append(all, topics["arrivals"]...)
-	}
-	slices.Sort(all)
-	if !slices.Equal(all, []int{0, 1, 2, 3}) || len(got) != 5 {
-		t.Errorf("%v are shared out among %d members", all, len(got))
-	}
-}
-
-func TestAskingAgainIsPaced(t *testing.T) {
-	b, now := &balancer{}, time.Unix(0, 0)
-	var pauses []time.Duration
-	last := now
-	for ; len(pauses) < 9; now = now.Add(time.Second) {
-		if b.ask(now, 5*time.Second) {
-			pauses = append(pauses, now.Sub(last))
-			last = now
-		}
-	}
-	want := []int{0, 5, 10, 20, 40, 80, 160, 300, 300}
-	for k, seconds := range want {
-		if pauses[k] != time.Duration(seconds)*time.Second {
-			t.Fatalf("asked after pauses of %v, want %v seconds", pauses, want)
-		}
-	}
-	b.complete()
-	if !b.ask(now, 5*time.Second) {
-		t.Error("not asked at once after an assignment that had all partitions")
-	}
-}
 
 // old makes the source a member as releases before the balancer were: it offers kafka-go's own ways only, or others.
 func (b *bench) old(s *Source, ways ...kafkago.GroupBalancer) *Source {
@@ -237,6 +189,24 @@ func (f forgetful) AssignGroups(members []kafkago.GroupMember, all []kafkago.Par
 	return f.RangeGroupBalancer.AssignGroups(members, all)
 }
 
+// view is what a member tells the group's leader.
+type view struct {
+	Partitions map[string]int
+	Asked      int
+}
+
+func viewOf(t *testing.T, s *Source) (v view) {
+	t.Helper()
+	data, err := s.balancer.UserData()
+	if err == nil {
+		err = json.Unmarshal(data, &v)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+	return v
+}
+
 // A leader of an older release leaves partitions out. The other member, which does not lead, asks for them.
 func TestPartitionsThatAreAssignedToNobodyAreAskedFor(t *testing.T) {
 	b := newBench(t, 1)
@@ -245,11 +215,7 @@ func TestPartitionsThatAreAssignedToNobodyAreAskedFor(t *testing.T) {
 	b.until("the old one leads", func() bool { return old.holding() == 1 })
 	mine := b.source(asIs)
 	b.work(mine, true)
-	asked := func() int {
-		mine.balancer.mu.Lock()
-		defer mine.balancer.mu.Unlock()
-		return mine.balancer.view.Asked
-	}
+	asked := func() int { return viewOf(t, mine).Asked }
 	b.until("the new one has asked again", func() bool { return asked() >= 3 })
 	knows.Store(true)
 	b.until("all is assigned", func() bool {
@@ -264,14 +230,10 @@ func TestPartitionsThatAreAssignedAlreadyAreNotAskedFor(t *testing.T) {
 	s := b.source(asIs)
 	g := b.joined(s)
 	defer s.Leave()
-	s.balancer.saw(map[string]int{"arrivals": 1}) // as if it had not heard of the second when it joined
+	s.balancer.Saw(map[string]int{"arrivals": 1}) // as if it had not heard of the second when it joined
 	changed := make(chan bool, 1)
 	go func() { changed <- g.Changed(t.Context()) }()
-	knows := func() int {
-		s.balancer.mu.Lock()
-		defer s.balancer.mu.Unlock()
-		return s.balancer.view.Partitions["arrivals"]
-	}
+	knows := func() int { return viewOf(t, s).Partitions["arrivals"] }
 	b.until("it has heard of it", func() bool { return knows() == 2 })
 	r, err := b.client.CreatePartitions(t.Context(), &kafkago.CreatePartitionsRequest{Topics: []kafkago.TopicPartitionsConfig{{Name: "arrivals", Count: 3}}})
 	if err := cmp.Or(err, r.Errors["arrivals"]); err != nil {

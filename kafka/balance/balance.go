@@ -1,0 +1,119 @@
+// Package balance says which member of a consumer group reads which partition.
+package balance
+
+import (
+	"encoding/json"
+	"maps"
+	"sync"
+	"time"
+
+	kafkago "github.com/segmentio/kafka-go"
+)
+
+// Balancer shares out the partitions of a topic among the members of a group in consecutive ranges, as kafka-go's
+// RangeGroupBalancer does. That one knows only the partitions that the leader's broker knows. Here each member says in
+// its user data how many it has seen, and the most that any member has seen is shared out.
+//
+// Members offer kafka-go's range as well. A group with a member of an older release, which knows no other way, agrees
+// on that; when the last such member has left, the group agrees on this one.
+type Balancer struct {
+	mu   sync.Mutex
+	view view
+	// asked is when this member last asked for partitions that the assignment lacks, pause how long it then waits.
+	asked time.Time
+	pause time.Duration
+}
+
+// view is a member's user data, as JSON. Fields that a reader does not know are ignored.
+type view struct {
+	// Partitions is how many partitions each topic has.
+	Partitions map[string]int `json:"partitions"`
+	// Asked counts how often the member has asked for partitions that an assignment lacks. Where the user data is as
+	// before, a group's coordinator gives a member that joins again its old assignment.
+	Asked int `json:"asked"`
+}
+
+// mostPartitions is the most partitions of a topic that are believed of another member's user data.
+const mostPartitions = 100_000
+
+var _ kafkago.GroupBalancer = (*Balancer)(nil)
+
+// ProtocolName returns the name by which members agree on this balancer.
+func (*Balancer) ProtocolName() string { return "rivulet-range" }
+
+// UserData returns what this member has seen.
+func (b *Balancer) UserData() ([]byte, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return json.Marshal(b.view)
+}
+
+// AssignGroups shares out the partitions, of which the leader's broker has named known.
+func (*Balancer) AssignGroups(members []kafkago.GroupMember,
+	known []kafkago.Partition) kafkago.GroupMemberAssignments {
+	counts := make(map[string]int)
+	for _, p := range known {
+		counts[p.Topic] = max(counts[p.Topic], p.ID+1)
+	}
+	for _, m := range members {
+		var seen view
+		if json.Unmarshal(m.UserData, &seen) != nil {
+			continue
+		}
+		for topic, n := range seen.Partitions {
+			if n <= mostPartitions {
+				counts[topic] = max(counts[topic], n)
+			}
+		}
+	}
+	var all []kafkago.Partition
+	for topic, n := range counts {
+		for id := range n {
+			all = append(all, kafkago.Partition{Topic: topic, ID: id})
+		}
+	}
+	return kafkago.RangeGroupBalancer{}.AssignGroups(members, all)
+}
+
+// All are the ways to share out partitions that a member offers, the preferred one first. The others are those
+// of older releases, and must stay for as long as one may meet these in a group.
+func (b *Balancer) All() []kafkago.GroupBalancer {
+	return []kafkago.GroupBalancer{b, kafkago.RangeGroupBalancer{}, kafkago.RoundRobinGroupBalancer{}}
+}
+
+// Saw takes note of how many partitions the topics have. It reports whether that differs from before, and whether a
+// topic had more.
+func (b *Balancer) Saw(counts map[string]int) (others, fewer bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	others = !maps.Equal(counts, b.view.Partitions)
+	for topic, n := range b.view.Partitions {
+		fewer = fewer || counts[topic] < n
+	}
+	b.view.Partitions = maps.Clone(counts)
+	return others, fewer
+}
+
+// Ask reports whether it is time to ask for partitions that the assignment lacks, and takes note that the member does
+// so. The first time is at once; the pauses double from first to longestAskPause.
+func (b *Balancer) Ask(now time.Time, first time.Duration) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if now.Sub(b.asked) < b.pause {
+		return false
+	}
+	b.asked, b.pause = now, min(max(first, 2*b.pause), longestAskPause)
+	b.view.Asked++
+	return true
+}
+
+// longestAskPause is the longest that a member waits before it asks again for partitions that nobody
+// has been assigned.
+const longestAskPause = 5 * time.Minute
+
+// Complete takes note that the assignment has all partitions.
+func (b *Balancer) Complete() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.pause = 0
+}

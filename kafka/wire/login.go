@@ -1,0 +1,61 @@
+package wire
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/segmentio/kafka-go/sasl"
+	"github.com/segmentio/kafka-go/sasl/plain"
+	"github.com/segmentio/kafka-go/sasl/scram"
+
+	"rivulet/kafka/retry"
+)
+
+// SASL mechanisms, as [Login] names them.
+const (
+	Plain       = "PLAIN"
+	ScramSHA256 = "SCRAM-SHA-256"
+	ScramSHA512 = "SCRAM-SHA-512"
+)
+
+// Login says who a client is.
+type Login interface {
+	// Mechanism is one of the SASL mechanisms.
+	Mechanism() string
+	// Credentials are asked for at each connection, so that a password can be renewed while the process runs.
+	Credentials() (username, password string, err error)
+}
+
+// Mechanism returns a login as kafka-go asks for it.
+func Mechanism(l Login) sasl.Mechanism { return exchange{l} }
+
+// exchange is a [Mechanism].
+type exchange struct{ login Login }
+
+// Name returns the mechanism's name on the wire.
+func (e exchange) Name() string { return e.login.Mechanism() }
+
+// Start begins an exchange with a broker.
+func (e exchange) Start(ctx context.Context) (sasl.StateMachine, []byte, error) {
+	username, password, err := e.login.Credentials()
+	if err != nil {
+		return nil, nil, err
+	}
+	var algorithm scram.Algorithm
+	switch e.Name() {
+	case Plain:
+		return plain.Mechanism{Username: username, Password: password}.Start(ctx)
+	case ScramSHA256:
+		algorithm = scram.SHA256
+	case ScramSHA512:
+		algorithm = scram.SHA512
+	default:
+		return nil, nil, retry.Misuse(fmt.Sprintf("SASL mechanism is %q, want %s, %s or %s", e.Name(), Plain, ScramSHA256,
+			ScramSHA512))
+	}
+	m, err := scram.Mechanism(algorithm, username, password)
+	if err != nil {
+		return nil, nil, retry.Misuse("the user name or the password has characters that SCRAM does not allow")
+	}
+	return m.Start(ctx)
+}
