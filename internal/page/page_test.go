@@ -420,3 +420,13 @@ func TestLabelsGiveAccuracyByVersion(t *testing.T) {
 		return len(all) == 1 && all[0].Accuracy != nil && *all[0].Accuracy == Accuracy{"v1", 2, 1}
 	})
 }
+
+// last is the error of something that fails now.
+func (s Status) last(what string) error {
+	for _, t := range s.Troubles {
+		if t.What == what {
+			return fmt.Errorf("%s: %s", t.What, t.Error)
+		}
+	}
+	return nil
+}

@@ -2,7 +2,6 @@ package page
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
@@ -218,14 +217,4 @@ func (p *Page) status() Status {
 	}
 	sortTroubles(s.Troubles)
 	return s
-}
-
-// last is the error of something that fails now.
-func (s Status) last(what string) error {
-	for _, t := range s.Troubles {
-		if t.What == what {
-			return fmt.Errorf("%s: %s", t.What, t.Error)
-		}
-	}
-	return nil
 }

@@ -2,7 +2,6 @@ package stage
 
 import (
 	"context"
-	"fmt"
 	"iter"
 )
 
@@ -73,21 +72,4 @@ func Hop(
 		return nil, err
 	}
 	return out, e.Drop(ctx, messages[0])
-}
-
-// One returns the only record of a table.
-func One(ctx context.Context, e Engine, t Table) (Record, error) {
-	var out Record
-	n := 0
-	for r, err := range e.Read(ctx, t) {
-		if err != nil {
-			return Record{}, err
-		}
-		out = r
-		n++
-	}
-	if n != 1 {
-		return Record{}, fmt.Errorf("table %s has %d records, want one", t.Name, n)
-	}
-	return out, nil
 }
