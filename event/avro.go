@@ -2,14 +2,10 @@ package event
 
 import (
 	"encoding/binary"
-	"errors"
-	"fmt"
 	"math"
 	"strconv"
 	"time"
 	"unicode/utf8"
-
-	"github.com/twmb/avro"
 
 	"rivulet/schema"
 )
@@ -25,7 +21,7 @@ var _ Codec = Avro{}
 var (
 	ownArrival    = mustParseAvro(ArrivalAvro)
 	ownLabel      = mustParseAvro(LabelAvro)
-	ownPrediction = avro.MustParse(PredictionAvro)
+	ownPrediction = mustParseAvro(PredictionAvro)
 )
 
 func mustParseAvro(text string) *AvroSchema {
@@ -61,22 +57,13 @@ func (w *avroWriter) fail(err error) {
 	}
 }
 
-// name says which field the error is about.
-func (w *avroWriter) name(field string) {
-	var fault *FieldError
-	if errors.As(w.err, &fault) {
-		fault.Field = field
+// long writes an integer; most take one byte.
+func (w *avroWriter) long(v int64) {
+	if u := uint64(v<<1) ^ uint64(v>>63); u < 1<<7 {
+		w.buf = append(w.buf, byte(u))
+		return
 	}
-}
-
-func (w *avroWriter) long(v int64) { w.buf = binary.AppendVarint(w.buf, v) }
-
-// integer writes an int or a long that is not below lo nor above hi.
-func (w *avroWriter) integer(field string, v, lo, hi int64) {
-	if v < lo || v > hi {
-		w.fail(fieldErrorf(ReasonUnparsable, field, "%d is outside %d…%d", v, lo, hi))
-	}
-	w.long(v)
+	w.buf = binary.AppendVarint(w.buf, v)
 }
 
 func (w *avroWriter) text(field, s string) {
@@ -102,61 +89,25 @@ func (w *avroWriter) boolean(v bool) {
 	}
 }
 
-func (w *avroWriter) float(v float32) {
-	w.buf = binary.LittleEndian.AppendUint32(w.buf, math.Float32bits(v))
-}
-
-// floats writes an array of finite numbers.
-func (w *avroWriter) floats(field string, values []float32) {
-	if err := checkFinite(values, field); err != nil {
-		w.fail(err)
-	}
+// floats writes an array of numbers.
+func (w *avroWriter) floats(values []float32) {
 	if len(values) > 0 {
 		w.long(int64(len(values)))
+		buf := w.buf
 		for _, v := range values {
-			w.float(v)
+			buf = binary.LittleEndian.AppendUint32(buf, math.Float32bits(v))
 		}
+		w.buf = buf
 	}
 	w.long(0)
 }
 
-// time writes null for the zero time, else microseconds.
+// time writes microseconds.
 func (w *avroWriter) time(field string, t time.Time) {
-	if t.IsZero() {
-		w.long(0)
-		return
-	}
 	if err := checkYears(t, field); err != nil {
 		w.fail(err)
 	}
-	w.long(1)
 	w.long(t.UnixMicro())
-}
-
-// AppendArrival appends a as a record of schema/arrival.avsc to dst. What [Avro.DecodeArrival] would refuse is an
-// error; dst is then returned as it was.
-func (Avro) AppendArrival(dst []byte, a *Arrival) ([]byte, error) {
-	w := avroWriter{buf: dst}
-	w.id("id", a.ID)
-	if a.Features.Absent {
-		w.fail(fieldErrorf(ReasonUnparsable, "features", "is missing, and the schema wants it"))
-	}
-	w.features(&a.Features)
-	if len(a.Edges) > 0 && w.err == nil {
-		w.long(int64(len(a.Edges)))
-		for i, id := range a.Edges {
-			if w.id("edges", id); w.err != nil {
-				w.name(element("edges", i))
-				break
-			}
-		}
-	}
-	w.long(0)
-	w.time("time", a.Time)
-	if w.err != nil {
-		return dst, fmt.Errorf("encoding arrival of %s: %w", cut(strconv.Quote(a.ID)), w.err)
-	}
-	return w.buf, nil
 }
 
 // Branches of the union of features, and of a named value.
@@ -183,7 +134,8 @@ func (w *avroWriter) features(f *Features) {
 		w.sparse(f)
 	default:
 		w.long(avroDense)
-		w.floats("features", f.Values)
+		w.fail(checkFinite(f.Values, "features"))
+		w.floats(f.Values)
 	}
 }
 
@@ -193,10 +145,11 @@ func (w *avroWriter) sparse(f *Features) {
 	if len(f.Indices) > 0 && w.err == nil {
 		w.long(int64(len(f.Indices)))
 		for k, i := range f.Indices {
-			if w.integer("features.indices", int64(i), 0, math.MaxInt32); w.err != nil {
-				w.name(element("features.indices", k))
+			if i < 0 { // the path of an element costs an allocation
+				w.fail(fieldErrorf(ReasonUnparsable, element("features.indices", k), "%d is outside 0…%d", i, math.MaxInt32))
 				break
 			}
+			w.long(int64(i))
 		}
 	}
 	w.long(0)
@@ -209,7 +162,8 @@ func (w *avroWriter) sparse(f *Features) {
 		return
 	}
 	w.long(1)
-	w.floats("features.values", f.Values)
+	w.fail(checkFinite(f.Values, "features.values"))
+	w.floats(f.Values)
 }
 
 func (w *avroWriter) named(fields []schema.Field) {
@@ -246,7 +200,8 @@ func (w *avroWriter) value(field string, v *schema.Value) {
 		w.text(field, v.Text)
 	case schema.Vector:
 		w.long(avroValueVector)
-		w.floats(field, v.Vector)
+		w.fail(checkFinite(v.Vector, field))
+		w.floats(v.Vector)
 	case schema.Time:
 		if err := checkYears(v.Time, field); err != nil {
 			w.fail(err)
@@ -256,26 +211,4 @@ func (w *avroWriter) value(field string, v *schema.Value) {
 	default:
 		w.long(avroValueNull)
 	}
-}
-
-// AppendLabel appends l as a record of schema/label.avsc to dst. What [Avro.DecodeLabel] would refuse is an error,
-// and dst is then returned as it was.
-func (Avro) AppendLabel(dst []byte, l *Label) ([]byte, error) {
-	w := avroWriter{buf: dst}
-	w.fail(l.checkWritten())
-	w.id("id", l.ID)
-	if l.ClassName == "" {
-		w.long(1)
-		w.long(int64(l.Class))
-		w.long(0)
-	} else {
-		w.long(0)
-		w.long(1)
-		w.text("class_name", l.ClassName)
-	}
-	w.time("time", l.Time)
-	if w.err != nil {
-		return dst, fmt.Errorf("encoding label of %s: %w", cut(strconv.Quote(l.ID)), w.err)
-	}
-	return w.buf, nil
 }

@@ -6,6 +6,9 @@ import (
 	"strconv"
 	"time"
 	"unicode/utf8"
+	"unsafe"
+
+	"rivulet/event/table"
 )
 
 // DecodeArrival reads one record that was written with the schema into a, as [Protobuf.DecodeArrival] does: it
@@ -16,101 +19,38 @@ func (s *AvroSchema) DecodeArrival(data []byte, a *Arrival) error {
 }
 
 func (s *AvroSchema) decodeArrival(data []byte, a *Arrival, p inPlace) error {
-	if s.arrival == nil {
-		return fieldErrorf(ReasonUnparsable, "", "the schema is of a %s, want a record", s.root.word())
-	}
 	a.ID, a.Edges, a.Time = "", a.Edges[:0], time.Time{}
-	r := newAvroReader(s, data)
-	r.inPlace = p
-	hasFeatures := false
-	for i, role := range s.arrival {
-		t, err := s.root.fields[i].typ, error(nil)
-		switch role {
-		case avroID:
-			a.ID, err = r.id(t, "id")
-		case avroFeatures:
-			err = r.features(t, &a.Features)
-			if hasFeatures = !lacksFeatures(err); !hasFeatures {
-				err = nil
-			}
-		case avroEdges:
-			a.Edges, err = r.edges(t, a.Edges)
-		case avroTime:
-			a.Time, err = r.time(t)
-		default:
-			err = r.skip(t, 0)
-		}
-		if err != nil {
-			return err
-		}
+	found, err := s.decode(data, s.arrival, arrivalTable, unsafe.Pointer(a), p, nil)
+	if err == nil && found&arrivalFeatures == 0 {
+		return errNoFeatures
 	}
-	if a.ID == "" {
-		return fieldErrorf(ReasonUnparsable, "id", "is missing")
-	}
-	if err := r.end(); err != nil || hasFeatures {
-		return err
-	}
-	return errNoFeatures
+	return err
 }
 
 // DecodeLabel reads one record that was written with the schema into l, as [Protobuf.DecodeLabel] does.
 func (s *AvroSchema) DecodeLabel(data []byte, l *Label) error {
 	*l = Label{Class: ByName}
-	if s.label == nil {
-		return fieldErrorf(ReasonUnparsable, "", "the schema is of a %s, want a record", s.root.word())
+	_, err := s.decode(data, s.label, labelTable, unsafe.Pointer(l), false, l.checkFound)
+	return err
+}
+
+// decode reads a record that is one message, and returns the set of its fields. check sees that set before the record's
+// end is looked at.
+func (s *AvroSchema) decode(data []byte, roles []*table.Field, m *table.Message, base unsafe.Pointer, p inPlace,
+	check func(found uint64) error) (uint64, error) {
+	if s.root.kind != avroRecord {
+		return 0, fieldErrorf(ReasonUnparsable, "", "the schema is of a %s, want a record", s.root.word())
 	}
 	r := newAvroReader(s, data)
-	var hasClass, hasName bool
-	for i, role := range s.label {
-		t, err := s.root.fields[i].typ, error(nil)
-		switch role {
-		case avroID:
-			l.ID, err = r.id(t, "id")
-		case avroClass:
-			hasClass, err = r.class(t, l)
-		case avroClassName:
-			hasName, err = r.className(t, l)
-		case avroTime:
-			l.Time, err = r.time(t)
-		default:
-			err = r.skip(t, 0)
-		}
-		if err != nil {
-			return err
-		}
+	r.inPlace = p
+	found, err := r.message(s.root, roles, m, base)
+	if err == nil && check != nil {
+		err = check(found)
 	}
-	if err := l.check(hasClass, hasName); err != nil {
-		return err
+	if err != nil {
+		return 0, err
 	}
-	return r.end()
-}
-
-func (r *avroReader) class(t *avroType, l *Label) (given bool, err error) {
-	if t, err = r.resolve(t, "class"); err != nil || t.kind == avroNull {
-		return false, err
-	}
-	if t.kind != avroInt && t.kind != avroLong {
-		return false, avroUnwanted(t, "class", "an integer; a name goes into class_name")
-	}
-	c, err := r.integer(t, "class")
-	if err == nil && (c < 0 || c > math.MaxInt32) {
-		err = fieldErrorf(ReasonUnparsable, "class", "%d is outside 0…%d", c, math.MaxInt32)
-	}
-	l.Class = int(c)
-	return true, err
-}
-
-func (r *avroReader) className(t *avroType, l *Label) (given bool, err error) {
-	if t, err = r.resolve(t, "class_name"); err != nil || t.kind == avroNull {
-		return false, err
-	}
-	if t.kind == avroEnum {
-		l.ClassName, err = r.symbol(t, "class_name")
-		return true, err
-	}
-	text, err := r.text(t, "class_name")
-	l.ClassName = string(text)
-	return true, err
+	return found, r.end()
 }
 
 func avroUnwanted(t *avroType, field, want string) error {
@@ -149,12 +89,8 @@ func (r *avroReader) id(t *avroType, field string) (string, error) {
 	return r.inPlace.text(b), err
 }
 
-// edges reads a list of ids, or null for none.
+// edges reads a list of ids.
 func (r *avroReader) edges(t *avroType, list []string) ([]string, error) {
-	t, err := r.resolve(t, "edges")
-	if err != nil || t.kind == avroNull {
-		return list, err
-	}
 	if t.kind != avroArray {
 		return list, avroUnwanted(t, "edges", "an array of ids")
 	}
@@ -230,15 +166,6 @@ func (r *avroReader) edge(t *avroType, e *wireEdges) error {
 	return e.add(wireValue{bytes: []byte(id)})
 }
 
-// time reads when something was, zero for null.
-func (r *avroReader) time(t *avroType) (time.Time, error) {
-	t, err := r.resolve(t, "time")
-	if err != nil || t.kind == avroNull {
-		return time.Time{}, err
-	}
-	return r.moment(t, "time")
-}
-
 // features reads a list of numbers, a record with indices, or named features: a map, a record whose field named has
 // them, or a record each of whose fields is one.
 func (r *avroReader) features(t *avroType, f *Features) (err error) {
@@ -301,20 +228,20 @@ func (r *avroReader) floats(t *avroType, values []float32, field string) ([]floa
 	}
 }
 
-// float reads element i of an array of numbers.
+// float reads a number, element i of an array unless i is negative.
 func (r *avroReader) float(t *avroType, field string, i int) (float32, error) {
 	t, err := r.resolve(t, field)
 	switch {
 	case err != nil:
 		return 0, err
 	case t.kind == avroNull:
-		return 0, fieldErrorf(ReasonNotFinite, element(field, i), "null, features must be finite numbers")
+		return 0, fieldErrorf(ReasonNotFinite, place(field, i), "null, features must be finite numbers")
 	case !t.isNumber():
-		return 0, avroUnwanted(t, element(field, i), "a number")
+		return 0, avroUnwanted(t, place(field, i), "a number")
 	}
 	v, err := r.number(t, field)
 	if err == nil && v-v == 0 && math.Abs(v) > math.MaxFloat32 && math.IsInf(float64(float32(v)), 0) {
-		err = fieldErrorf(ReasonNotFinite, element(field, i), "%v is beyond float32", v)
+		err = fieldErrorf(ReasonNotFinite, place(field, i), "%v is beyond float32", v)
 	}
 	return float32(v), err
 }

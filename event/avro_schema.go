@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/twmb/avro"
+
+	"rivulet/event/table"
 )
 
 // ArrivalAvro, PredictionAvro and LabelAvro are the Avro schemas of the forms that [Avro] reads and writes.
@@ -93,25 +95,9 @@ func (t *avroType) word() string { return avroKinds[t.kind] }
 type AvroSchema struct {
 	root  *avroType
 	types int
-	// What each field of the root is to an arrival and to a label.
-	arrival, label []avroRole
+	// Which field of an arrival, a label or a prediction each field of the root is, nil for none.
+	arrival, label, prediction []*table.Field
 }
-
-// avroRole is what a field of a writer's record means.
-type avroRole uint8
-
-const (
-	avroOther avroRole = iota
-	avroID
-	avroFeatures
-	avroEdges
-	avroTime
-	avroClass
-	avroClassName
-)
-
-var avroRoles = map[string]avroRole{"id": avroID, "features": avroFeatures, "edges": avroEdges, "time": avroTime,
-	"class": avroClass, "class_name": avroClassName}
 
 // maxAvroTypes bounds the types of a schema.
 const maxAvroTypes = 20_000
@@ -135,7 +121,8 @@ func ParseAvro(text string, references ...string) (*AvroSchema, error) {
 		return nil, err
 	}
 	s := &AvroSchema{root: root, types: c.types}
-	s.arrival, s.label = root.roles(arrivalAliases), root.roles(labelAliases)
+	s.arrival, s.label = root.roles(arrivalTable, arrivalAliases), root.roles(labelTable, labelAliases)
+	s.prediction = root.roles(predictionTable, nil)
 	return s, nil
 }
 
@@ -224,7 +211,7 @@ func (c *avroCompiler) record(t *avroType, n *avro.SchemaNode, space string) err
 	return nil
 }
 
-// arrivalAliases and labelAliases give the names of the fields of Rivulet's schemas, by name and by alias.
+// arrivalAliases and labelAliases give the names of the fields of Rivulet's schemas by their aliases.
 var (
 	arrivalAliases = aliasesOf(ArrivalAvro)
 	labelAliases   = aliasesOf(LabelAvro)
@@ -233,7 +220,6 @@ var (
 func aliasesOf(schema string) map[string]string {
 	names := map[string]string{}
 	for _, f := range avro.MustParse(schema).Root().Fields {
-		names[f.Name] = f.Name
 		for _, alias := range f.Aliases {
 			names[alias] = f.Name
 		}
@@ -241,21 +227,21 @@ func aliasesOf(schema string) map[string]string {
 	return names
 }
 
-// roles says what each field of a record is. A field of the name itself goes before one of an alias; of several
-// aliases the first counts.
-func (t *avroType) roles(names map[string]string) []avroRole {
+// roles returns the fields of a message that the fields of a record are, nil for those that are none. A field of the name
+// itself goes before one of an alias; of several aliases the first counts.
+func (t *avroType) roles(m *table.Message, aliases map[string]string) []*table.Field {
 	if t.kind != avroRecord {
 		return nil
 	}
-	roles, taken := make([]avroRole, len(t.fields)), map[string]bool{}
+	roles, taken := make([]*table.Field, len(t.fields)), map[*table.Field]bool{}
 	for i, f := range t.fields {
-		if names[f.name] == f.name {
-			roles[i], taken[f.name] = avroRoles[f.name], true
+		if field := m.ByName([]byte(f.name)); field != nil {
+			roles[i], taken[field] = field, true
 		}
 	}
 	for i, f := range t.fields {
-		if name := names[f.name]; name != "" && !taken[name] {
-			roles[i], taken[name] = avroRoles[name], true
+		if field := m.ByName([]byte(aliases[f.name])); field != nil && !taken[field] {
+			roles[i], taken[field] = field, true
 		}
 	}
 	return roles

@@ -6,18 +6,21 @@ import (
 	"sync"
 )
 
-// edgeTable tells whether an id was met in a list of edges: a table of hashes with open addressing, in memory that is used again. A
-// map takes six times as long, most of it to grow (BenchmarkNormaliseEdges).
+// edgeTable finds ids that are twice in a long list of edges. It is a hash table with open addressing in memory that is
+// used again. A Go map that is used again takes 1.3 times as long for 33 edges and 1.7 times for 1,000, a new one six times
+// (BenchmarkNormaliseEdges).
 type edgeTable struct {
-	slots []uint64 // upper half of the hash | place in the list, from 1 on; 0 is free. A power of two of them, at most half in use
+	// slots are the upper half of an id's hash and its place in the list, from 1 on; 0 is free. Their number is a power of
+	// two, and at most half of them are in use.
+	slots []uint64
 }
 
 var edgeTables = sync.Pool{New: func() any { return new(edgeTable) }}
 
-// edgeSeed keeps who writes ids from choosing some of one hash.
+// edgeSeed is random, so that nobody can choose ids that all have one hash.
 var edgeSeed = maphash.MakeSeed()
 
-// begin empties the table, for a list of so many.
+// begin empties the table, for a list of a number of edges.
 func (t *edgeTable) begin(edges int) {
 	size := 1 << bits.Len(uint(2*edges-1))
 	if cap(t.slots) < size {

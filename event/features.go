@@ -1,7 +1,6 @@
 package event
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -88,10 +87,8 @@ func decodeFeatures(data []byte, f *Features) error {
 	}
 	d := arrivalDecoders.Get().(*arrivalDecoder)
 	defer d.release()
-	d.data, d.buf = data, *bytes.NewBuffer(data)
-	d.dec.Reset(&d.buf)
-	if len(bytes.TrimSpace(data)) == 0 {
-		return fieldErrorf(ReasonUnparsable, "features", "the text is empty")
+	if err := d.begin(data, "features"); err != nil {
+		return err
 	}
 	if err := d.features(f); err != nil {
 		return parseError(err)

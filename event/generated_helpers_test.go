@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -79,7 +80,7 @@ func generatedPrediction(p *Prediction) *eventpb.Prediction {
 			g.Explanation.RunnerUp = proto.Uint32(uint32(e.RunnerUp))
 		}
 		for _, r := range e.Reasons {
-			g.Explanation.Reasons = append(g.Explanation.Reasons, &eventpb.Reason{Kind: eventpb.Reason_Kind(slices.Index(reasonKinds, r.Kind)),
+			g.Explanation.Reasons = append(g.Explanation.Reasons, &eventpb.Reason{Kind: eventpb.Reason_Kind(eventpb.Reason_Kind_value["KIND_"+strings.ToUpper(r.Kind)]),
 				Name: r.Name, Id: r.ID, Share: r.Share, Margin: r.Margin})
 		}
 	}
@@ -92,6 +93,19 @@ func generatedTime(t time.Time) *timestamppb.Timestamp {
 	}
 	return timestamppb.New(t)
 }
+
+// Numbers of the .proto files, as the tests know them.
+const (
+	arrivalID, arrivalDense, arrivalSparse, arrivalEdges, arrivalTime, arrivalNamed = 1, 2, 3, 4, 5, 6
+	labelID, labelClassNumber, labelClassNameNumber, labelTime                      = 1, 2, 3, 4
+
+	predictionID, predictionClass, predictionClassName, predictionProbability             = 1, 2, 3, 4
+	predictionTop, predictionProbabilities, predictionLogits                              = 6, 7, 8
+	predictionRepresentation, predictionKnown, predictionSource                           = 9, 12, 15
+	predictionIngestTime, predictionExplanation                                           = 17, 21
+	scoreClass, scoreProbability, sourceTopic, sourcePartition                            = 1, 3, 1, 2
+	representationKind, representationValues, explanationReasons, reasonKind, reasonShare = 1, 2, 2, 1, 4
+)
 
 // Records by hand: fields one after the other.
 

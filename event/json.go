@@ -3,11 +3,8 @@ package event
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"strings"
-	"time"
 
-	json "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -36,50 +33,7 @@ func parseError(err error) error {
 		return fieldErrorf(ReasonUnparsable, fieldPath(syntactic.JSONPointer), "%s (byte %d)",
 			cutTo(syntactic.Err.Error(), maxLibraryText), syntactic.ByteOffset)
 	}
-	var semantic *json.SemanticError
-	if errors.As(err, &semantic) {
-		return fieldErrorf(ReasonUnparsable, fieldPath(semantic.JSONPointer), "%s", semanticDetail(semantic))
-	}
 	return fieldErrorf(ReasonUnparsable, "", "%s", cutTo(err.Error(), maxLibraryText))
-}
-
-func semanticDetail(err *json.SemanticError) string {
-	value := "a JSON " + err.JSONKind.String()
-	if len(err.JSONValue) > 0 {
-		value = cut(string(err.JSONValue))
-	}
-	if err.Err != nil {
-		return value + ": " + cutTo(err.Err.Error(), maxLibraryText)
-	}
-	return fmt.Sprintf("%s, want %s", value, goKind(err.GoType))
-}
-
-// goKind returns JSON's name for the values of a field.
-func goKind(t reflect.Type) string {
-	if t == nil {
-		return "another type"
-	}
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	switch t.Kind() {
-	case reflect.String:
-		return "a string"
-	case reflect.Int, reflect.Int64:
-		return "an integer"
-	case reflect.Float32:
-		return "a number"
-	case reflect.Bool:
-		return "true or false"
-	case reflect.Slice:
-		return "an array"
-	case reflect.Struct:
-		if t == reflect.TypeFor[time.Time]() {
-			return "an RFC 3339 string"
-		}
-		return "an object"
-	}
-	return t.String()
 }
 
 // fieldPath turns /features/values/3 into features.values[3].

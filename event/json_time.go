@@ -31,22 +31,19 @@ func appendRFC3339(dst []byte, t time.Time) []byte {
 		t.UTC().AppendFormat(on.text[:0], "2006-01-02T")
 		last.Store(on)
 	}
-	of := int(seconds - number*secondsADay)
+	of := uint32(seconds - number*secondsADay)
+	hour, minute, second := of/3600, of/60%60, of%60
 	dst = append(dst, on.text[:]...)
-	dst = append(append2(dst, of/3600), ':')
-	dst = append(append2(dst, of/60%60), ':')
-	dst = append2(dst, of%60)
-	if nanos := t.Nanosecond(); nanos != 0 {
+	dst = append(dst, '0'+byte(hour/10), '0'+byte(hour%10), ':', '0'+byte(minute/10), '0'+byte(minute%10), ':',
+		'0'+byte(second/10), '0'+byte(second%10))
+	if nanos := uint32(t.Nanosecond()); nanos != 0 {
 		dst = appendFraction(dst, nanos)
 	}
 	return append(dst, 'Z')
 }
 
-// append2 appends a number below 100 in two digits.
-func append2(dst []byte, v int) []byte { return append(dst, '0'+byte(v/10), '0'+byte(v%10)) }
-
 // appendFraction appends a point and 1 to 999,999,999 nanoseconds in nine digits, less the zeros at their end.
-func appendFraction(dst []byte, nanos int) []byte {
+func appendFraction(dst []byte, nanos uint32) []byte {
 	digits := len("000000000")
 	for nanos%1000 == 0 {
 		nanos, digits = nanos/1000, digits-3
@@ -54,9 +51,9 @@ func appendFraction(dst []byte, nanos int) []byte {
 	for nanos%10 == 0 {
 		nanos, digits = nanos/10, digits-1
 	}
-	dst = append(dst, ".000000000"[:1+digits]...)
-	for at := len(dst) - 1; nanos > 0; at-- {
-		dst[at], nanos = '0'+byte(nanos%10), nanos/10
+	text := [...]byte{'.', '0', '0', '0', '0', '0', '0', '0', '0', '0'}
+	for at := digits; nanos > 0; at-- {
+		text[at], nanos = '0'+byte(nanos%10), nanos/10
 	}
-	return dst
+	return append(dst, text[:1+digits]...)
 }

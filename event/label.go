@@ -1,6 +1,7 @@
 package event
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -37,6 +38,19 @@ func (l *Label) Word() string {
 		return strconv.Itoa(l.Class)
 	}
 	return cut(strconv.Quote(l.ClassName))
+}
+
+// checkWritten refuses a label that a reader would refuse.
+func (l *Label) checkWritten() error {
+	if l.Class > math.MaxInt32 {
+		return fieldErrorf(ReasonUnparsable, "class", "%d is outside 0…%d", l.Class, math.MaxInt32)
+	}
+	return l.check(l.Class != ByName, l.ClassName != "")
+}
+
+// checkFound is check with the set of fields that a reader has found.
+func (l *Label) checkFound(found uint64) error {
+	return l.check(found&labelClass != 0, found&labelClassName != 0)
 }
 
 // check refuses a label without an id, and one that gives its class twice or not at all.

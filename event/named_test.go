@@ -158,12 +158,11 @@ func TestNamedTwiceInUsedMemory(t *testing.T) {
 		return schema.Field{Name: name, Value: schema.Value{Type: schema.Number, Number: 1}}
 	}
 	proto := func(names ...string) []byte {
-		var w wireWriter
-		w.text(arrivalID, "id", "x")
+		w := wireWriter{buf: textField(arrivalID, "x")}
 		start := w.begin(arrivalNamed)
 		for _, name := range names {
 			entry := w.begin(namedEntry)
-			w.text(entryName, "", name)
+			w.string(entryName, name, name)
 			value := w.begin(entryValue)
 			f := field(name)
 			w.namedValue(&f)

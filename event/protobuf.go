@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"rivulet/event/table"
 )
 
 // Protobuf is the Codec of "application/x-protobuf": one message a record, of schema/arrival.proto or
@@ -25,52 +27,29 @@ var _ Codec = Protobuf{}
 // ContentType returns "application/x-protobuf"; [ForContentType] takes "application/protobuf", too.
 func (Protobuf) ContentType() string { return "application/x-protobuf" }
 
-// wireKind is the form of a field in a message.
-type wireKind uint8
-
-const (
-	unknownField wireKind = iota
-	varintField           // an integer, a bool or an enum; at most once
-	floatField            // a float; at most once
-	doubleField           // a double; at most once
-	bytesField            // a string or a message; at most once
-	bytesList             // strings or messages, one each
-	varintList            // integers, packed or one each
-	floatList             // floats, packed or one each
-)
-
-// takes reports whether a field of this kind may have a wire type. A writer may leave a list unpacked.
-func (k wireKind) takes(t protowire.Type) bool {
-	switch k {
-	case varintField:
+// takes reports whether a field of a form may have a wire type. A writer may leave a list unpacked.
+func takes(w table.Wire, t protowire.Type) bool {
+	switch w {
+	case table.Varint:
 		return t == protowire.VarintType
-	case floatField:
+	case table.Fixed32:
 		return t == protowire.Fixed32Type
-	case doubleField:
+	case table.Fixed64:
 		return t == protowire.Fixed64Type
-	case varintList:
+	case table.VarintList:
 		return t == protowire.VarintType || t == protowire.BytesType
-	case floatList:
+	case table.FloatList:
 		return t == protowire.Fixed32Type || t == protowire.BytesType
 	}
 	return t == protowire.BytesType
 }
 
-func (k wireKind) once() bool { return k <= bytesField }
-
-// want returns the kind in words, for errors.
-func (k wireKind) want() string {
-	return [...]string{"", "an integer", "a float", "a double", bytesName, bytesName, "integers", "floats"}[k]
-}
+// wireNames are the forms in words, for errors.
+var wireNames = [...]string{table.Varint: "an integer", table.Fixed32: "a float", table.Fixed64: "a double",
+	table.Bytes: bytesName, table.BytesList: bytesName, table.VarintList: "integers", table.FloatList: "floats"}
 
 // bytesName names the values of the wire type that strings, messages and packed lists share.
 const bytesName = "a string or a message"
-
-// wireField is a known field of a message; its number is its index.
-type wireField struct {
-	name string // in errors
-	kind wireKind
-}
 
 // wireValue is the value of one field. Bytes are views of the record.
 type wireValue struct {
@@ -85,7 +64,7 @@ type wireValue struct {
 // others. A known field of another wire type is an error, and so is a repeated field that may occur only once:
 // readers may differ in which one they use, and two concatenated records would become a mixture. at is the message's
 // place in the record. Nothing is allocated: a value is a part of data, whatever length it declares.
-func walk(data []byte, at int, fields []wireField, each func(v wireValue) error) error {
+func walk(data []byte, at int, fields []table.WireField, each func(v wireValue) error) error {
 	var seen uint64
 	for len(data) > 0 {
 		start := at
@@ -98,26 +77,26 @@ func walk(data []byte, at int, fields []wireField, each func(v wireValue) error)
 				protowire.MaxValidNumber, at)
 		}
 		data, at = data[n:], at+n
-		var field wireField
+		var field table.WireField
 		if int(num) < len(fields) {
 			field = fields[num]
 		}
 		v, size := consume(data, num, typ)
 		if size < 0 {
-			return wireError(num, field.name, size, at)
+			return wireError(num, field.Name, size, at)
 		}
 		data, at = data[size:], at+size
 		v.at = at - len(v.bytes)
-		if field.kind == unknownField {
+		if field.Wire == table.Unknown {
 			continue
 		}
-		if !field.kind.takes(typ) {
-			return fieldErrorf(ReasonUnparsable, field.name, "%s, want %s (byte %d)", wireTypeName(typ),
-				field.kind.want(), start)
+		if !takes(field.Wire, typ) {
+			return fieldErrorf(ReasonUnparsable, field.Name, "%s, want %s (byte %d)", wireTypeName(typ),
+				wireNames[field.Wire], start)
 		}
-		if bit := uint64(1) << num; field.kind.once() {
+		if bit := uint64(1) << num; field.Wire <= table.Bytes {
 			if seen&bit != 0 {
-				return fieldErrorf(ReasonUnparsable, field.name, "is given twice (byte %d)", start)
+				return fieldErrorf(ReasonUnparsable, field.Name, "is given twice (byte %d)", start)
 			}
 			seen |= bit
 		}
@@ -179,15 +158,6 @@ func wireTypeName(t protowire.Type) string {
 	return "a group"
 }
 
-// inside puts the path of a message before the path of its field.
-func inside(message string, err error) error {
-	var field *FieldError
-	if errors.As(err, &field) {
-		field.Field = strings.TrimSuffix(message+"."+field.Field, ".")
-	}
-	return err
-}
-
 // text returns the bytes of a string.
 func (v wireValue) text(field string) ([]byte, error) {
 	if !utf8.Valid(v.bytes) {
@@ -226,7 +196,7 @@ func (v wireValue) floats(list []float32, field string) ([]float32, error) {
 
 const maxNanos = 999_999_999
 
-var timestampFields = []wireField{1: {"seconds", varintField}, 2: {"nanos", varintField}}
+var timestampFields = []table.WireField{1: {Name: "seconds", Wire: table.Varint}, 2: {Name: "nanos", Wire: table.Varint}}
 
 // time reads a google.protobuf.Timestamp. The result is in UTC; the first moment of the year 1 is the zero Time.
 func (v wireValue) time(field string) (time.Time, error) {

@@ -4,36 +4,24 @@ import (
 	"math"
 	"sync"
 	"time"
+	"unsafe"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"rivulet/event/table"
 )
 
-// Numbers of schema/arrival.proto.
+// Numbers of DenseFeatures and SparseFeatures in schema/arrival.proto.
 const (
-	arrivalID     = 1
-	arrivalDense  = 2
-	arrivalSparse = 3
-	arrivalEdges  = 4
-	arrivalTime   = 5
-	arrivalNamed  = 6
-
 	denseValues   = 1
 	sparseIndices = 1
 	sparseValues  = 2
 )
 
 var (
-	arrivalFields = []wireField{
-		arrivalID:     {"id", bytesField},
-		arrivalDense:  {"features", bytesField},
-		arrivalSparse: {"features", bytesField},
-		arrivalEdges:  {"edges", bytesList},
-		arrivalTime:   {"time", bytesField},
-		arrivalNamed:  {"features", bytesField},
-	}
-	denseFields  = []wireField{denseValues: {"features", floatList}}
-	sparseFields = []wireField{sparseIndices: {"features.indices", varintList},
-		sparseValues: {"features.values", floatList}}
+	denseFields  = []table.WireField{denseValues: {Name: "features", Wire: table.FloatList}}
+	sparseFields = []table.WireField{sparseIndices: {Name: "features.indices", Wire: table.VarintList},
+		sparseValues: {Name: "features.values", Wire: table.FloatList}}
 )
 
 // DecodeArrival reads one Protobuf record into a. It overwrites all of a and reuses its slices; the strings are new,
@@ -62,20 +50,18 @@ func (a *Arrival) walkProtobuf(data []byte) error {
 		return fieldErrorf(ReasonUnparsable, "", "the record is empty")
 	}
 	var hasFeatures bool
-	err := walk(data, 0, arrivalFields, func(v wireValue) (err error) {
-		switch v.num {
-		case arrivalID:
-			a.ID, err = wireID(v, false)
-		case arrivalDense, arrivalSparse, arrivalNamed:
+	err := walk(data, 0, arrivalTable.Wire, func(v wireValue) (err error) {
+		switch f := arrivalTable.ByNumber[v.num]; f.Kind {
+		case table.Features:
 			if hasFeatures {
 				return fieldErrorf(ReasonUnparsable, "features", "is given twice (byte %d)", v.at)
 			}
 			hasFeatures = true
 			err = a.Features.read(v)
-		case arrivalEdges:
+		case table.IDs:
 			err = e.add(v)
-		case arrivalTime:
-			a.Time, err = v.time("time")
+		default:
+			err = v.field(f, unsafe.Pointer(a))
 		}
 		return err
 	})
@@ -102,9 +88,9 @@ func wireID(v wireValue, p inPlace) (string, error) {
 // read reads DenseFeatures, SparseFeatures or NamedFeatures.
 func (f *Features) read(v wireValue) error {
 	switch v.num {
-	case arrivalSparse:
+	case sparseNumber:
 		return f.readSparse(v)
-	case arrivalNamed:
+	case namedNumber:
 		return f.readNamed(v)
 	}
 	values := f.Values[:0]

@@ -2,53 +2,43 @@ package event
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"time"
-	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// AppendArrival appends a as one message to dst. Fields are in the order of their numbers, and fields that are 0 or
-// empty are left out, also the values of a sparse row if all are 1: the same arrival always gives the same bytes. An
-// arrival that [Protobuf.DecodeArrival] would refuse is an error, and so is a time outside the years 1 to 9999; dst
-// is then returned unchanged.
-func (Protobuf) AppendArrival(dst []byte, a *Arrival) ([]byte, error) {
-	w := wireWriter{buf: dst}
-	w.id(arrivalID, "id", a.ID)
-	if a.Features.Named == nil && !a.Features.Absent { // else it comes behind the time, by its number
-		w.features(&a.Features)
-	}
-	for i, id := range a.Edges {
-		if id == "" || !utf8.ValidString(id) { // the path of an element costs an allocation
-			w.id(arrivalEdges, element("edges", i), id)
-			break
-		}
-		w.plainText(arrivalEdges, id)
-	}
-	w.time(arrivalTime, "time", a.Time)
-	if a.Features.Named != nil {
-		w.named(a.Features.Named)
-	}
-	if w.err != nil {
-		return dst, fmt.Errorf("encoding arrival %s: %w", cut(strconv.Quote(a.ID)), w.err)
-	}
-	return w.buf, nil
-}
-
-func (w *wireWriter) features(f *Features) {
-	if !f.Sparse {
+// features writes the message of features that has a number, if they are of its form.
+func (w *wireWriter) features(num protowire.Number, f *Features) {
+	switch {
+	case f.Absent || num != f.number():
+	case f.Named != nil:
+		w.named(f.Named)
+	case f.Sparse:
+		w.sparse(f)
+	default:
 		w.fail(checkFinite(f.Values, "features"))
-		start := w.begin(arrivalDense)
+		start := w.begin(denseNumber)
 		w.floats(denseValues, f.Values)
 		w.end(start)
-		return
 	}
+}
+
+// number returns the number of the message that features have in schema/arrival.proto.
+func (f *Features) number() protowire.Number {
+	switch {
+	case f.Named != nil:
+		return namedNumber
+	case f.Sparse:
+		return sparseNumber
+	}
+	return denseNumber
+}
+
+func (w *wireWriter) sparse(f *Features) {
 	w.fail(f.checkSparse(maxIndex))
-	start := w.begin(arrivalSparse)
+	start := w.begin(sparseNumber)
 	if len(f.Indices) > 0 {
 		packed := w.begin(sparseIndices)
 		for _, i := range f.Indices {
@@ -105,53 +95,6 @@ func (w *wireWriter) end(start int) {
 	w.buf = slices.Replace(w.buf, start-1, start, protowire.AppendVarint(length[:0], uint64(size))...)
 }
 
-// text writes a string, unless it is empty.
-func (w *wireWriter) text(num protowire.Number, field, s string) {
-	if !utf8.ValidString(s) {
-		w.fail(fieldErrorf(ReasonUnparsable, field, "%s is not UTF-8", cut(strconv.Quote(s))))
-	}
-	if s != "" {
-		w.plainText(num, s)
-	}
-}
-
-// plainText writes a string that is UTF-8.
-func (w *wireWriter) plainText(num protowire.Number, s string) {
-	w.tag(num, protowire.BytesType)
-	w.varint(uint64(len(s)))
-	w.buf = append(w.buf, s...)
-}
-
-// id writes a string that must not be empty.
-func (w *wireWriter) id(num protowire.Number, field, s string) {
-	if s == "" {
-		w.fail(fieldErrorf(ReasonUnparsable, field, "is empty"))
-	}
-	w.text(num, field, s)
-}
-
-// integer writes an integer from lo to hi, unless it is 0.
-func (w *wireWriter) integer(num protowire.Number, field string, v, lo, hi int64) {
-	if v < lo || v > hi {
-		w.fail(fieldErrorf(ReasonUnparsable, field, "%d is outside %d…%d", v, lo, hi))
-	}
-	if v != 0 {
-		w.tag(num, protowire.VarintType)
-		w.varint(uint64(v))
-	}
-}
-
-// float writes a finite float, unless it is +0.
-func (w *wireWriter) float(num protowire.Number, field string, v float32) {
-	if v-v != 0 {
-		w.fail(fieldErrorf(ReasonUnparsable, field, "%v, want a finite number", v))
-	}
-	if bits := math.Float32bits(v); bits != 0 {
-		w.tag(num, protowire.Fixed32Type)
-		w.buf = protowire.AppendFixed32(w.buf, bits)
-	}
-}
-
 // floats writes a packed list, unless it is empty.
 func (w *wireWriter) floats(num protowire.Number, values []float32) {
 	if len(values) == 0 {
@@ -165,14 +108,15 @@ func (w *wireWriter) floats(num protowire.Number, values []float32) {
 	}
 }
 
-// time writes a google.protobuf.Timestamp, unless t is zero.
-func (w *wireWriter) time(num protowire.Number, field string, t time.Time) {
-	if t.IsZero() {
-		return
+// timestamp writes the length and the fields of a google.protobuf.Timestamp.
+func (w *wireWriter) timestamp(t time.Time) {
+	w.buf = append(w.buf, 0)
+	start := len(w.buf)
+	if seconds := t.Unix(); seconds != 0 {
+		w.buf = protowire.AppendVarint(append(w.buf, 1<<3), uint64(seconds))
 	}
-	w.fail(checkYears(t, field))
-	start := w.begin(num)
-	w.integer(1, field, t.Unix(), math.MinInt64, math.MaxInt64)
-	w.integer(2, field, int64(t.Nanosecond()), 0, maxNanos)
-	w.end(start)
+	if nanos := t.Nanosecond(); nanos != 0 {
+		w.buf = protowire.AppendVarint(append(w.buf, 2<<3), uint64(nanos))
+	}
+	w.buf[start-1] = byte(len(w.buf) - start)
 }

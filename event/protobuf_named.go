@@ -3,10 +3,12 @@ package event
 import (
 	"encoding/binary"
 	"math"
+	"strconv"
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"rivulet/event/table"
 	"rivulet/schema"
 )
 
@@ -25,11 +27,11 @@ const (
 )
 
 var (
-	namedFields = []wireField{namedEntry: {"features.named", bytesList}}
-	entryFields = []wireField{entryName: {"features.named", bytesField}, entryValue: {"features.named", bytesField}}
-	valueFields = []wireField{valueNumber: {"number", doubleField}, valueBool: {"bool", varintField},
-		valueText: {"text", bytesField}, valueVector: {"vector", bytesField}, valueTime: {"time", bytesField}}
-	vectorFields = []wireField{denseValues: {"vector", floatList}}
+	namedFields = []table.WireField{namedEntry: {Name: "features.named", Wire: table.BytesList}}
+	entryFields = []table.WireField{entryName: {Name: "features.named", Wire: table.Bytes}, entryValue: {Name: "features.named", Wire: table.Bytes}}
+	valueFields = []table.WireField{valueNumber: {Name: "number", Wire: table.Fixed64}, valueBool: {Name: "bool", Wire: table.Varint},
+		valueText: {Name: "text", Wire: table.Bytes}, valueVector: {Name: "vector", Wire: table.Bytes}, valueTime: {Name: "time", Wire: table.Bytes}}
+	vectorFields = []table.WireField{denseValues: {Name: "vector", Wire: table.FloatList}}
 )
 
 // readNamed reads NamedFeatures.
@@ -150,11 +152,15 @@ func readValue(out *schema.Value, of wireValue) error {
 
 // named writes NamedFeatures, its entries in the order of the fields.
 func (w *wireWriter) named(fields []schema.Field) {
-	w.fail(checkNamed(fields))
-	start := w.begin(arrivalNamed)
+	if err := checkNamed(fields); err != nil {
+		w.fail(err)
+	}
+	start := w.begin(namedNumber)
 	for i := range fields {
 		entry := w.begin(namedEntry)
-		w.text(entryName, "features.named", fields[i].Name)
+		if name := fields[i].Name; name != "" {
+			w.string(entryName, name, name)
+		}
 		value := w.begin(entryValue)
 		w.namedValue(&fields[i])
 		w.end(value)
@@ -173,19 +179,26 @@ func (w *wireWriter) namedValue(f *schema.Field) {
 		w.tag(valueBool, protowire.VarintType)
 		w.varint(protowire.EncodeBool(v.Number != 0))
 	case schema.Text:
-		w.text(valueText, namedField(f.Name), v.Text)
-		if v.Text == "" {
-			w.end(w.begin(valueText))
-		}
+		w.string(valueText, f.Name, v.Text)
 	case schema.Vector:
 		start := w.begin(valueVector)
 		w.floats(denseValues, v.Vector)
 		w.end(start)
 	case schema.Time:
-		w.fail(checkYears(v.Time, namedField(f.Name)))
-		start := w.begin(valueTime)
-		w.integer(1, namedField(f.Name), v.Time.Unix(), math.MinInt64, math.MaxInt64)
-		w.integer(2, namedField(f.Name), int64(v.Time.Nanosecond()), 0, maxNanos)
-		w.end(start)
+		if err := checkYears(v.Time, namedField(f.Name)); err != nil {
+			w.fail(err)
+		}
+		w.tag(valueTime, protowire.BytesType)
+		w.timestamp(v.Time)
 	}
+}
+
+// string writes a name or a text of a named feature.
+func (w *wireWriter) string(num protowire.Number, feature, s string) {
+	if !utf8.ValidString(s) {
+		w.fail(fieldErrorf(ReasonUnparsable, namedField(feature), "%s is not UTF-8", cut(strconv.Quote(s))))
+	}
+	w.tag(num, protowire.BytesType)
+	w.varint(uint64(len(s)))
+	w.buf = append(w.buf, s...)
 }

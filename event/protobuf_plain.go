@@ -8,14 +8,14 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Tags of an arrival's fields, all of wire type 2 (a length and as many bytes).
+// Tags of an arrival's fields by their numbers in the table, all of wire type 2 (a length and as many bytes).
 const (
-	tagID     = arrivalID<<3 | byte(protowire.BytesType)
-	tagDense  = arrivalDense<<3 | byte(protowire.BytesType)
-	tagSparse = arrivalSparse<<3 | byte(protowire.BytesType)
-	tagEdge   = arrivalEdges<<3 | byte(protowire.BytesType)
-	tagTime   = arrivalTime<<3 | byte(protowire.BytesType)
-	tagNamed  = arrivalNamed<<3 | byte(protowire.BytesType)
+	tagID     = idNumber<<3 | byte(protowire.BytesType)
+	tagDense  = denseNumber<<3 | byte(protowire.BytesType)
+	tagSparse = sparseNumber<<3 | byte(protowire.BytesType)
+	tagEdge   = edgesNumber<<3 | byte(protowire.BytesType)
+	tagTime   = timeNumber<<3 | byte(protowire.BytesType)
+	tagNamed  = namedNumber<<3 | byte(protowire.BytesType)
 )
 
 // plainProtobuf reads an arrival in its plain form: the fields of the contract only, each once, the edges one after
