@@ -35,16 +35,26 @@ type wanted struct {
 // as far as the method has them. If W_S has an M of its own, S→S is also deployed through W_O's M.
 func (t *task) deployments(ctx context.Context, r *recipe, w wanted, progress Progress) ([]deployment, error) {
 	var out []deployment
-	add := func(setting string, f *fitted, shared bool, p *placed) error {
+	calibrated := func(setting string, f *fitted, shared bool, p *placed, kinds []string) error {
 		begins(progress, "calibrating "+f.model.Name()+", "+setting)
-		c, err := t.calibrate(ctx, p, w.kinds)
+		c, err := t.calibrate(ctx, p, kinds)
 		out = append(out, rows(deployment{placed: p, setting: setting, sharedM: shared,
 			weightDecay: f.weightDecay, served: r.serves(t, setting, f, p)}, c)...)
 		return err
 	}
+	add := func(setting string, f *fitted, shared bool, p *placed) error {
+		return calibrated(setting, f, shared, p, w.kinds)
+	}
 	for k, whole := range r.whole {
 		begins(progress, "putting "+whole.model.Name()+" onto the original graph")
-		if err := add(eval.OtoO, whole, false, t.jointOnT(whole.model)); err != nil {
+		onT, kinds, err := t.holder.deploy(whole)
+		if err != nil {
+			return nil, err
+		}
+		if w.kinds != nil {
+			kinds = w.kinds
+		}
+		if err := calibrated(eval.OtoO, whole, false, onT, kinds); err != nil {
 			return nil, err
 		}
 		if slices.Contains(w.attachments, artifact.AttachFrozen) && infer.Freezable(whole.model) == nil {
@@ -206,7 +216,7 @@ func (d *deployment) quick() *infer.Predictor {
 func (t *task) measure(d deployment, mode string, again *regrouped) eval.Result {
 	r := eval.Result{Method: t.label, Model: d.model.Name(), Setting: d.setting, SharedM: d.sharedM,
 		Attachment: d.attachment, Batch: mode,
-		Calibration: d.calibration.Kind, SyntheticNodes: t.nodes, Ratio: float64(t.nodes) / float64(t.original.Adj.Rows),
+		Calibration: d.calibration.Kind, SyntheticNodes: t.nodes, Ratio: float64(t.nodes) / float64(t.facts.Nodes),
 		Seeds: []uint64{t.options.Seed}, WeightDecay: d.weightDecay, WeightDecays: []float64{d.weightDecay},
 		KeptBytes: d.kept, Served: d.served}
 	if known, ok := t.whole.row(&r); ok {

@@ -91,7 +91,7 @@ func grow(ctx context.Context, d *dataset.Dataset, o GrowOptions, progress Progr
 	if err != nil {
 		return nil, err
 	}
-	kept, ok := r.served.(keeping)
+	kept, ok := r.served.(growable)
 	if !ok {
 		return nil, fmt.Errorf("method %s: %w", o.Run.Method, artifact.ErrNoGrowth)
 	}

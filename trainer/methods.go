@@ -2,11 +2,14 @@ package trainer
 
 import (
 	"context"
+	"iter"
 	"slices"
 
 	"rivulet/artifact"
+	"rivulet/dataset"
 	"rivulet/infer"
 	"rivulet/trainer/condense"
+	"rivulet/trainer/plane"
 )
 
 // Methods of condensation: docs/algorithm.md, sections 4 (learned, gcond), 5 (solved) and 7.
@@ -35,6 +38,8 @@ type method struct {
 	comparison bool
 	// frozen says that M is made for frozen attachment, from the models' messages or tables.
 	frozen bool
+	// tables says that the method makes S and M also where T lies in tables of stages. Others need T in memory.
+	tables bool
 }
 
 // methods lists all methods by name. Code of a method must not read the list: a task knows its own method.
@@ -47,7 +52,7 @@ var methods = []method{
 	{name: MethodKCenter, condense: coreset(condense.KCenter)},
 	{name: MethodLearned, condense: (*task).condenseLearned},
 	{name: MethodRandom, condense: coreset(condense.Random)},
-	{name: MethodSolved, condense: clusters(solveRows), frozen: true},
+	{name: MethodSolved, condense: clusters(solveRows), frozen: true, tables: true},
 	{name: MethodVNG, condense: (*task).condenseVNG, models: []string{modelSGC}, frozen: true},
 }
 
@@ -92,12 +97,14 @@ type renewing interface {
 	renew(ctx context.Context, small *fitted, progress Progress) (condensed, error)
 }
 
-// keeping is a condensed graph of clusters, from which an artifact stores more.
-type keeping interface {
-	// means returns the cluster means of T, for models that are added later.
-	means() *artifact.Means
-	// growth returns the tables for rows of M of arrivals.
+// growable is a condensed graph that has tables for rows of M of arrivals.
+type growable interface {
 	growth() *artifact.Growth
+}
+
+// averaging is a condensed graph that has the cluster means of T, for models that are added later.
+type averaging interface {
+	means() *artifact.Means
 }
 
 // featured is a condensed graph that has frozen tables of the features themselves, from which a frozen linear
@@ -110,6 +117,27 @@ type featured interface {
 type made struct {
 	*condense.Condensed          // no Adj for cached
 	trace               *Learned // what a learned run tells of itself; nil otherwise
+	// stored gives all rows of M where they lie in tables; M has those of the nodes that the run reads then. nil: M is whole.
+	stored iter.Seq2[plane.Rows, error]
+	size   artifact.MappingInfo // of M that is stored
+}
+
+// rows gives all rows of M, those of some nodes of T at a time. original are T's nodes where M is whole.
+func (m *made) rows(original *dataset.Original) iter.Seq2[plane.Rows, error] {
+	if m.stored != nil {
+		return m.stored
+	}
+	return func(yield func(plane.Rows, error) bool) {
+		yield(plane.Rows{Mapping: &artifact.Mapping{IDs: original.IDs, Rows: m.M}, Labels: original.Labels}, nil)
+	}
+}
+
+// info returns the size of M.
+func (m *made) info() artifact.MappingInfo {
+	if m.stored != nil {
+		return m.size
+	}
+	return artifact.MappingInfo{Rows: m.M.Rows, Entries: m.M.NNZ(), MaxPerRow: longestRow(m.M)}
 }
 
 func (m *made) parts() *made { return m }

@@ -21,6 +21,7 @@ type fitted struct {
 	validation  float64 // accuracy of the joint model on the support nodes, percent
 	seconds     float64 // wall clock of the fit, all weight decays
 	sampled     bool    // the weight decay was chosen on a sample of the rows, which depends on the seed
+	read        int     // nodes of T that the fit read; 0: all
 }
 
 // fitOriginal fits W_O of a model on T, or takes the imported one.

@@ -38,51 +38,7 @@ const (
 	stagedTest   = 10000
 )
 
-// CheckStaged returns an error for options that a run of stages does not have. It names the first.
-func CheckStaged(o Options) error {
-	if err := o.Validate(); err != nil {
-		return err
-	}
-	const only = "a run of stages (--engine disk, --sums fixed) has"
-	switch {
-	case o.Method != MethodSolved:
-		return fmt.Errorf("method is %s, %s %s only", o.Method, only, MethodSolved)
-	case o.Representation:
-		return fmt.Errorf("representation is set, %s no tables of features", only)
-	case o.Map:
-		return fmt.Errorf("map is set, %s no S in the plane", only)
-	case o.Means:
-		return fmt.Errorf("means is set, %s no cluster means for later models", only)
-	}
-	return nil
-}
-
-// TrainStaged is [Train] of method solved by stages on an engine, which hold no more of the graph in memory than the
-// engine wants. The bundle's bits depend on data and options, not on the engine. What differs from Train: an M of more
-// than [artifact.PartRows] rows is in Bundle.Parts, which reads the engine's tables, so the bundle must be written
-// before the engine is closed; sums over nodes are sums of integers; W_O of an sgc of two hops is fitted to labelled
-// rows and chosen on frozen attachment, that of other models in a subgraph of T; of more rows than the bounds
-// above a sample is taken, by hash of the id; there are no W_S and no cluster means.
-func TrainStaged(
-	ctx context.Context,
-	e stage.Engine,
-	d Staged,
-	o Options,
-	now time.Time,
-	progress Progress,
-) (*Outcome, error) {
-	if err := CheckStaged(o); err != nil {
-		return nil, err
-	}
-	s := &staged{engine: e, source: d, options: o, progress: progress}
-	out, err := s.train(ctx, now)
-	if err != nil {
-		return nil, fmt.Errorf("training on %s: %w", d.Name, err)
-	}
-	return out, nil
-}
-
-// staged is a run of stages.
+// staged is the [holder] of a T in tables of an engine.
 type staged struct {
 	engine   stage.Engine
 	source   Staged
@@ -102,47 +58,20 @@ type staged struct {
 	labelled    *labelledRows
 	models      []*stagedModel
 	task        *task
-	subgraph    *task // of the subgraph of T in which models are fitted; nil until one is
+	subgraph    *task         // of the subgraph of T in which models are fitted; nil until one is
+	labelsOnT   *infer.Tables // the hops of label propagation on the nodes of T that are read
 }
 
-func (s *staged) train(ctx context.Context, now time.Time) (*Outcome, error) {
+// open reads T, fits the preprocessing, and makes the task of the nodes that are held out.
+func (s *staged) open(ctx context.Context) (*task, error) {
 	start := time.Now()
-	for _, step := range []func(context.Context) error{s.read, s.preprocess, s.propagate, s.holdOut, s.fit} {
+	for _, step := range []func(context.Context) error{s.read, s.preprocess, s.propagate, s.holdOut} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
 	}
-	c, err := s.condense(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.spread(ctx, c); err != nil {
-		return nil, err
-	}
-	t := s.task
-	r := &recipe{served: c}
-	for _, m := range s.models {
-		onS, err := t.frozen(c, m.model)
-		if err != nil {
-			return nil, err
-		}
-		calibrated, err := t.calibrate(ctx, onS, s.options.kinds())
-		if err != nil {
-			return nil, err
-		}
-		r.whole, r.placed = append(r.whole, m.fitted), append(r.placed, onS)
-		r.calibrations = append(r.calibrations, calibrated)
-	}
-	t.seconds = time.Since(start).Seconds()
-	results, err := s.evaluate(ctx, r, c)
-	if err != nil {
-		return nil, err
-	}
-	bundle, err := s.bundle(ctx, r, c, results, now)
-	if err != nil {
-		return nil, err
-	}
-	return &Outcome{Bundle: bundle, Results: results, Seconds: t.seconds}, nil
+	s.task.seconds = time.Since(start).Seconds()
+	return s.task, nil
 }
 
 // read makes the tables of the graph.

@@ -15,8 +15,8 @@ import (
 	"rivulet/trainer/stage/solved"
 )
 
-// condense makes S and M (docs/algorithm.md, section 5).
-func (s *staged) condense(ctx context.Context) (*stagedGraph, error) {
+// condense makes S and M (docs/algorithm.md, section 5), and the tables of propagation.
+func (s *staged) condense(ctx context.Context, _ []*fitted, _ Progress) (condensed, error) {
 	c := &stagedGraph{
 		task:   s.task,
 		made:   made{Condensed: &condense.Condensed{Attachment: artifact.AttachFrozen}},
@@ -42,8 +42,10 @@ func (s *staged) condense(ctx context.Context) (*stagedGraph, error) {
 	if err := s.solve(ctx, c, of); err != nil {
 		return nil, err
 	}
-	c.M, err = s.pickMapping(ctx, c.rows)
-	return c, err
+	if c.M, err = s.pickMapping(ctx, c.rows); err != nil {
+		return nil, err
+	}
+	return c, s.spread(ctx, c)
 }
 
 // cluster divides the labelled rows into clusters and has all nodes join them: the table of clusters and their
@@ -183,15 +185,18 @@ func (s *staged) solve(ctx context.Context, c *stagedGraph, of *messaging) error
 	if err != nil {
 		return err
 	}
+	var size solved.MappingSize
 	for _, r := range records {
-		if err := c.size.Add(r.Payload); err != nil {
+		if err := size.Add(r.Payload); err != nil {
 			return err
 		}
 	}
-	if c.size.Rows != g.Nodes {
-		return fmt.Errorf("M has %d rows for %d nodes", c.size.Rows, g.Nodes)
+	if size.Rows != g.Nodes {
+		return fmt.Errorf("M has %d rows for %d nodes", size.Rows, g.Nodes)
 	}
-	o.Entry = c.size.Largest
+	c.stored, c.largest = s.stored(ctx, c.rows), size.Largest
+	c.size = artifact.MappingInfo{Rows: int(size.Rows), Entries: int(size.Entries), MaxPerRow: size.Longest}
+	o.Entry = size.Largest
 	spec = stage.NewSpec(solved.StageNormal, o, of.sides, 2)
 	if made, err = s.run(ctx, spec, append(slices.Clone(of.inputs), c.rows)...); err != nil {
 		return err

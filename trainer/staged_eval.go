@@ -70,8 +70,13 @@ func (s *staged) measure(ctx context.Context, b *artifact.Bundle, batch int) ([]
 		return nil, err
 	}
 	s.options.Propagate = false // T's own tables of it are not made
-	r := &recipe{placed: []*placed{onS}, calibrations: []*calibration{calibrationOf(info, params)}}
-	return s.evaluate(ctx, r, c)
+	r := &recipe{whole: []*fitted{of.fitted}, served: c, placed: []*placed{onS},
+		calibrations: []*calibration{calibrationOf(info, params)}}
+	deployments, err := s.task.deployments(ctx, r, wanted{}, s.progress)
+	if err != nil {
+		return nil, err
+	}
+	return s.task.evaluate(ctx, deployments, 0, s.progress)
 }
 
 // servedFrozen returns the model that an artifact serves, which must be attached frozen.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
+	"rivulet/artifact"
 	"rivulet/dataset"
 	"rivulet/graph"
 	"rivulet/infer"
@@ -142,7 +144,10 @@ func (s *staged) taskOf(d *dataset.Dataset, original *dataset.Original) error {
 	o := s.options
 	o.Costs = false // they are of a whole M and of T, which are not in memory
 	t := &task{
-		options:  o,
+		options: o,
+		holder:  s,
+		facts: artifact.Data{Name: s.source.Name, Fingerprint: s.fingerprint, Nodes: int(s.graph.Nodes),
+			Edges: int(s.graph.Entries / 2), Features: s.graph.Summary.Width, Classes: s.classes},
 		method:   method,
 		schema:   s.source.Schema,
 		data:     d,
@@ -177,26 +182,27 @@ func (s *staged) divide(t *task) (err error) {
 	return err
 }
 
-// fit makes W_O of each model and takes it through its hops on T. Logits are read by error propagation, and those of
-// the first model by unlabelled nodes that join clusters.
-func (s *staged) fit(ctx context.Context) error {
-	for k, name := range s.options.Models {
-		m, err := s.fitOne(ctx, name)
-		if err != nil {
-			return err
-		}
-		if err := s.walk(ctx, m, k == 0 || s.options.Propagate); err != nil {
-			return err
-		}
-		s.models = append(s.models, m)
+// fit returns W_O of a model, or the imported one, and takes it through its hops on T. Logits are read by error
+// propagation, and those of the first model by unlabelled nodes that join clusters.
+func (s *staged) fit(ctx context.Context, name string, _ Progress) (*fitted, error) {
+	start := time.Now()
+	f, err := s.weights(ctx, name)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	m := &stagedModel{fitted: f}
+	if err := s.walk(ctx, m, len(s.models) == 0 || s.options.Propagate); err != nil {
+		return nil, err
+	}
+	s.models = append(s.models, m)
+	f.seconds = time.Since(start).Seconds()
+	return f, nil
 }
 
-// fitOne fits a model, or takes the imported one.
-func (s *staged) fitOne(ctx context.Context, name string) (*stagedModel, error) {
+// weights fits a model, or takes the imported one.
+func (s *staged) weights(ctx context.Context, name string) (*fitted, error) {
 	if given, ok := s.options.Weights[name]; ok {
-		return &stagedModel{fitted: &fitted{model: given}}, acceptable(given, s.graph.Summary.Width, len(s.classes), s.task)
+		return &fitted{model: given}, acceptable(given, s.graph.Summary.Width, len(s.classes), s.task)
 	}
 	if name == modelSGC && (s.options.Hops == 0 || s.options.Hops == 2) && !s.projected() {
 		_, _, whole, err := s.roomInSubgraph(ctx)
@@ -205,14 +211,18 @@ func (s *staged) fitOne(ctx context.Context, name string) (*stagedModel, error) 
 		}
 		if !whole {
 			f, err := s.fitLabelled(ctx)
-			return &stagedModel{fitted: f, sample: fewerThan(len(s.labelled.nodes), s.graph.Summary.Roles[solved.Train])}, err
+			if err == nil {
+				f.read = fewerThan(len(s.labelled.nodes), s.graph.Summary.Roles[solved.Train])
+			}
+			return f, err
 		}
 	}
 	f, err := s.fitSubgraph(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	return &stagedModel{fitted: f, sample: fewerThan(len(s.subgraph.original.Nodes), s.graph.Nodes)}, nil
+	f.read = fewerThan(len(s.subgraph.original.Nodes), s.graph.Nodes)
+	return f, nil
 }
 
 // fewerThan returns how many nodes a fit read, and 0 if these are all.
@@ -302,7 +312,7 @@ func (s *staged) fetch(ctx context.Context, weights *graph.Dense) (*infer.Tables
 	g := s.graph
 	spec := stage.NewSpec(
 		solved.StageFetch,
-		s.preparing, // all columns: see fitOne
+		s.preparing, // in all columns
 		s.with(stage.Sides{solved.SideWeights: solved.AppendMatrix(s.scaled(weights))}),
 		1,
 	)

@@ -14,7 +14,6 @@ import (
 // stagedModel is a model of a run of stages.
 type stagedModel struct {
 	*fitted
-	sample int // nodes of T that the fit read; 0: all
 	// parts are its tables on T, logits those of T's nodes, and bounds the largest numbers in the columns of the
 	// tables u_0, u_1, …, c.
 	parts  []stage.Table

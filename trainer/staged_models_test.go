@@ -101,11 +101,14 @@ func walkAsInMemory(t *testing.T, d *dataset.Dataset, shape fit.Shape) {
 		t.Fatal(err)
 	}
 	s := &staged{engine: local.NewMemory(solved.Functions, Silent{}), source: source, options: o, progress: Silent{}}
-	for _, step := range []func(context.Context) error{s.read, s.preprocess, s.propagate, s.holdOut, s.fit,
-		s.tablesOnT} {
-		if err := step(ctx); err != nil {
-			t.Fatal(err)
-		}
+	if _, err := s.open(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.fit(ctx, m.Name(), Silent{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.tablesOnT(ctx); err != nil {
+		t.Fatal(err)
 	}
 	index := map[string]int{}
 	for i, id := range known.original.IDs {
@@ -237,10 +240,8 @@ func subgraphOf(t *testing.T, d *dataset.Dataset) {
 		t.Fatal(err)
 	}
 	s := &staged{engine: local.NewMemory(solved.Functions, Silent{}), source: source, options: o, progress: Silent{}}
-	for _, step := range []func(context.Context) error{s.read, s.preprocess, s.propagate, s.holdOut} {
-		if err := step(ctx); err != nil {
-			t.Fatal(err)
-		}
+	if _, err := s.open(ctx); err != nil {
+		t.Fatal(err)
 	}
 	whole, err := s.bringSubgraph(ctx)
 	if err != nil {

@@ -22,9 +22,9 @@ func (s *staged) spread(ctx context.Context, c *stagedGraph) error {
 		Models:   len(s.models),
 		Clusters: s.task.nodes,
 		Degree:   g.HighestDegree,
-		Entry:    c.size.Largest,
+		Entry:    c.largest,
 	}
-	c.labels, c.labelsOnT = &infer.Tables{}, &infer.Tables{}
+	c.labels, s.labelsOnT = &infer.Tables{}, &infer.Tables{}
 	inputs := []stage.Table{g.Names, g.Degrees, c.rows}
 	for _, m := range s.models {
 		m.errorsOnS, m.errorsOnT = &infer.Tables{}, &infer.Tables{}
@@ -70,7 +70,7 @@ func (s *staged) keepHop(ctx context.Context, c *stagedGraph, o solved.SpreadOpt
 		toS.U = append(toS.U, onS.Columns(k*classes, (k+1)*classes))
 		toT.U = append(toT.U, onT.Columns(k*classes, (k+1)*classes))
 	}
-	add(0, c.labels, c.labelsOnT)
+	add(0, c.labels, s.labelsOnT)
 	for k, m := range s.models {
 		add(1+k, m.errorsOnS, m.errorsOnT)
 	}

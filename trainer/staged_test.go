@@ -11,11 +11,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"rivulet/artifact"
 	"rivulet/dataset"
 	"rivulet/infer"
 	"rivulet/test/datatest"
 	"rivulet/trainer/eval"
+	"rivulet/trainer/plane"
 	"rivulet/trainer/stage"
 	"rivulet/trainer/stage/local"
 	"rivulet/trainer/stage/solved"
@@ -90,6 +93,31 @@ func TestStagedEnginesGiveTheSameBytes(t *testing.T) {
 				likeUsual(t, d, o, out)
 			}
 		})
+	}
+}
+
+// The map of a run by stages is that of its own M: of a graph in the same order of nodes a run in memory says of M what
+// the stages say.
+func TestStagedMap(t *testing.T) {
+	d, o := generatedSets(t)["pubmed"], stagedOptions()
+	o.Map = true
+	_, out := trainStaged(t, local.NewMemory(solved.Functions, Silent{}), d, o)
+	b := out.Bundle
+	if diff := cmp.Diff(b.Mapping.Rows.Transpose().RowSums(), b.Map.Mass); diff != "" {
+		t.Errorf("masses (-of M +of the map):\n%s", diff)
+	}
+	d = inOrderOf(t, d, b.Mapping.IDs)
+	labels := d.Original().Labels
+	rows := func(yield func(plane.Rows, error) bool) { yield(plane.Rows{Mapping: b.Mapping, Labels: labels}, nil) }
+	want, err := plane.Of(b, rows, o.MapIDs, o.rng(purposeMap))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, b.Map); diff != "" {
+		t.Errorf("map (-of M in memory +of M in tables):\n%s", diff)
+	}
+	if len(b.Map.Heaviest) != b.Manifest.SyntheticNodes {
+		t.Errorf("%d lists of ids for %d synthetic nodes", len(b.Map.Heaviest), b.Manifest.SyntheticNodes)
 	}
 }
 

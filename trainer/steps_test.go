@@ -172,7 +172,7 @@ func TestSection6BundleCarriesTheCalibration(t *testing.T) {
 	r := recipeOf(t, k)
 	c := mustCalibrate(t, k, r.placed[0])
 	r.calibrations = []*calibration{c}
-	b, err := k.bundle(r, nil, "sha256:0", created)
+	b, err := k.bundle(r, nil, created, Silent{})
 	if err != nil {
 		t.Fatal(err)
 	}

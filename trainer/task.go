@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"rivulet/artifact"
 	"rivulet/dataset"
 	"rivulet/graph"
 	"rivulet/infer"
@@ -19,6 +20,8 @@ import (
 // task is a data set made ready for training: T, its preprocessing, the support nodes and the test nodes.
 type task struct {
 	options  Options
+	holder   holder
+	facts    artifact.Data  // what the manifest says of the data; its nodes and edges are T's
 	schema   *schema.Schema // of named features; nil if they have positions only
 	method   method
 	data     *dataset.Dataset
@@ -63,15 +66,20 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 	if len(d.Validation) == 0 {
 		return nil, errors.New("no validation nodes: hyperparameters are chosen on them")
 	}
+	fingerprint := d.Fingerprint() // of the columns, if features have names
 	start := time.Now()
 	d, s, err := Encode(d, o)
 	if err != nil {
 		return nil, err
 	}
+	o.Keep = s // X is of its positions
 	d = d.OriginalFirst()
 	m, _ := methodOf(o.Method)
 	t := &task{options: o, method: m, data: d, original: d.Original(), label: o.label(), whole: newWhole(), schema: s,
 		sampledRows: sampledRows, sampledFrom: sampledFrom}
+	t.holder = inMemory{t}
+	t.facts = artifact.Data{Name: d.Name, Fingerprint: fingerprint, Nodes: t.original.Adj.Rows,
+		Edges: t.original.Adj.NNZ() / 2, Features: t.original.X.Cols(), Classes: d.Classes}
 	t.labelled = labelledIn(t.original.Labels)
 	if err := t.divide(); err != nil {
 		return nil, err
@@ -127,6 +135,7 @@ func (t *task) with(o Options, known *whole) (*task, error) {
 		return nil, err
 	}
 	out := *t
+	out.holder = inMemory{&out}
 	out.options, out.label, out.whole = o, o.label(), known
 	out.method, _ = methodOf(o.Method)
 	return &out, out.divide()

@@ -11,6 +11,7 @@ import (
 	"rivulet/infer"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/plane"
+	"rivulet/trainer/stage"
 )
 
 // Outcome is the result of a run.
@@ -27,53 +28,66 @@ type Outcome struct {
 // processors.
 //
 // An error names the option or the data that is wrong; ctx ends the run at the next step with its error.
-func Train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time,
-	progress Progress) (*Outcome, error) {
+func Train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time, progress Progress) (*Outcome, error) {
 	name := d.Name // d itself is not held while training: see newTask
-	out, err := train(ctx, d, o, now, progress)
+	begins(progress, preparing)
+	t, err := newTask(d, o)
 	if err != nil {
-		return nil, fmt.Errorf("training on %s: %w", name, err)
+		return nil, failed(name, err)
 	}
-	return out, nil
+	progress.Step(preparing, 1, 1)
+	out, err := t.run(ctx, now, progress)
+	return out, failed(name, err)
+}
+
+// TrainStaged is [Train] by stages on an engine, which hold no more of the graph in memory than the engine wants. The
+// bundle's bits depend on data and options, not on the engine. What differs from Train:
+//
+//   - [CheckStaged] refuses options that need T in memory.
+//   - Sums over nodes are sums of integers.
+//   - Models are fitted in T where it fits into [Options.Subgraph], else on samples by hash of the id: an sgc of two hops
+//     of dense features on labelled rows, others in a subgraph of T.
+//   - Whole is measured frozen, and there are no W_S.
+//   - An M of more than [artifact.PartRows] rows is in Bundle.Parts, which reads the engine's tables: the bundle must be
+//     written before the engine is closed.
+func TrainStaged(ctx context.Context, e stage.Engine, d Staged, o Options, now time.Time,
+	progress Progress) (*Outcome, error) {
+	if err := CheckStaged(o); err != nil {
+		return nil, err
+	}
+	s := &staged{engine: e, source: d, options: o, progress: progress}
+	t, err := s.open(ctx)
+	if err != nil {
+		return nil, failed(d.Name, err)
+	}
+	out, err := t.run(ctx, now, progress)
+	return out, failed(d.Name, err)
+}
+
+// failed says in an error of a run which data it was for.
+func failed(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("training on %s: %w", name, err)
 }
 
 // preparing is the stage before the first fit: features encoded, the graph normalised, the preprocessing fitted.
 const preparing = "preparing the graph"
 
-func train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time,
-	progress Progress) (*Outcome, error) {
-	begins(progress, preparing)
-	fingerprint := d.Fingerprint() // of the columns, if features have names
-	d, s, err := Encode(d, o)
-	if err != nil {
+// run trains on T, wherever its holder has it: fit, condense, calibrate, evaluate, bundle.
+func (t *task) run(ctx context.Context, now time.Time, progress Progress) (*Outcome, error) {
+	if err := t.servable(); err != nil {
 		return nil, err
 	}
-	o.Keep = s // X is of its positions
-	t, err := newTask(d, o)
-	if err != nil {
-		return nil, err
-	}
-	if t.method.comparison {
-		return nil, fmt.Errorf("method %s has no S and M to serve and makes no artifact: it is measured by eval", o.Method)
-	}
-	progress.Step(preparing, 1, 1)
 	r, err := t.condense(ctx, progress)
 	if err != nil {
 		return nil, err
 	}
 	t.twoHops = nil
-	start := time.Now()
-	const what = "choosing calibration and propagation"
-	for k, p := range r.placed {
-		progress.Step(what, k, len(r.placed))
-		c, err := t.calibrate(ctx, p, o.kinds())
-		if err != nil {
-			return nil, err
-		}
-		r.calibrations = append(r.calibrations, c)
+	if err := t.calibrateAll(ctx, r, progress); err != nil {
+		return nil, err
 	}
-	progress.Step(what, len(r.placed), len(r.placed))
-	r.seconds += time.Since(start).Seconds()
 	deployments, err := t.deployments(ctx, r, wanted{}, progress)
 	if err != nil {
 		return nil, err
@@ -82,17 +96,11 @@ func train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time,
 	if err != nil {
 		return nil, err
 	}
-	const making = "making the artifact"
-	progress.Step(making, 0, 1)
-	bundle, err := t.bundle(r, results, fingerprint, now)
+	bundle, err := t.bundle(r, results, now, progress)
+	if err == nil {
+		err = ctx.Err()
+	}
 	if err != nil {
-		return nil, err
-	}
-	progress.Step(making, 1, 1)
-	if o.Map {
-		t.draw(bundle, progress)
-	}
-	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	return &Outcome{Bundle: bundle, Results: results, Seconds: t.seconds + r.seconds,
@@ -112,7 +120,7 @@ type recipe struct {
 func (t *task) condense(ctx context.Context, progress Progress) (*recipe, error) {
 	r := &recipe{}
 	for _, name := range t.options.Models {
-		f, err := t.whole.fit(ctx, t, name, progress)
+		f, err := t.holder.fit(ctx, name, progress)
 		if err != nil {
 			return nil, err
 		}
@@ -122,7 +130,7 @@ func (t *task) condense(ctx context.Context, progress Progress) (*recipe, error)
 	var err error
 	start := time.Now()
 	defer func() { r.seconds += time.Since(start).Seconds() }()
-	if r.served, err = t.method.condense(t, ctx, r.whole, progress); err != nil {
+	if r.served, err = t.holder.condense(ctx, r.whole, progress); err != nil {
 		return nil, err
 	}
 	attachment := r.served.parts().Attachment
@@ -148,21 +156,38 @@ func models(all []*fitted) []infer.Model {
 	return out
 }
 
+// calibrateAll makes the choices of validation for each model on S.
+func (t *task) calibrateAll(ctx context.Context, r *recipe, progress Progress) error {
+	start := time.Now()
+	const what = "choosing calibration and propagation"
+	for k, p := range r.placed {
+		progress.Step(what, k, len(r.placed))
+		c, err := t.calibrate(ctx, p, t.options.kinds())
+		if err != nil {
+			return err
+		}
+		r.calibrations = append(r.calibrations, c)
+	}
+	progress.Step(what, len(r.placed), len(r.placed))
+	r.seconds += time.Since(start).Seconds()
+	return nil
+}
+
 // bundle returns the artifact of all models' W_O on S.
-func (t *task) bundle(r *recipe, results []eval.Result, fingerprint string,
-	now time.Time) (*artifact.Bundle, error) {
+func (t *task) bundle(r *recipe, results []eval.Result, now time.Time, progress Progress) (*artifact.Bundle, error) {
+	const what = "making the artifact"
+	progress.Step(what, 0, 1)
 	b := &artifact.Bundle{
-		Manifest:   t.manifest(r, results, fingerprint, now),
+		Manifest:   t.manifest(r, results, now),
 		Preprocess: *t.pre,
 		Synthetic:  r.served.parts().Synthetic,
 		Schema:     t.schema,
-		Mapping:    &artifact.Mapping{IDs: t.original.IDs, Rows: r.served.parts().M},
 	}
-	if c, ok := r.served.(keeping); ok {
+	if c, ok := r.served.(growable); ok {
 		b.Growth = c.growth()
-		if t.options.Means {
-			b.Means = c.means()
-		}
+	}
+	if c, ok := r.served.(averaging); ok && t.options.Means {
+		b.Means = c.means()
 	}
 	for k, p := range r.placed {
 		m := artifact.Model{Name: p.model.Name(), Params: p.model.Params(), Tables: p.tables}
@@ -181,31 +206,56 @@ func (t *task) bundle(r *recipe, results []eval.Result, fingerprint string,
 		}
 		b.Models = append(b.Models, m)
 	}
-	return b, nil
+	progress.Step(what, 1, 1)
+	if t.options.Map {
+		if err := t.draw(b, r.served.parts(), progress); err != nil {
+			return nil, err
+		}
+	}
+	return b, t.storeMapping(b, r.served.parts())
+}
+
+// storeMapping puts M into the bundle: whole, or where it lies in tables and is large, as parts that are read when the
+// bundle is written.
+func (t *task) storeMapping(b *artifact.Bundle, m *made) error {
+	if m.stored == nil {
+		b.Mapping = &artifact.Mapping{IDs: t.original.IDs, Rows: m.M}
+		return nil
+	}
+	b.Parts = func(yield func(*artifact.Mapping, error) bool) {
+		for r, err := range m.stored {
+			if !yield(r.Mapping, err) {
+				return
+			}
+		}
+	}
+	if m.size.Rows > artifact.PartRows {
+		return nil
+	}
+	return b.LoadMapping()
 }
 
 // draw adds the map of S to the bundle.
-func (t *task) draw(b *artifact.Bundle, progress Progress) {
+func (t *task) draw(b *artifact.Bundle, m *made, progress Progress) (err error) {
 	const what = "laying out the map"
 	progress.Step(what, 0, 1)
-	b.Map = plane.Of(b, t.original.Labels, t.options.MapIDs, t.rng(purposeMap))
+	b.Map, err = plane.Of(b, m.rows(t.original), t.options.MapIDs, t.rng(purposeMap))
 	progress.Step(what, 1, 1)
+	return err
 }
 
-func (t *task) manifest(r *recipe, results []eval.Result, fingerprint string, now time.Time) artifact.Manifest {
-	rows := r.served.parts().M
+func (t *task) manifest(r *recipe, results []eval.Result, now time.Time) artifact.Manifest {
 	m := artifact.Manifest{
 		Created: now.UTC(), CreatedBy: "rivulet trainer", Method: t.label, Seed: t.options.Seed,
-		Data: artifact.Data{Name: t.data.Name, Fingerprint: fingerprint, Nodes: t.original.Adj.Rows,
-			Edges: t.original.Adj.NNZ() / 2, Features: t.original.X.Cols(), Classes: t.data.Classes},
+		Data:           t.facts,
 		SyntheticNodes: t.nodes,
-		Mapping:        artifact.MappingInfo{Rows: rows.Rows, Entries: rows.NNZ(), MaxPerRow: longestRow(rows)},
+		Mapping:        r.served.parts().info(),
 		Preprocess:     artifact.PreprocessInfo{Kind: t.pre.Kind, Scale: t.pre.Scale},
 		DefaultModel:   r.whole[0].model.Name(),
 		Reference:      t.reference(r),
 	}
 	for k, p := range r.placed {
-		m.Models = append(m.Models, r.calibrations[k].info(p, r.whole[k].weightDecay, results))
+		m.Models = append(m.Models, r.calibrations[k].info(p, r.whole[k], results))
 		if _, given := t.options.Weights[p.model.Name()]; !given {
 			m.Models[k].Hidden = p.model.Hidden()
 			m.Models[k].Layers, m.Models[k].Hops = t.depth(p.model)
@@ -230,8 +280,9 @@ func (t *task) depth(m infer.Model) (layers, hops int) {
 }
 
 // info returns the manifest's entry of a model.
-func (c *calibration) info(p *placed, weightDecay float64, results []eval.Result) artifact.ModelInfo {
-	out := artifact.ModelInfo{Name: p.model.Name(), Attachment: p.attachment, FittedOn: "O", WeightDecay: weightDecay,
+func (c *calibration) info(p *placed, f *fitted, results []eval.Result) artifact.ModelInfo {
+	out := artifact.ModelInfo{Name: p.model.Name(), Attachment: p.attachment, FittedOn: "O", WeightDecay: f.weightDecay,
+		Sample:      f.read,
 		Calibration: artifact.CalibrationInfo{Kind: c.kind, Temperature: c.temperature, Confidence: c.confidence},
 		Propagation: map[string]artifact.PropagationInfo{}}
 	tested(&out.Calibration.Confidence, results, out.Name, p.attachment, infer.PropagateNone)

@@ -79,7 +79,6 @@ func TestStagesRefuseBeforeTheWork(t *testing.T) {
 		"--engine disk --memory 1MiB":           `--memory is "1MiB": want 256MiB or more`,
 		"--engine disk --memory much":           `--memory is "much": want a size`,
 		"--engine disk --method vng":            "method is vng, a run of stages",
-		"--engine disk --map":                   "map is set, a run of stages",
 		"--engine disk --subgraph many":         `--subgraph is "many": want a size`,
 		"--sums fixed --subgraph 0":             `--subgraph is "0": want more than 0`,
 		"--subgraph 1GiB":                       "--subgraph is for runs of stages",

@@ -2,6 +2,7 @@ package plane
 
 import (
 	"cmp"
+	"iter"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -10,57 +11,105 @@ import (
 	"rivulet/graph"
 )
 
-// Of returns the map of a bundle that is whole, M too. labels are the classes of the nodes of T, −1 where there is
-// none; ids says whether the map has the ids of the heaviest. rng is used for the layout alone.
-func Of(b *artifact.Bundle, labels []int32, ids bool, rng *rand.Rand) *artifact.Map {
-	columns := b.Mapping.Rows.Transpose()
-	out := &artifact.Map{XY: place(pointsOf(read(b), rng), rng), Mass: columns.RowSums()}
-	out.Shares = shares(&b.Synthetic, columns, labels, len(b.Manifest.Data.Classes))
+// Rows are rows of M with the classes of their nodes, −1 where a node of T has none.
+type Rows struct {
+	*artifact.Mapping
+	Labels []int32
+}
+
+// Of returns the map of a bundle. rows gives all of M, some nodes of T at a time; ids says whether the map has the ids of
+// the heaviest. rng is used for the layout alone.
+func Of(b *artifact.Bundle, rows iter.Seq2[Rows, error], ids bool, rng *rand.Rand) (*artifact.Map, error) {
+	l := newLegend(b.Synthetic.Labels, len(b.Manifest.Data.Classes))
+	for r, err := range rows {
+		if err != nil {
+			return nil, err
+		}
+		l.add(r, ids)
+	}
+	out := &artifact.Map{XY: place(pointsOf(read(b), rng), rng), Mass: l.masses(), Shares: l.shares()}
 	out.Features = strongest(b.Synthetic.X, out.Mass)
 	if ids {
-		out.Heaviest = heaviest(columns, b.Mapping.IDs)
+		out.Heaviest = l.heaviest
+	}
+	return out, nil
+}
+
+// legend adds up what the map says of each synthetic node.
+type legend struct {
+	labels   []int32     // N': their classes
+	mass     []float64   // N': the sums of their columns of M
+	classes  [][]float64 // N'×C: the same over the nodes of T of each class
+	heaviest [][]artifact.Heavy
+}
+
+func newLegend(labels []int32, classes int) *legend {
+	l := &legend{labels: labels, mass: make([]float64, len(labels)), classes: make([][]float64, len(labels)),
+		heaviest: make([][]artifact.Heavy, len(labels))}
+	for c := range l.classes {
+		l.classes[c] = make([]float64, classes)
+	}
+	return l
+}
+
+// add adds rows of M.
+func (l *legend) add(r Rows, ids bool) {
+	for j, id := range r.IDs {
+		cols, vals := r.Rows.Row(j)
+		for k, c := range cols {
+			weight := float32(1)
+			if vals != nil {
+				weight = vals[k]
+			}
+			l.mass[c] += float64(weight)
+			if y := r.Labels[j]; y >= 0 {
+				l.classes[c][y] += float64(weight)
+			}
+			if ids && weight > 0 {
+				l.list(c, artifact.Heavy{ID: id, Weight: weight})
+			}
+		}
+	}
+}
+
+// list keeps the nodes of T with the largest weights in a column of M, of equal ones the first in T.
+func (l *legend) list(c int32, node artifact.Heavy) {
+	list := l.heaviest[c]
+	at, _ := slices.BinarySearchFunc(list, node.Weight, func(of artifact.Heavy, weight float32) int {
+		if of.Weight >= weight {
+			return -1
+		}
+		return 1
+	})
+	if at < artifact.MostListed {
+		list = slices.Insert(list, at, node)
+		l.heaviest[c] = list[:min(len(list), artifact.MostListed)]
+	}
+}
+
+func (l *legend) masses() []float32 {
+	out := make([]float32, len(l.mass))
+	for c, sum := range l.mass {
+		out[c] = float32(sum)
 	}
 	return out
 }
 
-// shares returns the classes behind each synthetic node, N'×C. columns is Mᵀ.
-func shares(s *artifact.Synthetic, columns *graph.CSR, labels []int32, classes int) *graph.Dense {
-	out := graph.NewDense(columns.Rows, classes)
-	sums := make([]float64, classes)
-	for i := range columns.Rows {
-		clear(sums)
+// shares returns the classes behind each synthetic node, N'×C: its own where no node of T with a class is behind it.
+func (l *legend) shares() *graph.Dense {
+	out := graph.NewDense(len(l.labels), len(l.classes[0]))
+	for c, sums := range l.classes {
 		total := 0.0
-		nodes, weights := columns.Row(i)
-		for k, j := range nodes {
-			if y := labels[j]; y >= 0 {
-				sums[y] += float64(weights[k])
-				total += float64(weights[k])
-			}
+		for _, sum := range sums {
+			total += sum
 		}
 		if total == 0 {
-			out.Row(i)[s.Labels[i]] = 1
+			out.Row(c)[l.labels[c]] = 1
 			continue
 		}
-		for c, sum := range sums {
-			out.Row(i)[c] = float32(sum / total)
+		for y, sum := range sums {
+			out.Row(c)[y] = float32(sum / total)
 		}
-	}
-	return out
-}
-
-// heaviest returns the nodes of T with the largest weights in each column of M, of equal ones the first in T.
-func heaviest(columns *graph.CSR, ids []string) [][]artifact.Heavy {
-	out := make([][]artifact.Heavy, columns.Rows)
-	for i := range out {
-		nodes, weights := columns.Row(i)
-		var list []artifact.Heavy
-		for k, j := range nodes {
-			if weights[k] > 0 {
-				list = append(list, artifact.Heavy{ID: ids[j], Weight: weights[k]})
-			}
-		}
-		slices.SortStableFunc(list, func(a, b artifact.Heavy) int { return cmp.Compare(b.Weight, a.Weight) })
-		out[i] = slices.Clone(list[:min(len(list), artifact.MostListed)])
 	}
 	return out
 }

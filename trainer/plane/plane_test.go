@@ -143,7 +143,7 @@ func TestLegend(t *testing.T) {
 		{Row: 2, Col: 0, Val: 1.5}, {Row: 3, Col: 0, Val: 0.5}})
 	b := &artifact.Bundle{Synthetic: *s, Mapping: &artifact.Mapping{IDs: []string{"a", "b", "c", "d"}, Rows: m}}
 	b.Manifest.Data.Classes = []string{"no", "yes"}
-	got := Of(b, []int32{0, 1, -1, 0}, true, rng())
+	got := mapOf(t, b, true)
 	if diff := cmp.Diff([]float32{4, 2, 0}, got.Mass); diff != "" {
 		t.Error(diff)
 	}
@@ -161,9 +161,27 @@ func TestLegend(t *testing.T) {
 	if diff := cmp.Diff([]artifact.Strength{{Feature: 0, Weight: float32(9 - 10.0/6)}, {Feature: 1, Weight: 4}}, got.Features[2]); diff != "" {
 		t.Error(diff)
 	}
-	if without := Of(b, []int32{0, 1, -1, 0}, false, rng()); without.Heaviest != nil {
+	if without := mapOf(t, b, false); without.Heaviest != nil {
 		t.Error("ids are in a map without ids")
 	}
+}
+
+// mapOf is the map of a bundle whose M comes in two pieces, of four nodes of T.
+func mapOf(t *testing.T, b *artifact.Bundle, ids bool) *artifact.Map {
+	t.Helper()
+	labels := []int32{0, 1, -1, 0}
+	out, err := Of(b, func(yield func(Rows, error) bool) {
+		for lo := 0; lo < 4; lo += 2 {
+			rows := b.Mapping.Rows.Take([]int32{int32(lo), int32(lo + 1)})
+			if !yield(Rows{&artifact.Mapping{IDs: b.Mapping.IDs[lo : lo+2], Rows: rows}, labels[lo : lo+2]}, nil) {
+				return
+			}
+		}
+	}, ids, rng())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
 
 // On artifacts below RIVULET_MAPS, directories of trained ones, the quality is printed.

@@ -1,0 +1,70 @@
+package trainer
+
+import (
+	"context"
+	"fmt"
+)
+
+// holder has T of a task, and does what reads all of its nodes. [inMemory] has T as a matrix; [staged] has it as tables of
+// an engine, on disk or in Spark. A run does the rest itself, for both: see [task.run].
+type holder interface {
+	// fit returns W_O of a model.
+	fit(ctx context.Context, name string, progress Progress) (*fitted, error)
+	// condense makes S and M for fitted models, which are those of the options.
+	condense(ctx context.Context, whole []*fitted, progress Progress) (condensed, error)
+	// deploy returns a model on T itself, and the kinds of propagation whose tables of T are at hand.
+	deploy(f *fitted) (p *placed, kinds []string, err error)
+}
+
+// inMemory is the holder of a T that is in memory.
+type inMemory struct{ *task }
+
+func (h inMemory) fit(ctx context.Context, name string, progress Progress) (*fitted, error) {
+	return h.whole.fit(ctx, h.task, name, progress)
+}
+
+func (h inMemory) condense(ctx context.Context, whole []*fitted, progress Progress) (condensed, error) {
+	return h.method.condense(h.task, ctx, whole, progress)
+}
+
+func (h inMemory) deploy(f *fitted) (*placed, []string, error) { return h.jointOnT(f.model), nil, nil }
+
+// requirement is an option that needs T in memory.
+type requirement struct {
+	option string
+	set    func(o *Options) bool
+	why    string
+}
+
+// requirements are all of them, but for methods: those say it in their list.
+var requirements = []requirement{
+	{"representation", func(o *Options) bool { return o.Representation },
+		"tables of features are added up over two hops of M"},
+	{"means", func(o *Options) bool { return o.Means },
+		"cluster means for later models are over all edges of three operators"},
+}
+
+// CheckStaged returns an error for options that need T in memory. It names the first.
+func CheckStaged(o Options) error {
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	const not = "a run of stages (--engine disk, --sums fixed) does not hold"
+	if m, _ := methodOf(o.Method); !m.tables {
+		return fmt.Errorf("method is %s, %s T in memory, which the method reads as a whole", o.Method, not)
+	}
+	for _, r := range requirements {
+		if r.set(&o) {
+			return fmt.Errorf("%s is set, %s T in memory: %s", r.option, not, r.why)
+		}
+	}
+	return nil
+}
+
+// servable returns an error if the run's method makes no artifact.
+func (t *task) servable() error {
+	if t.method.comparison {
+		return fmt.Errorf("method %s has no S and M to serve and makes no artifact: it is measured by eval", t.options.Method)
+	}
+	return nil
+}
