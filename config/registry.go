@@ -86,7 +86,7 @@ func checkRegistries(addresses []string) error {
 // Mapping says where an arrival is in a record of another shape. Its pointers are JSON pointers (RFC 6901) below what
 // the preset unwraps; # is the whole of it. They hold for JSON, and for what a registry has a schema of.
 type Mapping struct {
-	Preset   string `key:"preset" default:"none" oneof:"none|debezium|cloudevents" usage:"what records are wrapped in: debezium (changes c, r and u have the arrival in after; deletes and tombstones are counted and passed over) or cloudevents (binary, or structured with the arrival in data; the event's time where the arrival has none)"`
+	Preset   string `key:"preset" default:"none" oneof:"none|debezium|connect|cloudevents" usage:"what records are wrapped in: debezium (changes c, r and u have the arrival in after; deletes, tombstones, heartbeats and other records about no row are counted and passed over), connect (rows of Kafka Connect, with the converter's schema around them or without, also of ExtractNewRecordState) or cloudevents (binary, or structured with the arrival in data; the event's time where the arrival has none)"`
 	ID       string `key:"id" default:"" check:"pointer" usage:"where the id is" zero:"/id"`
 	Features string `key:"features" default:"" check:"pointer" usage:"where the features are, in a form that an arrival may have" zero:"/features"`
 	Named    string `key:"named" default:"" check:"pointer" usage:"where an object is whose members are the features by their names, instead of input.mapping.features" zero:"features are where input.mapping.features says"`
@@ -94,6 +94,11 @@ type Mapping struct {
 	Time     string `key:"time" default:"" check:"pointer" usage:"where the time is" zero:"/time"`
 	TimeUnit string `key:"time_unit" default:"none" oneof:"none|s|ms|us|ns" usage:"unit of a time that is a number since 1970; none: it is text as in RFC 3339"`
 	Key      string `key:"key" default:"" check:"pointer" usage:"where the key is under which the prediction is published, a string or a number" zero:"the record's own key"`
+
+	NamedTimeUnit string `key:"named_time_unit" default:"auto" oneof:"auto|none|days|s|ms|us|ns" usage:"unit of features by name that are times and come as numbers since 1970; auto: with the presets debezium and connect by the schema beside the record, else by the magnitude (a time within 107 days of 1970-01-01 needs the setting), and with other presets as none; none: times are text as in RFC 3339"`
+	Decimals      string `key:"decimals" default:"auto" oneof:"auto|text" usage:"with the presets debezium and connect: how decimals are written that come as text without a schema; auto: digits that could be bytes in base64, such as 1234, are refused for a number; text: they are the number (decimal.handling.mode=string)"`
+	Placeholder   string `key:"placeholder" default:"__debezium_unavailable_value" usage:"with the presets debezium and connect: what the connector sends for an unchanged value that it does not have, its unavailable.value.placeholder" zero:"nothing is one"`
+	Unavailable   string `key:"unavailable" default:"refuse" oneof:"refuse|missing" usage:"what an arrival is whose features, edges or time have the placeholder; refuse: a dead letter; missing: these count as missing"`
 }
 
 func (m Mapping) problems() []Problem {

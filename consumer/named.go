@@ -25,6 +25,9 @@ func (p *Pipeline) model(version Version) model {
 	if m.schema != nil && p.IgnoreUnknown {
 		m.schema = m.schema.IgnoringUnknown()
 	}
+	if m.schema != nil && p.Forms.Mapping != nil {
+		m.schema = m.schema.WithOptional(p.Forms.Mapping.Optional)
+	}
 	return m
 }
 

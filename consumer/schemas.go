@@ -13,7 +13,7 @@ type Registry interface {
 	event.Schemas
 	// Learn asks for the schema of an id, unless the answer is known already. An answer may be that there is none. An
 	// error means that there was no answer: it is to be tried again.
-	Learn(ctx context.Context, id uint32) error
+	Learn(ctx context.Context, id event.SchemaID) error
 }
 
 // Schemas waits until the registry has said which schemas records were written with. Each partition has its own, so
@@ -40,7 +40,7 @@ func (s *Schemas) Await(ctx context.Context, records ...kafka.Record) error {
 	if s.registry == nil {
 		return nil
 	}
-	var last uint32
+	var last event.SchemaID
 	for i := range records {
 		id, names := s.forms.SchemaID(records[i].Headers, records[i].Value)
 		if !names || i > 0 && id == last {
@@ -54,7 +54,7 @@ func (s *Schemas) Await(ctx context.Context, records ...kafka.Record) error {
 	return nil
 }
 
-func (s *Schemas) learn(ctx context.Context, id uint32) error {
+func (s *Schemas) learn(ctx context.Context, id event.SchemaID) error {
 	for {
 		err := s.registry.Learn(ctx, id)
 		if err == nil {

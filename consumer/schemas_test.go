@@ -17,28 +17,28 @@ import (
 type away struct {
 	mu    sync.Mutex
 	down  bool
-	known map[uint32]bool
+	known map[event.SchemaID]bool
 }
 
 const lacking = 404
 
-func (r *away) Learn(_ context.Context, id uint32) error {
+func (r *away) Learn(_ context.Context, id event.SchemaID) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.down && !r.known[id] {
 		return errors.New("503 Service Unavailable")
 	}
 	if r.known == nil {
-		r.known = map[uint32]bool{}
+		r.known = map[event.SchemaID]bool{}
 	}
 	r.known[id] = true
 	return nil
 }
 
-func (r *away) Schema(id uint32) (event.Written, error) {
+func (r *away) Schema(id event.SchemaID) (event.Written, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.known[id] || id == lacking {
+	if !r.known[id] || id.Number == lacking {
 		return nil, &event.FieldError{Reason: event.ReasonUnparsable, Detail: fmt.Sprint("no schema ", id)}
 	}
 	return event.ParseAvro(event.ArrivalAvro)

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"rivulet/event/connect"
 )
 
 // AppendJSON appends a record that was written with the schema to dst, as a JSON value: for a mapping, which says where
@@ -40,6 +42,9 @@ func (w *avroJSON) value(t *avroType, depth int) (err error) {
 	}
 	switch t.kind {
 	case avroRecord:
+		if t.isScaled() {
+			return w.scaled(t)
+		}
 		return w.object(t, depth)
 	case avroArray, avroMap:
 		return w.list(t, depth)
@@ -116,6 +121,10 @@ func (w *avroJSON) scalar(t *avroType) (err error) {
 		var v int64
 		v, err = w.integer(t, "")
 		w.dst = strconv.AppendInt(w.dst, v, 10)
+	case t.isNumber() && t.logical == "decimal": // all its digits, for it may be an id
+		var b []byte
+		b, err = w.bytes(t, "")
+		w.dst = connect.AppendDecimal(w.dst, b, t.scale)
 	case t.isNumber():
 		var v float64
 		v, err = w.number(t, "")
@@ -130,7 +139,7 @@ func (w *avroJSON) scalar(t *avroType) (err error) {
 		if b, err = w.bytes(t, ""); err != nil {
 			return err
 		}
-		if t.kind != avroString && !utf8.Valid(b) {
+		if t.kind != avroString && (!utf8.Valid(b) || connect.MeaningOf(t.connect) == connect.Bits) {
 			b = base64.StdEncoding.AppendEncode(nil, b)
 		}
 		err = w.text(b)

@@ -153,6 +153,11 @@ func (r *avroReader) namedValue(v *schema.Value, t *avroType, name string) (err 
 		if v.Number, err = r.number(t, field); err == nil && v.Number-v.Number != 0 {
 			err = fieldErrorf(ReasonNotFinite, field, "%v, features must be finite", v.Number)
 		}
+		if unit := t.stamp(); unit > 0 {
+			if at := unixTime(int64(v.Number), unit); inYears(at) {
+				v.Type, v.Time = schema.Stamp, at
+			}
+		}
 	case t.kind == avroBoolean:
 		var yes bool
 		v.Type = schema.Bool

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/twmb/avro"
+
+	"rivulet/event/connect"
 )
 
 // maxAvroDepth bounds how deep values lie in one another: a type may contain itself.
@@ -218,12 +220,12 @@ func (t *avroType) unit() int64 {
 // moment reads a time of the years 1 to 9999. A string is one as in RFC 3339.
 func (r *avroReader) moment(t *avroType, field string) (at time.Time, err error) {
 	switch unit := t.unit(); {
-	case unit > 0:
+	case unit > 0 || t.stamp() > 0:
 		v, err := r.integer(t, field)
 		if err != nil {
 			return at, err
 		}
-		at = unixTime(v, unit)
+		at = unixTime(v, max(unit, t.stamp()))
 	case t.kind == avroString:
 		b, err := r.bytes(t, field)
 		if err != nil {
@@ -241,18 +243,7 @@ func (r *avroReader) moment(t *avroType, field string) (at time.Time, err error)
 }
 
 // unixTime is the time v units of so many nanoseconds after 1970, in UTC.
-func unixTime(v, unit int64) time.Time {
-	if unit >= 1e9 {
-		seconds := unit / 1e9
-		if v > math.MaxInt64/seconds/4 || v < math.MinInt64/seconds/4 {
-			return time.Unix(math.MaxInt64/4, 0).UTC() // far outside of the years that can be written
-		}
-		return time.Unix(v*seconds, 0).UTC()
-	}
-	each := int64(1e9) / unit // units of a second
-	seconds, rest := v/each, v%each
-	return time.Unix(seconds, rest*unit).UTC()
-}
+func unixTime(v, unit int64) time.Time { return connect.Since(v, unit) }
 
 // skip passes over a value.
 func (r *avroReader) skip(t *avroType, depth int) (err error) {

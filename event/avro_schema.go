@@ -8,6 +8,7 @@ import (
 
 	"github.com/twmb/avro"
 
+	"rivulet/event/connect"
 	"rivulet/event/table"
 )
 
@@ -48,6 +49,7 @@ var avroKinds = [...]string{"null", "boolean", "int", "long", "float", "double",
 type avroType struct {
 	kind     avroKind
 	logical  string // its logicalType
+	connect  string // the name that Kafka Connect's converter gives the type, as io.debezium.time.MicroTimestamp
 	scale    int    // of a decimal
 	size     int    // of a fixed
 	symbols  []string
@@ -94,6 +96,7 @@ func (t *avroType) word() string { return avroKinds[t.kind] }
 // does not change, and many goroutines may use it.
 type AvroSchema struct {
 	root  *avroType
+	row   *connect.Type // of what AppendJSON writes
 	types int
 	// Which field of an arrival, a label or a prediction each field of the root is, nil for none.
 	arrival, label, prediction []*table.Field
@@ -121,6 +124,7 @@ func ParseAvro(text string, references ...string) (*AvroSchema, error) {
 		return nil, err
 	}
 	s := &AvroSchema{root: root, types: c.types}
+	s.row = root.connectType(map[*avroType]*connect.Type{})
 	s.arrival, s.label = root.roles(arrivalTable, arrivalAliases), root.roles(labelTable, labelAliases)
 	s.prediction = root.roles(predictionTable, nil)
 	return s, nil
@@ -149,7 +153,7 @@ func (c *avroCompiler) compile(n *avro.SchemaNode, space string) (*avroType, err
 	if !known {
 		return c.reference(n.Type, space)
 	}
-	t := &avroType{kind: kind, logical: n.LogicalType, scale: n.Scale, size: n.Size, symbols: n.Symbols,
+	t := &avroType{kind: kind, logical: n.LogicalType, scale: n.Scale, size: n.Size, symbols: n.Symbols, connect: connectName(n),
 		indices: -1, values: -1, named: -1}
 	if n.Name != "" {
 		name := n.Name

@@ -20,6 +20,16 @@ func isStructured(contentType string) bool {
 	return err == nil && mediaType == structuredContentType
 }
 
+// looksStructured reports whether a record without a content-type is an event in structured mode: none of its headers is an
+// attribute of an event, and its object has the attribute that each event has.
+func (f *Forms) looksStructured(headers []Header, data []byte) bool {
+	if _, isJSON := f.Default.(JSON); f.Default != nil && !isJSON || headerText(headers, "ce_specversion") != "" {
+		return false
+	}
+	var found [1][]byte
+	return find(data, cloudWants[:1], found[:]) == nil && found[0] != nil
+}
+
 var cloudWants = []want{{"", []string{"specversion"}}, {"", []string{"data"}}, {"", []string{"data_base64"}},
 	{"", []string{"datacontenttype"}}, {"", []string{"time"}}}
 
@@ -37,7 +47,7 @@ func (f *Forms) structured(data []byte, a *Arrival) error {
 	case inline != nil && encoded != nil:
 		return fieldErrorf(ReasonUnparsable, "data", "is there, and so is data_base64")
 	case inline != nil:
-		err = f.Mapping.read(inline, a)
+		err = f.Mapping.read(inner(inline), nil, a)
 	case encoded != nil:
 		var payload []byte
 		if payload, err = base64.StdEncoding.DecodeString(unquoted(encoded)); err != nil {

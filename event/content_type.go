@@ -2,6 +2,8 @@ package event
 
 import (
 	"mime"
+	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -14,9 +16,9 @@ type form struct {
 
 // forms lists all forms; the first is the default.
 var forms = []form{
-	{name: "json", codec: JSON{}},
-	{name: "protobuf", codec: Protobuf{}, aliases: []string{"application/protobuf"}},
-	{name: "avro", codec: Avro{}, aliases: []string{"avro/binary"}},
+	{name: "json", codec: JSON{}, aliases: []string{"text/json", "application/x-json"}},
+	{name: "protobuf", codec: Protobuf{}, aliases: []string{"application/protobuf", "application/vnd.google.protobuf"}},
+	{name: "avro", codec: Avro{}, aliases: []string{"avro/binary", "application/x-avro"}},
 }
 
 // ForFormat returns the codec of a setting's value, "json", "protobuf" or "avro", and false if none has this name.
@@ -30,35 +32,68 @@ func ForFormat(name string) (Codec, bool) {
 }
 
 // ForContentType returns the codec of a content-type header, and false if there is none for it. Empty means
-// [JSON], the default. Case does not matter, and parameters are accepted, except a charset other than UTF-8.
+// [JSON], the default. Case does not matter, and parameters are accepted, except a charset that is not a part of UTF-8. The
+// form is also told by a suffix (RFC 6839): application/vnd.shop.node+json is JSON.
 func ForContentType(ct string) (Codec, bool) {
+	codec, why := forContentType(ct)
+	return codec, why == ""
+}
+
+// forContentType is ForContentType with the reason why there is no codec.
+func forContentType(ct string) (codec Codec, why string) {
 	if ct == "" {
-		return forms[0].codec, true
+		return forms[0].codec, ""
 	}
-	if codec, ok := forMediaType(ct); ok { // the form that producers write, without parsing
-		return codec, true
+	if codec := forMediaType(ct); codec != nil { // the form that producers write, without parsing
+		return codec, ""
 	}
 	mediaType, params, err := mime.ParseMediaType(ct)
 	if err != nil {
-		return nil, false
+		return nil, "is no content-type: " + err.Error()
 	}
-	if charset, given := params["charset"]; given && !strings.EqualFold(charset, "utf-8") &&
-		!strings.EqualFold(charset, "utf8") {
-		return nil, false
+	switch charset := strings.ToLower(params["charset"]); charset {
+	case "", "utf-8", "utf8", "us-ascii", "ascii":
+	default:
+		return nil, "has the charset " + charset + ", want UTF-8"
 	}
-	return forMediaType(mediaType)
+	if why := refusedMediaType(mediaType); why != "" {
+		return nil, why
+	}
+	if codec := forMediaType(mediaType); codec != nil {
+		return codec, ""
+	}
+	if at := strings.LastIndexByte(mediaType, '+'); at >= 0 {
+		if codec := forMediaType("application/" + mediaType[at+1:]); codec != nil {
+			return codec, ""
+		}
+	}
+	return nil, "names no codec: want application/json, application/x-protobuf, application/avro, one that ends in +json, " +
+		"+protobuf or +avro, or no header"
 }
 
-func forMediaType(name string) (Codec, bool) {
+func forMediaType(name string) Codec {
 	for _, f := range forms {
-		if f.codec.ContentType() == name {
-			return f.codec, true
-		}
-		for _, alias := range f.aliases {
-			if alias == name {
-				return f.codec, true
-			}
+		if f.codec.ContentType() == name || slices.Contains(f.aliases, name) {
+			return f.codec
 		}
 	}
-	return nil, false
+	return nil
+}
+
+// springSchema is the content-type of a record whose Avro schema is one of Spring's own registry: its name and version.
+var springSchema = regexp.MustCompile(`^application/vnd\.(.+)\.v[0-9]+\+avro$`)
+
+// refusedMediaType says why a type is not read though its name ends like one that is; empty where it is none of those.
+func refusedMediaType(mediaType string) string {
+	switch {
+	case mediaType == structuredContentType:
+		return "is a CloudEvent in structured mode: set input.mapping.preset to cloudevents"
+	case strings.HasPrefix(mediaType, "application/cloudevents"):
+		return "is a CloudEvent in a form that is not read: send events in binary mode, or as " + structuredContentType
+	case springSchema.MatchString(mediaType):
+		return "names an Avro schema of Spring's own registry, which is not asked: use Confluent's serializer and registry.urls"
+	case strings.HasPrefix(mediaType, "avro/binary+"):
+		return "names an Avro schema of Azure's registry, which is not asked: use Confluent's serializer and registry.urls"
+	}
+	return ""
 }

@@ -1,5 +1,5 @@
 // Package event holds the records on the wire (arrivals in, predictions and dead letters out) and the batch in which
-// the consumer hands them to the producer. It is a leaf: it imports no other package of Rivulet.
+// the consumer hands them to the producer. It is a leaf but for packages schema and connect, which import nothing else.
 //
 // # The way of a record
 //
@@ -33,6 +33,12 @@
 //	time with an offset          converted to UTC; refused if that leaves the years 1 to 9999
 //	a name twice in an object    refused, even inside fields that are ignored
 //	another field                ignored
+//
+// # Records of others
+//
+// forms.go decides which form a record has and who reads it. mapping.go finds an arrival's fields in records of another shape,
+// mapping_row.go the row in a record of Kafka Connect or Debezium; what values mean there is package connect's. cloudevents.go
+// reads CloudEvents, content_type.go header values, and framing.go names what a record seems to be that cannot be read.
 //
 // # Memory
 //

@@ -82,7 +82,7 @@ func TestFeaturesMayBeLookedUp(t *testing.T) {
 // one is a registry with one schema.
 type one struct{ schema *AvroSchema }
 
-func (o one) Schema(uint32) (Written, error) { return o.schema, nil }
+func (o one) Schema(SchemaID) (Written, error) { return o.schema, nil }
 
 // What is stored by itself is read as it was written, bit for bit.
 func TestFeatureForms(t *testing.T) {

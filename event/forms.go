@@ -3,15 +3,19 @@ package event
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 )
 
 // Forms reads records of every form that a topic may have. It is the one place that decides which form a record has:
 //
 //  1. A content-type header names it.
-//  2. Without one, a record of the Confluent wire format begins with a byte 0. It is read by the schema that its next
-//     four bytes name, where there is a registry.
+//  2. Without one, and where there is a registry, a record may name its schema: in the header __value_schema_id, or, in the
+//     Confluent wire format, by a first byte 0 and the next four bytes.
 //  3. Any other record has the form Default.
+//
+// A record without a value, a tombstone, is no arrival in any form ([SkipTombstone]).
 //
 // A [Mapping] then finds the arrival's fields in the record. The zero Forms reads JSON. Forms may be used by many goroutines
 // at once.
@@ -34,11 +38,25 @@ type Forms struct {
 	InPlace bool
 }
 
-// Schemas are the schemas of a registry, by the ids that records of the Confluent wire format carry.
+// SchemaID names a schema of a registry, by its number or by its GUID: the other one is zero.
+type SchemaID struct {
+	Number uint32
+	GUID   [16]byte
+}
+
+// String returns the number or, as a text of hexadecimal digits, the GUID.
+func (id SchemaID) String() string {
+	if g := id.GUID; g != [16]byte{} {
+		return fmt.Sprintf("%x-%x-%x-%x-%x", g[:4], g[4:6], g[6:8], g[8:10], g[10:])
+	}
+	return strconv.FormatUint(uint64(id.Number), 10)
+}
+
+// Schemas are the schemas of a registry, by the ids that records carry.
 type Schemas interface {
 	// Schema returns the decoder of what was written with a schema. It does not wait: who reads records has asked the
 	// registry before. An error, a *[FieldError], says why records of it cannot be read.
-	Schema(id uint32) (Written, error)
+	Schema(id SchemaID) (Written, error)
 }
 
 // Written decodes what was written with one schema: a record of the Confluent wire format, less its first five bytes.
@@ -67,34 +85,60 @@ func AppendConfluentHead(dst []byte, id uint32) []byte {
 }
 
 // SchemaID returns the id of the schema that a record names, and false where it names none.
-func (f *Forms) SchemaID(headers []Header, data []byte) (id uint32, names bool) {
-	if f.Schemas == nil || len(data) < confluentHead || data[0] != 0 || !f.framed(ContentTypeOf(headers), data) {
-		return 0, false
+func (f *Forms) SchemaID(headers []Header, data []byte) (id SchemaID, names bool) {
+	if f.Schemas == nil || !f.framed(ContentTypeOf(headers), headers, data) {
+		return SchemaID{}, false
 	}
-	return binary.BigEndian.Uint32(data[1:]), true
+	id, _, err := schemaID(headers, data)
+	return id, err == nil
 }
 
-// framed reports whether a record has the Confluent wire format, or should have it.
-func (f *Forms) framed(contentType string, data []byte) bool {
+// framed reports whether a record names its schema, or should name it.
+func (f *Forms) framed(contentType string, headers []Header, data []byte) bool {
 	if contentType == "" {
-		return f.Confluent || f.Schemas != nil && len(data) > 0 && data[0] == 0
+		return f.Confluent || f.Schemas != nil && len(data) > 0 && (data[0] == 0 || len(lastOf(headers, HeaderValueSchemaID)) > 0)
 	}
-	return strings.HasPrefix(contentType, confluentPrefix)
+	return len(contentType) >= len(confluentPrefix) && strings.EqualFold(contentType[:len(confluentPrefix)], confluentPrefix)
 }
 
-// open returns the decoder of a record in the Confluent wire format, and its payload.
-func (f *Forms) open(data []byte) (Written, []byte, error) {
-	switch {
-	case f.Schemas == nil:
+// open returns the decoder of a record that names its schema, and its payload.
+func (f *Forms) open(headers []Header, data []byte) (Written, []byte, error) {
+	if f.Schemas == nil {
 		return nil, nil, fieldErrorf(ReasonContentType, "", "the Confluent wire format needs a registry: registry.urls is empty")
-	case len(data) < confluentHead:
-		return nil, nil, fieldErrorf(ReasonUnparsable, "", "%d bytes, want a 0 and the four bytes of a schema's id", len(data))
-	case data[0] != 0:
-		return nil, nil, fieldErrorf(ReasonUnparsable, "", "the first byte is %d, want 0 as in the Confluent wire format",
-			data[0])
 	}
-	w, err := f.Schemas.Schema(binary.BigEndian.Uint32(data[1:]))
-	return w, data[confluentHead:], err
+	id, payload, err := schemaID(headers, data)
+	if err != nil {
+		return nil, nil, err
+	}
+	w, err := f.Schemas.Schema(id)
+	return w, payload, err
+}
+
+// schemaID returns the schema that a record names, and the payload: that of the header __value_schema_id, behind which the
+// value has nothing before it, else that of the first bytes of the value. The header has a byte 1 and the 16 bytes of a GUID, or
+// a byte 0 and the four bytes of a number; in Protobuf the indexes of the message, which the wire format has before the
+// payload, follow there.
+func schemaID(headers []Header, data []byte) (id SchemaID, payload []byte, err error) {
+	header := lastOf(headers, HeaderValueSchemaID)
+	switch {
+	case len(header) >= 1+len(id.GUID) && header[0] == 1:
+		copy(id.GUID[:], header[1:])
+		return id, slices.Concat(header[1+len(id.GUID):], data), nil
+	case len(header) >= confluentHead && header[0] == 0:
+		id.Number = binary.BigEndian.Uint32(header[1:])
+		return id, slices.Concat(header[confluentHead:], data), nil
+	case len(header) > 0:
+		return id, nil, fieldErrorf(ReasonUnparsable, HeaderValueSchemaID, "%d bytes that begin with %d, want 1 and the 16 bytes of "+
+			"a schema's GUID, or 0 and the four bytes of its number", len(header), header[0])
+	case len(data) < confluentHead:
+		return id, nil, fieldErrorf(ReasonUnparsable, "", "%d bytes, want a 0 and the four bytes of a schema's id", len(data))
+	case data[0] != 0:
+		return id, nil, fieldErrorf(ReasonUnparsable, "", "the first byte is %d, want 0 as in the Confluent wire format", data[0])
+	}
+	if id.Number = binary.BigEndian.Uint32(data[1:]); id.Number == 0 {
+		return id, nil, fieldErrorf(ReasonUnparsable, "", "the schema's id is 0, which no schema has")
+	}
+	return id, data[confluentHead:], nil
 }
 
 // codec returns the codec of a record that has not the Confluent wire format.
@@ -102,10 +146,9 @@ func (f *Forms) codec(contentType string) (Codec, error) {
 	if contentType == "" && f.Default != nil {
 		return f.Default, nil
 	}
-	codec, ok := ForContentType(contentType)
-	if !ok {
-		return nil, fieldErrorf(ReasonContentType, HeaderContentType, "%s names no codec",
-			fmt.Sprintf("%.80q", contentType))
+	codec, why := forContentType(contentType)
+	if why != "" {
+		return nil, fieldErrorf(ReasonContentType, HeaderContentType, "%.80q %s", contentType, why)
 	}
 	return codec, nil
 }
@@ -113,13 +156,19 @@ func (f *Forms) codec(contentType string) (Codec, error) {
 // Arrival reads a record into a, reusing a's memory. The error is a *[FieldError], or a [Skip] where the record is
 // not to be predicted; then the content of a is undefined.
 func (f *Forms) Arrival(headers []Header, data []byte, a *Arrival) error {
+	if data == nil {
+		return SkipTombstone
+	}
 	a.Key, a.Features.Absent = nil, false
 	err := f.arrival(headers, data, a)
-	if f.LookUp && lacksFeatures(err) {
+	switch {
+	case err == nil:
+		return nil
+	case f.LookUp && lacksFeatures(err):
 		a.Features.becomeAbsent()
 		return nil
 	}
-	return err
+	return f.withFraming(err, headers, data)
 }
 
 func (f *Forms) arrival(headers []Header, data []byte, a *Arrival) error {
@@ -127,8 +176,8 @@ func (f *Forms) arrival(headers []Header, data []byte, a *Arrival) error {
 	if f.Mapping != nil {
 		return f.mapped(contentType, headers, data, a)
 	}
-	if f.framed(contentType, data) {
-		w, payload, err := f.open(data)
+	if f.framed(contentType, headers, data) {
+		w, payload, err := f.open(headers, data)
 		if err != nil {
 			return err
 		}
@@ -166,9 +215,13 @@ func (f *Forms) OfLabels() *Forms { return &Forms{Schemas: f.Schemas} }
 
 // Label reads a record into l; its error is a *[FieldError], too.
 func (f *Forms) Label(headers []Header, data []byte, l *Label) error {
+	return f.withFraming(f.label(headers, data, l), headers, data)
+}
+
+func (f *Forms) label(headers []Header, data []byte, l *Label) error {
 	contentType := ContentTypeOf(headers)
-	if f.framed(contentType, data) {
-		w, payload, err := f.open(data)
+	if f.framed(contentType, headers, data) {
+		w, payload, err := f.open(headers, data)
 		if err != nil {
 			return err
 		}

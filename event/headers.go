@@ -5,11 +5,14 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Names of the record headers that Rivulet reads (content-type) and writes.
 const (
 	HeaderContentType     = "content-type"
+	HeaderValueSchemaID   = "__value_schema_id"        // Confluent's: the schema of a value that does not begin with one
 	HeaderSchema          = "rivulet-schema"           // of an arrival: hash of the schema that its producer knows
 	HeaderArtifact        = "rivulet-artifact"         // version of the artifact that made the prediction
 	HeaderReason          = "rivulet-reason"           // one of the Reason constants
@@ -34,7 +37,19 @@ func ContentTypeOf(headers []Header) string {
 			return name
 		}
 	}
-	return string(value)
+	return contentType(value)
+}
+
+// contentType returns the text of a content-type header: some producers, as Spring Cloud Stream's, write header values as
+// JSON, with quotes around them.
+func contentType(value []byte) string {
+	text := strings.TrimSpace(string(value))
+	if len(text) > 1 && text[0] == '"' {
+		if inside, err := jsontext.AppendUnquote(nil, text); err == nil {
+			return strings.TrimSpace(string(inside))
+		}
+	}
+	return text
 }
 
 // SchemaOf returns the value of the rivulet-schema header in the same way.

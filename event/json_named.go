@@ -1,11 +1,13 @@
 package event
 
 import (
+	"bytes"
 	"strconv"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"rivulet/event/connect"
 	"rivulet/schema"
 )
 
@@ -120,7 +122,10 @@ func (n number) double() (v float64, exact bool) {
 }
 
 // named reads the object of named features from the library's tokens, which refuse a name that is there twice.
-func (d *arrivalDecoder) named(f *Features) ([]schema.Field, error) {
+func (d *arrivalDecoder) named(f *Features) ([]schema.Field, error) { return d.namedBy(f, nil, nil) }
+
+// namedBy is named for values as connectors write them, by what is known of their types; rows is nil for Rivulet's own form.
+func (d *arrivalDecoder) namedBy(f *Features, rows *connect.Reader, t *connect.Type) ([]schema.Field, error) {
 	if d.dec.PeekKind() != '{' {
 		return nil, d.wrongKind("features.named", "an object")
 	}
@@ -137,7 +142,13 @@ func (d *arrivalDecoder) named(f *Features) ([]schema.Field, error) {
 			return nil, err
 		}
 		field := schema.Field{Name: string(d.name)}
-		if field.Value, err = d.namedValue(namedField(field.Name)); err != nil {
+		if rows != nil {
+			value, err := d.dec.ReadValue()
+			if err != nil {
+				return nil, err
+			}
+			rows.Value(&field.Value, value, t.Field(field.Name))
+		} else if field.Value, err = d.namedValue(namedField(field.Name)); err != nil {
 			return nil, err
 		}
 		list = append(list, field)
@@ -147,7 +158,8 @@ func (d *arrivalDecoder) named(f *Features) ([]schema.Field, error) {
 }
 
 func (d *arrivalDecoder) namedValue(path string) (v schema.Value, err error) {
-	if d.dec.PeekKind() == '[' {
+	list := d.dec.PeekKind() == '['
+	if list && d.holdsNumbers() {
 		v.Type = schema.Vector
 		v.Vector, err = d.floats(nil, path)
 		return v, err
@@ -177,7 +189,18 @@ func (d *arrivalDecoder) namedValue(path string) (v schema.Value, err error) {
 		}
 		return v, nil
 	}
-	return v, unwanted(path, value, "a number, a string, true, false, a list of numbers or null")
+	// The column may be no feature at all: the schema decides.
+	if v.Type, v.Text = schema.Other, "an object"; list {
+		v.Text = "a list of other things than numbers"
+	}
+	return v, nil
+}
+
+// holdsNumbers reports whether the list that comes next is empty or begins with a number, null or NaN.
+func (d *arrivalDecoder) holdsNumbers() bool {
+	list := bytes.TrimLeft(d.data[d.dec.InputOffset():], " \t\r\n:,")
+	first := bytes.TrimLeft(bytes.TrimPrefix(list, []byte("[")), " \t\r\n")
+	return len(first) == 0 || bytes.IndexByte([]byte(`"[{tf`), first[0]) < 0
 }
 
 // appendNamed writes named features in their order; times become RFC 3339.
@@ -203,11 +226,13 @@ func appendNamed(dst []byte, fields []schema.Field) ([]byte, error) {
 
 func appendNamedValue(dst []byte, f *schema.Field) ([]byte, error) {
 	switch v := f.Value; v.Type {
-	case schema.Number:
+	case schema.Number, schema.Stamp:
 		return strconv.AppendFloat(dst, v.Number, 'g', -1, 64), nil
 	case schema.Bool:
 		return strconv.AppendBool(dst, v.Number != 0), nil
-	case schema.Text:
+	case schema.Unavailable, schema.Other:
+		return dst, fieldErrorf(ReasonFeatureType, namedField(f.Name), "%s", v.Text)
+	case schema.Text, schema.Numeral:
 		out, err := jsontext.AppendQuote(dst, v.Text)
 		if err != nil {
 			return dst, fieldErrorf(ReasonUnparsable, namedField(f.Name), "%s is not UTF-8", cut(strconv.Quote(v.Text)))

@@ -3,11 +3,14 @@ package event
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"rivulet/event/connect"
 )
 
 // Presets of [MappingOptions].
@@ -15,12 +18,14 @@ const (
 	PresetNone        = "none"
 	PresetDebezium    = "debezium"
 	PresetCloudEvents = "cloudevents"
+	PresetConnect     = "connect"
 )
 
 // MappingOptions say where an arrival is in a record. Pointers are as in RFC 6901, below what the preset unwraps; "#"
 // is the whole of it.
 type MappingOptions struct {
-	// Preset is debezium, cloudevents, or none (also "").
+	// Preset is debezium, connect (rows of Kafka Connect, with the converter's schema around them or without, and what
+	// Debezium's ExtractNewRecordState makes of changes), cloudevents, or none (also "").
 	Preset string
 	// ID, Features, Edges and Time are where these fields are; empty means /id, /features, /edges and /time. Named points
 	// to an object with the features by their names, and takes the place of Features.
@@ -29,6 +34,16 @@ type MappingOptions struct {
 	TimeUnit string
 	// Key points to the key of the prediction; empty: the prediction has the key of the record.
 	Key string
+	// NamedTimeUnit is the unit of features by name that are times and come as numbers since 1970: days, s, ms, us or ns;
+	// none: such numbers are no times; auto (also ""): none, but with the presets debezium and connect the unit is what the
+	// record's schema says, else the one that the magnitude leaves.
+	NamedTimeUnit string
+	// Decimals is auto (also "") or text: whether digits as text, with these presets and without a schema, may be bytes in
+	// base64, and are then no number.
+	Decimals string
+	// Placeholder is the text that a connector sends for an unchanged value that it does not have, with these presets; empty:
+	// there is none. Unavailable is refuse (also ""), or missing, as which the value then counts.
+	Placeholder, Unavailable string
 }
 
 // Mapping finds the fields of an arrival in records of another shape. It may be used by many goroutines at once.
@@ -37,6 +52,11 @@ type Mapping struct {
 	unit   int64 // nanoseconds, 0: times are text
 	wants  []want
 	key    int // its place among wants, -1 for none
+	named  int // the same of named features
+	// rows reads values as connectors write them; nil: they are as in Rivulet's own form.
+	rows  *connect.Reader
+	types connect.Cache   // of the schemas beside rows
+	own   map[string]bool // members beside the named features that are the arrival's other fields
 }
 
 // want is a value that is looked for in a record.
@@ -51,16 +71,21 @@ var timeUnits = map[string]int64{"": 0, "none": 0, "s": 1e9, "ms": 1e6, "us": 1e
 // NewMapping returns a mapping; nil where the options ask for nothing but Rivulet's own form. An error names the
 // option.
 func NewMapping(o MappingOptions) (*Mapping, error) {
-	if o == (MappingOptions{}) || o == (MappingOptions{Preset: PresetNone, TimeUnit: PresetNone}) {
+	if o.isNone() {
 		return nil, nil
 	}
-	m := &Mapping{preset: o.Preset, key: -1}
+	m := &Mapping{preset: o.Preset, key: -1, named: -1, own: map[string]bool{}}
 	switch o.Preset {
 	case "":
 		m.preset = PresetNone
-	case PresetNone, PresetDebezium, PresetCloudEvents:
+	case PresetNone, PresetDebezium, PresetConnect, PresetCloudEvents:
 	default:
-		return nil, fmt.Errorf("preset is %q, want %s, %s or %s", o.Preset, PresetNone, PresetDebezium, PresetCloudEvents)
+		return nil, fmt.Errorf("preset is %q, want %s, %s, %s or %s", o.Preset, PresetNone, PresetDebezium, PresetConnect,
+			PresetCloudEvents)
+	}
+	var err error
+	if m.rows, err = o.reader(); err != nil {
+		return nil, err
 	}
 	unit, known := timeUnits[o.TimeUnit]
 	if !known {
@@ -70,12 +95,12 @@ func NewMapping(o MappingOptions) (*Mapping, error) {
 	if o.Named != "" && o.Features != "" {
 		return nil, fmt.Errorf("features is %q and named is %q: want one of them", o.Features, o.Named)
 	}
-	if err := m.want("id", `"id":`, o.ID, "/id"); err != nil {
+	if err := m.want("id", memberID, o.ID, "/id"); err != nil {
 		return nil, err
 	}
-	var err error
 	if o.Named != "" {
-		err = m.want("named", `"features":{"named":`, o.Named, "")
+		m.named = len(m.wants)
+		err = m.want("named", "", o.Named, "")
 	} else {
 		err = m.want("features", `"features":`, o.Features, "/features")
 	}
@@ -84,10 +109,68 @@ func NewMapping(o MappingOptions) (*Mapping, error) {
 		m.key = len(m.wants)
 		err = errors.Join(err, m.want("key", "", o.Key, ""))
 	}
+	if err == nil {
+		m.findOwn()
+	}
 	return m, err
 }
 
-const memberTime = `"time":`
+// isNone reports whether the options ask for Rivulet's own form: those of values count with a preset alone.
+func (o MappingOptions) isNone() bool {
+	return (o.Preset == "" || o.Preset == PresetNone) && (o.TimeUnit == "" || o.TimeUnit == PresetNone) &&
+		o.ID+o.Features+o.Named+o.Edges+o.Time+o.Key == ""
+}
+
+// reader returns the reader of values as connectors write them; nil where the options ask for none.
+func (o MappingOptions) reader() (*connect.Reader, error) {
+	unit, known := namedUnits[o.NamedTimeUnit]
+	switch {
+	case !known:
+		return nil, fmt.Errorf("named_time_unit is %q, want auto, none, days, s, ms, us or ns", o.NamedTimeUnit)
+	case o.Decimals != "" && o.Decimals != "auto" && o.Decimals != "text":
+		return nil, fmt.Errorf("decimals is %q, want auto or text", o.Decimals)
+	case o.Unavailable != "" && o.Unavailable != "refuse" && o.Unavailable != "missing":
+		return nil, fmt.Errorf("unavailable is %q, want refuse or missing", o.Unavailable)
+	}
+	r := connect.Options{Unit: unit, TextDecimals: o.Decimals == "text", Placeholder: o.Placeholder,
+		Missing: o.Unavailable == "missing"}
+	if o.Preset == PresetDebezium || o.Preset == PresetConnect {
+		return connect.NewReader(r), nil
+	}
+	if r.Placeholder = ""; unit > 0 {
+		return connect.NewReader(r), nil
+	}
+	return nil, nil
+}
+
+// namedUnits are the values of NamedTimeUnit.
+var namedUnits = map[string]int64{"": connect.Guess, "auto": connect.Guess, "none": 0, "days": 86400e9, "s": 1e9, "ms": 1e6,
+	"us": 1e3, "ns": 1}
+
+// findOwn finds the names beside the named features under which the arrival's other fields are: in a row of a table that is
+// read by "#" the columns of the id, the edges, the time and the key.
+func (m *Mapping) findOwn() {
+	if m.named < 0 {
+		return
+	}
+	at := m.wants[m.named].path
+	for i, w := range m.wants {
+		if i != m.named && len(w.path) > len(at) && slices.Equal(w.path[:len(at)], at) {
+			m.own[w.path[len(at)]] = true
+		}
+	}
+}
+
+// Optional reports whether a name among the named features may be no feature of the model: it is another field of the
+// arrival, or one of those that ExtractNewRecordState adds, as __op and __source_ts_ms.
+func (m *Mapping) Optional(name string) bool {
+	return m.own[name] || m.preset == PresetConnect && strings.HasPrefix(name, "__")
+}
+
+const (
+	memberID   = `"id":`
+	memberTime = `"time":`
+)
 
 func (m *Mapping) want(option, member, pointer, otherwise string) error {
 	if pointer == "" {
@@ -127,7 +210,7 @@ type Skip string
 const (
 	SkipDelete    Skip = "delete"    // a change that removes a row
 	SkipTombstone Skip = "tombstone" // a record without a value
-	SkipOther     Skip = "other"     // a truncated table, or a message of a database
+	SkipOther     Skip = "other"     // a connector's record that is about no row, such as a heartbeat or a change of a table
 )
 
 // Skips lists all reasons for which a record is passed over.
@@ -139,11 +222,11 @@ func (s Skip) Error() string { return "the record is passed over: " + string(s) 
 // mapped reads a record through the mapping.
 func (f *Forms) mapped(contentType string, headers []Header, data []byte, a *Arrival) error {
 	m := f.Mapping
-	if m.preset == PresetDebezium && len(data) == 0 {
+	if m.isConnector() && len(data) == 0 {
 		return SkipTombstone
 	}
-	if f.framed(contentType, data) {
-		w, payload, err := f.open(data)
+	if f.framed(contentType, headers, data) {
+		w, payload, err := f.open(headers, data)
 		if err != nil {
 			return err
 		}
@@ -151,10 +234,14 @@ func (f *Forms) mapped(contentType string, headers []Header, data []byte, a *Arr
 		if err != nil {
 			return err
 		}
-		return m.arrival(text, a)
+		var t *connect.Type
+		if typed, is := w.(interface{ ConnectType() *connect.Type }); is {
+			t = typed.ConnectType()
+		}
+		return m.arrival(text, t, a)
 	}
 	if m.preset == PresetCloudEvents {
-		if isStructured(contentType) {
+		if isStructured(contentType) || contentType == "" && f.looksStructured(headers, data) {
 			return f.structured(data, a)
 		}
 		return withEventTime(f.plain(contentType, data, a), headerText(headers, "ce_time"), a)
@@ -171,23 +258,24 @@ func (f *Forms) plain(contentType string, data []byte, a *Arrival) error {
 	if _, isJSON := codec.(JSON); !isJSON {
 		return codec.DecodeArrival(data, a)
 	}
-	return f.Mapping.arrival(data, a)
+	return f.Mapping.arrival(data, nil, a)
 }
 
-// arrival reads a record in JSON.
-func (m *Mapping) arrival(text []byte, a *Arrival) error {
-	if m.preset == PresetDebezium {
-		row, err := changedRow(text)
-		if err != nil {
+// isConnector reports whether records are those of Kafka Connect.
+func (m *Mapping) isConnector() bool { return m.preset == PresetDebezium || m.preset == PresetConnect }
+
+// arrival reads a record in JSON, whose type a registry's schema has given, or else nobody.
+func (m *Mapping) arrival(text []byte, t *connect.Type, a *Arrival) (err error) {
+	if m.isConnector() {
+		if text, t, err = m.row(text, t); err != nil {
 			return err
 		}
-		text = row
 	}
-	return m.read(text, a)
+	return m.read(text, t, a)
 }
 
-// read writes what it finds as Rivulet's own form, and reads that.
-func (m *Mapping) read(text []byte, a *Arrival) error {
+// read writes what it finds as Rivulet's own form, and reads that; named features it reads by itself.
+func (m *Mapping) read(text []byte, t *connect.Type, a *Arrival) error {
 	var places [6][]byte
 	found := places[:len(m.wants)]
 	if err := find(text, m.wants, found); err != nil {
@@ -195,37 +283,70 @@ func (m *Mapping) read(text []byte, a *Arrival) error {
 	}
 	own := append(make([]byte, 0, len(text)+64), '{')
 	for i, w := range m.wants {
-		if found[i] == nil || i == m.key {
+		if found[i] == nil || i == m.key || i == m.named {
 			continue
 		}
 		if len(own) > 1 {
 			own = append(own, ',')
 		}
-		own = append(own, w.member...)
 		var err error
-		switch {
-		case w.member == memberTime && m.unit > 0:
-			if own, err = m.appendTime(own, found[i]); err != nil {
-				return err
-			}
-		default:
-			own = append(own, found[i]...)
-		}
-		if strings.Count(w.member, "{") > 0 {
-			own = append(own, '}')
+		if own, err = m.appendField(append(own, w.member...), &w, found[i], t); err != nil {
+			return err
 		}
 	}
 	lacking := (JSON{}).DecodeArrival(append(own, '}'), a)
 	if lacking != nil && !lacksFeatures(lacking) {
 		return lacking
 	}
+	if m.named >= 0 && found[m.named] != nil {
+		lacking = m.readNamed(inner(found[m.named]), t.At(m.wants[m.named].path), &a.Features)
+		if lacking != nil && !lacksFeatures(lacking) {
+			return lacking
+		}
+	}
 	a.Key = nil
 	if m.key >= 0 && found[m.key] != nil {
-		if err := readKey(found[m.key], a); err != nil {
+		if err := m.readKey(found[m.key], t.At(m.wants[m.key].path), a); err != nil {
 			return err
 		}
 	}
 	return lacking
+}
+
+// appendField writes the value of a field as Rivulet's own form has it.
+func (m *Mapping) appendField(dst []byte, w *want, value jsontext.Value, t *connect.Type) ([]byte, error) {
+	if w.member != memberID && w.member != memberTime {
+		value = inner(value)
+	}
+	switch {
+	case w.member == memberTime && m.unit > 0:
+		return m.appendTime(dst, value)
+	case m.rows == nil:
+		return append(dst, value...), nil
+	}
+	var err error
+	if t = t.At(w.path); w.member == memberTime {
+		dst, err = m.rows.AppendTime(dst, value, t)
+	} else {
+		dst, err = m.rows.AppendPlain(dst, value, t)
+	}
+	if errors.Is(err, connect.ErrUnavailable) {
+		return dst, fieldErrorf(ReasonFeatureMissing, strings.Trim(w.member, `":`), "%s", err)
+	}
+	return dst, err
+}
+
+// inner returns the list or object that a text holds: columns of the type json come as text, as "[\"n1\",\"n2\"]". Any
+// other value is returned as it is.
+func inner(value jsontext.Value) jsontext.Value {
+	if value.Kind() != '"' || len(value) < 4 || value[1] != '[' && value[1] != '{' {
+		return value
+	}
+	text, err := jsontext.AppendUnquote(nil, value)
+	if held := jsontext.Value(text); err == nil && held.IsValid() {
+		return held
+	}
+	return value
 }
 
 // appendTime writes a number since 1970 as text.
@@ -245,7 +366,12 @@ func (m *Mapping) appendTime(dst []byte, value jsontext.Value) ([]byte, error) {
 }
 
 // readKey takes a string or a number for the key of the prediction; null for none.
-func readKey(value jsontext.Value, a *Arrival) error {
+func (m *Mapping) readKey(value jsontext.Value, t *connect.Type, a *Arrival) (err error) {
+	if m.rows != nil {
+		if value, err = m.rows.AppendPlain(nil, value, t); err != nil {
+			return fieldErrorf(ReasonUnparsable, "key", "%s", err)
+		}
+	}
 	switch value.Kind() {
 	case 'n':
 		return nil
@@ -259,36 +385,3 @@ func readKey(value jsontext.Value, a *Arrival) error {
 	}
 	return fieldErrorf(ReasonUnparsable, "key", "%s, want a string or a number", cut(string(value)))
 }
-
-// changedRow returns the row that a change of Debezium leaves: its member after. The converter may have wrapped the
-// change, with its schema.
-func changedRow(text []byte) ([]byte, error) {
-	var found [5][]byte
-	if err := find(text, changeWants, found[:]); err != nil {
-		return nil, err
-	}
-	op, after := found[0], found[1]
-	if op == nil {
-		op, after = found[2], found[3]
-	}
-	if string(text) == "null" || op == nil && string(found[4]) == "null" {
-		return nil, SkipTombstone
-	}
-	switch string(op) {
-	case `"c"`, `"r"`, `"u"`:
-		if after == nil || string(after) == "null" {
-			return nil, fieldErrorf(ReasonUnparsable, "after", "is missing in a change %s", op)
-		}
-		return after, nil
-	case `"d"`:
-		return nil, SkipDelete
-	case `"t"`, `"m"`:
-		return nil, SkipOther
-	case "":
-		return nil, fieldErrorf(ReasonUnparsable, "op", "is missing: the record is no change event of Debezium")
-	}
-	return nil, fieldErrorf(ReasonUnparsable, "op", "%s, want c, r, u, d, t or m", cut(string(op)))
-}
-
-var changeWants = []want{{"", []string{"op"}}, {"", []string{"after"}}, {"", []string{"payload", "op"}},
-	{"", []string{"payload", "after"}}, {"", []string{"payload"}}}

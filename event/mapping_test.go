@@ -165,11 +165,11 @@ func TestMappingOptions(t *testing.T) {
 // twoSchemas are a registry with an Avro schema under 7.
 type twoSchemas struct{ *AvroSchema }
 
-func (s twoSchemas) Schema(id uint32) (Written, error) {
-	if id == 7 {
+func (s twoSchemas) Schema(id SchemaID) (Written, error) {
+	if id.Number == 7 {
 		return s.AvroSchema, nil
 	}
-	return nil, fieldErrorf(ReasonUnparsable, "", "the registry has no schema %d", id)
+	return nil, fieldErrorf(ReasonUnparsable, "", "the registry has no schema %v", id)
 }
 
 func TestForms(t *testing.T) {
@@ -206,8 +206,8 @@ func TestForms(t *testing.T) {
 		{Forms{Default: Avro{}}, header("content-type", "text/plain"), plain, ReasonContentType, 0},
 	} {
 		name := fmt.Sprintf("case %d", i)
-		if id, names := tc.forms.SchemaID(tc.headers, tc.data); id != tc.id || names != (tc.id > 0) {
-			t.Errorf("%s: the schema is %d, %v, want %d", name, id, names, tc.id)
+		if id, names := tc.forms.SchemaID(tc.headers, tc.data); id.Number != tc.id || names != (tc.id > 0) {
+			t.Errorf("%s: the schema is %v, %v, want %d", name, id, names, tc.id)
 		}
 		var a Arrival
 		err := tc.forms.Arrival(tc.headers, tc.data, &a)
@@ -304,7 +304,7 @@ func onlyOfTheirType(fields []schema.Field) {
 	}
 }
 
-var mappedFence = regexp.MustCompile("(?ms)^```json (mapping|debezium|cloudevents)\n(.*?)^```$")
+var mappedFence = regexp.MustCompile("(?ms)^```json (mapping|debezium|connect|cloudevents)\n(.*?)^```$")
 
 // The README's examples of mappings are all of the same arrival.
 func TestReadmeMappings(t *testing.T) {
@@ -319,7 +319,7 @@ func TestReadmeMappings(t *testing.T) {
 		case "mapping":
 			o = MappingOptions{ID: "/user/uid", Features: "/vector", Edges: "/follows", Time: "/at", TimeUnit: "ms", Key: "/user/region"}
 			want = keyed(want, "south")
-		case PresetDebezium:
+		case PresetDebezium, PresetConnect:
 			want = mapped
 		case PresetCloudEvents:
 			headers = header("content-type", "application/cloudevents+json")
@@ -333,7 +333,7 @@ func TestReadmeMappings(t *testing.T) {
 		}
 		seen++
 	}
-	if seen != 3 {
-		t.Errorf("%d examples, want 3", seen)
+	if seen != 4 {
+		t.Errorf("%d examples, want 4", seen)
 	}
 }

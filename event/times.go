@@ -1,18 +1,19 @@
 package event
 
-import "time"
+import (
+	"time"
 
-// Every form can hold times of the years 1 to 9999 in UTC: RFC 3339 has four digits for the year, and
-// google.protobuf.Timestamp, whose bounds these are, begins with the year 1. In seconds since 1970:
-const (
-	minSeconds = -62135596800
-	maxSeconds = 253402300799
+	"rivulet/event/connect"
 )
 
-func inYears(t time.Time) bool {
-	s := t.Unix()
-	return s >= minSeconds && s <= maxSeconds
-}
+// Seconds since 1970 of the first and the last time that a record can have.
+const (
+	minSeconds = connect.MinSeconds
+	maxSeconds = connect.MaxSeconds
+)
+
+// inYears reports whether every form can hold a time.
+func inYears(t time.Time) bool { return connect.InYears(t) }
 
 // checkYears refuses a time that cannot be written.
 func checkYears(t time.Time, field string) error {

@@ -37,6 +37,7 @@ func (c *Column) Append(v Value) {
 // [Schema.Encode] takes it: it becomes one of the column's type, and a category in text makes texts of the whole
 // column. A value that has no form in the column is missing.
 func (c *Column) Set(i int, v Value) {
+	v = v.as(c.Type)
 	if v.Type == Text && (c.Type == Number || c.Type == Bool) {
 		c.becomeText()
 	}
@@ -59,6 +60,23 @@ func (c *Column) Set(i int, v Value) {
 	case Time:
 		c.Times[i] = v.Time
 	}
+}
+
+// as returns a value of two types in the one that a column of type t can have, and what is no value as missing.
+func (v Value) as(t ValueType) Value {
+	switch {
+	case v.Type == Stamp && t == Time:
+		return Value{Type: Time, Time: v.Time}
+	case v.Type == Stamp:
+		return Value{Type: Number, Number: v.Number}
+	case v.Type == Numeral && (t == Number || t == Bool):
+		return Value{Type: Number, Number: v.Number}
+	case v.Type == Numeral:
+		return Value{Type: Text, Text: v.Text}
+	case v.Type == Unavailable, v.Type == Other:
+		return Value{}
+	}
+	return v
 }
 
 // convert returns a value in the type of the column, the zero value and false where it has none there.

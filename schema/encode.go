@@ -114,7 +114,7 @@ func (s *Schema) assign(m *scratch, fields []Field) error {
 		if slot >= len(s.names) || s.names[slot] != name {
 			var known bool
 			if slot, known = s.slots[name]; !known {
-				if s.tolerant {
+				if s.tolerant || s.optional != nil && s.optional(name) {
 					all = false
 					continue
 				}
@@ -145,8 +145,11 @@ func (s *Schema) named(order []int32, fields []Field) bool {
 
 // feature puts the numbers of a value, or reports that it is missing.
 func (s *Schema) feature(r *row, f *Feature, v *Value, slots []int32, fields []Field) (missing bool, err error) {
-	if v.Type == Missing {
+	switch v.Type {
+	case Missing:
 		return true, nil
+	case Unavailable:
+		return false, faultf(Refused, f.Name, "%s", v.Text)
 	}
 	switch f.Kind {
 	case KindNumber, KindBool:
@@ -158,7 +161,7 @@ func (s *Schema) feature(r *row, f *Feature, v *Value, slots []int32, fields []F
 		r.put(f.start+k, 1)
 		return false, err
 	case KindText:
-		if v.Type != Text {
+		if v.Type != Text && v.Type != Numeral {
 			return false, f.wrongType(v, "a string")
 		}
 		f.words(r, v.Text, seedHash(s.seed))
@@ -185,6 +188,9 @@ func (s *Schema) feature(r *row, f *Feature, v *Value, slots []int32, fields []F
 		other := value(slots, f.until, fields)
 		if other.Type == Missing {
 			return true, nil
+		}
+		if other.Type == Unavailable {
+			return false, faultf(Refused, f.UntilFeature, "%s", other.Text)
 		}
 		if until, err = (&Feature{Name: f.UntilFeature}).moment(other); err != nil {
 			return false, err

@@ -34,6 +34,8 @@ type Schema struct {
 	text     []byte         // the canonical JSON
 	hash     string
 	tolerant bool
+	// optional reports whether a field without a feature is passed over; nil: none is.
+	optional func(name string) bool
 }
 
 // Unused is a column of the table that is no feature. An arrival may give it; it has no influence.
@@ -270,6 +272,14 @@ func (s *Schema) MarshalJSON() ([]byte, error) { return slices.Clone(s.text), ni
 
 // Hash returns the SHA-256 of the canonical JSON, in hexadecimal digits.
 func (s *Schema) Hash() string { return s.hash }
+
+// WithOptional returns the same schema, which passes over fields whose names it does not have if optional is true of them. In
+// a row of a table the column of the id is such a field.
+func (s *Schema) WithOptional(optional func(name string) bool) *Schema {
+	out := *s
+	out.optional = optional
+	return &out
+}
 
 // IgnoringUnknown returns the same schema, which passes over fields whose names it does not have.
 func (s *Schema) IgnoringUnknown() *Schema {

@@ -13,10 +13,19 @@ const (
 	Text
 	Vector // floats of a fixed length
 	Time
+
+	// Types that only arrivals have, whose records say less than a table. They are read by the feature's kind, and become
+	// one of the types above in a column ([Column.Set]).
+
+	Stamp       // a number that is a time, too: Number and Time, as 1704067200000 in milliseconds
+	Numeral     // a text that is a number, too: Text and Number, as a decimal "41.50"
+	Unavailable // the record has something in place of the value; Text says what, and what to do
+	Other       // nothing that a feature can be made of, such as an object; Text says what it is
 )
 
 func (t ValueType) String() string {
-	return [...]string{"missing", "number", "bool", "string", "vector", "time"}[t]
+	return [...]string{"missing", "number", "bool", "string", "vector", "time", "number or time", "string or number",
+		"unavailable", "other"}[t]
 }
 
 // Value is the value of one feature of one node: the field that belongs to Type; decoders leave what they like in the

@@ -56,6 +56,12 @@ func (v Value) describe() string {
 		return fmt.Sprintf("a vector of %d", len(v.Vector))
 	case Time:
 		return "the time " + v.Time.Format(time.RFC3339Nano)
+	case Stamp:
+		return "the number " + strconv.FormatFloat(v.Number, 'g', -1, 64)
+	case Numeral:
+		return "the string " + strconv.Quote(cut(v.Text))
+	case Unavailable, Other:
+		return v.Text
 	}
 	return "missing"
 }
@@ -67,7 +73,7 @@ func (f *Feature) wrongType(v *Value, want string) error {
 // number returns the value of a number or a bool.
 func (f *Feature) number(v *Value) (float64, error) {
 	switch {
-	case v.Type != Number && v.Type != Bool:
+	case v.Type != Number && v.Type != Bool && v.Type != Stamp && v.Type != Numeral:
 		return 0, f.wrongType(v, "a "+string(f.Kind))
 	case !representable(v.Number):
 		return 0, faultf(NotFinite, f.Name, "%v, features must be finite float32 numbers", v.Number)
@@ -94,7 +100,11 @@ func (f *Feature) slot(v *Value) (int, error) {
 	switch v.Type {
 	case Text:
 		k, known = f.category[v.Text]
-	case Number:
+	case Numeral: // the table had the text, or the number
+		if k, known = f.category[v.Text]; !known && representable(v.Number) {
+			k, known = f.category[string(appendCategory(memory[:0], v))]
+		}
+	case Number, Stamp:
 		if !representable(v.Number) {
 			return 0, faultf(NotFinite, f.Name, "%v, features must be finite float32 numbers", v.Number)
 		}
@@ -121,9 +131,9 @@ func appendCategory(dst []byte, v *Value) []byte {
 // moment returns the time of a time or of RFC 3339 text, in UTC.
 func (f *Feature) moment(v *Value) (time.Time, error) {
 	switch v.Type {
-	case Time:
+	case Time, Stamp:
 		return v.Time.UTC(), nil
-	case Text:
+	case Text, Numeral:
 		t, err := parseTime(v.Text)
 		if err == nil {
 			return t, nil

@@ -82,6 +82,9 @@ func (in *intake) taken(ctx context.Context) ([]consumer.Taken, error) {
 	if s, in.unread = in.r.schema(ctx); s != nil && in.r.IgnoreUnknown {
 		s = s.IgnoringUnknown()
 	}
+	if s != nil && in.r.Forms.Mapping != nil {
+		s = s.WithOptional(in.r.Forms.Mapping.Optional)
+	}
 	in.decoder.ByName(s)
 	return in.decoder.Arrivals(ctx, in.held, in.features)
 }

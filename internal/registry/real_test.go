@@ -95,8 +95,8 @@ func TestUnknownIDOfARealRegistry(t *testing.T) {
 	r, _, _ := started(t)
 	const id = 1 << 30
 	var fault *event.FieldError
-	if _, err := read(t, r, id, []byte{0}); !errors.As(err, &fault) || !strings.Contains(err.Error(), "no schema") || !r.known(id) {
-		t.Errorf("%v, known: %v", err, r.known(id))
+	if _, err := read(t, r, id, []byte{0}); !errors.As(err, &fault) || !strings.Contains(err.Error(), "no schema") || !r.known(numbered(id)) {
+		t.Errorf("%v, known: %v", err, r.known(numbered(id)))
 	}
 }
 

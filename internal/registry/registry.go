@@ -50,9 +50,9 @@ type Registry struct {
 	turns   chan struct{}
 
 	mu   sync.RWMutex
-	good map[uint32]event.Written
+	good map[event.SchemaID]event.Written
 	// bad ids, those of late first: when late is full it becomes early.
-	late, early map[uint32]bad
+	late, early map[event.SchemaID]bad
 }
 
 // bad is an id whose records cannot be read.
@@ -88,7 +88,7 @@ func New(o Options) (*Registry, error) {
 		return nil, err
 	}
 	return &Registry{client: client, timeout: o.Timeout, now: o.Now, turns: make(chan struct{}, atOnce),
-		good: map[uint32]event.Written{}, late: map[uint32]bad{}, early: map[uint32]bad{}}, nil
+		good: map[event.SchemaID]event.Written{}, late: map[event.SchemaID]bad{}, early: map[event.SchemaID]bad{}}, nil
 }
 
 // bounded refuses answers that are too long.
@@ -118,7 +118,7 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 }
 
 // Schema returns the decoder of what was written with a schema, which [Registry.Learn] has asked for.
-func (r *Registry) Schema(id uint32) (event.Written, error) {
+func (r *Registry) Schema(id event.SchemaID) (event.Written, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	if w := r.good[id]; w != nil {
@@ -130,7 +130,7 @@ func (r *Registry) Schema(id uint32) (event.Written, error) {
 	return nil, unknown(id) // it was bad, and of so many that it is forgotten
 }
 
-func (r *Registry) bad(id uint32) (bad, bool) {
+func (r *Registry) bad(id event.SchemaID) (bad, bool) {
 	b, is := r.late[id]
 	if !is {
 		b, is = r.early[id]
@@ -138,12 +138,12 @@ func (r *Registry) bad(id uint32) (bad, bool) {
 	return b, is
 }
 
-func unknown(id uint32) *event.FieldError {
-	return &event.FieldError{Reason: event.ReasonUnparsable, Detail: fmt.Sprintf("the registry has no schema %d", id)}
+func unknown(id event.SchemaID) *event.FieldError {
+	return &event.FieldError{Reason: event.ReasonUnparsable, Detail: fmt.Sprintf("the registry has no schema %v", id)}
 }
 
 // known reports whether there is an answer for an id.
-func (r *Registry) known(id uint32) bool {
+func (r *Registry) known(id event.SchemaID) bool {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	if r.good[id] != nil {
@@ -154,7 +154,7 @@ func (r *Registry) known(id uint32) bool {
 }
 
 // Learn asks for a schema, unless the answer is known. An error means that there was no answer.
-func (r *Registry) Learn(ctx context.Context, id uint32) error {
+func (r *Registry) Learn(ctx context.Context, id event.SchemaID) error {
 	if r.known(id) {
 		return nil
 	}
@@ -169,7 +169,7 @@ func (r *Registry) Learn(ctx context.Context, id uint32) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
-	written, err := r.ask(ctx, int(id))
+	written, err := r.ask(ctx, id)
 	var why *event.FieldError
 	switch {
 	case err == nil:
@@ -179,28 +179,28 @@ func (r *Registry) Learn(ctx context.Context, id uint32) error {
 	case errors.As(err, &why):
 		r.remember(id, why)
 	default:
-		return fmt.Errorf("asking for schema %d: %w", id, err)
+		return fmt.Errorf("asking for schema %v: %w", id, err)
 	}
 	return nil
 }
 
-func (r *Registry) remember(id uint32, why *event.FieldError) {
+func (r *Registry) remember(id event.SchemaID, why *event.FieldError) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.late) >= maxBad {
-		r.early, r.late = r.late, map[uint32]bad{}
+		r.early, r.late = r.late, map[event.SchemaID]bad{}
 	}
 	r.late[id] = bad{why, r.now().Add(forget)}
 }
 
 // ask looks a schema up. A *[event.FieldError] is an answer: there is none, or none that can be read.
-func (r *Registry) ask(ctx context.Context, id int) (event.Written, error) {
-	s, err := r.client.SchemaByID(ctx, id)
+func (r *Registry) ask(ctx context.Context, id event.SchemaID) (event.Written, error) {
+	s, err := r.schema(ctx, id)
 	if err != nil {
 		if NoAnswer(err) {
 			return nil, err
 		}
-		return nil, unknown(uint32(id))
+		return nil, unknown(id)
 	}
 	references, err := r.references(ctx, s.References)
 	if err != nil {
@@ -209,9 +209,18 @@ func (r *Registry) ask(ctx context.Context, id int) (event.Written, error) {
 	written, err := compile(ctx, s, references)
 	if err != nil {
 		return nil, &event.FieldError{Reason: event.ReasonUnparsable,
-			Detail: fmt.Sprintf("schema %d cannot be read: %v", id, err)}
+			Detail: fmt.Sprintf("schema %v cannot be read: %v", id, err)}
 	}
 	return written, nil
+}
+
+// schema asks for a schema by its number or by its GUID, which registries have since Confluent Platform 8.
+func (r *Registry) schema(ctx context.Context, id event.SchemaID) (sr.Schema, error) {
+	if id.GUID == [16]byte{} {
+		return r.client.SchemaByID(ctx, int(id.Number))
+	}
+	s, err := r.client.SchemaByGUID(ctx, id.String())
+	return s.Schema, err
 }
 
 // reference is a schema that another one names.

@@ -24,6 +24,8 @@ import (
 var arrival = event.Arrival{ID: "n", Features: event.Features{Values: []float32{1, 2.5}}, Edges: []string{"a"}}
 
 // fake is a registry in this process, and what asks it.
+func numbered(id int) event.SchemaID { return event.SchemaID{Number: uint32(id)} }
+
 func fake(t *testing.T, o Options) (*srfake.Registry, *Registry, *atomic.Int64) {
 	t.Helper()
 	server, asked := srfake.New(), new(atomic.Int64)
@@ -39,7 +41,7 @@ func fake(t *testing.T, o Options) (*srfake.Registry, *Registry, *atomic.Int64) 
 
 func learn(t *testing.T, r *Registry, id int) {
 	t.Helper()
-	if err := r.Learn(t.Context(), uint32(id)); err != nil {
+	if err := r.Learn(t.Context(), numbered(id)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -58,7 +60,7 @@ func read(t *testing.T, r *Registry, id int, payload []byte) (a event.Arrival, e
 	t.Helper()
 	forms := event.Forms{Schemas: r}
 	record := append(event.AppendConfluentHead(nil, uint32(id)), payload...)
-	if named, names := forms.SchemaID(nil, record); !names || named != uint32(id) {
+	if named, names := forms.SchemaID(nil, record); !names || named != numbered(id) {
 		t.Fatalf("the record names %d, %v", named, names)
 	}
 	learn(t, r, id)
@@ -136,13 +138,13 @@ func TestUnknownIDs(t *testing.T) {
 		t.Errorf("%v, asked %d times after a minute, want twice", err, asked.Load())
 	}
 	for id := range uint32(3 * maxBad) {
-		r.remember(1000+id, unknown(id))
+		r.remember(event.SchemaID{Number: 1000 + id}, unknown(event.SchemaID{Number: id}))
 	}
 	if kept := len(r.late) + len(r.early); kept > 2*maxBad {
 		t.Errorf("%d bad ids are remembered", kept)
 	}
 	var fault *event.FieldError
-	if _, err := r.Schema(99); !errors.As(err, &fault) || fault.Reason != event.ReasonUnparsable {
+	if _, err := r.Schema(numbered(99)); !errors.As(err, &fault) || fault.Reason != event.ReasonUnparsable {
 		t.Errorf("a forgotten id: %v", err)
 	}
 }
@@ -180,15 +182,15 @@ func TestAnOutageIsNoAnswer(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := r.Learn(t.Context(), 1); err == nil || r.known(1) {
-				t.Errorf("%v, known %v, want an error and nothing learnt", err, r.known(1))
+			if err := r.Learn(t.Context(), numbered(1)); err == nil || r.known(numbered(1)) {
+				t.Errorf("%v, known %v, want an error and nothing learnt", err, r.known(numbered(1)))
 			}
 		})
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, r, _ := fake(t, Options{})
-	if err := r.Learn(ctx, 1); err == nil {
+	if err := r.Learn(ctx, numbered(1)); err == nil {
 		t.Error("learnt after the end of the context")
 	}
 }
@@ -211,7 +213,7 @@ func TestNoLoginLeavesTheRegistry(t *testing.T) {
 		http.Redirect(w, req, other.URL+req.URL.Path, http.StatusTemporaryRedirect)
 	}))
 	defer server.Close()
-	if r, err := New(Options{URLs: []string{server.URL}, Login: login{}}); err != nil || r.Learn(t.Context(), 1) == nil || seen.Load() > 0 {
+	if r, err := New(Options{URLs: []string{server.URL}, Login: login{}}); err != nil || r.Learn(t.Context(), numbered(1)) == nil || seen.Load() > 0 {
 		t.Fatalf("a certificate that nobody signed is taken: %v", err)
 	}
 	pool := x509.NewCertPool()
@@ -220,7 +222,7 @@ func TestNoLoginLeavesTheRegistry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = r.Learn(t.Context(), 1)
+	err = r.Learn(t.Context(), numbered(1))
 	if err == nil || strings.Contains(err.Error(), "geheim") || seen.Load() != 1 || elsewhere.Load() != 0 {
 		t.Errorf("%v; %d requests with the login, %d elsewhere", err, seen.Load(), elsewhere.Load())
 	}
