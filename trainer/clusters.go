@@ -231,7 +231,7 @@ func (t *task) fitSynthetic(ctx context.Context, name string, labelled *condense
 	progress Progress) (*fitted, error) {
 	return t.chooseLinear(ctx, t.shape(name), fit.Problem{Design: fit.Explicit{X: means}, Labels: labelled.Labels,
 		Weights: sizes(labelled), Classes: t.classes()},
-		WeightDecays, progress, "fitting "+name+" on the synthetic graph")
+		WeightDecays, t.validate, progress, "fitting "+name+" on the synthetic graph")
 }
 
 // fitLayered fits W_S of a two-layer model: layer 1 reads the means of the labelled nodes of each cluster, later

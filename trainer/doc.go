@@ -1,28 +1,59 @@
 // Package trainer makes artifacts: from a data set to a synthetic graph S, a mapping M and the tables that a
 // consumer serves, with the accuracy of each deployment on the test nodes.
 //
-// A run reads top to bottom in [Train], a file a step:
+// # A run
 //
-//	task.go        options and data -> T, preprocessing (package features), synthetic nodes of each class
-//	original.go    W_O fitted on T (fit), hyperparameters chosen on the support nodes; or imported
-//	methods.go     the list of the methods of condensation, and the interface of their results: S, M, and models on them:
-//	clusters.go                  solved and cluster: clusters and M (condense, nnls), tables of S (tables); W_S on the cluster means
-//	coresets.go, learned.go      an S that is a graph (condense, mcond): graphs.go, and support.go for its frozen tables
-//	vng.go, cached.go            virtual nodes (condense); T's own tables
-//	place.go       a model on the graph that arrivals attach to: T or S, joint or frozen
+// A run reads top to bottom in train.go: fit, condense, calibrate, evaluate, bundle. Only three steps read all of T, and
+// a holder does these (holder.go): it fits the models, condenses T, and deploys a model on T itself. One holder has T
+// in memory, the other has it in tables of stages, on disk or in Spark ([TrainStaged]). Everything else is written once.
+// Options that need T in memory say so in the table of requirements of holder.go, methods in their list.
+//
+//	options.go     what a run may be asked for; progress.go: how it tells where it stands
+//	encode.go      columns of a table -> features
+//	task.go        options and data -> T, preprocessing (package features), support and test nodes, sizes of classes
+//	original.go    W_O fitted on T (package fit), hyperparameters chosen on the support nodes; or imported weights
+//	layered.go     the same of models with hidden layers
+//	memo.go        results that depend on T alone: a study with many methods makes them once
+//	methods.go     the list of the methods of condensation, and the interfaces of their results: S, M, and models on them
+//	clusters.go    methods solved and cluster: clusters and M (packages condense, nnls), tables of S (package tables)
+//	coresets.go    an S of nodes of T (package condense)
+//	learned.go     the paper's recipe and GCond (package mcond)
+//	graphs.go      an S that is a graph: models fitted on it; support.go: its frozen tables
+//	vng.go         virtual nodes (package condense); cached.go: T's own tables as S
+//	deploy.go      a model on the graph that arrivals attach to: T or S, joint or frozen
 //	calibrate.go   temperature, label and error propagation, chosen on the support nodes; confidence.go: their quality
-//	evaluate.go    every deployment on the test nodes (eval)
-//	train.go       the steps in order, and the artifact.Bundle
+//	evaluate.go    every deployment on the test nodes (package eval); footprint.go: the memory that M takes
+//	reference.go   figures of the validation nodes, with which a consumer compares its stream
 //
-// [Study] measures methods, models and sizes over seeds; whole.go keeps the results that depend on T alone.
-// later.go adds a model to an artifact without T, grow.go measures the gain from rows of M for arrivals.
+// # T in tables
 //
-// [Compare] measures an artifact against Whole on the batches of a stream.
+// The stages themselves are in stage/solved; these files run them and read what is small:
 //
-// Notation as in package infer: T is the original graph of N nodes (training and unlabelled nodes), S the synthetic
-// graph of N' nodes, M the N×N' mapping; W_O was fitted on T, W_S on S; X→Y reads "fitted on X, deployed on Y". The
-// validation nodes are the support nodes: their features and edges may be used, their labels only to choose
-// hyperparameters. The test nodes are used only for the figures.
+//	stages.go              the holder: T read, features propagated, the preprocessing fitted
+//	stages_data.go         data sets as rows: in memory, or tables; stages_inplace.go: tables that Spark's machines read
+//	stages_heldout.go      support and test nodes, and the nodes of T that they read; models fitted to labelled rows
+//	stages_subgraph.go     T, or a subgraph of it, brought into memory to fit models
+//	stages_models.go       a model taken through its hops on T: its tables, logits and messages
+//	stages_condense.go     clusters, X', A', M and the tables of S; stages_propagation.go: those of propagation
+//	stages_synthetic.go    S with the rows of M that are in memory, and all rows of M a block at a time
+//	stages_eval.go         an artifact measured on the test nodes of a data set
+//
+// # More than one run
+//
+//	study.go       methods, models and sizes over seeds ([Study])
+//	grow.go        the gain from rows of M for arrivals ([Grow])
+//	refresh.go     options of the run that made an artifact; two artifacts on the same validation nodes
+//	compare.go     an artifact against Whole on the batches of a stream ([Compare])
+//	addmodel.go    a model added to an artifact without T
+//
+// # Notation
+//
+// As in package infer: T is the original graph of N nodes (training and unlabelled nodes), S the synthetic graph of N'
+// nodes, M the N×N' mapping; W_O was fitted on T, W_S on S; X→Y reads "fitted on X, deployed on Y". The validation
+// nodes are the support nodes: their features and edges may be used, their labels only to choose hyperparameters. The
+// test nodes are used only for the figures. Whole is O→O, joint.
+//
+// # Randomness
 //
 // Everything random comes from Options.Seed, with a random stream for each purpose; the same data, options and
 // build give the same bundle bit for bit, whatever the number of processors.

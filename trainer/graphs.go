@@ -39,7 +39,7 @@ func (t *task) fitOnGraph(ctx context.Context, name string, s artifact.Synthetic
 	if shape := t.shape(name); shape.Mix() != nil {
 		design := fit.Explicit{X: fit.Propagate(graph.Normalised(s.Adj), shape.Mix(), s.X)}
 		return t.chooseLinear(ctx, shape, fit.Problem{Design: design, Labels: s.Labels, Classes: t.classes()},
-			WeightDecays, progress, what)
+			WeightDecays, t.validate, progress, what)
 	}
 	ready := features.Factor(graph.Features{Dense: s.X}, &infer.Preprocess{Kind: infer.None, Scale: 1})
 	return t.chooseGNN(ctx, fit.OnOriginal(t.shape(name), s.Adj, ready, s.Labels, t.classes()), onS(),

@@ -33,7 +33,7 @@ func (t *task) fitOriginal(ctx context.Context, name string, progress Progress) 
 	s := t.shape(name)
 	if weights := s.Mix(); weights != nil {
 		return t.chooseLinear(ctx, s, fit.Problem{Design: t.design(weights), Labels: take(t.original.Labels, t.labelled),
-			Classes: t.classes()}, t.options.decays(), progress, what)
+			Classes: t.classes()}, t.options.decays(), t.validate, progress, what)
 	}
 	return t.fitLayeredOnT(ctx, s, progress, what)
 }
@@ -89,13 +89,16 @@ func (t *task) shape(name string) fit.Shape {
 // sampledRows is the number of rows that suffices to compare weight decays.
 const sampledRows = 1 << 14
 
-// chooseLinear fits one linear model roughly for each weight decay of a list, chooses the best on the support nodes,
-// deployed jointly on T, and fits it to the end. If there are many rows it chooses on a sample of them; the last fit
+// validator returns the accuracy of a model on the judging support nodes, in percent.
+type validator func(m infer.Model) (float64, error)
+
+// chooseLinear fits one linear model roughly for each weight decay of a list, chooses the best on the support nodes, and
+// fits it to the end. If there are many rows it chooses on a sample of them; the last fit
 // is on all rows, with the weight decay that corresponds to the chosen one. A single weight decay is used as it is.
-func (t *task) chooseLinear(ctx context.Context, s fit.Shape, all fit.Problem, decays []float64,
+func (t *task) chooseLinear(ctx context.Context, s fit.Shape, all fit.Problem, decays []float64, validate validator,
 	progress Progress, what string) (*fitted, error) {
 	p, sampled := t.comparable(all, decays)
-	best, err := t.chooseDecay(ctx, s, p, decays, progress, what)
+	best, err := t.chooseDecay(ctx, s, p, decays, validate, progress, what)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +112,7 @@ func (t *task) chooseLinear(ctx context.Context, s fit.Shape, all fit.Problem, d
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	best.model, best.sampled = s.Linear(layer), sampled
-	if best.validation, err = t.validate(best.model); err != nil {
+	if best.validation, err = validate(best.model); err != nil {
 		return nil, err
 	}
 	progress.Step(what+", all rows", 1, 1)
@@ -125,8 +128,8 @@ func (t *task) comparable(all fit.Problem, decays []float64) (p fit.Problem, sam
 	return all.Sample(t.sampledRows, t.rng(purposeRows))
 }
 
-func (t *task) chooseDecay(ctx context.Context, s fit.Shape, p fit.Problem, decays []float64, progress Progress,
-	what string) (*fitted, error) {
+func (t *task) chooseDecay(ctx context.Context, s fit.Shape, p fit.Problem, decays []float64, validate validator,
+	progress Progress, what string) (*fitted, error) {
 	var start *infer.Layer
 	w := newWatch(progress, s.Model, len(decays))
 	trials := make([]trial, len(decays))
@@ -139,7 +142,7 @@ func (t *task) chooseDecay(ctx context.Context, s fit.Shape, p fit.Problem, deca
 			}
 			start = layer
 			model := s.Linear(layer)
-			accuracy, err := t.validate(model)
+			accuracy, err := validate(model)
 			w.validated(accuracy)
 			return model, accuracy, err
 		}}

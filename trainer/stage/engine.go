@@ -53,13 +53,8 @@ type Hopper interface {
 // reads the tiles of its edges (tag 0) and the tables of which it makes its vectors (tags from 1), and writes
 // messages to blocks of destinations; stage gather reads these (tag 0) and tables of the destinations (tags from
 // 1).
-func Hop(
-	ctx context.Context,
-	e Engine,
-	scatter, gather Spec,
-	tiles Table,
-	vectors, gathering []Table,
-) ([]Table, error) {
+func Hop(ctx context.Context, e Engine, scatter, gather Spec, tiles Table,
+	vectors, gathering []Table) ([]Table, error) {
 	if h, ok := e.(Hopper); ok {
 		return h.Hop(ctx, scatter, gather, tiles, vectors, gathering)
 	}

@@ -37,11 +37,7 @@ func newScale(largest float64, width int) (Scale, error) {
 		return Scale{}, fmt.Errorf("values of up to %g: %w", largest, ErrOverflow)
 	}
 	if width < 24 {
-		return Scale{}, fmt.Errorf(
-			"%d bits are left for a value, fewer than a float32 has: %w",
-			width,
-			ErrOverflow,
-		)
+		return Scale{}, fmt.Errorf("%d bits are left for a value, fewer than a float32 has: %w", width, ErrOverflow)
 	}
 	if largest == 0 {
 		return Scale{per: 1, unit: 1}, nil

@@ -74,12 +74,8 @@ func ReadRecord(r *bufio.Reader) (Record, error) {
 	}
 	order, payload := binary.LittleEndian.Uint32(head[12:]), binary.LittleEndian.Uint32(head[16:])
 	if order > maxField || payload > maxField {
-		return Record{}, fmt.Errorf(
-			"record with an order of %d and a payload of %d bytes, want at most %d",
-			order,
-			payload,
-			uint32(maxField),
-		)
+		return Record{}, fmt.Errorf("record with an order of %d and a payload of %d bytes, want at most %d", order,
+			payload, uint32(maxField))
 	}
 	out := Record{
 		Key: int64(binary.LittleEndian.Uint64(head[:])),

@@ -100,11 +100,8 @@ func (f *sources) Reduce(key int64, in stage.Records, out stage.Output) error {
 			}
 			place, ok := places[e.Source]
 			if !ok {
-				return fmt.Errorf(
-					"edges row %d: its source %s is not the id of a node with a role",
-					e.Row,
-					quoted(e.Source),
-				)
+				return fmt.Errorf("edges row %d: its source %s is not the id of a node with a role", e.Row,
+					quoted(e.Source))
 			}
 			half = appendText(
 				appendNumber(append(appendNumber(half[:0], int(place)), byte(roles[place])), int(e.Row)),
@@ -153,10 +150,8 @@ func (f *targets) Reduce(key int64, in stage.Records, out stage.Output) error {
 			word := appendPair(nil, a.block, a.place, b.place)
 			return pairs.add(b.block, word)
 		case !b.role.original():
-			bytes := append(
-				appendNumber(appendNumber(appendNumber(nil, int(b.place)), int(a.block)), int(a.place)),
-				byte(a.role),
-			)
+			bytes := append(appendNumber(appendNumber(appendNumber(nil, int(b.place)), int(a.block)), int(a.place)),
+				byte(a.role))
 			return held.add(b.block, bytes)
 		}
 		return nil
@@ -172,11 +167,8 @@ func (f *targets) Reduce(key int64, in stage.Records, out stage.Output) error {
 			}
 			place, ok := places[id]
 			if !ok {
-				return fmt.Errorf(
-					"edges row %d: its target %s is not the id of a node with a role",
-					row,
-					quoted(id),
-				)
+				return fmt.Errorf("edges row %d: its target %s is not the id of a node with a role", row,
+					quoted(id))
 			}
 			b := end{key, place, roles[place]}
 			if a.block == b.block && a.place == b.place {
@@ -259,10 +251,8 @@ func (f *tiles) Reduce(key int64, in stage.Records, out stage.Output) error {
 	}
 	return errors.Join(
 		out.Emit(OutDegrees, stage.Record{Key: key, Payload: payload}),
-		out.Emit(
-			OutEntries,
-			stage.Record{Order: order(key), Payload: appendNumber(appendNumber(nil, len(words)), int(highest))},
-		),
+		out.Emit(OutEntries,
+			stage.Record{Order: order(key), Payload: appendNumber(appendNumber(nil, len(words)), int(highest))}),
 	)
 }
 

@@ -25,10 +25,8 @@ func sortedPairs(of map[[2]int32]int64) [][2]int32 {
 	for p := range of {
 		pairs = append(pairs, p)
 	}
-	slices.SortFunc(
-		pairs,
-		func(a, b [2]int32) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) },
-	)
+	slices.SortFunc(pairs,
+		func(a, b [2]int32) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
 	return pairs
 }
 

@@ -95,10 +95,7 @@ func eachMeeting(key int64, tile []byte, from *stage.Vectors, of []int32, use fu
 func (g *meetings) End(out stage.Output) error {
 	var payload []byte
 	for _, pair := range sortedPairs(g.count) {
-		payload = appendNumber(
-			appendNumber(appendNumber(payload, int(pair[0])), int(pair[1])),
-			int(g.count[pair]),
-		)
+		payload = appendNumber(appendNumber(appendNumber(payload, int(pair[0])), int(pair[1])), int(g.count[pair]))
 	}
 	return out.Emit(0, stage.Record{Order: order(g.key), Payload: payload})
 }

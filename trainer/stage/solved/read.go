@@ -182,13 +182,8 @@ func (f *blocks) Reduce(key int64, in stage.Records, out stage.Output) error {
 			)
 		}
 		if all[k].Width != all[0].Width {
-			return fmt.Errorf(
-				"nodes row %d: %d features, want %d as in row %d",
-				all[k].Row,
-				all[k].Width,
-				all[0].Width,
-				all[0].Row,
-			)
+			return fmt.Errorf("nodes row %d: %d features, want %d as in row %d", all[k].Row, all[k].Width,
+				all[0].Width, all[0].Row)
 		}
 	}
 	all = slices.DeleteFunc(all, func(n Node) bool { return n.Role == NoRole })
@@ -198,16 +193,10 @@ func (f *blocks) Reduce(key int64, in stage.Records, out stage.Output) error {
 	slices.SortStableFunc(all, func(a, b Node) int { return behind(a) - behind(b) })
 	names := &Names{}
 	for _, n := range all {
-		names.IDs, names.Roles, names.Labels = append(
-			names.IDs,
-			n.ID,
-		), append(
+		names.IDs, names.Roles, names.Labels = append(names.IDs, n.ID), append(
 			names.Roles,
 			n.Role,
-		), append(
-			names.Labels,
-			n.Label,
-		)
+		), append(names.Labels, n.Label)
 		if n.Role.original() {
 			names.Original++
 		}

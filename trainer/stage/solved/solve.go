@@ -174,10 +174,8 @@ func emitMatrix(of map[[2]int32]*stage.Sum, key int64, out stage.Output) error {
 	for p := range of {
 		pairs = append(pairs, p)
 	}
-	slices.SortFunc(
-		pairs,
-		func(a, b [2]int32) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) },
-	)
+	slices.SortFunc(pairs,
+		func(a, b [2]int32) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
 	var payload []byte
 	for _, p := range pairs {
 		payload = of[p].Append(appendNumber(appendNumber(payload, int(p[0])), int(p[1])))

@@ -102,10 +102,8 @@ func StagedTables(d *dataset.Stream) Staged {
 	nodes := func(put func([]byte) error) error {
 		var payload []byte
 		err := d.EachNode(func(n dataset.StreamNode) error {
-			payload = solved.AppendNode(
-				payload,
-				solved.Node{Row: n.Row, ID: n.ID, Label: n.Label, Role: solved.RoleOf(n.Split), Dense: n.Features},
-			)
+			payload = solved.AppendNode(payload,
+				solved.Node{Row: n.Row, ID: n.ID, Label: n.Label, Role: solved.RoleOf(n.Split), Dense: n.Features})
 			if len(payload) < payloadBytes {
 				return nil
 			}

@@ -92,15 +92,8 @@ func (s *staged) read(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	hashes, err := s.run(
-		ctx,
-		stage.NewSpec(solved.StagePrint, struct{}{}, nil, 1),
-		g.Names,
-		g.Features,
-		g.HeldFeatures,
-		g.Tiles,
-		g.Held,
-	)
+	hashes, err := s.run(ctx, stage.NewSpec(solved.StagePrint, struct{}{}, nil, 1), g.Names, g.Features,
+		g.HeldFeatures, g.Tiles, g.Held)
 	if err != nil {
 		return err
 	}
@@ -222,15 +215,8 @@ func (s *staged) propagate(ctx context.Context) error {
 		Preparing: preparing,
 		Labelled:  solved.SampleOf(s.options.Seed, g.Summary.Roles[solved.Train], wanted),
 	}
-	made, err := s.run(
-		ctx,
-		stage.NewSpec(solved.StageRows, o, sides, 2),
-		g.Names,
-		g.Features,
-		g.Degrees,
-		s.s1,
-		s.s2,
-	)
+	made, err := s.run(ctx, stage.NewSpec(solved.StageRows, o, sides, 2), g.Names, g.Features, g.Degrees, s.s1,
+		s.s2)
 	if err != nil {
 		return err
 	}

@@ -233,69 +233,19 @@ func fewerThan(read int, all int64) int {
 	return read
 }
 
-// fitLabelled fits W_O of an sgc of two hops to the labelled rows and chooses its weight decay on the validation
-// nodes, frozen on T.
+// fitLabelled fits W_O of an sgc of two hops to the labelled rows and chooses its weight decay on the validation nodes,
+// frozen on T.
 func (s *staged) fitLabelled(ctx context.Context) (*fitted, error) {
-	t := s.task
-	const what = "fitting sgc on the original graph"
-	shape := fit.NewShape(modelSGC, s.options.Hidden)
 	all := fit.Problem{Design: fit.Explicit{X: s.labelled.x}, Labels: s.labelled.labels, Classes: len(s.classes)}
-	decays := s.options.decays()
-	p, _ := t.comparable(all, decays)
-	var layers []*infer.Layer
-	var start *infer.Layer
-	for k, decay := range decays {
-		s.progress.Step(what, k, len(decays)+1)
-		layer, err := fit.SGC(ctx, p, decay, fit.Rough, start)
+	frozen := func(m infer.Model) (float64, error) {
+		onT, err := s.fetch(ctx, m.Layers[0].Self)
 		if err != nil {
-			return nil, err
+			return 0, err
 		}
-		start, layers = layer, append(layers, layer)
+		return accuracyOn(plain(m.Frozen(onT, s.pre)), s.task.judges), nil
 	}
-	best, err := s.choose(ctx, shape, layers, decays)
-	if err != nil {
-		return nil, err
-	}
-	best.weightDecay = fit.DecayOfAll(best.weightDecay, len(p.Labels), len(all.Labels))
-	layer, err := fit.SGC(ctx, all, best.weightDecay, fit.Final, &best.model.Layers[0])
-	if err != nil {
-		return nil, err
-	}
-	best.model = shape.Linear(layer)
-	s.progress.Step(what, len(decays)+1, len(decays)+1)
-	return best, nil
-}
-
-// choose returns the model of the highest accuracy on the validation nodes, the first among equals. The tables
-// of all are fetched side by side.
-func (s *staged) choose(
-	ctx context.Context,
-	shape fit.Shape,
-	layers []*infer.Layer,
-	decays []float64,
-) (*fitted, error) {
-	var weights []*graph.Dense
-	for _, l := range layers {
-		weights = append(weights, l.Self)
-	}
-	on, err := s.fetch(ctx, graph.Beside(weights...))
-	if err != nil {
-		return nil, err
-	}
-	var best *fitted
-	classes := len(s.classes)
-	for k, l := range layers {
-		model := shape.Linear(l)
-		t := &infer.Tables{
-			U: []*graph.Dense{on.U[0].Columns(k*classes, (k+1)*classes), on.U[1].Columns(k*classes, (k+1)*classes)},
-			C: on.C,
-		}
-		accuracy := accuracyOn(plain(model.Frozen(t, s.pre)), s.task.judges)
-		if best == nil || accuracy > best.validation {
-			best = &fitted{model: model, weightDecay: decays[k], validation: accuracy}
-		}
-	}
-	return best, nil
+	return s.task.chooseLinear(ctx, fit.NewShape(modelSGC, s.options.Hidden), all, s.options.decays(), frozen, s.progress,
+		"fitting sgc on the original graph")
 }
 
 // scaled is W times the global scale, for features without it.

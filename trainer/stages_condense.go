@@ -71,12 +71,7 @@ func (s *staged) cluster(ctx context.Context, c *stagedGraph) (stage.Table, []in
 	if err != nil {
 		return stage.Table{}, nil, err
 	}
-	spec := stage.NewSpec(
-		solved.StageJoin,
-		solved.JoinOptions{Preparing: preparing, Classes: s.classes},
-		sides,
-		2,
-	)
+	spec := stage.NewSpec(solved.StageJoin, solved.JoinOptions{Preparing: preparing, Classes: s.classes}, sides, 2)
 	made, err := s.run(ctx, spec, g.Names, g.Features, g.Degrees, s.s1, s.s2, assigned, s.models[0].logits)
 	if err != nil {
 		return stage.Table{}, nil, err
@@ -141,13 +136,8 @@ func (s *staged) adjacency(ctx context.Context, clusters stage.Table, sizes []in
 }
 
 // means makes X' and the dictionary.
-func (s *staged) means(
-	ctx context.Context,
-	c *stagedGraph,
-	of *messaging,
-	clusters stage.Table,
-	sizes []int64,
-) error {
+func (s *staged) means(ctx context.Context, c *stagedGraph, of *messaging, clusters stage.Table,
+	sizes []int64) error {
 	sides := s.with(of.sides)
 	sides[solved.SideLargest] = solved.AppendDoubles(s.bounds)
 	spec := stage.NewSpec(solved.StageMeans, solved.MeanOptions{Preparing: s.preparing, MessageOptions: of.MessageOptions},
