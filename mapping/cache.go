@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"rivulet/infer"
+	"rivulet/mapping/rowcache"
 )
 
 // Cached is a [Lookup] that keeps rows of another one in memory; those go that were not asked for lately. It belongs to
@@ -15,7 +16,7 @@ import (
 // admits an id when it is asked for a second time.
 type Cached struct {
 	inner Lookup
-	rows  *rowCache // nil if nothing is kept
+	rows  *rowcache.Cache // nil if nothing is kept
 
 	hits, misses, unknown, unread atomic.Uint64
 }
@@ -25,9 +26,7 @@ type Cached struct {
 func NewCached(inner Lookup, maxBytes int64) *Cached {
 	c := &Cached{inner: inner}
 	if maxBytes > 0 {
-		door := newDoorkeeper(maxBytes)
-		c.rows = newRowCache(maxBytes-door.bytes(), rowInT)
-		c.rows.door = door
+		c.rows = rowcache.NewSelective(maxBytes, rowInT)
 	}
 	return c
 }
@@ -44,8 +43,8 @@ func rowInT(stamp int64) infer.Row { return infer.Row{Known: stamp == inT} }
 // Rows implements [Lookup]. Ids that are not in memory are looked up in one call of the inner lookup, each once. Its
 // error is returned unchanged; then nothing of that call is cached and the content of rows is undefined.
 func (c *Cached) Rows(ctx context.Context, ids []string, rows []infer.Row) error {
-	checkLengths(ids, rows)
-	absent := c.rows.get(ids, rows, notInT)
+	CheckLengths(ids, rows)
+	absent := c.rows.Get(ids, rows, notInT)
 	if len(absent) == 0 {
 		c.hits.Add(uint64(len(ids)))
 		return nil
@@ -95,13 +94,13 @@ func (c *Cached) keep(ids []string, rows []infer.Row) {
 	}
 	c.unknown.Add(unknown)
 	c.unread.Add(unread)
-	c.rows.set(func(yield func(cachedRow) bool) {
+	c.rows.Set(func(yield func(rowcache.Row) bool) {
 		for i, row := range rows {
 			stamp := int64(notInT)
 			if row.Known {
 				stamp = inT
 			}
-			if !row.Unread && !yield(cachedRow{ids[i], row, stamp}) {
+			if !row.Unread && !yield(rowcache.Row{ID: ids[i], Row: row, Stamp: stamp}) {
 				return
 			}
 		}
@@ -123,7 +122,7 @@ func (c *Cached) Stats() CacheStats {
 	s := CacheStats{Hits: c.hits.Load(), Misses: c.misses.Load(), Unknown: c.unknown.Load(),
 		Unread: c.unread.Load()}
 	if c.rows != nil {
-		s.Entries, s.Bytes = c.rows.size()
+		s.Entries, s.Bytes = c.rows.Size()
 	}
 	return s
 }

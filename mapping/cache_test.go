@@ -117,10 +117,6 @@ func TestCachedAsksOnlyForMisses(t *testing.T) {
 	if diff := cmp.Diff(want, stats); diff != "" {
 		t.Errorf("stats differ (-want +got):\n%s", diff)
 	}
-	c := cached.rows
-	if want := int64(2*fewestSlots*slotBytes+c.young.size*unitBytes) + c.door.bytes(); stats.Bytes != want {
-		t.Errorf("%d bytes, want %d for the slots of two generations, a piece and a doorkeeper", stats.Bytes, want)
-	}
 }
 
 func TestCachedKeepsNothingOfAnError(t *testing.T) {

@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"context"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -22,3 +23,13 @@ func EachMaster(ctx context.Context, client Client, do func(ctx context.Context,
 	}
 	return do(ctx, client)
 }
+
+// OneServer reports whether a client is one of a single server. That runs the commands of a pipeline in their order; the
+// nodes of a cluster run their parts side by side.
+func OneServer(client Client) bool {
+	_, one := client.(*redis.Client)
+	return one
+}
+
+// ReadTimeout returns how long a client of one server waits for an answer.
+func ReadTimeout(client Client) time.Duration { return client.(*redis.Client).Options().ReadTimeout }

@@ -35,8 +35,8 @@ func AppendRow(dst []byte, row infer.Row) []byte {
 	return dst
 }
 
-// rowLength returns how many bytes [AppendRow] appends.
-func rowLength(row infer.Row) int {
+// RowLength returns how many bytes [AppendRow] appends.
+func RowLength(row infer.Row) int {
 	n, last := uvarintLength(uint64(len(row.Cols)))+4*len(row.Vals), int32(-1)
 	for _, c := range row.Cols {
 		n += uvarintLength(uint64(c - last - 1))
@@ -55,7 +55,7 @@ const minEntryBytes = 5
 // with data. It is an error if data is not exactly one row in its shortest form, if a column is N' or above, or if a
 // value is negative or not finite; allocations are bounded by len(data).
 func DecodeRow(data []byte, synthetic int) (infer.Row, error) {
-	count, rest, err := uvarint(data)
+	count, rest, err := Uvarint(data)
 	if err != nil {
 		return infer.Row{}, fmt.Errorf("row of M: number of entries: %w", err)
 	}
@@ -69,7 +69,7 @@ func DecodeRow(data []byte, synthetic int) (infer.Row, error) {
 	}
 	next := uint64(0) // the least column that may follow
 	for p := range row.Cols {
-		gap, after, err := uvarint(rest)
+		gap, after, err := Uvarint(rest)
 		if err != nil {
 			return infer.Row{}, fmt.Errorf("row of M: column of entry %d: %w", p, err)
 		}
@@ -96,8 +96,8 @@ func DecodeRow(data []byte, synthetic int) (infer.Row, error) {
 	return row, nil
 }
 
-// readable reports whether [DecodeRow] takes what [AppendRow] makes of a row, for an M of so many columns.
-func readable(row infer.Row, synthetic int) bool {
+// Readable reports whether [DecodeRow] takes what [AppendRow] makes of a row, for an M of so many columns.
+func Readable(row infer.Row, synthetic int) bool {
 	for p, v := range row.Vals {
 		if !storable(v) || int(row.Cols[p]) >= synthetic {
 			return false
@@ -109,8 +109,8 @@ func readable(row infer.Row, synthetic int) bool {
 // storable reports whether a row may have a value.
 func storable(v float32) bool { return v >= 0 && !math.IsInf(float64(v), 0) }
 
-// uvarint reads a varint in its shortest form.
-func uvarint(data []byte) (v uint64, rest []byte, err error) {
+// Uvarint reads a varint in its shortest form.
+func Uvarint(data []byte) (v uint64, rest []byte, err error) {
 	v, n := binary.Uvarint(data)
 	switch {
 	case n == 0:

@@ -189,3 +189,22 @@ func BenchmarkRowCodec(b *testing.B) {
 		b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "rows/s")
 	})
 }
+
+// Rows are readable if their encoding can be decoded, and RowLength returns the length of the encoding.
+func TestReadableRows(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		row := infer.Row{Known: true}
+		for col := int32(0); rapid.Bool().Draw(t, "more"); col++ {
+			col += rapid.Int32Range(0, 300).Draw(t, "gap")
+			row.Cols, row.Vals = append(row.Cols, col), append(row.Vals, rapid.Float32().Draw(t, "value"))
+		}
+		data := AppendRow(nil, row)
+		synthetic := rapid.IntRange(1, 1000).Draw(t, "synthetic")
+		if _, err := DecodeRow(data, synthetic); (err == nil) != Readable(row, synthetic) {
+			t.Fatalf("readable is %t, decoding: %v", Readable(row, synthetic), err)
+		}
+		if n := RowLength(row); n != len(data) {
+			t.Fatalf("length %d, want %d", n, len(data))
+		}
+	})
+}

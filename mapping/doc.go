@@ -1,6 +1,8 @@
 // Package mapping looks up the rows of M (N×N') by the ids of T's nodes. The sum of its neighbours' rows is an
 // arrival's row of edges to the synthetic graph, r = aM.
 //
+// In this package M is always that matrix; how fields of foreign records are found is the mapping of package event.
+//
 // A [Lookup] answers a whole batch in one call. There are four, and they can be chained:
 //
 //	Redis     the rows of one published version, by id
@@ -37,17 +39,8 @@
 //
 // Anything else, such as an answer that this build does not know, is waited for.
 //
-// # Arrivals
-//
-// With growth on, each arrival gets a row of M (infer.Grower), and [ArrivalRows] stores these rows beside the rows
-// of T. They are stored in Redis, because other consumers attach to them, for a limited time and up to a limited
-// number. They are no [Lookup]: T is asked first, and a row of T takes precedence. The layout is at [ArrivalTable].
-//
-// A process keeps rows of arrivals in memory that it has read, and those that it has written itself. Of the latter it
-// keeps those alone that every reader finds in Redis from then on ([ArrivalRows.Keep]).
-//
-// These rows come and go, so a record that is predicted again would find others. [ArrivalRows.Note] stores what its
-// arrival was attached to, before it is predicted, and gives that to whoever comes second.
+// Rows that arrivals were given are in package [rivulet/mapping/arrivals]. They are no [Lookup]: T is asked first, and a
+// row of T takes precedence.
 //
 // # Rows in Redis
 //
@@ -79,4 +72,21 @@
 //
 // [DecodeRow] refuses bytes that are cut, followed by more bytes, or not in the shortest form, a column of N' or
 // above, and a value that is negative, NaN or infinite.
+//
+// # Files
+//
+//	mapping.go                    the interface Lookup
+//	codec.go                      a row as bytes
+//	layout.go, pages.go           into how many buckets and pages rows are cut; these as bytes
+//	memory.go, index.go           Memory, and its table of ids; pages_linux.go, pages_other.go ask for large pages
+//	bundle.go                     rows of an M that is read from its files part by part
+//	cache.go                      Cached; the cache itself is [rivulet/mapping/rowcache]
+//	redis.go, redis_read.go       Redis: the lookup of a version's rows
+//	redis_load.go                 the same read into memory as a whole
+//	grouped.go, bucket_files.go   rows sorted by bucket, in memory or in temporary files
+//	redis_write.go, redis_mend.go rows written, counted, removed; buckets that were lost written again
+//	guard.go, incomplete.go       the circuit breaker; rows that are damaged or lost
+//	client.go, redis_client.go    the client of Redis and its options
+//	outcome.go, eviction.go       what an error of Redis means; whether Redis may evict rows
+//	footprint.go                  how much memory M takes
 package mapping

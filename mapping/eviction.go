@@ -31,7 +31,7 @@ func CheckEviction(ctx context.Context, client Client) (found, warning string, e
 	for _, policy := range policies {
 		switch {
 		case strings.HasPrefix(policy, "allkeys-"):
-			return found, "", refused{fmt.Errorf("%w: maxmemory-policy is %s", ErrEvicts, policy)}
+			return found, "", Refusal{fmt.Errorf("%w: maxmemory-policy is %s", ErrEvicts, policy)}
 		case policy == "":
 			warning = "whether Redis evicts rows of M is not known: INFO memory says no " + policyName
 		case policy != "noeviction":

@@ -43,7 +43,7 @@ func (Footprint) Stored(m *artifact.Mapping) int64 {
 	table := Table{Layout: LayoutOf(m)}
 	buckets := make([]int, table.Buckets)
 	for i, id := range m.IDs {
-		row := rowLength(RowOf(m, i))
+		row := RowLength(RowOf(m, i))
 		buckets[table.bucket(id)] += uvarintLength(uint64(len(id))) + len(id) + uvarintLength(uint64(row)) + row
 	}
 	total := int64(8) << bits.Len(uint(max(0, table.Buckets-1))) // the table of keys has a power of two of places

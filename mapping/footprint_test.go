@@ -2,11 +2,13 @@ package mapping
 
 import (
 	"testing"
+
+	"rivulet/mapping/mappingtest"
 )
 
 // Held counts ids and entries, and little more than the estimate by which the consumer decides whether M fits.
 func TestFootprintHeld(t *testing.T) {
-	m := drawn(50_000, idKinds[1].make)
+	m := mappingtest.Drawn(50_000, mappingtest.IDKinds[1].Make)
 	held, estimated := Footprint{}.Held(m), FromArtifact(m).bytes
 	least := int64(8 * m.Rows.NNZ())
 	for _, id := range m.IDs {
@@ -20,13 +22,13 @@ func TestFootprintHeld(t *testing.T) {
 // Redis says how much its memory grows by. Nothing else should use the Redis of the test at the same time.
 func TestFootprintStored(t *testing.T) {
 	client, prefix := realRedis(t)
-	for _, kind := range idKinds {
+	for _, kind := range mappingtest.IDKinds {
 		const n = 100_000
-		taken, _ := rowMemory(t, client, prefix+kind.name+":", n, kind.make)
-		counted := float64(Footprint{}.Stored(drawn(n, kind.make))) / n
-		t.Logf("%s: %.1f B a row, counted %.1f", kind.name, taken, counted)
+		taken, _ := rowMemory(t, client, prefix+kind.Name+":", n, kind.Make)
+		counted := float64(Footprint{}.Stored(mappingtest.Drawn(n, kind.Make))) / n
+		t.Logf("%s: %.1f B a row, counted %.1f", kind.Name, taken, counted)
 		if counted < 0.9*taken || counted > 1.1*taken {
-			t.Errorf("%s: a row takes %.1f B in Redis, counted are %.1f", kind.name, taken, counted)
+			t.Errorf("%s: a row takes %.1f B in Redis, counted are %.1f", kind.Name, taken, counted)
 		}
 	}
 }

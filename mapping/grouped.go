@@ -84,7 +84,7 @@ func (g *Grouped) Write(ctx context.Context, client Client, table Table, from in
 		pipe := client.Pipeline()
 		first, bytes := bucket, 0
 		arena = arena[:0]
-		for bucket < table.Buckets && bucket-first < bucketsPerPipeline && bytes < bytesPerPipeline {
+		for bucket < table.Buckets && bucket-first < bucketsPerPipeline && bytes < BytesPerPipeline {
 			var text []byte
 			var err error
 			if arena, text, err = g.bucket(arena, bucket); err != nil {

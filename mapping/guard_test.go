@@ -34,7 +34,7 @@ func TestUnavailable(t *testing.T) {
 			t.Errorf("%v counts as an answer", err)
 		}
 	}
-	for _, err := range []error{nil, ErrVanished, damaged{io.EOF}, redis.ErrClosed, serverError("NOPERM no permissions"),
+	for _, err := range []error{nil, ErrVanished, Damaged{io.EOF}, redis.ErrClosed, serverError("NOPERM no permissions"),
 		serverError("WRONGPASS invalid username-password pair"), serverError("WRONGTYPE Operation against a key")} {
 		if err != nil {
 			err = fmt.Errorf("reading: %w", err)
@@ -52,7 +52,7 @@ func TestFinal(t *testing.T) {
 		serverError("ERR DB index is out of range"): true, serverError("ERR something new"): false,
 		io.EOF: false, ErrVanished: false, serverError("OOM command not allowed"): false} {
 		var own interface{ Permanent() bool }
-		marked := final(fmt.Errorf("reading: %w", err))
+		marked := Permanent(fmt.Errorf("reading: %w", err))
 		if got := errors.As(marked, &own) && own.Permanent(); got != want || !errors.Is(marked, err) {
 			t.Errorf("%v is permanent: %v, want %v", err, got, want)
 		}
@@ -167,7 +167,7 @@ func TestBreakerStaysClosed(t *testing.T) {
 		if got := lookup.Rows(t.Context(), []string{"1"}, make([]infer.Row, 1)); !errors.Is(got, inner.err) {
 			t.Errorf("error is %v, want %v also where Redis may degrade", got, inner.err)
 		}
-		inner.err = damaged{errors.New("bad row of an arrival")}
+		inner.err = Damaged{errors.New("bad row of an arrival")}
 		if rows := mustRows(t, lookup, "1", "2"); !rows[0].Unread || !rows[1].Unread {
 			t.Errorf("rows beside a damaged entry are %+v, want that they are unread", rows)
 		}

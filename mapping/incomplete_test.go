@@ -182,7 +182,7 @@ func TestWritesAreCutByTheBytesOfIDs(t *testing.T) {
 	seen := &trips{}
 	client.AddHook(seen)
 	table := stored(t, client, prefix, m)
-	if most := bytesPerPipeline + 100*len(m.IDs[0]); seen.largest > most || seen.count < 5 {
+	if most := BytesPerPipeline + 100*len(m.IDs[0]); seen.largest > most || seen.count < 5 {
 		t.Errorf("%d round trips of up to %d bytes, want up to %d bytes", seen.count, seen.largest, most)
 	}
 	if mended, err := MendRows(t.Context(), client, table, m, func(int) error { return nil }); mended != 0 || err != nil {

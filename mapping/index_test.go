@@ -13,6 +13,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/mapping/mappingtest"
 )
 
 // rowsByNumber returns rows of M of which row i tells its number and has i%7 entries, without values where ones is set.
@@ -129,8 +130,8 @@ func TestFullBuckets(t *testing.T) {
 func BenchmarkMemory(b *testing.B) {
 	const n, batch = 153_431, 5_000
 	none := &graph.CSR{Rows: n, RowPtr: make([]int, n+1)}
-	for _, kind := range idKinds {
-		ids := drawn(n, kind.make).IDs
+	for _, kind := range mappingtest.IDKinds {
+		ids := mappingtest.Drawn(n, kind.Make).IDs
 		rng := rand.New(rand.NewPCG(9, 9))
 		batches := make([][]string, 20)
 		for k := range batches {
@@ -140,7 +141,7 @@ func BenchmarkMemory(b *testing.B) {
 		}
 		var m map[string]int32
 		var x *index
-		b.Run(kind.name+"/map", func(b *testing.B) {
+		b.Run(kind.Name+"/map", func(b *testing.B) {
 			before := heap()
 			m = make(map[string]int32, n)
 			for i, id := range ids {
@@ -156,7 +157,7 @@ func BenchmarkMemory(b *testing.B) {
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*batch), "ns/id")
 			b.ReportMetric(taken, "B/row")
 		})
-		b.Run(kind.name+"/index", func(b *testing.B) {
+		b.Run(kind.Name+"/index", func(b *testing.B) {
 			before := heap()
 			x = newIndex(ids, none)
 			size := 0
@@ -174,7 +175,7 @@ func BenchmarkMemory(b *testing.B) {
 		runtime.KeepAlive(m)
 		runtime.KeepAlive(x)
 	}
-	memory := FromArtifact(drawn(n, idKinds[0].make))
+	memory := FromArtifact(mappingtest.Drawn(n, mappingtest.IDKinds[0].Make))
 	rows := make([]infer.Row, batch)
 	ids := make([]string, batch)
 	for i := range ids {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+	"unsafe"
 
 	"github.com/cespare/xxhash/v2"
 
@@ -97,33 +98,43 @@ func (l Layout) bucket(id string) int { return l.bucketOf(l.page(id)) }
 func (l Layout) bucketOf(page uint32) int { return int(page) / l.Pages }
 
 // byPage returns the positions of ids, sorted by their pages.
-func (l Layout) byPage(ids []string) []placed { return sorted(ids, l.page) }
+func (l Layout) byPage(ids []string) []Position { return SortByPart(ids, l.page) }
 
-// placed is the position of an id in a call, and the number of the bucket, or page, in which its row is.
-type placed struct {
-	part uint32
-	at   int32
+// Position is the position of an id in a call, and the number of the bucket, or page, in which its row is.
+type Position struct {
+	Part uint32
+	At   int32
 }
 
-// sorted returns the positions of ids, sorted by the parts that they are in.
-func sorted(ids []string, part func(id string) uint32) []placed {
+// SortByPart returns the positions of ids, sorted by the parts that they are in.
+func SortByPart(ids []string, part func(id string) uint32) []Position {
 	keys := make([]uint64, len(ids)) // part, position: numbers are sorted much faster than structs are
 	for i, id := range ids {
 		keys[i] = uint64(part(id))<<32 | uint64(i)
 	}
 	slices.Sort(keys)
-	order := make([]placed, len(ids))
+	order := make([]Position, len(ids))
 	for i, key := range keys {
-		order[i] = placed{uint32(key >> 32), int32(key)}
+		order[i] = Position{uint32(key >> 32), int32(key)}
 	}
 	return order
 }
 
-// inOnePart returns how many entries at the beginning of a sorted list are in one part.
-func inOnePart(order []placed) int {
+// SamePart returns how many entries at the beginning of a sorted list are in one part.
+func SamePart(order []Position) int {
 	n := 1
-	for n < len(order) && order[n].part == order[0].part {
+	for n < len(order) && order[n].Part == order[0].Part {
 		n++
 	}
 	return n
+}
+
+// CutText returns the parts of a text that end at these places. They share its memory, so nobody may change it any more.
+func CutText(text []byte, ends []int) []string {
+	all, begin := unsafe.String(unsafe.SliceData(text), len(text)), 0
+	parts := make([]string, len(ends))
+	for k, end := range ends {
+		parts[k], begin = all[begin:end], end
+	}
+	return parts
 }

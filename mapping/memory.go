@@ -41,7 +41,7 @@ func (m *Memory) Len() int { return m.index.len() }
 
 // Rows implements [Lookup]; it never fails and never waits.
 func (m *Memory) Rows(_ context.Context, ids []string, rows []infer.Row) error {
-	checkLengths(ids, rows)
+	CheckLengths(ids, rows)
 	unknown := m.index.find(ids, rows)
 	m.asked.Add(uint64(len(ids)))
 	m.unknown.Add(uint64(unknown))
@@ -65,8 +65,8 @@ func (m *Memory) Stats() CacheStats {
 	return CacheStats{Hits: m.asked.Load(), Unknown: m.unknown.Load(), Entries: m.index.len(), Bytes: m.bytes}
 }
 
-// checkLengths panics if a caller broke the contract of [Lookup].
-func checkLengths(ids []string, rows []infer.Row) {
+// CheckLengths panics if a caller broke the contract of [Lookup].
+func CheckLengths(ids []string, rows []infer.Row) {
 	if len(ids) != len(rows) {
 		panic(fmt.Sprintf("mapping: %d ids looked up into %d rows", len(ids), len(rows)))
 	}

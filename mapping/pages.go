@@ -126,7 +126,7 @@ func nextRow(data []byte) (id, row, rest []byte, err error) {
 }
 
 func nextPart(data []byte) (part, rest []byte, err error) {
-	length, rest, err := uvarint(data)
+	length, rest, err := Uvarint(data)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -20,11 +20,16 @@ var ErrVanished = errors.New("the version is no longer in Redis")
 // ErrDamaged means that stored bytes are no encoding of a row.
 var ErrDamaged = errors.New("damaged mapping row")
 
-// damaged wraps the error of decoding a row.
-type damaged struct{ error }
+// Damaged is the error of bytes that are no row, or no other record of a version.
+type Damaged struct{ Reason error }
 
-func (d damaged) Unwrap() error   { return d.error }
-func (d damaged) Is(e error) bool { return e == ErrDamaged }
+func (d Damaged) Error() string { return d.Reason.Error() }
+
+// Unwrap returns what is wrong with the bytes.
+func (d Damaged) Unwrap() error { return d.Reason }
+
+// Is says that it is an [ErrDamaged].
+func (d Damaged) Is(e error) bool { return e == ErrDamaged }
 
 // Table names the place of the rows of one version. Rows are in buckets, strings of some ten thousands of bytes, and
 // these have pages of a few rows each. A reader knows the place of each page, so it reads a page and no more (see
@@ -60,8 +65,7 @@ func NewRedis(client Client, table Table) *Redis {
 	if err := table.Layout.Check(math.MaxInt32); err != nil {
 		panic("mapping: " + err.Error())
 	}
-	_, oneServer := client.(*redis.Client)
-	return &Redis{client: client, table: table, ordered: oneServer, tables: newPageTables(table.Layout)}
+	return &Redis{client: client, table: table, ordered: OneServer(client), tables: newPageTables(table.Layout)}
 }
 
 // Within returns the same lookup with a limit on the time of each round trip of [Redis.Rows], its retries included.
@@ -71,13 +75,16 @@ func (r *Redis) Within(limit time.Duration) *Redis {
 	return &limited
 }
 
-// within bounds the time of a round trip; a limit of 0 is none.
-func within(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+// Within bounds the time of a round trip; a limit of 0 is none.
+func Within(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	if limit > 0 {
 		return context.WithTimeout(ctx, limit)
 	}
 	return ctx, func() {}
 }
+
+// Failed reports whether a pipeline failed; an answer that a key is missing is no failure.
+func Failed(err error) bool { return err != nil && !errors.Is(err, redis.Nil) }
 
 // Bounds of one round trip that reads pages or page tables, whichever is met first: of commands, and of bytes of the
 // answer.
@@ -93,12 +100,12 @@ const (
 // If rows are damaged, or buckets are missing although the version is complete, the error says so ([ErrDamaged],
 // [ErrVanished]), and all other rows are filled; a [Guard] goes on with these.
 func (r *Redis) Rows(ctx context.Context, ids []string, rows []infer.Row) error {
-	checkLengths(ids, rows)
+	CheckLengths(ids, rows)
 	clear(rows)
 	c := &call{Redis: r, ids: ids, rows: rows}
 	err := c.read(ctx, r.table.byPage(ids))
 	if err != nil {
-		err = final(Misdirected(r.client, err))
+		err = Permanent(Misdirected(r.client, err))
 	} else {
 		err = c.missing.failure()
 	}
@@ -132,7 +139,7 @@ func (r *Redis) Count(ctx context.Context) (rows int, err error) {
 
 // tablesPerPipeline is how many page tables are read in one round trip.
 func (r *Redis) tablesPerPipeline() int {
-	return max(1, min(keysPerPipeline, readBytesPerPipeline/tableBytes(r.table.Pages)))
+	return max(1, min(KeysPerPipeline, readBytesPerPipeline/tableBytes(r.table.Pages)))
 }
 
 // readTables reads the page tables of buckets, behind what is in the pipeline already, and keeps them. It keeps none
@@ -142,7 +149,7 @@ func (r *Redis) readTables(ctx context.Context, pipe redis.Pipeliner, buckets []
 	for k, b := range buckets {
 		answers[k] = pipe.GetRange(ctx, r.table.key(b), 0, int64(tableBytes(r.table.Pages)-1))
 	}
-	if _, err := pipe.Exec(ctx); failed(err) {
+	if _, err := pipe.Exec(ctx); Failed(err) {
 		return err
 	}
 	for k, b := range buckets {
@@ -170,11 +177,11 @@ func checkMarker(marker *redis.StringCmd, key, want string) error {
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return err
 	}
-	return checkID(id, key, want)
+	return CheckMarker(id, key, want)
 }
 
-// checkID compares the id of the marker at a key, "" if there is none, with the id that is wanted.
-func checkID(id, key, want string) error {
+// CheckMarker compares the id of the marker at a key, "" if there is none, with the id that is wanted.
+func CheckMarker(id, key, want string) error {
 	switch id {
 	case "":
 		return fmt.Errorf("%w: marker %s is missing", ErrVanished, key)

@@ -11,11 +11,11 @@ import (
 )
 
 // bucketsPerScan bounds the size of one round trip that reads whole buckets. It is fewer if these would be more than
-// bytesPerPipeline.
+// BytesPerPipeline.
 const bucketsPerScan = 64
 
 // scan is how many buckets the next round trip reads, after one of n buckets with some bytes.
-func scan(n, bytes int) int { return max(1, min(bucketsPerScan, n*bytesPerPipeline/max(1, bytes))) }
+func scan(n, bytes int) int { return max(1, min(bucketsPerScan, n*BytesPerPipeline/max(1, bytes))) }
 
 // Load reads the whole table into memory if it takes no more than about maxBytes, and returns nil if it takes
 // more. A table in memory knows without asking which ids are not in T; a stream has many of them. alive is called
@@ -60,7 +60,7 @@ func (r *Redis) loadBuckets(ctx context.Context, m *artifact.Mapping, lo, hi int
 		}
 		bytes += len(text)
 		if err := r.loadRows(m, text); err != nil {
-			return 0, damaged{fmt.Errorf("bucket %s: %w", r.table.key(lo+k), err)}
+			return 0, Damaged{fmt.Errorf("bucket %s: %w", r.table.key(lo+k), err)}
 		}
 	}
 	return bytes, nil
@@ -100,7 +100,7 @@ func readBuckets(ctx context.Context, client Client, table Table, lo, hi int) ([
 	for b := lo; b < hi; b++ {
 		answers = append(answers, pipe.Get(ctx, table.key(b)))
 	}
-	if _, err := pipe.Exec(ctx); failed(err) {
+	if _, err := pipe.Exec(ctx); Failed(err) {
 		return nil, err
 	}
 	return answers, nil

@@ -26,7 +26,7 @@ type call struct {
 // read fills the rows of ids in the order of their pages. The marker is asked for after the rows: if it still stands,
 // none of them had been removed when it was read. A row that was found belongs to the version in any case, because
 // two tables never share a key.
-func (c *call) read(ctx context.Context, order []placed) error {
+func (c *call) read(ctx context.Context, order []Position) error {
 	if err := c.openTables(ctx, order); err != nil {
 		return err
 	}
@@ -44,16 +44,16 @@ func (c *call) read(ctx context.Context, order []placed) error {
 	if c.checked || !c.unknown && len(c.missing.evicted) == 0 {
 		return nil
 	}
-	ctx, cancel := within(ctx, c.limit)
+	ctx, cancel := Within(ctx, c.limit)
 	defer cancel()
 	return c.checkMarker(c.client.HGet(ctx, c.table.Marker, MarkerField))
 }
 
 // openTables reads the page tables of the buckets of ids that have not been read yet.
-func (c *call) openTables(ctx context.Context, order []placed) error {
+func (c *call) openTables(ctx context.Context, order []Position) error {
 	var unread []int
 	for _, p := range order {
-		b := c.table.bucketOf(p.part)
+		b := c.table.bucketOf(p.Part)
 		if !c.tables.read[b].Load() && (len(unread) == 0 || unread[len(unread)-1] != b) {
 			unread = append(unread, b)
 		}
@@ -68,7 +68,7 @@ func (c *call) openTables(ctx context.Context, order []placed) error {
 
 // openSome reads page tables in one round trip.
 func (c *call) openSome(ctx context.Context, buckets []int) error {
-	ctx, cancel := within(ctx, c.limit)
+	ctx, cancel := Within(ctx, c.limit)
 	defer cancel()
 	return c.readTables(ctx, c.client.Pipeline(), buckets, func(bucket int, reason error) {
 		if c.damaged == nil {
@@ -82,20 +82,20 @@ func (c *call) openSome(ctx context.Context, buckets []int) error {
 type pageRead struct {
 	bucket      int
 	first, last int // bytes of the page in the bucket, as GETRANGE takes them
-	ids         []placed
+	ids         []Position
 }
 
 // size returns that of the page, in bytes.
 func (p *pageRead) size() int { return p.last + 1 - p.first }
 
 // plan returns the pages to read. Ids in pages without rows are not in T.
-func (c *call) plan(order []placed) []pageRead {
+func (c *call) plan(order []Position) []pageRead {
 	reads := make([]pageRead, 0, len(order))
 	for len(order) > 0 {
-		ids, b := order[:inOnePart(order)], c.table.bucketOf(order[0].part)
+		ids, b := order[:SamePart(order)], c.table.bucketOf(order[0].Part)
 		order = order[len(ids):]
 		if c.tables.read[b].Load() {
-			if begin, end := c.tables.page(ids[0].part); begin < end {
+			if begin, end := c.tables.page(ids[0].Part); begin < end {
 				reads = append(reads, pageRead{b, begin, end - 1, ids})
 			} else {
 				c.unknown = true
@@ -110,28 +110,28 @@ func (c *call) plan(order []placed) []pageRead {
 }
 
 // damage notes that the rows of ids cannot be read.
-func (c *call) damage(ids []placed, reason error) {
+func (c *call) damage(ids []Position, reason error) {
 	for _, p := range ids {
-		c.missing.damaged = append(c.missing.damaged, damagedRow{p.at, c.ids[p.at], reason})
+		c.missing.damaged = append(c.missing.damaged, damagedRow{p.At, c.ids[p.At], reason})
 	}
 }
 
 // lose notes that the bucket of ids is not there. Buckets are read in ascending order.
-func (c *call) lose(bucket int, ids []placed) {
+func (c *call) lose(bucket int, ids []Position) {
 	key, lost := c.table.key(bucket), &c.missing.evicted
 	if n := len(*lost); n == 0 || (*lost)[n-1].key != key {
 		*lost = append(*lost, evictedBucket{key: key, marker: c.table.Marker})
 	}
 	last := &(*lost)[len(*lost)-1]
 	for _, p := range ids {
-		last.at = append(last.at, p.at)
+		last.at = append(last.at, p.At)
 	}
 }
 
 // readPages reads pages in one round trip. If they are the last ones and commands run in their order, it asks for the
 // marker, too.
 func (c *call) readPages(ctx context.Context, reads []pageRead, last bool) error {
-	ctx, cancel := within(ctx, c.limit)
+	ctx, cancel := Within(ctx, c.limit)
 	defer cancel()
 	pipe := c.client.Pipeline()
 	keys, args := c.keys(reads), make([]any, 0, 4*len(reads))
@@ -145,7 +145,7 @@ func (c *call) readPages(ctx context.Context, reads []pageRead, last bool) error
 	if last && c.ordered {
 		marker = pipe.HGet(ctx, c.table.Marker, MarkerField)
 	}
-	if _, err := pipe.Exec(ctx); failed(err) {
+	if _, err := pipe.Exec(ctx); Failed(err) {
 		return err
 	}
 	if marker != nil {
@@ -171,7 +171,7 @@ func (c *call) keys(reads []pageRead) []string {
 		text = strconv.AppendInt(append(text, c.table.Keys...), int64(reads[k].bucket), 10)
 		ends[k] = len(text)
 	}
-	return cut(text, ends)
+	return CutText(text, ends)
 }
 
 // find fills the rows of the ids of a page.
@@ -194,10 +194,10 @@ func (c *call) find(read *pageRead, page string) {
 		rest = after
 		for k := 0; k < len(ids); k++ {
 			p := ids[k]
-			if c.ids[p.at] != string(id) {
+			if c.ids[p.At] != string(id) {
 				continue
 			}
-			if c.rows[p.at], err = DecodeRow(row, c.table.Synthetic); err != nil {
+			if c.rows[p.At], err = DecodeRow(row, c.table.Synthetic); err != nil {
 				c.damage(ids[k:k+1], err)
 			}
 			ids[k] = ids[0] // the others are still looked for

@@ -162,7 +162,7 @@ func TestRedisWrongType(t *testing.T) {
 		client.Del(t.Context(), table.key(table.bucket("7")))
 		client.HSet(t.Context(), table.key(table.bucket("7")), "not", "a string")
 		err := NewRedis(client, table).Rows(t.Context(), []string{"8", "7"}, make([]infer.Row, 2))
-		if err == nil || !strings.Contains(err.Error(), "WRONGTYPE") || !errors.As(err, new(refused)) {
+		if err == nil || !strings.Contains(err.Error(), "WRONGTYPE") || !errors.As(err, new(Refusal)) {
 			t.Errorf("error = %v, want Redis' own, which waiting does not change", err)
 		}
 	})
@@ -177,7 +177,7 @@ func pipelines(t *testing.T, m *artifact.Mapping) (ends []int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if bytes += len(text); bytes >= bytesPerPipeline || b == g.Layout().Buckets-1 {
+		if bytes += len(text); bytes >= BytesPerPipeline || b == g.Layout().Buckets-1 {
 			ends, bytes = append(ends, b+1), 0
 		}
 	}

@@ -12,8 +12,8 @@ import (
 // counting and removing keys.
 const (
 	bucketsPerPipeline = 256
-	bytesPerPipeline   = 1 << 20
-	keysPerPipeline    = 1024
+	BytesPerPipeline   = 1 << 20
+	KeysPerPipeline    = 1024
 )
 
 // WriteRows writes the rows of m into the table, bucket by bucket, beginning with bucket from. After each round trip
@@ -83,9 +83,9 @@ func RowOf(m *artifact.Mapping, i int) infer.Row {
 
 // DeleteRows removes the table's rows. It may be interrupted and called again. The marker must be gone before.
 func DeleteRows(ctx context.Context, client Client, table Table) error {
-	for first := 0; first < table.Buckets; first += keysPerPipeline {
+	for first := 0; first < table.Buckets; first += KeysPerPipeline {
 		pipe := client.Pipeline()
-		last := min(first+keysPerPipeline, table.Buckets)
+		last := min(first+KeysPerPipeline, table.Buckets)
 		for b := first; b < last; b++ {
 			pipe.Unlink(ctx, table.key(b)) // one a command: on a cluster the buckets are in different slots
 		}

@@ -9,6 +9,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/infer"
 	"rivulet/mapping"
+	"rivulet/mapping/arrivals"
 )
 
 // GrowthOptions say whether arrivals get rows of M of their own, and how long and how many are stored.
@@ -20,7 +21,7 @@ type GrowthOptions struct {
 	// version.
 	TTL time.Duration
 	// MaxRows is the largest number of rows of arrivals of a version, at least 1, and MaxBytes the most memory for
-	// them; 0: no limit ([mapping.ArrivalOptions]).
+	// them; 0: no limit ([arrivals.Options]).
 	MaxRows  int
 	MaxBytes int64
 	// Replicas is how many replicas of Redis must have rows and notes before these count as written; 0: none.
@@ -36,7 +37,7 @@ const cacheShare = 8
 // growing holds the parts of a version that give arrivals rows; all are nil if arrivals get none.
 type growing struct {
 	grower   *infer.Grower
-	arrivals *mapping.ArrivalRows
+	arrivals *arrivals.Rows
 	guard    *mapping.Guard
 	degrade  bool
 }
@@ -63,19 +64,19 @@ func (l *loader) openArrivals(ctx context.Context, v *Version, p publication) (e
 		return nil
 	}
 	v.growing.guard, v.growing.degrade = l.guard, o.Degrade
-	v.growing.arrivals, err = mapping.OpenArrivalRows(ctx, l.client, l.keys.arrivals(v.ID(), p),
-		mapping.ArrivalOptions{TTL: o.TTL, MaxRows: o.MaxRows,
+	v.growing.arrivals, err = arrivals.Open(ctx, l.client, l.keys.arrivals(v.ID(), p),
+		arrivals.Options{TTL: o.TTL, MaxRows: o.MaxRows,
 			MaxBytes: o.MaxBytes, Replicas: o.Replicas, CacheBytes: l.cacheBytes / cacheShare, Limit: l.limit,
 			Log: l.log})
 	return err
 }
 
 // FindArrivals fills rows[i] for each id ids[i] that is not in T but belongs to an arrival with a row; seen reports
-// which of the ids in own have a row. See [mapping.ArrivalRows.Find]. If the version may degrade and Redis cannot be
+// which of the ids in own have a row. See [arrivals.Rows.Find]. If the version may degrade and Redis cannot be
 // asked, all rows are Unread, those of seen among them.
 func (v *Version) FindArrivals(ctx context.Context, ids []string, rows []infer.Row, own []string,
 	seen []*infer.Arrived) (asOf int64, err error) {
-	find := finding{ArrivalRows: v.arrivals, own: own, seen: seen}
+	find := finding{of: v.arrivals, own: own, seen: seen}
 	if err := v.guard.Lookup(&find).Rows(ctx, ids, rows); err != nil {
 		return 0, fmt.Errorf("version %s: %w", v.ID(), err)
 	}
@@ -89,7 +90,7 @@ func (v *Version) FindArrivals(ctx context.Context, ids []string, rows []infer.R
 
 // finding is a lookup of rows of arrivals, which also asks about the batch's own ids.
 type finding struct {
-	*mapping.ArrivalRows
+	of       *arrivals.Rows
 	own      []string
 	seen     []*infer.Arrived
 	asOf     int64
@@ -97,12 +98,12 @@ type finding struct {
 }
 
 func (f *finding) Rows(ctx context.Context, ids []string, rows []infer.Row) (err error) {
-	f.asOf, err = f.Find(ctx, ids, rows, f.own, f.seen)
+	f.asOf, err = f.of.Find(ctx, ids, rows, f.own, f.seen)
 	f.answered = err == nil
 	return err
 }
 
-// NoteArrivals stores notes or reads those that are there, see [mapping.ArrivalRows.Note]. If the version may
+// NoteArrivals stores notes or reads those that are there, see [arrivals.Rows.Note]. If the version may
 // degrade and Redis cannot be reached or takes no writes, the notes are Lost.
 func (v *Version) NoteArrivals(ctx context.Context, notes []infer.Note) error {
 	err := v.arrivals.Note(ctx, notes)
@@ -119,7 +120,7 @@ func (v *Version) NoteArrivals(ctx context.Context, notes []infer.Note) error {
 	return nil
 }
 
-// ForgetNotes removes the notes of each place below an offset, see [mapping.ArrivalRows.Forget].
+// ForgetNotes removes the notes of each place below an offset, see [arrivals.Rows.Forget].
 func (v *Version) ForgetNotes(ctx context.Context, below map[string]int64) error {
 	return v.arrivals.Forget(ctx, below)
 }
@@ -127,7 +128,7 @@ func (v *Version) ForgetNotes(ctx context.Context, below map[string]int64) error
 // Grow solves rows for the arrivals of a batch.
 func (v *Version) Grow(b *infer.Batch) *infer.Grown { return v.grower.Grow(b) }
 
-// KeepArrivals writes rows of arrivals, see [mapping.ArrivalRows.Keep]. The arrivals get no rows if the version is
+// KeepArrivals writes rows of arrivals, see [arrivals.Rows.Keep]. The arrivals get no rows if the version is
 // no longer in Redis, or if it may degrade and Redis cannot be reached or takes no writes.
 func (v *Version) KeepArrivals(ctx context.Context, arrived []infer.Arrived) error {
 	err := v.arrivals.Keep(ctx, arrived)
@@ -147,7 +148,7 @@ func (v *Version) mayDoWithout(ctx context.Context, err error) bool {
 }
 
 // ArrivalStats returns the counts of rows of arrivals; ok is false if arrivals get none.
-func (v *Version) ArrivalStats() (stats mapping.ArrivalStats, ok bool) {
+func (v *Version) ArrivalStats() (stats arrivals.Stats, ok bool) {
 	if v.arrivals == nil {
 		return stats, false
 	}

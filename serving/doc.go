@@ -12,12 +12,12 @@
 // common, even under one name.
 //
 //	p:v:g:rows:b     string  bucket b of the rows of M, with its pages (package mapping)
-//	p:v:g:arrivals…  hash    rows of M of arrivals, which do expire (mapping.ArrivalTable)
+//	p:v:g:arrivals…  hash    rows of M of arrivals, which do expire (arrivals.Table)
 //	p:v:g:blob:f:i   string  part i of file f of the artifact, of its serving part; 4 MiB a part
 //	{p}:v:writing    hash    v is being written: id ("g:content"), generation, content, meta, progress, begun_ms
 //	{p}:v:complete   hash    the marker, v is whole: id, generation, content, meta, begun_ms, published_ms, current_ms,
 //	                         mended_ms
-//	{p}:v:notes:content…  hash  what arrivals in flight were attached to, which do expire (mapping.ArrivalTable)
+//	{p}:v:notes:content…  hash  what arrivals in flight were attached to, which do expire (arrivals.Table)
 //	{p}:versions     set     names of the versions that have one of these two keys
 //	{p}:current      string  CURRENT: the version to serve
 //	{p}:holders      zset    "v/consumer" -> when its heartbeat lapses, ms of Redis' clock

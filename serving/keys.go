@@ -7,6 +7,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/mapping"
+	"rivulet/mapping/arrivals"
 )
 
 // keys builds the names of all keys with one prefix; the table is in the package's documentation.
@@ -58,8 +59,8 @@ func (k keys) table(version string, p publication) mapping.Table {
 }
 
 // arrivals returns the place of the arrivals' rows of a publication.
-func (k keys) arrivals(version string, p publication) mapping.ArrivalTable {
-	return mapping.ArrivalTable{
+func (k keys) arrivals(version string, p publication) arrivals.Table {
+	return arrivals.Table{
 		Keys:      k.data(version, p.serial) + ":arrivals",
 		Synthetic: p.meta.Synthetic,
 		Marker:    k.complete(version),

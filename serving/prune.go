@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"rivulet/mapping"
+	"rivulet/mapping/arrivals"
 )
 
 // ErrInUse means that a version cannot be removed because CURRENT or a live heartbeat names it.
@@ -121,7 +122,7 @@ func (p *Publisher) erase(ctx context.Context, field string, m meta) error {
 		publication{serial: serial, meta: m})); err != nil {
 		return fmt.Errorf("removing version %s: %w", version, err)
 	}
-	if err := mapping.DeleteArrivalRows(ctx, p.client, p.keys.arrivals(version,
+	if err := arrivals.Delete(ctx, p.client, p.keys.arrivals(version,
 		publication{serial: serial, meta: m})); err != nil {
 		return fmt.Errorf("removing version %s: %w", version, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"rivulet/consumer"
 	"rivulet/internal/observe"
 	"rivulet/mapping"
+	"rivulet/mapping/arrivals"
 	"rivulet/serving"
 )
 
@@ -68,7 +69,7 @@ func (v versions) losses() mapping.LossStats {
 }
 
 // arrivals counts the rows of arrivals of the version that is served; ok is false where they get none.
-func (v versions) arrivals() (stats mapping.ArrivalStats, ok bool) {
+func (v versions) arrivals() (stats arrivals.Stats, ok bool) {
 	if current := v.source.Current(); current != nil {
 		return current.ArrivalStats()
 	}

@@ -29,8 +29,10 @@ var only = []struct {
 	{"infer", []string{"graph", "infer/nnls"}},
 	{"infer/nnls", []string{"graph"}},
 	{"artifact", []string{"graph", "infer", "schema", "durable"}},
-	{"mapping", []string{"graph", "infer", "artifact", "spill"}},
-	{"serving", []string{"graph", "infer", "schema", "artifact", "mapping"}},
+	{"mapping", []string{"graph", "infer", "artifact", "spill", "mapping/rowcache"}},
+	{"mapping/rowcache", []string{"infer"}},
+	{"mapping/arrivals", []string{"infer", "mapping", "mapping/rowcache"}},
+	{"serving", []string{"graph", "infer", "schema", "artifact", "mapping", "mapping/arrivals"}},
 	{"schema", nil},
 	{"event", []string{"event/connect", "event/table", "schema"}},
 	{"event/connect", []string{"schema"}},
@@ -51,7 +53,7 @@ var only = []struct {
 	{"kafka/probe", []string{"kafka/retry", "kafka/wire"}},
 	{"kafka/wire", []string{"kafka/retry"}},
 	{"kafka/retry", nil},
-	{"internal/observe", []string{"artifact", "consumer", "event", "internal/build", "kafka", "mapping"}},
+	{"internal/observe", []string{"artifact", "consumer", "event", "internal/build", "kafka", "mapping", "mapping/arrivals"}},
 	{"test/chaos", []string{"artifact", "event", "test/harness"}},
 	{"internal/registry", []string{"event"}},
 	{"internal/featurestore", []string{"event", "mapping"}},
@@ -110,8 +112,8 @@ var never = []struct {
 }{
 	{"cmd/consumer", []string{"dataset", "trainer/…", "internal/devstack", "internal/demo", "internal/bench"}},
 	{"cmd/trainer", []string{"internal/devstack", "internal/demo", "internal/bench"}},
-	{"trainer/…", []string{"serving", "mapping", "consumer", "producer"}},
-	{"consumer", []string{"serving", "producer", "artifact", "mapping"}},
+	{"trainer/…", []string{"serving", "mapping/…", "consumer", "producer"}},
+	{"consumer", []string{"serving", "producer", "artifact", "mapping/…"}},
 }
 
 // imports lists the packages of this module that a package imports in files that are not tests, without the module's

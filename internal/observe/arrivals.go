@@ -3,12 +3,12 @@ package observe
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"rivulet/mapping"
+	"rivulet/mapping/arrivals"
 )
 
 // arrivalsCollector collects the counts of rows of arrivals; nothing if arrivals get none. The totals belong to the
 // version that is served, and begin again with another one.
-func arrivalsCollector(stats func() (mapping.ArrivalStats, bool)) prometheus.Collector {
+func arrivalsCollector(stats func() (arrivals.Stats, bool)) prometheus.Collector {
 	desc := func(name, help string) *prometheus.Desc {
 		return prometheus.NewDesc(namespace+"_arrival_rows"+name, help, nil, nil)
 	}

@@ -9,6 +9,7 @@ import (
 	"rivulet/event"
 	"rivulet/kafka"
 	"rivulet/mapping"
+	"rivulet/mapping/arrivals"
 )
 
 // Options are the sources of figures that an [Observer] reads by itself, and its bounds.
@@ -26,7 +27,7 @@ type Options struct {
 	Reference func(version string) (Reference, bool)
 	// Arrivals returns the counts of rows of arrivals of the version that is served; ok is false if arrivals get
 	// none. nil: no metrics of them.
-	Arrivals func() (stats mapping.ArrivalStats, ok bool)
+	Arrivals func() (stats arrivals.Stats, ok bool)
 	// Labels, if not nil, lets predictions be compared with labels.
 	Labels *LabelOptions
 	// Clock is the consumer's; nil: the machine's.

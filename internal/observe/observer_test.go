@@ -17,6 +17,7 @@ import (
 	"rivulet/event"
 	"rivulet/kafka"
 	"rivulet/mapping"
+	"rivulet/mapping/arrivals"
 )
 
 // fakeClock moves only when the test moves it.
@@ -36,8 +37,8 @@ func newTestObserver() (*Observer, *fakeClock) {
 		Classes: func() []string { return []string{"flash", "lens", "tripod"} },
 		Cache:   func() mapping.CacheStats { return mapping.CacheStats{Hits: 40, Misses: 2, Entries: 3, Bytes: 999} },
 		Losses:  func() mapping.LossStats { return mapping.LossStats{DamagedRows: 6, EvictedBuckets: 7} },
-		Arrivals: func() (mapping.ArrivalStats, bool) {
-			return mapping.ArrivalStats{Rows: 30, Bytes: 4000, Written: 20, Refused: 1, Found: 8, Damaged: 4, Lost: 5, Unnoted: 6}, true
+		Arrivals: func() (arrivals.Stats, bool) {
+			return arrivals.Stats{Rows: 30, Bytes: 4000, Written: 20, Refused: 1, Found: 8, Damaged: 4, Lost: 5, Unnoted: 6}, true
 		},
 		Clock:     clock,
 		Labels:    &LabelOptions{Remember: 10, TTL: time.Hour},
@@ -98,7 +99,7 @@ func TestEveryLabelValueIsThereFromTheStart(t *testing.T) {
 		files    []string
 	}{
 		"rivulet_dead_letters_total": {`Reason\w+`, []string{"../../event/event.go"}},
-		"rivulet_retries_total":      {`Stage\w+`, []string{"../kafka/retry.go", "../../consumer/observer.go"}},
+		"rivulet_retries_total":      {`Stage\w+`, []string{"../../kafka/retry.go", "../../consumer/observer.go"}},
 	} {
 		found := 0
 		for _, file := range words.files {

@@ -13,7 +13,7 @@ import (
 
 	"rivulet/event"
 	"rivulet/infer"
-	"rivulet/mapping"
+	store "rivulet/mapping/arrivals"
 	"rivulet/test/harness"
 )
 
@@ -207,7 +207,7 @@ func (s *growing) storedRows(version string) map[string]string {
 // arrived decodes a stored row.
 func (s *growing) arrived(row string, synthetic int) *infer.Arrived {
 	s.t.Helper()
-	a, err := mapping.DecodeArrived([]byte(row), synthetic)
+	a, err := store.DecodeArrived([]byte(row), synthetic)
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package mapping
+package arrivals
 
 import (
 	"context"
@@ -11,18 +11,20 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"rivulet/infer"
+	"rivulet/mapping"
+	"rivulet/mapping/rowcache"
 )
 
 // Find fills rows[i] for each id ids[i], not in T, that belongs to an arrival with a row. own are the ids of the
 // arrivals that are about to be predicted; seen[i] is the stored arrival with the id own[i], nil if there is none.
-// len(rows) == len(ids), len(seen) == len(own). A row that cannot be decoded is Unread. It returns [ErrVanished] as
-// [Redis.Rows] does.
+// len(rows) == len(ids), len(seen) == len(own). A row that cannot be decoded is Unread. It returns [mapping.ErrVanished] as
+// [mapping.Redis.Rows] does.
 //
 // Rows are those of the epochs that live by Redis' time at the moment of the answer: if that has moved on since the
-// answer before, Find asks again. It returns the later of these epochs, for [ArrivalRows.Keep].
-func (a *ArrivalRows) Find(ctx context.Context, ids []string, rows []infer.Row, own []string,
+// answer before, Find asks again. It returns the later of these epochs, for [Rows.Keep].
+func (a *Rows) Find(ctx context.Context, ids []string, rows []infer.Row, own []string,
 	seen []*infer.Arrived) (asOf int64, err error) {
-	checkLengths(ids, rows)
+	mapping.CheckLengths(ids, rows)
 	if len(own) != len(seen) {
 		panic(fmt.Sprintf("mapping: %d arrivals looked up into %d", len(own), len(seen)))
 	}
@@ -32,7 +34,7 @@ func (a *ArrivalRows) Find(ctx context.Context, ids []string, rows []infer.Row, 
 		epoch := a.epoch.Load()
 		now, err := a.find(ctx, epoch, ids, rows, own, seen)
 		if err != nil {
-			return 0, fmt.Errorf("reading rows of %d arrivals: %w", len(ids)+len(own), final(err))
+			return 0, fmt.Errorf("reading rows of %d arrivals: %w", len(ids)+len(own), mapping.Permanent(err))
 		}
 		if a.epoch.Store(now); now == epoch {
 			return epoch, nil
@@ -42,7 +44,7 @@ func (a *ArrivalRows) Find(ctx context.Context, ids []string, rows []infer.Row, 
 
 // find is Find under one epoch. It returns the epoch of Redis' time; where that is another one, what was found does
 // not count.
-func (a *ArrivalRows) find(ctx context.Context, epoch int64, ids []string, rows []infer.Row, own []string,
+func (a *Rows) find(ctx context.Context, epoch int64, ids []string, rows []infer.Row, own []string,
 	seen []*infer.Arrived) (now int64, err error) {
 	epochs := living(epoch, a.ttl)
 	absent := a.cached(ids, rows, epochs[0])
@@ -56,7 +58,7 @@ func (a *ArrivalRows) find(ctx context.Context, epoch int64, ids []string, rows 
 		return epochAt(at, a.ttl), err
 	}
 	for lo, hi := 0, 0; lo < len(all) && now == epoch; lo = hi {
-		for size := 0; hi < len(all) && hi-lo < idsPerPipeline && size < bytesPerPipeline; hi++ {
+		for size := 0; hi < len(all) && hi-lo < idsPerPipeline && size < mapping.BytesPerPipeline; hi++ {
 			size += len(all[hi]) * len(epochs)
 		}
 		var got []*infer.Arrived
@@ -74,9 +76,9 @@ func (a *ArrivalRows) find(ctx context.Context, epoch int64, ids []string, rows 
 // settle sets rows and seen to what one round trip found, and caches rows with their epochs. got[k] and of[k] are the
 // arrival and the epoch that were found for ids[lo+k]. ids are the ids of all round trips: first those of the absent
 // rows, then those of seen.
-func (a *ArrivalRows) settle(ids []string, got []*infer.Arrived, of []int64, lo int, absent []int32, rows []infer.Row,
+func (a *Rows) settle(ids []string, got []*infer.Arrived, of []int64, lo int, absent []int32, rows []infer.Row,
 	seen []*infer.Arrived) {
-	var found []cachedRow
+	var found []rowcache.Row
 	for k, arrived := range got {
 		switch at := lo + k; {
 		case arrived == nil:
@@ -86,19 +88,19 @@ func (a *ArrivalRows) settle(ids []string, got []*infer.Arrived, of []int64, lo 
 		default:
 			rows[absent[at]] = arrived.Row
 			if arrived.Row.Known {
-				found = append(found, cachedRow{ids[k], arrived.Row, of[k]})
+				found = append(found, rowcache.Row{ID: ids[k], Row: arrived.Row, Stamp: of[k]})
 			}
 		}
 	}
 	a.found.Add(uint64(len(found)))
-	a.cache.set(slices.Values(found))
+	a.cache.Set(slices.Values(found))
 }
 
 // read asks for ids in the epochs given, in one round trip, with the counts and, last, the marker and the time. It
 // returns the arrivals, the epoch of each, and the epoch of Redis' time.
-func (a *ArrivalRows) read(ctx context.Context, ids []string, epochs []int64) (got []*infer.Arrived, of []int64,
+func (a *Rows) read(ctx context.Context, ids []string, epochs []int64) (got []*infer.Arrived, of []int64,
 	now int64, err error) {
-	ctx, cancel := within(ctx, a.o.Limit)
+	ctx, cancel := mapping.Within(ctx, a.o.Limit)
 	defer cancel()
 	order := byBucket(ids, a.buckets)
 	pipe := a.client.Pipeline()
@@ -116,7 +118,7 @@ func (a *ArrivalRows) read(ctx context.Context, ids []string, epochs []int64) (g
 	if a.ordered {
 		last = askStanding(ctx, pipe, a.table.Marker)
 	}
-	if _, err := pipe.Exec(ctx); failed(err) {
+	if _, err := pipe.Exec(ctx); mapping.Failed(err) {
 		return nil, nil, 0, err
 	}
 	if !a.ordered {
@@ -124,7 +126,7 @@ func (a *ArrivalRows) read(ctx context.Context, ids []string, epochs []int64) (g
 	}
 	id, at, err := parseStanding(last)
 	if err == nil {
-		err = checkID(id, a.table.Marker, a.table.MarkerID)
+		err = mapping.CheckMarker(id, a.table.Marker, a.table.MarkerID)
 	}
 	if err == nil {
 		err = errors.Join(take(&a.rows, rows), take(&a.bytes, bytes))
@@ -152,7 +154,7 @@ const noEpoch = -1
 // reading them would be half of the work. A server writes no row without a count, which expires with it, and none at
 // all under an epoch that is past by its own time. The count is read with each answer: where a clock went back, and
 // rows came, the epoch is read again.
-func (a *ArrivalRows) lone(epochs []int64, older *redis.StringCmd, now int64) bool {
+func (a *Rows) lone(epochs []int64, older *redis.StringCmd, now int64) bool {
 	if a.ordered && len(epochs) == 2 && now == epochs[1] && errors.Is(older.Err(), redis.Nil) {
 		a.lonely.Store(epochs[0])
 		return true
@@ -162,24 +164,24 @@ func (a *ArrivalRows) lone(epochs []int64, older *redis.StringCmd, now int64) bo
 }
 
 // decode adds the arrivals of one epoch's answers to those of earlier epochs: the older row is the one to use.
-func (a *ArrivalRows) decode(ids []string, order []placed, answers []bucketRead, epoch int64,
+func (a *Rows) decode(ids []string, order []mapping.Position, answers []bucketRead, epoch int64,
 	got []*infer.Arrived, of []int64) error {
 	for k := range answers {
 		err := answers[k].each(func(k int, value string) {
-			if i := order[k].at; got[i] == nil {
+			if i := order[k].At; got[i] == nil {
 				got[i], of[i] = a.decodeOne(ids[i], value), epoch
 			}
 		})
 		if err != nil {
 			return err
 		}
-		order = order[inOnePart(order):]
+		order = order[mapping.SamePart(order):]
 	}
 	return nil
 }
 
 // decodeOne decodes a stored arrival. The row of a damaged one is Unread.
-func (a *ArrivalRows) decodeOne(id, value string) *infer.Arrived {
+func (a *Rows) decodeOne(id, value string) *infer.Arrived {
 	arrived, err := DecodeArrived([]byte(value), a.table.Synthetic)
 	if err != nil {
 		a.damaged.Add(1)
@@ -198,7 +200,7 @@ func take(sum *atomic.Int64, counts []*redis.StringCmd) error {
 		switch {
 		case errors.Is(err, redis.Nil):
 		case errors.Is(err, strconv.ErrSyntax):
-			return damaged{fmt.Errorf("counting rows of arrivals: %w", err)}
+			return mapping.Damaged{Reason: fmt.Errorf("counting rows of arrivals: %w", err)}
 		case err != nil:
 			return err
 		}
@@ -208,9 +210,9 @@ func take(sum *atomic.Int64, counts []*redis.StringCmd) error {
 	return nil
 }
 
-// DeleteArrivalRows removes the rows of arrivals of a version whose marker is gone. Notes stay, see [ArrivalTable].
+// Delete removes the rows of arrivals of a version whose marker is gone. Notes stay, see [Table].
 // It may be interrupted and called again.
-func DeleteArrivalRows(ctx context.Context, client Client, table ArrivalTable) error {
+func Delete(ctx context.Context, client mapping.Client, table Table) error {
 	agreed, err := client.HMGet(ctx, table.Keys, fieldTTL, fieldBuckets).Result()
 	if err != nil {
 		return fmt.Errorf("removing rows of arrivals: %w", err)
@@ -220,16 +222,16 @@ func DeleteArrivalRows(ctx context.Context, client Client, table ArrivalTable) e
 	}
 	ttl, buckets, err := parseAgreed(agreed)
 	if err != nil {
-		return damaged{fmt.Errorf("removing rows of arrivals: %s: %w", table.Keys, err)}
+		return mapping.Damaged{Reason: fmt.Errorf("removing rows of arrivals: %s: %w", table.Keys, err)}
 	}
 	_, now, err := parseStanding(standing.Run(ctx, client, []string{table.Marker}))
 	if err != nil {
 		return fmt.Errorf("removing rows of arrivals: %w", err)
 	}
 	for _, epoch := range living(epochAt(now, ttl), ttl) {
-		for first := 0; first < buckets; first += keysPerPipeline {
+		for first := 0; first < buckets; first += mapping.KeysPerPipeline {
 			pipe := client.Pipeline()
-			last := min(first+keysPerPipeline, buckets)
+			last := min(first+mapping.KeysPerPipeline, buckets)
 			for b := first; b < last; b++ {
 				pipe.Unlink(ctx, table.bucket(uint32(b), epoch))
 			}

@@ -1,4 +1,4 @@
-package mapping
+package arrivals
 
 import (
 	"fmt"
@@ -8,6 +8,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"rivulet/infer"
+	"rivulet/mapping"
+	"rivulet/mapping/mappingtest"
+	"rivulet/test/harness"
 )
 
 // BenchmarkArrivalMemory measures the memory in Redis of rows of arrivals, with four entries each and one in two
@@ -15,12 +18,12 @@ import (
 func BenchmarkArrivalMemory(b *testing.B) {
 	const most = 300_000
 	for _, n := range []int{most / 10, most} {
-		for _, kind := range idKinds {
-			b.Run(fmt.Sprintf("%s/rows=%d/max=%d", kind.name, n, most), func(b *testing.B) {
-				client, prefix := realRedis(b)
+		for _, kind := range mappingtest.IDKinds {
+			b.Run(fmt.Sprintf("%s/rows=%d/max=%d", kind.Name, n, most), func(b *testing.B) {
+				client, prefix := connectAt(b, harness.RealRedis(b))
 				var taken, content float64
 				for k := 0; b.Loop(); k++ {
-					taken, content = arrivalMemory(b, client, fmt.Sprint(prefix, k), n, most, kind.make)
+					taken, content = arrivalMemory(b, client, fmt.Sprint(prefix, k), n, most, kind.Make)
 				}
 				b.ReportMetric(taken, "B/row")
 				b.ReportMetric(content, "content-B/row")
@@ -33,21 +36,21 @@ func BenchmarkArrivalMemory(b *testing.B) {
 // arrivalMemory writes rows in batches of 256 and returns their memory, and the bytes of ids and encodings alone.
 func arrivalMemory(t testing.TB, client redis.UniversalClient, prefix string, n, most int, id func(i int) string) (taken, content float64) {
 	t.Helper()
-	m := drawn(n, id)
-	table := ArrivalTable{Keys: prefix + "arrivals", Synthetic: m.Rows.Cols, Marker: prefix + "marker", MarkerID: "1:abc"}
-	if err := client.HSet(t.Context(), table.Marker, MarkerField, table.MarkerID).Err(); err != nil {
+	m := mappingtest.Drawn(n, id)
+	table := Table{Keys: prefix + "arrivals", Synthetic: m.Rows.Cols, Marker: prefix + "marker", MarkerID: "1:abc"}
+	if err := client.HSet(t.Context(), table.Marker, mapping.MarkerField, table.MarkerID).Err(); err != nil {
 		t.Fatal(err)
 	}
 	defer client.Unlink(t.Context(), table.Marker)
-	before := usedMemory(t, client)
-	a, err := OpenArrivalRows(t.Context(), client, table, ArrivalOptions{TTL: 24 * time.Hour, MaxRows: most})
+	before := harness.UsedMemory(t, client)
+	a, err := Open(t.Context(), client, table, Options{TTL: 24 * time.Hour, MaxRows: most})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var batch []infer.Arrived
 	size := 0
 	for i, id := range m.IDs {
-		arrived := infer.Arrived{ID: id, Record: uint64(i) * 0x9e3779b97f4a7c15, Row: RowOf(m, i)}
+		arrived := infer.Arrived{ID: id, Record: uint64(i) * 0x9e3779b97f4a7c15, Row: mapping.RowOf(m, i)}
 		if i%2 == 0 {
 			arrived.Attached = []int32{1}
 		}
@@ -62,8 +65,8 @@ func arrivalMemory(t testing.TB, client redis.UniversalClient, prefix string, n,
 	if got := a.Stats(); got.Written != uint64(n) || got.Rows != int64(n) {
 		t.Fatalf("stats %+v, want %d rows", got, n)
 	}
-	taken = float64(usedMemory(t, client)-before) / float64(n)
-	if err := DeleteArrivalRows(t.Context(), client, table); err != nil {
+	taken = float64(harness.UsedMemory(t, client)-before) / float64(n)
+	if err := Delete(t.Context(), client, table); err != nil {
 		t.Fatal(err)
 	}
 	return taken, float64(size) / float64(n)

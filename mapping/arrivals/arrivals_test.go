@@ -1,4 +1,4 @@
-package mapping
+package arrivals
 
 import (
 	"bytes"
@@ -17,12 +17,13 @@ import (
 	"pgregory.net/rapid"
 
 	"rivulet/infer"
+	"rivulet/mapping"
 )
 
 // worldOfArrivals holds the rows and notes of arrivals of a version.
 type worldOfArrivals struct {
 	client redis.UniversalClient
-	table  ArrivalTable
+	table  Table
 	log    bytes.Buffer
 }
 
@@ -30,23 +31,23 @@ func newWorldOfArrivals(t *testing.T, client redis.UniversalClient, prefix strin
 	t.Helper()
 	tag := "{" + strings.TrimSuffix(prefix, ":") + "}:"
 	w := &worldOfArrivals{client: client,
-		table: ArrivalTable{Keys: prefix + "arrivals", Synthetic: 30, Marker: tag + "marker", MarkerID: "7:abc", Notes: tag + "notes"}}
-	if err := client.HSet(t.Context(), w.table.Marker, MarkerField, w.table.MarkerID).Err(); err != nil {
+		table: Table{Keys: prefix + "arrivals", Synthetic: 30, Marker: tag + "marker", MarkerID: "7:abc", Notes: tag + "notes"}}
+	if err := client.HSet(t.Context(), w.table.Marker, mapping.MarkerField, w.table.MarkerID).Err(); err != nil {
 		t.Fatal(err)
 	}
 	return w
 }
 
 // open opens the rows as one consumer.
-func (w *worldOfArrivals) open(t *testing.T, ttl time.Duration, maxRows int) *ArrivalRows {
+func (w *worldOfArrivals) open(t *testing.T, ttl time.Duration, maxRows int) *Rows {
 	t.Helper()
-	return w.openWith(t, ArrivalOptions{TTL: ttl, MaxRows: maxRows})
+	return w.openWith(t, Options{TTL: ttl, MaxRows: maxRows})
 }
 
-func (w *worldOfArrivals) openWith(t *testing.T, o ArrivalOptions) *ArrivalRows {
+func (w *worldOfArrivals) openWith(t *testing.T, o Options) *Rows {
 	t.Helper()
 	o.CacheBytes, o.Log = 1<<16, slog.New(slog.NewTextHandler(&w.log, nil))
-	a, err := OpenArrivalRows(t.Context(), w.client, w.table, o)
+	a, err := Open(t.Context(), w.client, w.table, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +69,7 @@ func arrivedAs(id string, record uint64, val float32, attached ...int32) infer.A
 		Row: infer.Row{Known: true, Arrived: true, Cols: []int32{1, 29}, Vals: []float32{val, 2}}}
 }
 
-func mustKeep(t *testing.T, a *ArrivalRows, arrived ...infer.Arrived) {
+func mustKeep(t *testing.T, a *Rows, arrived ...infer.Arrived) {
 	t.Helper()
 	if err := a.Keep(t.Context(), arrived); err != nil {
 		t.Fatal(err)
@@ -76,7 +77,7 @@ func mustKeep(t *testing.T, a *ArrivalRows, arrived ...infer.Arrived) {
 }
 
 // find looks up neighbours and arrivals.
-func find(t *testing.T, a *ArrivalRows, ids, own []string) ([]infer.Row, []*infer.Arrived) {
+func find(t *testing.T, a *Rows, ids, own []string) ([]infer.Row, []*infer.Arrived) {
 	t.Helper()
 	rows, seen := make([]infer.Row, len(ids)), make([]*infer.Arrived, len(own))
 	if _, err := a.Find(t.Context(), ids, rows, own, seen); err != nil {
@@ -96,7 +97,7 @@ func TestArrivalsAreFoundByAll(t *testing.T) {
 		mustKeep(t, one, p, empty)
 		mustKeep(t, other, q, arrivedAs("p", 9, 0.75))
 		mustKeep(t, one, p)
-		for name, a := range map[string]*ArrivalRows{"one": one, "other": other, "third": w.open(t, time.Hour, 1000)} {
+		for name, a := range map[string]*Rows{"one": one, "other": other, "third": w.open(t, time.Hour, 1000)} {
 			for range 2 { // from Redis, then from memory
 				rows, seen := find(t, a, []string{"q", "none", "p", "empty"}, []string{"p", "none", "q"})
 				if diff := cmp.Diff([]infer.Row{q.Row, {}, p.Row, empty.Row}, rows); diff != "" {
@@ -199,7 +200,7 @@ func TestArrivalsAreBoundedInBytes(t *testing.T) {
 	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
 		w := newWorldOfArrivals(t, client, prefix)
 		const most = 10_000
-		a := w.openWith(t, ArrivalOptions{TTL: time.Hour, MaxRows: 1000, MaxBytes: most})
+		a := w.openWith(t, Options{TTL: time.Hour, MaxRows: 1000, MaxBytes: most})
 		size := 0
 		for i := range 20 {
 			arrived := arrivedAs(strings.Repeat("long", 250)+fmt.Sprint(i), 1, 0.5)
@@ -219,9 +220,9 @@ func TestArrivalsAreBoundedInBytes(t *testing.T) {
 
 // On one server the bounds hold also where consumers, who have all seen that there is room, write at the same time.
 func TestBoundsHoldForConsumersTogether(t *testing.T) {
-	client, prefix := connectTo(t, RedisOptions{URL: "redis://" + miniredis.RunT(t).Addr()}), "t:"
+	client, prefix := connectTo(t, mapping.RedisOptions{URL: "redis://" + miniredis.RunT(t).Addr()}), "t:"
 	w := newWorldOfArrivals(t, client, prefix)
-	var all []*ArrivalRows
+	var all []*Rows
 	for range 8 {
 		a := w.open(t, time.Hour, 10)
 		find(t, a, nil, []string{"nobody"})
@@ -255,8 +256,8 @@ func TestArrivalsAgree(t *testing.T) {
 		for field, value := range map[string]string{fieldTTL: "-1", fieldBuckets: "0"} {
 			w.table.Keys = prefix + "damaged-" + field
 			client.HSet(t.Context(), w.table.Keys, field, value)
-			_, err := OpenArrivalRows(t.Context(), client, w.table, ArrivalOptions{TTL: 1, MaxRows: 1})
-			if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), field+" is "+value) {
+			_, err := Open(t.Context(), client, w.table, Options{TTL: 1, MaxRows: 1})
+			if !errors.Is(err, mapping.ErrDamaged) || !strings.Contains(err.Error(), field+" is "+value) {
 				t.Errorf("%s %s: %v", field, value, err)
 			}
 		}
@@ -276,11 +277,11 @@ func TestArrivalsOfAVersionThatVanished(t *testing.T) {
 		client.HSet(t.Context(), w.table.Keys, "later", "field")
 		client.Del(t.Context(), w.table.Marker)
 		_, err := a.Find(t.Context(), []string{"p1"}, make([]infer.Row, 1), nil, nil)
-		if !errors.Is(err, ErrVanished) {
-			t.Errorf("finding: %v, want %v", err, ErrVanished)
+		if !errors.Is(err, mapping.ErrVanished) {
+			t.Errorf("finding: %v, want %v", err, mapping.ErrVanished)
 		}
 		for range 2 {
-			if err := DeleteArrivalRows(t.Context(), client, w.table); err != nil {
+			if err := Delete(t.Context(), client, w.table); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -291,11 +292,11 @@ func TestArrivalsOfAVersionThatVanished(t *testing.T) {
 		late := a.Keep(t.Context(), []infer.Arrived{arrivedAs("late", 1, 1)})
 		noted := a.Note(t.Context(), []infer.Note{{Place: "g:t:0", Offset: 1}, {Place: "g:t:2"}})
 		left := append(keysOf(t, client, w.table.Keys+"*"), keysOf(t, client, w.table.Notes+":g:t:2")...)
-		if !errors.Is(late, ErrVanished) || !errors.Is(noted, ErrVanished) || len(left) > 0 {
+		if !errors.Is(late, mapping.ErrVanished) || !errors.Is(noted, mapping.ErrVanished) || len(left) > 0 {
 			t.Errorf("rows: %v; a note: %v; keys left: %v", late, noted, left)
 		}
 		// What was in flight when the version went has its note if the version comes back.
-		client.HSet(t.Context(), w.table.Marker, MarkerField, w.table.MarkerID)
+		client.HSet(t.Context(), w.table.Marker, mapping.MarkerField, w.table.MarkerID)
 		again := []infer.Note{{Place: "g:t:0"}, {Place: "g:t:0", Offset: 1}, {Place: "g:t:1"}}
 		if err := w.open(t, time.Hour, 1000).Note(t.Context(), again); err != nil || !again[0].Earlier || again[1].Earlier || !again[2].Earlier {
 			t.Errorf("notes of a version that came back: %+v, %v", again, err)
@@ -325,7 +326,7 @@ func TestArrivalsDamaged(t *testing.T) {
 			}
 		}
 		client.Set(t.Context(), w.table.count(a.epoch.Load()), "many", 0)
-		if _, err := a.Find(t.Context(), []string{"q"}, make([]infer.Row, 1), []string{"q"}, make([]*infer.Arrived, 1)); !errors.Is(err, ErrDamaged) {
+		if _, err := a.Find(t.Context(), []string{"q"}, make([]infer.Row, 1), []string{"q"}, make([]*infer.Arrived, 1)); !errors.Is(err, mapping.ErrDamaged) {
 			t.Errorf("a count that is none is taken: %v", err)
 		}
 	})

@@ -1,4 +1,4 @@
-package mapping
+package arrivals
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"rivulet/infer"
+	"rivulet/mapping"
 )
 
 // noteTTL is when notes expire that nobody removes, as their consumers are gone for good: a group that is down for
@@ -17,12 +18,12 @@ const noteTTL = 7 * 24 * time.Hour
 // record already, its attachment takes the place of the one given, and Earlier is set; a stored note that cannot be
 // decoded sets Lost. If a later generation of the group has written notes of the same place, and the notes' own is
 // not Confirmed, they are Overtaken. Notes of one call have one generation. Note may be called again with the same
-// notes. It returns [ErrVanished], and stores nothing, if the version is no longer in Redis.
-func (a *ArrivalRows) Note(ctx context.Context, notes []infer.Note) error {
+// notes. It returns [mapping.ErrVanished], and stores nothing, if the version is no longer in Redis.
+func (a *Rows) Note(ctx context.Context, notes []infer.Note) error {
 	for lo := 0; lo < len(notes); {
 		hi, err := a.note(ctx, notes, lo)
 		if err != nil {
-			return fmt.Errorf("writing notes of %d arrivals: %w", len(notes), final(err))
+			return fmt.Errorf("writing notes of %d arrivals: %w", len(notes), mapping.Permanent(err))
 		}
 		lo = hi
 	}
@@ -30,8 +31,8 @@ func (a *ArrivalRows) Note(ctx context.Context, notes []infer.Note) error {
 }
 
 // note stores the notes of one round trip, from lo on, and returns where the next one begins.
-func (a *ArrivalRows) note(ctx context.Context, notes []infer.Note, lo int) (hi int, err error) {
-	ctx, cancel := within(ctx, a.o.Limit)
+func (a *Rows) note(ctx context.Context, notes []infer.Note, lo int) (hi int, err error) {
+	ctx, cancel := mapping.Within(ctx, a.o.Limit)
 	defer cancel()
 	keys, args, hi := a.noteArguments(notes, lo)
 	answer, err := a.run(ctx, noteAll, keys, args)
@@ -45,7 +46,7 @@ func (a *ArrivalRows) note(ctx context.Context, notes []infer.Note, lo int) (hi 
 		}
 		return hi, nil
 	case answer[0] == "gone":
-		return lo, fmt.Errorf("%w: marker %s is missing or another one", ErrVanished, a.table.Marker)
+		return lo, fmt.Errorf("%w: marker %s is missing or another one", mapping.ErrVanished, a.table.Marker)
 	case len(answer) != 1 && len(answer) != 1+hi-lo:
 		return lo, fmt.Errorf("Redis answered %d notes, want none or %d", len(answer)-1, hi-lo)
 	}
@@ -59,13 +60,13 @@ func (a *ArrivalRows) note(ctx context.Context, notes []infer.Note, lo int) (hi 
 
 // noteArguments returns the keys and arguments of noteAll for the notes of one round trip, from lo on, and where the
 // next one begins.
-func (a *ArrivalRows) noteArguments(notes []infer.Note, lo int) (keys []string, args []any, hi int) {
+func (a *Rows) noteArguments(notes []infer.Note, lo int) (keys []string, args []any, hi int) {
 	n := min(len(notes)-lo, idsPerPipeline)
 	places, ends, arena := make([]int, 0, n), make([]int, 0, n), make([]byte, 0, 96*n)
 	keys = []string{a.table.Marker}
 	known := map[string]int{} // of each place, where its key is in keys; Lua counts from 1
 	last, at := "", 0
-	for hi = lo; hi-lo < n && len(arena) < bytesPerPipeline; hi++ {
+	for hi = lo; hi-lo < n && len(arena) < mapping.BytesPerPipeline; hi++ {
 		if place := notes[hi].Place; at == 0 || place != last {
 			if at = known[place]; at == 0 {
 				keys = append(keys, a.table.notes(place))
@@ -77,7 +78,7 @@ func (a *ArrivalRows) noteArguments(notes []infer.Note, lo int) (keys []string, 
 		arena = AppendNote(arena, &notes[hi])
 		places, ends = append(places, at), append(ends, len(arena))
 	}
-	texts := cut(arena, ends)
+	texts := mapping.CutText(arena, ends)
 	args = append(make([]any, 0, 4+3*len(texts)), a.table.MarkerID, noteTTL.Milliseconds(), notes[lo].Generation,
 		notes[lo].Confirmed)
 	for i := range texts {
@@ -87,7 +88,7 @@ func (a *ArrivalRows) noteArguments(notes []infer.Note, lo int) (keys []string, 
 }
 
 // recall takes the attachment of a stored note over.
-func (a *ArrivalRows) recall(n *infer.Note, stored []byte) {
+func (a *Rows) recall(n *infer.Note, stored []byte) {
 	earlier, err := DecodeNote(stored, a.table.Synthetic)
 	if err != nil {
 		a.damaged.Add(1)
@@ -100,8 +101,8 @@ func (a *ArrivalRows) recall(n *infer.Note, stored []byte) {
 }
 
 // Forget removes the notes of each place below an offset.
-func (a *ArrivalRows) Forget(ctx context.Context, below map[string]int64) error {
-	ctx, cancel := within(ctx, a.o.Limit)
+func (a *Rows) Forget(ctx context.Context, below map[string]int64) error {
+	ctx, cancel := mapping.Within(ctx, a.o.Limit)
 	defer cancel()
 	var keys []string
 	var args []any
@@ -115,11 +116,11 @@ func (a *ArrivalRows) Forget(ctx context.Context, below map[string]int64) error 
 }
 
 // notes returns the key of the notes of a place.
-func (t *ArrivalTable) notes(place string) string { return t.Notes + ":" + place }
+func (t *Table) notes(place string) string { return t.Notes + ":" + place }
 
 // AppendNote appends the encoding of a note without its place and offset: the record's fingerprint in 8 bytes,
 // little-endian, the number of places at which it was attached, and of each the gap before it, the length of its row
-// (uvarints) and the row as [AppendRow] encodes it. Places must ascend.
+// (uvarints) and the row as [mapping.AppendRow] encodes it. Places must ascend.
 func AppendNote(dst []byte, n *infer.Note) []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, n.Record)
 	dst = binary.AppendUvarint(dst, uint64(len(n.Attached)))
@@ -129,7 +130,7 @@ func AppendNote(dst []byte, n *infer.Note) []byte {
 			panic(fmt.Sprintf("mapping: place %d after place %d", p, last))
 		}
 		dst = binary.AppendUvarint(dst, uint64(p-last-1))
-		dst = AppendRow(binary.AppendUvarint(dst, uint64(rowLength(n.Rows[k]))), n.Rows[k])
+		dst = mapping.AppendRow(binary.AppendUvarint(dst, uint64(mapping.RowLength(n.Rows[k]))), n.Rows[k])
 		last = p
 	}
 	return dst
@@ -142,7 +143,7 @@ func DecodeNote(data []byte, synthetic int) (*infer.Note, error) {
 		return nil, fmt.Errorf("note of %d bytes, want at least 8", len(data))
 	}
 	n := &infer.Note{Record: binary.LittleEndian.Uint64(data)}
-	count, rest, err := uvarint(data[8:])
+	count, rest, err := mapping.Uvarint(data[8:])
 	if err != nil {
 		return nil, fmt.Errorf("note: number of places: %w", err)
 	}
@@ -165,14 +166,14 @@ func attachedRow(last int32, data []byte, synthetic int) (place int32, row infer
 	if place, rest, err = placeAfter(last, data); err != nil {
 		return 0, row, nil, err
 	}
-	size, rest, err := uvarint(rest)
+	size, rest, err := mapping.Uvarint(rest)
 	if err != nil {
 		return 0, row, nil, err
 	}
 	if size > uint64(len(rest)) {
 		return 0, row, nil, fmt.Errorf("row of %d bytes, %d are left", size, len(rest))
 	}
-	row, err = DecodeRow(rest[:size], synthetic)
+	row, err = mapping.DecodeRow(rest[:size], synthetic)
 	row.Arrived = true
 	return place, row, rest[size:], err
 }

@@ -1,4 +1,4 @@
-package mapping
+package rowcache
 
 import (
 	"math/rand/v2"

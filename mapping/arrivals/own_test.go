@@ -1,4 +1,4 @@
-package mapping
+package arrivals
 
 import (
 	"errors"
@@ -12,10 +12,11 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"rivulet/infer"
+	"rivulet/mapping"
 )
 
 // lookedUp looks the arrivals up, as a batch does before it is predicted, and returns them as the rows to keep.
-func lookedUp(t *testing.T, a *ArrivalRows, arrived ...infer.Arrived) []infer.Arrived {
+func lookedUp(t *testing.T, a *Rows, arrived ...infer.Arrived) []infer.Arrived {
 	t.Helper()
 	own := make([]string, len(arrived))
 	for i := range arrived {
@@ -81,7 +82,7 @@ func TestRowsThatWereNotWrittenAreNotCached(t *testing.T) {
 
 // A row that would be read as damaged is not in memory either, so that all consumers see the same.
 func TestUnreadableRowsAreNotCached(t *testing.T) {
-	client, prefix := connectTo(t, RedisOptions{URL: "redis://" + miniredis.RunT(t).Addr()}), "t:"
+	client, prefix := connectTo(t, mapping.RedisOptions{URL: "redis://" + miniredis.RunT(t).Addr()}), "t:"
 	w := newWorldOfArrivals(t, client, prefix)
 	a := w.open(t, time.Hour, 1000)
 	mustKeep(t, a, lookedUp(t, a, arrivedAs("p", 1, float32(math.Inf(1))))...)
@@ -138,10 +139,10 @@ func TestOwnRowsOfAVersionThatVanished(t *testing.T) {
 		}
 		late = lookedUp(t, a, late...)
 		client.Del(t.Context(), w.table.Marker)
-		if err := a.Keep(t.Context(), late); !errors.Is(err, ErrVanished) {
-			t.Errorf("keeping: %v, want %v", err, ErrVanished)
+		if err := a.Keep(t.Context(), late); !errors.Is(err, mapping.ErrVanished) {
+			t.Errorf("keeping: %v, want %v", err, mapping.ErrVanished)
 		}
-		client.HSet(t.Context(), w.table.Marker, MarkerField, w.table.MarkerID)
+		client.HSet(t.Context(), w.table.Marker, mapping.MarkerField, w.table.MarkerID)
 		for i := range late {
 			if rows, _ := find(t, a, []string{late[i].ID}, nil); rows[0].Known {
 				t.Errorf("%s is in memory", late[i].ID)

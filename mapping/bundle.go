@@ -8,22 +8,22 @@ import (
 	"rivulet/infer"
 )
 
-// Pieces looks up rows of an M that is not in memory. Each call reads all of M, so it is for a few calls with many ids.
-type Pieces struct {
+// PartLookup looks up rows of an M that is not in memory. Each call reads all of M, so it is for a few calls with many ids.
+type PartLookup struct {
 	bundle *artifact.Bundle
 }
 
-// FromBundle returns a lookup of the rows of an artifact's M: in memory, if it is there, or else a [Pieces].
+// FromBundle returns a lookup of the rows of an artifact's M: in memory, if it is there, or else a [PartLookup].
 func FromBundle(b *artifact.Bundle) Lookup {
 	if b.Mapping != nil {
 		return FromArtifact(b.Mapping)
 	}
-	return &Pieces{b}
+	return &PartLookup{b}
 }
 
 // Rows implements [Lookup].
-func (p *Pieces) Rows(ctx context.Context, ids []string, rows []infer.Row) error {
-	checkLengths(ids, rows)
+func (p *PartLookup) Rows(ctx context.Context, ids []string, rows []infer.Row) error {
+	CheckLengths(ids, rows)
 	asked := make(map[string][]int, len(ids))
 	for k, id := range ids {
 		rows[k], asked[id] = infer.Row{}, append(asked[id], k)

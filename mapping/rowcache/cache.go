@@ -1,4 +1,8 @@
-package mapping
+// Package rowcache keeps rows of M, of nodes of T or of arrivals, in a bounded piece of memory.
+//
+//	cache.go       the cache: two generations of rows, found by a table of hashes with open addressing
+//	doorkeeper.go  which ids were asked for a short while ago, by a Bloom filter
+package rowcache
 
 import (
 	"hash/maphash"
@@ -8,14 +12,14 @@ import (
 	"rivulet/infer"
 )
 
-// rowCache keeps rows in memory by their ids, each with a stamp: the epoch under which Redis has the row of an
+// Cache keeps rows in memory by their ids, each with a stamp: the epoch under which Redis has the row of an
 // arrival, or whether an id is in T. It is safe for concurrent use, and has no goroutine.
 //
 // It holds two generations of rows. Rows are added to the young one. When that has used its half of the memory it
 // becomes the old one, and the old one is dropped with the rows that are in it alone. A row of the old one that is
 // asked for is added to the young one again, so rows in use stay. Rows are in large pieces of memory that the garbage
 // collector does not look into, and are never overwritten: a caller may keep a row that it was given.
-type rowCache struct {
+type Cache struct {
 	limit int64                       // bytes of one generation
 	head  func(stamp int64) infer.Row // begins a row from its stamp: all of it but the entries
 
@@ -27,7 +31,7 @@ type rowCache struct {
 
 // generation is a table of hashes with open addressing, and the records that its slots lead to.
 type generation struct {
-	slots  []cacheSlot    // a power of two of them, at most ¾ in use
+	slots  []slot         // a power of two of them, at most ¾ in use
 	used   int            // slots in use
 	pieces []infer.Packed // records
 	free   int            // in units: where the last piece is free
@@ -35,8 +39,8 @@ type generation struct {
 	bytes  int64          // memory of slots and pieces
 }
 
-// cacheSlot leads to the record of a row.
-type cacheSlot struct {
+// slot leads to the record of a row.
+type slot struct {
 	stamp int64
 	hash  uint32 // its id's
 	place uint32 // its piece, then, in pieceBits, its number there, which is not 0; 0: the slot is free
@@ -57,26 +61,38 @@ func hashOf(id string) uint32 { return uint32(maphash.String(idSeed, id)) }
 
 var idSeed = maphash.MakeSeed()
 
-// newRowCache returns a cache of about maxBytes, 64 GiB at most: places do not go further.
-func newRowCache(maxBytes int64, head func(stamp int64) infer.Row) *rowCache {
-	c := &rowCache{limit: min(maxBytes/2, 32<<30), head: head}
+// together is how many ids are looked up side by side: the memory of all is asked for before the first is read.
+const together = 16
+
+// New returns a cache of about maxBytes, 64 GiB at most: places do not go further.
+func New(maxBytes int64, head func(stamp int64) infer.Row) *Cache {
+	c := &Cache{limit: min(maxBytes/2, 32<<30), head: head}
 	c.young, c.old = c.newGeneration(0), c.newGeneration(0)
 	return c
 }
 
+// NewSelective is [New] of a cache that admits an id, once it is full, when the id comes for the second time: countless
+// ids that come once do not push out the rows in use.
+func NewSelective(maxBytes int64, head func(stamp int64) infer.Row) *Cache {
+	door := newDoorkeeper(maxBytes)
+	c := New(maxBytes-door.bytes(), head)
+	c.door = door
+	return c
+}
+
 // newGeneration returns an empty one with slots for so many rows.
-func (c *rowCache) newGeneration(rows int) *generation {
+func (c *Cache) newGeneration(rows int) *generation {
 	slots := fewestSlots
 	for 4*rows > 3*slots {
 		slots *= 2
 	}
 	size := min(max(c.limit/(16*unitBytes), smallestPiece), largestPiece)
-	return &generation{slots: make([]cacheSlot, slots), size: int(size), bytes: int64(slots) * slotBytes}
+	return &generation{slots: make([]slot, slots), size: int(size), bytes: int64(slots) * slotBytes}
 }
 
-// get sets rows[i] to the row of ids[i] where it is in memory, with a stamp that is not below oldest, and returns the
+// Get sets rows[i] to the row of ids[i] where it is in memory, with a stamp that is not below oldest, and returns the
 // positions of the other ids. A nil cache has no row.
-func (c *rowCache) get(ids []string, rows []infer.Row, oldest int64) (absent []int32) {
+func (c *Cache) Get(ids []string, rows []infer.Row, oldest int64) (absent []int32) {
 	if c == nil {
 		absent = make([]int32, len(ids))
 		for i := range absent {
@@ -91,8 +107,8 @@ func (c *rowCache) get(ids []string, rows []infer.Row, oldest int64) (absent []i
 	return absent
 }
 
-// read is get without the renewal: aged are the positions of rows that it found in the old generation.
-func (c *rowCache) read(ids []string, rows []infer.Row, oldest int64) (absent, aged []int32) {
+// read is Get without the renewal: aged are the positions of rows that it found in the old generation.
+func (c *Cache) read(ids []string, rows []infer.Row, oldest int64) (absent, aged []int32) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	var hashes [together]uint32
@@ -128,7 +144,7 @@ func (c *rowCache) read(ids []string, rows []infer.Row, oldest int64) (absent, a
 
 // renew adds rows of the old generation to the young one, unless another call has added a row with the same id
 // meanwhile.
-func (c *rowCache) renew(ids []string, aged []int32) {
+func (c *Cache) renew(ids []string, aged []int32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, i := range aged {
@@ -145,7 +161,7 @@ func (c *rowCache) renew(ids []string, aged []int32) {
 // because the processor then fetches them from memory at the same time.
 type nearby struct {
 	in      *generation
-	slots   [together]cacheSlot
+	slots   [together]slot
 	lengths [together]uint32
 }
 
@@ -163,7 +179,7 @@ func (n *nearby) look(hashes []uint32) {
 }
 
 // find returns the slot of an id, the k-th of those whose first slots were read; nil if it has none.
-func (n *nearby) find(id string, hash uint32, k int) *cacheSlot {
+func (n *nearby) find(id string, hash uint32, k int) *slot {
 	at := &n.slots[k]
 	if at.place == 0 {
 		return nil
@@ -176,30 +192,30 @@ func (n *nearby) find(id string, hash uint32, k int) *cacheSlot {
 	return n.in.get(id, hash)
 }
 
-// cachedRow is a row with its id and stamp.
-type cachedRow struct {
-	id    string
-	row   infer.Row
-	stamp int64
+// Row is a row with its id and stamp.
+type Row struct {
+	ID    string
+	Row   infer.Row
+	Stamp int64
 }
 
-// set adds copies of rows and ids. A row takes the place of the one that its id has. A cache with a doorkeeper that
+// Set adds copies of rows and ids. A row takes the place of the one that its id has. A cache with a doorkeeper that
 // was full once adds a row only if its id was set a short while before. A nil cache adds none.
-func (c *rowCache) set(rows iter.Seq[cachedRow]) {
+func (c *Cache) Set(rows iter.Seq[Row]) {
 	if c == nil {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for r := range rows {
-		if hash := hashOf(r.id); c.door == nil || c.old.used == 0 || c.door.knows(hash) {
-			c.add(r.id, hash, r.row, r.stamp)
+		if hash := hashOf(r.ID); c.door == nil || c.old.used == 0 || c.door.knows(hash) {
+			c.add(r.ID, hash, r.Row, r.Stamp)
 		}
 	}
 }
 
 // add adds a row to the young generation. If that is full, a new one begins.
-func (c *rowCache) add(id string, hash uint32, row infer.Row, stamp int64) {
+func (c *Cache) add(id string, hash uint32, row infer.Row, stamp int64) {
 	units := infer.PackedUnits(len(id), 2*len(row.Cols))
 	if more := c.young.growth(units); more > 0 && c.young.used > 0 && c.young.bytes+more > c.limit {
 		c.young, c.old, c.renewed = c.newGeneration(c.young.used), c.young, 0
@@ -207,15 +223,15 @@ func (c *rowCache) add(id string, hash uint32, row infer.Row, stamp int64) {
 	c.young.add(id, hash, row, stamp, units)
 }
 
-// size returns how many rows are in memory, and the memory.
-func (c *rowCache) size() (rows int, bytes int64) {
+// Size returns how many rows are in memory, and the memory.
+func (c *Cache) Size() (rows int, bytes int64) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.young.used + c.old.used - c.renewed, c.young.bytes + c.old.bytes + c.door.bytes()
 }
 
 // get returns the slot of an id, nil if it has none.
-func (g *generation) get(id string, hash uint32) *cacheSlot {
+func (g *generation) get(id string, hash uint32) *slot {
 	if at := &g.slots[g.find(id, hash)]; at.place != 0 {
 		return at
 	}
@@ -223,7 +239,7 @@ func (g *generation) get(id string, hash uint32) *cacheSlot {
 }
 
 // row returns the entries of the row that a slot leads to: parts of the generation's memory, not to be written to.
-func (g *generation) row(at *cacheSlot) (cols []int32, vals []float32) {
+func (g *generation) row(at *slot) (cols []int32, vals []float32) {
 	piece, number := g.record(at)
 	return piece.Row(number)
 }
@@ -243,7 +259,7 @@ func (g *generation) find(id string, hash uint32) uint32 {
 }
 
 // record returns the piece and the number there of the record of a slot.
-func (g *generation) record(slot *cacheSlot) (piece *infer.Packed, number uint32) {
+func (g *generation) record(slot *slot) (piece *infer.Packed, number uint32) {
 	return &g.pieces[slot.place>>pieceBits], slot.place & (1<<pieceBits - 1)
 }
 
@@ -281,20 +297,20 @@ func (g *generation) add(id string, hash uint32, row infer.Row, stamp int64, uni
 		g.pieces = append(g.pieces, infer.Packed{Words: make([]uint32, g.piece(units)*infer.PackedUnit)})
 		g.free = 1
 	}
-	slot := &g.slots[g.find(id, hash)]
-	if slot.place == 0 {
+	at := &g.slots[g.find(id, hash)]
+	if at.place == 0 {
 		g.used++
 	}
-	*slot = cacheSlot{stamp: stamp, hash: hash, place: uint32(len(g.pieces)-1)<<pieceBits | uint32(g.free)}
+	*at = slot{stamp: stamp, hash: hash, place: uint32(len(g.pieces)-1)<<pieceBits | uint32(g.free)}
 	g.free += units
-	piece, number := g.record(slot)
+	piece, number := g.record(at)
 	piece.Write(number, id, row.Cols, row.Vals)
 }
 
 // grow doubles the number of slots.
 func (g *generation) grow() {
 	before := g.slots
-	g.slots = make([]cacheSlot, 2*len(before))
+	g.slots = make([]slot, 2*len(before))
 	for _, slot := range before {
 		if slot.place == 0 {
 			continue

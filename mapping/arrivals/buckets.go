@@ -1,12 +1,13 @@
-package mapping
+package arrivals
 
 import (
 	"context"
 	"errors"
-	"unsafe"
 
 	"github.com/cespare/xxhash/v2"
 	"github.com/redis/go-redis/v9"
+
+	"rivulet/mapping"
 )
 
 // Rows of arrivals are spread over hashes, their buckets.
@@ -24,8 +25,8 @@ func bucketsFor(n int) int { return max(1, (n+rowsPerBucket-1)/rowsPerBucket) }
 func bucketOf(id string, buckets int) uint32 { return uint32(xxhash.Sum64String(id) % uint64(buckets)) }
 
 // byBucket returns the positions of ids, sorted by their buckets.
-func byBucket(ids []string, buckets int) []placed {
-	return sorted(ids, func(id string) uint32 { return bucketOf(id, buckets) })
+func byBucket(ids []string, buckets int) []mapping.Position {
+	return mapping.SortByPart(ids, func(id string) uint32 { return bucketOf(id, buckets) })
 }
 
 // idsPerPipeline bounds the ids of arrivals of one round trip, with some 100 KiB there and 200 KiB back where ids are
@@ -38,26 +39,16 @@ const idsPerPipeline = 4096
 
 // bucketKeys returns the keys of the buckets of a sorted list, each once. add appends the key of one, of about so
 // many bytes.
-func bucketKeys(order []placed, bytes int, add func(key []byte, bucket uint32) []byte) []string {
+func bucketKeys(order []mapping.Position, bytes int, add func(key []byte, bucket uint32) []byte) []string {
 	text := make([]byte, 0, bytes*len(order))
 	ends := make([]int, 0, len(order))
 	for i, p := range order {
-		if i == 0 || p.part != order[i-1].part {
-			text = add(text, p.part)
+		if i == 0 || p.Part != order[i-1].Part {
+			text = add(text, p.Part)
 			ends = append(ends, len(text))
 		}
 	}
-	return cut(text, ends)
-}
-
-// cut returns the parts of a text that end at these places. They share its memory, so nobody may change it any more.
-func cut(text []byte, ends []int) []string {
-	all, begin := unsafe.String(unsafe.SliceData(text), len(text)), 0
-	parts := make([]string, len(ends))
-	for k, end := range ends {
-		parts[k], begin = all[begin:end], end
-	}
-	return parts
+	return mapping.CutText(text, ends)
 }
 
 // bucketRead is the command that reads ids of one bucket: HGET for one of them, which costs less, HMGET for several.
@@ -67,18 +58,18 @@ type bucketRead struct {
 }
 
 // askBuckets adds commands to a pipeline that read ids, in the order given, from the buckets at these keys.
-func askBuckets(ctx context.Context, pipe redis.Pipeliner, keys, ids []string, order []placed) []bucketRead {
+func askBuckets(ctx context.Context, pipe redis.Pipeliner, keys, ids []string, order []mapping.Position) []bucketRead {
 	reads := make([]bucketRead, len(keys))
 	args := make([]any, 0, 2*len(keys)+len(ids))
 	for k := range keys {
-		begin, n := len(args), inOnePart(order)
+		begin, n := len(args), mapping.SamePart(order)
 		name := "hget"
 		if n > 1 {
 			name = "hmget"
 		}
 		args = append(args, name, &keys[k])
 		for _, p := range order[:n] {
-			args = append(args, &ids[p.at])
+			args = append(args, &ids[p.At])
 		}
 		order = order[n:]
 		own := args[begin:len(args):len(args)]

@@ -1,4 +1,4 @@
-package mapping
+package arrivals
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"rivulet/mapping"
 )
 
 // standing returns the marker's id and Redis' time.
@@ -123,13 +125,13 @@ end
 return 0
 `)
 
-// standing returns Redis' time if the version's marker stands, and else [ErrVanished].
-func (a *ArrivalRows) standing(ctx context.Context) (time.Time, error) {
+// standing returns Redis' time if the version's marker stands, and else [mapping.ErrVanished].
+func (a *Rows) standing(ctx context.Context) (time.Time, error) {
 	id, now, err := parseStanding(standing.Run(ctx, a.client, []string{a.table.Marker}))
 	if err != nil {
 		return time.Time{}, err
 	}
-	return now, checkID(id, a.table.Marker, a.table.MarkerID)
+	return now, mapping.CheckMarker(id, a.table.Marker, a.table.MarkerID)
 }
 
 // askStanding is standing within a pipeline, where a script is sent whole.
@@ -151,7 +153,7 @@ func parseStanding(cmd *redis.Cmd) (id string, now time.Time, err error) {
 }
 
 // run runs a script that writes, and waits for replicas where that was asked for.
-func (a *ArrivalRows) run(ctx context.Context, script *redis.Script, keys []string,
+func (a *Rows) run(ctx context.Context, script *redis.Script, keys []string,
 	args []any) ([]string, error) {
 	if a.o.Replicas == 0 {
 		return runScript(ctx, a.client, script, keys, args).StringSlice()
@@ -166,13 +168,13 @@ func (a *ArrivalRows) run(ctx context.Context, script *redis.Script, keys []stri
 	}
 	n, err := acknowledged.Int()
 	if err == nil && n < a.o.Replicas {
-		err = fmt.Errorf("%w: %d of %d", errFewReplicas, n, a.o.Replicas)
+		err = fmt.Errorf("%w: %d of %d", mapping.ErrFewReplicas, n, a.o.Replicas)
 	}
 	return values, err
 }
 
 // runScript is script.Run, with less garbage where keys are many.
-func runScript(ctx context.Context, client Client, script *redis.Script, keys []string, args []any) *redis.Cmd {
+func runScript(ctx context.Context, client mapping.Client, script *redis.Script, keys []string, args []any) *redis.Cmd {
 	all := append(make([]any, 0, 3+len(keys)+len(args)), "evalsha", script.Hash(), len(keys))
 	for k := range keys {
 		all = append(all, &keys[k])
@@ -184,14 +186,11 @@ func runScript(ctx context.Context, client Client, script *redis.Script, keys []
 	return answer
 }
 
-// errFewReplicas means that too few replicas have confirmed a write in time. The write may be repeated.
-var errFewReplicas = errors.New("fewer replicas of Redis have confirmed the write than attach.replicas says")
-
 // awaitReplicas asks how many replicas have what was written before, and gives them half of the time that the answer
 // may take.
-func (a *ArrivalRows) awaitReplicas(ctx context.Context, pipe redis.Pipeliner) *redis.Cmd {
+func (a *Rows) awaitReplicas(ctx context.Context, pipe redis.Pipeliner) *redis.Cmd {
 	limit := time.Second
-	for _, bound := range []time.Duration{a.o.Limit, a.client.(*redis.Client).Options().ReadTimeout} {
+	for _, bound := range []time.Duration{a.o.Limit, mapping.ReadTimeout(a.client)} {
 		if bound > 0 {
 			limit = min(limit, bound/2)
 		}

@@ -1,4 +1,4 @@
-package mapping
+package arrivals
 
 import (
 	"context"
@@ -10,6 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"rivulet/infer"
+	"rivulet/mapping"
+	"rivulet/mapping/rowcache"
 )
 
 // rowOverhead is what a row counts for besides its content: its share of a bucket and of the bucket's key. Rows of
@@ -17,16 +19,16 @@ import (
 const rowOverhead = 64
 
 // Keep writes rows of arrivals. An id that has a row keeps it. Rows beyond MaxRows or MaxBytes are left out. Keep
-// may be called again with the same rows, with the same result. It returns [ErrVanished], and leaves no row behind,
+// may be called again with the same rows, with the same result. It returns [mapping.ErrVanished], and leaves no row behind,
 // if the version is no longer in Redis.
 //
 // Find finds a row in memory afterwards, if Redis says that this call wrote it, and if it was looked up
 // ([infer.Arrived].AsOf) in the epoch in which it was written.
-func (a *ArrivalRows) Keep(ctx context.Context, arrived []infer.Arrived) error {
+func (a *Rows) Keep(ctx context.Context, arrived []infer.Arrived) error {
 	for len(arrived) > 0 {
 		chunk := a.encode(arrived)
 		if err := a.write(ctx, chunk); err != nil {
-			return fmt.Errorf("writing rows of %d arrivals: %w", len(chunk), final(err))
+			return fmt.Errorf("writing rows of %d arrivals: %w", len(chunk), mapping.Permanent(err))
 		}
 		arrived = arrived[len(chunk):]
 	}
@@ -43,16 +45,16 @@ type kept struct {
 func (k *kept) size() int64 { return int64(len(k.ID)+len(k.record)) + rowOverhead }
 
 // encode returns the rows of one round trip, from the first one on, with records.
-func (a *ArrivalRows) encode(arrived []infer.Arrived) []kept {
+func (a *Rows) encode(arrived []infer.Arrived) []kept {
 	n := min(len(arrived), idsPerPipeline)
 	ends, arena := make([]int, 0, n), make([]byte, 0, roomFor(arrived[:n]))
-	for i, ids := 0, 0; i < n && ids+len(arena) < bytesPerPipeline; i++ {
+	for i, ids := 0, 0; i < n && ids+len(arena) < mapping.BytesPerPipeline; i++ {
 		ids += len(arrived[i].ID)
 		arena = AppendArrived(arena, &arrived[i])
 		ends = append(ends, len(arena))
 	}
 	chunk := make([]kept, len(ends))
-	for i, record := range cut(arena, ends) {
+	for i, record := range mapping.CutText(arena, ends) {
 		chunk[i] = kept{Arrived: &arrived[i], record: record}
 	}
 	return chunk
@@ -65,12 +67,12 @@ func roomFor(arrived []infer.Arrived) int {
 	for i := range arrived {
 		room += head + place*len(arrived[i].Attached) + entry*len(arrived[i].Row.Cols)
 	}
-	return min(room, bytesPerPipeline)
+	return min(room, mapping.BytesPerPipeline)
 }
 
 // write writes rows under the epoch of Redis' time. An answer that it has become another one has them written again.
-func (a *ArrivalRows) write(ctx context.Context, rows []kept) error {
-	ctx, cancel := within(ctx, a.o.Limit)
+func (a *Rows) write(ctx context.Context, rows []kept) error {
+	ctx, cancel := mapping.Within(ctx, a.o.Limit)
 	defer cancel()
 	for {
 		epoch := a.epoch.Load()
@@ -95,11 +97,11 @@ func (a *ArrivalRows) write(ctx context.Context, rows []kept) error {
 // remember puts rows into the cache that were written under an epoch, as if they had been read. It takes those that
 // every reader finds in Redis: Redis says that this process wrote them, their ids had no row in the epoch before, and
 // their bytes are readable. Of ids that were looked up before the epoch began another row may be there, which is older.
-func (a *ArrivalRows) remember(rows []kept, epoch int64) {
-	a.cache.set(func(yield func(cachedRow) bool) {
+func (a *Rows) remember(rows []kept, epoch int64) {
+	a.cache.Set(func(yield func(rowcache.Row) bool) {
 		for i := range rows {
 			r := &rows[i]
-			if r.written && r.AsOf == epoch && readable(r.Row, a.table.Synthetic) && !yield(cachedRow{r.ID, r.Row, epoch}) {
+			if r.written && r.AsOf == epoch && mapping.Readable(r.Row, a.table.Synthetic) && !yield(rowcache.Row{ID: r.ID, Row: r.Row, Stamp: epoch}) {
 				return
 			}
 		}
@@ -108,7 +110,7 @@ func (a *ArrivalRows) remember(rows []kept, epoch int64) {
 
 // writeServer writes rows to one server and returns the epoch. Where that is not the one given, it has written
 // nothing.
-func (a *ArrivalRows) writeServer(ctx context.Context, rows []kept, epoch int64) (now int64, err error) {
+func (a *Rows) writeServer(ctx context.Context, rows []kept, epoch int64) (now int64, err error) {
 	keys, args := a.keepArguments(rows, epoch)
 	answer, err := a.run(ctx, keepRows, keys, args)
 	if err != nil {
@@ -122,7 +124,7 @@ func (a *ArrivalRows) writeServer(ctx context.Context, rows []kept, epoch int64)
 	}
 	switch answer[0] {
 	case "gone":
-		return epoch, fmt.Errorf("%w: marker %s is missing or another one", ErrVanished, a.table.Marker)
+		return epoch, fmt.Errorf("%w: marker %s is missing or another one", mapping.ErrVanished, a.table.Marker)
 	case "epoch":
 		return numbers[0], nil
 	}
@@ -136,7 +138,7 @@ func (a *ArrivalRows) writeServer(ctx context.Context, rows []kept, epoch int64)
 }
 
 // keepArguments returns the keys and arguments of keepRows.
-func (a *ArrivalRows) keepArguments(rows []kept, epoch int64) (keys []string, args []any) {
+func (a *Rows) keepArguments(rows []kept, epoch int64) (keys []string, args []any) {
 	ids := make([]string, len(rows))
 	for i := range rows {
 		ids[i] = rows[i].ID
@@ -146,10 +148,10 @@ func (a *ArrivalRows) keepArguments(rows []kept, epoch int64) (keys []string, ar
 		a.table.bytes(epoch)}
 	places, at := make([]int, len(rows)), len(keys) // Lua counts from 1
 	for k, p := range order {
-		if k == 0 || p.part != order[k-1].part {
+		if k == 0 || p.Part != order[k-1].Part {
 			at++
 		}
-		places[p.at] = at
+		places[p.At] = at
 	}
 	keys = append(keys, a.table.bucketKeys(order, epoch)...)
 	args = append(make([]any, 0, 7+3*len(rows)), a.table.MarkerID, a.ttl.Milliseconds(), epoch, a.end(epoch),
@@ -160,7 +162,7 @@ func (a *ArrivalRows) keepArguments(rows []kept, epoch int64) (keys []string, ar
 	return keys, args
 }
 
-func (a *ArrivalRows) mostBytes() int64 {
+func (a *Rows) mostBytes() int64 {
 	if a.o.MaxBytes == 0 {
 		return math.MaxInt64
 	}
@@ -168,14 +170,14 @@ func (a *ArrivalRows) mostBytes() int64 {
 }
 
 // account counts rows that were written and rows that were refused.
-func (a *ArrivalRows) account(written, refused int64) {
+func (a *Rows) account(written, refused int64) {
 	a.written.Add(uint64(written))
 	a.refused.Add(uint64(refused))
 	a.sayFull(refused > 0)
 }
 
 // sayFull logs once that there is no room for more rows, and once that there is room again.
-func (a *ArrivalRows) sayFull(full bool) {
+func (a *Rows) sayFull(full bool) {
 	if a.full.Swap(full) == full {
 		return
 	}
@@ -192,14 +194,14 @@ func (a *ArrivalRows) sayFull(full bool) {
 //
 // The marker is on another node than most rows, so it is read after they were written: rows of a version that
 // is gone are removed again.
-func (a *ArrivalRows) writeCluster(ctx context.Context, rows []kept, epoch int64) (now int64, err error) {
+func (a *Rows) writeCluster(ctx context.Context, rows []kept, epoch int64) (now int64, err error) {
 	rows = a.room(rows)
 	answers, err := a.sendBuckets(ctx, rows, epoch)
 	if err != nil {
 		return epoch, err
 	}
 	at, err := a.standing(ctx)
-	if errors.Is(err, ErrVanished) {
+	if errors.Is(err, mapping.ErrVanished) {
 		return epoch, errors.Join(err, a.withdraw(ctx, rows, epoch))
 	}
 	if err != nil {
@@ -234,7 +236,7 @@ type bucketAnswer struct {
 }
 
 // sendBuckets writes rows, those of one bucket together.
-func (a *ArrivalRows) sendBuckets(ctx context.Context, rows []kept, epoch int64) (answers []bucketAnswer,
+func (a *Rows) sendBuckets(ctx context.Context, rows []kept, epoch int64) (answers []bucketAnswer,
 	err error) {
 	pipe := a.client.Pipeline()
 	for bucket, rows := range a.inBuckets(rows) {
@@ -250,7 +252,7 @@ func (a *ArrivalRows) sendBuckets(ctx context.Context, rows []kept, epoch int64)
 }
 
 // room returns the rows for which there is room, by the counts of the last answer.
-func (a *ArrivalRows) room(rows []kept) []kept {
+func (a *Rows) room(rows []kept) []kept {
 	there, bytes, n := a.rows.Load(), a.bytes.Load(), 0
 	for n < len(rows) && there < int64(a.o.MaxRows) && bytes+rows[n].size() <= a.mostBytes() {
 		there, bytes, n = there+1, bytes+rows[n].size(), n+1
@@ -259,7 +261,7 @@ func (a *ArrivalRows) room(rows []kept) []kept {
 	return rows[:n]
 }
 
-func (a *ArrivalRows) inBuckets(rows []kept) map[uint32][]*kept {
+func (a *Rows) inBuckets(rows []kept) map[uint32][]*kept {
 	of := map[uint32][]*kept{}
 	for i := range rows {
 		bucket := bucketOf(rows[i].ID, a.buckets)
@@ -269,7 +271,7 @@ func (a *ArrivalRows) inBuckets(rows []kept) map[uint32][]*kept {
 }
 
 // withdraw removes rows that were written too late.
-func (a *ArrivalRows) withdraw(ctx context.Context, rows []kept, epoch int64) error {
+func (a *Rows) withdraw(ctx context.Context, rows []kept, epoch int64) error {
 	pipe := a.client.Pipeline()
 	for i := range rows {
 		pipe.HDel(ctx, a.table.bucket(bucketOf(rows[i].ID, a.buckets), epoch), rows[i].ID)
@@ -282,7 +284,7 @@ func (a *ArrivalRows) withdraw(ctx context.Context, rows []kept, epoch int64) er
 
 // counted adds to the counts of an epoch, on a cluster. Rows that a killed process did not count stay
 // uncounted until the epoch ends.
-func (a *ArrivalRows) counted(ctx context.Context, epoch, rows, bytes int64) error {
+func (a *Rows) counted(ctx context.Context, epoch, rows, bytes int64) error {
 	pipe := a.client.Pipeline()
 	for key, n := range map[string]int64{a.table.count(epoch): rows, a.table.bytes(epoch): bytes} {
 		pipe.IncrBy(ctx, key, n)
@@ -295,6 +297,6 @@ func (a *ArrivalRows) counted(ctx context.Context, epoch, rows, bytes int64) err
 }
 
 // end returns when rows of an epoch expire, in ms of Redis' time; 0: never.
-func (a *ArrivalRows) end(epoch int64) int64 {
+func (a *Rows) end(epoch int64) int64 {
 	return (epoch + 2) * a.ttl.Milliseconds()
 }

@@ -1,4 +1,4 @@
-package mapping
+package arrivals
 
 import (
 	"bytes"
@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"rivulet/infer"
+	"rivulet/mapping"
 	"rivulet/test/harness"
 )
 
@@ -28,7 +29,7 @@ func noteAt(place string, offset int64, record uint64, vals ...float32) infer.No
 	return n
 }
 
-func mustNote(t *testing.T, a *ArrivalRows, notes ...infer.Note) []infer.Note {
+func mustNote(t *testing.T, a *Rows, notes ...infer.Note) []infer.Note {
 	t.Helper()
 	if err := a.Note(t.Context(), notes); err != nil {
 		t.Fatal(err)
@@ -146,7 +147,7 @@ func TestManyNotes(t *testing.T) {
 // Long ids are asked for in several round trips, none of which is large.
 func TestLongIDsOfArrivalsAreCutIntoRoundTrips(t *testing.T) {
 	w := newWorldOfArrivals(t, connect(t, "redis://"+miniredis.RunT(t).Addr()), "t:")
-	a, sizes := w.openWith(t, ArrivalOptions{TTL: time.Hour, MaxRows: 1000}), &pipelineSizes{}
+	a, sizes := w.openWith(t, Options{TTL: time.Hour, MaxRows: 1000}), &pipelineSizes{}
 	a.client.(redis.UniversalClient).AddHook(sizes)
 	var ids []string
 	for i := range 64 {
@@ -195,7 +196,7 @@ func TestReplicasHaveWhatWasWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := newWorldOfArrivals(t, connect(t, master.URL()), "t:")
-	a := w.openWith(t, ArrivalOptions{TTL: time.Hour, MaxRows: 9, Replicas: 1, Limit: 20 * time.Second})
+	a := w.openWith(t, Options{TTL: time.Hour, MaxRows: 9, Replicas: 1, Limit: 20 * time.Second})
 	mustKeep(t, a, arrivedAs("p", 1, 1))
 	mustNote(t, a, noteAt("g:t:0", 7, 1))
 	mustKeep(t, a, arrivedAs("q", 2, 1))
@@ -203,12 +204,12 @@ func TestReplicasHaveWhatWasWritten(t *testing.T) {
 	if rows, _ := replica.Do("GET", w.table.count(a.epoch.Load())); err != nil || there == nil || rows != "2" {
 		t.Errorf("the replica has the note %q (%v) and %v rows", there, err, rows)
 	}
-	few := w.openWith(t, ArrivalOptions{TTL: time.Hour, MaxRows: 9, Replicas: 2, Limit: time.Second})
+	few := w.openWith(t, Options{TTL: time.Hour, MaxRows: 9, Replicas: 2, Limit: time.Second})
 	for what, err := range map[string]error{
 		"rows":  few.Keep(t.Context(), []infer.Arrived{arrivedAs("p", 1, 1)}),
 		"notes": few.Note(t.Context(), []infer.Note{noteAt("g:t:0", 7, 1)}),
 	} {
-		if !errors.Is(err, errFewReplicas) || !TakesNoWrites(err) || !strings.Contains(err.Error(), "attach.replicas says: 1 of 2") {
+		if !errors.Is(err, mapping.ErrFewReplicas) || !mapping.TakesNoWrites(err) || !strings.Contains(err.Error(), "attach.replicas says: 1 of 2") {
 			t.Errorf("%s, on one replica of two: %v", what, err)
 		}
 	}
@@ -216,7 +217,7 @@ func TestReplicasHaveWhatWasWritten(t *testing.T) {
 
 func TestReplicasOfAClusterAreRefused(t *testing.T) {
 	client, prefix := connectAt(t, harness.SharedCluster(t).Place(t))
-	_, err := OpenArrivalRows(t.Context(), client, newWorldOfArrivals(t, client, prefix).table, ArrivalOptions{MaxRows: 1, Replicas: 1})
+	_, err := Open(t.Context(), client, newWorldOfArrivals(t, client, prefix).table, Options{MaxRows: 1, Replicas: 1})
 	if err == nil || !strings.Contains(err.Error(), "a cluster cannot wait for replicas") {
 		t.Error(err)
 	}
@@ -234,11 +235,11 @@ func TestTakesNoWrites(t *testing.T) {
 		"NOPERM No permissions to access a key":                                                                false,
 		"LOADING Redis is loading":                                                                             false,
 	} {
-		if got := TakesNoWrites(answered(text)); got != want {
+		if got := mapping.TakesNoWrites(answered(text)); got != want {
 			t.Errorf("%s: %t", text, got)
 		}
 	}
-	if TakesNoWrites(errors.New("OOM")) {
+	if mapping.TakesNoWrites(errors.New("OOM")) {
 		t.Error("an error that is no answer counts as one")
 	}
 }

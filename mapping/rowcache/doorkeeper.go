@@ -1,4 +1,4 @@
-package mapping
+package rowcache
 
 // doorkeeper remembers ids that were asked for a short while ago, by a bit of their hashes: a Bloom filter of one hash.
 // Where ids are many, most come once and are not worth a place in a cache, nor the work of putting them there. The name

@@ -34,7 +34,7 @@ func Refused(err error) bool { return never(err) || startsWith(err, badLogin) }
 
 // never is Refused but for the login.
 func never(err error) bool {
-	return errors.As(err, new(refused)) || errors.Is(err, redis.ErrClosed) || startsWith(err, notEver)
+	return errors.As(err, new(Refusal)) || errors.Is(err, redis.ErrClosed) || startsWith(err, notEver)
 }
 
 // notEver lists the beginnings of answers that no waiting changes, without a leading "ERR ".
@@ -53,21 +53,23 @@ func startsWith(err error, beginnings []string) bool {
 	return slices.ContainsFunc(beginnings, func(prefix string) bool { return redis.HasErrorPrefix(err, prefix) })
 }
 
-// refused is an error that another attempt would not cure.
-type refused struct{ error }
+// Refusal is an error that another attempt would not cure.
+type Refusal struct{ Reason error }
+
+func (r Refusal) Error() string { return r.Reason.Error() }
 
 // Unwrap returns the error itself.
-func (r refused) Unwrap() error { return r.error }
+func (r Refusal) Unwrap() error { return r.Reason }
 
 // Permanent reports that waiting for rows does not help.
-func (refused) Permanent() bool { return true }
+func (Refusal) Permanent() bool { return true }
 
-// final returns err, marked as permanent if Redis refuses what the client asks for, or an entry of growth is
+// Permanent returns err, marked as permanent if Redis refuses what the client asks for, or an entry of growth is
 // damaged. A refused login is not marked: while a password is being changed, requests are tried again, and who looks
 // after the connection, the watcher of package serving, decides how long that may last.
-func final(err error) error {
+func Permanent(err error) error {
 	if errors.Is(err, ErrDamaged) || never(err) || startsWith(err, otherType) {
-		return refused{err}
+		return Refusal{err}
 	}
 	return err
 }
@@ -76,7 +78,7 @@ func final(err error) error {
 // login nobody else looks after.
 func Final(client Client, err error) error {
 	if err = Misdirected(client, err); Refused(err) {
-		return refused{err}
+		return Refusal{err}
 	}
 	return err
 }
@@ -85,7 +87,7 @@ func Final(client Client, err error) error {
 // node: it does not follow, now or later.
 func Misdirected(client Client, err error) error {
 	if _, one := client.(*redis.Client); one && startsWith(err, []string{"MOVED ", "ASK "}) {
-		return refused{err}
+		return Refusal{err}
 	}
 	return err
 }
@@ -95,7 +97,7 @@ func Misdirected(client Client, err error) error {
 func TakesNoWrites(err error) bool {
 	var answer redis.Error
 	if !errors.As(err, &answer) {
-		return errors.Is(err, errFewReplicas)
+		return errors.Is(err, ErrFewReplicas)
 	}
 	text := answer.Error()
 	// Before 7.0 the reason stands within the error of the script.
@@ -104,6 +106,9 @@ func TakesNoWrites(err error) bool {
 	}
 	return slices.ContainsFunc(noWrites, func(prefix string) bool { return strings.HasPrefix(text, prefix) })
 }
+
+// ErrFewReplicas means that too few replicas have confirmed a write in time. The write may be repeated.
+var ErrFewReplicas = errors.New("fewer replicas of Redis have confirmed the write than attach.replicas says")
 
 // noWrites lists the beginnings of answers of a server that takes no writes now.
 var noWrites = []string{"OOM ", "MISCONF ", "NOREPLICAS ", "READONLY "}

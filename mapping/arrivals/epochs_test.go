@@ -1,4 +1,4 @@
-package mapping
+package arrivals
 
 import (
 	"fmt"
@@ -31,7 +31,7 @@ func TestArrivalsExpire(t *testing.T) {
 			}
 		}
 		for over := false; !over; time.Sleep(ttl / 10) {
-			for _, by := range []*ArrivalRows{a, fresh} {
+			for _, by := range []*Rows{a, fresh} {
 				begun := w.now(t)
 				rows, _ := find(t, by, []string{"p"}, nil)
 				switch ended := w.now(t); {
@@ -59,7 +59,7 @@ func TestArrivalsLiveByRedisTime(t *testing.T) {
 		now = now.Add(step)
 		server.SetTime(now)
 		late := now.After(time.Date(2101, 2, 3, 6, 0, 0, 0, time.UTC))
-		for _, by := range []*ArrivalRows{a, other, w.open(t, time.Hour, 1000)} {
+		for _, by := range []*Rows{a, other, w.open(t, time.Hour, 1000)} {
 			if rows, _ := find(t, by, []string{"p"}, nil); rows[0].Known == late {
 				t.Errorf("%s: known is %t", now, rows[0].Known)
 			}

@@ -1,4 +1,4 @@
-package mapping
+package arrivals
 
 import (
 	"context"
@@ -11,20 +11,20 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"rivulet/infer"
+	"rivulet/mapping"
+	"rivulet/mapping/rowcache"
 )
 
-// ArrivalTable names the place of the rows of M that arrivals were given under one version, beside the
+// Table names the place of the rows of M that arrivals were given under one version, beside the
 // version's [Table]. They are spread over buckets as T's rows are. Redis expires keys and not their fields, so
 // each bucket is a new hash every TTL:
 //
 //	Keys                 hash    ttl_ms and buckets: the settings of the version's first consumer, which apply to all
 //	Keys:b:e             hash    bucket b of epoch e: id -> record; expires when epoch e+1 ends
 //	Keys:count:e         string  rows written in epoch e; expires with them
-//	Keys:count:bytes:e   string  their bytes ([ArrivalOptions].MaxBytes); expires with them
-//	Notes:place          hash    offset -> note (see [ArrivalRows.Note]); expires a week after the last one was written
+//	Keys:count:bytes:e   string  their bytes ([Options].MaxBytes); expires with them
+//	Notes:place          hash    offset -> note (see [Rows.Note]); expires a week after the last one was written
 //
 // Epoch e is Redis' time divided by the TTL, so a row lives for at least one TTL and at most two, and a reader asks
 // for an id in two hashes. Without a TTL there is only epoch 0, which does not expire. No machine's clock but that
@@ -32,7 +32,7 @@ import (
 //
 // Notes are of records in flight and outlive the version's rows: a version that was removed and is published
 // again has the same content, and a record that it has predicted before is predicted again with its note.
-type ArrivalTable struct {
+type Table struct {
 	// Keys is the beginning of all keys.
 	Keys string
 	// Synthetic is N', the number of columns of M.
@@ -43,31 +43,31 @@ type ArrivalTable struct {
 	Notes string
 }
 
-func (t *ArrivalTable) bucket(bucket uint32, epoch int64) string {
+func (t *Table) bucket(bucket uint32, epoch int64) string {
 	return string(t.appendBucket(make([]byte, 0, 128), bucket, epoch)) // on the stack where it is long enough
 }
 
 // bucketKeys returns the keys of the buckets of a sorted list under an epoch, each once.
-func (t *ArrivalTable) bucketKeys(order []placed, epoch int64) []string {
+func (t *Table) bucketKeys(order []mapping.Position, epoch int64) []string {
 	return bucketKeys(order, len(t.Keys)+32, func(key []byte, bucket uint32) []byte { return t.appendBucket(key, bucket, epoch) })
 }
 
-func (t *ArrivalTable) appendBucket(key []byte, bucket uint32, epoch int64) []byte {
+func (t *Table) appendBucket(key []byte, bucket uint32, epoch int64) []byte {
 	key = append(append(key, t.Keys...), ':')
 	key = append(strconv.AppendUint(key, uint64(bucket), 10), ':')
 	return strconv.AppendInt(key, epoch, 10)
 }
 
-func (t *ArrivalTable) count(epoch int64) string {
+func (t *Table) count(epoch int64) string {
 	return t.Keys + ":count:" + strconv.FormatInt(epoch, 10)
 }
 
-func (t *ArrivalTable) bytes(epoch int64) string {
+func (t *Table) bytes(epoch int64) string {
 	return t.Keys + ":count:bytes:" + strconv.FormatInt(epoch, 10)
 }
 
-// ArrivalOptions say how rows of arrivals are stored.
-type ArrivalOptions struct {
+// Options say how rows of arrivals are stored.
+type Options struct {
 	// TTL is the shortest time for which a row is stored; it is stored for at most twice as long. 0: as long as the
 	// version.
 	TTL time.Duration
@@ -90,25 +90,25 @@ type ArrivalOptions struct {
 	Log *slog.Logger
 }
 
-// Fields of the hash at ArrivalTable.Keys.
+// Fields of the hash at Table.Keys.
 const (
 	fieldTTL     = "ttl_ms"
 	fieldBuckets = "buckets"
 )
 
-// ArrivalRows reads and writes the rows that arrivals were given under one version. Rows are written once and never
+// Rows reads and writes the rows that arrivals were given under one version. Rows are written once and never
 // changed: an id's first row counts until it expires. It is safe for concurrent use.
 //
 // Rows that were found, or written by this process, are kept in memory; the absence of a row is not, because another
 // consumer may have just written it.
-type ArrivalRows struct {
-	client  Client
-	table   ArrivalTable
-	o       ArrivalOptions
-	ttl     time.Duration // the same for all consumers of the version
-	buckets int           // the same for all consumers of the version
-	ordered bool          // see Redis
-	cache   *rowCache     // nil if nothing is kept
+type Rows struct {
+	client  mapping.Client
+	table   Table
+	o       Options
+	ttl     time.Duration   // the same for all consumers of the version
+	buckets int             // the same for all consumers of the version
+	ordered bool            // see Redis
+	cache   *rowcache.Cache // nil if nothing is kept
 
 	epoch                            atomic.Int64 // of Redis' time, when it last answered
 	lonely                           atomic.Int64 // an epoch that is past and has no rows; noEpoch: none is known
@@ -118,10 +118,10 @@ type ArrivalRows struct {
 	full                             atomic.Bool
 }
 
-// OpenArrivalRows agrees with the version's other consumers on TTL and buckets: the first consumer's settings apply
+// Open agrees with the version's other consumers on TTL and buckets: the first consumer's settings apply
 // until the version is removed, and a warning is logged if o differs from them. The caller still owns client.
-func OpenArrivalRows(ctx context.Context, client Client, table ArrivalTable,
-	o ArrivalOptions) (*ArrivalRows, error) {
+func Open(ctx context.Context, client mapping.Client, table Table,
+	o Options) (*Rows, error) {
 	if o.MaxRows < 1 || o.MaxBytes < 0 || o.TTL < 0 || o.Replicas < 0 {
 		panic(fmt.Sprintf("mapping: arrivals of at most %d rows and %d bytes for %s, on %d replicas",
 			o.MaxRows, o.MaxBytes, o.TTL, o.Replicas))
@@ -129,14 +129,14 @@ func OpenArrivalRows(ctx context.Context, client Client, table ArrivalTable,
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	_, oneServer := client.(*redis.Client)
+	oneServer := mapping.OneServer(client)
 	if o.Replicas > 0 && !oneServer {
-		return nil, refused{errors.New("opening the rows of arrivals: a cluster cannot wait for replicas")}
+		return nil, mapping.Refusal{Reason: errors.New("opening the rows of arrivals: a cluster cannot wait for replicas")}
 	}
-	a := &ArrivalRows{client: client, table: table, o: o, ordered: oneServer}
+	a := &Rows{client: client, table: table, o: o, ordered: oneServer}
 	a.lonely.Store(noEpoch)
 	if o.CacheBytes > 0 {
-		a.cache = newRowCache(o.CacheBytes, rowOfArrival)
+		a.cache = rowcache.New(o.CacheBytes, rowOfArrival)
 	}
 	if err := a.agree(ctx); err != nil {
 		return nil, fmt.Errorf("opening the rows of arrivals: %w", err)
@@ -144,7 +144,7 @@ func OpenArrivalRows(ctx context.Context, client Client, table ArrivalTable,
 	return a, nil
 }
 
-func (a *ArrivalRows) agree(ctx context.Context) error {
+func (a *Rows) agree(ctx context.Context) error {
 	now, err := a.standing(ctx)
 	if err != nil {
 		return err
@@ -157,7 +157,7 @@ func (a *ArrivalRows) agree(ctx context.Context) error {
 		return err
 	}
 	if a.ttl, a.buckets, err = parseAgreed(agreed.Val()); err != nil {
-		return damaged{fmt.Errorf("%s: %w", a.table.Keys, err)}
+		return mapping.Damaged{Reason: fmt.Errorf("%s: %w", a.table.Keys, err)}
 	}
 	if a.ttl != a.o.TTL.Truncate(time.Millisecond) {
 		a.o.Log.Warn("rows of arrivals of this version expire by the TTL of its first consumer", "ttl", a.ttl,
@@ -203,8 +203,8 @@ func living(epoch int64, ttl time.Duration) []int64 {
 	return []int64{epoch - 1, epoch}
 }
 
-// ArrivalStats holds counts since the version was loaded, except Rows and Bytes.
-type ArrivalStats struct {
+// Stats holds counts since the version was loaded, except Rows and Bytes.
+type Stats struct {
 	// Rows and Bytes are of the rows of arrivals that all consumers have written and that have not expired, as of the
 	// last batch.
 	Rows, Bytes int64
@@ -217,20 +217,20 @@ type ArrivalStats struct {
 }
 
 // Stats returns the counts.
-func (a *ArrivalRows) Stats() ArrivalStats {
-	return ArrivalStats{Rows: a.rows.Load(), Bytes: a.bytes.Load(), Written: a.written.Load(), Refused: a.refused.Load(),
+func (a *Rows) Stats() Stats {
+	return Stats{Rows: a.rows.Load(), Bytes: a.bytes.Load(), Written: a.written.Load(), Refused: a.refused.Load(),
 		Found: a.found.Load(), Damaged: a.damaged.Load(), Lost: a.lost.Load(), Unnoted: a.unnoted.Load()}
 }
 
 // GiveUp counts rows and notes that the caller does without because Redis did not take them.
-func (a *ArrivalRows) GiveUp(rows, notes int) {
+func (a *Rows) GiveUp(rows, notes int) {
 	a.lost.Add(uint64(rows))
 	a.unnoted.Add(uint64(notes))
 }
 
 // AppendArrived appends the encoding of an arrival without its id: the record's fingerprint in 8 bytes,
 // little-endian, the number of places at which it was attached and the gaps between them (uvarints), and the row as
-// [AppendRow] encodes it. Places must ascend.
+// [mapping.AppendRow] encodes it. Places must ascend.
 func AppendArrived(dst []byte, a *infer.Arrived) []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, a.Record)
 	dst = binary.AppendUvarint(dst, uint64(len(a.Attached)))
@@ -242,7 +242,7 @@ func AppendArrived(dst []byte, a *infer.Arrived) []byte {
 		dst = binary.AppendUvarint(dst, uint64(p-last-1))
 		last = p
 	}
-	return AppendRow(dst, a.Row)
+	return mapping.AppendRow(dst, a.Row)
 }
 
 // DecodeArrived decodes the encoding of [AppendArrived]; the caller sets the id. Allocations are
@@ -252,7 +252,7 @@ func DecodeArrived(data []byte, synthetic int) (*infer.Arrived, error) {
 		return nil, fmt.Errorf("arrival of %d bytes, want at least 8", len(data))
 	}
 	a := &infer.Arrived{Record: binary.LittleEndian.Uint64(data)}
-	count, rest, err := uvarint(data[8:])
+	count, rest, err := mapping.Uvarint(data[8:])
 	if err != nil {
 		return nil, fmt.Errorf("arrival: number of places: %w", err)
 	}
@@ -266,7 +266,7 @@ func DecodeArrived(data []byte, synthetic int) (*infer.Arrived, error) {
 		}
 		a.Attached = append(a.Attached, last)
 	}
-	if a.Row, err = DecodeRow(rest, synthetic); err != nil {
+	if a.Row, err = mapping.DecodeRow(rest, synthetic); err != nil {
 		return nil, err
 	}
 	a.Row.Arrived = true
@@ -275,7 +275,7 @@ func DecodeArrived(data []byte, synthetic int) (*infer.Arrived, error) {
 
 // placeAfter reads the gap to the place after last, −1 for the first one, and returns that place.
 func placeAfter(last int32, data []byte) (place int32, rest []byte, err error) {
-	gap, rest, err := uvarint(data)
+	gap, rest, err := mapping.Uvarint(data)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -287,14 +287,11 @@ func placeAfter(last int32, data []byte) (place int32, rest []byte, err error) {
 }
 
 // cached sets the rows that are in memory and returns the positions of the others.
-func (a *ArrivalRows) cached(ids []string, rows []infer.Row, oldest int64) (absent []int32) {
-	absent = a.cache.get(ids, rows, oldest)
+func (a *Rows) cached(ids []string, rows []infer.Row, oldest int64) (absent []int32) {
+	absent = a.cache.Get(ids, rows, oldest)
 	a.found.Add(uint64(len(ids) - len(absent)))
 	return absent
 }
 
 // rowOfArrival begins the row of an arrival, whichever its epoch is.
 func rowOfArrival(int64) infer.Row { return infer.Row{Known: true, Arrived: true} }
-
-// failed reports whether a pipeline failed; an answer that a key is missing is no failure.
-func failed(err error) bool { return err != nil && !errors.Is(err, redis.Nil) }

@@ -1,0 +1,19 @@
+// Package arrivals stores the rows of M that arrivals were given, and the notes of what arrivals were attached to, in
+// Redis beside the rows of one version.
+//
+// With growth on, each arrival gets a row of M (infer.Grower), and [Rows] stores it in Redis, because other consumers
+// attach to it, for a limited time and up to a limited number. Keys are listed at [Table].
+//
+// A process keeps rows in memory that it has read, and those that it has written itself and that every reader finds in
+// Redis from then on ([Rows.Keep]).
+//
+// These rows come and go, so a record that is predicted again would find others. [Rows.Note] stores what its arrival was
+// attached to, before it is predicted, and gives that to a consumer that predicts the record again.
+//
+//	arrivals.go  Rows: opened, with the options that all consumers of a version share; an arrival as bytes
+//	find.go      rows are looked up; all of a version are removed
+//	keep.go      rows are written: by a script on one server, bucket by bucket on a cluster
+//	notes.go     notes are written, recalled and forgotten
+//	buckets.go   the buckets of ids, and the commands that read them
+//	scripts.go   what Redis does in one step
+package arrivals
