@@ -99,7 +99,7 @@ func TestEveryLabelValueIsThereFromTheStart(t *testing.T) {
 		files    []string
 	}{
 		"rivulet_dead_letters_total": {`Reason\w+`, []string{"../../event/event.go"}},
-		"rivulet_retries_total":      {`Stage\w+`, []string{"../../kafka/retry.go", "../../consumer/observer.go"}},
+		"rivulet_retries_total":      {`Stage\w+`, []string{"../../kafka/retry/retry.go", "../../consumer/observer.go"}},
 	} {
 		found := 0
 		for _, file := range words.files {
