@@ -160,7 +160,8 @@ type Answer struct {
 
 // HTTP sets the address of metrics and health.
 type HTTP struct {
-	Listen string `key:"listen" default:":9464" check:"listen" usage:"address of /metrics, /healthz and /readyz, as host:port or :port" zero:"no HTTP server"`
+	Listen string   `key:"listen" default:":9464" check:"listen" usage:"address of /metrics, /healthz and /readyz, as host:port or :port" zero:"no HTTP server"`
+	Hosts  []string `key:"hosts" default:"" usage:"further names under which this port is reached, with a port or without; other sites' pages could have a browser read it by a name of theirs" zero:"IP addresses, names without a dot, this machine's name and those of local networks (.local, .internal, .svc)"`
 }
 
 // Shutdown sets how the service ends.

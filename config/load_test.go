@@ -65,7 +65,7 @@ func TestDefaults(t *testing.T) {
 		Features: Features{FromRecord, FeatureServer{"float32", "features:", 2 * time.Second, address}},
 		Registry: Registry{Timeout: 5 * time.Second},
 		Output:   Output{Format: "json", Registry: "none", Answer: Answer{Representation: "none"}},
-		HTTP:     HTTP{":9464"},
+		HTTP:     HTTP{":9464", nil},
 		Shutdown: Shutdown{30 * time.Second},
 		Log:      Log{"info", "text"},
 	}

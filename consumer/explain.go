@@ -41,13 +41,18 @@ func (p *Pipeline) Explain(ctx context.Context, in Intake) ([]Explained, []event
 	b.noted.begin(&b.neighbours)
 	p.attach(&b.attachment, version, &b.decoded, &b.neighbours, &b.noted)
 	p.predict(&b.predicted, version, in.Name, &b.decoded, &b.attachment, b.noted.rows)
-	return p.explanations(explaining, b), b.leaves().DeadLetters, nil
+	all, err := p.explanations(ctx, explaining, b)
+	if err != nil {
+		return nil, nil, err
+	}
+	return all, b.leaves().DeadLetters, nil
 }
 
-// explanations returns the explanation of each prediction of a batch, in the same order.
-func (p *Pipeline) explanations(version Explaining, b *batch) []Explained {
+// explanations returns the explanation of each prediction of a batch, in the same order. One takes as long as fifty
+// predictions, so each looks whether somebody still waits for it.
+func (p *Pipeline) explanations(ctx context.Context, version Explaining, b *batch) ([]Explained, error) {
 	if len(b.decoded.arrivals) == 0 {
-		return nil
+		return nil, nil
 	}
 	among := make([]string, len(b.decoded.arrivals))
 	for i, s := range b.decoded.arrivals {
@@ -59,9 +64,12 @@ func (p *Pipeline) explanations(version Explaining, b *batch) []Explained {
 		if b.predicted.withdrawn[i] {
 			continue
 		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		out = append(out, Explained{Prediction: &b.predicted.predictions[len(out)], Edges: s.arrival.Edges,
 			Rows: b.noted.rows[i], Among: among, Classes: version.Classes(), Names: version.FeatureNames(),
 			Explanation: version.Explain(&b.attachment.batch, b.noted.rows, i, logits.Row(i), probabilities.Row(i))})
 	}
-	return out
+	return out, nil
 }

@@ -20,12 +20,16 @@ func TestAlerts(t *testing.T) {
 		}
 	}
 	readYAML(t, "alerts.yaml", &rules)
-	doc, err := os.ReadFile("../internal/observe/doc.go")
-	if err != nil {
-		t.Fatal(err)
+	var doc string
+	for _, room := range []string{"observe", "serve"} {
+		text, err := os.ReadFile("../internal/" + room + "/doc.go")
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc += string(text)
 	}
 	known := map[string]bool{}
-	for _, name := range regexp.MustCompile(`rivulet_\w+`).FindAllString(string(doc), -1) {
+	for _, name := range regexp.MustCompile(`rivulet_\w+`).FindAllString(doc, -1) {
 		known[name] = true
 		known[name+"_bucket"] = true // of a histogram
 	}

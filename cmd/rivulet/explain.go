@@ -10,6 +10,7 @@ import (
 	"rivulet/consumer"
 	"rivulet/infer"
 	"rivulet/internal/app"
+	"rivulet/internal/cli"
 	"rivulet/internal/explanation"
 )
 
@@ -70,7 +71,7 @@ type textExplanations struct {
 
 // Explanation writes one of them.
 func (t textExplanations) Explanation(e *consumer.Explained) error {
-	fmt.Fprintf(t.w, "%s: %s", e.Prediction.ID, className(e, e.Class))
+	fmt.Fprintf(t.w, "%s: %s", cli.Text(e.Prediction.ID), className(e, e.Class))
 	if e.RunnerUp >= 0 {
 		fmt.Fprintf(t.w, ", ahead of %s by %.4f", className(e, e.RunnerUp), e.Logit.Margin)
 	}
@@ -85,9 +86,9 @@ func (t textExplanations) Explanation(e *consumer.Explained) error {
 		line(table, e.Centring, nil, "centring")
 	}
 	t.terms(table, e, e.Features, "feature",
-		func(term *infer.Term) string { return "feature " + explanation.FeatureName(e, term.At) })
+		func(term *infer.Term) string { return "feature " + cli.Text(explanation.FeatureName(e, term.At)) })
 	t.terms(table, e, e.Neighbours, "neighbour", func(term *infer.Term) string { return neighbourText(e, term) })
-	t.terms(table, e, e.Batch, "arrival", func(term *infer.Term) string { return "arrival " + e.Among[term.At] })
+	t.terms(table, e, e.Batch, "arrival", func(term *infer.Term) string { return "arrival " + cli.Text(e.Among[term.At]) })
 	if e.Shares {
 		line(table, e.Sum(), nil, "sum of the shares")
 	}
@@ -127,7 +128,7 @@ func line(w io.Writer, share infer.Figure, term *infer.Term, what string) {
 
 // neighbourText names a neighbour, and the synthetic nodes that carry its share.
 func neighbourText(e *consumer.Explained, term *infer.Term) string {
-	text := "neighbour " + e.Edges[term.At]
+	text := "neighbour " + cli.Text(e.Edges[term.At])
 	switch row := &e.Rows[term.At]; {
 	case row.Unread:
 		text += " (could not be looked up)"
@@ -149,5 +150,5 @@ func neighbourText(e *consumer.Explained, term *infer.Term) string {
 }
 
 func className(e *consumer.Explained, class int) string {
-	return fmt.Sprintf("class %d (%s)", class, e.Classes[class])
+	return fmt.Sprintf("class %d (%s)", class, cli.Text(e.Classes[class]))
 }

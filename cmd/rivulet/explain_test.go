@@ -55,3 +55,33 @@ func TestExplainAsTextAndAsJSON(t *testing.T) {
 		t.Errorf("%+v, shares add up to %v; the text is\n%s", e, sum, text)
 	}
 }
+
+// An id may have anything in it that JSON can write: a terminal gets it in quotes, with escapes.
+func TestExplainPrintsNoControlCharacters(t *testing.T) {
+	b := artifacttest.Bundle(1, artifacttest.Size{Nodes: 30, Synthetic: 6, Features: 4, Classes: 3})
+	b.Manifest.Data.Classes[0], b.Manifest.Data.Classes[1] = "\x1b]0;title\a", "b\nforged: class 0"
+	dir := filepath.Join(t.TempDir(), "artifact")
+	if err := artifact.Write(dir, b); err != nil {
+		t.Fatal(err)
+	}
+	command := root()
+	command.SetIn(strings.NewReader(`{"id":"\u001b[2Ja","features":[1,0,2,3],"edges":["x\nclass 9","\u202e"]}` + "\n"))
+	out, err := harness.Execute(command, "explain", "--artifact", dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inspected, err := harness.Execute(root(), "inspect", dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []string{"\x1b", "\a", "\nclass 9", "\nforged", "\u202e"} {
+		if strings.Contains(out+inspected, bad) {
+			t.Errorf("%q is printed as it is:\n%s%s", bad, out, inspected)
+		}
+	}
+	for _, want := range []string{`"\x1b[2Ja": class`, `neighbour "x\nclass 9"`} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the text lacks %s:\n%s", want, out)
+		}
+	}
+}

@@ -12,6 +12,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/infer"
+	"rivulet/internal/cli"
 )
 
 func inspectCommand() *cobra.Command {
@@ -222,7 +223,7 @@ func classes(b *artifact.Bundle) string {
 	}
 	parts := make([]string, len(count))
 	for c, name := range b.Manifest.Data.Classes {
-		parts[c] = fmt.Sprintf("%s (%d)", name, count[c])
+		parts[c] = fmt.Sprintf("%s (%d)", cli.Text(name), count[c])
 	}
 	return strings.Join(parts, ", ")
 }

@@ -11,6 +11,7 @@ import (
 	"rivulet/consumer"
 	"rivulet/event"
 	"rivulet/internal/app"
+	"rivulet/internal/cli"
 	"rivulet/serving"
 )
 
@@ -43,7 +44,7 @@ func (f *lineFlags) open(cmd *cobra.Command) (versions consumer.Versions, o app.
 	o = app.LineOptions{Mode: consumer.Mode(f.cfg.Batch.Mode), Batch: f.cfg.Batch.Size,
 		Limits: consumer.Limits{Edges: f.cfg.Limits.Edges},
 		Rejected: func(line int64, d *event.DeadLetter) {
-			fmt.Fprintf(cmd.ErrOrStderr(), "line %d: %s: %s\n", line, d.Reason, d.Detail)
+			fmt.Fprintf(cmd.ErrOrStderr(), "line %d: %s: %s\n", line, d.Reason, cli.Text(d.Detail))
 		}}
 	if o.Batch < 1 {
 		return nil, o, nil, fmt.Errorf("--batch is %d, want at least 1", o.Batch)

@@ -136,7 +136,7 @@ func runConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, jou
 		}
 		log.Info("listening for metrics and health", "address", listener.Addr().String())
 		background.start(ctx, func(ctx context.Context) error {
-			err := observer.Serve(ctx, listener)
+			err := observer.Serve(ctx, listener, cfg.HTTP.Hosts)
 			if err != nil {
 				cancel(err)
 			}

@@ -54,7 +54,7 @@ func RunPage(ctx context.Context, cfg config.Page, log *slog.Logger, ready func(
 	if err := pagePipelines(cfg, store, &o); err != nil {
 		return err
 	}
-	listener, url, err := listenForPage(ctx, cfg.Page, &o.Guard)
+	listener, url, err := listenForPage(ctx, cfg.Page, &o)
 	if err != nil {
 		return err
 	}
@@ -161,10 +161,11 @@ func pagePipelines(cfg config.Page, store consumer.FeatureStore, o *page.Options
 }
 
 // listenForPage listens, and says who may ask and where.
-func listenForPage(ctx context.Context, s config.PageServer, g *page.Guard) (l net.Listener, url string, err error) {
+func listenForPage(ctx context.Context, s config.PageServer, o *page.Options) (l net.Listener, url string, err error) {
 	if l, err = new(net.ListenConfig).Listen(ctx, "tcp", s.Listen); err != nil {
 		return nil, "", fmt.Errorf("page.listen: %w", err)
 	}
+	g := &o.Guard
 	host, _, _ := net.SplitHostPort(s.Listen) // it is checked
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	g.Hosts = append(g.Hosts, strings.ToLower(net.JoinHostPort(host, port)))
@@ -180,12 +181,11 @@ func listenForPage(ctx context.Context, s config.PageServer, g *page.Guard) (l n
 	if g.TLS = s.TLS.CertFile != ""; g.TLS {
 		url = "https" + url[len("http"):]
 	}
-	tokens, err := tokensOf("page.", s.Access)
+	tokens, err := tokensOf("page.", s.Access, o.Log)
 	if err == nil {
 		g.Tokens = tokens
-		var secured net.Listener
-		if secured, err = encrypted("page.", l, s.TLS); err == nil {
-			return secured, url, nil
+		if o.TLS, err = encryption("page.", s.TLS); err == nil {
+			return l, url, nil
 		}
 	}
 	_ = l.Close()

@@ -10,6 +10,7 @@ import (
 	"rivulet/config"
 	"rivulet/consumer"
 	"rivulet/internal/build"
+	"rivulet/internal/httpd"
 	"rivulet/internal/observe"
 	"rivulet/internal/serve"
 	"rivulet/mapping"
@@ -31,7 +32,7 @@ func serveOn(ctx context.Context, listener net.Listener, cfg config.Serve, log *
 	b := build.Read()
 	log.Info("the server starts", "version", b.Version, "commit", b.Commit, "go", b.Go)
 	log.Info("effective settings", config.LogValues(config.Shown(cfg))...)
-	listener, err := encrypted("serve.", listener, cfg.Server.TLS)
+	secured, err := encryption("serve.", cfg.Server.TLS)
 	if err != nil {
 		return err
 	}
@@ -49,7 +50,7 @@ func serveOn(ctx context.Context, listener net.Listener, cfg config.Serve, log *
 		return err
 	}
 	defer closeStore()
-	server, err := newServer(cfg, from, store, log)
+	server, err := newServer(cfg, from, store, secured, log)
 	if err != nil {
 		return err
 	}
@@ -105,7 +106,8 @@ func serverAsConsumer(cfg config.Serve) config.Consumer {
 }
 
 // newServer wires the path of an arrival.
-func newServer(cfg config.Serve, from versions, store consumer.FeatureStore, log *slog.Logger) (*serve.Server, error) {
+func newServer(cfg config.Serve, from versions, store consumer.FeatureStore, secured *tls.Config,
+	log *slog.Logger) (*serve.Server, error) {
 	forms, err := LineForms(cfg.Input)
 	if err != nil {
 		return nil, err
@@ -120,21 +122,25 @@ func newServer(cfg config.Serve, from versions, store consumer.FeatureStore, log
 			IgnoreUnknown: cfg.Input.UnknownFeatures == config.Ignore, Observer: observer},
 		Name: limits.Name, Version: build.Read().Version,
 		Limits: serve.Limits{Timeout: limits.Timeout, Body: int64(limits.MaxBody), Arrivals: limits.MaxArrivals,
-			QueueArrivals: limits.Queue.Arrivals, QueueBytes: int64(limits.Queue.Bytes)},
+			QueueArrivals: limits.Queue.Arrivals, QueueBytes: int64(limits.Queue.Bytes), Connections: limits.Connections},
 		Batching: serve.Batching{Size: limits.Batch.Size, Linger: limits.Batch.Linger},
-		Health:   observer.Handler(), Metrics: observer.Registry(), Log: log,
+		TLS:      secured, Origin: httpd.Origin{TLS: secured != nil, Hosts: limits.Hosts},
+		Health: observer.Handler(), Metrics: observer.Registry(), Log: log,
 	}
-	if o.Tokens, err = tokensOf("serve.", limits.Access); err != nil {
+	if o.Tokens, err = tokensOf("serve.", limits.Access, log); err != nil {
 		return nil, err
+	}
+	if file, ok := o.Tokens.(*tokenFile); ok {
+		file.register(o.Metrics)
 	}
 	return serve.New(o)
 }
 
-// encrypted wraps a listener in TLS where there is a certificate, which is read again for each connection, so
-// that it can be renewed while the server runs.
-func encrypted(section string, listener net.Listener, s config.ServerTLS) (net.Listener, error) {
+// encryption returns the TLS of a server, nil where there is no certificate. The certificate is read again for each
+// connection, so that it can be renewed while the server runs.
+func encryption(section string, s config.ServerTLS) (*tls.Config, error) {
 	if s.CertFile == "" {
-		return listener, nil
+		return nil, nil //nolint:nilnil // HTTP
 	}
 	read := func() (*tls.Certificate, error) {
 		pair, err := tls.LoadX509KeyPair(s.CertFile, s.KeyFile)
@@ -146,7 +152,6 @@ func encrypted(section string, listener net.Listener, s config.ServerTLS) (net.L
 	if _, err := read(); err != nil {
 		return nil, err
 	}
-	return tls.NewListener(listener, &tls.Config{MinVersion: tls.VersionTLS12,
-		NextProtos:     []string{"http/1.1"},
-		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return read() }}), nil
+	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"},
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return read() }}, nil
 }

@@ -2,31 +2,48 @@ package observe
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"rivulet/internal/httpd"
 )
 
 // Limits of the HTTP server; a scrape takes milliseconds.
 const (
 	readTimeout     = 5 * time.Second
 	writeTimeout    = 15 * time.Second
-	idleTimeout     = 2 * time.Minute
+	unreadBody      = 500 * time.Millisecond
+	connections     = 64 // with a request at the same time
 	shutdownTimeout = 3 * time.Second
 )
 
 // Handler serves /metrics, /healthz and /readyz.
 func (o *Observer) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(o.metrics.registry,
+	mux.Handle("GET "+metricsPath, promhttp.HandlerFor(o.metrics.registry,
 		promhttp.HandlerOpts{Registry: o.metrics.registry}))
 	mux.HandleFunc("GET /healthz", probe(o.health.alive))
 	mux.HandleFunc("GET /readyz", probe(o.health.ready))
 	return mux
+}
+
+const metricsPath = "/metrics"
+
+// local is Handler without requests that a browser sends for another site: the port has no token.
+func (o *Observer) local(origin httpd.Origin) http.Handler {
+	next := o.Handler()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if status, detail := origin.Refusal(r, "http.hosts"); status != 0 {
+			http.Error(w, detail, status)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // probe answers 200, or 503 with the reason.
@@ -52,32 +69,10 @@ func Listen(ctx context.Context, address string) (net.Listener, error) {
 	return listener, nil
 }
 
-// Serve answers until ctx ends, which is no error, and closes the listener.
-func (o *Observer) Serve(ctx context.Context, listener net.Listener) error {
-	server := &http.Server{
-		Handler:           o.Handler(),
-		ReadHeaderTimeout: readTimeout,
-		ReadTimeout:       readTimeout,
-		WriteTimeout:      writeTimeout,
-		IdleTimeout:       idleTimeout,
-	}
-	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
-	select {
-	case err := <-failed:
-		return fmt.Errorf("serving metrics and health: %w", err)
-	case <-ctx.Done():
-	}
-	// Running requests may finish; a client that hangs is cut off, so that it cannot hold up the service's end.
-	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
-	defer cancel()
-	if err := server.Shutdown(stopping); err != nil {
-		if err := server.Close(); err != nil {
-			return fmt.Errorf("closing the metrics server: %w", err)
-		}
-	}
-	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("serving metrics and health: %w", err)
-	}
-	return nil
+// Serve answers until ctx ends, which is no error, and closes the listener. hosts are names under which the port is
+// reached, beside those of local networks.
+func (o *Observer) Serve(ctx context.Context, listener net.Listener, hosts []string) error {
+	return httpd.Run(ctx, listener, httpd.Options{Name: "metrics and health", Handler: o.local(httpd.Origin{Hosts: hosts}), Header: readTimeout,
+		Body: unreadBody, Write: writeTimeout, Drain: shutdownTimeout, Connections: connections,
+		Health: func(r *http.Request) bool { return r.URL.Path != metricsPath }, Log: slog.Default()})
 }

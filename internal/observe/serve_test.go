@@ -106,7 +106,7 @@ func TestServe(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	served := make(chan error, 1)
-	go func() { served <- o.Serve(ctx, listener) }()
+	go func() { served <- o.Serve(ctx, listener, nil) }()
 
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+listener.Addr().String()+"/healthz", http.NoBody)
 	if err != nil {

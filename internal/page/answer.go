@@ -67,6 +67,9 @@ func (e errDead) Error() string { return e.letter.Detail }
 func (p *Page) ask(ctx context.Context, of *consumer.Pipeline, name string, rec kafka.Record) (*Answer, error) {
 	p.asking.Lock()
 	defer p.asking.Unlock()
+	if err := ctx.Err(); err != nil { // the client left while it waited for its turn
+		return nil, err
+	}
 	all, dead, err := of.Explain(ctx, consumer.Intake{Name: name, Records: []kafka.Record{rec}})
 	switch {
 	case err != nil:

@@ -12,6 +12,7 @@ import (
 const (
 	deadKept    = 60      // the newest dead letters
 	valueShown  = 4 << 10 // bytes of a record's value
+	detailShown = 1 << 10 // bytes of what is wrong with it
 	mostReasons = 16      // Rivulet has fewer; who else writes to the topic must not cost memory
 	otherReason = "other"
 )
@@ -41,7 +42,7 @@ func deadLetterOf(rec *kafka.Record) DeadLetter {
 		case event.HeaderReason:
 			d.Reason = shown(text())
 		case event.HeaderDetail:
-			d.Detail = text()
+			d.Detail = cut(text(), detailShown)
 			d.Field = fieldOf(d.Detail)
 		case event.HeaderSourceTopic:
 			d.Topic = shown(text())

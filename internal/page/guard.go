@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"rivulet/internal/httpd"
 )
 
 // Guard says who may ask.
@@ -52,26 +54,11 @@ func (g Guard) protect(next http.Handler) http.Handler {
 	})
 }
 
-// sameOrigin reports whether a request comes from the page itself, or from no page at all: another site may neither
-// read nor ask. Browsers send Origin with every POST, and Sec-Fetch-Site with everything.
+// sameOrigin reports whether a request comes from the page itself, from no page at all, or from a link elsewhere: it may
+// lead here, but shows no data by itself.
 func (g Guard) sameOrigin(r *http.Request) bool {
-	origins := r.Header.Values("Origin")
-	if len(origins) > 1 || len(origins) == 1 && !strings.EqualFold(origins[0], g.scheme()+"://"+r.Host) {
-		return false
-	}
-	switch r.Header.Get("Sec-Fetch-Site") {
-	case "", "same-origin", "none":
-		return true
-	}
-	// A link elsewhere may lead here, but shows no data by itself.
-	return r.Method == http.MethodGet && r.URL.Path == "/" && r.Header.Get("Sec-Fetch-Mode") == "navigate"
-}
-
-func (g Guard) scheme() string {
-	if g.TLS {
-		return "https"
-	}
-	return "http"
+	return httpd.Origin{TLS: g.TLS}.Same(r) || r.Header.Get("Origin") == "" && r.Method == http.MethodGet &&
+		r.URL.Path == "/" && r.Header.Get("Sec-Fetch-Mode") == "navigate"
 }
 
 // knows reports whether a request has the token, and answers it if not.

@@ -8,6 +8,9 @@ import (
 	"io/fs"
 	"net/http"
 	"strconv"
+	"time"
+
+	"rivulet/internal/httpd"
 )
 
 //go:embed static
@@ -143,10 +146,19 @@ func readJSON(w http.ResponseWriter, r *http.Request, v any) bool {
 }
 
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(readTimeout)) // where it cannot be set nobody is slow
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	if err != nil {
+	var beyond *http.MaxBytesError
+	switch {
+	case err == nil:
+		httpd.BodyRead(w)
+		return body, true
+	case errors.As(err, &beyond):
 		refuse(w, http.StatusRequestEntityTooLarge, "too_large", "want at most "+strconv.Itoa(maxBody)+" bytes")
-		return nil, false
+	case httpd.IsTimeout(err):
+		refuse(w, http.StatusRequestTimeout, "timeout", "the body did not come within "+readTimeout.String())
+	default:
+		refuse(w, http.StatusBadRequest, "unparsable", "the body cannot be read: "+err.Error())
 	}
-	return body, true
+	return nil, false
 }

@@ -3,8 +3,7 @@ package page
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
+	"crypto/tls"
 	"log/slog"
 	"net"
 	"net/http"
@@ -14,6 +13,7 @@ import (
 
 	"rivulet/consumer"
 	"rivulet/event"
+	"rivulet/internal/httpd"
 	"rivulet/kafka"
 	"rivulet/serving"
 )
@@ -56,6 +56,7 @@ type Options struct {
 	Decoder        *consumer.Decoder
 	LitDecoder     *consumer.Decoder
 	Guard          Guard
+	TLS            *tls.Config // nil: HTTP
 	Log            *slog.Logger
 	Now            func() time.Time // nil: the machine's clock
 }
@@ -93,32 +94,17 @@ func (p *Page) Run(ctx context.Context, listener net.Listener) error {
 	if p.o.Publications != nil {
 		wait.Go(func() { p.poll(watching, "redis: versions", listEvery, p.list) })
 	}
-	server := &http.Server{Handler: p.Handler(), ReadHeaderTimeout: readTimeout, ReadTimeout: readTimeout,
-		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: 32 << 10,
-		ErrorLog: slog.NewLogLogger(p.o.Log.Handler(), slog.LevelDebug)}
-	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
-	select {
-	case err := <-failed:
-		return fmt.Errorf("serving the page: %w", err)
-	case <-ctx.Done():
-	}
-	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
-	defer cancel()
-	if server.Shutdown(stopping) != nil {
-		_ = server.Close() // a client that hangs is cut off
-	}
-	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("serving the page: %w", err)
-	}
-	return nil
+	return httpd.Run(ctx, listener, httpd.Options{Name: "the page", Handler: p.Handler(), TLS: p.o.TLS, Header: readTimeout,
+		Body: unreadBody, Write: writeTimeout, Drain: shutdownTimeout, HeaderBytes: 32 << 10, Connections: connections,
+		Health: func(*http.Request) bool { return false }, Log: p.o.Log})
 }
 
 // Times of the server.
 const (
-	readTimeout     = 10 * time.Second
+	readTimeout     = 10 * time.Second       // of a header, and of a body
+	unreadBody      = 500 * time.Millisecond // of a request that is refused by its header
 	writeTimeout    = 30 * time.Second
-	idleTimeout     = 2 * time.Minute
+	connections     = 256 // with a request at the same time
 	shutdownTimeout = 3 * time.Second
 	listEvery       = 2 * time.Second
 )

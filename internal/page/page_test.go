@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -429,4 +430,32 @@ func (s Status) last(what string) error {
 		}
 	}
 	return nil
+}
+
+// A body that is late is 408, and not said to be too large.
+func TestLateBody(t *testing.T) {
+	w := httptest.NewRecorder()
+	if _, ok := readBody(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/try", late{})); ok || w.Code != http.StatusRequestTimeout {
+		t.Errorf("status %d, want 408", w.Code)
+	}
+	w = httptest.NewRecorder()
+	large := strings.NewReader(strings.Repeat(" ", maxBody+1))
+	if _, ok := readBody(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/try", large)); ok || w.Code != http.StatusRequestEntityTooLarge {
+		t.Errorf("status %d, want 413", w.Code)
+	}
+}
+
+// late is a body whose deadline has passed.
+type late struct{}
+
+func (late) Read([]byte) (int, error) { return 0, os.ErrDeadlineExceeded }
+
+// Other writers of the topic of dead letters decide how long texts are; the page keeps the beginning.
+func TestDeadLettersAreCut(t *testing.T) {
+	long := []byte(strings.Repeat("x", 1<<20))
+	d := deadLetterOf(&kafka.Record{Key: long, Value: long, Headers: []kafka.Header{{Key: event.HeaderReason, Value: long},
+		{Key: event.HeaderDetail, Value: append([]byte("features: "), long...)}, {Key: event.HeaderSourceTopic, Value: long}}})
+	if kept := len(d.Key) + len(d.Value) + len(d.Reason) + len(d.Detail) + len(d.Topic) + len(d.Field); kept > 8<<10 || d.Field != "features" {
+		t.Errorf("%d bytes are kept of a dead letter of five texts of 1 MiB, its field is %q", kept, d.Field)
+	}
 }

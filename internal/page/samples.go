@@ -71,9 +71,12 @@ func sampleOf(p *event.Prediction, at time.Time) Sample {
 }
 
 // shown returns a copy of a text that is not longer than what a page shows of one.
-func shown(text string) string {
-	if len(text) > idShown {
-		text = strings.ToValidUTF8(text[:idShown], "") + "…"
+func shown(text string) string { return cut(text, idShown) }
+
+// cut returns a copy of a text of at most so many bytes and an ellipsis.
+func cut(text string, bytes int) string {
+	if len(text) > bytes {
+		text = strings.ToValidUTF8(text[:bytes], "") + "…"
 	}
 	return strings.Clone(text)
 }

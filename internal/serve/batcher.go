@@ -16,6 +16,8 @@ type asked struct {
 	records []kafka.Record
 	answers answers
 	done    chan error // gets one value: then answers are the handler's again
+
+	explained int // arrivals that have had their turn; the explaining lane's
 }
 
 // answers takes what became of each arrival of a request, by its place there. They are written by a lane; a
@@ -71,6 +73,40 @@ func (b *batcher) taken(a *asked) *asked {
 	b.waiting -= len(a.records)
 	b.counting.Unlock()
 	return a
+}
+
+// collect appends all requests that wait to those whose turns are to come, and then the one that has just had its turn, if
+// it is not done. It waits for a request if there is none, and returns none when ctx has ended. Requests are counted as
+// waiting until they are done.
+func (b *batcher) collect(ctx context.Context, turns []*asked, again *asked) []*asked {
+	if ctx.Err() != nil {
+		if again != nil {
+			turns = append(turns, again)
+		}
+		for _, a := range turns {
+			a.done <- ctx.Err()
+		}
+		return nil
+	}
+	if len(turns) == 0 && again == nil {
+		select {
+		case a := <-b.queue:
+			turns = append(turns, a)
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	for {
+		select {
+		case a := <-b.queue:
+			turns = append(turns, a)
+		default:
+			if again != nil {
+				turns = append(turns, again)
+			}
+			return turns
+		}
+	}
 }
 
 // take appends the next batch to into: what waits, up to size, and at least one request. It returns an empty one

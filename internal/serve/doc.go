@@ -2,12 +2,16 @@
 //
 // # The way of a request
 //
-//	server.go    routes, the token, bodies up to a size, errors as JSON
+//	server.go    options, the lanes, the server's life
+//	routes.go    paths and methods, the token, who may ask without one
+//	refusal.go   errors as JSON, with their reasons
 //	split.go     a body -> the text of each arrival
 //	records.go   POST /predict, /explain: each arrival as a record, and the answers as JSON
+//	openapi.go   openapi.json with the schemas of package event
 //	oip.go       the Open Inference Protocol: paths and documents
 //	tensors.go   its tensors, as JSON and binary -> records; answers -> tensors
 //	batcher.go   what waits, and micro-batches of it
+//	metrics.go   requests, their time, what waits
 //	lane.go      a micro-batch on the path of a record, consumer.Pipeline, and its answers back to who asked
 //
 // An arrival goes the path that a record of the stream goes, so it gets the same bits: a request's arrivals are
@@ -25,11 +29,22 @@
 // answers all of it. A model in joint attachment, whose predictions depend on their company, gets each request
 // as a batch of its own.
 //
+// Explanations cost a hundred predictions each, so they have a lane of their own in which requests take turns of a few
+// arrivals: a request of one waits for a turn of a request of a thousand, not for all of it.
+//
 // A handler whose request ended, by its time-out or because the client left, does not wait for its lane: answers
 // belong to the lane until it says that it is done, and to nobody where no handler waits.
 //
 // # Memory
 //
 // The bodies of all requests under way are counted before they are read ([Limits].QueueBytes), and the arrivals
-// that wait ([Limits].QueueArrivals). What is beyond is refused with 429.
+// that wait ([Limits].QueueArrivals). What is beyond is refused with 429. Connections and the time of clients are bounded
+// by package httpd.
+//
+// # Metrics of the server
+//
+//	rivulet_http_requests_total{route,status}, rivulet_http_request_seconds{route}
+//	rivulet_http_waiting_arrivals, rivulet_http_body_bytes
+//	rivulet_http_tokens                                  valid tokens of serve.token_file
+//	rivulet_http_token_file_unreadable                   1 while that file cannot be read and earlier tokens stay valid
 package serve

@@ -92,7 +92,7 @@ func (w word) Takes(token string) bool { return token == string(w) }
 func defaults() Options {
 	return Options{Path: consumer.PipelineOptions{Mode: consumer.Node, Limits: consumer.Limits{Edges: 100, RecordBytes: 1 << 20, IDBytes: 1 << 10}},
 		Name: "rivulet", Version: "test", Log: slog.New(slog.DiscardHandler),
-		Limits:   Limits{Timeout: 20 * time.Second, Body: 1 << 20, Arrivals: 64, QueueArrivals: 128, QueueBytes: 4 << 20},
+		Limits:   Limits{Timeout: 20 * time.Second, Body: 1 << 20, Arrivals: 64, QueueArrivals: 128, QueueBytes: 4 << 20, Connections: 256},
 		Batching: Batching{Size: 16}}
 }
 
@@ -153,6 +153,9 @@ func (a *api) do(ctx context.Context, method, path string, body io.Reader, heade
 	for _, h := range headers {
 		name, value, _ := strings.Cut(h, ": ")
 		r.Header.Add(name, value)
+	}
+	if method == http.MethodPost && r.Header.Get("Content-Type") == "" {
+		r.Header.Set("Content-Type", "application/json")
 	}
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {

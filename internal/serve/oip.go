@@ -219,7 +219,7 @@ func tensorHeader(r *http.Request) (int, *refusal) {
 			"content-encoding %.80q, want none", coding)
 	}
 	if length == "" {
-		if _, isJSON := jsonType(declared); !isJSON {
+		if _, isJSON := jsonType(declared); !isJSON { // tritonclient sends JSON without a type; routes.go keeps browsers out
 			return 0, &refusal{http.StatusUnsupportedMediaType, reasonMediaType,
 				fmt.Sprintf("content-type %.80q, want application/json, or the header %s", declared, headerLength)}
 		}

@@ -16,6 +16,7 @@ import (
 	"rivulet/consumer"
 	"rivulet/event"
 	"rivulet/internal/explanation"
+	"rivulet/internal/httpd"
 	"rivulet/kafka"
 )
 
@@ -69,6 +70,9 @@ func (s *Server) readable(r *http.Request) *refusal {
 		return refused(http.StatusUnsupportedMediaType, reasonMediaType, "content-encoding %.80q, want none", coding)
 	}
 	declared := r.Header.Get("Content-Type")
+	if declared == "" { // a page of another site may send a body without a type, but none of JSON
+		return refused(http.StatusUnsupportedMediaType, reasonMediaType, "content-type is missing, want application/json")
+	}
 	if _, isJSON := jsonType(declared); isJSON {
 		return nil
 	}
@@ -142,10 +146,7 @@ func (s *Server) body(ctx context.Context, w http.ResponseWriter, r *http.Reques
 	}
 	b.reserved, b.text = length, bodies.Get().(*bytes.Buffer)
 	until, _ := ctx.Deadline()
-	connection := http.NewResponseController(w)
-	_ = connection.SetReadDeadline(until) // where it cannot be set there is no connection
-	// Later a deadline would end the request as a client that leaves does.
-	defer func() { _ = connection.SetReadDeadline(time.Time{}) }()
+	_ = http.NewResponseController(w).SetReadDeadline(until) // where it cannot be set there is no connection
 	if r.ContentLength > 0 {
 		b.text.Grow(int(r.ContentLength) + bytes.MinRead) // it is within the limit
 	}
@@ -153,21 +154,17 @@ func (s *Server) body(ctx context.Context, w http.ResponseWriter, r *http.Reques
 	var beyond *http.MaxBytesError
 	switch {
 	case err == nil:
+		httpd.BodyRead(w)
 		return b, nil
 	case errors.As(err, &beyond):
 		return b, tooLarge
-	case ctx.Err() != nil && r.Context().Err() == nil, isTimeout(err):
+	case ctx.Err() != nil && r.Context().Err() == nil, httpd.IsTimeout(err):
 		return b, &refusal{http.StatusRequestTimeout, reasonTimeout,
 			"the body did not come in the time that serve.timeout gives a request"}
 	case errors.Is(err, io.ErrUnexpectedEOF), r.Context().Err() != nil:
 		return b, context.Canceled
 	}
 	return b, malformed("the body cannot be read: " + err.Error())
-}
-
-func isTimeout(err error) bool {
-	var slow interface{ Timeout() bool }
-	return errors.As(err, &slow) && slow.Timeout()
 }
 
 func overloaded() *refusal {
@@ -190,6 +187,8 @@ func (s *Server) ask(ctx context.Context, queue *batcher, records []kafka.Record
 	if !queue.put(a) {
 		return overloaded()
 	}
+	s.working.Add(1)
+	defer s.working.Add(-1)
 	select {
 	case err := <-a.done:
 		return err

@@ -76,10 +76,24 @@ func (s *Server) mux() http.Handler {
 	return mux
 }
 
-// checked asks for the token.
+// asksForHealth reports whether a request is a probe, which a full server still answers.
+func (s *Server) asksForHealth(r *http.Request) bool {
+	return slices.Contains([]string{livePath, readyPath, v2LivePath, v2ReadyPath}, r.URL.Path)
+}
+
+// checked asks for the token. Where none is asked for, a browser may have been sent here by the page of another site.
 func (s *Server) checked(r route) http.HandlerFunc {
-	if r.open || s.o.Tokens == nil {
+	switch {
+	case r.open:
 		return r.serve
+	case s.o.Tokens == nil:
+		return func(w http.ResponseWriter, req *http.Request) {
+			if status, detail := s.o.Origin.Refusal(req, "serve.hosts"); status != 0 {
+				fail(w, req, &refusal{status, "origin", detail})
+				return
+			}
+			r.serve(w, req)
+		}
 	}
 	return func(w http.ResponseWriter, req *http.Request) {
 		if token, ok := bearer(req.Header); !ok || !s.o.Tokens.Takes(token) {

@@ -2,7 +2,7 @@ package serve
 
 import (
 	"context"
-	"errors"
+	"crypto/tls"
 	"fmt"
 	"log/slog"
 	"net"
@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"rivulet/consumer"
+	"rivulet/internal/httpd"
 )
 
 // Options are the parts and limits of a server.
@@ -28,6 +29,9 @@ type Options struct {
 	Batching      Batching
 	// Tokens are what requests must have one of; nil: none is asked for.
 	Tokens Tokens
+	// TLS is nil for HTTP. Origin says from where browsers may ask, where no token keeps others out.
+	TLS    *tls.Config
+	Origin httpd.Origin
 	// Health answers /metrics, /healthz and /readyz.
 	Health http.Handler
 	// Metrics is where the server's own are registered.
@@ -42,6 +46,7 @@ type Limits struct {
 	Arrivals      int           // of a request
 	QueueArrivals int           // that wait
 	QueueBytes    int64         // of the bodies of all requests under way
+	Connections   int           // with a request at the same time
 }
 
 // Batching says how requests are gathered into micro-batches.
@@ -66,6 +71,7 @@ type Server struct {
 	bytes    budget
 	metrics  *metrics
 	draining atomic.Bool
+	working  atomic.Int64 // requests whose arrivals wait for a lane or are in one
 }
 
 // New returns a server that does not listen yet.
@@ -107,17 +113,14 @@ func (s *Server) Draining() bool { return s.draining.Load() }
 
 // Limits of what clients may keep open.
 const (
-	idleTimeout = 2 * time.Minute
 	headerBytes = 64 << 10
-	writeMargin = 5 * time.Second // beside twice the limit of a request
+	unreadBody  = 500 * time.Millisecond // for the body of a request that is refused by its header
+	writeMargin = 5 * time.Second        // beside twice the limit of a request
 )
 
 // Serve answers until ctx ends, then finishes the requests that it has begun, for at most drain, and closes the
-// listener. What is not finished by then is cut off, which is an error.
+// listener. A prediction that is not finished by then is cut off, which is an error.
 func (s *Server) Serve(ctx context.Context, listener net.Listener, drain time.Duration) error {
-	server := &http.Server{Handler: s.handler, ReadHeaderTimeout: s.o.Limits.Timeout,
-		WriteTimeout: 2*s.o.Limits.Timeout + writeMargin, IdleTimeout: idleTimeout, MaxHeaderBytes: headerBytes,
-		ErrorLog: slog.NewLogLogger(s.o.Log.Handler(), slog.LevelDebug)}
 	working, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var lanes sync.WaitGroup
 	for _, l := range s.lanes {
@@ -125,25 +128,11 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, drain time.Du
 	}
 	defer lanes.Wait()
 	defer stop()
-	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
-	select {
-	case err := <-failed:
-		return fmt.Errorf("serving the API: %w", err)
-	case <-ctx.Done():
-	}
-	s.draining.Store(true)
-	ending, cancel := context.WithTimeout(working, drain)
-	defer cancel()
-	err := server.Shutdown(ending)
-	if err != nil {
-		_ = server.Close() // the connections; the error says why
-		err = fmt.Errorf("requests were cut off after the drain's %s: %w", drain, err)
-	}
-	if ended := <-failed; !errors.Is(ended, http.ErrServerClosed) {
-		err = errors.Join(err, fmt.Errorf("serving the API: %w", ended))
-	}
-	return err
+	defer context.AfterFunc(ctx, func() { s.draining.Store(true) })()
+	return httpd.Run(ctx, listener, httpd.Options{Name: "the API", Handler: s.handler, TLS: s.o.TLS, Header: s.o.Limits.Timeout,
+		Body: min(unreadBody, s.o.Limits.Timeout), Write: 2*s.o.Limits.Timeout + writeMargin, Drain: drain,
+		HeaderBytes: headerBytes, Connections: s.o.Limits.Connections, Health: s.asksForHealth,
+		Working: func() int { return int(s.working.Load()) }, Log: s.o.Log})
 }
 
 // budget counts bytes that are in use.

@@ -28,7 +28,7 @@ nav.append(...Object.entries(titles).map(([view, title]) => link({ view }, { cla
 // show shows the view that the address names.
 function show(moved) {
   const query = new URLSearchParams(location.search);
-  const wanted = query.get("view") in views ? query.get("view") : "stream";
+  const wanted = Object.hasOwn(views, query.get("view")) ? query.get("view") : "stream";
   asked?.abort();
   shown?.end?.();
   name = wanted;
