@@ -12,16 +12,16 @@ import (
 // also the way in which a model is frozen on T.
 type uncondensed struct {
 	*task
-	made
+	graphParts
 }
 
-func (t *task) condenseNothing(ctx context.Context, _ []*fitted, _ Progress) (condensed, error) {
+func (t *task) condenseNothing(ctx context.Context, _ []*fitResult, _ Progress) (condensed, error) {
 	return t.itself(), ctx.Err()
 }
 
 // itself returns T as its own condensed graph.
 func (t *task) itself() *uncondensed {
-	return &uncondensed{t, made{Condensed: &condense.Condensed{Attachment: artifact.AttachFrozen}}}
+	return &uncondensed{t, graphParts{Condensed: &condense.Condensed{Attachment: artifact.AttachFrozen}}}
 }
 
 func (u *uncondensed) tables(m infer.Model) (*infer.Tables, error) {

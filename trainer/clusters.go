@@ -44,7 +44,7 @@ func (t *task) points() *graph.Dense {
 	return graph.Mul(t.hat, graph.Mul(t.hat, t.inputs.Project(basis)))
 }
 
-// cluster divides T's labelled nodes into clusters into clusters.
+// cluster groups T's labelled nodes with k-means, one class at a time.
 func (t *task) cluster(points *graph.Dense) *condense.Clusters {
 	return condense.Cluster(points, t.original.Labels, t.share, t.rng(purposeClusters))
 }
@@ -79,7 +79,7 @@ type clustering struct {
 	labelled *condense.Clusters            // of the labelled nodes alone
 	means    *graph.Dense                  // of Â²·pre(X) in them, N'×d, where that is at hand while S is made
 	mapping  func(c *clustered) *graph.CSR // makes M of clusters
-	relay    *fitted                       // W_S of SGC, once it is asked for
+	relay    *fitResult                    // W_S of SGC, once it is asked for
 }
 
 func (t *task) newClustering(mapping func(c *clustered) *graph.CSR, progress Progress) *clustering {
@@ -96,7 +96,7 @@ func (t *task) newClustering(mapping func(c *clustered) *graph.CSR, progress Pro
 
 // clusters returns the method that makes S of clusters and M by a mapping.
 func clusters(mapping func(c *clustered) *graph.CSR) maker {
-	return func(t *task, ctx context.Context, whole []*fitted, progress Progress) (condensed, error) {
+	return func(t *task, ctx context.Context, whole []*fitResult, progress Progress) (condensed, error) {
 		return t.newClustering(mapping, progress).make(ctx, models(whole), "condensing the graph", progress)
 	}
 }
@@ -110,7 +110,7 @@ func membershipRows(c *clustered) *graph.CSR { return condense.MembershipMapping
 // clustered holds S and M of clusters, for some models.
 type clustered struct {
 	*clustering
-	made
+	graphParts
 	joined *condense.Clusters // of all nodes
 	models []infer.Model
 	onT    []*infer.Tables // their tables of T
@@ -188,12 +188,12 @@ func (c *clustered) growth() *artifact.Growth {
 	return g
 }
 
-func (c *clustered) renew(ctx context.Context, small *fitted, progress Progress) (condensed, error) {
+func (c *clustered) renew(ctx context.Context, small *fitResult, progress Progress) (condensed, error) {
 	return c.make(ctx, []infer.Model{small.model}, "condensing the graph for "+small.model.Name()+" of S", progress)
 }
 
 // fit fits W_S; it uses no model that was fitted on T.
-func (c *clustering) fit(ctx context.Context, name string, progress Progress) (*fitted, error) {
+func (c *clustering) fit(ctx context.Context, name string, progress Progress) (*fitResult, error) {
 	if c.relay == nil {
 		relay, err := c.fitLinear(ctx, modelSGC, progress)
 		if err != nil {
@@ -211,7 +211,7 @@ func (c *clustering) fit(ctx context.Context, name string, progress Progress) (*
 }
 
 // fitLinear fits W_S of a linear model.
-func (c *clustering) fitLinear(ctx context.Context, name string, progress Progress) (*fitted, error) {
+func (c *clustering) fitLinear(ctx context.Context, name string, progress Progress) (*fitResult, error) {
 	means := c.means
 	if means == nil || !slices.Equal(c.shape(name).Mix(), twoHops) {
 		means = c.propagatedMeans(name, c.labelled)
@@ -228,7 +228,7 @@ func (t *task) propagatedMeans(name string, labelled *condense.Clusters) *graph.
 // labelled nodes of each cluster. The means are over the labelled nodes only: with the unlabelled ones, whose class
 // is a guess, W_S loses a point (cora).
 func (t *task) fitSynthetic(ctx context.Context, name string, labelled *condense.Clusters, means *graph.Dense,
-	progress Progress) (*fitted, error) {
+	progress Progress) (*fitResult, error) {
 	return t.chooseLinear(ctx, t.shape(name), fit.Problem{Design: fit.Explicit{X: means}, Labels: labelled.Labels,
 		Weights: sizes(labelled), Classes: t.classes()},
 		WeightDecays, t.validate, progress, "fitting "+name+" on the synthetic graph")
@@ -237,7 +237,7 @@ func (t *task) fitSynthetic(ctx context.Context, name string, labelled *condense
 // fitLayered fits W_S of a two-layer model: layer 1 reads the means of the labelled nodes of each cluster, later
 // layers the clusters of their neighbours (docs/algorithm.md, section 5, step 5).
 func (t *task) fitLayered(ctx context.Context, name string, labelled, joined *condense.Clusters,
-	progress Progress) (*fitted, error) {
+	progress Progress) (*fitResult, error) {
 	p := fit.OnSynthetic(t.shape(name), t.original.Adj, t.x, labelled.Membership(),
 		condense.MembershipMapping(joined),
 		labelled.Labels, sizes(labelled), t.classes())

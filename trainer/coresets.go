@@ -14,7 +14,7 @@ type chooser func(condense.Input, *rand.Rand) *condense.Condensed
 
 // coreset returns the method with this chooser.
 func coreset(choose chooser) maker {
-	return func(t *task, ctx context.Context, _ []*fitted, _ Progress) (condensed, error) {
+	return func(t *task, ctx context.Context, _ []*fitResult, _ Progress) (condensed, error) {
 		return t.onGraph(choose(t.material(), t.rng(purposeClusters))), ctx.Err()
 	}
 }

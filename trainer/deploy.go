@@ -77,7 +77,7 @@ func (t *task) jointOnT(m infer.Model) *placed {
 }
 
 // jointOnS joins arrivals to S through M.
-func (t *task) jointOnS(c *made, m infer.Model) *placed {
+func (t *task) jointOnS(c *graphParts, m infer.Model) *placed {
 	s := c.Synthetic
 	p := &placed{model: m, attachment: artifact.AttachJoint, through: c.M, kept: int64(condense.MappingBytes(c.M))}
 	p.build = func() infer.Deployment { return cloned(m).Joint(copied(s.Adj), infer.Ready(s.X), t.pre) }

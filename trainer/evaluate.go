@@ -35,14 +35,14 @@ type wanted struct {
 // as far as the method has them. If W_S has an M of its own, S→S is also deployed through W_O's M.
 func (t *task) deployments(ctx context.Context, r *recipe, w wanted, progress Progress) ([]deployment, error) {
 	var out []deployment
-	calibrated := func(setting string, f *fitted, shared bool, p *placed, kinds []string) error {
+	calibrated := func(setting string, f *fitResult, shared bool, p *placed, kinds []string) error {
 		begins(progress, "calibrating "+f.model.Name()+", "+setting)
 		c, err := t.calibrate(ctx, p, kinds)
 		out = append(out, rows(deployment{placed: p, setting: setting, sharedM: shared,
 			weightDecay: f.weightDecay, served: r.serves(t, setting, f, p)}, c)...)
 		return err
 	}
-	add := func(setting string, f *fitted, shared bool, p *placed) error {
+	add := func(setting string, f *fitResult, shared bool, p *placed) error {
 		return calibrated(setting, f, shared, p, w.kinds)
 	}
 	for k, whole := range r.whole {
@@ -79,15 +79,15 @@ func (t *task) deployments(ctx context.Context, r *recipe, w wanted, progress Pr
 
 // serves reports whether consumers of an artifact of this run serve a deployment: that of the first model, fitted on T, on S in
 // the method's attachment. Methods for comparison make no artifact.
-func (r *recipe) serves(t *task, setting string, f *fitted, p *placed) bool {
+func (r *recipe) serves(t *task, setting string, f *fitResult, p *placed) bool {
 	return !t.method.comparison && setting == eval.OtoS && f == r.whole[0] && p.attachment == r.served.parts().Attachment
 }
 
 // deployOnS adds the deployments of one model that involve S.
-func (t *task) deployOnS(ctx context.Context, r *recipe, whole *fitted, w wanted, progress Progress,
-	add func(setting string, f *fitted, shared bool, p *placed) error) error {
+func (t *task) deployOnS(ctx context.Context, r *recipe, whole *fitResult, w wanted, progress Progress,
+	add func(setting string, f *fitResult, shared bool, p *placed) error) error {
 	c := r.served.parts()
-	onS := func(setting string, f *fitted, shared bool, c condensed, attachments []string) error {
+	onS := func(setting string, f *fitResult, shared bool, c condensed, attachments []string) error {
 		for _, attachment := range attachments {
 			p, err := t.place(c, f.model, attachment)
 			if err != nil {
@@ -244,7 +244,7 @@ func (t *task) measure(d deployment, mode string, again *regrouped) eval.Result 
 		of.Mean = value
 	}
 	if t.options.Costs && !t.whole.costs(&r) {
-		d.costs(&r, answer, set, t.held(d.placed))
+		d.costs(&r, answer, set, t.footprint(d.placed))
 	}
 	t.whole.keepRow(r)
 	return r
@@ -252,7 +252,7 @@ func (t *task) measure(d deployment, mode string, again *regrouped) eval.Result 
 
 // costs measures the time of a batch and the memory of inference. Over the neighbourhood alone the time is that of the
 // answer, if that took enough batches.
-func (d *deployment) costs(r *eval.Result, quick *eval.Answer, set *eval.Set, keep held) {
+func (d *deployment) costs(r *eval.Result, quick *eval.Answer, set *eval.Set, keep footprint) {
 	predictor := d.predictor(d.calibration, d.spreading)
 	r.MsPerBatch = eval.Time(predictor, set)
 	if d.pass != nil {
@@ -263,7 +263,7 @@ func (d *deployment) costs(r *eval.Result, quick *eval.Answer, set *eval.Set, ke
 	if d.spreading != nil {
 		r.PropagationMs = eval.Time(alonePropagation{predictor.Propagation}, set)
 	}
-	r.HeldBytes, r.StoredBytes = keep.held, keep.stored
+	r.HeldBytes, r.StoredBytes = keep.memory, keep.stored
 	r.InferenceBytes = eval.Memory(func() eval.Predictor { return d.predictor(d.calibration, d.spreading) }, set)
 	if d.through == nil && d.tables != nil {
 		r.InferenceBytes = max(0, r.InferenceBytes-d.kept) // T's own tables stand for M, and are counted there

@@ -34,14 +34,14 @@ func TestSection8MemoryWithM(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range rows {
 		entries := r.KeptBytes / 8
-		want := held{1_000_000 + 10*entries, 4 * entries}
+		want := footprint{1_000_000 + 10*entries, 4 * entries}
 		switch {
 		case r.Setting == eval.OtoO || r.Setting == eval.StoO:
-			want = held{}
+			want = footprint{}
 		case r.Method == MethodCached:
-			want = held{1_000_000 + r.KeptBytes, ids + r.KeptBytes}
+			want = footprint{1_000_000 + r.KeptBytes, ids + r.KeptBytes}
 		}
-		if got := (held{r.HeldBytes, r.StoredBytes}); got != want {
+		if got := (footprint{r.HeldBytes, r.StoredBytes}); got != want {
 			t.Errorf("%s %s: %+v, want %+v", r.Method, r.Setting, got, want)
 		}
 		if r.Method == MethodCached && r.Setting == eval.OtoS && r.InferenceBytes > 3*r.KeptBytes/2 {

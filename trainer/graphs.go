@@ -15,26 +15,26 @@ import (
 // coresets, learned and, without M, gcond.
 type joined struct {
 	*task
-	made
+	graphParts
 }
 
-func (t *task) onGraph(c *condense.Condensed) *joined { return &joined{t, made{Condensed: c}} }
+func (t *task) onGraph(c *condense.Condensed) *joined { return &joined{t, graphParts{Condensed: c}} }
 
 func (j *joined) tables(m infer.Model) (*infer.Tables, error) {
-	return j.supportTables(&j.made, m), nil
+	return j.supportTables(&j.graphParts, m), nil
 }
 
 func (j *joined) propagation(kind string, m infer.Model, alpha float32) (*infer.Tables, error) {
 	return graphPropagation(j.Adj, j.seedsOnS(kind, j.Synthetic, m), alpha), nil
 }
 
-func (j *joined) fit(ctx context.Context, name string, progress Progress) (*fitted, error) {
+func (j *joined) fit(ctx context.Context, name string, progress Progress) (*fitResult, error) {
 	return j.fitOnGraph(ctx, name, j.Synthetic, progress)
 }
 
 // fitOnGraph fits W_S on S as on any graph: docs/algorithm.md, section 3 with A', X' and Y' in place of A, X and Y.
 func (t *task) fitOnGraph(ctx context.Context, name string, s artifact.Synthetic,
-	progress Progress) (*fitted, error) {
+	progress Progress) (*fitResult, error) {
 	what := "fitting " + name + " on the synthetic graph"
 	if shape := t.shape(name); shape.Mix() != nil {
 		design := fit.Explicit{X: fit.Propagate(graph.Normalised(s.Adj), shape.Mix(), s.X)}

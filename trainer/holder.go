@@ -9,25 +9,27 @@ import (
 // an engine, on disk or in Spark. A run does the rest itself, for both: see [task.run].
 type holder interface {
 	// fit returns W_O of a model.
-	fit(ctx context.Context, name string, progress Progress) (*fitted, error)
+	fit(ctx context.Context, name string, progress Progress) (*fitResult, error)
 	// condense makes S and M for fitted models, which are those of the options.
-	condense(ctx context.Context, whole []*fitted, progress Progress) (condensed, error)
+	condense(ctx context.Context, whole []*fitResult, progress Progress) (condensed, error)
 	// deploy returns a model on T itself, and the kinds of propagation whose tables of T are at hand.
-	deploy(f *fitted) (p *placed, kinds []string, err error)
+	deploy(f *fitResult) (p *placed, kinds []string, err error)
 }
 
 // inMemory is the holder of a T that is in memory.
 type inMemory struct{ *task }
 
-func (h inMemory) fit(ctx context.Context, name string, progress Progress) (*fitted, error) {
+func (h inMemory) fit(ctx context.Context, name string, progress Progress) (*fitResult, error) {
 	return h.whole.fit(ctx, h.task, name, progress)
 }
 
-func (h inMemory) condense(ctx context.Context, whole []*fitted, progress Progress) (condensed, error) {
+func (h inMemory) condense(ctx context.Context, whole []*fitResult, progress Progress) (condensed, error) {
 	return h.method.condense(h.task, ctx, whole, progress)
 }
 
-func (h inMemory) deploy(f *fitted) (*placed, []string, error) { return h.jointOnT(f.model), nil, nil }
+func (h inMemory) deploy(f *fitResult) (*placed, []string, error) {
+	return h.jointOnT(f.model), nil, nil
+}
 
 // requirement is an option that needs T in memory.
 type requirement struct {

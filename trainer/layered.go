@@ -126,7 +126,7 @@ const wideDegree = 32
 // fitLayeredOnT fits W_O of a model with hidden layers. Where T is large the weight decay is chosen on a sample, and
 // one fit on all of T goes on from the weights that were chosen there, with the weight decay that corresponds to the
 // chosen one. A single weight decay is used as it is.
-func (t *task) fitLayeredOnT(ctx context.Context, s fit.Shape, progress Progress, what string) (*fitted, error) {
+func (t *task) fitLayeredOnT(ctx context.Context, s fit.Shape, progress Progress, what string) (*fitResult, error) {
 	whole, g, among := t.wholeGround(), t.ground(), t.onT()
 	if len(g.labels) == len(whole.labels) {
 		return t.chooseGNN(ctx, whole.problem(s, t.classes()), among, whole, progress, what)
@@ -159,7 +159,7 @@ func (g *ground) kept(s fit.Shape, classes int) fit.GNNProblem {
 // chooseGNN fits a model with hidden layers with each weight decay and dropout of a search; validation on a ground
 // chooses the best epoch, too.
 func (t *task) chooseGNN(ctx context.Context, p fit.GNNProblem, among search, on *ground, progress Progress,
-	what string) (*fitted, error) {
+	what string) (*fitResult, error) {
 	var trials []trial
 	w := newWatch(progress, p.Model, len(among.decays)*len(among.dropouts))
 	for _, decay := range among.decays {

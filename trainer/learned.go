@@ -23,7 +23,7 @@ type Learned struct {
 
 // condenseLearned does docs/algorithm.md, section 4: models fitted on T influence S and M only through the choice
 // among snapshots and thresholds, by the accuracy of O→S, S→S and S→O on the support nodes.
-func (t *task) condenseLearned(ctx context.Context, whole []*fitted, progress Progress) (condensed, error) {
+func (t *task) condenseLearned(ctx context.Context, whole []*fitResult, progress Progress) (condensed, error) {
 	relay, err := t.sgcOf(ctx, whole, progress)
 	if err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func (t *task) condenseLearned(ctx context.Context, whole []*fitted, progress Pr
 }
 
 // condenseGCond learns S only; models fitted on it are deployed on T.
-func (t *task) condenseGCond(ctx context.Context, _ []*fitted, progress Progress) (condensed, error) {
+func (t *task) condenseGCond(ctx context.Context, _ []*fitResult, progress Progress) (condensed, error) {
 	in := t.learnInput(func(s *mcond.Snapshot) (float64, error) {
 		small, err := t.onGraph(t.condensedOf(s)).fit(ctx, modelSGC, Silent{})
 		if err != nil {
@@ -102,7 +102,7 @@ func LearnDefaults(d *dataset.Dataset) mcond.Options {
 }
 
 // sgcOf returns W_O of SGC: one of the models, or fitted here.
-func (t *task) sgcOf(ctx context.Context, whole []*fitted, progress Progress) (*fitted, error) {
+func (t *task) sgcOf(ctx context.Context, whole []*fitResult, progress Progress) (*fitResult, error) {
 	for _, f := range whole {
 		if f.model.Name() == modelSGC {
 			return f, nil
@@ -112,7 +112,7 @@ func (t *task) sgcOf(ctx context.Context, whole []*fitted, progress Progress) (*
 }
 
 // judge returns the sum of the accuracies of O→S, S→S and S→O on the support nodes, all joint, in percent.
-func (t *task) judge(ctx context.Context, s *mcond.Snapshot, relay *fitted) (float64, error) {
+func (t *task) judge(ctx context.Context, s *mcond.Snapshot, relay *fitResult) (float64, error) {
 	c := t.onGraph(t.condensedOf(s))
 	small, err := c.fit(ctx, modelSGC, Silent{})
 	if err != nil {

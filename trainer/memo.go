@@ -8,24 +8,24 @@ import (
 	"rivulet/trainer/eval"
 )
 
-// whole holds the results for T alone with one seed: models, and their rows and answers. It is shared by runs that
-// differ in method and size.
-type whole struct {
-	fits    map[string]*fitted
-	rows    map[eval.Key]eval.Result
-	answers map[eval.Key][]int32
-	held    map[*graph.CSR]held // memory of each M
+// memo keeps the results that depend on T alone, with one seed: models, and their rows and answers. Runs that differ in
+// method and size share it.
+type memo struct {
+	fits       map[string]*fitResult
+	rows       map[eval.Key]eval.Result
+	answers    map[eval.Key][]int32
+	footprints map[*graph.CSR]footprint // of each M
 }
 
-func newWhole() *whole {
-	return &whole{fits: map[string]*fitted{}, rows: map[eval.Key]eval.Result{}, answers: map[eval.Key][]int32{},
-		held: map[*graph.CSR]held{}}
+func newMemo() *memo {
+	return &memo{fits: map[string]*fitResult{}, rows: map[eval.Key]eval.Result{}, answers: map[eval.Key][]int32{},
+		footprints: map[*graph.CSR]footprint{}}
 }
 
 // seeded returns the part that is valid for another seed: a linear model's fit is convex and has no randomness but
 // the sample of the rows, if there are many.
-func (w *whole) seeded() *whole {
-	out := newWhole()
+func (w *memo) seeded() *memo {
+	out := newMemo()
 	for name, f := range w.fits {
 		if f.model.Architecture.Linear() && !f.sampled {
 			out.fits[name] = f
@@ -35,7 +35,7 @@ func (w *whole) seeded() *whole {
 }
 
 // fit returns W_O of a model, fitted once, or imported.
-func (w *whole) fit(ctx context.Context, t *task, name string, progress Progress) (*fitted, error) {
+func (w *memo) fit(ctx context.Context, t *task, name string, progress Progress) (*fitResult, error) {
 	if f, ok := w.fits[name]; ok {
 		return f, nil
 	}
@@ -49,16 +49,16 @@ func (w *whole) fit(ctx context.Context, t *task, name string, progress Progress
 	return f, nil
 }
 
-// about returns the key of a row of O→O, without method and size.
-func about(r *eval.Result) eval.Key {
+// wholeKey identifies a row of O→O. Such a row depends on neither the method nor N', so the key has neither.
+func wholeKey(r *eval.Result) eval.Key {
 	k := r.Key()
 	k.Method, k.SyntheticNodes = "", 0
 	return k
 }
 
 // row returns a row of O→O that was measured before, under the name of this method.
-func (w *whole) row(r *eval.Result) (eval.Result, bool) {
-	known, ok := w.rows[about(r)]
+func (w *memo) row(r *eval.Result) (eval.Result, bool) {
+	known, ok := w.rows[wholeKey(r)]
 	if !ok || r.Setting != eval.OtoO {
 		return eval.Result{}, false
 	}
@@ -68,13 +68,13 @@ func (w *whole) row(r *eval.Result) (eval.Result, bool) {
 
 // costs gives a row of S→O the costs of the same row of O→O, and reports whether there is one that was measured: the two
 // differ in the values of their weights, on which no time and no memory depends.
-func (w *whole) costs(r *eval.Result) bool {
+func (w *memo) costs(r *eval.Result) bool {
 	if r.Setting != eval.StoO {
 		return false
 	}
 	same := *r
 	same.Setting = eval.OtoO
-	of, ok := w.rows[about(&same)]
+	of, ok := w.rows[wholeKey(&same)]
 	if !ok || of.MsPerBatch == 0 {
 		return false
 	}
@@ -84,16 +84,16 @@ func (w *whole) costs(r *eval.Result) bool {
 	return true
 }
 
-func (w *whole) keepRow(r eval.Result) {
+func (w *memo) keepRow(r eval.Result) {
 	if r.Setting == eval.OtoO {
-		w.rows[about(&r)] = r
+		w.rows[wholeKey(&r)] = r
 	}
 }
 
 // answerKey returns the key of Whole's answer: the model and the kind of batch.
 func answerKey(r *eval.Result) eval.Key { return eval.Key{Model: r.Model, Batch: r.Batch} }
 
-func (w *whole) keepClasses(r *eval.Result, classes []int32) { w.answers[answerKey(r)] = classes }
+func (w *memo) keepClasses(r *eval.Result, classes []int32) { w.answers[answerKey(r)] = classes }
 
 // classes returns Whole's predictions for the test nodes; Whole was measured first.
-func (w *whole) classes(r *eval.Result) []int32 { return w.answers[answerKey(r)] }
+func (w *memo) classes(r *eval.Result) []int32 { return w.answers[answerKey(r)] }

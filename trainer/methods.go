@@ -27,7 +27,7 @@ const (
 )
 
 // maker makes S and M; whole are W_O of the models of the run.
-type maker func(t *task, ctx context.Context, whole []*fitted, progress Progress) (condensed, error)
+type maker func(t *task, ctx context.Context, whole []*fitResult, progress Progress) (condensed, error)
 
 // method is a way to condense T.
 type method struct {
@@ -78,7 +78,7 @@ func methodOf(name string) (m method, known bool) {
 // interfaces below.
 type condensed interface {
 	// parts returns S and M.
-	parts() *made
+	parts() *graphParts
 	// tables returns S's frozen tables of a model.
 	tables(m infer.Model) (*infer.Tables, error)
 	// propagation returns S's frozen tables of label or error propagation at one α, for a model.
@@ -88,13 +88,13 @@ type condensed interface {
 // fitting is a condensed graph on which models can be fitted.
 type fitting interface {
 	// fit fits W_S of a model on S.
-	fit(ctx context.Context, name string, progress Progress) (*fitted, error)
+	fit(ctx context.Context, name string, progress Progress) (*fitResult, error)
 }
 
 // renewing is a condensed graph whose M depends on models.
 type renewing interface {
 	// renew makes S and M anew from W_S, so that nothing fitted on T is in them.
-	renew(ctx context.Context, small *fitted, progress Progress) (condensed, error)
+	renew(ctx context.Context, small *fitResult, progress Progress) (condensed, error)
 }
 
 // growable is a condensed graph that has tables for rows of M of arrivals.
@@ -113,8 +113,8 @@ type featured interface {
 	features(m infer.Model) (*infer.Tables, error)
 }
 
-// made holds S and M.
-type made struct {
+// graphParts are S and M.
+type graphParts struct {
 	*condense.Condensed          // no Adj for cached
 	trace               *Learned // what a learned run tells of itself; nil otherwise
 	// stored gives all rows of M where they lie in tables; M has those of the nodes that the run reads then. nil: M is whole.
@@ -123,7 +123,7 @@ type made struct {
 }
 
 // rows gives all rows of M, those of some nodes of T at a time. original are T's nodes where M is whole.
-func (m *made) rows(original *dataset.Original) iter.Seq2[plane.Rows, error] {
+func (m *graphParts) rows(original *dataset.Original) iter.Seq2[plane.Rows, error] {
 	if m.stored != nil {
 		return m.stored
 	}
@@ -133,17 +133,17 @@ func (m *made) rows(original *dataset.Original) iter.Seq2[plane.Rows, error] {
 }
 
 // info returns the size of M.
-func (m *made) info() artifact.MappingInfo {
+func (m *graphParts) info() artifact.MappingInfo {
 	if m.stored != nil {
 		return m.size
 	}
 	return artifact.MappingInfo{Rows: m.M.Rows, Entries: m.M.NNZ(), MaxPerRow: longestRow(m.M)}
 }
 
-func (m *made) parts() *made { return m }
+func (m *graphParts) parts() *graphParts { return m }
 
 // has reports whether arrivals can be attached this way.
-func (m *made) has(attachment string) bool {
+func (m *graphParts) has(attachment string) bool {
 	if attachment == artifact.AttachJoint {
 		return m.M != nil && m.Adj != nil
 	}

@@ -125,7 +125,7 @@ func TestSection8Study(t *testing.T) {
 		if r.Setting != eval.OtoO {
 			continue
 		}
-		k := about(&r)
+		k := wholeKey(&r)
 		if was, ok := whole[k]; ok && was != r.Accuracy.Mean {
 			t.Errorf("O→O of method %s is %v, of another %v", r.Method, r.Accuracy.Mean, was)
 		}

@@ -14,8 +14,8 @@ import (
 // WeightDecays are the default candidates among which validation chooses.
 var WeightDecays = []float64{1e-1, 1e-2, 1e-3, 1e-4, 1e-5}
 
-// fitted is a model with the weight decay that validation chose for it.
-type fitted struct {
+// fitResult is a model with the weight decay that validation chose for it.
+type fitResult struct {
 	model       infer.Model
 	weightDecay float64
 	validation  float64 // accuracy of the joint model on the support nodes, percent
@@ -25,7 +25,7 @@ type fitted struct {
 }
 
 // fitOriginal fits W_O of a model on T, or takes the imported one.
-func (t *task) fitOriginal(ctx context.Context, name string, progress Progress) (*fitted, error) {
+func (t *task) fitOriginal(ctx context.Context, name string, progress Progress) (*fitResult, error) {
 	if given, ok := t.options.Weights[name]; ok {
 		return t.accept(given)
 	}
@@ -53,12 +53,12 @@ func (t *task) design(weights []float32) fit.Design {
 }
 
 // accept takes imported weights as W_O.
-func (t *task) accept(m infer.Model) (*fitted, error) {
+func (t *task) accept(m infer.Model) (*fitResult, error) {
 	if err := acceptable(m, t.original.X.Cols(), t.classes(), t); err != nil {
 		return nil, err
 	}
 	accuracy, err := t.validate(m)
-	return &fitted{model: m, validation: accuracy}, err
+	return &fitResult{model: m, validation: accuracy}, err
 }
 
 // acceptable returns an error if imported weights are not for data of d features and c classes, or cannot be served as
@@ -96,7 +96,7 @@ type validator func(m infer.Model) (float64, error)
 // fits it to the end. If there are many rows it chooses on a sample of them; the last fit
 // is on all rows, with the weight decay that corresponds to the chosen one. A single weight decay is used as it is.
 func (t *task) chooseLinear(ctx context.Context, s fit.Shape, all fit.Problem, decays []float64, validate validator,
-	progress Progress, what string) (*fitted, error) {
+	progress Progress, what string) (*fitResult, error) {
 	p, sampled := t.comparable(all, decays)
 	best, err := t.chooseDecay(ctx, s, p, decays, validate, progress, what)
 	if err != nil {
@@ -129,7 +129,7 @@ func (t *task) comparable(all fit.Problem, decays []float64) (p fit.Problem, sam
 }
 
 func (t *task) chooseDecay(ctx context.Context, s fit.Shape, p fit.Problem, decays []float64, validate validator,
-	progress Progress, what string) (*fitted, error) {
+	progress Progress, what string) (*fitResult, error) {
 	var start *infer.Layer
 	w := newWatch(progress, s.Model, len(decays))
 	trials := make([]trial, len(decays))
@@ -157,8 +157,8 @@ type trial struct {
 }
 
 // choose returns the trial of the highest accuracy, the first among equals: the strongest weight decay.
-func choose(what string, progress Progress, trials []trial) (*fitted, error) {
-	var best *fitted
+func choose(what string, progress Progress, trials []trial) (*fitResult, error) {
+	var best *fitResult
 	for k, at := range trials {
 		progress.Step(what, k, len(trials))
 		model, accuracy, err := at.fit()
@@ -166,7 +166,7 @@ func choose(what string, progress Progress, trials []trial) (*fitted, error) {
 			return nil, fmt.Errorf("%s: %w", what, err)
 		}
 		if best == nil || accuracy > best.validation {
-			best = &fitted{model: model, weightDecay: at.decay, validation: accuracy}
+			best = &fitResult{model: model, weightDecay: at.decay, validation: accuracy}
 		}
 	}
 	progress.Step(what, len(trials), len(trials))

@@ -16,11 +16,11 @@ import (
 )
 
 // condense makes S and M (docs/algorithm.md, section 5), and the tables of propagation.
-func (s *staged) condense(ctx context.Context, _ []*fitted, _ Progress) (condensed, error) {
+func (s *staged) condense(ctx context.Context, _ []*fitResult, _ Progress) (condensed, error) {
 	c := &stagedGraph{
-		task:   s.task,
-		made:   made{Condensed: &condense.Condensed{Attachment: artifact.AttachFrozen}},
-		models: s.models,
+		task:       s.task,
+		graphParts: graphParts{Condensed: &condense.Condensed{Attachment: artifact.AttachFrozen}},
+		models:     s.models,
 	}
 	clusters, sizes, err := s.cluster(ctx, c)
 	if err != nil {

@@ -43,7 +43,7 @@ func (s *staged) measure(ctx context.Context, b *artifact.Bundle, batch int) ([]
 	}
 	s.options.Batch = batch
 	s.source.Classes = b.Manifest.Data.Classes
-	of := &stagedModel{fitted: &fitted{model: m, weightDecay: info.WeightDecay}, onS: params.Tables}
+	of := &stagedModel{fitResult: &fitResult{model: m, weightDecay: info.WeightDecay}, onS: params.Tables}
 	s.models = []*stagedModel{of}
 	if err := s.read(ctx); err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (s *staged) measure(ctx context.Context, b *artifact.Bundle, batch int) ([]
 	if err := s.holdOut(ctx); err != nil {
 		return nil, err
 	}
-	c := &stagedGraph{task: s.task, made: made{Condensed: &condense.Condensed{Attachment: artifact.AttachFrozen}},
+	c := &stagedGraph{task: s.task, graphParts: graphParts{Condensed: &condense.Condensed{Attachment: artifact.AttachFrozen}},
 		models: s.models}
 	if err := s.tablesOnT(ctx); err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (s *staged) measure(ctx context.Context, b *artifact.Bundle, batch int) ([]
 		return nil, err
 	}
 	s.options.Propagate = false // T's own tables of it are not made
-	r := &recipe{whole: []*fitted{of.fitted}, served: c, placed: []*placed{onS},
+	r := &recipe{whole: []*fitResult{of.fitResult}, served: c, placed: []*placed{onS},
 		calibrations: []*calibration{calibrationOf(info, params)}}
 	deployments, err := s.task.deployments(ctx, r, wanted{}, s.progress)
 	if err != nil {

@@ -154,7 +154,7 @@ func (s *staged) taskOf(d *dataset.Dataset, original *dataset.Original) error {
 		original: original,
 		pre:      s.pre,
 		label:    o.label(),
-		whole:    newWhole(),
+		whole:    newMemo(),
 
 		sampledRows: sampledRows,
 	}
@@ -184,13 +184,13 @@ func (s *staged) divide(t *task) (err error) {
 
 // fit returns W_O of a model, or the imported one, and takes it through its hops on T. Logits are read by error
 // propagation, and those of the first model by unlabelled nodes that join clusters.
-func (s *staged) fit(ctx context.Context, name string, _ Progress) (*fitted, error) {
+func (s *staged) fit(ctx context.Context, name string, _ Progress) (*fitResult, error) {
 	start := time.Now()
 	f, err := s.weights(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	m := &stagedModel{fitted: f}
+	m := &stagedModel{fitResult: f}
 	if err := s.walk(ctx, m, len(s.models) == 0 || s.options.Propagate); err != nil {
 		return nil, err
 	}
@@ -200,9 +200,9 @@ func (s *staged) fit(ctx context.Context, name string, _ Progress) (*fitted, err
 }
 
 // weights fits a model, or takes the imported one.
-func (s *staged) weights(ctx context.Context, name string) (*fitted, error) {
+func (s *staged) weights(ctx context.Context, name string) (*fitResult, error) {
 	if given, ok := s.options.Weights[name]; ok {
-		return &fitted{model: given}, acceptable(given, s.graph.Summary.Width, len(s.classes), s.task)
+		return &fitResult{model: given}, acceptable(given, s.graph.Summary.Width, len(s.classes), s.task)
 	}
 	if name == modelSGC && (s.options.Hops == 0 || s.options.Hops == 2) && !s.projected() {
 		_, _, whole, err := s.roomInSubgraph(ctx)
@@ -235,7 +235,7 @@ func fewerThan(read int, all int64) int {
 
 // fitLabelled fits W_O of an sgc of two hops to the labelled rows and chooses its weight decay on the validation nodes,
 // frozen on T.
-func (s *staged) fitLabelled(ctx context.Context) (*fitted, error) {
+func (s *staged) fitLabelled(ctx context.Context) (*fitResult, error) {
 	all := fit.Problem{Design: fit.Explicit{X: s.labelled.x}, Labels: s.labelled.labels, Classes: len(s.classes)}
 	frozen := func(m infer.Model) (float64, error) {
 		onT, err := s.fetch(ctx, m.Layers[0].Self)

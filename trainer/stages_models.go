@@ -13,7 +13,7 @@ import (
 
 // stagedModel is a model of a run of stages.
 type stagedModel struct {
-	*fitted
+	*fitResult
 	// parts are its tables on T, logits those of T's nodes, and bounds the largest numbers in the columns of the
 	// tables u_0, u_1, …, c.
 	parts  []stage.Table

@@ -19,7 +19,7 @@ const stagedSubgraph = 128 << 20
 
 // fitSubgraph fits a model in a subgraph of T that fits into memory: T itself, if it does, else labelled nodes and
 // what the judges read with nodes around them, up to two edges away.
-func (s *staged) fitSubgraph(ctx context.Context, name string) (*fitted, error) {
+func (s *staged) fitSubgraph(ctx context.Context, name string) (*fitResult, error) {
 	if s.subgraph == nil {
 		t, err := s.bringSubgraph(ctx)
 		if err != nil {
@@ -292,7 +292,7 @@ func (s *staged) subgraphTask(of *dataset.Original, numbers []solved.Number, jud
 		x:           features.Factor(original.X, s.pre),
 		inputs:      s.pre.Raw(original.X),
 		label:       s.task.label,
-		whole:       newWhole(),
+		whole:       newMemo(),
 		sampledFrom: sampledFrom,
 		sampledRows: sampledRows,
 	}

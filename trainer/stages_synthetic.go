@@ -74,8 +74,8 @@ func (s *staged) rowsOfBlock(block stage.Record, next func() (stage.Record, erro
 }
 
 // deploy freezes a model on T: its tables are at hand, and those of propagation where the run makes any.
-func (s *staged) deploy(f *fitted) (*placed, []string, error) {
-	onT := &stagedGraph{task: s.task, made: made{Condensed: &condense.Condensed{Attachment: artifact.AttachFrozen}},
+func (s *staged) deploy(f *fitResult) (*placed, []string, error) {
+	onT := &stagedGraph{task: s.task, graphParts: graphParts{Condensed: &condense.Condensed{Attachment: artifact.AttachFrozen}},
 		models: s.models, ofT: true, labels: s.labelsOnT}
 	p, err := s.task.frozen(onT, f.model)
 	return p, s.options.kinds(), err
@@ -84,7 +84,7 @@ func (s *staged) deploy(f *fitted) (*placed, []string, error) {
 // stagedGraph is S with the rows of M that the nodes held out read, or those nodes of T themselves.
 type stagedGraph struct {
 	*task
-	made
+	graphParts
 	models     []*stagedModel
 	ofT        bool // it is the nodes of T that are read
 	dictionary *graph.Dense

@@ -148,7 +148,7 @@ func study(ctx context.Context, d *dataset.Dataset, o StudyOptions, progress Pro
 	}
 	progress.Step(preparing, 1, 1)
 	var rows []eval.Result
-	bySeed := map[uint64]*whole{}
+	bySeed := map[uint64]*memo{}
 	for _, run := range o.runs() {
 		for _, seed := range o.Seeds {
 			run.Seed = seed
@@ -200,7 +200,7 @@ func (o *StudyOptions) variants(run Options, t *task) []Options {
 }
 
 // studied measures one run with one seed.
-func (t *task) studied(ctx context.Context, run Options, known *whole, o *StudyOptions,
+func (t *task) studied(ctx context.Context, run Options, known *memo, o *StudyOptions,
 	progress Progress) ([]eval.Result, error) {
 	t, err := t.with(run, known)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 // supportTables returns the frozen tables of an S that was made for joint attachment: S attached once to the
 // support nodes, all of them at once (docs/algorithm.md, section 2). Arrivals then read the degrees and layers of S
 // with these nodes attached.
-func (t *task) supportTables(c *made, m infer.Model) *infer.Tables {
+func (t *task) supportTables(c *graphParts, m infer.Model) *infer.Tables {
 	all := attach(t.data, t.original, [][]int32{t.data.Validation}, true).On(c.M).Batches[0]
 	s := c.Adj
 	tables := m.Tables(attached(s, all.Sparse(), all.Adj), stacked{infer.Ready(c.X), t.pre.Raw(all.X)})

@@ -35,7 +35,7 @@ type task struct {
 	share    []int              // synthetic nodes of each class, N' in all
 	nodes    int                // N'
 	label    string             // the method's name in results
-	whole    *whole
+	whole    *memo
 	seconds  float64 // wall clock of getting ready
 	// sampledRows is the number of labelled rows above which linear models are compared on a sample of so many.
 	sampledRows int
@@ -75,7 +75,7 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 	o.Keep = s // X is of its positions
 	d = d.OriginalFirst()
 	m, _ := methodOf(o.Method)
-	t := &task{options: o, method: m, data: d, original: d.Original(), label: o.label(), whole: newWhole(), schema: s,
+	t := &task{options: o, method: m, data: d, original: d.Original(), label: o.label(), whole: newMemo(), schema: s,
 		sampledRows: sampledRows, sampledFrom: sampledFrom}
 	t.holder = inMemory{t}
 	t.facts = artifact.Data{Name: d.Name, Fingerprint: fingerprint, Nodes: t.original.Adj.Rows,
@@ -130,7 +130,7 @@ func evenly(nodes []int32, n int) []int32 {
 }
 
 // with returns the same data for another run, which shares the results for T alone.
-func (t *task) with(o Options, known *whole) (*task, error) {
+func (t *task) with(o Options, known *memo) (*task, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}

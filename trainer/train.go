@@ -109,7 +109,7 @@ func (t *task) run(ctx context.Context, now time.Time, progress Progress) (*Outc
 
 // recipe holds the results of a run before its evaluation.
 type recipe struct {
-	whole        []*fitted // W_O of each model
+	whole        []*fitResult // W_O of each model
 	served       condensed
 	placed       []*placed      // W_O of each model on S, in the method's attachment; nil if the method deploys on T only
 	calibrations []*calibration // of those, for the artifact; nil if no artifact is made
@@ -148,7 +148,7 @@ func (t *task) condense(ctx context.Context, progress Progress) (*recipe, error)
 	return r, nil
 }
 
-func models(all []*fitted) []infer.Model {
+func models(all []*fitResult) []infer.Model {
 	out := make([]infer.Model, len(all))
 	for k, f := range all {
 		out[k] = f.model
@@ -217,7 +217,7 @@ func (t *task) bundle(r *recipe, results []eval.Result, now time.Time, progress 
 
 // storeMapping puts M into the bundle: whole, or where it lies in tables and is large, as parts that are read when the
 // bundle is written.
-func (t *task) storeMapping(b *artifact.Bundle, m *made) error {
+func (t *task) storeMapping(b *artifact.Bundle, m *graphParts) error {
 	if m.stored == nil {
 		b.Mapping = &artifact.Mapping{IDs: t.original.IDs, Rows: m.M}
 		return nil
@@ -236,7 +236,7 @@ func (t *task) storeMapping(b *artifact.Bundle, m *made) error {
 }
 
 // draw adds the map of S to the bundle.
-func (t *task) draw(b *artifact.Bundle, m *made, progress Progress) (err error) {
+func (t *task) draw(b *artifact.Bundle, m *graphParts, progress Progress) (err error) {
 	const what = "laying out the map"
 	progress.Step(what, 0, 1)
 	b.Map, err = plane.Of(b, m.rows(t.original), t.options.MapIDs, t.rng(purposeMap))
@@ -280,7 +280,7 @@ func (t *task) depth(m infer.Model) (layers, hops int) {
 }
 
 // info returns the manifest's entry of a model.
-func (c *calibration) info(p *placed, f *fitted, results []eval.Result) artifact.ModelInfo {
+func (c *calibration) info(p *placed, f *fitResult, results []eval.Result) artifact.ModelInfo {
 	out := artifact.ModelInfo{Name: p.model.Name(), Attachment: p.attachment, FittedOn: "O", WeightDecay: f.weightDecay,
 		Sample:      f.read,
 		Calibration: artifact.CalibrationInfo{Kind: c.kind, Temperature: c.temperature, Confidence: c.confidence},

@@ -11,12 +11,12 @@ import (
 // virtual is the method vng: virtual nodes, which serve by their tables; nothing is fitted on them.
 type virtual struct {
 	*task
-	made
+	graphParts
 	nodes  *condense.VNG
 	fitter *tables.Fitter
 }
 
-func (t *task) condenseVNG(ctx context.Context, _ []*fitted, _ Progress) (condensed, error) {
+func (t *task) condenseVNG(ctx context.Context, _ []*fitResult, _ Progress) (condensed, error) {
 	v, err := condense.NewVNG(t.material(), t.rng(purposeClusters))
 	if err != nil {
 		return nil, err
@@ -25,7 +25,7 @@ func (t *task) condenseVNG(ctx context.Context, _ []*fitted, _ Progress) (conden
 	if err != nil {
 		return nil, err
 	}
-	return &virtual{t, made{Condensed: &v.Condensed}, v, fitter}, ctx.Err()
+	return &virtual{t, graphParts{Condensed: &v.Condensed}, v, fitter}, ctx.Err()
 }
 
 func (v *virtual) tables(m infer.Model) (*infer.Tables, error) {
