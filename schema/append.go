@@ -13,7 +13,7 @@ func (c *Column) Clone() Column {
 	return out
 }
 
-// Append adds the value of one more node, as [Column.Set] sets one.
+// Append adds the value of one more node; [Column.Set] says how it is converted.
 func (c *Column) Append(v Value) {
 	if c.Missing != nil {
 		c.Missing = append(c.Missing, false)
@@ -33,9 +33,9 @@ func (c *Column) Append(v Value) {
 	c.Set(c.Len()-1, v)
 }
 
-// Set sets the value of a node. An arrival may write a value in another type than the table has, as far as
-// [Schema.Encode] takes it: it becomes one of the column's type, and a category in text makes texts of the whole
-// column. A value that has no form in the column is missing.
+// Set sets the value of a node. The value may have another type than the column, because arrivals may write "true" or
+// 1 for a bool: it is converted to the column's type. A text in a column of numbers or bools that are categories
+// turns the whole column into texts. A value that cannot be converted counts as missing.
 func (c *Column) Set(i int, v Value) {
 	v = v.as(c.Type)
 	if v.Type == Text && (c.Type == Number || c.Type == Bool) {
@@ -62,7 +62,8 @@ func (c *Column) Set(i int, v Value) {
 	}
 }
 
-// as returns a value of two types in the one that a column of type t can have, and what is no value as missing.
+// as returns the value as a column of type t can hold it: a Stamp is a time or a number, a Numeral a number or a text, and
+// a value of the types Unavailable and Other is missing.
 func (v Value) as(t ValueType) Value {
 	switch {
 	case v.Type == Stamp && t == Time:
@@ -79,7 +80,7 @@ func (v Value) as(t ValueType) Value {
 	return v
 }
 
-// convert returns a value in the type of the column, the zero value and false where it has none there.
+// convert converts a value to the type of the column, and returns false where that is impossible.
 func (c *Column) convert(v Value) (Value, bool) {
 	switch {
 	case v.Type == Missing:
@@ -101,7 +102,7 @@ func (c *Column) convert(v Value) (Value, bool) {
 	return Value{}, false
 }
 
-// becomeText makes the texts of numbers or bools by which they are compared as categories.
+// becomeText turns numbers or bools into the texts by which they are compared as categories: 1 becomes "1".
 func (c *Column) becomeText() {
 	texts := make([]string, c.Len())
 	for i := range texts {

@@ -6,9 +6,9 @@ import (
 )
 
 const (
-	// mostCategories is the number of distinct values above which text is not taken for categories.
+	// mostCategories is the largest number of distinct texts that are taken for categories.
 	mostCategories = 1000
-	// repeats is how often a value of text must be there on average to be a category.
+	// repeats is how many rows a distinct text must have on average for the column to be categories.
 	repeats = 2
 )
 

@@ -2,26 +2,26 @@ package schema
 
 import "math"
 
-// MaxBlocks is how many features have a measure of their own; those after them have one together.
+// MaxBlocks is the number of features with a measure of their own. The features after them share one measure.
 const MaxBlocks = 64
 
 // OtherFeatures names the measure of the features after the first [MaxBlocks].
 const OtherFeatures = "(others)"
 
-// block is the positions of a feature, and how one number is made of them.
+// block is the range of positions that a feature has in a row, and the rule that sums them up in one number.
 type block struct {
-	from, to int // with the position that says "missing"
+	from, to int // including the position that says "missing"
 	by       byte
 }
 
-// What one number is made of a block.
+// Rules that sum up a block in one number.
 const (
-	byValue byte = iota // the first position: of a number, a bool or an age
-	byPlace             // the place of what is not 0: of a category
-	byNorm              // the L2 norm: of a text, a vector, parts of a time, and the other features
+	byValue byte = iota // a number, a bool or an age: the value at the first position
+	byPlace             // a category: the position that is not 0
+	byNorm              // a text, a vector, the parts of a time, the other features: the L2 norm
 )
 
-// divide divides the positions among measures, and names these.
+// divide assigns each position to a measure and names the measures.
 func (s *Schema) divide() {
 	s.blocks, s.measures = nil, nil
 	for k := range s.features {
@@ -41,13 +41,14 @@ func (s *Schema) divide() {
 	}
 }
 
-// Measures returns the names of the numbers that [Schema.Measure] makes: the features', and at last [OtherFeatures] where
-// there are more than [MaxBlocks]. Not to be written to.
+// Measures returns the names of the numbers of [Schema.Measure]: the names of the features and, if there are more
+// than [MaxBlocks], [OtherFeatures] at the end. The caller must not change them.
 func (s *Schema) Measures() []string { return s.measures }
 
-// Measure sums a row up in one number a feature, enough to see when a stream comes to differ from training: the value of
-// a number, a bool or an age, the place of a category, and the L2 norm of anything else. dst has as many numbers as
-// there are names of [Schema.Measures]. The row is sparse where it has indices, which ascend; else dense.
+// Measure sums up a row in one number a feature, which is enough to see that a stream drifts away from the training
+// data: the value of a number, a bool or an age, the position of a category, and the L2 norm of anything else. dst
+// has one number for each name of [Schema.Measures]. A row with indices, which must ascend, is sparse; a row without
+// is dense.
 func (s *Schema) Measure(dst []float32, indices []int32, values []float32) {
 	clear(dst)
 	k := 0

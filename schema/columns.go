@@ -2,7 +2,7 @@ package schema
 
 import "fmt"
 
-// Rows are the rows of a table's nodes: dense, or compressed by rows.
+// Rows are the rows of all nodes of a table, dense or in compressed sparse row form (CSR).
 type Rows struct {
 	N, Width int
 	Dense    []float32 // N×Width, row by row; nil if the rows are sparse
@@ -46,7 +46,7 @@ func (s *Schema) EncodeColumns(columns []Column) (*Rows, error) {
 	return out, nil
 }
 
-// pick returns the columns that the features are made of, in the order of the schema, and the number of nodes.
+// pick returns the columns that the schema reads, in the order of its features, and the number of nodes.
 func (s *Schema) pick(columns []Column) (used []*Column, n int, err error) {
 	byName := make(map[string]*Column, len(columns))
 	for k := range columns {

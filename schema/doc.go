@@ -22,11 +22,18 @@
 // A feature whose rule for missing values is a column has one position more, the last, which is 1 where the value is
 // missing.
 //
-//	value.go     values, fields and columns
-//	feature.go   one feature: kind, rule, positions and their names
-//	kind.go      kinds as a person writes them
-//	schema.go    all features: order, JSON, hash, checks
-//	fit.go       a schema fitted on columns; auto.go: the kinds that it chooses
-//	encode.go    a row of fields; values.go: a value of each kind; words.go: hashed words
-//	columns.go   rows of columns
+// # Files
+//
+//	value.go     Value, Field and Column: what a table or an arrival gives
+//	append.go    a column that grows by the values of arrivals
+//	kind.go      kinds and rules as a person writes them: "text:1024", "age:2026-01-31"
+//	feature.go   Feature: its kind, its rule for missing values, its positions and their names
+//	schema.go    Schema: all features in order, JSON, hash, checks
+//	fit.go       Fit: a schema learned from the columns of a table
+//	auto.go      the kinds that Fit chooses
+//	encode.go    the row of one arrival from its fields
+//	values.go    the number of one value of each kind, and the errors about values
+//	words.go     the hash of words
+//	columns.go   the rows of all nodes of a table from its columns
+//	blocks.go    Measure: a row summed up in one number a feature, to watch a stream for drift
 package schema

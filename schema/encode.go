@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// Encode sets dst, of [Schema.Width] numbers, to the row of a node with these fields, in any order. A field that is
-// absent is missing, as one that is null. The error is an *[Error]; dst is undefined then. Nothing is allocated unless
-// it fails.
+// Encode writes the row of a node with these fields, in any order, to dst, which has [Schema.Width] numbers. A
+// feature whose field is absent or null is missing. The error is an *[Error]; then the content of dst is undefined.
+// Encode does not allocate unless it fails.
 func (s *Schema) Encode(dst []float32, fields []Field) error {
 	if len(dst) != s.width {
 		panic(fmt.Sprintf("schema: a row of %d numbers for %d positions", len(dst), s.width))
@@ -18,14 +18,14 @@ func (s *Schema) Encode(dst []float32, fields []Field) error {
 	return s.encode(&r, fields)
 }
 
-// AppendSparse appends the row of a node as ascending positions and the numbers there, most of which are not 0.
+// AppendSparse appends the row of a node as ascending positions and their numbers. Positions that are left out are 0.
 func (s *Schema) AppendSparse(indices []int32, values []float32, fields []Field) ([]int32, []float32, error) {
 	r := row{indices: indices, values: values}
 	err := s.encode(&r, fields)
 	return r.indices, r.values, err
 }
 
-// row is a row that is being made, dense or sparse.
+// row collects the numbers of one node, dense or sparse.
 type row struct {
 	dense   []float32
 	indices []int32
@@ -45,14 +45,14 @@ func (r *row) put(position int, v float32) {
 // absent is the slot of a feature without a field.
 const absent = -1
 
-// scratch is what one call of encode needs.
+// scratch is the memory of one call of encode.
 type scratch struct {
 	slots []int32 // the field of each feature and unused column, or absent
-	// order is the feature or unused column of each field of the row before, also of another schema. Rows of a stream
-	// mostly have their fields in one order, so it is what is tried first.
+	// order has, for each field of the last row, its feature or unused column. The rows of a stream mostly have their
+	// fields in one order, so that order is tried first. It may be the order of another schema.
 	order []int32
-	// of and fields tell which row the slots were found for: one of this many fields, all known to this schema. The slots
-	// hold for the next row, too, if it has the same names in the same order.
+	// of and fields say for which schema and how many fields the slots were found. The slots are right for the next
+	// row, too, if it has the same names in the same order.
 	of     *Schema
 	fields int
 }
@@ -133,7 +133,7 @@ func (s *Schema) assign(m *scratch, fields []Field) error {
 	return nil
 }
 
-// named reports whether each field has the name of its slot.
+// named reports whether each field has its slot's name.
 func (s *Schema) named(order []int32, fields []Field) bool {
 	for i := range fields {
 		if s.names[order[i]] != fields[i].Name {
@@ -143,7 +143,7 @@ func (s *Schema) named(order []int32, fields []Field) bool {
 	return true
 }
 
-// feature puts the numbers of a value, or reports that it is missing.
+// feature writes the numbers of a value, or reports that the value is missing.
 func (s *Schema) feature(r *row, f *Feature, v *Value, slots []int32, fields []Field) (missing bool, err error) {
 	switch v.Type {
 	case Missing:
@@ -200,7 +200,7 @@ func (s *Schema) feature(r *row, f *Feature, v *Value, slots []int32, fields []F
 	return false, nil
 }
 
-// missing puts the numbers of a value that is missing.
+// missing writes the numbers of a missing value, by the feature's rule.
 func (f *Feature) missing(r *row) error {
 	switch f.Missing {
 	case RuleRefuse:
@@ -217,7 +217,7 @@ func (f *Feature) missing(r *row) error {
 	return nil
 }
 
-// words puts the counts of hashed words over their L2 norm.
+// words writes the counts of hashed words, divided by their L2 norm.
 func (f *Feature) words(r *row, text string, start uint64) {
 	if r.dense != nil {
 		f.denseWords(r.dense[f.start:f.start+f.Buckets], text, start)
@@ -234,7 +234,7 @@ func (f *Feature) words(r *row, text string, start uint64) {
 	if first == len(r.indices) {
 		return
 	}
-	// Runs of equal positions become one with their count.
+	// A run of equal positions becomes one position with its count.
 	slices.Sort(r.indices[first:])
 	kept, squares := first, 0.0
 	for k := first; k < len(r.indices); {

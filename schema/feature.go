@@ -36,13 +36,13 @@ type Feature struct {
 	Name    string `json:"name"`
 	Kind    Kind   `json:"kind"`
 	Missing Rule   `json:"missing"`
-	// Mean are the means of a number, a bool, a time's parts, an age or a vector, one a position.
+	// Mean has the mean of each position, for a number, a bool, the parts of a time, an age or a vector.
 	Mean []float64 `json:"mean,omitempty"`
 	// Categories are the values with a position of their own, distinct.
 	Categories []string `json:"categories,omitempty"`
 	// Buckets is the number of positions of hashed words.
 	Buckets int `json:"buckets,omitzero"`
-	// Parts are those of a time: year, month, day, weekday, hour.
+	// Parts are the parts of a time: year, month, day, weekday, hour.
 	Parts []string `json:"parts,omitempty"`
 	// Until is the date up to which an age counts; zero if it counts up to UntilFeature.
 	Until time.Time `json:"until,omitzero"`
@@ -110,7 +110,7 @@ func (f *Feature) position(k int) string {
 	return f.Name
 }
 
-// Describe returns the kind with what belongs to it, in the words of [ParseKind] where there are any.
+// Describe returns the kind with its details, as [ParseKind] reads it where it can: "text:256".
 func (f *Feature) Describe() string {
 	switch f.Kind {
 	case KindCategory:

@@ -10,13 +10,13 @@ import (
 
 // FitOptions are the choices of a fit. The zero value leaves all of them to the data.
 type FitOptions struct {
-	Kinds   map[string]string // kind of a column by its name, see [ParseKind]; else it is chosen
-	Missing map[string]Rule   // rule for a column's missing values; else it is chosen
+	Kinds   map[string]string // the kind of a column by the column's name, see [ParseKind]; Fit chooses the others
+	Missing map[string]Rule   // the rule for missing values by the column's name; Fit chooses the others
 	// MinCount is the number of nodes that a category must have to get a position of its own; 0 is [DefaultMinCount].
 	MinCount int
 	Buckets  int      // positions of hashed words where the kind does not say; 0 is [DefaultBuckets]
 	Seed     uint64   // of hashed words
-	Drop     []string // columns that are not to be features
+	Drop     []string // columns that do not become features
 }
 
 // Defaults of [FitOptions].
@@ -25,12 +25,16 @@ const (
 	DefaultBuckets  = 256
 )
 
-// Fit returns a schema of the columns, with categories, means and dates of some of their rows: the original nodes. It
-// chooses a kind for a column that Kinds does not name: of numbers and bools their own; of text that is all dates, and
-// of times, the age up to the latest; of text that repeats itself categories, of text with several words words. A
-// column that is constant, or looks like an id, becomes no feature, and Unused says why. A rule for missing values
-// that is not chosen is column where some are missing, else mean where the kind has one, else zero. An error names the
-// column, and the value.
+// Fit returns a schema of the columns. It learns categories, means and dates from the given rows, the original nodes.
+//
+// For a column that Kinds does not name, Fit chooses the kind:
+//   - numbers and bools keep their own kind;
+//   - times, and texts that are all dates, become the age up to the latest of them;
+//   - texts that repeat become categories, texts of several words become hashed words;
+//   - a column that is constant or looks like an id becomes no feature, and Unused says why.
+//
+// For a column that Missing does not name, the rule is column if values are missing in the rows, else mean if the
+// kind has a mean, else zero. An error names the column and the value.
 func Fit(columns []Column, rows []int32, o FitOptions) (*Schema, error) {
 	if err := o.check(columns, rows); err != nil {
 		return nil, err
@@ -61,7 +65,7 @@ func Fit(columns []Column, rows []int32, o FitOptions) (*Schema, error) {
 	return build(d)
 }
 
-// check refuses options for columns that are not there, and columns that are a table's row numbers.
+// check refuses options for columns that do not exist, and columns that are the row numbers of a table.
 func (o *FitOptions) check(columns []Column, rows []int32) error {
 	names := map[string]bool{}
 	for k := range columns {
@@ -96,7 +100,7 @@ func (o *FitOptions) check(columns []Column, rows []int32) error {
 	return nil
 }
 
-// feature returns the feature of a column, or the reason why it is none.
+// feature returns the feature of a column, or the reason why the column becomes none.
 func (o *FitOptions) feature(c *Column, rows []int32) (f *Feature, reason string, err error) {
 	spec, missing := Spec{}, count(c, rows)
 	if text, chosen := o.Kinds[c.Name]; chosen {
@@ -140,7 +144,7 @@ func count(c *Column, rows []int32) (missing int) {
 	return missing
 }
 
-// learn sets what the kind needs, all but the means.
+// learn learns what the kind needs from the rows, except the means.
 func (o *FitOptions) learn(f *Feature, c *Column, rows []int32) (err error) {
 	width := 1
 	switch f.Kind {

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// Spec is a kind as a person chooses it for a column. What is zero is chosen by [Fit].
+// Spec is the kind that a person chooses for a column. [Fit] chooses the details that are zero.
 type Spec struct {
 	Kind    Kind
 	Buckets int       // of text
 	Parts   []string  // of a time
 	Until   time.Time // of an age
-	// UntilColumn is the column up to whose time an age counts.
+	// UntilColumn names the column with the time up to which an age counts.
 	UntilColumn string
 }
 

@@ -38,7 +38,8 @@ type Schema struct {
 	optional func(name string) bool
 }
 
-// Unused is a column of the table that is no feature. An arrival may give it; it has no influence.
+// Unused is a column of the table that is no feature. An arrival may have a field of this name, which has no
+// influence.
 type Unused struct {
 	Name   string `json:"name"`
 	Reason string `json:"reason"`
@@ -98,7 +99,7 @@ func build(d document) (*Schema, error) {
 	return s, s.seal()
 }
 
-// seal sets the canonical JSON and its hash, and what follows from the features.
+// seal computes the canonical JSON, its hash, and everything else that follows from the features.
 func (s *Schema) seal() error {
 	s.divide()
 	text, err := json.Marshal(document{formatVersion, s.seed, s.features, s.unused}, json.Deterministic(true))
@@ -110,7 +111,7 @@ func (s *Schema) seal() error {
 	return nil
 }
 
-// name gives a name its slot.
+// name assigns a slot to a name.
 func (s *Schema) name(name string, slot int) error {
 	if name == "" || !utf8.ValidString(name) {
 		return fmt.Errorf("name is %q, want a name in UTF-8", name)
@@ -147,7 +148,7 @@ func (s *Schema) add(f *Feature, k int) error {
 	return nil
 }
 
-// validate checks what belongs to the kind, and that nothing else is there.
+// validate checks that the feature has what its kind needs and nothing else.
 func (f *Feature) validate() error {
 	var allowed Feature // what belongs to the kind
 	means := 0
@@ -189,7 +190,7 @@ func (f *Feature) validate() error {
 	return f.validateRest(&allowed, means)
 }
 
-// validateRest checks the number of means, and that only what is allowed is set.
+// validateRest checks the number of means, and that no field of another kind is set.
 func (f *Feature) validateRest(allowed *Feature, means int) error {
 	if len(f.Mean) != means {
 		return fmt.Errorf("mean has %d values, want %d", len(f.Mean), means)
@@ -212,7 +213,7 @@ func (f *Feature) validateRest(allowed *Feature, means int) error {
 	return nil
 }
 
-// index makes the look-up of categories.
+// index builds the map from a category to its position.
 func (f *Feature) index() error {
 	f.category = make(map[string]int, len(f.Categories))
 	for k, c := range f.Categories {
@@ -224,10 +225,10 @@ func (f *Feature) index() error {
 	return nil
 }
 
-// textEntries is about how many distinct words a text has.
+// textEntries estimates how many distinct words a text has.
 const textEntries = 16
 
-// entries is about how many numbers of a row are not 0.
+// entries estimates how many numbers of a row are not 0.
 func (s *Schema) entries() int {
 	n := 0
 	for k := range s.features {
@@ -253,7 +254,7 @@ func (s *Schema) Unused() []Unused { return s.unused }
 // Width returns the number of positions, d.
 func (s *Schema) Width() int { return s.width }
 
-// Sparse reports whether rows have so few numbers that are not 0 that they are kept as sparse rows.
+// Sparse reports whether rows are stored as sparse rows, because most of their numbers are 0.
 func (s *Schema) Sparse() bool { return s.sparse }
 
 // Names returns the names of all positions, such as "country=DE".
@@ -281,7 +282,7 @@ func (s *Schema) WithOptional(optional func(name string) bool) *Schema {
 	return &out
 }
 
-// IgnoringUnknown returns the same schema, which passes over fields whose names it does not have.
+// IgnoringUnknown returns a copy of the schema that ignores fields with unknown names.
 func (s *Schema) IgnoringUnknown() *Schema {
 	out := *s
 	out.tolerant = true

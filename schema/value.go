@@ -28,8 +28,8 @@ func (t ValueType) String() string {
 		"unavailable", "other"}[t]
 }
 
-// Value is the value of one feature of one node: the field that belongs to Type; decoders leave what they like in the
-// others. The zero value is missing.
+// Value is the value of one feature of one node. Only the field that belongs to Type counts; decoders may leave
+// anything in the others. The zero Value is a missing value.
 type Value struct {
 	Type   ValueType
 	Number float64 // of a Number; 1 or 0 of a Bool
@@ -51,7 +51,7 @@ type Column struct {
 	// Missing has an element for each node, or is nil if no value is missing.
 	Missing []bool
 
-	// The values, according to Type; the others are nil. Those that are missing are zero.
+	// The list that belongs to Type has the values, zero for a missing one; the other lists are nil.
 	Numbers []float64
 	Bools   []bool
 	Texts   []string

@@ -14,7 +14,7 @@ type Fault uint8
 const (
 	Unknown   Fault = iota // no feature and no unused column has the name
 	Repeated               // the name is there twice
-	WrongType              // the value is of a type that the feature cannot be made of
+	WrongType              // the feature cannot be computed from a value of this type
 	WrongSize              // a vector of another length
 	NotFinite              // a number is NaN, infinite or beyond float32
 	Refused                // the value is missing and the feature's rule is to refuse that
@@ -89,11 +89,11 @@ func representable(v float64) bool {
 	return x-x == 0 // of NaN and infinities it is NaN
 }
 
-// maxCategoryNumber bounds, in bytes, the decimals of a number as a category.
+// maxCategoryNumber bounds the text of a number that is a category, in bytes.
 const maxCategoryNumber = 400
 
-// slot returns the position of a category within its feature. Numbers are compared as the shortest decimals without
-// exponent, bools as true and false.
+// slot returns the position of a category within its feature. Numbers and bools are compared as text: a number as its
+// shortest decimal without exponent, a bool as true or false.
 func (f *Feature) slot(v *Value) (int, error) {
 	var memory [maxCategoryNumber]byte
 	k, known := 0, false
