@@ -36,8 +36,8 @@ func appendAvro(dst []byte, m *table.Message, base unsafe.Pointer, what, id stri
 	return w.buf, nil
 }
 
-// message writes a record: its fields, one after another. Fields that may be absent are a union, whose branch 0 is null.
-// Numbers are written here, as a call for each field would cost a prediction a tenth of its speed.
+// message writes a record: its fields, one after another. Fields that may be absent are a union, whose branch 0 is
+// null. Numbers are written here, as a call for each field would cost a prediction a tenth of its speed.
 func (w *avroWriter) message(m *table.Message, base unsafe.Pointer) {
 	for i := range m.Fields {
 		f := &m.Fields[i]

@@ -16,7 +16,7 @@ import (
 // in it an arrival is. Unions are their values, enums and times text (RFC 3339), decimals numbers, and bytes text
 // where they are UTF-8, else base64; NaN and infinities are null.
 func (s *AvroSchema) AppendJSON(dst, data []byte) ([]byte, error) {
-	w := avroJSON{avroReader: newAvroReader(s, data), dst: dst}
+	w := avroJSON{avroReader: newAvroReader(s, data), dst: dst, most: len(dst) + TextLimit(len(data))}
 	err := w.value(s.root, 0)
 	if err == nil {
 		err = w.end()
@@ -24,10 +24,21 @@ func (s *AvroSchema) AppendJSON(dst, data []byte) ([]byte, error) {
 	return w.dst, err
 }
 
+// TextLimit is the largest text, in bytes, that may be made of a record of a number of bytes by a registry's schema. The
+// schema has names and words, which a record refers to by one byte or none.
+func TextLimit(record int) int { return 16*record + 1<<20 }
+
+// TextTooLarge is the error of a record whose text would be larger than [TextLimit].
+func TextTooLarge(record int) error {
+	return fieldErrorf(ReasonTooLarge, "", "its JSON text by the schema has more than %d bytes, the record has %d",
+		TextLimit(record), record)
+}
+
 // avroJSON writes what it reads.
 type avroJSON struct {
 	avroReader
-	dst []byte
+	dst  []byte
+	most int // bytes of dst
 }
 
 func (w *avroJSON) value(t *avroType, depth int) (err error) {
@@ -36,6 +47,9 @@ func (w *avroJSON) value(t *avroType, depth int) (err error) {
 	}
 	if err = w.spend(1, ""); err != nil {
 		return err
+	}
+	if len(w.dst) > w.most {
+		return TextTooLarge(len(w.data))
 	}
 	if t, err = w.resolve(t, ""); err != nil {
 		return err

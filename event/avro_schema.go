@@ -56,8 +56,8 @@ type avroType struct {
 	items    *avroType // of an array, values of a map
 	branches []*avroType
 	fields   []avroField
-	// lead is the byte before a value that is a double: which branch of a union it is. bareDouble, if the type is double
-	// itself, and noDouble, if it has no such branch among the first 64.
+	// lead is the byte before a value that is a double: which branch of a union it is. bareDouble, if the type is
+	// double itself, and noDouble, if it has no such branch among the first 64.
 	lead int
 	// indices, values and named are the positions of the fields of that name in a record, -1 for none.
 	indices, values, named int
@@ -231,8 +231,8 @@ func aliasesOf(schema string) map[string]string {
 	return names
 }
 
-// roles returns the fields of a message that the fields of a record are, nil for those that are none. A field of the name
-// itself goes before one of an alias; of several aliases the first counts.
+// roles returns the fields of a message that the fields of a record are, nil for those that are none. A field of the
+// name itself goes before one of an alias; of several aliases the first counts.
 func (t *avroType) roles(m *table.Message, aliases map[string]string) []*table.Field {
 	if t.kind != avroRecord {
 		return nil

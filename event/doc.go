@@ -1,5 +1,14 @@
-// Package event holds the records on the wire (arrivals in, predictions and dead letters out) and the batch in which
-// the consumer hands them to the producer. It is a leaf but for packages schema and connect, which import nothing else.
+// Package event is the public contract: the records on the wire (arrivals and labels in, predictions and dead letters
+// out) in JSON, Protobuf and Avro, and the batch in which the consumer hands predictions to the producer. It imports
+// only its own sub-packages and package schema.
+//
+// # One table
+//
+// fields.go has one table a message, with one row a field: its name, its Protobuf number, its kind and its place in
+// the Go struct. The writers and readers of all three forms walk the rows (package table), and a test compares the
+// rows with the structs and with the files of schema/. A new field is a row, a field of the struct, and a line in
+// each file of schema/. Beside the readers by table stand fast ones for arrivals in the form that producers usually
+// write; they give up where a record is not plain.
 //
 // # The way of a record
 //
@@ -34,11 +43,56 @@
 //	a name twice in an object    refused, even inside fields that are ignored
 //	another field                ignored
 //
-// # Records of others
+// # Files
 //
-// forms.go decides which form a record has and who reads it. mapping.go finds an arrival's fields in records of another shape,
-// mapping_row.go the row in a record of Kafka Connect or Debezium; what values mean there is package connect's. cloudevents.go
-// reads CloudEvents, content_type.go header values, and framing.go names what a record seems to be that cannot be read.
+// The messages:
+//
+//	event.go          Arrival, Prediction, Explanation, DeadLetter, Batch; the reasons of dead letters
+//	label.go          Label: the class of a node that becomes known later
+//	fields.go         the tables of these messages, and the checks that all forms share
+//	arrival.go        Check and NormaliseEdges; edgetable.go: the hash table for long lists of edges
+//	named.go          features by their names, in memory that is used again from record to record
+//	features.go       features that stand by themselves, as in a store of features
+//	field_error.go    FieldError: reason, path and value
+//	times.go          times that every form can hold
+//	schema.go         the files of schema/ as strings; confluent.go: prediction.proto for a registry
+//	codec.go          Codec: what every form can do
+//	inplace.go        ids that share the memory of their record
+//
+// The forms of records:
+//
+//	forms.go          Forms: which form a record has, and who reads it
+//	content_type.go   the codec of a content-type; headers.go: the headers of records
+//	framing.go        names what a record seems to be that cannot be read
+//	mapping.go        an arrival inside of a record of another shape; mapping_find.go: JSON pointers;
+//	                  mapping_row.go: the row in a record of Kafka Connect or Debezium (package connect says what
+//	                  its values mean)
+//	cloudevents.go    CloudEvents
+//
+// JSON:
+//
+//	json.go           the codec, and errors of the library in our words
+//	json_fields.go    the writer by table; json_encode.go: features; json_time.go: times
+//	json_decode.go    the reader by table, from the library's tokens
+//	json_scan.go      the fast reader of plain arrivals; json_number.go: its numbers
+//	json_named.go     named features, in both readers and the writer
+//
+// Protobuf:
+//
+//	protobuf.go       the codec, and the fields of a message from the library's tokens
+//	protobuf_fields.go    writer and reader by table
+//	protobuf_encode.go    the writer of features; protobuf_decode.go: the reader of arrivals
+//	protobuf_plain.go     the fast reader of plain arrivals
+//	protobuf_named.go     named features
+//
+// Avro:
+//
+//	avro.go           the codec, and the writer of features
+//	avro_fields.go    writer and reader by table
+//	avro_schema.go    the schema of a writer, and which of its fields are ours
+//	avro_read.go      the values of a record by that schema; avro_decode.go: the fields of an arrival
+//	avro_named.go     named features; avro_connect.go: rows of Connect and Debezium
+//	avro_json.go      a record as JSON text, for a mapping
 //
 // # Memory
 //
@@ -48,14 +102,13 @@
 //
 // # Why jsontext, and a scanner before it
 //
-// The codec stands on github.com/go-json-experiment/json, the library that becomes encoding/json/v2. Decoding
-// walks its tokens, as a struct cannot say "string or number", "list or object" and NaN without reading twice;
-// predictions have a plain struct. The tokens were the largest part of what an arrival cost the consumer, so a
-// scanner of our own (json_scan.go, json_number.go) reads arrivals that are plain, which is all that producers usually write:
-// the fields of the contract in any order, without escapes. It never refuses: what it cannot read is walked by
-// tokens from the beginning, so that the library alone says what is right. Predictions are written the other way
-// round (json_write.go): by hand, and by the library where something cannot be written, for its error. Tests
-// hold both ways together by property and by fuzzing. CPU time on one core, and as ratios to the tokens:
+// The codec stands on github.com/go-json-experiment/json, the library that becomes encoding/json/v2. Decoding walks
+// its tokens, as a struct cannot say "string or number", "list or object" and NaN without reading twice. The tokens
+// were the largest part of what an arrival cost the consumer, so a scanner of our own reads plain arrivals, which is
+// all that producers usually write: the fields of the contract in any order, without escapes. It never refuses: what
+// it cannot read is walked by tokens from the beginning, so that the library alone says what is right. Predictions
+// are written by the table, with the bytes that the library gives a struct. Tests hold the ways together by property
+// and by fuzzing. CPU time on one core, and as ratios to the tokens:
 //
 //	                                            35 sparse features     500 dense
 //	this codec, plain                           0.34 (2.7 µs)          0.25 (13 µs)
@@ -78,9 +131,9 @@
 // as the JSON codec walks JSON's. The generated code (package eventpb) would be less to write, but it says "cannot
 // parse" about a broken record without the place; it keeps the last of two ids and merges two records into one; it
 // ignores a field of the wrong type; it truncates integers; its bytes may change with its version; and it allocates
-// each edge. The numbers of the fields stand in tables, which a test compares with the .proto files; what the walk
-// makes of a record is compared with the generated code by property and by fuzzing. CPU time as ratios to JSON, of
-// decoding the arrivals of BenchmarkDecodeArrival and of writing the full prediction of BenchmarkAppendPrediction:
+// each edge. What the walk makes of a record is compared with the generated code by property and by fuzzing. CPU time
+// as ratios to JSON, of decoding the arrivals of BenchmarkDecodeArrival and of writing the full prediction of
+// BenchmarkAppendPrediction:
 //
 //	                                            35 sparse features     500 dense     prediction
 //	JSON, by the library                        1                      1             1

@@ -55,8 +55,8 @@ type Prediction struct {
 	ID string
 	// Key is the arrival's record key, under which the prediction is published; not part of the payload.
 	Key []byte
-	// Class is the index of the most probable class, ClassName its name, Probability its probability after temperature
-	// and propagation (docs/algorithm.md section 6).
+	// Class is the index of the most probable class, ClassName its name, Probability its probability after
+	// temperature and propagation (docs/algorithm.md section 6).
 	Class       int
 	ClassName   string
 	Probability float32
@@ -108,8 +108,8 @@ type Explanation struct {
 // Reason is something that a prediction was made of: a feature, a neighbour, or an arrival of the same graph batch.
 type Reason struct {
 	Kind string // one of the kinds below
-	// Name is the feature's, or its position where features have no names. ID is that of the neighbour or arrival; empty
-	// unless asked for.
+	// Name is the feature's, or its position where features have no names. ID is that of the neighbour or arrival;
+	// empty unless asked for.
 	Name, ID string
 	// Share is what it adds to the class's logit, Margin what it adds to the lead over the runner-up.
 	Share, Margin float32
@@ -124,8 +124,8 @@ const (
 
 // DeadLetter is a record that can never be predicted, with the reason.
 type DeadLetter struct {
-	// Key, Value and Headers are the record's own, unchanged. One that is too large for its topic is published without
-	// some of them ([HeaderTrimmed]).
+	// Key, Value and Headers are the record's own, unchanged. One that is too large for its topic is published
+	// without some of them ([HeaderTrimmed]).
 	Key, Value []byte
 	Headers    []Header
 	Source     Source

@@ -10,10 +10,10 @@ import (
 	"rivulet/event/table"
 )
 
-// The tables of Rivulet's messages. A row is the field's name in JSON, .avsc and errors, its number in .proto, its kind,
-// its presence and its place in the Go struct. JSON and Avro have the fields in the order of the rows, Protobuf in the
-// order of the numbers. A new field is one row here and one field of the struct; tests compare the rows with the
-// structs and with the files of schema/.
+// The tables of Rivulet's messages. A row is the field's name in JSON, .avsc and errors, its number in .proto, its
+// kind, its presence and its place in the Go struct. JSON and Avro have the fields in the order of the rows, Protobuf
+// in the order of the numbers. A new field is one row here and one field of the struct; tests compare the rows with
+// the structs and with the files of schema/.
 
 var arrivalTable = table.New[Arrival]([]table.Field{
 	{Name: "id", Number: idNumber, Kind: table.NodeID, Presence: table.Required, Offset: unsafe.Offsetof(Arrival{}.ID)},
@@ -22,7 +22,8 @@ var arrivalTable = table.New[Arrival]([]table.Field{
 	{Name: "time", Number: timeNumber, Kind: table.Time, Offset: unsafe.Offsetof(Arrival{}.Time)},
 }, table.Alternative{Number: sparseNumber, Of: "features"}, table.Alternative{Number: namedNumber, Of: "features"})
 
-// Numbers of schema/arrival.proto, which the fast reader of plain records knows, too. Features are one of three messages.
+// Numbers of schema/arrival.proto, which the fast reader of plain records knows, too. Features are one of three
+// messages.
 const (
 	idNumber     = 1
 	edgesNumber  = 4
@@ -120,8 +121,8 @@ func (p *Prediction) begin() {
 		Representation: p.Representation[:0]}
 }
 
-// end gives lists that the record has not, or has empty, the value nil. An error is always that the record cannot be read:
-// the other reasons are about arrivals.
+// end gives lists that the record has not, or has empty, the value nil. An error is always that the record cannot be
+// read: the other reasons are about arrivals.
 func (p *Prediction) end(err error) error {
 	p.Top, p.Probabilities, p.Logits = nilIfEmpty(p.Top), nilIfEmpty(p.Probabilities), nilIfEmpty(p.Logits)
 	p.Representation = nilIfEmpty(p.Representation)

@@ -80,9 +80,9 @@ func decodeJSON(data []byte, m *table.Message, base unsafe.Pointer, check func(f
 
 var arrivalDecoders = sync.Pool{New: func() any { return &arrivalDecoder{dec: new(jsontext.Decoder)} }}
 
-// arrivalDecoder reads a message by its table from the tokens of the library, and says what is wrong with a record that
-// is refused. Values come from the library checked for grammar and UTF-8 as parts of the record's bytes; only the fields
-// of the message are copied.
+// arrivalDecoder reads a message by its table from the tokens of the library, and says what is wrong with a record
+// that is refused. Values come from the library checked for grammar and UTF-8 as parts of the record's bytes; only
+// the fields of the message are copied.
 type arrivalDecoder struct {
 	data []byte // the record, not to be written to
 	buf  bytes.Buffer
@@ -441,7 +441,8 @@ func (d *arrivalDecoder) float(field string, i int) (float32, error) {
 	default:
 		return 0, unwanted(place(field, i), number, "a number")
 	}
-	// A conversion in the call itself does not allocate. The number's grammar is checked, so only the range can be wrong.
+	// A conversion in the call itself does not allocate. The number's grammar is checked, so only the range can be
+	// wrong.
 	v, err := strconv.ParseFloat(string(number), 32)
 	if err != nil {
 		return 0, fieldErrorf(ReasonNotFinite, place(field, i), "%s is beyond float32", cut(string(number)))

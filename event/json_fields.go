@@ -35,8 +35,8 @@ func (w *jsonWriter) member(f *table.Field) {
 	w.buf = w.buf[:n+int(f.Len)]
 }
 
-// message writes one object. Each member is written with a comma before it, and the first comma becomes the brace. The
-// cases are not functions of their own, as a call for each field would cost a prediction a tenth of its speed.
+// message writes one object. Each member is written with a comma before it, and the first comma becomes the brace.
+// The cases are not functions of their own, as a call for each field would cost a prediction a tenth of its speed.
 func (w *jsonWriter) message(m *table.Message, base unsafe.Pointer) {
 	start := len(w.buf)
 	for i := range m.Fields {
@@ -240,8 +240,8 @@ func (w *jsonWriter) time(f *table.Field, t time.Time) {
 }
 
 // AppendArrival appends a as one JSON object to dst: id, features, edges, time, in this order. Ids are written as
-// strings; values are left out of a sparse row whose values are all 1, edges if there are none, time if it is
-// zero. Features that are Absent are left out. An arrival that [JSON.DecodeArrival] would refuse for another reason is an
+// strings; values are left out of a sparse row whose values are all 1, edges if there are none, time if it is zero.
+// Features that are Absent are left out. An arrival that [JSON.DecodeArrival] would refuse for another reason is an
 // error, and dst is then returned unchanged.
 func (JSON) AppendArrival(dst []byte, a *Arrival) ([]byte, error) {
 	return appendJSON(dst, arrivalTable, unsafe.Pointer(a), "arrival", a.ID, nil)

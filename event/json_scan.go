@@ -164,9 +164,9 @@ func (s *arrivalScanner) text() (span, bool) {
 	return span{}, false
 }
 
-// plainTexts reads into s.ids the elements of a list, whose bracket has been read, as long as each is ASCII text without escapes
-// behind at most one space, and reports whether that was the whole list. If not, s is where [arrivalScanner.more] goes on, as in
-// [arrivalScanner.shortIntegers].
+// plainTexts reads into s.ids the elements of a list, whose bracket has been read, as long as each is ASCII text
+// without escapes behind at most one space, and reports whether that was the whole list. If not, s is where
+// [arrivalScanner.more] goes on, as in [arrivalScanner.shortIntegers].
 func (s *arrivalScanner) plainTexts() (ended bool) {
 	d, i, ids := s.data, s.at, s.ids[:0]
 	for i < len(d) && d[i] == '"' {
@@ -189,8 +189,9 @@ func (s *arrivalScanner) plainTexts() (ended bool) {
 	return false
 }
 
-// notPlain returns 0 if each of eight bytes is ASCII without quotes, backslashes and control characters. If not, its lowest bit is the
-// upper bit of the first other byte; bits above it mean nothing, because a borrow may have changed them.
+// notPlain returns 0 if each of eight bytes is ASCII without quotes, backslashes and control characters. If not, its
+// lowest bit is the upper bit of the first other byte; bits above it mean nothing, because a borrow may have changed
+// them.
 func notPlain(v uint64) uint64 {
 	const each, high = 0x0101010101010101, 0x8080808080808080
 	quote, escape := v^'"'*each, v^'\\'*each

@@ -16,8 +16,8 @@ var lastDays [8]atomic.Pointer[day]
 
 const secondsADay = 24 * 60 * 60
 
-// appendRFC3339 appends a time of the years 1 to 9999 in UTC, with the bytes of [time.RFC3339Nano]. It takes less than half of
-// AppendFormat's time (BenchmarkTime), and a prediction has three times.
+// appendRFC3339 appends a time of the years 1 to 9999 in UTC, with the bytes of [time.RFC3339Nano]. It takes less
+// than half of AppendFormat's time (BenchmarkTime), and a prediction has three times.
 func appendRFC3339(dst []byte, t time.Time) []byte {
 	seconds := t.Unix()
 	number := seconds / secondsADay

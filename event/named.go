@@ -90,8 +90,8 @@ func repeated(fields []schema.Field) int {
 	return -1
 }
 
-// namedList gathers the named features of a record in the memory of the record before, which mostly had the same names
-// in the same order: they were found distinct there, and their strings are used again.
+// namedList gathers the named features of a record in the memory of the record before, which mostly had the same
+// names in the same order: they were found distinct there, and their strings are used again.
 type namedList struct {
 	fields []schema.Field // not nil; behind its end is what the record before had there
 	known  int            // how many names of the record before are distinct

@@ -78,7 +78,8 @@ func (w *wireWriter) varint(v uint64) {
 	w.buf = protowire.AppendVarint(w.buf, v)
 }
 
-// begin begins a message or a packed list, and leaves a byte for its length; end, with what begin returned, writes that.
+// begin begins a message or a packed list, and leaves a byte for its length; end, with what begin returned, writes
+// that.
 func (w *wireWriter) begin(num protowire.Number) (start int) {
 	w.tag(num, protowire.BytesType)
 	w.buf = append(w.buf, 0)

@@ -42,8 +42,8 @@ func appendProtobuf(dst []byte, m *table.Message, base unsafe.Pointer, what, id 
 	return w.buf, nil
 }
 
-// message writes the fields of a message in the order of their numbers, less those that are zero or absent. Numbers are
-// written here, as a call for each field would cost a prediction a tenth of its speed.
+// message writes the fields of a message in the order of their numbers, less those that are zero or absent. Numbers
+// are written here, as a call for each field would cost a prediction a tenth of its speed.
 func (w *wireWriter) message(m *table.Message, base unsafe.Pointer) {
 	for i := range m.Ordered {
 		f := &m.Ordered[i]
@@ -183,8 +183,8 @@ func (w *wireWriter) compound(f *table.Field, base unsafe.Pointer) {
 	}
 }
 
-// inner writes a message, element k of a list unless k is negative. The path of an element is only made if there is an
-// error, as it costs an allocation.
+// inner writes a message, element k of a list unless k is negative. The path of an element is only made if there is
+// an error, as it costs an allocation.
 func (w *wireWriter) inner(f *table.Field, base unsafe.Pointer, k int) {
 	failed := w.err != nil
 	w.field(f)
@@ -207,9 +207,9 @@ func (Protobuf) DecodeLabel(data []byte, l *Label) error {
 	return l.checkFound(found)
 }
 
-// DecodePrediction reads one Protobuf record into p, for readers of the predictions topic and for tests. It overwrites
-// all of p except Key, which is not part of the payload, and reuses the slices that the record fills. The error is a
-// *[FieldError], then the content of p is undefined.
+// DecodePrediction reads one Protobuf record into p, for readers of the predictions topic and for tests. It
+// overwrites all of p except Key, which is not part of the payload, and reuses the slices that the record fills. The
+// error is a *[FieldError], then the content of p is undefined.
 func (Protobuf) DecodePrediction(data []byte, p *Prediction) error {
 	p.begin()
 	_, err := decodeProtobuf(data, predictionTable, unsafe.Pointer(p))
@@ -249,7 +249,8 @@ func (v wireValue) message(m *table.Message, base unsafe.Pointer) (found uint64,
 	return found, nil
 }
 
-// mayBeZero are the kinds of which Protobuf does not write zero or an empty list, so that a record need not have them.
+// mayBeZero are the kinds of which Protobuf does not write zero or an empty list, so that a record need not have
+// them.
 var mayBeZero = [...]bool{table.Text: true, table.Index: true, table.Count: true, table.Float: true,
 	table.Floats: true, table.List: true, table.Features: true}
 

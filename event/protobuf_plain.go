@@ -22,7 +22,8 @@ const (
 // the other with ids of up to 127 bytes. Producers write this form, and no function is called for an edge. Like
 // [arrivalScanner] it refuses nothing itself: where a record is not plain or not right it gives up, and
 // [Arrival.walkProtobuf] reads it from the beginning and decides (TestPlainProtobufIsDecoded,
-// FuzzDecodeProtobufArrival). It returns which fields were met; of a, what was not met is empty, but for the features.
+// FuzzDecodeProtobufArrival). It returns which fields were met; of a, what was not met is empty, but for the
+// features.
 func plainProtobuf(data []byte, a *Arrival, p inPlace) (met int, ok bool) {
 	a.ID, a.Edges, a.Time = "", a.Edges[:0], time.Time{}
 	for at := 0; at < len(data); {
@@ -60,8 +61,8 @@ func plainProtobuf(data []byte, a *Arrival, p inPlace) (met int, ok bool) {
 	return met, met&metID != 0
 }
 
-// plainSparse reads a sparse row in its plain form: the packed indices and then the packed values, if there are any. Like plainProtobuf
-// it gives up if a row is not plain or not right.
+// plainSparse reads a sparse row in its plain form: the packed indices and then the packed values, if there are any.
+// Like plainProtobuf it gives up if a row is not plain or not right.
 func (f *Features) plainSparse(data []byte) (ok bool) {
 	indices, rest := packedList(data, sparseIndices)
 	values, rest := packedList(rest, sparseValues)
@@ -76,8 +77,8 @@ func (f *Features) plainSparse(data []byte) (ok bool) {
 	return err == nil
 }
 
-// packedList returns the bytes of the packed list with which data begins, and what is behind it; none and data if data begins with
-// something else.
+// packedList returns the bytes of the packed list with which data begins, and what is behind it; none and data if
+// data begins with something else.
 func packedList(data []byte, num byte) (list, rest []byte) {
 	if len(data) == 0 || data[0] != num<<3|byte(protowire.BytesType) {
 		return nil, data

@@ -274,8 +274,8 @@ func (s *Schema) MarshalJSON() ([]byte, error) { return slices.Clone(s.text), ni
 // Hash returns the SHA-256 of the canonical JSON, in hexadecimal digits.
 func (s *Schema) Hash() string { return s.hash }
 
-// WithOptional returns the same schema, which passes over fields whose names it does not have if optional is true of them. In
-// a row of a table the column of the id is such a field.
+// WithOptional returns a copy of the schema that ignores a field with an unknown name if optional returns true for the
+// name. In a row of a table the column of the id is such a field.
 func (s *Schema) WithOptional(optional func(name string) bool) *Schema {
 	out := *s
 	out.optional = optional

@@ -1,10 +1,10 @@
-// Package table describes a message by one row a field: its name in JSON, Avro and errors, its Protobuf number, its kind,
-// and its place in the Go struct. Writers and readers of all wire forms walk the rows, so that a new field is one row
-// and the struct's field.
+// Package table describes a message by one row a field: its name in JSON, Avro and errors, its Protobuf number, its
+// kind, and its place in the Go struct. Writers and readers of all wire forms walk the rows, so that a new field is
+// one row and the struct's field.
 //
-// The rows of Rivulet's own messages are in package event (fields.go). A row holds the offset of the struct's field, as a
-// call of a function for each field would cost a writer a tenth of its speed (BenchmarkAppendPrediction); a test compares
-// the kind of each row with the Go type at its offset.
+// The rows of Rivulet's own messages are in package event (fields.go). A row holds the offset of the struct's field,
+// as a call of a function for each field would cost a writer a tenth of its speed (BenchmarkAppendPrediction); a test
+// compares the kind of each row with the Go type at its offset.
 package table
 
 import (
@@ -68,14 +68,15 @@ type Field struct {
 	Offset uintptr
 	// Message describes what a Struct, Group, List or Pointer holds.
 	Message *Message
-	// Words are the values of a Word by their number in .proto, of which 0 stands for none. The enum of .avsc begins with
-	// number 1.
+	// Words are the values of a Word by their number in .proto, of which 0 stands for none. The enum of .avsc begins
+	// with number 1.
 	Words []string
 	// Hint is appended to an error about a value of the wrong type.
 	Hint string
 
-	// Member is the name as JSON has it before the value, with a comma: `,"id":`. Tag begins the field in Protobuf. Both are
-	// arrays of one length, so that a writer copies them without a call and then counts Len or TagLen of their bytes.
+	// Member is the name as JSON has it before the value, with a comma: `,"id":`. Tag begins the field in Protobuf.
+	// Both are arrays of one length, so that a writer copies them without a call and then counts Len or TagLen of
+	// their bytes.
 	Member      [MemberBytes]byte
 	Tag         [2]byte
 	Len, TagLen uint8
@@ -222,8 +223,8 @@ func (f *Field) WordNumber(word string) int {
 // at returns the field's place in a message.
 func (f *Field) at(message unsafe.Pointer) unsafe.Pointer { return unsafe.Add(message, f.Offset) }
 
-// String returns the place of a string in a message. The methods below do the same for other types; the kind says which
-// of them fits.
+// String returns the place of a string in a message. The methods below do the same for other types; the kind says
+// which of them fits.
 func (f *Field) String(message unsafe.Pointer) *string { return (*string)(f.at(message)) }
 
 // Flag is for Bool.

@@ -159,9 +159,50 @@ func appendMessage(dst []byte, typ protoreflect.MessageDescriptor, payload []byt
 	if err := (proto.UnmarshalOptions{RecursionLimit: maxNesting, DiscardUnknown: true}).Unmarshal(payload, msg); err != nil {
 		return dst, unreadable("it is no %s: %.200s", typ.FullName(), err.Error())
 	}
+	room := event.TextLimit(len(payload))
+	if room -= textOf(msg, room); room < 0 {
+		return dst, event.TextTooLarge(len(payload))
+	}
 	text, err := protojson.MarshalOptions{UseProtoNames: true}.MarshalAppend(dst, msg)
 	if err != nil {
 		return dst, unreadable("%s has no JSON form: %.200s", typ.FullName(), err.Error())
 	}
 	return text, nil
+}
+
+// textOf counts the bytes of the names and the words of enums in the JSON form of a message, and ends soon after they are
+// more than most. Only these come from the schema, so that a few bytes of a record can become a long text: 20 KiB of
+// zeros are 200 MiB of text if 0 is an enum's word of 10 KiB. The other values have at most six times their own bytes, or
+// 24 for a number.
+func textOf(msg protoreflect.Message, most int) (bytes int) {
+	msg.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		bytes += len(f.Name()) + len(`"":,`)
+		switch {
+		case f.IsList():
+			for i := 0; i < v.List().Len() && bytes <= most; i++ {
+				bytes += textOfValue(f, v.List().Get(i), most-bytes)
+			}
+		case f.IsMap():
+			v.Map().Range(func(_ protoreflect.MapKey, value protoreflect.Value) bool {
+				bytes += textOfValue(f.MapValue(), value, most-bytes)
+				return bytes <= most
+			})
+		default:
+			bytes += textOfValue(f, v, most-bytes)
+		}
+		return bytes <= most
+	})
+	return bytes
+}
+
+func textOfValue(f protoreflect.FieldDescriptor, v protoreflect.Value, most int) int {
+	switch f.Kind() {
+	case protoreflect.EnumKind:
+		if word := f.Enum().Values().ByNumber(v.Enum()); word != nil {
+			return len(word.Name()) + len(`"",`)
+		}
+	case protoreflect.MessageKind, protoreflect.GroupKind:
+		return textOf(v.Message(), most)
+	}
+	return 0
 }
