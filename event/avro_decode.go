@@ -34,8 +34,8 @@ func (s *AvroSchema) DecodeLabel(data []byte, l *Label) error {
 	return err
 }
 
-// decode reads a record that is one message, and returns the set of its fields. check sees that set before the record's
-// end is looked at.
+// decode reads a record that is one message, and returns the set of its fields. check sees that set before the
+// record's end is looked at.
 func (s *AvroSchema) decode(data []byte, roles []*table.Field, m *table.Message, base unsafe.Pointer, p inPlace,
 	check func(found uint64) error) (uint64, error) {
 	if s.root.kind != avroRecord {
@@ -117,8 +117,8 @@ func (r *avroReader) edges(t *avroType, list []string) ([]string, error) {
 	}
 }
 
-// plainEdges reads a list of strings that is one block, each string of 1 to 63 bytes, as almost all are. Where the list is
-// another, or something is wrong with it, it reads nothing and reports false.
+// plainEdges reads a list of strings that is one block, each string of 1 to 63 bytes, as almost all are. Where the
+// list is another, or something is wrong with it, it reads nothing and reports false.
 func (r *avroReader) plainEdges(list []string) (edges []string, ok bool) {
 	before := r.at
 	n, _, err := r.block("edges")

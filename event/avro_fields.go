@@ -199,7 +199,8 @@ func (Avro) DecodePrediction(data []byte, p *Prediction) error {
 
 // message reads a record by the writer's schema into a message and returns the set of its fields. roles has, for each
 // field of the schema, that of the message, nil for one that is passed over.
-func (r *avroReader) message(t *avroType, roles []*table.Field, m *table.Message, base unsafe.Pointer) (found uint64, err error) {
+func (r *avroReader) message(t *avroType, roles []*table.Field, m *table.Message, base unsafe.Pointer) (
+	found uint64, err error) {
 	for i, f := range roles {
 		given := false
 		if f == nil {

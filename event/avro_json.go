@@ -12,9 +12,9 @@ import (
 	"rivulet/event/connect"
 )
 
-// AppendJSON appends a record that was written with the schema to dst, as a JSON value: for a mapping, which says where
-// in it an arrival is. Unions are their values, enums and times text (RFC 3339), decimals numbers, and bytes text
-// where they are UTF-8, else base64; NaN and infinities are null.
+// AppendJSON appends a record that was written with the schema to dst, as a JSON value: for a mapping, which says
+// where in it an arrival is. Unions are their values, enums and times text (RFC 3339), decimals numbers, and bytes
+// text where they are UTF-8, else base64; NaN and infinities are null.
 func (s *AvroSchema) AppendJSON(dst, data []byte) ([]byte, error) {
 	w := avroJSON{avroReader: newAvroReader(s, data), dst: dst, most: len(dst) + TextLimit(len(data))}
 	err := w.value(s.root, 0)
@@ -24,8 +24,8 @@ func (s *AvroSchema) AppendJSON(dst, data []byte) ([]byte, error) {
 	return w.dst, err
 }
 
-// TextLimit is the largest text, in bytes, that may be made of a record of a number of bytes by a registry's schema. The
-// schema has names and words, which a record refers to by one byte or none.
+// TextLimit is the largest text, in bytes, that may be made of a record of a number of bytes by a registry's schema.
+// The schema has names and words, which a record refers to by one byte or none.
 func TextLimit(record int) int { return 16*record + 1<<20 }
 
 // TextTooLarge is the error of a record whose text would be larger than [TextLimit].

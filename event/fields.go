@@ -17,7 +17,8 @@ import (
 
 var arrivalTable = table.New[Arrival]([]table.Field{
 	{Name: "id", Number: idNumber, Kind: table.NodeID, Presence: table.Required, Offset: unsafe.Offsetof(Arrival{}.ID)},
-	{Name: "features", Number: denseNumber, Kind: table.Features, Presence: table.Required, Offset: unsafe.Offsetof(Arrival{}.Features)},
+	{Name: "features", Number: denseNumber, Kind: table.Features, Presence: table.Required,
+		Offset: unsafe.Offsetof(Arrival{}.Features)},
 	{Name: "edges", Number: edgesNumber, Kind: table.IDs, Offset: unsafe.Offsetof(Arrival{}.Edges)},
 	{Name: "time", Number: timeNumber, Kind: table.Time, Offset: unsafe.Offsetof(Arrival{}.Time)},
 }, table.Alternative{Number: sparseNumber, Of: "features"}, table.Alternative{Number: namedNumber, Of: "features"})
@@ -44,7 +45,8 @@ var labelTable = table.New[Label]([]table.Field{
 
 var predictionTable = table.New[Prediction]([]table.Field{
 	{Name: "id", Number: 1, Kind: table.ID, Presence: table.Required, Offset: unsafe.Offsetof(Prediction{}.ID)},
-	{Name: "class", Number: 2, Kind: table.Index, Presence: table.Required, Offset: unsafe.Offsetof(Prediction{}.Class)},
+	{Name: "class", Number: 2, Kind: table.Index, Presence: table.Required,
+		Offset: unsafe.Offsetof(Prediction{}.Class)},
 	{Name: "class_name", Number: 3, Kind: table.Text, Offset: unsafe.Offsetof(Prediction{}.ClassName)},
 	{Name: "probability", Number: 4, Kind: table.Float, Presence: table.Required,
 		Offset: unsafe.Offsetof(Prediction{}.Probability)},
@@ -66,7 +68,8 @@ var predictionTable = table.New[Prediction]([]table.Field{
 		Offset: unsafe.Offsetof(Prediction{}.InBatch)},
 	{Name: "unknown_neighbours", Number: 14, Kind: table.Count, Presence: table.Required,
 		Offset: unsafe.Offsetof(Prediction{}.Unknown)},
-	{Name: "source", Number: 15, Kind: table.Struct, Presence: table.Required, Offset: unsafe.Offsetof(Prediction{}.Source),
+	{Name: "source", Number: 15, Kind: table.Struct, Presence: table.Required,
+		Offset:  unsafe.Offsetof(Prediction{}.Source),
 		Message: sourceTable},
 	{Name: "arrival_time", Number: 16, Kind: table.Time, Offset: unsafe.Offsetof(Prediction{}.ArrivalTime)},
 	{Name: "ingest_time", Number: 17, Kind: table.Timestamp, Offset: unsafe.Offsetof(Prediction{}.IngestTime)},
@@ -76,19 +79,23 @@ var predictionTable = table.New[Prediction]([]table.Field{
 var scoreTable = table.New[Score]([]table.Field{
 	{Name: "class", Number: 1, Kind: table.Index, Presence: table.Always, Offset: unsafe.Offsetof(Score{}.Class)},
 	{Name: "name", Number: 2, Kind: table.Text, Offset: unsafe.Offsetof(Score{}.Name)},
-	{Name: "probability", Number: 3, Kind: table.Float, Presence: table.Always, Offset: unsafe.Offsetof(Score{}.Probability)},
+	{Name: "probability", Number: 3, Kind: table.Float, Presence: table.Always,
+		Offset: unsafe.Offsetof(Score{}.Probability)},
 })
 
 // representationTable has fields of the prediction itself.
 var representationTable = table.New[Prediction]([]table.Field{
 	{Name: "kind", Number: 1, Kind: table.Word, Presence: table.Required,
-		Offset: unsafe.Offsetof(Prediction{}.RepresentationKind), Words: []string{"", RepresentationLogits, RepresentationEmbedding}},
-	{Name: "values", Number: 2, Kind: table.Floats, Presence: table.Required, Offset: unsafe.Offsetof(Prediction{}.Representation)},
+		Offset: unsafe.Offsetof(Prediction{}.RepresentationKind),
+		Words:  []string{"", RepresentationLogits, RepresentationEmbedding}},
+	{Name: "values", Number: 2, Kind: table.Floats, Presence: table.Required,
+		Offset: unsafe.Offsetof(Prediction{}.Representation)},
 })
 
 var explanationTable = table.New[Explanation]([]table.Field{
 	{Name: "runner_up", Number: 1, Kind: table.OptionalIndex, Offset: unsafe.Offsetof(Explanation{}.RunnerUp)},
-	{Name: "reasons", Number: 2, Kind: table.List, Presence: table.Required, Offset: unsafe.Offsetof(Explanation{}.Reasons),
+	{Name: "reasons", Number: 2, Kind: table.List, Presence: table.Required,
+		Offset:  unsafe.Offsetof(Explanation{}.Reasons),
 		Message: reasonTable},
 })
 
@@ -103,7 +110,8 @@ var reasonTable = table.New[Reason]([]table.Field{
 
 var sourceTable = table.New[Source]([]table.Field{
 	{Name: "topic", Number: 1, Kind: table.Text, Presence: table.Always, Offset: unsafe.Offsetof(Source{}.Topic)},
-	{Name: "partition", Number: 2, Kind: table.Int32, Presence: table.Always, Offset: unsafe.Offsetof(Source{}.Partition)},
+	{Name: "partition", Number: 2, Kind: table.Int32, Presence: table.Always,
+		Offset: unsafe.Offsetof(Source{}.Partition)},
 	{Name: "offset", Number: 3, Kind: table.Int64, Presence: table.Always, Offset: unsafe.Offsetof(Source{}.Offset)},
 })
 

@@ -196,7 +196,8 @@ func (v wireValue) floats(list []float32, field string) ([]float32, error) {
 
 const maxNanos = 999_999_999
 
-var timestampFields = []table.WireField{1: {Name: "seconds", Wire: table.Varint}, 2: {Name: "nanos", Wire: table.Varint}}
+var timestampFields = []table.WireField{1: {Name: "seconds", Wire: table.Varint},
+	2: {Name: "nanos", Wire: table.Varint}}
 
 // time reads a google.protobuf.Timestamp. The result is in UTC; the first moment of the year 1 is the zero Time.
 func (v wireValue) time(field string) (time.Time, error) {

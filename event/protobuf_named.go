@@ -28,9 +28,12 @@ const (
 
 var (
 	namedFields = []table.WireField{namedEntry: {Name: "features.named", Wire: table.BytesList}}
-	entryFields = []table.WireField{entryName: {Name: "features.named", Wire: table.Bytes}, entryValue: {Name: "features.named", Wire: table.Bytes}}
-	valueFields = []table.WireField{valueNumber: {Name: "number", Wire: table.Fixed64}, valueBool: {Name: "bool", Wire: table.Varint},
-		valueText: {Name: "text", Wire: table.Bytes}, valueVector: {Name: "vector", Wire: table.Bytes}, valueTime: {Name: "time", Wire: table.Bytes}}
+	entryFields = []table.WireField{entryName: {Name: "features.named", Wire: table.Bytes},
+		entryValue: {Name: "features.named", Wire: table.Bytes}}
+	valueFields = []table.WireField{valueNumber: {Name: "number", Wire: table.Fixed64},
+		valueBool:   {Name: "bool", Wire: table.Varint},
+		valueText:   {Name: "text", Wire: table.Bytes},
+		valueVector: {Name: "vector", Wire: table.Bytes}, valueTime: {Name: "time", Wire: table.Bytes}}
 	vectorFields = []table.WireField{denseValues: {Name: "vector", Wire: table.FloatList}}
 )
 
