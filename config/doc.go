@@ -35,5 +35,21 @@
 // theirs (64KiB, 1MB; a bare number is bytes), lists as YAML lists or as a,b. A text that YAML takes for a number, a
 // truth value or a time must be quoted.
 //
+// The files:
+//
+//	load.go                     [Load]: defaults, file, environment and flags, one over the other
+//	fields.go                   a struct's tags -> its fields
+//	kinds.go, bytes.go          the types that a field may have, and how their text is read
+//	checks.go, problem.go       checks by name; what is wrong, as an error that lists all of it
+//	flags.go                    fields -> flags with their helps
+//	kubernetes.go               variables that Kubernetes sets for a Service called rivulet, which are passed over
+//	secret.go, redis_url.go     values that are not printed
+//	shown.go                    effective settings for the log
+//	consumer.go, serve.go       the settings of `consumer` and `rivulet serve`
+//	page.go, refresh.go         of `rivulet page` and `trainer refresh`
+//	kafka.go, redis.go          sections that programs share: services,
+//	registry.go, features.go    the schema registry, features by id,
+//	labels.go, access.go        labels, and who may ask a server
+//
 // No password is printed: [RedisURL] and [Secret] print theirs as xxxxx in every format. A [Secret] has no flag.
 package config

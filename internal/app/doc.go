@@ -1,10 +1,23 @@
 // Package app wires a configuration to running parts: the one place that knows all of them.
 //
-//	consumer.go  settings -> versions, producer, consumer, metrics; runs and ends them in order
+//	consumer.go  RunConsumer: settings -> versions, producer, consumer, metrics; runs and ends them in order
+//	serve.go     RunServe: the same for arrivals over HTTP
+//	page.go      RunPage: the same for the live page
+//	check.go     Check: settings -> checks of all connections
+//	lines.go     PredictLines: the path of a record without services, JSON lines in, JSON lines out
+//	explain.go   ExplainLines: the same for explanations
+//
+// The parts that they are made of:
+//
 //	versions.go  where versions come from: Redis, or a pinned directory
-//	check.go     settings -> checks of all connections
+//	services.go  what runs in the background, and its end
 //	kafka.go     settings -> connections to Kafka: TLS, SASL, logins
 //	connect.go   settings -> a client of Redis
+//	tls.go       settings -> the TLS of clients, with certificates that are read again
+//	tokens.go    the bearer tokens of serve and page, from settings or a file that is looked at with every request
+//	codec.go     settings -> the forms of records, in and out, and the schema registry
+//	features.go  settings -> features by id
+//	labels.go    labels that are read beside arrivals and compared with predictions
+//	both.go      two observers as one
 //	advice.go    what to do where Redis refuses the client
-//	lines.go     the path of a record without services: JSON lines in, JSON lines out
 package app

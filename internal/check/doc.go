@@ -5,6 +5,7 @@
 //
 //	result.go   what a check says
 //	kafka.go    the checks of Kafka: each broker, topics, group
+//	kafka_advice.go  what to do about a broker's answer
 //	topic.go    settings of topics that are written to
 //	connect.go  a connection in steps: reach, TLS, protocol, login, metadata
 //	explain.go  what went wrong in a step, and what to do

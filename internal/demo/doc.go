@@ -8,6 +8,8 @@
 //	feed.go      one stream through a consumer: sent by a replay, its predictions read as a recommendation feed reads them
 //	tally.go     counts and times of arrivals, predictions and publications
 //	labels.go    the classes of arrivals, published once they have been predicted
+//	settle.go    waits until all arrivals are answered, and sums up
+//	page.go      the live page beside the demo
 //	report.go    the table and the JSON object
 //
 // For a stream by which the graph grows ([Grow]):

@@ -10,6 +10,18 @@
 // `rivulet serve` uses it, too, without a group (Options.NoGroup), and adds the metrics of its requests to its registry
 // (docs/serve.md).
 //
+// The files:
+//
+//	observer.go                the consumer's events, passed on to what follows
+//	metrics.go                 counters, gauges and histograms
+//	arrivals.go, losses.go     counts that rows of arrivals and of M keep themselves
+//	lag.go                     how far the consumer is behind in each partition
+//	drift.go                   predictions and features of a window beside those of training
+//	labels.go                  predictions beside labels that come later
+//	health.go                  whether the loop moves and the consumer takes part in its group
+//	serve.go                   the port of metrics and health
+//	logger.go, journal.go      the log, and its lines about batches and dead letters
+//
 // The metrics; _total are counters, _seconds histograms in seconds:
 //
 //	rivulet_arrivals_total, rivulet_arrival_bytes_total  records read and delivered as predictions or dead letters, and their bytes
