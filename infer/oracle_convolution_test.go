@@ -164,7 +164,7 @@ func (c Convolution) frozen(t reference.Tables, b reference.Arrivals) (states, s
 		default:
 			way = way.Plus(1, back.Mul(l.Ws).Scale(reference.Each(ways.Columns(ways.Cols()-1, ways.Cols()).RowSums(), reference.Inverse)))
 		}
-		back = ways.Columns(at, at+len(l.B)).Hadamard(way)
+		back = reference.At(len(way), len(l.B), func(i, k int) float64 { return ways[i][at+k] * way[i][k] })
 		at += len(l.B)
 	}
 	return states, sent

@@ -3,6 +3,7 @@ package trainer
 import (
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/trainer/product"
 )
 
 // supportTables returns the frozen tables of an S that was made for joint attachment: S attached once to the
@@ -33,7 +34,7 @@ func attached(adj, r, among *graph.CSR) *graph.CSR {
 			edges = append(edges, graph.Edge{Row: i + int32(m), Col: j + int32(m), Val: v})
 		})
 	}
-	return graph.NewCSR(m+r.Rows, m+r.Rows, edges)
+	return product.Assemble(m+r.Rows, m+r.Rows, edges)
 }
 
 // each visits the entries of a matrix; a pattern has ones.

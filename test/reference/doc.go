@@ -1,6 +1,6 @@
 // Package reference is the oracle that the numeric core is tested against: the equations of MCond and of this
-// project, written down as they are printed, with dense float64 matrices and no regard for speed. It shares no code
-// with graph or infer, and only tests import it.
+// project, written down as they are printed, in float64 and with no regard for speed. It shares no code with graph or
+// infer: its products are those of github.com/james-bowman/sparse. Only tests import it.
 //
 // Notation, with n arrivals, T of N nodes, S of N' nodes, d features and C classes:
 //
@@ -16,7 +16,7 @@
 //
 // What is where:
 //
-//	matrix.go      products, transpose, linear systems
+//	matrix.go      matrices: products by github.com/james-bowman/sparse, linear systems by gonum
 //	attach.go      Â, the arrivals
 //	sgc.go         SGC: on the nodes of any weighted graph, its tables, frozen on tables (section 2)
 //	ridge.go       tables of S from tables of T, M fixed (section 5, step 4)

@@ -3,9 +3,14 @@ package reference
 import (
 	"fmt"
 	"math"
+
+	"github.com/james-bowman/sparse"
+	"gonum.org/v1/gonum/mat"
 )
 
-// Matrix is a dense matrix by rows. A matrix without rows has no columns.
+// Matrix is a matrix by rows, as tests write it down. A matrix without rows has no columns. Products are those of
+// github.com/james-bowman/sparse and systems are solved by gonum, so that the oracle shares no arithmetic with the code
+// under test.
 type Matrix [][]float64
 
 // New returns a zero r×c matrix.
@@ -36,18 +41,46 @@ func At(r, c int, f func(i, j int) float64) Matrix {
 	return m
 }
 
-// Mul returns m·x.
+// Mul returns m·x: by github.com/james-bowman/sparse where most of m is zeros, as of graphs and mappings, else by gonum.
 func (m Matrix) Mul(x Matrix) Matrix {
 	if len(m) > 0 && m.Cols() != len(x) {
 		panic(fmt.Sprintf("reference: product %d×%d · %d×%d", len(m), m.Cols(), len(x), x.Cols()))
 	}
-	return At(len(m), x.Cols(), func(i, j int) float64 {
-		s := 0.0
-		for k := range x {
-			s += m[i][k] * x[k][j]
+	out := New(len(m), x.Cols())
+	if len(m) == 0 || len(x) == 0 || x.Cols() == 0 {
+		return out
+	}
+	if of := m.sparse(); 2*of.NNZ() < len(m)*m.Cols() {
+		var product sparse.CSR
+		product.Mul(of, x.sparse())
+		product.DoNonZero(func(i, j int, v float64) { out[i][j] = v })
+		return out
+	}
+	var product mat.Dense
+	product.Mul(m.dense(), x.dense())
+	return At(len(m), x.Cols(), product.At)
+}
+
+// sparse is m in compressed rows.
+func (m Matrix) sparse() *sparse.CSR {
+	ends, cols, vals := make([]int, len(m)+1), []int{}, []float64{}
+	for i, row := range m {
+		for j, v := range row {
+			if v != 0 {
+				cols, vals = append(cols, j), append(vals, v)
+			}
 		}
-		return s
-	})
+		ends[i+1] = len(cols)
+	}
+	return sparse.NewCSR(len(m), m.Cols(), ends, cols, vals)
+}
+
+func (m Matrix) dense() *mat.Dense {
+	out := mat.NewDense(len(m), m.Cols(), nil)
+	for i, row := range m {
+		out.SetRow(i, row)
+	}
+	return out
 }
 
 // T returns the transpose.
@@ -109,51 +142,21 @@ func Each(s []float64, f func(v float64) float64) []float64 {
 // InvSqrt returns 1/√v.
 func InvSqrt(v float64) float64 { return 1 / math.Sqrt(v) }
 
-// Solve returns g⁻¹·rhs by Gaussian elimination with partial pivoting; ok is false where g is singular to working
-// precision.
+// Solve returns g⁻¹·rhs by an LU factorisation; ok is false where g is singular to working precision.
 func Solve(g, rhs Matrix) (x Matrix, ok bool) {
-	n := len(g)
-	if len(rhs) != n || g.Cols() != n {
-		panic(fmt.Sprintf("reference: system %d×%d with %d right-hand rows", n, g.Cols(), len(rhs)))
+	if len(rhs) != len(g) || g.Cols() != len(g) {
+		panic(fmt.Sprintf("reference: system %d×%d with %d right-hand rows", len(g), g.Cols(), len(rhs)))
 	}
-	largest := 0.0
-	work := New(n, n+rhs.Cols())
-	for i := range n {
-		copy(work[i][copy(work[i], g[i]):], rhs[i])
-		for _, v := range g[i] {
-			largest = max(largest, math.Abs(v))
-		}
+	var lu mat.LU
+	lu.Factorize(g.dense())
+	if !(lu.Cond() < 1e13) {
+		return nil, false
 	}
-	for col := range n {
-		pivot := col
-		for i := col; i < n; i++ {
-			if math.Abs(work[i][col]) > math.Abs(work[pivot][col]) {
-				pivot = i
-			}
-		}
-		if math.Abs(work[pivot][col]) <= 1e-12*largest {
-			return nil, false
-		}
-		work[col], work[pivot] = work[pivot], work[col]
-		for i := range n {
-			if i == col {
-				continue
-			}
-			factor := work[i][col] / work[col][col]
-			for j := col; j < len(work[i]); j++ {
-				work[i][j] -= factor * work[col][j]
-			}
-		}
+	var out mat.Dense
+	if err := lu.SolveTo(&out, false, rhs.dense()); err != nil {
+		return nil, false
 	}
-	return At(n, rhs.Cols(), func(i, j int) float64 { return work[i][n+j] / work[i][i] }), true
-}
-
-// Hadamard returns m∘x.
-func (m Matrix) Hadamard(x Matrix) Matrix {
-	if len(m) != len(x) || m.Cols() != x.Cols() {
-		panic(fmt.Sprintf("reference: %d×%d ∘ %d×%d", len(m), m.Cols(), len(x), x.Cols()))
-	}
-	return At(len(m), m.Cols(), func(i, k int) float64 { return m[i][k] * x[i][k] })
+	return At(len(g), rhs.Cols(), out.At), true
 }
 
 // Inverse returns 1/v, 0 at 0.

@@ -1,8 +1,11 @@
 package reference
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+
+	"gonum.org/v1/gonum/mat"
 )
 
 // RMSNorm is what the global scale brings the rows of Â²X to.
@@ -79,29 +82,23 @@ func (p Preprocess) Apply(x Matrix) Matrix {
 	return At(len(x), x.Cols(), func(i, k int) float64 { return p.Scale * (x[i][k] - p.Mean[k]) / p.Std[k] })
 }
 
+// unitRows are x/‖x‖; a row of zeros stays one.
 func unitRows(x Matrix) Matrix {
-	norms := make([]float64, len(x))
-	for i, row := range x {
-		for _, v := range row {
-			norms[i] += v * v
-		}
-	}
-	return At(len(x), x.Cols(), func(i, k int) float64 {
-		if norms[i] == 0 {
-			return 0
-		}
-		return x[i][k] / math.Sqrt(norms[i])
-	})
+	return divided(x, func(row []float64) float64 { return cmp.Or(mat.Norm(mat.NewVecDense(len(row), row), 2), 1) })
 }
 
+// sumRows are x/max(1, Σ|x|).
 func sumRows(x Matrix) Matrix {
-	sums := make([]float64, len(x))
-	for i, row := range x {
-		for _, v := range row {
-			sums[i] += math.Abs(v)
-		}
+	return divided(x, func(row []float64) float64 { return max(1, mat.Norm(mat.NewVecDense(len(row), row), 1)) })
+}
+
+func divided(x Matrix, by func(row []float64) float64) Matrix {
+	out := Matrix{}
+	for _, row := range x {
+		norm := by(row)
+		out = append(out, Each(row, func(v float64) float64 { return v / norm }))
 	}
-	return At(len(x), x.Cols(), func(i, k int) float64 { return x[i][k] / max(1, sums[i]) })
+	return out
 }
 
 func columnMeans(x Matrix) []float64 {

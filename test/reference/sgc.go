@@ -1,5 +1,7 @@
 package reference
 
+import "math"
+
 // SGC is logits = Σ_t w_t Â^t X W + b.
 type SGC struct {
 	W    Matrix    // d×C
@@ -71,12 +73,7 @@ func HopTables(graph, z Matrix, hops int) Tables {
 
 // powers are v^-1, v^-2, …, a column each.
 func powers(v []float64, hops int) Matrix {
-	out, power := Matrix{}, Each(v, Inverse)
-	for range max(1, hops-1) {
-		out = append(out, power)
-		power = Matrix{power}.Hadamard(Matrix{Each(v, Inverse)})[0]
-	}
-	return out.T()
+	return At(len(v), max(1, hops-1), func(i, k int) float64 { return math.Pow(v[i], -float64(k+1)) })
 }
 
 // Frozen is section 2's arrival on tables, q = diag(D_i^-½), h⁰ = z = xW:

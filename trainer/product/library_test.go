@@ -73,3 +73,35 @@ func stored(m *graph.CSR) *sparse.CSR {
 	}
 	return sparse.NewCSR(m.Rows, m.Cols, m.RowPtr, cols, vals)
 }
+
+// Rows are those of graph.NewCSR, entries that are there several times included: so is the first one, which the library by
+// itself does not add up.
+func TestAssemble(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 0))
+	for range 20 {
+		entries := make([]graph.Edge, 200)
+		for k := range entries {
+			entries[k] = graph.Edge{Row: rng.Int32N(12), Col: rng.Int32N(9), Val: float32(rng.IntN(8))}
+		}
+		entries = append(entries, entries[0], entries[0])
+		if diff := cmp.Diff(graph.NewCSR(12, 9, entries), Assemble(12, 9, entries)); diff != "" {
+			t.Fatalf("Assemble differs from NewCSR (-NewCSR +Assemble):\n%s", diff)
+		}
+	}
+}
+
+func BenchmarkAssemble(b *testing.B) {
+	const nodes, each = 20_000, 30
+	rng := rand.New(rand.NewPCG(4, 0))
+	entries := make([]graph.Edge, nodes*each)
+	for k := range entries {
+		entries[k] = graph.Edge{Row: rng.Int32N(nodes), Col: rng.Int32N(nodes), Val: 1}
+	}
+	for name, of := range map[string]func(r, c int, entries []graph.Edge) *graph.CSR{"NewCSR": graph.NewCSR, "library": Assemble} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				of(nodes, nodes, entries)
+			}
+		})
+	}
+}
