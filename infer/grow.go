@@ -9,9 +9,8 @@ import (
 )
 
 // Grower gives arrivals rows of M of their own, so that later arrivals can attach to them (docs/algorithm.md,
-// section 5, last part): the row that makes an arrival's messages out of those of the synthetic nodes, which is the
-// solve that gave the nodes of T theirs, found more quickly ([nnls.NewQuick]). Models that share one M have their messages side
-// by side, whichever of them is served. A Grower is never changed by a batch and is safe for concurrent use.
+// section 5, last part): the row that makes an arrival's messages out of those of the synthetic nodes, by the solver
+// that gave the nodes of T theirs. Models that share one M have their messages side by side, whichever of them is served. A Grower is never changed by a batch and is safe for concurrent use.
 type Grower struct {
 	models []GrowingModel
 	solver *nnls.Solver
@@ -26,7 +25,7 @@ type GrowingModel struct {
 // NewGrower keeps the dictionary t' (N'×p), the models' messages of the synthetic nodes that M was solved against,
 // for rows of at most the given number of entries, and computes its Gram matrix.
 func NewGrower(dictionary *graph.Dense, entries int, models []GrowingModel) *Grower {
-	return &Grower{models: models, solver: nnls.NewQuick(dictionary, entries)}
+	return &Grower{models: models, solver: nnls.NewSolver(dictionary, entries)}
 }
 
 // Grown are rows of M that were solved for arrivals.

@@ -95,7 +95,7 @@ func TestGrowSolvesAllModelsAtOnce(t *testing.T) {
 		dictionary := dense(reference.At(w.mapping.Cols(), targets.Cols(), func(_, _ int) float64 { return rng.NormFloat64() }))
 		g := infer.NewGrower(dictionary, 3, models)
 		got := g.Grow(b)
-		want := nnls.NewQuick(dictionary, 3).Rows(dense(targets))
+		want := nnls.NewSolver(dictionary, 3).Rows(dense(targets))
 		for i := range b.Len() {
 			row := got.Row(i)
 			cols, vals := want.Row(i)

@@ -1,55 +1,145 @@
 package nnls
 
-import "math"
+// lanes is the number of columns that a kernel takes at once at most. Vectors have a
+// multiple of it, with zeros at the end. Each product and each sum is rounded: the bits do not depend on whether the
+// processor has vectors.
+const lanes = 16
 
-// lanes is the number of columns that a kernel takes at once. Vectors over the columns of a dictionary have a
-// multiple of it, with zeros at the end. Kernels add and multiply element by element, each result rounded: the
-// bits do not depend on whether the processor has vectors.
-const lanes = 8
-
-// padded is the length of a vector over n columns.
-func padded(n int) int { return (n + lanes - 1) / lanes * lanes }
-
-// productsPlain sets to = across·t, where across (len(t)×len(to)) are the dictionary's columns one after the
-// other. Products of two float32 are exact, and are added in the order of t.
-func productsPlain(to []float64, across, t []float32) {
+// productsPlain sets to = across·t, where across (len(t)×len(to)) are columns one after the other.
+func productsPlain(to, across, t []float32) {
 	clear(to)
 	for j, x := range t {
 		for i, y := range across[j*len(to) : (j+1)*len(to)] {
-			to[i] += float64(float64(x) * float64(y))
+			to[i] += float32(x * y)
 		}
 	}
 }
 
-// projectPlain fills s, whose last column has this row of G, after the supports before it: path, from the empty
-// one on.
-func projectPlain(s *stage, path []*stage, gram []float64) {
-	v, last := s.v, len(path)-1
-	copy(v, gram)
-	for q, earlier := range path[1:] {
-		l, of := s.lower[q], earlier.v[:len(v)]
-		for i := range v {
-			v[i] -= float64(l * of[i])
-		}
+// coordinates holds, for a support of n columns, the terms c, r and left of package nnls of all columns. Columns of the
+// support have zeros.
+type coordinates struct {
+	c, r, left []float32 // k×stride, stride, stride
+	n, stride  int
+
+	inverse, weights []float32 // n×n, n: P and x
+	rows             []*float32
+}
+
+func newCoordinates(k, stride int) coordinates {
+	return coordinates{c: make([]float32, k*stride), r: make([]float32, stride), left: make([]float32, stride),
+		stride: stride, inverse: make([]float32, k*k), weights: make([]float32, k), rows: make([]*float32, k)}
+}
+
+// of is c_i.
+func (s *coordinates) of(i int) []float32 { return s.c[i*s.stride : (i+1)*s.stride] }
+
+// set computes the coordinates for a support with the inverse of its G and its weights.
+func (s *coordinates) set(q *Solver, cols []int32, inverse, weights []float64, b []float32) {
+	s.n = len(cols)
+	if s.n == 0 {
+		copy(s.left, q.diagonal)
+		copy(s.r, b)
+		return
 	}
-	left, r, leftBefore, rBefore := s.left[:len(v)], s.r[:len(v)], path[last].left[:len(v)], path[last].r[:len(v)]
-	inverse := 1 / s.lower[last]
-	for i := range v {
-		at := v[i] * inverse
-		v[i] = at
-		left[i] = leftBefore[i] - float64(at*at)
-		r[i] = rBefore[i] - float64(at*s.y)
+	for i, v := range inverse[:s.n*s.n] {
+		s.inverse[i] = float32(v)
+	}
+	for i, c := range cols {
+		s.weights[i], s.rows[i] = float32(weights[i]), &q.gram[int(c)*s.stride]
+	}
+	s.fill(q, cols, b)
+	for _, c := range cols {
+		s.left[c], s.r[c] = 0, 0
+		for i := range s.n {
+			s.c[i*s.stride+int(c)] = 0
+		}
 	}
 }
 
-// risingPlain is the first of the blocks from a column on that holds one with r·|r| > most·left, len(r) if none
-// does.
-func risingPlain(r, left []float64, most float64, from int) int {
-	left = left[:len(r)]
-	for i := from; i < len(r); i++ {
-		if !(r[i]*math.Abs(r[i]) <= most*left[i]) {
-			return i / lanes * lanes
+// fillPlain computes c, left and r.
+func (s *coordinates) fillPlain(q *Solver, cols []int32, b []float32) {
+	copy(s.left, q.diagonal)
+	copy(s.r, b)
+	for i, col := range cols {
+		own := q.gram[int(col)*s.stride : int(col+1)*s.stride]
+		c := s.of(i)
+		clear(c)
+		for k, other := range cols {
+			p := s.inverse[i*s.n+k]
+			for x, g := range q.gram[int(other)*s.stride : int(other+1)*s.stride] {
+				c[x] += float32(p * g)
+			}
+		}
+		for x, g := range own {
+			s.left[x] -= float32(c[x] * g)
+			s.r[x] -= float32(s.weights[i] * g)
 		}
 	}
-	return len(r)
+}
+
+// pick is a column that is looked for: without the support's at two places, and with one that is new where there is
+// gram.
+type pick struct {
+	a, b                   []float32 // coordinates of those that are taken out; no b: of one
+	alphaA, alphaB         float32   // Q x_I
+	betaAA, betaAB, betaBB float32   // Q, its middle twice
+	gram, gamma            []float32 // v = gram + Σ_i gamma_i c_i
+	y, inverse             float32   // r'_j/left'_j, 1/left'_j
+
+	least [8]float32 // dependent
+	step  [8]int32   // 8
+	most  float32    // the largest r²/left that was found; 0: none
+	col   int32      // the first column that has it; −1
+}
+
+func newPick(k int) pick {
+	p := pick{gamma: make([]float32, k)}
+	for i := range p.least {
+		p.least[i], p.step[i] = dependent, 8
+	}
+	return p
+}
+
+// all has a column looked for beside the whole support.
+func (p *pick) all(s *coordinates) {
+	p.a, p.b, p.gram = s.left, nil, nil // times 0
+	p.alphaA, p.betaAA = 0, 0
+}
+
+// without has one looked for beside the support without what is taken out.
+func (p *pick) without(s *coordinates, out *removed) {
+	p.a, p.b, p.gram = s.of(out.a), nil, nil
+	p.alphaA, p.betaAA = float32(out.alphaA), float32(out.aa)
+	if out.a != out.b {
+		p.b, p.alphaB = s.of(out.b), float32(out.alphaB)
+		p.betaAB, p.betaBB = float32(2*out.ab), float32(out.bb)
+	}
+}
+
+// scanPlain sets most and col.
+func (p *pick) scanPlain(s *coordinates) {
+	p.most, p.col = 0, -1
+	for x := range s.r {
+		a := p.a[x]
+		r, left := s.r[x]+float32(p.alphaA*a), s.left[x]+float32(float32(p.betaAA*a)*a)
+		if p.b != nil {
+			b := p.b[x]
+			r += float32(p.alphaB * b)
+			left += float32(float32(float32(p.betaAB*a)+float32(p.betaBB*b)) * b)
+		}
+		if p.gram != nil {
+			v := p.gram[x]
+			for i := range s.n {
+				v += float32(p.gamma[i] * s.c[i*s.stride+x])
+			}
+			r -= float32(p.y * v)
+			left -= float32(float32(p.inverse*v) * v)
+		}
+		if !(r > 0) || !(left > dependent) {
+			continue
+		}
+		if q := float32(r*r) / left; q > p.most {
+			p.most, p.col = q, int32(x)
+		}
+	}
 }

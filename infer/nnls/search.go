@@ -1,64 +1,9 @@
 package nnls
 
-import (
-	"math"
+import "math"
 
-	"rivulet/graph"
-)
-
-// NewQuick is NewSolver for a solver that takes less than half of the time and leaves about as much of its targets
-// (BenchmarkRows); they are not the same rows. It goes the way of the package's, and finds the columns to try in
-// float32, all of them at unit length, in one pass over N' each. With P the inverse of G on the support, x the
-// weights and I what is taken out of it,
-//
-//	c_i   = Σ_s P_is G_s                                        the coordinates of all columns in the support
-//	left  = 1 − Σ_i c_i G_i          r  = b − Σ_i x_i G_i       what the support leaves of them, and of the target
-//	left' = left + c_I Q c_I         r' = r + c_I Q x_I         the same without I; Q = (P_II)⁻¹
-//	v     = G_j − Σ_i c_i G_ij + c_I Q c_I(j)                   products with what is left of another column j
-//	left" = left' − v²/left'_j       r" = r' − v r'_j/left'_j   the same with j
-//
-// (Golub and Van Loan, "Matrix Computations", section 2.1.4: an inverse after a change of low rank.) The column
-// with the largest r²/left joins. What is found so is solved in float64, and counts if that lowers the loss.
-func NewQuick(dictionary *graph.Dense, k int) *Solver {
-	s := NewSolver(dictionary, k)
-	n, stride := s.n, (s.n+quickLanes-1)/quickLanes*quickLanes
-	q := &quick{rows: dictionary.Clone(), unit: make([]float32, s.p*stride), gram: make([]float32, n*stride),
-		whole: make([]float32, stride), inverse: make([]float64, n), stride: stride}
-	for i := range n {
-		if norm := s.gram[i*s.stride+i]; norm > 0 {
-			q.inverse[i], q.whole[i] = 1/math.Sqrt(norm), 1
-		}
-	}
-	for i := range n {
-		for j, v := range dictionary.Row(i) {
-			q.unit[j*stride+i] = float32(float64(v) * q.inverse[i])
-		}
-		for j := range n {
-			q.gram[i*stride+j] = float32(s.cosine(q, int32(i), int32(j)))
-		}
-	}
-	s.quick = q
-	return s
-}
-
-// quick holds the dictionary in float32. All rows that are solved read it.
-type quick struct {
-	rows    *graph.Dense // the dictionary
-	unit    []float32    // p×stride: its columns at unit length, one after the other; 0 where one has none
-	gram    []float32    // N'×stride: G of these
-	whole   []float32    // stride: its diagonal, 1 or 0
-	inverse []float64    // N': 1/‖d_i‖, 0 for a column of zeros
-	stride  int          // N', up to a multiple of quickLanes
-}
-
-// cosine is G of two columns at unit length.
-func (s *Solver) cosine(q *quick, i, j int32) float64 {
-	return s.gram[int(i)*s.stride+int(j)] * q.inverse[i] * q.inverse[j]
-}
-
-// quickDependent is the share of a column's squared norm below which what a support leaves of it may be rounding of
-// float32.
-const quickDependent = 1e-5
+// dependent is the share of a column's squared norm below which what a support leaves of it may be rounding of float32.
+const dependent = 1e-5
 
 // worthwhile is the most that an exchange may lose, as a share of the squared distance that is left, if it has a
 // negative weight on the way and yet is pursued without that. More costs more than it finds.
@@ -67,14 +12,13 @@ const worthwhile = 4
 // search is one row's memory at a time. All lengths are multiples of the columns' and of the target's.
 type search struct {
 	*Solver
-	q      *quick
-	small  *active
-	target []float32 // p
-	norm   float64   // ‖target‖
-	b      []float32 // stride: the columns' products with the target
-	exact  []float64 // N': the same in float64, of the columns of which row says that they are this row's
-	row    []int32   // N'
-	turn   int32     // the number of this row
+	small   *active
+	target  []float32 // p
+	norm    float64   // ‖target‖
+	b       []float32 // stride: the columns' products with the target
+	product []float64 // N': the same in float64, of the columns of which row says that they are this row's
+	row     []int32   // N'
+	turn    int32     // the number of this row
 
 	best, try, next answer    // their losses are ½ xᵀGx − bᵀx, −½ at the least
 	at, spare       place     // of best; what further puts aside
@@ -84,19 +28,52 @@ type search struct {
 	pick            pick
 }
 
+// answer is a support with its weights, all positive.
+type answer struct {
+	cols []int32
+	m    []float64
+	loss float64
+}
+
+func newAnswer(k int) answer { return answer{cols: make([]int32, 0, k), m: make([]float64, 0, k)} }
+
+// copyTo writes the entries, columns ascending, and returns their number.
+func (a *answer) copyTo(cols []int32, vals []float32) int {
+	for p, c := range a.cols {
+		at := p
+		for ; at > 0 && cols[at-1] > c; at-- {
+			cols[at], vals[at] = cols[at-1], vals[at-1]
+		}
+		cols[at], vals[at] = c, float32(a.m[p])
+	}
+	return len(a.cols)
+}
+
 // place is where a search stands: what its best answer leaves.
 type place struct {
 	coordinates
 	p []float64 // P
 }
 
-func newSearch(s *Solver) *search {
-	q, k := s.quick, s.k
-	standing := func() place { return place{newCoordinates(k, q.stride), make([]float64, k*k)} }
-	return &search{Solver: s, q: q, small: newActive(k), target: make([]float32, s.p), b: make([]float32, q.stride),
-		exact: make([]float64, s.n), row: make([]int32, s.n), best: newAnswer(k), try: newAnswer(k), next: newAnswer(k),
-		at: standing(), spare: standing(), fitted: make([]float64, k*k), u: make([]float64, k), cj: make([]float64, k),
-		pick: newPick(k)}
+// search returns memory that was used before, or new memory.
+func (s *Solver) search() *search {
+	if w, ok := s.spare.Get().(*search); ok {
+		return w
+	}
+	k := s.k
+	place := func() place { return place{newCoordinates(k, s.stride), make([]float64, k*k)} }
+	return &search{Solver: s, small: newActive(k), target: make([]float32, s.dictionary.Cols), b: make([]float32, s.stride),
+		product: make([]float64, s.dictionary.Rows), row: make([]int32, s.dictionary.Rows), best: newAnswer(k),
+		try: newAnswer(k), next: newAnswer(k), at: place(), spare: place(), fitted: make([]float64, k*k),
+		u: make([]float64, k), cj: make([]float64, k), pick: newPick(k)}
+}
+
+// squared is ‖t‖².
+func squared(t []float32) (sum float64) {
+	for _, v := range t {
+		sum += float64(float64(v) * float64(v))
+	}
+	return sum
 }
 
 // solve finds an answer for one row, with weights for the columns and the target at their own lengths, and returns
@@ -119,7 +96,7 @@ func (w *search) solve(t []float32) float32 {
 		w.grow()
 	}
 	for p, c := range w.best.cols {
-		w.best.m[p] *= w.norm * w.q.inverse[c]
+		w.best.m[p] *= w.norm * w.inverse[c]
 	}
 	return float32(min(1, max(0, 1+2*w.best.loss)))
 }
@@ -130,7 +107,7 @@ func (w *search) begin(t []float32, norm float64) {
 	for j, v := range t {
 		w.target[j] = float32(float64(v) / norm)
 	}
-	quickProducts(w.b, w.q.unit, w.target)
+	products(w.b, w.unit, w.target)
 	if w.turn == math.MaxInt32 {
 		clear(w.row)
 		w.turn = 0
@@ -171,7 +148,7 @@ func (w *search) locate() {
 		w.invert(len(w.best.cols))
 	}
 	w.at.p, w.fitted = w.fitted, w.at.p
-	w.at.set(w.q, w.best.cols, w.at.p, w.best.m, w.b)
+	w.at.set(w.Solver, w.best.cols, w.at.p, w.best.m, w.b)
 }
 
 // exchange takes entries out of the best answer, one, then two at a time, and looks for as many others. It ends
@@ -280,10 +257,10 @@ func (w *search) rest(a, b int) []int32 {
 // weights is negative with that one.
 func (w *search) with(col int32, out *removed) (negative bool) {
 	n, p := len(w.best.cols), w.at.p
-	left, r, c := float64(w.q.whole[col]), w.product(col), w.cj[:n]
+	left, r, c := float64(w.diagonal[col]), w.exact(col), w.cj[:n]
 	clear(c)
 	for s, member := range w.best.cols {
-		g := w.cosine(w.q, member, col)
+		g := w.cosine(member, col)
 		for i := range c {
 			c[i] += float64(p[s*n+i] * g)
 		}
@@ -295,11 +272,11 @@ func (w *search) with(col int32, out *removed) (negative bool) {
 	}
 	a, b := out.a, out.b
 	qa, qb := float64(out.aa*c[a])+float64(out.ab*c[b]), float64(out.ab*c[a])+float64(out.bb*c[b])
-	left = max(left+float64(qa*c[a])+float64(qb*c[b]), quickDependent)
+	left = max(left+float64(qa*c[a])+float64(qb*c[b]), dependent)
 	y := (r + float64(out.alphaA*c[a]) + float64(out.alphaB*c[b])) / left
 	w.pick.gamma[a] += float32(qa)
 	w.pick.gamma[b] += float32(qb)
-	w.pick.gram = w.q.gram[int(col)*w.q.stride : int(col+1)*w.q.stride]
+	w.pick.gram = w.gram[int(col)*w.stride : int(col+1)*w.stride]
 	w.pick.y, w.pick.inverse = float32(y), float32(1/left)
 	for i, x := range w.best.m {
 		if pa, pb := p[i*n+a], p[i*n+b]; i != a && i != b &&
@@ -316,25 +293,25 @@ func (w *search) seek() (col int32, saves float64) {
 	return w.pick.col, float64(float64(w.pick.most) / 2)
 }
 
-// product is the product of a column with the target, both at unit length.
-func (w *search) product(col int32) float64 {
+// exact is the product of a column with the target, both at unit length.
+func (w *search) exact(col int32) float64 {
 	if w.row[col] != w.turn {
 		sum := 0.0
-		for j, v := range w.q.rows.Row(int(col)) {
+		for j, v := range w.dictionary.Row(int(col)) {
 			sum += float64(float64(v) * float64(w.target[j]))
 		}
-		w.row[col], w.exact[col] = w.turn, sum*w.q.inverse[col]
+		w.row[col], w.product[col] = w.turn, sum*w.inverse[col]
 	}
-	return w.exact[col]
+	return w.product[col]
 }
 
 // system fills the small solver with the equations of a support.
 func (w *search) system(cols []int32) {
 	n := len(cols)
 	for i, c := range cols {
-		w.small.b[i] = w.product(c)
+		w.small.b[i] = w.exact(c)
 		for j := range i {
-			g := w.cosine(w.q, c, cols[j])
+			g := w.cosine(c, cols[j])
 			w.small.g[i*n+j], w.small.g[j*n+i] = g, g
 		}
 		w.small.g[i*n+i] = 1
@@ -391,8 +368,8 @@ func (w *search) invert(n int) (independent bool) {
 			u[i] = sum
 			d -= float64(sum * g[i])
 		}
-		independent = independent && d > quickDependent
-		d = 1 / max(d, quickDependent)
+		independent = independent && d > dependent
+		d = 1 / max(d, dependent)
 		for i := range m {
 			x := u[i] * d
 			for j := range m {

@@ -2,69 +2,24 @@ package nnls
 
 import (
 	"math"
+	"slices"
 	"testing"
-
-	"pgregory.net/rapid"
 
 	"rivulet/graph"
 	"rivulet/test/reference"
 	"rivulet/test/reference/convert"
 )
 
-// A quick row is one that the package may give: of at most k positive entries, with a loss between that of one
-// entry alone and that of the best of all supports, and with the share left that it says.
-func TestQuickAgainstAllSupports(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		rng := stream(rapid.Uint64().Draw(t, "seed"))
-		n, k, p := rapid.IntRange(1, 8).Draw(t, "N'"), rapid.IntRange(1, 5).Draw(t, "k"), rapid.IntRange(1, 9).Draw(t, "p")
-		d, targets := problem(rng, 4, n, p, rapid.SampledFrom([]float64{0, .1, 3}).Draw(t, "noise"))
-		m, left := NewQuick(convert.Dense(d), k).Solve(convert.Dense(targets))
-		checkForm(t, m, k)
-		for j, got := range residuals(m, d, targets) {
-			norm := squaredNorm(targets[j])
-			if best := bestOfAll(d, targets[j], k); got < best-1e-5*norm {
-				t.Fatalf("row %d: residual %g below the optimum %g: the oracle or the measure is wrong", j, got, best)
-			}
-			if one := bestOfAll(d, targets[j], 1); got > one+1e-4*norm {
-				t.Fatalf("row %d: residual %g, one entry alone gives %g", j, got, one)
-			}
-			if math.Abs(float64(left[j])*norm-got) > 1e-5*norm {
-				t.Fatalf("row %d: says that %g is left of %g, and leaves %g", j, left[j], norm, got)
-			}
-		}
-	})
-}
-
-// Quick rows leave about as much as the package's, on average at most 3% more where columns are drawn at random.
-// On real graphs it is less: TestQuickRowsOnRealGraphs in package trainer.
-func TestQuickLeavesAsMuch(t *testing.T) {
-	for _, n := range []int{5, 40, 223} {
-		d, targets := problem(stream(uint64(n)), 2000, n, 15, 0.5)
-		sum := func(m *graph.CSR) (sum float64) {
-			for _, r := range residuals(m, d, targets) {
-				sum += r
-			}
-			return sum
-		}
-		dictionary, all := convert.Dense(d), convert.Dense(targets)
-		got, want := sum(NewQuick(dictionary, 4).Rows(all)), sum(Rows(dictionary, all, 4))
-		t.Logf("N' = %d: %.4f of the package's", n, got/want)
-		if got > 1.03*want {
-			t.Errorf("N' = %d: quick rows leave %g, the package's %g", n, got, want)
-		}
-	}
-}
-
 // Each kind of seek finds the column that is best by a plain least squares solve on the supports that it means.
-func TestQuickSeeksTheBestColumn(t *testing.T) {
+func TestSeeksTheBestColumn(t *testing.T) {
 	d, targets := problem(stream(7), 20, 30, 12, 1)
-	w := newSearch(NewQuick(convert.Dense(d), 4))
+	w := NewSolver(convert.Dense(d), 4).search()
 	seek := func(j int, what string, rest []int32) int32 {
 		t.Helper()
 		before := distance(d, targets[j], rest)
 		best, most := int32(-1), 0.0
 		for c := range int32(30) {
-			if contains(rest, c) || contains(w.best.cols, c) {
+			if slices.Contains(rest, c) || slices.Contains(w.best.cols, c) {
 				continue
 			}
 			if saved := before - distance(d, targets[j], append(rest[:len(rest):len(rest)], c)); saved > most &&
@@ -82,7 +37,7 @@ func TestQuickSeeksTheBestColumn(t *testing.T) {
 	for j := range targets {
 		w.solve(convert.Dense(targets).Row(j))
 		for i, c := range w.best.cols {
-			w.best.m[i] /= w.norm * w.q.inverse[c]
+			w.best.m[i] /= w.norm * w.inverse[c]
 		}
 		n := len(w.best.cols)
 		w.pick.all(&w.at.coordinates)
@@ -126,11 +81,11 @@ func leastSquares(d reference.Matrix, target []float64, of []int32) []float64 {
 	return weights
 }
 
-func TestQuickTargetThatIsNoNumber(t *testing.T) {
+func TestTargetThatIsNoNumber(t *testing.T) {
 	d, _ := problem(stream(1), 1, 3, 2, 1)
 	targets := graph.NewDense(2, 2)
 	targets.Data[0], targets.Data[2] = float32(math.NaN()), 1
-	m, left := NewQuick(convert.Dense(d), 2).Solve(targets)
+	m, left := NewSolver(convert.Dense(d), 2).Solve(targets)
 	if isNaN := func(v float32) bool { return math.IsNaN(float64(v)) }; !isNaN(left[0]) || m.RowLen(0) != 0 || isNaN(left[1]) {
 		t.Errorf("left %v, entries of the row that is none: %d", left, m.RowLen(0))
 	}
