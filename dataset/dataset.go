@@ -13,6 +13,8 @@ type Dataset struct {
 	X    graph.Features // n×d raw
 	// Columns are the named features that X is to be made of by a schema; nil if the features have positions only.
 	Columns []schema.Column
+	// Dropped names the columns of nodes that the user has dropped: arrivals may still bring them.
+	Dropped []string
 	// Schema has made X of columns with names; nil: nobody knows of any. Values are those columns, for a schema that is
 	// fitted anew; nil where they were not kept.
 	Schema  *schema.Schema

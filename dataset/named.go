@@ -46,6 +46,7 @@ func readNamed(name string, nodes, edges tableSource, o OpenOptions) (*Dataset, 
 		used = append(used, c.describe())
 	}
 	d.note("Features by name: %s.", strings.Join(most(used), ", "))
+	d.Dropped = slices.Clone(n.plan.ignored)
 	d.noteIgnored("nodes", slices.Concat(n.plan.ignored, unused))
 	d.noteIgnored("edges", ignored)
 	return d, nil

@@ -3,6 +3,7 @@ package event
 import (
 	"bytes"
 	"errors"
+	"strings"
 )
 
 // framing is a form of bytes that is not read, and is told by how it begins.
@@ -49,6 +50,16 @@ func framingOf(data []byte) string {
 	return ""
 }
 
+// apicurioHeader returns the name of the header in which Apicurio's serializers put a schema's id; empty where there is none.
+func apicurioHeader(headers []Header) string {
+	for _, h := range headers {
+		if strings.HasPrefix(h.Key, "apicurio.value.") && strings.HasSuffix(h.Key, "Id") {
+			return h.Key
+		}
+	}
+	return ""
+}
+
 // withFraming adds to the reason why a record cannot be parsed what it seems to be.
 func (f *Forms) withFraming(err error, headers []Header, data []byte) error {
 	var fault *FieldError
@@ -62,6 +73,9 @@ func (f *Forms) withFraming(err error, headers []Header, data []byte) error {
 		}
 	}
 	switch header := len(lastOf(headers, HeaderValueSchemaID)) > 0; {
+	case apicurioHeader(headers) != "":
+		is = "a value whose schema is named by Apicurio's header " + apicurioHeader(headers) + ", which is not read: set " +
+			"apicurio.registry.headers.enabled to false, its id handler to Legacy4ByteIdHandler, and registry.urls"
 	case header && f.Schemas == nil:
 		is = "a value whose schema is named by the header " + HeaderValueSchemaID + ": set registry.urls"
 	case is == "", f.Schemas != nil && is == framings[1].is:

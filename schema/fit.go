@@ -17,6 +17,7 @@ type FitOptions struct {
 	Buckets  int      // positions of hashed words where the kind does not say; 0 is [DefaultBuckets]
 	Seed     uint64   // of hashed words
 	Drop     []string // columns that do not become features
+	Dropped  []string // columns that the table has and its reader left out; arrivals may still bring them
 }
 
 // Defaults of [FitOptions].
@@ -54,6 +55,11 @@ func Fit(columns []Column, rows []int32, o FitOptions) (*Schema, error) {
 			d.Unused = append(d.Unused, Unused{c.Name, reason})
 		default:
 			d.Features = append(d.Features, *f)
+		}
+	}
+	for _, name := range o.Dropped {
+		if !slices.ContainsFunc(columns, func(c Column) bool { return c.Name == name }) {
+			d.Unused = append(d.Unused, Unused{name, "dropped"})
 		}
 	}
 	if len(d.Features) == 0 {

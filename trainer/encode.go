@@ -27,6 +27,7 @@ func Encode(d *dataset.Dataset, o Options) (*dataset.Dataset, *schema.Schema, er
 		original := slices.Concat(d.Train, d.Unlabelled)
 		slices.Sort(original)
 		var err error
+		o.Schema.Dropped = d.Dropped
 		if s, err = schema.Fit(d.Columns, original, o.Schema); err != nil {
 			return nil, nil, fmt.Errorf("fitting the schema: %w", err)
 		}

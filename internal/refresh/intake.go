@@ -27,6 +27,8 @@ type intake struct {
 	features int // d
 	most     int // records that are decoded together
 
+	refused refusals
+
 	held  []kafka.Record
 	bytes int
 
@@ -61,11 +63,16 @@ func (in *intake) decode(ctx context.Context) error {
 		switch t := &taken[i]; {
 		case t.Err == nil:
 			in.m.Dropped(t.Dropped)
-			if err := in.m.Arrival(t.Arrival); err != nil && !errors.As(err, new(*event.FieldError)) {
+			err := in.m.Arrival(t.Arrival)
+			if err != nil && !errors.As(err, new(*event.FieldError)) {
 				return err
-			} // else it is counted, with its reason
+			}
+			if err != nil { // the merger has counted it, with its reason
+				in.refused.add(err)
+			}
 		case !errors.As(t.Err, new(event.Skip)):
 			in.m.Refuse(t.Err)
+			in.refused.add(t.Err)
 		}
 	}
 	return nil

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"rivulet/consumer"
@@ -54,20 +56,65 @@ func (r *Refresher) read(ctx context.Context, m *merge.Merger) (next kafka.Offse
 	if err == nil && in.unread != nil {
 		err = fmt.Errorf("reading the schema of the artifact that serves: %w", in.unread)
 	}
+	if err == nil {
+		err = r.useless(r.Arrivals, "arrivals", m.Report.Arrivals, in.refused, wantArrival)
+	}
 	if err != nil || r.Labels.File == "" && r.Labels.Topic == "" {
 		return next, err
 	}
 	r.doing = "reading labels"
 	var l event.Label
+	var refused refusals
 	labels := r.Forms.OfLabels()
 	_, err = r.records(ctx, r.Labels, labels, func(rec *kafka.Record) error {
 		if err := labels.Label(rec.Headers, rec.Value, &l); err != nil {
 			m.RefuseLabel(err)
+			refused.add(err)
 			return nil
 		}
 		return m.Label(&l)
 	})
+	if err == nil {
+		unknown := 0
+		for _, word := range slices.Sorted(maps.Keys(m.Report.UnknownClass)) {
+			unknown += m.Report.UnknownClass[word]
+			refused.add(fmt.Errorf("the data have no class %s", word))
+		}
+		refused.n = max(refused.n, unknown)
+		err = r.useless(r.Labels, "labels", m.Report.Labels-unknown, refused,
+			`want {"id": "n1", "class_name": "a"} with the name of a class, or "class" with its index`)
+	}
 	return next, err
+}
+
+const wantArrival = `want {"id": "n1", "features": […], "edges": […]}, or input.mapping for another shape`
+
+// refusals counts records that cannot be used, and keeps the first reason.
+type refusals struct {
+	n     int
+	first error
+}
+
+func (r *refusals) add(err error) {
+	if r.n++; r.first == nil {
+		r.first = err
+	}
+}
+
+// useless says why none of the records of a source could be used: a run that goes on as if there were none would end well and do
+// nothing. Of a file it is an error. A topic may have a stretch of such records, over which the next run must get, so there it
+// is logged. Records that are refused beside others are counted in the report, and the first reason is logged.
+func (r *Refresher) useless(s Source, what string, used int, refused refusals, want string) error {
+	if refused.n == 0 {
+		return nil
+	}
+	if used == 0 && s.File != "" {
+		return fmt.Errorf("%s: none of the %s can be used, the first for this reason: %w; %s", s.File, what, refused.first, want)
+	}
+	if r.Log != nil {
+		r.Log.Warn(what+" cannot be used", "refused", refused.n, "used", used, "first", refused.first, "hint", want)
+	}
+	return nil
 }
 
 // records passes each record of a source, which has these forms, to take.
