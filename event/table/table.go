@@ -8,6 +8,7 @@
 package table
 
 import (
+	"math/bits"
 	"strconv"
 	"time"
 	"unsafe"
@@ -136,8 +137,9 @@ type Message struct {
 	// Wire are the forms of the fields in Protobuf; the index is the number.
 	Wire []WireField
 
-	byName map[string]*Field
-	size   uintptr
+	byName   map[string]*Field
+	size     uintptr
+	required uint64 // the bits of the fields that Lacks asks for
 	// add appends an element to the slice of messages at a place, and alloc stores a new message in the pointer at a
 	// place. Both return the message.
 	add, alloc func(at unsafe.Pointer) unsafe.Pointer
@@ -160,6 +162,9 @@ func New[T any](fields []Field, others ...Alternative) *Message {
 		}
 		f.Len, f.Bit = uint8(copy(f.Member[:], member)), 1<<i
 		m.byName[f.Name] = f
+		if f.Presence == Required && f.Kind != Features {
+			m.required |= f.Bit
+		}
 		number(f.Number, f)
 	}
 	for _, other := range others {
@@ -202,12 +207,11 @@ func (m *Message) ByName(name []byte) *Field { return m.byName[string(name)] }
 // Lacks returns a required field that is not among those that were found, nil if there is none. It does not look at
 // Features, which may be looked up elsewhere: their reader decides.
 func (m *Message) Lacks(found uint64) *Field {
-	for i := range m.Fields {
-		if f := &m.Fields[i]; f.Presence == Required && found&f.Bit == 0 && f.Kind != Features {
-			return f
-		}
+	lacking := m.required &^ found
+	if lacking == 0 {
+		return nil
 	}
-	return nil
+	return &m.Fields[bits.TrailingZeros64(lacking)]
 }
 
 // WordNumber returns the number of a word in .proto, 0 if it is none of the field's.
