@@ -16,11 +16,13 @@ SOAK     ?= 30m
 REPEATS  ?= 200
 # How long the heaps of the live page and of the browser are watched.
 MINUTES  ?=
+# The packages of make stress
+PACKAGES ?= ./...
 # A commit whose programs run beside the new ones for two minutes: make chaos OLD=v1.2.0
 OLD      ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build archive workers test race lint fmt fuzz bench benchcheck browser integration registry chaos soak demo demos cold processors reference python examples spark ci nightly
+.PHONY: help build archive workers test stress race lint fmt fuzz bench benchcheck browser integration registry chaos soak demo demos cold processors reference python examples spark ci nightly
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -42,6 +44,9 @@ workers: ## what trainer train --engine spark sends to Spark's machines, beside 
 
 test: ## the tests; they need the Go toolchain and nothing else
 	$(GO) test ./...
+
+stress: ## each package's tests 30 times beside eight busy processes, all packages or those of PACKAGES: which tests cannot be trusted
+	COUNT=30 LOAD=8 tools/stress.sh $(PACKAGES)
 
 race: ## the tests with the race detector
 	$(GO) test -race -short -timeout 40m ./...

@@ -6,18 +6,33 @@
 // forward and propagate; wait for the turn, publish, keep the arrivals' rows, commit. It knows no Kafka. The command
 // that predicts a file of arrivals feeds it lines, and its Deliverer writes lines.
 //
-//	pipeline.go     the path            batch.go        the value that travels down it, a part for each stage
-//	decode.go       bytes -> arrivals   lookup.go       rows of M
-//	                and dead letters    attach.go       r, ã, degrees, features: what is an edge
-//	predictions.go  what is published   grow.go         rows of arrivals
-//	refused.go      what was not
+//	contract.go     the interfaces that others implement, and the settings of the path
+//	pipeline.go     the path
+//	batch.go        the value that travels down the path: one part for each stage
+//	decode.go       bytes -> arrivals and dead letters
+//	named.go        features by name made rows by the version's schema
+//	features.go     features that records do not bring, looked up by id
+//	lookup.go       rows of M of all neighbours
+//	places.go       the positions of ids in a list of distinct ids
+//	notes.go        what arrivals are attached to, kept for a consumer that predicts their records again
+//	attach.go       r, ã, degrees, features: what is an edge
+//	predictions.go  the forward pass, and what is published of it
+//	reasons.go      the strongest reasons of each prediction
+//	grow.go         rows of arrivals
+//	refused.go      records that the brokers refused for their content
+//	observer.go     what an observer hears
 //
-//	consumer.go     joining the group   generation.go   one generation: readers, lanes, grace
+//	consumer.go     joining the group
+//	generation.go   one generation: readers, lanes, grace
+//	schemas.go      the wait for the registry's schemas
+//	batcher.go      batches by size and linger
 //	lane.go         a batch at a time, delivered in order
-//	                                    batcher.go      size and linger
 //
-// What is Kafka's is in package kafka: the member of the group, offsets and where to begin, fetches, what is waited
-// for.
+//	decoder.go      records outside of a stream, for a refresh
+//	explain.go      the path up to predictions, each explained in full, for rivulet explain
+//
+// Everything of Kafka is in package kafka: the member of the group, offsets and where to begin, fetches, and waiting
+// for brokers.
 //
 // # Goroutines
 //
@@ -29,50 +44,51 @@
 //	watcher: new partitions             the lane that
 //	grace: cuts the work off            is free)
 //
-// A lane that is free takes the line, forms a batch, and hands the line on with the batch's ticket; then it takes
-// the batch down the path. So batches form in order, are computed and encoded side by side, and are delivered in order:
-// a batch is published when the one before it is, and committed when that one is, for both of which it waits for the ticket
-// before its own; it is given up if that batch failed. So one batch is being published while another is being committed, but in
-// transactions, which publish by their commit. Three lanes are the default: while one batch is committed and one is
-// published, the third is computed. In BenchmarkStream three lanes drain 1.6 times as fast as one. With the broker in a process of its
-// own (rivulet bench --only stream) they drain 5 to 10% faster than two, and four lanes are no faster.
+// A lane that is free takes the line, forms a batch, and hands the line on with the batch's ticket; then it takes the
+// batch down the path. So batches form in order, are computed and encoded side by side, and are delivered in order: a
+// batch is published when the one before it is, and committed when that one is, for both of which it waits for the
+// ticket before its own; it is given up if that batch failed. So one batch is being published while another is being
+// committed, but in transactions, which publish by their commit. Three lanes are the default: while one batch is
+// committed and one is published, the third is computed. In BenchmarkStream three lanes drain 1.6 times as fast as
+// one. With the broker in a process of its own (rivulet bench --only stream) they drain 5 to 10% faster than two, and
+// four lanes are no faster.
 //
-// serve waits for all of these, the group waits for serve before it joins again, and Run waits for the group.
-// Nothing outlives Run but connections of the Client, which belong to the caller.
+// serve waits for all of these, the group waits for serve before it joins again, and Run waits for the group. Nothing
+// outlives Run but connections of the Client, which belong to the caller.
 //
 // # Memory
 //
-// Back-pressure is the unbuffered queue: a reader holds one chunk and fetches no more until that is taken. So at
-// most 64 MiB are waiting, as they came over the wire, whatever happens at the output.
+// Back-pressure is the unbuffered queue: a reader holds one chunk and fetches no more until that is taken. So at most
+// 64 MiB are waiting, as they came over the wire, whatever happens at the output.
 //
 // A batch has at most Options.BatchBytes of records, or one larger record. Decoded, a list of short ids is up to
 // twenty times its bytes. The memory of a batch is used again by the next one of its lane, but for what is unusually
 // much (maxKept); a dead letter's is let go of at once.
 //
-// The ids of a batch are parts of its records' memory, which nobody changes ([event.Forms.InPlace]). Each id keeps everything alive that
-// was fetched together with it. So a batch drops its ids at its end, as it drops its records (batch.shed), and caches and observers that
-// keep an id clone it.
+// The ids of a batch are parts of its records' memory, which nobody changes ([event.Forms.InPlace]). Each id keeps
+// everything alive that was fetched together with it. So a batch drops its ids at its end, as it drops its records
+// (batch.shed), and caches and observers that keep an id clone it.
 //
 // # What is guaranteed
 //
 //   - Offsets are committed after everything of their batch, and of all batches before it in the generation, has been
 //     acknowledged. Nothing is lost; what was published and not committed is published again.
-//   - Commits carry the generation and its member id. The broker refuses those of an earlier one; a refused commit ends
-//     the generation, and the records are read again.
+//   - Commits carry the generation and its member id. The broker refuses those of an earlier one; a refused commit
+//     ends the generation, and the records are read again.
 //   - When a rebalance begins, reading ends at once. Batches that are under way have half the rebalance timeout to be
 //     delivered and committed, while the group waits for this member; a batch that was only being formed is dropped.
 //   - The predictions of one key keep the order of its arrivals, repetitions aside.
 //   - A batch is served by one version.
-//   - No record stops the stream: what cannot be predicted is a dead letter with the reason and the source. What the brokers
-//     refuse for its content is a dead letter too, or dropped; its arrival gets no row.
+//   - No record stops the stream: what cannot be predicted is a dead letter with the reason and the source. What the
+//     brokers refuse for its content is a dead letter too, or dropped; its arrival gets no row.
 //
 // # What is waited for, and what ends Run
 //
 // Waited for, with growing pauses, one warning when it begins and one line when it is over: a first version, topics
 // that do not exist, brokers, coordinators, leaders, the row store. When the row store is down the batch in hand is
 // tried again from its records, with whatever version is current then. Run ends with an error for missing rights and
-// wrong passwords of Kafka, for missing rights at the row store, and for what the Deliverer returns, unless that
-// ends the generation only ([retry.Judge]). A damaged row is neither: its id is unread, and the prediction marked as
+// wrong passwords of Kafka, for missing rights at the row store, and for what the Deliverer returns, unless that ends
+// the generation only ([retry.Judge]). A damaged row is neither: its id is unread, and the prediction marked as
 // degraded. In the order of a stream's life:
 //
 //	broker unreachable, hung up,   waited for: a network comes back, a certificate is renewed. consumer check tells
@@ -94,25 +110,26 @@
 // # Arrivals as nodes
 //
 // With [PipelineOptions.Arrivals] each predicted arrival gets a row of M of its own, by which later ones attach to
-// it. The rows are solved beside the publication of the batch and written after it, before its offsets are
-// committed: at least once they delay no prediction of their batch, exactly once they are in its transaction's time,
-// and no committed arrival is without its row. A row is to be found, by every consumer of the version, from then on:
-// batches that are under way at the same time do not see it. Then:
+// it. The rows are solved beside the publication of the batch and written after it, before its offsets are committed:
+// at least once they delay no prediction of their batch, exactly once they are in its transaction's time, and no
+// committed arrival is without its row. A row is to be found, by every consumer of the version, from then on: batches
+// that are under way at the same time do not see it. Then:
 //
-//   - A node of T is never an arrival, and the first row of an id stays, whoever sends the id again. Arrivals whose prediction is
-//     degraded or no number get none.
-//   - In a node batch a prediction depends on its own arrival and on the rows that were there when it was looked up. What it was
-//     attached to is kept with its row. So a record that is predicted again, after a crash between the rows and the commit, is
-//     attached to the same arrivals, whatever has arrived since, and gets the same bits. After a crash between the publication and
-//     the rows it may see more than the first time; under exactly_once nobody has seen the first one.
-//   - Rows belong to a version and go with it: a new one begins without any. Where there are as many as there may be, arrivals
-//     are predicted as ever and get none; what is predicted again of them is attached to what is there then.
-//   - While rows cannot be written the batch waits, published and not committed, as it does for the brokers. Where the wait is cut
-//     off, the delivery is aborted.
+//   - A node of T is never an arrival, and the first row of an id stays, whoever sends the id again. Arrivals whose
+//     prediction is degraded or no number get none.
+//   - In a node batch a prediction depends on its own arrival and on the rows that were there when it was looked up.
+//     What it was attached to is kept with its row. So a record that is predicted again, after a crash between the
+//     rows and the commit, is attached to the same arrivals, whatever has arrived since, and gets the same bits.
+//     After a crash between the publication and the rows it may see more than the first time; under exactly_once
+//     nobody has seen the first one.
+//   - Rows belong to a version and go with it: a new one begins without any. Where there are as many as there may be,
+//     arrivals are predicted as ever and get none; what is predicted again of them is attached to what is there then.
+//   - While rows cannot be written the batch waits, published and not committed, as it does for the brokers. Where
+//     the wait is cut off, the delivery is aborted.
 //
 // # Stopping
 //
 // Soft: the context of Run ends. A batch that is being formed closes, those under way are delivered and committed,
-// the group is left. Hard: after Options.DrainTimeout their contexts end too, and Run returns [ErrDrainTimeout];
-// what they published and did not commit will be repeated.
+// the group is left. Hard: after Options.DrainTimeout their contexts end too, and Run returns [ErrDrainTimeout]; what
+// they published and did not commit will be repeated.
 package consumer

@@ -11,6 +11,8 @@
 //	core.go         rows of M to probabilities, for batches × shapes × models
 //	rivals.go       the same arrivals on the original graph: Whole, its neighbourhood, T's own tables
 //	rows.go         rows of M from memory, and from Redis behind a cache
+//	store.go        a large M published to Redis, and lookups in it behind caches
+//	form.go         a shape's arrivals in one form: JSON or Protobuf
 //	services.go     a broker and a Redis in a process of their own, or those that are given
 //	topics.go       topics, made for one run and deleted after it
 //	stream.go       the section stream: streams drained in turn, then paced ones
@@ -21,6 +23,7 @@
 //	report.go       the table, the JSON object, the Go benchmark format
 //	check.go        bounds of ratios, for make benchcheck
 //	machine.go      processor, cores, Go, commit
+//	process_unix.go, process_other.go  the CPU seconds of this process, on Unix and elsewhere
 //	save.go         a shape's artifact and arrivals, for tools/peer
 //
 // Numbers are random: what is measured takes the same time whatever they are. Sizes are what counts, and those

@@ -7,6 +7,7 @@ import (
 
 	"rivulet/consumer"
 	"rivulet/event"
+	"rivulet/internal/quantile"
 	"rivulet/kafka"
 )
 
@@ -122,9 +123,7 @@ func (m *meter) quantiles(of ...float64) []float64 {
 	slices.Sort(m.late)
 	out := make([]float64, len(of))
 	for k, q := range of {
-		if n := len(m.late); n > 0 {
-			out[k] = m.late[min(n-1, int(q*float64(n)))].Seconds() * 1e3
-		}
+		out[k] = quantile.Of(m.late, q)
 	}
 	return out
 }

@@ -16,54 +16,71 @@
 // only, reads arrivals, predictions and dead letters. Rows of arrivals live for a shorter time than an arrival takes
 // to come again, so that neighbours come and go all the time.
 //
-//	main.go      flags              world.go     binaries, artifacts, services    arrivals.go  what is sent, and what is to be said of it
-//	stream.go    one stream         load.go      its sender                       reader.go    its readers
-//	member.go    consumers, which may be killed                                   memory.go    how much memory they have needed
-//	faults.go    the list of faults, and those of consumers    schedule.go        in which order, window by window
-//	faults_kafka.go, faults_topics.go, faults_redis.go, faults_artifacts.go, refresh.go, upgrade.go    faults of these
-//	hostile.go   records that are hard to take    poison.go    records that nobody can predict
-//	traps.go     consumers killed at a moment of a delivery, which a proxy sees          windows.go  the faults that do that
-//	ledger.go    what happened to each arrival    judge.go     what of it breaks a promise    groups.go   graph batches, predicted again
-//	table.go     what is printed    soak.go      the steady rate
+//	main.go              flags, and the two commands
+//	world.go             binaries, artifacts, services
+//	arrivals.go          the arrivals that are sent, and what an artifact says of them
+//	stream.go            one stream
+//	load.go              its sender
+//	reader.go            its readers
+//	member.go            its consumers, which may be killed
+//	memory.go            how much memory they have needed
+//	faults.go            the list of faults, and those of consumers
+//	faults_kafka.go      faults of brokers
+//	faults_topics.go     of topics
+//	faults_redis.go      of Redis
+//	faults_artifacts.go  of versions: publish, swap, prune
+//	refresh.go           of refreshes
+//	upgrade.go           programs of another commit beside the new ones
+//	schedule.go          in which order faults come, window by window
+//	hostile.go           records that are hard to take
+//	poison.go            records that nobody can predict
+//	traps.go             proxies that see a moment of a delivery, and kill the consumer
+//	windows.go           the faults that do that
+//	groups.go            graph batches, predicted again
+//	table.go             the table that is printed
+//	soak.go              the steady rate
+//	ledger/              what happened to each arrival, and which promise that breaks
 //
 // Networks that can be cut and listened to, Redis servers and Kafka brokers are in test/harness.
 //
-// Consumer i of every stream reaches Kafka and Redis through proxies of its own, so that it can be cut off alone.
-// For Kafka each broker has a listener for each of these proxies, which tells clients to come through it.
+// Consumer i of every stream reaches Kafka and Redis through proxies of its own, so that it can be cut off alone. For
+// Kafka each broker has a listener for each of these proxies, which tells clients to come through it.
 //
 // # Windows
 //
 // A fault has a window: it begins with all earlier arrivals answered, and lasts until all sent before the fault was
-// over are answered. An error counts for the window in which the arrival was sent. Each fault sees for itself that
-// it took effect (a member is gone from its group, another broker leads, a topic refuses a record), else the run
-// ends with an error. Only among three at once it need not: one may prevent the other.
+// over are answered. An error counts for the window in which the arrival was sent. Each fault sees for itself that it
+// took effect (a member is gone from its group, another broker leads, a topic refuses a record), else the run ends
+// with an error. Only among three at once it need not: one may prevent the other.
 //
 // # What is checked
 //
-//   - Each arrival is answered, by a prediction or, if it is poisoned, by a dead letter with the right reason: the rest is
-//     lost. Records that were deleted before they were answered, and those of a topic that was deleted, do not count.
-//   - In exactly_once it is answered once. In at_least_once the arrivals of a window that are answered more than once are
-//     no more than were in flight: consumers × lanes × batch.size, for each blow of the fault and each further generation of
-//     the group.
+//   - Each arrival is answered, by a prediction or, if it is poisoned, by a dead letter with the right reason: the
+//     rest is lost. Records that were deleted before they were answered, and those of a topic that was deleted, do
+//     not count.
+//   - In exactly_once it is answered once. In at_least_once the arrivals of a window that are answered more than once
+//     are no more than were in flight: consumers × lanes × batch.size, for each blow of the fault and each further
+//     generation of the group.
 //   - The first answers to the arrivals of one key and partition come in their order.
-//   - A prediction that is not marked as degraded, and that no arrival was a neighbour for, equals, bit for bit, logits
-//     included, the output of `rivulet predict` for that arrival with that artifact: so rows and S belonged to one version.
-//   - Whatever an arrival was attached to: what is said of one record by one version is the same, bit for bit, however
-//     often it is said, also by a consumer that was killed before anybody could read it. This is the promise of node batches
-//     at least once. Of graph batches exactly once, a hundred are predicted again at the end.
+//   - A prediction that is not marked as degraded, and that no arrival was a neighbour for, equals, bit for bit,
+//     logits included, the output of `rivulet predict` for that arrival with that artifact: so rows and S belonged to
+//     one version.
+//   - Whatever an arrival was attached to: what is said of one record by one version is the same, bit for bit,
+//     however often it is said, also by a consumer that was killed before anybody could read it. This is the promise
+//     of node batches at least once. Of graph batches exactly once, a hundred are predicted again at the end.
 //   - Predictions name versions that were complete when they were made; one batch names one version; streams that
 //     wait have no degraded ones.
-//   - Consumers do not end by themselves, and end with status 0 after SIGTERM. Hostile records cost a consumer 64 MiB of
-//     resident memory at most.
+//   - Consumers do not end by themselves, and end with status 0 after SIGTERM. Hostile records cost a consumer 64 MiB
+//     of resident memory at most.
 //   - A refresh that is killed and started again forgets no node.
 //
 // # Moments of a delivery
 //
 // A trap in the proxies kills a consumer at a moment: when it has sent a batch's predictions, which are held back
 // (between the note of what they are attached to and publishing), when the broker has acknowledged them, which is
-// held back (between publishing and the rows of arrivals), and when it commits, which is held back (between the
-// rows and the commit). With -repeats N the run goes on until so many repetitions of each kind were compared, in
-// streams at least once that grow.
+// held back (between publishing and the rows of arrivals), and when it commits, which is held back (between the rows
+// and the commit). With -repeats N the run goes on until so many repetitions of each kind were compared, in streams
+// at least once that grow.
 //
 // The longest stall is the longest that an arrival of the window waited, from the time at which it was given to
 // Kafka's client to the time at which its answer was read. An outage of the brokers is part of it.

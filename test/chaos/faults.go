@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"rivulet/test/chaos/ledger"
 	"rivulet/test/harness"
 )
 
@@ -46,9 +47,9 @@ func others(w *world) bool {
 var faults = []fault{
 	{name: "consumer killed (SIGKILL) and started again", deal: killOne},
 	{name: "all consumers killed, started seconds later", deal: killAll},
-	{name: "consumer killed between note and publish", deal: killAt(beforePublish)},
-	{name: "consumer killed between publish and rows", deal: killAt(afterPublish)},
-	{name: "consumer killed between rows and commit", deal: killAt(beforeCommit)},
+	{name: "consumer killed between note and publish", deal: killAt(ledger.BeforePublish)},
+	{name: "consumer killed between publish and rows", deal: killAt(ledger.AfterPublish)},
+	{name: "consumer killed between rows and commit", deal: killAt(ledger.BeforeCommit)},
 	{name: "consumer stopped beyond its session (SIGSTOP), then on", deal: zombie},
 	{name: "consumers join and leave", deal: rebalance},
 	{name: "SIGTERM in a join", deal: termInJoin},

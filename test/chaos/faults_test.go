@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"rivulet/event"
+	"rivulet/test/chaos/ledger"
 )
 
 // A poison is set aside for its reason whatever is drawn, by the checks of the consumer that need no model.
@@ -66,12 +67,12 @@ func TestScheduleIsThatOfItsSeed(t *testing.T) {
 func TestTable(t *testing.T) {
 	hung := faults[slices.IndexFunc(faults, func(f fault) bool { return strings.HasPrefix(f.name, "Redis hung") })]
 	windows := []dealt{{fault: fault{name: "none"}}, {fault: hung}, {fault: faults[0]}, {fault: faults[0], lost: 4}}
-	var judged []map[window]tally
+	var judged []map[ledger.Window]ledger.Tally
 	for i := range kinds {
-		judged = append(judged, map[window]tally{
-			1: {arrivals: 10 + i, stall: time.Duration(i) * time.Second},
-			2: {arrivals: 1, duplicated: 2 * i},
-			3: {arrivals: 1, lost: 1, outOfOrder: i, different: 3 * i, stall: 1540 * time.Millisecond}})
+		judged = append(judged, map[ledger.Window]ledger.Tally{
+			1: {Arrivals: 10 + i, Stall: time.Duration(i) * time.Second},
+			2: {Arrivals: 1, Duplicated: 2 * i},
+			3: {Arrivals: 1, Lost: 1, OutOfOrder: i, Different: 3 * i, Stall: 1540 * time.Millisecond}})
 	}
 	var out strings.Builder
 	printTable(&out, rows(windows, kinds, judged))

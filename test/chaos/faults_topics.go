@@ -10,6 +10,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 
+	"rivulet/test/chaos/ledger"
 	"rivulet/test/harness"
 )
 
@@ -27,7 +28,7 @@ func partitionsAdded(ctx context.Context, r *run, _ *rand.Rand) (int, error) {
 			return fmt.Errorf("adding a partition to %s: %w", topic, err)
 		}
 		return r.eventually(ctx, s, "an arrival of the new partition is answered",
-			func() bool { return s.ledger.answeredIn(s.life(), was) })
+			func() bool { return s.ledger.AnsweredIn(s.life(), was) })
 	})
 }
 
@@ -44,7 +45,7 @@ func (r *run) stopped(ctx context.Context, s *stream, do func() error) error {
 	goOn, err := s.pause(ctx)
 	defer goOn()
 	if err == nil {
-		err = harness.Await(ctx, patience, s.name+": all arrivals are read", s.ledger.read)
+		err = harness.Await(ctx, patience, s.name+": all arrivals are read", s.ledger.AllRead)
 	}
 	if err != nil {
 		return err
@@ -82,7 +83,7 @@ func (r *run) deleteRecords(ctx context.Context, s *stream, rng *rand.Rand) erro
 	}
 	gone := 0
 	deleted.Each(func(d kadm.DeleteRecordsResponse) {
-		gone += s.ledger.removed(s.life(), int(d.Partition), d.LowWatermark)
+		gone += s.ledger.Removed(s.life(), int(d.Partition), d.LowWatermark)
 	})
 	return r.took(gone > 0, "%s: the records that were deleted were answered already", topic)
 }
@@ -98,7 +99,7 @@ func topicMadeAnew(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 			goOn, err := s.pause(ctx)
 			if err == nil {
 				err = harness.Await(ctx, patience, s.name+": all is answered", func() bool {
-					return s.broken.Load() || s.ledger.answered(window(s.window.Load()), true)
+					return s.broken.Load() || s.ledger.Answered(ledger.Window(s.window.Load()), true)
 				})
 			}
 			if err == nil {

@@ -22,14 +22,14 @@ const brokerLimit = 1_048_588
 func poisoned(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	before := make([]int, len(r.streams))
 	for i, s := range r.streams {
-		before[i] = s.ledger.countLetters()
+		before[i] = s.ledger.Letters()
 		s.shares.poisoned.Store(50)
 		defer s.shares.poisoned.Store(quietPoison) //nolint:revive // all of them, when the window ends
 	}
 	err := harness.Sleep(ctx, between(rng, 3*time.Second, 6*time.Second))
 	for i, s := range r.streams {
 		err = errors.Join(err,
-			r.eventually(ctx, s, "dead letters come", func() bool { return s.ledger.countLetters() > before[i]+20 }))
+			r.eventually(ctx, s, "dead letters come", func() bool { return s.ledger.Letters() > before[i]+20 }))
 	}
 	return 0, err
 }
@@ -232,13 +232,13 @@ func (r *run) measured(ctx context.Context, do func() error) error {
 	}
 	letters := make([]int, len(r.streams))
 	for i, s := range r.streams {
-		letters[i] = s.ledger.countLetters()
+		letters[i] = s.ledger.Letters()
 	}
 	if err := do(); err != nil {
 		return err
 	}
 	for i, s := range r.streams {
-		if err := r.eventually(ctx, s, "it is answered", func() bool { return s.ledger.countLetters() > letters[i] }); err != nil {
+		if err := r.eventually(ctx, s, "it is answered", func() bool { return s.ledger.Letters() > letters[i] }); err != nil {
 			return err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"rivulet/event"
+	"rivulet/test/chaos/ledger"
 	"rivulet/test/harness"
 )
 
@@ -95,7 +96,7 @@ func (s *stream) sendOne(ctx context.Context, key []byte, id string, p poison) {
 // gave enters a record into the ledger, under the window that it names: that may be over by now.
 func (s *stream) gave(r *kgo.Record) {
 	h := headersOf(r.Headers)
-	s.ledger.gave(window(h.number(headerWindow)), h[headerSettled] == "true")
+	s.ledger.Sent(ledger.Window(h.number(headerWindow)), h[headerSettled] == "true")
 }
 
 // record returns the record of an arrival.

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"rivulet/test/chaos/ledger"
 	"rivulet/test/harness"
 )
 
@@ -137,19 +138,19 @@ func faultsCommand(ctx context.Context, w *world, o options) error {
 // report judges the streams and prints.
 func (r *run) report(ctx context.Context, o options) error {
 	err := r.checkGroups(ctx)
-	var judged []map[window]tally
-	var total tally
+	var judged []map[ledger.Window]ledger.Tally
+	var total ledger.Tally
 	degraded, letters := 0, 0
 	for _, s := range r.streams {
 		if err == nil && len(s.codecs) == 0 {
 			err = fmt.Errorf("%s: no arrival came compressed", s.name)
 		}
-		tallies, violations := s.ledger.judge(r.mayRepeat, r.world.complete)
+		tallies, violations := s.ledger.Judge(r.mayRepeat, r.world.complete)
 		judged = append(judged, tallies)
 		for _, t := range tallies {
-			total.add(t)
+			total.Add(t)
 		}
-		degraded, letters = degraded+s.ledger.degraded, letters+s.ledger.letters
+		degraded, letters = degraded+s.ledger.Degraded(), letters+s.ledger.Letters()
 		for i, v := range violations {
 			if i == 20 {
 				err = errors.Join(err, fmt.Errorf("%s: … and %d more", s.kind, len(violations)-i))
@@ -160,12 +161,12 @@ func (r *run) report(ctx context.Context, o options) error {
 	}
 	fmt.Printf("Seed %d, %v, %d arrivals a second to each of %d streams, commit %s: %d faults; %d arrivals, %d predictions that were "+
 		"marked as degraded, %d dead letters.\n\n", o.seed, o.length, o.rate, len(r.streams), commit(),
-		len(r.dealt)-1, total.arrivals, degraded, letters)
+		len(r.dealt)-1, total.Arrivals, degraded, letters)
 	printTable(os.Stdout, rows(r.dealt, r.world.kinds(), judged))
 	fmt.Println()
 	for m, n := range r.repeats() {
 		fmt.Printf("Killed at %v, with growth, at least once: %d repetitions were compared, bit for bit.\n",
-			moment(m), n)
+			ledger.Moment(m), n)
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"rivulet/event"
+	"rivulet/test/chaos/ledger"
 	"rivulet/test/harness"
 )
 
@@ -73,10 +74,10 @@ func (s *stream) noteArrival(life int, r *kgo.Record) {
 		s.codecs[codec]++
 		s.mu.Unlock()
 	}
-	s.ledger.arrived(place{life, int(r.Partition), r.Offset},
-		arrival{key: string(r.Key), id: h[headerID], reason: h[headerReason],
-			window: window(h.number(headerWindow)), settled: h[headerSettled] == "true",
-			sent: time.Unix(0, h.number(headerSent))})
+	s.ledger.Arrived(ledger.Place{Life: life, Partition: int(r.Partition), Offset: r.Offset},
+		ledger.Arrival{Key: string(r.Key), ID: h[headerID], Reason: h[headerReason],
+			Window: ledger.Window(h.number(headerWindow)), Settled: h[headerSettled] == "true",
+			Sent: time.Unix(0, h.number(headerSent))})
 }
 
 // noteAnswer records a prediction or a dead letter into the ledger.
@@ -86,38 +87,39 @@ func (s *stream) noteAnswer(h headers, key, value []byte, now time.Time) error {
 	}
 	at, a, err := s.parseAnswer(h, key, value, now)
 	if err == nil {
-		s.ledger.answer(at, a)
+		s.ledger.Answer(at, a)
 	}
 	return err
 }
 
 // parseAnswer returns the content of a prediction or a dead letter, and the place of its arrival.
-func (s *stream) parseAnswer(h headers, key, value []byte, now time.Time) (at place, a answer, err error) {
-	at = place{partition: int(h.number(event.HeaderSourcePartition)), offset: h.number(event.HeaderSourceOffset)}
+func (s *stream) parseAnswer(h headers, key, value []byte, now time.Time) (at ledger.Place, a ledger.Answer,
+	err error) {
+	at = ledger.Place{Partition: int(h.number(event.HeaderSourcePartition)), Offset: h.number(event.HeaderSourceOffset)}
 	if topic := h[event.HeaderSourceTopic]; topic != s.topic("arrivals") {
 		return at, a, fmt.Errorf("the source is of topic %q", topic)
 	}
-	a = answer{key: string(key), reason: h[event.HeaderReason], seen: now}
-	a.amended = h[event.HeaderTrimmed] != "" || a.reason == event.ReasonPredictionRefused
+	a = ledger.Answer{Key: string(key), Reason: h[event.HeaderReason], Seen: now}
+	a.Amended = h[event.HeaderTrimmed] != "" || a.Reason == event.ReasonPredictionRefused
 	var ingested time.Time
-	if a.reason != "" {
+	if a.Reason != "" {
 		ingested, err = time.Parse(time.RFC3339Nano, h[event.HeaderIngestTime])
-		at.life = s.lifeAt(ingested)
+		at.Life = s.lifeAt(ingested)
 		return at, a, err
 	}
 	var p event.Prediction
 	if err := (event.JSON{}).DecodePrediction(value, &p); err != nil {
 		return at, a, err
 	}
-	if p.Source != (event.Source{Topic: s.topic("arrivals"), Partition: at.partition, Offset: at.offset}) {
+	if p.Source != (event.Source{Topic: s.topic("arrivals"), Partition: at.Partition, Offset: at.Offset}) {
 		return at, a, fmt.Errorf("the prediction is of %v, its headers name %v", p.Source, at)
 	}
-	at.life = s.lifeAt(p.IngestTime)
-	a.id, a.version, a.batch = strings.Clone(p.ID), strings.Clone(p.Artifact), strings.Clone(p.Batch)
-	a.said, a.degraded, a.made = harness.Says(&p), p.Degraded, p.PredictedTime
-	a.alone, a.grouped = p.Arrivals+p.InBatch == 0, p.InBatch > 0
-	if now.Sub(a.made).Abs() > clockStep/2 { // its clock was stepped
-		a.made = time.Time{}
+	at.Life = s.lifeAt(p.IngestTime)
+	a.ID, a.Version, a.Batch = strings.Clone(p.ID), strings.Clone(p.Artifact), strings.Clone(p.Batch)
+	a.Said, a.Degraded, a.Made = harness.Says(&p), p.Degraded, p.PredictedTime
+	a.Alone, a.Grouped = p.Arrivals+p.InBatch == 0, p.InBatch > 0
+	if now.Sub(a.Made).Abs() > clockStep/2 { // its clock was stepped
+		a.Made = time.Time{}
 		s.stepped.Add(1)
 	}
 	return at, a, nil

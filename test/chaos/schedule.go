@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"rivulet/test/chaos/ledger"
 	"rivulet/test/harness"
 )
 
@@ -119,7 +120,7 @@ func (r *run) forceRepeats(deal func(fault) error) error {
 		"between rows and commit"} {
 		for tries := 0; r.repeats()[m] < r.world.repeats; tries++ {
 			if tries == 100 {
-				return fmt.Errorf("%v: %d repetitions were compared, want %d", moment(m), r.repeats()[m], r.world.repeats)
+				return fmt.Errorf("%v: %d repetitions were compared, want %d", ledger.Moment(m), r.repeats()[m], r.world.repeats)
 			}
 			if err := deal(named(part)); err != nil {
 				return err
@@ -130,12 +131,12 @@ func (r *run) forceRepeats(deal func(fault) error) error {
 }
 
 // repeats returns how many repetitions were compared, by moment, in streams that grow.
-func (r *run) repeats() (counts [moments]int) {
+func (r *run) repeats() (counts [ledger.Moments]int) {
 	for _, s := range r.streams {
 		if !s.growth {
 			continue
 		}
-		for m, n := range s.ledger.repeats() {
+		for m, n := range s.ledger.Repeats() {
 			counts[m] += n
 		}
 	}
@@ -144,7 +145,7 @@ func (r *run) repeats() (counts [moments]int) {
 
 // window deals one fault and waits until its arrivals are answered.
 func (r *run) window(ctx context.Context, f fault, rng *rand.Rand) error {
-	w := window(len(r.dealt))
+	w := ledger.Window(len(r.dealt))
 	r.dealt = append(r.dealt, dealt{fault: f})
 	for _, s := range r.streams {
 		s.window.Store(int64(w))
@@ -175,7 +176,7 @@ func (r *run) window(ctx context.Context, f fault, rng *rand.Rand) error {
 }
 
 // settle waits until everything that was sent up to now is answered.
-func (r *run) settle(ctx context.Context, w window) error {
+func (r *run) settle(ctx context.Context, w ledger.Window) error {
 	for _, s := range r.streams {
 		s.settled.Store(true)
 	}
@@ -184,10 +185,10 @@ func (r *run) settle(ctx context.Context, w window) error {
 
 // answered waits until the arrivals up to a window are answered: of the last one, the arrivals sent before its fault
 // was over, or all.
-func (r *run) answered(ctx context.Context, w window, all bool) error {
+func (r *run) answered(ctx context.Context, w ledger.Window, all bool) error {
 	return r.atOnce(func(s *stream) error {
 		what := fmt.Sprintf("%s: the arrivals of window %d are answered", s.name, w)
-		err := harness.Await(ctx, patience, what, func() bool { return s.broken.Load() || s.ledger.answered(w, all) })
+		err := harness.Await(ctx, patience, what, func() bool { return s.broken.Load() || s.ledger.Answered(w, all) })
 		if s.broken.Load() {
 			return fmt.Errorf("%s: %w", s.name, errBroken)
 		}
@@ -197,7 +198,7 @@ func (r *run) answered(ctx context.Context, w window, all bool) error {
 
 // finish waits for the last answers and ends the consumers.
 func (r *run) finish(ctx context.Context) (err error) {
-	err = r.answered(ctx, window(len(r.dealt)-1), true)
+	err = r.answered(ctx, ledger.Window(len(r.dealt)-1), true)
 	for _, s := range r.streams {
 		for _, m := range s.members {
 			err = errors.Join(err, m.drain(patience))
@@ -208,7 +209,7 @@ func (r *run) finish(ctx context.Context) (err error) {
 
 // mayRepeat returns how many arrivals of a window may be answered more than once in at_least_once: those in flight
 // when a fault strikes, and when a generation of the group ends, which on a busy machine happens without a blow.
-func (r *run) mayRepeat(w window, generations int) int {
+func (r *run) mayRepeat(w ledger.Window, generations int) int {
 	return (r.dealt[w].blows + max(0, generations-1)) * inFlight
 }
 

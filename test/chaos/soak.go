@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"rivulet/test/chaos/ledger"
 	"rivulet/test/harness"
 )
 
@@ -61,7 +62,7 @@ func soakCommand(ctx context.Context, w *world, o options) error {
 	if ctx.Err() != nil {
 		return err
 	}
-	tallies, violations := s.ledger.judge(func(_ window, generations int) int { return max(0, generations-1) * inFlight },
+	tallies, violations := s.ledger.Judge(func(_ ledger.Window, generations int) int { return max(0, generations-1) * inFlight },
 		w.complete)
 	for _, v := range violations[:min(len(violations), 20)] {
 		err = errors.Join(err, errors.New(v))
@@ -69,8 +70,8 @@ func soakCommand(ctx context.Context, w *world, o options) error {
 	t := tallies[0]
 	fmt.Printf("Soak of %v at %d arrivals a second of %d ids, with growth and %d refreshes, commit %s: %d arrivals, %d lost, %d duplicated, "+
 		"%d out of order, %d of different bits, longest stall %.1f s.\n\n", o.length, o.rate, len(w.arrivals),
-		len(refreshes), commit(), t.arrivals,
-		t.lost, t.duplicated, t.outOfOrder, t.different, t.stall.Seconds())
+		len(refreshes), commit(), t.Arrivals,
+		t.Lost, t.Duplicated, t.OutOfOrder, t.Different, t.Stall.Seconds())
 	values, cutErr := compared(samples, refreshes, o.length/soakRefreshes)
 	if cutErr != nil {
 		return errors.Join(err, cutErr)
@@ -120,7 +121,7 @@ func (s *stream) soak(ctx context.Context) (samples []sample, refreshes []time.T
 	}
 	s.shares.poisoned.Store(quietPoison)
 	beside.Go(func() { s.send(ctx, sending, w.rate) })
-	if err := harness.Await(ctx, patience, "the first arrivals are answered", func() bool { return s.ledger.countLetters() > 0 }); err != nil {
+	if err := harness.Await(ctx, patience, "the first arrivals are answered", func() bool { return s.ledger.Letters() > 0 }); err != nil {
 		return nil, nil, err
 	}
 	var refreshing error
@@ -134,7 +135,7 @@ func (s *stream) soak(ctx context.Context) (samples []sample, refreshes []time.T
 	}
 	beside.Wait()
 	err = harness.Await(ctx, patience, "all arrivals are answered",
-		func() bool { return s.broken.Load() || s.ledger.answered(0, true) })
+		func() bool { return s.broken.Load() || s.ledger.Answered(0, true) })
 	return samples, refreshes, errors.Join(err, refreshing, s.members[0].drain(patience))
 }
 

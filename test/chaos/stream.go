@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"rivulet/test/chaos/ledger"
 )
 
 const (
@@ -56,7 +58,7 @@ type stream struct {
 	kind
 	world   *world
 	name    string
-	ledger  *ledger
+	ledger  *ledger.Ledger
 	members [members]*member
 	rng     *rand.Rand   // of the load
 	failed  chan<- error // is told of a consumer that ended by itself, and of arrivals that could not be sent
@@ -91,7 +93,7 @@ type shares struct {
 func newStream(ctx context.Context, w *world, k kind, seed uint64, failed chan<- error) (*stream, error) {
 	s := &stream{kind: k, world: w, name: strings.ReplaceAll(k.delivery, "_", "-") + "-" + k.outage, failed: failed,
 		rng: rand.New(rand.NewPCG(w.seed, seed)), codecs: map[uint8]int{}}
-	s.ledger = newLedger(k.delivery == "exactly_once", k.outage == "degrade", w.expected)
+	s.ledger = ledger.New(k.delivery == "exactly_once", k.outage == "degrade", w.expected)
 	topics := map[string]int{s.topic("arrivals"): partitions, s.topic("predictions"): partitions,
 		s.topic("letters"): 1}
 	if err := w.kafka.MakeTopics(ctx, topics); err != nil {

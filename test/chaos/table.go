@@ -5,19 +5,21 @@ import (
 	"io"
 	"slices"
 	"time"
+
+	"rivulet/test/chaos/ledger"
 )
 
 // row is one line of the table: a fault, for Redis with one choice of redis.outage.
 type row struct {
 	name   string
 	times  int
-	by     map[string]tally // delivery mode -> what became of its arrivals
-	outage string           // empty: both
-	lost   int64            // by Redis itself
+	by     map[string]ledger.Tally // delivery mode -> what became of its arrivals
+	outage string                  // empty: both
+	lost   int64                   // by Redis itself
 }
 
 // rows sums up the windows of each fault. judged are the tallies of each stream.
-func rows(dealt []dealt, kinds []kind, judged []map[window]tally) []row {
+func rows(dealt []dealt, kinds []kind, judged []map[ledger.Window]ledger.Tally) []row {
 	var all []row
 	for w, d := range dealt {
 		outages := []string{""}
@@ -32,14 +34,14 @@ func rows(dealt []dealt, kinds []kind, judged []map[window]tally) []row {
 			at := slices.IndexFunc(all, func(r row) bool { return r.name == name })
 			if at < 0 {
 				at = len(all)
-				all = append(all, row{name: name, by: map[string]tally{}, outage: outage})
+				all = append(all, row{name: name, by: map[string]ledger.Tally{}, outage: outage})
 			}
 			all[at].times++
 			all[at].lost += d.lost
 			for i, k := range kinds {
 				if outage == "" || outage == k.outage {
 					t := all[at].by[k.delivery]
-					t.add(judged[i][window(w)])
+					t.Add(judged[i][ledger.Window(w)])
 					all[at].by[k.delivery] = t
 				}
 			}
@@ -64,8 +66,8 @@ func printTable(out io.Writer, all []row) {
 		fmt.Fprintf(out, "| %s | %d |", r.name, r.times)
 		for _, delivery := range []string{"at_least_once", "exactly_once"} {
 			t := r.by[delivery]
-			fmt.Fprintf(out, " %d | %d | %d | %d | %d | %.1f s |", t.arrivals, t.lost, t.duplicated, t.outOfOrder,
-				t.different, t.stall.Round(100*time.Millisecond).Seconds())
+			fmt.Fprintf(out, " %d | %d | %d | %d | %d | %.1f s |", t.Arrivals, t.Lost, t.Duplicated, t.OutOfOrder,
+				t.Different, t.Stall.Round(100*time.Millisecond).Seconds())
 		}
 		fmt.Fprintf(out, " %d |\n", r.lost)
 	}

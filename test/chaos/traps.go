@@ -8,11 +8,12 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"rivulet/test/chaos/ledger"
 	"rivulet/test/harness"
 )
 
 // inJoin is the moment at which a consumer asks to join its group; it is no moment of a delivery.
-const inJoin moment = -1
+const inJoin ledger.Moment = -1
 
 // traps stand in the proxies between consumers and Kafka. A trap waits for a moment, which it knows by the
 // requests of one consumer:
@@ -31,7 +32,7 @@ type traps struct {
 type trap struct {
 	stream *stream
 	member *member
-	at     moment
+	at     ledger.Moment
 	batch  []attempt
 	since  time.Time
 	sprung chan struct{}
@@ -44,12 +45,12 @@ func (one *trap) full() bool {
 
 // attempt is a prediction of a consumer that was killed.
 type attempt struct {
-	at     place
-	answer answer
+	at     ledger.Place
+	answer ledger.Answer
 }
 
 // arm sets a trap for a member of a stream.
-func (t *traps) arm(s *stream, which int, at moment) *trap {
+func (t *traps) arm(s *stream, which int, at ledger.Moment) *trap {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.armed == nil {
@@ -90,9 +91,9 @@ func (one *trap) meets(r *harness.KafkaRequest) bool {
 	switch kmsg.Key(r.Key) {
 	case kmsg.Produce:
 		one.note(r)
-		return one.at == beforePublish && one.full()
+		return one.at == ledger.BeforePublish && one.full()
 	case kmsg.OffsetCommit, kmsg.EndTxn:
-		if one.at == beforeCommit && one.full() {
+		if one.at == ledger.BeforeCommit && one.full() {
 			return true
 		}
 		one.batch = nil
@@ -106,7 +107,7 @@ func (one *trap) meets(r *harness.KafkaRequest) bool {
 func (t *traps) Response(r *harness.KafkaRequest) (passes bool) {
 	t.mu.Lock()
 	one := t.armed[r.Client]
-	if one == nil || one.at != afterPublish || kmsg.Key(r.Key) != kmsg.Produce || !one.full() {
+	if one == nil || one.at != ledger.AfterPublish || kmsg.Key(r.Key) != kmsg.Produce || !one.full() {
 		t.mu.Unlock()
 		return true
 	}
@@ -133,7 +134,7 @@ func (one *trap) note(r *harness.KafkaRequest) {
 		switch {
 		case err != nil:
 			one.stream.failed <- err
-		case a.reason == "" && !slices.ContainsFunc(one.batch, again):
+		case a.Reason == "" && !slices.ContainsFunc(one.batch, again):
 			one.batch = append(one.batch, attempt{at, a})
 		}
 	}
@@ -144,7 +145,7 @@ func (one *trap) spring() {
 	if one.at != inJoin {
 		one.member.kill()
 		for _, a := range one.batch {
-			one.stream.ledger.killed(one.at, a.at, a.answer)
+			one.stream.ledger.Killed(one.at, a.at, a.answer)
 		}
 	}
 	close(one.sprung)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"rivulet/test/chaos/ledger"
 	"rivulet/test/harness"
 )
 
@@ -15,27 +16,27 @@ func TestTrapsMoments(t *testing.T) {
 	some := make([]attempt, batchSize/4)
 	for _, c := range []struct {
 		name  string
-		at    moment
+		at    ledger.Moment
 		batch []attempt
 		key   kmsg.Key
 		meets bool
 		left  int // of the batch
 	}{
-		{"a commit", beforeCommit, some, kmsg.OffsetCommit, true, len(some)},
-		{"the end of a transaction", beforeCommit, some, kmsg.EndTxn, true, len(some)},
-		{"a commit of few", beforeCommit, some[:2], kmsg.OffsetCommit, false, 0},
-		{"a commit of nothing", beforeCommit, nil, kmsg.OffsetCommit, false, 0},
-		{"a commit at another moment", afterPublish, some, kmsg.OffsetCommit, false, 0},
+		{"a commit", ledger.BeforeCommit, some, kmsg.OffsetCommit, true, len(some)},
+		{"the end of a transaction", ledger.BeforeCommit, some, kmsg.EndTxn, true, len(some)},
+		{"a commit of few", ledger.BeforeCommit, some[:2], kmsg.OffsetCommit, false, 0},
+		{"a commit of nothing", ledger.BeforeCommit, nil, kmsg.OffsetCommit, false, 0},
+		{"a commit at another moment", ledger.AfterPublish, some, kmsg.OffsetCommit, false, 0},
 		{"a join", inJoin, nil, kmsg.JoinGroup, true, 0},
-		{"a join at another moment", beforePublish, some, kmsg.JoinGroup, false, len(some)},
-		{"a heartbeat", beforeCommit, some, kmsg.Heartbeat, false, len(some)},
+		{"a join at another moment", ledger.BeforePublish, some, kmsg.JoinGroup, false, len(some)},
+		{"a heartbeat", ledger.BeforeCommit, some, kmsg.Heartbeat, false, len(some)},
 	} {
 		one := &trap{at: c.at, batch: c.batch, since: time.Now()}
 		if got := one.meets(&harness.KafkaRequest{Key: c.key.Int16()}); got != c.meets || len(one.batch) != c.left {
 			t.Errorf("%s: %t with %d in hand, want %t with %d", c.name, got, len(one.batch), c.meets, c.left)
 		}
 	}
-	late := &trap{at: beforeCommit, batch: some[:1], since: time.Now().Add(-time.Minute)}
+	late := &trap{at: ledger.BeforeCommit, batch: some[:1], since: time.Now().Add(-time.Minute)}
 	if !late.meets(&harness.KafkaRequest{Key: kmsg.OffsetCommit.Int16()}) {
 		t.Error("a trap that has waited takes what comes")
 	}
@@ -95,15 +96,18 @@ func TestPossible(t *testing.T) {
 
 // A record counts for the window that it names, also if that is over when it is sent.
 func TestRecordsCountForTheirWindow(t *testing.T) {
-	s := &stream{name: "stream", ledger: newLedger(false, false, says)}
+	s := &stream{name: "stream", ledger: ledger.New(false, false, nil)}
 	s.window.Store(1)
 	r := s.record([]byte("key"), "id", poison{})
 	s.window.Store(2)
 	s.settled.Store(true)
 	s.gave(r)
 	s.noteArrival(0, r)
-	s.ledger.answer(place{}, predicted("key", 1))
-	if !s.ledger.answered(1, true) || s.ledger.given[1] != [2]int{1, 0} {
-		t.Errorf("given %v, closed %v", s.ledger.given, s.ledger.closed)
+	if s.ledger.Answered(1, false) || !s.ledger.Answered(0, true) {
+		t.Error("the record does not count for window 1, before its fault was over")
+	}
+	s.ledger.Answer(ledger.Place{}, ledger.Answer{Key: "key", ID: "id", Reason: "unparsable"})
+	if !s.ledger.Answered(1, true) {
+		t.Error("the record's answer does not count for window 1")
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"rivulet/test/chaos/ledger"
 	"rivulet/test/harness"
 )
 
@@ -15,7 +16,7 @@ import (
 const strikeLimit = 2 * time.Minute
 
 // killAt kills a consumer of every stream at a moment in the delivery of a full batch, and then the other one.
-func killAt(m moment) func(context.Context, *run, *rand.Rand) (int, error) {
+func killAt(m ledger.Moment) func(context.Context, *run, *rand.Rand) (int, error) {
 	return func(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 		first := rng.IntN(2)
 		for i := range 2 {
@@ -39,7 +40,7 @@ func (r *run) atOnce(do func(*stream) error) error {
 }
 
 // strike kills a member at a moment, lets the group know at once, and starts it again.
-func (r *run) strike(ctx context.Context, s *stream, which int, m moment) error {
+func (r *run) strike(ctx context.Context, s *stream, which int, m ledger.Moment) error {
 	if err := r.awaitMember(ctx, s, which, true); err != nil {
 		return err
 	}

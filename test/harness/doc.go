@@ -10,11 +10,13 @@
 //	kafka_broker.go    an Apache Kafka that tools/kafka/kafka.sh runs: a broker or a cluster
 //	kafka_tap.go       a proxy that is told of each request
 //	redis.go           real Redis servers, which end with the test
+//	redis_memory.go    how much memory the nodes of Redis use
 //	redis_cluster.go   the same as a cluster
 //	redis_sentinel.go  the same as a master and a replica, watched by a sentinel
 //	redis_each.go      one test on the embedded Redis, a real one and a cluster
 //	certificates.go    an authority of the test's own, and its certificates
 //	prediction.go      the content of a prediction, bit for bit
+//	transcript.go      all that a process writes, readable while it runs
 //
 // RIVULET_TEST_REDIS_SERVER names the program of Redis servers that tests start, a path or redis-server (7.0 or
 // newer), RIVULET_TEST_REDIS the URL of a server to use, RIVULET_TEST_KAFKA_DIR the directory of a broker, and

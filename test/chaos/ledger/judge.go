@@ -1,0 +1,128 @@
+package ledger
+
+import (
+	"fmt"
+	"hash/maphash"
+	"strings"
+	"time"
+)
+
+// Tally counts the outcomes of the arrivals of one window.
+type Tally struct {
+	Arrivals, Lost, Duplicated, OutOfOrder, Different int
+	Stall                                             time.Duration
+}
+
+// Add adds another window's.
+func (t *Tally) Add(other Tally) {
+	t.Arrivals += other.Arrivals
+	t.Lost += other.Lost
+	t.Duplicated += other.Duplicated
+	t.OutOfOrder += other.OutOfOrder
+	t.Different += other.Different
+	t.Stall = max(t.Stall, other.Stall)
+}
+
+// Judge returns at the end of a stream the outcomes of its arrivals, by window. mayRepeat returns how many of a
+// window's may be answered more than once in at_least_once, where so many generations predicted them; complete holds
+// the time at which each version was first complete.
+func (l *Ledger) Judge(mayRepeat func(w Window, generations int) int,
+	complete map[string]time.Time) (map[Window]Tally, []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.judgeUnknown(complete)
+	all := map[Window]Tally{}
+	generations := map[Window]map[string]bool{}
+	for at, e := range l.entries {
+		switch {
+		case e.arrival == nil && e.answers == 0:
+			continue // a consumer was killed with it in hand, and its topic is gone
+		case e.arrival == nil:
+			l.violated("an answer names the arrival at %v: there is none", at)
+			continue
+		}
+		t := all[e.arrival.Window]
+		l.count(&t, at, e)
+		all[e.arrival.Window] = t
+		if generations[e.arrival.Window] == nil {
+			generations[e.arrival.Window] = map[string]bool{}
+		}
+		for _, g := range e.generations {
+			generations[e.arrival.Window][g] = true
+		}
+	}
+	for w, given := range l.given {
+		if read := all[w].Arrivals; read != given[0]+given[1] {
+			l.violated("window %d: %d arrivals were sent and %d read", w, given[0]+given[1], read)
+		}
+	}
+	for w, t := range all {
+		limit := 0
+		if !l.exactlyOnce {
+			limit = mayRepeat(w, len(generations[w]))
+		}
+		if t.Duplicated > limit {
+			l.violated("window %d: %d arrivals were answered more than once, at most %d may be", w, t.Duplicated, limit)
+		}
+	}
+	for version, made := range l.made {
+		if at, ok := complete[version]; !ok || made.Before(at) {
+			l.violated("version %q made a prediction at %v and was complete at %v (year 1: never)", version, made, at)
+		}
+	}
+	return all, l.violations
+}
+
+// judgeUnknown checks the predictions of versions that were made while the streams ran.
+func (l *Ledger) judgeUnknown(complete map[string]time.Time) {
+	for _, u := range l.unknown {
+		want, known := l.expected(u.version, u.id)
+		switch _, was := complete[u.version]; {
+		case known && maphash.String(l.seed, want) != u.hash:
+			l.entry(u.at).different++
+			l.violated("%v: version %s does not say of arrival %s: %s", u.at, u.version, u.id, want)
+		case !known && was:
+			l.violated("%v: what version %s must say of arrival %s is not known", u.at, u.version, u.id)
+		}
+	}
+	l.unknown = nil
+}
+
+func (l *Ledger) count(t *Tally, at Place, e *entry) {
+	t.Arrivals++
+	t.Different += e.different
+	switch {
+	case e.first == nil && e.gone:
+		return
+	case e.first == nil:
+		t.Lost++
+		l.violated("%v, of window %d, is lost", at, e.arrival.Window)
+		return
+	}
+	t.Stall = max(t.Stall, e.first.Seen.Sub(e.arrival.Sent))
+	if e.answers > 1 {
+		t.Duplicated++
+	}
+	if e.late {
+		t.OutOfOrder++
+		l.violated("%v: answered after a later arrival of its key, %s", at, e.arrival.Key)
+	}
+	if e.first.Reason != e.arrival.Reason {
+		l.violated("%v: dead letter for %q, want %q (empty: a prediction)", at, e.first.Reason, e.arrival.Reason)
+	}
+	if !sameKey(at, e) || e.first.Reason == "" && e.first.ID != e.arrival.ID {
+		l.violated("%v: the answer is of key %q and id %q, want %q and %q", at, e.first.Key, e.first.ID,
+			e.arrival.Key, e.arrival.ID)
+	}
+}
+
+// sameKey reports whether an answer has its arrival's key. Where that has none and the topic of the answers is
+// compacted, the key is the arrival's id, or its topic, partition and offset.
+func sameKey(at Place, e *entry) bool {
+	key := e.first.Key
+	if e.arrival.Key == "" {
+		return key == "" || key == e.arrival.ID || strings.HasSuffix(key,
+			fmt.Sprintf("/%d/%d", at.Partition, at.Offset))
+	}
+	return key == e.arrival.Key
+}

@@ -1,0 +1,377 @@
+package ledger
+
+import (
+	"fmt"
+	"hash/maphash"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Place is the place of an arrival: the life of its topic, which begins anew when the topic is deleted and made
+// again, and where it is in the topic.
+type Place struct {
+	Life, Partition int
+	Offset          int64
+}
+
+// Window is the part of a run of one fault.
+type Window int
+
+// Arrival is an arrival that was sent.
+type Arrival struct {
+	Key, ID string
+	Reason  string // of the dead letter that it must become; empty: it must be predicted
+	Window  Window
+	Settled bool // it was sent when the fault was over
+	Sent    time.Time
+}
+
+// Answer is a prediction or a dead letter.
+type Answer struct {
+	Key, ID string
+	Reason  string // of a dead letter; empty: a prediction
+	// Amended: it was published in another form, because brokers refused the first, and so later than others of its batch.
+	Amended        bool
+	Version, Batch string // of a prediction
+	Said           string // the prediction's numbers, to the bit
+	Alone          bool   // no arrival was a neighbour, so that the version alone decides the numbers
+	Grouped        bool   // some arrival of its graph batch was a neighbour, so that a repetition may differ
+	Degraded       bool
+	Made, Seen     time.Time
+}
+
+// Moment is a moment in the delivery of a batch at which a consumer may be killed.
+type Moment int
+
+// Moments of a delivery, and how many there are.
+const (
+	BeforePublish Moment = iota // between the note of what an arrival is attached to, where there is one, and publishing
+	AfterPublish                // between publishing and the rows of arrivals
+	BeforeCommit                // between the rows of arrivals and the commit
+	Moments
+)
+
+func (m Moment) String() string {
+	return [...]string{"note–publish", "publish–rows", "rows–commit"}[m]
+}
+
+// statement are the numbers of a prediction by one version, in short.
+type statement struct {
+	version string
+	hash    uint64
+	bound   bool // another prediction of the same record by the same version must say the same
+}
+
+// entry is what is known of one arrival.
+type entry struct {
+	arrival     *Arrival
+	first       *Answer
+	answers     int
+	late        bool     // the answer to a later arrival of its key was there before
+	gone        bool     // its record was removed before it was answered
+	closed      bool     // it is counted as read and answered
+	generations []string // of the group, that predicted it
+
+	said      statement     // by the first prediction
+	different int           // predictions that say something else than they must
+	forced    [Moments]bool // a consumer was killed at that moment with the arrival in hand
+	tried     []statement   // what consumers said that were killed
+	compared  [Moments]bool // a repetition after that was compared with what was said before
+}
+
+// Expectation says what a version must say of an arrival, to the bit.
+type Expectation func(version, id string) (said string, known bool)
+
+// unknown is a prediction by a version of which it is not known yet what it must say.
+type unknown struct {
+	at          Place
+	version, id string
+	hash        uint64
+}
+
+// Ledger compares the answers of one stream with its arrivals. Arrivals and answers may come in any order, but
+// those of one key in theirs.
+type Ledger struct {
+	exactlyOnce, degrades bool
+	expected              Expectation
+	seed                  maphash.Seed
+
+	mu         sync.Mutex
+	entries    map[Place]*entry
+	last       map[string]int64     // the highest offset that was answered, by kind, partition and key
+	batches    map[string]string    // the version of each batch
+	made       map[string]time.Time // the first prediction of each version
+	given      map[Window][2]int    // arrivals that were sent, before and after the fault was over
+	closed     map[Window][2]int    // those that were read and answered, or are gone
+	unknown    []unknown
+	grouped    map[string][]Grouped // of graph batches, by name
+	violations []string
+	degraded   int
+	letters    int
+}
+
+// New returns an empty ledger of one stream.
+func New(exactlyOnce, degrades bool, expected Expectation) *Ledger {
+	return &Ledger{exactlyOnce: exactlyOnce, degrades: degrades, expected: expected, seed: maphash.MakeSeed(),
+		entries: map[Place]*entry{}, last: map[string]int64{}, batches: map[string]string{}, made: map[string]time.Time{},
+		given: map[Window][2]int{}, closed: map[Window][2]int{}, grouped: map[string][]Grouped{}}
+}
+
+func (l *Ledger) violated(format string, args ...any) {
+	l.violations = append(l.violations, fmt.Sprintf(format, args...))
+}
+
+// Sent records that an arrival of a window is being sent.
+func (l *Ledger) Sent(w Window, settled bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.given[w] = plusOne(l.given[w], settled)
+}
+
+func plusOne(counts [2]int, second bool) [2]int {
+	if second {
+		counts[1]++
+	} else {
+		counts[0]++
+	}
+	return counts
+}
+
+// Answered reports whether all arrivals up to a window are read and answered, or gone: the ones sent before
+// its fault was over, or all.
+func (l *Ledger) Answered(w Window, all bool) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for of, given := range l.given {
+		if closed := l.closed[of]; of <= w && closed[0] < given[0] || (of < w || of == w && all) &&
+			closed[1] < given[1] {
+			return false
+		}
+	}
+	return true
+}
+
+// AllRead reports whether all arrivals that were sent are read.
+func (l *Ledger) AllRead() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	given, read := 0, 0
+	for _, counts := range l.given {
+		given += counts[0] + counts[1]
+	}
+	for _, e := range l.entries {
+		if e.arrival != nil {
+			read++
+		}
+	}
+	return read == given
+}
+
+// Degraded returns the number of predictions that were marked as degraded.
+func (l *Ledger) Degraded() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.degraded
+}
+
+// Letters returns the number of dead letters that were read.
+func (l *Ledger) Letters() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.letters
+}
+
+// AnsweredIn reports whether an arrival of a partition is answered.
+func (l *Ledger) AnsweredIn(life, partition int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for at, e := range l.entries {
+		if at.Life == life && at.Partition == partition && e.first != nil {
+			return true
+		}
+	}
+	return false
+}
+
+func (l *Ledger) entry(at Place) *entry {
+	e := l.entries[at]
+	if e == nil {
+		e = new(entry)
+		l.entries[at] = e
+	}
+	return e
+}
+
+func (l *Ledger) close(e *entry) {
+	if e.arrival != nil && (e.first != nil || e.gone) && !e.closed {
+		e.closed = true
+		l.closed[e.arrival.Window] = plusOne(l.closed[e.arrival.Window], e.arrival.Settled)
+	}
+}
+
+// Arrived records an arrival that was read from its topic.
+func (l *Ledger) Arrived(at Place, a Arrival) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e := l.entry(at)
+	if e.arrival != nil {
+		l.violated("the reader read the arrival at %v twice", at)
+		return
+	}
+	e.arrival = &a
+	l.close(e)
+}
+
+// Removed records that the arrivals of a partition before an offset are no longer in the log, and returns how
+// many of them had no answer.
+func (l *Ledger) Removed(life, partition int, before int64) (unanswered int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for at, e := range l.entries {
+		if at.Life == life && at.Partition == partition && at.Offset < before && e.first == nil {
+			e.gone = true
+			l.close(e)
+			unanswered++
+		}
+	}
+	return unanswered
+}
+
+// Answer records a prediction or a dead letter of the arrival at a place.
+func (l *Ledger) Answer(at Place, a Answer) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e := l.entry(at)
+	e.answers++
+	if a.Reason != "" {
+		l.letters++
+	} else {
+		l.prediction(at, e, &a)
+		if g := generation(a.Batch); !slices.Contains(e.generations, g) {
+			e.generations = append(e.generations, g)
+		}
+		a.Version, a.Batch, a.Said = "", "", "" // checked; a long run has many
+	}
+	if e.first != nil {
+		if e.first.Reason != a.Reason {
+			l.violated("%v has answers of two kinds: %q and %q", at, e.first.Reason, a.Reason)
+		}
+		return
+	}
+	e.first = &a
+	if a.Key != "" && !a.Amended { // arrivals without a key have no order
+		e.late = l.overtaken(at, &a)
+	}
+	l.close(e)
+}
+
+// overtaken reports whether a later arrival of the same partition and key was answered before.
+func (l *Ledger) overtaken(at Place, a *Answer) bool {
+	topic := "predictions" // dead letters have an order of their own
+	if a.Reason != "" {
+		topic = "dead letters"
+	}
+	name := fmt.Sprint(topic, " ", at.Life, " ", at.Partition, " ", a.Key)
+	if before, ok := l.last[name]; ok && before > at.Offset {
+		return true
+	}
+	l.last[name] = at.Offset
+	return false
+}
+
+// generation returns the end of a batch's name: the generation of the consumer group that formed it.
+func generation(batch string) string { return batch[strings.LastIndexByte(batch, '-')+1:] }
+
+// prediction checks the content of a prediction.
+func (l *Ledger) prediction(at Place, e *entry, a *Answer) {
+	if version, ok := l.batches[a.Batch]; ok && version != a.Version {
+		l.violated("batch %s was served by %s and by %s", a.Batch, version, a.Version)
+	}
+	l.batches[a.Batch] = a.Version
+	if first, ok := l.made[a.Version]; !a.Made.IsZero() && (!ok || a.Made.Before(first)) {
+		l.made[a.Version] = a.Made
+	}
+	if a.Degraded {
+		if l.degraded++; !l.degrades {
+			l.violated("%v: degraded, though redis.outage is wait", at)
+		}
+	}
+	said := l.statement(a)
+	l.compare(at, e, said, a.Said)
+	if e.answers == 1 {
+		e.said = said
+	}
+	if a.Grouped {
+		l.grouped[a.Batch] = append(l.grouped[a.Batch], Grouped{at, a.ID, said.hash, a.Degraded})
+	}
+	if a.Degraded || !a.Alone {
+		return
+	}
+	// An id that is not known is not the arrival's: judge finds it.
+	switch want, known := l.expected(a.Version, a.ID); {
+	case known && want != a.Said:
+		e.different++
+		l.violated("%v: version %s says %s of arrival %s, want %s", at, a.Version, a.Said, a.ID, want)
+	case !known:
+		l.unknown = append(l.unknown, unknown{at, a.Version, a.ID, said.hash})
+	}
+}
+
+func (l *Ledger) statement(a *Answer) statement {
+	return statement{a.Version, maphash.String(l.seed, a.Said), a.Reason == "" && !a.Degraded && !a.Grouped}
+}
+
+// compare compares a prediction with what was said of the same record before, by a consumer that was killed too.
+func (l *Ledger) compare(at Place, e *entry, said statement, text string) {
+	before := e.tried
+	if e.answers > 1 {
+		before = append([]statement{e.said}, before...)
+	}
+	for _, b := range before {
+		if !b.bound || !said.bound || b.version != said.version {
+			continue
+		}
+		for m := range Moments {
+			// What was not published can be compared with the first answer, the rest with the second.
+			if e.forced[m] && (m == BeforePublish || e.answers > 1) {
+				e.compared[m] = true
+			}
+		}
+		if b.hash != said.hash {
+			e.different++
+			l.violated("%v: version %s says something else when it is asked again: %s", at, said.version, text)
+			return
+		}
+	}
+}
+
+// Killed records what a consumer that was killed at a moment had to say of an arrival. In exactly_once nobody sees
+// it, and the arrival may meet other neighbours when it is predicted again.
+func (l *Ledger) Killed(m Moment, at Place, a Answer) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.exactlyOnce {
+		return
+	}
+	e := l.entry(at)
+	e.forced[m] = true
+	if e.answers == 0 { // else it is compared as an answer
+		e.tried = append(e.tried, l.statement(&a))
+	}
+}
+
+// Repeats returns how many repetitions after a kill at each moment were compared.
+func (l *Ledger) Repeats() (counts [Moments]int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, e := range l.entries {
+		for m, compared := range e.compared {
+			if compared {
+				counts[m]++
+			}
+		}
+	}
+	return counts
+}

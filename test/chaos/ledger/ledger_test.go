@@ -1,0 +1,315 @@
+package ledger
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// says expects answers made of the arrivals' ids and the version.
+func says(version, id string) (string, bool) { return version + id, version == "v1" || version == "v2" }
+
+// sent enters an arrival that was sent n seconds after the start, in window 1.
+func sent(l *Ledger, offset int64, key string, n int) {
+	l.Sent(1, false)
+	l.Arrived(Place{0, 0, offset}, Arrival{Key: key, ID: "id-" + key, Window: 1, Sent: start.Add(time.Duration(n) * time.Second)})
+}
+
+// predicted returns v1's answer n seconds after the start.
+func predicted(key string, n int) Answer {
+	at := start.Add(time.Duration(n) * time.Second)
+	return Answer{Key: key, ID: "id-" + key, Version: "v1", Batch: "b", Alone: true, Said: "v1id-" + key, Made: at, Seen: at}
+}
+
+func TestLedger(t *testing.T) {
+	at := func(offset int64) Place { return Place{0, 0, offset} }
+	changed := func(a Answer, change func(*Answer)) Answer { change(&a); return a }
+	for name, c := range map[string]struct {
+		exactlyOnce bool
+		note        func(l *Ledger)
+		want        Tally
+		violation   string // part of the only one; empty: none
+	}{
+		"all is well": {
+			note: func(l *Ledger) {
+				l.Answer(at(1), predicted("a", 4)) // before the reader of arrivals
+				sent(l, 1, "a", 1)
+				sent(l, 2, "b", 2)
+				l.Answer(at(2), predicted("b", 3))
+			},
+			want: Tally{Arrivals: 2, Stall: 3 * time.Second},
+		},
+		"lost": {
+			note:      func(l *Ledger) { sent(l, 1, "a", 1) },
+			want:      Tally{Arrivals: 1, Lost: 1},
+			violation: "is lost",
+		},
+		"twice, in time": {
+			note: func(l *Ledger) {
+				sent(l, 1, "a", 1)
+				l.Answer(at(1), predicted("a", 2))
+				l.Answer(at(1), predicted("a", 9))
+			},
+			want: Tally{Arrivals: 1, Duplicated: 1, Stall: time.Second},
+		},
+		"more twice than may be": {
+			note: func(l *Ledger) {
+				for offset := range int64(2) {
+					sent(l, offset, "a", 1)
+					l.Answer(at(offset), predicted("a", 1))
+					l.Answer(at(offset), predicted("a", 1))
+				}
+			},
+			want:      Tally{Arrivals: 2, Duplicated: 2},
+			violation: "at most 1 may be",
+		},
+		"more twice, in more generations": {
+			note: func(l *Ledger) {
+				for offset := range int64(2) {
+					sent(l, offset, "a", 1)
+					l.Answer(at(offset), predicted("a", 1))
+					l.Answer(at(offset), changed(predicted("a", 1), func(a *Answer) { a.Batch = "b-g2" }))
+				}
+			},
+			want: Tally{Arrivals: 2, Duplicated: 2},
+		},
+		"twice, exactly once": {
+			exactlyOnce: true,
+			note: func(l *Ledger) {
+				sent(l, 1, "a", 1)
+				l.Answer(at(1), predicted("a", 1))
+				l.Answer(at(1), predicted("a", 1))
+			},
+			want:      Tally{Arrivals: 1, Duplicated: 1},
+			violation: "at most 0 may be",
+		},
+		"out of order": {
+			note: func(l *Ledger) {
+				sent(l, 1, "a", 1)
+				sent(l, 2, "a", 1)
+				l.Answer(at(2), predicted("a", 1))
+				l.Answer(at(1), predicted("a", 1))
+			},
+			want:      Tally{Arrivals: 2, OutOfOrder: 1},
+			violation: "after a later arrival of its key",
+		},
+		"a repetition is not out of order": {
+			note: func(l *Ledger) {
+				sent(l, 1, "a", 1)
+				sent(l, 2, "a", 1)
+				l.Answer(at(1), predicted("a", 1))
+				l.Answer(at(2), predicted("a", 1))
+				l.Answer(at(1), predicted("a", 1))
+			},
+			want: Tally{Arrivals: 2, Duplicated: 1},
+		},
+		"other numbers": {
+			note: func(l *Ledger) {
+				sent(l, 1, "a", 1)
+				l.Answer(at(1), changed(predicted("a", 1), func(a *Answer) { a.Said += "!" }))
+			},
+			want:      Tally{Arrivals: 1, Different: 1},
+			violation: "want v1id-a",
+		},
+		"other numbers, beside an arrival": {
+			note: func(l *Ledger) {
+				sent(l, 1, "a", 1)
+				l.Answer(at(1), changed(predicted("a", 1), func(a *Answer) { a.Alone, a.Said = false, a.Said+"!" }))
+			},
+			want: Tally{Arrivals: 1},
+		},
+		"other numbers of a version that is known at the end": {
+			note: func(l *Ledger) {
+				sent(l, 1, "a", 1)
+				l.expected = func(string, string) (string, bool) { return "", false }
+				l.Answer(at(1), changed(predicted("a", 1), func(a *Answer) { a.Said += "!" }))
+				l.expected = says
+			},
+			want:      Tally{Arrivals: 1, Different: 1},
+			violation: "version v1 does not say",
+		},
+		"numbers that nobody can check": {
+			note: func(l *Ledger) {
+				sent(l, 1, "a", 1)
+				l.expected = func(string, string) (string, bool) { return "", false }
+				l.Answer(at(1), predicted("a", 1))
+			},
+			want:      Tally{Arrivals: 1},
+			violation: "is not known",
+		},
+		"a repetition with other numbers": {
+			note: func(l *Ledger) {
+				sent(l, 1, "a", 1)
+				l.Answer(at(1), changed(predicted("a", 1), func(a *Answer) { a.Alone = false }))
+				l.Answer(at(1), changed(predicted("a", 2), func(a *Answer) { a.Alone, a.Said = false, a.Said+"!" }))
+			},
+			want:      Tally{Arrivals: 1, Duplicated: 1, Different: 1},
+			violation: "when it is asked again",
+		},
+		"a repetition in a graph batch with other neighbours": {
+			note: func(l *Ledger) {
+				sent(l, 1, "a", 1)
+				l.Answer(at(1), changed(predicted("a", 1), func(a *Answer) { a.Alone, a.Grouped = false, true }))
+				l.Answer(at(1), changed(predicted("a", 2), func(a *Answer) { a.Alone, a.Grouped, a.Said = false, true, a.Said+"!" }))
+			},
+			want: Tally{Arrivals: 1, Duplicated: 1},
+		},
+		"other numbers than of a consumer that was killed": {
+			note: func(l *Ledger) {
+				sent(l, 1, "a", 1)
+				l.Killed(BeforePublish, at(1), changed(predicted("a", 1), func(a *Answer) { a.Alone, a.Said = false, a.Said+"!" }))
+				l.Answer(at(1), changed(predicted("a", 2), func(a *Answer) { a.Alone = false }))
+			},
+			want:      Tally{Arrivals: 1, Different: 1, Stall: time.Second},
+			violation: "when it is asked again",
+		},
+		"removed before it was answered": {
+			note: func(l *Ledger) {
+				sent(l, 1, "a", 1)
+				sent(l, 2, "a", 1)
+				l.Answer(at(2), predicted("a", 1))
+				if n := l.Removed(0, 0, 2); n != 1 || !l.Answered(1, true) {
+					l.violated("%d were removed", n)
+				}
+			},
+			want: Tally{Arrivals: 2},
+		},
+		"two lives of a topic": {
+			note: func(l *Ledger) {
+				sent(l, 7, "a", 1)
+				l.Answer(at(7), predicted("a", 1))
+				l.Sent(1, false)
+				l.Arrived(Place{1, 0, 1}, Arrival{Key: "a", ID: "id-a", Window: 1, Sent: start})
+				l.Answer(Place{1, 0, 1}, predicted("a", 0))
+			},
+			want: Tally{Arrivals: 2},
+		},
+		"without a key, into a compacted topic": {
+			note: func(l *Ledger) {
+				for offset, key := range []string{"", "id-", "t/0/2"} {
+					l.Sent(1, false)
+					l.Arrived(at(int64(offset)), Arrival{ID: "id-", Window: 1, Sent: start})
+					l.Answer(at(int64(offset)), changed(predicted("", 0), func(a *Answer) { a.Key = key }))
+				}
+			},
+			want: Tally{Arrivals: 3},
+		},
+		"a version that nobody published": {
+			note: func(l *Ledger) {
+				sent(l, 1, "a", 1)
+				l.Answer(at(1), changed(predicted("a", 1), func(a *Answer) { a.Version = "v3" }))
+			},
+			want:      Tally{Arrivals: 1},
+			violation: `version "v3" made a prediction`,
+		},
+		"a version before it is complete": {
+			note: func(l *Ledger) {
+				sent(l, 1, "a", 1)
+				l.Answer(at(1), changed(predicted("a", 1), func(a *Answer) { a.Version, a.Said = "v2", "v2id-a" }))
+			},
+			want:      Tally{Arrivals: 1},
+			violation: `version "v2" made a prediction`,
+		},
+		"a batch of two versions": {
+			note: func(l *Ledger) {
+				sent(l, 1, "a", 1)
+				sent(l, 2, "b", 1)
+				l.Answer(at(1), predicted("a", 60))
+				l.Answer(at(2), changed(predicted("b", 60), func(a *Answer) { a.Version, a.Said = "v2", "v2id-b" }))
+			},
+			want:      Tally{Arrivals: 2, Stall: 59 * time.Second},
+			violation: "batch b was served by",
+		},
+		"degraded": {
+			note: func(l *Ledger) {
+				sent(l, 1, "a", 1)
+				l.Answer(at(1), changed(predicted("a", 1), func(a *Answer) { a.Degraded, a.Said = true, "anything" }))
+			},
+			want:      Tally{Arrivals: 1},
+			violation: "degraded",
+		},
+		"a dead letter in place of a prediction": {
+			note: func(l *Ledger) {
+				sent(l, 1, "a", 1)
+				l.Answer(at(1), Answer{Key: "a", Reason: "unparsable", Seen: start.Add(time.Second)})
+			},
+			want:      Tally{Arrivals: 1},
+			violation: `dead letter for "unparsable", want ""`,
+		},
+		"an answer to nothing": {
+			note:      func(l *Ledger) { l.Answer(at(7), predicted("a", 1)) },
+			violation: "there is none",
+		},
+		"an arrival that the reader has not read": {
+			note:      func(l *Ledger) { l.Sent(1, true) },
+			violation: "1 arrivals were sent and 0 read",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := New(c.exactlyOnce, false, says)
+			c.note(l)
+			complete := map[string]time.Time{"v1": start, "v2": start.Add(30 * time.Second)}
+			tallies, violations := l.Judge(func(_ Window, generations int) int { return generations }, complete)
+			if got := tallies[1]; got != c.want {
+				t.Errorf("%+v, want %+v", got, c.want)
+			}
+			switch {
+			case c.violation == "" && len(violations) > 0:
+				t.Errorf("violations %q, want none", violations)
+			case c.violation != "" && (len(violations) != 1 || !strings.Contains(violations[0], c.violation)):
+				t.Errorf("violations %q, want one that contains %q", violations, c.violation)
+			}
+		})
+	}
+}
+
+// A repetition is counted when it could be compared: of what was published, the second Answer, else the first.
+func TestRepeats(t *testing.T) {
+	l := New(false, false, says)
+	at := func(offset int64) Place { return Place{0, 0, offset} }
+	for offset := range int64(4) {
+		sent(l, offset, "a", 1)
+	}
+	l.Killed(BeforePublish, at(0), predicted("a", 1))
+	l.Answer(at(0), predicted("a", 2))
+	l.Answer(at(1), predicted("a", 1))
+	l.Killed(AfterPublish, at(1), predicted("a", 1))
+	l.Answer(at(1), predicted("a", 2))
+	l.Killed(BeforeCommit, at(2), predicted("a", 1)) // its answer is read later
+	l.Answer(at(2), predicted("a", 1))
+	if got, want := l.Repeats(), [Moments]int{1, 1, 0}; got != want {
+		t.Errorf("%v, want %v", got, want)
+	}
+	l.Answer(at(2), predicted("a", 2))
+	other := predicted("a", 1)
+	other.Version = "v2"
+	l.Killed(BeforePublish, at(3), other)
+	l.Answer(at(3), predicted("a", 1))
+	if got, want := l.Repeats(), [Moments]int{1, 1, 1}; got != want {
+		t.Errorf("%v, want %v: another version may say something else", got, want)
+	}
+}
+
+func TestAnswered(t *testing.T) {
+	l := New(false, false, says)
+	l.Sent(1, false)
+	l.Sent(1, true)
+	if l.Answered(1, false) {
+		t.Error("an arrival of before the end of the fault is missing")
+	}
+	l.Arrived(Place{0, 0, 1}, Arrival{Key: "a", ID: "id-a", Window: 1})
+	if l.Answered(1, false) {
+		t.Error("an arrival has no answer")
+	}
+	l.Answer(Place{0, 0, 1}, predicted("a", 1))
+	if !l.Answered(1, false) || l.Answered(1, true) || l.Answered(2, false) {
+		t.Error("what was sent before the end of the fault is answered, and nothing else")
+	}
+	l.Answer(Place{0, 0, 2}, predicted("a", 2))
+	l.Arrived(Place{0, 0, 2}, Arrival{Key: "a", ID: "id-a", Window: 1, Settled: true})
+	if !l.Answered(1, true) || !l.Answered(2, true) {
+		t.Error("all is answered")
+	}
+}
