@@ -15,7 +15,6 @@ require (
 	github.com/prometheus/client_golang v1.25.0
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
-	github.com/sbinet/npyio v0.6.0
 	github.com/segmentio/kafka-go v0.4.51
 	github.com/sony/gobreaker/v2 v2.4.0
 	github.com/spf13/cobra v1.10.2
@@ -41,9 +40,14 @@ require (
 
 require github.com/twmb/franz-go/pkg/sr v1.8.0
 
-require connectrpc.com/connect v1.21.1
+require (
+	codeberg.org/sbinet/npyio v0.14.0
+	connectrpc.com/connect v1.21.1
+)
 
 require github.com/xdg-go/pbkdf2 v1.0.0 // indirect
+
+require github.com/nlpodyssey/gopickle v0.3.0 // indirect
 
 require (
 	codeberg.org/go-fonts/liberation v0.5.0 // indirect

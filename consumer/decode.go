@@ -8,6 +8,7 @@ import (
 
 	"rivulet/event"
 	"rivulet/graph"
+	"rivulet/infer"
 	"rivulet/kafka"
 )
 
@@ -148,15 +149,10 @@ func tooLong(a *event.Arrival, limit int) *event.FieldError {
 		Detail: fmt.Sprintf("the id has %d bytes, limits.id_bytes is %d", len(id), limit)}
 }
 
-// maxFeature is the largest magnitude of a feature that is predicted: the square of one is far from where
-// float32 ends, so that a sum of them through a model is a number. An arrival beyond it would make NaN of its
-// neighbours in a graph batch, too.
-const maxFeature = 1e15
-
-// tooLarge names the first feature beyond maxFeature; nil where there is none.
+// tooLarge names the first feature beyond infer.MaxFeature; nil where there is none.
 func tooLarge(f *event.Features) *event.FieldError {
 	for k, v := range f.Values {
-		if v >= -maxFeature && v <= maxFeature {
+		if v >= -infer.MaxFeature && v <= infer.MaxFeature {
 			continue
 		}
 		field := fmt.Sprintf("features[%d]", k)
@@ -164,7 +160,7 @@ func tooLarge(f *event.Features) *event.FieldError {
 			field = fmt.Sprintf("features.values[%d]", k)
 		}
 		return &event.FieldError{Reason: event.ReasonNotFinite, Field: field,
-			Detail: fmt.Sprintf("%v, features must be at most %g in magnitude", v, float64(maxFeature))}
+			Detail: fmt.Sprintf("%v, features must be at most %g in magnitude", v, float64(infer.MaxFeature))}
 	}
 	return nil
 }

@@ -20,6 +20,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/dataset"
+	"rivulet/dataset/generate"
 	"rivulet/event"
 	"rivulet/infer"
 	"rivulet/internal/cli"
@@ -89,7 +90,7 @@ func newGrowthBench(b *testing.B) *growthBench {
 
 func (g *growthBench) train(b *testing.B) *artifact.Bundle {
 	b.Helper()
-	preset, ok := dataset.Preset("flickr")
+	preset, ok := generate.Preset("flickr")
 	if !ok {
 		b.Fatal("there is no preset flickr")
 	}
@@ -97,7 +98,7 @@ func (g *growthBench) train(b *testing.B) *artifact.Bundle {
 		*n /= 10
 	}
 	var err error
-	if g.data, err = dataset.Generate(preset, 1); err != nil {
+	if g.data, err = generate.Graph(preset, 1); err != nil {
 		b.Fatal(err)
 	}
 	o := trainer.Defaults()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"rivulet/dataset/table"
 	"rivulet/graph"
 )
 
@@ -16,15 +17,15 @@ func TestFaults(t *testing.T) {
 	nodes := "id,x,label,split\na,p,A,train\na,p,A,train\n,p,A,train\nb,q,B,val\nc,q,,test\nd,q,A,dev\ne,p,A,test\n"
 	edges := "source,target,weight\na,b,1\na,zoe,1\nb,e,0.5\n"
 	dir := writeTree(t, map[string][]byte{"nodes.csv": []byte(nodes), "edges.csv": []byte(edges)})
-	faults := &Faults{}
+	faults := &table.Faults{}
 	d, err := Open(dir, OpenOptions{Faults: faults})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{repeated, unnamed, unlabelled, splitless, dangling, weighted}, faults.Kinds); diff != "" || d.Nodes() != 3 || d.Adj.NNZ() != 4 {
+	if diff := cmp.Diff([]string{table.Repeated, table.Unnamed, table.Unlabelled, table.Splitless, table.Dangling, table.Weighted}, faults.Kinds); diff != "" || d.Nodes() != 3 || d.Adj.NNZ() != 4 {
 		t.Errorf("%d nodes, %d edges, faults (-want +got):\n%s", d.Nodes(), d.Adj.NNZ()/2, diff)
 	}
-	for kind, want := range map[string]string{repeated: "nodes.csv line 3", dangling: "edges.csv line 3: column target", weighted: "edges.csv line 4: column weight: it is 0.5"} {
+	for kind, want := range map[string]string{table.Repeated: "nodes.csv line 3", table.Dangling: "edges.csv line 3: column target", table.Weighted: "edges.csv line 4: column weight: it is 0.5"} {
 		if faults.Counts[kind] != 1 || !strings.HasPrefix(faults.First[kind], want) {
 			t.Errorf("%d %s: %s, want %s", faults.Counts[kind], kind, faults.First[kind], want)
 		}
@@ -34,7 +35,7 @@ func TestFaults(t *testing.T) {
 // Where faults are collected, it is said of tables by convention whether their features have positions or names.
 func TestFaultsOfPositions(t *testing.T) {
 	for text, want := range map[string]string{csvNodes: "Features by position: ", strings.Replace(csvNodes, "1.7", "", 1): "Features by name: "} {
-		faults := &Faults{}
+		faults := &table.Faults{}
 		d, err := Open(writeTree(t, map[string][]byte{"nodes.csv": []byte(text), "edges.csv": []byte(csvEdges)}), OpenOptions{Faults: faults})
 		if err != nil || len(faults.Kinds) > 0 || !strings.Contains(strings.Join(d.Notes, "\n"), want) || d.Columns == nil {
 			t.Errorf("%v, faults %q, notes %q, want %s", err, faults.Kinds, d.Notes, want)
@@ -54,7 +55,7 @@ func TestLeaks(t *testing.T) {
 		}
 		fmt.Fprintf(&nodes, "%s%d,%s,%d,%c,%d,%d\n", []string{"bot", "human"}[label], i, closed, 1000*label+i%7, 'a'+rune(label*3+i%3), other, label)
 	}
-	d := mustOpenTexts(t, nodes.String(), "source,target\n", Tables{})
+	d := mustOpenTexts(t, nodes.String(), "source,target\n", table.Settings{})
 	var suspects []string
 	for _, p := range d.Leaks(1) {
 		if p.Suspect() {
@@ -77,7 +78,7 @@ func TestLeaks(t *testing.T) {
 			edges = append(edges, [2]int32{i, i/100*100 + (i+step)%100})
 		}
 	}
-	d = &Dataset{IDs: decimals(200), Adj: newSymmetric(200, edges), Labels: labels, Classes: decimals(2),
+	d = &Dataset{IDs: Decimals(200), Adj: Symmetric(200, edges), Labels: labels, Classes: Decimals(2),
 		X: graph.Features{Dense: &graph.Dense{Rows: 200, Cols: 1, Data: make([]float32, 200)}}}
 	d.Adj.SortRows()
 	for _, p := range d.Leaks(1) {
@@ -97,7 +98,7 @@ func TestFindTables(t *testing.T) {
 	}
 	want := usersTables
 	want.Nodes, want.Edges, want.Weight, want.Drop, want.Decimal = dir+"/users.csv", dir+"/follows.csv", "weight", []string{"Unnamed: 0"}, ","
-	if diff := cmp.Diff(want, found.Tables, cmp.AllowUnexported(Tables{})); diff != "" {
+	if diff := cmp.Diff(want, found.Settings, cmp.AllowUnexported(table.Settings{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	guesses := strings.Join(found.Guesses, "\n")

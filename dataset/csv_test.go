@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"rivulet/dataset/table"
 	"rivulet/graph"
 )
 
@@ -28,7 +29,7 @@ const (
 // csvSet returns the data set of csvNodes and csvEdges.
 func csvSet() *Dataset {
 	return &Dataset{
-		Name: "path", IDs: []string{"anna", "b,ob", "7", "eve", "zoe"}, Adj: newSymmetric(5, [][2]int32{{0, 2}, {1, 3}}),
+		Name: "path", IDs: []string{"anna", "b,ob", "7", "eve", "zoe"}, Adj: Symmetric(5, [][2]int32{{0, 2}, {1, 3}}),
 		X:      graph.Features{Dense: &graph.Dense{Rows: 5, Cols: 2, Data: []float32{30, 1.7, -20, 0, 0.5, 1, 1, 2, 3, 4}}},
 		Labels: []int32{1, 0, 1, -1, -1}, Classes: []string{"9", "10"},
 		Train: []int32{0}, Validation: []int32{1}, Test: []int32{2}, Unlabelled: []int32{3},
@@ -207,7 +208,7 @@ func TestCSVRefusesFiles(t *testing.T) {
 
 // A file cannot make the reader use more memory than its limits.
 func TestCSVLimits(t *testing.T) {
-	limits := csvLimits{record: 4 << 10, inflated: 16 << 10, inflateRatio: 2}
+	limits := table.CSVLimits{Record: 4 << 10, Inflated: 16 << 10, InflateRatio: 2}
 	var distinct strings.Builder
 	for i := range 1 << 14 {
 		fmt.Fprintf(&distinct, "%d,1,A\n", i)
@@ -225,7 +226,7 @@ func TestCSVLimits(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.files["edges.csv"] = []byte("source,target\n")
-			if _, err := readDirectory(writeTree(t, c.files), OpenOptions{}, limits.open, csvExts...); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := TablesFormat(CSV, "", limits.Kind()).Read(writeTree(t, c.files), OpenOptions{}); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %v, want one with %q", err, c.want)
 			}
 		})
@@ -242,17 +243,12 @@ func FuzzCSV(f *testing.F) {
 		[]byte("source\ttarget\n1\t2\n1e+00\t4.0\n"), "latin1", ",")
 	f.Add([]byte("id,v,label\na,\"[1, 2]\",1\nb,,3\nc,[3 4],3\nd,[5;6],1\n"), []byte("source,target\n"), "utf-8", "")
 	f.Fuzz(func(t *testing.T, nodes, edges []byte, encoding, point string) {
-		for name, content := range map[string][]byte{"nodes.csv": nodes, "edges.csv": edges} {
-			if _, err := csvDefaults.table(bytes.NewReader(content), name, int64(len(content)), TextForm{}); err != nil {
-				return
-			}
-		}
 		dir := writeTree(t, map[string][]byte{"nodes.csv": nodes, "edges.csv": edges})
 		if d, err := Open(dir, OpenOptions{Format: CSV}); err == nil {
 			checkTables(t, d)
 		}
-		if d, err := OpenTables(OpenOptions{Tables: Tables{Nodes: dir + "/nodes.csv", Edges: dir + "/edges.csv", DropWeights: true,
-			Decimal: point, TextForm: TextForm{Encoding: encoding}}}); err == nil {
+		if d, err := OpenTables(OpenOptions{Tables: table.Settings{Nodes: dir + "/nodes.csv", Edges: dir + "/edges.csv", DropWeights: true,
+			Decimal: point, TextForm: table.TextForm{Encoding: encoding}}}); err == nil {
 			checkTables(t, d)
 		}
 	})

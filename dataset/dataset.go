@@ -31,6 +31,9 @@ type Dataset struct {
 	// Notes say in whole sentences what reading changed in the data, such as dropped self-loops. They
 	// are for people and no part of the fingerprint.
 	Notes []string
+	// Suspects say in whole sentences what in the data may not mean what it is read as, such as a class for every
+	// node. They are no part of the fingerprint either.
+	Suspects []string
 }
 
 // Nodes returns the number of nodes n, whatever their role.

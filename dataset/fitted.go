@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"rivulet/dataset/file"
 	"rivulet/schema"
 )
 
@@ -50,10 +51,10 @@ func (d *Dataset) saveFitted(s saving) error {
 
 // loadFitted reads them; data without a schema have features by position.
 func (d *Dataset) loadFitted(dir string) error {
-	if _, err := os.Lstat(filepath.Join(dir, schemaFile)); missing(err) {
+	if _, err := os.Lstat(filepath.Join(dir, schemaFile)); file.Missing(err) {
 		return nil
 	}
-	err := readFile(dir, schemaFile, maxJSONBytes, func(f *os.File, _ int64) error {
+	err := file.Read(dir, schemaFile, maxJSONBytes, func(f *os.File, _ int64) error {
 		text, err := io.ReadAll(f)
 		if err == nil {
 			d.Schema, err = schema.Parse(text)
@@ -67,10 +68,10 @@ func (d *Dataset) loadFitted(dir string) error {
 		return err
 	}
 	d.BagOfWords = false
-	if _, err := os.Lstat(filepath.Join(dir, columnsFile)); missing(err) {
+	if _, err := os.Lstat(filepath.Join(dir, columnsFile)); file.Missing(err) {
 		return nil
 	}
-	return readFile(dir, columnsFile, maxJSONBytes, func(f *os.File, _ int64) error {
+	return file.Read(dir, columnsFile, maxJSONBytes, func(f *os.File, _ int64) error {
 		var in []columnJSON
 		decoder := json.NewDecoder(f)
 		if err := decoder.Decode(&in); err != nil {

@@ -16,11 +16,7 @@ import (
 // A data set whose features were made of named columns keeps the schema and the columns, also where its rows are
 // sparse; files that do not belong to it are refused.
 func TestSaveKeepsSchemaAndColumns(t *testing.T) {
-	d, err := Generate(Generator{Name: "tiny", Nodes: 12, Edges: 20, Classes: 2, Communities: 2, CommunityShare: .4, ClassShare: .2, DegreeExponent: 2.6,
-		Kind: Dense, Features: 3, CommunityTopic: .1, ClassTopic: .1, Train: 6, Validation: 3, Test: 3}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := randomSet(t, 12, false)
 	n := d.Nodes()
 	columns := []schema.Column{{Name: "age", Type: schema.Number, Missing: make([]bool, n)}, {Name: "member", Type: schema.Bool}, {Name: "country", Type: schema.Text, Categorical: true},
 		{Name: "joined", Type: schema.Time}, {Name: "about", Type: schema.Vector}}

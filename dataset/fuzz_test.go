@@ -7,6 +7,7 @@ import (
 	"os"
 	"testing"
 
+	"rivulet/dataset/numpy"
 	"rivulet/dataset/pickle"
 )
 
@@ -25,14 +26,14 @@ func FuzzNPY(f *testing.F) {
 	f.Add([]byte("\x93NUMPY\x02\x00\xff\xff\xff\xff{'descr': "))
 	f.Add([]byte("\x93NUMPY\x01\x00\x02\x00{}"))
 	f.Fuzz(func(t *testing.T, content []byte) {
-		a, err := openArray(bytes.NewReader(content), int64(len(content)))
+		a, err := numpy.OpenArray(bytes.NewReader(content), int64(len(content)))
 		if err != nil {
 			return
 		}
-		if int64(a.count)*a.item > int64(len(content)) {
-			t.Fatalf("%d values of %d bytes believed in %d bytes", a.count, a.item, len(content))
+		if int64(a.Count)*a.Item > int64(len(content)) {
+			t.Fatalf("%d values of %d bytes believed in %d bytes", a.Count, a.Item, len(content))
 		}
-		x, err := readDense(a)
+		x, err := numpy.ReadDense(a)
 		if err != nil {
 			return
 		}
@@ -41,8 +42,8 @@ func FuzzNPY(f *testing.F) {
 				t.Fatalf("[%d] is %v", k, v)
 			}
 		}
-		if x.Rows*x.Cols != a.count || len(x.Data) != a.count {
-			t.Fatalf("%d×%d and %d values from %d", x.Rows, x.Cols, len(x.Data), a.count)
+		if x.Rows*x.Cols != a.Count || len(x.Data) != a.Count {
+			t.Fatalf("%d×%d and %d values from %d", x.Rows, x.Cols, len(x.Data), a.Count)
 		}
 	})
 }
@@ -79,11 +80,11 @@ func FuzzCSR(f *testing.F) {
 	f.Fuzz(func(t *testing.T, format, shape, indptr, indices, data []byte) {
 		e := entries{"format": format, "shape": shape, "indptr": indptr, "indices": indices, "data": data}
 		packed := e.zip(zip.Store)
-		z, err := openArchive(bytes.NewReader(packed), int64(len(packed)), fuzzLimit)
+		z, err := numpy.OpenArchive(bytes.NewReader(packed), int64(len(packed)), fuzzLimit)
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := readSparse(z)
+		m, err := numpy.ReadSparse(z)
 		if err != nil {
 			return
 		}
@@ -103,7 +104,7 @@ func FuzzClassMap(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if err := checkContiguous(labels, len(classes)); err != nil || len(classes) > 6 {
+		if err := CheckContiguous(labels, len(classes)); err != nil || len(classes) > 6 {
 			t.Fatalf("classes %q of %v: %v", classes, labels, err)
 		}
 	})

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"rivulet/dataset/file"
+	"rivulet/dataset/numpy"
 	"rivulet/graph"
 )
 
@@ -14,27 +16,27 @@ var gnnBenchmarkFormat = Format{
 	Name:  GNNBenchmark,
 	Looks: "a file .npz with adj_data and labels, or a directory with one file .npz that holds them",
 	Found: func(path string) bool {
-		file, err := gnnBenchmarkFile(path)
+		npz, err := gnnBenchmarkFile(path)
 		if err != nil {
 			return errors.Is(err, errSeveral)
 		}
 		found := false
-		_ = readFile(filepath.Dir(file), filepath.Base(file), maxArrayBytes, func(f *os.File, size int64) error {
-			z, err := openArchive(f, size, maxArrayBytes)
-			found = err == nil && z.has("adj_data") && z.has("labels")
+		_ = file.Read(filepath.Dir(npz), filepath.Base(npz), file.MaxBytes, func(f *os.File, size int64) error {
+			z, err := numpy.OpenArchive(f, size, file.MaxBytes)
+			found = err == nil && z.Has("adj_data") && z.Has("labels")
 			return nil
 		})
 		return found
 	},
 	Read: func(path string, o OpenOptions) (*Dataset, error) {
-		file, err := gnnBenchmarkFile(path)
+		npz, err := gnnBenchmarkFile(path)
 		if err != nil {
 			return nil, err
 		}
-		d := &Dataset{Name: strings.TrimSuffix(filepath.Base(file), ".npz")}
-		return d, readFile(filepath.Dir(file), filepath.Base(file), maxArrayBytes,
+		d := &Dataset{Name: strings.TrimSuffix(filepath.Base(npz), ".npz")}
+		return d, file.Read(filepath.Dir(npz), filepath.Base(npz), file.MaxBytes,
 			func(f *os.File, size int64) error {
-				z, err := openArchive(f, size, maxArrayBytes)
+				z, err := numpy.OpenArchive(f, size, file.MaxBytes)
 				if err != nil {
 					return err
 				}
@@ -68,8 +70,8 @@ func gnnBenchmarkFile(path string) (string, error) {
 //	class_names, node_names                            optional lists of strings
 //
 // Their own code takes the graph as undirected and draws a split each time anew.
-func (d *Dataset) readGNNBenchmark(z *archive, o OpenOptions) error {
-	adj, err := readCompressed(z.prefixed("adj_"), false)
+func (d *Dataset) readGNNBenchmark(z *numpy.Archive, o OpenOptions) error {
+	adj, err := numpy.ReadCompressed(z.Prefixed("adj_"), false)
 	if err != nil {
 		return err
 	}
@@ -87,7 +89,7 @@ func (d *Dataset) readGNNBenchmark(z *archive, o OpenOptions) error {
 		return err
 	}
 	classes := 0
-	err = z.read("labels", func(a *array) error {
+	err = z.Read("labels", func(a *numpy.Array) error {
 		d.Labels, classes, err = decodeLabels(a, d.Nodes())
 		return err
 	})
@@ -120,16 +122,16 @@ func (d *Dataset) symmetrise(adj *graph.CSR) {
 	}
 }
 
-func (d *Dataset) readAttributes(z *archive) (err error) {
+func (d *Dataset) readAttributes(z *numpy.Archive) (err error) {
 	last := "attr_matrix"
-	if z.has(last) {
-		err = z.read(last, func(a *array) (err error) {
-			d.X.Dense, err = readDense(a)
+	if z.Has(last) {
+		err = z.Read(last, func(a *numpy.Array) (err error) {
+			d.X.Dense, err = numpy.ReadDense(a)
 			return err
 		})
 	} else {
 		last, d.BagOfWords = "attr_shape", true
-		d.X.Sparse, err = readCompressed(z.prefixed("attr_"), false)
+		d.X.Sparse, err = numpy.ReadCompressed(z.Prefixed("attr_"), false)
 	}
 	if err != nil {
 		return err
@@ -141,12 +143,12 @@ func (d *Dataset) readAttributes(z *archive) (err error) {
 }
 
 // decodeLabels reads classes 0…C-1, each of which must occur, and -1 for none.
-func decodeLabels(a *array, nodes int) (labels []int32, classes int, err error) {
-	if elements(a) != nodes {
-		return nil, 0, fmt.Errorf("shape %v, want a class for each of %d nodes", a.shape, nodes)
+func decodeLabels(a *numpy.Array, nodes int) (labels []int32, classes int, err error) {
+	if numpy.Elements(a) != nodes {
+		return nil, 0, fmt.Errorf("shape %v, want a class for each of %d nodes", a.Shape, nodes)
 	}
 	labels = make([]int32, nodes)
-	err = a.ints(func(k int, v int64) error {
+	err = a.Ints(func(k int, v int64) error {
 		if v < -1 || v >= int64(nodes) {
 			return fmt.Errorf("[%d] is %d, outside -1…%d", k, v, nodes-1)
 		}
@@ -155,29 +157,29 @@ func decodeLabels(a *array, nodes int) (labels []int32, classes int, err error) 
 		return nil
 	})
 	if err == nil {
-		err = checkContiguous(labels, classes)
+		err = CheckContiguous(labels, classes)
 	}
 	return labels, classes, err
 }
 
 // names reads an optional list of n distinct names. If it is missing, or of Python objects, the names are indices.
-func (d *Dataset) names(z *archive, list string, n int) ([]string, error) {
-	if !z.has(list) {
-		return decimals(n), nil
+func (d *Dataset) names(z *numpy.Archive, list string, n int) ([]string, error) {
+	if !z.Has(list) {
+		return Decimals(n), nil
 	}
 	var names []string
-	err := z.read(list, func(a *array) (err error) {
-		if elements(a) != n {
-			return fmt.Errorf("shape %v, want %d names", a.shape, n)
+	err := z.Read(list, func(a *numpy.Array) (err error) {
+		if numpy.Elements(a) != n {
+			return fmt.Errorf("shape %v, want %d names", a.Shape, n)
 		}
-		if names, err = a.texts(); err != nil {
+		if names, err = a.Texts(); err != nil {
 			return err
 		}
 		return checkNames(names, n)
 	})
-	if errors.Is(err, errElementType) {
+	if errors.Is(err, numpy.ErrElementType) {
 		d.note("%s are Python objects and were ignored: their indices are used instead.", list)
-		return decimals(n), nil
+		return Decimals(n), nil
 	}
 	return names, err
 }

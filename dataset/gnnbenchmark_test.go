@@ -16,12 +16,12 @@ import (
 func TestGNNBenchmark(t *testing.T) {
 	const loops, oneWay = "1 self-loops were dropped: a model adds its own.", "5 edges that stood in one direction got the other."
 	const drawn = "The data have no split: it was drawn, 50% train, 25% validation, 25% test, with seed 3."
-	adj := newSymmetric(5, [][2]int32{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {0, 4}, {0, 2}})
+	adj := Symmetric(5, [][2]int32{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {0, 4}, {0, 2}})
 	sparse := &Dataset{Name: "sparse", Adj: adj, IDs: []string{"a", "bé", "c d", "7", "long name of a node"}, Classes: []string{"Phone", "Camera"},
 		X: graph.Features{Sparse: &graph.CSR{Rows: 5, Cols: 3, RowPtr: []int{0, 1, 2, 2, 4, 5},
 			ColIdx: []int32{0, 1, 0, 2, 1}, Val: []float32{1.5, -2, 0.25, 3, 1}}},
 		BagOfWords: true, Notes: []string{loops, oneWay, drawn}}
-	dense := &Dataset{Name: "dense", Adj: adj, IDs: decimals(5), Classes: decimals(2),
+	dense := &Dataset{Name: "dense", Adj: adj, IDs: Decimals(5), Classes: Decimals(2),
 		X:     graph.Features{Dense: &graph.Dense{Rows: 5, Cols: 3, Data: []float32{1.5, 0, 0, 0, -2, 0, 0, 0, 0, 0.25, 0, 3, 0, 1, 0}}},
 		Notes: []string{"node_names are Python objects and were ignored: their indices are used instead.", loops, oneWay, drawn}}
 	for _, want := range []*Dataset{sparse, dense} {
@@ -49,7 +49,7 @@ func TestGNNBenchmark(t *testing.T) {
 // The split is half, a quarter and the rest of the labelled nodes, by seed alone.
 func TestDrawSplit(t *testing.T) {
 	draw := func(seed uint64) *Dataset {
-		d := &Dataset{Adj: newSymmetric(103, nil), Labels: make([]int32, 103)}
+		d := &Dataset{Adj: Symmetric(103, nil), Labels: make([]int32, 103)}
 		for _, i := range []int{5, 50, 102} {
 			d.Labels[i] = -1
 		}

@@ -17,7 +17,7 @@ import (
 func inductiveSet() *Dataset {
 	return &Dataset{
 		IDs:     []string{"a", "b", "c", "d", "e", "f", "g", "h"},
-		Adj:     newSymmetric(8, [][2]int32{{0, 1}, {1, 3}, {3, 4}, {4, 5}, {5, 2}, {1, 2}, {3, 6}}),
+		Adj:     Symmetric(8, [][2]int32{{0, 1}, {1, 3}, {3, 4}, {4, 5}, {5, 2}, {1, 2}, {3, 6}}),
 		X:       graph.Features{Dense: &graph.Dense{Rows: 8, Cols: 1, Data: []float32{0, 1, 2, 3, 4, 5, 6, 7}}},
 		Labels:  []int32{0, 1, 1, 0, 1, 0, 1, 0},
 		Classes: []string{"0", "1"},
@@ -30,7 +30,7 @@ func TestOriginal(t *testing.T) {
 		Nodes:  []int32{0, 1, 2},
 		Index:  []int32{0, 1, 2, -1, -1, -1, -1, -1},
 		IDs:    []string{"a", "b", "c"},
-		Adj:    newSymmetric(3, [][2]int32{{0, 1}, {1, 2}}),
+		Adj:    Symmetric(3, [][2]int32{{0, 1}, {1, 2}}),
 		X:      graph.Features{Dense: &graph.Dense{Rows: 3, Cols: 1, Data: []float32{0, 1, 2}}},
 		Labels: []int32{0, -1, 1},
 	}
@@ -50,7 +50,7 @@ func TestAttach(t *testing.T) {
 	if diff := cmp.Diff(want, d.Attach(o, []int32{4, 3, 7}, false)); diff != "" {
 		t.Errorf("node batch (-want +got):\n%s", diff)
 	}
-	want.Adj = newSymmetric(3, [][2]int32{{0, 1}})
+	want.Adj = Symmetric(3, [][2]int32{{0, 1}})
 	if diff := cmp.Diff(want, d.Attach(o, []int32{4, 3, 7}, true)); diff != "" {
 		t.Errorf("graph batch (-want +got):\n%s", diff)
 	}
@@ -58,8 +58,7 @@ func TestAttach(t *testing.T) {
 
 // Every edge of an arrival is counted once: to T, within the batch, or left out as unknown.
 func TestAttachAccountsForEveryEdge(t *testing.T) {
-	g, _ := Preset("small")
-	d := generate(t, g, 1)
+	d := randomSet(t, 600, true)
 	o := d.Original()
 	rapid.Check(t, func(r *rapid.T) {
 		nodes := slices.Clone(d.Test)
@@ -120,7 +119,7 @@ func TestBatches(t *testing.T) {
 func TestFingerprint(t *testing.T) {
 	base := inductiveSet().Fingerprint()
 	for name, change := range map[string]func(*Dataset){
-		"edge":       func(d *Dataset) { d.Adj = newSymmetric(8, [][2]int32{{0, 1}}) },
+		"edge":       func(d *Dataset) { d.Adj = Symmetric(8, [][2]int32{{0, 1}}) },
 		"value":      func(d *Dataset) { d.X.Dense.Data[3] = -3 },
 		"shape":      func(d *Dataset) { d.X.Dense.Rows, d.X.Dense.Cols = 4, 2 },
 		"label":      func(d *Dataset) { d.Labels[7] = 1 },

@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+
+	"rivulet/dataset/table"
 )
 
 // readClassMap reads class_map.json: node index as a string -> class, an int, a text or a one-hot list. Nodes
@@ -54,7 +56,7 @@ func readClassMap(r io.Reader, nodes int) (labels []int32, classes []string, err
 	return labels, classes, nil
 }
 
-// numbered returns the classes of names, in the order of [byValue], and the class of each node, -1 for an empty
+// numbered returns the classes of names, in the order of [table.Order], and the class of each node, -1 for an empty
 // name.
 func numbered(names []string) (labels []int32, classes []string) {
 	index := map[string]int32{}
@@ -64,7 +66,7 @@ func numbered(names []string) (labels []int32, classes []string) {
 		}
 	}
 	classes = slices.Collect(maps.Keys(index))
-	slices.SortFunc(classes, byValue(classes))
+	slices.SortFunc(classes, table.Order(classes))
 	for c, name := range classes {
 		index[name] = int32(c)
 	}
@@ -118,7 +120,8 @@ func parseClass(raw json.RawMessage) (class, form string, err error) {
 	return class, fmt.Sprintf("a list of %d", len(flags)), nil
 }
 
-func checkContiguous(labels []int32, classes int) error {
+// CheckContiguous refuses classes of which one has no node.
+func CheckContiguous(labels []int32, classes int) error {
 	if classes == 0 {
 		return errors.New("no node has a class")
 	}

@@ -10,6 +10,9 @@ import (
 	"strconv"
 	"strings"
 
+	"rivulet/dataset/file"
+	"rivulet/dataset/numpy"
+	"rivulet/dataset/table"
 	"rivulet/graph"
 )
 
@@ -39,8 +42,11 @@ const maxJSONBytes = 1 << 30
 // Dataset that it returns keeps every promise of its fields. Errors name the file, the array in it and the reason.
 func load(dir string) (*Dataset, error) {
 	d := &Dataset{}
-	err := readFile(dir, adjFile, maxArrayBytes, func(f *os.File, size int64) (err error) {
-		d.Adj, err = readAdjacency(f, size, maxArrayBytes)
+	err := file.Read(dir, adjFile, file.MaxBytes, func(f *os.File, size int64) (err error) {
+		d.Adj, err = readAdjacency(f, size, file.MaxBytes)
+		if err == nil {
+			d.makeUndirected()
+		}
 		return err
 	})
 	if err != nil {
@@ -67,14 +73,14 @@ func load(dir string) (*Dataset, error) {
 	if err := d.loadFitted(dir); err != nil {
 		return nil, err
 	}
-	if d.Name, err = nameOf(dir); err != nil {
+	if d.Name, err = file.Name(dir); err != nil {
 		return nil, err
 	}
 	return d, nil
 }
 
-// decimals returns "0", "1", … up to n-1: the ids of nodes that have no others.
-func decimals(n int) []string {
+// Decimals returns "0", "1", … up to n-1: the ids of nodes that have no others.
+func Decimals(n int) []string {
 	names := make([]string, n)
 	for i := range names {
 		names[i] = strconv.Itoa(i)
@@ -88,27 +94,27 @@ func (d *Dataset) loadFeatures(dir string) error {
 	switch {
 	case errSparse == nil && errDense == nil:
 		return fmt.Errorf("%s and %s both exist: which holds the features?", sparseFile, denseFile)
-	case missing(errSparse) && missing(errDense):
+	case file.Missing(errSparse) && file.Missing(errDense):
 		return fmt.Errorf("neither %s nor %s exists: no features", sparseFile, denseFile)
 	case errDense == nil:
-		return readFile(dir, denseFile, maxArrayBytes, func(f *os.File, size int64) error {
-			a, err := openArray(f, size)
+		return file.Read(dir, denseFile, file.MaxBytes, func(f *os.File, size int64) error {
+			a, err := numpy.OpenArray(f, size)
 			if err != nil {
 				return err
 			}
-			if d.X.Dense, err = readDense(a); err != nil {
+			if d.X.Dense, err = numpy.ReadDense(a); err != nil {
 				return err
 			}
 			return d.checkFeatureRows()
 		})
 	}
 	d.BagOfWords = true
-	return readFile(dir, sparseFile, maxArrayBytes, func(f *os.File, size int64) error {
-		z, err := openArchive(f, size, maxArrayBytes)
+	return file.Read(dir, sparseFile, file.MaxBytes, func(f *os.File, size int64) error {
+		z, err := numpy.OpenArchive(f, size, file.MaxBytes)
 		if err != nil {
 			return err
 		}
-		if d.X.Sparse, err = readSparse(z); err != nil {
+		if d.X.Sparse, err = numpy.ReadSparse(z); err != nil {
 			return err
 		}
 		if err := d.checkFeatureRows(); err != nil {
@@ -126,7 +132,7 @@ func (d *Dataset) checkFeatureRows() error {
 }
 
 func (d *Dataset) loadRoles(dir string) error {
-	return readFile(dir, rolesFile, maxJSONBytes, func(f *os.File, _ int64) error {
+	return file.Read(dir, rolesFile, maxJSONBytes, func(f *os.File, _ int64) error {
 		r, err := readRoles(bufio.NewReader(f), d.Nodes())
 		if err != nil {
 			return err
@@ -139,7 +145,7 @@ func (d *Dataset) loadRoles(dir string) error {
 // loadClasses reads the labels after the roles: labels of unlabelled nodes are dropped, so that nothing can use
 // them by mistake.
 func (d *Dataset) loadClasses(dir string) error {
-	return readFile(dir, classesFile, maxJSONBytes, func(f *os.File, _ int64) error {
+	return file.Read(dir, classesFile, maxJSONBytes, func(f *os.File, _ int64) error {
 		labels, classes, err := readClassMap(bufio.NewReader(f), d.Nodes())
 		if err != nil {
 			return err
@@ -165,9 +171,9 @@ func (d *Dataset) loadClasses(dir string) error {
 // loadClassNames names the classes by class_names.json, if it is there, in which class c of class_map.json is at
 // [c].
 func (d *Dataset) loadClassNames(dir string) error {
-	if _, err := os.Lstat(filepath.Join(dir, namesFile)); missing(err) {
-		if !slices.Equal(d.Classes, decimals(len(d.Classes))) {
-			d.note("Classes are numbered from 0, in this order: %s.", strings.Join(most(d.Classes), ", "))
+	if _, err := os.Lstat(filepath.Join(dir, namesFile)); file.Missing(err) {
+		if !slices.Equal(d.Classes, Decimals(len(d.Classes))) {
+			d.note("Classes are numbered from 0, in this order: %s.", strings.Join(table.Most(d.Classes), ", "))
 		}
 		return nil
 	}
@@ -188,50 +194,42 @@ func (d *Dataset) loadClassNames(dir string) error {
 	return nil
 }
 
-// readFile opens a file of the data set, refuses one beyond limit bytes, and names it in every error.
-func readFile(dir, name string, limit int64, decode func(f *os.File, size int64) error) error {
-	f, err := os.Open(filepath.Join(dir, name))
-	if err != nil {
-		return err
+// makeUndirected drops weights and self-loops and adds directions of edges that stand in one direction only.
+func (d *Dataset) makeUndirected() {
+	weights := 0
+	for _, v := range d.Adj.Val {
+		if v != 1 {
+			weights++
+		}
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
+	if d.Adj.Val = nil; weights > 0 {
+		d.note("Weights of edges were dropped: %d were not 1.", weights)
 	}
-	switch {
-	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s: not a regular file", name)
-	case info.Size() > limit:
-		return fmt.Errorf("%s: %d bytes, more than the allowed %d", name, info.Size(), limit)
+	if checkSelfLoops(d.Adj) != nil || checkSymmetry(d.Adj) != nil {
+		d.symmetrise(d.Adj)
 	}
-	if err := decode(f, info.Size()); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return nil
 }
 
-// readAdjacency reads adj_full.npz: square, symmetric, every entry 1, no self-loops.
+// readAdjacency reads adj_full.npz, a square matrix.
 func readAdjacency(r io.ReaderAt, size, limit int64) (*graph.CSR, error) {
-	z, err := openArchive(r, size, limit)
+	z, err := numpy.OpenArchive(r, size, limit)
 	if err != nil {
 		return nil, err
 	}
-	adj, err := readSparse(z)
+	adj, err := numpy.ReadSparse(z)
 	if err != nil {
 		return nil, err
 	}
 	if adj.Rows != adj.Cols {
 		return nil, fmt.Errorf("array shape: %d×%d, want a square matrix", adj.Rows, adj.Cols)
 	}
-	if err := checkWeights(adj); err != nil {
-		return nil, fmt.Errorf("array data: %w", err)
-	}
-	if err := checkSelfLoops(adj); err != nil {
-		return nil, fmt.Errorf("array indices: %w", err)
-	}
-	if err := checkSymmetry(adj); err != nil {
-		return nil, fmt.Errorf("array indices: %w", err)
+	for i := range adj.Rows {
+		cols, vals := adj.Row(i)
+		for p, v := range vals {
+			if v == 0 {
+				return nil, fmt.Errorf("array data: edge %d–%d has weight 0: leave it out", i, cols[p])
+			}
+		}
 	}
 	return adj, nil
 }

@@ -141,9 +141,6 @@ func TestLoadRefusesAdjacency(t *testing.T) {
 		{"index too large", adjFile, adj("indices", npyBytes("<i4", "(10,)", []int32{1, 0, 2, 1, 6, 2, 4, 3, 5, 4})), []string{"array indices", "[4] is 6", "0…5"}},
 		{"index beyond int64", adjFile, adj("indices", npyBytes("<u8", "(10,)", []uint64{1, 0, 2, 1, 1 << 63, 2, 4, 3, 5, 4})), []string{"array indices", "[4] is 9223372036854775808"}},
 		{"duplicate", adjFile, adj("indices", npyBytes("<i4", "(10,)", []int32{1, 2, 2, 1, 3, 2, 4, 3, 5, 4})), []string{"array indices", "row 1 lists 2 columns, 1 of them"}},
-		{"self-loops", adjFile, adj("indices", npyBytes("<i4", "(10,)", []int32{1, 0, 2, 1, 2, 2, 3, 3, 5, 4})), []string{"array indices", "2 self-loops", "node 2"}},
-		{"not symmetric", adjFile, adj("indices", npyBytes("<i4", "(10,)", []int32{1, 0, 2, 1, 3, 2, 4, 3, 5, 0})), []string{"array indices", "edge 5→0 without 0→5"}},
-		{"weighted", adjFile, adj("data", npyBytes("<f4", "(10,)", []float32{1, 1, 1, 1, 2.5, 2.5, 1, 1, 1, 1})), []string{"array data", "edge 2–3", "2.5"}},
 		{"stored zero", adjFile, adj("data", npyBytes("|b1", "(10,)", []byte{1, 1, 1, 1, 0, 1, 1, 1, 1, 1})), []string{"array data", "edge 2–3", "0"}},
 		{"bool of 2", adjFile, adj("data", npyBytes("|b1", "(10,)", []byte{1, 1, 1, 1, 2, 1, 1, 1, 1, 1})), []string{"array data", "edge 2–3"}},
 		{"NaN weight", adjFile, adj("data", npyBytes("<f8", "(10,)", []float64{1, 1, 1, 1, math.NaN(), 1, 1, 1, 1, 1})), []string{"array data", "[4] is NaN"}},
@@ -284,6 +281,27 @@ func testMalformed(t *testing.T, cases []malformed) {
 	}
 }
 
+// A graph with one direction of an edge, self-loops or weights is made an undirected one without, with a note.
+func TestLoadMakesGraphsUndirected(t *testing.T) {
+	adj := func(name string, content []byte) []byte { return pathAdj().with(name, content).zip(zip.Deflate) }
+	for want, content := range map[string][]byte{
+		"2 self-loops were dropped":             adj("indices", npyBytes("<i4", "(10,)", []int32{1, 0, 2, 1, 2, 2, 3, 3, 5, 4})),
+		"2 edges that stood in one direction":   adj("indices", npyBytes("<i4", "(10,)", []int32{1, 0, 2, 1, 3, 2, 4, 3, 5, 0})),
+		"Weights of edges were dropped: 2 were": adj("data", npyBytes("<f4", "(10,)", []float32{1, 1, 1, 1, 2.5, 2.5, 1, 1, 1, 1})),
+	} {
+		files := pathFiles()
+		files[adjFile] = content
+		d, err := openDir(writeFiles(t, files))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if notes := strings.Join(d.Notes, " "); !strings.Contains(notes, want) {
+			t.Errorf("notes %q, want %q", notes, want)
+		}
+		checkPromises(t, d)
+	}
+}
+
 func TestLoadRefusesCOO(t *testing.T) {
 	coo := func(name string, content []byte) []byte {
 		return entries{
@@ -310,7 +328,6 @@ func TestLoadRefusesCOO(t *testing.T) {
 		{"column outside", adjFile, coo("col", npyBytes("<i4", "(4,)", []int32{1, 0, -5, 4})), []string{"array col", "[2] is -5, outside 0…5"}},
 		{"few columns", adjFile, coo("col", npyBytes("<i4", "(3,)", []int32{1, 0, 5})), []string{"array col", "shape [3], want 4 values"}},
 		{"rows of two dimensions", adjFile, coo("row", npyBytes("<i4", "(2, 2)", []int32{0, 1, 4, 5})), []string{"array row", "shape [2 2]"}},
-		{"twice", adjFile, coo("col", npyBytes("<i4", "(4,)", []int32{1, 0, 5, 5})), []string{"self-loops"}},
 		{"entry twice", adjFile, entries{"format": npyBytes("<U3", "()", []rune("coo")), "shape": npyBytes("<i8", "(2,)", []int64{6, 6}),
 			"row": npyBytes("<i4", "(2,)", []int32{3, 3}), "col": npyBytes("<i4", "(2,)", []int32{1, 1}), "data": npyBytes("<f4", "(2,)", []float32{1, 1})}.zip(zip.Store),
 			[]string{"arrays row and col", "row 3 lists 2 columns, 1 of them"}},
@@ -335,7 +352,7 @@ func TestLoadMissingFiles(t *testing.T) {
 
 // TestSciPyFiles reads what NumPy and SciPy wrote (testdata/make.py).
 func TestSciPyFiles(t *testing.T) {
-	adj := newSymmetric(5, [][2]int32{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {0, 4}, {0, 2}})
+	adj := Symmetric(5, [][2]int32{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {0, 4}, {0, 2}})
 	sparse := graph.Features{Sparse: &graph.CSR{Rows: 5, Cols: 3, RowPtr: []int{0, 1, 2, 2, 4, 5},
 		ColIdx: []int32{0, 1, 0, 2, 1}, Val: []float32{1.5, -2, 0.25, 3, 1}}}
 	dense := graph.Features{Dense: &graph.Dense{Rows: 5, Cols: 3,
@@ -346,7 +363,7 @@ func TestSciPyFiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := &Dataset{Name: name, IDs: decimals(5), Adj: adj, X: x, Labels: []int32{0, 1, 0, 1, 0}, Classes: decimals(2),
+			want := &Dataset{Name: name, IDs: Decimals(5), Adj: adj, X: x, Labels: []int32{0, 1, 0, 1, 0}, Classes: Decimals(2),
 				Train: []int32{0, 3}, Validation: []int32{1}, Test: []int32{2, 4}, BagOfWords: x.Sparse != nil}
 			if diff := cmp.Diff(want, d); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -367,8 +384,8 @@ func TestPyTorchGeometric(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := &Dataset{Name: name, IDs: decimals(5), Classes: decimals(2), Labels: []int32{0, 1, 0, 1, -1}, X: x,
-				Adj:   newSymmetric(5, [][2]int32{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {0, 4}, {0, 2}}),
+			want := &Dataset{Name: name, IDs: Decimals(5), Classes: Decimals(2), Labels: []int32{0, 1, 0, 1, -1}, X: x,
+				Adj:   Symmetric(5, [][2]int32{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {0, 4}, {0, 2}}),
 				Train: []int32{0, 3}, Validation: []int32{1}, Test: []int32{2}, Unlabelled: []int32{4}, BagOfWords: x.Sparse != nil}
 			if diff := cmp.Diff(want, d); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)

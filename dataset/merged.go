@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"unicode/utf8"
+
+	"rivulet/dataset/file"
 )
 
 // Merged is what arrivals that were merged into a data set have left open: package merge goes on from it, so that it
@@ -45,10 +47,10 @@ func (d *Dataset) saveMerged(s saving) error {
 }
 
 func loadMerged(dir string, d *Dataset) (m Merged, err error) {
-	if _, err := os.Lstat(filepath.Join(dir, mergedFile)); missing(err) {
+	if _, err := os.Lstat(filepath.Join(dir, mergedFile)); file.Missing(err) {
 		return m, nil
 	}
-	err = readFile(dir, mergedFile, maxJSONBytes, func(f *os.File, _ int64) error {
+	err = file.Read(dir, mergedFile, maxJSONBytes, func(f *os.File, _ int64) error {
 		decoder := json.NewDecoder(f)
 		decoder.DisallowUnknownFields()
 		if err := decoder.Decode((*mergedJSON)(&m)); err != nil {

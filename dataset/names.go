@@ -8,15 +8,17 @@ import (
 	"os"
 	"path/filepath"
 	"unicode/utf8"
+
+	"rivulet/dataset/file"
 )
 
 // loadNames reads a list of n distinct names, in order; without the file they are decimal indices.
-func loadNames(dir, file string, n int) ([]string, error) {
-	if _, err := os.Lstat(filepath.Join(dir, file)); missing(err) {
-		return decimals(n), nil
+func loadNames(dir, name string, n int) ([]string, error) {
+	if _, err := os.Lstat(filepath.Join(dir, name)); file.Missing(err) {
+		return Decimals(n), nil
 	}
 	var names []string
-	err := readFile(dir, file, maxJSONBytes, func(f *os.File, _ int64) error {
+	err := file.Read(dir, name, maxJSONBytes, func(f *os.File, _ int64) error {
 		dec := json.NewDecoder(bufio.NewReader(f))
 		err := eachElement(dec, func(token json.Token) error {
 			name, ok := token.(string)

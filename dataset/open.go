@@ -3,10 +3,11 @@ package dataset
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
+
+	"rivulet/dataset/file"
+	"rivulet/dataset/table"
 )
 
 // Names of the formats that this package reads. Package dataset/parquet has one more.
@@ -27,7 +28,8 @@ type Format struct {
 	// Read reads and checks the whole data set. It keeps every promise of Dataset's fields.
 	Read func(path string, o OpenOptions) (*Dataset, error)
 
-	tables *tableFormat // nil of a format that is no tables
+	// Tables are the kind of its files, of a format that is tables.
+	Tables *table.Kind
 }
 
 // OpenOptions say how [Open] reads a data set.
@@ -38,9 +40,9 @@ type OpenOptions struct {
 	// More lists formats beside this package's own.
 	More []Format
 	// Tables say what the columns of tables mean; other formats refuse them, but for DropWeights.
-	Tables Tables
+	Tables table.Settings
 	// Faults, if there are any, collect the faults of tables, which are then no errors.
-	Faults *Faults
+	Faults *table.Faults
 }
 
 // Formats returns the formats that [Open] knows without OpenOptions.More.
@@ -60,14 +62,14 @@ func Formats() []Format {
 // the labelled nodes train, a quarter validate, the rest test, at random by o.SplitSeed; nodes without a label are
 // unlabelled.
 func Open(path string, o OpenOptions) (*Dataset, error) {
-	if IsURL(path) {
-		return nil, fmt.Errorf("loading data set: %w; the two tables are named by --nodes and --edges", urlError(path))
+	if table.IsURL(path) {
+		return nil, fmt.Errorf("loading data set: %w; the two tables are named by --nodes and --edges", table.URLError(path))
 	}
 	f, err := o.format(path)
 	if err != nil {
 		return nil, fmt.Errorf("loading data set %s: %w", path, err)
 	}
-	if f.tables == nil && f.Name != describedTables && (!o.Tables.IsZero() || o.Tables.DropWeights) {
+	if f.Tables == nil && f.Name != describedTables && (!o.Tables.IsZero() || o.Tables.DropWeights) {
 		return nil, fmt.Errorf("loading data set %s (%s): what is said about columns is for tables", path, f.Name)
 	}
 	d, err := f.Read(path, o)
@@ -105,7 +107,7 @@ func (o OpenOptions) format(path string) (Format, error) {
 		if _, err := os.Stat(path); err != nil {
 			return Format{}, err
 		}
-		if _, err := tableFiles(path, "nodes", ".parquet"); err == nil {
+		if _, err := (table.Kind{Exts: []string{".parquet"}}).Conventional(path, "nodes", table.TextForm{}); err == nil {
 			return Format{}, errors.New("the tables are Parquet, which the trainer reads and this program does not: write them as CSV")
 		}
 		return Format{}, fmt.Errorf("found %w; tables of any names are described by data.yaml, which  trainer data init  writes; looked for %s",
@@ -121,17 +123,16 @@ var ErrUnknown = errors.New("no data set of a known format")
 
 // hasFile returns a function that reports whether a directory has a file of this name.
 func hasFile(name string) func(string) bool {
-	return func(dir string) bool {
-		info, err := os.Stat(filepath.Join(dir, name))
-		return err == nil && info.Mode().IsRegular()
+	return func(dir string) bool { return file.Has(dir, name) }
+}
+
+// kinds are the kinds of tables that can be read.
+func (o OpenOptions) kinds() []table.Kind {
+	var kinds []table.Kind
+	for _, f := range append(Formats(), o.More...) {
+		if f.Tables != nil {
+			kinds = append(kinds, *f.Tables)
+		}
 	}
+	return kinds
 }
-
-// nameOf returns the name of the directory or file itself, even if path is "." or ends in "..".
-func nameOf(path string) (string, error) {
-	abs, err := filepath.Abs(path)
-	return filepath.Base(abs), err
-}
-
-// missing reports whether err means that a file does not exist.
-func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }

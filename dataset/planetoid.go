@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"rivulet/dataset/file"
+	"rivulet/dataset/numpy"
 	"rivulet/dataset/pickle"
 	"rivulet/graph"
 )
@@ -101,7 +103,7 @@ func (p *planetoid) read() (*Dataset, error) {
 	}
 	d := &Dataset{Name: strings.TrimPrefix(p.prefix, "ind."), BagOfWords: true}
 	p.nodes = max(p.allx.Rows, int(slices.Max(p.test))+1)
-	d.IDs = decimals(p.nodes)
+	d.IDs = Decimals(p.nodes)
 	if err := p.file("graph", func(f *os.File, size int64) error { return p.readGraph(f, size, d) }); err != nil {
 		return nil, err
 	}
@@ -116,7 +118,7 @@ func (p *planetoid) read() (*Dataset, error) {
 }
 
 func (p *planetoid) file(part string, decode func(f *os.File, size int64) error) error {
-	return readFile(p.dir, p.prefix+"."+part, maxPickleBytes, decode)
+	return file.Read(p.dir, p.prefix+"."+part, maxPickleBytes, decode)
 }
 
 // unpickle reads one part whose value is a T.
@@ -142,7 +144,7 @@ func unpickle[T any](p *planetoid, part string, use func(T) error) error {
 func readAll(r io.Reader, size int64) ([]byte, error) {
 	content := make([]byte, size)
 	_, err := io.ReadFull(r, content)
-	return content, truncated(err)
+	return content, numpy.Truncated(err)
 }
 
 func (p *planetoid) readMatrices() error {
@@ -197,22 +199,22 @@ func (p *planetoid) readClasses() error {
 
 // oneHot returns the class of each row, -1 if none is set.
 func (p *planetoid) oneHot(pickled *pickle.Array, rows int) ([]int32, error) {
-	a, err := openPickled(pickled)
+	a, err := numpy.OpenPickled(pickled)
 	if err != nil {
 		return nil, err
 	}
-	if len(a.shape) != 2 || a.shape[0] != rows || a.count == 0 {
-		return nil, fmt.Errorf("array of shape %v, want %d rows of classes", a.shape, rows)
+	if len(a.Shape) != 2 || a.Shape[0] != rows || a.Count == 0 {
+		return nil, fmt.Errorf("array of shape %v, want %d rows of classes", a.Shape, rows)
 	}
 	if p.classCount == 0 {
-		p.classCount = a.shape[1]
+		p.classCount = a.Shape[1]
 	}
-	if a.shape[1] != p.classCount {
-		return nil, fmt.Errorf("%d classes, others have %d", a.shape[1], p.classCount)
+	if a.Shape[1] != p.classCount {
+		return nil, fmt.Errorf("%d classes, others have %d", a.Shape[1], p.classCount)
 	}
 	classes := slices.Repeat([]int32{-1}, rows)
-	return classes, a.floats(func(k int, v float32) error {
-		i, c := a.position(k)
+	return classes, a.Floats(func(k int, v float32) error {
+		i, c := a.Position(k)
 		switch {
 		case v == 0:
 			return nil
@@ -287,7 +289,7 @@ func (p *planetoid) features() *graph.CSR {
 
 // split sets the public split's roles and labels.
 func (p *planetoid) split(d *Dataset) error {
-	d.Classes = decimals(p.classCount)
+	d.Classes = Decimals(p.classCount)
 	d.Labels = slices.Concat(p.ally, slices.Repeat([]int32{-1}, p.nodes-p.allx.Rows))
 	for k, i := range p.test {
 		if p.ty[k] < 0 {
@@ -295,7 +297,7 @@ func (p *planetoid) split(d *Dataset) error {
 		}
 		d.Labels[i] = p.ty[k]
 	}
-	if err := checkContiguous(d.Labels, p.classCount); err != nil {
+	if err := CheckContiguous(d.Labels, p.classCount); err != nil {
 		return err
 	}
 	for i := range int32(p.allx.Rows) {

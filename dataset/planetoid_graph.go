@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 
+	"rivulet/dataset/numpy"
 	"rivulet/dataset/pickle"
 	"rivulet/graph"
 )
@@ -113,7 +114,7 @@ func undirect(n int, directed []uint64) (adj *graph.CSR, again, oneWay int) {
 			edges = append(edges, [2]int32{i, j})
 		}
 	}
-	return newSymmetric(n, edges), again, oneWay
+	return Symmetric(n, edges), again, oneWay
 }
 
 // pickledCSR checks and converts a csr_matrix.
@@ -129,18 +130,18 @@ func pickledCSR(o *pickle.Object) (*graph.CSR, error) {
 	}
 	for k, to := range []*int{&m.Rows, &m.Cols} {
 		v, _ := size[k].(int64)
-		if err := checkSize(k, v); err != nil {
+		if err := numpy.CheckSize(k, v); err != nil {
 			return nil, fmt.Errorf("attribute _shape: %w", err)
 		}
 		*to = int(v)
 	}
-	return m, readCompressedContent(func(name string, decode func(*array) error) error {
+	return m, numpy.ReadContent(func(name string, decode func(*numpy.Array) error) error {
 		value, _ := o.State.Get(name)
 		pickled, ok := value.(*pickle.Array)
 		if !ok {
 			return fmt.Errorf("attribute %s is %T, want an array", name, value)
 		}
-		a, err := openPickled(pickled)
+		a, err := numpy.OpenPickled(pickled)
 		if err == nil {
 			err = decode(a)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"rivulet/dataset/numpy"
 	"rivulet/dataset/pickle"
 	"rivulet/graph"
 	"rivulet/test/datatest"
@@ -34,8 +35,8 @@ func planetoidSet(name string) *Dataset {
 		x.RowPtr = append(x.RowPtr, len(x.ColIdx))
 	}
 	return &Dataset{
-		Name: name, IDs: decimals(10), Classes: decimals(3), BagOfWords: true,
-		Adj:    newSymmetric(10, [][2]int32{{0, 1}, {0, 2}, {1, 6}, {2, 3}, {3, 9}, {4, 5}, {5, 8}, {0, 9}}),
+		Name: name, IDs: Decimals(10), Classes: Decimals(3), BagOfWords: true,
+		Adj:    Symmetric(10, [][2]int32{{0, 1}, {0, 2}, {1, 6}, {2, 3}, {3, 9}, {4, 5}, {5, 8}, {0, 9}}),
 		X:      graph.Features{Sparse: x},
 		Labels: []int32{0, 1, 2, 0, -1, -1, 0, -1, 1, 2},
 		Train:  []int32{0, 1}, Validation: []int32{2, 3}, Unlabelled: []int32{4, 5}, Test: []int32{6, 8, 9},
@@ -296,13 +297,13 @@ func TestPickledArrays(t *testing.T) {
 		{"<f4", "\x00\x00\x00?\x00\x00\x80\xbf", []float32{0.5, -1}},
 		{">f8", "\x3f\xe0\x00\x00\x00\x00\x00\x00\x40\x08\x00\x00\x00\x00\x00\x00", []float32{0.5, 3}},
 	} {
-		a, err := openPickled(&pickle.Array{Type: c.typ, Shape: []int{1, 2}, Data: c.data})
+		a, err := numpy.OpenPickled(&pickle.Array{Type: c.typ, Shape: []int{1, 2}, Data: c.data})
 		if err != nil {
 			t.Errorf("%s: %v", c.typ, err)
 			continue
 		}
 		var got []float32
-		err = a.floats(func(_ int, v float32) error {
+		err = a.Floats(func(_ int, v float32) error {
 			got = append(got, v)
 			return nil
 		})
@@ -310,7 +311,7 @@ func TestPickledArrays(t *testing.T) {
 			t.Errorf("%s: %v, %v, want %v", c.typ, got, err, c.want)
 		}
 	}
-	if a, err := openPickled(&pickle.Array{Type: "<f4", Shape: []int{2, 3}, Fortran: true, Data: strings.Repeat("\x00", 24)}); err != nil || !a.fortran {
+	if a, err := numpy.OpenPickled(&pickle.Array{Type: "<f4", Shape: []int{2, 3}, Fortran: true, Data: strings.Repeat("\x00", 24)}); err != nil || !a.Fortran {
 		t.Errorf("in Fortran's order: %+v, %v", a, err)
 	}
 	for _, c := range []struct {
@@ -322,7 +323,7 @@ func TestPickledArrays(t *testing.T) {
 		{pickle.Array{Type: "<f4", Shape: []int{1<<31 - 1}, Data: "abcd"}, "does not fit"},
 		{pickle.Array{Type: "<f4", Shape: []int{1 << 30, 1 << 30, 1 << 30}, Data: "abcd"}, "does not fit"},
 	} {
-		if _, err := openPickled(&c.array); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := numpy.OpenPickled(&c.array); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: error %v, want one with %q", c.array, err, c.want)
 		}
 	}

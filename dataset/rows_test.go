@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"rivulet/dataset/table"
 )
 
 const (
@@ -14,10 +16,10 @@ const (
 	positionalFollows = "follower;followee;weight\nu1;u2;1\nu3;u1;2\n"
 )
 
-var positionalTables = Tables{ID: "user_id", Label: "churned", Split: "fold", SplitValues: map[string]string{"0": "train", "1": "val", "2": "test"},
+var positionalTables = table.Settings{ID: "user_id", Label: "churned", Split: "fold", SplitValues: map[string]string{"0": "train", "1": "val", "2": "test"},
 	Source: "follower", Target: "followee", DropWeights: true, Drop: []string{"left"}, Positional: true, Decimal: ","}
 
-// Tables whose features are said to be positional have X and no columns, and are read row by row, wherever it is said
+// table.Settings whose features are said to be positional have X and no columns, and are read row by row, wherever it is said
 // which columns they have.
 func TestPositionalTables(t *testing.T) {
 	dir := writeTree(t, map[string][]byte{"nodes.csv": []byte(positionalUsers), "edges.csv": []byte(positionalFollows)})
@@ -59,12 +61,12 @@ func TestPositionalTables(t *testing.T) {
 }
 
 func TestPositionalTablesRefuse(t *testing.T) {
-	for want, change := range map[string]func(o *Tables, nodes *string){
-		`column left: "x" is not a number; features by position are numbers`:   func(o *Tables, _ *string) { o.Drop = nil },
-		`column age: "" is not a number`:                                       func(_ *Tables, nodes *string) { *nodes = strings.Replace(*nodes, "1e3", "", 1) },
-		"types of columns are given, but features are positional":              func(o *Tables, _ *string) { o.Types = map[string]string{"age": "time"} },
-		"no column of_nobody among":                                            func(o *Tables, _ *string) { o.Split = "of_nobody" },
-		"s3a://bucket/users is a URL, and only Spark reads tables by URL: tra": func(o *Tables, _ *string) { o.Nodes = "s3a://bucket/users" },
+	for want, change := range map[string]func(o *table.Settings, nodes *string){
+		`column left: "x" is not a number; features by position are numbers`:   func(o *table.Settings, _ *string) { o.Drop = nil },
+		`column age: "" is not a number`:                                       func(_ *table.Settings, nodes *string) { *nodes = strings.Replace(*nodes, "1e3", "", 1) },
+		"types of columns are given, but features are positional":              func(o *table.Settings, _ *string) { o.Types = map[string]string{"age": "time"} },
+		"no column of_nobody among":                                            func(o *table.Settings, _ *string) { o.Split = "of_nobody" },
+		"s3a://bucket/users is a URL, and only Spark reads tables by URL: tra": func(o *table.Settings, _ *string) { o.Nodes = "s3a://bucket/users" },
 	} {
 		o, nodes := positionalTables, positionalUsers
 		change(&o, &nodes)
@@ -73,7 +75,7 @@ func TestPositionalTablesRefuse(t *testing.T) {
 			o.Nodes = dir + "/nodes.csv"
 		}
 		o.Edges = dir + "/edges.csv"
-		for name, faults := range map[string]*Faults{"open": nil, "check": {}} {
+		for name, faults := range map[string]*table.Faults{"open": nil, "check": {}} {
 			if _, err := OpenTables(OpenOptions{Tables: o, Faults: faults}); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: error %v, want %q", name, err, want)
 			}
@@ -87,7 +89,7 @@ func TestPositionalTablesRefuse(t *testing.T) {
 func TestIsURL(t *testing.T) {
 	for path, want := range map[string]bool{"s3a://bucket/a": true, "file:/a": true, "hdfs:///a b": true, "abfss://c@a.dfs/x": true,
 		"/a:/b": false, "a": false, "C:/a": false, "./s3a://b": false, "": false, "nodes.csv": false} {
-		if IsURL(path) != want {
+		if table.IsURL(path) != want {
 			t.Errorf("%q: %t", path, !want)
 		}
 	}

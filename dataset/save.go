@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"archive/zip"
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,9 +12,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/sbinet/npyio/npy"
-	"gonum.org/v1/gonum/mat"
-
+	"rivulet/dataset/numpy"
 	"rivulet/durable"
 	"rivulet/graph"
 )
@@ -92,7 +89,7 @@ func (d *Dataset) save(s saving) error {
 
 // saveNames writes a list of names as JSON, unless they are the decimal indices that [Open] gives without a file.
 func saveNames(s saving, file string, names []string) error {
-	if slices.Equal(names, decimals(len(names))) {
+	if slices.Equal(names, Decimals(len(names))) {
 		return nil
 	}
 	if err := checkNames(names, len(names)); err != nil { // JSON would change other names
@@ -110,12 +107,11 @@ func (d *Dataset) saveFeatures(s saving) error {
 		return s.file(sparseFile, func(w io.Writer) error { return writeCSR(w, d.X.Sparse) })
 	}
 	return s.file(denseFile, func(w io.Writer) error {
-		// npyio writes matrices of float64 only.
-		x := mat.NewDense(d.X.Rows(), d.X.Cols(), nil)
+		wide := make([]float64, len(d.X.Dense.Data))
 		for k, v := range d.X.Dense.Data {
-			x.RawMatrix().Data[k] = float64(v)
+			wide[k] = float64(v)
 		}
-		return npy.Write(w, x)
+		return numpy.Write(w, wide, d.X.Rows(), d.X.Cols())
 	})
 }
 
@@ -136,23 +132,19 @@ func writeCSR(w io.Writer, m *graph.CSR) error {
 	for _, entry := range []struct {
 		name  string
 		value any
+		shape []int
 	}{
-		{"indices", m.ColIdx},
-		{"indptr", indptr},
-		{"format", []string{"csr"}}, // a single string would be written as UTF-8 under a UTF-32 header
-		{"shape", []int64{int64(m.Rows), int64(m.Cols)}},
-		{"data", values},
+		{"indices", m.ColIdx, []int{m.NNZ()}},
+		{"indptr", indptr, []int{len(indptr)}},
+		{"format", "csr", nil},
+		{"shape", []int64{int64(m.Rows), int64(m.Cols)}, []int{2}},
+		{"data", values, []int{len(values)}},
 	} {
 		out, err := z.Create(entry.name + ".npy")
+		if err == nil {
+			err = numpy.Write(out, entry.value, entry.shape...)
+		}
 		if err != nil {
-			return fmt.Errorf("array %s: %w", entry.name, err)
-		}
-		// npyio writes element by element, which deflate should not see.
-		buf := bufio.NewWriterSize(out, 1<<16)
-		if err := npy.Write(buf, entry.value); err != nil {
-			return fmt.Errorf("array %s: %w", entry.name, err)
-		}
-		if err := buf.Flush(); err != nil {
 			return fmt.Errorf("array %s: %w", entry.name, err)
 		}
 	}

@@ -14,13 +14,10 @@ import (
 )
 
 func TestSaveRoundTrip(t *testing.T) {
-	small, _ := Preset("small")
-	dense := small
-	dense.Kind, dense.Words, dense.Features = Dense, 0, 12
 	for name, d := range map[string]*Dataset{
-		"path":  pathSet(), // has unlabelled nodes, nodes without role and values other than 1
-		"small": generate(t, small, 1),
-		"dense": generate(t, dense, 1),
+		"path":   pathSet(), // has unlabelled nodes, nodes without role and values other than 1
+		"sparse": randomSet(t, 600, true),
+		"dense":  randomSet(t, 600, false),
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "new", name)

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"rivulet/dataset/table"
 	"rivulet/durable"
 )
 
@@ -44,7 +45,7 @@ func (d *Dataset) SaveTables(dir, ext string, nodes, edges func(io.Writer) error
 }
 
 // NodeRows yields the nodes as rows of a table. A row's features are valid until the next.
-func (d *Dataset) NodeRows() iter.Seq[NodeRow] {
+func (d *Dataset) NodeRows() iter.Seq[table.Node] {
 	split := make([]string, d.Nodes())
 	for i := range split {
 		split[i] = "none"
@@ -55,12 +56,12 @@ func (d *Dataset) NodeRows() iter.Seq[NodeRow] {
 			split[i] = role
 		}
 	}
-	return func(yield func(NodeRow) bool) {
+	return func(yield func(table.Node) bool) {
 		x := make([]float32, d.X.Cols())
 		for i, id := range d.IDs {
 			clear(x)
 			d.X.Each(i, func(c int, v float32) { x[c] = v })
-			row := NodeRow{ID: id, Features: x, Split: split[i]}
+			row := table.Node{ID: id, Features: x, Split: split[i]}
 			if d.Labels[i] >= 0 {
 				row.Label = d.Classes[d.Labels[i]]
 			}

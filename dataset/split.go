@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+
+	"rivulet/dataset/table"
 )
 
 // drawSplit deals the labelled nodes half to train, a quarter to validation and the rest to test, at random. Nodes
@@ -35,7 +37,7 @@ func (d *Dataset) checkRoles() error {
 		nodes []int32
 	}{{"train", d.Train}, {"val", d.Validation}, {"test", d.Test}} {
 		if len(role.nodes) == 0 {
-			return fault{roleless, fmt.Errorf("no node of split %s", role.name)}
+			return table.Fault{Kind: table.Roleless, Err: fmt.Errorf("no node of split %s", role.name)}
 		}
 	}
 	return nil

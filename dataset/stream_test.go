@@ -8,9 +8,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"rivulet/dataset/table"
 )
 
-func streamed(t *testing.T, nodes, edges string) (*Stream, bool, error) {
+func streamed(t *testing.T, nodes, edges string) (*table.Stream, bool, error) {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range map[string]string{"nodes.csv": nodes, "edges.csv": edges} {
@@ -22,15 +24,15 @@ func streamed(t *testing.T, nodes, edges string) (*Stream, bool, error) {
 }
 
 // all are the rows of a stream as text, or the error.
-func all(s *Stream) string {
+func all(s *table.Stream) string {
 	var out []string
-	err := s.EachNode(func(n StreamNode) error {
+	err := s.EachNode(func(n table.Node) error {
 		out = append(out, fmt.Sprintf("%d %s/%s/%s %v", n.Row, n.ID, n.Label, n.Split, n.Features))
 		return nil
 	})
 	if err == nil {
-		err = s.EachEdge(func(row int64, source, target string) error {
-			out = append(out, fmt.Sprintf("%d %s-%s", row, source, target))
+		err = s.EachEdge(func(e table.Edge) error {
+			out = append(out, fmt.Sprintf("%d %s-%s", e.Row, e.Source, e.Target))
 			return nil
 		})
 	}

@@ -1,161 +1,39 @@
 package dataset
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"io"
-	"maps"
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
-	"go.yaml.in/yaml/v3"
-
-	"rivulet/schema"
+	"rivulet/dataset/file"
+	"rivulet/dataset/table"
 )
 
-// TablesFile is the name of the file that says where a data set's tables are and what their columns mean.
-const TablesFile = "data.yaml"
-
-// Tables say where a table of nodes and a table of edges are, and what their columns mean. The zero value is the
-// convention of the csv format. In a file its keys are those of the yaml tags, and paths are relative to the
-// file.
-type Tables struct {
-	// Nodes and Edges are files, or directories of files of one header; .csv, .csv.gz, .csv.zst, or .parquet.
-	Nodes string `yaml:"nodes,omitempty"`
-	Edges string `yaml:"edges,omitempty"`
-
-	// ID, Label and Split are columns of nodes. Empty: id, label, and split if there is one.
-	ID    string `yaml:"id,omitempty"`
-	Label string `yaml:"label,omitempty"`
-	Split string `yaml:"split,omitempty"`
-	// SplitValues are the roles that the values of Split stand for: train, val, test, unlabelled or none. Empty:
-	// these names and their other forms.
-	SplitValues map[string]string `yaml:"split_values,omitempty"`
-	// Drop lists columns of nodes that are no features.
-	Drop []string `yaml:"drop,omitempty"`
-	// Positional says that features have positions and no names: they are numbers, none of which is missing, each
-	// in a column of its own, or all in a column features that holds lists.
-	Positional bool `yaml:"positional,omitempty"`
-	// Types says how the values of a column are read: number, bool, category, text, time or list. Without it the
-	// type follows from the values.
-	Types map[string]string `yaml:"types,omitempty"`
-
-	// Source, Target and Weight are columns of edges. Empty: source, target, and weight if there is one.
-	Source string `yaml:"source,omitempty"`
-	Target string `yaml:"target,omitempty"`
-	Weight string `yaml:"weight,omitempty"`
-	// DropWeights reads every weight of an edge as 1. Otherwise one that is not 1 is an error.
-	DropWeights bool `yaml:"drop_weights,omitempty"`
-
-	TextForm `yaml:",inline"`
-	// Decimal divides the fraction of a number in text: "." or ",". Empty: ".".
-	Decimal string `yaml:"decimal,omitempty"`
+// TablesFormat returns the format of directories with tables nodes and edges in files of a kind.
+func TablesFormat(name, looks string, kind table.Kind) Format {
+	return Format{
+		Name:  name,
+		Looks: looks,
+		Found: func(dir string) bool {
+			_, errNodes := kind.Conventional(dir, "nodes", table.TextForm{})
+			_, errEdges := kind.Conventional(dir, "edges", table.TextForm{})
+			return errNodes == nil && errEdges == nil
+		},
+		Read: func(dir string, o OpenOptions) (*Dataset, error) {
+			t, err := o.conventional(dir, kind)
+			if err != nil {
+				return nil, err
+			}
+			return readTables(t.name, t.nodes, t.edges, o.Tables.IsZero(), o)
+		},
+		Tables: &kind,
+	}
 }
 
-// TextForm says how files of text are written. Other files refuse it.
-type TextForm struct {
-	// Separator stands between the cells of a line. Empty: a comma, semicolon, tab or bar, whichever the first
-	// line has most of.
-	Separator string `yaml:"separator,omitempty"`
-	// Encoding is utf-8, latin1 or windows-1252. Empty: utf-8.
-	Encoding string `yaml:"encoding,omitempty"`
-}
-
-// columnTypes are the types of columns by the names that Tables.Types gives them.
-var columnTypes = map[string]schema.ValueType{"number": schema.Number, "bool": schema.Bool, "category": schema.Text,
-	"text": schema.Text, "time": schema.Time, "list": schema.Vector}
-
-// IsZero reports whether no field is set, so that the convention of the csv format holds. DropWeights changes no column's
-// meaning.
-func (t Tables) IsZero() bool {
-	return t.Nodes == "" && t.Edges == "" && t.ID == "" && t.Label == "" && t.Split == "" && t.SplitValues == nil &&
-		t.Drop == nil && !t.Positional && t.Types == nil && t.Source == "" && t.Target == "" && t.Weight == "" &&
-		t.TextForm == TextForm{} && t.Decimal == ""
-}
-
-// Over returns t, with the fields that are not set taken from another.
-func (t Tables) Over(base Tables) Tables {
-	for _, field := range []struct{ of, from *string }{{&t.Nodes, &base.Nodes}, {&t.Edges, &base.Edges}, {&t.ID, &base.ID},
-		{&t.Label, &base.Label}, {&t.Split, &base.Split}, {&t.Source, &base.Source}, {&t.Target, &base.Target},
-		{&t.Weight, &base.Weight}, {&t.Separator, &base.Separator}, {&t.Encoding, &base.Encoding}, {&t.Decimal, &base.Decimal}} {
-		if *field.of == "" {
-			*field.of = *field.from
-		}
-	}
-	if t.SplitValues == nil {
-		t.SplitValues = base.SplitValues
-	}
-	if t.Drop == nil {
-		t.Drop = base.Drop
-	}
-	types := maps.Clone(base.Types)
-	if types == nil {
-		types = t.Types
-	} else {
-		maps.Copy(types, t.Types)
-	}
-	t.Types = types
-	t.DropWeights = t.DropWeights || base.DropWeights
-	t.Positional = t.Positional || base.Positional
-	return t
-}
-
-// Validate returns an error for a field whose value is none that it can have.
-func (t Tables) Validate() error {
-	for value, role := range t.SplitValues {
-		if _, ok := splitNames[role]; !ok {
-			return fmt.Errorf("split values: %.100q stands for %.100q, want train, val, test, unlabelled or none", value, role)
-		}
-	}
-	for column, name := range t.Types {
-		if _, ok := columnTypes[name]; !ok {
-			return fmt.Errorf("types: column %.100s is %.100q, want number, bool, category, text, time or list", column, name)
-		}
-	}
-	if t.Positional && len(t.Types) > 0 {
-		return errors.New("types of columns are given, but features are positional (--positional): they are numbers")
-	}
-	if t.Decimal != "" && t.Decimal != "." && t.Decimal != "," {
-		return fmt.Errorf("decimal is %.20q, want a point or a comma", t.Decimal)
-	}
-	return nil
-}
-
-// ReadTables reads a file of Tables.
-func ReadTables(file string) (Tables, error) {
-	content, err := os.Open(file)
-	if err != nil {
-		return Tables{}, err
-	}
-	defer content.Close()
-	t, err := decodeTables(io.LimitReader(content, maxTablesBytes))
-	if err != nil {
-		return Tables{}, fmt.Errorf("%s: %w", file, err)
-	}
-	for _, path := range []*string{&t.Nodes, &t.Edges} {
-		if !filepath.IsAbs(*path) && !IsURL(*path) {
-			*path = filepath.Join(filepath.Dir(file), *path)
-		}
-	}
-	return t, nil
-}
-
-// maxTablesBytes bounds a file of Tables.
-const maxTablesBytes = 1 << 20
-
-func decodeTables(r io.Reader) (t Tables, err error) {
-	in := yaml.NewDecoder(r)
-	in.KnownFields(true)
-	if err := in.Decode(&t); err != nil && !errors.Is(err, io.EOF) {
-		return Tables{}, err
-	}
-	if t.Nodes == "" || t.Edges == "" {
-		return Tables{}, errors.New("want nodes and edges: the files of the two tables")
-	}
-	return t, t.Validate()
-}
+var csvFormat = TablesFormat(CSV,
+	"a directory with nodes.csv and edges.csv, or directories nodes and edges of such files, .gz, .zst or neither", table.CSV)
 
 // describedTables is the name of the format of tables that a file data.yaml describes.
 const describedTables = "tables"
@@ -163,46 +41,75 @@ const describedTables = "tables"
 func tablesFormat() Format {
 	return Format{
 		Name:  describedTables,
-		Looks: "a file " + TablesFile + ", or a directory with it, which trainer data init writes",
+		Looks: "a file " + table.SettingsFile + ", or a directory with it, which trainer data init writes",
 		Found: func(path string) bool {
-			return hasFile(TablesFile)(path) || isYAML(path) && hasFile(filepath.Base(path))(filepath.Dir(path))
+			return file.Has(path, table.SettingsFile) || isYAML(path) && file.Has(filepath.Dir(path), filepath.Base(path))
 		},
-		Read: readDescribed,
+		Read: func(path string, o OpenOptions) (*Dataset, error) {
+			o, name, err := o.described(path)
+			if err != nil {
+				return nil, err
+			}
+			return o.readNamed(name)
+		},
 	}
 }
 
-func readDescribed(path string, o OpenOptions) (*Dataset, error) {
-	o, name, err := o.described(path)
+// sources are the files of two tables.
+type sources struct {
+	name         string // of the data set
+	nodes, edges table.Source
+}
+
+// conventional finds the tables of a directory.
+func (o OpenOptions) conventional(dir string, kind table.Kind) (s sources, err error) {
+	var errNodes, errEdges, errName error
+	s.nodes, errNodes = kind.Conventional(dir, "nodes", o.Tables.TextForm)
+	s.edges, errEdges = kind.Conventional(dir, "edges", o.Tables.TextForm)
+	s.name, errName = file.Name(dir)
+	return s, errors.Join(errNodes, errEdges, errName)
+}
+
+// named finds the tables that the settings name.
+func (o OpenOptions) named(name string) (s sources, err error) {
+	var errNodes, errEdges error
+	s.name = name
+	s.nodes, errNodes = table.Named(o.Tables.Nodes, o.kinds(), o.Tables.TextForm)
+	s.edges, errEdges = table.Named(o.Tables.Edges, o.kinds(), o.Tables.TextForm)
+	return s, errors.Join(errNodes, errEdges)
+}
+
+func (o OpenOptions) readNamed(name string) (*Dataset, error) {
+	t, err := o.named(name)
 	if err != nil {
 		return nil, err
 	}
-	return o.readTables(name)
+	return readTables(name, t.nodes, t.edges, false, o)
 }
 
 // described returns the options with the tables that a file data.yaml describes, and the name of the data set. The
 // path is that of the file or of its directory.
 func (o OpenOptions) described(path string) (OpenOptions, string, error) {
-	file := path
 	if !isYAML(path) {
-		file = filepath.Join(path, TablesFile)
+		path = filepath.Join(path, table.SettingsFile)
 	}
-	t, err := ReadTables(file)
+	t, err := table.ReadSettings(path)
 	if err != nil {
 		return o, "", err
 	}
 	o.Tables = o.Tables.Over(t)
-	name, err := nameOf(filepath.Dir(file))
+	name, err := file.Name(filepath.Dir(path))
 	return o, name, err
 }
 
 func isYAML(path string) bool { return slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(path)) }
 
-// Described returns the tables that a file data.yaml describes, given the path of the file or of its directory, with what
+// Described returns the settings of a file data.yaml, given the path of the file or of its directory, with what
 // o.Tables says beside it, and the name of the data set; false if there is no such file.
-func Described(path string, o OpenOptions) (t Tables, name string, ok bool, err error) {
+func Described(path string, o OpenOptions) (t table.Settings, name string, ok bool, err error) {
 	f, err := o.format(path)
 	if err != nil || f.Name != describedTables {
-		return Tables{}, "", false, nil //nolint:nilerr // Open says what is wrong
+		return table.Settings{}, "", false, nil //nolint:nilerr // Open says what is wrong
 	}
 	o, name, err = o.described(path)
 	return o.Tables, name, err == nil, err
@@ -214,62 +121,72 @@ func OpenTables(o OpenOptions) (*Dataset, error) {
 	if o.Tables.Nodes == "" || o.Tables.Edges == "" {
 		return nil, errors.New("want a table of nodes and a table of edges")
 	}
-	d, err := o.readTables(o.Tables.Name())
+	d, err := o.readNamed(o.Tables.Name())
 	if err != nil {
 		return nil, fmt.Errorf("loading tables: %w", err)
 	}
 	return d, nil
 }
 
-// Name is that of a data set of two tables: the name of the table of nodes up to its first dot.
-func (t Tables) Name() string {
-	name, _, _ := strings.Cut(filepath.Base(t.Nodes), ".")
-	return name
+// FindTables looks for two tables in a directory, unless o.Tables names them, and for the meaning of their columns.
+func FindTables(dir string, o OpenOptions) (*table.Found, error) {
+	return table.Find(dir, o.Tables, o.kinds())
 }
 
-func (o OpenOptions) readTables(name string) (*Dataset, error) {
-	nodes, edges, err := o.sources()
+// OpenStream returns a data set that can be read row by row; false if this one cannot be: it is no tables, its
+// features are not numbers or have names, or it has no column split. An empty path means the tables that o.Tables
+// names.
+func OpenStream(path string, o OpenOptions) (*table.Stream, bool, error) {
+	t, ok, err := o.streamed(path)
+	if err != nil || !ok {
+		return nil, false, nil //nolint:nilerr // Open says what is wrong
+	}
+	s, err := table.NewStream(t.name, t.nodes, t.edges, t.settings, true)
+	switch {
+	case err == nil && !s.HasSplit(), errors.Is(err, table.ErrNoNumber) && !t.settings.Positional:
+		return nil, false, nil
+	case err == nil:
+		err = s.Identify()
+	}
 	if err != nil {
-		return nil, err
+		return nil, false, fmt.Errorf("loading data set %s: %w", cmp.Or(path, t.name), err)
 	}
-	return o.read(name, nodes, edges, false)
+	return s, true, nil
 }
 
-// sources finds the files of both tables.
-func (o OpenOptions) sources() (nodes, edges tableSource, err error) {
-	nodes, errNodes := o.source(o.Tables.Nodes)
-	edges, errEdges := o.source(o.Tables.Edges)
-	return nodes, edges, errors.Join(errNodes, errEdges, o.Tables.Validate())
+// streamedTables are tables that may be read row by row.
+type streamedTables struct {
+	sources
+	settings table.Settings
 }
 
-// source finds the files of one table.
-func (o OpenOptions) source(path string) (tableSource, error) {
-	if IsURL(path) {
-		return tableSource{}, urlError(path)
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return tableSource{}, err
-	}
-	var known []string
-	for _, f := range append(Formats(), o.More...) {
-		if f.tables == nil {
-			continue
-		}
-		known = append(known, f.tables.exts...)
-		s := tableSource{files: []string{path}, open: f.tables.open, form: o.Tables.TextForm}
-		if !info.IsDir() && hasExt(path, f.tables.exts) {
-			return s, nil
-		}
-		if info.IsDir() {
-			if s.files, err = shards(path, f.tables.exts); err != nil || len(s.files) > 0 {
-				return s, err
+func (o OpenOptions) streamed(path string) (t streamedTables, ok bool, err error) {
+	name := o.Tables.Name()
+	if path != "" {
+		f, err := o.format(path)
+		switch {
+		case err != nil:
+			return t, false, err
+		case f.Name == describedTables:
+			d, name, err := o.described(path)
+			if err != nil || !d.Tables.Positional {
+				return t, false, err
 			}
+			t.settings = d.Tables
+			t.sources, err = d.named(name)
+			return t, true, err
+		case f.Tables == nil || !o.Tables.IsZero() && !o.Tables.Positional:
+			return t, false, nil
+		default:
+			t.settings = o.Tables
+			t.sources, err = o.conventional(path, *f.Tables)
+			return t, true, err
 		}
 	}
-	if hasExt(path, []string{".parquet"}) {
-		return tableSource{}, fmt.Errorf("%s is Parquet, which this program does not read", path)
+	t.settings = o.Tables
+	if !o.Tables.Positional {
+		return t, false, nil
 	}
-	return tableSource{}, fmt.Errorf("%s is no table, and no directory of tables, whose names end in %s", path,
-		strings.Join(known, ", "))
+	t.sources, err = o.named(name)
+	return t, true, err
 }

@@ -9,18 +9,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/zstd"
 
+	"rivulet/dataset/table"
 	"rivulet/schema"
 )
 
 // openTexts reads two tables as if --nodes and --edges named them.
-func openTexts(t *testing.T, nodes, edges string, o Tables) (*Dataset, error) {
+func openTexts(t *testing.T, nodes, edges string, o table.Settings) (*Dataset, error) {
 	t.Helper()
 	dir := writeTree(t, map[string][]byte{"users.csv": []byte(nodes), "follows.csv": []byte(edges)})
 	o.Nodes, o.Edges = dir+"/users.csv", dir+"/follows.csv"
 	return OpenTables(OpenOptions{Tables: o})
 }
 
-func mustOpenTexts(t *testing.T, nodes, edges string, o Tables) *Dataset {
+func mustOpenTexts(t *testing.T, nodes, edges string, o table.Settings) *Dataset {
 	t.Helper()
 	d, err := openTexts(t, nodes, edges, o)
 	if err != nil {
@@ -38,7 +39,7 @@ const (
 	follows = "follower,followee\nu1,u2\nu3,u4\n"
 )
 
-var usersTables = Tables{ID: "user_id", Label: "churned", Split: "fold", SplitValues: map[string]string{"0": "train", "1": "val", "2": "test"},
+var usersTables = table.Settings{ID: "user_id", Label: "churned", Split: "fold", SplitValues: map[string]string{"0": "train", "1": "val", "2": "test"},
 	Source: "follower", Target: "followee"}
 
 func usersColumns() []schema.Column {
@@ -117,7 +118,7 @@ func TestFormsOfText(t *testing.T) {
 // Ids, labels and splits that were read as floats are the integers that they were.
 func TestIntegersReadAsFloats(t *testing.T) {
 	nodes := "id,x,label,split\n1,a,1.0,0.0\n17,b,3.0,1.0\n100000,c,3.0,2.0\n5,d,,\n"
-	d := mustOpenTexts(t, nodes, "source,target\n1.0,17.0\n1e+05,5.0\n", Tables{SplitValues: map[string]string{"0": "train", "1": "val", "2": "test"}})
+	d := mustOpenTexts(t, nodes, "source,target\n1.0,17.0\n1e+05,5.0\n", table.Settings{SplitValues: map[string]string{"0": "train", "1": "val", "2": "test"}})
 	if diff := cmp.Diff([]string{"1", "17", "100000", "5"}, d.IDs); diff != "" || d.Adj.NNZ() != 4 {
 		t.Errorf("%d edges, ids (-want +got):\n%s", d.Adj.NNZ()/2, diff)
 	}
@@ -125,15 +126,15 @@ func TestIntegersReadAsFloats(t *testing.T) {
 		t.Errorf("classes (-want +got):\n%s", diff)
 	}
 	floats := mustOpenTexts(t, strings.NewReplacer("\n1,", "\n1.0,", "\n17,", "\n17.0,", "\n5,", "\n5.0,", "100000", "1e+05").Replace(nodes),
-		"source,target\n1,17\n100000,5\n", Tables{SplitValues: map[string]string{"0": "train", "1": "val", "2": "test"}})
+		"source,target\n1,17\n100000,5\n", table.Settings{SplitValues: map[string]string{"0": "train", "1": "val", "2": "test"}})
 	if floats.Fingerprint() != d.Fingerprint() {
 		t.Errorf("ids %q and %q give two data sets", floats.IDs, d.IDs)
 	}
-	if _, err := openTexts(t, "id,x,label\n1,a,A\n", "source,target\n9.007199254740994e+15,1\n", Tables{}); err == nil || !strings.Contains(err.Error(), "lost digits") {
+	if _, err := openTexts(t, "id,x,label\n1,a,A\n", "source,target\n9.007199254740994e+15,1\n", table.Settings{}); err == nil || !strings.Contains(err.Error(), "lost digits") {
 		t.Errorf("an id that lost digits: %v", err)
 	}
 	// Text that only looks like a number now and then stays as it is.
-	if d := mustOpenTexts(t, "id,x,label\n1e5,a,A\nabc,b,B\n007,c,A\nd,d,B\n", "source,target\n1e5,007\n", Tables{}); d.IDs[0] != "1e5" || d.IDs[2] != "007" {
+	if d := mustOpenTexts(t, "id,x,label\n1e5,a,A\nabc,b,B\n007,c,A\nd,d,B\n", "source,target\n1e5,007\n", table.Settings{}); d.IDs[0] != "1e5" || d.IDs[2] != "007" {
 		t.Errorf("ids %q", d.IDs)
 	}
 }
@@ -144,32 +145,32 @@ func TestNamedRefuses(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, nodes, edges string
-		o                  Tables
+		o                  table.Settings
 		want               []string
 	}{
-		{"index", ",id,age,label\n0,a,1,A\n", "", Tables{}, []string{`column ""`, "row number that pandas writes", "index=False"}},
-		{"index read again", "Unnamed: 0,id,age,label\n0,a,1,A\n", "", Tables{}, []string{`"Unnamed: 0"`, "index=False"}},
-		{"index of Parquet", "__index_level_0__,id,age,label\n0,a,1,A\n", "", Tables{}, []string{`"__index_level_0__"`, "index=False"}},
-		{"headers twice", "id,age,age,label\na,1,2,A\n", "", Tables{}, []string{`two columns are named "age"`}},
-		{"a word among numbers", row("c,old,y,A,test"), "", Tables{}, []string{"users.csv line 4: column age", `"old" is not a number`, "3 of the column's 4 values"}},
-		{"infinity", row("c,inf,y,A,test"), "", Tables{}, []string{"users.csv line 4: column age", "Inf is not a finite number"}},
-		{"beyond float32", row("c,1e39,y,A,test"), "", Tables{Types: map[string]string{"age": "number"}}, []string{"users.csv: line 4: column age", "float32"}},
-		{"decimal commas", "id;age;label\na;1,5;A\nb;2;B\n", "", Tables{}, []string{"line 2: column age", `"1,5"`, "decimal"}},
-		{"ambiguous dates", "id,day,label\na,01/02/2026,A\nb,03/02/2026,B\n", "", Tables{}, []string{"line 2: column day", "01/02/2026", "several dates"}},
-		{"Latin-1", row("c,1,caf\xe9,A,test"), "", Tables{}, []string{"line 4", "column city", "not UTF-8", "latin1"}},
-		{"Latin-1 header", "id,caf\xe9,label\n", "", Tables{}, []string{"line 1", "not UTF-8"}},
-		{"UTF-16", "\xff\xfei\x00d\x00", "", Tables{}, []string{"UTF-16"}},
-		{"lengths of lists", "id,v,label\na,[1 2],A\nb,[1],B\n", "", Tables{}, []string{"line 3", "column v", "1 values, want 2", "line 2"}},
-		{"label missing", row("c,1,x,,test"), "", Tables{}, []string{"line 4", "column label", "test node needs one"}},
-		{"label missing as NaN", row("c,1,x,NaN,train"), "", Tables{}, []string{"line 4", "column label", "train node needs one"}},
-		{"split value", row("c,1,x,A,5"), "", Tables{}, []string{"line 4", "column split", `"5"`, "say which values"}},
-		{"split value of a map", row("c,1,x,A,5"), "", Tables{SplitValues: map[string]string{"train": "train", "val": "val"}}, []string{"line 4", "column split", `"5"`}},
-		{"dangling", row("c,1,x,A,test"), "source,target\na,zoe\n", Tables{}, []string{"follows.csv: line 2", "column target", `"zoe" is not the id`}},
-		{"no such column", row("c,1,x,A,test"), "", Tables{Label: "churned"}, []string{"no column churned", `"city"`}},
-		{"nothing to drop", row("c,1,x,A,test"), "", Tables{Drop: []string{"town"}}, []string{"no column town"}},
-		{"unknown type", row("c,1,x,A,test"), "", Tables{Types: map[string]string{"age": "int"}}, []string{`column age is "int"`}},
-		{"unknown role", row("c,1,x,A,test"), "", Tables{SplitValues: map[string]string{"0": "dev"}}, []string{`"dev"`}},
-		{"weight", row("c,1,x,A,test"), "source,target,weight\na,b,1\nc,d,0.5\n", Tables{}, []string{"follows.csv: line 3", "column weight", "0.5", "drop_weights"}},
+		{"index", ",id,age,label\n0,a,1,A\n", "", table.Settings{}, []string{`column ""`, "row number that pandas writes", "index=False"}},
+		{"index read again", "Unnamed: 0,id,age,label\n0,a,1,A\n", "", table.Settings{}, []string{`"Unnamed: 0"`, "index=False"}},
+		{"index of Parquet", "__index_level_0__,id,age,label\n0,a,1,A\n", "", table.Settings{}, []string{`"__index_level_0__"`, "index=False"}},
+		{"headers twice", "id,age,age,label\na,1,2,A\n", "", table.Settings{}, []string{`two columns are named "age"`}},
+		{"a word among numbers", row("c,old,y,A,test"), "", table.Settings{}, []string{"users.csv line 4: column age", `"old" is not a number`, "3 of the column's 4 values"}},
+		{"infinity", row("c,inf,y,A,test"), "", table.Settings{}, []string{"users.csv line 4: column age", "Inf is not a finite number"}},
+		{"beyond float32", row("c,1e39,y,A,test"), "", table.Settings{Types: map[string]string{"age": "number"}}, []string{"users.csv: line 4: column age", "float32"}},
+		{"decimal commas", "id;age;label\na;1,5;A\nb;2;B\n", "", table.Settings{}, []string{"line 2: column age", `"1,5"`, "decimal"}},
+		{"ambiguous dates", "id,day,label\na,01/02/2026,A\nb,03/02/2026,B\n", "", table.Settings{}, []string{"line 2: column day", "01/02/2026", "several dates"}},
+		{"Latin-1", row("c,1,caf\xe9,A,test"), "", table.Settings{}, []string{"line 4", "column city", "not UTF-8", "latin1"}},
+		{"Latin-1 header", "id,caf\xe9,label\n", "", table.Settings{}, []string{"line 1", "not UTF-8"}},
+		{"UTF-16", "\xff\xfei\x00d\x00", "", table.Settings{}, []string{"UTF-16"}},
+		{"lengths of lists", "id,v,label\na,[1 2],A\nb,[1],B\n", "", table.Settings{}, []string{"line 3", "column v", "1 values, want 2", "line 2"}},
+		{"label missing", row("c,1,x,,test"), "", table.Settings{}, []string{"line 4", "column label", "test node needs one"}},
+		{"label missing as NaN", row("c,1,x,NaN,train"), "", table.Settings{}, []string{"line 4", "column label", "train node needs one"}},
+		{"split value", row("c,1,x,A,5"), "", table.Settings{}, []string{"line 4", "column split", `"5"`, "say which values"}},
+		{"split value of a map", row("c,1,x,A,5"), "", table.Settings{SplitValues: map[string]string{"train": "train", "val": "val"}}, []string{"line 4", "column split", `"5"`}},
+		{"dangling", row("c,1,x,A,test"), "source,target\na,zoe\n", table.Settings{}, []string{"follows.csv: line 2", "column target", `"zoe" is not the id`}},
+		{"no such column", row("c,1,x,A,test"), "", table.Settings{Label: "churned"}, []string{"no column churned", `"city"`}},
+		{"nothing to drop", row("c,1,x,A,test"), "", table.Settings{Drop: []string{"town"}}, []string{"no column town"}},
+		{"unknown type", row("c,1,x,A,test"), "", table.Settings{Types: map[string]string{"age": "int"}}, []string{`column age is "int"`}},
+		{"unknown role", row("c,1,x,A,test"), "", table.Settings{SplitValues: map[string]string{"0": "dev"}}, []string{`"dev"`}},
+		{"weight", row("c,1,x,A,test"), "source,target,weight\na,b,1\nc,d,0.5\n", table.Settings{}, []string{"follows.csv: line 3", "column weight", "0.5", "drop_weights"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.edges == "" {
@@ -191,8 +192,8 @@ func TestNamedRefuses(t *testing.T) {
 // What is said about columns decides over what they look like.
 func TestSaidTypes(t *testing.T) {
 	nodes := "id,zip,note,n,Unnamed: 0,label\na,01,1,1,0,A\nb,02,2,0,1,B\nc,03,x,1,2,A\nd,04,\xe9,0,3,B\n"
-	d := mustOpenTexts(t, nodes, "source,target,weight\na,b,2\nc,d,\n", Tables{Types: map[string]string{"zip": "category", "note": "text", "n": "bool"},
-		Drop: []string{"Unnamed: 0"}, DropWeights: true, TextForm: TextForm{Encoding: "latin1"}})
+	d := mustOpenTexts(t, nodes, "source,target,weight\na,b,2\nc,d,\n", table.Settings{Types: map[string]string{"zip": "category", "note": "text", "n": "bool"},
+		Drop: []string{"Unnamed: 0"}, DropWeights: true, TextForm: table.TextForm{Encoding: "latin1"}})
 	want := []schema.Column{
 		{Name: "zip", Type: schema.Text, Categorical: true, Texts: []string{"01", "02", "03", "04"}},
 		{Name: "note", Type: schema.Text, Texts: []string{"1", "2", "x", "é"}},
@@ -243,12 +244,13 @@ func TestTablesFile(t *testing.T) {
 		"nodes: a.csv\nedges: b.csv\ntypes: {a: int}\n": `"int"`,
 		"nodes: [": "yaml",
 	} {
-		if _, err := decodeTables(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+		file := writeTree(t, map[string][]byte{"data.yaml": []byte(text)}) + "/data.yaml"
+		if _, err := table.ReadSettings(file); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", text, err, want)
 		}
 	}
-	over := Tables{Label: "y", Types: map[string]string{"a": "text"}}.Over(Tables{Label: "x", ID: "i", Types: map[string]string{"a": "number", "b": "bool"}})
-	if diff := cmp.Diff(Tables{Label: "y", ID: "i", Types: map[string]string{"a": "text", "b": "bool"}}, over); diff != "" {
+	over := table.Settings{Label: "y", Types: map[string]string{"a": "text"}}.Over(table.Settings{Label: "x", ID: "i", Types: map[string]string{"a": "number", "b": "bool"}})
+	if diff := cmp.Diff(table.Settings{Label: "y", ID: "i", Types: map[string]string{"a": "text", "b": "bool"}}, over); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

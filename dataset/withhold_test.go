@@ -7,8 +7,7 @@ import (
 
 // Half of each class is withheld, its nodes keep their classes, and nothing else changes; no class vanishes.
 func TestWithhold(t *testing.T) {
-	small, _ := Preset("small")
-	d := generate(t, small, 1)
+	d := randomSet(t, 600, true)
 	rest, err := d.Withhold(0.5, 3)
 	if err != nil {
 		t.Fatal(err)

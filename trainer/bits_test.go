@@ -13,6 +13,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/dataset"
+	"rivulet/dataset/generate"
 )
 
 var update = flag.Bool("update", false, "write testdata/artifacts.sha256 anew, for the data sets that are there")
@@ -71,9 +72,9 @@ var versionField = regexp.MustCompile(`(?m)^\s*"version":.*$`)
 func artifactSum(t *testing.T, name string) string {
 	t.Helper()
 	var d *dataset.Dataset
-	if preset, ok := dataset.Preset(name); ok {
+	if preset, ok := generate.Preset(name); ok {
 		var err error
-		if d, err = dataset.Generate(preset, 0); err != nil {
+		if d, err = generate.Graph(preset, 0); err != nil {
 			t.Fatal(err)
 		}
 	} else {

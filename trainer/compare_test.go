@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"rivulet/dataset"
+	"rivulet/dataset/generate"
 	"rivulet/infer"
 	"rivulet/trainer/eval"
 )
 
 // Arrivals that are predicted on the growing graph find the arrivals before their step in T and no others.
 func TestWholeGrowing(t *testing.T) {
-	d := small(t, dataset.BagOfWords)
+	d := small(t, generate.BagOfWords)
 	b := mustTrain(t, d, options(18)).Bundle
 	order := slices.Clone(d.Test)
 	slices.Reverse(order)

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"rivulet/dataset"
+	"rivulet/dataset/generate"
 	"rivulet/infer"
 	"rivulet/trainer/eval"
 )
@@ -52,7 +52,7 @@ func TestDeepModelsAreServedAndRefreshed(t *testing.T) {
 	o := options(24)
 	o.Models, o.Hidden, o.Nodes, o.Layers, o.Hops = []string{"gcn", "sgc", "sage", "appnp", "ssgc"}, 16, 24, 3, 4
 	o.WeightDecays, o.Representation = []float64{1e-3}, true
-	out := mustTrain(t, small(t, dataset.BagOfWords), o)
+	out := mustTrain(t, small(t, generate.BagOfWords), o)
 	b := reread(t, out.Bundle)
 	for _, m := range b.Models {
 		built, err := infer.Build(m.Name, m.Params)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"rivulet/dataset"
+	"rivulet/dataset/generate"
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/schema"
@@ -42,7 +43,7 @@ func withSignal(d *dataset.Dataset) *dataset.Dataset {
 
 // Numbers by name train the artifact that they train by position, bit for bit, and the schema is kept in it.
 func TestNamedNumbersAreThePositionalOnes(t *testing.T) {
-	d := small(t, dataset.Dense)
+	d := small(t, generate.Dense)
 	positional := mustTrain(t, d, options(15))
 	out := mustTrain(t, byName(d), options(15))
 	got := reread(t, out.Bundle)
@@ -65,7 +66,7 @@ func TestNamedNumbersAreThePositionalOnes(t *testing.T) {
 
 // The graph that grows for Whole reads features by name as it reads them by position.
 func TestWholeGrowsByName(t *testing.T) {
-	d := small(t, dataset.Dense)
+	d := small(t, generate.Dense)
 	order := d.Test[:40]
 	classes := func(d *dataset.Dataset) []int32 {
 		out, err := WholeGrowing(t.Context(), d, mustTrain(t, d, options(15)).Bundle, order, 10, 15, Silent{})
@@ -82,7 +83,7 @@ func TestWholeGrowsByName(t *testing.T) {
 // A category that carries signal raises the accuracy, and a table with its columns in another order gives the same
 // predictions.
 func TestCategoriesCarrySignal(t *testing.T) {
-	d := small(t, dataset.Dense)
+	d := small(t, generate.Dense)
 	without, with := mustTrain(t, d, options(15)), mustTrain(t, withSignal(byName(d)), options(15))
 	served := func(o *Outcome) float64 {
 		for _, r := range o.Results {
@@ -118,7 +119,7 @@ func TestCategoriesCarrySignal(t *testing.T) {
 
 // The schema is of the original nodes: a value that only test nodes have is among the others.
 func TestSchemaIsFittedOnTheOriginalNodes(t *testing.T) {
-	d := byName(small(t, dataset.Dense))
+	d := byName(small(t, generate.Dense))
 	c := schema.Column{Name: "fold", Type: schema.Text, Texts: make([]string, d.Nodes())}
 	for k, i := range d.Train {
 		c.Texts[i] = []string{"a", "b"}[k%2]
@@ -139,7 +140,7 @@ func TestSchemaIsFittedOnTheOriginalNodes(t *testing.T) {
 
 // A data set whose features are positions already, as a refreshed graph's, keeps the schema that it is given.
 func TestKeptSchemaOfPositions(t *testing.T) {
-	d := small(t, dataset.Dense)
+	d := small(t, generate.Dense)
 	o := options(15)
 	o.Keep = mustTrain(t, byName(d), o).Bundle.Schema
 	if got := mustTrain(t, d, o).Bundle.Schema; got.Hash() != o.Keep.Hash() {
@@ -220,7 +221,7 @@ func TestLaterModelKeepsTheSchema(t *testing.T) {
 
 // Growth is measured on features by name as on the same ones by position.
 func TestGrowByName(t *testing.T) {
-	d := small(t, dataset.Dense)
+	d := small(t, generate.Dense)
 	o := GrowOptions{Run: options(15), Shares: []float64{0.5}, Orders: 1, Batch: 50}
 	var got [2]string
 	for k, of := range []*dataset.Dataset{d, byName(d)} {

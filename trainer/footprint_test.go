@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"rivulet/artifact"
-	"rivulet/dataset"
+	"rivulet/dataset/generate"
 	"rivulet/infer"
 	"rivulet/trainer/eval"
 )
@@ -19,7 +19,7 @@ func (fixed) Stored(m *artifact.Mapping) int64 { return 4 * int64(m.Rows.NNZ()) 
 // Memory is counted with what stands for T's nodes: M in a consumer and in Redis, T's own tables with the ids
 // of M, and nothing for Whole, which has T.
 func TestSection8MemoryWithM(t *testing.T) {
-	d := partly(small(t, dataset.BagOfWords))
+	d := partly(small(t, generate.BagOfWords))
 	o := options(18)
 	o.Costs, o.Keeper = true, fixed{}
 	ids := int64(0)

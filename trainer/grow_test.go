@@ -10,6 +10,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/dataset"
+	"rivulet/dataset/generate"
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/nnls"
@@ -17,7 +18,7 @@ import (
 
 // An artifact stores the dictionary with which M was solved: T's own messages give M, bit for bit.
 func TestSection5GrowthSolvesM(t *testing.T) {
-	d := small(t, dataset.BagOfWords)
+	d := small(t, generate.BagOfWords)
 	o := options(18)
 	o.Models, o.Hidden = []string{modelSGC, "gcn"}, 8
 	for _, method := range []string{MethodSolved, MethodCluster} {
@@ -70,7 +71,7 @@ func TestGrowRefuses(t *testing.T) {
 	} {
 		o := GrowDefaults()
 		change(&o)
-		if _, err := Grow(t.Context(), small(t, dataset.BagOfWords), o, Silent{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Grow(t.Context(), small(t, generate.BagOfWords), o, Silent{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"rivulet/dataset"
+	"rivulet/dataset/generate"
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/trainer/fit"
@@ -38,7 +38,7 @@ func layeredTask(t *testing.T) *task {
 	t.Helper()
 	o := Defaults()
 	o.Models, o.Hidden, o.WeightDecays = []string{"gcn"}, 8, []float64{1e-1, 1e-3}
-	k, err := newTask(small(t, dataset.Dense), o)
+	k, err := newTask(small(t, generate.Dense), o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/dataset"
+	"rivulet/dataset/generate"
 	"rivulet/infer"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/mcond"
@@ -34,7 +35,7 @@ func TestMethodsMakeArtifacts(t *testing.T) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			d := partly(small(t, dataset.BagOfWords))
+			d := partly(small(t, generate.BagOfWords))
 			o := options(18)
 			o.Method = name
 			briefly(&o)
@@ -92,7 +93,7 @@ func TestComparisonsMakeNoArtifact(t *testing.T) {
 	for _, name := range []string{MethodGCond, MethodCached} {
 		o := options(18)
 		o.Method = name
-		if _, err := Train(t.Context(), small(t, dataset.Dense), o, created, Silent{}); err == nil || !strings.Contains(err.Error(), "makes no artifact") {
+		if _, err := Train(t.Context(), small(t, generate.Dense), o, created, Silent{}); err == nil || !strings.Contains(err.Error(), "makes no artifact") {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
@@ -100,7 +101,7 @@ func TestComparisonsMakeNoArtifact(t *testing.T) {
 
 // A study has a row for each requested combination, over all seeds; O→O is one figure whatever the method.
 func TestSection8Study(t *testing.T) {
-	d := partly(small(t, dataset.BagOfWords))
+	d := partly(small(t, generate.BagOfWords))
 	o := StudyOptions{Run: options(0), Methods: []string{MethodSolved, MethodCached, MethodVNG, MethodGCond, MethodRandom}, Nodes: []int{12, 18},
 		Seeds: []uint64{3, 4}, Attachments: []string{artifact.AttachJoint, artifact.AttachFrozen}}
 	o.Run.Nodes = 0
@@ -154,7 +155,7 @@ func TestSection8Study(t *testing.T) {
 func TestStudyLeavesOutModelsThatAMethodDoesNotHave(t *testing.T) {
 	o := StudyOptions{Run: options(12), Methods: []string{MethodVNG, MethodDegree}, Seeds: []uint64{0}}
 	o.Run.Models, o.Run.Hidden, o.Run.WeightDecays = []string{"gcn", "sgc"}, 8, []float64{1e-3}
-	results, err := Study(t.Context(), small(t, dataset.BagOfWords), o, Silent{})
+	results, err := Study(t.Context(), small(t, generate.BagOfWords), o, Silent{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +185,7 @@ func TestStudyRefuses(t *testing.T) {
 		"nodes is 2, want at least 3":  func(_ *dataset.Dataset, o *StudyOptions) { o.Nodes = []int{2} },
 		"solved, seed 0: nodes is 301": func(_ *dataset.Dataset, o *StudyOptions) { o.Nodes = []int{12, 301} },
 	} {
-		d, o := small(t, dataset.Dense), StudyOptions{Run: options(0), Methods: []string{MethodSolved}, Seeds: []uint64{0}}
+		d, o := small(t, generate.Dense), StudyOptions{Run: options(0), Methods: []string{MethodSolved}, Seeds: []uint64{0}}
 		change(d, &o)
 		if _, err := Study(t.Context(), d, o, Silent{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q in it", err, want)
@@ -194,7 +195,7 @@ func TestStudyRefuses(t *testing.T) {
 
 // Each ablation leaves out exactly the part in its name, and results are under its name.
 func TestAblationsAreNamed(t *testing.T) {
-	d := small(t, dataset.BagOfWords)
+	d := small(t, generate.BagOfWords)
 	k := smallTask(t, d)
 	o := StudyOptions{Run: options(15), Methods: []string{MethodLearned}, Ablations: true}
 	o.Run.Method = MethodLearned
@@ -212,7 +213,7 @@ func TestAblationsAreNamed(t *testing.T) {
 // The paper's Eq. 11 as a graph: S attached to the support nodes is symmetric and has their edges to S and among
 // themselves.
 func TestSection2Attached(t *testing.T) {
-	d := small(t, dataset.BagOfWords)
+	d := small(t, generate.BagOfWords)
 	o := options(15)
 	o.Method = MethodRandom
 	k, err := newTask(d, o)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"rivulet/dataset"
+	"rivulet/dataset/generate"
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/infertest"
@@ -18,7 +18,7 @@ import (
 func TestSection5SeveralModelsShareOneM(t *testing.T) {
 	o := options(24)
 	o.Models, o.Hidden, o.Nodes = []string{"gcn", "sgc", "sage", "appnp", "cheby"}, 16, 24
-	out, err := Train(t.Context(), small(t, dataset.BagOfWords), o, created, Silent{})
+	out, err := Train(t.Context(), small(t, generate.BagOfWords), o, created, Silent{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestModelsAreChecked(t *testing.T) {
 
 // Models fitted on S have the α and hops of the imported weights.
 func TestGivenAPPNPShapesItsOwnOnS(t *testing.T) {
-	d := small(t, dataset.BagOfWords)
+	d := small(t, generate.BagOfWords)
 	o := options(15)
 	o.Models, o.Hidden = []string{"appnp"}, 8
 	classes := len(d.Classes)

@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"rivulet/dataset"
+	"rivulet/dataset/table"
 	"rivulet/trainer/stage"
 	"rivulet/trainer/stage/solved"
 )
@@ -98,10 +99,10 @@ func edgeRows(d *dataset.Dataset, roles []solved.Role) iter.Seq2[[]byte, error] 
 }
 
 // StagedTables gives a data set of tables to [TrainStaged], which is never in memory as a whole.
-func StagedTables(d *dataset.Stream) Staged {
+func StagedTables(d *table.Stream) Staged {
 	nodes := func(put func([]byte) error) error {
 		var payload []byte
-		err := d.EachNode(func(n dataset.StreamNode) error {
+		err := d.EachNode(func(n table.Node) error {
 			payload = solved.AppendNode(payload,
 				solved.Node{Row: n.Row, ID: n.ID, Label: n.Label, Role: solved.RoleOf(n.Split), Dense: n.Features})
 			if len(payload) < payloadBytes {
@@ -117,8 +118,8 @@ func StagedTables(d *dataset.Stream) Staged {
 	}
 	edges := func(put func([]byte) error) error {
 		var payload []byte
-		err := d.EachEdge(func(row int64, source, target string) error {
-			payload = solved.AppendEdge(payload, solved.Edge{Row: row, Source: source, Target: target})
+		err := d.EachEdge(func(e table.Edge) error {
+			payload = solved.AppendEdge(payload, solved.Edge{Row: e.Row, Source: e.Source, Target: e.Target})
 			if len(payload) < payloadBytes {
 				return nil
 			}

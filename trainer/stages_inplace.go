@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"strings"
 
-	"rivulet/dataset"
+	"rivulet/dataset/table"
 	"rivulet/trainer/stage"
 	"rivulet/trainer/stage/solved"
 )
@@ -15,7 +15,7 @@ import (
 // StagedInPlace gives tables of Parquet that an engine's machines read where they lie to [TrainStaged]. Their paths are
 // o.Nodes and o.Edges; features have positions, and the nodes a column split. The rest of o says what columns mean. An
 // error names the table.
-func StagedInPlace(ctx context.Context, e stage.Engine, name string, o dataset.Tables) (Staged, error) {
+func StagedInPlace(ctx context.Context, e stage.Engine, name string, o table.Settings) (Staged, error) {
 	looker, ok := e.(stage.Looker)
 	if !ok {
 		return Staged{}, fmt.Errorf("table %s: %w", o.Nodes, stage.ErrNotInPlace)
@@ -28,11 +28,11 @@ func StagedInPlace(ctx context.Context, e stage.Engine, name string, o dataset.T
 		return Staged{}, err
 	}
 	nodes, edges := tables[0], tables[1]
-	rows, err := dataset.NewNodeRows(o, nodes.Names())
+	rows, err := table.NewNodeReader(o, nodes.Names())
 	if err != nil {
 		return Staged{}, fmt.Errorf("table %s: %w", nodes.Path, err)
 	}
-	ends, err := dataset.NewEdgeRows(o, edges.Names())
+	ends, err := table.NewEdgeReader(o, edges.Names())
 	if err != nil {
 		return Staged{}, fmt.Errorf("table %s: %w", edges.Path, err)
 	}
@@ -51,7 +51,7 @@ func StagedInPlace(ctx context.Context, e stage.Engine, name string, o dataset.T
 }
 
 // inPlace is a table of which some columns are read.
-func inPlace(t *stage.InPlace, columns []int, o dataset.Tables) stage.Source {
+func inPlace(t *stage.InPlace, columns []int, o table.Settings) stage.Source {
 	return stage.Source{Identity: "in place " + t.Path, InPlace: t.Only(columns), Form: solved.FormOf(t, o)}
 }
 
@@ -59,12 +59,12 @@ func inPlace(t *stage.InPlace, columns []int, o dataset.Tables) stage.Source {
 var password = regexp.MustCompile(`^[^:/]+://[^/@]*:[^/]*@`)
 
 // CheckInPlace returns an error for what [StagedInPlace] does not take. It names the flag.
-func CheckInPlace(o dataset.Tables) error {
+func CheckInPlace(o table.Settings) error {
 	switch {
 	case !o.Positional:
 		return fmt.Errorf("table %s: features by name are fitted to all rows, which Spark alone sees of a table by URL: give --positional, "+
 			"for features that are numbers, or the path of a file", o.Nodes)
-	case o.TextForm != dataset.TextForm{} || o.Decimal != "":
+	case o.TextForm != table.TextForm{} || o.Decimal != "":
 		return errors.New("--separator, --decimal and --encoding are for CSV, and tables by URL are Parquet")
 	}
 	for _, path := range []string{o.Nodes, o.Edges} {

@@ -15,6 +15,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/dataset"
+	"rivulet/dataset/generate"
 	"rivulet/infer"
 	"rivulet/test/datatest"
 	"rivulet/trainer/eval"
@@ -216,14 +217,14 @@ func generatedSets(t *testing.T) map[string]*dataset.Dataset {
 	}
 	out := map[string]*dataset.Dataset{}
 	for _, preset := range []string{"small", "pubmed", "reddit"} {
-		g, err := dataset.Scaled(preset, nodes)
+		g, err := generate.Scaled(preset, nodes)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if raceEnabled && g.Kind == dataset.Dense {
+		if raceEnabled && g.Kind == generate.Dense {
 			g.Classes, g.Communities, g.Features = 6, 30, 100
 		}
-		if out[preset], err = dataset.Generate(g, 3); err != nil {
+		if out[preset], err = generate.Graph(g, 3); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"rivulet/dataset"
+	"rivulet/dataset/generate"
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/test/reference"
@@ -28,7 +29,7 @@ func smallTask(t *testing.T, d *dataset.Dataset) *task {
 
 // Section 3: the weight decay with the highest accuracy on the support nodes, O→O joint; of equals the strongest.
 func TestSection3ValidationChoosesWeightDecay(t *testing.T) {
-	k := smallTask(t, partly(small(t, dataset.BagOfWords)))
+	k := smallTask(t, partly(small(t, generate.BagOfWords)))
 	whole, err := k.fitOriginal(t.Context(), modelSGC, Silent{})
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +54,7 @@ func TestSection3ValidationChoosesWeightDecay(t *testing.T) {
 
 // Section 5, step 5: W_S is fitted on the cluster means of Â²·pre(X) of the labelled nodes, weighted by their number.
 func TestSection5SyntheticWeights(t *testing.T) {
-	k := smallTask(t, partly(small(t, dataset.BagOfWords)))
+	k := smallTask(t, partly(small(t, generate.BagOfWords)))
 	clusters := k.cluster(k.points())
 	small, err := k.fitSynthetic(t.Context(), modelSGC, clusters, k.propagatedMeans(modelSGC, clusters), Silent{})
 	if err != nil {
@@ -116,7 +117,7 @@ func mustCalibrate(t *testing.T, k *task, p *placed) *calibration {
 
 // Section 6: α and γ of the highest accuracy on the support nodes, each tried here by predicting with it.
 func TestSection6ValidationChoosesPropagation(t *testing.T) {
-	k := smallTask(t, small(t, dataset.BagOfWords))
+	k := smallTask(t, small(t, generate.BagOfWords))
 	r := recipeOf(t, k)
 	whole, onS, rows := r.whole[0], r.placed[0].tables, r.served.parts().M
 	chosen := mustCalibrate(t, k, r.placed[0])
@@ -168,7 +169,7 @@ func TestSection6ValidationChoosesPropagation(t *testing.T) {
 
 // The artifact holds the choices of calibration, each kind of propagation with its own tables.
 func TestSection6BundleCarriesTheCalibration(t *testing.T) {
-	k := smallTask(t, small(t, dataset.Dense))
+	k := smallTask(t, small(t, generate.Dense))
 	r := recipeOf(t, k)
 	c := mustCalibrate(t, k, r.placed[0])
 	r.calibrations = []*calibration{c}
@@ -195,7 +196,7 @@ func TestSection6BundleCarriesTheCalibration(t *testing.T) {
 
 // Section 5, step 6: S→S has no model fitted on T in it, the shared form has W_O's M; both have W_S.
 func TestSection5FormsOfSyntheticToSynthetic(t *testing.T) {
-	k := smallTask(t, partly(small(t, dataset.BagOfWords)))
+	k := smallTask(t, partly(small(t, generate.BagOfWords)))
 	r := recipeOf(t, k)
 	served := r.served.(*clustered)
 	r.calibrations = []*calibration{mustCalibrate(t, k, r.placed[0])}

@@ -14,6 +14,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/dataset"
+	"rivulet/dataset/generate"
 	"rivulet/infer"
 	"rivulet/trainer/eval"
 )
@@ -23,12 +24,12 @@ var created = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // small generates a graph that trains in a fraction of a second.
 func small(t testing.TB, kind string) *dataset.Dataset {
 	t.Helper()
-	g := dataset.Generator{Name: "tiny", Nodes: 600, Edges: 2400, Classes: 3, Communities: 9, CommunityShare: .4, ClassShare: .2,
+	g := generate.Generator{Name: "tiny", Nodes: 600, Edges: 2400, Classes: 3, Communities: 9, CommunityShare: .4, ClassShare: .2,
 		DegreeExponent: 2.6, Kind: kind, Features: 40, CommunityTopic: .1, ClassTopic: .1, Train: 300, Validation: 150, Test: 150}
-	if kind == dataset.BagOfWords {
+	if kind == generate.BagOfWords {
 		g.Words = 12
 	}
-	d, err := dataset.Generate(g, 1)
+	d, err := generate.Graph(g, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,9 +94,9 @@ func measured(results []eval.Result) []eval.Result {
 func TestSeedDecidesEveryBit(t *testing.T) {
 	o := options(18)
 	o.Seed = 7
-	a := mustTrain(t, partly(small(t, dataset.BagOfWords)), o)
+	a := mustTrain(t, partly(small(t, generate.BagOfWords)), o)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
-	b := mustTrain(t, partly(small(t, dataset.BagOfWords)), o)
+	b := mustTrain(t, partly(small(t, generate.BagOfWords)), o)
 	if diff := cmp.Diff(a.Bundle, b.Bundle); diff != "" {
 		t.Errorf("two runs differ (-first +second):\n%.2000s", diff)
 	}
@@ -103,14 +104,14 @@ func TestSeedDecidesEveryBit(t *testing.T) {
 		t.Errorf("accuracies differ:\n%s", diff)
 	}
 	o.Seed = 8
-	if c := mustTrain(t, partly(small(t, dataset.BagOfWords)), o); cmp.Equal(a.Bundle.Mapping, c.Bundle.Mapping) {
+	if c := mustTrain(t, partly(small(t, generate.BagOfWords)), o); cmp.Equal(a.Bundle.Mapping, c.Bundle.Mapping) {
 		t.Error("another seed gives the same M: is it used?")
 	}
 }
 
 // An artifact that is written and read again serves with the measured accuracy: O→S in node batches.
 func TestArtifactServesWhatWasMeasured(t *testing.T) {
-	d := partly(small(t, dataset.Dense))
+	d := partly(small(t, generate.Dense))
 	o := options(12)
 	out := mustTrain(t, d, o)
 	b := reread(t, out.Bundle)
@@ -159,7 +160,7 @@ func find(t testing.TB, results []eval.Result, setting string, shared bool, batc
 func TestSection8ResultsAreComplete(t *testing.T) {
 	o := options(15)
 	o.Costs = true
-	out := mustTrain(t, small(t, dataset.BagOfWords), o)
+	out := mustTrain(t, small(t, generate.BagOfWords), o)
 	var got []string
 	for _, r := range out.Results {
 		name := r.Setting
@@ -205,7 +206,7 @@ func TestTrainRefuses(t *testing.T) {
 		"no labelled training nodes":                                         func(d *dataset.Dataset, _ *Options) { d.Train, d.Unlabelled = nil, d.Train },
 		"propagated features of the original graph do not":                   func(d *dataset.Dataset, _ *Options) { clear(d.X.Dense.Data) },
 	} {
-		d, o := small(t, dataset.Dense), options(12)
+		d, o := small(t, generate.Dense), options(12)
 		change(d, &o)
 		if _, err := Train(t.Context(), d, o, created, Silent{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q in it", err, want)
@@ -215,7 +216,7 @@ func TestTrainRefuses(t *testing.T) {
 
 // Without test nodes there is an artifact and nothing to report.
 func TestTrainWithoutTestNodes(t *testing.T) {
-	d := small(t, dataset.BagOfWords)
+	d := small(t, generate.BagOfWords)
 	d.Test = nil
 	if out := mustTrain(t, d, options(12)); len(out.Results) != 0 || out.Bundle == nil {
 		t.Errorf("results %v", out.Results)
@@ -238,7 +239,7 @@ func (c *cancelAt) Step(what string, done, total int) {
 
 func TestTrainEndsWithItsContext(t *testing.T) {
 	all := &cancelAt{steps: map[string][2]int{}}
-	d := small(t, dataset.BagOfWords)
+	d := small(t, generate.BagOfWords)
 	if _, err := Train(t.Context(), d, options(12), created, all); err != nil {
 		t.Fatal(err)
 	}

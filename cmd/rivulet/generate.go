@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"rivulet/dataset"
+	"rivulet/dataset/generate"
 	"rivulet/dataset/parquet"
 )
 
@@ -20,7 +21,7 @@ func generateCommand() *cobra.Command {
 		Args:    cobra.NoArgs,
 		Example: "  rivulet generate --preset flickr --out out/flickr-data",
 	}
-	cmd.Flags().StringVar(&preset, "preset", "small", "which graph: "+strings.Join(dataset.Presets(), ", "))
+	cmd.Flags().StringVar(&preset, "preset", "small", "which graph: "+strings.Join(generate.Presets(), ", "))
 	cmd.Flags().StringVar(&format, "format", dataset.GraphSAINT,
 		"graphsaint, or tables: csv or parquet, in which a bag of words is a list of numbers")
 	cmd.Flags().StringVar(&out, "out", "", "directory to write to (required)")
@@ -34,11 +35,11 @@ func generateCommand() *cobra.Command {
 		if !ok {
 			return fmt.Errorf("--format is %q, want graphsaint, csv or parquet", format)
 		}
-		g, ok := dataset.Preset(preset)
+		g, ok := generate.Preset(preset)
 		if !ok {
-			return fmt.Errorf("--preset is %q, want one of %s", preset, strings.Join(dataset.Presets(), ", "))
+			return fmt.Errorf("--preset is %q, want one of %s", preset, strings.Join(generate.Presets(), ", "))
 		}
-		d, err := dataset.Generate(g, seed)
+		d, err := generate.Graph(g, seed)
 		if err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/dataset"
+	"rivulet/dataset/generate"
 	"rivulet/event"
 	"rivulet/graph"
 	"rivulet/internal/cli"
@@ -25,9 +26,9 @@ import (
 // namedGraph returns a small graph whose features are columns f0 and so on, and the same with positions.
 func namedGraph(t *testing.T) (byName, byPosition *dataset.Dataset) {
 	t.Helper()
-	g := dataset.Generator{Name: "tiny", Nodes: 300, Edges: 1200, Classes: 3, Communities: 9, CommunityShare: .4, ClassShare: .2, DegreeExponent: 2.6,
-		Kind: dataset.Dense, Features: 12, CommunityTopic: .1, ClassTopic: .1, Train: 140, Validation: 80, Test: 80}
-	d, err := dataset.Generate(g, 7)
+	g := generate.Generator{Name: "tiny", Nodes: 300, Edges: 1200, Classes: 3, Communities: 9, CommunityShare: .4, ClassShare: .2, DegreeExponent: 2.6,
+		Kind: generate.Dense, Features: 12, CommunityTopic: .1, ClassTopic: .1, Train: 140, Validation: 80, Test: 80}
+	d, err := generate.Graph(g, 7)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"rivulet/dataset"
 	"rivulet/dataset/parquet"
+	"rivulet/dataset/table"
 	"rivulet/internal/cli/dataflag"
 )
 
@@ -50,7 +51,7 @@ func dataInitCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		file := filepath.Join(dir, dataset.TablesFile)
+		file := filepath.Join(dir, table.SettingsFile)
 		if err := writeTables(file, found); err != nil {
 			return err
 		}
@@ -66,8 +67,8 @@ func dataInitCommand() *cobra.Command {
 
 // writeTables writes the settings to a new data.yaml, with a comment for each column: its type and some values. It
 // returns an error if the file exists.
-func writeTables(file string, found *dataset.Found) error {
-	t := found.Tables
+func writeTables(file string, found *table.Found) error {
+	t := found.Settings
 	for _, path := range []*string{&t.Nodes, &t.Edges} {
 		absolute, errPath := filepath.Abs(*path)
 		dir, errDir := filepath.Abs(filepath.Dir(file))
@@ -111,7 +112,7 @@ func dataCheckCommand() *cobra.Command {
 	}
 	data := dataflag.Register(cmd.Flags(), "", parquet.Format)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		data.Faults = &dataset.Faults{}
+		data.Faults = &table.Faults{}
 		d, err := data.Open("")
 		if errors.Is(err, dataset.ErrUnknown) {
 			err = undescribed(cmd.OutOrStdout(), data.Dir, err)
@@ -138,14 +139,14 @@ const shownGuesses = 3
 func undescribed(w io.Writer, dir string, unknown error) error {
 	found, err := dataset.FindTables(dir, dataset.OpenOptions{More: []dataset.Format{parquet.Format}})
 	switch {
-	case errors.Is(err, dataset.ErrNoTable):
+	case errors.Is(err, table.ErrNoTable):
 		return unknown // which lists the formats that were looked for
 	case err != nil:
 		return fmt.Errorf("nothing is checked: %s has no %s, and  trainer data init %s  needs help to write it: %w", dir,
-			dataset.TablesFile, dir, err)
+			table.SettingsFile, dir, err)
 	}
-	fmt.Fprintf(w, "%s has no %s. Of its tables %s would be read as nodes and %s as edges:\n", dir, dataset.TablesFile,
-		filepath.Base(found.Tables.Nodes), filepath.Base(found.Tables.Edges))
+	fmt.Fprintf(w, "%s has no %s. Of its tables %s would be read as nodes and %s as edges:\n", dir, table.SettingsFile,
+		filepath.Base(found.Settings.Nodes), filepath.Base(found.Settings.Edges))
 	for _, guess := range found.Guesses[:min(len(found.Guesses), shownGuesses)] {
 		fmt.Fprintf(w, "  %s\n", guess)
 	}
@@ -153,13 +154,13 @@ func undescribed(w io.Writer, dir string, unknown error) error {
 		fmt.Fprintf(w, "  and %d more guesses\n", more)
 	}
 	return fmt.Errorf("nothing is checked yet: trainer data init %s writes %s with this, to be looked through", dir,
-		dataset.TablesFile)
+		table.SettingsFile)
 }
 
 // most rules that are shown, of those that are no suspects.
 const shownRules = 8
 
-func printCheck(w io.Writer, d *dataset.Dataset, faults *dataset.Faults, seed uint64) error {
+func printCheck(w io.Writer, d *dataset.Dataset, faults *table.Faults, seed uint64) error {
 	fmt.Fprintf(w, "%s: %d nodes, %d edges, %d classes; %d nodes have no edge\n", d.Name, d.Nodes(), d.Adj.NNZ()/2,
 		len(d.Classes), d.Isolated())
 	for _, kind := range faults.Kinds {

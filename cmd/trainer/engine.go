@@ -13,6 +13,7 @@ import (
 
 	"rivulet/config"
 	"rivulet/dataset"
+	"rivulet/dataset/table"
 	"rivulet/infer"
 	"rivulet/internal/cli"
 	"rivulet/internal/cli/dataflag"
@@ -309,7 +310,7 @@ func (f *engineFlags) sayWhole(d *dataset.Dataset) {
 
 // byURL returns the tables that are named by URL, which Spark reads where they lie, and the name of their data set; false
 // if none are. An error names the flag that such tables do not have.
-func (f *engineFlags) byURL(data *dataflag.Data, o trainer.Options) (dataset.Tables, string, bool, error) {
+func (f *engineFlags) byURL(data *dataflag.Data, o trainer.Options) (table.Settings, string, bool, error) {
 	tables, name, ok, err := data.ByURL()
 	if err != nil || !ok {
 		return tables, name, false, err

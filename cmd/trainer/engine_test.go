@@ -7,18 +7,18 @@ import (
 	"strings"
 	"testing"
 
-	"rivulet/dataset"
+	"rivulet/dataset/generate"
 	"rivulet/dataset/parquet"
 	"rivulet/test/harness"
 )
 
 // Tables of CSV and Parquet that are read row by row, in memory and on disk, and a directory that is cleaned.
 func TestTrainByStages(t *testing.T) {
-	g, err := dataset.Scaled("small", 900)
+	g, err := generate.Scaled("small", 900)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := dataset.Generate(g, 1)
+	d, err := generate.Graph(g, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,18 +6,18 @@ import (
 	"strings"
 	"testing"
 
-	"rivulet/dataset"
+	"rivulet/dataset/generate"
 	"rivulet/test/harness"
 	"rivulet/trainer/eval"
 )
 
 // An artifact is measured on disk as the run in memory that made it measured itself.
 func TestEvalOfAnArtifactByStages(t *testing.T) {
-	g, err := dataset.Scaled("small", 900)
+	g, err := generate.Scaled("small", 900)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := dataset.Generate(g, 1)
+	d, err := generate.Graph(g, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

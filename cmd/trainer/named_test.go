@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"rivulet/artifact"
-	"rivulet/dataset"
+	"rivulet/dataset/generate"
 	"rivulet/test/harness"
 )
 
@@ -17,9 +17,9 @@ import (
 func namedTables(t *testing.T) (dir, flags string) {
 	t.Helper()
 	dir = t.TempDir()
-	g := dataset.Generator{Name: "tiny", Nodes: 300, Edges: 1200, Classes: 3, Communities: 9, CommunityShare: .4, ClassShare: .2, DegreeExponent: 2.6,
-		Kind: dataset.Dense, Features: 12, CommunityTopic: .1, ClassTopic: .1, Train: 140, Validation: 80, Test: 80}
-	d, err := dataset.Generate(g, 7)
+	g := generate.Generator{Name: "tiny", Nodes: 300, Edges: 1200, Classes: 3, Communities: 9, CommunityShare: .4, ClassShare: .2, DegreeExponent: 2.6,
+		Kind: generate.Dense, Features: 12, CommunityTopic: .1, ClassTopic: .1, Train: 140, Validation: 80, Test: 80}
+	d, err := generate.Graph(g, 7)
 	if err != nil {
 		t.Fatal(err)
 	}

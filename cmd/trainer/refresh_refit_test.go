@@ -12,7 +12,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/consumer"
-	"rivulet/dataset"
+	"rivulet/dataset/generate"
 	"rivulet/event"
 	"rivulet/internal/replay"
 	"rivulet/kafka"
@@ -23,8 +23,8 @@ import (
 // with their labels. The category platinum occurs among the arrivals alone.
 func shop(t *testing.T) (dir string, arrivals []event.Arrival) {
 	t.Helper()
-	d, err := dataset.Generate(dataset.Generator{Name: "shop", Nodes: 300, Edges: 1200, Classes: 3, Communities: 9, CommunityShare: .4, ClassShare: .2,
-		DegreeExponent: 2.6, Kind: dataset.Dense, Features: 4, CommunityTopic: .1, ClassTopic: .1, Train: 140, Validation: 80, Test: 80}, 7)
+	d, err := generate.Graph(generate.Generator{Name: "shop", Nodes: 300, Edges: 1200, Classes: 3, Communities: 9, CommunityShare: .4, ClassShare: .2,
+		DegreeExponent: 2.6, Kind: generate.Dense, Features: 4, CommunityTopic: .1, ClassTopic: .1, Train: 140, Validation: 80, Test: 80}, 7)
 	if err != nil {
 		t.Fatal(err)
 	}

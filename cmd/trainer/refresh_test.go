@@ -17,6 +17,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/config"
 	"rivulet/dataset"
+	"rivulet/dataset/generate"
 	"rivulet/event"
 	"rivulet/internal/app"
 	"rivulet/internal/devstack"
@@ -35,9 +36,9 @@ func halved(t *testing.T) (half *dataset.Dataset, arrivals []event.Arrival, labe
 // halvedOf is halved for a graph of 15 times as many nodes.
 func halvedOf(t *testing.T, nodes int) (half *dataset.Dataset, arrivals []event.Arrival, labels []event.Label) {
 	t.Helper()
-	g, _ := dataset.Preset("small")
+	g, _ := generate.Preset("small")
 	g.Nodes, g.Edges, g.Train, g.Validation, g.Test = 15*nodes, 90*nodes, 7*nodes, 4*nodes, 4*nodes
-	d, err := dataset.Generate(g, 7)
+	d, err := generate.Graph(g, 7)
 	if err != nil {
 		t.Fatal(err)
 	}

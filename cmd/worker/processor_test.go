@@ -22,6 +22,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/dataset"
+	"rivulet/dataset/generate"
 	"rivulet/test/datatest"
 	"rivulet/trainer"
 	"rivulet/trainer/stage"
@@ -251,14 +252,14 @@ func difference(mine, its []string) string {
 func TestStagesOnAnotherProcessor(t *testing.T) {
 	worker, ran := otherWorker(t), map[string]int{}
 	for _, preset := range []string{"small", "reddit"} { // sparse features are projected before their hops, dense ones are not
-		g, err := dataset.Scaled(preset, 900)
+		g, err := generate.Scaled(preset, 900)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if g.Kind == dataset.Dense {
+		if g.Kind == generate.Dense {
 			g.Edges, g.Classes, g.Communities, g.Features = 5000, 6, 30, 100
 		}
-		d, err := dataset.Generate(g, 3)
+		d, err := generate.Graph(g, 3)
 		if err != nil {
 			t.Fatal(err)
 		}

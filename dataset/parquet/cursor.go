@@ -1,16 +1,18 @@
 package parquet
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"math"
+	"math/big"
 	"time"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
 
-	"rivulet/dataset"
+	"rivulet/dataset/table"
 )
 
 // maxList bounds the list of a row, whose length is declared nowhere: pages of a few bytes each could fill any
@@ -22,8 +24,8 @@ type cursor struct {
 	name string
 	most int // definition level of a value that is not null
 	list bool
-	null bool                               // elements of the list can be null
-	read func(parquet.Value, *dataset.Cell) // a value that is not null
+	null bool                             // elements of the list can be null
+	read func(parquet.Value, *table.Cell) // a value that is not null
 
 	values  parquet.ColumnChunkValueReader
 	buf     [256]parquet.Value
@@ -32,45 +34,56 @@ type cursor struct {
 }
 
 // reader returns what makes cells of a column's values.
-func reader(c *parquet.Column) (func(parquet.Value, *dataset.Cell), error) {
+func reader(c *parquet.Column) (func(parquet.Value, *table.Cell), error) {
 	var logical any
 	if t := c.Type().LogicalType(); t != nil {
 		logical = t.Value
 	}
 	switch as := logical.(type) {
 	case *format.DecimalType:
-		if c.Type().Kind() != parquet.Int32 && c.Type().Kind() != parquet.Int64 {
-			return nil, errors.New("decimals of more than 18 digits are not supported: write floats, or drop it")
-		}
-		unit := math.Pow10(int(as.Scale))
-		return func(v parquet.Value, to *dataset.Cell) { to.Kind, to.Float = dataset.Float, float64(v.Int64())/unit }, nil
+		return decimals(c.Type().Kind(), int(as.Scale))
 	case *format.DateType:
-		return func(v parquet.Value, to *dataset.Cell) {
-			to.Kind, to.Time = dataset.Time, time.Unix(int64(v.Int32())*24*60*60, 0).UTC()
+		return func(v parquet.Value, to *table.Cell) {
+			to.Kind, to.Time = table.Time, time.Unix(int64(v.Int32())*24*60*60, 0).UTC()
 		}, nil
 	case *format.TimestampType:
 		return timestamps(as)
-	case nil, *format.IntType, *format.StringType, *format.EnumType, *format.JsonType:
+	case *format.IntType:
+		if !as.IsSigned {
+			return unsigned(c.Type().Kind()), nil
+		}
+	case *format.UUIDType:
+		return func(v parquet.Value, to *table.Cell) {
+			b := v.ByteArray()
+			to.Kind, to.Text = table.Text, fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+		}, nil
+	case *format.Float16Type:
+		return func(v parquet.Value, to *table.Cell) {
+			to.Kind, to.Float = table.Float, half(binary.LittleEndian.Uint16(v.ByteArray()))
+		}, nil
+	case *format.TimeType:
+		return nil, errors.New("it holds times of day (TIME), which no feature is made of: write it as a number, or drop it")
+	case nil, *format.StringType, *format.EnumType, *format.JsonType:
 	default:
 		return nil, fmt.Errorf("its type %s is not supported: drop it, or write it as text or a number", c.Type())
 	}
 	switch kind := c.Type().Kind(); kind {
 	case parquet.ByteArray:
-		return func(v parquet.Value, to *dataset.Cell) { to.Kind, to.Text = dataset.Text, string(v.ByteArray()) }, nil
+		return func(v parquet.Value, to *table.Cell) { to.Kind, to.Text = table.Text, string(v.ByteArray()) }, nil
 	case parquet.Boolean:
-		return func(v parquet.Value, to *dataset.Cell) {
-			if to.Kind, to.Int = dataset.Bool, 0; v.Boolean() {
+		return func(v parquet.Value, to *table.Cell) {
+			if to.Kind, to.Int = table.Bool, 0; v.Boolean() {
 				to.Int = 1
 			}
 		}, nil
 	case parquet.Int32:
-		return func(v parquet.Value, to *dataset.Cell) { to.Kind, to.Int = dataset.Int, int64(v.Int32()) }, nil
+		return func(v parquet.Value, to *table.Cell) { to.Kind, to.Int = table.Int, int64(v.Int32()) }, nil
 	case parquet.Int64:
-		return func(v parquet.Value, to *dataset.Cell) { to.Kind, to.Int = dataset.Int, v.Int64() }, nil
+		return func(v parquet.Value, to *table.Cell) { to.Kind, to.Int = table.Int, v.Int64() }, nil
 	case parquet.Float:
-		return func(v parquet.Value, to *dataset.Cell) { to.Kind, to.Float = dataset.Float, float64(v.Float()) }, nil
+		return func(v parquet.Value, to *table.Cell) { to.Kind, to.Float = table.Float, float64(v.Float()) }, nil
 	case parquet.Double:
-		return func(v parquet.Value, to *dataset.Cell) { to.Kind, to.Float = dataset.Float, v.Double() }, nil
+		return func(v parquet.Value, to *table.Cell) { to.Kind, to.Float = table.Float, v.Double() }, nil
 	case parquet.Int96:
 		return julian, nil
 	default:
@@ -78,31 +91,91 @@ func reader(c *parquet.Column) (func(parquet.Value, *dataset.Cell), error) {
 	}
 }
 
+// unsigned reads integers whose highest bit is a digit, too.
+func unsigned(kind parquet.Kind) func(parquet.Value, *table.Cell) {
+	if kind == parquet.Int32 {
+		return func(v parquet.Value, to *table.Cell) { to.Kind, to.Int = table.Int, int64(uint32(v.Int32())) }
+	}
+	return func(v parquet.Value, to *table.Cell) { to.Kind, to.Int, to.Unsigned = table.Int, v.Int64(), true }
+}
+
+// decimals reads decimals of any precision: the number without its point is an integer, or the bytes of one. Those
+// without a fraction are integers where an int64 holds them; others are the nearest float64.
+func decimals(kind parquet.Kind, scale int) (func(parquet.Value, *table.Cell), error) {
+	unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(scale)), nil)
+	put := func(unscaled *big.Int, to *table.Cell) {
+		if scale == 0 && unscaled.IsInt64() {
+			to.Kind, to.Int = table.Int, unscaled.Int64()
+			return
+		}
+		to.Kind = table.Float
+		to.Float, _ = new(big.Rat).SetFrac(unscaled, unit).Float64()
+	}
+	switch kind {
+	case parquet.Int32, parquet.Int64:
+		return func(v parquet.Value, to *table.Cell) {
+			n := int64(0)
+			if n = v.Int64(); kind == parquet.Int32 {
+				n = int64(v.Int32())
+			}
+			put(big.NewInt(n), to)
+		}, nil
+	case parquet.ByteArray, parquet.FixedLenByteArray:
+		return func(v parquet.Value, to *table.Cell) {
+			b := v.ByteArray()
+			n := new(big.Int).SetBytes(b)
+			if len(b) > 0 && b[0] >= 0x80 { // two's complement
+				n.Sub(n, new(big.Int).Lsh(big.NewInt(1), uint(8*len(b))))
+			}
+			put(n, to)
+		}, nil
+	}
+	return nil, fmt.Errorf("decimals of the type %s are not supported: write floats, or drop it", kind)
+}
+
+// half returns a number of 16 bits: a sign, 5 bits of exponent, 10 of fraction (IEEE 754 binary16).
+func half(bits uint16) float64 {
+	exponent, fraction := int(bits>>10&31), float64(bits&1023)
+	v := math.Ldexp(fraction, -24)
+	switch {
+	case exponent == 31 && fraction == 0:
+		v = math.Inf(1)
+	case exponent == 31:
+		return math.NaN()
+	case exponent > 0:
+		v = math.Ldexp(1024+fraction, exponent-25)
+	}
+	if bits>>15 != 0 {
+		return -v
+	}
+	return v
+}
+
 // timestamps reads a time of any unit.
-func timestamps(as *format.TimestampType) (func(parquet.Value, *dataset.Cell), error) {
+func timestamps(as *format.TimestampType) (func(parquet.Value, *table.Cell), error) {
 	switch as.Unit.Value.(type) {
 	case *format.MilliSeconds:
-		return func(v parquet.Value, to *dataset.Cell) {
-			to.Kind, to.Time = dataset.Time, time.UnixMilli(v.Int64()).UTC()
+		return func(v parquet.Value, to *table.Cell) {
+			to.Kind, to.Time = table.Time, time.UnixMilli(v.Int64()).UTC()
 		}, nil
 	case *format.MicroSeconds:
-		return func(v parquet.Value, to *dataset.Cell) {
-			to.Kind, to.Time = dataset.Time, time.UnixMicro(v.Int64()).UTC()
+		return func(v parquet.Value, to *table.Cell) {
+			to.Kind, to.Time = table.Time, time.UnixMicro(v.Int64()).UTC()
 		}, nil
 	case *format.NanoSeconds:
-		return func(v parquet.Value, to *dataset.Cell) {
-			to.Kind, to.Time = dataset.Time, time.Unix(0, v.Int64()).UTC()
+		return func(v parquet.Value, to *table.Cell) {
+			to.Kind, to.Time = table.Time, time.Unix(0, v.Int64()).UTC()
 		}, nil
 	}
 	return nil, errors.New("its timestamps are of an unknown unit")
 }
 
 // julian reads the time of Hive, Impala and Spark: nanoseconds of the day, and the Julian day.
-func julian(v parquet.Value, to *dataset.Cell) {
+func julian(v parquet.Value, to *table.Cell) {
 	const epoch = 2_440_588 // 1 January 1970
 	i := v.Int96()
 	nanoseconds := int64(i[0]) | int64(i[1])<<32
-	to.Kind, to.Time = dataset.Time, time.Unix((int64(i[2])-epoch)*24*60*60, nanoseconds).UTC()
+	to.Kind, to.Time = table.Time, time.Unix((int64(i[2])-epoch)*24*60*60, nanoseconds).UTC()
 }
 
 func (c *cursor) close() { _ = c.values.Close() } // nothing was written
@@ -139,8 +212,8 @@ func (c *cursor) value() (parquet.Value, error) {
 }
 
 // cell reads the value of the next row. Its list is valid until the next row.
-func (c *cursor) cell(to *dataset.Cell) error {
-	*to = dataset.Cell{}
+func (c *cursor) cell(to *table.Cell) error {
+	*to = table.Cell{}
 	v, err := c.value()
 	if err != nil {
 		return err
@@ -155,7 +228,7 @@ func (c *cursor) cell(to *dataset.Cell) error {
 }
 
 // cells reads a list of numbers that begins with v.
-func (c *cursor) cells(v parquet.Value, to *dataset.Cell) error {
+func (c *cursor) cells(v parquet.Value, to *table.Cell) error {
 	// A list that is null or empty has one value, which is null at a lower level.
 	if v.IsNull() && (!c.null || v.DefinitionLevel() < c.most-1) {
 		return nil
@@ -165,7 +238,7 @@ func (c *cursor) cells(v parquet.Value, to *dataset.Cell) error {
 		if v.IsNull() {
 			return fmt.Errorf("[%d]: it is null, want a number", len(c.numbers))
 		}
-		var element dataset.Cell
+		var element table.Cell
 		c.read(v, &element)
 		x, err := element.Number()
 		if err != nil {
@@ -176,7 +249,7 @@ func (c *cursor) cells(v parquet.Value, to *dataset.Cell) error {
 		}
 		v, err = c.peek()
 		if errors.Is(err, io.EOF) || err == nil && v.RepetitionLevel() == 0 {
-			to.Kind, to.List = dataset.List, c.numbers
+			to.Kind, to.List = table.List, c.numbers
 			return nil
 		}
 		if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 
-	"rivulet/dataset"
+	"rivulet/dataset/table"
 )
 
 // readAll reads all columns of a node file or an edge file.
@@ -30,7 +30,7 @@ func readAll(content []byte, l limits) error {
 		for i := range f.names {
 			all = append(all, i)
 		}
-		return f.Each(all, func([]dataset.Cell, dataset.Place) error { return nil })
+		return f.Each(all, func([]table.Cell, table.Place) error { return nil })
 	})
 }
 
@@ -155,8 +155,8 @@ func TestEncoded(t *testing.T) {
 		{"run that ends early", format.RLEDictionary, indices(9, run(3, 1)...), "2 bytes with 1 left"},
 		{"run without length", format.RLEDictionary, indices(1, 0xff), "without a length"},
 		{"wide indices", format.RLEDictionary, indices(33, run(3, 1)...), "33 bits"},
-		{"bools", format.RLE, bools(run(10, 1)...), ""},
-		{"bools without end", format.RLE, []byte{9, 0, 0, 0, 1}, "end too early"},
+		{"bools", format.RLE, bools(run(10, 1)...), "encoding RLE of values of type BOOLEAN"},
+		{"bools without end", format.RLE, []byte{9, 0, 0, 0, 1}, "is not supported"},
 		{"deltas", format.DeltaBinaryPacked, deltas(128, 4, 10, 0), ""},
 		{"many deltas", format.DeltaBinaryPacked, deltas(128, 4, 1<<30, 0), "1073741824 deltas in a page of 10"},
 		{"many lengths", format.DeltaLengthByteArray, deltas(128, 4, 11, 0), "11 deltas"},

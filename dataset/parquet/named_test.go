@@ -7,16 +7,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"rivulet/dataset"
+	"rivulet/dataset/generate"
+	"rivulet/dataset/table"
 	"rivulet/schema"
 )
 
 // Save writes what CSV holds, too.
 func TestSave(t *testing.T) {
-	g, err := dataset.Scaled("reddit", 400)
+	g, err := generate.Scaled("reddit", 400)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := dataset.Generate(g, 7)
+	d, err := generate.Graph(g, 7)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +67,7 @@ func TestNamedColumns(t *testing.T) {
 	}
 	dir := writeSet(t, map[string][]byte{"users.parquet": encode(t, [][]user{rows[:2], rows[2:]}),
 		"edges.csv": []byte("source,target\n1,17\n100000.0,1.0\n")})
-	d, err := dataset.OpenTables(dataset.OpenOptions{More: []dataset.Format{Format}, Tables: dataset.Tables{Nodes: dir + "/users.parquet",
+	d, err := dataset.OpenTables(dataset.OpenOptions{More: []dataset.Format{Format}, Tables: table.Settings{Nodes: dir + "/users.parquet",
 		Edges: dir + "/edges.csv", ID: "user", Label: "class", Split: "fold", SplitValues: map[string]string{"0": "train", "1": "val", "2": "test"}}})
 	if err != nil {
 		t.Fatal(err)

@@ -9,15 +9,16 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"rivulet/dataset"
+	"rivulet/dataset/table"
 )
 
 // Format reads a directory of Parquet tables; the package documentation lists their columns.
 var Format = dataset.TablesFormat("parquet",
 	"a directory with nodes.parquet and edges.parquet, or directories nodes and edges of such files",
-	read, ".parquet")
+	table.Kind{Exts: []string{".parquet"}, Open: read})
 
-func read(f *os.File, name string, size int64, form dataset.TextForm, use func(dataset.TableFile) error) error {
-	if form != (dataset.TextForm{}) {
+func read(f *os.File, name string, size int64, form table.TextForm, use func(table.File) error) error {
+	if form != (table.TextForm{}) {
 		return errors.New("separator and encoding are for files of text, which Parquet is not")
 	}
 	return guarded(func() error {

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"rivulet/dataset"
+	"rivulet/dataset/table"
 	"rivulet/graph"
 )
 
@@ -252,7 +253,7 @@ func TestRefusesEncodingsAndCodecs(t *testing.T) {
 				return err
 			}
 			defer f.close()
-			return f.Each([]int{0}, func([]dataset.Cell, dataset.Place) error { return nil })
+			return f.Each([]int{0}, func([]table.Cell, table.Place) error { return nil })
 		})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want one with %q", name, err, want)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
-	"rivulet/dataset"
+	"rivulet/dataset/table"
 )
 
 // WriteRows writes rows of a struct, whose fields have tags of parquet-go, as one file. It ends with the first error
@@ -64,7 +64,7 @@ func eachRow[T any](file io.ReaderAt, use func(*T) error) error {
 }
 
 // WriteNodes writes rows of nodes as one file, as [Save] does. A row's features may change after it was taken.
-func WriteNodes(w io.Writer, rows iter.Seq2[dataset.NodeRow, error]) error {
+func WriteNodes(w io.Writer, rows iter.Seq2[table.Node, error]) error {
 	return write(w, func(yield func(nodeRow, error) bool) {
 		for n, err := range rows {
 			row := nodeRow{ID: n.ID, Split: n.Split, Features: n.Features}

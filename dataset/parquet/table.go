@@ -8,11 +8,11 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
-	"rivulet/dataset"
+	"rivulet/dataset/table"
 )
 
-// table is one open file.
-type table struct {
+// parquetFile is one open file.
+type parquetFile struct {
 	name  string
 	file  *parquet.File
 	check *pageCheck
@@ -20,9 +20,10 @@ type table struct {
 	row   int64    // the last one that was begun; the first is 1
 
 	categories map[string]bool
+	durations  map[string]bool // columns of Arrow that hold durations
 }
 
-func openTable(r io.ReaderAt, name string, size int64, l limits) (*table, error) {
+func openTable(r io.ReaderAt, name string, size int64, l limits) (*parquetFile, error) {
 	if err := checkFooter(r, size); err != nil {
 		return nil, err
 	}
@@ -34,29 +35,39 @@ func openTable(r io.ReaderAt, name string, size int64, l limits) (*table, error)
 	if err != nil {
 		return nil, err
 	}
-	t := &table{name: name, file: f, check: check, categories: pandasCategories(f)}
+	t := &parquetFile{name: name, file: f, check: check, categories: pandasCategories(f), durations: durations(f)}
 	for _, c := range f.Root().Columns() {
 		t.names = append(t.names, c.Name())
 	}
 	return t, nil
 }
 
-func (t *table) close() { t.check.close() }
+func (t *parquetFile) close() { t.check.close() }
 
 // Columns returns the names of the columns of the outermost level.
-func (t *table) Columns() []string { return t.names }
+func (t *parquetFile) Columns() []string { return t.names }
 
 // Categorical reports whether pandas says so in its metadata.
-func (t *table) Categorical(column int) bool { return t.categories[t.names[column]] }
+func (t *parquetFile) Categorical(column int) bool { return t.categories[t.names[column]] }
 
-// leaf returns the column of values of an outermost column, or of the elements of its list.
-func (t *table) leaf(name string) (*parquet.Column, error) {
+// leaf returns the column of values of an outermost column, or of the elements of its list: a group of one repeated
+// group of one value, or the older forms of a list without one of the groups.
+func (t *parquetFile) leaf(name string) (*parquet.Column, error) {
 	c := t.file.Root().Column(name)
-	for !c.Leaf() {
+	if t.durations[name] {
+		return nil, fmt.Errorf("column %s: it holds durations, whose unit is in no type of Parquet: write it as a number of seconds, or drop it", name)
+	}
+	for level := 0; !c.Leaf(); level++ {
 		inner := c.Columns()
-		if len(inner) != 1 {
-			return nil, fmt.Errorf("column %s: it has %d columns of its own, want a value or a list of values: drop it",
+		switch {
+		case len(inner) != 1:
+			return nil, fmt.Errorf("column %s: it has %d columns of its own (a struct or a map), want a value or a list of values: drop it",
 				name, len(inner))
+		case level == 0 && !c.Repeated() && !inner[0].Repeated():
+			return nil, fmt.Errorf("column %s: it is a struct of one field, %s, want a value or a list of values: write the field as a column, or drop it",
+				name, inner[0].Name())
+		case level > 1:
+			return nil, fmt.Errorf("column %s: it holds lists of structs, want a value or a list of values: drop it", name)
 		}
 		c = inner[0]
 	}
@@ -67,7 +78,7 @@ func (t *table) leaf(name string) (*parquet.Column, error) {
 }
 
 // open returns a cursor on a column of a row group.
-func (t *table) open(group, index int) (*cursor, error) {
+func (t *parquetFile) open(group, index int) (*cursor, error) {
 	name := t.names[index]
 	column, err := t.leaf(name)
 	if err != nil {
@@ -87,7 +98,7 @@ func (t *table) open(group, index int) (*cursor, error) {
 }
 
 // Each calls use with the cells of each row.
-func (t *table) Each(columns []int, use func(cells []dataset.Cell, at dataset.Place) error) error {
+func (t *parquetFile) Each(columns []int, use func(cells []table.Cell, at table.Place) error) error {
 	t.row = 0
 	for group := range t.file.RowGroups() {
 		if err := t.eachRow(group, columns, use); err != nil {
@@ -97,7 +108,7 @@ func (t *table) Each(columns []int, use func(cells []dataset.Cell, at dataset.Pl
 	return nil
 }
 
-func (t *table) eachRow(group int, columns []int, use func([]dataset.Cell, dataset.Place) error) error {
+func (t *parquetFile) eachRow(group int, columns []int, use func([]table.Cell, table.Place) error) error {
 	t.check.group()
 	var cursors []*cursor
 	defer func() {
@@ -112,7 +123,7 @@ func (t *table) eachRow(group int, columns []int, use func([]dataset.Cell, datas
 		}
 		cursors = append(cursors, c)
 	}
-	cells := make([]dataset.Cell, len(columns))
+	cells := make([]table.Cell, len(columns))
 	for range t.file.RowGroups()[group].NumRows() {
 		t.row++
 		for k, c := range cursors {
@@ -120,7 +131,7 @@ func (t *table) eachRow(group int, columns []int, use func([]dataset.Cell, datas
 				return fmt.Errorf("row %d: column %s: %w", t.row, c.name, err)
 			}
 		}
-		if err := use(cells, dataset.Place{File: t.name, Unit: "row", Row: int(t.row)}); err != nil {
+		if err := use(cells, table.Place{File: t.name, Unit: "row", Row: int(t.row)}); err != nil {
 			return fmt.Errorf("row %d: %w", t.row, err)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/consumer"
 	"rivulet/dataset"
+	"rivulet/dataset/generate"
 	"rivulet/event"
 	"rivulet/internal/replay"
 	"rivulet/mapping"
@@ -28,8 +29,8 @@ const keptPredictions = "testdata/predictions.txt"
 // generated is the demo's generated graph, and the artifact that training makes of it.
 func generated(t *testing.T) (*dataset.Dataset, *artifact.Bundle) {
 	t.Helper()
-	preset, _ := dataset.Preset("small")
-	d, err := dataset.Generate(preset, 0)
+	preset, _ := generate.Preset("small")
+	d, err := generate.Graph(preset, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

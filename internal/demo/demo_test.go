@@ -15,6 +15,7 @@ import (
 	"rivulet/config"
 	"rivulet/consumer"
 	"rivulet/dataset"
+	"rivulet/dataset/generate"
 	"rivulet/event"
 	"rivulet/infer"
 	"rivulet/internal/app"
@@ -30,12 +31,12 @@ import (
 // tiny returns a graph on which a run takes a second.
 func tiny(t *testing.T) *dataset.Dataset {
 	t.Helper()
-	g, ok := dataset.Preset("small")
+	g, ok := generate.Preset("small")
 	if !ok {
 		t.Fatal("no preset small")
 	}
 	g.Nodes, g.Edges, g.Train, g.Validation, g.Test = 1500, 9000, 700, 300, 400
-	d, err := dataset.Generate(g, 7)
+	d, err := generate.Graph(g, 7)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/dataset"
+	"rivulet/dataset/generate"
 	"rivulet/event"
 	"rivulet/internal/replay"
 	"rivulet/test/harness"
@@ -66,12 +67,12 @@ func TestRefreshTakesOver(t *testing.T) {
 
 func smallGraph(t *testing.T) *dataset.Dataset {
 	t.Helper()
-	g, ok := dataset.Preset("small")
+	g, ok := generate.Preset("small")
 	if !ok {
 		t.Fatal("there is no preset small")
 	}
 	g.Nodes, g.Edges, g.Train, g.Validation, g.Test = 1500, 9000, 700, 400, 400
-	d, err := dataset.Generate(g, 7)
+	d, err := generate.Graph(g, 7)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sbinet/npyio/npz"
+	"codeberg.org/sbinet/npyio/npz"
 )
 
 // Goldens are the arrays of an npz file of known answers, by name: "A", "sgc.tables.T.u0".

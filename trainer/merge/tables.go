@@ -14,6 +14,7 @@ import (
 
 	"rivulet/dataset"
 	"rivulet/dataset/parquet"
+	"rivulet/dataset/table"
 	"rivulet/durable"
 	"rivulet/schema"
 	"rivulet/trainer/stage/solved"
@@ -30,7 +31,7 @@ const (
 
 // Tables is a graph of tables, which need not fit into memory.
 type Tables struct {
-	Stream  *dataset.Stream
+	Stream  *table.Stream
 	Classes []string
 
 	schema      *schema.Schema // of the features' positions; nil: nothing is known of it
@@ -71,7 +72,7 @@ func (t *Tables) eachNode(ctx context.Context, use func(id string, role Role, cl
 	for k, name := range t.Classes {
 		classes[name] = int32(k)
 	}
-	return t.Stream.EachID(func(n dataset.StreamNode) error {
+	return t.Stream.EachID(func(n table.Node) error {
 		return errors.Join(every(ctx, n.Row), use(n.ID, mergeRoles[solved.RoleOf(n.Split)], classes[n.Label]))
 	})
 }
@@ -102,10 +103,10 @@ func Stored(dir string) bool {
 }
 
 // Open returns tables as a user has them, of which it reads ids, labels and split once.
-func Open(ctx context.Context, s *dataset.Stream) (*Tables, error) {
+func Open(ctx context.Context, s *table.Stream) (*Tables, error) {
 	t := &Tables{Stream: s}
 	sum := &solved.Summary{Labels: map[string]int64{}, Others: map[string]bool{}}
-	err := s.EachID(func(n dataset.StreamNode) error {
+	err := s.EachID(func(n table.Node) error {
 		switch solved.RoleOf(n.Split) {
 		case solved.Train:
 			sum.Labels[n.Label]++

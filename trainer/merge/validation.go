@@ -9,6 +9,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"rivulet/dataset"
+	"rivulet/dataset/table"
 	"rivulet/graph"
 )
 
@@ -18,7 +19,7 @@ import (
 func (t *Tables) ValidationSet(ctx context.Context, most int64) (*dataset.Dataset, error) {
 	d := &dataset.Dataset{Name: t.Stream.Name, Classes: t.Classes}
 	all := int64(0)
-	err := t.Stream.EachID(func(n dataset.StreamNode) error {
+	err := t.Stream.EachID(func(n table.Node) error {
 		if n.Split == "val" {
 			all++
 		}
@@ -33,7 +34,7 @@ func (t *Tables) ValidationSet(ctx context.Context, most int64) (*dataset.Datase
 	}
 	index := map[string]int32{}
 	x := &graph.Dense{Cols: t.Stream.Features}
-	err = t.Stream.EachNode(func(n dataset.StreamNode) error {
+	err = t.Stream.EachNode(func(n table.Node) error {
 		if n.Split != "val" || xxhash.Sum64String(n.ID) > limit {
 			return every(ctx, n.Row)
 		}
@@ -71,17 +72,17 @@ func (t *Tables) neighbours(ctx context.Context, d *dataset.Dataset, index map[s
 		i, known := index[id]
 		return i, known && int(i) < len(rows)
 	}
-	err := t.Stream.EachEdge(func(row int64, source, target string) error {
-		if source == target {
+	err := t.Stream.EachEdge(func(e table.Edge) error {
+		if e.Source == e.Target {
 			return nil
 		}
-		if i, is := sampled(source); is {
-			rows[i] = append(rows[i], node(target))
+		if i, is := sampled(e.Source); is {
+			rows[i] = append(rows[i], node(e.Target))
 		}
-		if i, is := sampled(target); is {
-			rows[i] = append(rows[i], node(source))
+		if i, is := sampled(e.Target); is {
+			rows[i] = append(rows[i], node(e.Source))
 		}
-		return every(ctx, row)
+		return every(ctx, e.Row)
 	})
 	if err != nil {
 		return err

@@ -7,8 +7,8 @@ import (
 	"iter"
 	"path/filepath"
 
-	"rivulet/dataset"
 	"rivulet/dataset/parquet"
+	"rivulet/dataset/table"
 	"rivulet/spill"
 	"rivulet/trainer/stage/solved"
 )
@@ -88,11 +88,11 @@ func pulled[T any](push func(put func(T) error) error) iter.Seq2[T, error] {
 }
 
 // nodes gives the table of nodes with its changes, and then the arrivals that join, and counts nodes of T.
-func (g *writing) nodes(original *int64) func(put func(dataset.NodeRow) error) error {
-	return func(put func(dataset.NodeRow) error) error {
+func (g *writing) nodes(original *int64) func(put func(table.Node) error) error {
+	return func(put func(table.Node) error) error {
 		changes := newDecisions(g.changes)
-		err := g.old.Stream.EachNode(func(n dataset.StreamNode) error {
-			row := dataset.NodeRow{ID: n.ID, Features: n.Features, Label: n.Label, Split: n.Split}
+		err := g.old.Stream.EachNode(func(n table.Node) error {
+			row := table.Node{ID: n.ID, Features: n.Features, Label: n.Label, Split: n.Split}
 			if row.Split == "" {
 				row.Split = "none"
 			}
@@ -114,7 +114,7 @@ func (g *writing) nodes(original *int64) func(put func(dataset.NodeRow) error) e
 			return err
 		}
 		return g.eachJoin(func(a *arrival, is decision) error {
-			row := dataset.NodeRow{ID: a.id, Features: g.featuresOf(a).Values, Split: splits[is.role]}
+			row := table.Node{ID: a.id, Features: g.featuresOf(a).Values, Split: splits[is.role]}
 			if is.role == Train {
 				row.Label = g.old.Classes[is.class]
 			}
@@ -127,8 +127,8 @@ func (g *writing) nodes(original *int64) func(put func(dataset.NodeRow) error) e
 // edges gives the table of edges and then the new ones, each once: they have an end that has arrived now, and so are
 // none of the table's.
 func (g *writing) edges(put func(parquet.Ends) error) error {
-	err := g.old.Stream.EachEdge(func(row int64, source, target string) error {
-		return errors.Join(every(g.ctx, row), put(parquet.Ends{Source: source, Target: target}))
+	err := g.old.Stream.EachEdge(func(e table.Edge) error {
+		return errors.Join(every(g.ctx, e.Row), put(parquet.Ends{Source: e.Source, Target: e.Target}))
 	})
 	if err != nil {
 		return err

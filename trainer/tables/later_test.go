@@ -10,6 +10,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
 	"rivulet/dataset"
+	"rivulet/dataset/generate"
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/infertest"
@@ -123,8 +124,8 @@ type world struct {
 
 func generated(t *testing.T) *dataset.Dataset {
 	t.Helper()
-	d, err := dataset.Generate(dataset.Generator{Name: "later", Nodes: 3000, Edges: 15_000, Classes: 4, Communities: 12,
-		CommunityShare: 0.5, ClassShare: 0.2, DegreeExponent: 2.6, Kind: dataset.BagOfWords, Features: 200, Words: 20,
+	d, err := generate.Graph(generate.Generator{Name: "later", Nodes: 3000, Edges: 15_000, Classes: 4, Communities: 12,
+		CommunityShare: 0.5, ClassShare: 0.2, DegreeExponent: 2.6, Kind: generate.BagOfWords, Features: 200, Words: 20,
 		CommunityTopic: 0.2, ClassTopic: 0.05, Train: 1500, Validation: 750, Test: 750}, 1)
 	if err != nil {
 		t.Fatal(err)

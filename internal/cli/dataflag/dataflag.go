@@ -11,20 +11,24 @@ import (
 	"github.com/spf13/pflag"
 
 	"rivulet/dataset"
+	"rivulet/dataset/generate"
+	"rivulet/dataset/table"
 )
 
 // Data is the data set that the flags choose.
 type Data struct {
 	Dir, Format string
 	SplitSeed   uint64
-	Tables      dataset.Tables
+	Tables      table.Settings
 
 	Preset string
 	Nodes  int // of the preset; 0: the preset's own number
 	Seed   uint64
 
 	// Faults, if there are any, collect what is wrong with tables instead of the first error.
-	Faults *dataset.Faults
+	Faults *table.Faults
+	// Strict makes warnings errors.
+	Strict bool
 
 	Notes io.Writer // gets the data set's notes, a line each; standard error by default
 
@@ -45,9 +49,10 @@ func Register(flags *pflag.FlagSet, fallback string, more ...dataset.Format) *Da
 	flags.StringVar(&d.Format, "format", "", "format of --data: "+strings.Join(d.formats(),
 		", ")+"; empty: recognised by its files")
 	flags.Uint64Var(&d.SplitSeed, "split-seed", 1, "seed of the random split, 50/25/25, of data without one")
-	flags.StringVar(&d.Preset, "preset", "", "generate a graph instead: "+strings.Join(dataset.Presets(), ", "))
+	flags.StringVar(&d.Preset, "preset", "", "generate a graph instead: "+strings.Join(generate.Presets(), ", "))
 	flags.IntVar(&d.Nodes, "preset-nodes", 0, "nodes of the generated graph, edges and roles in proportion; 0: the preset's own")
 	flags.Uint64Var(&d.Seed, "preset-seed", 1, "seed of the generated graph")
+	flags.BoolVar(&d.Strict, "strict", false, "warnings about what the data may not mean are errors")
 	d.registerTables(flags)
 	return d
 }
@@ -83,17 +88,17 @@ func (d *Data) Open(fallback string) (*dataset.Dataset, error) {
 	case preset == "":
 		return nil, errors.New("no data set: give --data DIR, tables --nodes and --edges, or --preset NAME")
 	}
-	g, ok := dataset.Preset(preset)
+	g, ok := generate.Preset(preset)
 	if !ok {
-		return nil, fmt.Errorf("--preset is %q, want one of %s", preset, strings.Join(dataset.Presets(), ", "))
+		return nil, fmt.Errorf("--preset is %q, want one of %s", preset, strings.Join(generate.Presets(), ", "))
 	}
 	if d.Nodes != 0 {
 		var err error
-		if g, err = dataset.Scaled(preset, d.Nodes); err != nil {
+		if g, err = generate.Scaled(preset, d.Nodes); err != nil {
 			return nil, fmt.Errorf("--preset-nodes: %w", err)
 		}
 	}
-	return dataset.Generate(g, d.Seed)
+	return generate.Graph(g, d.Seed)
 }
 
 func (d *Data) read(tables bool) (set *dataset.Dataset, err error) {
@@ -108,6 +113,12 @@ func (d *Data) read(tables bool) (set *dataset.Dataset, err error) {
 	for _, note := range set.Notes {
 		fmt.Fprintf(d.Notes, "%s: %s\n", set.Name, note)
 	}
+	for _, suspect := range set.Suspects {
+		fmt.Fprintf(d.Notes, "%s: warning: %s\n", set.Name, suspect)
+	}
+	if d.Strict && len(set.Suspects) > 0 {
+		return nil, fmt.Errorf("%s: %s (--strict makes %d warnings errors)", set.Name, set.Suspects[0], len(set.Suspects))
+	}
 	return set, nil
 }
 
@@ -117,7 +128,7 @@ func (d *Data) options() dataset.OpenOptions {
 }
 
 // Stream returns the data set to be read row by row; false if it is none that can be ([dataset.OpenStream]).
-func (d *Data) Stream() (*dataset.Stream, bool, error) {
+func (d *Data) Stream() (*table.Stream, bool, error) {
 	if d.Preset != "" || d.Dir != "" && d.namesTables() || d.Dir == "" && d.checkTables() != nil {
 		return nil, false, nil
 	}
@@ -125,15 +136,15 @@ func (d *Data) Stream() (*dataset.Stream, bool, error) {
 }
 
 // ByURL returns the tables of the data set, and its name, if they are named by URLs; false if they are not.
-func (d *Data) ByURL() (t dataset.Tables, name string, ok bool, err error) {
+func (d *Data) ByURL() (t table.Settings, name string, ok bool, err error) {
 	switch {
 	case d.Preset != "":
 		return t, "", false, nil
-	case dataset.IsURL(d.Dir):
+	case table.IsURL(d.Dir):
 		return t, "", false, fmt.Errorf("--data is %s: tables by URL are named one by one, --nodes URL --edges URL", d.Dir)
 	case d.Dir == "":
 		t, name = d.Tables, d.Tables.Name()
-		if dataset.IsURL(t.Nodes) || dataset.IsURL(t.Edges) {
+		if table.IsURL(t.Nodes) || table.IsURL(t.Edges) {
 			err = d.checkTables()
 		}
 	case !d.namesTables():
@@ -142,10 +153,10 @@ func (d *Data) ByURL() (t dataset.Tables, name string, ok bool, err error) {
 	switch {
 	case err != nil:
 		return t, "", false, err
-	case dataset.IsURL(t.Nodes) != dataset.IsURL(t.Edges):
+	case table.IsURL(t.Nodes) != table.IsURL(t.Edges):
 		return t, "", false, fmt.Errorf("tables %s and %s: one is a URL and one is not, want both or neither", t.Nodes, t.Edges)
 	}
-	return t, name, dataset.IsURL(t.Nodes), nil
+	return t, name, table.IsURL(t.Nodes), nil
 }
 
 // namesTables reports whether flags name tables.

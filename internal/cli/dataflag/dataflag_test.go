@@ -23,7 +23,7 @@ func parse(t *testing.T, line string, more ...dataset.Format) (*Data, *strings.B
 	return d, notes
 }
 
-func table(t *testing.T) string {
+func shop(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "shop")
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -41,7 +41,7 @@ func table(t *testing.T) string {
 }
 
 func TestOpen(t *testing.T) {
-	dir := table(t)
+	dir := shop(t)
 	d, notes := parse(t, "--split-seed 4 --data "+dir)
 	set, err := d.Open("small")
 	if err != nil {
@@ -70,7 +70,7 @@ func TestOpen(t *testing.T) {
 }
 
 func TestOpenRefuses(t *testing.T) {
-	dir := table(t)
+	dir := shop(t)
 	for line, want := range map[string]string{
 		"":                                     "no data set: give --data DIR",
 		"--preset small --data " + dir:         "both --data",
@@ -103,7 +103,7 @@ func TestMoreFormats(t *testing.T) {
 
 // --nodes and --edges name two tables, and other flags their columns; a command's own --nodes keeps its values.
 func TestTables(t *testing.T) {
-	dir := table(t)
+	dir := shop(t)
 	columns := " --id id --label x --drop label --types id=text --split-seed 2"
 	d, notes := parse(t, "--nodes "+dir+"/nodes.csv --edges "+dir+"/edges.csv --drop label --label x")
 	if _, err := d.Open("small"); err == nil || !strings.Contains(err.Error(), "no features among") {

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"strconv"
 
-	"rivulet/dataset"
+	"rivulet/dataset/table"
 	"rivulet/trainer/stage"
 )
 
 // form is the side [SideForm] as JSON.
 type form struct {
-	Tables  dataset.Tables `json:"tables"` // what columns mean
+	Tables  table.Settings `json:"tables"` // what columns mean
 	Columns []string       `json:"columns"`
 	Files   []formFile     `json:"files"`
 }
@@ -27,7 +27,7 @@ type formFile struct {
 
 // FormOf returns what stages nodes and edges must know of a table in place, with all of its columns: what these mean,
 // and its files, so that a row has a number over all of them and a file that has changed is noticed.
-func FormOf(t *stage.InPlace, o dataset.Tables) []byte {
+func FormOf(t *stage.InPlace, o table.Settings) []byte {
 	o.Nodes, o.Edges = "", "" // the marks of files are of their paths
 	f := form{Tables: o, Columns: t.Names(), Files: []formFile{}}
 	before := int64(0)
@@ -55,7 +55,7 @@ type cellReader struct {
 	files   map[int64]formFile
 	columns []string // of the cells
 	fields  [][]byte
-	cells   []dataset.Cell
+	cells   []table.Cell
 	file    formFile // of the row that was read last
 	index   int64    // of the row in the file, from 0
 	out     []byte   // a row in the form of AppendNode or AppendEdge
@@ -132,8 +132,8 @@ func (r *cellReader) at(err error) error {
 // nodeCells makes payloads of AppendNode of rows in place.
 type nodeCells struct {
 	*cellReader
-	node *dataset.NodeRows
-	last dataset.StreamNode
+	node *table.NodeReader
+	last table.Node
 }
 
 func newNodeCells(sides stage.Sides) (*nodeCells, error) {
@@ -141,7 +141,7 @@ func newNodeCells(sides stage.Sides) (*nodeCells, error) {
 	if f == nil || err != nil {
 		return nil, err
 	}
-	rows, err := dataset.NewNodeRows(f.Tables, f.Columns)
+	rows, err := table.NewNodeReader(f.Tables, f.Columns)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +167,7 @@ func (c *nodeCells) rows(payload []byte) ([]byte, error) {
 // edgeCells makes payloads of AppendEdge of rows in place.
 type edgeCells struct {
 	*cellReader
-	edge *dataset.EdgeRows
+	edge *table.EdgeReader
 }
 
 func newEdgeCells(sides stage.Sides) (*edgeCells, error) {
@@ -175,7 +175,7 @@ func newEdgeCells(sides stage.Sides) (*edgeCells, error) {
 	if f == nil || err != nil {
 		return nil, err
 	}
-	rows, err := dataset.NewEdgeRows(f.Tables, f.Columns)
+	rows, err := table.NewEdgeReader(f.Tables, f.Columns)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rivulet/dataset"
+	"rivulet/dataset/table"
 	"rivulet/trainer/stage"
 )
 
@@ -22,7 +22,7 @@ var nodesInPlace = &stage.InPlace{
 }
 
 func nodeForm() stage.Sides {
-	return stage.Sides{SideForm: FormOf(nodesInPlace, dataset.Tables{Nodes: "s3a://b/x", Split: "fold", SplitValues: map[string]string{"0": "train", "1": "test"},
+	return stage.Sides{SideForm: FormOf(nodesInPlace, table.Settings{Nodes: "s3a://b/x", Split: "fold", SplitValues: map[string]string{"0": "train", "1": "test"},
 		Drop: []string{"left"}, Positional: true})}
 }
 
@@ -76,8 +76,8 @@ func TestNodesInPlaceRefuse(t *testing.T) {
 		return strings.Join([]string{mark, "1", id, label, fold, x, y}, "\t")
 	}
 	for want, payload := range map[string]string{
-		"b.parquet: row 2: column id: it is null":                         row("8", "", text("A"), "i0", "f1", "f1"),
-		"nodes row 5: the id is empty or null":                            row("8", "t", text("A"), "i0", "f1", "f1"),
+		"b.parquet: row 2: column id: it is empty":                        row("8", "", text("A"), "i0", "f1", "f1"),
+		"row 2: column id: it is empty":                                   row("8", "t", text("A"), "i0", "f1", "f1"),
 		"b.parquet: row 2: column label: it is empty, but a train node":   row("8", "i1", "", "i0", "f1", "f1"),
 		`b.parquet: row 2: column fold: "2" is none of the values`:        row("8", "i1", text("A"), "i2", "f1", "f1"),
 		"a.parquet: row 2: column x: null is not a number; features by p": row("-7", "i1", text("A"), "i0", "", "f1"),
@@ -102,7 +102,7 @@ func TestNodesInPlaceRefuse(t *testing.T) {
 
 func TestListsInPlace(t *testing.T) {
 	for field, want := range map[string][]float32{"F0.1,-2": {0.1, -2}, "D1.0E-3": {0.001}, "I1,-16777217": {1, -16777216}, "F": nil} {
-		if c, err := cellOf([]byte(field)); err != nil || !cmp.Equal(c.List, want) || (c.Kind == dataset.Null) != (want == nil) {
+		if c, err := cellOf([]byte(field)); err != nil || !cmp.Equal(c.List, want) || (c.Kind == table.Null) != (want == nil) {
 			t.Errorf("%s: %+v, %v", field, c, err)
 		}
 	}
@@ -114,9 +114,9 @@ func TestListsInPlace(t *testing.T) {
 }
 
 func TestEdgesInPlace(t *testing.T) {
-	table := &stage.InPlace{Columns: []stage.Column{{Name: "to"}, {Name: "weight"}, {Name: "source"}}, Files: []stage.File{{Mark: 1, Name: "e.parquet", Rows: 9}}}
+	edges := &stage.InPlace{Columns: []stage.Column{{Name: "to"}, {Name: "weight"}, {Name: "source"}}, Files: []stage.File{{Mark: 1, Name: "e.parquet", Rows: 9}}}
 	side := func(drop bool) stage.Sides {
-		return stage.Sides{SideForm: FormOf(table, dataset.Tables{Target: "to", Positional: true, DropWeights: drop})}
+		return stage.Sides{SideForm: FormOf(edges, table.Settings{Target: "to", Positional: true, DropWeights: drop})}
 	}
 	out, err := reduced(t, StageEdges, side(true), "1\t8\ti17\t"+text("b")+"\td0.5")
 	if err != nil || len(out) != 1 {
@@ -127,8 +127,8 @@ func TestEdgesInPlace(t *testing.T) {
 	}
 	for want, payload := range map[string]string{
 		"e.parquet: row 9: column weight: it is 0.5, want 1": "1\t8\ti17\t" + text("b") + "\td0.5",
-		"e.parquet: row 9: column to: it is null":            "1\t8\ti17\t\td1",
-		"edges row 9: an end is empty or null":               "1\t8\tt\t" + text("b") + "\td1",
+		"e.parquet: row 9: column to: it is empty":           "1\t8\ti17\t\td1",
+		"e.parquet: row 9: column source: it is empty":       "1\t8\tt\t" + text("b") + "\td1",
 	} {
 		if _, err := reduced(t, StageEdges, side(false), payload); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
@@ -138,24 +138,24 @@ func TestEdgesInPlace(t *testing.T) {
 
 // The side of a table in place is of its files and of what its columns mean, so that the stage's name is, too.
 func TestFormNamesTheTable(t *testing.T) {
-	form := func(change func(*stage.InPlace, *dataset.Tables)) string {
-		var table stage.InPlace
+	form := func(change func(*stage.InPlace, *table.Settings)) string {
+		var nodes stage.InPlace
 		content, err := json.Marshal(nodesInPlace)
-		if err := errors.Join(err, json.Unmarshal(content, &table)); err != nil {
+		if err := errors.Join(err, json.Unmarshal(content, &nodes)); err != nil {
 			t.Fatal(err)
 		}
-		o := dataset.Tables{Split: "fold", Positional: true}
-		change(&table, &o)
-		return stage.NewSpec(StageNodes, BlockOptions{1}, stage.Sides{SideForm: FormOf(&table, o)}, 1).Table(0)
+		o := table.Settings{Split: "fold", Positional: true}
+		change(&nodes, &o)
+		return stage.NewSpec(StageNodes, BlockOptions{1}, stage.Sides{SideForm: FormOf(&nodes, o)}, 1).Table(0)
 	}
-	same := form(func(*stage.InPlace, *dataset.Tables) {})
-	for name, change := range map[string]func(*stage.InPlace, *dataset.Tables){
-		"mark":   func(t *stage.InPlace, _ *dataset.Tables) { t.Files[1].Mark++ },
-		"rows":   func(t *stage.InPlace, _ *dataset.Tables) { t.Files[0].Rows++ },
-		"file":   func(t *stage.InPlace, _ *dataset.Tables) { t.Files = t.Files[:1] },
-		"column": func(t *stage.InPlace, _ *dataset.Tables) { t.Columns[0].Name = "right" },
-		"drop":   func(_ *stage.InPlace, o *dataset.Tables) { o.Drop = []string{"left"} },
-		"split":  func(_ *stage.InPlace, o *dataset.Tables) { o.SplitValues = map[string]string{"0": "train"} },
+	same := form(func(*stage.InPlace, *table.Settings) {})
+	for name, change := range map[string]func(*stage.InPlace, *table.Settings){
+		"mark":   func(t *stage.InPlace, _ *table.Settings) { t.Files[1].Mark++ },
+		"rows":   func(t *stage.InPlace, _ *table.Settings) { t.Files[0].Rows++ },
+		"file":   func(t *stage.InPlace, _ *table.Settings) { t.Files = t.Files[:1] },
+		"column": func(t *stage.InPlace, _ *table.Settings) { t.Columns[0].Name = "right" },
+		"drop":   func(_ *stage.InPlace, o *table.Settings) { o.Drop = []string{"left"} },
+		"split":  func(_ *stage.InPlace, o *table.Settings) { o.SplitValues = map[string]string{"0": "train"} },
 	} {
 		if form(change) == same {
 			t.Errorf("%s does not change the name", name)

@@ -23,7 +23,7 @@ const (
 // tableRoles are the roles by the names that package dataset gives them.
 var tableRoles = map[string]Role{"": NoRole, "train": Train, "unlabelled": Unlabelled, "val": Validation, "test": Test}
 
-// RoleOf is the role by the name that [rivulet/dataset.StreamNode] gives it.
+// RoleOf is the role by the name that [rivulet/dataset/table.Node] gives it.
 func RoleOf(split string) Role { return tableRoles[split] }
 
 // original reports whether a node of this role belongs to T.

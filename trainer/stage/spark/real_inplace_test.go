@@ -15,6 +15,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/dataset"
 	"rivulet/dataset/parquet"
+	"rivulet/dataset/table"
 	"rivulet/graph"
 	"rivulet/trainer"
 	"rivulet/trainer/stage"
@@ -32,8 +33,8 @@ const (
 )
 
 // tablesOf says what the columns of the tables of [written] mean.
-func tablesOf(nodes, edges string) dataset.Tables {
-	return dataset.Tables{Nodes: nodes, Edges: edges, ID: hostileID, Label: "churned", Split: "fold", Source: hostileEnd, Drop: []string{"left"},
+func tablesOf(nodes, edges string) table.Settings {
+	return table.Settings{Nodes: nodes, Edges: edges, ID: hostileID, Label: "churned", Split: "fold", Source: hostileEnd, Drop: []string{"left"},
 		SplitValues: map[string]string{"0": "train", "1": "val", "2": "test", "3": "unlabelled"}, Positional: true}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/dataset"
+	"rivulet/dataset/generate"
 	"rivulet/test/datatest"
 	"rivulet/trainer"
 	"rivulet/trainer/stage"
@@ -74,11 +75,11 @@ func open(t *testing.T, r spark.Runner, work string, partitions int, w map[strin
 
 func generated(t *testing.T) *dataset.Dataset {
 	t.Helper()
-	g, err := dataset.Scaled("small", 900)
+	g, err := generate.Scaled("small", 900)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := dataset.Generate(g, 3)
+	d, err := generate.Graph(g, 3)
 	if err != nil {
 		t.Fatal(err)
 	}

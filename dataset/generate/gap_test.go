@@ -1,4 +1,4 @@
-package dataset
+package generate
 
 import (
 	"math"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"rivulet/dataset"
 	"rivulet/graph"
 )
 
@@ -21,7 +22,7 @@ type judge struct {
 	x       *graph.Dense // unit rows, centred
 }
 
-func newJudge(d *Dataset) *judge {
+func newJudge(d *dataset.Dataset) *judge {
 	nodes := slices.Concat(d.Train, d.Unlabelled, d.Test)
 	j := &judge{classes: len(d.Classes), labels: make([]int32, len(nodes))}
 	index := make([]int32, d.Nodes())
@@ -227,7 +228,7 @@ func TestNeitherFeaturesNorEdgesSuffice(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			skipLarge(t, name)
 			g, _ := Preset(name)
-			d, err := Generate(g, 1)
+			d, err := Graph(g, 1)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,10 +1,11 @@
-package dataset
+package generate
 
 import (
 	"math"
 	"math/bits"
 	"math/rand/v2"
 
+	"rivulet/dataset"
 	"rivulet/graph"
 )
 
@@ -58,7 +59,7 @@ func (g Generator) drawEdges(b *blocks, r *rand.Rand) *graph.CSR {
 			}
 		}
 	}
-	return newSymmetric(g.Nodes, edges)
+	return dataset.Symmetric(g.Nodes, edges)
 }
 
 // drawnTogether is how many pairs are drawn before the first is looked for.

@@ -1,4 +1,4 @@
-package dataset
+package table
 
 import (
 	"errors"
@@ -19,12 +19,15 @@ const (
 	asTime
 	asDate // a date whose form does not say which part is the month
 	asList
+	asBare   // a list of numbers without brackets
+	asBroken // what was a list of numbers, and cannot be read
 	asText
 	forms
 )
 
 var formNames = [forms]string{"a number", "a number with a decimal comma", "true or false", "a date or time",
-	"a date in another form", "a list of numbers", "text"}
+	"a date in another form", "a list of numbers", "a list of numbers without brackets",
+	"a list of numbers", "text"}
 
 // survey is what is known of a column's values before they are kept.
 type survey struct {
@@ -42,6 +45,9 @@ type survey struct {
 	distinct    map[string]int  // of text and numbers, as long as they are few
 	categorical bool            // the file says so
 	sample      []string        // the first values
+	width       int             // of the first list without brackets
+	ragged      *sighting       // the first list without brackets of another length
+	broken      error           // why the first list that cannot be read cannot be
 }
 
 type sighting struct {
@@ -66,7 +72,7 @@ func (s *survey) see(c *Cell, at Place, commas bool) {
 		}
 		s.count(c.Text)
 	case Int:
-		s.count(strconv.FormatInt(c.Int, 10))
+		s.count(c.String())
 	case Float:
 		s.float(c.Float, at)
 		if math.IsNaN(c.Float) {
@@ -126,6 +132,9 @@ func (s *survey) raw(text string, at Place, commas bool) {
 	s.count(text)
 	s.keepSample(text)
 	form := s.form(text, at, commas)
+	if form == asText {
+		form = s.unquoted(text, at)
+	}
 	if s.forms[form]++; s.forms[form] == 1 {
 		s.first[form] = sighting{at, strings.Clone(text)}
 	}
@@ -147,7 +156,7 @@ func (s *survey) form(text string, at Place, commas bool) int {
 	switch first := text[0]; {
 	case strings.EqualFold(text, "true") || strings.EqualFold(text, "false"):
 		return asBool
-	case first == '[':
+	case first == '[' || first == '(' || strings.HasPrefix(text, "array(") || strings.HasPrefix(text, "tensor("):
 		if _, err := AppendValues(nil, text); err == nil {
 			return asList
 		}
@@ -173,6 +182,27 @@ func (s *survey) form(text string, at Place, commas bool) int {
 	return asText
 }
 
+// unquoted returns the form of a text that may be a list of numbers in another way than in brackets.
+func (s *survey) unquoted(text string, at Place) int {
+	x, err := AppendValues(nil, text)
+	switch {
+	case err == nil && len(x) > 1:
+		if s.width == 0 {
+			s.width = len(x)
+		}
+		if len(x) != s.width && s.ragged == nil {
+			s.ragged = &sighting{at, strings.Clone(text)}
+		}
+		return asBare
+	case err != nil && listLike(text):
+		if s.broken == nil {
+			s.broken = err
+		}
+		return asBroken
+	}
+	return asText
+}
+
 // errNoValues says that a column has no value at all.
 var errNoValues = errors.New("it has no value")
 
@@ -190,8 +220,10 @@ func (s *survey) columnType() (schema.ValueType, error) {
 	if known == 0 {
 		return schema.Missing, errNoValues
 	}
-	for form, of := range map[int]schema.ValueType{asNumber: schema.Number, asBool: schema.Bool, asTime: schema.Time,
-		asList: schema.Vector} {
+	if lists := s.forms[asList] + s.forms[asBare]; lists == known && s.ragged == nil {
+		return schema.Vector, nil
+	}
+	for form, of := range map[int]schema.ValueType{asNumber: schema.Number, asBool: schema.Bool, asTime: schema.Time} {
 		if s.forms[form] == known {
 			return of, s.finite(of)
 		}
@@ -218,7 +250,15 @@ func (s *survey) mixed(known int) error {
 		return fmt.Errorf("%s: column %s: %.40q can be read as several dates: write dates as 2026-11-21, or say that the column "+
 			"is text (types)", f.at, s.name, f.text)
 	}
-	for _, form := range []int{asNumber, asBool, asTime, asList} {
+	if s.broken != nil && (2*(s.forms[asBroken]+s.forms[asList]+s.forms[asBare]) >= known || errors.Is(s.broken, errShortened)) {
+		f := s.first[asBroken]
+		return fmt.Errorf("%s: column %s: it was a list of numbers, and cannot be read: %w; or say that the column is text (types)", f.at, s.name, s.broken)
+	}
+	if s.ragged != nil && s.forms[asBare]+s.forms[asList] == known {
+		return fmt.Errorf("%s: column %s: %.40q is not a list of %d numbers, as the column's first value is: "+
+			"write lists of one length, or say that the column is text (types)", s.ragged.at, s.name, s.ragged.text, s.width)
+	}
+	for _, form := range []int{asNumber, asBool, asTime, asList, asBare} {
 		if 2*s.forms[form] < known {
 			continue
 		}
@@ -243,30 +283,19 @@ func (s *survey) odd(form int) sighting {
 
 // integersAsFloats reports whether the column's values are names that some program has read as floats: numbers
 // without fractions, some of which are written 17.0 or 1e+05.
-func (s *survey) integersAsFloats() bool {
-	return s.kinds[Raw] > 0 && s.forms[asNumber] == s.kinds[Raw] && s.floats > 0 && s.fractions == 0 && s.infinite == nil
-}
+func (s *survey) integersAsFloats() bool { return s.kinds[Raw] > 0 && s.numeric() && s.floats > 0 }
 
-// numeric reports whether all values are numbers.
+// numeric reports whether all values are numbers that may be names: integers, or floats without a fraction.
 func (s *survey) numeric() bool {
-	return s.kinds[Text] == 0 && s.forms[asNumber] == s.kinds[Raw]
+	return s.kinds[Text] == 0 && s.forms[asNumber] == s.kinds[Raw] && s.fractions == 0 && s.infinite == nil
 }
 
-// names returns the function that reads the column's values as names of nodes, classes or roles.
-func (s *survey) names() func(*Cell) (string, error) {
+// names returns the function that reads the column's values as names of nodes, classes or roles; optional says that
+// they may be missing.
+func (s *survey) names(optional bool) func(*Cell) (string, error) {
 	switch {
 	case s.integersAsFloats():
-		return func(c *Cell) (string, error) {
-			text := strings.TrimSpace(c.Text)
-			if missingWords[text] {
-				return "", nil
-			}
-			v, err := strconv.ParseFloat(text, 64)
-			if err != nil {
-				return "", err
-			}
-			return decimal(v)
-		}
+		return integer
 	case s.kinds[Raw] > 0 && s.forms[asBool] == s.kinds[Raw]:
 		return func(c *Cell) (string, error) {
 			text := strings.TrimSpace(c.Text)
@@ -276,13 +305,39 @@ func (s *survey) names() func(*Cell) (string, error) {
 			return strings.ToLower(text), nil
 		}
 	}
-	return name
+	return func(c *Cell) (string, error) { return asWritten(c, optional) }
 }
 
-// name reads a name as it is written; missing values are empty.
-func name(c *Cell) (string, error) {
-	if c.missing(schema.Text) {
+// asWritten returns a name as it is written; optional says that it may be missing.
+func asWritten(c *Cell, optional bool) (string, error) {
+	if (optional || c.Kind == Null) && c.missing(schema.Text) {
 		return "", nil
 	}
 	return c.text()
+}
+
+// An integer of 12 digits or more as a spreadsheet shows it: 1.23457E+11.
+var shortenedInteger = regexp.MustCompile(`^[+-]?\d\.(\d{2,})[eE]\+?(?:1[1-9]|[2-9]\d)$`)
+
+// integer returns a name that is an integer, also one that a program has read as a float.
+func integer(c *Cell) (string, error) {
+	if c.Kind != Raw {
+		return asWritten(c, true)
+	}
+	text := strings.TrimSpace(c.Text)
+	if strings.Trim(text, "+-0123456789") == "" {
+		return c.text()
+	}
+	if missingWords[text] {
+		return "", nil
+	}
+	if lost := shortenedInteger.FindStringSubmatch(text); lost != nil && len(lost[1]) < 10 {
+		return "", fmt.Errorf("%.40q has lost digits: a program has written an integer of many digits with %d of them; read it as text (dtype=str)",
+			text, len(lost[1])+1)
+	}
+	v, err := parseNumber(text, false)
+	if err != nil { // the id of no node
+		return c.text()
+	}
+	return decimal(v)
 }

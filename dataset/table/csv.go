@@ -1,4 +1,4 @@
-package dataset
+package table
 
 import (
 	"bufio"
@@ -17,23 +17,26 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-var csvExts = []string{".csv", ".csv.gz", ".csv.zst"}
+// CSV is the kind of tables in files of comma-separated values.
+var CSV = CSVDefaults.Kind()
 
-var csvFormat = TablesFormat(CSV,
-	"a directory with nodes.csv and edges.csv, or directories nodes and edges of such files, .gz, .zst or neither",
-	csvDefaults.open, csvExts...)
-
-// csvLimits bounds the memory that a file can make the reader use.
-type csvLimits struct {
-	record       int64 // bytes of one record
-	inflated     int64 // bytes that any compressed file may hold
-	inflateRatio int64 // and how many more for each of its own bytes
+// CSVLimits bounds the memory that a file can make the reader use.
+type CSVLimits struct {
+	Record       int64 // bytes of one record
+	Inflated     int64 // bytes that any compressed file may hold
+	InflateRatio int64 // and how many more for each of its own bytes
 }
 
-var csvDefaults = csvLimits{record: 64 << 20, inflated: 64 << 20, inflateRatio: 200}
+// CSVDefaults are the limits of [CSV].
+var CSVDefaults = CSVLimits{Record: 64 << 20, Inflated: 64 << 20, InflateRatio: 200}
+
+// Kind is the kind of tables in files of comma-separated values, read within these limits.
+func (l CSVLimits) Kind() Kind {
+	return Kind{Exts: []string{".csv", ".csv.gz", ".csv.zst"}, Open: l.open}
+}
 
 // open reads the header of a file and lets use read the rest.
-func (l csvLimits) open(f *os.File, name string, size int64, form TextForm, use func(TableFile) error) error {
+func (l CSVLimits) open(f *os.File, name string, size int64, form TextForm, use func(File) error) error {
 	t, err := l.table(f, name, size, form)
 	if err != nil {
 		return err
@@ -50,7 +53,7 @@ type csvTable struct {
 	names []string
 }
 
-func (l csvLimits) table(f io.Reader, name string, size int64, form TextForm) (*csvTable, error) {
+func (l CSVLimits) table(f io.Reader, name string, size int64, form TextForm) (*csvTable, error) {
 	text, err := l.text(f, name, size, form.Encoding)
 	if err != nil {
 		return nil, err
@@ -80,9 +83,9 @@ func (l csvLimits) table(f io.Reader, name string, size int64, form TextForm) (*
 var encodings = map[string]encoding.Encoding{"latin1": charmap.ISO8859_1, "windows-1252": charmap.Windows1252}
 
 // text returns the text of a file in UTF-8, inflated if it is compressed, without a byte order mark.
-func (l csvLimits) text(f io.Reader, name string, size int64, from string) (*recordReader, error) {
-	r := &recordReader{src: bufio.NewReaderSize(f, 1<<16), most: l.record, left: l.record, close: func() {}}
-	limit := l.inflated + l.inflateRatio*size
+func (l CSVLimits) text(f io.Reader, name string, size int64, from string) (*recordReader, error) {
+	r := &recordReader{src: bufio.NewReaderSize(f, 1<<16), most: l.Record, left: l.Record, close: func() {}}
+	limit := l.Inflated + l.InflateRatio*size
 	switch {
 	case strings.HasSuffix(name, ".gz"):
 		z, err := gzip.NewReader(r.src)

@@ -1,4 +1,4 @@
-package dataset
+package numpy
 
 import (
 	"archive/zip"
@@ -11,35 +11,36 @@ import (
 // (zlib manual).
 const deflateRatio = 1032
 
-// archive is an npz file: a zip of npy arrays.
-type archive struct {
+// Archive is an npz file: a zip of npy arrays.
+type Archive struct {
 	zip   *zip.Reader
 	size  int64
 	limit int64 // bytes of one array
 }
 
-func openArchive(r io.ReaderAt, size, limit int64) (*archive, error) {
+// OpenArchive opens an npz file of size bytes, of which no array may take more than limit.
+func OpenArchive(r io.ReaderAt, size, limit int64) (*Archive, error) {
 	z, err := zip.NewReader(r, size)
 	if err != nil {
 		return nil, fmt.Errorf("not an npz file: %w", err)
 	}
-	return &archive{zip: z, size: size, limit: limit}, nil
+	return &Archive{zip: z, size: size, limit: limit}, nil
 }
 
-// read opens the named array, lets decode take its content and closes it. Errors name the array.
-func (z *archive) read(name string, decode func(*array) error) error {
+// Read opens the named array, lets decode take its content and closes it. Errors name the array.
+func (z *Archive) Read(name string, decode func(*Array) error) error {
 	if err := z.readEntry(name+".npy", decode); err != nil {
 		return fmt.Errorf("array %s: %w", name, err)
 	}
 	return nil
 }
 
-// has reports whether the named array exists.
-func (z *archive) has(name string) bool {
+// Has reports whether the named array exists.
+func (z *Archive) Has(name string) bool {
 	return slices.ContainsFunc(z.zip.File, func(f *zip.File) bool { return f.Name == name+".npy" })
 }
 
-func (z *archive) readEntry(name string, decode func(*array) error) error {
+func (z *Archive) readEntry(name string, decode func(*Array) error) error {
 	var entry *zip.File
 	for _, f := range z.zip.File {
 		if f.Name != name {
@@ -61,7 +62,7 @@ func (z *archive) readEntry(name string, decode func(*array) error) error {
 		return err
 	}
 	defer content.Close()
-	a, err := openArray(content, int64(entry.UncompressedSize64))
+	a, err := OpenArray(content, int64(entry.UncompressedSize64))
 	if err != nil {
 		return err
 	}
@@ -70,7 +71,7 @@ func (z *archive) readEntry(name string, decode func(*array) error) error {
 
 // believeRows checks the number of rows that a CSC or COO matrix declares: unlike in a CSR matrix, no array has an
 // element for each. It may have as many as a CSR matrix in a file of this size.
-func (z *archive) believeRows(n int) error {
+func (z *Archive) believeRows(n int) error {
 	const indexBytes, rowBytes = 4, 8 // of an element of indptr, stored and in memory
 	if most := min(deflateRatio*z.size/indexBytes, z.limit/rowBytes); int64(n) > most {
 		return fmt.Errorf("array shape: [0] is %d, more than the %d rows that a file of %d bytes can have", n,
@@ -80,7 +81,7 @@ func (z *archive) believeRows(n int) error {
 }
 
 // believe checks the sizes that a zip entry declares before anything is allocated for them.
-func (z *archive) believe(f *zip.File) error {
+func (z *Archive) believe(f *zip.File) error {
 	packed, size := f.CompressedSize64, f.UncompressedSize64
 	switch {
 	case size > uint64(z.limit):

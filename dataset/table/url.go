@@ -1,4 +1,4 @@
-package dataset
+package table
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ var schemed = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]+:/`)
 // the table where it lies, and this package does not.
 func IsURL(path string) bool { return schemed.MatchString(path) }
 
-func urlError(path string) error {
+// URLError is about a path that is a URL.
+func URLError(path string) error {
 	return fmt.Errorf("%s is a URL, and only Spark reads tables by URL: trainer train --engine spark; otherwise want the path of a file", path)
 }

@@ -1,4 +1,4 @@
-package dataset
+package numpy
 
 import (
 	"bufio"
@@ -12,15 +12,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sbinet/npyio/npy"
+	"codeberg.org/sbinet/npyio/npy"
 
 	"rivulet/dataset/pickle"
 )
 
 const (
-	// maxArrayBytes bounds one array. The largest public set in this layout, Reddit with dense float64 features, has
-	// 1.2 GB.
-	maxArrayBytes = 4 << 30
 	// maxHeaderBytes bounds the text of an npy header; NumPy itself refuses more than 10,000 by default.
 	maxHeaderBytes = 10_000
 	// chunkLen is the number of elements decoded at a time on the way to their final type.
@@ -29,25 +26,25 @@ const (
 
 var errTruncated = errors.New("the content ends before the declared number of values")
 
-// array is an npy stream, of a file or made of a pickled array, whose header has been read and agrees with the size
+// Array is an npy stream, of a file or made of a pickled array, whose header has been read and agrees with the size
 // of the stream.
-type array struct {
+type Array struct {
 	src     *bufio.Reader
 	npy     *npy.Reader
 	dtype   string // as NumPy writes it, such as <i4
 	kind    string // dtype without its byte order
-	item    int64  // bytes of one element
-	shape   []int
-	count   int // number of elements
-	fortran bool
+	Item    int64  // bytes of one element
+	Shape   []int
+	Count   int // number of elements
+	Fortran bool
 }
 
-// openArray reads the header of an npy stream of size bytes in all. No more is allocated than the size allows:
-// shape × item size must be exactly the rest after the header. Npyio v0.6.0, which decodes, checks neither: it
+// OpenArray reads the header of an npy stream of size bytes in all. No more is allocated than the size allows:
+// shape × item size must be exactly the rest after the header. Npyio v0.14.0, which decodes, checks neither: it
 // takes 4 GiB for a header of 22 bytes, panics over one without a line feed, and gives 200,000,000 zeros, without
 // an error, for a header of 128 bytes with nothing behind it. TestLoadRefusesSizesThatLie has such files.
-func openArray(r io.Reader, size int64) (*array, error) {
-	a := &array{src: bufio.NewReaderSize(r, 1<<16)}
+func OpenArray(r io.Reader, size int64) (*Array, error) {
+	a := &Array{src: bufio.NewReaderSize(r, 1<<16)}
 	headerSize, err := a.peekHeaderSize()
 	if err != nil {
 		return nil, err
@@ -58,28 +55,28 @@ func openArray(r io.Reader, size int64) (*array, error) {
 	if a.npy, err = readHeader(wholeReads{a.src}); err != nil {
 		return nil, err
 	}
-	a.dtype, a.shape, a.fortran = a.npy.Header.Descr.Type, a.npy.Header.Descr.Shape, a.npy.Header.Descr.Fortran
+	a.dtype, a.Shape, a.Fortran = strings.Trim(a.npy.Header.Descr.Type, "'"), a.npy.Header.Descr.Shape, a.npy.Header.Descr.Fortran
 	if err := a.parseType(); err != nil {
 		return nil, err
 	}
 	count := int64(1)
-	for _, n := range a.shape {
+	for _, n := range a.Shape {
 		// Comparing before multiplying keeps the product from overflowing.
 		if n < 0 || (n > 0 && count > size/int64(n)) {
-			return nil, fmt.Errorf("shape %v of %s does not fit the array's %d bytes", a.shape, a.dtype, size)
+			return nil, fmt.Errorf("shape %v of %s does not fit the array's %d bytes", a.Shape, a.dtype, size)
 		}
 		count *= int64(n)
 	}
-	if count > size/a.item || count*a.item != size-headerSize {
-		return nil, fmt.Errorf("shape %v of %s does not match the array's %d bytes behind the header", a.shape,
+	if count > size/a.Item || count*a.Item != size-headerSize {
+		return nil, fmt.Errorf("shape %v of %s does not match the array's %d bytes behind the header", a.Shape,
 			a.dtype, size-headerSize)
 	}
-	a.count = int(count)
+	a.Count = int(count)
 	return a, nil
 }
 
-// openPickled returns an array of a pickle in the form of an npy stream.
-func openPickled(p *pickle.Array) (*array, error) {
+// OpenPickled returns an array of a pickle in the form of an npy stream.
+func OpenPickled(p *pickle.Array) (*Array, error) {
 	shape, order := "(", "False"
 	for _, n := range p.Shape {
 		shape += strconv.Itoa(n) + ", "
@@ -90,16 +87,16 @@ func openPickled(p *pickle.Array) (*array, error) {
 	dict := fmt.Sprintf("{'descr': '%s', 'fortran_order': %s, 'shape': %s), }\n", p.Type, order, shape)
 	header := append(append(npy.Magic[:], 1, 0), byte(len(dict)), byte(len(dict)>>8))
 	header = append(header, dict...)
-	return openArray(io.MultiReader(bytes.NewReader(header), strings.NewReader(p.Data)),
+	return OpenArray(io.MultiReader(bytes.NewReader(header), strings.NewReader(p.Data)),
 		int64(len(header)+len(p.Data)))
 }
 
 // peekHeaderSize checks the fixed front of the header (magic, version, length) and returns the size of the whole
 // header. npyio would allocate any declared length before reading it.
-func (a *array) peekHeaderSize() (int64, error) {
+func (a *Array) peekHeaderSize() (int64, error) {
 	front, err := a.src.Peek(10)
 	if err != nil {
-		return 0, fmt.Errorf("reading the npy header: %w", truncated(err))
+		return 0, fmt.Errorf("reading the npy header: %w", Truncated(err))
 	}
 	if string(front[:6]) != string(npy.Magic[:]) {
 		return 0, fmt.Errorf("not an npy array: it starts with % x", front[:6])
@@ -109,7 +106,7 @@ func (a *array) peekHeaderSize() (int64, error) {
 	case 1:
 	case 2:
 		if front, err = a.src.Peek(12); err != nil {
-			return 0, fmt.Errorf("reading the npy header: %w", truncated(err))
+			return 0, fmt.Errorf("reading the npy header: %w", Truncated(err))
 		}
 		fixed, length = 12, int64(binary.LittleEndian.Uint32(front[8:]))
 	default:
@@ -138,19 +135,19 @@ func readHeader(r io.Reader) (nr *npy.Reader, err error) {
 // elementType matches the types of a data set: numbers, and strings for names and SciPy's format array.
 var elementType = regexp.MustCompile(`^(?:[<>|]?(?:[iu][1248]|f[48])|[<|]?b1|\|?S[1-9][0-9]{0,4}|[<>]?U[1-9][0-9]{0,4})$`)
 
-// errElementType is about an array of other things, such as Python objects.
-var errElementType = errors.New("want bool, int8…64, uint8…64, float32 or float64")
+// ErrElementType is about an array of other things, such as Python objects.
+var ErrElementType = errors.New("want bool, int8…64, uint8…64, float32 or float64")
 
-func (a *array) parseType() error {
+func (a *Array) parseType() error {
 	if !elementType.MatchString(a.dtype) {
-		return fmt.Errorf("dtype %q is not supported, %w", a.dtype, errElementType)
+		return fmt.Errorf("dtype %q is not supported, %w", a.dtype, ErrElementType)
 	}
 	a.kind = strings.TrimLeft(a.dtype, "<>|")
 	for _, digit := range a.kind[1:] {
-		a.item = a.item*10 + int64(digit-'0')
+		a.Item = a.Item*10 + int64(digit-'0')
 	}
 	if a.kind[0] == 'U' {
-		a.item *= 4 // UTF-32
+		a.Item *= 4 // UTF-32
 	}
 	return nil
 }
@@ -161,11 +158,11 @@ type wholeReads struct{ r io.Reader }
 
 func (w wholeReads) Read(p []byte) (int, error) {
 	n, err := io.ReadFull(w.r, p)
-	return n, truncated(err)
+	return n, Truncated(err)
 }
 
-// truncated replaces the two ends of a stream by an error that npyio passes on and a person understands.
-func truncated(err error) error {
+// Truncated replaces the two ends of a stream by an error that npyio passes on and a person understands.
+func Truncated(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errTruncated
 	}
@@ -174,10 +171,10 @@ func truncated(err error) error {
 
 // each decodes the array as []T, a chunk at a time, and calls f with each element. At the end the stream must end
 // too, which also verifies a zip entry's checksum.
-func each[T any](a *array, f func(k int, v T) error) error {
-	buf := make([]T, min(a.count, chunkLen))
-	for lo := 0; lo < a.count; lo += len(buf) {
-		buf = buf[:min(len(buf), a.count-lo)]
+func each[T any](a *Array, f func(k int, v T) error) error {
+	buf := make([]T, min(a.Count, chunkLen))
+	for lo := 0; lo < a.Count; lo += len(buf) {
+		buf = buf[:min(len(buf), a.Count-lo)]
 		clear(buf) // npyio leaves a bool that is neither 0 nor 1 as it was
 		if err := a.npy.Read(&buf); err != nil {
 			return err
@@ -201,12 +198,12 @@ type number interface {
 	~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64
 }
 
-func eachAs[From, To number](a *array, f func(k int, v To) error) error {
+func eachAs[From, To number](a *Array, f func(k int, v To) error) error {
 	return each(a, func(k int, v From) error { return f(k, To(v)) })
 }
 
-// ints decodes an array of any integer type.
-func (a *array) ints(f func(k int, v int64) error) error {
+// Ints decodes an array of any integer type.
+func (a *Array) Ints(f func(k int, v int64) error) error {
 	switch a.kind {
 	case "i1":
 		return eachAs[int8](a, f)
@@ -233,9 +230,9 @@ func (a *array) ints(f func(k int, v int64) error) error {
 	return fmt.Errorf("dtype is %s, want an integer type", a.dtype)
 }
 
-// floats decodes an array of bools, integers or floats at float64, then rounds once to float32. NaN, infinities and
+// Floats decodes an array of bools, integers or floats at float64, then rounds once to float32. NaN, infinities and
 // values beyond float32 are errors.
-func (a *array) floats(f func(k int, v float32) error) error {
+func (a *Array) Floats(f func(k int, v float32) error) error {
 	narrow := func(k int, v float64) error {
 		x, err := Float32(v)
 		if err != nil {
@@ -261,7 +258,7 @@ func (a *array) floats(f func(k int, v float32) error) error {
 	if a.kind[0] != 'i' && a.kind[0] != 'u' {
 		return fmt.Errorf("dtype is %s, want numbers", a.dtype)
 	}
-	return a.ints(func(k int, v int64) error { return narrow(k, float64(v)) })
+	return a.Ints(func(k int, v int64) error { return narrow(k, float64(v)) })
 }
 
 // Float32 rounds a feature to float32. NaN, infinities and values beyond float32 are errors that begin with the
@@ -277,41 +274,41 @@ func Float32(v float64) (float32, error) {
 }
 
 // place names element k: [row, column] in a matrix, [k] otherwise.
-func (a *array) place(k int) string {
-	if len(a.shape) != 2 {
+func (a *Array) place(k int) string {
+	if len(a.Shape) != 2 {
 		return fmt.Sprintf("[%d]", k)
 	}
-	i, j := a.position(k)
+	i, j := a.Position(k)
 	return fmt.Sprintf("[%d, %d]", i, j)
 }
 
-// position returns row and column of the k-th element of a matrix in the order of the file.
-func (a *array) position(k int) (row, col int) {
-	if a.fortran {
-		return k % a.shape[0], k / a.shape[0]
+// Position returns row and column of the k-th element of a matrix in the order of the file.
+func (a *Array) Position(k int) (row, col int) {
+	if a.Fortran {
+		return k % a.Shape[0], k / a.Shape[0]
 	}
-	return k / a.shape[1], k % a.shape[1]
+	return k / a.Shape[1], k % a.Shape[1]
 }
 
-// text decodes one string, |S3 or <U3.
-func (a *array) text() (string, error) {
-	if a.count != 1 {
-		return "", fmt.Errorf("dtype %s of shape %v, want one string", a.dtype, a.shape)
+// Text decodes one string, |S3 or <U3.
+func (a *Array) Text() (string, error) {
+	if a.Count != 1 {
+		return "", fmt.Errorf("dtype %s of shape %v, want one string", a.dtype, a.Shape)
 	}
-	all, err := a.texts()
+	all, err := a.Texts()
 	if err != nil {
 		return "", err
 	}
 	return all[0], nil
 }
 
-// texts decodes strings, |S3 or <U3, without their padding. npyio takes the UTF-32 of <U3 for UTF-8.
-func (a *array) texts() ([]string, error) {
+// Texts decodes strings, |S3 or <U3, without their padding. npyio takes the UTF-32 of <U3 for UTF-8.
+func (a *Array) Texts() ([]string, error) {
 	if a.kind[0] != 'S' && a.kind[0] != 'U' {
-		return nil, fmt.Errorf("dtype %s of shape %v, want one string or a list of them", a.dtype, a.shape)
+		return nil, fmt.Errorf("dtype %s of shape %v, want one string or a list of them", a.dtype, a.Shape)
 	}
-	out := make([]string, a.count)
-	raw := make([]byte, a.item)
+	out := make([]string, a.Count)
+	raw := make([]byte, a.Item)
 	for k := range out {
 		if _, err := (wholeReads{a.src}).Read(raw); err != nil {
 			return nil, err
@@ -327,7 +324,7 @@ func (a *array) texts() ([]string, error) {
 	return out, nil
 }
 
-func (a *array) decodeText(raw []byte) string {
+func (a *Array) decodeText(raw []byte) string {
 	if a.kind[0] == 'S' {
 		return strings.TrimRight(string(raw), "\x00")
 	}

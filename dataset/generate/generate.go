@@ -1,4 +1,4 @@
-package dataset
+package generate
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"rivulet/graph"
+	"rivulet/dataset"
 )
 
 // Kinds of generated features.
@@ -107,11 +107,11 @@ func (g Generator) validateFeatures() error {
 	return nil
 }
 
-// Generate draws a data set. The same generator and seed give the same data set on the same processor architecture;
+// Graph draws a data set. The same generator and seed give the same data set on the same processor architecture;
 // on another one the last bits of math.Pow, math.Exp and of fused multiplications may differ, which now and then
 // changes a draw: compare fingerprints before comparing figures. Ids are the node indices in decimal, so that
-// [Open] reads back what [Dataset.Save] writes.
-func Generate(g Generator, seed uint64) (*Dataset, error) {
+// [dataset.Open] reads back what [dataset.Dataset.Save] writes.
+func Graph(g Generator, seed uint64) (*dataset.Dataset, error) {
 	if err := g.Validate(); err != nil {
 		return nil, fmt.Errorf("generating data set %q: %w", g.Name, err)
 	}
@@ -121,10 +121,10 @@ func Generate(g Generator, seed uint64) (*Dataset, error) {
 	if g.ScatterRivals {
 		b.scatterRivals(stream(5))
 	}
-	d := &Dataset{
+	d := &dataset.Dataset{
 		Name:       g.Name,
-		IDs:        decimals(g.Nodes),
-		Classes:    decimals(g.Classes),
+		IDs:        dataset.Decimals(g.Nodes),
+		Classes:    dataset.Decimals(g.Classes),
 		Labels:     b.labels(),
 		BagOfWords: g.Kind == BagOfWords,
 	}
@@ -146,7 +146,7 @@ func Generate(g Generator, seed uint64) (*Dataset, error) {
 
 // drawRoles deals the nodes in random order. Unlabelled nodes come last, so that their number leaves the other
 // roles as they are.
-func (g Generator) drawRoles(d *Dataset, r *rand.Rand) error {
+func (g Generator) drawRoles(d *dataset.Dataset, r *rand.Rand) error {
 	order := permutation(g.Nodes, r)
 	if g.BalancedTrain {
 		var err error
@@ -167,7 +167,7 @@ func (g Generator) drawRoles(d *Dataset, r *rand.Rand) error {
 	for _, i := range d.Unlabelled {
 		d.Labels[i] = -1
 	}
-	return checkContiguous(d.Labels, g.Classes) // as Open requires
+	return dataset.CheckContiguous(d.Labels, g.Classes) // as Open requires
 }
 
 // balance moves the first nodes of each class to the front, Train nodes in all; the others keep their order.
@@ -317,36 +317,4 @@ func (b *blocks) scatterRivals(r *rand.Rand) {
 	for i, k := range circle {
 		b.rivals[k] = circle[(i+1)%n]
 	}
-}
-
-// newSymmetric builds the adjacency matrix of distinct undirected edges.
-func newSymmetric(n int, edges [][2]int32) *graph.CSR {
-	m := &graph.CSR{Rows: n, Cols: n, RowPtr: make([]int, n+1), ColIdx: make([]int32, 2*len(edges))}
-	for _, e := range edges {
-		m.RowPtr[e[0]+1]++
-		m.RowPtr[e[1]+1]++
-	}
-	for i := range n {
-		m.RowPtr[i+1] += m.RowPtr[i]
-	}
-	next := slices.Clone(m.RowPtr[:n])
-	put := func(i, j int32) {
-		m.ColIdx[next[i]] = j
-		next[i]++
-	}
-	for _, e := range edges {
-		put(e[0], e[1])
-		put(e[1], e[0])
-	}
-	sortRows(m)
-	return m
-}
-
-// sortRows puts the columns of a pattern in order.
-func sortRows(m *graph.CSR) {
-	graph.ParallelRows(m.Rows, m.NNZ(), func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			slices.Sort(m.ColIdx[m.RowPtr[i]:m.RowPtr[i+1]])
-		}
-	})
 }

@@ -1,4 +1,4 @@
-package dataset
+package table
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"rivulet/dataset/numpy"
 	"rivulet/schema"
 )
 
@@ -29,12 +30,14 @@ const (
 
 // Cell is one value of a row of a table. Text and List are valid until the next row.
 type Cell struct {
-	Kind  CellKind
-	Text  string
-	Int   int64 // of Int; 1 or 0 of Bool
-	Float float64
-	Time  time.Time
-	List  []float32
+	Kind CellKind
+	Text string
+	Int  int64 // of Int; 1 or 0 of Bool
+	// Unsigned says that the bits of Int are those of a uint64.
+	Unsigned bool
+	Float    float64
+	Time     time.Time
+	List     []float32
 }
 
 // missingWords stand for a missing value in columns of numbers, bools, times and lists. pandas writes and reads
@@ -71,6 +74,9 @@ func (c *Cell) String() string {
 	case Raw, Text:
 		return fmt.Sprintf("%.40q", c.Text)
 	case Int:
+		if c.Unsigned {
+			return strconv.FormatUint(uint64(c.Int), 10)
+		}
 		return strconv.FormatInt(c.Int, 10)
 	case Float:
 		return strconv.FormatFloat(c.Float, 'g', -1, 64)
@@ -89,9 +95,12 @@ func (c *Cell) String() string {
 func (c *Cell) number(commas bool) (float64, error) {
 	switch c.Kind {
 	case Int, Bool:
+		if c.Unsigned {
+			return float64(uint64(c.Int)), nil
+		}
 		return float64(c.Int), nil
 	case Float:
-		_, err := Float32(c.Float)
+		_, err := numpy.Float32(c.Float)
 		if err != nil {
 			err = fmt.Errorf("it is %w", err)
 		}

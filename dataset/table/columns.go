@@ -1,4 +1,4 @@
-package dataset
+package table
 
 import (
 	"cmp"
@@ -10,16 +10,30 @@ import (
 
 // nodeColumns holds the index of each column of a table of nodes; -1 if there is none.
 type nodeColumns struct {
-	id, label, split int
-	list             int   // the column features, of a table whose features have positions; -1: they are columns of their own
-	features         []int // every other column; nil if there is a list
-	ignored          []string
+	id, label int
+	split     []int    // the column of the role, or a mask for each role; empty: none
+	masks     []string // the role of each of split; nil: split has one column, which names the role
+	list      int      // the column features, of a table whose features have positions; -1: they are columns of their own
+	features  []int    // every other column; nil if there is a list
+	ignored   []string
+	guess     string // a sentence on what was taken for the split, if no setting says it
+}
+
+// head are the columns of id, label and role.
+func (c *nodeColumns) head() []int { return append([]int{c.id, c.label}, c.split...) }
+
+// values are the columns of features.
+func (c *nodeColumns) values() []int {
+	if c.list >= 0 {
+		return []int{c.list}
+	}
+	return c.features
 }
 
 // planNodes finds the columns of nodes by name. With positional, a column features holds all of a node's
 // features, and then others are ignored; otherwise every column that has no other meaning and is not dropped is
 // a feature. Only the split may be missing, unless it is named.
-func (t Tables) planNodes(names []string, positional bool) (nodeColumns, error) {
+func (t Settings) planNodes(names []string, positional bool) (nodeColumns, error) {
 	c := nodeColumns{list: -1}
 	if err := distinctNames(names); err != nil {
 		return c, err
@@ -40,7 +54,8 @@ func (t Tables) planNodes(names []string, positional bool) (nodeColumns, error) 
 	if c.label, err = find(names, t.Label, "label", true); err != nil {
 		return c, err
 	}
-	if c.split, err = find(names, t.Split, "split", false); err != nil {
+	masks, err := c.planSplit(t, names)
+	if err != nil {
 		return c, err
 	}
 	for _, name := range slices.Concat(t.Drop, slices.Sorted(maps.Keys(t.Types))) {
@@ -50,8 +65,8 @@ func (t Tables) planNodes(names []string, positional bool) (nodeColumns, error) 
 	}
 	for i, name := range names {
 		switch {
-		case i == c.id || i == c.label || i == c.split || i == c.list:
-		case c.list >= 0 || slices.Contains(t.Drop, name):
+		case i == c.id || i == c.label || i == c.list || slices.Contains(c.split, i):
+		case c.list >= 0 || slices.Contains(t.Drop, name) || slices.Contains(masks, i):
 			c.ignored = append(c.ignored, name)
 		default:
 			c.features = append(c.features, i)
@@ -86,7 +101,7 @@ type edgeColumns struct {
 }
 
 // planEdges finds the columns of edges by name. Others are ignored.
-func (t Tables) planEdges(names []string) (edgeColumns, error) {
+func (t Settings) planEdges(names []string) (edgeColumns, error) {
 	var c edgeColumns
 	if err := distinctNames(names); err != nil {
 		return c, err
@@ -127,33 +142,4 @@ func distinctNames(names []string) error {
 		seen[name] = true
 	}
 	return nil
-}
-
-// AppendValues reads a list of features from text: numbers between spaces, semicolons or commas, with or without
-// square brackets around them.
-func AppendValues(dst []float32, text string) ([]float32, error) {
-	text = strings.TrimSpace(text)
-	if inner, open := strings.CutPrefix(text, "["); open {
-		closed := false
-		if text, closed = strings.CutSuffix(inner, "]"); !closed {
-			return dst, fmt.Errorf("the list %.40q… has no closing bracket", "["+inner)
-		}
-	}
-	place := 0
-	for field := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n;,", r) }) {
-		v, err := parseNumber(field, false)
-		if err != nil {
-			return dst, fmt.Errorf("[%d]: %w", place, err)
-		}
-		dst = append(dst, float32(v))
-		place++
-	}
-	return dst, nil
-}
-
-// noteIgnored notes, once a table, which columns were ignored.
-func (d *Dataset) noteIgnored(table string, names []string) {
-	if len(names) > 0 {
-		d.note("Columns of %s that were ignored: %s.", table, listed(names))
-	}
 }

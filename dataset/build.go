@@ -1,0 +1,249 @@
+package dataset
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"rivulet/dataset/file"
+	"rivulet/dataset/table"
+	"rivulet/graph"
+)
+
+// builder makes a data set of rows of nodes and, after them, of edges: they are kept. Its methods return errors with
+// the column but without the place of the row.
+type builder struct {
+	settings table.Settings
+	width    int           // of features by position; 0: they have names
+	faults   *table.Faults // nil: faults are errors
+
+	ids    []string
+	index  map[string]int32
+	places []table.Place
+	labels []string
+	split  []string
+	x      []float32
+	names  map[string]string // one copy of each label
+
+	edges   [][2]int32
+	loops   int // self-loops dropped
+	unknown int // edges to or from unknown ids that were dropped
+}
+
+// maxFeatureBytes bounds the features of a table, as file.MaxBytes bounds an array.
+const maxFeatureBytes = file.MaxBytes
+
+// addNode takes the next node. Ids are distinct, and all nodes have as many features by position.
+func (b *builder) addNode(n table.Node) error {
+	if !utf8.ValidString(n.ID) || !utf8.ValidString(n.Label) {
+		return fmt.Errorf("id %.100q or label %.100q is not UTF-8", n.ID, n.Label)
+	}
+	if first, twice := b.index[n.ID]; twice {
+		return table.Fault{Kind: table.Repeated,
+			Err: fmt.Errorf("column %s: %.100q is already the id of %s", cmp.Or(b.settings.ID, "id"), n.ID, b.places[first])}
+	}
+	if len(b.ids) == math.MaxInt32 {
+		return fmt.Errorf("more than %d nodes", math.MaxInt32)
+	}
+	if len(n.Features) != b.width {
+		return fmt.Errorf("column features: %d values, want %d as in %s", len(n.Features), b.width, b.places[0])
+	}
+	if int64(len(b.x)+b.width) > maxFeatureBytes/4 {
+		return fmt.Errorf("features of more than the allowed %d bytes", int64(maxFeatureBytes))
+	}
+	for k, v := range n.Features {
+		if err := checkMagnitude(float64(v)); err != nil {
+			return fmt.Errorf("feature %d: %w", k, err)
+		}
+	}
+	label, known := b.names[n.Label]
+	if !known {
+		label = strings.Clone(n.Label)
+		b.names[label] = label
+	}
+	id := strings.Clone(n.ID)
+	b.index[id] = int32(len(b.ids))
+	b.ids = append(b.ids, id)
+	b.places = append(b.places, n.At)
+	b.labels = append(b.labels, label)
+	b.split = append(b.split, n.Split)
+	b.x = append(b.x, n.Features...)
+	return nil
+}
+
+// addEdge takes an edge between two nodes that were added before. It has no direction: the other direction and
+// repetitions are merged with it. Self-loops are dropped and counted.
+func (b *builder) addEdge(source, target string) error {
+	i, ok := b.index[source]
+	if !ok && b.settings.DropUnknown {
+		b.unknown++
+		return nil
+	}
+	if !ok {
+		return b.dangling(cmp.Or(b.settings.Source, "source"), source)
+	}
+	j, ok := b.index[target]
+	if !ok && b.settings.DropUnknown {
+		b.unknown++
+		return nil
+	}
+	if !ok {
+		return b.dangling(cmp.Or(b.settings.Target, "target"), target)
+	}
+	if i == j {
+		b.loops++
+		return nil
+	}
+	b.edges = append(b.edges, [2]int32{i, j})
+	return nil
+}
+
+// dangling returns the error of an edge to an id that no node has.
+func (b *builder) dangling(column, id string) error {
+	hint := ""
+	if v, err := strconv.ParseFloat(id, 64); err == nil {
+		for _, other := range []string{strconv.FormatFloat(v, 'f', -1, 64), strconv.FormatFloat(v, 'f', 1, 64)} {
+			if _, ok := b.index[other]; ok {
+				hint = fmt.Sprintf(", but %q is: write the ids of both tables in one form, as integers or text", other)
+			}
+		}
+	}
+	return table.Fault{Kind: table.Dangling, Err: fmt.Errorf("column %s: %.100q is not the id of a node%s", column, id, hint)}
+}
+
+// readTables reads a data set of two tables. Features have positions if it is said, or if they may have and all are
+// numbers; otherwise names.
+func readTables(name string, nodes, edges table.Source, mayBePositional bool, o OpenOptions) (*Dataset, error) {
+	try := mayBePositional || o.Tables.Positional
+	if try && o.Faults == nil {
+		d, err := keepRows(name, nodes, edges, true, o)
+		if o.Tables.Positional || !errors.Is(err, table.ErrNoNumber) {
+			return d, err
+		}
+	}
+	d, err := keepRows(name, nodes, edges, false, o)
+	if err == nil && try && o.Faults != nil && len(o.Faults.Kinds) == 0 {
+		// The notes are those of the data as they are read where their faults are no concern.
+		o.Faults = nil
+		positional, err := keepRows(name, nodes, edges, true, o)
+		switch {
+		case err == nil:
+			d.Notes = positional.Notes
+		case o.Tables.Positional || !errors.Is(err, table.ErrNoNumber):
+			return d, err
+		}
+	}
+	return d, err
+}
+
+// keepRows reads two tables row by row and keeps the rows.
+func keepRows(name string, nodes, edges table.Source, positional bool, o OpenOptions) (*Dataset, error) {
+	s, err := table.NewStream(name, nodes, edges, o.Tables, positional)
+	if err != nil {
+		return nil, err
+	}
+	s.Faults = o.Faults
+	b := &builder{settings: o.Tables, width: s.Features, faults: o.Faults, index: map[string]int32{}, names: map[string]string{}}
+	each := s.EachNamed
+	if positional {
+		each = s.EachNode
+	}
+	if err := each(b.addNode); err != nil {
+		return nil, err
+	}
+	if err := s.CheckSpans(); err != nil {
+		return nil, err
+	}
+	if err := s.EachEdge(func(e table.Edge) error { return b.faults.Take(b.addEdge(e.Source, e.Target), e.At) }); err != nil {
+		return nil, err
+	}
+	if len(b.ids) == 0 {
+		return nil, errors.New("there are no nodes")
+	}
+	d := &Dataset{Name: name, IDs: b.ids, Columns: s.Columns()}
+	if err := d.checkMagnitudes(); err != nil {
+		return nil, err
+	}
+	if !positional {
+		d.Dropped = s.Dropped()
+	}
+	if positional {
+		d.X.Dense = &graph.Dense{Rows: len(b.ids), Cols: b.width, Data: b.x}
+	}
+	b.index, b.places = nil, nil
+	d.Adj = undirected(d, b.edges, b.loops)
+	b.edges = nil
+	if n := s.DroppedWeights(); n > 0 {
+		d.note("Weights of edges were dropped: %d were not 1.", n)
+	}
+	if b.unknown > 0 {
+		d.note("%d edges to or from ids that no node has were dropped.", b.unknown)
+	}
+	if err := b.classes(d); err != nil {
+		return nil, err
+	}
+	if err := b.roles(d, s.HasSplit(), o.SplitSeed); err != nil {
+		return nil, err
+	}
+	d.checkTrained()
+	d.Notes = append(d.Notes, s.Notes()...)
+	return d, nil
+}
+
+// roles gives the nodes their roles; without a split it is drawn.
+func (b *builder) roles(d *Dataset, split bool, seed uint64) error {
+	if !split {
+		return d.drawSplit(seed)
+	}
+	for i, s := range b.split {
+		switch s {
+		case "train":
+			d.Train = append(d.Train, int32(i))
+		case "val":
+			d.Validation = append(d.Validation, int32(i))
+		case "test":
+			d.Test = append(d.Test, int32(i))
+		case "unlabelled":
+			d.Unlabelled = append(d.Unlabelled, int32(i))
+		}
+	}
+	if withheld := len(d.Withheld()); d.Columns != nil && withheld > 0 {
+		d.note("%d nodes have a label and no split: they are in no role, and left out.", withheld)
+	}
+	return b.faults.Take(d.checkRoles(), table.Place{})
+}
+
+func (b *builder) classes(d *Dataset) error {
+	for i := range b.labels {
+		if b.split[i] == "unlabelled" {
+			b.labels[i] = ""
+		}
+	}
+	d.Labels, d.Classes = numbered(b.labels)
+	column := cmp.Or(b.settings.Label, "label")
+	if len(d.Classes) == 0 {
+		return fmt.Errorf("column %s: no node has a label", column)
+	}
+	return d.checkClasses(column)
+}
+
+// undirected builds the adjacency matrix of undirected edges and notes how many were merged or dropped.
+func undirected(d *Dataset, edges [][2]int32, loops int) *graph.CSR {
+	adj := Symmetric(len(d.IDs), edges)
+	adj.SortRows() // a pattern: repetitions become one entry
+	if loops > 0 {
+		d.note("%d self-loops were dropped: a model adds its own.", loops)
+	}
+	if merged := len(edges) - adj.NNZ()/2; merged > 0 {
+		d.note("%d of %d edges were merged with one that is the same or its other direction.", merged, len(edges))
+	}
+	return adj
+}
+
+func (d *Dataset) note(format string, args ...any) {
+	d.Notes = append(d.Notes, fmt.Sprintf(format, args...))
+}

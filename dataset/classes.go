@@ -1,0 +1,95 @@
+package dataset
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"rivulet/infer"
+)
+
+// fewLabelled is the number of labelled nodes below which nothing is said about the number of classes.
+const fewLabelled = 20
+
+// checkClasses refuses labels that are no classes, with more classes than half of the labelled nodes: names, ids, or
+// numbers that a regression would predict. Labels that are hardly classes are suspects.
+func (d *Dataset) checkClasses(column string) error {
+	labelled := 0
+	for _, c := range d.Labels {
+		if c >= 0 {
+			labelled++
+		}
+	}
+	classes := len(d.Classes)
+	const ask = "name the column of the class (--label), or write classes into it, such as ranges of the numbers"
+	switch fractions := d.fractions(); {
+	case labelled < fewLabelled:
+	case 2*classes > labelled:
+		return fmt.Errorf("column %s: too many classes, %d for %d labelled nodes, such as %.40q: it is a name, an id or a number to predict, and no class: %s",
+			column, classes, labelled, d.Classes[0], ask)
+	case fractions != "" && classes > 10:
+		return fmt.Errorf("column %s: its %d values are numbers with fractions, such as %s, and no classes: %s", column, classes, fractions, ask)
+	case fractions != "":
+		d.suspect("column %s: its values are numbers with fractions, such as %s; each is read as a class: %s.", column, fractions, ask)
+	case 10*classes > labelled:
+		d.suspect("column %s: too many classes, %d for %d labelled nodes, to be learnt: %s.", column, classes, labelled, ask)
+	}
+	return nil
+}
+
+// fractions returns the first class that is a number with a fraction, if all classes are numbers; else nothing.
+func (d *Dataset) fractions() (first string) {
+	for _, name := range d.Classes {
+		if _, err := strconv.ParseFloat(name, 64); err != nil {
+			return ""
+		}
+		if first == "" && strings.Contains(name, ".") {
+			first = name
+		}
+	}
+	return first
+}
+
+// checkTrained suspects classes that no training node has.
+func (d *Dataset) checkTrained() {
+	if len(d.Train) < fewLabelled {
+		return
+	}
+	has := make([]bool, len(d.Classes))
+	for _, i := range d.Train {
+		if d.Labels[i] >= 0 {
+			has[d.Labels[i]] = true
+		}
+	}
+	for c, ok := range has {
+		if !ok {
+			d.suspect("class %.40q has no training node, and cannot be predicted.", d.Classes[c])
+		}
+	}
+}
+
+func (d *Dataset) suspect(format string, args ...any) {
+	d.Suspects = append(d.Suspects, fmt.Sprintf(format, args...))
+}
+
+// checkMagnitude refuses a feature that a consumer refuses.
+func checkMagnitude(v float64) error {
+	if v > infer.MaxFeature || v < -infer.MaxFeature {
+		return fmt.Errorf("it is %v, and a consumer refuses features above %g in magnitude: write it in another unit, such as seconds for nanoseconds",
+			v, float64(infer.MaxFeature))
+	}
+	return nil
+}
+
+// checkMagnitudes refuses columns with numbers that a consumer refuses.
+func (d *Dataset) checkMagnitudes() error {
+	for k := range d.Columns {
+		c := &d.Columns[k]
+		for _, v := range c.Numbers {
+			if err := checkMagnitude(v); err != nil {
+				return fmt.Errorf("column %s: %w", c.Name, err)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,86 @@
+package table
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// The names that tables and columns often have, most usual first. Those with a colon or a tilde are the headers of
+// Neo4j and Amazon Neptune; nodes and edges of Gephi are Id, Source and Target; those of DGL node_id, src_id and dst_id.
+var (
+	usualIDs = []string{"id", "node_id", "nodeid", "nid", "user_id", "userid", "uid", "~id", ":id", "_id", "node", "name", "key"}
+
+	usualLabels = []string{"label", "class", "target", "y", "category", "labels", "class_label", "node_label", "churned", "is_fraud",
+		"fraud", "modularity_class", "~label", ":label"}
+	usualSplits  = []string{"split", "fold", "role", "subset", "set", "partition"}
+	usualSources = []string{"source", "src", "from", "follower", "source_id", "src_id", "source_node", "from_id", "from_node", "fromnodeid",
+		"~from", ":start_id", "_from", "node1", "node_1", "id1", "u", "a"}
+	usualTargets = []string{"target", "dst", "to", "followee", "target_id", "dst_id", "dest", "dest_id", "destination", "tgt", "target_node",
+		"to_id", "to_node", "tonodeid", "~to", ":end_id", "_to", "node2", "node_2", "id2", "v", "b"}
+	usualWeights = []string{"weight", "w"}
+	usualNodes   = []string{"nodes", "users", "accounts", "vertices", "papers", "items", "node"}
+	usualEdges   = []string{"edges", "follows", "links", "relations", "relationships", "transactions", "transfers", "edge"}
+
+	// displayNames are columns that show a node to people.
+	displayNames = []string{"label", "name", "display_name", "displayname", "title", "fullname", "full_name"}
+)
+
+// headerTypes are the types that the headers of Neo4j and Neptune give columns, in lower case, by the names that
+// [Settings.Types] has for them.
+var headerTypes = map[string]string{
+	"byte": "number", "short": "number", "int": "number", "long": "number", "float": "number", "double": "number",
+	"bool": "bool", "boolean": "bool", "string": "text", "char": "text", "date": "time", "datetime": "time", "localdatetime": "time",
+	"ignore": "ignore", "id": "id", "start_id": "start_id", "end_id": "end_id", "label": "label", "type": "type",
+}
+
+// typedName divides a header such as age:Int, :START_ID(Person) or born:Date(single) into name and type; the type is
+// empty if the header has none.
+func typedName(header string) (name, kind string) {
+	k := strings.LastIndexByte(header, ':')
+	if k < 0 {
+		return header, ""
+	}
+	kind, _, _ = strings.Cut(strings.ToLower(header[k+1:]), "(")
+	if element, isList := strings.CutSuffix(kind, "[]"); isList && headerTypes[element] == "number" {
+		return header[:k], "list"
+	}
+	if kind = headerTypes[kind]; kind == "" {
+		return header, ""
+	}
+	return header[:k], kind
+}
+
+// matches reports whether a header is that of a column with a usual name.
+func matches(header, usual string) bool {
+	name, kind := typedName(header)
+	if strings.HasPrefix(usual, ":") {
+		return kind == usual[1:]
+	}
+	return strings.EqualFold(name, usual)
+}
+
+func matchAny(header string, usual []string) bool {
+	return slices.ContainsFunc(usual, func(name string) bool { return matches(header, name) })
+}
+
+// fewNodes is the number of labelled nodes below which nothing is said about the number of classes.
+const fewNodes = 20
+
+// single reports whether nearly every row has a value of its own.
+func (s *survey) single() bool {
+	known := s.rows - s.nulls
+	return known >= fewNodes && (len(s.distinct) >= fewDistinct || 2*len(s.distinct) > known)
+}
+
+// noClasses says why the column's values cannot be classes; empty: they can be.
+func (s *survey) noClasses() string {
+	if !s.single() {
+		return ""
+	}
+	sample := ""
+	if len(s.sample) > 0 {
+		sample = ", such as " + s.sample[0]
+	}
+	return fmt.Sprintf("has nearly as many classes as nodes, each of its own%s", sample)
+}

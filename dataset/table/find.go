@@ -1,0 +1,337 @@
+package table
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"rivulet/schema"
+)
+
+// Found is what [Find] has found: settings, and what is known of each column, as lines for people.
+type Found struct {
+	Settings Settings
+	Columns  []string
+	// Guesses say what was guessed and should be looked at.
+	Guesses []string
+}
+
+// ErrNoTable means that a directory has no table under a name that [Find] looks for.
+var ErrNoTable = errors.New("no table")
+
+// Find looks for two tables in a directory, unless s names them, and for the meaning of their columns.
+func Find(dir string, s Settings, kinds []Kind) (*Found, error) {
+	f := &Found{Settings: s}
+	var sources [2]Source
+	for k, t := range []struct {
+		path  *string
+		what  string
+		usual []string
+	}{{&f.Settings.Nodes, "nodes", usualNodes}, {&f.Settings.Edges, "edges", usualEdges}} {
+		var err error
+		if *t.path == "" {
+			if *t.path, err = find1(dir, t.usual, kinds); err != nil {
+				return nil, fmt.Errorf("%w: name the table of %s (--%s)", err, t.what, t.what)
+			}
+		}
+		if sources[k], err = Named(*t.path, kinds, s.TextForm); err != nil {
+			return nil, err
+		}
+	}
+	if err := f.nodes(sources[0]); err != nil {
+		return nil, err
+	}
+	return f, f.edges(sources[1])
+}
+
+// find1 returns the path of the table of a directory that has one of the usual names.
+func find1(dir string, usual []string, kinds []Kind) (string, error) {
+	for _, name := range usual {
+		for _, kind := range kinds {
+			s, err := kind.Conventional(dir, name, TextForm{})
+			switch {
+			case err != nil && len(s.Files) > 0: // two of one name
+				return "", err
+			case err != nil:
+				continue
+			}
+			first, _, _ := strings.Cut(filepath.ToSlash(s.Files[0]), "/")
+			return filepath.Join(dir, first), nil
+		}
+	}
+	if _, err := os.Stat(dir); err != nil {
+		return "", err
+	}
+	return "", fmt.Errorf("%w in %s is named %s", ErrNoTable, dir, strings.Join(usual, ", "))
+}
+
+// survey reads all columns of a table.
+func (f *Found) survey(s Source) (columns []*survey, names []string, err error) {
+	err = s.each(func(t File) error {
+		names = slices.Clone(t.Columns())
+		var all []int
+		for i, name := range names {
+			if !slices.Contains(f.Settings.Drop, name) {
+				all = append(all, i)
+			}
+			if len(columns) <= i {
+				columns = append(columns, &survey{name: name, categorical: t.Categorical(i)})
+			}
+		}
+		return t.Each(all, func(cells []Cell, at Place) error {
+			for k, i := range all {
+				columns[i].see(&cells[k], at, f.Settings.Decimal == ",")
+			}
+			return nil
+		})
+	})
+	return columns, names, err
+}
+
+func (f *Found) nodes(s Source) error {
+	columns, names, err := f.survey(s)
+	if err != nil {
+		return err
+	}
+	t := &f.Settings
+	if err := f.guess(&t.ID, "id", names, usualIDs, true); err != nil {
+		return err
+	}
+	if err := f.guessLabel(names, columns); err != nil {
+		return err
+	}
+	if err := f.guessSplit(names, columns); err != nil {
+		return err
+	}
+	f.commas(columns)
+	for i, c := range columns {
+		used := ""
+		switch name := names[i]; {
+		case name == t.ID || name == t.Label || slices.Contains(strings.Split(t.Split, ","), name):
+			used = "used"
+		case name == "":
+			return fmt.Errorf(`%s: column "" is the row number that pandas writes: write the table with index=False`,
+				strings.Join(s.Files, ", "))
+		default:
+			f.guessUse(c)
+		}
+		f.Columns = append(f.Columns, f.describe(c, used))
+	}
+	return nil
+}
+
+// guessUse guesses which columns are no features, and the types that their names say.
+func (f *Found) guessUse(c *survey) {
+	t := &f.Settings
+	if slices.Contains(t.Drop, c.name) || t.Types[c.name] != "" {
+		return
+	}
+	_, kind := typedName(c.name)
+	switch {
+	case isIndex(c.name):
+		f.drop(c.name, "the row number that pandas writes")
+	case slices.Contains(displayNames, strings.ToLower(c.name)) && c.single():
+		f.drop(c.name, "a display name, with a value of its own for nearly every node")
+	case kind == "ignore":
+		f.drop(c.name, "its header says so")
+	case kind != "" && columnTypes[kind] != schema.Missing && c.kinds[Raw] > 0:
+		if of, err := c.columnType(); err == nil && of != columnTypes[kind] && kind == "text" {
+			f.say("types", c.name, kind)
+		}
+	}
+}
+
+func (f *Found) drop(name, why string) {
+	f.Settings.Drop = append(f.Settings.Drop, name)
+	f.Guesses = append(f.Guesses, fmt.Sprintf("drop %s: %s", name, why))
+}
+
+// say sets the type of a column that its header names.
+func (f *Found) say(what, name, kind string) {
+	if f.Settings.Types == nil {
+		f.Settings.Types = map[string]string{}
+	}
+	f.Settings.Types[name] = kind
+	f.Guesses = append(f.Guesses, fmt.Sprintf("%s: %s is %s by its header", what, name, kind))
+}
+
+// guessLabel finds the column of classes: the first with a usual name that does not have a value of its own for nearly
+// every node, as display names and ids have.
+func (f *Found) guessLabel(names []string, columns []*survey) error {
+	if f.Settings.Label != "" {
+		return nil
+	}
+	usable, names := slices.Clone(names), slices.Clone(names)
+	var refused []string
+	for i, c := range columns {
+		if names[i] == f.Settings.ID || slices.Contains(f.Settings.Drop, names[i]) {
+			usable[i] = "\x00"
+		} else if why := c.noClasses(); why != "" {
+			usable[i] = "\x00"
+			if matchAny(names[i], usualLabels) {
+				refused = append(refused, fmt.Sprintf("column %s %s", names[i], why))
+			}
+		}
+	}
+	err := f.guess(&f.Settings.Label, "label", usable, usualLabels, true)
+	switch {
+	case err != nil && refused != nil:
+		return fmt.Errorf("%s, so it is no class: say which column is the class (--label), among %s", strings.Join(refused, "; "), listed(names))
+	case err != nil: // with all names
+		return f.guess(&f.Settings.Label, "label", names, usualLabels, true)
+	case refused != nil:
+		f.Guesses = append(f.Guesses, fmt.Sprintf("label: %s, for %s", f.Settings.Label, strings.Join(refused, "; ")))
+	}
+	return nil
+}
+
+// guessSplit finds the column of roles, or the masks that say them.
+func (f *Found) guessSplit(names []string, columns []*survey) error {
+	t := &f.Settings
+	if t.Split == "" && !slices.Contains(names, "split") {
+		var c nodeColumns
+		c.id, c.label = slices.Index(names, t.ID), slices.Index(names, t.Label)
+		if _, err := c.planSplit(*t, names); err != nil {
+			f.Guesses = append(f.Guesses, "split: "+err.Error())
+		}
+		if c.masks != nil {
+			var masks []string
+			for _, i := range c.split {
+				masks = append(masks, names[i])
+			}
+			t.Split = strings.Join(masks, ",")
+			f.Guesses = append(f.Guesses, fmt.Sprintf("split: the masks %s are a guess by their names; nodes in none of them are unlabelled", t.Split))
+			return nil
+		}
+	}
+	if err := f.guess(&t.Split, "split", names, usualSplits, false); err != nil {
+		return err
+	}
+	if i := slices.Index(names, t.Split); i >= 0 {
+		f.roles(columns[i])
+	}
+	return nil
+}
+
+// commas says that commas divide fractions if a column has nothing but such numbers.
+func (f *Found) commas(columns []*survey) {
+	for _, c := range columns {
+		if n := c.forms[asCommas]; f.Settings.Decimal == "" && n > 0 && n+c.forms[asNumber] == c.kinds[Raw] {
+			f.Settings.Decimal = ","
+			f.Guesses = append(f.Guesses,
+				fmt.Sprintf("decimal \",\": column %s has numbers such as %s", c.name, c.first[asCommas].text))
+		}
+	}
+}
+
+// describe returns a line for people; used is empty for a feature.
+func (f *Found) describe(c *survey, used string) string {
+	what, missing := "", max(c.nulls, c.words)
+	switch kind, err := c.columnType(); {
+	case slices.Contains(f.Settings.Drop, c.name):
+		what = "dropped"
+	case errors.Is(err, errNoValues):
+		what = "no value: not used"
+	case err != nil && !(f.Settings.Decimal == "," && c.forms[asCommas] > 0):
+		what = "drop it, or say its type: " + err.Error()
+	case used != "":
+		what = used
+	case c.categorical:
+		what = "category"
+	case err != nil:
+		what = "number"
+	default:
+		what = kind.String()
+		switch kind {
+		case schema.Text:
+			what, missing = "text", c.nulls
+		case schema.Vector:
+			what = "list"
+		}
+	}
+	line := fmt.Sprintf("%s: %s", c.name, what)
+	if missing > 0 {
+		line += fmt.Sprintf("; %d of %d missing", missing, c.rows)
+	}
+	if n := len(c.distinct); n > 0 && n < fewDistinct {
+		line += fmt.Sprintf("; %d values", n)
+	}
+	return line + "; such as " + strings.Join(c.sample, ", ")
+}
+
+// roles guesses what the values of the split stand for.
+func (f *Found) roles(c *survey) {
+	if f.Settings.SplitValues != nil {
+		return
+	}
+	var unknown []string
+	for value := range c.distinct {
+		if _, ok := splitNames[strings.ToLower(value)]; !ok {
+			unknown = append(unknown, value)
+		}
+	}
+	if len(unknown) == 0 {
+		return
+	}
+	slices.SortFunc(unknown, Order(unknown))
+	f.Settings.SplitValues = map[string]string{}
+	var guesses []string
+	for k, value := range unknown {
+		role := "none"
+		if k < 3 {
+			role = []string{"train", "val", "test"}[k]
+		}
+		if c.integersAsFloats() {
+			value = strings.TrimSuffix(value, ".0")
+		}
+		f.Settings.SplitValues[value] = role
+		guesses = append(guesses, value+"="+role)
+	}
+	f.Guesses = append(f.Guesses,
+		fmt.Sprintf("split_values: %s is a guess by the order of the values", strings.Join(guesses, ",")))
+}
+
+func (f *Found) edges(s Source) error {
+	columns, names, err := f.survey(s)
+	if err != nil {
+		return err
+	}
+	t := &f.Settings
+	if err := errors.Join(f.guess(&t.Source, "source", names, usualSources, true),
+		f.guess(&t.Target, "target", names, usualTargets, true),
+		f.guess(&t.Weight, "weight", names, usualWeights, false)); err != nil {
+		return err
+	}
+	for i, c := range columns {
+		if names[i] == t.Weight && (len(c.distinct) > 1 || c.fractions > 0) {
+			f.Guesses = append(f.Guesses,
+				fmt.Sprintf("weight: column %s has weights other than 1, which are refused unless drop_weights is true", c.name))
+		}
+	}
+	return nil
+}
+
+// guess finds a column that is not said by the names that it often has, whatever their case.
+func (f *Found) guess(said *string, what string, names, usual []string, required bool) error {
+	if *said != "" {
+		return nil
+	}
+	for _, name := range usual {
+		i := slices.IndexFunc(names, func(column string) bool { return matches(column, name) })
+		if i < 0 {
+			continue
+		}
+		if *said = names[i]; names[i] != what {
+			f.Guesses = append(f.Guesses, fmt.Sprintf("%s: %s is a guess by its name", what, names[i]))
+		}
+		return nil
+	}
+	if required {
+		return fmt.Errorf("no column is named %s: say which one is the %s (--%s), among %s", strings.Join(usual, ", "), what,
+			what, listed(names))
+	}
+	return nil
+}

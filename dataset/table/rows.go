@@ -1,0 +1,238 @@
+package table
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Node is a row of a table of nodes.
+type Node struct {
+	Row      int64 // from 1, over all files
+	At       Place
+	ID       string
+	Label    string // empty: none
+	Split    string // train, val, test, unlabelled, or empty: no role
+	Features []float32
+}
+
+// Edge is a row of a table of edges.
+type Edge struct {
+	Row            int64 // from 1, over all files
+	At             Place
+	Source, Target string
+}
+
+// NodeReader reads rows of a table of nodes.
+type NodeReader struct {
+	settings Settings
+	names    []string // of columns
+	plan     nodeColumns
+	text     []func(*Cell) (string, error) // how id, label and split are read
+	named    bool                          // features have names: a node without label and split is unlabelled
+	spans    []Span                        // of features that have a column of their own; nil: not wanted
+}
+
+// NewNodeReader returns the reader of a table whose features have positions, which has columns of these names and
+// perhaps more, and whose nodes have a split. An error names the column that is missing.
+func NewNodeReader(s Settings, names []string) (*NodeReader, error) {
+	r, err := newNodeReader(s, names, true)
+	if err == nil && len(r.plan.split) == 0 {
+		err = fmt.Errorf("no column split among %s: say which column is the split", listed(names))
+	}
+	return r, err
+}
+
+func newNodeReader(s Settings, names []string, positional bool) (*NodeReader, error) {
+	plan, err := s.planNodes(names, positional)
+	r := &NodeReader{settings: s, names: slices.Clone(names), plan: plan, named: !positional}
+	for k := range r.plan.head() {
+		r.text = append(r.text, func(c *Cell) (string, error) { return asWritten(c, k > 0) })
+	}
+	return r, err
+}
+
+// Columns are the indexes of the columns that [NodeReader.Read] takes, in its order. The features are the last ones.
+func (r *NodeReader) Columns() []int { return slices.Concat(r.plan.head(), r.plan.values()) }
+
+// List is the index of the column that holds the features as lists; -1 if each has a column of its own.
+func (r *NodeReader) List() int { return r.plan.list }
+
+// Features is the number of features that have a column of their own.
+func (r *NodeReader) Features() int { return len(r.plan.features) }
+
+// Read reads the cells of a row of the columns [NodeReader.Columns] into a node, whose row and place it leaves. The
+// node's features are in the memory of those that it had. Errors name the column.
+func (r *NodeReader) Read(cells []Cell, n *Node) (err error) {
+	head := len(r.text)
+	if err := r.readHead(cells[:head], n); err != nil {
+		return err
+	}
+	n.Features, err = r.features(n.Features[:0], cells[head:])
+	return err
+}
+
+// readHead is Read without features.
+func (r *NodeReader) readHead(cells []Cell, n *Node) (err error) {
+	var text [2 + roleMasks]string
+	for k, i := range r.plan.head() {
+		if text[k], err = r.text[k](&cells[k]); err != nil {
+			return fmt.Errorf("column %s: %w", r.names[i], err)
+		}
+	}
+	if n.ID, n.Label = text[0], text[1]; n.ID == "" {
+		return Fault{Unnamed, fmt.Errorf("column %s: it is empty", r.names[r.plan.id])}
+	}
+	switch {
+	case r.plan.masks != nil:
+		n.Split, err = r.masked(cells[2:])
+	case len(r.plan.split) > 0:
+		n.Split = strings.TrimSpace(text[2])
+	default:
+		n.Split = ""
+	}
+	if err == nil {
+		n.Split, err = r.role(n.Label, n.Split)
+	}
+	return err
+}
+
+// masked returns the role of a node by its masks: the name of the one that is true, unlabelled if none is.
+func (r *NodeReader) masked(cells []Cell) (string, error) {
+	role := ""
+	for k, i := range r.plan.split {
+		is, err := false, error(nil)
+		if !cells[k].missing(boolean) {
+			is, err = cells[k].bool()
+		}
+		switch {
+		case err != nil:
+			return "", Fault{Splitless, fmt.Errorf("column %s: %w", r.names[i], err)}
+		case is && role != "":
+			return "", Fault{Splitless, fmt.Errorf("column %s: it is true, and the node is in %s, too", r.names[i], role)}
+		case is:
+			role = r.plan.masks[k]
+		}
+	}
+	return cmp.Or(role, "unlabelled"), nil
+}
+
+// features appends the numbers of the cells of features.
+func (r *NodeReader) features(x []float32, cells []Cell) ([]float32, error) {
+	if r.plan.list >= 0 {
+		x, err := cells[0].appendList(x)
+		if err != nil {
+			return nil, fmt.Errorf("column features: %w", err)
+		}
+		return x, nil
+	}
+	for k, c := range r.plan.features {
+		v, err := cells[k].number(r.settings.Decimal == ",")
+		if err != nil {
+			return nil, fmt.Errorf("column %s: %w; %w", r.names[c], err, ErrNoNumber)
+		}
+		if r.spans != nil {
+			r.spans[k].see(v)
+		}
+		x = append(x, float32(v))
+	}
+	return x, nil
+}
+
+// Span is the least and the largest value of a column.
+type Span struct {
+	Least, Most float64
+	seen, lossy bool // lossy: float32 does not hold a value exactly
+}
+
+func (s *Span) see(v float64) {
+	if !s.seen {
+		s.seen, s.Least, s.Most = true, v, v
+	}
+	s.Least, s.Most = min(s.Least, v), max(s.Most, v)
+	s.lossy = s.lossy || float64(float32(v)) != v
+}
+
+// Check returns an error if float32, which has 24 binary digits, keeps less than ten of those in which the values
+// differ: such a column is an offset with noise, and a model knows nothing of it.
+func (s *Span) Check(column string) error {
+	if size := max(-s.Least, s.Most, s.Least, -s.Most); s.lossy && s.Most > s.Least && s.Most-s.Least < size/(1<<14) {
+		return fmt.Errorf("column %s: its values are %.17g to %.17g, and the digits in which they differ are lost in float32, as which features are "+
+			"computed: subtract %.17g from them, here and in arrivals, or drop the column (--drop %s)", column, s.Least, s.Most, s.Least, column)
+	}
+	return nil
+}
+
+// SpanOf returns the span of values.
+func SpanOf(values []float64, missing []bool) (s Span) {
+	for i, v := range values {
+		if missing == nil || !missing[i] {
+			s.see(v)
+		}
+	}
+	return s
+}
+
+// EdgeReader reads rows of a table of edges.
+type EdgeReader struct {
+	settings Settings
+	names    []string // of columns
+	plan     edgeColumns
+	id       func(*Cell) (string, error)
+	dropped  int // weights other than 1 that were read as 1
+}
+
+// NewEdgeReader returns the reader of a table that has columns of these names, and perhaps more. An error names the
+// column that is missing.
+func NewEdgeReader(s Settings, names []string) (*EdgeReader, error) {
+	plan, err := s.planEdges(names)
+	return &EdgeReader{settings: s, names: slices.Clone(names), plan: plan,
+		id: func(c *Cell) (string, error) { return asWritten(c, false) }}, err
+}
+
+// Columns are the indexes of the columns that [EdgeReader.Read] takes, in its order.
+func (r *EdgeReader) Columns() []int {
+	columns := []int{r.plan.source, r.plan.target}
+	if r.plan.weight >= 0 {
+		columns = append(columns, r.plan.weight)
+	}
+	return columns
+}
+
+// Read returns the ends of an edge, given the cells of a row of the columns [EdgeReader.Columns]. Errors name the
+// column; the ends are also there if the weight is a [Fault].
+func (r *EdgeReader) Read(cells []Cell) (source, target string, err error) {
+	if source, err = r.id(&cells[0]); err != nil {
+		return "", "", fmt.Errorf("column %s: %w", r.names[r.plan.source], err)
+	}
+	if target, err = r.id(&cells[1]); err != nil {
+		return "", "", fmt.Errorf("column %s: %w", r.names[r.plan.target], err)
+	}
+	for k, end := range []string{source, target} {
+		if end == "" {
+			return "", "", Fault{Dangling, fmt.Errorf("column %s: it is empty, want the id of a node", r.names[r.Columns()[k]])}
+		}
+	}
+	if r.plan.weight >= 0 {
+		if err := r.weight(&cells[2]); err != nil {
+			return source, target, Fault{Weighted, fmt.Errorf("column %s: %w", r.names[r.plan.weight], err)}
+		}
+	}
+	return source, target, nil
+}
+
+// weight refuses a weight other than 1, unless weights are dropped.
+func (r *EdgeReader) weight(c *Cell) error {
+	w, err := c.number(r.settings.Decimal == ",")
+	switch {
+	case err == nil && w == 1:
+		return nil
+	case r.settings.DropWeights:
+		r.dropped++
+		return nil
+	case err != nil:
+		return err
+	}
+	return fmt.Errorf("it is %v, want 1: weighted graphs are not supported; --drop-weights (drop_weights: true) reads each as 1", w)
+}

@@ -1,0 +1,167 @@
+package table
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"rivulet/schema"
+)
+
+// SettingsFile is the name of the file that says where a data set's tables are and what their columns mean.
+const SettingsFile = "data.yaml"
+
+// Settings say where a table of nodes and a table of edges are, and what their columns mean. The zero value is the
+// convention of the csv format. In a file its keys are those of the yaml tags, and paths are relative to the
+// file.
+type Settings struct {
+	// Nodes and Edges are files, or directories of files of one header; .csv, .csv.gz, .csv.zst, or .parquet.
+	Nodes string `yaml:"nodes,omitempty"`
+	Edges string `yaml:"edges,omitempty"`
+
+	// ID, Label and Split are columns of nodes. Empty: id, label, and split if there is one.
+	ID    string `yaml:"id,omitempty"`
+	Label string `yaml:"label,omitempty"`
+	Split string `yaml:"split,omitempty"`
+	// SplitValues are the roles that the values of Split stand for: train, val, test, unlabelled or none. Empty:
+	// these names and their other forms.
+	SplitValues map[string]string `yaml:"split_values,omitempty"`
+	// Drop lists columns of nodes that are no features.
+	Drop []string `yaml:"drop,omitempty"`
+	// Positional says that features have positions and no names: they are numbers, none of which is missing, each
+	// in a column of its own, or all in a column features that holds lists.
+	Positional bool `yaml:"positional,omitempty"`
+	// Types says how the values of a column are read: number, bool, category, text, time or list. Without it the
+	// type follows from the values.
+	Types map[string]string `yaml:"types,omitempty"`
+
+	// Source, Target and Weight are columns of edges. Empty: source, target, and weight if there is one.
+	Source string `yaml:"source,omitempty"`
+	Target string `yaml:"target,omitempty"`
+	Weight string `yaml:"weight,omitempty"`
+	// DropWeights reads every weight of an edge as 1. Otherwise one that is not 1 is an error.
+	DropWeights bool `yaml:"drop_weights,omitempty"`
+
+	// DropUnknown drops edges to and from ids that no node has, and counts them. Otherwise such an edge is an error.
+	DropUnknown bool `yaml:"drop_unknown,omitempty"`
+
+	TextForm `yaml:",inline"`
+	// Decimal divides the fraction of a number in text: "." or ",". Empty: ".".
+	Decimal string `yaml:"decimal,omitempty"`
+}
+
+// TextForm says how files of text are written. Other files refuse it.
+type TextForm struct {
+	// Separator stands between the cells of a line. Empty: a comma, semicolon, tab or bar, whichever the first
+	// line has most of.
+	Separator string `yaml:"separator,omitempty"`
+	// Encoding is utf-8, latin1 or windows-1252. Empty: utf-8.
+	Encoding string `yaml:"encoding,omitempty"`
+}
+
+// columnTypes are the types of columns by the names that Settings.Types gives them.
+var columnTypes = map[string]schema.ValueType{"number": schema.Number, "bool": schema.Bool, "category": schema.Text,
+	"text": schema.Text, "time": schema.Time, "list": schema.Vector}
+
+// IsZero reports whether no field is set, so that the convention of the csv format holds. DropWeights changes no column's
+// meaning.
+func (t Settings) IsZero() bool {
+	return t.Nodes == "" && t.Edges == "" && t.ID == "" && t.Label == "" && t.Split == "" && t.SplitValues == nil &&
+		t.Drop == nil && !t.Positional && t.Types == nil && t.Source == "" && t.Target == "" && t.Weight == "" &&
+		t.TextForm == TextForm{} && t.Decimal == ""
+}
+
+// Over returns t, with the fields that are not set taken from another.
+func (t Settings) Over(base Settings) Settings {
+	for _, field := range []struct{ of, from *string }{{&t.Nodes, &base.Nodes}, {&t.Edges, &base.Edges}, {&t.ID, &base.ID},
+		{&t.Label, &base.Label}, {&t.Split, &base.Split}, {&t.Source, &base.Source}, {&t.Target, &base.Target},
+		{&t.Weight, &base.Weight}, {&t.Separator, &base.Separator}, {&t.Encoding, &base.Encoding}, {&t.Decimal, &base.Decimal}} {
+		if *field.of == "" {
+			*field.of = *field.from
+		}
+	}
+	if t.SplitValues == nil {
+		t.SplitValues = base.SplitValues
+	}
+	if t.Drop == nil {
+		t.Drop = base.Drop
+	}
+	types := maps.Clone(base.Types)
+	if types == nil {
+		types = t.Types
+	} else {
+		maps.Copy(types, t.Types)
+	}
+	t.Types = types
+	t.DropWeights = t.DropWeights || base.DropWeights
+	t.DropUnknown = t.DropUnknown || base.DropUnknown
+	t.Positional = t.Positional || base.Positional
+	return t
+}
+
+// Validate returns an error for a field whose value is none that it can have.
+func (t Settings) Validate() error {
+	for value, role := range t.SplitValues {
+		if _, ok := splitNames[role]; !ok {
+			return fmt.Errorf("split values: %.100q stands for %.100q, want train, val, test, unlabelled or none", value, role)
+		}
+	}
+	for column, name := range t.Types {
+		if _, ok := columnTypes[name]; !ok {
+			return fmt.Errorf("types: column %.100s is %.100q, want number, bool, category, text, time or list", column, name)
+		}
+	}
+	if t.Positional && len(t.Types) > 0 {
+		return errors.New("types of columns are given, but features are positional (--positional): they are numbers")
+	}
+	if t.Decimal != "" && t.Decimal != "." && t.Decimal != "," {
+		return fmt.Errorf("decimal is %.20q, want a point or a comma", t.Decimal)
+	}
+	return nil
+}
+
+// ReadSettings reads a file of Settings.
+func ReadSettings(file string) (Settings, error) {
+	content, err := os.Open(file)
+	if err != nil {
+		return Settings{}, err
+	}
+	defer content.Close()
+	t, err := decodeSettings(io.LimitReader(content, maxSettingsBytes))
+	if err != nil {
+		return Settings{}, fmt.Errorf("%s: %w", file, err)
+	}
+	for _, path := range []*string{&t.Nodes, &t.Edges} {
+		if !filepath.IsAbs(*path) && !IsURL(*path) {
+			*path = filepath.Join(filepath.Dir(file), *path)
+		}
+	}
+	return t, nil
+}
+
+// maxSettingsBytes bounds a file of Settings.
+const maxSettingsBytes = 1 << 20
+
+func decodeSettings(r io.Reader) (t Settings, err error) {
+	in := yaml.NewDecoder(r)
+	in.KnownFields(true)
+	if err := in.Decode(&t); err != nil && !errors.Is(err, io.EOF) {
+		return Settings{}, err
+	}
+	if t.Nodes == "" || t.Edges == "" {
+		return Settings{}, errors.New("want nodes and edges: the files of the two tables")
+	}
+	return t, t.Validate()
+}
+
+// Name is that of a data set of two tables: the name of the table of nodes up to its first dot.
+func (t Settings) Name() string {
+	name, _, _ := strings.Cut(filepath.Base(t.Nodes), ".")
+	return name
+}

@@ -1,0 +1,317 @@
+package table
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"rivulet/schema"
+)
+
+// Stream reads two tables row by row. A whole table is its rows, kept.
+type Stream struct {
+	Name     string
+	Rows     int64 // nodes
+	Features int   // of a node; 0 if they have names
+	// Identity changes when the files do: their names, sizes and times.
+	Identity string
+	// Faults, if there are any, collect what is wrong with the rows, which is then no error.
+	Faults *Faults
+
+	nodes, edges Source
+	settings     Settings
+	positional   bool
+	plan         nodeColumns
+	columns      []*survey // of nodes; those that were not read have no rows
+	features     []*Column // with names
+	unused       []string  // columns without a value
+	dropped      int       // weights that are not 1 and were read as 1
+	endColumns   edgeColumns
+	spans        []Span // of features by position
+}
+
+// ErrNoNumber says that a value is no number, so that the features of a table cannot have positions only.
+var ErrNoNumber = errors.New("features by position are numbers")
+
+// NewStream returns the tables to be read row by row, features by position or by name. It reads the table of nodes
+// once, to count the rows and to see how the ids are written and, of features with names, which types they have.
+func NewStream(name string, nodes, edges Source, s Settings, positional bool) (*Stream, error) {
+	t := &Stream{Name: name, nodes: nodes, edges: edges, settings: s, positional: positional}
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	if positional {
+		if err := nodes.each(t.lookAtFirst); err != nil && !errors.Is(err, errSeen) {
+			return nil, err
+		}
+	}
+	err := nodes.each(t.survey)
+	if err == nil && t.Rows == 0 {
+		err = fmt.Errorf("%s: there are no nodes", nodes.Files[len(nodes.Files)-1])
+	}
+	if err == nil && !positional {
+		err = t.nameFeatures()
+	}
+	return t, err
+}
+
+// Identify sets Identity.
+func (s *Stream) Identify() error {
+	for _, path := range s.Files() {
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		s.Identity += fmt.Sprintf("%s %d %d\n", path, info.Size(), info.ModTime().UnixNano())
+	}
+	s.Identity += s.Meaning()
+	return nil
+}
+
+// survey looks at all rows of a file of nodes: at ids, labels and roles, and at features with names.
+func (s *Stream) survey(f File) (err error) {
+	names := f.Columns()
+	if s.plan, err = s.settings.planNodes(names, s.positional); err != nil {
+		return err
+	}
+	which := s.plan.head()
+	if !s.positional {
+		which = slices.Concat(which, s.plan.features)
+	}
+	for i := len(s.columns); i < len(names); i++ {
+		s.columns = append(s.columns, &survey{name: names[i], categorical: f.Categorical(i)})
+	}
+	return f.Each(which, func(cells []Cell, at Place) error {
+		s.Rows++
+		for k, i := range which {
+			s.columns[i].see(&cells[k], at, s.settings.Decimal == ",")
+		}
+		return nil
+	})
+}
+
+// errSeen ends a reading after the first row.
+var errSeen = errors.New("the first row is enough")
+
+// lookAtFirst counts the features of the first node, and ends with errSeen.
+func (s *Stream) lookAtFirst(f File) error {
+	r, err := newNodeReader(s.settings, f.Columns(), true)
+	if err != nil {
+		return err
+	}
+	return f.Each(r.plan.values(), func(cells []Cell, _ Place) error {
+		x, err := r.features(nil, cells)
+		if s.Features = len(x); err == nil && s.Features == 0 {
+			err = errors.New("the nodes have no features")
+		}
+		return cmp.Or(err, errSeen)
+	})
+}
+
+// Meaning says by what the columns of the tables are read; empty: by their convention.
+func (s *Stream) Meaning() string {
+	if s.settings.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf("%+v\n", s.settings)
+}
+
+// Files returns the paths of the files of both tables, those of nodes first.
+func (s *Stream) Files() []string { return slices.Concat(s.nodes.Paths(), s.edges.Paths()) }
+
+// HasSplit reports whether the nodes have roles.
+func (s *Stream) HasSplit() bool { return len(s.plan.split) > 0 }
+
+// EachID is [Stream.EachNode] without features, which are not read where a file has columns of their own.
+func (s *Stream) EachID(use func(Node) error) error {
+	return s.each(nil, func(n *Node, _ *NodeReader, _ []Cell) error { return use(*n) })
+}
+
+// EachNode calls use with every row of nodes, whose features have positions. They are valid until the next row.
+func (s *Stream) EachNode(use func(Node) error) error {
+	s.spans = make([]Span, max(len(s.plan.features), 1))
+	return s.each(s.plan.values(), func(n *Node, r *NodeReader, cells []Cell) (err error) {
+		r.spans = s.spans
+		if n.Features, err = r.features(n.Features[:0], cells); err != nil {
+			return err
+		}
+		return use(*n)
+	})
+}
+
+// EachNamed calls use with every row of nodes, whose features have names, without the features. Those of the rows
+// for which use returns nil are kept in [Stream.Columns].
+func (s *Stream) EachNamed(use func(Node) error) error {
+	return s.each(s.plan.features, func(n *Node, _ *NodeReader, cells []Cell) error {
+		if err := use(*n); err != nil {
+			return s.Faults.Take(err, n.At)
+		}
+		for k, c := range s.features {
+			if err := c.add(&cells[k], n.At); err != nil {
+				return fmt.Errorf("column %s: %w", c.Name, err)
+			}
+		}
+		return nil
+	})
+}
+
+// each calls use with every row of nodes and its cells of some columns. The node has no features.
+func (s *Stream) each(columns []int, use func(n *Node, r *NodeReader, cells []Cell) error) error {
+	n := &Node{}
+	return s.nodes.each(func(f File) error {
+		r, err := s.nodeReader(f)
+		if err != nil {
+			return err
+		}
+		head := len(r.text)
+		return f.Each(slices.Concat(r.plan.head(), columns), func(cells []Cell, at Place) error {
+			n.Row++
+			n.At = at
+			if err := r.readHead(cells[:head], n); err != nil {
+				return s.Faults.Take(err, at)
+			}
+			return use(n, r, cells[head:])
+		})
+	})
+}
+
+// nodeReader reads ids, labels and roles as the survey found them to be written.
+func (s *Stream) nodeReader(f File) (*NodeReader, error) {
+	r, err := newNodeReader(s.settings, f.Columns(), s.positional)
+	if err != nil {
+		return nil, err
+	}
+	r.plan = s.plan
+	r.text = nil
+	for k, i := range s.plan.head() {
+		r.text = append(r.text, s.columns[i].names(k > 0))
+	}
+	return r, nil
+}
+
+// EachEdge calls use with every row of edges.
+func (s *Stream) EachEdge(use func(Edge) error) error {
+	e := Edge{}
+	s.dropped = 0
+	return s.edges.each(func(f File) error {
+		r, err := NewEdgeReader(s.settings, f.Columns())
+		if err != nil {
+			return err
+		}
+		s.endColumns = r.plan
+		if s.columns[s.plan.id].numeric() {
+			r.id = integer
+		}
+		defer func() { s.dropped += r.dropped }()
+		return f.Each(r.Columns(), func(cells []Cell, at Place) (err error) {
+			e.Row++
+			e.At = at
+			if e.Source, e.Target, err = r.Read(cells); err != nil {
+				if err := s.Faults.Take(err, at); err != nil || e.Source == "" {
+					return err
+				}
+			}
+			return use(e)
+		})
+	})
+}
+
+// nameFeatures finds the types of features with names, and a split that no setting names.
+func (s *Stream) nameFeatures() error {
+	s.plan.foundRole(s.columns)
+	kept := s.plan.features[:0:0]
+	for _, i := range s.plan.features {
+		c := &Column{survey: s.columns[i], commas: s.settings.Decimal == ",", texts: map[string]string{}}
+		c.Name, c.Categorical = c.survey.name, c.survey.categorical
+		var err error
+		if said, ok := s.settings.Types[c.Name]; ok {
+			c.Type, c.Categorical = columnTypes[said], said == "category"
+		} else if c.Type, err = c.survey.columnType(); errors.Is(err, errNoValues) {
+			s.unused = append(s.unused, c.Name)
+			continue
+		} else if err != nil {
+			return err
+		}
+		kept = append(kept, i)
+		s.features = append(s.features, c)
+	}
+	if s.plan.features = kept; len(kept) == 0 {
+		return errors.New("no column of the nodes that could be a feature has a value")
+	}
+	return nil
+}
+
+// CheckSpans returns an error for a feature whose values float32 cannot tell apart, after all nodes were read.
+func (s *Stream) CheckSpans() error {
+	if s.plan.list >= 0 {
+		return nil
+	}
+	for k := range s.spans {
+		if err := s.spans[k].Check(s.columns[s.plan.features[k]].name); err != nil {
+			return err
+		}
+	}
+	for k := range s.features {
+		if span := SpanOf(s.features[k].Numbers, s.features[k].Missing); span.Check(s.features[k].Name) != nil {
+			return span.Check(s.features[k].Name)
+		}
+	}
+	return nil
+}
+
+// Columns returns the features with names, with the values that [Stream.EachNamed] kept.
+func (s *Stream) Columns() []schema.Column {
+	var columns []schema.Column
+	for _, c := range s.features {
+		columns = append(columns, c.Column)
+	}
+	return columns
+}
+
+// Notes say in whole sentences which columns are features and which are ignored, after all rows were read.
+func (s *Stream) Notes() (notes []string) {
+	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
+	var used []string
+	for _, c := range s.features {
+		used = append(used, c.describe())
+	}
+	if used != nil {
+		note("Features by name: %s.", strings.Join(Most(used), ", "))
+	}
+	for _, i := range s.plan.features {
+		if s.positional {
+			used = append(used, s.columns[i].name)
+		}
+	}
+	if s.positional && used != nil {
+		note("Features by position: %s.", strings.Join(Most(used), ", "))
+	}
+	if s.plan.guess != "" {
+		note("%s", s.plan.guess)
+	}
+	if ignored := slices.Concat(s.plan.ignored, s.unused); len(ignored) > 0 {
+		note("Columns of nodes that were ignored: %s.", listed(ignored))
+	}
+	if len(s.endColumns.ignored) > 0 {
+		note("Columns of edges that were ignored: %s.", listed(s.endColumns.ignored))
+	}
+	return notes
+}
+
+// Dropped returns the names of the columns of nodes that are no features, as a setting says.
+func (s *Stream) Dropped() []string { return slices.Clone(s.plan.ignored) }
+
+// DroppedWeights returns the number of edges whose weight is not 1 and was read as 1.
+func (s *Stream) DroppedWeights() int { return s.dropped }
+
+// Most returns the first names of a list; if it leaves some out, its last element says how many.
+func Most(names []string) []string {
+	const shown = 64
+	if len(names) <= shown {
+		return names
+	}
+	return append(slices.Clone(names[:shown]), fmt.Sprintf("and %d more", len(names)-shown))
+}
