@@ -130,9 +130,21 @@ func readManifest(root *os.Root) (*Manifest, error) {
 	return openManifest(text, sum)
 }
 
+// open opens a regular file. Another kind is refused before it is opened: opening a FIFO waits until somebody writes.
+func open(root *os.Root, name string) (*os.File, error) {
+	info, err := root.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no regular file (%s)", name, info.Mode().Type())
+	}
+	return root.Open(name)
+}
+
 // readHead reads a file whose size is not known yet.
 func readHead(root *os.Root, name string) ([]byte, error) {
-	f, err := root.Open(name)
+	f, err := open(root, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s is missing: not an artifact, or one that was not completed", name)
 	}
@@ -204,7 +216,7 @@ func verifyListed(root *os.Root, name string, want File) error {
 
 // openListed opens a file of the size in the manifest.
 func openListed(root *os.Root, name string, want File) (*os.File, error) {
-	f, err := root.Open(name)
+	f, err := open(root, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, errors.New("missing, the manifest lists it")
 	}

@@ -47,6 +47,19 @@ func (r *Redis) Load(ctx context.Context, maxBytes int64, alive func() error) (*
 	return FromArtifact(m), nil
 }
 
+// Sample reads some rows, at most about most of them: ids are spread over buckets by their hashes, so those of the
+// first ones are a random sample.
+func (r *Redis) Sample(ctx context.Context, most int) (*artifact.Mapping, error) {
+	m := &artifact.Mapping{Rows: &graph.CSR{Cols: r.table.Synthetic, RowPtr: []int{0}, Val: []float32{}}}
+	for b := 0; b < r.table.Buckets && len(m.IDs) < most; b++ {
+		if _, err := r.loadBuckets(ctx, m, b, b+1); err != nil {
+			return nil, fmt.Errorf("reading some mapping rows: %w", err)
+		}
+	}
+	m.Rows.Rows = len(m.IDs)
+	return m, nil
+}
+
 // loadBuckets appends the ids and entries of some buckets, and returns their size in Redis.
 func (r *Redis) loadBuckets(ctx context.Context, m *artifact.Mapping, lo, hi int) (bytes int, err error) {
 	answers, err := readBuckets(ctx, r.client, r.table, lo, hi)

@@ -105,7 +105,7 @@ func TestClusterUnderLoad(t *testing.T) {
 	mustServe(t, w, "v2")
 	asking.more(t, 20)
 	move(s.dataOf(t, "v2")+":rows:3", func() {
-		if err := s.publisher(t).SetCurrent(t.Context(), "v1"); err != nil {
+		if err := s.publisher(t).SetCurrent(t.Context(), "v1", false); err != nil {
 			t.Error(err)
 		}
 		mustServe(t, w, "v1")

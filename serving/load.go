@@ -31,40 +31,51 @@ type loader struct {
 	log        *slog.Logger
 }
 
-// load reads and verifies one publication of a version and makes a Version of it. alive is called between round
-// trips. An error that is not a [refusal] comes from Redis or the context.
-func (l *loader) load(ctx context.Context, version, id string, alive func() error) (*Version, []string, error) {
+// load reads and verifies one publication of a version and makes a Version of it, which it tries on its own synthetic
+// nodes. It returns some rows of M, too, if they are wanted. alive is called between round trips. An error that is not
+// a [refusal] comes from Redis or the context.
+func (l *loader) load(ctx context.Context, version, id string, alive func() error) (v *Version,
+	sample *artifact.Mapping, warnings []string, err error) {
 	p, err := l.publication(ctx, version, id)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	files := make(map[string][]byte, len(p.meta.Files))
 	for _, f := range p.meta.Files {
 		if files[f.Name], err = l.file(ctx, version, p.serial, f, alive); err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 	}
 	b, err := artifact.DecodeServing(files)
 	if err != nil {
-		return nil, nil, refusal{err}
+		return nil, nil, nil, refusal{err}
 	}
 	m := &b.Manifest
 	if m.Version != version || m.SyntheticNodes != p.meta.Synthetic || m.Mapping.Rows != p.meta.Rows {
-		return nil, nil, refuse("the files are of version %s, %d synthetic nodes and %d rows of M; Redis has %s, %d and %d",
+		return nil, nil, nil, refuse("the files are of version %s, %d synthetic nodes and %d rows of M; Redis has %s, %d and %d",
 			m.Version, m.SyntheticNodes, m.Mapping.Rows, version, p.meta.Synthetic, p.meta.Rows)
 	}
 	rows, err := l.rows(ctx, version, p, alive)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	v, warnings, err := New(b, rows, l.options)
+	if v, warnings, err = New(b, rows, l.options); err != nil {
+		return nil, nil, nil, refusal{err}
+	}
+	sample, err = mapping.NewRedis(l.client, l.keys.table(version, p)).Sample(ctx, sampleIDs)
+	if errors.Is(err, mapping.ErrDamaged) { // served as always: each lookup of the row is counted and degraded
+		sample, err = &artifact.Mapping{}, nil
+	}
 	if err != nil {
-		return nil, nil, refusal{err}
+		return nil, nil, nil, err
+	}
+	if err := try(v, b, sample); err != nil {
+		return nil, nil, nil, refusal{err}
 	}
 	if err := l.openArrivals(ctx, v, p); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	return v, warnings, nil
+	return v, sample, warnings, nil
 }
 
 // rows checks that all rows are in Redis and makes their lookup. Redis may have lost some since they were published:

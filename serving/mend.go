@@ -13,6 +13,10 @@ import (
 // fieldMended is the field of a marker that says when a complete version was mended last, in ms of Redis' clock.
 const fieldMended = "mended_ms"
 
+// fieldOtherData is the field of a marker that says that consumers may take the version although it was made of other
+// data than the one that they serve.
+const fieldOtherData = "other_data"
+
 // mend writes again what a complete version has lost since it was published, by eviction or damage. Its rows and
 // files are those of the artifact, so consumers may go on using it meanwhile. The marker's field [fieldMended] tells
 // those that refused the version to look again.
@@ -36,7 +40,7 @@ func (w *writing) mend(ctx context.Context, m *mapping.Grouped, files map[string
 	if err != nil {
 		return fmt.Errorf("noting in the marker that it was mended: %w", err)
 	}
-	return w.stillOurs(ok)
+	return w.stillOurs(ctx, ok)
 }
 
 // mendFiles writes the parts of files that differ, and returns how many those were.
@@ -70,5 +74,5 @@ func (w *writing) hold(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("renewing the heartbeat: %w", err)
 	}
-	return w.stillOurs(len(ids) == 1 && ids[0] == w.id())
+	return w.stillOurs(ctx, len(ids) == 1 && ids[0] == w.id())
 }

@@ -63,7 +63,7 @@ func TestPublishKeepsWhatWasServedLast(t *testing.T) {
 		for i := range 3 {
 			s.publish(t, bundle(t, uint64(i), fmt.Sprintf("v%d", i)))
 		}
-		if err := p.SetCurrent(t.Context(), "v0"); err != nil { // rolled back far
+		if err := p.SetCurrent(t.Context(), "v0", false); err != nil { // rolled back far
 			t.Fatal(err)
 		}
 		if err := p.Publish(t.Context(), bundle(t, 3, "v3"), PublishOptions{}); err != nil {
@@ -118,7 +118,7 @@ func TestPruneInterrupted(t *testing.T) {
 						t.Fatal(err)
 					}
 					if infos[0].State == Deleting {
-						if err := p.SetCurrent(t.Context(), "v1"); !errors.Is(err, ErrIncomplete) {
+						if err := p.SetCurrent(t.Context(), "v1", false); !errors.Is(err, ErrIncomplete) {
 							t.Errorf("error = %v, want that v1, half removed, cannot be CURRENT", err)
 						}
 					}
@@ -185,7 +185,7 @@ func TestRemovedWhileBeingPublished(t *testing.T) {
 				t.Error(err)
 			}
 		}})
-		if err == nil || !strings.Contains(err.Error(), "it was removed, or completed by somebody else") {
+		if err == nil || !strings.Contains(err.Error(), "it was removed while it was being written") {
 			t.Errorf("error = %v, want that it was removed", err)
 		}
 		s.mustCurrent(t, "v1")

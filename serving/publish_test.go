@@ -279,14 +279,14 @@ func TestCurrentIsComparedAndSet(t *testing.T) {
 
 		// Somebody else moves CURRENT while rows are written.
 		s.publish(t, bundle(t, 3, "v3"))
-		if err := p.SetCurrent(t.Context(), "v1"); err != nil {
+		if err := p.SetCurrent(t.Context(), "v1", false); err != nil {
 			t.Fatal(err)
 		}
 		moved := false
 		err = p.Publish(t.Context(), bundle(t, 2, "v2"), PublishOptions{Progress: func(int, int) {
 			if !moved {
 				moved = true
-				if err := p.SetCurrent(t.Context(), "v3"); err != nil {
+				if err := p.SetCurrent(t.Context(), "v3", false); err != nil {
 					t.Error(err)
 				}
 			}
@@ -315,7 +315,7 @@ func TestRollBack(t *testing.T) {
 		mustServe(t, w, "v1")
 		s.publish(t, second)
 		mustServe(t, w, "v2")
-		if err := s.publisher(t).SetCurrent(t.Context(), "v1"); err != nil {
+		if err := s.publisher(t).SetCurrent(t.Context(), "v1", false); err != nil {
 			t.Fatal(err)
 		}
 		mustServe(t, w, "v1")
@@ -325,11 +325,11 @@ func TestRollBack(t *testing.T) {
 		}
 
 		for _, version := range []string{"v9", "v1/x", ""} {
-			if err := s.publisher(t).SetCurrent(t.Context(), version); err == nil {
+			if err := s.publisher(t).SetCurrent(t.Context(), version, false); err == nil {
 				t.Errorf("CURRENT was set to %q", version)
 			}
 		}
-		if err := s.publisher(t).SetCurrent(t.Context(), "v9"); !errors.Is(err, ErrIncomplete) {
+		if err := s.publisher(t).SetCurrent(t.Context(), "v9", false); !errors.Is(err, ErrIncomplete) {
 			t.Errorf("error = %v, want that there is no marker", err)
 		}
 		s.mustCurrent(t, "v1")

@@ -42,6 +42,8 @@ type PublishOptions struct {
 	// TempDir is where rows of an M in parts are sorted on their way, about as many bytes as they take in Redis; "" is the
 	// system's directory for such files.
 	TempDir string
+	// OtherData lets an artifact follow that was made of other data than the version that serves.
+	OtherData bool
 	// Keep is the number of older versions that stay for rolling back, those that were CURRENT last; 0 means
 	// one, below 0 all of them.
 	Keep int
@@ -76,12 +78,13 @@ func quoted(version string) string {
 // ErrIncomplete means that a version has no complete marker: it was never published completely, or has been removed.
 var ErrIncomplete = errors.New("the version has no complete marker")
 
-// Publish writes a sealed artifact under its version: rows of M first, then the other files, then the marker. It
-// sets CURRENT if that still names the expected version, and removes old versions that nobody uses. An interrupted
+// Publish writes a sealed artifact under its version: rows of M first, then the other files, then the marker. It sets
+// CURRENT if that still names the expected version, and removes old versions that nobody uses. An interrupted
 // publication is continued by the next call with the same artifact; a version that is complete is compared with the
 // artifact, mended where Redis lost or damaged parts of it, and made CURRENT. An artifact is refused if another one
-// has its name. Publish returns a [*ConflictError] if somebody else moved CURRENT, and [mapping.ErrEvicts] if Redis
-// would remove what is published when its memory is full.
+// has its name. Publish returns an [*OtherDataError] if the artifact was made of other data than the version that
+// serves, an [ErrNotFinite] if it predicts no numbers, a [*ConflictError] if somebody else moved CURRENT, and
+// [mapping.ErrEvicts] if Redis would remove what is published when its memory is full.
 func (p *Publisher) Publish(ctx context.Context, b *artifact.Bundle, o PublishOptions) error {
 	if err := p.publish(ctx, b, o); err != nil {
 		return fmt.Errorf("publishing version %s: %w", b.Manifest.Version, err)
@@ -104,8 +107,16 @@ func (p *Publisher) publish(ctx context.Context, b *artifact.Bundle, o PublishOp
 	if err := p.checkEviction(ctx, o.Warn); err != nil {
 		return err
 	}
+	if err := p.admit(ctx, b, expected, o); err != nil {
+		return err
+	}
 	if err := p.write(ctx, b, files, o); err != nil {
 		return err
+	}
+	if o.OtherData {
+		if err := p.allowOther(ctx, b.Manifest.Version); err != nil {
+			return err
+		}
 	}
 	if err := p.move(ctx, b.Manifest.Version, expected); err != nil {
 		return err
@@ -159,12 +170,21 @@ func readCurrent(ctx context.Context, client mapping.Client, k keys) (string, er
 }
 
 // SetCurrent makes a complete version CURRENT, to roll back or forward. It returns [ErrIncomplete] if the version
-// has no marker, and a [*ConflictError] if somebody else moved CURRENT at the same time.
-func (p *Publisher) SetCurrent(ctx context.Context, version string) error {
+// has no marker, an [*OtherDataError] if it was made of other data than the one that serves and otherData is not set,
+// and a [*ConflictError] if somebody else moved CURRENT at the same time.
+func (p *Publisher) SetCurrent(ctx context.Context, version string, otherData bool) error {
 	if err := artifact.ValidVersion(version); err != nil {
 		return fmt.Errorf("setting CURRENT: %w", err)
 	}
 	found, err := p.Current(ctx)
+	if err != nil {
+		return err
+	}
+	if otherData {
+		err = p.allowOther(ctx, version)
+	} else {
+		err = p.admitStored(ctx, version, found)
+	}
 	if err != nil {
 		return err
 	}
@@ -176,6 +196,9 @@ func (p *Publisher) SetCurrent(ctx context.Context, version string) error {
 func (p *Publisher) Activate(ctx context.Context, version, expected string) error {
 	if err := artifact.ValidVersion(version); err != nil {
 		return fmt.Errorf("setting CURRENT: %w", err)
+	}
+	if err := p.admitStored(ctx, version, expected); err != nil {
+		return err
 	}
 	return p.move(ctx, version, expected)
 }
@@ -223,7 +246,17 @@ func (p *Publisher) write(ctx context.Context, b *artifact.Bundle, files map[str
 	if complete {
 		return w.mend(ctx, rows, files, o.Progress)
 	}
-	if err := w.writeRows(ctx, rows, o.Progress); err != nil {
+	if err := w.complete(ctx, rows, files, o.Progress); !errors.Is(err, errCompleted) {
+		return err
+	}
+	return nil
+}
+
+// complete writes all of a version. It returns [errCompleted] if another publisher of the same artifact was faster:
+// both write the same bytes to the same keys.
+func (w *writing) complete(ctx context.Context, rows *mapping.Grouped, files map[string][]byte,
+	told func(done, total int)) error {
+	if err := w.writeRows(ctx, rows, told); err != nil {
 		return err
 	}
 	if err := w.writeFiles(ctx, files); err != nil {
@@ -232,12 +265,12 @@ func (p *Publisher) write(ctx context.Context, b *artifact.Bundle, files map[str
 	if err := w.verify(ctx); err != nil {
 		return err
 	}
-	ok, err := finish.Run(ctx, p.client, []string{p.keys.writing(w.version), p.keys.complete(w.version)},
+	ok, err := finish.Run(ctx, w.client, []string{w.keys.writing(w.version), w.keys.complete(w.version)},
 		w.id()).Bool()
 	if err != nil {
 		return fmt.Errorf("writing the complete marker: %w", err)
 	}
-	return w.stillOurs(ok)
+	return w.stillOurs(ctx, ok)
 }
 
 // begin registers the publication or finds out where to continue, and reports whether the version is
@@ -303,14 +336,25 @@ func (w *writing) advance(ctx context.Context, buckets int) error {
 	if err != nil {
 		return fmt.Errorf("storing the progress: %w", err)
 	}
-	return w.stillOurs(ok)
+	return w.stillOurs(ctx, ok)
 }
 
-func (w *writing) stillOurs(ok bool) error {
-	if !ok {
-		return errors.New("it was removed, or completed by somebody else, while it was being written")
+// errCompleted means that another publisher of the same artifact has completed the version meanwhile.
+var errCompleted = errors.New("another publisher has completed the version")
+
+// stillOurs returns why a publication is not being written any more: [errCompleted], or it was removed.
+func (w *writing) stillOurs(ctx context.Context, ok bool) error {
+	if ok {
+		return nil
 	}
-	return nil
+	id, err := w.client.HGet(ctx, w.keys.complete(w.version), mapping.MarkerField).Result()
+	switch {
+	case mapping.Failed(err):
+		return fmt.Errorf("reading %s: %w", w.keys.complete(w.version), err)
+	case id == w.id():
+		return errCompleted
+	}
+	return errors.New("it was removed while it was being written")
 }
 
 // verify counts the rows and bytes in Redis before the marker says that all are there: a restart may have cost Redis

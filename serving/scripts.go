@@ -75,6 +75,16 @@ redis.call('HSET', KEYS[1], 'mended_ms', ms(now))
 return 1
 `)
 
+// allowOther notes in a marker that the version may follow one of other data.
+//
+//	KEYS  complete
+//	->    1, or 0 if the version is not there
+var allowOther = redis.NewScript(`
+if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
+redis.call('HSET', KEYS[1], 'other_data', '1')
+return 1
+`)
+
 // moveCurrent is the compare-and-set of CURRENT.
 //
 //	KEYS  current, complete (of the new version), complete (of the expected one)

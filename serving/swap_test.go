@@ -57,7 +57,7 @@ func TestSwapStallsNobody(t *testing.T) {
 			}
 			if to == "v2" {
 				s.publish(t, second)
-			} else if err := s.publisher(t).SetCurrent(t.Context(), "v1"); err != nil {
+			} else if err := s.publisher(t).SetCurrent(t.Context(), "v1", false); err != nil {
 				t.Fatal(err)
 			}
 			hook := &slow{nth: 2, reached: make(chan struct{}), letGo: make(chan struct{})}

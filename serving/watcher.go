@@ -195,29 +195,36 @@ func (w *Watcher) follow(ctx context.Context) error {
 		w.refused = ""
 		return nil
 	}
-	mended, err := w.loader.client.HGet(ctx, w.loader.keys.complete(name), fieldMended).Result()
-	if err != nil && !errors.Is(err, redis.Nil) {
+	marks, err := w.loader.client.HMGet(ctx, w.loader.keys.complete(name), fieldMended, fieldOtherData).Result()
+	if err != nil {
 		return fmt.Errorf("reading %s: %w", w.loader.keys.complete(name), err)
 	}
-	if tried := name + " " + id + " " + mended; w.refused != tried {
-		return w.take(ctx, name, id, tried)
+	if tried := fmt.Sprint(name, " ", id, " ", marks); w.refused != tried {
+		return w.take(ctx, name, id, tried, marks[1] != nil)
 	}
 	return w.reason
 }
 
-// take loads a version and swaps it in, or remembers why not: tried is refused then.
-func (w *Watcher) take(ctx context.Context, name, id, tried string) error {
+// take loads a version and swaps it in, or remembers why not: tried is refused then. One of other data than the version
+// that is served is refused unless otherData says that this is meant.
+func (w *Watcher) take(ctx context.Context, name, id, tried string, otherData bool) error {
 	var v *Version
+	var sample *artifact.Mapping
 	var warnings []string
 	err := refuse("%w: it is incomplete, or has been removed", ErrIncomplete)
 	if id != "" {
 		if err := w.checkEviction(ctx); err != nil {
 			return err
 		}
-		v, warnings, err = w.loader.load(ctx, name, id, func() error {
+		v, sample, warnings, err = w.loader.load(ctx, name, id, func() error {
 			_, err := w.uses.beat(ctx, name)
 			return err
 		})
+	}
+	if before := w.Current(); err == nil && before != nil && !otherData {
+		if err = compare(ctx, v, before, sample); errors.As(err, new(*OtherDataError)) {
+			err = refuse("%w (publish or activate it with --other-data if that is meant)", err)
+		}
 	}
 	if err != nil {
 		err = fmt.Errorf("loading version %s: %w", name, err)
@@ -258,7 +265,8 @@ func (w *Watcher) logTaken(v, before *Version, warnings []string) {
 	}
 	w.o.Log.Info("serving version", "version", v.ID(), "previous", previous, "model", v.Model(), "attachment",
 		v.Attachment(),
-		"calibration", v.Calibration().Kind, "synthetic_nodes", v.SyntheticNodes(), "rows", v.manifest.Mapping.Rows)
+		"calibration", v.Calibration().Kind, "synthetic_nodes", v.SyntheticNodes(), "rows", v.manifest.Mapping.Rows,
+		"features", v.Features(), "classes", len(v.Classes()), "fingerprint", v.manifest.Data.Fingerprint)
 }
 
 // report logs a problem when it begins or changes, and when it ends.

@@ -109,7 +109,7 @@ func TestBadVersionIsRefused(t *testing.T) {
 				if got := log.take(); len(got) != 1 || !strings.Contains(got[0], "serving=v1") {
 					t.Errorf("logged %q, want the refusal once", got)
 				}
-				if err := s.publisher(t).SetCurrent(t.Context(), "v1"); err != nil {
+				if err := s.publisher(t).SetCurrent(t.Context(), "v1", false); err != nil {
 					t.Fatal(err)
 				}
 				mustServe(t, w, "v1")
@@ -135,7 +135,7 @@ func TestRefusedVersionIsTakenWhenPublishedAnew(t *testing.T) {
 			t.Fatalf("error = %v, want a refusal", err)
 		}
 		p := s.publisher(t)
-		if err := p.SetCurrent(t.Context(), "v1"); err != nil {
+		if err := p.SetCurrent(t.Context(), "v1", false); err != nil {
 			t.Fatal(err)
 		}
 		mustServe(t, w, "v1") // and releases v2
@@ -290,7 +290,7 @@ func TestSwapUnderReaders(t *testing.T) {
 		p := s.publisher(t)
 		for i := range 40 {
 			version := []string{"v1", "v2"}[i%2]
-			if err := p.SetCurrent(t.Context(), version); err != nil {
+			if err := p.SetCurrent(t.Context(), version, false); err != nil {
 				t.Error(err)
 			}
 			if err := tick(t, w); err != nil {

@@ -28,12 +28,15 @@ func settings[T any](cmd *cobra.Command) (T, error) {
 func publishCommand() *cobra.Command {
 	var keep int
 	var expect string
+	var otherData bool
 	cmd := &cobra.Command{
 		Use:   "publish --artifact DIR",
 		Short: "Publish an artifact to Redis and point CURRENT at it",
 		Long: "publish writes the rows of M, then the serving part of the artifact, then a complete marker, and last sets CURRENT\n" +
 			"if nobody else has moved it. After an interruption run it again, and it continues where it stopped. Versions that are\n" +
-			"older than the --keep last ones and that no consumer uses are removed. An M of more than 262,144 rows is not read into\n" +
+			"older than the --keep last ones and that no consumer uses are removed. An artifact is refused that predicts no finite\n" +
+			"numbers for its own synthetic nodes and, unless --other-data is given, one of other data than the version that\n" +
+			"serves: other features, classes or ids. An M of more than 262,144 rows is not read into\n" +
 			"memory: it takes temporary files of the size of its rows in Redis, in the directory that TMPDIR names.",
 		Args:    cobra.NoArgs,
 		Example: "  trainer publish --artifact out/small --redis redis://localhost:6379/0",
@@ -44,6 +47,7 @@ func publishCommand() *cobra.Command {
 	flags.IntVar(&keep, "keep", 1, "older versions to keep for rolling back; -1: all")
 	flags.StringVar(&expect, "expect", "",
 		"version that CURRENT must name now, or - for none; empty: the one that it names at the start")
+	flags.BoolVar(&otherData, "other-data", false, otherDataUsage)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		cfg, err := settings[config.Publish](cmd)
 		if err != nil {
@@ -57,7 +61,7 @@ func publishCommand() *cobra.Command {
 			return err
 		}
 		lines := cli.Stderr()
-		o := serving.PublishOptions{Keep: keep,
+		o := serving.PublishOptions{Keep: keep, OtherData: otherData,
 			Progress: func(done, total int) { lines.Step("publishing rows of M", done, total) }}
 		o.Warn = func(text string) { fmt.Fprintln(cmd.ErrOrStderr(), "warning:", text) }
 		if keep == 0 {
@@ -72,7 +76,7 @@ func publishCommand() *cobra.Command {
 		}
 		return app.WithPublisher(cfg.Redis, func(p *serving.Publisher) error {
 			if err := p.Publish(cmd.Context(), bundle, o); err != nil {
-				return err
+				return withOtherData(err)
 			}
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s is CURRENT under prefix %s\n", bundle.Manifest.Version,
 				cfg.Redis.Prefix)
@@ -113,15 +117,28 @@ func versionsCommand() *cobra.Command {
 	})
 }
 
+// otherDataUsage is that of --other-data.
+const otherDataUsage = "let the version follow one that was made of other data: other features, classes or ids"
+
+// withOtherData adds to an error about other data how that is allowed.
+func withOtherData(err error) error {
+	if errors.As(err, new(*serving.OtherDataError)) {
+		return fmt.Errorf("%w. Give --other-data if that is meant", err)
+	}
+	return err
+}
+
 func activateCommand() *cobra.Command {
+	var otherData bool
 	cmd := &cobra.Command{
 		Use:     "activate VERSION",
 		Short:   "Point CURRENT at a version that is in Redis already: roll back or forward",
 		Args:    cobra.ExactArgs(1),
 		Example: "  trainer versions\n  trainer activate 20261121T053540Z-3f9c1a2b",
 	}
+	cmd.Flags().BoolVar(&otherData, "other-data", false, otherDataUsage)
 	return withVersions(cmd, func(cmd *cobra.Command, args []string, p *serving.Publisher) error {
-		err := p.SetCurrent(cmd.Context(), args[0])
+		err := withOtherData(p.SetCurrent(cmd.Context(), args[0], otherData))
 		if errors.Is(err, serving.ErrIncomplete) || artifact.ValidVersion(args[0]) != nil {
 			return withThoseThere(cmd.Context(), p, args[0], err)
 		}

@@ -58,7 +58,7 @@ func TestRightsInRedis(t *testing.T) {
 	if versions, err := publisher.Versions(t.Context()); err != nil || len(versions) != 2 {
 		t.Errorf("%d versions, %v", len(versions), err)
 	}
-	if err := publisher.SetCurrent(t.Context(), first); err != nil {
+	if err := publisher.SetCurrent(t.Context(), first, false); err != nil {
 		t.Error(err)
 	}
 	if removed, err := publisher.Prune(t.Context(), 0); err != nil || len(removed) != 1 || removed[0] != second {

@@ -87,7 +87,7 @@ func TestASchemaFittedAnewTakesOverInMidStream(t *testing.T) {
 		t.Errorf("before (-want +got):\n%s", diff)
 	}
 	if err := WithPublisher(cfg.Redis.RedisServer, func(p *serving.Publisher) error {
-		return p.Publish(t.Context(), second, serving.PublishOptions{})
+		return p.Publish(t.Context(), second, serving.PublishOptions{OtherData: true}) // positions move
 	}); err != nil {
 		t.Fatal(err)
 	}

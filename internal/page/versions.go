@@ -129,6 +129,8 @@ func (p *Page) activate(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusConflict, "conflict", "CURRENT names "+conflict.Found+" by now, not "+a.Expect+": look again")
 	case errors.Is(err, serving.ErrIncomplete):
 		refuse(w, http.StatusConflict, "incomplete", err.Error())
+	case errors.As(err, new(*serving.OtherDataError)):
+		refuse(w, http.StatusConflict, "other_data", err.Error()+": trainer activate --other-data moves CURRENT all the same")
 	default:
 		refuse(w, http.StatusBadGateway, "redis", err.Error())
 	}

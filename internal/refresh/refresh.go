@@ -393,7 +393,7 @@ func (r *Refresher) toRedis(ctx context.Context, o *Round, g *Graph) error {
 	if err != nil {
 		return err
 	}
-	err = p.Publish(ctx, o.Bundle, serving.PublishOptions{Keep: r.Keep, Expect: o.expect,
+	err = p.Publish(ctx, o.Bundle, serving.PublishOptions{Keep: r.Keep, Expect: o.expect, OtherData: r.RefitSchema,
 		Progress: func(done, total int) { r.Progress.Step("publishing rows of M", done, total) }})
 	if err != nil {
 		return err
