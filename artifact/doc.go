@@ -50,7 +50,8 @@
 //	safetensors.go           the container: header and data, nothing of their meaning
 //	tensors.go               typed arrays in and out of it
 //	foreign.go               safetensors files of other programs, as arrays of float32
-//	parts.go                 the parts that a reader of format 2 must know
+//	requires.go              the parts that a reader of format 2 must know
+//	rows.go                  M as rows in parts: written, read one part at a time, joined
 //	files.go                 which tensors are in which file
 //	validate.go              what must hold for the bundle as a whole
 //	serving.go               bundle ↔ files by name

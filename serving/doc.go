@@ -60,4 +60,16 @@
 // A watcher holds the version that it serves, the one that it is loading, and every earlier one that a batch still
 // uses. It knows the earlier ones by weak pointers: a version is released once the garbage collector has found no
 // other reference to it. So keep a Version as long as a batch lasts and not longer.
+//
+// # Files
+//
+//	keys.go, scripts.go     names of keys; every change of a version's state, each one script
+//	meta.go                 the description of a publication in its marker
+//	publisher.go, mend.go   Publisher: publish, activate; what Redis lost of a complete version is written again
+//	gate.go                 what must hold before a version becomes CURRENT or is taken by a consumer
+//	list.go, prune.go       versions listed; old ones removed
+//	watcher.go, load.go     Watcher: follows CURRENT, loads and swaps; heartbeats.go holds what is still used
+//	version.go, choice.go   Version: a model, its attachment and calibration; errors about a choice
+//	output.go, explain.go   representations and abstention; explanations
+//	arrivals.go             rows of arrivals and notes of one version
 package serving

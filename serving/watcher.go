@@ -58,7 +58,7 @@ type Watcher struct {
 	current atomic.Pointer[Version]
 
 	mu      sync.Mutex // held while polling, so that Load and Run do not meet
-	uses    uses
+	held    heartbeats
 	serving string // id of the marker of the version that is served
 	refused string // the last version that was refused, with its marker's id and the time at which it was mended
 	reason  error  // why it was refused
@@ -96,7 +96,7 @@ func NewWatcher(client mapping.Client, o WatcherOptions) (*Watcher, error) {
 		o: o,
 		loader: loader{client: client, keys: k, options: o.Serve, cacheBytes: o.CacheBytes,
 			guard: o.Guard, limit: o.LookupTimeout, log: o.Log},
-		uses: uses{client: client, keys: k, by: o.Consumer, holdFor: o.HoldFor},
+		held: heartbeats{client: client, keys: k, by: o.Consumer, holdFor: o.HoldFor},
 	}, nil
 }
 
@@ -162,7 +162,7 @@ func (w *Watcher) leave(ctx context.Context) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	// If Redis cannot be reached they lapse.
-	_ = w.uses.drop(ctx)
+	_ = w.held.drop(ctx)
 }
 
 // poll does the work of one interval.
@@ -179,7 +179,7 @@ func (w *Watcher) follow(ctx context.Context) error {
 		return err
 	}
 	if name == "" {
-		if _, err := w.uses.beat(ctx, ""); err != nil {
+		if _, err := w.held.beat(ctx, ""); err != nil {
 			return err
 		}
 		return fmt.Errorf("%w: %s is not set", ErrNothingPublished, w.loader.keys.current())
@@ -187,7 +187,7 @@ func (w *Watcher) follow(ctx context.Context) error {
 	if err := artifact.ValidVersion(name); err != nil {
 		return refuse("reading %s: %w", w.loader.keys.current(), err)
 	}
-	id, err := w.uses.beat(ctx, name)
+	id, err := w.held.beat(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -217,7 +217,7 @@ func (w *Watcher) take(ctx context.Context, name, id, tried string, otherData bo
 			return err
 		}
 		v, sample, warnings, err = w.loader.load(ctx, name, id, func() error {
-			_, err := w.uses.beat(ctx, name)
+			_, err := w.held.beat(ctx, name)
 			return err
 		})
 	}
@@ -234,7 +234,7 @@ func (w *Watcher) take(ctx context.Context, name, id, tried string, otherData bo
 		return err
 	}
 	w.refused = ""
-	w.uses.add(v)
+	w.held.add(v)
 	before := w.current.Swap(v)
 	w.serving = id
 	w.logTaken(v, before, warnings)

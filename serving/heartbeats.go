@@ -10,10 +10,10 @@ import (
 	"rivulet/mapping"
 )
 
-// uses holds the versions that this process may still read from, with their heartbeats. The pointers are
+// heartbeats holds the versions that this process may still read from, with their heartbeats. The pointers are
 // weak: a version is in use as long as the watcher refers to it as the current one, or a batch that
 // began before a switch does.
-type uses struct {
+type heartbeats struct {
 	client  mapping.Client
 	keys    keys
 	by      string
@@ -28,12 +28,12 @@ type use struct {
 	pointer weak.Pointer[Version]
 }
 
-func (u *uses) add(v *Version) {
+func (u *heartbeats) add(v *Version) {
 	u.versions = append(u.versions, use{v.ID(), weak.Make(v)})
 }
 
 // names returns the versions in use, each once.
-func (u *uses) names() (names []string) {
+func (u *heartbeats) names() (names []string) {
 	u.versions = slices.DeleteFunc(u.versions, func(of use) bool { return of.pointer.Value() == nil })
 	for _, of := range u.versions {
 		if !slices.Contains(names, of.version) {
@@ -45,7 +45,7 @@ func (u *uses) names() (names []string) {
 
 // beat sends the heartbeats of all versions in use, and of wanted if it is not "", and releases versions that are no
 // longer in use. It returns the id of wanted's marker, "" if it has none.
-func (u *uses) beat(ctx context.Context, wanted string) (id string, err error) {
+func (u *heartbeats) beat(ctx context.Context, wanted string) (id string, err error) {
 	names := u.names()
 	if wanted != "" && !slices.Contains(names, wanted) {
 		names = append(names, wanted)
@@ -74,9 +74,9 @@ func (u *uses) beat(ctx context.Context, wanted string) (id string, err error) {
 }
 
 // drop releases all versions.
-func (u *uses) drop(ctx context.Context) error { return u.forget(ctx, u.held) }
+func (u *heartbeats) drop(ctx context.Context) error { return u.forget(ctx, u.held) }
 
-func (u *uses) forget(ctx context.Context, versions []string) error {
+func (u *heartbeats) forget(ctx context.Context, versions []string) error {
 	if len(versions) == 0 {
 		return nil
 	}
