@@ -6,6 +6,7 @@ import (
 
 	"rivulet/event"
 	"rivulet/infer"
+	"rivulet/infer/explain"
 )
 
 // batch is one micro-batch on its way down the path. Each stage fills one part from the parts before it, which it
@@ -74,7 +75,7 @@ func (b *batch) footprint() int {
 	a := &b.attachment
 	sum += 8*cap(a.pairs) + 4*(cap(a.dense.Data)+cap(a.adj.ColIdx)+cap(a.sparse.ColIdx)+cap(a.sparse.Val))
 	r := &b.predicted.reasons
-	sum += int(unsafe.Sizeof(infer.Reason{}))*cap(r.found) + int(unsafe.Sizeof(event.Reason{}))*cap(r.wire)
+	sum += int(unsafe.Sizeof(explain.Reason{}))*cap(r.found) + int(unsafe.Sizeof(event.Reason{}))*cap(r.wire)
 	return sum + a.attacher.Bytes() + a.memory.Bytes()
 }
 

@@ -6,6 +6,7 @@ import (
 	"rivulet/event"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/explain"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 )
@@ -48,10 +49,10 @@ type Numbering interface {
 type Explaining interface {
 	Version
 	// Strongest appends the n largest shares of a prediction to dst, and returns the class that it is compared with.
-	Strongest(dst []infer.Reason, n int, b *infer.Batch, rows [][]infer.Row, i, class int,
-		logits []float32) ([]infer.Reason, int)
+	Strongest(dst []explain.Reason, n int, b *infer.Batch, rows [][]infer.Row, i, class int,
+		logits []float32) ([]explain.Reason, int)
 	// Explain takes a prediction apart in full.
-	Explain(b *infer.Batch, rows [][]infer.Row, i int, logits, probabilities []float32) *infer.Explanation
+	Explain(b *infer.Batch, rows [][]infer.Row, i int, logits, probabilities []float32) *explain.Explanation
 	// FeatureNames are the names of the d features by position; nil where they have none.
 	FeatureNames() []string
 }

@@ -6,11 +6,12 @@ import (
 
 	"rivulet/event"
 	"rivulet/infer"
+	"rivulet/infer/explain"
 )
 
 // Explained is an arrival with its prediction and the reasons for it.
 type Explained struct {
-	*infer.Explanation
+	*explain.Explanation
 	Prediction *event.Prediction
 	Edges      []string    // the arrival's neighbours, by their place
 	Rows       []infer.Row // theirs

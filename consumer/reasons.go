@@ -7,6 +7,7 @@ import (
 	"rivulet/event"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/explain"
 )
 
 // errNotExplaining is an error in the wiring of a consumer.
@@ -16,7 +17,7 @@ var errNotExplaining = errors.New("the version cannot say why it predicts what i
 type reasons struct {
 	explanations []event.Explanation // of each arrival
 	wire         []event.Reason      // theirs
-	found        []infer.Reason      // the same as infer gives them, Output.Explain places for each arrival
+	found        []explain.Reason    // the same as infer gives them, Output.Explain places for each arrival
 	labels       map[int]string      // of features without names
 }
 
@@ -51,15 +52,15 @@ func (p *Pipeline) reasons(out *reasons, version Version, in *decoded, a *attach
 const explainWork = 1 << 14
 
 // reason says in the wire's terms what infer found of arrival i.
-func (p *Pipeline) reason(out *reasons, names []string, in *decoded, i int, r *infer.Reason) event.Reason {
+func (p *Pipeline) reason(out *reasons, names []string, in *decoded, i int, r *explain.Reason) event.Reason {
 	wire := event.Reason{Kind: r.Kind, Share: float32(r.Share.Class), Margin: float32(r.Share.Margin)}
 	switch {
-	case r.Kind == infer.ReasonFeature && names != nil:
+	case r.Kind == explain.ReasonFeature && names != nil:
 		wire.Name = names[r.At]
-	case r.Kind == infer.ReasonFeature:
+	case r.Kind == explain.ReasonFeature:
 		wire.Name = out.label(r.At)
 	case !p.Output.ExplainIDs:
-	case r.Kind == infer.ReasonNeighbour:
+	case r.Kind == explain.ReasonNeighbour:
 		wire.ID = in.arrivals[i].arrival.Edges[r.At]
 	default:
 		wire.ID = in.arrivals[r.At].arrival.ID

@@ -7,16 +7,17 @@ import (
 
 	"rivulet/event"
 	"rivulet/infer"
+	"rivulet/infer/explain"
 	"rivulet/kafka"
 )
 
-func (v *benchVersion) Strongest(dst []infer.Reason, n int, b *infer.Batch, rows [][]infer.Row, i, class int,
-	logits []float32) ([]infer.Reason, int) {
-	return v.predictor.Strongest(dst, n, b, rows, i, class, logits)
+func (v *benchVersion) Strongest(dst []explain.Reason, n int, b *infer.Batch, rows [][]infer.Row, i, class int,
+	logits []float32) ([]explain.Reason, int) {
+	return explain.New(&v.predictor).Strongest(dst, n, b, rows, i, class, logits)
 }
 
-func (v *benchVersion) Explain(b *infer.Batch, rows [][]infer.Row, i int, logits, probabilities []float32) *infer.Explanation {
-	return v.predictor.Explain(b, rows, i, logits, probabilities)
+func (v *benchVersion) Explain(b *infer.Batch, rows [][]infer.Row, i int, logits, probabilities []float32) *explain.Explanation {
+	return explain.New(&v.predictor).Explain(b, rows, i, logits, probabilities)
 }
 
 func (v *benchVersion) FeatureNames() []string { return nil }

@@ -37,7 +37,7 @@ func (f *frozenConvolution) ArrivedTables(b *Batch) *Tables {
 		if layer > 0 {
 			z = met[layer]
 		}
-		in, out := f.at(float64(b.degree(i)) + 1)
+		in, out := f.at(float64(b.Degree(i)) + 1)
 		graph.Axpy(t.U[layer].Row(i), in, z.Row(i))
 		copy(s.row, u)
 		b.gather(s.row, i, a.in, a.z, 0)

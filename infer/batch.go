@@ -35,8 +35,8 @@ type Batch struct {
 // Len is the number of arrivals n.
 func (b *Batch) Len() int { return len(b.Known) }
 
-// degree is deg_i: the true edges of arrival i, known neighbours and neighbours in ã.
-func (b *Batch) degree(i int) float32 {
+// Degree is deg_i: the true edges of arrival i, known neighbours and neighbours in ã.
+func (b *Batch) Degree(i int) float32 {
 	deg := float32(b.Known[i])
 	if b.Adj != nil {
 		deg += float32(b.Adj.RowLen(i))
@@ -48,7 +48,7 @@ func (b *Batch) degree(i int) float32 {
 func (b *Batch) invSqrtDegrees(extra float64) []float32 {
 	q := b.floats(b.Len())
 	for i := range q {
-		q[i] = float32(1 / math.Sqrt(extra+float64(b.degree(i))))
+		q[i] = float32(1 / math.Sqrt(extra+float64(b.Degree(i))))
 	}
 	return q
 }

@@ -12,6 +12,7 @@ import (
 //	p^l = out(Σ B in·h^{l−1} Wn) + h^{l−1} Ws + b    h^l = relu(p^l)    logits = p^L
 type convolution struct {
 	*Operator
+	net    *Network
 	layers []*convolved
 }
 
@@ -26,7 +27,7 @@ type convolved struct {
 }
 
 func newConvolution(m *Network) form {
-	c := &convolution{Operator: m.Architecture.Operator}
+	c := &convolution{Operator: m.Architecture.Operator, net: m}
 	for k, l := range m.Layers {
 		of := &convolved{w: graph.Beside(l.Far, l.Neighbours, l.Self), own: l.Self, bias: l.Bias, self: l.Width(),
 			far: l.Far != nil, relus: k+1 < len(m.Layers)}
@@ -216,7 +217,7 @@ func (f *frozenConvolution) walk(b *Batch, see look) *arriving {
 	a := &arriving{Batch: b, f: f, see: see, in: b.floats(b.Len()), out: b.floats(b.Len()),
 		z: b.project(f.project)}
 	for i := range a.in {
-		a.in[i], a.out[i] = f.at(float64(b.degree(i)))
+		a.in[i], a.out[i] = f.at(float64(b.Degree(i)))
 	}
 	looks := see.received != nil || see.state != nil
 	a.enter(looks)

@@ -100,8 +100,7 @@
 //	propagate.go      LP and EP, frozen and joint
 //	calibration.go    temperature, mixing, clipping
 //	predictor.go      all of it together
-//	explain.go        why an arrival got its class; explain_share.go, explain_hops.go and explain_layers.go take a logit
-//	                  apart, explain_without.go removes terms, explain_strongest.go has the largest shares alone
+//	parts.go          what a frozen deployment computes with, for package explain, which takes logits apart
 //
 // Inside this package a shape that does not fit is a programming error and panics with the shapes; what comes from
 // outside is checked by the Validate methods and by [Build], with errors that name field and value.

@@ -10,6 +10,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/explain"
 	"rivulet/test/reference"
 )
 
@@ -43,10 +44,10 @@ func (w *world) explained() []explainedCase {
 }
 
 // explain explains arrival i of the world's batch on S.
-func (w *world) explain(p *infer.Predictor, graphBatch bool, i int) *infer.Explanation {
+func (w *world) explain(p *infer.Predictor, graphBatch bool, i int) *explain.Explanation {
 	b := w.batch("S", graphBatch)
 	logits, probabilities := p.Predict(b)
-	return p.Explain(b, neighbours(w.a, w.mapping), i, logits.Row(i), probabilities.Row(i))
+	return explain.New(p).Explain(b, neighbours(w.a, w.mapping), i, logits.Row(i), probabilities.Row(i))
 }
 
 // places are the nodes of T that arrival i's neighbours are, in the order of their rows.
@@ -60,11 +61,11 @@ func (w *world) places(i int) []int {
 	return out
 }
 
-func lead(row []float64, e *infer.Explanation) infer.Figure {
-	return infer.Figure{Class: row[e.Class], Margin: row[e.Class] - row[e.RunnerUp]}
+func lead(row []float64, e *explain.Explanation) explain.Figure {
+	return explain.Figure{Class: row[e.Class], Margin: row[e.Class] - row[e.RunnerUp]}
 }
 
-func figureNear(t fatal, what string, got, want infer.Figure, tol float64) {
+func figureNear(t fatal, what string, got, want explain.Figure, tol float64) {
 	t.Helper()
 	if math.Abs(got.Class-want.Class) > tol*max(1, math.Abs(want.Class)) ||
 		math.Abs(got.Margin-want.Margin) > 2*tol*max(1, math.Abs(want.Margin)) {
@@ -72,8 +73,8 @@ func figureNear(t fatal, what string, got, want infer.Figure, tol float64) {
 	}
 }
 
-func less(a, b infer.Figure) infer.Figure {
-	return infer.Figure{Class: a.Class - b.Class, Margin: a.Margin - b.Margin}
+func less(a, b explain.Figure) explain.Figure {
+	return explain.Figure{Class: a.Class - b.Class, Margin: a.Margin - b.Margin}
 }
 
 // without is the world with an arrival's feature, neighbour or edge in ã removed; the first with the norm held, so
@@ -106,7 +107,7 @@ func TestSection10WithoutAgainstOracle(t *testing.T) {
 		graphBatch := rapid.Bool().Draw(t, "graph batch")
 		for _, c := range w.explained() {
 			e := w.explain(c.served, graphBatch, i)
-			answer := func(feature, neighbour, arrival int) infer.Figure {
+			answer := func(feature, neighbour, arrival int) explain.Figure {
 				x, changed := w.without(i, feature, neighbour, arrival)
 				b := changed.oracle("S", graphBatch)
 				b.X = x
@@ -134,7 +135,7 @@ func TestSection10WithoutAgainstOracle(t *testing.T) {
 }
 
 // checkTerms holds the terms of an explanation to what the arrival is made of.
-func checkTerms(t fatal, name string, w *world, e *infer.Explanation, i int, graphBatch bool) {
+func checkTerms(t fatal, name string, w *world, e *explain.Explanation, i int, graphBatch bool) {
 	count := 0
 	for _, v := range w.arrivals[i] {
 		if v != 0 {
@@ -151,9 +152,9 @@ func checkTerms(t fatal, name string, w *world, e *infer.Explanation, i int, gra
 		t.Fatalf("%s%d features, %d neighbours, %d of the batch, %d not removed; want %d, %d, %d, 0", name, len(e.Features),
 			len(e.Neighbours), len(e.Batch), e.NotRemoved, count, len(w.places(i)), among)
 	}
-	for _, terms := range [][]infer.Term{e.Features, e.Neighbours, e.Batch} {
+	for _, terms := range [][]explain.Term{e.Features, e.Neighbours, e.Batch} {
 		for _, term := range terms {
-			sum := infer.Figure{}
+			sum := explain.Figure{}
 			for _, through := range term.Through {
 				sum.Class, sum.Margin = sum.Class+through.Share.Class, sum.Margin+through.Share.Margin
 			}
@@ -216,14 +217,14 @@ func TestSection10SharesAgainstOracle(t *testing.T) {
 
 // slope holds a share to the change of the oracle's logit when more or less is read; where a relu is in between, to
 // neither.
-func slope(t fatal, what string, c explainedCase, e *infer.Explanation, b reference.Arrivals, i int, term infer.Term,
+func slope(t fatal, what string, c explainedCase, e *explain.Explanation, b reference.Arrivals, i int, term explain.Term,
 	read func(b *reference.Arrivals, by float64)) {
 	t.Helper()
 	by := 1e-5
 	if c.name == "sgc" {
 		by = 1
 	}
-	at := func(by float64) infer.Figure {
+	at := func(by float64) explain.Figure {
 		changed := b
 		read(&changed, by)
 		return lead(c.answer(changed)[i], e)
@@ -233,7 +234,7 @@ func slope(t fatal, what string, c explainedCase, e *infer.Explanation, b refere
 	if math.Abs(up.Class-down.Class)+math.Abs(up.Margin-down.Margin) > 1e-3*by {
 		return
 	}
-	figureNear(t, what, term.Share, infer.Figure{Class: down.Class / by, Margin: down.Margin / by}, c.tol+1e-4)
+	figureNear(t, what, term.Share, explain.Figure{Class: down.Class / by, Margin: down.Margin / by}, c.tol+1e-4)
 }
 
 // Section 10, of SGC: own features and centring, at two hops to the arrival itself.
@@ -244,7 +245,7 @@ func TestSection10OwnFeatures(t *testing.T) {
 			for i := 0; i < len(w.a) && c.name == "sgc" && !c.joint; i++ {
 				e, q2 := w.explain(c.served, false, i), 1/w.oracle("S", false).D()[i]
 				x, zero := w.fit.Apply(w.arrivals)[i], w.fit.Apply(reference.New(1, w.features))[0]
-				through := func(of []float64) infer.Figure {
+				through := func(of []float64) explain.Figure {
 					z := reference.Matrix{of}.Mul(w.model.W).Times(q2 * q2)
 					return lead(z[0], e)
 				}
@@ -283,14 +284,14 @@ func TestSection10NeighboursInAnyOrder(t *testing.T) {
 			if first.Class != second.Class || first.RunnerUp != second.RunnerUp { // equal to the last bits but one
 				continue
 			}
-			byPlace := map[int]infer.Term{}
+			byPlace := map[int]explain.Term{}
 			for _, term := range second.Neighbours {
 				byPlace[order[term.At]] = term
 			}
 			for _, term := range first.Neighbours {
 				other, row := byPlace[term.At], rows[0][term.At]
 				figureNear(t, c.name+": share in another order", other.Share, term.Share, 1e-5*max(1, math.Abs(first.Logit.Class)))
-				none := infer.Figure{}
+				none := explain.Figure{}
 				switch {
 				case !row.Known && (term.Share != none || term.Without != none || term.Removed):
 					t.Fatalf("%s: an unknown id has %+v", c.name, term)
@@ -313,11 +314,11 @@ func indices(n int) []int {
 }
 
 // explainRows explains arrival 0 of a node batch with these rows.
-func explainRows(w *world, p *infer.Predictor, rows [][]infer.Row) *infer.Explanation {
+func explainRows(w *world, p *infer.Predictor, rows [][]infer.Row) *explain.Explanation {
 	b := &infer.Batch{X: w.rows(w.arrivals, true)}
 	b.Attach(rows, len(w.synAdj))
 	logits, probabilities := p.Predict(b)
-	return p.Explain(b, rows, 0, logits.Row(0), probabilities.Row(0))
+	return explain.New(p).Explain(b, rows, 0, logits.Row(0), probabilities.Row(0))
 }
 
 // A known neighbour with an empty row counts in the degree: without it the logit is another one.
@@ -333,9 +334,9 @@ func TestEmptyRowHasItsOwnRemoval(t *testing.T) {
 	b := &infer.Batch{X: graph.Features{Dense: &graph.Dense{Rows: 1, Cols: 1, Data: []float32{8}}}}
 	b.Attach(rows, 1)
 	logits, probabilities := p.Predict(b)
-	e := p.Explain(b, rows, 0, logits.Row(0), probabilities.Row(0))
+	e := explain.New(p).Explain(b, rows, 0, logits.Row(0), probabilities.Row(0))
 	// At D = 2 the logit is 8/4, without the neighbour 8.
-	figureNear(t, "without the empty row", e.Neighbours[0].Without, infer.Figure{Class: -6, Margin: -12}, 1e-6)
+	figureNear(t, "without the empty row", e.Neighbours[0].Without, explain.Figure{Class: -6, Margin: -12}, 1e-6)
 	if e.Neighbours[1].Removed {
 		t.Fatal("an unknown id was removed")
 	}
@@ -350,8 +351,8 @@ func TestMostTermsAreCounted(t *testing.T) {
 	}
 	b.Attach(rows, p.Model.Nodes())
 	logits, probabilities := p.Predict(b)
-	e := p.Explain(b, rows, 1, logits.Row(1), probabilities.Row(1))
-	removed := func(terms []infer.Term) int {
+	e := explain.New(p).Explain(b, rows, 1, logits.Row(1), probabilities.Row(1))
+	removed := func(terms []explain.Term) int {
 		n := 0
 		for k := range terms {
 			if terms[k].Removed != (k < n+1 && terms[k].Removed) {
@@ -364,7 +365,7 @@ func TestMostTermsAreCounted(t *testing.T) {
 		return n
 	}
 	features, near := removed(e.Features), removed(e.Neighbours)
-	if features != infer.MostFeaturesRemoved || near != infer.MostNeighboursRemoved ||
+	if features != explain.MostFeaturesRemoved || near != explain.MostNeighboursRemoved ||
 		e.NotRemoved != len(e.Features)-features+50-near {
 		t.Fatalf("%d of %d features and %d of 50 neighbours are removed, %d counted", features, len(e.Features), near, e.NotRemoved)
 	}

@@ -9,6 +9,7 @@ import (
 // mixture is a model of one layer whose answers z = xW are propagated K hops and mixed: logits = Σ_t w_t Â^t z + b.
 // SGC is the last hop alone.
 type mixture struct {
+	net     *Network     // nil of hops alone
 	w       *graph.Dense // d×C; nil: the identity of [Network.FrozenFeatures]
 	bias    []float32    // C
 	hops    int          // K
@@ -18,7 +19,7 @@ type mixture struct {
 
 func newMixture(m *Network) *mixture {
 	all := m.Architecture.Mix(m.Alpha, m.Hops)
-	out := &mixture{w: m.Layers[0].Self, bias: m.Layers[0].Bias, hops: m.Hops, all: all}
+	out := &mixture{net: m, w: m.Layers[0].Self, bias: m.Layers[0].Bias, hops: m.Hops, all: all}
 	if slices.ContainsFunc(all[:m.Hops], func(w float32) bool { return w != 0 }) {
 		out.weights = all
 	}
@@ -323,7 +324,7 @@ func (f *frozenMixture) ArrivedTables(b *Batch) *Tables {
 	b.check(f.Nodes())
 	z, read, q := f.project.Apply(b.X), b.read(f.tables), b.invSqrtDegrees(1)
 	n, classes := b.Len(), len(f.bias)
-	t, met := &Tables{C: ways(n, max(1, f.hops-1), b.degree)}, b.invSqrtDegrees(2)
+	t, met := &Tables{C: ways(n, max(1, f.hops-1), b.Degree)}, b.invSqrtDegrees(2)
 	t.U = append(t.U, scaled(met, z))
 	h := []*graph.Dense{z} // h^0 …
 	for hop := 1; hop < f.hops; hop++ {

@@ -71,15 +71,15 @@ func (p *Preprocess) Centres() bool { return p.Kind == L2Center || p.Kind == Sta
 // sparse features dense: pre(x) W = norm(x)·(Scale/Std)W − (Scale·Mean/Std)W. It is the form for rows that are seen
 // once; training, which goes over the same rows again and again, has package features.
 type Projection struct {
-	weight   *graph.Dense // d×h, wider where that is faster to read; d×1 where it is diagonal
-	offset   []float32    // h
+	Weight   *graph.Dense // d×h, wider where that is faster to read; d×1 where it is diagonal
+	Offset   []float32    // h: what centring subtracts
 	kind     string       // of the preprocessing: what a row is divided by
 	diagonal bool         // W is a diagonal matrix and h = d
 }
 
 // Fold returns the projection onto w (d×h).
 func (p *Preprocess) Fold(w *graph.Dense) *Projection {
-	pr := &Projection{weight: w.Aligned(), offset: make([]float32, w.Cols), kind: p.Kind}
+	pr := &Projection{Weight: w.Aligned(), Offset: make([]float32, w.Cols), kind: p.Kind}
 	if p.Kind == None {
 		return pr
 	}
@@ -93,7 +93,7 @@ func (p *Preprocess) Fold(w *graph.Dense) *Projection {
 		if p.Kind == Standardize {
 			factor /= float64(p.Std[k])
 		}
-		row := pr.weight.Row(k)[:w.Cols]
+		row := pr.Weight.Row(k)[:w.Cols]
 		for c := range row {
 			folded := factor * float64(row[c])
 			row[c] = float32(folded)
@@ -103,7 +103,7 @@ func (p *Preprocess) Fold(w *graph.Dense) *Projection {
 		}
 	}
 	for c, v := range offset {
-		pr.offset[c] = float32(v)
+		pr.Offset[c] = float32(v)
 	}
 	return pr
 }
@@ -115,15 +115,15 @@ func (p *Preprocess) Identity(d int) *Projection {
 		ones.Data[k] = 1
 	}
 	pr := p.Fold(ones)
-	pr.diagonal, pr.offset = true, make([]float32, d)
+	pr.diagonal, pr.Offset = true, make([]float32, d)
 	for k := range p.Mean {
-		pr.offset[k] = float32(float64(p.Mean[k]) * float64(pr.weight.Data[k]))
+		pr.Offset[k] = float32(float64(p.Mean[k]) * float64(pr.Weight.Data[k]))
 	}
 	return pr
 }
 
 // Width is h, the number of columns of the result.
-func (pr *Projection) Width() int { return len(pr.offset) }
+func (pr *Projection) Width() int { return len(pr.Offset) }
 
 // Apply returns pre(x)·W, n×h. Each row depends on its own row of x alone, bit for bit, and a dense row gives the
 // bits of the sparse row with the same non-zeros in ascending columns. A column that a sparse row has twice is two
@@ -137,8 +137,8 @@ func (pr *Projection) Apply(x graph.Features) *graph.Dense {
 
 // work is what the projection of x costs, in multiply-adds.
 func (pr *Projection) work(x graph.Features) int {
-	if x.Cols() != pr.weight.Rows {
-		panic(fmt.Sprintf("infer: features of %d×%d for weights of %d×%d", x.Rows(), x.Cols(), pr.weight.Rows,
+	if x.Cols() != pr.Weight.Rows {
+		panic(fmt.Sprintf("infer: features of %d×%d for weights of %d×%d", x.Rows(), x.Cols(), pr.Weight.Rows,
 			pr.Width()))
 	}
 	if x.Sparse != nil {
@@ -161,14 +161,14 @@ func (pr *Projection) rows(out *graph.Dense, x graph.Features, lo, hi int) {
 		end := min(lo+normed, hi)
 		norms := norms[:end-lo]
 		for k := range norms {
-			norms[k] = pr.divisor(nil, x.Dense.Row(lo+k))
+			norms[k] = pr.Divisor(nil, x.Dense.Row(lo+k))
 		}
 		if pr.diagonal {
 			for i := lo; i < end; i++ {
-				addDiagonal(out.Row(i), nil, x.Dense.Row(i), pr.weight.Data)
+				addDiagonal(out.Row(i), nil, x.Dense.Row(i), pr.Weight.Data)
 			}
 		} else {
-			graph.AddProduct(out, x.Dense, pr.weight, lo, end)
+			graph.AddProduct(out, x.Dense, pr.Weight, lo, end)
 		}
 		for k, norm := range norms {
 			pr.finish(out.Row(lo+k), norm)
@@ -183,17 +183,17 @@ const normed = 64
 // row computes one row from its non-zeros; vals nil means ones. Stored zeros add 0 and change no bit.
 func (pr *Projection) row(out []float32, cols []int32, vals []float32) {
 	if pr.diagonal {
-		addDiagonal(out, cols, vals, pr.weight.Data)
+		addDiagonal(out, cols, vals, pr.Weight.Data)
 	} else {
-		graph.AddRows(out, cols, vals, pr.weight)
+		graph.AddRows(out, cols, vals, pr.Weight)
 	}
-	pr.finish(out, pr.divisor(cols, vals))
+	pr.finish(out, pr.Divisor(cols, vals))
 }
 
-// divisor returns the number that a row is divided by: its norm, 1 if that is 0. cols nil means all columns, vals
+// Divisor returns the number that a row is divided by: its norm, 1 if that is 0. cols nil means all columns, vals
 // nil ones. A value of 0 changes no bit of it: each column has its place in one of four sums, which do not wait for
 // each other.
-func (pr *Projection) divisor(cols []int32, vals []float32) float64 {
+func (pr *Projection) Divisor(cols []int32, vals []float32) float64 {
 	var sums [4]float64
 	switch {
 	case pr.kind != L2Center && pr.kind != L1:
@@ -264,7 +264,7 @@ func (pr *Projection) finish(out []float32, norm float64) {
 	if norm != 1 {
 		graph.Scale(out, float32(1/norm))
 	}
-	graph.Axpy(out, -1, pr.offset)
+	graph.Axpy(out, -1, pr.Offset)
 }
 
 // Raw are the nodes of T: raw features seen through the preprocessing.

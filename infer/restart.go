@@ -175,7 +175,7 @@ func (f *frozenRestart) Embeddings(b *Batch) *graph.Dense {
 func (f *frozenRestart) ArrivedTables(b *Batch) *Tables {
 	b.check(f.Nodes())
 	n := b.Len()
-	t, met := &Tables{C: ways(n, 1, b.degree)}, b.invSqrtDegrees(2)
+	t, met := &Tables{C: ways(n, 1, b.Degree)}, b.invSqrtDegrees(2)
 	w := f.arrive(b)
 	z, sum := w.first.Clone(), make([]float32, len(f.b2)) // z̃^t
 	for range f.net.Hops {

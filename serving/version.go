@@ -10,6 +10,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/explain"
 	"rivulet/mapping"
 	"rivulet/schema"
 )
@@ -44,6 +45,7 @@ type Version struct {
 	model          artifact.ModelInfo
 	attachment     string
 	predictor      infer.Predictor
+	explainer      *explain.Explainer
 	representation string
 	embedder       infer.Embedder // nil unless representation is "embedding"
 	threshold      float32

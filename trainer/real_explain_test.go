@@ -9,6 +9,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/dataset"
 	"rivulet/infer"
+	"rivulet/infer/explain"
 )
 
 // explainedNodes is the number of test nodes that models other than sgc are explained on; RIVULET_EXPLAIN=all has all
@@ -65,9 +66,9 @@ func (e *explaining) answer(p *infer.Predictor, i int32, rows []infer.Row) (b *i
 	return b, slices.Clone(l.Row(0)), slices.Clone(q.Row(0))
 }
 
-func (e *explaining) explain(p *infer.Predictor, i int32, rows []infer.Row) (*infer.Explanation, []float32) {
+func (e *explaining) explain(p *infer.Predictor, i int32, rows []infer.Row) (*explain.Explanation, []float32) {
 	b, logits, probabilities := e.answer(p, i, rows)
-	return p.Explain(b, [][]infer.Row{rows}, 0, logits, probabilities), logits
+	return explain.New(p).Explain(b, [][]infer.Row{rows}, 0, logits, probabilities), logits
 }
 
 func (e *explaining) predictor(t testing.TB, m *artifact.Model) *infer.Predictor {
@@ -135,7 +136,7 @@ func (e *explaining) check(t *testing.T, name string, p *infer.Predictor, nodes 
 }
 
 // strongestRemoval returns the neighbour whose removal moves the lead most, and its place among the rows.
-func strongestRemoval(x *infer.Explanation) (at int, strongest *infer.Term) {
+func strongestRemoval(x *explain.Explanation) (at int, strongest *explain.Term) {
 	for k := range x.Neighbours {
 		term := &x.Neighbours[k]
 		if term.Removed && (strongest == nil || math.Abs(term.Without.Margin) > math.Abs(strongest.Without.Margin)) {
@@ -146,7 +147,7 @@ func strongestRemoval(x *infer.Explanation) (at int, strongest *infer.Term) {
 }
 
 // differ returns the largest difference of a share to that of an explanation with the n neighbours in reverse.
-func differ(x, reversed *infer.Explanation, n int) float64 {
+func differ(x, reversed *explain.Explanation, n int) float64 {
 	of := map[int]float64{}
 	for _, term := range reversed.Neighbours {
 		of[n-1-term.At] = term.Share.Class

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"rivulet/consumer"
-	"rivulet/infer"
+	"rivulet/infer/explain"
 	"rivulet/internal/app"
 	"rivulet/internal/cli"
 	"rivulet/internal/explanation"
@@ -86,9 +86,9 @@ func (t textExplanations) Explanation(e *consumer.Explained) error {
 		line(table, e.Centring, nil, "centring")
 	}
 	t.terms(table, e, e.Features, "feature",
-		func(term *infer.Term) string { return "feature " + cli.Text(explanation.FeatureName(e, term.At)) })
-	t.terms(table, e, e.Neighbours, "neighbour", func(term *infer.Term) string { return neighbourText(e, term) })
-	t.terms(table, e, e.Batch, "arrival", func(term *infer.Term) string { return "arrival " + cli.Text(e.Among[term.At]) })
+		func(term *explain.Term) string { return "feature " + cli.Text(explanation.FeatureName(e, term.At)) })
+	t.terms(table, e, e.Neighbours, "neighbour", func(term *explain.Term) string { return neighbourText(e, term) })
+	t.terms(table, e, e.Batch, "arrival", func(term *explain.Term) string { return "arrival " + cli.Text(e.Among[term.At]) })
 	if e.Shares {
 		line(table, e.Sum(), nil, "sum of the shares")
 	}
@@ -106,19 +106,19 @@ func (t textExplanations) Explanation(e *consumer.Explained) error {
 }
 
 // terms writes the largest terms of a kind, and the rest in a line.
-func (t textExplanations) terms(w io.Writer, e *consumer.Explained, terms []infer.Term, kind string,
-	name func(*infer.Term) string) {
+func (t textExplanations) terms(w io.Writer, e *consumer.Explained, terms []explain.Term, kind string,
+	name func(*explain.Term) string) {
 	for k := range terms[:min(t.most, len(terms))] {
 		line(w, terms[k].Share, &terms[k], name(&terms[k]))
 	}
 	if len(terms) > t.most {
-		rest := infer.Explanation{Features: terms[t.most:]}
+		rest := explain.Explanation{Features: terms[t.most:]}
 		line(w, rest.Sum(), nil, fmt.Sprintf("%d other %ss", len(terms)-t.most, kind))
 	}
 }
 
 // line writes a figure and, where there is one, what its removal does.
-func line(w io.Writer, share infer.Figure, term *infer.Term, what string) {
+func line(w io.Writer, share explain.Figure, term *explain.Term, what string) {
 	without := "\t"
 	if term != nil && term.Removed {
 		without = fmt.Sprintf("%+.4f\t%+.4f", term.Without.Class, term.Without.Margin)
@@ -127,7 +127,7 @@ func line(w io.Writer, share infer.Figure, term *infer.Term, what string) {
 }
 
 // neighbourText names a neighbour, and the synthetic nodes that carry its share.
-func neighbourText(e *consumer.Explained, term *infer.Term) string {
+func neighbourText(e *consumer.Explained, term *explain.Term) string {
 	text := "neighbour " + cli.Text(e.Edges[term.At])
 	switch row := &e.Rows[term.At]; {
 	case row.Unread:

@@ -9,6 +9,7 @@ import (
 
 	"rivulet/consumer"
 	"rivulet/infer"
+	"rivulet/infer/explain"
 )
 
 // Figure is a number of logits: of the class's logit, and of its lead over the runner-up.
@@ -95,7 +96,7 @@ func Of(e *consumer.Explained) Explanation {
 	return out
 }
 
-func termOf(e *consumer.Explained, term *infer.Term) (out Term) {
+func termOf(e *consumer.Explained, term *explain.Term) (out Term) {
 	if e.Shares {
 		out.Share = (*Figure)(&term.Share)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"rivulet/consumer"
 	"rivulet/event"
-	"rivulet/infer"
+	"rivulet/infer/explain"
 	"rivulet/internal/explanation"
 	"rivulet/kafka"
 )
@@ -113,9 +113,9 @@ func answerOf(e *consumer.Explained) *Answer {
 }
 
 // shorten returns the first terms of a list, and what the others add up to.
-func shorten(terms []explanation.Term, of []infer.Term) ([]explanation.Term, Rest) {
+func shorten(terms []explanation.Term, of []explain.Term) ([]explanation.Term, Rest) {
 	shown := min(len(terms), termsShown)
-	rest := infer.Explanation{Features: of[shown:]}
+	rest := explain.Explanation{Features: of[shown:]}
 	return terms[:shown], Rest{len(of) - shown, rest.Sum().Margin}
 }
 

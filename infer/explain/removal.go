@@ -1,4 +1,4 @@
-package infer
+package explain
 
 import (
 	"cmp"
@@ -6,52 +6,14 @@ import (
 	"slices"
 
 	"rivulet/graph"
+	"rivulet/infer"
 )
-
-// heldModel is a model as it is deployed, for features that have been divided by their norm already: what is removed
-// of an arrival's features does not change what the rest is divided by.
-type heldModel struct {
-	Deployment
-	project *Projection
-	kind    string // of the preprocessing
-	joint   bool
-}
-
-// held returns the predictor's model with the norm held.
-func (p *Predictor) held() heldModel {
-	switch m := p.Model.(type) {
-	case *frozenMixture:
-		of := *m
-		of.project = m.project.held()
-		return heldModel{&of, of.project, m.project.kind, false}
-	case *frozenConvolution:
-		of := *m
-		of.project = m.project.held()
-		return heldModel{&of, of.project, m.project.kind, false}
-	case *frozenRestart:
-		of := *m
-		of.project = m.project.held()
-		return heldModel{&of, of.project, m.project.kind, false}
-	case *joint:
-		of := *m
-		of.project = m.project.held()
-		return heldModel{&of, of.project, m.project.kind, true}
-	}
-	panic("infer: a deployment that cannot be explained")
-}
-
-// held is the projection of rows that have been divided by their norm.
-func (pr *Projection) held() *Projection {
-	out := *pr
-	out.kind = None
-	return &out
-}
 
 // change is what is removed of the arrival that is explained; −1: nothing.
 type change struct{ feature, neighbour, arrival int32 }
 
 // remove makes the second passes: the arrival without each of its largest terms.
-func (p *Predictor) remove(e *Explanation, b *Batch, rows [][]Row, i int) {
+func (x *Explainer) remove(e *Explanation, b *infer.Batch, rows [][]infer.Row, i int) {
 	var terms []*Term
 	changes := []change{{-1, -1, -1}}
 	add := func(t *Term, c change) { terms, changes = append(terms, t), append(changes, c) }
@@ -71,7 +33,7 @@ func (p *Predictor) remove(e *Explanation, b *Batch, rows [][]Row, i int) {
 			add(near.term, change{-1, int32(near.term.At), -1})
 		}
 	}
-	logits := newRemoval(p.held(), b, rows, i).run(changes)
+	logits := newRemoval(x, b, rows, i).run(changes)
 	whole := figure(logits[0], e.Class, e.RunnerUp)
 	for k, t := range terms {
 		t.Without, t.Removed = whole.less(figure(logits[k+1], e.Class, e.RunnerUp)), true
@@ -85,7 +47,7 @@ type near struct {
 }
 
 // removable are the neighbours that count, largest share of the margin first.
-func (e *Explanation) removable(rows []Row) []near {
+func (e *Explanation) removable(rows []infer.Row) []near {
 	var out []near
 	for at := range e.Neighbours {
 		if rows[e.Neighbours[at].At].Known {
@@ -104,17 +66,20 @@ func (e *Explanation) removable(rows []Row) []near {
 // removal makes batches of an arrival with something removed, together with all that its prediction depends on: of
 // frozen models the arrivals that it is connected to, of joint ones the batch.
 type removal struct {
-	model   heldModel
-	b       *Batch
-	rows    [][]Row
+	model   infer.Deployment  // of features that were divided by their norm
+	project *infer.Projection // the norm
+	joint   bool
+	b       *infer.Batch
+	rows    [][]infer.Row
 	members []int32
 	index   map[int32]int32
 	at      int32
 }
 
-func newRemoval(model heldModel, b *Batch, rows [][]Row, i int) *removal {
-	r := &removal{model: model, b: b, rows: rows, index: map[int32]int32{}}
-	if model.joint {
+func newRemoval(x *Explainer, b *infer.Batch, rows [][]infer.Row, i int) *removal {
+	r := &removal{joint: x.model == nil, b: b, rows: rows, index: map[int32]int32{}}
+	r.model, r.project = infer.HoldNorm(x.predictor.Model)
+	if r.joint {
 		for k := range b.Len() {
 			r.join(int32(k))
 		}
@@ -146,7 +111,7 @@ func (r *removal) run(changes []change) [][]float32 {
 	var out [][]float32
 	for len(changes) > 0 {
 		n := 1 // joint arrivals change one another: one change at a time
-		if !r.model.joint {
+		if !r.joint {
 			n = min(len(changes), max(1, together/len(r.members)))
 		}
 		logits := r.model.Logits(r.batch(changes[:n]))
@@ -159,10 +124,10 @@ func (r *removal) run(changes []change) [][]float32 {
 }
 
 // batch has the members once for each change, without edges between one time and another.
-func (r *removal) batch(changes []change) *Batch {
+func (r *removal) batch(changes []change) *infer.Batch {
 	x := &graph.CSR{Cols: r.b.X.Cols(), RowPtr: []int{0}, Val: []float32{}}
 	adj := &graph.CSR{RowPtr: []int{0}}
-	var rows [][]Row
+	var rows [][]infer.Row
 	for time, c := range changes {
 		for k, i := range r.members {
 			of := change{-1, -1, -1}
@@ -177,7 +142,7 @@ func (r *removal) batch(changes []change) *Batch {
 		}
 	}
 	x.Rows, adj.Rows, adj.Cols = len(rows), len(rows), len(rows)
-	out := &Batch{X: graph.Features{Sparse: x}}
+	out := &infer.Batch{X: graph.Features{Sparse: x}}
 	out.Attach(rows, r.model.Nodes())
 	if r.b.Adj != nil {
 		out.Adj = adj
@@ -187,7 +152,7 @@ func (r *removal) batch(changes []change) *Batch {
 
 // features adds a row of features over its norm, without one of them.
 func (r *removal) features(x *graph.CSR, i int, without int32) {
-	p := place{b: r.b, project: &Projection{kind: r.model.kind}}
+	p := place{b: r.b, project: r.project}
 	norm := p.divisor(i)
 	cols, vals := notZero(r.b, i)
 	for k, c := range cols {
@@ -199,7 +164,7 @@ func (r *removal) features(x *graph.CSR, i int, without int32) {
 }
 
 // neighbours are the rows of an arrival without one of them.
-func (r *removal) neighbours(i int, without int32) []Row {
+func (r *removal) neighbours(i int, without int32) []infer.Row {
 	if without < 0 {
 		return r.rows[i]
 	}

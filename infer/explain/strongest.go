@@ -1,9 +1,11 @@
-package infer
+package explain
 
 import (
 	"fmt"
 	"math"
 	"sync"
+
+	"rivulet/infer"
 )
 
 // Kinds of [Reason].
@@ -20,27 +22,20 @@ type Reason struct {
 	Share Figure
 }
 
-// Shares reports whether the predictor's model has shares: every frozen one does.
-func (p *Predictor) Shares() bool {
-	_, ok := p.Model.(explainable)
-	return ok
-}
-
 var sharings = sync.Pool{New: func() any { return new(sharing) }}
 
 // Strongest appends to dst the n largest shares, of features, neighbours and arrivals of the batch, of arrival i of
 // a batch, largest share of the margin first. class is the published one; the other arguments are those of Explain.
 // It makes no second pass, and returns the class that the margin is against, −1 if there is no other. A model
 // without shares is a programming error and panics.
-func (p *Predictor) Strongest(dst []Reason, n int, b *Batch, rows [][]Row, i, class int, logits []float32) ([]Reason, int) {
-	model, ok := p.Model.(explainable)
-	if !ok {
-		panic(fmt.Sprintf("infer: %T has no shares", p.Model))
+func (x *Explainer) Strongest(dst []Reason, n int, b *infer.Batch, rows [][]infer.Row, i, class int, logits []float32) ([]Reason, int) {
+	if x.model == nil {
+		panic(fmt.Sprintf("explain: %T has no shares", x.predictor.Model))
 	}
 	s := sharings.Get().(*sharing)
 	defer sharings.Put(s)
 	other := runnerUp(logits, class)
-	s.begin(model, b, rows, i, class, other)
+	s.begin(x.model, b, rows, i, class, other)
 	s.place.b, s.place.rows = nil, nil // the pool keeps no batch
 	of := strongest{list: dst, from: len(dst), n: n}
 	for at := range s.cols {

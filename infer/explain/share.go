@@ -1,4 +1,4 @@
-package infer
+package explain
 
 import (
 	"cmp"
@@ -6,17 +6,29 @@ import (
 	"slices"
 
 	"rivulet/graph"
+	"rivulet/infer"
 )
 
-// explainable is a frozen deployment whose logits are taken apart (docs/algorithm.md, section 10).
-type explainable interface {
-	Deployment
-	// parts are what an arrival's own features go through, and what it reads of its neighbours.
-	parts() (*Projection, *graph.Dense)
+// frozen is a frozen deployment whose logits are taken apart (docs/algorithm.md, section 10).
+type frozen interface {
+	parts() *infer.Parts
 	// reach is how far in ã arrivals are that have a part in a logit.
 	reach() int
 	// linearise sets, for the logit of each class, how much of it there is in what the arrival is made of.
 	linearise(p *place, classes []int, out []linear)
+}
+
+// frozenOf returns the model of these parts; nil of none.
+func frozenOf(p *infer.Parts) frozen {
+	switch {
+	case p == nil:
+		return nil
+	case p.Network.Architecture.Convolves():
+		return newConvolution(p)
+	case p.Network.Architecture.Mix != nil:
+		return newMixture(p)
+	}
+	return newRestart(p)
 }
 
 // linear are the coefficients of one logit, with relus, degrees, norm and what goes back to the arrival held as
@@ -57,14 +69,14 @@ type sharing struct {
 	lines   [2]linear
 	count   int // of lines: 1 where there is no runner-up
 
-	project *Projection
+	project *infer.Projection
 	tables  *graph.Dense
 	cols    []int32   // features that are not 0
 	vals    []float64 // the same over the row's norm
 }
 
-func (s *sharing) begin(model explainable, b *Batch, rows [][]Row, i, class, other int) {
-	s.project, s.tables = model.parts()
+func (s *sharing) begin(model frozen, b *infer.Batch, rows [][]infer.Row, i, class, other int) {
+	s.project, s.tables = model.parts().Project, model.parts().Tables
 	s.classes, s.count = [2]int{class, other}, 2
 	if other < 0 {
 		s.count = 1
@@ -89,12 +101,12 @@ func (s *sharing) figure(of func(l *linear) float64) Figure {
 func (s *sharing) bias() Figure { return s.figure(func(l *linear) float64 { return l.bias }) }
 
 func (s *sharing) centring() Figure {
-	return s.figure(func(l *linear) float64 { return -l.own.dot(s.project.offset) })
+	return s.figure(func(l *linear) float64 { return -l.own.dot(s.project.Offset) })
 }
 
 // feature is the share of the feature at a place among those that are not 0.
 func (s *sharing) feature(at int) Figure {
-	row, x := s.project.weight.Row(int(s.cols[at])), s.vals[at]
+	row, x := s.project.Weight.Row(int(s.cols[at])), s.vals[at]
 	class := x * s.lines[0].own.dot(row)
 	if s.count == 1 {
 		return Figure{class, class}
@@ -113,7 +125,7 @@ func (s *sharing) node(node int32, weight float32) Figure {
 }
 
 // neighbour is the share of a neighbour with a row of M.
-func (s *sharing) neighbour(row *Row) (sum Figure) {
+func (s *sharing) neighbour(row *infer.Row) (sum Figure) {
 	if !row.Known {
 		return sum
 	}
@@ -124,7 +136,7 @@ func (s *sharing) neighbour(row *Row) (sum Figure) {
 }
 
 // through is neighbour by synthetic nodes, largest share of the margin first.
-func (s *sharing) through(row *Row) []Through {
+func (s *sharing) through(row *infer.Row) []Through {
 	if !row.Known {
 		return nil
 	}
@@ -145,9 +157,9 @@ func (s *sharing) arrival(at int) Figure {
 
 // place is an arrival with the arrivals of its batch that it can read. In a node batch it is alone.
 type place struct {
-	b       *Batch
-	rows    [][]Row
-	project *Projection
+	b       *infer.Batch
+	rows    [][]infer.Row
+	project *infer.Projection
 	members []member // the arrival first, then others from near to far
 	index   map[int32]int
 	memory  []float64 // what floats gives, from the beginning
@@ -172,7 +184,7 @@ type member struct {
 	vals   []float64 // over the row's norm
 }
 
-func (p *place) begin(b *Batch, rows [][]Row, i, reach int, project *Projection) {
+func (p *place) begin(b *infer.Batch, rows [][]infer.Row, i, reach int, project *infer.Projection) {
 	p.b, p.rows, p.project, p.members, p.used = b, rows, project, p.members[:0], 0
 	clear(p.index)
 	p.join(i, 0)
@@ -225,9 +237,9 @@ func (p *place) join(i, far int) {
 // divisor is what the features of arrival i are divided by.
 func (p *place) divisor(i int) float64 {
 	if p.b.X.Sparse != nil {
-		return p.project.divisor(p.b.X.Sparse.Row(i))
+		return p.project.Divisor(p.b.X.Sparse.Row(i))
 	}
-	return p.project.divisor(nil, p.b.X.Dense.Row(i))
+	return p.project.Divisor(nil, p.b.X.Dense.Row(i))
 }
 
 // among are a member's neighbours in ã.
@@ -240,26 +252,26 @@ func (p *place) among(m int) []int32 {
 }
 
 // degree is a member's deg_i.
-func (p *place) degree(m int) float64 { return float64(p.b.degree(p.members[m].i)) }
+func (p *place) degree(m int) float64 { return float64(p.b.Degree(p.members[m].i)) }
 
 // column is column c of a member's x·W, less its centring.
 func (p *place) column(m, c int) float64 {
 	of, sum := &p.members[m], 0.0
 	for k, f := range of.cols {
-		sum += of.vals[k] * float64(p.project.weight.Row(int(f))[c])
+		sum += of.vals[k] * float64(p.project.Weight.Row(int(f))[c])
 	}
-	return sum - float64(p.project.offset[c])
+	return sum - float64(p.project.Offset[c])
 }
 
 // projected is a member's whole row of x·W, less its centring.
 func (p *place) projected(m int) []float64 {
 	of, out := &p.members[m], p.floats(p.project.Width())
 	for k, f := range of.cols {
-		for c, w := range p.project.weight.Row(int(f))[:len(out)] {
+		for c, w := range p.project.Weight.Row(int(f))[:len(out)] {
 			out[c] += of.vals[k] * float64(w)
 		}
 	}
-	for c, offset := range p.project.offset {
+	for c, offset := range p.project.Offset {
 		out[c] -= float64(offset)
 	}
 	return out
@@ -283,7 +295,7 @@ func (p *place) read(m int, tables *graph.Dense, lo, hi int) []float64 {
 }
 
 // notZero are the features of arrival i that are not 0.
-func notZero(b *Batch, i int) (cols []int32, vals []float32) {
+func notZero(b *infer.Batch, i int) (cols []int32, vals []float32) {
 	b.X.Each(i, func(c int, v float32) {
 		if v != 0 {
 			cols, vals = append(cols, int32(c)), append(vals, v)

@@ -1,4 +1,4 @@
-package infer
+package explain
 
 import (
 	"cmp"
@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"rivulet/infer"
 )
 
 // Most terms that get a second pass ([Term.Without]), by first-order size.
@@ -82,28 +84,42 @@ func (e *Explanation) Sum() Figure {
 	return sum
 }
 
+// Explainer explains the answers of one predictor. It is never changed by a batch and is safe for concurrent use.
+type Explainer struct {
+	predictor *infer.Predictor
+	model     frozen // nil: the predictor's is joint
+}
+
+// New returns the explainer of a predictor, whose model is not to be exchanged later.
+func New(p *infer.Predictor) *Explainer { return &Explainer{p, frozenOf(infer.PartsOf(p.Model))} }
+
+// Shares reports whether the predictor's model has shares: every frozen one does.
+func (x *Explainer) Shares() bool { return x.model != nil }
+
 // Explain tells why arrival i of a batch got its class (docs/algorithm.md, section 10). rows are the rows of M that
-// the batch was attached by ([Batch.Attach]), logits and probabilities the arrival's answer by Predict. It is for
+// the batch was attached by ([infer.Batch.Attach]), logits and probabilities the arrival's answer by Predict. It is for
 // looking at single arrivals: a second pass for each removal is some fifty forward passes. The batch is not changed.
-func (p *Predictor) Explain(b *Batch, rows [][]Row, i int, logits, probabilities []float32) *Explanation {
-	e := &Explanation{Class: ArgMax(probabilities), ModelClass: ArgMax(logits), Propagation: p.Calibration.Kind}
+func (x *Explainer) Explain(b *infer.Batch, rows [][]infer.Row, i int, logits, probabilities []float32) *Explanation {
+	p := x.predictor
+	e := &Explanation{Class: infer.ArgMax(probabilities), ModelClass: infer.ArgMax(logits), Propagation: p.Calibration.Kind}
 	e.RunnerUp = runnerUp(logits, e.Class)
 	e.Logit = figure(logits, e.Class, e.RunnerUp)
 	model := make([]float32, len(logits))
-	Softmax(model, logits, p.Calibration.Temperature)
+	infer.Softmax(model, logits, p.Calibration.Temperature)
 	e.Model, e.Published = float64(model[e.Class]), float64(probabilities[e.Class])
-	if model, ok := p.Model.(explainable); ok {
+	if x.model != nil {
 		e.Shares = true
-		e.share(model, b, rows, i)
+		e.share(x.model, b, rows, i)
 	} else {
-		e.list(p.held(), b, rows, i)
+		_, project := infer.HoldNorm(p.Model)
+		e.list(project, b, rows, i)
 	}
 	for _, terms := range [][]Term{e.Features, e.Neighbours, e.Batch} {
 		slices.SortStableFunc(terms, func(s, t Term) int {
 			return cmp.Or(cmp.Compare(math.Abs(t.Share.Margin), math.Abs(s.Share.Margin)), cmp.Compare(s.At, t.At))
 		})
 	}
-	p.remove(e, b, rows, i)
+	x.remove(e, b, rows, i)
 	return e
 }
 
@@ -128,7 +144,7 @@ func figure(logits []float32, class, other int) Figure {
 }
 
 // share fills the terms of a frozen model.
-func (e *Explanation) share(model explainable, b *Batch, rows [][]Row, i int) {
+func (e *Explanation) share(model frozen, b *infer.Batch, rows [][]infer.Row, i int) {
 	s := sharing{}
 	s.begin(model, b, rows, i, e.Class, e.RunnerUp)
 	e.Bias, e.Centring = s.bias(), s.centring()
@@ -149,9 +165,9 @@ func (e *Explanation) share(model explainable, b *Batch, rows [][]Row, i int) {
 
 // list fills the terms without shares, in the order in which they are to be removed: features by how far they are
 // from 0 in the first weights, neighbours by their weights on S.
-func (e *Explanation) list(held heldModel, b *Batch, rows [][]Row, i int) {
+func (e *Explanation) list(project *infer.Projection, b *infer.Batch, rows [][]infer.Row, i int) {
 	cols, vals := notZero(b, i)
-	w := held.project.weight
+	w := project.Weight
 	sizes := map[int]float64{}
 	for at, c := range cols {
 		sum := 0.0
@@ -181,7 +197,7 @@ func (e *Explanation) list(held heldModel, b *Batch, rows [][]Row, i int) {
 
 // String is a line about the propagation, empty where there is none.
 func (e *Explanation) String() string {
-	if e.Propagation == PropagateNone {
+	if e.Propagation == infer.PropagateNone {
 		return ""
 	}
 	line := fmt.Sprintf("%s: probability %.4f before, %.4f after", strings.ToUpper(e.Propagation), e.Model, e.Published)

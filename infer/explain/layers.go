@@ -1,34 +1,46 @@
-package infer
+package explain
 
-import "rivulet/graph"
+import (
+	"rivulet/graph"
+	"rivulet/infer"
+)
 
 // Models whose layers read neighbours are taken apart from the last layer to the first, with their relus held as
 // they are.
 
-func (f *frozenConvolution) parts() (*Projection, *graph.Dense) { return f.project, f.tables }
-func (f *frozenConvolution) reach() int                         { return len(f.layers) }
-
-// table is where u_l begins in a row of the tables; [frozenConvolution.way] is where c_l does, l from 1.
-func (f *frozenConvolution) table(l int) int {
-	if l == 0 {
-		return 0
-	}
-	at := f.layers[0].width() + f.back()
-	for _, before := range f.layers[1:l] {
-		at += before.width()
-	}
-	return at
+// convolution is a model whose layers read neighbours.
+type convolution struct {
+	*infer.Parts
+	*infer.Operator
+	layers []layer
+	scale  int // the column of the tables with in* out*; of models that have it
 }
 
-func (f *frozenConvolution) way(l int) int {
-	at := f.layers[0].width()
-	for _, before := range f.layers[:l-1] {
-		at += before.width()
-	}
-	return at
+// layer is one of them. A node's row of x·w begins with its message.
+type layer struct {
+	w    *graph.Dense // [Wn | Ws], or Wn alone
+	own  *graph.Dense // Ws; nil: none
+	bias []float32
+	way  int // where c_l, the way back through the layer's hidden units, begins in a row of the tables
 }
 
-// passed is a member on its way through the layers, as [frozenConvolution.Logits] has it.
+func (l *layer) width() int { return len(l.bias) }
+
+func newConvolution(p *infer.Parts) *convolution {
+	f := &convolution{Parts: p, Operator: p.Network.Architecture.Operator, scale: p.C}
+	for _, l := range p.Network.Layers {
+		f.layers = append(f.layers, layer{graph.Beside(l.Neighbours, l.Self), l.Self, l.Bias, f.scale})
+		f.scale += l.Width()
+	}
+	f.scale -= f.last().width()
+	return f
+}
+
+func (f *convolution) last() *layer        { return &f.layers[len(f.layers)-1] }
+func (f *convolution) parts() *infer.Parts { return f.Parts }
+func (f *convolution) reach() int          { return len(f.layers) }
+
+// passed is a member on its way through the layers, as the deployment's Logits has it.
 type passed struct {
 	in, out float64
 	z       [][]float64 // z^l and what follows it in a row of h^{l−1}·w, of layers 1, 2, …
@@ -42,7 +54,7 @@ type passed struct {
 //	logit = Σ_l λ^l·(a·u_{l−1} + ã(in z^l)) + (Wn λ^l)·D^{l−1} + γ^l·b, and of the first layer [in λ¹]·z¹ + γ¹·x Ws
 //
 // D^{l−1} = (a·c_{l−1})∘way, with the way held, is linear in what the neighbours have.
-func (f *frozenConvolution) linearise(p *place, classes []int, out []linear) {
+func (f *convolution) linearise(p *place, classes []int, out []linear) {
 	members := f.pass(p)
 	for k, class := range classes {
 		l := &out[k]
@@ -64,12 +76,12 @@ func (f *frozenConvolution) linearise(p *place, classes []int, out []linear) {
 
 // unfold adds what a layer gets from neighbours, from the batch and from its bias, and returns the coefficients of
 // the states before it; before the first layer those of x·w.
-func (f *frozenConvolution) unfold(p *place, members []passed, l *linear, n int, gamma []float64) []float64 {
-	of, me := f.layers[n], &members[0]
+func (f *convolution) unfold(p *place, members []passed, l *linear, n int, gamma []float64) []float64 {
+	of, me := &f.layers[n], &members[0]
 	for c, v := range gamma {
 		l.bias += v * float64(of.bias[c])
 		if by := me.out * v; by != 0 {
-			l.read.add(f.table(n)+c, by)
+			l.read.add(f.U[n]+c, by)
 		}
 	}
 	for at, j := range p.among(0) {
@@ -85,7 +97,7 @@ func (f *frozenConvolution) unfold(p *place, members []passed, l *linear, n int,
 				by += float64(w) * me.out * gamma[k]
 			}
 			if by *= way; by != 0 {
-				l.read.add(f.way(n)+c, by)
+				l.read.add(f.layers[n-1].way+c, by)
 			}
 		}
 	}
@@ -94,8 +106,8 @@ func (f *frozenConvolution) unfold(p *place, members []passed, l *linear, n int,
 		if f.Loops {
 			row[c] += me.in * me.out * v
 		}
-		if of.self < len(row) {
-			row[of.self+c] += v
+		if of.own != nil {
+			row[of.width()+c] += v
 		}
 	}
 	if n == 0 {
@@ -113,7 +125,7 @@ func (f *frozenConvolution) unfold(p *place, members []passed, l *linear, n int,
 }
 
 // pass takes the members through the hidden layers, each as far as the first one reads it.
-func (f *frozenConvolution) pass(p *place) []passed {
+func (f *convolution) pass(p *place) []passed {
 	out := make([]passed, len(p.members))
 	for m := range out {
 		out[m].in, out[m].out = f.Scales(p.degree(m))
@@ -130,10 +142,10 @@ func (f *frozenConvolution) pass(p *place) []passed {
 }
 
 // hide takes a member through hidden layer n.
-func (f *frozenConvolution) hide(p *place, members []passed, m, n int) {
-	me, l, after := &members[m], f.layers[n], f.layers[n+1]
+func (f *convolution) hide(p *place, members []passed, m, n int) {
+	me, l, after := &members[m], &f.layers[n], &f.layers[n+1]
 	width, z := l.width(), me.z[n]
-	h := p.read(m, f.tables, f.table(n), f.table(n)+width)
+	h := p.read(m, f.Tables, f.U[n], f.U[n]+width)
 	ways := make([]float64, width)
 	if n > 0 {
 		addTransformed(h, me.back, l.w, 1)
@@ -154,13 +166,13 @@ func (f *frozenConvolution) hide(p *place, members []passed, m, n int) {
 	open := make([]bool, width)
 	for c, b := range l.bias {
 		h[c] = h[c]*me.out + float64(b)
-		if l.self < len(z) {
-			h[c] += z[l.self+c]
+		if l.own != nil {
+			h[c] += z[width+c]
 		}
 		h[c] = max(h[c], 0)
 		open[c] = h[c] > 0
 	}
-	me.back = p.read(m, f.tables, f.way(n+1), f.way(n+1)+width)
+	me.back = p.read(m, f.Tables, f.layers[n].way, f.layers[n].way+width)
 	for c, way := range ways {
 		me.back[c] *= way
 	}
@@ -169,12 +181,11 @@ func (f *frozenConvolution) hide(p *place, members []passed, m, n int) {
 	me.z, me.open, me.ways = append(me.z, next), append(me.open, open), append(me.ways, ways)
 }
 
-// through adds D^{l−1} Ws/(a·c̄), or with self-loops D^{l−1} Wn/k, to the way back, as [arriving.through] does.
-func (f *frozenConvolution) through(p *place, me *passed, m, n int, ways []float64) {
+// through adds D^{l−1} Ws/(a·c̄), or with self-loops D^{l−1} Wn/k, to the way back, as the deployment does.
+func (f *convolution) through(p *place, me *passed, m, n int, ways []float64) {
 	w, divisor := f.layers[n].w, float64(p.b.Known[p.members[m].i])
 	if own := f.layers[n].own; own != nil {
-		at := f.layers[0].width() + f.back() - 1
-		w, divisor = own, p.read(m, f.tables, at, at+1)[0]
+		w, divisor = own, p.read(m, f.Tables, f.scale, f.scale+1)[0]
 	}
 	if divisor != 0 {
 		addTransformed(ways, me.back, w, 1/divisor)

@@ -1,0 +1,78 @@
+package infer
+
+import (
+	"fmt"
+
+	"rivulet/graph"
+)
+
+// Parts are what a frozen deployment computes with. Package explain takes logits apart with them. Nobody may write to
+// them.
+type Parts struct {
+	Network *Network
+	Project *Projection // onto the first weights
+	// Tables has a node's tables in one row: u_t begins at column U[t], c at column C. There may be more columns.
+	Tables *graph.Dense
+	U      []int
+	C      int
+}
+
+// PartsOf returns the parts of a frozen deployment of a model; nil of a joint one.
+func PartsOf(d Deployment) *Parts {
+	switch f := d.(type) {
+	case *frozenMixture:
+		width := len(f.bias)
+		p := &Parts{Network: f.net, Project: f.project, Tables: f.tables, C: f.hops * width}
+		for t := range f.hops {
+			p.U = append(p.U, t*width)
+		}
+		return p
+	case *frozenRestart:
+		p := &Parts{Network: f.net, Project: f.project, Tables: f.tables}
+		for t := range f.hops {
+			p.U = append(p.U, 1+t*f.width)
+		}
+		return p
+	case *frozenConvolution:
+		p := &Parts{Network: f.net, Project: f.project, Tables: f.tables, U: []int{0}, C: f.layers[0].width()}
+		at := p.C + f.back()
+		for _, l := range f.layers[1:] {
+			p.U = append(p.U, at)
+			at += l.width()
+		}
+		return p
+	}
+	return nil
+}
+
+// HoldNorm returns a deployment for features that were divided by their norm already, so that without some of them the
+// rest stays as it is, and the projection with which they were divided.
+func HoldNorm(d Deployment) (held Deployment, project *Projection) {
+	hold := func(p **Projection) {
+		project = *p
+		of := *project
+		of.kind = None
+		*p = &of
+	}
+	switch m := d.(type) {
+	case *frozenMixture:
+		of := *m
+		hold(&of.project)
+		held = &of
+	case *frozenConvolution:
+		of := *m
+		hold(&of.project)
+		held = &of
+	case *frozenRestart:
+		of := *m
+		hold(&of.project)
+		held = &of
+	case *joint:
+		of := *m
+		hold(&of.project)
+		held = &of
+	default:
+		panic(fmt.Sprintf("infer: a deployment of type %T cannot be explained", d))
+	}
+	return held, project
+}
