@@ -35,7 +35,7 @@ func ReadGoldens(path string) (*Goldens, error) {
 func readArray(f *npz.Reader, key string) (Matrix, error) {
 	header := f.Header(key).Descr
 	var flat []float64
-	if strings.HasSuffix(header.Type, "i8") {
+	if strings.Trim(header.Type, "'") == "<i8" { // the library keeps the quotes of the file's header
 		var ints []int64
 		if err := f.Read(key, &ints); err != nil {
 			return nil, err

@@ -79,9 +79,9 @@ func stored(m *graph.CSR) *sparse.CSR {
 func TestAssemble(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 0))
 	for range 20 {
-		entries := make([]graph.Edge, 200)
-		for k := range entries {
-			entries[k] = graph.Edge{Row: rng.Int32N(12), Col: rng.Int32N(9), Val: float32(rng.IntN(8))}
+		var entries []graph.Edge
+		for range 200 {
+			entries = append(entries, graph.Edge{Row: rng.Int32N(12), Col: rng.Int32N(9), Val: float32(rng.IntN(8))})
 		}
 		entries[7], entries[9] = entries[0], entries[0]
 		if diff := cmp.Diff(graph.NewCSR(12, 9, entries), Assemble(12, 9, entries)); diff != "" {
