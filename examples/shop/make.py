@@ -2,8 +2,9 @@
 
     python3 examples/shop/make.py examples/shop
 
-The shop is invented: each user has a favourite department, and mostly follows users with the same one. Age, country, device and
-the words of the profile say something about it, but not much. The same seed writes the same files.
+The shop is invented: each user has a favourite department, and mostly follows users with the same one. Age,
+country, device and the words of the profile say something about it, but not much. The same seed writes the
+same files.
 """
 
 import csv
@@ -20,11 +21,12 @@ DEPARTMENTS = {  # share of the users, mean age, words of their profiles
     "sports": (0.18, 33, "running cycling climbing tennis rowing yoga"),
     "kitchen": (0.12, 41, "baking knives bread spices coffee recipes"),
 }
-COMMON = "friends weekend travel music family city coffee photos walks news".split()
+COMMON = ("friends", "weekend", "travel", "music", "family", "city", "coffee", "photos", "walks", "news")
 SAME_DEPARTMENT = 0.72  # of the users that somebody follows
 
 
 def main(directory: Path) -> None:
+    """Draw the shop and write its two tables into a directory."""
     rng = random.Random(7)
     names = list(DEPARTMENTS)
     favourite = rng.choices(names, [DEPARTMENTS[n][0] for n in names], k=USERS)

@@ -87,7 +87,8 @@ def test_edges_by_integer_ids(kind: str) -> None:
         "arrays": {k: np.array(v) for k, v in series.items()},
     }[kind]
     for ids in ([1, 2, 3], ["1", "2", "3"]):
-        arrivals = frames.arrivals_from_frame(pd.DataFrame({"id": ids, "f": [1.0, 2.0, 3.0]}), id="id", edges=edges)
+        nodes = pd.DataFrame({"id": ids, "f": [1.0, 2.0, 3.0]})
+        arrivals = frames.arrivals_from_frame(nodes, id="id", edges=edges)
         assert [a.edges for a in arrivals] == [("7", "8"), ("9",), ()]
 
 
