@@ -77,7 +77,7 @@ func TestPublishParts(t *testing.T) {
 	w, _ := s.watcher(t, "consumer")
 	mustServe(t, w, "small")
 	var from []int
-	o := PublishOptions{TempDir: t.TempDir(), Progress: func(done, total int) {
+	o := PublishOptions{TempDir: t.TempDir(), OtherData: true, Progress: func(done, total int) {
 		if from = append(from, done); total != artifact.PartRows+5000 {
 			panic(fmt.Sprintf("%d rows in all", total))
 		}
