@@ -26,6 +26,7 @@ type Bench struct {
 
 // Lines is the configuration of a reader of arrivals as JSON lines: the consumers' rules for them.
 type Lines struct {
+	Limits   Limits   `key:"limits"`
 	Input    Reading  `key:"input"`
 	Features Features `key:"features"`
 }

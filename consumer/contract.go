@@ -119,16 +119,6 @@ const (
 	Node Mode = "node"
 )
 
-// Limits bound what a record may ask for; a record beyond them is a dead letter.
-type Limits struct {
-	// Edges is the longest edge list, before repeated ids are merged; 0 means no limit.
-	Edges int
-	// RecordBytes is the largest record, key and value together; 0 means no limit.
-	RecordBytes int
-	// IDBytes is the longest id, of the arrival or a neighbour; 0 means no limit but that of a prediction's key and id.
-	IDBytes int
-}
-
 // RepresentationNone is the value of [Output.Representation] that asks for none.
 const RepresentationNone = "none"
 

@@ -3,12 +3,9 @@ package consumer
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
 
 	"rivulet/event"
 	"rivulet/graph"
-	"rivulet/infer"
 	"rivulet/kafka"
 )
 
@@ -95,9 +92,7 @@ func (p *Pipeline) decodeOne(s *slot, by model) {
 		}
 		return
 	}
-	if limit := p.Limits.RecordBytes; limit > 0 && s.bytes > limit {
-		s.fault = &event.FieldError{Reason: event.ReasonTooLarge,
-			Detail: fmt.Sprintf("key and value have %d bytes, limits.record_bytes is %d", s.bytes, limit)}
+	if s.fault = p.Limits.CheckRecord(s.bytes); s.fault != nil {
 		return
 	}
 	if err := p.Forms.Arrival(s.record.Headers, s.record.Value, &s.arrival); err != nil {
@@ -111,58 +106,10 @@ func (p *Pipeline) decodeOne(s *slot, by model) {
 			return
 		}
 	}
-	if err := s.arrival.CheckEdges(p.Limits.Edges); err != nil {
-		s.fault = asFault(err)
-		return
-	}
-	if key, id := len(s.key()), len(s.arrival.ID); key+id > maxNames {
-		s.fault = &event.FieldError{Reason: event.ReasonTooLarge, Field: "id",
-			Detail: fmt.Sprintf("it has %d bytes and the key %d, and a prediction repeats both: together they must be at most %d",
-				id, key, maxNames)}
-		return
-	}
-	if s.fault = tooLong(&s.arrival, p.Limits.IDBytes); s.fault != nil {
+	if s.fault = p.Limits.CheckArrival(&s.arrival, len(s.key())); s.fault != nil {
 		return
 	}
 	s.dropped = s.arrival.NormaliseEdges()
-}
-
-// maxNames is how long an arrival's key and id may be together. A prediction repeats both, and JSON takes six bytes
-// for a control character: what is longer might not fit into a record of the predictions.
-const maxNames = 128 << 10
-
-// tooLong names the first id, of the arrival or a neighbour, that is longer than limit; nil where there is none, or
-// no limit. Ids are sent to Redis and kept there.
-func tooLong(a *event.Arrival, limit int) *event.FieldError {
-	if limit == 0 {
-		return nil
-	}
-	field, id := "id", a.ID
-	if len(id) <= limit {
-		k := slices.IndexFunc(a.Edges, func(edge string) bool { return len(edge) > limit })
-		if k < 0 {
-			return nil
-		}
-		field, id = fmt.Sprintf("edges[%d]", k), a.Edges[k]
-	}
-	return &event.FieldError{Reason: event.ReasonTooLarge, Field: field,
-		Detail: fmt.Sprintf("the id has %d bytes, limits.id_bytes is %d", len(id), limit)}
-}
-
-// tooLarge names the first feature beyond infer.MaxFeature; nil where there is none.
-func tooLarge(f *event.Features) *event.FieldError {
-	for k, v := range f.Values {
-		if v >= -infer.MaxFeature && v <= infer.MaxFeature {
-			continue
-		}
-		field := fmt.Sprintf("features[%d]", k)
-		if f.Sparse {
-			field = fmt.Sprintf("features.values[%d]", k)
-		}
-		return &event.FieldError{Reason: event.ReasonNotFinite, Field: field,
-			Detail: fmt.Sprintf("%v, features must be at most %g in magnitude", v, float64(infer.MaxFeature))}
-	}
-	return nil
 }
 
 // asFault gives the reason that a codec named; an error without one is a record that could not be parsed.

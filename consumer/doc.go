@@ -7,6 +7,7 @@
 // that predicts a file of arrivals feeds it lines, and its Deliverer writes lines.
 //
 //	contract.go     the interfaces that others implement, and the settings of the path
+//	limits.go       what a record may ask for: edges, ids, bytes, magnitudes; trainers ask it, too
 //	pipeline.go     the path
 //	batch.go        the value that travels down the path: one part for each stage
 //	decode.go       bytes -> arrivals and dead letters

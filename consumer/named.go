@@ -39,7 +39,7 @@ func (m model) take(s *slot) *event.FieldError {
 	if err := s.arrival.Features.Check(m.features); err != nil {
 		return asFault(err)
 	}
-	return tooLarge(&s.arrival.Features)
+	return CheckMagnitudes(&s.arrival.Features)
 }
 
 // name makes the row of features by name, and compares the hash of the producer's schema. It returns an

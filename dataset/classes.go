@@ -74,9 +74,8 @@ func (d *Dataset) suspect(format string, args ...any) {
 
 // checkMagnitude refuses a feature that a consumer refuses.
 func checkMagnitude(v float64) error {
-	if v > infer.MaxFeature || v < -infer.MaxFeature {
-		return fmt.Errorf("it is %v, and a consumer refuses features above %g in magnitude: write it in another unit, such as seconds for nanoseconds",
-			v, float64(infer.MaxFeature))
+	if err := infer.CheckMagnitude(v); err != nil {
+		return fmt.Errorf("it is %w, or a consumer refuses them: write it in another unit, such as seconds for nanoseconds", err)
 	}
 	return nil
 }
@@ -85,7 +84,10 @@ func checkMagnitude(v float64) error {
 func (d *Dataset) checkMagnitudes() error {
 	for k := range d.Columns {
 		c := &d.Columns[k]
-		for _, v := range c.Numbers {
+		for i, v := range c.Numbers {
+			if c.Missing != nil && c.Missing[i] {
+				continue
+			}
 			if err := checkMagnitude(v); err != nil {
 				return fmt.Errorf("column %s: %w", c.Name, err)
 			}

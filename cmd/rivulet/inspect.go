@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"rivulet/artifact"
+	"rivulet/config"
 	"rivulet/infer"
 	"rivulet/internal/cli"
 )
@@ -62,6 +63,7 @@ func inspect(w io.Writer, b *artifact.Bundle) error {
 	row("later models", "%s", later(&m))
 	row("map", "%s", drawn(&m))
 	row("validation", "%s", validation(&m.Reference))
+	row("arrivals", "%s", arrivals(config.Default[config.Consumer]().Limits))
 	for i, model := range m.Models {
 		what := ""
 		if model.Name == m.DefaultModel {
@@ -111,6 +113,12 @@ func later(m *artifact.Manifest) string {
 			", ") + " of two layers can be added without the data set"
 	}
 	return "no cluster means are kept: adding a model needs the data set"
+}
+
+// arrivals says in words what consumers take, where their settings say nothing else.
+func arrivals(l config.Limits) string {
+	return fmt.Sprintf("at most %d edges (limits.edges), ids of %s (limits.id_bytes), records of %s (limits.record_bytes), features of %g in magnitude",
+		l.Edges, l.IDBytes, l.RecordBytes, float64(infer.MaxFeature))
 }
 
 // drawn says in words whether there is a map of S, and with ids.

@@ -32,8 +32,8 @@ func newLineFlags(cmd *cobra.Command) *lineFlags {
 	flags.StringVar(&f.cfg.Batch.Mode, "mode", f.cfg.Batch.Mode,
 		"node: each arrival on its own; graph: edges among the arrivals of a batch count too")
 	flags.IntVar(&f.cfg.Batch.Size, "batch", f.cfg.Batch.Size, "lines of a batch")
-	flags.IntVar(&f.cfg.Limits.Edges, "edges", f.cfg.Limits.Edges, "most edges of an arrival; 0: no limit")
 	config.Flags[config.Lines](flags)
+	config.Alias(flags, map[string]string{"edges": "limits.edges"})
 	_ = cmd.MarkFlagRequired("artifact")
 	return f
 }
@@ -42,7 +42,6 @@ func newLineFlags(cmd *cobra.Command) *lineFlags {
 // are reported on standard error.
 func (f *lineFlags) open(cmd *cobra.Command) (versions consumer.Versions, o app.LineOptions, end func(), err error) {
 	o = app.LineOptions{Mode: consumer.Mode(f.cfg.Batch.Mode), Batch: f.cfg.Batch.Size,
-		Limits: consumer.Limits{Edges: f.cfg.Limits.Edges},
 		Rejected: func(line int64, d *event.DeadLetter) {
 			fmt.Fprintf(cmd.ErrOrStderr(), "line %d: %s: %s\n", line, d.Reason, cli.Text(d.Detail))
 		}}
@@ -56,10 +55,11 @@ func (f *lineFlags) open(cmd *cobra.Command) (versions consumer.Versions, o app.
 	if o.Forms, err = app.LineForms(lines.Input); err != nil {
 		return nil, o, nil, err
 	}
+	o.Limits = app.Limits(lines.Limits)
 	o.IgnoreUnknown = lines.Input.UnknownFeatures == config.Ignore
 	if versions, err = app.Pinned(f.cfg.Artifact, f.choice, slog.New(slog.NewTextHandler(os.Stderr, nil))); err != nil {
 		return nil, o, nil, err
 	}
-	o.Features, end, err = app.Features(lines.Features, f.cfg.Limits)
+	o.Features, end, err = app.Features(lines.Features, lines.Limits)
 	return versions, o, end, err
 }

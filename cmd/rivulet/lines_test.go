@@ -38,3 +38,33 @@ func TestLinesAreMappedByTheConsumersSettings(t *testing.T) {
 		}
 	}
 }
+
+// predict and explain refuse what consumers refuse, by the same settings; inspect says what these are.
+func TestLinesHaveTheConsumersLimits(t *testing.T) {
+	dir := write(t, artifacttest.Bundle(1, artifacttest.Size{Nodes: 30, Synthetic: 6, Features: 3, Classes: 3}))
+	long := strings.Repeat("x", 1025)
+	for line, flag := range map[string]string{
+		`{"id":"` + long + `","features":[1,2,3]}`:                       "--limits.id_bytes=2KiB",
+		`{"id":"a","features":[1,2,3],"edges":["` + long + `"]}`:         "--limits.id_bytes=0",
+		`{"id":"a","features":[1,2,3],"edges":["b","c","d","e"]}`:        "--edges=4",
+		`{"id":"a","features":[1,2,3]` + strings.Repeat(" ", 2000) + `}`: "--limits.record_bytes=4KiB",
+	} {
+		for _, command := range []string{"predict", "explain"} {
+			execute := func(flags ...string) error {
+				cmd := root()
+				cmd.SetIn(strings.NewReader(line))
+				_, err := harness.Execute(cmd, append([]string{command, "--artifact", dir, "--limits.edges=3", "--limits.record_bytes=2000"}, flags...)...)
+				return err
+			}
+			if execute() == nil {
+				t.Errorf("%s takes %.60s", command, line)
+			}
+			if err := execute(flag, "--limits.record_bytes=4KiB"); err != nil {
+				t.Errorf("%s %s refuses %.60s: %v", command, flag, line, err)
+			}
+		}
+	}
+	if out, err := harness.Execute(root(), "inspect", dir); err != nil || !strings.Contains(out, "at most 10000 edges (limits.edges), ids of 1KiB") {
+		t.Errorf("inspect: %v\n%s", err, out)
+	}
+}

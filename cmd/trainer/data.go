@@ -16,7 +16,6 @@ import (
 	"rivulet/dataset"
 	"rivulet/dataset/parquet"
 	"rivulet/dataset/table"
-	"rivulet/internal/cli/dataflag"
 )
 
 func dataCommand() *cobra.Command {
@@ -38,7 +37,7 @@ func dataInitCommand() *cobra.Command {
 		Args:    cobra.MaximumNArgs(1),
 		Example: "  trainer data init out/shop\n  trainer data init . --nodes users.parquet --edges follows.parquet --label churned",
 	}
-	data := dataflag.Register(cmd.Flags(), "", parquet.Format)
+	data := dataFlags(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		dir := "."
 		if len(args) > 0 {
@@ -110,7 +109,7 @@ func dataCheckCommand() *cobra.Command {
 		Args:    cobra.NoArgs,
 		Example: "  trainer data check --data out/shop",
 	}
-	data := dataflag.Register(cmd.Flags(), "", parquet.Format)
+	data := dataFlags(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		data.Faults = &table.Faults{}
 		d, err := data.Open("")

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"rivulet/dataset"
-	"rivulet/dataset/parquet"
 	"rivulet/infer"
 	"rivulet/internal/cli"
 	"rivulet/internal/cli/dataflag"
@@ -52,7 +51,7 @@ func newStudyFlags(cmd *cobra.Command, methods, calibrations []string) *studyFla
 	flags.Float64SliceVar(&f.o.Ratios, "ratios", nil, "synthetic nodes as shares of the original graph's")
 	flags.IntSliceVar(&f.o.Nodes, "nodes", nil, "numbers of synthetic nodes, instead of --ratios; neither: one automatic size")
 	f.named = registerSchema(flags, &f.o.Run)
-	f.data = dataflag.Register(flags, "", parquet.Format)
+	f.data = dataFlags(flags)
 	flags.UintSliceVar(&f.seeds, "seeds", []uint{0}, "seeds of everything random; figures are means over them")
 	flags.StringSliceVar(&f.o.Calibrations, "calibrations", calibrations,
 		"none, lp (label propagation) and ep (error propagation)")

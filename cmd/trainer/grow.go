@@ -9,9 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rivulet/dataset/parquet"
 	"rivulet/internal/cli"
-	"rivulet/internal/cli/dataflag"
 	"rivulet/trainer"
 )
 
@@ -43,7 +41,7 @@ func growCommand() *cobra.Command {
 	runFlags(flags, &o.Run)
 	sizeFlags(cmd, &o.Run)
 	named := registerSchema(flags, &o.Run)
-	data := dataflag.Register(flags, "", parquet.Format)
+	data := dataFlags(flags)
 	flags.Uint64Var(&o.Run.Seed, "seed", o.Run.Seed, "seed of everything random, the orders too")
 	flags.Float64SliceVar(&o.Shares, "shares", o.Shares, "shares of the test nodes that arrive first")
 	flags.IntVar(&o.Orders, "orders", o.Orders, "random orders; figures are means over them")

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"rivulet/artifact"
-	"rivulet/dataset/parquet"
 	"rivulet/infer"
 	"rivulet/internal/cli"
 	"rivulet/internal/cli/dataflag"
@@ -112,7 +111,7 @@ func (f *importFlags) register(cmd *cobra.Command) *dataflag.Data {
 	flags.Uint64Var(&o.Seed, "seed", o.Seed, "seed of everything random")
 	sizeFlags(cmd, o)
 	f.named = registerSchema(flags, o)
-	data := dataflag.Register(flags, "", parquet.Format)
+	data := dataFlags(flags)
 	f.engine = newEngineFlags(flags)
 	flags.BoolVar(&f.asJSON, "json", false, "print one JSON object and nothing else to standard output")
 	for _, name := range []string{"weights", "model", "out"} {

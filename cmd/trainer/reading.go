@@ -4,10 +4,26 @@ import (
 	"bytes"
 	"io"
 
+	"github.com/spf13/pflag"
+
+	"rivulet/config"
 	"rivulet/dataset"
+	"rivulet/dataset/parquet"
+	"rivulet/internal/app"
 	"rivulet/internal/cli"
 	"rivulet/internal/cli/dataflag"
+	"rivulet/internal/preflight"
 )
+
+// limits are the consumers' where nothing else is set.
+var limits = app.Limits(config.Default[config.Consumer]().Limits)
+
+// dataFlags registers the flags of a data set that consumers are to predict the arrivals of.
+func dataFlags(flags *pflag.FlagSet) *dataflag.Data {
+	data := dataflag.Register(flags, "", parquet.Format)
+	data.Check = func(d *dataset.Dataset) ([]string, error) { return preflight.Limits(d, limits) }
+	return data
+}
 
 // opened reads the data set that the flags name, and shows that it does. The set's notes follow.
 func opened(data *dataflag.Data) (*dataset.Dataset, error) {

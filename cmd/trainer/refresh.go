@@ -15,7 +15,6 @@ import (
 	"rivulet/artifact"
 	"rivulet/config"
 	"rivulet/consumer"
-	"rivulet/dataset/parquet"
 	"rivulet/internal/app"
 	"rivulet/internal/cli"
 	"rivulet/internal/cli/dataflag"
@@ -94,7 +93,7 @@ func refreshCommand() *cobra.Command {
 	runFlags(flags, &f.run)
 	sizeFlags(cmd, &f.run)
 	f.named = registerSchema(flags, &f.run)
-	data := dataflag.Register(flags, "", parquet.Format)
+	data := dataFlags(flags)
 	flags.Float64Var(&f.run.Coverage, "coverage", 0, "share of arrivals to answer; 0: none are marked as abstained")
 	flags.BoolVar(&f.run.Representation, "representation", false,
 		"add the tables by which a frozen sgc publishes embeddings")

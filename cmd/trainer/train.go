@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"rivulet/artifact"
-	"rivulet/dataset/parquet"
 	"rivulet/internal/cli"
 	"rivulet/internal/cli/dataflag"
 	"rivulet/trainer"
@@ -70,7 +69,7 @@ func trainCommand() *cobra.Command {
 	runFlags(flags, &o)
 	named := registerSchema(flags, &o)
 	sizeFlags(cmd, &o)
-	data := dataflag.Register(flags, "", parquet.Format)
+	data := dataFlags(flags)
 	learn := newLearnFlags(flags)
 	learn.checkpoint()
 	engine := newEngineFlags(flags).fits()

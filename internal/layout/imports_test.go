@@ -64,6 +64,7 @@ var only = []struct {
 	{"internal/registry", []string{"event"}},
 	{"internal/featurestore", []string{"event", "mapping"}},
 	{"internal/refresh", []string{"artifact", "consumer", "dataset", "event", "durable", "kafka", "kafka/retry", "mapping", "schema", "serving", "trainer", "trainer/merge"}},
+	{"internal/preflight", []string{"artifact", "consumer", "dataset", "event", "graph", "internal/replay", "kafka", "mapping", "serving", "trainer"}},
 	{"internal/replay", []string{"dataset", "event", "schema", "kafka", "kafka/retry"}},
 	{"test/harness", []string{"event"}}, // tests of all packages but event use it
 	{"internal/build", nil},
@@ -96,7 +97,8 @@ var users = []struct {
 	{"internal/devstack", []string{"cmd/…", "internal/demo"}},
 	{"internal/cli/…", []string{"cmd/…", "internal/demo", "internal/bench"}},
 	{"internal/refresh", []string{"cmd/…", "internal/demo"}},
-	{"internal/replay", []string{"cmd/…", "internal/demo", "internal/bench"}},
+	{"internal/replay", []string{"cmd/…", "internal/demo", "internal/bench", "internal/preflight"}},
+	{"internal/preflight", []string{"cmd/trainer"}},
 	{"internal/page", []string{"internal/app"}},
 	{"internal/bench", []string{"cmd/rivulet"}},                                  // it brings a second Kafka client, which only compares
 	{"dataset/parquet", []string{"cmd/trainer", "cmd/rivulet", "trainer/merge"}}, // it brings a large library

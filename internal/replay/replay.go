@@ -157,28 +157,36 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Arrival is a node of a data set as an arrival at a time. Its features share the data set's memory,
-// and are by name where the data set has columns.
+// Arrival is a node of a data set as an arrival at a time. Its features share the data set's memory.
 func Arrival(d *dataset.Dataset, node int32, at time.Time) event.Arrival {
-	a := event.Arrival{ID: d.IDs[node], Edges: d.Neighbours(node), Time: at}
+	return event.Arrival{ID: d.IDs[node], Edges: d.Neighbours(node), Time: at, Features: Features(d, node)}
+}
+
+// Features are those of a node of a data set, by name where the data set has columns.
+func Features(d *dataset.Dataset, node int32) (f event.Features) {
 	if d.Columns != nil {
-		a.Features.Named = make([]schema.Field, len(d.Columns))
-		for k := range d.Columns {
-			a.Features.Named[k] = schema.Field{Name: d.Columns[k].Name, Value: d.Columns[k].At(int(node))}
-		}
-		return a
+		return event.Features{Named: Named(d.Columns, node)}
 	}
 	if d.X.Sparse == nil {
-		a.Features.Values = d.X.Dense.Row(int(node))
-		return a
+		f.Values = d.X.Dense.Row(int(node))
+		return f
 	}
-	a.Features.Sparse = true
-	a.Features.Indices, a.Features.Values = d.X.Sparse.Row(int(node))
-	if a.Features.Values == nil { // a pattern: all ones
-		a.Features.Values = make([]float32, len(a.Features.Indices))
-		for k := range a.Features.Values {
-			a.Features.Values[k] = 1
+	f.Sparse = true
+	f.Indices, f.Values = d.X.Sparse.Row(int(node))
+	if f.Values == nil { // a pattern: all ones
+		f.Values = make([]float32, len(f.Indices))
+		for k := range f.Values {
+			f.Values[k] = 1
 		}
 	}
-	return a
+	return f
+}
+
+// Named are the values of a node in columns.
+func Named(columns []schema.Column, node int32) []schema.Field {
+	named := make([]schema.Field, len(columns))
+	for k := range columns {
+		named[k] = schema.Field{Name: columns[k].Name, Value: columns[k].At(int(node))}
+	}
+	return named
 }

@@ -27,6 +27,8 @@ type Data struct {
 
 	// Faults, if there are any, collect what is wrong with tables instead of the first error.
 	Faults *table.Faults
+	// Check, if there is one, looks at a data set that was read or generated, and returns warnings about it.
+	Check func(*dataset.Dataset) (warnings []string, err error)
 	// Strict makes warnings errors.
 	Strict bool
 
@@ -65,8 +67,23 @@ func (d *Data) formats() []string {
 	return names
 }
 
-// Open reads or generates the data set.
+// Open reads or generates the data set, and checks it. Its notes and warnings are written.
 func (d *Data) Open(fallback string) (*dataset.Dataset, error) {
+	set, err := d.open(fallback)
+	if err != nil {
+		return nil, err
+	}
+	if d.Check != nil {
+		warnings, err := d.Check(set)
+		if err != nil {
+			return nil, fmt.Errorf("data set %s: %w", set.Name, err)
+		}
+		set.Suspects = append(set.Suspects, warnings...)
+	}
+	return set, d.tell(set)
+}
+
+func (d *Data) open(fallback string) (*dataset.Dataset, error) {
 	preset := d.Preset
 	tables := d.namesTables()
 	if preset == "" && d.Dir == "" && !tables {
@@ -103,13 +120,13 @@ func (d *Data) Open(fallback string) (*dataset.Dataset, error) {
 
 func (d *Data) read(tables bool) (set *dataset.Dataset, err error) {
 	if tables {
-		set, err = d.readTables()
-	} else {
-		set, err = dataset.Open(d.Dir, d.options())
+		return d.readTables()
 	}
-	if err != nil {
-		return nil, err
-	}
+	return dataset.Open(d.Dir, d.options())
+}
+
+// tell writes what is to be said about a data set. Warnings are an error where flags say so.
+func (d *Data) tell(set *dataset.Dataset) error {
 	for _, note := range set.Notes {
 		fmt.Fprintf(d.Notes, "%s: %s\n", set.Name, note)
 	}
@@ -117,9 +134,9 @@ func (d *Data) read(tables bool) (set *dataset.Dataset, err error) {
 		fmt.Fprintf(d.Notes, "%s: warning: %s\n", set.Name, suspect)
 	}
 	if d.Strict && len(set.Suspects) > 0 {
-		return nil, fmt.Errorf("%s: %s (--strict makes %d warnings errors)", set.Name, set.Suspects[0], len(set.Suspects))
+		return fmt.Errorf("%s: %s (--strict makes %d warnings errors)", set.Name, set.Suspects[0], len(set.Suspects))
 	}
-	return set, nil
+	return nil
 }
 
 // options are those with which the data set is opened.

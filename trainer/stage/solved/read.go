@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"rivulet/graph"
+	"rivulet/infer"
 	"rivulet/trainer/stage"
 )
 
@@ -127,6 +128,9 @@ func (n *Node) check() error {
 	for k, v := range values {
 		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
 			return fmt.Errorf("feature %d of node %s is %v, want a finite number", k, quoted(n.ID), v)
+		}
+		if err := infer.CheckMagnitude(v); err != nil {
+			return fmt.Errorf("feature %d of node %s is %w", k, quoted(n.ID), err)
 		}
 	}
 	for _, c := range n.Cols {

@@ -1,0 +1,74 @@
+package consumer
+
+import (
+	"fmt"
+	"slices"
+
+	"rivulet/event"
+	"rivulet/infer"
+)
+
+// Limits bound what a record may ask for; a record beyond them is a dead letter. A trainer asks the same functions before it
+// trains: what no consumer would predict is found there (internal/preflight).
+type Limits struct {
+	// Edges is the longest edge list, before repeated ids are merged; 0 means no limit.
+	Edges int
+	// RecordBytes is the largest record, key and value together; 0 means no limit.
+	RecordBytes int
+	// IDBytes is the longest id, of the arrival or a neighbour; 0 means no limit but that of a prediction's key and id.
+	IDBytes int
+}
+
+// maxNames is how long an arrival's key and id may be together. A prediction repeats both, and JSON takes six bytes
+// for a control character: what is longer might not fit into a record of the predictions.
+const maxNames = 128 << 10
+
+// CheckRecord refuses a record whose key and value are too large.
+func (l Limits) CheckRecord(bytes int) *event.FieldError {
+	if l.RecordBytes == 0 || bytes <= l.RecordBytes {
+		return nil
+	}
+	return &event.FieldError{Reason: event.ReasonTooLarge,
+		Detail: fmt.Sprintf("key and value have %d bytes, limits.record_bytes is %d", bytes, l.RecordBytes)}
+}
+
+// CheckArrival refuses an arrival with too many edges, or with ids that are too long. key is the length of its record's key.
+// Ids are sent to Redis and kept there.
+func (l Limits) CheckArrival(a *event.Arrival, key int) *event.FieldError {
+	if err := a.CheckEdges(l.Edges); err != nil {
+		return asFault(err)
+	}
+	if key+len(a.ID) > maxNames {
+		return &event.FieldError{Reason: event.ReasonTooLarge, Field: "id",
+			Detail: fmt.Sprintf("it has %d bytes and the key %d, and a prediction repeats both: together they must be at most %d",
+				len(a.ID), key, maxNames)}
+	}
+	if l.IDBytes == 0 {
+		return nil
+	}
+	field, id := "id", a.ID
+	if len(id) <= l.IDBytes {
+		k := slices.IndexFunc(a.Edges, func(edge string) bool { return len(edge) > l.IDBytes })
+		if k < 0 {
+			return nil
+		}
+		field, id = fmt.Sprintf("edges[%d]", k), a.Edges[k]
+	}
+	return &event.FieldError{Reason: event.ReasonTooLarge, Field: field,
+		Detail: fmt.Sprintf("the id has %d bytes, limits.id_bytes is %d", len(id), l.IDBytes)}
+}
+
+// CheckMagnitudes refuses features beyond [infer.MaxFeature], and names the first.
+func CheckMagnitudes(f *event.Features) *event.FieldError {
+	for k, v := range f.Values {
+		if v >= -infer.MaxFeature && v <= infer.MaxFeature { // of all but one in a million, without a call
+			continue
+		}
+		field := fmt.Sprintf("features[%d]", k)
+		if f.Sparse {
+			field = fmt.Sprintf("features.values[%d]", k)
+		}
+		return &event.FieldError{Reason: event.ReasonNotFinite, Field: field, Detail: infer.CheckMagnitude(v).Error()}
+	}
+	return nil
+}
