@@ -33,7 +33,8 @@
 //	[Unavailable]   Redis cannot be reached, does not answer in time, or cannot serve now: waited for, or degraded
 //	[ErrVanished]   the version, or a bucket of its rows, is gone: the same. Of a bucket only its ids are degraded;
 //	                publishing the artifact again brings it back ([MendRows])
-//	[ErrDamaged]    bytes that are no row: no waiting helps, so the [Guard] answers Unread for this id, always
+//	[ErrDamaged]    bytes that differ from their seal: no waiting helps, so the [Guard] answers Unread for all ids of
+//	                this page, always; publishing the artifact again mends it
 //	[Refused]       rights, login, wiring: somebody must change a setting or the ACL. At the start it ends the consumer
 //	                at once; a refused login of a running one is waited for until its heartbeats have lapsed
 //
@@ -47,11 +48,16 @@
 // The rows of one version are in [Layout.Buckets] strings of up to some 32 KiB, the buckets, and each bucket has
 // [Layout.Pages] pages of four to eight rows. The leading bits of the hash of an id (XXH64) are the number of its page:
 //
-//	bucket   checksum (uint64) | rows (uint32) | end of each page (pages × uint32) | page | page | …
-//	page     rows: length of the id (uvarint) | id | length of the row (uvarint) | row
+//	bucket   seal (uint64) | rows (uint32) | end of each page (pages × uint32) | page | page | …
+//	page     rows, each: length of the id (uvarint) | id | length of the row (uvarint) | row; then seal (uint64)
 //
-// Numbers are little-endian, ends count from the beginning of the bucket, the checksum is XXH64 of the number of rows
-// and the ends, and the row is as below. A reader keeps where pages end, four bytes a page, and reads a page by
+// Numbers are little-endian, ends count from the beginning of the bucket, a page without rows has no bytes, and the row
+// is as below. A seal is the XXH64 of the rows of its page, or of the number of rows and the ends. Its seed is the XXH64
+// of the marker's id plus the number of the page, or plus the complement of the bucket's number. So a reader sees bytes
+// that changed, buckets that were exchanged, and buckets of another publication. The marker has the sum of the XXH64 of
+// all buckets ([Grouped.Seal]), which [Redis.Load] compares.
+//
+// A reader keeps where pages end, four bytes a page, and reads a page by
 // GETRANGE: one command, which finds the few keys of buckets in the processor's cache and reads one place in main
 // memory, where a row in a hash of its own bucket takes four. A bucket is written as a whole, all of them are there,
 // and two tables never share a key; so a missing one was lost, and an id that is not in its page is not in T.
@@ -78,13 +84,14 @@
 //	mapping.go                    the interface Lookup
 //	codec.go                      a row as bytes
 //	layout.go, pages.go           into how many buckets and pages rows are cut; these as bytes
+//	seal.go                       the checksums of pages, page tables and all rows
 //	memory.go, index.go           Memory, and its table of ids; pages_linux.go, pages_other.go ask for large pages
 //	bundle.go                     rows of an M that is read from its files part by part
 //	cache.go                      Cached; the cache itself is [rivulet/mapping/rowcache]
 //	redis.go, redis_read.go       Redis: the lookup of a version's rows
 //	redis_load.go                 the same read into memory as a whole
 //	grouped.go, bucket_files.go   rows sorted by bucket, in memory or in temporary files
-//	redis_write.go, redis_mend.go rows written, counted, removed; buckets that were lost written again
+//	redis_write.go, redis_mend.go rows written, counted, removed; compared, and written again where they differ
 //	guard.go, incomplete.go       the circuit breaker; rows that are damaged or lost
 //	client.go, redis_client.go    the client of Redis and its options
 //	outcome.go, eviction.go       what an error of Redis means; whether Redis may evict rows

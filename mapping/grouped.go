@@ -14,6 +14,7 @@ import (
 type Grouped struct {
 	layout Layout
 	rows   rowsByBucket
+	sum    bucketSum // of the buckets that were asked for
 }
 
 // rowsByBucket gives the rows of buckets. Buckets are asked for in ascending order, each once.
@@ -32,7 +33,7 @@ func Group(m *artifact.Mapping) *Grouped { return group(m, LayoutOf(m)) }
 func group(m *artifact.Mapping, layout Layout) *Grouped {
 	w := &rowWriter{layout: layout, m: m}
 	w.group()
-	return &Grouped{layout, w}
+	return &Grouped{layout: layout, rows: w}
 }
 
 // GroupOf returns the rows of a bundle by bucket: of an M in parts by way of temporary files, of about the size
@@ -56,43 +57,56 @@ func GroupOf(ctx context.Context, b *artifact.Bundle, dir string) (*Grouped, err
 	if err != nil {
 		return nil, fmt.Errorf("grouping rows of M by bucket: %w", err)
 	}
-	return &Grouped{s.layout, s}, nil
+	return &Grouped{layout: s.layout, rows: s}, nil
 }
 
 // Layout returns the layout of the rows.
 func (g *Grouped) Layout() Layout { return g.layout }
 
-// bucket returns a bucket as it is written to Redis, and the arena, to which it may have been appended.
-func (g *Grouped) bucket(arena []byte, b int) (grown, bucket []byte, err error) {
+// Seal returns a checksum of all buckets, after they have been written or compared. It stands in the marker.
+func (g *Grouped) Seal() string { return g.sum.String() }
+
+// bucket returns a bucket of a table as it is written to Redis, and the arena, to which it may have been appended.
+func (g *Grouped) bucket(arena []byte, table *Table, b int) (grown, bucket []byte, err error) {
 	arena, values, err := g.rows.bucket(arena, b)
 	if err != nil {
 		return arena, nil, err
 	}
 	begin := len(arena)
-	arena = g.layout.appendBucket(arena, b, values)
-	return arena, arena[begin:len(arena):len(arena)], nil
+	arena = table.appendBucket(arena, b, values)
+	bucket = arena[begin:len(arena):len(arena)]
+	g.sum.add(bucket)
+	return arena, bucket, nil
 }
 
 // Close removes what the rows took on disk.
 func (g *Grouped) Close() error { return g.rows.close() }
 
-// Write writes the rows into the table, as [WriteRows] does.
+// Write writes the rows into the table, as [WriteRows] does. Buckets below from are not written, but they are in
+// [Grouped.Seal].
 func (g *Grouped) Write(ctx context.Context, client Client, table Table, from int,
 	done func(buckets, rows int) error) error {
 	var arena []byte
-	for bucket := from; bucket < table.Buckets; {
+	for bucket := 0; bucket < table.Buckets; {
 		pipe := client.Pipeline()
 		first, bytes := bucket, 0
 		arena = arena[:0]
 		for bucket < table.Buckets && bucket-first < bucketsPerPipeline && bytes < BytesPerPipeline {
 			var text []byte
 			var err error
-			if arena, text, err = g.bucket(arena, bucket); err != nil {
+			if arena, text, err = g.bucket(arena, &table, bucket); err != nil {
 				return err
 			}
-			pipe.Set(ctx, table.key(bucket), text, 0)
-			bytes += len(text)
 			bucket++
+			if bucket <= from {
+				first, arena = bucket, arena[:0]
+				continue
+			}
+			pipe.Set(ctx, table.Key(bucket-1), text, 0)
+			bytes += len(text)
+		}
+		if pipe.Len() == 0 {
+			continue
 		}
 		if _, err := pipe.Exec(ctx); err != nil {
 			return fmt.Errorf("writing mapping rows, buckets %d to %d of %d: %w", first, bucket-1, table.Buckets, err)

@@ -88,11 +88,11 @@ func TestGroupOfPartsIsGroup(t *testing.T) {
 				t.Errorf("%d files, want several", s.files.Len())
 			}
 			for b := range want.Layout().Buckets {
-				_, wanted, err := want.bucket(nil, b)
+				_, wanted, err := want.bucket(nil, &Table{Layout: want.Layout()}, b)
 				if err != nil {
 					t.Fatal(err)
 				}
-				_, text, err := got.bucket(nil, b)
+				_, text, err := got.bucket(nil, &Table{Layout: want.Layout()}, b)
 				if err != nil || !bytes.Equal(wanted, text) {
 					t.Fatalf("bucket %d has %d bytes, want %d (%v)", b, len(text), len(wanted), err)
 				}
@@ -129,7 +129,7 @@ func TestWritePartsGoesOn(t *testing.T) {
 		if mended != 0 || err != nil {
 			t.Fatalf("%d buckets differ from those of M in memory: %v", mended, err)
 		}
-		client.Del(t.Context(), table.key(7))
+		client.Del(t.Context(), table.Key(7))
 		mended, err = grouped(t, inParts(m, 999)).Mend(t.Context(), client, table, func(int) error { return nil })
 		if mended != 1 || err != nil {
 			t.Fatalf("%d buckets were mended, want the one that was lost: %v", mended, err)

@@ -35,7 +35,7 @@ func TestADamagedRowIsUnread(t *testing.T) {
 		for _, o := range []GuardOptions{{}, {Degrade: true}, {Failures: 1, OpenFor: time.Hour}} {
 			mend := damageRow(t, client, table, "7")
 			if err := NewRedis(client, table).Rows(t.Context(), []string{"8", "7"}, make([]infer.Row, 2)); !errors.Is(err, ErrDamaged) ||
-				errors.Is(err, ErrVanished) || !strings.Contains(err.Error(), `id "7": row of M: `) {
+				errors.Is(err, ErrVanished) || !strings.Contains(err.Error(), `id "7": bucket `) {
 				t.Fatalf("without a guard the error is %v, want one that names the id", err)
 			}
 			g, log := logged(o)
@@ -68,7 +68,7 @@ func TestAnEvictedBucketIsNotUnknown(t *testing.T) {
 		m := numbered(300, 3)
 		table := stored(t, client, prefix, m)
 		lost := table.bucket("7")
-		key := table.key(lost)
+		key := table.Key(lost)
 		ids := append(slices.Clone(m.IDs), "nobody")
 		want := mustRows(t, FromArtifact(m), ids...)
 		unread := 0
@@ -110,7 +110,7 @@ func TestAnEvictedBucketIsNotUnknown(t *testing.T) {
 // damageRow makes the row of an id one that no codec reads. mend makes it what it was.
 func damageRow(t *testing.T, client redis.UniversalClient, table Table, id string) (mend func()) {
 	t.Helper()
-	key := table.key(table.bucket(id))
+	key := table.Key(table.bucket(id))
 	good := client.Get(t.Context(), key).Val()
 	set := func(text string) {
 		if err := client.Set(t.Context(), key, text, 0).Err(); err != nil {

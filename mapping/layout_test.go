@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cespare/xxhash/v2"
 	"github.com/redis/go-redis/v9"
 	"pgregory.net/rapid"
 
@@ -91,19 +90,27 @@ func TestBucketsHoldTheirRows(t *testing.T) {
 		}
 		g, found := Group(m), map[string]string{}
 		l := g.Layout()
+		table := &Table{Layout: l, MarkerID: "1:abc"}
 		for b := range l.Buckets {
-			_, text, err := g.bucket([]byte("before"), b)
+			_, text, err := g.bucket([]byte("before"), table, b)
 			if err != nil {
 				t.Fatal(err)
 			}
-			tables := newPageTables(l)
+			tables := newPageTables(table)
 			if err := tables.put(b, text); err != nil || tables.size(b) != len(text) {
 				t.Fatalf("a page table of %d bytes for %d (%v)", tables.size(b), len(text), err)
 			}
 			rows := 0
 			for p := range l.Pages {
 				begin, end := tables.page(uint32(b*l.Pages + p))
-				for rest := text[begin:end]; len(rest) > 0; rows++ {
+				if begin == end {
+					continue
+				}
+				rest, err := tables.seals.open(uint32(b*l.Pages+p), text[begin:end])
+				if err != nil {
+					t.Fatal(err)
+				}
+				for ; len(rest) > 0; rows++ {
 					var id, row []byte
 					if id, row, rest, err = nextRow(rest); err != nil {
 						t.Fatal(err)
@@ -135,11 +142,11 @@ func TestPageTablesAreChecked(t *testing.T) {
 		for _, end := range ends {
 			data = binary.LittleEndian.AppendUint32(data, end)
 		}
-		binary.LittleEndian.PutUint64(data, xxhash.Sum64(data[8:]))
+		binary.LittleEndian.PutUint64(data, seals(7).table(5, data[8:]))
 		return data
 	}
 	ends := make([]uint32, 2)
-	if rows, err := parsePageTable(ends, append(table(3, 20, 29), "rows"...)); rows != 3 || ends[0] != 20 || ends[1] != 29 || err != nil {
+	if rows, err := seals(7).parsePageTable(5, ends, append(table(3, 20, 29), "rows"...)); rows != 3 || ends[0] != 20 || ends[1] != 29 || err != nil {
 		t.Errorf("%d rows, ends %d, error %v", rows, ends, err)
 	}
 	other := table(3, 20, 29)
@@ -152,7 +159,7 @@ func TestPageTablesAreChecked(t *testing.T) {
 		"page 1 ends at byte 24, want 25":    table(3, 25, 24),
 		"page 0 ends at byte 0, want 20 or ": table(0, 0, 0),
 	} {
-		if _, err := parsePageTable(ends, data); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := seals(7).parsePageTable(5, ends, data); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%x: error = %v, want %q", data, err, want)
 		}
 	}
@@ -190,9 +197,9 @@ func TestADamagedPageIsToldFromAnUnknownID(t *testing.T) {
 	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
 		m := numbered(300, 3)
 		table := stored(t, client, prefix, m)
-		key := table.key(table.bucket("7"))
+		key := table.Key(table.bucket("7"))
 		good := client.Get(t.Context(), key).Val()
-		tables := newPageTables(table.Layout)
+		tables := newPageTables(&table)
 		if err := tables.put(table.bucket("7"), []byte(good)); err != nil {
 			t.Fatal(err)
 		}

@@ -6,40 +6,40 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
-
-	"github.com/cespare/xxhash/v2"
 )
 
 // Buckets and their pages as bytes, see the package's documentation. What comes before the pages is the bucket's page
 // table.
 
-// tableHead is the size of what a page table has before the ends of its pages: a checksum, and the number of rows.
-const tableHead = 8 + 4
+// tableHead is the size of what a page table has before the ends of its pages: its seal, and the number of rows.
+const tableHead = sealBytes + 4
 
 // tableBytes returns the size of the page table of a bucket with so many pages.
 func tableBytes(pages int) int { return tableHead + 4*pages }
 
-// appendBucket appends bucket b of a layout to dst, with its rows id, row, id, row, … as [rowsByBucket] gives them.
-func (l Layout) appendBucket(dst []byte, b int, values []any) []byte {
-	begin := len(dst)
-	sizes := make([]int, l.Pages)
+// appendBucket appends bucket b of a table to dst, with its rows id, row, id, row, … as [rowsByBucket] gives them.
+func (t *Table) appendBucket(dst []byte, b int, values []any) []byte {
+	begin, seals := len(dst), t.seals()
+	sizes := make([]int, t.Pages)
 	pageOf := make([]int, len(values)/2)
 	for k := range pageOf {
 		id, row := values[2*k].(string), values[2*k+1].([]byte)
-		pageOf[k] = int(l.page(id)) - b*l.Pages
+		pageOf[k] = int(t.page(id)) - b*t.Pages
 		sizes[pageOf[k]] += uvarintLength(uint64(len(id))) + len(id) + uvarintLength(uint64(len(row))) + len(row)
 	}
-	dst = append(dst, make([]byte, 8)...)
+	dst = append(dst, make([]byte, sealBytes)...)
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(pageOf)))
-	next := make([]int, l.Pages) // where the next row of a page begins
-	end := tableBytes(l.Pages)
+	next := make([]int, t.Pages) // where the next row of a page begins
+	end := tableBytes(t.Pages)
 	for p, size := range sizes {
 		next[p] = end
-		end += size
+		if size > 0 {
+			end += size + sealBytes
+		}
 		dst = binary.LittleEndian.AppendUint32(dst, uint32(end))
 	}
-	binary.LittleEndian.PutUint64(dst[begin:], xxhash.Sum64(dst[begin+8:]))
-	dst = append(dst, make([]byte, end-tableBytes(l.Pages))...)
+	binary.LittleEndian.PutUint64(dst[begin:], seals.table(b, dst[begin+sealBytes:]))
+	dst = append(dst, make([]byte, end-tableBytes(t.Pages))...)
 	for k, p := range pageOf {
 		id, row := values[2*k].(string), values[2*k+1].([]byte)
 		at := begin + next[p]
@@ -49,20 +49,27 @@ func (l Layout) appendBucket(dst []byte, b int, values []any) []byte {
 		at += copy(dst[at:], row)
 		next[p] = at - begin
 	}
+	for p, size := range sizes {
+		if rows := dst[begin+next[p]-size : begin+next[p]]; size > 0 {
+			binary.LittleEndian.PutUint64(dst[begin+next[p]:], seals.page(uint32(b*t.Pages+p), rows))
+		}
+	}
 	return dst
 }
 
 // pageTables holds the page tables of those buckets that have been read so far. Several goroutines may use it.
 type pageTables struct {
 	Layout
-	ends []uint32      // of all pages
-	rows []uint32      // of each bucket
-	read []atomic.Bool // whether the table of a bucket is here
-	mu   sync.Mutex    // held while one is put here
+	seals seals
+	ends  []uint32      // of all pages
+	rows  []uint32      // of each bucket
+	read  []atomic.Bool // whether the table of a bucket is here
+	mu    sync.Mutex    // held while one is put here
 }
 
-func newPageTables(l Layout) *pageTables {
-	return &pageTables{Layout: l, ends: make([]uint32, l.Buckets*l.Pages), rows: make([]uint32, l.Buckets), read: make([]atomic.Bool, l.Buckets)}
+func newPageTables(t *Table) *pageTables {
+	return &pageTables{Layout: t.Layout, seals: t.seals(), ends: make([]uint32, t.Buckets*t.Pages),
+		rows: make([]uint32, t.Buckets), read: make([]atomic.Bool, t.Buckets)}
 }
 
 // put keeps the page table at the beginning of a bucket. One that is here is not read again: a version's rows never
@@ -73,7 +80,7 @@ func (t *pageTables) put(bucket int, data []byte) error {
 	if t.read[bucket].Load() {
 		return nil
 	}
-	rows, err := parsePageTable(t.ends[bucket*t.Pages:(bucket+1)*t.Pages], data)
+	rows, err := t.seals.parsePageTable(bucket, t.ends[bucket*t.Pages:(bucket+1)*t.Pages], data)
 	if err == nil {
 		t.rows[bucket] = rows
 		t.read[bucket].Store(true)
@@ -94,14 +101,14 @@ func (t *pageTables) size(bucket int) int { return int(t.ends[(bucket+1)*t.Pages
 
 // parsePageTable reads the page table at the beginning of a bucket: where its pages end, as many as there are ends,
 // and the number of its rows.
-func parsePageTable(ends []uint32, data []byte) (rows uint32, err error) {
+func (s seals) parsePageTable(bucket int, ends []uint32, data []byte) (rows uint32, err error) {
 	size := tableBytes(len(ends))
 	if len(data) < size {
 		return 0, fmt.Errorf("a page table of %d bytes for %d pages, want %d", len(data), len(ends), size)
 	}
-	table := data[8:size]
-	if sum, want := xxhash.Sum64(table), binary.LittleEndian.Uint64(data); sum != want {
-		return 0, fmt.Errorf("a page table with the checksum %016x, want %016x", sum, want)
+	table := data[sealBytes:size]
+	if sum, want := s.table(bucket, table), binary.LittleEndian.Uint64(data); sum != want {
+		return 0, fmt.Errorf("a page table with the checksum %016x, its seal says %016x", sum, want)
 	}
 	last := uint32(size)
 	for p := range ends {

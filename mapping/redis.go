@@ -48,7 +48,8 @@ type Table struct {
 // MarkerField is the field of a version's marker that holds MarkerID.
 const MarkerField = "id"
 
-func (t *Table) key(bucket int) string { return t.Keys + strconv.Itoa(bucket) }
+// Key returns the key of a bucket.
+func (t *Table) Key(bucket int) string { return t.Keys + strconv.Itoa(bucket) }
 
 // Redis is a [Lookup] over the rows of one version. It is safe for concurrent use.
 type Redis struct {
@@ -65,7 +66,7 @@ func NewRedis(client Client, table Table) *Redis {
 	if err := table.Layout.Check(math.MaxInt32); err != nil {
 		panic("mapping: " + err.Error())
 	}
-	return &Redis{client: client, table: table, ordered: OneServer(client), tables: newPageTables(table.Layout)}
+	return &Redis{client: client, table: table, ordered: OneServer(client), tables: newPageTables(&table)}
 }
 
 // Within returns the same lookup with a limit on the time of each round trip of [Redis.Rows], its retries included.
@@ -123,7 +124,7 @@ func (r *Redis) Count(ctx context.Context) (rows int, err error) {
 		pipe, buckets, sizes := r.client.Pipeline(), make([]int, hi-lo), make([]*redis.IntCmd, hi-lo)
 		for k := range buckets {
 			buckets[k] = lo + k
-			sizes[k] = pipe.StrLen(ctx, r.table.key(lo+k))
+			sizes[k] = pipe.StrLen(ctx, r.table.Key(lo+k))
 		}
 		if err := r.readTables(ctx, pipe, buckets, func(int, error) {}); err != nil {
 			return 0, fmt.Errorf("counting mapping rows, buckets %d to %d of %d: %w", lo, hi-1, r.table.Buckets, err)
@@ -147,7 +148,7 @@ func (r *Redis) tablesPerPipeline() int {
 func (r *Redis) readTables(ctx context.Context, pipe redis.Pipeliner, buckets []int, damaged func(bucket int, reason error)) error {
 	answers := make([]*redis.StringCmd, len(buckets))
 	for k, b := range buckets {
-		answers[k] = pipe.GetRange(ctx, r.table.key(b), 0, int64(tableBytes(r.table.Pages)-1))
+		answers[k] = pipe.GetRange(ctx, r.table.Key(b), 0, int64(tableBytes(r.table.Pages)-1))
 	}
 	if _, err := pipe.Exec(ctx); Failed(err) {
 		return err
@@ -161,7 +162,7 @@ func (r *Redis) readTables(ctx context.Context, pipe redis.Pipeliner, buckets []
 			continue
 		}
 		if err := r.tables.put(b, text); err != nil {
-			damaged(b, fmt.Errorf("bucket %s: %w", r.table.key(b), err))
+			damaged(b, fmt.Errorf("bucket %s: %w", r.table.Key(b), err))
 		}
 	}
 	return nil

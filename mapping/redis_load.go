@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/redis/go-redis/v9"
@@ -20,13 +21,13 @@ func scan(n, bytes int) int { return max(1, min(bucketsPerScan, n*BytesPerPipeli
 // Load reads the whole table into memory if it takes no more than about maxBytes, and returns nil if it takes
 // more. A table in memory knows without asking which ids are not in T; a stream has many of them. alive is called
 // between round trips; its error ends the reading. Load returns [ErrVanished] if the table is no longer the one
-// for which the lookup was made.
+// for which the lookup was made, and [ErrDamaged] if its bytes are not the ones that were published.
 func (r *Redis) Load(ctx context.Context, maxBytes int64, alive func() error) (*Memory, error) {
 	m := &artifact.Mapping{Rows: &graph.CSR{Cols: r.table.Synthetic, RowPtr: []int{0}, Val: []float32{}}}
-	size := int64(0)
+	size, sum := int64(0), bucketSum{}
 	for lo, n := 0, 1; lo < r.table.Buckets; {
 		hi := min(lo+n, r.table.Buckets)
-		bytes, err := r.loadBuckets(ctx, m, lo, hi)
+		bytes, err := r.loadBuckets(ctx, m, &sum, lo, hi)
 		if err != nil {
 			return nil, fmt.Errorf("reading all mapping rows: %w", err)
 		}
@@ -41,18 +42,39 @@ func (r *Redis) Load(ctx context.Context, maxBytes int64, alive func() error) (*
 			return nil, err
 		}
 	}
-	if err := r.checkMarker(r.client.HGet(ctx, r.table.Marker, MarkerField)); err != nil {
+	if err := r.checkSum(ctx, &sum); err != nil {
 		return nil, fmt.Errorf("reading all mapping rows: %w", err)
 	}
 	return FromArtifact(m), nil
 }
 
+// checkSum compares the marker with the table's, and its seal with the sum of all buckets if none is missing.
+func (r *Redis) checkSum(ctx context.Context, sum *bucketSum) error {
+	fields, err := r.client.HMGet(ctx, r.table.Marker, MarkerField, MarkerSeal).Result()
+	if err != nil {
+		return err
+	}
+	id, _ := fields[0].(string)
+	if err := CheckMarker(id, r.table.Marker, r.table.MarkerID); err != nil {
+		return err
+	}
+	if seal, _ := fields[1].(string); !sum.missing && seal != sum.String() {
+		return Damaged{fmt.Errorf("the checksum of all buckets is %s, the marker %s says %q", sum, r.table.Marker, seal)}
+	}
+	return nil
+}
+
 // Sample reads some rows, at most about most of them: ids are spread over buckets by their hashes, so those of the
-// first ones are a random sample.
+// first ones are a random sample. Damaged buckets are left out.
 func (r *Redis) Sample(ctx context.Context, most int) (*artifact.Mapping, error) {
 	m := &artifact.Mapping{Rows: &graph.CSR{Cols: r.table.Synthetic, RowPtr: []int{0}, Val: []float32{}}}
 	for b := 0; b < r.table.Buckets && len(m.IDs) < most; b++ {
-		if _, err := r.loadBuckets(ctx, m, b, b+1); err != nil {
+		n, entries := len(m.IDs), len(m.Rows.ColIdx)
+		_, err := r.loadBuckets(ctx, m, new(bucketSum), b, b+1)
+		if errors.Is(err, ErrDamaged) {
+			m.IDs, m.Rows.RowPtr = m.IDs[:n], m.Rows.RowPtr[:n+1]
+			m.Rows.ColIdx, m.Rows.Val = m.Rows.ColIdx[:entries], m.Rows.Val[:entries]
+		} else if err != nil {
 			return nil, fmt.Errorf("reading some mapping rows: %w", err)
 		}
 	}
@@ -60,8 +82,9 @@ func (r *Redis) Sample(ctx context.Context, most int) (*artifact.Mapping, error)
 	return m, nil
 }
 
-// loadBuckets appends the ids and entries of some buckets, and returns their size in Redis.
-func (r *Redis) loadBuckets(ctx context.Context, m *artifact.Mapping, lo, hi int) (bytes int, err error) {
+// loadBuckets appends the ids and entries of some buckets, adds them to a sum, and returns their size in Redis. If one
+// is missing the caller finds fewer rows than there should be.
+func (r *Redis) loadBuckets(ctx context.Context, m *artifact.Mapping, sum *bucketSum, lo, hi int) (bytes int, err error) {
 	answers, err := readBuckets(ctx, r.client, r.table, lo, hi)
 	if err != nil {
 		return 0, err
@@ -69,26 +92,47 @@ func (r *Redis) loadBuckets(ctx context.Context, m *artifact.Mapping, lo, hi int
 	for k, answer := range answers {
 		text := []byte(answer.Val())
 		if len(text) == 0 {
-			continue // lost: the rows are fewer than they should be
+			sum.missing = true
+			continue
 		}
 		bytes += len(text)
-		if err := r.loadRows(m, text); err != nil {
-			return 0, Damaged{fmt.Errorf("bucket %s: %w", r.table.key(lo+k), err)}
+		sum.add(text)
+		if err := r.loadRows(m, lo+k, text); err != nil {
+			return 0, Damaged{fmt.Errorf("bucket %s: %w", r.table.Key(lo+k), err)}
 		}
 	}
 	return bytes, nil
 }
 
-// loadRows appends the ids and entries of a bucket.
-func (r *Redis) loadRows(m *artifact.Mapping, bucket []byte) error {
-	ends := make([]uint32, r.table.Pages)
-	if _, err := parsePageTable(ends, bucket); err != nil {
+// loadRows appends the ids and entries of a bucket, whose bytes are given.
+func (r *Redis) loadRows(m *artifact.Mapping, bucket int, data []byte) error {
+	ends, seals := make([]uint32, r.table.Pages), r.tables.seals
+	if _, err := seals.parsePageTable(bucket, ends, data); err != nil {
 		return err
 	}
-	if want := int(ends[len(ends)-1]); want != len(bucket) {
-		return fmt.Errorf("it has %d bytes, its page table says %d", len(bucket), want)
+	if want := int(ends[len(ends)-1]); want != len(data) {
+		return fmt.Errorf("it has %d bytes, its page table says %d", len(data), want)
 	}
-	for rest := bucket[tableBytes(r.table.Pages):]; len(rest) > 0; {
+	begin := uint32(tableBytes(r.table.Pages))
+	for p, end := range ends {
+		page := data[begin:end]
+		if begin = end; len(page) == 0 {
+			continue
+		}
+		rows, err := seals.open(uint32(bucket*r.table.Pages+p), page)
+		if err == nil {
+			err = r.loadPage(m, rows)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loadPage appends the ids and entries of a page.
+func (r *Redis) loadPage(m *artifact.Mapping, rest []byte) error {
+	for len(rest) > 0 {
 		id, encoded, after, err := nextRow(rest)
 		if err != nil {
 			return err
@@ -111,7 +155,7 @@ func readBuckets(ctx context.Context, client Client, table Table, lo, hi int) ([
 	pipe := client.Pipeline()
 	answers := make([]*redis.StringCmd, 0, hi-lo)
 	for b := lo; b < hi; b++ {
-		answers = append(answers, pipe.Get(ctx, table.key(b)))
+		answers = append(answers, pipe.Get(ctx, table.Key(b)))
 	}
 	if _, err := pipe.Exec(ctx); Failed(err) {
 		return nil, err

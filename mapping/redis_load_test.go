@@ -32,7 +32,7 @@ func TestLoadIsTheTable(t *testing.T) {
 			t.Errorf("%d round trips for %d MiB", trips, of)
 		}
 		for b := range table.Buckets {
-			client.Del(t.Context(), table.key(b))
+			client.Del(t.Context(), table.Key(b))
 		}
 		ids := append([]string{"nobody"}, m.IDs...)
 		if diff := cmp.Diff(mustRows(t, FromArtifact(m), ids...), mustRows(t, all, ids...)); diff != "" {
@@ -65,7 +65,7 @@ func TestLoadStops(t *testing.T) {
 			t.Errorf("error %v, want what alive said", err)
 		}
 		mend := damageRow(t, client, r.table, "7")
-		if _, err := r.Load(t.Context(), 1<<20, alive); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), `id "7": row of M: `) {
+		if _, err := r.Load(t.Context(), 1<<20, alive); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), `its seal says `) {
 			t.Errorf("error %v of a row that cannot be decoded", err)
 		}
 		mend()

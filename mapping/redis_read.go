@@ -118,7 +118,7 @@ func (c *call) damage(ids []Position, reason error) {
 
 // lose notes that the bucket of ids is not there. Buckets are read in ascending order.
 func (c *call) lose(bucket int, ids []Position) {
-	key, lost := c.table.key(bucket), &c.missing.evicted
+	key, lost := c.table.Key(bucket), &c.missing.evicted
 	if n := len(*lost); n == 0 || (*lost)[n-1].key != key {
 		*lost = append(*lost, evictedBucket{key: key, marker: c.table.Marker})
 	}
@@ -181,14 +181,19 @@ func (c *call) find(read *pageRead, page string) {
 		c.lose(read.bucket, read.ids)
 		return
 	case len(page) != read.size():
-		c.damage(read.ids, fmt.Errorf("bucket %s: a page of %d bytes, want %d", c.table.key(read.bucket), len(page), read.size()))
+		c.damage(read.ids, fmt.Errorf("bucket %s: a page of %d bytes, want %d", c.table.Key(read.bucket), len(page), read.size()))
 		return
 	}
 	ids := read.ids
-	for rest := unsafe.Slice(unsafe.StringData(page), len(page)); len(rest) > 0 && len(ids) > 0; {
+	rest, err := c.tables.seals.open(ids[0].Part, unsafe.Slice(unsafe.StringData(page), len(page)))
+	if err != nil {
+		c.damage(ids, fmt.Errorf("bucket %s: %w", c.table.Key(read.bucket), err))
+		return
+	}
+	for len(rest) > 0 && len(ids) > 0 {
 		id, row, after, err := nextRow(rest)
 		if err != nil {
-			c.damage(ids, fmt.Errorf("bucket %s: %w", c.table.key(read.bucket), err))
+			c.damage(ids, fmt.Errorf("bucket %s: %w", c.table.Key(read.bucket), err))
 			return
 		}
 		rest = after

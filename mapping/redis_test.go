@@ -68,10 +68,12 @@ func stored(t testing.TB, client redis.UniversalClient, prefix string, m *artifa
 	table := Table{
 		Keys: prefix + "rows:", Layout: LayoutOf(m), Synthetic: m.Rows.Cols, Marker: prefix + "complete", MarkerID: "1:abc",
 	}
-	if err := WriteRows(t.Context(), client, table, m, 0, func(int, int) error { return nil }); err != nil {
+	g := Group(m)
+	if err := g.Write(t.Context(), client, table, 0, func(int, int) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
-	if err := client.HSet(t.Context(), table.Marker, MarkerField, table.MarkerID).Err(); err != nil {
+	err := client.HSet(t.Context(), table.Marker, MarkerField, table.MarkerID, MarkerSeal, g.Seal()).Err()
+	if err != nil {
 		t.Fatal(err)
 	}
 	return table
@@ -159,8 +161,8 @@ func TestRedisVanished(t *testing.T) {
 func TestRedisWrongType(t *testing.T) {
 	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
 		table := stored(t, client, prefix, numbered(100, 3))
-		client.Del(t.Context(), table.key(table.bucket("7")))
-		client.HSet(t.Context(), table.key(table.bucket("7")), "not", "a string")
+		client.Del(t.Context(), table.Key(table.bucket("7")))
+		client.HSet(t.Context(), table.Key(table.bucket("7")), "not", "a string")
 		err := NewRedis(client, table).Rows(t.Context(), []string{"8", "7"}, make([]infer.Row, 2))
 		if err == nil || !strings.Contains(err.Error(), "WRONGTYPE") || !errors.As(err, new(Refusal)) {
 			t.Errorf("error = %v, want Redis' own, which waiting does not change", err)
@@ -172,8 +174,9 @@ func TestRedisWrongType(t *testing.T) {
 func pipelines(t *testing.T, m *artifact.Mapping) (ends []int) {
 	t.Helper()
 	g, bytes := Group(m), 0
+	table := &Table{Layout: g.Layout()}
 	for b := range g.Layout().Buckets {
-		_, text, err := g.bucket(nil, b)
+		_, text, err := g.bucket(nil, table, b)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -202,15 +205,15 @@ func TestWriteRowsGoesOn(t *testing.T) {
 			t.Fatalf("error = %v after buckets %v, want %v", err, reached, want)
 		}
 		next := reached[1]
-		if n, _ := client.Exists(t.Context(), table.key(next)).Result(); n != 0 {
+		if n, _ := client.Exists(t.Context(), table.Key(next)).Result(); n != 0 {
 			t.Errorf("bucket %d was written after the stop", next)
 		}
-		client.Del(t.Context(), table.key(next-1)) // written before: continuing at the next one does not touch it
+		client.Del(t.Context(), table.Key(next-1)) // written before: continuing at the next one does not touch it
 		rows := 0
 		if err := WriteRows(t.Context(), client, table, m, next, func(_, r int) error { rows = r; return nil }); err != nil || rows != n {
 			t.Fatalf("error = %v after %d rows", err, rows)
 		}
-		if n, _ := client.Exists(t.Context(), table.key(next-1)).Result(); n != 0 {
+		if n, _ := client.Exists(t.Context(), table.Key(next-1)).Result(); n != 0 {
 			t.Errorf("bucket %d was written again", next-1)
 		}
 		lost, err := CountRows(t.Context(), client, table)
@@ -223,7 +226,7 @@ func TestWriteRowsGoesOn(t *testing.T) {
 		if got, err := CountRows(t.Context(), client, table); got != n || err != nil {
 			t.Errorf("%d rows (%v), want %d", got, err, n)
 		}
-		client.Append(t.Context(), table.key(next), "x")
+		client.Append(t.Context(), table.Key(next), "x")
 		if got, err := CountRows(t.Context(), client, table); got >= n || err != nil {
 			t.Errorf("%d rows (%v) of buckets of which one has another size than it says", got, err)
 		}

@@ -87,7 +87,7 @@ func DeleteRows(ctx context.Context, client Client, table Table) error {
 		pipe := client.Pipeline()
 		last := min(first+KeysPerPipeline, table.Buckets)
 		for b := first; b < last; b++ {
-			pipe.Unlink(ctx, table.key(b)) // one a command: on a cluster the buckets are in different slots
+			pipe.Unlink(ctx, table.Key(b)) // one a command: on a cluster the buckets are in different slots
 		}
 		if _, err := pipe.Exec(ctx); err != nil {
 			return fmt.Errorf("removing mapping rows, buckets %d to %d of %d: %w", first, last-1, table.Buckets, err)

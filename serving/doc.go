@@ -15,8 +15,8 @@
 //	p:v:g:arrivals…  hash    rows of M of arrivals, which do expire (arrivals.Table)
 //	p:v:g:blob:f:i   string  part i of file f of the artifact, of its serving part; 4 MiB a part
 //	{p}:v:writing    hash    v is being written: id ("g:content"), generation, content, meta, progress, begun_ms
-//	{p}:v:complete   hash    the marker, v is whole: id, generation, content, meta, begun_ms, published_ms, current_ms,
-//	                         mended_ms
+//	{p}:v:complete   hash    the marker, v is whole: id, generation, content, meta, seal, begun_ms, published_ms,
+//	                         current_ms, mended_ms, other_data
 //	{p}:v:notes:content…  hash  what arrivals in flight were attached to, which do expire (arrivals.Table)
 //	{p}:versions     set     names of the versions that have one of these two keys
 //	{p}:current      string  CURRENT: the version to serve
@@ -24,9 +24,9 @@
 //	{p}:deleting     hash    "v/g" -> meta: data without any reference, which are being removed
 //	{p}:generation   string  the last serial number that was drawn (fields and key say generation)
 //
-// meta is JSON: the layout of these keys (2), the numbers of rows, of buckets and of a bucket's pages, the hash
-// function, and for each file its parts, size and SHA-256. Layout 1, of earlier builds, had hashes of rows: such
-// versions are listed and removed, not served. content is a SHA-256 over the files, the manifest among them, which
+// meta is JSON: the layout of these keys (3), the numbers of rows, of buckets and of a bucket's pages, the hash
+// function, and for each file its parts, size and SHA-256. seal is a checksum of all rows of M. Earlier builds wrote
+// layout 1, with hashes of rows, and layout 2, with pages without seals: such versions are listed and removed, not served. content is a SHA-256 over the files, the manifest among them, which
 // has M's. The braces of the control keys are a hash tag: on a Redis cluster they share one slot, so that scripts
 // over them are atomic, while rows and files spread over the nodes. No key but those of arrivals expires by itself; a
 // Redis whose eviction policy removes keys without an expiry (maxmemory-policy allkeys-…) is refused, by who
@@ -65,7 +65,7 @@
 //
 //	keys.go, scripts.go     names of keys; every change of a version's state, each one script
 //	meta.go                 the description of a publication in its marker
-//	publisher.go, mend.go   Publisher: publish, activate; what Redis lost of a complete version is written again
+//	publisher.go, mend.go   Publisher: publish, activate; a complete version compared, and written again where it differs
 //	gate.go                 what must hold before a version becomes CURRENT or is taken by a consumer
 //	list.go, prune.go       versions listed; old ones removed
 //	watcher.go, load.go     Watcher: follows CURRENT, loads and swaps; heartbeats.go holds what is still used

@@ -63,9 +63,6 @@ func (l *loader) load(ctx context.Context, version, id string, alive func() erro
 		return nil, nil, nil, refusal{err}
 	}
 	sample, err = mapping.NewRedis(l.client, l.keys.table(version, p)).Sample(ctx, sampleIDs)
-	if errors.Is(err, mapping.ErrDamaged) { // served as always: each lookup of the row is counted and degraded
-		sample, err = &artifact.Mapping{}, nil
-	}
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -112,7 +109,7 @@ func (l *loader) whole(ctx context.Context, inRedis *mapping.Redis,
 	}
 	m, err := inRedis.Load(ctx, l.cacheBytes, alive)
 	if errors.Is(err, mapping.ErrDamaged) {
-		return nil, refusal{err}
+		return nil, refuse("%w: publish the artifact again to mend it", err)
 	}
 	return m, err
 }

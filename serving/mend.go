@@ -5,8 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/redis/go-redis/v9"
-
+	"rivulet/artifact"
 	"rivulet/mapping"
 )
 
@@ -33,10 +32,10 @@ func (w *writing) mend(ctx context.Context, m *mapping.Grouped, files map[string
 		return err
 	}
 	parts, err := w.mendFiles(ctx, files)
-	if err != nil || rows+parts == 0 {
+	if err != nil {
 		return err
 	}
-	ok, err := mended.Run(ctx, w.client, []string{w.keys.complete(w.version)}, w.id()).Bool()
+	ok, err := mended.Run(ctx, w.client, []string{w.keys.complete(w.version)}, w.id(), rows+parts, m.Seal()).Bool()
 	if err != nil {
 		return fmt.Errorf("noting in the marker that it was mended: %w", err)
 	}
@@ -45,26 +44,114 @@ func (w *writing) mend(ctx context.Context, m *mapping.Grouped, files map[string
 
 // mendFiles writes the parts of files that differ, and returns how many those were.
 func (w *writing) mendFiles(ctx context.Context, files map[string][]byte) (written int, err error) {
+	err = w.compareFiles(ctx, files, func(key, what string, part []byte) error {
+		if err := w.client.Set(ctx, key, part, 0).Err(); err != nil {
+			return fmt.Errorf("writing %s: %w", what, err)
+		}
+		written++
+		return w.hold(ctx)
+	})
+	return written, err
+}
+
+// compareFiles calls differs with each part of a file that is missing in Redis or not as in the artifact, its key and
+// its name.
+func (w *writing) compareFiles(ctx context.Context, files map[string][]byte,
+	differs func(key, what string, part []byte) error) error {
 	for _, f := range w.meta.Files {
 		for i, part := range parts(files[f.Name]) {
-			key := w.keys.part(w.version, w.serial, f.Name, i)
+			key, what := w.keys.part(w.version, w.serial, f.Name, i), fmt.Sprintf("file %s, part %d of %d", f.Name, i+1, f.Parts)
 			found, err := w.client.Get(ctx, key).Result()
-			if err != nil && !errors.Is(err, redis.Nil) {
-				return written, fmt.Errorf("reading file %s, part %d of %d: %w", f.Name, i+1, f.Parts, err)
+			if mapping.Failed(err) {
+				return fmt.Errorf("reading %s: %w", what, err)
 			}
 			if err == nil && found == string(part) {
 				continue
 			}
-			if err := w.client.Set(ctx, key, part, 0).Err(); err != nil {
-				return written, fmt.Errorf("writing file %s, part %d of %d: %w", f.Name, i+1, f.Parts, err)
-			}
-			written++
-			if err := w.hold(ctx); err != nil {
-				return written, err
+			if err := differs(key, what, part); err != nil {
+				return err
 			}
 		}
 	}
-	return written, nil
+	return nil
+}
+
+// DamageError means that a complete version in Redis is not as its artifact is.
+type DamageError struct {
+	Version string
+	What    string // the first difference, with its key
+}
+
+func (e *DamageError) Error() string {
+	return fmt.Sprintf("version %s is damaged: %s. Publish the artifact again to mend it", e.Version, e.What)
+}
+
+// Verify compares a complete version in Redis with its artifact, and returns a [*DamageError] that names the first
+// bucket of rows, or part of a file, that is missing or differs. It changes nothing. o's Progress and TempDir count.
+func (p *Publisher) Verify(ctx context.Context, b *artifact.Bundle, o PublishOptions) (err error) {
+	w := &writing{Publisher: p, version: b.Manifest.Version}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("verifying version %s: %w", w.version, err)
+		}
+	}()
+	files, err := artifact.EncodeServing(b)
+	if err != nil {
+		return err
+	}
+	rows, err := mapping.GroupOf(ctx, b, o.TempDir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	marker := w.keys.complete(w.version)
+	fields, err := p.client.HMGet(ctx, marker, mapping.MarkerField, mapping.MarkerSeal).Result()
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", marker, err)
+	}
+	id, _ := fields[0].(string)
+	if id == "" {
+		return ErrIncomplete
+	}
+	if w.publication, err = (&loader{client: p.client, keys: p.keys}).publication(ctx, w.version, id); err != nil {
+		return err
+	}
+	if _, content := describe(b, rows.Layout(), files); content != w.content {
+		return fmt.Errorf("it was published from another artifact (content %s, this one has %s)", w.content, content)
+	}
+	damaged := func(format string, args ...any) error { return &DamageError{w.version, fmt.Sprintf(format, args...)} }
+	table := w.keys.table(w.version, w.publication)
+	err = rows.Compare(ctx, p.client, table, func(bucket int, found string, want []byte) error {
+		return damaged("bucket %d of %d of the rows of M (key %s) %s", bucket, table.Buckets, table.Key(bucket),
+			difference(found, want))
+	}, func(done int) error {
+		if o.Progress != nil {
+			o.Progress(done, w.meta.Rows)
+		}
+		return ctx.Err()
+	})
+	if err != nil {
+		return err
+	}
+	if seal, _ := fields[1].(string); seal != rows.Seal() {
+		return damaged("the checksum of all rows in the marker (key %s, field %s) is %q in place of %s", marker,
+			mapping.MarkerSeal, seal, rows.Seal())
+	}
+	return w.compareFiles(ctx, files, func(key, what string, _ []byte) error {
+		return damaged("%s (key %s) is missing or differs", what, key)
+	})
+}
+
+// difference says how bytes in Redis differ from the ones that should be there.
+func difference(found string, want []byte) string {
+	if found == "" {
+		return "is missing"
+	}
+	at := 0
+	for at < len(found) && at < len(want) && found[at] == want[at] {
+		at++
+	}
+	return fmt.Sprintf("differs from byte %d on, and has %d bytes in place of %d", at, len(found), len(want))
 }
 
 // hold renews the publisher's heartbeat on a complete version, and fails if the version was removed.

@@ -25,6 +25,9 @@ func TestPublishingAgainMends(t *testing.T) {
 			"changed file": func(data string) error {
 				return s.client.SetRange(t.Context(), data+":blob:synthetic.safetensors:0", 99, "!").Err()
 			},
+			"seal of all rows": func(string) error {
+				return s.client.HSet(t.Context(), keys{s.prefix}.complete("v1"), mapping.MarkerSeal, "1").Err()
+			},
 			"foreign row": func(data string) error {
 				return s.client.Append(t.Context(), data+":rows:3", "\x06nobody\x01\x00").Err()
 			},
@@ -50,7 +53,15 @@ func TestPublishingAgainMends(t *testing.T) {
 						t.Fatalf("a consumer that starts: error %v, want a refusal", err)
 					}
 				}
+				var damage *DamageError
+				if err := s.publisher(t).Verify(t.Context(), b, PublishOptions{}); !errors.As(err, &damage) ||
+					!strings.Contains(name, "file") && !strings.Contains(name, "seal") && !strings.Contains(damage.What, s.dataOf(t, "v1")+":rows:3") {
+					t.Errorf("verifying it: %v", err)
+				}
 				s.publish(t, b)
+				if err := s.publisher(t).Verify(t.Context(), b, PublishOptions{}); err != nil {
+					t.Errorf("verifying it after it was mended: %v", err)
+				}
 				if got := len(s.data(t, "v1")); got != files {
 					t.Errorf("%d keys after it was mended, want %d", got, files)
 				}

@@ -15,9 +15,10 @@ import (
 )
 
 // layout is the version of the keys' layout that this build writes and serves. Versions of oldestLayout and above are
-// listed and removed; in layout 1 the buckets of rows of M were hashes, with the same keys.
+// listed and removed. In layout 1 the buckets of rows of M were hashes, with the same keys; in layout 2 pages had no
+// checksum.
 const (
-	layout       = 2
+	layout       = 3
 	oldestLayout = 1
 )
 
@@ -138,7 +139,7 @@ func parseMeta(text string) (m meta, err error) {
 	case m.Synthetic < 1:
 		return m, fmt.Errorf("meta.synthetic is %d, want 1 or more", m.Synthetic)
 	}
-	if m.Layout == layout {
+	if m.Layout > oldestLayout {
 		if err := m.rows().Check(m.Rows); err != nil {
 			return m, fmt.Errorf("meta: %w", err)
 		}

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// What a build of layout 1 has published, rows in hashes and a meta without pages, is listed, neither served nor gone
-// on with, and removed when a newer version has taken its place.
+// A version of layout 1, with rows in hashes and a meta without pages, is listed, neither served nor gone on with, and
+// removed when a newer version has taken its place.
 func TestVersionsOfAnOlderBuild(t *testing.T) {
 	onRedis(t, func(t *testing.T, s *server) {
 		old := bundle(t, 1, "v1")

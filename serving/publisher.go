@@ -267,7 +267,7 @@ func (w *writing) complete(ctx context.Context, rows *mapping.Grouped, files map
 		return err
 	}
 	ok, err := finish.Run(ctx, w.client, []string{w.keys.writing(w.version), w.keys.complete(w.version)},
-		w.id()).Bool()
+		w.id(), rows.Seal()).Bool()
 	if err != nil {
 		return fmt.Errorf("writing the complete marker: %w", err)
 	}

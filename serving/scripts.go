@@ -53,25 +53,26 @@ return 1
 // finish makes the marker of a publication that was being written.
 //
 //	KEYS  writing, complete
-//	ARGV  id
+//	ARGV  id, seal of the rows
 //	->    1, or 0 if the publication is not being written any more
 var finish = redis.NewScript(nowMS + `
 if redis.call('HGET', KEYS[2], 'id') == ARGV[1] then return 1 end
 if redis.call('HGET', KEYS[1], 'id') ~= ARGV[1] then return 0 end
 redis.call('HDEL', KEYS[1], 'progress')
-redis.call('HSET', KEYS[1], 'published_ms', ms(now))
+redis.call('HSET', KEYS[1], 'published_ms', ms(now), 'seal', ARGV[2])
 redis.call('RENAME', KEYS[1], KEYS[2])
 return 1
 `)
 
-// mended notes in the marker that a complete version was mended.
+// mended notes in the marker that a complete version was mended: its rows or files, or the seal of its rows.
 //
 //	KEYS  complete
-//	ARGV  id
+//	ARGV  id, how many rows and files were written, seal of the rows
 //	->    1, or 0 if the version is not there any more
 var mended = redis.NewScript(nowMS + `
 if redis.call('HGET', KEYS[1], 'id') ~= ARGV[1] then return 0 end
-redis.call('HSET', KEYS[1], 'mended_ms', ms(now))
+if ARGV[2] == '0' and redis.call('HGET', KEYS[1], 'seal') == ARGV[3] then return 1 end
+redis.call('HSET', KEYS[1], 'mended_ms', ms(now), 'seal', ARGV[3])
 return 1
 `)
 

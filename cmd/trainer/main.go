@@ -47,6 +47,6 @@ func root() *cobra.Command {
 			"writes them as an artifact, and publishes artifacts to the Redis that consumers follow.",
 	}
 	cmd.AddCommand(dataCommand(), trainCommand(), cleanCommand(), importCommand(), evalCommand(), growCommand(), refreshCommand(),
-		reportCommand(), publishCommand(), versionsCommand(), activateCommand(), pruneCommand())
+		reportCommand(), publishCommand(), verifyCommand(), versionsCommand(), activateCommand(), pruneCommand())
 	return cmd
 }

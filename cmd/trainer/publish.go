@@ -86,6 +86,41 @@ func publishCommand() *cobra.Command {
 	return cmd
 }
 
+func verifyCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "verify --artifact DIR",
+		Short: "Compare a published version with its artifact, byte by byte",
+		Long: "verify reads the rows of M and the files of a complete version from Redis, compares them with the artifact, and names\n" +
+			"the first one that is missing or damaged. It changes nothing; trainer publish with the same artifact mends a version.",
+		Args:    cobra.NoArgs,
+		Example: "  trainer verify --artifact out/small --redis redis://localhost:6379/0",
+	}
+	config.Flags[config.Publish](cmd.Flags())
+	config.Alias(cmd.Flags(), map[string]string{"redis": "redis.url"})
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		cfg, err := settings[config.Publish](cmd)
+		if err != nil {
+			return err
+		}
+		bundle, err := artifact.Read(cfg.Artifact)
+		if err != nil {
+			return err
+		}
+		lines := cli.Stderr()
+		o := serving.PublishOptions{Progress: func(done, total int) { lines.Step("comparing rows of M", done, total) }}
+		return app.WithPublisher(cfg.Redis, func(p *serving.Publisher) error {
+			if err := p.Verify(cmd.Context(), bundle, o); err != nil {
+				return err
+			}
+			m := &bundle.Manifest
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s is in Redis as in the artifact: %d rows of M and all files\n", m.Version,
+				m.Mapping.Rows)
+			return err
+		})
+	}
+	return cmd
+}
+
 // withVersions makes a command of work on the versions in Redis.
 func withVersions(cmd *cobra.Command, work func(cmd *cobra.Command, args []string,
 	p *serving.Publisher) error) *cobra.Command {

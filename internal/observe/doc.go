@@ -47,7 +47,7 @@
 //	rivulet_feature_lookups_total                        arrivals whose features were looked up by id
 //	rivulet_row_lookups_total                            rows of M that were asked for: one for each edge if M is in memory, else for each distinct id of a batch
 //	rivulet_cache_hits_total, rivulet_cache_misses_total, rivulet_cache_entries, rivulet_cache_bytes
-//	rivulet_damaged_rows_total                           rows of M that were asked for and could not be decoded
+//	rivulet_damaged_rows_total                           rows of M that were asked for and are damaged in Redis
 //	rivulet_evicted_buckets_total                        buckets of M that were asked for and that Redis had lost
 //	rivulet_arrival_rows, rivulet_arrival_rows_bytes     rows of M that arrivals were given, by all consumers
 //	rivulet_arrival_rows_written_total, rivulet_arrival_rows_refused_total, rivulet_arrival_rows_found_total

@@ -9,7 +9,7 @@ import (
 // lossesCollector collects the counts of what of M Redis damaged or lost.
 func lossesCollector(stats func() mapping.LossStats) prometheus.Collector {
 	damaged := prometheus.NewDesc(namespace+"_damaged_rows_total",
-		"Rows of M that were asked for and could not be decoded, each time.", nil, nil)
+		"Rows of M that were asked for and are damaged in Redis, each time.", nil, nil)
 	evicted := prometheus.NewDesc(namespace+"_evicted_buckets_total",
 		"Buckets of M that were asked for and that Redis had lost, though the version is complete, each time.", nil, nil)
 	return collectorFunc{[]*prometheus.Desc{damaged, evicted}, func(ch chan<- prometheus.Metric) {

@@ -201,7 +201,7 @@ rivulet_cache_hits_total 40
 # HELP rivulet_cache_misses_total Rows of M that were not found in memory.
 # TYPE rivulet_cache_misses_total counter
 rivulet_cache_misses_total 2
-# HELP rivulet_damaged_rows_total Rows of M that were asked for and could not be decoded, each time.
+# HELP rivulet_damaged_rows_total Rows of M that were asked for and are damaged in Redis, each time.
 # TYPE rivulet_damaged_rows_total counter
 rivulet_damaged_rows_total 6
 # HELP rivulet_evicted_buckets_total Buckets of M that were asked for and that Redis had lost, though the version is complete, each time.

@@ -21,10 +21,10 @@ import (
 // each bucket is a new hash every TTL:
 //
 //	Keys                 hash    ttl_ms and buckets: the settings of the version's first consumer, which apply to all
-//	Keys:b:e             hash    bucket b of epoch e: id -> record; expires when epoch e+1 ends
+//	Keys:b:e             hash    bucket b of epoch e: id -> record, seal; expires when epoch e+1 ends
 //	Keys:count:e         string  rows written in epoch e; expires with them
 //	Keys:count:bytes:e   string  their bytes ([Options].MaxBytes); expires with them
-//	Notes:place          hash    offset -> note (see [Rows.Note]); expires a week after the last one was written
+//	Notes:place          hash    offset -> note, seal (see [Rows.Note]); expires a week after the last one was written
 //
 // Epoch e is Redis' time divided by the TTL, so a row lives for at least one TTL and at most two, and a reader asks
 // for an id in two hashes. Without a TTL there is only epoch 0, which does not expire. No machine's clock but that
@@ -116,6 +116,7 @@ type Rows struct {
 	written, refused, found, damaged atomic.Uint64
 	lost, unnoted                    atomic.Uint64
 	full                             atomic.Bool
+	saidRow, saidNote                atomic.Int64 // when damage was logged last, in Unix seconds
 }
 
 // Open agrees with the version's other consumers on TTL and buckets: the first consumer's settings apply
@@ -220,6 +221,15 @@ type Stats struct {
 func (a *Rows) Stats() Stats {
 	return Stats{Rows: a.rows.Load(), Bytes: a.bytes.Load(), Written: a.written.Load(), Refused: a.refused.Load(),
 		Found: a.found.Load(), Damaged: a.damaged.Load(), Lost: a.lost.Load(), Unnoted: a.unnoted.Load()}
+}
+
+// damage counts a stored row or note that cannot be read, and logs one in ten seconds.
+func (a *Rows) damage(said *atomic.Int64, what string, args ...any) {
+	a.damaged.Add(1)
+	const every = 10
+	if now, last := time.Now().Unix(), said.Load(); now-last >= every && said.CompareAndSwap(last, now) {
+		a.o.Log.Error(what, args...)
+	}
 }
 
 // GiveUp counts rows and notes that the caller does without because Redis did not take them.

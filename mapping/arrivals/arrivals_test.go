@@ -204,7 +204,7 @@ func TestArrivalsAreBoundedInBytes(t *testing.T) {
 		size := 0
 		for i := range 20 {
 			arrived := arrivedAs(strings.Repeat("long", 250)+fmt.Sprint(i), 1, 0.5)
-			size = len(arrived.ID) + len(AppendArrived(nil, &arrived)) + rowOverhead
+			size = len(arrived.ID) + len(AppendArrived(nil, &arrived)) + sealBytes + rowOverhead
 			find(t, a, nil, []string{arrived.ID})
 			mustKeep(t, a, arrived)
 		}
@@ -320,7 +320,7 @@ func TestArrivalsDamaged(t *testing.T) {
 		if err := a.Note(t.Context(), notes); err != nil || !notes[0].Lost || notes[1].Lost {
 			t.Errorf("notes %+v, %v", notes, err)
 		}
-		for _, want := range []string{"id=p error=\"arrival of 5 bytes", "place=g:t:0 offset=5 error=\"note: place 0: "} {
+		for _, want := range []string{"id=p error=\"1 bytes have the checksum ", "place=g:t:0 offset=5 error=\"5 bytes have the checksum "} {
 			if !strings.Contains(w.log.String(), want) {
 				t.Errorf("no %s in the log:\n%s", want, w.log.String())
 			}

@@ -14,6 +14,7 @@
 //	find.go      rows are looked up; all of a version are removed
 //	keep.go      rows are written: by a script on one server, bucket by bucket on a cluster
 //	notes.go     notes are written, recalled and forgotten
+//	seal.go      checksums behind rows and notes: a damaged one is Unread, or Lost
 //	buckets.go   the buckets of ids, and the commands that read them
 //	scripts.go   what Redis does in one step
 package arrivals

@@ -104,7 +104,8 @@ func TestArrivalsOlderRowCounts(t *testing.T) {
 		w := newWorldOfArrivals(t, client, prefix)
 		a := w.open(t, time.Hour, 1000)
 		older := arrivedAs("p", 1, 0.5)
-		client.HSet(t.Context(), w.table.bucket(bucketOf("p", a.buckets), a.epoch.Load()-1), "p", AppendArrived(nil, &older))
+		client.HSet(t.Context(), w.table.bucket(bucketOf("p", a.buckets), a.epoch.Load()-1), "p",
+			appendSeal(AppendArrived(nil, &older), 0, w.table.rowSeed(), "p"))
 		mustKeep(t, a, arrivedAs("p", 2, 0.75))
 		rows, seen := find(t, a, []string{"p"}, []string{"p"})
 		if rows[0].Vals[0] != 0.5 || seen[0].Record != 1 {

@@ -182,10 +182,13 @@ func (a *Rows) decode(ids []string, order []mapping.Position, answers []bucketRe
 
 // decodeOne decodes a stored arrival. The row of a damaged one is Unread.
 func (a *Rows) decodeOne(id, value string) *infer.Arrived {
-	arrived, err := DecodeArrived([]byte(value), a.table.Synthetic)
+	var arrived *infer.Arrived
+	data, err := unseal([]byte(value), a.table.rowSeed(), id)
+	if err == nil {
+		arrived, err = DecodeArrived(data, a.table.Synthetic)
+	}
 	if err != nil {
-		a.damaged.Add(1)
-		a.o.Log.Error("a stored row of an arrival is damaged: predictions that need it are marked as degraded",
+		a.damage(&a.saidRow, "a stored row of an arrival is damaged: predictions that need it are marked as degraded",
 			"id", id, "error", err)
 		return &infer.Arrived{Row: infer.Row{Unread: true}}
 	}

@@ -48,9 +48,11 @@ func (k *kept) size() int64 { return int64(len(k.ID)+len(k.record)) + rowOverhea
 func (a *Rows) encode(arrived []infer.Arrived) []kept {
 	n := min(len(arrived), idsPerPipeline)
 	ends, arena := make([]int, 0, n), make([]byte, 0, roomFor(arrived[:n]))
+	seed := a.table.rowSeed()
 	for i, ids := 0, 0; i < n && ids+len(arena) < mapping.BytesPerPipeline; i++ {
 		ids += len(arrived[i].ID)
-		arena = AppendArrived(arena, &arrived[i])
+		begin := len(arena)
+		arena = appendSeal(AppendArrived(arena, &arrived[i]), begin, seed, arrived[i].ID)
 		ends = append(ends, len(arena))
 	}
 	chunk := make([]kept, len(ends))
@@ -62,7 +64,7 @@ func (a *Rows) encode(arrived []infer.Arrived) []kept {
 
 // roomFor returns about how many bytes the records of arrivals take, in one round trip.
 func roomFor(arrived []infer.Arrived) int {
-	const head, place, entry = 10, 1, 6 // bytes; large numbers take a few more
+	const head, place, entry = 10 + sealBytes, 1, 6 // bytes; large numbers take a few more
 	room := 0
 	for i := range arrived {
 		room += head + place*len(arrived[i].Attached) + entry*len(arrived[i].Row.Cols)

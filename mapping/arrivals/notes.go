@@ -75,7 +75,8 @@ func (a *Rows) noteArguments(notes []infer.Note, lo int) (keys []string, args []
 			}
 			last = place
 		}
-		arena = AppendNote(arena, &notes[hi])
+		note, begin := &notes[hi], len(arena)
+		arena = appendSeal(AppendNote(arena, note), begin, a.table.noteSeed(note.Offset), note.Place)
 		places, ends = append(places, at), append(ends, len(arena))
 	}
 	texts := mapping.CutText(arena, ends)
@@ -89,10 +90,13 @@ func (a *Rows) noteArguments(notes []infer.Note, lo int) (keys []string, args []
 
 // recall takes the attachment of a stored note over.
 func (a *Rows) recall(n *infer.Note, stored []byte) {
-	earlier, err := DecodeNote(stored, a.table.Synthetic)
+	var earlier *infer.Note
+	data, err := unseal(stored, a.table.noteSeed(n.Offset), n.Place)
+	if err == nil {
+		earlier, err = DecodeNote(data, a.table.Synthetic)
+	}
 	if err != nil {
-		a.damaged.Add(1)
-		a.o.Log.Error("a stored note of an arrival is damaged: its prediction is marked as degraded", "place",
+		a.damage(&a.saidNote, "a stored note of an arrival is damaged: its prediction is marked as degraded", "place",
 			n.Place, "offset", n.Offset, "error", err)
 		n.Lost = true
 		return

@@ -10,12 +10,18 @@ import (
 // rows gives the ids and encoded rows of a bucket with so many pages. The rows are parts of it.
 func rows(bucket []byte, pages int) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
-		for rest := bucket[8+4+4*pages:]; len(rest) > 0; {
-			var id, row []byte
-			id, rest = part(rest)
-			row, rest = part(rest)
-			if !yield(string(id), row) {
-				return
+		const seal, head = 8, 8 + 4
+		begin := head + 4*pages
+		for p := range pages {
+			end := int(binary.LittleEndian.Uint32(bucket[head+4*p:]))
+			page := bucket[begin:end]
+			for begin = end; len(page) > seal; {
+				var id, row []byte
+				id, page = part(page)
+				row, page = part(page)
+				if !yield(string(id), row) {
+					return
+				}
 			}
 		}
 	}

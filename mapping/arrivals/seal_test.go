@@ -1,0 +1,79 @@
+package arrivals
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/redis/go-redis/v9"
+
+	"rivulet/infer"
+)
+
+// Whichever bit of a stored row or note is changed, it is never read as another one; and a row is not taken for that
+// of another id.
+func TestAFlippedBitOfAnArrivalIsSeen(t *testing.T) {
+	flips := 10_000
+	if testing.Short() {
+		flips = 500
+	}
+	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
+		w := newWorldOfArrivals(t, client, prefix)
+		a := w.open(t, time.Hour, 1000)
+		a.cache = nil
+		var ids []string
+		for i := range 20 {
+			ids = append(ids, fmt.Sprint("p", i))
+			mustKeep(t, a, arrivedAs(ids[i], uint64(i), float32(i)/8, 0, 3))
+		}
+		note := infer.Note{Place: "g:t:0", Offset: 5, Record: 9, Attached: []int32{1},
+			Rows: []infer.Row{{Known: true, Cols: []int32{2}, Vals: []float32{0.5}}}}
+		if err := a.Note(t.Context(), []infer.Note{note}); err != nil {
+			t.Fatal(err)
+		}
+		want, _ := find(t, a, ids, nil)
+		field := func(i int) (key, field string) {
+			if i == len(ids) {
+				return w.table.notes("g:t:0"), "5"
+			}
+			return w.table.bucket(bucketOf(ids[i], a.buckets), a.epoch.Load()), ids[i]
+		}
+		rng := rand.New(rand.NewPCG(3, 3))
+		for range flips {
+			i := rng.IntN(len(ids) + 1)
+			key, name := field(i)
+			good := client.HGet(t.Context(), key, name).Val()
+			bad := []byte(good)
+			at := rng.IntN(len(bad))
+			if i == len(ids) && at < 8 {
+				continue // the record's fingerprint: it is the note of another record, which the script replaces
+			}
+			bad[at] ^= 1 << rng.IntN(8)
+			client.HSet(t.Context(), key, name, bad)
+			if i == len(ids) {
+				again := []infer.Note{{Place: "g:t:0", Offset: 5, Record: 9}}
+				if err := a.Note(t.Context(), again); err != nil || !again[0].Lost {
+					t.Fatalf("byte %d of a note: %+v (%v)", at, again[0], err)
+				}
+			} else {
+				got, seen := find(t, a, ids, ids[i:i+1])
+				if !got[i].Unread || !seen[0].Row.Unread {
+					t.Fatalf("byte %d of %s: %+v", at, ids[i], got[i])
+				}
+				got[i] = want[i]
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Fatalf("other rows:\n%s", diff)
+				}
+			}
+			client.HSet(t.Context(), key, name, good)
+		}
+		one, _ := field(1)
+		two, _ := field(2)
+		client.HSet(t.Context(), one, ids[1], client.HGet(t.Context(), two, ids[2]).Val())
+		if got, _ := find(t, a, ids, nil); !got[1].Unread {
+			t.Errorf("the row of another id is taken: %+v", got[1])
+		}
+	})
+}
