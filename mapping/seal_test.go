@@ -69,7 +69,7 @@ func TestABucketBelongsToItsNumberAndPublication(t *testing.T) {
 		}
 		zero, one := client.Get(t.Context(), table.Key(0)).Val(), client.Get(t.Context(), table.Key(1)).Val()
 		for name, swap := range map[string][2]string{"exchanged": {one, zero},
-			"of another publication": {client.Get(t.Context(), other.key(0)).Val(), one}} {
+			"of another publication": {client.Get(t.Context(), other.Key(0)).Val(), one}} {
 			client.MSet(t.Context(), table.Key(0), swap[0])
 			client.MSet(t.Context(), table.Key(1), swap[1])
 			opened := NewRedis(client, table) // it has page tables from before
