@@ -83,8 +83,7 @@
 //
 //	mapping.go                    the interface Lookup
 //	codec.go                      a row as bytes
-//	layout.go, pages.go           into how many buckets and pages rows are cut; these as bytes
-//	seal.go                       the checksums of pages, page tables and all rows
+//	layout.go, pages.go           into how many buckets and pages rows are cut; these as bytes, with their checksums
 //	memory.go, index.go           Memory, and its table of ids; pages_linux.go, pages_other.go ask for large pages
 //	bundle.go                     rows of an M that is read from its files part by part
 //	cache.go                      Cached; the cache itself is [rivulet/mapping/rowcache]
