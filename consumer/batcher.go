@@ -3,7 +3,10 @@ package consumer
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
+
+	"github.com/cespare/xxhash/v2"
 
 	"rivulet/kafka"
 )
@@ -25,8 +28,9 @@ type batcher struct {
 	bytes  int // of keys, values and headers; 0: no limit
 	linger time.Duration
 	clock  Clock
-	// suffix ends the names of its batches.
-	suffix string
+	// member and formed, the number of batches so far, keep the names of batches apart.
+	member kafka.Member
+	formed int
 
 	rest   chunk // the part of the chunk under way that is in no batch yet
 	filled int   // bytes of the batch that is being formed
@@ -42,12 +46,22 @@ func (b *batcher) next(ctx context.Context, buf []kafka.Record) Intake {
 		return in
 	}
 	first, deadline := &b.rest.records[0].Position, b.rest.fetched.Add(b.linger)
-	in.Name = fmt.Sprintf("%s-%d-%d%s", first.Topic, first.Partition, first.Offset, b.suffix)
+	b.formed++
+	in.Name = batchName(first, b.member, b.formed)
 	in.Offsets = make(kafka.Offsets, 1)
 	b.filled = 0
 	for b.take(&in) && len(in.Records) < b.size && b.moreBy(ctx, deadline) {
 	}
 	return in
+}
+
+// batchName returns the name of a member's n-th batch in a generation of the group, such as
+// arrivals-0-41-g3-1h8u0qz3kfxw2, which no other batch ever has. Partition, offset and generation do not suffice: they
+// come again when a topic or its group is deleted and made anew, and offsets also when a log is truncated. Brokers give
+// an id to a member once only, so the name ends with a hash of it and n; this holds without topic ids (Kafka < 2.8), too.
+func batchName(first *kafka.Position, by kafka.Member, n int) string {
+	own := strconv.FormatUint(xxhash.Sum64String(fmt.Sprint(by.ID, "/", n)), 36)
+	return fmt.Sprintf("%s-%d-%d-g%d-%s", first.Topic, first.Partition, first.Offset, by.Generation, own)
 }
 
 // take moves records from the chunk under way to the batch, and reports whether all of them fitted.

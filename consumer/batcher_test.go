@@ -3,6 +3,7 @@ package consumer
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,7 +21,8 @@ func chunkOf(p int, offset, n int64) chunk {
 }
 
 func newBatcher(queue <-chan chunk, size int, linger time.Duration) *batcher {
-	return &batcher{queue: queue, size: size, linger: linger, clock: SystemClock{}, suffix: "-g3"}
+	return &batcher{queue: queue, size: size, linger: linger, clock: SystemClock{},
+		member: kafka.Member{ID: "consumer-1", Generation: 3}}
 }
 
 func TestBatchClosesWhenItIsFull(t *testing.T) {
@@ -37,13 +39,31 @@ func TestBatchClosesWhenItIsFull(t *testing.T) {
 		if waited := time.Since(begin); waited != 0 {
 			t.Errorf("full batches waited %v", waited)
 		}
-		if in := b.next(t.Context(), nil); len(in.Records) != 1 || in.Name != "arrivals-1-44-g3" {
+		if in := b.next(t.Context(), nil); len(in.Records) != 1 || !strings.HasPrefix(in.Name, "arrivals-1-44-g3-") {
 			t.Errorf("last batch %q of %d", in.Name, len(in.Records))
 		}
 		if waited := time.Since(begin); waited != time.Hour {
 			t.Errorf("the last batch waited %v, want the linger", waited)
 		}
 	})
+}
+
+// The offsets and the group's generation of a topic come again when topic and group are made anew, and offsets also when
+// a log is truncated. The names of batches do not.
+func TestNamesOfBatchesDoNotComeAgain(t *testing.T) {
+	names := map[string]bool{}
+	for _, id := range []string{"consumer-1", "consumer-2"} {
+		queue := make(chan chunk, 2)
+		b := newBatcher(queue, 1, 0)
+		b.member.ID = id
+		for range 2 {
+			queue <- chunkOf(1, 40, 1)
+			names[b.next(t.Context(), nil).Name] = true
+		}
+	}
+	if len(names) != 4 {
+		t.Errorf("four batches have the names %v", names)
+	}
 }
 
 // The clock is stepped back by hours while a batch is being formed: it waits no longer than linger for all that.

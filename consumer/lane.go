@@ -3,7 +3,6 @@ package consumer
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
@@ -19,7 +18,7 @@ type line struct {
 func (c *Consumer) newLine(g *kafka.Generation, queue <-chan chunk) *line {
 	l := &line{turn: make(chan *Ticket, 1),
 		batcher: batcher{queue: queue, size: c.opts.BatchSize, bytes: c.opts.BatchBytes, linger: c.opts.BatchLinger,
-			clock: c.opts.Path.Clock, suffix: fmt.Sprintf("-g%d", g.Member().Generation)}}
+			clock: c.opts.Path.Clock, member: g.Member()}}
 	l.turn <- nil
 	return l
 }

@@ -3,8 +3,8 @@ package ledger
 import (
 	"fmt"
 	"hash/maphash"
+	"regexp"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 )
@@ -281,8 +281,16 @@ func (l *Ledger) overtaken(at Place, a *Answer) bool {
 	return false
 }
 
-// generation returns the end of a batch's name: the generation of the consumer group that formed it.
-func generation(batch string) string { return batch[strings.LastIndexByte(batch, '-')+1:] }
+// generationOf finds the group's generation in a batch's name; names that earlier releases gave end with it.
+var generationOf = regexp.MustCompile(`-g(\d+)(?:-\w+)?$`)
+
+// generation returns the generation of the consumer group that formed a batch; empty where its name has none.
+func generation(batch string) string {
+	if found := generationOf.FindStringSubmatch(batch); found != nil {
+		return found[1]
+	}
+	return ""
+}
 
 // prediction checks the content of a prediction.
 func (l *Ledger) prediction(at Place, e *entry, a *Answer) {
