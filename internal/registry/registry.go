@@ -23,7 +23,7 @@ type Options struct {
 	TLS *tls.Config
 	// Login gives the name and the password for each request; nil: there is no login.
 	Login Login
-	// Timeout bounds each request; 0 means 5 s.
+	// Timeout bounds the requests for one schema; 0 means 5 s.
 	Timeout time.Duration
 	// Now is the clock by which answers are forgotten; nil means the machine's.
 	Now func() time.Time
@@ -167,8 +167,6 @@ func (r *Registry) Learn(ctx context.Context, id event.SchemaID) error {
 	if r.known(id) { // somebody else has asked
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
-	defer cancel()
 	written, err := r.ask(ctx, id)
 	var why *event.FieldError
 	switch {
@@ -193,25 +191,37 @@ func (r *Registry) remember(id event.SchemaID, why *event.FieldError) {
 	r.late[id] = bad{why, r.now().Add(forget)}
 }
 
-// ask looks a schema up. A *[event.FieldError] is an answer: there is none, or none that can be read.
+// ask looks a schema up and compiles it. A *[event.FieldError] is an answer: there is none, or none that can be read.
+// The timeout bounds the requests only. A large schema may take longer to compile on a busy machine: its records wait,
+// as they do for a registry that is away, because nothing is wrong with them.
 func (r *Registry) ask(ctx context.Context, id event.SchemaID) (event.Written, error) {
-	s, err := r.schema(ctx, id)
-	if err != nil {
-		if NoAnswer(err) {
-			return nil, err
-		}
-		return nil, unknown(id)
-	}
-	references, err := r.references(ctx, s.References)
+	s, references, err := r.fetch(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	written, err := compile(ctx, s, references)
-	if err != nil {
-		return nil, &event.FieldError{Reason: event.ReasonUnparsable,
-			Detail: fmt.Sprintf("schema %v cannot be read: %v", id, err)}
+	switch {
+	case err == nil:
+		return written, nil
+	case ctx.Err() != nil: // the compiler was cut off
+		return nil, context.Cause(ctx)
 	}
-	return written, nil
+	return nil, &event.FieldError{Reason: event.ReasonUnparsable,
+		Detail: fmt.Sprintf("schema %v cannot be read: %v", id, err)}
+}
+
+// fetch requests a schema and those that it names.
+func (r *Registry) fetch(ctx context.Context, id event.SchemaID) (s sr.Schema, all []reference, err error) {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	if s, err = r.schema(ctx, id); err != nil {
+		if NoAnswer(err) {
+			return s, nil, err
+		}
+		return s, nil, unknown(id)
+	}
+	all, err = r.references(ctx, s.References, len(s.Schema))
+	return s, all, err
 }
 
 // schema asks for a schema by its number or by its GUID, which registries have since Confluent Platform 8.
@@ -226,11 +236,11 @@ func (r *Registry) schema(ctx context.Context, id event.SchemaID) (sr.Schema, er
 // reference is a schema that another one names.
 type reference struct{ name, text string }
 
-// maxReferences bounds the schemas that one schema needs.
+// maxReferences bounds the schemas that one schema needs. Their text together is bounded by maxAnswer, as that of one is.
 const maxReferences = 100
 
-// references looks up what a schema names, each after what it names itself.
-func (r *Registry) references(ctx context.Context, of []sr.SchemaReference) ([]reference, error) {
+// references looks up what a schema of some bytes names, each after what it names itself.
+func (r *Registry) references(ctx context.Context, of []sr.SchemaReference, bytes int) ([]reference, error) {
 	var found []reference
 	seen := map[string]bool{}
 	var follow func(list []sr.SchemaReference) error
@@ -251,6 +261,10 @@ func (r *Registry) references(ctx context.Context, of []sr.SchemaReference) ([]r
 				return &event.FieldError{Reason: event.ReasonUnparsable,
 					Detail: fmt.Sprintf("the registry has not version %d of %.80q, which a schema names", ref.Version,
 						ref.Subject)}
+			}
+			if bytes += len(s.Schema.Schema); bytes > maxAnswer {
+				return &event.FieldError{Reason: event.ReasonUnparsable,
+					Detail: fmt.Sprintf("the schema and those that it needs have more than %d bytes", maxAnswer)}
 			}
 			if err := follow(s.References); err != nil {
 				return err

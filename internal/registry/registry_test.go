@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -118,6 +119,46 @@ func TestSchemas(t *testing.T) {
 		{"name":"features","type":{"type":"array","items":"double"}}]}`, References: []sr.SchemaReference{{Name: "g.Node", Subject: "node", Version: 1}}})
 	if got, err = read(t, r, id, []byte{8, 2, 'n', 0}); err != nil || got.ID != "n" {
 		t.Errorf("a schema with a reference: %+v, %v", got, err)
+	}
+}
+
+// A schema that takes long to compile is no fault of its records, however early the compiler is cut off, and however
+// short the requests' timeout is: they wait, and are read in the end.
+func TestASchemaThatCompilesSlowly(t *testing.T) {
+	text := new(strings.Builder)
+	text.WriteString(`syntax = "proto3"; message M { string id = 1; repeated double features = 2; }`)
+	for i := range 4000 {
+		fmt.Fprintf(text, "\nmessage N%d { M m = 1; repeated string s = 2; }", i)
+	}
+	server, r, _ := fake(t, Options{Timeout: 200 * time.Millisecond})
+	id := register(t, server, "slow-value", sr.Schema{Schema: text.String(), Type: sr.TypeProtobuf})
+	for limit := time.Millisecond; ; limit *= 2 {
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		err := r.Learn(ctx, numbered(id))
+		cancel()
+		if err == nil {
+			break
+		}
+		if r.known(numbered(id)) {
+			t.Fatalf("after %v: %v, which is remembered", limit, err)
+		}
+	}
+	a, err := read(t, r, id, []byte{0, 0x0a, 1, 'n', 0x12, 16, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f, 0, 0, 0, 0, 0, 0, 0x04, 0x40})
+	if err != nil || a.ID != "n" {
+		t.Errorf("%+v, %v", a, err)
+	}
+}
+
+// The schemas that one schema names are bounded together.
+func TestASchemaOfTooMuchText(t *testing.T) {
+	server, r, _ := fake(t, Options{})
+	s := sr.Schema{Type: sr.TypeProtobuf, Schema: `syntax = "proto3"; import "a"; import "b"; message M { string id = 1; }`}
+	for _, name := range []string{"a", "b"} {
+		register(t, server, name, sr.Schema{Type: sr.TypeProtobuf, Schema: `syntax = "proto3"; //` + strings.Repeat(name, maxAnswer/2)})
+		s.References = append(s.References, sr.SchemaReference{Name: name, Subject: name, Version: 1})
+	}
+	if _, err := read(t, r, register(t, server, "large-value", s), []byte{0}); err == nil || !strings.Contains(err.Error(), "more than") {
+		t.Errorf("%v", err)
 	}
 }
 
