@@ -29,7 +29,7 @@ func written(b *batch) (parts [5]string) {
 
 // No stage changes what an earlier one made, in a batch in which each has something to do.
 func TestNoStageChangesWhatAnEarlierOneMade(t *testing.T) {
-	v := newGrowingVersion(map[string]infer.Arrived{})
+	v := newGrowingVersion(map[string]infer.ArrivalRow{})
 	v.rows["gone"] = infer.Row{Unread: true}
 	v.predictor.Model = overflowing{v.predictor.Model}
 	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: &kept{}, Arrivals: true, Output: Output{TopK: 2, Logits: true}})

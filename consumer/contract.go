@@ -42,7 +42,7 @@ type Numbering interface {
 	Version
 	// Numbers sets numbers[i] to the number of the row of ids[i] in the M that it returns, 0 for an id that is not in T. It
 	// returns nil, and sets nothing, if M is not in memory.
-	Numbers(ids []string, numbers []uint32) *infer.Packed
+	Numbers(ids []string, numbers []uint32) *infer.PackedRows
 }
 
 // Explaining is a version that tells why it predicts what it does.

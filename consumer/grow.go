@@ -20,13 +20,13 @@ type Growing interface {
 	Version
 	// FindArrivals fills rows[i] of ids[i], which is not in T, where an arrival of that id has a row. For the ids of
 	// own, which are about to be predicted, seen says what is kept of an arrival of that id; nil: nothing. Its row is
-	// Unread where nothing could be found out. asOf is for KeepArrivals ([infer.Arrived]).
-	FindArrivals(ctx context.Context, ids []string, rows []infer.Row, own []string, seen []*infer.Arrived) (asOf int64, err error)
+	// Unread where nothing could be found out. asOf is for KeepArrivals ([infer.ArrivalRow]).
+	FindArrivals(ctx context.Context, ids []string, rows []infer.Row, own []string, seen []*infer.ArrivalRow) (asOf int64, err error)
 	// Grow solves rows for the arrivals of a batch.
 	Grow(b *infer.Batch) *infer.Grown
 	// KeepArrivals writes rows; an id that has one keeps it, whoever wrote it. It may be called again with the same
 	// rows.
-	KeepArrivals(ctx context.Context, arrived []infer.Arrived) error
+	KeepArrivals(ctx context.Context, arrived []infer.ArrivalRow) error
 	// NoteArrivals stores notes; where there is one of a record already, it takes the place of the one given. Notes
 	// that can neither be stored nor read are Lost, where that was asked for. It may be called again.
 	NoteArrivals(ctx context.Context, notes []infer.Note) error
@@ -37,23 +37,23 @@ type Growing interface {
 // meeting says how an arrival that may get a row stands to the rows that are there. Without
 // [PipelineOptions.Arrivals] it is zero.
 type meeting struct {
-	record64 uint64         // its record's fingerprint
-	original bool           // its id is a node of T, or that could not be read
-	again    *infer.Arrived // its row and attachment, kept by this record
-	taken    bool           // an arrival of its id that another record brought has a row, or may have one
-	attached []int32        // places in its edges of arrivals with rows
+	record64 uint64            // its record's fingerprint
+	original bool              // its id is a node of T, or that could not be read
+	again    *infer.ArrivalRow // its row and attachment, kept by this record
+	taken    bool              // an arrival of its id that another record brought has a row, or may have one
+	attached []int32           // places in its edges of arrivals with rows
 }
 
 // earlier is the memory of a lookup of rows of earlier arrivals.
 type earlier struct {
-	inBatch map[string]bool  // ids of the batch's own arrivals, in a graph batch
-	places  []int32          // of the ids that are asked for, in the neighbours' ids
-	asked   []string         // ids of neighbours that are not in T
-	found   []infer.Row      // their rows
-	rows    []infer.Row      // of all of the neighbours' ids: of nodes of T, and else of arrivals
-	own     []string         // ids of the arrivals
-	seen    []*infer.Arrived // their rows and attachments, as kept; nil: none
-	asOf    int64            // see infer.Arrived
+	inBatch map[string]bool     // ids of the batch's own arrivals, in a graph batch
+	places  []int32             // of the ids that are asked for, in the neighbours' ids
+	asked   []string            // ids of neighbours that are not in T
+	found   []infer.Row         // their rows
+	rows    []infer.Row         // of all of the neighbours' ids: of nodes of T, and else of arrivals
+	own     []string            // ids of the arrivals
+	seen    []*infer.ArrivalRow // their rows and attachments, as kept; nil: none
+	asOf    int64               // see infer.Arrived
 	digest  *xxhash.Digest
 }
 
@@ -143,9 +143,9 @@ func (m *earlier) fingerprint(r *kafka.Record) uint64 {
 
 // growth is the rows that the arrivals of a batch get.
 type growth struct {
-	none     bool            // they get none, and nothing is to be written
-	arrived  []infer.Arrived // rows to write
-	residual float64         // of the rows: the shares of squared messages that they leave out, added up
+	none     bool               // they get none, and nothing is to be written
+	arrived  []infer.ArrivalRow // rows to write
+	residual float64            // of the rows: the shares of squared messages that they leave out, added up
 	took     time.Duration
 
 	solving sync.WaitGroup // until it is done, arrived, residual and took are being written
@@ -173,7 +173,7 @@ func (p *Pipeline) solve(out *growth, version Version, b *batch) {
 			if !b.grows(i) || !row.Known {
 				continue // one that is not known has messages that are no numbers
 			}
-			out.arrived = append(out.arrived, infer.Arrived{ID: s.arrival.ID, Row: row, Record: b.neighbours.met[i].record64,
+			out.arrived = append(out.arrived, infer.ArrivalRow{ID: s.arrival.ID, Row: row, Record: b.neighbours.met[i].record64,
 				Attached: b.noted.attached[i], AsOf: b.neighbours.earlier.asOf})
 			out.residual += float64(grown.Left[i])
 		}

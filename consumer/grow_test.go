@@ -24,7 +24,7 @@ type growingVersion struct {
 	*testVersion
 	mu      sync.Mutex // over what is kept: lanes ask at once
 	grower  *infer.Grower
-	store   map[string]infer.Arrived
+	store   map[string]infer.ArrivalRow
 	full    error // of KeepArrivals, while not nil
 	written int
 	asked   int64     // calls of FindArrivals, which is also what they say of when that was
@@ -87,7 +87,7 @@ func (v *growingVersion) ForgetNotes(_ context.Context, below map[string]int64) 
 	return nil
 }
 
-func newGrowingVersion(store map[string]infer.Arrived) *growingVersion {
+func newGrowingVersion(store map[string]infer.ArrivalRow) *growingVersion {
 	v := newTestVersion("v1")
 	dictionary := &graph.Dense{Rows: 3, Cols: 7, Data: []float32{1, -1, 0, 0.5, 0, -1, 0.25, -2, 1, 1, 0, 1, -1, 0.5, 1, 0, -1, 2, -1, 0, 1}}
 	parts := infer.Messages{U: []infer.Part{{Scale: 0.5}, {Scale: 1}}, C: infer.Part{Scale: 0.25}}
@@ -95,7 +95,7 @@ func newGrowingVersion(store map[string]infer.Arrived) *growingVersion {
 		grower: infer.NewGrower(dictionary, 2, []infer.GrowingModel{{Frozen: v.predictor.Model.(infer.Growable), Messages: parts}})}
 }
 
-func (v *growingVersion) FindArrivals(_ context.Context, ids []string, rows []infer.Row, own []string, seen []*infer.Arrived) (int64, error) {
+func (v *growingVersion) FindArrivals(_ context.Context, ids []string, rows []infer.Row, own []string, seen []*infer.ArrivalRow) (int64, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for i, id := range ids {
@@ -112,7 +112,7 @@ func (v *growingVersion) FindArrivals(_ context.Context, ids []string, rows []in
 
 func (v *growingVersion) Grow(b *infer.Batch) *infer.Grown { return v.grower.Grow(b) }
 
-func (v *growingVersion) KeepArrivals(_ context.Context, arrived []infer.Arrived) error {
+func (v *growingVersion) KeepArrivals(_ context.Context, arrived []infer.ArrivalRow) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.full != nil {
@@ -147,7 +147,7 @@ func stream(t *testing.T, v Version, mode Mode, batches ...[]kafka.Record) [][]e
 }
 
 func TestLaterArrivalsAttach(t *testing.T) {
-	v := newGrowingVersion(map[string]infer.Arrived{})
+	v := newGrowingVersion(map[string]infer.ArrivalRow{})
 	all := records(t, arrival("p", "t0", "t1", "nobody"), arrival("q", "p", "t2", "q"), arrival("r", "p", "q", "nobody"))
 	for mode, want := range map[Mode][3][3]int{Node: {{2, 0, 1}, {1, 1, 0}, {0, 2, 1}}, Graph: {{2, 0, 1}, {1, 1, 0}, {0, 2, 1}}} {
 		clear(v.store)
@@ -178,7 +178,7 @@ func TestLaterArrivalsAttach(t *testing.T) {
 func TestArrivalsOfOneBatch(t *testing.T) {
 	all := records(t, arrival("p", "q", "t0"), arrival("q", "t1"))
 	for mode, inBatch := range map[Mode]int{Node: 0, Graph: 1} {
-		v := newGrowingVersion(map[string]infer.Arrived{})
+		v := newGrowingVersion(map[string]infer.ArrivalRow{})
 		first := stream(t, v, mode, all)[0]
 		for _, p := range first {
 			if p.Arrivals != 0 || p.InBatch != inBatch {
@@ -190,7 +190,7 @@ func TestArrivalsOfOneBatch(t *testing.T) {
 
 // A row to keep says what its own lookup said of when that was.
 func TestRowsSayWhenTheirIDsWereLookedUp(t *testing.T) {
-	v := newGrowingVersion(map[string]infer.Arrived{})
+	v := newGrowingVersion(map[string]infer.ArrivalRow{})
 	all := records(t, arrival("p", "t0"), arrival("q", "p"), arrival("r", "p"))
 	stream(t, v, Node, all[:1], all[1:])
 	if p, q, r := v.store["p"].AsOf, v.store["q"].AsOf, v.store["r"].AsOf; p != 1 || q != 2 || r != 2 {
@@ -203,7 +203,7 @@ func TestRowsSayWhenTheirIDsWereLookedUp(t *testing.T) {
 func TestRepeatedPredictionsAreTheSame(t *testing.T) {
 	all := records(t, arrival("a", "t0", "c"), arrival("b", "a", "t1"), arrival("c", "b", "a"), arrival("d", "a", "b", "c", "t2"), arrival("e", "d"))
 	for _, mode := range []Mode{Node, Graph} {
-		v := newGrowingVersion(map[string]infer.Arrived{})
+		v := newGrowingVersion(map[string]infer.ArrivalRow{})
 		want := stream(t, v, mode, all[:2], all[2:3], all[3:])
 		rows := maps.Clone(v.store)
 		other := newGrowingVersion(v.store) // of the consumer that takes over
@@ -225,7 +225,7 @@ func TestRepeatedPredictionsAreTheSame(t *testing.T) {
 
 // No row: nodes of T, arrivals that lack a neighbour's row, and those whose prediction is no number.
 func TestWhoGetsNoRow(t *testing.T) {
-	v := newGrowingVersion(map[string]infer.Arrived{})
+	v := newGrowingVersion(map[string]infer.ArrivalRow{})
 	v.rows["gone"] = infer.Row{Unread: true}
 	v.predictor.Model = overflowing{v.predictor.Model}
 	far := arrival("far", "t1")
@@ -238,7 +238,7 @@ func TestWhoGetsNoRow(t *testing.T) {
 
 // Nothing is committed before the rows are written; in a consumer they are tried again until they are.
 func TestRowsAreWrittenBeforeTheCommit(t *testing.T) {
-	v := newGrowingVersion(map[string]infer.Arrived{})
+	v := newGrowingVersion(map[string]infer.ArrivalRow{})
 	v.full = errors.New("connection refused")
 	out := &kept{}
 	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: Node, Arrivals: true})
@@ -288,7 +288,7 @@ func (c instant) NewTimer(time.Duration) (<-chan time.Time, func()) {
 
 // What the observer is told is of the rows, and of the delivery.
 func TestStatsOfGrowth(t *testing.T) {
-	v := newGrowingVersion(map[string]infer.Arrived{})
+	v := newGrowingVersion(map[string]infer.ArrivalRow{})
 	out, seen := &kept{at: time.Unix(7, 0)}, &recorder{}
 	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: Node, Arrivals: true, Observer: seen})
 	for k, r := range records(t, arrival("p", "t0"), arrival("q", "p")) {

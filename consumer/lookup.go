@@ -14,9 +14,9 @@ type neighbours struct {
 	ids    []string      // distinct: of all edges, and of the arrivals themselves where these get rows; of numbers, of each edge
 	unread bool          // the row of one of ids could not be read
 
-	m       *infer.Packed // whose rows the numbers are; nil where there are rows
-	numbers []uint32      // of all edges, arrival by arrival; 0: the neighbour is not known
-	ends    []int32       // where those of each arrival end
+	m       *infer.PackedRows // whose rows the numbers are; nil where there are rows
+	numbers []uint32          // of all edges, arrival by arrival; 0: the neighbour is not known
+	ends    []int32           // where those of each arrival end
 
 	place    places      // of ids
 	at       []int32     // positions in ids of all edges, arrival by arrival

@@ -64,7 +64,7 @@ func TestMemoryOfLargeRecordsIsGivenBack(t *testing.T) {
 // A batch keeps no record that it has dealt with, nor an id that is a part of one: each keeps all that was fetched with it.
 func TestABatchLetsGoOfItsRecords(t *testing.T) {
 	for name, version := range map[string]Version{"rows": newTestVersion("v1"), "numbers": numbering(),
-		"growing": newGrowingVersion(map[string]infer.Arrived{})} {
+		"growing": newGrowingVersion(map[string]infer.ArrivalRow{})} {
 		for _, mode := range []Mode{Graph, Node} {
 			t.Run(name+", "+string(mode), func(t *testing.T) {
 				_, growing := version.(Growing)

@@ -24,7 +24,7 @@ type noting struct {
 	path    *Pipeline
 }
 
-func newNoting(t *testing.T, store map[string]infer.Arrived, notes *notebook) *noting {
+func newNoting(t *testing.T, store map[string]infer.ArrivalRow, notes *notebook) *noting {
 	t.Helper()
 	n := &noting{t: t, version: newGrowingVersion(store), out: &kept{}}
 	n.version.notes = notes
@@ -79,7 +79,7 @@ func TestRepeatsHaveTheSameBits(t *testing.T) {
 		"a neighbour that comes anew":         {rows: died, id: "x", before: []event.Arrival{arrival("y", "t1")}, expire: "y", between: []event.Arrival{arrival("y", "t2")}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			store, notes := map[string]infer.Arrived{}, newNotebook()
+			store, notes := map[string]infer.ArrivalRow{}, newNotebook()
 			first, other, next := newNoting(t, store, notes), newNoting(t, store, notes), newNoting(t, store, notes)
 			for i, a := range c.before {
 				other.must(in(1, int64(i), records(t, a)...)...)
@@ -113,7 +113,7 @@ func TestRepeatsHaveTheSameBits(t *testing.T) {
 
 // A consumer that was fenced predicts what its successor predicts: whoever comes second takes the note of the first.
 func TestWhoLosesTheRaceTakesTheNote(t *testing.T) {
-	store, notes := map[string]infer.Arrived{}, newNotebook()
+	store, notes := map[string]infer.ArrivalRow{}, newNotebook()
 	slow, other, quick := newNoting(t, store, notes), newNoting(t, store, notes), newNoting(t, store, notes)
 	x := in(0, 0, records(t, arrival("x", "t0", "y"))...)
 	slow.version.notes = &notebook{closed: errors.New("connection refused")}
@@ -137,7 +137,7 @@ func (over) Current(context.Context) error { return retry.ErrGeneration }
 // A member whose partitions others have taken over publishes nothing whose note they may have removed; where the
 // coordinator knows of no later generation, its note counts.
 func TestAnOvertakenMemberPublishesNothing(t *testing.T) {
-	n := newNoting(t, map[string]infer.Arrived{}, newNotebook())
+	n := newNoting(t, map[string]infer.ArrivalRow{}, newNotebook())
 	n.version.notes.newer = true
 	x := Intake{Name: "b", Records: in(0, 0, records(t, arrival("x", "t0", "y"))...), Generation: over{nobody}}
 	if err := n.path.Process(t.Context(), x); !errors.Is(err, retry.ErrGeneration) || len(n.out.batches) > 0 {
@@ -152,7 +152,7 @@ func TestAnOvertakenMemberPublishesNothing(t *testing.T) {
 // Noted are arrivals that have a neighbour outside of T, in node batches; another record at an offset is no repeat.
 func TestWhatIsNoted(t *testing.T) {
 	notes := newNotebook()
-	n := newNoting(t, map[string]infer.Arrived{}, notes)
+	n := newNoting(t, map[string]infer.ArrivalRow{}, notes)
 	n.version.rows["gone"] = infer.Row{Unread: true}
 	all := records(t, arrival("a", "t0", "empty"), arrival("b"), arrival("c", "t0", "who"), arrival("d", "gone", "who"))
 	n.out.refused = errors.New("killed")
@@ -178,7 +178,7 @@ func TestWhatIsNoted(t *testing.T) {
 
 // An arrival whose note is lost is marked as degraded and gets no row; others are not.
 func TestPredictionsWithoutANoteAreDegraded(t *testing.T) {
-	store, notes := map[string]infer.Arrived{}, newNotebook()
+	store, notes := map[string]infer.ArrivalRow{}, newNotebook()
 	notes.lost = true
 	got := newNoting(t, store, notes).must(records(t, arrival("a", "t0", "who"), arrival("b", "t0"))...)
 	if !got[0].Degraded || got[1].Degraded || len(store) != 1 || !store["b"].Row.Known {
@@ -188,7 +188,7 @@ func TestPredictionsWithoutANoteAreDegraded(t *testing.T) {
 
 // An id that may have a row, which could not be found out, gets none.
 func TestNoRowWhereItsOwnIsUnread(t *testing.T) {
-	store := map[string]infer.Arrived{"a": {Row: infer.Row{Unread: true}}}
+	store := map[string]infer.ArrivalRow{"a": {Row: infer.Row{Unread: true}}}
 	n := newNoting(t, store, newNotebook())
 	n.must(records(t, arrival("a", "t0"), arrival("b", "t0"))...)
 	if n.version.written != 1 || store["a"].Row.Known {

@@ -43,7 +43,7 @@ func (v *sizedVersion) Rows(ctx context.Context, ids []string, rows []infer.Row)
 	return v.Lookup.Rows(ctx, ids, rows)
 }
 
-func (v *sizedVersion) Numbers(ids []string, numbers []uint32) *infer.Packed {
+func (v *sizedVersion) Numbers(ids []string, numbers []uint32) *infer.PackedRows {
 	if m, ok := v.Lookup.(*mapping.Memory); ok {
 		return m.Numbers(ids, numbers)
 	}

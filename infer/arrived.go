@@ -30,7 +30,7 @@ func (f *frozenConvolution) ArrivedTables(b *Batch) *Tables {
 	for k, l := range f.layers[1 : len(f.layers)-1] {
 		met[k+1] = graph.NewDense(n, l.w.Cols)
 	}
-	f.walk(b, look{received: func(a *arriving, s *scratch, i int, u []float32) {
+	f.walk(b, look{received: func(a *layerBatch, s *scratch, i int, u []float32) {
 		layer := a.n
 		l, next := f.layers[layer], f.layers[layer+1]
 		z := a.z

@@ -14,10 +14,10 @@ type Attacher struct {
 	sparse        graph.CSR
 	begin, length []int
 	known         []int32
-	spare         sync.Pool // *sums
-	looked        lookedUp  // of the call under way
+	spare         sync.Pool  // *sums
+	looked        lookupRows // of the call under way
 	through       throughM
-	numbered      numbered
+	numbered      numberedRows
 }
 
 // sums are the sums of a row under way: sums of all columns, which are 0 but in the set.
@@ -40,9 +40,9 @@ func (a *Attacher) sums(synthetic int) *sums {
 
 // Attach sets the edges to S of arrivals as [Batch.Attach] does.
 func (a *Attacher) Attach(b *Batch, neighbours [][]Row, synthetic int) {
-	a.looked = lookedUp{neighbours}
+	a.looked = lookupRows{neighbours}
 	a.set(b, &a.looked, synthetic)
-	a.looked = lookedUp{}
+	a.looked = lookupRows{}
 }
 
 // AttachThrough sets the edges to S of arrivals as [Batch.AttachThrough] does.
@@ -54,10 +54,10 @@ func (a *Attacher) AttachThrough(b *Batch, edges, m *graph.CSR) {
 
 // AttachNumbered sets the edges to S of arrivals as Attach does, bit for bit, by rows of an M in memory (m, N×synthetic):
 // numbers has those of all neighbours, arrival by arrival, 0 where one is not known; those of arrival i end at ends[i].
-func (a *Attacher) AttachNumbered(b *Batch, m *Packed, numbers []uint32, ends []int32, synthetic int) {
-	a.numbered = numbered{m, numbers, ends}
+func (a *Attacher) AttachNumbered(b *Batch, m *PackedRows, numbers []uint32, ends []int32, synthetic int) {
+	a.numbered = numberedRows{m, numbers, ends}
 	a.set(b, &a.numbered, synthetic)
-	a.numbered = numbered{}
+	a.numbered = numberedRows{}
 }
 
 func (a *Attacher) set(b *Batch, of neighbourhood, synthetic int) {
@@ -121,7 +121,7 @@ func (a *Attacher) attachFull(of neighbourhood, synthetic int) (r *graph.Dense, 
 // arrival's distinct neighbours; unknown neighbours are skipped. A row of r has ascending columns; its sums are
 // taken in the order of the neighbours, so that they depend on the arrival alone.
 func Attach(neighbours [][]Row, synthetic int) (r *graph.CSR, known []int32) {
-	return new(Attacher).attach(&lookedUp{neighbours}, synthetic)
+	return new(Attacher).attach(&lookupRows{neighbours}, synthetic)
 }
 
 // attach is the function Attach, in the memory of the batch before.

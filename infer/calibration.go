@@ -79,28 +79,28 @@ const expWork = 16
 
 // Probabilities returns n×C; f may be nil where Kind is none.
 func (c Calibration) Probabilities(logits, f *graph.Dense) *graph.Dense {
-	return new(calibrating).run(c, logits, f, graph.NewDense(logits.Rows, logits.Cols))
+	return new(calibrationBatch).run(c, logits, f, graph.NewDense(logits.Rows, logits.Cols))
 }
 
-// calibrating is a batch that gets its probabilities.
-type calibrating struct {
+// calibrationBatch is a batch that gets its probabilities.
+type calibrationBatch struct {
 	Calibration
 	logits, f, out *graph.Dense
 }
 
 // run returns out, all of which it sets.
-func (p *calibrating) run(c Calibration, logits, f, out *graph.Dense) *graph.Dense {
+func (p *calibrationBatch) run(c Calibration, logits, f, out *graph.Dense) *graph.Dense {
 	if f != nil && (f.Rows != logits.Rows || f.Cols != logits.Cols) {
 		panic(fmt.Sprintf("infer: logits of %s with a propagation of %s", shape(logits), shape(f)))
 	}
-	*p = calibrating{c, logits, f, out}
+	*p = calibrationBatch{c, logits, f, out}
 	graph.Parallel(out.Rows, expWork*len(out.Data), p)
-	*p = calibrating{}
+	*p = calibrationBatch{}
 	return out
 }
 
 // Rows sets the probabilities of arrivals lo to hi.
-func (p *calibrating) Rows(lo, hi int) {
+func (p *calibrationBatch) Rows(lo, hi int) {
 	for i := lo; i < hi; i++ {
 		row := p.out.Row(i)
 		Softmax(row, p.logits.Row(i), p.Temperature)

@@ -13,11 +13,11 @@ import (
 type convolution struct {
 	*Operator
 	net    *Network
-	layers []*convolved
+	layers []*layer
 }
 
-// convolved is one layer. A node's row of x·w begins with its message.
-type convolved struct {
+// layer is one layer. A node's row of x·w begins with its message.
+type layer struct {
 	w     *graph.Dense // [Wn | Ws] or Wn alone, so that one product reads x for both; [Wf | Wn | Ws] with a second hop
 	own   *graph.Dense // Ws; nil: none
 	bias  []float32
@@ -29,7 +29,7 @@ type convolved struct {
 func newConvolution(m *Network) form {
 	c := &convolution{Operator: m.Architecture.Operator, net: m}
 	for k, l := range m.Layers {
-		of := &convolved{w: graph.Beside(l.Far, l.Neighbours, l.Self), own: l.Self, bias: l.Bias, self: l.Width(),
+		of := &layer{w: graph.Beside(l.Far, l.Neighbours, l.Self), own: l.Self, bias: l.Bias, self: l.Width(),
 			far: l.Far != nil, relus: k+1 < len(m.Layers)}
 		if of.far {
 			of.self *= 2
@@ -39,11 +39,11 @@ func newConvolution(m *Network) form {
 	return c
 }
 
-func (l *convolved) width() int { return len(l.bias) }
+func (l *layer) width() int { return len(l.bias) }
 
 func (c *convolution) first() *graph.Dense                { return c.layers[0].w }
 func (c *convolution) enter(xw *graph.Dense) *graph.Dense { return xw }
-func (c *convolution) last() *convolved                   { return c.layers[len(c.layers)-1] }
+func (c *convolution) last() *layer                       { return c.layers[len(c.layers)-1] }
 
 func (c *convolution) depth() int       { return len(c.layers) }
 func (c *convolution) sent(hop int) int { return c.layers[hop].width() }
@@ -70,7 +70,7 @@ func (c *convolution) part(k int) (u, ways int) {
 }
 
 // close makes h or logits of a layer's sum: p + x Ws + b, and the relu. z is the node's row of x·w.
-func (l *convolved) close(p, z []float32) {
+func (l *layer) close(p, z []float32) {
 	if own := z[l.self:]; len(own) > 0 {
 		graph.Add(p, own)
 	}
@@ -83,7 +83,7 @@ func (l *convolved) close(p, z []float32) {
 	}
 }
 
-// back is the width of c, the way back: hidden units of all layers, and the scale where [arriving.through] reads
+// back is the width of c, the way back: hidden units of all layers, and the scale where [layerBatch.through] reads
 // it.
 func (c *convolution) back() int {
 	_, back := widths(c)
@@ -163,8 +163,8 @@ type frozenConvolution struct {
 
 func (f *frozenConvolution) Nodes() int { return f.tables.Rows }
 
-// arriving is a batch on its way through the layers.
-type arriving struct {
+// layerBatch is a batch on its way through the layers.
+type layerBatch struct {
 	*Batch
 	f       *frozenConvolution
 	see     look
@@ -183,8 +183,8 @@ type arriving struct {
 // look sees arrival i at each hidden layer: received has u, which is a·u_{l−1} and what comes back, with memory for
 // a row of the layer, state has h. Where there is one of them the walk ends behind the last of these layers.
 type look struct {
-	received func(a *arriving, s *scratch, i int, u []float32)
-	state    func(a *arriving, i int, h []float32)
+	received func(a *layerBatch, s *scratch, i int, u []float32)
+	state    func(a *layerBatch, i int, h []float32)
 }
 
 // Logits computes, with z^l = h^{l−1} Wn of layer l and h⁰ = x,
@@ -212,9 +212,9 @@ func (f *frozenConvolution) Logits(b *Batch) *graph.Dense {
 }
 
 // walk takes a batch through the hidden layers.
-func (f *frozenConvolution) walk(b *Batch, see look) *arriving {
+func (f *frozenConvolution) walk(b *Batch, see look) *layerBatch {
 	b.check(f.Nodes())
-	a := &arriving{Batch: b, f: f, see: see, in: b.floats(b.Len()), out: b.floats(b.Len()),
+	a := &layerBatch{Batch: b, f: f, see: see, in: b.floats(b.Len()), out: b.floats(b.Len()),
 		z: b.project(f.project)}
 	for i := range a.in {
 		a.in[i], a.out[i] = f.at(float64(b.Degree(i)))
@@ -238,7 +238,7 @@ func (f *frozenConvolution) walk(b *Batch, see look) *arriving {
 }
 
 // enter takes the batch through the first layer, where it reads the tables.
-func (a *arriving) enter(looks bool) {
+func (a *layerBatch) enter(looks bool) {
 	f := a.f
 	hidden, width := a.begin(looks), f.tables.Cols
 	if a.ends {
@@ -261,7 +261,7 @@ func (a *arriving) enter(looks bool) {
 }
 
 // begin gets ready for the layer and returns its width.
-func (a *arriving) begin(looks bool) int {
+func (a *layerBatch) begin(looks bool) int {
 	layers, width := a.f.layers, a.f.layers[a.n].width()
 	a.onward = a.u + width
 	if a.ends = looks && a.n+2 == len(layers); a.ends {
@@ -275,14 +275,14 @@ func (a *arriving) begin(looks bool) int {
 }
 
 // work is about what the layer costs, in multiply-adds.
-func (a *arriving) work() int {
+func (a *layerBatch) work() int {
 	after := a.f.layers[a.n+1]
 	return a.Len() * a.f.layers[a.n].width() * (after.w.Cols + after.width())
 }
 
 // among adds what arrival i gets from the batch and, where there are self-loops, from itself: ã(in·z), leading
 // columns of z.
-func (a *arriving) among(dst []float32, i int) {
+func (a *layerBatch) among(dst []float32, i int) {
 	if a.f.Loops {
 		graph.Axpy(dst, a.in[i], a.z.Row(i))
 	}
@@ -290,7 +290,7 @@ func (a *arriving) among(dst []float32, i int) {
 }
 
 // arrival takes arrival i through the layer: u is a·u_{l−1} and what comes back, c is a·c_l, which is overwritten.
-func (a *arriving) arrival(s *scratch, i int, u, c []float32) {
+func (a *layerBatch) arrival(s *scratch, i int, u, c []float32) {
 	h, nz := s.row, s.nz
 	if a.see.received != nil {
 		a.see.received(a, s, i, u)
@@ -332,7 +332,7 @@ func (a *arriving) arrival(s *scratch, i int, u, c []float32) {
 }
 
 // through sets h to D^{l−1} Ws/(a·c̄), or with self-loops D^{l−1} Wn/k; 0 where it would be divided by 0.
-func (a *arriving) through(h []float32, nz *graph.NonZeros, i int) {
+func (a *layerBatch) through(h []float32, nz *graph.NonZeros, i int) {
 	clear(h)
 	l, divisor := a.f.layers[a.n], float32(a.Known[i])
 	w := l.w
@@ -362,7 +362,7 @@ func (f *frozenConvolution) States(b *Batch) (states, messages []*graph.Dense) {
 		states, messages = append(states, graph.NewDense(b.Len(), l.width())),
 			append(messages, graph.NewDense(b.Len(), l.width()))
 	}
-	f.walk(b, look{state: func(a *arriving, i int, h []float32) {
+	f.walk(b, look{state: func(a *layerBatch, i int, h []float32) {
 		copy(states[a.n].Row(i), h)
 		copy(messages[a.n].Row(i), a.z.Row(i))
 	}})

@@ -4,7 +4,7 @@ import "rivulet/graph"
 
 // messages are what a layer's sums are taken of, with zg and zb the rows of x·w: their leading columns, or with a
 // second hop x Wn + P(x Wf).
-func (l *convolved) messages(joint *joined, zg, zb *graph.Dense) (g, b *graph.Dense) {
+func (l *layer) messages(joint *jointGraph, zg, zb *graph.Dense) (g, b *graph.Dense) {
 	if !l.far {
 		return zg, zb
 	}
@@ -19,7 +19,7 @@ func (l *convolved) messages(joint *joined, zg, zb *graph.Dense) (g, b *graph.De
 
 // hidden takes both blocks through a hidden layer, to the rows of h·w of the next. Of the graph's nodes it computes
 // the near ones only where that is asked for. Hidden states are a row of scratch, never m×h.
-func (c *convolution) hidden(j *joined, n int, zg, zb *graph.Dense, near bool) (tg, tb *graph.Dense) {
+func (c *convolution) hidden(j *jointGraph, n int, zg, zb *graph.Dense, near bool) (tg, tb *graph.Dense) {
 	l, next := c.layers[n], c.layers[n+1]
 	rows := zg.Rows
 	if near {
@@ -38,12 +38,12 @@ func (c *convolution) hidden(j *joined, n int, zg, zb *graph.Dense, near bool) (
 	return tg, tb
 }
 
-func (c *convolution) run(j *joined, zg, zb *graph.Dense, all, near bool) (nodes, arrivals *graph.Dense) {
+func (c *convolution) run(j *jointGraph, zg, zb *graph.Dense, all, near bool) (nodes, arrivals *graph.Dense) {
 	return c.through(len(c.layers), j, zg, zb, all, near)
 }
 
 // through takes both blocks through the first layers and returns the states or logits behind the last of these.
-func (c *convolution) through(layers int, j *joined, zg, zb *graph.Dense, all, near bool) (
+func (c *convolution) through(layers int, j *jointGraph, zg, zb *graph.Dense, all, near bool) (
 	nodes, arrivals *graph.Dense) {
 	for n := range layers - 1 {
 		zg, zb = c.hidden(j, n, zg, zb, near && n+2 == len(c.layers))
@@ -57,7 +57,7 @@ func (c *convolution) through(layers int, j *joined, zg, zb *graph.Dense, all, n
 }
 
 // closed closes all rows of sums and returns them.
-func (l *convolved) closed(sums, z *graph.Dense) *graph.Dense {
+func (l *layer) closed(sums, z *graph.Dense) *graph.Dense {
 	for i := range sums.Rows {
 		l.close(sums.Row(i), z.Row(i))
 	}

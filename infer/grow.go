@@ -47,8 +47,8 @@ func (g *Grown) Row(i int) Row {
 	return Row{Known: true, Arrived: true, Cols: cols, Vals: vals}
 }
 
-// Arrived is an arrival that was given a row: the row, its record and its attachment.
-type Arrived struct {
+// ArrivalRow is an arrival that was given a row: the row, its record and its attachment.
+type ArrivalRow struct {
 	ID  string
 	Row Row
 	// Record tells the record that the arrival came with from every other, and Attached are the places in its list of

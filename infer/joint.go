@@ -52,7 +52,7 @@ func padded(z *graph.Dense) *graph.Dense {
 func (j *joint) Nodes() int { return j.host.adj.Rows }
 
 // enter joins a batch and returns the rows of both blocks that the first hop or layer reads.
-func (j *joint) enter(b *Batch) (on *joined, zg, zb *graph.Dense) {
+func (j *joint) enter(b *Batch) (on *jointGraph, zg, zb *graph.Dense) {
 	b.check(j.Nodes())
 	return j.host.join(b), j.z, j.form.enter(b.project(j.project))
 }
@@ -96,7 +96,7 @@ func newHost(adj *graph.CSR, o *Operator) *host {
 	return h
 }
 
-// joined is a graph with a batch in it, 𝔸 = [[B, Rᵀ], [R, ã]] (paper's Eq. 11), never assembled: its operator is
+// jointGraph is a graph with a batch in it, 𝔸 = [[B, Rᵀ], [R, ã]] (paper's Eq. 11), never assembled: its operator is
 // applied row by row. Degrees are the row sums of 𝔸, weights of R included. An operand is in two blocks: zg of the
 // graph's nodes, zb of the arrivals. The graph's block may stand for the near nodes only, those next to an arrival:
 // that is all the arrivals read, and a network of two layers needs no other hidden states (see
@@ -104,7 +104,7 @@ func newHost(adj *graph.CSR, o *Operator) *host {
 //
 // If the batch's edges are in [Batch.Full], so are R and Rᵀ here, and all nodes of the graph are near. All that is
 // computed has the same bits in either form.
-type joined struct {
+type jointGraph struct {
 	*host
 	batch *Batch
 
@@ -122,9 +122,9 @@ type joined struct {
 	inB, outB []float32 // n
 }
 
-func (h *host) join(b *Batch) *joined {
+func (h *host) join(b *Batch) *jointGraph {
 	m, n := h.adj.Rows, b.Len()
-	j := &joined{host: h, batch: b, inG: b.floats(m), outG: b.floats(m), inB: b.floats(n), outB: b.floats(n)}
+	j := &jointGraph{host: h, batch: b, inG: b.floats(m), outG: b.floats(m), inB: b.floats(n), outB: b.floats(n)}
 	copy(j.inG, h.in)
 	copy(j.outG, h.out)
 	if b.Full != nil {
@@ -139,7 +139,7 @@ func (h *host) join(b *Batch) *joined {
 }
 
 // among adds the arrivals that arrival i is joined to, to its degree.
-func (j *joined) among(i int, degree float32) float32 {
+func (j *jointGraph) among(i int, degree float32) float32 {
 	if adj := j.batch.Adj; adj != nil {
 		degree += float32(adj.RowLen(i))
 	}
@@ -147,7 +147,7 @@ func (j *joined) among(i int, degree float32) float32 {
 }
 
 // joinSparse is join of edges that are few.
-func (j *joined) joinSparse(r *graph.CSR) {
+func (j *jointGraph) joinSparse(r *graph.CSR) {
 	j.meet(r)
 	for k, fromBatch := range j.rnt.RowSums() {
 		node := j.near[k]
@@ -164,7 +164,7 @@ func (j *joined) joinSparse(r *graph.CSR) {
 }
 
 // meet finds the near nodes and puts R on them; values are not scaled yet.
-func (j *joined) meet(r *graph.CSR) {
+func (j *jointGraph) meet(r *graph.CSR) {
 	j.pos = make([]int32, r.Cols)
 	for i := range j.pos {
 		j.pos[i] = -1
@@ -275,7 +275,7 @@ func (s *scratch) finish(loops bool, in, out float32, own []float32) {
 }
 
 // together is how many rows a goroutine computes at once: edges in full are multiplied for several.
-func (j *joined) together() int {
+func (j *jointGraph) together() int {
 	if j.full != nil {
 		return readBlock
 	}
@@ -284,7 +284,7 @@ func (j *joined) together() int {
 
 // nodeRows computes the rows of a few nodes of the graph in the block; zg has all m nodes. In full they are nodes lo to hi,
 // else it is the one at lo, among the near ones if that is asked for.
-func (j *joined) nodeRows(s *scratch, lo, hi int, nearOnly bool, zg, zb *graph.Dense) {
+func (j *jointGraph) nodeRows(s *scratch, lo, hi int, nearOnly bool, zg, zb *graph.Dense) {
 	if j.full != nil {
 		j.fullRows(s, lo, hi, zg, zb)
 		return
@@ -300,7 +300,7 @@ func (j *joined) nodeRows(s *scratch, lo, hi int, nearOnly bool, zg, zb *graph.D
 }
 
 // node is the k-th node of the graph, or of the near ones.
-func (j *joined) node(k int, nearOnly bool) int32 {
+func (j *jointGraph) node(k int, nearOnly bool) int32 {
 	if nearOnly {
 		return j.near[k]
 	}
@@ -309,7 +309,7 @@ func (j *joined) node(k int, nearOnly bool) int32 {
 
 // arrivalRows computes the rows of arrivals lo to hi in the block, of one if not in full; zg has all m nodes, or the near ones
 // only.
-func (j *joined) arrivalRows(s *scratch, lo, hi int, zg *graph.Dense, nearOnly bool) {
+func (j *jointGraph) arrivalRows(s *scratch, lo, hi int, zg *graph.Dense, nearOnly bool) {
 	if j.full != nil {
 		s.addEdges(j.full, lo, hi, zg)
 		return
@@ -325,7 +325,7 @@ func (j *joined) arrivalRows(s *scratch, lo, hi int, zg *graph.Dense, nearOnly b
 // eachNode calls f with the row of every node of the graph, or of the near ones only, in s.row; k is its place
 // among them. The row is one of a result of zeros (|nodes|×width), if there is one, and else overwritten by a later one. Columns
 // beyond width are not computed. Calls come from several goroutines; f may be nil.
-func (j *joined) eachNode(nearOnly bool, width int, zg, zb, result *graph.Dense,
+func (j *jointGraph) eachNode(nearOnly bool, width int, zg, zb, result *graph.Dense,
 	f func(s *scratch, k int, node int32)) {
 	rows, work := j.adj.Rows, (j.adj.NNZ()+j.batch.stored())*width
 	if nearOnly {
@@ -351,7 +351,7 @@ func (j *joined) eachNode(nearOnly bool, width int, zg, zb, result *graph.Dense,
 }
 
 // eachArrival calls f with the row of every arrival, as eachNode does.
-func (j *joined) eachArrival(width int, zg *graph.Dense, nearOnly bool, zb, result *graph.Dense,
+func (j *jointGraph) eachArrival(width int, zg *graph.Dense, nearOnly bool, zb, result *graph.Dense,
 	f func(s *scratch, i int)) {
 	work := j.batch.stored() * width
 	if j.at != nil {
@@ -381,7 +381,7 @@ func (j *joined) eachArrival(width int, zg *graph.Dense, nearOnly bool, zb, resu
 }
 
 // nodes returns the graph's rows of the operator on the leading width columns of [zg; zb], m×width or |near|×width.
-func (j *joined) nodes(nearOnly bool, width int, zg, zb *graph.Dense) *graph.Dense {
+func (j *jointGraph) nodes(nearOnly bool, width int, zg, zb *graph.Dense) *graph.Dense {
 	rows := j.adj.Rows
 	if nearOnly {
 		rows = len(j.near)
@@ -392,7 +392,7 @@ func (j *joined) nodes(nearOnly bool, width int, zg, zb *graph.Dense) *graph.Den
 }
 
 // arrivals returns the arrivals' rows of the operator on the leading width columns of [zg; zb], n×width.
-func (j *joined) arrivals(width int, zg *graph.Dense, nearOnly bool, zb *graph.Dense) *graph.Dense {
+func (j *jointGraph) arrivals(width int, zg *graph.Dense, nearOnly bool, zb *graph.Dense) *graph.Dense {
 	out := j.batch.dense(j.batch.Len(), width)
 	j.eachArrival(width, zg, nearOnly, zb, out, nil)
 	return out
@@ -400,7 +400,7 @@ func (j *joined) arrivals(width int, zg *graph.Dense, nearOnly bool, zb *graph.D
 
 // restart runs F ← keep·Â F + (1−keep) F0 with F0 = [seedG; seedB] for the given steps and returns both blocks.
 // seedB nil is zero.
-func (j *joined) restart(seedG, seedB *graph.Dense, keep float32, steps int) (g, b *graph.Dense) {
+func (j *jointGraph) restart(seedG, seedB *graph.Dense, keep float32, steps int) (g, b *graph.Dense) {
 	if seedB == nil {
 		seedB = j.batch.dense(j.batch.Len(), seedG.Cols)
 	}

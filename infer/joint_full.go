@@ -3,7 +3,7 @@ package infer
 import "rivulet/graph"
 
 // joinFull is join of edges in full.
-func (j *joined) joinFull() {
+func (j *jointGraph) joinFull() {
 	b, m, n := j.batch, j.adj.Rows, j.batch.Len()
 	j.near = j.all
 	j.full, j.fullT = b.dense(n, m), b.dense(m, n)
@@ -28,7 +28,7 @@ func (j *joined) joinFull() {
 }
 
 // scaleArrivals sets the scales of arrivals lo to hi, readBlock at most.
-func (j *joined) scaleArrivals(lo, hi int) {
+func (j *jointGraph) scaleArrivals(lo, hi int) {
 	var degrees [readBlock]float64
 	edges, m := j.batch.Full, j.adj.Rows
 	i := lo
@@ -55,7 +55,7 @@ func (j *joined) scaleArrivals(lo, hi int) {
 
 // joinNodes sets the scales of nodes lo to hi, readBlock at most, and their rows of fullT. It goes through the batch arrival by arrival,
 // because the edges of one arrival are side by side in memory.
-func (j *joined) joinNodes(lo, hi int) {
+func (j *jointGraph) joinNodes(lo, hi int) {
 	var wide [readBlock]float64
 	m, n := j.adj.Rows, j.batch.Len()
 	for i, in := range j.inB {
@@ -72,7 +72,7 @@ func (j *joined) joinNodes(lo, hi int) {
 }
 
 // fullRows is nodeRows of edges in full, with which all nodes are near.
-func (j *joined) fullRows(s *scratch, lo, hi int, zg, zb *graph.Dense) {
+func (j *jointGraph) fullRows(s *scratch, lo, hi int, zg, zb *graph.Dense) {
 	for k := lo; k < hi; k++ {
 		graph.AddRow(s.block.Row(k-lo), j.adj, k, j.coef[j.adj.RowPtr[k]:j.adj.RowPtr[k+1]], zg)
 	}

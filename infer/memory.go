@@ -16,7 +16,7 @@ type Memory struct {
 	lent     int // of matrices
 
 	nodes       nodePass
-	calibrating calibrating
+	calibrating calibrationBatch
 }
 
 // Again returns the memory for another batch. What was handed out to the one before, its logits and

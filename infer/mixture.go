@@ -164,7 +164,7 @@ func (p *nodePass) Rows(lo, hi int) {
 	s := rooms.Get().(*room)
 	kept := s.floats(f.room() + classes)
 	sum := kept[f.room():]
-	m := mixing{frozenMixture: f, kept: kept[:f.room()]}
+	m := mixtureRun{frozenMixture: f, kept: kept[:f.room()]}
 	p.b.eachRead(lo, hi, f.tables, f.tables.Cols, func(i int, read []float32) {
 		m.q, m.z, m.out = p.q[i], p.z.Row(i), p.out.Row(i)
 		p.b.spreadRow(sum, i, p.q, p.z, 0)
@@ -189,7 +189,7 @@ func (f *frozenMixture) among(b *Batch, work int) *graph.Dense {
 	hops := b.dense(n, f.room())
 	for t := range f.hops {
 		graph.ParallelRows(n, work, func(lo, hi int) {
-			m, sum := mixing{frozenMixture: f}, make([]float32, classes)
+			m, sum := mixtureRun{frozenMixture: f}, make([]float32, classes)
 			each := func(i int, read []float32) {
 				m.q, m.z, m.kept, m.out = q[i], z.Row(i), hops.Row(i), out.Row(i)
 				if t == 0 {
@@ -219,15 +219,15 @@ func (f *frozenMixture) among(b *Batch, work int) *graph.Dense {
 // which nothing is read after begin.
 func (f *frozenMixture) room() int { return (f.hops-1)*len(f.bias) + max(0, f.hops-2) }
 
-// mixing is one arrival on its way through the hops.
-type mixing struct {
+// mixtureRun is one arrival on its way through the hops.
+type mixtureRun struct {
 	*frozenMixture
 	q            float32
 	z, kept, out []float32 // h⁰; h^1 … and a·c; h^K
 }
 
 // hop is h^t, t ≥ 1.
-func (m *mixing) hop(t int) []float32 {
+func (m *mixtureRun) hop(t int) []float32 {
 	if t == m.hops {
 		return m.out
 	}
@@ -237,7 +237,7 @@ func (m *mixing) hop(t int) []float32 {
 // begin sets h^1 and what later hops read of the tables and of h⁰; sum is z's spread. The bias is in the last hop
 // where that is all that is wanted. It and step are most of what an SGC takes, so that they go over a row as seldom
 // as can be.
-func (m *mixing) begin(read, sum []float32) {
+func (m *mixtureRun) begin(read, sum []float32) {
 	classes, last, q := len(m.bias), m.hops, m.q
 	h, u := m.hop(1), read[:classes]
 	for k, v := range sum {
@@ -266,7 +266,7 @@ func (m *mixing) begin(read, sum []float32) {
 }
 
 // step completes h^{t+1}; sum is the spread of h^t.
-func (m *mixing) step(t int, sum []float32) {
+func (m *mixtureRun) step(t int, sum []float32) {
 	h := m.hop(t + 1)
 	for k, v := range sum {
 		h[k] += float32(m.q * v)
@@ -277,7 +277,7 @@ func (m *mixing) step(t int, sum []float32) {
 }
 
 // end mixes the hops.
-func (m *mixing) end() {
+func (m *mixtureRun) end() {
 	if m.weights == nil {
 		return
 	}
@@ -359,7 +359,7 @@ func (f *frozenMixture) ArrivedTables(b *Batch) *Tables {
 }
 
 // run returns Σ_t w_t Â(𝔸)^t [zg; zb] + b, by Horner's rule.
-func (m *mixture) run(j *joined, zg, zb *graph.Dense, all, near bool) (nodes, arrivals *graph.Dense) {
+func (m *mixture) run(j *jointGraph, zg, zb *graph.Dense, all, near bool) (nodes, arrivals *graph.Dense) {
 	nodes, arrivals = m.propagate(j, zg, zb, all, near)
 	if all {
 		nodes.AddRow(m.bias)
@@ -368,7 +368,7 @@ func (m *mixture) run(j *joined, zg, zb *graph.Dense, all, near bool) (nodes, ar
 }
 
 // propagate is run without the bias.
-func (m *mixture) propagate(j *joined, zg, zb *graph.Dense, all, near bool) (nodes, arrivals *graph.Dense) {
+func (m *mixture) propagate(j *jointGraph, zg, zb *graph.Dense, all, near bool) (nodes, arrivals *graph.Dense) {
 	width := zb.Cols // zg may have more, see newJoint
 	near = near && m.weights == nil && m.hops > 1
 	nodes, arrivals = times(m.all[m.hops], zg), times(m.all[m.hops], zb)

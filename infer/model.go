@@ -223,7 +223,7 @@ type form interface {
 	// run returns the logits of both blocks of a joined graph, from the rows that enter returned. With all it
 	// computes those of the graph's nodes too. Without all, near limits the last hop to the nodes next to an arrival;
 	// the bits are the same.
-	run(j *joined, zg, zb *graph.Dense, all, near bool) (nodes, arrivals *graph.Dense)
+	run(j *jointGraph, zg, zb *graph.Dense, all, near bool) (nodes, arrivals *graph.Dense)
 	// embed returns the embeddings of a joint deployment, see [Embedder].
 	embed(j *joint, b *Batch) *graph.Dense
 }

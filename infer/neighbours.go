@@ -19,13 +19,13 @@ type neighbourhood interface {
 	prefetch(i int)
 }
 
-// lookedUp are rows that were looked up.
-type lookedUp struct{ rows [][]Row }
+// lookupRows are rows that were looked up.
+type lookupRows struct{ rows [][]Row }
 
-func (l *lookedUp) arrivals() int   { return len(l.rows) }
-func (l *lookedUp) edges(i int) int { return len(l.rows[i]) }
+func (l *lookupRows) arrivals() int   { return len(l.rows) }
+func (l *lookupRows) edges(i int) int { return len(l.rows[i]) }
 
-func (l *lookedUp) count(i int) (known int32, entries int) {
+func (l *lookupRows) count(i int) (known int32, entries int) {
 	rows := l.rows[i]
 	for k := range rows {
 		if rows[k].Known {
@@ -36,7 +36,7 @@ func (l *lookedUp) count(i int) (known int32, entries int) {
 	return known, entries
 }
 
-func (l *lookedUp) mark(i int, set columns) {
+func (l *lookupRows) mark(i int, set columns) {
 	rows := l.rows[i]
 	for k := range rows {
 		if rows[k].Known {
@@ -45,7 +45,7 @@ func (l *lookedUp) mark(i int, set columns) {
 	}
 }
 
-func (l *lookedUp) add(i int, s *sums) {
+func (l *lookupRows) add(i int, s *sums) {
 	rows := l.rows[i]
 	for k := range rows {
 		if row := &rows[k]; row.Known {
@@ -54,7 +54,7 @@ func (l *lookedUp) add(i int, s *sums) {
 	}
 }
 
-func (l *lookedUp) addFull(i int, sums []float32) (known int32) {
+func (l *lookupRows) addFull(i int, sums []float32) (known int32) {
 	rows := l.rows[i]
 	for k := range rows {
 		row := &rows[k]
@@ -70,7 +70,7 @@ func (l *lookedUp) addFull(i int, sums []float32) (known int32) {
 	return known
 }
 
-func (*lookedUp) prefetch(int) {}
+func (*lookupRows) prefetch(int) {}
 
 // throughM are neighbours in T, a (n×N), whose rows are those of an M in memory.
 type throughM struct{ a, m *graph.CSR }

@@ -6,13 +6,13 @@ import (
 	"rivulet/graph"
 )
 
-// Packed is an M in memory whose rows go by number: a record for each row, in one piece of memory that the garbage
+// PackedRows is an M in memory whose rows go by number: a record for each row, in one piece of memory that the garbage
 // collector does not look into. A record begins at a multiple of [PackedUnit] words, which is its number's, and is:
 //
 //	length of the node's id in bytes | number of entries | the id's bytes | columns (int32) | values (float32, if M has values)
 //
 // so that who has found an id has the row in the cache. Number 0 is no row's.
-type Packed struct {
+type PackedRows struct {
 	Words []uint32
 	Ones  []float32 // as many as the longest row has, if M has no values; else nil
 }
@@ -34,7 +34,7 @@ func PackedUnits(idBytes, numbers int) int {
 func packedWords(bytes int) int { return int(uint(bytes+packedWord-1) / packedWord) }
 
 // Write writes the record of a row, whose memory is zeros. vals is nil if M has no values.
-func (p *Packed) Write(number uint32, id string, cols []int32, vals []float32) {
+func (p *PackedRows) Write(number uint32, id string, cols []int32, vals []float32) {
 	record := p.Record(number)
 	record[0], record[1] = uint32(len(id)), uint32(len(cols))
 	if len(id) > 0 {
@@ -51,20 +51,20 @@ func (p *Packed) Write(number uint32, id string, cols []int32, vals []float32) {
 }
 
 // Record returns the record of a row, and all that is behind it.
-func (p *Packed) Record(number uint32) []uint32 { return p.Words[uint64(number)*PackedUnit:] }
+func (p *PackedRows) Record(number uint32) []uint32 { return p.Words[uint64(number)*PackedUnit:] }
 
 // IsOf reports whether a row is that of the node with this id. The record of number 0 may begin with a length that no id has.
-func (p *Packed) IsOf(number uint32, id string) bool {
+func (p *PackedRows) IsOf(number uint32, id string) bool {
 	record := p.Record(number)
 	return int(record[0]) == len(id) && unsafe.String((*byte)(unsafe.Pointer(&record[packedHead])), len(id)) == id
 }
 
 // Entries returns how many a row has.
-func (p *Packed) Entries(number uint32) int { return int(p.Words[uint64(number)*PackedUnit+1]) }
+func (p *PackedRows) Entries(number uint32) int { return int(p.Words[uint64(number)*PackedUnit+1]) }
 
 // Row returns the columns, ascending, and the values of a row: parts of the record, not to be written to. Both are nil for
 // one without entries.
-func (p *Packed) Row(number uint32) (cols []int32, vals []float32) {
+func (p *PackedRows) Row(number uint32) (cols []int32, vals []float32) {
 	if p.Ones != nil {
 		at, n := p.entries(number, 1)
 		if n == 0 {
@@ -82,7 +82,7 @@ func (p *Packed) Row(number uint32) (cols []int32, vals []float32) {
 // entries returns the place of the n columns of a row, nil if it has none. If an entry has two words, a column and a value, the n values are
 // behind the columns. It panics if they are not all within Words. Sums of rows read entries from there, because most rows are so short that
 // making slices of them takes as long as adding them.
-func (p *Packed) entries(number uint32, words uintptr) (at unsafe.Pointer, n uintptr) {
+func (p *PackedRows) entries(number uint32, words uintptr) (at unsafe.Pointer, n uintptr) {
 	record := p.Record(number)
 	if n = uintptr(record[1]); n == 0 {
 		return nil, 0
@@ -101,17 +101,17 @@ func entry(at unsafe.Pointer, k, n uintptr) (col uint32, val float32) {
 
 // Prefetch asks the processor to have rows in its caches soon, and does not wait for them: an M in memory is read at random, and
 // what a sum of rows is added to is known only when its columns are there.
-func (p *Packed) Prefetch(numbers []uint32) { graph.Prefetch(p.Words, numbers) }
+func (p *PackedRows) Prefetch(numbers []uint32) { graph.Prefetch(p.Words, numbers) }
 
-// numbered are rows of an M in memory, by their numbers: arrival i's end at ends[i]. Those with number 0 are not known.
-type numbered struct {
-	m       *Packed
+// numberedRows are rows of an M in memory, by their numbers: arrival i's end at ends[i]. Those with number 0 are not known.
+type numberedRows struct {
+	m       *PackedRows
 	numbers []uint32
 	ends    []int32
 }
 
 // of returns the numbers of an arrival's neighbours.
-func (r *numbered) of(i int) []uint32 {
+func (r *numberedRows) of(i int) []uint32 {
 	begin := int32(0)
 	if i > 0 {
 		begin = r.ends[i-1]
@@ -119,10 +119,10 @@ func (r *numbered) of(i int) []uint32 {
 	return r.numbers[begin:r.ends[i]]
 }
 
-func (r *numbered) arrivals() int   { return len(r.ends) }
-func (r *numbered) edges(i int) int { return len(r.of(i)) }
+func (r *numberedRows) arrivals() int   { return len(r.ends) }
+func (r *numberedRows) edges(i int) int { return len(r.of(i)) }
 
-func (r *numbered) count(i int) (known int32, entries int) {
+func (r *numberedRows) count(i int) (known int32, entries int) {
 	for _, number := range r.of(i) {
 		if number != 0 {
 			known++
@@ -132,7 +132,7 @@ func (r *numbered) count(i int) (known int32, entries int) {
 	return known, entries
 }
 
-func (r *numbered) mark(i int, set columns) {
+func (r *numberedRows) mark(i int, set columns) {
 	for _, number := range r.of(i) {
 		if number != 0 {
 			cols, _ := r.m.Row(number)
@@ -141,7 +141,7 @@ func (r *numbered) mark(i int, set columns) {
 	}
 }
 
-func (r *numbered) add(i int, s *sums) {
+func (r *numberedRows) add(i int, s *sums) {
 	for _, number := range r.of(i) {
 		switch {
 		case number == 0:
@@ -158,7 +158,7 @@ func (r *numbered) add(i int, s *sums) {
 	}
 }
 
-func (r *numbered) addFull(i int, sums []float32) (known int32) {
+func (r *numberedRows) addFull(i int, sums []float32) (known int32) {
 	for _, number := range r.of(i) {
 		if number == 0 {
 			continue
@@ -180,4 +180,4 @@ func (r *numbered) addFull(i int, sums []float32) (known int32) {
 	return known
 }
 
-func (r *numbered) prefetch(i int) { r.m.Prefetch(r.of(i)) }
+func (r *numberedRows) prefetch(i int) { r.m.Prefetch(r.of(i)) }

@@ -196,7 +196,7 @@ func (f *frozenRestart) ArrivedTables(b *Batch) *Tables {
 }
 
 // run needs all nodes: its hops reach the whole graph.
-func (p *restart) run(j *joined, zg, zb *graph.Dense, _, _ bool) (nodes, arrivals *graph.Dense) {
+func (p *restart) run(j *jointGraph, zg, zb *graph.Dense, _, _ bool) (nodes, arrivals *graph.Dense) {
 	return j.restart(zg, zb, 1-p.net.Alpha, p.net.Hops)
 }
 

@@ -12,14 +12,14 @@ import (
 	"rivulet/infer"
 )
 
-// index finds rows of M by their ids: buckets of hashes, and a record for each row ([infer.Packed]), which has its
+// index finds rows of M by their ids: buckets of hashes, and a record for each row ([infer.PackedRows]), which has its
 // id, columns and values one after the other. So a row that is in no cache is two reads from memory: its bucket,
 // which is a cache line, and its record; an id that is not known is mostly the first of these alone. Beside the id
 // and the entries it takes some 16 bytes a row, and what fills a record up to a multiple of a unit. The garbage
 // collector looks at none of it.
 type index struct {
 	buckets []bucket
-	rows    infer.Packed // the first unit is no record, and begins with noLength
+	rows    infer.PackedRows // the first unit is no record, and begins with noLength
 	ids     int
 }
 

@@ -50,7 +50,7 @@ func (m *Memory) Rows(_ context.Context, ids []string, rows []infer.Row) error {
 
 // Numbers sets numbers[i] to the number of the row of ids[i] in the M that it returns; 0 for an id that is not in T.
 // Nothing else is copied for an id.
-func (m *Memory) Numbers(ids []string, numbers []uint32) *infer.Packed {
+func (m *Memory) Numbers(ids []string, numbers []uint32) *infer.PackedRows {
 	if len(ids) != len(numbers) {
 		panic(fmt.Sprintf("mapping: numbers of %d ids looked up into %d", len(ids), len(numbers)))
 	}

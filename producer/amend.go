@@ -27,14 +27,14 @@ type try struct {
 	size          int // of a dead letter: bytes of a batch with it alone
 }
 
-// packed is a batch as it was encoded: with keys for records without one, or as they are.
-type packed struct {
+// encodedBatch is a batch as it was encoded: with keys for records without one, or as they are.
+type encodedBatch struct {
 	event.Batch
 	keyedPredictions, keyedLetters bool
 }
 
 // first is the form in which something of the batch is published at first.
-func (b *packed) first(place int) try {
+func (b *encodedBatch) first(place int) try {
 	n := len(b.Predictions)
 	if place >= n {
 		return try{place: place, letter: &b.DeadLetters[place-n], keyed: b.keyedLetters, limit: kafka.BatchBytes}
@@ -46,14 +46,14 @@ func (b *packed) first(place int) try {
 	return t
 }
 
-// amended is a delivery in which records were refused, and others published in their place.
-type amended struct {
+// amendedDelivery is a delivery in which records were refused, and others published in their place.
+type amendedDelivery struct {
 	kafka.Delivery
 	refused []kafka.Refused // by places in the batch
 }
 
 // Refused are the parts of the batch that are not on their topic.
-func (d *amended) Refused() []kafka.Refused { return d.refused }
+func (d *amendedDelivery) Refused() []kafka.Refused { return d.refused }
 
 // amend publishes what was refused in other forms, until the brokers take each, or nothing is left to change: that
 // is dropped. The first shipment held the batch, in order.
@@ -61,8 +61,8 @@ func (d *amended) Refused() []kafka.Refused { return d.refused }
 //	a record without a key is refused    with a key, as the topic is compacted: the arrival's id, or its place
 //	a prediction is refused              a dead letter in its place
 //	a dead letter is refused             without more and more of what it repeats of its record, see trimmings
-func (p *Producer) amend(ctx context.Context, sent kafka.Sent, b *packed) (kafka.Delivery, error) {
-	out := &amended{Delivery: sent}
+func (p *Producer) amend(ctx context.Context, sent kafka.Sent, b *encodedBatch) (kafka.Delivery, error) {
+	out := &amendedDelivery{Delivery: sent}
 	var tries []try // what the last shipment held; nil: the batch
 	for refused := sent.Refused(); len(refused) > 0; refused = sent.Refused() {
 		s := p.opts.Sink.Shipment()
@@ -92,7 +92,7 @@ func (p *Producer) amend(ctx context.Context, sent kafka.Sent, b *packed) (kafka
 }
 
 // tried is what stood at a place of the last shipment.
-func (p *Producer) tried(s *kafka.Shipment, b *packed, tries []try, place int) (try, error) {
+func (p *Producer) tried(s *kafka.Shipment, b *encodedBatch, tries []try, place int) (try, error) {
 	if tries != nil {
 		return tries[place], nil
 	}
@@ -129,7 +129,7 @@ func instead(t *try, err error) *event.DeadLetter {
 }
 
 // drop gives up what no topic takes in any form.
-func (p *Producer) drop(out *amended, t *try, err error) {
+func (p *Producer) drop(out *amendedDelivery, t *try, err error) {
 	out.refused = append(out.refused, kafka.Refused{Place: t.place, Err: err})
 	from := t.letter.Source
 	p.opts.Logger.Error("a dead letter is dropped: its topic takes it in no form", "topic", from.Topic,
@@ -138,7 +138,7 @@ func (p *Producer) drop(out *amended, t *try, err error) {
 
 // learn notes what was published of the tries: predictions in whose place dead letters are, and
 // topics that want keys.
-func (p *Producer) learn(out *amended, tries []try, refused []kafka.Refused) {
+func (p *Producer) learn(out *amendedDelivery, tries []try, refused []kafka.Refused) {
 	left := make(map[int]bool, len(refused))
 	for _, r := range refused {
 		left[r.Place] = true

@@ -84,7 +84,7 @@ func (p *Producer) Publish(ctx context.Context, b event.Batch, next kafka.Offset
 // memory is what it was.
 func (p *Producer) Pack(ctx context.Context, b event.Batch) (
 	publish func(ctx context.Context, next kafka.Offsets, by kafka.Committer) (kafka.Delivery, error), err error) {
-	s, as := p.opts.Sink.Shipment(), packed{b, p.keyedPredictions.Load(), p.keyedLetters.Load()}
+	s, as := p.opts.Sink.Shipment(), encodedBatch{b, p.keyedPredictions.Load(), p.keyedLetters.Load()}
 	for place := range len(b.Predictions) + len(b.DeadLetters) {
 		t := as.first(place)
 		if err := p.pack(ctx, s, &t); err != nil {

@@ -75,14 +75,14 @@ func (l *loader) openArrivals(ctx context.Context, v *Version, p publication) (e
 // which of the ids in own have a row. See [arrivals.Rows.Find]. If the version may degrade and Redis cannot be
 // asked, all rows are Unread, those of seen among them.
 func (v *Version) FindArrivals(ctx context.Context, ids []string, rows []infer.Row, own []string,
-	seen []*infer.Arrived) (asOf int64, err error) {
+	seen []*infer.ArrivalRow) (asOf int64, err error) {
 	find := finding{of: v.arrivals, own: own, seen: seen}
 	if err := v.guard.Lookup(&find).Rows(ctx, ids, rows); err != nil {
 		return 0, fmt.Errorf("version %s: %w", v.ID(), err)
 	}
 	if !find.answered {
 		for i, id := range own {
-			seen[i] = &infer.Arrived{ID: id, Row: infer.Row{Unread: true}}
+			seen[i] = &infer.ArrivalRow{ID: id, Row: infer.Row{Unread: true}}
 		}
 	}
 	return find.asOf, nil
@@ -92,7 +92,7 @@ func (v *Version) FindArrivals(ctx context.Context, ids []string, rows []infer.R
 type finding struct {
 	of       *arrivals.Rows
 	own      []string
-	seen     []*infer.Arrived
+	seen     []*infer.ArrivalRow
 	asOf     int64
 	answered bool
 }
@@ -130,7 +130,7 @@ func (v *Version) Grow(b *infer.Batch) *infer.Grown { return v.grower.Grow(b) }
 
 // KeepArrivals writes rows of arrivals, see [arrivals.Rows.Keep]. The arrivals get no rows if the version is
 // no longer in Redis, or if it may degrade and Redis cannot be reached or takes no writes.
-func (v *Version) KeepArrivals(ctx context.Context, arrived []infer.Arrived) error {
+func (v *Version) KeepArrivals(ctx context.Context, arrived []infer.ArrivalRow) error {
 	err := v.arrivals.Keep(ctx, arrived)
 	switch {
 	case err == nil:

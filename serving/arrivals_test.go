@@ -53,9 +53,9 @@ func TestArrivalsThroughRedis(t *testing.T) {
 		if diff := cmp.Diff(grown, other.Grow(batch)); diff != "" {
 			t.Errorf("the row of an arrival hangs on the model that is served:\n%s", diff)
 		}
-		var arrived []infer.Arrived
+		var arrived []infer.ArrivalRow
 		for i, id := range []string{"a", "b", "c", "d"} {
-			arrived = append(arrived, infer.Arrived{ID: id, Record: uint64(i), Row: grown.Row(i)})
+			arrived = append(arrived, infer.ArrivalRow{ID: id, Record: uint64(i), Row: grown.Row(i)})
 		}
 		for k, v := range []*Version{one, other} {
 			if err := v.KeepArrivals(t.Context(), arrived[2*k:2*k+2]); err != nil {
@@ -63,7 +63,7 @@ func TestArrivalsThroughRedis(t *testing.T) {
 			}
 		}
 		for _, v := range []*Version{one, other} {
-			rows, seen := make([]infer.Row, 5), make([]*infer.Arrived, 1)
+			rows, seen := make([]infer.Row, 5), make([]*infer.ArrivalRow, 1)
 			if _, err := v.FindArrivals(t.Context(), []string{"d", "c", "b", "a", "z"}, rows, []string{"b"}, seen); err != nil {
 				t.Fatal(err)
 			}
@@ -129,7 +129,7 @@ func TestRefusedWrites(t *testing.T) {
 		{"READONLY", "REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE"},
 	} {
 		s.do(t, fault.begin)
-		arrived := []infer.Arrived{{ID: fault.answer, Record: 1, Row: row}}
+		arrived := []infer.ArrivalRow{{ID: fault.answer, Record: 1, Row: row}}
 		note := func() []infer.Note { return []infer.Note{{Place: "g:t:0", Offset: int64(done), Record: 1}} }
 		for what, err := range map[string]error{"rows": waits.KeepArrivals(t.Context(), arrived), "notes": waits.NoteArrivals(t.Context(), note())} {
 			if err == nil || !strings.Contains(err.Error(), fault.answer) {
@@ -182,10 +182,10 @@ func TestArrivalsOfAVersionThatIsAway(t *testing.T) {
 		if err := s.client.Del(t.Context(), keys{s.prefix}.complete("v1")).Err(); err != nil {
 			t.Fatal(err)
 		}
-		rows, seen, notes := make([]infer.Row, 1), make([]*infer.Arrived, 1), []infer.Note{{Place: "g:t:0"}}
+		rows, seen, notes := make([]infer.Row, 1), make([]*infer.ArrivalRow, 1), []infer.Note{{Place: "g:t:0"}}
 		_, err := v.FindArrivals(t.Context(), []string{"a"}, rows, []string{"b"}, seen)
 		err = errors.Join(err, v.NoteArrivals(t.Context(), notes),
-			v.KeepArrivals(t.Context(), []infer.Arrived{{ID: "b", Row: v.Grow(attached(b, 2)).Row(0)}}))
+			v.KeepArrivals(t.Context(), []infer.ArrivalRow{{ID: "b", Row: v.Grow(attached(b, 2)).Row(0)}}))
 		if err != nil || !rows[0].Unread || seen[0] == nil || !seen[0].Row.Unread || !notes[0].Lost {
 			t.Errorf("%v; row %+v, own %+v, note %+v", err, rows[0], seen[0], notes[0])
 		}

@@ -96,7 +96,7 @@ func (v *Version) Rows(ctx context.Context, ids []string, rows []infer.Row) erro
 
 // Numbers sets numbers[i] to the number of the row of ids[i] in an M in memory ([mapping.Memory.Numbers]). It returns
 // nil, and sets nothing, if M is not in memory.
-func (v *Version) Numbers(ids []string, numbers []uint32) *infer.Packed {
+func (v *Version) Numbers(ids []string, numbers []uint32) *infer.PackedRows {
 	if m, ok := v.rows.(*mapping.Memory); ok {
 		return m.Numbers(ids, numbers)
 	}

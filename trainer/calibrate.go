@@ -25,7 +25,7 @@ const propagationGain = 0.5
 // propagation is one kind of propagation with the hyperparameters that validation chose.
 type propagation struct {
 	info       artifact.PropagationInfo
-	spreading  *spreading
+	spreading  *propagationTables
 	validation float64
 }
 
@@ -55,7 +55,7 @@ func (c *calibration) tables(m *artifact.Model) {
 }
 
 // calibrate makes the choices on the support nodes, attached to the graph of the model.
-func (t *task) calibrate(ctx context.Context, p *placed, kinds []string) (*calibration, error) {
+func (t *task) calibrate(ctx context.Context, p *deployedModel, kinds []string) (*calibration, error) {
 	support := p.on(t.support)
 	answer := eval.Run(plain(p.quickest()), support)
 	out := &calibration{kind: infer.PropagateNone, kinds: map[string]*propagation{},
@@ -79,7 +79,7 @@ func (t *task) calibrate(ctx context.Context, p *placed, kinds []string) (*calib
 
 // choosePropagation returns the α and γ of the highest accuracy on the support nodes; at equal accuracy the
 // smallest γ. All α are tried on one sequence of hops.
-func (t *task) choosePropagation(ctx context.Context, kind string, p *placed, answer *eval.Answer,
+func (t *task) choosePropagation(ctx context.Context, kind string, p *deployedModel, answer *eval.Answer,
 	support *eval.Set) (*propagation, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

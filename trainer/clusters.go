@@ -72,20 +72,20 @@ func classesAmong(logits *graph.Dense, share []int) []int32 {
 	return out
 }
 
-// clustering is the state of the methods whose S consists of clusters, solved and cluster.
-type clustering struct {
+// clusterMethod is the state of the methods whose S consists of clusters, solved and cluster.
+type clusterMethod struct {
 	*task
 	points   *graph.Dense
-	labelled *condense.Clusters            // of the labelled nodes alone
-	means    *graph.Dense                  // of Â²·pre(X) in them, N'×d, where that is at hand while S is made
-	mapping  func(c *clustered) *graph.CSR // makes M of clusters
-	relay    *fitResult                    // W_S of SGC, once it is asked for
+	labelled *condense.Clusters               // of the labelled nodes alone
+	means    *graph.Dense                     // of Â²·pre(X) in them, N'×d, where that is at hand while S is made
+	mapping  func(c *clusterGraph) *graph.CSR // makes M of clusters
+	relay    *fitResult                       // W_S of SGC, once it is asked for
 }
 
-func (t *task) newClustering(mapping func(c *clustered) *graph.CSR, progress Progress) *clustering {
+func (t *task) newClustering(mapping func(c *clusterGraph) *graph.CSR, progress Progress) *clusterMethod {
 	const what = "clustering the graph"
 	progress.Step(what, 0, 1)
-	c := &clustering{task: t, points: t.points(), mapping: mapping}
+	c := &clusterMethod{task: t, points: t.points(), mapping: mapping}
 	c.labelled = t.cluster(c.points)
 	if t.twoHops != nil {
 		c.means = graph.Mul(c.labelled.Membership(), t.twoHops)
@@ -95,21 +95,21 @@ func (t *task) newClustering(mapping func(c *clustered) *graph.CSR, progress Pro
 }
 
 // clusters returns the method that makes S of clusters and M by a mapping.
-func clusters(mapping func(c *clustered) *graph.CSR) maker {
-	return func(t *task, ctx context.Context, whole []*fitResult, progress Progress) (condensed, error) {
+func clusters(mapping func(c *clusterGraph) *graph.CSR) maker {
+	return func(t *task, ctx context.Context, whole []*fitResult, progress Progress) (condensation, error) {
 		return t.newClustering(mapping, progress).make(ctx, models(whole), "condensing the graph", progress)
 	}
 }
 
 // solveRows returns one M for all models, solved for their messages (docs/algorithm.md, section 5).
-func solveRows(c *clustered) *graph.CSR { return c.dictionary().Solve(c.options.Entries) }
+func solveRows(c *clusterGraph) *graph.CSR { return c.dictionary().Solve(c.options.Entries) }
 
 // membershipRows returns M = one-hot cluster membership (docs/algorithm.md, section 7).
-func membershipRows(c *clustered) *graph.CSR { return condense.MembershipMapping(c.joined) }
+func membershipRows(c *clusterGraph) *graph.CSR { return condense.MembershipMapping(c.joined) }
 
-// clustered holds S and M of clusters, for some models.
-type clustered struct {
-	*clustering
+// clusterGraph holds S and M of clusters, for some models.
+type clusterGraph struct {
+	*clusterMethod
 	graphParts
 	joined *condense.Clusters // of all nodes
 	models []infer.Model
@@ -121,16 +121,16 @@ type clustered struct {
 
 // make builds S, M and the tables of models; unlabelled nodes join clusters by the first
 // model's predictions. what names it in reports of progress.
-func (c *clustering) make(ctx context.Context, models []infer.Model, what string, progress Progress) (condensed, error) {
+func (c *clusterMethod) make(ctx context.Context, models []infer.Model, what string, progress Progress) (condensation, error) {
 	const parts = 4
 	progress.Step(what, 0, parts)
-	out := &clustered{clustering: c, joined: c.join(c.labelled, c.points, models[0]), models: models}
+	out := &clusterGraph{clusterMethod: c, joined: c.join(c.labelled, c.points, models[0]), models: models}
 	progress.Step(what, 1, parts)
 	for _, m := range models {
 		out.onT = append(out.onT, m.Tables(c.original.Adj, c.inputs))
 	}
 	progress.Step(what, 2, parts)
-	out.Condensed = &condense.Condensed{Attachment: artifact.AttachFrozen, M: c.mapping(out),
+	out.Condensation = &condense.Condensation{Attachment: artifact.AttachFrozen, M: c.mapping(out),
 		Synthetic: artifact.Synthetic{
 			Adj: out.joined.Adjacency(c.original.Adj), X: c.x.Combine(out.joined.Membership()),
 			Labels: out.joined.Labels}}
@@ -151,7 +151,7 @@ func (c *clustering) make(ctx context.Context, models []infer.Model, what string
 }
 
 // dictionary returns the dictionary with which rows of M are solved for the models.
-func (c *clustered) dictionary() *condense.Dictionary {
+func (c *clusterGraph) dictionary() *condense.Dictionary {
 	if c.solver == nil {
 		support := condense.Support{Batch: c.data.Attach(c.original, c.data.Validation, true), Pre: c.pre}
 		c.solver = condense.NewDictionary(c.models, c.onT, support, c.joined, tables.MeetingWeights(c.original.Adj))
@@ -159,26 +159,26 @@ func (c *clustered) dictionary() *condense.Dictionary {
 	return c.solver
 }
 
-func (c *clustered) tables(m infer.Model) (*infer.Tables, error) {
+func (c *clusterGraph) tables(m infer.Model) (*infer.Tables, error) {
 	if k := slices.Index(c.models, m); k >= 0 {
 		return c.onS[k], nil
 	}
 	return c.fitter.Fit(m.Tables(c.original.Adj, c.inputs))
 }
 
-func (c *clustered) propagation(kind string, m infer.Model, alpha float32) (*infer.Tables, error) {
+func (c *clusterGraph) propagation(kind string, m infer.Model, alpha float32) (*infer.Tables, error) {
 	return c.fitter.Fit(c.propagationOnT(kind, m, alpha))
 }
 
-func (c *clustered) features(m infer.Model) (*infer.Tables, error) {
+func (c *clusterGraph) features(m infer.Model) (*infer.Tables, error) {
 	return c.fitter.Features(c.original.Adj, c.x, m.Hops)
 }
 
-func (c *clustered) means() *artifact.Means {
+func (c *clusterGraph) means() *artifact.Means {
 	return condense.Means(c.original.Adj, c.x, c.joined, tables.MeetingWeights(c.original.Adj))
 }
 
-func (c *clustered) growth() *artifact.Growth {
+func (c *clusterGraph) growth() *artifact.Growth {
 	d := c.dictionary()
 	g := &artifact.Growth{Entries: min(c.options.Entries, c.nodes), Dictionary: d.Clusters,
 		Messages: map[string]infer.Messages{}}
@@ -188,12 +188,12 @@ func (c *clustered) growth() *artifact.Growth {
 	return g
 }
 
-func (c *clustered) renew(ctx context.Context, small *fitResult, progress Progress) (condensed, error) {
+func (c *clusterGraph) renew(ctx context.Context, small *fitResult, progress Progress) (condensation, error) {
 	return c.make(ctx, []infer.Model{small.model}, "condensing the graph for "+small.model.Name()+" of S", progress)
 }
 
 // fit fits W_S; it uses no model that was fitted on T.
-func (c *clustering) fit(ctx context.Context, name string, progress Progress) (*fitResult, error) {
+func (c *clusterMethod) fit(ctx context.Context, name string, progress Progress) (*fitResult, error) {
 	if c.relay == nil {
 		relay, err := c.fitLinear(ctx, modelSGC, progress)
 		if err != nil {
@@ -211,7 +211,7 @@ func (c *clustering) fit(ctx context.Context, name string, progress Progress) (*
 }
 
 // fitLinear fits W_S of a linear model.
-func (c *clustering) fitLinear(ctx context.Context, name string, progress Progress) (*fitResult, error) {
+func (c *clusterMethod) fitLinear(ctx context.Context, name string, progress Progress) (*fitResult, error) {
 	means := c.means
 	if means == nil || !slices.Equal(c.shape(name).Mix(), twoHops) {
 		means = c.propagatedMeans(name, c.labelled)

@@ -37,22 +37,22 @@ func (t *task) confidence(c infer.Calibration, logits, f []*graph.Dense, labels 
 	return out
 }
 
-// ranking is a prediction with the probability of its class.
-type ranking struct {
+// rankedPrediction is a prediction with the probability of its class.
+type rankedPrediction struct {
 	probability float32
 	right       bool
 }
 
 // ranked returns all predictions, the most probable first.
-func ranked(probabilities []*graph.Dense, labels [][]int32) []ranking {
-	var out []ranking
+func ranked(probabilities []*graph.Dense, labels [][]int32) []rankedPrediction {
+	var out []rankedPrediction
 	for b, p := range probabilities {
 		for i, y := range labels[b] {
 			c := infer.ArgMax(p.Row(i))
-			out = append(out, ranking{p.Row(i)[c], c == int(y)})
+			out = append(out, rankedPrediction{p.Row(i)[c], c == int(y)})
 		}
 	}
-	slices.SortStableFunc(out, func(a, b ranking) int {
+	slices.SortStableFunc(out, func(a, b rankedPrediction) int {
 		switch {
 		case a.probability > b.probability:
 			return -1
@@ -66,7 +66,7 @@ func ranked(probabilities []*graph.Dense, labels [][]int32) []ranking {
 
 // pointOf returns the probability that a share of the predictions, at least one, reaches, and their accuracy in
 // percent.
-func pointOf(answers []ranking, share float64) artifact.CoveragePoint {
+func pointOf(answers []rankedPrediction, share float64) artifact.CoveragePoint {
 	n := min(len(answers), max(1, int(math.Ceil(share*float64(len(answers))))))
 	right := 0
 	for _, a := range answers[:n] {

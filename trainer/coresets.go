@@ -10,11 +10,11 @@ import (
 // Coresets: see their files in package condense for the way in which each chooses nodes of T.
 
 // chooser is a coreset of package condense.
-type chooser func(condense.Input, *rand.Rand) *condense.Condensed
+type chooser func(condense.Input, *rand.Rand) *condense.Condensation
 
 // coreset returns the method with this chooser.
 func coreset(choose chooser) maker {
-	return func(t *task, ctx context.Context, _ []*fitResult, _ Progress) (condensed, error) {
+	return func(t *task, ctx context.Context, _ []*fitResult, _ Progress) (condensation, error) {
 		return t.onGraph(choose(t.material(), t.rng(purposeClusters))), ctx.Err()
 	}
 }

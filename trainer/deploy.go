@@ -11,8 +11,8 @@ import (
 	"rivulet/trainer/eval"
 )
 
-// placed is a model on the graph that arrivals attach to: T or S, joint or frozen.
-type placed struct {
+// deployedModel is a model on the graph that arrivals attach to: T or S, joint or frozen.
+type deployedModel struct {
 	model      infer.Model
 	attachment string
 	through    *graph.CSR // M; nil on T
@@ -25,19 +25,19 @@ type placed struct {
 	// near is the same over the two-hop neighbourhood of a batch, where a model reaches no further; nil on S.
 	near func() infer.Deployment
 	// spread prepares label or error propagation at one α.
-	spread func(kind string, alpha float32) (*spreading, error)
+	spread func(kind string, alpha float32) (*propagationTables, error)
 	// sweep prepares it at all α at once, for d, the deployed model.
 	sweep func(kind string, d infer.Deployment) (infer.Sweeper, error)
 }
 
-// spreading is a propagation before it is deployed.
-type spreading struct {
+// propagationTables is a propagation before it is deployed.
+type propagationTables struct {
 	tables *infer.Tables // nil: joint
 	build  func(d infer.Deployment) infer.Propagation
 }
 
 // predictor deploys the model; s is nil for a calibration without propagation.
-func (p *placed) predictor(c infer.Calibration, s *spreading) *infer.Predictor {
+func (p *deployedModel) predictor(c infer.Calibration, s *propagationTables) *infer.Predictor {
 	out := &infer.Predictor{Model: p.build(), Calibration: c}
 	if s != nil {
 		out.Propagation = s.build(out.Model)
@@ -46,7 +46,7 @@ func (p *placed) predictor(c infer.Calibration, s *spreading) *infer.Predictor {
 }
 
 // quickest returns a deployment with the same bits as build's, by the neighbourhood of a batch where that is sooner.
-func (p *placed) quickest() infer.Deployment {
+func (p *deployedModel) quickest() infer.Deployment {
 	if p.near != nil {
 		return p.near()
 	}
@@ -54,7 +54,7 @@ func (p *placed) quickest() infer.Deployment {
 }
 
 // on returns a set of batches attached to the graph of the model.
-func (p *placed) on(s *eval.Set) *eval.Set {
+func (p *deployedModel) on(s *eval.Set) *eval.Set {
 	if p.through == nil {
 		return s
 	}
@@ -62,14 +62,14 @@ func (p *placed) on(s *eval.Set) *eval.Set {
 }
 
 // jointOnT joins arrivals to T. It holds the projection of T's features, not the features.
-func (t *task) jointOnT(m infer.Model) *placed {
-	p := &placed{model: m, attachment: artifact.AttachJoint}
+func (t *task) jointOnT(m infer.Model) *deployedModel {
+	p := &deployedModel{model: m, attachment: artifact.AttachJoint}
 	p.build = func() infer.Deployment { return cloned(m).Joint(copied(t.original.Adj), t.inputs, t.pre) }
 	p.pass = func() infer.Deployment {
 		return &infer.Pass{Model: m, Adj: t.original.Adj, X: t.inputs, Preprocess: t.pre}
 	}
 	p.near = func() infer.Deployment { return cloned(m).Neighbourhood(copied(t.original.Adj), t.inputs, t.pre) }
-	p.spread = func(kind string, alpha float32) (*spreading, error) {
+	p.spread = func(kind string, alpha float32) (*propagationTables, error) {
 		return jointSpreading(kind, t.original.Adj, t.original.Labels, t.classes(), alpha), nil
 	}
 	p.sweep = jointSweep(t.original.Adj, t.original.Labels, t.classes())
@@ -77,11 +77,11 @@ func (t *task) jointOnT(m infer.Model) *placed {
 }
 
 // jointOnS joins arrivals to S through M.
-func (t *task) jointOnS(c *graphParts, m infer.Model) *placed {
+func (t *task) jointOnS(c *graphParts, m infer.Model) *deployedModel {
 	s := c.Synthetic
-	p := &placed{model: m, attachment: artifact.AttachJoint, through: c.M, kept: int64(condense.MappingBytes(c.M))}
+	p := &deployedModel{model: m, attachment: artifact.AttachJoint, through: c.M, kept: int64(condense.MappingBytes(c.M))}
 	p.build = func() infer.Deployment { return cloned(m).Joint(copied(s.Adj), infer.Ready(s.X), t.pre) }
-	p.spread = func(kind string, alpha float32) (*spreading, error) {
+	p.spread = func(kind string, alpha float32) (*propagationTables, error) {
 		return jointSpreading(kind, s.Adj, s.Labels, t.classes(), alpha), nil
 	}
 	p.sweep = jointSweep(s.Adj, s.Labels, t.classes())
@@ -89,18 +89,18 @@ func (t *task) jointOnS(c *graphParts, m infer.Model) *placed {
 }
 
 // frozen deploys by tables: of S through M, or T's own, which is Whole with each arrival joined alone.
-func (t *task) frozen(c condensed, m infer.Model) (*placed, error) {
+func (t *task) frozen(c condensation, m infer.Model) (*deployedModel, error) {
 	tables, err := c.tables(m)
 	if err != nil {
 		return nil, err
 	}
-	p := &placed{model: m, attachment: artifact.AttachFrozen, tables: tables, through: c.parts().M,
+	p := &deployedModel{model: m, attachment: artifact.AttachFrozen, tables: tables, through: c.parts().M,
 		kept: int64(condense.CachedBytes(tables))}
 	if p.through != nil {
 		p.kept = int64(condense.MappingBytes(p.through))
 	}
 	p.build = func() infer.Deployment { return cloned(m).Frozen(tables, t.pre) }
-	p.spread = func(kind string, alpha float32) (*spreading, error) {
+	p.spread = func(kind string, alpha float32) (*propagationTables, error) {
 		of, err := c.propagation(kind, m, alpha)
 		return frozenSpreading(kind, of, alpha), err
 	}
@@ -112,7 +112,7 @@ func (t *task) frozen(c condensed, m infer.Model) (*placed, error) {
 }
 
 // place deploys a model on S with an attachment.
-func (t *task) place(c condensed, m infer.Model, attachment string) (*placed, error) {
+func (t *task) place(c condensation, m infer.Model, attachment string) (*deployedModel, error) {
 	switch {
 	case !c.parts().has(attachment):
 		return nil, fmt.Errorf("attachment is %s, which method %s does not have", attachment, t.label)
@@ -125,8 +125,8 @@ func (t *task) place(c condensed, m infer.Model, attachment string) (*placed, er
 	return t.frozen(c, m)
 }
 
-func jointSpreading(kind string, adj *graph.CSR, labels []int32, classes int, alpha float32) *spreading {
-	return &spreading{build: func(d infer.Deployment) infer.Propagation {
+func jointSpreading(kind string, adj *graph.CSR, labels []int32, classes int, alpha float32) *propagationTables {
+	return &propagationTables{build: func(d infer.Deployment) infer.Propagation {
 		return jointPropagation(kind, copied(adj), labels, classes, d, alpha)
 	}}
 }
@@ -146,8 +146,8 @@ func jointSweep(adj *graph.CSR, labels []int32, classes int) func(string, infer.
 	}
 }
 
-func frozenSpreading(kind string, tables *infer.Tables, alpha float32) *spreading {
-	return &spreading{tables: tables, build: func(infer.Deployment) infer.Propagation {
+func frozenSpreading(kind string, tables *infer.Tables, alpha float32) *propagationTables {
+	return &propagationTables{tables: tables, build: func(infer.Deployment) infer.Propagation {
 		return infer.FrozenPropagation(tables, alpha, kind == infer.PropagateLabels)
 	}}
 }

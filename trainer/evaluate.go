@@ -14,17 +14,17 @@ import (
 
 // deployment is one row of the results before it is measured.
 type deployment struct {
-	*placed
+	*deployedModel
 	setting     string
 	sharedM     bool
 	weightDecay float64
 	calibration infer.Calibration
-	spreading   *spreading // nil: without propagation
-	served      bool       // consumers serve it where nothing else is said
+	spreading   *propagationTables // nil: without propagation
+	served      bool               // consumers serve it where nothing else is said
 }
 
-// wanted lists the measurements besides a method's own deployments.
-type wanted struct {
+// measurements lists the measurements besides a method's own deployments.
+type measurements struct {
 	// kinds of propagation, lp and ep, in every setting; nil: only in O→S, whose parameters the artifact holds.
 	kinds []string
 	// attachments besides the method's own and, on T, joint.
@@ -33,16 +33,16 @@ type wanted struct {
 
 // deployments returns the deployments of docs/algorithm.md, sections 5 to 7, for each model: O→O, O→S, S→O and S→S
 // as far as the method has them. If W_S has an M of its own, S→S is also deployed through W_O's M.
-func (t *task) deployments(ctx context.Context, r *recipe, w wanted, progress Progress) ([]deployment, error) {
+func (t *task) deployments(ctx context.Context, r *recipe, w measurements, progress Progress) ([]deployment, error) {
 	var out []deployment
-	calibrated := func(setting string, f *fitResult, shared bool, p *placed, kinds []string) error {
+	calibrated := func(setting string, f *fitResult, shared bool, p *deployedModel, kinds []string) error {
 		begins(progress, "calibrating "+f.model.Name()+", "+setting)
 		c, err := t.calibrate(ctx, p, kinds)
-		out = append(out, rows(deployment{placed: p, setting: setting, sharedM: shared,
+		out = append(out, rows(deployment{deployedModel: p, setting: setting, sharedM: shared,
 			weightDecay: f.weightDecay, served: r.serves(t, setting, f, p)}, c)...)
 		return err
 	}
-	add := func(setting string, f *fitResult, shared bool, p *placed) error {
+	add := func(setting string, f *fitResult, shared bool, p *deployedModel) error {
 		return calibrated(setting, f, shared, p, w.kinds)
 	}
 	for k, whole := range r.whole {
@@ -67,7 +67,7 @@ func (t *task) deployments(ctx context.Context, r *recipe, w wanted, progress Pr
 			}
 		}
 		if r.placed != nil && w.kinds == nil { // calibrated already, for the artifact
-			out = append(out, rows(deployment{placed: r.placed[k], setting: eval.OtoS, weightDecay: whole.weightDecay,
+			out = append(out, rows(deployment{deployedModel: r.placed[k], setting: eval.OtoS, weightDecay: whole.weightDecay,
 				served: r.serves(t, eval.OtoS, whole, r.placed[k])}, r.calibrations[k])...)
 		}
 		if err := t.deployOnS(ctx, r, whole, w, progress, add); err != nil {
@@ -79,15 +79,15 @@ func (t *task) deployments(ctx context.Context, r *recipe, w wanted, progress Pr
 
 // serves reports whether consumers of an artifact of this run serve a deployment: that of the first model, fitted on T, on S in
 // the method's attachment. Methods for comparison make no artifact.
-func (r *recipe) serves(t *task, setting string, f *fitResult, p *placed) bool {
+func (r *recipe) serves(t *task, setting string, f *fitResult, p *deployedModel) bool {
 	return !t.method.comparison && setting == eval.OtoS && f == r.whole[0] && p.attachment == r.served.parts().Attachment
 }
 
 // deployOnS adds the deployments of one model that involve S.
-func (t *task) deployOnS(ctx context.Context, r *recipe, whole *fitResult, w wanted, progress Progress,
-	add func(setting string, f *fitResult, shared bool, p *placed) error) error {
+func (t *task) deployOnS(ctx context.Context, r *recipe, whole *fitResult, w measurements, progress Progress,
+	add func(setting string, f *fitResult, shared bool, p *deployedModel) error) error {
 	c := r.served.parts()
-	onS := func(setting string, f *fitResult, shared bool, c condensed, attachments []string) error {
+	onS := func(setting string, f *fitResult, shared bool, c condensation, attachments []string) error {
 		for _, attachment := range attachments {
 			p, err := t.place(c, f.model, attachment)
 			if err != nil {
@@ -110,7 +110,7 @@ func (t *task) deployOnS(ctx context.Context, r *recipe, whole *fitResult, w wan
 			return err
 		}
 	}
-	onto, ok := r.served.(fitting)
+	onto, ok := r.served.(modelFitter)
 	if !ok {
 		return nil
 	}
@@ -121,7 +121,7 @@ func (t *task) deployOnS(ctx context.Context, r *recipe, whole *fitResult, w wan
 	if err := add(eval.StoO, small, false, t.jointOnT(small.model)); err != nil || c.M == nil {
 		return err
 	}
-	again, ok := r.served.(renewing)
+	again, ok := r.served.(mappingRenewer)
 	if !ok {
 		return onS(eval.StoS, small, false, r.served, named)
 	}
@@ -181,16 +181,16 @@ func (t *task) evaluate(ctx context.Context, deployments []deployment, seconds f
 	return results, nil
 }
 
-// regrouped holds the test nodes in other batches.
-type regrouped struct {
+// shuffledBatches holds the test nodes in other batches.
+type shuffledBatches struct {
 	set   *eval.Set
 	order []int // of each node, its place among the test nodes
 }
 
 // regroup shuffles the test nodes into batches of a tenth of the size. Nodes for two batches are enough.
-func (t *task) regroup(mode string) *regrouped {
+func (t *task) regroup(mode string) *shuffledBatches {
 	order := rand.New(rand.NewPCG(regroupSeed, 0)).Perm(len(t.data.Test))
-	g := &regrouped{order: order[:min(len(order), 2*t.options.Batch)]}
+	g := &shuffledBatches{order: order[:min(len(order), 2*t.options.Batch)]}
 	g.set = attach(t.data, t.original, dataset.Batches(take(t.data.Test, g.order), max(1, t.options.Batch/10)),
 		mode == GraphBatch)
 	return g
@@ -200,7 +200,7 @@ func (t *task) regroup(mode string) *regrouped {
 const regroupSeed = 1
 
 // changed returns the share of the regrouped nodes whose class differs from that in the usual batches, in percent.
-func (g *regrouped) changed(d deployment, p *infer.Predictor, classes []int32) float64 {
+func (g *shuffledBatches) changed(d deployment, p *infer.Predictor, classes []int32) float64 {
 	answer := eval.Run(p, d.on(g.set))
 	return 100 - eval.Equal(answer.Class, take(classes, g.order))
 }
@@ -213,7 +213,7 @@ func (d *deployment) quick() *infer.Predictor {
 	return &infer.Predictor{Model: d.quickest(), Calibration: d.calibration}
 }
 
-func (t *task) measure(d deployment, mode string, again *regrouped) eval.Result {
+func (t *task) measure(d deployment, mode string, again *shuffledBatches) eval.Result {
 	r := eval.Result{Method: t.label, Model: d.model.Name(), Setting: d.setting, SharedM: d.sharedM,
 		Attachment: d.attachment, Batch: mode,
 		Calibration: d.calibration.Kind, SyntheticNodes: t.nodes, Ratio: float64(t.nodes) / float64(t.facts.Nodes),
@@ -244,7 +244,7 @@ func (t *task) measure(d deployment, mode string, again *regrouped) eval.Result 
 		of.Mean = value
 	}
 	if t.options.Costs && !t.whole.costs(&r) {
-		d.costs(&r, answer, set, t.footprint(d.placed))
+		d.costs(&r, answer, set, t.footprint(d.deployedModel))
 	}
 	t.whole.keepRow(r)
 	return r

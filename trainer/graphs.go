@@ -11,24 +11,26 @@ import (
 	"rivulet/trainer/fit"
 )
 
-// joined is an S that is a graph, with an M by which arrivals are joined to it (the paper's Eq. 11): the result of
+// jointGraph is an S that is a graph, with an M by which arrivals are joined to it (the paper's Eq. 11): the result of
 // coresets, learned and, without M, gcond.
-type joined struct {
+type jointGraph struct {
 	*task
 	graphParts
 }
 
-func (t *task) onGraph(c *condense.Condensed) *joined { return &joined{t, graphParts{Condensed: c}} }
+func (t *task) onGraph(c *condense.Condensation) *jointGraph {
+	return &jointGraph{t, graphParts{Condensation: c}}
+}
 
-func (j *joined) tables(m infer.Model) (*infer.Tables, error) {
+func (j *jointGraph) tables(m infer.Model) (*infer.Tables, error) {
 	return j.supportTables(&j.graphParts, m), nil
 }
 
-func (j *joined) propagation(kind string, m infer.Model, alpha float32) (*infer.Tables, error) {
+func (j *jointGraph) propagation(kind string, m infer.Model, alpha float32) (*infer.Tables, error) {
 	return graphPropagation(j.Adj, j.seedsOnS(kind, j.Synthetic, m), alpha), nil
 }
 
-func (j *joined) fit(ctx context.Context, name string, progress Progress) (*fitResult, error) {
+func (j *jointGraph) fit(ctx context.Context, name string, progress Progress) (*fitResult, error) {
 	return j.fitOnGraph(ctx, name, j.Synthetic, progress)
 }
 

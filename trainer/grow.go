@@ -95,7 +95,7 @@ func grow(ctx context.Context, d *dataset.Dataset, o GrowOptions, progress Progr
 	if !ok {
 		return nil, fmt.Errorf("method %s: %w", o.Run.Method, artifact.ErrNoGrowth)
 	}
-	g := &growing{task: t, recipe: r, batch: o.Batch, deployed: map[string]infer.Deployment{}}
+	g := &growingGraph{task: t, recipe: r, batch: o.Batch, deployed: map[string]infer.Deployment{}}
 	b := &artifact.Bundle{Preprocess: *t.pre, Growth: kept.growth()}
 	for _, p := range r.placed {
 		b.Models = append(b.Models, artifact.Model{Name: p.model.Name(), Params: p.model.Params(), Tables: p.tables})
@@ -127,8 +127,8 @@ func permuted(rng *rand.Rand, nodes []int32) []int32 {
 	return out
 }
 
-// growing is a served S to which arrivals are attached.
-type growing struct {
+// growingGraph is a served S to which arrivals are attached.
+type growingGraph struct {
 	*task
 	*recipe
 	batch    int
@@ -143,7 +143,7 @@ type wave struct {
 	unknown, unknownAttached, left float64
 }
 
-func (g *growing) measure(first, second []int32) wave {
+func (g *growingGraph) measure(first, second []int32) wave {
 	w := wave{first: len(first), second: len(second), ignored: map[string]float64{},
 		attached: map[string]float64{}, whole: map[string]float64{}}
 	rows, left := g.arrive(first)
@@ -164,7 +164,7 @@ func (g *growing) measure(first, second []int32) wave {
 // arrive solves rows of M for the nodes of a first wave, micro-batch by micro-batch: a node uses the rows of T and
 // of the batches before its own. left is the mean share of the squared norm of the messages that the rows do not
 // reproduce.
-func (g *growing) arrive(nodes []int32) (rows map[int32]infer.Row, left float64) {
+func (g *growingGraph) arrive(nodes []int32) (rows map[int32]infer.Row, left float64) {
 	rows = make(map[int32]infer.Row, len(nodes))
 	for _, batch := range dataset.Batches(nodes, g.batch) {
 		grown := g.grower.Grow(g.attach(batch, rows))
@@ -177,7 +177,7 @@ func (g *growing) arrive(nodes []int32) (rows map[int32]infer.Row, left float64)
 }
 
 // attach attaches nodes of the data set, each on its own, to S through the rows of T and of arrivals.
-func (g *growing) attach(nodes []int32, arrived map[int32]infer.Row) *infer.Batch {
+func (g *growingGraph) attach(nodes []int32, arrived map[int32]infer.Row) *infer.Batch {
 	neighbours := make([][]infer.Row, len(nodes))
 	for k, i := range nodes {
 		cols, _ := g.data.Adj.Row(int(i))
@@ -195,7 +195,7 @@ func (g *growing) attach(nodes []int32, arrived map[int32]infer.Row) *infer.Batc
 	return b
 }
 
-func (g *growing) attached(nodes []int32, arrived map[int32]infer.Row) *eval.Set {
+func (g *growingGraph) attached(nodes []int32, arrived map[int32]infer.Row) *eval.Set {
 	s := &eval.Set{}
 	for _, batch := range dataset.Batches(nodes, g.options.Batch) {
 		s.Batches = append(s.Batches, g.attach(batch, arrived))
@@ -206,7 +206,7 @@ func (g *growing) attached(nodes []int32, arrived map[int32]infer.Row) *eval.Set
 
 // unknown returns the share of the edges of some nodes whose other end has no row of M in a set of them, in
 // percent.
-func (g *growing) unknown(nodes []int32, s *eval.Set) float64 {
+func (g *growingGraph) unknown(nodes []int32, s *eval.Set) float64 {
 	edges, known := 0, 0
 	for _, i := range nodes {
 		edges += g.data.Adj.RowLen(int(i))
@@ -220,7 +220,7 @@ func (g *growing) unknown(nodes []int32, s *eval.Set) float64 {
 }
 
 // results returns the means over orders, share by share and model by model.
-func (g *growing) results(o GrowOptions, waves map[float64][]wave) []GrowResult {
+func (g *growingGraph) results(o GrowOptions, waves map[float64][]wave) []GrowResult {
 	var out []GrowResult
 	for _, share := range o.Shares {
 		of := waves[share]

@@ -5,15 +5,15 @@ import (
 	"fmt"
 )
 
-// holder has T of a task, and does what reads all of its nodes. [inMemory] has T as a matrix; [staged] has it as tables of
+// holder has T of a task, and does what reads all of its nodes. [inMemory] has T as a matrix; [tablesHolder] has it as tables of
 // an engine, on disk or in Spark. A run does the rest itself, for both: see [task.run].
 type holder interface {
 	// fit returns W_O of a model.
 	fit(ctx context.Context, name string, progress Progress) (*fitResult, error)
 	// condense makes S and M for fitted models, which are those of the options.
-	condense(ctx context.Context, whole []*fitResult, progress Progress) (condensed, error)
+	condense(ctx context.Context, whole []*fitResult, progress Progress) (condensation, error)
 	// deploy returns a model on T itself, and the kinds of propagation whose tables of T are at hand.
-	deploy(f *fitResult) (p *placed, kinds []string, err error)
+	deploy(f *fitResult) (p *deployedModel, kinds []string, err error)
 }
 
 // inMemory is the holder of a T that is in memory.
@@ -23,11 +23,11 @@ func (h inMemory) fit(ctx context.Context, name string, progress Progress) (*fit
 	return h.whole.fit(ctx, h.task, name, progress)
 }
 
-func (h inMemory) condense(ctx context.Context, whole []*fitResult, progress Progress) (condensed, error) {
+func (h inMemory) condense(ctx context.Context, whole []*fitResult, progress Progress) (condensation, error) {
 	return h.method.condense(h.task, ctx, whole, progress)
 }
 
-func (h inMemory) deploy(f *fitResult) (*placed, []string, error) {
+func (h inMemory) deploy(f *fitResult) (*deployedModel, []string, error) {
 	return h.jointOnT(f.model), nil, nil
 }
 

@@ -41,8 +41,8 @@ func onS() search {
 type ground struct {
 	adj    *graph.CSR
 	labels []int32
-	x      *features.Factored // pre(X)
-	inputs infer.Inputs       // the same, seen through weights
+	x      *features.FactoredFeatures // pre(X)
+	inputs infer.Inputs               // the same, seen through weights
 	pre    *infer.Preprocess
 	judges *eval.Set
 }
@@ -78,7 +78,7 @@ func (t *task) ground() *ground {
 		index[i] = int32(k)
 	}
 	g := &ground{adj: t.original.Adj.Submatrix(nodes, index, len(nodes)), labels: take(t.original.Labels, nodes),
-		x:      &features.Factored{Raw: t.x.Raw.Take(nodes), Factor: t.x.Factor, Offset: t.x.Offset},
+		x:      &features.FactoredFeatures{Raw: t.x.Raw.Take(nodes), Factor: t.x.Factor, Offset: t.x.Offset},
 		inputs: t.pre.Raw(t.original.X.Take(nodes)), pre: t.pre, judges: &eval.Set{Labels: t.judges.Labels}}
 	for _, b := range t.judges.Batches {
 		g.judges.Batches = append(g.judges.Batches, attachedTo(b, index, len(nodes)))

@@ -13,8 +13,8 @@ import (
 	"rivulet/trainer/mcond"
 )
 
-// Learned holds the course of a learned run, for reports.
-type Learned struct {
+// LearnedCourse holds the course of a learned run, for reports.
+type LearnedCourse struct {
 	Options mcond.Options // as they were used
 	Points  []mcond.Point // what a search tried; empty without one
 	Result  *mcond.Result
@@ -23,7 +23,7 @@ type Learned struct {
 
 // condenseLearned does docs/algorithm.md, section 4: models fitted on T influence S and M only through the choice
 // among snapshots and thresholds, by the accuracy of O→S, S→S and S→O on the support nodes.
-func (t *task) condenseLearned(ctx context.Context, whole []*fitResult, progress Progress) (condensed, error) {
+func (t *task) condenseLearned(ctx context.Context, whole []*fitResult, progress Progress) (condensation, error) {
 	relay, err := t.sgcOf(ctx, whole, progress)
 	if err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func (t *task) condenseLearned(ctx context.Context, whole []*fitResult, progress
 }
 
 // condenseGCond learns S only; models fitted on it are deployed on T.
-func (t *task) condenseGCond(ctx context.Context, _ []*fitResult, progress Progress) (condensed, error) {
+func (t *task) condenseGCond(ctx context.Context, _ []*fitResult, progress Progress) (condensation, error) {
 	in := t.learnInput(func(s *mcond.Snapshot) (float64, error) {
 		small, err := t.onGraph(t.condensedOf(s)).fit(ctx, modelSGC, Silent{})
 		if err != nil {
@@ -49,7 +49,7 @@ func (t *task) condenseGCond(ctx context.Context, _ []*fitResult, progress Progr
 type learner func(context.Context, mcond.Input, mcond.Options, func(mcond.Event)) (*mcond.Result, error)
 
 func (t *task) learn(ctx context.Context, by learner, in mcond.Input, what string, progress Progress) (
-	condensed, error) {
+	condensation, error) {
 	o, points, err := t.learnOptions(ctx, in, progress)
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (t *task) learn(ctx context.Context, by learner, in mcond.Input, what strin
 	}
 	progress.Step(what, o.Rounds, o.Rounds) // perhaps sooner
 	out := t.onGraph(t.condensedOf(&result.Snapshot))
-	out.trace = &Learned{Options: o, Points: points, Result: result, Labels: t.original.Labels}
+	out.trace = &LearnedCourse{Options: o, Points: points, Result: result, Labels: t.original.Labels}
 	return out, nil
 }
 
@@ -127,15 +127,15 @@ func (t *task) judge(ctx context.Context, s *mcond.Snapshot, relay *fitResult) (
 	return sum, nil
 }
 
-func (t *task) condensedOf(s *mcond.Snapshot) *condense.Condensed {
-	return &condense.Condensed{Synthetic: artifact.Synthetic{Adj: s.Adj, X: s.X, Labels: s.Labels}, M: s.M,
+func (t *task) condensedOf(s *mcond.Snapshot) *condense.Condensation {
+	return &condense.Condensation{Synthetic: artifact.Synthetic{Adj: s.Adj, X: s.X, Labels: s.Labels}, M: s.M,
 		Attachment: artifact.AttachJoint}
 }
 
 // lossProgress reports the losses and the best accuracy of a round with the number of rounds.
 func lossProgress(progress Progress, what string) func(mcond.Event) {
 	return func(e mcond.Event) {
-		if watching, ok := progress.(Watching); ok {
+		if watching, ok := progress.(StageProgress); ok {
 			watching.Now(roundNote(e))
 		} else if e.Round < e.Rounds {
 			progress.Step(what, e.Round, e.Rounds)

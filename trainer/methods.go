@@ -27,7 +27,7 @@ const (
 )
 
 // maker makes S and M; whole are W_O of the models of the run.
-type maker func(t *task, ctx context.Context, whole []*fitResult, progress Progress) (condensed, error)
+type maker func(t *task, ctx context.Context, whole []*fitResult, progress Progress) (condensation, error)
 
 // method is a way to condense T.
 type method struct {
@@ -74,9 +74,9 @@ func methodOf(name string) (m method, known bool) {
 	return methods[at], true
 }
 
-// condensed is a method's result: S and M, and models on them. Capabilities of only some methods are the
+// condensation is a method's result: S and M, and models on them. Capabilities of only some methods are the
 // interfaces below.
-type condensed interface {
+type condensation interface {
 	// parts returns S and M.
 	parts() *graphParts
 	// tables returns S's frozen tables of a model.
@@ -85,16 +85,16 @@ type condensed interface {
 	propagation(kind string, m infer.Model, alpha float32) (*infer.Tables, error)
 }
 
-// fitting is a condensed graph on which models can be fitted.
-type fitting interface {
+// modelFitter is a condensed graph on which models can be fitted.
+type modelFitter interface {
 	// fit fits W_S of a model on S.
 	fit(ctx context.Context, name string, progress Progress) (*fitResult, error)
 }
 
-// renewing is a condensed graph whose M depends on models.
-type renewing interface {
+// mappingRenewer is a condensed graph whose M depends on models.
+type mappingRenewer interface {
 	// renew makes S and M anew from W_S, so that nothing fitted on T is in them.
-	renew(ctx context.Context, small *fitResult, progress Progress) (condensed, error)
+	renew(ctx context.Context, small *fitResult, progress Progress) (condensation, error)
 }
 
 // growable is a condensed graph that has tables for rows of M of arrivals.
@@ -102,21 +102,21 @@ type growable interface {
 	growth() *artifact.Growth
 }
 
-// averaging is a condensed graph that has the cluster means of T, for models that are added later.
-type averaging interface {
+// meansSource is a condensed graph that has the cluster means of T, for models that are added later.
+type meansSource interface {
 	means() *artifact.Means
 }
 
-// featured is a condensed graph that has frozen tables of the features themselves, from which a frozen linear
+// featureTables is a condensed graph that has frozen tables of the features themselves, from which a frozen linear
 // model's embeddings are read.
-type featured interface {
+type featureTables interface {
 	features(m infer.Model) (*infer.Tables, error)
 }
 
 // graphParts are S and M.
 type graphParts struct {
-	*condense.Condensed          // no Adj for cached
-	trace               *Learned // what a learned run tells of itself; nil otherwise
+	*condense.Condensation                // no Adj for cached
+	trace                  *LearnedCourse // what a learned run tells of itself; nil otherwise
 	// stored gives all rows of M where they lie in tables; M has those of the nodes that the run reads then. nil: M is whole.
 	stored iter.Seq2[plane.Rows, error]
 	size   artifact.MappingInfo // of M that is stored

@@ -14,8 +14,8 @@ type Progress interface {
 	Step(what string, done, total int)
 }
 
-// Watching is a Progress that can show where the part of a stage under way stands.
-type Watching interface {
+// StageProgress is a Progress that can show where the part of a stage under way stands.
+type StageProgress interface {
 	// Now shows a line about it, such as the losses so far, in place of the last one.
 	Now(line string)
 }
@@ -31,14 +31,14 @@ func begins(progress Progress, what string) { progress.Step(what, 0, 1) }
 
 // watch shows the epochs or iterations of some fits of a model, one fit after the other.
 type watch struct {
-	to    Watching // nil: nobody watches
+	to    StageProgress // nil: nobody watches
 	model string
 	after int     // fits after the one under way
 	best  float64 // validation accuracy of the fits so far; not a number before the first
 }
 
 func newWatch(progress Progress, model string, fits int) *watch {
-	to, _ := progress.(Watching)
+	to, _ := progress.(StageProgress)
 	return &watch{to, model, fits, math.NaN()}
 }
 

@@ -29,7 +29,7 @@ func (t *task) reference(r *recipe) artifact.Reference {
 	out.Named = namedHistograms(t.options.Keep, t.data.X.Take(t.data.Validation))
 	for k, p := range r.placed {
 		c, spread := infer.Calibration{Temperature: r.calibrations[k].temperature, Kind: infer.PropagateNone},
-			(*spreading)(nil)
+			(*propagationTables)(nil)
 		if chosen := r.calibrations[k].kinds[r.calibrations[k].kind]; chosen != nil {
 			c, spread = chosen.calibration(r.calibrations[k].kind), chosen.spreading
 		}

@@ -51,8 +51,8 @@ func Inherit(m *artifact.Manifest) (Options, error) {
 	return o, o.Validate()
 }
 
-// Served is an artifact that serves: a version of package serving.
-type Served interface {
+// ServedArtifact is an artifact that serves: a version of package serving.
+type ServedArtifact interface {
 	eval.Predictor
 	// Rows fills rows[i] with the row of M of the node ids[i].
 	Rows(ctx context.Context, ids []string, rows []infer.Row) error
@@ -66,7 +66,7 @@ type Served interface {
 // each on its own, as if they arrived now. Their neighbours are known as far as the artifact has rows for their
 // ids, so artifacts of a graph before and after growth can be compared on the same nodes. It is an error if the
 // artifact is for other features or classes than the data's.
-func Validate(ctx context.Context, d *dataset.Dataset, served Served, size int) (float64, error) {
+func Validate(ctx context.Context, d *dataset.Dataset, served ServedArtifact, size int) (float64, error) {
 	if got, want := served.Features(), d.X.Cols(); got != want {
 		return 0, fmt.Errorf("the artifact is for %d features, the data have %d", got, want)
 	}
@@ -96,7 +96,7 @@ type Comparison struct {
 
 // CompareServed validates a new artifact on d and the one that serves, which is nil if there is none, on before: the
 // same data with features in its positions.
-func CompareServed(ctx context.Context, d, before *dataset.Dataset, is, was Served, size int) (Comparison, error) {
+func CompareServed(ctx context.Context, d, before *dataset.Dataset, is, was ServedArtifact, size int) (Comparison, error) {
 	var c Comparison
 	var err error
 	if c.Validation, err = Validate(ctx, d, is, size); err != nil || was == nil {
@@ -117,7 +117,7 @@ func (c Comparison) Worse(points float64) bool {
 
 // lookUp attaches nodes of a data set through the rows of M of their neighbours' ids, as a consumer attaches
 // arrivals.
-func lookUp(ctx context.Context, d *dataset.Dataset, served Served, nodes []int32) (*infer.Batch, error) {
+func lookUp(ctx context.Context, d *dataset.Dataset, served ServedArtifact, nodes []int32) (*infer.Batch, error) {
 	var ids []string
 	neighbours := make([][]infer.Row, len(nodes))
 	for _, i := range nodes {

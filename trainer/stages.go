@@ -14,8 +14,8 @@ import (
 	"rivulet/trainer/stage/solved"
 )
 
-// Staged is a data set as rows, which need not fit into memory.
-type Staged struct {
+// RowData is a data set as rows, which need not fit into memory.
+type RowData struct {
 	Name         string
 	Nodes, Edges stage.Source
 	Count        int64    // nodes, whatever their role
@@ -38,10 +38,10 @@ const (
 	stagedTest   = 10000
 )
 
-// staged is the [holder] of a T in tables of an engine.
-type staged struct {
+// tablesHolder is the [holder] of a T in tables of an engine.
+type tablesHolder struct {
 	engine   stage.Engine
-	source   Staged
+	source   RowData
 	options  Options
 	progress Progress
 
@@ -49,12 +49,12 @@ type staged struct {
 	fingerprint string
 	classes     []string
 	pre         *infer.Preprocess // its scale is known once features are propagated
-	preparing   solved.Preparing
+	preparing   solved.FeatureScaling
 	sides       stage.Sides  // of preprocessing: factor, offset
 	bounds      []float64    // of the columns of x̄
 	basis       *graph.Dense // on which points are projected; nil: they are Â²·pre(X) itself
 	s1, s2      stage.Table  // sums of the hops
-	held        *heldOut
+	held        *heldOutNodes
 	labelled    *labelledRows
 	models      []*stagedModel
 	task        *task
@@ -63,7 +63,7 @@ type staged struct {
 }
 
 // open reads T, fits the preprocessing, and makes the task of the nodes that are held out.
-func (s *staged) open(ctx context.Context) (*task, error) {
+func (s *tablesHolder) open(ctx context.Context) (*task, error) {
 	start := time.Now()
 	for _, step := range []func(context.Context) error{s.read, s.preprocess, s.propagate, s.holdOut} {
 		if err := step(ctx); err != nil {
@@ -75,7 +75,7 @@ func (s *staged) open(ctx context.Context) (*task, error) {
 }
 
 // read makes the tables of the graph.
-func (s *staged) read(ctx context.Context) (err error) {
+func (s *tablesHolder) read(ctx context.Context) (err error) {
 	blocks := solved.Blocks(s.source.Count, s.source.Features)
 	if s.graph, err = solved.Read(ctx, s.engine, s.source.Nodes, s.source.Edges, blocks); err != nil {
 		return err
@@ -102,12 +102,12 @@ func (s *staged) read(ctx context.Context) (err error) {
 	return err
 }
 
-func (s *staged) run(ctx context.Context, spec stage.Spec, inputs ...stage.Table) ([]stage.Table, error) {
+func (s *tablesHolder) run(ctx context.Context, spec stage.Spec, inputs ...stage.Table) ([]stage.Table, error) {
 	return s.engine.Run(ctx, spec, inputs...)
 }
 
 // records are those of a small table.
-func (s *staged) records(ctx context.Context, t stage.Table) ([]stage.Record, error) {
+func (s *tablesHolder) records(ctx context.Context, t stage.Table) ([]stage.Record, error) {
 	var out []stage.Record
 	for r, err := range s.engine.Read(ctx, t) {
 		if err != nil {
@@ -119,7 +119,7 @@ func (s *staged) records(ctx context.Context, t stage.Table) ([]stage.Record, er
 }
 
 // preprocess fits the preprocessing, but for its scale.
-func (s *staged) preprocess(ctx context.Context) error {
+func (s *tablesHolder) preprocess(ctx context.Context) error {
 	g := s.graph
 	kind := features.KindOf(s.options.Preprocess, s.source.BagOfWords, s.source.Schema)
 	s.bound(kind)
@@ -142,8 +142,8 @@ func (s *staged) preprocess(ctx context.Context) error {
 }
 
 // bound sets the largest values of the columns of x̄ for a kind of preprocessing.
-func (s *staged) bound(kind string) {
-	s.preparing = solved.Preparing{Kind: kind}
+func (s *tablesHolder) bound(kind string) {
+	s.preparing = solved.FeatureScaling{Kind: kind}
 	s.bounds = make([]float64, s.graph.Summary.Width)
 	for k, l := range s.graph.Summary.Largest {
 		if s.bounds[k] = float64(l); kind == infer.L2Center || kind == infer.L1 {
@@ -164,10 +164,10 @@ func preprocessSides(pre *infer.Preprocess, d int) stage.Sides {
 
 // projected reports whether the hops are those of a projection of the features: sparse features of d columns would be
 // dense after a hop.
-func (s *staged) projected() bool { return s.basis != nil && s.graph.Summary.Sparse }
+func (s *tablesHolder) projected() bool { return s.basis != nil && s.graph.Summary.Sparse }
 
 // hopping returns the options and sides of the stages that propagate features, and bounds of the propagated columns.
-func (s *staged) hopping() (solved.Preparing, stage.Sides, []float64) {
+func (s *tablesHolder) hopping() (solved.FeatureScaling, stage.Sides, []float64) {
 	factor, offset := features.Vectors(s.pre, len(s.bounds))
 	largest := make([]float64, len(s.bounds))
 	for k, bound := range s.bounds {
@@ -189,7 +189,7 @@ func (s *staged) hopping() (solved.Preparing, stage.Sides, []float64) {
 }
 
 // with returns the sides of the preprocessing with more.
-func (s *staged) with(more stage.Sides) stage.Sides {
+func (s *tablesHolder) with(more stage.Sides) stage.Sides {
 	out := stage.Sides{}
 	for _, sides := range []stage.Sides{s.sides, more} {
 		for name, content := range sides {
@@ -201,7 +201,7 @@ func (s *staged) with(more stage.Sides) stage.Sides {
 
 // propagate makes the sums of two hops, brings the labelled rows of Â²·pre(X) and gives the preprocessing its
 // scale.
-func (s *staged) propagate(ctx context.Context) error {
+func (s *tablesHolder) propagate(ctx context.Context) error {
 	g := s.graph
 	s.basis = s.options.projection(g.Summary.Width)
 	preparing, sides, largest := s.hopping()
@@ -212,8 +212,8 @@ func (s *staged) propagate(ctx context.Context) error {
 	}
 	wanted := int64(stagedLabelled / (4 * max(1, len(largest))))
 	o := solved.RowsOptions{
-		Preparing: preparing,
-		Labelled:  solved.SampleOf(s.options.Seed, g.Summary.Roles[solved.Train], wanted),
+		FeatureScaling: preparing,
+		Labelled:       solved.SampleOf(s.options.Seed, g.Summary.Roles[solved.Train], wanted),
 	}
 	made, err := s.run(ctx, stage.NewSpec(solved.StageRows, o, sides, 2), g.Names, g.Features, g.Degrees, s.s1,
 		s.s2)
@@ -252,10 +252,10 @@ func (s *staged) propagate(ctx context.Context) error {
 }
 
 // hop makes the sums of a hop of features: 0, or 1 after it.
-func (s *staged) hop(ctx context.Context, hop int, sums *stage.Table) error {
+func (s *tablesHolder) hop(ctx context.Context, hop int, sums *stage.Table) error {
 	g := s.graph
 	preparing, sides, _ := s.hopping()
-	o := solved.HopOptions{Preparing: preparing, Hop: hop, Terms: g.HighestDegree + 1}
+	o := solved.HopOptions{FeatureScaling: preparing, Hop: hop, Terms: g.HighestDegree + 1}
 	from := []stage.Table{g.Features, g.Degrees}
 	if hop > 0 {
 		from = append(from, s.s1)
@@ -270,7 +270,7 @@ func (s *staged) hop(ctx context.Context, hop int, sums *stage.Table) error {
 }
 
 // classIndex maps the names of classes to their numbers.
-func (s *staged) classIndex() map[string]int32 {
+func (s *tablesHolder) classIndex() map[string]int32 {
 	index := make(map[string]int32, len(s.classes))
 	for k, name := range s.classes {
 		index[name] = int32(k)
@@ -285,7 +285,7 @@ type labelledRows struct {
 	x      *graph.Dense
 }
 
-func (s *staged) readLabelled(ctx context.Context, t stage.Table) (*labelledRows, error) {
+func (s *tablesHolder) readLabelled(ctx context.Context, t stage.Table) (*labelledRows, error) {
 	index := s.classIndex()
 	out := &labelledRows{x: &graph.Dense{}}
 	for r, err := range s.engine.Read(ctx, t) {

@@ -16,10 +16,10 @@ import (
 )
 
 // condense makes S and M (docs/algorithm.md, section 5), and the tables of propagation.
-func (s *staged) condense(ctx context.Context, _ []*fitResult, _ Progress) (condensed, error) {
+func (s *tablesHolder) condense(ctx context.Context, _ []*fitResult, _ Progress) (condensation, error) {
 	c := &stagedGraph{
 		task:       s.task,
-		graphParts: graphParts{Condensed: &condense.Condensed{Attachment: artifact.AttachFrozen}},
+		graphParts: graphParts{Condensation: &condense.Condensation{Attachment: artifact.AttachFrozen}},
 		models:     s.models,
 	}
 	clusters, sizes, err := s.cluster(ctx, c)
@@ -50,7 +50,7 @@ func (s *staged) condense(ctx context.Context, _ []*fitResult, _ Progress) (cond
 
 // cluster divides the labelled rows into clusters and has all nodes join them: the table of clusters and their
 // sizes.
-func (s *staged) cluster(ctx context.Context, c *stagedGraph) (stage.Table, []int64, error) {
+func (s *tablesHolder) cluster(ctx context.Context, c *stagedGraph) (stage.Table, []int64, error) {
 	t, g := s.task, s.graph
 	points := s.labelled.x
 	preparing, sides, _ := s.hopping()
@@ -71,7 +71,7 @@ func (s *staged) cluster(ctx context.Context, c *stagedGraph) (stage.Table, []in
 	if err != nil {
 		return stage.Table{}, nil, err
 	}
-	spec := stage.NewSpec(solved.StageJoin, solved.JoinOptions{Preparing: preparing, Classes: s.classes}, sides, 2)
+	spec := stage.NewSpec(solved.StageJoin, solved.JoinOptions{FeatureScaling: preparing, Classes: s.classes}, sides, 2)
 	made, err := s.run(ctx, spec, g.Names, g.Features, g.Degrees, s.s1, s.s2, assigned, s.models[0].logits)
 	if err != nil {
 		return stage.Table{}, nil, err
@@ -90,7 +90,7 @@ func (s *staged) cluster(ctx context.Context, c *stagedGraph) (stage.Table, []in
 }
 
 // assigned stores the clusters of the labelled rows. They follow from the centres and the rows.
-func (s *staged) assigned(ctx context.Context, of *condense.Clusters, sides stage.Sides) (stage.Table, error) {
+func (s *tablesHolder) assigned(ctx context.Context, of *condense.Clusters, sides stage.Sides) (stage.Table, error) {
 	var records []stage.Record
 	for k, node := range s.labelled.nodes {
 		if n := len(records); n == 0 || records[n-1].Key != node.Block {
@@ -104,7 +104,7 @@ func (s *staged) assigned(ctx context.Context, of *condense.Clusters, sides stag
 }
 
 // adjacency is A': edges between clusters over √(size·size).
-func (s *staged) adjacency(ctx context.Context, clusters stage.Table, sizes []int64) (*graph.CSR, error) {
+func (s *tablesHolder) adjacency(ctx context.Context, clusters stage.Table, sizes []int64) (*graph.CSR, error) {
 	one := []stage.Table{clusters}
 	made, err := stage.Hop(ctx, s.engine, stage.NewSpec(solved.StageMeet, struct{}{}, nil, 1),
 		stage.NewSpec(solved.StageCount, struct{}{}, nil, 1), s.graph.Tiles, one, one)
@@ -136,11 +136,11 @@ func (s *staged) adjacency(ctx context.Context, clusters stage.Table, sizes []in
 }
 
 // means makes X' and the dictionary.
-func (s *staged) means(ctx context.Context, c *stagedGraph, of *messaging, clusters stage.Table,
+func (s *tablesHolder) means(ctx context.Context, c *stagedGraph, of *messageInputs, clusters stage.Table,
 	sizes []int64) error {
 	sides := s.with(of.sides)
 	sides[solved.SideLargest] = solved.AppendDoubles(s.bounds)
-	spec := stage.NewSpec(solved.StageMeans, solved.MeanOptions{Preparing: s.preparing, MessageOptions: of.MessageOptions},
+	spec := stage.NewSpec(solved.StageMeans, solved.MeanOptions{FeatureScaling: s.preparing, MessageOptions: of.MessageOptions},
 		sides, 1)
 	made, err := s.run(ctx, spec, append(slices.Clone(of.inputs), s.graph.Features, clusters)...)
 	if err != nil {
@@ -160,7 +160,7 @@ func (s *staged) means(ctx context.Context, c *stagedGraph, of *messaging, clust
 }
 
 // solve makes M and the tables of S.
-func (s *staged) solve(ctx context.Context, c *stagedGraph, of *messaging) error {
+func (s *tablesHolder) solve(ctx context.Context, c *stagedGraph, of *messageInputs) error {
 	g, o := s.graph, of.MessageOptions
 	o.Entries = s.options.Entries
 	sides := maps.Clone(of.sides)

@@ -14,11 +14,11 @@ import (
 const payloadBytes = 1 << 16
 
 // StagedOf gives a data set in memory to [TrainStaged], as the rows of two tables.
-func StagedOf(d *dataset.Dataset, o Options) (Staged, error) {
+func StagedOf(d *dataset.Dataset, o Options) (RowData, error) {
 	identity := d.Fingerprint()
 	d, s, err := Encode(d, o)
 	if err != nil {
-		return Staged{}, err
+		return RowData{}, err
 	}
 	roles := make([]solved.Role, d.Nodes())
 	for role, nodes := range map[solved.Role][]int32{solved.Train: d.Train, solved.Unlabelled: d.Unlabelled,
@@ -34,7 +34,7 @@ func StagedOf(d *dataset.Dataset, o Options) (Staged, error) {
 	if d.X.Sparse != nil {
 		columns = min(columns, projectedColumns) // that a hop has
 	}
-	return Staged{
+	return RowData{
 		Name:       d.Name,
 		Count:      int64(d.Nodes()),
 		Features:   columns,
@@ -99,7 +99,7 @@ func edgeRows(d *dataset.Dataset, roles []solved.Role) iter.Seq2[[]byte, error] 
 }
 
 // StagedTables gives a data set of tables to [TrainStaged], which is never in memory as a whole.
-func StagedTables(d *table.Stream) Staged {
+func StagedTables(d *table.Stream) RowData {
 	nodes := func(put func([]byte) error) error {
 		var payload []byte
 		err := d.EachNode(func(n table.Node) error {
@@ -131,7 +131,7 @@ func StagedTables(d *table.Stream) Staged {
 		}
 		return put(payload)
 	}
-	return Staged{Name: d.Name, Count: d.Rows, Features: d.Features,
+	return RowData{Name: d.Name, Count: d.Rows, Features: d.Features,
 		Nodes: stage.Source{Identity: "nodes\n" + d.Identity, Rows: pushed(nodes)},
 		Edges: stage.Source{Identity: "edges\n" + d.Identity, Rows: pushed(edges)}}
 }

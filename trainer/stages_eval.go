@@ -19,9 +19,9 @@ import (
 // [TrainStaged] measures its own: the artifact's model on T, by tables of T that are made anew, and on S with the
 // artifact's calibration. The data set is the one of the artifact, or another whose nodes of T have the same ids. It
 // is an error if the model that the artifact serves is not attached frozen.
-func EvaluateStaged(ctx context.Context, e stage.Engine, d Staged, b *artifact.Bundle, batch int,
+func EvaluateStaged(ctx context.Context, e stage.Engine, d RowData, b *artifact.Bundle, batch int,
 	progress Progress) ([]eval.Result, error) {
-	s := &staged{engine: e, source: d, progress: progress}
+	s := &tablesHolder{engine: e, source: d, progress: progress}
 	out, err := s.measure(ctx, b, batch)
 	if err != nil {
 		return nil, fmt.Errorf("evaluating %s on %s: %w", b.Manifest.Version, d.Name, err)
@@ -29,7 +29,7 @@ func EvaluateStaged(ctx context.Context, e stage.Engine, d Staged, b *artifact.B
 	return out, nil
 }
 
-func (s *staged) measure(ctx context.Context, b *artifact.Bundle, batch int) ([]eval.Result, error) {
+func (s *tablesHolder) measure(ctx context.Context, b *artifact.Bundle, batch int) ([]eval.Result, error) {
 	info, params, err := servedFrozen(b)
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (s *staged) measure(ctx context.Context, b *artifact.Bundle, batch int) ([]
 	if err := s.holdOut(ctx); err != nil {
 		return nil, err
 	}
-	c := &stagedGraph{task: s.task, graphParts: graphParts{Condensed: &condense.Condensed{Attachment: artifact.AttachFrozen}},
+	c := &stagedGraph{task: s.task, graphParts: graphParts{Condensation: &condense.Condensation{Attachment: artifact.AttachFrozen}},
 		models: s.models}
 	if err := s.tablesOnT(ctx); err != nil {
 		return nil, err
@@ -70,9 +70,9 @@ func (s *staged) measure(ctx context.Context, b *artifact.Bundle, batch int) ([]
 		return nil, err
 	}
 	s.options.Propagate = false // T's own tables of it are not made
-	r := &recipe{whole: []*fitResult{of.fitResult}, served: c, placed: []*placed{onS},
+	r := &recipe{whole: []*fitResult{of.fitResult}, served: c, placed: []*deployedModel{onS},
 		calibrations: []*calibration{calibrationOf(info, params)}}
-	deployments, err := s.task.deployments(ctx, r, wanted{}, s.progress)
+	deployments, err := s.task.deployments(ctx, r, measurements{}, s.progress)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func servedFrozen(b *artifact.Bundle) (artifact.ModelInfo, artifact.Model, error
 }
 
 // prepared takes the preprocessing of an artifact.
-func (s *staged) prepared(b *artifact.Bundle) error {
+func (s *tablesHolder) prepared(b *artifact.Bundle) error {
 	g := s.graph
 	if got, want := g.Summary.Width, b.Manifest.Data.Features; got != want {
 		return fmt.Errorf("the data have %d features, the artifact is for %d", got, want)
@@ -124,7 +124,7 @@ func schemaHash(s *schema.Schema) string {
 
 // rowsOf returns the rows of an artifact's M of the nodes of T that are read, by their ids, with one part of M in memory at a
 // time.
-func (s *staged) rowsOf(ctx context.Context, b *artifact.Bundle) (*graph.CSR, error) {
+func (s *tablesHolder) rowsOf(ctx context.Context, b *artifact.Bundle) (*graph.CSR, error) {
 	wanted := make(map[string]int, len(s.held.original))
 	at := 0
 	for r, err := range s.engine.Read(ctx, s.graph.Names) {

@@ -17,8 +17,8 @@ import (
 	"rivulet/trainer/stage/solved"
 )
 
-// heldOut are the nodes that are held out, or a sample of them, and the nodes of T that they read.
-type heldOut struct {
+// heldOutNodes are the nodes that are held out, or a sample of them, and the nodes of T that they read.
+type heldOutNodes struct {
 	nodes    []solved.HeldNode
 	x        graph.Features // their raw features
 	original []solved.Number
@@ -27,7 +27,7 @@ type heldOut struct {
 
 // holdOut brings the validation and test nodes, and makes the task in which they are the whole data set beside
 // those nodes of T that they read.
-func (s *staged) holdOut(ctx context.Context) error {
+func (s *tablesHolder) holdOut(ctx context.Context) error {
 	g := s.graph
 	roles := g.Summary.Roles
 	o := solved.HeldOptions{Validation: solved.SampleOf(s.options.Seed, roles[solved.Validation], stagedJudges),
@@ -36,7 +36,7 @@ func (s *staged) holdOut(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.held = &heldOut{asked: made[1]}
+	s.held = &heldOutNodes{asked: made[1]}
 	var parts []graph.Features
 	for r, err := range s.engine.Read(ctx, made[0]) {
 		if err != nil {
@@ -86,7 +86,7 @@ func stackedFeatures(parts []graph.Features) graph.Features {
 
 // newTask makes a task of the nodes held out, numbered first, and the nodes of T behind them. Of T's nodes it
 // has neither features nor edges among themselves: only tables are read of them.
-func (s *staged) newTask() error {
+func (s *tablesHolder) newTask() error {
 	d, original := s.attached(s.held.original)
 	m := len(original.Nodes)
 	original.X = graph.Features{Dense: graph.NewDense(0, s.graph.Summary.Width)}
@@ -100,7 +100,7 @@ func (s *staged) newTask() error {
 
 // attached is a data set of the nodes held out, numbered first, with their edges to some nodes of T, which are behind
 // them. Of T's nodes it has nothing else.
-func (s *staged) attached(numbers []solved.Number) (*dataset.Dataset, *dataset.Original) {
+func (s *tablesHolder) attached(numbers []solved.Number) (*dataset.Dataset, *dataset.Original) {
 	h, index := s.held, s.classIndex()
 	n, m := len(h.nodes), len(numbers)
 	d := &dataset.Dataset{Name: s.source.Name, X: h.x, Classes: s.classes, BagOfWords: s.source.BagOfWords}
@@ -139,7 +139,7 @@ func (s *staged) attached(numbers []solved.Number) (*dataset.Dataset, *dataset.O
 	return d, original
 }
 
-func (s *staged) taskOf(d *dataset.Dataset, original *dataset.Original) error {
+func (s *tablesHolder) taskOf(d *dataset.Dataset, original *dataset.Original) error {
 	method, _ := methodOf(s.options.Method)
 	o := s.options
 	o.Costs = false // they are of a whole M and of T, which are not in memory
@@ -172,7 +172,7 @@ func (s *staged) taskOf(d *dataset.Dataset, original *dataset.Original) error {
 }
 
 // divide gives each class its synthetic nodes.
-func (s *staged) divide(t *task) (err error) {
+func (s *tablesHolder) divide(t *task) (err error) {
 	present := map[int32]bool{}
 	for _, y := range s.labelled.labels {
 		present[y] = true
@@ -184,7 +184,7 @@ func (s *staged) divide(t *task) (err error) {
 
 // fit returns W_O of a model, or the imported one, and takes it through its hops on T. Logits are read by error
 // propagation, and those of the first model by unlabelled nodes that join clusters.
-func (s *staged) fit(ctx context.Context, name string, _ Progress) (*fitResult, error) {
+func (s *tablesHolder) fit(ctx context.Context, name string, _ Progress) (*fitResult, error) {
 	start := time.Now()
 	f, err := s.weights(ctx, name)
 	if err != nil {
@@ -200,7 +200,7 @@ func (s *staged) fit(ctx context.Context, name string, _ Progress) (*fitResult, 
 }
 
 // weights fits a model, or takes the imported one.
-func (s *staged) weights(ctx context.Context, name string) (*fitResult, error) {
+func (s *tablesHolder) weights(ctx context.Context, name string) (*fitResult, error) {
 	if given, ok := s.options.Weights[name]; ok {
 		return &fitResult{model: given}, acceptable(given, s.graph.Summary.Width, len(s.classes), s.task)
 	}
@@ -235,7 +235,7 @@ func fewerThan(read int, all int64) int {
 
 // fitLabelled fits W_O of an sgc of two hops to the labelled rows and chooses its weight decay on the validation nodes,
 // frozen on T.
-func (s *staged) fitLabelled(ctx context.Context) (*fitResult, error) {
+func (s *tablesHolder) fitLabelled(ctx context.Context) (*fitResult, error) {
 	all := fit.Problem{Design: fit.Explicit{X: s.labelled.x}, Labels: s.labelled.labels, Classes: len(s.classes)}
 	frozen := func(m infer.Model) (float64, error) {
 		onT, err := s.fetch(ctx, m.Layers[0].Self)
@@ -249,7 +249,7 @@ func (s *staged) fitLabelled(ctx context.Context) (*fitResult, error) {
 }
 
 // scaled is W times the global scale, for features without it.
-func (s *staged) scaled(w *graph.Dense) *graph.Dense {
+func (s *tablesHolder) scaled(w *graph.Dense) *graph.Dense {
 	out := w.Clone()
 	for k := range out.Data {
 		out.Data[k] *= s.pre.Scale
@@ -258,7 +258,7 @@ func (s *staged) scaled(w *graph.Dense) *graph.Dense {
 }
 
 // fetch returns the tables of T of an sgc of two hops, for weights (d×columns), of the nodes that are read.
-func (s *staged) fetch(ctx context.Context, weights *graph.Dense) (*infer.Tables, error) {
+func (s *tablesHolder) fetch(ctx context.Context, weights *graph.Dense) (*infer.Tables, error) {
 	g := s.graph
 	spec := stage.NewSpec(
 		solved.StageFetch,

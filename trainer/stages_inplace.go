@@ -15,34 +15,34 @@ import (
 // StagedInPlace gives tables of Parquet that an engine's machines read where they lie to [TrainStaged]. Their paths are
 // o.Nodes and o.Edges; features have positions, and the nodes a column split. The rest of o says what columns mean. An
 // error names the table.
-func StagedInPlace(ctx context.Context, e stage.Engine, name string, o table.Settings) (Staged, error) {
+func StagedInPlace(ctx context.Context, e stage.Engine, name string, o table.Settings) (RowData, error) {
 	looker, ok := e.(stage.Looker)
 	if !ok {
-		return Staged{}, fmt.Errorf("table %s: %w", o.Nodes, stage.ErrNotInPlace)
+		return RowData{}, fmt.Errorf("table %s: %w", o.Nodes, stage.ErrNotInPlace)
 	}
 	if err := CheckInPlace(o); err != nil {
-		return Staged{}, err
+		return RowData{}, err
 	}
 	tables, err := looker.Look(ctx, o.Nodes, o.Edges)
 	if err != nil {
-		return Staged{}, err
+		return RowData{}, err
 	}
 	nodes, edges := tables[0], tables[1]
 	rows, err := table.NewNodeReader(o, nodes.Names())
 	if err != nil {
-		return Staged{}, fmt.Errorf("table %s: %w", nodes.Path, err)
+		return RowData{}, fmt.Errorf("table %s: %w", nodes.Path, err)
 	}
 	ends, err := table.NewEdgeReader(o, edges.Names())
 	if err != nil {
-		return Staged{}, fmt.Errorf("table %s: %w", edges.Path, err)
+		return RowData{}, fmt.Errorf("table %s: %w", edges.Path, err)
 	}
-	s := Staged{Name: name, Count: nodes.Rows(), Features: rows.Features()}
+	s := RowData{Name: name, Count: nodes.Rows(), Features: rows.Features()}
 	if s.Count == 0 {
-		return Staged{}, fmt.Errorf("table %s: there are no nodes", nodes.Path)
+		return RowData{}, fmt.Errorf("table %s: there are no nodes", nodes.Path)
 	}
 	if list := rows.List(); list >= 0 {
 		if s.Features, err = looker.Length(ctx, nodes, list); err != nil {
-			return Staged{}, err
+			return RowData{}, err
 		}
 	}
 	s.Nodes = inPlace(nodes, rows.Columns(), o)

@@ -28,9 +28,9 @@ type stagedModel struct {
 }
 
 // walk takes a model through its hops on T: to its tables, and to its logits if they are wanted.
-func (s *staged) walk(ctx context.Context, m *stagedModel, logits bool) error {
+func (s *tablesHolder) walk(ctx context.Context, m *stagedModel, logits bool) error {
 	g, side := s.graph, solved.AppendModel(m.model)
-	o := solved.WalkOptions{Preparing: s.preparing, Scale: s.pre.Scale, Terms: g.HighestDegree}
+	o := solved.WalkOptions{FeatureScaling: s.preparing, Scale: s.pre.Scale, Terms: g.HighestDegree}
 	made, err := s.run(ctx, stage.NewSpec(solved.StageEnter, o, s.with(stage.Sides{solved.SideModel: side}),
 		solved.WalkOutputs), g.Features, g.Degrees)
 	if err != nil {
@@ -77,7 +77,7 @@ func (s *staged) walk(ctx context.Context, m *stagedModel, logits bool) error {
 }
 
 // tablesOnT fetches the tables of the nodes of T that are read, of each model.
-func (s *staged) tablesOnT(ctx context.Context) error {
+func (s *tablesHolder) tablesOnT(ctx context.Context) error {
 	for _, m := range s.models {
 		widths, columns := m.model.TableWidths()
 		for _, width := range widths {
@@ -95,7 +95,7 @@ func (s *staged) tablesOnT(ctx context.Context) error {
 }
 
 // pick returns rows of dense tables, side by side, of the nodes of T that are read. They have so many columns together.
-func (s *staged) pick(ctx context.Context, columns int, of ...stage.Table) (*graph.Dense, error) {
+func (s *tablesHolder) pick(ctx context.Context, columns int, of ...stage.Table) (*graph.Dense, error) {
 	made, err := s.run(ctx, stage.NewSpec(solved.StagePick, struct{}{}, nil, 1),
 		append([]stage.Table{s.held.asked}, of...)...)
 	if err != nil {
@@ -105,7 +105,7 @@ func (s *staged) pick(ctx context.Context, columns int, of ...stage.Table) (*gra
 }
 
 // readPicked reads a row of each node of T that is read.
-func (s *staged) readPicked(ctx context.Context, t stage.Table, columns int) (*graph.Dense, error) {
+func (s *tablesHolder) readPicked(ctx context.Context, t stage.Table, columns int) (*graph.Dense, error) {
 	out, at := graph.NewDense(len(s.held.original), columns), 0
 	for r, err := range s.engine.Read(ctx, t) {
 		if err != nil {
@@ -130,7 +130,7 @@ func (s *staged) readPicked(ctx context.Context, t stage.Table, columns int) (*g
 }
 
 // inOrder checks that places of a block are the nodes from at on that are read, and returns the next.
-func (s *staged) inOrder(block int64, places []int32, at int) (int, error) {
+func (s *tablesHolder) inOrder(block int64, places []int32, at int) (int, error) {
 	for _, place := range places {
 		if at >= len(s.held.original) || s.held.original[at] != (solved.Number{Block: block, Place: place}) {
 			return at, fmt.Errorf("block %d, place %d was brought and not asked for", block, place)
@@ -141,7 +141,7 @@ func (s *staged) inOrder(block int64, places []int32, at int) (int, error) {
 }
 
 // pickMapping returns the rows of M of the nodes of T that are read.
-func (s *staged) pickMapping(ctx context.Context, m stage.Table) (*graph.CSR, error) {
+func (s *tablesHolder) pickMapping(ctx context.Context, m stage.Table) (*graph.CSR, error) {
 	made, err := s.run(ctx, stage.NewSpec(solved.StagePickRows, struct{}{}, nil, 1), s.held.asked, m)
 	if err != nil {
 		return nil, err
@@ -170,15 +170,15 @@ func (s *staged) pickMapping(ctx context.Context, m stage.Table) (*graph.CSR, er
 	return out, nil
 }
 
-// messaging is what the stages need that make messages of nodes: options, sides and the first inputs.
-type messaging struct {
+// messageInputs is what the stages need that make messages of nodes: options, sides and the first inputs.
+type messageInputs struct {
 	solved.MessageOptions
 	sides  stage.Sides
 	inputs []stage.Table
 }
 
 // messages measures how the tables of the models become messages, as [condense.NewDictionary] does.
-func (s *staged) messages(ctx context.Context) (*messaging, error) {
+func (s *tablesHolder) messages(ctx context.Context) (*messageInputs, error) {
 	support := condense.Support{
 		Batch: s.task.data.Attach(s.task.original, s.task.data.Validation, true),
 		Pre:   s.pre,
@@ -212,9 +212,9 @@ func (s *staged) messages(ctx context.Context) (*messaging, error) {
 }
 
 // messaging gathers what is known of the models' messages.
-func (s *staged) messaging() *messaging {
+func (s *tablesHolder) messaging() *messageInputs {
 	g := s.graph
-	out := &messaging{
+	out := &messageInputs{
 		MessageOptions: solved.MessageOptions{Clusters: s.task.nodes, Degree: g.HighestDegree},
 		sides:          stage.Sides{},
 		inputs:         []stage.Table{g.Degrees},

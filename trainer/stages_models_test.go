@@ -100,7 +100,7 @@ func walkAsInMemory(t *testing.T, d *dataset.Dataset, shape fit.Shape) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &staged{engine: local.NewMemory(solved.Functions, Silent{}), source: source, options: o, progress: Silent{}}
+	s := &tablesHolder{engine: local.NewMemory(solved.Functions, Silent{}), source: source, options: o, progress: Silent{}}
 	if _, err := s.open(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +239,7 @@ func subgraphOf(t *testing.T, d *dataset.Dataset) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &staged{engine: local.NewMemory(solved.Functions, Silent{}), source: source, options: o, progress: Silent{}}
+	s := &tablesHolder{engine: local.NewMemory(solved.Functions, Silent{}), source: source, options: o, progress: Silent{}}
 	if _, err := s.open(ctx); err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 
 // spread makes the hops of label and error propagation on S and on the nodes of T that are read: one sequence of
 // hops for both kinds, all models and all α (docs/algorithm.md, section 6).
-func (s *staged) spread(ctx context.Context, c *stagedGraph) error {
+func (s *tablesHolder) spread(ctx context.Context, c *stagedGraph) error {
 	if !s.options.Propagate {
 		return nil
 	}
@@ -48,7 +48,7 @@ func (s *staged) spread(ctx context.Context, c *stagedGraph) error {
 }
 
 // keepHop adds the tables of a hop on S and on the nodes of T that are read.
-func (s *staged) keepHop(ctx context.Context, c *stagedGraph, o solved.SpreadOptions, made []stage.Table) error {
+func (s *tablesHolder) keepHop(ctx context.Context, c *stagedGraph, o solved.SpreadOptions, made []stage.Table) error {
 	records, err := s.records(ctx, made[1])
 	if err != nil {
 		return err

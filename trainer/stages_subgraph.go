@@ -19,7 +19,7 @@ const stagedSubgraph = 128 << 20
 
 // fitSubgraph fits a model in a subgraph of T that fits into memory: T itself, if it does, else labelled nodes and
 // what the judges read with nodes around them, up to two edges away.
-func (s *staged) fitSubgraph(ctx context.Context, name string) (*fitResult, error) {
+func (s *tablesHolder) fitSubgraph(ctx context.Context, name string) (*fitResult, error) {
 	if s.subgraph == nil {
 		t, err := s.bringSubgraph(ctx)
 		if err != nil {
@@ -30,9 +30,9 @@ func (s *staged) fitSubgraph(ctx context.Context, name string) (*fitResult, erro
 	return s.subgraph.whole.fit(ctx, s.subgraph, name, s.progress)
 }
 
-// choosing is a subgraph while it is chosen.
-type choosing struct {
-	*staged
+// subgraphChoice is a subgraph while it is chosen.
+type subgraphChoice struct {
+	*tablesHolder
 	room  int64       // nodes that there is still room for
 	marks stage.Table // of nodes, by which they belong to the subgraph
 	sizes stage.Table // how many belong to it in each block
@@ -43,7 +43,7 @@ type choosing struct {
 }
 
 // bringSubgraph makes the task of the subgraph of T.
-func (s *staged) bringSubgraph(ctx context.Context) (*task, error) {
+func (s *tablesHolder) bringSubgraph(ctx context.Context) (*task, error) {
 	judges := s.task.data.Validation
 	c, room, whole, err := s.roomInSubgraph(ctx)
 	if err != nil {
@@ -66,8 +66,8 @@ func (s *staged) bringSubgraph(ctx context.Context) (*task, error) {
 
 // roomInSubgraph returns how many nodes of T the memory of the subgraph has room for, and whether these are all: c is
 // marked with all nodes.
-func (s *staged) roomInSubgraph(ctx context.Context) (c *choosing, room int64, whole bool, err error) {
-	c = &choosing{staged: s}
+func (s *tablesHolder) roomInSubgraph(ctx context.Context) (c *subgraphChoice, room int64, whole bool, err error) {
+	c = &subgraphChoice{tablesHolder: s}
 	all, err := c.begin(ctx, solved.MarkOptions{All: true}, nil)
 	if err != nil {
 		return nil, 0, false, err
@@ -78,10 +78,10 @@ func (s *staged) roomInSubgraph(ctx context.Context) (c *choosing, room int64, w
 }
 
 // memory is that of the subgraph, in bytes.
-func (s *staged) memory() int64 { return cmp.Or(s.options.Subgraph, stagedSubgraph) }
+func (s *tablesHolder) memory() int64 { return cmp.Or(s.options.Subgraph, stagedSubgraph) }
 
 // begin marks the nodes with which the subgraph begins: those of the options, and places by block.
-func (c *choosing) begin(ctx context.Context, o solved.MarkOptions, places []stage.Record) (solved.SubgraphSize, error) {
+func (c *subgraphChoice) begin(ctx context.Context, o solved.MarkOptions, places []stage.Record) (solved.SubgraphSize, error) {
 	inputs := []stage.Table{c.graph.Names, c.graph.Features}
 	if len(places) > 0 {
 		sides := stage.Sides{} // a table is named by what is in it
@@ -103,7 +103,7 @@ func (c *choosing) begin(ctx context.Context, o solved.MarkOptions, places []sta
 }
 
 // size adds up the sizes of all blocks.
-func (c *choosing) size(ctx context.Context, t stage.Table) (all solved.SubgraphSize, err error) {
+func (c *subgraphChoice) size(ctx context.Context, t stage.Table) (all solved.SubgraphSize, err error) {
 	records, err := c.records(ctx, t)
 	if err != nil {
 		return all, err
@@ -119,7 +119,7 @@ func (c *choosing) size(ctx context.Context, t stage.Table) (all solved.Subgraph
 }
 
 // sample chooses a subgraph of T with room for so many nodes, and returns the judges whose neighbours are all in it.
-func (c *choosing) sample(ctx context.Context, room int64) ([]int32, error) {
+func (c *subgraphChoice) sample(ctx context.Context, room int64) ([]int32, error) {
 	judges, places := c.judged(room / 4)
 	if len(judges) == 0 {
 		return nil, fmt.Errorf("%d bytes have no room for the neighbours of any validation node", c.memory())
@@ -141,7 +141,7 @@ func (c *choosing) sample(ctx context.Context, room int64) ([]int32, error) {
 
 // judged returns the first judges whose neighbours in T are so many together, without those that have too many, and
 // these neighbours by block.
-func (c *choosing) judged(room int64) (judges []int32, places []stage.Record) {
+func (c *subgraphChoice) judged(room int64) (judges []int32, places []stage.Record) {
 	of := map[int64][]int32{}
 	for _, i := range c.task.data.Validation {
 		n := &c.held.nodes[i]
@@ -167,7 +167,7 @@ func (c *choosing) judged(room int64) (judges []int32, places []stage.Record) {
 }
 
 // around adds the nodes next to the subgraph, or a sample of so many.
-func (c *choosing) around(ctx context.Context, distance int32, room int64) error {
+func (c *subgraphChoice) around(ctx context.Context, distance int32, room int64) error {
 	g, o := c.graph, solved.ReachOptions{Distance: distance, Terms: c.graph.HighestDegree}
 	made, err := stage.Hop(ctx, c.engine, stage.NewSpec(solved.StageReach, o, nil, 1),
 		stage.NewSpec(solved.StageNear, o, nil, 2), g.Tiles, []stage.Table{c.marks}, []stage.Table{c.marks})
@@ -190,7 +190,7 @@ func (c *choosing) around(ctx context.Context, distance int32, room int64) error
 }
 
 // number gives the nodes of each block their numbers in the subgraph.
-func (c *choosing) number(ctx context.Context) error {
+func (c *subgraphChoice) number(ctx context.Context) error {
 	records, err := c.records(ctx, c.sizes)
 	if err != nil {
 		return err
@@ -210,7 +210,7 @@ func (c *choosing) number(ctx context.Context) error {
 }
 
 // bring brings the nodes of the subgraph with the edges among them, and their numbers.
-func (c *choosing) bring(ctx context.Context) (*dataset.Original, []solved.Number, error) {
+func (c *subgraphChoice) bring(ctx context.Context) (*dataset.Original, []solved.Number, error) {
 	g := c.graph
 	made, err := c.run(ctx, stage.NewSpec(solved.StageBring, struct{}{}, nil, 1), g.Names, g.Features, c.marks)
 	if err != nil {
@@ -245,7 +245,7 @@ func (c *choosing) bring(ctx context.Context) (*dataset.Original, []solved.Numbe
 }
 
 // links brings the edges among the nodes of the subgraph.
-func (c *choosing) links(ctx context.Context) (*graph.CSR, error) {
+func (c *subgraphChoice) links(ctx context.Context) (*graph.CSR, error) {
 	sides := stage.Sides{solved.SideFirst: solved.AppendInts(c.first)}
 	made, err := c.run(ctx, stage.NewSpec(solved.StageNumber, struct{}{}, sides, 1), c.marks)
 	if err != nil {
@@ -277,7 +277,7 @@ func (c *choosing) links(ctx context.Context) (*graph.CSR, error) {
 }
 
 // subgraphTask is a task whose T is a subgraph of the graph.
-func (s *staged) subgraphTask(of *dataset.Original, numbers []solved.Number, judges []int32) (*task, error) {
+func (s *tablesHolder) subgraphTask(of *dataset.Original, numbers []solved.Number, judges []int32) (*task, error) {
 	d, original := s.attached(numbers)
 	original.IDs, original.Labels, original.X, original.Adj = of.IDs, of.Labels, of.X, of.Adj
 	d.Validation = judges

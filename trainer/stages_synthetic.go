@@ -17,7 +17,7 @@ import (
 )
 
 // stored gives M with T's ids and classes, a block at a time, as long as the engine is open.
-func (s *staged) stored(ctx context.Context, m stage.Table) iter.Seq2[plane.Rows, error] {
+func (s *tablesHolder) stored(ctx context.Context, m stage.Table) iter.Seq2[plane.Rows, error] {
 	index := s.classIndex()
 	return func(yield func(plane.Rows, error) bool) {
 		next, stop := iter.Pull2(s.engine.Read(ctx, m))
@@ -38,7 +38,7 @@ func (s *staged) stored(ctx context.Context, m stage.Table) iter.Seq2[plane.Rows
 }
 
 // rowsOfBlock returns the rows of M of a block, given its names; none if it has no nodes of T.
-func (s *staged) rowsOfBlock(block stage.Record, next func() (stage.Record, error, bool),
+func (s *tablesHolder) rowsOfBlock(block stage.Record, next func() (stage.Record, error, bool),
 	index map[string]int32) (p plane.Rows, err error) {
 	names, err := solved.ReadNames(block.Payload)
 	if err != nil || names.Original == 0 {
@@ -74,8 +74,8 @@ func (s *staged) rowsOfBlock(block stage.Record, next func() (stage.Record, erro
 }
 
 // deploy freezes a model on T: its tables are at hand, and those of propagation where the run makes any.
-func (s *staged) deploy(f *fitResult) (*placed, []string, error) {
-	onT := &stagedGraph{task: s.task, graphParts: graphParts{Condensed: &condense.Condensed{Attachment: artifact.AttachFrozen}},
+func (s *tablesHolder) deploy(f *fitResult) (*deployedModel, []string, error) {
+	onT := &stagedGraph{task: s.task, graphParts: graphParts{Condensation: &condense.Condensation{Attachment: artifact.AttachFrozen}},
 		models: s.models, ofT: true, labels: s.labelsOnT}
 	p, err := s.task.frozen(onT, f.model)
 	return p, s.options.kinds(), err
@@ -130,7 +130,7 @@ func (c *stagedGraph) propagation(kind string, m infer.Model, alpha float32) (*i
 }
 
 // synthetic gives the models U' of the normal equations of M.
-func (s *staged) synthetic(normal, right []float64) error {
+func (s *tablesHolder) synthetic(normal, right []float64) error {
 	all, err := tables.Solve(normal, right, s.task.nodes)
 	if err != nil {
 		return err

@@ -106,7 +106,7 @@ func recipeOf(t *testing.T, k *task) *recipe {
 	return r
 }
 
-func mustCalibrate(t *testing.T, k *task, p *placed) *calibration {
+func mustCalibrate(t *testing.T, k *task, p *deployedModel) *calibration {
 	t.Helper()
 	c, err := k.calibrate(t.Context(), p, propagationKinds)
 	if err != nil {
@@ -198,9 +198,9 @@ func TestSection6BundleCarriesTheCalibration(t *testing.T) {
 func TestSection5FormsOfSyntheticToSynthetic(t *testing.T) {
 	k := smallTask(t, partly(small(t, generate.BagOfWords)))
 	r := recipeOf(t, k)
-	served := r.served.(*clustered)
+	served := r.served.(*clusterGraph)
 	r.calibrations = []*calibration{mustCalibrate(t, k, r.placed[0])}
-	deployments, err := k.deployments(t.Context(), r, wanted{}, Silent{})
+	deployments, err := k.deployments(t.Context(), r, measurements{}, Silent{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +212,7 @@ func TestSection5FormsOfSyntheticToSynthetic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := renewed.(*clustered)
+	own := renewed.(*clusterGraph)
 	if cmp.Equal(own.M, served.M) {
 		t.Fatal("both models have one M: the case shows nothing")
 	}

@@ -32,7 +32,7 @@ type StudyOptions struct {
 	// M.
 	Ablations bool
 	// Traced gets the course of each run of the method learned or gcond; nil: not wanted.
-	Traced func(run Options, l *Learned)
+	Traced func(run Options, l *LearnedCourse)
 }
 
 // ablation is the method learned without a part of it.
@@ -214,7 +214,7 @@ func (t *task) studied(ctx context.Context, run Options, known *memo, o *StudyOp
 		o.Traced(t.options, trace)
 	}
 	kinds := slices.DeleteFunc(slices.Clone(o.Calibrations), func(k string) bool { return k == infer.PropagateNone })
-	deployments, err := t.deployments(ctx, r, wanted{kinds: append([]string{}, kinds...),
+	deployments, err := t.deployments(ctx, r, measurements{kinds: append([]string{}, kinds...),
 		attachments: o.Attachments}, progress)
 	if err != nil {
 		return nil, err

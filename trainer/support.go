@@ -12,7 +12,7 @@ import (
 func (t *task) supportTables(c *graphParts, m infer.Model) *infer.Tables {
 	all := attach(t.data, t.original, [][]int32{t.data.Validation}, true).On(c.M).Batches[0]
 	s := c.Adj
-	tables := m.Tables(attached(s, all.Sparse(), all.Adj), stacked{infer.Ready(c.X), t.pre.Raw(all.X)})
+	tables := m.Tables(attached(s, all.Sparse(), all.Adj), stackedInputs{infer.Ready(c.X), t.pre.Raw(all.X)})
 	for k, u := range tables.U {
 		tables.U[k] = firstRows(u, s.Rows)
 	}
@@ -51,14 +51,16 @@ func each(m *graph.CSR, visit func(i, j int32, v float32)) {
 	}
 }
 
-// stacked are the inputs of two graphs, one after the other.
-type stacked [2]infer.Inputs
+// stackedInputs are the inputs of two graphs, one after the other.
+type stackedInputs [2]infer.Inputs
 
 // Project returns both projections, stacked vertically.
-func (s stacked) Project(w *graph.Dense) *graph.Dense { return under(s[0].Project(w), s[1].Project(w)) }
+func (s stackedInputs) Project(w *graph.Dense) *graph.Dense {
+	return under(s[0].Project(w), s[1].Project(w))
+}
 
 // Matrix returns both matrices, stacked vertically.
-func (s stacked) Matrix() *graph.Dense { return under(s[0].Matrix(), s[1].Matrix()) }
+func (s stackedInputs) Matrix() *graph.Dense { return under(s[0].Matrix(), s[1].Matrix()) }
 
 func under(a, b *graph.Dense) *graph.Dense {
 	out := graph.NewDense(a.Rows+b.Rows, a.Cols)

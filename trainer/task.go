@@ -28,13 +28,13 @@ type task struct {
 	original *dataset.Original
 	hat      *graph.CSR // Â of T
 	pre      *infer.Preprocess
-	x        *features.Factored // pre(X) of T
-	inputs   infer.Inputs       // the same, seen through weights
-	twoHops  *graph.Dense       // Â²·pre(X) of T, N×d, of dense features while W_O and S are made; nil elsewhere
-	labelled []int32            // nodes of T that have a class
-	share    []int              // synthetic nodes of each class, N' in all
-	nodes    int                // N'
-	label    string             // the method's name in results
+	x        *features.FactoredFeatures // pre(X) of T
+	inputs   infer.Inputs               // the same, seen through weights
+	twoHops  *graph.Dense               // Â²·pre(X) of T, N×d, of dense features while W_O and S are made; nil elsewhere
+	labelled []int32                    // nodes of T that have a class
+	share    []int                      // synthetic nodes of each class, N' in all
+	nodes    int                        // N'
+	label    string                     // the method's name in results
 	whole    *memo
 	seconds  float64 // wall clock of getting ready
 	// sampledRows is the number of labelled rows above which linear models are compared on a sample of so many.

@@ -17,9 +17,9 @@ import (
 // Outcome is the result of a run.
 type Outcome struct {
 	Bundle  *artifact.Bundle
-	Results []eval.Result // empty if the data set has no test nodes
-	Seconds float64       // wall clock of fitting, condensation and calibration, without W_S and evaluation
-	Learned *Learned      // of method learned; nil otherwise
+	Results []eval.Result  // empty if the data set has no test nodes
+	Seconds float64        // wall clock of fitting, condensation and calibration, without W_S and evaluation
+	Learned *LearnedCourse // of method learned; nil otherwise
 }
 
 // Train runs a method from data to artifact: fit W_O of each model on T, condense T into S and one M for all
@@ -50,12 +50,12 @@ func Train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time, pr
 //   - Whole is measured frozen, and there are no W_S.
 //   - An M of more than [artifact.PartRows] rows is in Bundle.Parts, which reads the engine's tables: the bundle must be
 //     written before the engine is closed.
-func TrainStaged(ctx context.Context, e stage.Engine, d Staged, o Options, now time.Time,
+func TrainStaged(ctx context.Context, e stage.Engine, d RowData, o Options, now time.Time,
 	progress Progress) (*Outcome, error) {
 	if err := CheckStaged(o); err != nil {
 		return nil, err
 	}
-	s := &staged{engine: e, source: d, options: o, progress: progress}
+	s := &tablesHolder{engine: e, source: d, options: o, progress: progress}
 	t, err := s.open(ctx)
 	if err != nil {
 		return nil, failed(d.Name, err)
@@ -88,7 +88,7 @@ func (t *task) run(ctx context.Context, now time.Time, progress Progress) (*Outc
 	if err := t.calibrateAll(ctx, r, progress); err != nil {
 		return nil, err
 	}
-	deployments, err := t.deployments(ctx, r, wanted{}, progress)
+	deployments, err := t.deployments(ctx, r, measurements{}, progress)
 	if err != nil {
 		return nil, err
 	}
@@ -110,10 +110,10 @@ func (t *task) run(ctx context.Context, now time.Time, progress Progress) (*Outc
 // recipe holds the results of a run before its evaluation.
 type recipe struct {
 	whole        []*fitResult // W_O of each model
-	served       condensed
-	placed       []*placed      // W_O of each model on S, in the method's attachment; nil if the method deploys on T only
-	calibrations []*calibration // of those, for the artifact; nil if no artifact is made
-	seconds      float64        // wall clock of all that, the fits of W_O too
+	served       condensation
+	placed       []*deployedModel // W_O of each model on S, in the method's attachment; nil if the method deploys on T only
+	calibrations []*calibration   // of those, for the artifact; nil if no artifact is made
+	seconds      float64          // wall clock of all that, the fits of W_O too
 }
 
 // condense fits W_O of each model, makes S and M, and puts the models onto S.
@@ -186,7 +186,7 @@ func (t *task) bundle(r *recipe, results []eval.Result, now time.Time, progress 
 	if c, ok := r.served.(growable); ok {
 		b.Growth = c.growth()
 	}
-	if c, ok := r.served.(averaging); ok && t.options.Means {
+	if c, ok := r.served.(meansSource); ok && t.options.Means {
 		b.Means = c.means()
 	}
 	for k, p := range r.placed {
@@ -198,7 +198,7 @@ func (t *task) bundle(r *recipe, results []eval.Result, now time.Time, progress 
 				return nil, err
 			}
 		}
-		if c, ok := r.served.(featured); ok && t.options.Representation && p.model.Architecture.Linear() {
+		if c, ok := r.served.(featureTables); ok && t.options.Representation && p.model.Architecture.Linear() {
 			var err error
 			if m.Features, err = c.features(p.model); err != nil {
 				return nil, err
@@ -280,7 +280,7 @@ func (t *task) depth(m infer.Model) (layers, hops int) {
 }
 
 // info returns the manifest's entry of a model.
-func (c *calibration) info(p *placed, f *fitResult, results []eval.Result) artifact.ModelInfo {
+func (c *calibration) info(p *deployedModel, f *fitResult, results []eval.Result) artifact.ModelInfo {
 	out := artifact.ModelInfo{Name: p.model.Name(), Attachment: p.attachment, FittedOn: "O", WeightDecay: f.weightDecay,
 		Sample:      f.read,
 		Calibration: artifact.CalibrationInfo{Kind: c.kind, Temperature: c.temperature, Confidence: c.confidence},

@@ -16,7 +16,7 @@ type virtual struct {
 	fitter *tables.Fitter
 }
 
-func (t *task) condenseVNG(ctx context.Context, _ []*fitResult, _ Progress) (condensed, error) {
+func (t *task) condenseVNG(ctx context.Context, _ []*fitResult, _ Progress) (condensation, error) {
 	v, err := condense.NewVNG(t.material(), t.rng(purposeClusters))
 	if err != nil {
 		return nil, err
@@ -25,7 +25,7 @@ func (t *task) condenseVNG(ctx context.Context, _ []*fitResult, _ Progress) (con
 	if err != nil {
 		return nil, err
 	}
-	return &virtual{t, graphParts{Condensed: &v.Condensed}, v, fitter}, ctx.Err()
+	return &virtual{t, graphParts{Condensation: &v.Condensation}, v, fitter}, ctx.Err()
 }
 
 func (v *virtual) tables(m infer.Model) (*infer.Tables, error) {

@@ -8,8 +8,8 @@ import (
 	"rivulet/schema"
 )
 
-// inspected is the output of inspect --json: names and meanings stay, new fields may come (artifact/FORMAT.md).
-type inspected struct {
+// inspectOutput is the output of inspect --json: names and meanings stay, new fields may come (artifact/FORMAT.md).
+type inspectOutput struct {
 	Manifest         artifact.Manifest `json:"manifest"`
 	SyntheticEdges   int               `json:"synthetic_edges"`    // undirected edges of S
 	SyntheticByClass []int             `json:"synthetic_by_class"` // synthetic nodes of each class, in the order of data.classes
@@ -27,7 +27,7 @@ type inspectedSchema struct {
 }
 
 func inspectJSON(w io.Writer, b *artifact.Bundle) error {
-	out := inspected{
+	out := inspectOutput{
 		Manifest: b.Manifest, SyntheticEdges: b.Synthetic.Adj.NNZ() / 2, LaterModels: b.Manifest.HasMeans(),
 		SyntheticByClass: make([]int, len(b.Manifest.Data.Classes)), Embeddings: map[string]bool{},
 	}

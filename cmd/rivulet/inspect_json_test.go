@@ -24,7 +24,7 @@ func TestInspectAsJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	var fields map[string]json.RawMessage
-	var got inspected
+	var got inspectOutput
 	for _, v := range []any{&fields, &got} {
 		if err := json.Unmarshal([]byte(out), v); err != nil {
 			t.Fatal(err)

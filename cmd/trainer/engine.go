@@ -215,7 +215,7 @@ func (f *engineFlags) Train(ctx context.Context, d *dataset.Dataset, o trainer.O
 }
 
 // TrainRows implements [refresh.Trainer]: [engineFlags.Train] for a graph of tables, whose M need not be in memory.
-func (f *engineFlags) TrainRows(ctx context.Context, rows trainer.Staged, o trainer.Options, now time.Time,
+func (f *engineFlags) TrainRows(ctx context.Context, rows trainer.RowData, o trainer.Options, now time.Time,
 	keep func(*trainer.Outcome) error) error {
 	if err := f.checkOptions(&o); err != nil {
 		return err
@@ -274,24 +274,24 @@ func (f *engineFlags) run(ctx context.Context, e stage.Engine, data *dataflag.Da
 }
 
 // rows are the data set's: of tables by URL where they lie, of tables in files as they are read, of others from memory.
-func (f *engineFlags) rows(ctx context.Context, e stage.Engine, data *dataflag.Data, o trainer.Options) (trainer.Staged, error) {
+func (f *engineFlags) rows(ctx context.Context, e stage.Engine, data *dataflag.Data, o trainer.Options) (trainer.RowData, error) {
 	tables, name, ok, err := f.byURL(data, o)
 	if err != nil {
-		return trainer.Staged{}, err
+		return trainer.RowData{}, err
 	}
 	if ok {
 		return trainer.StagedInPlace(ctx, e, name, tables)
 	}
 	stream, ok, err := data.Stream()
 	if err != nil {
-		return trainer.Staged{}, err
+		return trainer.RowData{}, err
 	}
 	if ok {
 		return trainer.StagedTables(stream), nil
 	}
 	d, err := opened(data)
 	if err != nil {
-		return trainer.Staged{}, err
+		return trainer.RowData{}, err
 	}
 	f.sayWhole(d)
 	return trainer.StagedOf(d, o)

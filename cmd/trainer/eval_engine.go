@@ -15,15 +15,15 @@ import (
 	"rivulet/trainer/stage"
 )
 
-// measuring says whether eval measures an artifact, and where.
-type measuring struct {
+// artifactMeasurement says whether eval measures an artifact, and where.
+type artifactMeasurement struct {
 	artifact string
 	engine   *engineFlags
 	flags    *pflag.FlagSet
 }
 
-func newMeasuring(flags *pflag.FlagSet) *measuring {
-	m := &measuring{flags: flags}
+func newMeasuring(flags *pflag.FlagSet) *artifactMeasurement {
+	m := &artifactMeasurement{flags: flags}
 	flags.StringVar(&m.artifact, "artifact", "",
 		"directory of an artifact to measure in place of methods, by --engine disk, --engine spark or --sums fixed")
 	m.engine = newEngineFlags(flags)
@@ -36,7 +36,7 @@ var ofMethods = []string{"methods", "models", "hidden", "layers", "hops", "weigh
 	"min-count", "buckets"}
 
 // check returns an error for flags that do not go together.
-func (m *measuring) check() error {
+func (m *artifactMeasurement) check() error {
 	if err := m.engine.checkFlags(m.artifact); err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (m *measuring) check() error {
 
 // results measures what the flags ask for. The data set has a name and classes alone where an artifact is
 // measured.
-func (m *measuring) results(ctx context.Context, f *studyFlags) (*dataset.Dataset, []eval.Result, error) {
+func (m *artifactMeasurement) results(ctx context.Context, f *studyFlags) (*dataset.Dataset, []eval.Result, error) {
 	if err := m.check(); err != nil {
 		return nil, nil, err
 	}

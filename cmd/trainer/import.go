@@ -179,7 +179,7 @@ func (f *importFlags) read(d, c int) ([]importedModel, error) {
 		if err != nil {
 			return nil, err
 		}
-		of, err := state.Model(f.models[k], weights.Wanted{Features: d, Classes: c, Alpha: f.alpha, Hops: f.hops})
+		of, err := state.Model(f.models[k], weights.Requirements{Features: d, Classes: c, Alpha: f.alpha, Hops: f.hops})
 		if err != nil {
 			return nil, fmt.Errorf("weights %s: %w", file, err)
 		}

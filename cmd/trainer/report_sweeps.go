@@ -25,7 +25,7 @@ type sweeps struct {
 	set      *dataset.Dataset
 	one      trainer.StudyOptions
 	progress *cli.Lines
-	traces   map[bool]*trainer.Learned // of the first size and seed, by whether M started at random
+	traces   map[bool]*trainer.LearnedCourse // of the first size and seed, by whether M started at random
 }
 
 // check refuses values for a sweep that are not possible.
@@ -52,11 +52,11 @@ func (s *sweeps) start(d *dataset.Dataset, o trainer.StudyOptions, lines *cli.Li
 	o.Nodes, o.Ratios, o.Seeds = o.Nodes[:min(1, len(o.Nodes))], o.Ratios[:min(1, len(o.Ratios))], o.Seeds[:1]
 	o.Run.Models = o.Run.Models[:1]
 	o.Calibrations, o.Attachments, o.Ablations = []string{infer.PropagateNone}, nil, false
-	s.set, s.one, s.progress, s.traces = d, o, lines, map[bool]*trainer.Learned{}
+	s.set, s.one, s.progress, s.traces = d, o, lines, map[bool]*trainer.LearnedCourse{}
 }
 
 // keep keeps the traces that the page shows, if a study makes them anyway.
-func (s *sweeps) keep(run trainer.Options, l *trainer.Learned) {
+func (s *sweeps) keep(run trainer.Options, l *trainer.LearnedCourse) {
 	first := run.Seed == s.one.Seeds[0] && (len(s.one.Nodes) == 0 || run.Nodes == s.one.Nodes[0]) &&
 		(len(s.one.Ratios) == 0 || run.Ratio == s.one.Ratios[0])
 	plain := !l.Options.NoStructure && !l.Options.NoInductive
@@ -112,7 +112,7 @@ func (s *sweeps) draw(p *page.Page) {
 		return
 	}
 	r, classes := l.Result, len(s.set.Classes)
-	p.Learned = &page.Learned{Seed: l.Options.Seed, SyntheticNodes: len(r.Labels), Gra: r.Losses.Gra,
+	p.Learned = &page.LearnedCourse{Seed: l.Options.Seed, SyntheticNodes: len(r.Labels), Gra: r.Losses.Gra,
 		Str: r.Losses.Str, Tra: r.Losses.Tra, Ind: r.Losses.Ind}
 	p.Heat = &page.Heat{Before: trainer.ClassMap(r.Start, l.Labels, r.Labels, classes),
 		After: trainer.ClassMap(r.Mapping, l.Labels, r.Labels, classes)}

@@ -135,9 +135,9 @@ func TestOverDelta(t *testing.T) {
 
 // Of the runs of a study, the page shows the first size and seed of the method learned itself.
 func TestKeep(t *testing.T) {
-	s := sweeps{one: trainer.StudyOptions{Nodes: []int{8}, Seeds: []uint64{3}}, traces: map[bool]*trainer.Learned{}}
-	trace := func(change func(o *mcond.Options)) *trainer.Learned {
-		l := &trainer.Learned{}
+	s := sweeps{one: trainer.StudyOptions{Nodes: []int{8}, Seeds: []uint64{3}}, traces: map[bool]*trainer.LearnedCourse{}}
+	trace := func(change func(o *mcond.Options)) *trainer.LearnedCourse {
+		l := &trainer.LearnedCourse{}
 		change(&l.Options)
 		return l
 	}

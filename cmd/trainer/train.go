@@ -25,11 +25,11 @@ type report struct {
 	Seconds   float64       `json:"seconds"`    // training and condensation, without evaluation
 	PeakBytes int64         `json:"peak_bytes"` // of the process's memory
 	Results   []eval.Result `json:"results"`
-	Learned   *learned      `json:"learned,omitempty"` // of method learned
+	Learned   *learnedRun   `json:"learned,omitempty"` // of method learned
 }
 
-// learned describes a run of the method learned.
-type learned struct {
+// learnedRun describes a run of the method learned.
+type learnedRun struct {
 	Rounds    int           `json:"rounds"`
 	BestRound int           `json:"best_round"`
 	Accuracy  float64       `json:"validation"` // of O->S, S->S and S->O on the support nodes, summed, percent
@@ -40,12 +40,12 @@ type learned struct {
 	Search    []mcond.Point `json:"search,omitempty"`
 }
 
-func newLearned(l *trainer.Learned) *learned {
+func newLearned(l *trainer.LearnedCourse) *learnedRun {
 	if l == nil {
 		return nil
 	}
 	r := l.Result
-	return &learned{Rounds: r.Rounds, BestRound: r.Round, Accuracy: r.Accuracy, Lambda: l.Options.Lambda, Beta: l.Options.Beta,
+	return &learnedRun{Rounds: r.Rounds, BestRound: r.Round, Accuracy: r.Accuracy, Lambda: l.Options.Lambda, Beta: l.Options.Beta,
 		Mu: r.Mu, Delta: r.Delta, Search: l.Points}
 }
 

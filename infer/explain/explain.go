@@ -145,7 +145,7 @@ func figure(logits []float32, class, other int) Figure {
 
 // share fills the terms of a frozen model.
 func (e *Explanation) share(model frozen, b *infer.Batch, rows [][]infer.Row, i int) {
-	s := sharing{}
+	s := decomposition{}
 	s.begin(model, b, rows, i, e.Class, e.RunnerUp)
 	e.Bias, e.Centring = s.bias(), s.centring()
 	for at := range s.cols {

@@ -40,8 +40,8 @@ func (f *convolution) last() *layer        { return &f.layers[len(f.layers)-1] }
 func (f *convolution) parts() *infer.Parts { return f.Parts }
 func (f *convolution) reach() int          { return len(f.layers) }
 
-// passed is a member on its way through the layers, as the deployment's Logits has it.
-type passed struct {
+// layerPass is a member on its way through the layers, as the deployment's Logits has it.
+type layerPass struct {
 	in, out float64
 	z       [][]float64 // z^l and what follows it in a row of h^{l−1}·w, of layers 1, 2, …
 	open    [][]bool    // where h^l is not 0
@@ -76,7 +76,7 @@ func (f *convolution) linearise(p *place, classes []int, out []linear) {
 
 // unfold adds what a layer gets from neighbours, from the batch and from its bias, and returns the coefficients of
 // the states before it; before the first layer those of x·w.
-func (f *convolution) unfold(p *place, members []passed, l *linear, n int, gamma []float64) []float64 {
+func (f *convolution) unfold(p *place, members []layerPass, l *linear, n int, gamma []float64) []float64 {
 	of, me := &f.layers[n], &members[0]
 	for c, v := range gamma {
 		l.bias += v * float64(of.bias[c])
@@ -125,8 +125,8 @@ func (f *convolution) unfold(p *place, members []passed, l *linear, n int, gamma
 }
 
 // pass takes the members through the hidden layers, each as far as the first one reads it.
-func (f *convolution) pass(p *place) []passed {
-	out := make([]passed, len(p.members))
+func (f *convolution) pass(p *place) []layerPass {
+	out := make([]layerPass, len(p.members))
 	for m := range out {
 		out[m].in, out[m].out = f.Scales(p.degree(m))
 		out[m].z = [][]float64{p.projected(m)}
@@ -142,7 +142,7 @@ func (f *convolution) pass(p *place) []passed {
 }
 
 // hide takes a member through hidden layer n.
-func (f *convolution) hide(p *place, members []passed, m, n int) {
+func (f *convolution) hide(p *place, members []layerPass, m, n int) {
 	me, l, after := &members[m], &f.layers[n], &f.layers[n+1]
 	width, z := l.width(), me.z[n]
 	h := p.read(m, f.Tables, f.U[n], f.U[n]+width)
@@ -182,7 +182,7 @@ func (f *convolution) hide(p *place, members []passed, m, n int) {
 }
 
 // through adds D^{l−1} Ws/(a·c̄), or with self-loops D^{l−1} Wn/k, to the way back, as the deployment does.
-func (f *convolution) through(p *place, me *passed, m, n int, ways []float64) {
+func (f *convolution) through(p *place, me *layerPass, m, n int, ways []float64) {
 	w, divisor := f.layers[n].w, float64(p.b.Known[p.members[m].i])
 	if own := f.layers[n].own; own != nil {
 		w, divisor = own, p.read(m, f.Tables, f.scale, f.scale+1)[0]

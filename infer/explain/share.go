@@ -62,8 +62,8 @@ func (w weights) dot(row []float32) float64 {
 	return sum
 }
 
-// sharing is one arrival that is taken apart. Its memory is used again by the next one.
-type sharing struct {
+// decomposition is one arrival that is taken apart. Its memory is used again by the next one.
+type decomposition struct {
 	place   place
 	classes [2]int
 	lines   [2]linear
@@ -75,7 +75,7 @@ type sharing struct {
 	vals    []float64 // the same over the row's norm
 }
 
-func (s *sharing) begin(model frozen, b *infer.Batch, rows [][]infer.Row, i, class, other int) {
+func (s *decomposition) begin(model frozen, b *infer.Batch, rows [][]infer.Row, i, class, other int) {
 	s.project, s.tables = model.parts().Project, model.parts().Tables
 	s.classes, s.count = [2]int{class, other}, 2
 	if other < 0 {
@@ -90,7 +90,7 @@ func (s *sharing) begin(model frozen, b *infer.Batch, rows [][]infer.Row, i, cla
 }
 
 // figure makes a figure of what both lines have.
-func (s *sharing) figure(of func(l *linear) float64) Figure {
+func (s *decomposition) figure(of func(l *linear) float64) Figure {
 	class := of(&s.lines[0])
 	if s.count == 1 {
 		return Figure{class, class}
@@ -98,14 +98,14 @@ func (s *sharing) figure(of func(l *linear) float64) Figure {
 	return Figure{class, class - of(&s.lines[1])}
 }
 
-func (s *sharing) bias() Figure { return s.figure(func(l *linear) float64 { return l.bias }) }
+func (s *decomposition) bias() Figure { return s.figure(func(l *linear) float64 { return l.bias }) }
 
-func (s *sharing) centring() Figure {
+func (s *decomposition) centring() Figure {
 	return s.figure(func(l *linear) float64 { return -l.own.dot(s.project.Offset) })
 }
 
 // feature is the share of the feature at a place among those that are not 0.
-func (s *sharing) feature(at int) Figure {
+func (s *decomposition) feature(at int) Figure {
 	row, x := s.project.Weight.Row(int(s.cols[at])), s.vals[at]
 	class := x * s.lines[0].own.dot(row)
 	if s.count == 1 {
@@ -115,7 +115,7 @@ func (s *sharing) feature(at int) Figure {
 }
 
 // node is what one synthetic node gives with a weight.
-func (s *sharing) node(node int32, weight float32) Figure {
+func (s *decomposition) node(node int32, weight float32) Figure {
 	row, m := s.tables.Row(int(node)), float64(weight)
 	class := m * s.lines[0].read.dot(row)
 	if s.count == 1 {
@@ -125,7 +125,7 @@ func (s *sharing) node(node int32, weight float32) Figure {
 }
 
 // neighbour is the share of a neighbour with a row of M.
-func (s *sharing) neighbour(row *infer.Row) (sum Figure) {
+func (s *decomposition) neighbour(row *infer.Row) (sum Figure) {
 	if !row.Known {
 		return sum
 	}
@@ -136,7 +136,7 @@ func (s *sharing) neighbour(row *infer.Row) (sum Figure) {
 }
 
 // through is neighbour by synthetic nodes, largest share of the margin first.
-func (s *sharing) through(row *infer.Row) []Through {
+func (s *decomposition) through(row *infer.Row) []Through {
 	if !row.Known {
 		return nil
 	}
@@ -151,7 +151,7 @@ func (s *sharing) through(row *infer.Row) []Through {
 }
 
 // arrival is the share of the arrival at a place in the row of ã.
-func (s *sharing) arrival(at int) Figure {
+func (s *decomposition) arrival(at int) Figure {
 	return s.figure(func(l *linear) float64 { return l.among[at] })
 }
 

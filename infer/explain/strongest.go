@@ -22,7 +22,7 @@ type Reason struct {
 	Share Figure
 }
 
-var sharings = sync.Pool{New: func() any { return new(sharing) }}
+var sharings = sync.Pool{New: func() any { return new(decomposition) }}
 
 // Strongest appends to dst the n largest shares, of features, neighbours and arrivals of the batch, of arrival i of
 // a batch, largest share of the margin first. class is the published one; the other arguments are those of Explain.
@@ -32,7 +32,7 @@ func (x *Explainer) Strongest(dst []Reason, n int, b *infer.Batch, rows [][]infe
 	if x.model == nil {
 		panic(fmt.Sprintf("explain: %T has no shares", x.predictor.Model))
 	}
-	s := sharings.Get().(*sharing)
+	s := sharings.Get().(*decomposition)
 	defer sharings.Put(s)
 	other := runnerUp(logits, class)
 	s.begin(x.model, b, rows, i, class, other)

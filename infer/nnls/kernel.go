@@ -107,7 +107,7 @@ func (p *pick) all(s *coordinates) {
 }
 
 // without has one looked for beside the support without what is taken out.
-func (p *pick) without(s *coordinates, out *removed) {
+func (p *pick) without(s *coordinates, out *removal) {
 	p.a, p.b, p.gram = s.of(out.a), nil, nil
 	p.alphaA, p.betaAA = float32(out.alphaA), float32(out.aa)
 	if out.a != out.b {

@@ -220,22 +220,22 @@ func (w *search) further(least float64) bool {
 	return false
 }
 
-// removed holds Q, Q x_I and the added loss (cost) of taking the columns at places a and b, which may be one, out of the support.
-type removed struct {
+// removal holds Q, Q x_I and the added loss (cost) of taking the columns at places a and b, which may be one, out of the support.
+type removal struct {
 	a, b           int
 	aa, ab, bb     float64
 	alphaA, alphaB float64
 	cost           float64
 }
 
-func (w *search) remove(a, b int) removed {
+func (w *search) remove(a, b int) removal {
 	n, x, p := len(w.best.cols), w.best.m, w.at.p
 	if a == b {
 		q := 1 / p[a*n+a]
-		return removed{a: a, b: b, aa: q, alphaA: q * x[a], cost: float64(q * x[a] * x[a] / 2)}
+		return removal{a: a, b: b, aa: q, alphaA: q * x[a], cost: float64(q * x[a] * x[a] / 2)}
 	}
 	d := float64(p[a*n+a]*p[b*n+b]) - float64(p[a*n+b]*p[b*n+a])
-	out := removed{a: a, b: b, aa: p[b*n+b] / d, ab: -p[a*n+b] / d, bb: p[a*n+a] / d}
+	out := removal{a: a, b: b, aa: p[b*n+b] / d, ab: -p[a*n+b] / d, bb: p[a*n+a] / d}
 	out.alphaA = float64(out.aa*x[a]) + float64(out.ab*x[b])
 	out.alphaB = float64(out.ab*x[a]) + float64(out.bb*x[b])
 	out.cost = float64((float64(out.alphaA*x[a]) + float64(out.alphaB*x[b])) / 2)
@@ -255,7 +255,7 @@ func (w *search) rest(a, b int) []int32 {
 
 // with has the next seek add a column to one that joins where two were taken out, and reports whether one of the
 // weights is negative with that one.
-func (w *search) with(col int32, out *removed) (negative bool) {
+func (w *search) with(col int32, out *removal) (negative bool) {
 	n, p := len(w.best.cols), w.at.p
 	left, r, c := float64(w.diagonal[col]), w.exact(col), w.cj[:n]
 	clear(c)

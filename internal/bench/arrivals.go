@@ -45,29 +45,29 @@ func (s *Shape) arrivals(rng *rand.Rand, n int) *arrivals {
 	return a
 }
 
-// attaching makes one batch after the other in the same memory, as the consumer does.
-type attaching struct {
+// attacher makes one batch after the other in the same memory, as the consumer does.
+type attacher struct {
 	batch    infer.Batch
 	attacher infer.Attacher
 	memory   infer.Memory
 }
 
 // attached is arrivals as a node batch on S, by their neighbours' rows of M.
-func (m *attaching) attached(a *arrivals, rows *numbered, synthetic int) *infer.Batch {
+func (m *attacher) attached(a *arrivals, rows *rowNumbers, synthetic int) *infer.Batch {
 	m.batch.X, m.batch.Memory = a.x, m.memory.Again()
 	m.attacher.AttachNumbered(&m.batch, rows.m, rows.numbers, rows.ends, synthetic)
 	return &m.batch
 }
 
-// numbered are the rows of M of the arrivals' neighbours, by number, as a consumer finds them that has M in memory.
-type numbered struct {
-	m       *infer.Packed
+// rowNumbers are the rows of M of the arrivals' neighbours, by number, as a consumer finds them that has M in memory.
+type rowNumbers struct {
+	m       *infer.PackedRows
 	numbers []uint32
 	ends    []int32
 }
 
 // numbers looks the neighbours up in a version whose M is in memory.
-func (a *arrivals) numbers(version *serving.Version) (out numbered) {
+func (a *arrivals) numbers(version *serving.Version) (out rowNumbers) {
 	var ids []string
 	for _, of := range a.neighbours {
 		for _, node := range of {

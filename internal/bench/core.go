@@ -57,11 +57,11 @@ func served(bundle *artifact.Bundle, model, attachment string) (*serving.Version
 // onS is the work for a node batch on S: attach, forward pass, probabilities.
 func onS(name string, shape *Shape, version *serving.Version, size int) side {
 	batches := shape.batches(shape.rng("arrivals"), size)
-	rows := make([]numbered, len(batches))
+	rows := make([]rowNumbers, len(batches))
 	for k, a := range batches {
 		rows[k] = a.numbers(version)
 	}
-	var steady attaching
+	var steady attacher
 	return side{name: name, run: func(k int) {
 		k %= len(batches)
 		version.Predict(steady.attached(batches[k], &rows[k], shape.Synthetic))

@@ -11,8 +11,8 @@ import (
 	"rivulet/kafka/retry"
 )
 
-// fetched is what one fetch brought of a partition.
-type fetched struct {
+// fetchResult is what one fetch brought of a partition.
+type fetchResult struct {
 	at      kafka.TopicPartition
 	records []kafka.Record
 	next    int64
@@ -51,7 +51,7 @@ func (s *streams) passthrough(ctx context.Context, j *journey, m *meter) (err er
 	}
 	m.Rebalance(g.Assigned())
 	p := &forwarder{sink: sink, by: g, out: j.out, form: j.form, meter: m,
-		intake: intake{queue: make(chan fetched), size: cfg.Batch.Size, linger: cfg.Batch.Linger}}
+		intake: intake{queue: make(chan fetchResult), size: cfg.Batch.Size, linger: cfg.Batch.Linger}}
 	return ended(ctx, p.run(ctx, cursors))
 }
 
@@ -89,7 +89,7 @@ func (p *forwarder) run(ctx context.Context, cursors []*kafka.Cursor) error {
 					return
 				}
 				select {
-				case p.queue <- fetched{c.Partition(), records, c.Next()}:
+				case p.queue <- fetchResult{c.Partition(), records, c.Next()}:
 				case <-reading.Done():
 				}
 			}
@@ -135,10 +135,10 @@ func (p *forwarder) forward(ctx context.Context) error {
 
 // intake forms batches of what partitions bring.
 type intake struct {
-	queue   chan fetched
+	queue   chan fetchResult
 	size    int
 	linger  time.Duration
-	rest    fetched
+	rest    fetchResult
 	batch   []kafka.Record
 	offsets kafka.Offsets
 }

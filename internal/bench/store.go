@@ -143,13 +143,13 @@ func redisMemory(ctx context.Context, client mapping.Client) (int64, error) {
 	return total.Load(), err
 }
 
-// counted counts the ids that a lookup is asked for.
-type counted struct {
+// countingLookup counts the ids that a lookup is asked for.
+type countingLookup struct {
 	mapping.Lookup
 	asked int
 }
 
-func (c *counted) Rows(ctx context.Context, ids []string, rows []infer.Row) error {
+func (c *countingLookup) Rows(ctx context.Context, ids []string, rows []infer.Row) error {
 	c.asked += len(ids)
 	return c.Lookup.Rows(ctx, ids, rows)
 }
@@ -158,7 +158,7 @@ func (c *counted) Rows(ctx context.Context, ids []string, rows []infer.Row) erro
 func (b *run) storeLookups(ctx context.Context, inner mapping.Lookup, n int, skew float64, percent int) error {
 	name := fmt.Sprintf("rows=%d/skew=%g/cache=%d%%", n, skew, percent)
 	room := n / 100 * percent
-	redis := &counted{Lookup: inner}
+	redis := &countingLookup{Lookup: inner}
 	cache := mapping.NewCached(redis, int64(room)*storeEntry)
 	rng := rand.New(rand.NewPCG(uint64(n), math.Float64bits(skew)))
 	ids, rows := make([]string, lookedUp), make([]infer.Row, lookedUp)

@@ -116,10 +116,10 @@ func TestAProgramThatStartsNoServices(t *testing.T) {
 // A passthrough's batches are cut as the consumer's are: by size, and by linger.
 func TestIntake(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	in := intake{queue: make(chan fetched, 4), size: 3, linger: time.Millisecond}
+	in := intake{queue: make(chan fetchResult, 4), size: 3, linger: time.Millisecond}
 	a, b := kafka.TopicPartition{Topic: "a"}, kafka.TopicPartition{Topic: "a", Partition: 1}
-	in.queue <- fetched{a, recordsAt(10, 11), 14}
-	in.queue <- fetched{b, recordsAt(5, 6), 7}
+	in.queue <- fetchResult{a, recordsAt(10, 11), 14}
+	in.queue <- fetchResult{b, recordsAt(5, 6), 7}
 	if !in.next(ctx) || len(in.batch) != 3 || in.offsets[a] != 14 || in.offsets[b] != 6 {
 		t.Errorf("a full batch: %d records, offsets %v", len(in.batch), in.offsets)
 	}

@@ -98,18 +98,18 @@ func (f *feed) send(ctx context.Context, o Options) error {
 		return err
 	}
 	defer end()
-	_, err = replay.Replay(ctx, f.stream, &counting{tally: f.tally, next: topic},
+	_, err = replay.Replay(ctx, f.stream, &handoverTimes{tally: f.tally, next: topic},
 		replay.Options{Rate: o.Rate, Chunk: chunk, Gates: f.gates})
 	return err
 }
 
-// counting records the times at which arrivals are handed over.
-type counting struct {
+// handoverTimes records the times at which arrivals are handed over.
+type handoverTimes struct {
 	tally *tally
 	next  *replay.Topic
 }
 
-func (c *counting) Send(ctx context.Context, arrivals []event.Arrival) error {
+func (c *handoverTimes) Send(ctx context.Context, arrivals []event.Arrival) error {
 	c.tally.arrived(arrivals)
 	return c.next.Send(ctx, arrivals)
 }

@@ -54,7 +54,7 @@ func Grow(ctx context.Context, d *dataset.Dataset, o Options) (*GrowReport, erro
 	if err != nil {
 		return nil, err
 	}
-	g := &growing{plan: p, bundle: outcome.Bundle, o: o, seconds: time.Since(start).Seconds()}
+	g := &growthRun{plan: p, bundle: outcome.Bundle, o: o, seconds: time.Since(start).Seconds()}
 	if g.o.Rate == 0 {
 		took := min(longest, max(shortest, time.Duration(perTraining*g.seconds*float64(time.Second))))
 		g.o.Rate = float64(len(p.order)) / took.Seconds()
@@ -69,8 +69,8 @@ func Grow(ctx context.Context, d *dataset.Dataset, o Options) (*GrowReport, erro
 	return g.report(ctx)
 }
 
-// growing holds the data of a run of Grow.
-type growing struct {
+// growthRun holds the data of a run of Grow.
+type growthRun struct {
 	plan    *plan
 	bundle  *artifact.Bundle // made before the stream
 	o       Options
@@ -87,7 +87,7 @@ type growRun struct {
 }
 
 // run streams through fresh services.
-func (g *growing) run(ctx context.Context, growth string) (*growRun, error) {
+func (g *growthRun) run(ctx context.Context, growth string) (*growRun, error) {
 	o := g.o
 	o.Labels = growth == GrowthRefresh
 	stack, cfg, err := start(o)
@@ -115,7 +115,7 @@ func (g *growing) run(ctx context.Context, growth string) (*growRun, error) {
 }
 
 // refresher adds a refresh that runs beside a stream, which waits for it.
-func (g *growing) refresher(f *feed) *refresher {
+func (g *growthRun) refresher(f *feed) *refresher {
 	labels := newLabeller(g.plan.withheld, f.tally.now)
 	r := &refresher{plan: g.plan, cfg: f.cfg, tally: f.tally, labels: labels, log: g.o.Log,
 		trained: make(chan struct{}), serves: make(chan struct{})}
@@ -135,7 +135,7 @@ const wholeSteps = 50
 
 // whole returns the models' classes on the whole graph as it grows, by version and node; for a refreshed model from
 // the first arrival that it answered on.
-func (g *growing) whole(ctx context.Context, order []int32, refreshed int) (map[string]map[int32]int32, error) {
+func (g *growthRun) whole(ctx context.Context, order []int32, refreshed int) (map[string]map[int32]int32, error) {
 	out := map[string]map[int32]int32{}
 	step := max(1, len(order)/wholeSteps)
 	answer := func(b *artifact.Bundle, from int) error {

@@ -82,7 +82,7 @@ func (r *GrowReport) Lost() int {
 }
 
 // report compares the streams, window by window.
-func (g *growing) report(ctx context.Context) (*GrowReport, error) {
+func (g *growthRun) report(ctx context.Context) (*GrowReport, error) {
 	p, m := g.plan, g.bundle.Manifest
 	r := &GrowReport{Dataset: m.Data.Name, Nodes: m.Data.Nodes, SyntheticNodes: m.SyntheticNodes, Withheld: len(p.withheld),
 		Test: len(p.data.Test), Arrivals: len(p.order), Rate: g.o.Rate, Seed: m.Seed, Model: m.DefaultModel,
@@ -116,7 +116,7 @@ func (g *growing) report(ctx context.Context) (*GrowReport, error) {
 }
 
 // stream returns the figures of a finished stream.
-func (g *growing) stream(run *growRun) Stream {
+func (g *growthRun) stream(run *growRun) Stream {
 	t := run.tally.report(len(g.plan.order))
 	s := Stream{Growth: run.growth, Predicted: t.Predicted, Missing: t.Missing, Duplicates: t.Duplicates,
 		DeadLetters: t.DeadLetters,
@@ -156,7 +156,7 @@ func span(from, to int) []int {
 }
 
 // window returns the figures of the arrivals at these places in the order.
-func (g *growing) window(places []int, whole map[string]map[int32]int32) Window {
+func (g *growthRun) window(places []int, whole map[string]map[int32]int32) Window {
 	w := Window{From: places[0], Arrivals: len(places)}
 	for _, k := range places {
 		if _, withheld := g.plan.withheld[g.plan.ids[k]]; !withheld {
@@ -169,7 +169,7 @@ func (g *growing) window(places []int, whole map[string]map[int32]int32) Window 
 	return w
 }
 
-func (g *growing) figures(run *growRun, places []int, whole map[string]map[int32]int32) Figures {
+func (g *growthRun) figures(run *growRun, places []int, whole map[string]map[int32]int32) Figures {
 	edges, unknown, refreshed, tested, right, agree, wholeRight, answered := 0, 0, 0, 0, 0, 0, 0, 0
 	for _, k := range places {
 		node, id := g.plan.order[k], g.plan.ids[k]

@@ -206,7 +206,7 @@ func TestGrowRefusesAWorseArtifact(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &growing{plan: p, bundle: outcome.Bundle, o: o}
+	g := &growthRun{plan: p, bundle: outcome.Bundle, o: o}
 	run, err := g.run(t.Context(), GrowthRefresh)
 	if err != nil {
 		t.Fatal(err)

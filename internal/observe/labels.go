@@ -22,8 +22,8 @@ type LabelOptions struct {
 // calibrationBins is the number of bins of the expected calibration error, as many as the trainer's.
 const calibrationBins = 15
 
-// scored counts labelled predictions in the bins of their probability.
-type scored struct {
+// calibrationTally counts labelled predictions in the bins of their probability.
+type calibrationTally struct {
 	count, right [calibrationBins]int
 	confidence   [calibrationBins]float64
 	n            int
@@ -45,7 +45,7 @@ type labels struct {
 	mu          sync.Mutex
 	predictions *recent[prediction]
 	waiting     *recent[event.Label]
-	blocks      []*scored
+	blocks      []*calibrationTally
 	matched     int // predictions whose label came, since the start
 	right       int
 }
@@ -112,7 +112,7 @@ func (l *labels) score(of *event.Label, p prediction) {
 		if n == windowBlocks {
 			l.blocks = append(l.blocks[:0], l.blocks[1:]...)
 		}
-		l.blocks = append(l.blocks, &scored{})
+		l.blocks = append(l.blocks, &calibrationTally{})
 	}
 	b := l.blocks[len(l.blocks)-1]
 	bin := max(0, min(calibrationBins-1, int(float64(p.probability)*calibrationBins)))
@@ -149,7 +149,7 @@ func (o *Observer) LabelFigures() LabelFigures {
 // figures returns accuracy and expected calibration error (Guo et al., "On Calibration of Modern Neural Networks",
 // 2017) of the window, both 0 to 1, and the number of its predictions.
 func (l *labels) figures() (accuracy, ece float64, n int) {
-	var all scored
+	var all calibrationTally
 	for _, b := range l.blocks {
 		all.n += b.n
 		for k := range calibrationBins {
@@ -188,13 +188,13 @@ func (l *labels) collector() prometheus.Collector {
 // recent remembers the last values by id.
 type recent[V any] struct {
 	ttl   time.Duration
-	by    map[string]remembered[V]
+	by    map[string]labelMemory[V]
 	order []place // a ring of the ids in the order in which they came
 	next  int
 	count uint64
 }
 
-type remembered[V any] struct {
+type labelMemory[V any] struct {
 	value V
 	since time.Time
 	count uint64
@@ -207,7 +207,7 @@ type place struct {
 
 // newRecent returns an empty memory for up to o.Remember values.
 func newRecent[V any](o LabelOptions) *recent[V] {
-	return &recent[V]{ttl: o.TTL, by: map[string]remembered[V]{}, order: make([]place, 0, o.Remember)}
+	return &recent[V]{ttl: o.TTL, by: map[string]labelMemory[V]{}, order: make([]place, 0, o.Remember)}
 }
 
 // put remembers a value, and removes the oldest one if there is no room. lost reports that this, or an earlier value
@@ -227,7 +227,7 @@ func (r *recent[V]) put(id string, v V, now time.Time) (lost bool) {
 		r.order[r.next] = at
 		r.next = (r.next + 1) % len(r.order)
 	}
-	r.by[id] = remembered[V]{v, now, r.count}
+	r.by[id] = labelMemory[V]{v, now, r.count}
 	return lost
 }
 

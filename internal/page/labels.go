@@ -18,13 +18,13 @@ const (
 // accuracies compares the samples with labels. Labels of arrivals that are no samples find nothing, and so do those
 // that come before their predictions.
 type accuracies struct {
-	waiting  map[uint64]waiting // by the hash of the id
+	waiting  map[uint64]pendingLabel // by the hash of the id
 	order    []uint64
 	next     int
 	versions []Accuracy
 }
 
-type waiting struct {
+type pendingLabel struct {
 	class   int32
 	name    string
 	version string
@@ -33,7 +33,7 @@ type waiting struct {
 // predicted has a sample wait for its label.
 func (a *accuracies) predicted(id string, s *Sample) {
 	if a.waiting == nil {
-		a.waiting = map[uint64]waiting{}
+		a.waiting = map[uint64]pendingLabel{}
 	}
 	h := keyHash(id)
 	if len(a.order) < labelsWait {
@@ -43,7 +43,7 @@ func (a *accuracies) predicted(id string, s *Sample) {
 		a.order[a.next] = h
 		a.next = (a.next + 1) % labelsWait
 	}
-	a.waiting[h] = waiting{int32(s.Class), s.ClassName, s.Artifact}
+	a.waiting[h] = pendingLabel{int32(s.Class), s.ClassName, s.Artifact}
 }
 
 // label counts a label, if its prediction waits for it.

@@ -166,8 +166,8 @@ type lit struct {
 	seq   uint64
 }
 
-// attached is an arrival with its place in the plane, that waits for its prediction.
-type attached struct {
+// pendingArrival is an arrival with its place in the plane, that waits for its prediction.
+type pendingArrival struct {
 	Lit
 	place Place
 }
@@ -176,7 +176,7 @@ type attached struct {
 func (p *Page) light(ctx context.Context) {
 	tail := p.o.Arrivals.Tail(kafka.TailOptions{Since: p.since, Backlog: litBacklog})
 	decoder := p.o.LitDecoder
-	var waiting []attached
+	var waiting []pendingArrival
 	p.poll(ctx, "kafka: arrivals for the map", every, func(ctx context.Context) error {
 		p.mu.Lock()
 		watched := p.o.Now().Sub(p.lit.asked) < litFor
@@ -216,7 +216,7 @@ func (p *Page) light(ctx context.Context) {
 				return err
 			}
 			if x, y, ok := middle(rows, v.Map().XY.Data); ok {
-				waiting = append(waiting, attached{Lit{X: x, Y: y, Class: -1}, at})
+				waiting = append(waiting, pendingArrival{Lit{X: x, Y: y, Class: -1}, at})
 			}
 		}
 		return nil
@@ -224,7 +224,7 @@ func (p *Page) light(ctx context.Context) {
 }
 
 // shine gives arrivals the classes of their predictions, and lights them up.
-func (p *Page) shine(waiting []attached) {
+func (p *Page) shine(waiting []pendingArrival) {
 	if len(waiting) == 0 {
 		return
 	}

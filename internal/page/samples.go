@@ -119,20 +119,20 @@ type Place struct {
 // the contract. Its memory is a few MiB: of each key there is a hash alone.
 type places struct {
 	by    map[uint64]int32 // the index of the key's last place
-	order []placed
+	order []placeEntry
 	next  int
 }
 
-type placed struct {
+type placeEntry struct {
 	hash uint64
 	Place
 }
 
 func (p *places) put(key []byte, at Place) {
 	if p.by == nil {
-		p.by, p.order = make(map[uint64]int32), make([]placed, 0, placesKept) // at once, so that the heap does not grow for minutes
+		p.by, p.order = make(map[uint64]int32), make([]placeEntry, 0, placesKept) // at once, so that the heap does not grow for minutes
 	}
-	v := placed{keyHash(string(key)), at}
+	v := placeEntry{keyHash(string(key)), at}
 	k := len(p.order)
 	if k < placesKept {
 		p.order = append(p.order, v)

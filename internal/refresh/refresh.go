@@ -35,7 +35,7 @@ type Trainer interface {
 	Train(ctx context.Context, d *dataset.Dataset, o trainer.Options, now time.Time) (*trainer.Outcome, error)
 	// TrainRows trains on rows that need not fit into memory, by stages. It calls keep while M can be read from the
 	// outcome's bundle.
-	TrainRows(ctx context.Context, rows trainer.Staged, o trainer.Options, now time.Time,
+	TrainRows(ctx context.Context, rows trainer.RowData, o trainer.Options, now time.Time,
 		keep func(*trainer.Outcome) error) error
 }
 
@@ -278,7 +278,7 @@ func (r *Refresher) compare(ctx context.Context, o *Round, was *serving.Version,
 	if err != nil {
 		return err
 	}
-	var answers trainer.Served // no nil pointer in an interface
+	var answers trainer.ServedArtifact // no nil pointer in an interface
 	if was != nil {
 		answers = was
 		o.Report.Before = was.ID()

@@ -45,7 +45,7 @@ type gated struct {
 	rows func(ctx context.Context, ids []string) error
 }
 
-func (g *gated) Numbers([]string, []uint32) *infer.Packed { return nil } // so that rows are asked for
+func (g *gated) Numbers([]string, []uint32) *infer.PackedRows { return nil } // so that rows are asked for
 
 func (g *gated) Rows(ctx context.Context, ids []string, rows []infer.Row) error {
 	if g.rows != nil {

@@ -17,7 +17,7 @@ type Page struct {
 	Classes []string // names of the classes, by number; nil: the numbers
 	Results []eval.Result
 
-	Learned     *Learned
+	Learned     *LearnedCourse
 	Starts      []Start
 	Sparsity    []Sparsity
 	Sensitivity []Sensitivity
@@ -38,9 +38,9 @@ type Data struct {
 	Test        int // test nodes
 }
 
-// Learned are the losses of one run of the learned method, one value a step, and the accuracy on validation nodes
+// LearnedCourse are the losses of one run of the learned method, one value a step, and the accuracy on validation nodes
 // by round.
-type Learned struct {
+type LearnedCourse struct {
 	Seed           uint64
 	SyntheticNodes int
 	Gra, Str       []float64 // of the steps on S; empty: not part of the run

@@ -279,7 +279,7 @@ func TestNotANumber(t *testing.T) {
 	p.Results[0].Accuracy.Mean, p.Results[1].Accuracy = nan, eval.Spread{Mean: inf, Std: nan}
 	p.Results[0].MsPerBatch, p.Results[1].MsPerBatch, p.Results[2].InferenceBytes = nan, inf, 0
 	p.Results[3].Ratio = 0
-	p.Learned = &Learned{Gra: []float64{nan, nan}, Str: []float64{0, 0}, Tra: []float64{-1, 2, nan}, Ind: nil}
+	p.Learned = &LearnedCourse{Gra: []float64{nan, nan}, Str: []float64{0, 0}, Tra: []float64{-1, 2, nan}, Ind: nil}
 	p.Starts = []Start{{Name: "class-aware", Tra: []float64{nan}}}
 	p.Sparsity[0].Points = []SparsityPoint{{Accuracy: eval.Spread{Mean: nan}}, {Value: 1, Entries: 0, Accuracy: eval.Spread{Mean: 3}}}
 	for k := range p.Sensitivity[0].Lines {
@@ -306,7 +306,7 @@ func TestNotANumber(t *testing.T) {
 // Points that coincide, empty ranges and single values are drawn.
 func TestDegenerateRanges(t *testing.T) {
 	same := eval.Spread{Mean: 50}
-	p := &Page{Title: "one of each", Learned: &Learned{Gra: []float64{1}},
+	p := &Page{Title: "one of each", Learned: &LearnedCourse{Gra: []float64{1}},
 		Sparsity:    []Sparsity{{Method: "solved", Parameter: "k", Nodes: 1, SyntheticNodes: 1, Points: []SparsityPoint{{1, 1, same}}}},
 		Sensitivity: []Sensitivity{{Parameter: "λ", Values: []float64{0}, Lines: []SensitivityLine{{"O→S", []eval.Spread{same}}}}},
 		Heat:        &Heat{Before: [][]float64{{0}}, After: [][]float64{{0}}},

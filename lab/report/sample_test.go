@@ -28,7 +28,7 @@ func sample(classes int) *Page {
 		p.Heat.After[c][c] = 0.1 + 0.1*r.Float64()
 	}
 	p.Results = sampleResults(r, classes)
-	p.Learned = &Learned{Seed: 1, SyntheticNodes: 92, Gra: sampleLosses(r, 3000, 6), Str: sampleLosses(r, 3000, 1.4),
+	p.Learned = &LearnedCourse{Seed: 1, SyntheticNodes: 92, Gra: sampleLosses(r, 3000, 6), Str: sampleLosses(r, 3000, 1.4),
 		Tra: sampleLosses(r, 3000, 3), Ind: sampleLosses(r, 3000, 5)}
 	for _, name := range []string{"class-aware", "random"} {
 		p.Starts = append(p.Starts, Start{name, sampleLosses(r, 3000, 3), sampleLosses(r, 3000, 5)})
@@ -75,7 +75,7 @@ func sampleResults(r *rand.Rand, classes int) []eval.Result {
 			MsPerBatchKept: near * 1.4, InferenceBytes: bytes, HeldBytes: 1_300_000, StoredBytes: 400_000,
 			KeptBytes: int64(nodes) * 1000, TrainSeconds: 1.7 + r.Float64()}
 		if setting != eval.OtoO {
-			row.VersusWhole = &eval.Paired{Better: []int{34, 30, 29}, Worse: []int{21, 22, 26}, P: 0.0425}
+			row.VersusWhole = &eval.Pairing{Better: []int{34, 30, 29}, Worse: []int{21, 22, 26}, P: 0.0425}
 		}
 		for c := range classes {
 			row.Confusion = append(row.Confusion, make([]int, classes))

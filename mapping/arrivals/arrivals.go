@@ -241,7 +241,7 @@ func (a *Rows) GiveUp(rows, notes int) {
 // AppendArrived appends the encoding of an arrival without its id: the record's fingerprint in 8 bytes,
 // little-endian, the number of places at which it was attached and the gaps between them (uvarints), and the row as
 // [mapping.AppendRow] encodes it. Places must ascend.
-func AppendArrived(dst []byte, a *infer.Arrived) []byte {
+func AppendArrived(dst []byte, a *infer.ArrivalRow) []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, a.Record)
 	dst = binary.AppendUvarint(dst, uint64(len(a.Attached)))
 	last := int32(-1)
@@ -257,11 +257,11 @@ func AppendArrived(dst []byte, a *infer.Arrived) []byte {
 
 // DecodeArrived decodes the encoding of [AppendArrived]; the caller sets the id. Allocations are
 // bounded by len(data).
-func DecodeArrived(data []byte, synthetic int) (*infer.Arrived, error) {
+func DecodeArrived(data []byte, synthetic int) (*infer.ArrivalRow, error) {
 	if len(data) < 8 {
 		return nil, fmt.Errorf("arrival of %d bytes, want at least 8", len(data))
 	}
-	a := &infer.Arrived{Record: binary.LittleEndian.Uint64(data)}
+	a := &infer.ArrivalRow{Record: binary.LittleEndian.Uint64(data)}
 	count, rest, err := mapping.Uvarint(data[8:])
 	if err != nil {
 		return nil, fmt.Errorf("arrival: number of places: %w", err)

@@ -64,12 +64,12 @@ func (w *worldOfArrivals) now(t *testing.T) time.Time {
 	return now
 }
 
-func arrivedAs(id string, record uint64, val float32, attached ...int32) infer.Arrived {
-	return infer.Arrived{ID: id, Record: record, Attached: attached,
+func arrivedAs(id string, record uint64, val float32, attached ...int32) infer.ArrivalRow {
+	return infer.ArrivalRow{ID: id, Record: record, Attached: attached,
 		Row: infer.Row{Known: true, Arrived: true, Cols: []int32{1, 29}, Vals: []float32{val, 2}}}
 }
 
-func mustKeep(t *testing.T, a *Rows, arrived ...infer.Arrived) {
+func mustKeep(t *testing.T, a *Rows, arrived ...infer.ArrivalRow) {
 	t.Helper()
 	if err := a.Keep(t.Context(), arrived); err != nil {
 		t.Fatal(err)
@@ -77,9 +77,9 @@ func mustKeep(t *testing.T, a *Rows, arrived ...infer.Arrived) {
 }
 
 // find looks up neighbours and arrivals.
-func find(t *testing.T, a *Rows, ids, own []string) ([]infer.Row, []*infer.Arrived) {
+func find(t *testing.T, a *Rows, ids, own []string) ([]infer.Row, []*infer.ArrivalRow) {
 	t.Helper()
-	rows, seen := make([]infer.Row, len(ids)), make([]*infer.Arrived, len(own))
+	rows, seen := make([]infer.Row, len(ids)), make([]*infer.ArrivalRow, len(own))
 	if _, err := a.Find(t.Context(), ids, rows, own, seen); err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestArrivalsAreFoundByAll(t *testing.T) {
 	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
 		w := newWorldOfArrivals(t, client, prefix)
 		one, other := w.open(t, time.Hour, 1000), w.open(t, time.Hour, 1000)
-		empty := infer.Arrived{ID: "empty", Record: 3, Row: infer.Row{Known: true, Arrived: true}}
+		empty := infer.ArrivalRow{ID: "empty", Record: 3, Row: infer.Row{Known: true, Arrived: true}}
 		p, q := arrivedAs("p", 1, 0.5, 0, 4, 5), arrivedAs("q", 2, 0.25)
 		mustKeep(t, one, p, empty)
 		mustKeep(t, other, q, arrivedAs("p", 9, 0.75))
@@ -103,7 +103,7 @@ func TestArrivalsAreFoundByAll(t *testing.T) {
 				if diff := cmp.Diff([]infer.Row{q.Row, {}, p.Row, empty.Row}, rows); diff != "" {
 					t.Errorf("%s finds other rows (-want +got):\n%s", name, diff)
 				}
-				if diff := cmp.Diff([]*infer.Arrived{&p, nil, &q}, seen); diff != "" {
+				if diff := cmp.Diff([]*infer.ArrivalRow{&p, nil, &q}, seen); diff != "" {
 					t.Errorf("%s finds other arrivals (-want +got):\n%s", name, diff)
 				}
 			}
@@ -160,7 +160,7 @@ func TestArrivalsAreBounded(t *testing.T) {
 	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
 		w := newWorldOfArrivals(t, client, prefix)
 		a, other := w.open(t, time.Hour, 5), w.open(t, time.Hour, 5)
-		batch := func(names ...string) (out []infer.Arrived) {
+		batch := func(names ...string) (out []infer.ArrivalRow) {
 			for _, name := range names {
 				out = append(out, arrivedAs(name, 1, 0.5))
 			}
@@ -229,7 +229,7 @@ func TestBoundsHoldForConsumersTogether(t *testing.T) {
 		all = append(all, a)
 	}
 	for k, a := range all {
-		var batch []infer.Arrived
+		var batch []infer.ArrivalRow
 		for i := range 7 {
 			batch = append(batch, arrivedAs(fmt.Sprint(k, "-", i), 1, 1))
 		}
@@ -289,7 +289,7 @@ func TestArrivalsOfAVersionThatVanished(t *testing.T) {
 			t.Errorf("%d keys are left: %s", len(left), left[:1])
 		}
 		// Who was stopped for long comes too late: nothing of a version that is gone is written, or it is removed again.
-		late := a.Keep(t.Context(), []infer.Arrived{arrivedAs("late", 1, 1)})
+		late := a.Keep(t.Context(), []infer.ArrivalRow{arrivedAs("late", 1, 1)})
 		noted := a.Note(t.Context(), []infer.Note{{Place: "g:t:0", Offset: 1}, {Place: "g:t:2"}})
 		left := append(keysOf(t, client, w.table.Keys+"*"), keysOf(t, client, w.table.Notes+":g:t:2")...)
 		if !errors.Is(late, mapping.ErrVanished) || !errors.Is(noted, mapping.ErrVanished) || len(left) > 0 {
@@ -326,7 +326,7 @@ func TestArrivalsDamaged(t *testing.T) {
 			}
 		}
 		client.Set(t.Context(), w.table.count(a.epoch.Load()), "many", 0)
-		if _, err := a.Find(t.Context(), []string{"q"}, make([]infer.Row, 1), []string{"q"}, make([]*infer.Arrived, 1)); !errors.Is(err, mapping.ErrDamaged) {
+		if _, err := a.Find(t.Context(), []string{"q"}, make([]infer.Row, 1), []string{"q"}, make([]*infer.ArrivalRow, 1)); !errors.Is(err, mapping.ErrDamaged) {
 			t.Errorf("a count that is none is taken: %v", err)
 		}
 	})

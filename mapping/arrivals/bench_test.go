@@ -47,10 +47,10 @@ func arrivalMemory(t testing.TB, client redis.UniversalClient, prefix string, n,
 	if err != nil {
 		t.Fatal(err)
 	}
-	var batch []infer.Arrived
+	var batch []infer.ArrivalRow
 	size := 0
 	for i, id := range m.IDs {
-		arrived := infer.Arrived{ID: id, Record: uint64(i) * 0x9e3779b97f4a7c15, Row: mapping.RowOf(m, i)}
+		arrived := infer.ArrivalRow{ID: id, Record: uint64(i) * 0x9e3779b97f4a7c15, Row: mapping.RowOf(m, i)}
 		if i%2 == 0 {
 			arrived.Attached = []int32{1}
 		}

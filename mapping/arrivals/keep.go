@@ -23,8 +23,8 @@ const rowOverhead = 64
 // if the version is no longer in Redis.
 //
 // Find finds a row in memory afterwards, if Redis says that this call wrote it, and if it was looked up
-// ([infer.Arrived].AsOf) in the epoch in which it was written.
-func (a *Rows) Keep(ctx context.Context, arrived []infer.Arrived) error {
+// ([infer.ArrivalRow].AsOf) in the epoch in which it was written.
+func (a *Rows) Keep(ctx context.Context, arrived []infer.ArrivalRow) error {
 	for len(arrived) > 0 {
 		chunk := a.encode(arrived)
 		if err := a.write(ctx, chunk); err != nil {
@@ -37,7 +37,7 @@ func (a *Rows) Keep(ctx context.Context, arrived []infer.Arrived) error {
 
 // kept is a row to write.
 type kept struct {
-	*infer.Arrived
+	*infer.ArrivalRow
 	record  string
 	written bool // this process has written it, in the last attempt
 }
@@ -45,7 +45,7 @@ type kept struct {
 func (k *kept) size() int64 { return int64(len(k.ID)+len(k.record)) + rowOverhead }
 
 // encode returns the rows of one round trip, from the first one on, with records.
-func (a *Rows) encode(arrived []infer.Arrived) []kept {
+func (a *Rows) encode(arrived []infer.ArrivalRow) []kept {
 	n := min(len(arrived), idsPerPipeline)
 	ends, arena := make([]int, 0, n), make([]byte, 0, roomFor(arrived[:n]))
 	seed := a.table.rowSeed()
@@ -57,13 +57,13 @@ func (a *Rows) encode(arrived []infer.Arrived) []kept {
 	}
 	chunk := make([]kept, len(ends))
 	for i, record := range mapping.CutText(arena, ends) {
-		chunk[i] = kept{Arrived: &arrived[i], record: record}
+		chunk[i] = kept{ArrivalRow: &arrived[i], record: record}
 	}
 	return chunk
 }
 
 // roomFor returns about how many bytes the records of arrivals take, in one round trip.
-func roomFor(arrived []infer.Arrived) int {
+func roomFor(arrived []infer.ArrivalRow) int {
 	const head, place, entry = 10 + sealBytes, 1, 6 // bytes; large numbers take a few more
 	room := 0
 	for i := range arrived {

@@ -206,7 +206,7 @@ func TestReplicasHaveWhatWasWritten(t *testing.T) {
 	}
 	few := w.openWith(t, Options{TTL: time.Hour, MaxRows: 9, Replicas: 2, Limit: time.Second})
 	for what, err := range map[string]error{
-		"rows":  few.Keep(t.Context(), []infer.Arrived{arrivedAs("p", 1, 1)}),
+		"rows":  few.Keep(t.Context(), []infer.ArrivalRow{arrivedAs("p", 1, 1)}),
 		"notes": few.Note(t.Context(), []infer.Note{noteAt("g:t:0", 7, 1)}),
 	} {
 		if !errors.Is(err, mapping.ErrFewReplicas) || !mapping.TakesNoWrites(err) || !strings.Contains(err.Error(), "attach.replicas says: 1 of 2") {

@@ -16,13 +16,13 @@ import (
 )
 
 // lookedUp looks the arrivals up, as a batch does before it is predicted, and returns them as the rows to keep.
-func lookedUp(t *testing.T, a *Rows, arrived ...infer.Arrived) []infer.Arrived {
+func lookedUp(t *testing.T, a *Rows, arrived ...infer.ArrivalRow) []infer.ArrivalRow {
 	t.Helper()
 	own := make([]string, len(arrived))
 	for i := range arrived {
 		own[i] = arrived[i].ID
 	}
-	asOf, err := a.Find(t.Context(), nil, nil, own, make([]*infer.Arrived, len(own)))
+	asOf, err := a.Find(t.Context(), nil, nil, own, make([]*infer.ArrivalRow, len(own)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func TestOwnRowsAreNotRead(t *testing.T) {
 	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
 		w := newWorldOfArrivals(t, client, prefix)
 		a, other := w.open(t, 100*time.Hour, 1000), w.open(t, 100*time.Hour, 1000)
-		p, empty := arrivedAs("p", 1, 0.5), infer.Arrived{ID: "empty", Row: infer.Row{Known: true, Arrived: true}}
+		p, empty := arrivedAs("p", 1, 0.5), infer.ArrivalRow{ID: "empty", Row: infer.Row{Known: true, Arrived: true}}
 		mustKeep(t, a, lookedUp(t, a, p, empty)...)
 		for _, id := range []string{"p", "empty"} { // so that Redis does not have them any more
 			client.Unlink(t.Context(), w.table.bucket(bucketOf(id, a.buckets), a.epoch.Load()))
@@ -133,7 +133,7 @@ func TestOwnRowsOfAVersionThatVanished(t *testing.T) {
 	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
 		w := newWorldOfArrivals(t, client, prefix)
 		a := w.open(t, 100*time.Hour, 1000)
-		var late []infer.Arrived
+		var late []infer.ArrivalRow
 		for i := range 20 {
 			late = append(late, arrivedAs(fmt.Sprint("p", i), 1, 0.5))
 		}

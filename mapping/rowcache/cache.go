@@ -31,12 +31,12 @@ type Cache struct {
 
 // generation is a table of hashes with open addressing, and the records that its slots lead to.
 type generation struct {
-	slots  []slot         // a power of two of them, at most ¾ in use
-	used   int            // slots in use
-	pieces []infer.Packed // records
-	free   int            // in units: where the last piece is free
-	size   int            // units of a piece; a record that is larger has a piece of its own
-	bytes  int64          // memory of slots and pieces
+	slots  []slot             // a power of two of them, at most ¾ in use
+	used   int                // slots in use
+	pieces []infer.PackedRows // records
+	free   int                // in units: where the last piece is free
+	size   int                // units of a piece; a record that is larger has a piece of its own
+	bytes  int64              // memory of slots and pieces
 }
 
 // slot leads to the record of a row.
@@ -259,7 +259,7 @@ func (g *generation) find(id string, hash uint32) uint32 {
 }
 
 // record returns the piece and the number there of the record of a slot.
-func (g *generation) record(slot *slot) (piece *infer.Packed, number uint32) {
+func (g *generation) record(slot *slot) (piece *infer.PackedRows, number uint32) {
 	return &g.pieces[slot.place>>pieceBits], slot.place & (1<<pieceBits - 1)
 }
 
@@ -294,7 +294,7 @@ func (g *generation) add(id string, hash uint32, row infer.Row, stamp int64, uni
 		g.grow()
 	}
 	if g.crowded(units) {
-		g.pieces = append(g.pieces, infer.Packed{Words: make([]uint32, g.piece(units)*infer.PackedUnit)})
+		g.pieces = append(g.pieces, infer.PackedRows{Words: make([]uint32, g.piece(units)*infer.PackedUnit)})
 		g.free = 1
 	}
 	at := &g.slots[g.find(id, hash)]

@@ -278,7 +278,7 @@ func (s *growing) checkRows(stored map[string]string, b *artifact.Bundle) {
 	for _, of := range s.at {
 		ids = append(ids, of...)
 	}
-	seen, rows := make([]*infer.Arrived, len(ids)), make([]infer.Row, len(ids))
+	seen, rows := make([]*infer.ArrivalRow, len(ids)), make([]infer.Row, len(ids))
 	if _, err := v.FindArrivals(s.t.Context(), ids, rows, ids, seen); err != nil {
 		s.t.Fatal(err)
 	}
@@ -324,7 +324,7 @@ func (s *growing) checkRows(stored map[string]string, b *artifact.Bundle) {
 		if harness.Bits(p.Logits) != harness.Bits(logits.Row(i)) || harness.Bits(p.Probabilities) != harness.Bits(probabilities.Row(i)) {
 			s.t.Errorf("%s: published %v, by what is kept of it %v", id, p.Logits, logits.Row(i))
 		}
-		again := infer.Arrived{ID: id, Row: grown.Row(i), Record: seen[i].Record, Attached: seen[i].Attached}
+		again := infer.ArrivalRow{ID: id, Row: grown.Row(i), Record: seen[i].Record, Attached: seen[i].Attached}
 		if row := string(store.AppendArrived(nil, &again)); row != stored[id][:len(stored[id])-sealBytes] {
 			s.t.Errorf("%s: its row is %x, by what is kept of it %x", id, stored[id], row)
 		}

@@ -208,7 +208,7 @@ func (s *growing) storedRows(version string) map[string]string {
 const sealBytes = 4
 
 // arrived decodes a stored row.
-func (s *growing) arrived(row string, synthetic int) *infer.Arrived {
+func (s *growing) arrived(row string, synthetic int) *infer.ArrivalRow {
 	s.t.Helper()
 	a, err := store.DecodeArrived([]byte(row[:len(row)-sealBytes]), synthetic)
 	if err != nil {

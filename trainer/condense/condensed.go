@@ -8,15 +8,15 @@ import (
 
 // Input is the input of a method.
 type Input struct {
-	Adj    *graph.CSR         // A of T, N×N symmetric 0/1
-	X      *features.Factored // pre(X) of T, N×d
-	Points *graph.Dense       // N×p: Â²·pre(X), or a random projection of it
-	Labels []int32            // N: class, −1 if unknown
-	Share  []int              // C: synthetic nodes of each class, as Budget gives them; N' in all
+	Adj    *graph.CSR                 // A of T, N×N symmetric 0/1
+	X      *features.FactoredFeatures // pre(X) of T, N×d
+	Points *graph.Dense               // N×p: Â²·pre(X), or a random projection of it
+	Labels []int32                    // N: class, −1 if unknown
+	Share  []int                      // C: synthetic nodes of each class, as Budget gives them; N' in all
 }
 
-// Condensed is the result of a method.
-type Condensed struct {
+// Condensation is the result of a method.
+type Condensation struct {
 	artifact.Synthetic            // S: A', X' and Y', classes ascending
 	M                  *graph.CSR // N×N'; nil: deploys on T only
 	Attachment         string     // what M was made for, as the artifact has it: "joint" or "frozen"

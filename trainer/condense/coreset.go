@@ -15,7 +15,7 @@ import (
 
 // coreset chooses nodes class by class: choose returns k distinct positions in nodes, the ascending nodes of a
 // class.
-func coreset(in Input, choose func(nodes []int32, k int) []int) *Condensed {
+func coreset(in Input, choose func(nodes []int32, k int) []int) *Condensation {
 	c := &Clusters{Of: slices.Repeat([]int32{-1}, len(in.Labels))}
 	for class, nodes := range byClass(in.Labels, len(in.Share)) {
 		chosen := choose(nodes, in.Share[class])
@@ -28,7 +28,7 @@ func coreset(in Input, choose func(nodes []int32, k int) []int) *Condensed {
 	c.count()
 	// Clusters of one node each: their edges are the induced subgraph, their means the nodes themselves.
 	s := artifact.Synthetic{Adj: c.Adjacency(in.Adj), X: in.X.Combine(c.Membership()), Labels: c.Labels}
-	return &Condensed{Synthetic: s, M: MembershipMapping(c), Attachment: artifact.AttachJoint}
+	return &Condensation{Synthetic: s, M: MembershipMapping(c), Attachment: artifact.AttachJoint}
 }
 
 // byClass returns the labelled nodes of each class, ascending.

@@ -7,7 +7,7 @@ import (
 )
 
 // Degree chooses the nodes of each class with the most neighbours in T, the first among equals.
-func Degree(in Input, _ *rand.Rand) *Condensed {
+func Degree(in Input, _ *rand.Rand) *Condensation {
 	return coreset(in, func(nodes []int32, k int) []int {
 		order := make([]int, len(nodes))
 		for at := range order {

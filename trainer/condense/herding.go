@@ -9,7 +9,7 @@ import (
 // Herding chooses nodes of each class one by one so that the mean of their points follows the class's mean μ
 // (Welling, "Herding Dynamical Weights to Learn", 2009): the t-th is the one nearest to tμ − Σ of the points chosen
 // before it. It takes k passes over the class.
-func Herding(in Input, _ *rand.Rand) *Condensed {
+func Herding(in Input, _ *rand.Rand) *Condensation {
 	return coreset(in, func(nodes []int32, k int) []int { return herd(in.Points.Take(nodes), k) })
 }
 

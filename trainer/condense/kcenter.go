@@ -9,7 +9,7 @@ import (
 // KCenter chooses nodes of each class that cover it: first the one nearest to the class's mean, then repeatedly the
 // one farthest from all that are chosen (Gonzalez, "Clustering to Minimize the Maximum Intercluster Distance",
 // 1985: no node is farther from a chosen one than twice the least possible). It takes k passes over the class.
-func KCenter(in Input, _ *rand.Rand) *Condensed {
+func KCenter(in Input, _ *rand.Rand) *Condensation {
 	return coreset(in, func(nodes []int32, k int) []int { return cover(in.Points.Take(nodes), k) })
 }
 

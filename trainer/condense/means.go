@@ -11,7 +11,7 @@ import (
 // Means are what an artifact keeps of T for models that come later (docs/algorithm.md, section 5, last part): the
 // means of [artifact.Means] over the nodes of each cluster, weighted by w (N). Features are never propagated or
 // made dense: the means go through the operator instead.
-func Means(adj *graph.CSR, x *features.Factored, c *Clusters, w []float32) *artifact.Means {
+func Means(adj *graph.CSR, x *features.FactoredFeatures, c *Clusters, w []float32) *artifact.Means {
 	g, degrees := c.weightedMembership(w), adj.RowSums()
 	out := &artifact.Means{X: x.Combine(g), Operators: map[string]artifact.OperatorMeans{}}
 	for _, op := range infer.Operators() {

@@ -27,7 +27,7 @@ func spectrum(m reference.Matrix) []float64 {
 }
 
 // squared returns Â²X.
-func squared(x *features.Factored, hat *graph.CSR) features.Design { return x.Design(hat, hat) }
+func squared(x *features.FactoredFeatures, hat *graph.CSR) features.Design { return x.Design(hat, hat) }
 
 // From a projection that spans all of Â²X the coordinates are exact: as many columns as Â²X has keep all distances,
 // fewer keep the largest eigenvalues, each in a column of its own.

@@ -29,7 +29,7 @@ import (
 // the clusters' adjacency of section 5, for what wants a graph, and Q serves through the tables alone. Hence
 // frozen.
 type VNG struct {
-	Condensed
+	Condensation
 	Clusters *Clusters
 	Q        *graph.Dense // N'×N'
 }
@@ -69,7 +69,7 @@ func NewVNG(in Input, rng *rand.Rand) (*VNG, error) {
 		return nil, fmt.Errorf("vng: fitting the operator of %d virtual nodes: %w", len(v.Clusters.Size), err)
 	}
 	s := artifact.Synthetic{Adj: v.Clusters.Adjacency(in.Adj), X: h[0], Labels: v.Clusters.Labels}
-	v.Condensed = Condensed{Synthetic: s, M: v.Clusters.mapping(func(j int) float32 { return invSqrt[j] }),
+	v.Condensation = Condensation{Synthetic: s, M: v.Clusters.mapping(func(j int) float32 { return invSqrt[j] }),
 		Attachment: artifact.AttachFrozen}
 	return v, nil
 }

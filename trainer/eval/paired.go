@@ -10,18 +10,18 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Paired compares a row's predictions with those of Whole, node by node. Better counts the nodes that the row
+// Pairing compares a row's predictions with those of Whole, node by node. Better counts the nodes that the row
 // has right and Whole has wrong, Worse those where it is the other way round, a number for each seed. P is the
 // probability of a difference at least as large where there is none: [McNemar] of one seed, [Combined] of
 // several.
-type Paired struct {
+type Pairing struct {
 	Better []int   `json:"better"`
 	Worse  []int   `json:"worse"`
 	P      float64 `json:"p"`
 }
 
 // Pair compares the predicted classes of the nodes of a set with those of Whole. All three have the same order.
-func Pair(classes, whole []int32, s *Set) *Paired {
+func Pair(classes, whole []int32, s *Set) *Pairing {
 	better, worse, at := 0, 0, 0
 	for _, labels := range s.Labels {
 		for _, y := range labels {
@@ -34,7 +34,7 @@ func Pair(classes, whole []int32, s *Set) *Paired {
 			at++
 		}
 	}
-	return &Paired{Better: []int{better}, Worse: []int{worse}, P: McNemar(better, worse)}
+	return &Pairing{Better: []int{better}, Worse: []int{worse}, P: McNemar(better, worse)}
 }
 
 // McNemar returns the two-sided mid-p value of McNemar's test of two classifiers on the same nodes, of which
@@ -63,8 +63,8 @@ func Combined(values []float64) float64 {
 }
 
 // joinedPairs returns the comparisons of all seeds as one; nil if a row has none.
-func joinedPairs(rows []Result) *Paired {
-	out := &Paired{}
+func joinedPairs(rows []Result) *Pairing {
+	out := &Pairing{}
 	var values []float64
 	for _, r := range rows {
 		if r.VersusWhole == nil {
@@ -82,7 +82,7 @@ func joinedPairs(rows []Result) *Paired {
 }
 
 // Counts returns the means over seeds of Better and Worse; "-" if there is no comparison.
-func (p *Paired) Counts() string {
+func (p *Pairing) Counts() string {
 	if p == nil {
 		return "-"
 	}
@@ -97,7 +97,7 @@ func (p *Paired) Counts() string {
 }
 
 // Value returns p; "-" if there is no comparison.
-func (p *Paired) Value() string {
+func (p *Pairing) Value() string {
 	switch {
 	case p == nil:
 		return "-"
@@ -110,7 +110,7 @@ func (p *Paired) Value() string {
 }
 
 // record returns the counts of each seed, with blanks between them, and p; blanks if there is no comparison.
-func (p *Paired) record() []string {
+func (p *Pairing) record() []string {
 	if p == nil {
 		return []string{"", "", ""}
 	}

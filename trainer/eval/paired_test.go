@@ -56,7 +56,7 @@ func TestPair(t *testing.T) {
 
 func TestPairsOverSeeds(t *testing.T) {
 	row := func(better, worse int) Result {
-		return Result{VersusWhole: &Paired{Better: []int{better}, Worse: []int{worse}, P: McNemar(better, worse)}}
+		return Result{VersusWhole: &Pairing{Better: []int{better}, Worse: []int{worse}, P: McNemar(better, worse)}}
 	}
 	got := OverSeeds([]Result{row(1, 7), row(2, 9), row(30, 31)})[0].VersusWhole
 	if !slices.Equal(got.Better, []int{1, 2, 30}) || !slices.Equal(got.Worse, []int{7, 9, 31}) ||

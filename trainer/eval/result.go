@@ -30,7 +30,7 @@ type Result struct {
 	// the same batches.
 	Agreement Spread `json:"agreement"`
 	// VersusWhole compares the row with Whole node by node; nil for Whole itself.
-	VersusWhole *Paired `json:"versus_whole,omitempty"`
+	VersusWhole *Pairing `json:"versus_whole,omitempty"`
 	// ChangedByBatching is the share of predictions that change if arrivals come shuffled in batches of a
 	// tenth of the size.
 	ChangedByBatching Spread `json:"changed_by_batching"`

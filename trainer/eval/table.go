@@ -44,7 +44,7 @@ func both(l *line, of func(r *Result) Spread) string {
 	return fmt.Sprintf("%.1f/%.1f", of(&l.graph).Mean, of(&l.node).Mean)
 }
 
-func versus(l *line, of func(p *Paired) string) string {
+func versus(l *line, of func(p *Pairing) string) string {
 	return of(l.graph.VersusWhole) + "/" + of(l.node.VersusWhole)
 }
 
@@ -110,8 +110,8 @@ var columns = []column{
 	{"node %", func(l *line) string { return spread(l.node.Accuracy, len(l.node.Seeds)) }},
 	{"macro F1", func(l *line) string { return both(l, func(r *Result) Spread { return r.MacroF1 }) }},
 	{"as Whole %", func(l *line) string { return both(l, func(r *Result) Spread { return r.Agreement }) }},
-	{"gain:loss", func(l *line) string { return versus(l, (*Paired).Counts) }},
-	{"p", func(l *line) string { return versus(l, (*Paired).Value) }},
+	{"gain:loss", func(l *line) string { return versus(l, (*Pairing).Counts) }},
+	{"p", func(l *line) string { return versus(l, (*Pairing).Value) }},
 	{"rebatched %", func(l *line) string { return both(l, func(r *Result) Spread { return r.ChangedByBatching }) }},
 	{"ECE", func(l *line) string { return both(l, func(r *Result) Spread { return r.ECE }) }},
 	{"ms/batch", func(l *line) string { return msText(l.graph.MsPerBatch) }},

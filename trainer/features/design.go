@@ -47,11 +47,11 @@ func (s Sparse) Forward(w *graph.Dense) *graph.Dense { return graph.Mul(s.X, w) 
 // Adjoint returns Xᵀ·G.
 func (s Sparse) Adjoint(g *graph.Dense) *graph.Dense { return graph.Mul(s.transpose(), g) }
 
-// Propagated is the design F = P·pre(X), P = P_k … P_1 a product of operators or parts of them, which is never
+// PropagatedDesign is the design F = P·pre(X), P = P_k … P_1 a product of operators or parts of them, which is never
 // formed:
 //
 //	F·W = P_k(… P_1(X̄(f∘W))) − (P1)(oᵀW)      FᵀG = f∘X̄ᵀ(P_1ᵀ(… P_kᵀG)) − o((P1)ᵀG)
-type Propagated struct {
+type PropagatedDesign struct {
 	raw            Design // X̄, N×d
 	factor, offset []float32
 	hops, backs    []*graph.CSR // P_1 … P_k, and each transposed
@@ -59,8 +59,8 @@ type Propagated struct {
 }
 
 // Design returns pre(X) by its products, propagated by operators P_1 … P_k from the first to the last.
-func (f *Factored) Design(hops ...*graph.CSR) *Propagated {
-	p := &Propagated{raw: Explicit{f.Raw.Dense}, factor: f.Factor, offset: f.Offset,
+func (f *FactoredFeatures) Design(hops ...*graph.CSR) *PropagatedDesign {
+	p := &PropagatedDesign{raw: Explicit{f.Raw.Dense}, factor: f.Factor, offset: f.Offset,
 		ones: make([]float32, f.Raw.Rows())}
 	if x := f.Raw.Sparse; x != nil {
 		p.raw = Sparse{x, sync.OnceValue(x.Transpose)}
@@ -75,7 +75,7 @@ func (f *Factored) Design(hops ...*graph.CSR) *Propagated {
 }
 
 // Through returns P·F. It shares the features of F.
-func (p *Propagated) Through(hop *graph.CSR) *Propagated {
+func (p *PropagatedDesign) Through(hop *graph.CSR) *PropagatedDesign {
 	out := *p
 	out.hops, out.backs = append(slices.Clip(p.hops), hop), append(slices.Clip(p.backs), hop.Transpose())
 	out.ones = graph.Mul(hop, &graph.Dense{Rows: len(p.ones), Cols: 1, Data: p.ones}).Data
@@ -83,23 +83,23 @@ func (p *Propagated) Through(hop *graph.CSR) *Propagated {
 }
 
 // Raw returns X̄, N×d.
-func (p *Propagated) Raw() Design { return p.raw }
+func (p *PropagatedDesign) Raw() Design { return p.raw }
 
 // Over returns F with other raw features of the same shape and everything else unchanged.
-func (p *Propagated) Over(raw Design) *Propagated {
+func (p *PropagatedDesign) Over(raw Design) *PropagatedDesign {
 	out := *p
 	out.raw = raw
 	return &out
 }
 
 // Dims returns n and d.
-func (p *Propagated) Dims() (rows, features int) {
+func (p *PropagatedDesign) Dims() (rows, features int) {
 	_, features = p.raw.Dims()
 	return len(p.ones), features
 }
 
 // Forward returns F·W.
-func (p *Propagated) Forward(w *graph.Dense) *graph.Dense {
+func (p *PropagatedDesign) Forward(w *graph.Dense) *graph.Dense {
 	folded := w
 	if p.factor != nil {
 		folded = graph.NewDense(w.Rows, w.Cols)
@@ -127,7 +127,7 @@ func (p *Propagated) Forward(w *graph.Dense) *graph.Dense {
 }
 
 // Adjoint returns Fᵀ·G.
-func (p *Propagated) Adjoint(g *graph.Dense) *graph.Dense {
+func (p *PropagatedDesign) Adjoint(g *graph.Dense) *graph.Dense {
 	if g.Rows != len(p.ones) {
 		panic(fmt.Sprintf("features: adjoint of %d rows, want %d", g.Rows, len(p.ones)))
 	}

@@ -7,18 +7,18 @@ import (
 	"rivulet/infer"
 )
 
-// Factored is pre(X) as X̄ diag(f) − 1·oᵀ. Unlike [infer.Projection] it norms each row once, for all reads of
+// FactoredFeatures is pre(X) as X̄ diag(f) − 1·oᵀ. Unlike [infer.Projection] it norms each row once, for all reads of
 // training, and gives products from the left.
-type Factored struct {
+type FactoredFeatures struct {
 	Raw    graph.Features // X̄, N×d
 	Factor []float32      // f, d; nil after Scaled: ones
 	Offset []float32      // o, d; nil after Scaled of dense features: zeros
 }
 
 // Factor returns raw features with a preprocessing applied.
-func Factor(x graph.Features, pre *infer.Preprocess) *Factored {
+func Factor(x graph.Features, pre *infer.Preprocess) *FactoredFeatures {
 	d := x.Cols()
-	f := &Factored{Raw: x, Factor: make([]float32, d), Offset: make([]float32, d)}
+	f := &FactoredFeatures{Raw: x, Factor: make([]float32, d), Offset: make([]float32, d)}
 	switch pre.Kind {
 	case infer.L2Center:
 		f.Raw = unitRows(x)
@@ -44,17 +44,17 @@ func Factor(x graph.Features, pre *infer.Preprocess) *Factored {
 // Scaled returns the same with the factors in the values, X̃ = X̄ diag(f), and for dense features with the offsets,
 // too: X̃ = pre(X). Features that are read in every epoch are scaled only once this way, and dropout of X̃ is
 // dropout of the features.
-func (f *Factored) Scaled() *Factored {
+func (f *FactoredFeatures) Scaled() *FactoredFeatures {
 	x := f.Raw.Sparse
 	if x == nil {
-		return &Factored{Raw: graph.Features{Dense: f.Block(0, f.Raw.Cols())}}
+		return &FactoredFeatures{Raw: graph.Features{Dense: f.Block(0, f.Raw.Cols())}}
 	}
 	out := &graph.CSR{Rows: x.Rows, Cols: x.Cols, RowPtr: x.RowPtr, ColIdx: x.ColIdx,
 		Val: make([]float32, x.NNZ())}
 	for p, c := range x.ColIdx {
 		out.Val[p] = f.Factor[c] * value(x.Val, p)
 	}
-	return &Factored{Raw: graph.Features{Sparse: out}, Offset: f.Offset}
+	return &FactoredFeatures{Raw: graph.Features{Sparse: out}, Offset: f.Offset}
 }
 
 // unitRows returns x with rows of unit L2 norm; rows of zeros stay.
@@ -107,14 +107,14 @@ func scaleToSum(row []float32) {
 }
 
 // Block returns columns lo…hi of pre(X), N×(hi−lo).
-func (f *Factored) Block(lo, hi int) *graph.Dense {
+func (f *FactoredFeatures) Block(lo, hi int) *graph.Dense {
 	out := graph.NewDense(f.Raw.Rows(), hi-lo)
 	f.block(out, lo)
 	return out
 }
 
 // block sets out, N×width, to the columns of pre(X) from lo on.
-func (f *Factored) block(out *graph.Dense, lo int) {
+func (f *FactoredFeatures) block(out *graph.Dense, lo int) {
 	graph.ParallelRows(out.Rows, len(out.Data), func(from, to int) {
 		for i := from; i < to; i++ {
 			f.blockRow(out.Row(i), i, lo)
@@ -122,7 +122,7 @@ func (f *Factored) block(out *graph.Dense, lo int) {
 	})
 }
 
-func (f *Factored) blockRow(row []float32, i, lo int) {
+func (f *FactoredFeatures) blockRow(row []float32, i, lo int) {
 	hi := lo + len(row)
 	if f.Raw.Sparse != nil {
 		clear(row)
@@ -142,7 +142,7 @@ func (f *Factored) blockRow(row []float32, i, lo int) {
 
 // Blocks visits pre(X) by blocks of columns: visit is called with the first column and an N×width block, whose memory
 // is the next block's.
-func (f *Factored) Blocks(width int, visit func(lo int, block *graph.Dense)) {
+func (f *FactoredFeatures) Blocks(width int, visit func(lo int, block *graph.Dense)) {
 	n, d := f.Raw.Rows(), f.Raw.Cols()
 	memory := make([]float32, n*min(width, d))
 	for lo := 0; lo < d; lo += width {
@@ -154,7 +154,7 @@ func (f *Factored) Blocks(width int, visit func(lo int, block *graph.Dense)) {
 }
 
 // TwoHops visits Â²·pre(X) as Blocks does pre(X), with hat = Â.
-func (f *Factored) TwoHops(hat *graph.CSR, visit func(lo int, block *graph.Dense)) {
+func (f *FactoredFeatures) TwoHops(hat *graph.CSR, visit func(lo int, block *graph.Dense)) {
 	var between graph.Dense
 	f.Blocks(blockWidth, func(lo int, block *graph.Dense) {
 		if between.Data == nil {
@@ -169,7 +169,7 @@ func (f *Factored) TwoHops(hat *graph.CSR, visit func(lo int, block *graph.Dense
 
 // Combine returns G·pre(X), groups×d, for G groups×N: with the rows of G averaging over clusters these are cluster
 // means of X, with G = means·Â² cluster means of Â²X.
-func (f *Factored) Combine(g *graph.CSR) *graph.Dense {
+func (f *FactoredFeatures) Combine(g *graph.CSR) *graph.Dense {
 	out := graph.NewDense(g.Rows, len(f.Factor))
 	work := g.NNZ()
 	if f.Raw.Sparse != nil {
@@ -183,7 +183,7 @@ func (f *Factored) Combine(g *graph.CSR) *graph.Dense {
 	return out
 }
 
-func (f *Factored) combineRow(out []float32, g *graph.CSR, i int) {
+func (f *FactoredFeatures) combineRow(out []float32, g *graph.CSR, i int) {
 	total := 0.0
 	nodes, weights := g.Row(i)
 	if f.Raw.Sparse == nil {

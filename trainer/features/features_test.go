@@ -49,7 +49,7 @@ func draw(t *rapid.T) world {
 	return w
 }
 
-func (w world) fit(t interface{ Fatal(...any) }) (*infer.Preprocess, *Factored) {
+func (w world) fit(t interface{ Fatal(...any) }) (*infer.Preprocess, *FactoredFeatures) {
 	x := convert.Features(w.x, w.sparse)
 	pre, err := Fit(w.kind, x, false, graph.Normalised(convert.Pattern(w.adj)))
 	if err != nil {

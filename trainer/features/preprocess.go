@@ -111,7 +111,7 @@ const rounding = 1e-6
 
 // propagatedNorm returns the RMS norm of the rows of Â²·pre(X), 0 if they are zero except for rounding. The rows
 // themselves are left in kept, N×d, unless that is nil.
-func propagatedNorm(f *Factored, hat *graph.CSR, kept *graph.Dense) float64 {
+func propagatedNorm(f *FactoredFeatures, hat *graph.CSR, kept *graph.Dense) float64 {
 	squares, centre := 0.0, 0.0
 	f.TwoHops(hat, func(lo int, block *graph.Dense) {
 		for i := range block.Rows {

@@ -3,8 +3,8 @@ package features
 import "fmt"
 
 // AddSums adds Σ_j sums_j·pre(x_j) to dst (d), in float64; nodes with sum 0 cost nothing. It is a row of
-// [Factored.Combine] for weights that many nodes have, or that must not be rounded.
-func (f *Factored) AddSums(dst, sums []float64) {
+// [FactoredFeatures.Combine] for weights that many nodes have, or that must not be rounded.
+func (f *FactoredFeatures) AddSums(dst, sums []float64) {
 	if len(dst) != len(f.Factor) || len(sums) != f.Raw.Rows() {
 		panic(fmt.Sprintf("features: sums of %d nodes in %d columns, of features %d×%d", len(sums), len(dst),
 			f.Raw.Rows(), len(f.Factor)))

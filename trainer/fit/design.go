@@ -25,7 +25,7 @@ const denseAdvantage = 2
 // Â; the weights w of an SGC of two hops are 0, 0, 1. It is explicit if that is cheaper, which depends on the
 // density of X and on how many rows there are; for a sparse X the explicit rows then take no more than a few times
 // its memory.
-func NewPropagated(hat *graph.CSR, weights []float32, x *features.Factored, rows []int32) Design {
+func NewPropagated(hat *graph.CSR, weights []float32, x *features.FactoredFeatures, rows []int32) Design {
 	if x.Raw.Sparse == nil || len(rows)*x.Raw.Cols() <= denseAdvantage*(x.Raw.Sparse.NNZ()+2*hat.NNZ()) {
 		return Explicit{X: propagatedRows(hat, weights, x, rows)}
 	}
@@ -33,7 +33,7 @@ func NewPropagated(hat *graph.CSR, weights []float32, x *features.Factored, rows
 }
 
 // Propagated returns the design of [NewPropagated] by its products, in any case; rows nil are all.
-func Propagated(hat *graph.CSR, weights []float32, x *features.Factored, rows []int32) Design {
+func Propagated(hat *graph.CSR, weights []float32, x *features.FactoredFeatures, rows []int32) Design {
 	last := len(weights) - 1
 	if last > 0 && weights[last] == 1 && !slices.ContainsFunc(weights[:last], func(w float32) bool { return w != 0 }) {
 		hops := slices.Repeat([]*graph.CSR{hat}, last) // one power of Â
@@ -47,7 +47,7 @@ func Propagated(hat *graph.CSR, weights []float32, x *features.Factored, rows []
 
 // propagatedRows computes rows of Σ_t w_t Â^t·pre(X), by blocks of columns so that no more than the result and two
 // blocks of N rows are held.
-func propagatedRows(hat *graph.CSR, weights []float32, x *features.Factored, rows []int32) *graph.Dense {
+func propagatedRows(hat *graph.CSR, weights []float32, x *features.FactoredFeatures, rows []int32) *graph.Dense {
 	const block = 128
 	out := graph.NewDense(len(rows), x.Raw.Cols())
 	x.Blocks(block, func(lo int, columns *graph.Dense) {

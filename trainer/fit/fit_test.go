@@ -104,7 +104,7 @@ func TestObjectiveRemembersItsPlace(t *testing.T) {
 }
 
 // world is a small graph with preprocessed features and some of its rows.
-func world(t *rapid.T) (x *features.Factored, hat *graph.CSR, rows []int32, want reference.Matrix) {
+func world(t *rapid.T) (x *features.FactoredFeatures, hat *graph.CSR, rows []int32, want reference.Matrix) {
 	rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 	n, d := rapid.IntRange(4, 12).Draw(t, "N"), rapid.IntRange(1, 6).Draw(t, "d")
 	adj := convert.Graph(rng, n, 0.3)

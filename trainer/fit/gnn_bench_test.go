@@ -13,7 +13,7 @@ import (
 
 // redditShape is a random T of the shape of Reddit's training graph: so many nodes (153,431 in full), 67 neighbours
 // each, 602 dense features, 41 classes. What it learns means nothing, an epoch costs as much as one there.
-func redditShape(nodes int) (adj *graph.CSR, x *features.Factored, labels []int32) {
+func redditShape(nodes int) (adj *graph.CSR, x *features.FactoredFeatures, labels []int32) {
 	const degree, d, classes = 67, 602, 41
 	rng := rand.New(rand.NewPCG(1, 0))
 	adj = &graph.CSR{Rows: nodes, Cols: nodes, RowPtr: make([]int, nodes+1)}

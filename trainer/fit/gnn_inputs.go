@@ -8,8 +8,8 @@ import (
 )
 
 // NewInputs is the design pre(X) of the nodes of a graph for first layers, where W may have hundreds of columns:
-// see [features.Factored.Scaled]. Operators are added by its Through.
-func NewInputs(x *features.Factored) *features.Propagated { return x.Scaled().Design() }
+// see [features.FactoredFeatures.Scaled]. Operators are added by its Through.
+func NewInputs(x *features.FactoredFeatures) *features.PropagatedDesign { return x.Scaled().Design() }
 
 // drop is a design with each feature left out with probability rate, independently, and the others divided by
 // 1−rate; which are left out follows from the seed alone. f stays as it is. Dropout acts on the features before
@@ -18,10 +18,10 @@ func NewInputs(x *features.Factored) *features.Propagated { return x.Scaled().De
 func drop(f Design, rate float64, seed uint64) Design {
 	m := newMask(rate, seed)
 	switch f := f.(type) {
-	case *features.Propagated:
+	case *features.PropagatedDesign:
 		return f.Over(drop(f.Raw(), rate, seed))
 	case Explicit:
-		return droppedRows{masked{f.X, m}}
+		return droppedRows{maskedMatrix{f.X, m}}
 	case features.Sparse:
 		return droppedEntries{m.drop(f.X)}
 	}
@@ -29,7 +29,7 @@ func drop(f Design, rate float64, seed uint64) Design {
 }
 
 // droppedRows are explicit rows of which entries are left out.
-type droppedRows struct{ masked }
+type droppedRows struct{ maskedMatrix }
 
 func (d droppedRows) Dims() (rows, columns int)           { return d.x.Rows, d.x.Cols }
 func (d droppedRows) Forward(w *graph.Dense) *graph.Dense { return d.forward(w) }

@@ -79,7 +79,7 @@ func OperatorOf(o *infer.Operator, adj *graph.CSR) *graph.CSR {
 // OnOriginal poses the problem of W_O on a graph of N nodes (T, or an S that is a graph): Propagated = P·pre(X),
 // Self = pre(X), Hop = P. labels (N) are −1 where unknown. Where few nodes have a label, only those that a labelled
 // one depends on are in the problem, which is then smaller and has the same solution.
-func OnOriginal(s Shape, adj *graph.CSR, x *features.Factored, labels []int32, classes int) GNNProblem {
+func OnOriginal(s Shape, adj *graph.CSR, x *features.FactoredFeatures, labels []int32, classes int) GNNProblem {
 	arch := s.architecture()
 	op := OperatorOf(arch.Operator, adj)
 	p := GNNProblem{Shape: s, Classes: classes, Labels: labels, Hop: op}
@@ -101,7 +101,7 @@ func OnOriginal(s Shape, adj *graph.CSR, x *features.Factored, labels []int32, c
 		p.Hop = op.Submatrix(hidden, index(hidden, adj.Rows), len(hidden))
 		p.Labels = take(labels, hidden)
 		read := reached(op, hidden) // nodes whose features are read
-		x = &features.Factored{Raw: x.Raw.Take(read), Factor: x.Factor, Offset: x.Offset}
+		x = &features.FactoredFeatures{Raw: x.Raw.Take(read), Factor: x.Factor, Offset: x.Offset}
 		all := NewInputs(x)
 		p.Propagated = all.Through(op.Submatrix(hidden, index(read, adj.Rows), len(read)))
 		p.Self = all.Through(selection(hidden, index(read, adj.Rows), len(read)))
@@ -116,7 +116,7 @@ func OnOriginal(s Shape, adj *graph.CSR, x *features.Factored, labels []int32, c
 // saves the two widest hops of an epoch. A fit that drops out features drops entries of the sums then, and not
 // entries before they are summed up: so it is for a fit with an InputDropout of 0, and for an architecture whose
 // first layer reads the node itself through P only ([ReadsHopsOnly]); others panic.
-func OnOriginalKept(s Shape, adj *graph.CSR, x *features.Factored, labels []int32, classes int) GNNProblem {
+func OnOriginalKept(s Shape, adj *graph.CSR, x *features.FactoredFeatures, labels []int32, classes int) GNNProblem {
 	if !ReadsHopsOnly(s) {
 		panic(fmt.Sprintf("fit: %s reads pre(X) besides P·pre(X)", s.Model))
 	}
@@ -125,7 +125,7 @@ func OnOriginalKept(s Shape, adj *graph.CSR, x *features.Factored, labels []int3
 }
 
 // sums is P·pre(X).
-func sums(op *graph.CSR, x *features.Factored) *graph.Dense {
+func sums(op *graph.CSR, x *features.FactoredFeatures) *graph.Dense {
 	if x.Raw.Sparse != nil {
 		return x.Combine(op)
 	}
@@ -202,7 +202,7 @@ func selection(nodes, index []int32, columns int) *graph.CSR {
 //
 // labels (N') are the clusters' classes, weights (N') their numbers of labelled nodes. means may be over the
 // labelled nodes alone while their neighbours count wherever they belong.
-func OnSynthetic(s Shape, adj *graph.CSR, x *features.Factored, means, members *graph.CSR, labels []int32,
+func OnSynthetic(s Shape, adj *graph.CSR, x *features.FactoredFeatures, means, members *graph.CSR, labels []int32,
 	weights []float32, classes int) GNNProblem {
 	averaged := product.Of(means, OperatorOf(s.architecture().Operator, adj))
 	return GNNProblem{Shape: s, Classes: classes,

@@ -79,7 +79,7 @@ func TestShapeOfAnUnknownModelPanics(t *testing.T) {
 }
 
 // original is a small T with preprocessed features, and what the oracle makes of them.
-func original(t *rapid.T) (adj reference.Matrix, x *features.Factored, pre reference.Matrix, raw graph.Features, fitted *infer.Preprocess) {
+func original(t *rapid.T) (adj reference.Matrix, x *features.FactoredFeatures, pre reference.Matrix, raw graph.Features, fitted *infer.Preprocess) {
 	rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 	n, d := rapid.IntRange(4, 12).Draw(t, "N"), rapid.IntRange(1, 6).Draw(t, "d")
 	adj = convert.Graph(rng, n, 0.25)

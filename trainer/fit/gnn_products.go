@@ -54,9 +54,9 @@ func (m mask) drop(x *graph.CSR) *graph.CSR {
 	return out
 }
 
-// masked is an explicit matrix of which a mask leaves entries out. It is stored a block of rows at a time, so that
+// maskedMatrix is an explicit matrix of which a mask leaves entries out. It is stored a block of rows at a time, so that
 // its products are those of package gemm and take little memory.
-type masked struct {
+type maskedMatrix struct {
 	x    *graph.Dense
 	mask mask
 }
@@ -65,7 +65,7 @@ type masked struct {
 const blockRows = 2048
 
 // blocks calls f with every block of rows, from row lo on, in order. f must not keep it.
-func (m masked) blocks(f func(lo int, block *graph.Dense)) {
+func (m maskedMatrix) blocks(f func(lo int, block *graph.Dense)) {
 	cols := m.x.Cols
 	buffer := make([]float32, min(blockRows, m.x.Rows)*cols)
 	for lo := 0; lo < m.x.Rows; lo += blockRows {
@@ -95,7 +95,7 @@ func rows(m *graph.Dense, lo, n int) *graph.Dense {
 }
 
 // forward returns X·W.
-func (m masked) forward(w *graph.Dense) *graph.Dense {
+func (m maskedMatrix) forward(w *graph.Dense) *graph.Dense {
 	out := graph.NewDense(m.x.Rows, w.Cols)
 	m.blocks(func(lo int, block *graph.Dense) {
 		gemm.Add(rows(out, lo, block.Rows), 1, gemm.Of(block), gemm.Of(w))
@@ -104,7 +104,7 @@ func (m masked) forward(w *graph.Dense) *graph.Dense {
 }
 
 // adjoint returns Xᵀ·G.
-func (m masked) adjoint(g *graph.Dense) *graph.Dense {
+func (m maskedMatrix) adjoint(g *graph.Dense) *graph.Dense {
 	out := graph.NewDense(m.x.Cols, g.Cols)
 	m.blocks(func(lo int, block *graph.Dense) {
 		gemm.Add(out, 1, gemm.Of(block).T(), gemm.Of(rows(g, lo, block.Rows)))

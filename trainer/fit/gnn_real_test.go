@@ -15,7 +15,7 @@ type realT struct {
 	data     *dataset.Dataset
 	original *dataset.Original
 	pre      *infer.Preprocess
-	x        *features.Factored
+	x        *features.FactoredFeatures
 }
 
 // realWorld reads one of the development graphs; see datatest.Dir.

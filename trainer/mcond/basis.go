@@ -17,7 +17,7 @@ const (
 
 // principalBasis returns V (d×p'), the p' ≤ p leading right singular vectors of pre(X), orthonormal: subspace
 // iteration from a random start. nil if pre(X) has no more than p columns: the features are not reduced.
-func principalBasis(x *features.Factored, p int, rng *rand.Rand) *graph.Dense {
+func principalBasis(x *features.FactoredFeatures, p int, rng *rand.Rand) *graph.Dense {
 	d := x.Raw.Cols()
 	if p <= 0 || d <= p {
 		return nil

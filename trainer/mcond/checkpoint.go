@@ -70,24 +70,24 @@ func (l *learner) openCheckpoint() (*checkpoint, error) {
 	return c, nil
 }
 
-// Interrupted is the error of a run whose context ended, and whose state is in its checkpoint.
-type Interrupted struct {
+// InterruptedError is the error of a run whose context ended, and whose state is in its checkpoint.
+type InterruptedError struct {
 	Round int    // that was done last
 	File  string // the checkpoint
 	err   error  // the context's
 }
 
 // Error says where the run goes on.
-func (i *Interrupted) Error() string { return i.Kept() + ": " + i.err.Error() }
+func (i *InterruptedError) Error() string { return i.Kept() + ": " + i.err.Error() }
 
 // Kept says where the run goes on, without why it ended.
-func (i *Interrupted) Kept() string {
+func (i *InterruptedError) Kept() string {
 	return fmt.Sprintf("the run is in %s up to round %d, and goes on from there when it is started again",
 		i.File, i.Round)
 }
 
 // Unwrap returns the context's error.
-func (i *Interrupted) Unwrap() error { return i.err }
+func (i *InterruptedError) Unwrap() error { return i.err }
 
 // whole returns a context for a round: ctx, or one that does not end with it where the round is to be kept.
 func (c *checkpoint) whole(ctx context.Context) context.Context {
@@ -105,7 +105,7 @@ func (c *checkpoint) interrupted(l *learner, err error) error {
 	if err := c.write(l); err != nil {
 		return fmt.Errorf("interrupted, and writing checkpoint %s after round %d: %w", c.path, l.round, err)
 	}
-	return &Interrupted{l.round, c.path, err}
+	return &InterruptedError{l.round, c.path, err}
 }
 
 // saveIfDue writes the state after a round, every so many rounds and after the last.
@@ -304,7 +304,7 @@ func (l *learner) fingerprint() string {
 	}
 	put(text)
 	put(l.in.Labels)
-	put(l.prepared.x.data) // the features as this run sees them: what X and Pre are good for
+	put(l.preparedInput.x.data) // the features as this run sees them: what X and Pre are good for
 	pattern := func(m *graph.CSR) {
 		for _, k := range m.RowPtr {
 			put(int64(k))

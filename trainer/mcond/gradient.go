@@ -5,14 +5,14 @@ import "math"
 // cosineEpsilon keeps the cosine of a zero gradient finite.
 const cosineEpsilon = 1e-6
 
-// matching is L_gra (the paper's Eq. 5, Jin et al.'s class-wise matching): the gradient of the relay's
+// gradientMatch is L_gra (the paper's Eq. 5, Jin et al.'s class-wise matching): the gradient of the relay's
 // cross-entropy over the rows of one class, G_c = Z_cᵀ(softmax(Z_cW + b) − Y_c)/n_c, on T and on S, and the cosine
 // distances of its columns:
 //
 //	L_gra = Σ_c w_c Σ_k (1 − cos(G_c[:,k], T_c[:,k])),    w_c = n'_c / max n'
 //
 // Rows of T and of S are sorted by class. W and all gradients are kept transposed, C×p.
-type matching[F number] struct {
+type gradientMatch[F number] struct {
 	classes int
 	zt      *matrix[F] // labelled rows of Â²X, sorted by class
 	labelsT []int32
@@ -28,8 +28,8 @@ type matching[F number] struct {
 	dv      *matrix[F] // m×C
 }
 
-func newMatching[F number](zt *matrix[F], labelsT, labelsS []int32, classes int) *matching[F] {
-	g := &matching[F]{classes: classes, zt: zt, labelsT: labelsT, labelsS: labelsS,
+func newMatching[F number](zt *matrix[F], labelsT, labelsS []int32, classes int) *gradientMatch[F] {
+	g := &gradientMatch[F]{classes: classes, zt: zt, labelsT: labelsT, labelsS: labelsS,
 		ofT: ranges(labelsT, classes), ofS: ranges(labelsS, classes), weight: make([]F, classes),
 		errorsT: newMatrix[F](zt.rows, classes), errorsS: newMatrix[F](len(labelsS), classes),
 		want: newMatrix[F](classes*classes, zt.cols), got: newMatrix[F](classes, zt.cols), dg: newMatrix[F](classes, zt.cols),
@@ -59,7 +59,7 @@ func ranges(labels []int32, classes int) []int {
 // loss returns L_gra for Z' and the relay, and adds ∂L_gra/∂Z' to dz:
 //
 //	∂L/∂Z'_i = (1/n'_c) [Ḡ(p_i − y_i) + W(diag p_i − p_i p_iᵀ) Ḡᵀ Z'_i],   Ḡ = ∂L/∂G_c
-func (g *matching[F]) loss(z *matrix[F], r *relay[F], dz *matrix[F]) float64 {
+func (g *gradientMatch[F]) loss(z *matrix[F], r *relay[F], dz *matrix[F]) float64 {
 	g.original(r)
 	r.errors(z, g.labelsS, g.errorsS)
 	loss := 0.0
@@ -102,7 +102,7 @@ func softmaxBack[F number](v, e []F, y int) {
 }
 
 // original sets want to T's gradients under the relay.
-func (g *matching[F]) original(r *relay[F]) {
+func (g *gradientMatch[F]) original(r *relay[F]) {
 	r.errors(g.zt, g.labelsT, g.errorsT)
 	for c := range g.classes {
 		lo, hi := g.ofT[c], g.ofT[c+1]
@@ -115,7 +115,7 @@ func (g *matching[F]) original(r *relay[F]) {
 }
 
 // distance returns Σ_k 1 − cos(got_k, want_k) for class c; dg becomes its gradient with respect to got.
-func (g *matching[F]) distance(c int) float64 {
+func (g *gradientMatch[F]) distance(c int) float64 {
 	sum := 0.0
 	for k := range g.classes {
 		s, t, d := g.got.row(k), g.want.row(c*g.classes+k), g.dg.row(k)

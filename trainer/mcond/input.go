@@ -82,8 +82,8 @@ const (
 
 func stream(seed, purpose uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, purpose)) }
 
-// prepared is the input in the form that the steps read; it never changes.
-type prepared struct {
+// preparedInput is the input in the form that the steps read; it never changes.
+type preparedInput struct {
 	in      *Input
 	hat     *graph.CSR       // Â of T
 	basis   *graph.Dense     // V, d×p; nil: p = d
@@ -95,8 +95,8 @@ type prepared struct {
 	ztClass []int32
 }
 
-func prepare(in *Input, o *Options) *prepared {
-	p := &prepared{in: in, hat: graph.Normalised(in.Adj)}
+func prepare(in *Input, o *Options) *preparedInput {
+	p := &preparedInput{in: in, hat: graph.Normalised(in.Adj)}
 	p.basis = principalBasis(features.Factor(in.X, in.Pre), o.Components, stream(o.Seed, purposeBasis))
 	p.x = p.reduced(in.X)
 	if in.Support != nil {
@@ -120,7 +120,7 @@ func prepare(in *Input, o *Options) *prepared {
 }
 
 // reduced returns pre(x)V.
-func (p *prepared) reduced(x graph.Features) *matrix[float32] {
+func (p *preparedInput) reduced(x graph.Features) *matrix[float32] {
 	basis := p.basis
 	if basis == nil {
 		basis = graph.Identity(x.Cols())
@@ -128,7 +128,7 @@ func (p *prepared) reduced(x graph.Features) *matrix[float32] {
 	return over(p.in.Pre.Fold(basis).Apply(x))
 }
 
-func (p *prepared) propagateLabelled(nodes []int32) {
+func (p *preparedInput) propagateLabelled(nodes []int32) {
 	x := &graph.Dense{Rows: p.x.rows, Cols: p.x.cols, Data: p.x.data}
 	p.zt = over(graph.Mul(p.hat.Take(nodes), graph.Mul(p.hat, x)))
 	for _, i := range nodes {
@@ -137,13 +137,13 @@ func (p *prepared) propagateLabelled(nodes []int32) {
 }
 
 // nodes returns m = N'.
-func (p *prepared) nodes() int { return len(p.labels) }
+func (p *preparedInput) nodes() int { return len(p.labels) }
 
 // over lays a matrix over the memory of a float32 one.
 func over(m *graph.Dense) *matrix[float32] { return &matrix[float32]{m.Rows, m.Cols, m.Data} }
 
 // startX returns X' before training: the features of the chosen nodes, m×p.
-func (p *prepared) startX() *matrix[float32] {
+func (p *preparedInput) startX() *matrix[float32] {
 	out := newMatrix[float32](p.nodes(), p.x.cols)
 	for k, i := range p.chosen {
 		copy(out.row(k), p.x.row(int(i)))
@@ -152,7 +152,7 @@ func (p *prepared) startX() *matrix[float32] {
 }
 
 // expanded returns X' with all d features.
-func (p *prepared) expanded(x *matrix[float32]) *graph.Dense {
+func (p *preparedInput) expanded(x *matrix[float32]) *graph.Dense {
 	if p.basis == nil {
 		return x.dense()
 	}
@@ -163,7 +163,7 @@ func (p *prepared) expanded(x *matrix[float32]) *graph.Dense {
 
 // targets computes a relay's logits on T: H on T's nodes (N×C) into want, and of the support nodes joined to T
 // (n×C); zs and zb are their projected features before propagation.
-func (p *prepared) targets(r *relay[float32], want *matrix[float32], ind *inductive[float32]) {
+func (p *preparedInput) targets(r *relay[float32], want *matrix[float32], ind *inductive[float32]) {
 	z := newMatrix[float32](p.x.rows, r.w.rows)
 	gemm(plain, transposed, 1, p.x, r.w, 0, z)
 	first := graph.Mul(p.hat, &graph.Dense{Rows: z.rows, Cols: z.cols, Data: z.data})

@@ -12,7 +12,7 @@ import (
 
 // Learn condenses T into S and M (the paper's Algorithm 1). progress may be nil. ctx ends the run within a
 // step, with its error; a run with a checkpoint finishes the round under way first and writes it, and its
-// error is an [*Interrupted].
+// error is an [*InterruptedError].
 func Learn(ctx context.Context, in Input, o Options, progress func(Event)) (*Result, error) {
 	return run(ctx, in, o, true, progress)
 }
@@ -34,7 +34,7 @@ func run(ctx context.Context, in Input, o Options, mapped bool, progress func(Ev
 }
 
 // train runs the rounds from the checkpoint, if there is one, or from the start.
-func train(ctx context.Context, p *prepared, o *Options, mapped bool, progress func(Event)) (*Result, error) {
+func train(ctx context.Context, p *preparedInput, o *Options, mapped bool, progress func(Event)) (*Result, error) {
 	l := newLearner(p, o, mapped)
 	saved, err := l.openCheckpoint()
 	if err != nil {
@@ -68,7 +68,7 @@ func train(ctx context.Context, p *prepared, o *Options, mapped bool, progress f
 
 // learner holds a run's state and its work space.
 type learner struct {
-	*prepared
+	*preparedInput
 	o *Options
 
 	round   int // outer rounds done
@@ -84,7 +84,7 @@ type learner struct {
 
 	s         *synthetic[float32]
 	relay     *relay[float32]
-	matching  *matching[float32]
+	matching  *gradientMatch[float32]
 	structure *structure[float32] // nil: not part of the run
 	norm      *normaliser[float32]
 	tra       *transductive[float32]
@@ -104,9 +104,9 @@ type state struct {
 	mapping  *matrix[float32] // nil for GCond
 }
 
-func newLearner(p *prepared, o *Options, mapped bool) *learner {
+func newLearner(p *preparedInput, o *Options, mapped bool) *learner {
 	n, m, d, classes := p.x.rows, p.nodes(), p.x.cols, p.in.Classes
-	l := &learner{prepared: p, o: o, x: p.startX(), weights: newWeights[float32](d, hidden),
+	l := &learner{preparedInput: p, o: o, x: p.startX(), weights: newWeights[float32](d, hidden),
 		s: newSynthetic[float32](m, d, hidden), relay: newRelay[float32](m, d, classes),
 		matching: newMatching(p.zt, p.ztClass, p.labels, classes), dz: newMatrix[float32](m, d),
 		dw: newWeights[float32](d, hidden), h: newMatrix[float32](m, classes), zs: newMatrix[float32](m, classes)}

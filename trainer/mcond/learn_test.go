@@ -197,7 +197,7 @@ func TestResume(t *testing.T) {
 					cancel()
 				}
 			})
-			var kept *Interrupted
+			var kept *InterruptedError
 			if !errors.Is(err, context.Canceled) || !errors.As(err, &kept) || kept.Round != stop || kept.File != o.Checkpoint {
 				t.Fatalf("interrupted run: %v", err)
 			}
@@ -237,7 +237,7 @@ func (s *soon) Err() error {
 func TestAnInterruptedRoundIsFinishedForTheCheckpoint(t *testing.T) {
 	w, o := newWorld(t), small()
 	o.Checkpoint = filepath.Join(t.TempDir(), "run.ckpt")
-	var kept *Interrupted
+	var kept *InterruptedError
 	if _, err := Learn(&soon{t.Context(), 2}, w.in, o, nil); !errors.As(err, &kept) || kept.Round != 2 {
 		t.Errorf("with a checkpoint: %v, want that round 2 is kept", err)
 	}

@@ -16,8 +16,8 @@ import (
 // splits are the names of roles in tables.
 var splits = map[Role]string{Train: "train", Unlabelled: "unlabelled"}
 
-// writing writes grown tables.
-type writing struct {
+// tableWriter writes grown tables.
+type tableWriter struct {
 	*growth
 	old *Tables
 }
@@ -27,14 +27,14 @@ func (t *Tables) grow(g *growth) (Graph, error) {
 	if err := g.disk.MkdirAll(dir); err != nil {
 		return nil, err
 	}
-	if err := (&writing{g, t}).write(dir); err != nil {
+	if err := (&tableWriter{g, t}).write(dir); err != nil {
 		return nil, err
 	}
 	return OpenStored(dir)
 }
 
 // write writes the files.
-func (g *writing) write(dir string) error {
+func (g *tableWriter) write(dir string) error {
 	t := meta{Name: g.old.Name(), Classes: g.old.Classes}
 	for _, file := range []struct {
 		name  string
@@ -88,7 +88,7 @@ func pulled[T any](push func(put func(T) error) error) iter.Seq2[T, error] {
 }
 
 // nodes gives the table of nodes with its changes, and then the arrivals that join, and counts nodes of T.
-func (g *writing) nodes(original *int64) func(put func(table.Node) error) error {
+func (g *tableWriter) nodes(original *int64) func(put func(table.Node) error) error {
 	return func(put func(table.Node) error) error {
 		changes := newDecisions(g.changes)
 		err := g.old.Stream.EachNode(func(n table.Node) error {
@@ -126,7 +126,7 @@ func (g *writing) nodes(original *int64) func(put func(table.Node) error) error 
 
 // edges gives the table of edges and then the new ones, each once: they have an end that has arrived now, and so are
 // none of the table's.
-func (g *writing) edges(put func(parquet.Ends) error) error {
+func (g *tableWriter) edges(put func(parquet.Ends) error) error {
 	err := g.old.Stream.EachEdge(func(e table.Edge) error {
 		return errors.Join(every(g.ctx, e.Row), put(parquet.Ends{Source: e.Source, Target: e.Target}))
 	})

@@ -12,11 +12,11 @@ type Scatterer interface {
 type Gatherer interface {
 	Function
 	// Gather begins the sums of a block. in are the records of the tables from tag 1 on.
-	Gather(key int64, in Records) (Gathering, error)
+	Gather(key int64, in Records) (BlockSums, error)
 }
 
-// Gathering are the sums of a block of destinations. It is used by one goroutine at a time.
-type Gathering interface {
+// BlockSums are the sums of a block of destinations. It is used by one goroutine at a time.
+type BlockSums interface {
 	// Add adds the vectors of the sources of a tile to the sums of their destinations.
 	Add(tile []byte, from *Vectors) error
 	// Bytes is the memory that the sums take.

@@ -18,7 +18,7 @@ import (
 //	MᵀwU0 = (Mᵀw n)·X    MᵀwU1 = (Mᵀw n²(B D^-½ + n))·X    n_j = (D_j+1)^-½
 //
 // and so on, and the factor in brackets is computed row by row (N), for one node of S after the other.
-func (f *Fitter) Features(adj *graph.CSR, x *features.Factored, count int) (*infer.Tables, error) {
+func (f *Fitter) Features(adj *graph.CSR, x *features.FactoredFeatures, count int) (*infer.Tables, error) {
 	h := newHops(adj)
 	out := &infer.Tables{}
 	byNode := f.m.Transpose() // N'×N: who is mapped to a node of S
@@ -89,7 +89,7 @@ func (h *hops) through(sums []float64, hop int) {
 
 // rightSides are Mᵀw·op·pre(X), N'×d, in float64 as the normal equations are; through turns sums of rows of
 // op·pre(X) into those of pre(X).
-func rightSides(byNode *graph.CSR, w []float32, x *features.Factored, through func(sums []float64)) *mat.Dense {
+func rightSides(byNode *graph.CSR, w []float32, x *features.FactoredFeatures, through func(sums []float64)) *mat.Dense {
 	n, d := byNode.Cols, len(x.Factor)
 	right := mat.NewDense(byNode.Rows, d, nil)
 	graph.ParallelRows(byNode.Rows, byNode.NNZ()*(1+d), func(lo, hi int) {

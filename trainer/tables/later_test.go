@@ -114,7 +114,7 @@ func laterAgainstStep4(t *testing.T, d *dataset.Dataset, models []string, equal,
 type world struct {
 	original *dataset.Original
 	inputs   infer.Inputs
-	x        *features.Factored
+	x        *features.FactoredFeatures
 	clusters *condense.Clusters
 	weights  []float32
 	support  condense.Support

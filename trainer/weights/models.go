@@ -10,15 +10,15 @@ import (
 	"rivulet/infer"
 )
 
-// Wanted is what the data ask of a model, and what a state_dict does not hold.
-type Wanted struct {
+// Requirements is what the data ask of a model, and what a state_dict does not hold.
+type Requirements struct {
 	Features, Classes int     // d and C
 	Alpha             float32 // α of a model that has it; 0: its default
 	Hops              int     // K of a model that has it; 0: its default
 }
 
-// Imported is a model with where its weights come from.
-type Imported struct {
+// ImportedModel is a model with where its weights come from.
+type ImportedModel struct {
 	Model   infer.Model
 	Sources []Source // in the order of the model's parameters, without what Wanted gave
 }
@@ -60,7 +60,7 @@ func (s State) partsOf(a *infer.Architecture) (parts, error) {
 
 // Model makes a model of the state. The error names the tensor and, where shapes differ, both of them as PyTorch
 // has them, [out in].
-func (s State) Model(name string, want Wanted) (*Imported, error) {
+func (s State) Model(name string, want Requirements) (*ImportedModel, error) {
 	arch, err := infer.Lookup(name)
 	if err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func (s State) Model(name string, want Wanted) (*Imported, error) {
 	return out, nil
 }
 
-func (s State) assemble(arch *infer.Architecture, want Wanted) (*Imported, error) {
+func (s State) assemble(arch *infer.Architecture, want Requirements) (*ImportedModel, error) {
 	p, err := s.partsOf(arch)
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func (s State) assemble(arch *infer.Architecture, want Wanted) (*Imported, error
 	if err := s.refuseExtra(names, p); err != nil {
 		return nil, err
 	}
-	out, width := &Imported{}, want.Features
+	out, width := &ImportedModel{}, want.Features
 	var params []infer.Param
 	for k, name := range names {
 		next := want.Classes // what a layer gives
@@ -115,7 +115,7 @@ func (s State) assemble(arch *infer.Architecture, want Wanted) (*Imported, error
 
 // weight is a tensor of a layer from in columns to out, a matrix transposed. A bias that is missing is 0 and comes
 // from nowhere.
-func (s State) weight(name string, bias bool, in, out int, want Wanted) (value *graph.Dense, from string,
+func (s State) weight(name string, bias bool, in, out int, want Requirements) (value *graph.Dense, from string,
 	err error) {
 	switch {
 	case !bias:
@@ -162,7 +162,7 @@ func (s State) refuseExtra(layers []string, p parts) error {
 }
 
 // shaped are the values of a tensor of floating-point numbers of a shape.
-func (s State) shaped(name string, want Wanted, shape ...int) ([]float32, error) {
+func (s State) shaped(name string, want Requirements, shape ...int) ([]float32, error) {
 	a, ok := s[name]
 	switch {
 	case !ok:

@@ -16,7 +16,7 @@ import (
 
 // The files of testdata are written by python/tests/pyg/test_train.py --fixtures: state_dicts of small models of 6 features, 5
 // hidden units and 3 classes, and what PyTorch Geometric answers with them on one graph.
-var wanted = Wanted{Features: 6, Classes: 3}
+var wanted = Requirements{Features: 6, Classes: 3}
 
 func read(t *testing.T, name string) State {
 	t.Helper()
@@ -136,13 +136,13 @@ func TestModelRefuses(t *testing.T) {
 	for name, of := range map[string]struct {
 		model string
 		state State
-		want  Wanted
+		want  Requirements
 		says  []string
 	}{
 		"unknown model": {"gat", gcn, wanted, []string{`model "gat" is not known, only appnp, cheby, gcn, sage, sgc, ssgc`}},
-		"other data": {"gcn", gcn, Wanted{Features: 7, Classes: 3},
+		"other data": {"gcn", gcn, Requirements{Features: 7, Classes: 3},
 			[]string{"gcn: tensor convs.0.lin.weight is [5 6], want [5 7]: the data have 7 features and 3 classes"}},
-		"other classes":    {"gcn", gcn, Wanted{Features: 6, Classes: 4}, []string{"tensor convs.1.lin.weight is [3 5], want [4 5]"}},
+		"other classes":    {"gcn", gcn, Requirements{Features: 6, Classes: 4}, []string{"tensor convs.1.lin.weight is [3 5], want [4 5]"}},
 		"torn bias":        {"gcn", with(gcn, map[string][]int{"convs.0.bias": {6}}), wanted, []string{"tensor convs.0.bias is [6], want [5]"}},
 		"hidden widths":    {"gcn", with(gcn, map[string][]int{"convs.1.lin.weight": {3, 4}}), wanted, []string{"tensor convs.1.lin.weight is [3 4], want [3 5]"}},
 		"batch norm":       {"gcn", with(gcn, map[string][]int{"bn.weight": {5}, "bn.bias": {5}}), wanted, []string{"no place for bn.bias [5], bn.weight [5]"}},
@@ -151,7 +151,7 @@ func TestModelRefuses(t *testing.T) {
 		"three of cheby":   {"cheby", with(cheby, map[string][]int{"conv3.lins.0.weight": {5, 5}, "conv3.lins.1.weight": {5, 5}}), wanted, []string{"layers by lins.0.weight: 3 (", "want 2"}},
 		"one layer":        {"gcn", with(gcn, map[string][]int{"convs.1.lin.weight": nil, "convs.1.bias": nil}), wanted, []string{"1 (convs.0.lin.weight [5 6]), want 2"}},
 		"another model":    {"gcn", appnp, wanted, []string{"no matrix whose name ends in lin.weight; the file has lin1.bias [5], lin1.weight [5 6]"}},
-		"both orders":      {"gcn", square, Wanted{Features: 3, Classes: 3}, []string{"which of a.lin.weight [3 3], b.lin.weight [3 3]", "fit in more than one order"}},
+		"both orders":      {"gcn", square, Requirements{Features: 3, Classes: 3}, []string{"which of a.lin.weight [3 3], b.lin.weight [3 3]", "fit in more than one order"}},
 		"no order":         {"gcn", square, wanted, []string{"for 6 features and 3 classes they fit in no order"}},
 		"project":          {"sage", with(sage, map[string][]int{"gnn1.lin.weight": {6, 6}}), wanted, []string{"gnn1.lin.weight [6 6]", "project=True"}},
 		"no root weight":   {"sage", with(sage, map[string][]int{"gnn2.lin_r.weight": nil}), wanted, []string{"gnn2.lin_r.weight is missing", "root_weight=False"}},
@@ -160,7 +160,7 @@ func TestModelRefuses(t *testing.T) {
 		"order 1":          {"cheby", with(cheby, map[string][]int{"conv1.lins.1.weight": nil, "conv2.lins.1.weight": nil}), wanted, []string{"K = 1, want 2 or 3"}},
 		"order 4":          {"cheby", with(cheby, map[string][]int{"conv1.lins.3.weight": {5, 6}}), wanted, []string{"conv1.lins.3.weight [5 6]", "K = 4 or more, want 2 or 3"}},
 		"orders differ":    {"cheby", with(cheby, map[string][]int{"conv1.lins.2.weight": {5, 6}}), wanted, []string{"tensor conv2.lins.2.weight is missing"}},
-		"alpha":            {"appnp", appnp, Wanted{Features: 6, Classes: 3, Alpha: 2, Hops: 10}, []string{"alpha is 2"}},
+		"alpha":            {"appnp", appnp, Requirements{Features: 6, Classes: 3, Alpha: 2, Hops: 10}, []string{"alpha is 2"}},
 		"sgc of two":       {"sgc", gcn, wanted, []string{"layers by weight: 2", "want 1"}},
 		"no place at once": {"appnp", gcn, wanted, []string{"no place for convs.0.bias [5], convs.1.bias [3]"}},
 	} {

@@ -171,8 +171,8 @@ func (d *disk) remove(name string) error {
 	return os.RemoveAll(away)
 }
 
-// appending is a table that is being written to files.
-type appending struct {
+// tableAppender is a table that is being written to files.
+type tableAppender struct {
 	of  *disk
 	dir string
 
@@ -191,7 +191,7 @@ func (d *disk) create(name string) (writer, error) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return nil, err
 	}
-	return &appending{
+	return &tableAppender{
 		of:      d,
 		dir:     dir,
 		table:   stage.Table{Name: name},
@@ -200,7 +200,7 @@ func (d *disk) create(name string) (writer, error) {
 	}, nil
 }
 
-func (a *appending) write(r stage.Record) error {
+func (a *tableAppender) write(r stage.Record) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	before := len(a.waiting[r.Key])
@@ -215,7 +215,7 @@ func (a *appending) write(r stage.Record) error {
 }
 
 // flush appends what is waiting to the files of its keys.
-func (a *appending) flush() error {
+func (a *tableAppender) flush() error {
 	for key, bytes := range a.waiting {
 		if err := a.append(key, bytes); err != nil {
 			return err
@@ -226,7 +226,7 @@ func (a *appending) flush() error {
 	return nil
 }
 
-func (a *appending) append(key int64, bytes []byte) error {
+func (a *tableAppender) append(key int64, bytes []byte) error {
 	f, err := os.OpenFile(filepath.Join(a.dir, strconv.FormatInt(key, 10)), os.O_CREATE|os.O_APPEND|os.O_WRONLY,
 		0o644)
 	if err != nil {
@@ -237,7 +237,7 @@ func (a *appending) append(key int64, bytes []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-func (a *appending) finish() (stage.Table, error) {
+func (a *tableAppender) finish() (stage.Table, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err := a.flush(); err != nil {
@@ -257,4 +257,4 @@ func (a *appending) finish() (stage.Table, error) {
 	return a.table, os.Rename(a.dir, whole)
 }
 
-func (a *appending) abandon() { _ = os.RemoveAll(a.dir) } // newDisk removes what is left
+func (a *tableAppender) abandon() { _ = os.RemoveAll(a.dir) } // newDisk removes what is left

@@ -44,7 +44,7 @@ type window map[int64]*sums
 
 type sums struct {
 	mu sync.Mutex
-	of stage.Gathering
+	of stage.BlockSums
 }
 
 func (h *hop) run(ctx context.Context, out *outputs) error {

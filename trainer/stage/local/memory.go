@@ -35,19 +35,19 @@ type writer interface {
 // memory is a store of this process's memory.
 type memory struct {
 	mu     sync.Mutex
-	tables map[string]*held
+	tables map[string]*memoryTable
 }
 
-type held struct {
+type memoryTable struct {
 	of      *memory
 	mu      sync.Mutex
 	table   stage.Table
 	records map[int64][]stage.Record
 }
 
-func newMemory() *memory { return &memory{tables: map[string]*held{}} }
+func newMemory() *memory { return &memory{tables: map[string]*memoryTable{}} }
 
-func (m *memory) get(name string) *held {
+func (m *memory) get(name string) *memoryTable {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.tables[name]
@@ -61,7 +61,7 @@ func (m *memory) find(name string) (stage.Table, bool, error) {
 }
 
 func (m *memory) create(name string) (writer, error) {
-	return &held{of: m, table: stage.Table{Name: name}, records: map[int64][]stage.Record{}}, nil
+	return &memoryTable{of: m, table: stage.Table{Name: name}, records: map[int64][]stage.Record{}}, nil
 }
 
 func (m *memory) keys(name string) ([]int64, error) {
@@ -87,7 +87,7 @@ func (m *memory) remove(name string) error {
 	return nil
 }
 
-func (h *held) write(r stage.Record) error {
+func (h *memoryTable) write(r stage.Record) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.records[r.Key] = append(h.records[r.Key], r)
@@ -96,11 +96,11 @@ func (h *held) write(r stage.Record) error {
 	return nil
 }
 
-func (h *held) finish() (stage.Table, error) {
+func (h *memoryTable) finish() (stage.Table, error) {
 	h.of.mu.Lock()
 	defer h.of.mu.Unlock()
 	h.of.tables[h.table.Name] = h
 	return h.table, nil
 }
 
-func (h *held) abandon() {}
+func (h *memoryTable) abandon() {}

@@ -160,17 +160,17 @@ func (r *run) oneFile(name string, use func(stage.Records) error) error {
 		return err
 	}
 	defer func() { _ = f.Close() }()
-	return use(&stored{bufio.NewReaderSize(f, buffer), r.in})
+	return use(&recordFile{bufio.NewReaderSize(f, buffer), r.in})
 }
 
-// stored are the records of a file.
-type stored struct {
+// recordFile are the records of a file.
+type recordFile struct {
 	file *bufio.Reader
 	of   *reader
 }
 
 // Next implements [stage.Records].
-func (s *stored) Next() (stage.Record, error) {
+func (s *recordFile) Next() (stage.Record, error) {
 	record, err := stage.ReadRecord(s.file)
 	if err == nil {
 		s.of.count++

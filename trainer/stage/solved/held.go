@@ -76,18 +76,18 @@ type HeldNode struct {
 	Original, Other []Number // neighbours of T, and those that are held out
 }
 
-// held gives the sampled nodes of a block (output 0: nodes, and their raw features behind them) and says which
+// heldOutStage gives the sampled nodes of a block (output 0: nodes, and their raw features behind them) and says which
 // nodes of T they read (output 1, by the block of these). Inputs: 0 names, 1 features of those held out, 2 their
 // edges.
-type held struct{ HeldOptions }
+type heldOutStage struct{ HeldOptions }
 
 func newHeld(options json.RawMessage, _ stage.Sides) (stage.Function, error) {
 	o, err := decode[HeldOptions](options)
-	return &held{o}, err
+	return &heldOutStage{o}, err
 }
 
 // Reduce implements [stage.Function].
-func (f *held) Reduce(key int64, in stage.Records, out stage.Output) error {
+func (f *heldOutStage) Reduce(key int64, in stage.Records, out stage.Output) error {
 	names, rest, err := firstNames(in)
 	if err != nil {
 		return err
@@ -190,14 +190,14 @@ func ReadHeld(r stage.Record) ([]HeldNode, graph.Features, error) {
 
 // RowsOptions are those of stage rows.
 type RowsOptions struct {
-	Preparing
+	FeatureScaling
 	Labelled Sample `json:"labelled"`
 }
 
 // rows brings rows of Â²·pre(X) of labelled nodes to the run (output 0) and adds up the squares of all (output
 // 1, key 0). Inputs: 0 names, 1 features, 2 degrees, 3 and 4 the sums of the hops.
 type rows struct {
-	prepared
+	featurePreparer
 	RowsOptions
 	scale stage.Scale
 }
@@ -208,7 +208,7 @@ func newRows(options json.RawMessage, sides stage.Sides) (stage.Function, error)
 		return nil, err
 	}
 	f := &rows{RowsOptions: o}
-	if f.prepared, err = newPrepared(o.Preparing, sides); err != nil {
+	if f.featurePreparer, err = newPrepared(o.FeatureScaling, sides); err != nil {
 		return nil, err
 	}
 	f.scale, err = SquaresScale(readDoubles(sides[SideLargest]))
@@ -289,17 +289,17 @@ func ReadLabelled(payload []byte) (*LabelledRows, error) {
 // fetch brings rows of the tables of a two-hop model (side weights, d×C) of the nodes that were asked for to the
 // run. Inputs: 0 places, 1 features, 2 degrees, 3 the sums of hop 0.
 type fetch struct {
-	prepared
+	featurePreparer
 	weights *graph.Dense
 }
 
 func newFetch(options json.RawMessage, sides stage.Sides) (stage.Function, error) {
-	o, err := decode[Preparing](options)
+	o, err := decode[FeatureScaling](options)
 	if err != nil {
 		return nil, err
 	}
 	f := &fetch{}
-	if f.prepared, err = newPrepared(o, sides); err != nil {
+	if f.featurePreparer, err = newPrepared(o, sides); err != nil {
 		return nil, err
 	}
 	f.weights, err = readMatrix(sides[SideWeights])
@@ -349,17 +349,17 @@ func (b *block) tables(w *graph.Dense) *infer.Tables {
 	}
 }
 
-// Fetched are rows of tables of T.
-type Fetched struct {
+// FetchedRows are rows of tables of T.
+type FetchedRows struct {
 	Places, Degrees []int32
 	U0, U1          *graph.Dense
 }
 
 // ReadFetched reads a record of stage fetch.
-func ReadFetched(payload []byte) (*Fetched, error) {
+func ReadFetched(payload []byte) (*FetchedRows, error) {
 	w := &wire{b: payload}
 	n := w.count(8)
-	out := &Fetched{Places: w.ints(n), Degrees: w.ints(n), U0: w.features().Dense, U1: w.features().Dense}
+	out := &FetchedRows{Places: w.ints(n), Degrees: w.ints(n), U0: w.features().Dense, U1: w.features().Dense}
 	if out.U0 == nil || out.U1 == nil || out.U0.Rows != n || out.U1.Rows != n {
 		return nil, errPayload
 	}

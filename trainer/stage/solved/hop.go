@@ -19,7 +19,7 @@ const (
 
 // HopOptions are those of stages send and receive: hop 0 sends pre(X)/√D, hop 1 Âpre(X)/√D.
 type HopOptions struct {
-	Preparing
+	FeatureScaling
 	Hop int `json:"hop"`
 	// Terms is the most that are added up for a node.
 	Terms int64 `json:"terms"`
@@ -147,7 +147,7 @@ func received(tile []byte, w *wire, scales []stage.Scale) (*stage.Vectors, error
 
 // featureSender sends propagated features. Inputs: 1 features, 2 degrees and, of hop 1, 3 the sums of hop 0.
 type featureSender struct {
-	prepared
+	featurePreparer
 	hop   int
 	scale []stage.Scale
 }
@@ -157,7 +157,7 @@ func newSend(options json.RawMessage, sides stage.Sides) (stage.Function, error)
 	if err != nil {
 		return nil, err
 	}
-	p, err := newPrepared(o.Preparing, sides)
+	p, err := newPrepared(o.FeatureScaling, sides)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +194,7 @@ type block struct {
 }
 
 // block reads the tables of a block; sums may be nil.
-func (p prepared) block(features, degree, s1, s2 []byte) (*block, error) {
+func (p featurePreparer) block(features, degree, s1, s2 []byte) (*block, error) {
 	raw, err := ReadFeatures(features)
 	if err != nil {
 		return nil, err
@@ -262,7 +262,7 @@ func (f *receive) Reduce(key int64, in stage.Records, out stage.Output) error {
 }
 
 // Gather implements [stage.Gatherer].
-func (f *receive) Gather(key int64, in stage.Records) (stage.Gathering, error) {
+func (f *receive) Gather(key int64, in stage.Records) (stage.BlockSums, error) {
 	p, err := payloads(in, 2)
 	if err != nil {
 		return nil, err

@@ -36,7 +36,7 @@ func sortedPairs(of map[[2]int32]int64) [][2]int32 {
 //	inputs:  0 names, 1 features, 2 degrees, 3 and 4 the sums of the hops, 5 places and their clusters, 6 logits
 //	outputs: 0 clusters, a number a node; 1, key 0: sizes
 type join struct {
-	prepared
+	featurePreparer
 	points, centres *graph.Dense // points: the basis of features that are propagated in all columns; nil for others
 	classes         []int32      // of clusters, ascending
 	names           map[string]int32
@@ -44,7 +44,7 @@ type join struct {
 
 // JoinOptions are those of stage join.
 type JoinOptions struct {
-	Preparing
+	FeatureScaling
 	Classes []string `json:"classes"`
 }
 
@@ -58,7 +58,7 @@ func newJoin(options json.RawMessage, sides stage.Sides) (stage.Function, error)
 		f.names[name] = int32(k)
 	}
 	var errs [3]error
-	f.prepared, errs[0] = newPrepared(o.Preparing, sides)
+	f.featurePreparer, errs[0] = newPrepared(o.FeatureScaling, sides)
 	f.centres, errs[1] = readMatrix(sides[SideCentres])
 	if b, ok := sides[SideBasis]; ok && !o.Projected {
 		f.points, errs[2] = readMatrix(b)

@@ -11,15 +11,15 @@ import (
 
 // MeanOptions are those of stage means.
 type MeanOptions struct {
-	Preparing
+	FeatureScaling
 	MessageOptions
 }
 
 // means adds up, for each cluster, x̄ and the messages, weighted by w, of its nodes: a record a block at key 0. Its inputs
-// are those that [messaging] describes, and behind them the features and the clusters.
+// are those that [messageStage] describes, and behind them the features and the clusters.
 type means struct {
-	messaging
-	prepared
+	messageStage
+	featurePreparer
 	scale []stage.Scale // of x̄, of w∘messages, and of w
 }
 
@@ -33,10 +33,10 @@ func meansOf(options json.RawMessage, sides stage.Sides) (*means, error) {
 		return nil, err
 	}
 	f := &means{}
-	if f.messaging, err = newMessaging(options, sides); err != nil {
+	if f.messageStage, err = newMessaging(options, sides); err != nil {
 		return nil, err
 	}
-	if f.prepared, err = newPrepared(o.Preparing, sides); err != nil {
+	if f.featurePreparer, err = newPrepared(o.FeatureScaling, sides); err != nil {
 		return nil, err
 	}
 	weight := float64(f.Degree + 1)

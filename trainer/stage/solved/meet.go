@@ -53,21 +53,21 @@ func (f count) Reduce(key int64, in stage.Records, out stage.Output) error {
 }
 
 // Gather implements [stage.Gatherer].
-func (count) Gather(key int64, in stage.Records) (stage.Gathering, error) {
+func (count) Gather(key int64, in stage.Records) (stage.BlockSums, error) {
 	p, err := payloads(in, 2)
-	return &meetings{key, readInts(p[1]), map[[2]int32]int64{}}, err
+	return &clusterEdges{key, readInts(p[1]), map[[2]int32]int64{}}, err
 }
 
-type meetings struct {
+type clusterEdges struct {
 	key   int64
 	of    []int32
 	count map[[2]int32]int64
 }
 
 // Bytes is what the clusters take; the counts are few.
-func (g *meetings) Bytes() int64 { return int64(4*len(g.of)) + 1<<16 }
+func (g *clusterEdges) Bytes() int64 { return int64(4*len(g.of)) + 1<<16 }
 
-func (g *meetings) Add(tile []byte, from *stage.Vectors) error {
+func (g *clusterEdges) Add(tile []byte, from *stage.Vectors) error {
 	return eachMeeting(g.key, tile, from, g.of, func(a, j int32) { g.count[[2]int32{a, g.of[j]}]++ })
 }
 
@@ -92,7 +92,7 @@ func eachMeeting(key int64, tile []byte, from *stage.Vectors, of []int32, use fu
 	})
 }
 
-func (g *meetings) End(out stage.Output) error {
+func (g *clusterEdges) End(out stage.Output) error {
 	var payload []byte
 	for _, pair := range sortedPairs(g.count) {
 		payload = appendNumber(appendNumber(appendNumber(payload, int(pair[0])), int(pair[1])), int(g.count[pair]))

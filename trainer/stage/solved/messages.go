@@ -113,9 +113,9 @@ func readMessages(b []byte) (infer.Messages, error) {
 	return infer.Messages{U: parts[:last], C: parts[last]}, w.end()
 }
 
-// messaging makes tables and messages of blocks. The first inputs of its stages are 0 degrees, and from 1 on the parts of
+// messageStage makes tables and messages of blocks. The first inputs of its stages are 0 degrees, and from 1 on the parts of
 // the tables of one model after the other.
-type messaging struct {
+type messageStage struct {
 	MessageOptions
 	of     []infer.Messages // of each model
 	bounds [][]float64      // of each model's tables, by column
@@ -124,12 +124,12 @@ type messaging struct {
 // firstPart is the first input that is a part of tables.
 const firstPart = 1
 
-func newMessaging(options json.RawMessage, sides stage.Sides) (messaging, error) {
+func newMessaging(options json.RawMessage, sides stage.Sides) (messageStage, error) {
 	o, err := decode[MessageOptions](options)
 	if err != nil {
-		return messaging{}, err
+		return messageStage{}, err
 	}
-	m := messaging{MessageOptions: o}
+	m := messageStage{MessageOptions: o}
 	if len(o.Models) == 0 {
 		return m, fmt.Errorf("no model has messages")
 	}
@@ -150,7 +150,7 @@ func newMessaging(options json.RawMessage, sides stage.Sides) (messaging, error)
 
 // read reads the degrees of a block and the tables of each model. Behind the inputs that messaging describes there may be
 // more, of which it returns the payloads. The degrees are nil if the key has no nodes.
-func (m *messaging) read(in stage.Records, more int) (d *degrees, of []*infer.Tables, rest [][]byte, err error) {
+func (m *messageStage) read(in stage.Records, more int) (d *degrees, of []*infer.Tables, rest [][]byte, err error) {
 	inputs := firstPart
 	for k := range m.Models {
 		inputs += len(m.Models[k].U)
@@ -167,7 +167,7 @@ func (m *messaging) read(in stage.Records, more int) (d *degrees, of []*infer.Ta
 }
 
 // tables reads the tables on T of a block's nodes, for each model.
-func (m *messaging) tables(nodes int, stored [][]byte) ([]*infer.Tables, error) {
+func (m *messageStage) tables(nodes int, stored [][]byte) ([]*infer.Tables, error) {
 	var out []*infer.Tables
 	for k := range m.Models {
 		o := &m.Models[k]
@@ -193,7 +193,7 @@ func (m *messaging) tables(nodes int, stored [][]byte) ([]*infer.Tables, error) 
 }
 
 // messages returns the messages of nodes with these tables; those of the models stand side by side.
-func (m *messaging) messages(of []*infer.Tables) *graph.Dense {
+func (m *messageStage) messages(of []*infer.Tables) *graph.Dense {
 	all := make([]*graph.Dense, len(of))
 	for k := range of {
 		all[k] = m.of[k].Of(of[k])
@@ -211,10 +211,10 @@ func sideBySide(of []*infer.Tables) *graph.Dense {
 }
 
 // tableBounds returns a bound for each column of [sideBySide].
-func (m *messaging) tableBounds() []float64 { return slices.Concat(m.bounds...) }
+func (m *messageStage) tableBounds() []float64 { return slices.Concat(m.bounds...) }
 
 // messageBounds returns a bound for each column of the messages of all models.
-func (m *messaging) messageBounds() []float64 {
+func (m *messageStage) messageBounds() []float64 {
 	var out []float64
 	for k := range m.Models {
 		out = append(out, boundsOf(&m.of[k], &m.Models[k], m.bounds[k])...)
@@ -278,9 +278,9 @@ func scalesOf(bounds []float64, factor float64) ([]stage.Scale, error) {
 const StageNorms = "norms"
 
 // norms adds up the weights w of the nodes and, for each model, w times the squared norm of the messages: a record a
-// block at key 0. Its inputs are those that [messaging] describes.
+// block at key 0. Its inputs are those that [messageStage] describes.
 type norms struct {
-	messaging
+	messageStage
 	scale []stage.Scale
 }
 
@@ -289,13 +289,13 @@ func newNorms(options json.RawMessage, sides stage.Sides) (stage.Function, error
 	if err != nil {
 		return nil, err
 	}
-	f := &norms{messaging: m}
+	f := &norms{messageStage: m}
 	f.scale, err = m.normScales()
 	return f, err
 }
 
 // normScales returns the scales of the sums of stage norms: of w, and of each model's squared norms.
-func (m *messaging) normScales() ([]stage.Scale, error) {
+func (m *messageStage) normScales() ([]stage.Scale, error) {
 	bounds := []float64{1}
 	for k := range m.Models {
 		sum := 0.0

@@ -24,9 +24,9 @@ const (
 	SideForm       = "form"       // what the cells of a table in place mean: FormOf; missing: rows are those of AppendNode, AppendEdge
 )
 
-// Preparing says how raw features become those of the model, but for the global scale, which is not known yet
+// FeatureScaling says how raw features become those of the model, but for the global scale, which is not known yet
 // when features are propagated; its vectors are the sides factor and offset.
-type Preparing struct {
+type FeatureScaling struct {
 	Kind string `json:"kind"` // of infer.Preprocess
 	// Projected says that pre(X) is projected on the side basis before it is propagated. Sparse features are: their
 	// sums over neighbours are as wide as the basis then, and never d columns of mostly zeros.
@@ -77,15 +77,15 @@ func readVector(b []byte) []float32 { return (&wire{b: b}).floats(len(b) / 4) }
 
 func readInts(b []byte) []int32 { return (&wire{b: b}).ints(len(b) / 4) }
 
-// prepared makes rows of pre(X).
-type prepared struct {
+// featurePreparer makes rows of pre(X).
+type featurePreparer struct {
 	kind           string
 	factor, offset []float32
 	basis          *graph.Dense // of features that are projected; nil for others
 }
 
-func newPrepared(o Preparing, sides stage.Sides) (p prepared, err error) {
-	p = prepared{kind: o.Kind, factor: readVector(sides[SideFactor]), offset: readVector(sides[SideOffset])}
+func newPrepared(o FeatureScaling, sides stage.Sides) (p featurePreparer, err error) {
+	p = featurePreparer{kind: o.Kind, factor: readVector(sides[SideFactor]), offset: readVector(sides[SideOffset])}
 	if len(p.factor) == 0 || len(p.factor) != len(p.offset) {
 		return p, fmt.Errorf("%d factors and %d offsets", len(p.factor), len(p.offset))
 	}
@@ -96,7 +96,7 @@ func newPrepared(o Preparing, sides stage.Sides) (p prepared, err error) {
 }
 
 // check returns an error unless features have the width of the preprocessing.
-func (p prepared) check(x graph.Features) error {
+func (p featurePreparer) check(x graph.Features) error {
 	if x.Rows() > 0 && x.Cols() != len(p.factor) {
 		return fmt.Errorf("%d features, want %d", x.Cols(), len(p.factor))
 	}
@@ -105,7 +105,7 @@ func (p prepared) check(x graph.Features) error {
 
 // inputs are the preprocessed features of a block, as package infer takes them.
 type inputs struct {
-	prepared
+	featurePreparer
 	raw   graph.Features
 	scale float32 // the global one
 }
@@ -126,7 +126,7 @@ func (x inputs) times(m *graph.Dense) *graph.Dense {
 // project returns pre(X)·W of a block without the global scale. Sparse rows stay sparse:
 //
 //	pre(x)·W = x̄·diag(f)W − oᵀW
-func (p prepared) project(x graph.Features, w *graph.Dense) *graph.Dense {
+func (p featurePreparer) project(x graph.Features, w *graph.Dense) *graph.Dense {
 	if x.Sparse == nil {
 		return graph.MulDense(p.columns(x), w)
 	}
@@ -154,7 +154,7 @@ func (p prepared) project(x graph.Features, w *graph.Dense) *graph.Dense {
 }
 
 // rows returns pre(X) of a block without the global scale, dense: in d columns, or in those of the basis.
-func (p prepared) rows(x graph.Features) (*graph.Dense, error) {
+func (p featurePreparer) rows(x graph.Features) (*graph.Dense, error) {
 	if err := p.check(x); err != nil {
 		return nil, err
 	}
@@ -165,7 +165,7 @@ func (p prepared) rows(x graph.Features) (*graph.Dense, error) {
 }
 
 // columns returns pre(X) of a block in d columns.
-func (p prepared) columns(x graph.Features) *graph.Dense {
+func (p featurePreparer) columns(x graph.Features) *graph.Dense {
 	out := graph.NewDense(x.Rows(), len(p.factor))
 	for i := range out.Rows {
 		row := out.Row(i)
@@ -253,16 +253,16 @@ const (
 // moments adds up the columns of x̄ and their squares: a record a block at key 0, the number of rows and two
 // sums a column.
 type moments struct {
-	Preparing
+	FeatureScaling
 	scales, squares []stage.Scale
 }
 
 func newMoments(options json.RawMessage, sides stage.Sides) (stage.Function, error) {
-	o, err := decode[Preparing](options)
+	o, err := decode[FeatureScaling](options)
 	if err != nil {
 		return nil, err
 	}
-	f := &moments{Preparing: o}
+	f := &moments{FeatureScaling: o}
 	f.scales, f.squares, err = momentScales(readDoubles(sides[SideLargest]))
 	return f, err
 }

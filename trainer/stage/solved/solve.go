@@ -13,9 +13,9 @@ import (
 )
 
 // solve finds rows of M (output 0) and says how large they are (output 1, key 0). Its inputs are those that
-// [messaging] describes.
+// [messageStage] describes.
 type solve struct {
-	messaging
+	messageStage
 	solver *nnls.Solver
 }
 
@@ -103,9 +103,9 @@ func (w *wire) mapping() *graph.CSR {
 }
 
 // normal adds up the normal equations of M: MᵀwM (output 0) and Mᵀw[u_0, u_1, …, c] of each model (output 1), each
-// a record a block at key 0. Its inputs are those that [messaging] describes, and the rows of M behind them.
+// a record a block at key 0. Its inputs are those that [messageStage] describes, and the rows of M behind them.
 type normal struct {
-	messaging
+	messageStage
 	matrix stage.Scale
 	right  []stage.Scale
 }
@@ -115,12 +115,12 @@ func newNormal(options json.RawMessage, sides stage.Sides) (stage.Function, erro
 	if err != nil {
 		return nil, err
 	}
-	f := &normal{messaging: m}
+	f := &normal{messageStage: m}
 	f.matrix, f.right, err = m.normalScales()
 	return f, err
 }
 
-func (m *messaging) normalScales() (stage.Scale, []stage.Scale, error) {
+func (m *messageStage) normalScales() (stage.Scale, []stage.Scale, error) {
 	weight, entry := float64(m.Degree+1), float64(m.Entry)
 	matrix, err := stage.NewScale(weight * entry * entry * 1.001)
 	if err != nil {

@@ -44,21 +44,21 @@ func (o *SpreadOptions) right() ([]stage.Scale, error) {
 	return slices.Repeat([]stage.Scale{s}, o.columns()), err
 }
 
-// spreading is shared by the stages of propagation: F0 of label propagation and of the error propagation of each model,
+// propagationStage is shared by the stages of propagation: F0 of label propagation and of the error propagation of each model,
 // side by side, in [infer.PropagationRecurrence] (docs/algorithm.md, section 6, with α = 1). All its hops are alike, so
 // that each is made as hop 0.
-type spreading struct {
+type propagationStage struct {
 	SpreadOptions
 	hops      *infer.Recurrence
 	hop, sums []stage.Scale
 }
 
-func newSpreading(options json.RawMessage) (spreading, error) {
+func newSpreading(options json.RawMessage) (propagationStage, error) {
 	o, err := decode[SpreadOptions](options)
 	if err != nil {
-		return spreading{}, err
+		return propagationStage{}, err
 	}
-	f := spreading{SpreadOptions: o, hops: infer.PropagationRecurrence(o.columns())}
+	f := propagationStage{SpreadOptions: o, hops: infer.PropagationRecurrence(o.columns())}
 	var errs [2]error
 	f.hop, errs[0] = o.hops()
 	f.sums, errs[1] = o.right()
@@ -67,7 +67,7 @@ func newSpreading(options json.RawMessage) (spreading, error) {
 
 // emit writes the state of a block (output 0), what its table u adds to MᵀwU (output 1, key 0) and the rows of u of
 // places (output 2).
-func (f *spreading) emit(key int64, state *infer.State, u *graph.Dense, d *degrees, mapping []byte, places []int32,
+func (f *propagationStage) emit(key int64, state *infer.State, u *graph.Dense, d *degrees, mapping []byte, places []int32,
 	out stage.Output) error {
 	m, err := ReadMapping(mapping)
 	if err != nil {
@@ -119,14 +119,14 @@ func withPlaces(in stage.Records, tags int) (p [][]byte, places []int32, err err
 // seeds makes F0 of the nodes of T: of a labelled node the one-hot row of its class, and of each model that less its
 // probabilities on T alone. Inputs: 0 names, 1 degrees, 2 rows of M, then the logits of each model, and at last places.
 type seeds struct {
-	spreading
+	propagationStage
 	index map[string]int
 }
 
 func newSeeds(options json.RawMessage, _ stage.Sides) (stage.Function, error) {
 	f := &seeds{index: map[string]int{}}
 	var err error
-	f.spreading, err = newSpreading(options)
+	f.propagationStage, err = newSpreading(options)
 	for k, name := range f.Classes {
 		f.index[name] = k
 	}
@@ -186,7 +186,7 @@ func (f *seeds) logits(p [][]byte) ([]*graph.Dense, error) {
 }
 
 // spreadSender sends V/√D. Inputs: 1 the state, 2 degrees.
-type spreadSender struct{ spreading }
+type spreadSender struct{ propagationStage }
 
 func newSpread(options json.RawMessage, _ stage.Sides) (stage.Function, error) {
 	f, err := newSpreading(options)
@@ -209,7 +209,7 @@ func (s *spreadSender) vectors(in stage.Records) (*stage.Vectors, error) {
 
 // spreadGather takes the state of a block to the next hop. Inputs: 0 messages, 1 the state, 2 degrees, 3 rows of M,
 // 4 places.
-type spreadGather struct{ spreading }
+type spreadGather struct{ propagationStage }
 
 func newSpreadGather(options json.RawMessage, _ stage.Sides) (stage.Function, error) {
 	f, err := newSpreading(options)
@@ -222,7 +222,7 @@ func (f *spreadGather) Reduce(key int64, in stage.Records, out stage.Output) err
 }
 
 // Gather implements [stage.Gatherer].
-func (f *spreadGather) Gather(key int64, in stage.Records) (stage.Gathering, error) {
+func (f *spreadGather) Gather(key int64, in stage.Records) (stage.BlockSums, error) {
 	p, places, err := withPlaces(in, 5)
 	if err != nil {
 		return nil, err
@@ -243,12 +243,12 @@ type spreadSums struct {
 	places  []int32
 }
 
-// Bytes implements [stage.Gathering].
+// Bytes implements [stage.BlockSums].
 func (g *spreadSums) Bytes() int64 {
 	return g.featureSums.Bytes() + int64((4*g.f.hops.Columns(0)+16)*g.rows+len(g.mapping))
 }
 
-// End implements [stage.Gathering].
+// End implements [stage.BlockSums].
 func (g *spreadSums) End(out stage.Output) error {
 	state, u := g.f.hops.Step(0, g.state, g.values(), g.degrees.sums)
 	return g.f.emit(g.key, state, u, g.degrees, g.mapping, g.places, out)

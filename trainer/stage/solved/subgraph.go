@@ -162,7 +162,7 @@ func (f *near) Reduce(key int64, in stage.Records, out stage.Output) error {
 }
 
 // Gather implements [stage.Gatherer].
-func (f *near) Gather(key int64, in stage.Records) (stage.Gathering, error) {
+func (f *near) Gather(key int64, in stage.Records) (stage.BlockSums, error) {
 	p, err := payloads(in, 2)
 	marks := readInts(p[1])
 	return &nearSums{&featureSums{f.scale, key, len(marks), make([]int64, len(marks))}, f.Distance, marks}, err
@@ -174,7 +174,7 @@ type nearSums struct {
 	marks    []int32
 }
 
-// End implements [stage.Gathering].
+// End implements [stage.BlockSums].
 func (g *nearSums) End(out stage.Output) error {
 	size := SubgraphSize{}
 	for j := range g.marks {
@@ -222,13 +222,13 @@ func (f *thin) Reduce(key int64, in stage.Records, out stage.Output) error {
 	return emitMarks(key, marks, SubgraphSize{Nodes: inSubgraph(marks)}, out)
 }
 
-// bring brings the names, roles, labels and raw features of the subgraph to the run. Inputs: 0 names, 1 features, 2 marks.
-type bring struct{}
+// subgraphReader brings the names, roles, labels and raw features of the subgraph to the run. Inputs: 0 names, 1 features, 2 marks.
+type subgraphReader struct{}
 
-func newBring(json.RawMessage, stage.Sides) (stage.Function, error) { return bring{}, nil }
+func newBring(json.RawMessage, stage.Sides) (stage.Function, error) { return subgraphReader{}, nil }
 
 // Reduce implements [stage.Function].
-func (bring) Reduce(key int64, in stage.Records, out stage.Output) error {
+func (subgraphReader) Reduce(key int64, in stage.Records, out stage.Output) error {
 	p, err := payloads(in, 3)
 	if err != nil || p[0] == nil {
 		return err
@@ -292,15 +292,15 @@ const SideFirst = "first"
 // MostInSubgraph is the most nodes that a subgraph of T has: a float32 holds their numbers exactly.
 const MostInSubgraph = 1<<valueOfCluster - 1
 
-// numbered gives the nodes of the subgraph their numbers, and -1 to the others. Input 0 are marks.
-type numbered struct{ first map[int64]int32 }
+// nodeNumbering gives the nodes of the subgraph their numbers, and -1 to the others. Input 0 are marks.
+type nodeNumbering struct{ first map[int64]int32 }
 
 func newNumbered(_ json.RawMessage, sides stage.Sides) (stage.Function, error) {
 	pairs := readInts(sides[SideFirst])
 	if len(pairs)%2 != 0 {
 		return nil, fmt.Errorf("side %s has %d numbers, want pairs", SideFirst, len(pairs))
 	}
-	f := &numbered{map[int64]int32{}}
+	f := &nodeNumbering{map[int64]int32{}}
 	for k := 0; k < len(pairs); k += 2 {
 		f.first[int64(pairs[k])] = pairs[k+1]
 	}
@@ -308,7 +308,7 @@ func newNumbered(_ json.RawMessage, sides stage.Sides) (stage.Function, error) {
 }
 
 // Reduce implements [stage.Function].
-func (f *numbered) Reduce(key int64, in stage.Records, out stage.Output) error {
+func (f *nodeNumbering) Reduce(key int64, in stage.Records, out stage.Output) error {
 	p, err := payloads(in, 1)
 	if err != nil {
 		return err
@@ -337,7 +337,7 @@ func (f link) Reduce(key int64, in stage.Records, out stage.Output) error {
 }
 
 // Gather implements [stage.Gatherer].
-func (link) Gather(key int64, in stage.Records) (stage.Gathering, error) {
+func (link) Gather(key int64, in stage.Records) (stage.BlockSums, error) {
 	p, err := payloads(in, 2)
 	numbers := readInts(p[1])
 	return &links{key, numbers, make([][]int32, len(numbers))}, err
@@ -349,16 +349,16 @@ type links struct {
 	of      [][]int32
 }
 
-// Bytes implements [stage.Gathering]: the edges are not known before they come, and are those of a subgraph of T that the
+// Bytes implements [stage.BlockSums]: the edges are not known before they come, and are those of a subgraph of T that the
 // run has room for.
 func (g *links) Bytes() int64 { return int64(28*len(g.numbers)) + 1<<20 }
 
-// Add implements [stage.Gathering].
+// Add implements [stage.BlockSums].
 func (g *links) Add(tile []byte, from *stage.Vectors) error {
 	return eachMeeting(g.key, tile, from, g.numbers, func(a, j int32) { g.of[j] = append(g.of[j], a) })
 }
 
-// End implements [stage.Gathering].
+// End implements [stage.BlockSums].
 func (g *links) End(out stage.Output) error {
 	var payload []byte
 	for j, n := range g.numbers {

@@ -28,30 +28,30 @@ const (
 
 // WalkOptions are those of the stages enter, step and take.
 type WalkOptions struct {
-	Preparing
+	FeatureScaling
 	Scale float32 `json:"scale,omitzero"` // the global one of pre(X); of stage enter
 	Hop   int     `json:"hop"`            // hops before this one
 	Terms int64   `json:"terms"`          // the most that are added up for a node
 }
 
-// walking is shared by these stages. The side largest has what OutHighest says of the columns that are sent.
-type walking struct {
+// recurrenceStage is shared by these stages. The side largest has what OutHighest says of the columns that are sent.
+type recurrenceStage struct {
 	WalkOptions
 	model infer.Model
 	hops  *infer.Recurrence
 	scale []stage.Scale
 }
 
-func newWalking(options json.RawMessage, sides stage.Sides) (walking, error) {
+func newWalking(options json.RawMessage, sides stage.Sides) (recurrenceStage, error) {
 	o, err := decode[WalkOptions](options)
 	if err != nil {
-		return walking{}, err
+		return recurrenceStage{}, err
 	}
 	m, err := readModel(sides[SideModel])
 	if err != nil {
-		return walking{}, err
+		return recurrenceStage{}, err
 	}
-	f := walking{WalkOptions: o, model: m, hops: m.Recurrence()}
+	f := recurrenceStage{WalkOptions: o, model: m, hops: m.Recurrence()}
 	if o.Hop < 0 || o.Hop >= f.hops.Len() {
 		return f, fmt.Errorf("hop is %d, %s has %d", o.Hop, m.Name(), f.hops.Len())
 	}
@@ -59,7 +59,7 @@ func newWalking(options json.RawMessage, sides stage.Sides) (walking, error) {
 }
 
 // newReceiving is newWalking with the scales of the numbers that are sent.
-func newReceiving(options json.RawMessage, sides stage.Sides) (walking, error) {
+func newReceiving(options json.RawMessage, sides stage.Sides) (recurrenceStage, error) {
 	f, err := newWalking(options, sides)
 	if err != nil {
 		return f, err
@@ -78,7 +78,7 @@ func newReceiving(options json.RawMessage, sides stage.Sides) (walking, error) {
 }
 
 // emit writes the state before a hop, and the part of the tables that was made with it.
-func (f *walking) emit(key int64, hop int, state *infer.State, part *graph.Dense, d *degrees, out stage.Output) error {
+func (f *recurrenceStage) emit(key int64, hop int, state *infer.State, part *graph.Dense, d *degrees, out stage.Output) error {
 	sent := f.hops.Send(hop, state, d.sums)
 	highest := make([]float64, sent.Cols+part.Cols)
 	for j := range sent.Rows {
@@ -126,15 +126,15 @@ func WalkHops(m infer.Model) int { return m.Recurrence().Len() }
 
 // enter makes the state before the first hop. Inputs: 0 features, 1 degrees.
 type enter struct {
-	prepared
-	walking
+	featurePreparer
+	recurrenceStage
 }
 
 func newEnter(options json.RawMessage, sides stage.Sides) (stage.Function, error) {
 	f := &enter{}
 	var errs [2]error
-	f.walking, errs[0] = newWalking(options, sides)
-	f.prepared, errs[1] = newPrepared(f.Preparing, sides)
+	f.recurrenceStage, errs[0] = newWalking(options, sides)
+	f.featurePreparer, errs[1] = newPrepared(f.FeatureScaling, sides)
 	return f, errors.Join(errs[:]...)
 }
 
@@ -158,13 +158,13 @@ func (f *enter) Reduce(key int64, in stage.Records, out stage.Output) error {
 	if len(d.of) != raw.Rows() {
 		return fmt.Errorf("block %d: %d degrees for %d nodes", key, len(d.of), raw.Rows())
 	}
-	state, part := f.hops.Enter(inputs{f.prepared, raw, f.Scale}, d.sums)
+	state, part := f.hops.Enter(inputs{f.featurePreparer, raw, f.Scale}, d.sums)
 	return f.emit(key, 0, state, part, d, out)
 }
 
 // stepSender sends the messages of a hop: the first columns of a node's state, as the operator scales them. Inputs: 1 the
 // state, 2 degrees.
-type stepSender struct{ walking }
+type stepSender struct{ recurrenceStage }
 
 func newStep(options json.RawMessage, sides stage.Sides) (stage.Function, error) {
 	f, err := newReceiving(options, sides)
@@ -217,7 +217,7 @@ func stateOf(hops *infer.Recurrence, hop int, payload, degree []byte) (*infer.St
 }
 
 // take makes the next state of a block. Inputs: 0 messages, 1 the state, 2 degrees.
-type take struct{ walking }
+type take struct{ recurrenceStage }
 
 func newTake(options json.RawMessage, sides stage.Sides) (stage.Function, error) {
 	f, err := newReceiving(options, sides)
@@ -230,7 +230,7 @@ func (f *take) Reduce(key int64, in stage.Records, out stage.Output) error {
 }
 
 // Gather implements [stage.Gatherer].
-func (f *take) Gather(key int64, in stage.Records) (stage.Gathering, error) {
+func (f *take) Gather(key int64, in stage.Records) (stage.BlockSums, error) {
 	p, err := payloads(in, 3)
 	if err != nil {
 		return nil, err
@@ -249,12 +249,12 @@ type takeSums struct {
 	degrees *degrees
 }
 
-// Bytes implements [stage.Gathering]: the sums, the state, and the state that is made of it.
+// Bytes implements [stage.BlockSums]: the sums, the state, and the state that is made of it.
 func (g *takeSums) Bytes() int64 {
 	return g.featureSums.Bytes() + int64((12*g.f.hops.Columns(g.f.Hop)+16)*g.rows)
 }
 
-// End implements [stage.Gathering].
+// End implements [stage.BlockSums].
 func (g *takeSums) End(out stage.Output) error {
 	hop, hops := g.f.Hop, g.f.hops
 	if hop+1 == hops.Len() {

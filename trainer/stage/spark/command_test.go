@@ -39,7 +39,7 @@ func TestCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	for call, files := range [][]File{{worker, rows}, {worker}} {
-		c := &collected{}
+		c := &stringRows{}
 		if err := r.Run(t.Context(), []string{"SET a=1", "SELECT ';'"}, "SELECT 'x' AS s", c); err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +73,7 @@ java.io.FileNotFoundException: File /w/*/done does not exist
 		`echo "org.apache.spark.SparkException: ExecutorLostFailure (executor 3)" >&2; exit 1`:                               "spark: executors of Spark ended or lost their files",
 	} {
 		path, _ := sparkSQL(t, script)
-		err := words(newCommand(t, path).Run(t.Context(), nil, "SELECT 1", &collected{}))
+		err := words(newCommand(t, path).Run(t.Context(), nil, "SELECT 1", &stringRows{}))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}

@@ -37,8 +37,8 @@ type Engine struct {
 	attempt string
 	// pending are statements that the next call runs first.
 	pending []string
-	done    map[string]finished // stages by directory
-	where   map[string]place    // tables by name
+	done    map[string]stageResult // stages by directory
+	where   map[string]place       // tables by name
 	made    map[string]func(context.Context) error
 	// Ran counts the stages that were run, and Found those whose tables were there.
 	Ran, Found int
@@ -51,8 +51,8 @@ type place struct {
 	output int
 }
 
-// finished is what a stage's directory says of it.
-type finished struct {
+// stageResult is what a stage's directory says of it.
+type stageResult struct {
 	Stage   string        `json:"stage"` // the name of its directory
 	Rows    string        `json:"rows"`  // the directory of its rows, in that one
 	Tables  []stage.Table `json:"tables"`
@@ -71,7 +71,7 @@ func Open(ctx context.Context, r Runner, o Options) (*Engine, error) {
 	if o.Partitions < 1 {
 		return nil, fmt.Errorf("partitions is %d, want 1 or more", o.Partitions)
 	}
-	e := &Engine{Options: o, runner: r, attempt: newAttempt(), pending: settings(o.Partitions), done: map[string]finished{}, where: map[string]place{},
+	e := &Engine{Options: o, runner: r, attempt: newAttempt(), pending: settings(o.Partitions), done: map[string]stageResult{}, where: map[string]place{},
 		made: map[string]func(context.Context) error{}}
 	for _, w := range o.Workers {
 		if err := r.Send(ctx, w); err != nil {
@@ -87,7 +87,7 @@ func Open(ctx context.Context, r Runner, o Options) (*Engine, error) {
 		return nil, words(err)
 	}
 	for _, row := range rows {
-		var f finished
+		var f stageResult
 		text, ok := strings.CutPrefix(row, doneMark)
 		if !ok || json.Unmarshal([]byte(text), &f) != nil || f.Stage == "" || !ofRows.MatchString(f.Rows) {
 			return nil, fmt.Errorf("working directory %s is of another build, or of something else: %.80q", o.Work, row)
@@ -98,7 +98,7 @@ func Open(ctx context.Context, r Runner, o Options) (*Engine, error) {
 }
 
 // know notes a finished stage.
-func (e *Engine) know(f finished) {
+func (e *Engine) know(f stageResult) {
 	e.done[f.Stage] = f
 	for k, t := range f.Tables {
 		if !f.Dropped {
@@ -114,8 +114,8 @@ func newAttempt() string {
 	return "rows-" + hex.EncodeToString(b[:])
 }
 
-func (e *Engine) rows(f finished) string  { return e.Work + "/" + f.Stage + "/" + f.Rows }
-func (e *Engine) mark(name string) string { return e.Work + "/" + name + "/done" }
+func (e *Engine) rows(f stageResult) string { return e.Work + "/" + f.Stage + "/" + f.Rows }
+func (e *Engine) mark(name string) string   { return e.Work + "/" + name + "/done" }
 
 // Close ends the session.
 func (e *Engine) Close(ctx context.Context) error {
@@ -132,21 +132,21 @@ func (e *Engine) flush(ctx context.Context) error {
 	return words(err)
 }
 
-// collected are the strings of a small answer.
-type collected struct {
+// stringRows are the strings of a small answer.
+type stringRows struct {
 	values []string
 	tasks  func(done, total int)
 }
 
-func (c *collected) Tasks(done, total int) { c.tasks(done, total) }
-func (c *collected) Strings(values []string) error {
+func (c *stringRows) Tasks(done, total int) { c.tasks(done, total) }
+func (c *stringRows) Strings(values []string) error {
 	c.values = append(c.values, values...)
 	return nil
 }
 
 // ask runs what is pending, statements and a query, and returns the query's strings.
 func (e *Engine) ask(ctx context.Context, query string, statements ...string) ([]string, error) {
-	c := &collected{tasks: func(int, int) {}}
+	c := &stringRows{tasks: func(int, int) {}}
 	return c.values, e.run(ctx, c, query, statements...)
 }
 
@@ -186,7 +186,7 @@ func (e *Engine) Run(ctx context.Context, s stage.Spec, inputs ...stage.Table) (
 // Read implements [stage.Engine].
 func (e *Engine) Read(ctx context.Context, t stage.Table) iter.Seq2[stage.Record, error] {
 	return func(yield func(stage.Record, error) bool) {
-		r := &reading{yield: yield}
+		r := &tableLoop{yield: yield}
 		p, err := e.there(ctx, t.Name)
 		if err == nil {
 			err = words(e.run(ctx, r, fmt.Sprintf("SELECT concat(CAST(k AS STRING), ' ', base64(o), ' ', base64(p)) AS s FROM "+
@@ -247,7 +247,7 @@ func (e *Engine) unmarked(name string) string {
 }
 
 // marking is the statement that notes a stage as finished.
-func (e *Engine) marking(f finished) (string, error) {
+func (e *Engine) marking(f stageResult) (string, error) {
 	text, err := json.Marshal(f)
 	return overwrite(e.mark(f.Stage), "SELECT "+literal(doneMark+string(text))+" AS s"), err
 }

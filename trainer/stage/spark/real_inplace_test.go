@@ -111,7 +111,7 @@ func inPlaceOptions() trainer.Options {
 }
 
 // trainTables writes the artifact of a run on tables, and returns its directory.
-func trainTables(t *testing.T, e stage.Engine, rows trainer.Staged) string {
+func trainTables(t *testing.T, e stage.Engine, rows trainer.RowData) string {
 	t.Helper()
 	out, err := trainer.TrainStaged(context.Background(), e, rows, inPlaceOptions(), created, trainer.Silent{})
 	if err != nil {
@@ -125,7 +125,7 @@ func trainTables(t *testing.T, e stage.Engine, rows trainer.Staged) string {
 }
 
 // read are the tables in files, as the trainer reads them.
-func read(t *testing.T, dir string) trainer.Staged {
+func read(t *testing.T, dir string) trainer.RowData {
 	t.Helper()
 	s, ok, err := dataset.OpenStream("", dataset.OpenOptions{More: []dataset.Format{parquet.Format}, Tables: tablesOf(dir+"/nodes", dir+"/edges")})
 	if err != nil || !ok {
@@ -135,7 +135,7 @@ func read(t *testing.T, dir string) trainer.Staged {
 }
 
 // inPlace are the same tables where Spark reads them.
-func inPlace(t *testing.T, e stage.Engine, dir string) trainer.Staged {
+func inPlace(t *testing.T, e stage.Engine, dir string) trainer.RowData {
 	t.Helper()
 	s, err := trainer.StagedInPlace(t.Context(), e, "nodes", tablesOf("file:"+dir+"/nodes", "file:"+dir+"/edges"))
 	if err != nil {

@@ -83,12 +83,12 @@ func (e *Engine) execute(ctx context.Context, s stage.Spec, dir string, names []
 	}
 	what := label(s)
 	e.Progress.Step(what, 0, 1)
-	c := &collected{tasks: func(done, total int) {
+	c := &stringRows{tasks: func(done, total int) {
 		if done < total {
 			e.Progress.Step(what, done, total)
 		}
 	}}
-	rows := e.rows(finished{Stage: dir, Rows: e.attempt})
+	rows := e.rows(stageResult{Stage: dir, Rows: e.attempt})
 	query := "SELECT decode(o, 'UTF-8') AS s FROM " + parquet(rows) + fmt.Sprintf(" WHERE t = %d", pipe.SummaryOutput)
 	statement := overwrite(rows, transform(t.columns, command(e.Workers, job.Name), t.from))
 	statements := []string{statement}
@@ -120,7 +120,7 @@ func label(s stage.Spec) string {
 }
 
 // finish shows a stage's end.
-func (e *Engine) finish(what string, f finished) {
+func (e *Engine) finish(what string, f stageResult) {
 	records, bytes := int64(0), int64(0)
 	for _, t := range f.Tables {
 		records, bytes = records+t.Records, bytes+t.Bytes
@@ -130,7 +130,7 @@ func (e *Engine) finish(what string, f finished) {
 
 // marked notes in the stage's directory that it is finished. Where calls are dear, the next one does it: a driver that
 // ends before runs this stage again.
-func (e *Engine) marked(ctx context.Context, f finished) error {
+func (e *Engine) marked(ctx context.Context, f stageResult) error {
 	mark, err := e.marking(f)
 	if err != nil {
 		return err
@@ -152,8 +152,8 @@ func sidesOf(s stage.Spec) map[string]File {
 }
 
 // tablesOf adds up what workers counted. in are the records that they read: the stage that reads a table compares.
-func tablesOf(dir string, names, summaries []string) (f finished, in int64, err error) {
-	f = finished{Stage: dir, Tables: make([]stage.Table, len(names))}
+func tablesOf(dir string, names, summaries []string) (f stageResult, in int64, err error) {
+	f = stageResult{Stage: dir, Tables: make([]stage.Table, len(names))}
 	for k, name := range names {
 		f.Tables[k].Name = name
 	}
@@ -228,19 +228,19 @@ func (e *Engine) Put(ctx context.Context, name string, records []stage.Record) (
 	return tables[0], nil
 }
 
-// reading gives the rows of a table to a loop.
-type reading struct {
+// tableLoop gives the rows of a table to a loop.
+type tableLoop struct {
 	yield   func(stage.Record, error) bool
 	count   int64
 	stopped bool
 }
 
-func (r *reading) Tasks(int, int) {}
+func (r *tableLoop) Tasks(int, int) {}
 
 // errStopped ends a query whose reader wants no more.
 var errStopped = errors.New("the reader stopped")
 
-func (r *reading) Strings(values []string) error {
+func (r *tableLoop) Strings(values []string) error {
 	for _, row := range values {
 		record, err := recordOf(row)
 		if err != nil {
