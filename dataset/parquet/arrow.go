@@ -1,16 +1,29 @@
 package parquet
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/binary"
+	"encoding/json"
 
 	"github.com/parquet-go/parquet-go"
 )
 
 // durations returns the columns that hold durations by the schema of Arrow, which pyarrow, pandas and polars keep in
-// the file's metadata. In Parquet itself they are integers.
+// the file's metadata, or by that of Spark. In Parquet itself they are integers.
 func durations(f *parquet.File) map[string]bool {
 	found := map[string]bool{}
+	var spark struct {
+		Fields []struct {
+			Name string
+			Type json.RawMessage // "interval day to second", or an object that has it
+		}
+	}
+	text, _ := f.Lookup("org.apache.spark.sql.parquet.row.metadata")
+	_ = json.Unmarshal([]byte(text), &spark) // it is a hint
+	for _, c := range spark.Fields {
+		found[c.Name] = bytes.Contains(c.Type, []byte(`"interval`))
+	}
 	text, ok := f.Lookup("ARROW:schema")
 	if !ok {
 		return found

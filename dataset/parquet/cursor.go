@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/deprecated"
 	"github.com/parquet-go/parquet-go/format"
 
 	"rivulet/dataset/table"
@@ -33,13 +34,34 @@ type cursor struct {
 	numbers []float32
 }
 
+// logicalType returns what a column's values mean beside their physical type; nil: nothing. The library knows the
+// meaning of most columns whose file has only the older annotation (converted type), and forgets the others'.
+func logicalType(c *parquet.Column, e *format.SchemaElement) (any, error) {
+	t := c.Type().LogicalType()
+	switch old := e.ConvertedType; {
+	case e.LogicalType.Value != nil:
+		return e.LogicalType.Value, nil
+	case t != nil && t.Value != nil:
+		return t.Value, nil
+	case old.Valid && old.V == deprecated.Decimal:
+		return &format.DecimalType{Scale: e.Scale.V, Precision: e.Precision.V}, nil
+	case old.Valid && old.V == deprecated.Interval:
+		return nil, errors.New("it holds durations (INTERVAL), which are months, days and milliseconds: write it as a number of one unit, or drop it")
+	case old.Valid:
+		return nil, fmt.Errorf("its converted type %d is not supported: drop it, or write it as text or a number", old.V)
+	}
+	return nil, nil
+}
+
 // reader returns what makes cells of a column's values.
-func reader(c *parquet.Column) (func(parquet.Value, *table.Cell), error) {
-	var logical any
-	if t := c.Type().LogicalType(); t != nil {
-		logical = t.Value
+func reader(c *parquet.Column, e *format.SchemaElement) (func(parquet.Value, *table.Cell), error) {
+	logical, err := logicalType(c, e)
+	if err != nil {
+		return nil, err
 	}
 	switch as := logical.(type) {
+	case *format.NullType:
+		return func(parquet.Value, *table.Cell) {}, nil
 	case *format.DecimalType:
 		return decimals(c.Type().Kind(), int(as.Scale))
 	case *format.DateType:
@@ -65,7 +87,7 @@ func reader(c *parquet.Column) (func(parquet.Value, *table.Cell), error) {
 		return nil, errors.New("it holds times of day (TIME), which no feature is made of: write it as a number, or drop it")
 	case nil, *format.StringType, *format.EnumType, *format.JsonType:
 	default:
-		return nil, fmt.Errorf("its type %s is not supported: drop it, or write it as text or a number", c.Type())
+		return nil, fmt.Errorf("its type %s is not supported: drop it, or write it as text or a number", as)
 	}
 	switch kind := c.Type().Kind(); kind {
 	case parquet.ByteArray:

@@ -42,6 +42,9 @@ func fixtures(t testing.TB) map[string][]byte {
 	}
 	contents := map[string][]byte{}
 	for _, file := range files {
+		if strings.Contains(file, "/types/") { // too many for every byte of them; TestTypes reads them
+			continue
+		}
 		if contents[file], err = os.ReadFile(file); err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
 
 	"rivulet/dataset/table"
 )
@@ -18,6 +19,8 @@ type parquetFile struct {
 	check *pageCheck
 	names []string // of columns
 	row   int64    // the last one that was begun; the first is 1
+
+	leaves []*format.SchemaElement // what the file says of each column of values
 
 	categories map[string]bool
 	durations  map[string]bool // columns of Arrow that hold durations
@@ -38,6 +41,11 @@ func openTable(r io.ReaderAt, name string, size int64, l limits) (*parquetFile, 
 	t := &parquetFile{name: name, file: f, check: check, categories: pandasCategories(f), durations: durations(f)}
 	for _, c := range f.Root().Columns() {
 		t.names = append(t.names, c.Name())
+	}
+	for k := range f.Metadata().Schema {
+		if e := &f.Metadata().Schema[k]; e.Type.Valid {
+			t.leaves = append(t.leaves, e)
+		}
 	}
 	return t, nil
 }
@@ -67,7 +75,7 @@ func (t *parquetFile) leaf(name string) (*parquet.Column, error) {
 			return nil, fmt.Errorf("column %s: it is a struct of one field, %s, want a value or a list of values: write the field as a column, or drop it",
 				name, inner[0].Name())
 		case level > 1:
-			return nil, fmt.Errorf("column %s: it holds lists of structs, want a value or a list of values: drop it", name)
+			return nil, fmt.Errorf("column %s: it holds lists of lists or of structs, want a value or a list of values: drop it", name)
 		}
 		c = inner[0]
 	}
@@ -84,7 +92,7 @@ func (t *parquetFile) open(group, index int) (*cursor, error) {
 	if err != nil {
 		return nil, err
 	}
-	read, err := reader(column)
+	read, err := reader(column, t.leaves[column.Index()])
 	if err != nil {
 		return nil, fmt.Errorf("column %s: %w", name, err)
 	}

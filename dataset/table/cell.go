@@ -205,6 +205,9 @@ func (c *Cell) appendList(x []float32) ([]float32, error) {
 func (c *Cell) text() (string, error) {
 	switch c.Kind {
 	case Raw, Text:
+		if !utf8.ValidString(c.Text) && c.Kind == Text {
+			return "", fmt.Errorf("%.40q are bytes that are no text: drop the column, or write it as text", c.Text)
+		}
 		if !utf8.ValidString(c.Text) {
 			return "", fmt.Errorf("%.40q is not UTF-8: name the file's encoding, such as latin1", c.Text)
 		}
