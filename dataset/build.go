@@ -175,7 +175,7 @@ func keepRows(name string, nodes, edges table.Source, positional bool, o OpenOpt
 		d.X.Dense = &graph.Dense{Rows: len(b.ids), Cols: b.width, Data: b.x}
 	}
 	b.index, b.places = nil, nil
-	d.Adj = undirected(d, b.edges, b.loops)
+	d.Adj = undirected(d, len(b.ids), b.edges, b.loops)
 	b.edges = nil
 	if n := s.DroppedWeights(); n > 0 {
 		d.note("Weights of edges were dropped: %d were not 1.", n)
@@ -232,8 +232,8 @@ func (b *builder) classes(d *Dataset) error {
 }
 
 // undirected builds the adjacency matrix of undirected edges and notes how many were merged or dropped.
-func undirected(d *Dataset, edges [][2]int32, loops int) *graph.CSR {
-	adj := Symmetric(len(d.IDs), edges)
+func undirected(d *Dataset, n int, edges [][2]int32, loops int) *graph.CSR {
+	adj := Symmetric(n, edges)
 	adj.SortRows() // a pattern: repetitions become one entry
 	if loops > 0 {
 		d.note("%d self-loops were dropped: a model adds its own.", loops)

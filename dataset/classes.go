@@ -24,6 +24,8 @@ func (d *Dataset) checkClasses(column string) error {
 	const ask = "name the column of the class (--label), or write classes into it, such as ranges of the numbers"
 	switch fractions := d.fractions(); {
 	case labelled < fewLabelled:
+	case classes == 1:
+		return fmt.Errorf("column %s: all %d labelled nodes have the one class %.40q, and there is nothing to learn: %s", column, labelled, d.Classes[0], ask)
 	case 2*classes > labelled:
 		return fmt.Errorf("column %s: too many classes, %d for %d labelled nodes, such as %.40q: it is a name, an id or a number to predict, and no class: %s",
 			column, classes, labelled, d.Classes[0], ask)

@@ -220,27 +220,19 @@ func readAdjacency(r io.ReaderAt, size, limit int64) (*graph.CSR, error) {
 	if err != nil {
 		return nil, err
 	}
+	return adj, checkSquare(adj, "")
+}
+
+// checkSquare refuses a matrix that is no adjacency matrix. Names of arrays begin with prefix.
+func checkSquare(adj *graph.CSR, prefix string) error {
 	if adj.Rows != adj.Cols {
-		return nil, fmt.Errorf("array shape: %d×%d, want a square matrix", adj.Rows, adj.Cols)
+		return fmt.Errorf("array %sshape: %d×%d, want a square matrix", prefix, adj.Rows, adj.Cols)
 	}
 	for i := range adj.Rows {
 		cols, vals := adj.Row(i)
 		for p, v := range vals {
 			if v == 0 {
-				return nil, fmt.Errorf("array data: edge %d–%d has weight 0: leave it out", i, cols[p])
-			}
-		}
-	}
-	return adj, nil
-}
-
-// checkWeights refuses the first entry that is not 1.
-func checkWeights(adj *graph.CSR) error {
-	for i := range adj.Rows {
-		cols, vals := adj.Row(i)
-		for p, v := range vals {
-			if v != 1 {
-				return fmt.Errorf("edge %d–%d has weight %v, want 1: weighted graphs are not supported", i, cols[p], v)
+				return fmt.Errorf("array %sdata: edge %d–%d has weight 0: leave it out", prefix, i, cols[p])
 			}
 		}
 	}

@@ -111,9 +111,9 @@ func TestShardsGroupsAndPages(t *testing.T) {
 		n, width := rapid.IntRange(3, 60).Draw(r, "nodes"), rapid.IntRange(1, 40).Draw(r, "features")
 		rows := make([]node, n)
 		want := make([]float32, 0, n*width)
-		class := "c"
+		classes := []string{"c", "d"}
 		for i := range rows {
-			rows[i] = node{ID: string(rune('A' + i)), Split: []string{"train", "val", "test"}[i%3], Label: &class}
+			rows[i] = node{ID: string(rune('A' + i)), Split: []string{"train", "val", "test"}[i%3], Label: &classes[i%2]}
 			for range width {
 				rows[i].Features = append(rows[i].Features, float32(rapid.IntRange(-5, 5).Draw(r, "value"))/4)
 			}

@@ -9,15 +9,17 @@ import (
 // The names that tables and columns often have, most usual first. Those with a colon or a tilde are the headers of
 // Neo4j and Amazon Neptune; nodes and edges of Gephi are Id, Source and Target; those of DGL node_id, src_id and dst_id.
 var (
-	usualIDs = []string{"id", "node_id", "nodeid", "nid", "user_id", "userid", "uid", "~id", ":id", "_id", "node", "name", "key"}
+	usualIDs = []string{"id", "node_id", "nodeid", "nid", "user_id", "userid", "uid", "~id", ":id", "_id", "node", "node idx", "node_idx", "txid",
+		"name", "key"}
 
 	usualLabels = []string{"label", "class", "target", "y", "category", "labels", "class_label", "node_label", "churned", "is_fraud",
-		"fraud", "modularity_class", "~label", ":label"}
+		"fraud", "modularity_class", "ml_target", "~label", ":label"}
 	usualSplits  = []string{"split", "fold", "role", "subset", "set", "partition"}
 	usualSources = []string{"source", "src", "from", "follower", "source_id", "src_id", "source_node", "from_id", "from_node", "fromnodeid",
-		"~from", ":start_id", "_from", "node1", "node_1", "id1", "u", "a"}
+		"~from", ":start_id", "_from", "node1", "node_1", "id1", "id_1", "txid1",
+		"head", "u", "a"}
 	usualTargets = []string{"target", "dst", "to", "followee", "target_id", "dst_id", "dest", "dest_id", "destination", "tgt", "target_node",
-		"to_id", "to_node", "tonodeid", "~to", ":end_id", "_to", "node2", "node_2", "id2", "v", "b"}
+		"to_id", "to_node", "tonodeid", "~to", ":end_id", "_to", "node2", "node_2", "id2", "id_2", "txid2", "tail", "v", "b"}
 	usualWeights = []string{"weight", "w"}
 	usualNodes   = []string{"nodes", "users", "accounts", "vertices", "papers", "items", "node"}
 	usualEdges   = []string{"edges", "follows", "links", "relations", "relationships", "transactions", "transfers", "edge"}
@@ -75,6 +77,9 @@ func (s *survey) single() bool {
 
 // noClasses says why the column's values cannot be classes; empty: they can be.
 func (s *survey) noClasses() string {
+	if len(s.distinct) == 1 && s.rows >= fewNodes && s.kinds[Bool] == 0 {
+		return fmt.Sprintf("has one value, %s", s.sample[0])
+	}
 	if !s.single() {
 		return ""
 	}

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -32,7 +34,10 @@ var CSVDefaults = CSVLimits{Record: 64 << 20, Inflated: 64 << 20, InflateRatio: 
 
 // Kind is the kind of tables in files of comma-separated values, read within these limits.
 func (l CSVLimits) Kind() Kind {
-	return Kind{Exts: []string{".csv", ".csv.gz", ".csv.zst"}, Open: l.open}
+	return Kind{
+		Exts:  []string{".csv", ".csv.gz", ".csv.zst", ".tsv", ".tsv.gz", ".tsv.zst"},
+		Named: []string{".txt", ".txt.gz", ".txt.zst", ".edges", ".edgelist"}, Open: l.open,
+	}
 }
 
 // open reads the header of a file and lets use read the rest.
@@ -51,6 +56,7 @@ type csvTable struct {
 	text  *recordReader
 	in    *csv.Reader
 	names []string
+	guess string
 }
 
 func (l CSVLimits) table(f io.Reader, name string, size int64, form TextForm) (*csvTable, error) {
@@ -60,8 +66,16 @@ func (l CSVLimits) table(f io.Reader, name string, size int64, form TextForm) (*
 	}
 	t := &csvTable{file: name, text: text, in: csv.NewReader(text)}
 	t.in.ReuseRecord = true
-	if t.in.Comma, err = text.separator(form.Separator); err != nil {
+	head, comment := text.head()
+	if t.in.Comma, err = separator(head, form.Separator); err != nil {
 		return nil, err
+	}
+	if comment != "" {
+		t.in.Comment = '#'
+	}
+	if t.names = edgeList(head, comment, t.in.Comma); t.names != nil {
+		t.guess = fmt.Sprintf("%s has no line of column names: its columns are read as %s, a guess by its first lines", name, strings.Join(t.names, ", "))
+		return t, nil
 	}
 	header, err := t.in.Read()
 	if errors.Is(err, io.EOF) {
@@ -77,6 +91,54 @@ func (l CSVLimits) table(f io.Reader, name string, size int64, form TextForm) (*
 		t.names = append(t.names, strings.TrimSpace(column))
 	}
 	return t, nil
+}
+
+// head returns the first line that is no comment, and the last comment before it, without consuming them. Comments are
+// lines that begin with #, as in the edge lists of SNAP and NetworkX.
+func (r *recordReader) head() (line, comment string) {
+	text, _ := r.src.Peek(1 << 16) // the shorter text of a file that ends, too
+	for {
+		own, rest, more := bytes.Cut(text, []byte("\n"))
+		if !more || !bytes.HasPrefix(own, []byte("#")) {
+			return strings.TrimSuffix(string(own), "\r"), comment
+		}
+		comment, text = strings.TrimSpace(strings.TrimLeft(string(own), "#")), rest
+		if comment == "" {
+			comment = "#"
+		}
+	}
+}
+
+// edgeList returns the names of the columns of a file without a line of names: those of its last comment, or those of
+// an edge list, whose first line is two integers and perhaps a weight. It returns nil for other files.
+func edgeList(line, comment string, comma rune) []string {
+	cells := strings.Split(line, string(comma))
+	if names := strings.FieldsFunc(comment, func(r rune) bool { return r == comma || r == '\t' || r == ' ' }); len(names) == len(cells) &&
+		!slices.ContainsFunc(names, isInteger) {
+		return names
+	}
+	const most = 4 // ends, weight and time
+	rising := comma == ','
+	for k, cell := range cells {
+		_, err := parseNumber(strings.TrimSpace(cell), false)
+		if len(cells) < 2 || len(cells) > most || k < 2 && !isInteger(cell) || err != nil && cell != "{}" { // {} is NetworkX's
+			return nil
+		}
+		rising = rising && cell == strconv.Itoa(k)
+	}
+	if rising { // pandas names columns 0, 1, … that have no names
+		return nil
+	}
+	names := []string{"source", "target", "weight", "column 4"}[:len(cells)]
+	if slices.Contains(cells, "{}") {
+		names[2] = "data"
+	}
+	return names
+}
+
+func isInteger(text string) bool {
+	_, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+	return err == nil
 }
 
 // encodings maps the names of encodings beside UTF-8.
@@ -116,6 +178,9 @@ func (l CSVLimits) text(f io.Reader, name string, size int64, from string) (*rec
 
 func (t *csvTable) Columns() []string { return t.names }
 
+// Guess says which names the columns got of a file without a line of names.
+func (t *csvTable) Guess() string { return t.guess }
+
 // Categorical reports false: text has no types.
 func (t *csvTable) Categorical(int) bool { return false }
 
@@ -149,9 +214,8 @@ type recordReader struct {
 	close      func() // frees the decompressor
 }
 
-// separator returns what stands between cells: what is said, or the mark that the first line has most of.
-func (r *recordReader) separator(said string) (rune, error) {
-	const marks = ",;\t|"
+// separator returns what stands between cells: what is said, or the mark that the first line has most of, or spaces.
+func separator(line, said string) (rune, error) {
 	switch {
 	case said == "":
 	case said == "tab" || said == `\t`:
@@ -161,13 +225,14 @@ func (r *recordReader) separator(said string) (rune, error) {
 	default:
 		return 0, fmt.Errorf("separator is %.40q, want one character such as ; or tab", said)
 	}
-	line, _ := r.src.Peek(1 << 16) // the shorter line of a file that ends, too
-	line, _, _ = bytes.Cut(line, []byte("\n"))
 	found, count := ',', 0
-	for _, mark := range marks {
-		if n := bytes.Count(line, []byte(string(mark))); n > count {
+	for _, mark := range ",;\t|" {
+		if n := strings.Count(line, string(mark)); n > count {
 			found, count = mark, n
 		}
+	}
+	if count == 0 && strings.Contains(line, " ") {
+		return ' ', nil
 	}
 	return found, nil
 }

@@ -18,6 +18,8 @@ type File interface {
 	Columns() []string
 	// Categorical reports whether the file declares that the values of a column are categories.
 	Categorical(column int) bool
+	// Guess says what was guessed of the file's form; empty: nothing was.
+	Guess() string
 	// Each calls use with the cells of the given columns of each row. Its errors name the row.
 	Each(columns []int, use func(cells []Cell, at Place) error) error
 }
@@ -28,7 +30,9 @@ type Opener func(f *os.File, name string, size int64, form TextForm, use func(Fi
 // Kind is a kind of files that hold tables, such as CSV.
 type Kind struct {
 	Exts []string // extensions with their dot
-	Open Opener
+	// Named are extensions of files that are tables only where they are named: text that others may not be.
+	Named []string
+	Open  Opener
 }
 
 // Place is the place of a row of a table, for errors.
@@ -59,9 +63,9 @@ func Named(path string, kinds []Kind, form TextForm) (Source, error) {
 	}
 	var known []string
 	for _, kind := range kinds {
-		known = append(known, kind.Exts...)
+		known = append(append(known, kind.Exts...), kind.Named...)
 		s := Source{Files: []string{path}, open: kind.Open, form: form}
-		if !info.IsDir() && hasExt(path, kind.Exts) {
+		if !info.IsDir() && (hasExt(path, kind.Exts) || hasExt(path, kind.Named)) {
 			return s, nil
 		}
 		if info.IsDir() {

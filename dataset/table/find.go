@@ -33,7 +33,13 @@ func Find(dir string, s Settings, kinds []Kind) (*Found, error) {
 	}{{&f.Settings.Nodes, "nodes", usualNodes}, {&f.Settings.Edges, "edges", usualEdges}} {
 		var err error
 		if *t.path == "" {
-			if *t.path, err = find1(dir, t.usual, kinds); err != nil {
+			if *t.path, err = find1(dir, t.usual, kinds); errors.Is(err, ErrNoTable) {
+				if *t.path = single(dir, t.what == "edges", kinds); *t.path != "" {
+					f.Guesses = append(f.Guesses, fmt.Sprintf("%s: the table %s is a guess by its name", t.what, filepath.Base(*t.path)))
+					err = nil
+				}
+			}
+			if err != nil {
 				return nil, fmt.Errorf("%w: name the table of %s (--%s)", err, t.what, t.what)
 			}
 		}
@@ -68,10 +74,36 @@ func find1(dir string, usual []string, kinds []Kind) (string, error) {
 	return "", fmt.Errorf("%w in %s is named %s", ErrNoTable, dir, strings.Join(usual, ", "))
 }
 
+// single returns the path of a directory's only table that is one of edges by its name, such as musae_edges.csv, or the
+// only one that is not; "" if there is none or there are several.
+func single(dir string, edges bool, kinds []Kind) (found string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return ""
+	}
+	for _, entry := range entries {
+		name := strings.ToLower(entry.Name())
+		isEdges := !strings.Contains(name, "node") &&
+			slices.ContainsFunc(usualEdges, func(usual string) bool { return strings.Contains(name, usual) })
+		isTable := slices.ContainsFunc(kinds, func(k Kind) bool { return hasExt(name, k.Exts) || edges && hasExt(name, k.Named) })
+		if !isTable || isEdges != edges {
+			continue
+		}
+		if found != "" {
+			return ""
+		}
+		found = filepath.Join(dir, entry.Name())
+	}
+	return found
+}
+
 // survey reads all columns of a table.
 func (f *Found) survey(s Source) (columns []*survey, names []string, err error) {
 	err = s.each(func(t File) error {
 		names = slices.Clone(t.Columns())
+		if guess := t.Guess(); guess != "" {
+			f.Guesses = append(f.Guesses, guess)
+		}
 		var all []int
 		for i, name := range names {
 			if !slices.Contains(f.Settings.Drop, name) {
@@ -97,6 +129,10 @@ func (f *Found) nodes(s Source) error {
 		return err
 	}
 	t := &f.Settings
+	if slices.Contains(names, "") {
+		return fmt.Errorf(`%s: column "" is the row number that pandas writes: write the table with index=False; `+
+			`if the index holds the ids, name it: df.rename_axis("id").reset_index()`, strings.Join(s.Files, ", "))
+	}
 	if err := f.guess(&t.ID, "id", names, usualIDs, true); err != nil {
 		return err
 	}
@@ -112,9 +148,6 @@ func (f *Found) nodes(s Source) error {
 		switch name := names[i]; {
 		case name == t.ID || name == t.Label || slices.Contains(strings.Split(t.Split, ","), name):
 			used = "used"
-		case name == "":
-			return fmt.Errorf(`%s: column "" is the row number that pandas writes: write the table with index=False`,
-				strings.Join(s.Files, ", "))
 		default:
 			f.guessUse(c)
 		}
@@ -169,7 +202,7 @@ func (f *Found) guessLabel(names []string, columns []*survey) error {
 	for i, c := range columns {
 		if names[i] == f.Settings.ID || slices.Contains(f.Settings.Drop, names[i]) {
 			usable[i] = "\x00"
-		} else if why := c.noClasses(); why != "" {
+		} else if why := c.noClasses(); why != "" { // also a type of nodes that all have
 			usable[i] = "\x00"
 			if matchAny(names[i], usualLabels) {
 				refused = append(refused, fmt.Sprintf("column %s %s", names[i], why))

@@ -30,7 +30,8 @@ type Stream struct {
 	unused       []string  // columns without a value
 	dropped      int       // weights that are not 1 and were read as 1
 	endColumns   edgeColumns
-	spans        []Span // of features by position
+	spans        []Span   // of features by position
+	guesses      []string // about the forms of files
 }
 
 // ErrNoNumber says that a value is no number, so that the features of a table cannot have positions only.
@@ -77,6 +78,7 @@ func (s *Stream) survey(f File) (err error) {
 	if s.plan, err = s.settings.planNodes(names, s.positional); err != nil {
 		return err
 	}
+	s.noteGuess(f)
 	which := s.plan.head()
 	if !s.positional {
 		which = slices.Concat(which, s.plan.features)
@@ -91,6 +93,12 @@ func (s *Stream) survey(f File) (err error) {
 		}
 		return nil
 	})
+}
+
+func (s *Stream) noteGuess(f File) {
+	if guess := f.Guess(); guess != "" && !slices.Contains(s.guesses, guess) {
+		s.guesses = append(s.guesses, guess)
+	}
 }
 
 // errSeen ends a reading after the first row.
@@ -202,6 +210,7 @@ func (s *Stream) EachEdge(use func(Edge) error) error {
 			return err
 		}
 		s.endColumns = r.plan
+		s.noteGuess(f)
 		if s.columns[s.plan.id].numeric() {
 			r.id = integer
 		}
@@ -291,6 +300,9 @@ func (s *Stream) Notes() (notes []string) {
 	}
 	if s.plan.guess != "" {
 		note("%s", s.plan.guess)
+	}
+	for _, guess := range s.guesses {
+		note("%s.", guess)
 	}
 	if ignored := slices.Concat(s.plan.ignored, s.unused); len(ignored) > 0 {
 		note("Columns of nodes that were ignored: %s.", listed(ignored))

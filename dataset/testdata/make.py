@@ -43,3 +43,18 @@ np.savez("gnnbenchmark/sparse.npz", **common, attr_data=attributes.data, attr_in
          node_names=np.array(["a", "bé", "c d", "7", "long name of a node"]), class_names=np.array([b"Phone", b"Camera"]))
 np.savez_compressed("gnnbenchmark/dense.npz", **common, attr_matrix=x,
                     node_names=np.array(["a", 1, None, "d", "e"], dtype=object))
+
+# Archives of other origins; node 4 is in no mask.
+os.makedirs("npz", exist_ok=True)
+masks = {role: np.array([[i in nodes for i in range(5)], [i == 4 for i in range(5)]]) for role, nodes in
+         [("train", [0, 3]), ("val", [1]), ("test", [2])]}
+np.savez_compressed("npz/heterophilous.npz", edges=np.array(edges + [(1, 0), (4, 4)]), node_features=x, node_labels=np.array(classes),
+                    **{f"{role}_masks": m for role, m in masks.items()})
+np.savez("npz/pyg.npz", x=x.astype(np.float32), edge_index=np.array([rows, cols]), y=np.array(classes)[:, None],
+         **{f"{role}_mask": m[0] for role, m in masks.items()})
+weighted = once.copy()
+weighted.data[0] = 2
+parts = {f"{name}.{part}": np.array(getattr(m, part)) for name, m in [("adj_matrix", weighted), ("node_attr", attributes)]
+         for part in ["data", "indices", "indptr", "shape"]}
+np.savez("npz/graphdata.npz", **parts, node_label=np.array(classes), **{f"{role}_mask": m[0] for role, m in masks.items()})
+np.savez("npz/objects.npz", adj_matrix=np.array(once, dtype=object), node_attr=np.array(attributes, dtype=object), node_label=np.array(classes))
