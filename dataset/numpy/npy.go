@@ -233,12 +233,16 @@ func (a *Array) Ints(f func(k int, v int64) error) error {
 // Floats decodes an array of bools, integers or floats at float64, then rounds once to float32. NaN, infinities and
 // values beyond float32 are errors.
 func (a *Array) Floats(f func(k int, v float32) error) error {
+	return a.floats(func(k int, v float64) error { return f(k, float32(v)) })
+}
+
+// floats is Floats before the numbers are rounded.
+func (a *Array) floats(f func(k int, v float64) error) error {
 	narrow := func(k int, v float64) error {
-		x, err := Float32(v)
-		if err != nil {
+		if _, err := Float32(v); err != nil {
 			return fmt.Errorf("%s is %w", a.place(k), err)
 		}
-		return f(k, x)
+		return f(k, v)
 	}
 	switch a.kind {
 	case "f4":

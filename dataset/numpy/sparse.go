@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"rivulet/graph"
 )
@@ -228,11 +229,16 @@ func ReadDense(a *Array) (*graph.Dense, error) {
 		return nil, fmt.Errorf("shape %v, want nodes×features", a.Shape)
 	}
 	x := graph.NewDense(a.Shape[0], a.Shape[1])
-	err := a.Floats(func(k int, v float32) error {
+	spans := make([]Span, x.Cols)
+	err := a.floats(func(k int, v float64) error {
 		i, j := a.Position(k)
-		x.Data[i*x.Cols+j] = v
+		x.Data[i*x.Cols+j] = float32(v)
+		spans[j].See(v)
 		return nil
 	})
+	for j := 0; err == nil && j < len(spans); j++ {
+		err = spans[j].Check(strconv.Itoa(j), "leave the column out")
+	}
 	if err != nil {
 		return nil, err
 	}

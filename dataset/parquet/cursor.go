@@ -31,7 +31,7 @@ type cursor struct {
 	values  parquet.ColumnChunkValueReader
 	buf     [256]parquet.Value
 	next    []parquet.Value // of buf
-	numbers []float32
+	numbers []float64
 }
 
 // logicalType returns what a column's values mean beside their physical type; nil: nothing. The library knows the
@@ -266,7 +266,7 @@ func (c *cursor) cells(v parquet.Value, to *table.Cell) error {
 		if err != nil {
 			return fmt.Errorf("[%d]: %w", len(c.numbers), err)
 		}
-		if c.numbers = append(c.numbers, float32(x)); len(c.numbers) > maxList {
+		if c.numbers = append(c.numbers, x); len(c.numbers) > maxList {
 			return fmt.Errorf("a list of more than %d numbers", maxList)
 		}
 		v, err = c.peek()

@@ -37,7 +37,7 @@ type Cell struct {
 	Unsigned bool
 	Float    float64
 	Time     time.Time
-	List     []float32
+	List     []float64
 }
 
 // missingWords stand for a missing value in columns of numbers, bools, times and lists. pandas writes and reads
@@ -189,15 +189,15 @@ func (c *Cell) time() (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%s is not a date or time", c)
 }
 
-// appendList appends the numbers of a list.
-func (c *Cell) appendList(x []float32) ([]float32, error) {
+// list returns the numbers of a list.
+func (c *Cell) list() ([]float64, error) {
 	switch c.Kind {
 	case List:
-		return append(x, c.List...), nil
+		return c.List, nil
 	case Raw, Text:
-		return AppendValues(x, c.Text)
+		return ParseList(c.Text)
 	}
-	return x, fmt.Errorf("%s is not a list of numbers", c)
+	return nil, fmt.Errorf("%s is not a list of numbers", c)
 }
 
 // text returns the cell's value as text. Integers that are given as floats lose their fraction: pandas makes
@@ -206,7 +206,7 @@ func (c *Cell) text() (string, error) {
 	switch c.Kind {
 	case Raw, Text:
 		if !utf8.ValidString(c.Text) && c.Kind == Text {
-			return "", fmt.Errorf("%.40q are bytes that are no text: drop the column, or write it as text", c.Text)
+			return "", fmt.Errorf("%.40q is not UTF-8: bytes are no text: drop the column, or write it as text", c.Text)
 		}
 		if !utf8.ValidString(c.Text) {
 			return "", fmt.Errorf("%.40q is not UTF-8: name the file's encoding, such as latin1", c.Text)

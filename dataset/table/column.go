@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"rivulet/dataset/numpy"
 	"rivulet/schema"
 )
 
@@ -19,12 +20,16 @@ type Column struct {
 	texts  map[string]string // one copy of each
 	first  Place             // of a vector's length
 	width  int
+	spans  []numpy.Span                // of the number, or of each of a vector's
 	text   func(*Cell) (string, error) // reads categories
 }
 
 func (c *Column) add(cell *Cell, at Place) (err error) {
 	if c.text == nil {
 		c.text = c.survey.names(true)
+		if c.Type == schema.Number {
+			c.spans = make([]numpy.Span, 1)
+		}
 	}
 	missing := cell.missing(c.Type)
 	if missing && c.Missing == nil {
@@ -43,6 +48,7 @@ func (c *Column) add(cell *Cell, at Place) (err error) {
 		var v float64
 		if !missing {
 			v, err = cell.number(c.commas)
+			c.spans[0].See(v)
 		}
 		c.Numbers = append(c.Numbers, v)
 	case schema.Bool:
@@ -86,15 +92,23 @@ func (c *Column) addVector(cell *Cell, at Place, missing bool) error {
 		c.Vectors = append(c.Vectors, nil)
 		return nil
 	}
-	x, err := cell.appendList(nil)
+	list, err := cell.list()
 	if err != nil {
 		return err
 	}
+	x := make([]float32, len(list))
 	if c.width == 0 {
 		c.width, c.first = len(x), at
 	}
 	if len(x) != c.width || len(x) == 0 {
 		return fmt.Errorf("%d values, want %d as in %s", len(x), c.width, c.first)
+	}
+	if c.spans == nil {
+		c.spans = make([]numpy.Span, len(x))
+	}
+	for k, v := range list {
+		x[k] = float32(v)
+		c.spans[k].See(v)
 	}
 	c.Vectors = append(c.Vectors, x)
 	return nil

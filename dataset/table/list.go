@@ -17,12 +17,12 @@ var (
 // errShortened is about a list of which a program has written only the first and last numbers.
 var errShortened = errors.New(`NumPy has shortened the list with "...": its numbers are lost: write them with x.tolist() or as Parquet`)
 
-// AppendValues reads a list of features from text: numbers between spaces, semicolons or commas, with or without
+// ParseList reads a list of features from text: numbers between spaces, semicolons or commas, with or without
 // brackets around them, also as Python prints arrays and tensors.
-func AppendValues(dst []float32, text string) ([]float32, error) {
+func ParseList(text string) (list []float64, err error) {
 	text = strings.TrimSpace(text)
 	if strings.Contains(text, "...") || strings.Contains(text, "…") {
-		return dst, fmt.Errorf("%.40q: %w", text, errShortened)
+		return nil, fmt.Errorf("%.40q: %w", text, errShortened)
 	}
 	if strings.Contains(text, "np.") {
 		text = numpyScalar.ReplaceAllString(text, "$1")
@@ -35,26 +35,26 @@ func AppendValues(dst []float32, text string) ([]float32, error) {
 		inner, closed := strings.CutSuffix(inner, end)
 		switch {
 		case opened && !closed:
-			return dst, fmt.Errorf("the list %.40q… has no closing bracket", text)
+			return nil, fmt.Errorf("the list %.40q… has no closing bracket", text)
 		case closed && !opened:
-			return dst, fmt.Errorf("the list …%q has no opening bracket", text[max(len(text)-40, 0):])
+			return nil, fmt.Errorf("the list …%q has no opening bracket", text[max(len(text)-40, 0):])
 		case opened:
 			text = inner
 		}
 	}
 	if strings.ContainsRune(text, ',') && strings.ContainsRune(text, ';') {
-		return dst, fmt.Errorf("the list %.40q has commas and semicolons: write a point before the fraction of a number", text)
+		return nil, fmt.Errorf("the list %.40q has commas and semicolons: write a point before the fraction of a number", text)
 	}
 	place := 0
 	for field := range strings.FieldsFuncSeq(text, betweenNumbers) {
 		v, err := parseNumber(field, false)
 		if err != nil {
-			return dst, fmt.Errorf("[%d]: %w", place, err)
+			return nil, fmt.Errorf("[%d]: %w", place, err)
 		}
-		dst = append(dst, float32(v))
+		list = append(list, v)
 		place++
 	}
-	return dst, nil
+	return list, nil
 }
 
 func betweenNumbers(r rune) bool { return strings.ContainsRune(" \t\r\n;,", r) }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"rivulet/dataset/numpy"
 )
 
 // Node is a row of a table of nodes.
@@ -31,7 +33,7 @@ type NodeReader struct {
 	plan     nodeColumns
 	text     []func(*Cell) (string, error) // how id, label and split are read
 	named    bool                          // features have names: a node without label and split is unlabelled
-	spans    []Span                        // of features that have a column of their own; nil: not wanted
+	spans    []numpy.Span                  // of features; nil: not wanted
 }
 
 // NewNodeReader returns the reader of a table whose features have positions, which has columns of these names and
@@ -121,9 +123,15 @@ func (r *NodeReader) masked(cells []Cell) (string, error) {
 // features appends the numbers of the cells of features.
 func (r *NodeReader) features(x []float32, cells []Cell) ([]float32, error) {
 	if r.plan.list >= 0 {
-		x, err := cells[0].appendList(x)
+		list, err := cells[0].list()
 		if err != nil {
 			return nil, fmt.Errorf("column features: %w", err)
+		}
+		for k, v := range list {
+			if k < len(r.spans) {
+				r.spans[k].See(v)
+			}
+			x = append(x, float32(v))
 		}
 		return x, nil
 	}
@@ -133,45 +141,11 @@ func (r *NodeReader) features(x []float32, cells []Cell) ([]float32, error) {
 			return nil, fmt.Errorf("column %s: %w; %w", r.names[c], err, ErrNoNumber)
 		}
 		if r.spans != nil {
-			r.spans[k].see(v)
+			r.spans[k].See(v)
 		}
 		x = append(x, float32(v))
 	}
 	return x, nil
-}
-
-// Span is the least and the largest value of a column.
-type Span struct {
-	Least, Most float64
-	seen, lossy bool // lossy: float32 does not hold a value exactly
-}
-
-func (s *Span) see(v float64) {
-	if !s.seen {
-		s.seen, s.Least, s.Most = true, v, v
-	}
-	s.Least, s.Most = min(s.Least, v), max(s.Most, v)
-	s.lossy = s.lossy || float64(float32(v)) != v
-}
-
-// Check returns an error if float32, which has 24 binary digits, keeps less than ten of those in which the values
-// differ: such a column is an offset with noise, and a model knows nothing of it.
-func (s *Span) Check(column string) error {
-	if size := max(-s.Least, s.Most, s.Least, -s.Most); s.lossy && s.Most > s.Least && s.Most-s.Least < size/(1<<14) {
-		return fmt.Errorf("column %s: its values are %.17g to %.17g, and the digits in which they differ are lost in float32, as which features are "+
-			"computed: subtract %.17g from them, here and in arrivals, or drop the column (--drop %s)", column, s.Least, s.Most, s.Least, column)
-	}
-	return nil
-}
-
-// SpanOf returns the span of values.
-func SpanOf(values []float64, missing []bool) (s Span) {
-	for i, v := range values {
-		if missing == nil || !missing[i] {
-			s.see(v)
-		}
-	}
-	return s
 }
 
 // EdgeReader reads rows of a table of edges.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"rivulet/dataset/numpy"
 	"rivulet/schema"
 )
 
@@ -30,8 +31,8 @@ type Stream struct {
 	unused       []string  // columns without a value
 	dropped      int       // weights that are not 1 and were read as 1
 	endColumns   edgeColumns
-	spans        []Span   // of features by position
-	guesses      []string // about the forms of files
+	spans        []numpy.Span // of features by position
+	guesses      []string     // about the forms of files
 }
 
 // ErrNoNumber says that a value is no number, so that the features of a table cannot have positions only.
@@ -140,7 +141,7 @@ func (s *Stream) EachID(use func(Node) error) error {
 
 // EachNode calls use with every row of nodes, whose features have positions. They are valid until the next row.
 func (s *Stream) EachNode(use func(Node) error) error {
-	s.spans = make([]Span, max(len(s.plan.features), 1))
+	s.spans = make([]numpy.Span, s.Features)
 	return s.each(s.plan.values(), func(n *Node, r *NodeReader, cells []Cell) (err error) {
 		r.spans = s.spans
 		if n.Features, err = r.features(n.Features[:0], cells); err != nil {
@@ -255,17 +256,29 @@ func (s *Stream) nameFeatures() error {
 
 // CheckSpans returns an error for a feature whose values float32 cannot tell apart, after all nodes were read.
 func (s *Stream) CheckSpans() error {
-	if s.plan.list >= 0 {
+	check := func(column string, spans []numpy.Span) error {
+		for k := range spans {
+			name := column
+			if len(spans) > 1 {
+				name = fmt.Sprintf("%s[%d]", column, k)
+			}
+			if err := spans[k].Check(name, fmt.Sprintf("drop the column (--drop %s)", column)); err != nil {
+				return err
+			}
+		}
 		return nil
 	}
+	if s.positional && s.plan.list >= 0 {
+		return check("features", s.spans)
+	}
 	for k := range s.spans {
-		if err := s.spans[k].Check(s.columns[s.plan.features[k]].name); err != nil {
+		if err := check(s.columns[s.plan.features[k]].name, s.spans[k:k+1]); err != nil {
 			return err
 		}
 	}
-	for k := range s.features {
-		if span := SpanOf(s.features[k].Numbers, s.features[k].Missing); span.Check(s.features[k].Name) != nil {
-			return span.Check(s.features[k].Name)
+	for _, c := range s.features {
+		if err := check(c.Name, c.spans); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -157,7 +157,7 @@ func (s *survey) form(text string, at Place, commas bool) int {
 	case strings.EqualFold(text, "true") || strings.EqualFold(text, "false"):
 		return asBool
 	case first == '[' || first == '(' || strings.HasPrefix(text, "array(") || strings.HasPrefix(text, "tensor("):
-		if _, err := AppendValues(nil, text); err == nil {
+		if _, err := ParseList(text); err == nil {
 			return asList
 		}
 	case strings.HasPrefix(strings.ToLower(strings.TrimLeft(text, "+-")), "inf"):
@@ -184,7 +184,7 @@ func (s *survey) form(text string, at Place, commas bool) int {
 
 // unquoted returns the form of a text that may be a list of numbers in another way than in brackets.
 func (s *survey) unquoted(text string, at Place) int {
-	x, err := AppendValues(nil, text)
+	x, err := ParseList(text)
 	switch {
 	case err == nil && len(x) > 1:
 		if s.width == 0 {

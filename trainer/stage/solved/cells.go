@@ -81,7 +81,7 @@ func list(letter byte, field []byte) (table.Cell, error) {
 		if err != nil {
 			return c, fmt.Errorf("[%d]: %w", len(c.List), err)
 		}
-		c.List = append(c.List, float32(x))
+		c.List = append(c.List, x)
 	}
 	return c, nil
 }

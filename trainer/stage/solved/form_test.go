@@ -101,7 +101,7 @@ func TestNodesInPlaceRefuse(t *testing.T) {
 }
 
 func TestListsInPlace(t *testing.T) {
-	for field, want := range map[string][]float32{"F0.1,-2": {0.1, -2}, "D1.0E-3": {0.001}, "I1,-16777217": {1, -16777216}, "F": nil} {
+	for field, want := range map[string][]float64{"F0.1,-2": {float64(float32(0.1)), -2}, "D1.0E-3": {0.001}, "I1,-16777217": {1, -16777217}, "F": nil} {
 		if c, err := cellOf([]byte(field)); err != nil || !cmp.Equal(c.List, want) || (c.Kind == table.Null) != (want == nil) {
 			t.Errorf("%s: %+v, %v", field, c, err)
 		}
