@@ -186,6 +186,11 @@ type Versions struct {
 	Redis RedisServer `key:"redis"`
 }
 
+// DeadLetters is the configuration of a program that feeds dead letters in again.
+type DeadLetters struct {
+	Kafka DeadLetterKafka `key:"kafka"`
+}
+
 // Replay is the configuration of a producer of arrivals.
 type Replay struct {
 	Kafka ProducerKafka `key:"kafka"`

@@ -69,6 +69,14 @@ type ProducerKafka struct {
 	Compression string         `key:"compression" default:"none" oneof:"none|gzip|snappy|lz4|zstd" usage:"compression of published records"`
 }
 
+// DeadLetterKafka is the configuration of Kafka for a program that feeds dead letters in again.
+type DeadLetterKafka struct {
+	Brokers
+	Group       string `key:"group" default:"rivulet" check:"required" usage:"consumer group; its members share the partitions" zero:"refused"`
+	Topics      Topics `key:"topics"`
+	Compression string `key:"compression" default:"none" oneof:"none|gzip|snappy|lz4|zstd" usage:"compression of published records"`
+}
+
 // ProducerTopics are a producer's topics.
 type ProducerTopics struct {
 	Arrivals string `key:"arrivals" default:"arrivals" check:"topic" usage:"topic of arrivals"`

@@ -104,7 +104,7 @@ func TestZeroIsDocumented(t *testing.T) {
 // The programs' structs share the consumer's keys, so that one file can hold all settings.
 func TestEveryKeyIsTheConsumers(t *testing.T) {
 	family := schemaOf(reflect.TypeFor[all]()).byKey
-	for _, t2 := range []reflect.Type{reflect.TypeFor[Publish](), reflect.TypeFor[Versions](), reflect.TypeFor[Replay](), reflect.TypeFor[Bench](),
+	for _, t2 := range []reflect.Type{reflect.TypeFor[Publish](), reflect.TypeFor[Versions](), reflect.TypeFor[Replay](), reflect.TypeFor[DeadLetters](), reflect.TypeFor[Bench](),
 		reflect.TypeFor[Refresh](), reflect.TypeFor[Lines](), reflect.TypeFor[Serve](), reflect.TypeFor[Page]()} {
 		for _, f := range schemaOf(t2).fields {
 			if c := family[f.key]; c == nil || c.kind.name != f.kind.name || c.def != f.def {

@@ -23,6 +23,7 @@ const (
 	HeaderIngestTime      = "rivulet-ingest-time"      // the arrival record's timestamp, RFC 3339 in UTC
 	HeaderTrimmed         = "rivulet-trimmed"          // parts of the record that were left out, for it was too large
 	HeaderValueBytes      = "rivulet-value-bytes"      // decimal: the bytes of a value that was left out
+	HeaderReplayed        = "rivulet-replayed"         // of an arrival that was a dead letter and was fed in again; decimal: how often
 )
 
 // maxDetail bounds the detail header in bytes.
@@ -88,6 +89,38 @@ func (d *DeadLetter) RecordHeaders() []Header {
 		headers = append(headers, Header{HeaderIngestTime, t.AppendFormat(nil, time.RFC3339Nano)})
 	}
 	return headers
+}
+
+// ReadDeadLetter reads a record of a topic of dead letters: the reverse of [DeadLetter.RecordHeaders]. Its headers are
+// the arrival's own. trimmed says which parts of the arrival were left out, and replayed how often it has been fed in
+// again.
+func ReadDeadLetter(key, value []byte, headers []Header) (d DeadLetter, trimmed string, replayed int) {
+	d = DeadLetter{Key: key, Value: value}
+	for _, h := range headers {
+		text := string(h.Value)
+		switch h.Key {
+		case HeaderReason:
+			d.Reason = text
+		case HeaderDetail:
+			d.Detail = text
+		case HeaderSourceTopic:
+			d.Source.Topic = text
+		case HeaderSourcePartition:
+			d.Source.Partition, _ = strconv.Atoi(text) // a header that somebody else wrote is for people alone
+		case HeaderSourceOffset:
+			d.Source.Offset, _ = strconv.ParseInt(text, 10, 64)
+		case HeaderIngestTime:
+			d.IngestTime, _ = time.Parse(time.RFC3339Nano, text)
+		case HeaderTrimmed:
+			trimmed = text
+		case HeaderReplayed:
+			replayed, _ = strconv.Atoi(text)
+		}
+		if !isDeadLetterHeader(h.Key) {
+			d.Headers = append(d.Headers, h)
+		}
+	}
+	return d, trimmed, replayed
 }
 
 func isDeadLetterHeader(key string) bool {

@@ -97,12 +97,20 @@ func (r *Reader) Commit(ctx context.Context, next Offsets) error {
 	if r.opts.Group == "" {
 		return errors.New("kafka: committing without a group")
 	}
-	if _, err := r.client.commitMarked(ctx, Member{Group: r.opts.Group, Generation: -1, note: readerNote}, next,
-		-1); err != nil {
+	if _, err := r.client.commitMarked(ctx, r.Member(), next, -1); err != nil {
 		return fmt.Errorf("committing offsets of group %s: %w", r.opts.Group, err)
 	}
 	return nil
 }
+
+// Member names the reader's group, without a generation: with it a Reader is the [Committer] of transactions that feed
+// records of its topic in again.
+func (r *Reader) Member() Member {
+	return Member{Group: r.opts.Group, Generation: -1, note: readerNote}
+}
+
+// Current returns nil: a reader's group has no generations.
+func (*Reader) Current(context.Context) error { return nil }
 
 // Follow gives every record that comes after the call to take, from all partitions, one at a time, until ctx ends;
 // then it returns nil. What fails is waited for, and said once; what does not mend by itself is returned. A topic

@@ -3,4 +3,6 @@
 //
 // Arrivals go to a [Sink]: a Kafka topic or JSON lines. [Replay] keeps to a rate if one is asked for. It sends other
 // streams too, such as the demo's, by which the graph grows.
+//
+// [Letters] reads dead letters and feeds their arrivals in again, each once.
 package replay
