@@ -23,6 +23,7 @@
 //	deploy.go      a model on the graph that arrivals attach to: T or S, joint or frozen
 //	calibrate.go   temperature, label and error propagation, chosen on the support nodes; confidence.go: their quality
 //	evaluate.go    every deployment on the test nodes (package eval); footprint.go: the memory that M takes
+//	answers.go     some nodes with the predictions that consumers of the artifact have to repeat
 //	reference.go   figures of the validation nodes, with which a consumer compares its stream
 //
 // # T in tables

@@ -14,6 +14,8 @@ type holder interface {
 	condense(ctx context.Context, whole []*fitResult, progress Progress) (condensation, error)
 	// deploy returns a model on T itself, and the kinds of propagation whose tables of T are at hand.
 	deploy(f *fitResult) (p *deployedModel, kinds []string, err error)
+	// neighbours returns the ids of the neighbours of nodes of the data, all or those in T, and how many there are in all.
+	neighbours(ctx context.Context, nodes []int32) (ids [][]string, degrees []int, err error)
 }
 
 // inMemory is the holder of a T that is in memory.

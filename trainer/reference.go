@@ -28,13 +28,8 @@ func (t *task) reference(r *recipe) artifact.Reference {
 	out.FeatureNorm, out.FeatureCount = featureHistograms(t.data.X.Take(t.data.Validation))
 	out.Named = namedHistograms(t.options.Keep, t.data.X.Take(t.data.Validation))
 	for k, p := range r.placed {
-		c, spread := infer.Calibration{Temperature: r.calibrations[k].temperature, Kind: infer.PropagateNone},
-			(*propagationTables)(nil)
-		if chosen := r.calibrations[k].kinds[r.calibrations[k].kind]; chosen != nil {
-			c, spread = chosen.calibration(r.calibrations[k].kind), chosen.spreading
-		}
 		set := p.on(support)
-		out.Models[p.model.Name()] = modelReference(eval.Run(p.predictor(c, spread), set), set, t.classes())
+		out.Models[p.model.Name()] = modelReference(eval.Run(r.predictor(k), set), set, t.classes())
 	}
 	return out
 }

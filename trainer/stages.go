@@ -26,6 +26,8 @@ type RowData struct {
 	// Weights gives the models to use as W_O, by name, for so many features and classes, once these are known; nil: those
 	// of [Options.Weights].
 	Weights func(features, classes int) (map[string]infer.Model, error)
+
+	named func(id string) []schema.Field // values of a node by name; nil: they are not at hand
 }
 
 // Bounds of what a staged run brings from the tables into the memory of this process. They are the same for

@@ -15,7 +15,7 @@ const payloadBytes = 1 << 16
 
 // StagedOf gives a data set in memory to [TrainStaged], as the rows of two tables.
 func StagedOf(d *dataset.Dataset, o Options) (RowData, error) {
-	identity := d.Fingerprint()
+	identity, named := d.Fingerprint(), valuesOf(d.IDs, d.Columns)
 	d, s, err := Encode(d, o)
 	if err != nil {
 		return RowData{}, err
@@ -41,6 +41,7 @@ func StagedOf(d *dataset.Dataset, o Options) (RowData, error) {
 		Classes:    d.Classes,
 		BagOfWords: d.BagOfWords,
 		Schema:     s,
+		named:      named,
 		Nodes:      stage.Source{Identity: "nodes of " + identity, Rows: nodeRows(d, roles)},
 		Edges:      stage.Source{Identity: "edges of " + identity, Rows: edgeRows(d, roles)},
 	}, nil

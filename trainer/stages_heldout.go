@@ -150,6 +150,7 @@ func (s *tablesHolder) taskOf(d *dataset.Dataset, original *dataset.Original) er
 			Edges: int(s.graph.Entries / 2), Features: s.graph.Summary.Width, Classes: s.classes},
 		method:   method,
 		schema:   s.source.Schema,
+		named:    s.source.named,
 		data:     d,
 		original: original,
 		pre:      s.pre,

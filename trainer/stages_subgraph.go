@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"rivulet/dataset"
@@ -141,7 +142,7 @@ func (c *subgraphChoice) sample(ctx context.Context, room int64) ([]int32, error
 
 // judged returns the first judges whose neighbours in T are so many together, without those that have too many, and
 // these neighbours by block.
-func (c *subgraphChoice) judged(room int64) (judges []int32, places []stage.Record) {
+func (c *subgraphChoice) judged(room int64) (judges []int32, neighbours []stage.Record) {
 	of := map[int64][]int32{}
 	for _, i := range c.task.data.Validation {
 		n := &c.held.nodes[i]
@@ -154,16 +155,16 @@ func (c *subgraphChoice) judged(room int64) (judges []int32, places []stage.Reco
 			of[j.Block] = append(of[j.Block], j.Place)
 		}
 	}
-	blocks := make([]int64, 0, len(of))
-	for block := range of {
-		blocks = append(blocks, block)
-	}
-	slices.Sort(blocks)
-	for _, block := range blocks {
+	return judges, places(of)
+}
+
+// places are places by block, as a table has them.
+func places(of map[int64][]int32) (out []stage.Record) {
+	for _, block := range slices.Sorted(maps.Keys(of)) {
 		slices.Sort(of[block])
-		places = append(places, stage.Record{Key: block, Payload: solved.AppendInts(slices.Compact(of[block]))})
+		out = append(out, stage.Record{Key: block, Payload: solved.AppendInts(slices.Compact(of[block]))})
 	}
-	return judges, places
+	return out
 }
 
 // around adds the nodes next to the subgraph, or a sample of so many.
@@ -211,30 +212,21 @@ func (c *subgraphChoice) number(ctx context.Context) error {
 
 // bring brings the nodes of the subgraph with the edges among them, and their numbers.
 func (c *subgraphChoice) bring(ctx context.Context) (*dataset.Original, []solved.Number, error) {
-	g := c.graph
-	made, err := c.run(ctx, stage.NewSpec(solved.StageBring, struct{}{}, nil, 1), g.Names, g.Features, c.marks)
-	if err != nil {
-		return nil, nil, err
-	}
 	index := c.classIndex()
 	out, numbers, parts := &dataset.Original{}, []solved.Number{}, []graph.Features{}
-	for r, err := range c.engine.Read(ctx, made[0]) {
-		if err != nil {
-			return nil, nil, err
-		}
-		some, err := solved.ReadBrought(r.Payload)
-		if err != nil {
-			return nil, nil, err
-		}
+	err := c.eachBrought(ctx, func(block int64, some *solved.Brought) {
 		for k, place := range some.Places {
 			label := int32(-1)
 			if of, known := index[some.Names.Labels[k]]; known && some.Names.Roles[k] == solved.Train {
 				label = of
 			}
 			out.IDs, out.Labels = append(out.IDs, some.Names.IDs[k]), append(out.Labels, label)
-			numbers = append(numbers, solved.Number{Block: r.Key, Place: place})
+			numbers = append(numbers, solved.Number{Block: block, Place: place})
 		}
 		parts = append(parts, some.X)
+	})
+	if err != nil {
+		return nil, nil, err
 	}
 	if int64(len(numbers)) != c.nodes {
 		return nil, nil, fmt.Errorf("%d nodes were brought, %d counted", len(numbers), c.nodes)
@@ -242,6 +234,25 @@ func (c *subgraphChoice) bring(ctx context.Context) (*dataset.Original, []solved
 	out.X = stackedFeatures(parts)
 	out.Adj, err = c.links(ctx)
 	return out, numbers, err
+}
+
+// eachBrought brings the marked nodes, block by block.
+func (c *subgraphChoice) eachBrought(ctx context.Context, take func(block int64, some *solved.Brought)) error {
+	made, err := c.run(ctx, stage.NewSpec(solved.StageBring, struct{}{}, nil, 1), c.graph.Names, c.graph.Features, c.marks)
+	if err != nil {
+		return err
+	}
+	for r, err := range c.engine.Read(ctx, made[0]) {
+		if err != nil {
+			return err
+		}
+		some, err := solved.ReadBrought(r.Payload)
+		if err != nil {
+			return err
+		}
+		take(r.Key, some)
+	}
+	return nil
 }
 
 // links brings the edges among the nodes of the subgraph.

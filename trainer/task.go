@@ -36,7 +36,8 @@ type task struct {
 	nodes    int                        // N'
 	label    string                     // the method's name in results
 	whole    *memo
-	seconds  float64 // wall clock of getting ready
+	seconds  float64                        // wall clock of getting ready
+	named    func(id string) []schema.Field // values of a node by name; nil: features have positions only
 	// sampledRows is the number of labelled rows above which linear models are compared on a sample of so many.
 	sampledRows int
 	// sampledFrom is the number of nodes above which models with hidden layers are compared on a sample of T.
@@ -68,14 +69,16 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 	}
 	fingerprint := d.Fingerprint() // of the columns, if features have names
 	start := time.Now()
+	columns := d
 	d, s, err := Encode(d, o)
 	if err != nil {
 		return nil, err
 	}
 	o.Keep = s // X is of its positions
+	named := valuesOf(columns.IDs, columns.Columns)
 	d = d.OriginalFirst()
 	m, _ := methodOf(o.Method)
-	t := &task{options: o, method: m, data: d, original: d.Original(), label: o.label(), whole: newMemo(), schema: s,
+	t := &task{options: o, method: m, data: d, original: d.Original(), label: o.label(), whole: newMemo(), schema: s, named: named,
 		sampledRows: sampledRows, sampledFrom: sampledFrom}
 	t.holder = inMemory{t}
 	t.facts = artifact.Data{Name: d.Name, Fingerprint: fingerprint, Nodes: t.original.Adj.Rows,

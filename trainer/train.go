@@ -20,6 +20,7 @@ type Outcome struct {
 	Results []eval.Result  // empty if the data set has no test nodes
 	Seconds float64        // wall clock of fitting, condensation and calibration, without W_S and evaluation
 	Learned *LearnedCourse // of method learned; nil otherwise
+	Answers []Answer       // of some nodes of each role, by the artifact's default model
 }
 
 // Train runs a method from data to artifact: fit W_O of each model on T, condense T into S and one M for all
@@ -103,8 +104,12 @@ func (t *task) run(ctx context.Context, now time.Time, progress Progress) (*Outc
 	if err != nil {
 		return nil, err
 	}
+	answers, err := t.answer(ctx, r)
+	if err != nil {
+		return nil, err
+	}
 	return &Outcome{Bundle: bundle, Results: results, Seconds: t.seconds + r.seconds,
-		Learned: r.served.parts().trace}, nil
+		Learned: r.served.parts().trace, Answers: answers}, nil
 }
 
 // recipe holds the results of a run before its evaluation.

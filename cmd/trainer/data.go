@@ -16,6 +16,8 @@ import (
 	"rivulet/dataset"
 	"rivulet/dataset/parquet"
 	"rivulet/dataset/table"
+	"rivulet/internal/preflight"
+	"rivulet/trainer"
 )
 
 func dataCommand() *cobra.Command {
@@ -105,7 +107,8 @@ func dataCheckCommand() *cobra.Command {
 			"shows how many nodes of each class each role has, and measures how well simple rules tell the class from one column, the\n" +
 			"id, the order of the rows or the edges alone: half of the labelled nodes, at random, teach the rule, the other half measure\n" +
 			"it. A rule that makes at most a twentieth of the errors of always saying the most frequent class is a suspect: such a\n" +
-			"column often holds what became known with the label. check fails if train would.",
+			"column often holds what became known with the label. Ten nodes of each role are sent through the consumers' path, to a model\n" +
+			"that is trained on a sample, and the answers compared with the trainer's. check fails if train would.",
 		Args:    cobra.NoArgs,
 		Example: "  trainer data check --data out/shop",
 	}
@@ -125,7 +128,13 @@ func dataCheckCommand() *cobra.Command {
 		if n := len(data.Faults.Kinds); n > 0 {
 			return fmt.Errorf("train refuses these tables: they have %d kinds of faults", n)
 		}
-		return nil
+		sent, err := preflight.Trial(cmd.Context(), d, trainer.Defaults(), limits)
+		if errors.Is(err, preflight.ErrNoTrial) {
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "no node is sent to a consumer: %v\n", err)
+		} else if err == nil {
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "consumers read %d nodes, and answer them, as a model that was trained on a sample\n", sent)
+		}
+		return err
 	}
 	return cmd
 }

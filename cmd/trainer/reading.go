@@ -2,17 +2,20 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"io"
 
 	"github.com/spf13/pflag"
 
 	"rivulet/config"
+	"rivulet/consumer"
 	"rivulet/dataset"
 	"rivulet/dataset/parquet"
 	"rivulet/internal/app"
 	"rivulet/internal/cli"
 	"rivulet/internal/cli/dataflag"
 	"rivulet/internal/preflight"
+	"rivulet/trainer"
 )
 
 // limits are the consumers' where nothing else is set.
@@ -41,6 +44,15 @@ func opened(data *dataflag.Data) (*dataset.Dataset, error) {
 	lines.Step(what, 1, 1)
 	_, err = io.Copy(to, &notes)
 	return d, err
+}
+
+// answered sends some nodes of a run through the consumers' path, before the artifact is written. It returns warnings about nodes
+// that consumers refuse.
+func answered(ctx context.Context, outcome *trainer.Outcome, l consumer.Limits) (warnings []string, err error) {
+	return warnings, during("sending nodes through the consumers' path", func() (err error) {
+		warnings, err = preflight.Answers(ctx, outcome.Bundle, outcome.Answers, l)
+		return err
+	})
 }
 
 // during shows that work in one part is under way.

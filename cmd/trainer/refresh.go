@@ -233,9 +233,16 @@ func (f *refreshFlags) refresher(given *refresh.Graph, cfg config.Refresh, progr
 	if f.engine.staged() {
 		by = f.engine
 	}
+	check := func(ctx context.Context, outcome *trainer.Outcome) error {
+		warnings, err := answered(ctx, outcome, app.Limits(cfg.Limits))
+		for _, warning := range warnings {
+			log.Warn("consumers will refuse arrivals", "reason", warning)
+		}
+		return err
+	}
 	return &refresh.Refresher{Graph: given, Trainer: by, Arrivals: arrivals, Labels: labels, Current: f.current,
 		ToRedis: f.publish, Keep: f.keep, Services: app.Services{Brokers: cfg.Kafka.Brokers, Server: cfg.Redis, Log: log},
-		Forms: forms, Registry: known, Limits: app.Limits(cfg.Limits), RefitSchema: f.refit,
+		Forms: forms, Registry: known, Limits: app.Limits(cfg.Limits), Check: check, RefitSchema: f.refit,
 		IgnoreUnknown: cfg.Input.UnknownFeatures == config.Ignore, Waiting: f.waiting, MaxDrop: f.maxDrop, Options: f.options,
 		Progress: progress, Log: log, Now: time.Now}, nil
 }

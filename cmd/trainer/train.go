@@ -114,6 +114,13 @@ func trainCommand() *cobra.Command {
 func trained(cmd *cobra.Command, engine *engineFlags, learn *learnFlags, data *dataflag.Data, o trainer.Options,
 	out string) (*trainer.Outcome, error) {
 	write := func(outcome *trainer.Outcome) error {
+		warnings, err := answered(cmd.Context(), outcome, limits)
+		if err == nil && !data.Checked {
+			err = data.Warn(outcome.Bundle.Manifest.Data.Name, warnings)
+		}
+		if err != nil {
+			return err
+		}
 		return during("writing the artifact", func() error { return artifact.Write(out, outcome.Bundle) })
 	}
 	if engine.staged() {

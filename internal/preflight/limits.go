@@ -20,13 +20,11 @@ func Limits(d *dataset.Dataset, l consumer.Limits) (warnings []string, err error
 		}
 	}
 	r := refusals{}
-	plain := *d
-	plain.Columns = nil // columns are checked where they are read
 	var edges []string
 	for i, arrival := range arrives {
 		a := event.Arrival{ID: d.IDs[i]}
-		if d.Columns == nil {
-			a.Features = replay.Features(&plain, int32(i))
+		if d.Columns == nil { // columns are checked where they are read
+			a.Features = replay.Positions(d.X, int32(i))
 		}
 		if fault := consumer.CheckMagnitudes(&a.Features); fault != nil {
 			return nil, fmt.Errorf("node %.100q: a consumer refuses it: %w", a.ID, fault)
@@ -35,14 +33,14 @@ func Limits(d *dataset.Dataset, l consumer.Limits) (warnings []string, err error
 			edges = d.AppendNeighbours(edges[:0], int32(i))
 			a.Edges = edges
 		}
-		if err := r.arrival(&a, l); err != nil {
+		if _, err := r.arrival(&a, l); err != nil {
 			return nil, err
 		}
 		if !arrival || l.RecordBytes == 0 || mostBytes(d, int32(i), edges) <= l.RecordBytes {
 			continue
 		}
 		a.Features = replay.Features(d, int32(i))
-		if err := r.record(&a, l); err != nil {
+		if _, err := r.record(&a, l); err != nil {
 			return nil, err
 		}
 	}
@@ -65,31 +63,32 @@ func (r *refusal) add(id string, is int) {
 	}
 }
 
-// arrival counts an arrival by the setting that refuses it. An error is of one that no setting lets through.
-func (r *refusals) arrival(a *event.Arrival, l consumer.Limits) error {
+// arrival counts an arrival by the setting that refuses it, if one does. An error is of one that no setting lets through.
+func (r *refusals) arrival(a *event.Arrival, l consumer.Limits) (refused bool, err error) {
 	fault := l.CheckArrival(a, len(a.ID))
 	switch {
 	case fault == nil:
 	case fault.Reason == event.ReasonTooManyEdges:
 		r.edges.add(a.ID, len(a.Edges))
 	case l.IDBytes == 0 || (consumer.Limits{}).CheckArrival(a, len(a.ID)) != nil:
-		return fmt.Errorf("node %.100q: a consumer refuses it: %w", a.ID, fault)
+		return true, fmt.Errorf("node %.100q: a consumer refuses it: %w", a.ID, fault)
 	case len(a.ID) > l.IDBytes: // else it is the id of a neighbour, which is counted itself
 		r.ids.add(a.ID, len(a.ID))
 	}
-	return nil
+	return fault != nil, nil
 }
 
-// record counts an arrival whose record is too large.
-func (r *refusals) record(a *event.Arrival, l consumer.Limits) error {
+// record counts an arrival if its record is too large.
+func (r *refusals) record(a *event.Arrival, l consumer.Limits) (refused bool, err error) {
 	value, err := event.JSON{}.AppendArrival(nil, a)
 	if err != nil {
-		return fmt.Errorf("node %.100q as a record: %w", a.ID, err)
+		return true, fmt.Errorf("node %.100q as a record: %w", a.ID, err)
 	}
-	if bytes := len(a.ID) + len(value); l.CheckRecord(bytes) != nil {
+	bytes := len(a.ID) + len(value)
+	if refused = l.CheckRecord(bytes) != nil; refused {
 		r.records.add(a.ID, bytes)
 	}
-	return nil
+	return refused, nil
 }
 
 func (r *refusals) warnings() (out []string) {

@@ -34,7 +34,6 @@ func small(t *testing.T) *dataset.Dataset {
 // A hub of the test nodes, an id of any node and a record that are beyond a setting are warned of with the node and the
 // setting. What no setting lets through is an error. Training nodes with many edges do not arrive.
 func TestLimitsSayWhatConsumersRefuse(t *testing.T) {
-	standard := consumer.Limits{Edges: 10000, IDBytes: 1024, RecordBytes: 1 << 20}
 	hub := func(d *dataset.Dataset, node int32) int {
 		return d.Adj.RowLen(int(node))
 	}

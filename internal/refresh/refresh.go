@@ -54,8 +54,10 @@ type Refresher struct {
 	IgnoreUnknown bool
 	// RefitSchema fits the schema anew on the graph with its arrivals, which moves positions; else it is kept.
 	RefitSchema bool
-	Limits      consumer.Limits // the consumers': what is a dead letter there does not become a node
-	Waiting     int             // most edges to ids that have not arrived that are kept; 0: none
+	// Check, if there is one, looks at what was trained before it is written. Its error ends the round.
+	Check   func(context.Context, *trainer.Outcome) error
+	Limits  consumer.Limits // the consumers': what is a dead letter there does not become a node
+	Waiting int             // most edges to ids that have not arrived that are kept; 0: none
 
 	// Current is the directory of the artifact to compare with, which Publish replaces; empty: the version that
 	// CURRENT names, if ToRedis.
@@ -209,6 +211,11 @@ func (r *Refresher) make(ctx context.Context, round *Round, out string) error {
 func (r *Refresher) train(ctx context.Context, round *Round, o trainer.Options, out string) error {
 	keep := func(outcome *trainer.Outcome) error {
 		round.Seconds = outcome.Seconds
+		if r.Check != nil {
+			if err := r.Check(ctx, outcome); err != nil {
+				return err
+			}
+		}
 		r.doing = "writing the artifact"
 		r.Progress.Step(r.doing, 0, 1)
 		defer r.Progress.Step(r.doing, 1, 1)

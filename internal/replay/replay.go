@@ -7,6 +7,7 @@ import (
 
 	"rivulet/dataset"
 	"rivulet/event"
+	"rivulet/graph"
 	"rivulet/schema"
 )
 
@@ -163,16 +164,21 @@ func Arrival(d *dataset.Dataset, node int32, at time.Time) event.Arrival {
 }
 
 // Features are those of a node of a data set, by name where the data set has columns.
-func Features(d *dataset.Dataset, node int32) (f event.Features) {
+func Features(d *dataset.Dataset, node int32) event.Features {
 	if d.Columns != nil {
 		return event.Features{Named: Named(d.Columns, node)}
 	}
-	if d.X.Sparse == nil {
-		f.Values = d.X.Dense.Row(int(node))
+	return Positions(d.X, node)
+}
+
+// Positions are the features of a row by position.
+func Positions(x graph.Features, row int32) (f event.Features) {
+	if x.Sparse == nil {
+		f.Values = x.Dense.Row(int(row))
 		return f
 	}
 	f.Sparse = true
-	f.Indices, f.Values = d.X.Sparse.Row(int(node))
+	f.Indices, f.Values = x.Sparse.Row(int(row))
 	if f.Values == nil { // a pattern: all ones
 		f.Values = make([]float32, len(f.Indices))
 		for k := range f.Values {

@@ -32,6 +32,9 @@ type Data struct {
 	// Strict makes warnings errors.
 	Strict bool
 
+	// Checked says that Check has seen the whole data set.
+	Checked bool
+
 	Notes io.Writer // gets the data set's notes, a line each; standard error by default
 
 	more []dataset.Format
@@ -78,7 +81,7 @@ func (d *Data) Open(fallback string) (*dataset.Dataset, error) {
 		if err != nil {
 			return nil, fmt.Errorf("data set %s: %w", set.Name, err)
 		}
-		set.Suspects = append(set.Suspects, warnings...)
+		set.Suspects, d.Checked = append(set.Suspects, warnings...), true
 	}
 	return set, d.tell(set)
 }
@@ -125,16 +128,21 @@ func (d *Data) read(tables bool) (set *dataset.Dataset, err error) {
 	return dataset.Open(d.Dir, d.options())
 }
 
-// tell writes what is to be said about a data set. Warnings are an error where flags say so.
+// tell writes what is to be said about a data set.
 func (d *Data) tell(set *dataset.Dataset) error {
 	for _, note := range set.Notes {
 		fmt.Fprintf(d.Notes, "%s: %s\n", set.Name, note)
 	}
-	for _, suspect := range set.Suspects {
-		fmt.Fprintf(d.Notes, "%s: warning: %s\n", set.Name, suspect)
+	return d.Warn(set.Name, set.Suspects)
+}
+
+// Warn writes warnings about a data set, which are an error where flags say so.
+func (d *Data) Warn(name string, warnings []string) error {
+	for _, warning := range warnings {
+		fmt.Fprintf(d.Notes, "%s: warning: %s\n", name, warning)
 	}
-	if d.Strict && len(set.Suspects) > 0 {
-		return fmt.Errorf("%s: %s (--strict makes %d warnings errors)", set.Name, set.Suspects[0], len(set.Suspects))
+	if d.Strict && len(warnings) > 0 {
+		return fmt.Errorf("%s: %s (--strict makes %d warnings errors)", name, warnings[0], len(warnings))
 	}
 	return nil
 }

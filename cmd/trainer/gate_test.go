@@ -1,0 +1,76 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"rivulet/test/harness"
+)
+
+// arrivingHub writes tables of numbers with a split, which engines read row by row. Test node n1 has a feature, and edges to so
+// many nodes; node n2 of T has an id of the caller's.
+func arrivingHub(t *testing.T, id string, edges int, feature string) string {
+	t.Helper()
+	dir, n := t.TempDir(), max(80, edges+2)
+	var nodes, ends strings.Builder
+	nodes.WriteString("id,x,y,label,split\n")
+	ends.WriteString("source,target\n")
+	name := func(i int) string {
+		if i == 2 {
+			return id
+		}
+		return fmt.Sprint("n", i)
+	}
+	for i := range n {
+		x := fmt.Sprint(i%5 + i%2*3)
+		if i == 1 {
+			x = feature
+		}
+		fmt.Fprintf(&nodes, "%s,%s,%d,%c,%s\n", name(i), x, i%7, 'a'+i%2, []string{"train", "test", "train", "train", "val"}[i%5])
+		fmt.Fprintf(&ends, "%s,%s\n", name(i), name((i+4)%n))
+		if i > 1 && i < edges+2 {
+			fmt.Fprintf(&ends, "n1,%s\n", name(i))
+		}
+	}
+	for file, text := range map[string]string{"nodes.csv": nodes.String(), "edges.csv": ends.String(),
+		"data.yaml": "nodes: nodes.csv\nedges: edges.csv\npositional: true\n"} {
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// What consumers refuse is said before training, or before the artifact is written where the data are read row by row; with
+// --strict it is an error.
+func TestTrainSaysWhatConsumersRefuse(t *testing.T) {
+	for name, c := range map[string]struct {
+		dir, want string
+	}{
+		"hub":     {arrivingHub(t, "n2", 10002, "1"), "limits.edges of the consumers is set to 10"},
+		"long id": {arrivingHub(t, strings.Repeat("i", 1500), 0, "1"), "limits.id_bytes of the consumers is set to 1500"},
+		"feature": {arrivingHub(t, "n2", 0, "2e15"), "at most 1e+15"},
+		"none":    {arrivingHub(t, "n2", 0, "1"), ""},
+	} {
+		for _, run := range []string{"check", "--engine=memory", "--sums=fixed", "--engine=disk"} {
+			out := filepath.Join(t.TempDir(), "out")
+			args := []string{"train", run, "--costs=false", "--propagate=false", "--nodes=4", "--out", out}
+			if run == "check" {
+				args = []string{"data", "check"}
+			}
+			if name != "none" {
+				args = append(args, "--strict")
+			}
+			_, err := harness.Execute(root(), append(args, "--data", c.dir)...)
+			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("%s, %s: error %v, want %q", name, run, err, c.want)
+			}
+			if _, err := os.Stat(out); run != "check" && (err == nil) != (c.want == "") {
+				t.Errorf("%s, %s: an artifact: %v", name, run, err)
+			}
+		}
+	}
+}

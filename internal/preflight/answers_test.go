@@ -1,0 +1,184 @@
+package preflight
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"rivulet/consumer"
+	"rivulet/dataset"
+	"rivulet/graph"
+	"rivulet/schema"
+	"rivulet/trainer"
+	"rivulet/trainer/stage"
+	"rivulet/trainer/stage/local"
+	"rivulet/trainer/stage/solved"
+)
+
+type quiet struct{}
+
+func (quiet) Step(string, int, int) {}
+
+// named returns a data set whose features are columns of each type, some of them missing.
+func named(t *testing.T) *dataset.Dataset {
+	t.Helper()
+	d := small(t)
+	n := d.Nodes()
+	number := schema.Column{Name: "spend", Type: schema.Number, Numbers: make([]float64, n), Missing: make([]bool, n)}
+	city := schema.Column{Name: "city", Type: schema.Text, Texts: make([]string, n)}
+	seen := schema.Column{Name: "seen", Type: schema.Time, Times: make([]time.Time, n)}
+	for i := range n {
+		number.Missing[i] = i%7 == 0
+		if !number.Missing[i] {
+			number.Numbers[i] = float64(d.X.Dense.Row(i)[0]) + float64(i)/3
+		}
+		city.Texts[i] = []string{"Ulm", "Köln", "Bonn \"am\" Rhein", ""}[(i+int(d.Labels[i]))%4]
+		seen.Times[i] = time.Unix(1700000000+int64(i)*86400, 0).UTC()
+	}
+	d.Columns, d.X = []schema.Column{number, city, seen}, graph.Features{}
+	return d
+}
+
+func sparse(t *testing.T) *dataset.Dataset {
+	t.Helper()
+	d := small(t)
+	x := d.X.Dense
+	out := &graph.CSR{Rows: x.Rows, Cols: x.Cols, RowPtr: []int{0}, Val: []float32{}}
+	for i := range x.Rows {
+		for c, v := range x.Row(i) {
+			if v != 0 {
+				out.ColIdx, out.Val = append(out.ColIdx, int32(c)), append(out.Val, v)
+			}
+		}
+		out.RowPtr = append(out.RowPtr, len(out.ColIdx))
+	}
+	d.X = graph.Features{Sparse: out}
+	return d
+}
+
+func options() trainer.Options {
+	o := trainer.Defaults()
+	o.Nodes, o.Costs, o.Means = 20, false, false
+	o.Schema.MinCount = 2
+	return o
+}
+
+func train(t *testing.T, d *dataset.Dataset) *trainer.Outcome {
+	t.Helper()
+	out, err := trainer.Train(t.Context(), d, options(), time.Unix(0, 0), quiet{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+var standard = consumer.Limits{Edges: 10000, IDBytes: 1024, RecordBytes: 1 << 20}
+
+// What a run answers offline is what the consumer's path answers, whatever the form of the features and the engine.
+func TestConsumersAnswerAsTheTrainer(t *testing.T) {
+	for name, data := range map[string]func(*testing.T) *dataset.Dataset{"dense": small, "sparse": sparse, "named": named} {
+		engines := map[string]func() (*trainer.Outcome, error){
+			"memory": func() (*trainer.Outcome, error) { return train(t, data(t)), nil },
+		}
+		disk, err := local.Open(solved.Functions, t.TempDir(), 64<<20, quiet{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for engine, e := range map[string]stage.Engine{"stages": local.NewMemory(solved.Functions, quiet{}), "disk": disk} {
+			engines[engine] = func() (*trainer.Outcome, error) {
+				rows, err := trainer.StagedOf(data(t), options())
+				if err != nil {
+					return nil, err
+				}
+				return trainer.TrainStaged(t.Context(), e, rows, options(), time.Unix(0, 0), quiet{})
+			}
+		}
+		for engine, run := range engines {
+			out, err := run()
+			if err != nil {
+				t.Fatal(err)
+			}
+			roles := map[string]int{}
+			edges, values := 0, 0
+			for _, a := range out.Answers {
+				roles[a.Role]++
+				edges, values = edges+len(a.Edges), values+len(a.Named)
+			}
+			if roles["validation"] < 10 || roles["test"] < 10 || edges == 0 || (engine == "memory") != (roles["train"] == 10) ||
+				(name == "named") != (values > 0) {
+				t.Errorf("%s, %s: answers of %v, %d edges and %d named values", name, engine, roles, edges, values)
+			}
+			if warnings, err := Answers(t.Context(), out.Bundle, out.Answers, standard); err != nil || warnings != nil {
+				t.Errorf("%s, %s: %v, %q", name, engine, err, warnings)
+			}
+		}
+		if err := disk.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// An artifact that serves other answers than the run has measured is refused, with the node, the field and both values.
+func TestAnotherAnswerIsAnError(t *testing.T) {
+	for name, c := range map[string]struct {
+		make   func(*testing.T) *dataset.Dataset
+		change func(out *trainer.Outcome)
+		want   []string
+	}{
+		"schema": {named, func(out *trainer.Outcome) {
+			other := named(t)
+			for k := range other.Columns[0].Numbers {
+				other.Columns[0].Numbers[k] += 5
+			}
+			s, err := schema.Fit(other.Columns, other.Train, schema.FitOptions{MinCount: 2})
+			if err != nil {
+				t.Fatal(err)
+			}
+			out.Bundle.Schema = s
+		}, []string{`node "`, "features[0] is ", " at a consumer and ", " at the trainer"}},
+		"no schema": {named, func(out *trainer.Outcome) { out.Bundle.Schema = nil }, []string{`node "`, "schema"}},
+		"features": {sparse, func(out *trainer.Outcome) {
+			x := out.Answers[12].X
+			out.Answers[12].X.Sparse = &graph.CSR{Rows: 1, Cols: x.Cols(), RowPtr: []int{0, 1}, ColIdx: []int32{0}, Val: []float32{50}}
+		}, []string{`probabilities[`}},
+		"M": {small, func(out *trainer.Outcome) {
+			ids := out.Bundle.Mapping.IDs
+			slices.Reverse(ids)
+		}, []string{`probabilities[`, `(class "`, " at a consumer and ", " at the trainer"}},
+		"preprocessing": {small, func(out *trainer.Outcome) { out.Bundle.Preprocess.Scale *= 1.5 }, []string{`probabilities[`}},
+		"not a number":  {small, func(out *trainer.Outcome) { out.Bundle.Models[0].Tables.C.Data[0] = float32(math.NaN()) }, []string{"node"}},
+	} {
+		out := train(t, c.make(t))
+		c.change(out)
+		_, err := Answers(t.Context(), out.Bundle, out.Answers, standard)
+		for _, want := range c.want {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: error %v, want %q", name, err, want)
+			}
+		}
+	}
+}
+
+// Nodes that consumers refuse by a setting are warnings, and the others are still sent.
+func TestRefusedNodesAreWarnings(t *testing.T) {
+	out := train(t, small(t))
+	most := 0
+	for _, a := range out.Answers {
+		if a.Role != "train" {
+			most = max(most, len(a.Edges))
+		}
+	}
+	l := standard
+	l.Edges = most - 1
+	out.Bundle.Preprocess.Scale *= 1.5
+	_, err := Answers(t.Context(), out.Bundle, out.Answers, l)
+	if err == nil {
+		t.Error("nodes that are not refused were not sent")
+	}
+	out.Bundle.Preprocess.Scale /= 1.5
+	if warnings, err := Answers(t.Context(), out.Bundle, out.Answers, l); err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], "limits.edges") {
+		t.Errorf("warnings %q, error %v", warnings, err)
+	}
+}

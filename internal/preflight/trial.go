@@ -1,0 +1,108 @@
+package preflight
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"rivulet/consumer"
+	"rivulet/dataset"
+	"rivulet/schema"
+	"rivulet/trainer"
+)
+
+// Bounds of the sample of a trial.
+const (
+	trialNodes = 500 // training nodes
+	trialHeld  = 10  // validation nodes, and as many test nodes
+)
+
+// ErrNoTrial is wrapped by the error of a sample that no model can be trained on: nothing is known of the whole data set then.
+var ErrNoTrial = errors.New("no model can be trained on a sample of the data set")
+
+// silent shows no progress.
+type silent struct{}
+
+func (silent) Step(string, int, int) {}
+
+// Trial trains a small model on a sample of a data set, and sends nodes of each role through the consumer's path, as [Answers]
+// says. It takes a second or less, and finds what consumers would read otherwise than the trainer before the long training. It
+// returns the number of nodes that were sent.
+func Trial(ctx context.Context, d *dataset.Dataset, o trainer.Options, l consumer.Limits) (sent int, err error) {
+	if d.Columns != nil {
+		if _, o.Keep, err = trainer.Encode(d, o); err != nil { // the schema of all nodes, not of the sample
+			return 0, err
+		}
+	}
+	o.Costs, o.Means, o.Propagate, o.Map, o.Representation = false, false, false, false, false
+	o.WeightDecays = []float64{1e-3} // how well the model predicts does not matter
+	outcome, err := trainer.Train(ctx, sample(d), o, time.Time{}, silent{})
+	if err != nil {
+		return 0, fmt.Errorf("%w: %w", ErrNoTrial, err)
+	}
+	_, err = Answers(ctx, outcome.Bundle, outcome.Answers, l)
+	return len(outcome.Answers), err
+}
+
+// sample returns a data set of some nodes of each role, and the neighbours in T of those that are held out.
+func sample(d *dataset.Dataset) *dataset.Dataset {
+	const none, train, unlabelled, validation, test = 0, 1, 2, 3, 4
+	roles := make([]byte, d.Nodes())
+	for role, nodes := range map[byte][]int32{train: d.Train, unlabelled: d.Unlabelled} {
+		for _, i := range nodes {
+			roles[i] = role
+		}
+	}
+	taken := map[int32]byte{}
+	for _, i := range evenly(d.Train, trialNodes) {
+		taken[i] = train
+	}
+	for role, nodes := range map[byte][]int32{validation: d.Validation, test: d.Test} {
+		for _, i := range evenly(nodes, trialHeld) {
+			taken[i] = role
+			cols, _ := d.Adj.Row(int(i))
+			for _, j := range cols {
+				if roles[j] != none {
+					taken[j] = roles[j]
+				}
+			}
+		}
+	}
+	var order []int32
+	index := slices.Repeat([]int32{-1}, d.Nodes())
+	out := &dataset.Dataset{Name: d.Name, Classes: d.Classes, BagOfWords: d.BagOfWords, Dropped: d.Dropped, Schema: d.Schema}
+	for i := range int32(d.Nodes()) {
+		role, ok := taken[i]
+		if !ok {
+			continue
+		}
+		k := int32(len(order))
+		index[i], order = k, append(order, i)
+		out.IDs, out.Labels = append(out.IDs, d.IDs[i]), append(out.Labels, d.Labels[i])
+		list := map[byte]*[]int32{train: &out.Train, unlabelled: &out.Unlabelled, validation: &out.Validation, test: &out.Test}[role]
+		*list = append(*list, k)
+	}
+	out.Adj = d.Adj.Submatrix(order, index, len(order))
+	if d.Columns == nil {
+		out.X = d.X.Take(order)
+	}
+	for k := range d.Columns {
+		of := &d.Columns[k]
+		column := schema.Column{Name: of.Name, Type: of.Type, Categorical: of.Categorical}
+		for _, i := range order {
+			column.Append(of.At(int(i)))
+		}
+		out.Columns = append(out.Columns, column)
+	}
+	return out
+}
+
+// evenly returns at most n of nodes, at even distances.
+func evenly(nodes []int32, n int) (out []int32) {
+	for k := range min(n, len(nodes)) {
+		out = append(out, nodes[k*len(nodes)/min(n, len(nodes))])
+	}
+	return out
+}

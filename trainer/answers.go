@@ -1,0 +1,134 @@
+package trainer
+
+import (
+	"context"
+	"slices"
+
+	"rivulet/graph"
+	"rivulet/infer"
+	"rivulet/schema"
+	"rivulet/trainer/eval"
+	"rivulet/trainer/stage/solved"
+)
+
+// Answer is a node with the prediction that the trainer makes of it as an arrival on its own, offline. Whoever is going to
+// serve the artifact can send the node through the consumer and compare (internal/preflight).
+type Answer struct {
+	Role  string // train, validation or test
+	ID    string
+	Edges []string // neighbours; of a run of stages, those in T
+	// Degree is the number of all neighbours.
+	Degree int
+	// X is the row of features that the model has read. Named are the values that a schema made it of; nil where features have
+	// positions only.
+	X             graph.Features
+	Named         []schema.Field
+	Probabilities []float32 // of the default model, in the artifact's attachment and calibration
+}
+
+// perRole is the number of nodes of each role that a run answers.
+const perRole = 10
+
+// answered returns the nodes that a run answers, and their roles: some at even distances, and of those held out the one with most
+// neighbours, too. Nodes of T are among them where T is in memory.
+func (t *task) answered() (nodes []int32, roles []string) {
+	add := func(role string, from []int32, more ...int32) {
+		for _, i := range slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(evenly(from, perRole)), more...)))) {
+			nodes, roles = append(nodes, i), append(roles, role)
+		}
+	}
+	degrees := func(a, b int32) int { return t.data.Adj.RowLen(int(a)) - t.data.Adj.RowLen(int(b)) }
+	add("train", t.data.Train)
+	add("validation", t.data.Validation, slices.MaxFunc(t.data.Validation, degrees)) // without any no run begins
+	if len(t.data.Test) > 0 {
+		add("test", t.data.Test, slices.MaxFunc(t.data.Test, degrees))
+	}
+	return nodes, roles
+}
+
+// answer answers nodes as arrivals, each on its own, as consumers of the artifact will.
+func (t *task) answer(ctx context.Context, r *recipe) ([]Answer, error) {
+	if len(r.placed) == 0 {
+		return nil, nil
+	}
+	nodes, roles := t.answered()
+	edges, degrees, err := t.holder.neighbours(ctx, nodes)
+	if err != nil {
+		return nil, err
+	}
+	set := r.placed[0].on(attach(t.data, t.original, [][]int32{nodes}, false))
+	probabilities := eval.Run(r.predictor(0), set).Probabilities[0]
+	out := make([]Answer, len(nodes))
+	for k, i := range nodes {
+		out[k] = Answer{Role: roles[k], ID: t.data.IDs[i], Edges: edges[k], Degree: degrees[k],
+			X:             t.data.X.Take(nodes[k : k+1]),
+			Probabilities: probabilities.Row(k)}
+		if t.named != nil {
+			out[k].Named = t.named(out[k].ID)
+		}
+	}
+	return out, nil
+}
+
+// predictor predicts with a model on S as the artifact does.
+func (r *recipe) predictor(k int) *infer.Predictor {
+	of := r.calibrations[k]
+	if chosen := of.kinds[of.kind]; chosen != nil {
+		return r.placed[k].predictor(chosen.calibration(of.kind), chosen.spreading)
+	}
+	return r.placed[k].predictor(infer.Calibration{Temperature: of.temperature, Kind: infer.PropagateNone}, nil)
+}
+
+// valuesOf returns the named values of a node of columns by its id; nil if there are no columns.
+func valuesOf(ids []string, columns []schema.Column) func(id string) []schema.Field {
+	if columns == nil {
+		return nil
+	}
+	return func(id string) []schema.Field {
+		i := slices.Index(ids, id)
+		out := make([]schema.Field, len(columns))
+		for k := range columns {
+			out[k] = schema.Field{Name: columns[k].Name, Value: columns[k].At(i)}
+		}
+		return out
+	}
+}
+
+func (h inMemory) neighbours(_ context.Context, nodes []int32) (ids [][]string, degrees []int, err error) {
+	for _, i := range nodes {
+		ids, degrees = append(ids, h.data.Neighbours(i)), append(degrees, h.data.Adj.RowLen(int(i)))
+	}
+	return ids, degrees, nil
+}
+
+// neighbours reads the ids of those nodes of T that the held-out nodes have edges to.
+func (s *tablesHolder) neighbours(ctx context.Context, nodes []int32) (ids [][]string, degrees []int, err error) {
+	of := map[int64][]int32{}
+	for _, i := range nodes {
+		for _, j := range s.held.nodes[i].Original {
+			of[j.Block] = append(of[j.Block], j.Place)
+		}
+	}
+	names := map[solved.Number]string{}
+	if len(of) > 0 {
+		c := &subgraphChoice{tablesHolder: s}
+		if _, err := c.begin(ctx, solved.MarkOptions{}, places(of)); err != nil {
+			return nil, nil, err
+		}
+		if err := c.eachBrought(ctx, func(block int64, some *solved.Brought) {
+			for k, place := range some.Places {
+				names[solved.Number{Block: block, Place: place}] = some.Names.IDs[k]
+			}
+		}); err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, i := range nodes {
+		var of []string
+		for _, j := range s.held.nodes[i].Original {
+			of = append(of, names[j])
+		}
+		ids, degrees = append(ids, of), append(degrees, len(of)+len(s.held.nodes[i].Other))
+	}
+	return ids, degrees, nil
+}
