@@ -18,6 +18,9 @@ var ErrNoVersion = errors.New("no version of the artifact is loaded yet")
 // may be tried again.
 var ErrLookup = errors.New("reading mapping rows")
 
+// ErrNotes is wrapped by an error of the notes of arrivals, in the same way.
+var ErrNotes = errors.New("writing notes of arrivals")
+
 // PipelineOptions are the parts and settings of the path of a record.
 type PipelineOptions struct {
 	Versions  Versions
@@ -112,7 +115,7 @@ func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 
 	// Which arrivals are neighbours is noted, so that a repeat of the record gets the same bits.
 	if err := p.note(ctx, &b.noted, version, in, b.decoded.arrivals, &b.neighbours); err != nil {
-		return fmt.Errorf("%w: %w", ErrLookup, err)
+		return fmt.Errorf("%w: %w", ErrNotes, err)
 	}
 	watch.lap(&stats.Note)
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -15,10 +16,11 @@ var ErrEvicts = errors.New("Redis may evict rows of M")
 const policyName = "maxmemory_policy"
 
 // CheckEviction asks what Redis does when its memory is full. A policy that removes any key (allkeys-…) is an
-// [ErrEvicts], which is [Refused]. found says what the policy is; warning, if not empty, why it is not a good one or
-// not known. Another error comes from the connection. On a cluster all masters are asked.
+// [ErrEvicts], which is [Refused]. found says what the policy is, and the memory in use and at most; warning, if not
+// empty, why the policy is not a good one or not known, or that the memory is full. Another error comes from the
+// connection. On a cluster all masters are asked.
 func CheckEviction(ctx context.Context, client Client) (found, warning string, err error) {
-	policies, err := evictionPolicies(ctx, client)
+	policies, memory, full, err := evictionPolicies(ctx, client)
 	switch {
 	case startsWith(err, []string{"section ("}):
 		return "the embedded server evicts nothing", "", nil
@@ -27,7 +29,7 @@ func CheckEviction(ctx context.Context, client Client) (found, warning string, e
 	case err != nil:
 		return "", "", fmt.Errorf("asking for maxmemory-policy: %w", err)
 	}
-	found = "maxmemory-policy " + strings.Join(policies, ", ")
+	found = "maxmemory-policy " + strings.Join(policies, ", ") + ", " + strings.Join(memory, ", ")
 	for _, policy := range policies {
 		switch {
 		case strings.HasPrefix(policy, "allkeys-"):
@@ -38,31 +40,44 @@ func CheckEviction(ctx context.Context, client Client) (found, warning string, e
 			warning = fmt.Sprintf("maxmemory-policy is %s: when its memory is full Redis removes rows of arrivals, which expire; noeviction is better", policy)
 		}
 	}
+	if full {
+		warning = "Redis takes no writes, its memory is full: " + strings.Join(memory, ", ")
+	}
 	return found, warning, nil
 }
 
-// evictionPolicies returns the different policies of all masters.
-func evictionPolicies(ctx context.Context, client Client) (policies []string, err error) {
+// evictionPolicies returns the different policies of all masters, their memory, and whether that of one is full.
+func evictionPolicies(ctx context.Context, client Client) (policies, memory []string, full bool, err error) {
 	var mu sync.Mutex
 	seen := map[string]bool{}
 	err = EachMaster(ctx, client, func(ctx context.Context, node Client) error {
 		info, err := node.Info(ctx, "memory").Result()
+		if err != nil {
+			return err
+		}
 		mu.Lock()
 		defer mu.Unlock()
-		if policy := policyOf(info); err == nil && !seen[policy] {
+		if policy := infoOf(info, policyName); !seen[policy] {
 			seen[policy] = true
 			policies = append(policies, policy)
 		}
-		return err
+		used, _ := strconv.ParseInt(infoOf(info, "used_memory"), 10, 64)
+		most, _ := strconv.ParseInt(infoOf(info, "maxmemory"), 10, 64)
+		limit := "no maxmemory"
+		if most > 0 {
+			limit = fmt.Sprintf("maxmemory %.1f MB", float64(most)/1e6)
+		}
+		memory, full = append(memory, fmt.Sprintf("%.1f MB used, %s", float64(used)/1e6, limit)), full || most > 0 && used >= most
+		return nil
 	})
-	return policies, err
+	return policies, memory, full, err
 }
 
-// policyOf finds the policy in an answer to INFO memory.
-func policyOf(info string) string {
+// infoOf finds a value in an answer to INFO.
+func infoOf(info, name string) string {
 	for line := range strings.Lines(info) {
-		if policy, ok := strings.CutPrefix(line, policyName+":"); ok {
-			return strings.TrimSpace(policy)
+		if value, ok := strings.CutPrefix(line, name+":"); ok {
+			return strings.TrimSpace(value)
 		}
 	}
 	return ""

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"rivulet/artifact"
@@ -34,12 +37,23 @@ type GrowthOptions struct {
 // and in addition to it.
 const cacheShare = 8
 
-// growing holds the parts of a version that give arrivals rows; all are nil if arrivals get none.
+// growing holds the parts of a version that give arrivals rows; grower and open are nil if arrivals get none.
 type growing struct {
-	grower   *infer.Grower
-	arrivals *arrivals.Rows
-	guard    *mapping.Guard
-	degrade  bool
+	grower  *infer.Grower
+	guard   *mapping.Guard
+	degrade bool
+	log     *slog.Logger
+
+	// open opens the store of the arrivals' rows. That is a write, so a Redis that takes none may keep it from being open
+	// ([Version.opened]).
+	open     func(ctx context.Context) (*arrivals.Rows, error)
+	arrivals atomic.Pointer[arrivals.Rows]
+	mu       sync.Mutex
+	tried    time.Time // when open failed last, with failure
+	failure  error
+
+	without       atomic.Bool   // the log says that rows or notes are given up
+	lost, unnoted atomic.Uint64 // rows and notes that were given up
 }
 
 // prepareGrowth makes the solver of the arrivals' rows.
@@ -57,18 +71,66 @@ func (v *Version) prepareGrowth(b *artifact.Bundle, o GrowthOptions) (err error)
 	return err
 }
 
-// openArrivals opens the store of the arrivals' rows of a version that was loaded.
-func (l *loader) openArrivals(ctx context.Context, v *Version, p publication) (err error) {
+// openArrivals opens the store of the arrivals' rows of a version that was loaded. If Redis takes no writes a version
+// that may degrade is served all the same, and opens the store later.
+func (l *loader) openArrivals(ctx context.Context, v *Version, p publication) error {
 	o := l.options.Growth
 	if !o.On {
 		return nil
 	}
-	v.growing.guard, v.growing.degrade = l.guard, o.Degrade
-	v.growing.arrivals, err = arrivals.Open(ctx, l.client, l.keys.arrivals(v.ID(), p),
-		arrivals.Options{TTL: o.TTL, MaxRows: o.MaxRows,
-			MaxBytes: o.MaxBytes, Replicas: o.Replicas, CacheBytes: l.cacheBytes / cacheShare, Limit: l.limit,
-			Log: l.log})
+	v.growing.guard, v.growing.degrade, v.growing.log = l.guard, o.Degrade, l.log
+	v.growing.open = func(ctx context.Context) (*arrivals.Rows, error) {
+		return arrivals.Open(ctx, l.client, l.keys.arrivals(v.ID(), p),
+			arrivals.Options{TTL: o.TTL, MaxRows: o.MaxRows, MaxBytes: o.MaxBytes, Replicas: o.Replicas,
+				CacheBytes: l.cacheBytes / cacheShare, Limit: l.limit, Log: l.log})
+	}
+	_, err := v.opened(ctx)
+	if v.degrade && mapping.TakesNoWrites(err) {
+		return nil
+	}
 	return err
+}
+
+// reopenEvery is the least time between two attempts to open the store of a version that is served.
+const reopenEvery = time.Second
+
+// opened returns the store of the arrivals' rows, and opens it if it is not open yet.
+func (v *Version) opened(ctx context.Context) (*arrivals.Rows, error) {
+	if a := v.arrivals.Load(); a != nil {
+		return a, nil
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if a := v.arrivals.Load(); a != nil {
+		return a, nil
+	}
+	if v.failure != nil && time.Since(v.tried) < reopenEvery {
+		return nil, v.failure
+	}
+	a, err := v.open(ctx)
+	v.tried, v.failure = time.Now(), err
+	if err == nil {
+		v.arrivals.Store(a)
+	}
+	return a, err
+}
+
+// giveUp counts rows and notes without which the version goes on, and says so once.
+func (v *Version) giveUp(rows, notes int, err error) {
+	v.lost.Add(uint64(rows))
+	v.unnoted.Add(uint64(notes))
+	if v.log != nil && !v.without.Swap(true) {
+		v.log.Warn("rows and notes of arrivals cannot be written: predictions go on, later ones lack these rows, "+
+			"and those without a note are marked as degraded", "version", v.ID(), "error", err)
+	}
+}
+
+// taken says once that rows or notes are written again.
+func (v *Version) taken() {
+	if v.without.Load() && v.without.Swap(false) && v.log != nil {
+		v.log.Info("rows and notes of arrivals are written again", "version", v.ID(), "rows_lost", v.lost.Load(),
+			"notes_lost", v.unnoted.Load())
+	}
 }
 
 // FindArrivals fills rows[i] for each id ids[i] that is not in T but belongs to an arrival with a row; seen reports
@@ -76,8 +138,16 @@ func (l *loader) openArrivals(ctx context.Context, v *Version, p publication) (e
 // asked, all rows are Unread, those of seen among them.
 func (v *Version) FindArrivals(ctx context.Context, ids []string, rows []infer.Row, own []string,
 	seen []*infer.ArrivalRow) (asOf int64, err error) {
-	find := finding{of: v.arrivals, own: own, seen: seen}
-	if err := v.guard.Lookup(&find).Rows(ctx, ids, rows); err != nil {
+	find := finding{own: own, seen: seen}
+	if find.of, err = v.opened(ctx); err == nil {
+		err = v.guard.Lookup(&find).Rows(ctx, ids, rows)
+	} else if v.mayDoWithout(ctx, err) {
+		for i := range rows {
+			rows[i] = infer.Row{Unread: true}
+		}
+		err = nil
+	}
+	if err != nil {
 		return 0, fmt.Errorf("version %s: %w", v.ID(), err)
 	}
 	if !find.answered {
@@ -106,8 +176,12 @@ func (f *finding) Rows(ctx context.Context, ids []string, rows []infer.Row) (err
 // NoteArrivals stores notes or reads those that are there, see [arrivals.Rows.Note]. If the version may
 // degrade and Redis cannot be reached or takes no writes, the notes are Lost.
 func (v *Version) NoteArrivals(ctx context.Context, notes []infer.Note) error {
-	err := v.arrivals.Note(ctx, notes)
+	a, err := v.opened(ctx)
 	if err == nil {
+		err = a.Note(ctx, notes)
+	}
+	if err == nil {
+		v.taken()
 		return nil
 	}
 	if !v.mayDoWithout(ctx, err) && !(v.degrade && errors.Is(err, mapping.ErrVanished)) {
@@ -116,13 +190,17 @@ func (v *Version) NoteArrivals(ctx context.Context, notes []infer.Note) error {
 	for i := range notes {
 		notes[i].Lost = true
 	}
-	v.arrivals.GiveUp(0, len(notes))
+	v.giveUp(0, len(notes), err)
 	return nil
 }
 
 // ForgetNotes removes the notes of each place below an offset, see [arrivals.Rows.Forget].
 func (v *Version) ForgetNotes(ctx context.Context, below map[string]int64) error {
-	return v.arrivals.Forget(ctx, below)
+	a, err := v.opened(ctx)
+	if err != nil {
+		return err
+	}
+	return a.Forget(ctx, below)
 }
 
 // Grow solves rows for the arrivals of a batch.
@@ -131,11 +209,15 @@ func (v *Version) Grow(b *infer.Batch) *infer.Grown { return v.grower.Grow(b) }
 // KeepArrivals writes rows of arrivals, see [arrivals.Rows.Keep]. The arrivals get no rows if the version is
 // no longer in Redis, or if it may degrade and Redis cannot be reached or takes no writes.
 func (v *Version) KeepArrivals(ctx context.Context, arrived []infer.ArrivalRow) error {
-	err := v.arrivals.Keep(ctx, arrived)
+	a, err := v.opened(ctx)
+	if err == nil {
+		err = a.Keep(ctx, arrived)
+	}
 	switch {
 	case err == nil:
+		v.taken()
 	case errors.Is(err, mapping.ErrVanished), v.mayDoWithout(ctx, err):
-		v.arrivals.GiveUp(len(arrived), 0)
+		v.giveUp(len(arrived), 0, err)
 	default:
 		return fmt.Errorf("version %s: %w", v.ID(), err)
 	}
@@ -149,8 +231,12 @@ func (v *Version) mayDoWithout(ctx context.Context, err error) bool {
 
 // ArrivalStats returns the counts of rows of arrivals; ok is false if arrivals get none.
 func (v *Version) ArrivalStats() (stats arrivals.Stats, ok bool) {
-	if v.arrivals == nil {
+	if v.open == nil {
 		return stats, false
 	}
-	return v.arrivals.Stats(), true
+	if a := v.arrivals.Load(); a != nil {
+		stats = a.Stats()
+	}
+	stats.Lost, stats.Unnoted = v.lost.Load(), v.unnoted.Load()
+	return stats, true
 }

@@ -153,6 +153,62 @@ func TestRefusedWrites(t *testing.T) {
 	}
 }
 
+// A consumer that starts while Redis takes no writes serves if it may degrade, marks what depends on arrivals, and says
+// that it is writes that fail; rows and notes are written as soon as Redis takes them. One that waits is not ready.
+func TestStartWhileWritesAreRefused(t *testing.T) {
+	for answer, fault := range map[string][2]string{
+		"OOM":        {"CONFIG SET maxmemory 1", "CONFIG SET maxmemory 0"},
+		"NOREPLICAS": {"CONFIG SET min-replicas-to-write 1", "CONFIG SET min-replicas-to-write 0"},
+		"READONLY":   {"REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE"},
+	} {
+		t.Run(answer, func(t *testing.T) {
+			server := harness.StartRedis(t)
+			s := newServer(t, mapping.RedisOptions{URL: server.URL()}, "p")
+			b := grows(t, "v1")
+			s.publish(t, b)
+			s.do(t, fault[0])
+			o := withGrowth("sgc")
+			waiting, _ := s.watcher(t, "waits")
+			waiting.loader.options = o
+			if err := waiting.Load(t.Context()); err == nil || waiting.Ready() || !strings.Contains(err.Error(), "writing their settings: "+answer) {
+				t.Errorf("one that waits: %v", err)
+			}
+			o.Growth.Degrade = true
+			w, log := s.watcher(t, "degrades")
+			w.loader.options, w.loader.log = o, w.o.Log
+			if err := w.Load(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			v := w.Current()
+			rows, seen, notes := make([]infer.Row, 1), make([]*infer.ArrivalRow, 1), []infer.Note{{Place: "g:t:0"}}
+			arrived := []infer.ArrivalRow{{ID: "b", Record: 1, Row: v.Grow(attached(b, 2)).Row(0)}}
+			_, err := v.FindArrivals(t.Context(), []string{"a"}, rows, []string{"b"}, seen)
+			err = errors.Join(err, v.NoteArrivals(t.Context(), notes), v.KeepArrivals(t.Context(), arrived))
+			if err != nil || !rows[0].Unread || seen[0] == nil || !seen[0].Row.Unread || !notes[0].Lost {
+				t.Errorf("%v; row %+v, own %+v, note %+v", err, rows[0], seen[0], notes[0])
+			}
+			if stats, on := v.ArrivalStats(); !on || stats.Lost != 1 || stats.Unnoted != 1 {
+				t.Errorf("stats %+v", stats)
+			}
+			if err := tick(t, w); err != nil { // it goes on following CURRENT
+				t.Error(err)
+			}
+			if text := strings.Join(log.take(), "\n"); strings.Count(text, "cannot be written: predictions go on") != 1 || !strings.Contains(text, answer) {
+				t.Errorf("logged:\n%s", text)
+			}
+			s.do(t, fault[1])
+			v.tried = time.Time{} // the second until it tries again is over
+			notes = []infer.Note{{Place: "g:t:0"}}
+			if err := errors.Join(v.KeepArrivals(t.Context(), arrived), v.NoteArrivals(t.Context(), notes)); err != nil || notes[0].Lost {
+				t.Errorf("after it: %v, note %+v", err, notes[0])
+			}
+			if stats, _ := v.ArrivalStats(); stats.Written != 1 || !strings.Contains(strings.Join(log.take(), "\n"), "are written again") {
+				t.Errorf("after it: stats %+v", stats)
+			}
+		})
+	}
+}
+
 // do sends a command.
 func (s *server) do(t *testing.T, command string) {
 	t.Helper()

@@ -44,14 +44,15 @@ func (u *heartbeats) names() (names []string) {
 }
 
 // beat sends the heartbeats of all versions in use, and of wanted if it is not "", and releases versions that are no
-// longer in use. It returns the id of wanted's marker, "" if it has none.
+// longer in use. It returns the id of wanted's marker, "" if it has none. If Redis takes no writes, so that versions
+// are not removed either, it returns the id with an error ([mapping.TakesNoWrites]).
 func (u *heartbeats) beat(ctx context.Context, wanted string) (id string, err error) {
 	names := u.names()
 	if wanted != "" && !slices.Contains(names, wanted) {
 		names = append(names, wanted)
 	}
 	over := slices.DeleteFunc(slices.Clone(u.held), func(name string) bool { return slices.Contains(names, name) })
-	if err := u.forget(ctx, over); err != nil {
+	if err := u.forget(ctx, over); err != nil && !mapping.TakesNoWrites(err) {
 		return "", err
 	}
 	if len(names) == 0 {
@@ -64,6 +65,12 @@ func (u *heartbeats) beat(ctx context.Context, wanted string) (id string, err er
 		args = append(args, holder(name, u.by))
 	}
 	ids, err := hold.Run(ctx, u.client, keysOf, args...).StringSlice()
+	if mapping.TakesNoWrites(err) && wanted != "" {
+		found, failed := u.client.HGet(ctx, u.keys.complete(wanted), mapping.MarkerField).Result()
+		if !mapping.Failed(failed) {
+			return found, fmt.Errorf("sending the heartbeat: %w", err)
+		}
+	}
 	if err != nil {
 		return "", fmt.Errorf("sending the heartbeat: %w", err)
 	}

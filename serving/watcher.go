@@ -64,6 +64,7 @@ type Watcher struct {
 	reason  error  // why it was refused
 	trouble string // the problem that was logged last, "" if all is well
 	warned  string // the last warning about eviction, "" if there is none
+	silent  bool   // heartbeats are not taken
 	denied  int    // polls one after another that Redis refused
 }
 
@@ -187,7 +188,7 @@ func (w *Watcher) follow(ctx context.Context) error {
 	if err := artifact.ValidVersion(name); err != nil {
 		return refuse("reading %s: %w", w.loader.keys.current(), err)
 	}
-	id, err := w.held.beat(ctx, name)
+	id, err := w.beat(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -205,6 +206,24 @@ func (w *Watcher) follow(ctx context.Context) error {
 	return w.reason
 }
 
+// beat sends the heartbeat, and returns the id of a version's marker. A Redis that takes no writes is no reason not to
+// serve: that is said once.
+func (w *Watcher) beat(ctx context.Context, name string) (id string, err error) {
+	id, err = w.held.beat(ctx, name)
+	silent := id != "" && mapping.TakesNoWrites(err)
+	if silent && !w.silent {
+		w.o.Log.Warn("heartbeats cannot be written: the version is served all the same, and may be removed as soon as Redis takes "+
+			"writes again", "version", name, "error", err)
+	} else if err == nil && w.silent {
+		w.o.Log.Info("heartbeats are written again", "version", name)
+	}
+	if silent {
+		err = nil
+	}
+	w.silent = silent
+	return id, err
+}
+
 // take loads a version and swaps it in, or remembers why not: tried is refused then. One of other data than the version
 // that is served is refused unless otherData says that this is meant.
 func (w *Watcher) take(ctx context.Context, name, id, tried string, otherData bool) error {
@@ -217,7 +236,7 @@ func (w *Watcher) take(ctx context.Context, name, id, tried string, otherData bo
 			return err
 		}
 		v, sample, warnings, err = w.loader.load(ctx, name, id, func() error {
-			_, err := w.held.beat(ctx, name)
+			_, err := w.beat(ctx, name)
 			return err
 		})
 	}
@@ -249,7 +268,7 @@ func (w *Watcher) checkEviction(ctx context.Context) error {
 		warning, err = err.Error(), nil
 	}
 	if warning != "" && warning != w.warned {
-		w.o.Log.Warn("Redis is not set up to keep rows of M", "reason", warning)
+		w.o.Log.Warn("Redis may not keep rows of M, or not take more", "reason", warning)
 	}
 	w.warned = warning
 	return err

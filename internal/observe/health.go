@@ -3,6 +3,7 @@ package observe
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,6 +22,45 @@ type health struct {
 	lastSign   time.Time
 	inGroup    bool
 	partitions int
+	stalled    time.Time // when a batch in hand began to wait for something; zero: none waits
+	stalledBy  string    // what it waits for, and why
+}
+
+// readyWithin is how long a stream may stand before the consumer is not ready.
+const readyWithin = 30 * time.Second
+
+// batchStages are the stages that wait with a batch in hand: it is delivered once the wait is over.
+var batchStages = []string{consumer.StageLookup, consumer.StageRows, consumer.StageStore, consumer.StagePublish}
+
+// retried notes that an attempt failed and will be repeated.
+func (h *health) retried(stage string, err error) {
+	h.sign()
+	if !slices.Contains(batchStages, stage) {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.stalled.IsZero() {
+		h.stalled = h.lastSign
+	}
+	h.stalledBy = fmt.Sprintf("%s: %v", stage, err)
+}
+
+// delivered notes that a batch was delivered.
+func (h *health) delivered() {
+	h.mu.Lock()
+	h.lastSign, h.stalled = h.clock.Now(), time.Time{}
+	h.mu.Unlock()
+}
+
+// stalledFor returns how long the stream has stood, and why.
+func (h *health) stalledFor() (time.Duration, string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.stalled.IsZero() {
+		return 0, ""
+	}
+	return h.clock.Now().Sub(h.stalled), h.stalledBy
 }
 
 func newHealth(opts Options) *health {
@@ -36,7 +76,7 @@ func (h *health) sign() {
 
 func (h *health) joined(partitions int) {
 	h.mu.Lock()
-	h.lastSign, h.inGroup, h.partitions = h.clock.Now(), true, partitions
+	h.lastSign, h.inGroup, h.partitions, h.stalled = h.clock.Now(), true, partitions, time.Time{}
 	h.mu.Unlock()
 }
 
@@ -62,12 +102,15 @@ func (h *health) ready() error {
 	h.mu.Lock()
 	inGroup := h.inGroup
 	h.mu.Unlock()
-	var noArtifact, noGroup error
+	var noArtifact, noGroup, stalled error
 	if h.version() == "" {
 		noArtifact = errors.New("no artifact is loaded")
 	}
 	if !inGroup && !h.noGroup {
 		noGroup = errors.New("the consumer group is not joined")
 	}
-	return errors.Join(noArtifact, noGroup)
+	if lasts, why := h.stalledFor(); lasts >= readyWithin {
+		stalled = fmt.Errorf("the stream has stood for %s: %s", lasts.Round(time.Second), why)
+	}
+	return errors.Join(noArtifact, noGroup, stalled)
 }

@@ -50,14 +50,17 @@ type metrics struct {
 var stageNames = [...]string{"decode", "lookup", "attach", "infer", "encode", "wait", "publish", "commit", "features",
 	"note", "solve", "keep"}
 
-func newMetrics(opts Options, ready func() error) *metrics {
+func newMetrics(opts Options, health *health) *metrics {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		buildInfo(),
 		artifactInfo(opts.Version),
-		readiness(ready),
+		readiness(health.ready),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Name: "stalled_seconds",
+			Help: "How long a batch in hand has waited for Redis or the brokers without any delivery; 0: the stream moves."},
+			func() float64 { lasts, _ := health.stalledFor(); return lasts.Seconds() }),
 	)
 	if opts.Cache != nil {
 		registry.MustRegister(cacheCollector(opts.Cache))

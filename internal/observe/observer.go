@@ -63,7 +63,7 @@ func New(opts Options) *Observer {
 		opts.Classes = func() []string { return nil }
 	}
 	health := newHealth(opts)
-	o := &Observer{newMetrics(opts, health.ready), health, newDrift(opts.Reference), nil}
+	o := &Observer{newMetrics(opts, health), health, newDrift(opts.Reference), nil}
 	o.metrics.registry.MustRegister(o.drift.collector())
 	if opts.Labels != nil {
 		o.labels = newLabels(*opts.Labels, opts.Clock, o.metrics.registry)
@@ -77,7 +77,7 @@ func (o *Observer) Registry() *prometheus.Registry { return o.metrics.registry }
 
 // Batch counts a delivered batch.
 func (o *Observer) Batch(s consumer.BatchStats) {
-	o.health.sign()
+	o.health.delivered()
 	o.metrics.batch(s)
 	o.drift.batch(&s)
 	if o.labels != nil {
@@ -115,8 +115,8 @@ func (o *Observer) Rebalance(assigned []kafka.TopicPartition) {
 }
 
 // Retry counts a repeated attempt. A consumer that tries to join its group is not ready.
-func (o *Observer) Retry(stage string, _ error) {
-	o.health.sign()
+func (o *Observer) Retry(stage string, err error) {
+	o.health.retried(stage, err)
 	if stage == consumer.StageGroup {
 		o.health.left()
 	}

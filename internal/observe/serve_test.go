@@ -11,9 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"go.uber.org/goleak"
 
 	"rivulet/consumer"
+	"rivulet/event"
 	"rivulet/kafka"
 )
 
@@ -138,4 +140,32 @@ func TestServe(t *testing.T) {
 	if err := again.Close(); err != nil {
 		t.Error(err)
 	}
+}
+
+// A stream whose batch waits for Redis is told from one that moves: by the metric at once, by readiness after half a
+// minute. It is alive all the while, because a restart would not help.
+func TestAStreamThatStandsIsNotReady(t *testing.T) {
+	o, clock := newTestObserver()
+	o.Rebalance([]kafka.TopicPartition{{Topic: "arrivals"}})
+	stalled := func(want string) {
+		t.Helper()
+		text := "# HELP rivulet_stalled_seconds How long a batch in hand has waited for Redis or the brokers without any delivery; 0: the stream moves.\n" +
+			"# TYPE rivulet_stalled_seconds gauge\nrivulet_stalled_seconds " + want + "\n"
+		if err := testutil.GatherAndCompare(o.Registry(), strings.NewReader(text), "rivulet_stalled_seconds"); err != nil {
+			t.Error(err)
+		}
+	}
+	o.Retry(consumer.StageFetch, errors.New("a broker is away"))
+	clock.now = clock.now.Add(time.Hour)
+	stalled("0")
+	for range 4 {
+		o.Retry(consumer.StageRows, errors.New("OOM command not allowed"))
+		clock.now = clock.now.Add(10 * time.Second)
+	}
+	stalled("40")
+	wantStatus(t, o, "/readyz", 503, "the stream has stood for 40s: rows: OOM command not allowed")
+	wantStatus(t, o, "/healthz", 200, "ok")
+	o.Batch(consumer.BatchStats{Delivered: &event.Batch{}})
+	stalled("0")
+	wantStatus(t, o, "/readyz", 200, "ok")
 }

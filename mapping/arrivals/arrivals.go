@@ -114,13 +114,14 @@ type Rows struct {
 	lonely                           atomic.Int64 // an epoch that is past and has no rows; noEpoch: none is known
 	rows, bytes                      atomic.Int64 // in Redis, when last counted
 	written, refused, found, damaged atomic.Uint64
-	lost, unnoted                    atomic.Uint64
 	full                             atomic.Bool
 	saidRow, saidNote                atomic.Int64 // when damage was logged last, in Unix seconds
 }
 
 // Open agrees with the version's other consumers on TTL and buckets: the first consumer's settings apply
-// until the version is removed, and a warning is logged if o differs from them. The caller still owns client.
+// until the version is removed, and a warning is logged if o differs from them. If Redis takes no writes, the settings
+// are read if an earlier consumer has written them, and else it returns an error ([mapping.TakesNoWrites]). The caller
+// still owns client.
 func Open(ctx context.Context, client mapping.Client, table Table,
 	o Options) (*Rows, error) {
 	if o.MaxRows < 1 || o.MaxBytes < 0 || o.TTL < 0 || o.Replicas < 0 {
@@ -154,8 +155,10 @@ func (a *Rows) agree(ctx context.Context) error {
 	pipe.HSetNX(ctx, a.table.Keys, fieldTTL, a.o.TTL.Milliseconds())
 	pipe.HSetNX(ctx, a.table.Keys, fieldBuckets, bucketsFor(a.o.MaxRows))
 	agreed := pipe.HMGet(ctx, a.table.Keys, fieldTTL, fieldBuckets)
-	if _, err := pipe.Exec(ctx); err != nil {
-		return err
+	_, err = pipe.Exec(ctx)
+	there := agreed.Err() == nil && agreed.Val()[0] != nil && agreed.Val()[1] != nil
+	if err != nil && !(there && mapping.TakesNoWrites(err)) {
+		return fmt.Errorf("writing their settings: %w", err)
 	}
 	if a.ttl, a.buckets, err = parseAgreed(agreed.Val()); err != nil {
 		return mapping.Damaged{Reason: fmt.Errorf("%s: %w", a.table.Keys, err)}
@@ -213,14 +216,15 @@ type Stats struct {
 	Refused     uint64 // rows that it did not write because of MaxRows or MaxBytes
 	Found       uint64 // ids that were not in T and had a row
 	Damaged     uint64 // stored rows and notes that could not be decoded
-	Lost        uint64 // rows that were given up because Redis did not take them
-	Unnoted     uint64 // notes that were given up because Redis did not take them
+	// Lost and Unnoted count rows and notes that the caller of [Rows.Keep] and [Rows.Note] did without because Redis did
+	// not take them. Package serving counts them.
+	Lost, Unnoted uint64
 }
 
 // Stats returns the counts.
 func (a *Rows) Stats() Stats {
 	return Stats{Rows: a.rows.Load(), Bytes: a.bytes.Load(), Written: a.written.Load(), Refused: a.refused.Load(),
-		Found: a.found.Load(), Damaged: a.damaged.Load(), Lost: a.lost.Load(), Unnoted: a.unnoted.Load()}
+		Found: a.found.Load(), Damaged: a.damaged.Load()}
 }
 
 // damage counts a stored row or note that cannot be read, and logs one in ten seconds.
@@ -230,12 +234,6 @@ func (a *Rows) damage(said *atomic.Int64, what string, args ...any) {
 	if now, last := time.Now().Unix(), said.Load(); now-last >= every && said.CompareAndSwap(last, now) {
 		a.o.Log.Error(what, args...)
 	}
-}
-
-// GiveUp counts rows and notes that the caller does without because Redis did not take them.
-func (a *Rows) GiveUp(rows, notes int) {
-	a.lost.Add(uint64(rows))
-	a.unnoted.Add(uint64(notes))
 }
 
 // AppendArrived appends the encoding of an arrival without its id: the record's fingerprint in 8 bytes,
