@@ -117,7 +117,7 @@ func TestWhoLosesTheRaceTakesTheNote(t *testing.T) {
 	slow, other, quick := newNoting(t, store, notes), newNoting(t, store, notes), newNoting(t, store, notes)
 	x := in(0, 0, records(t, arrival("x", "t0", "y"))...)
 	slow.version.notes = &notebook{closed: errors.New("connection refused")}
-	if _, err := slow.process(x...); !errors.Is(err, ErrLookup) || len(slow.out.batches) > 0 {
+	if _, err := slow.process(x...); !errors.Is(err, ErrNotes) || len(slow.out.batches) > 0 {
 		t.Fatalf("without a note %d batches were published: %v", len(slow.out.batches), err)
 	}
 	slow.version.notes = notes
