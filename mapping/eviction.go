@@ -67,7 +67,8 @@ func evictionPolicies(ctx context.Context, client Client) (policies, memory []st
 		if most > 0 {
 			limit = fmt.Sprintf("maxmemory %.1f MB", float64(most)/1e6)
 		}
-		memory, full = append(memory, fmt.Sprintf("%.1f MB used, %s", float64(used)/1e6, limit)), full || most > 0 && used >= most
+		memory = append(memory, fmt.Sprintf("%.1f MB used, %s", float64(used)/1e6, limit))
+		full = full || most > 0 && used >= most
 		return nil
 	})
 	return policies, memory, full, err

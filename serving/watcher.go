@@ -212,8 +212,8 @@ func (w *Watcher) beat(ctx context.Context, name string) (id string, err error) 
 	id, err = w.held.beat(ctx, name)
 	silent := id != "" && mapping.TakesNoWrites(err)
 	if silent && !w.silent {
-		w.o.Log.Warn("heartbeats cannot be written: the version is served all the same, and may be removed as soon as Redis takes "+
-			"writes again", "version", name, "error", err)
+		w.o.Log.Warn("heartbeats cannot be written: the version is served all the same, and may be removed once Redis "+
+			"takes writes again", "version", name, "error", err)
 	} else if err == nil && w.silent {
 		w.o.Log.Info("heartbeats are written again", "version", name)
 	}

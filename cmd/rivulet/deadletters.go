@@ -26,13 +26,16 @@ type deadLetterFlags struct {
 
 // add defines the flags, and those of the settings.
 func (f *deadLetterFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringSliceVar(&f.reasons, "reason", nil, "only dead letters with this reason, such as feature_length; several with commas")
-	cmd.Flags().StringVar(&f.from, "from", "", "only those from this time on (RFC 3339), or of the last hours or minutes (2h, 30m)")
+	cmd.Flags().StringSliceVar(&f.reasons, "reason", nil,
+		"only dead letters with this reason, such as feature_length; several with commas")
+	cmd.Flags().StringVar(&f.from, "from", "",
+		"only those from this time on (RFC 3339), or of the last hours or minutes (2h, 30m)")
 	config.Flags[config.DeadLetters](cmd.Flags())
 }
 
 // open connects to Kafka. since is the time that --from names.
-func (f *deadLetterFlags) open(cmd *cobra.Command) (l *replay.Letters, topics config.Topics, since time.Time, err error) {
+func (f *deadLetterFlags) open(cmd *cobra.Command) (l *replay.Letters, topics config.Topics, since time.Time,
+	err error) {
 	cfg, err := config.Load[config.DeadLetters](config.Sources{Flags: cmd.Flags(), Environ: os.Environ()})
 	if err != nil {
 		return nil, topics, since, err
@@ -41,7 +44,8 @@ func (f *deadLetterFlags) open(cmd *cobra.Command) (l *replay.Letters, topics co
 		if ago, err := time.ParseDuration(f.from); err == nil && ago > 0 {
 			since = time.Now().Add(-ago)
 		} else if since, err = time.Parse(time.RFC3339, f.from); err != nil {
-			return nil, topics, since, fmt.Errorf("--from is %q, want a time such as 2026-11-25T10:00:00Z, or a duration such as 2h", f.from)
+			return nil, topics, since, fmt.Errorf("--from is %q, want a time such as 2026-11-25T10:00:00Z, or a duration such as 2h",
+				f.from)
 		}
 	}
 	client, err := app.ConnectKafka(cfg.Kafka.Brokers)
@@ -173,7 +177,8 @@ func replayLettersCommand() *cobra.Command {
 		for _, reason := range reasons {
 			n, err := letters.Replay(cmd.Context(), replay.LetterOptions{To: to, Reason: reason, From: since, Again: again})
 			fmt.Fprintf(cmd.OutOrStdout(), "%s: %d fed in again to topic %s%s%s%s\n", cli.Text(reason), n.Sent, to,
-				leftOut(n.Older, "older than --from"), leftOut(n.Replayed, "fed in before, and dead letters again (--again feeds them in)"),
+				leftOut(n.Older, "older than --from"),
+				leftOut(n.Replayed, "fed in before, and dead letters again (--again feeds them in)"),
 				leftOut(n.Trimmed, "without all of their record"))
 			if err != nil {
 				return fmt.Errorf("%s: %w", reason, err)

@@ -59,7 +59,7 @@ func newMetrics(opts Options, health *health) *metrics {
 		artifactInfo(opts.Version),
 		readiness(health.ready),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Name: "stalled_seconds",
-			Help: "How long a batch in hand has waited for Redis or the brokers without any delivery; 0: the stream moves."},
+			Help: "How long a batch in hand has waited without any delivery; 0: the stream moves."},
 			func() float64 { lasts, _ := health.stalledFor(); return lasts.Seconds() }),
 	)
 	if opts.Cache != nil {
