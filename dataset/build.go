@@ -117,19 +117,22 @@ func (b *builder) dangling(column, id string) error {
 
 // readTables reads a data set of two tables. Features have positions if it is said, or if they may have and all are
 // numbers; otherwise names.
-func readTables(name string, nodes, edges table.Source, mayBePositional bool, o OpenOptions) (*Dataset, error) {
+func readTables(t sources, mayBePositional bool, o OpenOptions) (*Dataset, error) {
+	if o.Tables.Features != "" {
+		return keepRows(t, true, o)
+	}
 	try := mayBePositional || o.Tables.Positional
 	if try && o.Faults == nil {
-		d, err := keepRows(name, nodes, edges, true, o)
+		d, err := keepRows(t, true, o)
 		if o.Tables.Positional || !errors.Is(err, table.ErrNoNumber) {
 			return d, err
 		}
 	}
-	d, err := keepRows(name, nodes, edges, false, o)
+	d, err := keepRows(t, false, o)
 	if err == nil && try && o.Faults != nil && len(o.Faults.Kinds) == 0 {
 		// The notes are those of the data as they are read where their faults are no concern.
 		o.Faults = nil
-		positional, err := keepRows(name, nodes, edges, true, o)
+		positional, err := keepRows(t, true, o)
 		switch {
 		case err == nil:
 			d.Notes = positional.Notes
@@ -141,8 +144,8 @@ func readTables(name string, nodes, edges table.Source, mayBePositional bool, o 
 }
 
 // keepRows reads two tables row by row and keeps the rows.
-func keepRows(name string, nodes, edges table.Source, positional bool, o OpenOptions) (*Dataset, error) {
-	s, err := table.NewStream(name, nodes, edges, o.Tables, positional)
+func keepRows(t sources, positional bool, o OpenOptions) (*Dataset, error) {
+	s, err := table.NewStream(t.name, t.nodes, t.edges, o.Tables, positional)
 	if err != nil {
 		return nil, err
 	}
@@ -164,14 +167,21 @@ func keepRows(name string, nodes, edges table.Source, positional bool, o OpenOpt
 	if len(b.ids) == 0 {
 		return nil, errors.New("there are no nodes")
 	}
-	d := &Dataset{Name: name, IDs: b.ids, Columns: s.Columns()}
+	d := &Dataset{Name: t.name, IDs: b.ids, Columns: s.Columns()}
 	if err := d.checkMagnitudes(); err != nil {
 		return nil, err
 	}
 	if !positional {
 		d.Dropped = s.Dropped()
 	}
-	if positional {
+	if o.Tables.Features != "" {
+		x, names, err := s.LongFeatures(t.features, b.index, o.Tables.Features, checkMagnitude)
+		if err != nil {
+			return nil, err
+		}
+		d.X.Sparse, d.BagOfWords = x, true
+		d.note("Features by position, in the order of their names: %d, such as %s.", len(names), strings.Join(names[:min(len(names), 3)], ", "))
+	} else if positional {
 		d.X.Dense = &graph.Dense{Rows: len(b.ids), Cols: b.width, Data: b.x}
 	}
 	b.index, b.places = nil, nil

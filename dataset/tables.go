@@ -26,7 +26,7 @@ func TablesFormat(name, looks string, kind table.Kind) Format {
 			if err != nil {
 				return nil, err
 			}
-			return readTables(t.name, t.nodes, t.edges, o.Tables.IsZero(), o)
+			return readTables(t, o.Tables.IsZero(), o)
 		},
 		Tables: &kind,
 	}
@@ -59,6 +59,7 @@ func tablesFormat() Format {
 type sources struct {
 	name         string // of the data set
 	nodes, edges table.Source
+	features     table.Source // of a table of their own; zero: there is none
 }
 
 // conventional finds the tables of a directory.
@@ -72,11 +73,14 @@ func (o OpenOptions) conventional(dir string, kind table.Kind) (s sources, err e
 
 // named finds the tables that the settings name.
 func (o OpenOptions) named(name string) (s sources, err error) {
-	var errNodes, errEdges error
+	var errNodes, errEdges, errFeatures error
 	s.name = name
 	s.nodes, errNodes = table.Named(o.Tables.Nodes, o.kinds(), o.Tables.TextForm)
 	s.edges, errEdges = table.Named(o.Tables.Edges, o.kinds(), o.Tables.TextForm)
-	return s, errors.Join(errNodes, errEdges)
+	if o.Tables.Features != "" {
+		s.features, errFeatures = table.Named(o.Tables.Features, o.kinds(), o.Tables.TextForm)
+	}
+	return s, errors.Join(errNodes, errEdges, errFeatures)
 }
 
 func (o OpenOptions) readNamed(name string) (*Dataset, error) {
@@ -84,7 +88,7 @@ func (o OpenOptions) readNamed(name string) (*Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	return readTables(name, t.nodes, t.edges, false, o)
+	return readTables(t, false, o)
 }
 
 // described returns the options with the tables that a file data.yaml describes, and the name of the data set. The
@@ -140,6 +144,9 @@ func OpenStream(path string, o OpenOptions) (*table.Stream, bool, error) {
 	t, ok, err := o.streamed(path)
 	if err != nil || !ok {
 		return nil, false, nil //nolint:nilerr // Open says what is wrong
+	}
+	if t.settings.Features != "" { // of a table of its own: they are kept
+		return nil, false, nil
 	}
 	s, err := table.NewStream(t.name, t.nodes, t.edges, t.settings, true)
 	switch {

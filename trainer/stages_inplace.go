@@ -61,6 +61,8 @@ var password = regexp.MustCompile(`^[^:/]+://[^/@]*:[^/]*@`)
 // CheckInPlace returns an error for what [StagedInPlace] does not take. It names the flag.
 func CheckInPlace(o table.Settings) error {
 	switch {
+	case o.Features != "":
+		return fmt.Errorf("table %s: a table of features (features: %s) is read from a file, not by URL", o.Nodes, o.Features)
 	case !o.Positional:
 		return fmt.Errorf("table %s: features by name are fitted to all rows, which Spark alone sees of a table by URL: give --positional, "+
 			"for features that are numbers, or the path of a file", o.Nodes)

@@ -15,7 +15,7 @@ import (
 // Format reads a directory of Parquet tables; the package documentation lists their columns.
 var Format = dataset.TablesFormat("parquet",
 	"a directory with nodes.parquet and edges.parquet, or directories nodes and edges of such files",
-	table.Kind{Exts: []string{".parquet"}, Open: read})
+	table.Kind{Exts: []string{".parquet"}, Named: []string{".pq", ".parq", ".parquet.gzip", ".parquet.gz"}, Open: read})
 
 func read(f *os.File, name string, size int64, form table.TextForm, use func(table.File) error) error {
 	if form != (table.TextForm{}) {

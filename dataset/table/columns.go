@@ -38,7 +38,7 @@ func (t Settings) planNodes(names []string, positional bool) (nodeColumns, error
 	if err := distinctNames(names); err != nil {
 		return c, err
 	}
-	if positional {
+	if positional && t.Features == "" {
 		c.list = slices.Index(names, "features")
 	}
 	for _, name := range names {
@@ -66,14 +66,15 @@ func (t Settings) planNodes(names []string, positional bool) (nodeColumns, error
 	for i, name := range names {
 		switch {
 		case i == c.id || i == c.label || i == c.list || slices.Contains(c.split, i):
-		case c.list >= 0 || slices.Contains(t.Drop, name) || slices.Contains(masks, i):
+		case c.list >= 0 || t.Features != "" || slices.Contains(t.Drop, name) || slices.Contains(masks, i):
 			c.ignored = append(c.ignored, name)
 		default:
 			c.features = append(c.features, i)
 		}
 	}
-	if c.list < 0 && len(c.features) == 0 {
-		return c, fmt.Errorf("no features among %s: want a column features or a column for each", listed(names))
+	if c.list < 0 && len(c.features) == 0 && t.Features == "" {
+		return c, fmt.Errorf("no features among %s: want a column features or a column for each; a table of the columns node, feature "+
+			"and value is named in %s (features: …)", listed(names), SettingsFile)
 	}
 	return c, nil
 }

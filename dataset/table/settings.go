@@ -41,6 +41,10 @@ type Settings struct {
 	// type follows from the values.
 	Types map[string]string `yaml:"types,omitempty"`
 
+	// Features is a table of the columns node, feature and value, a row for each feature of a node that is not 0; without
+	// the column value it is 1. Features have positions then, in the order of their names, and other columns are ignored.
+	Features string `yaml:"features,omitempty"`
+
 	// Source, Target and Weight are columns of edges. Empty: source, target, and weight if there is one.
 	Source string `yaml:"source,omitempty"`
 	Target string `yaml:"target,omitempty"`
@@ -73,14 +77,14 @@ var columnTypes = map[string]schema.ValueType{"number": schema.Number, "bool": s
 // meaning.
 func (t Settings) IsZero() bool {
 	return t.Nodes == "" && t.Edges == "" && t.ID == "" && t.Label == "" && t.Split == "" && t.SplitValues == nil &&
-		t.Drop == nil && !t.Positional && t.Types == nil && t.Source == "" && t.Target == "" && t.Weight == "" &&
+		t.Drop == nil && !t.Positional && t.Features == "" && t.Types == nil && t.Source == "" && t.Target == "" && t.Weight == "" &&
 		t.TextForm == TextForm{} && t.Decimal == ""
 }
 
 // Over returns t, with the fields that are not set taken from another.
 func (t Settings) Over(base Settings) Settings {
 	for _, field := range []struct{ of, from *string }{{&t.Nodes, &base.Nodes}, {&t.Edges, &base.Edges}, {&t.ID, &base.ID},
-		{&t.Label, &base.Label}, {&t.Split, &base.Split}, {&t.Source, &base.Source}, {&t.Target, &base.Target},
+		{&t.Label, &base.Label}, {&t.Features, &base.Features}, {&t.Split, &base.Split}, {&t.Source, &base.Source}, {&t.Target, &base.Target},
 		{&t.Weight, &base.Weight}, {&t.Separator, &base.Separator}, {&t.Encoding, &base.Encoding}, {&t.Decimal, &base.Decimal}} {
 		if *field.of == "" {
 			*field.of = *field.from
@@ -117,6 +121,9 @@ func (t Settings) Validate() error {
 			return fmt.Errorf("types: column %.100s is %.100q, want number, bool, category, text, time or list", column, name)
 		}
 	}
+	if t.Features != "" && (t.Positional || len(t.Types) > 0) {
+		return errors.New("features are in a table of their own (features): columns of nodes are none, and have neither types nor positions")
+	}
 	if t.Positional && len(t.Types) > 0 {
 		return errors.New("types of columns are given, but features are positional (--positional): they are numbers")
 	}
@@ -137,8 +144,8 @@ func ReadSettings(file string) (Settings, error) {
 	if err != nil {
 		return Settings{}, fmt.Errorf("%s: %w", file, err)
 	}
-	for _, path := range []*string{&t.Nodes, &t.Edges} {
-		if !filepath.IsAbs(*path) && !IsURL(*path) {
+	for _, path := range []*string{&t.Nodes, &t.Edges, &t.Features} {
+		if *path != "" && !filepath.IsAbs(*path) && !IsURL(*path) {
 			*path = filepath.Join(filepath.Dir(file), *path)
 		}
 	}

@@ -45,7 +45,7 @@ func NewStream(name string, nodes, edges Source, s Settings, positional bool) (*
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
-	if positional {
+	if positional && s.Features == "" {
 		if err := nodes.each(t.lookAtFirst); err != nil && !errors.Is(err, errSeen) {
 			return nil, err
 		}
@@ -212,9 +212,7 @@ func (s *Stream) EachEdge(use func(Edge) error) error {
 		}
 		s.endColumns = r.plan
 		s.noteGuess(f)
-		if s.columns[s.plan.id].numeric() {
-			r.id = integer
-		}
+		r.id = s.idReader()
 		defer func() { s.dropped += r.dropped }()
 		return f.Each(r.Columns(), func(cells []Cell, at Place) (err error) {
 			e.Row++
