@@ -175,12 +175,14 @@ func keepRows(t sources, positional bool, o OpenOptions) (*Dataset, error) {
 		d.Dropped = s.Dropped()
 	}
 	if o.Tables.Features != "" {
-		x, names, err := s.LongFeatures(t.features, b.index, o.Tables.Features, checkMagnitude)
+		long, err := s.ReadLong(t.features, b.index, o.Tables.Features, checkMagnitude)
 		if err != nil {
 			return nil, err
 		}
-		d.X.Sparse, d.BagOfWords = x, true
-		d.note("Features by position, in the order of their names: %d, such as %s.", len(names), strings.Join(names[:min(len(names), 3)], ", "))
+		d.X.Sparse = &graph.CSR{Rows: len(b.ids), Cols: len(long.Names), RowPtr: long.Rows, ColIdx: long.Number, Val: long.Value}
+		d.X.Sparse.DropOnes()
+		d.BagOfWords = true
+		d.note("Features by position, in the order of their names: %d, such as %s.", len(long.Names), strings.Join(long.Names[:min(len(long.Names), 3)], ", "))
 	} else if positional {
 		d.X.Dense = &graph.Dense{Rows: len(b.ids), Cols: b.width, Data: b.x}
 	}

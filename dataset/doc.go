@@ -7,7 +7,8 @@
 //
 //	graphsaint      the directory that [Open] and [Dataset.Save] know, below
 //	planetoid       ind.NAME.x, .y, .allx, .ally, .tx, .ty, .graph, .test.index
-//	gnn-benchmark   one file .npz with adj_…, attr_… and labels
+//	gnn-benchmark   one file .npz with adj_… or edges, features, labels, and perhaps masks
+//	ogb             a node property prediction set of the Open Graph Benchmark, as its package downloads it
 //	csv             tables of nodes and edges
 //	parquet         the same tables; package dataset/parquet, a program must ask for it
 //	tables          a file data.yaml that names such tables, and says what their columns mean ([Tables])
@@ -32,12 +33,15 @@
 //	label      the class by name; empty: none. Classes are numbered in the order of their names, which is numerical if
 //	           all are integers. Train, val and test nodes need one; an unlabelled node's label is dropped
 //	split      train, val, test, unlabelled; tr, va, te, un, training, valid, validation and unlabeled are the same; empty
-//	           or none: in no role. Without the column a split is drawn, see [Open]
-//	features   a list: numbers between spaces, commas or semicolons, in square brackets or not; or else
+//	           or none: in no role. Without the column masks say the roles: train_mask, val_mask and test_mask, or the
+//	           names that other programs give them; nodes in none of them are unlabelled. Else a split is drawn, see [Open]
+//	features   a list: numbers between spaces, commas or semicolons, in brackets or not; or else
 //	others     every other column of nodes is one feature, in their order. With a column features others are ignored
 //	source, target   ids of nodes, in either direction; a column weight is allowed and must be 1; others are ignored
 //
-// Names of columns are as written here, in any order, unless [Tables] say others.
+// Names of columns are as written here, in any order, unless [Tables] say others. Directories KEY=VALUE of a table are
+// its partitions, and a column each. An edge list of SNAP or NetworkX, which has comments for names or none, is a table
+// of edges, too. Features may also be in a table of their own, node, feature and value, which data.yaml names.
 //
 // If all features are numbers, and [Tables] say nothing, they have positions: X is dense. Otherwise they have
 // names and types: Columns, of which a schema makes X. The files are then read twice. The first time finds the
@@ -48,20 +52,31 @@
 // then unlabelled. Columns that hold the row numbers of pandas are refused. docs/data.md has a table of all of
 // it.
 //
-// # Planetoid and gnn-benchmark
+// A feature above 1e15 is refused, because a consumer refuses it, and so is a column whose values differ only in digits
+// that float32 does not keep. Labels that are hardly classes, such as a name for each node, are refused or are Suspects.
+//
+// # Planetoid, gnn-benchmark and OGB
+//
 // A Planetoid set has its public split: the nodes of y train, the next 500 validate, the nodes of test.index test,
 // all others that have features are unlabelled. The features are a bag of words. Nodes in the gaps of test.index
 // (CiteSeer) have no features and no role. Package dataset/pickle reads the pickles and runs nothing. If a
 // directory has several sets, the path is DIRECTORY/ind.NAME.
 //
 // A gnn-benchmark file has no split: one is drawn. Its graph is taken as undirected, as its authors take it.
-// Classes and nodes have names if the file has lists of strings class_names and node_names.
+// Classes and nodes have names if the file has lists of strings class_names and node_names. Archives of other origins
+// are read by the same format: GraphData's (adj_matrix.data, node_attr, node_label), those of heterophilous-graphs (edges,
+// node_features, node_labels, train_masks) and people's own of PyTorch Geometric's Data (x, edge_index, y, train_mask).
+// Python objects are refused and never run.
+//
+// A set of OGB has files without names of columns: raw/node-feat.csv.gz, raw/node-label.csv.gz, raw/edge.csv.gz, and
+// split/NAME/train.csv.gz, valid and test. Nodes in none of the three are unlabelled.
 //
 // # The GraphSAINT layout
 //
 // [Open] reads and [Dataset.Save] writes a directory in the layout of the GraphSAINT data sets:
 //
-//	adj_full.npz    n×n SciPy CSR, CSC or COO, symmetric, every entry 1, no self-loops
+//	adj_full.npz    n×n SciPy CSR, CSC or COO; edges get their other direction, self-loops and weights are dropped,
+//	                and a note counts each
 //	feats.npz       n×d SciPy CSR, CSC or COO: a bag of words, or
 //	feats.npy       n×d dense array, C or Fortran order; exactly one of the two
 //	class_map.json  {"0": 3, "1": 0, …}: node index -> class as an int, a text, or a one-hot list
@@ -80,11 +95,11 @@
 // declared size against its compressed size (deflate gives at most 1032:1) and a limit of 4 GiB; the header's
 // length; shape × item size against the rest of the entry. The number of rows of a COO or CSC matrix, which is the
 // length of no array, is checked against the file's size. Then the content must end exactly there, with the right
-// checksum. Everything that a [Dataset] promises is checked: CSR structure, ranges, duplicates, symmetry,
-// self-loops, weights, NaN and infinities, classes, roles. An error names the file, the array in
-// it and the reason:
+// checksum. Everything that a [Dataset] promises is checked: CSR structure, ranges, duplicates, NaN and infinities,
+// classes, roles. A file that is a web page or a Git LFS pointer is called that. An error names the file, the array in it
+// and the reason:
 //
-//	loading data set ../cora: adj_full.npz: array indices: 2 self-loops, the first at node 7: remove them, a model adds its own
+//	loading data set cora: adj_full.npz: array indices: row 7 lists 3 columns, 2 of them distinct
 //
 // # The inductive split
 //
@@ -96,4 +111,37 @@
 // brings.
 //
 // [Dataset.Fingerprint] names the data by content; an artifact records the fingerprint of its training data.
+//
+// # Files
+//
+//	dataset.go     Dataset: a graph with its features, labels and roles
+//	open.go        Open: the formats, and which one a path holds
+//	tables.go      tables as a format: which files, and what data.yaml says
+//	build.go       rows of tables become a Dataset
+//	classes.go     labels that are no classes; numbers that a consumer refuses
+//	split.go       a split drawn at random
+//	load.go        the GraphSAINT layout
+//	json.go        its JSON files: classes and roles
+//	names.go       its lists of names
+//	merged.go      its record of arrivals that were merged
+//	fitted.go      its schema and the columns that the features were made of
+//	npz.go         one archive of NumPy with the whole set
+//	planetoid.go, planetoid_graph.go   Planetoid's pickles
+//	ogb.go         OGB's files
+//	save.go, savetables.go   writing the GraphSAINT layout, and tables
+//	symmetric.go   adjacency matrices of undirected edges
+//	renumber.go    the same data in another order of nodes
+//	inductive.go   the original graph T, and batches of arrivals
+//	withhold.go    nodes kept back for later
+//	fingerprint.go the data's name by content
+//	check.go       what gives the labels away
+//
+// # Packages
+//
+//	table      rows of two tables, read one by one; settings, types and conventions
+//	parquet    tables in Parquet files
+//	numpy      arrays of NumPy and matrices of SciPy
+//	pickle     Python's pickles, of which nothing is run
+//	file       files within bounds, and what a file is that is no data
+//	generate   graphs drawn at random
 package dataset

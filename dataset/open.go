@@ -50,7 +50,7 @@ func Formats() []Format {
 	return []Format{
 		{Name: GraphSAINT, Looks: "a directory with " + adjFile, Found: hasFile(adjFile),
 			Read: func(path string, _ OpenOptions) (*Dataset, error) { return load(path) }},
-		planetoidFormat, npzFormat, csvFormat, tablesFormat(),
+		planetoidFormat, npzFormat, ogbFormat, csvFormat, tablesFormat(),
 	}
 }
 

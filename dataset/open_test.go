@@ -50,7 +50,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"nothing there", filepath.Join(t.TempDir(), "none"), OpenOptions{}, []string{"none: no such file"}},
 		{"nothing known", t.TempDir(), OpenOptions{}, []string{"looked for graphsaint: ", "adj_full.npz", "planetoid: ", "gnn-benchmark: ", "csv: ", "nodes.csv"}},
 		{"Parquet without its reader", "parquet/testdata/lists", OpenOptions{}, []string{"Parquet, which the trainer reads"}},
-		{"unknown format", t.TempDir(), OpenOptions{Format: "rdf"}, []string{`format is "rdf", want one of graphsaint, planetoid, gnn-benchmark, csv`}},
+		{"unknown format", t.TempDir(), OpenOptions{Format: "rdf"}, []string{`format is "rdf", want one of graphsaint, planetoid, gnn-benchmark, ogb, csv`}},
 		{"one more format", t.TempDir(), OpenOptions{Format: "rdf", More: []Format{one}}, []string{"tables, one"}},
 		{"two formats", writeFiles(t, both), OpenOptions{}, []string{"looks like graphsaint and like csv: name the format"}},
 		{"named, but not there", t.TempDir(), OpenOptions{Format: Planetoid}, []string{"(planetoid)", "no file ind.NAME.graph"}},

@@ -14,6 +14,11 @@
 //	edges   source, target   as id
 //	        weight           a number, 1
 //
+// A value is what the file's annotations say: an unsigned integer, a decimal, a float16, a UUID. Types that are no
+// feature are refused by name: durations and intervals, of which only Arrow's or Spark's schema in the file's metadata may
+// know, times of day, structs, maps, lists of lists. TestTypes reads every type that pyarrow, polars, DuckDB, fastparquet
+// and Spark write, and docs/data.md has the table.
+//
 // Row groups are read one after another and their columns side by side, one page of each at a time. Errors name
 // file, row (the first is 1) and column.
 //
@@ -26,5 +31,17 @@
 // values takes six bytes and the library allocates them all ([encoded]). The remaining contradictions are found by
 // the library itself, or make it panic; a panic becomes an error. Codecs are snappy, gzip, zstd and none. The
 // encoding DELTA_BYTE_ARRAY is refused, because the size of its values shows only in decoding. A list has at most
-// 2²⁰ numbers.
+// 2²⁰ numbers. Booleans in runs (RLE) are refused, because the library reads them wrong.
+//
+// # Files
+//
+//	parquet.go    Format; panics of the library become errors
+//	table.go      an open file: its columns, its rows
+//	cursor.go     the values of a column as cells, by their type
+//	arrow.go      durations, by the schemas of Arrow and Spark
+//	metadata.go   footers and headers of pages within bounds
+//	pages.go      the pages of a column within bounds
+//	encodings.go  the runs and blocks of a page within bounds
+//	rows.go       rows of a Go struct, written and read back
+//	save.go       Save: a data set as tables
 package parquet

@@ -25,6 +25,7 @@
 //	column.go       the values of a feature with a name
 //	rows.go         NodeReader, EdgeReader: a row's cells become a node or an edge
 //	stream.go       Stream: all rows of both tables
+//	long.go         features in a table of their own, a row for each that is not 0
 //	faults.go       what is wrong with rows, counted for a report
 //	url.go          tables that only Spark reads
 package table

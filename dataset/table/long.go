@@ -6,17 +6,22 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"rivulet/graph"
 )
 
 // maxLong is the number of rows of a table of features that fit into memory with the rest.
 const maxLong = 1 << 28
 
-// LongFeatures reads the features of nodes from a table with a row for each that is not 0: node, feature, and value,
-// which is 1 where that column is absent. The nodes' rows are by id in index, and their features in the order of the
-// features' names, which it returns. check refuses a value.
-func (s *Stream) LongFeatures(from Source, index map[string]int32, path string, check func(float64) error) (*graph.CSR, []string, error) {
+// LongFeatures are the features of nodes that are not 0, ordered by node and feature.
+type LongFeatures struct {
+	Names  []string // of the features by their number, in their order
+	Rows   []int    // feature k of node i is at a place from Rows[i] to Rows[i+1] of the others
+	Number []int32
+	Value  []float32
+}
+
+// ReadLong reads the features of nodes from a table with a row for each that is not 0: node, feature, and value, which
+// is 1 where that column is absent. index gives the nodes' numbers by id. check refuses a value.
+func (s *Stream) ReadLong(from Source, index map[string]int32, path string, check func(float64) error) (*LongFeatures, error) {
 	type entry struct {
 		node, feature int32
 		value         float32
@@ -46,7 +51,7 @@ func (s *Stream) LongFeatures(from Source, index map[string]int32, path string, 
 		err = fmt.Errorf("%s: no node has a feature", path)
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	read := slices.Clone(names)
 	slices.SortFunc(names, Order(names))
@@ -57,22 +62,21 @@ func (s *Stream) LongFeatures(from Source, index map[string]int32, path string, 
 		entries[k].feature = numbers[read[entries[k].feature]]
 	}
 	slices.SortFunc(entries, func(a, b entry) int { return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.feature, b.feature)) })
-	x := &graph.CSR{Rows: len(index), Cols: len(names), RowPtr: make([]int, len(index)+1)}
+	x := &LongFeatures{Names: names, Rows: make([]int, len(index)+1)}
 	for k, e := range entries {
 		if k > 0 && entries[k-1].node == e.node && entries[k-1].feature == e.feature {
 			for id, i := range index {
 				if i == e.node {
-					return nil, nil, fmt.Errorf("%s: node %.100q has the feature %.100q twice", path, id, names[e.feature])
+					return nil, fmt.Errorf("%s: node %.100q has the feature %.100q twice", path, id, names[e.feature])
 				}
 			}
 		}
-		x.RowPtr[e.node+1], x.ColIdx, x.Val = k+1, append(x.ColIdx, e.feature), append(x.Val, e.value)
+		x.Rows[e.node+1], x.Number, x.Value = k+1, append(x.Number, e.feature), append(x.Value, e.value)
 	}
-	for i := range x.Rows {
-		x.RowPtr[i+1] = max(x.RowPtr[i+1], x.RowPtr[i])
+	for i := range len(index) {
+		x.Rows[i+1] = max(x.Rows[i+1], x.Rows[i])
 	}
-	x.DropOnes()
-	return x, names, nil
+	return x, nil
 }
 
 // eachFeature calls use with every row of a table of features.
