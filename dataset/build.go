@@ -195,6 +195,13 @@ func keepRows(t sources, positional bool, o OpenOptions) (*Dataset, error) {
 	if b.unknown > 0 {
 		d.note("%d edges to or from ids that no node has were dropped.", b.unknown)
 	}
+	if kept := d.Adj.NNZ() / 2; b.unknown > 0 && kept == 0 {
+		return nil, fmt.Errorf("all %d edges are to or from ids that no node has: are the ids of both tables written in one form?", b.unknown)
+	} else if b.unknown > kept {
+		d.suspect("more edges are to or from ids that no node has, %d, than between nodes, %d: are both tables of one graph?", b.unknown, kept)
+	} else if kept == 0 {
+		d.suspect("the graph has no edge.")
+	}
 	if err := b.classes(d); err != nil {
 		return nil, err
 	}

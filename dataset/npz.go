@@ -23,12 +23,12 @@ var npzFormat = Format{
 			return errors.Is(err, errSeveral)
 		}
 		found := false
-		_ = file.Read(filepath.Dir(npz), filepath.Base(npz), file.MaxBytes, func(f *os.File, size int64) error {
+		err = file.Read(filepath.Dir(npz), filepath.Base(npz), file.MaxBytes, func(f *os.File, size int64) error {
 			z, err := numpy.OpenArchive(f, size, file.MaxBytes)
 			found = err == nil && isGraph(z)
 			return nil
 		})
-		return found
+		return found || err != nil && npz == path // Read says what is wrong with it
 	},
 	Read: func(path string, o OpenOptions) (*Dataset, error) {
 		npz, err := npzFile(path)

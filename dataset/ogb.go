@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -109,8 +110,9 @@ func readOGB(dir string, o OpenOptions) (*Dataset, error) {
 		err = fmt.Errorf("%s and %s both exist: which is the split?", splits[0], splits[1])
 	}
 	for _, list := range splits {
-		for role, name := range map[string]string{"train": "train", "val": "valid", "test": "test"} {
-			name, _ = filepath.Rel(dir, filepath.Join(filepath.Dir(list), name+".csv.gz")) // both are below dir
+		for _, role := range []string{"train", "val", "test"} {
+			file := map[string]string{"val": "valid"}[role]
+			name, _ := filepath.Rel(dir, filepath.Join(filepath.Dir(list), cmp.Or(file, role)+".csv.gz")) // both are below dir
 			records(name, func(record []string) error {
 				i, err := node(record[0])
 				switch {

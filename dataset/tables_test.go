@@ -273,3 +273,32 @@ func TestClassMapsOfOtherNumbers(t *testing.T) {
 		}
 	}
 }
+
+// Edges to ids that no node has may be dropped, and counted. If all or most are such edges the tables do not belong
+// together: that is an error, or is said.
+func TestDropUnknown(t *testing.T) {
+	nodes := "id,x,label,split\n1,1,a,train\n2,2,b,val\n3,3,a,test\n"
+	for edges, want := range map[string]struct{ err, note, suspect string }{
+		"source,target\n1,2\n2,3\n9,1\n": {note: "1 edges to or from ids that no node has were dropped."},
+		"source,target\n1,2\n9,3\n9,1\n": {note: "2 edges", suspect: "more edges are to or from ids that no node has, 2, than between nodes, 1"},
+		"source,target\n9,3\n9,1\n":      {err: "all 2 edges are to or from ids that no node has"},
+		"source,target\n":                {suspect: "the graph has no edge"},
+		"source,target\n1,\n":            {err: "column target: it is empty"},
+	} {
+		for _, positional := range []bool{false, true} {
+			d, err := openTexts(t, nodes, edges, table.Settings{DropUnknown: true, Positional: positional})
+			if want.err != "" {
+				if err == nil || !strings.Contains(err.Error(), want.err) {
+					t.Errorf("%q: error %v, want %q", edges, err, want.err)
+				}
+				continue
+			}
+			if err != nil || !strings.Contains(strings.Join(d.Notes, " "), want.note) || !strings.Contains(strings.Join(d.Suspects, " "), want.suspect) {
+				t.Errorf("%q: %v, %+v", edges, err, d)
+			}
+		}
+	}
+	if _, err := openTexts(t, nodes, "source,target\n1,2\n9,1\n", table.Settings{}); err == nil || !strings.Contains(err.Error(), `"9" is not the id of a node`) {
+		t.Errorf("without the setting: %v", err)
+	}
+}

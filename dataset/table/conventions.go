@@ -13,13 +13,15 @@ var (
 		"name", "key"}
 
 	usualLabels = []string{"label", "class", "target", "y", "category", "labels", "class_label", "node_label", "churned", "is_fraud",
-		"fraud", "modularity_class", "ml_target", "~label", ":label"}
+		"fraud", "modularity_class", "subject",
+		"ml_target", "~label", ":label"}
 	usualSplits  = []string{"split", "fold", "role", "subset", "set", "partition"}
-	usualSources = []string{"source", "src", "from", "follower", "source_id", "src_id", "source_node", "from_id", "from_node", "fromnodeid",
+	usualSources = []string{"source", "src", "from", "follower", "source_id", "src_id", "source_node", "from_id", "from_node", "source_node_id",
+		"fromnodeid",
 		"~from", ":start_id", "_from", "node1", "node_1", "id1", "id_1", "txid1",
 		"head", "u", "a"}
 	usualTargets = []string{"target", "dst", "to", "followee", "target_id", "dst_id", "dest", "dest_id", "destination", "tgt", "target_node",
-		"to_id", "to_node", "tonodeid", "~to", ":end_id", "_to", "node2", "node_2", "id2", "id_2", "txid2", "tail", "v", "b"}
+		"to_id", "to_node", "target_node_id", "destination_id", "tonodeid", "~to", ":end_id", "_to", "node2", "node_2", "id2", "id_2", "txid2", "tail", "v", "b"}
 	usualWeights = []string{"weight", "w"}
 	usualNodes   = []string{"nodes", "users", "accounts", "vertices", "papers", "items", "node"}
 	usualEdges   = []string{"edges", "follows", "links", "relations", "relationships", "transactions", "transfers", "edge"}
@@ -59,7 +61,12 @@ func matches(header, usual string) bool {
 	if strings.HasPrefix(usual, ":") {
 		return kind == usual[1:]
 	}
-	return strings.EqualFold(name, usual)
+	return plain(name) == plain(usual)
+}
+
+// plain is a name as it is compared: node_id, nodeId and "Node ID" are one.
+func plain(name string) string {
+	return strings.ToLower(strings.NewReplacer("_", "", " ", "", "-", "").Replace(name))
 }
 
 func matchAny(header string, usual []string) bool {

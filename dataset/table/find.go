@@ -353,7 +353,10 @@ func (f *Found) guess(said *string, what string, names, usual []string, required
 		return nil
 	}
 	for _, name := range usual {
-		i := slices.IndexFunc(names, func(column string) bool { return matches(column, name) })
+		i := slices.Index(names, name)
+		if i < 0 {
+			i = slices.IndexFunc(names, func(column string) bool { return matches(column, name) })
+		}
 		if i < 0 {
 			continue
 		}

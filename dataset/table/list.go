@@ -10,15 +10,21 @@ import (
 var (
 	// A number of NumPy 2 as Python prints it in a list: np.float64(0.5).
 	numpyScalar = regexp.MustCompile(`np\.\w+\(([^()]*)\)`)
-	// An array or tensor as Python prints it: array([0.5, 1.5], dtype=float32).
-	printed = regexp.MustCompile(`^(?:np\.|numpy\.)?(?:array|tensor)\(\s*(\[[^\]]*\])\s*(?:,[^\]]*)?\)$`)
+	// A list as a program prints it with its type: array([0.5, 1.5], dtype=float32), c(0.5, 1.5), WrappedArray(0.5, 1.5).
+	printed = regexp.MustCompile(`^[A-Za-z_.]+\(\s*(\[[^\]]*\]|[^\[\]()=]*?)\s*(?:,[^\]]*=[^\]]*)?\)$`)
 )
+
+// thousands is a number with marks between its thousands, which may also be a list of numbers of three digits.
+var thousands = regexp.MustCompile(`^[+-]?\d{1,3}(,\d{3})+(\.\d+)?$|^[+-]?\d{1,3}( \d{3})+(\.\d+)?$`)
+
+var errThousands = errors.New("it can be read as a number with marks between thousands, or as a list: write 1250000 for 1,250,000, or say that the " +
+	"column is a list (types)")
 
 // errShortened is about a list of which a program has written only the first and last numbers.
 var errShortened = errors.New(`NumPy has shortened the list with "...": its numbers are lost: write them with x.tolist() or as Parquet`)
 
-// ParseList reads a list of features from text: numbers between spaces, semicolons or commas, with or without
-// brackets around them, also as Python prints arrays and tensors.
+// ParseList reads a list of features from text: numbers between spaces, semicolons, commas or bars, with or without
+// brackets around them or quotes around each, also as Python, R, Spark and Postgres print arrays.
 func ParseList(text string) (list []float64, err error) {
 	text = strings.TrimSpace(text)
 	if strings.Contains(text, "...") || strings.Contains(text, "…") {
@@ -30,7 +36,7 @@ func ParseList(text string) (list []float64, err error) {
 	if inner := printed.FindStringSubmatch(text); inner != nil {
 		text = inner[1]
 	}
-	for open, end := range map[string]string{"[": "]", "(": ")"} {
+	for open, end := range map[string]string{"[": "]", "(": ")", "{": "}", "<": ">"} {
 		inner, opened := strings.CutPrefix(text, open)
 		inner, closed := strings.CutSuffix(inner, end)
 		switch {
@@ -47,7 +53,7 @@ func ParseList(text string) (list []float64, err error) {
 	}
 	place := 0
 	for field := range strings.FieldsFuncSeq(text, betweenNumbers) {
-		v, err := parseNumber(field, false)
+		v, err := parseNumber(strings.Trim(field, `'"`), false)
 		if err != nil {
 			return nil, fmt.Errorf("[%d]: %w", place, err)
 		}
@@ -57,22 +63,30 @@ func ParseList(text string) (list []float64, err error) {
 	return list, nil
 }
 
-func betweenNumbers(r rune) bool { return strings.ContainsRune(" \t\r\n;,", r) }
+func betweenNumbers(r rune) bool { return strings.ContainsRune(" \t\r\n;,|", r) }
 
-// listLike reports whether a text that is no list of numbers was one for the program that wrote it: it begins with a
-// bracket and a number, or was shortened between numbers.
+// An opening of a list, perhaps with a type, and its end.
+var (
+	opening = regexp.MustCompile(`^(?:[A-Za-z_.]*[\[({<\s]+)+`)
+	closing = regexp.MustCompile(`[\])}>]$`)
+)
+
+// listLike reports whether a text that is no list of numbers was one for the program that wrote it: two numbers at least
+// in brackets or with a bracket lost, shortened, or with commas before fractions.
 func listLike(text string) bool {
-	text = numpyScalar.ReplaceAllString(text, "$1")
-	bare := strings.TrimLeft(text, "[( \t\n")
-	if bare == text && !strings.HasPrefix(text, "array(") && !strings.HasPrefix(text, "tensor(") && !strings.Contains(text, "...") {
-		return false
+	text = numpyScalar.ReplaceAllString(strings.TrimSpace(text), "$1")
+	bare := opening.ReplaceAllString(text, "")
+	fields := strings.FieldsFunc(bare, func(r rune) bool { return betweenNumbers(r) || strings.ContainsRune(`[](){}<>'"`, r) })
+	numbers := 0
+	for _, field := range fields {
+		if _, err := parseNumber(field, false); err == nil || missingWords[field] {
+			numbers++
+		}
 	}
-	fields := strings.FieldsFunc(strings.TrimLeft(strings.TrimLeft(bare, "arytenso"), "[( "), func(r rune) bool {
-		return betweenNumbers(r) || r == ']' || r == ')'
-	})
 	if len(fields) < 2 {
 		return false
 	}
 	_, err := parseNumber(fields[0], false)
-	return err == nil || missingWords[fields[0]]
+	first := err == nil || missingWords[fields[0]]
+	return numbers == len(fields) || first && 2*numbers > len(fields) && (bare != text || closing.MatchString(text) || strings.Contains(text, "..."))
 }

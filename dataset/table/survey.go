@@ -156,7 +156,7 @@ func (s *survey) form(text string, at Place, commas bool) int {
 	switch first := text[0]; {
 	case strings.EqualFold(text, "true") || strings.EqualFold(text, "false"):
 		return asBool
-	case first == '[' || first == '(' || strings.HasPrefix(text, "array(") || strings.HasPrefix(text, "tensor("):
+	case opening.MatchString(text):
 		if _, err := ParseList(text); err == nil {
 			return asList
 		}
@@ -185,6 +185,9 @@ func (s *survey) form(text string, at Place, commas bool) int {
 // unquoted returns the form of a text that may be a list of numbers in another way than in brackets.
 func (s *survey) unquoted(text string, at Place) int {
 	x, err := ParseList(text)
+	if thousands.MatchString(text) {
+		err = errThousands
+	}
 	switch {
 	case err == nil && len(x) > 1:
 		if s.width == 0 {
@@ -194,7 +197,7 @@ func (s *survey) unquoted(text string, at Place) int {
 			s.ragged = &sighting{at, strings.Clone(text)}
 		}
 		return asBare
-	case err != nil && listLike(text):
+	case err != nil && (err == errThousands || listLike(text)): //nolint:errorlint // it is not wrapped
 		if s.broken == nil {
 			s.broken = err
 		}
