@@ -112,7 +112,10 @@ func (b *builder) dangling(column, id string) error {
 			}
 		}
 	}
-	return table.Fault{Kind: table.Dangling, Err: fmt.Errorf("column %s: %.100q is not the id of a node%s", column, id, hint)}
+	return table.Fault{
+		Kind: table.Dangling,
+		Err:  fmt.Errorf("column %s: %.100q is not the id of a node%s", column, id, hint),
+	}
 }
 
 // readTables reads a data set of two tables. Features have positions if it is said, or if they may have and all are
@@ -150,7 +153,13 @@ func keepRows(t sources, positional bool, o OpenOptions) (*Dataset, error) {
 		return nil, err
 	}
 	s.Faults = o.Faults
-	b := &builder{settings: o.Tables, width: s.Features, faults: o.Faults, index: map[string]int32{}, names: map[string]string{}}
+	b := &builder{
+		settings: o.Tables,
+		width:    s.Features,
+		faults:   o.Faults,
+		index:    map[string]int32{},
+		names:    map[string]string{},
+	}
 	each := s.EachNamed
 	if positional {
 		each = s.EachNode
@@ -179,10 +188,20 @@ func keepRows(t sources, positional bool, o OpenOptions) (*Dataset, error) {
 		if err != nil {
 			return nil, err
 		}
-		d.X.Sparse = &graph.CSR{Rows: len(b.ids), Cols: len(long.Names), RowPtr: long.Rows, ColIdx: long.Number, Val: long.Value}
+		d.X.Sparse = &graph.CSR{
+			Rows:   len(b.ids),
+			Cols:   len(long.Names),
+			RowPtr: long.Rows,
+			ColIdx: long.Number,
+			Val:    long.Value,
+		}
 		d.X.Sparse.DropOnes()
 		d.BagOfWords = true
-		d.note("Features by position, in the order of their names: %d, such as %s.", len(long.Names), strings.Join(long.Names[:min(len(long.Names), 3)], ", "))
+		d.note(
+			"Features by position, in the order of their names: %d, such as %s.",
+			len(long.Names),
+			strings.Join(long.Names[:min(len(long.Names), 3)], ", "),
+		)
 	} else if positional {
 		d.X.Dense = &graph.Dense{Rows: len(b.ids), Cols: b.width, Data: b.x}
 	}
@@ -196,7 +215,10 @@ func keepRows(t sources, positional bool, o OpenOptions) (*Dataset, error) {
 		d.note("%d edges to or from ids that no node has were dropped.", b.unknown)
 	}
 	if kept := d.Adj.NNZ() / 2; b.unknown > 0 && kept == 0 {
-		return nil, fmt.Errorf("all %d edges are to or from ids that no node has: are the ids of both tables written in one form?", b.unknown)
+		return nil, fmt.Errorf(
+			"all %d edges are to or from ids that no node has: are the ids of both tables written in one form?",
+			b.unknown,
+		)
 	} else if b.unknown > kept {
 		d.suspect("more edges are to or from ids that no node has, %d, than between nodes, %d: are both tables of one graph?", b.unknown, kept)
 	} else if kept == 0 {

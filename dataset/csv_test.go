@@ -77,16 +77,20 @@ func TestCSV(t *testing.T) {
 	header, first, last := lines[0], strings.Join(lines[1:3], ""), strings.Join(lines[3:], "")
 	list := "split,features,id,label\ntr,\"[30, 1.7]\",anna,10\nVA, -2e1;0 ,\"b,ob\",9\nTest,0.5 1,7,10\nunlabeled,[1;2],eve,4711\nnone,\"3,4\",zoe,\n"
 	for name, files := range map[string]map[string][]byte{
-		"files":              {"nodes.csv": []byte(csvNodes), "edges.csv": []byte(csvEdges)},
-		"gzip":               {"nodes.csv.gz": gzipped(t, csvNodes), "edges.csv": []byte(csvEdges)},
-		"shards":             {"nodes/0.csv": []byte(header + first), "nodes/1.csv.gz": gzipped(t, header+last), "nodes/README": []byte("no shard"), "edges/a.csv": []byte(csvEdges)},
-		"an empty shard":     {"nodes/0.csv": []byte(csvNodes), "nodes/1.csv": []byte(header), "edges.csv": []byte(csvEdges)},
-		"list of features":   {"nodes.csv": []byte(list), "edges.csv": []byte(csvEdges)},
-		"byte order mark":    {"nodes.csv": []byte("\xef\xbb\xbf" + csvNodes), "edges.csv": []byte(csvEdges)},
-		"CR LF":              {"nodes.csv": []byte(strings.ReplaceAll(csvNodes, "\n", "\r\n")), "edges.csv": []byte(csvEdges)},
-		"no line feed":       {"nodes.csv": []byte(strings.TrimSuffix(csvNodes, "\n")), "edges.csv": []byte(csvEdges)},
-		"spaces in a header": {"nodes.csv": []byte(strings.ReplaceAll(csvNodes, ",label,", ", label ,")), "edges.csv": []byte(csvEdges)},
-		"weights of 1":       {"nodes.csv": []byte(csvNodes), "edges.csv": []byte("source,target,weight,since\nanna,7,1,0\n7,anna,1.0,0\neve,\"b,ob\",1e0,0\nzoe,zoe,1,0\nanna,7,1,0\n")},
+		"files": {"nodes.csv": []byte(csvNodes), "edges.csv": []byte(csvEdges)},
+		"gzip":  {"nodes.csv.gz": gzipped(t, csvNodes), "edges.csv": []byte(csvEdges)},
+		"shards": {"nodes/0.csv": []byte(header + first), "nodes/1.csv.gz": gzipped(t, header+last),
+			"nodes/README": []byte("no shard"), "edges/a.csv": []byte(csvEdges)},
+		"an empty shard":   {"nodes/0.csv": []byte(csvNodes), "nodes/1.csv": []byte(header), "edges.csv": []byte(csvEdges)},
+		"list of features": {"nodes.csv": []byte(list), "edges.csv": []byte(csvEdges)},
+		"byte order mark":  {"nodes.csv": []byte("\xef\xbb\xbf" + csvNodes), "edges.csv": []byte(csvEdges)},
+		"CR LF": {"nodes.csv": []byte(strings.ReplaceAll(csvNodes, "\n", "\r\n")),
+			"edges.csv": []byte(csvEdges)},
+		"no line feed": {"nodes.csv": []byte(strings.TrimSuffix(csvNodes, "\n")), "edges.csv": []byte(csvEdges)},
+		"spaces in a header": {"nodes.csv": []byte(strings.ReplaceAll(csvNodes, ",label,", ", label ,")),
+			"edges.csv": []byte(csvEdges)},
+		"weights of 1": {"nodes.csv": []byte(csvNodes),
+			"edges.csv": []byte("source,target,weight,since\nanna,7,1,0\n7,anna,1.0,0\neve,\"b,ob\",1e0,0\nzoe,zoe,1,0\nanna,7,1,0\n")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, err := Open(writeTree(t, files), OpenOptions{})
@@ -107,14 +111,16 @@ func TestCSV(t *testing.T) {
 // Labels that are not all integers are classes in the order of their bytes; without a column split one is drawn.
 func TestCSVWithoutSplit(t *testing.T) {
 	nodes := "id,x,label\na,1,dog\nb,1,10\nc,1,9\nd,1,cat\ne,1,\n"
-	d, err := Open(writeTree(t, map[string][]byte{"nodes.csv": []byte(nodes), "edges.csv": []byte("source,target\n")}), OpenOptions{SplitSeed: 5})
+	d, err := Open(writeTree(t, map[string][]byte{"nodes.csv": []byte(nodes), "edges.csv": []byte("source,target\n")}),
+		OpenOptions{SplitSeed: 5})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"10", "9", "cat", "dog"}, d.Classes); diff != "" {
 		t.Errorf("classes (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(counts{5, 0, 1, 4, 2, 1, 1, 1}, count(d)); diff != "" || !strings.Contains(strings.Join(d.Notes, ""), "with seed 5") {
+	if diff := cmp.Diff(counts{5, 0, 1, 4, 2, 1, 1, 1},
+		count(d)); diff != "" || !strings.Contains(strings.Join(d.Notes, ""), "with seed 5") {
 		t.Errorf("%v (-want +got):\n%s", d.Notes, diff)
 	}
 }
@@ -138,16 +144,20 @@ func TestCSVRefuses(t *testing.T) {
 		{"beyond float32", "nodes.csv", node("b,1e39,B,va"), []string{"line 3", "column age", "1e39", "float32"}},
 		{"empty id", "nodes.csv", node(",1,B,va"), []string{"line 3", "column id", "empty"}},
 		{"id twice", "nodes.csv", node("b,1,B,va\na,1,B,va"), []string{"line 4", "column id", `"a"`, "nodes.csv line 2"}},
-		{"split", "nodes.csv", node("b,1,B,eval"), []string{"line 3", "column split", `"eval"`, "train, val, test, unlabelled"}},
+		{"split", "nodes.csv", node("b,1,B,eval"), []string{"line 3", "column split", `"eval"`,
+			"train, val, test, unlabelled"}},
 		{"test node without label", "nodes.csv", node("b,1,,te"), []string{"line 3", "column label", "test node"}},
 		{"few cells", "nodes.csv", node("b,1"), []string{"line 3", "wrong number of fields"}},
 		{"quote", "nodes.csv", node(`b,"1"x,B,va`), []string{"line 3", "column 5", `"`}},
 		{"line of a row behind a long one", "nodes.csv", node("\"b\nc\",1,B,va\nd,x,B,va"), []string{"line 5", "column age"}},
 		{"no test nodes", "nodes.csv", "id,age,label,split\na,1,A,tr\n7,1,A,va\n", []string{"no node of split test"}},
 		{"no labels", "nodes.csv", "id,age,label,split\na,1,A,un\n7,1,,\n", []string{"no node has a label"}},
-		{"list of words", "nodes.csv", "id,features,label,split\na,1 two,A,tr\n", []string{"line 2", "column features", "[1]", `"two"`}},
-		{"list not closed", "nodes.csv", "id,features,label,split\na,[1 2,A,tr\n", []string{"line 2", "column features", "closing bracket"}},
-		{"list too short", "nodes.csv", "id,features,label,split\na,1 2,A,tr\nb,1,A,va\n", []string{"line 3", "column features", "1 values, want 2", "line 2"}},
+		{"list of words", "nodes.csv", "id,features,label,split\na,1 two,A,tr\n",
+			[]string{"line 2", "column features", "[1]", `"two"`}},
+		{"list not closed", "nodes.csv", "id,features,label,split\na,[1 2,A,tr\n",
+			[]string{"line 2", "column features", "closing bracket"}},
+		{"list too short", "nodes.csv", "id,features,label,split\na,1 2,A,tr\nb,1,A,va\n",
+			[]string{"line 3", "column features", "1 values, want 2", "line 2"}},
 		{"empty list", "nodes.csv", "id,features,label,split\na,,A,tr\n", []string{"line 2", "no features"}},
 
 		{"no target", "edges.csv", "source,to\n", []string{"no column target", `"to"`}},
@@ -182,15 +192,21 @@ func TestCSVRefusesFiles(t *testing.T) {
 		files map[string][]byte
 		want  []string
 	}{
-		{"two headers", map[string][]byte{"nodes/0.csv": []byte("id,a,label\nx,1,A\n"), "nodes/1.csv": []byte("id,b,label\n"), "edges.csv": edges},
+		{"two headers", map[string][]byte{"nodes/0.csv": []byte("id,a,label\nx,1,A\n"),
+			"nodes/1.csv": []byte("id,b,label\n"), "edges.csv": edges},
 			[]string{"nodes/1.csv", "columns", `"b"`, `"a"`, "nodes/0.csv"}},
-		{"id in two shards", map[string][]byte{"nodes/0.csv": []byte("id,a,label\nx,1,A\n"), "nodes/1.csv": []byte("id,a,label\nx,1,A\n"), "edges.csv": edges},
+		{"id in two shards", map[string][]byte{"nodes/0.csv": []byte("id,a,label\nx,1,A\n"),
+			"nodes/1.csv": []byte("id,a,label\nx,1,A\n"), "edges.csv": edges},
 			[]string{"nodes/1.csv: line 2", "column id", "nodes/0.csv line 2"}},
-		{"file and directory", map[string][]byte{"nodes.csv": nil, "nodes/0.csv": nil, "edges.csv": edges}, []string{"nodes.csv and nodes/0.csv both exist"}},
-		{"twice", map[string][]byte{"nodes.csv": nil, "nodes.csv.gz": nil, "edges.csv": edges}, []string{"nodes.csv and nodes.csv.gz both exist"}},
+		{"file and directory", map[string][]byte{"nodes.csv": nil, "nodes/0.csv": nil, "edges.csv": edges},
+			[]string{"nodes.csv and nodes/0.csv both exist"}},
+		{"twice", map[string][]byte{"nodes.csv": nil, "nodes.csv.gz": nil, "edges.csv": edges},
+			[]string{"nodes.csv and nodes.csv.gz both exist"}},
 		{"no edges", map[string][]byte{"nodes.csv": nil}, []string{"neither edges.csv nor edges.csv.gz"}},
-		{"no gzip", map[string][]byte{"nodes.csv.gz": []byte("id,a,label\n"), "edges.csv": edges}, []string{"nodes.csv.gz", "not a gzip file"}},
-		{"truncated gzip", map[string][]byte{"nodes.csv.gz": gzipped(t, csvNodes)[:50], "edges.csv": edges}, []string{"nodes.csv.gz", "unexpected EOF"}},
+		{"no gzip", map[string][]byte{"nodes.csv.gz": []byte("id,a,label\n"), "edges.csv": edges},
+			[]string{"nodes.csv.gz", "not a gzip file"}},
+		{"truncated gzip", map[string][]byte{"nodes.csv.gz": gzipped(t, csvNodes)[:50], "edges.csv": edges},
+			[]string{"nodes.csv.gz", "unexpected EOF"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Open(writeTree(t, c.files), OpenOptions{Format: CSV})
@@ -220,13 +236,16 @@ func TestCSVLimits(t *testing.T) {
 		want  string
 	}{
 		{"gzip bomb", map[string][]byte{"nodes.csv.gz": gzipped(t, "id,a,label\n"+distinct.String())}, "holds more than"},
-		{"bomb of one record", map[string][]byte{"nodes.csv.gz": gzipped(t, "id,a,label\n\""+strings.Repeat("x", 1<<20))}, "a record of more than 4096 bytes"},
-		{"quote not closed", map[string][]byte{"nodes.csv": []byte("id,a,label\n\"x" + strings.Repeat(",1,A\n", 1<<16))}, "is a quote not closed"},
+		{"bomb of one record", map[string][]byte{"nodes.csv.gz": gzipped(t, "id,a,label\n\""+strings.Repeat("x", 1<<20))},
+			"a record of more than 4096 bytes"},
+		{"quote not closed", map[string][]byte{"nodes.csv": []byte("id,a,label\n\"x" + strings.Repeat(",1,A\n", 1<<16))},
+			"is a quote not closed"},
 		{"many rows are none", map[string][]byte{"nodes.csv": []byte(many)}, "already the id"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.files["edges.csv"] = []byte("source,target\n")
-			if _, err := TablesFormat(CSV, "", limits.Kind()).Read(writeTree(t, c.files), OpenOptions{}); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := TablesFormat(CSV, "", limits.Kind()).Read(writeTree(t, c.files),
+				OpenOptions{}); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %v, want one with %q", err, c.want)
 			}
 		})
@@ -247,8 +266,9 @@ func FuzzCSV(f *testing.F) {
 		if d, err := Open(dir, OpenOptions{Format: CSV}); err == nil {
 			checkTables(t, d)
 		}
-		if d, err := OpenTables(OpenOptions{Tables: table.Settings{Nodes: dir + "/nodes.csv", Edges: dir + "/edges.csv", DropWeights: true,
-			Decimal: point, TextForm: table.TextForm{Encoding: encoding}}}); err == nil {
+		if d, err := OpenTables(OpenOptions{Tables: table.Settings{Nodes: dir + "/nodes.csv", Edges: dir + "/edges.csv",
+			DropWeights: true,
+			Decimal:     point, TextForm: table.TextForm{Encoding: encoding}}}); err == nil {
 			checkTables(t, d)
 		}
 	})

@@ -18,8 +18,18 @@ func longTables(t *testing.T, features, more string) (*Dataset, error) {
 	for i := range 6 {
 		fmt.Fprintf(&nodes, "%d,%d,%s,%d\n", 10+i, i%2, []string{"train", "val", "test"}[i/2], i)
 	}
-	return Open(writeTree(t, map[string][]byte{"nodes.csv": []byte(nodes.String()), "edges.csv": []byte("source,target\n10,11\n"), "bag.csv": []byte(features),
-		"data.yaml": []byte("nodes: nodes.csv\nedges: edges.csv\nfeatures: bag.csv\n" + more)}), OpenOptions{})
+	return Open(
+		writeTree(
+			t,
+			map[string][]byte{
+				"nodes.csv": []byte(nodes.String()),
+				"edges.csv": []byte("source,target\n10,11\n"),
+				"bag.csv":   []byte(features),
+				"data.yaml": []byte("nodes: nodes.csv\nedges: edges.csv\nfeatures: bag.csv\n" + more),
+			},
+		),
+		OpenOptions{},
+	)
 }
 
 // A table with a row for each feature of a node gives a sparse X, whose columns are the features in the order of their
@@ -29,7 +39,15 @@ func TestLongFeatures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := graph.Features{Sparse: &graph.CSR{Rows: 6, Cols: 3, RowPtr: []int{0, 2, 2, 2, 2, 2, 3}, ColIdx: []int32{0, 2, 1}, Val: []float32{1.5, -1, 2}}}
+	want := graph.Features{
+		Sparse: &graph.CSR{
+			Rows:   6,
+			Cols:   3,
+			RowPtr: []int{0, 2, 2, 2, 2, 2, 3},
+			ColIdx: []int32{0, 2, 1},
+			Val:    []float32{1.5, -1, 2},
+		},
+	}
 	if diff := cmp.Diff(want, d.X); diff != "" || !d.BagOfWords || d.Columns != nil {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -37,7 +55,8 @@ func TestLongFeatures(t *testing.T) {
 		t.Errorf("%q", d.Notes)
 	}
 	words, err := longTables(t, "node,feature\n10,b\n10,a\n12,b\n", "")
-	if want := (&graph.CSR{Rows: 6, Cols: 2, RowPtr: []int{0, 2, 2, 3, 3, 3, 3}, ColIdx: []int32{0, 1, 1}}); err != nil || !cmp.Equal(want, words.X.Sparse) {
+	if want := (&graph.CSR{Rows: 6, Cols: 2, RowPtr: []int{0, 2, 2, 3, 3, 3, 3}, ColIdx: []int32{0, 1, 1}}); err != nil ||
+		!cmp.Equal(want, words.X.Sparse) {
 		t.Errorf("a table without values: %v, %+v", err, words)
 	}
 	if d, err := longTables(t, "node,feature\n10,b\n99,a\n", "drop_unknown: true\n"); err != nil || d.X.Cols() != 1 {
@@ -60,7 +79,8 @@ func TestLongFeatures(t *testing.T) {
 			t.Errorf("%q: error %v, want %q", features, err, want)
 		}
 	}
-	for more, want := range map[string]string{"positional: true\n": "features are in a table of their own", "types: {age: number}\n": "features are in a table of their own"} {
+	for more, want := range map[string]string{"positional: true\n": "features are in a table of their own",
+		"types: {age: number}\n": "features are in a table of their own"} {
 		if _, err := longTables(t, "node,feature\n10,b\n", more); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", more, err, want)
 		}

@@ -26,26 +26,35 @@ func column(t *testing.T, row func(i int) string, s table.Settings) (*Dataset, e
 // A list in a cell is read in the forms that programs print, or refused if numbers of it are lost; it never becomes
 // text. What only looks like a list is text.
 func TestListsInCells(t *testing.T) {
-	for _, list := range []string{"0.5;1.5", "0.5 1.5", "[0.5 1.5]", "[0.5, 1.5]", "(0.5, 1.5)", "0.5|1.5", "{0.5,1.5}", "<0.5, 1.5>", "['0.5', '1.5']",
-		"[np.float32(0.5), np.float64(1.5)]", "array([0.5, 1.5])", "array([0.5, 1.5], dtype=float32)", "tensor([0.5000, 1.5000], device='cuda:0')",
-		"c(0.5, 1.5)", "WrappedArray(0.5, 1.5)", "DenseVector([0.5, 1.5])", "[5.e-01 1.5e+00]", "[ 0.5\n  1.5]", " [0.5,1.5,] "} {
+	for _, list := range []string{"0.5;1.5", "0.5 1.5", "[0.5 1.5]", "[0.5, 1.5]", "(0.5, 1.5)", "0.5|1.5", "{0.5,1.5}",
+		"<0.5, 1.5>", "['0.5', '1.5']",
+		"[np.float32(0.5), np.float64(1.5)]", "array([0.5, 1.5])", "array([0.5, 1.5], dtype=float32)",
+		"tensor([0.5000, 1.5000], device='cuda:0')",
+		"c(0.5, 1.5)", "WrappedArray(0.5, 1.5)", "DenseVector([0.5, 1.5])", "[5.e-01 1.5e+00]", "[ 0.5\n  1.5]",
+		" [0.5,1.5,] "} {
 		d, err := column(t, func(int) string { return `"` + list + `"` }, table.Settings{})
 		if err != nil || d.Columns[0].Type != schema.Vector || !slices.Equal(d.Columns[0].Vectors[7], []float32{0.5, 1.5}) {
 			t.Errorf("%q: %v, %+v", list, err, d)
 		}
 	}
 	for list, want := range map[string]string{
-		"[0.1 0.2 ... 0.9]": "shortened", "tensor([0.1, ..., 0.9])": "shortened", "0.1 0.2 ... 0.9": "shortened", "[0.1, 0.2": "no closing bracket",
-		"0.1, 0.2]": "no opening bracket", "[0.1, nan]": "not a finite number", "[0.1, None]": `"None" is not a number`, "[[0.1, 0.2]]": "not a number",
-		"(3,[0,2],[1.0,2.0])": "not a number", "0,1;0,2": "commas and semicolons", "1,250,000": "marks between thousands", "1 250 000": "marks between thousands",
+		"[0.1 0.2 ... 0.9]": "shortened", "tensor([0.1, ..., 0.9])": "shortened", "0.1 0.2 ... 0.9": "shortened",
+		"[0.1, 0.2": "no closing bracket",
+		"0.1, 0.2]": "no opening bracket", "[0.1, nan]": "not a finite number", "[0.1, None]": `"None" is not a number`,
+		"[[0.1, 0.2]]":        "not a number",
+		"(3,[0,2],[1.0,2.0])": "not a number", "0,1;0,2": "commas and semicolons", "1,250,000": "marks between thousands",
+		"1 250 000": "marks between thousands",
 	} {
-		if _, err := column(t, func(int) string { return `"` + list + `"` }, table.Settings{}); err == nil || !strings.Contains(err.Error(), want) ||
+		if _, err := column(t, func(int) string { return `"` + list + `"` }, table.Settings{}); err == nil ||
+			!strings.Contains(err.Error(), want) ||
 			!strings.Contains(err.Error(), "column f") {
 			t.Errorf("%q: error %v, want %q", list, err, want)
 		}
 	}
-	for _, text := range []string{"12 Main Street", "(555) 123-4567", "[draft] 3 of 4", "a, b", "0.1/0.2", "v1.2 beta", "(old)", "{x}", "12:30 13:45"} {
-		if d, err := column(t, func(int) string { return `"` + text + `"` }, table.Settings{}); err != nil || d.Columns[0].Type != schema.Text {
+	for _, text := range []string{"12 Main Street", "(555) 123-4567", "[draft] 3 of 4", "a, b", "0.1/0.2", "v1.2 beta",
+		"(old)", "{x}", "12:30 13:45"} {
+		if d, err := column(t, func(int) string { return `"` + text + `"` }, table.Settings{}); err != nil ||
+			d.Columns[0].Type != schema.Text {
 			t.Errorf("%q: %v, %+v", text, err, d)
 		}
 	}
@@ -58,7 +67,9 @@ func TestListsInCells(t *testing.T) {
 			t.Errorf("lists %s: %v", what, err)
 		}
 	}
-	if d, err := column(t, func(int) string { return `"120 250"` }, table.Settings{Types: map[string]string{"f": "list"}}); err != nil || len(d.Columns[0].Vectors[0]) != 2 {
+	if d, err := column(t, func(int) string { return `"120 250"` },
+		table.Settings{Types: map[string]string{"f": "list"}}); err != nil ||
+		len(d.Columns[0].Vectors[0]) != 2 {
 		t.Errorf("a list by its type: %v", err)
 	}
 }
@@ -88,18 +99,27 @@ func TestMasks(t *testing.T) {
 	for _, c := range []struct {
 		names, is, not, split string
 	}{
-		{usual, "True", "False", ""}, {usual, "true", "false", ""}, {usual, "1", "0", ""}, {usual, "1.0", "0.0", ""}, {usual, "TRUE", "", ""},
-		{"is_train,is_valid,is_test", "True", "False", ""}, {"Train_Mask,Val_Mask,Test_Mask", "1", "0", ""}, {"mask_train,mask_val,mask_test", "1", "0", ""},
-		{"training_mask,validation_mask,test_mask", "1", "0", ""}, {"a,b,c", "1", "0", "a,b,c"}, {"t,v,e", "True", "False", "t, v, e"},
+		{usual, "True", "False", ""}, {usual, "true", "false", ""}, {usual, "1", "0", ""}, {usual, "1.0", "0.0", ""},
+		{usual, "TRUE", "", ""},
+		{"is_train,is_valid,is_test", "True", "False", ""}, {"Train_Mask,Val_Mask,Test_Mask", "1", "0", ""},
+		{"mask_train,mask_val,mask_test", "1", "0", ""},
+		{"training_mask,validation_mask,test_mask", "1", "0", ""}, {"a,b,c", "1", "0", "a,b,c"},
+		{"t,v,e", "True", "False", "t, v, e"},
 	} {
 		for _, positional := range []bool{false, true} {
-			d, err := openTexts(t, table3(c.names, c.is, c.not, nil), "source,target\nn1,n2\n", table.Settings{Split: c.split, Positional: positional})
+			d, err := openTexts(
+				t,
+				table3(c.names, c.is, c.not, nil),
+				"source,target\nn1,n2\n",
+				table.Settings{Split: c.split, Positional: positional},
+			)
 			if err != nil {
 				t.Errorf("%+v: %v", c, err)
 				continue
 			}
 			want := [][]int32{{0, 3, 6}, {1, 4, 7}, {2, 5}, {8}}
-			if got := [][]int32{d.Train, d.Validation, d.Test, d.Unlabelled}; !cmp.Equal(want, got) || len(d.Columns) > 1 || d.Labels[8] != -1 {
+			if got := [][]int32{d.Train, d.Validation, d.Test, d.Unlabelled}; !cmp.Equal(want, got) || len(d.Columns) > 1 ||
+				d.Labels[8] != -1 {
 				t.Errorf("%+v: roles %v, want %v; features %+v", c, got, want, d.Columns)
 			}
 			if guess := strings.Contains(strings.Join(d.Notes, " "), "a guess by their names"); guess != (c.split == "") {
@@ -119,11 +139,17 @@ func TestMasks(t *testing.T) {
 		"no column d among":                        {"a,b,c", nil, table.Settings{Split: "a,b,d"}},
 		"two of them are masks of train":           {"train_mask,is_train,test_mask", nil, table.Settings{}},
 	} {
-		if _, err := openTexts(t, table3(c.names, "1", "0", c.change), "source,target\nn1,n2\n", c.s); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := openTexts(t, table3(c.names, "1", "0", c.change), "source,target\nn1,n2\n", c.s); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
-	d, err := openTexts(t, table3("train_mask,b,c", "1", "0", nil), "source,target\nn1,n2\n", table.Settings{Types: map[string]string{"train_mask": "bool"}})
+	d, err := openTexts(
+		t,
+		table3("train_mask,b,c", "1", "0", nil),
+		"source,target\nn1,n2\n",
+		table.Settings{Types: map[string]string{"train_mask": "bool"}},
+	)
 	if err != nil || len(d.Columns) != 4 {
 		t.Errorf("a mask that is said to be a feature: %v, %+v", err, d)
 	}
@@ -135,17 +161,23 @@ func TestLabelsThatAreNoClasses(t *testing.T) {
 		label         func(i int) string
 		err, suspects string
 	}{
-		"a name a node":       {func(i int) string { return fmt.Sprintf("user %d", i) }, "too many classes, 40 for 40 labelled nodes", ""},
-		"an id a node":        {func(i int) string { return fmt.Sprint(1000 + i) }, "too many classes", ""},
-		"numbers to predict":  {func(i int) string { return fmt.Sprintf("%.2f", 50+float64(i)/7) }, "too many classes", ""},
-		"a few prices":        {func(i int) string { return fmt.Sprintf("%.2f", 9.99+float64(i%13)) }, "are numbers with fractions", ""},
-		"ratings with a half": {func(i int) string { return fmt.Sprintf("%.1f", 1+float64(i%4)/2) }, "", "numbers with fractions"},
+		"a name a node": {func(i int) string { return fmt.Sprintf("user %d", i) },
+			"too many classes, 40 for 40 labelled nodes", ""},
+		"an id a node":       {func(i int) string { return fmt.Sprint(1000 + i) }, "too many classes", ""},
+		"numbers to predict": {func(i int) string { return fmt.Sprintf("%.2f", 50+float64(i)/7) }, "too many classes", ""},
+		"a few prices": {func(i int) string { return fmt.Sprintf("%.2f", 9.99+float64(i%13)) },
+			"are numbers with fractions", ""},
+		"ratings with a half": {func(i int) string { return fmt.Sprintf("%.1f", 1+float64(i%4)/2) }, "",
+			"numbers with fractions"},
 		"a class for 4 nodes": {func(i int) string { return fmt.Sprintf("c%d", i%10) }, "", "too many classes, 10 for 40"},
-		"one class":           {func(int) string { return "Person" }, `all 40 labelled nodes have the one class "Person"`, ""},
-		"times":               {func(i int) string { return fmt.Sprintf("2026-01-02 03:04:%02d", i) }, "too many classes", ""},
-		"two classes":         {func(i int) string { return fmt.Sprintf("c%d", i%2) }, "", ""},
-		"integers as floats":  {func(i int) string { return fmt.Sprintf("%d.0", i%3) }, "", ""},
-		"no training node":    {func(i int) string { return []string{"a", "b", "c"}[max(i%2, i/39*2)] }, "", `class "c" has no training node`},
+		"one class": {func(int) string { return "Person" }, `all 40 labelled nodes have the one class "Person"`,
+			""},
+		"times": {func(i int) string { return fmt.Sprintf("2026-01-02 03:04:%02d", i) }, "too many classes",
+			""},
+		"two classes":        {func(i int) string { return fmt.Sprintf("c%d", i%2) }, "", ""},
+		"integers as floats": {func(i int) string { return fmt.Sprintf("%d.0", i%3) }, "", ""},
+		"no training node": {func(i int) string { return []string{"a", "b", "c"}[max(i%2, i/39*2)] }, "",
+			`class "c" has no training node`},
 	} {
 		var nodes strings.Builder
 		nodes.WriteString("id,x,label,split\n")
@@ -158,7 +190,8 @@ func TestLabelsThatAreNoClasses(t *testing.T) {
 				if err == nil || !strings.Contains(err.Error(), c.err) {
 					t.Errorf("%s: error %v, want %q", name, err, c.err)
 				}
-			} else if err != nil || (c.suspects == "") != (len(d.Suspects) == 0) || !strings.Contains(strings.Join(d.Suspects, " "), c.suspects) {
+			} else if err != nil || (c.suspects == "") != (len(d.Suspects) == 0) || !strings.Contains(strings.Join(d.Suspects,
+				" "), c.suspects) {
 				t.Errorf("%s: %v, %q, want %q", name, err, d.Suspects, c.suspects)
 			}
 		}
@@ -170,15 +203,19 @@ func TestFilesInThePlaceOfData(t *testing.T) {
 	const table = "id,x,label\na,1,A\n"
 	for stranger, want := range map[string]string{
 		"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n": "it is a Git LFS pointer",
-		"<!DOCTYPE html>\n<html><head>":                                             "it is a web page (HTML)", "\n\n  <html lang=en>": "it is a web page (HTML)", "\xef\xbb\xbf<!doctype HTML>": "it is a web page",
+		"<!DOCTYPE html>\n<html><head>":                                             "it is a web page (HTML)",
+		"\n\n  <html lang=en>":                                                      "it is a web page (HTML)", "\xef\xbb\xbf<!doctype HTML>": "it is a web page",
 		"<?xml version=\"1.0\"?><Error><Code>AccessDenied": "it is XML",
 	} {
 		for format, files := range map[string]map[string][]byte{
-			CSV: {"nodes.csv": []byte(stranger), "edges.csv": []byte("source,target\n")}, "csv edges": {"nodes.csv": []byte(table), "edges.csv": []byte(stranger)},
-			"csv, gzip": {"nodes.csv.gz": []byte(stranger), "edges.csv": []byte("source,target\n")},
-			GraphSAINT:  {"adj_full.npz": []byte(stranger)}, Planetoid: {"ind.a.graph": []byte(stranger), "ind.a.x": []byte(stranger)},
+			CSV:          {"nodes.csv": []byte(stranger), "edges.csv": []byte("source,target\n")},
+			"csv edges":  {"nodes.csv": []byte(table), "edges.csv": []byte(stranger)},
+			"csv, gzip":  {"nodes.csv.gz": []byte(stranger), "edges.csv": []byte("source,target\n")},
+			GraphSAINT:   {"adj_full.npz": []byte(stranger)},
+			Planetoid:    {"ind.a.graph": []byte(stranger), "ind.a.x": []byte(stranger)},
 			GNNBenchmark: {"a.npz": []byte(stranger)}, "ogb": {ogbFeatures: []byte(stranger)},
-			"tables": {"data.yaml": []byte("nodes: n.csv\nedges: e.csv\n"), "n.csv": []byte(stranger), "e.csv": []byte("source,target\n")},
+			"tables": {"data.yaml": []byte("nodes: n.csv\nedges: e.csv\n"), "n.csv": []byte(stranger),
+				"e.csv": []byte("source,target\n")},
 		} {
 			format, _, _ = strings.Cut(format, " ")
 			_, err := Open(writeTree(t, files), OpenOptions{Format: strings.TrimSuffix(format, ",")})
@@ -186,7 +223,8 @@ func TestFilesInThePlaceOfData(t *testing.T) {
 				t.Errorf("%s of %.20q: error %v, want %q", format, stranger, err, want)
 			}
 		}
-		if _, err := Open(writeTree(t, map[string][]byte{"a.npz": []byte(stranger)})+"/a.npz", OpenOptions{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Open(writeTree(t, map[string][]byte{"a.npz": []byte(stranger)})+"/a.npz", OpenOptions{}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("a file .npz: error %v, want %q", err, want)
 		}
 	}

@@ -91,7 +91,8 @@ func named(z *numpy.Archive, names []string, suffix string) string {
 
 // isGraph reports whether an archive seems to hold a whole set.
 func isGraph(z *numpy.Archive) bool {
-	return named(z, npzLabels, "") != "" && (named(z, npzAdjacency, "data") != "" || named(z, npzEdges, "") != "" || z.Has("adj_matrix"))
+	return named(z, npzLabels, "") != "" &&
+		(named(z, npzAdjacency, "data") != "" || named(z, npzEdges, "") != "" || z.Has("adj_matrix"))
 }
 
 // readArchive reads a whole set from one archive:
@@ -194,7 +195,8 @@ func (d *Dataset) readMasks(z *numpy.Archive) error {
 		}
 		err := z.Read(name, func(a *numpy.Array) error {
 			splits := a.Count / len(in)
-			if a.Count%len(in) != 0 || splits == 0 || len(a.Shape) > 2 || a.Shape[0] != len(in) && a.Shape[len(a.Shape)-1] != len(in) {
+			if a.Count%len(in) != 0 || splits == 0 || len(a.Shape) > 2 ||
+				a.Shape[0] != len(in) && a.Shape[len(a.Shape)-1] != len(in) {
 				return fmt.Errorf("shape %v, want a bool for each of %d nodes, or several splits of them", a.Shape, len(in))
 			}
 			if k == 0 && splits > 1 {

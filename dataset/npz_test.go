@@ -14,16 +14,30 @@ import (
 
 // TestGNNBenchmark reads what NumPy wrote (testdata/make.py).
 func TestGNNBenchmark(t *testing.T) {
-	const loops, oneWay = "1 self-loops were dropped: a model adds its own.", "5 edges that stood in one direction got the other."
+	const loops, oneWay = "1 self-loops were dropped: a model adds its own.",
+		"5 edges that stood in one direction got the other."
 	const drawn = "The data have no split: it was drawn, 50% train, 25% validation, 25% test, with seed 3."
 	adj := Symmetric(5, [][2]int32{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {0, 4}, {0, 2}})
-	sparse := &Dataset{Name: "sparse", Adj: adj, IDs: []string{"a", "bé", "c d", "7", "long name of a node"}, Classes: []string{"Phone", "Camera"},
+	sparse := &Dataset{
+		Name:    "sparse",
+		Adj:     adj,
+		IDs:     []string{"a", "bé", "c d", "7", "long name of a node"},
+		Classes: []string{"Phone", "Camera"},
 		X: graph.Features{Sparse: &graph.CSR{Rows: 5, Cols: 3, RowPtr: []int{0, 1, 2, 2, 4, 5},
 			ColIdx: []int32{0, 1, 0, 2, 1}, Val: []float32{1.5, -2, 0.25, 3, 1}}},
-		BagOfWords: true, Notes: []string{loops, oneWay, drawn}}
+		BagOfWords: true,
+		Notes:      []string{loops, oneWay, drawn},
+	}
 	dense := &Dataset{Name: "dense", Adj: adj, IDs: Decimals(5), Classes: Decimals(2),
-		X:     graph.Features{Dense: &graph.Dense{Rows: 5, Cols: 3, Data: []float32{1.5, 0, 0, 0, -2, 0, 0, 0, 0, 0.25, 0, 3, 0, 1, 0}}},
-		Notes: []string{loops, oneWay, "node_names are Python objects and were ignored: their indices are used instead.", drawn}}
+		X: graph.Features{
+			Dense: &graph.Dense{Rows: 5, Cols: 3, Data: []float32{1.5, 0, 0, 0, -2, 0, 0, 0, 0, 0.25, 0, 3, 0, 1, 0}},
+		},
+		Notes: []string{
+			loops,
+			oneWay,
+			"node_names are Python objects and were ignored: their indices are used instead.",
+			drawn,
+		}}
 	for _, want := range []*Dataset{sparse, dense} {
 		t.Run(want.Name, func(t *testing.T) {
 			d, err := Open("testdata/gnnbenchmark/"+want.Name+".npz", OpenOptions{SplitSeed: 3})
@@ -41,7 +55,8 @@ func TestGNNBenchmark(t *testing.T) {
 		})
 	}
 	_, err := Open("testdata/gnnbenchmark", OpenOptions{})
-	if err == nil || !strings.Contains(err.Error(), "there are several sets") || !strings.Contains(err.Error(), "dense.npz") {
+	if err == nil || !strings.Contains(err.Error(), "there are several sets") ||
+		!strings.Contains(err.Error(), "dense.npz") {
 		t.Errorf("a directory with two files: error %v", err)
 	}
 }
@@ -49,15 +64,20 @@ func TestGNNBenchmark(t *testing.T) {
 // TestNpzOrigins reads the archives of other origins that NumPy wrote (testdata/make.py): edges and masks of
 // heterophilous-graphs and of PyTorch Geometric's Data, matrices of GraphData with a point in their arrays' names.
 func TestNpzOrigins(t *testing.T) {
-	x := graph.Features{Dense: &graph.Dense{Rows: 5, Cols: 3, Data: []float32{1.5, 0, 0, 0, -2, 0, 0, 0, 0, 0.25, 0, 3, 0, 1, 0}}}
+	x := graph.Features{
+		Dense: &graph.Dense{Rows: 5, Cols: 3, Data: []float32{1.5, 0, 0, 0, -2, 0, 0, 0, 0, 0.25, 0, 3, 0, 1, 0}},
+	}
 	for name, want := range map[string]Dataset{
 		"heterophilous": {X: x, Notes: []string{"1 self-loops were dropped: a model adds its own.",
-			"1 of 7 edges were merged with one that is the same or its other direction.", "The masks are 2 splits: the first one is read."}},
+			"1 of 7 edges were merged with one that is the same or its other direction.",
+			"The masks are 2 splits: the first one is read."}},
 		"pyg": {X: x, Notes: []string{"6 of 12 edges were merged with one that is the same or its other direction."}},
-		"graphdata": {BagOfWords: true, Notes: []string{"Weights of edges were dropped: 1 were not 1.", "1 self-loops were dropped: a model adds its own.",
+		"graphdata": {BagOfWords: true, Notes: []string{"Weights of edges were dropped: 1 were not 1.",
+			"1 self-loops were dropped: a model adds its own.",
 			"5 edges that stood in one direction got the other."},
-			X: graph.Features{Sparse: &graph.CSR{Rows: 5, Cols: 3, RowPtr: []int{0, 1, 2, 2, 4, 5}, ColIdx: []int32{0, 1, 0, 2, 1},
-				Val: []float32{1.5, -2, 0.25, 3, 1}}}},
+			X: graph.Features{Sparse: &graph.CSR{Rows: 5, Cols: 3, RowPtr: []int{0, 1, 2, 2, 4, 5},
+				ColIdx: []int32{0, 1, 0, 2, 1},
+				Val:    []float32{1.5, -2, 0.25, 3, 1}}}},
 	} {
 		want.Name, want.IDs, want.Classes, want.Labels = name, Decimals(5), Decimals(2), []int32{0, 1, 0, 1, -1}
 		want.Adj = Symmetric(5, [][2]int32{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {0, 4}, {0, 2}})
@@ -70,7 +90,8 @@ func TestNpzOrigins(t *testing.T) {
 		}
 	}
 	_, err := Open("testdata/npz/objects.npz", OpenOptions{})
-	if err == nil || !strings.Contains(err.Error(), "array adj_matrix: it holds Python objects") || !strings.Contains(err.Error(), "adj_data=m.data") {
+	if err == nil || !strings.Contains(err.Error(), "array adj_matrix: it holds Python objects") ||
+		!strings.Contains(err.Error(), "adj_data=m.data") {
 		t.Errorf("SciPy's matrices as Python objects: %v", err)
 	}
 }
@@ -78,7 +99,11 @@ func TestNpzOrigins(t *testing.T) {
 func TestNpzEdgesAndMasksRefused(t *testing.T) {
 	masks := func(in ...byte) []byte { return npyBytes("|b1", "(4,)", in) }
 	files := entries{
-		"edges": npyBytes("<i8", "(3, 2)", []int64{0, 1, 2, 3, 1, 2}), "node_features": npyBytes("<f4", "(4, 1)", []float32{1, 2, 3, 4}),
+		"edges": npyBytes(
+			"<i8",
+			"(3, 2)",
+			[]int64{0, 1, 2, 3, 1, 2},
+		), "node_features": npyBytes("<f4", "(4, 1)", []float32{1, 2, 3, 4}),
 		"node_labels": npyBytes("<i8", "(4,)", []int64{0, 1, 0, -1}),
 		"train_mask":  masks(1, 0, 0, 0), "val_mask": masks(0, 1, 0, 0), "test_mask": masks(0, 0, 1, 0),
 	}
@@ -111,7 +136,8 @@ func TestNpzEdgesAndMasksRefused(t *testing.T) {
 		{"val_mask", npyBytes("<i8", "(4,)", []int64{0, 2, 0, 0}), "array val_mask: node 1: it is 2"},
 		{"test_mask", masks(0, 0, 0, 0), "no node of split test"},
 	} {
-		if err := open(files.with(c.name, c.content)); err == nil || !strings.Contains(err.Error(), "a.npz: ") || !strings.Contains(err.Error(), c.want) {
+		if err := open(files.with(c.name, c.content)); err == nil || !strings.Contains(err.Error(), "a.npz: ") ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", c.name, err, c.want)
 		}
 	}
@@ -136,7 +162,8 @@ func TestDrawSplit(t *testing.T) {
 	if cmp.Equal(one.Train, other.Train) {
 		t.Error("seeds 1 and 2 draw the same training nodes")
 	}
-	if len(one.Train) != 50 || len(one.Validation) != 25 || len(one.Test) != 25 || !cmp.Equal(one.Unlabelled, []int32{5, 50, 102}) {
+	if len(one.Train) != 50 || len(one.Validation) != 25 || len(one.Test) != 25 ||
+		!cmp.Equal(one.Unlabelled, []int32{5, 50, 102}) {
 		t.Errorf("%d, %d, %d nodes and %v unlabelled", len(one.Train), len(one.Validation), len(one.Test), one.Unlabelled)
 	}
 	if withoutRole(one) != 0 {
@@ -146,9 +173,17 @@ func TestDrawSplit(t *testing.T) {
 
 func TestGNNBenchmarkRefuses(t *testing.T) {
 	files := entries{
-		"adj_data": npyBytes("<f4", "(4,)", []float32{1, 1, 1, 1}), "adj_indices": npyBytes("<i4", "(4,)", []int32{1, 0, 3, 2}),
+		"adj_data": npyBytes(
+			"<f4",
+			"(4,)",
+			[]float32{1, 1, 1, 1},
+		), "adj_indices": npyBytes("<i4", "(4,)", []int32{1, 0, 3, 2}),
 		"adj_indptr": npyBytes("<i4", "(5,)", []int32{0, 1, 2, 3, 4}), "adj_shape": npyBytes("<i8", "(2,)", []int64{4, 4}),
-		"attr_matrix": npyBytes("<f4", "(4, 1)", []float32{1, 2, 3, 4}), "labels": npyBytes("<i8", "(4,)", []int64{0, 1, 0, 1}),
+		"attr_matrix": npyBytes(
+			"<f4",
+			"(4, 1)",
+			[]float32{1, 2, 3, 4},
+		), "labels": npyBytes("<i8", "(4,)", []int64{0, 1, 0, 1}),
 	}
 	open := func(e entries) error {
 		file := filepath.Join(t.TempDir(), "a.npz")
@@ -180,7 +215,8 @@ func TestGNNBenchmarkRefuses(t *testing.T) {
 		{"node_names", npyBytes("|S1", "(3,)", []byte("abc")), "array node_names: shape [3], want 4 names"},
 		{"class_names", npyBytes("<i4", "(2,)", []int32{1, 2}), "array class_names: dtype <i4"},
 	} {
-		if err := open(files.with(c.name, c.content)); err == nil || !strings.Contains(err.Error(), "a.npz: ") || !strings.Contains(err.Error(), c.want) {
+		if err := open(files.with(c.name, c.content)); err == nil || !strings.Contains(err.Error(), "a.npz: ") ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", c.name, err, c.want)
 		}
 	}

@@ -21,7 +21,10 @@ func TestOffsets(t *testing.T) {
 			for i := range 30 {
 				fmt.Fprintf(&nodes, "n%d,%d,%s,%s\n", i, i%2, []string{"train", "val", "test"}[i%3], row(i))
 			}
-			_, err := Open(writeTree(t, map[string][]byte{"nodes.csv": []byte(nodes.String()), "edges.csv": []byte("source,target\nn0,n1\n")}), OpenOptions{})
+			_, err := Open(
+				writeTree(t, map[string][]byte{"nodes.csv": []byte(nodes.String()), "edges.csv": []byte("source,target\nn0,n1\n")}),
+				OpenOptions{},
+			)
 			return err
 		}
 	}
@@ -32,7 +35,11 @@ func TestOffsets(t *testing.T) {
 		return func() error {
 			file := filepath.Join(t.TempDir(), "a.npz")
 			labels := npyBytes("<i8", "(4,)", []int64{0, 1, 0, 1})
-			content := entries{"edges": npyBytes("<i8", "(1, 2)", []int64{0, 1}), name: npyBytes(dtype, "(4, 2)", values), "labels": labels}
+			content := entries{
+				"edges":  npyBytes("<i8", "(1, 2)", []int64{0, 1}),
+				name:     npyBytes(dtype, "(4, 2)", values),
+				"labels": labels,
+			}
 			if err := os.WriteFile(file, content.zip(zip.Deflate), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -44,21 +51,29 @@ func TestOffsets(t *testing.T) {
 		read func() error
 		want string // empty: it is read
 	}{
-		"by position":        {tables("a,seen", func(i int) string { return fmt.Sprintf("%d,%.0f", i%4, at(i)) }), "column seen: its values are 1700000000 to 1700000029"},
-		"by name":            {named("seen", func(i int) string { return fmt.Sprintf("%.0f", at(i)) }), "--drop seen"},
-		"one is missing":     {named("seen", func(i int) string { return strings.Repeat(fmt.Sprintf("%.0f", at(i)), i%2) }), "--drop seen"},
-		"negative":           {named("seen", func(i int) string { return fmt.Sprintf("%.0f", -at(i)) }), "subtract -1700000029"},
-		"column features":    {tables("features", func(i int) string { return fmt.Sprintf("%d %.0f", i%4, at(i)) }), "column features[1]"},
-		"a list of a name":   {named("seen", func(i int) string { return fmt.Sprintf("\"[%d, %.0f]\"", i%4, at(i)) }), "column seen[1]"},
-		"npz, float64":       {arrays("node_features", "<f8", []float64{1, at(1), 2, at(2), 3, at(3), 4, at(4)}), "array node_features: column 1"},
-		"npz, int64":         {arrays("attr_matrix", "<i8", []int64{1, 1700000001, 2, 1700000002, 3, 1700000003, 4, 1700000004}), "column 1"},
+		"by position": {tables("a,seen", func(i int) string { return fmt.Sprintf("%d,%.0f", i%4, at(i)) }),
+			"column seen: its values are 1700000000 to 1700000029"},
+		"by name": {named("seen", func(i int) string { return fmt.Sprintf("%.0f", at(i)) }), "--drop seen"},
+		"one is missing": {named("seen", func(i int) string { return strings.Repeat(fmt.Sprintf("%.0f", at(i)), i%2) }),
+			"--drop seen"},
+		"negative": {named("seen", func(i int) string { return fmt.Sprintf("%.0f", -at(i)) }),
+			"subtract -1700000029"},
+		"column features": {tables("features", func(i int) string { return fmt.Sprintf("%d %.0f", i%4, at(i)) }),
+			"column features[1]"},
+		"a list of a name": {named("seen", func(i int) string { return fmt.Sprintf("\"[%d, %.0f]\"", i%4, at(i)) }),
+			"column seen[1]"},
+		"npz, float64": {arrays("node_features", "<f8", []float64{1, at(1), 2, at(2), 3, at(3), 4, at(4)}),
+			"array node_features: column 1"},
+		"npz, int64": {arrays("attr_matrix", "<i8",
+			[]int64{1, 1700000001, 2, 1700000002, 3, 1700000003, 4, 1700000004}), "column 1"},
 		"a constant":         {tables("a,seen", func(i int) string { return fmt.Sprintf("%d,1700000001", i%4) }), ""},
 		"over years":         {tables("a,seen", func(i int) string { return fmt.Sprintf("%d,%.0f", i%4, at(1e7*i)) }), ""},
 		"exact in float32":   {tables("a,seen", func(i int) string { return fmt.Sprintf("%d,%d", i%4, 1<<23+i) }), ""},
 		"written as float32": {arrays("attr_matrix", "<f4", []float32{1, 1.7e9, 2, 1.7e9 + 128, 3, 1.7e9, 4, 1.7e9}), ""},
 		"a small offset":     {tables("a", func(i int) string { return fmt.Sprint(1e-9 * at(i%2*1e6)) }), ""},
 	} {
-		if err := c.read(); c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+		if err := c.read(); c.want == "" && err != nil ||
+			c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: error %v, want %q", name, err, c.want)
 		}
 	}

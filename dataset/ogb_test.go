@@ -27,9 +27,19 @@ func TestOGB(t *testing.T) {
 	}
 	want := &Dataset{
 		Name: "path", IDs: Decimals(5), Adj: Symmetric(5, [][2]int32{{0, 1}, {2, 3}, {3, 0}}),
-		X:      graph.Features{Dense: &graph.Dense{Rows: 5, Cols: 2, Data: []float32{0.5, -1, 1, 2, 3, 4, 5, 6, 7, 8}}},
-		Labels: []int32{1, 0, 1, -1, -1}, Classes: []string{"7", "40"}, Train: []int32{0}, Validation: []int32{1}, Test: []int32{2}, Unlabelled: []int32{3, 4},
-		Notes: []string{"1 self-loops were dropped: a model adds its own.", "1 of 4 edges were merged with one that is the same or its other direction."},
+		X: graph.Features{Dense: &graph.Dense{Rows: 5, Cols: 2, Data: []float32{0.5, -1, 1, 2, 3, 4, 5, 6, 7, 8}}},
+		Labels: []int32{
+			1,
+			0,
+			1,
+			-1,
+			-1,
+		}, Classes: []string{"7", "40"}, Train: []int32{0}, Validation: []int32{1}, Test: []int32{2},
+		Unlabelled: []int32{3, 4},
+		Notes: []string{
+			"1 self-loops were dropped: a model adds its own.",
+			"1 of 4 edges were merged with one that is the same or its other direction.",
+		},
 	}
 	if d, err := open(texts); err != nil || !cmp.Equal(want, d) {
 		t.Errorf("%v (-want +got):\n%s", err, cmp.Diff(want, d))
@@ -44,11 +54,15 @@ func TestOGB(t *testing.T) {
 		t.Errorf("without a split: %v, %+v", err, d)
 	}
 	for name, c := range map[string][2]string{
-		ogbFeatures: {"1,2\n3\n", "wrong number of fields"}, ogbLabels: {"0,1\n1,0\n", "2 labels of a node, want its one class"},
-		ogbEdges: {"0,5\n", `line 1: "5" is not the number of one of 5 nodes`}, "split/time/valid.csv.gz": {"0\n", "node 0 is in train, too"},
-		"split/time/test.csv.gz": {"3\n", "node 3 has no class, but a test node needs one"}, "split/user/train.csv.gz": {"0\n", "both exist: which is the split?"},
-		"  raw/node-label.csv.gz": {"1\n0.5\n", `line 2: "0.5" is not a class`}, " raw/node-label.csv.gz": {"1\n2\n", "2 labels of 5 nodes"},
-		" raw/node-feat.csv.gz": {"1,nan\n", "feature 1"}, "  raw/node-feat.csv.gz": {"1,1e16\n", "a consumer refuses"},
+		ogbFeatures:               {"1,2\n3\n", "wrong number of fields"},
+		ogbLabels:                 {"0,1\n1,0\n", "2 labels of a node, want its one class"},
+		ogbEdges:                  {"0,5\n", `line 1: "5" is not the number of one of 5 nodes`},
+		"split/time/valid.csv.gz": {"0\n", "node 0 is in train, too"},
+		"split/time/test.csv.gz":  {"3\n", "node 3 has no class, but a test node needs one"},
+		"split/user/train.csv.gz": {"0\n", "both exist: which is the split?"},
+		"  raw/node-label.csv.gz": {"1\n0.5\n", `line 2: "0.5" is not a class`},
+		" raw/node-label.csv.gz":  {"1\n2\n", "2 labels of 5 nodes"},
+		" raw/node-feat.csv.gz":   {"1,nan\n", "feature 1"}, "  raw/node-feat.csv.gz": {"1,1e16\n", "a consumer refuses"},
 		" raw/edge.csv.gz": {"0,1,2\n", "3 numbers, want the two ends"},
 	} {
 		changed := maps.Clone(texts)

@@ -108,10 +108,15 @@ func (o OpenOptions) format(path string) (Format, error) {
 			return Format{}, err
 		}
 		if _, err := (table.Kind{Exts: []string{".parquet"}}).Conventional(path, "nodes", table.TextForm{}); err == nil {
-			return Format{}, errors.New("the tables are Parquet, which the trainer reads and this program does not: write them as CSV")
+			return Format{}, errors.New(
+				"the tables are Parquet, which the trainer reads and this program does not: write them as CSV",
+			)
 		}
-		return Format{}, fmt.Errorf("found %w; tables of any names are described by data.yaml, which  trainer data init  writes; looked for %s",
-			ErrUnknown, strings.Join(looked, "; "))
+		return Format{}, fmt.Errorf(
+			"found %w; tables of any names are described by data.yaml, which  trainer data init  writes; looked for %s",
+			ErrUnknown,
+			strings.Join(looked, "; "),
+		)
 	case 1:
 		return found[0], nil
 	}

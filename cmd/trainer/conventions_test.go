@@ -41,7 +41,8 @@ func TestConventions(t *testing.T) {
 				return fmt.Sprintf("p%d,Name %d,%s,%s,Person", i, i, value(i), []string{"gold", "free"}[i%2])
 			},
 			":START_ID(Person),:END_ID(Person),:TYPE\n", p, ",", ",KNOWS", []string{"--label", "segment"},
-			[]string{"id: personId:ID(Person)", "drop name", "source: :START_ID(Person)", "target: :END_ID(Person)"}, []string{"age:int"}},
+			[]string{"id: personId:ID(Person)", "drop name", "source: :START_ID(Person)", "target: :END_ID(Person)"},
+			[]string{"age:int"}},
 		"Neo4j, labels are classes": {"nodes.csv", "relationships.csv", ":ID,emb:float[],:LABEL",
 			func(i int) string {
 				return fmt.Sprintf("%d,%s.5;1,%s", i, value(i), []string{"Fraud;Account", "Account"}[i%2])
@@ -49,13 +50,15 @@ func TestConventions(t *testing.T) {
 			":START_ID,:END_ID\n", plain, ",", "", nil, []string{"id: :ID", "label: :LABEL"}, []string{"emb:float[]"}},
 		"Neptune": {"vertices.csv", "edges.csv", "~id,~label,age:Int,churned:Bool",
 			func(i int) string { return fmt.Sprintf("p%d,person,%s,%t", i, value(i), i%2 == 0) },
-			"~from,~to,~label\n", p, ",", ",knows", nil, []string{"id: ~id", "label: churned:Bool", "source: ~from", "target: ~to"}, []string{"age:Int"}},
+			"~from,~to,~label\n", p, ",", ",knows", nil, []string{"id: ~id", "label: churned:Bool", "source: ~from",
+				"target: ~to"}, []string{"age:Int"}},
 		"DGL": {"nodes_0.csv", "edges_0.csv", "node_id,label,train_mask,val_mask,test_mask,feat",
 			func(i int) string {
 				return fmt.Sprintf("%d,%d,%s,\"%s, 0.5\"", i, i%2, masks(i, "1.0", "0.0"), value(i))
 			},
 			"src_id,dst_id,feat\n", plain, ",", ",\"0.1, 0.2\"", nil,
-			[]string{"nodes: the table nodes_0.csv is a guess", "edges: the table edges_0.csv is a guess", "the masks train_mask,val_mask,test_mask are a guess"},
+			[]string{"nodes: the table nodes_0.csv is a guess", "edges: the table edges_0.csv is a guess",
+				"the masks train_mask,val_mask,test_mask are a guess"},
 			[]string{"feat"}},
 		"GraphStorm": {"nodes.csv", "edges.csv", "nid,feat,label,train_mask,val_mask,test_mask",
 			func(i int) string { return fmt.Sprintf("n%d,%s,%d,%s", i, value(i), i%2, masks(i, "True", "False")) },
@@ -65,20 +68,26 @@ func TestConventions(t *testing.T) {
 			func(i int) string {
 				return fmt.Sprintf("%d,%d,%s,%d,%s", i, 900+i, value(i), i%2, []string{"train", "valid", "test"}[i/2%3])
 			},
-			"head,tail\n", plain, ",", "", nil, []string{"id: node idx", "source: head", "target: tail"}, []string{"paper id", "feat_0"}},
+			"head,tail\n", plain, ",", "", nil, []string{"id: node idx", "source: head", "target: tail"},
+			[]string{"paper id", "feat_0"}},
 		"Gephi": {"nodes.csv", "edges.csv", "Id,Label,timeset,modularity_class,x",
 			func(i int) string { return fmt.Sprintf("%d,Node %d,,%d,%s", i, i, i%2, value(i)) },
 			"Source,Target,Type,Weight\n", plain, ",", ",Undirected,1", nil,
-			[]string{"id: Id", "label: modularity_class", "column Label has nearly as many classes as nodes", "drop Label"}, []string{"x"}},
-		"NetworkX": {"nodes.csv", "edges.txt", "node,x,club", func(i int) string { return fmt.Sprintf("%d,%s,%s", i, value(i), []string{"Hi", "Officer"}[i%2]) },
-			"", plain, " ", " {}", []string{"--label", "club"}, []string{"id: node", "has no line of column names: its columns are read as source, target, data"},
+			[]string{"id: Id", "label: modularity_class", "column Label has nearly as many classes as nodes", "drop Label"},
 			[]string{"x"}},
-		"SNAP": {"nodes.csv", "com-friends.edges", "node,x,label", func(i int) string { return fmt.Sprintf("%d,%s,%d", i, value(i), i%2) },
+		"NetworkX": {"nodes.csv", "edges.txt", "node,x,club",
+			func(i int) string { return fmt.Sprintf("%d,%s,%s", i, value(i), []string{"Hi", "Officer"}[i%2]) },
+			"", plain, " ", " {}", []string{"--label", "club"},
+			[]string{"id: node", "has no line of column names: its columns are read as source, target, data"},
+			[]string{"x"}},
+		"SNAP": {"nodes.csv", "com-friends.edges", "node,x,label",
+			func(i int) string { return fmt.Sprintf("%d,%s,%d", i, value(i), i%2) },
 			"# Undirected graph: friends\n# Nodes: 120 Edges: 120\n# FromNodeId\tToNodeId\n", plain, "\t", "", nil,
 			[]string{"its columns are read as FromNodeId, ToNodeId", "source: FromNodeId"}, []string{"x"}},
 		"SNAP, MUSAE": {"musae_target.csv", "musae_edges.csv", "id,name,days,ml_target",
 			func(i int) string { return fmt.Sprintf("%d,user %d,%s,%d", i, i, value(i), i%2) },
-			"id_1,id_2\n", plain, ",", "", nil, []string{"nodes: the table musae_target.csv", "label: ml_target", "target: id_2"}, []string{"days"}},
+			"id_1,id_2\n", plain, ",", "", nil, []string{"nodes: the table musae_target.csv", "label: ml_target",
+				"target: id_2"}, []string{"days"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -108,7 +117,8 @@ func TestConventions(t *testing.T) {
 				t.Fatalf("%v\n%s", err, out)
 			}
 			artifact := filepath.Join(dir, "model")
-			if out, err := harness.Execute(root(), "train", "--data", dir, "--nodes", "4", "--costs=false", "--out", artifact); err != nil {
+			if out, err := harness.Execute(root(), "train", "--data", dir, "--nodes", "4", "--costs=false", "--out",
+				artifact); err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
 			schema, err := os.ReadFile(filepath.Join(artifact, "schema.json"))

@@ -20,10 +20,11 @@ import (
 // set returns the graph of testdata/make.py.
 func set(name string, notes ...string) *dataset.Dataset {
 	return &dataset.Dataset{
-		Name: name, IDs: []string{"anna", "b,ob", "7", "eve", "zoë"}, Classes: []string{"9", "10"}, Labels: []int32{1, 0, 1, -1, -1},
-		Adj:   &graph.CSR{Rows: 5, Cols: 5, RowPtr: []int{0, 1, 2, 3, 4, 4}, ColIdx: []int32{2, 3, 0, 1}},
-		X:     graph.Features{Dense: &graph.Dense{Rows: 5, Cols: 2, Data: []float32{30, 1.75, -20, 0, 0.5, 1, 1, 2, 3, 4}}},
-		Train: []int32{0}, Validation: []int32{1}, Test: []int32{2}, Unlabelled: []int32{3},
+		Name: name, IDs: []string{"anna", "b,ob", "7", "eve", "zoë"}, Classes: []string{"9", "10"},
+		Labels: []int32{1, 0, 1, -1, -1},
+		Adj:    &graph.CSR{Rows: 5, Cols: 5, RowPtr: []int{0, 1, 2, 3, 4, 4}, ColIdx: []int32{2, 3, 0, 1}},
+		X:      graph.Features{Dense: &graph.Dense{Rows: 5, Cols: 2, Data: []float32{30, 1.75, -20, 0, 0.5, 1, 1, 2, 3, 4}}},
+		Train:  []int32{0}, Validation: []int32{1}, Test: []int32{2}, Unlabelled: []int32{3},
 		Notes: append([]string{
 			"1 self-loops were dropped: a model adds its own.",
 			"2 of 4 edges were merged with one that is the same or its other direction.",
@@ -121,7 +122,8 @@ func TestShardsGroupsAndPages(t *testing.T) {
 		}
 		cut := rapid.IntRange(0, n).Draw(r, "cut")
 		inner := rapid.IntRange(0, cut).Draw(r, "inner cut")
-		codec := rapid.SampledFrom([]parquet.WriterOption{parquet.Compression(&parquet.Snappy), parquet.Compression(&parquet.Zstd),
+		codec := rapid.SampledFrom([]parquet.WriterOption{parquet.Compression(&parquet.Snappy),
+			parquet.Compression(&parquet.Zstd),
 			parquet.Compression(&parquet.Gzip), parquet.Compression(&parquet.Uncompressed)}).Draw(r, "codec")
 		how := []parquet.WriterOption{codec, parquet.PageBufferSize(rapid.IntRange(64, 2000).Draw(r, "page")),
 			parquet.DataPageVersion(rapid.IntRange(1, 2).Draw(r, "version"))}
@@ -152,7 +154,8 @@ func TestShardsGroupsAndPages(t *testing.T) {
 func TestRefuses(t *testing.T) {
 	a, b := "A", "B"
 	nodes := func(last node) []byte {
-		return encode(t, [][]node{{{"x", []float32{1, 2}, &a, "train"}, {"y", []float32{3, 4}, &b, "val"}}, {{"z", []float32{5, 6}, &a, "te"}, last}})
+		return encode(t, [][]node{{{"x", []float32{1, 2}, &a, "train"}, {"y", []float32{3, 4}, &b, "val"}},
+			{{"z", []float32{5, 6}, &a, "te"}, last}})
 	}
 	good := nodes(node{"w", []float32{7, 8}, nil, ""})
 	edges := func(last edge) []byte { return encode(t, [][]edge{{{"x", "y"}, last}}) }
@@ -173,13 +176,17 @@ func TestRefuses(t *testing.T) {
 		{"truncated", "nodes.parquet", good[:len(good)-9], []string{"not a Parquet file"}},
 		{"no rows", "nodes.parquet", encode[node](t, nil), []string{"there are no nodes"}},
 		{"no id", "nodes.parquet", encode(t, [][]edge{{{"x", "y"}}}), []string{"no column id"}},
-		{"NaN", "nodes.parquet", nodes(node{"w", []float32{7, float32(math.NaN())}, nil, ""}), []string{"row 4", "column features", "NaN"}},
-		{"short list", "nodes.parquet", nodes(node{"w", []float32{7}, nil, ""}), []string{"row 4", "column features", "1 values, want 2", "nodes.parquet row 1"}},
+		{"NaN", "nodes.parquet", nodes(node{"w", []float32{7, float32(math.NaN())}, nil, ""}),
+			[]string{"row 4", "column features", "NaN"}},
+		{"short list", "nodes.parquet", nodes(node{"w", []float32{7}, nil, ""}),
+			[]string{"row 4", "column features", "1 values, want 2", "nodes.parquet row 1"}},
 		{"empty list", "nodes.parquet", nodes(node{"w", nil, nil, ""}), []string{"row 4", "column features", "null"}},
-		{"id twice", "nodes.parquet", nodes(node{"y", []float32{7, 8}, nil, ""}), []string{"row 4", "column id", `"y"`, "nodes.parquet row 2"}},
+		{"id twice", "nodes.parquet", nodes(node{"y", []float32{7, 8}, nil, ""}),
+			[]string{"row 4", "column id", `"y"`, "nodes.parquet row 2"}},
 		{"empty id", "nodes.parquet", nodes(node{"", []float32{7, 8}, nil, ""}), []string{"row 4", "column id", "empty"}},
 		{"split", "nodes.parquet", nodes(node{"w", []float32{7, 8}, nil, "dev"}), []string{"row 4", "column split", `"dev"`}},
-		{"label", "nodes.parquet", nodes(node{"w", []float32{7, 8}, nil, "test"}), []string{"row 4", "column label", "empty"}},
+		{"label", "nodes.parquet", nodes(node{"w", []float32{7, 8}, nil, "test"}),
+			[]string{"row 4", "column label", "empty"}},
 		{"float label", "nodes.parquet", encode(t, [][]struct {
 			ID    string  `parquet:"id"`
 			Label float64 `parquet:"label"`
@@ -268,7 +275,8 @@ func TestTwoSchemas(t *testing.T) {
 		"nodes/1.parquet": encode(t, [][]edge{{{"x", "y"}}}),
 		"edges.parquet":   encode(t, [][]edge{{{"x", "x"}}}),
 	}))
-	if err == nil || !strings.Contains(err.Error(), "nodes/1.parquet: columns") || !strings.Contains(err.Error(), "as in nodes/0.parquet") {
+	if err == nil || !strings.Contains(err.Error(), "nodes/1.parquet: columns") || !strings.Contains(err.Error(),
+		"as in nodes/0.parquet") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -52,8 +52,9 @@ var typesRefused = map[string]string{
 func TestTypes(t *testing.T) {
 	unused := maps.Clone(typesRefused)
 	for file, values := range map[string]string{
-		"pyarrow": "pyarrow", "polars": "polars", "duckdb": "duckdb", "duckdb_v2": "duckdb", "spark": "spark", "spark_legacy": "spark",
-		"fastparquet": "fastparquet", "pages1": "pages", "pages2": "pages", "int96": "int96",
+		"pyarrow": "pyarrow", "polars": "polars", "duckdb": "duckdb", "duckdb_v2": "duckdb", "spark": "spark",
+		"spark_legacy": "spark",
+		"fastparquet":  "fastparquet", "pages1": "pages", "pages2": "pages", "int96": "int96",
 	} {
 		var want map[string][]*string
 		content, err := os.ReadFile("testdata/types/" + values + ".json")

@@ -43,8 +43,11 @@ func (t Settings) planNodes(names []string, positional bool) (nodeColumns, error
 	}
 	for _, name := range names {
 		if c.list < 0 && isIndex(name) && (t.ID == "" || name != t.ID) && !slices.Contains(t.Drop, name) {
-			return c, fmt.Errorf("column %q is the row number that pandas writes, and no feature: write the table with index=False, or drop the column; "+
-				"if the index holds the ids, name it: df.rename_axis(\"id\").reset_index()", name)
+			return c, fmt.Errorf(
+				"column %q is the row number that pandas writes, and no feature: write the table with index=False, or drop the column; "+
+					"if the index holds the ids, name it: df.rename_axis(\"id\").reset_index()",
+				name,
+			)
 		}
 	}
 	var err error
@@ -73,8 +76,12 @@ func (t Settings) planNodes(names []string, positional bool) (nodeColumns, error
 		}
 	}
 	if c.list < 0 && len(c.features) == 0 && t.Features == "" {
-		return c, fmt.Errorf("no features among %s: want a column features or a column for each; a table of the columns node, feature "+
-			"and value is named in %s (features: …)", listed(names), SettingsFile)
+		return c, fmt.Errorf(
+			"no features among %s: want a column features or a column for each; a table of the columns node, feature "+
+				"and value is named in %s (features: …)",
+			listed(names),
+			SettingsFile,
+		)
 	}
 	return c, nil
 }

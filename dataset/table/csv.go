@@ -74,7 +74,11 @@ func (l CSVLimits) table(f io.Reader, name string, size int64, form TextForm) (*
 		t.in.Comment = '#'
 	}
 	if t.names = edgeList(head, comment, t.in.Comma); t.names != nil {
-		t.guess = fmt.Sprintf("%s has no line of column names: its columns are read as %s, a guess by its first lines", name, strings.Join(t.names, ", "))
+		t.guess = fmt.Sprintf(
+			"%s has no line of column names: its columns are read as %s, a guess by its first lines",
+			name,
+			strings.Join(t.names, ", "),
+		)
 		return t, nil
 	}
 	header, err := t.in.Read()
@@ -113,7 +117,11 @@ func (r *recordReader) head() (line, comment string) {
 // an edge list, whose first line is two integers and perhaps a weight. It returns nil for other files.
 func edgeList(line, comment string, comma rune) []string {
 	cells := strings.Split(line, string(comma))
-	if names := strings.FieldsFunc(comment, func(r rune) bool { return r == comma || r == '\t' || r == ' ' }); len(names) == len(cells) &&
+	if names := strings.FieldsFunc(comment, func(r rune) bool { return r == comma || r == '\t' || r == ' ' }); len(
+		names,
+	) == len(
+		cells,
+	) &&
 		!slices.ContainsFunc(names, isInteger) {
 		return names
 	}
@@ -121,7 +129,8 @@ func edgeList(line, comment string, comma rune) []string {
 	rising := comma == ','
 	for k, cell := range cells {
 		_, err := parseNumber(strings.TrimSpace(cell), false)
-		if len(cells) < 2 || len(cells) > most || k < 2 && !isInteger(cell) || err != nil && cell != "{}" { // {} is NetworkX's
+		if len(cells) < 2 || len(cells) > most || k < 2 && !isInteger(cell) ||
+			err != nil && cell != "{}" { // {} is NetworkX's
 			return nil
 		}
 		rising = rising && cell == strconv.Itoa(k)

@@ -35,7 +35,10 @@ func Find(dir string, s Settings, kinds []Kind) (*Found, error) {
 		if *t.path == "" {
 			if *t.path, err = find1(dir, t.usual, kinds); errors.Is(err, ErrNoTable) {
 				if *t.path = single(dir, t.what == "edges", kinds); *t.path != "" {
-					f.Guesses = append(f.Guesses, fmt.Sprintf("%s: the table %s is a guess by its name", t.what, filepath.Base(*t.path)))
+					f.Guesses = append(
+						f.Guesses,
+						fmt.Sprintf("%s: the table %s is a guess by its name", t.what, filepath.Base(*t.path)),
+					)
 					err = nil
 				}
 			}
@@ -85,7 +88,10 @@ func single(dir string, edges bool, kinds []Kind) (found string) {
 		name := strings.ToLower(entry.Name())
 		isEdges := !strings.Contains(name, "node") &&
 			slices.ContainsFunc(usualEdges, func(usual string) bool { return strings.Contains(name, usual) })
-		isTable := slices.ContainsFunc(kinds, func(k Kind) bool { return hasExt(name, k.Exts) || edges && hasExt(name, k.Named) })
+		isTable := slices.ContainsFunc(
+			kinds,
+			func(k Kind) bool { return hasExt(name, k.Exts) || edges && hasExt(name, k.Named) },
+		)
 		if !isTable || isEdges != edges {
 			continue
 		}
@@ -212,7 +218,11 @@ func (f *Found) guessLabel(names []string, columns []*survey) error {
 	err := f.guess(&f.Settings.Label, "label", usable, usualLabels, true)
 	switch {
 	case err != nil && refused != nil:
-		return fmt.Errorf("%s, so it is no class: say which column is the class (--label), among %s", strings.Join(refused, "; "), listed(names))
+		return fmt.Errorf(
+			"%s, so it is no class: say which column is the class (--label), among %s",
+			strings.Join(refused, "; "),
+			listed(names),
+		)
 	case err != nil: // with all names
 		return f.guess(&f.Settings.Label, "label", names, usualLabels, true)
 	case refused != nil:
@@ -236,7 +246,10 @@ func (f *Found) guessSplit(names []string, columns []*survey) error {
 				masks = append(masks, names[i])
 			}
 			t.Split = strings.Join(masks, ",")
-			f.Guesses = append(f.Guesses, fmt.Sprintf("split: the masks %s are a guess by their names; nodes in none of them are unlabelled", t.Split))
+			f.Guesses = append(
+				f.Guesses,
+				fmt.Sprintf("split: the masks %s are a guess by their names; nodes in none of them are unlabelled", t.Split),
+			)
 			return nil
 		}
 	}

@@ -17,11 +17,15 @@ var (
 // thousands is a number with marks between its thousands, which may also be a list of numbers of three digits.
 var thousands = regexp.MustCompile(`^[+-]?\d{1,3}(,\d{3})+(\.\d+)?$|^[+-]?\d{1,3}( \d{3})+(\.\d+)?$`)
 
-var errThousands = errors.New("it can be read as a number with marks between thousands, or as a list: write 1250000 for 1,250,000, or say that the " +
-	"column is a list (types)")
+var errThousands = errors.New(
+	"it can be read as a number with marks between thousands, or as a list: write 1250000 for 1,250,000, or say that the " +
+		"column is a list (types)",
+)
 
 // errShortened is about a list of which a program has written only the first and last numbers.
-var errShortened = errors.New(`NumPy has shortened the list with "...": its numbers are lost: write them with x.tolist() or as Parquet`)
+var errShortened = errors.New(
+	`NumPy has shortened the list with "...": its numbers are lost: write them with x.tolist() or as Parquet`,
+)
 
 // ParseList reads a list of features from text: numbers between spaces, semicolons, commas or bars, with or without
 // brackets around them or quotes around each, also as Python, R, Spark and Postgres print arrays.
@@ -49,7 +53,10 @@ func ParseList(text string) (list []float64, err error) {
 		}
 	}
 	if strings.ContainsRune(text, ',') && strings.ContainsRune(text, ';') {
-		return nil, fmt.Errorf("the list %.40q has commas and semicolons: write a point before the fraction of a number", text)
+		return nil, fmt.Errorf(
+			"the list %.40q has commas and semicolons: write a point before the fraction of a number",
+			text,
+		)
 	}
 	place := 0
 	for field := range strings.FieldsFuncSeq(text, betweenNumbers) {
@@ -76,7 +83,10 @@ var (
 func listLike(text string) bool {
 	text = numpyScalar.ReplaceAllString(strings.TrimSpace(text), "$1")
 	bare := opening.ReplaceAllString(text, "")
-	fields := strings.FieldsFunc(bare, func(r rune) bool { return betweenNumbers(r) || strings.ContainsRune(`[](){}<>'"`, r) })
+	fields := strings.FieldsFunc(
+		bare,
+		func(r rune) bool { return betweenNumbers(r) || strings.ContainsRune(`[](){}<>'"`, r) },
+	)
 	numbers := 0
 	for _, field := range fields {
 		if _, err := parseNumber(field, false); err == nil || missingWords[field] {
@@ -88,5 +98,6 @@ func listLike(text string) bool {
 	}
 	_, err := parseNumber(fields[0], false)
 	first := err == nil || missingWords[fields[0]]
-	return numbers == len(fields) || first && 2*numbers > len(fields) && (bare != text || closing.MatchString(text) || strings.Contains(text, "..."))
+	return numbers == len(fields) ||
+		first && 2*numbers > len(fields) && (bare != text || closing.MatchString(text) || strings.Contains(text, "..."))
 }

@@ -55,7 +55,7 @@ type Settings struct {
 	// DropUnknown drops edges to and from ids that no node has, and counts them. Otherwise such an edge is an error.
 	DropUnknown bool `yaml:"drop_unknown,omitempty"`
 
-	TextForm `yaml:",inline"`
+	TextForm `       yaml:",inline"`
 	// Decimal divides the fraction of a number in text: "." or ",". Empty: ".".
 	Decimal string `yaml:"decimal,omitempty"`
 }
@@ -122,7 +122,9 @@ func (t Settings) Validate() error {
 		}
 	}
 	if t.Features != "" && (t.Positional || len(t.Types) > 0) {
-		return errors.New("features are in a table of their own (features): columns of nodes are none, and have neither types nor positions")
+		return errors.New(
+			"features are in a table of their own (features): columns of nodes are none, and have neither types nor positions",
+		)
 	}
 	if t.Positional && len(t.Types) > 0 {
 		return errors.New("types of columns are given, but features are positional (--positional): they are numbers")

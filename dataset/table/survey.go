@@ -245,17 +245,33 @@ func (s *survey) finite(t schema.ValueType) error {
 func (s *survey) mixed(known int) error {
 	if all := s.forms[asCommas] + s.forms[asNumber]; s.forms[asCommas] > 0 && all == known {
 		f := s.first[asCommas]
-		return fmt.Errorf("%s: column %s: %.40q is a number with a decimal comma: say that commas divide fractions (decimal), "+
-			"or that the column is text (types)", f.at, s.name, f.text)
+		return fmt.Errorf(
+			"%s: column %s: %.40q is a number with a decimal comma: say that commas divide fractions (decimal), "+
+				"or that the column is text (types)",
+			f.at,
+			s.name,
+			f.text,
+		)
 	}
 	if 2*s.forms[asDate] >= known {
 		f := s.first[asDate]
-		return fmt.Errorf("%s: column %s: %.40q can be read as several dates: write dates as 2026-11-21, or say that the column "+
-			"is text (types)", f.at, s.name, f.text)
+		return fmt.Errorf(
+			"%s: column %s: %.40q can be read as several dates: write dates as 2026-11-21, or say that the column "+
+				"is text (types)",
+			f.at,
+			s.name,
+			f.text,
+		)
 	}
-	if s.broken != nil && (2*(s.forms[asBroken]+s.forms[asList]+s.forms[asBare]) >= known || errors.Is(s.broken, errShortened)) {
+	if s.broken != nil &&
+		(2*(s.forms[asBroken]+s.forms[asList]+s.forms[asBare]) >= known || errors.Is(s.broken, errShortened)) {
 		f := s.first[asBroken]
-		return fmt.Errorf("%s: column %s: it was a list of numbers, and cannot be read: %w; or say that the column is text (types)", f.at, s.name, s.broken)
+		return fmt.Errorf(
+			"%s: column %s: it was a list of numbers, and cannot be read: %w; or say that the column is text (types)",
+			f.at,
+			s.name,
+			s.broken,
+		)
 	}
 	if s.ragged != nil && s.forms[asBare]+s.forms[asList] == known {
 		return fmt.Errorf("%s: column %s: %.40q is not a list of %d numbers, as the column's first value is: "+
@@ -266,8 +282,16 @@ func (s *survey) mixed(known int) error {
 			continue
 		}
 		odd := s.odd(form)
-		return fmt.Errorf("%s: column %s: %.40q is not %s, though %d of the column's %d values are: correct it, leave it empty, "+
-			"or say that the column is text (types)", odd.at, s.name, odd.text, formNames[form], s.forms[form], known)
+		return fmt.Errorf(
+			"%s: column %s: %.40q is not %s, though %d of the column's %d values are: correct it, leave it empty, "+
+				"or say that the column is text (types)",
+			odd.at,
+			s.name,
+			odd.text,
+			formNames[form],
+			s.forms[form],
+			known,
+		)
 	}
 	return nil
 }
@@ -335,8 +359,11 @@ func integer(c *Cell) (string, error) {
 		return "", nil
 	}
 	if lost := shortenedInteger.FindStringSubmatch(text); lost != nil && len(lost[1]) < 10 {
-		return "", fmt.Errorf("%.40q has lost digits: a program has written an integer of many digits with %d of them; read it as text (dtype=str)",
-			text, len(lost[1])+1)
+		return "", fmt.Errorf(
+			"%.40q has lost digits: a program has written an integer of many digits with %d of them; read it as text (dtype=str)",
+			text,
+			len(lost[1])+1,
+		)
 	}
 	v, err := parseNumber(text, false)
 	if err != nil { // the id of no node
