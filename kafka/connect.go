@@ -14,6 +14,7 @@ import (
 	"github.com/segmentio/kafka-go/sasl"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"rivulet/kafka/fetch"
 	"rivulet/kafka/wire"
 )
 
@@ -56,6 +57,7 @@ type Client struct {
 	transport kafkago.RoundTripper
 	pool      *kafkago.Transport
 	dialer    *kafkago.Dialer
+	fetches   fetch.Pool
 }
 
 // Connect returns a client. It opens no connection; [Client.Close] closes what others open through it.
@@ -72,9 +74,13 @@ func Connect(o Options) (*Client, error) {
 	}
 	pool := &kafkago.Transport{ClientID: o.ClientID, Dial: wire.Dial, DialTimeout: dialTimeout, MetadataTTL: o.MetadataTTL,
 		IdleTimeout: idleTimeout, MetadataTopics: o.Topics, TLS: o.TLS, SASL: mechanism}
-	return &Client{brokers: o.Brokers, addr: kafkago.TCP(o.Brokers...), transport: pool, pool: pool,
+	c := &Client{brokers: o.Brokers, addr: kafkago.TCP(o.Brokers...), transport: pool, pool: pool,
 		dialer: &kafkago.Dialer{ClientID: o.ClientID, Timeout: dialTimeout, DualStack: true, TLS: o.TLS,
-			SASLMechanism: mechanism}}, nil
+			SASLMechanism: mechanism}}
+	c.fetches.Ask = func(ctx context.Context, req kmsg.Request, least, most int16, to wire.Target) (*kmsg.FetchResponse, error) {
+		return ask[*kmsg.FetchResponse](ctx, c, req, least, most, to)
+	}
+	return c, nil
 }
 
 // Close closes the connections that are not in use.

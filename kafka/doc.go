@@ -17,9 +17,9 @@
 //	partition.go    which partition a key goes to               refused.go       batches refused for their content
 //	timestamps.go   the brokers' time in the place of a wrong one
 //
-// Below it: package wire writes and reads record batches and requests byte by byte, package retry says what an error
-// asks for and waits, package balance shares out partitions, and package probe takes a connection step by step, for
-// checks.
+// Below it: package fetch has many partitions share a request, package wire writes and reads record batches and
+// requests byte by byte, package retry says what an error asks for and waits, package balance shares out partitions, and package
+// probe takes a connection step by step, for checks.
 //
 // # Reading
 //
@@ -34,6 +34,11 @@
 // them: the checksum is wrong, the compression is unknown or broken, or the batch unpacks to more than a GiB and to
 // more than 64 times its size. Reading goes on after it. Message formats 0 and 1, which only logs from before Kafka
 // 0.11 hold, are not read: each of their messages is one record with Damage.
+//
+// Cursors of one broker share requests ([fetch.Pool]): a consumer has at most four connections for fetches to each
+// broker, whatever the number of partitions. A cursor asks for more once its records have been taken, so that one that
+// nobody reads holds no other up. The records of an answer for several partitions have at most 8 MiB, or are one record
+// batch. A failure of one partition is that partition's alone.
 //
 // An offset means something in one log only. Where brokers know topics by ids (Kafka 2.8; in fetches, 3.1), each
 // offset is committed with the topic's id and with the leader's epoch of the record before it. If a topic was deleted
@@ -131,8 +136,9 @@
 //     TestAnEndedGenerationCommitsNothing, check.TestAllIsWell.
 //   - Client.Fetch unpacks a whole answer, whatever it comes to: 28 KB of zstd took 524 MiB. It hides where control
 //     batches end, so that a reader which finds nothing else asks for the same offset for ever, and does not leave
-//     out the records of aborted transactions (1332). fetch.go asks in kmsg's form, which leaves the batches packed,
-//     by the topic's id where brokers take that, and wire/reader.go reads them. TestOlderBrokersAreReadByName,
+//     out the records of aborted transactions (1332). Package fetch asks in kmsg's form, which leaves the batches
+//     packed, by the topic's id where brokers take that, for many partitions at once, and wire/reader.go reads them.
+//     TestConnectionsDoNotGrowWithPartitions, TestOlderBrokersAreReadByName,
 //     consumer.TestACompressionBombIsADeadLetter, TestFetchPassesOverAbortedTransactionsAndControlRecords.
 //   - Its Metadata ends at version 8, before ids of topics, and it has no OffsetForLeaderEpoch. topicid.go asks for
 //     both in kmsg's form. consumer.TestATopicMadeAnewIsReadFromItsBeginning,

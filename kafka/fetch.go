@@ -2,14 +2,11 @@ package kafka
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
 
-	kafkago "github.com/segmentio/kafka-go"
-	"github.com/twmb/franz-go/pkg/kmsg"
-
+	"rivulet/kafka/fetch"
 	"rivulet/kafka/retry"
 	"rivulet/kafka/wire"
 )
@@ -23,10 +20,11 @@ type Cursor struct {
 	wait     time.Duration
 	trouble  *retry.Attempts
 	logger   *slog.Logger
+	clock    retry.Clock
 
 	largest int          // of a record's key and value together
 	answer  *wire.Reader // the rest of the last answer; nil before the first
-	stable  int64        // where that answer says that committed transactions end
+	stable  int64        // where that answer says that committed transactions end; -1: nothing
 	high    int64        // and all that is replicated
 
 	id       topicID // zero: not known
@@ -50,9 +48,10 @@ func (c *Client) cursor(at TopicPartition, offset int64, maxBytes, largest int, 
 	}
 	largest = max(largest, alwaysRead)
 	outage := p.Outage(retry.StageFetch, "topic", at.Topic, "partition", at.Partition).GiveUpAt(retry.GenerationOver)
+	p = p.Complete()
 	return &Cursor{client: c, at: at, next: offset, maxBytes: maxBytes, largest: largest, wait: wait,
-		logger: p.Complete().Logger, observer: p.Observer, trouble: outage.Attempts(),
-		names: make(map[string]string), epoch: -1, leader: -1}
+		logger: p.Logger, clock: p.Clock, observer: p.Observer, trouble: outage.Attempts(),
+		names: make(map[string]string), stable: -1, epoch: -1, leader: -1}
 }
 
 // ofGroup makes the cursor one of a generation, which begins after a record of an epoch; -1: not known.
@@ -120,52 +119,22 @@ func (c *Cursor) ask(ctx context.Context) (records []Record, lag int64, err erro
 	return records, max(0, c.stable-c.next), nil
 }
 
-// request sends one fetch to the partition's leader, once that is known to have what was read.
+// request fetches from the partition's leader, once that is known to have what was read.
 func (c *Cursor) request(ctx context.Context) error {
-	leader := c.client.leaderEpoch(ctx, c.at)
-	if leader > c.leader && c.leader >= 0 && c.epoch >= 0 {
-		if err := c.check(ctx, leader); err != nil {
+	leader, epoch, _ := c.client.leader(ctx, c.at) // a request to an unknown leader says why it is unknown
+	if epoch > c.leader && c.leader >= 0 && c.epoch >= 0 {
+		if err := c.check(ctx, epoch); err != nil {
 			return err
 		}
 	}
-	c.leader = leader
-	p := kmsg.NewFetchRequestTopicPartition()
-	p.Partition, p.CurrentLeaderEpoch, p.FetchOffset = int32(c.at.Partition), leader, c.next
-	p.PartitionMaxBytes = int32(c.maxBytes)
-	t := kmsg.NewFetchRequestTopic()
-	t.Topic, t.TopicID, t.Partitions = c.at.Topic, c.id, []kmsg.FetchRequestTopicPartition{p}
-	req := kmsg.NewPtrFetchRequest()
-	req.MaxWaitMillis, req.MinBytes, req.MaxBytes = int32(c.wait.Milliseconds()), 1, int32(c.maxBytes)
-	req.IsolationLevel, req.SessionEpoch = int8(kafkago.ReadCommitted), -1
-	req.Topics = append(req.Topics, t)
-	const (
-		withEpochs = 11 // Kafka 2.3
-		byID       = 13 // Kafka 3.1
-	)
-	m, err := ask[*kmsg.FetchResponse](ctx, c.client, req, withEpochs, byID, wire.Leader(c.at))
+	c.leader = epoch
+	answer, err := c.client.fetches.Fetch(ctx, fetch.Partition{At: c.at, ID: c.id, Leader: leader, Epoch: epoch, Next: c.next,
+		Stable: c.stable, High: c.high, MaxBytes: c.maxBytes, Wait: c.wait, Clock: c.clock})
 	if err != nil {
-		return err
-	}
-	answer, err := only(m)
-	if err != nil {
+		c.stable = -1 // whatever the next answer says is news: the failure is over
 		return err
 	}
 	c.stable, c.high = answer.LastStableOffset, answer.HighWatermark
 	c.answer = wire.NewReader(c.at, answer, c.largest, c.names)
 	return nil
-}
-
-// only returns the one partition that was asked for.
-func only(m *kmsg.FetchResponse) (*kmsg.FetchResponseTopicPartition, error) {
-	if m == nil {
-		return nil, kafkago.UnsupportedVersion
-	}
-	if err := wire.Failure(m.ErrorCode); err != nil {
-		return nil, err
-	}
-	if len(m.Topics) != 1 || len(m.Topics[0].Partitions) != 1 {
-		return nil, errors.New("the broker answered for another partition")
-	}
-	p := &m.Topics[0].Partitions[0]
-	return p, wire.Failure(p.ErrorCode)
 }

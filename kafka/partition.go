@@ -52,18 +52,22 @@ func (s *Sink) lane(ctx context.Context, topic string) (*lane, error) {
 	}
 }
 
-// leader returns the broker that leads a partition, -1 if none does.
-func (c *Client) leader(ctx context.Context, at TopicPartition) (int32, error) {
+// leader returns the broker that leads a partition and its epoch, as the transport's cache has them; -1: not known.
+func (c *Client) leader(ctx context.Context, at TopicPartition) (id, epoch int32, err error) {
 	t, err := c.topic(ctx, at.Topic)
 	if err != nil {
-		return -1, err
+		return -1, -1, err
 	}
-	for i := range t.Partitions {
-		if int(t.Partitions[i].PartitionIndex) == at.Partition {
-			return t.Partitions[i].LeaderID, nil
+	all := t.Partitions
+	if at.Partition < len(all) && int(all[at.Partition].PartitionIndex) == at.Partition { // in order, as brokers send them
+		all = all[at.Partition:]
+	}
+	for i := range all {
+		if int(all[i].PartitionIndex) == at.Partition {
+			return all[i].LeaderID, all[i].LeaderEpoch, nil
 		}
 	}
-	return -1, fmt.Errorf("partition %d of %s: %w", at.Partition, at.Topic, kafkago.UnknownTopicOrPartition)
+	return -1, -1, fmt.Errorf("partition %d of %s: %w", at.Partition, at.Topic, kafkago.UnknownTopicOrPartition)
 }
 
 // errRepartitioned says that records were placed in a partition that their topic does not have any more.

@@ -86,7 +86,8 @@ func (c *Cursor) outOfRange(ctx context.Context) error {
 	if err != nil || c.next <= last {
 		return err
 	}
-	leader, epoch := c.client.leaderEpoch(ctx, c.at), c.epoch
+	_, leader, _ := c.client.leader(ctx, c.at)
+	epoch := c.epoch
 	if leader == 0 {
 		epoch = 0 // there was no other
 	}

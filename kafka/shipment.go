@@ -193,7 +193,7 @@ func (s *Sink) round(ctx context.Context, sh *Shipment, loads []*load) error {
 		if err := s.seal(sh, l); err != nil {
 			return err
 		}
-		leader, err := s.client.leader(ctx, l.at)
+		leader, _, err := s.client.leader(ctx, l.at)
 		if err != nil {
 			return fmt.Errorf("publishing to %s: %w", l.at.Topic, err)
 		}

@@ -43,20 +43,6 @@ func (c *Client) topicIDs(ctx context.Context, topics ...string) (ids map[string
 	return ids, true, nil
 }
 
-// leaderEpoch returns the epoch of a partition's leader as the transport's cache has it; -1: not known.
-func (c *Client) leaderEpoch(ctx context.Context, at TopicPartition) int32 {
-	t, err := c.topic(ctx, at.Topic)
-	if err != nil {
-		return -1 // whoever asks the leader learns why
-	}
-	for i := range t.Partitions {
-		if p := &t.Partitions[i]; int(p.PartitionIndex) == at.Partition {
-			return p.LeaderEpoch
-		}
-	}
-	return -1
-}
-
 // epochEnd asks a partition's leader, in the epoch that it is thought to be in, where the records of an epoch end:
 // what was read beyond that is not in the log any more (KIP-320). -1: the leader does not know.
 func (c *Client) epochEnd(ctx context.Context, at TopicPartition, leader, epoch int32) (int64, error) {

@@ -55,8 +55,9 @@ var only = []struct {
 	{"trainer/merge", []string{"dataset", "dataset/parquet", "dataset/table", "event", "graph", "schema", "durable", "spill", "trainer/stage/solved"}},
 	{"trainer/…", []string{"trainer/…", "artifact", "dataset", "dataset/table", "infer/…", "graph", "graph/gemm", "schema", "durable"}},
 	{"config", []string{"spelling"}},
-	{"kafka", []string{"kafka/balance", "kafka/retry", "kafka/wire"}},
+	{"kafka", []string{"kafka/balance", "kafka/fetch", "kafka/retry", "kafka/wire"}},
 	{"kafka/balance", nil},
+	{"kafka/fetch", []string{"kafka/retry", "kafka/wire"}},
 	{"kafka/probe", []string{"kafka/retry", "kafka/wire"}},
 	{"kafka/wire", []string{"kafka/retry"}},
 	{"kafka/retry", nil},
@@ -90,7 +91,8 @@ var users = []struct {
 }{
 	{"config", []string{"cmd/…", "internal/app", "internal/demo", "internal/bench"}},
 	{"internal/app", []string{"cmd/…", "internal/demo", "internal/bench"}},
-	{"kafka/wire", []string{"kafka/…"}},             // others see its records by kafka's names
+	{"kafka/wire", []string{"kafka/…"}}, // others see its records by kafka's names
+	{"kafka/fetch", []string{"kafka"}},
 	{"kafka/probe", []string{"internal/check"}},     // a connection that is not waited for
 	{"internal/registry", []string{"internal/app"}}, // a registry's client is the wiring's; the path sees an interface
 	{"internal/featurestore", []string{"internal/app", "cmd/rivulet"}},

@@ -28,6 +28,8 @@ func TestPoisons(t *testing.T) {
 			reason := ""
 			var fault *event.FieldError
 			switch {
+			case p.value == nil:
+				reason = ledger.PassedOver
 			case len(p.value) > recordBytes-100: // with a key, as much as may be
 				reason = event.ReasonTooLarge
 			case !known:

@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"rivulet/event"
+	"rivulet/test/chaos/ledger"
 )
 
 // recordBytes is the consumers' limit of a record.
@@ -18,13 +19,13 @@ type poison struct {
 	value       []byte
 	contentType string
 	headers     []kgo.RecordHeader
-	reason      string // of the dead letter that it must become
+	reason      string // of the dead letter that it must become, or ledger.PassedOver
 }
 
 // poisons make records that cannot be predicted, for a model's number of features.
 var poisons = []func(rng *rand.Rand, features int) poison{
 	func(*rand.Rand, int) poison { // a tombstone
-		return poison{reason: event.ReasonUnparsable}
+		return poison{reason: ledger.PassedOver}
 	},
 	func(rng *rand.Rand, _ int) poison { // cut off
 		whole := []byte(`{"id":"x","features":[1,2,3],"edges":["p1"]}`)

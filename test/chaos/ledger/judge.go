@@ -92,7 +92,7 @@ func (l *Ledger) count(t *Tally, at Place, e *entry) {
 	t.Arrivals++
 	t.Different += e.different
 	switch {
-	case e.first == nil && e.gone:
+	case e.first == nil && (e.gone || e.arrival.Reason == PassedOver):
 		return
 	case e.first == nil:
 		t.Lost++

@@ -22,11 +22,14 @@ type Window int
 // Arrival is an arrival that was sent.
 type Arrival struct {
 	Key, ID string
-	Reason  string // of the dead letter that it must become; empty: it must be predicted
+	Reason  string // of the dead letter that it must become; empty: it must be predicted; or PassedOver
 	Window  Window
 	Settled bool // it was sent when the fault was over
 	Sent    time.Time
 }
+
+// PassedOver is the reason of an arrival that must have no answer: a tombstone deletes its key's record, and is no node.
+const PassedOver = "passed over"
 
 // Answer is a prediction or a dead letter.
 type Answer struct {
@@ -205,7 +208,7 @@ func (l *Ledger) entry(at Place) *entry {
 }
 
 func (l *Ledger) close(e *entry) {
-	if e.arrival != nil && (e.first != nil || e.gone) && !e.closed {
+	if e.arrival != nil && (e.first != nil || e.gone || e.arrival.Reason == PassedOver) && !e.closed {
 		e.closed = true
 		l.closed[e.arrival.Window] = plusOne(l.closed[e.arrival.Window], e.arrival.Settled)
 	}
@@ -230,7 +233,7 @@ func (l *Ledger) Removed(life, partition int, before int64) (unanswered int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for at, e := range l.entries {
-		if at.Life == life && at.Partition == partition && at.Offset < before && e.first == nil {
+		if at.Life == life && at.Partition == partition && at.Offset < before && e.first == nil && !e.closed {
 			e.gone = true
 			l.close(e)
 			unanswered++

@@ -176,6 +176,25 @@ func TestLedger(t *testing.T) {
 			},
 			want: Tally{Arrivals: 2},
 		},
+		"passed over": {
+			note: func(l *Ledger) {
+				l.Sent(1, false)
+				l.Arrived(at(1), Arrival{Key: "a", Reason: PassedOver, Window: 1})
+				if !l.Answered(1, true) {
+					l.violated("a tombstone is waited for")
+				}
+			},
+			want: Tally{Arrivals: 1},
+		},
+		"an answer to what is passed over": {
+			note: func(l *Ledger) {
+				l.Sent(1, false)
+				l.Arrived(at(1), Arrival{Key: "a", Reason: PassedOver, Window: 1, Sent: start})
+				l.Answer(at(1), Answer{Key: "a", Reason: "unparsable", Seen: start})
+			},
+			want:      Tally{Arrivals: 1},
+			violation: "dead letter for \"unparsable\", want \"passed over\"",
+		},
 		"two lives of a topic": {
 			note: func(l *Ledger) {
 				sent(l, 7, "a", 1)

@@ -1,0 +1,313 @@
+// Package fetch sends the fetches of many partitions in one request for each broker, so that connections do not grow
+// with partitions.
+package fetch
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	kafkago "github.com/segmentio/kafka-go"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"rivulet/kafka/retry"
+	"rivulet/kafka/wire"
+)
+
+// Bounds of the fetches that go to one broker.
+const (
+	connections = 4       // fetches under way, each of which has a connection
+	answerBytes = 8 << 20 // of an answer for several partitions, beside the first record batch
+	// shortWait is how long the last free connection waits for records, so that it is soon free again.
+	shortWait = 10 * time.Millisecond
+	// gatherTime is how long a request waits for partitions that are about to come back from others without records.
+	gatherTime = 2 * time.Millisecond
+	// partitionTime is waited for each partition of a fetch of manyPartitions: a broker's partition takes some 60 bytes
+	// of every request and its answer, and a busy partition would have those of all others sent for each of its records.
+	partitionTime  = 2 * time.Microsecond
+	manyPartitions = 100
+)
+
+// Pool sends the fetches of a client: one request for all partitions of a broker that wait for records. A reader asks
+// again once its records have been taken, so a partition whose records nobody takes is left out of the next requests
+// and holds no other one up. There is no goroutine: one of the readers that wait for a broker sends the request, and
+// hands the others their answers.
+//
+// A request waits at its broker until one partition has records. A partition that asks meanwhile is sent by another
+// connection; all requests to a broker expire at the same time, and go on as one.
+type Pool struct {
+	// Ask sends a request to a broker. The answer is nil where the broker speaks no version from least
+	// to most.
+	Ask func(ctx context.Context, req kmsg.Request, least, most int16, to wire.Target) (*kmsg.FetchResponse, error)
+
+	mu     sync.Mutex
+	queues map[route]*queue
+}
+
+// route is where requests go: to a broker or, while the leader is not known, for one partition alone.
+type route struct {
+	leader int32
+	alone  wire.TopicPartition
+}
+
+// queue has the fetches of one route.
+type queue struct {
+	waiting  []*pending // not sent
+	inFlight int        // requests
+	chosen   *pending   // sends the next request
+	expires  time.Time  // of the requests in flight
+	gather   bool       // the last request brought nothing, so that its partitions come back together, or there was none
+}
+
+// Partition is what is asked for.
+type Partition struct {
+	At     wire.TopicPartition
+	ID     [16]byte // of the topic; zero: not known
+	Leader int32    // the broker; -1: not known
+	Epoch  int32    // of the leader; -1: not known
+	Next   int64    // offset
+	// Stable and High are the last stable offset and the high watermark of the answer before; -1 before the first.
+	Stable, High int64
+	MaxBytes     int
+	Wait         time.Duration // at the broker, for records
+	Clock        retry.Clock
+}
+
+// pending is a fetch of one partition that has no answer yet.
+type pending struct {
+	Partition
+	send   chan struct{}
+	answer chan result
+	left   bool // nobody waits for it any more
+}
+
+type result struct {
+	partition *kmsg.FetchResponseTopicPartition
+	err       error
+	shared    bool // the memory of its records holds those of other partitions
+}
+
+// Fetch returns the answer for a partition. One without news may take longer than Wait.
+func (f *Pool) Fetch(ctx context.Context, from Partition) (*kmsg.FetchResponseTopicPartition, error) {
+	p := &pending{Partition: from, send: make(chan struct{}, 1), answer: make(chan result, 1)}
+	to := route{leader: from.Leader}
+	if to.leader < 0 {
+		to.alone = from.At
+	}
+	f.mu.Lock()
+	q := f.queues[to]
+	if q == nil {
+		if f.queues == nil {
+			f.queues = make(map[route]*queue)
+		}
+		q = &queue{gather: true}
+		f.queues[to] = q
+	}
+	q.waiting = append(q.waiting, p)
+	f.goOn(to, q)
+	f.mu.Unlock()
+	for {
+		select {
+		case a := <-p.answer:
+			if a.shared && a.err == nil { // else records that nobody takes would keep those of all others in memory
+				a.partition.RecordBatches = slices.Clone(a.partition.RecordBatches)
+			}
+			return a.partition, a.err
+		case <-p.send:
+			f.send(ctx, to, q, p)
+		case <-ctx.Done():
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			p.left = true
+			q.waiting = slices.DeleteFunc(q.waiting, func(w *pending) bool { return w == p })
+			if q.chosen == p {
+				q.chosen = nil
+			}
+			f.goOn(to, q)
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// goOn has the first fetch that waits send a request, if there is a connection for it.
+func (f *Pool) goOn(to route, q *queue) {
+	switch {
+	case q.chosen != nil || len(q.waiting) > 0 && q.inFlight == connections:
+	case len(q.waiting) > 0:
+		q.chosen = q.waiting[0]
+		q.chosen.send <- struct{}{}
+	case q.inFlight == 0 && to.leader < 0:
+		delete(f.queues, to) // there are as many as partitions
+	}
+}
+
+// send sends a request for all that wait, and hands out the answers. Partitions without news go on waiting, but not
+// that of the sender: every answer shows one goroutine that reading goes on.
+func (f *Pool) send(ctx context.Context, to route, q *queue, p *pending) {
+	f.mu.Lock()
+	pause := q.pause(p.Clock.Now())
+	f.mu.Unlock()
+	if pause > 0 && retry.Sleep(ctx, p.Clock, pause) != nil {
+		return
+	}
+	f.mu.Lock()
+	group := q.take(p)
+	req := request(group, q.begin(p))
+	f.goOn(to, q)
+	f.mu.Unlock()
+	const (
+		withEpochs = 11 // Kafka 2.3
+		byID       = 13 // Kafka 3.1
+	)
+	broker := wire.Broker(to.leader)
+	if to.leader < 0 {
+		broker = wire.Leader(p.At)
+	}
+	m, err := f.Ask(ctx, req, withEpochs, byID, broker)
+	all := newAnswers(m, err)
+
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	q.inFlight--
+	q.gather = len(group) > 1
+	for _, g := range group {
+		a := all.of(g)
+		quiet := ctx.Err() != nil || a.err == nil && len(a.partition.RecordBatches) == 0 &&
+			a.partition.LastStableOffset == g.Stable && a.partition.HighWatermark == g.High
+		q.gather = q.gather && quiet
+		switch {
+		case g.left:
+		case quiet && g != p:
+			q.waiting = append(q.waiting, g)
+		default:
+			g.answer <- a
+		}
+	}
+	f.goOn(to, q)
+}
+
+// pause returns how long the next request waits for more partitions.
+func (q *queue) pause(now time.Time) (pause time.Duration) {
+	if len(q.waiting) > manyPartitions {
+		pause = time.Duration(len(q.waiting)) * partitionTime
+	}
+	if q.gather || q.inFlight > 0 && q.expires.Sub(now) < gatherTime {
+		pause = max(pause, gatherTime)
+	}
+	return pause
+}
+
+// take removes the fetches of the next request: p's, and those of all other partitions that wait.
+func (q *queue) take(p *pending) []*pending {
+	group, has := []*pending{p}, map[wire.TopicPartition]bool{p.At: true}
+	q.waiting = slices.DeleteFunc(q.waiting, func(w *pending) bool {
+		if w == p || has[w.At] { // the same partition for another reader
+			return w == p
+		}
+		has[w.At] = true
+		group = append(group, w)
+		return true
+	})
+	return group
+}
+
+// begin notes a request in flight, and returns how long it may wait at the broker.
+func (q *queue) begin(p *pending) time.Duration {
+	q.chosen, q.gather = nil, false
+	now, short := p.Clock.Now(), min(shortWait, p.Wait)
+	left := q.expires.Sub(now)
+	switch q.inFlight++; {
+	case q.inFlight == connections:
+		return short
+	case q.inFlight > 1 && left >= short && left <= p.Wait: // else they have expired, or the clock was set
+		return left
+	}
+	q.expires = now.Add(p.Wait)
+	return p.Wait
+}
+
+// request returns a request for partitions.
+func request(group []*pending, wait time.Duration) *kmsg.FetchRequest {
+	type topic struct {
+		name string
+		id   [16]byte
+	}
+	req, bytes, places := kmsg.NewPtrFetchRequest(), 0, make(map[topic]int, 1)
+	for _, g := range group {
+		place, has := places[topic{g.At.Topic, g.ID}]
+		if !has {
+			place = len(req.Topics)
+			places[topic{g.At.Topic, g.ID}] = place
+			t := kmsg.NewFetchRequestTopic()
+			t.Topic, t.TopicID = g.At.Topic, g.ID
+			req.Topics = append(req.Topics, t)
+		}
+		p := kmsg.NewFetchRequestTopicPartition()
+		p.Partition, p.CurrentLeaderEpoch, p.FetchOffset = int32(g.At.Partition), g.Epoch, g.Next
+		p.PartitionMaxBytes = int32(g.MaxBytes)
+		req.Topics[place].Partitions = append(req.Topics[place].Partitions, p)
+		if bytes += g.MaxBytes; bytes > answerBytes {
+			bytes = max(answerBytes, g.MaxBytes)
+		}
+	}
+	req.MaxWaitMillis, req.MinBytes, req.MaxBytes = int32(wait.Milliseconds()), 1, int32(bytes)
+	req.IsolationLevel, req.SessionEpoch = int8(kafkago.ReadCommitted), -1
+	return req
+}
+
+// answers are the answers of a request by partition. Topics have a name there or an id.
+type answers struct {
+	err    error
+	byName map[wire.TopicPartition]*kmsg.FetchResponseTopicPartition
+	byID   map[[16]byte]map[int32]*kmsg.FetchResponseTopicPartition
+	full   int // partitions with records
+}
+
+func newAnswers(m *kmsg.FetchResponse, err error) *answers {
+	a := &answers{err: err, byName: make(map[wire.TopicPartition]*kmsg.FetchResponseTopicPartition),
+		byID: make(map[[16]byte]map[int32]*kmsg.FetchResponseTopicPartition)}
+	switch {
+	case err != nil:
+		return a
+	case m == nil:
+		a.err = kafkago.UnsupportedVersion
+		return a
+	}
+	a.err = wire.Failure(m.ErrorCode)
+	for i := range m.Topics {
+		t := &m.Topics[i]
+		ofID := make(map[int32]*kmsg.FetchResponseTopicPartition, len(t.Partitions))
+		for j := range t.Partitions {
+			p := &t.Partitions[j]
+			if len(p.RecordBatches) > 0 {
+				a.full++
+			}
+			if t.Topic != "" {
+				a.byName[wire.TopicPartition{Topic: t.Topic, Partition: int(p.Partition)}] = p
+			} else {
+				ofID[p.Partition] = p
+			}
+		}
+		if t.Topic == "" {
+			a.byID[t.TopicID] = ofID
+		}
+	}
+	return a
+}
+
+// of returns the answer for a partition.
+func (a *answers) of(g *pending) result {
+	if a.err != nil {
+		return result{err: a.err}
+	}
+	p := a.byName[g.At]
+	if p == nil {
+		p = a.byID[g.ID][int32(g.At.Partition)]
+	}
+	if p == nil {
+		return result{err: errors.New("the broker did not answer for this partition")}
+	}
+	return result{p, wire.Failure(p.ErrorCode), a.full > 1}
+}

@@ -1,0 +1,271 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	kafkago "github.com/segmentio/kafka-go"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"rivulet/kafka/retry"
+	"rivulet/kafka/wire"
+)
+
+// broker answers requests as Kafka does: at once where a partition has records, else after the request's wait.
+type broker struct {
+	mu       sync.Mutex
+	records  map[int32][]byte
+	fails    map[int32]kafkago.Error
+	requests [][]int32
+	inFlight int
+	most     int
+	wake     chan struct{} // closed when there are more records
+}
+
+func newBroker() *broker {
+	return &broker{records: map[int32][]byte{}, fails: map[int32]kafkago.Error{}, wake: make(chan struct{})}
+}
+
+func (b *broker) write(partition int32, text string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.records[partition] = []byte(text)
+	close(b.wake)
+	b.wake = make(chan struct{})
+}
+
+// ask is what a pool asks with.
+func (b *broker) ask(ctx context.Context, r kmsg.Request, _, _ int16, _ wire.Target) (*kmsg.FetchResponse, error) {
+	req := r.(*kmsg.FetchRequest)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.inFlight++
+	defer func() { b.inFlight-- }()
+	b.most = max(b.most, b.inFlight)
+	var asked []int32
+	for _, p := range req.Topics[0].Partitions {
+		asked = append(asked, p.Partition)
+	}
+	b.requests = append(b.requests, asked)
+	over := time.After(time.Duration(req.MaxWaitMillis) * time.Millisecond)
+	for {
+		m, full := kmsg.NewPtrFetchResponse(), false
+		t := kmsg.NewFetchResponseTopic()
+		t.Topic = req.Topics[0].Topic
+		for _, id := range asked {
+			p := kmsg.NewFetchResponseTopicPartition()
+			p.Partition, p.LastStableOffset, p.RecordBatches, p.ErrorCode = id, 0, b.records[id], int16(b.fails[id])
+			full = full || len(p.RecordBatches) > 0 || p.ErrorCode != 0
+			delete(b.records, id)
+			t.Partitions = append(t.Partitions, p)
+		}
+		m.Topics = append(m.Topics, t)
+		if full {
+			return m, nil
+		}
+		wake, ended := b.wake, false
+		b.mu.Unlock()
+		select {
+		case <-wake:
+		case <-over:
+			ended = true
+		case <-ctx.Done():
+		}
+		b.mu.Lock()
+		if ended || ctx.Err() != nil {
+			return m, ctx.Err()
+		}
+	}
+}
+
+func at(id int) wire.TopicPartition { return wire.TopicPartition{Topic: "t", Partition: id} }
+
+func partition(id int) Partition {
+	return Partition{At: at(id), Epoch: -1, MaxBytes: 1 << 20, Wait: 500 * time.Millisecond, Clock: retry.SystemClock{}}
+}
+
+// read asks for a partition until it has records or an error.
+func read(ctx context.Context, f *Pool, id int) (string, error) {
+	for {
+		p, err := f.Fetch(ctx, partition(id))
+		if err != nil || len(p.RecordBatches) > 0 {
+			if p != nil {
+				return string(p.RecordBatches), err
+			}
+			return "", err
+		}
+	}
+}
+
+// A hundred partitions wait for records for a minute: they take one request each half second.
+// Records come at once all the same.
+func TestPartitionsShareRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBroker()
+		f := &Pool{Ask: b.ask}
+		const partitions = 100
+		got := make(chan string, partitions)
+		for id := range partitions {
+			go func() {
+				text, err := read(t.Context(), f, id)
+				got <- fmt.Sprint(id, text, err)
+			}()
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if n := len(b.requests); n > 130 || b.most > connections {
+			t.Errorf("%d requests in a minute, %d at once", n, b.most)
+		}
+		begin := time.Now()
+		for id := range int32(partitions) {
+			b.write(id, "x")
+			if text, want := <-got, fmt.Sprint(id, "x<nil>"); text != want {
+				t.Errorf("%s, want %s", text, want)
+			}
+		}
+		if took := time.Since(begin); took > partitions*gatherTime || b.most > connections {
+			t.Errorf("records came after %v, by %d requests at once", took, b.most)
+		}
+	})
+}
+
+// A partition that fails, and one that nobody asks for, hold no other up.
+func TestPartitionsFailAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBroker()
+		f := &Pool{Ask: b.ask}
+		b.fails[0] = kafkago.NotLeaderForPartition
+		b.write(1, "nobody takes this")
+		failed := make(chan error, 1)
+		go func() {
+			_, err := read(t.Context(), f, 0)
+			failed <- err
+		}()
+		for k := range 10 {
+			b.write(2, fmt.Sprint(k))
+			if text, err := read(t.Context(), f, 2); err != nil || text != fmt.Sprint(k) {
+				t.Errorf("%q, %v", text, err)
+			}
+		}
+		if err := <-failed; !errors.Is(err, kafkago.NotLeaderForPartition) {
+			t.Errorf("partition 0: %v", err)
+		}
+		for _, asked := range b.requests {
+			for _, id := range asked {
+				if id == 1 {
+					t.Error("a partition was asked for that nobody wants")
+				}
+			}
+		}
+	})
+}
+
+// The reader that has sent the request for all of them stops: the others are asked for anew.
+func TestTheSenderStops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBroker()
+		f := &Pool{Ask: b.ask}
+		got := make(chan string)
+		contexts := map[int]context.CancelFunc{}
+		for id := range 6 {
+			ctx, stop := context.WithCancel(t.Context())
+			contexts[id] = stop
+			go func() {
+				text, err := read(ctx, f, id)
+				got <- fmt.Sprint(id, text, err)
+			}()
+		}
+		time.Sleep(1300 * time.Millisecond)
+		for id := range 5 {
+			contexts[id]()
+			if text, want := <-got, fmt.Sprint(id, "", context.Canceled); text != want {
+				t.Errorf("%s, want %s", text, want)
+			}
+		}
+		synctest.Wait()
+		b.write(5, "x")
+		if text := <-got; text != "5x<nil>" {
+			t.Error(text)
+		}
+		contexts[5]()
+	})
+}
+
+// Two readers of one partition, as a page and a consumer in one process are, ask in requests of their own.
+func TestOnePartitionTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBroker()
+		f := &Pool{Ask: b.ask}
+		got := make(chan string)
+		for range 2 {
+			go func() {
+				text, err := read(t.Context(), f, 7)
+				got <- fmt.Sprint(text, err)
+			}()
+		}
+		for range 2 {
+			synctest.Wait()
+			b.write(7, "x")
+			if text := <-got; text != "x<nil>" {
+				t.Error(text)
+			}
+		}
+		for _, asked := range b.requests {
+			if len(asked) != 1 {
+				t.Errorf("a request for partitions %v", asked)
+			}
+		}
+	})
+}
+
+// An answer for several partitions lies in one piece of memory, which a partition that nobody takes would keep.
+func TestRecordsHaveMemoryOfTheirOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		body := []byte("onetwo")
+		b := newBroker()
+		f := &Pool{Ask: b.ask}
+		got := make(chan *kmsg.FetchResponseTopicPartition)
+		for id := range 2 {
+			go func() {
+				for {
+					p, err := f.Fetch(t.Context(), partition(id))
+					if err != nil || len(p.RecordBatches) > 0 {
+						got <- p
+						return
+					}
+				}
+			}()
+		}
+		time.Sleep(700 * time.Millisecond) // both are in one request
+		synctest.Wait()
+		b.mu.Lock()
+		b.records[0], b.records[1] = body[:3], body[3:]
+		close(b.wake)
+		b.mu.Unlock()
+		one, two := <-got, <-got
+		clear(body)
+		if text := string(one.RecordBatches) + string(two.RecordBatches); text != "onetwo" && text != "twoone" {
+			t.Errorf("%q", text)
+		}
+	})
+}
+
+// The answer for many partitions is bounded, and one large partition is always asked for in full.
+func TestAnswersAreBounded(t *testing.T) {
+	many := make([]*pending, 1000)
+	for i := range many {
+		many[i] = &pending{Partition: partition(i)}
+	}
+	if got := request(many, time.Second).MaxBytes; got != answerBytes {
+		t.Errorf("%d bytes for 1000 partitions, want %d", got, answerBytes)
+	}
+	many[3].MaxBytes = 50 << 20
+	if got := request(many[:4], time.Second).MaxBytes; got != 50<<20 {
+		t.Errorf("%d bytes beside a partition of 50 MiB", got)
+	}
+}
