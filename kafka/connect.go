@@ -77,10 +77,17 @@ func Connect(o Options) (*Client, error) {
 	c := &Client{brokers: o.Brokers, addr: kafkago.TCP(o.Brokers...), transport: pool, pool: pool,
 		dialer: &kafkago.Dialer{ClientID: o.ClientID, Timeout: dialTimeout, DualStack: true, TLS: o.TLS,
 			SASLMechanism: mechanism}}
-	c.fetches.Ask = func(ctx context.Context, req kmsg.Request, least, most int16, to wire.Target) (*kmsg.FetchResponse, error) {
-		return ask[*kmsg.FetchResponse](ctx, c, req, least, most, to)
-	}
+	c.fetches.Client = fetches{c}
 	return c, nil
+}
+
+// fetches is the way of a pool of fetches to the brokers.
+type fetches struct{ *Client }
+
+// Fetch sends a fetch.
+func (c fetches) Fetch(ctx context.Context, req *kmsg.FetchRequest, least, most int16,
+	to wire.Target) (*kmsg.FetchResponse, error) {
+	return ask[*kmsg.FetchResponse](ctx, c.Client, req, least, most, to)
 }
 
 // Close closes the connections that are not in use.

@@ -30,6 +30,11 @@ const (
 	manyPartitions = 100
 )
 
+// Client sends a request to a broker. The answer is nil where the broker speaks no version from least to most.
+type Client interface {
+	Fetch(ctx context.Context, req *kmsg.FetchRequest, least, most int16, to wire.Target) (*kmsg.FetchResponse, error)
+}
+
 // Pool sends the fetches of a client: one request for all partitions of a broker that wait for records. A reader asks
 // again once its records have been taken, so a partition whose records nobody takes is left out of the next requests
 // and holds no other one up. There is no goroutine: one of the readers that wait for a broker sends the request, and
@@ -38,9 +43,7 @@ const (
 // A request waits at its broker until one partition has records. A partition that asks meanwhile is sent by another
 // connection; all requests to a broker expire at the same time, and go on as one.
 type Pool struct {
-	// Ask sends a request to a broker. The answer is nil where the broker speaks no version from least
-	// to most.
-	Ask func(ctx context.Context, req kmsg.Request, least, most int16, to wire.Target) (*kmsg.FetchResponse, error)
+	Client Client
 
 	mu     sync.Mutex
 	queues map[route]*queue
@@ -118,17 +121,22 @@ func (f *Pool) Fetch(ctx context.Context, from Partition) (*kmsg.FetchResponseTo
 		case <-p.send:
 			f.send(ctx, to, q, p)
 		case <-ctx.Done():
-			f.mu.Lock()
-			defer f.mu.Unlock()
-			p.left = true
-			q.waiting = slices.DeleteFunc(q.waiting, func(w *pending) bool { return w == p })
-			if q.chosen == p {
-				q.chosen = nil
-			}
-			f.goOn(to, q)
+			f.leave(to, q, p)
 			return nil, context.Cause(ctx)
 		}
 	}
+}
+
+// leave takes a fetch back for which nobody waits any more.
+func (f *Pool) leave(to route, q *queue, p *pending) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p.left = true
+	q.waiting = slices.DeleteFunc(q.waiting, func(w *pending) bool { return w == p })
+	if q.chosen == p {
+		q.chosen = nil
+	}
+	f.goOn(to, q)
 }
 
 // goOn has the first fetch that waits send a request, if there is a connection for it.
@@ -165,7 +173,7 @@ func (f *Pool) send(ctx context.Context, to route, q *queue, p *pending) {
 	if to.leader < 0 {
 		broker = wire.Leader(p.At)
 	}
-	m, err := f.Ask(ctx, req, withEpochs, byID, broker)
+	m, err := f.Client.Fetch(ctx, req, withEpochs, byID, broker)
 	all := newAnswers(m, err)
 
 	f.mu.Lock()

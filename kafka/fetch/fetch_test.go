@@ -39,9 +39,9 @@ func (b *broker) write(partition int32, text string) {
 	b.wake = make(chan struct{})
 }
 
-// ask is what a pool asks with.
-func (b *broker) ask(ctx context.Context, r kmsg.Request, _, _ int16, _ wire.Target) (*kmsg.FetchResponse, error) {
-	req := r.(*kmsg.FetchRequest)
+// Fetch answers a request.
+func (b *broker) Fetch(ctx context.Context, req *kmsg.FetchRequest, _, _ int16, _ wire.Target) (*kmsg.FetchResponse,
+	error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.inFlight++
@@ -107,7 +107,7 @@ func read(ctx context.Context, f *Pool, id int) (string, error) {
 func TestPartitionsShareRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroker()
-		f := &Pool{Ask: b.ask}
+		f := &Pool{Client: b}
 		const partitions = 100
 		got := make(chan string, partitions)
 		for id := range partitions {
@@ -138,7 +138,7 @@ func TestPartitionsShareRequests(t *testing.T) {
 func TestPartitionsFailAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroker()
-		f := &Pool{Ask: b.ask}
+		f := &Pool{Client: b}
 		b.fails[0] = kafkago.NotLeaderForPartition
 		b.write(1, "nobody takes this")
 		failed := make(chan error, 1)
@@ -169,7 +169,7 @@ func TestPartitionsFailAlone(t *testing.T) {
 func TestTheSenderStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroker()
-		f := &Pool{Ask: b.ask}
+		f := &Pool{Client: b}
 		got := make(chan string)
 		contexts := map[int]context.CancelFunc{}
 		for id := range 6 {
@@ -200,7 +200,7 @@ func TestTheSenderStops(t *testing.T) {
 func TestOnePartitionTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroker()
-		f := &Pool{Ask: b.ask}
+		f := &Pool{Client: b}
 		got := make(chan string)
 		for range 2 {
 			go func() {
@@ -228,7 +228,7 @@ func TestRecordsHaveMemoryOfTheirOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		body := []byte("onetwo")
 		b := newBroker()
-		f := &Pool{Ask: b.ask}
+		f := &Pool{Client: b}
 		got := make(chan *kmsg.FetchResponseTopicPartition)
 		for id := range 2 {
 			go func() {
