@@ -27,6 +27,8 @@ type RowData struct {
 	// of [Options.Weights].
 	Weights func(features, classes int) (map[string]infer.Model, error)
 
+	dropUnknown bool // edges to and from ids that no node has are dropped and counted, and are no error
+
 	named func(id string) []schema.Field // values of a node by name; nil: they are not at hand
 }
 
@@ -79,7 +81,8 @@ func (s *tablesHolder) open(ctx context.Context) (*task, error) {
 // read makes the tables of the graph.
 func (s *tablesHolder) read(ctx context.Context) (err error) {
 	blocks := solved.Blocks(s.source.Count, s.source.Features)
-	if s.graph, err = solved.Read(ctx, s.engine, s.source.Nodes, s.source.Edges, blocks); err != nil {
+	if s.graph, err = solved.Read(ctx, s.engine, s.source.Nodes, s.source.Edges,
+		solved.BlockOptions{Blocks: blocks, DropUnknown: s.source.dropUnknown}); err != nil {
 		return err
 	}
 	g := s.graph

@@ -132,7 +132,7 @@ func StagedTables(d *table.Stream) RowData {
 		}
 		return put(payload)
 	}
-	return RowData{Name: d.Name, Count: d.Rows, Features: d.Features,
+	return RowData{Name: d.Name, Count: d.Rows, Features: d.Features, dropUnknown: d.DropsUnknown(),
 		Nodes: stage.Source{Identity: "nodes\n" + d.Identity, Rows: pushed(nodes)},
 		Edges: stage.Source{Identity: "edges\n" + d.Identity, Rows: pushed(edges)}}
 }

@@ -36,7 +36,7 @@ func StagedInPlace(ctx context.Context, e stage.Engine, name string, o table.Set
 	if err != nil {
 		return RowData{}, fmt.Errorf("table %s: %w", edges.Path, err)
 	}
-	s := RowData{Name: name, Count: nodes.Rows(), Features: rows.Features()}
+	s := RowData{Name: name, Count: nodes.Rows(), Features: rows.Features(), dropUnknown: o.DropUnknown}
 	if s.Count == 0 {
 		return RowData{}, fmt.Errorf("table %s: there are no nodes", nodes.Path)
 	}

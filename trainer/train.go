@@ -21,6 +21,8 @@ type Outcome struct {
 	Seconds float64        // wall clock of fitting, condensation and calibration, without W_S and evaluation
 	Learned *LearnedCourse // of method learned; nil otherwise
 	Answers []Answer       // of some nodes of each role, by the artifact's default model
+	// Unknown is the number of edges to and from ids that no node has, which a run of stages has dropped.
+	Unknown int64
 }
 
 // Train runs a method from data to artifact: fit W_O of each model on T, condense T into S and one M for all
@@ -62,7 +64,11 @@ func TrainStaged(ctx context.Context, e stage.Engine, d RowData, o Options, now 
 		return nil, failed(d.Name, err)
 	}
 	out, err := t.run(ctx, now, progress)
-	return out, failed(d.Name, err)
+	if err != nil {
+		return nil, failed(d.Name, err)
+	}
+	out.Unknown = s.graph.Unknown
+	return out, nil
 }
 
 // failed says in an error of a run which data it was for.

@@ -270,7 +270,11 @@ func (f *engineFlags) run(ctx context.Context, e stage.Engine, data *dataflag.Da
 		return nil, err
 	}
 	rows.Weights = f.weights
-	return trainer.TrainStaged(ctx, e, rows, o, time.Now(), progress)
+	outcome, err := trainer.TrainStaged(ctx, e, rows, o, time.Now(), progress)
+	if err == nil && outcome.Unknown > 0 {
+		fmt.Fprintf(data.Notes, "%s: %d edges to or from ids that no node has were dropped.\n", rows.Name, outcome.Unknown)
+	}
+	return outcome, err
 }
 
 // rows are the data set's: of tables by URL where they lie, of tables in files as they are read, of others from memory.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -72,5 +73,44 @@ func TestTrainSaysWhatConsumersRefuse(t *testing.T) {
 				t.Errorf("%s, %s: an artifact: %v", name, run, err)
 			}
 		}
+	}
+}
+
+// --drop-unknown gives the same artifact by every engine as tables without those edges. Without it they are an error.
+func TestUnknownEndsAreDroppedByEveryEngine(t *testing.T) {
+	dir, clean := arrivingHub(t, "n2", 0, "1"), arrivingHub(t, "n2", 0, "1")
+	file := filepath.Join(dir, "edges.csv")
+	text, err := os.ReadFile(file)
+	if err == nil {
+		err = os.WriteFile(file, append(text, "n3,nowhere\nelsewhere,n4\nelsewhere,nowhere\n"...), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, engine := range []string{"--engine=memory", "--sums=fixed", "--engine=disk"} {
+		metrics := func(dir string, more ...string) (string, error) {
+			args := []string{"train", engine, "--costs=false", "--nodes=4", "--json", "--out", filepath.Join(t.TempDir(), "out"), "--data", dir}
+			out, err := harness.Execute(root(), append(args, more...)...)
+			_, results, _ := strings.Cut(out, `"results"`)
+			return regexp.MustCompile(`"(train_seconds|ms_[a-z_]+)":[^,}]*`).ReplaceAllString(results, ""), err
+		}
+		if _, err := metrics(dir); err == nil || !strings.Contains(err.Error(), "nowhere") && !strings.Contains(err.Error(), "elsewhere") {
+			t.Errorf("%s: edges to nowhere: %v", engine, err)
+		}
+		got, err1 := metrics(dir, "--drop-unknown")
+		want, err2 := metrics(clean)
+		if err1 != nil || err2 != nil || got != want {
+			t.Errorf("%s: %v, %v\n%s\nwant\n%s", engine, err1, err2, got, want)
+		}
+	}
+}
+
+// A refresh by stages, which copies the table of edges, refuses --drop-unknown before any work.
+func TestRefreshByStagesRefusesDropUnknown(t *testing.T) {
+	dir := arrivingHub(t, "n2", 0, "1")
+	_, err := harness.Execute(root(), "refresh", "--engine=disk", "--drop-unknown", "--data", dir, "--from", filepath.Join(dir, "nodes.csv"),
+		"--out", filepath.Join(dir, "out"))
+	if err == nil || !strings.Contains(err.Error(), "--drop-unknown") {
+		t.Errorf("error %v", err)
 	}
 }

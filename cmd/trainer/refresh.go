@@ -152,6 +152,10 @@ func (f *refreshFlags) given(ctx context.Context, data *dataflag.Data) (*refresh
 		if err != nil {
 			return nil, err
 		}
+		if ok && stream.DropsUnknown() {
+			return nil, fmt.Errorf("--drop-unknown (drop_unknown): a refresh by stages copies the table of edges as it is, and an arrival may "+
+				"get the id that an edge names: take the edges out of %s, or refresh with --engine %s", data.Dir, engineMemory)
+		}
 		if ok {
 			t, err := merge.Open(ctx, stream)
 			if err != nil {

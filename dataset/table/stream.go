@@ -291,6 +291,9 @@ func (s *Stream) Columns() []schema.Column {
 	return columns
 }
 
+// DropsUnknown says that edges to and from ids that no node has are to be dropped and counted.
+func (s *Stream) DropsUnknown() bool { return s.settings.DropUnknown }
+
 // Notes say in whole sentences which columns are features and which are ignored, after all rows were read.
 func (s *Stream) Notes() (notes []string) {
 	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }

@@ -73,6 +73,13 @@ func firstNames(in stage.Records) (*Names, *stage.List, error) {
 	return names, stage.NewList(rest), err
 }
 
+// Outputs of stage sources.
+const (
+	OutHalves   = iota // edges by the block of their targets
+	OutNoSource        // numbers of edges that were dropped, key 0
+	sourcesOutputs
+)
+
 // sources finds the sources of edges (tag 1) among the names (tag 0) and takes the edges on to the blocks of
 // their targets.
 type sources struct{ BlockOptions }
@@ -88,8 +95,8 @@ func (f *sources) Reduce(key int64, in stage.Records, out stage.Output) error {
 	if err != nil {
 		return err
 	}
-	places, roles := names.places(), names.Roles
-	b := newBuckets(out, 0, appendNumber(nil, int(key)))
+	places, roles, unknown := names.places(), names.Roles, 0
+	b := newBuckets(out, OutHalves, appendNumber(nil, int(key)))
 	var half []byte
 	err = each(rest, func(r stage.Record) error {
 		w := &wire{b: r.Payload}
@@ -99,6 +106,10 @@ func (f *sources) Reduce(key int64, in stage.Records, out stage.Output) error {
 				break
 			}
 			place, ok := places[e.Source]
+			if !ok && f.DropUnknown {
+				unknown++
+				continue
+			}
 			if !ok {
 				return fmt.Errorf("edges row %d: its source %s is not the id of a node with a role", e.Row,
 					quoted(e.Source))
@@ -113,7 +124,15 @@ func (f *sources) Reduce(key int64, in stage.Records, out stage.Output) error {
 		}
 		return w.end()
 	})
-	return errors.Join(err, b.flush())
+	return errors.Join(err, b.flush(), emitCount(out, OutNoSource, key, unknown))
+}
+
+// emitCount gives a number of a block, if it is not 0.
+func emitCount(out stage.Output, output int, block int64, n int) error {
+	if n == 0 {
+		return nil
+	}
+	return out.Emit(output, stage.Record{Order: order(block), Payload: appendNumber(nil, n)})
 }
 
 // Outputs of stage targets.
@@ -121,13 +140,17 @@ const (
 	OutPairs = iota // edges within T, both directions, by the destination's block
 	OutHeld         // edges of nodes that are held out, by their block
 	OutLoops        // numbers of self-loops, key 0
+	OutNoTarget     // numbers of edges that were dropped, key 0
 	targetsOutputs
 )
 
 // targets finds the targets of edges (tag 1) among the names (tag 0).
-type targets struct{}
+type targets struct{ BlockOptions }
 
-func newTargets(json.RawMessage, stage.Sides) (stage.Function, error) { return &targets{}, nil }
+func newTargets(options json.RawMessage, _ stage.Sides) (stage.Function, error) {
+	o, err := blockOptions(options)
+	return &targets{o}, err
+}
 
 // end is one end of an edge.
 type end struct {
@@ -142,7 +165,7 @@ func (f *targets) Reduce(key int64, in stage.Records, out stage.Output) error {
 	if err != nil {
 		return err
 	}
-	places, roles, loops := names.places(), names.Roles, 0
+	places, roles, loops, unknown := names.places(), names.Roles, 0, 0
 	pairs, held := newBuckets(out, OutPairs, nil), newBuckets(out, OutHeld, nil)
 	put := func(a, b end) error {
 		switch {
@@ -166,6 +189,10 @@ func (f *targets) Reduce(key int64, in stage.Records, out stage.Output) error {
 				break
 			}
 			place, ok := places[id]
+			if !ok && f.DropUnknown {
+				unknown++
+				continue
+			}
 			if !ok {
 				return fmt.Errorf("edges row %d: its target %s is not the id of a node with a role", row,
 					quoted(id))
@@ -185,7 +212,7 @@ func (f *targets) Reduce(key int64, in stage.Records, out stage.Output) error {
 		return err
 	}
 	return errors.Join(pairs.flush(), held.flush(),
-		out.Emit(OutLoops, stage.Record{Order: order(key), Payload: appendNumber(nil, loops)}))
+		emitCount(out, OutLoops, key, loops), emitCount(out, OutNoTarget, key, unknown))
 }
 
 func appendPair(dst []byte, block int64, from, to int32) []byte {

@@ -34,7 +34,7 @@ func (c *collect) Emit(_ int, r stage.Record) error { *c = append(*c, r); return
 // reduced runs a stage that maps on payloads.
 func reduced(t *testing.T, name string, sides stage.Sides, payloads ...string) ([]stage.Record, error) {
 	t.Helper()
-	f, err := Functions.New(stage.NewSpec(name, BlockOptions{1}, sides, 1))
+	f, err := Functions.New(stage.NewSpec(name, BlockOptions{Blocks: 1}, sides, 1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestFormNamesTheTable(t *testing.T) {
 		}
 		o := table.Settings{Split: "fold", Positional: true}
 		change(&nodes, &o)
-		return stage.NewSpec(StageNodes, BlockOptions{1}, stage.Sides{SideForm: FormOf(&nodes, o)}, 1).Table(0)
+		return stage.NewSpec(StageNodes, BlockOptions{Blocks: 1}, stage.Sides{SideForm: FormOf(&nodes, o)}, 1).Table(0)
 	}
 	same := form(func(*stage.InPlace, *table.Settings) {})
 	for name, change := range map[string]func(*stage.InPlace, *table.Settings){

@@ -14,12 +14,13 @@ type Graph struct {
 	Counts, Tiles, Degrees, Held         stage.Table
 	Summary                              Summary
 	Entries, HighestDegree, Loops, Nodes int64 // entries of A; nodes of T
+	Unknown                              int64 // edges that were dropped
 }
 
 // Read makes the tables of a graph.
-func Read(ctx context.Context, e stage.Engine, nodes, edges stage.Source, blocks int) (*Graph, error) {
-	g := &Graph{Blocks: blocks}
-	o := BlockOptions{blocks}
+func Read(ctx context.Context, e stage.Engine, nodes, edges stage.Source, options BlockOptions) (*Graph, error) {
+	g := &Graph{Blocks: options.Blocks}
+	o := BlockOptions{Blocks: options.Blocks}
 	rows, err := e.Scan(ctx, mapping(stage.NewSpec(StageNodes, o, formSide(nodes), 1)), nodes)
 	if err != nil {
 		return nil, err
@@ -45,7 +46,7 @@ func Read(ctx context.Context, e stage.Engine, nodes, edges stage.Source, blocks
 	if err := e.Drop(ctx, rows[0]); err != nil {
 		return nil, err
 	}
-	return g, g.edges(ctx, e, edges, o)
+	return g, g.edges(ctx, e, edges, options)
 }
 
 func mapping(s stage.Spec) stage.Spec {
@@ -54,15 +55,15 @@ func mapping(s stage.Spec) stage.Spec {
 }
 
 func (g *Graph) edges(ctx context.Context, e stage.Engine, edges stage.Source, o BlockOptions) error {
-	rows, err := e.Scan(ctx, mapping(stage.NewSpec(StageEdges, o, formSide(edges), 1)), edges)
+	rows, err := e.Scan(ctx, mapping(stage.NewSpec(StageEdges, BlockOptions{Blocks: o.Blocks}, formSide(edges), 1)), edges)
 	if err != nil {
 		return err
 	}
-	halves, err := e.Run(ctx, stage.NewSpec(StageSources, o, nil, 1), g.Names, rows[0])
+	halves, err := e.Run(ctx, stage.NewSpec(StageSources, o, nil, sourcesOutputs), g.Names, rows[0])
 	if err != nil {
 		return err
 	}
-	pairs, err := e.Run(ctx, stage.NewSpec(StageTargets, o, nil, targetsOutputs), g.Names, halves[0])
+	pairs, err := e.Run(ctx, stage.NewSpec(StageTargets, o, nil, targetsOutputs), g.Names, halves[OutHalves])
 	if err != nil {
 		return err
 	}
@@ -82,17 +83,19 @@ func (g *Graph) edges(ctx context.Context, e stage.Engine, edges stage.Source, o
 			return err
 		}
 	}
-	for r, err := range e.Read(ctx, pairs[OutLoops]) {
-		if err != nil {
-			return err
-		}
-		w := &wire{b: r.Payload}
-		g.Loops += int64(w.number())
-		if err := w.end(); err != nil {
-			return err
+	for t, count := range map[stage.Table]*int64{pairs[OutLoops]: &g.Loops, halves[OutNoSource]: &g.Unknown, pairs[OutNoTarget]: &g.Unknown} {
+		for r, err := range e.Read(ctx, t) {
+			if err != nil {
+				return err
+			}
+			w := &wire{b: r.Payload}
+			*count += int64(w.number())
+			if err := w.end(); err != nil {
+				return err
+			}
 		}
 	}
-	for _, t := range []stage.Table{rows[0], halves[0], pairs[OutPairs]} {
+	for _, t := range []stage.Table{rows[0], halves[OutHalves], pairs[OutPairs]} {
 		if err := e.Drop(ctx, t); err != nil {
 			return err
 		}

@@ -67,7 +67,7 @@ func TestReadCountsEdgesOnce(t *testing.T) {
 				e,
 				source("n", nodeRows("a", "b", "c", "d", "e", "f")...),
 				source("e", edgeRows("a-b", "b-a", "a-b", "a-a", "b-c", "c-d", "d-e")...),
-				4,
+				solved.BlockOptions{Blocks: 4},
 			)
 			if err != nil {
 				t.Fatal(err)
@@ -85,6 +85,20 @@ func TestReadCountsEdgesOnce(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// Edges to and from ids that no node has are dropped and counted where that is asked for, whichever end it is.
+func TestReadDropsUnknownEnds(t *testing.T) {
+	for name, e := range engines(t) {
+		nodes, edges := source("n", nodeRows("a", "b", "c", "d", "e", "f")...), source("e", edgeRows("a-b", "a-nowhere", "nowhere-b", "x-y", "b-c", "a-a")...)
+		g, err := solved.Read(t.Context(), e, nodes, edges, solved.BlockOptions{Blocks: 4, DropUnknown: true})
+		if err != nil || g.Entries != 4 || g.Unknown != 3 || g.Loops != 1 {
+			t.Errorf("%s: %+v, %v", name, g, err)
+		}
+		if _, err := solved.Read(t.Context(), e, nodes, edges, solved.BlockOptions{Blocks: 4}); err == nil {
+			t.Errorf("%s: unknown ends are taken where nothing asks for it", name)
+		}
 	}
 }
 
@@ -106,7 +120,7 @@ func TestReadRefuses(t *testing.T) {
 				e,
 				source(fmt.Sprint("n", want), rows[0]...),
 				source("e"+want, rows[1]...),
-				2,
+				solved.BlockOptions{Blocks: 2},
 			)
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: error %v, want %q", name, err, want)

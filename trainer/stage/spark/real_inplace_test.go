@@ -256,8 +256,8 @@ func sameGraph(t *testing.T, e stage.Engine, dir string) {
 	if sent.Count != placed.Count || sent.Features != placed.Features || sent.Features == 0 {
 		t.Errorf("%d nodes of %d features in place, want %d of %d", placed.Count, placed.Features, sent.Count, sent.Features)
 	}
-	want, err1 := solved.Read(t.Context(), here, sent.Nodes, sent.Edges, 4)
-	got, err2 := solved.Read(t.Context(), e, placed.Nodes, placed.Edges, 4)
+	want, err1 := solved.Read(t.Context(), here, sent.Nodes, sent.Edges, solved.BlockOptions{Blocks: 4})
+	got, err2 := solved.Read(t.Context(), e, placed.Nodes, placed.Edges, solved.BlockOptions{Blocks: 4})
 	if err1 != nil || err2 != nil {
 		t.Fatal(err1, err2)
 	}

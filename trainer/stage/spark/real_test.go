@@ -211,12 +211,12 @@ func TestSparkRefusesBadRows(t *testing.T) {
 		`nodes row 4: "17" is already the id of row 2`:         {source("twice", node(1, "a"), node(2, "17"), node(4, "17")), source("none")},
 		`edges row 1: its target "nowhere" is not the id of a`: {nodes, source("nowhere", edge(1, "a", "nowhere"))},
 	} {
-		_, err := solved.Read(t.Context(), e, sources[0], sources[1], 4)
+		_, err := solved.Read(t.Context(), e, sources[0], sources[1], solved.BlockOptions{Blocks: 4})
 		if err == nil || !strings.Contains(err.Error(), want) || len(err.Error()) > 300 {
 			t.Errorf("error %v, want %q and little more", err, want)
 		}
 	}
-	g, err := solved.Read(t.Context(), e, nodes, source("edges", edge(1, "a", "b"), edge(2, "b", "a"), edge(3, "a", "a")), 4)
+	g, err := solved.Read(t.Context(), e, nodes, source("edges", edge(1, "a", "b"), edge(2, "b", "a"), edge(3, "a", "a")), solved.BlockOptions{Blocks: 4})
 	if err != nil || g.Entries != 2 || g.Loops != 1 || g.Nodes != 3 {
 		t.Errorf("%+v: %v", g, err)
 	}
@@ -241,7 +241,7 @@ func TestSparkWithoutAWorkerForItsMachines(t *testing.T) {
 	}
 	e := open(t, spark.Connect(connect.New(a, nil)), t.TempDir(), 2,
 		map[string]spark.File{other: {Name: "rivulet-worker-" + other + "-0", Content: []byte("a program of another machine")}})
-	_, err := solved.Read(t.Context(), e, source("nodes", []byte("row")), source("none"), 4)
+	_, err := solved.Read(t.Context(), e, source("nodes", []byte("row")), source("none"), solved.BlockOptions{Blocks: 4})
 	if want := "workers were sent for " + other + " only: make workers builds both"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want %q", err, want)
 	}
