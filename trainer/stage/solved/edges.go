@@ -137,10 +137,10 @@ func emitCount(out stage.Output, output int, block int64, n int) error {
 
 // Outputs of stage targets.
 const (
-	OutPairs = iota // edges within T, both directions, by the destination's block
-	OutHeld         // edges of nodes that are held out, by their block
-	OutLoops        // numbers of self-loops, key 0
-	OutNoTarget     // numbers of edges that were dropped, key 0
+	OutPairs    = iota // edges within T, both directions, by the destination's block
+	OutHeld            // edges of nodes that are held out, by their block
+	OutLoops           // numbers of self-loops, key 0
+	OutNoTarget        // numbers of edges that were dropped, key 0
 	targetsOutputs
 )
 
