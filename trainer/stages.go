@@ -1,9 +1,11 @@
 package trainer
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"rivulet/graph"
@@ -287,7 +289,32 @@ func (s *tablesHolder) classIndex() map[string]int32 {
 type labelledRows struct {
 	nodes  []solved.Number
 	labels []int32
+	rows   []int64 // of the data
 	x      *graph.Dense
+}
+
+// inOrder returns the labels in the order of the data, and that order. It moves the rows of x to it.
+func (l *labelledRows) inOrder(x *graph.Dense) (labels, order []int32) {
+	order = make([]int32, len(l.rows))
+	for k := range order {
+		order[k] = int32(k)
+	}
+	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(l.rows[a], l.rows[b]) })
+	moved, first := make([]bool, len(order)), make([]float32, x.Cols)
+	for start := range order { // a cycle of moves at a time: a copy of all rows may be large
+		if moved[start] {
+			continue
+		}
+		copy(first, x.Row(start))
+		at := start
+		for next := int(order[at]); next != start; at, next = next, int(order[next]) {
+			copy(x.Row(at), x.Row(next))
+			moved[at] = true
+		}
+		copy(x.Row(at), first)
+		moved[at] = true
+	}
+	return take(l.labels, order), order
 }
 
 func (s *tablesHolder) readLabelled(ctx context.Context, t stage.Table) (*labelledRows, error) {
@@ -305,6 +332,7 @@ func (s *tablesHolder) readLabelled(ctx context.Context, t stage.Table) (*labell
 			out.nodes = append(out.nodes, solved.Number{Block: r.Key, Place: place})
 			out.labels = append(out.labels, index[rows.Labels[k]])
 		}
+		out.rows = append(out.rows, rows.Rows...)
 		out.x.Cols, out.x.Data = rows.X.Cols, append(out.x.Data, rows.X.Data...)
 	}
 	out.x.Rows = len(out.nodes)

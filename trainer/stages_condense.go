@@ -58,12 +58,18 @@ func (s *tablesHolder) cluster(ctx context.Context, c *stagedGraph) (stage.Table
 		points = gemm.Mul(gemm.Of(points), gemm.Of(s.basis))
 		sides[solved.SideBasis] = solved.AppendMatrix(s.basis)
 	}
-	of := condense.Cluster(points, s.labelled.labels, t.share, t.rng(purposeClusters))
+	labels, order := s.labelled.inOrder(points) // k-means begins with rows in the order of the data, as in memory
+	of := condense.Cluster(points, labels, t.share, t.rng(purposeClusters))
 	centres := graph.Mul(of.Membership(), points)
 	for k := range centres.Data {
 		centres.Data[k] /= s.pre.Scale // stages have points without the scale
 	}
 	c.Labels = of.Labels
+	clusters := make([]int32, len(order))
+	for k, i := range order {
+		clusters[i] = of.Of[k]
+	}
+	of.Of = clusters
 	sides[solved.SideCentres] = solved.AppendMatrix(centres)
 	sides[solved.SideClasses] = solved.AppendInts(of.Labels)
 	s.labelled.x = nil // only its clusters are still needed

@@ -258,7 +258,7 @@ func (f *rows) Reduce(key int64, in stage.Records, out stage.Output) error {
 	}
 	payload := appendNumber(nil, len(taken))
 	for _, j := range taken {
-		payload = appendText(appendNumber(payload, int(j)), names.Labels[j])
+		payload = appendNumber(appendText(appendNumber(payload, int(j)), names.Labels[j]), int(names.Rows[j]))
 	}
 	payload = append(payload, appendDense(z.Take(taken))...)
 	return errors.Join(out.Emit(0, stage.Record{Key: key, Payload: payload}),
@@ -269,6 +269,7 @@ func (f *rows) Reduce(key int64, in stage.Records, out stage.Output) error {
 type LabelledRows struct {
 	Places []int32
 	Labels []string
+	Rows   []int64 // of the data
 	X      *graph.Dense
 }
 
@@ -276,8 +277,9 @@ type LabelledRows struct {
 func ReadLabelled(payload []byte) (*LabelledRows, error) {
 	w := &wire{b: payload}
 	out := &LabelledRows{}
-	for range w.count(2) {
+	for range w.count(3) {
 		out.Places, out.Labels = append(out.Places, int32(w.number())), append(out.Labels, w.text())
+		out.Rows = append(out.Rows, int64(w.number()))
 	}
 	out.X = w.features().Dense
 	if out.X == nil || out.X.Rows != len(out.Places) {

@@ -199,10 +199,8 @@ func (f *blocks) Reduce(key int64, in stage.Records, out stage.Output) error {
 	slices.SortStableFunc(all, func(a, b Node) int { return behind(a) - behind(b) })
 	names := &Names{}
 	for _, n := range all {
-		names.IDs, names.Roles, names.Labels = append(names.IDs, n.ID), append(
-			names.Roles,
-			n.Role,
-		), append(names.Labels, n.Label)
+		names.IDs, names.Rows = append(names.IDs, n.ID), append(names.Rows, n.Row)
+		names.Roles, names.Labels = append(names.Roles, n.Role), append(names.Labels, n.Label)
 		if n.Role.original() {
 			names.Original++
 		}

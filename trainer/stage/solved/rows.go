@@ -108,6 +108,7 @@ func Blocks(nodes int64, features int) int {
 // order. The number of a node is its block and its place.
 type Names struct {
 	IDs      []string
+	Rows     []int64 // numbers of their rows in the data, from 1
 	Roles    []Role
 	Labels   []string
 	Original int // of T
@@ -117,7 +118,7 @@ type Names struct {
 func (n *Names) append(dst []byte) []byte {
 	dst = appendNumber(appendNumber(dst, len(n.IDs)), n.Original)
 	for k, id := range n.IDs {
-		dst = append(appendText(appendText(dst, id), n.Labels[k]), byte(n.Roles[k]))
+		dst = appendNumber(append(appendText(appendText(dst, id), n.Labels[k]), byte(n.Roles[k])), int(n.Rows[k]))
 	}
 	return dst
 }
@@ -125,10 +126,11 @@ func (n *Names) append(dst []byte) []byte {
 // ReadNames reads the payload of a record of the table of names.
 func ReadNames(payload []byte) (*Names, error) {
 	w := &wire{b: payload}
-	rows := w.count(3)
+	rows := w.count(4)
 	n := &Names{
 		Original: w.number(),
 		IDs:      make([]string, rows),
+		Rows:     make([]int64, rows),
 		Roles:    make([]Role, rows),
 		Labels:   make([]string, rows),
 	}
@@ -140,7 +142,7 @@ func ReadNames(payload []byte) (*Names, error) {
 			labels[label] = label
 		}
 		n.Labels[k] = labels[label]
-		n.Roles[k] = Role(w.byte())
+		n.Roles[k], n.Rows[k] = Role(w.byte()), int64(w.number())
 	}
 	if w.bad || n.Original > rows {
 		return nil, errPayload

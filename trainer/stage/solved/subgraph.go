@@ -251,7 +251,7 @@ func (subgraphReader) Reduce(key int64, in stage.Records, out stage.Output) erro
 		}
 		places = append(places, int32(j))
 		some.IDs, some.Roles = append(some.IDs, names.IDs[j]), append(some.Roles, names.Roles[j])
-		some.Labels = append(some.Labels, names.Labels[j])
+		some.Labels, some.Rows = append(some.Labels, names.Labels[j]), append(some.Rows, names.Rows[j])
 	}
 	if len(places) == 0 {
 		return nil
