@@ -88,6 +88,10 @@ func (s *tablesHolder) read(ctx context.Context) (err error) {
 		return err
 	}
 	g := s.graph
+	if g.Unknown > 0 && g.Entries == 0 {
+		return fmt.Errorf("no edge between nodes of T is left: %d edges are to or from ids that no node has: are the ids of both tables "+
+			"written in one form?", g.Unknown)
+	}
 	for role, name := range map[solved.Role]string{solved.Train: "training", solved.Validation: "validation"} {
 		if g.Summary.Roles[role] == 0 {
 			return fmt.Errorf("no %s nodes", name)

@@ -273,6 +273,10 @@ func (f *engineFlags) run(ctx context.Context, e stage.Engine, data *dataflag.Da
 	outcome, err := trainer.TrainStaged(ctx, e, rows, o, time.Now(), progress)
 	if err == nil && outcome.Unknown > 0 {
 		fmt.Fprintf(data.Notes, "%s: %d edges to or from ids that no node has were dropped.\n", rows.Name, outcome.Unknown)
+		if kept := outcome.Bundle.Manifest.Data.Edges; outcome.Unknown > int64(kept) {
+			err = data.Warn(rows.Name, []string{fmt.Sprintf("more edges are to or from ids that no node has, %d, than between nodes of T, %d: "+
+				"are both tables of one graph?", outcome.Unknown, kept)})
+		}
 	}
 	return outcome, err
 }
