@@ -39,7 +39,7 @@ type OpenOptions struct {
 	SplitSeed uint64
 	// More lists formats beside this package's own.
 	More []Format
-	// Tables say what the columns of tables mean; other formats refuse them, but for DropWeights.
+	// Tables say what the columns of tables mean; other formats refuse them.
 	Tables table.Settings
 	// Faults, if there are any, collect the faults of tables, which are then no errors.
 	Faults *table.Faults
@@ -69,7 +69,7 @@ func Open(path string, o OpenOptions) (*Dataset, error) {
 	if err != nil {
 		return nil, fmt.Errorf("loading data set %s: %w", path, err)
 	}
-	if f.Tables == nil && f.Name != describedTables && (!o.Tables.IsZero() || o.Tables.DropWeights) {
+	if f.Tables == nil && f.Name != describedTables && (!o.Tables.IsZero() || o.Tables.DropWeights || o.Tables.DropUnknown) {
 		return nil, fmt.Errorf("loading data set %s (%s): what is said about columns is for tables", path, f.Name)
 	}
 	d, err := f.Read(path, o)

@@ -78,6 +78,8 @@ func TestOpenRefuses(t *testing.T) {
 		"--preset twitter":                     `--preset is "twitter", want one of small, flickr`,
 		"--preset small --preset-nodes 1":      "--preset-nodes: preset small with 1 nodes",
 		"--preset small --format csv":          "--format is csv, but no --data",
+		"--preset small --drop-unknown":        "a flag says what columns of tables mean",
+		"--preset small --drop-weights":        "a flag says what columns of tables mean",
 		"--format parquet --data " + dir:       `format is "parquet", want one of graphsaint`,
 		"--format planetoid --data " + dir:     "no file ind.NAME.graph",
 		"--data " + filepath.Join(dir, "none"): "no such file",
