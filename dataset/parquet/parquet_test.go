@@ -280,3 +280,18 @@ func TestTwoSchemas(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// A directory with files of both kinds is refused: those of one would be left out.
+func TestTwoKinds(t *testing.T) {
+	a := "A"
+	dir := writeSet(t, map[string][]byte{
+		"nodes/0.parquet": encode(t, [][]node{{{"x", []float32{1}, &a, "train"}}}),
+		"nodes/1.csv":     []byte("id,features,label,split\ny,2,A,test\n"),
+		"edges.parquet":   encode(t, [][]edge{{{"x", "x"}}}),
+	})
+	_, err := dataset.OpenTables(dataset.OpenOptions{More: []dataset.Format{Format},
+		Tables: table.Settings{Nodes: dir + "/nodes", Edges: dir + "/edges.parquet"}})
+	if err == nil || !strings.Contains(err.Error(), "has tables of two kinds") {
+		t.Errorf("error %v", err)
+	}
+}

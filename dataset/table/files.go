@@ -62,6 +62,7 @@ func Named(path string, kinds []Kind, form TextForm) (Source, error) {
 		return Source{}, err
 	}
 	var known []string
+	var found Source
 	for _, kind := range kinds {
 		known = append(append(known, kind.Exts...), kind.Named...)
 		s := Source{Files: []string{path}, open: kind.Open, form: form}
@@ -69,10 +70,19 @@ func Named(path string, kinds []Kind, form TextForm) (Source, error) {
 			return s, nil
 		}
 		if info.IsDir() {
-			if s.Files, err = parts(path, kind.Exts); err != nil || len(s.Files) > 0 {
+			if s.Files, err = parts(path, kind.Exts); err != nil {
 				return s, err
 			}
+			if len(s.Files) > 0 && len(found.Files) > 0 {
+				return s, fmt.Errorf("%s has tables of two kinds, %s and %s: keep one", path, found.Files[0], s.Files[0])
+			}
+			if len(s.Files) > 0 {
+				found = s
+			}
 		}
+	}
+	if len(found.Files) > 0 {
+		return found, nil
 	}
 	if hasExt(path, []string{".parquet"}) {
 		return Source{}, fmt.Errorf("%s is Parquet, which this program does not read", path)
@@ -143,13 +153,16 @@ func parts(dir string, exts []string) ([]string, error) {
 		case log && entry.IsDir() && hasExt(dir, exts) || name == "_delta_log":
 			return nil, fmt.Errorf("%s is a table of %s, whose log says which files count: write it as plain files", dir, format)
 		case strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_"):
-		case entry.IsDir() && strings.Contains(name, "="):
+		case entry.IsDir():
 			inner, err := parts(path, exts)
+			if err == nil && len(inner) > 0 && !strings.Contains(name, "=") {
+				err = fmt.Errorf("%s has tables, and is no partition KEY=VALUE of %s: put the files beside the others, or rename it", path, dir)
+			}
 			if err != nil {
 				return nil, err
 			}
 			files = append(files, inner...)
-		case !entry.IsDir() && hasExt(name, exts):
+		case hasExt(name, exts):
 			files = append(files, path)
 		}
 	}
