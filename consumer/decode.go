@@ -1,8 +1,10 @@
 package consumer
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"strings"
 
 	"rivulet/event"
 	"rivulet/graph"
@@ -51,10 +53,13 @@ func (p *Pipeline) decode(ctx context.Context, out *decoded, records []kafka.Rec
 	}
 	// ParallelRows weighs multiply-adds; a byte of a record costs about four.
 	graph.ParallelRows(len(records), 4*out.bytes, func(lo, hi int) {
+		var text schemaText
 		for i := lo; i < hi; i++ {
 			s := &out.slots[i]
 			if p.decodeOne(s, by); s.fault != nil || s.skip != "" {
 				s.arrival = event.Arrival{} // which may be many times the record: a list of ids takes 16 bytes for each "1,"
+			} else if p.Forms.Schemas != nil {
+				text.bound(s)
 			}
 		}
 	})
@@ -73,6 +78,42 @@ func (p *Pipeline) decode(ctx context.Context, out *decoded, records []kafka.Rec
 		}
 	}
 	return nil
+}
+
+// schemaText bounds what the text that a registry's schemas make of a batch's records leaves in memory. A schema can
+// make a long text of few bytes: where neighbours are values of an enum, a record of 2 KB can have 1 MiB of ids, and a
+// batch 256 times that. The ids are few words of the schema then, and the batch keeps each of them once.
+type schemaText struct{ words map[string]string }
+
+// bound lets go of the text that was made of an arrival's record, where it was longer than the record. Features by name
+// have become a row.
+func (t *schemaText) bound(s *slot) {
+	a, text := &s.arrival, 0
+	for i := range a.Features.Named {
+		text += len(a.Features.Named[i].Name) + len(a.Features.Named[i].Value.Text)
+	}
+	if text > s.bytes {
+		a.Features.Named = nil
+	}
+	longest := len(a.ID)
+	for _, id := range a.Edges {
+		text, longest = text+len(id), max(longest, len(id))
+	}
+	if text += s.dropped * longest; text <= s.bytes {
+		return
+	}
+	if t.words == nil {
+		t.words = make(map[string]string)
+	}
+	a.ID, a.Key = strings.Clone(a.ID), bytes.Clone(a.Key) // each id is a part of the text of all
+	for i, id := range a.Edges {
+		word, is := t.words[id]
+		if !is {
+			word = strings.Clone(id)
+			t.words[word] = word
+		}
+		a.Edges[i] = word
+	}
 }
 
 // deadLetter is the record set aside.
