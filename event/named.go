@@ -96,6 +96,7 @@ type namedList struct {
 	fields []schema.Field // not nil; behind its end is what the record before had there
 	known  int            // how many names of the record before are distinct
 	same   bool           // all names so far are those of the record before
+	twice  *string        // a name that is there twice; nil: none was found yet
 }
 
 // takeNamed begins a list with the memory of f, which has no named features until [Features.becomeNamed].
@@ -138,9 +139,22 @@ func (l *namedList) addText(name string) *schema.Field {
 	return f
 }
 
-// next is add of the expected name.
+// firstLook is the number of fields at which a list first looks for names that are there twice.
+const firstLook = 4096
+
+// next is add of the expected name. A list that is long looks for repeated names while it grows, as the record is refused
+// then: two bytes of Protobuf are an entry without a name, for which the list takes a field of 88 bytes.
 func (l *namedList) next() *schema.Field {
 	n := len(l.fields)
+	if n >= firstLook && n&(n-1) == 0 && !l.same && l.twice == nil {
+		if i := repeated(l.fields); i >= 0 {
+			name := l.fields[i].Name
+			l.twice = &name
+		}
+	}
+	if l.twice != nil {
+		return &l.fields[n-1]
+	}
 	if n == cap(l.fields) {
 		l.fields = slices.Grow(l.fields, 1)
 	}
@@ -150,7 +164,10 @@ func (l *namedList) next() *schema.Field {
 
 // distinct refuses a name that is there twice.
 func (l *namedList) distinct() error {
-	if l.same {
+	switch {
+	case l.twice != nil:
+		return namedTwice(*l.twice)
+	case l.same:
 		return nil
 	}
 	if i := repeated(l.fields); i >= 0 {

@@ -1,6 +1,7 @@
 package event
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -10,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"rivulet/schema"
 )
@@ -212,5 +215,30 @@ func TestNamedTwiceInUsedMemory(t *testing.T) {
 		if err := taken.codec.DecodeArrival(taken.data, &a); err != nil || len(a.Features.Named) == 0 {
 			t.Errorf("%q: %v", taken.data, err)
 		}
+	}
+}
+
+// A long list of features finds a name that is there twice while it grows, and the record is refused for it however the
+// list goes on: two bytes of Protobuf for each entry took 88 bytes of memory.
+func TestALongListOfOneNameStaysShort(t *testing.T) {
+	record := protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), []byte("n"))
+	entries := bytes.Repeat([]byte{1<<3 | 2, 0}, 100_000)
+	record = protowire.AppendBytes(protowire.AppendTag(record, 6, protowire.BytesType), entries)
+	var a Arrival
+	var fault *FieldError
+	if err := (Protobuf{}).DecodeArrival(record, &a); !errors.As(err, &fault) || !strings.Contains(fault.Detail, "twice") {
+		t.Errorf("%v", err)
+	}
+	if n := cap(a.Features.Named); n > 4*firstLook {
+		t.Errorf("the list has room for %d features", n)
+	}
+	entries = nil
+	for i := range 5000 { // the repeated name is not found again among those that follow
+		name := protowire.AppendBytes([]byte{1<<3 | 2}, fmt.Append(nil, max(0, i-1)))
+		entries = protowire.AppendBytes(append(entries, 1<<3|2), name)
+	}
+	record = protowire.AppendBytes(protowire.AppendTag([]byte{1<<3 | 2, 1, 'n'}, 6, protowire.BytesType), entries)
+	if err := (Protobuf{}).DecodeArrival(record, &a); !errors.As(err, &fault) || fault.Field != "features.named.0" {
+		t.Errorf("%v", err)
 	}
 }
