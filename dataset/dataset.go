@@ -53,3 +53,13 @@ func (d *Dataset) AppendNeighbours(dst []string, node int32) []string {
 	}
 	return dst
 }
+
+// Isolated returns the number of nodes without any edge.
+func (d *Dataset) Isolated() (n int) {
+	for i := range d.Adj.Rows {
+		if d.Adj.RowLen(i) == 0 {
+			n++
+		}
+	}
+	return n
+}

@@ -134,7 +134,6 @@
 //	inductive.go   the original graph T, and batches of arrivals
 //	withhold.go    nodes kept back for later
 //	fingerprint.go the data's name by content
-//	check.go       what gives the labels away
 //
 // # Packages
 //
@@ -143,5 +142,6 @@
 //	numpy      arrays of NumPy and matrices of SciPy
 //	pickle     Python's pickles, of which nothing is run
 //	file       files within bounds, and what a file is that is no data
+//	leaks      what gives the labels away
 //	generate   graphs drawn at random
 package dataset

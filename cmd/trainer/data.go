@@ -14,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"rivulet/dataset"
+	"rivulet/dataset/leaks"
 	"rivulet/dataset/parquet"
 	"rivulet/dataset/table"
 	"rivulet/internal/preflight"
@@ -194,7 +195,7 @@ func printCheck(w io.Writer, d *dataset.Dataset, faults *table.Faults, seed uint
 	}
 	fmt.Fprintf(w, "%d nodes are unlabelled, %d have a class and no role\nOne rule alone, right on held-out nodes (seed %d):\n",
 		len(d.Unlabelled), len(d.Withheld()), seed)
-	for k, p := range d.Leaks(seed) {
+	for k, p := range leaks.Measure(d, seed) {
 		mark := ""
 		if p.Suspect() {
 			mark = "   SUSPECT: it all but tells the label"

@@ -49,6 +49,7 @@ var only = []struct {
 	{"dataset/pickle", nil},
 	{"dataset/table", []string{"schema", "dataset/file", "dataset/numpy"}},
 	{"dataset/generate", []string{"dataset", "graph"}},
+	{"dataset/leaks", []string{"dataset", "schema"}},
 	{"dataset/parquet", []string{"dataset", "dataset/table", "schema"}},
 	{"test/reference/convert", []string{"graph", "test/reference"}},
 	{"lab/report", []string{"trainer/eval", "artifact", "infer"}},

@@ -1,15 +1,12 @@
 package dataset
 
 import (
-	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"rivulet/dataset/table"
-	"rivulet/graph"
 )
 
 // Faults are counted, and reading goes on.
@@ -39,51 +36,6 @@ func TestFaultsOfPositions(t *testing.T) {
 		d, err := Open(writeTree(t, map[string][]byte{"nodes.csv": []byte(text), "edges.csv": []byte(csvEdges)}), OpenOptions{Faults: faults})
 		if err != nil || len(faults.Kinds) > 0 || !strings.Contains(strings.Join(d.Notes, "\n"), want) || d.Columns == nil {
 			t.Errorf("%v, faults %q, notes %q, want %s", err, faults.Kinds, d.Notes, want)
-		}
-	}
-}
-
-// Rules find the columns that give the label away, and no others.
-func TestLeaks(t *testing.T) {
-	var nodes strings.Builder
-	nodes.WriteString("id,closed,score,plan,noise,label\n")
-	for i := range 600 {
-		label, other := i%2, i/2%2
-		closed := ""
-		if label == 1 {
-			closed = "2026-01-02"
-		}
-		fmt.Fprintf(&nodes, "%s%d,%s,%d,%c,%d,%d\n", []string{"bot", "human"}[label], i, closed, 1000*label+i%7, 'a'+rune(label*3+i%3), other, label)
-	}
-	d := mustOpenTexts(t, nodes.String(), "source,target\n", table.Settings{})
-	var suspects []string
-	for _, p := range d.Leaks(1) {
-		if p.Suspect() {
-			suspects = append(suspects, p.Name)
-		}
-		if p.Name == "(edges alone)" && p.Accuracy != p.Majority {
-			t.Errorf("without edges: %+v", p)
-		}
-	}
-	slices.Sort(suspects)
-	if diff := cmp.Diff([]string{"(id)", "closed", "plan", "score"}, suspects); diff != "" {
-		t.Errorf("suspects (-want +got):\n%s", diff)
-	}
-	// Edges within the classes tell them, and so does the order of the rows.
-	labels := make([]int32, 200)
-	var edges [][2]int32
-	for i := range int32(200) {
-		labels[i] = i / 100
-		for step := int32(1); step < 8; step++ {
-			edges = append(edges, [2]int32{i, i/100*100 + (i+step)%100})
-		}
-	}
-	d = &Dataset{IDs: Decimals(200), Adj: Symmetric(200, edges), Labels: labels, Classes: Decimals(2),
-		X: graph.Features{Dense: &graph.Dense{Rows: 200, Cols: 1, Data: make([]float32, 200)}}}
-	d.Adj.SortRows()
-	for _, p := range d.Leaks(1) {
-		if want := p.Name != "feature 0"; p.Suspect() != want {
-			t.Errorf("%+v", p)
 		}
 	}
 }

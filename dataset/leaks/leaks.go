@@ -1,4 +1,6 @@
-package dataset
+// Package leaks measures what gives the labels of a data set away: a column that was filled in when the class became
+// known, ids or rows in the order of the classes, edges.
+package leaks
 
 import (
 	"cmp"
@@ -8,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"rivulet/dataset"
 	"rivulet/schema"
 )
 
@@ -37,13 +40,13 @@ func (p Predictor) Suspect() bool { return p.Gain() >= SuspectGain }
 // bins is the number of intervals into which numbers and times are cut, with as many of the nodes in each.
 const bins = 32
 
-// Leaks measures how well one column, the ids, the order of the rows or the edges alone tell the classes, best
+// Measure finds how well one column, the ids, the order of the rows or the edges alone tell the classes, best
 // first. Half of the labelled nodes, at random by seed, teach each rule, and the other half measure it: in each
 // interval of a number or a time, for each category or text, and for missing values, the most frequent class
 // among the first half; along the edges, the most frequent class among the neighbours in the first half. Where a
 // rule has seen nothing, it says the most frequent class of all. Vectors are not measured, as no simple rule
 // reads them.
-func (d *Dataset) Leaks(seed uint64) []Predictor {
+func Measure(d *dataset.Dataset, seed uint64) []Predictor {
 	var labelled []int32
 	for i, c := range d.Labels {
 		if c >= 0 {
@@ -82,7 +85,7 @@ func (d *Dataset) Leaks(seed uint64) []Predictor {
 
 // leaks holds the nodes that teach rules and those that measure them.
 type leaks struct {
-	d           *Dataset
+	d           *dataset.Dataset
 	learn, hold []int32
 	majority    int32 // class
 }
@@ -209,14 +212,4 @@ func valueNumber(v schema.Value) (float64, bool) {
 		return float64(v.Time.Unix()), true
 	}
 	return v.Number, v.Type == schema.Number
-}
-
-// Isolated returns the number of nodes without any edge.
-func (d *Dataset) Isolated() (n int) {
-	for i := range d.Adj.Rows {
-		if d.Adj.RowLen(i) == 0 {
-			n++
-		}
-	}
-	return n
 }
