@@ -4,12 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
+	"rivulet/graph"
+	"rivulet/infer"
+	"rivulet/mapping"
 )
 
 // others are artifacts of other data than bundle's, by the word that names the difference.
@@ -143,6 +147,92 @@ func TestArtifactThatOverflowsIsRefused(t *testing.T) {
 			t.Errorf("a consumer serves %s: %v", w.Current().ID(), err)
 		}
 	})
+}
+
+// An artifact whose numbers are finite and not those of its training is neither published nor taken, and the message
+// says which numbers.
+func TestArtifactThatIsNotTrainedIsRefused(t *testing.T) {
+	untrained := map[string]func(b *artifact.Bundle){
+		"the same logits": func(b *artifact.Bundle) {
+			for _, u := range b.Models[0].Tables.U {
+				clear(u.Data)
+			}
+			for _, p := range b.Models[0].Params {
+				clear(p.Value.Data)
+			}
+		},
+		"rows of M are 0":          func(b *artifact.Bundle) { clear(b.Mapping.Rows.Val) },
+		"(preprocess.mean) are 0":  func(b *artifact.Bundle) { clear(b.Preprocess.Mean) },
+		"predicted that of 96% of": func(b *artifact.Bundle) { wrong(b) },
+	}
+	onRedis(t, func(t *testing.T, s *server) {
+		s.publish(t, bundle(t, 1, "v1"))
+		w, _ := s.watcher(t, "c1")
+		mustServe(t, w, "v1")
+		number := 0
+		for want, damage := range untrained {
+			number++
+			b := artifacttest.Bundle(2, artifacttest.Size{Nodes: 300, Synthetic: 12, Features: 7, Classes: 4})
+			referTo(b)
+			if err := try(mustVersion(t, sealed(t, b, "right")), b, b.Mapping); err != nil {
+				t.Fatalf("an artifact as it should be: %v", err)
+			}
+			damage(b)
+			sealed(t, b, fmt.Sprint("bad", number))
+			err := s.publisher(t).Publish(t.Context(), b, PublishOptions{OtherData: true})
+			if !errors.Is(err, ErrUntrained) || !strings.Contains(err.Error(), want) {
+				t.Errorf("error %v, want %q", err, want)
+			}
+			s.mustCurrent(t, "v1")
+			s.pastTheGate(t, s.publisher(t), b)
+			if err := tick(t, w); !errors.Is(err, ErrUntrained) || w.Current().ID() != "v1" {
+				t.Errorf("%s: a consumer serves %s: %v", want, w.Current().ID(), err)
+			}
+			if err := s.publisher(t).SetCurrent(t.Context(), "v1", true); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// referTo gives an artifact the labels that it predicts for its own synthetic nodes, and a reference.
+func referTo(b *artifact.Bundle) {
+	nodes := make([]int, b.Synthetic.X.Rows)
+	for k := range nodes {
+		nodes[k] = k
+	}
+	rows, _ := rowsTo(b.Mapping, nodes)
+	batch := &infer.Batch{X: graph.Features{Dense: rawFeatures(b, nodes)}}
+	v, _, err := New(b, mapping.FromArtifact(b.Mapping), Options{})
+	if err != nil {
+		panic(err)
+	}
+	batch.Attach(rows, len(nodes))
+	_, p := v.Predict(batch)
+	for k := range nodes {
+		b.Synthetic.Labels[k] = int32(slices.Index(p.Row(k), slices.Max(p.Row(k))))
+	}
+	h := artifact.NewHistogram([]float64{1, 2})
+	shares := make([]float64, p.Cols)
+	shares[0] = 1
+	b.Manifest.Reference = artifact.Reference{Nodes: 50, FeatureNorm: h, FeatureCount: h,
+		Models: map[string]artifact.ModelReference{v.Model(): {Accuracy: 96, Confidence: 0.9, Classes: shares}}}
+}
+
+// wrong makes no label that of the prediction.
+func wrong(b *artifact.Bundle) {
+	for k := range b.Synthetic.Labels {
+		b.Synthetic.Labels[k] = (b.Synthetic.Labels[k] + 1) % int32(len(b.Manifest.Data.Classes))
+	}
+}
+
+func mustVersion(t *testing.T, b *artifact.Bundle) *Version {
+	t.Helper()
+	v, _, err := New(b, mapping.FromArtifact(b.Mapping), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
 }
 
 // Two publishers of one artifact end well, whichever of them completes the version, at whatever step of the other.
