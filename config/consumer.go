@@ -25,6 +25,7 @@ type Consumer struct {
 	Output   Output   `key:"output"`
 	Labels   Labels   `key:"labels"`
 	HTTP     HTTP     `key:"http"`
+	Swap     Swap     `key:"swap"`
 	Shutdown Shutdown `key:"shutdown"`
 	Log      Log      `key:"log"`
 }
@@ -162,6 +163,11 @@ type Answer struct {
 type HTTP struct {
 	Listen string   `key:"listen" default:":9464" check:"listen" usage:"address of /metrics, /healthz and /readyz, as host:port or :port" zero:"no HTTP server"`
 	Hosts  []string `key:"hosts" default:"" usage:"further names under which this port is reached, with a port or without; other sites' pages could have a browser read it by a name of theirs" zero:"IP addresses, names without a dot, this machine's name and those of local networks (.local, .internal, .svc)"`
+}
+
+// Swap sets what becomes of a new version that does not fit the stream.
+type Swap struct {
+	Rollback float64 `key:"rollback" default:"0.2" unit:"share" check:"share" usage:"share of dead letters among the arrivals after a swap, of at least 100, from which on the consumer goes back to the version before, once a version; not where that one had half as many" zero:"it never goes back"`
 }
 
 // Shutdown sets how the service ends.

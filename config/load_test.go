@@ -66,6 +66,7 @@ func TestDefaults(t *testing.T) {
 		Registry: Registry{Timeout: 5 * time.Second},
 		Output:   Output{Format: "json", Registry: "none", Answer: Answer{Representation: "none"}},
 		HTTP:     HTTP{":9464", nil},
+		Swap:     Swap{0.2},
 		Shutdown: Shutdown{30 * time.Second},
 		Log:      Log{"info", "text"},
 	}

@@ -68,6 +68,7 @@
 //	publisher.go, mend.go   Publisher: publish, activate; a complete version compared, and written again where it differs
 //	gate.go                 what must hold before a version becomes CURRENT or is taken by a consumer
 //	list.go, prune.go       versions listed; old ones removed
+//	trial.go                Watcher: back to the version before if the new one makes dead letters
 //	watcher.go, load.go     Watcher: follows CURRENT, loads and swaps; heartbeats.go holds what is still used
 //	version.go, choice.go   Version: a model, its attachment and calibration; errors about a choice
 //	output.go, explain.go   representations and abstention; explanations

@@ -76,13 +76,14 @@ redis.call('HSET', KEYS[1], 'mended_ms', ms(now), 'seal', ARGV[3])
 return 1
 `)
 
-// allowOther notes in a marker that the version may follow one of other data.
+// allowOther notes in a marker, with the time, that the version may follow one of other data, and may be taken again by
+// consumers that have gone back from it.
 //
 //	KEYS  complete
 //	->    1, or 0 if the version is not there
-var allowOther = redis.NewScript(`
+var allowOther = redis.NewScript(nowMS + `
 if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
-redis.call('HSET', KEYS[1], 'other_data', '1')
+redis.call('HSET', KEYS[1], 'other_data', ms(now))
 return 1
 `)
 

@@ -40,6 +40,9 @@ type WatcherOptions struct {
 	LookupTimeout time.Duration
 	// Guard guards all lookups of rows that are not in memory; nil: they are only passed on.
 	Guard *mapping.Guard
+	// Rollback is the share of dead letters among the first arrivals of a new version from which on the watcher goes
+	// back to the version before ([Watcher.Delivered]); 0: it never does.
+	Rollback float64
 	// Serve chooses among the models and settings of an artifact.
 	Serve Options
 	// Clock has no default.
@@ -60,6 +63,8 @@ type Watcher struct {
 	mu      sync.Mutex // held while polling, so that Load and Run do not meet
 	held    heartbeats
 	serving string // id of the marker of the version that is served
+	tried   string // the version that was taken last, as refused names it
+	trial   trial
 	refused string // the last version that was refused, with its marker's id and the time at which it was mended
 	reason  error  // why it was refused
 	trouble string // the problem that was logged last, "" if all is well
@@ -175,6 +180,7 @@ func (w *Watcher) poll(ctx context.Context) error {
 
 // follow reads CURRENT and takes the version that it names.
 func (w *Watcher) follow(ctx context.Context) error {
+	w.settleTrial()
 	name, err := readCurrent(ctx, w.loader.client, w.loader.keys)
 	if err != nil {
 		return err
@@ -255,7 +261,10 @@ func (w *Watcher) take(ctx context.Context, name, id, tried string, otherData bo
 	w.refused = ""
 	w.held.add(v)
 	before := w.current.Swap(v)
-	w.serving = id
+	if before != nil && w.o.Rollback > 0 {
+		w.trial.begin(before, w.serving, tried, name+" "+id)
+	}
+	w.serving, w.tried = id, tried
 	w.logTaken(v, before, warnings)
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 	"rivulet/kafka/retry"
 	"rivulet/mapping"
 	"rivulet/producer"
+	"rivulet/serving"
 )
 
 // Insider is an observer that also sees what [RunConsumer] keeps to itself.
@@ -100,7 +101,7 @@ func runConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, jou
 		})
 	}
 	watched := observe.Options{Version: from.name, Classes: from.classes, Cache: from.cache, Arrivals: from.arrivals,
-		Losses: from.losses, Reference: from.reference}
+		Losses: from.losses, Rollbacks: from.rollbacks, Reference: from.reference}
 	if cfg.Labels.Topic != "" {
 		watched.Labels = &observe.LabelOptions{Remember: cfg.Labels.Remember, TTL: cfg.Labels.TTL}
 	}
@@ -124,6 +125,9 @@ func runConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, jou
 	}
 	defer closeStore()
 	told := both(both(observer, journal), also)
+	if watcher, ok := from.source.(*serving.Watcher); ok {
+		told = both(told, trial{watcher: watcher})
+	}
 	c, client, err := newConsumer(cfg, wire{from, forms, known, store, out}, log, told)
 	if err != nil {
 		return err

@@ -68,6 +68,25 @@ func (v versions) losses() mapping.LossStats {
 	return mapping.LossStats{}
 }
 
+// rollbacks counts the versions that the watcher has gone back from.
+func (v versions) rollbacks() uint64 {
+	if watcher, ok := v.source.(*serving.Watcher); ok {
+		return watcher.Rollbacks()
+	}
+	return 0
+}
+
+// trial tells a watcher what became of the arrivals that a version has answered.
+type trial struct {
+	consumer.NopObserver
+	watcher *serving.Watcher
+}
+
+// Batch is called for each delivered batch.
+func (t trial) Batch(s consumer.BatchStats) {
+	t.watcher.Delivered(s.Version, s.Records, len(s.Delivered.DeadLetters))
+}
+
 // arrivals counts the rows of arrivals of the version that is served; ok is false where they get none.
 func (v versions) arrivals() (stats arrivals.Stats, ok bool) {
 	if current := v.source.Current(); current != nil {
@@ -126,7 +145,7 @@ func follower(cfg config.Consumer, log *slog.Logger) (*serving.Watcher, func() e
 		Degrade: cfg.Redis.Outage == config.Degrade, Log: log})
 	w, err := serving.NewWatcher(client, serving.WatcherOptions{Prefix: cfg.Redis.Prefix, Consumer: instance(),
 		Interval: cfg.Redis.PollInterval, HoldFor: cfg.Redis.HeartbeatTTL, CacheBytes: int64(cfg.Cache.Bytes),
-		LookupTimeout: cfg.Redis.LookupTimeout, Guard: guard,
+		LookupTimeout: cfg.Redis.LookupTimeout, Guard: guard, Rollback: cfg.Swap.Rollback,
 		Serve: choice(cfg), Clock: consumer.SystemClock{}, Log: log})
 	if err != nil {
 		return nil, nil, fmt.Errorf("following CURRENT: %w", err)

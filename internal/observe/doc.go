@@ -61,6 +61,7 @@
 //	rivulet_retries_total{stage}                         repeated attempts: version, topics, group, offsets, fetch, lookup, rows, schemas,
 //	                                                     features, publish, labels
 //	rivulet_stalled_seconds                              how long a batch in hand has waited; 0: the stream moves
+//	rivulet_rollbacks_total                              new versions that made dead letters of the stream and were given up
 //	rivulet_ready                                        1 if /readyz says that the consumer is ready, else 0
 //	rivulet_lost_records_total{reason}                   records of the input that are gone: retention, truncation, recreated
 //	rivulet_window_predictions                           number of predictions in the window: the last 3840 to 4096

@@ -69,6 +69,11 @@ func newMetrics(opts Options, health *health) *metrics {
 	if opts.Losses != nil {
 		registry.MustRegister(lossesCollector(opts.Losses))
 	}
+	if opts.Rollbacks != nil {
+		registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Namespace: namespace, Name: "rollbacks_total",
+			Help: "New versions that made dead letters of the stream, so that the version before serves again."},
+			func() float64 { return float64(opts.Rollbacks()) }))
+	}
 	if opts.Arrivals != nil {
 		registry.MustRegister(arrivalsCollector(opts.Arrivals))
 	}

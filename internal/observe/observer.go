@@ -22,6 +22,8 @@ type Options struct {
 	Cache func() mapping.CacheStats
 	// Losses returns the counts of rows and buckets of M that Redis damaged or lost; nil: no metrics of them.
 	Losses func() mapping.LossStats
+	// Rollbacks returns how many versions the consumer has gone back from; nil: no metric of them.
+	Rollbacks func() uint64
 	// Reference returns the figures of training by the name of a version; false if they are not known. nil: they
 	// never are.
 	Reference func(version string) (Reference, bool)

@@ -33,10 +33,11 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 func newTestObserver() (*Observer, *fakeClock) {
 	clock := &fakeClock{now: noon}
 	return New(Options{
-		Version: func() string { return "v1" },
-		Classes: func() []string { return []string{"flash", "lens", "tripod"} },
-		Cache:   func() mapping.CacheStats { return mapping.CacheStats{Hits: 40, Misses: 2, Entries: 3, Bytes: 999} },
-		Losses:  func() mapping.LossStats { return mapping.LossStats{DamagedRows: 6, EvictedBuckets: 7} },
+		Version:   func() string { return "v1" },
+		Classes:   func() []string { return []string{"flash", "lens", "tripod"} },
+		Cache:     func() mapping.CacheStats { return mapping.CacheStats{Hits: 40, Misses: 2, Entries: 3, Bytes: 999} },
+		Losses:    func() mapping.LossStats { return mapping.LossStats{DamagedRows: 6, EvictedBuckets: 7} },
+		Rollbacks: func() uint64 { return 1 },
 		Arrivals: func() (arrivals.Stats, bool) {
 			return arrivals.Stats{Rows: 30, Bytes: 4000, Written: 20, Refused: 1, Found: 8, Damaged: 4, Lost: 5, Unnoted: 6}, true
 		},
@@ -280,6 +281,9 @@ rivulet_retries_total{stage="rows"} 0
 rivulet_retries_total{stage="schemas"} 0
 rivulet_retries_total{stage="topics"} 0
 rivulet_retries_total{stage="version"} 0
+# HELP rivulet_rollbacks_total New versions that made dead letters of the stream, so that the version before serves again.
+# TYPE rivulet_rollbacks_total counter
+rivulet_rollbacks_total 1
 # HELP rivulet_row_lookups_total Rows of M that were asked for: one for each edge if M is in memory, else one for each distinct id of a micro-batch.
 # TYPE rivulet_row_lookups_total counter
 rivulet_row_lookups_total 6
