@@ -36,7 +36,28 @@ func (d *Dataset) checkClasses(column string) error {
 	case 10*classes > labelled:
 		d.suspect("column %s: too many classes, %d for %d labelled nodes, to be learnt: %s.", column, classes, labelled, ask)
 	}
+	if mark := d.unlabelledMark(); mark != "" {
+		d.suspect("column %s: %s is read as a class beside the numbers from 0; where it means that a node has none, leave its cell empty.", column, mark)
+	}
 	return nil
+}
+
+// unlabelledMark returns the class that is a negative number beside numbers that are not: PyTorch Geometric, DGL and OGB write
+// -1 for a node without a class. It is empty where there is none.
+func (d *Dataset) unlabelledMark() (mark string) {
+	for _, name := range d.Classes {
+		n, err := strconv.Atoi(name)
+		if err != nil || n < 0 && mark != "" {
+			return ""
+		}
+		if n < 0 {
+			mark = name
+		}
+	}
+	if len(d.Classes) < 3 { // -1 and 1 are two classes
+		return ""
+	}
+	return mark
 }
 
 // fractions returns the first class that is a number with a fraction, if all classes are numbers; else nothing.

@@ -28,6 +28,7 @@ func (serverError) RedisError()     {}
 func TestUnavailable(t *testing.T) {
 	for _, err := range []error{io.EOF, &net.OpError{Op: "dial", Err: errors.New("refused")}, context.DeadlineExceeded, redis.ErrPoolTimeout,
 		serverError("LOADING Redis is loading the dataset in memory"), serverError("CLUSTERDOWN The cluster is down"),
+		serverError("READONLY You can't write against a read only replica."),
 		serverError("MASTERDOWN Link with MASTER is down"), serverError("TRYAGAIN Multiple keys request during rehashing of slot"),
 		serverError("BUSY Redis is busy running a script"), serverError("ERR max number of clients reached"), serverError("MOVED 1 127.0.0.1:1")} {
 		if !Unavailable(fmt.Errorf("reading: %w", err)) {

@@ -68,3 +68,16 @@ func TestLinesHaveTheConsumersLimits(t *testing.T) {
 		t.Errorf("inspect: %v\n%s", err, out)
 	}
 }
+
+// An arrival without an edge, without a known neighbour or with an edge to itself alone, whose features are all 0, has a prediction
+// of finite numbers.
+func TestIsolatedArrivalsArePredicted(t *testing.T) {
+	dir := write(t, artifacttest.Bundle(1, artifacttest.Size{Nodes: 30, Synthetic: 6, Features: 3, Classes: 3}))
+	cmd := root()
+	cmd.SetIn(strings.NewReader(`{"id":"a","features":[0,0,0]}` + "\n" + `{"id":"b","features":[0,0,0],"edges":["nobody"]}` + "\n" +
+		`{"id":"2025-09-25T00:04:00Z","features":[0,0,0],"edges":["2025-09-25T00:04:00Z"]}` + "\n"))
+	out, err := harness.Execute(cmd, "predict", "--artifact", dir, "--probabilities")
+	if err != nil || strings.Count(out, `"probabilities":[0.`) != 3 {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

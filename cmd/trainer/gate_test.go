@@ -105,6 +105,20 @@ func TestUnknownEndsAreDroppedByEveryEngine(t *testing.T) {
 	}
 }
 
+// Tables of which --drop-unknown would drop all edges are refused by every engine: the ids of both have other forms.
+func TestAllEndsUnknown(t *testing.T) {
+	dir := arrivingHub(t, "n2", 0, "1")
+	if err := os.WriteFile(filepath.Join(dir, "edges.csv"), []byte("source,target\n1,2\n2,3\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, engine := range []string{"--engine=memory", "--sums=fixed", "--engine=disk"} {
+		_, err := harness.Execute(root(), "train", engine, "--drop-unknown", "--data", dir, "--out", filepath.Join(t.TempDir(), "out"))
+		if err == nil || !strings.Contains(err.Error(), "are the ids of both tables written in one form?") {
+			t.Errorf("%s: %v", engine, err)
+		}
+	}
+}
+
 // A refresh by stages, which copies the table of edges, refuses --drop-unknown before any work.
 func TestRefreshByStagesRefusesDropUnknown(t *testing.T) {
 	dir := arrivingHub(t, "n2", 0, "1")
