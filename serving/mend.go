@@ -78,12 +78,11 @@ func (w *writing) compareFiles(ctx context.Context, files map[string][]byte,
 
 // DamageError means that a complete version in Redis is not as its artifact is.
 type DamageError struct {
-	Version string
-	What    string // the first difference, with its key
+	What string // the first difference, with its key
 }
 
 func (e *DamageError) Error() string {
-	return fmt.Sprintf("version %s is damaged: %s. Publish the artifact again to mend it", e.Version, e.What)
+	return fmt.Sprintf("it is damaged: %s. Publish the artifact again to mend it", e.What)
 }
 
 // Verify compares a complete version in Redis with its artifact, and returns a [*DamageError] that names the first
@@ -119,7 +118,7 @@ func (p *Publisher) Verify(ctx context.Context, b *artifact.Bundle, o PublishOpt
 	if _, content := describe(b, rows.Layout(), files); content != w.content {
 		return fmt.Errorf("it was published from another artifact (content %s, this one has %s)", w.content, content)
 	}
-	damaged := func(format string, args ...any) error { return &DamageError{w.version, fmt.Sprintf(format, args...)} }
+	damaged := func(format string, args ...any) error { return &DamageError{fmt.Sprintf(format, args...)} }
 	table := w.keys.table(w.version, w.publication)
 	err = rows.Compare(ctx, p.client, table, func(bucket int, found string, want []byte) error {
 		return damaged("bucket %d of %d of the rows of M (key %s) %s", bucket, table.Buckets, table.Key(bucket),
@@ -151,7 +150,11 @@ func difference(found string, want []byte) string {
 	for at < len(found) && at < len(want) && found[at] == want[at] {
 		at++
 	}
-	return fmt.Sprintf("differs from byte %d on, and has %d bytes in place of %d", at, len(found), len(want))
+	text := fmt.Sprintf("differs from byte %d on", at)
+	if len(found) != len(want) {
+		text += fmt.Sprintf(", and has %d bytes in place of %d", len(found), len(want))
+	}
+	return text
 }
 
 // hold renews the publisher's heartbeat on a complete version, and fails if the version was removed.
