@@ -21,6 +21,7 @@
 //	arrivals.go          the arrivals that are sent, and what an artifact says of them
 //	stream.go            one stream
 //	load.go              its sender
+//	aborted.go           arrivals in transactions that are aborted
 //	reader.go            its readers
 //	member.go            its consumers, which may be killed
 //	memory.go            how much memory they have needed
@@ -57,7 +58,8 @@
 //
 //   - Each arrival is answered, by a prediction or, if it is poisoned, by a dead letter with the right reason: the
 //     rest is lost. Records that were deleted before they were answered, and those of a topic that was deleted, do
-//     not count.
+//     not count. Tombstones, and arrivals in transactions that were aborted, are not answered.
+//   - Dead letters have the value and the headers of their records, unless they say that parts were left out.
 //   - In exactly_once it is answered once. In at_least_once the arrivals of a window that are answered more than once
 //     are no more than were in flight: consumers × lanes × batch.size, for each blow of the fault and each further
 //     generation of the group.

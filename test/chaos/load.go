@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -18,6 +19,9 @@ import (
 // send sends arrivals at a steady rate until sending ends, and then waits until all are acknowledged, or ctx ends.
 func (s *stream) send(ctx, sending context.Context, rate int) {
 	const tick = 50 * time.Millisecond
+	var beside sync.WaitGroup
+	defer beside.Wait()
+	beside.Go(func() { s.abort(sending) })
 	begin := time.Now()
 	for sent := 0; sending.Err() == nil; {
 		due := int(time.Since(begin).Seconds() * float64(rate))

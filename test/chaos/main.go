@@ -140,11 +140,12 @@ func (r *run) report(ctx context.Context, o options) error {
 	err := r.checkGroups(ctx)
 	var judged []map[ledger.Window]ledger.Tally
 	var total ledger.Tally
-	degraded, letters := 0, 0
+	degraded, letters, aborted := 0, 0, int64(0)
 	for _, s := range r.streams {
 		if err == nil && len(s.codecs) == 0 {
 			err = fmt.Errorf("%s: no arrival came compressed", s.name)
 		}
+		aborted += s.aborted.Load()
 		tallies, violations := s.ledger.Judge(r.mayRepeat, r.world.complete)
 		judged = append(judged, tallies)
 		for _, t := range tallies {
@@ -159,9 +160,9 @@ func (r *run) report(ctx context.Context, o options) error {
 			err = errors.Join(err, fmt.Errorf("%s: %s", s.kind, v))
 		}
 	}
-	fmt.Printf("Seed %d, %v, %d arrivals a second to each of %d streams, commit %s: %d faults; %d arrivals, %d predictions that were "+
-		"marked as degraded, %d dead letters.\n\n", o.seed, o.length, o.rate, len(r.streams), commit(),
-		len(r.dealt)-1, total.Arrivals, degraded, letters)
+	fmt.Printf("Seed %d, %v, %d arrivals a second to each of %d streams, commit %s: %d faults; %d arrivals and %d in aborted transactions, "+
+		"%d predictions that were marked as degraded, %d dead letters.\n\n", o.seed, o.length, o.rate, len(r.streams), commit(),
+		len(r.dealt)-1, total.Arrivals, aborted, degraded, letters)
 	printTable(os.Stdout, rows(r.dealt, r.world.kinds(), judged))
 	fmt.Println()
 	for m, n := range r.repeats() {

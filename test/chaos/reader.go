@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cespare/xxhash/v2"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"rivulet/event"
@@ -66,6 +67,16 @@ func (h headers) number(name string) int64 {
 	return n
 }
 
+// content returns a hash of what an arrival and its dead letter have in common: the value, and the sender's headers.
+func content(h headers, value []byte) uint64 {
+	hash := xxhash.New()
+	_, _ = hash.Write(value)
+	for _, key := range []string{headerWindow, headerSettled, headerSent, headerID, headerReason} {
+		_, _ = hash.WriteString("\x00" + h[key])
+	}
+	return hash.Sum64()
+}
+
 // noteArrival records an arrival into the ledger.
 func (s *stream) noteArrival(life int, r *kgo.Record) {
 	h := headersOf(r.Headers)
@@ -75,7 +86,7 @@ func (s *stream) noteArrival(life int, r *kgo.Record) {
 		s.mu.Unlock()
 	}
 	s.ledger.Arrived(ledger.Place{Life: life, Partition: int(r.Partition), Offset: r.Offset},
-		ledger.Arrival{Key: string(r.Key), ID: h[headerID], Reason: h[headerReason],
+		ledger.Arrival{Key: string(r.Key), ID: h[headerID], Reason: h[headerReason], Content: content(h, r.Value),
 			Window: ledger.Window(h.number(headerWindow)), Settled: h[headerSettled] == "true",
 			Sent: time.Unix(0, h.number(headerSent))})
 }
@@ -103,6 +114,9 @@ func (s *stream) parseAnswer(h headers, key, value []byte, now time.Time) (at le
 	a.Amended = h[event.HeaderTrimmed] != "" || a.Reason == event.ReasonPredictionRefused
 	var ingested time.Time
 	if a.Reason != "" {
+		if len(value) > 0 && h[event.HeaderTrimmed] == "" {
+			a.Content = content(h, value)
+		}
 		ingested, err = time.Parse(time.RFC3339Nano, h[event.HeaderIngestTime])
 		at.Life = s.lifeAt(ingested)
 		return at, a, err

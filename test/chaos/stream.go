@@ -74,6 +74,7 @@ type stream struct {
 	sender  *kgo.Client
 	sent    int          // arrivals
 	fresh   atomic.Int64 // arrivals of the world that were sent, from the first
+	aborted atomic.Int64 // arrivals in transactions that were aborted
 
 	mu       sync.Mutex
 	lives    []time.Time   // when each life of the topic of arrivals began

@@ -110,6 +110,9 @@ func (l *Ledger) count(t *Tally, at Place, e *entry) {
 	if e.first.Reason != e.arrival.Reason {
 		l.violated("%v: dead letter for %q, want %q (empty: a prediction)", at, e.first.Reason, e.arrival.Reason)
 	}
+	if e.first.Content != 0 && e.first.Content != e.arrival.Content {
+		l.violated("%v: the dead letter has another value or other headers than the arrival", at)
+	}
 	if !sameKey(at, e) || e.first.Reason == "" && e.first.ID != e.arrival.ID {
 		l.violated("%v: the answer is of key %q and id %q, want %q and %q", at, e.first.Key, e.first.ID,
 			e.arrival.Key, e.arrival.ID)

@@ -23,6 +23,7 @@ type Window int
 type Arrival struct {
 	Key, ID string
 	Reason  string // of the dead letter that it must become; empty: it must be predicted; or PassedOver
+	Content uint64 // a hash of its value and headers
 	Window  Window
 	Settled bool // it was sent when the fault was over
 	Sent    time.Time
@@ -35,6 +36,7 @@ const PassedOver = "passed over"
 type Answer struct {
 	Key, ID string
 	Reason  string // of a dead letter; empty: a prediction
+	Content uint64 // of a dead letter, as the arrival's; 0: parts of the record are left out of it
 	// Amended: it was published in another form, because brokers refused the first, and so later than others of its batch.
 	Amended        bool
 	Version, Batch string // of a prediction

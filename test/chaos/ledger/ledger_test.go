@@ -176,6 +176,18 @@ func TestLedger(t *testing.T) {
 			},
 			want: Tally{Arrivals: 2},
 		},
+		"a dead letter of another content": {
+			note: func(l *Ledger) {
+				l.Sent(1, false)
+				l.Arrived(at(1), Arrival{Key: "a", Reason: "unparsable", Content: 1, Window: 1, Sent: start})
+				l.Answer(at(1), Answer{Key: "a", Reason: "unparsable", Content: 2, Seen: start})
+				l.Sent(1, false)
+				l.Arrived(at(2), Arrival{Key: "a", Reason: "unparsable", Content: 1, Window: 1, Sent: start})
+				l.Answer(at(2), Answer{Key: "a", Reason: "unparsable", Seen: start}) // cut short
+			},
+			want:      Tally{Arrivals: 2},
+			violation: "another value or other headers",
+		},
 		"passed over": {
 			note: func(l *Ledger) {
 				l.Sent(1, false)
