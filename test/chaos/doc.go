@@ -24,7 +24,6 @@
 //	aborted.go           arrivals in transactions that are aborted
 //	reader.go            its readers
 //	member.go            its consumers, which may be killed
-//	memory.go            how much memory they have needed
 //	faults.go            the list of faults, and those of consumers
 //	faults_kafka.go      faults of brokers
 //	faults_topics.go     of topics
@@ -38,7 +37,7 @@
 //	traps.go             proxies that see a moment of a delivery, and kill the consumer
 //	windows.go           the faults that do that
 //	groups.go            graph batches, predicted again
-//	table.go             the table that is printed
+//	table.go             the rows of the table that is printed
 //	soak.go              the steady rate
 //	ledger/              what happened to each arrival, and which promise that breaks
 //

@@ -223,7 +223,7 @@ func (r *run) measured(ctx context.Context, do func() error) error {
 	for _, s := range r.streams {
 		for which := range 2 {
 			id := s.members[which].id()
-			now, err := resetPeak(id)
+			now, err := harness.ResetPeak(id)
 			if err != nil {
 				return r.took(false, "the memory of %s: %v", s.client(which), err)
 			}
@@ -248,7 +248,7 @@ func (r *run) measured(ctx context.Context, do func() error) error {
 	for _, s := range r.streams {
 		for which := range 2 {
 			id := s.members[which].id()
-			peak, err := peakMemory(id)
+			peak, err := harness.PeakMemory(id)
 			if was, same := before[id]; same && err == nil && peak > was+memoryGrowth {
 				r.fail(fmt.Errorf("%s: %s: %d MiB of memory became %d MiB at most, %d more may be",
 					r.dealt[len(r.dealt)-1].fault.name,

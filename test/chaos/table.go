@@ -1,26 +1,14 @@
 package main
 
 import (
-	"fmt"
-	"io"
 	"slices"
-	"time"
 
 	"rivulet/test/chaos/ledger"
 )
 
-// row is one line of the table: a fault, for Redis with one choice of redis.outage.
-type row struct {
-	name   string
-	times  int
-	by     map[string]ledger.Tally // delivery mode -> what became of its arrivals
-	outage string                  // empty: both
-	lost   int64                   // by Redis itself
-}
-
 // rows sums up the windows of each fault. judged are the tallies of each stream.
-func rows(dealt []dealt, kinds []kind, judged []map[ledger.Window]ledger.Tally) []row {
-	var all []row
+func rows(dealt []dealt, kinds []kind, judged []map[ledger.Window]ledger.Tally) []ledger.Row {
+	var all []ledger.Row
 	for w, d := range dealt {
 		outages := []string{""}
 		if d.fault.redis {
@@ -31,18 +19,18 @@ func rows(dealt []dealt, kinds []kind, judged []map[ledger.Window]ledger.Tally) 
 			if outage != "" {
 				name += "; " + outage
 			}
-			at := slices.IndexFunc(all, func(r row) bool { return r.name == name })
+			at := slices.IndexFunc(all, func(r ledger.Row) bool { return r.Name == name })
 			if at < 0 {
 				at = len(all)
-				all = append(all, row{name: name, by: map[string]ledger.Tally{}, outage: outage})
+				all = append(all, ledger.Row{Name: name, By: map[string]ledger.Tally{}})
 			}
-			all[at].times++
-			all[at].lost += d.lost
+			all[at].Times++
+			all[at].Lost += d.lost
 			for i, k := range kinds {
 				if outage == "" || outage == k.outage {
-					t := all[at].by[k.delivery]
+					t := all[at].By[k.delivery]
 					t.Add(judged[i][ledger.Window(w)])
-					all[at].by[k.delivery] = t
+					all[at].By[k.delivery] = t
 				}
 			}
 		}
@@ -52,23 +40,6 @@ func rows(dealt []dealt, kinds []kind, judged []map[ledger.Window]ledger.Tally) 
 			return name == f.name || name == f.name+"; wait" || name == f.name+"; degrade"
 		})
 	}
-	slices.SortStableFunc(all, func(a, b row) int { return order(a.name) - order(b.name) })
+	slices.SortStableFunc(all, func(a, b ledger.Row) int { return order(a.Name) - order(b.Name) })
 	return all
-}
-
-// printTable writes Markdown.
-func printTable(out io.Writer, all []row) {
-	fmt.Fprintln(out,
-		"| fault | times | at_least_once: arrivals | lost | duplicated | out of order | different bits | longest stall "+
-			"| exactly_once: arrivals | lost | duplicated | out of order | different bits | longest stall | lost by Redis itself |")
-	fmt.Fprintln(out, "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
-	for _, r := range all {
-		fmt.Fprintf(out, "| %s | %d |", r.name, r.times)
-		for _, delivery := range []string{"at_least_once", "exactly_once"} {
-			t := r.by[delivery]
-			fmt.Fprintf(out, " %d | %d | %d | %d | %d | %.1f s |", t.Arrivals, t.Lost, t.Duplicated, t.OutOfOrder,
-				t.Different, t.Stall.Round(100*time.Millisecond).Seconds())
-		}
-		fmt.Fprintf(out, " %d |\n", r.lost)
-	}
 }

@@ -3,6 +3,7 @@
 //
 //	command.go         a command line, run in the test's own process
 //	process.go         programs as processes: build, start, signal, drain, kill
+//	memory.go          the resident memory of a process, and its peak
 //	workshop.go        a directory with programs, a data set and artifacts
 //	await.go           waiting for a condition
 //	proxy.go           a network between client and server that can be cut

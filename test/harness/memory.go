@@ -1,4 +1,4 @@
-package main
+package harness
 
 import (
 	"fmt"
@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// resetPeak forgets the peak of a process' resident memory, and returns what it has now, in bytes. It needs Linux.
-func resetPeak(id int) (now int64, err error) {
+// ResetPeak forgets the peak of a process' resident memory, and returns what it has now, in bytes. It needs Linux.
+func ResetPeak(id int) (now int64, err error) {
 	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", id), []byte("5"), 0o600); err != nil {
 		return 0, err
 	}
-	return status(id, "VmRSS")
+	return memoryOf(id, "VmRSS")
 }
 
-// peakMemory returns the peak of a process' resident memory since resetPeak, in bytes.
-func peakMemory(id int) (int64, error) { return status(id, "VmHWM") }
+// PeakMemory returns the peak of a process' resident memory since ResetPeak, in bytes.
+func PeakMemory(id int) (int64, error) { return memoryOf(id, "VmHWM") }
 
-func status(id int, name string) (int64, error) {
+func memoryOf(id int, name string) (int64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", id))
 	if err != nil {
 		return 0, err
