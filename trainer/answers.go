@@ -33,7 +33,7 @@ const perRole = 10
 // neighbours, too. Nodes of T are among them where T is in memory.
 func (t *task) answered() (nodes []int32, roles []string) {
 	add := func(role string, from []int32, more ...int32) {
-		for _, i := range slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(evenly(from, perRole)), more...)))) {
+		for _, i := range slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(Evenly(from, perRole)), more...)))) {
 			nodes, roles = append(nodes, i), append(roles, role)
 		}
 	}

@@ -96,7 +96,7 @@ func TestSection10OnRealGraphs(t *testing.T) {
 				m := &e.Models[k]
 				nodes := e.data.Test
 				if m.Name != modelSGC && os.Getenv("RIVULET_EXPLAIN") != "all" {
-					nodes = evenly(nodes, explainedNodes)
+					nodes = Evenly(nodes, explainedNodes)
 				}
 				e.check(t, m.Name, e.predictor(t, m), nodes)
 			}
@@ -173,7 +173,7 @@ func BenchmarkExplain(b *testing.B) {
 		for k := range e.Models {
 			p := e.predictor(b, &e.Models[k])
 			b.Run(set.name+"/"+e.Models[k].Name, func(b *testing.B) {
-				nodes := evenly(e.data.Test, 500)
+				nodes := Evenly(e.data.Test, 500)
 				for n := 0; b.Loop(); n++ {
 					i := nodes[n%len(nodes)]
 					e.explain(p, i, e.rows(i))

@@ -97,7 +97,7 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 	t.x = features.Factor(t.original.X, t.pre)
 	t.inputs = t.pre.Raw(t.original.X)
 	t.support = t.set(d.Validation, GraphBatch)
-	t.judges = t.set(evenly(d.Validation, judgingNodes), GraphBatch)
+	t.judges = t.set(Evenly(d.Validation, judgingNodes), GraphBatch)
 	t.test = sync.OnceValue(func() map[string]*eval.Set {
 		whole := t.set(d.Test, GraphBatch)
 		return map[string]*eval.Set{GraphBatch: whole, NodeBatch: apart(whole)}
@@ -120,8 +120,8 @@ func labelledIn(labels []int32) (nodes []int32) {
 // for little.
 const judgingNodes = 5000
 
-// evenly returns at most n of nodes, at even distances.
-func evenly(nodes []int32, n int) []int32 {
+// Evenly returns at most n of nodes, at even distances.
+func Evenly(nodes []int32, n int) []int32 {
 	if len(nodes) <= n {
 		return nodes
 	}

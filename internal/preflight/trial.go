@@ -56,11 +56,11 @@ func sample(d *dataset.Dataset) *dataset.Dataset {
 		}
 	}
 	taken := map[int32]byte{}
-	for _, i := range evenly(d.Train, trialNodes) {
+	for _, i := range trainer.Evenly(d.Train, trialNodes) {
 		taken[i] = train
 	}
 	for role, nodes := range map[byte][]int32{validation: d.Validation, test: d.Test} {
-		for _, i := range evenly(nodes, trialHeld) {
+		for _, i := range trainer.Evenly(nodes, trialHeld) {
 			taken[i] = role
 			cols, _ := d.Adj.Row(int(i))
 			for _, j := range cols {
@@ -95,14 +95,6 @@ func sample(d *dataset.Dataset) *dataset.Dataset {
 			column.Append(of.At(int(i)))
 		}
 		out.Columns = append(out.Columns, column)
-	}
-	return out
-}
-
-// evenly returns at most n of nodes, at even distances.
-func evenly(nodes []int32, n int) (out []int32) {
-	for k := range min(n, len(nodes)) {
-		out = append(out, nodes[k*len(nodes)/min(n, len(nodes))])
 	}
 	return out
 }
