@@ -41,7 +41,8 @@ func CheckEviction(ctx context.Context, client Client) (found, warning string, e
 		}
 	}
 	if full {
-		warning = "Redis takes no writes, its memory is full: " + strings.Join(memory, ", ")
+		warning = "Redis takes no writes: its memory is full"
+		found += ", " + warning
 	}
 	return found, warning, nil
 }

@@ -145,6 +145,7 @@ func (v *Version) FindArrivals(ctx context.Context, ids []string, rows []infer.R
 		for i := range rows {
 			rows[i] = infer.Row{Unread: true}
 		}
+		v.giveUp(len(own), 0, err) // their predictions are degraded, so they get no rows
 		err = nil
 	}
 	if err != nil {

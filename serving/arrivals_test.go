@@ -187,7 +187,7 @@ func TestStartWhileWritesAreRefused(t *testing.T) {
 			if err != nil || !rows[0].Unread || seen[0] == nil || !seen[0].Row.Unread || !notes[0].Lost {
 				t.Errorf("%v; row %+v, own %+v, note %+v", err, rows[0], seen[0], notes[0])
 			}
-			if stats, on := v.ArrivalStats(); !on || stats.Lost != 1 || stats.Unnoted != 1 {
+			if stats, on := v.ArrivalStats(); !on || stats.Lost != 2 || stats.Unnoted != 1 {
 				t.Errorf("stats %+v", stats)
 			}
 			if err := tick(t, w); err != nil { // it goes on following CURRENT

@@ -156,7 +156,7 @@ func (u unsuited) Advice() string { return advice(u.error) }
 // checkMemory says what Redis does when its memory is full.
 func checkMemory(ctx context.Context, client mapping.Client) (string, error) {
 	found, warning, err := mapping.CheckEviction(ctx, client)
-	if warning != "" {
+	if warning != "" && !strings.Contains(found, warning) {
 		found = warning
 	}
 	return found, err
