@@ -42,7 +42,7 @@ func TestListsInCells(t *testing.T) {
 		"[0.1, 0.2": "no closing bracket",
 		"0.1, 0.2]": "no opening bracket", "[0.1, nan]": "not a finite number", "[0.1, None]": `"None" is not a number`,
 		"[[0.1, 0.2]]":        "not a number",
-		"(3,[0,2],[1.0,2.0])": "not a number", "0,1;0,2": "commas and semicolons", "1,250,000": "marks between thousands",
+		"(3,[0,2],[1.0,2.0])": "no opening bracket", "0,1;0,2": "commas and semicolons", "1,250,000": "marks between thousands",
 		"1 250 000": "marks between thousands",
 	} {
 		if _, err := column(t, func(int) string { return `"` + list + `"` }, table.Settings{}); err == nil ||
@@ -194,6 +194,12 @@ func TestLabelsThatAreNoClasses(t *testing.T) {
 				if err == nil || !strings.Contains(err.Error(), c.err) {
 					t.Errorf("%s: error %v, want %q", name, err, c.err)
 				}
+				// And where rows are not kept.
+				dir := writeTree(t, map[string][]byte{"nodes.csv": []byte(nodes.String()),
+					"edges.csv": []byte("source,target\nn1,n2\n")})
+				if _, _, err := OpenStream(dir, OpenOptions{}); err == nil || !strings.Contains(err.Error(), c.err) {
+					t.Errorf("%s, as a stream: error %v, want %q", name, err, c.err)
+				}
 			} else if err != nil || (c.suspects == "") != (len(d.Suspects) == 0) || !strings.Contains(strings.Join(d.Suspects,
 				" "), c.suspects) {
 				t.Errorf("%s: %v, %q, want %q", name, err, d.Suspects, c.suspects)
@@ -208,8 +214,9 @@ func TestFilesInThePlaceOfData(t *testing.T) {
 	for stranger, want := range map[string]string{
 		"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n": "it is a Git LFS pointer",
 		"<!DOCTYPE html>\n<html><head>":                                             "it is a web page (HTML)",
-		"\n\n  <html lang=en>":                                                      "it is a web page (HTML)", "\xef\xbb\xbf<!doctype HTML>": "it is a web page",
-		"<?xml version=\"1.0\"?><Error><Code>AccessDenied": "it is XML",
+		"\n\n  <html lang=en>":                                                      "it is a web page (HTML)",
+		"\xef\xbb\xbf<!doctype HTML>":                                               "it is a web page",
+		"<?xml version=\"1.0\"?><Error><Code>AccessDenied":                          "it is XML",
 	} {
 		for format, files := range map[string]map[string][]byte{
 			CSV:          {"nodes.csv": []byte(stranger), "edges.csv": []byte("source,target\n")},

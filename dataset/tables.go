@@ -153,7 +153,11 @@ func OpenStream(path string, o OpenOptions) (*table.Stream, bool, error) {
 	case err == nil && !s.HasSplit(), errors.Is(err, table.ErrNoNumber) && !t.settings.Positional:
 		return nil, false, nil
 	case err == nil:
-		err = s.Identify()
+		suspect, errClasses := checkClasses(s.Classes())
+		if suspect != "" {
+			s.Suspects = append(s.Suspects, suspect)
+		}
+		err = cmp.Or(errClasses, s.Identify())
 	}
 	if err != nil {
 		return nil, false, fmt.Errorf("loading data set %s: %w", cmp.Or(path, t.name), err)

@@ -40,7 +40,8 @@ func ParseList(text string) (list []float64, err error) {
 	if inner := printed.FindStringSubmatch(text); inner != nil {
 		text = inner[1]
 	}
-	for open, end := range map[string]string{"[": "]", "(": ")", "{": "}", "<": ">"} {
+	for _, pair := range []string{"()", "[]", "{}", "<>"} {
+		open, end := pair[:1], pair[1:]
 		inner, opened := strings.CutPrefix(text, open)
 		inner, closed := strings.CutSuffix(inner, end)
 		switch {

@@ -19,6 +19,8 @@ type Stream struct {
 	Features int   // of a node; 0 if they have names
 	// Identity changes when the files do: their names, sizes and times.
 	Identity string
+	// Suspects say in whole sentences what may not mean what it is read as.
+	Suspects []string
 	// Faults, if there are any, collect what is wrong with the rows, which is then no error.
 	Faults *Faults
 
@@ -60,7 +62,7 @@ func NewStream(name string, nodes, edges Source, s Settings, positional bool) (*
 	return t, err
 }
 
-// Identify sets Identity.
+// Identify sets Identity, and looks at the columns of edges.
 func (s *Stream) Identify() error {
 	for _, path := range s.Files() {
 		info, err := os.Stat(path)
@@ -70,7 +72,11 @@ func (s *Stream) Identify() error {
 		s.Identity += fmt.Sprintf("%s %d %d\n", path, info.Size(), info.ModTime().UnixNano())
 	}
 	s.Identity += s.Meaning()
-	return nil
+	return s.edges.each(func(f File) (err error) {
+		s.noteGuess(f)
+		s.endColumns, err = s.settings.planEdges(f.Columns())
+		return err
+	})
 }
 
 // survey looks at all rows of a file of nodes: at ids, labels and roles, and at features with names.
@@ -130,6 +136,19 @@ func (s *Stream) Meaning() string {
 
 // Files returns the paths of the files of both tables, those of nodes first.
 func (s *Stream) Files() []string { return slices.Concat(s.nodes.Paths(), s.edges.Paths()) }
+
+// Classes returns the column of the labels, how many nodes have one, and the first classes; all if they are few.
+func (s *Stream) Classes() (column string, labelled int, classes []string) {
+	c := s.columns[s.plan.label]
+	for name := range c.distinct {
+		if c.integersAsFloats() {
+			name = strings.TrimSuffix(name, ".0")
+		}
+		classes = append(classes, name)
+	}
+	slices.Sort(classes)
+	return c.name, c.rows - max(c.nulls, c.words), classes
+}
 
 // HasSplit reports whether the nodes have roles.
 func (s *Stream) HasSplit() bool { return len(s.plan.split) > 0 }

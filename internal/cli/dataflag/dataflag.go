@@ -157,7 +157,14 @@ func (d *Data) Stream() (*table.Stream, bool, error) {
 	if d.Preset != "" || d.Dir != "" && d.namesTables() || d.Dir == "" && d.checkTables() != nil {
 		return nil, false, nil
 	}
-	return dataset.OpenStream(d.Dir, d.options())
+	s, ok, err := dataset.OpenStream(d.Dir, d.options())
+	if ok && err == nil {
+		for _, note := range s.Notes() {
+			fmt.Fprintf(d.Notes, "%s: %s\n", s.Name, note)
+		}
+		err = d.Warn(s.Name, s.Suspects)
+	}
+	return s, ok, err
 }
 
 // ByURL returns the tables of the data set, and its name, if they are named by URLs; false if they are not.
