@@ -20,38 +20,37 @@ func (d *Dataset) checkClasses(column string) error {
 			labelled++
 		}
 	}
-	suspect, err := checkClasses(column, labelled, d.Classes)
-	if suspect != "" {
-		d.suspect("%s", suspect)
-	}
+	suspects, err := checkClasses(column, labelled, d.Classes)
+	d.Suspects = append(d.Suspects, suspects...)
 	if mark := d.unlabelledMark(); mark != "" {
 		d.suspect("column %s: %s is read as a class beside the numbers from 0; where it means that a node has none, leave its cell empty.", column, mark)
 	}
 	return err
 }
 
-// checkClasses is that of the classes of so many labelled nodes. It returns the suspicion, if there is one.
-func checkClasses(column string, labelled int, names []string) (suspect string, err error) {
+// checkClasses is that of the classes of so many labelled nodes. It returns what is suspected.
+func checkClasses(column string, labelled int, names []string) (suspects []string, err error) {
 	classes := len(names)
 	const ask = "name the column of the class (--label), or write classes into it, such as ranges of the numbers"
 	switch fractions := fractions(names); {
 	case labelled < fewLabelled || classes == 0:
 	case classes == 1:
-		return "", fmt.Errorf("column %s: all %d labelled nodes have the one class %.40q, and there is nothing to learn: %s",
+		return nil, fmt.Errorf("column %s: all %d labelled nodes have the one class %.40q, and there is nothing to learn: %s",
 			column, labelled, names[0], ask)
 	case 2*classes > labelled:
-		return "", fmt.Errorf("column %s: too many classes, %d for %d labelled nodes, such as %.40q: it is a name, an id or a number "+
+		return nil, fmt.Errorf("column %s: too many classes, %d for %d labelled nodes, such as %.40q: it is a name, an id or a number "+
 			"to predict, and no class: %s", column, classes, labelled, names[0], ask)
 	case fractions != "" && classes > 10:
-		return "", fmt.Errorf("column %s: its %d values are numbers with fractions, such as %s, and no classes: %s",
+		return nil, fmt.Errorf("column %s: its %d values are numbers with fractions, such as %s, and no classes: %s",
 			column, classes, fractions, ask)
 	case fractions != "":
-		return fmt.Sprintf("column %s: its values are numbers with fractions, such as %s; each is read as a class: %s.",
-			column, fractions, ask), nil
+		suspects = append(suspects, fmt.Sprintf("column %s: its values are numbers with fractions, such as %s; each is read as a class: %s.",
+			column, fractions, ask))
 	case 10*classes > labelled:
-		return fmt.Sprintf("column %s: too many classes, %d for %d labelled nodes, to be learnt: %s.", column, classes, labelled, ask), nil
+		suspects = append(suspects, fmt.Sprintf("column %s: too many classes, %d for %d labelled nodes, to be learnt: %s.",
+			column, classes, labelled, ask))
 	}
-	return "", nil
+	return suspects, nil
 }
 
 // unlabelledMark returns the class that is a negative number beside numbers that are not: PyTorch Geometric, DGL and OGB write

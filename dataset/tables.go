@@ -153,11 +153,9 @@ func OpenStream(path string, o OpenOptions) (*table.Stream, bool, error) {
 	case err == nil && !s.HasSplit(), errors.Is(err, table.ErrNoNumber) && !t.settings.Positional:
 		return nil, false, nil
 	case err == nil:
-		suspect, errClasses := checkClasses(s.Classes())
-		if suspect != "" {
-			s.Suspects = append(s.Suspects, suspect)
+		if s.Suspects, err = checkClasses(s.Classes()); err == nil {
+			err = s.Identify()
 		}
-		err = cmp.Or(errClasses, s.Identify())
 	}
 	if err != nil {
 		return nil, false, fmt.Errorf("loading data set %s: %w", cmp.Or(path, t.name), err)
