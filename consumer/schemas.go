@@ -11,9 +11,9 @@ import (
 // Registry is where the schemas of the Confluent wire format are asked for.
 type Registry interface {
 	event.Schemas
-	// Learn asks for the schema of an id, unless the answer is known already. An answer may be that there is none. An
+	// LearnSchema asks for the schema of an id, unless the answer is known already. An answer may be that there is none. An
 	// error means that there was no answer: it is to be tried again.
-	Learn(ctx context.Context, id event.SchemaID) error
+	LearnSchema(ctx context.Context, id event.SchemaID) error
 }
 
 // Schemas waits until the registry has said which schemas records were written with. Each partition has its own, so
@@ -56,7 +56,7 @@ func (s *Schemas) Await(ctx context.Context, records ...kafka.Record) error {
 
 func (s *Schemas) learn(ctx context.Context, id event.SchemaID) error {
 	for {
-		err := s.registry.Learn(ctx, id)
+		err := s.registry.LearnSchema(ctx, id)
 		if err == nil {
 			s.attempts.Over()
 			return nil

@@ -22,7 +22,7 @@ type away struct {
 
 const lacking = 404
 
-func (r *away) Learn(_ context.Context, id event.SchemaID) error {
+func (r *away) LearnSchema(_ context.Context, id event.SchemaID) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.down && !r.known[id] {

@@ -181,9 +181,9 @@ func listenForPage(ctx context.Context, s config.PageServer, o *page.Options) (l
 	if g.TLS = s.TLS.CertFile != ""; g.TLS {
 		url = "https" + url[len("http"):]
 	}
-	tokens, err := tokensOf("page.", s.Access, o.Log)
+	tokens, err := tokensOf("page.", s.Access)
 	if err == nil {
-		g.Tokens = tokens
+		g.Tokens = logTo(tokens, o.Log)
 		if o.TLS, err = encryption("page.", s.TLS); err == nil {
 			return l, url, nil
 		}

@@ -349,7 +349,7 @@ func TestServeWithTLSAndTokens(t *testing.T) {
 	if err := os.WriteFile(file, []byte("\nfirst\n second \n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	tokens, err := tokensOf("serve.", config.Access{TokenFile: file}, slog.New(slog.DiscardHandler))
+	tokens, err := tokensOf("serve.", config.Access{TokenFile: file})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -370,13 +370,13 @@ func TestServeWithTLSAndTokens(t *testing.T) {
 	if tokens.Takes("third") {
 		t.Error("the file was removed, and its token is still valid")
 	}
-	if _, err := tokensOf("serve.", config.Access{TokenFile: file}, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "serve.token_file") {
+	if _, err := tokensOf("serve.", config.Access{TokenFile: file}); err == nil || !strings.Contains(err.Error(), "serve.token_file") {
 		t.Error(err)
 	}
 	if err := os.WriteFile(file, []byte("\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tokensOf("serve.", config.Access{TokenFile: file}, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "no token") {
+	if _, err := tokensOf("serve.", config.Access{TokenFile: file}); err == nil || !strings.Contains(err.Error(), "no token") {
 		t.Error(err)
 	}
 	authority := harness.NewAuthority(t)

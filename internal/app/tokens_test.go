@@ -27,10 +27,11 @@ func TestTokenFileRevokes(t *testing.T) {
 	}
 	write("stolen\n")
 	var log bytes.Buffer
-	tokens, err := tokensOf("serve.", config.Access{TokenFile: path}, slog.New(slog.NewTextHandler(&log, nil)))
+	tokens, err := tokensOf("serve.", config.Access{TokenFile: path})
 	if err != nil {
 		t.Fatal(err)
 	}
+	logTo(tokens, slog.New(slog.NewTextHandler(&log, nil)))
 	registry := prometheus.NewRegistry()
 	tokens.(*tokenFile).register(registry)
 	want := func(when string, taken bool, valid, unreadable, logged string) {

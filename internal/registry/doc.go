@@ -5,7 +5,7 @@
 // A record begins with a byte 0 and four bytes of an id. What the id stands for never changes, so an answer is kept as
 // long as the process runs. That there is no schema of an id, or one that cannot be read as an arrival, is remembered
 // for a minute, and of so many ids at most. A registry that cannot be reached, that answers with 5xx, 429 or 408, that
-// refuses the login or redirects has given no answer: whoever needs it waits ([Registry.Learn]).
+// refuses the login or redirects has given no answer: whoever needs it waits ([Registry.LearnSchema]).
 //
 //	Avro         event.AvroSchema: by the names, aliases and types of the writer's schema
 //	Protobuf     Rivulet's own messages by package event; others through their JSON form, by the same field names

@@ -117,7 +117,7 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Schema returns the decoder of what was written with a schema, which [Registry.Learn] has asked for.
+// Schema returns the decoder of what was written with a schema, which [Registry.LearnSchema] has asked for.
 func (r *Registry) Schema(id event.SchemaID) (event.Written, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -153,8 +153,13 @@ func (r *Registry) known(id event.SchemaID) bool {
 	return is && r.now().Before(b.until)
 }
 
-// Learn asks for a schema, unless the answer is known. An error means that there was no answer.
-func (r *Registry) Learn(ctx context.Context, id event.SchemaID) error {
+// Learn asks for the schema of a number, as LearnSchema does.
+func (r *Registry) Learn(ctx context.Context, number uint32) error {
+	return r.LearnSchema(ctx, event.SchemaID{Number: number})
+}
+
+// LearnSchema asks for a schema, unless the answer is known. An error means that there was no answer.
+func (r *Registry) LearnSchema(ctx context.Context, id event.SchemaID) error {
 	if r.known(id) {
 		return nil
 	}

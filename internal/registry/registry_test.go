@@ -42,7 +42,7 @@ func fake(t *testing.T, o Options) (*srfake.Registry, *Registry, *atomic.Int64) 
 
 func learn(t *testing.T, r *Registry, id int) {
 	t.Helper()
-	if err := r.Learn(t.Context(), numbered(id)); err != nil {
+	if err := r.Learn(t.Context(), uint32(id)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -134,7 +134,7 @@ func TestASchemaThatCompilesSlowly(t *testing.T) {
 	id := register(t, server, "slow-value", sr.Schema{Schema: text.String(), Type: sr.TypeProtobuf})
 	for limit := time.Millisecond; ; limit *= 2 {
 		ctx, cancel := context.WithTimeout(t.Context(), limit)
-		err := r.Learn(ctx, numbered(id))
+		err := r.Learn(ctx, uint32(id))
 		cancel()
 		if err == nil {
 			break
@@ -223,7 +223,7 @@ func TestAnOutageIsNoAnswer(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := r.Learn(t.Context(), numbered(1)); err == nil || r.known(numbered(1)) {
+			if err := r.Learn(t.Context(), 1); err == nil || r.known(numbered(1)) {
 				t.Errorf("%v, known %v, want an error and nothing learnt", err, r.known(numbered(1)))
 			}
 		})
@@ -231,7 +231,7 @@ func TestAnOutageIsNoAnswer(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, r, _ := fake(t, Options{})
-	if err := r.Learn(ctx, numbered(1)); err == nil {
+	if err := r.Learn(ctx, 1); err == nil {
 		t.Error("learnt after the end of the context")
 	}
 }
@@ -254,7 +254,7 @@ func TestNoLoginLeavesTheRegistry(t *testing.T) {
 		http.Redirect(w, req, other.URL+req.URL.Path, http.StatusTemporaryRedirect)
 	}))
 	defer server.Close()
-	if r, err := New(Options{URLs: []string{server.URL}, Login: login{}}); err != nil || r.Learn(t.Context(), numbered(1)) == nil || seen.Load() > 0 {
+	if r, err := New(Options{URLs: []string{server.URL}, Login: login{}}); err != nil || r.Learn(t.Context(), 1) == nil || seen.Load() > 0 {
 		t.Fatalf("a certificate that nobody signed is taken: %v", err)
 	}
 	pool := x509.NewCertPool()
@@ -263,7 +263,7 @@ func TestNoLoginLeavesTheRegistry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = r.Learn(t.Context(), numbered(1))
+	err = r.Learn(t.Context(), 1)
 	if err == nil || strings.Contains(err.Error(), "geheim") || seen.Load() != 1 || elsewhere.Load() != 0 {
 		t.Errorf("%v; %d requests with the login, %d elsewhere", err, seen.Load(), elsewhere.Load())
 	}
