@@ -9,10 +9,10 @@ import (
 
 // attachment holds the batch as the model sees it, and the counts of each arrival's neighbours.
 type attachment struct {
-	batch    infer.Batch  // what the model sees
-	memory   infer.Memory // of what is computed of it
-	counts   []linked     // of each arrival
-	degraded []bool       // of each arrival: its prediction may be another one than if all rows had been read
+	batch    infer.Batch       // what the model sees
+	memory   infer.Memory      // of what is computed of it
+	counts   []neighbourCounts // of each arrival
+	degraded []bool            // of each arrival: its prediction may be another one than if all rows had been read
 
 	attacher infer.Attacher
 	listed   []int32          // of each arrival: entries of its edge list that are in ã
@@ -24,9 +24,9 @@ type attachment struct {
 	reached  []int32 // memory of degrade
 }
 
-// linked counts an arrival's distinct neighbours: nodes of T, earlier arrivals with rows, neighbours in ã (also
+// neighbourCounts counts an arrival's distinct neighbours: nodes of T, earlier arrivals with rows, neighbours in ã (also
 // those that only the other side listed), and the listed ids that are none of these.
-type linked struct{ known, arrivals, inBatch, unknown int }
+type neighbourCounts struct{ known, arrivals, inBatch, unknown int }
 
 // attach assembles the batch that the model sees. What is an edge (docs/algorithm.md, section 1):
 //
@@ -39,7 +39,7 @@ type linked struct{ known, arrivals, inBatch, unknown int }
 //
 // So D_i = 1 + known + degree in ã. A neighbour whose row is unread is not counted as known, whatever it is: it is
 // in ã where it is an arrival, and else unknown; [attachment.degrade] marks what may have changed by that.
-func (p *Pipeline) attach(out *attachment, version Version, in *decoded, n *neighbours, as *noted) {
+func (p *Pipeline) attach(out *attachment, version Version, in *decodedBatch, n *neighbours, as *attachmentNotes) {
 	out.batch = infer.Batch{X: out.features(in.arrivals, version.Features()), Memory: out.memory.Again()}
 	if n.m != nil {
 		out.attacher.AttachNumbered(&out.batch, n.m, n.numbers, n.ends, version.SyntheticNodes())
@@ -64,7 +64,7 @@ func (p *Pipeline) attach(out *attachment, version Version, in *decoded, n *neig
 
 // among returns ã: symmetric, without values, columns ascending. It counts in listed the neighbours of each arrival
 // that ã holds.
-func (a *attachment) among(arrivals []*slot, n *neighbours, as *noted) *graph.CSR {
+func (a *attachment) among(arrivals []*slot, n *neighbours, as *attachmentNotes) *graph.CSR {
 	if a.standing == nil {
 		a.standing = make(map[string]int32)
 	}
@@ -150,7 +150,7 @@ func (a *attachment) sparseFeatures(arrivals []*slot, d int) *graph.CSR {
 // it should not have; through ã that reaches its whole connected component. In joint attachment an arrival changes
 // the degrees of synthetic nodes, which all of the batch share. What is not marked is bit for bit what it would be.
 // An arrival whose note is lost is marked too: if it is predicted again, that may be with other neighbours.
-func (a *attachment) degrade(joint, unread bool, as *noted) {
+func (a *attachment) degrade(joint, unread bool, as *attachmentNotes) {
 	a.degraded = zeroed(a.degraded, len(as.lost))
 	if !unread && !as.any {
 		return

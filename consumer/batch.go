@@ -13,13 +13,13 @@ import (
 // does not change. The memory of a part is used again by the next batch; no part holds the version, which may be let
 // go of in between. A slice with an entry for each arrival has them in the order of decoded.arrivals.
 type batch struct {
-	decoded    decoded    // decode.go: the arrivals, and why other records are none
-	neighbours neighbours // lookup.go: the rows of their neighbours, and which of those are earlier arrivals
-	noted      noted      // notes.go: what the arrivals are attached to, agreed on with whoever predicts them again
-	attachment attachment // attach.go: what the model sees, what became of the neighbours, and what is degraded
-	predicted  predicted  // predictions.go: what is published, and what is no number
-	growth     growth     // grow.go: the rows that the arrivals get
-	refused    refused    // refused.go: what was not published
+	decoded    decodedBatch    // decode.go: the arrivals, and why other records are none
+	neighbours neighbours      // lookup.go: the rows of their neighbours, and which of those are earlier arrivals
+	noted      attachmentNotes // notes.go: what the arrivals are attached to, agreed on with whoever predicts them again
+	attachment attachment      // attach.go: what the model sees, what became of the neighbours, and what is degraded
+	predicted  predictionSet   // predictions.go: what is published, and what is no number
+	growth     growth          // grow.go: the rows that the arrivals get
+	refused    refusals        // refused.go: what was not published
 }
 
 // leaves returns what the batch leaves behind.

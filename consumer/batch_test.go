@@ -80,7 +80,7 @@ func TestNoStageChangesWhatAnEarlierOneMade(t *testing.T) {
 	}
 	m := b.neighbours.met
 	if len(m) != 5 || len(m[0].attached) != 1 || m[4].again == nil || len(m[4].attached) != 0 || !b.attachment.degraded[3] || b.attachment.degraded[2] ||
-		b.attachment.counts[0] != (linked{known: 1, arrivals: 1, inBatch: 2}) || !b.predicted.withdrawn[1] ||
+		b.attachment.counts[0] != (neighbourCounts{known: 1, arrivals: 1, inBatch: 2}) || !b.predicted.withdrawn[1] ||
 		len(b.decoded.deadLetters) != 1 || len(b.leaves().DeadLetters) != 2 {
 		t.Errorf("the batch has nothing for some stage to do: %q", then)
 	}

@@ -156,7 +156,7 @@ func (discard) Publish(context.Context, event.Batch, kafka.Offsets, kafka.Commit
 }
 func (discard) Commit(context.Context) error { return nil }
 func (discard) Abort(context.Context) error  { return nil }
-func (discard) Refused() []kafka.Refused     { return nil }
+func (discard) Refused() []kafka.Refusal     { return nil }
 
 func (discard) Published() time.Time { return time.Time{} }
 

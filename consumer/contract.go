@@ -45,8 +45,8 @@ type Numbering interface {
 	Numbers(ids []string, numbers []uint32) *infer.PackedRows
 }
 
-// Explaining is a version that tells why it predicts what it does.
-type Explaining interface {
+// Explainer is a version that tells why it predicts what it does.
+type Explainer interface {
 	Version
 	// Strongest appends the n largest shares of a prediction to dst, and returns the class that it is compared with.
 	Strongest(dst []explain.Reason, n int, b *infer.Batch, rows [][]infer.Row, i, class int,
@@ -131,7 +131,7 @@ type Output struct {
 	// Representation names the numbers that a feed computes with instead of a class: event.RepresentationLogits,
 	// event.RepresentationEmbedding, for which the versions must have been loaded, or none ("none" or empty).
 	Representation string
-	// Explain is how many of its strongest reasons a prediction lists, for which the versions must be [Explaining]; 0:
+	// Explain is how many of its strongest reasons a prediction lists, for which the versions must be [Explainer]; 0:
 	// none. ExplainIDs adds the neighbours' ids to them.
 	Explain    int
 	ExplainIDs bool

@@ -11,16 +11,16 @@ import (
 	"rivulet/kafka"
 )
 
-// decoded holds the arrivals and the dead letters of a batch's records.
-type decoded struct {
+// decodedBatch holds what a batch's records were decoded to: arrivals and dead letters.
+type decodedBatch struct {
 	arrivals    []*slot            // what a model can take, in the order of the records
 	deadLetters []event.DeadLetter // what cannot be predicted
 	skipped     []event.Skip       // what is no arrival, and nothing is wrong with it
 	bytes       int                // of all keys and values
 
-	slots   []slot  // of each record
-	by      model   // the version that predicts
-	fetched fetched // features.go: what was looked up
+	slots   []slot         // of each record
+	by      model          // the version that predicts
+	fetched featureRequest // features.go: what was looked up
 }
 
 // slot is one record of a batch, and what it was decoded to.
@@ -44,7 +44,7 @@ func (s *slot) key() []byte {
 
 // decode turns records into arrivals that a model can take, and the rest into dead letters; features that a record
 // does not bring are looked up. Large batches are decoded on several processors.
-func (p *Pipeline) decode(ctx context.Context, out *decoded, records []kafka.Record, by model) error {
+func (p *Pipeline) decode(ctx context.Context, out *decodedBatch, records []kafka.Record, by model) error {
 	out.slots, out.bytes, out.by = sized(out.slots, len(records)), 0, by
 	for i := range records {
 		s := &out.slots[i]

@@ -52,7 +52,7 @@ func TestTextOfABatchIsBounded(t *testing.T) {
 		runtime.ReadMemStats(&stats)
 		return stats.HeapAlloc
 	}
-	before, out := heap(), new(decoded)
+	before, out := heap(), new(decodedBatch)
 	if err := p.decode(t.Context(), out, records, model{features: 1}); err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ type Decoder struct {
 	path   Pipeline // no more than its forms and limits
 	schema *schema.Schema
 
-	out      decoded
+	out      decodedBatch
 	taken    []Taken
 	one      [1]kafka.Record
 	attempts *retry.Attempts // of looking features up

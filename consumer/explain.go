@@ -9,8 +9,8 @@ import (
 	"rivulet/infer/explain"
 )
 
-// Explained is an arrival with its prediction and the reasons for it.
-type Explained struct {
+// ExplainedArrival is an arrival with its prediction and the reasons for it.
+type ExplainedArrival struct {
 	*explain.Explanation
 	Prediction *event.Prediction
 	Edges      []string    // the arrival's neighbours, by their place
@@ -22,13 +22,13 @@ type Explained struct {
 
 // Explain takes a batch the way of [Pipeline.Process] up to its predictions, and explains each in full. Nothing is
 // delivered, and no row of an arrival is written. What it returns is the caller's until the pipeline's next batch.
-// The version must be [Explaining].
-func (p *Pipeline) Explain(ctx context.Context, in Intake) ([]Explained, []event.DeadLetter, error) {
+// The version must be [Explainer].
+func (p *Pipeline) Explain(ctx context.Context, in Intake) ([]ExplainedArrival, []event.DeadLetter, error) {
 	version, err := p.current()
 	if err != nil {
 		return nil, nil, err
 	}
-	explaining, ok := version.(Explaining)
+	explaining, ok := version.(Explainer)
 	if !ok {
 		return nil, nil, errNotExplaining
 	}
@@ -51,7 +51,7 @@ func (p *Pipeline) Explain(ctx context.Context, in Intake) ([]Explained, []event
 
 // explanations returns the explanation of each prediction of a batch, in the same order. One takes as long as fifty
 // predictions, so each looks whether somebody still waits for it.
-func (p *Pipeline) explanations(ctx context.Context, version Explaining, b *batch) ([]Explained, error) {
+func (p *Pipeline) explanations(ctx context.Context, version Explainer, b *batch) ([]ExplainedArrival, error) {
 	if len(b.decoded.arrivals) == 0 {
 		return nil, nil
 	}
@@ -60,7 +60,7 @@ func (p *Pipeline) explanations(ctx context.Context, version Explaining, b *batc
 		among[i] = s.arrival.ID
 	}
 	logits, probabilities := version.Predict(&b.attachment.batch)
-	var out []Explained
+	var out []ExplainedArrival
 	for i, s := range b.decoded.arrivals {
 		if b.predicted.withdrawn[i] {
 			continue
@@ -68,7 +68,7 @@ func (p *Pipeline) explanations(ctx context.Context, version Explaining, b *batc
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		out = append(out, Explained{Prediction: &b.predicted.predictions[len(out)], Edges: s.arrival.Edges,
+		out = append(out, ExplainedArrival{Prediction: &b.predicted.predictions[len(out)], Edges: s.arrival.Edges,
 			Rows: b.noted.rows[i], Among: among, Classes: version.Classes(), Names: version.FeatureNames(),
 			Explanation: version.Explain(&b.attachment.batch, b.noted.rows, i, logits.Row(i), probabilities.Row(i))})
 	}

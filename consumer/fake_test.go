@@ -165,7 +165,7 @@ func (k *kept) Abort(context.Context) error {
 
 func (k *kept) Published() time.Time { return k.at }
 
-func (k *kept) Refused() []kafka.Refused { return nil }
+func (k *kept) Refused() []kafka.Refusal { return nil }
 
 func (k *kept) predictions() []event.Prediction {
 	var all []event.Prediction

@@ -29,8 +29,8 @@ func featuresOutage(wait retry.Patience) *retry.Outage {
 	return wait.Outage(StageStore).Named("features by id")
 }
 
-// fetched holds a request to the store, for one batch, and its answers.
-type fetched struct {
+// featureRequest holds a request to the store, for one batch, and its answers.
+type featureRequest struct {
 	of     []*slot // arrivals without features
 	ids    []string
 	into   []*event.Features
@@ -40,7 +40,7 @@ type fetched struct {
 
 // fetch looks up the features of all arrivals of the batch whose records bring none, at once, and makes rows of them
 // as of those that came with a record.
-func (p *Pipeline) fetch(ctx context.Context, out *decoded, by model) error {
+func (p *Pipeline) fetch(ctx context.Context, out *decodedBatch, by model) error {
 	f := &out.fetched
 	f.of, f.ids, f.into, f.took = f.of[:0], f.ids[:0], f.into[:0], 0
 	if p.Features == nil {
@@ -75,7 +75,7 @@ func (p *Pipeline) fetch(ctx context.Context, out *decoded, by model) error {
 }
 
 // footprint returns about how much memory it keeps, in bytes.
-func (f *fetched) footprint() int {
+func (f *featureRequest) footprint() int {
 	const text, pointer = int(unsafe.Sizeof("")), int(unsafe.Sizeof(f))
 	return text*cap(f.ids) + pointer*(cap(f.of)+cap(f.into)+cap(f.faults))
 }

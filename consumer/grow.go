@@ -14,9 +14,9 @@ import (
 	"rivulet/kafka"
 )
 
-// Growing is a Version whose arrivals become nodes that later arrivals attach to, as each is given a row of M
+// GrowingVersion is a Version whose arrivals become nodes that later arrivals attach to, as each is given a row of M
 // ([PipelineOptions.Arrivals]). All consumers of a version share the rows.
-type Growing interface {
+type GrowingVersion interface {
 	Version
 	// FindArrivals fills rows[i] of ids[i], which is not in T, where an arrival of that id has a row. For the ids of
 	// own, which are about to be predicted, seen says what is kept of an arrival of that id; nil: nothing. Its row is
@@ -34,9 +34,9 @@ type Growing interface {
 	ForgetNotes(ctx context.Context, below map[string]int64) error
 }
 
-// meeting says how an arrival that may get a row stands to the rows that are there. Without
+// growthState says how an arrival that may get a row stands to the rows that are there. Without
 // [PipelineOptions.Arrivals] it is zero.
-type meeting struct {
+type growthState struct {
 	record64 uint64            // its record's fingerprint
 	original bool              // its id is a node of T, or that could not be read
 	again    *infer.ArrivalRow // its row and attachment, kept by this record
@@ -67,7 +67,7 @@ var errNotGrowing = errors.New("the version was loaded without what rows of arri
 //
 // In a graph batch the arrivals of the batch itself are neighbours in ã, and no others. listed are the ids of
 // neighbours.
-func (p *Pipeline) meet(ctx context.Context, out *neighbours, version Growing, arrivals []*slot,
+func (p *Pipeline) meet(ctx context.Context, out *neighbours, version GrowingVersion, arrivals []*slot,
 	listed []string) ([]infer.Row, error) {
 	m := &out.earlier
 	m.own = m.own[:0]
@@ -167,7 +167,7 @@ func (p *Pipeline) solve(out *growth, version Version, b *batch) {
 	}
 	out.solving.Go(func() {
 		watch := p.stopwatch()
-		grown := version.(Growing).Grow(&b.attachment.batch)
+		grown := version.(GrowingVersion).Grow(&b.attachment.batch)
 		for i, s := range b.decoded.arrivals {
 			row := grown.Row(i)
 			if !b.grows(i) || !row.Known {
@@ -196,7 +196,7 @@ func (p *Pipeline) keep(ctx context.Context, version Version, g *growth) error {
 	}
 	g.solving.Wait()
 	for {
-		err := version.(Growing).KeepArrivals(ctx, g.arrived)
+		err := version.(GrowingVersion).KeepArrivals(ctx, g.arrived)
 		if p.keeping != nil && err == nil {
 			p.keeping.Over()
 		} else if p.keeping != nil {

@@ -10,7 +10,7 @@ import (
 // neighbours holds the rows of M of a batch's neighbours: as rows, or as numbers of rows.
 type neighbours struct {
 	rows   [][]infer.Row // rows[i] are of the edges of arrival i, in their order; none where there are numbers
-	met    []meeting     // of each arrival, as one that may get a row of its own
+	met    []growthState // of each arrival, as one that may get a row of its own
 	ids    []string      // distinct: of all edges, and of the arrivals themselves where these get rows; of numbers, of each edge
 	unread bool          // the row of one of ids could not be read
 
@@ -27,7 +27,7 @@ type neighbours struct {
 
 // lookup finds the rows of M of every neighbour of the batch: their numbers, where M is in memory and nothing but r is
 // made of them.
-func (p *Pipeline) lookup(ctx context.Context, out *neighbours, version Version, in *decoded) error {
+func (p *Pipeline) lookup(ctx context.Context, out *neighbours, version Version, in *decodedBatch) error {
 	numbering, ok := version.(Numbering)
 	if ok && !p.Arrivals && p.Output.Explain == 0 && numbering.Numbers(nil, nil) != nil {
 		out.number(numbering, in.arrivals)
@@ -63,12 +63,12 @@ func (n *neighbours) begin(arrivals int) {
 	n.m, n.rows, n.unread = nil, n.rows[:0], false
 	n.met = sized(n.met, arrivals)
 	for i := range n.met {
-		n.met[i] = meeting{attached: n.met[i].attached[:0]}
+		n.met[i] = growthState{attached: n.met[i].attached[:0]}
 	}
 }
 
 // known reports whether the neighbour at place e of arrival i's edges is a node with a row, as the batch is attached.
-func (n *neighbours) known(as *noted, i, e int) bool {
+func (n *neighbours) known(as *attachmentNotes, i, e int) bool {
 	if n.m == nil {
 		return as.rows[i][e].Known
 	}
@@ -79,7 +79,7 @@ func (n *neighbours) known(as *noted, i, e int) bool {
 }
 
 // lookupRows asks for the rows of M of every neighbour of the batch, each distinct id once.
-func (p *Pipeline) lookupRows(ctx context.Context, out *neighbours, version Version, in *decoded) error {
+func (p *Pipeline) lookupRows(ctx context.Context, out *neighbours, version Version, in *decodedBatch) error {
 	listed := out.gather(in.arrivals)
 	if p.Arrivals {
 		out.addOwn(in.arrivals)
@@ -94,7 +94,7 @@ func (p *Pipeline) lookupRows(ctx context.Context, out *neighbours, version Vers
 	distinct := out.original
 	if p.Arrivals && len(in.arrivals) > 0 {
 		var err error
-		if distinct, err = p.meet(ctx, out, version.(Growing), in.arrivals, out.ids[:listed]); err != nil {
+		if distinct, err = p.meet(ctx, out, version.(GrowingVersion), in.arrivals, out.ids[:listed]); err != nil {
 			return err
 		}
 	}

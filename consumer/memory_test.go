@@ -67,7 +67,7 @@ func TestABatchLetsGoOfItsRecords(t *testing.T) {
 		"growing": newGrowingVersion(map[string]infer.ArrivalRow{})} {
 		for _, mode := range []Mode{Graph, Node} {
 			t.Run(name+", "+string(mode), func(t *testing.T) {
-				_, growing := version.(Growing)
+				_, growing := version.(GrowingVersion)
 				p := pipeline(t, PipelineOptions{Versions: serve(version), Deliverer: discard{}, Mode: mode, Arrivals: growing,
 					Forms: event.Forms{InPlace: true}})
 				before := heap()

@@ -5,8 +5,8 @@ import (
 	"rivulet/schema"
 )
 
-// Naming is implemented by a [Version] whose features may have names.
-type Naming interface {
+// NamedVersion is implemented by a [Version] whose features may have names.
+type NamedVersion interface {
 	// Schema makes rows of features by name; nil where the version has none.
 	Schema() *schema.Schema
 }
@@ -19,7 +19,7 @@ type model struct {
 
 func (p *Pipeline) model(version Version) model {
 	m := model{features: version.Features()}
-	if named, ok := version.(Naming); ok {
+	if named, ok := version.(NamedVersion); ok {
 		m.schema = named.Schema()
 	}
 	if m.schema != nil && p.IgnoreUnknown {

@@ -9,9 +9,9 @@ import (
 	"rivulet/kafka"
 )
 
-// noted is what the arrivals of a batch are attached to, the same for whoever predicts their records again. It
+// attachmentNotes is what the arrivals of a batch are attached to, the same for whoever predicts their records again. It
 // differs from what was looked up where somebody else has begun to predict a record before.
-type noted struct {
+type attachmentNotes struct {
 	rows     [][]infer.Row // rows[i] are of the edges of arrival i, in their order
 	attached [][]int32     // attached[i] are the places in its edges of arrivals with rows, ascending
 	lost     []bool        // of each arrival: if it is predicted again, it may be attached to others
@@ -28,7 +28,7 @@ type noted struct {
 //
 // An arrival of which a row could not be read has no note: its prediction is degraded, and the next attempt may do
 // better.
-func (p *Pipeline) note(ctx context.Context, out *noted, version Version, in Intake, arrivals []*slot,
+func (p *Pipeline) note(ctx context.Context, out *attachmentNotes, version Version, in Intake, arrivals []*slot,
 	n *neighbours) error {
 	out.begin(n)
 	if !p.Notes || p.Mode != Node || in.Generation == nil {
@@ -38,7 +38,7 @@ func (p *Pipeline) note(ctx context.Context, out *noted, version Version, in Int
 	if len(out.notes) == 0 {
 		return nil
 	}
-	if err := out.store(ctx, version.(Growing), in.Generation); err != nil {
+	if err := out.store(ctx, version.(GrowingVersion), in.Generation); err != nil {
 		return err
 	}
 	for k, i := range out.of {
@@ -53,7 +53,7 @@ func (p *Pipeline) note(ctx context.Context, out *noted, version Version, in Int
 }
 
 // begin takes over what was looked up.
-func (n *noted) begin(found *neighbours) {
+func (n *attachmentNotes) begin(found *neighbours) {
 	n.rows, n.attached = append(n.rows[:0], found.rows...), sized(n.attached, len(found.met))
 	for i := range found.met {
 		n.attached[i] = found.met[i].attached
@@ -66,7 +66,7 @@ func (n *noted) begin(found *neighbours) {
 // partitions others have taken over meanwhile, would write notes of what those have committed: its generation
 // is over. Where there are notes of a later generation and the coordinator knows of none, the group was deleted
 // and has begun to count anew.
-func (n *noted) store(ctx context.Context, version Growing, by kafka.Committer) error {
+func (n *attachmentNotes) store(ctx context.Context, version GrowingVersion, by kafka.Committer) error {
 	if err := version.NoteArrivals(ctx, n.notes); err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (n *noted) store(ctx context.Context, version Growing, by kafka.Committer) 
 }
 
 // write makes the notes.
-func (n *noted) write(by kafka.Member, arrivals []*slot, found *neighbours) {
+func (n *attachmentNotes) write(by kafka.Member, arrivals []*slot, found *neighbours) {
 	var at kafka.TopicPartition
 	place := ""
 	for i, s := range arrivals {
@@ -120,7 +120,7 @@ func mayChange(rows []infer.Row) bool {
 }
 
 // attach returns an arrival's rows as they were noted.
-func (n *noted) attach(found []infer.Row, note *infer.Note) []infer.Row {
+func (n *attachmentNotes) attach(found []infer.Row, note *infer.Note) []infer.Row {
 	from := len(n.arena)
 	for _, row := range found {
 		if row.Arrived {
@@ -142,7 +142,7 @@ func notePlace(group string, at kafka.TopicPartition) string {
 
 // forget removes the notes of offsets that are committed, with those that others left behind. What cannot be removed
 // now is removed with the next batch of its partition.
-func (p *Pipeline) forget(ctx context.Context, version Version, in Intake, n *noted) {
+func (p *Pipeline) forget(ctx context.Context, version Version, in Intake, n *attachmentNotes) {
 	if len(n.notes) == 0 {
 		return
 	}
@@ -150,5 +150,5 @@ func (p *Pipeline) forget(ctx context.Context, version Version, in Intake, n *no
 	for at, next := range in.Offsets {
 		below[notePlace(in.Generation.Member().Group, at)] = next
 	}
-	_ = version.(Growing).ForgetNotes(ctx, below)
+	_ = version.(GrowingVersion).ForgetNotes(ctx, below)
 }

@@ -72,7 +72,7 @@ func (s *step) Published() time.Time {
 	return time.Unix(1, 0)
 }
 
-func (*step) Refused() []kafka.Refused { return nil }
+func (*step) Refused() []kafka.Refusal { return nil }
 
 // side takes batches of one arrival each down paths of their own at once, the first of them last. It returns their ends.
 func (s *steps) side(t *testing.T, ids ...string) []error {

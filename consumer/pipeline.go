@@ -29,7 +29,7 @@ type PipelineOptions struct {
 	Mode   Mode
 	Limits Limits
 	Output Output
-	// Arrivals has arrivals become nodes that later ones attach to. The versions must be [Growing] then.
+	// Arrivals has arrivals become nodes that later ones attach to. The versions must be [GrowingVersion] then.
 	Arrivals bool
 	// ReadOnly has Arrivals attach to the rows that are there and get none of their own.
 	ReadOnly bool
@@ -157,10 +157,10 @@ func (p *Pipeline) current() (Version, error) {
 	if version == nil {
 		return nil, ErrNoVersion
 	}
-	if _, growing := version.(Growing); p.Arrivals && !growing {
+	if _, growing := version.(GrowingVersion); p.Arrivals && !growing {
 		return nil, errNotGrowing
 	}
-	if _, explaining := version.(Explaining); p.Output.Explain > 0 && !explaining {
+	if _, explaining := version.(Explainer); p.Output.Explain > 0 && !explaining {
 		return nil, errNotExplaining
 	}
 	return version, nil

@@ -9,8 +9,8 @@ import (
 	"rivulet/infer"
 )
 
-// predicted holds the predictions of a batch, made of the model's output.
-type predicted struct {
+// predictionSet holds the predictions of a batch, made of the model's output.
+type predictionSet struct {
 	predictions []event.Prediction // of the arrivals, in their order, without those that are withdrawn
 	answered    []event.Record     // the records of these arrivals
 	withdrawn   []bool             // of each arrival: its prediction is no number
@@ -25,7 +25,7 @@ type predicted struct {
 // Predictions that are no numbers are withdrawn and become dead letters: no codec could carry them, and the stream
 // would stop at them for good. It happens where features that are far beyond those of training overflow in the
 // model; in a graph batch neighbours of such an arrival go with it.
-func (p *Pipeline) predict(out *predicted, version Version, name string, in *decoded, a *attachment,
+func (p *Pipeline) predict(out *predictionSet, version Version, name string, in *decodedBatch, a *attachment,
 	rows [][]infer.Row) {
 	out.withdrawn, out.deadLetters = zeroed(out.withdrawn, len(in.arrivals)), out.deadLetters[:0]
 	out.predictions, out.answered = sized(out.predictions, len(in.arrivals)), out.answered[:0]
@@ -103,7 +103,7 @@ func allFinite(values []float32) bool {
 
 // top appends the Output.TopK most probable classes to dst, best first; of equal ones the lower index first, as in
 // [infer.ArgMax].
-func (p *Pipeline) top(out *predicted, dst []event.Score, row []float32, classes []string) []event.Score {
+func (p *Pipeline) top(out *predictionSet, dst []event.Score, row []float32, classes []string) []event.Score {
 	k := min(p.Output.TopK, len(row))
 	if k <= 0 {
 		return nil

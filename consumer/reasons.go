@@ -22,13 +22,13 @@ type reasons struct {
 }
 
 // reasons returns the strongest reasons for the class of each arrival; nil where none are asked for.
-func (p *Pipeline) reasons(out *reasons, version Version, in *decoded, a *attachment, rows [][]infer.Row,
+func (p *Pipeline) reasons(out *reasons, version Version, in *decodedBatch, a *attachment, rows [][]infer.Row,
 	logits, probabilities *graph.Dense) []event.Explanation {
 	most, n := p.Output.Explain, len(in.arrivals)
 	if most == 0 {
 		return nil
 	}
-	explaining := version.(Explaining)
+	explaining := version.(Explainer)
 	out.found = sized(out.found, n*most)
 	out.explanations, out.wire = zeroed(out.explanations, n), zeroed(out.wire, n*most)
 	graph.ParallelRows(n, n*explainWork, func(lo, hi int) {
@@ -52,7 +52,7 @@ func (p *Pipeline) reasons(out *reasons, version Version, in *decoded, a *attach
 const explainWork = 1 << 14
 
 // reason says in the wire's terms what infer found of arrival i.
-func (p *Pipeline) reason(out *reasons, names []string, in *decoded, i int, r *explain.Reason) event.Reason {
+func (p *Pipeline) reason(out *reasons, names []string, in *decodedBatch, i int, r *explain.Reason) event.Reason {
 	wire := event.Reason{Kind: r.Kind, Share: float32(r.Share.Class), Margin: float32(r.Share.Margin)}
 	switch {
 	case r.Kind == explain.ReasonFeature && names != nil:

@@ -7,14 +7,14 @@ import (
 	"rivulet/kafka"
 )
 
-// refused is what the brokers did not take of a batch for its content.
-type refused struct {
+// refusals are the records of a batch that the brokers refused for their content, such as their size.
+type refusals struct {
 	dropped []string // why, for each record in whose place nothing was published
 }
 
 // amend returns a batch as it was delivered: without the predictions that were refused, and with the dead letters
 // that took their place. Their arrivals get no rows: nobody knows of them.
-func (b *batch) amend(by []kafka.Refused) event.Batch {
+func (b *batch) amend(by []kafka.Refusal) event.Batch {
 	out := b.leaves()
 	b.refused.dropped = b.refused.dropped[:0]
 	if len(by) == 0 {

@@ -99,7 +99,7 @@
 //   - stamps a batch anew whose timestamps are refused: with the broker's time, which the refusal gives away unless
 //     the topic limits both past and future; else with the nearest that is allowed; and where the broker does not say
 //     what is allowed, with none,
-//   - leaves out single records that are refused all the same, and returns them as [Refused]. The caller may publish
+//   - leaves out single records that are refused all the same, and returns them as [Refusal]. The caller may publish
 //     something else in their place ([Sent.Add]), in the same transaction.
 //
 // In a transaction the batches that replace a refused one take over its sequences, which the broker has not used.

@@ -117,7 +117,7 @@ func (*Reader) Current(context.Context) error { return nil }
 // that does not exist yet is waited for and read whole, and so are partitions that come later, once they are looked
 // at anew (every 5 s). started, where not nil, is called when reading begins.
 func (r *Reader) Follow(ctx context.Context, started func(), take func(Record)) error {
-	f := &following{Reader: r, take: take, which: kafkago.LastOffset}
+	f := &followState{Reader: r, take: take, which: kafkago.LastOffset}
 	trouble := r.with.Outage("topic " + r.opts.Topic).Attempts()
 	reading, stop := context.WithCancelCause(ctx)
 	defer f.wait.Wait()
@@ -146,8 +146,8 @@ func (r *Reader) Follow(ctx context.Context, started func(), take func(Record)) 
 	return context.Cause(reading)
 }
 
-// following is the state of one call of Follow.
-type following struct {
+// followState is the state of one call of Follow.
+type followState struct {
 	*Reader
 	known int   // partitions that are read
 	which int64 // where to begin in others
@@ -158,7 +158,7 @@ type following struct {
 }
 
 // fresh returns cursors for the partitions that are not read yet.
-func (f *following) fresh(ctx context.Context) (cursors []*Cursor, err error) {
+func (f *followState) fresh(ctx context.Context) (cursors []*Cursor, err error) {
 	topic := f.opts.Topic
 	counts, err := f.client.countPartitions(ctx, topic)
 	if errors.Is(err, kafkago.UnknownTopicOrPartition) {
@@ -188,7 +188,7 @@ func (f *following) fresh(ctx context.Context) (cursors []*Cursor, err error) {
 }
 
 // follow reads one partition until ctx ends or an error does not mend by itself.
-func (f *following) follow(ctx context.Context, c *Cursor) error {
+func (f *followState) follow(ctx context.Context, c *Cursor) error {
 	for {
 		records, _, err := c.Await(ctx)
 		if err != nil {

@@ -13,9 +13,9 @@ import (
 	"rivulet/kafka/wire"
 )
 
-// Refused is a record that was not published, for its content: it is larger than its topic takes, or a broker did
+// Refusal is a record that was not published, for its content: it is larger than its topic takes, or a broker did
 // not take it for another reason. The records beside it were published.
-type Refused struct {
+type Refusal struct {
 	// Place is the record's place in what was to be published, from 0.
 	Place int
 	// Err says why. [retry.Judge] calls it Content.
@@ -32,7 +32,7 @@ const (
 )
 
 // Reason is one of the constants above.
-func (r *Refused) Reason() string {
+func (r *Refusal) Reason() string {
 	switch {
 	case errors.Is(r.Err, kafkago.InvalidRecord):
 		return RefusedRecord
@@ -129,7 +129,7 @@ func (l *load) sift(r *rejection) []wire.Batch {
 func (l *load) leaveOut(r *rejection, numbers ...int32) {
 	b := l.current()
 	for _, k := range numbers {
-		l.refused = append(l.refused, Refused{Place: b.Place(k), Err: r.err(l.at, k, b.Bytes())})
+		l.refused = append(l.refused, Refusal{Place: b.Place(k), Err: r.err(l.at, k, b.Bytes())})
 	}
 }
 

@@ -44,7 +44,7 @@ type load struct {
 	// sequence is that of the current batch's first record, in a transaction.
 	sequence int32
 	unsure   bool // an attempt to write the current batch, or what it was split from, may have succeeded
-	refused  []Refused
+	refused  []Refusal
 }
 
 // current is the first batch that is not written.
@@ -145,7 +145,7 @@ func (s *Sink) seal(sh *Shipment, l *load) error {
 // ship writes a shipment, one request a leader at a time, and returns when all in-sync replicas have it. What
 // failed is repeated before anything behind it in the same partition; what is refused for its content is changed,
 // or left out and returned.
-func (s *Sink) ship(ctx context.Context, sh *Shipment) (refused []Refused, err error) {
+func (s *Sink) ship(ctx context.Context, sh *Shipment) (refused []Refusal, err error) {
 	attempts := s.outage.Attempts()
 	for left := sh.loads; len(left) > 0; left = unwritten(left) {
 		err := s.round(ctx, sh, left)
@@ -163,7 +163,7 @@ func (s *Sink) ship(ctx context.Context, sh *Shipment) (refused []Refused, err e
 		}
 		refused = append(refused, l.refused...)
 	}
-	slices.SortFunc(refused, func(a, b Refused) int { return cmp.Compare(a.Place, b.Place) })
+	slices.SortFunc(refused, func(a, b Refusal) int { return cmp.Compare(a.Place, b.Place) })
 	return refused, nil
 }
 

@@ -85,7 +85,7 @@ func (s *Sink) send(ctx context.Context, topic string, records []Record) error {
 }
 
 // post writes a shipment outside of any transaction.
-func (s *Sink) post(ctx context.Context, sh *Shipment) ([]Refused, error) {
+func (s *Sink) post(ctx context.Context, sh *Shipment) ([]Refusal, error) {
 	refused, err := s.ship(ctx, sh)
 	if err == nil {
 		s.scratch.Put(sh)
@@ -106,7 +106,7 @@ type Delivery interface {
 	// of their transaction. It is zero before that.
 	Published() time.Time
 	// Refused are the records that were not published, for their content, in the order of their places.
-	Refused() []Refused
+	Refused() []Refusal
 }
 
 // Sent is the delivery of a shipment. More may be added to it while it is neither committed nor aborted.
@@ -123,31 +123,31 @@ func (s *Sink) Publish(ctx context.Context, sh *Shipment, next Offsets, by Commi
 	if len(next) > 0 && by == nil {
 		return nil, errors.New("kafka: offsets to commit, and nobody who may")
 	}
-	d := &published{sink: s, next: next, by: by}
+	d := &acknowledgement{sink: s, next: next, by: by}
 	if err := d.Add(ctx, sh); err != nil {
 		return nil, err
 	}
 	return d, nil
 }
 
-// published is a delivery that the brokers have acknowledged.
-type published struct {
+// acknowledgement is a delivery that the brokers have acknowledged.
+type acknowledgement struct {
 	sink    *Sink
 	next    Offsets
 	by      Committer
 	at      time.Time
-	refused []Refused
+	refused []Refusal
 }
 
 // Add publishes another shipment.
-func (d *published) Add(ctx context.Context, sh *Shipment) (err error) {
+func (d *acknowledgement) Add(ctx context.Context, sh *Shipment) (err error) {
 	d.refused, err = d.sink.post(ctx, sh)
 	d.at = d.sink.clock.Now()
 	return err
 }
 
 // Commit commits the offsets, if there are any.
-func (d *published) Commit(ctx context.Context) error {
+func (d *acknowledgement) Commit(ctx context.Context) error {
 	if len(d.next) == 0 {
 		return nil
 	}
@@ -158,10 +158,10 @@ func (d *published) Commit(ctx context.Context) error {
 }
 
 // Abort has nothing to do: what was published stays, and is published again, as its offsets are not committed.
-func (d *published) Abort(context.Context) error { return nil }
+func (d *acknowledgement) Abort(context.Context) error { return nil }
 
 // Published returns when the brokers had acknowledged everything.
-func (d *published) Published() time.Time { return d.at }
+func (d *acknowledgement) Published() time.Time { return d.at }
 
 // Refused are the records of the last shipment that were not published.
-func (d *published) Refused() []Refused { return d.refused }
+func (d *acknowledgement) Refused() []Refusal { return d.refused }

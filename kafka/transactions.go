@@ -166,7 +166,7 @@ func (t *Transactions) enter(ctx context.Context, sh *Shipment) error {
 type transaction struct {
 	of        *Transactions
 	committed time.Time // when the brokers acknowledged the end; zero before that
-	refused   []Refused
+	refused   []Refusal
 }
 
 // ship writes the records of a shipment.
@@ -196,7 +196,7 @@ func (d *transaction) Add(ctx context.Context, sh *Shipment) error {
 }
 
 // Refused are the records of the last shipment that were not published.
-func (d *transaction) Refused() []Refused { return d.refused }
+func (d *transaction) Refused() []Refusal { return d.refused }
 
 // errEnded is returned by a second Commit or Abort, and by one after the next Begin.
 var errEnded = fmt.Errorf("%w: the transaction has been ended before", retry.ErrGeneration)

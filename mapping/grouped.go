@@ -9,9 +9,9 @@ import (
 	"rivulet/artifact"
 )
 
-// Grouped holds the rows of an M bucket by bucket, as they are written to Redis: in memory, or in files where M
+// GroupedRows holds the rows of an M bucket by bucket, as they are written to Redis: in memory, or in files where M
 // is not to be in memory as a whole. It is used by one goroutine.
-type Grouped struct {
+type GroupedRows struct {
 	layout Layout
 	rows   rowsByBucket
 	sum    bucketSum // of the buckets that were asked for
@@ -28,18 +28,18 @@ type rowsByBucket interface {
 }
 
 // Group returns the rows of an M in memory, in the layout of [LayoutOf].
-func Group(m *artifact.Mapping) *Grouped { return group(m, LayoutOf(m)) }
+func Group(m *artifact.Mapping) *GroupedRows { return group(m, LayoutOf(m)) }
 
-func group(m *artifact.Mapping, layout Layout) *Grouped {
+func group(m *artifact.Mapping, layout Layout) *GroupedRows {
 	w := &rowWriter{layout: layout, m: m}
 	w.group()
-	return &Grouped{layout: layout, rows: w}
+	return &GroupedRows{layout: layout, rows: w}
 }
 
 // GroupOf returns the rows of a bundle by bucket: of an M in parts by way of temporary files, of about the size
 // of its rows in Redis, in a new directory below dir ("" is the system's for such files); some 40 MB of them are
-// in memory at a time. It refuses an id that is there twice. [Grouped.Close] removes the files.
-func GroupOf(ctx context.Context, b *artifact.Bundle, dir string) (*Grouped, error) {
+// in memory at a time. It refuses an id that is there twice. [GroupedRows.Close] removes the files.
+func GroupOf(ctx context.Context, b *artifact.Bundle, dir string) (*GroupedRows, error) {
 	if b.Mapping != nil {
 		return Group(b.Mapping), nil
 	}
@@ -57,17 +57,17 @@ func GroupOf(ctx context.Context, b *artifact.Bundle, dir string) (*Grouped, err
 	if err != nil {
 		return nil, fmt.Errorf("grouping rows of M by bucket: %w", err)
 	}
-	return &Grouped{layout: s.layout, rows: s}, nil
+	return &GroupedRows{layout: s.layout, rows: s}, nil
 }
 
 // Layout returns the layout of the rows.
-func (g *Grouped) Layout() Layout { return g.layout }
+func (g *GroupedRows) Layout() Layout { return g.layout }
 
 // Seal returns a checksum of all buckets, after they have been written or compared. It stands in the marker.
-func (g *Grouped) Seal() string { return g.sum.String() }
+func (g *GroupedRows) Seal() string { return g.sum.String() }
 
 // bucket returns a bucket of a table as it is written to Redis, and the arena, to which it may have been appended.
-func (g *Grouped) bucket(arena []byte, table *Table, b int) (grown, bucket []byte, err error) {
+func (g *GroupedRows) bucket(arena []byte, table *Table, b int) (grown, bucket []byte, err error) {
 	arena, values, err := g.rows.bucket(arena, b)
 	if err != nil {
 		return arena, nil, err
@@ -80,11 +80,11 @@ func (g *Grouped) bucket(arena []byte, table *Table, b int) (grown, bucket []byt
 }
 
 // Close removes what the rows took on disk.
-func (g *Grouped) Close() error { return g.rows.close() }
+func (g *GroupedRows) Close() error { return g.rows.close() }
 
 // Write writes the rows into the table, as [WriteRows] does. Buckets below from are not written, but they are in
-// [Grouped.Seal].
-func (g *Grouped) Write(ctx context.Context, client Client, table Table, from int,
+// [GroupedRows.Seal].
+func (g *GroupedRows) Write(ctx context.Context, client Client, table Table, from int,
 	done func(buckets, rows int) error) error {
 	var arena []byte
 	for bucket := 0; bucket < table.Buckets; {

@@ -42,7 +42,7 @@ func pieces(m *artifact.Mapping, n int) iter.Seq2[*artifact.Mapping, error] {
 }
 
 // grouped groups rows by way of files, and checks that these are gone afterwards.
-func grouped(t *testing.T, b *artifact.Bundle) *Grouped {
+func grouped(t *testing.T, b *artifact.Bundle) *GroupedRows {
 	t.Helper()
 	dir := t.TempDir()
 	g, err := GroupOf(t.Context(), b, dir)

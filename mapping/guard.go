@@ -73,20 +73,20 @@ func NewGuard(o GuardOptions) *Guard {
 
 // Lookup returns inner behind the guard. In degraded answers every row of the call is unread, so put a [Cached]
 // before it: it asks for rows that are not in memory only.
-func (g *Guard) Lookup(inner Lookup) Lookup { return guarded{g, inner} }
+func (g *Guard) Lookup(inner Lookup) Lookup { return guardedLookup{g, inner} }
 
 // Losses returns the counts of damaged rows and lost buckets.
 func (g *Guard) Losses() LossStats {
 	return LossStats{DamagedRows: g.losses.damaged.Load(), EvictedBuckets: g.losses.evicted.Load()}
 }
 
-type guarded struct {
+type guardedLookup struct {
 	*Guard
 	inner Lookup
 }
 
 // Rows implements [Lookup].
-func (g guarded) Rows(ctx context.Context, ids []string, rows []infer.Row) error {
+func (g guardedLookup) Rows(ctx context.Context, ids []string, rows []infer.Row) error {
 	err := g.ask(ctx, g.inner, ids, rows)
 	switch missing := asIncomplete(err); {
 	case err == nil:

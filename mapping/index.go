@@ -115,14 +115,14 @@ func (x *index) len() int { return x.ids }
 // that the next one reads, and meanwhile other ids take their steps.
 const together = 16
 
-// looking is the hashes of a group of ids on its way.
-type looking [together]uint64
+// probeGroup is the hashes of a group of ids on its way.
+type probeGroup [together]uint64
 
 // number sets numbers[i] to that of the row of ids[i], 0 for an unknown one. It returns how many are unknown.
 func (x *index) number(ids []string, numbers []uint32) (unknown int) {
-	var ways [3]looking
+	var ways [3]probeGroup
 	groups := (len(ids) + together - 1) / together
-	group := func(g int) (of *looking, from, to int) {
+	group := func(g int) (of *probeGroup, from, to int) {
 		return &ways[g%len(ways)], g * together, min((g+1)*together, len(ids))
 	}
 	for g := range groups + 2 {
@@ -143,7 +143,7 @@ func (x *index) number(ids []string, numbers []uint32) (unknown int) {
 }
 
 // hash makes the hashes of ids and asks for their buckets.
-func (x *index) hash(of *looking, ids []string) {
+func (x *index) hash(of *probeGroup, ids []string) {
 	var units [together]uint32
 	for i, id := range ids {
 		of[i] = xxhash.Sum64String(id)
@@ -157,7 +157,7 @@ const bucketUnits = uint32(unsafe.Sizeof(bucket{})) / (4 * infer.PackedUnit)
 
 // probe sets numbers[i] to the number of the first row in the i-th hash's bucket whose tag is that hash's, or to 0 if
 // there is none, and prefetches the records of these rows.
-func (x *index) probe(of *looking, numbers []uint32) {
+func (x *index) probe(of *probeGroup, numbers []uint32) {
 	for i := range numbers {
 		hash := of[i]
 		b := &x.buckets[x.bucket(hash)]
@@ -175,7 +175,7 @@ func (x *index) probe(of *looking, numbers []uint32) {
 }
 
 // compare sets numbers to those of the records that have the ids, and returns how many ids are unknown.
-func (x *index) compare(of *looking, ids []string, numbers []uint32) (unknown int) {
+func (x *index) compare(of *probeGroup, ids []string, numbers []uint32) (unknown int) {
 	for i, id := range ids {
 		if numbers[i] == 0 && x.buckets[x.bucket(of[i])].tags[1]&idsBehind == 0 {
 			unknown++

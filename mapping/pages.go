@@ -182,7 +182,7 @@ func (s seals) open(page uint32, data []byte) (rows []byte, err error) {
 	return data[:end], nil
 }
 
-// MarkerSeal is the field of a version's marker that holds [Grouped.Seal].
+// MarkerSeal is the field of a version's marker that holds [GroupedRows.Seal].
 const MarkerSeal = "seal"
 
 // bucketSum is the sum of the checksums of the buckets of a table, and whether one of them is missing in Redis.

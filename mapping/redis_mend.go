@@ -7,7 +7,7 @@ import (
 	"rivulet/artifact"
 )
 
-// MendRows is [Grouped.Mend] of an M in memory.
+// MendRows is [GroupedRows.Mend] of an M in memory.
 func MendRows(ctx context.Context, client Client, table Table, m *artifact.Mapping,
 	done func(rows int) error) (mended int, err error) {
 	return group(m, table.Layout).Mend(ctx, client, table, done)
@@ -16,7 +16,7 @@ func MendRows(ctx context.Context, client Client, table Table, m *artifact.Mappi
 // Mend compares the rows in Redis with those that are grouped, which were written there before, and writes buckets
 // again that differ: because they were evicted or damaged, or the server lost them. It returns how many those were.
 // done is called after each round trip with the number of rows that are right by then; its error ends the comparison.
-func (g *Grouped) Mend(ctx context.Context, client Client, table Table,
+func (g *GroupedRows) Mend(ctx context.Context, client Client, table Table,
 	done func(rows int) error) (mended int, err error) {
 	err = g.Compare(ctx, client, table, func(bucket int, _ string, want []byte) error {
 		mended++
@@ -31,7 +31,7 @@ func (g *Grouped) Mend(ctx context.Context, client Client, table Table,
 // Compare reads the buckets in Redis and calls differs with each one that is not as it is grouped: its number, its
 // bytes ("" if it is missing) and those that it should have. done is called after each round trip with the number of
 // rows that were compared. An error of either ends the comparison.
-func (g *Grouped) Compare(ctx context.Context, client Client, table Table,
+func (g *GroupedRows) Compare(ctx context.Context, client Client, table Table,
 	differs func(bucket int, found string, want []byte) error, done func(rows int) error) error {
 	var arena []byte
 	for lo, n := 0, 1; lo < table.Buckets; {

@@ -49,11 +49,11 @@ func (b *encodedBatch) first(place int) try {
 // amendedDelivery is a delivery in which records were refused, and others published in their place.
 type amendedDelivery struct {
 	kafka.Delivery
-	refused []kafka.Refused // by places in the batch
+	refused []kafka.Refusal // by places in the batch
 }
 
 // Refused are the parts of the batch that are not on their topic.
-func (d *amendedDelivery) Refused() []kafka.Refused { return d.refused }
+func (d *amendedDelivery) Refused() []kafka.Refusal { return d.refused }
 
 // amend publishes what was refused in other forms, until the brokers take each, or nothing is left to change: that
 // is dropped. The first shipment held the batch, in order.
@@ -87,7 +87,7 @@ func (p *Producer) amend(ctx context.Context, sent kafka.Sent, b *encodedBatch) 
 		p.learn(out, again, sent.Refused())
 		tries = again
 	}
-	slices.SortFunc(out.refused, func(a, b kafka.Refused) int { return cmp.Compare(a.Place, b.Place) })
+	slices.SortFunc(out.refused, func(a, b kafka.Refusal) int { return cmp.Compare(a.Place, b.Place) })
 	return out, nil
 }
 
@@ -130,7 +130,7 @@ func instead(t *try, err error) *event.DeadLetter {
 
 // drop gives up what no topic takes in any form.
 func (p *Producer) drop(out *amendedDelivery, t *try, err error) {
-	out.refused = append(out.refused, kafka.Refused{Place: t.place, Err: err})
+	out.refused = append(out.refused, kafka.Refusal{Place: t.place, Err: err})
 	from := t.letter.Source
 	p.opts.Logger.Error("a dead letter is dropped: its topic takes it in no form", "topic", from.Topic,
 		"partition", from.Partition, "offset", from.Offset, "reason", t.letter.Reason, "error", err)
@@ -138,7 +138,7 @@ func (p *Producer) drop(out *amendedDelivery, t *try, err error) {
 
 // learn notes what was published of the tries: predictions in whose place dead letters are, and
 // topics that want keys.
-func (p *Producer) learn(out *amendedDelivery, tries []try, refused []kafka.Refused) {
+func (p *Producer) learn(out *amendedDelivery, tries []try, refused []kafka.Refusal) {
 	left := make(map[int]bool, len(refused))
 	for _, r := range refused {
 		left[r.Place] = true
@@ -149,7 +149,7 @@ func (p *Producer) learn(out *amendedDelivery, tries []try, refused []kafka.Refu
 		case left[i]:
 			continue
 		case t.letter != nil && t.prediction != nil:
-			out.refused = append(out.refused, kafka.Refused{Place: t.place, Err: t.why, Replaced: true})
+			out.refused = append(out.refused, kafka.Refusal{Place: t.place, Err: t.why, Replaced: true})
 		}
 		if t.keyed && t.letter == nil {
 			p.keyedPredictions.Store(true)

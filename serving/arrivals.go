@@ -37,8 +37,8 @@ type GrowthOptions struct {
 // and in addition to it.
 const cacheShare = 8
 
-// growing holds the parts of a version that give arrivals rows; grower and open are nil if arrivals get none.
-type growing struct {
+// growthParts holds the parts of a version that give arrivals rows; grower and open are nil if arrivals get none.
+type growthParts struct {
 	grower  *infer.Grower
 	guard   *mapping.Guard
 	degrade bool
@@ -64,7 +64,7 @@ func (v *Version) prepareGrowth(b *artifact.Bundle, o GrowthOptions) (err error)
 	if v.attachment != artifact.AttachFrozen {
 		return fmt.Errorf("growth is on, so attachment must be frozen, and attachment is %s", v.attachment)
 	}
-	v.growing.grower, err = b.Grower(map[string]infer.Deployment{v.model.Name: v.predictor.Model})
+	v.growthParts.grower, err = b.Grower(map[string]infer.Deployment{v.model.Name: v.predictor.Model})
 	if errors.Is(err, artifact.ErrNoGrowth) {
 		return fmt.Errorf("growth is on: %w", err)
 	}
@@ -78,8 +78,8 @@ func (l *loader) openArrivals(ctx context.Context, v *Version, p publication) er
 	if !o.On {
 		return nil
 	}
-	v.growing.guard, v.growing.degrade, v.growing.log = l.guard, o.Degrade, l.log
-	v.growing.open = func(ctx context.Context) (*arrivals.Rows, error) {
+	v.growthParts.guard, v.growthParts.degrade, v.growthParts.log = l.guard, o.Degrade, l.log
+	v.growthParts.open = func(ctx context.Context) (*arrivals.Rows, error) {
 		return arrivals.Open(ctx, l.client, l.keys.arrivals(v.ID(), p),
 			arrivals.Options{TTL: o.TTL, MaxRows: o.MaxRows, MaxBytes: o.MaxBytes, Replicas: o.Replicas,
 				CacheBytes: l.cacheBytes / cacheShare, Limit: l.limit, Log: l.log})
@@ -138,7 +138,7 @@ func (v *Version) taken() {
 // asked, all rows are Unread, those of seen among them.
 func (v *Version) FindArrivals(ctx context.Context, ids []string, rows []infer.Row, own []string,
 	seen []*infer.ArrivalRow) (asOf int64, err error) {
-	find := finding{own: own, seen: seen}
+	find := arrivalLookup{own: own, seen: seen}
 	if find.of, err = v.opened(ctx); err == nil {
 		err = v.guard.Lookup(&find).Rows(ctx, ids, rows)
 	} else if v.mayDoWithout(ctx, err) {
@@ -159,8 +159,8 @@ func (v *Version) FindArrivals(ctx context.Context, ids []string, rows []infer.R
 	return find.asOf, nil
 }
 
-// finding is a lookup of rows of arrivals, which also asks about the batch's own ids.
-type finding struct {
+// arrivalLookup is a lookup of rows of arrivals, which also asks about the batch's own ids.
+type arrivalLookup struct {
 	of       *arrivals.Rows
 	own      []string
 	seen     []*infer.ArrivalRow
@@ -168,7 +168,7 @@ type finding struct {
 	answered bool
 }
 
-func (f *finding) Rows(ctx context.Context, ids []string, rows []infer.Row) (err error) {
+func (f *arrivalLookup) Rows(ctx context.Context, ids []string, rows []infer.Row) (err error) {
 	f.asOf, err = f.of.Find(ctx, ids, rows, f.own, f.seen)
 	f.answered = err == nil
 	return err

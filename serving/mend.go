@@ -19,7 +19,7 @@ const fieldOtherData = "other_data"
 // mend writes again what a complete version has lost since it was published, by eviction or damage. Its rows and
 // files are those of the artifact, so consumers may go on using it meanwhile. The marker's field [fieldMended] tells
 // those that refused the version to look again.
-func (w *writing) mend(ctx context.Context, m *mapping.Grouped, files map[string][]byte,
+func (w *publishRun) mend(ctx context.Context, m *mapping.GroupedRows, files map[string][]byte,
 	told func(done, total int)) error {
 	rows, err := m.Mend(ctx, w.client, w.keys.table(w.version, w.publication),
 		func(rows int) error {
@@ -43,7 +43,7 @@ func (w *writing) mend(ctx context.Context, m *mapping.Grouped, files map[string
 }
 
 // mendFiles writes the parts of files that differ, and returns how many those were.
-func (w *writing) mendFiles(ctx context.Context, files map[string][]byte) (written int, err error) {
+func (w *publishRun) mendFiles(ctx context.Context, files map[string][]byte) (written int, err error) {
 	err = w.compareFiles(ctx, files, func(key, what string, part []byte) error {
 		if err := w.client.Set(ctx, key, part, 0).Err(); err != nil {
 			return fmt.Errorf("writing %s: %w", what, err)
@@ -56,7 +56,7 @@ func (w *writing) mendFiles(ctx context.Context, files map[string][]byte) (writt
 
 // compareFiles calls differs with each part of a file that is missing in Redis or not as in the artifact, its key and
 // its name.
-func (w *writing) compareFiles(ctx context.Context, files map[string][]byte,
+func (w *publishRun) compareFiles(ctx context.Context, files map[string][]byte,
 	differs func(key, what string, part []byte) error) error {
 	for _, f := range w.meta.Files {
 		for i, part := range parts(files[f.Name]) {
@@ -88,7 +88,7 @@ func (e *DamageError) Error() string {
 // Verify compares a complete version in Redis with its artifact, and returns a [*DamageError] that names the first
 // bucket of rows, or part of a file, that is missing or differs. It changes nothing. o's Progress and TempDir count.
 func (p *Publisher) Verify(ctx context.Context, b *artifact.Bundle, o PublishOptions) (err error) {
-	w := &writing{Publisher: p, version: b.Manifest.Version}
+	w := &publishRun{Publisher: p, version: b.Manifest.Version}
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("verifying version %s: %w", w.version, err)
@@ -158,7 +158,7 @@ func difference(found string, want []byte) string {
 }
 
 // hold renews the publisher's heartbeat on a complete version, and fails if the version was removed.
-func (w *writing) hold(ctx context.Context) error {
+func (w *publishRun) hold(ctx context.Context) error {
 	ids, err := hold.Run(ctx, w.client, []string{w.keys.holders(), w.keys.complete(w.version)},
 		publisherHold.Milliseconds(), holder(w.version, publisherName)).StringSlice()
 	if err != nil {

@@ -223,8 +223,8 @@ func (p *Publisher) move(ctx context.Context, version, expected string) error {
 	return nil
 }
 
-// writing is the state of one publication under way.
-type writing struct {
+// publishRun is the state of one publication while it is written.
+type publishRun struct {
 	*Publisher
 	version string
 	publication
@@ -234,7 +234,7 @@ type writing struct {
 // write writes a version up to its marker and continues where an earlier call stopped.
 func (p *Publisher) write(ctx context.Context, b *artifact.Bundle, files map[string][]byte,
 	o PublishOptions) (err error) {
-	w := &writing{Publisher: p, version: b.Manifest.Version}
+	w := &publishRun{Publisher: p, version: b.Manifest.Version}
 	rows, err := mapping.GroupOf(ctx, b, o.TempDir)
 	if err != nil {
 		return err
@@ -255,7 +255,7 @@ func (p *Publisher) write(ctx context.Context, b *artifact.Bundle, files map[str
 
 // complete writes all of a version. It returns [errCompleted] if another publisher of the same artifact was faster:
 // both write the same bytes to the same keys.
-func (w *writing) complete(ctx context.Context, rows *mapping.Grouped, files map[string][]byte,
+func (w *publishRun) complete(ctx context.Context, rows *mapping.GroupedRows, files map[string][]byte,
 	told func(done, total int)) error {
 	if err := w.writeRows(ctx, rows, told); err != nil {
 		return err
@@ -276,7 +276,7 @@ func (w *writing) complete(ctx context.Context, rows *mapping.Grouped, files map
 
 // begin registers the publication or finds out where to continue, and reports whether the version is
 // complete already.
-func (w *writing) begin(ctx context.Context, b *artifact.Bundle, rows mapping.Layout,
+func (w *publishRun) begin(ctx context.Context, b *artifact.Bundle, rows mapping.Layout,
 	files map[string][]byte) (complete bool, err error) {
 	described, content := describe(b, rows, files)
 	text, err := json.Marshal(described)
@@ -306,7 +306,7 @@ func (w *writing) begin(ctx context.Context, b *artifact.Bundle, rows mapping.La
 	return answer[0] == "complete", nil
 }
 
-func (w *writing) writeRows(ctx context.Context, m *mapping.Grouped, told func(done, total int)) error {
+func (w *publishRun) writeRows(ctx context.Context, m *mapping.GroupedRows, told func(done, total int)) error {
 	return m.Write(ctx, w.client, w.keys.table(w.version, w.publication), w.progress,
 		func(buckets, rows int) error {
 			if told != nil {
@@ -316,7 +316,7 @@ func (w *writing) writeRows(ctx context.Context, m *mapping.Grouped, told func(d
 		})
 }
 
-func (w *writing) writeFiles(ctx context.Context, files map[string][]byte) error {
+func (w *publishRun) writeFiles(ctx context.Context, files map[string][]byte) error {
 	for _, f := range w.meta.Files {
 		for i, part := range parts(files[f.Name]) {
 			if err := w.client.Set(ctx, w.keys.part(w.version, w.serial, f.Name, i), part, 0).Err(); err != nil {
@@ -331,7 +331,7 @@ func (w *writing) writeFiles(ctx context.Context, files map[string][]byte) error
 }
 
 // advance stores the progress, and fails if the publication was removed.
-func (w *writing) advance(ctx context.Context, buckets int) error {
+func (w *publishRun) advance(ctx context.Context, buckets int) error {
 	ok, err := advance.Run(ctx, w.client, []string{w.keys.writing(w.version), w.keys.holders()},
 		w.id(), buckets, holder(w.version, publisherName), publisherHold.Milliseconds()).Bool()
 	if err != nil {
@@ -344,7 +344,7 @@ func (w *writing) advance(ctx context.Context, buckets int) error {
 var errCompleted = errors.New("another publisher has completed the version")
 
 // stillOurs returns why a publication is not being written any more: [errCompleted], or it was removed.
-func (w *writing) stillOurs(ctx context.Context, ok bool) error {
+func (w *publishRun) stillOurs(ctx context.Context, ok bool) error {
 	if ok {
 		return nil
 	}
@@ -361,7 +361,7 @@ func (w *writing) stillOurs(ctx context.Context, ok bool) error {
 // verify counts the rows and bytes in Redis before the marker says that all are there: a restart may have cost Redis
 // data that it had acknowledged, or an eviction policy may have removed keys. The next call then writes everything
 // again.
-func (w *writing) verify(ctx context.Context) error {
+func (w *publishRun) verify(ctx context.Context) error {
 	err := w.count(ctx)
 	if err == nil {
 		return nil
@@ -369,7 +369,7 @@ func (w *writing) verify(ctx context.Context) error {
 	return errors.Join(err, w.advance(ctx, 0))
 }
 
-func (w *writing) count(ctx context.Context) error {
+func (w *publishRun) count(ctx context.Context) error {
 	rows, err := mapping.CountRows(ctx, w.client, w.keys.table(w.version, w.publication))
 	if err != nil {
 		return err

@@ -53,7 +53,7 @@ type Version struct {
 	names          []string       // of the features by position; nil without a schema
 	rows           mapping.Lookup
 	plane          *artifact.Map // nil: the artifact has none
-	growing
+	growthParts
 }
 
 // ID returns the artifact's version.

@@ -55,7 +55,7 @@ func explainCommand() *cobra.Command {
 type jsonExplanations struct{ w io.Writer }
 
 // Explanation writes one of them.
-func (j jsonExplanations) Explanation(e *consumer.Explained) error {
+func (j jsonExplanations) Explanation(e *consumer.ExplainedArrival) error {
 	text, err := explanation.JSON(e)
 	if err == nil {
 		_, err = j.w.Write(append(text, '\n'))
@@ -70,7 +70,7 @@ type textExplanations struct {
 }
 
 // Explanation writes one of them.
-func (t textExplanations) Explanation(e *consumer.Explained) error {
+func (t textExplanations) Explanation(e *consumer.ExplainedArrival) error {
 	fmt.Fprintf(t.w, "%s: %s", cli.Text(e.Prediction.ID), className(e, e.Class))
 	if e.RunnerUp >= 0 {
 		fmt.Fprintf(t.w, ", ahead of %s by %.4f", className(e, e.RunnerUp), e.Logit.Margin)
@@ -106,7 +106,7 @@ func (t textExplanations) Explanation(e *consumer.Explained) error {
 }
 
 // terms writes the largest terms of a kind, and the rest in a line.
-func (t textExplanations) terms(w io.Writer, e *consumer.Explained, terms []explain.Term, kind string,
+func (t textExplanations) terms(w io.Writer, e *consumer.ExplainedArrival, terms []explain.Term, kind string,
 	name func(*explain.Term) string) {
 	for k := range terms[:min(t.most, len(terms))] {
 		line(w, terms[k].Share, &terms[k], name(&terms[k]))
@@ -127,7 +127,7 @@ func line(w io.Writer, share explain.Figure, term *explain.Term, what string) {
 }
 
 // neighbourText names a neighbour, and the synthetic nodes that carry its share.
-func neighbourText(e *consumer.Explained, term *explain.Term) string {
+func neighbourText(e *consumer.ExplainedArrival, term *explain.Term) string {
 	text := "neighbour " + cli.Text(e.Edges[term.At])
 	switch row := &e.Rows[term.At]; {
 	case row.Unread:
@@ -149,6 +149,6 @@ func neighbourText(e *consumer.Explained, term *explain.Term) string {
 	return text
 }
 
-func className(e *consumer.Explained, class int) string {
+func className(e *consumer.ExplainedArrival, class int) string {
 	return fmt.Sprintf("class %d (%s)", class, cli.Text(e.Classes[class]))
 }

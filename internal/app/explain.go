@@ -11,7 +11,7 @@ import (
 
 // ExplanationWriter takes explanations one by one. What it is given is not its own when it has returned.
 type ExplanationWriter interface {
-	Explanation(e *consumer.Explained) error
+	Explanation(e *consumer.ExplainedArrival) error
 }
 
 // ExplainLines reads arrivals as [PredictLines] does and explains the prediction of each, in order. It returns how

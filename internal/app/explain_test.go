@@ -16,9 +16,9 @@ import (
 )
 
 // collected keeps what it can of explanations.
-type collected []consumer.Explained
+type collected []consumer.ExplainedArrival
 
-func (c *collected) Explanation(e *consumer.Explained) error {
+func (c *collected) Explanation(e *consumer.ExplainedArrival) error {
 	kept := *e
 	prediction := *e.Prediction
 	kept.Prediction = &prediction
@@ -63,7 +63,7 @@ func TestExplainLinesExplainsWhatPredictSays(t *testing.T) {
 	}
 }
 
-func checkExplained(t *testing.T, what string, e *consumer.Explained, line []byte) {
+func checkExplained(t *testing.T, what string, e *consumer.ExplainedArrival, line []byte) {
 	t.Helper()
 	var want event.Prediction
 	if err := (event.JSON{}).DecodePrediction(line, &want); err != nil {

@@ -205,7 +205,7 @@ func TestLinesLookFeaturesUp(t *testing.T) {
 // nobody reads explanations.
 type nobody struct{}
 
-func (nobody) Explanation(*consumer.Explained) error { return nil }
+func (nobody) Explanation(*consumer.ExplainedArrival) error { return nil }
 
 // rivulet serve looks features up as the stream does, and says so while it cannot.
 func TestServeLooksFeaturesUp(t *testing.T) {

@@ -149,4 +149,4 @@ func (l *lineWriter) Abort(context.Context) error { return nil }
 
 func (l *lineWriter) Published() time.Time { return l.at }
 
-func (l *lineWriter) Refused() []kafka.Refused { return nil }
+func (l *lineWriter) Refused() []kafka.Refusal { return nil }

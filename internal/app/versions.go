@@ -125,8 +125,8 @@ func choice(cfg config.Consumer) serving.Options {
 }
 
 var (
-	_ consumer.Growing    = (*serving.Version)(nil)
-	_ consumer.Explaining = (*serving.Version)(nil)
+	_ consumer.GrowingVersion = (*serving.Version)(nil)
+	_ consumer.Explainer      = (*serving.Version)(nil)
 )
 
 // output returns the fields of predictions that the settings ask for.

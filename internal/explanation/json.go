@@ -64,10 +64,10 @@ type Propagation struct {
 }
 
 // JSON returns an explanation as one object.
-func JSON(e *consumer.Explained) ([]byte, error) { return json.Marshal(Of(e)) }
+func JSON(e *consumer.ExplainedArrival) ([]byte, error) { return json.Marshal(Of(e)) }
 
 // Of returns the form of an explanation. It refers to the explanation's figures.
-func Of(e *consumer.Explained) Explanation {
+func Of(e *consumer.ExplainedArrival) Explanation {
 	out := Explanation{ID: e.Prediction.ID, Artifact: e.Prediction.Artifact, Class: e.Class, ClassName: e.Classes[e.Class],
 		Probability: e.Published, Logit: Figure(e.Logit), NotRemoved: e.NotRemoved, Norm: "held",
 		Features: []Term{}, Neighbours: []Term{}, BatchArrivals: []Term{},
@@ -96,7 +96,7 @@ func Of(e *consumer.Explained) Explanation {
 	return out
 }
 
-func termOf(e *consumer.Explained, term *explain.Term) (out Term) {
+func termOf(e *consumer.ExplainedArrival, term *explain.Term) (out Term) {
 	if e.Shares {
 		out.Share = (*Figure)(&term.Share)
 	}
@@ -122,7 +122,7 @@ func stateOf(row *infer.Row) string {
 }
 
 // FeatureName returns the name of a feature: its position where features have no names.
-func FeatureName(e *consumer.Explained, at int) string {
+func FeatureName(e *consumer.ExplainedArrival, at int) string {
 	if e.Names != nil {
 		return e.Names[at]
 	}

@@ -83,7 +83,7 @@ func (p *Page) ask(ctx context.Context, of *consumer.Pipeline, name string, rec 
 }
 
 // answerOf copies an explanation, whose memory is the pipeline's.
-func answerOf(e *consumer.Explained) *Answer {
+func answerOf(e *consumer.ExplainedArrival) *Answer {
 	p := e.Prediction
 	a := &Answer{Explanation: explanation.Of(e), Probability: p.Probability, Abstained: p.Abstained, Degraded: p.Degraded,
 		Known: p.Known, Arrived: p.Arrivals, Unknown: p.Unknown, Shares: e.Shares, PropagationIs: e.String()}

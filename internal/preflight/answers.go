@@ -216,4 +216,4 @@ func (p *predictions) Abort(context.Context) error { return nil }
 func (p *predictions) Published() time.Time { return time.Time{} }
 
 // Refused returns nothing.
-func (p *predictions) Refused() []kafka.Refused { return nil }
+func (p *predictions) Refused() []kafka.Refusal { return nil }

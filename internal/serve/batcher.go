@@ -24,7 +24,7 @@ type asked struct {
 // refusal has one of event's reasons, or skipped.
 type answers interface {
 	prediction(at int, p *event.Prediction) error
-	explanation(at int, e *consumer.Explained) error
+	explanation(at int, e *consumer.ExplainedArrival) error
 	refusal(at int, reason, detail string)
 }
 

@@ -182,4 +182,4 @@ func (l *lane) Abort(context.Context) error { return nil }
 func (l *lane) Published() time.Time { return l.at }
 
 // Refused returns none.
-func (l *lane) Refused() []kafka.Refused { return nil }
+func (l *lane) Refused() []kafka.Refusal { return nil }

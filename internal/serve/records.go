@@ -245,7 +245,7 @@ func (t *texts) prediction(at int, p *event.Prediction) (err error) {
 	return err
 }
 
-func (t *texts) explanation(at int, e *consumer.Explained) error {
+func (t *texts) explanation(at int, e *consumer.ExplainedArrival) error {
 	text, err := explanation.JSON(e)
 	t.put(at, text)
 	return err

@@ -400,7 +400,7 @@ func (t *tensors) prediction(at int, p *event.Prediction) error {
 	return nil
 }
 
-func (t *tensors) explanation(int, *consumer.Explained) error {
+func (t *tensors) explanation(int, *consumer.ExplainedArrival) error {
 	return errors.New("explanations are no tensors")
 }
 

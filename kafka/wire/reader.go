@@ -27,7 +27,7 @@ type Reader struct {
 	limit    int    // of a record's key and value together, 1 to Largest
 	rest     []byte // batches that have not begun
 	end      int64  // the log's
-	aborted  *aborted
+	aborted  *abortedTransactions
 	whole    bool         // at least one batch was whole
 	epochs   []EpochStart // of the batches of the last read, where they change
 	header   header       // of the batch under way
@@ -400,22 +400,22 @@ func (f *fields) bytes(n int64) []byte {
 	return out
 }
 
-// aborted knows which transactions of an answer were aborted.
-type aborted struct {
+// abortedTransactions knows which transactions of an answer were aborted.
+type abortedTransactions struct {
 	ahead []kmsg.FetchResponseTopicPartitionAbortedTransaction // by first offset, not yet reached
 	open  map[int64]bool                                       // producers whose aborted transaction is under way
 }
 
-func newAborted(list []kmsg.FetchResponseTopicPartitionAbortedTransaction) *aborted {
+func newAborted(list []kmsg.FetchResponseTopicPartitionAbortedTransaction) *abortedTransactions {
 	slices.SortFunc(list, func(a, b kmsg.FetchResponseTopicPartitionAbortedTransaction) int {
 		return cmp.Compare(a.FirstOffset, b.FirstOffset)
 	})
-	return &aborted{ahead: list, open: make(map[int64]bool)}
+	return &abortedTransactions{ahead: list, open: make(map[int64]bool)}
 }
 
 // skip reports whether a batch is to be passed over: control batches, and those of aborted transactions. Batches
 // come in the order of their offsets.
-func (a *aborted) skip(h *header) bool {
+func (a *abortedTransactions) skip(h *header) bool {
 	a.reach(h.FirstOffset)
 	if h.Attributes&control != 0 {
 		delete(a.open, h.ProducerID) // commit or abort, the producer's transaction is over
@@ -426,7 +426,7 @@ func (a *aborted) skip(h *header) bool {
 
 // reach opens the aborted transactions that begin at or before offset. Control batches reach too: where only the end
 // of a transaction is in the answer, it must not stay open for the producer's next one.
-func (a *aborted) reach(offset int64) {
+func (a *abortedTransactions) reach(offset int64) {
 	for len(a.ahead) > 0 && a.ahead[0].FirstOffset <= offset {
 		a.open[a.ahead[0].ProducerID] = true
 		a.ahead = a.ahead[1:]

@@ -35,17 +35,17 @@ func (a *Rows) Keep(ctx context.Context, arrived []infer.ArrivalRow) error {
 	return nil
 }
 
-// kept is a row to write.
-type kept struct {
+// rowWrite is one arrival's row, as it goes to Redis.
+type rowWrite struct {
 	*infer.ArrivalRow
 	record  string
 	written bool // this process has written it, in the last attempt
 }
 
-func (k *kept) size() int64 { return int64(len(k.ID)+len(k.record)) + rowOverhead }
+func (k *rowWrite) size() int64 { return int64(len(k.ID)+len(k.record)) + rowOverhead }
 
 // encode returns the rows of one round trip, from the first one on, with records.
-func (a *Rows) encode(arrived []infer.ArrivalRow) []kept {
+func (a *Rows) encode(arrived []infer.ArrivalRow) []rowWrite {
 	n := min(len(arrived), idsPerPipeline)
 	ends, arena := make([]int, 0, n), make([]byte, 0, roomFor(arrived[:n]))
 	seed := a.table.rowSeed()
@@ -55,9 +55,9 @@ func (a *Rows) encode(arrived []infer.ArrivalRow) []kept {
 		arena = appendSeal(AppendArrived(arena, &arrived[i]), begin, seed, arrived[i].ID)
 		ends = append(ends, len(arena))
 	}
-	chunk := make([]kept, len(ends))
+	chunk := make([]rowWrite, len(ends))
 	for i, record := range mapping.CutText(arena, ends) {
-		chunk[i] = kept{ArrivalRow: &arrived[i], record: record}
+		chunk[i] = rowWrite{ArrivalRow: &arrived[i], record: record}
 	}
 	return chunk
 }
@@ -73,7 +73,7 @@ func roomFor(arrived []infer.ArrivalRow) int {
 }
 
 // write writes rows under the epoch of Redis' time. An answer that it has become another one has them written again.
-func (a *Rows) write(ctx context.Context, rows []kept) error {
+func (a *Rows) write(ctx context.Context, rows []rowWrite) error {
 	ctx, cancel := mapping.Within(ctx, a.o.Limit)
 	defer cancel()
 	for {
@@ -99,7 +99,7 @@ func (a *Rows) write(ctx context.Context, rows []kept) error {
 // remember puts rows into the cache that were written under an epoch, as if they had been read. It takes those that
 // every reader finds in Redis: Redis says that this process wrote them, their ids had no row in the epoch before, and
 // their bytes are readable. Of ids that were looked up before the epoch began another row may be there, which is older.
-func (a *Rows) remember(rows []kept, epoch int64) {
+func (a *Rows) remember(rows []rowWrite, epoch int64) {
 	a.cache.Set(func(yield func(rowcache.Row) bool) {
 		for i := range rows {
 			r := &rows[i]
@@ -112,7 +112,7 @@ func (a *Rows) remember(rows []kept, epoch int64) {
 
 // writeServer writes rows to one server and returns the epoch. Where that is not the one given, it has written
 // nothing.
-func (a *Rows) writeServer(ctx context.Context, rows []kept, epoch int64) (now int64, err error) {
+func (a *Rows) writeServer(ctx context.Context, rows []rowWrite, epoch int64) (now int64, err error) {
 	keys, args := a.keepArguments(rows, epoch)
 	answer, err := a.run(ctx, keepRows, keys, args)
 	if err != nil {
@@ -140,7 +140,7 @@ func (a *Rows) writeServer(ctx context.Context, rows []kept, epoch int64) (now i
 }
 
 // keepArguments returns the keys and arguments of keepRows.
-func (a *Rows) keepArguments(rows []kept, epoch int64) (keys []string, args []any) {
+func (a *Rows) keepArguments(rows []rowWrite, epoch int64) (keys []string, args []any) {
 	ids := make([]string, len(rows))
 	for i := range rows {
 		ids[i] = rows[i].ID
@@ -196,7 +196,7 @@ func (a *Rows) sayFull(full bool) {
 //
 // The marker is on another node than most rows, so it is read after they were written: rows of a version that
 // is gone are removed again.
-func (a *Rows) writeCluster(ctx context.Context, rows []kept, epoch int64) (now int64, err error) {
+func (a *Rows) writeCluster(ctx context.Context, rows []rowWrite, epoch int64) (now int64, err error) {
 	rows = a.room(rows)
 	answers, err := a.sendBuckets(ctx, rows, epoch)
 	if err != nil {
@@ -234,11 +234,11 @@ func (a *Rows) writeCluster(ctx context.Context, rows []kept, epoch int64) (now 
 // bucketAnswer is the answer to the rows that were sent to one bucket.
 type bucketAnswer struct {
 	*redis.Cmd
-	rows []*kept
+	rows []*rowWrite
 }
 
 // sendBuckets writes rows, those of one bucket together.
-func (a *Rows) sendBuckets(ctx context.Context, rows []kept, epoch int64) (answers []bucketAnswer,
+func (a *Rows) sendBuckets(ctx context.Context, rows []rowWrite, epoch int64) (answers []bucketAnswer,
 	err error) {
 	pipe := a.client.Pipeline()
 	for bucket, rows := range a.inBuckets(rows) {
@@ -254,7 +254,7 @@ func (a *Rows) sendBuckets(ctx context.Context, rows []kept, epoch int64) (answe
 }
 
 // room returns the rows for which there is room, by the counts of the last answer.
-func (a *Rows) room(rows []kept) []kept {
+func (a *Rows) room(rows []rowWrite) []rowWrite {
 	there, bytes, n := a.rows.Load(), a.bytes.Load(), 0
 	for n < len(rows) && there < int64(a.o.MaxRows) && bytes+rows[n].size() <= a.mostBytes() {
 		there, bytes, n = there+1, bytes+rows[n].size(), n+1
@@ -263,8 +263,8 @@ func (a *Rows) room(rows []kept) []kept {
 	return rows[:n]
 }
 
-func (a *Rows) inBuckets(rows []kept) map[uint32][]*kept {
-	of := map[uint32][]*kept{}
+func (a *Rows) inBuckets(rows []rowWrite) map[uint32][]*rowWrite {
+	of := map[uint32][]*rowWrite{}
 	for i := range rows {
 		bucket := bucketOf(rows[i].ID, a.buckets)
 		of[bucket] = append(of[bucket], &rows[i])
@@ -273,7 +273,7 @@ func (a *Rows) inBuckets(rows []kept) map[uint32][]*kept {
 }
 
 // withdraw removes rows that were written too late.
-func (a *Rows) withdraw(ctx context.Context, rows []kept, epoch int64) error {
+func (a *Rows) withdraw(ctx context.Context, rows []rowWrite, epoch int64) error {
 	pipe := a.client.Pipeline()
 	for i := range rows {
 		pipe.HDel(ctx, a.table.bucket(bucketOf(rows[i].ID, a.buckets), epoch), rows[i].ID)

@@ -22,11 +22,11 @@ type member struct {
 	ended func(error)
 
 	mu      sync.Mutex
-	running *running // nil: none
+	running *runningMember // nil: none
 }
 
-// running is one process.
-type running struct {
+// runningMember is one process.
+type runningMember struct {
 	*harness.Process
 	expected bool // its end was asked for; under member.mu
 }
@@ -48,7 +48,7 @@ func (m *member) start() error {
 	if err != nil {
 		return err
 	}
-	r := &running{Process: p}
+	r := &runningMember{Process: p}
 	m.running = r
 	go func() {
 		<-r.Done()
@@ -60,7 +60,7 @@ func (m *member) start() error {
 }
 
 // over records that a process has ended, and reports whether that was asked for.
-func (m *member) over(r *running) (expected bool) {
+func (m *member) over(r *runningMember) (expected bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.running == r {
