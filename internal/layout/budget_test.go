@@ -178,6 +178,7 @@ func writeBudget(t *testing.T, old, now map[string]size) {
 	out.WriteString("# The total has a third number, of lines that are too wide. go test ./internal/layout -update writes smaller numbers.\n")
 	for _, name := range slices.Sorted(maps.Keys(now)) {
 		of := now[name]
+		of.lines = (of.lines + 49) / 50 * 50 // a mend of some lines needs no new number
 		if limit, listed := old[name]; listed {
 			of = size{min(of.files, limit.files), min(of.lines, limit.lines), min(of.wide, limit.wide)}
 		}
