@@ -19,9 +19,9 @@ func TestFootprintHeld(t *testing.T) {
 	}
 }
 
-// Redis says how much its memory grows by. Nothing else should use the Redis of the test at the same time.
+// Redis says how much its memory grows by. The server is the test's own, so that nothing else changes its memory.
 func TestFootprintStored(t *testing.T) {
-	client, prefix := realRedis(t)
+	client, prefix := ownRedis(t)
 	for _, kind := range mappingtest.IDKinds {
 		const n = 100_000
 		taken, _ := rowMemory(t, client, prefix+kind.Name+":", n, kind.Make)
