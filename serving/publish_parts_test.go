@@ -61,8 +61,8 @@ func unsealed(buckets map[string]string, pages int) map[string]string {
 	return out
 }
 
-// An M in parts is published as one in memory, to the byte but for the seals: a broken-off publication goes on, nothing of it is
-// served before its marker is there, and a bucket that was lost is mended.
+// An M in parts is published as one in memory, to the byte but for the seals: a broken-off publication goes on, nothing
+// of it is served before its marker is there, and a bucket that was lost is mended.
 func TestPublishParts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("seconds of writing 267,000 rows")
