@@ -10,7 +10,7 @@ import (
 // attachment holds the batch as the model sees it, and the counts of each arrival's neighbours.
 type attachment struct {
 	batch    infer.Batch       // what the model sees
-	memory   infer.Memory      // of what is computed of it
+	memory   infer.Memory      // of the logits, probabilities and tables of a batch
 	counts   []neighbourCounts // of each arrival
 	degraded []bool            // of each arrival: its prediction may be another one than if all rows had been read
 
@@ -24,8 +24,8 @@ type attachment struct {
 	reached  []int32 // memory of degrade
 }
 
-// neighbourCounts counts an arrival's distinct neighbours: nodes of T, earlier arrivals with rows, neighbours in ã (also
-// those that only the other side listed), and the listed ids that are none of these.
+// neighbourCounts counts an arrival's distinct neighbours: nodes of T, earlier arrivals with rows, neighbours in ã
+// (also those that only the other side listed), and the listed ids that are none of these.
 type neighbourCounts struct{ known, arrivals, inBatch, unknown int }
 
 // attach assembles the batch that the model sees. What is an edge (docs/algorithm.md, section 1):

@@ -15,7 +15,7 @@ import (
 type batch struct {
 	decoded    decodedBatch    // decode.go: the arrivals, and why other records are none
 	neighbours neighbours      // lookup.go: the rows of their neighbours, and which of those are earlier arrivals
-	noted      attachmentNotes // notes.go: what the arrivals are attached to, agreed on with whoever predicts them again
+	noted      attachmentNotes // notes.go: rows that a consumer which reads the records again uses, too
 	attachment attachment      // attach.go: what the model sees, what became of the neighbours, and what is degraded
 	predicted  predictionSet   // predictions.go: what is published, and what is no number
 	growth     growth          // grow.go: the rows that the arrivals get

@@ -58,7 +58,8 @@ func (b *batcher) next(ctx context.Context, buf []kafka.Record) Intake {
 // batchName returns the name of a member's n-th batch in a generation of the group, such as
 // arrivals-0-41-g3-1h8u0qz3kfxw2, which no other batch ever has. Partition, offset and generation do not suffice: they
 // come again when a topic or its group is deleted and made anew, and offsets also when a log is truncated. Brokers give
-// an id to a member once only, so the name ends with a hash of it and n; this holds without topic ids (Kafka < 2.8), too.
+// an id to a member once only, so the name ends with a hash of it and n; this holds without topic ids (Kafka < 2.8),
+// too.
 func batchName(first *kafka.Position, by kafka.Member, n int) string {
 	own := strconv.FormatUint(xxhash.Sum64String(fmt.Sprint(by.ID, "/", n)), 36)
 	return fmt.Sprintf("%s-%d-%d-g%d-%s", first.Topic, first.Partition, first.Offset, by.Generation, own)

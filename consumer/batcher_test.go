@@ -48,8 +48,8 @@ func TestBatchClosesWhenItIsFull(t *testing.T) {
 	})
 }
 
-// The offsets and the group's generation of a topic come again when topic and group are made anew, and offsets also when
-// a log is truncated. The names of batches do not.
+// The offsets and the group's generation of a topic come again when topic and group are made anew, and offsets also
+// when a log is truncated. The names of batches do not.
 func TestNamesOfBatchesDoNotComeAgain(t *testing.T) {
 	names := map[string]bool{}
 	for _, id := range []string{"consumer-1", "consumer-2"} {

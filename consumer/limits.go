@@ -8,8 +8,8 @@ import (
 	"rivulet/infer"
 )
 
-// Limits bound what a record may ask for; a record beyond them is a dead letter. A trainer asks the same functions before it
-// trains: what no consumer would predict is found there (internal/preflight).
+// Limits bound what a record may ask for; a record beyond them is a dead letter. A trainer asks the same functions
+// before it trains: what no consumer would predict is found there (internal/preflight).
 type Limits struct {
 	// Edges is the longest edge list, before repeated ids are merged; 0 means no limit.
 	Edges int
@@ -32,8 +32,8 @@ func (l Limits) CheckRecord(bytes int) *event.FieldError {
 		Detail: fmt.Sprintf("key and value have %d bytes, limits.record_bytes is %d", bytes, l.RecordBytes)}
 }
 
-// CheckArrival refuses an arrival with too many edges, or with ids that are too long. key is the length of its record's key.
-// Ids are sent to Redis and kept there.
+// CheckArrival refuses an arrival with too many edges, or with ids that are too long. key is the length of its record's
+// key. Ids are sent to Redis and kept there.
 func (l Limits) CheckArrival(a *event.Arrival, key int) *event.FieldError {
 	if err := a.CheckEdges(l.Edges); err != nil {
 		return asFault(err)

@@ -9,8 +9,9 @@ import (
 	"rivulet/kafka"
 )
 
-// attachmentNotes is what the arrivals of a batch are attached to, the same for whoever predicts their records again. It
-// differs from what was looked up where somebody else has begun to predict a record before.
+// attachmentNotes has the rows that the arrivals of a batch are attached to. A consumer that reads a record again
+// attaches it to the same rows. They differ from the rows that were looked up if another consumer has predicted the
+// record before.
 type attachmentNotes struct {
 	rows     [][]infer.Row // rows[i] are of the edges of arrival i, in their order
 	attached [][]int32     // attached[i] are the places in its edges of arrivals with rows, ascending

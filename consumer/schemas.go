@@ -11,8 +11,8 @@ import (
 // Registry is where the schemas of the Confluent wire format are asked for.
 type Registry interface {
 	event.Schemas
-	// LearnSchema asks for the schema of an id, unless the answer is known already. An answer may be that there is none. An
-	// error means that there was no answer: it is to be tried again.
+	// LearnSchema asks for the schema of an id, unless the answer is known already. An answer may be that there is none.
+	// An error means that there was no answer: it is to be tried again.
 	LearnSchema(ctx context.Context, id event.SchemaID) error
 }
 

@@ -53,8 +53,8 @@ func checkClasses(column string, labelled int, names []string) (suspects []strin
 	return suspects, nil
 }
 
-// unlabelledMark returns the class that is a negative number beside numbers that are not: PyTorch Geometric, DGL and OGB write
-// -1 for a node without a class. It is empty where there is none.
+// unlabelledMark returns the class that is a negative number beside numbers that are not: PyTorch Geometric, DGL and
+// OGB write -1 for a node without a class. It is empty where there is none.
 func (d *Dataset) unlabelledMark() (mark string) {
 	for _, name := range d.Classes {
 		n, err := strconv.Atoi(name)

@@ -53,7 +53,7 @@
 // it.
 //
 // A feature above 1e15 is refused, because a consumer refuses it, and so is a column whose values differ only in digits
-// that float32 does not keep. Labels that are hardly classes, such as a name for each node, are refused or are Suspects.
+// that float32 does not keep. Labels that are hardly classes, such as a name for each node, are refused, or Suspects.
 //
 // # Planetoid, gnn-benchmark and OGB
 //
@@ -63,9 +63,9 @@
 // directory has several sets, the path is DIRECTORY/ind.NAME.
 //
 // A gnn-benchmark file has no split: one is drawn. Its graph is taken as undirected, as its authors take it.
-// Classes and nodes have names if the file has lists of strings class_names and node_names. Archives of other origins
-// are read by the same format: GraphData's (adj_matrix.data, node_attr, node_label), those of heterophilous-graphs (edges,
-// node_features, node_labels, train_masks) and people's own of PyTorch Geometric's Data (x, edge_index, y, train_mask).
+// Classes and nodes have names if the file has lists of strings class_names and node_names. The same format
+// reads archives of GraphData (adj_matrix.data, node_attr, node_label), of heterophilous-graphs (edges, node_features,
+// node_labels, train_masks) and of PyTorch Geometric's Data, saved by its names (x, edge_index, y, train_mask).
 // Python objects are refused and never run.
 //
 // A set of OGB has files without names of columns: raw/node-feat.csv.gz, raw/node-label.csv.gz, raw/edge.csv.gz, and
@@ -96,8 +96,8 @@
 // length; shape × item size against the rest of the entry. The number of rows of a COO or CSC matrix, which is the
 // length of no array, is checked against the file's size. Then the content must end exactly there, with the right
 // checksum. Everything that a [Dataset] promises is checked: CSR structure, ranges, duplicates, NaN and infinities,
-// classes, roles. A file that is a web page or a Git LFS pointer is called that. An error names the file, the array in it
-// and the reason:
+// classes, roles. A file that is a web page or a Git LFS pointer is called that. An error names the file, the array in
+// it and the reason:
 //
 //	loading data set cora: adj_full.npz: array indices: row 7 lists 3 columns, 2 of them distinct
 //

@@ -64,9 +64,9 @@ func npzFile(path string) (string, error) {
 	return found[0], nil
 }
 
-// The names that the parts of a set have in archives of several origins: Shchur et al., "Pitfalls of Graph Neural Network
-// Evaluation" (2018) and its successors, GraphData, Platonov et al.'s heterophilous graphs, and people's own archives
-// of PyTorch Geometric's Data.
+// The names that the parts of a set have in archives of several origins: Shchur et al., "Pitfalls of Graph Neural
+// Network Evaluation" (2018) and its successors, GraphData, Platonov et al.'s heterophilous graphs, and people's own
+// archives of PyTorch Geometric's Data.
 var (
 	npzAdjacency    = []string{"adj_", "adj_matrix."} // of SciPy's arrays: adj_data, adj_indices, …
 	npzEdges        = []string{"edges", "edge_index"}
@@ -184,8 +184,8 @@ func (d *Dataset) readEdges(a *numpy.Array) error {
 	return nil
 }
 
-// readMasks reads the roles: one bool a node, or several splits of them, the first of which counts. Nodes in no mask are
-// unlabelled.
+// readMasks reads the roles: one bool a node, or several splits of them, the first of which counts. Nodes in no mask
+// are unlabelled.
 func (d *Dataset) readMasks(z *numpy.Archive) error {
 	in := make([]string, d.Nodes())
 	for k, role := range npzMasks {

@@ -142,8 +142,8 @@ func (l *namedList) addText(name string) *schema.Field {
 // firstLook is the number of fields at which a list first looks for names that are there twice.
 const firstLook = 4096
 
-// next is add of the expected name. A list that is long looks for repeated names while it grows, as the record is refused
-// then: two bytes of Protobuf are an entry without a name, for which the list takes a field of 88 bytes.
+// next is add of the expected name. A list that is long looks for repeated names while it grows, as the record is
+// refused then: two bytes of Protobuf are an entry without a name, for which the list takes a field of 88 bytes.
 func (l *namedList) next() *schema.Field {
 	n := len(l.fields)
 	if n >= firstLook && n&(n-1) == 0 && !l.same && l.twice == nil {

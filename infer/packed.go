@@ -103,7 +103,8 @@ func entry(at unsafe.Pointer, k, n uintptr) (col uint32, val float32) {
 // what a sum of rows is added to is known only when its columns are there.
 func (p *PackedRows) Prefetch(numbers []uint32) { graph.Prefetch(p.Words, numbers) }
 
-// numberedRows are rows of an M in memory, by their numbers: arrival i's end at ends[i]. Those with number 0 are not known.
+// numberedRows are rows of an M in memory, by their numbers. The numbers of arrival i's neighbours end at ends[i]. A
+// neighbour with number 0 has no row.
 type numberedRows struct {
 	m       *PackedRows
 	numbers []uint32

@@ -18,8 +18,8 @@
 //	timestamps.go   the brokers' time in the place of a wrong one
 //
 // Below it: package fetch has many partitions share a request, package wire writes and reads record batches and
-// requests byte by byte, package retry says what an error asks for and waits, package balance shares out partitions, and package
-// probe takes a connection step by step, for checks.
+// requests byte by byte, package retry says what an error asks for and waits, package balance shares out partitions,
+// and package probe takes a connection step by step, for checks.
 //
 // # Reading
 //

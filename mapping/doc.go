@@ -52,10 +52,10 @@
 //	page     rows, each: length of the id (uvarint) | id | length of the row (uvarint) | row; then seal (uint64)
 //
 // Numbers are little-endian, ends count from the beginning of the bucket, a page without rows has no bytes, and the row
-// is as below. A seal is the XXH64 of the rows of its page, or of the number of rows and the ends. Its seed is the XXH64
-// of the marker's id plus the number of the page, or plus the complement of the bucket's number. So a reader sees bytes
-// that changed, buckets that were exchanged, and buckets of another publication. The marker has the sum of the XXH64 of
-// all buckets ([GroupedRows.Seal]), which [Redis.Load] compares.
+// is as below. A seal is the XXH64 of the rows of its page, or of the number of rows and the ends. Its seed is the
+// XXH64 of the marker's id plus the number of the page, or plus the complement of the bucket's number. So a reader sees
+// bytes that changed, buckets that were exchanged, and buckets of another publication. The marker has the sum of the
+// XXH64 of all buckets ([GroupedRows.Seal]), which [Redis.Load] compares.
 //
 // A reader keeps where pages end, four bytes a page, and reads a page by
 // GETRANGE: one command, which finds the few keys of buckets in the processor's cache and reads one place in main

@@ -159,7 +159,8 @@ func try(v *Version, b *artifact.Bundle, sample *artifact.Mapping) error {
 var ErrUntrained = errors.New("the artifact does not predict as its manifest says")
 
 // leastAccuracy is the least accuracy on synthetic nodes, as a share of the accuracy on validation nodes. A model does
-// better on the nodes that it was condensed to: 95% after 82% (preset small), and 13% if the sign of one table is changed.
+// better on the nodes that it was condensed to: 95% after 82% (preset small), and 13% if the sign of one table is
+// changed.
 const leastAccuracy = 1. / 3
 
 func nonzero(v float32) bool { return v != 0 }

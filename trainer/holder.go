@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// holder has T of a task, and does what reads all of its nodes. [inMemory] has T as a matrix; [tablesHolder] has it as tables of
-// an engine, on disk or in Spark. A run does the rest itself, for both: see [task.run].
+// holder has T of a task, and does what reads all of its nodes. [inMemory] has T as a matrix; [tablesHolder] has it as
+// tables of an engine, on disk or in Spark. A run does the rest itself, for both: see [task.run].
 type holder interface {
 	// fit returns W_O of a model.
 	fit(ctx context.Context, name string, progress Progress) (*fitResult, error)

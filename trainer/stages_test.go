@@ -247,9 +247,9 @@ func stagedSets(t *testing.T) map[string]*dataset.Dataset {
 	return out
 }
 
-// likeUsual fails unless the test nodes get the classes that the usual run of the same data gives them, but for one in a
-// hundred, and are as often right, but for 0.3 points. Small sets only show their figures: a node is a tenth of a point or more
-// there.
+// likeUsual fails unless the test nodes get the classes that the usual run of the same data gives them, but for one in
+// a hundred, and are as often right, but for 0.3 points. Small sets only show their figures: a node is a tenth of a
+// point or more there.
 func likeUsual(t *testing.T, d *dataset.Dataset, o Options, out *Outcome) {
 	t.Helper()
 	usual, original := usually(t, d, o), d.Original()

@@ -24,7 +24,7 @@ type deadLetterFlags struct {
 	from    string
 }
 
-// add defines the flags, and those of the settings.
+// add defines --reason, --from and the flags of the settings.
 func (f *deadLetterFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&f.reasons, "reason", nil,
 		"only dead letters with this reason, such as feature_length; several with commas")

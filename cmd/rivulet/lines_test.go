@@ -69,8 +69,8 @@ func TestLinesHaveTheConsumersLimits(t *testing.T) {
 	}
 }
 
-// An arrival without an edge, without a known neighbour or with an edge to itself alone, whose features are all 0, has a prediction
-// of finite numbers.
+// An arrival without an edge, without a known neighbour or with an edge to itself alone, whose features are all 0, has
+// a prediction of finite numbers.
 func TestIsolatedArrivalsArePredicted(t *testing.T) {
 	dir := write(t, artifacttest.Bundle(1, artifacttest.Size{Nodes: 30, Synthetic: 6, Features: 3, Classes: 3}))
 	cmd := root()

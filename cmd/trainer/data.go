@@ -129,8 +129,8 @@ func dataCheckCommand() *cobra.Command {
 		if n := len(data.Faults.Kinds); n > 0 {
 			return fmt.Errorf("train refuses these tables: they have %d kinds of faults", n)
 		}
-		sent, err := preflight.Trial(cmd.Context(), d, trainer.Defaults(), limits)
-		if errors.Is(err, preflight.ErrNoTrial) {
+		sent, err := preflight.Sample(cmd.Context(), d, trainer.Defaults(), limits)
+		if errors.Is(err, preflight.ErrNoSample) {
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "no node is sent to a consumer: %v\n", err)
 		} else if err == nil {
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "consumers read %d nodes, and answer them, as a model that was trained on a sample\n", sent)

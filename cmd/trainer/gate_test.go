@@ -11,8 +11,8 @@ import (
 	"rivulet/test/harness"
 )
 
-// arrivingHub writes tables of numbers with a split, which engines read row by row. Test node n1 has a feature, and edges to so
-// many nodes; node n2 of T has an id of the caller's.
+// arrivingHub writes tables of numbers with a split, which engines read row by row. Test node n1 has a feature, and
+// edges to so many nodes; node n2 of T has an id of the caller's.
 func arrivingHub(t *testing.T, id string, edges int, feature string) string {
 	t.Helper()
 	dir, n := t.TempDir(), max(80, edges+2)
@@ -45,8 +45,8 @@ func arrivingHub(t *testing.T, id string, edges int, feature string) string {
 	return dir
 }
 
-// What consumers refuse is said before training, or before the artifact is written where the data are read row by row; with
-// --strict it is an error.
+// What consumers refuse is said before training, or before the artifact is written where the data are read row by row;
+// with --strict it is an error.
 func TestTrainSaysWhatConsumersRefuse(t *testing.T) {
 	for name, c := range map[string]struct {
 		dir, want string

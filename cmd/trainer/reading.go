@@ -46,8 +46,8 @@ func opened(data *dataflag.Data) (*dataset.Dataset, error) {
 	return d, err
 }
 
-// answered sends some nodes of a run through the consumers' path, before the artifact is written. It returns warnings about nodes
-// that consumers refuse.
+// answered sends some nodes of a run through the consumers' path, before the artifact is written. It returns warnings
+// about nodes that consumers refuse.
 func answered(ctx context.Context, outcome *trainer.Outcome, l consumer.Limits) (warnings []string, err error) {
 	return warnings, during("sending nodes through the consumers' path", func() (err error) {
 		warnings, err = preflight.Answers(ctx, outcome.Bundle, outcome.Answers, l)

@@ -1,6 +1,7 @@
 // Package generate draws graphs of n nodes, with labels and features, from a degree-corrected block model.
 //
-// Community k holds a share of the nodes of its class, class c a share ∝ (c+1)^-ClassSkew of all. Node i has a weight θ_i from a Pareto law,
+// Community k holds a share of the nodes of its class, class c a share ∝ (c+1)^-ClassSkew of all. Node i has a weight
+// θ_i from a Pareto law,
 //
 //	P(θ > t) = t^-(γ-1),  t ≥ 1,  γ = DegreeExponent,  cut at √n
 //

@@ -1,4 +1,5 @@
-// Package numpy reads and writes arrays of NumPy and sparse matrices of SciPy, with bounds on everything that a file claims.
+// Package numpy reads and writes arrays of NumPy and sparse matrices of SciPy, with bounds on everything that a file
+// claims.
 //
 // Values are decoded by npyio; what it does not check, this package does: lengths, shapes, sizes of zip entries.
 //

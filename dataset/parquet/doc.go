@@ -14,10 +14,10 @@
 //	edges   source, target   as id
 //	        weight           a number, 1
 //
-// A value is what the file's annotations say: an unsigned integer, a decimal, a float16, a UUID. Types that are no
-// feature are refused by name: durations and intervals, of which only Arrow's or Spark's schema in the file's metadata may
-// know, times of day, structs, maps, lists of lists. TestTypes reads every type that pyarrow, polars, DuckDB, fastparquet
-// and Spark write, and docs/data.md has the table.
+// The file's annotations decide what a value means: an unsigned integer, a decimal, a float16, a UUID. Types that
+// cannot be features are refused by name: durations and intervals (also if only Arrow's or Spark's schema in the file's
+// metadata says so), times of day, structs, maps, lists of lists. TestTypes reads every type that pyarrow, polars,
+// DuckDB, fastparquet and Spark write, and docs/data.md has the table.
 //
 // Row groups are read one after another and their columns side by side, one page of each at a time. Errors name
 // file, row (the first is 1) and column.

@@ -281,7 +281,7 @@ func TestTwoSchemas(t *testing.T) {
 	}
 }
 
-// A directory with files of both kinds is refused: those of one would be left out.
+// A directory with csv and Parquet files is refused: reading one kind would leave out the other.
 func TestTwoKinds(t *testing.T) {
 	a := "A"
 	dir := writeSet(t, map[string][]byte{

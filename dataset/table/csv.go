@@ -150,7 +150,8 @@ func isInteger(text string) bool {
 	return err == nil
 }
 
-// EachRecord calls use with each record of a file without names of columns, such as those of OGB. Its errors name the line.
+// EachRecord calls use with each record of a file without names of columns, such as those of OGB. Its errors name the
+// line.
 func EachRecord(f *os.File, name string, size int64, use func(record []string) error) error {
 	text, err := CSVDefaults.text(f, name, size, "")
 	if err != nil {

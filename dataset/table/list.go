@@ -79,8 +79,8 @@ var (
 	closing = regexp.MustCompile(`[\])}>]$`)
 )
 
-// listLike reports whether a text that is no list of numbers was one for the program that wrote it: two numbers at least
-// in brackets or with a bracket lost, shortened, or with commas before fractions.
+// listLike reports whether a text that is no list of numbers was one for the program that wrote it: two numbers at
+// least in brackets or with a bracket lost, shortened, or with commas before fractions.
 func listLike(text string) bool {
 	text = numpyScalar.ReplaceAllString(strings.TrimSpace(text), "$1")
 	bare := opening.ReplaceAllString(text, "")

@@ -220,7 +220,8 @@ func (w *search) further(least float64) bool {
 	return false
 }
 
-// removal holds Q, Q x_I and the added loss (cost) of taking the columns at places a and b, which may be one, out of the support.
+// removal holds Q, Q x_I and the added loss (cost) of taking the columns at places a and b, which may be one, out of
+// the support.
 type removal struct {
 	a, b           int
 	aa, ab, bb     float64

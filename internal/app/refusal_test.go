@@ -99,8 +99,8 @@ func TestARefusalOfARunningConsumer(t *testing.T) {
 	}
 }
 
-// A damaged row costs the arrivals that list a node of its page, and no others, and the stream goes on, whether Redis is
-// waited for or not.
+// A damaged row costs the arrivals that list a node of its page, and no others, and the stream goes on, whether Redis
+// is waited for or not.
 func TestADamagedRowDegradesItsNeighbours(t *testing.T) {
 	for _, outage := range []string{"wait", config.Degrade} {
 		cfg, server := published(t)

@@ -18,13 +18,13 @@ import (
 	"rivulet/trainer"
 )
 
-// tolerance is how far two probabilities of one arrival may lie apart. They have the same bits where all is well; another processor
-// may round otherwise.
+// tolerance is how far two probabilities of one arrival may lie apart. They have the same bits where all is well;
+// another processor may round otherwise.
 const tolerance = 1e-6
 
-// Answers sends the nodes that a run has answered through the path of a record, from bytes to prediction, on the artifact that
-// the run is about to write: in JSON, Protobuf and Avro. The first difference is an error with the node, the field and both
-// values. Nodes that consumers with these limits refuse are warnings.
+// Answers sends the nodes that a run has answered through the path of a record, from bytes to prediction, on the
+// artifact that the run is about to write: in JSON, Protobuf and Avro. The first difference is an error with the node,
+// the field and both values. Nodes that consumers with these limits refuse are warnings.
 func Answers(ctx context.Context, b *artifact.Bundle, answers []trainer.Answer, l consumer.Limits) (warnings []string, err error) {
 	if len(answers) == 0 {
 		return nil, nil
@@ -81,8 +81,8 @@ type pinned struct{ *serving.Version }
 
 func (p pinned) Current() consumer.Version { return p.Version }
 
-// serve makes a version of the artifact with the rows of M of the nodes' neighbours alone: M need not fit into memory. It counts
-// the ids of T that are too long.
+// serve makes a version of the artifact with the rows of M of the nodes' neighbours alone: M need not fit into memory.
+// It counts the ids of T that are too long.
 func serve(b *artifact.Bundle, answers []trainer.Answer, l consumer.Limits, r *refusals) (pinned, error) {
 	wanted := map[string]bool{}
 	for _, a := range answers {
@@ -206,7 +206,7 @@ func (p *predictions) Publish(_ context.Context, b event.Batch, _ kafka.Offsets,
 	return p, nil
 }
 
-// Commit, Abort, Published and Refused implement [kafka.Delivery]: nothing is to be done.
+// Commit does nothing: nothing is published.
 func (p *predictions) Commit(context.Context) error { return nil }
 
 // Abort does nothing.

@@ -9,9 +9,9 @@ import (
 	"rivulet/internal/replay"
 )
 
-// Limits looks for nodes that consumers with these limits would refuse. Those that no setting lets through are an error. The
-// others are warnings, one for each kind, with a node and what to set: held-out nodes that have too many edges or too large a
-// record, and nodes of any role whose id is too long, as arrivals name their neighbours.
+// Limits looks for nodes that consumers with these limits would refuse. Those that no setting lets through are an
+// error. The others are warnings, one for each kind, with a node and what to set: held-out nodes that have too many
+// edges or too large a record, and nodes of any role whose id is too long, as arrivals name their neighbours.
 func Limits(d *dataset.Dataset, l consumer.Limits) (warnings []string, err error) {
 	arrives := make([]bool, d.Nodes())
 	for _, nodes := range [][]int32{d.Validation, d.Test, d.Withheld()} {
@@ -63,7 +63,8 @@ func (r *refusal) add(id string, is int) {
 	}
 }
 
-// arrival counts an arrival by the setting that refuses it, if one does. An error is of one that no setting lets through.
+// arrival counts an arrival by the setting that refuses it, if one does. An error is of one that no setting lets
+// through.
 func (r *refusals) arrival(a *event.Arrival, l consumer.Limits) (refused bool, err error) {
 	fault := l.CheckArrival(a, len(a.ID))
 	switch {

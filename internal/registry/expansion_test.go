@@ -18,15 +18,15 @@ type one struct{ event.Written }
 
 func (o one) Schema(event.SchemaID) (event.Written, error) { return o.Written, nil }
 
-// worst are records of about some bytes that become as much as their form allows: head, then a unit again and again, then
-// tail.
+// worst are records of about some bytes that become as much as their form allows: head, then a unit again and again,
+// then tail.
 func worst(head, unit, tail string, bytes int) []byte {
 	return []byte(head + strings.Repeat(unit, bytes/len(unit)) + tail)
 }
 
-// Whatever the form and the schema: what one byte of a record becomes while it is decoded is bounded. The test prints how
-// much memory was taken in all, which is more than is held at once: lists grow by doubling. A list of ids takes 16 bytes
-// for a place and eight for a short text; a message that only a registry's schema describes takes some 300 bytes.
+// Whatever the form and the schema: what one byte of a record becomes while it is decoded is bounded. The test prints
+// how much memory was taken in all, which is more than is held at once: lists grow by doubling. A list of ids takes 16
+// bytes for a place and eight for a short text; a message that only a registry's schema describes takes some 300 bytes.
 func TestABytesExpansionIsBounded(t *testing.T) {
 	const size = 256 << 10
 	most := map[string]float64{"protobuf by registry": 400}

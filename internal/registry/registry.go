@@ -241,7 +241,8 @@ func (r *Registry) schema(ctx context.Context, id event.SchemaID) (sr.Schema, er
 // reference is a schema that another one names.
 type reference struct{ name, text string }
 
-// maxReferences bounds the schemas that one schema needs. Their text together is bounded by maxAnswer, as that of one is.
+// maxReferences bounds the schemas that one schema needs. Their text together is bounded by maxAnswer, as that of one
+// is.
 const maxReferences = 100
 
 // references looks up what a schema of some bytes names, each after what it names itself.

@@ -81,9 +81,9 @@ type LetterCounts struct {
 const replayChunk = 500
 
 // Replay publishes the arrivals of dead letters, each under its key and with its headers, as they came, and a header
-// that counts how often that happened. It begins where the call before it for the same reason has ended, and ends at the
-// topic's end at its beginning. Arrivals and this offset are in one transaction: what is killed, or runs twice at a time,
-// feeds nothing in twice.
+// that counts how often that happened. It begins where the call before it for the same reason has ended, and ends at
+// the topic's end at its beginning. Arrivals and this offset are in one transaction: what is killed, or runs twice at a
+// time, feeds nothing in twice.
 func (l *Letters) Replay(ctx context.Context, o LetterOptions) (LetterCounts, error) {
 	group := l.Group + ".dead-letters." + o.Reason
 	r := &letterReplay{options: o, next: kafka.Offsets{}}

@@ -10,8 +10,8 @@ import (
 	"rivulet/test/harness"
 )
 
-// abort writes arrivals into transactions that it aborts, beside the others, until sending ends. Consumers must pass over
-// them: an answer to one names a place where the reader, which sees committed records only, has found no arrival.
+// abort writes arrivals into transactions that it aborts, beside the others, until sending ends. Consumers must pass
+// over them: an answer to one names a place where the reader, which sees committed records only, has found no arrival.
 // Transactions that a fault leaves open are ended by the next one, or by the broker after their timeout.
 func (s *stream) abort(sending context.Context) {
 	const patience, pause = 5 * time.Second, 500 * time.Millisecond

@@ -54,8 +54,8 @@ func (m mask) drop(x *graph.CSR) *graph.CSR {
 	return out
 }
 
-// maskedMatrix is an explicit matrix of which a mask leaves entries out. It is stored a block of rows at a time, so that
-// its products are those of package gemm and take little memory.
+// maskedMatrix is an explicit matrix of which a mask leaves entries out. It is stored a block of rows at a time, so
+// that its products are those of package gemm and take little memory.
 type maskedMatrix struct {
 	x    *graph.Dense
 	mask mask

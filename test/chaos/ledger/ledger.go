@@ -29,7 +29,8 @@ type Arrival struct {
 	Sent    time.Time
 }
 
-// PassedOver is the reason of an arrival that must have no answer: a tombstone deletes its key's record, and is no node.
+// PassedOver is the reason of an arrival that must have no answer: a tombstone deletes its key's record, and is no
+// node.
 const PassedOver = "passed over"
 
 // Answer is a prediction or a dead letter.

@@ -113,8 +113,8 @@ func readMessages(b []byte) (infer.Messages, error) {
 	return infer.Messages{U: parts[:last], C: parts[last]}, w.end()
 }
 
-// messageStage makes tables and messages of blocks. The first inputs of its stages are 0 degrees, and from 1 on the parts of
-// the tables of one model after the other.
+// messageStage makes tables and messages of blocks. The first inputs of its stages are 0 degrees, and from 1 on the
+// parts of the tables of one model after the other.
 type messageStage struct {
 	MessageOptions
 	of     []infer.Messages // of each model

@@ -30,7 +30,8 @@ const (
 // BlockOptions are the options of the stages that read tables.
 type BlockOptions struct {
 	Blocks int `json:"blocks"`
-	// DropUnknown drops edges of which an end is not the id of a node with a role, and counts them. Otherwise they are errors.
+	// DropUnknown drops edges of which an end is not the id of a node with a role, and counts them. Otherwise they are
+	// errors.
 	DropUnknown bool `json:"drop_unknown,omitzero"`
 }
 

@@ -44,9 +44,9 @@ func (o *SpreadOptions) right() ([]stage.Scale, error) {
 	return slices.Repeat([]stage.Scale{s}, o.columns()), err
 }
 
-// propagationStage is shared by the stages of propagation: F0 of label propagation and of the error propagation of each model,
-// side by side, in [infer.PropagationRecurrence] (docs/algorithm.md, section 6, with α = 1). All its hops are alike, so
-// that each is made as hop 0.
+// propagationStage is shared by the stages of propagation: F0 of label propagation and of the error propagation of each
+// model, side by side, in [infer.PropagationRecurrence] (docs/algorithm.md, section 6, with α = 1). All its hops are
+// alike, so that each is made as hop 0.
 type propagationStage struct {
 	SpreadOptions
 	hops      *infer.Recurrence

@@ -222,7 +222,8 @@ func (f *thin) Reduce(key int64, in stage.Records, out stage.Output) error {
 	return emitMarks(key, marks, SubgraphSize{Nodes: inSubgraph(marks)}, out)
 }
 
-// subgraphReader brings the names, roles, labels and raw features of the subgraph to the run. Inputs: 0 names, 1 features, 2 marks.
+// subgraphReader brings the names, roles, labels and raw features of the subgraph to the run. Inputs: 0 names, 1
+// features, 2 marks.
 type subgraphReader struct{}
 
 func newBring(json.RawMessage, stage.Sides) (stage.Function, error) { return subgraphReader{}, nil }
@@ -349,8 +350,8 @@ type links struct {
 	of      [][]int32
 }
 
-// Bytes implements [stage.BlockSums]: the edges are not known before they come, and are those of a subgraph of T that the
-// run has room for.
+// Bytes implements [stage.BlockSums]: the edges are not known before they come, and are those of a subgraph of T that
+// the run has room for.
 func (g *links) Bytes() int64 { return int64(28*len(g.numbers)) + 1<<20 }
 
 // Add implements [stage.BlockSums].

@@ -13,24 +13,20 @@ import (
 	"rivulet/trainer"
 )
 
-// Bounds of the sample of a trial.
+// Bounds of the sample.
 const (
-	trialNodes = 500 // training nodes
-	trialHeld  = 10  // validation nodes, and as many test nodes
+	sampleNodes = 500 // training nodes
+	sampleHeld  = 10  // validation nodes, and as many test nodes
 )
 
-// ErrNoTrial is wrapped by the error of a sample that no model can be trained on: nothing is known of the whole data set then.
-var ErrNoTrial = errors.New("no model can be trained on a sample of the data set")
+// ErrNoSample is wrapped by the error of a sample that no model can be trained on: nothing is known of the whole data
+// set then.
+var ErrNoSample = errors.New("no model can be trained on a sample of the data set")
 
-// silent shows no progress.
-type silent struct{}
-
-func (silent) Step(string, int, int) {}
-
-// Trial trains a small model on a sample of a data set, and sends nodes of each role through the consumer's path, as [Answers]
-// says. It takes a second or less, and finds what consumers would read otherwise than the trainer before the long training. It
-// returns the number of nodes that were sent.
-func Trial(ctx context.Context, d *dataset.Dataset, o trainer.Options, l consumer.Limits) (sent int, err error) {
+// Sample trains a small model on a sample of a data set, and sends nodes of each role through the consumer's path, as
+// [Answers] says. It takes a second or less, and finds what consumers would read otherwise than the trainer before the
+// long training. It returns the number of nodes that were sent.
+func Sample(ctx context.Context, d *dataset.Dataset, o trainer.Options, l consumer.Limits) (sent int, err error) {
 	if d.Columns != nil {
 		if _, o.Keep, err = trainer.Encode(d, o); err != nil { // the schema of all nodes, not of the sample
 			return 0, err
@@ -38,16 +34,16 @@ func Trial(ctx context.Context, d *dataset.Dataset, o trainer.Options, l consume
 	}
 	o.Costs, o.Means, o.Propagate, o.Map, o.Representation = false, false, false, false, false
 	o.WeightDecays = []float64{1e-3} // how well the model predicts does not matter
-	outcome, err := trainer.Train(ctx, sample(d), o, time.Time{}, silent{})
+	outcome, err := trainer.Train(ctx, sampleOf(d), o, time.Time{}, trainer.Silent{})
 	if err != nil {
-		return 0, fmt.Errorf("%w: %w", ErrNoTrial, err)
+		return 0, fmt.Errorf("%w: %w", ErrNoSample, err)
 	}
 	_, err = Answers(ctx, outcome.Bundle, outcome.Answers, l)
 	return len(outcome.Answers), err
 }
 
-// sample returns a data set of some nodes of each role, and the neighbours in T of those that are held out.
-func sample(d *dataset.Dataset) *dataset.Dataset {
+// sampleOf returns a data set of some nodes of each role, and the neighbours in T of those that are held out.
+func sampleOf(d *dataset.Dataset) *dataset.Dataset {
 	const none, train, unlabelled, validation, test = 0, 1, 2, 3, 4
 	roles := make([]byte, d.Nodes())
 	for role, nodes := range map[byte][]int32{train: d.Train, unlabelled: d.Unlabelled} {
@@ -56,11 +52,11 @@ func sample(d *dataset.Dataset) *dataset.Dataset {
 		}
 	}
 	taken := map[int32]byte{}
-	for _, i := range trainer.Evenly(d.Train, trialNodes) {
+	for _, i := range trainer.Evenly(d.Train, sampleNodes) {
 		taken[i] = train
 	}
 	for role, nodes := range map[byte][]int32{validation: d.Validation, test: d.Test} {
-		for _, i := range trainer.Evenly(nodes, trialHeld) {
+		for _, i := range trainer.Evenly(nodes, sampleHeld) {
 			taken[i] = role
 			cols, _ := d.Adj.Row(int(i))
 			for _, j := range cols {
