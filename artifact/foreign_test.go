@@ -13,7 +13,8 @@ import (
 // foreign makes a file of one tensor of n elements.
 func foreign(t *testing.T, dtype string, n int, data []byte) []byte {
 	t.Helper()
-	header, err := json.Marshal(map[string]any{"w": map[string]any{"dtype": dtype, "shape": []int{n}, "data_offsets": []int{0, len(data)}}})
+	header, err := json.Marshal(map[string]any{"w": map[string]any{"dtype": dtype, "shape": []int{n},
+		"data_offsets": []int{0, len(data)}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,9 +34,10 @@ func TestDecodeArraysOfEveryType(t *testing.T) {
 		data []byte
 		want []float32
 	}{
-		"F64":  {1, wide, []float32{0.1}},
-		"F32":  {1, binary.LittleEndian.AppendUint32(nil, math.Float32bits(-2.5)), []float32{-2.5}},
-		"F16":  {7, half(0x3c00, 0xc000, 0x7bff, 0x3555, 0x0001, 0x03ff, 0x8000), []float32{1, -2, 65504, 0.33325195, 5.9604645e-08, 6.097555e-05, 0}},
+		"F64": {1, wide, []float32{0.1}},
+		"F32": {1, binary.LittleEndian.AppendUint32(nil, math.Float32bits(-2.5)), []float32{-2.5}},
+		"F16": {7, half(0x3c00, 0xc000, 0x7bff, 0x3555, 0x0001, 0x03ff, 0x8000),
+			[]float32{1, -2, 65504, 0.33325195, 5.9604645e-08, 6.097555e-05, 0}},
 		"BF16": {3, half(0x3f80, 0xc020, 0x3dcd), []float32{1, -2.5, 0.100097656}},
 		"I64":  {1, make([]byte, 8), nil},
 	} {

@@ -32,7 +32,8 @@ func FuzzSafetensors(f *testing.F) {
 		int64Tensor("adj.indptr", "", []int{0, 1, 2}), int32Tensor("adj.indices", "", []int32{1, 0}),
 		float32Tensor("adj.data", "", []float32{1, 1}, 2), float32Tensor("x", "", make([]float32, 6), 2, 3),
 		float32Tensor("tables.u0", "", make([]float32, 4), 2, 2), float32Tensor("tables.c", "", make([]float32, 2), 2, 1),
-		int64Tensor("ids.offsets", "", []int{0, 1, 3}), {name: "ids.bytes", dtype: typeU8, shape: []int{3}, data: []byte("abc")},
+		int64Tensor("ids.offsets", "", []int{0, 1, 3}), {name: "ids.bytes", dtype: typeU8, shape: []int{3},
+			data: []byte("abc")},
 	})
 	if err != nil {
 		f.Fatal(err)
@@ -85,7 +86,8 @@ func readEverything(t *testing.T, file []byte) {
 	if _, err := encodeTensors(again); err != nil {
 		t.Fatalf("what was read cannot be written: %v", err)
 	}
-	m := &Manifest{SyntheticNodes: 2, Data: Data{Nodes: 2, Features: 3, Classes: []string{"a", "b"}}, Mapping: MappingInfo{Rows: 2}}
+	m := &Manifest{SyntheticNodes: 2, Data: Data{Nodes: 2, Features: 3, Classes: []string{"a", "b"}},
+		Mapping: MappingInfo{Rows: 2}}
 	b := &Bundle{Manifest: *m, Models: []Model{{Name: "sgc"}}}
 	m.Models = []ModelInfo{{Name: "sgc"}}
 	b.Manifest = *m

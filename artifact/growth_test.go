@@ -91,7 +91,8 @@ func TestGrowerSolvesForAllModels(t *testing.T) {
 		t.Errorf("the row hangs on which model is deployed:\n%s", diff)
 	}
 	fewer := *b
-	fewer.Growth = &artifact.Growth{Entries: b.Growth.Entries, Messages: map[string]infer.Messages{"sgc": b.Growth.Messages["sgc"]},
+	fewer.Growth = &artifact.Growth{Entries: b.Growth.Entries,
+		Messages:   map[string]infer.Messages{"sgc": b.Growth.Messages["sgc"]},
 		Dictionary: graph.NewDense(6, 7)}
 	for i := range 6 {
 		copy(fewer.Growth.Dictionary.Row(i), b.Growth.Dictionary.Row(i))
@@ -111,18 +112,26 @@ func TestInvalidGrowth(t *testing.T) {
 		g.Messages[model] = m
 	}
 	for want, spoil := range map[string]func(g *artifact.Growth){
-		growthName + ": dictionary: 6 values of shape 2×3, want 6×": func(g *artifact.Growth) { g.Dictionary = graph.NewDense(2, 3) },
-		growthName + ": dictionary: no matrix":                      func(g *artifact.Growth) { g.Dictionary = nil },
-		growthName + ": dictionary: row 0, column 1 is NaN":         func(g *artifact.Growth) { g.Dictionary.Data[1] = float32(math.NaN()) },
-		growthName + ": entries is 0, want 1 to 6":                  func(g *artifact.Growth) { g.Entries = 0 },
-		growthName + ": entries is 7, want 1 to 6":                  func(g *artifact.Growth) { g.Entries = 7 },
-		growthName + ": no messages of any model":                   func(g *artifact.Growth) { clear(g.Messages) },
-		growthName + `: messages of model "gat", which the`:         func(g *artifact.Growth) { g.Messages["gat"] = g.Messages["gcn"] },
+		growthName + ": dictionary: 6 values of shape 2×3, want 6×": func(g *artifact.Growth) {
+			g.Dictionary = graph.NewDense(2, 3)
+		},
+		growthName + ": dictionary: no matrix": func(g *artifact.Growth) { g.Dictionary = nil },
+		growthName + ": dictionary: row 0, column 1 is NaN": func(g *artifact.Growth) {
+			g.Dictionary.Data[1] = float32(math.NaN())
+		},
+		growthName + ": entries is 0, want 1 to 6": func(g *artifact.Growth) { g.Entries = 0 },
+		growthName + ": entries is 7, want 1 to 6": func(g *artifact.Growth) { g.Entries = 7 },
+		growthName + ": no messages of any model":  func(g *artifact.Growth) { clear(g.Messages) },
+		growthName + `: messages of model "gat", which the`: func(g *artifact.Growth) {
+			g.Messages["gat"] = g.Messages["gcn"]
+		},
 		growthName + ": gcn: messages of 1 tables, the model has 2": func(g *artifact.Growth) {
 			change(g, "gcn", func(m *infer.Messages) { m.U = m.U[:1] })
 		},
 		growthName + ": sgc.u1.scale: value is -1, want": func(g *artifact.Growth) { g.Messages["sgc"].U[1].Scale = -1 },
-		growthName + ": appnp.u9.scale: value is +Inf":   func(g *artifact.Growth) { g.Messages["appnp"].U[9].Scale = float32(math.Inf(1)) },
+		growthName + ": appnp.u9.scale: value is +Inf": func(g *artifact.Growth) {
+			g.Messages["appnp"].U[9].Scale = float32(math.Inf(1))
+		},
 		growthName + ": sgc.c.scale: value is NaN": func(g *artifact.Growth) {
 			change(g, "sgc", func(m *infer.Messages) { m.C.Scale = float32(math.NaN()) })
 		},
@@ -145,13 +154,17 @@ func TestInvalidGrowth(t *testing.T) {
 // What a file says of its shapes is compared, tensor by tensor; tensors that nobody knows are left alone.
 func TestDecodeRefusesGrowthOfOtherShapes(t *testing.T) {
 	for want, change := range map[string]func(g *artifact.Growth){
-		`tensor "dictionary" has shape [5 `:                func(g *artifact.Growth) { g.Dictionary = graph.NewDense(5, 3) },
-		"dictionary: 18 values of shape 6×3, want 6×":      func(g *artifact.Growth) { g.Dictionary = graph.NewDense(6, 3) },
-		"gcn: messages of 3 tables, the model has 2":       func(g *artifact.Growth) { grown(g, "gcn") },
-		`entries is -4, want 1 to 6`:                       func(g *artifact.Growth) { g.Entries = -4 },
-		"appnp.u3.factor: 6 values of shape 2×3, want 3×3": func(g *artifact.Growth) { g.Messages["appnp"].U[3].Factor = graph.NewDense(2, 3) },
-		"sgc.u0.factor: 0 values of shape 0×9, want 3×9":   func(g *artifact.Growth) { g.Messages["sgc"].U[0].Factor = graph.NewDense(0, 9) },
-		`no messages of any model`:                         func(g *artifact.Growth) { clear(g.Messages) },
+		`tensor "dictionary" has shape [5 `:           func(g *artifact.Growth) { g.Dictionary = graph.NewDense(5, 3) },
+		"dictionary: 18 values of shape 6×3, want 6×": func(g *artifact.Growth) { g.Dictionary = graph.NewDense(6, 3) },
+		"gcn: messages of 3 tables, the model has 2":  func(g *artifact.Growth) { grown(g, "gcn") },
+		`entries is -4, want 1 to 6`:                  func(g *artifact.Growth) { g.Entries = -4 },
+		"appnp.u3.factor: 6 values of shape 2×3, want 3×3": func(g *artifact.Growth) {
+			g.Messages["appnp"].U[3].Factor = graph.NewDense(2, 3)
+		},
+		"sgc.u0.factor: 0 values of shape 0×9, want 3×9": func(g *artifact.Growth) {
+			g.Messages["sgc"].U[0].Factor = graph.NewDense(0, 9)
+		},
+		`no messages of any model`: func(g *artifact.Growth) { clear(g.Messages) },
 		"sage.u1.factor: 12 values of shape 4×3, want 3×3": func(g *artifact.Growth) {
 			g.Messages["sage"].U[1].Factor = graph.NewDense(4, 3)
 		},

@@ -53,13 +53,16 @@ type PreprocessInfo struct {
 
 // ModelInfo is one model of the artifact.
 type ModelInfo struct {
-	Name        string          `json:"name"`
-	Attachment  string          `json:"attachment"` // the attachment that tables and M were made for: "frozen" or "joint"
-	FittedOn    string          `json:"fitted_on"`  // "O" (original graph) or "S" (synthetic graph)
-	WeightDecay float64         `json:"weight_decay"`
-	Hidden      int             `json:"hidden,omitzero"` // width of the hidden layer that was fitted; 0: there is none, or the weights were imported
-	Layers      int             `json:"layers,omitzero"` // number of layers that was fitted; 0: the fewest that the model has, or it was given
-	Hops        int             `json:"hops,omitzero"`   // K that was fitted; 0: the model's default, it has none, or it was given
+	Name        string  `json:"name"`
+	Attachment  string  `json:"attachment"` // the attachment that tables and M were made for: "frozen" or "joint"
+	FittedOn    string  `json:"fitted_on"`  // "O" (original graph) or "S" (synthetic graph)
+	WeightDecay float64 `json:"weight_decay"`
+	// width of the hidden layer that was fitted; 0: there is none, or the weights were imported
+	Hidden int `json:"hidden,omitzero"`
+	// number of layers that was fitted; 0: the fewest that the model has, or it was given
+	Layers int `json:"layers,omitzero"`
+	// K that was fitted; 0: the model's default, it has none, or it was given
+	Hops        int             `json:"hops,omitzero"`
 	Sample      int             `json:"sample,omitzero"` // nodes of T that the fit read; 0: all, or the weights were given
 	Calibration CalibrationInfo `json:"calibration"`     // the choice of validation; the consumer's default
 	// Propagation holds the parameters that validation chose for each kind, "lp" and "ep", whether or not it is the

@@ -36,7 +36,8 @@ func TestParseManifestExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.Data.Nodes != 24 || m.Models[0].Propagation["lp"].Gamma != 0.3 || *m.Models[0].Calibration.Confidence.ECE.TestAfter != 2.2 || m.Metrics[0].Accuracy != 93.7 ||
+	if m.Data.Nodes != 24 || m.Models[0].Propagation["lp"].Gamma != 0.3 ||
+		*m.Models[0].Calibration.Confidence.ECE.TestAfter != 2.2 || m.Metrics[0].Accuracy != 93.7 ||
 		!m.Created.Equal(time.Date(2026, 11, 21, 5, 35, 40, 0, time.UTC)) || m.Files["mapping.safetensors"].Bytes != 1350 {
 		t.Errorf("the example is read as %+v", m)
 	}
@@ -75,7 +76,8 @@ func TestFormatDocumentsEveryField(t *testing.T) {
 	before, inspect, _ := strings.Cut(text, "\n## As JSON\n") // its fields are of another object
 	_, after, _ := strings.Cut(inspect, "\n## ")
 	text = before + after
-	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z0-9_.*\\[\\]]+)` \\| (?:string|integer|number|boolean|list|object)").FindAllStringSubmatch(text, -1) {
+	for _, row := range regexp.MustCompile(
+		"(?m)^\\| `([a-z0-9_.*\\[\\]]+)` \\| (?:string|integer|number|boolean|list|object)").FindAllStringSubmatch(text, -1) {
 		documented[row[1]] = true
 	}
 	for _, name := range append(fieldNames(reflect.TypeFor[artifact.Manifest](), ""),
@@ -140,7 +142,8 @@ func TestParseManifestRefuses(t *testing.T) {
 		{`"seed": 1`, `"seed": -1`, "seed"},
 		{`"seed": 1`, `"seed": 1, "seed": 2`, `duplicate object member name "seed"`},
 		{`"format_version": 1`, `"format_version": 0`, "format_version is 0, want 1 or more"},
-		{`"format_version": 1`, `"format_version": 7`, "format_version is 7, this build reads up to 2: use a newer build, and update consumers before trainers"},
+		{`"format_version": 1`, `"format_version": 7`,
+			"format_version is 7, this build reads up to 2: use a newer build, and update consumers before trainers"},
 		{`"format_version": 1`, `"format_version": "1"`, "format_version"},
 		{`20261121T053540Z-1b6773b5`, `a b`, `version "a b" is not`},
 		{`2026-11-21T05:35:40Z`, `yesterday`, "created"},
@@ -167,20 +170,24 @@ func TestParseManifestRefuses(t *testing.T) {
 		{`"fitted_on": "O"`, `"fitted_on": "T"`, `models[0].fitted_on is "T"`},
 		{`"weight_decay": 0.001`, `"weight_decay": -1`, "models[0].weight_decay is -1"},
 		{`"kind": "none", "temperature": 1.1`, `"kind": "none", "temperature": 0`, "models[0].calibration.temperature is 0"},
-		{`"kind": "none", "temperature": 1.1`, `"kind": "ep", "temperature": 1`, `models[0].calibration.kind is "ep", which propagation does not hold`},
+		{`"kind": "none", "temperature": 1.1`, `"kind": "ep", "temperature": 1`,
+			`models[0].calibration.kind is "ep", which propagation does not hold`},
 		{`{"lp": {`, `{"pp": {`, "models[0].propagation.pp is not known"},
-		{`"validation_after": 1.9`, `"validation_after": -1`, "models[0].calibration.confidence.ece.validation_after is -1, want 0 to 100"},
+		{`"validation_after": 1.9`, `"validation_after": -1`,
+			"models[0].calibration.confidence.ece.validation_after is -1, want 0 to 100"},
 		{`"test_before": 5.1`, `"test_before": 100.5`, "models[0].calibration.confidence.ece.test_before is 100.5"},
 		{`"coverage": 0.9`, `"coverage": 1.5`, "models[0].calibration.confidence.coverage is 1.5, want 0 to 1"},
 		{`"coverage": 0.9`, `"coverage": 0`, "models[0].calibration.confidence.threshold is 0.61 without the coverage"},
 		{`"threshold": 0.61`, `"threshold": -0.1`, "models[0].calibration.confidence.threshold is -0.1, want 0 to 1"},
 		{`"coverage": 0.5`, `"coverage": 0`, "models[0].calibration.confidence.curve[0].coverage is 0, want more than 0 and at most 1"},
-		{`"coverage": 1,`, `"coverage": 0.5,`, "models[0].calibration.confidence.curve[1].coverage is 0.5, want more than 0.5"},
+		{`"coverage": 1,`, `"coverage": 0.5,`,
+			"models[0].calibration.confidence.curve[1].coverage is 0.5, want more than 0.5"},
 		{`"coverage": 1,`, `"coverage": 1.1,`, "models[0].calibration.confidence.curve[1].coverage is 1.1"},
 		{`"threshold": 0.24`, `"threshold": 0.94`, "models[0].calibration.confidence.curve[1].threshold is 0.94 after 0.93"},
 		{`"threshold": 0.93`, `"threshold": 2`, "models[0].calibration.confidence.curve[0].threshold is 2"},
 		{`"accuracy": 93.5`, `"accuracy": 935`, "models[0].calibration.confidence.curve[1].accuracy is 935"},
-		{`"gamma": 0.3,`, `"gamma": 0.3, "confidence": {"coverage": -1},`, "models[0].propagation.lp.confidence.coverage is -1"},
+		{`"gamma": 0.3,`, `"gamma": 0.3, "confidence": {"coverage": -1},`,
+			"models[0].propagation.lp.confidence.coverage is -1"},
 		{`"alpha": 0.1`, `"alpha": 1`, "models[0].propagation.lp: calibration.alpha is 1"},
 		{`"gamma": 0.3`, `"gamma": -1`, "models[0].propagation.lp: calibration.gamma is -1"},
 		{`"O->S"`, `"O-S"`, `metrics[0].setting is "O-S"`},

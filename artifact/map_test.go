@@ -123,8 +123,12 @@ func TestInvalidMap(t *testing.T) {
 		"heaviest: node 3: id is \"\", want UTF-8":         func(m *artifact.Map) { m.Heaviest[3][1].ID = "" },
 		"heaviest: node 3: weight is +Inf, want":           func(m *artifact.Map) { m.Heaviest[3][0].Weight = inf },
 		"heaviest: node 3: the heaviest do not come first": func(m *artifact.Map) { m.Heaviest[3][1].Weight = 10 },
-		"heaviest: node 2: 11 entries, want at most 10":    func(m *artifact.Map) { m.Heaviest[2] = make([]artifact.Heavy, 11) },
-		"features: node 2: 11 entries, want at most 10":    func(m *artifact.Map) { m.Features[2] = make([]artifact.Strength, 11) },
+		"heaviest: node 2: 11 entries, want at most 10": func(m *artifact.Map) {
+			m.Heaviest[2] = make([]artifact.Heavy, 11)
+		},
+		"features: node 2: 11 entries, want at most 10": func(m *artifact.Map) {
+			m.Features[2] = make([]artifact.Strength, 11)
+		},
 	} {
 		b := withMap(2)
 		spoil(b.Map)
@@ -135,11 +139,13 @@ func TestInvalidMap(t *testing.T) {
 // A list that does not end where the next one begins is refused, and so is a map of other shapes.
 func TestDecodeRefusesAMapOfOtherShapes(t *testing.T) {
 	for want, change := range map[string]func(m *artifact.Map){
-		`tensor "xy" has shape [6 3], want [6 2]`:                 func(m *artifact.Map) { m.XY = graph.NewDense(6, 3) },
-		`tensor "shares" has shape [6 2], want [6 3]`:             func(m *artifact.Map) { m.Shares = graph.NewDense(6, 2) },
-		`tensor "mass" has shape [7], want [6]`:                   func(m *artifact.Map) { m.Mass = make([]float32, 7) },
-		`tensor "features.indptr" has shape [6], want [7]`:        func(m *artifact.Map) { m.Features = m.Features[:5] },
-		`tensor "heaviest.indptr" has shape [9], want [7]`:        func(m *artifact.Map) { m.Heaviest = append(m.Heaviest, nil, nil) },
+		`tensor "xy" has shape [6 3], want [6 2]`:          func(m *artifact.Map) { m.XY = graph.NewDense(6, 3) },
+		`tensor "shares" has shape [6 2], want [6 3]`:      func(m *artifact.Map) { m.Shares = graph.NewDense(6, 2) },
+		`tensor "mass" has shape [7], want [6]`:            func(m *artifact.Map) { m.Mass = make([]float32, 7) },
+		`tensor "features.indptr" has shape [6], want [7]`: func(m *artifact.Map) { m.Features = m.Features[:5] },
+		`tensor "heaviest.indptr" has shape [9], want [7]`: func(m *artifact.Map) {
+			m.Heaviest = append(m.Heaviest, nil, nil)
+		},
 		"heaviest: node 0: id is \"\", want UTF-8 that is not em": func(m *artifact.Map) { m.Heaviest[0][0].ID = "" },
 	} {
 		b := withMap(3)

@@ -76,7 +76,8 @@ func TestMeansAreNotServed(t *testing.T) {
 		t.Errorf("the serving part depends on whether the means are in memory:\n%s", cmp.Diff(parts[0], parts[1]))
 	}
 	// A later build may list files that it keeps out of the serving part, too.
-	text := strings.Replace(string(parts[0]["manifest.json"]), `"files": {`, `"files": {"reserve.safetensors": {"sha256": "`+strings.Repeat("0f", 32)+`", "bytes": 16},`, 1)
+	text := strings.Replace(string(parts[0]["manifest.json"]), `"files": {`,
+		`"files": {"reserve.safetensors": {"sha256": "`+strings.Repeat("0f", 32)+`", "bytes": 16},`, 1)
 	later := maps.Clone(parts[0])
 	later["manifest.json"] = []byte(text)
 	artifact.Resign(later)
@@ -92,7 +93,8 @@ func TestMeansAreNotServed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if served.Means != nil || !served.Manifest.HasMeans() {
-		t.Errorf("the serving part has means: %v, and its manifest knows of them: %v", served.Means, served.Manifest.HasMeans())
+		t.Errorf("the serving part has means: %v, and its manifest knows of them: %v", served.Means,
+			served.Manifest.HasMeans())
 	}
 }
 
@@ -151,13 +153,21 @@ func TestInvalidMeans(t *testing.T) {
 		meansName + ": x: 20 values of shape 4×5, want 6×5": func(m *artifact.Means) { m.X = graph.NewDense(4, 5) },
 		meansName + ": x: row 1, column 2 is NaN":           func(m *artifact.Means) { m.X.Data[7] = float32(math.NaN()) },
 		meansName + ": no means of any operator":            func(m *artifact.Means) { clear(m.Operators) },
-		meansName + `: operator "appnp" is not one of`:      func(m *artifact.Means) { m.Operators["appnp"] = m.Operators["gcn"] },
-		meansName + ": gcn.px: 30 values of shape 5×6":      func(m *artifact.Means) { *m.Operators["gcn"].PX = *graph.NewDense(5, 6) },
+		meansName + `: operator "appnp" is not one of`: func(m *artifact.Means) {
+			m.Operators["appnp"] = m.Operators["gcn"]
+		},
+		meansName + ": gcn.px: 30 values of shape 5×6": func(m *artifact.Means) {
+			*m.Operators["gcn"].PX = *graph.NewDense(5, 6)
+		},
 		meansName + ": sage.scaled: row 0, column 0 is +Inf": func(m *artifact.Means) {
 			m.Operators["sage"].Scaled.Data[0] = float32(math.Inf(1))
 		},
-		meansName + ": cheby.scale: value 2 is -1, want 0 or more": func(m *artifact.Means) { m.Operators["cheby"].Scale[2] = -1 },
-		meansName + ": cheby.back: value 3 is NaN":                 func(m *artifact.Means) { m.Operators["cheby"].Back[3] = float32(math.NaN()) },
+		meansName + ": cheby.scale: value 2 is -1, want 0 or more": func(m *artifact.Means) {
+			m.Operators["cheby"].Scale[2] = -1
+		},
+		meansName + ": cheby.back: value 3 is NaN": func(m *artifact.Means) {
+			m.Operators["cheby"].Back[3] = float32(math.NaN())
+		},
 		meansName + ": gcn.back: 5 values, want 6": func(m *artifact.Means) {
 			of := m.Operators["gcn"]
 			of.Back = of.Back[1:]
@@ -175,8 +185,12 @@ func TestDecodeRefusesMeansOfOtherShapes(t *testing.T) {
 	for want, change := range map[string]func(m *artifact.Means){
 		`tensor "x" has shape [4 5], want [6 5]`: func(m *artifact.Means) { m.X = graph.NewDense(4, 5) },
 		`tensor "gcn.px" has shape [6 4]`:        func(m *artifact.Means) { *m.Operators["gcn"].PX = *graph.NewDense(6, 4) },
-		`tensor "sage.scaled" has shape [5 5]`:   func(m *artifact.Means) { *m.Operators["sage"].Scaled = *graph.NewDense(5, 5) },
-		`tensor "cheby.scale" has shape [0]`:     func(m *artifact.Means) { set(m, "cheby", func(o *artifact.OperatorMeans) { o.Scale = nil }) },
+		`tensor "sage.scaled" has shape [5 5]`: func(m *artifact.Means) {
+			*m.Operators["sage"].Scaled = *graph.NewDense(5, 5)
+		},
+		`tensor "cheby.scale" has shape [0]`: func(m *artifact.Means) {
+			set(m, "cheby", func(o *artifact.OperatorMeans) { o.Scale = nil })
+		},
 		`tensor "cheby.back" has shape [7], want [`: func(m *artifact.Means) {
 			set(m, "cheby", func(o *artifact.OperatorMeans) { o.Back = make([]float32, 7) })
 		},
@@ -235,12 +249,24 @@ func TestFeaturesAndConfidence(t *testing.T) {
 func TestInvalidFeatures(t *testing.T) {
 	file := "models/sgc.safetensors"
 	for want, change := range map[string]func(b *artifact.Bundle){
-		file + `: 1 tensors features.u0, …, want 2`:                   func(b *artifact.Bundle) { b.Models[0].Features.U = b.Models[0].Features.U[:1] },
-		file + ": tensor features.u1: 18 values of shape 6×3":         func(b *artifact.Bundle) { b.Models[0].Features.U[1] = graph.NewDense(6, 3) },
-		file + `: tensor "features.c": present is false`:              func(b *artifact.Bundle) { b.Models[0].Features.C = nil },
-		file + ": tensor features.u0: row 0, column 1 is -Inf":        func(b *artifact.Bundle) { b.Models[0].Features.U[0].Data[1] = float32(math.Inf(-1)) },
-		file + `: weight "features.bias" has the name of a table`:     func(b *artifact.Bundle) { b.Models[0].Params[1].Name = "features.bias" },
-		`models/gcn.safetensors: tensor "features.u0" is there, only`: func(b *artifact.Bundle) { b.Models[1].Features = b.Models[0].Features },
+		file + `: 1 tensors features.u0, …, want 2`: func(b *artifact.Bundle) {
+			b.Models[0].Features.U = b.Models[0].Features.U[:1]
+		},
+		file + ": tensor features.u1: 18 values of shape 6×3": func(b *artifact.Bundle) {
+			b.Models[0].Features.U[1] = graph.NewDense(6, 3)
+		},
+		file + `: tensor "features.c": present is false`: func(b *artifact.Bundle) {
+			b.Models[0].Features.C = nil
+		},
+		file + ": tensor features.u0: row 0, column 1 is -Inf": func(b *artifact.Bundle) {
+			b.Models[0].Features.U[0].Data[1] = float32(math.Inf(-1))
+		},
+		file + `: weight "features.bias" has the name of a table`: func(b *artifact.Bundle) {
+			b.Models[0].Params[1].Name = "features.bias"
+		},
+		`models/gcn.safetensors: tensor "features.u0" is there, only`: func(b *artifact.Bundle) {
+			b.Models[1].Features = b.Models[0].Features
+		},
 	} {
 		b := artifacttest.Several(8, artifacttest.Size{})
 		b.Models[0].Features = artifacttest.Features(b)

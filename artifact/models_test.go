@@ -39,7 +39,8 @@ func TestWriteReadEveryModelOverOneM(t *testing.T) {
 // A model's tables are its own: those of another one have other widths, or another number.
 func TestReadRefusesTablesOfAnotherModel(t *testing.T) {
 	for k, want := range []string{
-		"models/sgc.safetensors", "models/gcn.safetensors", "models/sage.safetensors", "models/appnp.safetensors", "models/cheby.safetensors",
+		"models/sgc.safetensors", "models/gcn.safetensors", "models/sage.safetensors", "models/appnp.safetensors",
+		"models/cheby.safetensors",
 	} {
 		b := artifacttest.Several(2, artifacttest.Size{})
 		other := 0 // sgc's are nobody else's

@@ -14,7 +14,8 @@ import (
 func reference() artifact.Reference {
 	return artifact.Reference{Nodes: 4, UnknownNeighbours: 0.25,
 		FeatureNorm: artifact.NewHistogram([]float64{1, 2, 3, 4}), FeatureCount: artifact.NewHistogram([]float64{7, 7, 7, 7}),
-		Models: map[string]artifact.ModelReference{"sgc": {Accuracy: 75, Confidence: 0.5, Classes: []float64{0.5, 0.25, 0.25}}}}
+		Models: map[string]artifact.ModelReference{"sgc": {Accuracy: 75, Confidence: 0.5,
+			Classes: []float64{0.5, 0.25, 0.25}}}}
 }
 
 // A reference is read as it was written, in the serving part too.
@@ -32,18 +33,38 @@ func TestReferenceIsKept(t *testing.T) {
 
 func TestInvalidReference(t *testing.T) {
 	for want, change := range map[string]func(r *artifact.Reference){
-		"reference.nodes is 0":                                     func(r *artifact.Reference) { r.Nodes = 0 },
-		"reference.unknown_neighbours is 1.5":                      func(r *artifact.Reference) { r.UnknownNeighbours = 1.5 },
-		"reference.feature_norm.bounds is empty":                   func(r *artifact.Reference) { r.FeatureNorm.Bounds = nil },
-		"reference.feature_norm.bounds[1] is 0 after":              func(r *artifact.Reference) { r.FeatureNorm.Bounds[1] = 0 },
-		"reference.feature_count.bounds[0] is +Inf":                func(r *artifact.Reference) { r.FeatureCount.Bounds[0] = math.Inf(1) },
-		"reference.feature_count.shares has 2 values for 2 bounds": func(r *artifact.Reference) { r.FeatureCount.Shares = r.FeatureCount.Shares[1:] },
-		"reference.feature_count.shares sum to 0.5":                func(r *artifact.Reference) { r.FeatureCount.Shares[1] = 0.5 },
-		`reference.models has "gcn"`:                               func(r *artifact.Reference) { r.Models["gcn"] = r.Models["sgc"] },
-		"reference.models.sgc.accuracy is 101":                     model(func(m *artifact.ModelReference) { m.Accuracy = 101 }),
-		"reference.models.sgc.confidence is NaN":                   model(func(m *artifact.ModelReference) { m.Confidence = math.NaN() }),
-		"reference.models.sgc.classes has 2 values, want 3":        model(func(m *artifact.ModelReference) { m.Classes = m.Classes[1:] }),
-		"reference.models.sgc.classes[0] is -0.5":                  model(func(m *artifact.ModelReference) { m.Classes[0] = -0.5 }),
+		"reference.nodes is 0":                func(r *artifact.Reference) { r.Nodes = 0 },
+		"reference.unknown_neighbours is 1.5": func(r *artifact.Reference) { r.UnknownNeighbours = 1.5 },
+		"reference.feature_norm.bounds is empty": func(r *artifact.Reference) {
+			r.FeatureNorm.Bounds = nil
+		},
+		"reference.feature_norm.bounds[1] is 0 after": func(r *artifact.Reference) {
+			r.FeatureNorm.Bounds[1] = 0
+		},
+		"reference.feature_count.bounds[0] is +Inf": func(r *artifact.Reference) {
+			r.FeatureCount.Bounds[0] = math.Inf(1)
+		},
+		"reference.feature_count.shares has 2 values for 2 bounds": func(r *artifact.Reference) {
+			r.FeatureCount.Shares = r.FeatureCount.Shares[1:]
+		},
+		"reference.feature_count.shares sum to 0.5": func(r *artifact.Reference) {
+			r.FeatureCount.Shares[1] = 0.5
+		},
+		`reference.models has "gcn"`: func(r *artifact.Reference) {
+			r.Models["gcn"] = r.Models["sgc"]
+		},
+		"reference.models.sgc.accuracy is 101": model(func(m *artifact.ModelReference) {
+			m.Accuracy = 101
+		}),
+		"reference.models.sgc.confidence is NaN": model(func(m *artifact.ModelReference) {
+			m.Confidence = math.NaN()
+		}),
+		"reference.models.sgc.classes has 2 values, want 3": model(func(m *artifact.ModelReference) {
+			m.Classes = m.Classes[1:]
+		}),
+		"reference.models.sgc.classes[0] is -0.5": model(func(m *artifact.ModelReference) {
+			m.Classes[0] = -0.5
+		}),
 	} {
 		b := artifacttest.Bundle(9, artifacttest.Size{})
 		b.Manifest.Reference = reference()

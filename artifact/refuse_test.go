@@ -182,7 +182,8 @@ func TestUnknownFileIsTolerated(t *testing.T) {
 	_, err := artifact.DecodeAll(files)
 	wantError(t, err, "reserve.safetensors: SHA-256")
 
-	files["manifest.json"] = []byte(strings.Replace(text, "87dd34a0d42d12e0d9c3f4d1df7d4f8a2ef4bb5f7f4d8a4f6f7f0a4b3f0f4a55", sum(files["reserve.safetensors"]), 1))
+	files["manifest.json"] = []byte(strings.Replace(text,
+		"87dd34a0d42d12e0d9c3f4d1df7d4f8a2ef4bb5f7f4d8a4f6f7f0a4b3f0f4a55", sum(files["reserve.safetensors"]), 1))
 	artifact.Resign(files)
 	got, err := artifact.DecodeAll(files)
 	if err != nil {
@@ -202,21 +203,48 @@ func TestInvalidBundles(t *testing.T) {
 	}
 	sgc := "models/sgc.safetensors"
 	tests := map[string]mutation{
-		"adj absent":        {func(b *artifact.Bundle) { b.Synthetic.Adj = &graph.CSR{RowPtr: []int{0}} }, []string{"synthetic.safetensors", "adj"}},
-		"adj negative":      {func(b *artifact.Bundle) { b.Synthetic.Adj.Val[3] = -0.5 }, []string{"synthetic.safetensors: adj: data[3] is -0.5"}},
-		"adj NaN":           {func(b *artifact.Bundle) { b.Synthetic.Adj.Val[0] = nan }, []string{"synthetic.safetensors: adj: data[0] is NaN"}},
-		"adj values differ": {func(b *artifact.Bundle) { b.Synthetic.Adj.Val[0]++ }, []string{"synthetic.safetensors: adj: not symmetric: values of row 0"}},
-		"adj one-sided":     {func(b *artifact.Bundle) { b.Synthetic.Adj = edges(6, 6, graph.Edge{Row: 1, Col: 2, Val: 1}) }, []string{"adj: not symmetric: row 1 has columns [2], column 1 has rows []"}},
-		"adj diagonal":      {func(b *artifact.Bundle) { b.Synthetic.Adj = edges(6, 6, graph.Edge{Row: 2, Col: 2, Val: 1}) }, []string{"adj: row 2 has an entry on the diagonal"}},
-		"adj indptr":        {func(b *artifact.Bundle) { b.Synthetic.Adj.RowPtr[1] = 99 }, []string{"synthetic.safetensors: adj: indptr"}},
-		"adj indptr first":  {func(b *artifact.Bundle) { b.Synthetic.Adj.RowPtr[0] = 1 }, []string{"synthetic.safetensors: adj: indptr[0] is 1"}},
-		"adj column":        {func(b *artifact.Bundle) { b.Synthetic.Adj.ColIdx[0] = 6 }, []string{"synthetic.safetensors: adj: indices[0] is 6"}},
-		"x shape":           {func(b *artifact.Bundle) { b.Synthetic.X = graph.NewDense(6, 4) }, []string{"synthetic.safetensors", "x", "6", "4", "5"}},
-		"x infinite":        {func(b *artifact.Bundle) { b.Synthetic.X.Data[7] = inf }, []string{"synthetic.safetensors: x: row 1, column 2 is +Inf"}},
-		"y short":           {func(b *artifact.Bundle) { b.Synthetic.Labels = b.Synthetic.Labels[1:] }, []string{"synthetic.safetensors", "y", "5", "6"}},
-		"y class":           {func(b *artifact.Bundle) { b.Synthetic.Labels[2] = 3 }, []string{"synthetic.safetensors: y[2] is 3, outside 0…2"}},
-		"y negative":        {func(b *artifact.Bundle) { b.Synthetic.Labels[2] = -1 }, []string{"synthetic.safetensors: y[2] is -1"}},
-		"mean missing":      {func(b *artifact.Bundle) { setPreprocess(b, infer.Preprocess{Kind: infer.L2Center, Scale: 1}) }, []string{"synthetic.safetensors", "mean"}},
+		"adj absent": {func(b *artifact.Bundle) {
+			b.Synthetic.Adj = &graph.CSR{RowPtr: []int{0}}
+		}, []string{"synthetic.safetensors", "adj"}},
+		"adj negative": {func(b *artifact.Bundle) {
+			b.Synthetic.Adj.Val[3] = -0.5
+		}, []string{"synthetic.safetensors: adj: data[3] is -0.5"}},
+		"adj NaN": {func(b *artifact.Bundle) {
+			b.Synthetic.Adj.Val[0] = nan
+		}, []string{"synthetic.safetensors: adj: data[0] is NaN"}},
+		"adj values differ": {func(b *artifact.Bundle) {
+			b.Synthetic.Adj.Val[0]++
+		}, []string{"synthetic.safetensors: adj: not symmetric: values of row 0"}},
+		"adj one-sided": {func(b *artifact.Bundle) { b.Synthetic.Adj = edges(6, 6, graph.Edge{Row: 1, Col: 2, Val: 1}) },
+			[]string{"adj: not symmetric: row 1 has columns [2], column 1 has rows []"}},
+		"adj diagonal": {func(b *artifact.Bundle) { b.Synthetic.Adj = edges(6, 6, graph.Edge{Row: 2, Col: 2, Val: 1}) },
+			[]string{"adj: row 2 has an entry on the diagonal"}},
+		"adj indptr": {func(b *artifact.Bundle) {
+			b.Synthetic.Adj.RowPtr[1] = 99
+		}, []string{"synthetic.safetensors: adj: indptr"}},
+		"adj indptr first": {func(b *artifact.Bundle) {
+			b.Synthetic.Adj.RowPtr[0] = 1
+		}, []string{"synthetic.safetensors: adj: indptr[0] is 1"}},
+		"adj column": {func(b *artifact.Bundle) {
+			b.Synthetic.Adj.ColIdx[0] = 6
+		}, []string{"synthetic.safetensors: adj: indices[0] is 6"}},
+		"x shape": {func(b *artifact.Bundle) {
+			b.Synthetic.X = graph.NewDense(6, 4)
+		}, []string{"synthetic.safetensors", "x", "6", "4", "5"}},
+		"x infinite": {func(b *artifact.Bundle) {
+			b.Synthetic.X.Data[7] = inf
+		}, []string{"synthetic.safetensors: x: row 1, column 2 is +Inf"}},
+		"y short": {func(b *artifact.Bundle) {
+			b.Synthetic.Labels = b.Synthetic.Labels[1:]
+		}, []string{"synthetic.safetensors", "y", "5", "6"}},
+		"y class": {func(b *artifact.Bundle) {
+			b.Synthetic.Labels[2] = 3
+		}, []string{"synthetic.safetensors: y[2] is 3, outside 0…2"}},
+		"y negative": {func(b *artifact.Bundle) {
+			b.Synthetic.Labels[2] = -1
+		}, []string{"synthetic.safetensors: y[2] is -1"}},
+		"mean missing": {func(b *artifact.Bundle) { setPreprocess(b, infer.Preprocess{Kind: infer.L2Center, Scale: 1}) },
+			[]string{"synthetic.safetensors", "mean"}},
 		"mean of none": {func(b *artifact.Bundle) {
 			setPreprocess(b, infer.Preprocess{Kind: infer.None, Scale: 1, Mean: make([]float32, 5)})
 		}, []string{"synthetic.safetensors", "mean"}},
@@ -224,25 +252,58 @@ func TestInvalidBundles(t *testing.T) {
 			setPreprocess(b, infer.Preprocess{Kind: infer.L2Center, Scale: 1, Mean: []float32{0, 0, 0, nan, 0}})
 		}, []string{"synthetic.safetensors", "mean", "3"}},
 		"std zero": {func(b *artifact.Bundle) {
-			setPreprocess(b, infer.Preprocess{Kind: infer.Standardize, Scale: 1, Mean: make([]float32, 5), Std: make([]float32, 5)})
+			setPreprocess(b, infer.Preprocess{Kind: infer.Standardize, Scale: 1, Mean: make([]float32, 5),
+				Std: make([]float32, 5)})
 		}, []string{"synthetic.safetensors", "std"}},
-		"weight NaN":      {func(b *artifact.Bundle) { b.Models[0].Params[0].Value.Data[4] = nan }, []string{sgc, `weight "lin.weight": row 1, column 1 is NaN`}},
-		"weight missing":  {func(b *artifact.Bundle) { b.Models[0].Params = b.Models[0].Params[:1] }, []string{sgc, "lin.bias"}},
-		"weight unknown":  {func(b *artifact.Bundle) { b.Models[0].Params[1].Name = "bias" }, []string{sgc, "lin.bias"}},
-		"weight too wide": {func(b *artifact.Bundle) { b.Models[0].Params = infer.Model(newSGC(5, 4)).Params() }, []string{sgc, "5 features and 4 classes, the data have 5 and 3"}},
-		"weight too long": {func(b *artifact.Bundle) { b.Models[0].Params = infer.Model(newSGC(6, 3)).Params() }, []string{sgc, "6 features and 3 classes, the data have 5 and 3"}},
-		"tables missing":  {func(b *artifact.Bundle) { b.Models[0].Tables = nil }, []string{sgc, `tensor "tables.u0" is missing`}},
-		"table too few":   {func(b *artifact.Bundle) { b.Models[0].Tables.U = b.Models[0].Tables.U[:1] }, []string{sgc, "1 tensors tables.u0, …, want 2"}},
-		"table width":     {func(b *artifact.Bundle) { b.Models[0].Tables.U[1] = graph.NewDense(6, 2) }, []string{sgc, "tables.u1", "6×2, want 6×3"}},
-		"table rows":      {func(b *artifact.Bundle) { b.Models[0].Tables.U[1] = graph.NewDense(5, 3) }, []string{sgc, "tables.u1"}},
-		"table c missing": {func(b *artifact.Bundle) { b.Models[0].Tables.C = nil }, []string{sgc, `"tables.c": present is false, want true`}},
-		"table c NaN":     {func(b *artifact.Bundle) { b.Models[0].Tables.C.Data[5] = nan }, []string{sgc, "tables.c: value 5 is NaN"}},
-		"lp with c":       {func(b *artifact.Bundle) { b.Models[0].Labels.C = graph.NewDense(6, 1) }, []string{sgc, `"lp.c": present is true, want false`}},
-		"lp missing":      {func(b *artifact.Bundle) { b.Models[0].Labels = nil }, []string{sgc, `tensor "lp.u0" is missing`}},
-		"ep not chosen":   {func(b *artifact.Bundle) { delete(b.Manifest.Models[0].Propagation, "ep") }, []string{sgc, `tensor "ep.u0" is there`}},
-		"ep steps":        {func(b *artifact.Bundle) { b.Models[0].Errors.U = b.Models[0].Errors.U[:9] }, []string{sgc, "9 tensors ep.u0, …, want 10"}},
-		"M negative":      {func(b *artifact.Bundle) { b.Mapping.Rows.Val[1] = -1 }, []string{"mapping.safetensors: data[1] is -1"}},
-		"M infinite":      {func(b *artifact.Bundle) { b.Mapping.Rows.Val[1] = inf }, []string{"mapping.safetensors: data[1] is +Inf"}},
+		"weight NaN": {func(b *artifact.Bundle) {
+			b.Models[0].Params[0].Value.Data[4] = nan
+		}, []string{sgc, `weight "lin.weight": row 1, column 1 is NaN`}},
+		"weight missing": {func(b *artifact.Bundle) {
+			b.Models[0].Params = b.Models[0].Params[:1]
+		}, []string{sgc, "lin.bias"}},
+		"weight unknown": {func(b *artifact.Bundle) { b.Models[0].Params[1].Name = "bias" }, []string{sgc, "lin.bias"}},
+		"weight too wide": {func(b *artifact.Bundle) {
+			b.Models[0].Params = infer.Model(newSGC(5, 4)).Params()
+		}, []string{sgc, "5 features and 4 classes, the data have 5 and 3"}},
+		"weight too long": {func(b *artifact.Bundle) {
+			b.Models[0].Params = infer.Model(newSGC(6, 3)).Params()
+		}, []string{sgc, "6 features and 3 classes, the data have 5 and 3"}},
+		"tables missing": {func(b *artifact.Bundle) {
+			b.Models[0].Tables = nil
+		}, []string{sgc, `tensor "tables.u0" is missing`}},
+		"table too few": {func(b *artifact.Bundle) {
+			b.Models[0].Tables.U = b.Models[0].Tables.U[:1]
+		}, []string{sgc, "1 tensors tables.u0, …, want 2"}},
+		"table width": {func(b *artifact.Bundle) {
+			b.Models[0].Tables.U[1] = graph.NewDense(6, 2)
+		}, []string{sgc, "tables.u1", "6×2, want 6×3"}},
+		"table rows": {func(b *artifact.Bundle) {
+			b.Models[0].Tables.U[1] = graph.NewDense(5, 3)
+		}, []string{sgc, "tables.u1"}},
+		"table c missing": {func(b *artifact.Bundle) {
+			b.Models[0].Tables.C = nil
+		}, []string{sgc, `"tables.c": present is false, want true`}},
+		"table c NaN": {func(b *artifact.Bundle) {
+			b.Models[0].Tables.C.Data[5] = nan
+		}, []string{sgc, "tables.c: value 5 is NaN"}},
+		"lp with c": {func(b *artifact.Bundle) {
+			b.Models[0].Labels.C = graph.NewDense(6, 1)
+		}, []string{sgc, `"lp.c": present is true, want false`}},
+		"lp missing": {func(b *artifact.Bundle) {
+			b.Models[0].Labels = nil
+		}, []string{sgc, `tensor "lp.u0" is missing`}},
+		"ep not chosen": {func(b *artifact.Bundle) {
+			delete(b.Manifest.Models[0].Propagation, "ep")
+		}, []string{sgc, `tensor "ep.u0" is there`}},
+		"ep steps": {func(b *artifact.Bundle) {
+			b.Models[0].Errors.U = b.Models[0].Errors.U[:9]
+		}, []string{sgc, "9 tensors ep.u0, …, want 10"}},
+		"M negative": {func(b *artifact.Bundle) {
+			b.Mapping.Rows.Val[1] = -1
+		}, []string{"mapping.safetensors: data[1] is -1"}},
+		"M infinite": {func(b *artifact.Bundle) {
+			b.Mapping.Rows.Val[1] = inf
+		}, []string{"mapping.safetensors: data[1] is +Inf"}},
 		"M descends": {func(b *artifact.Bundle) {
 			b.Mapping.Rows = edges(20, 6)
 			b.Mapping.Rows.ColIdx = []int32{2, 1}
@@ -250,20 +311,40 @@ func TestInvalidBundles(t *testing.T) {
 			fill(b.Mapping.Rows.RowPtr[5:], 2)
 			b.Manifest.Mapping.Entries = 2
 		}, []string{"mapping.safetensors: indices[1] is 1 after 2, want the columns of row 4 to ascend"}},
-		"M column":       {func(b *artifact.Bundle) { b.Mapping.Rows.ColIdx[0] = -1 }, []string{"mapping.safetensors: indices[0] is -1"}},
-		"M entries":      {func(b *artifact.Bundle) { b.Manifest.Mapping.Entries++ }, []string{"mapping.safetensors", "entries, the manifest says"}},
-		"M over k":       {func(b *artifact.Bundle) { b.Manifest.Mapping.MaxPerRow = 1 }, []string{"mapping.safetensors: row", "the manifest says 1 at most"}},
-		"id empty":       {func(b *artifact.Bundle) { b.Mapping.IDs[3] = "" }, []string{"mapping.safetensors: ids[3] is empty"}},
-		"id twice":       {func(b *artifact.Bundle) { b.Mapping.IDs[3] = b.Mapping.IDs[1] }, []string{`mapping.safetensors: ids[3] is "node-1-é", as is ids[1]`}},
-		"id not UTF-8":   {func(b *artifact.Bundle) { b.Mapping.IDs[3] = "\xff" }, []string{`mapping.safetensors: ids[3] is "\xff", which is not UTF-8`}},
-		"ids too few":    {func(b *artifact.Bundle) { b.Mapping.IDs = b.Mapping.IDs[1:] }, []string{"mapping.safetensors", "ids"}},
-		"rows not nodes": {func(b *artifact.Bundle) { b.Manifest.Mapping.Rows = 21 }, []string{"manifest.json: mapping.rows is 21, want data.nodes, which is 20"}},
-		"fewer S nodes":  {func(b *artifact.Bundle) { b.Manifest.SyntheticNodes = 5 }, []string{".safetensors", "5"}},
+		"M column": {func(b *artifact.Bundle) {
+			b.Mapping.Rows.ColIdx[0] = -1
+		}, []string{"mapping.safetensors: indices[0] is -1"}},
+		"M entries": {func(b *artifact.Bundle) {
+			b.Manifest.Mapping.Entries++
+		}, []string{"mapping.safetensors", "entries, the manifest says"}},
+		"M over k": {func(b *artifact.Bundle) {
+			b.Manifest.Mapping.MaxPerRow = 1
+		}, []string{"mapping.safetensors: row", "the manifest says 1 at most"}},
+		"id empty": {func(b *artifact.Bundle) {
+			b.Mapping.IDs[3] = ""
+		}, []string{"mapping.safetensors: ids[3] is empty"}},
+		"id twice": {func(b *artifact.Bundle) {
+			b.Mapping.IDs[3] = b.Mapping.IDs[1]
+		}, []string{`mapping.safetensors: ids[3] is "node-1-é", as is ids[1]`}},
+		"id not UTF-8": {func(b *artifact.Bundle) {
+			b.Mapping.IDs[3] = "\xff"
+		}, []string{`mapping.safetensors: ids[3] is "\xff", which is not UTF-8`}},
+		"ids too few": {func(b *artifact.Bundle) {
+			b.Mapping.IDs = b.Mapping.IDs[1:]
+		}, []string{"mapping.safetensors", "ids"}},
+		"rows not nodes": {func(b *artifact.Bundle) {
+			b.Manifest.Mapping.Rows = 21
+		}, []string{"manifest.json: mapping.rows is 21, want data.nodes, which is 20"}},
+		"fewer S nodes": {func(b *artifact.Bundle) { b.Manifest.SyntheticNodes = 5 }, []string{".safetensors", "5"}},
 		"no such model": {func(b *artifact.Bundle) {
 			b.Manifest.Models[0].Name, b.Models[0].Name, b.Manifest.DefaultModel = "mlp", "mlp", "mlp"
 		}, []string{"models/mlp.safetensors", `"mlp" is not known`}},
-		"calibration absent": {func(b *artifact.Bundle) { b.Manifest.Models[0].Calibration.Kind = "pp" }, []string{`manifest.json: models[0].calibration.kind is "pp"`}},
-		"version":            {func(b *artifact.Bundle) { b.Manifest.Version = "a/b" }, []string{`manifest.json: version "a/b"`}},
+		"calibration absent": {func(b *artifact.Bundle) {
+			b.Manifest.Models[0].Calibration.Kind = "pp"
+		}, []string{`manifest.json: models[0].calibration.kind is "pp"`}},
+		"version": {func(b *artifact.Bundle) {
+			b.Manifest.Version = "a/b"
+		}, []string{`manifest.json: version "a/b"`}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -289,11 +370,17 @@ func TestInvalidInMemory(t *testing.T) {
 		"mapping.safetensors: no matrix, want 20×6":       func(b *artifact.Bundle) { b.Mapping.Rows = nil },
 		"manifest.json: models has 1 entries for 0":       func(b *artifact.Bundle) { b.Models = nil },
 		`model is "gcn", the manifest says "sgc"`:         func(b *artifact.Bundle) { b.Models[0].Name = "gcn" },
-		`weight "lp.weight" has the name of a table`:      func(b *artifact.Bundle) { b.Models[0].Params[0].Name = "lp.weight" },
-		"tensor lin.weight has no values":                 func(b *artifact.Bundle) { b.Models[0].Params[0].Value = nil },
-		`preprocess is "none" with scale 2, the manifest`: func(b *artifact.Bundle) { b.Preprocess = infer.Preprocess{Kind: infer.None, Scale: 2} },
-		`files does not list "mapping.safetensors"`:       func(b *artifact.Bundle) { b.Mapping = nil },
-		`models[1].name is "sgc", as is models[0].name`:   func(b *artifact.Bundle) { b.Manifest.Models = append(b.Manifest.Models, b.Manifest.Models[0]) },
+		`weight "lp.weight" has the name of a table`: func(b *artifact.Bundle) {
+			b.Models[0].Params[0].Name = "lp.weight"
+		},
+		"tensor lin.weight has no values": func(b *artifact.Bundle) { b.Models[0].Params[0].Value = nil },
+		`preprocess is "none" with scale 2, the manifest`: func(b *artifact.Bundle) {
+			b.Preprocess = infer.Preprocess{Kind: infer.None, Scale: 2}
+		},
+		`files does not list "mapping.safetensors"`: func(b *artifact.Bundle) { b.Mapping = nil },
+		`models[1].name is "sgc", as is models[0].name`: func(b *artifact.Bundle) {
+			b.Manifest.Models = append(b.Manifest.Models, b.Manifest.Models[0])
+		},
 	} {
 		b := artifacttest.Bundle(1, artifacttest.Size{})
 		change(b)

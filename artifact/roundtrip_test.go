@@ -118,12 +118,14 @@ func TestEncodeDecode(t *testing.T) {
 func TestWriteFiles(t *testing.T) {
 	b := artifacttest.Bundle(1, artifacttest.Size{})
 	files := readAll(t, mustWrite(t, b))
-	want := []string{"manifest.json", "manifest.sha256", "mapping.safetensors", "models/sgc.safetensors", "synthetic.safetensors"}
+	want := []string{"manifest.json", "manifest.sha256", "mapping.safetensors", "models/sgc.safetensors",
+		"synthetic.safetensors"}
 	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(files))); diff != "" {
 		t.Errorf("files differ (-want +got):\n%s", diff)
 	}
 	if b.Manifest.FormatVersion != 1 || len(b.Manifest.Files) != 3 {
-		t.Errorf("Write left format version %d and %d files in the bundle's manifest", b.Manifest.FormatVersion, len(b.Manifest.Files))
+		t.Errorf("Write left format version %d and %d files in the bundle's manifest", b.Manifest.FormatVersion,
+			len(b.Manifest.Files))
 	}
 	if !strings.HasPrefix(b.Manifest.Version, "20261121T053540Z-") {
 		t.Errorf("version is %q, want one of the time of creation", b.Manifest.Version)
@@ -184,7 +186,8 @@ func TestReadServes(t *testing.T) {
 		cols, vals := b.Mapping.Rows.Row(1)
 		r, known := infer.Attach([][]infer.Row{{{Known: true, Cols: cols, Vals: vals}}}, b.Manifest.SyntheticNodes)
 		x := &graph.Dense{Rows: 1, Cols: 5, Data: []float32{1, 0, 2, 0, 3}}
-		return model.Frozen(b.Models[0].Tables, &b.Preprocess).Logits(&infer.Batch{X: graph.Features{Dense: x}, R: r, Known: known})
+		return model.Frozen(b.Models[0].Tables, &b.Preprocess).Logits(&infer.Batch{X: graph.Features{Dense: x}, R: r,
+			Known: known})
 	}
 	if diff := cmp.Diff(logits(written), logits(read)); diff != "" {
 		t.Errorf("logits differ (-written +read):\n%s", diff)

@@ -101,38 +101,49 @@ func TestDecodeTensorsRefuses(t *testing.T) {
 		file []byte
 		want string
 	}{
-		"empty":            {nil, "too short"},
-		"seven bytes":      {make([]byte, 7), "too short"},
-		"huge header":      {binary.LittleEndian.AppendUint64(nil, math.MaxUint64), "header of 18446744073709551615 bytes with 0 bytes left"},
-		"header by one":    {append(binary.LittleEndian.AppendUint64(nil, 3), "{}"...), "header of 3 bytes with 2 bytes left"},
-		"no JSON":          {withHeader("", 0), "header:"},
-		"null":             {withHeader("null", 0), "null"},
-		"array":            {withHeader("[]", 0), "header:"},
-		"more after it":    {withHeader("{}{}", 0), "header:"},
-		"not UTF-8":        {withHeader("{\"\xff\":{}}", 0), "header:"},
-		"deep":             {withHeader(strings.Repeat(`{"a":`, 20_000), 0), "header:"},
-		"name twice":       {withHeader(`{"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}`, 0), `duplicate object member name "a"`},
-		"member twice":     {withHeader(`{"a":{"dtype":"U8","dtype":"U8","shape":[0],"data_offsets":[0,0]}}`, 0), "duplicate"},
-		"metadata":         {withHeader(`{"__metadata__":{"a":1}}`, 0), "__metadata__"},
-		"dtype missing":    {withHeader(`{"a":{"shape":[0],"data_offsets":[0,0]}}`, 0), `tensor "a": dtype is missing`},
-		"shape null":       {withHeader(`{"a":{"dtype":"U8","shape":null,"data_offsets":[0,0]}}`, 0), `tensor "a": shape is missing`},
-		"offsets missing":  {withHeader(`{"a":{"dtype":"U8","shape":[0]}}`, 0), `tensor "a": data_offsets is missing`},
-		"unknown member":   {withHeader(`{"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0],"b":1}}`, 0), `tensor "a"`},
-		"unknown dtype":    {withHeader(`{"a":{"dtype":"F8_E5M2","shape":[0],"data_offsets":[0,0]}}`, 0), `dtype "F8_E5M2"`},
-		"one offset":       {withHeader(`{"a":{"dtype":"U8","shape":[0],"data_offsets":[0]}}`, 0), `tensor "a"`},
-		"negative shape":   {withHeader(`{"a":{"dtype":"U8","shape":[-1],"data_offsets":[0,0]}}`, 0), `tensor "a"`},
-		"fraction":         {withHeader(`{"a":{"dtype":"U8","shape":[0.5],"data_offsets":[0,0]}}`, 0), `tensor "a"`},
-		"offsets cross":    {withHeader(`{"a":{"dtype":"U8","shape":[1],"data_offsets":[1,0]}}`, 1), "end at 0 before they begin at 1"},
-		"wrong size":       {withHeader(`{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}}`, 4), "4 bytes for F32 of shape [2], want 8"},
-		"shape overflows":  {withHeader(`{"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}}`, 0), "too large"},
-		"overflow to zero": {withHeader(`{"a":{"dtype":"I64","shape":[2305843009213693952],"data_offsets":[0,0]}}`, 0), "too large"},
-		"wide zero":        {withHeader(`{"a":{"dtype":"U8","shape":[0,18446744073709551615],"data_offsets":[0,0]}}`, 0), "too large"},
-		"past the end":     {withHeader(`{"a":{"dtype":"U8","shape":[9],"data_offsets":[0,9]}}`, 8), "the tensors are 9 bytes, the file holds 8"},
-		"rest":             {withHeader(`{"a":{"dtype":"U8","shape":[8],"data_offsets":[0,8]}}`, 9), "the tensors are 8 bytes, the file holds 9"},
-		"rest of none":     {withHeader(`{}`, 1), "the tensors are 0 bytes"},
-		"gap":              {withHeader(`{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"b":{"dtype":"U8","shape":[1],"data_offsets":[2,3]}}`, 3), `tensor "b": data begins at 2, want 1`},
-		"overlap":          {withHeader(`{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}}`, 3), `tensor "b": data begins at 1, want 2`},
-		"the same":         {withHeader(`{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}}`, 2), `tensor "b": data begins at 0, want 2`},
+		"empty":       {nil, "too short"},
+		"seven bytes": {make([]byte, 7), "too short"},
+		"huge header": {binary.LittleEndian.AppendUint64(nil, math.MaxUint64),
+			"header of 18446744073709551615 bytes with 0 bytes left"},
+		"header by one": {append(binary.LittleEndian.AppendUint64(nil, 3), "{}"...),
+			"header of 3 bytes with 2 bytes left"},
+		"no JSON":       {withHeader("", 0), "header:"},
+		"null":          {withHeader("null", 0), "null"},
+		"array":         {withHeader("[]", 0), "header:"},
+		"more after it": {withHeader("{}{}", 0), "header:"},
+		"not UTF-8":     {withHeader("{\"\xff\":{}}", 0), "header:"},
+		"deep":          {withHeader(strings.Repeat(`{"a":`, 20_000), 0), "header:"},
+		"name twice":    {withHeader(`{"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}`, 0), `duplicate object member name "a"`},
+		"member twice": {withHeader(`{"a":{"dtype":"U8","dtype":"U8","shape":[0],"data_offsets":[0,0]}}`, 0),
+			"duplicate"},
+		"metadata":      {withHeader(`{"__metadata__":{"a":1}}`, 0), "__metadata__"},
+		"dtype missing": {withHeader(`{"a":{"shape":[0],"data_offsets":[0,0]}}`, 0), `tensor "a": dtype is missing`},
+		"shape null": {withHeader(`{"a":{"dtype":"U8","shape":null,"data_offsets":[0,0]}}`, 0),
+			`tensor "a": shape is missing`},
+		"offsets missing": {withHeader(`{"a":{"dtype":"U8","shape":[0]}}`, 0), `tensor "a": data_offsets is missing`},
+		"unknown member":  {withHeader(`{"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0],"b":1}}`, 0), `tensor "a"`},
+		"unknown dtype":   {withHeader(`{"a":{"dtype":"F8_E5M2","shape":[0],"data_offsets":[0,0]}}`, 0), `dtype "F8_E5M2"`},
+		"one offset":      {withHeader(`{"a":{"dtype":"U8","shape":[0],"data_offsets":[0]}}`, 0), `tensor "a"`},
+		"negative shape":  {withHeader(`{"a":{"dtype":"U8","shape":[-1],"data_offsets":[0,0]}}`, 0), `tensor "a"`},
+		"fraction":        {withHeader(`{"a":{"dtype":"U8","shape":[0.5],"data_offsets":[0,0]}}`, 0), `tensor "a"`},
+		"offsets cross": {withHeader(`{"a":{"dtype":"U8","shape":[1],"data_offsets":[1,0]}}`, 1),
+			"end at 0 before they begin at 1"},
+		"wrong size": {withHeader(`{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}}`, 4),
+			"4 bytes for F32 of shape [2], want 8"},
+		"shape overflows": {withHeader(`{"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}}`, 0),
+			"too large"},
+		"overflow to zero": {withHeader(`{"a":{"dtype":"I64","shape":[2305843009213693952],"data_offsets":[0,0]}}`, 0),
+			"too large"},
+		"wide zero": {withHeader(`{"a":{"dtype":"U8","shape":[0,18446744073709551615],"data_offsets":[0,0]}}`, 0),
+			"too large"},
+		"past the end": {withHeader(`{"a":{"dtype":"U8","shape":[9],"data_offsets":[0,9]}}`, 8),
+			"the tensors are 9 bytes, the file holds 8"},
+		"rest": {withHeader(`{"a":{"dtype":"U8","shape":[8],"data_offsets":[0,8]}}`, 9),
+			"the tensors are 8 bytes, the file holds 9"},
+		"rest of none": {withHeader(`{}`, 1), "the tensors are 0 bytes"},
+		"gap":          {withHeader(`{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"b":{"dtype":"U8","shape":[1],"data_offsets":[2,3]}}`, 3), `tensor "b": data begins at 2, want 1`},
+		"overlap":      {withHeader(`{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}}`, 3), `tensor "b": data begins at 1, want 2`},
+		"the same":     {withHeader(`{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}}`, 2), `tensor "b": data begins at 0, want 2`},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -152,19 +163,21 @@ func TestTensorSetRefuses(t *testing.T) {
 		"u": {name: "u", dtype: typeU8, shape: []int{2}, data: []byte{1, 2}},
 	}
 	read := map[string]func() error{
-		`tensor "x" is missing`:                       func() error { _, err := s.ints("x", 2); return err },
-		`tensor "f" has shape [2], want [3]`:          func() error { _, err := s.float32s("f", 3); return err },
-		`tensor "f" has shape [2], want [any 2]`:      func() error { _, err := s.float32s("f", anyLength, 2); return err },
-		`tensor "f" has shape [2], want [2 1]`:        func() error { _, err := s.dense("f", 2, 1); return err },
-		`tensor "m" has shape [1 2], want [2]`:        func() error { _, err := s.float32s("m", 2); return err },
-		`tensor "u" has dtype U8, want F32`:           func() error { _, err := s.float32s("u", 2); return err },
-		`tensor "f" has dtype F32, want I64`:          func() error { _, err := s.ints("f", 2); return err },
-		`tensor "f" has dtype F32, want U8`:           func() error { _, err := s.bytes("f"); return err },
-		`i[0] is 2147483648, outside 32 bits`:         func() error { _, err := s.int32s("i", 2); return err },
-		`tensor "a.indptr" is missing`:                func() error { _, err := s.csr("a.", 1, 1); return err },
-		`tensor "tables.u0" is missing`:               func() error { return tablesError("tables.c") },
-		`tensor "tables.u2" is unexpected`:            func() error { return tablesError("tables.u0", "tables.u2") },
-		`tensor "tables.extra" is unexpected`:         func() error { return tablesError("tables.u0", "tables.c", "tables.extra") },
+		`tensor "x" is missing`:                  func() error { _, err := s.ints("x", 2); return err },
+		`tensor "f" has shape [2], want [3]`:     func() error { _, err := s.float32s("f", 3); return err },
+		`tensor "f" has shape [2], want [any 2]`: func() error { _, err := s.float32s("f", anyLength, 2); return err },
+		`tensor "f" has shape [2], want [2 1]`:   func() error { _, err := s.dense("f", 2, 1); return err },
+		`tensor "m" has shape [1 2], want [2]`:   func() error { _, err := s.float32s("m", 2); return err },
+		`tensor "u" has dtype U8, want F32`:      func() error { _, err := s.float32s("u", 2); return err },
+		`tensor "f" has dtype F32, want I64`:     func() error { _, err := s.ints("f", 2); return err },
+		`tensor "f" has dtype F32, want U8`:      func() error { _, err := s.bytes("f"); return err },
+		`i[0] is 2147483648, outside 32 bits`:    func() error { _, err := s.int32s("i", 2); return err },
+		`tensor "a.indptr" is missing`:           func() error { _, err := s.csr("a.", 1, 1); return err },
+		`tensor "tables.u0" is missing`:          func() error { return tablesError("tables.c") },
+		`tensor "tables.u2" is unexpected`:       func() error { return tablesError("tables.u0", "tables.u2") },
+		`tensor "tables.extra" is unexpected`: func() error {
+			return tablesError("tables.u0", "tables.c", "tables.extra")
+		},
 		`tensor "tables.u01" is unexpected after tab`: func() error { return tablesError("tables.u0", "tables.u01") },
 	}
 	for want, do := range read {
@@ -187,9 +200,11 @@ func tablesError(names ...string) error {
 func TestTensorsRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var tensors []tensor
-		names := rapid.SliceOfNDistinct(rapid.StringN(0, 6, -1).Filter(func(s string) bool { return s != metadataKey }), 0, 8, rapid.ID)
+		names := rapid.SliceOfNDistinct(rapid.StringN(0, 6, -1).Filter(func(s string) bool { return s != metadataKey }), 0, 8,
+			rapid.ID)
 		for _, name := range names.Draw(t, "names") {
-			x := tensor{name: name, dtype: rapid.SampledFrom([]dtype{typeF32, typeF64, typeI32, typeI64, typeU8}).Draw(t, "dtype")}
+			x := tensor{name: name, dtype: rapid.SampledFrom([]dtype{typeF32, typeF64, typeI32, typeI64, typeU8}).Draw(t,
+				"dtype")}
 			x.shape = rapid.SliceOfN(rapid.IntRange(0, 3), 0, 3).Draw(t, "shape")
 			size := x.dtype.size()
 			for _, n := range x.shape {

@@ -104,7 +104,8 @@ func checkWhole(m *Manifest, files map[string][]byte, parts map[string]File) err
 			continue
 		}
 		if _, ok := files[name]; !ok {
-			return fmt.Errorf("%s: the manifest lists it and the bundle does not hold it: read it, or clear Manifest.Files", name)
+			return fmt.Errorf("%s: the manifest lists it and the bundle does not hold it: read it, or clear Manifest.Files",
+				name)
 		}
 	}
 	return nil

@@ -8,13 +8,15 @@ import (
 
 func TestParseBytes(t *testing.T) {
 	for text, want := range map[string]Bytes{
-		"0": 0, "512": 512, "7B": 7, "10kB": 10_000, "64KiB": 64 << 10, "256 MiB": 256 << 20, "1gib": 1 << 30, "3TB": 3e12, "-1": -1,
+		"0": 0, "512": 512, "7B": 7, "10kB": 10_000, "64KiB": 64 << 10, "256 MiB": 256 << 20, "1gib": 1 << 30, "3TB": 3e12,
+		"-1": -1,
 	} {
 		if got, err := ParseBytes(text); err != nil || got != want {
 			t.Errorf("%q: got %d, %v, want %d", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "MiB", "1.5GiB", "12 apples", "1MiBMiB", "9223372036854775807KiB", "-9223372036854775807KiB", "0x10"} {
+	for _, text := range []string{"", "MiB", "1.5GiB", "12 apples", "1MiBMiB", "9223372036854775807KiB",
+		"-9223372036854775807KiB", "0x10"} {
 		if got, err := ParseBytes(text); err == nil {
 			t.Errorf("%q: got %d, want an error", text, got)
 		}

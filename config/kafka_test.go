@@ -40,7 +40,8 @@ func TestSecretIsNotPrinted(t *testing.T) {
 		}
 		printed.WriteString(err.Error())
 	}
-	if text := printed.String(); strings.Contains(text, password) || strings.Contains(strings.ToLower(text), fmt.Sprintf("%x", password)) {
+	if text := printed.String(); strings.Contains(text, password) ||
+		strings.Contains(strings.ToLower(text), fmt.Sprintf("%x", password)) {
 		t.Errorf("the password is in\n%s", text)
 	}
 	if cfg.Kafka.SASL.Password.Reveal() != password || !strings.Contains(printed.String(), "xxxxx") {
@@ -67,11 +68,15 @@ func TestKafkaConnectionSettings(t *testing.T) {
 		{nil, []string{"--kafka.sasl.mechanism=gssapi"}, "want none, plain, scram-sha-256 or scram-sha-512"},
 		{word, []string{sasl}, "kafka.sasl.username (default): must not be empty if the mechanism is scram-sha-512"},
 		{nil, []string{sasl, "--kafka.sasl.username=me"}, "kafka.sasl.password (default): is empty, and so is password_file"},
-		{word, []string{sasl, "--kafka.sasl.username=me", "--kafka.sasl.password_file=f"}, "kafka.sasl.password_file is \"f\""},
+		{word, []string{sasl, "--kafka.sasl.username=me", "--kafka.sasl.password_file=f"},
+			"kafka.sasl.password_file is \"f\""},
 		{word, nil, `kafka.sasl.password is "xxxxx" (RIVULET_KAFKA_SASL_PASSWORD): has no effect, because kafka.sasl.mechanism is none`},
-		{nil, []string{"--kafka.tls.ca_file=ca"}, `kafka.tls.ca_file is "ca" (--kafka.tls.ca_file): has no effect, because kafka.tls.enabled is false`},
-		{nil, []string{"--kafka.tls.enabled", "--kafka.tls.cert_file=c"}, "kafka.tls.key_file (default): must not be empty if cert_file is set"},
-		{nil, []string{"--kafka.tls.enabled", "--kafka.tls.key_file=k"}, "kafka.tls.cert_file (default): must not be empty if key_file is set"},
+		{nil, []string{"--kafka.tls.ca_file=ca"},
+			`kafka.tls.ca_file is "ca" (--kafka.tls.ca_file): has no effect, because kafka.tls.enabled is false`},
+		{nil, []string{"--kafka.tls.enabled", "--kafka.tls.cert_file=c"},
+			"kafka.tls.key_file (default): must not be empty if cert_file is set"},
+		{nil, []string{"--kafka.tls.enabled", "--kafka.tls.key_file=k"},
+			"kafka.tls.cert_file (default): must not be empty if key_file is set"},
 		{nil, []string{"--kafka.start_offset=latest"}, ""},
 		{nil, []string{"--kafka.start_offset=yesterday"}, "want earliest, latest or a time as in RFC 3339"},
 	} {
@@ -93,7 +98,8 @@ func TestStartTime(t *testing.T) {
 		}
 	}
 	// YAML takes it for a time, without the zone in which it was written.
-	if _, err := Load[Consumer](sources(t, "kafka: {start_offset: 2026-11-21T09:30:00Z}", nil)); err == nil || !strings.Contains(err.Error(), "put it in quotes") {
+	if _, err := Load[Consumer](sources(t, "kafka: {start_offset: 2026-11-21T09:30:00Z}", nil)); err == nil ||
+		!strings.Contains(err.Error(), "put it in quotes") {
 		t.Errorf("without quotes: %v", err)
 	}
 }

@@ -5,15 +5,16 @@ import (
 	"testing"
 )
 
-// Variables that Kubernetes puts into a container for the Services of its namespace are no settings. An unknown variable of
-// another form stops the program, with the setting that it may have meant.
+// Variables that Kubernetes puts into a container for the Services of its namespace are no settings. An unknown
+// variable of another form stops the program, with the setting that it may have meant.
 func TestVariablesOfKubernetes(t *testing.T) {
 	services := []string{
 		"RIVULET_SERVICE_HOST=10.0.0.7", "RIVULET_SERVICE_PORT=8080", "RIVULET_SERVICE_PORT_HTTP=8080",
 		"RIVULET_PORT=tcp://10.0.0.7:8080", "RIVULET_PORT_8080_TCP=tcp://10.0.0.7:8080", "RIVULET_PORT_8080_TCP_PROTO=tcp",
 		"RIVULET_PORT_8080_TCP_PORT=8080", "RIVULET_PORT_8080_TCP_ADDR=10.0.0.7",
 		"RIVULET_PAGE_SERVICE_HOST=10.0.0.8", "RIVULET_PAGE_SERVICE_PORT=53", "RIVULET_PAGE_SERVICE_PORT_DNS_UDP=53",
-		"RIVULET_PAGE_PORT=udp://10.0.0.8:53", "RIVULET_PAGE_PORT_53_UDP=udp://10.0.0.8:53", "RIVULET_PAGE_PORT_53_UDP_ADDR=10.0.0.8",
+		"RIVULET_PAGE_PORT=udp://10.0.0.8:53", "RIVULET_PAGE_PORT_53_UDP=udp://10.0.0.8:53",
+		"RIVULET_PAGE_PORT_53_UDP_ADDR=10.0.0.8",
 		"RIVULET_REDIS_SERVICE_HOST=fd00::7", "RIVULET_REDIS_SERVICE_PORT=6379", "RIVULET_REDIS_PORT=tcp://[fd00::7]:6379",
 		"RIVULET_S1_PORT=sctp://10.0.0.9:9", "RIVULET_S1_PORT_9_SCTP_PROTO=sctp",
 	}
@@ -33,7 +34,8 @@ func TestVariablesOfKubernetes(t *testing.T) {
 	} {
 		_, err := Load[Consumer](Sources{Environ: append(services[8:14:14], tc.variable)})
 		name, _, _ := strings.Cut(tc.variable, "=")
-		if err == nil || !strings.Contains(err.Error(), name+" (environment): unknown variable") || !strings.Contains(err.Error(), tc.suggestion) {
+		if err == nil || !strings.Contains(err.Error(), name+" (environment): unknown variable") ||
+			!strings.Contains(err.Error(), tc.suggestion) {
 			t.Errorf("%s: got %v, want an unknown variable, %s", tc.variable, err, tc.suggestion)
 		}
 	}

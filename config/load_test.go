@@ -33,8 +33,9 @@ func sources(t *testing.T, file string, environ []string, args ...string) Source
 func TestDefaults(t *testing.T) {
 	got := Default[Consumer]()
 	address := RedisAddress{URL: "redis://localhost:6379/0",
-		DialTimeout: 5 * time.Second, ReadTimeout: 3 * time.Second, WriteTimeout: 3 * time.Second, PoolTimeout: 4 * time.Second,
-		Retry: RedisRetry{3, 20 * time.Millisecond, 500 * time.Millisecond}}
+		DialTimeout: 5 * time.Second, ReadTimeout: 3 * time.Second, WriteTimeout: 3 * time.Second,
+		PoolTimeout: 4 * time.Second,
+		Retry:       RedisRetry{3, 20 * time.Millisecond, 500 * time.Millisecond}}
 	want := Consumer{
 		Kafka: Kafka{
 			Brokers: Brokers{Brokers: []string{"localhost:9092"}, ClientID: "rivulet",
@@ -60,7 +61,8 @@ func TestDefaults(t *testing.T) {
 		Batch:    Batch{BatchMode{ModeNode}, 256, 8 << 20, 5 * time.Millisecond},
 		Cache:    Cache{256 << 20},
 		Limits:   Limits{1 << 20, 10000, 1 << 10},
-		Input: Input{Format: "json", Reading: Reading{Mapping{Preset: "none", TimeUnit: "none", NamedTimeUnit: "auto", Decimals: "auto",
+		Input: Input{Format: "json", Reading: Reading{Mapping{Preset: "none", TimeUnit: "none", NamedTimeUnit: "auto",
+			Decimals:    "auto",
 			Placeholder: "__debezium_unavailable_value", Unavailable: "refuse"}, "dead_letter"}},
 		Features: Features{FromRecord, FeatureServer{"float32", "features:", 2 * time.Second, address}},
 		Registry: Registry{Timeout: 5 * time.Second},
@@ -211,8 +213,10 @@ output: {top_k: {a: 1}}
 // Values that are right by themselves but not together.
 func TestRulesAcrossFields(t *testing.T) {
 	for _, c := range []struct{ flags, want string }{
-		{"--kafka.topics.predictions=arrivals", `kafka.topics.predictions is "arrivals" (--kafka.topics.predictions): is the topic of arrivals too`},
-		{"--kafka.topics.dead_letters=predictions", `kafka.topics.dead_letters is "predictions" (--kafka.topics.dead_letters): is the topic of arrivals or predictions too`},
+		{"--kafka.topics.predictions=arrivals",
+			`kafka.topics.predictions is "arrivals" (--kafka.topics.predictions): is the topic of arrivals too`},
+		{"--kafka.topics.dead_letters=predictions",
+			`kafka.topics.dead_letters is "predictions" (--kafka.topics.dead_letters): is the topic of arrivals or predictions too`},
 		{"--redis.poll_interval=20s", `redis.heartbeat_ttl is "30s" (default): not more than twice poll_interval, 20s`},
 	} {
 		_, err := Load[Consumer](sources(t, "", nil, c.flags))
@@ -258,8 +262,10 @@ func TestChecks(t *testing.T) {
 		{"--artifact=", true},
 		{"--input.format=protobuf", true},
 		{"--input.format=xml", false}, {"--input.format=confluent", false}, {"--input.mapping.id=user", false},
-		{"--input.mapping.id=/user/id", true}, {"--registry.urls=localhost:8081", false}, {"--registry.urls=http://u:p@h", false},
-		{"--registry.urls=https://h:8081/apis/ccompat/v7", true}, {"--output.registry=lookup", false}, {"--registry.username=u", false},
+		{"--input.mapping.id=/user/id", true}, {"--registry.urls=localhost:8081", false},
+		{"--registry.urls=http://u:p@h", false},
+		{"--registry.urls=https://h:8081/apis/ccompat/v7", true}, {"--output.registry=lookup", false},
+		{"--registry.username=u", false},
 		{"--output.format=", false},
 		{"--output.coverage=1", true},
 		{"--output.coverage=0.5", true},
@@ -304,7 +310,8 @@ func TestFileErrors(t *testing.T) {
 
 // Programs share a file and an environment: a key that only another one needs is accepted.
 func TestSharedSettings(t *testing.T) {
-	shared := sources(t, "kafka: {group: g}\nredis: {prefix: shared}\nartifact: /a", []string{"RIVULET_BATCH_SIZE=2", "RIVULET_KAFKA_TOPICS_ARRIVALS=in"})
+	shared := sources(t, "kafka: {group: g}\nredis: {prefix: shared}\nartifact: /a",
+		[]string{"RIVULET_BATCH_SIZE=2", "RIVULET_KAFKA_TOPICS_ARRIVALS=in"})
 	publish, err := Load[Publish](Sources{Flags: shared.Flags, Environ: shared.Environ})
 	if err != nil || publish.Redis.Prefix != "shared" || publish.Artifact != "/a" {
 		t.Errorf("publish: %+v, %v", publish, err)
@@ -355,17 +362,20 @@ func TestHelp(t *testing.T) {
 func TestProblemsOfAttach(t *testing.T) {
 	for _, other := range []string{"RIVULET_ARTIFACT=somewhere", "RIVULET_ATTACHMENT=joint"} {
 		_, err := Load[Consumer](sources(t, "attach: {arrivals: on}", []string{other}))
-		if err == nil || !strings.Contains(err.Error(), "attach.arrivals") || strings.Contains(err.Error(), ".attach.arrivals") {
+		if err == nil || !strings.Contains(err.Error(), "attach.arrivals") ||
+			strings.Contains(err.Error(), ".attach.arrivals") {
 			t.Errorf("%s with attach.arrivals on: %v", other, err)
 		}
 	}
 	for _, ttl := range []string{"999ms", "1us"} { // below Redis' resolution there would be no expiry
-		if _, err := Load[Consumer](sources(t, "attach: {ttl: "+ttl+"}", nil)); err == nil || !strings.Contains(err.Error(), "attach.ttl") {
+		if _, err := Load[Consumer](sources(t, "attach: {ttl: "+ttl+"}", nil)); err == nil ||
+			!strings.Contains(err.Error(), "attach.ttl") {
 			t.Errorf("attach.ttl %s: %v", ttl, err)
 		}
 	}
 	_, err := Load[Consumer](sources(t, "attach: {arrivals: on, replicas: 2}\nredis: {cluster: true}", nil))
-	if err == nil || !strings.Contains(err.Error(), `attach.replicas is "2"`) || !strings.Contains(err.Error(), "redis.cluster") {
+	if err == nil || !strings.Contains(err.Error(), `attach.replicas is "2"`) ||
+		!strings.Contains(err.Error(), "redis.cluster") {
 		t.Errorf("attach.replicas with a cluster: %v", err)
 	}
 	cfg, err := Load[Consumer](sources(t, "attach: {arrivals: on, ttl: 90m}", []string{"RIVULET_ATTACHMENT=frozen"}))

@@ -62,7 +62,8 @@ func TestRulesOfRedis(t *testing.T) {
 			t.Errorf("%s: got %v, want %s", flags, err, want)
 		}
 	}
-	_, err := Load[Consumer](sources(t, "", []string{"RIVULET_REDIS_PASSWORD=hunter2"}, "--redis.url=redis://:hunter3@a:1"))
+	_, err := Load[Consumer](sources(t, "", []string{"RIVULET_REDIS_PASSWORD=hunter2"},
+		"--redis.url=redis://:hunter3@a:1"))
 	if err == nil || !strings.Contains(err.Error(), "redis.password") || strings.Contains(err.Error(), "hunter") {
 		t.Errorf("got %v, want a problem that shows no password", err)
 	}

@@ -93,7 +93,8 @@ func TestVariablesAreDistinct(t *testing.T) {
 // The tags must say what zero means, if zero is allowed.
 func TestZeroIsDocumented(t *testing.T) {
 	for _, f := range schemaOf(reflect.TypeFor[all]()).fields {
-		zero := map[string]string{"int": "0", "number": "0", "bytes": "0", "duration": "0s", "string": "", "secret": "", "list": ""}
+		zero := map[string]string{"int": "0", "number": "0", "bytes": "0", "duration": "0s", "string": "", "secret": "",
+			"list": ""}
 		text, hasZero := zero[f.kind.name]
 		if _, err := f.read(text); hasZero && err == nil && f.zero == "" {
 			t.Errorf("%s: zero is allowed, and the tag zero is missing", f.key)
@@ -104,7 +105,8 @@ func TestZeroIsDocumented(t *testing.T) {
 // The programs' structs share the consumer's keys, so that one file can hold all settings.
 func TestEveryKeyIsTheConsumers(t *testing.T) {
 	family := schemaOf(reflect.TypeFor[all]()).byKey
-	for _, t2 := range []reflect.Type{reflect.TypeFor[Publish](), reflect.TypeFor[Versions](), reflect.TypeFor[Replay](), reflect.TypeFor[DeadLetters](), reflect.TypeFor[Bench](),
+	for _, t2 := range []reflect.Type{reflect.TypeFor[Publish](), reflect.TypeFor[Versions](), reflect.TypeFor[Replay](),
+		reflect.TypeFor[DeadLetters](), reflect.TypeFor[Bench](),
 		reflect.TypeFor[Refresh](), reflect.TypeFor[Lines](), reflect.TypeFor[Serve](), reflect.TypeFor[Page]()} {
 		for _, f := range schemaOf(t2).fields {
 			if c := family[f.key]; c == nil || c.kind.name != f.kind.name || c.def != f.def {

@@ -38,7 +38,8 @@ func (r Registry) Secure() bool {
 
 func (r Registry) problems() []Problem {
 	var found []Problem
-	for _, f := range []Problem{{Key: "password", Value: r.Password.String()}, {Key: "password_file", Value: r.PasswordFile}} {
+	for _, f := range []Problem{{Key: "password", Value: r.Password.String()},
+		{Key: "password_file", Value: r.PasswordFile}} {
 		if f.Value != "" && r.Username == "" {
 			f.Reason = "has no effect, because username is empty"
 			found = append(found, f)

@@ -31,7 +31,8 @@ func TestServeBeyondLoopback(t *testing.T) {
 		switch {
 		case c.lacks == "" && err != nil:
 			t.Errorf("%s: %v", c.flags, err)
-		case c.lacks != "" && (err == nil || !strings.Contains(err.Error(), "serve.listen") || !strings.Contains(err.Error(), c.lacks)):
+		case c.lacks != "" && (err == nil || !strings.Contains(err.Error(), "serve.listen") ||
+			!strings.Contains(err.Error(), c.lacks)):
 			t.Errorf("%s: %v, want %q", c.flags, err, c.lacks)
 		}
 	}
@@ -71,7 +72,8 @@ func TestServeProblems(t *testing.T) {
 // One file has the settings of both programs: each passes over what is the other's.
 func TestServeSharesTheConsumersFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rivulet.yaml")
-	if err := os.WriteFile(path, []byte("batch: {mode: node, size: 7}\nserve: {name: mine}\nkafka: {group: g}"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte("batch: {mode: node, size: 7}\nserve: {name: mine}\nkafka: {group: g}"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	file := Sources{Environ: []string{fileVariable + "=" + path}}

@@ -38,7 +38,8 @@ func TestShownHidesPasswords(t *testing.T) {
 	if text := log.String() + fmt.Sprintf("%v %+v %#v", shown, shown, shown); strings.Contains(text, "sesame") {
 		t.Errorf("a password is shown:\n%s", text)
 	}
-	for _, want := range []string{"redis.url=redis://me:xxxxx@a:1,b:2/3", "batch.size=256", "batch.linger=5ms", "cache.bytes=256MiB",
+	for _, want := range []string{"redis.url=redis://me:xxxxx@a:1,b:2/3", "batch.size=256", "batch.linger=5ms",
+		"cache.bytes=256MiB",
 		`kafka.sasl.password="(not shown)"`, "kafka.brokers=localhost:9092"} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("%s is not in\n%s", want, log.String())

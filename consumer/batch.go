@@ -70,7 +70,8 @@ func (b *batch) footprint() int {
 		sum += text*cap(a.Edges) + 4*cap(a.Features.Indices) + 4*cap(a.Features.Values)
 	}
 	n, m := &b.neighbours, &b.neighbours.earlier
-	sum += text*cap(n.ids) + 4*(cap(n.at)+cap(n.place.slots)+cap(n.numbers)+cap(n.ends)) + row*(cap(n.original)+cap(n.edgeRows)+cap(m.found)+cap(m.rows)) +
+	sum += text*cap(n.ids) + 4*(cap(n.at)+cap(n.place.slots)+cap(n.numbers)+cap(n.ends)) +
+		row*(cap(n.original)+cap(n.edgeRows)+cap(m.found)+cap(m.rows)) +
 		text*cap(m.asked)
 	a := &b.attachment
 	sum += 8*cap(a.pairs) + 4*(cap(a.dense.Data)+cap(a.adj.ColIdx)+cap(a.sparse.ColIdx)+cap(a.sparse.Val))

@@ -12,7 +12,8 @@ import (
 	"rivulet/kafka"
 )
 
-// written returns the parts of a batch that the stages before growth have written, as text; the pointers in it stay the same.
+// written returns the parts of a batch that the stages before growth have written, as text; the pointers in it stay the
+// same.
 func written(b *batch) (parts [5]string) {
 	var arrivals []string
 	for _, s := range b.decoded.arrivals {
@@ -32,15 +33,18 @@ func TestNoStageChangesWhatAnEarlierOneMade(t *testing.T) {
 	v := newGrowingVersion(map[string]infer.ArrivalRow{})
 	v.rows["gone"] = infer.Row{Unread: true}
 	v.predictor.Model = overflowing{v.predictor.Model}
-	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: &kept{}, Arrivals: true, Output: Output{TopK: 2, Logits: true}})
+	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: &kept{}, Arrivals: true,
+		Output: Output{TopK: 2, Logits: true}})
 	first := records(t, arrival("p", "t0", "q"), arrival("q"))
 	if err := p.Process(t.Context(), Intake{Records: first}); err != nil {
 		t.Fatal(err)
 	}
 	far := arrival("far", "t1")
 	far.Features.Values[0] = 1e15
-	in := Intake{Name: "b", Records: records(t, arrival("a", "t0", "b", "p", "q"), far, arrival("b", "t2", "nobody"), arrival("c", "gone"))}
-	in.Records = append(in.Records, first[0], kafka.Record{Value: []byte("no")}) // p is met again; then it was not attached to q
+	in := Intake{Name: "b", Records: records(t, arrival("a", "t0", "b", "p", "q"), far, arrival("b", "t2", "nobody"),
+		arrival("c", "gone"))}
+	// p is met again; then it was not attached to q
+	in.Records = append(in.Records, first[0], kafka.Record{Value: []byte("no")})
 	b := &p.batch
 	var then [5]string
 	for k, stage := range []func(){
@@ -79,7 +83,8 @@ func TestNoStageChangesWhatAnEarlierOneMade(t *testing.T) {
 		then = now
 	}
 	m := b.neighbours.met
-	if len(m) != 5 || len(m[0].attached) != 1 || m[4].again == nil || len(m[4].attached) != 0 || !b.attachment.degraded[3] || b.attachment.degraded[2] ||
+	if len(m) != 5 || len(m[0].attached) != 1 || m[4].again == nil || len(m[4].attached) != 0 ||
+		!b.attachment.degraded[3] || b.attachment.degraded[2] ||
 		b.attachment.counts[0] != (neighbourCounts{known: 1, arrivals: 1, inBatch: 2}) || !b.predicted.withdrawn[1] ||
 		len(b.decoded.deadLetters) != 1 || len(b.leaves().DeadLetters) != 2 {
 		t.Errorf("the batch has nothing for some stage to do: %q", then)

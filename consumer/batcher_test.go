@@ -15,7 +15,8 @@ import (
 func chunkOf(p int, offset, n int64) chunk {
 	c := chunk{at: kafka.TopicPartition{Topic: "arrivals", Partition: p}, next: offset + n, fetched: time.Now()}
 	for i := range n {
-		c.records = append(c.records, kafka.Record{Position: kafka.Position{Topic: "arrivals", Partition: p, Offset: offset + i}})
+		c.records = append(c.records, kafka.Record{Position: kafka.Position{Topic: "arrivals", Partition: p,
+			Offset: offset + i}})
 	}
 	return c
 }
@@ -132,7 +133,8 @@ func TestLingerCountsFromTheFirstRecord(t *testing.T) {
 		}()
 		b, begin := newBatcher(queue, 100, 10*time.Millisecond), time.Now()
 		in := b.next(t.Context(), nil)
-		if got := time.Since(begin); got != 7*time.Second+10*time.Millisecond || len(in.Records) != 2 || len(in.Offsets) != 2 {
+		if got := time.Since(begin); got != 7*time.Second+10*time.Millisecond || len(in.Records) != 2 ||
+			len(in.Offsets) != 2 {
 			t.Errorf("a batch of %d from %d partitions after %v", len(in.Records), len(in.Offsets), got)
 		}
 		in = b.next(t.Context(), nil)

@@ -53,9 +53,11 @@ func newBenchVersion() *benchVersion {
 		panic(err)
 	}
 	pre := &infer.Preprocess{Kind: infer.L2Center, Mean: make([]float32, benchFeatures), Scale: 2}
-	tables := &infer.Tables{U: []*graph.Dense{dense(benchSynthetic, benchClasses), dense(benchSynthetic, benchClasses)}, C: dense(benchSynthetic, 1)}
+	tables := &infer.Tables{U: []*graph.Dense{dense(benchSynthetic, benchClasses), dense(benchSynthetic, benchClasses)},
+		C: dense(benchSynthetic, 1)}
 	v := &benchVersion{predictor: infer.Predictor{Model: sgc.Frozen(tables, pre),
-		Calibration: infer.Calibration{Temperature: 1, Kind: infer.PropagateNone}}, rows: make(map[string]infer.Row, benchNodes)}
+		Calibration: infer.Calibration{Temperature: 1, Kind: infer.PropagateNone}},
+		rows: make(map[string]infer.Row, benchNodes)}
 	for i := range benchClasses {
 		v.classes = append(v.classes, fmt.Sprintf("class-%d", i))
 	}
@@ -93,7 +95,8 @@ func benchArrivalsOf(b *testing.B, n, nodes int) (out []kafka.Record) {
 	b.Helper()
 	r := rand.New(rand.NewPCG(3, 4))
 	for i := range n {
-		a := event.Arrival{ID: fmt.Sprint(nodes + i), Features: event.Features{Sparse: true}, Time: time.UnixMilli(1_700_000_000_000)}
+		a := event.Arrival{ID: fmt.Sprint(nodes + i), Features: event.Features{Sparse: true},
+			Time: time.UnixMilli(1_700_000_000_000)}
 		for c := r.Int32N(14); c < benchFeatures && len(a.Features.Indices) < benchNonzeros; c += 1 + r.Int32N(27) {
 			a.Features.Indices, a.Features.Values = append(a.Features.Indices, c), append(a.Features.Values, r.Float32())
 		}
@@ -104,7 +107,8 @@ func benchArrivalsOf(b *testing.B, n, nodes int) (out []kafka.Record) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		out = append(out, kafka.Record{Key: []byte(a.ID), Value: value, Position: kafka.Position{Topic: arrivalsTopic, Offset: int64(i)}})
+		out = append(out, kafka.Record{Key: []byte(a.ID), Value: value,
+			Position: kafka.Position{Topic: arrivalsTopic, Offset: int64(i)}})
 	}
 	return out
 }
@@ -166,7 +170,8 @@ func BenchmarkPath(b *testing.B) {
 	for _, mode := range []Mode{Node, Graph} {
 		b.Run(string(mode), func(b *testing.B) {
 			seen := newShares()
-			p := pipeline(b, PipelineOptions{Versions: serve(newBenchVersion()), Deliverer: discard{}, Mode: mode, Observer: seen})
+			p := pipeline(b, PipelineOptions{Versions: serve(newBenchVersion()), Deliverer: discard{}, Mode: mode,
+				Observer: seen})
 			b.ReportAllocs()
 			b.ResetTimer()
 			for i := range b.N {
@@ -216,7 +221,8 @@ func streamed(b *testing.B, all []kafka.Record, lanes int, path PipelineOptions)
 	ctx, cancel := context.WithCancel(b.Context())
 	defer cancel()
 	path.Deliverer, path.Mode, path.Observer = p, Node, &until{shares: seen, n: len(all), reached: cancel}
-	c, err := New(Options{Kafka: client, Source: kafka.SourceOptions{Group: "g", Topics: []string{arrivalsTopic}}, BatchSize: benchBatch, Lanes: lanes, Path: path})
+	c, err := New(Options{Kafka: client, Source: kafka.SourceOptions{Group: "g", Topics: []string{arrivalsTopic}},
+		BatchSize: benchBatch, Lanes: lanes, Path: path})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -235,7 +241,8 @@ func streamed(b *testing.B, all []kafka.Record, lanes int, path PipelineOptions)
 // go of all.
 func benchBroker(b *testing.B) (client *kafka.Client, sender *kafka.Sink, p *producer.Producer, end func()) {
 	b.Helper()
-	k, err := devstack.StartKafka(devstack.KafkaOptions{Topics: map[string]int{arrivalsTopic: 4, predictionsTopic: 4, lettersTopic: 1}})
+	k, err := devstack.StartKafka(devstack.KafkaOptions{Topics: map[string]int{arrivalsTopic: 4, predictionsTopic: 4,
+		lettersTopic: 1}})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -245,7 +252,8 @@ func benchBroker(b *testing.B) (client *kafka.Client, sender *kafka.Sink, p *pro
 	if sender, err = kafka.NewSink(client, "", retry.Patience{}); err != nil {
 		b.Fatal(err)
 	}
-	if p, err = producer.New(producer.Options{Sink: sender, Predictions: predictionsTopic, DeadLetters: lettersTopic}); err != nil {
+	if p, err = producer.New(producer.Options{Sink: sender, Predictions: predictionsTopic,
+		DeadLetters: lettersTopic}); err != nil {
 		b.Fatal(err)
 	}
 	return client, sender, p, func() {

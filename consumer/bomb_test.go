@@ -72,8 +72,10 @@ func (p *packed) produce(s *stack) int {
 		p.t.Fatal(err)
 	}
 	now := time.Now().UnixMilli()
-	batch := kmsg.RecordBatch{PartitionLeaderEpoch: -1, Magic: 2, Attributes: 4, LastOffsetDelta: int32(p.count - 1), FirstTimestamp: now,
-		MaxTimestamp: now, ProducerID: -1, ProducerEpoch: -1, FirstSequence: -1, NumRecords: int32(p.count), Records: p.body.Bytes()}
+	batch := kmsg.RecordBatch{PartitionLeaderEpoch: -1, Magic: 2, Attributes: 4, LastOffsetDelta: int32(p.count - 1),
+		FirstTimestamp: now,
+		MaxTimestamp:   now, ProducerID: -1, ProducerEpoch: -1, FirstSequence: -1, NumRecords: int32(p.count),
+		Records: p.body.Bytes()}
 	batch.Length = int32(len(batch.AppendTo(nil)) - 12)
 	batch.CRC = int32(crc32.Checksum(batch.AppendTo(nil)[21:], crc32.MakeTable(crc32.Castagnoli)))
 	partition := kmsg.NewProduceRequestTopicPartition()
@@ -126,7 +128,8 @@ func peakHeap(t testing.TB) (most func() uint64) {
 
 // A few KiB that unpack to 256 MiB take no memory; what came with them is predicted.
 func TestACompressionBombIsADeadLetter(t *testing.T) {
-	s, seen := newStackOn(t, devstack.KafkaOptions{Topics: map[string]int{arrivalsTopic: 1, predictionsTopic: 1, lettersTopic: 1}}), &recorder{}
+	s, seen := newStackOn(t, devstack.KafkaOptions{Topics: map[string]int{arrivalsTopic: 1, predictionsTopic: 1,
+		lettersTopic: 1}}), &recorder{}
 	bomb := newPacked(t)
 	good := func() {
 		a := arrival(fmt.Sprintf("n%d", s.sent), "t0")

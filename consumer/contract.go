@@ -37,11 +37,12 @@ type Version interface {
 	Threshold() float32
 }
 
-// Numbering is a version that may have all of M in memory. A row is then a number, and nothing else is copied for an edge.
+// Numbering is a version that may have all of M in memory. A row is then a number, and nothing else is copied for an
+// edge.
 type Numbering interface {
 	Version
-	// Numbers sets numbers[i] to the number of the row of ids[i] in the M that it returns, 0 for an id that is not in T. It
-	// returns nil, and sets nothing, if M is not in memory.
+	// Numbers sets numbers[i] to the number of the row of ids[i] in the M that it returns, 0 for an id that is not in T.
+	// It returns nil, and sets nothing, if M is not in memory.
 	Numbers(ids []string, numbers []uint32) *infer.PackedRows
 }
 

@@ -9,8 +9,8 @@ import (
 	"rivulet/schema"
 )
 
-// Decoder decodes records outside of a stream, by the rules of a [Pipeline] with the same forms and limits. A refresh uses it,
-// so that it merges exactly those arrivals into the graph that a consumer predicts.
+// Decoder decodes records outside of a stream, by the rules of a [Pipeline] with the same forms and limits. A refresh
+// uses it, so that it merges exactly those arrivals into the graph that a consumer predicts.
 type Decoder struct {
 	path   Pipeline // no more than its forms and limits
 	schema *schema.Schema

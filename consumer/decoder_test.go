@@ -21,7 +21,8 @@ func TestADecoderTakesWhatThePathTakes(t *testing.T) {
 		return r
 	}
 	long := strings.Repeat("i", 130<<10)
-	binary, err := event.Protobuf{}.AppendArrival(nil, &event.Arrival{ID: "p", Features: event.Features{Values: []float32{1, 2}}})
+	binary, err := event.Protobuf{}.AppendArrival(nil,
+		&event.Arrival{ID: "p", Features: event.Features{Values: []float32{1, 2}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,8 +31,9 @@ func TestADecoderTakesWhatThePathTakes(t *testing.T) {
 		record *kafka.Record
 		reason string // empty: taken
 	}{
-		"taken":               {nil, record("x", `{"id":"x","features":[1,2],"edges":["a","x","a"]}`), ""},
-		"edges":               {nil, record("x", `{"id":"x","features":[1,2],"edges":["a","a","a","a"]}`), event.ReasonTooManyEdges},
+		"taken": {nil, record("x", `{"id":"x","features":[1,2],"edges":["a","x","a"]}`), ""},
+		"edges": {nil, record("x", `{"id":"x","features":[1,2],"edges":["a","a","a","a"]}`),
+			event.ReasonTooManyEdges},
 		"id":                  {nil, record("x", `{"id":"`+long+`","features":[1,2]}`), event.ReasonTooLarge},
 		"record":              {nil, record(long+long, `{"id":"x","features":[1,2]}`), event.ReasonTooLarge},
 		"features":            {nil, record("x", `{"id":"x","features":[1]}`), event.ReasonFeatureLength},

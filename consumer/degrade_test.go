@@ -38,7 +38,8 @@ func (v partial) Rows(ctx context.Context, ids []string, rows []infer.Row) error
 func predict(t testing.TB, v Version, mode Mode, arrivals ...event.Arrival) []event.Prediction {
 	t.Helper()
 	out := &kept{}
-	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: mode, Output: Output{Probabilities: true, Logits: true}})
+	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: mode,
+		Output: Output{Probabilities: true, Logits: true}})
 	if err := p.Process(t.Context(), Intake{Name: "b", Records: records(t, arrivals...)}); err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +58,8 @@ func marked(predictions []event.Prediction) (ids []string) {
 }
 
 func TestDegradedMarksWhatDependsOnUnreadRows(t *testing.T) {
-	arrivals := []event.Arrival{arrival("a", "t0", "t1"), arrival("b", "a"), arrival("c", "b", "t2"), arrival("d", "t2"), arrival("e", "x")}
+	arrivals := []event.Arrival{arrival("a", "t0", "t1"), arrival("b", "a"), arrival("c", "b", "t2"), arrival("d", "t2"),
+		arrival("e", "x")}
 	for _, c := range []struct {
 		mode   Mode
 		joint  bool
@@ -89,7 +91,8 @@ func TestDegradedIsAnArrivalWithoutTheseNodes(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var arrivals []event.Arrival
 		for i := range rapid.IntRange(1, 4).Draw(rt, "arrivals") {
-			arrivals = append(arrivals, arrival(fmt.Sprint("a", i), rapid.SliceOfDistinct(rapid.SampledFrom(names), rapid.ID).Draw(rt, "edges")...))
+			arrivals = append(arrivals, arrival(fmt.Sprint("a", i),
+				rapid.SliceOfDistinct(rapid.SampledFrom(names), rapid.ID).Draw(rt, "edges")...))
 		}
 		unread := map[string]bool{}
 		for _, id := range rapid.SliceOf(rapid.SampledFrom(names)).Draw(rt, "unread") {
@@ -155,7 +158,8 @@ func TestDegradedAgainstTheEquations(t *testing.T) {
 					known += int(v)
 				}
 				if p.Known != known || p.InBatch != 1 || p.Known+p.Unknown != inT[i] {
-					t.Errorf("arrival %s: %d known, %d in the batch, %d unknown; %d rows are read", p.ID, p.Known, p.InBatch, p.Unknown, known)
+					t.Errorf("arrival %s: %d known, %d in the batch, %d unknown; %d rows are read", p.ID, p.Known, p.InBatch,
+						p.Unknown, known)
 				}
 			}
 			if (len(marked(got)) == 2) != (c.unread != nil) {
@@ -169,6 +173,7 @@ func TestDegradedAgainstTheEquations(t *testing.T) {
 func testSGC() (reference.SGC, reference.Tables) {
 	adj := reference.Matrix{{0, 0.5, 0}, {0.5, 0, 1}, {0, 1, 0}}
 	x := reference.Matrix{{1, 0, 0, 1}, {0, 2, 0, 0}, {0, 0, 3, 1}}
-	model := reference.SGC{W: reference.Matrix{{1, -1, 0}, {0.5, 2, -1}, {-2, 0, 1}, {0.25, 0.5, 0.75}}, B: []float64{0.1, 0, -0.1}}
+	model := reference.SGC{W: reference.Matrix{{1, -1, 0}, {0.5, 2, -1}, {-2, 0, 1}, {0.25, 0.5, 0.75}},
+		B: []float64{0.1, 0, -0.1}}
 	return model, model.Tables(adj, x)
 }

@@ -81,7 +81,8 @@ func TestPublishedIsBeforeRowsAtLeastOnceAndAfterThemExactlyOnce(t *testing.T) {
 	o := PipelineOptions{Versions: serve(v), Deliverer: s.producer(nil), Mode: Node, Arrivals: true, Observer: seen}
 	exact, begin := s.exact(o)
 	begin()
-	in := Intake{Records: records(t, arrival("n0", "t0")), Generation: nobody, Offsets: kafka.Offsets{{Topic: arrivalsTopic}: 1}}
+	in := Intake{Records: records(t, arrival("n0", "t0")), Generation: nobody,
+		Offsets: kafka.Offsets{{Topic: arrivalsTopic}: 1}}
 	if err := exact.Process(t.Context(), in); err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +98,8 @@ func TestPublishedIsBeforeRowsAtLeastOnceAndAfterThemExactlyOnce(t *testing.T) {
 			to = from.Add(b.Commit)
 		}
 		if b.Keep < v.takes || b.Published.Before(from) || b.Published.After(to) {
-			t.Errorf("batch %d: published %v after its start, want between %v and %v; rows took %v", k, b.Published.Sub(b.Started),
+			t.Errorf("batch %d: published %v after its start, want between %v and %v; rows took %v", k,
+				b.Published.Sub(b.Started),
 				from.Sub(b.Started), to.Sub(b.Started), b.Keep)
 		}
 	}

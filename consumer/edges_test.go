@@ -151,7 +151,8 @@ func TestAdjacencyProperty(t *testing.T) {
 			return !slices.ContainsFunc(arrivals[i+1:], func(a event.Arrival) bool { return a.ID == arrivals[i].ID })
 		}
 		lists := func(i, j int) bool {
-			return slices.Contains(arrivals[i].Edges, arrivals[j].ID) && !known(arrivals[j].ID) && arrivals[i].ID != arrivals[j].ID
+			return slices.Contains(arrivals[i].Edges, arrivals[j].ID) && !known(arrivals[j].ID) &&
+				arrivals[i].ID != arrivals[j].ID
 		}
 		for i := range arrivals {
 			cols, _ := b.Adj.Row(i)

@@ -44,7 +44,8 @@ func newTestVersion(id string) *testVersion {
 	if err != nil {
 		panic(err)
 	}
-	adj := graph.NewCSR(3, 3, []graph.Edge{{Row: 0, Col: 1, Val: 0.5}, {Row: 1, Col: 0, Val: 0.5}, {Row: 1, Col: 2, Val: 1}, {Row: 2, Col: 1, Val: 1}})
+	adj := graph.NewCSR(3, 3, []graph.Edge{{Row: 0, Col: 1, Val: 0.5}, {Row: 1, Col: 0, Val: 0.5},
+		{Row: 1, Col: 2, Val: 1}, {Row: 2, Col: 1, Val: 1}})
 	x := &graph.Dense{Rows: 3, Cols: 4, Data: []float32{1, 0, 0, 1, 0, 2, 0, 0, 0, 0, 3, 1}}
 	pre := &infer.Preprocess{Kind: infer.None, Scale: 1}
 	return &testVersion{
@@ -83,7 +84,8 @@ func (v *testVersion) Predict(b *infer.Batch) (logits, probabilities *graph.Dens
 	kept := *b
 	kept.Known = slices.Clone(b.Known)
 	if b.Adj != nil {
-		kept.Adj = &graph.CSR{Rows: b.Adj.Rows, Cols: b.Adj.Cols, RowPtr: slices.Clone(b.Adj.RowPtr), ColIdx: slices.Clone(b.Adj.ColIdx)}
+		kept.Adj = &graph.CSR{Rows: b.Adj.Rows, Cols: b.Adj.Cols, RowPtr: slices.Clone(b.Adj.RowPtr),
+			ColIdx: slices.Clone(b.Adj.ColIdx)}
 	}
 	v.mu.Lock()
 	v.batches = append(v.batches, &kept)
@@ -131,7 +133,8 @@ type kept struct {
 	at                 time.Time
 }
 
-func (k *kept) Publish(_ context.Context, b event.Batch, next kafka.Offsets, _ kafka.Committer) (kafka.Delivery, error) {
+func (k *kept) Publish(_ context.Context, b event.Batch, next kafka.Offsets, _ kafka.Committer) (kafka.Delivery,
+	error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.err != nil {
@@ -249,7 +252,8 @@ func sameByNumber(t testing.TB, mode Mode, arrivals []event.Arrival, want *kept,
 		t.Errorf("predictions by number (-rows +numbers):\n%s", diff)
 	}
 	if a, b := by.batches[0], v.batches[0]; rowsOf(a.Adj) != rowsOf(b.Adj) || !slices.Equal(a.Known, b.Known) {
-		t.Errorf("by number ã is %s and %v neighbours are known, want %s and %v", rowsOf(b.Adj), b.Known, rowsOf(a.Adj), a.Known)
+		t.Errorf("by number ã is %s and %v neighbours are known, want %s and %v", rowsOf(b.Adj), b.Known, rowsOf(a.Adj),
+			a.Known)
 	}
 }
 

@@ -25,7 +25,8 @@ import (
 func TestFlushFails(t *testing.T) {
 	s, seen := newStack(t, 2), &recorder{}
 	s.send(64)
-	fault := s.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: predictionsTopic, Err: kerr.NotEnoughReplicas, Count: -1})
+	fault := s.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: predictionsTopic,
+		Err: kerr.NotEnoughReplicas, Count: -1})
 	stop := s.start(s.options(seen))
 	if err := fault.Wait(t.Context(), 4); err != nil {
 		t.Fatal(err)
@@ -46,7 +47,8 @@ func TestFlushFails(t *testing.T) {
 func TestCommitFails(t *testing.T) {
 	s, seen := newStack(t, 2), &recorder{}
 	s.send(64)
-	fault := s.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.OffsetCommit}, Err: kerr.RebalanceInProgress, Count: 2})
+	fault := s.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.OffsetCommit}, Err: kerr.RebalanceInProgress,
+		Count: 2})
 	stop := s.start(s.options(seen))
 	s.wait("all is committed", func() bool { return s.committed() == 64 })
 	if err := stop(); err != nil {
@@ -123,7 +125,8 @@ func TestRebalanceLosesNothingAndKeepsTheOrderOfKeys(t *testing.T) {
 // delayed publishes a little later, so that rebalances meet batches in hand.
 type delayed struct{ next Deliverer }
 
-func (d delayed) Publish(ctx context.Context, b event.Batch, next kafka.Offsets, by kafka.Committer) (kafka.Delivery, error) {
+func (d delayed) Publish(ctx context.Context, b event.Batch, next kafka.Offsets, by kafka.Committer) (kafka.Delivery,
+	error) {
 	time.Sleep(3 * time.Millisecond)
 	return d.next.Publish(ctx, b, next, by)
 }
@@ -157,7 +160,8 @@ type holding struct {
 	curt          bool // says only that it was cancelled, and not why
 }
 
-func (h *holding) Publish(ctx context.Context, b event.Batch, next kafka.Offsets, by kafka.Committer) (kafka.Delivery, error) {
+func (h *holding) Publish(ctx context.Context, b event.Batch, next kafka.Offsets, by kafka.Committer) (kafka.Delivery,
+	error) {
 	h.once.Do(func() { close(h.held) })
 	select {
 	case <-h.release:
@@ -242,7 +246,8 @@ func TestArrivalsWhosePredictionsWouldBeTooLargeAreDeadLetters(t *testing.T) {
 	s.send(10)
 	for _, r := range []kafka.Record{
 		{Key: bytes.Repeat([]byte("k"), 1<<20-200), Value: value},
-		{Key: []byte("k"), Value: protobuf, Headers: []event.Header{{Key: event.HeaderContentType, Value: []byte(event.Protobuf{}.ContentType())}}},
+		{Key: []byte("k"), Value: protobuf, Headers: []event.Header{{Key: event.HeaderContentType,
+			Value: []byte(event.Protobuf{}.ContentType())}}},
 	} {
 		if err := s.sender.Send(t.Context(), arrivalsTopic, []kafka.Record{r}); err != nil {
 			t.Fatal(err)
@@ -293,7 +298,8 @@ func TestARefusedBatchEndsTheGenerationAndNotTheConsumer(t *testing.T) {
 	o := s.options(seen)
 	// Delayed, so that the batch behind is waiting by then.
 	o.Path.Deliverer = delayed{&refusing{next: o.Path.Deliverer, times: 10,
-		err: fmt.Errorf("%w: %w", retry.ErrGeneration, errors.Join(kafka.Error(kerr.OutOfOrderSequenceNumber.Code), context.Canceled))}}
+		err: fmt.Errorf("%w: %w", retry.ErrGeneration, errors.Join(kafka.Error(kerr.OutOfOrderSequenceNumber.Code),
+			context.Canceled))}}
 	stop := s.start(o)
 	s.wait("all is committed", func() bool { return s.committed() == 320 })
 	if err := stop(); err != nil {
@@ -313,7 +319,8 @@ type refusing struct {
 	err   error
 }
 
-func (r *refusing) Publish(ctx context.Context, b event.Batch, next kafka.Offsets, by kafka.Committer) (kafka.Delivery, error) {
+func (r *refusing) Publish(ctx context.Context, b event.Batch, next kafka.Offsets, by kafka.Committer) (kafka.Delivery,
+	error) {
 	r.mu.Lock()
 	r.times--
 	refused := r.times >= 0
@@ -327,7 +334,8 @@ func (r *refusing) Publish(ctx context.Context, b event.Batch, next kafka.Offset
 func TestAPermanentErrorEndsRun(t *testing.T) {
 	s := newStack(t, 1)
 	s.send(10)
-	s.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: predictionsTopic, Err: kerr.TopicAuthorizationFailed, Count: -1})
+	s.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: predictionsTopic,
+		Err: kerr.TopicAuthorizationFailed, Count: -1})
 	c, err := New(s.options(&recorder{}))
 	if err != nil {
 		t.Fatal(err)

@@ -63,16 +63,19 @@ func TestFeaturesAreLookedUp(t *testing.T) {
 	}
 	for _, mode := range []Mode{Node, Graph} {
 		want, got, seen := &kept{}, &kept{}, &recorder{}
-		if err := pipeline(t, PipelineOptions{Versions: serve(newTestVersion("v1")), Deliverer: want, Mode: mode}).Process(t.Context(),
+		if err := pipeline(t, PipelineOptions{Versions: serve(newTestVersion("v1")), Deliverer: want, Mode: mode}).Process(
+			t.Context(),
 			Intake{Records: records(t, all()...)}); err != nil {
 			t.Fatal(err)
 		}
 		store := &shelf{absent: map[string]bool{"none": true}}
-		p := pipeline(t, PipelineOptions{Versions: serve(newTestVersion("v1")), Deliverer: got, Mode: mode, Features: store, Observer: seen})
+		p := pipeline(t, PipelineOptions{Versions: serve(newTestVersion("v1")), Deliverer: got, Mode: mode, Features: store,
+			Observer: seen})
 		in := bare(t, all()...)
 		in[1] = records(t, all()...)[1]
 		in = append(in, bare(t, arrival("none"))...)
-		in = append(in, kafka.Record{Value: []byte(`{"id":"x","features":null}`), Headers: []event.Header{{Key: event.HeaderSchema, Value: []byte("other")}}},
+		in = append(in, kafka.Record{Value: []byte(`{"id":"x","features":null}`),
+			Headers: []event.Header{{Key: event.HeaderSchema, Value: []byte("other")}}},
 			kafka.Record{Value: []byte(`{"id":"y","edges":7}`)})
 		if err := p.Process(t.Context(), Intake{Records: in}); err != nil {
 			t.Fatal(err)
@@ -82,13 +85,15 @@ func TestFeaturesAreLookedUp(t *testing.T) {
 			t.Fatalf("%d predictions and %d dead letters: %+v", len(b.Predictions), len(b.DeadLetters), b.DeadLetters)
 		}
 		for i := range b.Predictions {
-			if is, was := b.Predictions[i], want.batches[0].Predictions[i]; is.ID != was.ID || is.Probability != was.Probability || is.Class != was.Class {
+			if is, was := b.Predictions[i], want.batches[0].Predictions[i]; is.ID != was.ID ||
+				is.Probability != was.Probability || is.Class != was.Class {
 				t.Errorf("%s: %v of %s, brought %v", mode, is.Probability, is.ID, was.Probability)
 			}
 		}
 		for i, reason := range []string{event.ReasonFeaturesAbsent, event.ReasonSchema, event.ReasonUnparsable} {
 			if b.DeadLetters[i].Reason != reason {
-				t.Errorf("dead letter %d has the reason %s (%s), want %s", i, b.DeadLetters[i].Reason, b.DeadLetters[i].Detail, reason)
+				t.Errorf("dead letter %d has the reason %s (%s), want %s", i, b.DeadLetters[i].Reason, b.DeadLetters[i].Detail,
+					reason)
 			}
 		}
 		if len(store.asked) != 1 || strings.Join(store.asked[0], " ") != "a c d none x" {
@@ -146,7 +151,8 @@ func TestAnOutageOfFeaturesIsWaitedFor(t *testing.T) {
 		if n := s.size(lettersTopic); n != 0 || seen.retried(StageLookup) != 0 {
 			t.Errorf("%s: %d dead letters, %d outages of rows", delivery, n, seen.retried(StageLookup))
 		}
-		if got := strings.Count(log.String(), `msg="waiting for features by id"`); got != 1 || !strings.Contains(log.String(), "no longer waiting for features") {
+		if got := strings.Count(log.String(), `msg="waiting for features by id"`); got != 1 ||
+			!strings.Contains(log.String(), "no longer waiting for features") {
 			t.Errorf("%s: the outage was logged %d times:\n%s", delivery, got, log.String())
 		}
 	}
@@ -157,7 +163,8 @@ func (s *stack) sendBare(n int) {
 	s.t.Helper()
 	var batch []kafka.Record
 	for range n {
-		batch = append(batch, kafka.Record{Key: fmt.Appendf(nil, "key-%d", s.sent%10), Value: fmt.Appendf(nil, `{"id":"n%d","edges":["t0"]}`, s.sent)})
+		batch = append(batch, kafka.Record{Key: fmt.Appendf(nil, "key-%d", s.sent%10),
+			Value: fmt.Appendf(nil, `{"id":"n%d","edges":["t0"]}`, s.sent)})
 		s.sent++
 	}
 	if err := s.sender.Send(s.t.Context(), arrivalsTopic, batch); err != nil {
@@ -175,7 +182,8 @@ func TestAMissingRightAtTheStoreOfFeaturesEndsRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Run(t.Context()); !errors.Is(err, forbidden{}) || !errors.Is(err, ErrFeatures) || seen.retried(StageStore) != 0 {
+	if err := c.Run(t.Context()); !errors.Is(err, forbidden{}) || !errors.Is(err, ErrFeatures) ||
+		seen.retried(StageStore) != 0 {
 		t.Errorf("Run returned %v after %d attempts", err, seen.retried(StageStore)+1)
 	}
 }
@@ -191,7 +199,8 @@ func TestADecoderLooksFeaturesUp(t *testing.T) {
 		t.Errorf("%+v, %v", a, err)
 	}
 	var fault *event.FieldError
-	if _, _, err := d.Arrival(t.Context(), &in[1], 4); !errors.As(err, &fault) || fault.Reason != event.ReasonFeaturesAbsent {
+	if _, _, err := d.Arrival(t.Context(), &in[1], 4); !errors.As(err, &fault) ||
+		fault.Reason != event.ReasonFeaturesAbsent {
 		t.Errorf("%v, want that nothing is stored", err)
 	}
 	store.fail(fmt.Errorf("NOPERM: %w", forbidden{}))

@@ -24,7 +24,8 @@ func TestFormsOfArrivals(t *testing.T) {
 	}{
 		"all in Protobuf by header": {nil, []event.Codec{event.Protobuf{}}, []string{"application/x-protobuf"}},
 		"all in Protobuf by option": {event.Protobuf{}, []event.Codec{event.Protobuf{}}, []string{""}},
-		"JSON by header":            {event.Protobuf{}, []event.Codec{event.JSON{}}, []string{"application/json; charset=utf-8"}},
+		"JSON by header": {event.Protobuf{}, []event.Codec{event.JSON{}},
+			[]string{"application/json; charset=utf-8"}},
 		"mixed in a batch": {event.Protobuf{}, []event.Codec{event.Protobuf{}, event.JSON{}, event.Protobuf{}},
 			[]string{"", "application/json", "application/protobuf"}},
 	} {
@@ -40,11 +41,13 @@ func TestFormsOfArrivals(t *testing.T) {
 				}
 			}
 			out := &kept{}
-			p := pipeline(t, PipelineOptions{Versions: serve(newTestVersion("v1")), Deliverer: out, Mode: Graph, Forms: event.Forms{Default: tc.standard}})
+			p := pipeline(t, PipelineOptions{Versions: serve(newTestVersion("v1")), Deliverer: out, Mode: Graph,
+				Forms: event.Forms{Default: tc.standard}})
 			if err := p.Process(t.Context(), in); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(want, out.predictions(), cmpopts.IgnoreFields(event.Prediction{}, "PredictedTime")); diff != "" || len(out.batches[0].DeadLetters) > 0 {
+			if diff := cmp.Diff(want, out.predictions(),
+				cmpopts.IgnoreFields(event.Prediction{}, "PredictedTime")); diff != "" || len(out.batches[0].DeadLetters) > 0 {
 				t.Errorf("dead letters %v, predictions (-want +got):\n%s", out.batches[0].DeadLetters, diff)
 			}
 		})
@@ -72,7 +75,8 @@ func TestRecordOfAnotherForm(t *testing.T) {
 		t.Fatalf("%d predictions, dead letters %v", len(b.Predictions), b.DeadLetters)
 	}
 	for i, want := range []kafka.Record{binary, mislabelled} {
-		if d := b.DeadLetters[i]; d.Reason != event.ReasonUnparsable || string(d.Value) != string(want.Value) || len(d.Headers) != len(want.Headers) {
+		if d := b.DeadLetters[i]; d.Reason != event.ReasonUnparsable || string(d.Value) != string(want.Value) ||
+			len(d.Headers) != len(want.Headers) {
 			t.Errorf("dead letter %d is %s (%s): %q", i, d.Reason, d.Detail, d.Value)
 		}
 	}

@@ -21,7 +21,8 @@ type GrowingVersion interface {
 	// FindArrivals fills rows[i] of ids[i], which is not in T, where an arrival of that id has a row. For the ids of
 	// own, which are about to be predicted, seen says what is kept of an arrival of that id; nil: nothing. Its row is
 	// Unread where nothing could be found out. asOf is for KeepArrivals ([infer.ArrivalRow]).
-	FindArrivals(ctx context.Context, ids []string, rows []infer.Row, own []string, seen []*infer.ArrivalRow) (asOf int64, err error)
+	FindArrivals(ctx context.Context, ids []string, rows []infer.Row, own []string, seen []*infer.ArrivalRow) (asOf int64,
+		err error)
 	// Grow solves rows for the arrivals of a batch.
 	Grow(b *infer.Batch) *infer.Grown
 	// KeepArrivals writes rows; an id that has one keeps it, whoever wrote it. It may be called again with the same

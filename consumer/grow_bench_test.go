@@ -54,7 +54,8 @@ func newGrowthBench(b *testing.B) *growthBench {
 		b.Fatal(err)
 	}
 	client := redis.NewClient(options)
-	g := &growthBench{inT: map[string]bool{}, rng: rand.New(rand.NewPCG(5, 6)), prefix: fmt.Sprintf("bench-%d", time.Now().UnixNano())}
+	g := &growthBench{inT: map[string]bool{}, rng: rand.New(rand.NewPCG(5, 6)),
+		prefix: fmt.Sprintf("bench-%d", time.Now().UnixNano())}
 	b.Cleanup(func() {
 		ctx := context.Background()
 		for _, pattern := range []string{g.prefix + ":*", "{" + g.prefix + "}:*"} {
@@ -73,8 +74,9 @@ func newGrowthBench(b *testing.B) *growthBench {
 		b.Fatal(err)
 	}
 	for _, on := range []bool{false, true} {
-		w, err := serving.NewWatcher(client, serving.WatcherOptions{Prefix: g.prefix, Consumer: strconv.FormatBool(on), CacheBytes: 256 << 20,
-			Clock: SystemClock{}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		w, err := serving.NewWatcher(client, serving.WatcherOptions{Prefix: g.prefix, Consumer: strconv.FormatBool(on),
+			CacheBytes: 256 << 20,
+			Clock:      SystemClock{}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 			Serve: serving.Options{Calibration: infer.PropagateNone,
 				Growth: serving.GrowthOptions{On: on, TTL: time.Hour, MaxRows: 1_000_000}}})
 		if err != nil {
@@ -133,7 +135,8 @@ func (g *growthBench) arrivals(b *testing.B, n int, share float64) (out []kafka.
 		if err != nil {
 			b.Fatal(err)
 		}
-		out = append(out, kafka.Record{Key: []byte(a.ID), Value: value, Position: kafka.Position{Topic: arrivalsTopic, Offset: int64(i)}})
+		out = append(out, kafka.Record{Key: []byte(a.ID), Value: value,
+			Position: kafka.Position{Topic: arrivalsTopic, Offset: int64(i)}})
 		g.made++
 	}
 	return out
@@ -173,7 +176,8 @@ func BenchmarkGrowth(b *testing.B) {
 				records[0] = records[1+n%2]
 				for k := range path {
 					k = (k + n) % 3
-					in := Intake{Name: "b", Records: records[k], Generation: nobody, Offsets: kafka.Offsets{{Topic: arrivalsTopic}: benchBatch}}
+					in := Intake{Name: "b", Records: records[k], Generation: nobody,
+						Offsets: kafka.Offsets{{Topic: arrivalsTopic}: benchBatch}}
 					begin, before := time.Now(), cpuTime(b)
 					if err := path[k].Process(b.Context(), in); err != nil {
 						b.Fatal(err)
@@ -220,7 +224,8 @@ func BenchmarkGrowthStream(b *testing.B) {
 				records := g.arrivals(b, nodes, share)
 				for k := range took {
 					k = (k + i) % 2
-					seen, d := streamed(b, records, 2, PipelineOptions{Versions: serve([]Version{g.off, g.on}[k]), Arrivals: k == 1, Notes: k == 1})
+					seen, d := streamed(b, records, 2, PipelineOptions{Versions: serve([]Version{g.off, g.on}[k]), Arrivals: k == 1,
+						Notes: k == 1})
 					took[k] += d
 					total[k].sum.Lookup += seen.sum.Lookup
 					total[k].sum.Solve += seen.sum.Solve

@@ -89,13 +89,16 @@ func (v *growingVersion) ForgetNotes(_ context.Context, below map[string]int64) 
 
 func newGrowingVersion(store map[string]infer.ArrivalRow) *growingVersion {
 	v := newTestVersion("v1")
-	dictionary := &graph.Dense{Rows: 3, Cols: 7, Data: []float32{1, -1, 0, 0.5, 0, -1, 0.25, -2, 1, 1, 0, 1, -1, 0.5, 1, 0, -1, 2, -1, 0, 1}}
+	dictionary := &graph.Dense{Rows: 3, Cols: 7, Data: []float32{1, -1, 0, 0.5, 0, -1, 0.25, -2, 1, 1, 0, 1, -1, 0.5, 1, 0,
+		-1, 2, -1, 0, 1}}
 	parts := infer.Messages{U: []infer.Part{{Scale: 0.5}, {Scale: 1}}, C: infer.Part{Scale: 0.25}}
 	return &growingVersion{testVersion: v, store: store,
-		grower: infer.NewGrower(dictionary, 2, []infer.GrowingModel{{Frozen: v.predictor.Model.(infer.Growable), Messages: parts}})}
+		grower: infer.NewGrower(dictionary, 2,
+			[]infer.GrowingModel{{Frozen: v.predictor.Model.(infer.Growable), Messages: parts}})}
 }
 
-func (v *growingVersion) FindArrivals(_ context.Context, ids []string, rows []infer.Row, own []string, seen []*infer.ArrivalRow) (int64, error) {
+func (v *growingVersion) FindArrivals(_ context.Context, ids []string, rows []infer.Row, own []string,
+	seen []*infer.ArrivalRow) (int64, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for i, id := range ids {
@@ -149,12 +152,14 @@ func stream(t *testing.T, v Version, mode Mode, batches ...[]kafka.Record) [][]e
 func TestLaterArrivalsAttach(t *testing.T) {
 	v := newGrowingVersion(map[string]infer.ArrivalRow{})
 	all := records(t, arrival("p", "t0", "t1", "nobody"), arrival("q", "p", "t2", "q"), arrival("r", "p", "q", "nobody"))
-	for mode, want := range map[Mode][3][3]int{Node: {{2, 0, 1}, {1, 1, 0}, {0, 2, 1}}, Graph: {{2, 0, 1}, {1, 1, 0}, {0, 2, 1}}} {
+	for mode, want := range map[Mode][3][3]int{Node: {{2, 0, 1}, {1, 1, 0}, {0, 2, 1}},
+		Graph: {{2, 0, 1}, {1, 1, 0}, {0, 2, 1}}} {
 		clear(v.store)
 		got := stream(t, v, mode, all[:1], all[1:2], all[2:])
 		for k, of := range got {
 			if p := of[0]; [3]int{p.Known, p.Arrivals, p.Unknown} != want[k] || p.InBatch != 0 {
-				t.Errorf("%s, %s: %d known, %d arrivals, %d in the batch, %d unknown, want %v", mode, p.ID, p.Known, p.Arrivals, p.InBatch, p.Unknown, want[k])
+				t.Errorf("%s, %s: %d known, %d arrivals, %d in the batch, %d unknown, want %v", mode, p.ID, p.Known, p.Arrivals,
+					p.InBatch, p.Unknown, want[k])
 			}
 		}
 		// q was predicted as an arrival with the rows of p and t2 for neighbours, and D = 3.
@@ -201,7 +206,8 @@ func TestRowsSayWhenTheirIDsWereLookedUp(t *testing.T) {
 // Whoever predicts a record again, with everything there that arrived in between, predicts the same and writes no
 // other row: after a kill between the rows and the commit.
 func TestRepeatedPredictionsAreTheSame(t *testing.T) {
-	all := records(t, arrival("a", "t0", "c"), arrival("b", "a", "t1"), arrival("c", "b", "a"), arrival("d", "a", "b", "c", "t2"), arrival("e", "d"))
+	all := records(t, arrival("a", "t0", "c"), arrival("b", "a", "t1"), arrival("c", "b", "a"),
+		arrival("d", "a", "b", "c", "t2"), arrival("e", "d"))
 	for _, mode := range []Mode{Node, Graph} {
 		v := newGrowingVersion(map[string]infer.ArrivalRow{})
 		want := stream(t, v, mode, all[:2], all[2:3], all[3:])
@@ -230,7 +236,8 @@ func TestWhoGetsNoRow(t *testing.T) {
 	v.predictor.Model = overflowing{v.predictor.Model}
 	far := arrival("far", "t1")
 	far.Features.Values[0] = 1e30
-	stream(t, v, Node, records(t, arrival("t0", "t1"), arrival("lacking", "gone"), arrival("gone", "t0"), far, arrival("p")))
+	stream(t, v, Node, records(t, arrival("t0", "t1"), arrival("lacking", "gone"), arrival("gone", "t0"), far,
+		arrival("p")))
 	if got := slices.Sorted(maps.Keys(v.store)); !slices.Equal(got, []string{"p"}) {
 		t.Errorf("rows of %v, want of p alone", got)
 	}
@@ -243,7 +250,8 @@ func TestRowsAreWrittenBeforeTheCommit(t *testing.T) {
 	out := &kept{}
 	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: Node, Arrivals: true})
 	in := Intake{Name: "b", Records: records(t, arrival("p", "t0"))}
-	if err := p.Process(t.Context(), in); !errors.Is(err, v.full) || errors.Is(err, ErrLookup) || out.committed != 0 || out.aborted != 1 {
+	if err := p.Process(t.Context(), in); !errors.Is(err, v.full) || errors.Is(err, ErrLookup) || out.committed != 0 ||
+		out.aborted != 1 {
 		t.Errorf("Process: %v, %d commits, %d aborts", err, out.committed, out.aborted)
 	}
 	tries := 0
@@ -254,13 +262,16 @@ func TestRowsAreWrittenBeforeTheCommit(t *testing.T) {
 			v.full = nil
 		}
 	}}}.Outage(StageRows).Attempts()
-	if err := p.Process(t.Context(), in); err != nil || len(v.store) != 1 || seen.retried(StageRows) != 3 || out.committed != 1 {
-		t.Errorf("Process: %v, %d rows after %d attempts, %d commits", err, len(v.store), seen.retried(StageRows), out.committed)
+	if err := p.Process(t.Context(), in); err != nil || len(v.store) != 1 || seen.retried(StageRows) != 3 ||
+		out.committed != 1 {
+		t.Errorf("Process: %v, %d rows after %d attempts, %d commits", err, len(v.store), seen.retried(StageRows),
+			out.committed)
 	}
 	v.full = errors.New("connection refused")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(ErrDrainTimeout)
-	if err := p.Process(ctx, Intake{Name: "c", Records: records(t, arrival("q", "t0"))}); !errors.Is(err, ErrDrainTimeout) ||
+	if err := p.Process(ctx, Intake{Name: "c", Records: records(t, arrival("q", "t0"))}); !errors.Is(err,
+		ErrDrainTimeout) ||
 		out.committed != 1 || out.aborted != 2 {
 		t.Errorf("Process with an ended context: %v, %d commits, %d aborts", err, out.committed, out.aborted)
 	}
@@ -296,7 +307,8 @@ func TestStatsOfGrowth(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := seen.batches[k]
-		if s.Solved != 1 || s.Arrivals != k || s.Residual < 0 || s.Residual > 1 || s.Isolated != 0 || s.Solve <= 0 || !s.Published.Equal(out.at) {
+		if s.Solved != 1 || s.Arrivals != k || s.Residual < 0 || s.Residual > 1 || s.Isolated != 0 || s.Solve <= 0 ||
+			!s.Published.Equal(out.at) {
 			t.Errorf("batch %d: %+v", k, s)
 		}
 	}

@@ -35,7 +35,8 @@ func TestEveryArrivalIsPredictedExactlyOnce(t *testing.T) {
 		records += b.Records
 		publishing := b.Started.Add(b.Decode + b.Lookup + b.Note + b.Attach + b.Infer + b.Encode + b.Wait)
 		if b.Published.Before(publishing) || b.Published.After(publishing.Add(b.Publish)) || b.Commit <= 0 {
-			t.Errorf("%s: published %v after its start, and not in the %v of that stage after %v", b.Name, b.Published.Sub(b.Started),
+			t.Errorf("%s: published %v after its start, and not in the %v of that stage after %v", b.Name,
+				b.Published.Sub(b.Started),
 				b.Publish, publishing.Sub(b.Started))
 		}
 	}
@@ -47,7 +48,8 @@ func TestEveryArrivalIsPredictedExactlyOnce(t *testing.T) {
 func TestDeadLettersOnTheirTopic(t *testing.T) {
 	s, seen := newStack(t, 1), &recorder{}
 	s.send(3)
-	poison := []kafka.Record{{Key: []byte("bad"), Value: []byte("{"), Headers: []event.Header{{Key: "trace", Value: []byte("7")}}}}
+	poison := []kafka.Record{{Key: []byte("bad"), Value: []byte("{"),
+		Headers: []event.Header{{Key: "trace", Value: []byte("7")}}}}
 	if err := s.sender.Send(t.Context(), arrivalsTopic, poison); err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +68,8 @@ func TestDeadLettersOnTheirTopic(t *testing.T) {
 	for _, h := range letters[0].Headers {
 		got[h.Key] = string(h.Value)
 	}
-	want := map[string]string{"trace": "7", event.HeaderReason: event.ReasonUnparsable, event.HeaderSourceTopic: arrivalsTopic,
+	want := map[string]string{"trace": "7", event.HeaderReason: event.ReasonUnparsable,
+		event.HeaderSourceTopic:     arrivalsTopic,
 		event.HeaderSourcePartition: "0", event.HeaderSourceOffset: "3"}
 	for key, value := range want {
 		if got[key] != value {

@@ -56,8 +56,8 @@ func (l *lane) run(reading, work context.Context, in *line, g *kafka.Generation)
 	}
 }
 
-// process takes a batch down the path, again and again while the rows of M, or features, cannot be read. Each attempt asks for
-// the current version anew, so that a batch does not hang on a version that has been taken back.
+// process takes a batch down the path, again and again while the rows of M, or features, cannot be read. Each attempt
+// asks for the current version anew, so that a batch does not hang on a version that has been taken back.
 func (l *lane) process(ctx context.Context, in Intake) error {
 	for {
 		err := l.path.Process(ctx, in)

@@ -9,10 +9,11 @@ import (
 
 // neighbours holds the rows of M of a batch's neighbours: as rows, or as numbers of rows.
 type neighbours struct {
-	rows   [][]infer.Row // rows[i] are of the edges of arrival i, in their order; none where there are numbers
-	met    []growthState // of each arrival, as one that may get a row of its own
-	ids    []string      // distinct: of all edges, and of the arrivals themselves where these get rows; of numbers, of each edge
-	unread bool          // the row of one of ids could not be read
+	rows [][]infer.Row // rows[i] are of the edges of arrival i, in their order; none where there are numbers
+	met  []growthState // of each arrival, as one that may get a row of its own
+	// distinct: of all edges, and of the arrivals themselves where these get rows; of numbers, of each edge
+	ids    []string
+	unread bool // the row of one of ids could not be read
 
 	m       *infer.PackedRows // whose rows the numbers are; nil where there are rows
 	numbers []uint32          // of all edges, arrival by arrival; 0: the neighbour is not known
@@ -36,7 +37,8 @@ func (p *Pipeline) lookup(ctx context.Context, out *neighbours, version Version,
 	return p.lookupRows(ctx, out, version, in)
 }
 
-// number finds the numbers of rows. An id that several arrivals name is looked up for each: that costs less than to find out.
+// number finds the numbers of rows. An id that several arrivals name is looked up for each: that costs less than to
+// find out.
 func (n *neighbours) number(version Numbering, arrivals []*slot) {
 	n.begin(len(arrivals))
 	n.ids, n.ends = n.ids[:0], n.ends[:0]

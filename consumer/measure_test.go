@@ -17,7 +17,8 @@ func TestMeasure(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", name, got, want)
 		}
 	}
-	if got := measureOf(&event.Features{Values: []float32{1e15, 1e15}}); got.Count != 2 || got.Norm < 1.41e15 || got.Norm > 1.42e15 {
+	if got := measureOf(&event.Features{Values: []float32{1e15, 1e15}}); got.Count != 2 || got.Norm < 1.41e15 ||
+		got.Norm > 1.42e15 {
 		t.Errorf("large values: %+v", got)
 	}
 }

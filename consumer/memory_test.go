@@ -38,11 +38,14 @@ func TestMemoryOfLargeRecordsIsGivenBack(t *testing.T) {
 		value func(i int) []byte
 	}{
 		"dead letters": {8, func(int) []byte { return poison }},
-		"arrivals":     {32, func(i int) []byte { return []byte(strings.ReplaceAll(string(value), `"u`, fmt.Sprintf(`"%c`, 'A'+i))) }},
+		"arrivals": {32, func(i int) []byte {
+			return []byte(strings.ReplaceAll(string(value), `"u`, fmt.Sprintf(`"%c`, 'A'+i)))
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := newTestVersion("v1")
-			p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: discard{}, Mode: Node, Limits: Limits{Edges: 10_000, RecordBytes: 1 << 20}})
+			p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: discard{}, Mode: Node,
+				Limits: Limits{Edges: 10_000, RecordBytes: 1 << 20}})
 			before := heap()
 			in := make([]kafka.Record, c.n)
 			for i := range in {
@@ -61,7 +64,8 @@ func TestMemoryOfLargeRecordsIsGivenBack(t *testing.T) {
 	}
 }
 
-// A batch keeps no record that it has dealt with, nor an id that is a part of one: each keeps all that was fetched with it.
+// A batch keeps no record that it has dealt with, nor an id that is a part of one: each keeps all that was fetched with
+// it.
 func TestABatchLetsGoOfItsRecords(t *testing.T) {
 	for name, version := range map[string]Version{"rows": newTestVersion("v1"), "numbers": numbering(),
 		"growing": newGrowingVersion(map[string]infer.ArrivalRow{})} {

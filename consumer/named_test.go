@@ -79,7 +79,8 @@ func TestNamedFaultsAreDeadLettersWithTheirReasons(t *testing.T) {
 	}
 	for _, ignoring := range []bool{false, true} {
 		b := processed(t, PipelineOptions{Versions: serve(v), IgnoreUnknown: ignoring}, records...)
-		want := []string{event.ReasonFeatureMissing, event.ReasonFeatureType, event.ReasonFeatureUnknown, event.ReasonNotFinite}
+		want := []string{event.ReasonFeatureMissing, event.ReasonFeatureType, event.ReasonFeatureUnknown,
+			event.ReasonNotFinite}
 		if ignoring {
 			want = append(want[:2:2], event.ReasonNotFinite)
 		}
@@ -114,7 +115,8 @@ func TestHashOfAnotherSchema(t *testing.T) {
 	b := processed(t, PipelineOptions{Versions: serve(v), Observer: seen},
 		recordOf("a", `[1,1,0,0]`, same), recordOf("b", `[1,1,0,0]`, other), recordOf("c", `{"named":{"on":true}}`, same),
 		recordOf("d", `{"named":{"on":true}}`, other))
-	if len(b.Predictions) != 3 || len(b.DeadLetters) != 1 || b.DeadLetters[0].Reason != event.ReasonSchema || seen.other != 1 {
+	if len(b.Predictions) != 3 || len(b.DeadLetters) != 1 || b.DeadLetters[0].Reason != event.ReasonSchema ||
+		seen.other != 1 {
 		t.Errorf("%d predictions, dead letters %+v, %d of another schema", len(b.Predictions), b.DeadLetters, seen.other)
 	}
 	b = processed(t, PipelineOptions{Versions: serve(newTestVersion("v1"))}, recordOf("a", `[1,1,0,0]`, same))

@@ -28,7 +28,8 @@ func newNoting(t *testing.T, store map[string]infer.ArrivalRow, notes *notebook)
 	t.Helper()
 	n := &noting{t: t, version: newGrowingVersion(store), out: &kept{}}
 	n.version.notes = notes
-	n.path = pipeline(t, PipelineOptions{Versions: serve(n.version), Deliverer: n.out, Mode: Node, Arrivals: true, Notes: true})
+	n.path = pipeline(t, PipelineOptions{Versions: serve(n.version), Deliverer: n.out, Mode: Node, Arrivals: true,
+		Notes: true})
 	return n
 }
 
@@ -73,10 +74,13 @@ func TestRepeatsHaveTheSameBits(t *testing.T) {
 	}{
 		"killed between publication and rows": {rows: died, id: "x", between: []event.Arrival{arrival("y", "t1")}},
 		"killed between rows and commit":      {commit: died, id: "x", between: []event.Arrival{arrival("y", "t1")}},
-		"the second record of an id":          {commit: died, id: "x", before: []event.Arrival{arrival("x", "t0")}, between: []event.Arrival{arrival("y", "t1")}},
-		"an id of T":                          {commit: died, id: "t2", between: []event.Arrival{arrival("y", "t1")}},
-		"a neighbour that expires":            {rows: died, id: "x", before: []event.Arrival{arrival("y", "t1")}, expire: "y"},
-		"a neighbour that comes anew":         {rows: died, id: "x", before: []event.Arrival{arrival("y", "t1")}, expire: "y", between: []event.Arrival{arrival("y", "t2")}},
+		"the second record of an id": {commit: died, id: "x", before: []event.Arrival{arrival("x", "t0")},
+			between: []event.Arrival{arrival("y", "t1")}},
+		"an id of T": {commit: died, id: "t2", between: []event.Arrival{arrival("y", "t1")}},
+		"a neighbour that expires": {rows: died, id: "x", before: []event.Arrival{arrival("y", "t1")},
+			expire: "y"},
+		"a neighbour that comes anew": {rows: died, id: "x", before: []event.Arrival{arrival("y", "t1")}, expire: "y",
+			between: []event.Arrival{arrival("y", "t2")}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store, notes := map[string]infer.ArrivalRow{}, newNotebook()
@@ -104,7 +108,8 @@ func TestRepeatsHaveTheSameBits(t *testing.T) {
 			if notes.size() != 0 {
 				t.Errorf("%d notes after the commit", notes.size())
 			}
-			if later := next.must(in(0, 8, records(t, arrival("w", "t0", "y", "z"))...)...)[0]; len(c.between) > 0 && later.Arrivals != 1 {
+			if later := next.must(in(0, 8, records(t, arrival("w", "t0", "y", "z"))...)...)[0]; len(c.between) > 0 &&
+				later.Arrivals != 1 {
 				t.Errorf("a later record is attached to %d arrivals, want 1", later.Arrivals)
 			}
 		})
@@ -167,8 +172,10 @@ func TestWhatIsNoted(t *testing.T) {
 	}
 	taken := notes.taken
 	for what, p := range map[string]*Pipeline{
-		"a graph batch": pipeline(t, PipelineOptions{Versions: serve(n.version), Deliverer: &kept{}, Mode: Graph, Arrivals: true, Notes: true}),
-		"exactly once":  pipeline(t, PipelineOptions{Versions: serve(n.version), Deliverer: &kept{}, Mode: Node, Arrivals: true}),
+		"a graph batch": pipeline(t, PipelineOptions{Versions: serve(n.version), Deliverer: &kept{}, Mode: Graph,
+			Arrivals: true, Notes: true}),
+		"exactly once": pipeline(t, PipelineOptions{Versions: serve(n.version), Deliverer: &kept{}, Mode: Node,
+			Arrivals: true}),
 	} {
 		if err := p.Process(t.Context(), Intake{Records: all, Generation: nobody}); err != nil || notes.taken != taken {
 			t.Errorf("%s: %d notes, %v", what, notes.taken-taken, err)
@@ -200,7 +207,8 @@ func TestNoRowWhereItsOwnIsUnread(t *testing.T) {
 func TestLongIDsAreDeadLetters(t *testing.T) {
 	long := strings.Repeat("i", 9)
 	out := &kept{}
-	p := pipeline(t, PipelineOptions{Versions: serve(newTestVersion("v1")), Deliverer: out, Mode: Node, Limits: Limits{IDBytes: 8}})
+	p := pipeline(t, PipelineOptions{Versions: serve(newTestVersion("v1")), Deliverer: out, Mode: Node,
+		Limits: Limits{IDBytes: 8}})
 	all := records(t, arrival(long, "t0"), arrival("a", "t0", long), arrival(long[1:], long[1:]+"", "t1"))
 	if err := p.Process(t.Context(), Intake{Records: all}); err != nil {
 		t.Fatal(err)
@@ -209,7 +217,8 @@ func TestLongIDsAreDeadLetters(t *testing.T) {
 	for _, d := range out.batches[0].DeadLetters {
 		got = append(got, fmt.Sprint(d.Source.Offset, " ", d.Reason, ": ", d.Detail))
 	}
-	want := []string{"0 too_large: id: the id has 9 bytes, limits.id_bytes is 8", "1 too_large: edges[1]: the id has 9 bytes, limits.id_bytes is 8"}
+	want := []string{"0 too_large: id: the id has 9 bytes, limits.id_bytes is 8",
+		"1 too_large: edges[1]: the id has 9 bytes, limits.id_bytes is 8"}
 	if !slices.Equal(got, want) || len(out.batches[0].Predictions) != 1 {
 		t.Errorf("%d predictions, dead letters %q, want %q", len(out.batches[0].Predictions), got, want)
 	}

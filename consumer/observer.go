@@ -67,7 +67,8 @@ type BatchStats struct {
 	Skipped []event.Skip
 	// Fetched is the number of arrivals whose features were looked up.
 	Fetched int
-	// Lookups is the number of rows of M that were asked for: one for each edge if M is in memory, else one for each distinct id.
+	// Lookups is the number of rows of M that were asked for: one for each edge if M is in memory, else one for each
+	// distinct id.
 	Lookups int
 	// Solved is the number of arrivals for which a row of M was solved, Residual the sum over them of the shares of
 	// their squared messages that the rows leave out. Solve is how long solving took, beside Wait and Publish.

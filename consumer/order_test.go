@@ -74,7 +74,8 @@ func (s *step) Published() time.Time {
 
 func (*step) Refused() []kafka.Refusal { return nil }
 
-// side takes batches of one arrival each down paths of their own at once, the first of them last. It returns their ends.
+// side takes batches of one arrival each down paths of their own at once, the first of them last. It returns their
+// ends.
 func (s *steps) side(t *testing.T, ids ...string) []error {
 	var before *Ticket
 	var lanes sync.WaitGroup
@@ -93,8 +94,8 @@ func (s *steps) side(t *testing.T, ids ...string) []error {
 	return errs
 }
 
-// Batches are packed as soon as they are computed, published in their order, each while the one before it is being committed,
-// and committed in that order; in transactions each is published when the one before it is committed.
+// Batches are packed as soon as they are computed, published in their order, each while the one before it is being
+// committed, and committed in that order; in transactions each is published when the one before it is committed.
 func TestOrderOfDeliveries(t *testing.T) {
 	for want, transactions := range map[string]bool{
 		"pack c, pack b, pack a, publish a, publish b, publish c, commit a, commit b, commit c": false,

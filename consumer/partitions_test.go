@@ -12,8 +12,9 @@ import (
 	"rivulet/kafka"
 )
 
-// hidePartitions makes the brokers answer those who ask as kafka-go's group does, by an old version of Metadata, that each
-// topic has one partition, as a broker may that has not heard yet of others. It counts these answers until hidden is false.
+// hidePartitions makes the brokers answer those who ask as kafka-go's group does, by an old version of Metadata, that
+// each topic has one partition, as a broker may that has not heard yet of others. It counts these answers until hidden
+// is false.
 func (s *stack) hidePartitions(hidden *atomic.Bool) *atomic.Int32 {
 	var answers atomic.Int32
 	hidden.Store(true)

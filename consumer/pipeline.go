@@ -180,9 +180,11 @@ func (w *stopwatch) lap(d *time.Duration) {
 	*d, w.last = now.Sub(w.last), now
 }
 
-// publish encodes the batch, waits until the one before it is published, and publishes it. The batch behind it may follow then,
-// while this one is being committed, unless a transaction shows to nobody before its commit what it published.
-func (p *Pipeline) publish(ctx context.Context, in Intake, b *batch, watch *stopwatch, stats *BatchStats) (kafka.Delivery, error) {
+// publish encodes the batch, waits until the one before it is published, and publishes it. The batch behind it may
+// follow then, while this one is being committed, unless a transaction shows to nobody before its commit what it
+// published.
+func (p *Pipeline) publish(ctx context.Context, in Intake, b *batch, watch *stopwatch,
+	stats *BatchStats) (kafka.Delivery, error) {
 	publish, err := p.pack(ctx, b.leaves())
 	if err != nil {
 		return nil, fmt.Errorf("publishing batch %s: %w", in.Name, err)

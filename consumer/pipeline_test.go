@@ -126,7 +126,8 @@ func TestDeadLettersSayWhyAndDoNotStopTheBatch(t *testing.T) {
 		r.Position = kafka.Position{Topic: "arrivals", Partition: 2, Offset: int64(len(reason))}
 		all = append(all, r)
 	}
-	all = append(all, kafka.Record{}, kafka.Record{Value: []byte{}}, good[1]) // a tombstone is passed over, an empty value is not
+	// a tombstone is passed over, an empty value is not
+	all = append(all, kafka.Record{}, kafka.Record{Value: []byte{}}, good[1])
 	if err := p.Process(t.Context(), Intake{Records: all}); err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +144,8 @@ func TestDeadLettersSayWhyAndDoNotStopTheBatch(t *testing.T) {
 	}
 	for _, d := range b.DeadLetters[:len(bad)] {
 		want := bad[d.Reason]
-		if d.Source.Offset != int64(len(d.Reason)) || string(d.Value) != string(want.Value) || string(d.Key) != string(want.Key) {
+		if d.Source.Offset != int64(len(d.Reason)) || string(d.Value) != string(want.Value) ||
+			string(d.Key) != string(want.Key) {
 			t.Errorf("dead letter %s is not the record that deserves it: %+v", d.Reason, d)
 		}
 		if d.Detail == "" {
@@ -164,7 +166,8 @@ func TestPredictionsThatAreNoNumbersAreDeadLetters(t *testing.T) {
 	v := newTestVersion("v1")
 	v.predictor.Model = overflowing{v.predictor.Model}
 	out, seen := &kept{}, &recorder{}
-	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Observer: seen, Mode: Node, Output: Output{Logits: true}})
+	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Observer: seen, Mode: Node,
+		Output: Output{Logits: true}})
 	all := records(t, arrival("a", "t0"), arrival("big", "t1"), arrival("z"))
 	all[1].Value = []byte(`{"id":"big","features":[1e15,-1e15,1e15,1e15],"edges":["t1"]}`)
 	all[1].Position = kafka.Position{Topic: "arrivals", Offset: 41}
@@ -175,7 +178,8 @@ func TestPredictionsThatAreNoNumbersAreDeadLetters(t *testing.T) {
 	if len(b.Predictions) != 2 || b.Predictions[0].ID != "a" || b.Predictions[1].ID != "z" {
 		t.Errorf("predictions %+v", b.Predictions)
 	}
-	if len(b.DeadLetters) != 1 || b.DeadLetters[0].Reason != event.ReasonNotFinite || b.DeadLetters[0].Source.Offset != 41 ||
+	if len(b.DeadLetters) != 1 || b.DeadLetters[0].Reason != event.ReasonNotFinite ||
+		b.DeadLetters[0].Source.Offset != 41 ||
 		string(b.DeadLetters[0].Value) != string(all[1].Value) {
 		t.Errorf("dead letters %+v", b.DeadLetters)
 	}
@@ -206,7 +210,8 @@ func TestABatchOfDeadLettersOnlyIsDelivered(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(out.batches[0].DeadLetters) != 1 || len(v.batches) != 0 || len(v.asked) != 0 {
-		t.Errorf("delivered %+v; the model ran %d times, rows were asked for %d times", out.batches[0], len(v.batches), len(v.asked))
+		t.Errorf("delivered %+v; the model ran %d times, rows were asked for %d times", out.batches[0], len(v.batches),
+			len(v.asked))
 	}
 }
 
@@ -214,7 +219,8 @@ func TestEachDistinctNeighbourIsLookedUpOnce(t *testing.T) {
 	v := newTestVersion("v1")
 	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: &kept{}})
 	for range 2 { // twice: the memory of the first batch must not show in the second
-		if err := p.Process(t.Context(), Intake{Records: records(t, arrival("a", "t0", "t1"), arrival("b", "t1", "x", "t0"))}); err != nil {
+		if err := p.Process(t.Context(), Intake{Records: records(t, arrival("a", "t0", "t1"),
+			arrival("b", "t1", "x", "t0"))}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -267,14 +273,16 @@ func TestRepresentation(t *testing.T) {
 		return out.predictions()
 	}
 	for _, pr := range publish(Output{Representation: event.RepresentationLogits, Logits: true}) {
-		if pr.RepresentationKind != event.RepresentationLogits || !slices.Equal(pr.Representation, pr.Logits) || len(pr.Logits) != 3 {
+		if pr.RepresentationKind != event.RepresentationLogits || !slices.Equal(pr.Representation, pr.Logits) ||
+			len(pr.Logits) != 3 {
 			t.Errorf("%s: representation %q %v with logits %v", pr.ID, pr.RepresentationKind, pr.Representation, pr.Logits)
 		}
 	}
 	embedded := publish(Output{Representation: event.RepresentationEmbedding})
 	want := v.embedder.Embeddings(v.batches[len(v.batches)-1])
 	for i, pr := range embedded {
-		if pr.RepresentationKind != event.RepresentationEmbedding || !slices.Equal(pr.Representation, want.Row(i)) || pr.Logits != nil {
+		if pr.RepresentationKind != event.RepresentationEmbedding || !slices.Equal(pr.Representation, want.Row(i)) ||
+			pr.Logits != nil {
 			t.Errorf("%s: representation %q %v, want %v", pr.ID, pr.RepresentationKind, pr.Representation, want.Row(i))
 		}
 	}
@@ -368,8 +376,10 @@ func TestErrorsOfThePath(t *testing.T) {
 	}
 	seen := &recorder{}
 	out.err, out.refused, p.Observer = nil, errors.New("another generation"), seen
-	if err := p.Process(t.Context(), in); !errors.Is(err, out.refused) || len(out.batches) != 1 || out.aborted != 0 || len(seen.batches) != 0 {
-		t.Errorf("commit failed: %v, %d batches published, %d aborts, %d observed", err, len(out.batches), out.aborted, len(seen.batches))
+	if err := p.Process(t.Context(), in); !errors.Is(err, out.refused) || len(out.batches) != 1 || out.aborted != 0 ||
+		len(seen.batches) != 0 {
+		t.Errorf("commit failed: %v, %d batches published, %d aborts, %d observed", err, len(out.batches), out.aborted,
+			len(seen.batches))
 	}
 }
 
@@ -418,7 +428,8 @@ func TestNodePredictionsDoNotDependOnTheBatch(t *testing.T) {
 		whole, _ := run(t, Node, all...)
 		for i, a := range all {
 			alone, _ := run(t, Node, a)
-			if math.Float32bits(alone[0].Probability) != math.Float32bits(whole[i].Probability) || alone[0].Class != whole[i].Class {
+			if math.Float32bits(alone[0].Probability) != math.Float32bits(whole[i].Probability) ||
+				alone[0].Class != whole[i].Class {
 				r.Fatalf("arrival %d: %v alone, %v in the batch", i, alone[0], whole[i])
 			}
 		}

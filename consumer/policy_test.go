@@ -13,7 +13,8 @@ import (
 
 // The broker goes away in mid-stream and comes back at the same address with what it had on its disk.
 func TestABrokersRestartIsWaitedFor(t *testing.T) {
-	o := devstack.KafkaOptions{DataDir: t.TempDir(), Topics: map[string]int{arrivalsTopic: 2, predictionsTopic: 2, lettersTopic: 1}}
+	o := devstack.KafkaOptions{DataDir: t.TempDir(), Topics: map[string]int{arrivalsTopic: 2, predictionsTopic: 2,
+		lettersTopic: 1}}
 	s, seen := newStackOn(t, o), &recorder{}
 	s.send(100)
 	stop := s.start(s.options(seen))
@@ -54,7 +55,8 @@ func TestTopicsAreNotCreatedButWaitedFor(t *testing.T) {
 	defer writer.Close()
 	a := arrival("first", "t0")
 	value, err := event.JSON{}.AppendArrival(nil, &a)
-	if err := cmp.Or(err, writer.ProduceSync(t.Context(), &kgo.Record{Topic: arrivalsTopic, Value: value}).FirstErr()); err != nil {
+	if err := cmp.Or(err, writer.ProduceSync(t.Context(),
+		&kgo.Record{Topic: arrivalsTopic, Value: value}).FirstErr()); err != nil {
 		t.Fatal(err)
 	}
 	// The topic of predictions is missing still: the batch waits with what it has.

@@ -16,7 +16,8 @@ func (v *benchVersion) Strongest(dst []explain.Reason, n int, b *infer.Batch, ro
 	return explain.New(&v.predictor).Strongest(dst, n, b, rows, i, class, logits)
 }
 
-func (v *benchVersion) Explain(b *infer.Batch, rows [][]infer.Row, i int, logits, probabilities []float32) *explain.Explanation {
+func (v *benchVersion) Explain(b *infer.Batch, rows [][]infer.Row, i int, logits,
+	probabilities []float32) *explain.Explanation {
 	return explain.New(&v.predictor).Explain(b, rows, i, logits, probabilities)
 }
 
@@ -28,7 +29,8 @@ type encoding struct {
 	buf []byte
 }
 
-func (e *encoding) Publish(ctx context.Context, b event.Batch, next kafka.Offsets, by kafka.Committer) (kafka.Delivery, error) {
+func (e *encoding) Publish(ctx context.Context, b event.Batch, next kafka.Offsets, by kafka.Committer) (kafka.Delivery,
+	error) {
 	e.buf = e.buf[:0]
 	for i := range b.Predictions {
 		var err error
@@ -45,7 +47,8 @@ func BenchmarkReasons(b *testing.B) {
 	in := benchArrivals(b, benchBatch)
 	var pipelines [2]*Pipeline
 	for k, reasons := range []int{0, 3} {
-		p, err := NewPipeline(PipelineOptions{Versions: serve(v), Deliverer: &encoding{}, Mode: Node, Output: Output{Explain: reasons}})
+		p, err := NewPipeline(PipelineOptions{Versions: serve(v), Deliverer: &encoding{}, Mode: Node,
+			Output: Output{Explain: reasons}})
 		if err != nil {
 			b.Fatal(err)
 		}

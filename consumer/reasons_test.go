@@ -59,7 +59,8 @@ func TestReasonsNameFeatures(t *testing.T) {
 
 // A version that cannot say why is an error in the wiring, not a prediction without reasons.
 func TestReasonsOfAVersionThatHasNone(t *testing.T) {
-	p := pipeline(t, PipelineOptions{Versions: serve(newTestVersion("v1")), Deliverer: discard{}, Output: Output{Explain: 1}})
+	p := pipeline(t, PipelineOptions{Versions: serve(newTestVersion("v1")), Deliverer: discard{},
+		Output: Output{Explain: 1}})
 	if err := p.Process(t.Context(), Intake{Name: "b"}); !errors.Is(err, errNotExplaining) {
 		t.Errorf("error %v, want %v", err, errNotExplaining)
 	}

@@ -270,7 +270,8 @@ func (w *world) read(topic string) (out []*kgo.Record) {
 	}
 	left := w.ends(topic, 1)
 	maps.DeleteFunc(left, func(_ int32, end int64) bool { return end == 0 })
-	reader, err := kgo.NewClient(kgo.SeedBrokers(w.admin.OptValue(kgo.SeedBrokers).([]string)...), kgo.ConsumeTopics(topic),
+	reader, err := kgo.NewClient(kgo.SeedBrokers(w.admin.OptValue(kgo.SeedBrokers).([]string)...),
+		kgo.ConsumeTopics(topic),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords(), kgo.FetchMaxWait(10*time.Millisecond))
 	if err != nil {
 		w.t.Fatal(err)
@@ -347,8 +348,10 @@ func TestADeadLetterOfManyHeadersIsTrimmed(t *testing.T) {
 		w.predicted(3)
 		letters := w.read(w.letters)
 		if len(letters) != 1 || string(letters[0].Key) != "bad" || string(letters[0].Value) != "{" ||
-			header(letters[0], event.HeaderSourceOffset) != "3" || header(letters[0], event.HeaderTrimmed) != "80650 headers of 887150 bytes" {
-			t.Fatalf("%d dead letters, the first with the headers %v", len(letters), letters[0].Headers[:min(10, len(letters[0].Headers))])
+			header(letters[0], event.HeaderSourceOffset) != "3" ||
+			header(letters[0], event.HeaderTrimmed) != "80650 headers of 887150 bytes" {
+			t.Fatalf("%d dead letters, the first with the headers %v", len(letters),
+				letters[0].Headers[:min(10, len(letters[0].Headers))])
 		}
 	})
 }
@@ -375,7 +378,8 @@ func TestKeylessArrivalsGoToCompactedTopics(t *testing.T) {
 			t.Errorf("predictions have the keys %s, of %d arrivals", got, len(seen))
 		}
 		letters := w.read(w.letters)
-		if want := w.arrivals + "/0/3"; len(letters) != 1 || string(letters[0].Key) != want || string(letters[0].Value) != "{" {
+		if want := w.arrivals + "/0/3"; len(letters) != 1 || string(letters[0].Key) != want ||
+			string(letters[0].Value) != "{" {
 			t.Errorf("dead letters %v, want one under the key %s", letters, want)
 		}
 	})
@@ -403,9 +407,12 @@ func TestSmallMessageSizes(t *testing.T) {
 		if len(letters) != 2 {
 			t.Fatalf("%d dead letters, want 2", len(letters))
 		}
-		for k, want := range [][]string{{"large", "100", event.ReasonPredictionRefused}, {"bad", "201", event.ReasonUnparsable}} {
-			got := []string{string(letters[k].Key), header(letters[k], event.HeaderSourceOffset), header(letters[k], event.HeaderReason)}
-			if fmt.Sprint(got) != fmt.Sprint(want) || letters[k].Value != nil || !strings.HasPrefix(header(letters[k], event.HeaderTrimmed), "value of ") {
+		for k, want := range [][]string{{"large", "100", event.ReasonPredictionRefused},
+			{"bad", "201", event.ReasonUnparsable}} {
+			got := []string{string(letters[k].Key), header(letters[k], event.HeaderSourceOffset),
+				header(letters[k], event.HeaderReason)}
+			if fmt.Sprint(got) != fmt.Sprint(want) || letters[k].Value != nil ||
+				!strings.HasPrefix(header(letters[k], event.HeaderTrimmed), "value of ") {
 				t.Errorf("dead letter %d is %v, want %v; trimmed %q", k, got, want, header(letters[k], event.HeaderTrimmed))
 			}
 		}
@@ -461,7 +468,8 @@ func TestAWrongClock(t *testing.T) {
 	})
 }
 
-// A record without a timestamp is taken by a topic that limits them: what is left where a broker does not say its limits.
+// A record without a timestamp is taken by a topic that limits them: what is left where a broker does not say its
+// limits.
 func TestNoTimestampIsAlwaysTaken(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, w *world) {

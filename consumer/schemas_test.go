@@ -142,16 +142,19 @@ func TestSkippedRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen, out := &recorder{}, &kept{}
-	p := pipeline(t, PipelineOptions{Versions: serve(newTestVersion("v1")), Deliverer: out, Observer: seen, Forms: event.Forms{Mapping: mapping}})
+	p := pipeline(t, PipelineOptions{Versions: serve(newTestVersion("v1")), Deliverer: out, Observer: seen,
+		Forms: event.Forms{Mapping: mapping}})
 	var in Intake
-	for _, value := range []string{`{"op":"c","after":{"id":1,"features":[1,2,3,4],"owner":"o"}}`, `{"op":"d","before":{"id":1}}`, ``, `{"op":"c"}`} {
+	for _, value := range []string{`{"op":"c","after":{"id":1,"features":[1,2,3,4],"owner":"o"}}`,
+		`{"op":"d","before":{"id":1}}`, ``, `{"op":"c"}`} {
 		in.Records = append(in.Records, kafka.Record{Key: []byte("k"), Value: []byte(value)})
 	}
 	if err := p.Process(t.Context(), in); err != nil {
 		t.Fatal(err)
 	}
 	b := out.batches[0]
-	if len(b.Predictions) != 1 || string(b.Predictions[0].Key) != "o" || len(b.DeadLetters) != 1 || string(b.DeadLetters[0].Key) != "k" {
+	if len(b.Predictions) != 1 || string(b.Predictions[0].Key) != "o" || len(b.DeadLetters) != 1 ||
+		string(b.DeadLetters[0].Key) != "k" {
 		t.Errorf("%+v", b)
 	}
 	if s := seen.batches[0].Skipped; len(s) != 2 || s[0] != event.SkipDelete || s[1] != event.SkipTombstone {

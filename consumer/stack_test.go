@@ -99,10 +99,12 @@ func (s *stack) send(n int) {
 // options are a consumer's with short times.
 func (s *stack) options(seen *recorder) Options {
 	return Options{
-		Kafka: s.client, Source: kafka.SourceOptions{Group: "g", Topics: []string{arrivalsTopic}, FetchWait: 50 * time.Millisecond,
+		Kafka: s.client, Source: kafka.SourceOptions{Group: "g", Topics: []string{arrivalsTopic},
+			FetchWait: 50 * time.Millisecond,
 			Heartbeat: 50 * time.Millisecond, SessionTimeout: 6 * time.Second, WatchInterval: 100 * time.Millisecond},
 		BatchSize: 16,
-		Path:      PipelineOptions{Versions: serve(newTestVersion("v1")), Observer: seen, Mode: Node, Deliverer: s.producer(seen)},
+		Path: PipelineOptions{Versions: serve(newTestVersion("v1")), Observer: seen, Mode: Node,
+			Deliverer: s.producer(seen)},
 	}
 }
 
@@ -133,7 +135,8 @@ func (s *stack) start(o Options) (stop func() error) {
 // published reads a whole topic, partition by partition.
 func (s *stack) published(topic string) (all []kafka.Record) {
 	s.t.Helper()
-	reader, err := kafka.NewReader(s.client, kafka.ReaderOptions{Topic: topic, FetchWait: time.Millisecond}, retry.Patience{})
+	reader, err := kafka.NewReader(s.client, kafka.ReaderOptions{Topic: topic, FetchWait: time.Millisecond},
+		retry.Patience{})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -145,7 +148,8 @@ func (s *stack) published(topic string) (all []kafka.Record) {
 		switch {
 		case err == nil:
 			return all
-		case retry.Judge(err) != retry.Retriable || time.Since(begin) > time.Minute: // others: until it has heard of a new leader
+		// others: until it has heard of a new leader
+		case retry.Judge(err) != retry.Retriable || time.Since(begin) > time.Minute:
 			s.t.Fatal(err)
 		}
 	}

@@ -62,14 +62,16 @@ func TestStartAtATime(t *testing.T) {
 func TestStartLatestIsBeforeOpenTransactions(t *testing.T) {
 	s := newStack(t, 1)
 	s.send(3)
-	client, err := kgo.NewClient(kgo.SeedBrokers(s.kafka.Addrs()...), kgo.TransactionalID("tx"), kgo.DefaultProduceTopic(arrivalsTopic))
+	client, err := kgo.NewClient(kgo.SeedBrokers(s.kafka.Addrs()...), kgo.TransactionalID("tx"),
+		kgo.DefaultProduceTopic(arrivalsTopic))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer client.Close()
 	a := arrival("n-open", "t0")
 	value, err := event.JSON{}.AppendArrival(nil, &a)
-	if err := cmp.Or(err, client.BeginTransaction(), client.ProduceSync(t.Context(), &kgo.Record{Value: value}).FirstErr()); err != nil {
+	if err := cmp.Or(err, client.BeginTransaction(),
+		client.ProduceSync(t.Context(), &kgo.Record{Value: value}).FirstErr()); err != nil {
 		t.Fatal(err)
 	}
 	o := s.options(&recorder{})
@@ -123,7 +125,8 @@ func TestAPartitionAddedDuringARestartIsReadWhole(t *testing.T) {
 			s.repartition(2)
 			s.sendTo(0, "old")
 			s.sendTo(1, "new")
-			if o.Kafka, err = kafka.Connect(kafka.Options{Brokers: s.kafka.Addrs()}); err != nil { // one that knows both partitions
+			// one that knows both partitions
+			if o.Kafka, err = kafka.Connect(kafka.Options{Brokers: s.kafka.Addrs()}); err != nil {
 				t.Fatal(err)
 			}
 			defer o.Kafka.Close()
@@ -179,7 +182,8 @@ func (s *stack) sendTo(partition int32, id string) {
 	defer client.Close()
 	a := arrival(id, "t0")
 	value, err := event.JSON{}.AppendArrival(nil, &a)
-	if err := cmp.Or(err, client.ProduceSync(s.t.Context(), &kgo.Record{Topic: arrivalsTopic, Partition: partition, Value: value}).FirstErr()); err != nil {
+	if err := cmp.Or(err, client.ProduceSync(s.t.Context(), &kgo.Record{Topic: arrivalsTopic, Partition: partition,
+		Value: value}).FirstErr()); err != nil {
 		s.t.Fatal(err)
 	}
 }

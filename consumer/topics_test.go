@@ -17,7 +17,8 @@ import (
 // remake deletes the topic of arrivals and makes it anew, with arrivals in it, before anybody reads it again.
 func (s *stack) remake(arrivals int) {
 	s.t.Helper()
-	defer s.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Fetch}, Topic: arrivalsTopic, Err: kerr.NotLeaderForPartition, Count: -1}).Remove()
+	defer s.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Fetch}, Topic: arrivalsTopic,
+		Err: kerr.NotLeaderForPartition, Count: -1}).Remove()
 	if err := s.kafka.Cluster.DeleteTopic(arrivalsTopic); err != nil {
 		s.t.Fatal(err)
 	}
@@ -38,7 +39,8 @@ func (s *stack) commit(offset int64, metadata string) {
 	p := kmsg.NewOffsetCommitRequestTopicPartition()
 	p.Offset, p.LeaderEpoch, p.Metadata = offset, -1, &metadata
 	topic := kmsg.NewOffsetCommitRequestTopic()
-	topic.Topic, topic.TopicID, topic.Partitions = arrivalsTopic, s.kafka.Cluster.TopicInfo(arrivalsTopic).TopicID, append(topic.Partitions, p)
+	topic.Topic, topic.TopicID, topic.Partitions = arrivalsTopic, s.kafka.Cluster.TopicInfo(arrivalsTopic).TopicID,
+		append(topic.Partitions, p)
 	req := kmsg.NewPtrOffsetCommitRequest()
 	req.Group, req.Generation, req.Topics = "g", -1, append(req.Topics, topic)
 	res, err := req.RequestWith(s.t.Context(), client)

@@ -25,7 +25,8 @@ func (s *stack) exactlyOnce(seen *recorder) Options {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	p, err := producer.New(producer.Options{Sink: sink, Transactions: tx, Predictions: predictionsTopic, DeadLetters: lettersTopic})
+	p, err := producer.New(producer.Options{Sink: sink, Transactions: tx, Predictions: predictionsTopic,
+		DeadLetters: lettersTopic})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -151,7 +152,8 @@ func TestOffsetsOfAnOpenTransactionAreWaitedFor(t *testing.T) {
 	if err := dead.Begin(ctx, g, []kafka.TopicPartition{at}); err != nil {
 		t.Fatal(err)
 	}
-	open, err := o.Path.Deliverer.Publish(ctx, event.Batch{Predictions: []event.Prediction{{ID: "n0", Key: []byte("key-0")}}},
+	open, err := o.Path.Deliverer.Publish(ctx,
+		event.Batch{Predictions: []event.Prediction{{ID: "n0", Key: []byte("key-0")}}},
 		kafka.Offsets{at: 16}, g)
 	if err != nil {
 		t.Fatal(err)

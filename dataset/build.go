@@ -170,7 +170,9 @@ func keepRows(t sources, positional bool, o OpenOptions) (*Dataset, error) {
 	if err := s.CheckSpans(); err != nil {
 		return nil, err
 	}
-	if err := s.EachEdge(func(e table.Edge) error { return b.faults.Take(b.addEdge(e.Source, e.Target), e.At) }); err != nil {
+	if err := s.EachEdge(func(e table.Edge) error {
+		return b.faults.Take(b.addEdge(e.Source, e.Target), e.At)
+	}); err != nil {
 		return nil, err
 	}
 	if len(b.ids) == 0 {
@@ -220,7 +222,8 @@ func keepRows(t sources, positional bool, o OpenOptions) (*Dataset, error) {
 			b.unknown,
 		)
 	} else if b.unknown > kept {
-		d.suspect("more edges are to or from ids that no node has, %d, than between nodes, %d: are both tables of one graph?", b.unknown, kept)
+		d.suspect("more edges are to or from ids that no node has, %d, than between nodes, %d: are both tables of one graph?",
+			b.unknown, kept)
 	} else if kept == 0 {
 		d.suspect("the graph has no edge.")
 	}

@@ -44,7 +44,8 @@ func checkClasses(column string, labelled int, names []string) (suspects []strin
 		return nil, fmt.Errorf("column %s: its %d values are numbers with fractions, such as %s, and no classes: %s",
 			column, classes, fractions, ask)
 	case fractions != "":
-		suspects = append(suspects, fmt.Sprintf("column %s: its values are numbers with fractions, such as %s; each is read as a class: %s.",
+		suspects = append(suspects, fmt.Sprintf(
+			"column %s: its values are numbers with fractions, such as %s; each is read as a class: %s.",
 			column, fractions, ask))
 	case 10*classes > labelled:
 		suspects = append(suspects, fmt.Sprintf("column %s: too many classes, %d for %d labelled nodes, to be learnt: %s.",
@@ -109,7 +110,8 @@ func (d *Dataset) suspect(format string, args ...any) {
 // checkMagnitude refuses a feature that a consumer refuses.
 func checkMagnitude(v float64) error {
 	if err := infer.CheckMagnitude(v); err != nil {
-		return fmt.Errorf("it is %w, or a consumer refuses them: write it in another unit, such as seconds for nanoseconds", err)
+		return fmt.Errorf("it is %w, or a consumer refuses them: write it in another unit, such as seconds for nanoseconds",
+			err)
 	}
 	return nil
 }

@@ -19,10 +19,12 @@ func TestFaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{table.Repeated, table.Unnamed, table.Unlabelled, table.Splitless, table.Dangling, table.Weighted}, faults.Kinds); diff != "" || d.Nodes() != 3 || d.Adj.NNZ() != 4 {
+	if diff := cmp.Diff([]string{table.Repeated, table.Unnamed, table.Unlabelled, table.Splitless, table.Dangling,
+		table.Weighted}, faults.Kinds); diff != "" || d.Nodes() != 3 || d.Adj.NNZ() != 4 {
 		t.Errorf("%d nodes, %d edges, faults (-want +got):\n%s", d.Nodes(), d.Adj.NNZ()/2, diff)
 	}
-	for kind, want := range map[string]string{table.Repeated: "nodes.csv line 3", table.Dangling: "edges.csv line 3: column target", table.Weighted: "edges.csv line 4: column weight: it is 0.5"} {
+	for kind, want := range map[string]string{table.Repeated: "nodes.csv line 3",
+		table.Dangling: "edges.csv line 3: column target", table.Weighted: "edges.csv line 4: column weight: it is 0.5"} {
 		if faults.Counts[kind] != 1 || !strings.HasPrefix(faults.First[kind], want) {
 			t.Errorf("%d %s: %s, want %s", faults.Counts[kind], kind, faults.First[kind], want)
 		}
@@ -31,9 +33,11 @@ func TestFaults(t *testing.T) {
 
 // Where faults are collected, it is said of tables by convention whether their features have positions or names.
 func TestFaultsOfPositions(t *testing.T) {
-	for text, want := range map[string]string{csvNodes: "Features by position: ", strings.Replace(csvNodes, "1.7", "", 1): "Features by name: "} {
+	for text, want := range map[string]string{csvNodes: "Features by position: ",
+		strings.Replace(csvNodes, "1.7", "", 1): "Features by name: "} {
 		faults := &table.Faults{}
-		d, err := Open(writeTree(t, map[string][]byte{"nodes.csv": []byte(text), "edges.csv": []byte(csvEdges)}), OpenOptions{Faults: faults})
+		d, err := Open(writeTree(t, map[string][]byte{"nodes.csv": []byte(text), "edges.csv": []byte(csvEdges)}),
+			OpenOptions{Faults: faults})
 		if err != nil || len(faults.Kinds) > 0 || !strings.Contains(strings.Join(d.Notes, "\n"), want) || d.Columns == nil {
 			t.Errorf("%v, faults %q, notes %q, want %s", err, faults.Kinds, d.Notes, want)
 		}
@@ -42,14 +46,17 @@ func TestFaultsOfPositions(t *testing.T) {
 
 // FindTables says what it guesses, and writes settings with which the tables are read.
 func TestFindTables(t *testing.T) {
-	nodes := strings.ReplaceAll(strings.ReplaceAll(strings.Replace(users, "user_id", "Unnamed: 0,user_id", 1), "\nu", "\n0,u"), "31.5", "\"31,5\"")
-	dir := writeTree(t, map[string][]byte{"users.csv": []byte(nodes), "follows.csv": []byte("follower,followee,weight\nu1,u2,3\nu3,u4,1\n")})
+	nodes := strings.ReplaceAll(strings.ReplaceAll(strings.Replace(users, "user_id", "Unnamed: 0,user_id", 1), "\nu",
+		"\n0,u"), "31.5", "\"31,5\"")
+	dir := writeTree(t, map[string][]byte{"users.csv": []byte(nodes),
+		"follows.csv": []byte("follower,followee,weight\nu1,u2,3\nu3,u4,1\n")})
 	found, err := FindTables(dir, OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := usersTables
-	want.Nodes, want.Edges, want.Weight, want.Drop, want.Decimal = dir+"/users.csv", dir+"/follows.csv", "weight", []string{"Unnamed: 0"}, ","
+	want.Nodes, want.Edges, want.Weight, want.Drop, want.Decimal = dir+"/users.csv", dir+"/follows.csv", "weight",
+		[]string{"Unnamed: 0"}, ","
 	if diff := cmp.Diff(want, found.Settings, cmp.AllowUnexported(table.Settings{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -59,7 +66,8 @@ func TestFindTables(t *testing.T) {
 			t.Errorf("guesses lack %s:\n%s", word, guesses)
 		}
 	}
-	if columns := strings.Join(found.Columns, "\n"); !strings.Contains(columns, "joined: time; 1 of 4 missing") || !strings.Contains(columns, "age: number; 1 of 4 missing") {
+	if columns := strings.Join(found.Columns, "\n"); !strings.Contains(columns, "joined: time; 1 of 4 missing") ||
+		!strings.Contains(columns, "age: number; 1 of 4 missing") {
 		t.Errorf("columns:\n%s", columns)
 	}
 	if _, err := FindTables(t.TempDir(), OpenOptions{}); err == nil || !strings.Contains(err.Error(), "--nodes") {

@@ -77,7 +77,8 @@ func (e entries) zip(method uint16) []byte {
 func declaring(name string, method uint16, content []byte, size uint64) []byte {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
-	w, err := z.CreateRaw(&zip.FileHeader{Name: name, Method: method, CompressedSize64: uint64(len(content)), UncompressedSize64: size})
+	w, err := z.CreateRaw(&zip.FileHeader{Name: name, Method: method, CompressedSize64: uint64(len(content)),
+		UncompressedSize64: size})
 	if err != nil {
 		panic(err)
 	}

@@ -38,7 +38,8 @@ func (d *Dataset) saveFitted(s saving) error {
 	out := make([]columnJSON, len(d.Values))
 	for k := range d.Values {
 		c := &d.Values[k]
-		out[k] = columnJSON{Name: c.Name, Type: c.Type.String(), Categorical: c.Categorical, Numbers: c.Numbers, Bools: c.Bools,
+		out[k] = columnJSON{Name: c.Name, Type: c.Type.String(), Categorical: c.Categorical, Numbers: c.Numbers,
+			Bools: c.Bools,
 			Texts: c.Texts, Vectors: c.Vectors, Times: c.Times}
 		for i, is := range c.Missing {
 			if is {

@@ -18,7 +18,8 @@ import (
 func TestSaveKeepsSchemaAndColumns(t *testing.T) {
 	d := randomSet(t, 12, false)
 	n := d.Nodes()
-	columns := []schema.Column{{Name: "age", Type: schema.Number, Missing: make([]bool, n)}, {Name: "member", Type: schema.Bool}, {Name: "country", Type: schema.Text, Categorical: true},
+	columns := []schema.Column{{Name: "age", Type: schema.Number, Missing: make([]bool, n)},
+		{Name: "member", Type: schema.Bool}, {Name: "country", Type: schema.Text, Categorical: true},
 		{Name: "joined", Type: schema.Time}, {Name: "about", Type: schema.Vector}}
 	for i := range n {
 		columns[0].Numbers = append(columns[0].Numbers, float64(i)/3)
@@ -43,7 +44,8 @@ func TestSaveKeepsSchemaAndColumns(t *testing.T) {
 		}
 	}
 	x := graph.NewCSR(n, rows.Width, entries)
-	for name, features := range map[string]graph.Features{"dense": {Dense: &graph.Dense{Rows: n, Cols: rows.Width, Data: rows.Dense}}, "sparse": {Sparse: x}} {
+	for name, features := range map[string]graph.Features{"dense": {Dense: &graph.Dense{Rows: n, Cols: rows.Width,
+		Data: rows.Dense}}, "sparse": {Sparse: x}} {
 		d.X, d.Schema, d.Values, d.BagOfWords = features, s, columns, false
 		dir := filepath.Join(t.TempDir(), "saved")
 		if err := d.Save(dir); err != nil {
@@ -62,9 +64,12 @@ func TestSaveKeepsSchemaAndColumns(t *testing.T) {
 		if got.Fingerprint() != d.Fingerprint() {
 			t.Errorf("%s: another fingerprint", name)
 		}
-		for text, file := range map[string][2]string{"12 nodes": {columnsFile, `[{"name":"a","type":"number","numbers":[1]}]`}, "want number": {columnsFile, `[{"name":"a","type":"float"}]`},
-			"and it has values of": {columnsFile, `[{"name":"a","type":"number","bools":[true]}]`}, "is missing, want": {columnsFile, strings.Replace(
-				string(must(t, filepath.Join(dir, columnsFile))), `"missing":[3]`, `"missing":[12]`, 1)}, schemaFile: {schemaFile, `{}`}} {
+		for text, file := range map[string][2]string{"12 nodes": {columnsFile,
+			`[{"name":"a","type":"number","numbers":[1]}]`}, "want number": {columnsFile, `[{"name":"a","type":"float"}]`},
+			"and it has values of": {columnsFile, `[{"name":"a","type":"number","bools":[true]}]`},
+			"is missing, want": {columnsFile, strings.Replace(
+				string(must(t, filepath.Join(dir, columnsFile))), `"missing":[3]`, `"missing":[12]`, 1)},
+			schemaFile: {schemaFile, `{}`}} {
 			broken := filepath.Join(t.TempDir(), "broken")
 			if err := os.CopyFS(broken, os.DirFS(dir)); err != nil {
 				t.Fatal(err)

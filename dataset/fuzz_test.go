@@ -96,7 +96,8 @@ func FuzzCSR(f *testing.F) {
 
 // FuzzClassMap: any text gives classes 0…C-1 that all occur, or an error.
 func FuzzClassMap(f *testing.F) {
-	for _, text := range []string{pathClasses, `{"0":[0,1],"1":[1,0]}`, `{"0":null,"1":0}`, `{"0":0,"0":0}`, `{"5":1e9}`, `{"a":[`, `[]`} {
+	for _, text := range []string{pathClasses, `{"0":[0,1],"1":[1,0]}`, `{"0":null,"1":0}`, `{"0":0,"0":0}`, `{"5":1e9}`,
+		`{"a":[`, `[]`} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -112,7 +113,8 @@ func FuzzClassMap(f *testing.F) {
 
 // FuzzRoles: any text gives disjoint ascending lists of nodes, or an error.
 func FuzzRoles(f *testing.F) {
-	for _, text := range []string{pathRoles, `{"tr":[0],"va":[1],"te":[2]}`, `{"tr":[0,0]}`, `{"tr":[-1]}`, `{"un":[1e3]}`, `{"tr":[[]]}`} {
+	for _, text := range []string{pathRoles, `{"tr":[0],"va":[1],"te":[2]}`, `{"tr":[0,0]}`, `{"tr":[-1]}`, `{"un":[1e3]}`,
+		`{"tr":[[]]}`} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

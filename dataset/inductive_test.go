@@ -86,7 +86,8 @@ func TestAttachAccountsForEveryEdge(t *testing.T) {
 				}
 			}
 			if int(b.Known[k]) != known || b.R.RowLen(k) != known || b.Adj.RowLen(k) != among {
-				r.Fatalf("node %d: known %d, row of a %d, row of ã %d; want %d, %d, %d", i, b.Known[k], b.R.RowLen(k), b.Adj.RowLen(k), known, known, among)
+				r.Fatalf("node %d: known %d, row of a %d, row of ã %d; want %d, %d, %d", i, b.Known[k], b.R.RowLen(k),
+					b.Adj.RowLen(k), known, known, among)
 			}
 		}
 	})

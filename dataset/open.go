@@ -69,7 +69,8 @@ func Open(path string, o OpenOptions) (*Dataset, error) {
 	if err != nil {
 		return nil, fmt.Errorf("loading data set %s: %w", path, err)
 	}
-	if f.Tables == nil && f.Name != describedTables && (!o.Tables.IsZero() || o.Tables.DropWeights || o.Tables.DropUnknown) {
+	if f.Tables == nil && f.Name != describedTables &&
+		(!o.Tables.IsZero() || o.Tables.DropWeights || o.Tables.DropUnknown) {
 		return nil, fmt.Errorf("loading data set %s (%s): what is said about columns is for tables", path, f.Name)
 	}
 	d, err := f.Read(path, o)

@@ -75,7 +75,8 @@ func TestOpenPlanetoid(t *testing.T) {
 		t.Errorf("%s (-want +got):\n%s", d.Name, diff)
 	}
 	_, err = Open("testdata/planetoid", OpenOptions{})
-	if err == nil || !strings.Contains(err.Error(), "there are several sets") || !strings.Contains(err.Error(), "ind.bigendian") {
+	if err == nil || !strings.Contains(err.Error(), "there are several sets") ||
+		!strings.Contains(err.Error(), "ind.bigendian") {
 		t.Errorf("a directory with several sets: error %v", err)
 	}
 }
@@ -311,7 +312,8 @@ func TestPickledArrays(t *testing.T) {
 			t.Errorf("%s: %v, %v, want %v", c.typ, got, err, c.want)
 		}
 	}
-	if a, err := numpy.OpenPickled(&pickle.Array{Type: "<f4", Shape: []int{2, 3}, Fortran: true, Data: strings.Repeat("\x00", 24)}); err != nil || !a.Fortran {
+	if a, err := numpy.OpenPickled(&pickle.Array{Type: "<f4", Shape: []int{2, 3}, Fortran: true,
+		Data: strings.Repeat("\x00", 24)}); err != nil || !a.Fortran {
 		t.Errorf("in Fortran's order: %+v, %v", a, err)
 	}
 	for _, c := range []struct {

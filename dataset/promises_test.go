@@ -86,7 +86,8 @@ func checkPromises(t rapid.TB, d *Dataset) {
 		}
 	}
 	owner := map[int32]string{}
-	for name, list := range map[string][]int32{"train": d.Train, "unlabelled": d.Unlabelled, "validation": d.Validation, "test": d.Test} {
+	for name, list := range map[string][]int32{"train": d.Train, "unlabelled": d.Unlabelled, "validation": d.Validation,
+		"test": d.Test} {
 		if !slices.IsSorted(list) {
 			t.Errorf("%s nodes are not ascending", name)
 		}

@@ -11,7 +11,8 @@ import (
 type counts struct{ Nodes, Edges, Features, Classes, Train, Unlabelled, Validation, Test int }
 
 func count(d *Dataset) counts {
-	return counts{d.Nodes(), d.Adj.NNZ() / 2, d.X.Cols(), len(d.Classes), len(d.Train), len(d.Unlabelled), len(d.Validation), len(d.Test)}
+	return counts{d.Nodes(), d.Adj.NNZ() / 2, d.X.Cols(), len(d.Classes), len(d.Train), len(d.Unlabelled),
+		len(d.Validation), len(d.Test)}
 }
 
 func TestRealSets(t *testing.T) {

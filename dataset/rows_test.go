@@ -16,14 +16,16 @@ const (
 	positionalFollows = "follower;followee;weight\nu1;u2;1\nu3;u1;2\n"
 )
 
-var positionalTables = table.Settings{ID: "user_id", Label: "churned", Split: "fold", SplitValues: map[string]string{"0": "train", "1": "val", "2": "test"},
-	Source: "follower", Target: "followee", DropWeights: true, Drop: []string{"left"}, Positional: true, Decimal: ","}
+var positionalTables = table.Settings{ID: "user_id", Label: "churned", Split: "fold",
+	SplitValues: map[string]string{"0": "train", "1": "val", "2": "test"},
+	Source:      "follower", Target: "followee", DropWeights: true, Drop: []string{"left"}, Positional: true, Decimal: ","}
 
-// table.Settings whose features are said to be positional have X and no columns, and are read row by row, wherever it is said
-// which columns they have.
+// table.Settings whose features are said to be positional have X and no columns, and are read row by row, wherever it
+// is said which columns they have.
 func TestPositionalTables(t *testing.T) {
 	dir := writeTree(t, map[string][]byte{"nodes.csv": []byte(positionalUsers), "edges.csv": []byte(positionalFollows)})
-	described := writeTree(t, map[string][]byte{"data.yaml": []byte("nodes: " + dir + "/nodes.csv\nedges: " + dir + "/edges.csv\n" +
+	described := writeTree(t, map[string][]byte{"data.yaml": []byte("nodes: " + dir + "/nodes.csv\nedges: " + dir +
+		"/edges.csv\n" +
 		"id: user_id\nlabel: churned\nsplit: fold\nsplit_values: {0: train, 1: val, 2: test}\nsource: follower\ntarget: followee\n" +
 		"drop_weights: true\ndrop: [left]\npositional: true\ndecimal: \",\"\n")})
 	named := positionalTables
@@ -62,11 +64,21 @@ func TestPositionalTables(t *testing.T) {
 
 func TestPositionalTablesRefuse(t *testing.T) {
 	for want, change := range map[string]func(o *table.Settings, nodes *string){
-		`column left: "x" is not a number; features by position are numbers`:   func(o *table.Settings, _ *string) { o.Drop = nil },
-		`column age: "" is not a number`:                                       func(_ *table.Settings, nodes *string) { *nodes = strings.Replace(*nodes, "1e3", "", 1) },
-		"types of columns are given, but features are positional":              func(o *table.Settings, _ *string) { o.Types = map[string]string{"age": "time"} },
-		"no column of_nobody among":                                            func(o *table.Settings, _ *string) { o.Split = "of_nobody" },
-		"s3a://bucket/users is a URL, and only Spark reads tables by URL: tra": func(o *table.Settings, _ *string) { o.Nodes = "s3a://bucket/users" },
+		`column left: "x" is not a number; features by position are numbers`: func(o *table.Settings, _ *string) {
+			o.Drop = nil
+		},
+		`column age: "" is not a number`: func(_ *table.Settings, nodes *string) {
+			*nodes = strings.Replace(*nodes, "1e3", "", 1)
+		},
+		"types of columns are given, but features are positional": func(o *table.Settings, _ *string) {
+			o.Types = map[string]string{"age": "time"}
+		},
+		"no column of_nobody among": func(o *table.Settings, _ *string) {
+			o.Split = "of_nobody"
+		},
+		"s3a://bucket/users is a URL, and only Spark reads tables by URL: tra": func(o *table.Settings, _ *string) {
+			o.Nodes = "s3a://bucket/users"
+		},
 	} {
 		o, nodes := positionalTables, positionalUsers
 		change(&o, &nodes)
@@ -81,14 +93,16 @@ func TestPositionalTablesRefuse(t *testing.T) {
 			}
 		}
 	}
-	if _, err := Open("s3a://bucket/shop", OpenOptions{}); err == nil || !strings.Contains(err.Error(), "only Spark reads tables by URL") {
+	if _, err := Open("s3a://bucket/shop", OpenOptions{}); err == nil ||
+		!strings.Contains(err.Error(), "only Spark reads tables by URL") {
 		t.Error(err)
 	}
 }
 
 func TestIsURL(t *testing.T) {
-	for path, want := range map[string]bool{"s3a://bucket/a": true, "file:/a": true, "hdfs:///a b": true, "abfss://c@a.dfs/x": true,
-		"/a:/b": false, "a": false, "C:/a": false, "./s3a://b": false, "": false, "nodes.csv": false} {
+	for path, want := range map[string]bool{"s3a://bucket/a": true, "file:/a": true, "hdfs:///a b": true,
+		"abfss://c@a.dfs/x": true,
+		"/a:/b":             false, "a": false, "C:/a": false, "./s3a://b": false, "": false, "nodes.csv": false} {
 		if table.IsURL(path) != want {
 			t.Errorf("%q: %t", path, !want)
 		}

@@ -136,7 +136,8 @@ func TestSaveKeepsWhatIsOpen(t *testing.T) {
 	} {
 		files := pathFiles()
 		files[mergedFile] = []byte(text)
-		if _, err := openDir(writeFiles(t, files)); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), mergedFile) {
+		if _, err := openDir(writeFiles(t, files)); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), mergedFile) {
 			t.Errorf("%s: error %v, want %q", text, err, want)
 		}
 	}
@@ -164,7 +165,8 @@ func TestSaveIsDurable(t *testing.T) {
 			t.Errorf("%s got its name before it was synced", name)
 		}
 	}
-	if files, err := os.ReadDir(dir); err != nil || strings.Count(strings.Join(did, "\n"), "rename ") != len(files) || synced != "path" {
+	if files, err := os.ReadDir(dir); err != nil || strings.Count(strings.Join(did, "\n"), "rename ") != len(files) ||
+		synced != "path" {
 		t.Errorf("the directory is not synced last (%v):\n%s", err, strings.Join(did, "\n"))
 	}
 }

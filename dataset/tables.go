@@ -33,7 +33,8 @@ func TablesFormat(name, looks string, kind table.Kind) Format {
 }
 
 var csvFormat = TablesFormat(CSV,
-	"a directory with nodes.csv and edges.csv, or directories nodes and edges of such files, .gz, .zst or neither", table.CSV)
+	"a directory with nodes.csv and edges.csv, or directories nodes and edges of such files, .gz, .zst or neither",
+	table.CSV)
 
 // describedTables is the name of the format of tables that a file data.yaml describes.
 const describedTables = "tables"

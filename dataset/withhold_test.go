@@ -13,7 +13,8 @@ func TestWithhold(t *testing.T) {
 		t.Fatal(err)
 	}
 	withheld := rest.Withheld()
-	if all := slices.Sorted(slices.Values(append(slices.Clone(rest.Train), withheld...))); !slices.Equal(all, d.Train) || !slices.IsSorted(rest.Train) {
+	if all := slices.Sorted(slices.Values(append(slices.Clone(rest.Train), withheld...))); !slices.Equal(all, d.Train) ||
+		!slices.IsSorted(rest.Train) {
 		t.Errorf("%d nodes stay and %d are withheld, of %d", len(rest.Train), len(withheld), len(d.Train))
 	}
 	counts := func(nodes []int32) []int {

@@ -169,7 +169,8 @@ func TestComposeSettings(t *testing.T) {
 		t.Errorf("serve reads %s, the consumer %s: %v", served.Redis.URL, consumer.Redis.URL, err)
 	}
 	made := strings.Join(c.Services["topics"].Command, " ")
-	for _, topic := range []string{consumer.Kafka.Topics.Arrivals, consumer.Kafka.Topics.Predictions, consumer.Kafka.Topics.DeadLetters} {
+	for _, topic := range []string{consumer.Kafka.Topics.Arrivals, consumer.Kafka.Topics.Predictions,
+		consumer.Kafka.Topics.DeadLetters} {
 		if !slices.Contains(strings.Fields(strings.ReplaceAll(made, ";", " ")), topic) {
 			t.Errorf("topic %s is not created by %q", topic, made)
 		}
@@ -195,14 +196,16 @@ func TestImageSaysItsVersion(t *testing.T) {
 	}
 	given := strings.NewReplacer("$VERSION", "9.8.7", "$COMMIT", "c0ffee").Replace(flags[1])
 	program := filepath.Join(t.TempDir(), "consumer")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags", given, "-o", program, "rivulet/cmd/consumer").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags", given, "-o", program,
+		"rivulet/cmd/consumer").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	out, err := exec.CommandContext(t.Context(), program, "--version").CombinedOutput()
 	if want := "consumer version 9.8.7, commit c0ffee, go"; err != nil || !strings.HasPrefix(string(out), want) {
 		t.Errorf("got %q (%v), want %q", out, err, want)
 	}
-	for _, label := range []string{"org.opencontainers.image.version=$VERSION", "org.opencontainers.image.revision=$COMMIT"} {
+	for _, label := range []string{"org.opencontainers.image.version=$VERSION",
+		"org.opencontainers.image.revision=$COMMIT"} {
 		if !strings.Contains(string(text), label) {
 			t.Errorf("the image has no label %s", label)
 		}
@@ -241,7 +244,8 @@ func TestNotRoot(t *testing.T) {
 		t.Fatal(err)
 	}
 	users := regexp.MustCompile(`(?m)^USER (\S+)$`).FindAllStringSubmatch(string(dockerfile), -1)
-	if len(users) == 0 || strings.HasPrefix(users[len(users)-1][1], "0") || strings.HasPrefix(users[len(users)-1][1], "root") {
+	if len(users) == 0 || strings.HasPrefix(users[len(users)-1][1], "0") ||
+		strings.HasPrefix(users[len(users)-1][1], "root") {
 		t.Errorf("users of the Dockerfile: %v", users)
 	}
 	for name, s := range readCompose(t).Services {

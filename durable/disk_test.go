@@ -28,11 +28,13 @@ func TestOrderOfOperations(t *testing.T) {
 		return nil
 	}}
 	dir := filepath.Join(root, "a", "b")
-	if err := errors.Join(d.MkdirAll(dir), d.WriteFile(dir, "f", hello), d.SyncDir(dir), d.Rename(dir, filepath.Join(root, "a", "c")),
+	if err := errors.Join(d.MkdirAll(dir), d.WriteFile(dir, "f", hello), d.SyncDir(dir),
+		d.Rename(dir, filepath.Join(root, "a", "c")),
 		d.RemoveAll(filepath.Join(root, "a", "c"))); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"mkdir a", "sync .", "mkdir a/b", "sync a", "create a/b/f", "write a/b/f.*", "sync a/b/f.*", "rename a/b/f", "sync a/b",
+	want := []string{"mkdir a", "sync .", "mkdir a/b", "sync a", "create a/b/f", "write a/b/f.*", "sync a/b/f.*",
+		"rename a/b/f", "sync a/b",
 		"rename a/c", "sync a", "remove a/c"}
 	if diff := cmp.Diff(want, did); diff != "" {
 		t.Errorf("operations (-want +got):\n%s", diff)

@@ -6,15 +6,15 @@ import (
 	"rivulet/event/connect"
 )
 
-// connectName returns the name that Kafka Connect's Avro converter gave a type; empty for others. It tells what Avro's own
-// logical types have no word for, such as a timestamp in microseconds of Debezium.
+// connectName returns the name that Kafka Connect's Avro converter gave a type; empty for others. It tells what Avro's
+// own logical types have no word for, such as a timestamp in microseconds of Debezium.
 func connectName(n *avro.SchemaNode) string {
 	name, _ := n.Props["connect.name"].(string)
 	return name
 }
 
-// stamp returns the nanoseconds of one unit of a number that Kafka Connect says to be a time, and Avro does not; 0 where it
-// is none.
+// stamp returns the nanoseconds of one unit of a number that Kafka Connect says to be a time, and Avro does not; 0
+// where it is none.
 func (t *avroType) stamp() int64 {
 	if t.connect == "" || t.unit() > 0 || t.kind != avroInt && t.kind != avroLong {
 		return 0
@@ -98,5 +98,6 @@ func (t *avroType) isScaled() bool {
 		return false
 	}
 	scale, value := t.fields[0].typ.kind, t.fields[1].typ.kind
-	return t.fields[0].name == "scale" && (scale == avroInt || scale == avroLong) && t.fields[1].name == "value" && value == avroBytes
+	return t.fields[0].name == "scale" && (scale == avroInt || scale == avroLong) && t.fields[1].name == "value" &&
+		value == avroBytes
 }

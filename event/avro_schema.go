@@ -153,7 +153,8 @@ func (c *avroCompiler) compile(n *avro.SchemaNode, space string) (*avroType, err
 	if !known {
 		return c.reference(n.Type, space)
 	}
-	t := &avroType{kind: kind, logical: n.LogicalType, scale: n.Scale, size: n.Size, symbols: n.Symbols, connect: connectName(n),
+	t := &avroType{kind: kind, logical: n.LogicalType, scale: n.Scale, size: n.Size, symbols: n.Symbols,
+		connect: connectName(n),
 		indices: -1, values: -1, named: -1}
 	if n.Name != "" {
 		name := n.Name

@@ -178,7 +178,8 @@ func TestAvroPredictionExamples(t *testing.T) {
 	files, explained := examples(t, "prediction-*.avro"), 0
 	for name, record := range examples(t, "prediction-*.json") {
 		var want, got Prediction
-		if err := errors.Join(JSON{}.DecodePrediction(record, &want), Avro{}.DecodePrediction(files[name], &got)); err != nil {
+		if err := errors.Join(JSON{}.DecodePrediction(record, &want),
+			Avro{}.DecodePrediction(files[name], &got)); err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
@@ -228,27 +229,34 @@ func TestAvroOfOtherWriters(t *testing.T) {
 			{"name":"features","type":{"type":"array","items":"double"}},{"name":"kind","type":{"type":"enum","name":"K","symbols":["A","B"]}},
 			{"name":"hash","type":{"type":"fixed","name":"H","size":3}},{"name":"id","type":"string"}]}`,
 			map[string]any{"tree": map[string]any{"l": map[string]any{"l": nil, "r": nil}, "r": nil},
-				"tags": map[string]any{"x": []any{[]byte("y"), []byte("")}}, "features": []float64{1, 2.5}, "kind": "B", "hash": []byte("abc"), "id": "n"},
+				"tags": map[string]any{"x": []any{[]byte("y"), []byte("")}}, "features": []float64{1, 2.5}, "kind": "B",
+				"hash": []byte("abc"), "id": "n"},
 			Arrival{ID: "n", Features: dense}},
 		"integers for ids, an alias, a date": {clickSchema + `
 			{"name":"node_id","type":"long"},{"name":"features","type":["null",{"type":"array","items":["null","float"]}]},
 			{"name":"neighbours","type":["null",{"type":"array","items":["int","string"]}]},{"name":"time","type":{"type":"int","logicalType":"date"}}]}`,
-			map[string]any{"node_id": int64(-17), "features": []any{float32(1), float32(2.5)}, "neighbours": []any{int32(4), "b"}, "time": day},
+			map[string]any{"node_id": int64(-17), "features": []any{float32(1), float32(2.5)},
+				"neighbours": []any{int32(4), "b"}, "time": day},
 			Arrival{ID: "-17", Features: dense, Edges: []string{"4", "b"}, Time: day}},
 		"the name goes before its alias": {clickSchema + `
 			{"name":"node_id","type":"string"},{"name":"id","type":"string"},{"name":"features","type":{"type":"array","items":"int"}}]}`,
-			map[string]any{"node_id": "other", "id": "own", "features": []int{3}}, Arrival{ID: "own", Features: Features{Values: []float32{3}}}},
+			map[string]any{"node_id": "other", "id": "own", "features": []int{3}},
+			Arrival{ID: "own", Features: Features{Values: []float32{3}}}},
 		"a map for named features": {clickSchema + `
 			{"name":"id","type":"string"},{"name":"features","type":{"type":"map","values":"long"}},{"name":"time","type":"string"}]}`,
 			map[string]any{"id": "n", "features": map[string]any{"age": int64(41)}, "time": "2026-03-01T00:00:00Z"},
-			Arrival{ID: "n", Time: day, Features: Features{Named: []schema.Field{{Name: "age", Value: schema.Value{Type: schema.Number, Number: 41}}}}}},
+			Arrival{ID: "n", Time: day, Features: Features{Named: []schema.Field{{Name: "age",
+				Value: schema.Value{Type: schema.Number, Number: 41}}}}}},
 		"a record for named features": {clickSchema + `
 			{"name":"id","type":"string"},{"name":"features","type":{"type":"record","name":"F","fields":[{"name":"age","type":["null","int"]},
 			{"name":"paid","type":"boolean"},{"name":"plan","type":{"type":"enum","name":"P","symbols":["free","pro"]}},
 			{"name":"since","type":{"type":"long","logicalType":"timestamp-millis"}},{"name":"v","type":{"type":"array","items":"float"}}]}}]}`,
-			map[string]any{"id": "n", "features": map[string]any{"age": nil, "paid": true, "plan": "pro", "since": day, "v": []float32{1}}},
-			Arrival{ID: "n", Features: Features{Named: []schema.Field{{Name: "age"}, {Name: "paid", Value: schema.Value{Type: schema.Bool, Number: 1}},
-				{Name: "plan", Value: schema.Value{Type: schema.Text, Text: "pro"}}, {Name: "since", Value: schema.Value{Type: schema.Time, Time: day}},
+			map[string]any{"id": "n", "features": map[string]any{"age": nil, "paid": true, "plan": "pro", "since": day,
+				"v": []float32{1}}},
+			Arrival{ID: "n", Features: Features{Named: []schema.Field{{Name: "age"},
+				{Name: "paid", Value: schema.Value{Type: schema.Bool, Number: 1}},
+				{Name: "plan", Value: schema.Value{Type: schema.Text, Text: "pro"}},
+				{Name: "since", Value: schema.Value{Type: schema.Time, Time: day}},
 				{Name: "v", Value: schema.Value{Type: schema.Vector, Vector: []float32{1}}}}}}},
 	} {
 		s, data := written(t, tc.schema, tc.value)
@@ -276,13 +284,15 @@ func TestAvroBlocksWithTheirLength(t *testing.T) {
 	}
 	data := []byte{3, 8, 2, 'a', 2, 'b', 0, 2, 'n', 1, 8, 0, 0, 128, 63, 0} // -2 strings of 4 bytes; -1 float of 4 bytes
 	var got Arrival
-	if err := s.DecodeArrival(data, &got); err != nil || got.ID != "n" || !slices.Equal(got.Features.Values, []float32{1}) {
+	if err := s.DecodeArrival(data, &got); err != nil || got.ID != "n" ||
+		!slices.Equal(got.Features.Values, []float32{1}) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
 
 func TestAvroRefuses(t *testing.T) {
-	good, err := Avro{}.AppendArrival(nil, &Arrival{ID: "n", Features: Features{Values: []float32{1, 2}}, Edges: []string{"a"}})
+	good, err := Avro{}.AppendArrival(nil, &Arrival{ID: "n", Features: Features{Values: []float32{1, 2}},
+		Edges: []string{"a"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -309,7 +319,8 @@ func TestAvroRefuses(t *testing.T) {
 			t.Errorf("%s: %v, want %s", name, err, tc.reason)
 		}
 	}
-	for _, text := range []string{"", "{", `"nothing"`, `{"type":"record","name":"R","fields":[{"name":"x","type":"Y"}]}`} {
+	for _, text := range []string{"", "{", `"nothing"`,
+		`{"type":"record","name":"R","fields":[{"name":"x","type":"Y"}]}`} {
 		if _, err := ParseAvro(text); err == nil {
 			t.Errorf("%q is taken for a schema", text)
 		}
@@ -426,7 +437,8 @@ func FuzzAvroArrival(f *testing.F) {
 func FuzzAvroSchema(f *testing.F) {
 	f.Add(ArrivalAvro, []byte{2, 'n', 0, 0, 0, 0})
 	f.Add(LabelAvro, []byte{2, 'n', 2, 2, 0, 0})
-	f.Add(clickSchema+`{"name":"id","type":"long"},{"name":"features","type":{"type":"map","values":["null","double"]}}]}`, []byte{2, 2, 2, 'a', 0, 0})
+	f.Add(clickSchema+`{"name":"id","type":"long"},{"name":"features","type":{"type":"map","values":["null","double"]}}]}`,
+		[]byte{2, 2, 2, 'a', 0, 0})
 	f.Fuzz(func(t *testing.T, text string, data []byte) {
 		s, err := ParseAvro(text)
 		if err != nil {

@@ -139,9 +139,9 @@ func BenchmarkDecodePrediction(b *testing.B) {
 	}
 }
 
-// BenchmarkAvroReaders compares our reader of arrivals with the library's decoder, which has no Go type for the union of
-// features and makes maps of them: it takes 5 to 27 times as long. Typed is the best that the library can do, with a schema
-// whose features are an array: 1.8 times.
+// BenchmarkAvroReaders compares our reader of arrivals with the library's decoder, which has no Go type for the union
+// of features and makes maps of them: it takes 5 to 27 times as long. Typed is the best that the library can do, with a
+// schema whose features are an array: 1.8 times.
 func BenchmarkAvroReaders(b *testing.B) {
 	type libraryArrival struct {
 		ID       string     `avro:"id"`

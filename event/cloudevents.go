@@ -20,8 +20,8 @@ func isStructured(contentType string) bool {
 	return err == nil && mediaType == structuredContentType
 }
 
-// looksStructured reports whether a record without a content-type is an event in structured mode: none of its headers is an
-// attribute of an event, and its object has the attribute that each event has.
+// looksStructured reports whether a record without a content-type is an event in structured mode: none of its headers
+// is an attribute of an event, and its object has the attribute that each event has.
 func (f *Forms) looksStructured(headers []Header, data []byte) bool {
 	if _, isJSON := f.Default.(JSON); f.Default != nil && !isJSON || headerText(headers, "ce_specversion") != "" {
 		return false

@@ -32,8 +32,8 @@ func ForFormat(name string) (Codec, bool) {
 }
 
 // ForContentType returns the codec of a content-type header, and false if there is none for it. Empty means
-// [JSON], the default. Case does not matter, and parameters are accepted, except a charset that is not a part of UTF-8. The
-// form is also told by a suffix (RFC 6839): application/vnd.shop.node+json is JSON.
+// [JSON], the default. Case does not matter, and parameters are accepted, except a charset that is not a part of UTF-8.
+// The form is also told by a suffix (RFC 6839): application/vnd.shop.node+json is JSON.
 func ForContentType(ct string) (Codec, bool) {
 	codec, why := forContentType(ct)
 	return codec, why == ""

@@ -149,7 +149,8 @@ const (
 	ReasonFeaturesStored = "features_stored" // the features that are stored for the id cannot be read
 	ReasonSchema         = "schema"          // features and schema do not belong together
 	ReasonTooManyEdges   = "too_many_edges"  // more edges than limits.edges
-	ReasonTooLarge       = "too_large"       // the record is larger than limits.record_bytes, its key and id than 128 KiB, or an id than limits.id_bytes
+	// the record is larger than limits.record_bytes, its key and id than 128 KiB, or an id than limits.id_bytes
+	ReasonTooLarge = "too_large"
 	// The brokers refuse the prediction: it is larger than its topic takes, or they name another reason.
 	ReasonPredictionRefused = "prediction_refused"
 )

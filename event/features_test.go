@@ -48,17 +48,21 @@ func TestFeaturesMayBeLookedUp(t *testing.T) {
 		headers []Header
 		value   []byte
 	}{
-		"JSON":             {value: plain},
-		"JSON, null":       {value: []byte(`{"id":"a","features":null,"edges":["b","c"]}`)},
-		"Protobuf":         {forms: Forms{Default: Protobuf{}}, value: binary},
-		"mapped":           {forms: Forms{Mapping: mapping}, value: []byte(`{"user":"a","friends":["b","c"],"owner":"o"}`)},
-		"a CloudEvent":     {forms: Forms{Mapping: cloud}, headers: []Header{{Key: "ce_time", Value: []byte("2026-03-01T12:00:00Z")}}, value: plain},
-		"Avro, null":       {forms: Forms{Schemas: one{nullable}}, value: append(append([]byte{}, head...), "\x02a\x00\x04\x02b\x02c\x00"...)},
-		"Avro, no feature": {forms: Forms{Schemas: one{none}}, value: append(append([]byte{}, head...), "\x02a\x04\x02b\x02c\x00"...)},
+		"JSON":       {value: plain},
+		"JSON, null": {value: []byte(`{"id":"a","features":null,"edges":["b","c"]}`)},
+		"Protobuf":   {forms: Forms{Default: Protobuf{}}, value: binary},
+		"mapped":     {forms: Forms{Mapping: mapping}, value: []byte(`{"user":"a","friends":["b","c"],"owner":"o"}`)},
+		"a CloudEvent": {forms: Forms{Mapping: cloud},
+			headers: []Header{{Key: "ce_time", Value: []byte("2026-03-01T12:00:00Z")}}, value: plain},
+		"Avro, null": {forms: Forms{Schemas: one{nullable}},
+			value: append(append([]byte{}, head...), "\x02a\x00\x04\x02b\x02c\x00"...)},
+		"Avro, no feature": {forms: Forms{Schemas: one{none}},
+			value: append(append([]byte{}, head...), "\x02a\x04\x02b\x02c\x00"...)},
 	} {
 		a := Arrival{Features: Features{Values: []float32{1, 2}, Named: []schema.Field{{Name: "old"}}, Sparse: true}}
 		var fault *FieldError
-		if err := c.forms.Arrival(c.headers, c.value, &a); !errors.As(err, &fault) || fault.Reason != ReasonUnparsable || fault.Field != "features" {
+		if err := c.forms.Arrival(c.headers, c.value, &a); !errors.As(err, &fault) || fault.Reason != ReasonUnparsable ||
+			fault.Field != "features" {
 			t.Errorf("%s: error %v, want that the features are missing", name, err)
 		}
 		c.forms.LookUp = true
@@ -103,7 +107,8 @@ func TestFeatureForms(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		got := Features{Indices: []int32{5}, Values: []float32{5, 6}, Sparse: true, Absent: true, Named: []schema.Field{{Name: "old"}}}
+		got := Features{Indices: []int32{5}, Values: []float32{5, 6}, Sparse: true, Absent: true,
+			Named: []schema.Field{{Name: "old"}}}
 		if err := c.form.Decode(data[len("before"):], &got); err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -118,7 +123,8 @@ func TestFeatureForms(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-	for name, f := range map[string]Features{"sparse": {Sparse: true}, "by name": {Named: named}, "NaN": {Values: []float32{float32(math.NaN())}}} {
+	for name, f := range map[string]Features{"sparse": {Sparse: true}, "by name": {Named: named},
+		"NaN": {Values: []float32{float32(math.NaN())}}} {
 		if _, err := FeaturesFloat32.Append(nil, &f); err == nil {
 			t.Errorf("%s: no error", name)
 		}
@@ -126,7 +132,8 @@ func TestFeatureForms(t *testing.T) {
 	for _, c := range []struct {
 		form FeatureForm
 		text string
-	}{{FeaturesFloat32, "12345"}, {FeaturesJSON, ""}, {FeaturesJSON, "[1"}, {FeaturesJSON, "[1]2"}, {FeaturesJSON, "null"}, {FeaturesJSON, `"text"`},
+	}{{FeaturesFloat32, "12345"}, {FeaturesJSON, ""}, {FeaturesJSON, "[1"}, {FeaturesJSON, "[1]2"}, {FeaturesJSON, "null"},
+		{FeaturesJSON, `"text"`},
 		{FeaturesJSON, `{"values":[1]}`}, {FeaturesJSON, "\x00\x00\x80\x3f"}} {
 		var fault *FieldError
 		if err := c.form.Decode([]byte(c.text), &Features{}); !errors.As(err, &fault) || fault.Reason != ReasonUnparsable {
@@ -137,7 +144,8 @@ func TestFeatureForms(t *testing.T) {
 
 // No bytes make a decoder of features panic, and what it takes is written again as the same features.
 func FuzzDecodeFeatures(f *testing.F) {
-	for _, text := range []string{"[1,2]", `{"indices":[1],"values":[2]}`, `{"named":{"a":1,"b":null,"c":[1,2],"d":"x"}}`, "\x00\x00\x80\x3f"} {
+	for _, text := range []string{"[1,2]", `{"indices":[1],"values":[2]}`, `{"named":{"a":1,"b":null,"c":[1,2],"d":"x"}}`,
+		"\x00\x00\x80\x3f"} {
 		f.Add([]byte(text), true)
 		f.Add([]byte(text), false)
 	}
@@ -154,7 +162,8 @@ func FuzzDecodeFeatures(f *testing.F) {
 		if err != nil {
 			return // not finite
 		}
-		if err := form.Decode(text, &again); err != nil || len(again.Values) != len(first.Values) || len(again.Named) != len(first.Named) {
+		if err := form.Decode(text, &again); err != nil || len(again.Values) != len(first.Values) ||
+			len(again.Named) != len(first.Named) {
 			t.Errorf("%q is written as %q, which is read as %+v (%v)", data, text, again, err)
 		}
 	})

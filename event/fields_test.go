@@ -46,8 +46,8 @@ var kindsInSchemas = map[table.Kind]struct {
 	table.Pointer:       {nil, "message", "null|record"},
 }
 
-// Each row of the tables agrees with the Go struct, the .proto file, the Avro schema and the JSON Schema; and these have
-// no field that has no row.
+// Each row of the tables agrees with the Go struct, the .proto file, the Avro schema and the JSON Schema; and these
+// have no field that has no row.
 func TestTablesAreTheSchemas(t *testing.T) {
 	for _, tc := range []struct {
 		table   *table.Message
@@ -59,7 +59,8 @@ func TestTablesAreTheSchemas(t *testing.T) {
 	}{
 		{arrivalTable, reflect.TypeFor[Arrival](), []string{"Key"}, &eventpb.Arrival{}, ArrivalAvro, ArrivalSchema},
 		{labelTable, reflect.TypeFor[Label](), nil, &eventpb.Label{}, LabelAvro, LabelSchema},
-		{predictionTable, reflect.TypeFor[Prediction](), []string{"Key"}, &eventpb.Prediction{}, PredictionAvro, PredictionSchema},
+		{predictionTable, reflect.TypeFor[Prediction](), []string{"Key"}, &eventpb.Prediction{}, PredictionAvro,
+			PredictionSchema},
 	} {
 		var object map[string]any
 		if err := json.Unmarshal(tc.json, &object); err != nil {
@@ -69,16 +70,19 @@ func TestTablesAreTheSchemas(t *testing.T) {
 		for _, name := range tc.noField {
 			inStruct[name] = true
 		}
-		requireRows(t, tc.table, tc.goType, inStruct, tc.proto.ProtoReflect().Descriptor(), avro.MustParse(tc.avro).Root(), object, object)
+		requireRows(t, tc.table, tc.goType, inStruct, tc.proto.ProtoReflect().Descriptor(), avro.MustParse(tc.avro).Root(),
+			object, object)
 	}
 }
 
-func requireRows(t *testing.T, m *table.Message, goType reflect.Type, inStruct map[string]bool, message protoreflect.MessageDescriptor,
+func requireRows(t *testing.T, m *table.Message, goType reflect.Type, inStruct map[string]bool,
+	message protoreflect.MessageDescriptor,
 	record *avro.SchemaNode, object, document map[string]any) {
 	t.Helper()
 	properties, numbers := object["properties"].(map[string]any), map[protoreflect.FieldNumber]bool{}
 	if len(m.Fields) != len(record.Fields) || len(m.Fields) != len(properties) {
-		t.Fatalf("%s has %d rows, %d fields in Avro and %d in JSON", goType, len(m.Fields), len(record.Fields), len(properties))
+		t.Fatalf("%s has %d rows, %d fields in Avro and %d in JSON", goType, len(m.Fields), len(record.Fields),
+			len(properties))
 	}
 	for i := range m.Fields {
 		f := &m.Fields[i]
@@ -97,12 +101,14 @@ func requireRows(t *testing.T, m *table.Message, goType reflect.Type, inStruct m
 		if !inJSON {
 			t.Errorf("%s.%s: not in the JSON Schema", goType, f.Name)
 		}
-		if required, _ := object["required"].([]any); slices.Contains(required, any(f.Name)) != (f.Presence != table.Optional) {
+		if required, _ := object["required"].([]any); slices.Contains(required,
+			any(f.Name)) != (f.Presence != table.Optional) {
 			t.Errorf("%s.%s: presence is %d, the JSON Schema requires %v", goType, f.Name, f.Presence, required)
 		}
 		inProto := message.Fields().ByNumber(f.Number)
 		if protoWord(inProto) != want.proto || string(inProto.Name()) != f.Name && f.Kind != table.Features {
-			t.Errorf("%s.%s: number %d is %s %s in .proto, want %s", goType, f.Name, f.Number, protoWord(inProto), inProto.Name(), want.proto)
+			t.Errorf("%s.%s: number %d is %s %s in .proto, want %s", goType, f.Name, f.Number, protoWord(inProto),
+				inProto.Name(), want.proto)
 		}
 		if f.Kind == table.Word {
 			requireWords(t, f, inProto.Enum().Values(), values.Type.Symbols)
@@ -215,7 +221,8 @@ func TestWireFieldsAreTheSchema(t *testing.T) {
 		fields  []table.WireField
 	}{
 		{&eventpb.DenseFeatures{}, denseFields}, {&eventpb.SparseFeatures{}, sparseFields},
-		{&eventpb.FeatureValue{}, valueFields}, {&eventpb.FeatureVector{}, vectorFields}, {&timestamppb.Timestamp{}, timestampFields},
+		{&eventpb.FeatureValue{}, valueFields}, {&eventpb.FeatureVector{}, vectorFields},
+		{&timestamppb.Timestamp{}, timestampFields},
 	} {
 		fields := tc.message.ProtoReflect().Descriptor().Fields()
 		if fields.Len() != len(tc.fields)-1 {
@@ -223,7 +230,8 @@ func TestWireFieldsAreTheSchema(t *testing.T) {
 		}
 		for i := range fields.Len() {
 			field := fields.Get(i)
-			want := map[string]table.Wire{"float": table.Fixed32, "double": table.Fixed64, "bool": table.Varint, "int64": table.Varint,
+			want := map[string]table.Wire{"float": table.Fixed32, "double": table.Fixed64, "bool": table.Varint,
+				"int64": table.Varint,
 				"int32": table.Varint, "string": table.Bytes, "message": table.Bytes, "repeated float": table.FloatList,
 				"repeated uint32": table.VarintList}[protoWord(field)]
 			if got := tc.fields[field.Number()]; got.Wire != want || !slices.Contains([]string{string(field.Name()), "features",

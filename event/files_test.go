@@ -107,7 +107,8 @@ var beyondSchema = []string{
 	"bad-arrival-feature_length-more-values-than-indices", "bad-arrival-too_many_edges-five",
 	"bad-arrival-not_finite-beyond-float32", "bad-arrival-unparsable-exponent-id", "bad-arrival-unparsable-minus-zero-id",
 	"bad-arrival-unparsable-fractional-index", "bad-arrival-unparsable-lone-surrogate",
-	"bad-arrival-unparsable-time-beyond-year-9999", "bad-arrival-unparsable-not-utf8", "bad-arrival-unparsable-repeated-field",
+	"bad-arrival-unparsable-time-beyond-year-9999", "bad-arrival-unparsable-not-utf8",
+	"bad-arrival-unparsable-repeated-field",
 }
 
 // The name of a bad file carries the reason: bad-arrival-REASON-what.json.
@@ -240,10 +241,12 @@ func TestReadmeIsComplete(t *testing.T) {
 		t.Fatal(err)
 	}
 	words := []string{
-		ReasonUnparsable, ReasonContentType, ReasonFeatureLength, ReasonNotFinite, ReasonTooManyEdges, ReasonTooLarge, ReasonFeatureUnknown,
+		ReasonUnparsable, ReasonContentType, ReasonFeatureLength, ReasonNotFinite, ReasonTooManyEdges, ReasonTooLarge,
+		ReasonFeatureUnknown,
 		ReasonFeatureType, ReasonFeatureMissing, ReasonSchema, HeaderSchema, "named",
 		HeaderContentType, HeaderArtifact, HeaderReason, HeaderDetail, HeaderSourceTopic, HeaderSourcePartition,
-		HeaderSourceOffset, HeaderIngestTime, "indices", "values", "partition", "offset", "runner_up", "reasons", "share", "margin",
+		HeaderSourceOffset, HeaderIngestTime, "indices", "values", "partition", "offset", "runner_up", "reasons", "share",
+		"margin",
 	}
 	for _, f := range forms {
 		words = append(append(words, f.codec.ContentType()), f.aliases...)

@@ -11,14 +11,14 @@ import (
 // Forms reads records of every form that a topic may have. It is the one place that decides which form a record has:
 //
 //  1. A content-type header names it.
-//  2. Without one, and where there is a registry, a record may name its schema: in the header __value_schema_id, or, in the
-//     Confluent wire format, by a first byte 0 and the next four bytes.
+//  2. Without one, and where there is a registry, a record may name its schema: in the header __value_schema_id, or, in
+//     the Confluent wire format, by a first byte 0 and the next four bytes.
 //  3. Any other record has the form Default.
 //
 // A record without a value, a tombstone, is no arrival in any form ([SkipTombstone]).
 //
-// A [Mapping] then finds the arrival's fields in the record. The zero Forms reads JSON. Forms may be used by many goroutines
-// at once.
+// A [Mapping] then finds the arrival's fields in the record. The zero Forms reads JSON. Forms may be used by many
+// goroutines at once.
 type Forms struct {
 	// Default is the form of records without a content-type header; nil means JSON.
 	Default Codec
@@ -32,9 +32,9 @@ type Forms struct {
 	// LookUp says that arrivals may lack their features ([Features.Absent]), as these are looked up. Else such a record
 	// is refused.
 	LookUp bool
-	// InPlace lets the ids of arrivals be parts of their records' memory, which saves a copy of each. That memory must not change
-	// while an arrival is in use, and an id keeps all of it alive, so a caller that keeps an id for long must clone it. Some ids are
-	// copies even so: those with escapes, and all of mapped records.
+	// InPlace lets the ids of arrivals be parts of their records' memory, which saves a copy of each. That memory must not
+	// change while an arrival is in use, and an id keeps all of it alive, so a caller that keeps an id for long must clone
+	// it. Some ids are copies even so: those with escapes, and all of mapped records.
 	InPlace bool
 }
 
@@ -96,15 +96,18 @@ func (f *Forms) SchemaID(headers []Header, data []byte) (id SchemaID, names bool
 // framed reports whether a record names its schema, or should name it.
 func (f *Forms) framed(contentType string, headers []Header, data []byte) bool {
 	if contentType == "" {
-		return f.Confluent || f.Schemas != nil && len(data) > 0 && (data[0] == 0 || len(lastOf(headers, HeaderValueSchemaID)) > 0)
+		return f.Confluent || f.Schemas != nil && len(data) > 0 &&
+			(data[0] == 0 || len(lastOf(headers, HeaderValueSchemaID)) > 0)
 	}
-	return len(contentType) >= len(confluentPrefix) && strings.EqualFold(contentType[:len(confluentPrefix)], confluentPrefix)
+	return len(contentType) >= len(confluentPrefix) &&
+		strings.EqualFold(contentType[:len(confluentPrefix)], confluentPrefix)
 }
 
 // open returns the decoder of a record that names its schema, and its payload.
 func (f *Forms) open(headers []Header, data []byte) (Written, []byte, error) {
 	if f.Schemas == nil {
-		return nil, nil, fieldErrorf(ReasonContentType, "", "the Confluent wire format needs a registry: registry.urls is empty")
+		return nil, nil, fieldErrorf(ReasonContentType, "",
+			"the Confluent wire format needs a registry: registry.urls is empty")
 	}
 	id, payload, err := schemaID(headers, data)
 	if err != nil {
@@ -114,10 +117,10 @@ func (f *Forms) open(headers []Header, data []byte) (Written, []byte, error) {
 	return w, payload, err
 }
 
-// schemaID returns the schema that a record names, and the payload: that of the header __value_schema_id, behind which the
-// value has nothing before it, else that of the first bytes of the value. The header has a byte 1 and the 16 bytes of a GUID, or
-// a byte 0 and the four bytes of a number; in Protobuf the indexes of the message, which the wire format has before the
-// payload, follow there.
+// schemaID returns the schema that a record names, and the payload: that of the header __value_schema_id, behind which
+// the value has nothing before it, else that of the first bytes of the value. The header has a byte 1 and the 16 bytes
+// of a GUID, or a byte 0 and the four bytes of a number; in Protobuf the indexes of the message, which the wire format
+// has before the payload, follow there.
 func schemaID(headers []Header, data []byte) (id SchemaID, payload []byte, err error) {
 	header := lastOf(headers, HeaderValueSchemaID)
 	switch {
@@ -128,12 +131,14 @@ func schemaID(headers []Header, data []byte) (id SchemaID, payload []byte, err e
 		id.Number = binary.BigEndian.Uint32(header[1:])
 		return id, slices.Concat(header[confluentHead:], data), nil
 	case len(header) > 0:
-		return id, nil, fieldErrorf(ReasonUnparsable, HeaderValueSchemaID, "%d bytes that begin with %d, want 1 and the 16 bytes of "+
-			"a schema's GUID, or 0 and the four bytes of its number", len(header), header[0])
+		return id, nil, fieldErrorf(ReasonUnparsable, HeaderValueSchemaID,
+			"%d bytes that begin with %d, want 1 and the 16 bytes of "+
+				"a schema's GUID, or 0 and the four bytes of its number", len(header), header[0])
 	case len(data) < confluentHead:
 		return id, nil, fieldErrorf(ReasonUnparsable, "", "%d bytes, want a 0 and the four bytes of a schema's id", len(data))
 	case data[0] != 0:
-		return id, nil, fieldErrorf(ReasonUnparsable, "", "the first byte is %d, want 0 as in the Confluent wire format", data[0])
+		return id, nil, fieldErrorf(ReasonUnparsable, "", "the first byte is %d, want 0 as in the Confluent wire format",
+			data[0])
 	}
 	if id.Number = binary.BigEndian.Uint32(data[1:]); id.Number == 0 {
 		return id, nil, fieldErrorf(ReasonUnparsable, "", "the schema's id is 0, which no schema has")

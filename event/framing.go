@@ -13,8 +13,8 @@ type framing struct {
 	is    string // what it is, and what to do
 }
 
-// framings lists forms that producers send where Rivulet reads none: other registries', compression that is not Kafka's, and
-// files. The first that matches counts.
+// framings lists forms that producers send where Rivulet reads none: other registries', compression that is not
+// Kafka's, and files. The first that matches counts.
 var framings = []framing{
 	{"\x00\x00\x00\x00\x00", 9, "a 0 and an id of eight bytes, as Apicurio's serializers write by default: set apicurio.registry.use-id to " +
 		"contentId and apicurio.registry.id-handler to Apicurio's Legacy4ByteIdHandler (its option as-confluent), and registry.urls to " +
@@ -50,7 +50,8 @@ func framingOf(data []byte) string {
 	return ""
 }
 
-// apicurioHeader returns the name of the header in which Apicurio's serializers put a schema's id; empty where there is none.
+// apicurioHeader returns the name of the header in which Apicurio's serializers put a schema's id; empty where there is
+// none.
 func apicurioHeader(headers []Header) string {
 	for _, h := range headers {
 		if strings.HasPrefix(h.Key, "apicurio.value.") && strings.HasSuffix(h.Key, "Id") {

@@ -71,7 +71,8 @@ func FuzzDecodePrediction(f *testing.F) {
 		if !bytes.Equal(original, record) {
 			t.Fatalf("decoding changed the record to %q", record)
 		}
-		requireBounded(t, len(record), cap(p.Probabilities)*4+cap(p.Logits)*4+cap(p.Representation)*4+cap(p.Top)*int(unsafe.Sizeof(Score{})))
+		requireBounded(t, len(record), cap(p.Probabilities)*4+cap(p.Logits)*4+cap(p.Representation)*4+
+			cap(p.Top)*int(unsafe.Sizeof(Score{})))
 		if err != nil {
 			requireFieldError(t, err)
 			return
@@ -142,7 +143,8 @@ func FuzzUsedMemory(f *testing.F) {
 			f.Add(uint8(form), data, uint8(form), data)
 		}
 	}
-	f.Add(uint8(0), []byte(`{"id":"x","features":{"named":{"a":1,"b":[1]}}}`), uint8(0), []byte(`{"id":"x","features":{"named":{"a":"t","a":2}}}`))
+	f.Add(uint8(0), []byte(`{"id":"x","features":{"named":{"a":1,"b":[1]}}}`), uint8(0),
+		[]byte(`{"id":"x","features":{"named":{"a":"t","a":2}}}`))
 	codecs := []Codec{JSON{}, Protobuf{}, Avro{}}
 	f.Fuzz(func(t *testing.T, beforeForm uint8, before []byte, form uint8, record []byte) {
 		var used, fresh Arrival

@@ -59,10 +59,13 @@ func arrivalOf(g *eventpb.Arrival) Arrival {
 
 func generatedPrediction(p *Prediction) *eventpb.Prediction {
 	g := &eventpb.Prediction{
-		Id: p.ID, Class: uint32(p.Class), ClassName: p.ClassName, Probability: p.Probability, Abstained: p.Abstained, Degraded: p.Degraded,
+		Id: p.ID, Class: uint32(p.Class), ClassName: p.ClassName, Probability: p.Probability, Abstained: p.Abstained,
+		Degraded:      p.Degraded,
 		Probabilities: p.Probabilities, Logits: p.Logits, Artifact: p.Artifact, Batch: p.Batch,
-		KnownNeighbours: uint32(p.Known), BatchNeighbours: uint32(p.InBatch), ArrivalNeighbours: uint32(p.Arrivals), UnknownNeighbours: uint32(p.Unknown),
-		Source:      &eventpb.Source{Topic: p.Source.Topic, Partition: int32(p.Source.Partition), Offset: p.Source.Offset},
+		KnownNeighbours: uint32(p.Known), BatchNeighbours: uint32(p.InBatch), ArrivalNeighbours: uint32(p.Arrivals),
+		UnknownNeighbours: uint32(p.Unknown),
+		Source: &eventpb.Source{Topic: p.Source.Topic, Partition: int32(p.Source.Partition),
+			Offset: p.Source.Offset},
 		ArrivalTime: generatedTime(p.ArrivalTime), IngestTime: generatedTime(p.IngestTime),
 		PredictedTime: generatedTime(p.PredictedTime),
 	}
@@ -80,8 +83,9 @@ func generatedPrediction(p *Prediction) *eventpb.Prediction {
 			g.Explanation.RunnerUp = proto.Uint32(uint32(e.RunnerUp))
 		}
 		for _, r := range e.Reasons {
-			g.Explanation.Reasons = append(g.Explanation.Reasons, &eventpb.Reason{Kind: eventpb.Reason_Kind(eventpb.Reason_Kind_value["KIND_"+strings.ToUpper(r.Kind)]),
-				Name: r.Name, Id: r.ID, Share: r.Share, Margin: r.Margin})
+			g.Explanation.Reasons = append(g.Explanation.Reasons,
+				&eventpb.Reason{Kind: eventpb.Reason_Kind(eventpb.Reason_Kind_value["KIND_"+strings.ToUpper(r.Kind)]),
+					Name: r.Name, Id: r.ID, Share: r.Share, Margin: r.Margin})
 		}
 	}
 	return g
@@ -152,7 +156,8 @@ func packedInts(num protowire.Number, values ...uint64) []byte {
 func later() []byte {
 	group := protowire.AppendTag(nil, 103, protowire.StartGroupType)
 	group = append(group, textField(1, "\xff is no text here")...)
-	return record(intField(100, -1), textField(101, "later"), protowire.AppendFixed64(protowire.AppendTag(nil, 102, protowire.Fixed64Type), 7),
+	return record(intField(100, -1), textField(101, "later"),
+		protowire.AppendFixed64(protowire.AppendTag(nil, 102, protowire.Fixed64Type), 7),
 		protowire.AppendTag(group, 103, protowire.EndGroupType), unpackedFloat(104, 1))
 }
 

@@ -23,7 +23,8 @@ const (
 	HeaderIngestTime      = "rivulet-ingest-time"      // the arrival record's timestamp, RFC 3339 in UTC
 	HeaderTrimmed         = "rivulet-trimmed"          // parts of the record that were left out, for it was too large
 	HeaderValueBytes      = "rivulet-value-bytes"      // decimal: the bytes of a value that was left out
-	HeaderReplayed        = "rivulet-replayed"         // of an arrival that was a dead letter and was fed in again; decimal: how often
+	// of an arrival that was a dead letter and was fed in again; decimal: how often
+	HeaderReplayed = "rivulet-replayed"
 )
 
 // maxDetail bounds the detail header in bytes.
@@ -41,8 +42,8 @@ func ContentTypeOf(headers []Header) string {
 	return contentType(value)
 }
 
-// contentType returns the text of a content-type header: some producers, as Spring Cloud Stream's, write header values as
-// JSON, with quotes around them.
+// contentType returns the text of a content-type header: some producers, as Spring Cloud Stream's, write header values
+// as JSON, with quotes around them.
 func contentType(value []byte) string {
 	text := strings.TrimSpace(string(value))
 	if len(text) > 1 && text[0] == '"' {

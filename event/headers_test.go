@@ -34,7 +34,8 @@ func TestDeadLetterHeaders(t *testing.T) {
 	}
 
 	// If it is fed in again from the dead-letter topic and fails again, it has one set of our headers, the new one.
-	again := DeadLetter{Headers: got, Source: Source{"arrivals-retry", 0, 5}, Reason: ReasonUnparsable, Detail: "is missing"}
+	again := DeadLetter{Headers: got, Source: Source{"arrivals-retry", 0, 5}, Reason: ReasonUnparsable,
+		Detail: "is missing"}
 	want = []Header{
 		{"content-type", []byte("application/json")},
 		{"trace", nil},
@@ -47,7 +48,8 @@ func TestDeadLetterHeaders(t *testing.T) {
 	if diff := cmp.Diff(want, again.RecordHeaders()); diff != "" {
 		t.Errorf("headers the second time (-want +got):\n%s", diff)
 	}
-	if len(again.Headers) != 8 || again.Headers[2].Key != "rivulet-reason" || string(again.Headers[2].Value) != "not_finite" {
+	if len(again.Headers) != 8 || again.Headers[2].Key != "rivulet-reason" ||
+		string(again.Headers[2].Value) != "not_finite" {
 		t.Error("the dead letter's own headers were changed")
 	}
 }
@@ -64,7 +66,8 @@ func TestDeadLetterWithoutATimeThatCanBeWritten(t *testing.T) {
 }
 
 func TestDeadLetterDetailIsBounded(t *testing.T) {
-	for _, detail := range []string{strings.Repeat("é", 5000), "x" + strings.Repeat("é", 5000), strings.Repeat("\xff", 5000)} {
+	for _, detail := range []string{strings.Repeat("é", 5000), "x" + strings.Repeat("é", 5000),
+		strings.Repeat("\xff", 5000)} {
 		d := DeadLetter{Detail: detail}
 		got := string(d.RecordHeaders()[1].Value)
 		if len(got) > maxDetail || len(got) < maxDetail-8 && len(detail) > 5000 || !utf8.ValidString(got) {
@@ -118,7 +121,8 @@ func TestForContentType(t *testing.T) {
 		}
 	}
 	for _, ct := range []string{
-		"application/x-protobuff", "text/plain", "json", "application/json; charset=latin1", "application/json;;=", " ", "\xff",
+		"application/x-protobuff", "text/plain", "json", "application/json; charset=latin1", "application/json;;=", " ",
+		"\xff",
 	} {
 		if codec, ok := ForContentType(ct); ok {
 			t.Errorf("%q: %v, want none", ct, codec)

@@ -105,7 +105,8 @@ func drawPrediction(t *rapid.T) Prediction {
 		Unknown:       count.Draw(t, "unknown"),
 		Artifact:      optional.Draw(t, "artifact"),
 		Batch:         optional.Draw(t, "batch"),
-		Source:        Source{optional.Draw(t, "topic"), count.Draw(t, "partition"), rapid.Int64Range(0, math.MaxInt64).Draw(t, "offset")},
+		Source: Source{optional.Draw(t, "topic"), count.Draw(t, "partition"),
+			rapid.Int64Range(0, math.MaxInt64).Draw(t, "offset")},
 		ArrivalTime:   when.Draw(t, "arrival"),
 		IngestTime:    when.Draw(t, "ingest"),
 		PredictedTime: when.Draw(t, "predicted"),
@@ -117,7 +118,8 @@ func drawPrediction(t *rapid.T) Prediction {
 	}
 	if rapid.Bool().Draw(t, "explained") {
 		reason := rapid.Custom(func(t *rapid.T) Reason {
-			return Reason{rapid.SampledFrom([]string{KindFeature, KindNeighbour, KindArrival}).Draw(t, "kind"), optional.Draw(t, "name"),
+			return Reason{rapid.SampledFrom([]string{KindFeature, KindNeighbour, KindArrival}).Draw(t, "kind"),
+				optional.Draw(t, "name"),
 				optional.Draw(t, "id"), finite().Draw(t, "share"), finite().Draw(t, "margin")}
 		})
 		p.Explanation = &Explanation{RunnerUp: rapid.IntRange(-1, 9).Draw(t, "runner-up"),

@@ -13,8 +13,8 @@ func within(record []byte, text string) bool {
 	return at >= begin && at+uintptr(len(text)) <= begin+uintptr(len(record))
 }
 
-// Arrivals are the same whether their ids are in place or not. Ids that a record spells as they are lie in its memory if that is
-// allowed, and never else.
+// Arrivals are the same whether their ids are in place or not. Ids that a record spells as they are lie in its memory
+// if that is allowed, and never else.
 func TestIDsInPlace(t *testing.T) {
 	for _, codec := range []Codec{JSON{}, Protobuf{}, Avro{}} {
 		t.Run(codec.ContentType(), func(t *testing.T) {

@@ -143,8 +143,10 @@ func TestDecodeArrivalError(t *testing.T) {
 		{`{"id":"x","features":[1],"time":"2026-03-01"}`, ReasonUnparsable, `time: "2026-03-01", want an RFC 3339`},
 		{`{"id":"x","features":[1],"time":"2026-03-01T12:00:00"}`, ReasonUnparsable, `time: "2026-03-01T12:00:00", want`},
 		{`{"id":"x","features":[1],"time":"2026-02-30T12:00:00Z"}`, ReasonUnparsable, `time: "2026-02-30T12:00:00Z", want`},
-		{`{"id":"x","features":[1],"time":"9999-12-31T23:59:59-01:00"}`, ReasonUnparsable, `-01:00", want a time in the years 1 to 9999 in UTC`},
-		{`{"id":"x","features":[1],"time":"0001-01-01T00:00:00+01:00"}`, ReasonUnparsable, `+01:00", want a time in the years`},
+		{`{"id":"x","features":[1],"time":"9999-12-31T23:59:59-01:00"}`, ReasonUnparsable,
+			`-01:00", want a time in the years 1 to 9999 in UTC`},
+		{`{"id":"x","features":[1],"time":"0001-01-01T00:00:00+01:00"}`, ReasonUnparsable,
+			`+01:00", want a time in the years`},
 		{"{\"id\":\"a\xff\",\"features\":[1]}", ReasonUnparsable, `id: invalid UTF-8`},
 		{`{"id":"x","features":[1],"edges":["\ud800"]}`, ReasonUnparsable, `edges[0]: invalid surrogate pair`},
 		{`{"id":"x","features":[1],"note":{"a":1,"a":2}}`, ReasonUnparsable, `note.a: duplicate object member name`},
@@ -309,7 +311,8 @@ func TestSparseOrderDoesNotMatter(t *testing.T) {
 			indices = append(indices, strconv.Itoa(int(f.Indices[k])))
 			values = append(values, strconv.FormatFloat(float64(f.Values[k]), 'g', -1, 32))
 		}
-		record := `{"id":"x","features":{"indices":[` + strings.Join(indices, ",") + `],"values":[` + strings.Join(values, ",") + `]}}`
+		record := `{"id":"x","features":{"indices":[` + strings.Join(indices, ",") + `],"values":[` +
+			strings.Join(values, ",") + `]}}`
 		var got Arrival
 		if err := (JSON{}).DecodeArrival([]byte(record), &got); err != nil {
 			t.Fatal(err)

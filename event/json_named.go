@@ -124,7 +124,8 @@ func (n number) double() (v float64, exact bool) {
 // named reads the object of named features from the library's tokens, which refuse a name that is there twice.
 func (d *arrivalDecoder) named(f *Features) ([]schema.Field, error) { return d.namedBy(f, nil, nil) }
 
-// namedBy is named for values as connectors write them, by what is known of their types; rows is nil for Rivulet's own form.
+// namedBy is named for values as connectors write them, by what is known of their types; rows is nil for Rivulet's own
+// form.
 func (d *arrivalDecoder) namedBy(f *Features, rows *connect.Reader, t *connect.Type) ([]schema.Field, error) {
 	if d.dec.PeekKind() != '{' {
 		return nil, d.wrongKind("features.named", "an object")

@@ -84,11 +84,21 @@ func TestAppendPredictionError(t *testing.T) {
 		"probabilities NaN":   {func(p *Prediction) { p.Probabilities[2] = nan }, `probabilities[2]: NaN`},
 		"top probability NaN": {func(p *Prediction) { p.Top[0].Probability = nan }, `top[0].probability: NaN`},
 		"representation NaN":  {func(p *Prediction) { p.Representation[1] = nan }, `representation.values[1]: NaN`},
-		"representation kind": {func(p *Prediction) { p.RepresentationKind = "" }, `representation.kind: "", want "logits" or "embedding"`},
-		"reason's kind":       {func(p *Prediction) { p.Explanation.Reasons[1].Kind = "x" }, `explanation.reasons[1].kind: "x", want "feature"`},
-		"reason's share NaN":  {func(p *Prediction) { p.Explanation.Reasons[0].Share = nan }, `explanation.reasons[0].share: NaN`},
-		"year":                {func(p *Prediction) { p.PredictedTime = p.PredictedTime.AddDate(9000, 0, 0) }, `predicted_time: 11026-03-01`},
-		"year 0":              {func(p *Prediction) { p.ArrivalTime = p.ArrivalTime.AddDate(-2026, 0, 0) }, `arrival_time: 0000-03-01`},
+		"representation kind": {func(p *Prediction) {
+			p.RepresentationKind = ""
+		}, `representation.kind: "", want "logits" or "embedding"`},
+		"reason's kind": {func(p *Prediction) {
+			p.Explanation.Reasons[1].Kind = "x"
+		}, `explanation.reasons[1].kind: "x", want "feature"`},
+		"reason's share NaN": {func(p *Prediction) {
+			p.Explanation.Reasons[0].Share = nan
+		}, `explanation.reasons[0].share: NaN`},
+		"year": {func(p *Prediction) {
+			p.PredictedTime = p.PredictedTime.AddDate(9000, 0, 0)
+		}, `predicted_time: 11026-03-01`},
+		"year 0": {func(p *Prediction) {
+			p.ArrivalTime = p.ArrivalTime.AddDate(-2026, 0, 0)
+		}, `arrival_time: 0000-03-01`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := fullPrediction()
@@ -121,18 +131,24 @@ func TestDecodePredictionError(t *testing.T) {
 		{`{"id":"x","class":1,"top":[{"class":-2}],` + rest, `top[0].class: -2 is outside 0…`},
 		{`{"id":"x","class":1,"logits":[1,1e39],` + rest, `logits[1]: 1e39 is beyond float32`},
 		{`{"id":"x","class":1,"logits":{},` + rest, `logits: {}, want an array`},
-		{`{"id":"x","class":1,"representation":{"kind":"x","values":[1]},` + rest, `representation.kind: "x", want "logits" or`},
+		{`{"id":"x","class":1,"representation":{"kind":"x","values":[1]},` + rest,
+			`representation.kind: "x", want "logits" or`},
 		{`{"id":"x","class":1,"representation":{"values":[1]},` + rest, `representation.kind: is missing`},
 		{`{"id":"x","class":1,"representation":{"kind":"logits"},` + rest, `representation.values: is missing`},
-		{`{"id":"x","class":1,"representation":{"kind":"logits","values":[]},` + rest, `representation.values: is missing or empty`},
+		{`{"id":"x","class":1,"representation":{"kind":"logits","values":[]},` + rest,
+			`representation.values: is missing or empty`},
 		{`{"id":"x","class":1,"logits":[null],` + rest, `logits[0]: null`},
-		{`{"id":"x","class":1,"representation":{"kind":"logits","values":[1,1e39]},` + rest, `representation.values[1]: 1e39 is beyond`},
+		{`{"id":"x","class":1,"representation":{"kind":"logits","values":[1,1e39]},` + rest,
+			`representation.values[1]: 1e39 is beyond`},
 		{`{"id":"x","class":1,"abstained":1,` + rest, `abstained: 1, want true or false`},
 		{`{"id":"x","class":1,"ingest_time":"noon",` + rest, `ingest_time: `},
 		{`{"id":"x","class":1,"ingest_time":"` + strings.Repeat("9", 5000) + `",` + rest, `ingest_time: `},
-		{`{"id":"x","class":1,"arrival_time":"9999-12-31T23:00:00-01:00",` + rest, `arrival_time: "9999-12-31T23:00:00-01:00", want a time in the years`},
-		{`{"id":"x","class":1,"ingest_time":"0000-12-31T23:00:00Z",` + rest, `ingest_time: "0000-12-31T23:00:00Z", want a time`},
-		{`{"id":"x","class":1,"predicted_time":"0001-01-01T00:00:00+01:00",` + rest, `predicted_time: "0001-01-01T00:00:00+01:00", want a time`},
+		{`{"id":"x","class":1,"arrival_time":"9999-12-31T23:00:00-01:00",` + rest,
+			`arrival_time: "9999-12-31T23:00:00-01:00", want a time in the years`},
+		{`{"id":"x","class":1,"ingest_time":"0000-12-31T23:00:00Z",` + rest,
+			`ingest_time: "0000-12-31T23:00:00Z", want a time`},
+		{`{"id":"x","class":1,"predicted_time":"0001-01-01T00:00:00+01:00",` + rest,
+			`predicted_time: "0001-01-01T00:00:00+01:00", want a time`},
 		{`{"id":"x","class":1,"class":2,` + rest, `class: duplicate object member name`},
 		{`{"id":"x","class":1,` + rest + `{}`, `the record goes on after its object`},
 		{"{\"id\":\"\xff\",\"class\":1," + rest, `id: invalid UTF-8`},
@@ -226,7 +242,8 @@ func TestPredictionsAreWrittenAsByTheLibrary(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		library := prediction{p.ID, p.Class, p.ClassName, p.Probability, p.Abstained, p.Degraded, nil, p.Probabilities, p.Logits, nil,
+		library := prediction{p.ID, p.Class, p.ClassName, p.Probability, p.Abstained, p.Degraded, nil, p.Probabilities,
+			p.Logits, nil,
 			nil, p.Artifact, p.Batch, p.Known, p.Arrivals, p.InBatch, p.Unknown, source(p.Source), p.ArrivalTime, p.IngestTime,
 			p.PredictedTime}
 		for _, s := range p.Top {

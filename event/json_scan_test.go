@@ -126,7 +126,8 @@ func TestNumbersAreRoundedOnce(t *testing.T) {
 		check(r, fmt.Sprintf("%d.%de%d", rapid.Uint32().Draw(r, "whole"), rapid.Uint32().Draw(r, "fraction"),
 			rapid.IntRange(-60, 40).Draw(r, "exponent")))
 	})
-	for _, text := range []string{"0", "-0", "-0.0e-7", "16777217", "16777219", "9007199791611905", "3.4028235677973366e38",
+	for _, text := range []string{"0", "-0", "-0.0e-7", "16777217", "16777219", "9007199791611905",
+		"3.4028235677973366e38",
 		"3.4028236e38", "1.17549435e-38", "1e-46", "123456789012345678901234567890"} {
 		check(t, text)
 	}

@@ -13,7 +13,8 @@ func TestTimesAreWrittenAsByTheLibrary(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seconds := rapid.Int64Range(first, last).Draw(t, "seconds")
 		for range 3 { // of one day or the next one
-			nanos := rapid.Int64Range(0, 999).Draw(t, "nanos") * rapid.SampledFrom([]int64{0, 1, 10, 1000, 1_000_000}).Draw(t, "of")
+			nanos := rapid.Int64Range(0, 999).Draw(t, "nanos") * rapid.SampledFrom([]int64{0, 1, 10, 1000, 1_000_000}).Draw(t,
+				"of")
 			at := time.Unix(seconds, nanos).In(time.FixedZone("", 3600*rapid.IntRange(-11, 11).Draw(t, "zone")))
 			if got, want := string(appendRFC3339([]byte("x"), at)), "x"+at.UTC().Format(time.RFC3339Nano); got != want {
 				t.Fatalf("got %s, want %s", got, want)

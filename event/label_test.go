@@ -110,7 +110,8 @@ func TestBadLabels(t *testing.T) {
 		"class: is missing": {Id: "a"},
 		"class: 1 and":      {Id: "a", Class: proto.Uint32(1), ClassName: "b"},
 		"class: 4294967295 is outside 0…2147483647": {Id: "a", Class: proto.Uint32(1<<32 - 1)},
-		"time.nanos: -1 is outside":                 {Id: "a", Class: proto.Uint32(1), Time: &timestamppb.Timestamp{Nanos: -1}},
+		"time.nanos: -1 is outside": {Id: "a", Class: proto.Uint32(1),
+			Time: &timestamppb.Timestamp{Nanos: -1}},
 	} {
 		record, err := proto.Marshal(l)
 		if err != nil {

@@ -35,14 +35,14 @@ type MappingOptions struct {
 	// Key points to the key of the prediction; empty: the prediction has the key of the record.
 	Key string
 	// NamedTimeUnit is the unit of features by name that are times and come as numbers since 1970: days, s, ms, us or ns;
-	// none: such numbers are no times; auto (also ""): none, but with the presets debezium and connect the unit is what the
-	// record's schema says, else the one that the magnitude leaves.
+	// none: such numbers are no times; auto (also ""): none, but with the presets debezium and connect the unit is what
+	// the record's schema says, else the one that the magnitude leaves.
 	NamedTimeUnit string
 	// Decimals is auto (also "") or text: whether digits as text, with these presets and without a schema, may be bytes in
 	// base64, and are then no number.
 	Decimals string
-	// Placeholder is the text that a connector sends for an unchanged value that it does not have, with these presets; empty:
-	// there is none. Unavailable is refuse (also ""), or missing, as which the value then counts.
+	// Placeholder is the text that a connector sends for an unchanged value that it does not have, with these presets;
+	// empty: there is none. Unavailable is refuse (also ""), or missing, as which the value then counts.
 	Placeholder, Unavailable string
 }
 
@@ -144,11 +144,12 @@ func (o MappingOptions) reader() (*connect.Reader, error) {
 }
 
 // namedUnits are the values of NamedTimeUnit.
-var namedUnits = map[string]int64{"": connect.Guess, "auto": connect.Guess, "none": 0, "days": 86400e9, "s": 1e9, "ms": 1e6,
+var namedUnits = map[string]int64{"": connect.Guess, "auto": connect.Guess, "none": 0, "days": 86400e9, "s": 1e9,
+	"ms": 1e6,
 	"us": 1e3, "ns": 1}
 
-// findOwn finds the names beside the named features under which the arrival's other fields are: in a row of a table that is
-// read by "#" the columns of the id, the edges, the time and the key.
+// findOwn finds the names beside the named features under which the arrival's other fields are: in a row of a table
+// that is read by "#" the columns of the id, the edges, the time and the key.
 func (m *Mapping) findOwn() {
 	if m.named < 0 {
 		return
@@ -210,7 +211,8 @@ type Skip string
 const (
 	SkipDelete    Skip = "delete"    // a change that removes a row
 	SkipTombstone Skip = "tombstone" // a record without a value
-	SkipOther     Skip = "other"     // a connector's record that is about no row, such as a heartbeat or a change of a table
+	// a connector's record that is about no row, such as a heartbeat or a change of a table
+	SkipOther Skip = "other"
 )
 
 // Skips lists all reasons for which a record is passed over.

@@ -8,8 +8,8 @@ import (
 	"rivulet/event/connect"
 )
 
-// rowWants are the members by which a connector's record is told: of a change of Debezium, of the converter's schema around
-// a record, of ExtractNewRecordState, and of Debezium's records about no row.
+// rowWants are the members by which a connector's record is told: of a change of Debezium, of the converter's schema
+// around a record, of ExtractNewRecordState, and of Debezium's records about no row.
 var rowWants = []want{
 	{"", []string{"op"}}, {"", []string{"after"}}, {"", []string{"schema"}}, {"", []string{"payload"}},
 	{"", []string{"__deleted"}}, {"", []string{"__op"}},
@@ -32,8 +32,8 @@ const (
 	rowTime
 )
 
-// row returns the row of a connector's record, and what is known of its type. A record that is about no row, or about one
-// that is gone, is a [Skip].
+// row returns the row of a connector's record, and what is known of its type. A record that is about no row, or about
+// one that is gone, is a [Skip].
 func (m *Mapping) row(text []byte, t *connect.Type) ([]byte, *connect.Type, error) {
 	var memory [rowTime + 1][]byte
 	found := memory[:]
@@ -43,7 +43,8 @@ func (m *Mapping) row(text []byte, t *connect.Type) ([]byte, *connect.Type, erro
 	if isNull(text) {
 		return nil, nil, SkipTombstone
 	}
-	if payload := found[rowPayload]; payload != nil && found[rowOp] == nil && (found[rowSchema] != nil || m.preset == PresetDebezium) {
+	if payload := found[rowPayload]; payload != nil && found[rowOp] == nil &&
+		(found[rowSchema] != nil || m.preset == PresetDebezium) {
 		if isNull(payload) {
 			return nil, nil, SkipTombstone
 		}
@@ -87,8 +88,8 @@ func changedRow(text []byte, found [][]byte, t *connect.Type) ([]byte, *connect.
 	return nil, nil, fieldErrorf(ReasonUnparsable, "op", "%s, want c, r, u, d, t or m", cut(string(op)))
 }
 
-// isAboutNoRow reports whether a record without op is one of those that Debezium writes beside changes, if a transform or a
-// setting sends them to the same topic:
+// isAboutNoRow reports whether a record without op is one of those that Debezium writes beside changes, if a transform
+// or a setting sends them to the same topic:
 //
 //	heartbeat           {"ts_ms": 1720724527278}
 //	change of a table   {"source": {…}, "databaseName": "…", "ddl": "ALTER TABLE …", "tableChanges": […]}

@@ -57,25 +57,38 @@ func TestMappings(t *testing.T) {
 		record  string
 		want    Arrival
 	}{
-		"pointers, with names that have / and ~": {MappingOptions{ID: "/user/a~1b", Features: "/x/1/~0f", Edges: "/user/e", Time: "/at", Key: "/user/k"}, nil,
+		"pointers, with names that have / and ~": {MappingOptions{ID: "/user/a~1b", Features: "/x/1/~0f", Edges: "/user/e",
+			Time: "/at", Key: "/user/k"}, nil,
 			` {"x":[{"~f":0},{"~f": [0.5,2] , "g":1}], "user" : {"e": ["a",3],"a/b":17, "k":"south"},"at":"2026-03-01T12:00:00.25Z"} `,
 			keyed(timed(mapped, mappedAt), "south")},
 		"a number for the key, milliseconds": {MappingOptions{TimeUnit: "ms", Key: "/id"}, nil,
 			`{"time":1772366400250,` + own[1:], keyed(timed(mapped, mappedAt), "17")},
-		"no key, no time":             {MappingOptions{TimeUnit: "us", Key: "/k", ID: "/id"}, nil, `{"time":null,"k":null,` + own[1:], mapped},
-		"microseconds as text":        {MappingOptions{TimeUnit: "us"}, nil, `{"time":"1772366400250000",` + own[1:], timed(mapped, mappedAt)},
-		"an inner and an outer value": {MappingOptions{ID: "/e/0", Features: "/f", Edges: "/e", Key: "/e/0"}, nil, `{"f":[0.5,2],"e":["17","a",3]}`, keyed(Arrival{ID: "17", Features: mapped.Features, Edges: []string{"17", "a", "3"}}, "17")},
-		"Debezium, created":           {debezium, nil, `{"before":null,"after":` + own + `,"op":"c","ts_ms":1}`, mapped},
-		"Debezium, read, with schema": {debezium, nil, `{"schema":{"type":"struct"},"payload":{"op":"r","before":null,"after":` + own + `}}`, mapped},
-		"Debezium, updated, columns":  {MappingOptions{Preset: PresetDebezium, ID: "/key", Features: "/f/v"}, nil, `{"op":"u","before":{"key":1},"after":{"edges":["a",3],"f":{"v":[0.5,2]},"key":17}}`, mapped},
-		"CloudEvents, structured":     {cloud, structured, `{"specversion":"1.0","id":"1","source":"/s","type":"t","time":"2026-03-01T12:00:00.25Z","data":` + own + `}`, timed(mapped, mappedAt)},
-		"CloudEvents, the arrival's own time": {cloud, structured, `{"specversion":"1.0","time":"2020-01-01T00:00:00Z","data":{"time":"2026-03-01T12:00:00.25Z",` + own[1:] + `}`,
+		"no key, no time": {MappingOptions{TimeUnit: "us", Key: "/k", ID: "/id"}, nil,
+			`{"time":null,"k":null,` + own[1:], mapped},
+		"microseconds as text": {MappingOptions{TimeUnit: "us"}, nil, `{"time":"1772366400250000",` + own[1:],
 			timed(mapped, mappedAt)},
-		"CloudEvents, base64": {cloud, structured, `{"specversion":"1.0","datacontenttype":"application/x-protobuf","data_base64":"` +
-			base64.StdEncoding.EncodeToString(inProtobuf(t, &mapped)) + `"}`, mapped},
+		"an inner and an outer value": {MappingOptions{ID: "/e/0", Features: "/f", Edges: "/e", Key: "/e/0"}, nil,
+			`{"f":[0.5,2],"e":["17","a",3]}`, keyed(Arrival{ID: "17", Features: mapped.Features,
+				Edges: []string{"17", "a", "3"}}, "17")},
+		"Debezium, created": {debezium, nil, `{"before":null,"after":` + own + `,"op":"c","ts_ms":1}`, mapped},
+		"Debezium, read, with schema": {debezium, nil,
+			`{"schema":{"type":"struct"},"payload":{"op":"r","before":null,"after":` + own + `}}`, mapped},
+		"Debezium, updated, columns": {MappingOptions{Preset: PresetDebezium, ID: "/key", Features: "/f/v"}, nil,
+			`{"op":"u","before":{"key":1},"after":{"edges":["a",3],"f":{"v":[0.5,2]},"key":17}}`, mapped},
+		"CloudEvents, structured": {cloud, structured,
+			`{"specversion":"1.0","id":"1","source":"/s","type":"t","time":"2026-03-01T12:00:00.25Z","data":` + own + `}`,
+			timed(mapped, mappedAt)},
+		"CloudEvents, the arrival's own time": {cloud, structured,
+			`{"specversion":"1.0","time":"2020-01-01T00:00:00Z","data":{"time":"2026-03-01T12:00:00.25Z",` + own[1:] + `}`,
+			timed(mapped, mappedAt)},
+		"CloudEvents, base64": {cloud, structured,
+			`{"specversion":"1.0","datacontenttype":"application/x-protobuf","data_base64":"` +
+				base64.StdEncoding.EncodeToString(inProtobuf(t, &mapped)) + `"}`, mapped},
 		"CloudEvents, binary": {MappingOptions{Preset: PresetCloudEvents, ID: "/n"},
-			header("ce_specversion", "1.0", "ce_time", "2026-03-01T12:00:00.25Z", "content-type", "application/json"), strings.Replace(own, "id", "n", 1), timed(mapped, mappedAt)},
-		"CloudEvents, binary, Protobuf": {cloud, header("content-type", "application/protobuf"), string(inProtobuf(t, &mapped)), mapped},
+			header("ce_specversion", "1.0", "ce_time", "2026-03-01T12:00:00.25Z", "content-type", "application/json"),
+			strings.Replace(own, "id", "n", 1), timed(mapped, mappedAt)},
+		"CloudEvents, binary, Protobuf": {cloud, header("content-type", "application/protobuf"),
+			string(inProtobuf(t, &mapped)), mapped},
 	} {
 		forms := Forms{Mapping: mapping(t, tc.options)}
 		got := Arrival{Key: []byte("of the record before")}
@@ -140,7 +153,8 @@ func TestMappingRefuses(t *testing.T) {
 	} {
 		forms := Forms{Mapping: mapping(t, tc.options)}
 		var field *FieldError
-		if err := forms.Arrival(tc.headers, []byte(record), new(Arrival)); !errors.As(err, &field) || field.Field != tc.field {
+		if err := forms.Arrival(tc.headers, []byte(record), new(Arrival)); !errors.As(err, &field) ||
+			field.Field != tc.field {
 			t.Errorf("%s: %v, want an error of %q", record, err, tc.field)
 		}
 	}
@@ -153,7 +167,8 @@ func TestMappingOptions(t *testing.T) {
 		}
 	}
 	for option, o := range map[string]MappingOptions{
-		"preset": {Preset: "kafka"}, "time_unit": {TimeUnit: "m"}, "id": {ID: "id"}, "edges": {Edges: "/a~"}, "key": {Key: "/~2"},
+		"preset": {Preset: "kafka"}, "time_unit": {TimeUnit: "m"}, "id": {ID: "id"}, "edges": {Edges: "/a~"},
+		"key":      {Key: "/~2"},
 		"features": {Features: "/f", Named: "/n"},
 	} {
 		if _, err := NewMapping(o); err == nil || !strings.HasPrefix(err.Error(), option) {
@@ -232,10 +247,12 @@ func TestForms(t *testing.T) {
 func FuzzMapping(f *testing.F) {
 	f.Add(byte(0), "", []byte(`{"op":"c","after":{"id":1,"features":[1],"time":5}}`))
 	f.Add(byte(1), "application/cloudevents+json", []byte(`{"specversion":"1.0","data":{"id":1,"features":[1]}}`))
-	f.Add(byte(1), "application/cloudevents+json", []byte(`{"specversion":"1.0","data_base64":"e30=","datacontenttype":"application/json"}`))
+	f.Add(byte(1), "application/cloudevents+json",
+		[]byte(`{"specversion":"1.0","data_base64":"e30=","datacontenttype":"application/json"}`))
 	f.Add(byte(2), "", []byte(`{"a":[{"b":"x"}],"features":{"indices":[1]}}`))
 	all := []Forms{{Mapping: mapping(f, MappingOptions{Preset: PresetDebezium, TimeUnit: "ms", Key: "/id"})},
-		{Mapping: mapping(f, MappingOptions{Preset: PresetCloudEvents})}, {Mapping: mapping(f, MappingOptions{ID: "/a/0/b", Edges: "/a", Key: "#"})}}
+		{Mapping: mapping(f, MappingOptions{Preset: PresetCloudEvents})},
+		{Mapping: mapping(f, MappingOptions{ID: "/a/0/b", Edges: "/a", Key: "#"})}}
 	f.Fuzz(func(t *testing.T, which byte, contentType string, data []byte) {
 		var a Arrival
 		var skip Skip
@@ -250,8 +267,8 @@ func FuzzMapping(f *testing.F) {
 	})
 }
 
-// FuzzConfluent reads any record where there is a registry, also by schemas of others and through a mapping: an arrival or a
-// *FieldError, and the same again in memory that was used.
+// FuzzConfluent reads any record where there is a registry, also by schemas of others and through a mapping: an arrival
+// or a *FieldError, and the same again in memory that was used.
 func FuzzConfluent(f *testing.F) {
 	shop := shopRow()
 	columns, written := shop.columns(f, &Arrival{ID: "n", Features: Features{Named: shop.fields}, Edges: []string{"a"}})
@@ -261,7 +278,8 @@ func FuzzConfluent(f *testing.F) {
 	f.Add(byte(2), ConfluentContentType("avro"), append(AppendConfluentHead(nil, 7), plain...))
 	f.Add(byte(3), "application/json", []byte(`{"id":"n","features":[1]}`))
 	all := []Forms{{Schemas: twoSchemas{ownArrival}}, {Schemas: twoSchemas{columns}},
-		{Schemas: twoSchemas{ownArrival}, Mapping: mapping(f, MappingOptions{ID: "/id", Key: "/id"})}, {Schemas: twoSchemas{columns}, Confluent: true}}
+		{Schemas: twoSchemas{ownArrival}, Mapping: mapping(f, MappingOptions{ID: "/id", Key: "/id"})},
+		{Schemas: twoSchemas{columns}, Confluent: true}}
 	f.Fuzz(func(t *testing.T, which byte, contentType string, data []byte) {
 		var a, used Arrival
 		forms, headers := all[int(which)%len(all)], header("content-type", contentType)
@@ -317,7 +335,8 @@ func TestReadmeMappings(t *testing.T) {
 		o, headers, want := MappingOptions{Preset: string(match[1])}, []Header(nil), timed(mapped, mappedAt)
 		switch o.Preset {
 		case "mapping":
-			o = MappingOptions{ID: "/user/uid", Features: "/vector", Edges: "/follows", Time: "/at", TimeUnit: "ms", Key: "/user/region"}
+			o = MappingOptions{ID: "/user/uid", Features: "/vector", Edges: "/follows", Time: "/at", TimeUnit: "ms",
+				Key: "/user/region"}
 			want = keyed(want, "south")
 		case PresetDebezium, PresetConnect:
 			want = mapped

@@ -66,9 +66,11 @@ func shopRow() namedRow {
 		for k := range n {
 			values = append(values, fmt.Sprintf(`"%s%d"`, name, k))
 		}
-		return fmt.Sprintf(`{"name":%q,"kind":"category","missing":"zero","categories":[%s]}`, name, strings.Join(values, ","))
+		return fmt.Sprintf(`{"name":%q,"kind":"category","missing":"zero","categories":[%s]}`, name,
+			strings.Join(values, ","))
 	}
-	return namedRow{"shop", []schema.Field{numberField("age", "41.5"), numberField("visits", "17"), numberField("spent", "1234.56"),
+	return namedRow{"shop", []schema.Field{numberField("age", "41.5"), numberField("visits", "17"),
+		numberField("spent", "1234.56"),
 		numberField("discount", "0.15"), {Name: "active", Value: schema.Value{Type: schema.Bool, Number: 1}},
 		text("plan", "plan2"), text("country", "country17"), text("joined", "2026-03-01T12:00:00Z")},
 		parseSchema([]string{number("age"), number("visits"), number("spent"), number("discount"),
@@ -98,7 +100,8 @@ func (f *namedForm) read(a *Arrival) error {
 
 // forms returns the row by position in JSON, and then in all other ways.
 func (row *namedRow) forms(t testing.TB) []namedForm {
-	named := Arrival{ID: "user-1234567", Edges: []string{"user-1", "user-22", "user-333"}, Features: Features{Named: row.fields}}
+	named := Arrival{ID: "user-1234567", Edges: []string{"user-1", "user-22", "user-333"},
+		Features: Features{Named: row.fields}}
 	dense, turned := named, named
 	if err := dense.Features.Encode(row.schema); err != nil {
 		t.Fatal(err)
@@ -129,8 +132,8 @@ func (row *namedRow) forms(t testing.TB) []namedForm {
 	}
 }
 
-// columns writes the row in Avro as a producer with a schema of its own does, whose features are the fields of a record:
-// the names are in the schema, and not in the record.
+// columns writes the row in Avro as a producer with a schema of its own does, whose features are the fields of a
+// record: the names are in the schema, and not in the record.
 func (row *namedRow) columns(t testing.TB, a *Arrival) (*AvroSchema, []byte) {
 	types := [...]string{schema.Number: "double", schema.Bool: "boolean", schema.Text: "string"}
 	var fields []string
@@ -168,8 +171,8 @@ func TestBenchmarkRowsAgree(t *testing.T) {
 	}
 }
 
-// BenchmarkNamed reads the same row in all forms in turn, names into positions, and reports medians: microseconds, bytes,
-// and both over those of JSON by position.
+// BenchmarkNamed reads the same row in all forms in turn, names into positions, and reports medians: microseconds,
+// bytes, and both over those of JSON by position.
 func BenchmarkNamed(b *testing.B) {
 	for _, row := range benchRows() {
 		b.Run(row.name, func(b *testing.B) {

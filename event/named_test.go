@@ -42,7 +42,8 @@ func TestNamedInAllForms(t *testing.T) {
 		t.Errorf("%d fields", len(a.Features.Named))
 	}
 	when := time.Date(2026, 3, 1, 12, 0, 0, 5, time.UTC)
-	timed := Arrival{ID: "x", Features: Features{Named: []schema.Field{{Name: "t", Value: schema.Value{Type: schema.Time, Time: when}}}}}
+	timed := Arrival{ID: "x", Features: Features{Named: []schema.Field{{Name: "t",
+		Value: schema.Value{Type: schema.Time, Time: when}}}}}
 	wire, err := (Protobuf{}).AppendArrival(nil, &timed)
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +55,8 @@ func TestNamedInAllForms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := (JSON{}).DecodeArrival(text, &b); err != nil || b.Features.Named[0].Value.Text != "2026-03-01T12:00:00.000000005Z" {
+	if err := (JSON{}).DecodeArrival(text, &b); err != nil ||
+		b.Features.Named[0].Value.Text != "2026-03-01T12:00:00.000000005Z" {
 		t.Errorf("got %+v, %v", b, err)
 	}
 }
@@ -82,7 +84,8 @@ func TestNamedRefused(t *testing.T) {
 		}
 	}
 	number := func(v float64) schema.Value { return schema.Value{Type: schema.Number, Number: v} }
-	twice := Arrival{ID: "x", Features: Features{Named: []schema.Field{{Name: "a", Value: number(1)}, {Name: "a", Value: number(2)}}}}
+	twice := Arrival{ID: "x", Features: Features{Named: []schema.Field{{Name: "a", Value: number(1)},
+		{Name: "a", Value: number(2)}}}}
 	infinite := Arrival{ID: "x", Features: Features{Named: []schema.Field{{Name: "a", Value: number(math.Inf(1))}}}}
 	for _, codec := range []Codec{JSON{}, Protobuf{}} {
 		for _, a := range []*Arrival{&twice, &infinite} {
@@ -96,7 +99,8 @@ func TestNamedRefused(t *testing.T) {
 		many = append(many, fmt.Sprintf(`"f%d":%d`, i%39, i))
 	}
 	var a Arrival
-	if err := (JSON{}).DecodeArrival([]byte(`{"id":"x","features":{"named":{`+strings.Join(many, ",")+`}}}`), &a); err == nil {
+	if err := (JSON{}).DecodeArrival([]byte(`{"id":"x","features":{"named":{`+strings.Join(many, ",")+`}}}`),
+		&a); err == nil {
 		t.Error("a name that is there twice among 40 is taken")
 	}
 }
@@ -113,7 +117,8 @@ func TestNamedNumbers(t *testing.T) {
 		if err := decodeTokens(record, &walked); err != nil {
 			t.Fatal(err)
 		}
-		if p, w := plain.Features.Named[0].Value.Number, walked.Features.Named[0].Value.Number; math.Float64bits(p) != math.Float64bits(w) {
+		if p, w := plain.Features.Named[0].Value.Number,
+			walked.Features.Named[0].Value.Number; math.Float64bits(p) != math.Float64bits(w) {
 			t.Errorf("%s: %v scanned, %v parsed", text, p, w)
 		}
 	}
@@ -153,8 +158,8 @@ func TestEncodeNamed(t *testing.T) {
 	}
 }
 
-// A name that is there twice is refused whatever the memory of the record before holds: the same names, a part of them, or
-// a record that was refused half-way.
+// A name that is there twice is refused whatever the memory of the record before holds: the same names, a part of them,
+// or a record that was refused half-way.
 func TestNamedTwiceInUsedMemory(t *testing.T) {
 	field := func(name string) schema.Field {
 		return schema.Field{Name: name, Value: schema.Value{Type: schema.Number, Number: 1}}
@@ -190,7 +195,8 @@ func TestNamedTwiceInUsedMemory(t *testing.T) {
 	before := slices.Concat(twice, []struct {
 		codec Codec
 		data  []byte
-	}{{JSON{}, json(`{"a":1,"b":1}`)}, {Protobuf{}, proto("b", "a")}, {Avro{}, avro("a", "b", "c")}, {JSON{}, json(`{"b":1}`)},
+	}{{JSON{}, json(`{"a":1,"b":1}`)}, {Protobuf{}, proto("b", "a")}, {Avro{}, avro("a", "b", "c")},
+		{JSON{}, json(`{"b":1}`)},
 		{JSON{}, []byte(`{"id":"\u0078","features":{"named":{"b":1,"c":{}}}}`)}, {JSON{}, json(`{"b":1,"c":{}}`)},
 		{Protobuf{}, proto("b", "b")[:12]}, {Avro{}, avro("b", "b")[:18]}})
 	for i, first := range before {

@@ -71,7 +71,8 @@ func FuzzDecodeProtobufPrediction(f *testing.F) {
 		if !bytes.Equal(original, data) {
 			t.Fatalf("decoding changed the record to %x", data)
 		}
-		requireBounded(t, len(data), cap(p.Probabilities)*4+cap(p.Logits)*4+cap(p.Representation)*4+cap(p.Top)*int(unsafe.Sizeof(Score{})))
+		requireBounded(t, len(data), cap(p.Probabilities)*4+cap(p.Logits)*4+cap(p.Representation)*4+
+			cap(p.Top)*int(unsafe.Sizeof(Score{})))
 		if err != nil {
 			requireFieldError(t, err)
 			return

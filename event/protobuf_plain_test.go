@@ -15,8 +15,10 @@ func TestPlainProtobufIsDecoded(t *testing.T) {
 	at := time.Date(2026, 11, 21, 9, 30, 0, 5000, time.UTC)
 	for _, a := range []Arrival{
 		{ID: "p", Features: Features{Values: []float32{1, 2}}},
-		{ID: "p17", Features: Features{Sparse: true, Indices: []int32{3, 400}, Values: []float32{1, 2}}, Edges: []string{"a", "ä", "p4"}, Time: at},
-		{ID: strings.Repeat("x", 300), Features: Features{Values: make([]float32, 200)}, Edges: []string{strings.Repeat("y", 127)}},
+		{ID: "p17", Features: Features{Sparse: true, Indices: []int32{3, 400}, Values: []float32{1, 2}},
+			Edges: []string{"a", "ä", "p4"}, Time: at},
+		{ID: strings.Repeat("x", 300), Features: Features{Values: make([]float32, 200)},
+			Edges: []string{strings.Repeat("y", 127)}},
 	} {
 		data, err := Protobuf{}.AppendArrival(nil, &a)
 		if err != nil {

@@ -21,14 +21,17 @@ import (
 func TestAppendProtobufPrediction(t *testing.T) {
 	p := Prediction{
 		ID: "p1", Class: 300, Probability: 0.5, Abstained: true, Degraded: true, Top: []Score{{300, "T", 0.5}, {}},
-		Probabilities: []float32{1}, Logits: []float32{-2}, Representation: []float32{1}, RepresentationKind: RepresentationEmbedding,
-		Artifact: "v", Known: 1, Arrivals: 4, InBatch: 2, Unknown: 3, Source: Source{"t", 1, 2}, IngestTime: time.Unix(1, 2),
+		Probabilities: []float32{1}, Logits: []float32{-2}, Representation: []float32{1},
+		RepresentationKind: RepresentationEmbedding,
+		Artifact:           "v", Known: 1, Arrivals: 4, InBatch: 2, Unknown: 3, Source: Source{"t", 1, 2},
+		IngestTime: time.Unix(1, 2),
 	}
 	for name, tc := range map[string]struct {
 		prediction Prediction
 		want       string
 	}{
-		"full": {p, "0a02" + "7031" + "10ac02" + "250000003f" + "2801" + "320b" + "08ac02" + "1201" + "54" + "1d0000003f" + "3200" +
+		"full": {p, "0a02" + "7031" + "10ac02" + "250000003f" + "2801" + "320b" + "08ac02" + "1201" + "54" + "1d0000003f" +
+			"3200" +
 			"3a04" + "0000803f" + "4204" + "000000c0" + "4a08" + "0802" + "1204" + "0000803f" + "5201" + "76" + "6001" + "6802" +
 			"7003" + "7a07" + "0a01" + "74" + "1001" + "1802" + "8a0104" + "0801" + "1002" + "980101" + "a00104"},
 		"least": {Prediction{ID: "p1"}, "0a02" + "7031" + "7a00"},
@@ -63,13 +66,21 @@ func TestAppendProtobufPredictionError(t *testing.T) {
 		"top class":           {func(p *Prediction) { p.Top[1].Class = -2 }, `top[1].class: -2 is`},
 		"top name":            {func(p *Prediction) { p.Top[1].Name = "\xff" }, `top[1].name: "\xff" is`},
 		"representation NaN":  {func(p *Prediction) { p.Representation[1] = nan }, `representation.values[1]: NaN`},
-		"reason's kind":       {func(p *Prediction) { p.Explanation.Reasons[1].Kind = "x" }, `explanation.reasons[1].kind: "x", want "feature"`},
-		"reason's margin NaN": {func(p *Prediction) { p.Explanation.Reasons[0].Margin = nan }, `explanation.reasons[0].margin: NaN`},
-		"representation kind": {func(p *Prediction) { p.RepresentationKind = "x" }, `representation.kind: "x", want "logits" or "embedding"`},
-		"known":               {func(p *Prediction) { p.Known = -1 }, `known_neighbours: -1`},
-		"partition":           {func(p *Prediction) { p.Source.Partition = 1 << 31 }, `source.partition: 2147483648 is`},
-		"topic":               {func(p *Prediction) { p.Source.Topic = "\xff" }, `source.topic: "\xff" is`},
-		"year":                {func(p *Prediction) { p.PredictedTime = p.PredictedTime.AddDate(9000, 0, 0) }, `predicted_time: 11026-03-01`},
+		"reason's kind": {func(p *Prediction) {
+			p.Explanation.Reasons[1].Kind = "x"
+		}, `explanation.reasons[1].kind: "x", want "feature"`},
+		"reason's margin NaN": {func(p *Prediction) {
+			p.Explanation.Reasons[0].Margin = nan
+		}, `explanation.reasons[0].margin: NaN`},
+		"representation kind": {func(p *Prediction) {
+			p.RepresentationKind = "x"
+		}, `representation.kind: "x", want "logits" or "embedding"`},
+		"known":     {func(p *Prediction) { p.Known = -1 }, `known_neighbours: -1`},
+		"partition": {func(p *Prediction) { p.Source.Partition = 1 << 31 }, `source.partition: 2147483648 is`},
+		"topic":     {func(p *Prediction) { p.Source.Topic = "\xff" }, `source.topic: "\xff" is`},
+		"year": {func(p *Prediction) {
+			p.PredictedTime = p.PredictedTime.AddDate(9000, 0, 0)
+		}, `predicted_time: 11026-03-01`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := fullPrediction()
@@ -111,7 +122,8 @@ func TestFullPredictionInBothForms(t *testing.T) {
 // The producer chooses a record's timestamp. Microseconds instead of milliseconds must not stop the stream.
 func TestTimestampBeyondTheYears(t *testing.T) {
 	for _, codec := range []Codec{JSON{}, Protobuf{}} {
-		for _, beyond := range []time.Time{time.UnixMilli(math.MaxInt64), time.UnixMilli(math.MinInt64), time.UnixMilli(1_772_366_400_000_000)} {
+		for _, beyond := range []time.Time{time.UnixMilli(math.MaxInt64), time.UnixMilli(math.MinInt64),
+			time.UnixMilli(1_772_366_400_000_000)} {
 			p, got := fullPrediction(), Prediction{Key: []byte("key")}
 			p.IngestTime = beyond
 			data, err := codec.AppendPrediction(nil, &p)
@@ -147,23 +159,32 @@ func TestDecodeProtobufPredictionError(t *testing.T) {
 		{with(textField(predictionClassName, "\xff")), `class_name: "\xff" is not UTF-8`},
 		{with(unpackedFloat(predictionProbability, nan)), `probability: NaN, want a finite number`},
 		{with(intField(predictionProbability, 1)), `probability: a varint, want a float`},
-		{with(messageField(predictionTop), messageField(predictionTop, intField(scoreClass, -2))), `top[1].class: -2 is outside`},
-		{with(messageField(predictionExplanation, messageField(explanationReasons))), `explanation.reasons[0].kind: is missing`},
-		{with(messageField(predictionExplanation, messageField(explanationReasons, intField(reasonKind, 4)))), `explanation.reasons[0].kind: 4 is outside`},
-		{with(messageField(predictionExplanation, messageField(explanationReasons, unpackedFloat(reasonShare, nan)))), `explanation.reasons[0].share: NaN`},
-		{with(messageField(predictionTop, []byte{0x80})), `top[0]: reading the number of a field: the record ends inside of it (byte 7)`},
+		{with(messageField(predictionTop), messageField(predictionTop, intField(scoreClass, -2))),
+			`top[1].class: -2 is outside`},
+		{with(messageField(predictionExplanation, messageField(explanationReasons))),
+			`explanation.reasons[0].kind: is missing`},
+		{with(messageField(predictionExplanation, messageField(explanationReasons, intField(reasonKind, 4)))),
+			`explanation.reasons[0].kind: 4 is outside`},
+		{with(messageField(predictionExplanation, messageField(explanationReasons, unpackedFloat(reasonShare, nan)))),
+			`explanation.reasons[0].share: NaN`},
+		{with(messageField(predictionTop, []byte{0x80})),
+			`top[0]: reading the number of a field: the record ends inside of it (byte 7)`},
 		{with(messageField(predictionTop, unpackedFloat(scoreProbability, nan))), `top[0].probability: NaN`},
 		{with(packedFloats(predictionProbabilities, 1, nan)), `probabilities[1]: NaN, want`},
 		{with(unpackedFloat(predictionLogits, 1), packedFloats(predictionLogits, nan)), `logits[1]: NaN, want`},
 		{with(textField(predictionLogits, "123")), `logits: 3 bytes are no list of floats (byte 7)`},
 		{representation(packedFloats(representationValues, 1)), `representation.kind: is missing`},
-		{representation(intField(representationKind, 3), packedFloats(representationValues, 1)), `representation.kind: 3 is outside 1…2`},
+		{representation(intField(representationKind, 3), packedFloats(representationValues, 1)),
+			`representation.kind: 3 is outside 1…2`},
 		{representation(intField(representationKind, 1)), `representation.values: is missing or empty`},
-		{representation(intField(representationKind, 1), packedFloats(representationValues, nan)), `representation.values[0]: NaN`},
-		{representation(intField(representationKind, 1), intField(representationKind, 1)), `representation.kind: is given twice`},
+		{representation(intField(representationKind, 1), packedFloats(representationValues, nan)),
+			`representation.values[0]: NaN`},
+		{representation(intField(representationKind, 1), intField(representationKind, 1)),
+			`representation.kind: is given twice`},
 		{with(intField(predictionKnown, 1<<32)), `known_neighbours: 4294967296 is`},
 		{with(messageField(predictionSource)), `source: is given twice`},
-		{record(least[:3], messageField(predictionSource, intField(sourcePartition, 1<<31))), `source.partition: 2147483648 is outside`},
+		{record(least[:3], messageField(predictionSource, intField(sourcePartition, 1<<31))),
+			`source.partition: 2147483648 is outside`},
 		{record(least[:3], messageField(predictionSource, textField(sourceTopic, "\xff"))), `source.topic: "\xff" is`},
 		{with(messageField(predictionIngestTime, intField(2, 1_000_000_000))), `ingest_time.nanos: 1000000000 is outside`},
 	} {

@@ -8,10 +8,12 @@ import (
 	"rivulet/schema"
 )
 
-// Records as public reports of other projects have them; docs/measurements/reports.md lists the reports. Inputs are our own.
+// Records as public reports of other projects have them; docs/measurements/reports.md lists the reports. Inputs are our
+// own.
 func TestReportsOfOthers(t *testing.T) {
 	const own = `{"id":"17","features":[0.5,2],"edges":["a","3"]}`
-	debezium := Forms{Mapping: mapping(t, MappingOptions{Preset: PresetDebezium, Named: "#", Placeholder: "__debezium_unavailable_value"})}
+	debezium := Forms{Mapping: mapping(t, MappingOptions{Preset: PresetDebezium, Named: "#",
+		Placeholder: "__debezium_unavailable_value"})}
 	connected := Forms{Mapping: mapping(t, MappingOptions{Preset: PresetConnect, Named: "#"})}
 	cloud := Forms{Mapping: mapping(t, MappingOptions{Preset: PresetCloudEvents})}
 	guid := "\x01\x89\x79\x17\x62\x23\x36\x41\x86\x96\x74\x29\x9b\x90\xa8\x02\xe2"
@@ -34,34 +36,67 @@ func TestReportsOfOthers(t *testing.T) {
 		is      schema.ValueType // of the feature x
 		number  float64
 	}{
-		"risingwave#10628, a decimal in base64 without a schema":    {debezium, nil, change(`{"id":17,"x":"BAg="}`), "", "", schema.Text, 0},
-		"risingwave#6848, a numeric without a scale":                {debezium, nil, change(`{"id":17,"x":{"scale":4,"value":"gjU="}}`), "", "", schema.Numeral, -3.2203},
-		"airbyte#4315, a decimal with its schema":                   {debezium, nil, typed(`{"type":"bytes","name":"org.apache.kafka.connect.data.Decimal","parameters":{"scale":"4"},"field":"x"}`, `"B1g="`), "", "", schema.Numeral, 0.188},
-		"debezium PR 3225, a decimal as text with an exponent":      {debezium, nil, change(`{"id":17,"x":"1.0E+2"}`), "", "", schema.Numeral, 100},
-		"spiceai#6264, VariableScaleDecimal with its schema":        {debezium, nil, typed(`{"type":"struct","name":"io.debezium.data.VariableScaleDecimal","field":"x"}`, `{"scale":2,"value":"EDY="}`), "", "", schema.Numeral, 41.5},
-		"siddhi-io-cdc#50, NUMBER of Oracle as the id":              {debezium, nil, change(`{"id":{"scale":0,"value":"EQ=="},"x":1}`), "", "", schema.Stamp, 1},
-		"kafka-connect-bigquery#345, microseconds":                  {debezium, nil, typed(`{"type":"int64","name":"io.debezium.time.MicroTimestamp","field":"x"}`, `1690366967048491`), "", "", schema.Stamp, 1690366967048491},
-		"inlong#6552, microseconds without a schema":                {debezium, nil, change(`{"id":17,"x":1690366967048491}`), "", "", schema.Stamp, 1690366967048491},
-		"risingwave#26037, a time of day is no time since 1970":     {debezium, nil, typed(`{"type":"int64","name":"io.debezium.time.MicroTime","field":"x"}`, `43200000000`), "", "", schema.Number, 43200000000},
-		"ksql#1100, a tombstone":                                    {Forms{}, nil, "-", SkipTombstone, "", 0, 0},
-		"confluent-kafka-dotnet#905, a tombstone in Avro":           {Forms{Default: Avro{}}, nil, "-", SkipTombstone, "", 0, 0},
-		"confluent-kafka-dotnet#2076, a tombstone with a registry":  {Forms{Schemas: anySchema{ownArrival}, Confluent: true}, nil, "-", SkipTombstone, "", 0, 0},
-		"laravel-kafka#337, a tombstone behind a delete":            {debezium, nil, "-", SkipTombstone, "", 0, 0},
-		"spring-cloud-stream-binder-kafka#1211, a tombstone, typed": {Forms{}, header("contentType", "application/json"), "-", SkipTombstone, "", 0, 0},
-		"apicurio-registry#2547, an id of eight bytes":              {registry, nil, "\x00\x00\x00\x00\x00\x00\x00\x00\x0f" + string(avro), "", "Apicurio", 0, 0},
-		"apicurio-registry#4199, the id in Apicurio's header":       {Forms{}, header("apicurio.value.globalId", "\x00\x00\x00\x00\x00\x00\x00\x0d"), string(avro), "", "apicurio.value.globalId", 0, 0},
-		"s3-connector-for-apache-kafka#379, no registry is set":     {Forms{}, nil, "\x00\x00\x00\x00\x07" + string(avro), "", "registry.urls", 0, 0},
-		"materialize PR 37019, AWS Glue":                            {registry, nil, "\x03\x00" + guid[1:] + string(avro), "", "AWS Glue", 0, 0},
-		"aws-glue-schema-registry#136, AWS Glue, compressed":        {Forms{}, nil, "\x03\x05" + guid[1:] + "xyz", "", "AWS Glue", 0, 0},
-		"cloudevents sdk-java#370, binary without a content-type":   {cloud, header("ce_specversion", "1.0", "ce_id", "e"), own, "", "", 0, 0},
-		"cloudevents sdk-go#1113, structured without headers":       {cloud, nil, `{"specversion":"1.0","id":"e","source":"/s","type":"t","data":` + own + `}`, "", "", 0, 0},
-		"cloudevents spec#530, structured without the preset":       {Forms{LookUp: true}, header("content-type", "application/cloudevents+json"), `{"specversion":"1.0","id":"e","data":{}}`, "", "input.mapping.preset", 0, 0},
-		"sql-flow#315, the schema in a header":                      {registry, header("__value_schema_id", guid), string(avro), "", "", 0, 0},
-		"sql-flow#315, the schema in a header, no registry":         {Forms{}, header("__value_schema_id", guid), string(avro), "", "__value_schema_id", 0, 0},
-		"hudi#2149, a deleted row without its change":               {connected, nil, `{"id":17,"x":1,"__deleted":"true","__op":"d"}`, SkipDelete, "", 0, 0},
-		"hudi#8519, a row without its change":                       {connected, nil, `{"schema":{"type":"struct","fields":[{"type":"int32","name":"io.debezium.time.Date","field":"x"}]},"payload":{"id":17,"x":19723,"__deleted":"false"}}`, "", "", schema.Stamp, 19723},
-		"risingwave#21577, a placeholder":                           {debezium, nil, change(`{"id":17,"x":"__debezium_unavailable_value"}`), "", "", schema.Unavailable, 0},
-		"debezium UnchangedToastedPlaceholder, edges":               {debezium, nil, change(`{"id":17,"x":1,"edges":["__debezium_unavailable_value"]}`), "", "edges: the connector sent its placeholder", 0, 0},
+		"risingwave#10628, a decimal in base64 without a schema": {debezium, nil, change(`{"id":17,"x":"BAg="}`), "", "",
+			schema.Text, 0},
+		"risingwave#6848, a numeric without a scale": {debezium, nil,
+			change(`{"id":17,"x":{"scale":4,"value":"gjU="}}`), "", "", schema.Numeral, -3.2203},
+		"airbyte#4315, a decimal with its schema": {debezium, nil,
+			typed(`{"type":"bytes","name":"org.apache.kafka.connect.data.Decimal","parameters":{"scale":"4"},"field":"x"}`,
+				`"B1g="`), "", "", schema.Numeral, 0.188},
+		"debezium PR 3225, a decimal as text with an exponent": {debezium, nil, change(`{"id":17,"x":"1.0E+2"}`), "", "",
+			schema.Numeral, 100},
+		"spiceai#6264, VariableScaleDecimal with its schema": {debezium, nil,
+			typed(`{"type":"struct","name":"io.debezium.data.VariableScaleDecimal","field":"x"}`, `{"scale":2,"value":"EDY="}`),
+			"", "", schema.Numeral, 41.5},
+		"siddhi-io-cdc#50, NUMBER of Oracle as the id": {debezium, nil,
+			change(`{"id":{"scale":0,"value":"EQ=="},"x":1}`), "", "", schema.Stamp, 1},
+		"kafka-connect-bigquery#345, microseconds": {debezium, nil,
+			typed(`{"type":"int64","name":"io.debezium.time.MicroTimestamp","field":"x"}`, `1690366967048491`), "", "",
+			schema.Stamp, 1690366967048491},
+		"inlong#6552, microseconds without a schema": {debezium, nil, change(`{"id":17,"x":1690366967048491}`),
+			"", "", schema.Stamp, 1690366967048491},
+		"risingwave#26037, a time of day is no time since 1970": {debezium, nil,
+			typed(`{"type":"int64","name":"io.debezium.time.MicroTime","field":"x"}`, `43200000000`), "", "", schema.Number,
+			43200000000},
+		"ksql#1100, a tombstone": {Forms{}, nil, "-", SkipTombstone, "", 0, 0},
+		"confluent-kafka-dotnet#905, a tombstone in Avro": {Forms{Default: Avro{}}, nil, "-", SkipTombstone, "", 0,
+			0},
+		"confluent-kafka-dotnet#2076, a tombstone with a registry": {Forms{Schemas: anySchema{ownArrival}, Confluent: true},
+			nil, "-", SkipTombstone, "", 0, 0},
+		"laravel-kafka#337, a tombstone behind a delete": {debezium, nil, "-", SkipTombstone, "", 0, 0},
+		"spring-cloud-stream-binder-kafka#1211, a tombstone, typed": {Forms{}, header("contentType", "application/json"), "-",
+			SkipTombstone, "", 0, 0},
+		"apicurio-registry#2547, an id of eight bytes": {registry, nil, "\x00\x00\x00\x00\x00\x00\x00\x00\x0f" +
+			string(avro), "", "Apicurio", 0, 0},
+		"apicurio-registry#4199, the id in Apicurio's header": {Forms{},
+			header("apicurio.value.globalId", "\x00\x00\x00\x00\x00\x00\x00\x0d"), string(avro), "", "apicurio.value.globalId",
+			0, 0},
+		"s3-connector-for-apache-kafka#379, no registry is set": {Forms{}, nil, "\x00\x00\x00\x00\x07" + string(avro), "",
+			"registry.urls", 0, 0},
+		"materialize PR 37019, AWS Glue": {registry, nil, "\x03\x00" + guid[1:] + string(avro), "",
+			"AWS Glue", 0, 0},
+		"aws-glue-schema-registry#136, AWS Glue, compressed": {Forms{}, nil, "\x03\x05" + guid[1:] + "xyz", "",
+			"AWS Glue", 0, 0},
+		"cloudevents sdk-java#370, binary without a content-type": {cloud, header("ce_specversion", "1.0", "ce_id", "e"),
+			own, "", "", 0, 0},
+		"cloudevents sdk-go#1113, structured without headers": {cloud, nil,
+			`{"specversion":"1.0","id":"e","source":"/s","type":"t","data":` + own + `}`, "", "", 0, 0},
+		"cloudevents spec#530, structured without the preset": {Forms{LookUp: true},
+			header("content-type", "application/cloudevents+json"), `{"specversion":"1.0","id":"e","data":{}}`, "",
+			"input.mapping.preset", 0, 0},
+		"sql-flow#315, the schema in a header": {registry, header("__value_schema_id", guid),
+			string(avro), "", "", 0, 0},
+		"sql-flow#315, the schema in a header, no registry": {Forms{}, header("__value_schema_id", guid),
+			string(avro), "", "__value_schema_id", 0, 0},
+		"hudi#2149, a deleted row without its change": {connected, nil,
+			`{"id":17,"x":1,"__deleted":"true","__op":"d"}`, SkipDelete, "", 0, 0},
+		"hudi#8519, a row without its change": {connected, nil,
+			`{"schema":{"type":"struct","fields":[{"type":"int32","name":"io.debezium.time.Date","field":"x"}]},"payload":{"id":17,"x":19723,"__deleted":"false"}}`, "", "", schema.Stamp, 19723},
+		"risingwave#21577, a placeholder": {debezium, nil,
+			change(`{"id":17,"x":"__debezium_unavailable_value"}`), "", "", schema.Unavailable, 0},
+		"debezium UnchangedToastedPlaceholder, edges": {debezium, nil,
+			change(`{"id":17,"x":1,"edges":["__debezium_unavailable_value"]}`), "", "edges: the connector sent its placeholder",
+			0, 0},
 	} {
 		data := []byte(tc.record)
 		if tc.record == "-" {
@@ -98,24 +133,32 @@ func (s anySchema) Schema(SchemaID) (Written, error) { return s.AvroSchema, nil 
 
 // Content-types as producers write them.
 func TestContentTypesOfProducers(t *testing.T) {
-	for _, ct := range []string{"application/json", "APPLICATION/JSON", "application/json;charset=UTF-8", `application/json; charset="utf-8"`, `"application/json"`,
-		`"application/json;charset=utf-8"`, " application/json ", "application/vnd.shop.node+json", "application/vnd.shop.node.v1+json; version=2; profile=\"a;b\"",
-		"Application/VND.Shop+JSON", "text/json", "application/json; charset=us-ascii", "application/ld+json", "application/vnd.kafka.json.v2+json", `"application\/json"`} {
+	for _, ct := range []string{"application/json", "APPLICATION/JSON", "application/json;charset=UTF-8",
+		`application/json; charset="utf-8"`, `"application/json"`,
+		`"application/json;charset=utf-8"`, " application/json ", "application/vnd.shop.node+json",
+		"application/vnd.shop.node.v1+json; version=2; profile=\"a;b\"",
+		"Application/VND.Shop+JSON", "text/json", "application/json; charset=us-ascii", "application/ld+json",
+		"application/vnd.kafka.json.v2+json", `"application\/json"`} {
 		var a Arrival
-		if err := (&Forms{Default: Avro{}}).Arrival(header("content-type", ct), []byte(`{"id":"x","features":[1]}`), &a); err != nil || a.ID != "x" {
+		if err := (&Forms{Default: Avro{}}).Arrival(header("content-type", ct), []byte(`{"id":"x","features":[1]}`),
+			&a); err != nil || a.ID != "x" {
 			t.Errorf("%s: %q, %v", ct, a.ID, err)
 		}
 	}
-	for ct, codec := range map[string]Codec{"application/vnd.shop.node+avro": Avro{}, "application/x-avro": Avro{}, `"avro/binary"`: Avro{},
+	for ct, codec := range map[string]Codec{"application/vnd.shop.node+avro": Avro{}, "application/x-avro": Avro{},
+		`"avro/binary"`:                 Avro{},
 		"application/vnd.shop+protobuf": Protobuf{}, "application/vnd.google.protobuf": Protobuf{}} {
 		if got, ok := ForContentType(contentType([]byte(ct))); !ok || got != codec {
 			t.Errorf("%s: %T, %v", ct, got, ok)
 		}
 	}
-	for ct, want := range map[string]string{"text/plain": "names no codec", "application/octet-stream": "names no codec", "application/json; charset=latin1": "latin1",
-		"application/cloudevents+json": "input.mapping.preset", "application/cloudevents-batch+json": "CloudEvent", "application/cloudevents+avro": "CloudEvent",
-		"application/vnd.node.v1+avro": "Spring", "avro/binary+5f3c": "Azure", "application/": "no content-type", "application/problem+xml": "names no codec",
-		"application/json-seq": "names no codec", `"`: "no content-type"} {
+	for ct, want := range map[string]string{"text/plain": "names no codec", "application/octet-stream": "names no codec",
+		"application/json; charset=latin1": "latin1",
+		"application/cloudevents+json":     "input.mapping.preset", "application/cloudevents-batch+json": "CloudEvent",
+		"application/cloudevents+avro": "CloudEvent",
+		"application/vnd.node.v1+avro": "Spring", "avro/binary+5f3c": "Azure", "application/": "no content-type",
+		"application/problem+xml": "names no codec",
+		"application/json-seq":    "names no codec", `"`: "no content-type"} {
 		var fault *FieldError
 		err := (&Forms{}).Arrival(header("content-type", ct), []byte(`{"id":"x","features":[1]}`), new(Arrival))
 		if !errors.As(err, &fault) || fault.Reason != ReasonContentType || !strings.Contains(fault.Detail, want) {
@@ -127,16 +170,20 @@ func TestContentTypesOfProducers(t *testing.T) {
 // Bytes that are no record, by the forms that producers send by mistake: the reason names the form.
 func TestFramingsAreNamed(t *testing.T) {
 	for record, want := range map[string]string{
-		"\xc3\x01\x01\x02\x03\x04\x05\x06\x07\x08x": "single-object", "Obj\x01\x04\x14avro.codec": "object container", "PAR1\x15\x04": "Parquet",
-		"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff": "gzip", "\x28\xb5\x2f\xfd\x04\x58\x01\x00\x00": "zstd", "\x04\x22\x4d\x18\x64\x40\xa7": "lz4",
-		"\xac\xed\x00\x05sr": "Java", "\xef\xbb\xbf{}": "byte order mark", "\xff\xfe{\x00": "UTF-16", `"{\"id\":\"x\",\"features\":[1]}"`: "JSON twice",
-		"<arrival/>": "XML", "\x01" + strings.Repeat("g", 16) + "x": "GUID",
+		"\xc3\x01\x01\x02\x03\x04\x05\x06\x07\x08x": "single-object", "Obj\x01\x04\x14avro.codec": "object container",
+		"PAR1\x15\x04": "Parquet",
+		"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff": "gzip", "\x28\xb5\x2f\xfd\x04\x58\x01\x00\x00": "zstd",
+		"\x04\x22\x4d\x18\x64\x40\xa7": "lz4",
+		"\xac\xed\x00\x05sr":           "Java", "\xef\xbb\xbf{}": "byte order mark", "\xff\xfe{\x00": "UTF-16",
+		`"{\"id\":\"x\",\"features\":[1]}"`: "JSON twice",
+		"<arrival/>":                        "XML", "\x01" + strings.Repeat("g", 16) + "x": "GUID",
 	} {
 		err := (&Forms{}).Arrival(nil, []byte(record), new(Arrival))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", record, err, want)
 		}
-		if err := (&Forms{}).OfLabels().Label(nil, []byte(record), new(Label)); err == nil || !strings.Contains(err.Error(), want) {
+		if err := (&Forms{}).OfLabels().Label(nil, []byte(record), new(Label)); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("label %q: %v, want %s", record, err, want)
 		}
 	}

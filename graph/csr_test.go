@@ -102,7 +102,8 @@ func drawCSR(t *rapid.T) *CSR {
 }
 
 func clone(m *CSR) *CSR {
-	return &CSR{Rows: m.Rows, Cols: m.Cols, RowPtr: slices.Clone(m.RowPtr), ColIdx: slices.Clone(m.ColIdx), Val: slices.Clone(m.Val)}
+	return &CSR{Rows: m.Rows, Cols: m.Cols, RowPtr: slices.Clone(m.RowPtr), ColIdx: slices.Clone(m.ColIdx),
+		Val: slices.Clone(m.Val)}
 }
 
 func TestSortRows(t *testing.T) {

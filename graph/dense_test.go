@@ -19,7 +19,8 @@ func TestDense(t *testing.T) {
 	if row := append(m.Row(0), 7); m.Data[2] != 3 || len(row) != 3 {
 		t.Error("appending to a row writes into the next")
 	}
-	if diff := cmp.Diff(&Dense{Rows: 3, Cols: 2, Data: []float32{3, 4, 1, 2, 3, 4}}, m.Take([]int32{1, 0, 1})); diff != "" {
+	if diff := cmp.Diff(&Dense{Rows: 3, Cols: 2, Data: []float32{3, 4, 1, 2, 3, 4}},
+		m.Take([]int32{1, 0, 1})); diff != "" {
 		t.Errorf("take (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(&Dense{Rows: 2, Cols: 3, Data: []float32{1, 3, 5, 2, 4, 6}},

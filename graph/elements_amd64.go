@@ -16,7 +16,8 @@ func scaleVectors(y *float32, n int, a float32)
 //go:noescape
 func axpyScaleVectors(y, x *float32, n int, a, b float32)
 
-// axpyFast does leading elements of [Axpy], of which there are eight or more, and returns how many: 0 if the processor has no vectors.
+// axpyFast does leading elements of [Axpy], of which there are eight or more, and returns how many: 0 if the processor
+// has no vectors.
 func axpyFast(y []float32, a float32, x []float32) int {
 	if vectors == 0 {
 		return 0

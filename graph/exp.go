@@ -2,9 +2,9 @@ package graph
 
 import "math"
 
-// Exponentials sets dst[k] = e^((x[k]−top)·factor) for all k of x: the difference in float32, all else in float64. The bits are those
-// of [math.Exp], on this processor: vector kernels (exp_amd64.s) take its steps for several values at a time. dst has room for as many
-// values as x has.
+// Exponentials sets dst[k] = e^((x[k]−top)·factor) for all k of x: the difference in float32, all else in float64. The
+// bits are those of [math.Exp], on this processor: vector kernels (exp_amd64.s) take its steps for several values at a
+// time. dst has room for as many values as x has.
 func Exponentials(dst []float64, x []float32, top float32, factor float64) {
 	dst = dst[:len(x)]
 	for len(x) > 0 {
@@ -17,19 +17,20 @@ func Exponentials(dst []float64, x []float32, top float32, factor float64) {
 	}
 }
 
-// expLeft is how many values math.Exp takes where the kernels stop: as many as a vector has, as one of these stopped them.
+// expLeft is how many values math.Exp takes where the kernels stop: as many as a vector has, as one of these stopped
+// them.
 const expLeft = 8
 
-// PortableExponentials is [Exponentials] with the same bits on every processor, for x that is at most top: math.Exp fuses products
-// and sums where a processor can.
+// PortableExponentials is [Exponentials] with the same bits on every processor, for x that is at most top: math.Exp
+// fuses products and sums where a processor can.
 func PortableExponentials(dst []float64, x []float32, top float32, factor float64) {
 	for k, v := range x {
 		dst[k] = portableExp(float64(v-top) * factor)
 	}
 }
 
-// portableExp returns e^x of an x of at most 0. With x = k·ln 2 + r, |r| ≤ (ln 2)/2, it is 2^k times the Taylor series of e^r to the
-// 13th power, the rest of which is below 1e-17.
+// portableExp returns e^x of an x of at most 0. With x = k·ln 2 + r, |r| ≤ (ln 2)/2, it is 2^k times the Taylor series
+// of e^r to the 13th power, the rest of which is below 1e-17.
 func portableExp(x float64) float64 {
 	if x < -700 {
 		return 0

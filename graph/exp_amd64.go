@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// expWide and expNarrow do the work of [Exponentials] for n values, eight and four at a time; of these n is a multiple of four. They
-// return how many they have done, which is fewer where the next ones have one that is left to math.Exp.
+// expWide and expNarrow do the work of [Exponentials] for n values, eight and four at a time; of these n is a multiple
+// of four. They return how many they have done, which is fewer where the next ones have one that is left to math.Exp.
 //
 //go:noescape
 func expWide(dst *float64, x *float32, n int, top float32, factor float64, steps *[16][8]uint64) int
@@ -20,9 +20,9 @@ func expNarrow(dst *float64, x *float32, n int, top float32, factor float64, ste
 // fused reports whether math.Exp uses fused multiply-adds, as the kernels do.
 var fused = cpu.X86.HasAVX && cpu.X86.HasFMA
 
-// expSteps are the constants that math.Exp has, in the order of the kernels' steps, each repeated to fill the widest vector: 1/ln 2; ln 2
-// as the sum of two; 1/16; 1/8! … 1/2!; 1; 2; a mask of all bits but the sign; the bound 700, below which the power of 2 is neither
-// infinite nor subnormal; the bias of an exponent.
+// expSteps are the constants that math.Exp has, in the order of the kernels' steps, each repeated to fill the widest
+// vector: 1/ln 2; ln 2 as the sum of two; 1/16; 1/8! … 1/2!; 1; 2; a mask of all bits but the sign; the bound 700,
+// below which the power of 2 is neither infinite nor subnormal; the bias of an exponent.
 var expSteps = func() (steps [16][8]uint64) {
 	for k, v := range []float64{1.4426950408889634073599246810018920, 0.69314718055966295651160180568695068359375,
 		0.28235290563031577122588448175013436025525412068e-12, 0.0625, 2.4801587301587301587e-5, 1.9841269841269841270e-4,
@@ -35,8 +35,8 @@ var expSteps = func() (steps [16][8]uint64) {
 
 func eight(v uint64) [8]uint64 { return [8]uint64{v, v, v, v, v, v, v, v} }
 
-// exponentialsFast does leading values of [Exponentials] and returns how many: all, or up to some of which one is left to math.Exp,
-// or without the last ones if these fill no vector of AVX2.
+// exponentialsFast does leading values of [Exponentials] and returns how many: all, or up to some of which one is left
+// to math.Exp, or without the last ones if these fill no vector of AVX2.
 func exponentialsFast(dst []float64, x []float32, top float32, factor float64) (done int) {
 	n := len(x) &^ 3
 	switch {

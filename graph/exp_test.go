@@ -13,7 +13,8 @@ func TestExponentialsAreThoseOfPackageMath(t *testing.T) { checkExponentials(t) 
 func checkExponentials(t *testing.T) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(5, 6))
-	odd := []float32{0, float32(math.Copysign(0, -1)), 1e-30, -1e-40, 699, 701, -699.5, -701, -744, -746, -2000, 3000, float32(math.NaN()),
+	odd := []float32{0, float32(math.Copysign(0, -1)), 1e-30, -1e-40, 699, 701, -699.5, -701, -744, -746, -2000, 3000,
+		float32(math.NaN()),
 		float32(math.Inf(1)), float32(math.Inf(-1))}
 	for n := range 70 {
 		for round := range 200 {

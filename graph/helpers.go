@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Helpers are goroutines that work on the splits of others. If a processor was asleep, a goroutine begins on it 50 to 120 µs after it was
-// made, and most splits of a batch take less than that. So a helper that has nothing to do looks for another split for a while before it
-// ends, as OpenMP's threads do: of ten splits that follow each other, the first alone waits for a processor. A helper that begins
-// when its split is closed cannot join it, so nobody waits for it.
+// Helpers are goroutines that work on the splits of others. If a processor was asleep, a goroutine begins on it 50 to
+// 120 µs after it was made, and most splits of a batch take less than that. So a helper that has nothing to do looks
+// for another split for a while before it ends, as OpenMP's threads do: of ten splits that follow each other, the first
+// alone waits for a processor. A helper that begins when its split is closed cannot join it, so nobody waits for it.
 
 const (
 	looks = 8192 // how often a helper looks before it ends: some 30 µs
@@ -24,7 +24,8 @@ var (
 	helping atomic.Int64             // the number of helpers, at work or looking
 )
 
-// open lets helpers join a split, and makes some if there are fewer than wanted. If too many splits are open, nobody helps with this one.
+// open lets helpers join a split, and makes some if there are fewer than wanted. If too many splits are open, nobody
+// helps with this one.
 func (s *split) open(wanted int) {
 	s.helpers.Store(0)
 	s.place = nil

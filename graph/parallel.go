@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// parallelWork is the number of multiply-adds below which one goroutine is faster than several: with vectors it does them in some
-// 15 to 30 µs, in which a goroutine on another processor has just begun.
+// parallelWork is the number of multiply-adds below which one goroutine is faster than several: with vectors it does
+// them in some 15 to 30 µs, in which a goroutine on another processor has just begun.
 const parallelWork = 1 << 19
 
 // Job is work on rows. Calls with disjoint ranges may be under way at once.
@@ -39,8 +39,9 @@ func Parallel(n, work int, j Job) {
 	s.work()
 }
 
-// pieceOf returns how many rows are taken at a time: so few that there are eight pieces for a worker, as rows of uneven length even out
-// then, but as many as kernels take at once if there are enough of them for all workers, and multiples of that.
+// pieceOf returns how many rows are taken at a time: so few that there are eight pieces for a worker, as rows of uneven
+// length even out then, but as many as kernels take at once if there are enough of them for all workers, and multiples
+// of that.
 func pieceOf(n, workers int) int {
 	piece := max((n+8*workers-1)/(8*workers), min(tileRows, (n+workers-1)/workers))
 	for _, together := range [...]int{tileRows, 2 * tileRows} {

@@ -45,8 +45,8 @@ func AddRows(y []float32, cols []int32, vals []float32, x *Dense) {
 	addRows(y, cols, vals, x)
 }
 
-// AddRow adds Σ_p vals[p]·x[cols[p]] to y, cols the columns of row i of m; vals nil means ones. It is [AddRows], bit for bit, for columns
-// that were checked with m ([CSR.Validate]).
+// AddRow adds Σ_p vals[p]·x[cols[p]] to y, cols the columns of row i of m; vals nil means ones. It is [AddRows], bit
+// for bit, for columns that were checked with m ([CSR.Validate]).
 func AddRow(y []float32, m *CSR, i int, vals []float32, x *Dense) {
 	if m.Cols > x.Rows {
 		panic(fmt.Sprintf("graph: row of a matrix of %d×%d times one of %d×%d", m.Rows, m.Cols, x.Rows, x.Cols))
@@ -117,8 +117,8 @@ func AddProduct(dst, x, w *Dense, lo, hi int) {
 	}
 }
 
-// blockRows is how many rows are multiplied with all panels before the next rows are: so the rows of x and dst stay in a processor's
-// second cache from panel to panel.
+// blockRows is how many rows are multiplied with all panels before the next rows are: so the rows of x and dst stay in
+// a processor's second cache from panel to panel.
 const blockRows = 128
 
 // addBlock is AddProduct for rows that are multiplied with one panel of w after the other.

@@ -183,7 +183,8 @@ func TestAddProductIsAddRowsBitForBit(t *testing.T) { checkAddProduct(t) }
 func checkAddProduct(t *testing.T) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(5, 6))
-	for _, shape := range [][3]int{{1, 1, 1}, {3, 5, 7}, {4, 9, 16}, {5, 200, 17}, {9, 31, 41}, {13, 700, 48}, {8, 20, 130}, {6, 0, 3}} {
+	for _, shape := range [][3]int{{1, 1, 1}, {3, 5, 7}, {4, 9, 16}, {5, 200, 17}, {9, 31, 41}, {13, 700, 48},
+		{8, 20, 130}, {6, 0, 3}} {
 		for _, zeros := range []float64{0, 0.1, 0.9} {
 			x, w := NewDense(shape[0], shape[1]), NewDense(shape[1], shape[2])
 			for k := range x.Data {

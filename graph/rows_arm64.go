@@ -32,8 +32,8 @@ const narrowest = 4
 // vectors is the number of columns of a vector. Every arm64 processor has them. Tests set it to 0.
 var vectors = 4
 
-// add calls the kernel for v vectors of which the last has the given number of columns that are not in the one before it.
-// It is not a table of functions, because the compiler would then assume that y escapes.
+// add calls the kernel for v vectors of which the last has the given number of columns that are not in the one before
+// it. It is not a table of functions, because the compiler would then assume that y escapes.
 func add(v int, to, from *float32, stride int, cols *int32, factors *float32, step, n, last int) {
 	at := 4 * ((v-1)*vectors + last - vectors)
 	switch v {

@@ -9,7 +9,8 @@ const stretch = 8
 
 var one float32 = 1
 
-// addRowsFast does the work of [AddRows], for cols that are rows of x, if the processor has vectors, and reports whether it did.
+// addRowsFast does the work of [AddRows], for cols that are rows of x, if the processor has vectors, and reports
+// whether it did.
 func addRowsFast(y []float32, cols []int32, vals []float32, x *Dense) bool {
 	if vectors == 0 || len(y) < narrowest || len(cols) == 0 {
 		return false

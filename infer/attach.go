@@ -52,8 +52,9 @@ func (a *Attacher) AttachThrough(b *Batch, edges, m *graph.CSR) {
 	a.through = throughM{}
 }
 
-// AttachNumbered sets the edges to S of arrivals as Attach does, bit for bit, by rows of an M in memory (m, N×synthetic):
-// numbers has those of all neighbours, arrival by arrival, 0 where one is not known; those of arrival i end at ends[i].
+// AttachNumbered sets the edges to S of arrivals as Attach does, bit for bit, by rows of an M in memory (m,
+// N×synthetic): numbers has those of all neighbours, arrival by arrival, 0 where one is not known; those of arrival i
+// end at ends[i].
 func (a *Attacher) AttachNumbered(b *Batch, m *PackedRows, numbers []uint32, ends []int32, synthetic int) {
 	a.numbered = numberedRows{m, numbers, ends}
 	a.set(b, &a.numbered, synthetic)
@@ -77,8 +78,8 @@ func (b *Batch) Attach(neighbours [][]Row, synthetic int) {
 	new(Attacher).Attach(b, neighbours, synthetic)
 }
 
-// AttachThrough is [Batch.Attach], bit for bit, for an M in memory (m, N×N'): the neighbours of arrival i are the nodes of T
-// that are the columns of row i of edges (n×N), all of which are known. Nothing is copied for an edge.
+// AttachThrough is [Batch.Attach], bit for bit, for an M in memory (m, N×N'): the neighbours of arrival i are the nodes
+// of T that are the columns of row i of edges (n×N), all of which are known. Nothing is copied for an edge.
 func (b *Batch) AttachThrough(edges, m *graph.CSR) { new(Attacher).AttachThrough(b, edges, m) }
 
 // meetMost tells whether arrivals have about as many entries of M as S has nodes, or more. Of many arrivals some

@@ -55,7 +55,8 @@ func TestEq11AttachAgainstDenseProduct(t *testing.T) {
 // An empty row of M is a known neighbour without weights; a row that is not known is neither.
 func TestSection1KnownNeighbours(t *testing.T) {
 	r, known := infer.Attach([][]infer.Row{
-		{{Known: true}, {}, {Known: true, Cols: []int32{2, 0}, Vals: []float32{0.5, 1}}, {Known: true, Cols: []int32{2}, Vals: []float32{0.25}}},
+		{{Known: true}, {}, {Known: true, Cols: []int32{2, 0}, Vals: []float32{0.5, 1}},
+			{Known: true, Cols: []int32{2}, Vals: []float32{0.25}}},
 		{{}, {}},
 		nil,
 		{{Known: true, Cols: []int32{2}, Vals: []float32{4}}},
@@ -63,7 +64,8 @@ func TestSection1KnownNeighbours(t *testing.T) {
 	if diff := cmp.Diff([]int32{3, 0, 0, 1}, known); diff != "" {
 		t.Errorf("known (-want +got):\n%s", diff)
 	}
-	want := &graph.CSR{Rows: 4, Cols: 3, RowPtr: []int{0, 2, 2, 2, 3}, ColIdx: []int32{0, 2, 2}, Val: []float32{1, 0.75, 4}}
+	want := &graph.CSR{Rows: 4, Cols: 3, RowPtr: []int{0, 2, 2, 2, 3}, ColIdx: []int32{0, 2, 2},
+		Val: []float32{1, 0.75, 4}}
 	if diff := cmp.Diff(want, r); diff != "" {
 		t.Errorf("r (-want +got):\n%s", diff)
 	}
@@ -102,7 +104,8 @@ func TestAttacherOfManyBatches(t *testing.T) {
 	}
 }
 
-// Attachment through an M in memory is that of its rows, looked up one by one, bit for bit, in the memory of other batches, too.
+// Attachment through an M in memory is that of its rows, looked up one by one, bit for bit, in the memory of other
+// batches, too.
 func TestAttachThroughIsAttachOfRows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 0))
 	var attacher infer.Attacher

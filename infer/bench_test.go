@@ -66,7 +66,8 @@ func arrivalWords(rng *rand.Rand, n int) graph.Features {
 func flickr(n int) (*infer.Batch, *infer.Predictor) {
 	rng := rand.New(rand.NewPCG(1, 0))
 	m, pre := flickrModel(rng)
-	u0, u1, c := randomDense(rng, benchSynthetic, benchClasses), randomDense(rng, benchSynthetic, benchClasses), randomDense(rng, benchSynthetic, 1)
+	u0, u1, c := randomDense(rng, benchSynthetic, benchClasses), randomDense(rng, benchSynthetic, benchClasses),
+		randomDense(rng, benchSynthetic, 1)
 	labels := &infer.Tables{}
 	for range infer.PropagationSteps {
 		labels.U = append(labels.U, randomDense(rng, benchSynthetic, benchClasses))
@@ -81,7 +82,8 @@ func flickr(n int) (*infer.Batch, *infer.Predictor) {
 }
 
 func flickrModel(rng *rand.Rand) (infer.Model, *infer.Preprocess) {
-	m := infertest.Model("sgc", 0, 2, infer.Layer{Self: randomDense(rng, benchFeatures, benchClasses), Bias: randomDense(rng, 1, benchClasses).Data})
+	m := infertest.Model("sgc", 0, 2, infer.Layer{Self: randomDense(rng, benchFeatures, benchClasses),
+		Bias: randomDense(rng, 1, benchClasses).Data})
 	return m, &infer.Preprocess{Kind: infer.L2Center, Mean: randomDense(rng, 1, benchFeatures).Data, Scale: 3}
 }
 
@@ -106,7 +108,8 @@ func BenchmarkFrozenSGC(b *testing.B) {
 			}
 		}
 	}
-	joint := m.Joint(graph.NewCSR(benchSynthetic, benchSynthetic, edges), infer.Ready(randomDense(rng, benchSynthetic, benchFeatures)), pre)
+	joint := m.Joint(graph.NewCSR(benchSynthetic, benchSynthetic, edges),
+		infer.Ready(randomDense(rng, benchSynthetic, benchFeatures)), pre)
 	for _, n := range batchSizes {
 		batch, p := flickr(n)
 		for _, side := range []struct {
@@ -141,9 +144,11 @@ func benchModels(hidden int) []benchModel {
 	models := []infer.Model{
 		sgc,
 		infertest.Model("gcn", 0, 0, infer.Layer{Neighbours: first(), Bias: b1}, infer.Layer{Neighbours: second(), Bias: b2}),
-		infertest.Model("sage", 0, 0, infer.Layer{Neighbours: first(), Self: first(), Bias: b1}, infer.Layer{Neighbours: second(), Self: second(), Bias: b2}),
+		infertest.Model("sage", 0, 0, infer.Layer{Neighbours: first(), Self: first(), Bias: b1},
+			infer.Layer{Neighbours: second(), Self: second(), Bias: b2}),
 		infertest.Model("appnp", 0.1, 10, infer.Layer{Self: first(), Bias: b1}, infer.Layer{Self: second(), Bias: b2}),
-		infertest.Model("cheby", 0, 0, infer.Layer{Neighbours: first(), Self: first(), Bias: b1}, infer.Layer{Neighbours: second(), Self: second(), Bias: b2}),
+		infertest.Model("cheby", 0, 0, infer.Layer{Neighbours: first(), Self: first(), Bias: b1},
+			infer.Layer{Neighbours: second(), Self: second(), Bias: b2}),
 	}
 	lone := graph.NewCSR(1, 1, nil)
 	var out []benchModel
@@ -260,7 +265,8 @@ func BenchmarkProjection(b *testing.B) {
 			full.Row(i)[c] = 1
 		}
 	}
-	for name, x := range map[string]graph.Features{"sparse": x, "dense": {Dense: full}, "full": {Dense: randomDense(rng, n, benchFeatures)}} {
+	for name, x := range map[string]graph.Features{"sparse": x, "dense": {Dense: full},
+		"full": {Dense: randomDense(rng, n, benchFeatures)}} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				projection.Apply(x)
@@ -283,10 +289,12 @@ func benchReddit(b *testing.B, n int) {
 	const original, synthetic, features, classes, neighbours = 153_431, 154, 602, 41, 66
 	batches := 40_000 / n
 	rng := rand.New(rand.NewPCG(7, 0))
-	m := infertest.Model("sgc", 0, 2, infer.Layer{Self: randomDense(rng, features, classes), Bias: randomDense(rng, 1, classes).Data})
+	m := infertest.Model("sgc", 0, 2, infer.Layer{Self: randomDense(rng, features, classes),
+		Bias: randomDense(rng, 1, classes).Data})
 	pre := &infer.Preprocess{Kind: infer.L2Center, Mean: randomDense(rng, 1, features).Data, Scale: 1}
 	p := &infer.Predictor{
-		Model: m.Frozen(&infer.Tables{U: []*graph.Dense{randomDense(rng, synthetic, classes), randomDense(rng, synthetic, classes)},
+		Model: m.Frozen(&infer.Tables{U: []*graph.Dense{randomDense(rng, synthetic, classes),
+			randomDense(rng, synthetic, classes)},
 			C: randomDense(rng, synthetic, 1)}, pre),
 		Calibration: infer.Calibration{Kind: infer.PropagateNone, Temperature: 1},
 	}
@@ -356,7 +364,8 @@ func BenchmarkGrow(b *testing.B) {
 			parts.U = append(parts.U, infer.Part{Scale: 1})
 		}
 		if tables.C.Cols > 1 {
-			parts.U[0], parts.C = infer.Part{Factor: randomDense(rng, hidden, factors)}, infer.Part{Factor: randomDense(rng, hidden, factors)}
+			parts.U[0], parts.C = infer.Part{Factor: randomDense(rng, hidden, factors)},
+				infer.Part{Factor: randomDense(rng, hidden, factors)}
 		}
 		open := func() *infer.Grower {
 			return infer.NewGrower(parts.Of(tables), benchMapping, []infer.GrowingModel{{Frozen: frozen, Messages: parts}})

@@ -33,7 +33,8 @@ func TestBitsOfPredictionsStay(t *testing.T) {
 		if name == "appnp" {
 			hops = 10
 		}
-		deployments := map[string]infer.Deployment{"joint": m.Joint(adj, x, g.pre), "frozen": m.Frozen(g.tables(name, "S", hops), g.pre)}
+		deployments := map[string]infer.Deployment{"joint": m.Joint(adj, x, g.pre),
+			"frozen": m.Frozen(g.tables(name, "S", hops), g.pre)}
 		for _, attachment := range []string{"joint", "frozen"} {
 			for _, kind := range []string{"node", "graph"} {
 				for _, form := range []string{"dense", "sparse"} {
@@ -42,7 +43,8 @@ func TestBitsOfPredictionsStay(t *testing.T) {
 						raw := g.Matrix("x")
 						b.X = graph.Features{Sparse: sparse(raw, len(raw), raw.Cols())}
 					}
-					p := infer.Predictor{Model: deployments[attachment], Calibration: infer.Calibration{Temperature: 1.5, Kind: infer.PropagateNone}}
+					p := infer.Predictor{Model: deployments[attachment],
+						Calibration: infer.Calibration{Temperature: 1.5, Kind: infer.PropagateNone}}
 					logits, probabilities := p.Predict(b)
 					fmt.Fprintf(&out, "%s %s %s %s logits%s\n", name, attachment, kind, form, hex(logits.Data))
 					fmt.Fprintf(&out, "%s %s %s %s probabilities%s\n", name, attachment, kind, form, hex(probabilities.Data))

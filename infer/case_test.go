@@ -122,7 +122,8 @@ func (w *world) sgc() infer.Model {
 }
 
 func (w *world) preprocess() *infer.Preprocess {
-	return &infer.Preprocess{Kind: w.fit.Kind, Mean: floats(w.fit.Mean), Std: floats(w.fit.Std), Scale: float32(w.fit.Scale)}
+	return &infer.Preprocess{Kind: w.fit.Kind, Mean: floats(w.fit.Mean), Std: floats(w.fit.Std),
+		Scale: float32(w.fit.Scale)}
 }
 
 // rows are raw features, sparse or dense.

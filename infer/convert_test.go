@@ -69,7 +69,8 @@ func near(t fatal, what string, got *graph.Dense, want reference.Matrix, tol flo
 		for k, w := range want[i] {
 			v := float64(got.Row(i)[k])
 			if !(math.Abs(v-w) <= tol*max(1, math.Abs(w))) {
-				t.Fatalf("%s: row %d, column %d is %v, want %v (off by %.2g, allowed %.2g)", what, i, k, v, w, v-w, tol*max(1, math.Abs(w)))
+				t.Fatalf("%s: row %d, column %d is %v, want %v (off by %.2g, allowed %.2g)", what, i, k, v, w, v-w,
+					tol*max(1, math.Abs(w)))
 			}
 		}
 	}
@@ -83,7 +84,8 @@ func sameBits(t fatal, what string, got, want []float32) {
 	}
 	for k := range want {
 		if math.Float32bits(got[k]) != math.Float32bits(want[k]) {
-			t.Fatalf("%s: column %d is %v (%#x), want %v (%#x)", what, k, got[k], math.Float32bits(got[k]), want[k], math.Float32bits(want[k]))
+			t.Fatalf("%s: column %d is %v (%#x), want %v (%#x)", what, k, got[k], math.Float32bits(got[k]), want[k],
+				math.Float32bits(want[k]))
 		}
 	}
 }

@@ -101,8 +101,8 @@ func (c *convolution) scaled() bool { return len(c.layers) > 2 && c.layers[0].ow
 //	u_l = in* h̃^l Wn of layer l+1    c_l = in* out* 1[p̃^l>0]
 //
 // in brackets what there is with self-loops. c is c_1 … c_{L−1} side by side, the ways back of what the arrival
-// sends to itself through j, linearised at j's relus, and in* out* where L > 2 and there is a Ws. The state before layer
-// l is h^{l−1}·w and h̃^{l−1}·w.
+// sends to itself through j, linearised at j's relus, and in* out* where L > 2 and there is a Ws. The state before
+// layer l is h^{l−1}·w and h̃^{l−1}·w.
 func (c *convolution) begin(x *node) {
 	graph.Axpy(x.u, x.metIn, x.z)
 	copy(x.nextZ, x.z)

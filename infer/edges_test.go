@@ -74,8 +74,10 @@ func TestAttachInFull(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 0))
 	const n, synthetic, features, classes = 150, 37, 19, 5
 	pre := &infer.Preprocess{Kind: infer.None}
-	sgc := infertest.Model("sgc", 0, 2, infer.Layer{Self: randomDense(rng, features, classes), Bias: randomDense(rng, 1, classes).Data})
-	model := sgc.Frozen(&infer.Tables{U: []*graph.Dense{randomDense(rng, synthetic, classes), randomDense(rng, synthetic, classes)},
+	sgc := infertest.Model("sgc", 0, 2, infer.Layer{Self: randomDense(rng, features, classes),
+		Bias: randomDense(rng, 1, classes).Data})
+	model := sgc.Frozen(&infer.Tables{U: []*graph.Dense{randomDense(rng, synthetic, classes),
+		randomDense(rng, synthetic, classes)},
 		C: randomDense(rng, synthetic, 1)}, pre)
 	for _, c := range []struct {
 		neighbours int
@@ -106,12 +108,13 @@ func TestAttachInFull(t *testing.T) {
 	}
 }
 
-// A joint SGC with 7 classes, and ones with 13, 16 and 41 that have the same weights for the first 7, give these 7 the same logits, bit for bit. Rows
-// of 7 and 16 classes are kept as they are, rows of 13 and 41 are padded to cache lines.
+// A joint SGC with 7 classes, and ones with 13, 16 and 41 that have the same weights for the first 7, give these 7 the
+// same logits, bit for bit. Rows of 7 and 16 classes are kept as they are, rows of 13 and 41 are padded to cache lines.
 func TestClassesOfAJointModelDoNotDependOnTheirNumber(t *testing.T) {
 	const nodes, features, few = 40, 9, 7
 	rng := rand.New(rand.NewPCG(11, 0))
-	adj, x, pre := randomGraph(rng, nodes), randomDense(rng, nodes, features), &infer.Preprocess{Kind: infer.None, Scale: 1}
+	adj, x, pre := randomGraph(rng, nodes), randomDense(rng, nodes, features),
+		&infer.Preprocess{Kind: infer.None, Scale: 1}
 	for _, hops := range []int{1, 2, 3} {
 		for _, classes := range []int{13, 16, 41} {
 			wide := infer.Layer{Self: randomDense(rng, features, classes), Bias: randomDense(rng, 1, classes).Data}

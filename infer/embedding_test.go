@@ -96,7 +96,8 @@ func TestFrozenFeaturesTimesWeightsAreLogits(t *testing.T) {
 				t.Fatalf("embeddings of %d columns for %d features", got.Cols, w.features)
 			}
 			b := w.oracle("S", graphBatch)
-			tol := 10 * (w.tolerance(w.candidates[0], oracleX) + w.readTolerance(w.candidates[0], onLogits, b)) * columnSum(w.model.W)
+			tol := 10 * (w.tolerance(w.candidates[0], oracleX) + w.readTolerance(w.candidates[0], onLogits, b)) * columnSum(
+				w.model.W)
 			near(t, "logits", graph.MulDense(got, dense(w.model.W)), w.model.Frozen(onLogits, b).AddRow(negated(w.model.B)), tol)
 		}
 	})

@@ -32,7 +32,8 @@ func Example() {
 	arrivals.Attach([][]infer.Row{{left, right}, {unknown}}, 2)
 	_, p := predictor.Predict(arrivals)
 	for i := range p.Rows {
-		fmt.Printf("class %d with probability %.2f, %d known neighbours\n", infer.ArgMax(p.Row(i)), p.Row(i)[infer.ArgMax(p.Row(i))], arrivals.Known[i])
+		fmt.Printf("class %d with probability %.2f, %d known neighbours\n", infer.ArgMax(p.Row(i)),
+			p.Row(i)[infer.ArgMax(p.Row(i))], arrivals.Known[i])
 	}
 	// Output:
 	// class 0 with probability 0.80, 2 known neighbours
@@ -52,7 +53,8 @@ func Example_threeNodes() {
 
 	tables := model.Tables(edge, x)
 	fmt.Printf("u0 %.3f  u1 %.3f  c %.3f\n", tables.U[0].Row(0), tables.U[1].Row(0), tables.C.Row(0))
-	arrival := &infer.Batch{X: graph.Features{Dense: one(1, 2, 0, 1)}, R: graph.NewCSR(1, 2, []graph.Edge{{Row: 0, Col: 0, Val: 1}}), Known: []int32{1}}
+	arrival := &infer.Batch{X: graph.Features{Dense: one(1, 2, 0, 1)},
+		R: graph.NewCSR(1, 2, []graph.Edge{{Row: 0, Col: 0, Val: 1}}), Known: []int32{1}}
 	fmt.Printf("frozen %.3f\n", model.Frozen(tables, plain).Logits(arrival).Row(0))
 	fmt.Printf("joint  %.3f\n", model.Joint(edge, x, plain).Logits(arrival).Row(0))
 	// Output:

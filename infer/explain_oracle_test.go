@@ -120,14 +120,16 @@ func TestSection10WithoutAgainstOracle(t *testing.T) {
 				t.Fatalf("%sshares %v", name, e.Shares)
 			}
 			for _, term := range e.Features {
-				figureNear(t, fmt.Sprint(name, "without feature ", term.At), term.Without, less(whole, answer(term.At, -1, -1)), 2*c.tol)
+				figureNear(t, fmt.Sprint(name, "without feature ", term.At), term.Without, less(whole, answer(term.At, -1, -1)),
+					2*c.tol)
 			}
 			for _, term := range e.Neighbours {
 				figureNear(t, fmt.Sprint(name, "without neighbour ", term.At), term.Without,
 					less(whole, answer(-1, w.places(i)[term.At], -1)), 2*c.tol)
 			}
 			for _, term := range e.Batch {
-				figureNear(t, fmt.Sprint(name, "without arrival ", term.At), term.Without, less(whole, answer(-1, -1, term.At)), 2*c.tol)
+				figureNear(t, fmt.Sprint(name, "without arrival ", term.At), term.Without, less(whole, answer(-1, -1, term.At)),
+					2*c.tol)
 			}
 			checkTerms(t, name, w, e, i, graphBatch)
 		}
@@ -217,7 +219,8 @@ func TestSection10SharesAgainstOracle(t *testing.T) {
 
 // slope holds a share to the change of the oracle's logit when more or less is read; where a relu is in between, to
 // neither.
-func slope(t fatal, what string, c explainedCase, e *explain.Explanation, b reference.Arrivals, i int, term explain.Term,
+func slope(t fatal, what string, c explainedCase, e *explain.Explanation, b reference.Arrivals, i int,
+	term explain.Term,
 	read func(b *reference.Arrivals, by float64)) {
 	t.Helper()
 	by := 1e-5
@@ -367,6 +370,7 @@ func TestMostTermsAreCounted(t *testing.T) {
 	features, near := removed(e.Features), removed(e.Neighbours)
 	if features != explain.MostFeaturesRemoved || near != explain.MostNeighboursRemoved ||
 		e.NotRemoved != len(e.Features)-features+50-near {
-		t.Fatalf("%d of %d features and %d of 50 neighbours are removed, %d counted", features, len(e.Features), near, e.NotRemoved)
+		t.Fatalf("%d of %d features and %d of 50 neighbours are removed, %d counted", features, len(e.Features), near,
+			e.NotRemoved)
 	}
 }

@@ -259,14 +259,17 @@ func TestSection6LabelPropagation(t *testing.T) {
 		adj, _, labels := g.nodes(side)
 		// The known answers are not normalised; what is published is.
 		want := g.Matrix("lp.joint." + where)
-		near(t, "lp.joint."+where, infer.JointLabels(adj, labels, c, goldenAlpha).Propagate(b), NormaliseRows(want), goldenTol)
+		near(t, "lp.joint."+where, infer.JointLabels(adj, labels, c, goldenAlpha).Propagate(b), NormaliseRows(want),
+			goldenTol)
 
 		want = g.Matrix("lp.frozen." + where)
 		on := g.onSide(side, exact)
 		near(t, "lp.frozen."+where, infer.FrozenPropagation(on, goldenAlpha, false).Propagate(b), want, goldenTol)
-		near(t, "normalised lp.frozen."+where, infer.FrozenPropagation(on, goldenAlpha, true).Propagate(b), NormaliseRows(want), goldenTol)
+		near(t, "normalised lp.frozen."+where, infer.FrozenPropagation(on, goldenAlpha, true).Propagate(b),
+			NormaliseRows(want), goldenTol)
 		if side == "T" {
-			near(t, "lp.frozen."+where+" on tables of its own", infer.FrozenPropagation(own, goldenAlpha, false).Propagate(b), want, goldenTol)
+			near(t, "lp.frozen."+where+" on tables of its own", infer.FrozenPropagation(own, goldenAlpha, false).Propagate(b),
+				want, goldenTol)
 		}
 	})
 	for step, u := range own.U {
@@ -291,10 +294,12 @@ func TestSection6ErrorPropagation(t *testing.T) {
 
 			want := g.Matrix(name + ".ep.frozen." + where)
 			exact := PropagationTables(g.adj, ErrorSeeds(g.labels, logits[name]), goldenAlpha)
-			near(t, name+".ep.frozen."+where, infer.FrozenPropagation(g.onSide(side, exact), goldenAlpha, false).Propagate(b), want, goldenTol)
+			near(t, name+".ep.frozen."+where, infer.FrozenPropagation(g.onSide(side, exact), goldenAlpha, false).Propagate(b),
+				want, goldenTol)
 			if side == "T" {
 				own := infer.PropagationTables(adj, infer.ErrorSeeds(labels, dense(logits[name])), goldenAlpha)
-				near(t, name+".ep.frozen."+where+" on tables of its own", infer.FrozenPropagation(own, goldenAlpha, false).Propagate(b), want, goldenTol)
+				near(t, name+".ep.frozen."+where+" on tables of its own",
+					infer.FrozenPropagation(own, goldenAlpha, false).Propagate(b), want, goldenTol)
 			}
 		}
 	})

@@ -10,7 +10,8 @@ import (
 
 // Grower gives arrivals rows of M of their own, so that later arrivals can attach to them (docs/algorithm.md,
 // section 5, last part): the row that makes an arrival's messages out of those of the synthetic nodes, by the solver
-// that gave the nodes of T theirs. Models that share one M have their messages side by side, whichever of them is served. A Grower is never changed by a batch and is safe for concurrent use.
+// that gave the nodes of T theirs. Models that share one M have their messages side by side, whichever of them is
+// served. A Grower is never changed by a batch and is safe for concurrent use.
 type Grower struct {
 	models []GrowingModel
 	solver *nnls.Solver
@@ -31,7 +32,8 @@ func NewGrower(dictionary *graph.Dense, entries int, models []GrowingModel) *Gro
 // Grown are rows of M that were solved for arrivals.
 type Grown struct {
 	Rows *graph.CSR // n×N', columns ascending, all entries positive; a row without entries is a node without weights
-	Left []float32  // n: the share of the squared messages that a row leaves out: 0 none, 1 all, NaN where they are no numbers
+	// n: the share of the squared messages that a row leaves out: 0 none, 1 all, NaN where they are no numbers
+	Left []float32
 }
 
 // Row is the row of arrival i, as a lookup gives it; not known where its messages are no numbers. It shares memory

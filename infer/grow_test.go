@@ -42,7 +42,9 @@ func TestSection5MessagesOfTables(t *testing.T) {
 			factor := rng.Float32()
 			part := func(p infer.Part, table reference.Matrix, centre bool) reference.Matrix {
 				if p.Factor != nil {
-					return table.Mul(reference.At(p.Factor.Rows, p.Factor.Cols, func(i, k int) float64 { return float64(p.Factor.Row(i)[k]) }))
+					return table.Mul(reference.At(p.Factor.Rows, p.Factor.Cols, func(i, k int) float64 {
+						return float64(p.Factor.Row(i)[k])
+					}))
 				}
 				means := table.RowSums()
 				return reference.At(len(table), table.Cols(), func(i, k int) float64 {
@@ -92,7 +94,9 @@ func TestGrowSolvesAllModelsAtOnce(t *testing.T) {
 			return
 		}
 		targets = targets.T()
-		dictionary := dense(reference.At(w.mapping.Cols(), targets.Cols(), func(_, _ int) float64 { return rng.NormFloat64() }))
+		dictionary := dense(reference.At(w.mapping.Cols(), targets.Cols(), func(_, _ int) float64 {
+			return rng.NormFloat64()
+		}))
 		g := infer.NewGrower(dictionary, 3, models)
 		got := g.Grow(b)
 		want := nnls.NewSolver(dictionary, 3).Rows(dense(targets))

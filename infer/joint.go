@@ -33,8 +33,9 @@ func newJoint(m *Network, adj *graph.CSR, x Inputs, pre *Preprocess) *joint {
 	return j
 }
 
-// padded returns z with columns of zeros at its end, so that rows begin where cache lines do: a vector that lies in two lines takes two
-// reads, and the first hop reads each row a dozen times. If that is more than a quarter of its memory it returns z as it is.
+// padded returns z with columns of zeros at its end, so that rows begin where cache lines do: a vector that lies in two
+// lines takes two reads, and the first hop reads each row a dozen times. If that is more than a quarter of its memory
+// it returns z as it is.
 func padded(z *graph.Dense) *graph.Dense {
 	const line = 64 / 4
 	width := (z.Cols + line - 1) / line * line
@@ -282,8 +283,8 @@ func (j *jointGraph) together() int {
 	return 1
 }
 
-// nodeRows computes the rows of a few nodes of the graph in the block; zg has all m nodes. In full they are nodes lo to hi,
-// else it is the one at lo, among the near ones if that is asked for.
+// nodeRows computes the rows of a few nodes of the graph in the block; zg has all m nodes. In full they are nodes lo to
+// hi, else it is the one at lo, among the near ones if that is asked for.
 func (j *jointGraph) nodeRows(s *scratch, lo, hi int, nearOnly bool, zg, zb *graph.Dense) {
 	if j.full != nil {
 		j.fullRows(s, lo, hi, zg, zb)
@@ -307,8 +308,8 @@ func (j *jointGraph) node(k int, nearOnly bool) int32 {
 	return int32(k)
 }
 
-// arrivalRows computes the rows of arrivals lo to hi in the block, of one if not in full; zg has all m nodes, or the near ones
-// only.
+// arrivalRows computes the rows of arrivals lo to hi in the block, of one if not in full; zg has all m nodes, or the
+// near ones only.
 func (j *jointGraph) arrivalRows(s *scratch, lo, hi int, zg *graph.Dense, nearOnly bool) {
 	if j.full != nil {
 		s.addEdges(j.full, lo, hi, zg)
@@ -323,8 +324,8 @@ func (j *jointGraph) arrivalRows(s *scratch, lo, hi int, zg *graph.Dense, nearOn
 }
 
 // eachNode calls f with the row of every node of the graph, or of the near ones only, in s.row; k is its place
-// among them. The row is one of a result of zeros (|nodes|×width), if there is one, and else overwritten by a later one. Columns
-// beyond width are not computed. Calls come from several goroutines; f may be nil.
+// among them. The row is one of a result of zeros (|nodes|×width), if there is one, and else overwritten by a later
+// one. Columns beyond width are not computed. Calls come from several goroutines; f may be nil.
 func (j *jointGraph) eachNode(nearOnly bool, width int, zg, zb, result *graph.Dense,
 	f func(s *scratch, k int, node int32)) {
 	rows, work := j.adj.Rows, (j.adj.NNZ()+j.batch.stored())*width

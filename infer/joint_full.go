@@ -53,8 +53,8 @@ func (j *jointGraph) scaleArrivals(lo, hi int) {
 	}
 }
 
-// joinNodes sets the scales of nodes lo to hi, readBlock at most, and their rows of fullT. It goes through the batch arrival by arrival,
-// because the edges of one arrival are side by side in memory.
+// joinNodes sets the scales of nodes lo to hi, readBlock at most, and their rows of fullT. It goes through the batch
+// arrival by arrival, because the edges of one arrival are side by side in memory.
 func (j *jointGraph) joinNodes(lo, hi int) {
 	var wide [readBlock]float64
 	m, n := j.adj.Rows, j.batch.Len()

@@ -59,7 +59,8 @@ func HopTables(adj *graph.CSR, z *graph.Dense, hops int) *Tables {
 	return LinearRecurrence(z.Cols, hops).tables(adj, z)
 }
 
-// begin and step compute [HopTables], with u_t in place of Z̃^t in the state: u_{t+1} = (Σ_k B_jk Z^t_k/√D_k + u_t)/(D_j+1).
+// begin and step compute [HopTables], with u_t in place of Z̃^t in the state: u_{t+1} = (Σ_k B_jk Z^t_k/√D_k +
+// u_t)/(D_j+1).
 func (m *mixture) begin(x *node) {
 	graph.Axpy(x.u, x.metIn, x.z)
 	waysBack(x.ways, x.degree)

@@ -210,8 +210,8 @@ type form interface {
 	first() *graph.Dense
 	// enter turns x·first into the rows that the first hop or layer reads; it may overwrite them.
 	enter(xw *graph.Dense) *graph.Dense
-	// depth, sent, state and part describe the form's [Recurrence]: their number, the columns that a node sends at each, those
-	// of the state before each (logits after the last), and those of each part of the tables.
+	// depth, sent, state and part describe the form's [Recurrence]: their number, the columns that a node sends at each,
+	// those of the state before each (logits after the last), and those of each part of the tables.
 	depth() int
 	sent(hop int) int
 	state(hop int) stateWidths

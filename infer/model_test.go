@@ -43,16 +43,20 @@ func TestBuildErrors(t *testing.T) {
 		params []infer.Param
 		want   string
 	}{
-		"unknown model":   {"gat", nil, `model "gat" is not known, only appnp, cheby, gcn, sage, sgc, ssgc`},
-		"no weights":      {"sgc", nil, "building sgc: tensor lin.weight is missing"},
-		"missing":         {"sgc", []infer.Param{weight}, "tensor lin.bias is missing"},
-		"shape":           {"sgc", []infer.Param{weight, named("lin.bias", graph.NewDense(1, 4))}, "tensor lin.bias is 1×4, want 1×3"},
-		"column":          {"sgc", []infer.Param{weight, named("lin.bias", graph.NewDense(3, 1))}, "tensor lin.bias is 3×1, want 1×3"},
-		"twice":           {"sgc", []infer.Param{weight, bias, bias}, "tensor lin.bias is there twice"},
-		"foreign":         {"sgc", []infer.Param{weight, bias, named("lin2.weight", graph.NewDense(2, 1))}, "tensor lin2.weight (2×1) is not one of its weights"},
-		"no value":        {"sgc", []infer.Param{named("lin.weight", nil)}, "tensor lin.weight has no values"},
-		"empty":           {"sgc", []infer.Param{named("lin.weight", graph.NewDense(5, 0))}, "tensor lin.weight is 5×0"},
-		"too few numbers": {"sgc", []infer.Param{named("lin.weight", &graph.Dense{Rows: 2, Cols: 2, Data: []float32{1}})}, "tensor lin.weight has 1 values for shape 2×2"},
+		"unknown model": {"gat", nil, `model "gat" is not known, only appnp, cheby, gcn, sage, sgc, ssgc`},
+		"no weights":    {"sgc", nil, "building sgc: tensor lin.weight is missing"},
+		"missing":       {"sgc", []infer.Param{weight}, "tensor lin.bias is missing"},
+		"shape": {"sgc", []infer.Param{weight, named("lin.bias", graph.NewDense(1, 4))},
+			"tensor lin.bias is 1×4, want 1×3"},
+		"column": {"sgc", []infer.Param{weight, named("lin.bias", graph.NewDense(3, 1))},
+			"tensor lin.bias is 3×1, want 1×3"},
+		"twice": {"sgc", []infer.Param{weight, bias, bias}, "tensor lin.bias is there twice"},
+		"foreign": {"sgc", []infer.Param{weight, bias, named("lin2.weight", graph.NewDense(2, 1))},
+			"tensor lin2.weight (2×1) is not one of its weights"},
+		"no value": {"sgc", []infer.Param{named("lin.weight", nil)}, "tensor lin.weight has no values"},
+		"empty":    {"sgc", []infer.Param{named("lin.weight", graph.NewDense(5, 0))}, "tensor lin.weight is 5×0"},
+		"too few numbers": {"sgc", []infer.Param{named("lin.weight", &graph.Dense{Rows: 2, Cols: 2, Data: []float32{1}})},
+			"tensor lin.weight has 1 values for shape 2×2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, err := infer.Build(tc.model, tc.params)
@@ -177,7 +181,9 @@ func TestBuildRanges(t *testing.T) {
 		{"sgc", put("hops", 0), "tensor hops is 0"},
 		{"gcn", put("hops", 2), "tensor hops (1×1) is not one of its weights"},
 		{"gcn", func(w map[string]*graph.Dense) { w["convs.1.lin.weight"] = nil }, "convs.1.lin.weight has no values"},
-		{"gcn", func(w map[string]*graph.Dense) { w["convs.2.bias"] = w["convs.1.bias"] }, "tensor convs.2.lin.weight is missing"},
+		{"gcn", func(w map[string]*graph.Dense) {
+			w["convs.2.bias"] = w["convs.1.bias"]
+		}, "tensor convs.2.lin.weight is missing"},
 		{"cheby3", func(w map[string]*graph.Dense) { w["convs.0.lins.3.weight"] = w["convs.0.lins.0.weight"] },
 			"convs.0.lins.3.weight (5×4) is not one of its weights"},
 	} {

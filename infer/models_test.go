@@ -36,7 +36,8 @@ func drawCandidates(rng *rand.Rand, w *world, hidden int) []candidate {
 
 	gcn := GCN(Layer{Wn: first(), B: b1}, Layer{Wn: second(), B: b2})
 	sage := SAGE(Layer{Wn: first(), Ws: first(), B: b1}, Layer{Wn: second(), Ws: second(), B: b2})
-	appnp := APPNP{W1: first(), B1: b1, W2: second(), B2: b2, Alpha: float64(float32(0.05 + 0.9*rng.Float64())), Hops: 1 + rng.IntN(10)}
+	appnp := APPNP{W1: first(), B1: b1, W2: second(), B2: b2, Alpha: float64(float32(0.05 + 0.9*rng.Float64())),
+		Hops: 1 + rng.IntN(10)}
 	cheby := Cheby{W1: []reference.Matrix{first(), first()}, B1: b1, W2: []reference.Matrix{second(), second()}, B2: b2}
 	cubic := Cheby{W1: append(cheby.W1[:2:2], first()), B1: b1, W2: append(cheby.W2[:2:2], second()), B2: b2}
 	middle := weights(1, hidden)[0]
@@ -45,13 +46,17 @@ func drawCandidates(rng *rand.Rand, w *world, hidden int) []candidate {
 		Layer{Wn: weights(hidden, hidden), Ws: weights(hidden, hidden), B: middle}, sage.Layers[1])
 	out := []candidate{
 		{"sgc", w.model, w.sgc(), w.model.W, 1},
-		convolved("gcn", gcn), convolved("sage", sage), convolved("gcn of 3 layers", deepGCN), convolved("sage of 4 layers", deepSAGE),
-		{"appnp", appnp, infertest.Model("appnp", float32(appnp.Alpha), appnp.Hops, infer.Layer{Self: dense(appnp.W1), Bias: floats(b1)},
+		convolved("gcn", gcn), convolved("sage", sage), convolved("gcn of 3 layers", deepGCN),
+		convolved("sage of 4 layers", deepSAGE),
+		{"appnp", appnp, infertest.Model("appnp", float32(appnp.Alpha), appnp.Hops,
+			infer.Layer{Self: dense(appnp.W1), Bias: floats(b1)},
 			infer.Layer{Self: dense(appnp.W2), Bias: floats(b2)}), appnp.W1, columnSum(appnp.W2)},
 		{"cheby", cheby, infertest.Model("cheby", 0, 0,
 			infer.Layer{Neighbours: dense(cheby.W1[1].Times(-1)), Self: dense(cheby.W1[0]), Bias: floats(b1)},
-			infer.Layer{Neighbours: dense(cheby.W2[1].Times(-1)), Self: dense(cheby.W2[0]), Bias: floats(b2)}), beside(cheby.W1...), columnSum(cheby.W2...)},
-		{"cheby with K=3", cubic, cubicCheby(all(cubic.W1), all(cubic.W2), floats(b1), floats(b2)), beside(cubic.W1...), 3 * columnSum(cubic.W2...)},
+			infer.Layer{Neighbours: dense(cheby.W2[1].Times(-1)), Self: dense(cheby.W2[0]), Bias: floats(b2)}),
+			beside(cheby.W1...), columnSum(cheby.W2...)},
+		{"cheby with K=3", cubic, cubicCheby(all(cubic.W1), all(cubic.W2), floats(b1), floats(b2)), beside(cubic.W1...),
+			3 * columnSum(cubic.W2...)},
 	}
 	for _, hops := range []int{1, 3, 5} {
 		deep := w.model
@@ -65,7 +70,8 @@ func drawCandidates(rng *rand.Rand, w *world, hidden int) []candidate {
 	for range hops {
 		mean.Mix = append(mean.Mix, (1-alpha)/hops)
 	}
-	return append(out, candidate{"ssgc", mean, infertest.Model("ssgc", alpha, hops, infer.Layer{Self: dense(mean.W), Bias: floats(mean.B)}), mean.W, 1})
+	return append(out, candidate{"ssgc", mean,
+		infertest.Model("ssgc", alpha, hops, infer.Layer{Self: dense(mean.W), Bias: floats(mean.B)}), mean.W, 1})
 }
 
 // convolved is a network of layers that read neighbours; its architecture is the first word of the name.

@@ -2,7 +2,8 @@ package infer
 
 import "rivulet/graph"
 
-// neighbourhood gives the rows of M of the distinct neighbours of some arrivals. Rows that are not known are passed over.
+// neighbourhood gives the rows of M of the distinct neighbours of some arrivals. Rows that are not known are passed
+// over.
 type neighbourhood interface {
 	arrivals() int
 	// edges returns the number of neighbours of an arrival, known or not.

@@ -13,7 +13,9 @@ type Operator struct {
 
 // Operators of GCN (Â), GraphSAGE (the mean) and Cheby (D^-½ B D^-½).
 var (
-	hatOperator       = Operator{func(d float64) float64 { return reference.InvSqrt(d + 1) }, func(d float64) float64 { return reference.InvSqrt(d + 1) }, true}
+	hatOperator = Operator{func(d float64) float64 {
+		return reference.InvSqrt(d + 1)
+	}, func(d float64) float64 { return reference.InvSqrt(d + 1) }, true}
 	meanOperator      = Operator{func(float64) float64 { return 1 }, reference.Inverse, false}
 	symmetricOperator = Operator{inverseSqrt, inverseSqrt, false}
 )
@@ -162,7 +164,8 @@ func (c Convolution) frozen(t reference.Tables, b reference.Arrivals) (states, s
 			known := reference.Matrix{b.Degree}.Plus(-1, reference.Matrix{b.Among.RowSums()})[0]
 			way = way.Plus(1, back.Mul(l.Wn).Scale(reference.Each(known, reference.Inverse)))
 		default:
-			way = way.Plus(1, back.Mul(l.Ws).Scale(reference.Each(ways.Columns(ways.Cols()-1, ways.Cols()).RowSums(), reference.Inverse)))
+			way = way.Plus(1, back.Mul(l.Ws).Scale(reference.Each(ways.Columns(ways.Cols()-1, ways.Cols()).RowSums(),
+				reference.Inverse)))
 		}
 		back = reference.At(len(way), len(l.B), func(i, k int) float64 { return ways[i][at+k] * way[i][k] })
 		at += len(l.B)

@@ -27,7 +27,8 @@ func readOracleCase(t *testing.T) *oracleCase {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &oracleCase{Goldens: g, adj: g.Matrix("A"), x: g.Matrix("X"), synAdj: g.Matrix("A_syn"), synX: g.Matrix("X_syn"),
+	return &oracleCase{Goldens: g, adj: g.Matrix("A"), x: g.Matrix("X"), synAdj: g.Matrix("A_syn"),
+		synX:    g.Matrix("X_syn"),
 		mapping: g.Matrix("M"), labels: g.Ints("Y"), synLabels: g.Ints("Y_syn")}
 }
 
@@ -56,7 +57,8 @@ func (g *oracleCase) sgc() reference.SGC {
 }
 
 func (g *oracleCase) gcn() Convolution {
-	return GCN(Layer{Wn: g.Matrix("gcn.weights.W1"), B: g.Vector("gcn.weights.b1")}, Layer{Wn: g.Matrix("gcn.weights.W2"), B: g.Vector("gcn.weights.b2")})
+	return GCN(Layer{Wn: g.Matrix("gcn.weights.W1"), B: g.Vector("gcn.weights.b1")},
+		Layer{Wn: g.Matrix("gcn.weights.W2"), B: g.Vector("gcn.weights.b2")})
 }
 
 // models are all the models of the known answers, with their weights.
@@ -72,7 +74,8 @@ func (g *oracleCase) models() map[string]Model {
 		"sgc": g.sgc(), "gcn": g.gcn(),
 		"sage":  SAGE(Layer{sage("Wn1"), sage("Ws1"), sageBias("b1")}, Layer{sage("Wn2"), sage("Ws2"), sageBias("b2")}),
 		"appnp": APPNP{appnp("W1"), appnpBias("b1"), appnp("W2"), appnpBias("b2"), 0.1, 10},
-		"cheby": Cheby{[]reference.Matrix{cheby("W0_1"), cheby("W1_1")}, chebyBias("b1"), []reference.Matrix{cheby("W0_2"), cheby("W1_2")}, chebyBias("b2")},
+		"cheby": Cheby{[]reference.Matrix{cheby("W0_1"), cheby("W1_1")}, chebyBias("b1"),
+			[]reference.Matrix{cheby("W0_2"), cheby("W1_2")}, chebyBias("b2")},
 	}
 }
 

@@ -104,7 +104,8 @@ func Probabilities(logits, f reference.Matrix, temperature, gamma float64) refer
 func TestSection6Probabilities(t *testing.T) {
 	logits := reference.Matrix{{math.Log(1), math.Log(3)}, {0, 0}}
 	nearly(t, "vanilla", Probabilities(logits, nil, 1, 0), reference.Matrix{{0.25, 0.75}, {0.5, 0.5}}, 1e-12)
-	nearly(t, "temperature 1/2 squares the odds", Probabilities(logits, nil, 0.5, 0), reference.Matrix{{0.1, 0.9}, {0.5, 0.5}}, 1e-12)
+	nearly(t, "temperature 1/2 squares the odds", Probabilities(logits, nil, 0.5, 0),
+		reference.Matrix{{0.1, 0.9}, {0.5, 0.5}}, 1e-12)
 	// 0.25 − 2·0.5 is clipped, 0.75 + 2·0.5 is what remains.
 	f := reference.Matrix{{-0.5, 0.5}, {0.25, 0}}
 	nearly(t, "mixed", Probabilities(logits, f, 1, 2), reference.Matrix{{0, 1}, {1 / 1.5, 0.5 / 1.5}}, 1e-12)

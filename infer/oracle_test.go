@@ -60,9 +60,10 @@ func TestSection1ZeroRow(t *testing.T) {
 	pre := &infer.Preprocess{Kind: infer.L2Center, Mean: []float32{0.5, 0.25}, Scale: 2}
 	w := &graph.Dense{Rows: 2, Cols: 1, Data: []float32{1, 4}}
 	for name, x := range map[string]graph.Features{
-		"dense":             {Dense: graph.NewDense(1, 2)},
-		"sparse":            {Sparse: &graph.CSR{Rows: 1, Cols: 2, RowPtr: []int{0, 0}}},
-		"sparse with zeros": {Sparse: &graph.CSR{Rows: 1, Cols: 2, RowPtr: []int{0, 1}, ColIdx: []int32{1}, Val: []float32{0}}},
+		"dense":  {Dense: graph.NewDense(1, 2)},
+		"sparse": {Sparse: &graph.CSR{Rows: 1, Cols: 2, RowPtr: []int{0, 0}}},
+		"sparse with zeros": {Sparse: &graph.CSR{Rows: 1, Cols: 2, RowPtr: []int{0, 1}, ColIdx: []int32{1},
+			Val: []float32{0}}},
 	} {
 		sameBits(t, name, pre.Raw(x).Project(w).Data, []float32{-3})
 	}
@@ -108,7 +109,8 @@ func TestSection6PropagationAgainstOracle(t *testing.T) {
 				b, ob := w.batch(side, graphBatch), w.oracle(side, graphBatch)
 				want := FrozenPropagation(exact, ob, alpha)
 				near(t, side+" frozen", infer.FrozenPropagation(own, alpha, false).Propagate(b), want, oracleTol)
-				near(t, side+" frozen, normalised", infer.FrozenPropagation(own, alpha, true).Propagate(b), NormaliseRows(want), oracleTol)
+				near(t, side+" frozen, normalised", infer.FrozenPropagation(own, alpha, true).Propagate(b), NormaliseRows(want),
+					oracleTol)
 				want = NormaliseRows(JointPropagation(oracleAdj, seeds, ob, alpha))
 				near(t, side+" joint labels", infer.JointLabels(adj, classes(labels), c, alpha).Propagate(b), want, oracleTol)
 
@@ -138,7 +140,8 @@ func TestSection6ProbabilitiesAgainstOracle(t *testing.T) {
 			return &graph.Dense{Rows: n, Cols: c, Data: rapid.SliceOfN(value, n*c, n*c).Draw(t, label)}
 		}
 		logits := draw("logits")
-		cal := infer.Calibration{Kind: infer.PropagateNone, Temperature: rapid.Float32Range(0.25, 4).Draw(t, "temperature"), Gamma: 3}
+		cal := infer.Calibration{Kind: infer.PropagateNone, Temperature: rapid.Float32Range(0.25, 4).Draw(t, "temperature"),
+			Gamma: 3}
 		got := cal.Probabilities(logits, nil)
 		near(t, "vanilla", got, Probabilities(wide(logits), nil, float64(cal.Temperature), 0), 1e-4)
 

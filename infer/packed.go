@@ -25,7 +25,8 @@ const (
 	packedWord = 4 // bytes
 )
 
-// PackedUnits returns the length of a record, in units, with an id of so many bytes, and so many columns and values together.
+// PackedUnits returns the length of a record, in units, with an id of so many bytes, and so many columns and values
+// together.
 func PackedUnits(idBytes, numbers int) int {
 	return (packedHead + packedWords(idBytes) + numbers + PackedUnit - 1) / PackedUnit
 }
@@ -53,7 +54,8 @@ func (p *PackedRows) Write(number uint32, id string, cols []int32, vals []float3
 // Record returns the record of a row, and all that is behind it.
 func (p *PackedRows) Record(number uint32) []uint32 { return p.Words[uint64(number)*PackedUnit:] }
 
-// IsOf reports whether a row is that of the node with this id. The record of number 0 may begin with a length that no id has.
+// IsOf reports whether a row is that of the node with this id. The record of number 0 may begin with a length that no
+// id has.
 func (p *PackedRows) IsOf(number uint32, id string) bool {
 	record := p.Record(number)
 	return int(record[0]) == len(id) && unsafe.String((*byte)(unsafe.Pointer(&record[packedHead])), len(id)) == id
@@ -62,8 +64,8 @@ func (p *PackedRows) IsOf(number uint32, id string) bool {
 // Entries returns how many a row has.
 func (p *PackedRows) Entries(number uint32) int { return int(p.Words[uint64(number)*PackedUnit+1]) }
 
-// Row returns the columns, ascending, and the values of a row: parts of the record, not to be written to. Both are nil for
-// one without entries.
+// Row returns the columns, ascending, and the values of a row: parts of the record, not to be written to. Both are nil
+// for one without entries.
 func (p *PackedRows) Row(number uint32) (cols []int32, vals []float32) {
 	if p.Ones != nil {
 		at, n := p.entries(number, 1)
@@ -79,9 +81,9 @@ func (p *PackedRows) Row(number uint32) (cols []int32, vals []float32) {
 	return unsafe.Slice((*int32)(at), n), unsafe.Slice((*float32)(unsafe.Add(at, packedWord*n)), n)
 }
 
-// entries returns the place of the n columns of a row, nil if it has none. If an entry has two words, a column and a value, the n values are
-// behind the columns. It panics if they are not all within Words. Sums of rows read entries from there, because most rows are so short that
-// making slices of them takes as long as adding them.
+// entries returns the place of the n columns of a row, nil if it has none. If an entry has two words, a column and a
+// value, the n values are behind the columns. It panics if they are not all within Words. Sums of rows read entries
+// from there, because most rows are so short that making slices of them takes as long as adding them.
 func (p *PackedRows) entries(number uint32, words uintptr) (at unsafe.Pointer, n uintptr) {
 	record := p.Record(number)
 	if n = uintptr(record[1]); n == 0 {
@@ -99,8 +101,8 @@ func entry(at unsafe.Pointer, k, n uintptr) (col uint32, val float32) {
 	return *(*uint32)(unsafe.Add(at, packedWord*k)), *(*float32)(unsafe.Add(at, packedWord*(n+k)))
 }
 
-// Prefetch asks the processor to have rows in its caches soon, and does not wait for them: an M in memory is read at random, and
-// what a sum of rows is added to is known only when its columns are there.
+// Prefetch asks the processor to have rows in its caches soon, and does not wait for them: an M in memory is read at
+// random, and what a sum of rows is added to is known only when its columns are there.
 func (p *PackedRows) Prefetch(numbers []uint32) { graph.Prefetch(p.Words, numbers) }
 
 // numberedRows are rows of an M in memory, by their numbers. The numbers of arrival i's neighbours end at ends[i]. A

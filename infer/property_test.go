@@ -18,7 +18,8 @@ func checkRows(t fatal, what string, p *infer.Predictor, whole, part *infer.Batc
 }
 
 // checkAgainst is checkRows with the answers to the whole batch at hand.
-func checkAgainst(t fatal, what string, p *infer.Predictor, wantLogits, want *graph.Dense, part *infer.Batch, rows []int32) {
+func checkAgainst(t fatal, what string, p *infer.Predictor, wantLogits, want *graph.Dense, part *infer.Batch,
+	rows []int32) {
 	t.Helper()
 	gotLogits, got := p.Predict(part)
 	for k, i := range rows {

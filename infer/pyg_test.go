@@ -61,7 +61,8 @@ func pygSplit(adj, x reference.Matrix, asSparse bool) (host *graph.CSR, nodes in
 		return graph.Features{Dense: dense(x)}
 	}
 	plain := &infer.Preprocess{Kind: infer.None, Scale: 1}
-	b = &infer.Batch{X: features(x[m:]), R: block(m, 0, pygArrivals, m), Known: make([]int32, pygArrivals), Adj: block(m, m, pygArrivals, pygArrivals)}
+	b = &infer.Batch{X: features(x[m:]), R: block(m, 0, pygArrivals, m), Known: make([]int32, pygArrivals),
+		Adj: block(m, m, pygArrivals, pygArrivals)}
 	b.Adj.DropOnes()
 	return block(0, 0, m, m), plain.Raw(features(x[:m])), b
 }

@@ -6,8 +6,8 @@ import (
 	"rivulet/graph"
 )
 
-// Recurrence takes nodes of a graph through the hops of a model, any part of the nodes at a time. It gives the rows of the
-// frozen tables and the logits of these nodes. Only the sums along edges are left to the caller, who may have the
+// Recurrence takes nodes of a graph through the hops of a model, any part of the nodes at a time. It gives the rows of
+// the frozen tables and the logits of these nodes. Only the sums along edges are left to the caller, who may have the
 // graph in memory ([Network.Tables] has) or in tables on disk:
 //
 //	state, part = Enter(X)
@@ -27,8 +27,8 @@ func (m *Network) Recurrence() *Recurrence {
 	return &Recurrence{m.freezable(), m.Architecture.Operator}
 }
 
-// PropagationRecurrence is that of label and error propagation with α = 1 ([PropagationTables]), on seeds of a width. They
-// have no ways back, and Close is of no use.
+// PropagationRecurrence is that of label and error propagation with α = 1 ([PropagationTables]), on seeds of a width.
+// They have no ways back, and Close is of no use.
 func PropagationRecurrence(width int) *Recurrence {
 	return &Recurrence{&restart{width: width, keep: 1, hops: PropagationSteps}, normalised}
 }

@@ -90,7 +90,8 @@ func TestAbortEndsTheTransactionAtOnce(t *testing.T) {
 
 // That a transaction which is given up has been ended by others is no error; that nobody knows is one.
 func TestErrorsOfAbort(t *testing.T) {
-	for code, want := range map[*kerr.Error]error{kerr.ProducerFenced: nil, kerr.TransactionalIDAuthorizationFailed: kafkago.TransactionalIDAuthorizationFailed} {
+	for code, want := range map[*kerr.Error]error{kerr.ProducerFenced: nil,
+		kerr.TransactionalIDAuthorizationFailed: kafkago.TransactionalIDAuthorizationFailed} {
 		b := newBench(t, 1)
 		tx := b.transactions(anybody, zero)
 		d := b.publish(tx, batch(anybody, zero, 0, 50))

@@ -128,7 +128,8 @@ func (c *Cursor) request(ctx context.Context) error {
 		}
 	}
 	c.leader = epoch
-	answer, err := c.client.fetches.Fetch(ctx, fetch.Partition{At: c.at, ID: c.id, Leader: leader, Epoch: epoch, Next: c.next,
+	answer, err := c.client.fetches.Fetch(ctx, fetch.Partition{At: c.at, ID: c.id, Leader: leader, Epoch: epoch,
+		Next:   c.next,
 		Stable: c.stable, High: c.high, MaxBytes: c.maxBytes, Wait: c.wait, Clock: c.clock})
 	if err != nil {
 		c.stable = -1 // whatever the next answer says is news: the failure is over

@@ -37,7 +37,8 @@ func values(t *testing.T, c *Cursor, end int64) (out []string) {
 // transact publishes values in one transaction and ends it.
 func (b *bench) transact(end kgo.TransactionEndTry, values ...string) {
 	b.t.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers(b.kafka.Addrs()...), kgo.TransactionalID(fmt.Sprint("tx-", values[0])), kgo.DefaultProduceTopic("predictions"))
+	client, err := kgo.NewClient(kgo.SeedBrokers(b.kafka.Addrs()...), kgo.TransactionalID(fmt.Sprint("tx-", values[0])),
+		kgo.DefaultProduceTopic("predictions"))
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -107,12 +108,14 @@ func TestFetchKeepsKeysHeadersAndTimes(t *testing.T) {
 		t.Fatalf("fetch: %v, lag %d", err, lag)
 	}
 	for i, r := range got {
-		if string(r.Value) != string(sent[i].Value) || (r.Key == nil) != (sent[i].Key == nil) || (r.Value == nil) != (sent[i].Value == nil) ||
+		if string(r.Value) != string(sent[i].Value) || (r.Key == nil) != (sent[i].Key == nil) ||
+			(r.Value == nil) != (sent[i].Value == nil) ||
 			!r.Time.Equal(at) || r.Position != (Position{Topic: "predictions", Offset: int64(i)}) {
 			t.Errorf("record %d: key %q, %d bytes, %v, %+v", i, r.Key, len(r.Value), r.Time, r.Position)
 		}
 	}
-	if len(got) != 3 || len(got[0].Headers) != 1 || got[0].Headers[0].Key != "h" || string(got[0].Headers[0].Value) != "1" {
+	if len(got) != 3 || len(got[0].Headers) != 1 || got[0].Headers[0].Key != "h" ||
+		string(got[0].Headers[0].Value) != "1" {
 		t.Errorf("%d records, headers %+v", len(got), got[0].Headers)
 	}
 }

@@ -112,7 +112,8 @@ func TestLeavingWhereAJoinIsCutOffByTheNext(t *testing.T) {
 	}
 }
 
-// A member whose join fails joins again under a new id. The group does not wait for the old one, until its session is over.
+// A member whose join fails joins again under a new id. The group does not wait for the old one, until its session is
+// over.
 func TestAFailedJoinLeavesNoMemberBehind(t *testing.T) {
 	b := newBench(t, 1)
 	s := b.source(patient)

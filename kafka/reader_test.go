@@ -99,7 +99,9 @@ func TestAReaderReadsFromTheGroupsOffsetsToTheEnd(t *testing.T) {
 		}
 	}
 	broken := errors.New("no room")
-	if _, err := b.reader(ReaderOptions{Topic: "predictions"}).ToEnd(t.Context(), nil, func(Record) error { return broken }); !errors.Is(err, broken) {
+	if _, err := b.reader(ReaderOptions{Topic: "predictions"}).ToEnd(t.Context(), nil, func(Record) error {
+		return broken
+	}); !errors.Is(err, broken) {
 		t.Errorf("ToEnd: %v", err)
 	}
 	if err := b.reader(ReaderOptions{Topic: "predictions"}).Commit(t.Context(), next); err == nil {
@@ -172,7 +174,8 @@ func TestAReaderWaitsForATopicAndReadsItWhole(t *testing.T) {
 // A follower that may not read says so; it does not try for ever.
 func TestMissingRightsEndAFollower(t *testing.T) {
 	b := newBench(t, 2)
-	b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Fetch}, Topic: "predictions", Partitions: []int32{1}, Err: kerr.TopicAuthorizationFailed, Count: -1})
+	b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Fetch}, Topic: "predictions", Partitions: []int32{1},
+		Err: kerr.TopicAuthorizationFailed, Count: -1})
 	err := b.reader(ReaderOptions{Topic: "predictions"}).Follow(t.Context(), nil, func(Record) {})
 	if !errors.Is(err, kafkago.TopicAuthorizationFailed) {
 		t.Errorf("Follow returned %v", err)

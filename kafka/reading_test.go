@@ -96,7 +96,8 @@ func (b *bench) ends(topic string) int64       { return sum(b.offsets(topic, kaf
 // join makes a member of the group g; leave takes it out again.
 func (b *bench) join() (g member, leave func()) {
 	b.t.Helper()
-	group, err := kafkago.NewConsumerGroup(kafkago.ConsumerGroupConfig{ID: "g", Brokers: b.kafka.Addrs(), Topics: []string{"arrivals"}})
+	group, err := kafkago.NewConsumerGroup(kafkago.ConsumerGroupConfig{ID: "g", Brokers: b.kafka.Addrs(),
+		Topics: []string{"arrivals"}})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -140,7 +141,8 @@ type cutConn struct {
 // Write looks at the key of a request; kafka-go writes the beginning of each at once.
 func (c *cutConn) Write(data []byte) (int, error) {
 	const size, key = 0, 4 // of the fields of a request
-	if len(data) > 8 && binary.BigEndian.Uint32(data[size:]) < 1<<24 && int16(binary.BigEndian.Uint16(data[key:])) == c.c.key &&
+	if len(data) > 8 && binary.BigEndian.Uint32(data[size:]) < 1<<24 &&
+		int16(binary.BigEndian.Uint16(data[key:])) == c.c.key &&
 		c.c.left.Add(-1) >= 0 {
 		c.cut = true
 	}

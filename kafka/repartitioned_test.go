@@ -42,7 +42,8 @@ func (b *bench) packed(sink *Sink, n int) *Shipment {
 	return sh
 }
 
-// Records that were placed in partitions which are gone are not tried for ever: the generation ends, and they are read again.
+// Records that were placed in partitions which are gone are not tried for ever: the generation ends, and they are read
+// again.
 func TestAPartitionThatIsGoneEndsTheGeneration(t *testing.T) {
 	b := newBench(t, 4)
 	sink := b.sink()

@@ -235,7 +235,8 @@ func TestPartitionsThatAreAssignedAlreadyAreNotAskedFor(t *testing.T) {
 	go func() { changed <- g.Changed(t.Context()) }()
 	knows := func() int { return viewOf(t, s).Partitions["arrivals"] }
 	b.until("it has heard of it", func() bool { return knows() == 2 })
-	r, err := b.client.CreatePartitions(t.Context(), &kafkago.CreatePartitionsRequest{Topics: []kafkago.TopicPartitionsConfig{{Name: "arrivals", Count: 3}}})
+	r, err := b.client.CreatePartitions(t.Context(),
+		&kafkago.CreatePartitionsRequest{Topics: []kafkago.TopicPartitionsConfig{{Name: "arrivals", Count: 3}}})
 	if err := cmp.Or(err, r.Errors["arrivals"]); err != nil {
 		t.Fatal(err)
 	}

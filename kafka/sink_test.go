@@ -41,7 +41,8 @@ type bench struct {
 
 func newBench(t testing.TB, partitions int) *bench {
 	t.Helper()
-	k, err := devstack.StartKafka(devstack.KafkaOptions{Brokers: 2, Topics: map[string]int{"predictions": partitions, "letters": 1, "arrivals": 2}})
+	k, err := devstack.StartKafka(devstack.KafkaOptions{Brokers: 2,
+		Topics: map[string]int{"predictions": partitions, "letters": 1, "arrivals": 2}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +137,8 @@ func deliver(ctx context.Context, to publisher, p parcel) error {
 func (b *bench) read(topic string, partition int) (out []plainRecord) {
 	b.t.Helper()
 	end := b.kafka.Cluster.PartitionInfo(topic, int32(partition)).HighWatermark
-	reader, err := kgo.NewClient(kgo.SeedBrokers(b.kafka.Addrs()...), kgo.KeepControlRecords(), kgo.FetchMaxWait(10*time.Millisecond),
+	reader, err := kgo.NewClient(kgo.SeedBrokers(b.kafka.Addrs()...), kgo.KeepControlRecords(),
+		kgo.FetchMaxWait(10*time.Millisecond),
 		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: {int32(partition): kgo.NewOffset().AtStart()}}))
 	if err != nil {
 		b.t.Fatal(err)
@@ -303,7 +305,8 @@ func TestAnEndedContextEndsTheRetries(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	over := errors.New("the drain timed out")
 	b.with.Observer = told(func(error) { cancel(over) })
-	if err := deliver(ctx, b.sink(), parcel{records: numbered(0, 3)}); !errors.Is(err, over) || !errors.Is(err, kafkago.NotEnoughReplicas) {
+	if err := deliver(ctx, b.sink(), parcel{records: numbered(0, 3)}); !errors.Is(err, over) ||
+		!errors.Is(err, kafkago.NotEnoughReplicas) {
 		t.Errorf("deliver: %v", err)
 	}
 }
@@ -328,7 +331,8 @@ func TestAMissingTopicIsWaitedFor(t *testing.T) {
 	if got := len(b.read("later", 0)); got != 3 {
 		t.Errorf("%d predictions", got)
 	}
-	if strings.Count(log.String(), "waiting for the brokers") != 2 || strings.Count(log.String(), "no longer waiting for the brokers") != 1 {
+	if strings.Count(log.String(), "waiting for the brokers") != 2 ||
+		strings.Count(log.String(), "no longer waiting for the brokers") != 1 {
 		t.Errorf("logged:\n%s", log.String())
 	}
 }
@@ -403,10 +407,12 @@ func TestCompression(t *testing.T) {
 
 func TestSinksAreChecked(t *testing.T) {
 	b := newBench(t, 1)
-	if _, err := NewSink(b.way, "zip", retry.Patience{}); err == nil || !strings.Contains(err.Error(), `compression is "zip"`) {
+	if _, err := NewSink(b.way, "zip", retry.Patience{}); err == nil ||
+		!strings.Contains(err.Error(), `compression is "zip"`) {
 		t.Errorf("NewSink returned %v", err)
 	}
-	if err := b.sink().Send(t.Context(), "", numbered(0, 1)); err == nil || !strings.Contains(err.Error(), "no topic") || retry.Judge(err) != retry.Permanent {
+	if err := b.sink().Send(t.Context(), "", numbered(0, 1)); err == nil || !strings.Contains(err.Error(), "no topic") ||
+		retry.Judge(err) != retry.Permanent {
 		t.Errorf("without a topic: %v", err)
 	}
 	if _, err := publish(t.Context(), b.sink(), parcel{next: Offsets{zero: 1}}); err == nil {

@@ -122,7 +122,8 @@ func NewSource(c *Client, o SourceOptions, p retry.Patience) (*Source, error) {
 		return nil, err
 	}
 	p = p.Complete()
-	s := &Source{client: c, opts: o, with: p, balancer: &balance.Balancer{}, lines: wire.NewLines(), leaving: make(chan struct{}),
+	s := &Source{client: c, opts: o, with: p, balancer: &balance.Balancer{}, lines: wire.NewLines(),
+		leaving: make(chan struct{}),
 		joining: p.Outage(retry.StageGroup, "group", o.Group).Attempts()}
 	config := s.groupConfig()
 	if err := config.Validate(); err != nil {

@@ -16,7 +16,8 @@ import (
 
 func (b *bench) source(change func(*SourceOptions)) *Source {
 	b.t.Helper()
-	o := SourceOptions{Group: "g", Topics: []string{"arrivals"}, FetchWait: 20 * time.Millisecond, Heartbeat: 20 * time.Millisecond,
+	o := SourceOptions{Group: "g", Topics: []string{"arrivals"}, FetchWait: 20 * time.Millisecond,
+		Heartbeat:     20 * time.Millisecond,
 		WatchInterval: 20 * time.Millisecond, SessionTimeout: 6 * time.Second}
 	change(&o)
 	s, err := NewSource(b.way, o, b.with)
@@ -120,7 +121,8 @@ func TestNewPartitionsAreNoticed(t *testing.T) {
 	g := b.joined(s)
 	changed := make(chan bool, 1)
 	go func() { changed <- g.Changed(t.Context()) }()
-	r, err := b.client.CreatePartitions(t.Context(), &kafkago.CreatePartitionsRequest{Topics: []kafkago.TopicPartitionsConfig{{Name: "arrivals", Count: 3}}})
+	r, err := b.client.CreatePartitions(t.Context(),
+		&kafkago.CreatePartitionsRequest{Topics: []kafkago.TopicPartitionsConfig{{Name: "arrivals", Count: 3}}})
 	if err := cmp.Or(err, r.Errors["arrivals"]); err != nil {
 		t.Fatal(err)
 	}

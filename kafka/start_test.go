@@ -83,13 +83,14 @@ func TestOneMemberChoosesTheStart(t *testing.T) {
 	}
 	for _, c := range append(mine, others.cursors...) {
 		if c.Next() != ends[c.Partition()] {
-			t.Errorf("%v begins at %d, want %d, where it ended when the first member chose", c.Partition(), c.Next(), ends[c.Partition()])
+			t.Errorf("%v begins at %d, want %d, where it ended when the first member chose", c.Partition(), c.Next(),
+				ends[c.Partition()])
 		}
 	}
 }
 
-// A member that has only a new partition asks for stable offsets of its own partition alone: others nearly always commit
-// theirs in some transaction, and it would wait for the end of all of them at once.
+// A member that has only a new partition asks for stable offsets of its own partition alone: others nearly always
+// commit theirs in some transaction, and it would wait for the end of all of them at once.
 func TestANewPartitionDoesNotWaitForTransactions(t *testing.T) {
 	b := newBench(t, 1)
 	b.send("arrivals", "a")
@@ -114,6 +115,7 @@ func TestANewPartitionDoesNotWaitForTransactions(t *testing.T) {
 		t.Errorf("the new partition is not read from its beginning: %d cursors, %v", len(cursors), err)
 	}
 	if asked[true] != 1 || asked[false] != 2 {
-		t.Errorf("asked for %d partitions' stable offsets, and for %d partitions' offsets as they are, want 1 and 2", asked[true], asked[false])
+		t.Errorf("asked for %d partitions' stable offsets, and for %d partitions' offsets as they are, want 1 and 2",
+			asked[true], asked[false])
 	}
 }

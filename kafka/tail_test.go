@@ -36,7 +36,8 @@ func news(t *testing.T, tail *Tail) (s Sight, values []string) {
 func TestATailReadsTheNewestRecords(t *testing.T) {
 	b := newBench(t, 2)
 	old := time.Now().Add(-time.Hour)
-	if err := b.sink().Send(t.Context(), "predictions", []Record{{Value: []byte("old"), Time: old}, {Value: []byte("old too"), Time: old}}); err != nil {
+	if err := b.sink().Send(t.Context(), "predictions",
+		[]Record{{Value: []byte("old"), Time: old}, {Value: []byte("old too"), Time: old}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, v := range []string{"a", "b"} {

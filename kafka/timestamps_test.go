@@ -46,7 +46,8 @@ func TestAClockThatIsAhead(t *testing.T) {
 	refused := 0
 	b.judged(strict(func(stamp, now int64) string {
 		refused++
-		return fmt.Sprintf("Timestamp %d is out of range. The timestamp should be within [%d, %d]", stamp, now-math.MaxInt64, now+hour)
+		return fmt.Sprintf("Timestamp %d is out of range. The timestamp should be within [%d, %d]", stamp, now-math.MaxInt64,
+			now+hour)
 	}))
 	s := b.sink()
 	for k := range 3 {
@@ -70,7 +71,8 @@ func TestAClockThatIsSetRight(t *testing.T) {
 	t.Parallel()
 	told, clock := time.Now(), time.Duration(0)
 	s := &Sink{clock: skewed{by: &clock}}
-	s.allowed.Store(wire.ReadSpan(fmt.Sprintf("within [%d, %d]", told.UnixMilli()-1000-math.MaxInt64, told.UnixMilli()+hour), told))
+	s.allowed.Store(wire.ReadSpan(fmt.Sprintf("within [%d, %d]", told.UnixMilli()-1000-math.MaxInt64,
+		told.UnixMilli()+hour), told))
 	if now := s.now().UnixMilli(); now < told.UnixMilli() {
 		t.Errorf("the time is %d, want the clock's, %d or later", now, told.UnixMilli())
 	}

@@ -26,7 +26,8 @@ func TestWhatIsCommittedBesideAnOffset(t *testing.T) {
 	if got := markOf(m.metadata(), 7); got != m {
 		t.Errorf("read %+v, want %+v", got, m)
 	}
-	for _, text := range []string{"", "by hand", markPrefix, markPrefix + "short", strings.TrimPrefix(m.metadata(), markPrefix), m.metadata() + "x"} {
+	for _, text := range []string{"", "by hand", markPrefix, markPrefix + "short",
+		strings.TrimPrefix(m.metadata(), markPrefix), m.metadata() + "x"} {
 		if got := markOf(text, 7); got != (mark{epoch: -1}) {
 			t.Errorf("%q means %+v, want nothing", text, got)
 		}
@@ -35,7 +36,9 @@ func TestWhatIsCommittedBesideAnOffset(t *testing.T) {
 
 func TestEpochsOfOffsets(t *testing.T) {
 	var e epochs
-	for _, s := range []wire.EpochStart{{First: 10, Epoch: 1}, {First: 20, Epoch: 1}, {First: 30, Epoch: 4}, {First: 50, Epoch: 5}, {First: 40, Epoch: 6}} { // the last is after a truncation
+	// the last is after a truncation
+	for _, s := range []wire.EpochStart{{First: 10, Epoch: 1}, {First: 20, Epoch: 1}, {First: 30, Epoch: 4},
+		{First: 50, Epoch: 5}, {First: 40, Epoch: 6}} {
 		e = e.add(s.First, s.Epoch)
 	}
 	if diff := cmp.Diff(epochs{{First: 10, Epoch: 1}, {First: 30, Epoch: 4}, {First: 40, Epoch: 6}}, e); diff != "" {
@@ -63,7 +66,8 @@ func TestOlderBrokersAreReadByName(t *testing.T) {
 	}{"2.5": {kversion.V2_5_0(), 11, false}, "2.8": {kversion.V2_8_0(), 12, true}, "3.1": {kversion.V3_1_0(), 13, true}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "predictions"), kfake.MaxVersions(c.versions))
+			cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "predictions"),
+				kfake.MaxVersions(c.versions))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -87,7 +91,8 @@ func TestOlderBrokersAreReadByName(t *testing.T) {
 				t.Fatal(err)
 			}
 			var log bytes.Buffer
-			s, err := NewSource(client, SourceOptions{Group: "g", Topics: []string{"predictions"}, FetchWait: 10 * time.Millisecond},
+			s, err := NewSource(client, SourceOptions{Group: "g", Topics: []string{"predictions"},
+				FetchWait: 10 * time.Millisecond},
 				retry.Patience{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			if err != nil {
 				t.Fatal(err)

@@ -42,8 +42,8 @@ func TestGroupsDoNotFenceOneAnother(t *testing.T) {
 	}
 }
 
-// A member of an older release, which names its ids in another way, is fenced by one of this release that takes over its
-// partition, and its transaction is ended. Whoever may not use such an id has nobody who did.
+// A member of an older release, which names its ids in another way, is fenced by one of this release that takes over
+// its partition, and its transaction is ended. Whoever may not use such an id has nobody who did.
 func TestMembersOfOlderReleasesAreFenced(t *testing.T) {
 	b := newBench(t, 1)
 	old, err := b.sink().open(t.Context(), "tx.arrivals.0", DefaultTransactionTimeout)
@@ -71,7 +71,8 @@ func TestMembersOfOlderReleasesAreFenced(t *testing.T) {
 	if err := deliver(t.Context(), b.transactions(anybody, zero), batch(anybody, zero, 0, 10)); err != nil {
 		t.Errorf("rights for the old id are missing: %v", err)
 	}
-	if _, err := b.sink().open(t.Context(), "tx.arrivals.0", DefaultTransactionTimeout); !errors.Is(err, TransactionalIDAuthorizationFailed) {
+	if _, err := b.sink().open(t.Context(), "tx.arrivals.0", DefaultTransactionTimeout); !errors.Is(err,
+		TransactionalIDAuthorizationFailed) {
 		t.Errorf("opening the old id by itself: %v", err)
 	}
 }

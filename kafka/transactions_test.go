@@ -189,7 +189,8 @@ func TestAFailureIsNotTakenForACancellation(t *testing.T) {
 		tx := b.transactions(anybody, zero)
 		b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{test.fails}, Err: test.code})
 		err := deliver(t.Context(), tx, batch(anybody, zero, 0, 50))
-		if !errors.Is(err, retry.ErrGeneration) || !errors.Is(err, kafkago.Error(test.code.Code)) || errors.Is(err, context.Canceled) {
+		if !errors.Is(err, retry.ErrGeneration) || !errors.Is(err, kafkago.Error(test.code.Code)) ||
+			errors.Is(err, context.Canceled) {
 			t.Errorf("%s is refused while %s waits: deliver returned %v", test.fails.Name(), test.stuck.ApiKey(), err)
 		}
 		b.want(0, -1)
@@ -199,7 +200,8 @@ func TestAFailureIsNotTakenForACancellation(t *testing.T) {
 func TestWhatCannotBePublishedIsReturnedAndAborted(t *testing.T) {
 	b := newBench(t, 1)
 	tx := b.transactions(anybody, zero)
-	b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: "predictions", Err: kerr.TopicAuthorizationFailed})
+	b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: "predictions",
+		Err: kerr.TopicAuthorizationFailed})
 	err := deliver(t.Context(), tx, batch(anybody, zero, 0, 50))
 	if !errors.Is(err, kafkago.TopicAuthorizationFailed) || errors.Is(err, retry.ErrGeneration) {
 		t.Errorf("deliver returned %v", err)
@@ -279,10 +281,12 @@ func TestLostAnswersRepeatNothing(t *testing.T) {
 // Normal answers of a busy coordinator, in the results of single partitions too: they are waited for without a word.
 func TestConcurrentTransactionsAreWaitedFor(t *testing.T) {
 	b := newBench(t, 3)
-	keys := []kmsg.Key{kmsg.InitProducerID, kmsg.AddPartitionsToTxn, kmsg.AddOffsetsToTxn, kmsg.TxnOffsetCommit, kmsg.EndTxn}
+	keys := []kmsg.Key{kmsg.InitProducerID, kmsg.AddPartitionsToTxn, kmsg.AddOffsetsToTxn, kmsg.TxnOffsetCommit,
+		kmsg.EndTxn}
 	var handles []*kfake.FaultHandle
 	for _, key := range keys {
-		handles = append(handles, b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{key}, Err: kerr.ConcurrentTransactions, Count: 3}))
+		handles = append(handles, b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{key}, Err: kerr.ConcurrentTransactions,
+			Count: 3}))
 	}
 	tx := b.transactions(anybody, zero)
 	if err := deliver(t.Context(), tx, batch(anybody, zero, 0, 50)); err != nil {
@@ -302,7 +306,8 @@ func TestConcurrentTransactionsAreWaitedFor(t *testing.T) {
 func TestMovingCoordinatorsAreFollowed(t *testing.T) {
 	for _, code := range []*kerr.Error{kerr.CoordinatorLoadInProgress, kerr.CoordinatorNotAvailable, kerr.NotCoordinator} {
 		b := newBench(t, 3)
-		keys := []kmsg.Key{kmsg.InitProducerID, kmsg.AddPartitionsToTxn, kmsg.AddOffsetsToTxn, kmsg.TxnOffsetCommit, kmsg.EndTxn}
+		keys := []kmsg.Key{kmsg.InitProducerID, kmsg.AddPartitionsToTxn, kmsg.AddOffsetsToTxn, kmsg.TxnOffsetCommit,
+			kmsg.EndTxn}
 		var handles []*kfake.FaultHandle
 		for _, key := range keys {
 			handles = append(handles, b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{key}, Err: code, Count: 2}))
@@ -334,7 +339,8 @@ func TestAFencedProducerWritesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	owner := b.transactions(anybody, zero)
-	if err := deliver(t.Context(), slow, batch(anybody, zero, 50, 60)); !errors.Is(err, retry.ErrGeneration) || !retry.Fenced(err) {
+	if err := deliver(t.Context(), slow, batch(anybody, zero, 50, 60)); !errors.Is(err, retry.ErrGeneration) ||
+		!retry.Fenced(err) {
 		t.Errorf("deliver of the fenced one returned %v", err)
 	}
 	if err := deliver(t.Context(), owner, batch(anybody, zero, 50, 100)); err != nil {
@@ -356,7 +362,8 @@ func TestAnOldGenerationIsRefused(t *testing.T) {
 	defer leave()
 	owner := b.transactions(next, one)
 	err := deliver(t.Context(), slow, batch(old, zero, 50, 60))
-	if !errors.Is(err, retry.ErrGeneration) || !errors.Is(err, kafkago.IllegalGeneration) && !errors.Is(err, kafkago.UnknownMemberId) {
+	if !errors.Is(err, retry.ErrGeneration) || !errors.Is(err, kafkago.IllegalGeneration) &&
+		!errors.Is(err, kafkago.UnknownMemberId) {
 		t.Errorf("deliver under generation %d returned %v; it is %d now", old.Generation, err, next.Generation)
 	}
 	if err := deliver(t.Context(), owner, batch(next, zero, 50, 100)); err != nil {
@@ -373,7 +380,8 @@ func TestATransactionThatOutlivesItsTimeoutIsGivenUp(t *testing.T) {
 	b := newBench(t, 1)
 	b.timeout = 100 * time.Millisecond
 	tx := b.transactions(anybody, zero)
-	held := b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: "predictions", Err: kerr.NotEnoughReplicas,
+	held := b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: "predictions",
+		Err:   kerr.NotEnoughReplicas,
 		Count: -1})
 	time.AfterFunc(300*time.Millisecond, held.Remove)
 	if err := deliver(t.Context(), tx, batch(anybody, zero, 0, 50)); !errors.Is(err, retry.ErrGeneration) {
@@ -420,7 +428,8 @@ func TestTransactionOptionsAreChecked(t *testing.T) {
 		!strings.Contains(err.Error(), "1h0m0s is more than") {
 		t.Errorf("a timeout beyond the broker's: %v", err)
 	}
-	if err := deliver(t.Context(), b.transactions(anybody), batch(anybody, zero, 0, 1)); !errors.Is(err, retry.ErrGeneration) {
+	if err := deliver(t.Context(), b.transactions(anybody), batch(anybody, zero, 0, 1)); !errors.Is(err,
+		retry.ErrGeneration) {
 		t.Errorf("deliver without partitions: %v", err)
 	}
 	if err := deliver(t.Context(), b.transactions(anybody, zero), parcel{records: numbered(0, 1)}); err == nil ||
@@ -452,7 +461,8 @@ func batchesOf(counts ...int) (batches []wire.Batch) {
 
 // A broker that remembers the batch says so by a code of its own where it does not know the offset any more.
 func TestABatchThatIsThereAlreadyIsDone(t *testing.T) {
-	l := &load{at: TopicPartition{Topic: "predictions", Partition: 2}, batches: batchesOf(3, 1), sequence: 4, wire: []byte{1}}
+	l := &load{at: TopicPartition{Topic: "predictions", Partition: 2}, batches: batchesOf(3, 1), sequence: 4,
+		wire: []byte{1}}
 	err := (&Sink{}).settle(&Shipment{}, l, &produce.ResponsePartition{ErrorCode: int16(kafkago.DuplicateSequenceNumber)})
 	if err != nil || l.written != 1 || l.sequence != 7 || l.wire != nil {
 		t.Errorf("settle: %v, %+v", err, l)

@@ -8,7 +8,8 @@ import (
 	"rivulet/infer"
 )
 
-// PartLookup looks up rows of an M that is not in memory. Each call reads all of M, so it is for a few calls with many ids.
+// PartLookup looks up rows of an M that is not in memory. Each call reads all of M, so it is for a few calls with many
+// ids.
 type PartLookup struct {
 	bundle *artifact.Bundle
 }

@@ -16,8 +16,9 @@ import (
 
 // The rows of an M in pieces are those of the same M in memory.
 func TestPieces(t *testing.T) {
-	whole := &artifact.Mapping{IDs: []string{"a", "b", "c", "d"}, Rows: &graph.CSR{Rows: 4, Cols: 3, RowPtr: []int{0, 2, 2, 3, 5},
-		ColIdx: []int32{0, 2, 1, 0, 1}, Val: []float32{.5, .25, 1, .125, 2}}}
+	whole := &artifact.Mapping{IDs: []string{"a", "b", "c", "d"},
+		Rows: &graph.CSR{Rows: 4, Cols: 3, RowPtr: []int{0, 2, 2, 3, 5},
+			ColIdx: []int32{0, 2, 1, 0, 1}, Val: []float32{.5, .25, 1, .125, 2}}}
 	part := func(from, to int) *artifact.Mapping {
 		rows := &graph.CSR{Rows: to - from, Cols: 3, RowPtr: []int{0}}
 		for i := from; i < to; i++ {
@@ -43,7 +44,8 @@ func TestPieces(t *testing.T) {
 		}
 	}
 	for k := range ids {
-		if got[k].Known != want[k].Known || !slices.Equal(got[k].Cols, want[k].Cols) || !slices.Equal(got[k].Vals, want[k].Vals) {
+		if got[k].Known != want[k].Known || !slices.Equal(got[k].Cols, want[k].Cols) ||
+			!slices.Equal(got[k].Vals, want[k].Vals) {
 			t.Errorf("row of %q: %s", ids[k], cmp.Diff(want[k], got[k]))
 		}
 	}

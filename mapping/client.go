@@ -24,8 +24,8 @@ func EachMaster(ctx context.Context, client Client, do func(ctx context.Context,
 	return do(ctx, client)
 }
 
-// OneServer reports whether a client is one of a single server. That runs the commands of a pipeline in their order; the
-// nodes of a cluster run their parts side by side.
+// OneServer reports whether a client is one of a single server. That runs the commands of a pipeline in their order;
+// the nodes of a cluster run their parts side by side.
 func OneServer(client Client) bool {
 	_, one := client.(*redis.Client)
 	return one

@@ -19,10 +19,12 @@ func TestRowCodecGolden(t *testing.T) {
 		row  infer.Row
 		want string // hex
 	}{
-		"empty":       {infer.Row{Known: true}, "00"},
-		"first":       {infer.Row{Known: true, Cols: []int32{0}, Vals: []float32{1}}, "01" + "00" + "0000803f"},
-		"neighbours":  {infer.Row{Known: true, Cols: []int32{3, 4}, Vals: []float32{0.5, 0}}, "02" + "0300" + "0000003f" + "00000000"},
-		"wide column": {infer.Row{Known: true, Cols: []int32{130, 16383}, Vals: []float32{2, 3}}, "02" + "8201fc7e" + "00000040" + "00004040"},
+		"empty": {infer.Row{Known: true}, "00"},
+		"first": {infer.Row{Known: true, Cols: []int32{0}, Vals: []float32{1}}, "01" + "00" + "0000803f"},
+		"neighbours": {infer.Row{Known: true, Cols: []int32{3, 4}, Vals: []float32{0.5, 0}},
+			"02" + "0300" + "0000003f" + "00000000"},
+		"wide column": {infer.Row{Known: true, Cols: []int32{130, 16383}, Vals: []float32{2, 3}},
+			"02" + "8201fc7e" + "00000040" + "00004040"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -40,8 +40,8 @@
 //
 // Anything else, such as an answer that this build does not know, is waited for.
 //
-// Rows that arrivals were given are in package [rivulet/mapping/arrivals]. They are no [Lookup]: T is asked first, and a
-// row of T takes precedence.
+// Rows that arrivals were given are in package [rivulet/mapping/arrivals]. They are no [Lookup]: T is asked first, and
+// a row of T takes precedence.
 //
 // # Rows in Redis
 //

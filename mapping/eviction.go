@@ -25,7 +25,8 @@ func CheckEviction(ctx context.Context, client Client) (found, warning string, e
 	case startsWith(err, []string{"section ("}):
 		return "the embedded server evicts nothing", "", nil
 	case Refused(err) && !startsWith(err, badLogin):
-		return "maxmemory-policy is not known", fmt.Sprintf("whether Redis evicts rows of M is not known: INFO memory is not allowed (%v)", err), nil
+		return "maxmemory-policy is not known",
+			fmt.Sprintf("whether Redis evicts rows of M is not known: INFO memory is not allowed (%v)", err), nil
 	case err != nil:
 		return "", "", fmt.Errorf("asking for maxmemory-policy: %w", err)
 	}

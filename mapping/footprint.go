@@ -49,7 +49,8 @@ func (Footprint) Stored(m *artifact.Mapping) int64 {
 	total := int64(8) << bits.Len(uint(max(0, table.Buckets-1))) // the table of keys has a power of two of places
 	for b, bytes := range buckets {
 		key := len(table.Key(b)) + keyPrefixBytes
-		total += allocated(bytes+tableBytes(table.Pages)+sealBytes*table.Pages+longStringOverhead) + allocated(key+stringOverhead) +
+		total += allocated(bytes+tableBytes(table.Pages)+sealBytes*table.Pages+longStringOverhead) +
+			allocated(key+stringOverhead) +
 			allocated(entryBytes) + allocated(objectBytes)
 	}
 	return total

@@ -123,7 +123,8 @@ var errTwice = errors.New("is the id of two rows of M")
 
 // countRows returns the layout of the rows of the parts of an M, how many rows each bucket has, and about how many
 // bytes all rows take in files. rows is their number.
-func countRows(parts iter.Seq2[*artifact.Mapping, error], rows int) (l Layout, counts []uint32, bytes int64, err error) {
+func countRows(parts iter.Seq2[*artifact.Mapping, error], rows int) (l Layout, counts []uint32, bytes int64,
+	err error) {
 	ranges := Layout{Buckets: min(mostBuckets, maxPages(rows)), Pages: 1} // each is a part of one bucket
 	inRange := make([]uint32, ranges.Buckets)
 	idBytes, entries := int64(0), 0

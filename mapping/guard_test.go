@@ -26,11 +26,14 @@ func (e serverError) Error() string { return string(e) }
 func (serverError) RedisError()     {}
 
 func TestUnavailable(t *testing.T) {
-	for _, err := range []error{io.EOF, &net.OpError{Op: "dial", Err: errors.New("refused")}, context.DeadlineExceeded, redis.ErrPoolTimeout,
+	for _, err := range []error{io.EOF, &net.OpError{Op: "dial", Err: errors.New("refused")}, context.DeadlineExceeded,
+		redis.ErrPoolTimeout,
 		serverError("LOADING Redis is loading the dataset in memory"), serverError("CLUSTERDOWN The cluster is down"),
 		serverError("READONLY You can't write against a read only replica."),
-		serverError("MASTERDOWN Link with MASTER is down"), serverError("TRYAGAIN Multiple keys request during rehashing of slot"),
-		serverError("BUSY Redis is busy running a script"), serverError("ERR max number of clients reached"), serverError("MOVED 1 127.0.0.1:1")} {
+		serverError("MASTERDOWN Link with MASTER is down"),
+		serverError("TRYAGAIN Multiple keys request during rehashing of slot"),
+		serverError("BUSY Redis is busy running a script"), serverError("ERR max number of clients reached"),
+		serverError("MOVED 1 127.0.0.1:1")} {
 		if !Unavailable(fmt.Errorf("reading: %w", err)) {
 			t.Errorf("%v counts as an answer", err)
 		}
@@ -48,8 +51,10 @@ func TestUnavailable(t *testing.T) {
 
 // An error says whether waiting for rows can help. A wrong password may be one that is being changed.
 func TestFinal(t *testing.T) {
-	for err, want := range map[error]bool{serverError("NOPERM no permissions"): true, serverError("WRONGPASS invalid"): false,
-		serverError("WRONGTYPE Operation against a key"): true, serverError("ERR unknown command 'HMGET'"): true, redis.ErrClosed: true,
+	for err, want := range map[error]bool{serverError("NOPERM no permissions"): true,
+		serverError("WRONGPASS invalid"):                 false,
+		serverError("WRONGTYPE Operation against a key"): true, serverError("ERR unknown command 'HMGET'"): true,
+		redis.ErrClosed: true,
 		serverError("ERR DB index is out of range"): true, serverError("ERR something new"): false,
 		io.EOF: false, ErrVanished: false, serverError("OOM command not allowed"): false} {
 		var own interface{ Permanent() bool }
@@ -61,8 +66,10 @@ func TestFinal(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	for _, err := range []error{serverError("NOAUTH Authentication required."), serverError("WRONGPASS invalid username-password pair"),
-		serverError("NOPERM no permissions"), serverError("ERR AUTH <password> called without any password configured"), redis.ErrClosed} {
+	for _, err := range []error{serverError("NOAUTH Authentication required."),
+		serverError("WRONGPASS invalid username-password pair"),
+		serverError("NOPERM no permissions"), serverError("ERR AUTH <password> called without any password configured"),
+		redis.ErrClosed} {
 		if err := fmt.Errorf("reading: %w", err); !Refused(err) || Unavailable(err) {
 			t.Errorf("%v: refused %t, unavailable %t", err, Refused(err), Unavailable(err))
 		}
@@ -112,7 +119,8 @@ func TestBreakerOpensProbesAndCloses(t *testing.T) {
 			}
 		}
 		asked(3)
-		if err := ask(); err == nil || !strings.Contains(err.Error(), "Redis is not asked for 5s after 3 failures, the last of which was: connection lost") {
+		if err := ask(); err == nil || !strings.Contains(err.Error(),
+			"Redis is not asked for 5s after 3 failures, the last of which was: connection lost") {
 			t.Errorf("error of an open breaker is %v", err)
 		}
 		time.Sleep(5*time.Second + 1)
@@ -210,7 +218,8 @@ func TestDegradedAnswersFromMemory(t *testing.T) {
 		t.Errorf("counts are %+v", stats)
 	}
 	inner.err = nil
-	if diff := cmp.Diff(mustRows(t, FromArtifact(numbered(50, 3)), "8", "somebody"), mustRows(t, cached, "8", "somebody")); diff != "" {
+	if diff := cmp.Diff(mustRows(t, FromArtifact(numbered(50, 3)), "8", "somebody"),
+		mustRows(t, cached, "8", "somebody")); diff != "" {
 		t.Errorf("rows after the outage (-want +got):\n%s", diff)
 	}
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")

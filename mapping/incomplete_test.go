@@ -34,7 +34,8 @@ func TestADamagedRowIsUnread(t *testing.T) {
 		table := stored(t, client, prefix, m)
 		for _, o := range []GuardOptions{{}, {Degrade: true}, {Failures: 1, OpenFor: time.Hour}} {
 			mend := damageRow(t, client, table, "7")
-			if err := NewRedis(client, table).Rows(t.Context(), []string{"8", "7"}, make([]infer.Row, 2)); !errors.Is(err, ErrDamaged) ||
+			if err := NewRedis(client, table).Rows(t.Context(), []string{"8", "7"}, make([]infer.Row, 2)); !errors.Is(err,
+				ErrDamaged) ||
 				errors.Is(err, ErrVanished) || !strings.Contains(err.Error(), `id "7": bucket `) {
 				t.Fatalf("without a guard the error is %v, want one that names the id", err)
 			}
@@ -50,7 +51,8 @@ func TestADamagedRowIsUnread(t *testing.T) {
 			if got := g.Losses(); got != (LossStats{DamagedRows: 3}) {
 				t.Errorf("counts are %+v, want the row each time that it was asked for", got)
 			}
-			if text := log.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "id=7 ") || !strings.Contains(text, "publish") {
+			if text := log.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "id=7 ") ||
+				!strings.Contains(text, "publish") {
 				t.Errorf("logged %q, want one line with the id and what to do", text)
 			}
 			mend()
@@ -83,11 +85,13 @@ func TestAnEvictedBucketIsNotUnknown(t *testing.T) {
 		waits, log := logged(GuardOptions{Failures: 1, OpenFor: time.Hour})
 		for range 2 {
 			err := waits.Lookup(NewRedis(client, table)).Rows(t.Context(), ids, make([]infer.Row, len(ids)))
-			if !errors.Is(err, ErrVanished) || !strings.Contains(err.Error(), "bucket "+key+" is missing") || Refused(err) || Unavailable(err) {
+			if !errors.Is(err, ErrVanished) || !strings.Contains(err.Error(), "bucket "+key+" is missing") || Refused(err) ||
+				Unavailable(err) {
 				t.Fatalf("error = %v, want one that names the bucket and is waited for", err)
 			}
 		}
-		if got := waits.Losses(); got != (LossStats{EvictedBuckets: 2}) || strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), key) {
+		if got := waits.Losses(); got != (LossStats{EvictedBuckets: 2}) || strings.Count(log.String(), "\n") != 1 ||
+			!strings.Contains(log.String(), key) {
 			t.Errorf("counts are %+v, logged %q", got, log)
 		}
 		degrades, log := logged(GuardOptions{Degrade: true})

@@ -25,7 +25,8 @@ type index struct {
 
 // bucket has rows whose ids' hashes name it, or a bucket before it that was full.
 type bucket struct {
-	tags    [2]uint64 // a byte of the hash for each slot, never 0; 0: the slot is free. The last byte says that ids are behind
+	// a byte of the hash for each slot, never 0; 0: the slot is free. The last byte says that ids are behind
+	tags    [2]uint64
 	numbers [bucketSlots]uint32
 }
 
@@ -106,7 +107,8 @@ func (x *index) after(at uint32) uint32 {
 // them has it.
 func (b *bucket) slots(tag uint64) (first, second uint64) {
 	first, second = b.tags[0]^tag*eachByte, b.tags[1]^tag*eachByte
-	return (first - eachByte) &^ first & (0x80 * eachByte), (second - eachByte) &^ second & (0x80 * eachByte) & math.MaxUint32
+	return (first - eachByte) &^ first & (0x80 * eachByte),
+		(second - eachByte) &^ second & (0x80 * eachByte) & math.MaxUint32
 }
 
 func (x *index) len() int { return x.ids }
@@ -149,7 +151,8 @@ func (x *index) hash(of *probeGroup, ids []string) {
 		of[i] = xxhash.Sum64String(id)
 		units[i] = x.bucket(of[i]) * bucketUnits
 	}
-	graph.Prefetch(unsafe.Slice((*uint32)(unsafe.Pointer(&x.buckets[0])), int(bucketUnits)*infer.PackedUnit*len(x.buckets)), units[:len(ids)])
+	graph.Prefetch(unsafe.Slice((*uint32)(unsafe.Pointer(&x.buckets[0])),
+		int(bucketUnits)*infer.PackedUnit*len(x.buckets)), units[:len(ids)])
 }
 
 // bucketUnits is how many units ([graph.Prefetch]) a bucket has.

@@ -129,7 +129,8 @@ func SamePart(order []Position) int {
 	return n
 }
 
-// CutText returns the parts of a text that end at these places. They share its memory, so nobody may change it any more.
+// CutText returns the parts of a text that end at these places. They share its memory, so nobody may change it any
+// more.
 func CutText(text []byte, ends []int) []string {
 	all, begin := unsafe.String(unsafe.SliceData(text), len(text)), 0
 	parts := make([]string, len(ends))

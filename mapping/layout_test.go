@@ -146,7 +146,8 @@ func TestPageTablesAreChecked(t *testing.T) {
 		return data
 	}
 	ends := make([]uint32, 2)
-	if rows, err := seals(7).parsePageTable(5, ends, append(table(3, 20, 29), "rows"...)); rows != 3 || ends[0] != 20 || ends[1] != 29 || err != nil {
+	if rows, err := seals(7).parsePageTable(5, ends, append(table(3, 20, 29), "rows"...)); rows != 3 || ends[0] != 20 ||
+		ends[1] != 29 || err != nil {
 		t.Errorf("%d rows, ends %d, error %v", rows, ends, err)
 	}
 	other := table(3, 20, 29)
@@ -217,7 +218,8 @@ func TestADamagedPageIsToldFromAnUnknownID(t *testing.T) {
 			rows := make([]infer.Row, 3)
 			for range 2 {
 				err := lookup.Rows(t.Context(), []string{"8", "7", "nobody"}, rows)
-				if some := asIncomplete(err); some == nil || len(some.evicted) > 0 || len(some.damaged) == 0 || !strings.Contains(err.Error(), key) {
+				if some := asIncomplete(err); some == nil || len(some.evicted) > 0 || len(some.damaged) == 0 ||
+					!strings.Contains(err.Error(), key) {
 					t.Errorf("%s: error = %v, want one about damaged rows of %s", name, err, key)
 				}
 				if table.page("8") != table.page("7") && table.bucket("8") != table.bucket("7") && !rows[0].Known {

@@ -145,7 +145,8 @@ func (r *Redis) tablesPerPipeline() int {
 
 // readTables reads the page tables of buckets, behind what is in the pipeline already, and keeps them. It keeps none
 // of a bucket that is not there, and calls damaged with the number of a bucket whose table is damaged.
-func (r *Redis) readTables(ctx context.Context, pipe redis.Pipeliner, buckets []int, damaged func(bucket int, reason error)) error {
+func (r *Redis) readTables(ctx context.Context, pipe redis.Pipeliner, buckets []int,
+	damaged func(bucket int, reason error)) error {
 	answers := make([]*redis.StringCmd, len(buckets))
 	for k, b := range buckets {
 		answers[k] = pipe.GetRange(ctx, r.table.Key(b), 0, int64(tableBytes(r.table.Pages)-1))

@@ -13,7 +13,8 @@ import (
 )
 
 // rowMemory writes n rows and returns their memory in Redis and the size of ids and encodings alone, in bytes a row.
-func rowMemory(t testing.TB, client redis.UniversalClient, prefix string, n int, id func(i int) string) (taken, content float64) {
+func rowMemory(t testing.TB, client redis.UniversalClient, prefix string, n int, id func(i int) string) (taken,
+	content float64) {
 	t.Helper()
 	m := mappingtest.Drawn(n, id)
 	size := 0

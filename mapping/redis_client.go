@@ -138,8 +138,9 @@ func (o *RedisOptions) universal(options *redis.Options) *redis.UniversalOptions
 	return &redis.UniversalOptions{
 		Addrs: append([]string{options.Addr}, o.Hosts...), DB: options.DB,
 		MasterName: o.Sentinel.Master, SentinelUsername: o.Sentinel.Username, SentinelPassword: o.Sentinel.Password,
-		Username: options.Username, Password: options.Password, CredentialsProviderContext: options.CredentialsProviderContext,
-		TLSConfig: options.TLSConfig, ClientName: options.ClientName,
+		Username: options.Username, Password: options.Password,
+		CredentialsProviderContext: options.CredentialsProviderContext,
+		TLSConfig:                  options.TLSConfig, ClientName: options.ClientName,
 		DialTimeout: options.DialTimeout, ReadTimeout: options.ReadTimeout, WriteTimeout: options.WriteTimeout,
 		PoolSize: options.PoolSize, PoolTimeout: options.PoolTimeout, PoolFIFO: options.PoolFIFO,
 		MinIdleConns: options.MinIdleConns, MaxIdleConns: options.MaxIdleConns, MaxActiveConns: options.MaxActiveConns,

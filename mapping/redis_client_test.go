@@ -14,13 +14,16 @@ import (
 // The options arrive at each kind of client.
 func TestConnectToACluster(t *testing.T) {
 	login := func() (string, string, error) { return "", "", errors.New("no file") }
-	client := connectTo(t, RedisOptions{URL: "rediss://user:word@a:7000?read_timeout=7s", Hosts: []string{"b:7001"}, Cluster: true,
-		TLS: &tls.Config{ServerName: "redis"}, Credentials: login, PoolSize: 9, MaxRetries: 5, MinBackoff: time.Millisecond})
+	client := connectTo(t, RedisOptions{URL: "rediss://user:word@a:7000?read_timeout=7s", Hosts: []string{"b:7001"},
+		Cluster: true,
+		TLS:     &tls.Config{ServerName: "redis"}, Credentials: login, PoolSize: 9, MaxRetries: 5,
+		MinBackoff: time.Millisecond})
 	o := client.(*redis.ClusterClient).Options()
 	if diff := cmp.Diff([]string{"a:7000", "b:7001"}, o.Addrs); diff != "" {
 		t.Errorf("nodes (-want +got):\n%s", diff)
 	}
-	if o.ReadTimeout != 7*time.Second || o.WriteTimeout != 3*time.Second || o.DialTimeout != 5*time.Second || o.PoolTimeout != 4*time.Second ||
+	if o.ReadTimeout != 7*time.Second || o.WriteTimeout != 3*time.Second || o.DialTimeout != 5*time.Second ||
+		o.PoolTimeout != 4*time.Second ||
 		o.PoolSize != 9 || o.MaxRedirects != 5 || o.MaxRetries != -1 || o.MinRetryBackoff != time.Millisecond ||
 		o.ReadOnly || !o.ContextTimeoutEnabled || o.TLSConfig.ServerName != "redis" || o.Password != "" {
 		t.Errorf("options are %+v", o)
@@ -34,7 +37,8 @@ func TestConnectThroughSentinels(t *testing.T) {
 	client := connectTo(t, RedisOptions{URL: "redis://user:word@a:26379/4", Hosts: []string{"b:26379"},
 		Sentinel: Sentinel{Master: "m", Username: "watcher", Password: "sesame"}, MaxRetries: -1})
 	o := client.(*redis.Client).Options()
-	if o.DB != 4 || o.Username != "user" || o.Password != "word" || o.MaxRetries != 0 || o.ReadTimeout != 3*time.Second || o.TLSConfig != nil {
+	if o.DB != 4 || o.Username != "user" || o.Password != "word" || o.MaxRetries != 0 || o.ReadTimeout != 3*time.Second ||
+		o.TLSConfig != nil {
 		t.Errorf("options are %+v", o)
 	}
 }

@@ -84,7 +84,8 @@ func (r *Redis) Sample(ctx context.Context, most int) (*artifact.Mapping, error)
 
 // loadBuckets appends the ids and entries of some buckets, adds them to a sum, and returns their size in Redis. If one
 // is missing the caller finds fewer rows than there should be.
-func (r *Redis) loadBuckets(ctx context.Context, m *artifact.Mapping, sum *bucketSum, lo, hi int) (bytes int, err error) {
+func (r *Redis) loadBuckets(ctx context.Context, m *artifact.Mapping, sum *bucketSum, lo, hi int) (bytes int,
+	err error) {
 	answers, err := readBuckets(ctx, r.client, r.table, lo, hi)
 	if err != nil {
 		return 0, err

@@ -47,7 +47,8 @@ func TestLoadIsTheTable(t *testing.T) {
 
 // Whole buckets are read in round trips of about a MiB, whatever the length of ids is.
 func TestBucketsOfARoundTrip(t *testing.T) {
-	for _, c := range []struct{ n, bytes, want int }{{1, 0, bucketsPerScan}, {1, 2000, bucketsPerScan}, {64, 2 << 20, 32}, {1, 5 << 20, 1}, {2, 1 << 20, 2}} {
+	for _, c := range []struct{ n, bytes, want int }{{1, 0, bucketsPerScan}, {1, 2000, bucketsPerScan}, {64, 2 << 20, 32},
+		{1, 5 << 20, 1}, {2, 1 << 20, 2}} {
 		if got := scan(c.n, c.bytes); got != c.want {
 			t.Errorf("after %d buckets of %d bytes the next round trip reads %d, want %d", c.n, c.bytes, got, c.want)
 		}
@@ -65,7 +66,8 @@ func TestLoadStops(t *testing.T) {
 			t.Errorf("error %v, want what alive said", err)
 		}
 		mend := damageRow(t, client, r.table, "7")
-		if _, err := r.Load(t.Context(), 1<<20, alive); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), `its seal says `) {
+		if _, err := r.Load(t.Context(), 1<<20, alive); !errors.Is(err, ErrDamaged) ||
+			!strings.Contains(err.Error(), `its seal says `) {
 			t.Errorf("error %v of a row that cannot be decoded", err)
 		}
 		mend()

@@ -136,7 +136,8 @@ func (c *call) readPages(ctx context.Context, reads []pageRead, last bool) error
 	pipe := c.client.Pipeline()
 	keys, args := c.keys(reads), make([]any, 0, 4*len(reads))
 	answers := make([]*redis.StringCmd, len(reads))
-	for k := range reads { // arguments point to what they are, because a number or a string in an interface is an allocation
+	// arguments point to what they are, because a number or a string in an interface is an allocation
+	for k := range reads {
 		args = append(args, "getrange", &keys[k], &reads[k].first, &reads[k].last)
 		answers[k] = redis.NewStringCmd(ctx, args[4*k:4*k+4:4*k+4]...)
 		_ = pipe.Process(ctx, answers[k]) // it is queued
@@ -181,7 +182,8 @@ func (c *call) find(read *pageRead, page string) {
 		c.lose(read.bucket, read.ids)
 		return
 	case len(page) != read.size():
-		c.damage(read.ids, fmt.Errorf("bucket %s: a page of %d bytes, want %d", c.table.Key(read.bucket), len(page), read.size()))
+		c.damage(read.ids, fmt.Errorf("bucket %s: a page of %d bytes, want %d", c.table.Key(read.bucket), len(page),
+			read.size()))
 		return
 	}
 	ids := read.ids

@@ -135,7 +135,9 @@ func TestRedisVanished(t *testing.T) {
 			apply func() error
 			want  string
 		}{
-			{"replaced", func() error { return client.HSet(t.Context(), table.Marker, MarkerField, "2:def").Err() }, `has id "2:def", want "1:abc"`},
+			{"replaced", func() error {
+				return client.HSet(t.Context(), table.Marker, MarkerField, "2:def").Err()
+			}, `has id "2:def", want "1:abc"`},
 			{"removed", func() error {
 				return errors.Join(client.Del(t.Context(), table.Marker).Err(), DeleteRows(t.Context(), client, table))
 			}, "is missing"},
@@ -147,7 +149,8 @@ func TestRedisVanished(t *testing.T) {
 				lookup := NewRedis(client, table)
 				lookup.ordered = ordered
 				err := lookup.Rows(t.Context(), []string{"7", "nobody"}, make([]infer.Row, 2))
-				if !errors.Is(err, ErrVanished) || !strings.Contains(err.Error(), change.want) || !strings.Contains(err.Error(), "reading 2 mapping rows") {
+				if !errors.Is(err, ErrVanished) || !strings.Contains(err.Error(), change.want) ||
+					!strings.Contains(err.Error(), "reading 2 mapping rows") {
 					t.Errorf("%s, ordered %t: error = %v", change.name, ordered, err)
 				}
 			}
@@ -210,7 +213,8 @@ func TestWriteRowsGoesOn(t *testing.T) {
 		}
 		client.Del(t.Context(), table.Key(next-1)) // written before: continuing at the next one does not touch it
 		rows := 0
-		if err := WriteRows(t.Context(), client, table, m, next, func(_, r int) error { rows = r; return nil }); err != nil || rows != n {
+		if err := WriteRows(t.Context(), client, table, m, next, func(_, r int) error { rows = r; return nil }); err != nil ||
+			rows != n {
 			t.Fatalf("error = %v after %d rows", err, rows)
 		}
 		if n, _ := client.Exists(t.Context(), table.Key(next-1)).Result(); n != 0 {
@@ -239,8 +243,11 @@ func TestRedisUnreachable(t *testing.T) {
 	m := numbered(3, 1)
 	_, counted := CountRows(t.Context(), client, table)
 	for want, err := range map[string]error{
-		"reading 1 mapping rows: ":                     NewRedis(client, table).Rows(t.Context(), []string{"1"}, make([]infer.Row, 1)),
-		"writing mapping rows, buckets 0 to 0 of 1: ":  WriteRows(t.Context(), client, table, m, 0, func(int, int) error { return nil }),
+		"reading 1 mapping rows: ": NewRedis(client, table).Rows(t.Context(), []string{"1"},
+			make([]infer.Row, 1)),
+		"writing mapping rows, buckets 0 to 0 of 1: ": WriteRows(t.Context(), client, table, m, 0, func(int, int) error {
+			return nil
+		}),
 		"removing mapping rows, buckets 0 to 0 of 1: ": DeleteRows(t.Context(), client, table),
 		"counting mapping rows, buckets 0 to 0 of 1: ": counted,
 	} {
@@ -259,7 +266,8 @@ func TestRedisUnreachable(t *testing.T) {
 }
 
 func TestConnectOptions(t *testing.T) {
-	client, err := Connect(RedisOptions{URL: "rediss://user:word@host:7000/3?read_timeout=7s&pool_size=5", PoolSize: 9, MaxRetries: -1})
+	client, err := Connect(RedisOptions{URL: "rediss://user:word@host:7000/3?read_timeout=7s&pool_size=5", PoolSize: 9,
+		MaxRetries: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,15 +279,18 @@ func TestConnectOptions(t *testing.T) {
 		Dial, Read, Write, Pause, Longer time.Duration
 		TLS                              bool
 	}
-	got := settings{o.Addr, o.Username, o.Password, o.DB, o.PoolSize, o.MaxRetries, o.DialTimeout, o.ReadTimeout, o.WriteTimeout,
+	got := settings{o.Addr, o.Username, o.Password, o.DB, o.PoolSize, o.MaxRetries, o.DialTimeout, o.ReadTimeout,
+		o.WriteTimeout,
 		o.MinRetryBackoff, o.MaxRetryBackoff, o.TLSConfig != nil}
 	want := settings{"host:7000", "user", "word", 3, 9, 0, 5 * time.Second, 7 * time.Second, 3 * time.Second,
 		20 * time.Millisecond, 500 * time.Millisecond, true}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("options differ (-want +got):\n%s", diff)
 	}
-	for _, url := range []string{"", "redis://:secret@host:port", "http://secret@host", "redis://u:sec%ret@host", "secret"} {
-		if _, err := Connect(RedisOptions{URL: url}); err == nil || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "ret@") {
+	for _, url := range []string{"", "redis://:secret@host:port", "http://secret@host", "redis://u:sec%ret@host",
+		"secret"} {
+		if _, err := Connect(RedisOptions{URL: url}); err == nil || strings.Contains(err.Error(), "secret") ||
+			strings.Contains(err.Error(), "ret@") {
 			t.Errorf("url %q: error = %v, want one without the password", url, err)
 		}
 	}

@@ -100,7 +100,8 @@ func TestTheMarkerSealsAllRows(t *testing.T) {
 		table := stored(t, client, prefix, m)
 		seal := client.HGet(t.Context(), table.Marker, MarkerSeal).Val()
 		again := Group(m)
-		if err := again.Write(t.Context(), client, table, 3, func(int, int) error { return nil }); err != nil || again.Seal() != seal {
+		if err := again.Write(t.Context(), client, table, 3, func(int, int) error { return nil }); err != nil ||
+			again.Seal() != seal {
 			t.Errorf("the seal is %s if writing goes on at bucket 3 (%v), want %s", again.Seal(), err, seal)
 		}
 		client.HSet(t.Context(), table.Marker, MarkerSeal, "0")

@@ -27,12 +27,14 @@ type bench struct {
 
 func newBench(t testing.TB) *bench {
 	t.Helper()
-	k, err := devstack.StartKafka(devstack.KafkaOptions{Topics: map[string]int{"predictions": 1, "letters": 1, "arrivals": 1}})
+	k, err := devstack.StartKafka(devstack.KafkaOptions{Topics: map[string]int{"predictions": 1, "letters": 1,
+		"arrivals": 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(k.Close)
-	return &bench{t: t, kafka: k, opts: Options{Sink: sinkTo(t, k.Addr()), Predictions: "predictions", DeadLetters: "letters"}}
+	return &bench{t: t, kafka: k, opts: Options{Sink: sinkTo(t, k.Addr()), Predictions: "predictions",
+		DeadLetters: "letters"}}
 }
 
 func sinkTo(t testing.TB, address string) *kafka.Sink {
@@ -61,7 +63,8 @@ func (b *bench) producer() *Producer {
 // read returns what another client's read-committed consumer finds in a topic.
 func (b *bench) read(topic string) (out []*kgo.Record) {
 	b.t.Helper()
-	reader, err := kgo.NewClient(kgo.SeedBrokers(b.kafka.Addrs()...), kgo.ConsumeTopics(topic), kgo.FetchIsolationLevel(kgo.ReadCommitted()),
+	reader, err := kgo.NewClient(kgo.SeedBrokers(b.kafka.Addrs()...), kgo.ConsumeTopics(topic),
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
 		kgo.KeepControlRecords(), kgo.FetchMaxWait(10*time.Millisecond))
 	if err != nil {
 		b.t.Fatal(err)
@@ -128,7 +131,8 @@ func TestPublishThenCommit(t *testing.T) {
 		}
 		want, by := predictions(0, 50), &commits{}
 		d, err := b.producer().Publish(t.Context(), event.Batch{Predictions: want,
-			DeadLetters: []event.DeadLetter{{Value: []byte("bad"), Reason: event.ReasonUnparsable}}}, kafka.Offsets{zero: 50}, by)
+			DeadLetters: []event.DeadLetter{{Value: []byte("bad"), Reason: event.ReasonUnparsable}}}, kafka.Offsets{zero: 50},
+			by)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -175,7 +179,8 @@ func TestPublishInATransaction(t *testing.T) {
 		t.Fatalf("Publish: %v, %d predictions before the commit", err, len(b.read("predictions")))
 	}
 	if err := d.Commit(t.Context()); err != nil || len(b.read("predictions")) != 50 || len(by.got) != 0 {
-		t.Errorf("Commit: %v, %d predictions, %v committed outside of the transaction", err, len(b.read("predictions")), by.got)
+		t.Errorf("Commit: %v, %d predictions, %v committed outside of the transaction", err, len(b.read("predictions")),
+			by.got)
 	}
 	if info := b.kafka.Cluster.GroupInfo("g"); info == nil || info.Commits["arrivals"][0].Offset != 50 {
 		t.Errorf("the group is %+v, want offset 50", info)
@@ -188,7 +193,8 @@ func TestADeadLetterThatIsTooLargeLosesItsValue(t *testing.T) {
 	letters := []event.DeadLetter{
 		{Key: []byte("k1"), Value: large, Reason: event.ReasonTooLarge, Source: event.Source{Topic: "arrivals", Offset: 41}},
 		{Key: large, Value: []byte("v"), Reason: event.ReasonTooLarge},
-		{Key: []byte("k3"), Value: []byte("v"), Headers: []event.Header{{Key: "h", Value: large}}, Reason: event.ReasonTooLarge},
+		{Key: []byte("k3"), Value: []byte("v"), Headers: []event.Header{{Key: "h", Value: large}},
+			Reason: event.ReasonTooLarge},
 	}
 	if _, err := b.producer().Publish(t.Context(), event.Batch{DeadLetters: letters}, nil, nil); err != nil {
 		t.Fatal(err)
@@ -197,14 +203,16 @@ func TestADeadLetterThatIsTooLargeLosesItsValue(t *testing.T) {
 	if len(got) != 3 {
 		t.Fatalf("%d dead letters", len(got))
 	}
-	if got[0].Value != nil || string(got[0].Key) != "k1" || headerOf(got[0], event.HeaderValueBytes) != fmt.Sprint(1<<20) ||
+	if got[0].Value != nil || string(got[0].Key) != "k1" ||
+		headerOf(got[0], event.HeaderValueBytes) != fmt.Sprint(1<<20) ||
 		headerOf(got[0], event.HeaderSourceOffset) != "41" {
 		t.Errorf("large value: %+v", got[0])
 	}
 	if got[1].Key != nil || string(got[1].Value) != "v" {
 		t.Errorf("large key: key of %d bytes, value %q", len(got[1].Key), got[1].Value)
 	}
-	if string(got[2].Key) != "k3" || headerOf(got[2], "h") != "" || headerOf(got[2], event.HeaderReason) != event.ReasonTooLarge {
+	if string(got[2].Key) != "k3" || headerOf(got[2], "h") != "" ||
+		headerOf(got[2], event.HeaderReason) != event.ReasonTooLarge {
 		t.Errorf("large header: %q", got[2].Key)
 	}
 }

@@ -33,7 +33,8 @@ func TestDeadLettersAreCountedExactly(t *testing.T) {
 		{80_650, "h", "0123456789", 2 << 20, "80650 headers of 887150 bytes, value of 2097152 bytes"},
 	} {
 		d := &event.DeadLetter{Key: []byte("bad"), Value: bytes.Repeat([]byte("{"), c.size), IngestTime: time.Now(),
-			Source: event.Source{Topic: "arrivals", Offset: 3}, Reason: event.ReasonUnparsable, Detail: "unexpected EOF (byte 1)"}
+			Source: event.Source{Topic: "arrivals", Offset: 3}, Reason: event.ReasonUnparsable,
+			Detail: "unexpected EOF (byte 1)"}
 		for range c.n {
 			d.Headers = append(d.Headers, event.Header{Key: c.key, Value: []byte(c.value)})
 		}
@@ -45,15 +46,18 @@ func TestDeadLettersAreCountedExactly(t *testing.T) {
 			}
 		}
 		if r.BatchBytes() > kafka.BatchBytes || trimmed != c.trimmed || string(r.Key) != "bad" || bare {
-			t.Errorf("%d headers, value of %d bytes: a batch of %d bytes, trimmed %q, key %q", c.n, c.size, r.BatchBytes(), trimmed, r.Key)
+			t.Errorf("%d headers, value of %d bytes: a batch of %d bytes, trimmed %q, key %q", c.n, c.size, r.BatchBytes(),
+				trimmed, r.Key)
 		}
 	}
 }
 
 // What is trimmed goes part by part, as the topic takes less and less; the source stays.
 func TestDeadLettersAreTrimmedPartByPart(t *testing.T) {
-	d := &event.DeadLetter{Key: bytes.Repeat([]byte("k"), 4000), Value: bytes.Repeat([]byte("v"), 2000), Detail: strings.Repeat("d", 900),
-		Headers: []event.Header{{Key: "h", Value: bytes.Repeat([]byte("h"), 1000)}}, Source: event.Source{Topic: "arrivals", Partition: 2, Offset: 3}}
+	d := &event.DeadLetter{Key: bytes.Repeat([]byte("k"), 4000), Value: bytes.Repeat([]byte("v"), 2000),
+		Detail:  strings.Repeat("d", 900),
+		Headers: []event.Header{{Key: "h", Value: bytes.Repeat([]byte("h"), 1000)}},
+		Source:  event.Source{Topic: "arrivals", Partition: 2, Offset: 3}}
 	var got []string
 	for limit := 1 << 20; ; {
 		r, bare := trim(d, true, limit)
@@ -66,7 +70,8 @@ func TestDeadLettersAreTrimmedPartByPart(t *testing.T) {
 			t.Errorf("limit %d: source offset %q, key %q", limit, has[event.HeaderSourceOffset], r.Key)
 		}
 		if bare {
-			if string(r.Key) != "arrivals/2/3" || r.Value != nil || has[event.HeaderDetail] != "" || has[event.HeaderValueBytes] != "2000" {
+			if string(r.Key) != "arrivals/2/3" || r.Value != nil || has[event.HeaderDetail] != "" ||
+				has[event.HeaderValueBytes] != "2000" {
 				t.Errorf("at last key %.20q, value %.20q, headers %v", r.Key, r.Value, has)
 			}
 			break
@@ -84,8 +89,9 @@ func TestDeadLettersAreTrimmedPartByPart(t *testing.T) {
 
 // A fed-in dead letter says nothing of what an earlier one went without.
 func TestTrimmedHeadersAreOfTheLastFailure(t *testing.T) {
-	d := &event.DeadLetter{Value: []byte("{"), Headers: []event.Header{{Key: event.HeaderTrimmed, Value: []byte("value of 7 bytes")},
-		{Key: event.HeaderValueBytes, Value: []byte("7")}, {Key: "own", Value: []byte("1")}}}
+	d := &event.DeadLetter{Value: []byte("{"),
+		Headers: []event.Header{{Key: event.HeaderTrimmed, Value: []byte("value of 7 bytes")},
+			{Key: event.HeaderValueBytes, Value: []byte("7")}, {Key: "own", Value: []byte("1")}}}
 	r, _ := trim(d, false, kafka.BatchBytes)
 	for _, h := range r.Headers {
 		if h.Key == event.HeaderTrimmed || h.Key == event.HeaderValueBytes {
@@ -101,8 +107,10 @@ func TestTrimmedHeadersAreOfTheLastFailure(t *testing.T) {
 func TestKeysAreRemembered(t *testing.T) {
 	b := newBench(t)
 	p := b.producer()
-	fault := b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: "predictions", Err: kerr.InvalidRecord})
-	letter := []event.DeadLetter{{Value: []byte("bad"), Reason: event.ReasonUnparsable, Source: event.Source{Topic: "arrivals", Offset: 9}}}
+	fault := b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: "predictions",
+		Err: kerr.InvalidRecord})
+	letter := []event.DeadLetter{{Value: []byte("bad"), Reason: event.ReasonUnparsable,
+		Source: event.Source{Topic: "arrivals", Offset: 9}}}
 	for k := range 2 {
 		one := predictions(k, k+1)
 		one[0].Key = nil
@@ -116,7 +124,8 @@ func TestKeysAreRemembered(t *testing.T) {
 			t.Errorf("prediction %d has the key %q, want %q", k, r.Key, want)
 		}
 	}
-	if letters := b.read("letters"); fault.Hits() != 1 || len(letters) != 2 || letters[0].Key != nil || letters[1].Key != nil {
+	if letters := b.read("letters"); fault.Hits() != 1 || len(letters) != 2 || letters[0].Key != nil ||
+		letters[1].Key != nil {
 		t.Errorf("%d refusals; dead letters, whose topic wants no keys: %v", fault.Hits(), letters)
 	}
 }
@@ -130,18 +139,22 @@ func TestWhatBecomesOfRefusedRecords(t *testing.T) {
 	p := b.producer()
 	batch := event.Batch{Predictions: predictions(0, 1), Answered: []event.Record{{Value: []byte("{…}"),
 		Headers: []event.Header{{Key: "own", Value: []byte("1")}}}}}
-	b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: "predictions", Err: kerr.InvalidRecord, Count: -1})
+	b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: "predictions", Err: kerr.InvalidRecord,
+		Count: -1})
 	d, err := p.Publish(t.Context(), batch, nil, nil)
 	if err != nil || len(d.Refused()) != 1 || !d.Refused()[0].Replaced || d.Refused()[0].Place != 0 {
 		t.Fatalf("Publish: %v, refused %+v", err, d.Refused())
 	}
 	letters := b.read("letters")
-	if len(letters) != 1 || string(letters[0].Value) != "{…}" || string(letters[0].Key) != "key-0" || headerOf(letters[0], "own") != "1" ||
-		headerOf(letters[0], event.HeaderReason) != event.ReasonPredictionRefused || headerOf(letters[0], event.HeaderSourcePartition) != "3" ||
+	if len(letters) != 1 || string(letters[0].Value) != "{…}" || string(letters[0].Key) != "key-0" ||
+		headerOf(letters[0], "own") != "1" ||
+		headerOf(letters[0], event.HeaderReason) != event.ReasonPredictionRefused ||
+		headerOf(letters[0], event.HeaderSourcePartition) != "3" ||
 		!strings.Contains(headerOf(letters[0], event.HeaderDetail), `the prediction of "n0"`) || log.Len() > 0 {
 		t.Errorf("dead letters %v; logged %s", letters, log.String())
 	}
-	b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: "letters", Err: kerr.InvalidRecord, Count: -1})
+	b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: "letters", Err: kerr.InvalidRecord,
+		Count: -1})
 	batch.DeadLetters = []event.DeadLetter{{Key: []byte("k"), Value: []byte("bad"), Reason: event.ReasonUnparsable,
 		Source: event.Source{Topic: "arrivals", Partition: 2, Offset: 17}}}
 	d, err = p.Publish(t.Context(), batch, nil, nil)
@@ -153,7 +166,8 @@ func TestWhatBecomesOfRefusedRecords(t *testing.T) {
 			t.Errorf("refused is %+v, reason %s", r, r.Reason())
 		}
 	}
-	for _, place := range []string{"partition=3 offset=0 reason=prediction_refused", "partition=2 offset=17 reason=unparsable"} {
+	for _, place := range []string{"partition=3 offset=0 reason=prediction_refused",
+		"partition=2 offset=17 reason=unparsable"} {
 		if !strings.Contains(log.String(), place) || strings.Count(log.String(), "level=ERROR") != 2 {
 			t.Errorf("logged without %q:\n%s", place, log.String())
 		}

@@ -11,7 +11,8 @@ import (
 // A row is summed up by feature, in either form; features after the first 64 have one measure.
 func TestMeasure(t *testing.T) {
 	const n = 20
-	columns := []Column{{Name: "age", Type: Number}, {Name: "plan", Type: Text, Categorical: true}, {Name: "about", Type: Vector}}
+	columns := []Column{{Name: "age", Type: Number}, {Name: "plan", Type: Text, Categorical: true},
+		{Name: "about", Type: Vector}}
 	for i := range n {
 		columns[0].Numbers = append(columns[0].Numbers, float64(i))
 		columns[1].Texts = append(columns[1].Texts, []string{"a", "b"}[i%2])
@@ -28,7 +29,8 @@ func TestMeasure(t *testing.T) {
 	if diff := cmp.Diff([]string{"age", "plan", "about"}, s.Measures()); diff != "" {
 		t.Fatalf("names (-want +got):\n%s", diff)
 	}
-	fields := []Field{{"age", Value{Type: Number, Number: 7}}, {"plan", Value{Type: Text, Text: "b"}}, {"about", Value{Type: Vector, Vector: []float32{3, 4}}}}
+	fields := []Field{{"age", Value{Type: Number, Number: 7}}, {"plan", Value{Type: Text, Text: "b"}},
+		{"about", Value{Type: Vector, Vector: []float32{3, 4}}}}
 	dense, got := make([]float32, s.Width()), make([]float32, 3)
 	if err := s.Encode(dense, fields); err != nil {
 		t.Fatal(err)

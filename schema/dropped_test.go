@@ -2,7 +2,8 @@ package schema
 
 import "testing"
 
-// A column that was dropped when the table was read is known to the schema: an arrival that brings it is read as if it did not.
+// A column that was dropped when the table was read is known to the schema: an arrival that brings it is read as if it
+// did not.
 func TestColumnsThatTheReaderDropped(t *testing.T) {
 	columns := []Column{{Name: "age", Type: Number, Numbers: []float64{1, 2, 3}}}
 	s, err := Fit(columns, []int32{0, 1, 2}, FitOptions{Dropped: []string{"secret", "age"}})
@@ -13,7 +14,8 @@ func TestColumnsThatTheReaderDropped(t *testing.T) {
 		t.Errorf("unused columns are %v", u)
 	}
 	row := make([]float32, s.Width())
-	fields := []Field{{Name: "age", Value: Value{Type: Number, Number: 2}}, {Name: "secret", Value: Value{Type: Other, Text: "an object"}}}
+	fields := []Field{{Name: "age", Value: Value{Type: Number, Number: 2}},
+		{Name: "secret", Value: Value{Type: Other, Text: "an object"}}}
 	if err := s.Encode(row, fields); err != nil || row[0] != 2 {
 		t.Errorf("%v, %v", row, err)
 	}

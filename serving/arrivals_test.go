@@ -67,7 +67,8 @@ func TestArrivalsThroughRedis(t *testing.T) {
 			if _, err := v.FindArrivals(t.Context(), []string{"d", "c", "b", "a", "z"}, rows, []string{"b"}, seen); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff([]infer.Row{grown.Row(3), grown.Row(2), grown.Row(1), grown.Row(0), {}}, rows); diff != "" || seen[0] == nil || seen[0].Record != 1 {
+			if diff := cmp.Diff([]infer.Row{grown.Row(3), grown.Row(2), grown.Row(1), grown.Row(0), {}}, rows); diff != "" ||
+				seen[0] == nil || seen[0].Record != 1 {
 				t.Errorf("%s finds b as %+v and other rows (-want +got):\n%s", v.Model(), seen[0], diff)
 			}
 			if stats, ok := v.ArrivalStats(); !ok || stats.Rows != 4 || stats.Written != 2 {
@@ -80,7 +81,8 @@ func TestArrivalsThroughRedis(t *testing.T) {
 			t.Fatal(err)
 		}
 		rows := make([]infer.Row, 1)
-		if _, err := w.Current().FindArrivals(t.Context(), []string{"a"}, rows, nil, nil); err != nil || rows[0].Known || w.Current().ID() != "v2" {
+		if _, err := w.Current().FindArrivals(t.Context(), []string{"a"}, rows, nil, nil); err != nil || rows[0].Known ||
+			w.Current().ID() != "v2" {
 			t.Errorf("version %s begins with a row of v1: %+v, %v", w.Current().ID(), rows[0], err)
 		}
 		inFlight := func() []infer.Note { return []infer.Note{{Place: "g:t:0", Offset: 5, Record: 1}} }
@@ -103,7 +105,8 @@ func TestArrivalsThroughRedis(t *testing.T) {
 		}
 		notes, rows := inFlight(), make([]infer.Row, 1)
 		if err := w.Current().NoteArrivals(t.Context(), notes); err != nil || w.Current().ID() != "v1" || !notes[0].Earlier {
-			t.Errorf("a record that was in flight when its version was removed and published again has no note: %+v, %v", notes[0], err)
+			t.Errorf("a record that was in flight when its version was removed and published again has no note: %+v, %v",
+				notes[0], err)
 		}
 		if _, err := w.Current().FindArrivals(t.Context(), []string{"a"}, rows, nil, nil); err != nil || rows[0].Known {
 			t.Errorf("the version begins again with a row of before: %+v, %v", rows[0], err)
@@ -131,7 +134,8 @@ func TestRefusedWrites(t *testing.T) {
 		s.do(t, fault.begin)
 		arrived := []infer.ArrivalRow{{ID: fault.answer, Record: 1, Row: row}}
 		note := func() []infer.Note { return []infer.Note{{Place: "g:t:0", Offset: int64(done), Record: 1}} }
-		for what, err := range map[string]error{"rows": waits.KeepArrivals(t.Context(), arrived), "notes": waits.NoteArrivals(t.Context(), note())} {
+		for what, err := range map[string]error{"rows": waits.KeepArrivals(t.Context(), arrived),
+			"notes": waits.NoteArrivals(t.Context(), note())} {
 			if err == nil || !strings.Contains(err.Error(), fault.answer) {
 				t.Errorf("%s: %s: %v", fault.answer, what, err)
 			}
@@ -141,7 +145,8 @@ func TestRefusedWrites(t *testing.T) {
 		_, err := degrades.FindArrivals(t.Context(), []string{fault.answer}, make([]infer.Row, 1), nil, nil)
 		err = errors.Join(err, degrades.KeepArrivals(t.Context(), arrived), degrades.NoteArrivals(t.Context(), notes),
 			degrades.Rows(t.Context(), b.Mapping.IDs[:1], rows))
-		if stats, _ := degrades.ArrivalStats(); err != nil || !notes[0].Lost || !rows[0].Known || stats.Lost != uint64(done) || stats.Unnoted != uint64(done) {
+		if stats, _ := degrades.ArrivalStats(); err != nil || !notes[0].Lost || !rows[0].Known ||
+			stats.Lost != uint64(done) || stats.Unnoted != uint64(done) {
 			t.Errorf("%s: %v, note %+v, row %+v, stats %+v", fault.answer, err, notes[0], rows[0], stats)
 		}
 		s.do(t, fault.end)
@@ -170,7 +175,8 @@ func TestStartWhileWritesAreRefused(t *testing.T) {
 			o := withGrowth("sgc")
 			waiting, _ := s.watcher(t, "waits")
 			waiting.loader.options = o
-			if err := waiting.Load(t.Context()); err == nil || waiting.Ready() || !strings.Contains(err.Error(), "writing their settings: "+answer) {
+			if err := waiting.Load(t.Context()); err == nil || waiting.Ready() ||
+				!strings.Contains(err.Error(), "writing their settings: "+answer) {
 				t.Errorf("one that waits: %v", err)
 			}
 			o.Growth.Degrade = true
@@ -193,16 +199,19 @@ func TestStartWhileWritesAreRefused(t *testing.T) {
 			if err := tick(t, w); err != nil { // it goes on following CURRENT
 				t.Error(err)
 			}
-			if text := strings.Join(log.take(), "\n"); strings.Count(text, "cannot be written: predictions go on") != 1 || !strings.Contains(text, answer) {
+			if text := strings.Join(log.take(), "\n"); strings.Count(text, "cannot be written: predictions go on") != 1 ||
+				!strings.Contains(text, answer) {
 				t.Errorf("logged:\n%s", text)
 			}
 			s.do(t, fault[1])
 			v.tried = time.Time{} // the second until it tries again is over
 			notes = []infer.Note{{Place: "g:t:0"}}
-			if err := errors.Join(v.KeepArrivals(t.Context(), arrived), v.NoteArrivals(t.Context(), notes)); err != nil || notes[0].Lost {
+			if err := errors.Join(v.KeepArrivals(t.Context(), arrived), v.NoteArrivals(t.Context(), notes)); err != nil ||
+				notes[0].Lost {
 				t.Errorf("after it: %v, note %+v", err, notes[0])
 			}
-			if stats, _ := v.ArrivalStats(); stats.Written != 1 || !strings.Contains(strings.Join(log.take(), "\n"), "are written again") {
+			if stats, _ := v.ArrivalStats(); stats.Written != 1 ||
+				!strings.Contains(strings.Join(log.take(), "\n"), "are written again") {
 				t.Errorf("after it: stats %+v", stats)
 			}
 		})

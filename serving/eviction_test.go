@@ -23,7 +23,9 @@ func TestEvictionPolicies(t *testing.T) {
 		}
 	}
 	publish := func() (warnings []string, err error) {
-		return warnings, s.publisher(t).Publish(t.Context(), b, PublishOptions{Warn: func(text string) { warnings = append(warnings, text) }})
+		return warnings, s.publisher(t).Publish(t.Context(), b, PublishOptions{Warn: func(text string) {
+			warnings = append(warnings, text)
+		}})
 	}
 	if warnings, err := publish(); err != nil || len(warnings) != 0 {
 		t.Errorf("noeviction: %v, %q", err, warnings)
@@ -43,7 +45,8 @@ func TestEvictionPolicies(t *testing.T) {
 	}
 
 	policy("allkeys-lru")
-	if _, err := publish(); !errors.Is(err, mapping.ErrEvicts) || !mapping.Refused(err) || !strings.Contains(err.Error(), "allkeys-lru") {
+	if _, err := publish(); !errors.Is(err, mapping.ErrEvicts) || !mapping.Refused(err) ||
+		!strings.Contains(err.Error(), "allkeys-lru") {
 		t.Errorf("publishing: %v", err)
 	}
 	third, _ := s.watcher(t, "third")
@@ -63,7 +66,8 @@ func TestEvictionPolicies(t *testing.T) {
 	if _, err := server.Do("ACL", "SETUSER", "default", "-info", "-config"); err != nil {
 		t.Fatal(err)
 	}
-	if warnings, err := publish(); err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], "INFO memory is not allowed") {
+	if warnings, err := publish(); err != nil || len(warnings) != 1 ||
+		!strings.Contains(warnings[0], "INFO memory is not allowed") {
 		t.Errorf("without INFO: %v, %q", err, warnings)
 	}
 }
@@ -78,7 +82,8 @@ func TestEvictionPolicyOfACluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _, _ = last.Do("CONFIG", "SET", "maxmemory-policy", "noeviction") }()
-	if err := s.publisher(t).Publish(t.Context(), bundle(t, 1, "v1"), PublishOptions{}); !errors.Is(err, mapping.ErrEvicts) {
+	if err := s.publisher(t).Publish(t.Context(), bundle(t, 1, "v1"), PublishOptions{}); !errors.Is(err,
+		mapping.ErrEvicts) {
 		t.Errorf("error = %v, want that one master evicts", err)
 	}
 }

@@ -8,7 +8,8 @@ import (
 )
 
 // Explain tells why arrival i of a batch got its class, see [explain.Explainer.Explain].
-func (v *Version) Explain(b *infer.Batch, rows [][]infer.Row, i int, logits, probabilities []float32) *explain.Explanation {
+func (v *Version) Explain(b *infer.Batch, rows [][]infer.Row, i int, logits,
+	probabilities []float32) *explain.Explanation {
 	return v.explainer.Explain(b, rows, i, logits, probabilities)
 }
 

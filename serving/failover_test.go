@@ -66,9 +66,11 @@ func (r *readers) start(t *testing.T, w *Watcher, bundles ...*artifact.Bundle) {
 // more waits for n more answers.
 func (r *readers) more(t *testing.T, n int64) {
 	t.Helper()
-	for until, deadline := r.answers.Load()+n, time.Now().Add(30*time.Second); r.answers.Load() < until; time.Sleep(time.Millisecond) {
+	for until, deadline := r.answers.Load()+n,
+		time.Now().Add(30*time.Second); r.answers.Load() < until; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("%d answers and %d failures after 30 s, the last of which was: %v", r.answers.Load(), r.failures.Load(), *r.last.Load())
+			t.Fatalf("%d answers and %d failures after 30 s, the last of which was: %v", r.answers.Load(), r.failures.Load(),
+				*r.last.Load())
 		}
 	}
 }
@@ -146,7 +148,8 @@ func TestClusterUnderLoad(t *testing.T) {
 // TestSentinelFailover: the client finds the new master by itself, and publishes and reads there.
 func TestSentinelFailover(t *testing.T) {
 	servers := startWatched(t)
-	s := newServer(t, mapping.RedisOptions{URL: "redis://" + servers.sentinel.Addr, Sentinel: mapping.Sentinel{Master: "rivulet"}, MaxRetries: 3}, "test")
+	s := newServer(t, mapping.RedisOptions{URL: "redis://" + servers.sentinel.Addr,
+		Sentinel: mapping.Sentinel{Master: "rivulet"}, MaxRetries: 3}, "test")
 	first, second := bundle(t, 1, "v1"), bundle(t, 2, "v2")
 	s.publish(t, first)
 	w, log := newWatcherOf(t, s.client, s.prefix, "consumer", 0)

@@ -54,13 +54,15 @@ func TestHangingRedis(t *testing.T) {
 	}
 	defer func() { _ = client.Close() }()
 	const failures = 3
-	table := mapping.Table{Keys: "rows:", Layout: mapping.Layout{Buckets: 1024, Pages: 1}, Synthetic: 10, Marker: "complete", MarkerID: "1"}
+	table := mapping.Table{Keys: "rows:", Layout: mapping.Layout{Buckets: 1024, Pages: 1}, Synthetic: 10,
+		Marker: "complete", MarkerID: "1"}
 	ids := make([]string, 5000)
 	for i := range ids {
 		ids[i] = fmt.Sprintf("post:%032d", i)
 	}
 	for _, degrade := range []bool{false, true} {
-		guard := mapping.NewGuard(mapping.GuardOptions{Failures: failures, OpenFor: time.Hour, Degrade: degrade, Log: slog.New(slog.DiscardHandler)})
+		guard := mapping.NewGuard(mapping.GuardOptions{Failures: failures, OpenFor: time.Hour, Degrade: degrade,
+			Log: slog.New(slog.DiscardHandler)})
 		lookup := mapping.NewCached(guard.Lookup(mapping.NewRedis(client, table).Within(30*time.Millisecond)), 1<<20)
 		rows := make([]infer.Row, len(ids))
 		ask := func() {
@@ -80,7 +82,8 @@ func TestHangingRedis(t *testing.T) {
 			ask()
 		}
 		if now := inUse(); now > heap+(4<<20) {
-			t.Errorf("degrade %t: %d KiB of heap after the first failures, %d KiB after 60 more lookups", degrade, heap>>10, now>>10)
+			t.Errorf("degrade %t: %d KiB of heap after the first failures, %d KiB after 60 more lookups", degrade, heap>>10,
+				now>>10)
 		}
 		if now := runtime.NumGoroutine(); now > goroutines {
 			t.Errorf("degrade %t: %d goroutines after the first failures, %d after 60 more lookups", degrade, goroutines, now)
@@ -90,7 +93,8 @@ func TestHangingRedis(t *testing.T) {
 		}
 	}
 	var timeout net.Error
-	if err := mapping.NewRedis(client, table).Within(30*time.Millisecond).Rows(t.Context(), ids, make([]infer.Row, len(ids))); !errors.As(err, &timeout) || !timeout.Timeout() {
+	if err := mapping.NewRedis(client, table).Within(30*time.Millisecond).Rows(t.Context(), ids,
+		make([]infer.Row, len(ids))); !errors.As(err, &timeout) || !timeout.Timeout() {
 		t.Errorf("error = %v, want a time-out", err)
 	}
 }

@@ -147,7 +147,8 @@ func newWatcherOf(t *testing.T, client mapping.Client, prefix, name string, cach
 	t.Helper()
 	log := &lines{}
 	w, err := NewWatcher(client, WatcherOptions{
-		Prefix: prefix, Consumer: name, CacheBytes: cacheBytes, Clock: newSteps(), Log: slog.New(slog.NewTextHandler(log, nil)),
+		Prefix: prefix, Consumer: name, CacheBytes: cacheBytes, Clock: newSteps(),
+		Log: slog.New(slog.NewTextHandler(log, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -278,7 +279,8 @@ func (f *faults) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proce
 // bundle returns a sealed artifact with a version's name and 300 nodes.
 func bundle(t testing.TB, seed uint64, version string) *artifact.Bundle {
 	t.Helper()
-	return sealed(t, artifacttest.Bundle(seed, artifacttest.Size{Nodes: 300, Synthetic: 12, Features: 7, Classes: 4}), version)
+	return sealed(t, artifacttest.Bundle(seed, artifacttest.Size{Nodes: 300, Synthetic: 12, Features: 7, Classes: 4}),
+		version)
 }
 
 func sealed(t testing.TB, b *artifact.Bundle, version string) *artifact.Bundle {

@@ -108,7 +108,8 @@ func (p *Publisher) version(ctx context.Context, name string) (*VersionInfo, err
 	for _, at := range []struct {
 		state State
 		key   string
-	}{{Writing, p.keys.writing(name)}, {Complete, p.keys.complete(name)}} { // in this order, so that a version that completes meanwhile is not missed
+		// in this order, so that a version that completes meanwhile is not missed
+	}{{Writing, p.keys.writing(name)}, {Complete, p.keys.complete(name)}} {
 		f, err := p.client.HGetAll(ctx, at.key).Result()
 		if err != nil {
 			return nil, err

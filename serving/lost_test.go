@@ -32,7 +32,8 @@ func TestLostRowsAreRefused(t *testing.T) {
 				}
 				log.take()
 				for range 3 {
-					if err := tick(t, w); err == nil || !strings.Contains(err.Error(), "of 300 rows of M: the others were lost or evicted") {
+					if err := tick(t, w); err == nil ||
+						!strings.Contains(err.Error(), "of 300 rows of M: the others were lost or evicted") {
 						t.Fatalf("error = %v, want the loss", err)
 					}
 				}

@@ -20,8 +20,12 @@ func TestPublishingAgainMends(t *testing.T) {
 		for name, lose := range map[string]func(data string) error{
 			"bucket":      func(data string) error { return s.client.Del(t.Context(), data+":rows:3").Err() },
 			"damaged row": func(data string) error { return s.damage(t, data+":rows:3") },
-			"page table":  func(data string) error { return s.client.SetRange(t.Context(), data+":rows:3", 12, "\x01\x01").Err() },
-			"file":        func(data string) error { return s.client.Del(t.Context(), data+":blob:synthetic.safetensors:0").Err() },
+			"page table": func(data string) error {
+				return s.client.SetRange(t.Context(), data+":rows:3", 12, "\x01\x01").Err()
+			},
+			"file": func(data string) error {
+				return s.client.Del(t.Context(), data+":blob:synthetic.safetensors:0").Err()
+			},
 			"changed file": func(data string) error {
 				return s.client.SetRange(t.Context(), data+":blob:synthetic.safetensors:0", 99, "!").Err()
 			},
@@ -55,7 +59,8 @@ func TestPublishingAgainMends(t *testing.T) {
 				}
 				var damage *DamageError
 				if err := s.publisher(t).Verify(t.Context(), b, PublishOptions{}); !errors.As(err, &damage) ||
-					!strings.Contains(name, "file") && !strings.Contains(name, "seal") && !strings.Contains(damage.What, s.dataOf(t, "v1")+":rows:3") {
+					!strings.Contains(name, "file") && !strings.Contains(name, "seal") &&
+						!strings.Contains(damage.What, s.dataOf(t, "v1")+":rows:3") {
 					t.Errorf("verifying it: %v", err)
 				}
 				s.publish(t, b)

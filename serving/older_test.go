@@ -44,7 +44,8 @@ func TestVersionsOfAnOlderBuild(t *testing.T) {
 		if err := tick(t, w); err == nil || !strings.Contains(err.Error(), "older build") || w.Ready() {
 			t.Errorf("a consumer: error = %v, want a refusal", err)
 		}
-		if err := s.publisher(t).Publish(t.Context(), old, PublishOptions{}); err == nil || !strings.Contains(err.Error(), "under another version") {
+		if err := s.publisher(t).Publish(t.Context(), old, PublishOptions{}); err == nil ||
+			!strings.Contains(err.Error(), "under another version") {
 			t.Errorf("publishing it again: error = %v, want a refusal", err)
 		}
 		infos, err := s.publisher(t).Versions(t.Context())

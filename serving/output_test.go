@@ -26,7 +26,8 @@ func several(t *testing.T, version string) *artifact.Bundle {
 		b.Manifest.Models[k].Calibration.Confidence = artifacttest.Confidence()
 	}
 	lp := b.Manifest.Models[0].Propagation["lp"]
-	lp.Confidence = artifact.Confidence{Curve: []artifact.CoveragePoint{{Coverage: 0.5, Threshold: 0.8}, {Coverage: 1, Threshold: 0.2}}}
+	lp.Confidence = artifact.Confidence{Curve: []artifact.CoveragePoint{{Coverage: 0.5, Threshold: 0.8},
+		{Coverage: 1, Threshold: 0.2}}}
 	b.Manifest.Models[0].Propagation["lp"] = lp
 	return sealed(t, b, version)
 }
@@ -123,7 +124,8 @@ func testWatcherRefusesWhatCannotEmbed(t *testing.T, s *server) {
 	if got := w.Current().ID(); got != "v1" {
 		t.Errorf("%s is served, want v1", got)
 	}
-	if text := strings.Join(log.take(), "\n"); !strings.Contains(text, "v2") || !strings.Contains(text, "trainer train --representation") {
+	if text := strings.Join(log.take(), "\n"); !strings.Contains(text, "v2") ||
+		!strings.Contains(text, "trainer train --representation") {
 		t.Errorf("the log does not say what is missing:\n%s", text)
 	}
 }
@@ -145,7 +147,8 @@ func TestThreshold(t *testing.T) {
 		}
 	}
 	_, _, err := New(b, mapping.FromArtifact(b.Mapping), Options{Coverage: 0.9, Calibration: "ep"})
-	if !errors.Is(err, artifact.ErrNoCurve) || !strings.Contains(fmt.Sprint(err), `model sgc: a threshold for coverage 0.9 of probabilities with calibration "ep"`) {
+	if !errors.Is(err, artifact.ErrNoCurve) ||
+		!strings.Contains(fmt.Sprint(err), `model sgc: a threshold for coverage 0.9 of probabilities with calibration "ep"`) {
 		t.Errorf("without a curve: %v", err)
 	}
 }
@@ -166,10 +169,12 @@ func TestNewRefusesOutputs(t *testing.T) {
 	}
 	low := several(t, "v2")
 	_, _, err := New(low, mapping.FromArtifact(low.Mapping), Options{Coverage: 0.2})
-	if err == nil || !strings.Contains(err.Error(), "coverage is 0.2, the artifact's risk-coverage curve goes from 0.5 to 1") {
+	if err == nil || !strings.Contains(err.Error(),
+		"coverage is 0.2, the artifact's risk-coverage curve goes from 0.5 to 1") {
 		t.Errorf("below the curve: %v", err)
 	}
-	if v := inMemory(t, plain, Options{Attachment: "joint", Representation: RepresentEmbedding}); v.Embed(attached(plain, 3)).Cols != 7 {
+	if v := inMemory(t, plain, Options{Attachment: "joint", Representation: RepresentEmbedding}); v.Embed(attached(plain,
+		3)).Cols != 7 {
 		t.Error("a joint sgc does not embed into the features' width")
 	}
 	defer func() {

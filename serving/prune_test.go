@@ -154,7 +154,8 @@ func TestPruneOfHalfPublished(t *testing.T) {
 			}
 			return fine
 		}})
-		if err := newPublisher(t, client, s.prefix).Publish(t.Context(), bundle(t, 2, "v2"), PublishOptions{}); !errors.Is(err, errInjected) {
+		if err := newPublisher(t, client, s.prefix).Publish(t.Context(), bundle(t, 2, "v2"),
+			PublishOptions{}); !errors.Is(err, errInjected) {
 			t.Fatal(err)
 		}
 		p := s.publisher(t)

@@ -162,12 +162,15 @@ func TestPublishGoesOnWhereItStopped(t *testing.T) {
 		}
 		s.mustCurrent(t, "")
 		infos, err := s.publisher(t).Versions(t.Context())
-		if err != nil || len(infos) != 1 || infos[0].State != Writing || !slices.Equal(infos[0].Holders, []string{"publisher"}) {
+		if err != nil || len(infos) != 1 || infos[0].State != Writing ||
+			!slices.Equal(infos[0].Holders, []string{"publisher"}) {
 			t.Fatalf("versions are %+v (%v), want v1 being written by its publisher", infos, err)
 		}
 
 		var again []int
-		if err := s.publisher(t).Publish(t.Context(), b, PublishOptions{Progress: func(done, _ int) { again = append(again, done) }}); err != nil {
+		if err := s.publisher(t).Publish(t.Context(), b, PublishOptions{Progress: func(done, _ int) {
+			again = append(again, done)
+		}}); err != nil {
 			t.Fatal(err)
 		}
 		if again[0] != told[2] || again[len(again)-1] != 80_000 {
@@ -226,7 +229,8 @@ func TestPublishRefusesOtherContentOfTheName(t *testing.T) {
 			}
 			return fine
 		}})
-		if err := newPublisher(t, client, s.prefix).Publish(t.Context(), half, PublishOptions{}); !errors.Is(err, errInjected) {
+		if err := newPublisher(t, client, s.prefix).Publish(t.Context(), half, PublishOptions{}); !errors.Is(err,
+			errInjected) {
 			t.Fatal(err)
 		}
 		err := s.publisher(t).Publish(t.Context(), bundle(t, 4, "v2"), PublishOptions{})

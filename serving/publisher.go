@@ -388,7 +388,8 @@ func (w *publishRun) count(ctx context.Context) error {
 			size += n
 		}
 		if size != f.Bytes {
-			return fmt.Errorf("Redis has %d bytes of file %s after %d were written: did it restart, or does it evict keys?", size,
+			return fmt.Errorf("Redis has %d bytes of file %s after %d were written: did it restart, or does it evict keys?",
+				size,
 				f.Name, f.Bytes)
 		}
 	}

@@ -35,12 +35,14 @@ func TestBackFromAVersionThatMakesDeadLetters(t *testing.T) {
 		serves("v2")
 		w.Delivered("v2", 401, 1)
 		serves("v1")
-		if text := strings.Join(log.take(), "\n"); !strings.Contains(text, "version=v2 serving=v1 arrivals=500 dead_letters=100") ||
+		if text := strings.Join(log.take(), "\n"); !strings.Contains(text,
+			"version=v2 serving=v1 arrivals=500 dead_letters=100") ||
 			w.Rollbacks() != 1 {
 			t.Errorf("logged %s; %d rollbacks", text, w.Rollbacks())
 		}
 		for range 3 {
-			if err := tick(t, w); !errors.As(err, new(refusal)) || !strings.Contains(err.Error(), "20% of its first 500 arrivals") {
+			if err := tick(t, w); !errors.As(err, new(refusal)) ||
+				!strings.Contains(err.Error(), "20% of its first 500 arrivals") {
 				t.Fatalf("following CURRENT: %v", err)
 			}
 			serves("v1")

@@ -220,7 +220,8 @@ func (v *Version) deploy(b *artifact.Bundle, made *artifact.Model) error {
 		return OptionCalibration.because(v.deployJointPropagation(&b.Synthetic))
 	}
 	if made.Tables == nil {
-		return OptionAttachment.because(fmt.Errorf("attachment is frozen, the artifact has no tables for it (made for %s)", v.model.Attachment))
+		return OptionAttachment.because(fmt.Errorf("attachment is frozen, the artifact has no tables for it (made for %s)",
+			v.model.Attachment))
 	}
 	v.predictor.Model = model.Frozen(made.Tables, &b.Preprocess)
 	return OptionCalibration.because(v.deployFrozenPropagation(made))

@@ -110,9 +110,14 @@ func TestNewRefuses(t *testing.T) {
 			`calibration is "lp", the artifact has parameters of ep for model sgc`},
 		{func(b *artifact.Bundle) { b.Manifest.Models[0].Propagation = nil }, Options{Calibration: "ep"},
 			`calibration is "ep", the artifact has parameters of none`},
-		{func(b *artifact.Bundle) { b.Models[0].Tables = nil; b.Manifest.Models[0].Attachment = "joint" }, Options{Attachment: "frozen"},
+		{func(b *artifact.Bundle) {
+			b.Models[0].Tables = nil
+			b.Manifest.Models[0].Attachment = "joint"
+		}, Options{Attachment: "frozen"},
 			"no tables for it (made for joint)"},
-		{func(b *artifact.Bundle) { b.Models[0].Labels = nil }, Options{Calibration: "lp"}, `calibration is "lp", the artifact has no tables`},
+		{func(b *artifact.Bundle) {
+			b.Models[0].Labels = nil
+		}, Options{Calibration: "lp"}, `calibration is "lp", the artifact has no tables`},
 		{func(b *artifact.Bundle) { b.Models[0].Params = b.Models[0].Params[:1] }, Options{}, "lin.bias is missing"},
 	} {
 		b := bundle(t, 1, "v1")

@@ -63,7 +63,8 @@ func TestBadVersionIsRefused(t *testing.T) {
 			}, "meta.layout is 4, this build reads 1 to 3"},
 			{"an older layout", func(ctx context.Context) error {
 				text := s.client.HGet(ctx, marker, "meta").Val()
-				return s.client.HSet(ctx, marker, "meta", strings.NewReplacer(`"layout":3`, `"layout":1`, `"buckets":8`, `"buckets":7`).Replace(text)).Err()
+				return s.client.HSet(ctx, marker, "meta", strings.NewReplacer(`"layout":3`, `"layout":1`, `"buckets":8`,
+					`"buckets":7`).Replace(text)).Err()
 			}, "published by an older build (meta.layout is 1, this build serves 3): publish the artifact again"},
 			{"pages without seals", func(ctx context.Context) error {
 				text := s.client.HGet(ctx, marker, "meta").Val()
@@ -86,7 +87,8 @@ func TestBadVersionIsRefused(t *testing.T) {
 				return s.client.HSet(ctx, marker, "meta", strings.Replace(text, `"rows":300`, `"rows":301`, 1)).Err()
 			}, "300 rows of M; Redis has v2, 12 and 301"},
 			{"no meta", func(ctx context.Context) error { return s.client.HDel(ctx, marker, "meta").Err() }, "meta: "},
-			{"no generation", func(ctx context.Context) error { return s.client.HDel(ctx, marker, "generation").Err() }, `the serial number (field generation) is ""`},
+			{"no generation", func(ctx context.Context) error { return s.client.HDel(ctx, marker, "generation").Err() },
+				`the serial number (field generation) is ""`},
 			{"no marker", func(ctx context.Context) error { return s.client.Del(ctx, marker).Err() }, "no complete marker"},
 			{"a name that is none", func(ctx context.Context) error {
 				return s.client.Set(ctx, "{"+s.prefix+"}:current", "v2/../x", 0).Err()
@@ -160,7 +162,8 @@ func TestOutage(t *testing.T) {
 		hook := &faults{fail: func(int, string) fault { return requestLost }}
 		client.AddHook(hook)
 		w, log := newWatcher(t, client, s.prefix, "consumer")
-		if err := w.Load(t.Context()); !errors.Is(err, errInjected) || !strings.Contains(err.Error(), "reading {"+s.prefix+"}:current: ") {
+		if err := w.Load(t.Context()); !errors.Is(err, errInjected) ||
+			!strings.Contains(err.Error(), "reading {"+s.prefix+"}:current: ") {
 			t.Errorf("error = %v, want what was being read", err)
 		}
 		for at := range 6 { // also in the middle of loading, which is tried again
@@ -197,7 +200,8 @@ func TestOutage(t *testing.T) {
 }
 
 func TestUnreachable(t *testing.T) {
-	client, err := mapping.Connect(mapping.RedisOptions{URL: "redis://127.0.0.1:1", MaxRetries: 1, MinBackoff: 1, MaxBackoff: 1})
+	client, err := mapping.Connect(mapping.RedisOptions{URL: "redis://127.0.0.1:1", MaxRetries: 1, MinBackoff: 1,
+		MaxBackoff: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -110,7 +110,8 @@ func TestAddModel(t *testing.T) {
 	}
 	after := got.Manifest
 	if after.Version == before.Version || !after.Created.Equal(now) || after.DefaultModel != "sgc" || !after.HasMeans() {
-		t.Errorf("version %s after %s, created %v, default %s, means %v", after.Version, before.Version, after.Created, after.DefaultModel, after.HasMeans())
+		t.Errorf("version %s after %s, created %v, default %s, means %v", after.Version, before.Version, after.Created,
+			after.DefaultModel, after.HasMeans())
 	}
 	wantInfo := artifact.ModelInfo{Name: "sage", Attachment: artifact.AttachFrozen, FittedOn: "O",
 		Calibration: artifact.CalibrationInfo{Kind: infer.PropagateNone, Temperature: 1}}
@@ -131,7 +132,8 @@ func TestAddModelRefuses(t *testing.T) {
 		"features are preprocessed by standardize, the model's by none": {models["gcn"], infer.None},
 		"has a model sgc already":                        {models["sgc"], infer.Standardize},
 		"appnp has no tables without the original graph": {models["appnp"], infer.Standardize},
-		"cheby with K = 3 has no frozen form":            {artifacttest.Cheby(rand.New(rand.NewPCG(1, 1)), artifacttest.Size{}, 3), infer.Standardize},
+		"cheby with K = 3 has no frozen form": {artifacttest.Cheby(rand.New(rand.NewPCG(1, 1)),
+			artifacttest.Size{}, 3), infer.Standardize},
 	} {
 		b := withMeans(t)
 		if err := AddModel(b, of.model, of.preprocess, time.Now()); err == nil || !strings.Contains(err.Error(), want) {

@@ -85,7 +85,8 @@ func TestSection6MixedAccuracy(t *testing.T) {
 		}
 	}
 	at := func(gamma float32) float64 {
-		return mixedAccuracy(infer.Calibration{Temperature: 1, Kind: infer.PropagateLabels, Alpha: .5, Gamma: gamma}, logits, f, labels)
+		return mixedAccuracy(infer.Calibration{Temperature: 1, Kind: infer.PropagateLabels, Alpha: .5, Gamma: gamma}, logits,
+			f, labels)
 	}
 	if got, want := at(0), answer.Accuracy(set); got != want {
 		t.Errorf("γ = 0 gives %v, the model %v", got, want)

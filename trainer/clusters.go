@@ -121,7 +121,8 @@ type clusterGraph struct {
 
 // make builds S, M and the tables of models; unlabelled nodes join clusters by the first
 // model's predictions. what names it in reports of progress.
-func (c *clusterMethod) make(ctx context.Context, models []infer.Model, what string, progress Progress) (condensation, error) {
+func (c *clusterMethod) make(ctx context.Context, models []infer.Model, what string, progress Progress) (condensation,
+	error) {
 	const parts = 4
 	progress.Step(what, 0, parts)
 	out := &clusterGraph{clusterMethod: c, joined: c.join(c.labelled, c.points, models[0]), models: models}

@@ -44,7 +44,8 @@ func TestWholeGrowing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(grown) != len(order)-20 || slices.Equal(grown, alone[20:]) {
-		t.Errorf("%d answers to %d nodes, the same as on T alone: %v", len(grown), len(order)-20, slices.Equal(grown, alone[20:]))
+		t.Errorf("%d answers to %d nodes, the same as on T alone: %v", len(grown), len(order)-20,
+			slices.Equal(grown, alone[20:]))
 	}
 	for at := 20; at < len(order); at += 30 {
 		nodes := order[at:min(at+30, len(order))]

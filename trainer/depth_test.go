@@ -42,7 +42,8 @@ func TestSection2DepthOnCora(t *testing.T) {
 		t.Logf("%s of %d layers, %d hops: accuracy %.1f%% frozen, %.2f%% of predictions differ from those of arrivals joined alone",
 			c.model, len(whole.model.Layers), whole.model.Hops, frozen.Accuracy(all), differ)
 		if differ > 1.5 {
-			t.Errorf("%s of %d layers, %d hops: %.2f%% of predictions differ, want at most 1.5%%", c.model, len(whole.model.Layers), whole.model.Hops, differ)
+			t.Errorf("%s of %d layers, %d hops: %.2f%% of predictions differ, want at most 1.5%%", c.model,
+				len(whole.model.Layers), whole.model.Hops, differ)
 		}
 	}
 }
@@ -59,7 +60,8 @@ func TestDeepModelsAreServedAndRefreshed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		layers, hops := map[string]int{"gcn": 3, "sage": 3, "sgc": 1, "appnp": 2, "ssgc": 1}[m.Name], map[string]int{"sgc": 4, "appnp": 4, "ssgc": 4}[m.Name]
+		layers, hops := map[string]int{"gcn": 3, "sage": 3, "sgc": 1, "appnp": 2, "ssgc": 1}[m.Name],
+			map[string]int{"sgc": 4, "appnp": 4, "ssgc": 4}[m.Name]
 		if len(built.Layers) != layers || built.Hops != hops {
 			t.Errorf("%s has %d layers and %d hops, want %d and %d", m.Name, len(built.Layers), built.Hops, layers, hops)
 		}

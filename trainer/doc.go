@@ -3,10 +3,10 @@
 //
 // # A run
 //
-// A run reads top to bottom in train.go: fit, condense, calibrate, evaluate, bundle. Only three steps read all of T, and
-// a holder does these (holder.go): it fits the models, condenses T, and deploys a model on T itself. One holder has T
-// in memory, the other has it in tables of stages, on disk or in Spark ([TrainStaged]). Everything else is written once.
-// Options that need T in memory say so in the table of requirements of holder.go, methods in their list.
+// A run reads top to bottom in train.go: fit, condense, calibrate, evaluate, bundle. Only three steps read all of T,
+// and a holder does these (holder.go): it fits the models, condenses T, and deploys a model on T itself. One holder has
+// T in memory, the other has it in tables of stages, on disk or in Spark ([TrainStaged]). Everything else is written
+// once. Options that need T in memory say so in the table of requirements of holder.go, methods in their list.
 //
 //	options.go     what a run may be asked for; progress.go: how it tells where it stands
 //	encode.go      columns of a table -> features

@@ -111,7 +111,8 @@ func TestCategoriesCarrySignal(t *testing.T) {
 			t.Fatal("another schema than the one to keep")
 		}
 		again := mustTrain(t, of, o)
-		if again.Bundle.Schema.Hash() != s.Hash() || !slices.Equal(again.Bundle.Synthetic.X.Data, with.Bundle.Synthetic.X.Data) {
+		if again.Bundle.Schema.Hash() != s.Hash() ||
+			!slices.Equal(again.Bundle.Synthetic.X.Data, with.Bundle.Synthetic.X.Data) {
 			t.Error("the schema that is kept gives another S")
 		}
 	}

@@ -77,8 +77,8 @@ func (t *task) deployments(ctx context.Context, r *recipe, w measurements, progr
 	return out, nil
 }
 
-// serves reports whether consumers of an artifact of this run serve a deployment: that of the first model, fitted on T, on S in
-// the method's attachment. Methods for comparison make no artifact.
+// serves reports whether consumers of an artifact of this run serve a deployment: that of the first model, fitted on T,
+// on S in the method's attachment. Methods for comparison make no artifact.
 func (r *recipe) serves(t *task, setting string, f *fitResult, p *deployedModel) bool {
 	return !t.method.comparison && setting == eval.OtoS && f == r.whole[0] && p.attachment == r.served.parts().Attachment
 }
@@ -135,8 +135,8 @@ func (t *task) deployOnS(ctx context.Context, r *recipe, whole *fitResult, w mea
 	return onS(eval.StoS, small, true, r.served, named)
 }
 
-// rows returns a deployment without propagation and with each kind that was calibrated. If consumers serve it, they serve
-// the kind that validation chose.
+// rows returns a deployment without propagation and with each kind that was calibrated. If consumers serve it, they
+// serve the kind that validation chose.
 func rows(d deployment, c *calibration) []deployment {
 	if c == nil {
 		return nil
@@ -225,7 +225,8 @@ func (t *task) measure(d deployment, mode string, again *shuffledBatches) eval.R
 	set := d.on(t.test()[mode])
 	predictor := d.quick()
 	answer := eval.Run(predictor, set)
-	first := d.attachment == artifact.AttachJoint || t.whole.classes(&r) == nil // of a graph that is too large, Whole is frozen
+	// of a graph that is too large, Whole is frozen
+	first := d.attachment == artifact.AttachJoint || t.whole.classes(&r) == nil
 	if r.Setting == eval.OtoO && first && d.spreading == nil {
 		t.whole.keepClasses(&r, answer.Class)
 	} else {

@@ -5,11 +5,13 @@ import (
 	"rivulet/graph"
 )
 
-// footprint is the memory in bytes that a deployment takes for T's nodes where it serves: in each consumer, and in Redis.
+// footprint is the memory in bytes that a deployment takes for T's nodes where it serves: in each consumer, and in
+// Redis.
 type footprint struct{ memory, stored int64 }
 
 // footprint measures the memory for T's nodes of a deployment, once for each M. A deployment that is joined to T takes
-// none beside T. T's own tables are kept by the same ids and have no form in Redis: the bytes of ids and tables are counted.
+// none beside T. T's own tables are kept by the same ids and have no form in Redis: the bytes of ids and tables are
+// counted.
 func (t *task) footprint(p *deployedModel) footprint {
 	keeper := t.options.Keeper
 	if keeper == nil || (p.through == nil && p.tables == nil) {

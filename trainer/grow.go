@@ -59,9 +59,11 @@ type GrowResult struct {
 	Attached eval.Spread `json:"attached"` // on S, neighbours of the first wave have rows of M by the consumer's solve
 	Whole    eval.Spread `json:"whole"`    // on T with the first wave in it, joint
 
-	Unknown         eval.Spread `json:"unknown"`          // percent of the second wave's edges whose other end has no row of M: the first wave ignored
+	// percent of the second wave's edges whose other end has no row of M: the first wave ignored
+	Unknown         eval.Spread `json:"unknown"`
 	UnknownAttached eval.Spread `json:"unknown_attached"` // the same with the first wave attached
-	Left            eval.Spread `json:"left"`             // share of the first wave's squared messages that its rows leave out
+	// share of the first wave's squared messages that its rows leave out
+	Left eval.Spread `json:"left"`
 }
 
 // Grow measures the gain from growth: it makes S, M and the dictionary of a run, and then, for random orders of the

@@ -71,7 +71,8 @@ func TestGrowRefuses(t *testing.T) {
 	} {
 		o := GrowDefaults()
 		change(&o)
-		if _, err := Grow(t.Context(), small(t, generate.BagOfWords), o, Silent{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Grow(t.Context(), small(t, generate.BagOfWords), o, Silent{}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
@@ -107,11 +108,14 @@ func TestGrowOnRealGraphs(t *testing.T) {
 			t.Logf("%d synthetic nodes\n%s", c.nodes, table.String())
 			for _, r := range results {
 				what := fmt.Sprintf("%s, %.0f%%", r.Model, 100*r.Share)
-				if got := r.Attached.Mean - r.Whole.Mean; got < -c.below || got > 2 { // one that is so much better has seen the answers
-					t.Errorf("%s: attached %.2f, want at most %g below and 2 above Whole %.2f", what, r.Attached.Mean, c.below, r.Whole.Mean)
+				// one that is so much better has seen the answers
+				if got := r.Attached.Mean - r.Whole.Mean; got < -c.below || got > 2 {
+					t.Errorf("%s: attached %.2f, want at most %g below and 2 above Whole %.2f", what, r.Attached.Mean, c.below,
+						r.Whole.Mean)
 				}
 				if r.UnknownAttached.Mean >= r.Unknown.Mean {
-					t.Errorf("%s: %.1f%% of the edges are unknown, %.1f%% without the first wave's rows", what, r.UnknownAttached.Mean, r.Unknown.Mean)
+					t.Errorf("%s: %.1f%% of the edges are unknown, %.1f%% without the first wave's rows", what, r.UnknownAttached.Mean,
+						r.Unknown.Mean)
 				}
 			}
 		})

@@ -194,7 +194,8 @@ func TestEpochsAreShownAndCanBeEnded(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || len(shown.now) != 12 {
 		t.Fatalf("%v after %d epochs, want the context's error after 12", err, len(shown.now))
 	}
-	if line := shown.now[0]; !strings.HasPrefix(line, "gcn, weight decay 0.1, epoch 1 of 300, loss ") || strings.Contains(line, "validation") {
+	if line := shown.now[0]; !strings.HasPrefix(line, "gcn, weight decay 0.1, epoch 1 of 300, loss ") ||
+		strings.Contains(line, "validation") {
 		t.Errorf("first line %q", line)
 	}
 	for _, part := range []string{"epoch 12 of 300", ", validation ", ", at most ", " s left"} {
@@ -204,7 +205,8 @@ func TestEpochsAreShownAndCanBeEnded(t *testing.T) {
 	}
 }
 
-// Every iteration of a linear model has a line: the weight decay, the loss, the best validation of the fits before, and the time left.
+// Every iteration of a linear model has a line: the weight decay, the loss, the best validation of the fits before, and
+// the time left.
 func TestIterationsAreShown(t *testing.T) {
 	k := layeredTask(t)
 	shown := &lines{}
@@ -213,7 +215,8 @@ func TestIterationsAreShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	first, last := shown.now[0], shown.now[len(shown.now)-1]
-	if !strings.HasPrefix(first, "sgc, weight decay 0.1, iteration 1 of at most 300, loss ") || strings.Contains(first, "validation") ||
+	if !strings.HasPrefix(first, "sgc, weight decay 0.1, iteration 1 of at most 300, loss ") ||
+		strings.Contains(first, "validation") ||
 		!strings.HasSuffix(first, " s left") {
 		t.Errorf("first line %q", first)
 	}
@@ -225,7 +228,8 @@ func TestIterationsAreShown(t *testing.T) {
 	for _, line := range shown.now {
 		var decay, loss float64
 		var number, most int
-		if _, err := fmt.Sscanf(line, "sgc, weight decay %g, iteration %d of at most %d, loss %g", &decay, &number, &most, &loss); err != nil {
+		if _, err := fmt.Sscanf(line, "sgc, weight decay %g, iteration %d of at most %d, loss %g", &decay, &number, &most,
+			&loss); err != nil {
 			t.Fatalf("%q: %v", line, err)
 		}
 		if number == 1 {

@@ -66,8 +66,8 @@ func (w *memo) row(r *eval.Result) (eval.Result, bool) {
 	return known, true
 }
 
-// costs gives a row of S→O the costs of the same row of O→O, and reports whether there is one that was measured: the two
-// differ in the values of their weights, on which no time and no memory depends.
+// costs gives a row of S→O the costs of the same row of O→O, and reports whether there is one that was measured: the
+// two differ in the values of their weights, on which no time and no memory depends.
 func (w *memo) costs(r *eval.Result) bool {
 	if r.Setting != eval.StoO {
 		return false
@@ -78,7 +78,8 @@ func (w *memo) costs(r *eval.Result) bool {
 	if !ok || of.MsPerBatch == 0 {
 		return false
 	}
-	r.MsPerBatch, r.MsPerBatchKept, r.MsPerBatchNear, r.PropagationMs = of.MsPerBatch, of.MsPerBatchKept, of.MsPerBatchNear,
+	r.MsPerBatch, r.MsPerBatchKept, r.MsPerBatchNear, r.PropagationMs = of.MsPerBatch, of.MsPerBatchKept,
+		of.MsPerBatchNear,
 		of.PropagationMs
 	r.InferenceBytes, r.HeldBytes, r.StoredBytes = of.InferenceBytes, of.HeldBytes, of.StoredBytes
 	return true

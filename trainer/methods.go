@@ -117,7 +117,8 @@ type featureTables interface {
 type graphParts struct {
 	*condense.Condensation                // no Adj for cached
 	trace                  *LearnedCourse // what a learned run tells of itself; nil otherwise
-	// stored gives all rows of M where they lie in tables; M has those of the nodes that the run reads then. nil: M is whole.
+	// stored gives all rows of M where they lie in tables; M has those of the nodes that the run reads then. nil: M is
+	// whole.
 	stored iter.Seq2[plane.Rows, error]
 	size   artifact.MappingInfo // of M that is stored
 }

@@ -27,8 +27,9 @@ func briefly(o *Options) {
 // that it names, and answers like the row of the results.
 func TestMethodsMakeArtifacts(t *testing.T) {
 	settings := map[string][]string{
-		MethodSolved: {eval.OtoO, eval.OtoS, eval.StoO, eval.StoS, eval.StoS + " shared"}, MethodCluster: {eval.OtoO, eval.OtoS, eval.StoO, eval.StoS, eval.StoS + " shared"},
-		MethodVNG: {eval.OtoO, eval.OtoS}, MethodLearned: {eval.OtoO, eval.OtoS, eval.StoO, eval.StoS},
+		MethodSolved:  {eval.OtoO, eval.OtoS, eval.StoO, eval.StoS, eval.StoS + " shared"},
+		MethodCluster: {eval.OtoO, eval.OtoS, eval.StoO, eval.StoS, eval.StoS + " shared"},
+		MethodVNG:     {eval.OtoO, eval.OtoS}, MethodLearned: {eval.OtoO, eval.OtoS, eval.StoO, eval.StoS},
 	}
 	for _, name := range Methods() {
 		if m, _ := methodOf(name); m.comparison {
@@ -93,7 +94,8 @@ func TestComparisonsMakeNoArtifact(t *testing.T) {
 	for _, name := range []string{MethodGCond, MethodCached} {
 		o := options(18)
 		o.Method = name
-		if _, err := Train(t.Context(), small(t, generate.Dense), o, created, Silent{}); err == nil || !strings.Contains(err.Error(), "makes no artifact") {
+		if _, err := Train(t.Context(), small(t, generate.Dense), o, created, Silent{}); err == nil ||
+			!strings.Contains(err.Error(), "makes no artifact") {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
@@ -102,7 +104,8 @@ func TestComparisonsMakeNoArtifact(t *testing.T) {
 // A study has a row for each requested combination, over all seeds; O→O is one figure whatever the method.
 func TestSection8Study(t *testing.T) {
 	d := partly(small(t, generate.BagOfWords))
-	o := StudyOptions{Run: options(0), Methods: []string{MethodSolved, MethodCached, MethodVNG, MethodGCond, MethodRandom}, Nodes: []int{12, 18},
+	o := StudyOptions{Run: options(0), Methods: []string{MethodSolved, MethodCached, MethodVNG, MethodGCond, MethodRandom},
+		Nodes: []int{12, 18},
 		Seeds: []uint64{3, 4}, Attachments: []string{artifact.AttachJoint, artifact.AttachFrozen}}
 	o.Run.Nodes = 0
 	briefly(&o.Run)
@@ -135,7 +138,8 @@ func TestSection8Study(t *testing.T) {
 			t.Errorf("Whole agrees with itself on %v%%", r.Agreement.Mean)
 		}
 	}
-	for _, want := range []string{"solved O->O joint", "solved O->O frozen", "solved O->S frozen", "solved O->S joint", "solved S->S joint", "cached O->S frozen",
+	for _, want := range []string{"solved O->O joint", "solved O->O frozen", "solved O->S frozen", "solved O->S joint",
+		"solved S->S joint", "cached O->S frozen",
 		"vng O->S frozen", "gcond S->O joint", "random O->S joint", "random O->S frozen", "random S->S frozen"} {
 		if !settings[want] {
 			t.Errorf("no row %s", want)
@@ -145,7 +149,8 @@ func TestSection8Study(t *testing.T) {
 		t.Errorf("rows of deployments that do not exist: %v", settings)
 	}
 	for _, r := range results { // section 7: exactly Whole with each arrival joined alone
-		if r.Method == MethodCached && r.Setting == eval.OtoS && r.Batch == NodeBatch && (r.ChangedByBatching.Mean != 0 || r.Agreement.Mean < 90) {
+		if r.Method == MethodCached && r.Setting == eval.OtoS && r.Batch == NodeBatch &&
+			(r.ChangedByBatching.Mean != 0 || r.Agreement.Mean < 90) {
 			t.Errorf("cached: %v%% change with batches, %v%% as Whole", r.ChangedByBatching.Mean, r.Agreement.Mean)
 		}
 	}
@@ -172,12 +177,14 @@ func TestStudyLeavesOutModelsThatAMethodDoesNotHave(t *testing.T) {
 
 func TestStudyRefuses(t *testing.T) {
 	for want, change := range map[string]func(d *dataset.Dataset, o *StudyOptions){
-		"methods is empty":                func(_ *dataset.Dataset, o *StudyOptions) { o.Methods = nil },
-		`method is "magic"`:               func(_ *dataset.Dataset, o *StudyOptions) { o.Methods = []string{"magic"} },
-		"seeds is empty":                  func(_ *dataset.Dataset, o *StudyOptions) { o.Seeds = nil },
-		"both nodes [9] and ratios [0.1]": func(_ *dataset.Dataset, o *StudyOptions) { o.Nodes, o.Ratios = []int{9}, []float64{.1} },
-		`calibrations[0] is "ap"`:         func(_ *dataset.Dataset, o *StudyOptions) { o.Calibrations = []string{"ap"} },
-		`attachments[0] is "loose"`:       func(_ *dataset.Dataset, o *StudyOptions) { o.Attachments = []string{"loose"} },
+		"methods is empty":  func(_ *dataset.Dataset, o *StudyOptions) { o.Methods = nil },
+		`method is "magic"`: func(_ *dataset.Dataset, o *StudyOptions) { o.Methods = []string{"magic"} },
+		"seeds is empty":    func(_ *dataset.Dataset, o *StudyOptions) { o.Seeds = nil },
+		"both nodes [9] and ratios [0.1]": func(_ *dataset.Dataset, o *StudyOptions) {
+			o.Nodes, o.Ratios = []int{9}, []float64{.1}
+		},
+		`calibrations[0] is "ap"`:   func(_ *dataset.Dataset, o *StudyOptions) { o.Calibrations = []string{"ap"} },
+		`attachments[0] is "loose"`: func(_ *dataset.Dataset, o *StudyOptions) { o.Attachments = []string{"loose"} },
 		"method vng has sgc only": func(_ *dataset.Dataset, o *StudyOptions) {
 			o.Methods, o.Run.Models = []string{MethodVNG}, []string{"gcn"}
 		},
@@ -229,7 +236,8 @@ func TestSection2Attached(t *testing.T) {
 	if diff := cmp.Diff(got, got.Transpose()); diff != "" {
 		t.Error("not symmetric")
 	}
-	joint := r.whole[0].model.Joint(r.served.parts().Synthetic.Adj, infer.Ready(r.served.parts().Synthetic.X), k.pre).Logits(all)
+	joint := r.whole[0].model.Joint(r.served.parts().Synthetic.Adj, infer.Ready(r.served.parts().Synthetic.X),
+		k.pre).Logits(all)
 	tables, err := r.served.tables(r.whole[0].model)
 	if err != nil {
 		t.Fatal(err)

@@ -34,7 +34,8 @@ func TestSection5SeveralModelsShareOneM(t *testing.T) {
 		serves := r.Model == "gcn" && r.Setting == eval.OtoS && r.Attachment == b.Manifest.Models[0].Attachment &&
 			r.Calibration == b.Manifest.Models[0].Calibration.Kind
 		if r.Served != serves {
-			t.Errorf("served is %v in the row of %s, %s, %s, %s, %s", r.Served, r.Model, r.Setting, r.Attachment, r.Batch, r.Calibration)
+			t.Errorf("served is %v in the row of %s, %s, %s, %s, %s", r.Served, r.Model, r.Setting, r.Attachment, r.Batch,
+				r.Calibration)
 		}
 	}
 	accuracy := map[string]map[string]float64{}
@@ -77,7 +78,8 @@ func TestGivenAPPNPShapesItsOwnOnS(t *testing.T) {
 	o := options(15)
 	o.Models, o.Hidden = []string{"appnp"}, 8
 	classes := len(d.Classes)
-	o.Weights = map[string]infer.Model{"appnp": infertest.Model("appnp", 0.3, 4, infer.Layer{Self: graph.NewDense(d.X.Cols(), 8), Bias: make([]float32, 8)},
+	o.Weights = map[string]infer.Model{"appnp": infertest.Model("appnp", 0.3, 4,
+		infer.Layer{Self: graph.NewDense(d.X.Cols(), 8), Bias: make([]float32, 8)},
 		infer.Layer{Self: graph.NewDense(8, classes), Bias: make([]float32, classes)})}
 	task, err := newTask(d, o)
 	if err != nil {

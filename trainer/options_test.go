@@ -54,7 +54,8 @@ func TestSyntheticNodes(t *testing.T) {
 }
 
 func TestDecaysAreStrongestFirst(t *testing.T) {
-	if got := (Options{WeightDecays: []float64{1e-4, 1e-2, 1e-3}}).decays(); !slices.Equal(got, []float64{1e-2, 1e-3, 1e-4}) {
+	if got := (Options{WeightDecays: []float64{1e-4, 1e-2, 1e-3}}).decays(); !slices.Equal(got,
+		[]float64{1e-2, 1e-3, 1e-4}) {
 		t.Errorf("decays %v", got)
 	}
 	if got := (Options{}).decays(); !slices.Equal(got, WeightDecays) {

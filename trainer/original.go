@@ -92,8 +92,8 @@ const sampledRows = 1 << 14
 // validator returns the accuracy of a model on the judging support nodes, in percent.
 type validator func(m infer.Model) (float64, error)
 
-// chooseLinear fits one linear model roughly for each weight decay of a list, chooses the best on the support nodes, and
-// fits it to the end. If there are many rows it chooses on a sample of them; the last fit
+// chooseLinear fits one linear model roughly for each weight decay of a list, chooses the best on the support nodes,
+// and fits it to the end. If there are many rows it chooses on a sample of them; the last fit
 // is on all rows, with the weight decay that corresponds to the chosen one. A single weight decay is used as it is.
 func (t *task) chooseLinear(ctx context.Context, s fit.Shape, all fit.Problem, decays []float64, validate validator,
 	progress Progress, what string) (*fitResult, error) {

@@ -74,7 +74,8 @@ func (w *watch) linear(decay float64) func(fit.Iteration) {
 	start := time.Now()
 	return func(at fit.Iteration) {
 		left := time.Since(start) / time.Duration(at.Number) * time.Duration(at.Most-at.Number+w.after*at.Most)
-		text := fmt.Sprintf("%s, weight decay %.3g, iteration %d of at most %d, loss %.3f", w.model, decay, at.Number, at.Most,
+		text := fmt.Sprintf("%s, weight decay %.3g, iteration %d of at most %d, loss %.3f", w.model, decay, at.Number,
+			at.Most,
 			at.Loss)
 		if !math.IsNaN(w.best) {
 			text += fmt.Sprintf(", best validation %.1f", w.best)

@@ -59,7 +59,8 @@ func (e *explaining) rows(i int32) []infer.Row {
 }
 
 // answer attaches a node by these rows and predicts it.
-func (e *explaining) answer(p *infer.Predictor, i int32, rows []infer.Row) (b *infer.Batch, logits, probabilities []float32) {
+func (e *explaining) answer(p *infer.Predictor, i int32, rows []infer.Row) (b *infer.Batch, logits,
+	probabilities []float32) {
 	b = &infer.Batch{X: e.data.X.Take([]int32{i})}
 	b.Attach([][]infer.Row{rows}, e.nodes)
 	l, q := p.Predict(b)
@@ -123,12 +124,14 @@ func (e *explaining) check(t *testing.T, name string, p *infer.Predictor, nodes 
 		other, _ := e.explain(p, i, turned)
 		permuted = max(permuted, differ(x, other, len(rows))/tolerance)
 	}
-	t.Logf("%s, %d nodes: rest %.1e, removal of a neighbour of %d %.1e, permuted %.1e", name, len(nodes), rest, removed, moved,
+	t.Logf("%s, %d nodes: rest %.1e, removal of a neighbour of %d %.1e, permuted %.1e", name, len(nodes), rest, removed,
+		moved,
 		permuted)
 	if removed == 0 {
 		t.Errorf("%s: no node has a known neighbour", name)
 	}
-	for what, worst := range map[string]float64{"the sum of the shares": rest, "a removal": moved, "a permuted share": permuted} {
+	for what, worst := range map[string]float64{"the sum of the shares": rest, "a removal": moved,
+		"a permuted share": permuted} {
 		if !(worst <= 1e-5) {
 			t.Errorf("%s: %s is off by %g of max(1, |logit|), want at most 1e-5", name, what, worst)
 		}

@@ -13,8 +13,8 @@ import (
 )
 
 // Inherit returns the options of a run that made an artifact, as far as they are in its manifest: method, models
-// (the default first), N', k, the hidden layers and hops, preprocessing, propagation, coverage and seed. It is an error if the
-// method cannot be run by its name, such as that of an ablation.
+// (the default first), N', k, the hidden layers and hops, preprocessing, propagation, coverage and seed. It is an error
+// if the method cannot be run by its name, such as that of an ablation.
 func Inherit(m *artifact.Manifest) (Options, error) {
 	o := Defaults()
 	if method, known := methodOf(m.Method); !known || method.comparison {
@@ -96,7 +96,8 @@ type Comparison struct {
 
 // CompareServed validates a new artifact on d and the one that serves, which is nil if there is none, on before: the
 // same data with features in its positions.
-func CompareServed(ctx context.Context, d, before *dataset.Dataset, is, was ServedArtifact, size int) (Comparison, error) {
+func CompareServed(ctx context.Context, d, before *dataset.Dataset, is, was ServedArtifact, size int) (Comparison,
+	error) {
 	var c Comparison
 	var err error
 	if c.Validation, err = Validate(ctx, d, is, size); err != nil || was == nil {

@@ -146,7 +146,8 @@ func (s *tablesHolder) means(ctx context.Context, c *stagedGraph, of *messageInp
 	sizes []int64) error {
 	sides := s.with(of.sides)
 	sides[solved.SideLargest] = solved.AppendDoubles(s.bounds)
-	spec := stage.NewSpec(solved.StageMeans, solved.MeanOptions{FeatureScaling: s.preparing, MessageOptions: of.MessageOptions},
+	spec := stage.NewSpec(solved.StageMeans,
+		solved.MeanOptions{FeatureScaling: s.preparing, MessageOptions: of.MessageOptions},
 		sides, 1)
 	made, err := s.run(ctx, spec, append(slices.Clone(of.inputs), s.graph.Features, clusters)...)
 	if err != nil {

@@ -122,8 +122,8 @@ func schemaHash(s *schema.Schema) string {
 	return s.Hash()
 }
 
-// rowsOf returns the rows of an artifact's M of the nodes of T that are read, by their ids, with one part of M in memory at a
-// time.
+// rowsOf returns the rows of an artifact's M of the nodes of T that are read, by their ids, with one part of M in
+// memory at a time.
 func (s *tablesHolder) rowsOf(ctx context.Context, b *artifact.Bundle) (*graph.CSR, error) {
 	wanted := make(map[string]int, len(s.held.original))
 	at := 0

@@ -56,10 +56,14 @@ func TestEvaluateStagedRefuses(t *testing.T) {
 			b.Manifest.Models = []artifact.ModelInfo{b.Manifest.Models[0]}
 			b.Manifest.Models[0].Attachment = artifact.AttachJoint
 		},
-		`the artifact has no model "gcn"`:     func(b *artifact.Bundle) { b.Manifest.DefaultModel = "gcn" },
-		"features, the artifact is for 7":     func(b *artifact.Bundle) { b.Manifest.Data.Features = 7 },
-		"the data have the label":             func(b *artifact.Bundle) { b.Manifest.Data.Classes = b.Manifest.Data.Classes[1:] },
-		"that test nodes have edges to, such": func(b *artifact.Bundle) { b.Mapping = &artifact.Mapping{IDs: []string{"x"}, Rows: b.Mapping.Rows} },
+		`the artifact has no model "gcn"`: func(b *artifact.Bundle) { b.Manifest.DefaultModel = "gcn" },
+		"features, the artifact is for 7": func(b *artifact.Bundle) { b.Manifest.Data.Features = 7 },
+		"the data have the label": func(b *artifact.Bundle) {
+			b.Manifest.Data.Classes = b.Manifest.Data.Classes[1:]
+		},
+		"that test nodes have edges to, such": func(b *artifact.Bundle) {
+			b.Mapping = &artifact.Mapping{IDs: []string{"x"}, Rows: b.Mapping.Rows}
+		},
 		"(--engine disk, --sums fixed) evaluates frozen only": func(b *artifact.Bundle) {
 			b.Models = slices.Clone(b.Models)
 			b.Models[0].Tables = nil

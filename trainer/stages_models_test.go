@@ -225,8 +225,8 @@ func TestStagedModelsOnRealGraphs(t *testing.T) {
 	}
 }
 
-// A subgraph of T has all that the judges read, the features, labels and all edges of its nodes among themselves, and about
-// as many nodes as there is room for.
+// A subgraph of T has all that the judges read, the features, labels and all edges of its nodes among themselves, and
+// about as many nodes as there is room for.
 func TestSubgraphOfT(t *testing.T) {
 	for name, d := range generatedSets(t) {
 		t.Run(name, func(t *testing.T) { subgraphOf(t, d) })
@@ -274,8 +274,9 @@ func subgraphOf(t *testing.T, d *dataset.Dataset) {
 	}
 	s.options.Subgraph = 1
 	// A judge without neighbours fits in.
-	if _, err := s.bringSubgraph(ctx); err == nil || !strings.Contains(err.Error(), "1 bytes have no room for the neighbours") &&
-		!strings.Contains(err.Error(), "no labelled training node is in the sample of 0 nodes") {
+	if _, err := s.bringSubgraph(ctx); err == nil ||
+		!strings.Contains(err.Error(), "1 bytes have no room for the neighbours") &&
+			!strings.Contains(err.Error(), "no labelled training node is in the sample of 0 nodes") {
 		t.Errorf("error %v of a subgraph of one byte", err)
 	}
 }

@@ -82,7 +82,8 @@ func (s *tablesHolder) roomInSubgraph(ctx context.Context) (c *subgraphChoice, r
 func (s *tablesHolder) memory() int64 { return cmp.Or(s.options.Subgraph, stagedSubgraph) }
 
 // begin marks the nodes with which the subgraph begins: those of the options, and places by block.
-func (c *subgraphChoice) begin(ctx context.Context, o solved.MarkOptions, places []stage.Record) (solved.SubgraphSize, error) {
+func (c *subgraphChoice) begin(ctx context.Context, o solved.MarkOptions, places []stage.Record) (solved.SubgraphSize,
+	error) {
 	inputs := []stage.Table{c.graph.Names, c.graph.Features}
 	if len(places) > 0 {
 		sides := stage.Sides{} // a table is named by what is in it

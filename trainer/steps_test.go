@@ -34,14 +34,16 @@ func TestSection3ValidationChoosesWeightDecay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	problem := fit.Problem{Design: fit.NewPropagated(k.hat, []float32{0, 0, 1}, k.x, k.labelled), Labels: take(k.original.Labels, k.labelled), Classes: k.classes()}
+	problem := fit.Problem{Design: fit.NewPropagated(k.hat, []float32{0, 0, 1}, k.x, k.labelled),
+		Labels: take(k.original.Labels, k.labelled), Classes: k.classes()}
 	var start *infer.Layer
 	var accuracies []float64
 	for _, decay := range WeightDecays {
 		if start, err = fit.SGC(t.Context(), problem, decay, fit.Final, start); err != nil {
 			t.Fatal(err)
 		}
-		accuracies = append(accuracies, eval.Run(plain(k.onOriginal(k.shape(modelSGC).Linear(start))), k.support).Accuracy(k.support))
+		accuracies = append(accuracies, eval.Run(plain(k.onOriginal(k.shape(modelSGC).Linear(start))),
+			k.support).Accuracy(k.support))
 	}
 	best := slices.Max(accuracies)
 	if best == slices.Min(accuracies) {
@@ -78,7 +80,8 @@ func TestSection5SyntheticWeights(t *testing.T) {
 	if slices.Min(weights) == slices.Max(weights) {
 		t.Fatal("all clusters have one size: the case shows nothing")
 	}
-	problem := fit.Problem{Design: fit.Explicit{X: convert.Dense(means)}, Labels: clusters.Labels, Weights: weights, Classes: k.classes()}
+	problem := fit.Problem{Design: fit.Explicit{X: convert.Dense(means)}, Labels: clusters.Labels, Weights: weights,
+		Classes: k.classes()}
 	want, err := fit.SGC(t.Context(), problem, small.weightDecay, fit.Final, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -158,7 +161,8 @@ func TestSection6ValidationChoosesPropagation(t *testing.T) {
 			t.Fatalf("%s: accuracy is %v whatever α and γ: the case shows nothing", kind, best)
 		}
 		if got := chosen.kinds[kind].validation; got != best {
-			t.Errorf("%s: accuracy %v with α = %v, γ = %v; the best is %v", kind, got, chosen.kinds[kind].info.Alpha, chosen.kinds[kind].info.Gamma, best)
+			t.Errorf("%s: accuracy %v with α = %v, γ = %v; the best is %v", kind, got, chosen.kinds[kind].info.Alpha,
+				chosen.kinds[kind].info.Gamma, best)
 		}
 	}
 	want := bestTemperature(eval.Run(plain(whole.model.Frozen(onS, k.pre)), support).Logits, nil, 0, support.Labels)
@@ -178,7 +182,8 @@ func TestSection6BundleCarriesTheCalibration(t *testing.T) {
 		t.Fatal(err)
 	}
 	model, info := b.Models[0], b.Manifest.Models[0]
-	if model.Labels != c.kinds[infer.PropagateLabels].spreading.tables || model.Errors != c.kinds[infer.PropagateErrors].spreading.tables || model.Tables != r.placed[0].tables {
+	if model.Labels != c.kinds[infer.PropagateLabels].spreading.tables ||
+		model.Errors != c.kinds[infer.PropagateErrors].spreading.tables || model.Tables != r.placed[0].tables {
 		t.Error("tables are in each other's places")
 	}
 	if info.Calibration.Temperature != c.temperature || info.Calibration.Kind != c.kind {

@@ -78,7 +78,8 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 	named := valuesOf(columns.IDs, columns.Columns)
 	d = d.OriginalFirst()
 	m, _ := methodOf(o.Method)
-	t := &task{options: o, method: m, data: d, original: d.Original(), label: o.label(), whole: newMemo(), schema: s, named: named,
+	t := &task{options: o, method: m, data: d, original: d.Original(), label: o.label(), whole: newMemo(), schema: s,
+		named:       named,
 		sampledRows: sampledRows, sampledFrom: sampledFrom}
 	t.holder = inMemory{t}
 	t.facts = artifact.Data{Name: d.Name, Fingerprint: fingerprint, Nodes: t.original.Adj.Rows,

@@ -48,11 +48,11 @@ func Train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time, pr
 //
 //   - [CheckStaged] refuses options that need T in memory.
 //   - Sums over nodes are sums of integers.
-//   - Models are fitted in T where it fits into [Options.Subgraph], else on samples by hash of the id: an sgc of two hops
-//     of dense features on labelled rows, others in a subgraph of T.
+//   - Models are fitted in T where it fits into [Options.Subgraph], else on samples by hash of the id: an sgc of two
+//     hops of dense features on labelled rows, others in a subgraph of T.
 //   - Whole is measured frozen, and there are no W_S.
-//   - An M of more than [artifact.PartRows] rows is in Bundle.Parts, which reads the engine's tables: the bundle must be
-//     written before the engine is closed.
+//   - An M of more than [artifact.PartRows] rows is in Bundle.Parts, which reads the engine's tables: the bundle must
+//     be written before the engine is closed.
 func TrainStaged(ctx context.Context, e stage.Engine, d RowData, o Options, now time.Time,
 	progress Progress) (*Outcome, error) {
 	if err := CheckStaged(o); err != nil {
@@ -120,11 +120,12 @@ func (t *task) run(ctx context.Context, now time.Time, progress Progress) (*Outc
 
 // recipe holds the results of a run before its evaluation.
 type recipe struct {
-	whole        []*fitResult // W_O of each model
-	served       condensation
-	placed       []*deployedModel // W_O of each model on S, in the method's attachment; nil if the method deploys on T only
-	calibrations []*calibration   // of those, for the artifact; nil if no artifact is made
-	seconds      float64          // wall clock of all that, the fits of W_O too
+	whole  []*fitResult // W_O of each model
+	served condensation
+	// W_O of each model on S, in the method's attachment; nil if the method deploys on T only
+	placed       []*deployedModel
+	calibrations []*calibration // of those, for the artifact; nil if no artifact is made
+	seconds      float64        // wall clock of all that, the fits of W_O too
 }
 
 // condense fits W_O of each model, makes S and M, and puts the models onto S.

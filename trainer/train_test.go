@@ -24,8 +24,10 @@ var created = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // small generates a graph that trains in a fraction of a second.
 func small(t testing.TB, kind string) *dataset.Dataset {
 	t.Helper()
-	g := generate.Generator{Name: "tiny", Nodes: 600, Edges: 2400, Classes: 3, Communities: 9, CommunityShare: .4, ClassShare: .2,
-		DegreeExponent: 2.6, Kind: kind, Features: 40, CommunityTopic: .1, ClassTopic: .1, Train: 300, Validation: 150, Test: 150}
+	g := generate.Generator{Name: "tiny", Nodes: 600, Edges: 2400, Classes: 3, Communities: 9, CommunityShare: .4,
+		ClassShare:     .2,
+		DegreeExponent: 2.6, Kind: kind, Features: 40, CommunityTopic: .1, ClassTopic: .1, Train: 300, Validation: 150,
+		Test: 150}
 	if kind == generate.BagOfWords {
 		g.Words = 12
 	}
@@ -119,8 +121,10 @@ func TestArtifactServesWhatWasMeasured(t *testing.T) {
 		name      string
 		got, want any
 	}{
-		{"S", b.Synthetic, out.Bundle.Synthetic}, {"M", b.Mapping, out.Bundle.Mapping}, {"tables", b.Models[0].Tables, out.Bundle.Models[0].Tables},
-		{"label tables", b.Models[0].Labels, out.Bundle.Models[0].Labels}, {"error tables", b.Models[0].Errors, out.Bundle.Models[0].Errors},
+		{"S", b.Synthetic, out.Bundle.Synthetic}, {"M", b.Mapping, out.Bundle.Mapping},
+		{"tables", b.Models[0].Tables, out.Bundle.Models[0].Tables},
+		{"label tables", b.Models[0].Labels, out.Bundle.Models[0].Labels},
+		{"error tables", b.Models[0].Errors, out.Bundle.Models[0].Errors},
 		{"preprocessing", b.Preprocess, out.Bundle.Preprocess}, {"metrics", b.Manifest.Metrics, out.Bundle.Manifest.Metrics},
 	} {
 		if diff := cmp.Diff(part.want, part.got); diff != "" {
@@ -131,7 +135,8 @@ func TestArtifactServesWhatWasMeasured(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole, served, err := Compare(d, b, dataset.Batches(d.Test, 37), false, plain(model.Frozen(b.Models[0].Tables, &b.Preprocess)))
+	whole, served, err := Compare(d, b, dataset.Batches(d.Test, 37), false,
+		plain(model.Frozen(b.Models[0].Tables, &b.Preprocess)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,16 +173,19 @@ func TestSection8ResultsAreComplete(t *testing.T) {
 			name += " shared"
 		}
 		got = append(got, r.Batch+" "+name+" "+r.Calibration)
-		if r.SyntheticNodes != 15 || r.Ratio != 15./300 || r.Method != MethodSolved || r.Model != "sgc" || r.InferenceBytes <= 0 || !slices.Equal(r.Seeds, []uint64{0}) {
+		if r.SyntheticNodes != 15 || r.Ratio != 15./300 || r.Method != MethodSolved || r.Model != "sgc" ||
+			r.InferenceBytes <= 0 || !slices.Equal(r.Seeds, []uint64{0}) {
 			t.Errorf("result %+v", r)
 		}
-		if onT := r.Setting == eval.OtoO || r.Setting == eval.StoO; onT != (r.MsPerBatchNear > 0) || onT != (r.MsPerBatchKept > 0) || !(r.MsPerBatch > 0) {
+		if onT := r.Setting == eval.OtoO || r.Setting == eval.StoO; onT != (r.MsPerBatchNear > 0) ||
+			onT != (r.MsPerBatchKept > 0) || !(r.MsPerBatch > 0) {
 			t.Errorf("%s: times %v, %v, over the neighbourhood %v", r.Setting, r.MsPerBatch, r.MsPerBatchKept, r.MsPerBatchNear)
 		}
 	}
 	var want []string
 	for _, mode := range []string{"graph", "node"} {
-		for _, d := range []string{"O->O none", "O->S none", "O->S lp", "O->S ep", "S->O none", "S->S none", "S->S shared none"} {
+		for _, d := range []string{"O->O none", "O->S none", "O->S lp", "O->S ep", "S->O none", "S->S none",
+			"S->S shared none"} {
 			want = append(want, mode+" "+d)
 		}
 	}
@@ -191,20 +199,35 @@ func TestSection8ResultsAreComplete(t *testing.T) {
 	if longestRow(m) > Defaults().Entries {
 		t.Errorf("a row of M has %d entries, want at most %d", longestRow(m), Defaults().Entries)
 	}
-	if served, whole := find(t, out.Results, eval.OtoS, false, NodeBatch), find(t, out.Results, eval.OtoO, false, NodeBatch); served.Accuracy.Mean < whole.Accuracy.Mean-5 {
+	if served, whole := find(t, out.Results, eval.OtoS, false, NodeBatch),
+		find(t, out.Results, eval.OtoO, false, NodeBatch); served.Accuracy.Mean < whole.Accuracy.Mean-5 {
 		t.Errorf("O→S %v, O→O %v", served.Accuracy.Mean, whole.Accuracy.Mean)
 	}
 }
 
 func TestTrainRefuses(t *testing.T) {
 	for want, change := range map[string]func(d *dataset.Dataset, o *Options){
-		`training on tiny: preprocess is "whiten"`:                           func(_ *dataset.Dataset, o *Options) { o.Preprocess = "whiten" },
-		"nodes is 2, want at least 3":                                        func(_ *dataset.Dataset, o *Options) { o.Nodes = 2 },
-		"nodes is 301, want at least 3 (one for each class) and at most 300": func(_ *dataset.Dataset, o *Options) { o.Nodes = 301 },
-		"ratio 0.001 of 300: nodes is 1, want":                               func(_ *dataset.Dataset, o *Options) { o.Nodes, o.Ratio = 0, 0.001 },
-		"no validation nodes":                                                func(d *dataset.Dataset, _ *Options) { d.Validation = nil },
-		"no labelled training nodes":                                         func(d *dataset.Dataset, _ *Options) { d.Train, d.Unlabelled = nil, d.Train },
-		"propagated features of the original graph do not":                   func(d *dataset.Dataset, _ *Options) { clear(d.X.Dense.Data) },
+		`training on tiny: preprocess is "whiten"`: func(_ *dataset.Dataset, o *Options) {
+			o.Preprocess = "whiten"
+		},
+		"nodes is 2, want at least 3": func(_ *dataset.Dataset, o *Options) {
+			o.Nodes = 2
+		},
+		"nodes is 301, want at least 3 (one for each class) and at most 300": func(_ *dataset.Dataset, o *Options) {
+			o.Nodes = 301
+		},
+		"ratio 0.001 of 300: nodes is 1, want": func(_ *dataset.Dataset, o *Options) {
+			o.Nodes, o.Ratio = 0, 0.001
+		},
+		"no validation nodes": func(d *dataset.Dataset, _ *Options) {
+			d.Validation = nil
+		},
+		"no labelled training nodes": func(d *dataset.Dataset, _ *Options) {
+			d.Train, d.Unlabelled = nil, d.Train
+		},
+		"propagated features of the original graph do not": func(d *dataset.Dataset, _ *Options) {
+			clear(d.X.Dense.Data)
+		},
 	} {
 		d, o := small(t, generate.Dense), options(12)
 		change(d, &o)

@@ -14,7 +14,8 @@ import (
 // The exit status tells whether all is well, and each check has its line.
 func TestCheck(t *testing.T) {
 	topics := config.Default[config.Consumer]().Kafka.Topics
-	kafka, err := devstack.StartKafka(devstack.KafkaOptions{Topics: map[string]int{topics.Arrivals: 2, topics.Predictions: 2, topics.DeadLetters: 1}})
+	kafka, err := devstack.StartKafka(devstack.KafkaOptions{Topics: map[string]int{topics.Arrivals: 2,
+		topics.Predictions: 2, topics.DeadLetters: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,13 +33,20 @@ func TestCheck(t *testing.T) {
 		fails string // "" if all is well
 		lines []string
 	}{
-		{[]string{"--artifact", dir}, "", []string{"ok kafka broker " + kafka.Addr(), "ok kafka topic arrivals", "ok kafka topic predictions",
-			"ok kafka topic arrivals.dead-letters", "ok kafka group rivulet", "ok artifact " + dir + ": " + b.Manifest.Version + " can be served"}},
-		{[]string{"--artifact", dir + "x", "--kafka.topics.predictions=none"}, "2 of 6 checks failed", []string{"ok kafka broker", "ok kafka topic arrivals",
-			"FAILED kafka topic none: it does not exist", "ok kafka topic arrivals.dead", "ok kafka group", "FAILED artifact " + dir + "x: reading artifact"}},
-		{[]string{"--redis.url=redis://127.0.0.1:1"}, "2 of 7 checks failed or were skipped", []string{"ok kafka broker", "ok kafka topic arrivals",
-			"ok kafka topic predictions", "ok kafka topic arrivals.dead", "ok kafka group", "FAILED redis redis://127.0.0.1:1: unreachable", "skipped redis version"}},
-		{[]string{"--artifact", dir, "--kafka.tls.enabled", "--kafka.tls.ca_file=" + dir + "/none"}, "kafka.tls.ca_file: open " + dir + "/none", nil},
+		{[]string{"--artifact", dir}, "", []string{"ok kafka broker " + kafka.Addr(), "ok kafka topic arrivals",
+			"ok kafka topic predictions",
+			"ok kafka topic arrivals.dead-letters", "ok kafka group rivulet", "ok artifact " + dir + ": " + b.Manifest.Version +
+				" can be served"}},
+		{[]string{"--artifact", dir + "x", "--kafka.topics.predictions=none"}, "2 of 6 checks failed",
+			[]string{"ok kafka broker", "ok kafka topic arrivals",
+				"FAILED kafka topic none: it does not exist", "ok kafka topic arrivals.dead", "ok kafka group",
+				"FAILED artifact " + dir + "x: reading artifact"}},
+		{[]string{"--redis.url=redis://127.0.0.1:1"}, "2 of 7 checks failed or were skipped",
+			[]string{"ok kafka broker", "ok kafka topic arrivals",
+				"ok kafka topic predictions", "ok kafka topic arrivals.dead", "ok kafka group",
+				"FAILED redis redis://127.0.0.1:1: unreachable", "skipped redis version"}},
+		{[]string{"--artifact", dir, "--kafka.tls.enabled", "--kafka.tls.ca_file=" + dir + "/none"},
+			"kafka.tls.ca_file: open " + dir + "/none", nil},
 	} {
 		out, err := harness.Execute(command(), append([]string{"check", "--kafka.brokers", kafka.Addr()}, c.args...)...)
 		if (err == nil) != (c.fails == "") || err != nil && !strings.Contains(err.Error(), c.fails) {

@@ -56,7 +56,8 @@ func benchCommand() *cobra.Command {
 			"  rivulet bench --only core --format benchmark > new.txt   # benchstat old.txt new.txt",
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&f.Only, "only", nil, "sections to measure: "+strings.Join(bench.Sections, ", ")+" (default all but store)")
+	flags.StringSliceVar(&f.Only, "only", nil, "sections to measure: "+strings.Join(bench.Sections, ", ")+
+		" (default all but store)")
 	flags.IntSliceVar(&f.StoreRows, "store-rows", []int{1_000_000}, "rows of M in section store")
 	flags.StringSliceVar(&f.Shapes, "shapes", nil,
 		"shapes: pubmed, flickr, reddit (default all; rows and stream take the first, or flickr)")

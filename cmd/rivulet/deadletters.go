@@ -44,7 +44,8 @@ func (f *deadLetterFlags) open(cmd *cobra.Command) (l *replay.Letters, topics co
 		if ago, err := time.ParseDuration(f.from); err == nil && ago > 0 {
 			since = time.Now().Add(-ago)
 		} else if since, err = time.Parse(time.RFC3339, f.from); err != nil {
-			return nil, topics, since, fmt.Errorf("--from is %q, want a time such as 2026-11-25T10:00:00Z, or a duration such as 2h",
+			return nil, topics, since, fmt.Errorf(
+				"--from is %q, want a time such as 2026-11-25T10:00:00Z, or a duration such as 2h",
 				f.from)
 		}
 	}

@@ -53,7 +53,8 @@ func (l *letters) add(d event.DeadLetter, more ...event.Header) {
 
 // run runs a command of dead letters.
 func (l *letters) run(args ...string) (string, error) {
-	return harness.Execute(root(), append([]string{"dead-letters", args[0], "--kafka.brokers", l.kafka.Addrs()[0]}, args[1:]...)...)
+	return harness.Execute(root(), append([]string{"dead-letters", args[0], "--kafka.brokers", l.kafka.Addrs()[0]},
+		args[1:]...)...)
 }
 
 // arrivals are the committed records of the topic of arrivals: key, value, headers.
@@ -109,7 +110,8 @@ func TestDeadLettersAreFedInOnce(t *testing.T) {
 	const n = 1200 // several transactions
 	for i := range n {
 		l.add(event.DeadLetter{Key: fmt.Appendf(nil, "k%d", i), Value: fmt.Appendf(nil, `{"id":"%d"}`, i), Headers: own,
-			Source: event.Source{Topic: "arrivals", Offset: int64(i)}, Reason: event.ReasonFeatureLength, Detail: "features: 4 in place of 3"})
+			Source: event.Source{Topic: "arrivals", Offset: int64(i)}, Reason: event.ReasonFeatureLength,
+			Detail: "features: 4 in place of 3"})
 	}
 	l.add(event.DeadLetter{Value: []byte("{"), Reason: event.ReasonUnparsable, Detail: "\x1b[2J"})
 	l.add(event.DeadLetter{Key: []byte("again"), Value: []byte("x"), Reason: event.ReasonFeatureLength},
@@ -118,20 +120,24 @@ func TestDeadLettersAreFedInOnce(t *testing.T) {
 		event.Header{Key: event.HeaderTrimmed, Value: []byte("value of 9 bytes")})
 
 	out, err := l.run("list", "--limit", "3")
-	if err != nil || !strings.Contains(out, fmt.Sprint(n+2, " dead letters")) || !strings.Contains(out, "1 dead letters") ||
+	if err != nil || !strings.Contains(out, fmt.Sprint(n+2, " dead letters")) ||
+		!strings.Contains(out, "1 dead letters") ||
 		strings.Contains(out, "\x1b") || strings.Count(out, "\n") != 6 {
 		t.Errorf("list: %v\n%s", err, out)
 	}
-	l.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.EndTxn}, Err: kerr.InvalidProducerEpoch}) // fenced at its first end
+	// fenced at its first end
+	l.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.EndTxn}, Err: kerr.InvalidProducerEpoch})
 	if out, err := l.run("replay", "--reason", "feature_length"); err == nil {
 		t.Errorf("a replay that was fenced ends without an error:\n%s", out)
 	}
 	out, err = l.run("replay", "--reason", "feature_length")
-	if want := fmt.Sprintf("feature_length: %d fed in again to topic arrivals; 1 left out: fed in before", n); err != nil ||
+	if want := fmt.Sprintf("feature_length: %d fed in again to topic arrivals; 1 left out: fed in before",
+		n); err != nil ||
 		!strings.HasPrefix(out, want) || !strings.Contains(out, "1 left out: without all of their record") {
 		t.Errorf("replay: %v\n%s", err, out)
 	}
-	if out, err = l.run("replay", "--reason", "feature_length"); err != nil || !strings.HasPrefix(out, "feature_length: 0 fed in") {
+	if out, err = l.run("replay", "--reason", "feature_length"); err != nil ||
+		!strings.HasPrefix(out, "feature_length: 0 fed in") {
 		t.Errorf("replay, once more: %v\n%s", err, out)
 	}
 	found := l.arrivals()
@@ -146,7 +152,8 @@ func TestDeadLettersAreFedInOnce(t *testing.T) {
 	}
 
 	later := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
-	if out, err = l.run("replay", "--all", "--from", later, "--again"); err != nil || !strings.HasPrefix(out, "no dead letters") {
+	if out, err = l.run("replay", "--all", "--from", later, "--again"); err != nil ||
+		!strings.HasPrefix(out, "no dead letters") {
 		t.Errorf("replay from later on: %v\n%s", err, out)
 	}
 	if out, err = l.run("replay", "--all"); err != nil || !strings.Contains(out, "feature_length: 0 fed") ||
@@ -157,8 +164,9 @@ func TestDeadLettersAreFedInOnce(t *testing.T) {
 		!strings.HasPrefix(out, fmt.Sprintf("feature_length: %d fed in", n+1)) {
 		t.Errorf("replay --again: %v\n%s", err, out)
 	}
-	for want, args := range map[string]string{`--from is "soon"`: "replay --reason x --from soon", "at least one of the flags": "replay",
-		`--limit is -1`: "list --limit -1"} {
+	for want, args := range map[string]string{`--from is "soon"`: "replay --reason x --from soon",
+		"at least one of the flags": "replay",
+		`--limit is -1`:             "list --limit -1"} {
 		if _, err := l.run(strings.Fields(args)...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error = %v, want %q", args, err, want)
 		}

@@ -88,7 +88,9 @@ func (t textExplanations) Explanation(e *consumer.ExplainedArrival) error {
 	t.terms(table, e, e.Features, "feature",
 		func(term *explain.Term) string { return "feature " + cli.Text(explanation.FeatureName(e, term.At)) })
 	t.terms(table, e, e.Neighbours, "neighbour", func(term *explain.Term) string { return neighbourText(e, term) })
-	t.terms(table, e, e.Batch, "arrival", func(term *explain.Term) string { return "arrival " + cli.Text(e.Among[term.At]) })
+	t.terms(table, e, e.Batch, "arrival", func(term *explain.Term) string {
+		return "arrival " + cli.Text(e.Among[term.At])
+	})
 	if e.Shares {
 		line(table, e.Sum(), nil, "sum of the shares")
 	}

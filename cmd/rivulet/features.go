@@ -21,7 +21,8 @@ import (
 )
 
 func featuresCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "features", Short: "Features by id in Redis, for arrivals that bring none", Args: cobra.NoArgs}
+	cmd := &cobra.Command{Use: "features", Short: "Features by id in Redis, for arrivals that bring none",
+		Args: cobra.NoArgs}
 	cmd.AddCommand(putCommand())
 	return cmd
 }

@@ -61,7 +61,8 @@ func TestFeaturesPut(t *testing.T) {
 	if strings.Contains(bare, "features") || strings.Count(bare, "\n") != len(byPosition.Test) {
 		t.Fatalf("%.300s", bare)
 	}
-	for _, c := range []struct{ data, format, more string }{{graph, "float32", ""}, {graph, "json", ""}, {tables, "json", ""}, {tables, "float32", "--artifact=" + model}} {
+	for _, c := range []struct{ data, format, more string }{{graph, "float32", ""}, {graph, "json", ""},
+		{tables, "json", ""}, {tables, "float32", "--artifact=" + model}} {
 		redis := "--features.redis.url=redis://" + miniredis.RunT(t).Addr()
 		args := []string{"features", "put", "--data", c.data, "--features.format", c.format, "--nodes", "test", redis}
 		if c.more != "" {
@@ -79,9 +80,11 @@ func TestFeaturesPut(t *testing.T) {
 		"--features.format json": {"--data", tables, redis},
 		"want all, test":         {"--data", graph, "--nodes", "none", redis},
 		"--ttl is -1s":           {"--data", graph, "--ttl=-1s", redis},
-		"writing the features":   {"--data", graph, "--features.redis.url=redis://127.0.0.1:1", "--features.redis.retry.attempts=0"},
+		"writing the features": {"--data", graph, "--features.redis.url=redis://127.0.0.1:1",
+			"--features.redis.retry.attempts=0"},
 	} {
-		if _, err := harness.Execute(root(), append([]string{"features", "put"}, args...)...); err == nil || !strings.Contains(err.Error(), text) {
+		if _, err := harness.Execute(root(), append([]string{"features", "put"}, args...)...); err == nil ||
+			!strings.Contains(err.Error(), text) {
 			t.Errorf("%q: error %v, want %q", args, err, text)
 		}
 	}

@@ -10,14 +10,16 @@ import (
 
 // inspectOutput is the output of inspect --json: names and meanings stay, new fields may come (artifact/FORMAT.md).
 type inspectOutput struct {
-	Manifest         artifact.Manifest `json:"manifest"`
-	SyntheticEdges   int               `json:"synthetic_edges"`    // undirected edges of S
-	SyntheticByClass []int             `json:"synthetic_by_class"` // synthetic nodes of each class, in the order of data.classes
-	RowsByEntries    []int             `json:"rows_by_entries"`    // rows of M with 0 entries, with 1, …
-	FileBytes        int64             `json:"file_bytes"`         // of all files
-	LaterModels      bool              `json:"later_models"`       // whether cluster means are kept
-	Embeddings       map[string]bool   `json:"embeddings"`         // by model: whether it publishes them in its own attachment
-	Schema           *inspectedSchema  `json:"schema,omitempty"`
+	Manifest       artifact.Manifest `json:"manifest"`
+	SyntheticEdges int               `json:"synthetic_edges"` // undirected edges of S
+	// synthetic nodes of each class, in the order of data.classes
+	SyntheticByClass []int `json:"synthetic_by_class"`
+	RowsByEntries    []int `json:"rows_by_entries"` // rows of M with 0 entries, with 1, …
+	FileBytes        int64 `json:"file_bytes"`      // of all files
+	LaterModels      bool  `json:"later_models"`    // whether cluster means are kept
+	// by model: whether it publishes them in its own attachment
+	Embeddings map[string]bool  `json:"embeddings"`
+	Schema     *inspectedSchema `json:"schema,omitempty"`
 }
 
 type inspectedSchema struct {

@@ -30,7 +30,8 @@ func TestInspectAsJSON(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	names := []string{"embeddings", "file_bytes", "later_models", "manifest", "rows_by_entries", "synthetic_by_class", "synthetic_edges"}
+	names := []string{"embeddings", "file_bytes", "later_models", "manifest", "rows_by_entries", "synthetic_by_class",
+		"synthetic_edges"}
 	if keys := slices.Sorted(maps.Keys(fields)); !slices.Equal(keys, names) {
 		t.Errorf("fields %v, want %v", keys, names)
 	}
@@ -43,7 +44,8 @@ func TestInspectAsJSON(t *testing.T) {
 		rows, entries = rows+n, entries+k*n
 	}
 	switch {
-	case got.Manifest.Version != want.Manifest.Version, got.Manifest.Files["mapping.safetensors"] != want.Manifest.Files["mapping.safetensors"]:
+	case got.Manifest.Version != want.Manifest.Version,
+		got.Manifest.Files["mapping.safetensors"] != want.Manifest.Files["mapping.safetensors"]:
 		t.Errorf("manifest %+v", got.Manifest)
 	case byClass != 6, len(got.SyntheticByClass) != 3:
 		t.Errorf("synthetic_by_class %v", got.SyntheticByClass)

@@ -14,7 +14,8 @@ import (
 func TestLinesAreMappedByTheConsumersSettings(t *testing.T) {
 	dir := write(t, artifacttest.Bundle(1, artifacttest.Size{Nodes: 30, Synthetic: 6, Features: 3, Classes: 3}))
 	file := filepath.Join(t.TempDir(), "consumer.yaml")
-	if err := os.WriteFile(file, []byte("kafka:\n  group: g\ninput:\n  mapping:\n    id: /user/id\n    features: /x\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("kafka:\n  group: g\ninput:\n  mapping:\n    id: /user/id\n    features: /x\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	const line = `{"user":{"id":"u-1"},"x":[1,2,3]}` + "\n"
@@ -33,7 +34,8 @@ func TestLinesAreMappedByTheConsumersSettings(t *testing.T) {
 		if _, err := execute(command, "--artifact", dir); err == nil {
 			t.Errorf("%s takes a line of another shape without a mapping", command)
 		}
-		if _, err := execute(command, "--artifact", dir, "--input.mapping.id=user"); err == nil || !strings.Contains(err.Error(), "input.mapping.id") {
+		if _, err := execute(command, "--artifact", dir, "--input.mapping.id=user"); err == nil ||
+			!strings.Contains(err.Error(), "input.mapping.id") {
 			t.Errorf("%s: a pointer without / is %v", command, err)
 		}
 	}
@@ -53,7 +55,8 @@ func TestLinesHaveTheConsumersLimits(t *testing.T) {
 			execute := func(flags ...string) error {
 				cmd := root()
 				cmd.SetIn(strings.NewReader(line))
-				_, err := harness.Execute(cmd, append([]string{command, "--artifact", dir, "--limits.edges=3", "--limits.record_bytes=2000"}, flags...)...)
+				_, err := harness.Execute(cmd, append([]string{command, "--artifact", dir, "--limits.edges=3",
+					"--limits.record_bytes=2000"}, flags...)...)
 				return err
 			}
 			if execute() == nil {
@@ -64,7 +67,8 @@ func TestLinesHaveTheConsumersLimits(t *testing.T) {
 			}
 		}
 	}
-	if out, err := harness.Execute(root(), "inspect", dir); err != nil || !strings.Contains(out, "at most 10000 edges (limits.edges), ids of 1KiB") {
+	if out, err := harness.Execute(root(), "inspect", dir); err != nil ||
+		!strings.Contains(out, "at most 10000 edges (limits.edges), ids of 1KiB") {
 		t.Errorf("inspect: %v\n%s", err, out)
 	}
 }
@@ -74,7 +78,8 @@ func TestLinesHaveTheConsumersLimits(t *testing.T) {
 func TestIsolatedArrivalsArePredicted(t *testing.T) {
 	dir := write(t, artifacttest.Bundle(1, artifacttest.Size{Nodes: 30, Synthetic: 6, Features: 3, Classes: 3}))
 	cmd := root()
-	cmd.SetIn(strings.NewReader(`{"id":"a","features":[0,0,0]}` + "\n" + `{"id":"b","features":[0,0,0],"edges":["nobody"]}` + "\n" +
+	cmd.SetIn(strings.NewReader(`{"id":"a","features":[0,0,0]}` + "\n" +
+		`{"id":"b","features":[0,0,0],"edges":["nobody"]}` + "\n" +
 		`{"id":"2025-09-25T00:04:00Z","features":[0,0,0],"edges":["2025-09-25T00:04:00Z"]}` + "\n"))
 	out, err := harness.Execute(cmd, "predict", "--artifact", dir, "--probabilities")
 	if err != nil || strings.Count(out, `"probabilities":[0.`) != 3 {

@@ -15,7 +15,8 @@ func root() *cobra.Command {
 		Use:   "rivulet",
 		Short: "Real-time predictions for nodes that were not there when the graph was trained",
 	}
-	cmd.AddCommand(demoCommand(), devstackCommand(), replayCommand(), deadLettersCommand(), predictCommand(), explainCommand(), inspectCommand(),
+	cmd.AddCommand(demoCommand(), devstackCommand(), replayCommand(), deadLettersCommand(), predictCommand(),
+		explainCommand(), inspectCommand(),
 		generateCommand(), featuresCommand(), benchCommand(), serveCommand(), pageCommand())
 	return cmd
 }

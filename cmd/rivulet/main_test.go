@@ -58,7 +58,8 @@ func TestInspectShowsAnArtifact(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{b.Manifest.Version, b.Manifest.Data.Fingerprint, "6 synthetic nodes (20.00% of T)", "30×6", "mapping.safetensors"} {
+	for _, want := range []string{b.Manifest.Version, b.Manifest.Data.Fingerprint, "6 synthetic nodes (20.00% of T)",
+		"30×6", "mapping.safetensors"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is not in\n%s", want, out)
 		}
@@ -72,7 +73,8 @@ func TestInspectShowsAnArtifact(t *testing.T) {
 func TestWithheldNodesAreSent(t *testing.T) {
 	dir := t.TempDir()
 	for _, line := range []string{"generate --preset small --withhold 0.5 --out " + dir + "/data",
-		"replay --data " + dir + "/data --nodes withheld --limit 30 --out " + dir + "/arrivals.jsonl --labels " + dir + "/labels.jsonl"} {
+		"replay --data " + dir + "/data --nodes withheld --limit 30 --out " + dir + "/arrivals.jsonl --labels " + dir +
+			"/labels.jsonl"} {
 		if _, err := harness.Execute(root(), strings.Fields(line)...); err != nil {
 			t.Fatal(err)
 		}

@@ -42,7 +42,8 @@ func TestInspectShowsConfidenceAndWhatIsKept(t *testing.T) {
 		"embeddings of 4 features, from tables of features\n":                   described(),
 		"embeddings yes\n": described(), // gcn and others
 		"cluster means are kept: cheby, gcn, sage of two layers can be added without the data set": described(),
-		"embeddings only in joint attachment: there are no tables of features":                     artifacttest.Bundle(1, artifacttest.Size{}),
+		"embeddings only in joint attachment: there are no tables of features": artifacttest.Bundle(1,
+			artifacttest.Size{}),
 		"no cluster means are kept": artifacttest.Bundle(1, artifacttest.Size{}),
 	} {
 		out, err := harness.Execute(root(), "inspect", write(t, b))
@@ -79,7 +80,8 @@ func TestPredictRepresentsAndAbstains(t *testing.T) {
 		t.Fatalf("without flags: %+v, %v", plain, err)
 	}
 	p, err := predict("--representation", "embedding", "--coverage", "0.5")
-	if err != nil || len(p.Representation) != 4 || p.RepresentationKind != "embedding" || p.Abstained != (p.Probability < 0.9) {
+	if err != nil || len(p.Representation) != 4 || p.RepresentationKind != "embedding" ||
+		p.Abstained != (p.Probability < 0.9) {
 		t.Errorf("with embeddings: %+v, %v", p, err)
 	}
 	p, err = predict("--representation", "logits")
@@ -107,9 +109,11 @@ func TestInspectShowsTheReference(t *testing.T) {
 	b.Manifest.Version, b.Manifest.Files = "", nil
 	h := artifact.NewHistogram([]float64{1, 2})
 	b.Manifest.Reference = artifact.Reference{Nodes: 40, UnknownNeighbours: 0.25, FeatureNorm: h, FeatureCount: h,
-		Models: map[string]artifact.ModelReference{"sgc": {Accuracy: 92.5, Confidence: 0.875, Classes: []float64{0.5, 0.25, 0.25}}}}
+		Models: map[string]artifact.ModelReference{"sgc": {Accuracy: 92.5, Confidence: 0.875,
+			Classes: []float64{0.5, 0.25, 0.25}}}}
 	out, err = harness.Execute(root(), "inspect", write(t, b))
-	if want := "40 nodes, 25.0% of their neighbours unknown; sgc 92.50% right, confidence 0.875"; err != nil || !strings.Contains(out, want) {
+	if want := "40 nodes, 25.0% of their neighbours unknown; sgc 92.50% right, confidence 0.875"; err != nil ||
+		!strings.Contains(out, want) {
 		t.Errorf("want %q: %v\n%s", want, err, out)
 	}
 }

@@ -26,7 +26,8 @@ import (
 // namedGraph returns a small graph whose features are columns f0 and so on, and the same with positions.
 func namedGraph(t *testing.T) (byName, byPosition *dataset.Dataset) {
 	t.Helper()
-	g := generate.Generator{Name: "tiny", Nodes: 300, Edges: 1200, Classes: 3, Communities: 9, CommunityShare: .4, ClassShare: .2, DegreeExponent: 2.6,
+	g := generate.Generator{Name: "tiny", Nodes: 300, Edges: 1200, Classes: 3, Communities: 9, CommunityShare: .4,
+		ClassShare: .2, DegreeExponent: 2.6,
 		Kind: generate.Dense, Features: 12, CommunityTopic: .1, ClassTopic: .1, Train: 140, Validation: 80, Test: 80}
 	d, err := generate.Graph(g, 7)
 	if err != nil {
@@ -101,11 +102,13 @@ func TestPredictByName(t *testing.T) {
 	if predicted(t, dir, byName, changed) == want {
 		t.Error("another value of f0 changes nothing")
 	}
-	if _, err := demo.Run(t.Context(), byPosition, demo.Options{Artifact: out.Bundle, Progress: cli.Stderr()}); err == nil ||
+	if _, err := demo.Run(t.Context(), byPosition,
+		demo.Options{Artifact: out.Bundle, Progress: cli.Stderr()}); err == nil ||
 		!strings.Contains(err.Error(), "is of other data") {
 		t.Errorf("an artifact of columns is taken for data of positions: %v", err)
 	}
-	report, err := demo.Run(t.Context(), byName, demo.Options{Artifact: out.Bundle, Train: o, Mode: "node", Batch: 64, Linger: time.Millisecond,
+	report, err := demo.Run(t.Context(), byName, demo.Options{Artifact: out.Bundle, Train: o, Mode: "node", Batch: 64,
+		Linger:     time.Millisecond,
 		Partitions: 1, Progress: cli.Stderr(), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)

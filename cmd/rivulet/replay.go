@@ -57,8 +57,10 @@ func replayCommand() *cobra.Command {
 	flags.StringVar(&f.out, "out", "", "write JSON lines to this file, or - for standard output, instead of Kafka")
 	flags.StringVar(&f.labels, "labels", "",
 		"topic (with --out, file) to which the nodes' classes are written after the arrivals; empty: none")
-	flags.StringVar(&f.format, "record-format", "json", "form of the records in Kafka, json, protobuf or avro; lines are JSON")
-	flags.BoolVar(&f.bare, "without-features", false, "leave the features out, for consumers that look them up (features put)")
+	flags.StringVar(&f.format, "record-format", "json",
+		"form of the records in Kafka, json, protobuf or avro; lines are JSON")
+	flags.BoolVar(&f.bare, "without-features", false,
+		"leave the features out, for consumers that look them up (features put)")
 	flags.Float64Var(&f.Rate, "rate", 0, "arrivals a second; 0: as fast as Kafka takes them")
 	flags.IntVar(&f.Limit, "limit", 0, "stop after this many arrivals; 0: all of the nodes")
 	config.Flags[config.Replay](flags)

@@ -27,42 +27,60 @@ func edgesBut(column, with string) string {
 	return "SELECT " + with + ", * EXCEPT (" + column + ") FROM (" + goodEdges + ")"
 }
 
-// badInPlace are tables that Spark reads where they lie, as queries; empty: the good ones. Where want is empty, the run gives
-// the bytes that the trainer gives of the same files.
+// badInPlace are tables that Spark reads where they lie, as queries; empty: the good ones. Where want is empty, the run
+// gives the bytes that the trainer gives of the same files.
 var badInPlace = []struct{ name, nodes, edges, want string }{
 	{name: "good"},
 	{name: "no column id", nodes: nodesBut("id", "id AS number"), want: `nodes: no column id among ["number" "x"`},
-	{name: "no column label", nodes: nodesBut("label", "label AS mark"), want: `nodes: no column label among ["mark" "id"`},
+	{name: "no column label", nodes: nodesBut("label", "label AS mark"),
+		want: `nodes: no column label among ["mark" "id"`},
 	{name: "no column split", nodes: nodesBut("split", "1 AS z"), want: `nodes: no column split among ["z" "id"`},
-	{name: "no column target", edges: edgesBut("target", "target AS to"), want: `edges: no column target among ["to" "source"]`},
+	{name: "no column target", edges: edgesBut("target", "target AS to"),
+		want: `edges: no column target among ["to" "source"]`},
 	{name: "null id", nodes: nodesBut("id", "if(id = 4, NULL, id) AS id"), want: ".parquet: row 5: column id: it is null"},
-	{name: "id that is no integer", nodes: nodesBut("id", "id + 0.5D AS id"), want: ".parquet: row 1: column id: 0.5 is no integer"},
-	{name: "empty id", nodes: nodesBut("id", "if(id = 4, '', CAST(id AS STRING)) AS id"), want: "nodes row 5: the id is empty or null"},
-	{name: "null end of an edge", edges: edgesBut("target", "if(source = 4, NULL, target) AS target"), want: ".parquet: row 5: column target: it is null"},
-	{name: "null label", nodes: nodesBut("label", "if(id = 0, NULL, label) AS label"), want: ".parquet: row 1: column label: it is empty, but a train"},
+	{name: "id that is no integer", nodes: nodesBut("id", "id + 0.5D AS id"),
+		want: ".parquet: row 1: column id: 0.5 is no integer"},
+	{name: "empty id", nodes: nodesBut("id", "if(id = 4, '', CAST(id AS STRING)) AS id"),
+		want: "nodes row 5: the id is empty or null"},
+	{name: "null end of an edge", edges: edgesBut("target", "if(source = 4, NULL, target) AS target"),
+		want: ".parquet: row 5: column target: it is null"},
+	{name: "null label", nodes: nodesBut("label", "if(id = 0, NULL, label) AS label"),
+		want: ".parquet: row 1: column label: it is empty, but a train"},
 	{name: "null feature", nodes: nodesBut("x", "if(id = 2, NULL, x) AS x"), want: "stage nodes: part-00000-"},
-	{name: "null feature's row", nodes: nodesBut("x", "if(id = 2, NULL, x) AS x"), want: ".parquet: row 3: column x: null is not a number"},
-	{name: "infinite feature", nodes: nodesBut("x", "if(id = 2, double('Infinity'), x) AS x"), want: ".parquet: row 3: column x: it is +Inf"},
-	{name: "feature beyond float32", nodes: nodesBut("x", "if(id = 2, 1e300D, x) AS x"), want: ".parquet: row 3: column x: it is 1e+300"},
-	{name: "feature that is a word", nodes: nodesBut("x", "if(id = 2, 'tall', string(x)) AS x"), want: `.parquet: row 3: column x: "tall" is not a number`},
-	{name: "feature that is a time", nodes: nodesBut("x", "current_timestamp() AS x"), want: "stage nodes: column x: its type is timestamp, want"},
-	{name: "lists of two lengths", nodes: nodesBut("x", "if(id = 2, array(x), array(x, x)) AS features"), want: "features, want"},
+	{name: "null feature's row", nodes: nodesBut("x", "if(id = 2, NULL, x) AS x"),
+		want: ".parquet: row 3: column x: null is not a number"},
+	{name: "infinite feature", nodes: nodesBut("x", "if(id = 2, double('Infinity'), x) AS x"),
+		want: ".parquet: row 3: column x: it is +Inf"},
+	{name: "feature beyond float32", nodes: nodesBut("x", "if(id = 2, 1e300D, x) AS x"),
+		want: ".parquet: row 3: column x: it is 1e+300"},
+	{name: "feature that is a word", nodes: nodesBut("x", "if(id = 2, 'tall', string(x)) AS x"),
+		want: `.parquet: row 3: column x: "tall" is not a number`},
+	{name: "feature that is a time", nodes: nodesBut("x", "current_timestamp() AS x"),
+		want: "stage nodes: column x: its type is timestamp, want"},
+	{name: "lists of two lengths", nodes: nodesBut("x", "if(id = 2, array(x), array(x, x)) AS features"),
+		want: "features, want"},
 	{name: "list with a null", nodes: nodesBut("x", "if(id = 2, array(x, NULL), array(x, x)) AS features"),
 		want: ".parquet: row 3: column features: [1]: it is null, want a number"},
-	{name: "null list", nodes: nodesBut("x", "if(id = 2, NULL, array(x, x)) AS features"), want: ".parquet: row 3: column features: null is not a list"},
+	{name: "null list", nodes: nodesBut("x", "if(id = 2, NULL, array(x, x)) AS features"),
+		want: ".parquet: row 3: column features: null is not a list"},
 	{name: "split that is no split", nodes: nodesBut("split", "if(id = 2, 'trian', split) AS split"),
 		want: `.parquet: row 3: column split: "trian" is not one of`},
-	{name: "id twice", nodes: goodNodes + " UNION ALL SELECT 17, 1D, 2F, 'A', 'train'", want: `nodes row 61: "17" is already the id of row 18`},
-	{name: "edge to nowhere", edges: goodEdges + " UNION ALL SELECT 3, 60", want: `edges row 61: its target "60" is not the id of a node`},
-	{name: "weight", edges: edgesBut("target", "target, source / 2 AS weight"), want: ".parquet: row 1: column weight: it is 0, want 1"},
+	{name: "id twice", nodes: goodNodes + " UNION ALL SELECT 17, 1D, 2F, 'A', 'train'",
+		want: `nodes row 61: "17" is already the id of row 18`},
+	{name: "edge to nowhere", edges: goodEdges + " UNION ALL SELECT 3, 60",
+		want: `edges row 61: its target "60" is not the id of a node`},
+	{name: "weight", edges: edgesBut("target", "target, source / 2 AS weight"),
+		want: ".parquet: row 1: column weight: it is 0, want 1"},
 	{name: "no nodes", nodes: "SELECT * FROM (" + goodNodes + ") WHERE id > 60", want: "there are no nodes"},
 	{name: "ids as text in one table", edges: edgesBut("target", "string(target) AS target")},
 	{name: "ids as floats in one table", nodes: nodesBut("id", "double(id) AS id")},
-	{name: "self-loops and repeated edges", edges: goodEdges + " UNION ALL SELECT 3, 3 UNION ALL SELECT 0, 1 UNION ALL SELECT 1, 0"},
+	{name: "self-loops and repeated edges",
+		edges: goodEdges + " UNION ALL SELECT 3, 3 UNION ALL SELECT 0, 1 UNION ALL SELECT 1, 0"},
 	{name: "no edges", edges: "SELECT * FROM (" + goodEdges + ") WHERE source > 60"},
 }
 
-// Of tables that are wrong where Spark reads them, the user reads the table, the row and the column, and no artifact is left.
+// Of tables that are wrong where Spark reads them, the user reads the table, the row and the column, and no artifact is
+// left.
 func TestBadTablesInPlace(t *testing.T) {
 	flags := stagedEngines(t)["spark"]
 	if flags == "" {
@@ -76,7 +94,8 @@ func TestBadTablesInPlace(t *testing.T) {
 	defer func() { _ = session.Close(context.WithoutCancel(t.Context())) }()
 	train := func(t *testing.T, line string) (string, error) {
 		out := filepath.Join(t.TempDir(), "artifact")
-		_, err := harness.Execute(root(), strings.Fields("train --nodes 6 --propagate=false --positional --out "+out+" "+line)...)
+		_, err := harness.Execute(root(), strings.Fields("train --nodes 6 --propagate=false --positional --out "+out+" "+
+			line)...)
 		return out, err
 	}
 	for _, c := range badInPlace {
@@ -126,14 +145,15 @@ func TestTablesByURLRefuse(t *testing.T) {
 		tables:                    "s3a://bucket/users is a URL, and only Spark reads tables by URL",
 		tables + " --sums fixed":  "--engine is memory, and only --engine spark reads tables by URL, such as s3a://bucket/users",
 		tables + " --engine disk": "--engine is disk, and only --engine spark reads tables by URL",
-		"--engine memory --data s3a://bucket/shop":                                 "s3a://bucket/shop is a URL, and only Spark reads",
-		"--data s3a://bucket/shop" + spark:                                         "--data is s3a://bucket/shop: tables by URL are named one by one",
-		tables + spark:                                                             "features by name are fitted to all rows, which Spark alone sees of a table by URL: give --positional",
-		tables + spark + " --positional --split-seed 3":                            "--split-seed is given: tables by URL have a column split",
-		tables + spark + " --positional --feature age=number":                      "--feature is given: tables by URL have a column split, and features by position",
-		tables + spark + " --positional --types age=number":                        "types of columns are given, but features are positional",
-		tables + spark + " --positional --separator ;":                             "--separator, --decimal and --encoding are for CSV",
-		"--nodes s3a://b/a.csv --edges s3a://b/b" + spark + " --positional":        "table s3a://b/a.csv: tables by URL are Parquet",
+		"--engine memory --data s3a://bucket/shop":            "s3a://bucket/shop is a URL, and only Spark reads",
+		"--data s3a://bucket/shop" + spark:                    "--data is s3a://bucket/shop: tables by URL are named one by one",
+		tables + spark:                                        "features by name are fitted to all rows, which Spark alone sees of a table by URL: give --positional",
+		tables + spark + " --positional --split-seed 3":       "--split-seed is given: tables by URL have a column split",
+		tables + spark + " --positional --feature age=number": "--feature is given: tables by URL have a column split, and features by position",
+		tables + spark + " --positional --types age=number":   "types of columns are given, but features are positional",
+		tables + spark + " --positional --separator ;":        "--separator, --decimal and --encoding are for CSV",
+		"--nodes s3a://b/a.csv --edges s3a://b/b" + spark +
+			" --positional": "table s3a://b/a.csv: tables by URL are Parquet",
 		"--nodes s3a://b/a --edges ./b.parquet" + spark + " --positional":          "one is a URL and one is not",
 		"--nodes s3a://key:secret@b/a --edges s3a://b/b" + spark + " --positional": "the URL of a table has a password",
 		"--nodes s3a://b/a" + spark + " --positional":                              "without --edges",

@@ -12,28 +12,35 @@ import (
 	"rivulet/test/harness"
 )
 
-// badTables are changes of good tables of 60 nodes and 60 edges, and what the user reads. Where that is empty, the run gives
-// the artifact of the good tables, or another one if other is set.
+// badTables are changes of good tables of 60 nodes and 60 edges, and what the user reads. Where that is empty, the run
+// gives the artifact of the good tables, or another one if other is set.
 var badTables = []struct {
 	name         string
 	nodes, edges func(rows []string) []string
 	want         string
 	other        bool
 }{
-	{name: "no column id", nodes: changed(0, "number,x,y,label,split"), want: `nodes.csv: no column id among ["number" "x"`},
+	{name: "no column id", nodes: changed(0, "number,x,y,label,split"),
+		want: `nodes.csv: no column id among ["number" "x"`},
 	{name: "no column label", nodes: changed(0, "id,x,y,mark,split"), want: `nodes.csv: no column label among ["id" "x"`},
 	{name: "no column target", edges: changed(0, "source,to"), want: `edges.csv: no column target among ["source" "to"]`},
 	{name: "null id", nodes: changed(5, ",1,2,A,train"), want: "nodes.csv: line 6: column id: it is empty"},
 	{name: "null end of an edge", edges: changed(5, "3,"), want: "edges.csv: line 6: column target: it is empty"},
 	{name: "null label", nodes: changed(1, "0,1,2,,train"), want: "nodes.csv: line 2: column label: it is empty"},
 	{name: "null feature", nodes: changed(3, "2,,2,A,train"), want: `nodes.csv: line 4: column x: "" is not a number`},
-	{name: "infinite feature", nodes: changed(3, "2,Inf,2,A,train"), want: `nodes.csv: line 4: column x: "Inf" is not a finite number`},
-	{name: "split that is no split", nodes: changed(3, "2,1,2,A,trian"), want: `nodes.csv: line 4: column split: "trian" is not one of`},
+	{name: "infinite feature", nodes: changed(3, "2,Inf,2,A,train"),
+		want: `nodes.csv: line 4: column x: "Inf" is not a finite number`},
+	{name: "split that is no split", nodes: changed(3, "2,1,2,A,trian"),
+		want: `nodes.csv: line 4: column split: "trian" is not one of`},
 	{name: "row that is cut", nodes: changed(60, "59,1"), want: "nodes.csv: record on line 61: wrong number of fields"},
-	{name: "id twice", nodes: more("x,1,2,A,train", "x,1,2,A,train"), want: `nodes row 62: "x" is already the id of row 61`},
-	{name: "17 and '17'", nodes: more(`"17",1,2,A,train`), want: `nodes row 61: "17" is already the id of row 18 (ids are compared as text`},
-	{name: "edge to nowhere", edges: more("3,nowhere"), want: `edges row 61: its target "nowhere" is not the id of a node`},
-	{name: "edge from nowhere", edges: more("nowhere,3"), want: `edges row 61: its source "nowhere" is not the id of a node`},
+	{name: "id twice", nodes: more("x,1,2,A,train", "x,1,2,A,train"),
+		want: `nodes row 62: "x" is already the id of row 61`},
+	{name: "17 and '17'", nodes: more(`"17",1,2,A,train`),
+		want: `nodes row 61: "17" is already the id of row 18 (ids are compared as text`},
+	{name: "edge to nowhere", edges: more("3,nowhere"),
+		want: `edges row 61: its target "nowhere" is not the id of a node`},
+	{name: "edge from nowhere", edges: more("nowhere,3"),
+		want: `edges row 61: its source "nowhere" is not the id of a node`},
 	{name: "no nodes", nodes: cut(1), want: "there are no nodes"},
 	{name: "self-loops", edges: more("3,3", "3,3", "4,4")},
 	{name: "repeated edges", edges: more("0,1", "1,0", "5,16", "16,5")},
@@ -77,8 +84,8 @@ func badFiles(t *testing.T, changeNodes, changeEdges func([]string) []string) st
 	return dir
 }
 
-// stagedEngines are the flags of the engines that run stages. Spark is among them where RIVULET_TEST_SPARK names a Connect
-// server; its worker is built beside this test, where the trainer looks for it.
+// stagedEngines are the flags of the engines that run stages. Spark is among them where RIVULET_TEST_SPARK names a
+// Connect server; its worker is built beside this test, where the trainer looks for it.
 func stagedEngines(t *testing.T) map[string]string {
 	t.Helper()
 	engines := map[string]string{"memory": "--sums fixed", "disk": "--engine disk --memory 256MiB"}
@@ -101,8 +108,8 @@ func stagedEngines(t *testing.T) map[string]string {
 	return engines
 }
 
-// Of tables that are wrong the user reads the table and the row or the column, whatever the engine, and no artifact is left.
-// Of tables that are merely strange, all engines give the same bytes.
+// Of tables that are wrong the user reads the table and the row or the column, whatever the engine, and no artifact is
+// left. Of tables that are merely strange, all engines give the same bytes.
 func TestBadTables(t *testing.T) {
 	engines := stagedEngines(t)
 	train := func(t *testing.T, engine, data string) (string, error) {

@@ -49,7 +49,8 @@ func dataInitCommand() *cobra.Command {
 		if data.Dir != "" || data.Preset != "" {
 			return errors.New("init takes a directory as its argument, and tables by --nodes and --edges; --data and --preset are for check")
 		}
-		found, err := dataset.FindTables(dir, dataset.OpenOptions{Tables: data.Tables, More: []dataset.Format{parquet.Format}})
+		found, err := dataset.FindTables(dir, dataset.OpenOptions{Tables: data.Tables,
+			More: []dataset.Format{parquet.Format}})
 		if err != nil {
 			return err
 		}
@@ -133,7 +134,8 @@ func dataCheckCommand() *cobra.Command {
 		if errors.Is(err, preflight.ErrNoSample) {
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "no node is sent to a consumer: %v\n", err)
 		} else if err == nil {
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "consumers read %d nodes, and answer them, as a model that was trained on a sample\n", sent)
+			_, err = fmt.Fprintf(cmd.OutOrStdout(),
+				"consumers read %d nodes, and answer them, as a model that was trained on a sample\n", sent)
 		}
 		return err
 	}
@@ -202,7 +204,8 @@ func printCheck(w io.Writer, d *dataset.Dataset, faults *table.Faults, seed uint
 		} else if k >= shownRules {
 			break
 		}
-		fmt.Fprintf(w, "  %5.1f%%, where the most frequent class has %.1f%%: %s, %s%s\n", p.Accuracy, p.Majority, p.Name, p.Rule,
+		fmt.Fprintf(w, "  %5.1f%%, where the most frequent class has %.1f%%: %s, %s%s\n", p.Accuracy, p.Majority, p.Name,
+			p.Rule,
 			mark)
 	}
 	return nil

@@ -31,7 +31,8 @@ func TestDataCommandsReadParquet(t *testing.T) {
 		t.Error("no command has --data")
 	}
 	out := filepath.Join(t.TempDir(), "artifact")
-	_, err := harness.Execute(root(), "train", "--data", "../../dataset/parquet/testdata/lists", "--format", "csv", "--out", out)
+	_, err := harness.Execute(root(), "train", "--data", "../../dataset/parquet/testdata/lists", "--format", "csv",
+		"--out", out)
 	if err == nil || !strings.Contains(err.Error(), "neither nodes.csv") {
 		t.Errorf("--format csv on Parquet files: error %v", err)
 	}
@@ -53,7 +54,8 @@ func TestDataInitAndCheck(t *testing.T) {
 		if i%10 == 3 {
 			age = ""
 		}
-		fmt.Fprintf(nodes, "u%d,%s,%s,%s,%s,%d\n", i, []string{"gold", "free", "basic"}[i%3], age, left, []string{"no", "yes"}[i%2], i/2%3)
+		fmt.Fprintf(nodes, "u%d,%s,%s,%s,%s,%d\n", i, []string{"gold", "free", "basic"}[i%3], age, left,
+			[]string{"no", "yes"}[i%2], i/2%3)
 		fmt.Fprintf(edges, "u%d,u%d,2\n", i, (i+2)%120)
 	}
 	for name, text := range map[string]string{"users.csv": nodes.String(), "follows.csv": edges.String()} {
@@ -62,7 +64,8 @@ func TestDataInitAndCheck(t *testing.T) {
 		}
 	}
 	out, err := harness.Execute(root(), "data", "check", "--data", dir)
-	if err == nil || !strings.Contains(err.Error(), "trainer data init "+dir) || !strings.Contains(out, "users.csv would be read as nodes and follows.csv as edges") ||
+	if err == nil || !strings.Contains(err.Error(), "trainer data init "+dir) ||
+		!strings.Contains(out, "users.csv would be read as nodes and follows.csv as edges") ||
 		strings.Count(out, "\n") > 2+shownGuesses {
 		t.Errorf("tables that nothing describes: %v\n%s", err, out)
 	}
@@ -74,11 +77,13 @@ func TestDataInitAndCheck(t *testing.T) {
 		t.Errorf("init over a file: %v", err)
 	}
 	out, err = harness.Execute(root(), "data", "check", "--data", dir)
-	if err == nil || !strings.Contains(out, "120 edges with a weight other than 1; the first: "+dir) || !strings.Contains(out, "left_on, most frequent class of each of 32 intervals   SUSPECT") {
+	if err == nil || !strings.Contains(out, "120 edges with a weight other than 1; the first: "+dir) ||
+		!strings.Contains(out, "left_on, most frequent class of each of 32 intervals   SUSPECT") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	out, err = harness.Execute(root(), "data", "check", "--data", dir, "--drop-weights", "--drop", "left_on")
-	if err != nil || !strings.Contains(out, "users: ") && !strings.Contains(out, "120 nodes, 120 edges, 2 classes; 0 nodes have no edge") || strings.Contains(out, "left_on") {
+	if err != nil || !strings.Contains(out, "users: ") &&
+		!strings.Contains(out, "120 nodes, 120 edges, 2 classes; 0 nodes have no edge") || strings.Contains(out, "left_on") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	// The same of compressed tables.
@@ -95,23 +100,27 @@ func TestDataInitAndCheck(t *testing.T) {
 	if out, err := harness.Execute(root(), "data", "init", packed); err != nil || !strings.Contains(out, "split_values") {
 		t.Errorf("%v\n%s", err, out)
 	}
-	if again, err := harness.Execute(root(), "data", "check", "--data", packed, "--drop-weights", "--drop", "left_on"); err != nil ||
+	if again, err := harness.Execute(root(), "data", "check", "--data", packed, "--drop-weights", "--drop",
+		"left_on"); err != nil ||
 		!strings.Contains(again, "120 nodes, 120 edges, 2 classes; 0 nodes have no edge") {
 		t.Errorf("%v\n%s", err, again)
 	}
 	// Where the id and the label have names of their own, check says what init wants to know.
 	other := t.TempDir()
-	for name, text := range map[string]string{"users.csv": "customer,a,b,c,d,e,f,g,h,segment\n", "follows.csv": edges.String()} {
+	for name, text := range map[string]string{"users.csv": "customer,a,b,c,d,e,f,g,h,segment\n",
+		"follows.csv": edges.String()} {
 		if err := os.WriteFile(filepath.Join(other, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := harness.Execute(root(), "data", "check", "--data", other); err == nil || !strings.Contains(err.Error(), "trainer data init "+other) ||
+	if _, err := harness.Execute(root(), "data", "check", "--data", other); err == nil ||
+		!strings.Contains(err.Error(), "trainer data init "+other) ||
 		!strings.Contains(err.Error(), "(--id)") || !strings.Contains(err.Error(), `"segment"`) {
 		t.Errorf("tables whose columns have other names: %v", err)
 	}
 	artifact := filepath.Join(dir, "model")
-	if out, err = harness.Execute(root(), "train", "--data", dir, "--drop-weights", "--drop", "left_on", "--nodes", "10", "--costs=false", "--out", artifact); err != nil {
+	if out, err = harness.Execute(root(), "train", "--data", dir, "--drop-weights", "--drop", "left_on", "--nodes", "10",
+		"--costs=false", "--out", artifact); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	if _, err := os.Stat(filepath.Join(artifact, "schema.json")); err != nil {

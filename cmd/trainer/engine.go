@@ -274,15 +274,17 @@ func (f *engineFlags) run(ctx context.Context, e stage.Engine, data *dataflag.Da
 	if err == nil && outcome.Unknown > 0 {
 		fmt.Fprintf(data.Notes, "%s: %d edges to or from ids that no node has were dropped.\n", rows.Name, outcome.Unknown)
 		if kept := outcome.Bundle.Manifest.Data.Edges; outcome.Unknown > int64(kept) {
-			err = data.Warn(rows.Name, []string{fmt.Sprintf("more edges are to or from ids that no node has, %d, than between nodes of T, %d: "+
-				"are both tables of one graph?", outcome.Unknown, kept)})
+			err = data.Warn(rows.Name, []string{fmt.Sprintf(
+				"more edges are to or from ids that no node has, %d, than between nodes of T, %d: "+
+					"are both tables of one graph?", outcome.Unknown, kept)})
 		}
 	}
 	return outcome, err
 }
 
 // rows are the data set's: of tables by URL where they lie, of tables in files as they are read, of others from memory.
-func (f *engineFlags) rows(ctx context.Context, e stage.Engine, data *dataflag.Data, o trainer.Options) (trainer.RowData, error) {
+func (f *engineFlags) rows(ctx context.Context, e stage.Engine, data *dataflag.Data,
+	o trainer.Options) (trainer.RowData, error) {
 	tables, name, ok, err := f.byURL(data, o)
 	if err != nil {
 		return trainer.RowData{}, err
@@ -316,15 +318,16 @@ func (f *engineFlags) sayWhole(d *dataset.Dataset) {
 	}
 }
 
-// byURL returns the tables that are named by URL, which Spark reads where they lie, and the name of their data set; false
-// if none are. An error names the flag that such tables do not have.
+// byURL returns the tables that are named by URL, which Spark reads where they lie, and the name of their data set;
+// false if none are. An error names the flag that such tables do not have.
 func (f *engineFlags) byURL(data *dataflag.Data, o trainer.Options) (table.Settings, string, bool, error) {
 	tables, name, ok, err := data.ByURL()
 	if err != nil || !ok {
 		return tables, name, false, err
 	}
 	if f.engine != engineSpark {
-		return tables, name, false, fmt.Errorf("--engine is %s, and only --engine %s reads tables by URL, such as %s: otherwise want the path of a file",
+		return tables, name, false, fmt.Errorf(
+			"--engine is %s, and only --engine %s reads tables by URL, such as %s: otherwise want the path of a file",
 			f.engine, engineSpark, tables.Nodes)
 	}
 	for _, flag := range append([]string{"split-seed"}, schemaNames...) {
@@ -334,7 +337,8 @@ func (f *engineFlags) byURL(data *dataflag.Data, o trainer.Options) (table.Setti
 		}
 	}
 	if o.Keep != nil {
-		return tables, name, false, errors.New("the artifact has features by name, and tables by URL have features by position: want the paths of files")
+		return tables, name, false, errors.New(
+			"the artifact has features by name, and tables by URL have features by position: want the paths of files")
 	}
 	return tables, name, true, trainer.CheckInPlace(tables)
 }

@@ -49,7 +49,8 @@ func newStudyFlags(cmd *cobra.Command, methods, calibrations []string) *studyFla
 		"methods to measure, or all: "+strings.Join(trainer.Methods(), ", "))
 	runFlags(flags, &f.o.Run)
 	flags.Float64SliceVar(&f.o.Ratios, "ratios", nil, "synthetic nodes as shares of the original graph's")
-	flags.IntSliceVar(&f.o.Nodes, "nodes", nil, "numbers of synthetic nodes, instead of --ratios; neither: one automatic size")
+	flags.IntSliceVar(&f.o.Nodes, "nodes", nil,
+		"numbers of synthetic nodes, instead of --ratios; neither: one automatic size")
 	f.named = registerSchema(flags, &f.o.Run)
 	f.data = dataFlags(flags)
 	flags.UintSliceVar(&f.seeds, "seeds", []uint{0}, "seeds of everything random; figures are means over them")
@@ -63,8 +64,8 @@ func newStudyFlags(cmd *cobra.Command, methods, calibrations []string) *studyFla
 	return f
 }
 
-// open reads the data set, makes its named columns positions, and completes the options. trained lists the methods for which
-// options of the method learned may be given.
+// open reads the data set, makes its named columns positions, and completes the options. trained lists the methods for
+// which options of the method learned may be given.
 func (f *studyFlags) open(trained []string) (*dataset.Dataset, error) {
 	if slices.Equal(f.o.Methods, []string{"all"}) {
 		f.o.Methods = trainer.Methods()
@@ -116,7 +117,8 @@ func evalCommand() *cobra.Command {
 	flags.StringVar(&markdownFile, "markdown", "", "file to write the table to as Markdown")
 	measured := newMeasuring(flags)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := errors.Join(cli.TryFile("csv", csvFile), cli.TryFile("markdown", markdownFile)); err != nil { // before the work begins
+		// before the work begins
+		if err := errors.Join(cli.TryFile("csv", csvFile), cli.TryFile("markdown", markdownFile)); err != nil {
 			return err
 		}
 		d, results, err := measured.results(cmd.Context(), f)

@@ -34,10 +34,12 @@ func TestEvalOfAnArtifactByStages(t *testing.T) {
 	}
 	var trained report
 	var measured study
-	if err := json.Unmarshal([]byte(run("train --sums fixed --nodes 40 --data {}/shop --out {}/a --json")), &trained); err != nil {
+	if err := json.Unmarshal([]byte(run("train --sums fixed --nodes 40 --data {}/shop --out {}/a --json")),
+		&trained); err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal([]byte(run("eval --engine disk --memory 256MiB --data {}/shop --artifact {}/a --json")), &measured); err != nil {
+	if err := json.Unmarshal([]byte(run("eval --engine disk --memory 256MiB --data {}/shop --artifact {}/a --json")),
+		&measured); err != nil {
 		t.Fatal(err)
 	}
 	want := map[eval.Key]eval.Result{}
@@ -57,7 +59,8 @@ func TestEvalOfAnArtifactByStages(t *testing.T) {
 		"eval --data {}/shop --artifact {}/a":                           "--artifact is for --engine disk",
 		"eval --data {}/shop --artifact {}/a --sums fixed --models gcn": "--models is for methods, not for an --artifact",
 	} {
-		if _, err := harness.Execute(root(), strings.Fields(strings.ReplaceAll(line, "{}", dir))...); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := harness.Execute(root(), strings.Fields(strings.ReplaceAll(line, "{}", dir))...); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", line, err, want)
 		}
 	}

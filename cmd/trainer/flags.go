@@ -121,7 +121,9 @@ func (l *learnFlags) apply(o *trainer.Options, d *dataset.Dataset, methods []str
 	learn := trainer.LearnDefaults(d)
 	for name, set := range map[string]func(){
 		"rounds": func() { learn.Rounds = l.o.Rounds }, "lambda": func() { learn.Lambda = l.o.Lambda },
-		"beta": func() { learn.Beta = l.o.Beta }, "mu": func() { learn.Mu = l.o.Mu }, "delta": func() { learn.Delta = l.o.Delta },
+		"beta": func() {
+			learn.Beta = l.o.Beta
+		}, "mu": func() { learn.Mu = l.o.Mu }, "delta": func() { learn.Delta = l.o.Delta },
 		"patience": func() { learn.Patience = l.o.Patience }, "checkpoint": func() { learn.Checkpoint = l.o.Checkpoint },
 		"no-structure": func() { learn.NoStructure = l.o.NoStructure },
 		"no-inductive": func() { learn.NoInductive = l.o.NoInductive },

@@ -30,7 +30,8 @@ func arrivingHub(t *testing.T, id string, edges int, feature string) string {
 		if i == 1 {
 			x = feature
 		}
-		fmt.Fprintf(&nodes, "%s,%s,%d,%c,%s\n", name(i), x, i%7, 'a'+i%2, []string{"train", "test", "train", "train", "val"}[i%5])
+		fmt.Fprintf(&nodes, "%s,%s,%d,%c,%s\n", name(i), x, i%7, 'a'+i%2,
+			[]string{"train", "test", "train", "train", "val"}[i%5])
 		fmt.Fprintf(&ends, "%s,%s\n", name(i), name((i+4)%n))
 		if i > 1 && i < edges+2 {
 			fmt.Fprintf(&ends, "n1,%s\n", name(i))
@@ -89,12 +90,14 @@ func TestUnknownEndsAreDroppedByEveryEngine(t *testing.T) {
 	}
 	for _, engine := range []string{"--engine=memory", "--sums=fixed", "--engine=disk"} {
 		metrics := func(dir string, more ...string) (string, error) {
-			args := []string{"train", engine, "--costs=false", "--nodes=4", "--json", "--out", filepath.Join(t.TempDir(), "out"), "--data", dir}
+			args := []string{"train", engine, "--costs=false", "--nodes=4", "--json", "--out", filepath.Join(t.TempDir(), "out"),
+				"--data", dir}
 			out, err := harness.Execute(root(), append(args, more...)...)
 			_, results, _ := strings.Cut(out, `"results"`)
 			return regexp.MustCompile(`"(train_seconds|ms_[a-z_]+)":[^,}]*`).ReplaceAllString(results, ""), err
 		}
-		if _, err := metrics(dir); err == nil || !strings.Contains(err.Error(), "nowhere") && !strings.Contains(err.Error(), "elsewhere") {
+		if _, err := metrics(dir); err == nil || !strings.Contains(err.Error(), "nowhere") &&
+			!strings.Contains(err.Error(), "elsewhere") {
 			t.Errorf("%s: edges to nowhere: %v", engine, err)
 		}
 		got, err1 := metrics(dir, "--drop-unknown")
@@ -112,7 +115,8 @@ func TestAllEndsUnknown(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, engine := range []string{"--engine=memory", "--sums=fixed", "--engine=disk"} {
-		_, err := harness.Execute(root(), "train", engine, "--drop-unknown", "--data", dir, "--out", filepath.Join(t.TempDir(), "out"))
+		_, err := harness.Execute(root(), "train", engine, "--drop-unknown", "--data", dir, "--out",
+			filepath.Join(t.TempDir(), "out"))
 		if err == nil || !strings.Contains(err.Error(), "are the ids of both tables written in one form?") {
 			t.Errorf("%s: %v", engine, err)
 		}
@@ -122,7 +126,8 @@ func TestAllEndsUnknown(t *testing.T) {
 // A refresh by stages, which copies the table of edges, refuses --drop-unknown before any work.
 func TestRefreshByStagesRefusesDropUnknown(t *testing.T) {
 	dir := arrivingHub(t, "n2", 0, "1")
-	_, err := harness.Execute(root(), "refresh", "--engine=disk", "--drop-unknown", "--data", dir, "--from", filepath.Join(dir, "nodes.csv"),
+	_, err := harness.Execute(root(), "refresh", "--engine=disk", "--drop-unknown", "--data", dir, "--from",
+		filepath.Join(dir, "nodes.csv"),
 		"--out", filepath.Join(dir, "out"))
 	if err == nil || !strings.Contains(err.Error(), "--drop-unknown") {
 		t.Errorf("error %v", err)

@@ -45,7 +45,8 @@ func growCommand() *cobra.Command {
 	flags.Uint64Var(&o.Run.Seed, "seed", o.Run.Seed, "seed of everything random, the orders too")
 	flags.Float64SliceVar(&o.Shares, "shares", o.Shares, "shares of the test nodes that arrive first")
 	flags.IntVar(&o.Orders, "orders", o.Orders, "random orders; figures are means over them")
-	flags.IntVar(&o.Batch, "micro-batch", o.Batch, "arrivals of a micro-batch: the arrivals of one do not see each other's rows")
+	flags.IntVar(&o.Batch, "micro-batch", o.Batch,
+		"arrivals of a micro-batch: the arrivals of one do not see each other's rows")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object and nothing else to standard output")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := errors.Join(o.Validate(), named.apply(&o.Run)); err != nil {

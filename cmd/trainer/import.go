@@ -76,7 +76,8 @@ func importCommand() *cobra.Command {
 		if err := f.check(cmd.Flags()); err != nil {
 			return err
 		}
-		if err := errors.Join(artifact.CheckTarget(f.out), cli.TryBeside("out", f.out)); err != nil { // before the work begins
+		// before the work begins
+		if err := errors.Join(artifact.CheckTarget(f.out), cli.TryBeside("out", f.out)); err != nil {
 			return err
 		}
 		if f.from != "" {
@@ -206,8 +207,9 @@ func (f *importFlags) onData(cmd *cobra.Command, data *dataflag.Data) error {
 	if err != nil {
 		return err
 	}
-	r := importReport{Weights: models, Calibrated: true, report: report{Artifact: f.out, Version: outcome.Bundle.Manifest.Version,
-		Seconds: outcome.Seconds, PeakBytes: cli.PeakBytes(), Results: outcome.Results}}
+	r := importReport{Weights: models, Calibrated: true,
+		report: report{Artifact: f.out, Version: outcome.Bundle.Manifest.Version,
+			Seconds: outcome.Seconds, PeakBytes: cli.PeakBytes(), Results: outcome.Results}}
 	return f.print(cmd.OutOrStdout(), r, func(w io.Writer) error {
 		printSchema(w, outcome.Bundle.Schema)
 		return r.report.print(w, outcome.Bundle.Manifest)
@@ -296,7 +298,8 @@ func (f *importFlags) intoArtifact(w io.Writer) error {
 	if err := artifact.Write(f.out, b); err != nil {
 		return err
 	}
-	r := importReport{Weights: models, report: report{Artifact: f.out, Version: b.Manifest.Version, Results: []eval.Result{},
+	r := importReport{Weights: models, report: report{Artifact: f.out, Version: b.Manifest.Version,
+		Results: []eval.Result{},
 		Seconds: time.Since(start).Seconds(), PeakBytes: cli.PeakBytes()}}
 	return f.print(w, r, func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "not calibrated: without the data the temperature is 1, and no accuracy is measured\n"+

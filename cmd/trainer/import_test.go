@@ -15,8 +15,8 @@ import (
 	"rivulet/test/harness"
 )
 
-// stateDict writes a model's weights to a safetensors file in PyTorch's shape, [out, in]. Tensors are named as in package
-// infer, with from replaced by to.
+// stateDict writes a model's weights to a safetensors file in PyTorch's shape, [out, in]. Tensors are named as in
+// package infer, with from replaced by to.
 func stateDict(t *testing.T, m artifact.Model, from, to string) string {
 	t.Helper()
 	header, data := map[string]any{}, []byte{}
@@ -31,7 +31,8 @@ func stateDict(t *testing.T, m artifact.Model, from, to string) string {
 		if strings.HasSuffix(p.Name, "bias") {
 			shape = shape[:1]
 		}
-		header[strings.Replace(p.Name, from, to, 1)] = map[string]any{"dtype": "F32", "shape": shape, "data_offsets": []int{begin, len(data)}}
+		header[strings.Replace(p.Name, from, to, 1)] = map[string]any{"dtype": "F32", "shape": shape,
+			"data_offsets": []int{begin, len(data)}}
 	}
 	text, err := json.Marshal(header)
 	if err != nil {
@@ -76,7 +77,8 @@ func accuracies(t *testing.T, out, model string) map[string]float64 {
 // there. A second model joins that artifact without the data and is served by it.
 func TestImport(t *testing.T) {
 	dir := t.TempDir()
-	trained := run(t, "train --costs=false --models gcn,sage --hidden 16 --preprocess none --json --out "+dir+"/trained"+importData)
+	trained := run(t, "train --costs=false --models gcn,sage --hidden 16 --preprocess none --json --out "+dir+"/trained"+
+		importData)
 	of, err := artifact.Read(dir + "/trained")
 	if err != nil {
 		t.Fatal(err)
@@ -98,21 +100,25 @@ func TestImport(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &report); err != nil {
 		t.Fatal(err)
 	}
-	if first := report.Weights[0].Tensors[0]; first != (importedTensor{"convs.0.lin.weight", "module.conv0.lin.weight"}) || !report.Calibrated {
+	if first := report.Weights[0].Tensors[0]; first != (importedTensor{"convs.0.lin.weight", "module.conv0.lin.weight"}) ||
+		!report.Calibrated {
 		t.Errorf("first tensor %v, calibrated %t", first, report.Calibrated)
 	}
 
 	for _, engine := range []string{"", " --sums fixed"} {
 		out := filepath.Join(dir, "bare"+strings.TrimSpace(engine))
-		run(t, "import --weights "+gcn+" --model gcn --propagate=false --json --out "+strings.ReplaceAll(out, " ", "-")+importData+engine)
+		run(t, "import --weights "+gcn+" --model gcn --propagate=false --json --out "+strings.ReplaceAll(out, " ", "-")+
+			importData+engine)
 		bare := readArtifact(t, strings.ReplaceAll(out, " ", "-"))
-		if n, with := len(bare.Manifest.Models[0].Propagation), len(readArtifact(t, dir+"/gcn").Manifest.Models[0].Propagation); n != 0 || with == 0 {
+		if n, with := len(bare.Manifest.Models[0].Propagation),
+			len(readArtifact(t, dir+"/gcn").Manifest.Models[0].Propagation); n != 0 || with == 0 {
 			t.Errorf("%q: %d propagations with --propagate=false, %d without", engine, n, with)
 		}
 	}
 
 	text := run(t, "import --weights "+sage+" --model sage --artifact "+dir+"/gcn --default --out "+dir+"/both")
-	for _, part := range []string{"convs.0.lin_l.bias <- gnn.layers.0.lin_l.bias", "not calibrated", "models gcn, sage, default sage"} {
+	for _, part := range []string{"convs.0.lin_l.bias <- gnn.layers.0.lin_l.bias", "not calibrated",
+		"models gcn, sage, default sage"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("no %q in\n%s", part, text)
 		}
@@ -122,8 +128,10 @@ func TestImport(t *testing.T) {
 		t.Errorf("without the data there are no results and no calibration:\n%s", out)
 	}
 	before, after := readArtifact(t, dir+"/gcn"), readArtifact(t, dir+"/both")
-	if after.Manifest.Version == before.Manifest.Version || len(after.Models) != 2 || after.Manifest.DefaultModel != "sage" {
-		t.Errorf("version %s after %s, %d models, default %s", after.Manifest.Version, before.Manifest.Version, len(after.Models), after.Manifest.DefaultModel)
+	if after.Manifest.Version == before.Manifest.Version || len(after.Models) != 2 ||
+		after.Manifest.DefaultModel != "sage" {
+		t.Errorf("version %s after %s, %d models, default %s", after.Manifest.Version, before.Manifest.Version,
+			len(after.Models), after.Manifest.DefaultModel)
 	}
 	if again := readArtifact(t, dir+"/gcn"); again.Manifest.Version != before.Manifest.Version || len(again.Models) != 1 {
 		t.Error("the artifact that the model was added to has changed")

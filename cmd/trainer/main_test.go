@@ -12,15 +12,17 @@ import (
 
 func TestWrongFlagsAreNamed(t *testing.T) {
 	occupied := t.TempDir()
-	if _, err := harness.Execute(root(), "train", "--preset", "small", "--preset-nodes", "600", "--nodes", "12", "--costs=false", "--out", filepath.Join(occupied, "first")); err != nil {
+	if _, err := harness.Execute(root(), "train", "--preset", "small", "--preset-nodes", "600", "--nodes", "12",
+		"--costs=false", "--out", filepath.Join(occupied, "first")); err != nil {
 		t.Fatal(err)
 	}
 	for want, line := range map[string]string{
-		`method is "magic"`:                     "train --preset small --preset-nodes 600 --out x --method magic",
-		`models[0] is "gat", want one of`:       "train --preset small --preset-nodes 600 --out x --models gat",
-		`nodes is -1`:                           "train --preset small --preset-nodes 600 --out x --nodes -1",
-		`required flag(s) "out" not set`:        "train --preset small",
-		filepath.Join(occupied, "first"):        "train --preset small --preset-nodes 600 --out " + filepath.Join(occupied, "first"),
+		`method is "magic"`:               "train --preset small --preset-nodes 600 --out x --method magic",
+		`models[0] is "gat", want one of`: "train --preset small --preset-nodes 600 --out x --models gat",
+		`nodes is -1`:                     "train --preset small --preset-nodes 600 --out x --nodes -1",
+		`required flag(s) "out" not set`:  "train --preset small",
+		filepath.Join(occupied, "first"): "train --preset small --preset-nodes 600 --out " + filepath.Join(occupied,
+			"first"),
 		`no data set: give --data DIR`:          "train --out x",
 		`artifact (default): must not be empty`: "publish",
 		`redis.url is`:                          "versions --redis.url nonsense",
@@ -40,16 +42,20 @@ func TestOutputsAreTriedFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := map[string]string{
-		"train --method learned --out " + filepath.Join(t.TempDir(), "a") + " --checkpoint " + file + "/x": "--checkpoint cannot be written: ",
+		"train --method learned --out " + filepath.Join(t.TempDir(), "a") + " --checkpoint " + file +
+			"/x": "--checkpoint cannot be written: ",
 		"eval --csv " + file + "/x":          "--csv cannot be written: ",
 		"eval --markdown " + file + "/x":     "--markdown cannot be written: ",
 		"report --out " + filepath.Dir(file): "--out cannot be written: ",
-		"refresh --from " + file + " --out " + filepath.Join(t.TempDir(), "a") + " --data-out " + file + "/x": "--data-out is " + file,
+		"refresh --from " + file + " --out " + filepath.Join(t.TempDir(), "a") + " --data-out " + file +
+			"/x": "--data-out is " + file,
 	}
 	if _, err := os.Stat("/proc/self"); err == nil { // where not even root may write
 		lines["train --out /proc/nowhere/x"] = "--out is /proc/nowhere/x, where nothing can be written: "
-		lines["import --weights w --model gcn --out /proc/nowhere/x"] = "--out is /proc/nowhere/x, where nothing can be written: "
-		lines["refresh --from "+file+" --every 1h --out /proc/nowhere/x"] = "--out is /proc/nowhere/x, where nothing can be written: "
+		lines["import --weights w --model gcn --out /proc/nowhere/x"] =
+			"--out is /proc/nowhere/x, where nothing can be written: "
+		lines["refresh --from "+file+" --every 1h --out /proc/nowhere/x"] =
+			"--out is /proc/nowhere/x, where nothing can be written: "
 	}
 	for line, want := range lines {
 		_, err := harness.Execute(root(), append(strings.Fields(line), "--data", filepath.Join(t.TempDir(), "no-data"))...)
@@ -62,7 +68,8 @@ func TestOutputsAreTriedFirst(t *testing.T) {
 // train --json prints one object with the agreed keys, and nothing else.
 func TestTrainJSON(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "artifact")
-	out, err := harness.Execute(root(), "train", "--preset", "small", "--preset-nodes", "600", "--nodes", "12", "--out", dir, "--json")
+	out, err := harness.Execute(root(), "train", "--preset", "small", "--preset-nodes", "600", "--nodes", "12", "--out",
+		dir, "--json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +84,8 @@ func TestTrainJSON(t *testing.T) {
 	settings := map[string]int{}
 	for _, r := range got["results"].([]any) {
 		row := r.(map[string]any)
-		for _, key := range []string{"method", "model", "setting", "shared_m", "batch", "calibration", "synthetic_nodes", "ratio", "seeds", "accuracy", "ms_per_batch", "inference_bytes"} {
+		for _, key := range []string{"method", "model", "setting", "shared_m", "batch", "calibration", "synthetic_nodes",
+			"ratio", "seeds", "accuracy", "ms_per_batch", "inference_bytes"} {
 			if _, ok := row[key]; !ok {
 				t.Fatalf("a result has no %s: %v", key, row)
 			}
@@ -87,7 +95,8 @@ func TestTrainJSON(t *testing.T) {
 		}
 		settings[row["setting"].(string)+" "+row["batch"].(string)]++
 	}
-	for _, want := range []string{"O->O graph", "O->O node", "O->S graph", "O->S node", "S->O graph", "S->O node", "S->S graph", "S->S node"} {
+	for _, want := range []string{"O->O graph", "O->O node", "O->S graph", "O->S node", "S->O graph", "S->O node",
+		"S->S graph", "S->S node"} {
 		if settings[want] == 0 {
 			t.Errorf("no result for %s", want)
 		}
@@ -97,7 +106,9 @@ func TestTrainJSON(t *testing.T) {
 // Method learned reports its course, and its flags change the run; they are refused for methods that do not read them.
 func TestTrainLearned(t *testing.T) {
 	run := func(line string) (string, error) {
-		return harness.Execute(root(), append(strings.Fields("train --preset small --preset-nodes 600 --nodes 12 --costs=false --out "+filepath.Join(t.TempDir(), "a")), strings.Fields(line)...)...)
+		return harness.Execute(root(), append(
+			strings.Fields("train --preset small --preset-nodes 600 --nodes 12 --costs=false --out "+filepath.Join(t.TempDir(),
+				"a")), strings.Fields(line)...)...)
 	}
 	type outcome struct {
 		Learned struct {
@@ -120,7 +131,8 @@ func TestTrainLearned(t *testing.T) {
 		if err := json.Unmarshal([]byte(out), &got); err != nil {
 			t.Fatal(err)
 		}
-		if l := got.Learned; l.Rounds != 2 || l.Delta != 0.6 || len(l.Search) != 2 || got.Results[1].Method != "learned plain" || got.Results[1].Attachment != "joint" {
+		if l := got.Learned; l.Rounds != 2 || l.Delta != 0.6 || len(l.Search) != 2 ||
+			got.Results[1].Method != "learned plain" || got.Results[1].Attachment != "joint" {
 			t.Errorf("learned %+v, %+v", l, got.Results[1])
 		}
 	}
@@ -146,7 +158,8 @@ func TestTrainLearned(t *testing.T) {
 func TestEval(t *testing.T) {
 	dir := t.TempDir()
 	csv, markdown := filepath.Join(dir, "rows.csv"), filepath.Join(dir, "rows.md")
-	out, err := harness.Execute(root(), "eval", "--preset", "small", "--preset-nodes", "600", "--methods", "solved,random", "--ratios", "0.02,0.04", "--seeds", "0,1",
+	out, err := harness.Execute(root(), "eval", "--preset", "small", "--preset-nodes", "600", "--methods", "solved,random",
+		"--ratios", "0.02,0.04", "--seeds", "0,1",
 		"--calibrations", "none", "--costs=false", "--json", "--csv", csv, "--markdown", markdown)
 	if err != nil {
 		t.Fatal(err)
@@ -160,7 +173,8 @@ func TestEval(t *testing.T) {
 	}
 	sizes := map[float64]bool{}
 	for _, r := range got.Results {
-		for _, key := range []string{"method", "model", "setting", "shared_m", "batch", "calibration", "synthetic_nodes", "ratio", "seeds", "accuracy",
+		for _, key := range []string{"method", "model", "setting", "shared_m", "batch", "calibration", "synthetic_nodes",
+			"ratio", "seeds", "accuracy",
 			"ms_per_batch", "inference_bytes", "macro_f1", "agreement", "changed_by_batching", "weight_decay"} {
 			if _, ok := r[key]; !ok {
 				t.Fatalf("a result has no %s: %v", key, r)
@@ -180,7 +194,8 @@ func TestEval(t *testing.T) {
 			t.Errorf("%s has %d lines, want %d", filepath.Base(file), n, lines)
 		}
 	}
-	if _, err := harness.Execute(root(), "eval", "--preset", "small", "--preset-nodes", "600", "--methods", "magic"); err == nil || !strings.Contains(err.Error(), `method is "magic"`) {
+	if _, err := harness.Execute(root(), "eval", "--preset", "small", "--preset-nodes", "600", "--methods",
+		"magic"); err == nil || !strings.Contains(err.Error(), `method is "magic"`) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -17,7 +17,8 @@ import (
 func namedTables(t *testing.T) (dir, flags string) {
 	t.Helper()
 	dir = t.TempDir()
-	g := generate.Generator{Name: "tiny", Nodes: 300, Edges: 1200, Classes: 3, Communities: 9, CommunityShare: .4, ClassShare: .2, DegreeExponent: 2.6,
+	g := generate.Generator{Name: "tiny", Nodes: 300, Edges: 1200, Classes: 3, Communities: 9, CommunityShare: .4,
+		ClassShare: .2, DegreeExponent: 2.6,
 		Kind: generate.Dense, Features: 12, CommunityTopic: .1, ClassTopic: .1, Train: 140, Validation: 80, Test: 80}
 	d, err := generate.Graph(g, 7)
 	if err != nil {
@@ -70,7 +71,8 @@ func TestCommandsReadFeaturesByName(t *testing.T) {
 	run(t, "train "+flags+" --nodes 9 --costs=false --out "+dir+"/first")
 	first := readNamed(t, dir+"/first")
 	want := first.Manifest.Data.Fingerprint
-	for _, line := range []string{"eval --methods solved --calibrations none --costs=false --nodes 9", "grow --nodes 9 --orders 1 --shares 0.5"} {
+	for _, line := range []string{"eval --methods solved --calibrations none --costs=false --nodes 9",
+		"grow --nodes 9 --orders 1 --shares 0.5"} {
 		var got study
 		if err := json.Unmarshal([]byte(run(t, line+" --json "+flags)), &got); err != nil {
 			t.Fatal(err)
@@ -98,7 +100,8 @@ func TestEvalByName(t *testing.T) {
 		if !same {
 			line = "--data " + dir + " " + drop
 		}
-		measured := accuracies(t, run(t, "eval --methods solved --calibrations none --costs=false --nodes 9 --json "+line), "sgc")
+		measured := accuracies(t, run(t, "eval --methods solved --calibrations none --costs=false --nodes 9 --json "+line),
+			"sgc")
 		compared, equal := 0, true
 		for at, want := range trained {
 			if is, there := measured[at]; there {
@@ -131,7 +134,8 @@ func TestImportByName(t *testing.T) {
 	if at := "O->O node"; want[at] == 0 || is[at] != want[at] {
 		t.Errorf("the imported model has %.2f%% on T, want %.2f%%", is[at], want[at])
 	}
-	if _, err := harness.Execute(root(), strings.Fields("import --min-count 2 --model gcn --weights "+file+" --artifact "+dir+"/first --out "+dir+"/x")...); err == nil ||
+	if _, err := harness.Execute(root(), strings.Fields("import --min-count 2 --model gcn --weights "+file+" --artifact "+
+		dir+"/first --out "+dir+"/x")...); err == nil ||
 		!strings.Contains(err.Error(), "--min-count is given with --artifact") {
 		t.Errorf("a flag of schemas with --artifact: %v", err)
 	}
@@ -149,7 +153,8 @@ func TestRefreshFromATable(t *testing.T) {
 	writeFile(t, dir, "arrivals.jsonl", []byte(arrival+"}},\"edges\":[\"n1\",\"n2\"]}\n"))
 	first := readNamed(t, dir+"/first")
 	for name, line := range map[string]string{"after": "--current {}/first --data {}", "fitted": "--nodes 9 " + flags} {
-		report, err := runRefresh(t, dir, line+" --from {}/arrivals.jsonl --out {}/"+name+" --data-out {}/"+name+"-data --max-drop 100 --costs=false")
+		report, err := runRefresh(t, dir, line+" --from {}/arrivals.jsonl --out {}/"+name+" --data-out {}/"+name+
+			"-data --max-drop 100 --costs=false")
 		if err != nil || report.Merged.Joined != 1 {
 			t.Fatalf("%s: %v, %+v", name, err, report.Merged)
 		}

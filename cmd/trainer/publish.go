@@ -113,7 +113,8 @@ func verifyCommand() *cobra.Command {
 				return err
 			}
 			m := &bundle.Manifest
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s is in Redis as in the artifact: %d rows of M and all files\n", m.Version,
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s is in Redis as in the artifact: %d rows of M and all files\n",
+				m.Version,
 				m.Mapping.Rows)
 			return err
 		})

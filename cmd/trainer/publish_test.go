@@ -26,7 +26,8 @@ func TestActivateListsWhatIsThere(t *testing.T) {
 		}
 		return err.Error()
 	}
-	if got := activate("none"); !strings.Contains(got, `setting CURRENT to "none"`) || !strings.Contains(got, "no complete version is there") {
+	if got := activate("none"); !strings.Contains(got, `setting CURRENT to "none"`) ||
+		!strings.Contains(got, "no complete version is there") {
 		t.Errorf("with an empty Redis: %s", got)
 	}
 	var versions []string

@@ -141,8 +141,8 @@ func refreshCommand() *cobra.Command {
 	return cmd
 }
 
-// given returns the graph of the data set: of stages, one of tables that need not fit into memory where the data set is one that
-// is read row by row.
+// given returns the graph of the data set: of stages, one of tables that need not fit into memory where the data set is
+// one that is read row by row.
 func (f *refreshFlags) given(ctx context.Context, data *dataflag.Data) (*refresh.Graph, error) {
 	if merge.Stored(data.Dir) {
 		return refresh.OpenTables(data.Dir, !f.engine.staged())

@@ -25,7 +25,8 @@ func TestRefreshByStages(t *testing.T) {
 	}
 	mustRun(t, dir, "train --sums fixed --data {}/later --out {}/trained --nodes 40 --entries 3 --seed 5")
 	sameParts(t, dir+"/trained", dir+"/second")
-	if a, b := mustRead(t, dir+"/trained").Manifest, mustRead(t, dir+"/second").Manifest; a.Data.Fingerprint != b.Data.Fingerprint {
+	if a, b := mustRead(t, dir+"/trained").Manifest,
+		mustRead(t, dir+"/second").Manifest; a.Data.Fingerprint != b.Data.Fingerprint {
 		t.Errorf("the graph is %s, trained on %s", b.Data.Fingerprint, a.Data.Fingerprint)
 	}
 	for more, want := range map[string]string{

@@ -35,16 +35,19 @@ func TestRefreshLooksFeaturesUp(t *testing.T) {
 	}
 	lookup := " --features.from redis --features.format json --features.redis.url redis://" + store.Addr()
 	got, err := runRefresh(t, dir, line+lookup)
-	if err != nil || got.Merged.Joined != len(arrivals) || got.Merged.Joined != want.Merged.Joined || *got.Accuracy != *want.Accuracy ||
+	if err != nil || got.Merged.Joined != len(arrivals) || got.Merged.Joined != want.Merged.Joined ||
+		*got.Accuracy != *want.Accuracy ||
 		got.Merged.Refused["features_absent"] != 1 {
 		t.Fatalf("%v: %+v, want %+v", err, got, want)
 	}
-	if a, b := mustRead(t, dir+"/out").Manifest.Data.Fingerprint, mustRead(t, whole+"/out").Manifest.Data.Fingerprint; a != b {
+	if a, b := mustRead(t, dir+"/out").Manifest.Data.Fingerprint,
+		mustRead(t, whole+"/out").Manifest.Data.Fingerprint; a != b {
 		t.Errorf("another graph than that of arrivals with their features: %s, want %s", a, b)
 	}
 	store.Del("features:" + arrivals[0].ID)
 	again := files(t, half, bare, labels)
-	if got, err = runRefresh(t, again, line+lookup); err != nil || got.Merged.Joined != len(arrivals)-1 || got.Merged.Refused["features_absent"] != 2 {
+	if got, err = runRefresh(t, again, line+lookup); err != nil || got.Merged.Joined != len(arrivals)-1 ||
+		got.Merged.Refused["features_absent"] != 2 {
 		t.Errorf("with one key less: %v, %+v", err, got.Merged)
 	}
 	store.SetError("NOPERM this user has no permissions to run the 'getrange' command")

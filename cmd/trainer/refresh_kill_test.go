@@ -24,8 +24,10 @@ import (
 
 // steps lists the steps of a round, in order. A process is killed at each.
 var (
-	steps       = []string{"read", "merge", "train", "artifact", "graph begins", "graph is synced", "graph has its name", "rows are published", "marked as published", "commit"}
-	tablesSteps = []string{"read", "arrivals are in files", "tables are written", "artifact", "graph begins", "graph is synced", "graph has its name", "rows are published", "marked as published", "commit"}
+	steps = []string{"read", "merge", "train", "artifact", "graph begins", "graph is synced", "graph has its name",
+		"rows are published", "marked as published", "commit"}
+	tablesSteps = []string{"read", "arrivals are in files", "tables are written", "artifact", "graph begins",
+		"graph is synced", "graph has its name", "rows are published", "marked as published", "commit"}
 )
 
 // killed is a refresh in a process that kills itself.
@@ -103,18 +105,22 @@ func TestKilledProcess(t *testing.T) {
 	if at == "" {
 		t.Skip("a process of TestRefreshKilledAtEveryStep")
 	}
-	w := &world{t: t, dir: os.Getenv("REFRESH_DIR"), data: os.Getenv("REFRESH_DATA"), kafkaAddr: os.Getenv("REFRESH_KAFKA"), redisURL: os.Getenv("REFRESH_REDIS"), log: &bytes.Buffer{}, prefix: os.Getenv("REFRESH_PREFIX")}
+	w := &world{t: t, dir: os.Getenv("REFRESH_DIR"), data: os.Getenv("REFRESH_DATA"),
+		kafkaAddr: os.Getenv("REFRESH_KAFKA"), redisURL: os.Getenv("REFRESH_REDIS"), log: &bytes.Buffer{},
+		prefix: os.Getenv("REFRESH_PREFIX")}
 	f := w.below(w.prefix)
 	r := w.refresher(f)
 	k := &killed{Services: r.Services, at: at, grown: f.dataOut}
 	r.Services, r.Progress, r.Disk = k, k, durable.Disk{Fault: k.disk}
-	err := f.repeat(t.Context(), r, &ticks{stop: func() {}, after: 1}, func(*refresh.Report) error { return errors.New("one is enough") })
+	err := f.repeat(t.Context(), r, &ticks{stop: func() {}, after: 1}, func(*refresh.Report) error {
+		return errors.New("one is enough")
+	})
 	t.Fatalf("it outlived step %q: %v\n%s", at, err, w.log.String())
 }
 
 // A refresh is killed with SIGKILL at each step, and started again: the graph equals the graph of an
-// uninterrupted refresh byte for byte, CURRENT names its artifact, each version is complete, and the group's offsets equal
-// the offsets in the graph.
+// uninterrupted refresh byte for byte, CURRENT names its artifact, each version is complete, and the group's offsets
+// equal the offsets in the graph.
 func TestRefreshKilledAtEveryStep(t *testing.T) {
 	t.Parallel()
 	killedAtEveryStep(newWorld(t), steps)
@@ -150,9 +156,11 @@ func killedAtEveryStep(w *world, steps []string) {
 		prefix := fmt.Sprintf("step%d", k)
 		one := published(prefix)
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKilledProcess$")
-		cmd.Env = append(os.Environ(), "REFRESH_KILLED_AT="+step, "REFRESH_DIR="+w.dir, "REFRESH_DATA="+w.data, "REFRESH_KAFKA="+w.broker.Addr(), "REFRESH_REDIS="+w.redis.URL(), "REFRESH_PREFIX="+prefix)
+		cmd.Env = append(os.Environ(), "REFRESH_KILLED_AT="+step, "REFRESH_DIR="+w.dir, "REFRESH_DATA="+w.data,
+			"REFRESH_KAFKA="+w.broker.Addr(), "REFRESH_REDIS="+w.redis.URL(), "REFRESH_PREFIX="+prefix)
 		out, err := cmd.CombinedOutput()
-		if ended := new(exec.ExitError); !errors.As(err, &ended) || ended.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+		if ended := new(exec.ExitError); !errors.As(err, &ended) ||
+			ended.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
 			t.Fatalf("%s: the process was not killed (%v):\n%s", step, err, out)
 		}
 		f := w.below(prefix)
@@ -201,7 +209,8 @@ func (w *world) checkPublished(step string, f *refreshFlags) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if lines := strings.Split(strings.TrimSpace(out), "\n"); !strings.Contains(out, g.State.Version+"  complete  yes") || strings.Count(out, " complete ") != len(lines)-1 {
+	if lines := strings.Split(strings.TrimSpace(out), "\n"); !strings.Contains(out, g.State.Version+"  complete  yes") ||
+		strings.Count(out, " complete ") != len(lines)-1 {
 		w.t.Errorf("killed at %q: want %s as CURRENT, and all complete:\n%s", step, g.State.Version, out)
 	}
 	reader, end, err := w.refresher(f).Services.Reader("arrivals", f.group)

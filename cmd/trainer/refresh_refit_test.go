@@ -23,8 +23,10 @@ import (
 // with their labels. The category platinum occurs among the arrivals alone.
 func shop(t *testing.T) (dir string, arrivals []event.Arrival) {
 	t.Helper()
-	d, err := generate.Graph(generate.Generator{Name: "shop", Nodes: 300, Edges: 1200, Classes: 3, Communities: 9, CommunityShare: .4, ClassShare: .2,
-		DegreeExponent: 2.6, Kind: generate.Dense, Features: 4, CommunityTopic: .1, ClassTopic: .1, Train: 140, Validation: 80, Test: 80}, 7)
+	d, err := generate.Graph(generate.Generator{Name: "shop", Nodes: 300, Edges: 1200, Classes: 3, Communities: 9,
+		CommunityShare: .4, ClassShare: .2,
+		DegreeExponent: 2.6, Kind: generate.Dense, Features: 4, CommunityTopic: .1, ClassTopic: .1, Train: 140,
+		Validation: 80, Test: 80}, 7)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,15 +49,18 @@ func shop(t *testing.T) (dir string, arrivals []event.Arrival) {
 		row := d.X.Dense.Row(i)
 		if out[i] {
 			a := replay.Arrival(d, int32(i), time.Unix(int64(i), 0).UTC())
-			a.Features = event.Features{Named: []schema.Field{{Name: "plan", Value: schema.Value{Type: schema.Text, Text: []string{"platinum", "gold"}[i%2]}}}}
+			a.Features = event.Features{Named: []schema.Field{{Name: "plan",
+				Value: schema.Value{Type: schema.Text, Text: []string{"platinum", "gold"}[i%2]}}}}
 			for k, v := range row {
-				a.Features.Named = append(a.Features.Named, schema.Field{Name: fmt.Sprintf("f%d", k), Value: schema.Value{Type: schema.Number, Number: float64(v)}})
+				a.Features.Named = append(a.Features.Named,
+					schema.Field{Name: fmt.Sprintf("f%d", k), Value: schema.Value{Type: schema.Number, Number: float64(v)}})
 			}
 			arrivals = append(arrivals, a)
 			labels = append(labels, event.Label{ID: a.ID, Class: event.ByName, ClassName: d.Classes[d.Labels[i]]})
 			continue
 		}
-		fmt.Fprintf(&nodes, "%s,%s,%s,%s,%v,%v,%v,%v\n", d.IDs[i], d.Classes[d.Labels[i]], split[i], []string{"gold", "silver", "bronze"}[(i+i/7)%3], row[0], row[1],
+		fmt.Fprintf(&nodes, "%s,%s,%s,%s,%v,%v,%v,%v\n", d.IDs[i], d.Classes[d.Labels[i]], split[i],
+			[]string{"gold", "silver", "bronze"}[(i+i/7)%3], row[0], row[1],
 			row[2], row[3])
 		cols, _ := d.Adj.Row(i)
 		for _, j := range cols {
@@ -133,7 +138,8 @@ func TestRefreshRefitsTheSchemaWhereAskedFor(t *testing.T) {
 	if kept.Schema.Hash() != first.Schema.Hash() || slices.Contains(plans(kept), "platinum") {
 		t.Errorf("without the flag the plans are %q", plans(kept))
 	}
-	for name, from := range map[string]string{"table": "--data {}/data --current {}/first", "stored": "--data {}/grown --current {}/kept --from {}/second.jsonl"} {
+	for name, from := range map[string]string{"table": "--data {}/data --current {}/first",
+		"stored": "--data {}/grown --current {}/kept --from {}/second.jsonl"} {
 		report, err := runRefresh(t, dir, line+from+" --refit-schema --out {}/"+name+" --data-out {}/"+name+"-graph")
 		if err != nil || report.Was == nil || report.Merged.Joined == 0 {
 			t.Fatalf("%s: %v, %+v", name, err, report)
@@ -162,12 +168,14 @@ func TestRefreshRefitsTheSchemaWhereAskedFor(t *testing.T) {
 			t.Fatal(err)
 		}
 		var fault *event.FieldError
-		if _, _, err = decoder.Arrival(t.Context(), &kafka.Record{Value: value, Headers: old}, refit.Schema.Width()); !errors.As(err, &fault) ||
+		if _, _, err = decoder.Arrival(t.Context(), &kafka.Record{Value: value, Headers: old},
+			refit.Schema.Width()); !errors.As(err, &fault) ||
 			fault.Reason != event.ReasonSchema {
 			t.Errorf("%s: an arrival by the old positions: %v", name, err)
 		}
 		// The next refresh keeps the new schema, and reads by it.
-		if _, err := runRefresh(t, dir, "--data {}/"+name+"-graph --from {}/second.jsonl --labels {}/labels.jsonl --out {}/"+name+"-next --nodes 15 --costs=false"); err != nil {
+		if _, err := runRefresh(t, dir, "--data {}/"+name+"-graph --from {}/second.jsonl --labels {}/labels.jsonl --out {}/"+
+			name+"-next --nodes 15 --costs=false"); err != nil {
 			t.Fatal(err)
 		}
 		if report.Merged.Joined < len(arrivals)/2 {

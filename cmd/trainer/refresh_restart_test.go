@@ -51,7 +51,8 @@ func newWorld(t *testing.T) *world {
 	w.half, w.arrivals, w.labels = halvedOf(t, 40)
 	w.dir = files(t, w.half, nil, nil)
 	var err error
-	if w.broker, err = devstack.StartKafka(devstack.KafkaOptions{Topics: map[string]int{"arrivals": 3, "labels": 2}}); err != nil {
+	if w.broker, err = devstack.StartKafka(
+		devstack.KafkaOptions{Topics: map[string]int{"arrivals": 3, "labels": 2}}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.broker.Close)
@@ -67,19 +68,23 @@ func newWorld(t *testing.T) *world {
 
 // line is README's command, without --every.
 func (w *world) line(more string) string {
-	return "--from kafka:arrivals --labels kafka:labels --group refresh --kafka.brokers " + w.broker.Addr() + " --publish --redis " + w.redis.URL() + " " + more
+	return "--from kafka:arrivals --labels kafka:labels --group refresh --kafka.brokers " + w.broker.Addr() +
+		" --publish --redis " + w.redis.URL() + " " + more
 }
 
 // flags returns the flags of README's command.
 func (w *world) flags() *refreshFlags {
 	flags := refreshCommand().Flags()
-	f := &refreshFlags{from: "kafka:arrivals", labels: "kafka:labels", group: "refresh", out: w.dir + "/out", dataOut: w.dir + "/grown",
-		every: time.Hour, maxDrop: 5, keep: 1, keepCopies: 2, waiting: merge.DefaultWaiting, publish: true, flags: flags, run: trainer.Defaults(),
+	f := &refreshFlags{from: "kafka:arrivals", labels: "kafka:labels", group: "refresh", out: w.dir + "/out",
+		dataOut: w.dir + "/grown",
+		every:   time.Hour, maxDrop: 5, keep: 1, keepCopies: 2, waiting: merge.DefaultWaiting, publish: true, flags: flags,
+		run:     trainer.Defaults(),
 		withMap: &mapFlags{flags: flags},
 		engine:  &engineFlags{engine: engineMemory, sums: sumsFloat}}
 	f.run.Costs = false
 	if w.data == "tables" {
-		f.engine = &engineFlags{engine: engineDisk, sums: sumsFixed, memory: "256MiB", subgraph: "128MiB", work: filepath.Join(w.dir, w.prefix+"work"), flags: flags}
+		f.engine = &engineFlags{engine: engineDisk, sums: sumsFixed, memory: "256MiB", subgraph: "128MiB",
+			work: filepath.Join(w.dir, w.prefix+"work"), flags: flags}
 	}
 	return f
 }
@@ -193,12 +198,14 @@ func TestAGraphThatWasNotPublishedIsPublished(t *testing.T) {
 	if err != nil || !o.Published || o.Finished != second.Version || !o.Committed || o.Merged.Joined != 0 {
 		t.Errorf("%+v, %v: want %s published", o, err, second.Version)
 	}
-	if out, err := harness.Execute(root(), "versions", "--redis.url", w.redis.URL()); err != nil || !strings.Contains(out, second.Version+"  complete  yes") {
+	if out, err := harness.Execute(root(), "versions", "--redis.url", w.redis.URL()); err != nil ||
+		!strings.Contains(out, second.Version+"  complete  yes") {
 		t.Errorf("%s is not CURRENT (%v):\n%s", second.Version, err, out)
 	}
 	// Whoever rolls back is not overruled.
 	mustRun(t, w.dir, "activate "+mustRead(t, w.dir+"/first").Manifest.Version+" --redis.url "+w.redis.URL())
-	if o, err := runRefresh(t, w.dir, w.line("--data {}/later --out {}/third --data-out {}/latest")); err != nil || o.Published {
+	if o, err := runRefresh(t, w.dir, w.line("--data {}/later --out {}/third --data-out {}/latest")); err != nil ||
+		o.Published {
 		t.Errorf("%+v, %v: want nothing published", o, err)
 	}
 	// The artifact is lost, and its version was never published: it is made again.
@@ -208,12 +215,14 @@ func TestAGraphThatWasNotPublishedIsPublished(t *testing.T) {
 	if err := os.Remove(w.dir + "/later/published.json"); err != nil {
 		t.Fatal(err)
 	}
-	if o, err := runRefresh(t, w.dir, w.line("--data {}/later --out {}/third --data-out {}/latest")); err != nil || !o.Published || o.Merged.Joined != 0 ||
+	if o, err := runRefresh(t, w.dir, w.line("--data {}/later --out {}/third --data-out {}/latest")); err != nil ||
+		!o.Published || o.Merged.Joined != 0 ||
 		o.Version != mustRead(t, w.dir+"/third").Manifest.Version {
 		t.Errorf("%+v, %v: want an artifact made anew", o, err)
 	}
 	// The same command after a kill: --out and --data-out are there already.
-	if o, err := runRefresh(t, w.dir, w.line("--data {}/later --out {}/third --data-out {}/latest")); err != nil || o.Published {
+	if o, err := runRefresh(t, w.dir, w.line("--data {}/later --out {}/third --data-out {}/latest")); err != nil ||
+		o.Published {
 		t.Errorf("%+v, %v: want nothing left to do", o, err)
 	}
 }
@@ -223,7 +232,8 @@ func TestGraphAndOffsetsThatDoNotBelongTogether(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	produce(t, w.broker.Addr(), w.arrivals[:100], w.labels)
-	if o, err := runRefresh(t, w.dir, w.line("--data {}/data --out {}/second --data-out {}/later")); err != nil || !o.Committed {
+	if o, err := runRefresh(t, w.dir, w.line("--data {}/data --out {}/second --data-out {}/later")); err != nil ||
+		!o.Committed {
 		t.Fatal(o, err)
 	}
 	refused := func(name, line string, want ...string) {
@@ -236,7 +246,8 @@ func TestGraphAndOffsetsThatDoNotBelongTogether(t *testing.T) {
 		}
 	}
 	none := " --out {}/none --data-out {}/nothing"
-	refused("the graph without arrivals", w.line("--data {}/data"+none), "group refresh is ahead of the graph", "the graph in "+w.dir+"/data has the arrivals before 0")
+	refused("the graph without arrivals", w.line("--data {}/data"+none), "group refresh is ahead of the graph",
+		"the graph in "+w.dir+"/data has the arrivals before 0")
 	refused("another topic", strings.Replace(w.line("--data {}/later"+none), "kafka:arrivals", "kafka:labels", 1),
 		w.dir+"/later has the arrivals of topic arrivals, and --from names labels")
 	if err := os.CopyFS(w.dir+"/changed", os.DirFS(w.dir+"/later")); err != nil {
@@ -245,7 +256,8 @@ func TestGraphAndOffsetsThatDoNotBelongTogether(t *testing.T) {
 	if err := os.WriteFile(w.dir+"/changed/merged.json", []byte(`{"waiting": [], "labelled": []}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	refused("a file of the graph was changed", w.line("--data {}/changed"+none), "changed/refresh.json is of a data set with fingerprint sha256:", "and the one in "+w.dir+"/changed has sha256:")
+	refused("a file of the graph was changed", w.line("--data {}/changed"+none),
+		"changed/refresh.json is of a data set with fingerprint sha256:", "and the one in "+w.dir+"/changed has sha256:")
 	d := *w.half
 	d.Train = d.Train[1:]
 	if err := d.Save(w.dir + "/other"); err != nil {
@@ -258,7 +270,8 @@ func TestGraphAndOffsetsThatDoNotBelongTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer anew.Close()
-	refused("a topic that was made anew", strings.Replace(w.line("--data {}/later"+none), w.broker.Addr(), anew.Addr(), 1), "was it made anew?",
+	refused("a topic that was made anew", strings.Replace(w.line("--data {}/later"+none), w.broker.Addr(), anew.Addr(), 1),
+		"was it made anew?",
 		"the graph in "+w.dir+"/later has the arrivals of arrivals/")
 }
 
@@ -274,7 +287,8 @@ func TestAGroupOfConsumersIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	source, err := kafka.NewSource(client, kafka.SourceOptions{Group: "refresh", Topics: []string{"arrivals"}}, retry.Patience{})
+	source, err := kafka.NewSource(client, kafka.SourceOptions{Group: "refresh", Topics: []string{"arrivals"}},
+		retry.Patience{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -285,7 +299,8 @@ func TestAGroupOfConsumersIsRefused(t *testing.T) {
 	refused := func(want string) {
 		t.Helper()
 		_, err := runRefresh(t, w.dir, w.line("--data {}/data --out {}/second --data-out {}/later"))
-		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "give --group a name that nobody else uses") {
+		if err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), "give --group a name that nobody else uses") {
 			t.Errorf("error %v, want %q", err, want)
 		}
 		if entries, err := os.ReadDir(w.dir + "/second"); err == nil {
@@ -315,12 +330,14 @@ func TestDeadLettersDoNotJoin(t *testing.T) {
 	produceIn(t, w.kafkaAddr, nil, []event.Arrival{good})
 	line := w.line("--current {}/first --data {}/data --max-drop 100")
 	o, err := runRefresh(t, w.dir, line+" --out {}/a --data-out {}/a-data --input.format json")
-	if err != nil || o.Merged.Joined != 0 || o.Merged.Refused[event.ReasonTooManyEdges] != 1 || o.Merged.Refused[event.ReasonTooLarge] != 1 ||
+	if err != nil || o.Merged.Joined != 0 || o.Merged.Refused[event.ReasonTooManyEdges] != 1 ||
+		o.Merged.Refused[event.ReasonTooLarge] != 1 ||
 		o.Merged.Refused[event.ReasonUnparsable] != 1 {
 		t.Errorf("%+v, %v: want all three refused", o.Merged, err)
 	}
 	o, err = runRefresh(t, w.dir, line+" --out {}/b --data-out {}/b-data --input.format protobuf --limits.edges 20000")
-	if err != nil || o.Merged.Joined != 2 || o.Merged.Refused[event.ReasonTooLarge] != 1 || o.Merged.DroppedEdges != 19_999+2 {
+	if err != nil || o.Merged.Joined != 2 || o.Merged.Refused[event.ReasonTooLarge] != 1 ||
+		o.Merged.DroppedEdges != 19_999+2 {
 		t.Errorf("%+v, %v: want good and many joined", o.Merged, err)
 	}
 }

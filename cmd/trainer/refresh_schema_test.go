@@ -49,9 +49,11 @@ func TestRefreshKeepsTheSchema(t *testing.T) {
 		}
 		*f = event.Features{}
 		for p, v := range values {
-			f.Named = append(f.Named, schema.Field{Name: fmt.Sprintf("f%d", p), Value: schema.Value{Type: schema.Number, Number: v}})
+			f.Named = append(f.Named, schema.Field{Name: fmt.Sprintf("f%d", p),
+				Value: schema.Value{Type: schema.Number, Number: v}})
 		}
-		f.Named = append(f.Named, schema.Field{Name: "elsewhere", Value: schema.Value{Type: schema.Bool}}) // no column of the data
+		// no column of the data
+		f.Named = append(f.Named, schema.Field{Name: "elsewhere", Value: schema.Value{Type: schema.Bool}})
 	}
 	dir := files(t, half, arrivals, labels)
 	if err := artifact.Write(filepath.Join(dir, "first"), outcome.Bundle); err != nil {

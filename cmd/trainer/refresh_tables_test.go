@@ -36,11 +36,13 @@ func TestRefreshOfTables(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(inMemory.Merged, o.Merged); diff != "" || o.Nodes != inMemory.Nodes || *o.Accuracy != *inMemory.Accuracy || *o.Was != *inMemory.Was {
+		if diff := cmp.Diff(inMemory.Merged, o.Merged); diff != "" || o.Nodes != inMemory.Nodes ||
+			*o.Accuracy != *inMemory.Accuracy || *o.Was != *inMemory.Was {
 			t.Errorf("%s: %+v, in memory %+v (-in memory +of tables):\n%s", engine, o, inMemory, diff)
 		}
 		sameParts(t, dir+"/second", dir+"/of-"+name)
-		mustRun(t, dir, "train --sums fixed --data {}/grown-"+name+" --out {}/trained-"+name+" --nodes 40 --entries 3 --seed 5")
+		mustRun(t, dir, "train --sums fixed --data {}/grown-"+name+" --out {}/trained-"+name+
+			" --nodes 40 --entries 3 --seed 5")
 		sameParts(t, dir+"/trained-"+name, dir+"/second")
 		for _, next := range []string{"", "--sums fixed", "--engine disk"} { // nothing is new in its graph
 			o, err := runRefresh(t, dir, line+"--data {}/grown-"+name+" --out {}/third "+next)
@@ -49,7 +51,8 @@ func TestRefreshOfTables(t *testing.T) {
 			}
 		}
 	}
-	if _, err := runRefresh(t, dir, line+"--data {}/tables --out {}/third --sums fixed --refit-schema"); err == nil || !strings.Contains(err.Error(), "the schema cannot be fitted anew") {
+	if _, err := runRefresh(t, dir, line+"--data {}/tables --out {}/third --sums fixed --refit-schema"); err == nil ||
+		!strings.Contains(err.Error(), "the schema cannot be fitted anew") {
 		t.Errorf("error %v", err)
 	}
 	for _, pattern := range []string{"/.*partial*", "/*.work"} {
@@ -58,7 +61,8 @@ func TestRefreshOfTables(t *testing.T) {
 		}
 	}
 	spoil(t, dir+"/grown-sums/labelled.parquet")
-	if _, err := runRefresh(t, dir, line+"--data {}/grown-sums --out {}/third --sums fixed"); err == nil || !strings.Contains(err.Error(), "its files were changed") {
+	if _, err := runRefresh(t, dir, line+"--data {}/grown-sums --out {}/third --sums fixed"); err == nil ||
+		!strings.Contains(err.Error(), "its files were changed") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -75,8 +79,8 @@ func spoil(t *testing.T, file string) {
 	}
 }
 
-// The command of README on tables, started again by a supervisor, goes on from the tables of the process before it, with and
-// without a place to store them.
+// The command of README on tables, started again by a supervisor, goes on from the tables of the process before it,
+// with and without a place to store them.
 func TestRefreshOfTablesIsStartedAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

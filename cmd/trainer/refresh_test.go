@@ -58,7 +58,8 @@ func halvedOf(t *testing.T, nodes int) (half *dataset.Dataset, arrivals []event.
 			kept = append(kept, i)
 		}
 	}
-	half = &dataset.Dataset{Name: "half", Adj: d.Adj.Submatrix(kept, index, len(kept)), X: d.X.Take(kept), Classes: d.Classes, BagOfWords: d.BagOfWords}
+	half = &dataset.Dataset{Name: "half", Adj: d.Adj.Submatrix(kept, index, len(kept)), X: d.X.Take(kept),
+		Classes: d.Classes, BagOfWords: d.BagOfWords}
 	for _, i := range kept {
 		half.IDs, half.Labels = append(half.IDs, d.IDs[i]), append(half.Labels, d.Labels[i])
 	}
@@ -144,7 +145,8 @@ func TestRefreshFromFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.Merged.Joined != len(arrivals) || o.Merged.Labelled != len(arrivals) || o.Nodes != 700 || o.Merged.Refused[event.ReasonUnparsable] != 2 || o.Published {
+	if o.Merged.Joined != len(arrivals) || o.Merged.Labelled != len(arrivals) || o.Nodes != 700 ||
+		o.Merged.Refused[event.ReasonUnparsable] != 2 || o.Published {
 		t.Errorf("%+v", o)
 	}
 	if *o.Accuracy < *o.Was {
@@ -152,7 +154,8 @@ func TestRefreshFromFiles(t *testing.T) {
 	}
 	t.Logf("validation %.2f%%, before %.2f%%", *o.Accuracy, *o.Was)
 	first, second := mustRead(t, dir+"/first").Manifest, mustRead(t, dir+"/second").Manifest
-	if m := second; m.Method != first.Method || m.SyntheticNodes != 40 || m.Seed != 5 || m.Mapping.MaxPerRow > 3 || m.HasMeans() ||
+	if m := second; m.Method != first.Method || m.SyntheticNodes != 40 || m.Seed != 5 || m.Mapping.MaxPerRow > 3 ||
+		m.HasMeans() ||
 		m.Models[0].Calibration.Confidence.Coverage != 0.9 || !slices.Equal(m.Data.Classes, first.Data.Classes) {
 		t.Errorf("the second artifact is not as the first: %+v", m)
 	}
@@ -175,10 +178,13 @@ func TestRefreshFromFiles(t *testing.T) {
 	}
 
 	r := rand.New(rand.NewPCG(1, 1))
-	r.Shuffle(len(labels), func(i, j int) { labels[i].ClassName, labels[j].ClassName = labels[j].ClassName, labels[i].ClassName })
+	r.Shuffle(len(labels), func(i, j int) {
+		labels[i].ClassName, labels[j].ClassName = labels[j].ClassName, labels[i].ClassName
+	})
 	writeLabels(t, dir, "shuffled.jsonl", labels)
 	refused, err := runRefresh(t, dir, "--from {}/arrivals.jsonl --labels {}/shuffled.jsonl --data {}/data --current {}/first --out {}/bad --data-out {}/worse --max-drop 2")
-	if err == nil || !strings.Contains(err.Error(), "is refused: ") || refused.Data != "" || *refused.Accuracy > *refused.Was-2 {
+	if err == nil || !strings.Contains(err.Error(), "is refused: ") || refused.Data != "" ||
+		*refused.Accuracy > *refused.Was-2 {
 		t.Errorf("labels that are shuffled: %+v, %v", refused, err)
 	}
 	if _, err := os.Stat(dir + "/worse"); err == nil {
@@ -231,25 +237,31 @@ func TestRefreshFromKafka(t *testing.T) {
 	produce(t, broker.Addr(), arrivals[:200], labels)
 	mustRun(t, dir, "train --costs=false --data {}/data --out {}/first --nodes 40")
 	mustRun(t, dir, "publish --artifact {}/first --redis "+redis.URL())
-	line := "--from kafka:arrivals --labels kafka:labels --group refresh --kafka.brokers " + broker.Addr() + " --publish --redis " + redis.URL()
+	line := "--from kafka:arrivals --labels kafka:labels --group refresh --kafka.brokers " + broker.Addr() +
+		" --publish --redis " + redis.URL()
 	o, err := runRefresh(t, dir, line+" --data {}/data --out {}/second --data-out {}/later")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.Merged.Arrivals != 200 || o.Merged.Labelled != 200 || !o.Published || o.Before != mustRead(t, dir+"/first").Manifest.Version {
+	if o.Merged.Arrivals != 200 || o.Merged.Labelled != 200 || !o.Published ||
+		o.Before != mustRead(t, dir+"/first").Manifest.Version {
 		t.Errorf("%+v", o)
 	}
-	if out, err := harness.Execute(root(), "versions", "--redis.url", redis.URL()); err != nil || !strings.Contains(out, o.Version+"  complete  yes") {
+	if out, err := harness.Execute(root(), "versions", "--redis.url", redis.URL()); err != nil ||
+		!strings.Contains(out, o.Version+"  complete  yes") {
 		t.Errorf("%s is not CURRENT (%v):\n%s", o.Version, err, out)
 	}
-	if o, err = runRefresh(t, dir, line+" --data {}/later --out {}/none"); err == nil || !strings.Contains(err.Error(), "without --data-out") {
+	if o, err = runRefresh(t, dir, line+" --data {}/later --out {}/none"); err == nil ||
+		!strings.Contains(err.Error(), "without --data-out") {
 		t.Errorf("a group without --data-out: %v", err)
 	}
-	if o, err = runRefresh(t, dir, line+" --data {}/later --out {}/none --data-out {}/nothing"); err != nil || o.Merged.Arrivals != 0 || o.Artifact != "" {
+	if o, err = runRefresh(t, dir, line+" --data {}/later --out {}/none --data-out {}/nothing"); err != nil ||
+		o.Merged.Arrivals != 0 || o.Artifact != "" {
 		t.Errorf("the group has read all: %+v, %v", o, err)
 	}
 	produce(t, broker.Addr(), arrivals[200:], nil)
-	if o, err = runRefresh(t, dir, line+" --data {}/later --out {}/third --data-out {}/latest"); err != nil || o.Merged.Arrivals != len(arrivals)-200 || o.Merged.Labelled != len(arrivals)-200 {
+	if o, err = runRefresh(t, dir, line+" --data {}/later --out {}/third --data-out {}/latest"); err != nil ||
+		o.Merged.Arrivals != len(arrivals)-200 || o.Merged.Labelled != len(arrivals)-200 {
 		t.Errorf("the rest: %+v, %v", o, err)
 	}
 }
@@ -309,9 +321,11 @@ func TestRefreshRepeats(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := refreshCommand()
-	f := &refreshFlags{from: dir + "/arrivals.jsonl", labels: dir + "/labels.jsonl", out: dir + "/out", dataOut: dir + "/grown", every: time.Hour,
-		maxDrop: 5, keep: 1, keepCopies: 2, flags: cmd.Flags(), run: trainer.Defaults(), withMap: &mapFlags{flags: cmd.Flags()},
-		engine: &engineFlags{engine: engineMemory, sums: sumsFloat}}
+	f := &refreshFlags{from: dir + "/arrivals.jsonl", labels: dir + "/labels.jsonl", out: dir + "/out",
+		dataOut: dir + "/grown", every: time.Hour,
+		maxDrop: 5, keep: 1, keepCopies: 2, flags: cmd.Flags(), run: trainer.Defaults(),
+		withMap: &mapFlags{flags: cmd.Flags()},
+		engine:  &engineFlags{engine: engineMemory, sums: sumsFloat}}
 	f.run.Nodes = 40
 	var log bytes.Buffer
 	ctx, stop := context.WithCancel(t.Context())
@@ -322,7 +336,8 @@ func TestRefreshRepeats(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := f.refresher(graph, config.Default[config.Refresh](), trainer.Silent{}, slog.New(slog.NewTextHandler(&log, nil)))
+	r, err := f.refresher(graph, config.Default[config.Refresh](), trainer.Silent{},
+		slog.New(slog.NewTextHandler(&log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -375,7 +390,8 @@ func TestRefreshFlags(t *testing.T) {
 		`--labels is "` + dir + `": a directory`: "--from {}/arrivals.jsonl --labels {}",
 		"--group is g, but --from":               "--from {}/arrivals.jsonl --group g",
 	} {
-		if _, err := runRefresh(t, dir, "--data {}/data --out {}/out "+line); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := runRefresh(t, dir, "--data {}/data --out {}/out "+line); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", line, err, want)
 		}
 	}

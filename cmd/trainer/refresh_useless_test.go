@@ -6,18 +6,22 @@ import (
 	"testing"
 )
 
-// A refresh whose labels or arrivals can none of them be used, such as labels with a class by its name under "class", ends with an
-// error that names the first reason and what to write, and makes no artifact.
+// A refresh whose labels or arrivals can none of them be used, such as labels with a class by its name under "class",
+// ends with an error that names the first reason and what to write, and makes no artifact.
 func TestRefreshOfRecordsThatCannotBeUsed(t *testing.T) {
 	half, arrivals, labels := halvedOf(t, 300)
 	dir := files(t, half, arrivals, labels)
 	mustRun(t, dir, "train --costs=false --data {}/data --out {}/first --nodes 18 --propagate=false")
 	name := half.Classes[0]
 	for file, tc := range map[string]struct{ text, flags, want string }{
-		"class.jsonl":    {`{"id":"` + arrivals[0].ID + `","class":"` + name + `"}` + "\n", "--from {}/arrivals.jsonl --labels {}/class.jsonl", "class_name"},
-		"typo.jsonl":     {`{"id":"` + arrivals[0].ID + `","class_name":"` + name + `?"}` + "\n", "--from {}/arrivals.jsonl --labels {}/typo.jsonl", "the data have no class"},
-		"index.jsonl":    {`{"id":"` + arrivals[0].ID + `","class":9999}` + "\n", "--from {}/arrivals.jsonl --labels {}/index.jsonl", "the data have no class 9999"},
-		"noids.jsonl":    {`{"node":"x","class_name":"` + name + `"}` + "\n", "--from {}/arrivals.jsonl --labels {}/noids.jsonl", "id: is missing"},
+		"class.jsonl": {`{"id":"` + arrivals[0].ID + `","class":"` + name + `"}` + "\n",
+			"--from {}/arrivals.jsonl --labels {}/class.jsonl", "class_name"},
+		"typo.jsonl": {`{"id":"` + arrivals[0].ID + `","class_name":"` + name + `?"}` + "\n",
+			"--from {}/arrivals.jsonl --labels {}/typo.jsonl", "the data have no class"},
+		"index.jsonl": {`{"id":"` + arrivals[0].ID + `","class":9999}` + "\n",
+			"--from {}/arrivals.jsonl --labels {}/index.jsonl", "the data have no class 9999"},
+		"noids.jsonl": {`{"node":"x","class_name":"` + name + `"}` + "\n",
+			"--from {}/arrivals.jsonl --labels {}/noids.jsonl", "id: is missing"},
 		"short.jsonl":    {`{"id":"x","features":[1]}` + "\n", "--from {}/short.jsonl", "none of the arrivals can be used"},
 		"flat.jsonl":     {`{"id":"x","age":1}` + "\n", "--from {}/flat.jsonl", "features: is missing"},
 		"changes2.jsonl": {`{"op":"c","after":{"id":"x"}}` + "\n", "--from {}/changes2.jsonl", "input.mapping"},
@@ -34,7 +38,8 @@ func TestRefreshOfRecordsThatCannotBeUsed(t *testing.T) {
 		}
 	}
 	// One that can be used beside others is used.
-	text := `{"id":"` + arrivals[0].ID + `","class":"` + name + `"}` + "\n" + `{"id":"` + arrivals[0].ID + `","class_name":"` + name + `"}` + "\n"
+	text := `{"id":"` + arrivals[0].ID + `","class":"` + name + `"}` + "\n" + `{"id":"` + arrivals[0].ID +
+		`","class_name":"` + name + `"}` + "\n"
 	if err := os.WriteFile(dir+"/mixed.jsonl", []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

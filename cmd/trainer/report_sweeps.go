@@ -129,7 +129,8 @@ func (s *sweeps) draw(p *page.Page) {
 // overDelta returns the accuracy at each δ, by which a run chose δ, at its choice of μ.
 func overDelta(r *mcond.Result) page.Sparsity {
 	const settings = 3 // whose accuracies are summed in that choice: O→S, S→S and S→O
-	out := page.Sparsity{Method: trainer.MethodLearned, Parameter: "δ", Of: "mean of O→S, S→S and S→O on the validation nodes",
+	out := page.Sparsity{Method: trainer.MethodLearned, Parameter: "δ",
+		Of:    "mean of O→S, S→S and S→O on the validation nodes",
 		Nodes: r.Mapping.Rows, SyntheticNodes: r.Mapping.Cols}
 	for _, t := range r.Thresholds {
 		if t.Mu == r.Mu {
@@ -193,7 +194,9 @@ func (s *sweeps) sensitivity(ctx context.Context, p *page.Page) error {
 				s.progress.Note(fmt.Sprintf("method learned, λ = %g, β = %g (%d of %d)", lambda, beta, i+1,
 					len(sweep.values)))
 				var err error
-				if rows, err = s.run(ctx, func(o *mcond.Options) { o.Lambda, o.Beta, o.Rounds = lambda, beta, s.rounds }); err != nil {
+				if rows, err = s.run(ctx, func(o *mcond.Options) {
+					o.Lambda, o.Beta, o.Rounds = lambda, beta, s.rounds
+				}); err != nil {
 					return err
 				}
 				known[[2]float64{lambda, beta}] = rows

@@ -44,7 +44,8 @@ func drawn(t *testing.T, text, id string) bool {
 // All parts of a report but the costs, which TestReportOfResults has, from the data to the page.
 func TestReportOfData(t *testing.T) {
 	text := pageOf(t, tiny+",16 --costs=false --methods solved,learned --rounds 1 --sweep-rounds 1 --k 1,2 --lambda-values 0 --beta-values 10")
-	for _, id := range []string{"losses", "ratio", "sparsity", "sensitivity", "mapping", "starts", "confusion", "reliability"} {
+	for _, id := range []string{"losses", "ratio", "sparsity", "sensitivity", "mapping", "starts", "confusion",
+		"reliability"} {
 		if !drawn(t, text, id) {
 			t.Errorf("section %s is not drawn", id)
 		}
@@ -60,7 +61,8 @@ func TestReportOfData(t *testing.T) {
 // A study that trains the method learned anyway shows its run, without a part.
 func TestReportKeepsTheStudysRun(t *testing.T) {
 	text := pageOf(t, tiny+" --costs=false --methods learned --rounds 1 --parts none")
-	for id, want := range map[string]bool{"losses": true, "mapping": true, "sparsity": true, "starts": false, "sensitivity": false, "ratio": false} {
+	for id, want := range map[string]bool{"losses": true, "mapping": true, "sparsity": true, "starts": false,
+		"sensitivity": false, "ratio": false} {
 		if drawn(t, text, id) != want {
 			t.Errorf("section %s is drawn: %v", id, !want)
 		}
@@ -70,7 +72,8 @@ func TestReportKeepsTheStudysRun(t *testing.T) {
 // The output of eval --json is drawn without further runs, with its figures.
 func TestReportOfResults(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "eval.json")
-	out, err := harness.Execute(root(), strings.Fields("eval"+tiny+" --methods solved,random --calibrations none --json")...)
+	out, err := harness.Execute(root(), strings.Fields("eval"+tiny+
+		" --methods solved,random --calibrations none --json")...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,19 +81,22 @@ func TestReportOfResults(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := pageOf(t, " --results "+file)
-	for id, want := range map[string]bool{"cost": true, "confusion": true, "reliability": true, "losses": false, "ratio": false} {
+	for id, want := range map[string]bool{"cost": true, "confusion": true, "reliability": true, "losses": false,
+		"ratio": false} {
 		if drawn(t, text, id) != want {
 			t.Errorf("section %s is drawn: %v", id, !want)
 		}
 	}
-	if !strings.Contains(text, ">random</th>") || !strings.Contains(text, "ms per batch of 1000") || !strings.Contains(text, "sha256:") {
+	if !strings.Contains(text, ">random</th>") || !strings.Contains(text, "ms per batch of 1000") ||
+		!strings.Contains(text, "sha256:") {
 		t.Error("the page does not say what the file says")
 	}
 	withData := pageOf(t, tiny+" --results "+file+" --parts sparsity --k 1,3")
 	if !drawn(t, withData, "sparsity") || !strings.Contains(withData, "<dd>small") {
 		t.Error("a part beside results from a file is not drawn")
 	}
-	_, err = harness.Execute(root(), strings.Fields("report --preset small --preset-nodes 300 --parts none --results "+file+" --out "+filepath.Join(t.TempDir(), "x"))...)
+	_, err = harness.Execute(root(), strings.Fields("report --preset small --preset-nodes 300 --parts none --results "+
+		file+" --out "+filepath.Join(t.TempDir(), "x"))...)
 	if err == nil || !strings.Contains(err.Error(), "fingerprint") {
 		t.Errorf("results of other data: error %v", err)
 	}
@@ -103,20 +109,24 @@ func TestReportNamesWrongFlags(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, line := range map[string]string{
-		`required flag(s) "out" not set`:                         tiny,
-		"nothing to draw: give --data DIR":                       " --out " + dir + "/x",
-		dir + "/none is not a directory":                         tiny + " --out " + dir + "/none/x",
-		`parts[1] is "all", want learned, sparsity`:              tiny + " --parts learned,all --out " + dir + "/x",
-		"k[1] is 0, want at least 1":                             tiny + " --k 4,0 --out " + dir + "/x",
-		"beta-values[0] is -1, want at least 0":                  tiny + " --beta-values -1 --out " + dir + "/x",
-		"sweep-rounds is 0":                                      tiny + " --sweep-rounds 0 --out " + dir + "/x",
-		"--parts is sparsity, which needs --data":                " --results " + empty + " --parts sparsity --out " + dir + "/x",
-		"results is empty":                                       " --results " + empty + " --out " + dir + "/x",
-		"both --results " + empty + " and --methods vng":         " --results " + empty + " --methods vng --out " + dir + "/x",
-		"--rounds is for method learned, not solved":             tiny + " --methods solved --parts sparsity --rounds 2 --out " + dir + "/x",
+		`required flag(s) "out" not set`:            tiny,
+		"nothing to draw: give --data DIR":          " --out " + dir + "/x",
+		dir + "/none is not a directory":            tiny + " --out " + dir + "/none/x",
+		`parts[1] is "all", want learned, sparsity`: tiny + " --parts learned,all --out " + dir + "/x",
+		"k[1] is 0, want at least 1":                tiny + " --k 4,0 --out " + dir + "/x",
+		"beta-values[0] is -1, want at least 0":     tiny + " --beta-values -1 --out " + dir + "/x",
+		"sweep-rounds is 0":                         tiny + " --sweep-rounds 0 --out " + dir + "/x",
+		"--parts is sparsity, which needs --data": " --results " + empty + " --parts sparsity --out " + dir +
+			"/x",
+		"results is empty": " --results " + empty + " --out " + dir + "/x",
+		"both --results " + empty + " and --methods vng": " --results " + empty + " --methods vng --out " + dir +
+			"/x",
+		"--rounds is for method learned, not solved": tiny +
+			" --methods solved --parts sparsity --rounds 2 --out " + dir + "/x",
 		"reading --results: open " + dir + "/nothing.json: no s": " --results " + dir + "/nothing.json --out " + dir + "/x",
 	} {
-		if _, err := harness.Execute(root(), strings.Fields("report"+line)...); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := harness.Execute(root(), strings.Fields("report"+line)...); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("report%s: error %v, want %q", line, err, want)
 		}
 	}
@@ -125,10 +135,13 @@ func TestReportNamesWrongFlags(t *testing.T) {
 // The accuracy by which δ was chosen is a sum of three, at every μ; the page has their mean at the μ that was chosen.
 func TestOverDelta(t *testing.T) {
 	r := &mcond.Result{Snapshot: mcond.Snapshot{Mu: .1}, Mapping: graph.NewDense(20, 5), Thresholds: []mcond.Threshold{
-		{Mu: 0, Delta: 0, Accuracy: 30, EntriesM: 99}, {Mu: .1, Delta: .05, Accuracy: 240, EntriesM: 12}, {Mu: .1, Delta: 0, Accuracy: 270, EntriesM: 100}}}
+		{Mu: 0, Delta: 0, Accuracy: 30, EntriesM: 99}, {Mu: .1, Delta: .05, Accuracy: 240, EntriesM: 12},
+		{Mu: .1, Delta: 0, Accuracy: 270, EntriesM: 100}}}
 	got := overDelta(r)
-	want := []page.SparsityPoint{{Value: 0, Entries: 100, Accuracy: eval.Spread{Mean: 90}}, {Value: .05, Entries: 12, Accuracy: eval.Spread{Mean: 80}}}
-	if len(got.Points) != 2 || got.Points[0] != want[0] || got.Points[1] != want[1] || got.Nodes != 20 || got.SyntheticNodes != 5 {
+	want := []page.SparsityPoint{{Value: 0, Entries: 100, Accuracy: eval.Spread{Mean: 90}},
+		{Value: .05, Entries: 12, Accuracy: eval.Spread{Mean: 80}}}
+	if len(got.Points) != 2 || got.Points[0] != want[0] || got.Points[1] != want[1] || got.Nodes != 20 ||
+		got.SyntheticNodes != 5 {
 		t.Errorf("points %+v of %d×%d, want %+v of 20×5", got.Points, got.Nodes, got.SyntheticNodes, want)
 	}
 }

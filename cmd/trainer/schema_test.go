@@ -30,7 +30,8 @@ func TestSchemaFlags(t *testing.T) {
 			}
 			continue
 		}
-		if s := o.Schema; err != nil || s.Kinds["a"] != "text:64" || s.Missing["a"] != schema.RuleRefuse || s.MinCount != 3 || s.Seed != 9 {
+		if s := o.Schema; err != nil || s.Kinds["a"] != "text:64" || s.Missing["a"] != schema.RuleRefuse || s.MinCount != 3 ||
+			s.Seed != 9 {
 			t.Errorf("%s: %+v, %v", line, s, err)
 		}
 	}

@@ -33,7 +33,8 @@ func (f *sparkFlags) register(flags *pflag.FlagSet) {
 		"of engine spark: a Spark Connect server, sc://host:15002[/;use_ssl=true]; its token is in "+sparkToken)
 	flags.StringVar(&f.program, "spark-sql", "",
 		"of engine spark: in place of --spark, the program spark-sql of an installation (3.5.2 or newer, also on YARN)")
-	flags.IntVar(&f.partitions, "partitions", 64, "of engine spark: tasks that a shuffle is cut into; no result depends on it")
+	flags.IntVar(&f.partitions, "partitions", 64,
+		"of engine spark: tasks that a shuffle is cut into; no result depends on it")
 }
 
 func (f *sparkFlags) given(flags *pflag.FlagSet) bool {
@@ -72,7 +73,8 @@ func (f *sparkFlags) runner() (spark.Runner, error) {
 }
 
 // open returns the engine, and what closes it. work is a directory that Spark's machines see.
-func (f *sparkFlags) open(ctx context.Context, work string, progress trainer.Progress) (stage.Engine, func() error, error) {
+func (f *sparkFlags) open(ctx context.Context, work string, progress trainer.Progress) (stage.Engine, func() error,
+	error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, nil, err

@@ -8,8 +8,8 @@ import (
 	"rivulet/test/harness"
 )
 
-// What a user reads where Spark, its working directory or the workers are missing. The workers are looked for beside the
-// program, which is this test.
+// What a user reads where Spark, its working directory or the workers are missing. The workers are looked for beside
+// the program, which is this test.
 func TestSparkFlagsRefuse(t *testing.T) {
 	t.Setenv(sparkToken, "secret-word")
 	for line, want := range map[string]string{
@@ -31,7 +31,8 @@ func TestSparkFlagsRefuse(t *testing.T) {
 			t.Errorf("%s: error %v, want %q", line, err, want)
 		}
 	}
-	if _, err := harness.Execute(root(), "clean", "--spark-sql", "/nowhere/spark-sql", "/w"); err == nil || !strings.Contains(err.Error(), "/nowhere/spark-sql") {
+	if _, err := harness.Execute(root(), "clean", "--spark-sql", "/nowhere/spark-sql", "/w"); err == nil ||
+		!strings.Contains(err.Error(), "/nowhere/spark-sql") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -45,8 +45,9 @@ func newLearned(l *trainer.LearnedCourse) *learnedRun {
 		return nil
 	}
 	r := l.Result
-	return &learnedRun{Rounds: r.Rounds, BestRound: r.Round, Accuracy: r.Accuracy, Lambda: l.Options.Lambda, Beta: l.Options.Beta,
-		Mu: r.Mu, Delta: r.Delta, Search: l.Points}
+	return &learnedRun{Rounds: r.Rounds, BestRound: r.Round, Accuracy: r.Accuracy, Lambda: l.Options.Lambda,
+		Beta: l.Options.Beta,
+		Mu:   r.Mu, Delta: r.Delta, Search: l.Points}
 }
 
 func trainCommand() *cobra.Command {

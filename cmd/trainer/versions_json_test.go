@@ -19,8 +19,9 @@ func TestVersionsAsJSON(t *testing.T) {
 	var out bytes.Buffer
 	at := time.Date(2026, 11, 21, 9, 30, 0, 0, time.FixedZone("", 3600))
 	err := writeVersions(&out, []serving.VersionInfo{
-		{Version: "v1", State: serving.Complete, Serial: 3, Content: "ab", Current: true, Rows: 30, Synthetic: 6, FileBytes: 99,
-			Holders: []string{"c1"}, Begun: at, Published: at, LastServed: at},
+		{Version: "v1", State: serving.Complete, Serial: 3, Content: "ab", Current: true, Rows: 30, Synthetic: 6,
+			FileBytes: 99,
+			Holders:   []string{"c1"}, Begun: at, Published: at, LastServed: at},
 		{Version: "v2", State: serving.Writing, Serial: 4},
 	})
 	want := `[{"version":"v1","state":"complete","current":true,"serial":3,"content":"ab","rows":30,"synthetic_nodes":6,` +
@@ -52,7 +53,8 @@ func TestVersionsOfRedisAsJSON(t *testing.T) {
 	want := regexp.MustCompile(`^\[{"version":"` + regexp.QuoteMeta(b.Manifest.Version) +
 		`","state":"complete","current":true,"serial":\d+,"content":"[0-9a-f]{64}","rows":30,"synthetic_nodes":6,"file_bytes":\d+,` +
 		`"holders":\[\],"begun":"[^"]+Z","published":"[^"]+Z","last_served":"[^"]+Z"}]\n$`)
-	if out, err := harness.Execute(root(), "versions", "--json", "--redis.url", redis.URL()); err != nil || !want.MatchString(out) {
+	if out, err := harness.Execute(root(), "versions", "--json", "--redis.url", redis.URL()); err != nil ||
+		!want.MatchString(out) {
 		t.Errorf("error %v, got %s", err, out)
 	}
 }

@@ -35,8 +35,8 @@ import (
 var other, emulator = map[string]string{"amd64": "arm64", "arm64": "amd64"}[runtime.GOARCH],
 	map[string]string{"amd64": "qemu-aarch64", "arm64": "qemu-x86_64"}[runtime.GOARCH]
 
-// otherWorker builds the worker for the other processor and returns the command that runs it. RIVULET_TEST_QEMU names the
-// emulator; without it the test is skipped where none is installed.
+// otherWorker builds the worker for the other processor and returns the command that runs it. RIVULET_TEST_QEMU names
+// the emulator; without it the test is skipped where none is installed.
 func otherWorker(t *testing.T) []string {
 	t.Helper()
 	if testing.Short() {
@@ -67,11 +67,12 @@ func buildWorker(t *testing.T, arch string) string {
 // fused are instructions that multiply and add without rounding the product, on arm64 and amd64.
 var fused = regexp.MustCompile(`\bV?FN?M(ADD|SUB|LA|LS)[0-9A-Z]*\b`)
 
-// No product is added to something before it is rounded, in any function of ours that a worker has: the compiler may join the
-// two on arm64, and would change a bit.
+// No product is added to something before it is rounded, in any function of ours that a worker has: the compiler may
+// join the two on arm64, and would change a bit.
 func TestProductsAreRounded(t *testing.T) {
 	for _, arch := range []string{"arm64", "amd64"} {
-		out, err := exec.CommandContext(t.Context(), "go", "tool", "objdump", "-s", "^rivulet/", buildWorker(t, arch)).Output()
+		out, err := exec.CommandContext(t.Context(), "go", "tool", "objdump", "-s", "^rivulet/",
+			buildWorker(t, arch)).Output()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,14 +81,15 @@ func TestProductsAreRounded(t *testing.T) {
 		}
 		for line := range strings.Lines(string(out)) {
 			if f := strings.Fields(line); len(f) > 3 && fused.MatchString(line) {
-				t.Errorf("%s: %s multiplies and adds in one instruction: %s: round the product, as in float64(a*b) + c", arch, f[0], f[3])
+				t.Errorf("%s: %s multiplies and adds in one instruction: %s: round the product, as in float64(a*b) + c", arch, f[0],
+					f[3])
 			}
 		}
 	}
 }
 
-// piped is an engine that gives each stage to two workers, one of this processor and one of the other, as lines. It fails the
-// test if they do not write the same bytes, and goes on with what the other wrote.
+// piped is an engine that gives each stage to two workers, one of this processor and one of the other, as lines. It
+// fails the test if they do not write the same bytes, and goes on with what the other wrote.
 type piped struct {
 	t      *testing.T
 	worker []string // the command of the other
@@ -165,7 +167,8 @@ func (p *piped) run(ctx context.Context, s stage.Spec, inputs []string, records 
 	// A stage of a map writes its keys in any order.
 	mine, its := slices.Sorted(strings.Lines(here.String())), slices.Sorted(strings.Lines(there.String()))
 	if !slices.Equal(mine, its) {
-		p.t.Errorf("stage %s, run %d: on %s and %s it writes different records: %s", s.Name, p.ran[s.Name], runtime.GOARCH, other,
+		p.t.Errorf("stage %s, run %d: on %s and %s it writes different records: %s", s.Name, p.ran[s.Name], runtime.GOARCH,
+			other,
 			difference(mine, its))
 	}
 	outputs, err := recordsOf(there.String(), s.Outputs)
@@ -247,11 +250,12 @@ func difference(mine, its []string) string {
 	return fmt.Sprintf("%d of %d lines, first %s", n, len(mine), first)
 }
 
-// Workers of amd64 and arm64 write the same bytes in every stage of a training run and of an evaluation, and the artifact is
-// that of a run in this process.
+// Workers of amd64 and arm64 write the same bytes in every stage of a training run and of an evaluation, and the
+// artifact is that of a run in this process.
 func TestStagesOnAnotherProcessor(t *testing.T) {
 	worker, ran := otherWorker(t), map[string]int{}
-	for _, preset := range []string{"small", "reddit"} { // sparse features are projected before their hops, dense ones are not
+	// sparse features are projected before their hops, dense ones are not
+	for _, preset := range []string{"small", "reddit"} {
 		g, err := generate.Scaled(preset, 900)
 		if err != nil {
 			t.Fatal(err)
@@ -267,7 +271,9 @@ func TestStagesOnAnotherProcessor(t *testing.T) {
 			ran[name] += n
 		}
 	}
-	if left := slices.DeleteFunc(slices.Sorted(maps.Keys(solved.Functions)), func(name string) bool { return ran[name] > 0 }); len(left) > 0 {
+	if left := slices.DeleteFunc(slices.Sorted(maps.Keys(solved.Functions)), func(name string) bool {
+		return ran[name] > 0
+	}); len(left) > 0 {
 		t.Errorf("stages %v have not run", left)
 	}
 }

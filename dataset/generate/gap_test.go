@@ -240,7 +240,8 @@ func TestNeitherFeaturesNorEdgesSuffice(t *testing.T) {
 			t.Logf("features alone %.1f%%, edges alone %.1f%% (label propagation %.1f%%), SGC %.1f%%",
 				features, edges, j.propagateLabels(), both)
 			if both < features+5 || both < edges+5 {
-				t.Errorf("SGC has %.1f%%, less than 5 points above features alone (%.1f%%) or edges alone (%.1f%%)", both, features, edges)
+				t.Errorf("SGC has %.1f%%, less than 5 points above features alone (%.1f%%) or edges alone (%.1f%%)", both, features,
+					edges)
 			}
 			if both < 75 || both > 97 {
 				t.Errorf("SGC has %.1f%%, outside the believable 75–97%%", both)

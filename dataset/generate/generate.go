@@ -30,13 +30,15 @@ type Generator struct {
 	CommunityShare float64 // share of edges drawn within a community, 0…1
 	ClassShare     float64 // share of edges drawn within a class, whatever the community, 0…1
 	RivalShare     float64 // share of edges drawn to the community's rival, a community of another class, 0…1
-	ScatterRivals  bool    // rivals drawn at random, so that the pattern of classes that meet tells nothing about a class as a whole
+	// rivals drawn at random, so that the pattern of classes that meet tells nothing about a class as a whole
+	ScatterRivals  bool
 	DegreeExponent float64 // > 2: expected degrees have a density ∝ θ^-DegreeExponent; lower is more skewed
 
-	Kind           string  // BagOfWords or Dense
-	Features       int     // d
-	Words          float64 // mean number of words drawn for a node, repetitions included; bag-of-words only
-	CommunityTopic float64 // bag-of-words: share of a node's words from its community's topic; dense: amplitude of its mean
+	Kind     string  // BagOfWords or Dense
+	Features int     // d
+	Words    float64 // mean number of words drawn for a node, repetitions included; bag-of-words only
+	// bag-of-words: share of a node's words from its community's topic; dense: amplitude of its mean
+	CommunityTopic float64
 	ClassTopic     float64 // the same of its class's topic; the rest are words of the language at large, or unit noise
 
 	// Nodes of each role, drawn at random; the rest has no role. Unlabelled nodes belong to the original graph, and

@@ -48,7 +48,8 @@ func checkPromises(t rapid.TB, d *dataset.Dataset) {
 type counts struct{ Nodes, Edges, Features, Classes, Train, Unlabelled, Validation, Test int }
 
 func count(d *dataset.Dataset) counts {
-	return counts{d.Nodes(), d.Adj.NNZ() / 2, d.X.Cols(), len(d.Classes), len(d.Train), len(d.Unlabelled), len(d.Validation), len(d.Test)}
+	return counts{d.Nodes(), d.Adj.NNZ() / 2, d.X.Cols(), len(d.Classes), len(d.Train), len(d.Unlabelled),
+		len(d.Validation), len(d.Test)}
 }
 
 func TestPresets(t *testing.T) {
@@ -295,7 +296,8 @@ func TestTopicsShapeTheFeatures(t *testing.T) {
 					return j.regress(j.x, j.x, 1e-2)
 				}
 				if none, strong := accuracy(0), accuracy(0.5); none > 45 || strong < 80 {
-					t.Errorf("features give %.1f%% without topics and %.1f%% with them, want chance (33%%) and over 80%%", none, strong)
+					t.Errorf("features give %.1f%% without topics and %.1f%% with them, want chance (33%%) and over 80%%", none,
+						strong)
 				}
 			})
 		}

@@ -77,7 +77,8 @@ func Measure(d *dataset.Dataset, seed uint64) []Predictor {
 					func(i int32) (float64, bool) { return float64(x.Row(int(i))[c]), true }))
 		}
 	}
-	found = append(found, l.byInterval("(order of the rows)", func(i int32) (float64, bool) { return float64(i), true }), l.ids(),
+	found = append(found, l.byInterval("(order of the rows)", func(i int32) (float64, bool) { return float64(i), true }),
+		l.ids(),
 		l.edges())
 	slices.SortStableFunc(found, func(a, b Predictor) int { return cmp.Compare(b.Accuracy, a.Accuracy) })
 	return found

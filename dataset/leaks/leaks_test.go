@@ -24,7 +24,8 @@ func TestLeaks(t *testing.T) {
 		if label == 1 {
 			closed = "2026-01-02"
 		}
-		fmt.Fprintf(&nodes, "%s%d,%s,%d,%c,%d,%d\n", []string{"bot", "human"}[label], i, closed, 1000*label+i%7, 'a'+rune(label*3+i%3), other, label)
+		fmt.Fprintf(&nodes, "%s%d,%s,%d,%c,%d,%d\n", []string{"bot", "human"}[label], i, closed, 1000*label+i%7,
+			'a'+rune(label*3+i%3), other, label)
 	}
 	dir := t.TempDir()
 	for name, text := range map[string]string{"nodes.csv": nodes.String(), "edges.csv": "source,target\n"} {
@@ -58,8 +59,9 @@ func TestLeaks(t *testing.T) {
 			edges = append(edges, [2]int32{i, i/100*100 + (i+step)%100})
 		}
 	}
-	d = &dataset.Dataset{IDs: dataset.Decimals(200), Adj: dataset.Symmetric(200, edges), Labels: labels, Classes: dataset.Decimals(2),
-		X: graph.Features{Dense: &graph.Dense{Rows: 200, Cols: 1, Data: make([]float32, 200)}}}
+	d = &dataset.Dataset{IDs: dataset.Decimals(200), Adj: dataset.Symmetric(200, edges), Labels: labels,
+		Classes: dataset.Decimals(2),
+		X:       graph.Features{Dense: &graph.Dense{Rows: 200, Cols: 1, Data: make([]float32, 200)}}}
 	d.Adj.SortRows()
 	for _, p := range Measure(d, 1) {
 		if want := p.Name != "feature 0"; p.Suspect() != want {

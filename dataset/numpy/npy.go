@@ -55,7 +55,8 @@ func OpenArray(r io.Reader, size int64) (*Array, error) {
 	if a.npy, err = readHeader(wholeReads{a.src}); err != nil {
 		return nil, err
 	}
-	a.dtype, a.Shape, a.Fortran = strings.Trim(a.npy.Header.Descr.Type, "'"), a.npy.Header.Descr.Shape, a.npy.Header.Descr.Fortran
+	a.dtype, a.Shape, a.Fortran = strings.Trim(a.npy.Header.Descr.Type, "'"), a.npy.Header.Descr.Shape,
+		a.npy.Header.Descr.Fortran
 	if err := a.parseType(); err != nil {
 		return nil, err
 	}

@@ -108,7 +108,8 @@ func TestCheckFooter(t *testing.T) {
 		{"footer beyond the file", []byte("PAR1\xff\xff\xff\x7fPAR1"), "footer of 2147483647 bytes in a file of 12"},
 		{"no stop", footer("\x15\x02"), "unexpected EOF"},
 		{"list of 2³¹ structs", footer("\x29\xfc\xff\xff\xff\xff\x07\x00"), "2147483647 elements in 1 bytes"},
-		{"list of 2²¹ structs", footer("\x29\xfc\x80\x80\x80\x01" + strings.Repeat("\x00", 1<<21)), "more than 1048576 structs"},
+		{"list of 2²¹ structs", footer("\x29\xfc\x80\x80\x80\x01" + strings.Repeat("\x00", 1<<21)),
+			"more than 1048576 structs"},
 		{"list of 2³¹ numbers", footer("\x29\xf5\xff\xff\xff\xff\x07\x00"), "2147483647 elements in 1 bytes"},
 		{"binary of 2³¹ bytes", footer("\x28\xff\xff\xff\xff\x07\x00"), "2147483647 bytes declared, 1 left"},
 		{"map of 2³¹ entries", footer("\x2b\xff\xff\xff\xff\x07\x55\x00"), "a map, which Parquet has nowhere"},
@@ -233,7 +234,8 @@ func (discard) WriteValues(v []parquet.Value) (int, error) { return len(v), nil 
 
 // Bytes that the library would read in another way than the check are refused.
 func TestTwoReadings(t *testing.T) {
-	if err := encoded(format.RLE, parquet.Int32, []byte{0, 0, 0, 0}, 10); err == nil || !strings.Contains(err.Error(), "RLE of values of type INT32") {
+	if err := encoded(format.RLE, parquet.Int32, []byte{0, 0, 0, 0}, 10); err == nil ||
+		!strings.Contains(err.Error(), "RLE of values of type INT32") {
 		t.Errorf("numbers in the encoding of bools: %v", err)
 	}
 	content := encode(t, [][]edge{{{"x", "y"}}, {{"x", "z"}}}, parquet.Compression(&parquet.Gzip))
@@ -245,7 +247,8 @@ func TestTwoReadings(t *testing.T) {
 	column := f.file.Root().Column("source")
 	meta := &f.file.Metadata().RowGroups[1].Columns[column.Index()].MetaData
 	meta.Codec = format.Uncompressed
-	if err := f.check.chunk(column, meta, 1); err == nil || !strings.Contains(err.Error(), "UNCOMPRESSED, but GZIP in the first row group") {
+	if err := f.check.chunk(column, meta, 1); err == nil ||
+		!strings.Contains(err.Error(), "UNCOMPRESSED, but GZIP in the first row group") {
 		t.Errorf("two codecs: %v", err)
 	}
 	h := format.PageHeader{Type: format.DataPage}
@@ -254,7 +257,8 @@ func TestTwoReadings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.check.page(newMetadata(bytes.NewReader(header), 0, int64(len(header)))); err == nil || !strings.Contains(err.Error(), "not that of type DATA_PAGE alone") {
+	if err := f.check.page(newMetadata(bytes.NewReader(header), 0, int64(len(header)))); err == nil ||
+		!strings.Contains(err.Error(), "not that of type DATA_PAGE alone") {
 		t.Errorf("two headers: %v", err)
 	}
 }

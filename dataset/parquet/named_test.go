@@ -67,8 +67,10 @@ func TestNamedColumns(t *testing.T) {
 	}
 	dir := writeSet(t, map[string][]byte{"users.parquet": encode(t, [][]user{rows[:2], rows[2:]}),
 		"edges.csv": []byte("source,target\n1,17\n100000.0,1.0\n")})
-	d, err := dataset.OpenTables(dataset.OpenOptions{More: []dataset.Format{Format}, Tables: table.Settings{Nodes: dir + "/users.parquet",
-		Edges: dir + "/edges.csv", ID: "user", Label: "class", Split: "fold", SplitValues: map[string]string{"0": "train", "1": "val", "2": "test"}}})
+	d, err := dataset.OpenTables(dataset.OpenOptions{More: []dataset.Format{Format},
+		Tables: table.Settings{Nodes: dir + "/users.parquet",
+			Edges: dir + "/edges.csv", ID: "user", Label: "class", Split: "fold",
+			SplitValues: map[string]string{"0": "train", "1": "val", "2": "test"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +88,8 @@ func TestNamedColumns(t *testing.T) {
 	if diff := cmp.Diff(want, d.Columns); diff != "" {
 		t.Errorf("columns (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([][]string{{"1", "17", "100000"}, {"1", "3"}}, [][]string{d.IDs, d.Classes}); diff != "" || d.Adj.NNZ() != 4 {
+	if diff := cmp.Diff([][]string{{"1", "17", "100000"}, {"1", "3"}}, [][]string{d.IDs, d.Classes}); diff != "" ||
+		d.Adj.NNZ() != 4 {
 		t.Errorf("%d edges (-want +got):\n%s", d.Adj.NNZ()/2, diff)
 	}
 }

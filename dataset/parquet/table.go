@@ -78,7 +78,8 @@ func (t *parquetFile) leaf(name string) (*parquet.Column, error) {
 			return nil, fmt.Errorf("column %s: it is a struct of one field, %s, want a value or a list of values: write the field as a column, or drop it",
 				name, inner[0].Name())
 		case level > 1:
-			return nil, fmt.Errorf("column %s: it holds lists of lists or of structs, want a value or a list of values: drop it", name)
+			return nil, fmt.Errorf("column %s: it holds lists of lists or of structs, want a value or a list of values: drop it",
+				name)
 		}
 		c = inner[0]
 	}
@@ -104,7 +105,8 @@ func (t *parquetFile) open(group, index int) (*cursor, error) {
 	if err := t.check.chunk(column, meta, rows.NumRows()); err != nil {
 		return nil, fmt.Errorf("column %s: %w", name, err)
 	}
-	return &cursor{name: name, most: column.MaxDefinitionLevel(), list: column.MaxRepetitionLevel() == 1, null: column.Optional(),
+	return &cursor{name: name, most: column.MaxDefinitionLevel(), list: column.MaxRepetitionLevel() == 1,
+		null: column.Optional(),
 		read: read, values: parquet.NewColumnChunkValueReader(rows.ColumnChunks()[column.Index()])}, nil
 }
 

@@ -59,10 +59,11 @@ func TestLoad(t *testing.T) {
 		"K\x07q\x00h\x00\x86.":                                       Tuple{int64(7), int64(7)},
 		"(K\x07q\x05h\x05r\x00\x00\x01\x00j\x00\x00\x01\x00t.":       Tuple{int64(7), int64(7), int64(7)},
 		"(I7\np12\ng12\nt.":                                          Tuple{int64(7), int64(7)},
-		"cnumpy.core.multiarray\nscalar\n(cnumpy\ndtype\n(U\x02i8K\x00K\x01tRU\x08\xfe\xff\xff\xff\xff\xff\xff\xfftR.": int64(-2),
-		"c_codecs\nencode\n(X\x03\x00\x00\x00a\xc3\xbfX\x06\x00\x00\x00latin1tR.":                                      "a\xff",
-		"cscipy.sparse.csr\ncsr_matrix\n)\x81}U\x01aK\x01sb.":                                                          &Object{"scipy.sparse.csr_matrix", &Dict{[]any{"a"}, []any{int64(1)}}},
-		"ccopy_reg\n_reconstructor\n(cscipy.sparse.csr\ncsr_matrix\nc__builtin__\nobject\nNtR.":                        &Object{Class: "scipy.sparse.csr_matrix"},
+		"cnumpy.core.multiarray\nscalar\n(cnumpy\ndtype\n(U\x02i8K\x00K\x01tRU\x08\xfe\xff\xff\xff\xff\xff\xff\xfftR.": int64(
+			-2),
+		"c_codecs\nencode\n(X\x03\x00\x00\x00a\xc3\xbfX\x06\x00\x00\x00latin1tR.":               "a\xff",
+		"cscipy.sparse.csr\ncsr_matrix\n)\x81}U\x01aK\x01sb.":                                   &Object{"scipy.sparse.csr_matrix", &Dict{[]any{"a"}, []any{int64(1)}}},
+		"ccopy_reg\n_reconstructor\n(cscipy.sparse.csr\ncsr_matrix\nc__builtin__\nobject\nNtR.": &Object{Class: "scipy.sparse.csr_matrix"},
 	} {
 		got, err := Load([]byte(pickle))
 		if err != nil {
@@ -150,7 +151,8 @@ func TestLoadRefuses(t *testing.T) {
 		{"other default", "ccollections\ndefaultdict\n(cnumpy\ndtype\ntR.", "collections.defaultdict with 1 arguments"},
 		{"other class", "ccopy_reg\n_reconstructor\n(cnumpy\ndtype\nc__builtin__\nobject\nNtR.", "copyreg._reconstructor"},
 		{"object dtype", "cnumpy\ndtype\n(U\x02O8K\x00K\x01tR.", `dtype "O8"`},
-		{"structured dtype", float32Type + "(K\x03U\x01|NNK\x01J\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tb.", "types with fields"},
+		{"structured dtype", float32Type + "(K\x03U\x01|NNK\x01J\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tb.",
+			"types with fields"},
 		{"byte order", float32Type + "(K\x03U\x01?NNNtb.", `byte order is "?"`},
 		{"state of a number", "K\x01)b.", "int64 takes no state"},
 		{"state of a matrix", "cscipy.sparse.csr\ncsr_matrix\n)\x81)b.", "want a dict"},
@@ -160,7 +162,8 @@ func TestLoadRefuses(t *testing.T) {
 		{"many dimensions", state("("+strings.Repeat("K\x01", 33)+"t", "\x89", "U\x04abcd"), "33 dimensions"},
 		{"order", state("(K\x01t", "N", "U\x04abcd"), "order is <nil>"},
 		{"scalar", "cnumpy.core.multiarray\nscalar\n(" + float32Type + "U\x03abctR.", "numpy.scalar wants"},
-		{"scalar of a float", "cnumpy.core.multiarray\nscalar\n(" + float32Type + "U\x04\x00\x00\x00?tR.", "numpy.scalar of <f4"},
+		{"scalar of a float", "cnumpy.core.multiarray\nscalar\n(" + float32Type + "U\x04\x00\x00\x00?tR.",
+			"numpy.scalar of <f4"},
 		{"codec", "c_codecs\nencode\n(U\x01aU\x05utf-8tR.", "only with text and latin1"},
 		{"beyond latin1", "c_codecs\nencode\n(X\x03\x00\x00\x00\xe2\x82\xacU\x06latin1tR.", "latin1 has no '€'"},
 		{"text that fills memory", "](U\xff" + strings.Repeat("a", 255) + "q\x00" +

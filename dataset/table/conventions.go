@@ -7,21 +7,27 @@ import (
 )
 
 // The names that tables and columns often have, most usual first. Those with a colon or a tilde are the headers of
-// Neo4j and Amazon Neptune; nodes and edges of Gephi are Id, Source and Target; those of DGL node_id, src_id and dst_id.
+// Neo4j and Amazon Neptune; nodes and edges of Gephi are Id, Source and Target; those of DGL node_id, src_id and
+// dst_id.
 var (
-	usualIDs = []string{"id", "node_id", "nodeid", "nid", "user_id", "userid", "uid", "~id", ":id", "_id", "node", "node idx", "node_idx", "txid",
+	usualIDs = []string{"id", "node_id", "nodeid", "nid", "user_id", "userid", "uid", "~id", ":id", "_id", "node",
+		"node idx", "node_idx", "txid",
 		"name", "key"}
 
-	usualLabels = []string{"label", "class", "target", "y", "category", "labels", "class_label", "node_label", "churned", "is_fraud",
+	usualLabels = []string{"label", "class", "target", "y", "category", "labels", "class_label", "node_label", "churned",
+		"is_fraud",
 		"fraud", "modularity_class", "subject",
 		"ml_target", "~label", ":label"}
 	usualSplits  = []string{"split", "fold", "role", "subset", "set", "partition"}
-	usualSources = []string{"source", "src", "from", "follower", "source_id", "src_id", "source_node", "from_id", "from_node", "source_node_id",
+	usualSources = []string{"source", "src", "from", "follower", "source_id", "src_id", "source_node", "from_id",
+		"from_node", "source_node_id",
 		"fromnodeid",
 		"~from", ":start_id", "_from", "node1", "node_1", "id1", "id_1", "txid1",
 		"head", "u", "a"}
-	usualTargets = []string{"target", "dst", "to", "followee", "target_id", "dst_id", "dest", "dest_id", "destination", "tgt", "target_node",
-		"to_id", "to_node", "target_node_id", "destination_id", "tonodeid", "~to", ":end_id", "_to", "node2", "node_2", "id2", "id_2", "txid2", "tail", "v", "b"}
+	usualTargets = []string{"target", "dst", "to", "followee", "target_id", "dst_id", "dest", "dest_id", "destination",
+		"tgt", "target_node",
+		"to_id", "to_node", "target_node_id", "destination_id", "tonodeid", "~to", ":end_id", "_to", "node2", "node_2", "id2",
+		"id_2", "txid2", "tail", "v", "b"}
 	usualWeights = []string{"weight", "w"}
 	usualNodes   = []string{"nodes", "users", "accounts", "vertices", "papers", "items", "node"}
 	usualEdges   = []string{"edges", "follows", "links", "relations", "relationships", "transactions", "transfers", "edge"}
@@ -34,8 +40,9 @@ var (
 // [Settings.Types] has for them.
 var headerTypes = map[string]string{
 	"byte": "number", "short": "number", "int": "number", "long": "number", "float": "number", "double": "number",
-	"bool": "bool", "boolean": "bool", "string": "text", "char": "text", "date": "time", "datetime": "time", "localdatetime": "time",
-	"ignore": "ignore", "id": "id", "start_id": "start_id", "end_id": "end_id", "label": "label", "type": "type",
+	"bool": "bool", "boolean": "bool", "string": "text", "char": "text", "date": "time", "datetime": "time",
+	"localdatetime": "time",
+	"ignore":        "ignore", "id": "id", "start_id": "start_id", "end_id": "end_id", "label": "label", "type": "type",
 }
 
 // typedName divides a header such as age:Int, :START_ID(Person) or born:Date(single) into name and type; the type is

@@ -87,7 +87,8 @@ func Named(path string, kinds []Kind, form TextForm) (Source, error) {
 	if hasExt(path, []string{".parquet"}) {
 		return Source{}, fmt.Errorf("%s is Parquet, which this program does not read", path)
 	}
-	return Source{}, fmt.Errorf("%s is no table, and no directory of tables, whose names end in %s", path, strings.Join(known, ", "))
+	return Source{}, fmt.Errorf("%s is no table, and no directory of tables, whose names end in %s", path,
+		strings.Join(known, ", "))
 }
 
 // Conventional finds the files of a table that lies where the convention says: dir/table.ext, which is a file or a
@@ -130,7 +131,8 @@ func (k Kind) Conventional(dir, table string, form TextForm) (Source, error) {
 		first, s.Files = files[0], files
 	}
 	if first == "" {
-		return s, fmt.Errorf("neither %s%s nor a directory %s with such files exists", table, strings.Join(k.Exts, " nor "+table), table)
+		return s, fmt.Errorf("neither %s%s nor a directory %s with such files exists", table,
+			strings.Join(k.Exts, " nor "+table), table)
 	}
 	return s, nil
 }
@@ -280,7 +282,8 @@ func ordered(t File, first []string) (File, error) {
 	for _, name := range first {
 		v.from = append(v.from, slices.Index(names, name))
 	}
-	if len(names) != len(first) || slices.Contains(v.from, -1) || cmp.Or(distinctNames(names), distinctNames(first)) != nil {
+	if len(names) != len(first) || slices.Contains(v.from, -1) ||
+		cmp.Or(distinctNames(names), distinctNames(first)) != nil {
 		return nil, fmt.Errorf("columns %s, want %s", listed(names), listed(first))
 	}
 	return v, nil

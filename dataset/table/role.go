@@ -25,16 +25,19 @@ func (r *NodeReader) role(label, written string) (string, error) {
 	said, mapped := r.settings.SplitValues[written]
 	if !mapped {
 		if said = written; r.settings.SplitValues != nil && said != "" && r.plan.masks == nil {
-			return "", Fault{Splitless, fmt.Errorf("column %s: %.100q is none of the values that are said to stand for a role", column, written)}
+			return "", Fault{Splitless, fmt.Errorf("column %s: %.100q is none of the values that are said to stand for a role",
+				column, written)}
 		}
 	}
 	split, ok := splitNames[strings.ToLower(said)]
 	switch {
 	case !ok:
 		return "", Fault{Splitless,
-			fmt.Errorf("column %s: %.100q is not one of train, val, test, unlabelled: say which values stand for these", column, written)}
+			fmt.Errorf("column %s: %.100q is not one of train, val, test, unlabelled: say which values stand for these", column,
+				written)}
 	case label == "" && split != "" && split != "unlabelled":
-		return "", Fault{Unlabelled, fmt.Errorf("column %s: it is empty, but a %s node needs one", cmp.Or(r.settings.Label, "label"), split)}
+		return "", Fault{Unlabelled, fmt.Errorf("column %s: it is empty, but a %s node needs one",
+			cmp.Or(r.settings.Label, "label"), split)}
 	case r.named && label == "" && written == "":
 		return "unlabelled", nil
 	}

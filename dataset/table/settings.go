@@ -73,19 +73,22 @@ type TextForm struct {
 var columnTypes = map[string]schema.ValueType{"number": schema.Number, "bool": schema.Bool, "category": schema.Text,
 	"text": schema.Text, "time": schema.Time, "list": schema.Vector}
 
-// IsZero reports whether no field is set, so that the convention of the csv format holds. DropWeights changes no column's
-// meaning.
+// IsZero reports whether no field is set, so that the convention of the csv format holds. DropWeights changes no
+// column's meaning.
 func (t Settings) IsZero() bool {
 	return t.Nodes == "" && t.Edges == "" && t.ID == "" && t.Label == "" && t.Split == "" && t.SplitValues == nil &&
-		t.Drop == nil && !t.Positional && t.Features == "" && t.Types == nil && t.Source == "" && t.Target == "" && t.Weight == "" &&
+		t.Drop == nil && !t.Positional && t.Features == "" && t.Types == nil && t.Source == "" && t.Target == "" &&
+		t.Weight == "" &&
 		t.TextForm == TextForm{} && t.Decimal == ""
 }
 
 // Over returns t, with the fields that are not set taken from another.
 func (t Settings) Over(base Settings) Settings {
 	for _, field := range []struct{ of, from *string }{{&t.Nodes, &base.Nodes}, {&t.Edges, &base.Edges}, {&t.ID, &base.ID},
-		{&t.Label, &base.Label}, {&t.Features, &base.Features}, {&t.Split, &base.Split}, {&t.Source, &base.Source}, {&t.Target, &base.Target},
-		{&t.Weight, &base.Weight}, {&t.Separator, &base.Separator}, {&t.Encoding, &base.Encoding}, {&t.Decimal, &base.Decimal}} {
+		{&t.Label, &base.Label}, {&t.Features, &base.Features}, {&t.Split, &base.Split}, {&t.Source, &base.Source},
+		{&t.Target, &base.Target},
+		{&t.Weight, &base.Weight}, {&t.Separator, &base.Separator}, {&t.Encoding, &base.Encoding},
+		{&t.Decimal, &base.Decimal}} {
 		if *field.of == "" {
 			*field.of = *field.from
 		}

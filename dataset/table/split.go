@@ -44,14 +44,16 @@ func (c *nodeColumns) planSplit(s Settings, names []string) (masks []int, err er
 		return nil, fmt.Errorf("column %s looks like the mask of a split, and the masks of the other roles are missing: name the column of the split "+
 			"(--split), drop this one (--drop %s), or say that it is a feature (--types %s=bool)", found[0], found[0], found[0])
 	}
-	c.guess = fmt.Sprintf("The split is the masks %s, a guess by their names; nodes in none of them are unlabelled.", strings.Join(found, ", "))
+	c.guess = fmt.Sprintf("The split is the masks %s, a guess by their names; nodes in none of them are unlabelled.",
+		strings.Join(found, ", "))
 	return nil, nil
 }
 
 // masksOf takes columns for the masks of the roles that their names say, or else of train, val and test in this order.
 func (c *nodeColumns) masksOf(names, masks []string) error {
 	if len(masks) > roleMasks {
-		return fmt.Errorf("columns %s are masks of more than %d roles: name the split (--split), or drop some", listed(masks), roleMasks)
+		return fmt.Errorf("columns %s are masks of more than %d roles: name the split (--split), or drop some", listed(masks),
+			roleMasks)
 	}
 	for k, name := range masks {
 		name = strings.TrimSpace(name)
@@ -64,7 +66,8 @@ func (c *nodeColumns) masksOf(names, masks []string) error {
 			role = []string{"train", "val", "test"}[k]
 		}
 		if slices.Contains(c.masks, role) {
-			return fmt.Errorf("columns %s: two of them are masks of %s: name the split (--split), or drop one", listed(masks), role)
+			return fmt.Errorf("columns %s: two of them are masks of %s: name the split (--split), or drop one", listed(masks),
+				role)
 		}
 		c.split, c.masks = append(c.split, i), append(c.masks, role)
 	}

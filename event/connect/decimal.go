@@ -20,8 +20,8 @@ func parseScale(text string) (int, error) {
 	return scale, err
 }
 
-// AppendDecimal appends the decimal number of an integer in two's complement, the highest byte first, times 10^-scale. It
-// has all its digits, so that an id of 20 digits stays the same: -1234 with scale 2 is -12.34.
+// AppendDecimal appends the decimal number of an integer in two's complement, the highest byte first, times 10^-scale.
+// It has all its digits, so that an id of 20 digits stays the same: -1234 with scale 2 is -12.34.
 func AppendDecimal(dst, unscaled []byte, scale int) []byte {
 	n := new(big.Int).SetBytes(unscaled)
 	if len(unscaled) > 0 && unscaled[0] >= 1<<7 { // negative

@@ -8,9 +8,9 @@ import (
 // Guess as the unit of [Options], says that an integer is also a time if its magnitude leaves one unit only.
 const Guess = -1
 
-// The units of a number since 1970 are told apart by its magnitude: 292 years (until 2262) have as many milliseconds as 107
-// days have microseconds, and so on. So each number below has one unit, unless the time is within 107 days of 1970-01-01;
-// who has such times sets the unit. Seconds are written by no connector, and are not guessed.
+// The units of a number since 1970 are told apart by its magnitude: 292 years (until 2262) have as many milliseconds as
+// 107 days have microseconds, and so on. So each number below has one unit, unless the time is within 107 days of
+// 1970-01-01; who has such times sets the unit. Seconds are written by no connector, and are not guessed.
 const (
 	mostDays   = 106_751 // 292 years
 	mostMillis = 9_223_372_036_854
@@ -37,8 +37,8 @@ func guess(v int64) (time.Time, bool) {
 	return Since(v, Nanos.Nanoseconds()), true
 }
 
-// Since returns the time v units of so many nanoseconds after 1970, in UTC. Far outside of the years that can be written it
-// is some time there.
+// Since returns the time v units of so many nanoseconds after 1970, in UTC. Far outside of the years that can be
+// written it is some time there.
 func Since(v, unit int64) time.Time {
 	if unit >= 1e9 {
 		seconds := unit / 1e9

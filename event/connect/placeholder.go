@@ -13,8 +13,8 @@ import (
 // DefaultPlaceholder is Debezium's default of unavailable.value.placeholder.
 const DefaultPlaceholder = "__debezium_unavailable_value"
 
-// placeholder finds the text that Debezium's connectors for PostgreSQL and Oracle send in place of an unchanged value that
-// the database did not log. By the column's type it is
+// placeholder finds the text that Debezium's connectors for PostgreSQL and Oracle send in place of an unchanged value
+// that the database did not log. By the column's type it is
 //
 //	text, json, xml              the text
 //	bytea                        the text's bytes in base64 (also its variant for addresses), or in hexadecimal digits

@@ -41,8 +41,8 @@ func appendScaled(dst []byte, object jsontext.Value) ([]byte, bool) {
 	return appendEncoded(dst, value, scale)
 }
 
-// AppendPlain appends a value by its type in the form that an arrival has: decimals are numbers with all their digits, and
-// lists and objects hold such values. The error is [ErrUnavailable].
+// AppendPlain appends a value by its type in the form that an arrival has: decimals are numbers with all their digits,
+// and lists and objects hold such values. The error is [ErrUnavailable].
 func (r *Reader) AppendPlain(dst []byte, value jsontext.Value, t *Type) ([]byte, error) {
 	return r.appendPlain(dst, value, t, 0)
 }
@@ -89,8 +89,8 @@ func (r *Reader) appendPlain(dst []byte, value jsontext.Value, t *Type, depth in
 	return append(dst, '}'), err
 }
 
-// mayHold reports whether a list or an object without a type may have something to rewrite: an object, such as a decimal
-// with its scale. A list of numbers or texts is as it is.
+// mayHold reports whether a list or an object without a type may have something to rewrite: an object, such as a
+// decimal with its scale. A list of numbers or texts is as it is.
 func mayHold(value jsontext.Value) bool {
 	if value.Kind() == '{' {
 		return true
@@ -103,8 +103,8 @@ func mayHold(value jsontext.Value) bool {
 	return false
 }
 
-// AppendTime appends a time as text in RFC 3339, of a number since 1970 by its type or by the unit of the options, and any
-// other value as it is.
+// AppendTime appends a time as text in RFC 3339, of a number since 1970 by its type or by the unit of the options, and
+// any other value as it is.
 func (r *Reader) AppendTime(dst []byte, value jsontext.Value, t *Type) ([]byte, error) {
 	if r.placeholder.is(value) {
 		return r.AppendPlain(dst, value, t)

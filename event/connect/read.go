@@ -18,8 +18,8 @@ import (
 type Options struct {
 	// Unit is that of numbers which are times, in nanoseconds; Guess: by magnitude; 0: numbers are no times.
 	Unit int64
-	// TextDecimals says that a text of digits is a number. Else one that could also be bytes in base64, as "1234" could, is
-	// no number: decimals are written in either way, and only their schema says in which.
+	// TextDecimals says that a text of digits is a number. Else one that could also be bytes in base64, as "1234" could,
+	// is no number: decimals are written in either way, and only their schema says in which.
 	TextDecimals bool
 	// Placeholder is the text for a value that the connector does not have; empty: there is none.
 	Placeholder string
@@ -87,8 +87,8 @@ func Members(object jsontext.Value, take func(name string, value jsontext.Value)
 	return nil
 }
 
-// Value reads the value of a feature into v, whose memory it uses again. What no feature can be made of is no error: it may
-// be a column that no feature is made of. The value's type is then [schema.Other] or [schema.Unavailable].
+// Value reads the value of a feature into v, whose memory it uses again. What no feature can be made of is no error: it
+// may be a column that no feature is made of. The value's type is then [schema.Other] or [schema.Unavailable].
 func (r *Reader) Value(v *schema.Value, value jsontext.Value, t *Type) {
 	v.Type, v.Number = schema.Missing, 0
 	kind := value.Kind()

@@ -26,8 +26,8 @@ const (
 	Unreadable                 // nothing that a feature can be made of, such as a geometry
 )
 
-// meanings are those of the names that Kafka Connect and Debezium give to types. Names that are not here are plain, such
-// as io.debezium.data.Enum, Json, Xml and Uuid, which are texts, and times of day, which are numbers.
+// meanings are those of the names that Kafka Connect and Debezium give to types. Names that are not here are plain,
+// such as io.debezium.data.Enum, Json, Xml and Uuid, which are texts, and times of day, which are numbers.
 var meanings = map[string]Meaning{
 	"org.apache.kafka.connect.data.Date":      Days,
 	"org.apache.kafka.connect.data.Timestamp": Millis,

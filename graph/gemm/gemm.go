@@ -136,7 +136,8 @@ func (w *workspace) addRows(dst *graph.Dense, a View, use kernel, i, rows, from 
 }
 
 // addTile adds the products of one tile; a tile that sticks out of dst is computed beside and added.
-func (w *workspace) addTile(dst *graph.Dense, use kernel, i, rows, j int, a []float32, arow, acol int, b []float32, k int) {
+func (w *workspace) addTile(dst *graph.Dense, use kernel, i, rows, j int, a []float32, arow, acol int, b []float32,
+	k int) {
 	cols := min(use.cols, dst.Cols-j)
 	if rows == use.rows && cols == use.cols {
 		use.add(&dst.Data[i*dst.Cols+j], dst.Cols, &a[0], arow, acol, &b[0], k)
@@ -167,8 +168,8 @@ func (w *workspace) lastRows(a []float32, v View, rows, k, want int) []float32 {
 	return out
 }
 
-// pack copies alpha times rows at to at+k of B, panel after panel of width columns, a row of a panel contiguous, zeros behind
-// the last column. A row of B is read to its end before the next one.
+// pack copies alpha times rows at to at+k of B, panel after panel of width columns, a row of a panel contiguous, zeros
+// behind the last column. A row of B is read to its end before the next one.
 func pack(out []float32, alpha float32, b View, at, k, width int) {
 	for r := range k {
 		for j := 0; j < b.Cols; j += width {

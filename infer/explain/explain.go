@@ -101,7 +101,8 @@ func (x *Explainer) Shares() bool { return x.model != nil }
 // looking at single arrivals: a second pass for each removal is some fifty forward passes. The batch is not changed.
 func (x *Explainer) Explain(b *infer.Batch, rows [][]infer.Row, i int, logits, probabilities []float32) *Explanation {
 	p := x.predictor
-	e := &Explanation{Class: infer.ArgMax(probabilities), ModelClass: infer.ArgMax(logits), Propagation: p.Calibration.Kind}
+	e := &Explanation{Class: infer.ArgMax(probabilities), ModelClass: infer.ArgMax(logits),
+		Propagation: p.Calibration.Kind}
 	e.RunnerUp = runnerUp(logits, e.Class)
 	e.Logit = figure(logits, e.Class, e.RunnerUp)
 	model := make([]float32, len(logits))

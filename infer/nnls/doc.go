@@ -20,8 +20,8 @@
 //	v     = G_j − Σ_i c_i G_ij + c_I Q c_I(j)                   products with what is left of another column j
 //	left" = left' − v²/left'_j       r" = r' − v r'_j/left'_j   the same with j
 //
-// (Golub and Van Loan, "Matrix Computations", section 2.1.4: an inverse after a change of low rank.) The column with the
-// largest r²/left joins. The support that was found so is solved in float64, and counts if that lowers the loss.
+// (Golub and Van Loan, "Matrix Computations", section 2.1.4: an inverse after a change of low rank.) The column with
+// the largest r²/left joins. The support that was found so is solved in float64, and counts if that lowers the loss.
 //
 // A row costs N'·p for D·t and N'·k for each column that is looked for. Finding the best support is NP-hard. The tests
 // hold the answers to the best of all supports on small dictionaries. BenchmarkRows compares with the pursuit alone and

@@ -61,7 +61,8 @@ func NewSolver(dictionary *graph.Dense, k int) *Solver {
 	return s
 }
 
-// fillGram computes rows lo to hi of G. The products of two float32 are exact, and are added in the order of the columns.
+// fillGram computes rows lo to hi of G. The products of two float32 are exact, and are added in the order of the
+// columns.
 func (s *Solver) fillGram(lo, hi int) {
 	n := s.dictionary.Rows
 	for i := lo; i < hi; i++ {

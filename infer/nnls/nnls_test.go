@@ -117,7 +117,8 @@ func TestSection5NearTheOptimum(t *testing.T) {
 			rows++
 		}
 	}
-	t.Logf("residual over the optimum: %.3f, plain matching pursuit %.3f; optimal rows: %d of %d", got/best, plain/best, exact, rows)
+	t.Logf("residual over the optimum: %.3f, plain matching pursuit %.3f; optimal rows: %d of %d", got/best, plain/best,
+		exact, rows)
 	if got > 1.05*best {
 		t.Errorf("residuals are %.3f of the optimum, want at most 1.05", got/best)
 	}
@@ -137,7 +138,8 @@ func matchingPursuit(d reference.Matrix, target []float64, k int) float64 {
 	for range k {
 		at, most := -1, 0.0
 		for i, row := range d {
-			if g := (reference.Matrix{row}).Mul(reference.Matrix{residual}.T())[0][0] / math.Sqrt(squaredNorm(row)); g > most && !slices.Contains(support, i) {
+			if g := (reference.Matrix{row}).Mul(reference.Matrix{residual}.T())[0][0] / math.Sqrt(squaredNorm(row)); g > most &&
+				!slices.Contains(support, i) {
 				at, most = i, g
 			}
 		}

@@ -62,7 +62,8 @@ func (s *Solver) search() *search {
 	}
 	k := s.k
 	place := func() place { return place{newCoordinates(k, s.stride), make([]float64, k*k)} }
-	return &search{Solver: s, small: newActive(k), target: make([]float32, s.dictionary.Cols), b: make([]float32, s.stride),
+	return &search{Solver: s, small: newActive(k), target: make([]float32, s.dictionary.Cols),
+		b:       make([]float32, s.stride),
 		product: make([]float64, s.dictionary.Rows), row: make([]int32, s.dictionary.Rows), best: newAnswer(k),
 		try: newAnswer(k), next: newAnswer(k), at: place(), spare: place(), fitted: make([]float64, k*k),
 		u: make([]float64, k), cj: make([]float64, k), pick: newPick(k)}

@@ -86,7 +86,8 @@ func TestTargetThatIsNoNumber(t *testing.T) {
 	targets := graph.NewDense(2, 2)
 	targets.Data[0], targets.Data[2] = float32(math.NaN()), 1
 	m, left := NewSolver(convert.Dense(d), 2).Solve(targets)
-	if isNaN := func(v float32) bool { return math.IsNaN(float64(v)) }; !isNaN(left[0]) || m.RowLen(0) != 0 || isNaN(left[1]) {
+	if isNaN := func(v float32) bool { return math.IsNaN(float64(v)) }; !isNaN(left[0]) || m.RowLen(0) != 0 ||
+		isNaN(left[1]) {
 		t.Errorf("left %v, entries of the row that is none: %d", left, m.RowLen(0))
 	}
 }

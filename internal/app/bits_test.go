@@ -64,10 +64,12 @@ func TestPredictionsStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	var lines, answers bytes.Buffer
-	if _, err := replay.Replay(t.Context(), replay.TestNodes(d), &replay.Lines{W: &lines}, replay.Options{Chunk: 250}); err != nil {
+	if _, err := replay.Replay(t.Context(), replay.TestNodes(d), &replay.Lines{W: &lines},
+		replay.Options{Chunk: 250}); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := PredictLines(t.Context(), versions{serving.Pinned(v)}, &lines, &answers, LineOptions{Mode: consumer.Graph, Batch: 256}); err != nil {
+	if _, _, err := PredictLines(t.Context(), versions{serving.Pinned(v)}, &lines, &answers,
+		LineOptions{Mode: consumer.Graph, Batch: 256}); err != nil {
 		t.Fatal(err)
 	}
 	var got strings.Builder
@@ -76,7 +78,8 @@ func TestPredictionsStay(t *testing.T) {
 		if err := (event.JSON{}).DecodePrediction(line, &p); err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintf(&got, "%s %d %08x %d %d %d\n", p.ID, p.Class, math.Float32bits(p.Probability), p.Known, p.InBatch, p.Unknown)
+		fmt.Fprintf(&got, "%s %d %08x %d %d %d\n", p.ID, p.Class, math.Float32bits(p.Probability), p.Known, p.InBatch,
+			p.Unknown)
 	}
 	if *update {
 		if err := os.WriteFile(keptPredictions, []byte(got.String()), 0o644); err != nil {

@@ -35,11 +35,19 @@ func TestAdviceOfACheck(t *testing.T) {
 		"all is well": {func(*config.Consumer) {}, "can be served", ""},
 		"another model": {func(cfg *config.Consumer) { cfg.Model = "gat" }, `model is "gat", the artifact has sgc`,
 			"set model to one of these, or leave it empty; or make an artifact that has it: trainer train --models"},
-		"an embedding": {func(cfg *config.Consumer) { cfg.Output.Representation = serving.RepresentEmbedding }, "needs tables of features",
+		"an embedding": {func(cfg *config.Consumer) {
+			cfg.Output.Representation = serving.RepresentEmbedding
+		}, "needs tables of features",
 			"set output.representation to none or logits, or make an artifact that has them: trainer train --representation"},
-		"a coverage":    {func(cfg *config.Consumer) { cfg.Output.Coverage = 0.9 }, "coverage 0.9", "set output.coverage to 0"},
-		"growth":        {func(cfg *config.Consumer) { cfg.Attach.Arrivals = config.On }, "growth is on", "set attach.arrivals to off"},
-		"a propagation": {func(cfg *config.Consumer) { cfg.Calibration = "ep" }, `calibration is "ep"`, "set calibration to auto"},
+		"a coverage": {func(cfg *config.Consumer) {
+			cfg.Output.Coverage = 0.9
+		}, "coverage 0.9", "set output.coverage to 0"},
+		"growth": {func(cfg *config.Consumer) {
+			cfg.Attach.Arrivals = config.On
+		}, "growth is on", "set attach.arrivals to off"},
+		"a propagation": {func(cfg *config.Consumer) {
+			cfg.Calibration = "ep"
+		}, `calibration is "ep"`, "set calibration to auto"},
 	} {
 		for where, cfg := range map[string]config.Consumer{"in Redis": inRedis, "in a directory": pinned} {
 			c.change(&cfg)
@@ -47,7 +55,8 @@ func TestAdviceOfACheck(t *testing.T) {
 			if _, _, err := Check(t.Context(), cfg, func(r check.Result) { last = r }); err != nil {
 				t.Fatal(err)
 			}
-			if (last.State == check.OK) != (c.do == "") || !strings.Contains(last.Found, c.found) || !strings.HasPrefix(last.Do, c.do) {
+			if (last.State == check.OK) != (c.do == "") || !strings.Contains(last.Found, c.found) ||
+				!strings.HasPrefix(last.Do, c.do) {
 				t.Errorf("%s %s: %s", name, where, last)
 			}
 		}

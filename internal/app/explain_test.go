@@ -40,7 +40,8 @@ func TestExplainLinesExplainsWhatPredictSays(t *testing.T) {
 	for _, made := range b.Models {
 		for _, attachment := range []string{artifact.AttachFrozen, artifact.AttachJoint} {
 			for _, mode := range []consumer.Mode{consumer.Node, consumer.Graph} {
-				v, _, err := serving.New(b, mapping.FromArtifact(b.Mapping), serving.Options{Model: made.Name, Attachment: attachment})
+				v, _, err := serving.New(b, mapping.FromArtifact(b.Mapping),
+					serving.Options{Model: made.Name, Attachment: attachment})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -93,7 +94,8 @@ func TestReasonsReachTheTopicOfPredictions(t *testing.T) {
 		cfg.Output.Explain, cfg.Output.ExplainIDs = 3, ids
 		for i, p := range stream(t, cfg, arrivals) {
 			if p.Class != plain[i].Class || p.Probability != plain[i].Probability || p.ID != plain[i].ID {
-				t.Errorf("%s is %d at %v, without reasons %d at %v", p.ID, p.Class, p.Probability, plain[i].Class, plain[i].Probability)
+				t.Errorf("%s is %d at %v, without reasons %d at %v", p.ID, p.Class, p.Probability, plain[i].Class,
+					plain[i].Probability)
 			}
 			checkReasons(t, &p, ids)
 		}
@@ -124,9 +126,11 @@ func checkReasons(t *testing.T, p *event.Prediction, ids bool) {
 // Joint attachment has no shares: output.explain is refused, with advice.
 func TestReasonsNeedFrozenAttachment(t *testing.T) {
 	b := described(t)
-	_, _, err := serving.New(b, mapping.FromArtifact(b.Mapping), serving.Options{Attachment: artifact.AttachJoint, Explain: true})
+	_, _, err := serving.New(b, mapping.FromArtifact(b.Mapping),
+		serving.Options{Attachment: artifact.AttachJoint, Explain: true})
 	var choice *serving.ChoiceError
-	if !errors.As(err, &choice) || choice.Option != serving.OptionExplain || !strings.Contains(advice(err), "output.explain") {
+	if !errors.As(err, &choice) || choice.Option != serving.OptionExplain ||
+		!strings.Contains(advice(err), "output.explain") {
 		t.Errorf("error %v, advice %q", err, advice(err))
 	}
 }

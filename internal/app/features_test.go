@@ -156,7 +156,8 @@ func TestRefusalsByTheRedisOfFeaturesEndTheConsumer(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		err := RunConsumer(ctx, cfg, slog.New(slog.DiscardHandler), nil)
 		cancel()
-		if !errors.Is(err, consumer.ErrFeatures) || strings.Count(err.Error(), " -> ") != 1 || !strings.Contains(err.Error(), c.want) ||
+		if !errors.Is(err, consumer.ErrFeatures) || strings.Count(err.Error(), " -> ") != 1 ||
+			!strings.Contains(err.Error(), c.want) ||
 			strings.Contains(err.Error(), "word@") {
 			t.Errorf("%s%s: Run returned %v, want %q", c.url, c.answer, err, c.want)
 		}
@@ -174,7 +175,8 @@ func TestRefusalsByTheRedisOfFeaturesEndTheConsumer(t *testing.T) {
 func TestLinesLookFeaturesUp(t *testing.T) {
 	from, ids := small(t)
 	cfg := config.Default[config.Consumer]()
-	cfg.Features.From, cfg.Features.Format, cfg.Features.Redis.URL = config.FromRedis, "json", config.RedisURL("redis://"+miniredis.RunT(t).Addr())
+	cfg.Features.From, cfg.Features.Format, cfg.Features.Redis.URL = config.FromRedis, "json",
+		config.RedisURL("redis://"+miniredis.RunT(t).Addr())
 	store, end, err := Features(cfg.Features, cfg.Limits)
 	if err != nil {
 		t.Fatal(err)
@@ -184,7 +186,8 @@ func TestLinesLookFeaturesUp(t *testing.T) {
 	line := func(features string) string { return fmt.Sprintf(`{"id":"a"%s,"edges":[%q]}`, features, ids[0]) }
 	answer := func(text string) (out string, predicted, rejected int) {
 		var w bytes.Buffer
-		predicted, rejected, err := PredictLines(t.Context(), from, strings.NewReader(text), &w, LineOptions{Mode: consumer.Node, Batch: 2, Features: store})
+		predicted, rejected, err := PredictLines(t.Context(), from, strings.NewReader(text), &w,
+			LineOptions{Mode: consumer.Node, Batch: 2, Features: store})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -195,8 +198,9 @@ func TestLinesLookFeaturesUp(t *testing.T) {
 	if want, _, _ := answer(line(`,"features":[1,2,3]`)); got != want || predicted != 1 || rejected != 1 {
 		t.Errorf("%d predicted, %d rejected:\n%s\nwant\n%s", predicted, rejected, got, want)
 	}
-	explained, rejected, err := ExplainLines(t.Context(), from, strings.NewReader(line("")+"\n"+`{"id":"b"}`), nobody{}, LineOptions{Mode: consumer.Node, Batch: 2,
-		Features: store})
+	explained, rejected, err := ExplainLines(t.Context(), from, strings.NewReader(line("")+"\n"+`{"id":"b"}`), nobody{},
+		LineOptions{Mode: consumer.Node, Batch: 2,
+			Features: store})
 	if err != nil || explained != 1 || rejected != 1 {
 		t.Errorf("%d explained, %d rejected, %v", explained, rejected, err)
 	}

@@ -76,7 +76,8 @@ func send(t *testing.T, cfg config.Consumer, ids []string) {
 	}
 	var arrivals []event.Arrival
 	for i, id := range ids {
-		arrivals = append(arrivals, event.Arrival{ID: fmt.Sprint("new-", i), Features: event.Features{Values: []float32{1, 2, 3}}, Edges: []string{id}})
+		arrivals = append(arrivals, event.Arrival{ID: fmt.Sprint("new-", i),
+			Features: event.Features{Values: []float32{1, 2, 3}}, Edges: []string{id}})
 	}
 	if err := topic.Send(t.Context(), arrivals); err != nil {
 		t.Fatal(err)
@@ -104,12 +105,17 @@ func TestWaysToConnect(t *testing.T) {
 		compression string
 	}{
 		{devstack.KafkaOptions{}, config.KafkaTLS{}, config.KafkaSASL{Mechanism: "none"}, "none"},
-		{devstack.KafkaOptions{TLS: authority.Server()}, config.KafkaTLS{Enabled: true, CAFile: ca}, config.KafkaSASL{Mechanism: "none"}, "gzip"},
-		{devstack.KafkaOptions{TLS: strict}, config.KafkaTLS{Enabled: true, CAFile: ca, CertFile: cert, KeyFile: key}, config.KafkaSASL{Mechanism: "none"}, "snappy"},
-		{devstack.KafkaOptions{Users: user("PLAIN")}, config.KafkaTLS{}, config.KafkaSASL{Mechanism: "plain", Username: "me", Password: "word"}, "lz4"},
-		{devstack.KafkaOptions{Users: user("SCRAM-SHA-256"), TLS: authority.Server()}, config.KafkaTLS{Enabled: true, CAFile: ca, ServerName: "localhost"},
+		{devstack.KafkaOptions{TLS: authority.Server()}, config.KafkaTLS{Enabled: true, CAFile: ca},
+			config.KafkaSASL{Mechanism: "none"}, "gzip"},
+		{devstack.KafkaOptions{TLS: strict}, config.KafkaTLS{Enabled: true, CAFile: ca, CertFile: cert, KeyFile: key},
+			config.KafkaSASL{Mechanism: "none"}, "snappy"},
+		{devstack.KafkaOptions{Users: user("PLAIN")}, config.KafkaTLS{}, config.KafkaSASL{Mechanism: "plain", Username: "me",
+			Password: "word"}, "lz4"},
+		{devstack.KafkaOptions{Users: user("SCRAM-SHA-256"), TLS: authority.Server()},
+			config.KafkaTLS{Enabled: true, CAFile: ca, ServerName: "localhost"},
 			config.KafkaSASL{Mechanism: "scram-sha-256", Username: "me", Password: "word"}, "zstd"},
-		{devstack.KafkaOptions{Users: user("SCRAM-SHA-512"), TLS: strict}, config.KafkaTLS{Enabled: true, CAFile: ca, CertFile: cert, KeyFile: key},
+		{devstack.KafkaOptions{Users: user("SCRAM-SHA-512"), TLS: strict},
+			config.KafkaTLS{Enabled: true, CAFile: ca, CertFile: cert, KeyFile: key},
 			config.KafkaSASL{Mechanism: "scram-sha-512", Username: "me", PasswordFile: file}, "none"},
 	} {
 		t.Run(fmt.Sprintf("tls=%t,sasl=%s,%s", c.tls.Enabled, c.sasl.Mechanism, c.compression), func(t *testing.T) {
@@ -181,10 +187,12 @@ func stored(t *testing.T, k *devstack.Kafka, cfg config.Consumer) string {
 // What does not mend by itself ends the consumer, with an error that says what it is.
 func TestRefusalsEndTheConsumer(t *testing.T) {
 	may := func(resource kmsg.ACLResourceType, name string, op kmsg.ACLOperation) kfake.ACL {
-		return kfake.ACL{Resource: resource, Name: name, Pattern: kmsg.ACLResourcePatternTypeLiteral, Operation: op, Allow: true}
+		return kfake.ACL{Resource: resource, Name: name, Pattern: kmsg.ACLResourcePatternTypeLiteral, Operation: op,
+			Allow: true}
 	}
 	names := config.Default[config.Consumer]().Kafka.Topics
-	readIn, writeOut := may(kmsg.ACLResourceTypeTopic, names.Arrivals, kmsg.ACLOperationRead), may(kmsg.ACLResourceTypeTopic, names.Predictions, kmsg.ACLOperationWrite)
+	readIn, writeOut := may(kmsg.ACLResourceTypeTopic, names.Arrivals, kmsg.ACLOperationRead),
+		may(kmsg.ACLResourceTypeTopic, names.Predictions, kmsg.ACLOperationWrite)
 	join := may(kmsg.ACLResourceTypeGroup, "rivulet", kmsg.ACLOperationRead)
 	k, err := devstack.StartKafka(devstack.KafkaOptions{Topics: topics(), Users: []devstack.KafkaUser{
 		{Mechanism: "PLAIN", Name: "all", Password: "word"},
@@ -239,9 +247,12 @@ func TestWrongFilesAreNamed(t *testing.T) {
 	}
 	login := config.KafkaSASL{Mechanism: "plain", Username: "me"}
 	for want, b := range map[string]config.Brokers{
-		"kafka.tls.ca_file: open":                              {TLS: config.KafkaTLS{Enabled: true, CAFile: "none"}, SASL: config.KafkaSASL{Mechanism: "none"}},
-		"kafka.tls.ca_file is \"" + empty:                      {TLS: config.KafkaTLS{Enabled: true, CAFile: empty}, SASL: config.KafkaSASL{Mechanism: "none"}},
-		"kafka.tls.cert_file \"" + key + "\" with key_file":    {TLS: config.KafkaTLS{Enabled: true, CertFile: key, KeyFile: cert}, SASL: config.KafkaSASL{Mechanism: "none"}},
+		"kafka.tls.ca_file: open": {TLS: config.KafkaTLS{Enabled: true, CAFile: "none"},
+			SASL: config.KafkaSASL{Mechanism: "none"}},
+		"kafka.tls.ca_file is \"" + empty: {TLS: config.KafkaTLS{Enabled: true, CAFile: empty},
+			SASL: config.KafkaSASL{Mechanism: "none"}},
+		"kafka.tls.cert_file \"" + key + "\" with key_file": {TLS: config.KafkaTLS{Enabled: true, CertFile: key,
+			KeyFile: cert}, SASL: config.KafkaSASL{Mechanism: "none"}},
 		"kafka.sasl.password_file: open":                       {SASL: with(login, "none")},
 		"kafka.sasl.password_file is \"" + empty + "\": it is": {SASL: with(login, empty)},
 	} {
@@ -264,7 +275,8 @@ func TestAPasswordIsReadAgain(t *testing.T) {
 		if err := os.WriteFile(file, []byte(want), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if username, password, err := l.Credentials(); err != nil || username != "me" || password != want || l.Mechanism() != kafka.Plain {
+		if username, password, err := l.Credentials(); err != nil || username != "me" || password != want ||
+			l.Mechanism() != kafka.Plain {
 			t.Errorf("%s as %q with %q, %v, want %s", l.Mechanism(), username, password, err, want)
 		}
 	}

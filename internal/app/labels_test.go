@@ -44,7 +44,8 @@ func TestLostRightsToLabelsAreWaitedFor(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer broker.Close()
-			lost := broker.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{refused}, Topic: "labels", Err: kerr.TopicAuthorizationFailed, Count: -1})
+			lost := broker.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{refused}, Topic: "labels",
+				Err: kerr.TopicAuthorizationFailed, Count: -1})
 			w, err := kgo.NewClient(kgo.SeedBrokers(broker.Addr()), kgo.DefaultProduceTopic("labels"))
 			if err != nil {
 				t.Fatal(err)
@@ -81,7 +82,8 @@ func TestLostRightsToLabelsAreWaitedFor(t *testing.T) {
 			if err := <-ended; err != nil {
 				t.Error(err)
 			}
-			if log := logged.String(); strings.Count(log, `msg="waiting for labels"`) != 1 || strings.Count(log, "no longer waiting for labels") != 1 ||
+			if log := logged.String(); strings.Count(log, `msg="waiting for labels"`) != 1 ||
+				strings.Count(log, "no longer waiting for labels") != 1 ||
 				!strings.Contains(log, "Topic Authorization Failed") {
 				t.Errorf("logged:\n%s", log)
 			}
@@ -97,7 +99,8 @@ func TestFollowLabels(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer broker.Close()
-	w, err := kgo.NewClient(kgo.SeedBrokers(broker.Addr()), kgo.DefaultProduceTopic("labels"), kgo.RecordPartitioner(kgo.RoundRobinPartitioner()))
+	w, err := kgo.NewClient(kgo.SeedBrokers(broker.Addr()), kgo.DefaultProduceTopic("labels"),
+		kgo.RecordPartitioner(kgo.RoundRobinPartitioner()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,11 +136,13 @@ func TestFollowLabels(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := w.ProduceSync(t.Context(), &kgo.Record{Value: binary,
-		Headers: []kgo.RecordHeader{{Key: event.HeaderContentType, Value: []byte(event.Protobuf{}.ContentType())}}}).FirstErr(); err != nil {
+		Headers: []kgo.RecordHeader{{Key: event.HeaderContentType,
+			Value: []byte(event.Protobuf{}.ContentType())}}}).FirstErr(); err != nil {
 		t.Fatal(err)
 	}
 	send(`{"id":"named","class_name":"x"}`, `nonsense`)
-	want := map[event.Label]bool{{ID: "binary", Class: 2}: true, {ID: "named", Class: event.ByName, ClassName: "x"}: true, {}: true}
+	want := map[event.Label]bool{{ID: "binary", Class: 2}: true, {ID: "named", Class: event.ByName, ClassName: "x"}: true,
+		{}: true}
 	for len(want) > 0 {
 		l := <-got
 		if l.ID == "before" {

@@ -31,8 +31,8 @@ type LineOptions struct {
 
 // PredictLines reads arrivals as JSON lines and writes predictions as JSON lines, in order, on the same path that
 // the consumer takes. It returns how many lines were predicted and how many were rejected. Empty lines are passed
-// over, and so are changes of Debezium that leave no row. ctx ends it also while r gives nothing; what was predicted until an
-// error is written.
+// over, and so are changes of Debezium that leave no row. ctx ends it also while r gives nothing; what was predicted
+// until an error is written.
 func PredictLines(ctx context.Context, versions consumer.Versions, r io.Reader, w io.Writer,
 	o LineOptions) (predicted, rejected int, err error) {
 	out := &lineWriter{w: bufio.NewWriter(w), rejected: o.Rejected}

@@ -12,8 +12,8 @@ import (
 	"rivulet/event"
 )
 
-// Lines of another shape get the predictions and the explanations of Rivulet's own form, by the consumer's settings. Changes
-// that leave no row are passed over.
+// Lines of another shape get the predictions and the explanations of Rivulet's own form, by the consumer's settings.
+// Changes that leave no row are passed over.
 func TestLinesOfAnotherShape(t *testing.T) {
 	from, ids := small(t)
 	const row = `{"id":"a","features":[1,2,3],"edges":["N"]}`
@@ -22,11 +22,13 @@ func TestLinesOfAnotherShape(t *testing.T) {
 		settings config.Mapping
 		lines    []string
 	}{
-		"own":      {config.Mapping{}, []string{own}},
-		"pointers": {config.Mapping{ID: "/user/id", Features: "/x/0", Edges: "/user/friends"}, []string{`{"user":{"id":"a","friends":["` + ids[0] + `"]},"x":[[1,2,3]]}`}},
+		"own": {config.Mapping{}, []string{own}},
+		"pointers": {config.Mapping{ID: "/user/id", Features: "/x/0", Edges: "/user/friends"},
+			[]string{`{"user":{"id":"a","friends":["` + ids[0] + `"]},"x":[[1,2,3]]}`}},
 		"Debezium": {config.Mapping{Preset: event.PresetDebezium}, []string{`{"op":"c","before":null,"after":` + own + `}`,
 			`{"op":"d","before":` + own + `,"after":null}`}},
-		"CloudEvents": {config.Mapping{Preset: event.PresetCloudEvents}, []string{`{"specversion":"1.0","id":"e","source":"/s","type":"t","data":` + own + `}`}},
+		"CloudEvents": {config.Mapping{Preset: event.PresetCloudEvents},
+			[]string{`{"specversion":"1.0","id":"e","source":"/s","type":"t","data":` + own + `}`}},
 	} {
 		forms, err := LineForms(config.Reading{Mapping: tc.settings})
 		if err != nil {
@@ -43,7 +45,8 @@ func TestLinesOfAnotherShape(t *testing.T) {
 		}
 		var want, got event.Prediction
 		var plain bytes.Buffer
-		if _, _, err := PredictLines(t.Context(), from, strings.NewReader(own), &plain, LineOptions{Mode: consumer.Node, Batch: 10}); err != nil {
+		if _, _, err := PredictLines(t.Context(), from, strings.NewReader(own), &plain,
+			LineOptions{Mode: consumer.Node, Batch: 10}); err != nil {
 			t.Fatal(err)
 		}
 		if err := (event.JSON{}).DecodePrediction(plain.Bytes(), &want); err != nil {
@@ -57,7 +60,8 @@ func TestLinesOfAnotherShape(t *testing.T) {
 			t.Errorf("%s (-own +mapped):\n%s", name, diff)
 		}
 		var explained collected
-		if n, rejected, err := ExplainLines(t.Context(), from, strings.NewReader(in), &explained, options); err != nil || n != 1 || rejected != 0 ||
+		if n, rejected, err := ExplainLines(t.Context(), from, strings.NewReader(in), &explained, options); err != nil ||
+			n != 1 || rejected != 0 ||
 			explained[0].Prediction.ID != "a" || explained[0].Class != got.Class {
 			t.Errorf("%s: %d explained, %d rejected, %v", name, n, rejected, err)
 		}

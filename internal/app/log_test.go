@@ -54,10 +54,12 @@ func TestADrainThatTakesTooLongSaysSo(t *testing.T) {
 	<-refused
 	cancel()
 	err = <-done
-	if !errors.Is(err, consumer.ErrDrainTimeout) || !strings.Contains(err.Error(), "is read again") || strings.Contains(err.Error(), "context canceled") {
+	if !errors.Is(err, consumer.ErrDrainTimeout) || !strings.Contains(err.Error(), "is read again") ||
+		strings.Contains(err.Error(), "context canceled") {
 		t.Errorf("got %v", err)
 	}
-	for _, want := range []string{`level=INFO msg="drain begins`, `level=INFO msg="drain ended" took=`, `level=ERROR msg="the consumer has ended with an error" error="the drain timed out`,
+	for _, want := range []string{`level=INFO msg="drain begins`, `level=INFO msg="drain ended" took=`,
+		`level=ERROR msg="the consumer has ended with an error" error="the drain timed out`,
 		"predictions=0"} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("%s is not in the log:\n%s", want, log.String())

@@ -72,7 +72,8 @@ func TestEmbeddingsReachTheTopicOfPredictions(t *testing.T) {
 	want := artifacttest.Model(b, 0).FrozenFeatures(b.Models[0].Features, &b.Preprocess).Embeddings(batch)
 	answered := 0
 	for i, p := range published {
-		if diff := cmp.Diff(want.Row(i), p.Representation); diff != "" || p.RepresentationKind != event.RepresentationEmbedding {
+		if diff := cmp.Diff(want.Row(i), p.Representation); diff != "" ||
+			p.RepresentationKind != event.RepresentationEmbedding {
 			t.Errorf("%s: representation %q (-computed +published):\n%s", p.ID, p.RepresentationKind, diff)
 		}
 		if p.Abstained != (p.Probability < 0.75) { // the curve between 0.9 at 0.5 and 0.6 at 0.75
@@ -159,7 +160,8 @@ func streamUntil(t *testing.T, cfg config.Consumer, arrivals []event.Arrival, to
 	running, stop := context.WithCancel(ctx)
 	done := make(chan error, 1)
 	go func() { done <- RunConsumer(running, cfg, log, nil) }()
-	r, err := kgo.NewClient(kgo.SeedBrokers(cfg.Kafka.Brokers.Brokers...), kgo.ConsumeTopics(cfg.Kafka.Topics.Predictions), kgo.FetchMaxWait(50*time.Millisecond))
+	r, err := kgo.NewClient(kgo.SeedBrokers(cfg.Kafka.Brokers.Brokers...), kgo.ConsumeTopics(cfg.Kafka.Topics.Predictions),
+		kgo.FetchMaxWait(50*time.Millisecond))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,14 +214,16 @@ func TestLinesCarryEmbeddings(t *testing.T) {
 			if !ok {
 				embedder = model.FrozenFeatures(made.Features, &b.Preprocess)
 			}
-			from, err := Pinned(dir, serving.Options{Model: made.Name, Attachment: attachment, Representation: serving.RepresentEmbedding},
+			from, err := Pinned(dir, serving.Options{Model: made.Name, Attachment: attachment,
+				Representation: serving.RepresentEmbedding},
 				slog.New(slog.DiscardHandler))
 			if err != nil {
 				t.Fatal(err)
 			}
 			var out bytes.Buffer
-			_, _, err = PredictLines(t.Context(), from, strings.NewReader(in.String()), &out, LineOptions{Mode: consumer.Node, Batch: len(arrivals),
-				Output: consumer.Output{Representation: event.RepresentationEmbedding}})
+			_, _, err = PredictLines(t.Context(), from, strings.NewReader(in.String()), &out,
+				LineOptions{Mode: consumer.Node, Batch: len(arrivals),
+					Output: consumer.Output{Representation: event.RepresentationEmbedding}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -230,7 +234,8 @@ func TestLinesCarryEmbeddings(t *testing.T) {
 					t.Fatal(err)
 				}
 				if !slices.Equal(want.Row(i), p.Representation) || p.Abstained {
-					t.Errorf("%s, %s: %s has %v, want %v; abstained is %t", made.Name, attachment, p.ID, p.Representation, want.Row(i), p.Abstained)
+					t.Errorf("%s, %s: %s has %v, want %v; abstained is %t", made.Name, attachment, p.ID, p.Representation, want.Row(i),
+						p.Abstained)
 				}
 				i++
 			}

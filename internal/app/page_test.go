@@ -23,7 +23,8 @@ import (
 // pageFor are the settings of a page for the consumer's services.
 func pageFor(cfg config.Consumer) config.Page {
 	p := config.Default[config.Page]()
-	p.Kafka.Brokers, p.Kafka.Group, p.Kafka.Topics, p.Redis = cfg.Kafka.Brokers, cfg.Kafka.Group, cfg.Kafka.Topics, cfg.Redis
+	p.Kafka.Brokers, p.Kafka.Group, p.Kafka.Topics, p.Redis = cfg.Kafka.Brokers, cfg.Kafka.Group, cfg.Kafka.Topics,
+		cfg.Redis
 	p.Attach, p.Page.Listen = cfg.Attach, "127.0.0.1:0"
 	return p
 }
@@ -128,7 +129,8 @@ func TestRightsOfThePageInRedis(t *testing.T) {
 		t.Fatalf("the page sees %+v, want %s of %q", seen, names[1], names)
 	}
 	try := func() int {
-		return askPage(t, http.DefaultClient, "POST", url+"api/try", `{"id":"x","features":[1,2,3,4,5],"edges":["0","nobody"]}`, "", nil)
+		return askPage(t, http.DefaultClient, "POST", url+"api/try",
+			`{"id":"x","features":[1,2,3,4,5],"edges":["0","nobody"]}`, "", nil)
 	}
 	status := try()
 	for range 200 {
@@ -141,19 +143,22 @@ func TestRightsOfThePageInRedis(t *testing.T) {
 	if status != http.StatusOK {
 		t.Errorf("an answer on the page: status %d", status)
 	}
-	if got := askPage(t, http.DefaultClient, "POST", url+"api/activate", `{"version":"`+names[0]+`","expect":"`+names[1]+`"}`, "", nil); got != http.StatusOK {
+	if got := askPage(t, http.DefaultClient, "POST", url+"api/activate", `{"version":"`+names[0]+`","expect":"`+names[1]+
+		`"}`, "", nil); got != http.StatusOK {
 		t.Errorf("activating: status %d", got)
 	}
 	if current, err := publisher.Current(t.Context()); err != nil || current != names[0] {
 		t.Errorf("CURRENT is %s (%v), want %s", current, err, names[0])
 	}
-	for user, password := range map[string]string{"rivulet-page": "change-me-three", "rivulet-activate": "change-me-four"} {
+	for user, password := range map[string]string{"rivulet-page": "change-me-three",
+		"rivulet-activate": "change-me-four"} {
 		client, err := ConnectRedis(as(user, password))
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = client.Close() })
-		denied := map[string]error{"removing rows": client.Unlink(t.Context(), "rivulet:v:1:rows:0").Err(), "writing rows": client.HSet(t.Context(), "rivulet:v:1:rows:0", "a", "b").Err(),
+		denied := map[string]error{"removing rows": client.Unlink(t.Context(), "rivulet:v:1:rows:0").Err(),
+			"writing rows":   client.HSet(t.Context(), "rivulet:v:1:rows:0", "a", "b").Err(),
 			"another prefix": client.Get(t.Context(), "other").Err()}
 		if user == "rivulet-page" {
 			denied["moving CURRENT"] = client.Set(t.Context(), "{rivulet}:current", "v", 0).Err()
@@ -176,7 +181,8 @@ func TestThePageHasTLSAndAToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	authority := harness.NewAuthority(t)
-	p.Page.TLS.CertFile, p.Page.TLS.KeyFile = harness.CertificateFiles(t, authority.Sign("page", time.Now().Add(time.Hour), "127.0.0.1"))
+	p.Page.TLS.CertFile, p.Page.TLS.KeyFile = harness.CertificateFiles(t,
+		authority.Sign("page", time.Now().Add(time.Hour), "127.0.0.1"))
 	p.Page.TokenFile = token
 	url := runPage(t, p)
 	if !strings.HasPrefix(url, "https://127.0.0.1:") {
@@ -191,7 +197,9 @@ func TestThePageHasTLSAndAToken(t *testing.T) {
 		}
 	}
 	p.Page.TokenFile = filepath.Join(dir, "none")
-	if err := RunPage(t.Context(), p, slog.New(slog.DiscardHandler), func(string) { t.Error("a page without its token was opened") }); err == nil ||
+	if err := RunPage(t.Context(), p, slog.New(slog.DiscardHandler), func(string) {
+		t.Error("a page without its token was opened")
+	}); err == nil ||
 		!strings.Contains(err.Error(), "page.token_file") {
 		t.Errorf("without the file of its token: %v", err)
 	}
@@ -210,7 +218,8 @@ func TestAPageLeavesNoTraceInKafka(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := topic.Send(t.Context(), []event.Arrival{{ID: "a", Features: event.Features{Values: []float32{1, 2, 3}}}}); err != nil {
+	if err := topic.Send(t.Context(), []event.Arrival{{ID: "a",
+		Features: event.Features{Values: []float32{1, 2, 3}}}}); err != nil {
 		t.Fatal(err)
 	}
 	url := runPage(t, pageFor(cfg))

@@ -32,11 +32,16 @@ func TestRedisOverTLS(t *testing.T) {
 		change func(s *config.RedisServer)
 		want   string
 	}{
-		"all is right":          {func(*config.RedisServer) {}, ""},
-		"a name of its own":     {func(s *config.RedisServer) { s.TLS.ServerName = "localhost" }, ""},
-		"another name":          {func(s *config.RedisServer) { s.TLS.ServerName = "elsewhere" }, "certificate is valid for localhost"},
-		"another authority":     {func(s *config.RedisServer) { s.TLS.CAFile = harness.NewAuthority(t).File() }, "unknown authority"},
-		"no client certificate": {func(s *config.RedisServer) { s.TLS.CertFile, s.TLS.KeyFile = "", "" }, ": "}, // an alert, or the reset after it,
+		"all is right":      {func(*config.RedisServer) {}, ""},
+		"a name of its own": {func(s *config.RedisServer) { s.TLS.ServerName = "localhost" }, ""},
+		"another name": {func(s *config.RedisServer) {
+			s.TLS.ServerName = "elsewhere"
+		}, "certificate is valid for localhost"},
+		"another authority": {func(s *config.RedisServer) {
+			s.TLS.CAFile = harness.NewAuthority(t).File()
+		}, "unknown authority"},
+		// an alert, or the reset after it,
+		"no client certificate": {func(s *config.RedisServer) { s.TLS.CertFile, s.TLS.KeyFile = "", "" }, ": "},
 		"a wrong password":      {func(s *config.RedisServer) { s.PasswordFile, s.Password = "", "hunter2" }, "WRONGPASS"},
 		"nobody":                {func(s *config.RedisServer) { s.PasswordFile, s.Username = "", "" }, "NOAUTH"},
 		"in the URL": {func(s *config.RedisServer) {
@@ -52,7 +57,8 @@ func TestRedisOverTLS(t *testing.T) {
 			}
 			defer func() { _ = client.Close() }()
 			err = client.Ping(t.Context()).Err()
-			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hunter2")) {
+			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) ||
+				strings.Contains(err.Error(), "hunter2")) {
 				t.Errorf("error = %v, want one with %q", err, c.want)
 			}
 		})
@@ -73,9 +79,11 @@ func TestRedisOverTLS(t *testing.T) {
 func TestConnectRedisNamesTheSetting(t *testing.T) {
 	nowhere := filepath.Join(t.TempDir(), "none")
 	for want, change := range map[string]func(s *config.RedisServer){
-		"redis.password_file: open ":    func(s *config.RedisServer) { s.PasswordFile = nowhere },
-		"redis.tls.ca_file: open ":      func(s *config.RedisServer) { s.URL, s.TLS.CAFile = "rediss://h:1", nowhere },
-		"redis.tls.cert_file ":          func(s *config.RedisServer) { s.URL, s.TLS.CertFile, s.TLS.KeyFile = "rediss://h:1", nowhere, nowhere },
+		"redis.password_file: open ": func(s *config.RedisServer) { s.PasswordFile = nowhere },
+		"redis.tls.ca_file: open ":   func(s *config.RedisServer) { s.URL, s.TLS.CAFile = "rediss://h:1", nowhere },
+		"redis.tls.cert_file ": func(s *config.RedisServer) {
+			s.URL, s.TLS.CertFile, s.TLS.KeyFile = "rediss://h:1", nowhere, nowhere
+		},
 		"neither a cluster nor watched": func(s *config.RedisServer) { s.URL = "redis://a:1,b:2" },
 	} {
 		s := config.Default[config.Consumer]().Redis.RedisServer

@@ -39,7 +39,8 @@ func TestRefusalsByRedisEndTheConsumer(t *testing.T) {
 	for _, c := range []struct{ url, answer, want string }{
 		{"redis://me:other@" + server.Addr(), "", "correct redis.username and redis.password"},
 		{"redis://" + server.Addr(), "", "set redis.password or redis.password_file"},
-		{"redis://me:word@" + server.Addr(), noRight, "ACL SETUSER user +hmget; the line of rivulet-consumer in deploy/redis.acl"},
+		{"redis://me:word@" + server.Addr(), noRight,
+			"ACL SETUSER user +hmget; the line of rivulet-consumer in deploy/redis.acl"},
 		{"redis://me:word@" + server.Addr(), "NOPERM No permissions to access a key", "~PREFIX:*"},
 		{"redis://me:word@" + server.Addr(), "MOVED 1 127.0.0.1:1", "set redis.cluster"},
 		{"redis://me:word@" + server.Addr(), "ERR unknown command 'HMGET'", "does not take the command"},
@@ -50,7 +51,8 @@ func TestRefusalsByRedisEndTheConsumer(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		err := RunConsumer(ctx, cfg, slog.New(slog.DiscardHandler), nil)
 		cancel()
-		if err == nil || !strings.Contains(err.Error(), " -> ") || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "word@") {
+		if err == nil || !strings.Contains(err.Error(), " -> ") || !strings.Contains(err.Error(), c.want) ||
+			strings.Contains(err.Error(), "word@") {
 			t.Errorf("%s%s: Run returned %v, want %q", c.url, c.answer, err, c.want)
 		}
 	}

@@ -43,8 +43,8 @@ func newOutage(t *testing.T) *outage {
 // registryVariable names the address of a real registry, in which the test uses subjects of its own.
 const registryVariable = "RIVULET_TEST_REGISTRY"
 
-// registryAway is a registry that can be away: the real one behind a network that is cut, if registryVariable names one,
-// else one in this process.
+// registryAway is a registry that can be away: the real one behind a network that is cut, if registryVariable names
+// one, else one in this process.
 type registryAway struct {
 	url      string
 	register func(subject, schema string) (id int)
@@ -128,7 +128,8 @@ func TestRegistryAwayInMidStream(t *testing.T) {
 	}
 	defer k.Close()
 	topics := cfg.Kafka.Topics
-	if err := k.MakeTopics(t.Context(), map[string]int{topics.Arrivals: 3, topics.Predictions: 3, topics.DeadLetters: 1}); err != nil {
+	if err := k.MakeTopics(t.Context(), map[string]int{topics.Arrivals: 3, topics.Predictions: 3,
+		topics.DeadLetters: 1}); err != nil {
 		t.Fatal(err)
 	}
 	size := func(topic string) (n int64) {
@@ -152,7 +153,8 @@ func TestRegistryAwayInMidStream(t *testing.T) {
 	send := func(schema, n int) {
 		t.Helper()
 		for range n {
-			a := event.Arrival{ID: fmt.Sprint("new-", sent), Features: event.Features{Values: []float32{1, 2, 3}}, Edges: ids[sent%len(ids):]}
+			a := event.Arrival{ID: fmt.Sprint("new-", sent), Features: event.Features{Values: []float32{1, 2, 3}},
+				Edges: ids[sent%len(ids):]}
 			value := event.AppendConfluentHead(nil, uint32(schema))
 			if schema == second {
 				value = append(value, 0) // region is null

@@ -97,7 +97,8 @@ func TestRightsOfServe(t *testing.T) {
 	serve.Redis.Username, serve.Redis.Password = "rivulet-serve", "change-me-as-well"
 	first, _ := newcomers(b, 9)
 	late := fmt.Sprintf(`{"id":"late","features":[1,2,3,4,5],"edges":[%q,%q]}`, first[1].ID, b.Mapping.IDs[0])
-	for k, cache := range []config.Bytes{0, 1 << 20} { // each row from Redis, before there are any of arrivals, and M read whole
+	// each row from Redis, before there are any of arrivals, and M read whole
+	for k, cache := range []config.Bytes{0, 1 << 20} {
 		serve.Cache.Bytes = cache
 		url, stop := startServe(t, serve)
 		awaitReady(t, url, true)
@@ -118,7 +119,8 @@ func TestRightsOfServe(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = client.Close() }()
-	if err := client.HSet(t.Context(), "rivulet:v:1:arrivals:0:0", "id", "row").Err(); err == nil || !strings.Contains(err.Error(), "NOPERM") {
+	if err := client.HSet(t.Context(), "rivulet:v:1:arrivals:0:0", "id", "row").Err(); err == nil ||
+		!strings.Contains(err.Error(), "NOPERM") {
 		t.Errorf("writing a row: %v, want NOPERM", err)
 	}
 }

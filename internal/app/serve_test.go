@@ -109,7 +109,8 @@ func TestAnswersAreTheStreamsOnARealGraph(t *testing.T) {
 
 func sameAsTheStream(t *testing.T, d *dataset.Dataset, b *artifact.Bundle, least int) {
 	var lines bytes.Buffer
-	if _, err := replay.Replay(t.Context(), replay.TestNodes(d), &replay.Lines{W: &lines}, replay.Options{Chunk: 250}); err != nil {
+	if _, err := replay.Replay(t.Context(), replay.TestNodes(d), &replay.Lines{W: &lines},
+		replay.Options{Chunk: 250}); err != nil {
 		t.Fatal(err)
 	}
 	var texts []string
@@ -125,7 +126,8 @@ func sameAsTheStream(t *testing.T, d *dataset.Dataset, b *artifact.Bundle, least
 		t.Fatalf("%d arrivals, want %d", len(arrivals), least)
 	}
 	cfg := stackOf(t, b)
-	cfg.Output.Answer = config.Answer{Probabilities: true, Logits: true, TopK: 2, Explain: 3, ExplainIDs: true, Representation: "logits"}
+	cfg.Output.Answer = config.Answer{Probabilities: true, Logits: true, TopK: 2, Explain: 3, ExplainIDs: true,
+		Representation: "logits"}
 	want := stream(t, cfg, arrivals)
 	url, stop := startServe(t, serveSettings(cfg))
 	awaitReady(t, url, true)
@@ -169,7 +171,8 @@ func ask(t *testing.T, url string, arrivals []string, into []event.Prediction) {
 	}
 	for i := range parts {
 		var p event.Prediction
-		if err := (event.JSON{}).DecodePrediction(parts[i], &p); err != nil || p.Source.Offset != int64(i) || p.Source.Topic != "" {
+		if err := (event.JSON{}).DecodePrediction(parts[i], &p); err != nil || p.Source.Offset != int64(i) ||
+			p.Source.Topic != "" {
 			t.Errorf("%v %s", err, parts[i])
 		}
 		into[i] = p
@@ -197,7 +200,8 @@ func TestServeFollowsCurrent(t *testing.T) {
 	late := fmt.Sprintf(`{"id":"late","features":[1,2,3,4,5],"edges":[%q,%q]}`, first[1].ID, b.Mapping.IDs[0])
 	status, text := request(t, http.MethodPost, url+"/predict", late)
 	var p event.Prediction
-	if err := (event.JSON{}).DecodePrediction(text, &p); err != nil || status != http.StatusOK || p.Arrivals != 1 || p.Known != 1 {
+	if err := (event.JSON{}).DecodePrediction(text, &p); err != nil || status != http.StatusOK || p.Arrivals != 1 ||
+		p.Known != 1 {
 		t.Errorf("%d %v %s", status, err, text)
 	}
 	status, text = request(t, http.MethodPost, url+"/explain", late)
@@ -232,7 +236,8 @@ func TestServeFollowsCurrent(t *testing.T) {
 		t.Fatal(err)
 	}
 	for {
-		if _, text := request(t, http.MethodGet, url+"/v2/models/rivulet", ""); bytes.Contains(text, []byte(next.Manifest.Version)) {
+		if _, text := request(t, http.MethodGet, url+"/v2/models/rivulet", ""); bytes.Contains(text,
+			[]byte(next.Manifest.Version)) {
 			break
 		}
 		time.Sleep(5 * time.Millisecond)
@@ -273,7 +278,8 @@ func TestServeWaitsForAVersion(t *testing.T) {
 	c := config.Default[config.Consumer]()
 	c.Redis.URL = config.RedisURL(server.URL())
 	url, stop := startServe(t, serveSettings(c))
-	if status, text := request(t, http.MethodPost, url+"/predict", `{"id":1,"features":[1]}`); status != 503 || !bytes.Contains(text, []byte("no_version")) {
+	if status, text := request(t, http.MethodPost, url+"/predict", `{"id":1,"features":[1]}`); status != 503 ||
+		!bytes.Contains(text, []byte("no_version")) {
 		t.Errorf("%d %s", status, text)
 	}
 	awaitReady(t, url, false)
@@ -316,7 +322,8 @@ func TestServeWithoutRedis(t *testing.T) {
 			url, stop := startServe(t, serveSettings(c))
 			awaitReady(t, url, true)
 			server.Close()
-			alone, linked := `{"id":"a","features":[1,2,3,4,5]}`, fmt.Sprintf(`{"id":"a","features":[1,2,3,4,5],"edges":[%q]}`, b.Mapping.IDs[0])
+			alone, linked := `{"id":"a","features":[1,2,3,4,5]}`, fmt.Sprintf(`{"id":"a","features":[1,2,3,4,5],"edges":[%q]}`,
+				b.Mapping.IDs[0])
 			if status, text := request(t, http.MethodPost, url+"/predict", alone); status != http.StatusOK {
 				t.Errorf("%d %s", status, text)
 			}
@@ -327,7 +334,8 @@ func TestServeWithoutRedis(t *testing.T) {
 			if outage != "wait" && (status != http.StatusOK || !bytes.Contains(text, []byte(`"degraded":true`))) {
 				t.Errorf("%d %s", status, text)
 			}
-			if status, text := request(t, http.MethodGet, url+"/metrics", ""); status != http.StatusOK || !bytes.Contains(text, []byte(`rivulet_http_requests_total{route="/predict",status="200"}`)) ||
+			if status, text := request(t, http.MethodGet, url+"/metrics", ""); status != http.StatusOK ||
+				!bytes.Contains(text, []byte(`rivulet_http_requests_total{route="/predict",status="200"}`)) ||
 				!bytes.Contains(text, []byte("rivulet_ready 1")) {
 				t.Errorf("metrics: %d %s", status, text)
 			}
@@ -370,24 +378,29 @@ func TestServeWithTLSAndTokens(t *testing.T) {
 	if tokens.Takes("third") {
 		t.Error("the file was removed, and its token is still valid")
 	}
-	if _, err := tokensOf("serve.", config.Access{TokenFile: file}); err == nil || !strings.Contains(err.Error(), "serve.token_file") {
+	if _, err := tokensOf("serve.", config.Access{TokenFile: file}); err == nil ||
+		!strings.Contains(err.Error(), "serve.token_file") {
 		t.Error(err)
 	}
 	if err := os.WriteFile(file, []byte("\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tokensOf("serve.", config.Access{TokenFile: file}); err == nil || !strings.Contains(err.Error(), "no token") {
+	if _, err := tokensOf("serve.", config.Access{TokenFile: file}); err == nil ||
+		!strings.Contains(err.Error(), "no token") {
 		t.Error(err)
 	}
 	authority := harness.NewAuthority(t)
 	cfg := config.Default[config.Serve]()
 	cfg.Artifact, cfg.Server.Token = filepath.Join(dir, "a"), "word"
-	cfg.Server.TLS.CertFile, cfg.Server.TLS.KeyFile = harness.CertificateFiles(t, authority.Sign("server", time.Now().Add(time.Hour), "127.0.0.1"))
+	cfg.Server.TLS.CertFile, cfg.Server.TLS.KeyFile = harness.CertificateFiles(t,
+		authority.Sign("server", time.Now().Add(time.Hour), "127.0.0.1"))
 	url, stop := startServe(t, cfg)
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: authority.Pool(), MinVersion: tls.VersionTLS12}}}
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: authority.Pool(),
+		MinVersion: tls.VersionTLS12}}}
 	defer client.CloseIdleConnections()
 	for token, want := range map[string]int{"word": http.StatusOK, "other": http.StatusUnauthorized} {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, strings.Replace(url, "http:", "https:", 1)+"/predict",
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, strings.Replace(url, "http:", "https:", 1)+
+			"/predict",
 			strings.NewReader(`{"id":"a","features":[1,2,3,4,5]}`))
 		if err != nil {
 			t.Fatal(err)
@@ -406,7 +419,8 @@ func TestServeWithTLSAndTokens(t *testing.T) {
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
-	if _, err := encryption("serve.", config.ServerTLS{CertFile: "missing", KeyFile: "missing"}); err == nil || !strings.Contains(err.Error(), "serve.tls.cert_file") {
+	if _, err := encryption("serve.", config.ServerTLS{CertFile: "missing", KeyFile: "missing"}); err == nil ||
+		!strings.Contains(err.Error(), "serve.tls.cert_file") {
 		t.Error(err)
 	}
 }

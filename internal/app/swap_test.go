@@ -32,8 +32,8 @@ func naming(t *testing.T, seed uint64, version, categories string) *artifact.Bun
 	return b
 }
 
-// A running consumer takes over a version whose schema was fitted anew: arrivals by name are predicted before and after,
-// each by the schema of the version that predicts, and those by the old schema's positions become dead letters.
+// A running consumer takes over a version whose schema was fitted anew: arrivals by name are predicted before and
+// after, each by the schema of the version that predicts, and those by the old schema's positions become dead letters.
 func TestASchemaFittedAnewTakesOverInMidStream(t *testing.T) {
 	first, second := naming(t, 1, "v1", `"gold","silver"`), naming(t, 2, "v2", `"bronze","gold","platinum","silver"`)
 	cfg := stackOf(t, first)
@@ -50,9 +50,11 @@ func TestASchemaFittedAnewTakesOverInMidStream(t *testing.T) {
 	answers := func(round string) map[string]string {
 		var records []*kgo.Record
 		for k, features := range []string{`{"named":{"age":41.5,"plan":"gold"}}`, `{"named":{"plan":"silver","age":null}}`,
-			"[41.5" + strings.Repeat(",0", first.Schema.Width()-1) + "]", "[3" + strings.Repeat(",1", first.Schema.Width()-1) + "]"} {
+			"[41.5" + strings.Repeat(",0", first.Schema.Width()-1) + "]", "[3" + strings.Repeat(",1", first.Schema.Width()-1) +
+				"]"} {
 			id := fmt.Sprintf("%s%d", round, k)
-			records = append(records, &kgo.Record{Topic: cfg.Kafka.Topics.Arrivals, Headers: []kgo.RecordHeader{old}, Key: []byte(id),
+			records = append(records, &kgo.Record{Topic: cfg.Kafka.Topics.Arrivals, Headers: []kgo.RecordHeader{old},
+				Key:   []byte(id),
 				Value: fmt.Appendf(nil, `{"id":%q,"features":%s,"edges":[%q]}`, id, features, first.Mapping.IDs[k])})
 		}
 		if err := client.ProduceSync(t.Context(), records...).FirstErr(); err != nil {

@@ -58,9 +58,9 @@ func (t tokens) Takes(token string) bool {
 // tokenPause is after how long a file is read again although it looks the same.
 const tokenPause = time.Second
 
-// tokenFile has a token a line. It is looked at with every request, so that tokens can be changed while the server runs:
-// a new one stands beside the old one until all clients have it. A file that is emptied or removed takes all tokens away
-// at once. While it cannot be read for another reason, such as its rights, the tokens stay what they were.
+// tokenFile has a token a line. It is looked at with every request, so that tokens can be changed while the server
+// runs: a new one stands beside the old one until all clients have it. A file that is emptied or removed takes all
+// tokens away at once. While it cannot be read for another reason, such as its rights, the tokens stay what they were.
 type tokenFile struct {
 	setting, path string
 	log           *slog.Logger
@@ -107,7 +107,8 @@ func (f *tokenFile) changed() bool {
 		info.Size() != f.seen.Size() || !info.ModTime().Equal(f.seen.ModTime())
 }
 
-// read reads the file. A file without a token, or none, is an error that revokes all of them; another error revokes none.
+// read reads the file. A file without a token, or none, is an error that revokes all of them; another error revokes
+// none.
 func (f *tokenFile) read() error {
 	f.since = time.Now()
 	f.seen, _ = os.Stat(f.path) // before the text: what is written in between is read the next time
@@ -134,17 +135,19 @@ func (f *tokenFile) read() error {
 // register has metrics say how many tokens are valid, and whether their file cannot be read.
 func (f *tokenFile) register(registry prometheus.Registerer) {
 	gauge := func(name, help string, value func() float64) {
-		promauto.With(registry).NewGaugeFunc(prometheus.GaugeOpts{Namespace: "rivulet", Subsystem: "http", Name: name, Help: help}, value)
+		promauto.With(registry).NewGaugeFunc(prometheus.GaugeOpts{Namespace: "rivulet", Subsystem: "http", Name: name,
+			Help: help}, value)
 	}
 	gauge("tokens", "Tokens of the token file that are valid; 0: it was emptied or removed.",
 		func() float64 { return float64(len(f.current())) })
-	gauge("token_file_unreadable", "1 while the token file cannot be read and the tokens from before stay valid.", func() float64 {
-		f.current()
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if f.unreadable {
-			return 1
-		}
-		return 0
-	})
+	gauge("token_file_unreadable", "1 while the token file cannot be read and the tokens from before stay valid.",
+		func() float64 {
+			f.current()
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			if f.unreadable {
+				return 1
+			}
+			return 0
+		})
 }

@@ -14,8 +14,8 @@ import (
 	"rivulet/config"
 )
 
-// A token file that is emptied or removed revokes its tokens at once; one that cannot be read for another reason revokes
-// none. Both are logged and counted.
+// A token file that is emptied or removed revokes its tokens at once; one that cannot be read for another reason
+// revokes none. Both are logged and counted.
 func TestTokenFileRevokes(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "tokens")

@@ -141,7 +141,8 @@ func follower(cfg config.Consumer, log *slog.Logger) (*serving.Watcher, func() e
 	if err != nil {
 		return nil, nil, err
 	}
-	guard := mapping.NewGuard(mapping.GuardOptions{Failures: cfg.Redis.Breaker.Failures, OpenFor: cfg.Redis.Breaker.OpenFor,
+	guard := mapping.NewGuard(mapping.GuardOptions{Failures: cfg.Redis.Breaker.Failures,
+		OpenFor: cfg.Redis.Breaker.OpenFor,
 		Degrade: cfg.Redis.Outage == config.Degrade, Log: log})
 	w, err := serving.NewWatcher(client, serving.WatcherOptions{Prefix: cfg.Redis.Prefix, Consumer: instance(),
 		Interval: cfg.Redis.PollInterval, HoldFor: cfg.Redis.HeartbeatTTL, CacheBytes: int64(cfg.Cache.Bytes),

@@ -235,7 +235,8 @@ func TestTheFormsOfAReport(t *testing.T) {
 		back.Rows[0].Figures["nodes/s"] != 123456.7 || back.Machine.Cores != 2 {
 		t.Errorf("the object is %s (%v)", &object, err)
 	}
-	if want := "BenchmarkRivals/flickr/sgc/batch=10/Whole-2 5 0.5 µs/batch 17.25 times-S\n"; !strings.HasSuffix(lines.String(), want) ||
+	if want := "BenchmarkRivals/flickr/sgc/batch=10/Whole-2 5 0.5 µs/batch 17.25 times-S\n"; !strings.HasSuffix(
+		lines.String(), want) ||
 		!strings.HasPrefix(lines.String(), "goos: linux\ngoarch: amd64\npkg: rivulet/internal/bench\ncpu: A processor\n") {
 		t.Errorf("the lines are\n%swant the last %s", &lines, want)
 	}

@@ -97,7 +97,8 @@ func numberOf(id string) (int, bool) {
 }
 
 // texts are byte strings by number, each in the same number of parts. Their bytes lie outside of Go's heap: a
-// consumer does not hold its topic in memory, so the garbage collections that are measured with it should not find one there.
+// consumer does not hold its topic in memory, so the garbage collections that are measured with it should not find one
+// there.
 type texts struct {
 	bytes []byte
 	ends  []int // of each part

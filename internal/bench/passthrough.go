@@ -32,7 +32,8 @@ func (s *streams) passthrough(ctx context.Context, j *journey, m *meter) (err er
 	if err != nil {
 		return err
 	}
-	source, err := kafka.NewSource(client, kafka.SourceOptions{Group: j.group, Topics: []string{j.in}, Start: kafka.Earliest,
+	source, err := kafka.NewSource(client, kafka.SourceOptions{Group: j.group, Topics: []string{j.in},
+		Start:      kafka.Earliest,
 		FetchBytes: int(cfg.Kafka.Fetch.MaxBytes), FetchWait: cfg.Kafka.Fetch.MaxWait}, retry.Patience{})
 	if err != nil {
 		return err

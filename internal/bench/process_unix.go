@@ -19,7 +19,8 @@ func cpuTime() time.Duration {
 
 // outside returns n bytes outside of Go's heap, and what gives them back.
 func outside(n int) ([]byte, func(), error) {
-	bytes, err := syscall.Mmap(-1, 0, max(n, 1), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	bytes, err := syscall.Mmap(-1, 0, max(n, 1), syscall.PROT_READ|syscall.PROT_WRITE,
+		syscall.MAP_ANON|syscall.MAP_PRIVATE)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%d bytes of memory: %w", n, err)
 	}

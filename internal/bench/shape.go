@@ -128,7 +128,8 @@ func (s *Shape) Bundle(architectures []*infer.Architecture) (*artifact.Bundle, e
 	for j := range b.Synthetic.Labels {
 		b.Synthetic.Labels[j] = int32(j % s.Classes)
 	}
-	b.Manifest = artifact.Manifest{Created: time.Unix(1_800_000_000, 0).UTC(), CreatedBy: "rivulet bench", Method: "random",
+	b.Manifest = artifact.Manifest{Created: time.Unix(1_800_000_000, 0).UTC(), CreatedBy: "rivulet bench",
+		Method: "random",
 		Data: artifact.Data{Name: s.Name + " (random numbers)", Fingerprint: "sha256:" + strings.Repeat("0", 64),
 			Nodes: s.Original, Edges: s.Entries / 2, Features: s.Features},
 		SyntheticNodes: s.Synthetic,

@@ -33,8 +33,8 @@ const (
 	storeEntry = 115
 )
 
-// store measures an M of a size in Redis: its publication, as that of an M in parts, and lookups behind caches of two sizes
-// by skew.
+// store measures an M of a size in Redis: its publication, as that of an M in parts, and lookups behind caches of two
+// sizes by skew.
 func (b *run) store(ctx context.Context) error {
 	services, err := b.Services(ctx)
 	if err != nil {
@@ -72,7 +72,8 @@ func (b *run) storePublished(ctx context.Context, server config.RedisServer, cli
 	if err != nil {
 		return mapping.Table{}, err
 	}
-	bundle := &artifact.Bundle{Manifest: artifact.Manifest{SyntheticNodes: storeSynthetic, Mapping: artifact.MappingInfo{Rows: n}},
+	bundle := &artifact.Bundle{Manifest: artifact.Manifest{SyntheticNodes: storeSynthetic,
+		Mapping: artifact.MappingInfo{Rows: n}},
 		Parts: storePieces(n)}
 	before := now()
 	grouped, err := mapping.GroupOf(ctx, bundle, "")
@@ -175,7 +176,9 @@ func (b *run) storeLookups(ctx context.Context, inner mapping.Lookup, n int, ske
 	}
 	b.Progress.Live("store: " + name)
 	redis.asked = 0
-	timed := inTurn(b.Time, []side{{name: name, prepare: func(int) { batch() }, run: func(int) { l.look(cache, ids, rows) }}})
+	timed := inTurn(b.Time, []side{{name: name, prepare: func(int) {
+		batch()
+	}, run: func(int) { l.look(cache, ids, rows) }}})
 	runs := timed[0].runs + 1 // one more for the processor's caches
 	b.report.add(Store, name, timed[0].runs, map[string]float64{"rows/s": lookedUp / timed[0].median(),
 		"µs/row": timed[0].median() / lookedUp * 1e6, "hits": 1 - float64(redis.asked)/float64(runs*lookedUp)})

@@ -48,7 +48,9 @@ func TestStore(t *testing.T) {
 	services := &Services{Redis: config.Default[config.Bench]().Redis}
 	services.Redis.URL = config.RedisURL(redis.URL())
 	report, err := Run(t.Context(), Options{Only: []string{Store}, StoreRows: []int{3000, 5000}, Time: time.Millisecond,
-		Services: func(context.Context) (*Services, error) { return services, nil }, Progress: &cli.Lines{W: &bytes.Buffer{}}})
+		Services: func(context.Context) (*Services, error) {
+			return services, nil
+		}, Progress: &cli.Lines{W: &bytes.Buffer{}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +59,8 @@ func TestStore(t *testing.T) {
 	}
 	hits := map[string]float64{}
 	for _, row := range report.Rows {
-		if f := row.Figures; strings.HasSuffix(row.Name, "/publish") && !(f["B/row"] > 20 && f["B/row"] < 500 && f["rows/s"] > 0) {
+		if f := row.Figures; strings.HasSuffix(row.Name, "/publish") &&
+			!(f["B/row"] > 20 && f["B/row"] < 500 && f["rows/s"] > 0) {
 			t.Errorf("%+v", row)
 		} else if hits[row.Name] = f["hits"]; f["hits"] < 0 || f["hits"] > 1 {
 			t.Errorf("%+v", row)
@@ -70,7 +73,8 @@ func TestStore(t *testing.T) {
 	if err != nil || keys != int64(0) {
 		t.Errorf("%v keys are left (%v)", keys, err)
 	}
-	if err := (&Options{Time: 1, StoreRows: []int{10}}).Validate(); err == nil || !strings.Contains(err.Error(), "--store-rows has 10") {
+	if err := (&Options{Time: 1, StoreRows: []int{10}}).Validate(); err == nil ||
+		!strings.Contains(err.Error(), "--store-rows has 10") {
 		t.Errorf("error %v", err)
 	}
 }

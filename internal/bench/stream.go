@@ -27,8 +27,8 @@ const (
 	wayLoop        = "franz-go"
 )
 
-// drainRounds is how often each way drains a topic, in turn with the others: a drain takes some tenths of a second, and one of them may be
-// a tenth off.
+// drainRounds is how often each way drains a topic, in turn with the others: a drain takes some tenths of a second, and
+// one of them may be a tenth off.
 const drainRounds = 7
 
 // loads are shares of the most that the consumer takes while arrivals are being sent.
@@ -316,8 +316,8 @@ func (s *sender) run(ctx context.Context) error {
 	return ended(ctx, err)
 }
 
-// warmUp sends the first arrivals, and waits until they are delivered: a group takes up to some seconds from its assignment to
-// its first answers, in which nothing is learnt of a stream. It returns how many they are.
+// warmUp sends the first arrivals, and waits until they are delivered: a group takes up to some seconds from its
+// assignment to its first answers, in which nothing is learnt of a stream. It returns how many they are.
 func (s *sender) warmUp(ctx context.Context) (int, error) {
 	warm := min(1000, s.meter.want/10)
 	if err := s.Send(ctx, make([]event.Arrival, warm)); err != nil {

@@ -53,8 +53,11 @@ func servicesOf(t *testing.T) (s *Services, admin *kadm.Client, client *redis.Cl
 // A run on given services has a row for each way and load, and leaves nothing behind.
 func TestStreamsOnGivenServices(t *testing.T) {
 	services, admin, client := servicesOf(t)
-	report, err := Run(t.Context(), Options{Only: []string{Rows, Stream}, Shapes: []string{"pubmed"}, Time: 5 * time.Millisecond, Rate: 5000,
-		Services: func(context.Context) (*Services, error) { return services, nil }, Progress: &cli.Lines{W: &bytes.Buffer{}}})
+	report, err := Run(t.Context(), Options{Only: []string{Rows, Stream}, Shapes: []string{"pubmed"},
+		Time: 5 * time.Millisecond, Rate: 5000,
+		Services: func(context.Context) (*Services, error) {
+			return services, nil
+		}, Progress: &cli.Lines{W: &bytes.Buffer{}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -90,8 +90,8 @@ func (t *topics) close(ctx context.Context) error {
 	return errors.Join(err, err2)
 }
 
-// tidying is for what removes what a run has made, also after the run was interrupted. Brokers that have gone, too, are not
-// waited for.
+// tidying is for what removes what a run has made, also after the run was interrupted. Brokers that have gone, too, are
+// not waited for.
 func tidying(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 }

@@ -113,7 +113,8 @@ func (k *Kafka) topic(c *probe.Cluster, name string, op operation) Result {
 		return result(what, "", &problem{"the broker says nothing about it", "look at the broker's log"})
 	}
 	t := &c.Topics[i]
-	allow := fmt.Sprintf("kafka-acls.sh --add --allow-principal '%s' --operation Describe --operation %s --topic %s", k.Principal,
+	allow := fmt.Sprintf("kafka-acls.sh --add --allow-principal '%s' --operation Describe --operation %s --topic %s",
+		k.Principal,
 		op.name, name)
 	switch {
 	case errors.Is(t.Err, kafka.TopicAuthorizationFailed):

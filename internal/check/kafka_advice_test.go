@@ -32,8 +32,10 @@ func TestAdviseKafka(t *testing.T) {
 	} {
 		err := fmt.Errorf("joining: %w", kafka.Error(code.Code))
 		got := AdviseKafka(err, "User:me")
-		if retry.Judge(err) != retry.Permanent || !errors.Is(got, kafka.Error(code.Code)) || !strings.Contains(got.Error(), want) {
-			t.Errorf("%s is judged %d, and said as %v, want a permanent error with %s", code.Message, retry.Judge(err), got, want)
+		if retry.Judge(err) != retry.Permanent || !errors.Is(got, kafka.Error(code.Code)) ||
+			!strings.Contains(got.Error(), want) {
+			t.Errorf("%s is judged %d, and said as %v, want a permanent error with %s", code.Message, retry.Judge(err), got,
+				want)
 		}
 	}
 	for _, err := range []error{errors.New("the drain timed out"), fmt.Errorf("joining: %w", kafka.NotCoordinator)} {

@@ -56,10 +56,12 @@ var topics = map[string]int{"in": 3, "out": 1}
 func TestAllIsWell(t *testing.T) {
 	k := broker(t, devstack.KafkaOptions{Brokers: 3, Topics: topics})
 	expect(t, lines(t, of(k)), "ok "+k.Addr()+": plaintext, nobody logs in", "ok (node ", "ok (node ",
-		"ok topic in: 3 partitions, may be read", "ok topic out: 1 partitions, may be written to", "ok group g: may be joined")
+		"ok topic in: 3 partitions, may be read", "ok topic out: 1 partitions, may be written to",
+		"ok group g: may be joined")
 	c := of(k)
 	c.TransactionalID = "tx"
-	if got := lines(t, c); !strings.HasPrefix(got[len(got)-1], "ok       kafka transactional id tx:in:0: may be used, coordinator ") {
+	if got := lines(t, c); !strings.HasPrefix(got[len(got)-1],
+		"ok       kafka transactional id tx:in:0: may be used, coordinator ") {
 		t.Errorf("the last line is %s", got[len(got)-1])
 	}
 	if info := k.Cluster.GroupInfo("g"); info != nil && len(info.Members) > 0 {
@@ -79,7 +81,8 @@ func TestBrokersThatDoNotAnswer(t *testing.T) {
 		closed:                      "it closes the connection at the first request",
 		silent:                      "takes the connection and answers nothing within 500ms",
 	} {
-		k := &Kafka{Brokers: []string{addr}, Group: "g", Read: []string{"in"}, Write: []string{"out"}, Timeout: 500 * time.Millisecond}
+		k := &Kafka{Brokers: []string{addr}, Group: "g", Read: []string{"in"}, Write: []string{"out"},
+			Timeout: 500 * time.Millisecond}
 		expect(t, lines(t, k), append([]string{"FAILED " + want}, skipped...)...)
 	}
 }
@@ -157,10 +160,12 @@ func TestTLS(t *testing.T) {
 		tls   *tls.Config
 		want  string
 	}{
-		"well":                {k, trust, "ok broker " + k.Addr() + ": TLS 1.3, certificate valid until 2"},
-		"server name":         {k, with(func(c *tls.Config) { c.ServerName = "localhost" }), "ok TLS 1.3"},
-		"unknown authority":   {k, with(func(c *tls.Config) { c.RootCAs = other.Pool() }), "FAILED which is not trusted here -> set kafka.tls.ca_file"},
-		"other name":          {k, with(func(c *tls.Config) { c.ServerName = "kafka.example" }), "FAILED its certificate is for localhost, 127.0.0.1 and not for kafka.example -> connect by a name that is in the certificate, or set kafka.tls.server_name"},
+		"well":        {k, trust, "ok broker " + k.Addr() + ": TLS 1.3, certificate valid until 2"},
+		"server name": {k, with(func(c *tls.Config) { c.ServerName = "localhost" }), "ok TLS 1.3"},
+		"unknown authority": {k, with(func(c *tls.Config) { c.RootCAs = other.Pool() }),
+			"FAILED which is not trusted here -> set kafka.tls.ca_file"},
+		"other name": {k, with(func(c *tls.Config) { c.ServerName = "kafka.example" }),
+			"FAILED its certificate is for localhost, 127.0.0.1 and not for kafka.example -> connect by a name that is in the certificate, or set kafka.tls.server_name"},
 		"expired":             {expired, trust, "FAILED and not now -> renew the certificate"},
 		"plaintext to TLS":    {k, nil, "FAILED it speaks TLS on this port, and kafka.tls.enabled is false"},
 		"TLS to plaintext":    {bare, trust, "FAILED it speaks plaintext on this port, and kafka.tls.enabled is true"},
@@ -190,25 +195,30 @@ func (l login) Mechanism() string { return l.mechanism }
 func (l login) Credentials() (username, password string, err error) { return l.user, l.password, nil }
 
 func acl(resource kmsg.ACLResourceType, name string, op kmsg.ACLOperation) kfake.ACL {
-	return kfake.ACL{Resource: resource, Name: name, Pattern: kmsg.ACLResourcePatternTypeLiteral, Operation: op, Allow: true}
+	return kfake.ACL{Resource: resource, Name: name, Pattern: kmsg.ACLResourcePatternTypeLiteral, Operation: op,
+		Allow: true}
 }
 
 func TestAWrongPasswordIsNotAMissingACL(t *testing.T) {
 	for _, name := range []string{"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"} {
 		t.Run(name, func(t *testing.T) {
-			k := broker(t, devstack.KafkaOptions{Topics: map[string]int{"in": 3, "out": 1, "hidden": 1}, Users: []devstack.KafkaUser{
-				{Mechanism: name, Name: "all", Password: "word"},
-				{Mechanism: name, Name: "few", Password: "word", ACLs: []kfake.ACL{
-					acl(kmsg.ACLResourceTypeTopic, "in", kmsg.ACLOperationDescribe),
-					acl(kmsg.ACLResourceTypeTopic, "out", kmsg.ACLOperationRead)}}}})
+			k := broker(t, devstack.KafkaOptions{Topics: map[string]int{"in": 3, "out": 1, "hidden": 1},
+				Users: []devstack.KafkaUser{
+					{Mechanism: name, Name: "all", Password: "word"},
+					{Mechanism: name, Name: "few", Password: "word", ACLs: []kfake.ACL{
+						acl(kmsg.ACLResourceTypeTopic, "in", kmsg.ACLOperationDescribe),
+						acl(kmsg.ACLResourceTypeTopic, "out", kmsg.ACLOperationRead)}}}})
 			try := func(user, password, group string, reads ...string) []string {
 				c := of(k)
 				c.Login, c.Username, c.Principal, c.Group, c.Read = login{name, user, password}, user, "User:"+user, group, reads
 				return lines(t, c)
 			}
-			expect(t, try("all", "word", "g", "in"), "ok plaintext, "+name+" as all", "ok topic in", "ok topic out", "ok group g")
-			expect(t, try("all", "other", "g", "in"), append([]string{"FAILED wrong password or unknown user: it refuses all's login with " + name}, skipped...)...)
-			expect(t, try("nobody", "word", "g", "in"), append([]string{"FAILED wrong password or unknown user: it refuses nobody's login"}, skipped...)...)
+			expect(t, try("all", "word", "g", "in"), "ok plaintext, "+name+" as all", "ok topic in", "ok topic out",
+				"ok group g")
+			expect(t, try("all", "other", "g", "in"),
+				append([]string{"FAILED wrong password or unknown user: it refuses all's login with " + name}, skipped...)...)
+			expect(t, try("nobody", "word", "g", "in"),
+				append([]string{"FAILED wrong password or unknown user: it refuses nobody's login"}, skipped...)...)
 			expect(t, try("few", "word", "g", "in", "hidden", "missing"), "ok as few",
 				"FAILED missing ACL: it may not be read by User:few -> kafka-acls.sh --add --allow-principal 'User:few' --operation Describe --operation Read --topic in",
 				"FAILED topic hidden: missing ACL: User:few may not see it (whether it exists is not told)",
@@ -217,20 +227,26 @@ func TestAWrongPasswordIsNotAMissingACL(t *testing.T) {
 				"FAILED group g: missing ACL: User:few may not use it")
 			c := of(k)
 			c.Login, c.Username, c.Principal, c.TransactionalID = login{name, "few", "word"}, "few", "User:few", "tx"
-			if got := lines(t, c); !strings.Contains(got[len(got)-1], "FAILED   kafka transactional id tx:in:0: missing ACL: User:few may not use it") {
+			if got := lines(t, c); !strings.Contains(got[len(got)-1],
+				"FAILED   kafka transactional id tx:in:0: missing ACL: User:few may not use it") {
 				t.Errorf("the last line is %s", got[len(got)-1])
 			}
-			expect(t, try("all", "word", "g", "missing"), "ok as all", "FAILED topic missing: it does not exist", "ok topic out", "ok group g")
+			expect(t, try("all", "word", "g", "missing"), "ok as all", "FAILED topic missing: it does not exist", "ok topic out",
+				"ok group g")
 		})
 	}
 }
 
 func TestLoginsThatDoNotFitTheListener(t *testing.T) {
-	guarded := broker(t, devstack.KafkaOptions{Topics: topics, Users: []devstack.KafkaUser{{Mechanism: "PLAIN", Name: "all", Password: "word"}}})
-	expect(t, lines(t, of(guarded)), append([]string{"FAILED it closes the connection of a client that has not logged in -> set kafka.sasl.mechanism"}, skipped...)...)
+	guarded := broker(t, devstack.KafkaOptions{Topics: topics,
+		Users: []devstack.KafkaUser{{Mechanism: "PLAIN", Name: "all", Password: "word"}}})
+	expect(t, lines(t, of(guarded)), append(
+		[]string{"FAILED it closes the connection of a client that has not logged in -> set kafka.sasl.mechanism"},
+		skipped...)...)
 	c := of(guarded)
 	c.Login = login{mechanism: "GSSAPI"}
-	expect(t, lines(t, c), append([]string{"FAILED it does not offer GSSAPI, but PLAIN, SCRAM-SHA-256, SCRAM-SHA-512"}, skipped...)...)
+	expect(t, lines(t, c), append([]string{"FAILED it does not offer GSSAPI, but PLAIN, SCRAM-SHA-256, SCRAM-SHA-512"},
+		skipped...)...)
 }
 
 // The check ends with its context, also in the middle of waiting for an answer.
@@ -273,7 +289,8 @@ func TestSettingsOfTopicsThatAreWrittenTo(t *testing.T) {
 		t.Fatal("nothing is said of the topic")
 		return ""
 	}
-	if got := line(); strings.Contains(got, "max.message.bytes=") || !strings.Contains(got, "max.message.bytes 1048588, cleanup.policy delete") {
+	if got := line(); strings.Contains(got, "max.message.bytes=") ||
+		!strings.Contains(got, "max.message.bytes 1048588, cleanup.policy delete") {
 		t.Errorf("as Kafka makes topics: %s", got)
 	}
 	for _, c := range []struct{ name, value, want string }{
@@ -282,7 +299,8 @@ func TestSettingsOfTopicsThatAreWrittenTo(t *testing.T) {
 		{"min.insync.replicas", "9", "nothing can be written: min.insync.replicas is 9, and it has"},
 	} {
 		set(t, k, "out", c.name, c.value)
-		if got := line(); !strings.Contains(got, c.want) || strings.HasPrefix(got, "FAILED") != (c.name == "min.insync.replicas") {
+		if got := line(); !strings.Contains(got, c.want) ||
+			strings.HasPrefix(got, "FAILED") != (c.name == "min.insync.replicas") {
 			t.Errorf("%s=%s: %s", c.name, c.value, got)
 		}
 	}
@@ -302,10 +320,12 @@ func TestSettingsAreJudgedByReplicas(t *testing.T) {
 			"what one broker has acknowledged is lost with it: kafka-configs.sh --alter --topic out --add-config min.insync.replicas=2"},
 		{1, map[string]string{minInsync: "1"}, OK, "well; min.insync.replicas 1 of 1", ""},
 		{1, nil, OK, "well", ""},
-		{1, map[string]string{minInsync: "2"}, Failed, "nothing can be written: min.insync.replicas is 2, and it has 1 replicas",
+		{1, map[string]string{minInsync: "2"}, Failed,
+			"nothing can be written: min.insync.replicas is 2, and it has 1 replicas",
 			"kafka-configs.sh --alter --topic out --add-config min.insync.replicas=1, or give it more replicas"},
 	} {
-		if got := judge(Result{OK, "topic", "well", ""}, "out", c.replicas, c.found); got != (Result{c.state, "topic", c.found1, c.do}) {
+		if got := judge(Result{OK, "topic", "well", ""}, "out", c.replicas,
+			c.found); got != (Result{c.state, "topic", c.found1, c.do}) {
 			t.Errorf("%v of %d replicas: %v", c.found, c.replicas, got)
 		}
 	}

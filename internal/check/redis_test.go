@@ -30,17 +30,24 @@ func TestRedis(t *testing.T) {
 		load func(context.Context) (string, error)
 		want []string
 	}{
-		"well":             {"redis://" + open.Addr(), well, []string{"ok redis", "ok noeviction", "ok v1 can be served"}},
-		"no version":       {"redis://" + open.Addr(), missing, []string{"ok redis", "ok noeviction", "FAILED no version is published -> publish a version"}},
-		"missing ACL":      {"redis://" + open.Addr(), forbidden, []string{"ok redis", "ok noeviction", "FAILED missing ACL: reading CURRENT: NOPERM"}},
-		"logged in":        {"redis://me:word@" + locked.Addr(), well, []string{"ok redis", "ok noeviction", "ok v1"}},
-		"wrong password":   {"redis://me:other@" + locked.Addr(), well, []string{"FAILED wrong password or unknown user", skipped}},
-		"no password":      {"redis://" + locked.Addr(), well, []string{"FAILED it wants a password", skipped}},
-		"refused":          {"redis://" + unused(t), well, []string{"FAILED unreachable: the connection is refused", skipped}},
-		"unknown host":     {"redis://no-such-host.invalid:6379", well, []string{"FAILED unreachable: ", skipped}},
-		"foreign":          {"rediss://" + secure.Addr(), well, []string{"FAILED which is not trusted here -> set redis.tls.ca_file", skipped}},
-		"TLS to plaintext": {"rediss://" + open.Addr(), well, []string{"FAILED it closes the connection: EOF -> look whether this port speaks TLS", skipped}},
-		"plaintext to TLS": {"redis://" + secure.Addr(), well, []string{"FAILED whether this port speaks TLS where TLS is tried", skipped}},
+		"well": {"redis://" + open.Addr(), well, []string{"ok redis", "ok noeviction", "ok v1 can be served"}},
+		"no version": {"redis://" + open.Addr(), missing,
+			[]string{"ok redis", "ok noeviction", "FAILED no version is published -> publish a version"}},
+		"missing ACL": {"redis://" + open.Addr(), forbidden,
+			[]string{"ok redis", "ok noeviction", "FAILED missing ACL: reading CURRENT: NOPERM"}},
+		"logged in": {"redis://me:word@" + locked.Addr(), well, []string{"ok redis", "ok noeviction", "ok v1"}},
+		"wrong password": {"redis://me:other@" + locked.Addr(), well,
+			[]string{"FAILED wrong password or unknown user", skipped}},
+		"no password": {"redis://" + locked.Addr(), well, []string{"FAILED it wants a password", skipped}},
+		"refused": {"redis://" + unused(t), well, []string{"FAILED unreachable: the connection is refused",
+			skipped}},
+		"unknown host": {"redis://no-such-host.invalid:6379", well, []string{"FAILED unreachable: ", skipped}},
+		"foreign": {"rediss://" + secure.Addr(), well,
+			[]string{"FAILED which is not trusted here -> set redis.tls.ca_file", skipped}},
+		"TLS to plaintext": {"rediss://" + open.Addr(), well,
+			[]string{"FAILED it closes the connection: EOF -> look whether this port speaks TLS", skipped}},
+		"plaintext to TLS": {"redis://" + secure.Addr(), well,
+			[]string{"FAILED whether this port speaks TLS where TLS is tried", skipped}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, err := redis.ParseURL(c.url)
@@ -51,7 +58,9 @@ func TestRedis(t *testing.T) {
 			client := redis.NewClient(o)
 			defer client.Close()
 			var got []string
-			r := Redis{Client: client, Address: c.url, Memory: func(context.Context) (string, error) { return "noeviction", nil }, Load: c.load, Advice: func(error) string { return "" }, Timeout: 3 * time.Second}
+			r := Redis{Client: client, Address: c.url, Memory: func(context.Context) (string, error) {
+				return "noeviction", nil
+			}, Load: c.load, Advice: func(error) string { return "" }, Timeout: 3 * time.Second}
 			r.Run(t.Context(), func(r Result) { got = append(got, r.String()) })
 			expect(t, got, c.want...)
 		})

@@ -50,15 +50,19 @@ func TestSignals(t *testing.T) {
 		status int
 		says   string
 	}{
-		"Ctrl-C":             {os.Interrupt, own, 130, "program: interrupted (Ctrl-C)\n"},
-		"the cause":          {os.Interrupt, context.Cause, 130, "program: interrupted (Ctrl-C)\n"},
-		"only the text":      {os.Interrupt, func(context.Context) error { return errors.New("dial: context canceled") }, 130, "program: interrupted (Ctrl-C)\n"},
-		"work is kept":       {os.Interrupt, func(ctx context.Context) error { return fmt.Errorf("learning: %w", half{ctx.Err()}) }, 130, "program: interrupted (Ctrl-C): half of it is kept\n"},
-		"SIGTERM":            {syscall.SIGTERM, own, 143, "program: ended by a signal (terminated)\n"},
-		"a drain":            {os.Interrupt, func(context.Context) error { return nil }, 0, ""},
-		"a drain that fails": {syscall.SIGTERM, func(context.Context) error { return errors.New("the drain timed out") }, 1, "program: the drain timed out\n"},
-		"no signal":          {nil, func(context.Context) error { return errors.New("wrong") }, 1, "program: wrong\n"},
-		"success":            {nil, func(context.Context) error { return nil }, 0, ""},
+		"Ctrl-C":    {os.Interrupt, own, 130, "program: interrupted (Ctrl-C)\n"},
+		"the cause": {os.Interrupt, context.Cause, 130, "program: interrupted (Ctrl-C)\n"},
+		"only the text": {os.Interrupt, func(context.Context) error { return errors.New("dial: context canceled") }, 130,
+			"program: interrupted (Ctrl-C)\n"},
+		"work is kept": {os.Interrupt, func(ctx context.Context) error {
+			return fmt.Errorf("learning: %w", half{ctx.Err()})
+		}, 130, "program: interrupted (Ctrl-C): half of it is kept\n"},
+		"SIGTERM": {syscall.SIGTERM, own, 143, "program: ended by a signal (terminated)\n"},
+		"a drain": {os.Interrupt, func(context.Context) error { return nil }, 0, ""},
+		"a drain that fails": {syscall.SIGTERM, func(context.Context) error { return errors.New("the drain timed out") }, 1,
+			"program: the drain timed out\n"},
+		"no signal": {nil, func(context.Context) error { return errors.New("wrong") }, 1, "program: wrong\n"},
+		"success":   {nil, func(context.Context) error { return nil }, 0, ""},
 	} {
 		var stderr bytes.Buffer
 		status := run(until(c.signal, c.then), &stderr)
@@ -89,7 +93,8 @@ func TestVersion(t *testing.T) {
 	cmd.SetArgs([]string{"--version"})
 	var out, stderr bytes.Buffer
 	cmd.SetOut(&out)
-	if status := run(cmd, &stderr); status != 0 || !strings.HasPrefix(out.String(), "program version ") || !strings.Contains(out.String(), ", commit ") {
+	if status := run(cmd, &stderr); status != 0 || !strings.HasPrefix(out.String(), "program version ") ||
+		!strings.Contains(out.String(), ", commit ") {
 		t.Errorf("status %d, %q, %q", status, out.String(), stderr.String())
 	}
 }

@@ -112,7 +112,8 @@ func TestLabelsSayWhatTheDemoCounts(t *testing.T) {
 		t.Errorf("accuracy %.3f%%, by labels %+v", r.Accuracy, l)
 	}
 	var out bytes.Buffer
-	if err := r.Print(&out); err != nil || !strings.Contains(out.String(), "by labels") || !strings.Contains(out.String(), "of 400 labelled") {
+	if err := r.Print(&out); err != nil || !strings.Contains(out.String(), "by labels") ||
+		!strings.Contains(out.String(), "of 400 labelled") {
 		t.Errorf("%v:\n%s", err, out.String())
 	}
 }
@@ -152,7 +153,8 @@ func TestAReadyArtifactIsServed(t *testing.T) {
 				onS = row.Accuracy.Mean
 			}
 		}
-		if r.Accuracy != onS || r.AccuracyOffline != onS || r.AccuracyWhole != whole || r.TrainSeconds != 0 || r.Missing != 0 {
+		if r.Accuracy != onS || r.AccuracyOffline != onS || r.AccuracyWhole != whole || r.TrainSeconds != 0 ||
+			r.Missing != 0 {
 			t.Errorf("model %q: stream %.3f%%, offline %.3f%%, Whole %.3f%%, want %.3f, %.3f and %.3f; %+v",
 				model, r.Accuracy, r.AccuracyOffline, r.AccuracyWhole, onS, onS, whole, r)
 		}
@@ -224,7 +226,8 @@ func throughStream(t *testing.T, d *dataset.Dataset, b *artifact.Bundle, o Optio
 func throughLines(t *testing.T, d *dataset.Dataset, dir string) map[string]string {
 	t.Helper()
 	var arrivals, predictions bytes.Buffer
-	if _, err := replay.Replay(t.Context(), replay.TestNodes(d), &replay.Lines{W: &arrivals}, replay.Options{Chunk: 100}); err != nil {
+	if _, err := replay.Replay(t.Context(), replay.TestNodes(d), &replay.Lines{W: &arrivals},
+		replay.Options{Chunk: 100}); err != nil {
 		t.Fatal(err)
 	}
 	versions, err := app.Pinned(dir, serving.Options{}, slog.New(slog.DiscardHandler))

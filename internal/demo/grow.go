@@ -125,7 +125,9 @@ func (g *growthRun) refresher(f *feed) *refresher {
 		f.tally.read(p)
 		labels.predicted(p.ID)
 	}
-	f.beside = append(f.beside, r.run, func(ctx context.Context) error { return labels.run(ctx, f.cfg.Kafka.Brokers, g.o.Log) })
+	f.beside = append(f.beside, r.run, func(ctx context.Context) error {
+		return labels.run(ctx, f.cfg.Kafka.Brokers, g.o.Log)
+	})
 	return r
 }
 

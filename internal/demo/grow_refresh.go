@@ -17,11 +17,12 @@ import (
 
 // Refresh holds the figures of a refresh in mid-stream.
 type Refresh struct {
-	Arrivals         int     `json:"arrivals"` // merged arrivals: the first half of the stream
-	Labelled         int     `json:"labelled"` // of these, with a class: withheld training nodes
-	Nodes            int     `json:"nodes"`    // of T with them
-	Version          string  `json:"artifact_version"`
-	Validation       float64 `json:"validation"`        // accuracy in percent of the new artifact on the validation nodes, as it serves
+	Arrivals int    `json:"arrivals"` // merged arrivals: the first half of the stream
+	Labelled int    `json:"labelled"` // of these, with a class: withheld training nodes
+	Nodes    int    `json:"nodes"`    // of T with them
+	Version  string `json:"artifact_version"`
+	// accuracy in percent of the new artifact on the validation nodes, as it serves
+	Validation       float64 `json:"validation"`
 	ValidationBefore float64 `json:"validation_before"` // the same of the artifact that served
 	TrainSeconds     float64 `json:"train_seconds"`     // wall clock, beside the stream
 	// Refused says that the new artifact was more than a point worse, and was not published.
@@ -60,7 +61,9 @@ func (r *refresher) run(ctx context.Context) error {
 
 func (r *refresher) refresh(ctx context.Context) error {
 	half := r.plan.half()
-	if err := until(ctx, func() bool { return r.tally.hasFirst(half, r.plan) && r.labels.has(r.plan.ids[:half]) }); err != nil {
+	if err := until(ctx, func() bool {
+		return r.tally.hasFirst(half, r.plan) && r.labels.has(r.plan.ids[:half])
+	}); err != nil {
 		return err
 	}
 	// The topics hold more by now, and how much depends on the clock: later records are left to the next refresh.

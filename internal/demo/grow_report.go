@@ -48,9 +48,10 @@ type Window struct {
 // Figures are one stream's results in a window. Unknown is of all its arrivals, the accuracies and the agreement of
 // its test nodes.
 type Figures struct {
-	Unknown   float64 `json:"unknown"` // share of the edges that arrivals name whose other end was unknown
-	Accuracy  float64 `json:"accuracy"`
-	Agreement float64 `json:"agreement"` // with the same version's model on the whole graph with all earlier arrivals in it
+	Unknown  float64 `json:"unknown"` // share of the edges that arrivals name whose other end was unknown
+	Accuracy float64 `json:"accuracy"`
+	// with the same version's model on the whole graph with all earlier arrivals in it
+	Agreement float64 `json:"agreement"`
 	Whole     float64 `json:"whole"`     // accuracy of that model
 	Refreshed float64 `json:"refreshed"` // share of the arrivals that the refreshed artifact answered
 }
@@ -66,10 +67,13 @@ type Stream struct {
 	Batches      int      `json:"batches"`
 	MixedBatches int      `json:"mixed_batches"` // micro-batches with predictions of two versions
 	Latency      Latency  `json:"latency_ms"`
-	LongestPause float64  `json:"longest_pause_ms"`          // between publications, without the time in which nothing was sent
-	SwapPause    float64  `json:"swap_pause_ms,omitempty"`   // the longest within 2 s of the new version's first prediction
-	FirstSwapped int      `json:"first_refreshed,omitempty"` // the earliest arrival that the refreshed artifact answered, counted from 0
-	HeldSeconds  float64  `json:"held_seconds,omitempty"`    // for which the stream waited for the refresh
+	// between publications, without the time in which nothing was sent
+	LongestPause float64 `json:"longest_pause_ms"`
+	// the longest within 2 s of the new version's first prediction
+	SwapPause float64 `json:"swap_pause_ms,omitempty"`
+	// the earliest arrival that the refreshed artifact answered, counted from 0
+	FirstSwapped int     `json:"first_refreshed,omitempty"`
+	HeldSeconds  float64 `json:"held_seconds,omitempty"` // for which the stream waited for the refresh
 }
 
 // Lost returns the number of arrivals of all streams that were not predicted.
@@ -84,8 +88,9 @@ func (r *GrowReport) Lost() int {
 // report compares the streams, window by window.
 func (g *growthRun) report(ctx context.Context) (*GrowReport, error) {
 	p, m := g.plan, g.bundle.Manifest
-	r := &GrowReport{Dataset: m.Data.Name, Nodes: m.Data.Nodes, SyntheticNodes: m.SyntheticNodes, Withheld: len(p.withheld),
-		Test: len(p.data.Test), Arrivals: len(p.order), Rate: g.o.Rate, Seed: m.Seed, Model: m.DefaultModel,
+	r := &GrowReport{Dataset: m.Data.Name, Nodes: m.Data.Nodes, SyntheticNodes: m.SyntheticNodes,
+		Withheld: len(p.withheld),
+		Test:     len(p.data.Test), Arrivals: len(p.order), Rate: g.o.Rate, Seed: m.Seed, Model: m.DefaultModel,
 		TrainSeconds: g.seconds}
 	for _, run := range g.runs {
 		r.Streams = append(r.Streams, g.stream(run))

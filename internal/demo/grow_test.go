@@ -134,7 +134,8 @@ func TestGrow(t *testing.T) {
 	}
 	accuracy, unknown := offline(t, d, p, o)
 	if r.All.Off.Accuracy != accuracy || r.All.Off.Unknown != unknown {
-		t.Errorf("growth off: accuracy %v%%, unknown %v%%, offline %v%% and %v%%", r.All.Off.Accuracy, r.All.Off.Unknown, accuracy, unknown)
+		t.Errorf("growth off: accuracy %v%%, unknown %v%%, offline %v%% and %v%%", r.All.Off.Accuracy, r.All.Off.Unknown,
+			accuracy, unknown)
 	}
 	if !(r.All.On.Unknown < r.All.Off.Unknown) || !(r.Swapped.Refresh.Unknown < r.Swapped.Off.Unknown) {
 		t.Errorf("unknown with growth %v%%, without %v%%; refreshed %v%%, without %v%%", r.All.On.Unknown, r.All.Off.Unknown,
@@ -149,7 +150,8 @@ func TestGrow(t *testing.T) {
 		labelled += count(withheld)
 	}
 	f := r.Refresh
-	if f.Arrivals != half || f.Labelled != labelled || f.Nodes != len(p.base.Train)+half || f.Refused || r.Streams[2].Versions[1] != f.Version {
+	if f.Arrivals != half || f.Labelled != labelled || f.Nodes != len(p.base.Train)+half || f.Refused ||
+		r.Streams[2].Versions[1] != f.Version {
 		t.Errorf("refresh %+v, want %d arrivals, %d with a class", f, half, labelled)
 	}
 	if r.Streams[2].FirstSwapped < half || r.Streams[2].FirstSwapped > n*3/4 {
@@ -159,7 +161,8 @@ func TestGrow(t *testing.T) {
 	if err := r.Print(&out); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"growth off", "0–73", "refreshed", "374 arrivals merged", f.Version + " served from arrival"} {
+	for _, want := range []string{"growth off", "0–73", "refreshed", "374 arrivals merged",
+		f.Version + " served from arrival"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, out.String())
 		}
@@ -214,7 +217,8 @@ func TestGrowRefusesAWorseArtifact(t *testing.T) {
 	if f := run.refresh.done; !f.Refused || !(f.Validation < f.ValidationBefore-trainer.MaxDrop) || f.Labelled == 0 {
 		t.Errorf("not refused: %+v", f)
 	}
-	if s := g.stream(run); s.Predicted != len(p.order) || !slices.Equal(s.Versions, []string{outcome.Bundle.Manifest.Version}) {
+	if s := g.stream(run); s.Predicted != len(p.order) ||
+		!slices.Equal(s.Versions, []string{outcome.Bundle.Manifest.Version}) {
 		t.Errorf("%+v", s)
 	}
 }
@@ -235,7 +239,8 @@ func TestGrowRefuses(t *testing.T) {
 
 func TestPausesLeaveOutWhatWasHeld(t *testing.T) {
 	at := func(s float64) time.Time { return time.Unix(0, int64(s*1e9)) }
-	p := newPauses(map[string]time.Time{"a": at(1), "b": at(1), "c": at(2), "d": at(10), "e": at(13)}, []*replay.Gate{{From: at(3), To: at(9.5)}, {}})
+	p := newPauses(map[string]time.Time{"a": at(1), "b": at(1), "c": at(2), "d": at(10), "e": at(13)},
+		[]*replay.Gate{{From: at(3), To: at(9.5)}, {}})
 	for _, tc := range []struct{ from, to, want float64 }{
 		{0, 20, 3},    // 10 to 13
 		{0, 9, 1.5},   // 2 to 10, of which 6.5 were held

@@ -23,7 +23,8 @@ const brokenEvery = 150
 // Page is [Run] with the live page beside it. opened is told the page's
 // address and those of the services, show is given the figures when the
 // stream is over; then arrivals are sent on at a modest rate until ctx ends, which is no error.
-func Page(ctx context.Context, d *dataset.Dataset, o Options, opened func(url, kafka, redis string), show func(*Report) error) error {
+func Page(ctx context.Context, d *dataset.Dataset, o Options, opened func(url, kafka, redis string),
+	show func(*Report) error) error {
 	outcome, err := prepare(ctx, d, o)
 	if err != nil {
 		return err

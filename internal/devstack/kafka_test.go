@@ -60,7 +60,8 @@ func TestKafkaKeepsRecordsInItsDataDir(t *testing.T) {
 	if k.Addr() != addr {
 		t.Errorf("address %s, asked for %s", k.Addr(), addr)
 	}
-	res, err := client(t, k).Fetch(t.Context(), &kafka.FetchRequest{Topic: "one", MinBytes: 1, MaxBytes: 1 << 20, MaxWait: time.Second})
+	res, err := client(t, k).Fetch(t.Context(), &kafka.FetchRequest{Topic: "one", MinBytes: 1, MaxBytes: 1 << 20,
+		MaxWait: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

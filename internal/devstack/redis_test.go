@@ -20,7 +20,8 @@ func TestRedisStartsAnswersAndStops(t *testing.T) {
 	if err := client.HSet(t.Context(), "key", "field", "value").Err(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := StartRedisAt(strings.TrimPrefix(server.URL(), "redis://")); err == nil || !strings.Contains(err.Error(), "starting the embedded Redis on 127.0.0.1:") {
+	if _, err := StartRedisAt(strings.TrimPrefix(server.URL(), "redis://")); err == nil ||
+		!strings.Contains(err.Error(), "starting the embedded Redis on 127.0.0.1:") {
 		t.Errorf("a second server on one address: error = %v", err)
 	}
 	server.Close()

@@ -41,7 +41,8 @@ func New(o Options) (*Store, error) {
 		return nil, fmt.Errorf("the form of stored features is %q, want %s or %s", o.Form, event.FeaturesFloat32,
 			event.FeaturesJSON)
 	case o.MaxBytes < 0 || o.Timeout <= 0:
-		return nil, fmt.Errorf("featurestore: values of %d bytes within %s, want 0 or more bytes and a time above 0", o.MaxBytes,
+		return nil, fmt.Errorf("featurestore: values of %d bytes within %s, want 0 or more bytes and a time above 0",
+			o.MaxBytes,
 			o.Timeout)
 	}
 	return &Store{o}, nil

@@ -79,12 +79,14 @@ func TestRead(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		want := []string{"", event.ReasonFeaturesAbsent, "", event.ReasonFeaturesStored, event.ReasonFeaturesStored, event.ReasonFeaturesAbsent,
+		want := []string{"", event.ReasonFeaturesAbsent, "", event.ReasonFeaturesStored, event.ReasonFeaturesStored,
+			event.ReasonFeaturesAbsent,
 			event.ReasonFeaturesStored, "", ""}
 		if diff := cmp.Diff(want, reasons); diff != "" {
 			t.Errorf("%s: reasons (-want +got):\n%s", name, diff)
 		}
-		if fmt.Sprint(got[0].Values, got[2].Indices, got[2].Values, got[7].Values, got[8].Values, got[0].Absent) != "[1 2.5] [1] [3] [7] [1 2.5] false" {
+		if fmt.Sprint(got[0].Values, got[2].Indices, got[2].Values, got[7].Values, got[8].Values,
+			got[0].Absent) != "[1 2.5] [1] [3] [7] [1 2.5] false" {
 			t.Errorf("%s: read %+v", name, got)
 		}
 	}
@@ -178,8 +180,9 @@ func TestReadErrors(t *testing.T) {
 	s := store(t, client, event.FeaturesJSON, 0)
 	var final interface{ Permanent() bool }
 	for answer, permanent := range map[string]bool{"LOADING Redis is loading the dataset in memory": false,
-		"NOPERM this user has no permissions to run the 'getrange' command": true, "WRONGPASS invalid username-password pair": true,
-		"NOAUTH Authentication required.": true, "MOVED 1 127.0.0.1:1": true} {
+		"NOPERM this user has no permissions to run the 'getrange' command": true,
+		"WRONGPASS invalid username-password pair":                          true,
+		"NOAUTH Authentication required.":                                   true, "MOVED 1 127.0.0.1:1": true} {
 		server.SetError(answer)
 		_, _, err := read(t, s, "a", "b")
 		if err == nil || errors.As(err, &final) != permanent || mapping.Refused(err) != permanent {
@@ -188,7 +191,8 @@ func TestReadErrors(t *testing.T) {
 	}
 	server.SetError("")
 	server.RequireUserAuth("me", "word")
-	stranger := redis.NewClient(&redis.Options{Addr: server.Addr(), Protocol: 2, MaxRetries: -1, Username: "me", Password: "other"})
+	stranger := redis.NewClient(&redis.Options{Addr: server.Addr(), Protocol: 2, MaxRetries: -1, Username: "me",
+		Password: "other"})
 	defer func() { _ = stranger.Close() }()
 	if _, reasons, err := read(t, store(t, stranger, event.FeaturesJSON, 0), "a"); !errors.As(err, &final) {
 		t.Errorf("a wrong password: error %v and faults %q", err, reasons)
@@ -197,7 +201,8 @@ func TestReadErrors(t *testing.T) {
 	if _, _, err := read(t, s, "a"); err == nil || errors.As(err, &final) {
 		t.Errorf("error %v of a server that is gone", err)
 	}
-	for _, o := range []Options{{}, {Client: client, Form: "text", Timeout: 1}, {Client: client, Form: event.FeaturesJSON}} {
+	for _, o := range []Options{{}, {Client: client, Form: "text", Timeout: 1},
+		{Client: client, Form: event.FeaturesJSON}} {
 		if _, err := New(o); err == nil {
 			t.Errorf("%+v: no error", o)
 		}

@@ -1,8 +1,9 @@
-// Package httpd runs the HTTP servers of the programs: the API of `rivulet serve`, the live page, and the port of metrics
-// and health. All three have the same bounds, whatever clients do:
+// Package httpd runs the HTTP servers of the programs: the API of `rivulet serve`, the live page, and the port of
+// metrics and health. All three have the same bounds, whatever clients do:
 //
-//   - Deadlines (run.go). A header, a body, an answer and an idle connection each have one. A body that the handler does
-//     not read, such as that of a request without a token, is waited for as briefly, so that the refusal is answered.
+//   - Deadlines (run.go). A header, a body, an answer and an idle connection each have one. A body that the handler
+//     does not read, such as that of a request without a token, is waited for as briefly, so that the refusal is
+//     answered.
 //   - Connections (door.go). Their number is bounded. A new one takes the place of the connection that has been silent
 //     for the longest time, those first that never sent a request. If all are busy, requests are answered 503,
 //     but probes of health, which have a reserve.

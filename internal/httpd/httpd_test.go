@@ -31,7 +31,9 @@ func start(t *testing.T, change func(*Options)) *server {
 		t.Fatal(err)
 	}
 	o := Options{Name: "a test", Header: time.Minute, Body: 50 * time.Millisecond, Write: time.Minute, Drain: time.Minute,
-		Connections: 4, Health: func(r *http.Request) bool { return r.URL.Path == "/health" }, Log: slog.New(slog.DiscardHandler),
+		Connections: 4, Health: func(r *http.Request) bool {
+			return r.URL.Path == "/health"
+		}, Log: slog.New(slog.DiscardHandler),
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") })}
 	if change != nil {
 		change(&o)

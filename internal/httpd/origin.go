@@ -16,8 +16,8 @@ type Origin struct {
 	Hosts []string
 }
 
-// Knows reports whether a Host header names this server: none (old probes), an IP address, a name without a dot, a name that only local
-// networks resolve, this machine's name, or one of Hosts. None of them can be the name of another site.
+// Knows reports whether a Host header names this server: none (old probes), an IP address, a name without a dot, a name
+// that only local networks resolve, this machine's name, or one of Hosts. None of them can be the name of another site.
 func (o Origin) Knows(host string) bool {
 	name := strings.ToLower(host)
 	if bare, _, err := net.SplitHostPort(name); err == nil {

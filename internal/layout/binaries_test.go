@@ -11,7 +11,8 @@ const parquet = "github.com/parquet-go/parquet-go"
 
 // Packages that the binaries of the stream must not contain: they would be larger and slower to build, and never use
 // them.
-var notInStream = []string{parquet, "gonum.org/v1/plot", "golang.org/x/image/font", "html/template", "connectrpc.com/connect"}
+var notInStream = []string{parquet, "gonum.org/v1/plot", "golang.org/x/image/font", "html/template",
+	"connectrpc.com/connect"}
 
 // TestBinariesOfTheStream asks the go command for all packages of a binary, libraries of libraries included.
 func TestBinariesOfTheStream(t *testing.T) {

@@ -94,7 +94,8 @@ func eachFile(t *testing.T, visit func(file string, text []byte)) {
 			return err
 		}
 		name := entry.Name()
-		if entry.IsDir() && file != "." && (name == "testdata" || name == "out" || name == "bin" || strings.HasPrefix(name, ".")) {
+		if entry.IsDir() && file != "." && (name == "testdata" || name == "out" || name == "bin" ||
+			strings.HasPrefix(name, ".")) {
 			return fs.SkipDir
 		}
 		if ext := path.Ext(name); entry.IsDir() || ext != ".go" && ext != ".md" {
@@ -123,7 +124,8 @@ func wideLines(file string, text []byte) (n int) {
 	if path.Ext(file) == ".md" {
 		columns = markdownColumns
 	}
-	if generated(text) || file == "CHANGELOG.md" || file == "config/REFERENCE.md" || strings.HasPrefix(file, "docs/measurements/") {
+	if generated(text) || file == "CHANGELOG.md" || file == "config/REFERENCE.md" ||
+		strings.HasPrefix(file, "docs/measurements/") {
 		return 0
 	}
 	for line := range bytes.Lines(text) {
@@ -265,7 +267,8 @@ func TestWidthsAndMapsAreFound(t *testing.T) {
 			t.Errorf("%s %.30q: %d wide lines, want %d", c.file, c.text, got, c.want)
 		}
 	}
-	if got := unnamed("a.go reads; b_amd64.go.\n// xc.go", []string{"a.go", "b_amd64.go", "c.go"}); len(got) != 1 || got[0] != "c.go" {
+	if got := unnamed("a.go reads; b_amd64.go.\n// xc.go", []string{"a.go", "b_amd64.go", "c.go"}); len(got) != 1 ||
+		got[0] != "c.go" {
 		t.Errorf("files without a name are %q, want c.go", got)
 	}
 }

@@ -43,7 +43,8 @@ var only = []struct {
 	{"test/chaos/ledger", nil},
 	{"consumer", []string{"event", "infer", "infer/explain", "graph", "schema", "kafka", "kafka/retry"}},
 	{"producer", []string{"event", "kafka"}},
-	{"dataset", []string{"graph", "infer", "schema", "dataset/file", "dataset/numpy", "dataset/pickle", "dataset/table", "durable"}},
+	{"dataset", []string{"graph", "infer", "schema", "dataset/file", "dataset/numpy", "dataset/pickle", "dataset/table",
+		"durable"}},
 	{"dataset/file", nil},
 	{"dataset/numpy", []string{"graph", "dataset/file", "dataset/pickle"}},
 	{"dataset/pickle", nil},
@@ -53,8 +54,10 @@ var only = []struct {
 	{"dataset/parquet", []string{"dataset", "dataset/table", "schema"}},
 	{"test/reference/convert", []string{"graph", "test/reference"}},
 	{"lab/report", []string{"trainer/eval", "artifact", "infer"}},
-	{"trainer/merge", []string{"dataset", "dataset/parquet", "dataset/table", "event", "graph", "schema", "durable", "spill", "trainer/stage/solved"}},
-	{"trainer/…", []string{"trainer/…", "artifact", "dataset", "dataset/table", "infer/…", "graph", "graph/gemm", "schema", "durable"}},
+	{"trainer/merge", []string{"dataset", "dataset/parquet", "dataset/table", "event", "graph", "schema", "durable",
+		"spill", "trainer/stage/solved"}},
+	{"trainer/…", []string{"trainer/…", "artifact", "dataset", "dataset/table", "infer/…", "graph", "graph/gemm", "schema",
+		"durable"}},
 	{"config", []string{"spelling"}},
 	{"kafka", []string{"kafka/balance", "kafka/fetch", "kafka/retry", "kafka/wire"}},
 	{"kafka/balance", nil},
@@ -62,11 +65,14 @@ var only = []struct {
 	{"kafka/probe", []string{"kafka/retry", "kafka/wire"}},
 	{"kafka/wire", []string{"kafka/retry"}},
 	{"kafka/retry", nil},
-	{"internal/observe", []string{"artifact", "consumer", "event", "internal/build", "internal/httpd", "kafka", "mapping", "mapping/arrivals"}},
+	{"internal/observe", []string{"artifact", "consumer", "event", "internal/build", "internal/httpd", "kafka", "mapping",
+		"mapping/arrivals"}},
 	{"internal/registry", []string{"event"}},
 	{"internal/featurestore", []string{"event", "mapping"}},
-	{"internal/refresh", []string{"artifact", "consumer", "dataset", "event", "durable", "kafka", "kafka/retry", "mapping", "schema", "serving", "trainer", "trainer/merge"}},
-	{"internal/preflight", []string{"artifact", "consumer", "dataset", "event", "graph", "internal/replay", "kafka", "mapping", "schema", "serving", "trainer"}},
+	{"internal/refresh", []string{"artifact", "consumer", "dataset", "event", "durable", "kafka", "kafka/retry", "mapping",
+		"schema", "serving", "trainer", "trainer/merge"}},
+	{"internal/preflight", []string{"artifact", "consumer", "dataset", "event", "graph", "internal/replay", "kafka",
+		"mapping", "schema", "serving", "trainer"}},
 	{"internal/replay", []string{"dataset", "event", "graph", "schema", "kafka", "kafka/retry"}},
 	{"test/harness", []string{"event"}}, // tests of all packages but event use it
 	{"internal/build", nil},
@@ -74,7 +80,8 @@ var only = []struct {
 	{"internal/cli", []string{"internal/build", "spelling"}},
 	{"internal/cli/dataflag", []string{"dataset", "dataset/generate", "dataset/table"}},
 	{"internal/check", []string{"kafka", "kafka/probe", "kafka/retry"}},
-	{"internal/page", []string{"artifact", "consumer", "event", "infer", "infer/explain", "internal/explanation", "internal/httpd", "internal/quantile", "kafka", "serving"}},
+	{"internal/page", []string{"artifact", "consumer", "event", "infer", "infer/explain", "internal/explanation",
+		"internal/httpd", "internal/quantile", "kafka", "serving"}},
 	{"internal/explanation", []string{"consumer", "infer", "infer/explain"}},
 	{"internal/quantile", nil},
 	{"internal/httpd", nil},
@@ -103,7 +110,8 @@ var users = []struct {
 	{"internal/replay", []string{"cmd/…", "internal/demo", "internal/bench", "internal/preflight"}},
 	{"internal/preflight", []string{"cmd/trainer"}},
 	{"internal/page", []string{"internal/app"}},
-	{"internal/bench", []string{"cmd/rivulet"}},                                  // it brings a second Kafka client, which only compares
+	// it brings a second Kafka client, which only compares
+	{"internal/bench", []string{"cmd/rivulet"}},
 	{"dataset/parquet", []string{"cmd/trainer", "cmd/rivulet", "trainer/merge"}}, // it brings a large library
 	{"trainer/merge", []string{"cmd/trainer", "internal/refresh", "internal/demo"}},
 	{"lab/report", []string{"cmd/trainer"}},          // and so does this
@@ -115,7 +123,8 @@ var users = []struct {
 
 // testOnly are packages that only tests, and each other, import: test/chaos is a test as a program. So are
 // packages whose names end in test.
-var testOnly = []string{"test/reference", "test/reference/convert", "test/eventpb", "test/harness", "test/chaos", "test/chaos/ledger", "graph/gemm/peak"}
+var testOnly = []string{"test/reference", "test/reference/convert", "test/eventpb", "test/harness", "test/chaos",
+	"test/chaos/ledger", "graph/gemm/peak"}
 
 // never lists what a package must not reach, not even through others: its binary would carry it.
 var never = []struct {
@@ -134,7 +143,8 @@ type imports map[string]bool
 
 func TestImportDirections(t *testing.T) {
 	packages := readModule(t, os.DirFS("../.."))
-	for _, name := range []string{"graph", "infer", "artifact", "mapping", "serving", "event", "consumer", "producer", "kafka", "dataset", "trainer", "config"} {
+	for _, name := range []string{"graph", "infer", "artifact", "mapping", "serving", "event", "consumer", "producer",
+		"kafka", "dataset", "trainer", "config"} {
 		if packages[name] == nil {
 			t.Errorf("package %s is not there: the rules about it hold nothing", name)
 		}
@@ -243,7 +253,8 @@ func readModule(t *testing.T, root fs.FS) map[string]imports {
 			return err
 		}
 		name := entry.Name()
-		if entry.IsDir() && file != "." && (name == "testdata" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_")) {
+		if entry.IsDir() && file != "." && (name == "testdata" || strings.HasPrefix(name, ".") ||
+			strings.HasPrefix(name, "_")) {
 			return fs.SkipDir
 		}
 		if entry.IsDir() || path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {

@@ -13,7 +13,8 @@ import (
 )
 
 // pathPackages are the packages on the way of a record.
-var pathPackages = []string{"consumer", "producer", "kafka", "kafka/balance", "kafka/fetch", "kafka/retry", "kafka/wire"}
+var pathPackages = []string{"consumer", "producer", "kafka", "kafka/balance", "kafka/fetch", "kafka/retry",
+	"kafka/wire"}
 
 // oneScreen lists the functions that a reader sees whole, and lines how many a screen has.
 var oneScreen = map[string]bool{"consumer.Consumer.serve": true, "consumer.Pipeline.Process": true}
@@ -225,7 +226,8 @@ func TestWorkaroundsAreTested(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	folders := map[string]string{"consumer": "consumer", "check": "internal/check", "app": "internal/app", "": "kafka", "wire": "kafka/wire"}
+	folders := map[string]string{"consumer": "consumer", "check": "internal/check", "app": "internal/app", "": "kafka",
+		"wire": "kafka/wire"}
 	found := 0
 	for _, word := range strings.FieldsFunc(string(page), func(r rune) bool { return strings.ContainsRune(" ,\n", r) }) {
 		folder, name, qualified := strings.Cut(strings.TrimSuffix(word, "."), ".")

@@ -11,14 +11,16 @@ import (
 )
 
 // clientsOfRedis are the types through which the compiler reaches the structs of go-redis' clients.
-var clientsOfRedis = regexp.MustCompile(`\bredis\.(UniversalClient|UniversalOptions|Client|ClusterClient|Options|ParseURL|New\w*Client)\b`)
+var clientsOfRedis = regexp.MustCompile(
+	`\bredis\.(UniversalClient|UniversalOptions|Client|ClusterClient|Options|ParseURL|New\w*Client)\b`)
 
 // A package that names a client's type compiles its thousand methods again, 1.7 CPU seconds of a cold build: packages
 // name mapping.Client, except the one that makes clients and the one that reads their URL.
 func TestFewPackagesNameTheClientsOfRedis(t *testing.T) {
 	allowed := []string{"rivulet/mapping", "rivulet/config"}
 	found := map[string]bool{}
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-f", "{{.ImportPath}} {{.Dir}} {{join .GoFiles \" \"}}", "rivulet/...").Output()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-f", "{{.ImportPath}} {{.Dir}} {{join .GoFiles \" \"}}",
+		"rivulet/...").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,8 +16,10 @@ import (
 func trained() Reference {
 	values := []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
 	return Reference{Model: "sgc", Reference: artifact.Reference{Nodes: 10, UnknownNeighbours: 0.125,
-		FeatureNorm: artifact.NewHistogram(values), Named: map[string]artifact.Histogram{"age": artifact.NewHistogram(values)}, FeatureCount: artifact.NewHistogram(values),
-		Models: map[string]artifact.ModelReference{"sgc": {Confidence: 0.75, Classes: []float64{0.5, 0.5}}}}}
+		FeatureNorm:  artifact.NewHistogram(values),
+		Named:        map[string]artifact.Histogram{"age": artifact.NewHistogram(values)},
+		FeatureCount: artifact.NewHistogram(values),
+		Models:       map[string]artifact.ModelReference{"sgc": {Confidence: 0.75, Classes: []float64{0.5, 0.5}}}}}
 }
 
 // like returns a batch of n arrivals like those of training, shifted; every other one is of the first class.
@@ -52,7 +54,9 @@ func observing(o *Observer, t *testing.T) map[string]float64 {
 }
 
 func TestDrift(t *testing.T) {
-	o := New(Options{Version: func() string { return "v1" }, Reference: func(version string) (Reference, bool) { return trained(), version != "old" }})
+	o := New(Options{Version: func() string {
+		return "v1"
+	}, Reference: func(version string) (Reference, bool) { return trained(), version != "old" }})
 	check := func(when string, want map[string]float64) {
 		t.Helper()
 		got := observing(o, t)
@@ -74,26 +78,34 @@ func TestDrift(t *testing.T) {
 		return more
 	}
 	o.Batch(like("v1", 100, 0))
-	check("as at training", with(map[string]float64{"predictions": 100, "confidence": 0.5, "unknown_neighbours_ratio": 0.25,
-		"class_distance_ratio": 0, "feature_distance_ratio norm": 0, "named_feature_distance_ratio age": 0, "feature_distance_ratio non_zeros": 0}))
+	check("as at training", with(map[string]float64{"predictions": 100, "confidence": 0.5,
+		"unknown_neighbours_ratio": 0.25,
+		"class_distance_ratio":     0, "feature_distance_ratio norm": 0, "named_feature_distance_ratio age": 0,
+		"feature_distance_ratio non_zeros": 0}))
 	shifted := like("v1", 100, 100)
 	for i := range shifted.Delivered.Predictions {
 		shifted.Delivered.Predictions[i].Class = 1
 	}
 	o.Batch(shifted)
-	check("half of it elsewhere", with(map[string]float64{"predictions": 200, "confidence": 0.5, "unknown_neighbours_ratio": 0.25,
-		"class_distance_ratio": 0.25, "feature_distance_ratio norm": 0.5, "named_feature_distance_ratio age": 0, "feature_distance_ratio non_zeros": 0}))
+	check("half of it elsewhere", with(map[string]float64{"predictions": 200, "confidence": 0.5,
+		"unknown_neighbours_ratio": 0.25,
+		"class_distance_ratio":     0.25, "feature_distance_ratio norm": 0.5, "named_feature_distance_ratio age": 0,
+		"feature_distance_ratio non_zeros": 0}))
 	for range 2 * windowBlocks { // batches before the window do not count
 		o.Batch(like("v1", blockSize+4, 0))
 	}
-	if got := observing(o, t); got["predictions"] != windowBlocks*(blockSize+4) || got["feature_distance_ratio norm"] > 0.01 {
+	if got := observing(o, t); got["predictions"] != windowBlocks*(blockSize+4) ||
+		got["feature_distance_ratio norm"] > 0.01 {
 		t.Errorf("a window later: %v", got)
 	}
 	o.Batch(like("v2", 10, 0))
-	check("another version", with(map[string]float64{"predictions": 10, "confidence": 0.5, "unknown_neighbours_ratio": 0.25,
-		"class_distance_ratio": 0, "feature_distance_ratio norm": 0, "named_feature_distance_ratio age": 0, "feature_distance_ratio non_zeros": 0}))
+	check("another version", with(map[string]float64{"predictions": 10, "confidence": 0.5,
+		"unknown_neighbours_ratio": 0.25,
+		"class_distance_ratio":     0, "feature_distance_ratio norm": 0, "named_feature_distance_ratio age": 0,
+		"feature_distance_ratio non_zeros": 0}))
 	o.Batch(like("old", 10, 0))
-	check("a version without a reference", map[string]float64{"predictions": 10, "confidence": 0.5, "unknown_neighbours_ratio": 0.25})
+	check("a version without a reference", map[string]float64{"predictions": 10, "confidence": 0.5,
+		"unknown_neighbours_ratio": 0.25})
 	if problems, err := testutil.GatherAndLint(o.Registry()); err != nil || len(problems) > 0 {
 		t.Error(problems, err)
 	}

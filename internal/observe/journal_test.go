@@ -16,19 +16,21 @@ import (
 func journal(level slog.Level) (*Journal, *fakeClock, *bytes.Buffer) {
 	var out bytes.Buffer
 	clock := &fakeClock{now: noon}
-	log := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		if a.Key == slog.TimeKey {
-			return slog.Attr{}
-		}
-		return a
-	}}))
+	log := slog.New(slog.NewTextHandler(&out,
+		&slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey {
+				return slog.Attr{}
+			}
+			return a
+		}}))
 	return NewJournal(log, clock), clock, &out
 }
 
 func letters(reason string, n int) consumer.BatchStats {
 	b := &event.Batch{}
 	for i := range n {
-		b.DeadLetters = append(b.DeadLetters, event.DeadLetter{Key: fmt.Append(nil, "node-", i), Reason: reason, Detail: "why",
+		b.DeadLetters = append(b.DeadLetters, event.DeadLetter{Key: fmt.Append(nil, "node-", i), Reason: reason,
+			Detail: "why",
 			Source: event.Source{Topic: "arrivals", Partition: 2, Offset: int64(i)}})
 	}
 	return consumer.BatchStats{Records: n, Delivered: b}

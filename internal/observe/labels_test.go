@@ -41,7 +41,8 @@ func TestLabelsMeetPredictions(t *testing.T) {
 	o, clock := labelled(LabelOptions{Remember: 3, TTL: time.Hour})
 	by := func(id string, class int) *event.Label { return &event.Label{ID: id, Class: class} }
 	named := func(id, name string) *event.Label { return &event.Label{ID: id, Class: event.ByName, ClassName: name} }
-	predict(o, event.Prediction{ID: "a", Class: 1, ClassName: "x", Probability: 1}, event.Prediction{ID: "b", Class: 0, ClassName: "y", Probability: 0.5})
+	predict(o, event.Prediction{ID: "a", Class: 1, ClassName: "x", Probability: 1},
+		event.Prediction{ID: "b", Class: 0, ClassName: "y", Probability: 0.5})
 	o.Label(by("a", 1))
 	o.Label(by("a", 0)) // again: waits, as a prediction may come
 	o.Label(named("b", "x"))
@@ -50,10 +51,12 @@ func TestLabelsMeetPredictions(t *testing.T) {
 	predict(o, event.Prediction{ID: "early", Class: 0, ClassName: "y", Probability: 0.5})
 	wantLabels(t, o, 2, 1, 0, 0)
 	got := observing(o, t)
-	if got["labels"] != 3 || math.Abs(got["accuracy_ratio"]-2./3) > 1e-9 || math.Abs(got["calibration_error_ratio"]) > 1e-9 {
+	if got["labels"] != 3 || math.Abs(got["accuracy_ratio"]-2./3) > 1e-9 ||
+		math.Abs(got["calibration_error_ratio"]) > 1e-9 {
 		t.Errorf("%v", got) // at 0.5 one of two is right, at 1 all
 	}
-	if f := o.LabelFigures(); f.Matched != 3 || f.Right != 2 || f.Window != 3 || f.Accuracy != got["accuracy_ratio"] || f.ECE != got["calibration_error_ratio"] {
+	if f := o.LabelFigures(); f.Matched != 3 || f.Right != 2 || f.Window != 3 || f.Accuracy != got["accuracy_ratio"] ||
+		f.ECE != got["calibration_error_ratio"] {
 		t.Errorf("figures %+v, metrics %v", f, got)
 	}
 	for _, id := range []string{"p", "q", "r", "s"} { // a and p give way
@@ -83,14 +86,17 @@ func TestLabelsAreBounded(t *testing.T) {
 		o.Label(&event.Label{ID: "nobody" + id})
 	}
 	l := o.labels
-	if len(l.predictions.by) > 100 || len(l.waiting.by) > 100 || len(l.predictions.order) > 100 || len(l.blocks) > windowBlocks {
-		t.Errorf("%d predictions, %d labels, %d places, %d blocks", len(l.predictions.by), len(l.waiting.by), len(l.predictions.order), len(l.blocks))
+	if len(l.predictions.by) > 100 || len(l.waiting.by) > 100 || len(l.predictions.order) > 100 ||
+		len(l.blocks) > windowBlocks {
+		t.Errorf("%d predictions, %d labels, %d places, %d blocks", len(l.predictions.by), len(l.waiting.by),
+			len(l.predictions.order), len(l.blocks))
 	}
 	got := observing(o, t)
 	if f := o.LabelFigures(); f.Matched != 20000 || f.Right != 10000 || float64(f.Window) != got["labels"] {
 		t.Errorf("figures %+v", f)
 	}
-	if n := got["labels"]; n <= (windowBlocks-1)*blockSize || n > windowBlocks*blockSize || math.Abs(got["accuracy_ratio"]-0.5) > 1e-3 ||
+	if n := got["labels"]; n <= (windowBlocks-1)*blockSize || n > windowBlocks*blockSize ||
+		math.Abs(got["accuracy_ratio"]-0.5) > 1e-3 ||
 		math.Abs(got["calibration_error_ratio"]-0.25) > 1e-3 {
 		t.Errorf("%v", got)
 	}

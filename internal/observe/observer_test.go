@@ -39,7 +39,8 @@ func newTestObserver() (*Observer, *fakeClock) {
 		Losses:    func() mapping.LossStats { return mapping.LossStats{DamagedRows: 6, EvictedBuckets: 7} },
 		Rollbacks: func() uint64 { return 1 },
 		Arrivals: func() (arrivals.Stats, bool) {
-			return arrivals.Stats{Rows: 30, Bytes: 4000, Written: 20, Refused: 1, Found: 8, Damaged: 4, Lost: 5, Unnoted: 6}, true
+			return arrivals.Stats{Rows: 30, Bytes: 4000, Written: 20, Refused: 1, Found: 8, Damaged: 4, Lost: 5, Unnoted: 6},
+				true
 		},
 		Clock:     clock,
 		Labels:    &LabelOptions{Remember: 10, TTL: time.Hour},
@@ -52,9 +53,11 @@ func newTestObserver() (*Observer, *fakeClock) {
 func aBatch() consumer.BatchStats {
 	return consumer.BatchStats{
 		Name: "b", Version: "v1", Records: 4, Bytes: 1000,
-		Known: 7, Arrivals: 3, InBatch: 1, Unknown: 2, Isolated: 1, Dropped: 5, OtherSchema: 6, Fetched: 2, Features: 3 * time.Millisecond, Lookups: 6,
+		Known: 7, Arrivals: 3, InBatch: 1, Unknown: 2, Isolated: 1, Dropped: 5, OtherSchema: 6, Fetched: 2,
+		Features: 3 * time.Millisecond, Lookups: 6,
 		Decode: time.Millisecond, Lookup: 2 * time.Millisecond, Attach: 3 * time.Millisecond,
-		Infer: 4 * time.Millisecond, Encode: 10 * time.Millisecond, Wait: 5 * time.Millisecond, Publish: 6 * time.Millisecond, Commit: 9 * time.Millisecond,
+		Infer: 4 * time.Millisecond, Encode: 10 * time.Millisecond, Wait: 5 * time.Millisecond, Publish: 6 * time.Millisecond,
+		Commit: 9 * time.Millisecond,
 		Solved: 3, Residual: 0.5, Note: 2 * time.Millisecond, Solve: 7 * time.Millisecond, Keep: 8 * time.Millisecond,
 		Started: noon, Published: noon.Add(21 * time.Millisecond), Measures: []consumer.Measure{{Norm: 2, Count: 3}},
 		Delivered: &event.Batch{
@@ -108,7 +111,8 @@ func TestEveryLabelValueIsThereFromTheStart(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, constant := range regexp.MustCompile(`(?m)^\t`+words.constant+` += "(\w+)"`).FindAllStringSubmatch(string(text), -1) {
+			for _, constant := range regexp.MustCompile(`(?m)^\t`+words.constant+` += "(\w+)"`).FindAllStringSubmatch(
+				string(text), -1) {
 				found++
 				if !there[metric+" "+constant[1]] {
 					t.Errorf("%s has no %q before the first", metric, constant[1])

@@ -72,7 +72,8 @@ func Listen(ctx context.Context, address string) (net.Listener, error) {
 // Serve answers until ctx ends, which is no error, and closes the listener. hosts are names under which the port is
 // reached, beside those of local networks.
 func (o *Observer) Serve(ctx context.Context, listener net.Listener, hosts []string) error {
-	return httpd.Run(ctx, listener, httpd.Options{Name: "metrics and health", Handler: o.local(httpd.Origin{Hosts: hosts}), Header: readTimeout,
-		Body: unreadBody, Write: writeTimeout, Drain: shutdownTimeout, Connections: connections,
+	return httpd.Run(ctx, listener, httpd.Options{Name: "metrics and health", Handler: o.local(httpd.Origin{Hosts: hosts}),
+		Header: readTimeout,
+		Body:   unreadBody, Write: writeTimeout, Drain: shutdownTimeout, Connections: connections,
 		Health: func(r *http.Request) bool { return r.URL.Path != metricsPath }, Log: slog.Default()})
 }

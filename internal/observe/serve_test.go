@@ -110,7 +110,8 @@ func TestServe(t *testing.T) {
 	served := make(chan error, 1)
 	go func() { served <- o.Serve(ctx, listener, nil) }()
 
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+listener.Addr().String()+"/healthz", http.NoBody)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+listener.Addr().String()+"/healthz",
+		http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +127,8 @@ func TestServe(t *testing.T) {
 		t.Error(err)
 	}
 
-	if _, err := Listen(t.Context(), listener.Addr().String()); err == nil || !strings.Contains(err.Error(), "serving metrics and health") {
+	if _, err := Listen(t.Context(), listener.Addr().String()); err == nil ||
+		!strings.Contains(err.Error(), "serving metrics and health") {
 		t.Errorf("the port is taken, and Listen gives %v", err)
 	}
 	stop()

@@ -77,7 +77,8 @@ func (p *Page) ask(ctx context.Context, of *consumer.Pipeline, name string, rec 
 	case len(dead) > 0:
 		return nil, errDead{dead[0]}
 	case len(all) == 0:
-		return nil, errDead{event.DeadLetter{Reason: "skipped", Detail: "the record is a delete or a tombstone, not an arrival"}}
+		return nil, errDead{event.DeadLetter{Reason: "skipped",
+			Detail: "the record is a delete or a tombstone, not an arrival"}}
 	}
 	return answerOf(&all[0]), nil
 }

@@ -16,8 +16,8 @@
 // # What is counted, and what is sampled
 //
 // Rates and totals are exact: they are differences of the offsets at which the partitions end, looked at twice a
-// second. (In transactions each partition that was written to has one more offset, of the transaction's end.) The lag is
-// the partition's end less what the group has committed.
+// second. (In transactions each partition that was written to has one more offset, of the transaction's end.) The lag
+// is the partition's end less what the group has committed.
 //
 // Everything else is of samples. Predictions are read whole, but only the samples are decoded: those for which a hash
 // of the arrival's place ends with so many zeros that 150 to 300 a second are left. Where a partition runs more than

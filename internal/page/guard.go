@@ -54,8 +54,8 @@ func (g Guard) protect(next http.Handler) http.Handler {
 	})
 }
 
-// sameOrigin reports whether a request comes from the page itself, from no page at all, or from a link elsewhere: it may
-// lead here, but shows no data by itself.
+// sameOrigin reports whether a request comes from the page itself, from no page at all, or from a link elsewhere: it
+// may lead here, but shows no data by itself.
 func (g Guard) sameOrigin(r *http.Request) bool {
 	return httpd.Origin{TLS: g.TLS}.Same(r) || r.Header.Get("Origin") == "" && r.Method == http.MethodGet &&
 		r.URL.Path == "/" && r.Header.Get("Sec-Fetch-Mode") == "navigate"

@@ -92,7 +92,8 @@ func (w word) Takes(token string) bool { return token == string(w) }
 
 func TestALargeBodyIsRefused(t *testing.T) {
 	b := newBench(t, nil)
-	if w := b.ask(http.MethodPost, "/api/try", `{"id":"`+strings.Repeat("x", maxBody)+`"}`); w.Code != http.StatusRequestEntityTooLarge {
+	if w := b.ask(http.MethodPost, "/api/try", `{"id":"`+strings.Repeat("x", maxBody)+
+		`"}`); w.Code != http.StatusRequestEntityTooLarge {
 		t.Errorf("status %d", w.Code)
 	}
 }
@@ -113,7 +114,8 @@ func TestModulesWriteNoMarkup(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, word := range []string{".innerHTML", ".outerHTML", "insertAdjacentHTML", "document.write", "DOMParser", "eval(", "new Function", "createContextualFragment", "http://", "https://"} {
+		for _, word := range []string{".innerHTML", ".outerHTML", "insertAdjacentHTML", "document.write", "DOMParser",
+			"eval(", "new Function", "createContextualFragment", "http://", "https://"} {
 			if strings.Contains(strings.ReplaceAll(string(text), `"http://www.w3.org/2000/svg"`, ""), word) {
 				t.Errorf("%s has %q", e.Name(), word)
 			}

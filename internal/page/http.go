@@ -29,7 +29,9 @@ func (p *Page) Handler() http.Handler {
 	mux.Handle("GET /", http.FileServerFS(plain{files}))
 	mux.HandleFunc("GET /api/about", p.about)
 	mux.HandleFunc("GET /api/stream", p.stream)
-	mux.HandleFunc("GET /api/dead", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, p.deadView()) })
+	mux.HandleFunc("GET /api/dead", func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, http.StatusOK, p.deadView())
+	})
 	mux.HandleFunc("GET /api/versions",
 		func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, p.versionsView()) })
 	mux.HandleFunc("GET /api/map", p.plane)

@@ -94,8 +94,9 @@ func (p *Page) Run(ctx context.Context, listener net.Listener) error {
 	if p.o.Publications != nil {
 		wait.Go(func() { p.poll(watching, "redis: versions", listEvery, p.list) })
 	}
-	return httpd.Run(ctx, listener, httpd.Options{Name: "the page", Handler: p.Handler(), TLS: p.o.TLS, Header: readTimeout,
-		Body: unreadBody, Write: writeTimeout, Drain: shutdownTimeout, HeaderBytes: 32 << 10, Connections: connections,
+	return httpd.Run(ctx, listener, httpd.Options{Name: "the page", Handler: p.Handler(), TLS: p.o.TLS,
+		Header: readTimeout,
+		Body:   unreadBody, Write: writeTimeout, Drain: shutdownTimeout, HeaderBytes: 32 << 10, Connections: connections,
 		Health: func(*http.Request) bool { return false }, Log: p.o.Log})
 }
 

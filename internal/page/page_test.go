@@ -94,7 +94,8 @@ func newBench(t *testing.T, change func(*Options)) *bench {
 	t.Helper()
 	b := &bench{t: t, redis: &redis{}}
 	var err error
-	b.kafka, err = devstack.StartKafka(devstack.KafkaOptions{Topics: map[string]int{"arrivals": 2, "predictions": 2, "dead": 1, "labels": 1}})
+	b.kafka, err = devstack.StartKafka(devstack.KafkaOptions{Topics: map[string]int{"arrivals": 2, "predictions": 2,
+		"dead": 1, "labels": 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,11 +119,13 @@ func newBench(t *testing.T, change func(*Options)) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Topics: Topics{"arrivals", "predictions", "dead"}, Group: "g", History: time.Minute, Versions: pinnedVersion{v},
+	o := Options{Topics: Topics{"arrivals", "predictions", "dead"}, Group: "g", History: time.Minute,
+		Versions:     pinnedVersion{v},
 		Publications: b.redis, Guard: Guard{Hosts: []string{host}}, Log: slog.New(slog.NewTextHandler(&b.log, nil)),
 		LabelForms: &event.Forms{}, Decoder: consumer.NewDecoder(event.Forms{}, consumer.Limits{}),
 		LitDecoder: consumer.NewDecoder(event.Forms{}, consumer.Limits{})}
-	for topic, to := range map[string]**kafka.Reader{"arrivals": &o.Arrivals, "predictions": &o.Predictions, "dead": &o.DeadLetters, "labels": &o.Labels} {
+	for topic, to := range map[string]**kafka.Reader{"arrivals": &o.Arrivals, "predictions": &o.Predictions,
+		"dead": &o.DeadLetters, "labels": &o.Labels} {
 		if *to, err = kafka.NewReader(client, kafka.ReaderOptions{Topic: topic}, retry.Patience{}); err != nil {
 			t.Fatal(err)
 		}
@@ -130,7 +133,8 @@ func newBench(t *testing.T, change func(*Options)) *bench {
 	if change != nil {
 		change(&o)
 	}
-	path := consumer.PipelineOptions{Versions: asVersions{o.Versions.(pinnedVersion)}, Deliverer: nowhere{}, Mode: consumer.Node,
+	path := consumer.PipelineOptions{Versions: asVersions{o.Versions.(pinnedVersion)}, Deliverer: nowhere{},
+		Mode:   consumer.Node,
 		Output: consumer.Output{Probabilities: true}}
 	for _, to := range []**consumer.Pipeline{&o.Records, &o.Tried} {
 		if *to, err = consumer.NewPipeline(path); err != nil {
@@ -183,8 +187,9 @@ func (b *bench) predict(all ...event.Prediction) {
 }
 
 func prediction(id string, class int, version string, at event.Source) event.Prediction {
-	return event.Prediction{ID: id, Class: class, ClassName: fmt.Sprint("c", class), Probability: 0.75, Artifact: version, Source: at,
-		Known: 1, Unknown: 1, IngestTime: time.Now().Add(-20 * time.Millisecond)}
+	return event.Prediction{ID: id, Class: class, ClassName: fmt.Sprint("c", class), Probability: 0.75, Artifact: version,
+		Source: at,
+		Known:  1, Unknown: 1, IngestTime: time.Now().Add(-20 * time.Millisecond)}
 }
 
 // ask asks the page's handler.
@@ -238,7 +243,8 @@ func TestTheStreamIsWhatTheTopicsSay(t *testing.T) {
 	b.predict(prediction("before", 1, "v1", event.Source{Topic: "arrivals"}))
 	b.start() // it begins with what was there
 	b.await("the first prediction", func() bool { return len(get[Stream](b, "/api/stream").Feed) == 1 })
-	b.predict(prediction("a", 0, "v1", event.Source{Topic: "arrivals", Offset: 1}), prediction("b", 1, "v1", event.Source{Topic: "arrivals", Partition: 1, Offset: 7}))
+	b.predict(prediction("a", 0, "v1", event.Source{Topic: "arrivals", Offset: 1}),
+		prediction("b", 1, "v1", event.Source{Topic: "arrivals", Partition: 1, Offset: 7}))
 	b.send("dead", kafka.Record{Key: []byte("x"), Value: []byte(`{"id":"x","features":[1]}`)})
 	var s Stream
 	b.await("all of it", func() bool {
@@ -291,11 +297,15 @@ func TestAPageCopesWithWhatIsMissing(t *testing.T) {
 	b.redis.mu.Lock()
 	b.redis.err = io.ErrUnexpectedEOF
 	b.redis.mu.Unlock()
-	b.await("Redis is said to be lost", func() bool { return get[Versions](b, "/api/versions").Status.last("redis: versions") != nil })
+	b.await("Redis is said to be lost", func() bool {
+		return get[Versions](b, "/api/versions").Status.last("redis: versions") != nil
+	})
 	b.redis.mu.Lock()
 	b.redis.err = nil
 	b.redis.mu.Unlock()
-	b.await("Redis is back", func() bool { return get[Versions](b, "/api/versions").Status.last("redis: versions") == nil })
+	b.await("Redis is back", func() bool {
+		return get[Versions](b, "/api/versions").Status.last("redis: versions") == nil
+	})
 	if err := b.kafka.Cluster.DeleteTopic("predictions"); err != nil {
 		t.Fatal(err)
 	}
@@ -308,7 +318,9 @@ func TestAPageCopesWithWhatIsMissing(t *testing.T) {
 	b.predict(prediction("new", 0, "v2", event.Source{Topic: "arrivals"}))
 	b.await("the new topic is read, and said to be new", func() bool {
 		s := get[Stream](b, "/api/stream")
-		return len(s.Feed) == 1 && slices.ContainsFunc(s.Marks, func(m Mark) bool { return m.Text == "topic predictions was made anew" })
+		return len(s.Feed) == 1 && slices.ContainsFunc(s.Marks, func(m Mark) bool {
+			return m.Text == "topic predictions was made anew"
+		})
 	})
 }
 
@@ -333,7 +345,8 @@ func TestAnArrivalIsTakenApart(t *testing.T) {
 	if byID.Published == nil || byID.Published.Artifact != "v1" {
 		t.Errorf("published is %+v, want the prediction on the topic", byID.Published)
 	}
-	if byID.Known != 1 || byID.Unknown != 1 || len(byID.Neighbours) != 2 || len(byID.Features) != 3 || len(byID.Scores) != 2 {
+	if byID.Known != 1 || byID.Unknown != 1 || len(byID.Neighbours) != 2 || len(byID.Features) != 3 ||
+		len(byID.Scores) != 2 {
 		t.Errorf("the answer is %+v", byID)
 	}
 	sum := byID.Bias.Margin + byID.Centring.Margin
@@ -357,13 +370,16 @@ func TestAnArrivalIsTakenApart(t *testing.T) {
 	if other := tried(strings.Replace(body, "-2", "20", 1)); other.Probability == byID.Probability {
 		t.Error("another feature changes nothing")
 	}
-	for body, reason := range map[string]string{`{"id":"n","features":[1]}`: event.ReasonFeatureLength, `{"id":`: event.ReasonUnparsable} {
-		if w := b.ask(http.MethodPost, "/api/try", body); w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), reason) {
+	for body, reason := range map[string]string{`{"id":"n","features":[1]}`: event.ReasonFeatureLength,
+		`{"id":`: event.ReasonUnparsable} {
+		if w := b.ask(http.MethodPost, "/api/try", body); w.Code != http.StatusUnprocessableEntity ||
+			!strings.Contains(w.Body.String(), reason) {
 			t.Errorf("%s: status %d, %s; want %s", body, w.Code, w.Body, reason)
 		}
 	}
-	for path, status := range map[string]int{"/api/arrival?id=nobody": 404, "/api/arrival?partition=0&offset=99": 404, "/api/arrival?partition=9&offset=0": 404,
-		"/api/arrival": 400, "/api/arrival?partition=-1&offset=0": 400, "/api/stream?after=x": 400} {
+	for path, status := range map[string]int{"/api/arrival?id=nobody": 404, "/api/arrival?partition=0&offset=99": 404,
+		"/api/arrival?partition=9&offset=0": 404,
+		"/api/arrival":                      400, "/api/arrival?partition=-1&offset=0": 400, "/api/stream?after=x": 400} {
 		if w := b.ask(http.MethodGet, path, ""); w.Code != status {
 			t.Errorf("%s: status %d, want %d", path, w.Code, status)
 		}
@@ -371,23 +387,27 @@ func TestAnArrivalIsTakenApart(t *testing.T) {
 }
 
 func TestActivatingSaysWhatItExpects(t *testing.T) {
-	info := []serving.VersionInfo{{Version: "old", State: serving.Complete, Current: true}, {Version: "new", State: serving.Complete}}
+	info := []serving.VersionInfo{{Version: "old", State: serving.Complete, Current: true},
+		{Version: "new", State: serving.Complete}}
 	without := newBench(t, nil)
 	without.redis.versions = info
-	if w := without.ask(http.MethodPost, "/api/activate", `{"version":"new","expect":"old"}`); w.Code == http.StatusOK || len(without.redis.asked) > 0 {
+	if w := without.ask(http.MethodPost, "/api/activate", `{"version":"new","expect":"old"}`); w.Code == http.StatusOK ||
+		len(without.redis.asked) > 0 {
 		t.Errorf("without credentials: status %d", w.Code)
 	}
 	if err := without.page.list(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if v := get[Versions](without, "/api/versions"); v.CanActivate || v.Current != "old" || len(v.Versions) != 2 || v.Versions[0].Version != "new" {
+	if v := get[Versions](without, "/api/versions"); v.CanActivate || v.Current != "old" || len(v.Versions) != 2 ||
+		v.Versions[0].Version != "new" {
 		t.Errorf("versions are %+v", v)
 	}
 	b := newBench(t, nil)
 	b.redis.versions = info
 	b.page.o.Activator = b.redis
-	for body, status := range map[string]int{`{"version":"new","expect":"old"}`: 200, `{"version":"new","expect":"other"}`: 409,
-		`{"version":"a/b","expect":"old"}`: 400, `[]`: 400} {
+	for body, status := range map[string]int{`{"version":"new","expect":"old"}`: 200,
+		`{"version":"new","expect":"other"}`: 409,
+		`{"version":"a/b","expect":"old"}`:   400, `[]`: 400} {
 		if w := b.ask(http.MethodPost, "/api/activate", body); w.Code != status {
 			t.Errorf("%s: status %d (%s), want %d", body, w.Code, w.Body, status)
 		}
@@ -395,7 +415,8 @@ func TestActivatingSaysWhatItExpects(t *testing.T) {
 	if !slices.Contains(b.redis.asked, [2]string{"new", "old"}) || len(b.redis.asked) != 2 {
 		t.Errorf("Redis was asked %v", b.redis.asked)
 	}
-	if !strings.Contains(b.log.String(), "CURRENT was moved on the page") || !strings.Contains(b.log.String(), "CURRENT was not moved on the page") {
+	if !strings.Contains(b.log.String(), "CURRENT was moved on the page") ||
+		!strings.Contains(b.log.String(), "CURRENT was not moved on the page") {
 		t.Errorf("the log has\n%s", &b.log)
 	}
 	if !get[Versions](b, "/api/versions").CanActivate {
@@ -409,7 +430,8 @@ func TestLabelsGiveAccuracyByVersion(t *testing.T) {
 	b.start()
 	b.predict(prediction("right", 1, "v1", event.Source{}), prediction("wrong", 0, "v1", event.Source{Offset: 1}))
 	b.await("predictions", func() bool { return len(get[Stream](b, "/api/stream").Feed) == 2 })
-	for _, l := range []event.Label{{ID: "right", Class: 1}, {ID: "wrong", Class: event.ByName, ClassName: "c1"}, {ID: "nobody", Class: 1}} {
+	for _, l := range []event.Label{{ID: "right", Class: 1}, {ID: "wrong", Class: event.ByName, ClassName: "c1"},
+		{ID: "nobody", Class: 1}} {
 		value, err := (event.JSON{}).AppendLabel(nil, &l)
 		if err != nil {
 			t.Fatal(err)
@@ -435,12 +457,14 @@ func (s Status) last(what string) error {
 // A body that is late is 408, and not said to be too large.
 func TestLateBody(t *testing.T) {
 	w := httptest.NewRecorder()
-	if _, ok := readBody(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/try", late{})); ok || w.Code != http.StatusRequestTimeout {
+	if _, ok := readBody(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/try", late{})); ok ||
+		w.Code != http.StatusRequestTimeout {
 		t.Errorf("status %d, want 408", w.Code)
 	}
 	w = httptest.NewRecorder()
 	large := strings.NewReader(strings.Repeat(" ", maxBody+1))
-	if _, ok := readBody(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/try", large)); ok || w.Code != http.StatusRequestEntityTooLarge {
+	if _, ok := readBody(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/try", large)); ok ||
+		w.Code != http.StatusRequestEntityTooLarge {
 		t.Errorf("status %d, want 413", w.Code)
 	}
 }
@@ -454,8 +478,10 @@ func (late) Read([]byte) (int, error) { return 0, os.ErrDeadlineExceeded }
 func TestDeadLettersAreCut(t *testing.T) {
 	long := []byte(strings.Repeat("x", 1<<20))
 	d := deadLetterOf(&kafka.Record{Key: long, Value: long, Headers: []kafka.Header{{Key: event.HeaderReason, Value: long},
-		{Key: event.HeaderDetail, Value: append([]byte("features: "), long...)}, {Key: event.HeaderSourceTopic, Value: long}}})
-	if kept := len(d.Key) + len(d.Value) + len(d.Reason) + len(d.Detail) + len(d.Topic) + len(d.Field); kept > 8<<10 || d.Field != "features" {
+		{Key: event.HeaderDetail, Value: append([]byte("features: "), long...)},
+		{Key: event.HeaderSourceTopic, Value: long}}})
+	if kept := len(d.Key) + len(d.Value) + len(d.Reason) + len(d.Detail) + len(d.Topic) + len(d.Field); kept > 8<<10 ||
+		d.Field != "features" {
 		t.Errorf("%d bytes are kept of a dead letter of five texts of 1 MiB, its field is %q", kept, d.Field)
 	}
 }

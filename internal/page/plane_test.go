@@ -47,7 +47,8 @@ func TestTheMapIsTheArtifacts(t *testing.T) {
 		t.Errorf("the map is %+v", p)
 	}
 	n := get[Node](b, "/api/map/node?node=4")
-	if n.Mass != 4 || n.Shares[0].Class != 1 || n.Shares[0].Share != 0.75 || n.Heaviest[0] != (Weight{ID: b.ids[0], Weight: 0.5}) || n.Features[0] != (Weight{Name: "2", Weight: -0.5}) {
+	if n.Mass != 4 || n.Shares[0].Class != 1 || n.Shares[0].Share != 0.75 ||
+		n.Heaviest[0] != (Weight{ID: b.ids[0], Weight: 0.5}) || n.Features[0] != (Weight{Name: "2", Weight: -0.5}) {
 		t.Errorf("node 4 is %+v", n)
 	}
 	for _, query := range []string{"?node=5", "?node=-1", "?node=x", ""} {
@@ -78,8 +79,10 @@ func TestArrivalsLightUpWhereTheyAttach(t *testing.T) {
 		t.Fatalf("%s has no row", b.ids[0])
 	}
 	get[LitArrivals](b, "/api/map/arrivals") // somebody looks
-	b.send("arrivals", kafka.Record{Key: []byte("n"), Value: fmt.Appendf(nil, `{"id":"n","features":[1,2,3],"edges":[%q]}`, b.ids[0])},
-		kafka.Record{Value: []byte(`{"id":"far","features":[1,2,3],"edges":["nobody"]}`)}, kafka.Record{Value: []byte("no arrival")})
+	b.send("arrivals", kafka.Record{Key: []byte("n"), Value: fmt.Appendf(nil, `{"id":"n","features":[1,2,3],"edges":[%q]}`,
+		b.ids[0])},
+		kafka.Record{Value: []byte(`{"id":"far","features":[1,2,3],"edges":["nobody"]}`)},
+		kafka.Record{Value: []byte("no arrival")})
 	for p := range 2 {
 		b.predict(prediction("n", 1, v.ID(), event.Source{Topic: "arrivals", Partition: p}))
 	}

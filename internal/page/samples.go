@@ -130,7 +130,8 @@ type placeEntry struct {
 
 func (p *places) put(key []byte, at Place) {
 	if p.by == nil {
-		p.by, p.order = make(map[uint64]int32), make([]placeEntry, 0, placesKept) // at once, so that the heap does not grow for minutes
+		// at once, so that the heap does not grow for minutes
+		p.by, p.order = make(map[uint64]int32), make([]placeEntry, 0, placesKept)
 	}
 	v := placeEntry{keyHash(string(key)), at}
 	k := len(p.order)

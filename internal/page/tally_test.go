@@ -36,7 +36,8 @@ func TestRatesAreExactByOffsets(t *testing.T) {
 		at   time.Duration
 		ends kafka.Sight
 	}{
-		{0, ends(100, 50)}, {500 * time.Millisecond, ends(105, 50)}, {time.Second, ends(110, 60)}, {1500 * time.Millisecond, ends(110, 60)},
+		{0, ends(100, 50)}, {500 * time.Millisecond, ends(105, 50)}, {time.Second, ends(110, 60)},
+		{1500 * time.Millisecond, ends(110, 60)},
 		{2 * time.Second, ends(113, 60)},
 		{10 * time.Second, ends(900, 60)}, // nobody looked for a while
 		{11 * time.Second, ends(901, 60)},
@@ -47,7 +48,8 @@ func TestRatesAreExactByOffsets(t *testing.T) {
 	}
 	c.at = noon.Add(13 * time.Second)
 	got := y.stream(noon.Unix()-1, 0, nil, "").Columns
-	want := []float64{20, 3, math.NaN(), math.NaN(), math.NaN(), math.NaN(), math.NaN(), math.NaN(), math.NaN(), math.NaN(), 1, 4, math.NaN()}
+	want := []float64{20, 3, math.NaN(), math.NaN(), math.NaN(), math.NaN(), math.NaN(), math.NaN(), math.NaN(),
+		math.NaN(), 1, 4, math.NaN()}
 	if len(got.In) != len(want) {
 		t.Fatalf("%d seconds, want %d", len(got.In), len(want))
 	}
@@ -127,15 +129,18 @@ func TestDriftIsAgainstTraining(t *testing.T) {
 		y.predicted(record(prediction("x", int(i%2), "v", event.Source{Offset: i}), noon), false)
 	}
 	m := &artifact.Manifest{Version: "v", Data: artifact.Data{Classes: []string{"cats", "dogs", "cows"}},
-		Reference: artifact.Reference{Nodes: 10, UnknownNeighbours: 0.25, Models: map[string]artifact.ModelReference{"sgc": {Confidence: 0.9, Classes: []float64{0.5, 0.25, 0.25}}}}}
+		Reference: artifact.Reference{Nodes: 10, UnknownNeighbours: 0.25,
+			Models: map[string]artifact.ModelReference{"sgc": {Confidence: 0.9, Classes: []float64{0.5, 0.25, 0.25}}}}}
 	d := y.stream(0, 0, m, "sgc").Drift
-	if d.Distance == nil || math.Abs(float64(*d.Distance)-0.25) > 1e-6 || *d.TrainedConfidence != 0.9 || *d.TrainedUnknown != 0.25 {
+	if d.Distance == nil || math.Abs(float64(*d.Distance)-0.25) > 1e-6 || *d.TrainedConfidence != 0.9 ||
+		*d.TrainedUnknown != 0.25 {
 		t.Errorf("drift is %+v", d)
 	}
 	if len(d.Classes) != 3 || d.Classes[0].Name != "cats" {
 		t.Errorf("classes are %+v", d.Classes)
 	}
-	if d := y.stream(0, 0, &artifact.Manifest{Version: "other"}, "sgc").Drift; d.Distance != nil || d.TrainedConfidence != nil {
+	if d := y.stream(0, 0, &artifact.Manifest{Version: "other"}, "sgc").Drift; d.Distance != nil ||
+		d.TrainedConfidence != nil {
 		t.Errorf("compared with another version: %+v", d)
 	}
 }
@@ -153,7 +158,8 @@ func TestMemoryIsBounded(t *testing.T) {
 		y.chance = 0
 		y.predicted(record(p, c.at), i%5 == 0)
 		if i%5 == 0 {
-			y.died(&kafka.Record{Time: c.at, Value: make([]byte, 10_000), Headers: []kafka.Header{{Key: event.HeaderReason, Value: fmt.Appendf(nil, "r%d", i)}}})
+			y.died(&kafka.Record{Time: c.at, Value: make([]byte, 10_000),
+				Headers: []kafka.Header{{Key: event.HeaderReason, Value: fmt.Appendf(nil, "r%d", i)}}})
 		}
 	}
 	for i := range 2 * placesKept {
@@ -162,9 +168,11 @@ func TestMemoryIsBounded(t *testing.T) {
 	if n := len(y.places.by); n > placesKept || len(y.places.order) != placesKept {
 		t.Errorf("%d places", n)
 	}
-	if len(y.served) > versionsKept || len(y.marks) > marksKept || len(y.labels.waiting) > labelsWait || len(y.dead.reasons) > mostReasons ||
+	if len(y.served) > versionsKept || len(y.marks) > marksKept || len(y.labels.waiting) > labelsWait ||
+		len(y.dead.reasons) > mostReasons ||
 		len(y.feed.values) > feedLength || len(y.dead.newest.values) > deadKept || len(y.window.names) > mostClasses {
-		t.Errorf("%d versions, %d marks, %d labels, %d reasons, %d samples, %d dead letters, %d classes", len(y.served), len(y.marks), len(y.labels.waiting),
+		t.Errorf("%d versions, %d marks, %d labels, %d reasons, %d samples, %d dead letters, %d classes", len(y.served),
+			len(y.marks), len(y.labels.waiting),
 			len(y.dead.reasons), len(y.feed.values), len(y.dead.newest.values), len(y.window.names))
 	}
 	for _, s := range y.feed.values {
@@ -196,7 +204,8 @@ func TestFormsOfPredictions(t *testing.T) {
 		if form == "protobuf" {
 			framed = append(framed, 0)
 		}
-		for name, v := range map[string][]byte{codec.ContentType(): value, event.ConfluentContentType(form): append(framed, value...)} {
+		for name, v := range map[string][]byte{codec.ContentType(): value,
+			event.ConfluentContentType(form): append(framed, value...)} {
 			var got event.Prediction
 			rec := &kafka.Record{Value: v, Headers: []kafka.Header{{Key: event.HeaderContentType, Value: []byte(name)}}}
 			if err := decodePrediction(rec, &got); err != nil || got.ID != "x" || got.Class != 1 {
@@ -216,9 +225,12 @@ func TestDeadLettersAreByReason(t *testing.T) {
 	var l deadLetters
 	header := func(name, value string) kafka.Header { return kafka.Header{Key: name, Value: []byte(value)} }
 	for k, reason := range []string{"not_finite", "unparsable", "not_finite"} {
-		l.take(&kafka.Record{Key: []byte("k"), Value: []byte(`{"id":"k","features":[1,NaN]}`), Time: noon.Add(time.Duration(k) * 10 * time.Second),
-			Headers: []kafka.Header{header(event.HeaderReason, reason), header(event.HeaderDetail, "features[1]: NaN is no number"),
-				header(event.HeaderSourceTopic, "arrivals"), header(event.HeaderSourcePartition, "2"), header(event.HeaderSourceOffset, "41")}})
+		l.take(&kafka.Record{Key: []byte("k"), Value: []byte(`{"id":"k","features":[1,NaN]}`),
+			Time: noon.Add(time.Duration(k) * 10 * time.Second),
+			Headers: []kafka.Header{header(event.HeaderReason, reason),
+				header(event.HeaderDetail, "features[1]: NaN is no number"),
+				header(event.HeaderSourceTopic, "arrivals"), header(event.HeaderSourcePartition, "2"),
+				header(event.HeaderSourceOffset, "41")}})
 	}
 	v := l.view(now)
 	if len(v.Reasons) != 2 || v.Reasons[0].Total != 2 || v.Reasons[1].Total != 1 {
@@ -240,7 +252,8 @@ func TestDeadLettersAreByReason(t *testing.T) {
 	if d := l.view(now).Newest[0]; d.Binary || len(d.Value) != valueShown || d.Bytes != 2*valueShown {
 		t.Errorf("a long text: %d of %d bytes, binary %v", len(d.Value), d.Bytes, d.Binary)
 	}
-	for detail, want := range map[string]string{"edges: 20001 edges": "edges", "features.named.age: is text": "features", "no field": "", "It broke: now": "", "features[3]: x": "features"} {
+	for detail, want := range map[string]string{"edges: 20001 edges": "edges", "features.named.age: is text": "features",
+		"no field": "", "It broke: now": "", "features[3]: x": "features"} {
 		if got := fieldOf(detail); got != want {
 			t.Errorf("the field of %q is %q, want %q", detail, got, want)
 		}

@@ -29,7 +29,9 @@ func (p *Page) watch(ctx context.Context) {
 	}
 	for _, w := range []of{
 		{arrivals, p.o.Topics.Arrivals, p.o.Arrivals, nil},
-		{predictions, p.o.Topics.Predictions, p.o.Predictions, func(r *kafka.Record) { p.tally.predicted(r, p.o.Labels != nil) }},
+		{predictions, p.o.Topics.Predictions, p.o.Predictions, func(r *kafka.Record) {
+			p.tally.predicted(r, p.o.Labels != nil)
+		}},
 		{deadLetterTopic, p.o.Topics.DeadLetters, p.o.DeadLetters, p.tally.died},
 	} {
 		wait.Go(func() {

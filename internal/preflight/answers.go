@@ -25,7 +25,8 @@ const tolerance = 1e-6
 // Answers sends the nodes that a run has answered through the path of a record, from bytes to prediction, on the
 // artifact that the run is about to write: in JSON, Protobuf and Avro. The first difference is an error with the node,
 // the field and both values. Nodes that consumers with these limits refuse are warnings.
-func Answers(ctx context.Context, b *artifact.Bundle, answers []trainer.Answer, l consumer.Limits) (warnings []string, err error) {
+func Answers(ctx context.Context, b *artifact.Bundle, answers []trainer.Answer, l consumer.Limits) (warnings []string,
+	err error) {
 	if len(answers) == 0 {
 		return nil, nil
 	}
@@ -61,7 +62,8 @@ func Answers(ctx context.Context, b *artifact.Bundle, answers []trainer.Answer, 
 				Headers: []event.Header{{Key: event.HeaderContentType, Value: []byte(codec.ContentType())}}}
 		}
 		if err := compare(ctx, version, sent, records, l); err != nil {
-			return nil, fmt.Errorf("consumers would answer otherwise than the trainer: %w (record of %s)", err, codec.ContentType())
+			return nil, fmt.Errorf("consumers would answer otherwise than the trainer: %w (record of %s)", err,
+				codec.ContentType())
 		}
 	}
 	return r.warnings(), nil
@@ -114,7 +116,8 @@ func serve(b *artifact.Bundle, answers []trainer.Answer, l consumer.Limits, r *r
 }
 
 // compare decodes records and predicts them, and compares what it gets with the answers.
-func compare(ctx context.Context, version pinned, answers []trainer.Answer, records []kafka.Record, l consumer.Limits) error {
+func compare(ctx context.Context, version pinned, answers []trainer.Answer, records []kafka.Record,
+	l consumer.Limits) error {
 	decoder := consumer.NewDecoder(event.Forms{}, l)
 	decoder.ByName(version.Schema())
 	taken, err := decoder.Arrivals(ctx, records, version.Features())
@@ -130,7 +133,8 @@ func compare(ctx context.Context, version pinned, answers []trainer.Answer, reco
 		}
 	}
 	out := &predictions{}
-	pipeline, err := consumer.NewPipeline(consumer.PipelineOptions{Versions: version, Deliverer: out, Mode: consumer.Node, Limits: l,
+	pipeline, err := consumer.NewPipeline(consumer.PipelineOptions{Versions: version, Deliverer: out, Mode: consumer.Node,
+		Limits: l,
 		Output: consumer.Output{Probabilities: true}})
 	if err == nil {
 		err = pipeline.Process(ctx, consumer.Intake{Name: "preflight", Records: records})
@@ -146,7 +150,8 @@ func compare(ctx context.Context, version pinned, answers []trainer.Answer, reco
 		}
 		for c, p := range out.records[i].Probabilities {
 			if want := of.Probabilities[c]; !(math.Abs(float64(p-want)) <= tolerance) {
-				return fmt.Errorf("%s node %q: probabilities[%d] (class %q) is %v at a consumer and %v at the trainer", of.Role, of.ID, c,
+				return fmt.Errorf("%s node %q: probabilities[%d] (class %q) is %v at a consumer and %v at the trainer", of.Role,
+					of.ID, c,
 					version.Classes()[c], p, want)
 			}
 		}
@@ -195,7 +200,8 @@ type predictions struct {
 }
 
 // Publish implements [consumer.Deliverer].
-func (p *predictions) Publish(_ context.Context, b event.Batch, _ kafka.Offsets, _ kafka.Committer) (kafka.Delivery, error) {
+func (p *predictions) Publish(_ context.Context, b event.Batch, _ kafka.Offsets, _ kafka.Committer) (kafka.Delivery,
+	error) {
 	for _, of := range b.Predictions {
 		of.Probabilities = slices.Clone(of.Probabilities)
 		p.records = append(p.records, of)

@@ -99,7 +99,8 @@ func (r *refusals) warnings() (out []string) {
 	}{
 		{r.edges, "validation and test nodes have more edges than consumers take", "edges", "limits.edges"},
 		{r.ids, "nodes have a longer id than consumers take", "bytes", "limits.id_bytes"},
-		{r.records, "validation and test nodes make a larger record of JSON than consumers take", "bytes", "limits.record_bytes"},
+		{r.records, "validation and test nodes make a larger record of JSON than consumers take", "bytes",
+			"limits.record_bytes"},
 	} {
 		if of.nodes > 0 {
 			out = append(out, fmt.Sprintf("%d %s, such as %.100q with %d %s: arrivals like it become dead letters, unless %s of the consumers is set to %d or more",

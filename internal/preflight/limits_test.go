@@ -75,7 +75,8 @@ func TestLimitsSayWhatConsumersRefuse(t *testing.T) {
 		"feature": {change: func(d *dataset.Dataset, _ *consumer.Limits) { d.X.Dense.Row(int(d.Train[1]))[2] = 2e15 },
 			err: "features[2]: 2e+15, features must be at most 1e+15"},
 		"feature of a sparse row": {change: func(d *dataset.Dataset, _ *consumer.Limits) {
-			d.X.Sparse = &graph.CSR{Rows: d.Nodes(), Cols: 3, RowPtr: append(make([]int, d.Nodes()), 1), ColIdx: []int32{2}, Val: []float32{-2e15}}
+			d.X.Sparse = &graph.CSR{Rows: d.Nodes(), Cols: 3, RowPtr: append(make([]int, d.Nodes()), 1), ColIdx: []int32{2},
+				Val: []float32{-2e15}}
 			d.X.Dense = nil
 		}, err: "features.values[0]: -2e+15"},
 		"record of features by name": {change: func(d *dataset.Dataset, _ *consumer.Limits) {

@@ -68,7 +68,8 @@ func sampleOf(d *dataset.Dataset) *dataset.Dataset {
 	}
 	var order []int32
 	index := slices.Repeat([]int32{-1}, d.Nodes())
-	out := &dataset.Dataset{Name: d.Name, Classes: d.Classes, BagOfWords: d.BagOfWords, Dropped: d.Dropped, Schema: d.Schema}
+	out := &dataset.Dataset{Name: d.Name, Classes: d.Classes, BagOfWords: d.BagOfWords, Dropped: d.Dropped,
+		Schema: d.Schema}
 	for i := range int32(d.Nodes()) {
 		role, ok := taken[i]
 		if !ok {
@@ -77,7 +78,8 @@ func sampleOf(d *dataset.Dataset) *dataset.Dataset {
 		k := int32(len(order))
 		index[i], order = k, append(order, i)
 		out.IDs, out.Labels = append(out.IDs, d.IDs[i]), append(out.Labels, d.Labels[i])
-		list := map[byte]*[]int32{train: &out.Train, unlabelled: &out.Unlabelled, validation: &out.Validation, test: &out.Test}[role]
+		list := map[byte]*[]int32{train: &out.Train, unlabelled: &out.Unlabelled, validation: &out.Validation,
+			test: &out.Test}[role]
 		*list = append(*list, k)
 	}
 	out.Adj = d.Adj.Submatrix(order, index, len(order))

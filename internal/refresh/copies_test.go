@@ -17,7 +17,8 @@ import (
 
 // pair is a–b, which train and validate, and c, which tests.
 func pair() *dataset.Dataset {
-	return &dataset.Dataset{Name: "pair", IDs: []string{"a", "b", "c"}, Adj: &graph.CSR{Rows: 3, Cols: 3, RowPtr: []int{0, 1, 2, 2}, ColIdx: []int32{1, 0}},
+	return &dataset.Dataset{Name: "pair", IDs: []string{"a", "b", "c"},
+		Adj:    &graph.CSR{Rows: 3, Cols: 3, RowPtr: []int{0, 1, 2, 2}, ColIdx: []int32{1, 0}},
 		X:      graph.Features{Dense: &graph.Dense{Rows: 3, Cols: 1, Data: []float32{1, 2, 3}}},
 		Labels: []int32{0, 0, 0}, Classes: []string{"one"}, Train: []int32{0}, Validation: []int32{1}, Test: []int32{2}}
 }
@@ -62,7 +63,8 @@ func TestAStoredGraphIsWholeOrMissing(t *testing.T) {
 		if err != nil {
 			t.Fatalf("cut at operation %d: %v", operations, err)
 		}
-		if want := int64(g.State.Round); g.State.Next[0] != want || (!Stored(dir) && want != 1) || g.data().Fingerprint() != pair().Fingerprint() {
+		if want := int64(g.State.Round); g.State.Next[0] != want || (!Stored(dir) && want != 1) ||
+			g.data().Fingerprint() != pair().Fingerprint() {
 			t.Errorf("cut at operation %d: %+v", operations, g.State)
 		}
 		if !Stored(dir) {
@@ -92,17 +94,21 @@ func TestPruneKeepsWhatIsUsed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, mine := range []string{c.Artifacts + "/mine", c.Graphs + "/mine", c.Graphs + "/" + name(9)} { // no graph of a refresh
+	// no graph of a refresh
+	for _, mine := range []string{c.Artifacts + "/mine", c.Graphs + "/mine", c.Graphs + "/" + name(9)} {
 		if err := os.MkdirAll(mine, 0o777); err != nil {
 			t.Fatal(err)
 		}
 	}
-	removed, err := c.Prune([]string{filepath.Join(c.Graphs, name(2))}, func(version string) bool { return version == name(3) })
+	removed, err := c.Prune([]string{filepath.Join(c.Graphs, name(2))}, func(version string) bool {
+		return version == name(3)
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var want []string
-	for _, gone := range []string{"grown/" + name(4), "grown/" + name(0), "out/" + name(4), "out/" + name(1), "out/" + name(0)} {
+	for _, gone := range []string{"grown/" + name(4), "grown/" + name(0), "out/" + name(4), "out/" + name(1),
+		"out/" + name(0)} {
 		want = append(want, filepath.Join(root, gone))
 	}
 	if diff := cmp.Diff(want, removed); diff != "" {

@@ -29,7 +29,8 @@ func (r *Refresher) finish(ctx context.Context) (*Report, error) {
 			r.anew = true
 			return nil, nil
 		}
-		o := &Round{grown: g, Bundle: b, Report: Report{Nodes: g.Nodes(), Artifact: g.Artifact(), Version: b.Manifest.Version, Data: g.Dir, Finished: b.Manifest.Version}}
+		o := &Round{grown: g, Bundle: b, Report: Report{Nodes: g.Nodes(), Artifact: g.Artifact(), Version: b.Manifest.Version,
+			Data: g.Dir, Finished: b.Manifest.Version}}
 		report = &o.Report
 		if err := r.publishAgain(ctx, o); err != nil {
 			return report, err

@@ -89,7 +89,8 @@ func mergedOf(t *testing.T, lines string, store *numbers) merge.Report {
 	}
 	data := pair()
 	var err error
-	if data.Schema, err = schema.Parse([]byte(`{"schema_version":1,"seed":0,"features":[{"name":"x","kind":"number","missing":"zero","mean":[0]}]}`)); err != nil {
+	if data.Schema, err = schema.Parse([]byte(
+		`{"schema_version":1,"seed":0,"features":[{"name":"x","kind":"number","missing":"zero","mean":[0]}]}`)); err != nil {
 		t.Fatal(err)
 	}
 	g, err := NewGraph("", data)

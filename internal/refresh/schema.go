@@ -56,7 +56,8 @@ func (o *Round) positions(d *dataset.Dataset, was *serving.Version) (*dataset.Da
 		return d, nil
 	}
 	if d.Values == nil {
-		return nil, fmt.Errorf("the graph has features of the schema %s, and %s those of %s: they cannot be compared", s.Hash(),
+		return nil, fmt.Errorf("the graph has features of the schema %s, and %s those of %s: they cannot be compared",
+			s.Hash(),
 			was.ID(), was.Schema().Hash())
 	}
 	d, _, err := encoded(d, trainer.Options{Keep: was.Schema()})

@@ -101,15 +101,17 @@ func (r *refusals) add(err error) {
 	}
 }
 
-// useless says why none of the records of a source could be used: a run that goes on as if there were none would end well and do
-// nothing. Of a file it is an error. A topic may have a stretch of such records, over which the next run must get, so there it
-// is logged. Records that are refused beside others are counted in the report, and the first reason is logged.
+// useless says why none of the records of a source could be used: a run that goes on as if there were none would end
+// well and do nothing. Of a file it is an error. A topic may have a stretch of such records, over which the next run
+// must get, so there it is logged. Records that are refused beside others are counted in the report, and the first
+// reason is logged.
 func (r *Refresher) useless(s Source, what string, used int, refused refusals, want string) error {
 	if refused.n == 0 {
 		return nil
 	}
 	if used == 0 && s.File != "" {
-		return fmt.Errorf("%s: none of the %s can be used, the first for this reason: %w; %s", s.File, what, refused.first, want)
+		return fmt.Errorf("%s: none of the %s can be used, the first for this reason: %w; %s", s.File, what, refused.first,
+			want)
 	}
 	if r.Log != nil {
 		r.Log.Warn(what+" cannot be used", "refused", refused.n, "used", used, "first", refused.first, "hint", want)

@@ -45,20 +45,25 @@ func TestTextOfARecordIsBounded(t *testing.T) {
 	}{
 		"protobuf enum": {sr.Schema{Type: sr.TypeProtobuf, Schema: "syntax = \"proto3\"; enum E { " + long +
 			" = 0; } message M { string id = 1; repeated E e = 2; }"}, packed},
-		"protobuf field": {sr.Schema{Type: sr.TypeProtobuf, Schema: "syntax = \"proto3\"; message M { string id = 1; repeated I e = 2; } " +
-			"message I { int32 " + long + " = 1; }"}, list(entry)},
-		"protobuf map": {sr.Schema{Type: sr.TypeProtobuf, Schema: "syntax = \"proto3\"; message M { string id = 1; repeated J e = 2; } " +
-			"message J { map<int32, I> m = 1; } message I { int32 " + long + " = 1; }"},
+		"protobuf field": {sr.Schema{Type: sr.TypeProtobuf,
+			Schema: "syntax = \"proto3\"; message M { string id = 1; repeated I e = 2; } " +
+				"message I { int32 " + long + " = 1; }"}, list(entry)},
+		"protobuf map": {sr.Schema{Type: sr.TypeProtobuf,
+			Schema: "syntax = \"proto3\"; message M { string id = 1; repeated J e = 2; } " +
+				"message J { map<int32, I> m = 1; } message I { int32 " + long + " = 1; }"},
 			list(protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType),
 				protowire.AppendBytes(protowire.AppendTag(nil, 2, protowire.BytesType), entry)))},
-		"protobuf group": {sr.Schema{Type: sr.TypeProtobuf, Schema: "syntax = \"proto2\"; message M { optional string id = 1; " +
-			"repeated group E = 2 { optional int32 " + long + " = 1; } }"}, append([]byte{0}, bytes.Repeat(protowire.AppendTag(append(
-			protowire.AppendTag(nil, 2, protowire.StartGroupType), entry...), 2, protowire.EndGroupType), values)...)},
+		"protobuf group": {sr.Schema{Type: sr.TypeProtobuf,
+			Schema: "syntax = \"proto2\"; message M { optional string id = 1; " +
+				"repeated group E = 2 { optional int32 " + long + " = 1; } }"},
+			append([]byte{0}, bytes.Repeat(protowire.AppendTag(append(
+				protowire.AppendTag(nil, 2, protowire.StartGroupType), entry...), 2, protowire.EndGroupType), values)...)},
 		"avro null":    {sr.Schema{Type: sr.TypeAvro, Schema: inner(`"null"`)}, avroList(nil)},
 		"avro boolean": {sr.Schema{Type: sr.TypeAvro, Schema: inner(`"boolean"`)}, avroList([]byte{1})},
 		"avro union":   {sr.Schema{Type: sr.TypeAvro, Schema: inner(`["null","long"]`)}, avroList([]byte{0})},
-		"avro enum":    {sr.Schema{Type: sr.TypeAvro, Schema: items(fmt.Sprintf(`{"type":"enum","name":"E","symbols":[%q]}`, long))}, avroList([]byte{0})},
-		"avro fixed":   {sr.Schema{Type: sr.TypeAvro, Schema: inner(`{"type":"fixed","name":"F","size":0}`)}, avroList(nil)},
+		"avro enum": {sr.Schema{Type: sr.TypeAvro,
+			Schema: items(fmt.Sprintf(`{"type":"enum","name":"E","symbols":[%q]}`, long))}, avroList([]byte{0})},
+		"avro fixed": {sr.Schema{Type: sr.TypeAvro, Schema: inner(`{"type":"fixed","name":"F","size":0}`)}, avroList(nil)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if tc.schema.Type == sr.TypeAvro {
@@ -89,7 +94,8 @@ func TestTextOfARecordIsBounded(t *testing.T) {
 
 // A record whose text is a few times as long as itself is read.
 func TestTextWithinItsBound(t *testing.T) {
-	decoder, err := compile(t.Context(), sr.Schema{Type: sr.TypeProtobuf, Schema: `syntax = "proto3"; message M { repeated I e = 2; }
+	decoder, err := compile(t.Context(), sr.Schema{Type: sr.TypeProtobuf,
+		Schema: `syntax = "proto3"; message M { repeated I e = 2; }
 		message I { int32 number_of_clicks = 1; }`}, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,6 @@
-// Package registry talks to a Schema Registry (Confluent's, or one with its API, such as Apicurio or Karapace): it looks
-// up the schemas that records of the Confluent wire format name by their ids, and those under which predictions are
-// published.
+// Package registry talks to a Schema Registry (Confluent's, or one with its API, such as Apicurio or Karapace): it
+// looks up the schemas that records of the Confluent wire format name by their ids, and those under which predictions
+// are published.
 //
 // A record begins with a byte 0 and four bytes of an id. What the id stands for never changes, so an answer is kept as
 // long as the process runs. That there is no schema of an id, or one that cannot be read as an arrival, is remembered

@@ -65,7 +65,8 @@ func TestABytesExpansionIsBounded(t *testing.T) {
 		for name, record := range json {
 			records[preset][name] = record
 			records[preset]["after "+name] = fmt.Appendf(nil, `{"payload":{"op":"c","after":%s}}`, record)
-			records[preset]["data "+name] = fmt.Appendf(nil, `{"specversion":"1.0","id":"1","source":"s","type":"t","data":%s}`, record)
+			records[preset]["data "+name] = fmt.Appendf(nil, `{"specversion":"1.0","id":"1","source":"s","type":"t","data":%s}`,
+				record)
 		}
 	}
 	forms["protobuf"] = event.Forms{Default: event.Protobuf{}}
@@ -107,7 +108,8 @@ func TestABytesExpansionIsBounded(t *testing.T) {
 			"records": []byte("\x02n\x00" + block("", 1<<40)),
 			"blocks":  []byte("\x02n\x00" + strings.Repeat(count(1<<20), size/4) + "\x00"),
 		})
-	schema("protobuf by registry", sr.Schema{Type: sr.TypeProtobuf, Schema: `syntax = "proto3"; enum E { ` + strings.Repeat("x", 1000) +
+	schema("protobuf by registry", sr.Schema{Type: sr.TypeProtobuf, Schema: `syntax = "proto3"; enum E { ` +
+		strings.Repeat("x", 1000) +
 		` = 0; } message M { string id = 1; repeated double features = 2; repeated E edges = 3; repeated M m = 4; map<string, E> x = 5; }`},
 		map[string][]byte{
 			"enums":    []byte("\x00" + sub(1, "n") + sub(3, strings.Repeat("\x00", size))),

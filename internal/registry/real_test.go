@@ -18,7 +18,8 @@ import (
 // registryVariable names the address of a real registry, in which tests use subjects of their own.
 const registryVariable = "RIVULET_TEST_REGISTRY"
 
-// started is a registry that was started for the tests, a client by which they register, and a name that no other run has.
+// started is a registry that was started for the tests, a client by which they register, and a name that no other run
+// has.
 func started(t *testing.T) (r *Registry, client *sr.Client, suffix string) {
 	t.Helper()
 	url := os.Getenv(registryVariable)
@@ -74,7 +75,8 @@ func TestSchemasOfARealRegistry(t *testing.T) {
 	got, err = read(t, r, create("protobuf", sr.Schema{Schema: string(ours), Type: sr.TypeProtobuf}), inProtobuf)
 	same(t, got, err)
 
-	create("common", sr.Schema{Schema: `syntax = "proto3"; package shop; message Unit { int32 u = 1; }`, Type: sr.TypeProtobuf})
+	create("common", sr.Schema{Schema: `syntax = "proto3"; package shop; message Unit { int32 u = 1; }`,
+		Type: sr.TypeProtobuf})
 	id := create("clicks", sr.Schema{Schema: foreign, Type: sr.TypeProtobuf,
 		References: []sr.SchemaReference{{Name: "common.proto", Subject: "common" + suffix, Version: 1}}})
 	click := []byte{0x3a, 1, 'n', 0x12, 16, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f, 0, 0, 0, 0, 0, 0, 0x04, 0x40, 0x1a, 1, 'a'}
@@ -95,12 +97,14 @@ func TestUnknownIDOfARealRegistry(t *testing.T) {
 	r, _, _ := started(t)
 	const id = 1 << 30
 	var fault *event.FieldError
-	if _, err := read(t, r, id, []byte{0}); !errors.As(err, &fault) || !strings.Contains(err.Error(), "no schema") || !r.known(numbered(id)) {
+	if _, err := read(t, r, id, []byte{0}); !errors.As(err, &fault) || !strings.Contains(err.Error(), "no schema") ||
+		!r.known(numbered(id)) {
 		t.Errorf("%v, known: %v", err, r.known(numbered(id)))
 	}
 }
 
-// Predictions are not published under a schema that is missing; once registered, it is looked up, and a record names it.
+// Predictions are not published under a schema that is missing; once registered, it is looked up, and a record names
+// it.
 func TestOutputOfARealRegistry(t *testing.T) {
 	r, client, suffix := started(t)
 	want := event.Prediction{ID: "n", Class: 3, Probability: 0.5, Artifact: "v1", Source: event.Source{Topic: "a"}}
@@ -128,10 +132,12 @@ func TestOutputOfARealRegistry(t *testing.T) {
 		id := int(binary.BigEndian.Uint32(data[1:]))
 		back, err := client.SchemaByID(t.Context(), id)
 		if err != nil || back.Type != looked.schema.Type || !bytes.Equal(looked.head, made.head) {
-			t.Errorf("%s: record % x, heads % x and % x, schema %d is %+v, %v", form, data[:5], looked.head, made.head, id, back.Type, err)
+			t.Errorf("%s: record % x, heads % x and % x, schema %d is %+v, %v", form, data[:5], looked.head, made.head, id,
+				back.Type, err)
 		}
 		var got event.Prediction
-		if err := looked.DecodePrediction(data[len(looked.head):], &got); err != nil || got.ID != want.ID || got.Class != want.Class {
+		if err := looked.DecodePrediction(data[len(looked.head):], &got); err != nil || got.ID != want.ID ||
+			got.Class != want.Class {
 			t.Errorf("%s: %+v, %v", form, got, err)
 		}
 	}

@@ -71,7 +71,8 @@ func read(t *testing.T, r *Registry, id int, payload []byte) (a event.Arrival, e
 
 func same(t *testing.T, got event.Arrival, err error) {
 	t.Helper()
-	if err != nil || got.ID != arrival.ID || len(got.Features.Values) != 2 || got.Features.Values[1] != 2.5 || len(got.Edges) != 1 {
+	if err != nil || got.ID != arrival.ID || len(got.Features.Values) != 2 || got.Features.Values[1] != 2.5 ||
+		len(got.Edges) != 1 {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -96,10 +97,12 @@ func TestSchemas(t *testing.T) {
 	}
 
 	inJSON, _ := event.JSON{}.AppendArrival(nil, &arrival)
-	got, err = read(t, r, register(t, server, "json-value", sr.Schema{Schema: string(event.ArrivalSchema), Type: sr.TypeJSON}), inJSON)
+	got, err = read(t, r, register(t, server, "json-value",
+		sr.Schema{Schema: string(event.ArrivalSchema), Type: sr.TypeJSON}), inJSON)
 	same(t, got, err)
 
-	register(t, server, "common", sr.Schema{Schema: `syntax = "proto3"; package shop; message Unit { int32 u = 1; }`, Type: sr.TypeProtobuf})
+	register(t, server, "common", sr.Schema{Schema: `syntax = "proto3"; package shop; message Unit { int32 u = 1; }`,
+		Type: sr.TypeProtobuf})
 	id = register(t, server, "clicks-value", sr.Schema{Schema: foreign, Type: sr.TypeProtobuf,
 		References: []sr.SchemaReference{{Name: "common.proto", Subject: "common", Version: 1}}})
 	// Message 0 of message 0: [0, 0]. id = 7; features 1 and 2.5; edges a.
@@ -115,7 +118,8 @@ func TestSchemas(t *testing.T) {
 
 	node := `{"type":"record","name":"Node","namespace":"g","fields":[{"name":"n","type":"int"}]}`
 	register(t, server, "node", sr.Schema{Schema: node})
-	id = register(t, server, "named-value", sr.Schema{Schema: `{"type":"record","name":"C","fields":[{"name":"by","type":"g.Node"},{"name":"id","type":"string"},
+	id = register(t, server, "named-value",
+		sr.Schema{Schema: `{"type":"record","name":"C","fields":[{"name":"by","type":"g.Node"},{"name":"id","type":"string"},
 		{"name":"features","type":{"type":"array","items":"double"}}]}`, References: []sr.SchemaReference{{Name: "g.Node", Subject: "node", Version: 1}}})
 	if got, err = read(t, r, id, []byte{8, 2, 'n', 0}); err != nil || got.ID != "n" {
 		t.Errorf("a schema with a reference: %+v, %v", got, err)
@@ -154,10 +158,12 @@ func TestASchemaOfTooMuchText(t *testing.T) {
 	server, r, _ := fake(t, Options{})
 	s := sr.Schema{Type: sr.TypeProtobuf, Schema: `syntax = "proto3"; import "a"; import "b"; message M { string id = 1; }`}
 	for _, name := range []string{"a", "b"} {
-		register(t, server, name, sr.Schema{Type: sr.TypeProtobuf, Schema: `syntax = "proto3"; //` + strings.Repeat(name, maxAnswer/2)})
+		register(t, server, name, sr.Schema{Type: sr.TypeProtobuf, Schema: `syntax = "proto3"; //` + strings.Repeat(name,
+			maxAnswer/2)})
 		s.References = append(s.References, sr.SchemaReference{Name: name, Subject: name, Version: 1})
 	}
-	if _, err := read(t, r, register(t, server, "large-value", s), []byte{0}); err == nil || !strings.Contains(err.Error(), "more than") {
+	if _, err := read(t, r, register(t, server, "large-value", s), []byte{0}); err == nil ||
+		!strings.Contains(err.Error(), "more than") {
 		t.Errorf("%v", err)
 	}
 }
@@ -203,14 +209,16 @@ func TestASchemaThatCannotBeRead(t *testing.T) {
 
 func TestAnOutageIsNoAnswer(t *testing.T) {
 	for name, answer := range map[string]http.HandlerFunc{
-		"500":             func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) },
-		"503":             func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) },
-		"429":             func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(429) },
-		"401":             func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) },
-		"a proxy's 404":   func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) },
-		"a time-out":      func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
-		"no JSON":         func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) },
-		"a longer answer": func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(bytes.Repeat([]byte(" "), maxAnswer+1)) },
+		"500":           func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) },
+		"503":           func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) },
+		"429":           func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(429) },
+		"401":           func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) },
+		"a proxy's 404": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) },
+		"a time-out":    func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+		"no JSON":       func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) },
+		"a longer answer": func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write(bytes.Repeat([]byte(" "), maxAnswer+1))
+		},
 		"a broken off body": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "9")
 			_, _ = w.Write([]byte("{"))
@@ -254,7 +262,8 @@ func TestNoLoginLeavesTheRegistry(t *testing.T) {
 		http.Redirect(w, req, other.URL+req.URL.Path, http.StatusTemporaryRedirect)
 	}))
 	defer server.Close()
-	if r, err := New(Options{URLs: []string{server.URL}, Login: login{}}); err != nil || r.Learn(t.Context(), 1) == nil || seen.Load() > 0 {
+	if r, err := New(Options{URLs: []string{server.URL}, Login: login{}}); err != nil || r.Learn(t.Context(), 1) == nil ||
+		seen.Load() > 0 {
 		t.Fatalf("a certificate that nobody signed is taken: %v", err)
 	}
 	pool := x509.NewCertPool()
@@ -313,7 +322,8 @@ func TestOutput(t *testing.T) {
 }
 
 func FuzzProtobufOfOthers(f *testing.F) {
-	written, err := parseProtobuf(context.Background(), strings.Replace(strings.Replace(foreign, `import "common.proto";`, "", 1), "Unit unit = 4;", "Click in = 4;", 1), nil)
+	written, err := parseProtobuf(context.Background(),
+		strings.Replace(strings.Replace(foreign, `import "common.proto";`, "", 1), "Unit unit = 4;", "Click in = 4;", 1), nil)
 	if err != nil {
 		f.Fatal(err)
 	}

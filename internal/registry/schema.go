@@ -156,7 +156,8 @@ const maxNesting = 64
 
 func appendMessage(dst []byte, typ protoreflect.MessageDescriptor, payload []byte) ([]byte, error) {
 	msg := dynamicpb.NewMessage(typ)
-	if err := (proto.UnmarshalOptions{RecursionLimit: maxNesting, DiscardUnknown: true}).Unmarshal(payload, msg); err != nil {
+	if err := (proto.UnmarshalOptions{RecursionLimit: maxNesting, DiscardUnknown: true}).Unmarshal(payload,
+		msg); err != nil {
 		return dst, unreadable("it is no %s: %.200s", typ.FullName(), err.Error())
 	}
 	room := event.TextLimit(len(payload))
@@ -170,10 +171,10 @@ func appendMessage(dst []byte, typ protoreflect.MessageDescriptor, payload []byt
 	return text, nil
 }
 
-// textOf counts the bytes of the names and the words of enums in the JSON form of a message, and ends soon after they are
-// more than most. Only these come from the schema, so that a few bytes of a record can become a long text: 20 KiB of
-// zeros are 200 MiB of text if 0 is an enum's word of 10 KiB. The other values have at most six times their own bytes, or
-// 24 for a number.
+// textOf counts the bytes of the names and the words of enums in the JSON form of a message, and ends soon after they
+// are more than most. Only these come from the schema, so that a few bytes of a record can become a long text: 20 KiB
+// of zeros are 200 MiB of text if 0 is an enum's word of 10 KiB. The other values have at most six times their own
+// bytes, or 24 for a number.
 func textOf(msg protoreflect.Message, most int) (bytes int) {
 	msg.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
 		bytes += len(f.Name()) + len(`"":,`)

@@ -105,7 +105,8 @@ func (l *Letters) Replay(ctx context.Context, o LetterOptions) (LetterCounts, er
 	for at := range ends {
 		all = append(all, at)
 	}
-	if err := r.tx.Begin(ctx, r.reader, all); err != nil { // it ends a replay that still runs, so offsets are read after it
+	// it ends a replay that still runs, so offsets are read after it
+	if err := r.tx.Begin(ctx, r.reader, all); err != nil {
 		return r.counts, err
 	}
 	before, err := r.reader.Group(ctx)
@@ -113,7 +114,8 @@ func (l *Letters) Replay(ctx context.Context, o LetterOptions) (LetterCounts, er
 		return r.counts, err
 	}
 	r.marks = before.Offsets
-	maps.DeleteFunc(r.marks, func(at kafka.TopicPartition, offset int64) bool { return offset > ends[at] }) // a topic made anew
+	// a topic made anew
+	maps.DeleteFunc(r.marks, func(at kafka.TopicPartition, offset int64) bool { return offset > ends[at] })
 	from := r.marks
 	if o.Again {
 		from = nil
@@ -188,7 +190,8 @@ func (r *letterReplay) flush(ctx context.Context) error {
 		return fmt.Errorf("feeding dead letters in again: %w", err)
 	}
 	if refused := d.Refused(); len(refused) > 0 {
-		return fmt.Errorf("topic %s refuses %d arrivals, nothing of this transaction is fed in: %w", r.options.To, len(refused),
+		return fmt.Errorf("topic %s refuses %d arrivals, nothing of this transaction is fed in: %w", r.options.To,
+			len(refused),
 			errors.Join(refused[0].Err, d.Abort(ctx)))
 	}
 	if err := d.Commit(ctx); err != nil {

@@ -17,10 +17,12 @@ import (
 
 // four is a path 0–1–2–3 whose nodes 2 and 3 are test nodes.
 func four(x graph.Features) *dataset.Dataset {
-	adj := graph.NewCSR(4, 4, []graph.Edge{{Row: 0, Col: 1}, {Row: 1, Col: 0}, {Row: 1, Col: 2}, {Row: 2, Col: 1}, {Row: 2, Col: 3}, {Row: 3, Col: 2}})
+	adj := graph.NewCSR(4, 4, []graph.Edge{{Row: 0, Col: 1}, {Row: 1, Col: 0}, {Row: 1, Col: 2}, {Row: 2, Col: 1},
+		{Row: 2, Col: 3}, {Row: 3, Col: 2}})
 	adj.Val = nil
 	return &dataset.Dataset{Name: "four", IDs: []string{"a", "b", "c", "d"}, Adj: adj, X: x,
-		Labels: []int32{0, 1, 0, 1}, Classes: []string{"0", "1"}, Train: []int32{0}, Validation: []int32{1}, Test: []int32{2, 3}}
+		Labels: []int32{0, 1, 0, 1}, Classes: []string{"0", "1"}, Train: []int32{0}, Validation: []int32{1},
+		Test: []int32{2, 3}}
 }
 
 func sparse() graph.Features {
@@ -91,10 +93,12 @@ func TestRateSpacesArrivals(t *testing.T) {
 
 func TestChunksAndLimit(t *testing.T) {
 	var s sink
-	if n, err := Replay(t.Context(), TestNodes(four(sparse())), &s, Options{Chunk: 1}); n != 2 || err != nil || len(s.sizes) != 2 {
+	if n, err := Replay(t.Context(), TestNodes(four(sparse())), &s, Options{Chunk: 1}); n != 2 || err != nil ||
+		len(s.sizes) != 2 {
 		t.Errorf("sent %d in chunks %v, %v", n, s.sizes, err)
 	}
-	if n, err := Replay(t.Context(), TestNodes(four(sparse())), &sink{}, Options{Chunk: 1, Limit: 1}); n != 1 || err != nil {
+	if n, err := Replay(t.Context(), TestNodes(four(sparse())), &sink{}, Options{Chunk: 1, Limit: 1}); n != 1 ||
+		err != nil {
 		t.Errorf("sent %d with limit 1, %v", n, err)
 	}
 }
@@ -117,18 +121,21 @@ func TestGatesStopTheClock(t *testing.T) {
 		}
 		return now
 	}
-	if n, err := Replay(t.Context(), s, &sink{}, Options{Rate: 1, Chunk: 10, Gates: []*Gate{g}, Now: waiting}); n != 2 || err != nil {
+	if n, err := Replay(t.Context(), s, &sink{}, Options{Rate: 1, Chunk: 10, Gates: []*Gate{g}, Now: waiting}); n != 2 ||
+		err != nil {
 		t.Fatalf("sent %d, %v", n, err)
 	}
 	if g.From.Unix() != 3 || g.To.Unix() != 4 {
 		t.Errorf("the gate was waited at from %v to %v", g.From, g.To)
 	}
-	if want := []time.Time{time.Unix(1, 0), time.Unix(3, 0)}; !cmp.Equal(want, at) { // a second between the two, and one at the gate
+	// a second between the two, and one at the gate
+	if want := []time.Time{time.Unix(1, 0), time.Unix(3, 0)}; !cmp.Equal(want, at) {
 		t.Errorf("arrivals are due at %v, want %v", at, want)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("no more"))
-	if n, err := Replay(ctx, s, &sink{}, Options{Chunk: 1, Gates: []*Gate{{At: 1}}}); n != 1 || err == nil || err.Error() != "no more" {
+	if n, err := Replay(ctx, s, &sink{}, Options{Chunk: 1, Gates: []*Gate{{At: 1}}}); n != 1 || err == nil ||
+		err.Error() != "no more" {
 		t.Errorf("sent %d, %v at a gate that never opens", n, err)
 	}
 }

@@ -75,9 +75,9 @@ func (b *batcher) taken(a *asked) *asked {
 	return a
 }
 
-// collect appends all requests that wait to those whose turns are to come, and then the one that has just had its turn, if
-// it is not done. It waits for a request if there is none, and returns none when ctx has ended. Requests are counted as
-// waiting until they are done.
+// collect appends all requests that wait to those whose turns are to come, and then the one that has just had its turn,
+// if it is not done. It waits for a request if there is none, and returns none when ctx has ended. Requests are counted
+// as waiting until they are done.
 func (b *batcher) collect(ctx context.Context, turns []*asked, again *asked) []*asked {
 	if ctx.Err() != nil {
 		if again != nil {

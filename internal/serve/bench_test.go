@@ -29,7 +29,8 @@ func BenchmarkPredict64(b *testing.B) {
 		for k := range 10 {
 			edges = append(edges, fmt.Sprintf("%q", large.Mapping.IDs[(i*37+k)%3825]))
 		}
-		all = append(all, fmt.Sprintf(`{"id":"%d","features":{"indices":[%s]},"edges":[%s]}`, i, strings.Join(indices, ","), strings.Join(edges, ",")))
+		all = append(all, fmt.Sprintf(`{"id":"%d","features":{"indices":[%s]},"edges":[%s]}`, i, strings.Join(indices, ","),
+			strings.Join(edges, ",")))
 	}
 	body := []byte("[" + strings.Join(all, ",") + "]")
 	b.SetBytes(int64(len(body)))

@@ -38,8 +38,8 @@
 // # Memory
 //
 // The bodies of all requests under way are counted before they are read ([Limits].QueueBytes), and the arrivals
-// that wait ([Limits].QueueArrivals). What is beyond is refused with 429. Connections and the time of clients are bounded
-// by package httpd.
+// that wait ([Limits].QueueArrivals). What is beyond is refused with 429. Connections and the time of clients are
+// bounded by package httpd.
 //
 // # Metrics of the server
 //

@@ -51,7 +51,8 @@ func TestOverload(t *testing.T) {
 		a.waiting(k + 1)
 	}
 	got := a.post(predictPath, arrival)
-	if got.status != http.StatusTooManyRequests || got.reason() != reasonOverloaded || got.header.Get("Retry-After") == "" {
+	if got.status != http.StatusTooManyRequests || got.reason() != reasonOverloaded ||
+		got.header.Get("Retry-After") == "" {
 		t.Errorf("%d %s %s", got.status, got.header, got.body)
 	}
 	close(release)
@@ -165,13 +166,15 @@ func TestClientsThatLeave(t *testing.T) {
 func TestWithoutAVersion(t *testing.T) {
 	a := start(t, nil)
 	a.version.now.Store(nil)
-	for path, status := range map[string]int{v2LivePath: 200, v2ReadyPath: 503, "/v2/models/rivulet": 503, "/v2/models/rivulet/ready": 503} {
+	for path, status := range map[string]int{v2LivePath: 200, v2ReadyPath: 503, "/v2/models/rivulet": 503,
+		"/v2/models/rivulet/ready": 503} {
 		if got := a.get(path); got.status != status {
 			t.Errorf("%s: %d %s", path, got.status, got.body)
 		}
 	}
 	for _, path := range []string{predictPath, explainPath} {
-		if got := a.post(path, arrival); got.status != 503 || got.reason() != reasonNoVersion || got.header.Get("Retry-After") == "" {
+		if got := a.post(path, arrival); got.status != 503 || got.reason() != reasonNoVersion ||
+			got.header.Get("Retry-After") == "" {
 			t.Errorf("%s: %d %s", path, got.status, got.body)
 		}
 	}
@@ -202,7 +205,8 @@ func TestRowsThatCannotBeRead(t *testing.T) {
 			t.Errorf("%d %s", got.status, got.body)
 		}
 	}
-	if got := <-bad; got.status != 503 || got.reason() != reasonRows || got.header.Get("Retry-After") == "" || strings.Contains(string(got.body), "refused") {
+	if got := <-bad; got.status != 503 || got.reason() != reasonRows || got.header.Get("Retry-After") == "" ||
+		strings.Contains(string(got.body), "refused") {
 		t.Errorf("%d %s", got.status, got.body)
 	}
 }

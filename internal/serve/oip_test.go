@@ -37,7 +37,8 @@ func TestTensorsGetTheSameBits(t *testing.T) {
 	a := start(t, nil)
 	a.server.o.Path.Output.Probabilities = true // of JSON, to compare with
 	var want []event.Prediction
-	for _, one := range []string{`{"id":"a","features":[1,2,3],"edges":["node-0-é","nobody"]}`, `{"id":"b","features":[0.5,-1,0]}`, `{"id":"c","features":[0,0,7],"edges":["node-3-é"]}`} {
+	for _, one := range []string{`{"id":"a","features":[1,2,3],"edges":["node-0-é","nobody"]}`,
+		`{"id":"b","features":[0.5,-1,0]}`, `{"id":"c","features":[0,0,7],"edges":["node-3-é"]}`} {
 		want = append(want, predictionOf(t, a.post(predictPath, one).body))
 	}
 	text := `{"id":"q7","inputs":[{"name":"id","shape":[3],"datatype":"BYTES","data":["a","b","c"]},
@@ -45,10 +46,11 @@ func TestTensorsGetTheSameBits(t *testing.T) {
 		{"name":"edges","shape":[3],"datatype":"BYTES","data":["node-0-é","nobody","node-3-é"]},
 		{"name":"edges.offsets","shape":[4],"datatype":"INT64","data":[0,2,2,3]}]%s}`
 	for name, got := range map[string]answer{
-		"JSON":             a.post(inferPath, fmt.Sprintf(text, "")),
-		"a version":        a.post("/v2/models/rivulet/versions/"+want[0].Artifact+"/infer", fmt.Sprintf(text, "")),
-		"a binary answer":  a.post(inferPath, fmt.Sprintf(text, `,"parameters":{"binary_data_output":true}`)),
-		"one of each":      a.post(inferPath, fmt.Sprintf(text, `,"outputs":[{"name":"probabilities","parameters":{"binary_data":true}},{"name":"class"}]`)),
+		"JSON":            a.post(inferPath, fmt.Sprintf(text, "")),
+		"a version":       a.post("/v2/models/rivulet/versions/"+want[0].Artifact+"/infer", fmt.Sprintf(text, "")),
+		"a binary answer": a.post(inferPath, fmt.Sprintf(text, `,"parameters":{"binary_data_output":true}`)),
+		"one of each": a.post(inferPath, fmt.Sprintf(text,
+			`,"outputs":[{"name":"probabilities","parameters":{"binary_data":true}},{"name":"class"}]`)),
 		"a binary request": a.postTensors(t),
 	} {
 		if got.status != http.StatusOK {
@@ -132,7 +134,8 @@ func binaryTensors() (body []byte, header int) {
 func (a *api) postTensors(t *testing.T) answer {
 	t.Helper()
 	body, header := binaryTensors()
-	got, err := a.do(t.Context(), http.MethodPost, inferPath, bytes.NewReader(body), headerLength+": "+strconv.Itoa(header), "Content-Type: application/octet-stream")
+	got, err := a.do(t.Context(), http.MethodPost, inferPath, bytes.NewReader(body),
+		headerLength+": "+strconv.Itoa(header), "Content-Type: application/octet-stream")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,10 +145,13 @@ func (a *api) postTensors(t *testing.T) answer {
 // What is wrong with a request is said in the protocol's form, with the input or the row.
 func TestRefusedTensors(t *testing.T) {
 	a := start(t, nil)
-	id, x := `{"name":"id","shape":[1],"datatype":"BYTES","data":["a"]}`, `{"name":"features","shape":[1,3],"datatype":"FP32","data":[1,2,3]}`
-	e, o := `{"name":"edges","shape":[1],"datatype":"BYTES","data":["n"]}`, `{"name":"edges.offsets","shape":[2],"datatype":"INT64","data":[0,1]}`
+	id, x := `{"name":"id","shape":[1],"datatype":"BYTES","data":["a"]}`,
+		`{"name":"features","shape":[1,3],"datatype":"FP32","data":[1,2,3]}`
+	e, o := `{"name":"edges","shape":[1],"datatype":"BYTES","data":["n"]}`,
+		`{"name":"edges.offsets","shape":[2],"datatype":"INT64","data":[0,1]}`
 	nested := func(shape, data string) string {
-		return `{"inputs":[{"name":"id","shape":[2],"datatype":"BYTES","data":["a","b"]},{"name":"features","shape":` + shape +
+		return `{"inputs":[{"name":"id","shape":[2],"datatype":"BYTES","data":["a","b"]},{"name":"features","shape":` +
+			shape +
 			`,"datatype":"FP32","data":` + data + `}]}`
 	}
 	many := strings.Repeat(`"a",`, 64) + `"a"`
@@ -170,7 +176,8 @@ func TestRefusedTensors(t *testing.T) {
 		{`{"inputs":[` + id + `,` + strings.Replace(x, "[1,2,3]", "[1,null,3]", 1) + `]}`, "want a number", 400},
 		{`{"inputs":[` + id + `,` + strings.Replace(x, "[1,2,3]", "[1,1e99,3]", 1) + `]}`, "out of range", 400},
 		{`{"inputs":[` + id + `,` + strings.Replace(x, "[1,2,3]", "7", 1) + `]}`, "no array", 400},
-		{`{"inputs":[` + id + `,` + strings.Replace(strings.Replace(x, "[1,3]", "[1,2]", 1), "[1,2,3]", "[1,2]", 1) + `]}`, "feature_length: row 0", 400},
+		{`{"inputs":[` + id + `,` + strings.Replace(strings.Replace(x, "[1,3]", "[1,2]", 1), "[1,2,3]", "[1,2]", 1) + `]}`,
+			"feature_length: row 0", 400},
 		{`{"inputs":[` + strings.Replace(id, `"a"`, `""`, 1) + `,` + x + `]}`, "row 0", 400},
 		{nested("[2,3]", "[[1,2,3],[4,5,6]]"), "", 200},
 		{nested("[2,3]", "[1,2,3,4,5,6]"), "", 200},
@@ -188,21 +195,27 @@ func TestRefusedTensors(t *testing.T) {
 		{`{"inputs":[` + id + `,` + x + `,` + strings.Replace(e, `["n"]`, `[5]`, 1) + `,` + o + `]}`, "want a string", 400},
 		{`{"inputs":[{"name":"id","shape":[2],"datatype":"BYTES","data":["a","b"]},{"name":"features","shape":[2,3],"datatype":"FP32","data":[1,2,3,4,5,6]},` + e +
 			`,{"name":"edges.offsets","shape":[3],"datatype":"INT64","data":[0,2,1]}]}`, "falls", 400},
-		{`{"inputs":[{"name":"id","shape":[65],"datatype":"BYTES","data":[` + many + `]},{"name":"features","shape":[65,0],"datatype":"FP32","data":[]}]}`, reasonTooMany, 413},
+		{`{"inputs":[{"name":"id","shape":[65],"datatype":"BYTES","data":[` + many +
+			`]},{"name":"features","shape":[65,0],"datatype":"FP32","data":[]}]}`, reasonTooMany, 413},
 		{`{"inputs":[` + id + `,` + x + `],"outputs":[{"name":"logits"}]}`, "logits", 400},
-		{`{"inputs":[` + id + `,` + x + `],"outputs":[{"name":"class","parameters":{"classification":2}}]}`, "classification", 400},
-		{`{"inputs":[{"name":"id","shape":[1],"datatype":"BYTES","parameters":{"shared_memory_region":"r"}},` + x + `]}`, "shared memory", 400},
-		{`{"inputs":[{"name":"id","shape":[1],"datatype":"BYTES","parameters":{"binary_data_size":5}},` + x + `]}`, "0 bytes are left", 400},
+		{`{"inputs":[` + id + `,` + x + `],"outputs":[{"name":"class","parameters":{"classification":2}}]}`, "classification",
+			400},
+		{`{"inputs":[{"name":"id","shape":[1],"datatype":"BYTES","parameters":{"shared_memory_region":"r"}},` + x + `]}`,
+			"shared memory", 400},
+		{`{"inputs":[{"name":"id","shape":[1],"datatype":"BYTES","parameters":{"binary_data_size":5}},` + x + `]}`,
+			"0 bytes are left", 400},
 	} {
 		got := a.post(inferPath, c.body)
 		var e struct{ Error string }
 		_ = json.Unmarshal(got.body, &e)
-		if got.status != c.status || !strings.Contains(string(got.body), c.says) && !strings.Contains(e.Error, c.says) || (got.status != 200) != (e.Error != "") {
+		if got.status != c.status || !strings.Contains(string(got.body), c.says) && !strings.Contains(e.Error, c.says) ||
+			(got.status != 200) != (e.Error != "") {
 			t.Errorf("%s: %d %s, want %d %s", c.body, got.status, got.body, c.status, c.says)
 		}
 	}
-	for path, status := range map[string]int{"/v2/models/other": 404, "/v2/models/rivulet/versions/other": 404, "/v2/models/rivulet/versions/other/ready": 404,
-		"/v2/models/rivulet/ready": 200, "/v2": 200, v2ReadyPath: 200} {
+	for path, status := range map[string]int{"/v2/models/other": 404, "/v2/models/rivulet/versions/other": 404,
+		"/v2/models/rivulet/versions/other/ready": 404,
+		"/v2/models/rivulet/ready":                200, "/v2": 200, v2ReadyPath: 200} {
 		if got := a.get(path); got.status != status {
 			t.Errorf("%s: %d %s", path, got.status, got.body)
 		}

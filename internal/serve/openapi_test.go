@@ -50,14 +50,16 @@ func TestDescription(t *testing.T) {
 		{"an arrival that cannot be predicted", "POST", predictPath, `{"id":1}`, "422"},
 		{"an explanation", "POST", explainPath, arrival, "200"},
 		{"a body of another form", "POST", predictPath, ``, "400"},
-		{"tensors", "POST", modelPath + inferSuffix, `{"inputs":[{"name":"id","shape":[1],"datatype":"BYTES","data":["a"]},{"name":"features","shape":[1,3],"datatype":"FP32","data":[1,2,3]}]}`, "200"},
+		{"tensors", "POST", modelPath + inferSuffix,
+			`{"inputs":[{"name":"id","shape":[1],"datatype":"BYTES","data":["a"]},{"name":"features","shape":[1,3],"datatype":"FP32","data":[1,2,3]}]}`, "200"},
 		{"an error of tensors", "POST", modelPath + inferSuffix, `{}`, "400"},
 		{"metadata", "GET", modelPath, "", "200"},
 		{"of the server", "GET", protocol, "", "200"},
 		{"ready", "GET", modelPath + readySuffix, "", "200"},
 		{"live", "GET", v2LivePath, "", "200"},
 	} {
-		at := "api.json#/paths/" + strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D").Replace(c.path) + "/" + strings.ToLower(c.method) +
+		at := "api.json#/paths/" + strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D").Replace(c.path) + "/" +
+			strings.ToLower(c.method) +
 			"/responses/" + c.status + "/content/application~1json/schema"
 		schema, err := compiler.Compile(at)
 		if err != nil {

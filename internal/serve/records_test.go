@@ -22,14 +22,16 @@ func TestAnswersKeepTheirOrder(t *testing.T) {
 	a := start(t, nil)
 	one := a.post(predictPath, arrival)
 	p := predictionOf(t, one.body)
-	if one.status != http.StatusOK || p.ID != "a" || p.Known != 1 || p.Unknown != 1 || p.Probabilities != nil || p.Source != (event.Source{}) {
+	if one.status != http.StatusOK || p.ID != "a" || p.Known != 1 || p.Unknown != 1 || p.Probabilities != nil ||
+		p.Source != (event.Source{}) {
 		t.Errorf("%d, %+v", one.status, p)
 	}
 	bad := a.post(predictPath, `{"id":"b","features":[1,2]}`)
 	if bad.status != http.StatusUnprocessableEntity || bad.reason() != event.ReasonFeatureLength {
 		t.Errorf("%d %s", bad.status, bad.body)
 	}
-	many := a.post(predictPath, ` [`+arrival+`, {"id":"b","features":[1,2]} ,{"id":"c","features":[NaN,1,2]},`+"\n"+`{"id":7,"features":{"indices":[1]}}] `)
+	many := a.post(predictPath, ` [`+arrival+`, {"id":"b","features":[1,2]} ,{"id":"c","features":[NaN,1,2]},`+"\n"+
+		`{"id":7,"features":{"indices":[1]}}] `)
 	var parts []json.RawMessage
 	if err := json.Unmarshal(many.body, &parts); err != nil || len(parts) != 4 || many.status != http.StatusOK {
 		t.Fatalf("%d %s", many.status, many.body)
@@ -49,7 +51,8 @@ func TestAnswersKeepTheirOrder(t *testing.T) {
 	if none := a.post(predictPath, `[]`); string(none.body) != "[]" || none.status != http.StatusOK {
 		t.Errorf("no arrivals: %d %s", none.status, none.body)
 	}
-	if probed := a.post(predictPath, arrival, "Rivulet-Schema: abc"); probed.status != http.StatusUnprocessableEntity || probed.reason() != event.ReasonSchema {
+	if probed := a.post(predictPath, arrival, "Rivulet-Schema: abc"); probed.status != http.StatusUnprocessableEntity ||
+		probed.reason() != event.ReasonSchema {
 		t.Errorf("positions of another schema: %d %s", probed.status, probed.body)
 	}
 }
@@ -80,7 +83,8 @@ func TestExplanations(t *testing.T) {
 		Logit struct{ Class float64 }
 		Error struct{ Reason string }
 	}
-	if err := json.Unmarshal(got.body, &parts); err != nil || len(parts) != 2 || parts[0].ID != "a" || parts[0].Logit.Class == 0 ||
+	if err := json.Unmarshal(got.body, &parts); err != nil || len(parts) != 2 || parts[0].ID != "a" ||
+		parts[0].Logit.Class == 0 ||
 		parts[1].Error.Reason != event.ReasonUnparsable {
 		t.Errorf("%d %s", got.status, got.body)
 	}
@@ -102,7 +106,8 @@ func TestRefusedRequests(t *testing.T) {
 		{"POST", predictPath, arrival, []string{"Authorization: Bearer wrong"}, 401, "unauthorized"},
 		{"POST", predictPath, arrival, []string{"Authorization: Basic right"}, 401, "unauthorized"},
 		{"POST", predictPath, arrival, []string{token, token}, 401, "unauthorized"},
-		{"POST", predictPath + "?token=right&access_token=right", arrival, []string{"Cookie: token=right"}, 401, "unauthorized"},
+		{"POST", predictPath + "?token=right&access_token=right", arrival, []string{"Cookie: token=right"}, 401,
+			"unauthorized"},
 		{"GET", metricsPath, "", nil, 401, "unauthorized"},
 		{"GET", livePath, "", nil, 200, ""},
 		{"GET", v2LivePath, "", nil, 200, ""},
@@ -110,7 +115,8 @@ func TestRefusedRequests(t *testing.T) {
 		{"GET", "/nothing", "", []string{token}, 404, "not_found"},
 		{"POST", predictPath, arrival, []string{token, "Content-Type: text/plain"}, 415, reasonMediaType},
 		{"POST", predictPath, arrival, []string{token, "Content-Type: application/x-protobuf"}, 415, reasonMediaType},
-		{"POST", predictPath, arrival, []string{token, "Content-Type: application/json; charset=latin1"}, 415, reasonMediaType},
+		{"POST", predictPath, arrival, []string{token, "Content-Type: application/json; charset=latin1"}, 415,
+			reasonMediaType},
 		{"POST", predictPath, arrival, []string{token, "Content-Type: application/json; charset=UTF-8"}, 200, ""},
 		{"POST", predictPath, arrival, []string{token, "Content-Encoding: gzip"}, 415, reasonMediaType},
 		{"POST", predictPath, "", []string{token}, 400, reasonMalformed},
@@ -122,11 +128,13 @@ func TestRefusedRequests(t *testing.T) {
 	} {
 		got, err := a.do(t.Context(), c.method, c.path, strings.NewReader(c.body), c.headers...)
 		if err != nil || got.status != c.status || got.reason() != c.reason {
-			t.Errorf("%s %s %q %.40q: %d %s %v, want %d %s", c.method, c.path, c.headers, c.body, got.status, got.body, err, c.status, c.reason)
+			t.Errorf("%s %s %q %.40q: %d %s %v, want %d %s", c.method, c.path, c.headers, c.body, got.status, got.body, err,
+				c.status, c.reason)
 		}
 	}
 	// A body whose length is not said is not read beyond the limit.
-	endless, err := a.do(t.Context(), "POST", predictPath, struct{ *strings.Reader }{strings.NewReader("[" + long + "1]")}, token)
+	endless, err := a.do(t.Context(), "POST", predictPath, struct{ *strings.Reader }{strings.NewReader("[" + long + "1]")},
+		token)
 	if err != nil || endless.status != http.StatusRequestEntityTooLarge {
 		t.Errorf("a body of unknown length: %d, %v", endless.status, err)
 	}
@@ -150,7 +158,8 @@ func TestTheLogHasNoBodies(t *testing.T) {
 		}
 		return nil
 	}
-	for _, body := range []string{`{"id":"secret-id","features":[1,2,31337],"edges":["secret-edge"]}`, `{"id":"secret-id","features":["secret"]}`, `secret`,
+	for _, body := range []string{`{"id":"secret-id","features":[1,2,31337],"edges":["secret-edge"]}`,
+		`{"id":"secret-id","features":["secret"]}`, `secret`,
 		`{"id":"secret-id","features":[1,2,31337],"edges":["secret-broken"]}`} {
 		for _, path := range []string{predictPath, explainPath, "/v2/models/rivulet/infer", predictPath + "?secret=1"} {
 			a.post(path, body, "Authorization: Bearer right-word")
@@ -160,7 +169,8 @@ func TestTheLogHasNoBodies(t *testing.T) {
 	a.get("/secret")
 	mu.Lock()
 	defer mu.Unlock()
-	if text := log.String(); strings.Contains(text, "secret") || strings.Contains(text, "31337") || strings.Contains(text, "right-word") || !strings.Contains(text, predictPath) {
+	if text := log.String(); strings.Contains(text, "secret") || strings.Contains(text, "31337") ||
+		strings.Contains(text, "right-word") || !strings.Contains(text, predictPath) {
 		t.Errorf("the log is\n%s", text)
 	}
 }
@@ -184,7 +194,8 @@ func TestSwapsUnderLoad(t *testing.T) {
 			want[v.ID()] = append(want[v.ID()], pairOf(t, a.post(predictPath, body(i)).body)...)
 		}
 	}
-	if versions[0].ID() == versions[1].ID() || cmp.Equal(want[versions[0].ID()][0].Probability, want[versions[1].ID()][0].Probability) {
+	if versions[0].ID() == versions[1].ID() ||
+		cmp.Equal(want[versions[0].ID()][0].Probability, want[versions[1].ID()][0].Probability) {
 		t.Fatal("the versions do not differ")
 	}
 	done := make(chan struct{})

@@ -129,8 +129,9 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, drain time.Du
 	defer lanes.Wait()
 	defer stop()
 	defer context.AfterFunc(ctx, func() { s.draining.Store(true) })()
-	return httpd.Run(ctx, listener, httpd.Options{Name: "the API", Handler: s.handler, TLS: s.o.TLS, Header: s.o.Limits.Timeout,
-		Body: min(unreadBody, s.o.Limits.Timeout), Write: 2*s.o.Limits.Timeout + writeMargin, Drain: drain,
+	return httpd.Run(ctx, listener, httpd.Options{Name: "the API", Handler: s.handler, TLS: s.o.TLS,
+		Header: s.o.Limits.Timeout,
+		Body:   min(unreadBody, s.o.Limits.Timeout), Write: 2*s.o.Limits.Timeout + writeMargin, Drain: drain,
 		HeaderBytes: headerBytes, Connections: s.o.Limits.Connections, Health: s.asksForHealth,
 		Working: func() int { return int(s.working.Load()) }, Log: s.o.Log})
 }

@@ -27,7 +27,8 @@ func dial(t *testing.T, a *api, text string) net.Conn {
 	return c
 }
 
-// A request whose body never comes is answered: net/http reads up to 256 KiB of what a handler has left of a body first.
+// A request whose body never comes is answered: net/http reads up to 256 KiB of what a handler has left of a body
+// first.
 func TestBodyThatNeverComes(t *testing.T) {
 	a := start(t, func(o *Options) { o.Limits.Timeout = 200 * time.Millisecond; o.Tokens = word("secret") })
 	const token = "Authorization: Bearer secret\r\nContent-Type: application/json\r\n"
@@ -103,7 +104,8 @@ func TestOtherSitesAreRefused(t *testing.T) {
 		}
 	}
 	// A page of another site has no token to send.
-	if got := ask(start(t, func(o *Options) { o.Tokens = word("secret") }), "api.example", "Authorization: Bearer secret"); got != 200 {
+	if got := ask(start(t, func(o *Options) { o.Tokens = word("secret") }), "api.example",
+		"Authorization: Bearer secret"); got != 200 {
 		t.Errorf("with a token under any name: %d", got)
 	}
 }

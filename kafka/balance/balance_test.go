@@ -19,7 +19,8 @@ func TestTheMostPartitionsThatAMemberHasSeenAreSharedOut(t *testing.T) {
 	member := func(id, data string) kafkago.GroupMember {
 		return kafkago.GroupMember{ID: id, Topics: []string{"arrivals"}, UserData: []byte(data)}
 	}
-	got := (&Balancer{}).AssignGroups([]kafkago.GroupMember{member("a", string(seen)), member("b", `{"partitions":{"arrivals":3},"later":true}`),
+	got := (&Balancer{}).AssignGroups([]kafkago.GroupMember{member("a", string(seen)),
+		member("b", `{"partitions":{"arrivals":3},"later":true}`),
 		member("c", `{"partitions":{"arrivals":2000000000}}`), member("d", "no view"), member("e", "")},
 		[]kafkago.Partition{{Topic: "arrivals", ID: 0}, {Topic: "arrivals", ID: 1}})
 	var all []int

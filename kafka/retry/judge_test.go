@@ -25,7 +25,8 @@ func TestJudge(t *testing.T) {
 			kafkago.Error(120), fmt.Errorf("%w: %w", ErrGeneration, kafkago.NotEnoughReplicas),
 			fmt.Errorf("%w: %w", ErrGeneration, kafkago.MessageSizeTooLarge)},
 		Content: {kafkago.MessageSizeTooLarge, kafkago.RecordListTooLarge, kafkago.InvalidRecord, kafkago.InvalidTimestamp},
-		Retriable: {io.EOF, kafkago.NotLeaderForPartition, kafkago.UnknownTopicOrPartition, kafkago.Error(88), context.Canceled,
+		Retriable: {io.EOF, kafkago.NotLeaderForPartition, kafkago.UnknownTopicOrPartition, kafkago.Error(88),
+			context.Canceled,
 			hopeless(false), errors.New("no address is known")},
 	} {
 		for _, err := range errs {

@@ -59,12 +59,14 @@ func TestAnOutageIsSaidOnce(t *testing.T) {
 		}
 	}
 	a.Over()
-	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, `waiting for the brokers to take records`) || !strings.Contains(got, "topic=t error=EOF") {
+	if got := log.String(); strings.Count(got, "\n") != 1 ||
+		!strings.Contains(got, `waiting for the brokers to take records`) || !strings.Contains(got, "topic=t error=EOF") {
 		t.Errorf("logged while one still waits:\n%s", got)
 	}
 	b.Over()
 	b.Over()
-	if got := log.String(); strings.Count(got, "\n") != 2 || !strings.Contains(got, "no longer waiting for the brokers to take records") {
+	if got := log.String(); strings.Count(got, "\n") != 2 ||
+		!strings.Contains(got, "no longer waiting for the brokers to take records") {
 		t.Errorf("logged:\n%s", got)
 	}
 	if told != 6 {
@@ -76,7 +78,8 @@ func TestAnOutageIsSaidOnce(t *testing.T) {
 func TestALongOutageIsSaidAgain(t *testing.T) {
 	var log bytes.Buffer
 	clock := &passing{now: time.Unix(0, 0), step: 11 * time.Second}
-	p := Patience{Clock: clock, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: withoutTime}))}
+	p := Patience{Clock: clock, Logger: slog.New(slog.NewTextHandler(&log,
+		&slog.HandlerOptions{ReplaceAttr: withoutTime}))}
 	o := p.Outage("it").Named("the tide")
 	a, b := o.Attempts(), o.Attempts()
 	for range 4 { // each moves the clock by 22 s

@@ -86,7 +86,8 @@ func TestRecordBatchProperty(t *testing.T) {
 				r.Fatal(err)
 			}
 			if header.Attributes != 1<<4|int16(compression) || header.ProducerID != 1<<40+7 || header.ProducerEpoch != 258 ||
-				header.FirstSequence != 1<<30+1 || header.NumRecords != int32(len(want)) || header.LastOffsetDelta != int32(len(want))-1 {
+				header.FirstSequence != 1<<30+1 || header.NumRecords != int32(len(want)) ||
+				header.LastOffsetDelta != int32(len(want))-1 {
 				r.Fatalf("header %+v", header)
 			}
 		}
@@ -97,7 +98,8 @@ func TestRecordBatchProperty(t *testing.T) {
 }
 
 func BenchmarkRecordBatch(b *testing.B) {
-	headers := []Header{{Key: "content-type", Value: []byte("application/json")}, {Key: "rivulet-artifact", Value: []byte("v1")}}
+	headers := []Header{{Key: "content-type", Value: []byte("application/json")},
+		{Key: "rivulet-artifact", Value: []byte("v1")}}
 	key, value, now := []byte("key-1"), bytes.Repeat([]byte("v"), 300), time.Now()
 	b.Run("ours", func(b *testing.B) {
 		var batch Batch
@@ -113,11 +115,13 @@ func BenchmarkRecordBatch(b *testing.B) {
 		b.ReportMetric(256*float64(b.N)/b.Elapsed().Seconds(), "records/s")
 	})
 	b.Run("kafka-go", func(b *testing.B) {
-		kheaders := []protocol.Header{{Key: headers[0].Key, Value: headers[0].Value}, {Key: headers[1].Key, Value: headers[1].Value}}
+		kheaders := []protocol.Header{{Key: headers[0].Key, Value: headers[0].Value},
+			{Key: headers[1].Key, Value: headers[1].Value}}
 		for range b.N {
 			records := make([]protocol.Record, 256)
 			for i := range records {
-				records[i] = protocol.Record{Key: protocol.NewBytes(key), Value: protocol.NewBytes(value), Headers: kheaders, Time: now}
+				records[i] = protocol.Record{Key: protocol.NewBytes(key), Value: protocol.NewBytes(value), Headers: kheaders,
+					Time: now}
 			}
 			set := protocol.RecordSet{Version: 2, Records: protocol.NewRecordReader(records...)}
 			if _, err := set.WriteTo(io.Discard); err != nil {

@@ -106,7 +106,8 @@ func TestBatchesOfEveryCodecAreReadFromEveryOffset(t *testing.T) {
 	at := time.UnixMilli(1_700_000_000_123)
 	var sent []Record
 	for i := range 40 {
-		r := Record{Key: fmt.Append(nil, "k", i), Value: bytes.Repeat([]byte{byte(i)}, 30*i), Time: at.Add(time.Duration(i) * time.Millisecond)}
+		r := Record{Key: fmt.Append(nil, "k", i), Value: bytes.Repeat([]byte{byte(i)}, 30*i),
+			Time: at.Add(time.Duration(i) * time.Millisecond)}
 		r.Position = Position{Topic: "t", Partition: 3, Offset: int64(100 + i)}
 		switch i % 4 {
 		case 1:
@@ -204,7 +205,8 @@ func TestABrokenBatchIsOneRecord(t *testing.T) {
 // A record that is too large is one record with its key; the others of its batch are read.
 func TestALargeRecordDoesNotHideItsBatch(t *testing.T) {
 	large := Record{Key: []byte("large"), Value: make([]byte, 5000)}
-	manyHeaders := Record{Key: []byte("h"), Value: []byte("headers"), Headers: slices.Repeat([]Header{{Key: "x", Value: make([]byte, 50)}}, 100)}
+	manyHeaders := Record{Key: []byte("h"), Value: []byte("headers"),
+		Headers: slices.Repeat([]Header{{Key: "x", Value: make([]byte, 50)}}, 100)}
 	longKey := Record{Key: make([]byte, 200_000)}
 	for _, codec := range codecs {
 		data := written(t, 0, codec, Record{Value: []byte("a")}, large, manyHeaders, longKey, Record{Value: []byte("b")})
@@ -266,8 +268,9 @@ func TestClaimsTakeNoMemory(t *testing.T) {
 	claims := map[string][]byte{
 		"snappy":        sealed(0, 2, 1, append(binary.AppendUvarint(nil, 1<<31), 0, 0)),
 		"framed snappy": sealed(0, 2, 1, append(slices.Concat(snappyJava, make([]byte, 8)), 0x7f, 0xff, 0xff, 0xff, 0)),
-		"framed block":  sealed(0, 2, 1, slices.Concat(snappyJava, make([]byte, 8), []byte{0, 0, 0, 7}, append(binary.AppendUvarint(nil, 1<<31), 0, 0))),
-		"zstd window":   sealed(0, 4, 1, []byte{0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x98, 0x01, 0x00, 0x00}), // 512 MiB
+		"framed block": sealed(0, 2, 1, slices.Concat(snappyJava, make([]byte, 8), []byte{0, 0, 0, 7},
+			append(binary.AppendUvarint(nil, 1<<31), 0, 0))),
+		"zstd window": sealed(0, 4, 1, []byte{0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x98, 0x01, 0x00, 0x00}), // 512 MiB
 	}
 	for name, data := range claims {
 		var before, after runtime.MemStats
@@ -302,7 +305,8 @@ func TestBatchesOfAnythingAreReadToTheirEnd(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var sent []Record
 	for i := range 20 {
-		sent = append(sent, Record{Key: fmt.Append(nil, i), Value: make([]byte, r.IntN(200)), Headers: []Header{{Key: "h", Value: []byte("v")}}})
+		sent = append(sent, Record{Key: fmt.Append(nil, i), Value: make([]byte, r.IntN(200)),
+			Headers: []Header{{Key: "h", Value: []byte("v")}}})
 	}
 	for i := range 4000 {
 		data := written(t, 50, codecs[i%len(codecs)], sent...)
@@ -334,7 +338,8 @@ func TestBatchesOfAnythingAreReadToTheirEnd(t *testing.T) {
 func TestRoomIsForTheRecordsOfAPiece(t *testing.T) {
 	var some []Record
 	for range 300 {
-		some = append(some, Record{Key: []byte("key"), Value: make([]byte, 100), Headers: []Header{{Key: "a", Value: []byte("b")}}})
+		some = append(some, Record{Key: []byte("key"), Value: make([]byte, 100),
+			Headers: []Header{{Key: "a", Value: []byte("b")}}})
 	}
 	plain, packed := written(t, 300, 0, some...), written(t, 300, kafkago.Gzip, some...)
 	for name, c := range map[string]struct {

@@ -134,11 +134,13 @@ func TestRequestsOnTheWire(t *testing.T) {
 				}
 				continue
 			}
-			if got == nil || len(got.Topics) != 1 || got.Topics[0].Partitions[0].Offset != 1<<40 || *got.Topics[0].Partitions[0].Metadata != "by hand" {
+			if got == nil || len(got.Topics) != 1 || got.Topics[0].Partitions[0].Offset != 1<<40 ||
+				*got.Topics[0].Partitions[0].Metadata != "by hand" {
 				t.Errorf("%s: answered %+v", name, got)
 			}
 			sent, _ := b.asked[len(b.asked)-1].(*kmsg.OffsetFetchRequest)
-			if sent == nil || sent.Version != c.version || sent.Group != "g" || sent.RequireStable != (c.version == 7) || !slices.Equal(sent.Topics[0].Partitions, []int32{0, 300}) {
+			if sent == nil || sent.Version != c.version || sent.Group != "g" || sent.RequireStable != (c.version == 7) ||
+				!slices.Equal(sent.Topics[0].Partitions, []int32{0, 300}) {
 				t.Errorf("%s: asked %+v", name, sent)
 			}
 		}
@@ -172,7 +174,8 @@ func TestAnswersThatAreNoneAreErrors(t *testing.T) {
 	}
 	tagged, other := slices.Clone(whole), slices.Clone(whole)
 	tagged[8], other[7] = 1, 2
-	for name, text := range map[string][]byte{"tags": tagged, "another request": other, "no Kafka": []byte("HTTP/1.1 400 Bad Request"),
+	for name, text := range map[string][]byte{"tags": tagged, "another request": other,
+		"no Kafka":          []byte("HTTP/1.1 400 Bad Request"),
 		"a size below zero": {0xff, 0xff, 0xff, 0xff, 0, 0, 0, 1}} {
 		if m, err := Exchange(spoken{bytes.NewReader(text)}, "me", req.Request); err == nil {
 			t.Errorf("%s: %+v", name, m)

@@ -19,7 +19,8 @@ func TestRewrittenBatchesProperty(t *testing.T) {
 		var want []plainRecord
 		n := rapid.IntRange(1, 30).Draw(r, "records")
 		for k := range n {
-			p := plainRecord{Key: text.Draw(r, "key"), Value: text.Draw(r, "value"), Stamp: rapid.Int64Range(0, 1<<41).Draw(r, "time"),
+			p := plainRecord{Key: text.Draw(r, "key"), Value: text.Draw(r, "value"),
+				Stamp:   rapid.Int64Range(0, 1<<41).Draw(r, "time"),
 				Headers: []Header{{Key: "place", Value: fmt.Append(nil, k)}}}
 			want = append(want, p)
 			b.Append(p.Key, p.Value, p.Headers, time.UnixMilli(p.Stamp), k)

@@ -27,14 +27,16 @@ func TestWhatBrokersSayOfTimestamps(t *testing.T) {
 		"nearly unlimited":    {unlimited - 5, hour, now + 5, now + 2*hour, now + 5},
 		"a narrow span":       {1000, 1000, 0, now - hour, now},
 	} {
-		text := fmt.Sprintf("Timestamp %d of message with offset 0 is out of range. The timestamp should be within [%d, %d]", c.stamp, now-c.before, now+c.after)
+		text := fmt.Sprintf("Timestamp %d of message with offset 0 is out of range. The timestamp should be within [%d, %d]",
+			c.stamp, now-c.before, now+c.after)
 		s := ReadSpan(text, time.UnixMilli(5))
 		if s == nil {
 			t.Errorf("%s: nothing is found in %q", name, text)
 			continue
 		}
 		if got := s.Fit(c.stamp, 0); got != c.want || s.Broker != c.broker {
-			t.Errorf("%s: %d becomes %d, want %d; the broker's time is %d, want %d", name, c.stamp, got, c.want, s.Broker, c.broker)
+			t.Errorf("%s: %d becomes %d, want %d; the broker's time is %d, want %d", name, c.stamp, got, c.want, s.Broker,
+				c.broker)
 		}
 		if c.stamp != c.want {
 			if got := s.Fit(c.stamp+hour, hour); got != c.want+hour {
@@ -42,7 +44,8 @@ func TestWhatBrokersSayOfTimestamps(t *testing.T) {
 			}
 		}
 	}
-	for _, text := range []string{"", "The timestamp of the message is out of acceptable range.", "within [1, x]", "within [7, 3]",
+	for _, text := range []string{"", "The timestamp of the message is out of acceptable range.", "within [1, x]",
+		"within [7, 3]",
 		"within [99999999999999999999, 3]"} {
 		if s := ReadSpan(text, time.Now()); s != nil {
 			t.Errorf("%q is taken for %+v", text, s)

@@ -24,7 +24,8 @@ func TestLinearTicks(t *testing.T) {
 		low, high float64
 		want      string
 	}{
-		{0, 3000, "0 1000 2000 3000"}, {88.2, 92.7, "89 90 91 92"}, {-0.1, 1, "0.0 0.5 1.0"}, {93.41, 93.44, "93.41 93.42 93.43 93.44"},
+		{0, 3000, "0 1000 2000 3000"}, {88.2, 92.7, "89 90 91 92"}, {-0.1, 1, "0.0 0.5 1.0"},
+		{93.41, 93.44, "93.41 93.42 93.43 93.44"},
 		{0, 1, "0.0 0.2 0.4 0.6 0.8 1.0"},
 	} {
 		if got := labels(linearTicks(c.low, c.high)); got != c.want {
@@ -38,7 +39,8 @@ func TestLogTicks(t *testing.T) {
 		low, high float64 // of values
 		want      string
 	}{
-		{0.1, 100, "0.1 1 10 100"}, {0.25, 1, "0.5 1"}, {0.9, 60, "1 3 10 30"}, {1e-6, 1e6, "1e-6 0.0001 0.01 1 100 10000 1000000"},
+		{0.1, 100, "0.1 1 10 100"}, {0.25, 1, "0.5 1"}, {0.9, 60, "1 3 10 30"},
+		{1e-6, 1e6, "1e-6 0.0001 0.01 1 100 10000 1000000"},
 		{2, 2.6, "2 2.2 2.4 2.6"},
 	} {
 		got := logTicks(math.Log10(c.low), math.Log10(c.high), number)
@@ -55,9 +57,11 @@ func TestLogTicks(t *testing.T) {
 
 func TestNumbers(t *testing.T) {
 	for want, got := range map[string]string{
-		"0": number(0), "1234567": number(1234567), "1.235e9": number(1234567890), "3e-5": number(3e-5), "–": number(math.NaN()),
+		"0": number(0), "1234567": number(1234567), "1.235e9": number(1234567890), "3e-5": number(3e-5),
+		"–":      number(math.NaN()),
 		"412 MB": bytesText(412e6), "1.50 kB": bytesText(1500), "2.35 GB": bytesText(2.346e9), "12.0 B": bytesText(12),
-		"0.0123": significant(0.012345), "213": significant(213.4), "1.00": significant(0.9999), "100 MB": roundBytes(1e8), "2 MB": roundBytes(2e6),
+		"0.0123": significant(0.012345), "213": significant(213.4), "1.00": significant(0.9999), "100 MB": roundBytes(1e8),
+		"2 MB": roundBytes(2e6),
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)

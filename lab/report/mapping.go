@@ -30,7 +30,9 @@ func (p *Page) mapping() section {
 		when := []string{"before", "after"}[k]
 		cells := cellMap{id: "mapping-" + when, title: "Mean weight of M " + when + " training",
 			names: p.classes(len(m)), values: m, high: high,
-			x: "class of the synthetic node", y: "class of T's node", text: func(v float64) string { return weightText(v, high) }}
+			x: "class of the synthetic node", y: "class of T's node", text: func(v float64) string {
+				return weightText(v, high)
+			}}
 		cells.description = fmt.Sprintf("Mean weight of M between nodes of T and synthetic nodes, by class, %d classes. %s",
 			len(m), diagonalText(m))
 		f := cells.figure()

@@ -90,7 +90,8 @@ func (n *node) has(name, text string) bool {
 	return slices.ContainsFunc(n.all(name), func(c *node) bool { return strings.TrimSpace(c.text) == text })
 }
 
-var sections = []string{"results", "losses", "ratio", "sparsity", "sensitivity", "mapping", "starts", "cost", "confusion", "reliability"}
+var sections = []string{"results", "losses", "ratio", "sparsity", "sensitivity", "mapping", "starts", "cost",
+	"confusion", "reliability"}
 
 // Without data a section says why it is missing and draws nothing; with data it draws.
 func TestSectionsFollowTheData(t *testing.T) {
@@ -104,7 +105,8 @@ func TestSectionsFollowTheData(t *testing.T) {
 		if len(missing.all("svg"))+len(missing.all("table")) != 0 || !strings.Contains(missing.text, "trainer ") {
 			t.Errorf("section %s without data: %q", id, missing.text)
 		}
-		if len(there.all("svg"))+len(there.all("table")) == 0 || slices.ContainsFunc(there.all("p"), func(n *node) bool { return n.attr["class"] == "missing" }) {
+		if len(there.all("svg"))+len(there.all("table")) == 0 ||
+			slices.ContainsFunc(there.all("p"), func(n *node) bool { return n.attr["class"] == "missing" }) {
 			t.Errorf("section %s with data is empty: %q", id, there.text)
 		}
 	}
@@ -130,7 +132,8 @@ func TestPartsAreIndependent(t *testing.T) {
 // The page loads nothing, runs nothing, and its references lead to elements of its own, which have one id each.
 func TestSelfContained(t *testing.T) {
 	tree, text := written(t, sample(15))
-	for _, word := range []string{"http:", "https:", "//", "@import", "url(", "<script", "<link", "<img", "<iframe", "javascript:", " onload"} {
+	for _, word := range []string{"http:", "https:", "//", "@import", "url(", "<script", "<link", "<img", "<iframe",
+		"javascript:", " onload"} {
 		if strings.Contains(text, word) {
 			t.Errorf("the page contains %q", word)
 		}
@@ -281,7 +284,8 @@ func TestNotANumber(t *testing.T) {
 	p.Results[3].Ratio = 0
 	p.Learned = &LearnedCourse{Gra: []float64{nan, nan}, Str: []float64{0, 0}, Tra: []float64{-1, 2, nan}, Ind: nil}
 	p.Starts = []Start{{Name: "class-aware", Tra: []float64{nan}}}
-	p.Sparsity[0].Points = []SparsityPoint{{Accuracy: eval.Spread{Mean: nan}}, {Value: 1, Entries: 0, Accuracy: eval.Spread{Mean: 3}}}
+	p.Sparsity[0].Points = []SparsityPoint{{Accuracy: eval.Spread{Mean: nan}},
+		{Value: 1, Entries: 0, Accuracy: eval.Spread{Mean: 3}}}
 	for k := range p.Sensitivity[0].Lines {
 		for j := range p.Sensitivity[0].Lines[k].Accuracy {
 			p.Sensitivity[0].Lines[k].Accuracy[j].Mean = nan
@@ -307,11 +311,15 @@ func TestNotANumber(t *testing.T) {
 func TestDegenerateRanges(t *testing.T) {
 	same := eval.Spread{Mean: 50}
 	p := &Page{Title: "one of each", Learned: &LearnedCourse{Gra: []float64{1}},
-		Sparsity:    []Sparsity{{Method: "solved", Parameter: "k", Nodes: 1, SyntheticNodes: 1, Points: []SparsityPoint{{1, 1, same}}}},
-		Sensitivity: []Sensitivity{{Parameter: "λ", Values: []float64{0}, Lines: []SensitivityLine{{"O→S", []eval.Spread{same}}}}},
-		Heat:        &Heat{Before: [][]float64{{0}}, After: [][]float64{{0}}},
-		Results: []eval.Result{{Method: "solved", Model: "sgc", Setting: eval.OtoS, Batch: "node", SyntheticNodes: 1, Ratio: 1, Seeds: []uint64{0},
-			Accuracy: same, MsPerBatch: 1, InferenceBytes: 1, Confusion: [][]int{{0}}, Reliability: []eval.Bin{{Count: 1, Confidence: 1, Accuracy: 1}}}}}
+		Sparsity: []Sparsity{{Method: "solved", Parameter: "k", Nodes: 1, SyntheticNodes: 1,
+			Points: []SparsityPoint{{1, 1, same}}}},
+		Sensitivity: []Sensitivity{{Parameter: "λ", Values: []float64{0},
+			Lines: []SensitivityLine{{"O→S", []eval.Spread{same}}}}},
+		Heat: &Heat{Before: [][]float64{{0}}, After: [][]float64{{0}}},
+		Results: []eval.Result{{Method: "solved", Model: "sgc", Setting: eval.OtoS, Batch: "node", SyntheticNodes: 1,
+			Ratio: 1, Seeds: []uint64{0},
+			Accuracy: same, MsPerBatch: 1, InferenceBytes: 1, Confusion: [][]int{{0}},
+			Reliability: []eval.Bin{{Count: 1, Confidence: 1, Accuracy: 1}}}}}
 	tree, _ := written(t, p)
 	for _, id := range []string{"losses", "sparsity", "sensitivity", "mapping", "cost", "confusion", "reliability"} {
 		if len(tree.byID(id).all("svg")) == 0 {
@@ -326,10 +334,12 @@ func TestDegenerateRanges(t *testing.T) {
 func TestShapesAreChecked(t *testing.T) {
 	for want, change := range map[string]func(p *Page){
 		"title is empty": func(p *Page) { p.Title = "" },
-		"results[3].confusion: row 1 has 1 values":       func(p *Page) { p.Results[3].Confusion[1] = []int{1} },
-		"sparsity[1] has N = 0":                          func(p *Page) { p.Sparsity[1].Nodes = 0 },
-		"sensitivity[0].lines[2] has 1 accuracies for 7": func(p *Page) { p.Sensitivity[0].Lines[2].Accuracy = make([]eval.Spread, 1) },
-		"heat.after: row 0 has 0 values, want 4":         func(p *Page) { p.Heat.After[0] = nil },
+		"results[3].confusion: row 1 has 1 values": func(p *Page) { p.Results[3].Confusion[1] = []int{1} },
+		"sparsity[1] has N = 0":                    func(p *Page) { p.Sparsity[1].Nodes = 0 },
+		"sensitivity[0].lines[2] has 1 accuracies for 7": func(p *Page) {
+			p.Sensitivity[0].Lines[2].Accuracy = make([]eval.Spread, 1)
+		},
+		"heat.after: row 0 has 0 values, want 4": func(p *Page) { p.Heat.After[0] = nil },
 	} {
 		p := sample(4)
 		change(p)

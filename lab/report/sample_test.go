@@ -17,7 +17,8 @@ func sample(classes int) *Page {
 			Classes: classes, Test: 3667},
 		Heat: &Heat{Before: make([][]float64, classes), After: make([][]float64, classes)}}
 	for c := range classes {
-		p.Classes = append(p.Classes, []string{"Neural_Networks", "Theory", "Case_Based", "Genetic_Algorithms", "Reinforcement", "", "Bayes"}[c%7])
+		p.Classes = append(p.Classes, []string{"Neural_Networks", "Theory", "Case_Based", "Genetic_Algorithms",
+			"Reinforcement", "", "Bayes"}[c%7])
 	}
 	for c := range classes {
 		p.Heat.Before[c], p.Heat.After[c] = make([]float64, classes), make([]float64, classes)
@@ -34,12 +35,17 @@ func sample(classes int) *Page {
 		p.Starts = append(p.Starts, Start{name, sampleLosses(r, 3000, 3), sampleLosses(r, 3000, 5)})
 	}
 	p.Sparsity = []Sparsity{
-		{Method: "learned", Parameter: "δ", Of: "O→S, validation nodes", Nodes: 9166, SyntheticNodes: 92, Points: []SparsityPoint{
-			{0, 700000, eval.Spread{Mean: 90.1}}, {.01, 120000, eval.Spread{Mean: 90.3}}, {.05, 24000, eval.Spread{Mean: 90.2}}, {.1, 9800, eval.Spread{Mean: 87.1}}}},
-		{Method: "solved", Parameter: "k", Of: "O→S, validation nodes", Nodes: 9166, SyntheticNodes: 92, Points: []SparsityPoint{
-			{1, 9100, eval.Spread{Mean: 91.3}}, {2, 18000, eval.Spread{Mean: 92.4}}, {4, 36000, eval.Spread{Mean: 92.9}}, {8, 71000, eval.Spread{Mean: 93.1}}}}}
+		{Method: "learned", Parameter: "δ", Of: "O→S, validation nodes", Nodes: 9166, SyntheticNodes: 92,
+			Points: []SparsityPoint{
+				{0, 700000, eval.Spread{Mean: 90.1}}, {.01, 120000, eval.Spread{Mean: 90.3}}, {.05, 24000, eval.Spread{Mean: 90.2}},
+				{.1, 9800, eval.Spread{Mean: 87.1}}}},
+		{Method: "solved", Parameter: "k", Of: "O→S, validation nodes", Nodes: 9166, SyntheticNodes: 92,
+			Points: []SparsityPoint{
+				{1, 9100, eval.Spread{Mean: 91.3}}, {2, 18000, eval.Spread{Mean: 92.4}}, {4, 36000, eval.Spread{Mean: 92.9}},
+				{8, 71000, eval.Spread{Mean: 93.1}}}}}
 	for _, parameter := range []string{"λ", "β"} {
-		s := Sensitivity{Parameter: parameter, Fixed: "the other at its default (λ = 0.1, β = 100)", Of: "test nodes, graph batches, one seed",
+		s := Sensitivity{Parameter: parameter, Fixed: "the other at its default (λ = 0.1, β = 100)",
+			Of:     "test nodes, graph batches, one seed",
 			Values: []float64{0, .01, .1, 1, 10, 100, 1000}}
 		for _, name := range []string{"O→S", "S→O", "S→S"} {
 			line := SensitivityLine{Name: name}
@@ -68,10 +74,14 @@ func sampleResults(r *rand.Rand, classes int) []eval.Result {
 		if near > 0 {
 			attachment = "joint"
 		}
-		row := eval.Result{Method: method, Model: "sgc", Setting: setting, SharedM: shared, Attachment: attachment, Batch: batch, Calibration: "none",
-			SyntheticNodes: nodes, Ratio: float64(nodes) / 9166, Seeds: []uint64{1, 2, 3}, Accuracy: eval.Spread{Mean: accuracy, Std: 0.1 + r.Float64()},
-			MacroF1: eval.Spread{Mean: accuracy - 3, Std: 0.4}, Agreement: eval.Spread{Mean: 98, Std: .2}, ECE: eval.Spread{Mean: 1.4, Std: .1},
-			ECEBefore: eval.Spread{Mean: 5.2, Std: .3}, WeightDecay: 1e-3, WeightDecays: []float64{1e-3, 1e-3, 1e-2}, MsPerBatch: ms, MsPerBatchNear: near,
+		row := eval.Result{Method: method, Model: "sgc", Setting: setting, SharedM: shared, Attachment: attachment,
+			Batch: batch, Calibration: "none",
+			SyntheticNodes: nodes, Ratio: float64(nodes) / 9166, Seeds: []uint64{1, 2, 3},
+			Accuracy: eval.Spread{Mean: accuracy, Std: 0.1 + r.Float64()},
+			MacroF1:  eval.Spread{Mean: accuracy - 3, Std: 0.4}, Agreement: eval.Spread{Mean: 98, Std: .2},
+			ECE:       eval.Spread{Mean: 1.4, Std: .1},
+			ECEBefore: eval.Spread{Mean: 5.2, Std: .3}, WeightDecay: 1e-3, WeightDecays: []float64{1e-3, 1e-3, 1e-2},
+			MsPerBatch: ms, MsPerBatchNear: near,
 			MsPerBatchKept: near * 1.4, InferenceBytes: bytes, HeldBytes: 1_300_000, StoredBytes: 400_000,
 			KeptBytes: int64(nodes) * 1000, TrainSeconds: 1.7 + r.Float64()}
 		if setting != eval.OtoO {
@@ -100,7 +110,8 @@ func sampleResults(r *rand.Rand, classes int) []eval.Result {
 		add("solved", eval.OtoO, batch, false, 23, 92.71, 213.4, 38.2, 412_000_000)
 		for i, nodes := range []int{23, 46, 92} {
 			for k, method := range []string{"solved", "learned", "vng", "herding", "cluster"} {
-				add(method, eval.OtoS, batch, false, nodes, 88+1.2*float64(i)+3*r.Float64(), 0.8+0.3*float64(i+k), 0, int64(3e6*(1+float64(i+k))))
+				add(method, eval.OtoS, batch, false, nodes, 88+1.2*float64(i)+3*r.Float64(), 0.8+0.3*float64(i+k), 0,
+					int64(3e6*(1+float64(i+k))))
 				if k < 2 {
 					add(method, eval.StoS, batch, false, nodes, 87+1.2*float64(i)+3*r.Float64(), 0.8, 0, 3e6)
 					add(method, eval.StoO, batch, false, nodes, 87+1.2*float64(i)+3*r.Float64(), 210, 40, 4e8)

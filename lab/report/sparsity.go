@@ -41,7 +41,8 @@ func (p *Page) sensitivity() section {
 	s := section{ID: "sensitivity", Title: "Sensitivity to λ and β"}
 	g := group{}
 	for k, one := range p.Sensitivity {
-		c := chart{id: fmt.Sprintf("sensitivity-%d", k), title: "Accuracy over " + one.Parameter, x: axis{label: one.Parameter},
+		c := chart{id: fmt.Sprintf("sensitivity-%d", k), title: "Accuracy over " + one.Parameter,
+			x: axis{label: one.Parameter},
 			y: axis{label: "accuracy (%)"}}
 		for _, v := range one.Values {
 			c.x.names = append(c.x.names, number(v))

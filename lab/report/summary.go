@@ -6,13 +6,14 @@ import (
 	"rivulet/trainer/eval"
 )
 
-// summary is the page's first line: the best deployment on S in node batches, which is how arrivals are answered, beside
-// Whole; "" if none was measured. Calibration is left out, because it moves probabilities more than classes.
+// summary is the page's first line: the best deployment on S in node batches, which is how arrivals are answered,
+// beside Whole; "" if none was measured. Calibration is left out, because it moves probabilities more than classes.
 func (p *Page) summary() string {
 	var best *eval.Result
 	for k := range p.Results {
 		r := &p.Results[k]
-		if r.Setting == eval.OtoS && r.Batch == "node" && isPlain(r) && (best == nil || r.Accuracy.Mean > best.Accuracy.Mean) {
+		if r.Setting == eval.OtoS && r.Batch == "node" && isPlain(r) &&
+			(best == nil || r.Accuracy.Mean > best.Accuracy.Mean) {
 			best = r
 		}
 	}

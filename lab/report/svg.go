@@ -64,7 +64,8 @@ func restyle(c *vgsvg.Canvas, width, height float64, head string) template.HTML 
 			return "var(" + role(r).variable() + ")"
 		})
 	})
-	return template.HTML(fmt.Sprintf(`<svg viewBox="0 0 %g %g" %s%s`, width, height, head, body)) // text is escaped above and by the canvas
+	// text is escaped above and by the canvas
+	return template.HTML(fmt.Sprintf(`<svg viewBox="0 0 %g %g" %s%s`, width, height, head, body))
 }
 
 // newPlot returns an empty plot in the page's look.

@@ -48,7 +48,8 @@ func (t *table) IsText(column int) bool { return column < t.Texts }
 // HeadOf returns the name of a column, which narrow screens show beside each value.
 func (t *table) HeadOf(column int) string { return t.Head[column] }
 
-// Wide reports whether a narrow screen shows each row as a list of its values. Values by class stay in rows and columns.
+// Wide reports whether a narrow screen shows each row as a list of its values. Values by class stay in rows and
+// columns.
 func (t *table) Wide() bool { return len(t.Head) > 4 && t.Head[0] != "" }
 
 // Write writes the page. The error names the part that cannot be drawn, or is the writer's.

@@ -49,7 +49,9 @@ func (t *Table) bucket(bucket uint32, epoch int64) string {
 
 // bucketKeys returns the keys of the buckets of a sorted list under an epoch, each once.
 func (t *Table) bucketKeys(order []mapping.Position, epoch int64) []string {
-	return bucketKeys(order, len(t.Keys)+32, func(key []byte, bucket uint32) []byte { return t.appendBucket(key, bucket, epoch) })
+	return bucketKeys(order, len(t.Keys)+32, func(key []byte, bucket uint32) []byte {
+		return t.appendBucket(key, bucket, epoch)
+	})
 }
 
 func (t *Table) appendBucket(key []byte, bucket uint32, epoch int64) []byte {

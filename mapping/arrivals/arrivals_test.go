@@ -31,7 +31,8 @@ func newWorldOfArrivals(t *testing.T, client redis.UniversalClient, prefix strin
 	t.Helper()
 	tag := "{" + strings.TrimSuffix(prefix, ":") + "}:"
 	w := &worldOfArrivals{client: client,
-		table: Table{Keys: prefix + "arrivals", Synthetic: 30, Marker: tag + "marker", MarkerID: "7:abc", Notes: tag + "notes"}}
+		table: Table{Keys: prefix + "arrivals", Synthetic: 30, Marker: tag + "marker", MarkerID: "7:abc",
+			Notes: tag + "notes"}}
 	if err := client.HSet(t.Context(), w.table.Marker, mapping.MarkerField, w.table.MarkerID).Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +210,8 @@ func TestArrivalsAreBoundedInBytes(t *testing.T) {
 			mustKeep(t, a, arrived)
 		}
 		find(t, a, nil, []string{"any"})
-		if s, want := a.Stats(), int64(most/size); s.Rows != want || s.Bytes > most || s.Bytes < want*int64(size-1) || s.Refused != uint64(20-want) {
+		if s, want := a.Stats(), int64(most/size); s.Rows != want || s.Bytes > most || s.Bytes < want*int64(size-1) ||
+			s.Refused != uint64(20-want) {
 			t.Errorf("rows of %d bytes: stats %+v, want %d rows", size, s, want)
 		}
 		if !strings.Contains(w.log.String(), "max_bytes=10000") {
@@ -248,7 +250,8 @@ func TestArrivalsAgree(t *testing.T) {
 		first := w.open(t, time.Hour, 5000)
 		second := w.open(t, 2*time.Hour, 90_000)
 		if second.ttl != time.Hour || second.buckets != first.buckets {
-			t.Errorf("the second has TTL %s and %d buckets, the first %s and %d", second.ttl, second.buckets, first.ttl, first.buckets)
+			t.Errorf("the second has TTL %s and %d buckets, the first %s and %d", second.ttl, second.buckets, first.ttl,
+				first.buckets)
 		}
 		if !strings.Contains(w.log.String(), "configured=2h0m0s") {
 			t.Errorf("no word of it:\n%s", w.log.String())
@@ -298,7 +301,8 @@ func TestArrivalsOfAVersionThatVanished(t *testing.T) {
 		// What was in flight when the version went has its note if the version comes back.
 		client.HSet(t.Context(), w.table.Marker, mapping.MarkerField, w.table.MarkerID)
 		again := []infer.Note{{Place: "g:t:0"}, {Place: "g:t:0", Offset: 1}, {Place: "g:t:1"}}
-		if err := w.open(t, time.Hour, 1000).Note(t.Context(), again); err != nil || !again[0].Earlier || again[1].Earlier || !again[2].Earlier {
+		if err := w.open(t, time.Hour, 1000).Note(t.Context(), again); err != nil || !again[0].Earlier || again[1].Earlier ||
+			!again[2].Earlier {
 			t.Errorf("notes of a version that came back: %+v, %v", again, err)
 		}
 	})
@@ -320,13 +324,15 @@ func TestArrivalsDamaged(t *testing.T) {
 		if err := a.Note(t.Context(), notes); err != nil || !notes[0].Lost || notes[1].Lost {
 			t.Errorf("notes %+v, %v", notes, err)
 		}
-		for _, want := range []string{"id=p error=\"1 bytes have the checksum ", "place=g:t:0 offset=5 error=\"5 bytes have the checksum "} {
+		for _, want := range []string{"id=p error=\"1 bytes have the checksum ",
+			"place=g:t:0 offset=5 error=\"5 bytes have the checksum "} {
 			if !strings.Contains(w.log.String(), want) {
 				t.Errorf("no %s in the log:\n%s", want, w.log.String())
 			}
 		}
 		client.Set(t.Context(), w.table.count(a.epoch.Load()), "many", 0)
-		if _, err := a.Find(t.Context(), []string{"q"}, make([]infer.Row, 1), []string{"q"}, make([]*infer.ArrivalRow, 1)); !errors.Is(err, mapping.ErrDamaged) {
+		if _, err := a.Find(t.Context(), []string{"q"}, make([]infer.Row, 1), []string{"q"},
+			make([]*infer.ArrivalRow, 1)); !errors.Is(err, mapping.ErrDamaged) {
 			t.Errorf("a count that is none is taken: %v", err)
 		}
 	})

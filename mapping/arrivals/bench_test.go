@@ -34,7 +34,8 @@ func BenchmarkArrivalMemory(b *testing.B) {
 }
 
 // arrivalMemory writes rows in batches of 256 and returns their memory, and the bytes of ids and encodings alone.
-func arrivalMemory(t testing.TB, client redis.UniversalClient, prefix string, n, most int, id func(i int) string) (taken, content float64) {
+func arrivalMemory(t testing.TB, client redis.UniversalClient, prefix string, n, most int,
+	id func(i int) string) (taken, content float64) {
 	t.Helper()
 	m := mappingtest.Drawn(n, id)
 	table := Table{Keys: prefix + "arrivals", Synthetic: m.Rows.Cols, Marker: prefix + "marker", MarkerID: "1:abc"}

@@ -7,8 +7,8 @@
 // A process keeps rows in memory that it has read, and those that it has written itself and that every reader finds in
 // Redis from then on ([Rows.Keep]).
 //
-// These rows come and go, so a record that is predicted again would find others. [Rows.Note] stores what its arrival was
-// attached to, before it is predicted, and gives that to a consumer that predicts the record again.
+// These rows come and go, so a record that is predicted again would find others. [Rows.Note] stores what its arrival
+// was attached to, before it is predicted, and gives that to a consumer that predicts the record again.
 //
 //	arrivals.go  Rows: opened, with the options that all consumers of a version share; an arrival as bytes
 //	find.go      rows are looked up; all of a version are removed

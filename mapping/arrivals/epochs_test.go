@@ -22,7 +22,8 @@ func TestArrivalsExpire(t *testing.T) {
 		mustKeep(t, a, arrivedAs("p", 1, 0.5))
 		after := w.now(t)
 		keys := keysOf(t, client, w.table.Keys+":*")
-		if len(keys) < 3 && w.now(t).Sub(before) < ttl { // a bucket and the counts; on a cluster, of two epochs where they meet
+		// a bucket and the counts; on a cluster, of two epochs where they meet
+		if len(keys) < 3 && w.now(t).Sub(before) < ttl {
 			t.Errorf("keys %v", keys)
 		}
 		for _, key := range keys {
@@ -66,7 +67,8 @@ func TestArrivalsLiveByRedisTime(t *testing.T) {
 		}
 		id := fmt.Sprint("q", step)
 		mustKeep(t, other, arrivedAs(id, 2, 1))
-		if key := w.table.bucket(bucketOf(id, a.buckets), now.UnixMilli()/time.Hour.Milliseconds()); !slices.Contains(keysOf(t, w.client, "*"), key) {
+		if key := w.table.bucket(bucketOf(id, a.buckets), now.UnixMilli()/time.Hour.Milliseconds()); !slices.Contains(
+			keysOf(t, w.client, "*"), key) {
 			t.Errorf("%s: there is no %s", now, key)
 		}
 		if rows, _ := find(t, a, []string{id}, nil); !rows[0].Known {

@@ -17,8 +17,8 @@ import (
 
 // Find fills rows[i] for each id ids[i], not in T, that belongs to an arrival with a row. own are the ids of the
 // arrivals that are about to be predicted; seen[i] is the stored arrival with the id own[i], nil if there is none.
-// len(rows) == len(ids), len(seen) == len(own). A row that cannot be decoded is Unread. It returns [mapping.ErrVanished] as
-// [mapping.Redis.Rows] does.
+// len(rows) == len(ids), len(seen) == len(own). A row that cannot be decoded is Unread. It returns
+// [mapping.ErrVanished] as [mapping.Redis.Rows] does.
 //
 // Rows are those of the epochs that live by Redis' time at the moment of the answer: if that has moved on since the
 // answer before, Find asks again. It returns the later of these epochs, for [Rows.Keep].

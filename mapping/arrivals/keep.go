@@ -19,8 +19,8 @@ import (
 const rowOverhead = 64
 
 // Keep writes rows of arrivals. An id that has a row keeps it. Rows beyond MaxRows or MaxBytes are left out. Keep
-// may be called again with the same rows, with the same result. It returns [mapping.ErrVanished], and leaves no row behind,
-// if the version is no longer in Redis.
+// may be called again with the same rows, with the same result. It returns [mapping.ErrVanished], and leaves no row
+// behind, if the version is no longer in Redis.
 //
 // Find finds a row in memory afterwards, if Redis says that this call wrote it, and if it was looked up
 // ([infer.ArrivalRow].AsOf) in the epoch in which it was written.
@@ -103,7 +103,8 @@ func (a *Rows) remember(rows []rowWrite, epoch int64) {
 	a.cache.Set(func(yield func(rowcache.Row) bool) {
 		for i := range rows {
 			r := &rows[i]
-			if r.written && r.AsOf == epoch && mapping.Readable(r.Row, a.table.Synthetic) && !yield(rowcache.Row{ID: r.ID, Row: r.Row, Stamp: epoch}) {
+			if r.written && r.AsOf == epoch && mapping.Readable(r.Row, a.table.Synthetic) &&
+				!yield(rowcache.Row{ID: r.ID, Row: r.Row, Stamp: epoch}) {
 				return
 			}
 		}

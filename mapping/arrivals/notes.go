@@ -83,7 +83,8 @@ func (a *Rows) noteArguments(notes []infer.Note, lo int) (keys []string, args []
 	args = append(make([]any, 0, 4+3*len(texts)), a.table.MarkerID, noteTTL.Milliseconds(), notes[lo].Generation,
 		notes[lo].Confirmed)
 	for i := range texts {
-		args = append(args, &places[i], &notes[lo+i].Offset, &texts[i]) // pointers, because a value in an interface is allocated
+		// pointers, because a value in an interface is allocated
+		args = append(args, &places[i], &notes[lo+i].Offset, &texts[i])
 	}
 	return keys, args, hi
 }

@@ -44,13 +44,15 @@ func TestNotesOfOthersCount(t *testing.T) {
 		w := newWorldOfArrivals(t, client, prefix)
 		a, other := w.open(t, time.Hour, 1000), w.open(t, time.Hour, 1000)
 		// Places that begin alike, and one with a hash tag.
-		first := []infer.Note{noteAt("g:t:0", 7, 1, 0.5, 0.25), noteAt("g:t:0", 8, 2), noteAt("g:t:01", 7, 3, 1), noteAt("{g}:t:0", 7, 4, 2)}
+		first := []infer.Note{noteAt("g:t:0", 7, 1, 0.5, 0.25), noteAt("g:t:0", 8, 2), noteAt("g:t:01", 7, 3, 1),
+			noteAt("{g}:t:0", 7, 4, 2)}
 		for k, n := range mustNote(t, a, slices.Clone(first)...) {
 			if n.Earlier || n.Lost {
 				t.Errorf("note %d: %+v", k, n)
 			}
 		}
-		again := mustNote(t, other, noteAt("g:t:0", 7, 1, 9), noteAt("g:t:0", 8, 2, 9), noteAt("g:t:01", 7, 3), noteAt("{g}:t:0", 7, 4))
+		again := mustNote(t, other, noteAt("g:t:0", 7, 1, 9), noteAt("g:t:0", 8, 2, 9), noteAt("g:t:01", 7, 3),
+			noteAt("{g}:t:0", 7, 4))
 		for k := range first {
 			first[k].Earlier = true
 		}
@@ -209,7 +211,8 @@ func TestReplicasHaveWhatWasWritten(t *testing.T) {
 		"rows":  few.Keep(t.Context(), []infer.ArrivalRow{arrivedAs("p", 1, 1)}),
 		"notes": few.Note(t.Context(), []infer.Note{noteAt("g:t:0", 7, 1)}),
 	} {
-		if !errors.Is(err, mapping.ErrFewReplicas) || !mapping.TakesNoWrites(err) || !strings.Contains(err.Error(), "attach.replicas says: 1 of 2") {
+		if !errors.Is(err, mapping.ErrFewReplicas) || !mapping.TakesNoWrites(err) ||
+			!strings.Contains(err.Error(), "attach.replicas says: 1 of 2") {
 			t.Errorf("%s, on one replica of two: %v", what, err)
 		}
 	}

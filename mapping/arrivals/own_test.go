@@ -61,7 +61,8 @@ func TestRowsThatWereNotWrittenAreNotCached(t *testing.T) {
 		w := newWorldOfArrivals(t, client, prefix)
 		a, other := w.open(t, 100*time.Hour, 3), w.open(t, 100*time.Hour, 3)
 		first := arrivedAs("p", 1, 0.5)
-		late := lookedUp(t, a, arrivedAs("p", 2, 0.75), arrivedAs("q", 3, 0.25), arrivedAs("q", 4, 0.125), arrivedAs("r", 5, 1), arrivedAs("s", 6, 1))
+		late := lookedUp(t, a, arrivedAs("p", 2, 0.75), arrivedAs("q", 3, 0.25), arrivedAs("q", 4, 0.125),
+			arrivedAs("r", 5, 1), arrivedAs("s", 6, 1))
 		mustKeep(t, other, lookedUp(t, other, first)...)
 		find(t, a, nil, []string{"nobody"}) // brings the count
 		mustKeep(t, a, late...)

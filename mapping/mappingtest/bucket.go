@@ -43,7 +43,8 @@ func IDs(bucket string, pages int) (ids []string) {
 	return ids
 }
 
-// Damaged returns a bucket of the same size in which the row of an id, or if id is "" the first one, is one that no codec reads.
+// Damaged returns a bucket of the same size in which the row of an id, or if id is "" the first one, is one that no
+// codec reads.
 func Damaged(bucket string, pages int, id string) string {
 	bad := []byte(bucket)
 	for found, row := range rows(bad, pages) {

@@ -30,8 +30,9 @@ func TestRowCacheIsAMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c, want := New(1<<22, rowOfArrival), map[string]Row{}
 		for range rapid.IntRange(0, 300).Draw(t, "steps") {
-			r := Row{ID: strings.Repeat("i", rapid.IntRange(0, 70).Draw(t, "id")), Stamp: rapid.Int64Range(-1, 3).Draw(t, "epoch"),
-				Row: infer.Row{Known: true, Arrived: true}}
+			r := Row{ID: strings.Repeat("i", rapid.IntRange(0, 70).Draw(t, "id")),
+				Stamp: rapid.Int64Range(-1, 3).Draw(t, "epoch"),
+				Row:   infer.Row{Known: true, Arrived: true}}
 			for col := range int32(rapid.IntRange(0, 5).Draw(t, "entries")) {
 				r.Row.Cols, r.Row.Vals = append(r.Row.Cols, 3*col), append(r.Row.Vals, rapid.Float32().Draw(t, "value"))
 			}
@@ -72,7 +73,8 @@ func TestRowCacheStaysInBounds(t *testing.T) {
 	}
 	there := 0
 	for i := range many {
-		got, found := recall(&Cache{limit: limit, head: rowOfArrival, young: c.young, old: c.old}, fmt.Sprint("arrival-", i), 0)
+		got, found := recall(&Cache{limit: limit, head: rowOfArrival, young: c.young, old: c.old}, fmt.Sprint("arrival-", i),
+			0)
 		if found && !cmp.Equal(got, row(i)) {
 			t.Fatalf("row %d is %+v", i, got)
 		}

@@ -50,7 +50,9 @@ func brokerDown(how string) func(context.Context, *run, *rand.Rand) (int, error)
 }
 
 func allBrokersKilled(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
-	return 1, r.without(ctx, "kill", r.world.brokers, func() error { return harness.Sleep(ctx, between(rng, 0, 2*time.Second)) })
+	return 1, r.without(ctx, "kill", r.world.brokers, func() error {
+		return harness.Sleep(ctx, between(rng, 0, 2*time.Second))
+	})
 }
 
 // without does something while brokers are down.
@@ -99,7 +101,10 @@ func coordinatorMoves(ctx context.Context, r *run, rng *rand.Rand) (int, error) 
 		return 0, r.took(false, "group %s has no coordinator", group)
 	}
 	return 2, r.without(ctx, "stop", r.world.brokers[was-1:was], func() error {
-		return r.eventuallyIn(ctx, "another broker coordinates", func() bool { is := coordinator(); return is > 0 && is != was })
+		return r.eventuallyIn(ctx, "another broker coordinates", func() bool {
+			is := coordinator()
+			return is > 0 && is != was
+		})
 	})
 }
 

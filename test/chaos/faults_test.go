@@ -105,7 +105,8 @@ func TestThirds(t *testing.T) {
 		moved bool
 	}{
 		{steady, false}, {growing, true},
-		{[3]third{{100, 0}, {100, 0}, {105.1, 0}}, true}, {[3]third{{100, 0}, {94.9, 0}, {100, 0}}, true}, {[3]third{{100, 0}, {95.1, 0}, {104.9, 0}}, false},
+		{[3]third{{100, 0}, {100, 0}, {105.1, 0}}, true}, {[3]third{{100, 0}, {94.9, 0}, {100, 0}}, true},
+		{[3]third{{100, 0}, {95.1, 0}, {104.9, 0}}, false},
 	} {
 		if got := five.moved(c.all) > five.apart; got != c.moved {
 			t.Errorf("%v: moved by more than 5%%: %t, want %t", c.all, got, c.moved)

@@ -161,7 +161,8 @@ func (r *run) report(ctx context.Context, o options) error {
 		}
 	}
 	fmt.Printf("Seed %d, %v, %d arrivals a second to each of %d streams, commit %s: %d faults; %d arrivals and %d in aborted transactions, "+
-		"%d predictions that were marked as degraded, %d dead letters.\n\n", o.seed, o.length, o.rate, len(r.streams), commit(),
+		"%d predictions that were marked as degraded, %d dead letters.\n\n", o.seed, o.length, o.rate, len(r.streams),
+		commit(),
 		len(r.dealt)-1, total.Arrivals, aborted, degraded, letters)
 	ledger.Print(os.Stdout, rows(r.dealt, r.world.kinds(), judged))
 	fmt.Println()

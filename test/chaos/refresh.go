@@ -102,7 +102,9 @@ func refreshed(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	}
 	r.world.release()
 	merged := r.streams[at]
-	if err := harness.Await(ctx, patience, "new arrivals are sent", func() bool { return merged.fresh.Load() == r.world.released.Load() }); err != nil {
+	if err := harness.Await(ctx, patience, "new arrivals are sent", func() bool {
+		return merged.fresh.Load() == r.world.released.Load()
+	}); err != nil {
 		return 0, err
 	}
 	p, err := f.start()

@@ -62,7 +62,9 @@ func soakCommand(ctx context.Context, w *world, o options) error {
 	if ctx.Err() != nil {
 		return err
 	}
-	tallies, violations := s.ledger.Judge(func(_ ledger.Window, generations int) int { return max(0, generations-1) * inFlight },
+	tallies, violations := s.ledger.Judge(func(_ ledger.Window, generations int) int {
+		return max(0, generations-1) * inFlight
+	},
 		w.complete)
 	for _, v := range violations[:min(len(violations), 20)] {
 		err = errors.Join(err, errors.New(v))
@@ -121,7 +123,9 @@ func (s *stream) soak(ctx context.Context) (samples []sample, refreshes []time.T
 	}
 	s.shares.poisoned.Store(quietPoison)
 	beside.Go(func() { s.send(ctx, sending, w.rate) })
-	if err := harness.Await(ctx, patience, "the first arrivals are answered", func() bool { return s.ledger.Letters() > 0 }); err != nil {
+	if err := harness.Await(ctx, patience, "the first arrivals are answered", func() bool {
+		return s.ledger.Letters() > 0
+	}); err != nil {
 		return nil, nil, err
 	}
 	var refreshing error

@@ -131,7 +131,8 @@ func (s *stream) client(which int) string { return s.name + "-" + strconv.Itoa(w
 // newMember makes member i with a configuration.
 func (s *stream) newMember(i int, config string) error {
 	file := s.client(i)
-	s.members[i] = &member{workshop: s.world.Workshop, config: s.world.Path(file + ".yaml"), log: s.world.Path(file + ".log"),
+	s.members[i] = &member{workshop: s.world.Workshop, config: s.world.Path(file + ".yaml"),
+		log:   s.world.Path(file + ".log"),
 		clock: s.world.Path(file + ".clock"), ended: func(err error) {
 			s.broken.Store(true)
 			how := "exit status 0"

@@ -119,8 +119,9 @@ func (w *world) startRedis(ctx context.Context) (err error) {
 		if w.watched, err = harness.LaunchWatched("redis-server", w.Path("redis"), file...); err != nil { //nolint:contextcheck // it ends by itself
 			return err
 		}
-		w.store = redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "rivulet", SentinelAddrs: []string{w.watched.Sentinel.Addr},
-			Protocol: 2, DisableIdentity: true, MaxRetries: -1})
+		w.store = redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "rivulet",
+			SentinelAddrs: []string{w.watched.Sentinel.Addr},
+			Protocol:      2, DisableIdentity: true, MaxRetries: -1})
 		return nil
 	}
 	if w.redis, err = harness.LaunchRedis("redis-server", w.Path("redis"), file...); err != nil { //nolint:contextcheck // it ends by itself

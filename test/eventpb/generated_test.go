@@ -52,7 +52,8 @@ func generate(t *testing.T) map[string]string {
 		t.Fatal(err)
 	}
 	request := &pluginpb.CodeGeneratorRequest{FileToGenerate: sources,
-		ProtoFile: []*descriptorpb.FileDescriptorProto{protodesc.ToFileDescriptorProto(timestamppb.File_google_protobuf_timestamp_proto)}}
+		ProtoFile: []*descriptorpb.FileDescriptorProto{protodesc.ToFileDescriptorProto(
+			timestamppb.File_google_protobuf_timestamp_proto)}}
 	for _, file := range compiled {
 		request.ProtoFile = append(request.ProtoFile, protodesc.ToFileDescriptorProto(file))
 	}

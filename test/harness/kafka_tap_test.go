@@ -51,8 +51,8 @@ func (l *listener) set(requests, responses bool) {
 	l.stopRequests, l.stopResponse = requests, responses
 }
 
-// A tap sees what is produced, in each codec, and whether it stops the request or its response decides whether the record
-// is in the log.
+// A tap sees what is produced, in each codec, and whether it stops the request or its response decides whether the
+// record is in the log.
 func TestTap(t *testing.T) {
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "topic"))
 	if err != nil {
@@ -67,7 +67,8 @@ func TestTap(t *testing.T) {
 	tap := &listener{t: t}
 	proxy.ServeTapped(t.Context(), cluster.ListenAddrs()[0], tap)
 	produce := func(value string, codec kgo.CompressionCodec, limit time.Duration) error {
-		client, err := kgo.NewClient(kgo.SeedBrokers(proxy.Addr()), kgo.ClientID("client"), kgo.DefaultProduceTopic("topic"), kgo.DisableIdempotentWrite(),
+		client, err := kgo.NewClient(kgo.SeedBrokers(proxy.Addr()), kgo.ClientID("client"), kgo.DefaultProduceTopic("topic"),
+			kgo.DisableIdempotentWrite(),
 			kgo.ProducerBatchCompression(codec), kgo.RecordRetries(0), kgo.RequestRetries(0),
 			kgo.Dialer(func(ctx context.Context, network, _ string) (net.Conn, error) {
 				return new(net.Dialer).DialContext(ctx, network, proxy.Addr())
@@ -81,8 +82,9 @@ func TestTap(t *testing.T) {
 		return client.ProduceSync(ctx, kgo.StringRecord(value)).FirstErr()
 	}
 	var want []string
-	for name, codec := range map[string]kgo.CompressionCodec{"none": kgo.NoCompression(), "gzip": kgo.GzipCompression(), "snappy": kgo.SnappyCompression(),
-		"lz4": kgo.Lz4Compression(), "zstd": kgo.ZstdCompression()} {
+	for name, codec := range map[string]kgo.CompressionCodec{"none": kgo.NoCompression(), "gzip": kgo.GzipCompression(),
+		"snappy": kgo.SnappyCompression(),
+		"lz4":    kgo.Lz4Compression(), "zstd": kgo.ZstdCompression()} {
 		value := strings.Repeat(name, 50)
 		if err := produce(value, codec, time.Minute); err != nil {
 			t.Fatalf("%s: %v", name, err)

@@ -46,8 +46,8 @@ func (w *Watched) watch(program, dir string) error {
 	_, own, _ := net.SplitHostPort(addr)
 	host, port, _ := net.SplitHostPort(w.Nodes[0].Addr)
 	conf := filepath.Join(dir, "sentinel.conf") // the sentinel writes its state into it
-	// A sentinel pings once a second: with a shorter limit than a few pings it also takes the new master to be down, right after
-	// the failover, and fails over a second time.
+	// A sentinel pings once a second: with a shorter limit than a few pings it also takes the new master to be down, right
+	// after the failover, and fails over a second time.
 	text := fmt.Sprintf("bind 127.0.0.1\nport %s\ndir %q\nlogfile %q\nsentinel monitor rivulet %s %s 1\n"+
 		"sentinel down-after-milliseconds rivulet 3000\nsentinel failover-timeout rivulet 10000\n",
 		own, dir, filepath.Join(dir, "redis.log"), host, port)
@@ -77,8 +77,8 @@ func (w *Watched) Failover() error {
 		return err
 	}
 	w.Nodes[which].Kill()
-	// The sentinel is asked, not the replica: a sentinel that runs out of its failover-timeout after the replica's promotion
-	// gives up, and where the old master is back by then, it makes the replica a replica again.
+	// The sentinel is asked, not the replica: a sentinel that runs out of its failover-timeout after the replica's
+	// promotion gives up, and where the old master is back by then, it makes the replica a replica again.
 	if err := await("a failover", func() (bool, error) {
 		now, err := w.master()
 		return now != which, err

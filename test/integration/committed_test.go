@@ -24,7 +24,8 @@ type writer struct {
 
 func (k *realKafka) writer(name string, transactional bool) *writer {
 	k.t.Helper()
-	opts := []kgo.Opt{kgo.SeedBrokers(k.kafka.Addr), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.UnknownTopicRetries(-1)}
+	opts := []kgo.Opt{kgo.SeedBrokers(k.kafka.Addr), kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		kgo.UnknownTopicRetries(-1)}
 	if transactional {
 		opts = append(opts, kgo.TransactionalID(k.name(name)))
 	}
@@ -40,12 +41,14 @@ func (k *realKafka) writer(name string, transactional bool) *writer {
 func (w *writer) write(name string, n int) (ids []string) {
 	w.t.Helper()
 	for range n {
-		a := event.Arrival{ID: fmt.Sprintf("%s-%d", name, w.n), Features: event.Features{Sparse: true, Indices: []int32{0}, Values: []float32{1}}}
+		a := event.Arrival{ID: fmt.Sprintf("%s-%d", name, w.n), Features: event.Features{Sparse: true, Indices: []int32{0},
+			Values: []float32{1}}}
 		value, err := event.JSON{}.AppendArrival(nil, &a)
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		if err := w.client.ProduceSync(w.t.Context(), &kgo.Record{Topic: w.topic, Partition: int32(w.n % 3), Value: value}).FirstErr(); err != nil {
+		if err := w.client.ProduceSync(w.t.Context(), &kgo.Record{Topic: w.topic, Partition: int32(w.n % 3),
+			Value: value}).FirstErr(); err != nil {
 			w.t.Fatal(err)
 		}
 		ids = append(ids, a.ID)

@@ -108,7 +108,8 @@ const streamConfig = "exactly-once.yaml"
 
 func newStream(t *testing.T, broker *harness.Broker) *stream {
 	t.Helper()
-	s := &stream{world: newWorld(t, formatJSON), real: broker, suffix: newSuffix(), got: map[event.Source]int{}, last: map[string]int64{}}
+	s := &stream{world: newWorld(t, formatJSON), real: broker, suffix: newSuffix(), got: map[event.Source]int{},
+		last: map[string]int64{}}
 	if broker != nil {
 		s.use(broker.Addr(harness.Plaintext))
 	}
@@ -148,7 +149,8 @@ func (s *stream) load() (stop func()) {
 			if err != nil {
 				return err
 			}
-			records = append(records, &kgo.Record{Topic: s.topic("arrivals"), Key: fmt.Appendf(nil, "key-%d", sent%loadKeys), Value: value})
+			records = append(records, &kgo.Record{Topic: s.topic("arrivals"), Key: fmt.Appendf(nil, "key-%d", sent%loadKeys),
+				Value: value})
 			sent++
 		}
 		return s.sender.ProduceSync(s.t.Context(), records...).FirstErr()
@@ -198,7 +200,8 @@ func (s *stream) state() string {
 		s.seen(), committed, err, stable, stableErr)
 	arrivals, err := s.kafka.ends(ctx, s.topic("arrivals"))
 	readable, readableErr := s.kafka.ListCommittedOffsets(ctx, s.topic("predictions"))
-	return text + fmt.Sprintf("; arrivals end at %v (%v), committed predictions at %v (%v)", arrivals, err, readable.Offsets(), readableErr)
+	return text + fmt.Sprintf("; arrivals end at %v (%v), committed predictions at %v (%v)", arrivals, err,
+		readable.Offsets(), readableErr)
 }
 
 // check compares the predictions with the arrivals, which are at all offsets up to the ends of their partitions.

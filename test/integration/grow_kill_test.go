@@ -169,7 +169,8 @@ func (s *growing) heldCommits(gates [2]*gate, of []int) (held []map[int]int64) {
 }
 
 // windows returns the arrivals whose commits are held back. They and all that are committed must have their rows.
-func (s *growing) windows(held []map[int]int64, of []int, committed map[int]int64, rows map[string]string) (caught []window) {
+func (s *growing) windows(held []map[int]int64, of []int, committed map[int]int64,
+	rows map[string]string) (caught []window) {
 	s.t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,7 +192,8 @@ func (s *growing) windows(held []map[int]int64, of []int, committed map[int]int6
 			}
 		}
 		if len(in.ids) == 0 {
-			s.t.Errorf("the commit of consumer %d that was held back, up to %v, is of nothing: %v is committed", in.member, offsets, committed)
+			s.t.Errorf("the commit of consumer %d that was held back, up to %v, is of nothing: %v is committed", in.member,
+				offsets, committed)
 		}
 		caught = append(caught, in)
 	}
@@ -321,7 +323,8 @@ func (s *growing) checkRows(stored map[string]string, b *artifact.Bundle) {
 	grown := v.Grow(batch)
 	for i, id := range ids {
 		p := s.committed[id][0]
-		if harness.Bits(p.Logits) != harness.Bits(logits.Row(i)) || harness.Bits(p.Probabilities) != harness.Bits(probabilities.Row(i)) {
+		if harness.Bits(p.Logits) != harness.Bits(logits.Row(i)) ||
+			harness.Bits(p.Probabilities) != harness.Bits(probabilities.Row(i)) {
 			s.t.Errorf("%s: published %v, by what is kept of it %v", id, p.Logits, logits.Row(i))
 		}
 		again := infer.ArrivalRow{ID: id, Row: grown.Row(i), Record: seen[i].Record, Attached: seen[i].Attached}
@@ -341,8 +344,9 @@ func (s *growing) checkRows(stored map[string]string, b *artifact.Bundle) {
 // reader returns the version that CURRENT names, as another consumer.
 func (s *growing) reader() *serving.Version {
 	s.t.Helper()
-	w, err := serving.NewWatcher(s.store, serving.WatcherOptions{Prefix: s.prefix, Consumer: "reader", LookupTimeout: time.Minute,
-		Clock: consumer.SystemClock{}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	w, err := serving.NewWatcher(s.store, serving.WatcherOptions{Prefix: s.prefix, Consumer: "reader",
+		LookupTimeout: time.Minute,
+		Clock:         consumer.SystemClock{}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Serve: serving.Options{Growth: serving.GrowthOptions{On: true, TTL: time.Hour,
 			MaxRows: config.Default[config.Consumer]().Attach.MaxRows}}})
 	if err != nil {

@@ -130,9 +130,12 @@ func (s *growing) sendLabels(d *dataset.Dataset, next func(n int) event.Arrival,
 // CURRENT now.
 func (s *growing) refresh() (joined int, version string) {
 	s.t.Helper()
-	s.write("refresh.yaml", fmt.Sprintf("kafka: {brokers: [%q]}\nredis: {url: %q, prefix: %q}\n", s.kafka.Addr, s.redis, s.prefix))
-	out, err := s.Output(s.t.Context(), nil, "trainer", "refresh", "--config", s.Path("refresh.yaml"), "--json", "--from", "kafka:"+s.topic("arrivals"),
-		"--labels", "kafka:"+s.topic("labels"), "--data", s.Path("data"), "--data-out", s.Path("data-later"), "--out", s.Path("refreshed"),
+	s.write("refresh.yaml", fmt.Sprintf("kafka: {brokers: [%q]}\nredis: {url: %q, prefix: %q}\n", s.kafka.Addr, s.redis,
+		s.prefix))
+	out, err := s.Output(s.t.Context(), nil, "trainer", "refresh", "--config", s.Path("refresh.yaml"), "--json", "--from",
+		"kafka:"+s.topic("arrivals"),
+		"--labels", "kafka:"+s.topic("labels"), "--data", s.Path("data"), "--data-out", s.Path("data-later"), "--out",
+		s.Path("refreshed"),
 		"--publish", "--max-drop", "5")
 	s.must(err)
 	var said struct {
@@ -167,7 +170,8 @@ func (s *growing) side(dir string) (version string, v *side) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	v = &side{nodes: map[string]bool{}, synthetic: b.Manifest.SyntheticNodes, rows: s.storedRows(b.Manifest.Version), answered: map[string]bool{}}
+	v = &side{nodes: map[string]bool{}, synthetic: b.Manifest.SyntheticNodes, rows: s.storedRows(b.Manifest.Version),
+		answered: map[string]bool{}}
 	for _, id := range b.Mapping.IDs {
 		v.nodes[id] = true
 	}
@@ -231,7 +235,8 @@ func (s *growing) checkTakeover(joined int, published string) {
 }
 
 // checkNeighbours compares a prediction's counts of neighbours with T and the rows of its version.
-func (s *growing) checkNeighbours(a *event.Arrival, p *event.Prediction, v *side, isSecond bool, before *side, counts *takeover) {
+func (s *growing) checkNeighbours(a *event.Arrival, p *event.Prediction, v *side, isSecond bool, before *side,
+	counts *takeover) {
 	s.t.Helper()
 	if v.nodes[a.ID] { // it joined T before it was predicted, and is no arrival to others
 		if v.rows[a.ID] != "" {
@@ -269,8 +274,10 @@ func (s *growing) checkNeighbours(a *event.Arrival, p *event.Prediction, v *side
 			s.t.Errorf("%s is not attached to %s, which was predicted long before by the same version", a.ID, id)
 		}
 	}
-	if p.Known != known || p.Arrivals != len(kept.Attached) || p.InBatch != 0 || p.Unknown != len(a.Edges)-known-len(kept.Attached) {
-		s.t.Errorf("%s: %d known, %d arrivals, %d in its batch, %d unknown; want %d, %d, 0, %d", a.ID, p.Known, p.Arrivals, p.InBatch, p.Unknown,
+	if p.Known != known || p.Arrivals != len(kept.Attached) || p.InBatch != 0 ||
+		p.Unknown != len(a.Edges)-known-len(kept.Attached) {
+		s.t.Errorf("%s: %d known, %d arrivals, %d in its batch, %d unknown; want %d, %d, 0, %d", a.ID, p.Known, p.Arrivals,
+			p.InBatch, p.Unknown,
 			known, len(kept.Attached), len(a.Edges)-known-len(kept.Attached))
 	}
 }

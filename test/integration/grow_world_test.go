@@ -26,10 +26,11 @@ type growing struct {
 	store          *redis.Client
 	sender         *kgo.Client
 
-	mu        sync.Mutex
-	sent      map[string]event.Arrival
-	at        [][]string                    // ids by partition and offset
-	published map[string][]event.Prediction // by id of the arrival, as a read-uncommitted reader sees them, aborted ones included
+	mu   sync.Mutex
+	sent map[string]event.Arrival
+	at   [][]string // ids by partition and offset
+	// by id of the arrival, as a read-uncommitted reader sees them, aborted ones included
+	published map[string][]event.Prediction
 	committed map[string][]event.Prediction // as a read-committed reader sees them
 	letters   int
 }
@@ -49,8 +50,10 @@ func newServices(t *testing.T, broker *harness.Broker) *world {
 func newGrowing(w *world, partitions int) *growing {
 	w.t.Helper()
 	suffix := newSuffix()
-	s := &growing{world: w, suffix: suffix, prefix: "grow" + suffix, partitions: partitions, sent: map[string]event.Arrival{},
-		at: make([][]string, partitions), published: map[string][]event.Prediction{}, committed: map[string][]event.Prediction{}}
+	s := &growing{world: w, suffix: suffix, prefix: "grow" + suffix, partitions: partitions,
+		sent: map[string]event.Arrival{},
+		at:   make([][]string, partitions), published: map[string][]event.Prediction{},
+		committed: map[string][]event.Prediction{}}
 	options, err := redis.ParseURL(w.redis)
 	w.must(err)
 	s.store = redis.NewClient(options)
@@ -58,8 +61,10 @@ func newGrowing(w *world, partitions int) *growing {
 		_ = harness.Erase(context.Background(), s.store, harness.Below(s.prefix)...)
 		_ = s.store.Close()
 	})
-	s.makeTopics(map[string]int{s.topic("arrivals"): s.partitions, s.topic("predictions"): 2, s.topic("letters"): 1, s.topic("labels"): 1})
-	s.sender, err = kgo.NewClient(kgo.SeedBrokers(w.kafka.Addr), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.UnknownTopicRetries(-1))
+	s.makeTopics(map[string]int{s.topic("arrivals"): s.partitions, s.topic("predictions"): 2, s.topic("letters"): 1,
+		s.topic("labels"): 1})
+	s.sender, err = kgo.NewClient(kgo.SeedBrokers(w.kafka.Addr), kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		kgo.UnknownTopicRetries(-1))
 	w.must(err)
 	w.t.Cleanup(s.sender.Close)
 	s.read(kgo.ReadUncommitted(), s.published)
@@ -110,7 +115,8 @@ func (s *growing) send(arrivals ...event.Arrival) error {
 		s.sent[arrivals[k].ID] = arrivals[k]
 		s.at[partition] = append(s.at[partition], arrivals[k].ID)
 		s.mu.Unlock()
-		records = append(records, &kgo.Record{Topic: s.topic("arrivals"), Partition: int32(partition), Key: []byte(arrivals[k].ID), Value: value})
+		records = append(records, &kgo.Record{Topic: s.topic("arrivals"), Partition: int32(partition),
+			Key: []byte(arrivals[k].ID), Value: value})
 	}
 	return s.sender.ProduceSync(s.t.Context(), records...).FirstErr()
 }
@@ -157,7 +163,8 @@ func (s *growing) await(what string, condition func() bool) {
 	}, func() string {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		return fmt.Sprintf("%d of %d arrivals are predicted, the group has %v", len(s.committed), len(s.sent), s.groupOffsets())
+		return fmt.Sprintf("%d of %d arrivals are predicted, the group has %v", len(s.committed), len(s.sent),
+			s.groupOffsets())
 	})
 }
 

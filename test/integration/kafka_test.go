@@ -54,7 +54,8 @@ func (k *realKafka) allow(op kadm.ACLOperation, topics []string, groups ...strin
 		}
 		return names
 	}
-	right := kadm.NewACLs().Allow("User:rivulet").AllowHosts("*").Operations(op).ResourcePatternType(kadm.ACLPatternLiteral).
+	right := kadm.NewACLs().Allow("User:rivulet").AllowHosts("*").Operations(op).ResourcePatternType(
+		kadm.ACLPatternLiteral).
 		MaybeTopics(names(topics)...).MaybeGroups(names(groups)...)
 	created, err := k.kafka.CreateACLs(k.t.Context(), right)
 	for _, c := range created {
@@ -63,7 +64,9 @@ func (k *realKafka) allow(op kadm.ACLOperation, topics []string, groups ...strin
 	k.must(err)
 	k.await("the rights are known", func() bool {
 		described, err := k.kafka.DescribeACLs(k.t.Context(), right)
-		return err == nil && !slices.ContainsFunc(described, func(d kadm.DescribeACLsResult) bool { return len(d.Described) == 0 })
+		return err == nil && !slices.ContainsFunc(described, func(d kadm.DescribeACLsResult) bool {
+			return len(d.Described) == 0
+		})
 	}, func() string { return fmt.Sprint(topics, groups) })
 	k.t.Cleanup(func() { _, _ = k.kafka.DeleteACLs(context.Background(), right) })
 }
@@ -88,7 +91,8 @@ func (k *realKafka) tls() string {
 
 func (k *realKafka) clientTLS(cert string) string {
 	path := func(name string) string { return filepath.Join(k.Dir, "tls", name) }
-	return fmt.Sprintf("  tls: {enabled: true, ca_file: %q, cert_file: %q, key_file: %q}\n", path("ca.pem"), path(cert+".pem"), path(cert+".key"))
+	return fmt.Sprintf("  tls: {enabled: true, ca_file: %q, cert_file: %q, key_file: %q}\n", path("ca.pem"),
+		path(cert+".pem"), path(cert+".key"))
 }
 
 func login(mechanism, password string) string {
@@ -106,8 +110,10 @@ func TestWaysToConnectToARealBroker(t *testing.T) {
 		settings string
 	}{
 		{"SASL_PLAINTEXT, PLAIN", harness.SASLPlaintext, login("plain", "rivulet-word") + "  compression: gzip"},
-		{"SASL_PLAINTEXT, SCRAM-SHA-256", harness.SASLPlaintext, login("scram-sha-256", "rivulet-word") + "  compression: snappy"},
-		{"SASL_SSL, SCRAM-SHA-512", harness.SASLSSL, all.tls() + login("scram-sha-512", "rivulet-word") + "  compression: lz4"},
+		{"SASL_PLAINTEXT, SCRAM-SHA-256", harness.SASLPlaintext, login("scram-sha-256", "rivulet-word") +
+			"  compression: snappy"},
+		{"SASL_SSL, SCRAM-SHA-512", harness.SASLSSL, all.tls() + login("scram-sha-512", "rivulet-word") +
+			"  compression: lz4"},
 		{"SSL, client certificate", harness.SSL, all.clientTLS("client") + "  compression: zstd"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -141,20 +147,29 @@ func TestCheckOnARealBroker(t *testing.T) {
 		settings string
 		want     []string // each in a line of its own
 	}{
-		{harness.Plaintext, "", []string{"ok kafka broker", "ok kafka topic arrivals", "ok kafka topic predictions", "ok kafka topic letters", "ok kafka group", "ok artifact"}},
+		{harness.Plaintext, "", []string{"ok kafka broker", "ok kafka topic arrivals", "ok kafka topic predictions",
+			"ok kafka topic letters", "ok kafka group", "ok artifact"}},
 		{harness.SASLPlaintext, login("plain", "other"), []string{"FAILED kafka broker wrong password or unknown user"}},
-		{harness.SASLPlaintext, login("scram-sha-256", "other"), []string{"FAILED kafka broker wrong password or unknown user"}},
-		{harness.SASLSSL, k.tls() + login("scram-sha-512", "other"), []string{"FAILED kafka broker wrong password or unknown user"}},
-		{harness.SASLSSL, k.tls() + login("scram-sha-512", "rivulet-word"), []string{"ok kafka broker TLS 1.3", "FAILED kafka topic arrivals missing ACL: it may not be read by User:rivulet",
-			"ok kafka topic predictions may be written to", "FAILED kafka topic letters missing ACL: User:rivulet may not see it", "FAILED kafka group missing ACL", "ok artifact"}},
+		{harness.SASLPlaintext, login("scram-sha-256", "other"),
+			[]string{"FAILED kafka broker wrong password or unknown user"}},
+		{harness.SASLSSL, k.tls() + login("scram-sha-512", "other"),
+			[]string{"FAILED kafka broker wrong password or unknown user"}},
+		{harness.SASLSSL, k.tls() + login("scram-sha-512", "rivulet-word"),
+			[]string{"ok kafka broker TLS 1.3", "FAILED kafka topic arrivals missing ACL: it may not be read by User:rivulet",
+				"ok kafka topic predictions may be written to",
+				"FAILED kafka topic letters missing ACL: User:rivulet may not see it", "FAILED kafka group missing ACL",
+				"ok artifact"}},
 		{harness.Plaintext, "delivery: exactly_once", []string{"ok kafka group", "ok kafka transactional id may be used"}},
-		{harness.SASLSSL, k.tls() + login("plain", "rivulet-word") + "delivery: exactly_once", []string{"FAILED kafka transactional id missing ACL: User:rivulet may not use it"}},
+		{harness.SASLSSL, k.tls() + login("plain", "rivulet-word") + "delivery: exactly_once",
+			[]string{"FAILED kafka transactional id missing ACL: User:rivulet may not use it"}},
 		{harness.SASLPlaintext, "", []string{"FAILED kafka broker of a client that has not logged in"}},
 		{harness.Plaintext, login("plain", "rivulet-word"), []string{"FAILED kafka broker nobody logs in on this port"}},
 		{harness.Plaintext, k.tls(), []string{"FAILED kafka broker it speaks plaintext on this port"}},
 		{harness.SASLSSL, login("plain", "rivulet-word"), []string{"FAILED kafka broker it speaks TLS on this port"}},
-		{harness.SASLSSL, foreign + login("plain", "rivulet-word"), []string{"FAILED kafka broker which is not trusted here"}},
-		{harness.SASLSSL, name + login("plain", "rivulet-word"), []string{"FAILED kafka broker its certificate is for localhost, 127.0.0.1 and not for kafka.example"}},
+		{harness.SASLSSL, foreign + login("plain", "rivulet-word"),
+			[]string{"FAILED kafka broker which is not trusted here"}},
+		{harness.SASLSSL, name + login("plain", "rivulet-word"),
+			[]string{"FAILED kafka broker its certificate is for localhost, 127.0.0.1 and not for kafka.example"}},
 		{harness.SSL, k.tls(), []string{"FAILED kafka broker it wants a client certificate"}},
 		{harness.SSL, k.clientTLS("other-ca"), []string{"FAILED kafka broker it refuses this client's certificate"}},
 		{harness.SASLSSL + 10, "", []string{"FAILED kafka broker unreachable: the connection is refused"}},
@@ -184,9 +199,11 @@ func TestCheckOnARealBroker(t *testing.T) {
 func holds(line, want string) bool {
 	words := strings.Fields(want)
 	state, rest := words[0], strings.TrimPrefix(want, words[0]+" ")
-	for _, subject := range []string{"kafka broker", "kafka topic arrivals", "kafka topic predictions", "kafka topic letters", "kafka group", "kafka transactional id", "artifact"} {
+	for _, subject := range []string{"kafka broker", "kafka topic arrivals", "kafka topic predictions",
+		"kafka topic letters", "kafka group", "kafka transactional id", "artifact"} {
 		if text, ok := strings.CutPrefix(rest, subject); ok {
-			return strings.HasPrefix(line, state+" ") && strings.Contains(line, subject) && strings.Contains(line, strings.TrimSpace(text))
+			return strings.HasPrefix(line, state+" ") && strings.Contains(line, subject) &&
+				strings.Contains(line, strings.TrimSpace(text))
 		}
 	}
 	return false

@@ -27,8 +27,8 @@ var update = flag.Bool("update", false, "write testdata/story.log anew")
 const keptStory = "testdata/story.log"
 
 // The whole log of one life: a start, arrivals, a record that is none, a broker that is restarted, a version that takes
-// over, SIGTERM. testdata/story.log is what an operator reads then (docs/operate.md), but for times, ports and errors of
-// the network. It is written anew by -update.
+// over, SIGTERM. testdata/story.log is what an operator reads then (docs/operate.md), but for times, ports and errors
+// of the network. It is written anew by -update.
 func TestTheLogTellsAStory(t *testing.T) {
 	t.Parallel()
 	s := newStory(t)
@@ -88,7 +88,8 @@ type story struct {
 func newStory(t *testing.T) *story {
 	t.Helper()
 	s := &story{T: t, beats: make(chan struct{}, 1)}
-	s.startKafka(devstack.KafkaOptions{DataDir: t.TempDir(), Topics: map[string]int{"arrivals": 1, "predictions": 1, "arrivals.dead-letters": 1}})
+	s.startKafka(devstack.KafkaOptions{DataDir: t.TempDir(), Topics: map[string]int{"arrivals": 1, "predictions": 1,
+		"arrivals.dead-letters": 1}})
 	s.options.Addr = s.kafka.Addr()
 	t.Cleanup(func() { s.kafka.Close() })
 	var err error
@@ -108,7 +109,9 @@ func (s *story) must(err error) {
 // await waits until the log has so many lines with a text.
 func (s *story) await(text string, times int) {
 	s.Helper()
-	s.must(harness.Await(s.Context(), time.Minute, text, func() bool { return strings.Count(s.log.String(), text) >= times }))
+	s.must(harness.Await(s.Context(), time.Minute, text, func() bool {
+		return strings.Count(s.log.String(), text) >= times
+	}))
 }
 
 func (s *story) startKafka(o devstack.KafkaOptions) {
@@ -159,7 +162,8 @@ func (s *story) publish(seed uint64) {
 func (s *story) start() {
 	s.Helper()
 	var err error
-	s.consumer, err = newWorkshop(s.T).Start(&s.log, "consumer", "--kafka.brokers="+s.kafka.Addr(), "--redis.url="+s.redis.URL(),
+	s.consumer, err = newWorkshop(s.T).Start(&s.log, "consumer", "--kafka.brokers="+s.kafka.Addr(),
+		"--redis.url="+s.redis.URL(),
 		"--redis.poll_interval=50ms", "--kafka.session_timeout=6s", "--http.listen=127.0.0.1:0")
 	s.must(err)
 	s.Cleanup(s.consumer.Kill)
@@ -179,7 +183,8 @@ func (s *story) send(n int) {
 	s.Helper()
 	var records []*kgo.Record
 	for i := range n {
-		a := event.Arrival{ID: fmt.Sprintf("new-%d", s.answered+int64(i)), Features: event.Features{Values: []float32{1, 2, 3}}, Edges: s.bundle.Mapping.IDs[i : i+2]}
+		a := event.Arrival{ID: fmt.Sprintf("new-%d", s.answered+int64(i)),
+			Features: event.Features{Values: []float32{1, 2, 3}}, Edges: s.bundle.Mapping.IDs[i : i+2]}
 		value, err := event.JSON{}.AppendArrival(nil, &a)
 		s.must(err)
 		records = append(records, &kgo.Record{Key: []byte(a.ID), Value: value})

@@ -69,7 +69,8 @@ func TestKill(t *testing.T) {
 	w := newWorld(t, formatProtobuf)
 	w.run("trainer", "publish", "--config", w.Path("publish-1.yaml"))
 	first := w.consumer("consumer.yaml")
-	replay := w.start("rivulet", "replay", "--config", w.Path("replay.yaml"), "--data", w.Path("data"), "--rate", "500", "--record-format", w.format)
+	replay := w.start("rivulet", "replay", "--config", w.Path("replay.yaml"), "--data", w.Path("data"), "--rate", "500",
+		"--record-format", w.format)
 	w.awaitPredictions(arrivals / 3)
 	first.Kill()
 	second := w.consumer("consumer.yaml")
@@ -80,7 +81,8 @@ func TestKill(t *testing.T) {
 	said := map[string]event.Prediction{}
 	for _, p := range all {
 		if before, ok := said[p.ID]; ok && (before.Class != p.Class || before.Probability != p.Probability) {
-			t.Errorf("arrival %s was predicted as %d (%v) and as %d (%v)", p.ID, before.Class, before.Probability, p.Class, p.Probability)
+			t.Errorf("arrival %s was predicted as %d (%v) and as %d (%v)", p.ID, before.Class, before.Probability, p.Class,
+				p.Probability)
 		}
 		said[p.ID] = p
 	}

@@ -77,7 +77,8 @@ func newWorld(t *testing.T, format string) *world {
 		w.must(os.Symlink(trained.Path(name), w.Path(name)))
 	}
 	for _, seed := range []string{"1", "2"} {
-		w.write("publish-"+seed+".yaml", fmt.Sprintf("artifact: %s\nredis: {url: %q, prefix: %q}\n", w.Path("artifact-"+seed), w.redis, t.Name()))
+		w.write("publish-"+seed+".yaml", fmt.Sprintf("artifact: %s\nredis: {url: %q, prefix: %q}\n", w.Path("artifact-"+seed),
+			w.redis, t.Name()))
 	}
 	w.write("consumer.yaml", fmt.Sprintf(`kafka: {brokers: [%q], group: test, session_timeout: 6s}
 redis: {url: %q, prefix: %q, poll_interval: 50ms}
@@ -188,7 +189,8 @@ func (w *world) makeTopics(partitions map[string]int) {
 // follow records topics, read by another client than ours, until the test ends.
 func (w *world) follow(note func(*kgo.Record), level kgo.IsolationLevel, topics ...string) {
 	w.t.Helper()
-	stop, err := harness.Follow(note, kgo.SeedBrokers(w.kafka.Addr), kgo.ConsumeTopics(topics...), kgo.FetchIsolationLevel(level))
+	stop, err := harness.Follow(note, kgo.SeedBrokers(w.kafka.Addr), kgo.ConsumeTopics(topics...),
+		kgo.FetchIsolationLevel(level))
 	w.must(err)
 	w.t.Cleanup(stop)
 }
@@ -222,7 +224,9 @@ func (w *world) collected(topic string, ids int) []event.Prediction {
 		defer mu.Unlock()
 		return len(seen)
 	}
-	w.await("all arrivals are predicted", func() bool { return count() >= ids }, func() string { return fmt.Sprintf("%d of %d are", count(), ids) })
+	w.await("all arrivals are predicted", func() bool {
+		return count() >= ids
+	}, func() string { return fmt.Sprintf("%d of %d are", count(), ids) })
 	time.Sleep(500 * time.Millisecond) // for duplicates behind the last
 	mu.Lock()
 	defer mu.Unlock()
@@ -262,7 +266,9 @@ func sum(of map[int]int64) (n int64) {
 func (w *world) awaitPredictions(n int64) {
 	w.t.Helper()
 	published := func() int64 { return sum(w.ends("predictions")) }
-	w.await(fmt.Sprintf("%d predictions are published", n), func() bool { return published() >= n }, func() string { return fmt.Sprintf("%d are", published()) })
+	w.await(fmt.Sprintf("%d predictions are published", n), func() bool {
+		return published() >= n
+	}, func() string { return fmt.Sprintf("%d are", published()) })
 }
 
 // lag returns how many arrivals the group has not committed.

@@ -41,7 +41,8 @@ func At(r, c int, f func(i, j int) float64) Matrix {
 	return m
 }
 
-// Mul returns m·x: by github.com/james-bowman/sparse where most of m is zeros, as of graphs and mappings, else by gonum.
+// Mul returns m·x: by github.com/james-bowman/sparse where most of m is zeros, as of graphs and mappings, else by
+// gonum.
 func (m Matrix) Mul(x Matrix) Matrix {
 	if len(m) > 0 && m.Cols() != len(x) {
 		panic(fmt.Sprintf("reference: product %d×%d · %d×%d", len(m), m.Cols(), len(x), x.Cols()))

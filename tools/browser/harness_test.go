@@ -147,7 +147,8 @@ func open(t *testing.T, at string, l look) context.Context {
 	if _, err := exec.LookPath(path); err != nil {
 		t.Fatalf("%v: RIVULET_TEST_CHROMIUM names the browser", err)
 	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox,
+		chromedp.DisableGPU,
 		chromedp.Flag("hide-scrollbars", true), chromedp.Flag("enable-precise-memory-info", true))
 	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	t.Cleanup(stop)
@@ -173,7 +174,8 @@ func open(t *testing.T, at string, l look) context.Context {
 // expected reports whether requests to an address may fail: answers to what cannot be predicted, and the icon of the
 // site, which the page does not have.
 func expected(url string) bool {
-	return strings.Contains(url, "/api/try") || strings.Contains(url, "/api/arrival") || strings.HasSuffix(url, "/favicon.ico")
+	return strings.Contains(url, "/api/try") || strings.Contains(url, "/api/arrival") ||
+		strings.HasSuffix(url, "/favicon.ico")
 }
 
 func (l look) set() chromedp.Action {
@@ -204,7 +206,9 @@ func run(t *testing.T, ctx context.Context, actions ...chromedp.Action) {
 // eval evaluates an expression in the page.
 func eval[V any](t *testing.T, ctx context.Context, expression string) (v V) {
 	t.Helper()
-	run(t, ctx, chromedp.Evaluate(expression, &v, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
+	run(t, ctx, chromedp.Evaluate(expression, &v, func(p *runtime.EvaluateParams) *runtime.EvaluateParams {
+		return p.WithAwaitPromise(true)
+	}))
 	return v
 }
 

@@ -19,8 +19,9 @@ import (
 )
 
 // TestHeapsStay watches the heap of a page of its own, and that of the browser that shows it, at 500 arrivals a second:
-// after forced collections, in the second third of the time as in the last, within 5%. What is allocated while a collection runs is
-// counted as if it lived on, which is more where the machine has other work, so the least of each third is shown beside the mean.
+// after forced collections, in the second third of the time as in the last, within 5%. What is allocated while a
+// collection runs is counted as if it lived on, which is more where the machine has other work, so the least of each
+// third is shown beside the mean.
 func TestHeapsStay(t *testing.T) {
 	minutes, err := strconv.Atoi(os.Getenv("RIVULET_TEST_MINUTES"))
 	if err != nil || minutes < 1 {
@@ -45,7 +46,8 @@ func TestHeapsStay(t *testing.T) {
 	}
 	for name, heap := range map[string][3][]float64{"browser": browser, "page": page} {
 		for k, of := range heap {
-			t.Logf("%s, third %d of %d minutes: %.2f MiB at least, %.2f in the mean", name, k+1, minutes, slices.Min(of)/(1<<20), mean(of)/(1<<20))
+			t.Logf("%s, third %d of %d minutes: %.2f MiB at least, %.2f in the mean", name, k+1, minutes, slices.Min(of)/(1<<20),
+				mean(of)/(1<<20))
 		}
 		second, last := mean(heap[1]), mean(heap[2])
 		if r := last / second; !(r > 0.95 && r < 1.05) {
@@ -72,7 +74,8 @@ type page struct {
 // startPage starts a page for the services of a demo, which its standard error names.
 func startPage(t *testing.T, d *demo) *page {
 	t.Helper()
-	cmd := exec.Command(program(t, "rivulet"), "page", "--page.listen=127.0.0.1:0", "--kafka.brokers="+d.kafka, "--redis.url="+d.redis, "--log.level=error")
+	cmd := exec.Command(program(t, "rivulet"), "page", "--page.listen=127.0.0.1:0", "--kafka.brokers="+d.kafka,
+		"--redis.url="+d.redis, "--log.level=error")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -18,7 +18,8 @@ func trained(t *testing.T) (data, artifact string) {
 	t.Helper()
 	dir := t.TempDir()
 	data, artifact = filepath.Join(dir, "data"), filepath.Join(dir, "artifact")
-	for _, c := range [][]string{{"rivulet", "generate", "--preset", "small", "--out", data}, {"trainer", "train", "--data", data, "--out", artifact}} {
+	for _, c := range [][]string{{"rivulet", "generate", "--preset", "small", "--out", data},
+		{"trainer", "train", "--data", data, "--out", artifact}} {
 		if out, err := exec.Command(program(t, c[0]), c[1:]...).CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%s", strings.Join(c, " "), err, out)
 		}
@@ -62,7 +63,8 @@ func TestSomebodyLooksAtTheStream(t *testing.T) {
 	})
 	awaitText(t, ctx, ".mix", "%")
 	awaitText(t, ctx, ".feed tbody", "known")
-	run(t, ctx, chromedp.Click("main .card button[aria-pressed]", chromedp.ByQuery), chromedp.Evaluate("document.querySelector('.feed tbody a').focus()", nil))
+	run(t, ctx, chromedp.Click("main .card button[aria-pressed]", chromedp.ByQuery),
+		chromedp.Evaluate("document.querySelector('.feed tbody a').focus()", nil))
 	id := eval[string](t, ctx, "document.querySelector('.feed tbody a').title")
 	run(t, ctx, chromedp.KeyEvent("\r")) // by keyboard
 	awaitText(t, ctx, ".big-id", id)
@@ -76,14 +78,16 @@ func TestSomebodyLooksAtTheStream(t *testing.T) {
 
 	// Change the arrival: leave the first neighbour out.
 	verdict := func() (class string, probability float64) {
-		return eval[string](t, ctx, "document.querySelector('#verdict').textContent"), eval[float64](t, ctx, "Number(document.querySelector('#probability').dataset.probability)")
+		return eval[string](t, ctx, "document.querySelector('#verdict').textContent"),
+			eval[float64](t, ctx, "Number(document.querySelector('#probability').dataset.probability)")
 	}
 	run(t, ctx, chromedp.Click(".terms button.quiet", chromedp.ByQuery))
 	awaitText(t, ctx, "main", "changed: the answer")
 	arrival := eval[string](t, ctx, "JSON.stringify(JSON.parse(document.querySelector('#raw').value))")
 	_, probability := verdict()
 	if class, want := predicted(t, artifact, arrival); float32(want) != float32(probability) {
-		t.Errorf("after a change the page answers %g, rivulet predict class %d with %g: %s", probability, class, want, arrival)
+		t.Errorf("after a change the page answers %g, rivulet predict class %d with %g: %s", probability, class, want,
+			arrival)
 	}
 	// Write one by hand.
 	own := `{"id": "mine", "features": {"indices": [3, 41, 137]}, "edges": ["64", "nobody"]}`

@@ -25,13 +25,16 @@ func TestPictures(t *testing.T) {
 		at = startDemo(t).url
 		time.Sleep(40 * time.Second) // so that there is something to see
 	}
-	views := map[string]string{"stream": "?view=stream&minutes=2", "arrival": "?view=arrival&partition=0&offset=3", "dead": "?view=dead",
+	views := map[string]string{"stream": "?view=stream&minutes=2", "arrival": "?view=arrival&partition=0&offset=3",
+		"dead":     "?view=dead",
 		"versions": "?view=versions", "map": "?view=map"}
-	for mode, l := range map[string]look{"light": desktop, "dark": {width: 1280, height: 900, dark: true}, "narrow": {width: 390, height: 844}, "narrow-dark": {width: 390, height: 844, dark: true}} {
+	for mode, l := range map[string]look{"light": desktop, "dark": {width: 1280, height: 900, dark: true},
+		"narrow": {width: 390, height: 844}, "narrow-dark": {width: 390, height: 844, dark: true}} {
 		ctx := open(t, at, l)
 		for view, query := range views {
 			var shot []byte
-			run(t, ctx, chromedp.Navigate(at+query), chromedp.WaitVisible("main .card", chromedp.ByQuery), chromedp.Sleep(2500*time.Millisecond),
+			run(t, ctx, chromedp.Navigate(at+query), chromedp.WaitVisible("main .card", chromedp.ByQuery),
+				chromedp.Sleep(2500*time.Millisecond),
 				chromedp.FullScreenshot(&shot, 100))
 			if wide := eval[float64](t, ctx, "document.documentElement.scrollWidth"); wide > float64(l.width) {
 				t.Errorf("%s, %s: the page is %g pixels wide, the screen %d", view, mode, wide, l.width)

@@ -56,51 +56,74 @@ func made(name string, classes, nodes int) answers {
 		seconds, ones = append(seconds, now.Unix()-120+k), append(ones, 1+math.Sin(float64(k)/9))
 	}
 	sample := func(k int) object {
-		return object{"seq": k, "id": fmt.Sprint(name, k), "class": k % classes, "class_name": fmt.Sprint(name, k%classes), "probability": 0.5, "artifact": name,
-			"known": 2, "arrived": 0, "in_batch": 0, "unknown": 1, "partition": 0, "offset": k, "time": now.UnixMilli(), "latency_ms": 12.5}
+		return object{"seq": k, "id": fmt.Sprint(name, k), "class": k % classes, "class_name": fmt.Sprint(name, k%classes),
+			"probability": 0.5, "artifact": name,
+			"known": 2, "arrived": 0, "in_batch": 0, "unknown": 1, "partition": 0, "offset": k, "time": now.UnixMilli(),
+			"latency_ms": 12.5}
 	}
 	feed, shares := []object{}, []object{}
 	for k := 200; k > 0; k-- {
 		feed = append(feed, sample(k))
 	}
 	for c := range min(classes, 12) {
-		shares = append(shares, object{"class": c, "name": fmt.Sprint(name, c), "share": 1 / float64(classes), "trained": 1 / float64(classes)})
+		shares = append(shares, object{"class": c, "name": fmt.Sprint(name, c), "share": 1 / float64(classes),
+			"trained": 1 / float64(classes)})
 	}
-	drift := object{"version": name, "samples": 1200, "confidence": 0.8, "unknown": 0.1, "trained_confidence": 0.82, "trained_unknown": 0.1, "distance": 0.05,
+	drift := object{"version": name, "samples": 1200, "confidence": 0.8, "unknown": 0.1, "trained_confidence": 0.82,
+		"trained_unknown": 0.1, "distance": 0.05,
 		"classes": shares, "rest": object{"class": -1, "share": 0.5, "trained": 0.5}, "others": max(0, classes-12)}
 	terms := []object{}
 	for k := range 9 {
 		x := object{"class": 1 - 0.3*float64(k), "margin": 1 - 0.3*float64(k)}
-		terms = append(terms, object{"name": fmt.Sprint(name, k), "id": fmt.Sprint(name, k), "state": "known", "share": x, "without": x, "synthetic": []object{{"node": k, "share": x}}})
+		terms = append(terms, object{"name": fmt.Sprint(name, k), "id": fmt.Sprint(name, k), "state": "known", "share": x,
+			"without": x, "synthetic": []object{{"node": k, "share": x}}})
 	}
 	rest := object{"terms": 3, "margin": 0.1}
-	answer := object{"place": object{"partition": 0, "offset": 1}, "published": sample(1), "arrival": object{"id": name, "features": object{"indices": []int{1, 2}}, "edges": []string{name}},
-		"id": name, "artifact": name, "class": 0, "class_name": name, "probability": 0.9, "known": 1, "arrived": 0, "unknown": 0, "scores": shares2(shares),
-		"other_scores": 0.1, "others": max(0, classes-12), "runner_up_name": name, "logit": object{"class": 2, "margin": 1}, "shares": true, "bias": object{"margin": 0.1},
-		"centring": object{"margin": -0.1}, "features": terms, "other_features": rest, "neighbours": terms, "other_neighbours": rest, "propagation_text": name}
-	letters := []object{{"reason": name, "detail": name, "field": "features", "key": name, "topic": name, "partition": 0, "offset": 1, "time": now.UnixMilli(),
+	answer := object{"place": object{"partition": 0, "offset": 1}, "published": sample(1),
+		"arrival": object{"id": name, "features": object{"indices": []int{1, 2}}, "edges": []string{name}},
+		"id":      name, "artifact": name, "class": 0, "class_name": name, "probability": 0.9, "known": 1, "arrived": 0,
+		"unknown": 0, "scores": shares2(shares),
+		"other_scores": 0.1, "others": max(0, classes-12), "runner_up_name": name, "logit": object{"class": 2, "margin": 1},
+		"shares": true, "bias": object{"margin": 0.1},
+		"centring": object{"margin": -0.1}, "features": terms, "other_features": rest, "neighbours": terms,
+		"other_neighbours": rest, "propagation_text": name}
+	letters := []object{{"reason": name, "detail": name, "field": "features", "key": name, "topic": name, "partition": 0,
+		"offset": 1, "time": now.UnixMilli(),
 		"value": `{"id":"` + name + `","features":[1,"` + name + `"],"edges":[]}`, "bytes": 90}}
 	version := func(v string, current bool) object {
-		return object{"version": v, "state": "complete", "current": current, "rows": 100, "synthetic": nodes, "file_bytes": 100_000, "published": now.UnixMilli(), "last_served": now.UnixMilli(),
-			"last_predicted": now.UnixMilli(), "holders": []string{name}, "accuracy": object{"version": v, "labels": 10, "right": 9}, "trained": 92.5}
+		return object{"version": v, "state": "complete", "current": current, "rows": 100, "synthetic": nodes,
+			"file_bytes": 100_000, "published": now.UnixMilli(), "last_served": now.UnixMilli(),
+			"last_predicted": now.UnixMilli(), "holders": []string{name},
+			"accuracy": object{"version": v, "labels": 10, "right": 9}, "trained": 92.5}
 	}
 	points, mass, most := []float64{}, []float64{}, []int{}
 	for i := range nodes {
 		r, phi := math.Sqrt(float64(i)/float64(nodes)), 2.4*float64(i)
-		points, mass, most = append(points, r*math.Cos(phi), r*math.Sin(phi)), append(mass, 1+float64(i%9)), append(most, i%classes)
+		points, mass, most = append(points, r*math.Cos(phi), r*math.Sin(phi)), append(mass, 1+float64(i%9)),
+			append(most, i%classes)
 	}
 	names := []string{}
 	for c := range classes {
 		names = append(names, fmt.Sprint(name, c))
 	}
 	return answers{
-		"about":   object{"topics": object{"arrivals": name}, "group": name, "serves": name, "model": name},
-		"stream":  object{"now": now.UnixMilli(), "columns": object{"time": seconds, "in": ones, "out": ones, "dead": ones, "p50": ones, "p99": ones, "confidence": ones, "samples": ones}, "totals": []int{1, 2, 3}, "latency": object{"p50": 3, "p99": 9, "samples": 9}, "chance": 4, "lag": []object{{"partition": 0, "end": 9, "committed": 3, "lag": 6}}, "lag_known": true, "drift": drift, "marks": []object{{"time": now.Unix() - 60, "text": name}}, "feed": feed, "skipped": 5, "unread": 1, "last_unread": name, "status": status},
+		"about": object{"topics": object{"arrivals": name}, "group": name, "serves": name, "model": name},
+		"stream": object{"now": now.UnixMilli(), "columns": object{"time": seconds, "in": ones, "out": ones, "dead": ones,
+			"p50": ones, "p99": ones, "confidence": ones, "samples": ones}, "totals": []int{1, 2, 3},
+			"latency": object{"p50": 3, "p99": 9, "samples": 9}, "chance": 4,
+			"lag": []object{{"partition": 0, "end": 9, "committed": 3, "lag": 6}}, "lag_known": true, "drift": drift,
+			"marks": []object{{"time": now.Unix() - 60, "text": name}}, "feed": feed, "skipped": 5, "unread": 1,
+			"last_unread": name, "status": status},
 		"arrival": answer, "try": answer,
-		"dead":         object{"total": 9, "time": seconds, "reasons": []object{{"name": name, "total": 9, "counts": ones}}, "newest": letters, "status": status},
-		"versions":     object{"pinned": "", "current": name, "listed": true, "can_activate": true, "versions": []object{version(name, true), version(name+"2", false)}, "status": status},
-		"map":          object{"version": name, "there": true, "nodes": nodes, "xy": points, "mass": mass, "class": most, "classes": names, "status": status},
-		"map/node":     object{"version": name, "node": 0, "mass": 2, "shares": shares, "rest": object{"share": 0}, "others": 0, "heaviest": []object{{"id": name, "weight": 0.5}}, "features": []object{{"name": name, "weight": -0.5}}},
+		"dead": object{"total": 9, "time": seconds, "reasons": []object{{"name": name, "total": 9, "counts": ones}},
+			"newest": letters, "status": status},
+		"versions": object{"pinned": "", "current": name, "listed": true, "can_activate": true,
+			"versions": []object{version(name, true), version(name+"2", false)}, "status": status},
+		"map": object{"version": name, "there": true, "nodes": nodes, "xy": points, "mass": mass, "class": most,
+			"classes": names, "status": status},
+		"map/node": object{"version": name, "node": 0, "mass": 2, "shares": shares, "rest": object{"share": 0},
+			"others": 0, "heaviest": []object{{"id": name, "weight": 0.5}},
+			"features": []object{{"name": name, "weight": -0.5}}},
 		"map/arrivals": object{"lit": []object{}, "status": status},
 	}
 }
@@ -112,7 +135,8 @@ func shares2(shares []object) (out []object) {
 	return out
 }
 
-var views = []string{"?view=stream", "?view=map", "?view=map&node=0", "?view=arrival&partition=0&offset=1", "?view=dead", "?view=versions"}
+var views = []string{"?view=stream", "?view=map", "?view=map&node=0", "?view=arrival&partition=0&offset=1",
+	"?view=dead", "?view=versions"}
 
 // Whatever ids, class names, reasons, details and versions are, they are shown as text.
 func TestNothingBecomesMarkup(t *testing.T) {
@@ -126,8 +150,10 @@ func TestNothingBecomesMarkup(t *testing.T) {
 			t.Errorf("%s: a text became markup", view)
 		}
 	}
-	run(t, ctx, chromedp.Navigate(at+"?view=versions"), chromedp.WaitVisible("table.versions button", chromedp.ByQuery), chromedp.Click("table.versions button", chromedp.ByQuery))
-	if shown := awaitText(t, ctx, "dialog", "onerror"); strings.Count(shown, hostile) < 2 || eval[bool](t, ctx, "document.querySelector('img') !== null") {
+	run(t, ctx, chromedp.Navigate(at+"?view=versions"), chromedp.WaitVisible("table.versions button", chromedp.ByQuery),
+		chromedp.Click("table.versions button", chromedp.ByQuery))
+	if shown := awaitText(t, ctx, "dialog", "onerror"); strings.Count(shown, hostile) < 2 ||
+		eval[bool](t, ctx, "document.querySelector('img') !== null") {
 		t.Errorf("the dialog shows %q, want both versions as text", shown)
 	}
 }

@@ -41,10 +41,12 @@ func TestSection7CachedWayBackIsAMask(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rng := stream(rapid.Uint64().Draw(t, "seed"))
 		const n, d, h, c = 8, 3, 5, 2
-		model := infertest.Model("gcn", 0, 0, infer.Layer{Neighbours: convert.Dense(convert.Normal(rng, d, h, 1)), Bias: make([]float32, h)},
+		model := infertest.Model("gcn", 0, 0, infer.Layer{Neighbours: convert.Dense(convert.Normal(rng, d, h, 1)),
+			Bias: make([]float32, h)},
 			infer.Layer{Neighbours: convert.Dense(convert.Normal(rng, h, h, 1)), Bias: make([]float32, h)},
 			infer.Layer{Neighbours: convert.Dense(convert.Normal(rng, h, c, 1)), Bias: make([]float32, c)})
-		tables := model.Tables(convert.Pattern(convert.Graph(rng, n, 0.4)), infer.Ready(convert.Dense(convert.Normal(rng, n, d, 1))))
+		tables := model.Tables(convert.Pattern(convert.Graph(rng, n, 0.4)),
+			infer.Ready(convert.Dense(convert.Normal(rng, n, d, 1))))
 		for j := range n {
 			values := map[float32]bool{0: true}
 			for _, v := range tables.C.Row(j) {
@@ -60,7 +62,8 @@ func TestSection7CachedWayBackIsAMask(t *testing.T) {
 // The cluster method's M: 1 at a node's cluster, nothing for nodes in no cluster.
 func TestSection7MembershipMapping(t *testing.T) {
 	m := MembershipMapping(&Clusters{Of: []int32{1, -1, 0, 1}, Size: []int{1, 2}, Labels: []int32{0, 1}})
-	if diff := cmp.Diff(&graph.CSR{Rows: 4, Cols: 2, RowPtr: []int{0, 1, 1, 2, 3}, ColIdx: []int32{1, 0, 1}, Val: []float32{1, 1, 1}}, m); diff != "" {
+	if diff := cmp.Diff(&graph.CSR{Rows: 4, Cols: 2, RowPtr: []int{0, 1, 1, 2, 3}, ColIdx: []int32{1, 0, 1},
+		Val: []float32{1, 1, 1}}, m); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -54,10 +54,14 @@ func meansOf(adj, x reference.Matrix, of []int32, n int, weights []float32) *art
 		}
 	}
 	d := x.Cols()
-	out := &artifact.Means{X: average(func(j, k int) float64 { return x[j][k] }, d), Operators: map[string]artifact.OperatorMeans{}}
+	out := &artifact.Means{X: average(func(j, k int) float64 { return x[j][k] }, d),
+		Operators: map[string]artifact.OperatorMeans{}}
 	for _, model := range []string{"gcn", "sage", "cheby"} {
 		met := func(j int) (in, out float64) { in, out, _ = scales(model, degree[j], 1); return in, out }
-		sent := reference.At(len(adj), d, func(j, k int) float64 { in, _, _ := scales(model, degree[j], 0); return in * x[j][k] })
+		sent := reference.At(len(adj), d, func(j, k int) float64 {
+			in, _, _ := scales(model, degree[j], 0)
+			return in * x[j][k]
+		})
 		received := adj.Mul(sent)
 		out.Operators[model] = artifact.OperatorMeans{
 			PX: average(func(j, k int) float64 {

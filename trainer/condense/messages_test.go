@@ -25,7 +25,8 @@ func newScene(seed uint64, n, d int) scene {
 	for i := range n {
 		for j := range i {
 			if rng.Float64() < 0.2 {
-				edges = append(edges, graph.Edge{Row: int32(i), Col: int32(j), Val: 1}, graph.Edge{Row: int32(j), Col: int32(i), Val: 1})
+				edges = append(edges, graph.Edge{Row: int32(i), Col: int32(j), Val: 1},
+					graph.Edge{Row: int32(j), Col: int32(i), Val: 1})
 			}
 		}
 	}
@@ -184,7 +185,8 @@ func TestSection5SharedMessagesWeighTheSame(t *testing.T) {
 		own := parts[k].Of(onT[k]) // the scale is in the parts, too
 		for j := range n {
 			if !slices.Equal(own.Row(j), shared.Row(j)[at:at+width]) {
-				t.Fatalf("model %d, node %d: messages %v of its parts, %v beside the others", k, j, own.Row(j), shared.Row(j)[at:at+width])
+				t.Fatalf("model %d, node %d: messages %v of its parts, %v beside the others", k, j, own.Row(j),
+					shared.Row(j)[at:at+width])
 			}
 		}
 		at += width

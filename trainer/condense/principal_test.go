@@ -40,7 +40,8 @@ func TestPrincipalCoordinates(t *testing.T) {
 		op := reference.AHat(adj)
 		want := op.Mul(op.Mul(x)) // Â²X
 		points := convert.Dense(want.Mul(convert.Normal(rng, d, p, 1)))
-		factored := features.Factor(convert.Features(x, rapid.Bool().Draw(t, "sparse")), &infer.Preprocess{Kind: infer.None, Scale: 1})
+		factored := features.Factor(convert.Features(x, rapid.Bool().Draw(t, "sparse")),
+			&infer.Preprocess{Kind: infer.None, Scale: 1})
 		got := convert.Matrix(principal(points, squared(factored, graph.Normalised(convert.Pattern(adj))), keep))
 
 		gram, exact := got.Mul(got.T()), want.Mul(want.T())
@@ -71,7 +72,8 @@ func TestPrincipalCoordinatesOfManyColumns(t *testing.T) {
 	op := reference.AHat(adj)
 	want := op.Mul(op.Mul(x))
 	factored := features.Factor(convert.Features(x, true), &infer.Preprocess{Kind: infer.None, Scale: 1})
-	got := convert.Matrix(principal(convert.Dense(want.Mul(convert.Normal(rng, d, p, 1))), squared(factored, graph.Normalised(convert.Pattern(adj))), d))
+	got := convert.Matrix(principal(convert.Dense(want.Mul(convert.Normal(rng, d, p, 1))),
+		squared(factored, graph.Normalised(convert.Pattern(adj))), d))
 	if g := convert.Gap(got.Mul(got.T()), want.Mul(want.T())); g > 1e-3 {
 		t.Errorf("inner products differ by %g from those of Â²X", g)
 	}
@@ -80,7 +82,8 @@ func TestPrincipalCoordinatesOfManyColumns(t *testing.T) {
 // Points without any spread have no directions; their coordinates are zeros, not a division by zero.
 func TestPrincipalOfNothing(t *testing.T) {
 	x := features.Factor(graph.Features{Dense: graph.NewDense(4, 3)}, &infer.Preprocess{Kind: infer.None, Scale: 1})
-	got := principal(graph.NewDense(4, 5), squared(x, graph.Normalised(&graph.CSR{Rows: 4, Cols: 4, RowPtr: make([]int, 5)})), 2)
+	got := principal(graph.NewDense(4, 5), squared(x,
+		graph.Normalised(&graph.CSR{Rows: 4, Cols: 4, RowPtr: make([]int, 5)})), 2)
 	if g := convert.Gap(convert.Matrix(got), reference.New(4, got.Cols)); got.Rows != 4 || g > 0 {
 		t.Errorf("coordinates %v", got)
 	}

@@ -23,7 +23,8 @@ func lessMean(m reference.Matrix) reference.Matrix {
 func TestSection5Messages(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rng := stream(rapid.Uint64().Draw(t, "seed"))
-		n, arrivals, d, c := rapid.IntRange(2, 10).Draw(t, "N"), rapid.IntRange(1, 8).Draw(t, "n"), 3, rapid.IntRange(2, 4).Draw(t, "C")
+		n, arrivals, d, c := rapid.IntRange(2, 10).Draw(t, "N"), rapid.IntRange(1, 8).Draw(t, "n"), 3,
+			rapid.IntRange(2, 4).Draw(t, "C")
 		adj, a, among := convert.Graph(rng, n, 0.4), convert.Normal(rng, arrivals, n, 0.4), convert.Graph(rng, arrivals, 0.3)
 		for _, row := range a {
 			for j, v := range row {
@@ -37,7 +38,8 @@ func TestSection5Messages(t *testing.T) {
 		}
 		x, support, w := convert.Normal(rng, n, d, 1), convert.Normal(rng, arrivals, d, 1), convert.Normal(rng, d, c, 1)
 
-		batch := &infer.Batch{R: convert.Sparse(a, arrivals, n), X: convert.Features(support, false), Known: make([]int32, arrivals)}
+		batch := &infer.Batch{R: convert.Sparse(a, arrivals, n), X: convert.Features(support, false),
+			Known: make([]int32, arrivals)}
 		edges, hop, back := 0.0, 0.0, 0.0
 		z := lessMean(support.Mul(w))
 		for i := range a {

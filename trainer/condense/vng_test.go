@@ -26,7 +26,9 @@ func mustVNG(t interface{ Fatal(...any) }, in Input, seed uint64) *VNG {
 // naiveMapping is section 7's M_j = 1/√D_j on j's cluster.
 func naiveMapping(adj reference.Matrix, of []int32, n int) reference.Matrix {
 	degree := adj.RowSums()
-	return reference.At(len(adj), n, func(j, k int) float64 { return indicator(of[j] == int32(k)) / math.Sqrt(degree[j]+1) })
+	return reference.At(len(adj), n, func(j, k int) float64 {
+		return indicator(of[j] == int32(k)) / math.Sqrt(degree[j]+1)
+	})
 }
 
 // meetingWeights are section 7's w_j = deg_j/√D_j; of nodes without neighbours what stands in for 0.

@@ -42,7 +42,8 @@ func TestExponentials(t *testing.T) {
 
 func TestExponentialsAtTheEnds(t *testing.T) {
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
-	for _, v := range []float32{0, float32(math.Copysign(0, -1)), -1e-45, -1e-8, -math.Ln2, -86, -87.4, -90, -103, -103.9, -104, -110, -110.001, -1e30, -inf, nan} {
+	for _, v := range []float32{0, float32(math.Copysign(0, -1)), -1e-45, -1e-8, -math.Ln2, -86, -87.4, -90, -103, -103.9,
+		-104, -110, -110.001, -1e30, -inf, nan} {
 		row := []float32{v}
 		exponentials(row, 0)
 		if want := float32(math.Exp(float64(v))); math.Float32bits(row[0]) != math.Float32bits(want) {

@@ -51,7 +51,8 @@ const lossRows = 2048
 // WeightedLoss returns Σ_i weight(i)·CrossEntropy(row i) of logits, n×C, leaves weight(i)/scale times its gradient
 // in row i, and adds the gradient's column sums to bias, C; nil: they are not asked for. A row with a negative label
 // has no loss, and the gradient 0.
-func WeightedLoss(logits *graph.Dense, labels []int32, weight func(i int) float64, scale float64, bias []float64) float64 {
+func WeightedLoss(logits *graph.Dense, labels []int32, weight func(i int) float64, scale float64,
+	bias []float64) float64 {
 	chunks := (logits.Rows + lossRows - 1) / lossRows
 	losses, columns := make([]float64, chunks), make([]float64, chunks*logits.Cols)
 	graph.ParallelRows(chunks, 16*len(logits.Data), func(lo, hi int) {

@@ -156,16 +156,20 @@ func TestSection8Memory(t *testing.T) {
 
 func TestWriteTable(t *testing.T) {
 	row := func(setting, batch string, shared bool, accuracy float64) Result {
-		return Result{Setting: setting, Batch: batch, SharedM: shared, Calibration: "none", Accuracy: Spread{Mean: accuracy}, InferenceBytes: 2e6}
+		return Result{Setting: setting, Batch: batch, SharedM: shared, Calibration: "none", Accuracy: Spread{Mean: accuracy},
+			InferenceBytes: 2e6}
 	}
-	rows := []Result{row(StoS, "graph", false, 91), row(StoS, "graph", true, 92), row(StoS, "node", true, 93), row(StoS, "node", false, 94)}
+	rows := []Result{row(StoS, "graph", false, 91), row(StoS, "graph", true, 92), row(StoS, "node", true, 93),
+		row(StoS, "node", false, 94)}
 	rows[1].Served, rows[2].Served = true, true
 	for name, write := range map[string]func(io.Writer, []Result) error{"text": WriteTable, "Markdown": WriteMarkdown} {
 		var out bytes.Buffer
 		if err := write(&out, rows); err != nil {
 			t.Fatal(err)
 		}
-		lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(out.String()), "\n"), func(l string) bool { return strings.HasPrefix(l, "|---") })
+		lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(out.String()), "\n"), func(l string) bool {
+			return strings.HasPrefix(l, "|---")
+		})
 		if len(lines) != 3 {
 			t.Fatalf("%s: %d lines, want a head and one for each deployment:\n%s", name, len(lines), &out)
 		}
@@ -173,7 +177,8 @@ func TestWriteTable(t *testing.T) {
 			if marked := strings.Contains(lines[k+1], Mark); marked != (k == 1) {
 				t.Errorf("%s: line %d is marked as served: %v", name, k+1, marked)
 			}
-			if got := strings.Join(strings.Fields(strings.ReplaceAll(lines[k+1], "|", " ")), " "); !strings.Contains(got, want) || !strings.Contains(got, " 2.00 ") {
+			if got := strings.Join(strings.Fields(strings.ReplaceAll(lines[k+1], "|", " ")), " "); !strings.Contains(got,
+				want) || !strings.Contains(got, " 2.00 ") {
 				t.Errorf("%s: line %d is %q, want %q … 2.00", name, k+1, got, want)
 			}
 		}
@@ -182,7 +187,8 @@ func TestWriteTable(t *testing.T) {
 
 func TestWriteCSV(t *testing.T) {
 	var out bytes.Buffer
-	r := Result{Method: "solved", Setting: OtoS, Batch: "node", Seeds: []uint64{0, 2}, Accuracy: Spread{Mean: 93.25, Std: .5}, WeightDecays: []float64{1e-3, 1e-4}}
+	r := Result{Method: "solved", Setting: OtoS, Batch: "node", Seeds: []uint64{0, 2},
+		Accuracy: Spread{Mean: 93.25, Std: .5}, WeightDecays: []float64{1e-3, 1e-4}}
 	if err := WriteCSV(&out, []Result{r}); err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +196,8 @@ func TestWriteCSV(t *testing.T) {
 	if err != nil || len(records) != 2 {
 		t.Fatalf("%d records: %v", len(records), err)
 	}
-	for name, want := range map[string]string{"method": "solved", "setting": "O->S", "seeds": "0 2", "accuracy_mean": "93.25", "accuracy_std": "0.5", "weight_decays": "0.001 0.0001"} {
+	for name, want := range map[string]string{"method": "solved", "setting": "O->S", "seeds": "0 2",
+		"accuracy_mean": "93.25", "accuracy_std": "0.5", "weight_decays": "0.001 0.0001"} {
 		if at := slices.Index(records[0], name); at < 0 || records[1][at] != want {
 			t.Errorf("%s is not %q: %v", name, want, records)
 		}
@@ -238,11 +245,13 @@ func TestSection6ECE(t *testing.T) {
 
 func TestOverSeeds(t *testing.T) {
 	row := func(seed uint64, batch string, accuracy, decay float64, right int) Result {
-		return Result{Method: "m", Batch: batch, Seeds: []uint64{seed}, Accuracy: Spread{Mean: accuracy}, MsPerBatch: accuracy,
+		return Result{Method: "m", Batch: batch, Seeds: []uint64{seed}, Accuracy: Spread{Mean: accuracy},
+			MsPerBatch:  accuracy,
 			WeightDecay: decay, WeightDecays: []float64{decay}, Confusion: [][]int{{right}}, Reliability: []Bin{{right, .5, 1}},
 			ReliabilityBefore: []Bin{{right, accuracy / 100, .5}}}
 	}
-	got := OverSeeds([]Result{row(0, "graph", 90, .1, 1), row(0, "node", 70, .1, 5), row(1, "graph", 94, .01, 3), row(2, "graph", 92, .01, 4)})
+	got := OverSeeds([]Result{row(0, "graph", 90, .1, 1), row(0, "node", 70, .1, 5), row(1, "graph", 94, .01, 3),
+		row(2, "graph", 92, .01, 4)})
 	want := []Result{
 		{Method: "m", Batch: "graph", Seeds: []uint64{0, 1, 2}, Accuracy: Spread{92, 2}, MsPerBatch: 92, WeightDecay: .01,
 			WeightDecays: []float64{.1, .01, .01}, Confusion: [][]int{{8}}, Reliability: []Bin{{8, .5, 1}},

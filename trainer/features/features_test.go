@@ -166,14 +166,16 @@ func TestSection1Auto(t *testing.T) {
 func TestFitRefuses(t *testing.T) {
 	hat := graph.Normalised(&graph.CSR{Rows: 3, Cols: 3, RowPtr: make([]int, 4)})
 	varied := convert.Features(reference.Matrix{{1, 0}, {0, 1}, {1, 2}}, false)
-	if _, err := Fit("whiten", varied, false, hat); err == nil || !strings.Contains(err.Error(), `preprocess is "whiten"`) {
+	if _, err := Fit("whiten", varied, false, hat); err == nil ||
+		!strings.Contains(err.Error(), `preprocess is "whiten"`) {
 		t.Errorf("unknown kind: %v", err)
 	}
 	// A third of a unit row is not a float32: the mean leaves rounding, which must not be blown up to a norm of 5.
 	same := convert.Features(reference.Matrix{{.1, .7, .3}, {.1, .7, .3}, {.1, .7, .3}}, false)
 	for _, asSparse := range []bool{false, true} {
 		negative := convert.Features(reference.Matrix{{1, 0}, {0, -2}, {1, 2}}, asSparse)
-		if _, err := Fit(infer.L1, negative, false, hat); err == nil || !strings.Contains(err.Error(), "feature 1 of node 1") {
+		if _, err := Fit(infer.L1, negative, false, hat); err == nil ||
+			!strings.Contains(err.Error(), "feature 1 of node 1") {
 			t.Errorf("l1 of a negative value, sparse %v: %v", asSparse, err)
 		}
 	}

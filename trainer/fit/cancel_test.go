@@ -48,7 +48,8 @@ func TestAnEpochEndsWithItsContext(t *testing.T) {
 		}
 		for _, f := range []*counting{propagated, self} {
 			if f.adjoint > 2 || f.forward > 3 {
-				t.Errorf("%s: %d products and %d adjoint ones after the context had ended in the third", model, f.forward, f.adjoint)
+				t.Errorf("%s: %d products and %d adjoint ones after the context had ended in the third", model, f.forward,
+					f.adjoint)
 			}
 		}
 	}

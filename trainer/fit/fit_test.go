@@ -138,7 +138,8 @@ func TestSection3PropagatedRows(t *testing.T) {
 		x, hat, rows, want := world(t)
 		rng := rand.New(rand.NewPCG(5, 0))
 		w, g := convert.Normal(rng, want.Cols(), 3, 1), convert.Normal(rng, len(want), 3, 1)
-		designs := map[string]Design{"explicit": Explicit{X: propagatedRows(hat, twoHops, x, rows)}, "chosen": NewPropagated(hat, twoHops, x, rows)}
+		designs := map[string]Design{"explicit": Explicit{X: propagatedRows(hat, twoHops, x, rows)},
+			"chosen": NewPropagated(hat, twoHops, x, rows)}
 		if x.Raw.Sparse != nil {
 			designs["propagated"] = Propagated(hat, twoHops, x, rows)
 		}
@@ -286,7 +287,8 @@ func TestWeightsAreRepetition(t *testing.T) {
 // The bias is free: under a crushing weight decay W is 0 and the classes get their shares.
 func TestSection3BiasIsFree(t *testing.T) {
 	f := convert.Normal(rand.New(rand.NewPCG(10, 0)), 8, 3, 1)
-	m, err := SGC(t.Context(), Problem{Design: Explicit{X: convert.Dense(f)}, Labels: []int32{0, 0, 0, 0, 0, 0, 1, 1}, Classes: 2}, 1e4, Final, nil)
+	m, err := SGC(t.Context(), Problem{Design: Explicit{X: convert.Dense(f)}, Labels: []int32{0, 0, 0, 0, 0, 0, 1, 1},
+		Classes: 2}, 1e4, Final, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -326,7 +328,8 @@ func BenchmarkDesign(b *testing.B) {
 			rows[i] = int32(i)
 		}
 		w := convert.Dense(convert.Normal(rng, d, classes, 1))
-		for name, f := range map[string]Design{"explicit": Explicit{X: propagatedRows(hat, twoHops, x, rows)}, "propagated": Propagated(hat, twoHops, x, rows)} {
+		for name, f := range map[string]Design{"explicit": Explicit{X: propagatedRows(hat, twoHops, x, rows)},
+			"propagated": Propagated(hat, twoHops, x, rows)} {
 			b.Run(name+"/"+label(density), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {

@@ -79,7 +79,8 @@ func TestShapeOfAnUnknownModelPanics(t *testing.T) {
 }
 
 // original is a small T with preprocessed features, and what the oracle makes of them.
-func original(t *rapid.T) (adj reference.Matrix, x *features.FactoredFeatures, pre reference.Matrix, raw graph.Features, fitted *infer.Preprocess) {
+func original(t *rapid.T) (adj reference.Matrix, x *features.FactoredFeatures, pre reference.Matrix, raw graph.Features,
+	fitted *infer.Preprocess) {
 	rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 	n, d := rapid.IntRange(4, 12).Draw(t, "N"), rapid.IntRange(1, 6).Draw(t, "d")
 	adj = convert.Graph(rng, n, 0.25)
@@ -103,7 +104,8 @@ func TestSection3InputsAreTheirProducts(t *testing.T) {
 		adj, x, pre, _, _ := original(t)
 		rng := rand.New(rand.NewPCG(1, 0))
 		rectangular := convert.Normal(rng, 3, len(adj), 0.5)
-		for name, op := range map[string]reference.Matrix{"none": nil, "square": operator(modelSAGE, adj), "rectangular": rectangular} {
+		for name, op := range map[string]reference.Matrix{"none": nil, "square": operator(modelSAGE, adj),
+			"rectangular": rectangular} {
 			f, want := NewInputs(x), pre
 			if op != nil {
 				f, want = f.Through(convert.Sparse(op, len(op), len(adj))), op.Mul(pre)
@@ -235,7 +237,8 @@ func TestFewLabelsNeedFewNodes(t *testing.T) {
 			shape := shape(model, 5)
 			few := OnOriginal(shape, convert.Pattern(adj), x, labels, 2)
 			op := operatorOf(model, convert.Pattern(adj))
-			all := GNNProblem{Shape: Shape{Model: shape.Model, Layers: shape.Layers, Hidden: 5, Alpha: 0.2, Hops: 3}, Classes: 2, Labels: labels, Hop: op,
+			all := GNNProblem{Shape: Shape{Model: shape.Model, Layers: shape.Layers, Hidden: 5, Alpha: 0.2, Hops: 3}, Classes: 2,
+				Labels: labels, Hop: op,
 				Propagated: NewInputs(x).Through(op), Self: NewInputs(x)}
 			a, b := build(&few, 6), build(&all, 6)
 			la, lb := a.forward(context.Background(), GNNOptions{}, 1), b.forward(context.Background(), GNNOptions{}, 1)
@@ -271,14 +274,17 @@ func TestSection5SyntheticProblem(t *testing.T) {
 		}
 		for _, model := range models {
 			p := OnSynthetic(shape(model, 4), convert.Pattern(adj), x,
-				convert.Sparse(means, clusters, len(adj)), convert.Sparse(members, len(adj), clusters), []int32{0, 1, 1}, []float32{3, 1, 2}, 2)
+				convert.Sparse(means, clusters, len(adj)), convert.Sparse(members, len(adj), clusters), []int32{0, 1, 1},
+				[]float32{3, 1, 2}, 2)
 			op := means.Mul(operator(model, adj))
 			if gap := convert.Gap(convert.FromCSR(p.Hop), op.Mul(members)); gap > 1e-5 {
 				t.Fatalf("%s: P' is off by %g", model, gap)
 			}
 			checkProducts(t, model+" propagated", p.Propagated, op.Mul(pre))
 			checkProducts(t, model+" self", p.Self, means.Mul(pre))
-			if _, trace, err := GNN(t.Context(), p, DefaultGNNOptions(1e-3, 1), func(infer.Model) (float64, error) { return 1, nil }); err != nil ||
+			if _, trace, err := GNN(t.Context(), p, DefaultGNNOptions(1e-3, 1), func(infer.Model) (float64, error) {
+				return 1, nil
+			}); err != nil ||
 				trace.Best.Epoch != 10 {
 				t.Fatalf("%s: %v, %+v", model, err, trace)
 			}

@@ -34,7 +34,8 @@ func realWorld(t testing.TB, name string) *realT {
 }
 
 func (w *realT) problem(model string) GNNProblem {
-	return OnOriginal(Shape{Model: model, Hidden: 256, Alpha: 0.1, Hops: 10}, w.original.Adj, w.x, w.original.Labels, len(w.data.Classes))
+	return OnOriginal(Shape{Model: model, Hidden: 256, Alpha: 0.1, Hops: 10}, w.original.Adj, w.x, w.original.Labels,
+		len(w.data.Classes))
 }
 
 // accuracy of a model joined to T with all the nodes at once, percent.

@@ -87,7 +87,9 @@ func (o oracle) logits(w []reference.Matrix) reference.Matrix {
 	pre = pre.AddRow(rest[0][0])
 	rest = rest[1:]
 	for layer := 2; ; layer++ {
-		hidden := reference.At(len(pre), pre.Cols(), func(i, k int) float64 { return max(pre[i][k], 0) * o.keeps[layer-2][i][k] })
+		hidden := reference.At(len(pre), pre.Cols(), func(i, k int) float64 {
+			return max(pre[i][k], 0) * o.keeps[layer-2][i][k]
+		})
 		if o.problem.Model == modelAPPNP {
 			return o.restarted(hidden, rest)
 		}
@@ -215,11 +217,13 @@ func easy(model string) (p GNNProblem, right func(infer.Model) (float64, error))
 	}
 	name, layers := shapeOf(model)
 	op := operatorOf(name, convert.Pattern(adj))
-	p = GNNProblem{Shape: Shape{Model: name, Layers: layers, Hidden: 16, Alpha: 0.1, Hops: 5}, Classes: classes, Labels: training, Hop: op,
+	p = GNNProblem{Shape: Shape{Model: name, Layers: layers, Hidden: 16, Alpha: 0.1, Hops: 5}, Classes: classes,
+		Labels: training, Hop: op,
 		Propagated: Explicit{X: convert.Dense(convert.FromCSR(op).Mul(x))}, Self: Explicit{X: convert.Dense(x)}}
 	return p, func(m infer.Model) (float64, error) {
 		batch := &infer.Batch{X: graph.Features{Dense: graph.NewDense(1, d)}, R: convert.Sparse(nil, 1, n), Known: []int32{0}}
-		deployed := m.Joint(convert.Pattern(adj), infer.Ready(convert.Dense(x)), &infer.Preprocess{Kind: infer.None, Scale: 1})
+		deployed := m.Joint(convert.Pattern(adj), infer.Ready(convert.Dense(x)),
+			&infer.Preprocess{Kind: infer.None, Scale: 1})
 		logits := deployed.(infer.NodeLogits).GraphLogits(batch)
 		hits := 0
 		for i := n / 2; i < n; i++ {
@@ -377,7 +381,8 @@ func TestFitPassesErrorsOn(t *testing.T) {
 	p, right := easy(modelSAGE)
 	o := DefaultGNNOptions(1e-3, 1)
 	broken := errors.New("broken")
-	if _, _, err := GNN(t.Context(), p, o, func(infer.Model) (float64, error) { return 0, broken }); !errors.Is(err, broken) {
+	if _, _, err := GNN(t.Context(), p, o, func(infer.Model) (float64, error) { return 0, broken }); !errors.Is(err,
+		broken) {
 		t.Errorf("error %v, want that of the validation", err)
 	}
 	if _, _, err := GNN(t.Context(), p, o, func(infer.Model) (float64, error) { return math.NaN(), nil }); err == nil {

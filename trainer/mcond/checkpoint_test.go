@@ -69,7 +69,8 @@ func TestCheckpointOfAnotherRun(t *testing.T) {
 	} {
 		w, at := newWorld(t), o
 		change(&w.in, &at)
-		if _, err := Learn(t.Context(), w.in, at, nil); err == nil || !strings.Contains(err.Error(), "other data or other options") {
+		if _, err := Learn(t.Context(), w.in, at, nil); err == nil ||
+			!strings.Contains(err.Error(), "other data or other options") {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}

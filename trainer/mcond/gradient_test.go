@@ -28,7 +28,8 @@ func randomGraph(rng *rand.Rand, n, degree int) *graph.CSR {
 	for i := range n {
 		for j := range i {
 			if rng.IntN(n) < degree {
-				edges = append(edges, graph.Edge{Row: int32(i), Col: int32(j), Val: 1}, graph.Edge{Row: int32(j), Col: int32(i), Val: 1})
+				edges = append(edges, graph.Edge{Row: int32(i), Col: int32(j), Val: 1},
+					graph.Edge{Row: int32(j), Col: int32(i), Val: 1})
 			}
 		}
 	}
@@ -111,8 +112,10 @@ func throughS(t *testing.T, rng *rand.Rand, loss func(z, dz *matrix[float64]) fl
 		name         string
 		params, grad []float64
 	}{
-		{"Wa", w.wa.data, dw.wa.data}, {"Wb", w.wb.data, dw.wb.data}, {"γ1", w.scale1, dw.scale1}, {"β1", w.shift1, dw.shift1},
-		{"W2", w.w2.data, dw.w2.data}, {"γ2", w.scale2, dw.scale2}, {"β2", w.shift2, dw.shift2}, {"w3", w.w3, dw.w3}, {"b3", w.bias, dw.bias},
+		{"Wa", w.wa.data, dw.wa.data}, {"Wb", w.wb.data, dw.wb.data}, {"γ1", w.scale1, dw.scale1},
+		{"β1", w.shift1, dw.shift1},
+		{"W2", w.w2.data, dw.w2.data}, {"γ2", w.scale2, dw.scale2}, {"β2", w.shift2, dw.shift2}, {"w3", w.w3, dw.w3},
+		{"b3", w.bias, dw.bias},
 	} {
 		checkGradient(t, g.name, g.params, g.grad, value)
 	}

@@ -13,7 +13,8 @@ import (
 // The learned recipe calls no solver: from this module it imports T, the model that it matches, the features and the
 // optimiser.
 func TestImportsNothingOfTheSolver(t *testing.T) {
-	allowed := map[string]bool{"rivulet/durable": true, "rivulet/graph": true, "rivulet/graph/gemm": true, "rivulet/infer": true, "rivulet/trainer/descent": true, "rivulet/trainer/features": true}
+	allowed := map[string]bool{"rivulet/durable": true, "rivulet/graph": true, "rivulet/graph/gemm": true,
+		"rivulet/infer": true, "rivulet/trainer/descent": true, "rivulet/trainer/features": true}
 	here := os.DirFS(".")
 	files, err := fs.Glob(here, "*.go")
 	if err != nil || len(files) < 10 {

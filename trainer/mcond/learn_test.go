@@ -124,8 +124,10 @@ func TestAblations(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if (len(r.Losses.Str) > 0) != c.str || (len(r.Losses.Ind) > 0) != c.ind || len(r.Losses.Gra) == 0 || len(r.Losses.Tra) == 0 {
-			t.Errorf("%s: %d, %d, %d, %d losses", c.name, len(r.Losses.Gra), len(r.Losses.Str), len(r.Losses.Tra), len(r.Losses.Ind))
+		if (len(r.Losses.Str) > 0) != c.str || (len(r.Losses.Ind) > 0) != c.ind || len(r.Losses.Gra) == 0 ||
+			len(r.Losses.Tra) == 0 {
+			t.Errorf("%s: %d, %d, %d, %d losses", c.name, len(r.Losses.Gra), len(r.Losses.Str), len(r.Losses.Tra),
+				len(r.Losses.Ind))
 		}
 		if math.IsNaN(last.Str) == c.str || math.IsNaN(last.Ind) == c.ind {
 			t.Errorf("%s: the last event says L_str %v, L_ind %v", c.name, last.Str, last.Ind)
@@ -232,8 +234,8 @@ func (s *soon) Err() error {
 	return nil
 }
 
-// A round that is under way when the run is interrupted is finished where there is a checkpoint to keep it, and given up
-// where there is none.
+// A round that is under way when the run is interrupted is finished where there is a checkpoint to keep it, and given
+// up where there is none.
 func TestAnInterruptedRoundIsFinishedForTheCheckpoint(t *testing.T) {
 	w, o := newWorld(t), small()
 	o.Checkpoint = filepath.Join(t.TempDir(), "run.ckpt")
@@ -256,7 +258,8 @@ func TestPatience(t *testing.T) {
 	o.Rounds, o.Patience = 5*evalEvery, 2
 	r := mustLearn(t, w, o)
 	if r.Rounds != 4*evalEvery || r.Round != 2*evalEvery || r.Accuracy != 7 {
-		t.Errorf("ended after round %d with round %d at %v, want %d with %d at 7", r.Rounds, r.Round, r.Accuracy, 4*evalEvery, 2*evalEvery)
+		t.Errorf("ended after round %d with round %d at %v, want %d with %d at 7", r.Rounds, r.Round, r.Accuracy, 4*evalEvery,
+			2*evalEvery)
 	}
 	want := []Evaluation{{evalEvery, 5}, {2 * evalEvery, 7}, {3 * evalEvery, 6}, {4 * evalEvery, 7}}
 	if diff := cmp.Diff(want, r.Evaluations); diff != "" {
@@ -280,7 +283,8 @@ func TestEvents(t *testing.T) {
 		t.Fatalf("%d events, want %d", len(events), o.Rounds)
 	}
 	for k, e := range events {
-		if e.Round != k+1 || e.Rounds != o.Rounds || math.IsNaN(e.Accuracy) != (e.Round < evalEvery) || (e.BestRound > 0) != (e.Round >= evalEvery) {
+		if e.Round != k+1 || e.Rounds != o.Rounds || math.IsNaN(e.Accuracy) != (e.Round < evalEvery) ||
+			(e.BestRound > 0) != (e.Round >= evalEvery) {
 			t.Errorf("event %d is %+v", k, e)
 		}
 		if e.Elapsed != time.Duration(k+1)*time.Second || e.Left != time.Duration(o.Rounds-k-1)*time.Second {
@@ -294,7 +298,8 @@ func TestWithoutSupportAndValidation(t *testing.T) {
 	w.in.Support, w.in.Validate = nil, nil
 	r := mustLearn(t, w, small())
 	if len(r.Losses.Ind) > 0 || !math.IsNaN(r.Accuracy) || len(r.Evaluations)+len(r.Thresholds) > 0 {
-		t.Errorf("%d values of L_ind, accuracy %v, %d evaluations, %d thresholds", len(r.Losses.Ind), r.Accuracy, len(r.Evaluations), len(r.Thresholds))
+		t.Errorf("%d values of L_ind, accuracy %v, %d evaluations, %d thresholds", len(r.Losses.Ind), r.Accuracy,
+			len(r.Evaluations), len(r.Thresholds))
 	}
 	if r.Round != 6 || r.Mu != 0.5 || r.Delta != 0.5 {
 		t.Errorf("round %d, μ %v, δ %v; want the last round and the first thresholds", r.Round, r.Mu, r.Delta)

@@ -270,7 +270,8 @@ func TestBasisOfLowRank(t *testing.T) {
 	for i := range 20 {
 		raw.Row(i)[i%3] = float32(1 + i)
 	}
-	v := principalBasis(features.Factor(graph.Features{Dense: raw}, &infer.Preprocess{Kind: infer.None, Scale: 1}), 6, rand.New(rand.NewPCG(1, 1)))
+	v := principalBasis(features.Factor(graph.Features{Dense: raw}, &infer.Preprocess{Kind: infer.None, Scale: 1}), 6,
+		rand.New(rand.NewPCG(1, 1)))
 	if v.Cols != 3 {
 		t.Errorf("%d directions of a matrix of rank 3", v.Cols)
 	}

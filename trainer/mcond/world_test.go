@@ -45,7 +45,8 @@ func newWorld(tb testing.TB) *world {
 				p = 0.08
 			}
 			if rng.Float64() < p {
-				edges = append(edges, graph.Edge{Row: int32(i), Col: int32(j), Val: 1}, graph.Edge{Row: int32(j), Col: int32(i), Val: 1})
+				edges = append(edges, graph.Edge{Row: int32(i), Col: int32(j), Val: 1},
+					graph.Edge{Row: int32(j), Col: int32(i), Val: 1})
 			}
 		}
 	}

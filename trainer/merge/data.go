@@ -101,7 +101,8 @@ type assembly struct {
 func (d *Data) grow(g *growth) (Graph, error) {
 	out := &assembly{growth: g, old: d.Dataset, index: make(map[string]int32, len(d.IDs)),
 		source: make([]*event.Features, len(d.IDs))}
-	out.d = &dataset.Dataset{Name: d.Dataset.Name, IDs: slices.Clone(d.IDs), Labels: slices.Clone(d.Labels), Classes: d.Classes,
+	out.d = &dataset.Dataset{Name: d.Dataset.Name, IDs: slices.Clone(d.IDs), Labels: slices.Clone(d.Labels),
+		Classes:    d.Classes,
 		Validation: d.Validation, Test: d.Test, BagOfWords: d.BagOfWords, Notes: d.Notes}
 	for i, id := range d.IDs {
 		out.index[id] = int32(i)

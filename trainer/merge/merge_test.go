@@ -23,7 +23,8 @@ import (
 // path returns a–b–c–d–e–f: a trains, b is unlabelled, c validates, d tests, e and f are in no role.
 func path() *dataset.Dataset {
 	return &dataset.Dataset{Name: "path", IDs: []string{"a", "b", "c", "d", "e", "f"},
-		Adj:    &graph.CSR{Rows: 6, Cols: 6, RowPtr: []int{0, 1, 3, 5, 7, 9, 10}, ColIdx: []int32{1, 0, 2, 1, 3, 2, 4, 3, 5, 4}},
+		Adj: &graph.CSR{Rows: 6, Cols: 6, RowPtr: []int{0, 1, 3, 5, 7, 9, 10},
+			ColIdx: []int32{1, 0, 2, 1, 3, 2, 4, 3, 5, 4}},
 		X:      graph.Features{Dense: &graph.Dense{Rows: 6, Cols: 2, Data: []float32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}}},
 		Labels: []int32{1, -1, 0, 1, 0, 0}, Classes: []string{"zebra", "ant"},
 		Train: []int32{0}, Unlabelled: []int32{1}, Validation: []int32{2}, Test: []int32{3}}
@@ -102,8 +103,10 @@ func TestRules(t *testing.T) {
 	if err := report.Print(&out); err != nil {
 		t.Fatal(err)
 	}
-	for _, line := range []string{"arrivals", "7, of which 3 joined T, 1 with a class", "1 in T already, 2 validation or test nodes, 1 arrived again",
-		"4 new, 1 to unknown ids, 2 to oneself or repeated", "not yet arrived  1 wait", "8 read, 1 of unlabelled nodes of T, 1 against the class in T", `1 "bee", 1 2`} {
+	for _, line := range []string{"arrivals", "7, of which 3 joined T, 1 with a class",
+		"1 in T already, 2 validation or test nodes, 1 arrived again",
+		"4 new, 1 to unknown ids, 2 to oneself or repeated", "not yet arrived  1 wait",
+		"8 read, 1 of unlabelled nodes of T, 1 against the class in T", `1 "bee", 1 2`} {
 		if !strings.Contains(out.String(), line) {
 			t.Errorf("the report lacks %q:\n%s", line, out.String())
 		}
@@ -143,7 +146,8 @@ func TestLaterLabelStands(t *testing.T) {
 func TestSparseFeatures(t *testing.T) {
 	d := path()
 	d.BagOfWords = true
-	d.X = graph.Features{Sparse: &graph.CSR{Rows: 6, Cols: 3, RowPtr: []int{0, 1, 2, 2, 2, 3, 3}, ColIdx: []int32{0, 2, 1}}}
+	d.X = graph.Features{Sparse: &graph.CSR{Rows: 6, Cols: 3, RowPtr: []int{0, 1, 2, 2, 2, 3, 3},
+		ColIdx: []int32{0, 2, 1}}}
 	m := inMemory(d)
 	feed(m, []event.Arrival{{ID: "x", Features: event.Features{Values: []float32{0, 1, 1}}},
 		{ID: "e", Features: event.Features{Sparse: true, Indices: []int32{2}, Values: []float32{1}}}}, nil)
@@ -258,7 +262,8 @@ func TestWaitingEdgesAreBounded(t *testing.T) {
 	m.MaxWaiting = 2
 	feed(m, []event.Arrival{arrived("x", 1, 1, "p", "q"), arrived("y", 1, 1, "r")}, nil)
 	d, r := grownData(t, m)
-	if diff := cmp.Diff([]dataset.Waiting{{Node: 6, ID: "q"}, {Node: 7, ID: "r"}}, d.Merged.Waiting); diff != "" || r.ForgottenEdges != 1 || r.WaitingEdges != 2 {
+	if diff := cmp.Diff([]dataset.Waiting{{Node: 6, ID: "q"}, {Node: 7, ID: "r"}}, d.Merged.Waiting); diff != "" ||
+		r.ForgottenEdges != 1 || r.WaitingEdges != 2 {
 		t.Errorf("%+v (-want +got):\n%s", r, diff)
 	}
 	m = inMemory(d)

@@ -136,7 +136,8 @@ func OpenStored(dir string) (*Tables, error) {
 	if err := json.Unmarshal(text, &m); err != nil {
 		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, metaFile), err)
 	}
-	s, ok, err := dataset.OpenStream(dir, dataset.OpenOptions{Format: parquet.Format.Name, More: []dataset.Format{parquet.Format}})
+	s, ok, err := dataset.OpenStream(dir, dataset.OpenOptions{Format: parquet.Format.Name,
+		More: []dataset.Format{parquet.Format}})
 	if err == nil && !ok {
 		err = errors.New("want the tables that a refresh has written")
 	}

@@ -87,7 +87,8 @@ func contentOf(d *dataset.Dataset) content {
 }
 
 // grown merges into tables in a directory of its own, and installs the result.
-func grown(t testing.TB, base *Tables, scratch string, arrivals []event.Arrival, labels []event.Label, waiting int) (*Tables, Report) {
+func grown(t testing.TB, base *Tables, scratch string, arrivals []event.Arrival, labels []event.Label,
+	waiting int) (*Tables, Report) {
 	t.Helper()
 	work := filepath.Join(scratch, "work")
 	if err := os.MkdirAll(work, 0o755); err != nil {
@@ -190,16 +191,19 @@ func TestTablesAreTheMergeInMemory(t *testing.T) {
 // A node in no role is as if it were not there: an edge to it waits for its arrival, which takes its place.
 func TestNodesInNoRole(t *testing.T) {
 	base := opened(t, given(t))
-	first, report := grown(t, base, t.TempDir(), []event.Arrival{arrived("x", 1, 1, "a", "e", "f")}, []event.Label{{ID: "f", Class: 0}}, 10)
+	first, report := grown(t, base, t.TempDir(), []event.Arrival{arrived("x", 1, 1, "a", "e", "f")},
+		[]event.Label{{ID: "f", Class: 0}}, 10)
 	if report.Edges != 1 || report.UnknownEdges != 2 || report.WaitingEdges != 2 || report.LabelUnknown != 1 {
 		t.Errorf("%+v", report)
 	}
-	second, report := grown(t, first, t.TempDir(), []event.Arrival{arrived("e", 20, 21, "x")}, []event.Label{{ID: "e", Class: 0}}, 10)
+	second, report := grown(t, first, t.TempDir(), []event.Arrival{arrived("e", 20, 21, "x")},
+		[]event.Label{{ID: "e", Class: 0}}, 10)
 	if report.Edges != 1 || report.WaitedEdges != 1 || report.Labelled != 1 {
 		t.Errorf("%+v", report)
 	}
 	got := contentOf(loaded(t, second))
-	if is := got.Nodes["e"]; is != `train "zebra" [20 21]` || len(got.Nodes) != 7 || !got.Edges["e-x"] || len(got.Edges) != 5 {
+	if is := got.Nodes["e"]; is != `train "zebra" [20 21]` || len(got.Nodes) != 7 || !got.Edges["e-x"] ||
+		len(got.Edges) != 5 {
 		t.Errorf("e is %s; %+v", is, got)
 	}
 	if diff := cmp.Diff([]string{"x-f"}, got.Waiting); diff != "" {
@@ -253,7 +257,8 @@ func TestManyBuckets(t *testing.T) {
 // Nothing new is the same graph, and the disk's errors are returned.
 func TestNothingNewAndFaults(t *testing.T) {
 	base := opened(t, given(t))
-	if same, report := grown(t, base, t.TempDir(), []event.Arrival{arrived("a", 1, 1), {ID: "short"}}, nil, 5); same != base || report.InT != 1 || report.Refused[event.ReasonFeatureLength] != 1 {
+	if same, report := grown(t, base, t.TempDir(), []event.Arrival{arrived("a", 1, 1), {ID: "short"}}, nil,
+		5); same != base || report.InT != 1 || report.Refused[event.ReasonFeatureLength] != 1 {
 		t.Errorf("%+v", report)
 	}
 	for at := range 12 {
@@ -316,7 +321,8 @@ func TestValidationNodes(t *testing.T) {
 		}
 		for _, i := range d.Validation {
 			var k int
-			if _, err := fmt.Sscanf(d.IDs[i], "v%d", &k); err != nil || d.X.Dense.Row(int(i))[0] != float32(k) || int(d.Labels[i]) != k%2 {
+			if _, err := fmt.Sscanf(d.IDs[i], "v%d", &k); err != nil || d.X.Dense.Row(int(i))[0] != float32(k) ||
+				int(d.Labels[i]) != k%2 {
 				t.Fatalf("node %s has features %g and class %d", d.IDs[i], d.X.Dense.Row(int(i)), d.Labels[i])
 			}
 			got := d.AppendNeighbours(nil, i)

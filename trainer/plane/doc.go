@@ -11,6 +11,6 @@
 // N'²p work, and the layout takes epochs·N'·k steps with fewer epochs where N' is large, so that 10,000 nodes take
 // seconds. It runs in one goroutine, with a random stream of its own: the same S and seed give the same bits.
 //
-// The tests measure a layout by how many nearest neighbours of the points are nearest neighbours in the plane, too, and by
-// how often the nearest neighbours in the plane are of a node's class.
+// The tests measure a layout by how many nearest neighbours of the points are nearest neighbours in the plane, too, and
+// by how often the nearest neighbours in the plane are of a node's class.
 package plane

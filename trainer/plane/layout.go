@@ -45,8 +45,8 @@ func start(points *graph.Dense, rng *rand.Rand) []float64 {
 }
 
 // attract moves the nodes by stochastic gradient descent on the cross-entropy of ties and places: a tie of weight w is
-// drawn in a share w/max w of the epochs, and each time some random nodes repel its ends (UMAP, algorithm 5). Nearness in
-// the plane is 1/(1 + d²) of a distance d, UMAP's curve with a = b = 1, which needs no powers.
+// drawn in a share w/max w of the epochs, and each time some random nodes repel its ends (UMAP, algorithm 5). Nearness
+// in the plane is 1/(1 + d²) of a distance d, UMAP's curve with a = b = 1, which needs no powers.
 func attract(xy []float64, all []tie, rng *rand.Rand) {
 	n := len(xy) / 2
 	heaviest := 0.0

@@ -17,8 +17,8 @@ type Rows struct {
 	Labels []int32
 }
 
-// Of returns the map of a bundle. rows gives all of M, some nodes of T at a time; ids says whether the map has the ids of
-// the heaviest. rng is used for the layout alone.
+// Of returns the map of a bundle. rows gives all of M, some nodes of T at a time; ids says whether the map has the ids
+// of the heaviest. rng is used for the layout alone.
 func Of(b *artifact.Bundle, rows iter.Seq2[Rows, error], ids bool, rng *rand.Rand) (*artifact.Map, error) {
 	l := newLegend(b.Synthetic.Labels, len(b.Manifest.Data.Classes))
 	for r, err := range rows {

@@ -34,8 +34,8 @@ func blobs(n, d, classes int, spread float64) *artifact.Synthetic {
 
 func rng() *rand.Rand { return rand.New(rand.NewPCG(3, 4)) }
 
-// Classes that are apart stay apart, and nearest neighbours are found again, at least 20 times as often as by chance (10/N')
-// or in 40% of the places.
+// Classes that are apart stay apart, and nearest neighbours are found again, at least 20 times as often as by chance
+// (10/N') or in 40% of the places.
 func TestNeighboursAreKept(t *testing.T) {
 	for _, n := range []int{46, 300, 2000} {
 		s := blobs(n, 20, 5, 0.4)
@@ -150,7 +150,8 @@ func TestLegend(t *testing.T) {
 	if diff := cmp.Diff([]float32{0.4, 0.6, 0, 1, 0, 1}, got.Shares.Data); diff != "" {
 		t.Error(diff)
 	}
-	want := [][]artifact.Heavy{{{ID: "b", Weight: 1.5}, {ID: "c", Weight: 1.5}, {ID: "a", Weight: 0.5}, {ID: "d", Weight: 0.5}},
+	want := [][]artifact.Heavy{{{ID: "b", Weight: 1.5}, {ID: "c", Weight: 1.5}, {ID: "a", Weight: 0.5},
+		{ID: "d", Weight: 0.5}},
 		{{ID: "b", Weight: 2}}, nil}
 	if diff := cmp.Diff(want, got.Heaviest, cmp.Transformer("short", func(h []artifact.Heavy) []artifact.Heavy {
 		return append([]artifact.Heavy{}, h...)
@@ -158,7 +159,8 @@ func TestLegend(t *testing.T) {
 		t.Error(diff)
 	}
 	// The mean is (4·1 + 2·3)/6 and 0.
-	if diff := cmp.Diff([]artifact.Strength{{Feature: 0, Weight: float32(9 - 10.0/6)}, {Feature: 1, Weight: 4}}, got.Features[2]); diff != "" {
+	if diff := cmp.Diff([]artifact.Strength{{Feature: 0, Weight: float32(9 - 10.0/6)}, {Feature: 1, Weight: 4}},
+		got.Features[2]); diff != "" {
 		t.Error(diff)
 	}
 	if without := mapOf(t, b, false); without.Heaviest != nil {
@@ -201,7 +203,8 @@ func TestQualityOfArtifacts(t *testing.T) {
 		}
 		points := pointsOf(read(b), rng())
 		q := measure(points, place(points, rng()), b.Synthetic.Labels, 5)
-		t.Logf("%s: N' %d: kept %.2f, pure %.3f (points %.3f)", b.Manifest.Data.Name, b.Manifest.SyntheticNodes, q.kept, q.pure,
+		t.Logf("%s: N' %d: kept %.2f, pure %.3f (points %.3f)", b.Manifest.Data.Name, b.Manifest.SyntheticNodes, q.kept,
+			q.pure,
 			q.before)
 	}
 }

@@ -7,11 +7,11 @@ import (
 	"rivulet/graph"
 )
 
-// Of returns a·b, r×c for a r×n and b n×c, with ascending columns and without zeros. Sums are in float64, in the order of
-// a's columns, and rounded to float32 once, at their end. It takes as many multiplications as there are paths from a row of a
-// through b (Gustavson, "Two fast algorithms for sparse matrices", 1978), and 13 bytes a column of b for each processor; rows
-// are split among the processors, and the result does not depend on the split. github.com/james-bowman/sparse, whose sums
-// are the same, takes several times as long (BenchmarkOf).
+// Of returns a·b, r×c for a r×n and b n×c, with ascending columns and without zeros. Sums are in float64, in the order
+// of a's columns, and rounded to float32 once, at their end. It takes as many multiplications as there are paths from a
+// row of a through b (Gustavson, "Two fast algorithms for sparse matrices", 1978), and 13 bytes a column of b for each
+// processor; rows are split among the processors, and the result does not depend on the split.
+// github.com/james-bowman/sparse, whose sums are the same, takes several times as long (BenchmarkOf).
 func Of(a, b *graph.CSR) *graph.CSR {
 	if a.Cols != b.Rows {
 		panic(fmt.Sprintf("product: of %d×%d and %d×%d", a.Rows, a.Cols, b.Rows, b.Cols))

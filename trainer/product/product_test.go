@@ -40,7 +40,8 @@ func TestOfIsTheProduct(t *testing.T) {
 // The bits do not depend on the number of processors.
 func TestOfIsDeterministic(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 0))
-	a, b := convert.Sparse(convert.Normal(rng, 90, 200, 0.3), 90, 200), convert.Sparse(convert.Normal(rng, 200, 150, 0.3), 200, 150)
+	a, b := convert.Sparse(convert.Normal(rng, 90, 200, 0.3), 90, 200), convert.Sparse(convert.Normal(rng, 200, 150, 0.3),
+		200, 150)
 	before := runtime.GOMAXPROCS(1)
 	one := Of(a, b)
 	runtime.GOMAXPROCS(4)

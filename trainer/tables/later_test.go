@@ -103,7 +103,8 @@ func laterAgainstStep4(t *testing.T, d *dataset.Dataset, models []string, equal,
 		}
 		want, got := answer(step4), answer(later)
 		share := eval.Equal(got.Class, want.Class)
-		t.Logf("%s: %.2f%% by the means, %.2f%% by step 4, %.2f%% of predictions equal", name, got.Accuracy(test), want.Accuracy(test), share)
+		t.Logf("%s: %.2f%% by the means, %.2f%% by step 4, %.2f%% of predictions equal", name, got.Accuracy(test),
+			want.Accuracy(test), share)
 		if share < equal || got.Accuracy(test) < want.Accuracy(test)-below {
 			t.Errorf("%s: want at least %g%% of predictions equal, and at most %g points less", name, equal, below)
 		}
@@ -151,7 +152,8 @@ func newWorld(t *testing.T, d *dataset.Dataset) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.inputs, w.x, w.weights = pre.Raw(w.original.X), features.Factor(w.original.X, pre), tables.MeetingWeights(w.original.Adj)
+	w.inputs, w.x, w.weights = pre.Raw(w.original.X), features.Factor(w.original.X, pre),
+		tables.MeetingWeights(w.original.Adj)
 	share, err := condense.Budget(w.original.Labels, w.classes, 40)
 	if err != nil {
 		t.Fatal(err)
@@ -193,7 +195,8 @@ func TestLaterRefuses(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 0))
 	means := &artifact.Means{Operators: map[string]artifact.OperatorMeans{"gcn": {PX: graph.NewDense(1, 4)}}}
 	cheby := artifacttest.Cheby(rng, artifacttest.Size{Features: 4, Classes: 2}, 3)
-	wide, narrow := infer.Layer{Self: graph.NewDense(4, 3), Bias: make([]float32, 3)}, infer.Layer{Self: graph.NewDense(3, 2), Bias: make([]float32, 2)}
+	wide, narrow := infer.Layer{Self: graph.NewDense(4, 3), Bias: make([]float32, 3)},
+		infer.Layer{Self: graph.NewDense(3, 2), Bias: make([]float32, 2)}
 	deep := infer.Layer{Neighbours: graph.NewDense(4, 4), Bias: make([]float32, 4)}
 	for want, m := range map[string]infer.Model{
 		"model sgc has no tables without the original graph":   infertest.Model("sgc", 0, 2, wide),

@@ -14,8 +14,8 @@ import (
 	"rivulet/infer"
 )
 
-// The files of testdata are written by python/tests/pyg/test_train.py --fixtures: state_dicts of small models of 6 features, 5
-// hidden units and 3 classes, and what PyTorch Geometric answers with them on one graph.
+// The files of testdata are written by python/tests/pyg/test_train.py --fixtures: state_dicts of small models of 6
+// features, 5 hidden units and 3 classes, and what PyTorch Geometric answers with them on one graph.
 var wanted = Requirements{Features: 6, Classes: 3}
 
 func read(t *testing.T, name string) State {
@@ -81,11 +81,14 @@ func TestSourcesNameTheTensors(t *testing.T) {
 			{"convs.1.lin.weight", "module.answer.lin.weight"}, {"convs.1.bias", "module.answer.bias"},
 		},
 		"sage_no_bias": {
-			{"convs.0.lin_l.weight", "gnn1.lin_l.weight"}, {"convs.0.lin_l.bias", ""}, {"convs.0.lin_r.weight", "gnn1.lin_r.weight"},
-			{"convs.1.lin_l.weight", "gnn2.lin_l.weight"}, {"convs.1.lin_l.bias", ""}, {"convs.1.lin_r.weight", "gnn2.lin_r.weight"},
+			{"convs.0.lin_l.weight", "gnn1.lin_l.weight"}, {"convs.0.lin_l.bias", ""},
+			{"convs.0.lin_r.weight", "gnn1.lin_r.weight"},
+			{"convs.1.lin_l.weight", "gnn2.lin_l.weight"}, {"convs.1.lin_l.bias", ""},
+			{"convs.1.lin_r.weight", "gnn2.lin_r.weight"},
 		},
-		"sgc_pyg":        {{"lin.weight", "lin.weight"}, {"lin.bias", "lin.bias"}},
-		"appnp_sequence": {{"lins.0.weight", "net.0.weight"}, {"lins.0.bias", "net.0.bias"}, {"lins.1.weight", "net.3.weight"}, {"lins.1.bias", "net.3.bias"}},
+		"sgc_pyg": {{"lin.weight", "lin.weight"}, {"lin.bias", "lin.bias"}},
+		"appnp_sequence": {{"lins.0.weight", "net.0.weight"}, {"lins.0.bias", "net.0.bias"},
+			{"lins.1.weight", "net.3.weight"}, {"lins.1.bias", "net.3.bias"}},
 	} {
 		architecture, _, _ := strings.Cut(name, "_")
 		got, err := read(t, name).Model(architecture, wanted)
@@ -142,25 +145,42 @@ func TestModelRefuses(t *testing.T) {
 		"unknown model": {"gat", gcn, wanted, []string{`model "gat" is not known, only appnp, cheby, gcn, sage, sgc, ssgc`}},
 		"other data": {"gcn", gcn, Requirements{Features: 7, Classes: 3},
 			[]string{"gcn: tensor convs.0.lin.weight is [5 6], want [5 7]: the data have 7 features and 3 classes"}},
-		"other classes":    {"gcn", gcn, Requirements{Features: 6, Classes: 4}, []string{"tensor convs.1.lin.weight is [3 5], want [4 5]"}},
-		"torn bias":        {"gcn", with(gcn, map[string][]int{"convs.0.bias": {6}}), wanted, []string{"tensor convs.0.bias is [6], want [5]"}},
-		"hidden widths":    {"gcn", with(gcn, map[string][]int{"convs.1.lin.weight": {3, 4}}), wanted, []string{"tensor convs.1.lin.weight is [3 4], want [3 5]"}},
-		"batch norm":       {"gcn", with(gcn, map[string][]int{"bn.weight": {5}, "bn.bias": {5}}), wanted, []string{"no place for bn.bias [5], bn.weight [5]"}},
-		"classifier":       {"gcn", with(gcn, map[string][]int{"out.weight": {3, 5}}), wanted, []string{"no place for out.weight [3 5]"}},
-		"three layers":     {"gcn", with(gcn, map[string][]int{"convs.2.lin.weight": {5, 5}}), wanted, []string{"tensor convs.2.lin.weight is [5 5], want [3 3]"}},
-		"three of cheby":   {"cheby", with(cheby, map[string][]int{"conv3.lins.0.weight": {5, 5}, "conv3.lins.1.weight": {5, 5}}), wanted, []string{"layers by lins.0.weight: 3 (", "want 2"}},
-		"one layer":        {"gcn", with(gcn, map[string][]int{"convs.1.lin.weight": nil, "convs.1.bias": nil}), wanted, []string{"1 (convs.0.lin.weight [5 6]), want 2"}},
-		"another model":    {"gcn", appnp, wanted, []string{"no matrix whose name ends in lin.weight; the file has lin1.bias [5], lin1.weight [5 6]"}},
-		"both orders":      {"gcn", square, Requirements{Features: 3, Classes: 3}, []string{"which of a.lin.weight [3 3], b.lin.weight [3 3]", "fit in more than one order"}},
-		"no order":         {"gcn", square, wanted, []string{"for 6 features and 3 classes they fit in no order"}},
-		"project":          {"sage", with(sage, map[string][]int{"gnn1.lin.weight": {6, 6}}), wanted, []string{"gnn1.lin.weight [6 6]", "project=True"}},
-		"no root weight":   {"sage", with(sage, map[string][]int{"gnn2.lin_r.weight": nil}), wanted, []string{"gnn2.lin_r.weight is missing", "root_weight=False"}},
-		"root of a shape":  {"sage", with(sage, map[string][]int{"gnn2.lin_r.weight": {3, 4}}), wanted, []string{"gnn2.lin_r.weight is [3 4], want [3 5]"}},
-		"whole numbers":    {"sage", whole, wanted, []string{"tensor gnn1.lin_l.weight is of I64, want F32"}},
-		"order 1":          {"cheby", with(cheby, map[string][]int{"conv1.lins.1.weight": nil, "conv2.lins.1.weight": nil}), wanted, []string{"K = 1, want 2 or 3"}},
-		"order 4":          {"cheby", with(cheby, map[string][]int{"conv1.lins.3.weight": {5, 6}}), wanted, []string{"conv1.lins.3.weight [5 6]", "K = 4 or more, want 2 or 3"}},
-		"orders differ":    {"cheby", with(cheby, map[string][]int{"conv1.lins.2.weight": {5, 6}}), wanted, []string{"tensor conv2.lins.2.weight is missing"}},
-		"alpha":            {"appnp", appnp, Requirements{Features: 6, Classes: 3, Alpha: 2, Hops: 10}, []string{"alpha is 2"}},
+		"other classes": {"gcn", gcn, Requirements{Features: 6, Classes: 4},
+			[]string{"tensor convs.1.lin.weight is [3 5], want [4 5]"}},
+		"torn bias": {"gcn", with(gcn, map[string][]int{"convs.0.bias": {6}}), wanted,
+			[]string{"tensor convs.0.bias is [6], want [5]"}},
+		"hidden widths": {"gcn", with(gcn, map[string][]int{"convs.1.lin.weight": {3, 4}}), wanted,
+			[]string{"tensor convs.1.lin.weight is [3 4], want [3 5]"}},
+		"batch norm": {"gcn", with(gcn, map[string][]int{"bn.weight": {5}, "bn.bias": {5}}), wanted,
+			[]string{"no place for bn.bias [5], bn.weight [5]"}},
+		"classifier": {"gcn", with(gcn, map[string][]int{"out.weight": {3, 5}}), wanted,
+			[]string{"no place for out.weight [3 5]"}},
+		"three layers": {"gcn", with(gcn, map[string][]int{"convs.2.lin.weight": {5, 5}}), wanted,
+			[]string{"tensor convs.2.lin.weight is [5 5], want [3 3]"}},
+		"three of cheby": {"cheby", with(cheby, map[string][]int{"conv3.lins.0.weight": {5, 5},
+			"conv3.lins.1.weight": {5, 5}}), wanted, []string{"layers by lins.0.weight: 3 (", "want 2"}},
+		"one layer": {"gcn", with(gcn, map[string][]int{"convs.1.lin.weight": nil, "convs.1.bias": nil}), wanted,
+			[]string{"1 (convs.0.lin.weight [5 6]), want 2"}},
+		"another model": {"gcn", appnp, wanted,
+			[]string{"no matrix whose name ends in lin.weight; the file has lin1.bias [5], lin1.weight [5 6]"}},
+		"both orders": {"gcn", square, Requirements{Features: 3, Classes: 3},
+			[]string{"which of a.lin.weight [3 3], b.lin.weight [3 3]", "fit in more than one order"}},
+		"no order": {"gcn", square, wanted, []string{"for 6 features and 3 classes they fit in no order"}},
+		"project": {"sage", with(sage, map[string][]int{"gnn1.lin.weight": {6, 6}}), wanted,
+			[]string{"gnn1.lin.weight [6 6]", "project=True"}},
+		"no root weight": {"sage", with(sage, map[string][]int{"gnn2.lin_r.weight": nil}), wanted,
+			[]string{"gnn2.lin_r.weight is missing", "root_weight=False"}},
+		"root of a shape": {"sage", with(sage, map[string][]int{"gnn2.lin_r.weight": {3, 4}}), wanted,
+			[]string{"gnn2.lin_r.weight is [3 4], want [3 5]"}},
+		"whole numbers": {"sage", whole, wanted, []string{"tensor gnn1.lin_l.weight is of I64, want F32"}},
+		"order 1": {"cheby", with(cheby, map[string][]int{"conv1.lins.1.weight": nil, "conv2.lins.1.weight": nil}),
+			wanted, []string{"K = 1, want 2 or 3"}},
+		"order 4": {"cheby", with(cheby, map[string][]int{"conv1.lins.3.weight": {5, 6}}), wanted,
+			[]string{"conv1.lins.3.weight [5 6]", "K = 4 or more, want 2 or 3"}},
+		"orders differ": {"cheby", with(cheby, map[string][]int{"conv1.lins.2.weight": {5, 6}}), wanted,
+			[]string{"tensor conv2.lins.2.weight is missing"}},
+		"alpha": {"appnp", appnp, Requirements{Features: 6, Classes: 3, Alpha: 2, Hops: 10},
+			[]string{"alpha is 2"}},
 		"sgc of two":       {"sgc", gcn, wanted, []string{"layers by weight: 2", "want 1"}},
 		"no place at once": {"appnp", gcn, wanted, []string{"no place for convs.0.bias [5], convs.1.bias [3]"}},
 	} {
@@ -185,8 +205,10 @@ func TestDepthOfAStateDict(t *testing.T) {
 		state        State
 		layers, hops int
 	}{
-		"numbered": {"gcn", tensors(map[string][]int{"conv1.lin.weight": {5, 6}, "conv10.lin.weight": {3, 5}, "conv2.lin.weight": {5, 5}}), 3, 0},
-		"by shape": {"sage", tensors(map[string][]int{"c.lin_l.weight": {5, 6}, "c.lin_r.weight": {5, 6}, "a.lin_l.weight": {4, 5}, "a.lin_r.weight": {4, 5},
+		"numbered": {"gcn", tensors(map[string][]int{"conv1.lin.weight": {5, 6}, "conv10.lin.weight": {3, 5},
+			"conv2.lin.weight": {5, 5}}), 3, 0},
+		"by shape": {"sage", tensors(map[string][]int{"c.lin_l.weight": {5, 6}, "c.lin_r.weight": {5, 6},
+			"a.lin_l.weight": {4, 5}, "a.lin_r.weight": {4, 5},
 			"b.lin_l.weight": {3, 4}, "b.lin_r.weight": {3, 4}}), 3, 0},
 		"hops": {"sgc", tensors(map[string][]int{"lin.weight": {3, 6}}), 1, 3},
 	} {
@@ -198,7 +220,8 @@ func TestDepthOfAStateDict(t *testing.T) {
 			continue
 		}
 		if len(got.Model.Layers) != of.layers || got.Model.Hops != of.hops {
-			t.Errorf("%s: %d layers and %d hops, want %d and %d", name, len(got.Model.Layers), got.Model.Hops, of.layers, of.hops)
+			t.Errorf("%s: %d layers and %d hops, want %d and %d", name, len(got.Model.Layers), got.Model.Hops, of.layers,
+				of.hops)
 		}
 	}
 }
@@ -213,7 +236,8 @@ func TestOrder(t *testing.T) {
 		{"gcn1.conv2", "gcn2.conv1", ""}, {"entry", "answer", ""}, {"conv", "conv2", ""}, {"conv01", "conv1", ""},
 	} {
 		sorted, ok := byNumber([]string{of.b, of.a})
-		if again, _ := byNumber([]string{of.a, of.b}); ok != (of.first != "") || (ok && (sorted[0] != of.first || again[0] != of.first)) {
+		if again, _ := byNumber([]string{of.a, of.b}); ok != (of.first != "") ||
+			(ok && (sorted[0] != of.first || again[0] != of.first)) {
 			t.Errorf("%s, %s: %v %v, want %q first", of.a, of.b, sorted, ok, of.first)
 		}
 	}

@@ -55,7 +55,8 @@ func Register(flags *pflag.FlagSet, fallback string, more ...dataset.Format) *Da
 		", ")+"; empty: recognised by its files")
 	flags.Uint64Var(&d.SplitSeed, "split-seed", 1, "seed of the random split, 50/25/25, of data without one")
 	flags.StringVar(&d.Preset, "preset", "", "generate a graph instead: "+strings.Join(generate.Presets(), ", "))
-	flags.IntVar(&d.Nodes, "preset-nodes", 0, "nodes of the generated graph, edges and roles in proportion; 0: the preset's own")
+	flags.IntVar(&d.Nodes, "preset-nodes", 0,
+		"nodes of the generated graph, edges and roles in proportion; 0: the preset's own")
 	flags.Uint64Var(&d.Seed, "preset-seed", 1, "seed of the generated graph")
 	flags.BoolVar(&d.Strict, "strict", false, "warnings about what the data may not mean are errors")
 	d.registerTables(flags)
@@ -186,7 +187,8 @@ func (d *Data) ByURL() (t table.Settings, name string, ok bool, err error) {
 	case err != nil:
 		return t, "", false, err
 	case table.IsURL(t.Nodes) != table.IsURL(t.Edges):
-		return t, "", false, fmt.Errorf("tables %s and %s: one is a URL and one is not, want both or neither", t.Nodes, t.Edges)
+		return t, "", false, fmt.Errorf("tables %s and %s: one is a URL and one is not, want both or neither", t.Nodes,
+			t.Edges)
 	}
 	return t, name, table.IsURL(t.Nodes), nil
 }

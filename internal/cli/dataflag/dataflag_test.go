@@ -116,7 +116,8 @@ func TestTables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if set.Name != "nodes" || len(set.Columns) != 1 || !set.Columns[0].Categorical || !strings.Contains(notes.String(), "Features by name: x (category).") {
+	if set.Name != "nodes" || len(set.Columns) != 1 || !set.Columns[0].Categorical ||
+		!strings.Contains(notes.String(), "Features by name: x (category).") {
 		t.Errorf("%+v\n%s", set.Columns, notes)
 	}
 
@@ -129,7 +130,8 @@ func TestTables(t *testing.T) {
 	flags = pflag.NewFlagSet("test", pflag.ContinueOnError)
 	size = flags.Int("nodes", 5, "synthetic nodes")
 	d = Register(flags, "")
-	if err := flags.Parse([]string{"--nodes", "users.csv"}); err != nil || *size != 5 || d.Tables.Nodes != "users.csv" || Own(flags) {
+	if err := flags.Parse([]string{"--nodes", "users.csv"}); err != nil || *size != 5 || d.Tables.Nodes != "users.csv" ||
+		Own(flags) {
 		t.Errorf("%d nodes, table %q: %v", *size, d.Tables.Nodes, err)
 	}
 	for line, want := range map[string]string{

@@ -28,9 +28,12 @@ func (d *Data) registerTables(flags *pflag.FlagSet) {
 		"tables: what the values of --split stand for, such as 0=train,1=val,2=test; also unlabelled, none")
 	flags.StringVar(&t.Source, "source", "", "tables: column of an edge's one end; empty: source")
 	flags.StringVar(&t.Target, "target", "", "tables: column of its other end; empty: target")
-	flags.StringVar(&t.Weight, "weight", "", "tables: column of its weight, which must be 1; empty: weight, if there is one")
-	flags.BoolVar(&t.DropWeights, "drop-weights", false, "tables: read any weight of an edge as 1, and say how many were not")
-	flags.BoolVar(&t.DropUnknown, "drop-unknown", false, "tables: drop edges to and from ids that no node has, and say how many")
+	flags.StringVar(&t.Weight, "weight", "",
+		"tables: column of its weight, which must be 1; empty: weight, if there is one")
+	flags.BoolVar(&t.DropWeights, "drop-weights", false,
+		"tables: read any weight of an edge as 1, and say how many were not")
+	flags.BoolVar(&t.DropUnknown, "drop-unknown", false,
+		"tables: drop edges to and from ids that no node has, and say how many")
 	flags.StringSliceVar(&t.Drop, "drop", nil, "tables: columns of nodes that are no features")
 	flags.BoolVar(&t.Positional, "positional", false,
 		"tables: features have positions and no names: every other column is a number, or a column features holds lists")
@@ -68,7 +71,8 @@ func Own(flags *pflag.FlagSet) bool {
 }
 
 // TableFlags lists the flags of tables, except --nodes.
-var TableFlags = []string{"edges", "id", "label", "split", "split-values", "source", "target", "weight", "drop-weights", "drop-unknown",
+var TableFlags = []string{"edges", "id", "label", "split", "split-values", "source", "target", "weight", "drop-weights",
+	"drop-unknown",
 	"drop", "positional", "types", "separator", "decimal", "encoding"}
 
 // readTables reads the tables that flags name.

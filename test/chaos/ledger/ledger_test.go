@@ -14,13 +14,15 @@ func says(version, id string) (string, bool) { return version + id, version == "
 // sent enters an arrival that was sent n seconds after the start, in window 1.
 func sent(l *Ledger, offset int64, key string, n int) {
 	l.Sent(1, false)
-	l.Arrived(Place{0, 0, offset}, Arrival{Key: key, ID: "id-" + key, Window: 1, Sent: start.Add(time.Duration(n) * time.Second)})
+	l.Arrived(Place{0, 0, offset}, Arrival{Key: key, ID: "id-" + key, Window: 1,
+		Sent: start.Add(time.Duration(n) * time.Second)})
 }
 
 // predicted returns v1's answer n seconds after the start.
 func predicted(key string, n int) Answer {
 	at := start.Add(time.Duration(n) * time.Second)
-	return Answer{Key: key, ID: "id-" + key, Version: "v1", Batch: "b", Alone: true, Said: "v1id-" + key, Made: at, Seen: at}
+	return Answer{Key: key, ID: "id-" + key, Version: "v1", Batch: "b", Alone: true, Said: "v1id-" + key, Made: at,
+		Seen: at}
 }
 
 func TestLedger(t *testing.T) {
@@ -152,7 +154,9 @@ func TestLedger(t *testing.T) {
 			note: func(l *Ledger) {
 				sent(l, 1, "a", 1)
 				l.Answer(at(1), changed(predicted("a", 1), func(a *Answer) { a.Alone, a.Grouped = false, true }))
-				l.Answer(at(1), changed(predicted("a", 2), func(a *Answer) { a.Alone, a.Grouped, a.Said = false, true, a.Said+"!" }))
+				l.Answer(at(1), changed(predicted("a", 2), func(a *Answer) {
+					a.Alone, a.Grouped, a.Said = false, true, a.Said+"!"
+				}))
 			},
 			want: Tally{Arrivals: 1, Duplicated: 1},
 		},

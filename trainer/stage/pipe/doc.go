@@ -1,5 +1,5 @@
-// Package pipe runs a stage over standard input and output, a record a line: what cmd/worker does for an engine whose own
-// machines cannot run Go, such as Spark's TRANSFORM.
+// Package pipe runs a stage over standard input and output, a record a line: what cmd/worker does for an engine whose
+// own machines cannot run Go, such as Spark's TRANSFORM.
 //
 //	Job     what to do: a stage, the files that it reads, where its records come from
 //	Run     does it
@@ -20,6 +20,6 @@
 //
 // # Errors
 //
-// Whoever feeds a process that has ended sees a broken pipe and no reason. A worker that fails therefore writes one line
-// to standard error, [Prefix] and the reason, reads the rest of its input, and ends with status 1.
+// Whoever feeds a process that has ended sees a broken pipe and no reason. A worker that fails therefore writes one
+// line to standard error, [Prefix] and the reason, reads the rest of its input, and ends with status 1.
 package pipe

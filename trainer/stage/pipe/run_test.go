@@ -18,8 +18,8 @@ import (
 	"rivulet/trainer/stage/pipe"
 )
 
-// count writes, for each key, how many records of which tag it has and their orders; of key 13 it wants but one, and key 99
-// is an error.
+// count writes, for each key, how many records of which tag it has and their orders; of key 13 it wants but one, and
+// key 99 is an error.
 type count struct{ word string }
 
 func (c *count) Reduce(key int64, in stage.Records, out stage.Output) error {
@@ -100,7 +100,8 @@ func TestRun(t *testing.T) {
 		in   string
 		want []string
 	}{
-		"keys": {reducing(), line(1, 0, "", "a") + line(1, 2, "k", "b") + line(13, 0, "", "c") + line(13, 0, "", "d") + line(20, 1, "", "\x00\t\n"),
+		"keys": {reducing(), line(1, 0, "", "a") + line(1, 2, "k", "b") + line(13, 0, "", "c") + line(13, 0, "", "d") +
+			line(20, 1, "", "\x00\t\n"),
 			[]string{"1 1 w1 0:=a 2:k=b", "1 13 w1 0:=c", "1 20 w1 1:=\x00\t\n", `-1 0 {"in":5,"out":[0,3],"bytes":[0,26]} `}},
 		"nothing": {reducing(), "", []string{`-1 0 {"in":0,"out":[0,0],"bytes":[0,0]} `}},
 		"long": {reducing(), line(1, 0, "", long),
@@ -133,7 +134,8 @@ func TestRunRefuses(t *testing.T) {
 		"stage count: nodes row 7: the id": {reducing(), line(99, 0, "", "")},
 		"records are not sorted":           {reducing(), line(2, 0, "", "") + line(1, 0, "", "")},
 		"line 1 has 3 fields, want 4":      {reducing(), "1\t0\tx\n"},
-		"spark.sql.chunkBase64String.enabled false? Spark knows it from 3.5.2 on": {reducing(), broken[:cut] + "\r\n" + broken[cut:]},
+		"spark.sql.chunkBase64String.enabled false? Spark knows it from 3.5.2 on": {reducing(),
+			broken[:cut] + "\r\n" + broken[cut:]},
 		"line 1 is cut":                {reducing(), strings.TrimSuffix(broken, "\n")},
 		"line 1 is no record: a null":  {reducing(), "1\t0\t\\N\t\n"},
 		"line 1 is no record: strconv": {reducing(), "x\t0\t\t\n"},
@@ -155,11 +157,13 @@ func TestMainDrains(t *testing.T) {
 	in := strings.NewReader(line(99, 0, "", "") + strings.Repeat(line(100, 0, "", "more"), 1<<18))
 	var errs bytes.Buffer
 	status := pipe.Main([]string{job(t, reducing())}, in, io.Discard, &errs, registry)
-	if want := pipe.Prefix + "stage count: nodes row 7: the id is empty\n"; status != 1 || errs.String() != want || in.Len() != 0 {
+	if want := pipe.Prefix + "stage count: nodes row 7: the id is empty\n"; status != 1 || errs.String() != want ||
+		in.Len() != 0 {
 		t.Errorf("status %d, %d bytes unread, %q, want %q", status, in.Len(), &errs, want)
 	}
 	errs.Reset()
-	if status := pipe.Main(nil, strings.NewReader(""), io.Discard, &errs, registry); status != 1 || !strings.Contains(errs.String(), "the file of a job") {
+	if status := pipe.Main(nil, strings.NewReader(""), io.Discard, &errs, registry); status != 1 ||
+		!strings.Contains(errs.String(), "the file of a job") {
 		t.Errorf("status %d, %q", status, &errs)
 	}
 }

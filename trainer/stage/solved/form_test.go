@@ -22,8 +22,9 @@ var nodesInPlace = &stage.InPlace{
 }
 
 func nodeForm() stage.Sides {
-	return stage.Sides{SideForm: FormOf(nodesInPlace, table.Settings{Nodes: "s3a://b/x", Split: "fold", SplitValues: map[string]string{"0": "train", "1": "test"},
-		Drop: []string{"left"}, Positional: true})}
+	return stage.Sides{SideForm: FormOf(nodesInPlace,
+		table.Settings{Nodes: "s3a://b/x", Split: "fold", SplitValues: map[string]string{"0": "train", "1": "test"},
+			Drop: []string{"left"}, Positional: true})}
 }
 
 // collect takes what a stage writes.
@@ -82,16 +83,19 @@ func TestNodesInPlaceRefuse(t *testing.T) {
 		`b.parquet: row 2: column fold: "2" is none of the values`:        row("8", "i1", text("A"), "i2", "f1", "f1"),
 		"a.parquet: row 2: column x: null is not a number; features by p": row("-7", "i1", text("A"), "i0", "", "f1"),
 		"a.parquet: row 2: column y: it is NaN":                           row("-7", "i1", text("A"), "i0", "f1", "fNaN"),
-		"column x: it is +Inf":                                            row("-7", "i1", text("A"), "i0", "dInfinity", "f1"),
-		"column x: it is 1e+39":                                           row("-7", "i1", text("A"), "i0", "d1.0E39", "f1"),
-		`column x: "tall" is not a number`:                                row("-7", "i1", text("A"), "i0", text("tall"), "f1"),
-		`column id: "\xff" is not UTF-8`:                                  row("-7", text("\xff"), text("A"), "i0", "f1", "f1"),
-		"column x: a list of 2 numbers is not a number":                   row("-7", "i1", text("A"), "i0", "F1,2", "f1"),
-		"column x: a cell \"?1\" that is of no known kind":                row("-7", "i1", text("A"), "i0", "?1", "f1"),
-		"column x: illegal base64":                                        row("-7", "i1", text("A"), "i0", "t?", "f1"),
-		"a row of 3 fields, want 7":                                       "8\t1\ti1",
-		"invalid syntax":                                                  row("x", "i1", text("A"), "i0", "f1", "f1"),
-		"a file of the table was changed while the run read it":           row("9", "i1", text("A"), "i0", "f1", "f1"),
+		"column x: it is +Inf": row("-7", "i1", text("A"), "i0", "dInfinity",
+			"f1"),
+		"column x: it is 1e+39": row("-7", "i1", text("A"), "i0", "d1.0E39", "f1"),
+		`column x: "tall" is not a number`: row("-7", "i1", text("A"), "i0", text("tall"),
+			"f1"),
+		`column id: "\xff" is not UTF-8`: row("-7", text("\xff"), text("A"), "i0", "f1",
+			"f1"),
+		"column x: a list of 2 numbers is not a number":         row("-7", "i1", text("A"), "i0", "F1,2", "f1"),
+		"column x: a cell \"?1\" that is of no known kind":      row("-7", "i1", text("A"), "i0", "?1", "f1"),
+		"column x: illegal base64":                              row("-7", "i1", text("A"), "i0", "t?", "f1"),
+		"a row of 3 fields, want 7":                             "8\t1\ti1",
+		"invalid syntax":                                        row("x", "i1", text("A"), "i0", "f1", "f1"),
+		"a file of the table was changed while the run read it": row("9", "i1", text("A"), "i0", "f1", "f1"),
 	} {
 		_, err := reduced(t, StageNodes, nodeForm(), payload)
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -101,12 +105,15 @@ func TestNodesInPlaceRefuse(t *testing.T) {
 }
 
 func TestListsInPlace(t *testing.T) {
-	for field, want := range map[string][]float64{"F0.1,-2": {float64(float32(0.1)), -2}, "D1.0E-3": {0.001}, "I1,-16777217": {1, -16777217}, "F": nil} {
-		if c, err := cellOf([]byte(field)); err != nil || !cmp.Equal(c.List, want) || (c.Kind == table.Null) != (want == nil) {
+	for field, want := range map[string][]float64{"F0.1,-2": {float64(float32(0.1)), -2}, "D1.0E-3": {0.001},
+		"I1,-16777217": {1, -16777217}, "F": nil} {
+		if c, err := cellOf([]byte(field)); err != nil || !cmp.Equal(c.List, want) ||
+			(c.Kind == table.Null) != (want == nil) {
 			t.Errorf("%s: %+v, %v", field, c, err)
 		}
 	}
-	for field, want := range map[string]string{"F1,!": "[1]: it is null", "DInfinity": "[0]: it is +Inf", "I1,x": "invalid syntax", "F,": "invalid syntax"} {
+	for field, want := range map[string]string{"F1,!": "[1]: it is null", "DInfinity": "[0]: it is +Inf",
+		"I1,x": "invalid syntax", "F,": "invalid syntax"} {
 		if _, err := cellOf([]byte(field)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", field, err, want)
 		}
@@ -114,7 +121,8 @@ func TestListsInPlace(t *testing.T) {
 }
 
 func TestEdgesInPlace(t *testing.T) {
-	edges := &stage.InPlace{Columns: []stage.Column{{Name: "to"}, {Name: "weight"}, {Name: "source"}}, Files: []stage.File{{Mark: 1, Name: "e.parquet", Rows: 9}}}
+	edges := &stage.InPlace{Columns: []stage.Column{{Name: "to"}, {Name: "weight"}, {Name: "source"}},
+		Files: []stage.File{{Mark: 1, Name: "e.parquet", Rows: 9}}}
 	side := func(drop bool) stage.Sides {
 		return stage.Sides{SideForm: FormOf(edges, table.Settings{Target: "to", Positional: true, DropWeights: drop})}
 	}

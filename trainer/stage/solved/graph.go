@@ -83,7 +83,8 @@ func (g *Graph) edges(ctx context.Context, e stage.Engine, edges stage.Source, o
 			return err
 		}
 	}
-	for t, count := range map[stage.Table]*int64{pairs[OutLoops]: &g.Loops, halves[OutNoSource]: &g.Unknown, pairs[OutNoTarget]: &g.Unknown} {
+	for t, count := range map[stage.Table]*int64{pairs[OutLoops]: &g.Loops, halves[OutNoSource]: &g.Unknown,
+		pairs[OutNoTarget]: &g.Unknown} {
 		for r, err := range e.Read(ctx, t) {
 			if err != nil {
 				return err

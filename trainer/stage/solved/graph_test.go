@@ -91,7 +91,8 @@ func TestReadCountsEdgesOnce(t *testing.T) {
 // Edges to and from ids that no node has are dropped and counted where that is asked for, whichever end it is.
 func TestReadDropsUnknownEnds(t *testing.T) {
 	for name, e := range engines(t) {
-		nodes, edges := source("n", nodeRows("a", "b", "c", "d", "e", "f")...), source("e", edgeRows("a-b", "a-nowhere", "nowhere-b", "x-y", "b-c", "a-a")...)
+		nodes, edges := source("n", nodeRows("a", "b", "c", "d", "e", "f")...),
+			source("e", edgeRows("a-b", "a-nowhere", "nowhere-b", "x-y", "b-c", "a-a")...)
 		g, err := solved.Read(t.Context(), e, nodes, edges, solved.BlockOptions{Blocks: 4, DropUnknown: true})
 		if err != nil || g.Entries != 4 || g.Unknown != 3 || g.Loops != 1 {
 			t.Errorf("%s: %+v, %v", name, g, err)
@@ -110,9 +111,11 @@ func TestReadRefuses(t *testing.T) {
 		`edges row 2: its target "nowhere" is not the id of a node`: {nodeRows("a", "b"), edgeRows("a-b", "a-nowhere")},
 		`edges row 1: its source "xxx" is not the id of a node`:     {nodeRows("a", "b"), edgeRows(long + "-b")},
 		`edges row 1: an end is empty or null`:                      {nodeRows("a", "b"), edgeRows("a-")},
-		`nodes row 1: the label of node "a" is empty or null, but`:  {{solved.AppendNode(nil, solved.Node{Row: 1, ID: "a", Role: solved.Train, Dense: []float32{1}})}, nil},
-		`nodes row 1: the node has no features`:                     {{solved.AppendNode(nil, solved.Node{Row: 1, ID: "a", Label: "A", Role: solved.Train, Dense: []float32{}})}, nil},
-		`a record's payload is cut or has bytes too many`:           {{nodeRows("a")[0][:5]}, nil},
+		`nodes row 1: the label of node "a" is empty or null, but`: {{solved.AppendNode(nil,
+			solved.Node{Row: 1, ID: "a", Role: solved.Train, Dense: []float32{1}})}, nil},
+		`nodes row 1: the node has no features`: {{solved.AppendNode(nil,
+			solved.Node{Row: 1, ID: "a", Label: "A", Role: solved.Train, Dense: []float32{}})}, nil},
+		`a record's payload is cut or has bytes too many`: {{nodeRows("a")[0][:5]}, nil},
 	} {
 		for name, e := range engines(t) {
 			_, err := solved.Read(

@@ -15,8 +15,8 @@ type MeanOptions struct {
 	MessageOptions
 }
 
-// means adds up, for each cluster, x̄ and the messages, weighted by w, of its nodes: a record a block at key 0. Its inputs
-// are those that [messageStage] describes, and behind them the features and the clusters.
+// means adds up, for each cluster, x̄ and the messages, weighted by w, of its nodes: a record a block at key 0. Its
+// inputs are those that [messageStage] describes, and behind them the features and the clusters.
 type means struct {
 	messageStage
 	featurePreparer

@@ -23,8 +23,8 @@ type MessageOptions struct {
 	Entry  float32 `json:"entry,omitzero"`
 }
 
-// TableOptions are the widths of the tables of a model on T: of u_0, u_1, …, and of c. The tables are the output OutPart
-// of stages enter and take, one for each u.
+// TableOptions are the widths of the tables of a model on T: of u_0, u_1, …, and of c. The tables are the output
+// OutPart of stages enter and take, one for each u.
 type TableOptions struct {
 	U []int `json:"u"`
 	C int   `json:"c"`
@@ -78,7 +78,8 @@ func TablesOf(m infer.Model, rows *graph.Dense) (*infer.Tables, error) {
 // SideMessages returns the name of the side that has the messages of a model.
 func SideMessages(model int) string { return fmt.Sprint("messages", model) }
 
-// SideBounds returns the name of the side that has the largest number in each column of a model's tables, u_0, u_1, …, c.
+// SideBounds returns the name of the side that has the largest number in each column of a model's tables, u_0, u_1, …,
+// c.
 func SideBounds(model int) string { return fmt.Sprint("bounds", model) }
 
 // AppendMessages is the form of messages as a side.
@@ -148,8 +149,8 @@ func newMessaging(options json.RawMessage, sides stage.Sides) (messageStage, err
 	return m, nil
 }
 
-// read reads the degrees of a block and the tables of each model. Behind the inputs that messaging describes there may be
-// more, of which it returns the payloads. The degrees are nil if the key has no nodes.
+// read reads the degrees of a block and the tables of each model. Behind the inputs that messaging describes there may
+// be more, of which it returns the payloads. The degrees are nil if the key has no nodes.
 func (m *messageStage) read(in stage.Records, more int) (d *degrees, of []*infer.Tables, rest [][]byte, err error) {
 	inputs := firstPart
 	for k := range m.Models {

@@ -15,7 +15,8 @@ const (
 	StagePickRows = "pickrows"
 )
 
-// asked returns the places that records of input 0 ask for, each once, ascending, and the payloads of the others by tag.
+// asked returns the places that records of input 0 ask for, each once, ascending, and the payloads of the others by
+// tag.
 func asked(in stage.Records) (places []int32, p map[int32][]byte, err error) {
 	p = map[int32][]byte{}
 	err = each(in, func(r stage.Record) error {

@@ -21,7 +21,8 @@ const (
 	SideCentres    = "centres"    // N'×p matrix, of points
 	SideClasses    = "classes"    // N' int32: the class of each cluster
 	SideDictionary = "dictionary" // N'×q matrix
-	SideForm       = "form"       // what the cells of a table in place mean: FormOf; missing: rows are those of AppendNode, AppendEdge
+	// what the cells of a table in place mean: FormOf; missing: rows are those of AppendNode, AppendEdge
+	SideForm = "form"
 )
 
 // FeatureScaling says how raw features become those of the model, but for the global scale, which is not known yet

@@ -316,8 +316,8 @@ func (s *Summary) Add(payload []byte) error {
 	return nil
 }
 
-// AllClasses returns known classes, or if there are none those of the training nodes ([Summary.Classes]), and after them other
-// labels of nodes that are held out, in the order of their bytes.
+// AllClasses returns known classes, or if there are none those of the training nodes ([Summary.Classes]), and after
+// them other labels of nodes that are held out, in the order of their bytes.
 func (s *Summary) AllClasses(known []string) []string {
 	if known == nil {
 		known = s.Classes()

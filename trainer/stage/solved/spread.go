@@ -38,7 +38,8 @@ func (o *SpreadOptions) hops() ([]stage.Scale, error) {
 	return hopScales(slices.Repeat([]float64{1}, o.columns()), o.Degree+1)
 }
 
-// right returns the scales of the sums MᵀwU: u of the next hop is (Σ_k V_k/√D_k + u)/(D_j+1), so that no u is above 1 either.
+// right returns the scales of the sums MᵀwU: u of the next hop is (Σ_k V_k/√D_k + u)/(D_j+1), so that no u is above 1
+// either.
 func (o *SpreadOptions) right() ([]stage.Scale, error) {
 	s, err := stage.NewScale(float64(o.Degree+1) * float64(o.Entry) * 1.001)
 	return slices.Repeat([]stage.Scale{s}, o.columns()), err
@@ -67,7 +68,8 @@ func newSpreading(options json.RawMessage) (propagationStage, error) {
 
 // emit writes the state of a block (output 0), what its table u adds to MᵀwU (output 1, key 0) and the rows of u of
 // places (output 2).
-func (f *propagationStage) emit(key int64, state *infer.State, u *graph.Dense, d *degrees, mapping []byte, places []int32,
+func (f *propagationStage) emit(key int64, state *infer.State, u *graph.Dense, d *degrees, mapping []byte,
+	places []int32,
 	out stage.Output) error {
 	m, err := ReadMapping(mapping)
 	if err != nil {

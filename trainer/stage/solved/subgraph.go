@@ -21,8 +21,8 @@ const (
 	StageLink   = "link"
 )
 
-// A mark says how a node of T belongs to the subgraph: it is 0 if it does from the beginning, n if it is n edges away from
-// such nodes, and outside if it does not.
+// A mark says how a node of T belongs to the subgraph: it is 0 if it does from the beginning, n if it is n edges away
+// from such nodes, and outside if it does not.
 const outside = -1
 
 // SubgraphSize is a number of nodes of a block.
@@ -141,7 +141,8 @@ func (s *reacher) vectors(in stage.Records) (*stage.Vectors, error) {
 	return v, nil
 }
 
-// near marks the nodes outside that have a neighbour in the subgraph, and gives their number. Inputs: 0 messages, 1 marks.
+// near marks the nodes outside that have a neighbour in the subgraph, and gives their number. Inputs: 0 messages, 1
+// marks.
 type near struct {
 	ReachOptions
 	scale []stage.Scale
@@ -192,7 +193,8 @@ type ThinOptions struct {
 	Kept     Sample `json:"kept"`
 }
 
-// thin takes nodes out of the subgraph again, and gives the number of those that belong to it. Inputs: 0 names, 1 marks.
+// thin takes nodes out of the subgraph again, and gives the number of those that belong to it. Inputs: 0 names, 1
+// marks.
 type thin struct{ ThinOptions }
 
 func newThin(options json.RawMessage, _ stage.Sides) (stage.Function, error) {
@@ -286,8 +288,8 @@ func ReadBrought(payload []byte) (*Brought, error) {
 	return out, w.end()
 }
 
-// SideFirst is the side of stage number: for each block, ascending, its number and the number in the subgraph of its first
-// node.
+// SideFirst is the side of stage number: for each block, ascending, its number and the number in the subgraph of its
+// first node.
 const SideFirst = "first"
 
 // MostInSubgraph is the most nodes that a subgraph of T has: a float32 holds their numbers exactly.
@@ -326,8 +328,9 @@ func (f *nodeNumbering) Reduce(key int64, in stage.Records, out stage.Output) er
 	return out.Emit(0, stage.Record{Key: key, Payload: appendInts(nil, numbers)})
 }
 
-// link lists the neighbours in the subgraph of each node of the subgraph: the second stage of a hop whose first is meet, of
-// numbers. Input 1 are numbers. Output 0: a record a block, of each node of the subgraph how many neighbours, and which.
+// link lists the neighbours in the subgraph of each node of the subgraph: the second stage of a hop whose first is
+// meet, of numbers. Input 1 are numbers. Output 0: a record a block, of each node of the subgraph how many neighbours,
+// and which.
 type link struct{}
 
 func newLink(json.RawMessage, stage.Sides) (stage.Function, error) { return link{}, nil }
@@ -371,8 +374,8 @@ func (g *links) End(out stage.Output) error {
 	return out.Emit(0, stage.Record{Key: g.key, Payload: payload})
 }
 
-// EachLinks calls use with the neighbours in the subgraph of each node of the subgraph of a block, in the order of their
-// numbers.
+// EachLinks calls use with the neighbours in the subgraph of each node of the subgraph of a block, in the order of
+// their numbers.
 func EachLinks(payload []byte, use func(neighbours []int32)) error {
 	w := &wire{b: payload}
 	for w.more() {

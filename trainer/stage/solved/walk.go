@@ -78,7 +78,8 @@ func newReceiving(options json.RawMessage, sides stage.Sides) (recurrenceStage, 
 }
 
 // emit writes the state before a hop, and the part of the tables that was made with it.
-func (f *recurrenceStage) emit(key int64, hop int, state *infer.State, part *graph.Dense, d *degrees, out stage.Output) error {
+func (f *recurrenceStage) emit(key int64, hop int, state *infer.State, part *graph.Dense, d *degrees,
+	out stage.Output) error {
 	sent := f.hops.Send(hop, state, d.sums)
 	highest := make([]float64, sent.Cols+part.Cols)
 	for j := range sent.Rows {
@@ -162,8 +163,8 @@ func (f *enter) Reduce(key int64, in stage.Records, out stage.Output) error {
 	return f.emit(key, 0, state, part, d, out)
 }
 
-// stepSender sends the messages of a hop: the first columns of a node's state, as the operator scales them. Inputs: 1 the
-// state, 2 degrees.
+// stepSender sends the messages of a hop: the first columns of a node's state, as the operator scales them. Inputs: 1
+// the state, 2 degrees.
 type stepSender struct{ recurrenceStage }
 
 func newStep(options json.RawMessage, sides stage.Sides) (stage.Function, error) {

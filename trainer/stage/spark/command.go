@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// program is a [Runner]: each call writes a file of statements and runs spark-sql -f on it, an application of Spark of its
-// own.
+// program is a [Runner]: each call writes a file of statements and runs spark-sql -f on it, an application of Spark of
+// its own.
 type program struct {
 	path  string
 	dir   string   // of files and statements
@@ -24,8 +24,8 @@ type program struct {
 	calls int
 }
 
-// Command returns a Runner that runs the program spark-sql at a path, whose configuration says which cluster it uses. Its
-// files lie in a directory of this process, which Close removes.
+// Command returns a Runner that runs the program spark-sql at a path, whose configuration says which cluster it uses.
+// Its files lie in a directory of this process, which Close removes.
 func Command(path string) (Runner, error) {
 	found, err := exec.LookPath(path)
 	if err != nil {

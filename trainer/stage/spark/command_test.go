@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// sparkSQL writes a program that stands in for spark-sql: it keeps the statements in a file and does what a script says.
+// sparkSQL writes a program that stands in for spark-sql: it keeps the statements in a file and does what a script
+// says.
 func sparkSQL(t *testing.T, script string) (path, kept string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -90,7 +91,8 @@ func TestWorkers(t *testing.T) {
 	}
 	// The heads of programs: 62 is amd64, 183 arm64.
 	head := func(machine byte) []byte {
-		return append([]byte{0x7f, 'E', 'L', 'F', 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, machine, 0, 1}, make([]byte, 64)...)
+		return append([]byte{0x7f, 'E', 'L', 'F', 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, machine, 0, 1},
+			make([]byte, 64)...)
 	}
 	for _, test := range []struct {
 		name    string

@@ -71,7 +71,8 @@ func Open(ctx context.Context, r Runner, o Options) (*Engine, error) {
 	if o.Partitions < 1 {
 		return nil, fmt.Errorf("partitions is %d, want 1 or more", o.Partitions)
 	}
-	e := &Engine{Options: o, runner: r, attempt: newAttempt(), pending: settings(o.Partitions), done: map[string]stageResult{}, where: map[string]place{},
+	e := &Engine{Options: o, runner: r, attempt: newAttempt(), pending: settings(o.Partitions),
+		done: map[string]stageResult{}, where: map[string]place{},
 		made: map[string]func(context.Context) error{}}
 	for _, w := range o.Workers {
 		if err := r.Send(ctx, w); err != nil {

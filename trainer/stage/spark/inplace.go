@@ -31,7 +31,8 @@ func schemaOf(path string) string { return "(SELECT 1) LEFT JOIN " + table(path)
 func namesOf(paths []string) string {
 	parts := make([]string, len(paths))
 	for k, path := range paths {
-		parts[k] = fmt.Sprintf("SELECT concat('%d ', to_json(struct(t.*), map('ignoreNullFields', 'false'))) AS s FROM %s", k, schemaOf(path))
+		parts[k] = fmt.Sprintf("SELECT concat('%d ', to_json(struct(t.*), map('ignoreNullFields', 'false'))) AS s FROM %s", k,
+			schemaOf(path))
 	}
 	return strings.Join(parts, "\nUNION ALL ")
 }
@@ -45,7 +46,8 @@ func detailsOf(tables []*stage.InPlace) string {
 			types[c] = "typeof(" + column(t.Columns[c].Name) + ")"
 		}
 		parts = append(parts,
-			fmt.Sprintf("SELECT concat('%d types ', to_json(array(%s))) AS s FROM %s", k, strings.Join(types, ", "), schemaOf(t.Path)),
+			fmt.Sprintf("SELECT concat('%d types ', to_json(array(%s))) AS s FROM %s", k, strings.Join(types, ", "),
+				schemaOf(t.Path)),
 			fmt.Sprintf("SELECT concat_ws(' ', '%d', 'file', CAST(m AS STRING), CAST(count(*) AS STRING), base64(CAST(f AS BINARY))) AS s "+
 				"FROM (SELECT _metadata.file_path AS f, %s AS m FROM %s) GROUP BY f, m", k, mark, table(t.Path)))
 	}
@@ -78,7 +80,9 @@ func (e *Engine) Look(ctx context.Context, paths ...string) ([]*stage.InPlace, e
 		return addFile(t, strings.TrimPrefix(text, "file "))
 	})
 	for _, t := range tables {
-		slices.SortFunc(t.Files, func(a, b stage.File) int { return cmp.Or(strings.Compare(a.Name, b.Name), cmp.Compare(a.Mark, b.Mark)) })
+		slices.SortFunc(t.Files, func(a, b stage.File) int {
+			return cmp.Or(strings.Compare(a.Name, b.Name), cmp.Compare(a.Mark, b.Mark))
+		})
 		for k := range t.Files {
 			t.Files[k].Name = fileName(t.Files[k].Name)
 		}
@@ -219,13 +223,17 @@ func cell(c stage.Column) (string, error) {
 }
 
 // decimal is the cell of a decimal: the digits of its fraction, and the integer of all digits.
-func decimal(c stage.Column, name, arguments string, with func(letter byte, text string) (string, error)) (string, error) {
+func decimal(c stage.Column, name, arguments string, with func(letter byte, text string) (string, error)) (string,
+	error) {
 	const most = 18 // digits that a BIGINT has room for
 	precision, scale := 0, 0
-	if n, err := fmt.Sscanf(arguments, "%d,%d", &precision, &scale); n != 2 || err != nil || scale < 0 || scale > precision || precision > most {
-		return "", fmt.Errorf("column %s: its type is %s, want a decimal of at most %d digits: write it as a float", c.Name, c.Type, most)
+	if n, err := fmt.Sscanf(arguments, "%d,%d", &precision, &scale); n != 2 || err != nil || scale < 0 ||
+		scale > precision || precision > most {
+		return "", fmt.Errorf("column %s: its type is %s, want a decimal of at most %d digits: write it as a float", c.Name,
+			c.Type, most)
 	}
-	return with(stage.CellDecimal, fmt.Sprintf("'%d:', CAST(CAST(%s * 1%sBD AS BIGINT) AS STRING)", scale, name, strings.Repeat("0", scale)))
+	return with(stage.CellDecimal, fmt.Sprintf("'%d:', CAST(CAST(%s * 1%sBD AS BIGINT) AS STRING)", scale, name,
+		strings.Repeat("0", scale)))
 }
 
 // rowsInPlace is a relation of the rows of a table in place, each the payload of a record.

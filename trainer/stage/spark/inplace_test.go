@@ -12,7 +12,8 @@ import (
 // userTable is a table with a column of each type, all of hostile names.
 func userTable(hostile string) *stage.InPlace {
 	t := &stage.InPlace{Path: "s3a://bucket/" + hostile + "INTRUDER"}
-	for _, kind := range []string{"string", "binary", "bigint", "float", "double", "boolean", "decimal(18,6)", "array<int>", "array<float>", "array<double>"} {
+	for _, kind := range []string{"string", "binary", "bigint", "float", "double", "boolean", "decimal(18,6)",
+		"array<int>", "array<float>", "array<double>"} {
 		t.Columns = append(t.Columns, stage.Column{Name: hostile + "INTRUDER" + kind, Type: kind})
 	}
 	return t
@@ -31,7 +32,8 @@ func TestStatementsKeepTablesQuoted(t *testing.T) {
 		for _, c := range table.Columns {
 			names[c.Name] = true
 		}
-		for what, statement := range map[string]string{"names": namesOf([]string{table.Path}), "details": detailsOf([]*stage.InPlace{table}), "rows": scan} {
+		for what, statement := range map[string]string{"names": namesOf([]string{table.Path}),
+			"details": detailsOf([]*stage.InPlace{table}), "rows": scan} {
 			paths, columns := 0, map[string]bool{}
 			var outside strings.Builder
 			for rest := statement; rest != ""; {
@@ -62,7 +64,8 @@ func TestStatementsKeepTablesQuoted(t *testing.T) {
 			if paths == 0 || what != "names" && len(columns) != len(table.Columns) {
 				t.Errorf("%s with %q: %d times the path, %d of %d columns", what, s, paths, len(columns), len(table.Columns))
 			}
-			if strings.Contains(outside.String(), "INTRUDER") || strings.ContainsAny(outside.String(), "`;\"") || strings.Contains(outside.String(), "--") {
+			if strings.Contains(outside.String(), "INTRUDER") || strings.ContainsAny(outside.String(), "`;\"") ||
+				strings.Contains(outside.String(), "--") {
 				t.Errorf("%s with %q: outside of quotes is %s", what, s, &outside)
 			}
 		}
@@ -70,7 +73,8 @@ func TestStatementsKeepTablesQuoted(t *testing.T) {
 }
 
 func TestCellRefuses(t *testing.T) {
-	for _, kind := range []string{"timestamp", "date", "struct<a:int>", "map<string,int>", "array<string>", "array<array<int>>", "decimal(19,0)", "decimal(x)", "void", ""} {
+	for _, kind := range []string{"timestamp", "date", "struct<a:int>", "map<string,int>", "array<string>",
+		"array<array<int>>", "decimal(19,0)", "decimal(x)", "void", ""} {
 		_, err := cell(stage.Column{Name: "joined", Type: kind})
 		if want := "column joined: its type is " + kind + ", want"; err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", kind, err, want)
@@ -84,7 +88,8 @@ func TestAnswersAboutTables(t *testing.T) {
 	if err := eachTable(tables, []string{`1 {"source":null,"x y\"":null}`, `0 {"id":null}`}, setNames); err != nil {
 		t.Fatal(err)
 	}
-	want := []*stage.InPlace{{Path: "a", Columns: []stage.Column{{Name: "id"}}}, {Path: "b", Columns: []stage.Column{{Name: "source"}, {Name: `x y"`}}}}
+	want := []*stage.InPlace{{Path: "a", Columns: []stage.Column{{Name: "id"}}},
+		{Path: "b", Columns: []stage.Column{{Name: "source"}, {Name: `x y"`}}}}
 	if diff := cmp.Diff(want, tables); diff != "" {
 		t.Error(diff)
 	}
@@ -94,7 +99,8 @@ func TestAnswersAboutTables(t *testing.T) {
 	if err := addFile(tables[0], "-5 7 ZmlsZTovYS9iJTIwYw=="); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]stage.File{{Mark: -5, Name: "file:/a/b%20c", Rows: 7}}, tables[0].Files); diff != "" || tables[0].Rows() != 7 ||
+	if diff := cmp.Diff([]stage.File{{Mark: -5, Name: "file:/a/b%20c", Rows: 7}}, tables[0].Files); diff != "" ||
+		tables[0].Rows() != 7 ||
 		fileName(tables[0].Files[0].Name) != "b c" {
 		t.Error(diff)
 	}
@@ -111,7 +117,8 @@ func TestAnswersAboutTablesRefuse(t *testing.T) {
 		`0 {"a\nb":null}`:             "control character",
 		`0 {"a":null,"_metadata":{}}`: "table s3a://b: a column is called _metadata",
 	} {
-		if err := eachTable([]*stage.InPlace{{Path: "s3a://b"}}, []string{row}, setNames); err == nil || !strings.Contains(err.Error(), want) {
+		if err := eachTable([]*stage.InPlace{{Path: "s3a://b"}}, []string{row}, setNames); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", row, err, want)
 		}
 	}
@@ -130,7 +137,8 @@ func TestAnswersAboutTablesRefuse(t *testing.T) {
 // Look refuses paths that Spark would read as patterns before it asks.
 func TestLookRefuses(t *testing.T) {
 	e := &Engine{}
-	for path, want := range map[string]string{"s3a://b/*": "has one of", "s3a://b/a,b": "has one of", "s3a://b/a;b": "has one of", "file:/a\nb": "control character"} {
+	for path, want := range map[string]string{"s3a://b/*": "has one of", "s3a://b/a,b": "has one of",
+		"s3a://b/a;b": "has one of", "file:/a\nb": "control character"} {
 		if _, err := e.Look(t.Context(), "s3a://b/good", path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", path, err, want)
 		}

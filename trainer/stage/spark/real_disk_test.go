@@ -13,11 +13,13 @@ import (
 	"rivulet/trainer/stage/spark/connect"
 )
 
-// smallDisk mounts a file system of so many bytes, which Spark sees, too. The test is skipped where this process may not mount.
+// smallDisk mounts a file system of so many bytes, which Spark sees, too. The test is skipped where this process may
+// not mount.
 func smallDisk(t *testing.T, size string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	if out, err := exec.CommandContext(t.Context(), "mount", "-t", "tmpfs", "-o", "size="+size, "tmpfs", dir).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "mount", "-t", "tmpfs", "-o", "size="+size, "tmpfs",
+		dir).CombinedOutput(); err != nil {
 		t.Skipf("a small file system cannot be mounted here: %v: %s", err, out)
 	}
 	t.Cleanup(func() {
@@ -28,8 +30,8 @@ func smallDisk(t *testing.T, size string) (dir string) {
 	return dir
 }
 
-// A disk that is full ends a run with a sentence that says so, and without an artifact. The stages that were finished are found
-// by the same run when there is room.
+// A disk that is full ends a run with a sentence that says so, and without an artifact. The stages that were finished
+// are found by the same run when there is room.
 func TestSparkWithAFullDisk(t *testing.T) {
 	a, d, o := realSpark(t), generated(t), options()
 	o.Propagate = false // the stages of which would only take time
@@ -52,7 +54,8 @@ func TestSparkWithAFullDisk(t *testing.T) {
 	if err := full.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if out, err := exec.CommandContext(t.Context(), "mount", "-o", "remount,size=1g", filepath.Dir(work)).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "mount", "-o", "remount,size=1g",
+		filepath.Dir(work)).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	again := open(t, spark.Connect(connect.New(a, nil)), work, 4, w)

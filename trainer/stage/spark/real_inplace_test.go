@@ -34,15 +34,16 @@ const (
 
 // tablesOf says what the columns of the tables of [written] mean.
 func tablesOf(nodes, edges string) table.Settings {
-	return table.Settings{Nodes: nodes, Edges: edges, ID: hostileID, Label: "churned", Split: "fold", Source: hostileEnd, Drop: []string{"left"},
+	return table.Settings{Nodes: nodes, Edges: edges, ID: hostileID, Label: "churned", Split: "fold", Source: hostileEnd,
+		Drop:        []string{"left"},
 		SplitValues: map[string]string{"0": "train", "1": "val", "2": "test", "3": "unlabelled"}, Positional: true}
 }
 
 // quotedName is the name of a column in SQL.
 func quotedName(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
 
-// written has Spark write a data set as Parquet, nodes and edges in a few files each: ids are integers in the one and text in
-// the other, and features are of all types of numbers, or lists.
+// written has Spark write a data set as Parquet, nodes and edges in a few files each: ids are integers in the one and
+// text in the other, and features are of all types of numbers, or lists.
 func written(t *testing.T, a connect.Address, d *dataset.Dataset, dir string, lists bool) {
 	t.Helper()
 	raw := t.TempDir()
@@ -83,7 +84,8 @@ func written(t *testing.T, a connect.Address, d *dataset.Dataset, dir string, li
 		types := []string{"FLOAT", "DOUBLE", "DECIMAL(18, 6)", "DECIMAL(9, 0)", "STRING", "INT", "TINYINT"}
 		var columns []string
 		for k := range d.X.Cols() {
-			columns = append(columns, fmt.Sprintf("CAST(x[%d] AS %s) AS %s", k, types[k%len(types)], quotedName(fmt.Sprintf("%s%d", []string{"x", "X"}[k%2], k/2))))
+			columns = append(columns, fmt.Sprintf("CAST(x[%d] AS %s) AS %s", k, types[k%len(types)],
+				quotedName(fmt.Sprintf("%s%d", []string{"x", "X"}[k%2], k/2))))
 		}
 		features = strings.Join(columns, ", ") + ", x[0] > 0.5 AS yes, CAST(x[1] AS FLOAT) AS " + quotedName(hostileFloat)
 	}
@@ -127,7 +129,8 @@ func trainTables(t *testing.T, e stage.Engine, rows trainer.RowData) string {
 // read are the tables in files, as the trainer reads them.
 func read(t *testing.T, dir string) trainer.RowData {
 	t.Helper()
-	s, ok, err := dataset.OpenStream("", dataset.OpenOptions{More: []dataset.Format{parquet.Format}, Tables: tablesOf(dir+"/nodes", dir+"/edges")})
+	s, ok, err := dataset.OpenStream("", dataset.OpenOptions{More: []dataset.Format{parquet.Format},
+		Tables: tablesOf(dir+"/nodes", dir+"/edges")})
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
@@ -147,8 +150,8 @@ func inPlace(t *testing.T, e stage.Engine, dir string) trainer.RowData {
 	return s
 }
 
-// Tables that Spark reads where they lie give the bytes that the trainer gives of the same files. A second run finds every
-// stage.
+// Tables that Spark reads where they lie give the bytes that the trainer gives of the same files. A second run finds
+// every stage.
 func TestSparkReadsTablesInPlace(t *testing.T) {
 	a := realSpark(t)
 	dir, work, w := filepath.Join(t.TempDir(), "it's %20 $HOME shop"), t.TempDir(), workers(t)
@@ -166,8 +169,8 @@ func TestSparkReadsTablesInPlace(t *testing.T) {
 	}
 }
 
-// Features in lists give the tables of the graph that the trainer gives. Of a table that has changed, the stages are run
-// again, and of the other they are found.
+// Features in lists give the tables of the graph that the trainer gives. Of a table that has changed, the stages are
+// run again, and of the other they are found.
 func TestSparkReadsListsInPlace(t *testing.T) {
 	a := realSpark(t)
 	dir, other, d := t.TempDir(), t.TempDir(), generated(t)
@@ -261,7 +264,8 @@ func sameGraph(t *testing.T, e stage.Engine, dir string) {
 	if err1 != nil || err2 != nil {
 		t.Fatal(err1, err2)
 	}
-	for _, pair := range [][2]stage.Table{{want.Names, got.Names}, {want.Features, got.Features}, {want.HeldFeatures, got.HeldFeatures},
+	for _, pair := range [][2]stage.Table{{want.Names, got.Names}, {want.Features, got.Features},
+		{want.HeldFeatures, got.HeldFeatures},
 		{want.Tiles, got.Tiles}, {want.Degrees, got.Degrees}} {
 		if diff := cmp.Diff(records(t, here, pair[0]), records(t, e, pair[1])); diff != "" {
 			t.Errorf("%s (-want +got):\n%.2000s", pair[0].Name, diff)
@@ -276,7 +280,8 @@ func records(t *testing.T, e stage.Engine, table stage.Table) []stage.Record {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, stage.Record{Key: r.Key, Order: append([]byte{}, r.Order...), Payload: append([]byte{}, r.Payload...)})
+		all = append(all, stage.Record{Key: r.Key, Order: append([]byte{}, r.Order...),
+			Payload: append([]byte{}, r.Payload...)})
 	}
 	return all
 }

@@ -21,8 +21,8 @@ import (
 	"rivulet/trainer/stage/spark/connect"
 )
 
-// sparkDir is the directory in which tools/spark started the Spark that tests use: they kill its processes. Tests that do are
-// skipped without it, and with -short.
+// sparkDir is the directory in which tools/spark started the Spark that tests use: they kill its processes. Tests that
+// do are skipped without it, and with -short.
 func sparkDir(t *testing.T) string {
 	t.Helper()
 	dir := os.Getenv("RIVULET_TEST_SPARK_DIR")
@@ -35,7 +35,8 @@ func sparkDir(t *testing.T) string {
 	return dir
 }
 
-// atWork returns a process that does a stage below a directory of Spark, and the executor that started it; 0 if there is none.
+// atWork returns a process that does a stage below a directory of Spark, and the executor that started it; 0 if there
+// is none.
 func atWork(dir string) (worker, executor int) {
 	all, _ := filepath.Glob("/proc/[0-9]*")
 	for _, process := range all {
@@ -222,8 +223,8 @@ func finish(t *testing.T, work, want string) {
 	sameFiles(t, want, out)
 }
 
-// The trainer is killed while a worker of one of its stages runs, twice, and started again at once, while Spark may still
-// write what the killed one had asked for.
+// The trainer is killed while a worker of one of its stages runs, twice, and started again at once, while Spark may
+// still write what the killed one had asked for.
 func TestSparkWithTheTrainerKilled(t *testing.T) {
 	realSpark(t)
 	dir, work := sparkDir(t), t.TempDir()
@@ -243,8 +244,8 @@ func TestSparkWithTheTrainerKilled(t *testing.T) {
 	finish(t, work, want)
 }
 
-// Spark's driver, the Connect server, is killed while a worker runs: the trainer ends with an error that says so, and goes on
-// when the server is there again.
+// Spark's driver, the Connect server, is killed while a worker runs: the trainer ends with an error that says so, and
+// goes on when the server is there again.
 func TestSparkWithItsDriverKilled(t *testing.T) {
 	a := realSpark(t)
 	dir, work := sparkDir(t), t.TempDir()

@@ -10,8 +10,8 @@ import (
 	"rivulet/trainer/stage/spark/connect"
 )
 
-// Models with hidden layers, which are fitted in a subgraph that is smaller than T, have on Spark the bytes that they have in
-// memory.
+// Models with hidden layers, which are fitted in a subgraph that is smaller than T, have on Spark the bytes that they
+// have in memory.
 func TestSparkGivesTheModelsOfMemory(t *testing.T) {
 	a, d, o := realSpark(t), generated(t), options()
 	o.Models, o.Hidden, o.WeightDecays, o.Subgraph, o.Propagate = []string{"gcn", "sgc"}, 8, []float64{1e-3}, 64<<10, false

@@ -51,7 +51,8 @@ func graphFiles(t *testing.T) string {
 func trained(t *testing.T, program, data string, variables []string, flags ...string) (string, error) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "artifact")
-	_, err := harness.OutputIn(t.Context(), variables, nil, program, append([]string{"train", "--nodes", "40", "--data", data, "--out", out}, flags...)...)
+	_, err := harness.OutputIn(t.Context(), variables, nil, program,
+		append([]string{"train", "--nodes", "40", "--data", data, "--out", out}, flags...)...)
 	return out, err
 }
 
@@ -71,8 +72,8 @@ func sameTensors(t *testing.T, a, b string) {
 	}
 }
 
-// gate is a server with TLS and a token before a Spark Connect server, as companies have one, and returns its address and the
-// file of its authority.
+// gate is a server with TLS and a token before a Spark Connect server, as companies have one, and returns its address
+// and the file of its authority.
 func gate(t *testing.T, behind connect.Address, token string) (address, authority string) {
 	t.Helper()
 	plain := new(http.Protocols)
@@ -136,14 +137,15 @@ func with(t *testing.T, text string, dirs ...string) (names []string) {
 	return names
 }
 
-// The trainer as a program, through TLS with a token: it gives the bytes of a run in memory, a wrong token is refused in plain
-// words, and neither the token nor the password of Redis is in Spark's event log and files, in the working directory, in
-// the artifact, or in the command line of any process.
+// The trainer as a program, through TLS with a token: it gives the bytes of a run in memory, a wrong token is refused
+// in plain words, and neither the token nor the password of Redis is in Spark's event log and files, in the working
+// directory, in the artifact, or in the command line of any process.
 func TestSparkBehindTLS(t *testing.T) {
 	a, dir := realSpark(t), sparkDir(t)
 	program, data, work, token, password := programs(t), graphFiles(t), t.TempDir(), rand.Text(), rand.Text()
 	address, authority := gate(t, a, token)
-	variables := []string{"SSL_CERT_FILE=" + authority, "RIVULET_REDIS_URL=redis://rivulet:" + password + "@localhost:6379/0", "RIVULET_SPARK_TOKEN=" + token}
+	variables := []string{"SSL_CERT_FILE=" + authority, "RIVULET_REDIS_URL=redis://rivulet:" + password +
+		"@localhost:6379/0", "RIVULET_SPARK_TOKEN=" + token}
 	onSpark := []string{"--engine", "spark", "--partitions", "3", "--work", work, "--spark", address}
 
 	_, err := trained(t, program, data, append(variables, "RIVULET_SPARK_TOKEN=wrong"), onSpark...)
@@ -202,7 +204,8 @@ func TestSparkSQLProgram(t *testing.T) {
 	}
 	for _, name := range []string{"first", "again"} {
 		start := time.Now()
-		got, err := trained(t, program, data, nil, "--engine", "spark", "--partitions", "3", "--work", work, "--spark-sql", filepath.Join(dir, "spark-sql"))
+		got, err := trained(t, program, data, nil, "--engine", "spark", "--partitions", "3", "--work", work, "--spark-sql",
+			filepath.Join(dir, "spark-sql"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -193,8 +193,8 @@ func source(name string, payloads ...[]byte) stage.Source {
 	}}
 }
 
-// A working directory with characters that SQL, shells and paths give a meaning is read as it is written, a worker's error
-// names the row, and Clean leaves nothing.
+// A working directory with characters that SQL, shells and paths give a meaning is read as it is written, a worker's
+// error names the row, and Clean leaves nothing.
 func TestSparkRefusesBadRows(t *testing.T) {
 	a := realSpark(t)
 	work := filepath.Join(t.TempDir(), "it's `our` \"work\" -- $HOME %20")
@@ -208,7 +208,8 @@ func TestSparkRefusesBadRows(t *testing.T) {
 	}
 	nodes := source("nodes", node(1, "a"), node(2, "17"), node(3, "b"))
 	for want, sources := range map[string][2]stage.Source{
-		`nodes row 4: "17" is already the id of row 2`:         {source("twice", node(1, "a"), node(2, "17"), node(4, "17")), source("none")},
+		`nodes row 4: "17" is already the id of row 2`: {source("twice", node(1, "a"), node(2, "17"), node(4, "17")),
+			source("none")},
 		`edges row 1: its target "nowhere" is not the id of a`: {nodes, source("nowhere", edge(1, "a", "nowhere"))},
 	} {
 		_, err := solved.Read(t.Context(), e, sources[0], sources[1], solved.BlockOptions{Blocks: 4})
@@ -216,7 +217,8 @@ func TestSparkRefusesBadRows(t *testing.T) {
 			t.Errorf("error %v, want %q and little more", err, want)
 		}
 	}
-	g, err := solved.Read(t.Context(), e, nodes, source("edges", edge(1, "a", "b"), edge(2, "b", "a"), edge(3, "a", "a")), solved.BlockOptions{Blocks: 4})
+	g, err := solved.Read(t.Context(), e, nodes, source("edges", edge(1, "a", "b"), edge(2, "b", "a"), edge(3, "a", "a")),
+		solved.BlockOptions{Blocks: 4})
 	if err != nil || g.Entries != 2 || g.Loops != 1 || g.Nodes != 3 {
 		t.Errorf("%+v: %v", g, err)
 	}
@@ -240,9 +242,11 @@ func TestSparkWithoutAWorkerForItsMachines(t *testing.T) {
 		other = "amd64"
 	}
 	e := open(t, spark.Connect(connect.New(a, nil)), t.TempDir(), 2,
-		map[string]spark.File{other: {Name: "rivulet-worker-" + other + "-0", Content: []byte("a program of another machine")}})
+		map[string]spark.File{other: {Name: "rivulet-worker-" + other + "-0",
+			Content: []byte("a program of another machine")}})
 	_, err := solved.Read(t.Context(), e, source("nodes", []byte("row")), source("none"), solved.BlockOptions{Blocks: 4})
-	if want := "workers were sent for " + other + " only: make workers builds both"; err == nil || !strings.Contains(err.Error(), want) {
+	if want := "workers were sent for " + other + " only: make workers builds both"; err == nil ||
+		!strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want %q", err, want)
 	}
 	if err := e.Close(t.Context()); err != nil {

@@ -65,7 +65,8 @@ func (e *Engine) named(ctx context.Context, s stage.Spec, names []string, want i
 }
 
 // execute runs a stage, checks what its workers counted, and marks it as finished.
-func (e *Engine) execute(ctx context.Context, s stage.Spec, dir string, names []string, want int64, t task) ([]stage.Table, error) {
+func (e *Engine) execute(ctx context.Context, s stage.Spec, dir string, names []string, want int64,
+	t task) ([]stage.Table, error) {
 	sides := sidesOf(s)
 	t.job.Sides = map[string]string{}
 	var files []File
@@ -214,14 +215,15 @@ func sending(j pipe.Job, files []string) task {
 
 // Put implements [stage.Engine].
 func (e *Engine) Put(ctx context.Context, name string, records []stage.Record) (stage.Table, error) {
-	tables, err := e.named(ctx, stage.Spec{Outputs: 1}, []string{name}, int64(len(records)), func(ctx context.Context) (task, error) {
-		var all []byte
-		for _, r := range records {
-			all = stage.AppendRecord(all, r)
-		}
-		f := newFile("rivulet-rows", all)
-		return sending(pipe.Job{Outputs: 1}, []string{f.Name}), e.runner.Send(ctx, f)
-	})
+	tables, err := e.named(ctx, stage.Spec{Outputs: 1}, []string{name}, int64(len(records)),
+		func(ctx context.Context) (task, error) {
+			var all []byte
+			for _, r := range records {
+				all = stage.AppendRecord(all, r)
+			}
+			f := newFile("rivulet-rows", all)
+			return sending(pipe.Job{Outputs: 1}, []string{f.Name}), e.runner.Send(ctx, f)
+		})
 	if err != nil {
 		return stage.Table{}, err
 	}

@@ -15,8 +15,8 @@ func literal(s string) string {
 // identifier is the name of a column or a path of SQL.
 func identifier(s string) string { return "`" + strings.ReplaceAll(s, "`", "``") + "`" }
 
-// column is a user's column. An identifier in a string of SQL is safe where one in backquotes is not: spark-sql looks for
-// the ends of statements and comments between backquotes, too.
+// column is a user's column. An identifier in a string of SQL is safe where one in backquotes is not: spark-sql looks
+// for the ends of statements and comments between backquotes, too.
 func column(name string) string { return "IDENTIFIER(" + literal(identifier(name)) + ")" }
 
 // checkText returns an error for text that no statement should have: it names nothing, and shows badly in logs.

@@ -10,7 +10,8 @@ import (
 )
 
 // hostile are texts that try to leave the quotes in which they stand.
-var hostile = []string{`plain`, `it's`, "`", "``", `\`, `\\`, `\'`, `'; DROP TABLE x; --`, "a`; DROP TABLE x; --", `${env:HOME}`,
+var hostile = []string{`plain`, `it's`, "`", "``", `\`, `\\`, `\'`, `'; DROP TABLE x; --`, "a`; DROP TABLE x; --",
+	`${env:HOME}`,
 	`/* x */`, `-- x`, `"`, `'''`, `\''`, "`'\\`'", `ü'é`, `\u0027`, `\047`, `%`, `$(id)`}
 
 // unquoted reads the text that Spark's lexer finds at the beginning, by its rules for strings and backquoted
@@ -67,7 +68,8 @@ func TestStatementsKeepPathsQuoted(t *testing.T) {
 	const word = "INTRUDER"
 	for _, s := range hostile {
 		dir := "/" + s + word
-		statement := overwrite(dir, transform(recordColumns, command(map[string]File{"amd64": {Name: "rivulet-worker-amd64-0"}}, "rivulet-job-0"),
+		statement := overwrite(dir, transform(recordColumns,
+			command(map[string]File{"amd64": {Name: "rivulet-worker-amd64-0"}}, "rivulet-job-0"),
 			records([]place{{"s", dir, 0}, {"s", dir, 2}}, false)))
 		found := 0
 		var outside strings.Builder
@@ -93,17 +95,21 @@ func TestStatementsKeepPathsQuoted(t *testing.T) {
 }
 
 func TestWorkRefuses(t *testing.T) {
-	for dir, want := range map[string]string{"": "empty", "/a\nb": "control character", "/a\x00": "control character", "/\xff": "UTF-8",
-		"/a*": "one of", "/a;b": "one of", "/{a,b}": "one of", `/a\b`: "one of"} {
-		if _, err := Open(t.Context(), nil, Options{Work: dir, Partitions: 1}); err == nil || !strings.Contains(err.Error(), want) {
+	for dir, want := range map[string]string{"": "empty", "/a\nb": "control character", "/a\x00": "control character",
+		"/\xff": "UTF-8",
+		"/a*":   "one of", "/a;b": "one of", "/{a,b}": "one of", `/a\b`: "one of"} {
+		if _, err := Open(t.Context(), nil, Options{Work: dir, Partitions: 1}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", dir, err, want)
 		}
 	}
 }
 
-// The command that Spark's machines run has no quotes of SQL and no ${…}, and words of hexadecimal digits alone are ours.
+// The command that Spark's machines run has no quotes of SQL and no ${…}, and words of hexadecimal digits alone are
+// ours.
 func TestCommandIsPlain(t *testing.T) {
-	c := command(map[string]File{"amd64": newFile(workerPrefix+"amd64", nil), "arm64": newFile(workerPrefix+"arm64", nil)}, "rivulet-job-0")
+	c := command(map[string]File{"amd64": newFile(workerPrefix+"amd64", nil), "arm64": newFile(workerPrefix+"arm64", nil)},
+		"rivulet-job-0")
 	if strings.ContainsAny(c, "'\\\n`") || strings.Contains(c, "${") {
 		t.Error(c)
 	}
@@ -133,7 +139,8 @@ func (e errorText) Error() string { return string(e) }
 
 func TestTablesOf(t *testing.T) {
 	names := []string{"a-0", "a-1"}
-	f, in, err := tablesOf("a-0", names, []string{`{"in":3,"out":[1,0],"bytes":[10,0]}`, `{"in":0,"out":[0,0],"bytes":[0,0]}`, `{"in":4,"out":[2,5],"bytes":[7,9]}`})
+	f, in, err := tablesOf("a-0", names, []string{`{"in":3,"out":[1,0],"bytes":[10,0]}`,
+		`{"in":0,"out":[0,0],"bytes":[0,0]}`, `{"in":4,"out":[2,5],"bytes":[7,9]}`})
 	want := []stage.Table{{Name: "a-0", Records: 3, Bytes: 17}, {Name: "a-1", Records: 5, Bytes: 9}}
 	if err != nil || in != 7 || !slices.Equal(f.Tables, want) {
 		t.Errorf("%v, %d read, %v", f.Tables, in, err)

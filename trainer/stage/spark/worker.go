@@ -79,7 +79,8 @@ func command(workers map[string]File, job string) string {
 	fail := func(words string) string {
 		return `echo "` + prefix + words + `" >&2; cat >/dev/null; exit 1`
 	}
-	s.WriteString("*) " + fail("this machine is $(uname -m), and workers were sent for "+strings.Join(names, ", ")+" only: make workers builds both") + ";; esac; ")
+	s.WriteString("*) " + fail("this machine is $(uname -m), and workers were sent for "+strings.Join(names, ", ")+
+		" only: make workers builds both") + ";; esac; ")
 	s.WriteString("j=" + job + "; for d in ./*/ ./; do if [ -f $d$w ] && [ -f $d$j ]; then " +
 		"[ -x $d$w ] || chmod +x $d$w; exec $d$w $d$j; fi; done; ")
 	s.WriteString(fail("worker or job has not reached this machine"))

@@ -8,8 +8,9 @@ import (
 // errArrow says that a batch is not an Arrow stream of one column of strings without nulls.
 var errArrow = errors.New("spark connect: the answer is no column of strings in Arrow's form")
 
-// strings of an Arrow IPC stream's first column (https://arrow.apache.org/docs/format/Columnar.html#ipc-streaming-format):
-// messages of a length, metadata as a FlatBuffer, and a body. Broken bytes are an error, never a panic.
+// strings of an Arrow IPC stream's first column
+// (https://arrow.apache.org/docs/format/Columnar.html#ipc-streaming-format): messages of a length, metadata as a
+// FlatBuffer, and a body. Broken bytes are an error, never a panic.
 func arrowStrings(b []byte) (out []string, err error) {
 	defer func() {
 		if recover() != nil { // an offset that leads out of the bytes

@@ -56,7 +56,8 @@ func (s *Session) run(ctx context.Context, plan *connectpb.Plan, progress Progre
 	}
 	client := clientType
 	// Its answer's memory; what fails here is freed when the session ends.
-	_, _ = s.releaseExecute.CallUnary(ctx, rpc.NewRequest(&connectpb.ReleaseExecuteRequest{SessionId: s.id, UserContext: s.user(),
+	_, _ = s.releaseExecute.CallUnary(ctx, rpc.NewRequest(&connectpb.ReleaseExecuteRequest{SessionId: s.id,
+		UserContext: s.user(),
 		OperationId: o.id, ClientType: &client,
 		Release: &connectpb.ReleaseExecuteRequest_ReleaseAll_{ReleaseAll: &connectpb.ReleaseExecuteRequest_ReleaseAll{}}}))
 	return nil
@@ -67,8 +68,9 @@ func (o *operation) stop(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	client := clientType
-	_, _ = o.interrupt.CallUnary(ctx, rpc.NewRequest(&connectpb.InterruptRequest{SessionId: o.Session.id, UserContext: o.user(),
-		ClientType: &client, InterruptType: connectpb.InterruptRequest_INTERRUPT_TYPE_ALL}))
+	_, _ = o.interrupt.CallUnary(ctx, rpc.NewRequest(&connectpb.InterruptRequest{SessionId: o.Session.id,
+		UserContext: o.user(),
+		ClientType:  &client, InterruptType: connectpb.InterruptRequest_INTERRUPT_TYPE_ALL}))
 }
 
 // untilDone begins the operation and reads its answer. A stream that breaks is taken up where it broke; a request that
@@ -109,8 +111,8 @@ func (o *operation) untilDone(ctx context.Context) error {
 	}
 }
 
-// broken reports whether a call failed on its way: the server is not there, or the connection ended in the middle of an answer, of
-// which the library says that the protocol is violated.
+// broken reports whether a call failed on its way: the server is not there, or the connection ended in the middle of an
+// answer, of which the library says that the protocol is violated.
 func broken(err error) bool {
 	switch rpc.CodeOf(err) {
 	case rpc.CodeUnavailable:
@@ -126,7 +128,8 @@ func says(err error, word string) bool {
 	return errors.As(err, &refused) && strings.Contains(refused.Message(), word)
 }
 
-func (o *operation) call(ctx context.Context, begin bool) (*rpc.ServerStreamForClient[connectpb.ExecutePlanResponse], error) {
+func (o *operation) call(ctx context.Context, begin bool) (*rpc.ServerStreamForClient[connectpb.ExecutePlanResponse],
+	error) {
 	client := clientType
 	if begin {
 		return o.execute.CallServerStream(ctx, rpc.NewRequest(&connectpb.ExecutePlanRequest{SessionId: o.Session.id,
@@ -135,7 +138,8 @@ func (o *operation) call(ctx context.Context, begin bool) (*rpc.ServerStreamForC
 				RequestOption: &connectpb.ExecutePlanRequest_RequestOption_ReattachOptions{
 					ReattachOptions: &connectpb.ReattachOptions{Reattachable: true}}}}}))
 	}
-	request := &connectpb.ReattachExecuteRequest{SessionId: o.Session.id, UserContext: o.user(), OperationId: o.id, ClientType: &client}
+	request := &connectpb.ReattachExecuteRequest{SessionId: o.Session.id, UserContext: o.user(), OperationId: o.id,
+		ClientType: &client}
 	if o.last != "" {
 		request.LastResponseId = &o.last
 	}

@@ -34,9 +34,9 @@ const clientType = "rivulet"
 // maxMessage bounds an answer's message.
 const maxMessage = 256 << 20
 
-// silence is how long a server may send nothing before it is asked whether it is there. A server ends each stream after two
-// minutes, so a longer silence is no long task. Servers of gRPC close a connection on which they are asked several times within
-// five minutes of silence.
+// silence is how long a server may send nothing before it is asked whether it is there. A server ends each stream after
+// two minutes, so a longer silence is no long task. Servers of gRPC close a connection on which they are asked several
+// times within five minutes of silence.
 const silence = 150 * time.Second
 
 // New returns a session. Nothing is sent before the first call. roots are the authorities of the server's certificate,
@@ -48,15 +48,22 @@ func New(a Address, security *tls.Config) *Session {
 	client := &http.Client{Transport: &http.Transport{Protocols: protocols, Proxy: http.ProxyFromEnvironment,
 		TLSClientConfig: security,
 		HTTP2:           &http.HTTP2Config{SendPingTimeout: silence, PingTimeout: 15 * time.Second}}}
-	options := rpc.WithClientOptions(rpc.WithGRPC(), rpc.WithReadMaxBytes(maxMessage), rpc.WithInterceptors(headers{a.header}))
+	options := rpc.WithClientOptions(rpc.WithGRPC(), rpc.WithReadMaxBytes(maxMessage),
+		rpc.WithInterceptors(headers{a.header}))
 	base := a.url()
 	return &Session{address: a, id: newID(),
-		execute:        rpc.NewClient[connectpb.ExecutePlanRequest, connectpb.ExecutePlanResponse](client, base+"ExecutePlan", options),
-		reattach:       rpc.NewClient[connectpb.ReattachExecuteRequest, connectpb.ExecutePlanResponse](client, base+"ReattachExecute", options),
-		releaseExecute: rpc.NewClient[connectpb.ReleaseExecuteRequest, connectpb.ReleaseExecuteResponse](client, base+"ReleaseExecute", options),
-		addArtifacts:   rpc.NewClient[connectpb.AddArtifactsRequest, connectpb.AddArtifactsResponse](client, base+"AddArtifacts", options),
-		interrupt:      rpc.NewClient[connectpb.InterruptRequest, connectpb.InterruptResponse](client, base+"Interrupt", options),
-		releaseSession: rpc.NewClient[connectpb.ReleaseSessionRequest, connectpb.ReleaseSessionResponse](client, base+"ReleaseSession", options),
+		execute: rpc.NewClient[connectpb.ExecutePlanRequest, connectpb.ExecutePlanResponse](client, base+"ExecutePlan",
+			options),
+		reattach: rpc.NewClient[connectpb.ReattachExecuteRequest, connectpb.ExecutePlanResponse](client,
+			base+"ReattachExecute", options),
+		releaseExecute: rpc.NewClient[connectpb.ReleaseExecuteRequest, connectpb.ReleaseExecuteResponse](client,
+			base+"ReleaseExecute", options),
+		addArtifacts: rpc.NewClient[connectpb.AddArtifactsRequest, connectpb.AddArtifactsResponse](client,
+			base+"AddArtifacts", options),
+		interrupt: rpc.NewClient[connectpb.InterruptRequest, connectpb.InterruptResponse](client, base+"Interrupt",
+			options),
+		releaseSession: rpc.NewClient[connectpb.ReleaseSessionRequest, connectpb.ReleaseSessionResponse](client,
+			base+"ReleaseSession", options),
 	}
 }
 
@@ -132,7 +139,8 @@ func (s *Session) AddFile(ctx context.Context, name string, content []byte) erro
 			Artifacts: []*connectpb.AddArtifactsRequest_SingleChunkArtifact{{Name: name, Data: piece(0)}}}}
 	} else {
 		first.Payload = &connectpb.AddArtifactsRequest_BeginChunk{BeginChunk: &connectpb.AddArtifactsRequest_BeginChunkedArtifact{
-			Name: name, TotalBytes: int64(len(content)), NumChunks: int64((len(content) + chunk - 1) / chunk), InitialChunk: piece(0)}}
+			Name: name, TotalBytes: int64(len(content)), NumChunks: int64((len(content) + chunk - 1) / chunk),
+			InitialChunk: piece(0)}}
 	}
 	err := stream.Send(first)
 	for from := chunk; err == nil && from < len(content); from += chunk {

@@ -50,7 +50,8 @@ func (f *fake) part(id string) *connectpb.ExecutePlanResponse {
 	switch id {
 	case "1":
 		r.ResponseType = &connectpb.ExecutePlanResponse_ExecutionProgress_{ExecutionProgress: &connectpb.ExecutePlanResponse_ExecutionProgress{
-			Stages: []*connectpb.ExecutePlanResponse_ExecutionProgress_StageInfo{{NumTasks: 4, NumCompletedTasks: 3, InputBytesRead: 10}, {NumTasks: 2}}}}
+			Stages: []*connectpb.ExecutePlanResponse_ExecutionProgress_StageInfo{{NumTasks: 4, NumCompletedTasks: 3,
+				InputBytesRead: 10}, {NumTasks: 2}}}}
 	case "2":
 		r.ResponseType = &connectpb.ExecutePlanResponse_ArrowBatch_{ArrowBatch: &connectpb.ExecutePlanResponse_ArrowBatch{RowCount: 3, Data: f.arrow}}
 	case "3":
@@ -59,7 +60,8 @@ func (f *fake) part(id string) *connectpb.ExecutePlanResponse {
 	return r
 }
 
-func (f *fake) execute(_ context.Context, r *rpc.Request[connectpb.ExecutePlanRequest], out *rpc.ServerStream[connectpb.ExecutePlanResponse]) error {
+func (f *fake) execute(_ context.Context, r *rpc.Request[connectpb.ExecutePlanRequest],
+	out *rpc.ServerStream[connectpb.ExecutePlanResponse]) error {
 	if err := f.allowed(r.Header()); err != nil {
 		return err
 	}
@@ -80,7 +82,8 @@ func (f *fake) execute(_ context.Context, r *rpc.Request[connectpb.ExecutePlanRe
 	return errors.Join(out.Send(f.part("2")), out.Send(f.part("3")))
 }
 
-func (f *fake) reattach(_ context.Context, r *rpc.Request[connectpb.ReattachExecuteRequest], out *rpc.ServerStream[connectpb.ExecutePlanResponse]) error {
+func (f *fake) reattach(_ context.Context, r *rpc.Request[connectpb.ReattachExecuteRequest],
+	out *rpc.ServerStream[connectpb.ExecutePlanResponse]) error {
 	if r.Msg.GetOperationId() != f.executions[len(f.executions)-1] {
 		return rpc.NewError(rpc.CodeInternal, errors.New("OPERATION_NOT_FOUND"))
 	}
@@ -91,7 +94,8 @@ func (f *fake) reattach(_ context.Context, r *rpc.Request[connectpb.ReattachExec
 	return out.Send(f.part("3"))
 }
 
-func (f *fake) artifacts(_ context.Context, in *rpc.ClientStream[connectpb.AddArtifactsRequest]) (*rpc.Response[connectpb.AddArtifactsResponse], error) {
+func (f *fake) artifacts(_ context.Context, in *rpc.ClientStream[connectpb.AddArtifactsRequest]) (
+	*rpc.Response[connectpb.AddArtifactsResponse], error) {
 	if err := f.allowed(in.RequestHeader()); err != nil {
 		return nil, err
 	}
@@ -220,7 +224,8 @@ func TestParse(t *testing.T) {
 	if a, err := Parse("sc://h:1/;token=one", "two"); err != nil || a.header.Get("Authorization") != "Bearer two" {
 		t.Errorf("%v: %v", a.header, err)
 	}
-	for _, bad := range []string{"", "host:1", "http://h:1", "sc://", "sc://:1", "sc://h:", "sc://h:1/;secret", "sc://h:1/;use_ssl=yes",
+	for _, bad := range []string{"", "host:1", "http://h:1", "sc://", "sc://:1", "sc://h:", "sc://h:1/;secret",
+		"sc://h:1/;use_ssl=yes",
 		"sc://h:1/;colour=secret", "sc://u:secret@h:1"} {
 		if _, err := Parse(bad, ""); err == nil || bad != "sc://h:1/;secret" && strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: error %v", bad, err)

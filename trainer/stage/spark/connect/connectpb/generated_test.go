@@ -19,7 +19,8 @@ var update = flag.Bool("update", false, "write spark.pb.go")
 // The generated file is that of spark.proto.
 func TestGenerated(t *testing.T) {
 	const proto, generated = "spark.proto", "spark.pb.go"
-	compiler := protocompile.Compiler{Resolver: &protocompile.SourceResolver{}, SourceInfoMode: protocompile.SourceInfoStandard}
+	compiler := protocompile.Compiler{Resolver: &protocompile.SourceResolver{},
+		SourceInfoMode: protocompile.SourceInfoStandard}
 	compiled, err := compiler.Compile(t.Context(), proto)
 	if err != nil {
 		t.Fatal(err)
