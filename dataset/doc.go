@@ -130,8 +130,7 @@
 //	ogb.go         OGB's files
 //	save.go, savetables.go   writing the GraphSAINT layout, and tables
 //	symmetric.go   adjacency matrices of undirected edges
-//	renumber.go    the same data in another order of nodes
-//	inductive.go   the original graph T, and batches of arrivals
+//	inductive.go   the original graph T, batches of arrivals, and the same data in another order of nodes
 //	withhold.go    nodes kept back for later
 //	fingerprint.go the data's name by content
 //

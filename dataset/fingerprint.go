@@ -1,10 +1,10 @@
 package dataset
 
 import (
-	"bufio"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"hash"
 	"math"
 
 	"rivulet/graph"
@@ -16,8 +16,7 @@ import (
 // names only. It does not depend on the machine, nor on the form in which the files were stored (item sizes,
 // compression, order of columns).
 func (d *Dataset) Fingerprint() string {
-	h := sha256.New()
-	f := fingerprint{bufio.NewWriterSize(h, 1<<16)}
+	f := fingerprint{hash: sha256.New()}
 	f.texts(d.IDs)
 	f.texts(d.Classes)
 	f.csr(d.Adj)
@@ -39,25 +38,36 @@ func (d *Dataset) Fingerprint() string {
 	if !d.Merged.empty() { // at the end, so that data without it keep their fingerprint
 		f.merged(&d.Merged)
 	}
-	f.w.Flush() // a hash's Write returns no error
-	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+	f.flush()
+	return "sha256:" + hex.EncodeToString(f.hash.Sum(nil))
 }
 
 // fingerprint writes little-endian values, each list behind its length, so that no two data sets write the same
 // bytes.
-type fingerprint struct{ w *bufio.Writer }
-
-func (f fingerprint) u32(v uint32) {
-	f.w.Write(binary.LittleEndian.AppendUint32(f.w.AvailableBuffer(), v))
+type fingerprint struct {
+	hash    hash.Hash
+	pending []byte // written and not yet hashed
 }
 
-func (f fingerprint) size(n int) { f.u64(uint64(n)) }
-
-func (f fingerprint) u64(v uint64) {
-	f.w.Write(binary.LittleEndian.AppendUint64(f.w.AvailableBuffer(), v))
+// put takes pending with more bytes at its end.
+func (f *fingerprint) put(pending []byte) {
+	if f.pending = pending; len(pending) >= 1<<16 {
+		f.flush()
+	}
 }
 
-func (f fingerprint) flag(v bool) {
+func (f *fingerprint) flush() {
+	f.hash.Write(f.pending) // a hash's Write returns no error
+	f.pending = f.pending[:0]
+}
+
+func (f *fingerprint) u32(v uint32) { f.put(binary.LittleEndian.AppendUint32(f.pending, v)) }
+
+func (f *fingerprint) size(n int) { f.u64(uint64(n)) }
+
+func (f *fingerprint) u64(v uint64) { f.put(binary.LittleEndian.AppendUint64(f.pending, v)) }
+
+func (f *fingerprint) flag(v bool) {
 	if v {
 		f.u32(1)
 	} else {
@@ -65,35 +75,34 @@ func (f fingerprint) flag(v bool) {
 	}
 }
 
-func (f fingerprint) ints(list []int32) {
+func (f *fingerprint) ints(list []int32) {
 	f.size(len(list))
 	for _, v := range list {
 		f.u32(uint32(v))
 	}
 }
 
-func (f fingerprint) values(list []float32) {
+func (f *fingerprint) values(list []float32) {
 	f.size(len(list))
 	for _, v := range list {
 		f.u32(math.Float32bits(v))
 	}
 }
 
-func (f fingerprint) texts(list []string) {
+func (f *fingerprint) texts(list []string) {
 	f.size(len(list))
 	for _, s := range list {
 		f.size(len(s))
-		f.w.WriteString(s)
+		f.put(append(f.pending, s...))
 	}
 }
 
 // csr writes a nil Val as ones.
-func (f fingerprint) csr(m *graph.CSR) {
+func (f *fingerprint) csr(m *graph.CSR) {
 	f.size(m.Rows)
 	f.size(m.Cols)
 	for i := range m.Rows {
-		cols, _ := m.Row(i)
-		f.ints(cols)
+		f.ints(m.ColIdx[m.RowPtr[i]:m.RowPtr[i+1]])
 	}
 	if m.Val != nil {
 		f.values(m.Val)
@@ -106,7 +115,7 @@ func (f fingerprint) csr(m *graph.CSR) {
 }
 
 // columns writes the values of columns as they are, before a schema.
-func (f fingerprint) columns(columns []schema.Column) {
+func (f *fingerprint) columns(columns []schema.Column) {
 	f.size(len(columns))
 	for i := range columns {
 		c := &columns[i]
@@ -131,7 +140,7 @@ func (f fingerprint) columns(columns []schema.Column) {
 	}
 }
 
-func (f fingerprint) merged(m *Merged) {
+func (f *fingerprint) merged(m *Merged) {
 	f.size(len(m.Waiting))
 	for _, w := range m.Waiting {
 		f.u32(uint32(w.Node))

@@ -26,11 +26,11 @@
 //
 //	value.go     Value, Field and Column: what a table or an arrival gives
 //	append.go    a column that grows by the values of arrivals
-//	kind.go      kinds and rules as a person writes them: "text:1024", "age:2026-01-31"
+//	kind.go      kinds and rules as a person writes them: "text:1024", "age:2026-01-31"; what a feature of each kind needs
 //	feature.go   Feature: its kind, its rule for missing values, its positions and their names
 //	schema.go    Schema: all features in order, JSON, hash, checks
 //	fit.go       Fit: a schema learned from the columns of a table
-//	auto.go      the kinds that Fit chooses
+//	summary.go   what Fit reads of a column, in one pass over its values, and the kind that it chooses by that
 //	encode.go    the row of one arrival from its fields
 //	values.go    the number of one value of each kind, and the errors about values
 //	words.go     the hash of words

@@ -1,11 +1,11 @@
 package schema
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 )
 
 // FitOptions are the choices of a fit. The zero value leaves all of them to the data.
@@ -108,28 +108,33 @@ func (o *FitOptions) check(columns []Column, rows []int32) error {
 
 // feature returns the feature of a column, or the reason why the column becomes none.
 func (o *FitOptions) feature(c *Column, rows []int32) (f *Feature, reason string, err error) {
-	spec, missing := Spec{}, count(c, rows)
-	if text, chosen := o.Kinds[c.Name]; chosen {
+	var spec Spec
+	text, chosen := o.Kinds[c.Name]
+	if chosen {
 		if spec, err = ParseKind(text); err != nil {
 			return nil, "", err
 		}
-	} else if spec, reason = automatic(c, rows, missing); reason != "" {
-		return nil, reason, nil
 	}
-	if missing == len(rows) {
+	is := summarize(c, rows, spec.Kind == KindCategory)
+	if !chosen {
+		if spec, reason = is.kind(); reason != "" {
+			return nil, reason, nil
+		}
+	}
+	if is.missing == len(rows) {
 		return nil, "", errors.New("all values of the original nodes are missing")
 	}
 	f = &Feature{Name: c.Name, Kind: spec.Kind, Missing: o.Missing[c.Name], Parts: spec.Parts, Until: spec.Until,
 		UntilFeature: spec.UntilColumn, Buckets: spec.Buckets}
-	if err := o.learn(f, c, rows); err != nil {
-		if _, chosen := o.Kinds[c.Name]; !chosen && f.Kind == KindCategory {
+	if err := o.learn(f, is); err != nil {
+		if !chosen && f.Kind == KindCategory {
 			return nil, err.Error(), nil
 		}
 		return nil, "", err
 	}
 	if f.Missing == "" {
 		switch {
-		case missing > 0:
+		case is.missing > 0:
 			f.Missing = RuleColumn
 		case f.Kind == KindCategory || f.Kind == KindText:
 			f.Missing = RuleZero
@@ -140,30 +145,15 @@ func (o *FitOptions) feature(c *Column, rows []int32) (f *Feature, reason string
 	return f, "", f.validate()
 }
 
-// count returns how many values are missing.
-func count(c *Column, rows []int32) (missing int) {
-	for _, i := range rows {
-		if c.Missing != nil && c.Missing[i] {
-			missing++
-		}
-	}
-	return missing
-}
-
-// learn learns what the kind needs from the rows, except the means.
-func (o *FitOptions) learn(f *Feature, c *Column, rows []int32) (err error) {
+// learn gives a feature what its kind needs, except the means.
+func (o *FitOptions) learn(f *Feature, is *summary) (err error) {
 	width := 1
 	switch f.Kind {
 	case KindCategory:
-		f.Categories, err = o.categories(c, rows)
+		f.Categories, err = o.categories(is)
 		return err
 	case KindText:
-		if f.Buckets == 0 {
-			f.Buckets = o.Buckets
-		}
-		if f.Buckets == 0 {
-			f.Buckets = DefaultBuckets
-		}
+		f.Buckets = cmp.Or(f.Buckets, o.Buckets, DefaultBuckets)
 		return nil
 	case KindTime:
 		if len(f.Parts) == 0 {
@@ -172,68 +162,31 @@ func (o *FitOptions) learn(f *Feature, c *Column, rows []int32) (err error) {
 		width = len(f.Parts)
 	case KindAge:
 		if f.Until.IsZero() && f.UntilFeature == "" {
-			f.Until, err = latest(c, rows)
+			f.Until, err = is.latest, is.notTime
 		}
 	case KindVector:
-		for _, i := range rows {
-			if v := c.At(int(i)); v.Type == Vector {
-				width = len(v.Vector)
-				break
-			}
-		}
+		width = max(width, is.length)
 	}
 	f.Mean = make([]float64, width)
 	return err
 }
 
 // categories returns the values that at least MinCount rows have, sorted.
-func (o *FitOptions) categories(c *Column, rows []int32) ([]string, error) {
-	least := o.MinCount
-	if least == 0 {
-		least = DefaultMinCount
+func (o *FitOptions) categories(is *summary) ([]string, error) {
+	if is.notCategory != nil {
+		return nil, is.notCategory
 	}
-	counts := map[string]int{}
-	for _, i := range rows {
-		switch v := c.At(int(i)); v.Type {
-		case Missing:
-		case Text:
-			counts[v.Text]++
-		case Number, Bool:
-			counts[string(appendCategory(nil, &v))]++
-		default:
-			return nil, fmt.Errorf("%s, which is no category", v.describe())
-		}
-	}
+	least := cmp.Or(o.MinCount, DefaultMinCount)
 	most := 0
-	for _, n := range counts {
+	for _, n := range is.counts {
 		most = max(most, n)
 	}
 	if most < least {
 		return nil, fmt.Errorf("no value is there %d times, the most frequent one %d times: choose a smaller least count, "+
 			"another kind, or drop it", least, most)
 	}
-	maps.DeleteFunc(counts, func(_ string, n int) bool { return n < least })
-	return slices.Sorted(maps.Keys(counts)), nil
-}
-
-// latest returns the latest time of a column.
-func latest(c *Column, rows []int32) (time.Time, error) {
-	var out time.Time
-	f := Feature{Name: c.Name, Kind: KindAge}
-	for _, i := range rows {
-		v := c.At(int(i))
-		if v.Type == Missing {
-			continue
-		}
-		t, err := f.moment(&v)
-		if err != nil {
-			return out, err
-		}
-		if out.IsZero() || t.After(out) {
-			out = t
-		}
-	}
-	return out, nil
+	maps.DeleteFunc(is.counts, func(_ string, n int) bool { return n < least })
+	return slices.Sorted(maps.Keys(is.counts)), nil
 }
 
 // average sets the means over the rows whose values are not missing.

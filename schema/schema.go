@@ -5,9 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
@@ -145,83 +143,6 @@ func (s *Schema) add(f *Feature, k int) error {
 		return fmt.Errorf("name is %q, with which there are more than %d positions", f.Name, maxWidth)
 	}
 	s.width += f.Width()
-	return nil
-}
-
-// validate checks that the feature has what its kind needs and nothing else.
-func (f *Feature) validate() error {
-	var allowed Feature // what belongs to the kind
-	means := 0
-	switch f.Kind {
-	case KindNumber, KindBool:
-		means = 1
-	case KindCategory:
-		if f.Missing == RuleMean {
-			return fmt.Errorf("missing is %q, a category has no mean", f.Missing)
-		}
-		allowed = Feature{Categories: f.Categories}
-		if err := f.index(); err != nil {
-			return err
-		}
-	case KindText:
-		if f.Missing == RuleMean {
-			return fmt.Errorf("missing is %q, a text has no mean", f.Missing)
-		}
-		allowed = Feature{Buckets: f.Buckets}
-		if f.Buckets < 1 || f.Buckets > maxWidth {
-			return fmt.Errorf("buckets is %d, want 1 to %d", f.Buckets, maxWidth)
-		}
-	case KindTime:
-		means, allowed = len(f.Parts), Feature{Parts: f.Parts}
-		if err := checkParts(f.Parts); err != nil {
-			return err
-		}
-	case KindAge:
-		means, allowed = 1, Feature{Until: f.Until, UntilFeature: f.UntilFeature}
-		if f.Until.IsZero() == (f.UntilFeature == "") {
-			return fmt.Errorf("until is %v and until_feature %q, want one of the two", f.Until, f.UntilFeature)
-		}
-		f.Until = f.Until.UTC()
-	case KindVector:
-		means = max(1, len(f.Mean))
-	default:
-		return fmt.Errorf("kind is %q, want number, bool, category, text, time, age or vector", f.Kind)
-	}
-	return f.validateRest(&allowed, means)
-}
-
-// validateRest checks the number of means, and that no field of another kind is set.
-func (f *Feature) validateRest(allowed *Feature, means int) error {
-	if len(f.Mean) != means {
-		return fmt.Errorf("mean has %d values, want %d", len(f.Mean), means)
-	}
-	for k, m := range f.Mean {
-		if !(math.Abs(m) <= math.MaxFloat32) {
-			return fmt.Errorf("mean[%d] is %v, want a number that float32 holds", k, m)
-		}
-	}
-	switch {
-	case len(f.Categories) != len(allowed.Categories):
-		return fmt.Errorf("categories has %d values, a %s has none", len(f.Categories), f.Kind)
-	case f.Buckets != allowed.Buckets:
-		return fmt.Errorf("buckets is %d, a %s has none", f.Buckets, f.Kind)
-	case len(f.Parts) != len(allowed.Parts):
-		return fmt.Errorf("parts is %q, a %s has none", strings.Join(f.Parts, "+"), f.Kind)
-	case !f.Until.Equal(allowed.Until) || f.UntilFeature != allowed.UntilFeature:
-		return fmt.Errorf("until is %v and until_feature %q, a %s has neither", f.Until, f.UntilFeature, f.Kind)
-	}
-	return nil
-}
-
-// index builds the map from a category to its position.
-func (f *Feature) index() error {
-	f.category = make(map[string]int, len(f.Categories))
-	for k, c := range f.Categories {
-		if _, twice := f.category[c]; twice {
-			return fmt.Errorf("categories[%d] is %q, which is there twice", k, c)
-		}
-		f.category[c] = k
-	}
 	return nil
 }
 

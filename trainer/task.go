@@ -68,14 +68,13 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 		return nil, errors.New("no validation nodes: hyperparameters are chosen on them")
 	}
 	fingerprint := d.Fingerprint() // of the columns, if features have names
+	named := valuesOf(d.IDs, d.Columns)
 	start := time.Now()
-	columns := d
 	d, s, err := Encode(d, o)
 	if err != nil {
 		return nil, err
 	}
 	o.Keep = s // X is of its positions
-	named := valuesOf(columns.IDs, columns.Columns)
 	d = d.OriginalFirst()
 	m, _ := methodOf(o.Method)
 	t := &task{options: o, method: m, data: d, original: d.Original(), label: o.label(), whole: newMemo(), schema: s,
@@ -98,7 +97,9 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 	t.x = features.Factor(t.original.X, t.pre)
 	t.inputs = t.pre.Raw(t.original.X)
 	t.support = t.set(d.Validation, GraphBatch)
-	t.judges = t.set(Evenly(d.Validation, judgingNodes), GraphBatch)
+	if t.judges = t.support; len(d.Validation) > judgingNodes {
+		t.judges = t.set(Evenly(d.Validation, judgingNodes), GraphBatch)
+	}
 	t.test = sync.OnceValue(func() map[string]*eval.Set {
 		whole := t.set(d.Test, GraphBatch)
 		return map[string]*eval.Set{GraphBatch: whole, NodeBatch: apart(whole)}
@@ -180,8 +181,8 @@ func apart(s *eval.Set) *eval.Set {
 func attach(d *dataset.Dataset, original *dataset.Original, batches [][]int32, graphBatch bool) *eval.Set {
 	s := &eval.Set{}
 	for _, nodes := range batches {
-		s.Batches = append(s.Batches, d.Attach(original, nodes, graphBatch))
 		s.Labels = append(s.Labels, take(d.Labels, nodes))
+		s.Batches = append(s.Batches, d.Attach(original, nodes, graphBatch))
 	}
 	return s
 }
