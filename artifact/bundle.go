@@ -5,13 +5,14 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/preprocess"
 	"rivulet/schema"
 )
 
 // Bundle is an artifact in memory: everything that a consumer needs to serve, and M or a way to read it.
 type Bundle struct {
 	Manifest   Manifest
-	Preprocess infer.Preprocess
+	Preprocess preprocess.Parameters
 	Synthetic  Synthetic
 	Models     []Model  // in the order of Manifest.Models
 	Mapping    *Mapping // nil in the serving part, whose rows of M are in Redis, and where Parts is set

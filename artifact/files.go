@@ -8,6 +8,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/preprocess"
 )
 
 // The files of an artifact, by name relative to its directory.
@@ -100,7 +101,7 @@ func decodeSynthetic(b *Bundle, s tensorSet) (err error) {
 	if b.Synthetic.Labels, err = s.int32s("y", n); err != nil {
 		return err
 	}
-	b.Preprocess = infer.Preprocess{Kind: m.Preprocess.Kind, Scale: m.Preprocess.Scale}
+	b.Preprocess = preprocess.Parameters{Kind: m.Preprocess.Kind, Scale: m.Preprocess.Scale}
 	if _, ok := s["preprocess.mean"]; ok {
 		if b.Preprocess.Mean, err = s.float32s("preprocess.mean", d); err != nil {
 			return err

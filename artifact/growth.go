@@ -10,6 +10,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/growth"
 )
 
 // Growth gives arrivals rows of M of their own, so that later arrivals can attach to them (docs/algorithm.md,
@@ -17,9 +18,9 @@ import (
 // become its columns. All models that M was solved for have a part in it, whichever is served, so that every
 // consumer solves the same rows.
 type Growth struct {
-	Entries    int                       // k: most entries of a row
-	Dictionary *graph.Dense              // t', N'×p: the messages of the synthetic nodes
-	Messages   map[string]infer.Messages // by model, whose columns stand side by side in the order of Manifest.Models
+	Entries    int                        // k: most entries of a row
+	Dictionary *graph.Dense               // t', N'×p: the messages of the synthetic nodes
+	Messages   map[string]growth.Messages // by model, whose columns stand side by side in the order of Manifest.Models
 }
 
 // ErrNoGrowth says that an artifact has nothing to solve rows of arrivals against.
@@ -28,11 +29,11 @@ var ErrNoGrowth = errors.New("the artifact has no dictionary to solve rows of M 
 
 // Grower gives rows of M to arrivals, by the frozen deployments of the models that M was solved for. Those that are
 // deployed already may be given, by name. It fails with [ErrNoGrowth] where the artifact has no Growth.
-func (b *Bundle) Grower(deployed map[string]infer.Deployment) (*infer.Grower, error) {
+func (b *Bundle) Grower(deployed map[string]infer.Deployment) (*growth.Grower, error) {
 	if b.Growth == nil {
 		return nil, ErrNoGrowth
 	}
-	var models []infer.GrowingModel
+	var models []growth.Model
 	for _, m := range b.Models {
 		messages, ok := b.Growth.Messages[m.Name]
 		if !ok {
@@ -48,14 +49,14 @@ func (b *Bundle) Grower(deployed map[string]infer.Deployment) (*infer.Grower, er
 				return nil, fmt.Errorf("model %s gives its arrivals no tables", m.Name)
 			}
 		}
-		models = append(models, infer.GrowingModel{Frozen: frozen, Messages: messages})
+		models = append(models, growth.Model{Frozen: frozen, Messages: messages})
 	}
-	return infer.NewGrower(b.Growth.Dictionary, b.Growth.Entries, models), nil
+	return growth.NewGrower(b.Growth.Dictionary, b.Growth.Entries, models), nil
 }
 
 // parts are the messages' parts by the names of their tensors.
-func parts(model string, m *infer.Messages) map[string]*infer.Part {
-	out := map[string]*infer.Part{model + ".c": &m.C}
+func parts(model string, m *growth.Messages) map[string]*growth.Part {
+	out := map[string]*growth.Part{model + ".c": &m.C}
 	for k := range m.U {
 		out[fmt.Sprintf("%s.u%d", model, k)] = &m.U[k]
 	}
@@ -83,7 +84,7 @@ func growthTensors(g *Growth) []tensor {
 
 // decodeGrowth reads the growth of n synthetic nodes and these models; what is of other models is left alone.
 func decodeGrowth(s tensorSet, n int, models []ModelInfo) (*Growth, error) {
-	g := &Growth{Messages: map[string]infer.Messages{}}
+	g := &Growth{Messages: map[string]growth.Messages{}}
 	var err error
 	if g.Dictionary, err = s.dense("dictionary", n, anyLength); err != nil {
 		return nil, err
@@ -106,7 +107,7 @@ func decodeGrowth(s tensorSet, n int, models []ModelInfo) (*Growth, error) {
 }
 
 // decodeMessages reads the parts of a model, of tables u0, u1, … and c.
-func decodeMessages(s tensorSet, model string) (m infer.Messages, there bool, err error) {
+func decodeMessages(s tensorSet, model string) (m growth.Messages, there bool, err error) {
 	for name := range s {
 		there = there || strings.HasPrefix(name, model+".")
 	}
@@ -134,16 +135,16 @@ func (s tensorSet) hasPart(name string) bool {
 	return scale || factor
 }
 
-func (s tensorSet) part(name string) (infer.Part, error) {
+func (s tensorSet) part(name string) (growth.Part, error) {
 	if _, ok := s[name+".factor"]; ok {
 		factor, err := s.dense(name+".factor", anyLength, anyLength)
-		return infer.Part{Factor: factor}, err
+		return growth.Part{Factor: factor}, err
 	}
 	scale, err := s.float32s(name+".scale", 1)
 	if err != nil {
-		return infer.Part{}, err
+		return growth.Part{}, err
 	}
-	return infer.Part{Scale: scale[0]}, nil
+	return growth.Part{Scale: scale[0]}, nil
 }
 
 // validateGrowth checks the dictionary and that the parts of each model fit its tables, which are valid.
@@ -176,7 +177,7 @@ func (b *Bundle) validateGrowth() error {
 	return nil
 }
 
-func validateMessages(model string, m *infer.Messages, t *infer.Tables) error {
+func validateMessages(model string, m *growth.Messages, t *infer.Tables) error {
 	if len(m.U) != len(t.U) || t.C == nil {
 		return fmt.Errorf("%s: messages of %d tables, the model has %d", model, len(m.U), len(t.U))
 	}
@@ -191,7 +192,7 @@ func validateMessages(model string, m *infer.Messages, t *infer.Tables) error {
 	return nil
 }
 
-func validatePart(p *infer.Part, width int) error {
+func validatePart(p *growth.Part, width int) error {
 	if p.Factor != nil {
 		if err := validateDense(p.Factor, width, p.Factor.Cols); err != nil {
 			return fmt.Errorf("factor: %w", err)

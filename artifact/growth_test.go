@@ -14,6 +14,8 @@ import (
 	"rivulet/artifact/artifacttest"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
+	"rivulet/infer/growth"
 )
 
 const growthName = "growth.safetensors"
@@ -70,10 +72,10 @@ func TestGrowerSolvesForAllModels(t *testing.T) {
 	if err := b.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	batch := &infer.Batch{X: graph.Features{Dense: artifacttest.Growth(9, b).Dictionary}, Known: []int32{2}}
+	batch := &attach.Batch{X: graph.Features{Dense: artifacttest.Growth(9, b).Dictionary}, Known: []int32{2}}
 	batch.X.Dense = &graph.Dense{Rows: 1, Cols: 5, Data: batch.X.Dense.Data[:5]}
 	batch.R = &graph.CSR{Rows: 1, Cols: 6, RowPtr: []int{0, 2}, ColIdx: []int32{1, 4}, Val: []float32{0.5, 2}}
-	grow := func(b *artifact.Bundle, deployed map[string]infer.Deployment) infer.Row {
+	grow := func(b *artifact.Bundle, deployed map[string]infer.Deployment) attach.Row {
 		t.Helper()
 		g, err := b.Grower(deployed)
 		if err != nil {
@@ -92,7 +94,7 @@ func TestGrowerSolvesForAllModels(t *testing.T) {
 	}
 	fewer := *b
 	fewer.Growth = &artifact.Growth{Entries: b.Growth.Entries,
-		Messages:   map[string]infer.Messages{"sgc": b.Growth.Messages["sgc"]},
+		Messages:   map[string]growth.Messages{"sgc": b.Growth.Messages["sgc"]},
 		Dictionary: graph.NewDense(6, 7)}
 	for i := range 6 {
 		copy(fewer.Growth.Dictionary.Row(i), b.Growth.Dictionary.Row(i))
@@ -106,7 +108,7 @@ func TestGrowerSolvesForAllModels(t *testing.T) {
 }
 
 func TestInvalidGrowth(t *testing.T) {
-	change := func(g *artifact.Growth, model string, f func(m *infer.Messages)) {
+	change := func(g *artifact.Growth, model string, f func(m *growth.Messages)) {
 		m := g.Messages[model]
 		f(&m)
 		g.Messages[model] = m
@@ -126,14 +128,14 @@ func TestInvalidGrowth(t *testing.T) {
 			g.Messages["gat"] = g.Messages["gcn"]
 		},
 		growthName + ": gcn: messages of 1 tables, the model has 2": func(g *artifact.Growth) {
-			change(g, "gcn", func(m *infer.Messages) { m.U = m.U[:1] })
+			change(g, "gcn", func(m *growth.Messages) { m.U = m.U[:1] })
 		},
 		growthName + ": sgc.u1.scale: value is -1, want": func(g *artifact.Growth) { g.Messages["sgc"].U[1].Scale = -1 },
 		growthName + ": appnp.u9.scale: value is +Inf": func(g *artifact.Growth) {
 			g.Messages["appnp"].U[9].Scale = float32(math.Inf(1))
 		},
 		growthName + ": sgc.c.scale: value is NaN": func(g *artifact.Growth) {
-			change(g, "sgc", func(m *infer.Messages) { m.C.Scale = float32(math.NaN()) })
+			change(g, "sgc", func(m *growth.Messages) { m.C.Scale = float32(math.NaN()) })
 		},
 		growthName + ": sage.u0.factor: 15 values of shape 5×3, want 4×3": func(g *artifact.Growth) {
 			g.Messages["sage"].U[0].Factor = graph.NewDense(5, 3)
@@ -194,6 +196,6 @@ func TestDecodeRefusesGrowthOfOtherShapes(t *testing.T) {
 // grown adds a part for a table that the model does not have.
 func grown(g *artifact.Growth, model string) {
 	m := g.Messages[model]
-	m.U = append(m.U, infer.Part{Scale: 1})
+	m.U = append(m.U, growth.Part{Scale: 1})
 	g.Messages[model] = m
 }

@@ -18,6 +18,7 @@ import (
 	"rivulet/artifact/artifacttest"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/preprocess"
 )
 
 // wantError fails the test unless err holds each of the texts.
@@ -243,16 +244,18 @@ func TestInvalidBundles(t *testing.T) {
 		"y negative": {func(b *artifact.Bundle) {
 			b.Synthetic.Labels[2] = -1
 		}, []string{"synthetic.safetensors: y[2] is -1"}},
-		"mean missing": {func(b *artifact.Bundle) { setPreprocess(b, infer.Preprocess{Kind: infer.L2Center, Scale: 1}) },
+		"mean missing": {func(b *artifact.Bundle) {
+			setPreprocess(b, preprocess.Parameters{Kind: preprocess.L2Center, Scale: 1})
+		},
 			[]string{"synthetic.safetensors", "mean"}},
 		"mean of none": {func(b *artifact.Bundle) {
-			setPreprocess(b, infer.Preprocess{Kind: infer.None, Scale: 1, Mean: make([]float32, 5)})
+			setPreprocess(b, preprocess.Parameters{Kind: preprocess.None, Scale: 1, Mean: make([]float32, 5)})
 		}, []string{"synthetic.safetensors", "mean"}},
 		"mean NaN": {func(b *artifact.Bundle) {
-			setPreprocess(b, infer.Preprocess{Kind: infer.L2Center, Scale: 1, Mean: []float32{0, 0, 0, nan, 0}})
+			setPreprocess(b, preprocess.Parameters{Kind: preprocess.L2Center, Scale: 1, Mean: []float32{0, 0, 0, nan, 0}})
 		}, []string{"synthetic.safetensors", "mean", "3"}},
 		"std zero": {func(b *artifact.Bundle) {
-			setPreprocess(b, infer.Preprocess{Kind: infer.Standardize, Scale: 1, Mean: make([]float32, 5),
+			setPreprocess(b, preprocess.Parameters{Kind: preprocess.Standardize, Scale: 1, Mean: make([]float32, 5),
 				Std: make([]float32, 5)})
 		}, []string{"synthetic.safetensors", "std"}},
 		"weight NaN": {func(b *artifact.Bundle) {
@@ -375,7 +378,7 @@ func TestInvalidInMemory(t *testing.T) {
 		},
 		"tensor lin.weight has no values": func(b *artifact.Bundle) { b.Models[0].Params[0].Value = nil },
 		`preprocess is "none" with scale 2, the manifest`: func(b *artifact.Bundle) {
-			b.Preprocess = infer.Preprocess{Kind: infer.None, Scale: 2}
+			b.Preprocess = preprocess.Parameters{Kind: preprocess.None, Scale: 2}
 		},
 		`files does not list "mapping.safetensors"`: func(b *artifact.Bundle) { b.Mapping = nil },
 		`models[1].name is "sgc", as is models[0].name`: func(b *artifact.Bundle) {
@@ -406,7 +409,7 @@ func newSGC(d, c int) infer.Model {
 	return m
 }
 
-func setPreprocess(b *artifact.Bundle, p infer.Preprocess) {
+func setPreprocess(b *artifact.Bundle, p preprocess.Parameters) {
 	b.Preprocess = p
 	b.Manifest.Preprocess = artifact.PreprocessInfo{Kind: p.Kind, Scale: p.Scale}
 }

@@ -16,6 +16,7 @@ import (
 	"rivulet/artifact/artifacttest"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
 )
 
 func mustWrite(t *testing.T, b *artifact.Bundle) (dir string) {
@@ -184,9 +185,9 @@ func TestReadServes(t *testing.T) {
 			t.Fatal(err)
 		}
 		cols, vals := b.Mapping.Rows.Row(1)
-		r, known := infer.Attach([][]infer.Row{{{Known: true, Cols: cols, Vals: vals}}}, b.Manifest.SyntheticNodes)
+		r, known := attach.Attach([][]attach.Row{{{Known: true, Cols: cols, Vals: vals}}}, b.Manifest.SyntheticNodes)
 		x := &graph.Dense{Rows: 1, Cols: 5, Data: []float32{1, 0, 2, 0, 3}}
-		return model.Frozen(b.Models[0].Tables, &b.Preprocess).Logits(&infer.Batch{X: graph.Features{Dense: x}, R: r,
+		return model.Frozen(b.Models[0].Tables, &b.Preprocess).Logits(&attach.Batch{X: graph.Features{Dense: x}, R: r,
 			Known: known})
 	}
 	if diff := cmp.Diff(logits(written), logits(read)); diff != "" {

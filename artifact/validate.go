@@ -8,6 +8,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/preprocess"
 )
 
 // Validate checks everything that serving relies on, but for Manifest.FormatVersion, Version and Files, which are
@@ -88,7 +89,7 @@ func (b *Bundle) validatePreprocess(d int) error {
 	if err := p.Validate(d); err != nil {
 		return err
 	}
-	if (!p.Centres() && p.Mean != nil) || (p.Kind != infer.Standardize && p.Std != nil) {
+	if (!p.Centres() && p.Mean != nil) || (p.Kind != preprocess.Standardize && p.Std != nil) {
 		return fmt.Errorf("preprocess of kind %q has %d means and %d deviations that it does not use", p.Kind,
 			len(p.Mean), len(p.Std))
 	}
@@ -135,7 +136,7 @@ func (b *Bundle) validateTables(m *Model, info *ModelInfo, model infer.Model) er
 	lone := &graph.CSR{Rows: 1, Cols: 1, RowPtr: []int{0, 0}}
 	ofModel := m.Tables
 	if err := infer.Freezable(model); err == nil {
-		ofModel = model.Tables(lone, infer.Ready(graph.NewDense(1, model.Features())))
+		ofModel = model.Tables(lone, preprocess.Ready(graph.NewDense(1, model.Features())))
 	} else if frozen || m.Tables != nil {
 		return fmt.Errorf("attachment is %s with %d frozen tables: %w", info.Attachment, countTables(m.Tables), err)
 	}
@@ -177,7 +178,7 @@ func validateFeatures(m *Model, model infer.Model, n int) error {
 			featuresPrefix+"u0")
 	}
 	lone := &graph.CSR{Rows: 1, Cols: 1, RowPtr: []int{0, 0}}
-	return validateLike(m.Features, model.FeatureTables(lone, infer.Ready(graph.NewDense(1, model.Features()))),
+	return validateLike(m.Features, model.FeatureTables(lone, preprocess.Ready(graph.NewDense(1, model.Features()))),
 		featuresPrefix, n)
 }
 

@@ -4,17 +4,17 @@ import (
 	"slices"
 
 	"rivulet/graph"
-	"rivulet/infer"
+	"rivulet/infer/attach"
 )
 
 // attachment holds the batch as the model sees it, and the counts of each arrival's neighbours.
 type attachment struct {
-	batch    infer.Batch       // what the model sees
-	memory   infer.Memory      // of the logits, probabilities and tables of a batch
+	batch    attach.Batch      // what the model sees
+	memory   attach.Memory     // of the logits, probabilities and tables of a batch
 	counts   []neighbourCounts // of each arrival
 	degraded []bool            // of each arrival: its prediction may be another one than if all rows had been read
 
-	attacher infer.Attacher
+	attacher attach.Attacher
 	listed   []int32          // of each arrival: entries of its edge list that are in ã
 	standing map[string]int32 // id -> the arrival that has it in ã
 	pairs    []uint64         // entries of ã, row in the upper half
@@ -40,7 +40,7 @@ type neighbourCounts struct{ known, arrivals, inBatch, unknown int }
 // So D_i = 1 + known + degree in ã. A neighbour whose row is unread is not counted as known, whatever it is: it is
 // in ã where it is an arrival, and else unknown; [attachment.degrade] marks what may have changed by that.
 func (p *Pipeline) attach(out *attachment, version Version, in *decodedBatch, n *neighbours, as *attachmentNotes) {
-	out.batch = infer.Batch{X: out.features(in.arrivals, version.Features()), Memory: out.memory.Again()}
+	out.batch = attach.Batch{X: out.features(in.arrivals, version.Features()), Memory: out.memory.Again()}
 	if n.m != nil {
 		out.attacher.AttachNumbered(&out.batch, n.m, n.numbers, n.ends, version.SyntheticNodes())
 	} else {
@@ -176,7 +176,7 @@ func (a *attachment) degrade(joint, unread bool, as *attachmentNotes) {
 	a.reached = reached
 }
 
-func anyUnread(rows []infer.Row) bool {
+func anyUnread(rows []attach.Row) bool {
 	for i := range rows {
 		if rows[i].Unread {
 			return true

@@ -5,7 +5,7 @@ import (
 	"unsafe"
 
 	"rivulet/event"
-	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/infer/explain"
 )
 
@@ -18,7 +18,7 @@ type batch struct {
 	noted      attachmentNotes // notes.go: rows that a consumer which reads the records again uses, too
 	attachment attachment      // attach.go: what the model sees, what became of the neighbours, and what is degraded
 	predicted  predictionSet   // predictions.go: what is published, and what is no number
-	growth     growth          // grow.go: the rows that the arrivals get
+	growth     newRows         // grow.go: the rows that the arrivals get
 	refused    refusals        // refused.go: what was not published
 }
 
@@ -62,7 +62,7 @@ func (b *batch) shed() {
 
 // footprint returns about how much memory the batch keeps, in bytes, the text of ids included.
 func (b *batch) footprint() int {
-	const text, row = int(unsafe.Sizeof("")), int(unsafe.Sizeof(infer.Row{}))
+	const text, row = int(unsafe.Sizeof("")), int(unsafe.Sizeof(attach.Row{}))
 	sum := b.decoded.bytes + b.decoded.fetched.footprint()
 	slots := b.decoded.slots[:cap(b.decoded.slots)]
 	for i := range slots {

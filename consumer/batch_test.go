@@ -8,7 +8,8 @@ import (
 	"testing"
 
 	"rivulet/event"
-	"rivulet/infer"
+	"rivulet/infer/attach"
+	"rivulet/infer/growth"
 	"rivulet/kafka"
 )
 
@@ -30,8 +31,8 @@ func written(b *batch) (parts [5]string) {
 
 // No stage changes what an earlier one made, in a batch in which each has something to do.
 func TestNoStageChangesWhatAnEarlierOneMade(t *testing.T) {
-	v := newGrowingVersion(map[string]infer.ArrivalRow{})
-	v.rows["gone"] = infer.Row{Unread: true}
+	v := newGrowingVersion(map[string]growth.ArrivalRow{})
+	v.rows["gone"] = attach.Row{Unread: true}
 	v.predictor.Model = overflowing{v.predictor.Model}
 	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: &kept{}, Arrivals: true,
 		Output: Output{TopK: 2, Logits: true}})

@@ -10,6 +10,8 @@ import (
 	"rivulet/event"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
+	"rivulet/infer/preprocess"
 	"rivulet/internal/devstack"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
@@ -32,12 +34,12 @@ const (
 type benchVersion struct {
 	predictor infer.Predictor
 	classes   []string
-	rows      map[string]infer.Row
+	rows      map[string]attach.Row
 }
 
-func (v *benchVersion) Embed(*infer.Batch) *graph.Dense { panic("no benchmark asks for embeddings") }
-func (v *benchVersion) Threshold() float32              { return 0 }
-func (v *benchVersion) Joint() bool                     { return false }
+func (v *benchVersion) Embed(*attach.Batch) *graph.Dense { panic("no benchmark asks for embeddings") }
+func (v *benchVersion) Threshold() float32               { return 0 }
+func (v *benchVersion) Joint() bool                      { return false }
 
 func newBenchVersion() *benchVersion {
 	r := rand.New(rand.NewPCG(1, 2))
@@ -52,17 +54,17 @@ func newBenchVersion() *benchVersion {
 	if err != nil {
 		panic(err)
 	}
-	pre := &infer.Preprocess{Kind: infer.L2Center, Mean: make([]float32, benchFeatures), Scale: 2}
+	pre := &preprocess.Parameters{Kind: preprocess.L2Center, Mean: make([]float32, benchFeatures), Scale: 2}
 	tables := &infer.Tables{U: []*graph.Dense{dense(benchSynthetic, benchClasses), dense(benchSynthetic, benchClasses)},
 		C: dense(benchSynthetic, 1)}
 	v := &benchVersion{predictor: infer.Predictor{Model: sgc.Frozen(tables, pre),
 		Calibration: infer.Calibration{Temperature: 1, Kind: infer.PropagateNone}},
-		rows: make(map[string]infer.Row, benchNodes)}
+		rows: make(map[string]attach.Row, benchNodes)}
 	for i := range benchClasses {
 		v.classes = append(v.classes, fmt.Sprintf("class-%d", i))
 	}
 	for i := range benchNodes {
-		row := infer.Row{Known: true}
+		row := attach.Row{Known: true}
 		for c := r.Int32N(40); c < benchSynthetic && len(row.Cols) < 4; c += 1 + r.Int32N(60) {
 			row.Cols, row.Vals = append(row.Cols, c), append(row.Vals, r.Float32())
 		}
@@ -76,14 +78,14 @@ func (v *benchVersion) Classes() []string   { return v.classes }
 func (v *benchVersion) Features() int       { return benchFeatures }
 func (v *benchVersion) SyntheticNodes() int { return benchSynthetic }
 
-func (v *benchVersion) Rows(_ context.Context, ids []string, rows []infer.Row) error {
+func (v *benchVersion) Rows(_ context.Context, ids []string, rows []attach.Row) error {
 	for i, id := range ids {
 		rows[i] = v.rows[id]
 	}
 	return nil
 }
 
-func (v *benchVersion) Predict(b *infer.Batch) (logits, probabilities *graph.Dense) {
+func (v *benchVersion) Predict(b *attach.Batch) (logits, probabilities *graph.Dense) {
 	return v.predictor.Predict(b)
 }
 

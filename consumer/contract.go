@@ -5,7 +5,7 @@ import (
 
 	"rivulet/event"
 	"rivulet/graph"
-	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/infer/explain"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
@@ -25,12 +25,12 @@ type Version interface {
 	// Rows fills rows[i] with the row of M of the node ids[i]; an id that is not in T gives a row with Known false. The
 	// slices in a row are shared and must not be changed. Rows of which nothing could be found out may be Unread, where
 	// that was asked for.
-	Rows(ctx context.Context, ids []string, rows []infer.Row) error
+	Rows(ctx context.Context, ids []string, rows []attach.Row) error
 	// Predict returns raw logits and published probabilities, both n×C.
-	Predict(b *infer.Batch) (logits, probabilities *graph.Dense)
+	Predict(b *attach.Batch) (logits, probabilities *graph.Dense)
 	// Embed returns the layer before the classifier, n×width. It is asked only where
 	// [Output.Representation] is embedding.
-	Embed(b *infer.Batch) *graph.Dense
+	Embed(b *attach.Batch) *graph.Dense
 	// Joint tells that arrivals of a batch change one another's predictions also where no edge connects them.
 	Joint() bool
 	// Threshold is the probability of the predicted class below which a prediction abstains; 0: none does.
@@ -43,17 +43,17 @@ type Numbering interface {
 	Version
 	// Numbers sets numbers[i] to the number of the row of ids[i] in the M that it returns, 0 for an id that is not in T.
 	// It returns nil, and sets nothing, if M is not in memory.
-	Numbers(ids []string, numbers []uint32) *infer.PackedRows
+	Numbers(ids []string, numbers []uint32) *attach.PackedRows
 }
 
 // Explainer is a version that tells why it predicts what it does.
 type Explainer interface {
 	Version
 	// Strongest appends the n largest shares of a prediction to dst, and returns the class that it is compared with.
-	Strongest(dst []explain.Reason, n int, b *infer.Batch, rows [][]infer.Row, i, class int,
+	Strongest(dst []explain.Reason, n int, b *attach.Batch, rows [][]attach.Row, i, class int,
 		logits []float32) ([]explain.Reason, int)
 	// Explain takes a prediction apart in full.
-	Explain(b *infer.Batch, rows [][]infer.Row, i int, logits, probabilities []float32) *explain.Explanation
+	Explain(b *attach.Batch, rows [][]attach.Row, i int, logits, probabilities []float32) *explain.Explanation
 	// FeatureNames are the names of the d features by position; nil where they have none.
 	FeatureNames() []string
 }

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"rivulet/event"
-	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/test/reference"
 )
 
@@ -22,13 +22,13 @@ type partial struct {
 	unread map[string]bool
 }
 
-func (v partial) Rows(ctx context.Context, ids []string, rows []infer.Row) error {
+func (v partial) Rows(ctx context.Context, ids []string, rows []attach.Row) error {
 	if err := v.testVersion.Rows(ctx, ids, rows); err != nil {
 		return err
 	}
 	for i, id := range ids {
 		if v.unread[id] {
-			rows[i] = infer.Row{Unread: true}
+			rows[i] = attach.Row{Unread: true}
 		}
 	}
 	return nil
@@ -100,7 +100,7 @@ func TestDegradedIsAnArrivalWithoutTheseNodes(t *testing.T) {
 		}
 		mode := rapid.SampledFrom([]Mode{Node, Graph}).Draw(rt, "mode")
 		smaller := newTestVersion("v1")
-		maps.DeleteFunc(smaller.rows, func(id string, _ infer.Row) bool { return unread[id] })
+		maps.DeleteFunc(smaller.rows, func(id string, _ attach.Row) bool { return unread[id] })
 		whole, without := predict(t, newTestVersion("v1"), mode, arrivals...), predict(t, smaller, mode, arrivals...)
 		got := predict(t, partial{newTestVersion("v1"), unread}, mode, arrivals...)
 		if diff := cmp.Diff(without, got, asPredicted); diff != "" {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"rivulet/infer"
+	"rivulet/infer/growth"
 	"rivulet/kafka"
 )
 
@@ -19,7 +19,7 @@ type slowRows struct {
 	takes time.Duration
 }
 
-func (v slowRows) KeepArrivals(ctx context.Context, arrived []infer.ArrivalRow) error {
+func (v slowRows) KeepArrivals(ctx context.Context, arrived []growth.ArrivalRow) error {
 	time.Sleep(v.takes)
 	return v.growingVersion.KeepArrivals(ctx, arrived)
 }
@@ -48,7 +48,7 @@ func TestRowsThatCannotBeKeptAbortTheTransaction(t *testing.T) {
 		ends = append(ends, req.(*kmsg.EndTxnRequest).Commit)
 		return nil, nil, false
 	})
-	v := newGrowingVersion(map[string]infer.ArrivalRow{})
+	v := newGrowingVersion(map[string]growth.ArrivalRow{})
 	p, begin := s.exact(PipelineOptions{Versions: serve(v), Mode: Node, Arrivals: true})
 	begin()
 	in := Intake{Name: "b", Records: records(t, arrival("n0", "t0"), arrival("n1")), Generation: nobody,
@@ -77,7 +77,7 @@ func TestRowsThatCannotBeKeptAbortTheTransaction(t *testing.T) {
 // Rows delay what is seen of a batch in a transaction, and not without one; the stages do not overlap.
 func TestPublishedIsBeforeRowsAtLeastOnceAndAfterThemExactlyOnce(t *testing.T) {
 	s, seen := newStack(t, 1), &recorder{}
-	v := slowRows{newGrowingVersion(map[string]infer.ArrivalRow{}), 30 * time.Millisecond}
+	v := slowRows{newGrowingVersion(map[string]growth.ArrivalRow{}), 30 * time.Millisecond}
 	o := PipelineOptions{Versions: serve(v), Deliverer: s.producer(nil), Mode: Node, Arrivals: true, Observer: seen}
 	exact, begin := s.exact(o)
 	begin()

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"rivulet/event"
-	"rivulet/infer"
+	"rivulet/infer/attach"
 )
 
 // The tests of this file are the sentences of "What is an edge" (docs/algorithm.md, section 1), in their order.
@@ -29,7 +29,7 @@ func wantCounts(t *testing.T, predictions []event.Prediction, want string) {
 	}
 }
 
-func wantAdj(t *testing.T, b *infer.Batch, want string) {
+func wantAdj(t *testing.T, b *attach.Batch, want string) {
 	t.Helper()
 	if got := rowsOf(b.Adj); got != want {
 		t.Errorf("rows of ã = %s, want %s", got, want)

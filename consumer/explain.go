@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"rivulet/event"
-	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/infer/explain"
 )
 
@@ -13,11 +13,11 @@ import (
 type ExplainedArrival struct {
 	*explain.Explanation
 	Prediction *event.Prediction
-	Edges      []string    // the arrival's neighbours, by their place
-	Rows       []infer.Row // theirs
-	Among      []string    // ids of the batch's arrivals, by their place
-	Classes    []string    // names by index
-	Names      []string    // of the features by position; nil where they have none
+	Edges      []string     // the arrival's neighbours, by their place
+	Rows       []attach.Row // theirs
+	Among      []string     // ids of the batch's arrivals, by their place
+	Classes    []string     // names by index
+	Names      []string     // of the features by position; nil where they have none
 }
 
 // Explain takes a batch the way of [Pipeline.Process] up to its predictions, and explains each in full. Nothing is

@@ -17,6 +17,8 @@ import (
 	"rivulet/event"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
+	"rivulet/infer/preprocess"
 	"rivulet/kafka"
 	"rivulet/mapping"
 )
@@ -30,11 +32,11 @@ type testVersion struct {
 	embedder  infer.Embedder // of the SGC: width 4
 	threshold float32
 	joint     bool // what Joint says; the SGC is frozen
-	rows      map[string]infer.Row
+	rows      map[string]attach.Row
 
 	mu      sync.Mutex
 	asked   [][]string
-	batches []*infer.Batch
+	batches []*attach.Batch
 	failing error // of Rows, while not nil
 }
 
@@ -47,13 +49,13 @@ func newTestVersion(id string) *testVersion {
 	adj := graph.NewCSR(3, 3, []graph.Edge{{Row: 0, Col: 1, Val: 0.5}, {Row: 1, Col: 0, Val: 0.5},
 		{Row: 1, Col: 2, Val: 1}, {Row: 2, Col: 1, Val: 1}})
 	x := &graph.Dense{Rows: 3, Cols: 4, Data: []float32{1, 0, 0, 1, 0, 2, 0, 0, 0, 0, 3, 1}}
-	pre := &infer.Preprocess{Kind: infer.None, Scale: 1}
+	pre := &preprocess.Parameters{Kind: preprocess.None, Scale: 1}
 	return &testVersion{
 		id: id, features: 4,
-		predictor: infer.Predictor{Model: sgc.Frozen(sgc.Tables(adj, infer.Ready(x)), pre),
+		predictor: infer.Predictor{Model: sgc.Frozen(sgc.Tables(adj, preprocess.Ready(x)), pre),
 			Calibration: infer.Calibration{Temperature: 1, Kind: infer.PropagateNone}},
-		embedder: sgc.FrozenFeatures(sgc.FeatureTables(adj, infer.Ready(x)), pre),
-		rows: map[string]infer.Row{
+		embedder: sgc.FrozenFeatures(sgc.FeatureTables(adj, preprocess.Ready(x)), pre),
+		rows: map[string]attach.Row{
 			"t0":    {Known: true, Cols: []int32{0}, Vals: []float32{1}},
 			"t1":    {Known: true, Cols: []int32{0, 2}, Vals: []float32{0.5, 0.25}},
 			"t2":    {Known: true, Cols: []int32{1}, Vals: []float32{2}},
@@ -67,7 +69,7 @@ func (v *testVersion) Classes() []string   { return []string{"red", "green", "bl
 func (v *testVersion) Features() int       { return v.features }
 func (v *testVersion) SyntheticNodes() int { return 3 }
 
-func (v *testVersion) Rows(_ context.Context, ids []string, rows []infer.Row) error {
+func (v *testVersion) Rows(_ context.Context, ids []string, rows []attach.Row) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.asked = append(v.asked, slices.Clone(ids))
@@ -80,7 +82,7 @@ func (v *testVersion) Rows(_ context.Context, ids []string, rows []infer.Row) er
 	return nil
 }
 
-func (v *testVersion) Predict(b *infer.Batch) (logits, probabilities *graph.Dense) {
+func (v *testVersion) Predict(b *attach.Batch) (logits, probabilities *graph.Dense) {
 	kept := *b
 	kept.Known = slices.Clone(b.Known)
 	if b.Adj != nil {
@@ -93,9 +95,9 @@ func (v *testVersion) Predict(b *infer.Batch) (logits, probabilities *graph.Dens
 	return v.predictor.Predict(b)
 }
 
-func (v *testVersion) Embed(b *infer.Batch) *graph.Dense { return v.embedder.Embeddings(b) }
-func (v *testVersion) Threshold() float32                { return v.threshold }
-func (v *testVersion) Joint() bool                       { return v.joint }
+func (v *testVersion) Embed(b *attach.Batch) *graph.Dense { return v.embedder.Embeddings(b) }
+func (v *testVersion) Threshold() float32                 { return v.threshold }
+func (v *testVersion) Joint() bool                        { return v.joint }
 
 func (v *testVersion) fail(err error) {
 	v.mu.Lock()
@@ -203,7 +205,7 @@ func records(t testing.TB, arrivals ...event.Arrival) []kafka.Record {
 }
 
 // run takes one batch of arrivals down the path and returns the predictions and the batch that the model saw.
-func run(t testing.TB, mode Mode, arrivals ...event.Arrival) ([]event.Prediction, *infer.Batch) {
+func run(t testing.TB, mode Mode, arrivals ...event.Arrival) ([]event.Prediction, *attach.Batch) {
 	t.Helper()
 	v, out := newTestVersion("v1"), &kept{}
 	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: mode})
@@ -235,7 +237,7 @@ func numbering() numberingVersion {
 	return numberingVersion{v, mapping.FromArtifact(m)}
 }
 
-func (numberingVersion) Rows(context.Context, []string, []infer.Row) error {
+func (numberingVersion) Rows(context.Context, []string, []attach.Row) error {
 	return errors.New("rows are asked for by number")
 }
 

@@ -10,7 +10,8 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"rivulet/infer"
+	"rivulet/infer/attach"
+	"rivulet/infer/growth"
 	"rivulet/kafka"
 )
 
@@ -20,17 +21,18 @@ type GrowingVersion interface {
 	Version
 	// FindArrivals fills rows[i] of ids[i], which is not in T, where an arrival of that id has a row. For the ids of
 	// own, which are about to be predicted, seen says what is kept of an arrival of that id; nil: nothing. Its row is
-	// Unread where nothing could be found out. asOf is for KeepArrivals ([infer.ArrivalRow]).
-	FindArrivals(ctx context.Context, ids []string, rows []infer.Row, own []string, seen []*infer.ArrivalRow) (asOf int64,
+	// Unread where nothing could be found out. asOf is for KeepArrivals ([growth.ArrivalRow]).
+	FindArrivals(ctx context.Context, ids []string, rows []attach.Row, own []string,
+		seen []*growth.ArrivalRow) (asOf int64,
 		err error)
 	// Grow solves rows for the arrivals of a batch.
-	Grow(b *infer.Batch) *infer.Grown
+	Grow(b *attach.Batch) *growth.Solution
 	// KeepArrivals writes rows; an id that has one keeps it, whoever wrote it. It may be called again with the same
 	// rows.
-	KeepArrivals(ctx context.Context, arrived []infer.ArrivalRow) error
+	KeepArrivals(ctx context.Context, arrived []growth.ArrivalRow) error
 	// NoteArrivals stores notes; where there is one of a record already, it takes the place of the one given. Notes
 	// that can neither be stored nor read are Lost, where that was asked for. It may be called again.
-	NoteArrivals(ctx context.Context, notes []infer.Note) error
+	NoteArrivals(ctx context.Context, notes []growth.Note) error
 	// ForgetNotes removes the notes of each place below an offset.
 	ForgetNotes(ctx context.Context, below map[string]int64) error
 }
@@ -38,23 +40,23 @@ type GrowingVersion interface {
 // growthState says how an arrival that may get a row stands to the rows that are there. Without
 // [PipelineOptions.Arrivals] it is zero.
 type growthState struct {
-	record64 uint64            // its record's fingerprint
-	original bool              // its id is a node of T, or that could not be read
-	again    *infer.ArrivalRow // its row and attachment, kept by this record
-	taken    bool              // an arrival of its id that another record brought has a row, or may have one
-	attached []int32           // places in its edges of arrivals with rows
+	record64 uint64             // its record's fingerprint
+	original bool               // its id is a node of T, or that could not be read
+	again    *growth.ArrivalRow // its row and attachment, kept by this record
+	taken    bool               // an arrival of its id that another record brought has a row, or may have one
+	attached []int32            // places in its edges of arrivals with rows
 }
 
 // earlier is the memory of a lookup of rows of earlier arrivals.
 type earlier struct {
-	inBatch map[string]bool     // ids of the batch's own arrivals, in a graph batch
-	places  []int32             // of the ids that are asked for, in the neighbours' ids
-	asked   []string            // ids of neighbours that are not in T
-	found   []infer.Row         // their rows
-	rows    []infer.Row         // of all of the neighbours' ids: of nodes of T, and else of arrivals
-	own     []string            // ids of the arrivals
-	seen    []*infer.ArrivalRow // their rows and attachments, as kept; nil: none
-	asOf    int64               // see infer.Arrived
+	inBatch map[string]bool      // ids of the batch's own arrivals, in a graph batch
+	places  []int32              // of the ids that are asked for, in the neighbours' ids
+	asked   []string             // ids of neighbours that are not in T
+	found   []attach.Row         // their rows
+	rows    []attach.Row         // of all of the neighbours' ids: of nodes of T, and else of arrivals
+	own     []string             // ids of the arrivals
+	seen    []*growth.ArrivalRow // their rows and attachments, as kept; nil: none
+	asOf    int64                // see infer.Arrived
 	digest  *xxhash.Digest
 }
 
@@ -69,7 +71,7 @@ var errNotGrowing = errors.New("the version was loaded without what rows of arri
 // In a graph batch the arrivals of the batch itself are neighbours in ã, and no others. listed are the ids of
 // neighbours.
 func (p *Pipeline) meet(ctx context.Context, out *neighbours, version GrowingVersion, arrivals []*slot,
-	listed []string) ([]infer.Row, error) {
+	listed []string) ([]attach.Row, error) {
 	m := &out.earlier
 	m.own = m.own[:0]
 	for _, s := range arrivals {
@@ -108,7 +110,7 @@ func (n *neighbours) addOwn(arrivals []*slot) {
 
 // strangers sets what is asked for: the neighbours that are not in T, in a graph batch without those
 // that stand in ã.
-func (m *earlier) strangers(listed []string, original []infer.Row, mode Mode) {
+func (m *earlier) strangers(listed []string, original []attach.Row, mode Mode) {
 	if m.inBatch == nil {
 		m.inBatch = make(map[string]bool)
 	}
@@ -142,11 +144,11 @@ func (m *earlier) fingerprint(r *kafka.Record) uint64 {
 	return m.digest.Sum64()
 }
 
-// growth is the rows that the arrivals of a batch get.
-type growth struct {
-	none     bool               // they get none, and nothing is to be written
-	arrived  []infer.ArrivalRow // rows to write
-	residual float64            // of the rows: the shares of squared messages that they leave out, added up
+// newRows are the rows that the arrivals of a batch get.
+type newRows struct {
+	none     bool                // they get none, and nothing is to be written
+	arrived  []growth.ArrivalRow // rows to write
+	residual float64             // of the rows: the shares of squared messages that they leave out, added up
 	took     time.Duration
 
 	solving sync.WaitGroup // until it is done, arrived, residual and took are being written
@@ -154,7 +156,7 @@ type growth struct {
 
 // solve begins to solve the rows to write: of arrivals that have none, are no nodes of T, and of which nothing was
 // left unread. It reads the batch until growth.solving is done.
-func (p *Pipeline) solve(out *growth, version Version, b *batch) {
+func (p *Pipeline) solve(out *newRows, version Version, b *batch) {
 	out.arrived, out.residual, out.took = out.arrived[:0], 0, 0
 	if out.none = !p.Arrivals || p.ReadOnly || len(b.decoded.arrivals) == 0; out.none {
 		return
@@ -174,7 +176,7 @@ func (p *Pipeline) solve(out *growth, version Version, b *batch) {
 			if !b.grows(i) || !row.Known {
 				continue // one that is not known has messages that are no numbers
 			}
-			out.arrived = append(out.arrived, infer.ArrivalRow{ID: s.arrival.ID, Row: row, Record: b.neighbours.met[i].record64,
+			out.arrived = append(out.arrived, growth.ArrivalRow{ID: s.arrival.ID, Row: row, Record: b.neighbours.met[i].record64,
 				Attached: b.noted.attached[i], AsOf: b.neighbours.earlier.asOf})
 			out.residual += float64(grown.Left[i])
 		}
@@ -191,7 +193,7 @@ func (b *batch) grows(i int) bool {
 
 // keep writes the rows of a batch's arrivals once they are solved. In a consumer it tries again until they are
 // written or ctx ends.
-func (p *Pipeline) keep(ctx context.Context, version Version, g *growth) error {
+func (p *Pipeline) keep(ctx context.Context, version Version, g *newRows) error {
 	if g.none {
 		return nil
 	}

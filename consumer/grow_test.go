@@ -15,6 +15,8 @@ import (
 	"rivulet/event"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
+	"rivulet/infer/growth"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 )
@@ -23,8 +25,8 @@ import (
 type growingVersion struct {
 	*testVersion
 	mu      sync.Mutex // over what is kept: lanes ask at once
-	grower  *infer.Grower
-	store   map[string]infer.ArrivalRow
+	grower  *growth.Grower
+	store   map[string]growth.ArrivalRow
 	full    error // of KeepArrivals, while not nil
 	written int
 	asked   int64     // calls of FindArrivals, which is also what they say of when that was
@@ -33,14 +35,14 @@ type growingVersion struct {
 
 // notebook keeps notes by place and offset.
 type notebook struct {
-	notes  map[string]map[int64]infer.Note
+	notes  map[string]map[int64]growth.Note
 	closed error // of NoteArrivals, while not nil
 	newer  bool  // somebody in a later generation has written notes
 	lost   bool  // notes are lost
 	taken  int   // notes that were asked for
 }
 
-func newNotebook() *notebook { return &notebook{notes: map[string]map[int64]infer.Note{}} }
+func newNotebook() *notebook { return &notebook{notes: map[string]map[int64]growth.Note{}} }
 
 func (n *notebook) size() (size int) {
 	for _, of := range n.notes {
@@ -49,7 +51,7 @@ func (n *notebook) size() (size int) {
 	return size
 }
 
-func (v *growingVersion) NoteArrivals(_ context.Context, notes []infer.Note) error {
+func (v *growingVersion) NoteArrivals(_ context.Context, notes []growth.Note) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.notes.closed != nil {
@@ -65,7 +67,7 @@ func (v *growingVersion) NoteArrivals(_ context.Context, notes []infer.Note) err
 			continue
 		}
 		if v.notes.notes[n.Place] == nil {
-			v.notes.notes[n.Place] = map[int64]infer.Note{}
+			v.notes.notes[n.Place] = map[int64]growth.Note{}
 		}
 		if there, ok := v.notes.notes[n.Place][n.Offset]; ok && there.Record == n.Record {
 			n.Attached, n.Rows, n.Earlier = slices.Clone(there.Attached), there.Rows, true
@@ -82,23 +84,23 @@ func (v *growingVersion) ForgetNotes(_ context.Context, below map[string]int64) 
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for place, next := range below {
-		maps.DeleteFunc(v.notes.notes[place], func(offset int64, _ infer.Note) bool { return offset < next })
+		maps.DeleteFunc(v.notes.notes[place], func(offset int64, _ growth.Note) bool { return offset < next })
 	}
 	return nil
 }
 
-func newGrowingVersion(store map[string]infer.ArrivalRow) *growingVersion {
+func newGrowingVersion(store map[string]growth.ArrivalRow) *growingVersion {
 	v := newTestVersion("v1")
 	dictionary := &graph.Dense{Rows: 3, Cols: 7, Data: []float32{1, -1, 0, 0.5, 0, -1, 0.25, -2, 1, 1, 0, 1, -1, 0.5, 1, 0,
 		-1, 2, -1, 0, 1}}
-	parts := infer.Messages{U: []infer.Part{{Scale: 0.5}, {Scale: 1}}, C: infer.Part{Scale: 0.25}}
+	parts := growth.Messages{U: []growth.Part{{Scale: 0.5}, {Scale: 1}}, C: growth.Part{Scale: 0.25}}
 	return &growingVersion{testVersion: v, store: store,
-		grower: infer.NewGrower(dictionary, 2,
-			[]infer.GrowingModel{{Frozen: v.predictor.Model.(infer.Growable), Messages: parts}})}
+		grower: growth.NewGrower(dictionary, 2,
+			[]growth.Model{{Frozen: v.predictor.Model.(infer.Growable), Messages: parts}})}
 }
 
-func (v *growingVersion) FindArrivals(_ context.Context, ids []string, rows []infer.Row, own []string,
-	seen []*infer.ArrivalRow) (int64, error) {
+func (v *growingVersion) FindArrivals(_ context.Context, ids []string, rows []attach.Row, own []string,
+	seen []*growth.ArrivalRow) (int64, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for i, id := range ids {
@@ -113,9 +115,9 @@ func (v *growingVersion) FindArrivals(_ context.Context, ids []string, rows []in
 	return v.asked, v.failing
 }
 
-func (v *growingVersion) Grow(b *infer.Batch) *infer.Grown { return v.grower.Grow(b) }
+func (v *growingVersion) Grow(b *attach.Batch) *growth.Solution { return v.grower.Grow(b) }
 
-func (v *growingVersion) KeepArrivals(_ context.Context, arrived []infer.ArrivalRow) error {
+func (v *growingVersion) KeepArrivals(_ context.Context, arrived []growth.ArrivalRow) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.full != nil {
@@ -150,7 +152,7 @@ func stream(t *testing.T, v Version, mode Mode, batches ...[]kafka.Record) [][]e
 }
 
 func TestLaterArrivalsAttach(t *testing.T) {
-	v := newGrowingVersion(map[string]infer.ArrivalRow{})
+	v := newGrowingVersion(map[string]growth.ArrivalRow{})
 	all := records(t, arrival("p", "t0", "t1", "nobody"), arrival("q", "p", "t2", "q"), arrival("r", "p", "q", "nobody"))
 	for mode, want := range map[Mode][3][3]int{Node: {{2, 0, 1}, {1, 1, 0}, {0, 2, 1}},
 		Graph: {{2, 0, 1}, {1, 1, 0}, {0, 2, 1}}} {
@@ -164,8 +166,8 @@ func TestLaterArrivalsAttach(t *testing.T) {
 		}
 		// q was predicted as an arrival with the rows of p and t2 for neighbours, and D = 3.
 		q := arrival("q")
-		b := &infer.Batch{X: graph.Features{Dense: &graph.Dense{Rows: 1, Cols: 4, Data: q.Features.Values}}}
-		b.R, b.Known = infer.Attach([][]infer.Row{{v.store["p"].Row, v.rows["t2"]}}, 3)
+		b := &attach.Batch{X: graph.Features{Dense: &graph.Dense{Rows: 1, Cols: 4, Data: q.Features.Values}}}
+		b.R, b.Known = attach.Attach([][]attach.Row{{v.store["p"].Row, v.rows["t2"]}}, 3)
 		_, probabilities := v.predictor.Predict(b)
 		if got[1][0].Probability != slices.Max(probabilities.Row(0)) {
 			t.Errorf("%s: q has probability %v, want %v", mode, got[1][0].Probability, probabilities.Row(0))
@@ -183,7 +185,7 @@ func TestLaterArrivalsAttach(t *testing.T) {
 func TestArrivalsOfOneBatch(t *testing.T) {
 	all := records(t, arrival("p", "q", "t0"), arrival("q", "t1"))
 	for mode, inBatch := range map[Mode]int{Node: 0, Graph: 1} {
-		v := newGrowingVersion(map[string]infer.ArrivalRow{})
+		v := newGrowingVersion(map[string]growth.ArrivalRow{})
 		first := stream(t, v, mode, all)[0]
 		for _, p := range first {
 			if p.Arrivals != 0 || p.InBatch != inBatch {
@@ -195,7 +197,7 @@ func TestArrivalsOfOneBatch(t *testing.T) {
 
 // A row to keep says what its own lookup said of when that was.
 func TestRowsSayWhenTheirIDsWereLookedUp(t *testing.T) {
-	v := newGrowingVersion(map[string]infer.ArrivalRow{})
+	v := newGrowingVersion(map[string]growth.ArrivalRow{})
 	all := records(t, arrival("p", "t0"), arrival("q", "p"), arrival("r", "p"))
 	stream(t, v, Node, all[:1], all[1:])
 	if p, q, r := v.store["p"].AsOf, v.store["q"].AsOf, v.store["r"].AsOf; p != 1 || q != 2 || r != 2 {
@@ -209,7 +211,7 @@ func TestRepeatedPredictionsAreTheSame(t *testing.T) {
 	all := records(t, arrival("a", "t0", "c"), arrival("b", "a", "t1"), arrival("c", "b", "a"),
 		arrival("d", "a", "b", "c", "t2"), arrival("e", "d"))
 	for _, mode := range []Mode{Node, Graph} {
-		v := newGrowingVersion(map[string]infer.ArrivalRow{})
+		v := newGrowingVersion(map[string]growth.ArrivalRow{})
 		want := stream(t, v, mode, all[:2], all[2:3], all[3:])
 		rows := maps.Clone(v.store)
 		other := newGrowingVersion(v.store) // of the consumer that takes over
@@ -231,8 +233,8 @@ func TestRepeatedPredictionsAreTheSame(t *testing.T) {
 
 // No row: nodes of T, arrivals that lack a neighbour's row, and those whose prediction is no number.
 func TestWhoGetsNoRow(t *testing.T) {
-	v := newGrowingVersion(map[string]infer.ArrivalRow{})
-	v.rows["gone"] = infer.Row{Unread: true}
+	v := newGrowingVersion(map[string]growth.ArrivalRow{})
+	v.rows["gone"] = attach.Row{Unread: true}
 	v.predictor.Model = overflowing{v.predictor.Model}
 	far := arrival("far", "t1")
 	far.Features.Values[0] = 1e30
@@ -245,7 +247,7 @@ func TestWhoGetsNoRow(t *testing.T) {
 
 // Nothing is committed before the rows are written; in a consumer they are tried again until they are.
 func TestRowsAreWrittenBeforeTheCommit(t *testing.T) {
-	v := newGrowingVersion(map[string]infer.ArrivalRow{})
+	v := newGrowingVersion(map[string]growth.ArrivalRow{})
 	v.full = errors.New("connection refused")
 	out := &kept{}
 	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: Node, Arrivals: true})
@@ -299,7 +301,7 @@ func (c instant) NewTimer(time.Duration) (<-chan time.Time, func()) {
 
 // What the observer is told is of the rows, and of the delivery.
 func TestStatsOfGrowth(t *testing.T) {
-	v := newGrowingVersion(map[string]infer.ArrivalRow{})
+	v := newGrowingVersion(map[string]growth.ArrivalRow{})
 	out, seen := &kept{at: time.Unix(7, 0)}, &recorder{}
 	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: Node, Arrivals: true, Observer: seen})
 	for k, r := range records(t, arrival("p", "t0"), arrival("q", "p")) {

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"rivulet/event"
-	"rivulet/infer"
+	"rivulet/infer/preprocess"
 )
 
 // Limits bound what a record may ask for; a record beyond them is a dead letter. A trainer asks the same functions
@@ -58,17 +58,17 @@ func (l Limits) CheckArrival(a *event.Arrival, key int) *event.FieldError {
 		Detail: fmt.Sprintf("the id has %d bytes, limits.id_bytes is %d", len(id), l.IDBytes)}
 }
 
-// CheckMagnitudes refuses features beyond [infer.MaxFeature], and names the first.
+// CheckMagnitudes refuses features beyond [preprocess.MaxFeature], and names the first.
 func CheckMagnitudes(f *event.Features) *event.FieldError {
 	for k, v := range f.Values {
-		if v >= -infer.MaxFeature && v <= infer.MaxFeature { // of all but one in a million, without a call
+		if v >= -preprocess.MaxFeature && v <= preprocess.MaxFeature { // of all but one in a million, without a call
 			continue
 		}
 		field := fmt.Sprintf("features[%d]", k)
 		if f.Sparse {
 			field = fmt.Sprintf("features.values[%d]", k)
 		}
-		return &event.FieldError{Reason: event.ReasonNotFinite, Field: field, Detail: infer.CheckMagnitude(v).Error()}
+		return &event.FieldError{Reason: event.ReasonNotFinite, Field: field, Detail: preprocess.CheckMagnitude(v).Error()}
 	}
 	return nil
 }

@@ -4,25 +4,25 @@ import (
 	"context"
 	"slices"
 
-	"rivulet/infer"
+	"rivulet/infer/attach"
 )
 
 // neighbours holds the rows of M of a batch's neighbours: as rows, or as numbers of rows.
 type neighbours struct {
-	rows [][]infer.Row // rows[i] are of the edges of arrival i, in their order; none where there are numbers
-	met  []growthState // of each arrival, as one that may get a row of its own
+	rows [][]attach.Row // rows[i] are of the edges of arrival i, in their order; none where there are numbers
+	met  []growthState  // of each arrival, as one that may get a row of its own
 	// distinct: of all edges, and of the arrivals themselves where these get rows; of numbers, of each edge
 	ids    []string
 	unread bool // the row of one of ids could not be read
 
-	m       *infer.PackedRows // whose rows the numbers are; nil where there are rows
-	numbers []uint32          // of all edges, arrival by arrival; 0: the neighbour is not known
-	ends    []int32           // where those of each arrival end
+	m       *attach.PackedRows // whose rows the numbers are; nil where there are rows
+	numbers []uint32           // of all edges, arrival by arrival; 0: the neighbour is not known
+	ends    []int32            // where those of each arrival end
 
-	place    places      // of ids
-	at       []int32     // positions in ids of all edges, arrival by arrival
-	original []infer.Row // original[k] is the row of ids[k] as a node of T
-	edgeRows []infer.Row // memory of rows
+	place    places       // of ids
+	at       []int32      // positions in ids of all edges, arrival by arrival
+	original []attach.Row // original[k] is the row of ids[k] as a node of T
+	edgeRows []attach.Row // memory of rows
 	earlier  earlier
 }
 
@@ -134,7 +134,7 @@ func (n *neighbours) add(id string) int32 {
 
 // spread lays the rows of the distinct ids out by arrival, and notes which are of earlier arrivals. An arrival that
 // is met again sees those that it saw the first time, and no others.
-func (n *neighbours) spread(arrivals []*slot, distinct []infer.Row) {
+func (n *neighbours) spread(arrivals []*slot, distinct []attach.Row) {
 	n.edgeRows = sized(n.edgeRows, len(n.at))
 	n.rows = sized(n.rows, len(arrivals))
 	rest, at := n.edgeRows, n.at
@@ -147,7 +147,7 @@ func (n *neighbours) spread(arrivals []*slot, distinct []infer.Row) {
 			}
 			if m.again != nil {
 				if _, seen := slices.BinarySearch(m.again.Attached, int32(e)); !seen {
-					rest[e] = infer.Row{} // it came later
+					rest[e] = attach.Row{} // it came later
 					continue
 				}
 			}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"rivulet/event"
-	"rivulet/infer"
+	"rivulet/infer/growth"
 	"rivulet/kafka"
 )
 
@@ -68,7 +68,7 @@ func TestMemoryOfLargeRecordsIsGivenBack(t *testing.T) {
 // it.
 func TestABatchLetsGoOfItsRecords(t *testing.T) {
 	for name, version := range map[string]Version{"rows": newTestVersion("v1"), "numbers": numbering(),
-		"growing": newGrowingVersion(map[string]infer.ArrivalRow{})} {
+		"growing": newGrowingVersion(map[string]growth.ArrivalRow{})} {
 		for _, mode := range []Mode{Graph, Node} {
 			t.Run(name+", "+string(mode), func(t *testing.T) {
 				_, growing := version.(GrowingVersion)

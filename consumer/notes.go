@@ -5,7 +5,8 @@ import (
 	"slices"
 	"strconv"
 
-	"rivulet/infer"
+	"rivulet/infer/attach"
+	"rivulet/infer/growth"
 	"rivulet/kafka"
 )
 
@@ -13,14 +14,14 @@ import (
 // attaches it to the same rows. They differ from the rows that were looked up if another consumer has predicted the
 // record before.
 type attachmentNotes struct {
-	rows     [][]infer.Row // rows[i] are of the edges of arrival i, in their order
-	attached [][]int32     // attached[i] are the places in its edges of arrivals with rows, ascending
-	lost     []bool        // of each arrival: if it is predicted again, it may be attached to others
-	any      bool          // some are lost
+	rows     [][]attach.Row // rows[i] are of the edges of arrival i, in their order
+	attached [][]int32      // attached[i] are the places in its edges of arrivals with rows, ascending
+	lost     []bool         // of each arrival: if it is predicted again, it may be attached to others
+	any      bool           // some are lost
 
-	notes []infer.Note
-	of    []int32     // the arrivals that they are of
-	arena []infer.Row // memory of rows in notes, and of rows as noted
+	notes []growth.Note
+	of    []int32      // the arrivals that they are of
+	arena []attach.Row // memory of rows in notes, and of rows as noted
 }
 
 // note has it noted, before anything is predicted, what each arrival of a node batch is attached to: which of its
@@ -71,7 +72,7 @@ func (n *attachmentNotes) store(ctx context.Context, version GrowingVersion, by 
 	if err := version.NoteArrivals(ctx, n.notes); err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(n.notes, func(note infer.Note) bool { return note.Overtaken }) {
+	if !slices.ContainsFunc(n.notes, func(note growth.Note) bool { return note.Overtaken }) {
 		return nil
 	}
 	if err := by.Current(ctx); err != nil {
@@ -100,7 +101,7 @@ func (n *attachmentNotes) write(by kafka.Member, arrivals []*slot, found *neighb
 		for _, e := range n.attached[i] {
 			n.arena = append(n.arena, found.rows[i][e])
 		}
-		n.notes = append(n.notes, infer.Note{Place: place, Offset: position.Offset, Record: found.met[i].record64,
+		n.notes = append(n.notes, growth.Note{Place: place, Offset: position.Offset, Record: found.met[i].record64,
 			Generation: by.Generation,
 			Attached:   n.attached[i], Rows: n.arena[from:len(n.arena):len(n.arena)]})
 		n.of = append(n.of, int32(i))
@@ -109,7 +110,7 @@ func (n *attachmentNotes) write(by kafka.Member, arrivals []*slot, found *neighb
 
 // mayChange reports whether the next lookup of the same neighbours may find other rows, though all of
 // these were read.
-func mayChange(rows []infer.Row) bool {
+func mayChange(rows []attach.Row) bool {
 	outside := false
 	for i := range rows {
 		if rows[i].Unread {
@@ -121,11 +122,11 @@ func mayChange(rows []infer.Row) bool {
 }
 
 // attach returns an arrival's rows as they were noted.
-func (n *attachmentNotes) attach(found []infer.Row, note *infer.Note) []infer.Row {
+func (n *attachmentNotes) attach(found []attach.Row, note *growth.Note) []attach.Row {
 	from := len(n.arena)
 	for _, row := range found {
 		if row.Arrived {
-			row = infer.Row{}
+			row = attach.Row{}
 		}
 		n.arena = append(n.arena, row)
 	}

@@ -11,7 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"rivulet/event"
-	"rivulet/infer"
+	"rivulet/infer/attach"
+	"rivulet/infer/growth"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 )
@@ -24,7 +25,7 @@ type noting struct {
 	path    *Pipeline
 }
 
-func newNoting(t *testing.T, store map[string]infer.ArrivalRow, notes *notebook) *noting {
+func newNoting(t *testing.T, store map[string]growth.ArrivalRow, notes *notebook) *noting {
 	t.Helper()
 	n := &noting{t: t, version: newGrowingVersion(store), out: &kept{}}
 	n.version.notes = notes
@@ -83,7 +84,7 @@ func TestRepeatsHaveTheSameBits(t *testing.T) {
 			between: []event.Arrival{arrival("y", "t2")}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			store, notes := map[string]infer.ArrivalRow{}, newNotebook()
+			store, notes := map[string]growth.ArrivalRow{}, newNotebook()
 			first, other, next := newNoting(t, store, notes), newNoting(t, store, notes), newNoting(t, store, notes)
 			for i, a := range c.before {
 				other.must(in(1, int64(i), records(t, a)...)...)
@@ -118,7 +119,7 @@ func TestRepeatsHaveTheSameBits(t *testing.T) {
 
 // A consumer that was fenced predicts what its successor predicts: whoever comes second takes the note of the first.
 func TestWhoLosesTheRaceTakesTheNote(t *testing.T) {
-	store, notes := map[string]infer.ArrivalRow{}, newNotebook()
+	store, notes := map[string]growth.ArrivalRow{}, newNotebook()
 	slow, other, quick := newNoting(t, store, notes), newNoting(t, store, notes), newNoting(t, store, notes)
 	x := in(0, 0, records(t, arrival("x", "t0", "y"))...)
 	slow.version.notes = &notebook{closed: errors.New("connection refused")}
@@ -142,7 +143,7 @@ func (over) Current(context.Context) error { return retry.ErrGeneration }
 // A member whose partitions others have taken over publishes nothing whose note they may have removed; where the
 // coordinator knows of no later generation, its note counts.
 func TestAnOvertakenMemberPublishesNothing(t *testing.T) {
-	n := newNoting(t, map[string]infer.ArrivalRow{}, newNotebook())
+	n := newNoting(t, map[string]growth.ArrivalRow{}, newNotebook())
 	n.version.notes.newer = true
 	x := Intake{Name: "b", Records: in(0, 0, records(t, arrival("x", "t0", "y"))...), Generation: over{nobody}}
 	if err := n.path.Process(t.Context(), x); !errors.Is(err, retry.ErrGeneration) || len(n.out.batches) > 0 {
@@ -157,8 +158,8 @@ func TestAnOvertakenMemberPublishesNothing(t *testing.T) {
 // Noted are arrivals that have a neighbour outside of T, in node batches; another record at an offset is no repeat.
 func TestWhatIsNoted(t *testing.T) {
 	notes := newNotebook()
-	n := newNoting(t, map[string]infer.ArrivalRow{}, notes)
-	n.version.rows["gone"] = infer.Row{Unread: true}
+	n := newNoting(t, map[string]growth.ArrivalRow{}, notes)
+	n.version.rows["gone"] = attach.Row{Unread: true}
 	all := records(t, arrival("a", "t0", "empty"), arrival("b"), arrival("c", "t0", "who"), arrival("d", "gone", "who"))
 	n.out.refused = errors.New("killed")
 	_, _ = n.process(all...)
@@ -185,7 +186,7 @@ func TestWhatIsNoted(t *testing.T) {
 
 // An arrival whose note is lost is marked as degraded and gets no row; others are not.
 func TestPredictionsWithoutANoteAreDegraded(t *testing.T) {
-	store, notes := map[string]infer.ArrivalRow{}, newNotebook()
+	store, notes := map[string]growth.ArrivalRow{}, newNotebook()
 	notes.lost = true
 	got := newNoting(t, store, notes).must(records(t, arrival("a", "t0", "who"), arrival("b", "t0"))...)
 	if !got[0].Degraded || got[1].Degraded || len(store) != 1 || !store["b"].Row.Known {
@@ -195,7 +196,7 @@ func TestPredictionsWithoutANoteAreDegraded(t *testing.T) {
 
 // An id that may have a row, which could not be found out, gets none.
 func TestNoRowWhereItsOwnIsUnread(t *testing.T) {
-	store := map[string]infer.ArrivalRow{"a": {Row: infer.Row{Unread: true}}}
+	store := map[string]growth.ArrivalRow{"a": {Row: attach.Row{Unread: true}}}
 	n := newNoting(t, store, newNotebook())
 	n.must(records(t, arrival("a", "t0"), arrival("b", "t0"))...)
 	if n.version.written != 1 || store["a"].Row.Known {

@@ -16,6 +16,7 @@ import (
 	"rivulet/event"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/kafka"
 )
 
@@ -191,7 +192,7 @@ func TestPredictionsThatAreNoNumbersAreDeadLetters(t *testing.T) {
 // overflowing is a model whose weights are too large for large features.
 type overflowing struct{ infer.Deployment }
 
-func (o overflowing) Logits(b *infer.Batch) *graph.Dense {
+func (o overflowing) Logits(b *attach.Batch) *graph.Dense {
 	out := o.Deployment.Logits(b)
 	for k := range out.Data {
 		out.Data[k] *= 1e30

@@ -7,6 +7,7 @@ import (
 	"rivulet/event"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
 )
 
 // predictionSet holds the predictions of a batch, made of the model's output.
@@ -26,7 +27,7 @@ type predictionSet struct {
 // would stop at them for good. It happens where features that are far beyond those of training overflow in the
 // model; in a graph batch neighbours of such an arrival go with it.
 func (p *Pipeline) predict(out *predictionSet, version Version, name string, in *decodedBatch, a *attachment,
-	rows [][]infer.Row) {
+	rows [][]attach.Row) {
 	out.withdrawn, out.deadLetters = zeroed(out.withdrawn, len(in.arrivals)), out.deadLetters[:0]
 	out.predictions, out.answered = sized(out.predictions, len(in.arrivals)), out.answered[:0]
 	if len(in.arrivals) == 0 {
@@ -73,7 +74,7 @@ func (p *Pipeline) predict(out *predictionSet, version Version, name string, in 
 }
 
 // representation returns what a feed computes with, a row for each arrival; nil where none is asked for.
-func (p *Pipeline) representation(version Version, b *infer.Batch, logits *graph.Dense) *graph.Dense {
+func (p *Pipeline) representation(version Version, b *attach.Batch, logits *graph.Dense) *graph.Dense {
 	switch p.Output.Representation {
 	case event.RepresentationLogits:
 		return logits

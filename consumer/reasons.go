@@ -7,6 +7,7 @@ import (
 	"rivulet/event"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/infer/explain"
 )
 
@@ -22,7 +23,7 @@ type reasons struct {
 }
 
 // reasons returns the strongest reasons for the class of each arrival; nil where none are asked for.
-func (p *Pipeline) reasons(out *reasons, version Version, in *decodedBatch, a *attachment, rows [][]infer.Row,
+func (p *Pipeline) reasons(out *reasons, version Version, in *decodedBatch, a *attachment, rows [][]attach.Row,
 	logits, probabilities *graph.Dense) []event.Explanation {
 	most, n := p.Output.Explain, len(in.arrivals)
 	if most == 0 {

@@ -6,17 +6,17 @@ import (
 	"time"
 
 	"rivulet/event"
-	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/infer/explain"
 	"rivulet/kafka"
 )
 
-func (v *benchVersion) Strongest(dst []explain.Reason, n int, b *infer.Batch, rows [][]infer.Row, i, class int,
+func (v *benchVersion) Strongest(dst []explain.Reason, n int, b *attach.Batch, rows [][]attach.Row, i, class int,
 	logits []float32) ([]explain.Reason, int) {
 	return explain.New(&v.predictor).Strongest(dst, n, b, rows, i, class, logits)
 }
 
-func (v *benchVersion) Explain(b *infer.Batch, rows [][]infer.Row, i int, logits,
+func (v *benchVersion) Explain(b *attach.Batch, rows [][]attach.Row, i int, logits,
 	probabilities []float32) *explain.Explanation {
 	return explain.New(&v.predictor).Explain(b, rows, i, logits, probabilities)
 }

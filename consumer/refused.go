@@ -56,7 +56,7 @@ func (b *batch) amend(by []kafka.Refusal) event.Batch {
 }
 
 // leaveOut takes the rows of some records' arrivals back before they are written.
-func (g *growth) leaveOut(records []uint64) {
+func (g *newRows) leaveOut(records []uint64) {
 	if g.none || len(records) == 0 {
 		return
 	}

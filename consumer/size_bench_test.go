@@ -15,7 +15,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/graph"
-	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/kafka"
 	"rivulet/mapping"
 	"rivulet/test/harness"
@@ -39,11 +39,11 @@ type sizedVersion struct {
 	mapping.Lookup
 }
 
-func (v *sizedVersion) Rows(ctx context.Context, ids []string, rows []infer.Row) error {
+func (v *sizedVersion) Rows(ctx context.Context, ids []string, rows []attach.Row) error {
 	return v.Lookup.Rows(ctx, ids, rows)
 }
 
-func (v *sizedVersion) Numbers(ids []string, numbers []uint32) *infer.PackedRows {
+func (v *sizedVersion) Numbers(ids []string, numbers []uint32) *attach.PackedRows {
 	if m, ok := v.Lookup.(*mapping.Memory); ok {
 		return m.Numbers(ids, numbers)
 	}
@@ -98,7 +98,7 @@ func cachedShare(b *testing.B, n int) *mapping.Cached {
 	b.Helper()
 	c := mapping.NewCached(inRedis(b, n), int64(cacheShare*float64(n)*cachedRowBytes))
 	r := rand.New(rand.NewPCG(9, uint64(n)))
-	ids, rows := make([]string, 5000), make([]infer.Row, 5000)
+	ids, rows := make([]string, 5000), make([]attach.Row, 5000)
 	for looked := 0; looked < n/4; looked += len(ids) {
 		for i := range ids {
 			ids[i] = strconv.Itoa(r.IntN(n))

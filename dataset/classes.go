@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"rivulet/infer"
+	"rivulet/infer/preprocess"
 )
 
 // fewLabelled is the number of labelled nodes below which nothing is said about the number of classes.
@@ -109,7 +109,7 @@ func (d *Dataset) suspect(format string, args ...any) {
 
 // checkMagnitude refuses a feature that a consumer refuses.
 func checkMagnitude(v float64) error {
-	if err := infer.CheckMagnitude(v); err != nil {
+	if err := preprocess.CheckMagnitude(v); err != nil {
 		return fmt.Errorf("it is %w, or a consumer refuses them: write it in another unit, such as seconds for nanoseconds",
 			err)
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"rivulet/graph"
-	"rivulet/infer"
+	"rivulet/infer/attach"
 )
 
 // Original is T = (A, X, Y), the graph to condense: the subgraph induced on the training and the unlabelled nodes.
@@ -123,8 +123,8 @@ func first(x graph.Features, n int) graph.Features {
 // Attach returns arrivals (dataset indices, distinct, none of them in T) as a batch on T: R = a (n×N), Known its
 // row lengths, X their raw features and, in a graph batch, Adj = ã (n×n), nil otherwise. Neighbours that are
 // neither in T nor in the batch are unknown and left out.
-func (d *Dataset) Attach(o *Original, nodes []int32, graphBatch bool) *infer.Batch {
-	b := &infer.Batch{X: d.X.Take(nodes), Known: make([]int32, len(nodes))}
+func (d *Dataset) Attach(o *Original, nodes []int32, graphBatch bool) *attach.Batch {
+	b := &attach.Batch{X: d.X.Take(nodes), Known: make([]int32, len(nodes))}
 	if graphBatch {
 		b.Adj = d.among(nodes)
 	}

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"rivulet/graph"
-	"rivulet/infer"
+	"rivulet/infer/attach"
 )
 
 // inductiveSet returns the graph
@@ -42,7 +42,7 @@ func TestOriginal(t *testing.T) {
 func TestAttach(t *testing.T) {
 	d := inductiveSet()
 	o := d.Original()
-	want := &infer.Batch{
+	want := &attach.Batch{
 		X:     graph.Features{Dense: &graph.Dense{Rows: 3, Cols: 1, Data: []float32{4, 3, 7}}},
 		R:     &graph.CSR{Rows: 3, Cols: 3, RowPtr: []int{0, 0, 1, 1}, ColIdx: []int32{1}},
 		Known: []int32{0, 1, 0},

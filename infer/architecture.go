@@ -13,7 +13,7 @@ import (
 // names of their weights, and what follows the layers. Everything that a model does, here and in the trainer, is
 // derived from it. A new model is a file with such a value, and a place in the list [Architectures].
 //
-// Layers are of one of two kinds. Layers that read neighbours (a tensor has a share in [Layer.Neighbours])
+// Layers are of one of two kinds. Layers that read neighbours (a tensor has a share in [infer.Layer.Neighbours])
 // propagate themselves, with a relu between two of them:
 //
 //	h⁰ = x    h^l = relu(P h^{l−1} Wn + h^{l−1} Ws + b)    logits = P h^{L−1} Wn + h^{L−1} Ws + b
@@ -40,7 +40,7 @@ type Architecture struct {
 	Refused map[string]string
 }
 
-// Tensor is one weight of a layer: a matrix, with its shares in the matrices of [Layer], or the bias.
+// Tensor is one weight of a layer: a matrix, with its shares in the matrices of [infer.Layer], or the bias.
 type Tensor struct {
 	Tail                  string // what follows the prefix
 	Bias                  bool
@@ -49,7 +49,7 @@ type Tensor struct {
 	Missing               string // why a state_dict without it is refused, if that is worth telling
 }
 
-// Layer are the weights of a layer, P being the operator and [Layer.Far] nil in all but Chebyshev polynomials of
+// Layer are the weights of a layer, P being the operator and [infer.Layer.Far] nil in all but Chebyshev polynomials of
 // degree 2:
 //
 //	P(x Neighbours + P(x Far)) + x Self + Bias

@@ -1,13 +1,16 @@
 package infer
 
-import "rivulet/graph"
+import (
+	"rivulet/graph"
+	"rivulet/infer/attach"
+)
 
 // Growable is a frozen deployment that tells what later arrivals would read of the arrivals of a batch: rows of
 // [Network.Tables], as if the arrivals had become nodes of the graph. Every frozen deployment of a model is one.
 type Growable interface {
 	Deployment
 	// ArrivedTables returns the tables of the arrivals, n rows each, in the widths of the model's tables.
-	ArrivedTables(b *Batch) *Tables
+	ArrivedTables(b *attach.Batch) *Tables
 }
 
 // An arrival's own tables are those of docs/algorithm.md, section 2, with the arrival for node j: computed as if it
@@ -20,7 +23,7 @@ type Growable interface {
 // they send to it in Logits, what comes back included.
 //
 //	p̃^l = out*(a·u_{l−1} + ã(in z^l) + D^{l−1} Wn [+ in* h̃^{l−1} Wn]) + h̃^{l−1} Ws + b
-func (f *frozenConvolution) ArrivedTables(b *Batch) *Tables {
+func (f *frozenConvolution) ArrivedTables(b *attach.Batch) *Tables {
 	n := b.Len()
 	t := &Tables{C: graph.NewDense(n, f.back())}
 	for _, l := range f.layers {
@@ -40,7 +43,7 @@ func (f *frozenConvolution) ArrivedTables(b *Batch) *Tables {
 		in, out := f.at(float64(b.Degree(i)) + 1)
 		graph.Axpy(t.U[layer].Row(i), in, z.Row(i))
 		copy(s.row, u)
-		b.gather(s.row, i, a.in, a.z, 0)
+		b.Gather(s.row, i, a.in, a.z, 0)
 		s.finish(f.Loops, in, out, z.Row(i))
 		l.close(s.row, z.Row(i))
 		at := 0

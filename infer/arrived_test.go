@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/test/reference"
 )
 
@@ -116,7 +117,7 @@ func TestArrivedIsIndependentOfTheBatch(t *testing.T) {
 			together := frozen.ArrivedTables(b)
 			for i := range b.Len() {
 				at := []int32{int32(i)}
-				alone := frozen.ArrivedTables(&infer.Batch{X: b.X.Take(at), R: b.R.Take(at), Known: b.Known[i : i+1]})
+				alone := frozen.ArrivedTables(&attach.Batch{X: b.X.Take(at), R: b.R.Take(at), Known: b.Known[i : i+1]})
 				for hop, u := range alone.U {
 					sameBits(t, fmt.Sprintf("%s u%d", c.name, hop), u.Data, together.U[hop].Row(i))
 				}

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"rivulet/graph"
-	"rivulet/infer"
+	"rivulet/infer/attach"
 )
 
 // Eq. 11: r = aM, whatever the order of the neighbours and however many unknown ones stand among them.
@@ -19,11 +19,11 @@ func TestEq11AttachAgainstDenseProduct(t *testing.T) {
 		rows := neighbours(w.a, w.mapping)
 		for i := range rows {
 			for range rng.IntN(3) {
-				rows[i] = append(rows[i], infer.Row{})
+				rows[i] = append(rows[i], attach.Row{})
 			}
 			rng.Shuffle(len(rows[i]), func(a, b int) { rows[i][a], rows[i][b] = rows[i][b], rows[i][a] })
 		}
-		r, known := infer.Attach(rows, w.mapping.Cols())
+		r, known := attach.Attach(rows, w.mapping.Cols())
 		if err := r.Validate(); err != nil {
 			t.Fatalf("r: %v", err)
 		}
@@ -54,7 +54,7 @@ func TestEq11AttachAgainstDenseProduct(t *testing.T) {
 
 // An empty row of M is a known neighbour without weights; a row that is not known is neither.
 func TestSection1KnownNeighbours(t *testing.T) {
-	r, known := infer.Attach([][]infer.Row{
+	r, known := attach.Attach([][]attach.Row{
 		{{Known: true}, {}, {Known: true, Cols: []int32{2, 0}, Vals: []float32{0.5, 1}},
 			{Known: true, Cols: []int32{2}, Vals: []float32{0.25}}},
 		{{}, {}},
@@ -72,7 +72,7 @@ func TestSection1KnownNeighbours(t *testing.T) {
 }
 
 func TestAttachNothing(t *testing.T) {
-	r, known := infer.Attach(nil, 3)
+	r, known := attach.Attach(nil, 3)
 	if err := r.Validate(); err != nil || r.Rows != 0 || r.Cols != 3 || len(known) != 0 {
 		t.Errorf("r %d×%d with %d degrees, %v", r.Rows, r.Cols, len(known), err)
 	}
@@ -82,20 +82,20 @@ func TestAttachNothing(t *testing.T) {
 // were in.
 func TestAttacherOfManyBatches(t *testing.T) {
 	rng := rand.New(rand.NewPCG(12, 0))
-	var attacher infer.Attacher
+	var attacher attach.Attacher
 	for range 40 {
 		synthetic := 1 + rng.IntN(90)
-		neighbours := make([][]infer.Row, rng.IntN(60))
+		neighbours := make([][]attach.Row, rng.IntN(60))
 		for i := range neighbours {
 			for range rng.IntN(1 + rng.IntN(40)) {
-				row := infer.Row{Known: rng.IntN(5) > 0}
+				row := attach.Row{Known: rng.IntN(5) > 0}
 				for c := rng.IntN(20); row.Known && c < synthetic; c += 1 + rng.IntN(20) {
 					row.Cols, row.Vals = append(row.Cols, int32(c)), append(row.Vals, rng.Float32())
 				}
 				neighbours[i] = append(neighbours[i], row)
 			}
 		}
-		var want, got infer.Batch
+		var want, got attach.Batch
 		want.Attach(neighbours, synthetic)
 		attacher.Attach(&got, neighbours, synthetic)
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -108,21 +108,21 @@ func TestAttacherOfManyBatches(t *testing.T) {
 // batches, too.
 func TestAttachThroughIsAttachOfRows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 0))
-	var attacher infer.Attacher
+	var attacher attach.Attacher
 	full := 0
 	for range 60 {
 		synthetic, nodes := 1+rng.IntN(90), 1+rng.IntN(40)
 		m := drawnSparse(rng, nodes, synthetic, 1+rng.IntN(20))
 		a := drawnSparse(rng, rng.IntN(60), nodes, 1+rng.IntN(4))
-		neighbours := make([][]infer.Row, a.Rows)
+		neighbours := make([][]attach.Row, a.Rows)
 		for i := range neighbours {
 			cols, _ := a.Row(i)
 			for _, j := range cols {
 				cols, vals := m.Row(int(j))
-				neighbours[i] = append(neighbours[i], infer.Row{Known: true, Cols: cols, Vals: vals})
+				neighbours[i] = append(neighbours[i], attach.Row{Known: true, Cols: cols, Vals: vals})
 			}
 		}
-		var want, alone, got infer.Batch
+		var want, alone, got attach.Batch
 		want.Attach(neighbours, synthetic)
 		alone.AttachThrough(a, m)
 		attacher.AttachThrough(&got, a, m)

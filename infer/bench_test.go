@@ -7,7 +7,10 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
+	"rivulet/infer/growth"
 	"rivulet/infer/infertest"
+	"rivulet/infer/preprocess"
 )
 
 // The shape of the paper's Flickr at 1%: N' = 446, C = 7, d = 500, about 35 words and 10 known neighbours an arrival, 4
@@ -39,11 +42,11 @@ func distinct(rng *rand.Rand, k, n int) []int32 {
 }
 
 // arrivalRows are the rows of M of n arrivals' neighbours.
-func arrivalRows(rng *rand.Rand, n int) [][]infer.Row {
-	out := make([][]infer.Row, n)
+func arrivalRows(rng *rand.Rand, n int) [][]attach.Row {
+	out := make([][]attach.Row, n)
 	for i := range out {
 		for range 1 + rng.IntN(2*benchEdges-1) {
-			row := infer.Row{Known: true, Cols: distinct(rng, benchMapping, benchSynthetic)}
+			row := attach.Row{Known: true, Cols: distinct(rng, benchMapping, benchSynthetic)}
 			for range row.Cols {
 				row.Vals = append(row.Vals, rng.Float32())
 			}
@@ -63,7 +66,7 @@ func arrivalWords(rng *rand.Rand, n int) graph.Features {
 }
 
 // flickr returns n arrivals in a node batch on S and a frozen predictor with label propagation.
-func flickr(n int) (*infer.Batch, *infer.Predictor) {
+func flickr(n int) (*attach.Batch, *infer.Predictor) {
 	rng := rand.New(rand.NewPCG(1, 0))
 	m, pre := flickrModel(rng)
 	u0, u1, c := randomDense(rng, benchSynthetic, benchClasses), randomDense(rng, benchSynthetic, benchClasses),
@@ -72,8 +75,8 @@ func flickr(n int) (*infer.Batch, *infer.Predictor) {
 	for range infer.PropagationSteps {
 		labels.U = append(labels.U, randomDense(rng, benchSynthetic, benchClasses))
 	}
-	b := &infer.Batch{X: arrivalWords(rng, n)}
-	b.R, b.Known = infer.Attach(arrivalRows(rng, n), benchSynthetic)
+	b := &attach.Batch{X: arrivalWords(rng, n)}
+	b.R, b.Known = attach.Attach(arrivalRows(rng, n), benchSynthetic)
 	return b, &infer.Predictor{
 		Model:       m.Frozen(&infer.Tables{U: []*graph.Dense{u0, u1}, C: c}, pre),
 		Propagation: infer.FrozenPropagation(labels, 0.9, true),
@@ -81,10 +84,10 @@ func flickr(n int) (*infer.Batch, *infer.Predictor) {
 	}
 }
 
-func flickrModel(rng *rand.Rand) (infer.Model, *infer.Preprocess) {
+func flickrModel(rng *rand.Rand) (infer.Model, *preprocess.Parameters) {
 	m := infertest.Model("sgc", 0, 2, infer.Layer{Self: randomDense(rng, benchFeatures, benchClasses),
 		Bias: randomDense(rng, 1, benchClasses).Data})
-	return m, &infer.Preprocess{Kind: infer.L2Center, Mean: randomDense(rng, 1, benchFeatures).Data, Scale: 3}
+	return m, &preprocess.Parameters{Kind: preprocess.L2Center, Mean: randomDense(rng, 1, benchFeatures).Data, Scale: 3}
 }
 
 var batchSizes = []int{1, 64, 256, 1000}
@@ -109,7 +112,7 @@ func BenchmarkFrozenSGC(b *testing.B) {
 		}
 	}
 	joint := m.Joint(graph.NewCSR(benchSynthetic, benchSynthetic, edges),
-		infer.Ready(randomDense(rng, benchSynthetic, benchFeatures)), pre)
+		preprocess.Ready(randomDense(rng, benchSynthetic, benchFeatures)), pre)
 	for _, n := range batchSizes {
 		batch, p := flickr(n)
 		for _, side := range []struct {
@@ -153,7 +156,7 @@ func benchModels(hidden int) []benchModel {
 	lone := graph.NewCSR(1, 1, nil)
 	var out []benchModel
 	for _, m := range models {
-		tables := m.Tables(lone, infer.Ready(graph.NewDense(1, benchFeatures))) // for the widths
+		tables := m.Tables(lone, preprocess.Ready(graph.NewDense(1, benchFeatures))) // for the widths
 		for k, u := range tables.U {
 			tables.U[k] = randomDense(rng, benchSynthetic, u.Cols)
 		}
@@ -185,14 +188,14 @@ func BenchmarkWhole(b *testing.B) {
 	const nodes, n = 44625, 1000
 	rng := rand.New(rand.NewPCG(5, 0))
 	adj := randomGraph(rng, nodes)
-	x := (&infer.Preprocess{Kind: infer.None, Scale: 1}).Raw(arrivalWords(rng, nodes))
+	x := (&preprocess.Parameters{Kind: preprocess.None, Scale: 1}).Raw(arrivalWords(rng, nodes))
 	var edges []graph.Edge
 	for i := range int32(n) {
 		for _, j := range distinct(rng, benchEdges, nodes) {
 			edges = append(edges, graph.Edge{Row: i, Col: j, Val: 1})
 		}
 	}
-	batch := &infer.Batch{X: arrivalWords(rng, n), R: graph.NewCSR(n, nodes, edges), Known: make([]int32, n)}
+	batch := &attach.Batch{X: arrivalWords(rng, n), R: graph.NewCSR(n, nodes, edges), Known: make([]int32, n)}
 	batch.R.DropOnes()
 	_, pre := flickrModel(rng)
 	for _, m := range benchModels(64) {
@@ -241,8 +244,8 @@ func BenchmarkPredict(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/batch=%d", p.Calibration.Kind, n), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					one := infer.Batch{X: batch.X}
-					one.R, one.Known = infer.Attach(rows, benchSynthetic)
+					one := attach.Batch{X: batch.X}
+					one.R, one.Known = attach.Attach(rows, benchSynthetic)
 					p.Predict(&one)
 				}
 				nodesPerSecond(b, n)
@@ -291,7 +294,7 @@ func benchReddit(b *testing.B, n int) {
 	rng := rand.New(rand.NewPCG(7, 0))
 	m := infertest.Model("sgc", 0, 2, infer.Layer{Self: randomDense(rng, features, classes),
 		Bias: randomDense(rng, 1, classes).Data})
-	pre := &infer.Preprocess{Kind: infer.L2Center, Mean: randomDense(rng, 1, features).Data, Scale: 1}
+	pre := &preprocess.Parameters{Kind: preprocess.L2Center, Mean: randomDense(rng, 1, features).Data, Scale: 1}
 	p := &infer.Predictor{
 		Model: m.Frozen(&infer.Tables{U: []*graph.Dense{randomDense(rng, synthetic, classes),
 			randomDense(rng, synthetic, classes)},
@@ -306,31 +309,31 @@ func benchReddit(b *testing.B, n int) {
 	for range mapping.ColIdx {
 		mapping.Val = append(mapping.Val, rng.Float32())
 	}
-	rows, attached := make([][][]infer.Row, batches), make([]*infer.Batch, batches)
+	rows, attached := make([][][]attach.Row, batches), make([]*attach.Batch, batches)
 	for k := range rows {
-		rows[k] = make([][]infer.Row, n)
+		rows[k] = make([][]attach.Row, n)
 		for i := range rows[k] {
 			for range neighbours {
 				cols, vals := mapping.Row(rng.IntN(original))
-				rows[k][i] = append(rows[k][i], infer.Row{Known: true, Cols: cols, Vals: vals})
+				rows[k][i] = append(rows[k][i], attach.Row{Known: true, Cols: cols, Vals: vals})
 			}
 		}
-		attached[k] = &infer.Batch{X: graph.Features{Dense: randomDense(rng, n, features)}}
+		attached[k] = &attach.Batch{X: graph.Features{Dense: randomDense(rng, n, features)}}
 		attached[k].Attach(rows[k], synthetic)
 	}
 	logits, project := p.Model.Logits(attached[0]), pre.Fold(m.Layers[0].Self)
-	var memory infer.Memory
+	var memory attach.Memory
 	for _, step := range []struct {
 		name string
 		run  func(k int)
 	}{
 		{"all", func(k int) {
-			again := &infer.Batch{X: attached[k].X, Memory: memory.Again()}
+			again := &attach.Batch{X: attached[k].X, Memory: memory.Again()}
 			again.Attach(rows[k], synthetic)
 			p.Predict(again)
 		}},
-		{"attach", func(k int) { new(infer.Batch).Attach(rows[k], synthetic) }},
-		{"attach-sparse", func(k int) { infer.Attach(rows[k], synthetic) }},
+		{"attach", func(k int) { new(attach.Batch).Attach(rows[k], synthetic) }},
+		{"attach-sparse", func(k int) { attach.Attach(rows[k], synthetic) }},
 		{"project", func(k int) { project.Apply(attached[k].X) }},
 		{"logits", func(k int) {
 			attached[k].Memory = memory.Again()
@@ -354,21 +357,21 @@ func BenchmarkGrow(b *testing.B) {
 	const n, hidden, factors = 256, 256, 8
 	batch, _ := flickr(n)
 	rng := rand.New(rand.NewPCG(8, 0))
-	others := &infer.Batch{X: arrivalWords(rng, benchSynthetic)}
-	others.R, others.Known = infer.Attach(arrivalRows(rng, benchSynthetic), benchSynthetic)
+	others := &attach.Batch{X: arrivalWords(rng, benchSynthetic)}
+	others.R, others.Known = attach.Attach(arrivalRows(rng, benchSynthetic), benchSynthetic)
 	for _, m := range benchModels(hidden) {
 		frozen := m.frozen.(infer.Growable)
 		tables := frozen.ArrivedTables(others)
-		parts := infer.Messages{C: infer.Part{Scale: 1}}
+		parts := growth.Messages{C: growth.Part{Scale: 1}}
 		for range tables.U {
-			parts.U = append(parts.U, infer.Part{Scale: 1})
+			parts.U = append(parts.U, growth.Part{Scale: 1})
 		}
 		if tables.C.Cols > 1 {
-			parts.U[0], parts.C = infer.Part{Factor: randomDense(rng, hidden, factors)},
-				infer.Part{Factor: randomDense(rng, hidden, factors)}
+			parts.U[0], parts.C = growth.Part{Factor: randomDense(rng, hidden, factors)},
+				growth.Part{Factor: randomDense(rng, hidden, factors)}
 		}
-		open := func() *infer.Grower {
-			return infer.NewGrower(parts.Of(tables), benchMapping, []infer.GrowingModel{{Frozen: frozen, Messages: parts}})
+		open := func() *growth.Grower {
+			return growth.NewGrower(parts.Of(tables), benchMapping, []growth.Model{{Frozen: frozen, Messages: parts}})
 		}
 		b.Run(m.name, func(b *testing.B) {
 			grower := open()

@@ -3,6 +3,7 @@ package infer
 import (
 	"fmt"
 	"math"
+	"sync"
 
 	"rivulet/graph"
 )
@@ -79,23 +80,27 @@ const expWork = 16
 
 // Probabilities returns n×C; f may be nil where Kind is none.
 func (c Calibration) Probabilities(logits, f *graph.Dense) *graph.Dense {
-	return new(calibrationBatch).run(c, logits, f, graph.NewDense(logits.Rows, logits.Cols))
+	return c.run(logits, f, graph.NewDense(logits.Rows, logits.Cols))
 }
 
-// calibrationBatch is a batch that gets its probabilities.
+// calibrationBatch is a batch that gets its probabilities. Its memory is used again, so that a batch allocates nothing.
 type calibrationBatch struct {
 	Calibration
 	logits, f, out *graph.Dense
 }
 
+var calibrationBatches = sync.Pool{New: func() any { return new(calibrationBatch) }}
+
 // run returns out, all of which it sets.
-func (p *calibrationBatch) run(c Calibration, logits, f, out *graph.Dense) *graph.Dense {
+func (c Calibration) run(logits, f, out *graph.Dense) *graph.Dense {
 	if f != nil && (f.Rows != logits.Rows || f.Cols != logits.Cols) {
 		panic(fmt.Sprintf("infer: logits of %s with a propagation of %s", shape(logits), shape(f)))
 	}
+	p := calibrationBatches.Get().(*calibrationBatch)
 	*p = calibrationBatch{c, logits, f, out}
 	graph.Parallel(out.Rows, expWork*len(out.Data), p)
 	*p = calibrationBatch{}
+	calibrationBatches.Put(p)
 	return out
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/preprocess"
 )
 
 var (
@@ -63,36 +64,36 @@ func TestCalibrationValidate(t *testing.T) {
 func TestPreprocessValidate(t *testing.T) {
 	const d = 2
 	for name, tc := range map[string]struct {
-		pre  infer.Preprocess
+		pre  preprocess.Parameters
 		want string
 	}{
-		"none":      {infer.Preprocess{Kind: infer.None, Scale: 1}, ""},
-		"l2-center": {infer.Preprocess{Kind: infer.L2Center, Mean: make([]float32, d), Scale: 2}, ""},
-		"standardize": {infer.Preprocess{Kind: infer.Standardize, Mean: make([]float32, d), Std: []float32{1, 2},
+		"none":      {preprocess.Parameters{Kind: preprocess.None, Scale: 1}, ""},
+		"l2-center": {preprocess.Parameters{Kind: preprocess.L2Center, Mean: make([]float32, d), Scale: 2}, ""},
+		"standardize": {preprocess.Parameters{Kind: preprocess.Standardize, Mean: make([]float32, d), Std: []float32{1, 2},
 			Scale: 2}, ""},
-		"l1":             {infer.Preprocess{Kind: infer.L1, Scale: 2}, ""},
-		"l1 of no scale": {infer.Preprocess{Kind: infer.L1}, "preprocess.scale is 0"},
-		"kind": {infer.Preprocess{Kind: "pca"},
+		"l1":             {preprocess.Parameters{Kind: preprocess.L1, Scale: 2}, ""},
+		"l1 of no scale": {preprocess.Parameters{Kind: preprocess.L1}, "preprocess.scale is 0"},
+		"kind": {preprocess.Parameters{Kind: "pca"},
 			`preprocess.kind is "pca", want "l2-center", "l1", "standardize" or "none"`},
-		"mean": {infer.Preprocess{Kind: infer.L2Center, Mean: make([]float32, 3), Scale: 1},
+		"mean": {preprocess.Parameters{Kind: preprocess.L2Center, Mean: make([]float32, 3), Scale: 1},
 			"preprocess.mean has 3 values, want 2"},
-		"mean of NaN": {infer.Preprocess{Kind: infer.L2Center, Mean: []float32{0, nan}, Scale: 1},
+		"mean of NaN": {preprocess.Parameters{Kind: preprocess.L2Center, Mean: []float32{0, nan}, Scale: 1},
 			"preprocess.mean[1] is NaN"},
-		"infinite mean": {infer.Preprocess{Kind: infer.L2Center, Mean: []float32{inf, 0}, Scale: 1},
+		"infinite mean": {preprocess.Parameters{Kind: preprocess.L2Center, Mean: []float32{inf, 0}, Scale: 1},
 			"preprocess.mean[0] is +Inf"},
-		"std": {infer.Preprocess{Kind: infer.Standardize, Mean: make([]float32, d), Std: []float32{1}, Scale: 1},
+		"std": {preprocess.Parameters{Kind: preprocess.Standardize, Mean: make([]float32, d), Std: []float32{1}, Scale: 1},
 			"preprocess.std has 1 values, want 2"},
-		"zero std": {infer.Preprocess{Kind: infer.Standardize, Mean: make([]float32, d), Std: []float32{1, 0},
+		"zero std": {preprocess.Parameters{Kind: preprocess.Standardize, Mean: make([]float32, d), Std: []float32{1, 0},
 			Scale: 1}, "preprocess.std[1] is 0"},
-		"std of NaN": {infer.Preprocess{Kind: infer.Standardize, Mean: make([]float32, d), Std: []float32{nan, 1},
+		"std of NaN": {preprocess.Parameters{Kind: preprocess.Standardize, Mean: make([]float32, d), Std: []float32{nan, 1},
 			Scale: 1}, "preprocess.std[0] is NaN"},
-		"infinite std": {infer.Preprocess{Kind: infer.Standardize, Mean: make([]float32, d), Std: []float32{inf, 1},
+		"infinite std": {preprocess.Parameters{Kind: preprocess.Standardize, Mean: make([]float32, d), Std: []float32{inf, 1},
 			Scale: 1}, "preprocess.std[0] is +Inf"},
-		"no scale": {infer.Preprocess{Kind: infer.L2Center, Mean: make([]float32, d)},
+		"no scale": {preprocess.Parameters{Kind: preprocess.L2Center, Mean: make([]float32, d)},
 			"preprocess.scale is 0, want a positive number"},
-		"infinite scale": {infer.Preprocess{Kind: infer.L2Center, Mean: make([]float32, d), Scale: inf},
+		"infinite scale": {preprocess.Parameters{Kind: preprocess.L2Center, Mean: make([]float32, d), Scale: inf},
 			"preprocess.scale is +Inf"},
-		"scale not known": {infer.Preprocess{Kind: infer.L2Center, Mean: make([]float32, d), Scale: nan},
+		"scale not known": {preprocess.Parameters{Kind: preprocess.L2Center, Mean: make([]float32, d), Scale: nan},
 			"preprocess.scale is NaN"},
 	} {
 		t.Run(name, func(t *testing.T) { wantError(t, tc.pre.Validate(d), tc.want) })

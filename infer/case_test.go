@@ -7,19 +7,21 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/infer/infertest"
+	"rivulet/infer/preprocess"
 	"rivulet/test/reference"
 )
 
 // neighbours are the rows of M of every arrival's neighbours, as a lookup gives them.
-func neighbours(a, mapping reference.Matrix) [][]infer.Row {
+func neighbours(a, mapping reference.Matrix) [][]attach.Row {
 	m := sparse(mapping, len(mapping), mapping.Cols())
-	out := make([][]infer.Row, len(a))
+	out := make([][]attach.Row, len(a))
 	for i, edges := range a {
 		for j, e := range edges {
 			if e != 0 {
 				cols, vals := m.Row(j)
-				out[i] = append(out[i], infer.Row{Known: true, Cols: cols, Vals: vals})
+				out[i] = append(out[i], attach.Row{Known: true, Cols: cols, Vals: vals})
 			}
 		}
 	}
@@ -28,8 +30,8 @@ func neighbours(a, mapping reference.Matrix) [][]infer.Row {
 
 // take returns some arrivals of a batch, in any order; edges to the others are lost. Of an arrival's neighbours in ã
 // the order is kept.
-func take(b *infer.Batch, rows []int32) *infer.Batch {
-	out := &infer.Batch{X: b.X.Take(rows), R: b.R.Take(rows), Known: make([]int32, len(rows))}
+func take(b *attach.Batch, rows []int32) *attach.Batch {
+	out := &attach.Batch{X: b.X.Take(rows), R: b.R.Take(rows), Known: make([]int32, len(rows))}
 	index := make([]int32, b.Len())
 	for i := range index {
 		index[i] = -1
@@ -62,7 +64,8 @@ func drawWorld(t *rapid.T) *world {
 	n, syn, d, c := size("N", 1, 14), size("N'", 1, 5), size("d", 1, 8), size("C", 2, 4)
 	batch := size("n", 0, 8)
 	density := rapid.Float64Range(0, 0.6).Draw(t, "density")
-	kind := rapid.SampledFrom([]string{infer.L2Center, infer.L1, infer.Standardize, infer.None}).Draw(t, "preprocess")
+	kind := rapid.SampledFrom([]string{preprocess.L2Center, preprocess.L1, preprocess.Standardize, preprocess.None}).Draw(
+		t, "preprocess")
 	seed := rapid.Uint64().Draw(t, "seed")
 	rng := rand.New(rand.NewPCG(seed, 0))
 
@@ -74,7 +77,7 @@ func drawWorld(t *rapid.T) *world {
 	}
 	features := func(r int) reference.Matrix {
 		return reference.At(r, d, func(_, k int) float64 {
-			if k == 0 && kind == infer.Standardize {
+			if k == 0 && kind == preprocess.Standardize {
 				return 3 // a constant
 			}
 			return some(0.4, 2*rng.NormFloat64())
@@ -121,8 +124,8 @@ func (w *world) sgc() infer.Model {
 	return infertest.Model("sgc", 0, 2, infer.Layer{Self: dense(w.model.W), Bias: floats(w.model.B)})
 }
 
-func (w *world) preprocess() *infer.Preprocess {
-	return &infer.Preprocess{Kind: w.fit.Kind, Mean: floats(w.fit.Mean), Std: floats(w.fit.Std),
+func (w *world) preprocess() *preprocess.Parameters {
+	return &preprocess.Parameters{Kind: w.fit.Kind, Mean: floats(w.fit.Mean), Std: floats(w.fit.Std),
 		Scale: float32(w.fit.Scale)}
 }
 
@@ -137,10 +140,10 @@ func (w *world) rows(x reference.Matrix, asSparse bool) graph.Features {
 }
 
 // batch is the arrivals on "T" or "S".
-func (w *world) batch(side string, graphBatch bool) *infer.Batch {
+func (w *world) batch(side string, graphBatch bool) *attach.Batch {
 	n := len(w.a)
-	b := &infer.Batch{X: w.rows(w.arrivals, true)}
-	b.R, b.Known = infer.Attach(neighbours(w.a, w.mapping), w.mapping.Cols())
+	b := &attach.Batch{X: w.rows(w.arrivals, true)}
+	b.R, b.Known = attach.Attach(neighbours(w.a, w.mapping), w.mapping.Cols())
 	if side == "T" {
 		b.R = pattern(w.a, n, len(w.adj))
 	}
@@ -164,9 +167,10 @@ func (w *world) oracle(side string, graphBatch bool) reference.Arrivals {
 }
 
 // graph returns a side's graph for the code under test and for the oracle. X' is preprocessed already.
-func (w *world) graph(side string) (adj *graph.CSR, x infer.Inputs, oracleAdj, oracleX reference.Matrix, labels []int) {
+func (w *world) graph(side string) (adj *graph.CSR, x preprocess.Inputs, oracleAdj, oracleX reference.Matrix,
+	labels []int) {
 	if side == "S" {
-		return sparse(w.synAdj, len(w.synAdj), len(w.synAdj)), infer.Ready(dense(w.synX)), w.synAdj, w.synX, w.synLabels
+		return sparse(w.synAdj, len(w.synAdj), len(w.synAdj)), preprocess.Ready(dense(w.synX)), w.synAdj, w.synX, w.synLabels
 	}
 	return pattern(w.adj, len(w.adj), len(w.adj)), w.preprocess().Raw(w.rows(w.x, true)), w.adj, w.fit.Apply(w.x), w.labels
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"rivulet/graph"
+	"rivulet/infer/attach"
+	"rivulet/infer/preprocess"
 )
 
 // convolution is a model whose layers read neighbours: each is the scaled sum over a node's messages x Wn plus,
@@ -150,14 +152,14 @@ func (s *scratch) open(back []float32, scale float32) {
 	}
 }
 
-func (c *convolution) frozen(t *Tables, project *Projection) Deployment {
+func (c *convolution) frozen(t *Tables, project *preprocess.Projection) Deployment {
 	tables := graph.Beside(slices.Insert(slices.Clone(t.U), 1, t.C)...)
 	return &frozenConvolution{convolution: c, project: project, tables: tables}
 }
 
 type frozenConvolution struct {
 	*convolution
-	project *Projection
+	project *preprocess.Projection
 	tables  *graph.Dense // u0, c, u1, … side by side, so that a neighbour is one stretch of memory
 }
 
@@ -165,7 +167,7 @@ func (f *frozenConvolution) Nodes() int { return f.tables.Rows }
 
 // layerBatch is a batch on its way through the layers.
 type layerBatch struct {
-	*Batch
+	*attach.Batch
 	f       *frozenConvolution
 	see     look
 	in, out []float32    // n: scales of the true degrees
@@ -194,7 +196,7 @@ type look struct {
 //
 // with c̄ = in* out* of the k neighbours. Each layer is a pass over the batch, as it reads its neighbours' states
 // of the one before.
-func (f *frozenConvolution) Logits(b *Batch) *graph.Dense {
+func (f *frozenConvolution) Logits(b *attach.Batch) *graph.Dense {
 	a := f.walk(b, look{})
 	logits, last := a.rest, f.last()
 	if logits.Cols > last.width() {
@@ -212,10 +214,10 @@ func (f *frozenConvolution) Logits(b *Batch) *graph.Dense {
 }
 
 // walk takes a batch through the hidden layers.
-func (f *frozenConvolution) walk(b *Batch, see look) *layerBatch {
-	b.check(f.Nodes())
-	a := &layerBatch{Batch: b, f: f, see: see, in: b.floats(b.Len()), out: b.floats(b.Len()),
-		z: b.project(f.project)}
+func (f *frozenConvolution) walk(b *attach.Batch, see look) *layerBatch {
+	b.Check(f.Nodes())
+	a := &layerBatch{Batch: b, f: f, see: see, in: b.Floats(b.Len()), out: b.Floats(b.Len()),
+		z: project(b, f.project)}
 	for i := range a.in {
 		a.in[i], a.out[i] = f.at(float64(b.Degree(i)))
 	}
@@ -244,12 +246,12 @@ func (a *layerBatch) enter(looks bool) {
 	if a.ends {
 		width = hidden // of u0 all
 	} else {
-		a.rest = a.dense(a.Len(), width-2*hidden)
+		a.rest = a.Dense(a.Len(), width-2*hidden)
 	}
 	a.onward = f.back() - hidden
-	graph.ParallelRows(a.Len(), a.stored()*width+a.work(), func(lo, hi int) {
+	graph.ParallelRows(a.Len(), a.Stored()*width+a.work(), func(lo, hi int) {
 		s := borrow(1, hidden)
-		a.eachRead(lo, hi, f.tables, width, func(i int, read []float32) {
+		a.EachRead(lo, hi, f.tables, width, func(i int, read []float32) {
 			a.arrival(s, i, read[:hidden], read[hidden:min(2*hidden, width)])
 			if a.rest != nil {
 				graph.Add(a.rest.Row(i), read[2*hidden:])
@@ -267,9 +269,9 @@ func (a *layerBatch) begin(looks bool) int {
 	if a.ends = looks && a.n+2 == len(layers); a.ends {
 		return width
 	}
-	a.next, a.backs = a.dense(a.Len(), layers[a.n+1].w.Cols), nil
+	a.next, a.backs = a.Dense(a.Len(), layers[a.n+1].w.Cols), nil
 	if layers[a.n+1].relus {
-		a.backs = a.dense(a.Len(), width)
+		a.backs = a.Dense(a.Len(), width)
 	}
 	return width
 }
@@ -286,7 +288,7 @@ func (a *layerBatch) among(dst []float32, i int) {
 	if a.f.Loops {
 		graph.Axpy(dst, a.in[i], a.z.Row(i))
 	}
-	a.gather(dst, i, a.in, a.z, 0)
+	a.Gather(dst, i, a.in, a.z, 0)
 }
 
 // arrival takes arrival i through the layer: u is a·u_{l−1} and what comes back, c is a·c_l, which is overwritten.
@@ -350,14 +352,14 @@ func (a *layerBatch) through(h []float32, nz *graph.NonZeros, i int) {
 }
 
 // Embeddings are the last hidden states of the arrivals, n×h.
-func (f *frozenConvolution) Embeddings(b *Batch) *graph.Dense {
+func (f *frozenConvolution) Embeddings(b *attach.Batch) *graph.Dense {
 	states, _ := f.States(b)
 	return states[len(states)-1]
 }
 
 // States are the arrivals' hidden states behind each hidden layer, n×h, and the messages h^{l−1} Wn that go into
 // these.
-func (f *frozenConvolution) States(b *Batch) (states, messages []*graph.Dense) {
+func (f *frozenConvolution) States(b *attach.Batch) (states, messages []*graph.Dense) {
 	for _, l := range f.layers[:len(f.layers)-1] {
 		states, messages = append(states, graph.NewDense(b.Len(), l.width())),
 			append(messages, graph.NewDense(b.Len(), l.width()))

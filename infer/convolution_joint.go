@@ -1,6 +1,9 @@
 package infer
 
-import "rivulet/graph"
+import (
+	"rivulet/graph"
+	"rivulet/infer/attach"
+)
 
 // messages are what a layer's sums are taken of, with zg and zb the rows of x·w: their leading columns, or with a
 // second hop x Wn + P(x Wf).
@@ -25,7 +28,7 @@ func (c *convolution) hidden(j *jointGraph, n int, zg, zb *graph.Dense, near boo
 	if near {
 		rows = len(j.near)
 	}
-	tg, tb = j.batch.dense(rows, next.w.Cols), j.batch.dense(zb.Rows, next.w.Cols)
+	tg, tb = j.batch.Dense(rows, next.w.Cols), j.batch.Dense(zb.Rows, next.w.Cols)
 	g, b := l.messages(j, zg, zb)
 	j.eachNode(near, l.width(), g, b, nil, func(s *scratch, k int, node int32) {
 		l.close(s.row, zg.Row(int(node)))
@@ -65,7 +68,7 @@ func (l *layer) closed(sums, z *graph.Dense) *graph.Dense {
 }
 
 // embed returns the last hidden states of the arrivals, n×h.
-func (c *convolution) embed(j *joint, b *Batch) *graph.Dense {
+func (c *convolution) embed(j *joint, b *attach.Batch) *graph.Dense {
 	on, zg, zb := j.enter(b)
 	_, arrivals := c.through(len(c.layers)-1, on, zg, zb, false, false)
 	return arrivals

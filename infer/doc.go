@@ -14,11 +14,11 @@
 //
 // # The path of a batch
 //
-// [Batch.Attach] turns the rows of M of each arrival's neighbours into r, which with the raw features and, in a
-// graph batch, ã makes a [Batch]. A [Predictor] answers it: its [Deployment] (a [Network] on a graph or on tables)
-// gives logits, starting with a [Projection] (preprocessing and the first weights in one step); its [Propagation],
-// where there is one, spreads labels (LP) or errors (EP); its [Calibration] makes probabilities of both. Nothing on
-// the path is changed by a batch, so one Predictor serves several goroutines.
+// [attach.Batch.Attach] turns the rows of M of each arrival's neighbours into r, which with the raw features and, in a
+// graph batch, ã makes an [attach.Batch]. A [Predictor] answers it: its [Deployment] (a [Network] on a graph or on
+// tables) gives logits, starting with a [preprocess.Projection] (preprocessing and the first weights in one step); its
+// [Propagation], where there is one, spreads labels (LP) or errors (EP); its [Calibration] makes probabilities of both.
+// Nothing on the path is changed by a batch, so one Predictor serves several goroutines.
 //
 // # Frozen and joint
 //
@@ -57,8 +57,8 @@
 //
 // # Growth
 //
-// An arrival becomes a node that later ones attach to by a row of M of its own: [Grower]. Its own tables
-// ([Growable]) become messages ([Messages]), and the solve finds the few synthetic nodes whose messages, in
+// An arrival becomes a node that later ones attach to by a row of M of its own: [growth.Grower]. Its own tables
+// ([Growable]) become messages ([growth.Messages]), and the solve finds the few synthetic nodes whose messages, in
 // non-negative shares, come nearest. Every model that M was solved for has a part in that.
 //
 // # Models
@@ -81,11 +81,11 @@
 //
 // # Which file
 //
-//	batch.go          Batch
-//	attach.go         r = aM, sparse or in full
-//	edges.go          what models read of r, in either form
-//	preprocess.go     Preprocess, and Projection, which folds it into the weights
-//	architecture.go   Architecture, Operator, and the list of models; sgc.go, ssgc.go, gcn.go, … : one each
+//	attach            a package: Batch, and r = aM
+//	preprocess        a package: Parameters, and Projection, which folds them into the weights
+//	growth            a package: rows of M for arrivals, by the solver of package nnls
+//	explain           a package: why an arrival got its class
+//	architecture.go   Architecture, Operator, and the list of models; sgc.go, ssgc.go, gcn.go, sage.go, appnp.go, cheby.go
 //	model.go          Network, and Build, which makes it of named weights; Tables, Deployment
 //	recurrence.go     a model's hops on a graph, for any part of its nodes: Enter, Step, Close; and the loop over them
 //	                  that makes tables of a graph in memory
@@ -95,11 +95,9 @@
 //	joint.go          joint deployment; the operator of the graph with a batch in it, never assembled; joint_full.go edges in full
 //	embedding.go      the layer before the classifier
 //	arrived.go        what later arrivals would read of an arrival: its own tables
-//	messages.go       tables as what a row of M is solved for
-//	grow.go           rows of M for arrivals, by the solver of package nnls
 //	propagate.go      LP and EP, frozen and joint
 //	calibration.go    temperature, mixing, clipping
-//	predictor.go      all of it together
+//	predictor.go      all of it together; pass.go: a model on a whole graph, for comparison
 //	parts.go          what a frozen deployment computes with, for package explain, which takes logits apart
 //
 // Inside this package a shape that does not fit is a programming error and panics with the shapes; what comes from

@@ -10,11 +10,13 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/infer/infertest"
+	"rivulet/infer/preprocess"
 )
 
 // inFull is a batch with its edges in full.
-func inFull(b *infer.Batch) *infer.Batch {
+func inFull(b *attach.Batch) *attach.Batch {
 	out := *b
 	out.R, out.Full = nil, graph.NewDense(b.R.Rows, b.R.Cols)
 	for i := range b.R.Rows {
@@ -54,15 +56,15 @@ func TestFullEdgesGiveTheSameBits(t *testing.T) {
 }
 
 // manyRows are rows of M of some neighbours an arrival, up to so many, four entries each.
-func manyRows(rng *rand.Rand, n, neighbours, synthetic int) [][]infer.Row {
-	rows := make([][]infer.Row, n)
+func manyRows(rng *rand.Rand, n, neighbours, synthetic int) [][]attach.Row {
+	rows := make([][]attach.Row, n)
 	for i := range rows {
 		for range rng.IntN(neighbours + 1) {
-			row := infer.Row{Known: true, Cols: distinct(rng, 4, synthetic)}
+			row := attach.Row{Known: true, Cols: distinct(rng, 4, synthetic)}
 			for range row.Cols {
 				row.Vals = append(row.Vals, rng.Float32())
 			}
-			rows[i] = append(rows[i], row, infer.Row{Unread: true})
+			rows[i] = append(rows[i], row, attach.Row{Unread: true})
 		}
 	}
 	return rows
@@ -73,7 +75,7 @@ func manyRows(rng *rand.Rand, n, neighbours, synthetic int) [][]infer.Row {
 func TestAttachInFull(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 0))
 	const n, synthetic, features, classes = 150, 37, 19, 5
-	pre := &infer.Preprocess{Kind: infer.None}
+	pre := &preprocess.Parameters{Kind: preprocess.None}
 	sgc := infertest.Model("sgc", 0, 2, infer.Layer{Self: randomDense(rng, features, classes),
 		Bias: randomDense(rng, 1, classes).Data})
 	model := sgc.Frozen(&infer.Tables{U: []*graph.Dense{randomDense(rng, synthetic, classes),
@@ -84,13 +86,13 @@ func TestAttachInFull(t *testing.T) {
 		full       bool
 	}{{2, false}, {90, true}} {
 		rows := manyRows(rng, n, c.neighbours, synthetic)
-		b := &infer.Batch{X: graph.Features{Dense: randomDense(rng, n, features)}, Full: &graph.Dense{}}
+		b := &attach.Batch{X: graph.Features{Dense: randomDense(rng, n, features)}, Full: &graph.Dense{}}
 		b.Attach(rows, synthetic)
 		if (b.Full != nil) != c.full || (b.R == nil) != c.full {
 			t.Fatalf("up to %d neighbours: in full is %v, want %v", c.neighbours, b.Full != nil, c.full)
 		}
-		want := &infer.Batch{X: b.X}
-		want.R, want.Known = infer.Attach(rows, synthetic)
+		want := &attach.Batch{X: b.X}
+		want.R, want.Known = attach.Attach(rows, synthetic)
 		if diff := cmp.Diff(want.Known, b.Known); diff != "" {
 			t.Errorf("known (-want +got):\n%s", diff)
 		}
@@ -102,7 +104,7 @@ func TestAttachInFull(t *testing.T) {
 		}
 		sameBits(t, "logits", model.Logits(b).Data, model.Logits(want).Data)
 	}
-	none := new(infer.Batch)
+	none := new(attach.Batch)
 	if none.Attach(nil, 3); none.R == nil || none.R.Cols != 3 || none.Len() != 0 {
 		t.Errorf("no arrivals: %+v", none)
 	}
@@ -114,7 +116,7 @@ func TestClassesOfAJointModelDoNotDependOnTheirNumber(t *testing.T) {
 	const nodes, features, few = 40, 9, 7
 	rng := rand.New(rand.NewPCG(11, 0))
 	adj, x, pre := randomGraph(rng, nodes), randomDense(rng, nodes, features),
-		&infer.Preprocess{Kind: infer.None, Scale: 1}
+		&preprocess.Parameters{Kind: preprocess.None, Scale: 1}
 	for _, hops := range []int{1, 2, 3} {
 		for _, classes := range []int{13, 16, 41} {
 			wide := infer.Layer{Self: randomDense(rng, features, classes), Bias: randomDense(rng, 1, classes).Data}
@@ -123,10 +125,10 @@ func TestClassesOfAJointModelDoNotDependOnTheirNumber(t *testing.T) {
 				copy(narrow.Self.Row(i), wide.Self.Row(i))
 			}
 			of := func(l infer.Layer) infer.Deployment {
-				return infertest.Model("sgc", 0, hops, l).Joint(adj, infer.Ready(x), pre)
+				return infertest.Model("sgc", 0, hops, l).Joint(adj, preprocess.Ready(x), pre)
 			}
 			for _, n := range []int{1, 5} {
-				b := &infer.Batch{X: graph.Features{Dense: randomDense(rng, n, features)}}
+				b := &attach.Batch{X: graph.Features{Dense: randomDense(rng, n, features)}}
 				b.Attach(manyRows(rng, n, 30, nodes), nodes)
 				for name, logits := range map[string]func(l infer.Layer) *graph.Dense{
 					"arrivals": func(l infer.Layer) *graph.Dense { return of(l).Logits(b) },

@@ -1,6 +1,10 @@
 package infer
 
-import "rivulet/graph"
+import (
+	"rivulet/graph"
+	"rivulet/infer/attach"
+	"rivulet/infer/preprocess"
+)
 
 // Embedder is a deployment that can tell, beside logits, how its model sees the arrivals: the layer before the
 // classifier.
@@ -14,19 +18,19 @@ import "rivulet/graph"
 // so that they are C columns wide and not d. Where propagated features are wanted of a frozen SGC, [FrozenFeatures]
 // gives them from [FeatureTables], which a trainer stores beside the others at K(d+1) numbers a node or so.
 type Embedder interface {
-	Embeddings(b *Batch) *graph.Dense
+	Embeddings(b *attach.Batch) *graph.Dense
 }
 
 // FeatureTables are the tables of X itself: those of a linear model whose W is the identity. Like the tables of a
 // model, those of S follow from those of T by docs/algorithm.md, section 5, step 4. On T they are m×(2d+1) numbers
 // for K = 2.
-func (m *Network) FeatureTables(adj *graph.CSR, x Inputs) *Tables {
+func (m *Network) FeatureTables(adj *graph.CSR, x preprocess.Inputs) *Tables {
 	return HopTables(adj, x.Matrix(), m.Hops)
 }
 
 // FrozenFeatures are a linear model's embeddings of arrivals on such tables: Σ_t w_t Â^t x, n×d, of preprocessed
 // features. Times W plus b they are the logits of the model on its own tables, to rounding.
-func (m *Network) FrozenFeatures(t *Tables, pre *Preprocess) Embedder {
+func (m *Network) FrozenFeatures(t *Tables, pre *preprocess.Parameters) Embedder {
 	f := newMixture(m)
 	f.w, f.bias = nil, make([]float32, m.Features())
 	t.check(m.describe(), f)
@@ -35,4 +39,4 @@ func (m *Network) FrozenFeatures(t *Tables, pre *Preprocess) Embedder {
 
 type frozenFeatures struct{ mixture Deployment }
 
-func (f frozenFeatures) Embeddings(b *Batch) *graph.Dense { return f.mixture.Logits(b) }
+func (f frozenFeatures) Embeddings(b *attach.Batch) *graph.Dense { return f.mixture.Logits(b) }

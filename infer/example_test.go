@@ -5,6 +5,8 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
+	"rivulet/infer/preprocess"
 )
 
 // Two synthetic nodes of two classes; one arrival with a known neighbour on each side, and one of which nothing is
@@ -19,17 +21,17 @@ func Example() {
 		return
 	}
 	synthetic := graph.NewCSR(2, 2, nil) // A', without edges
-	features := infer.Ready(&graph.Dense{Rows: 2, Cols: 2, Data: []float32{1, 0, 0, 1}})
+	features := preprocess.Ready(&graph.Dense{Rows: 2, Cols: 2, Data: []float32{1, 0, 0, 1}})
 	predictor := infer.Predictor{
-		Model:       model.Frozen(model.Tables(synthetic, features), &infer.Preprocess{Kind: infer.None, Scale: 1}),
+		Model:       model.Frozen(model.Tables(synthetic, features), &preprocess.Parameters{Kind: preprocess.None, Scale: 1}),
 		Calibration: infer.Calibration{Kind: infer.PropagateNone, Temperature: 1},
 	}
 
-	left := infer.Row{Known: true, Cols: []int32{0}, Vals: []float32{2}} // rows of M
-	right := infer.Row{Known: true, Cols: []int32{1}, Vals: []float32{1}}
-	unknown := infer.Row{}
-	arrivals := &infer.Batch{X: graph.Features{Dense: &graph.Dense{Rows: 2, Cols: 2, Data: []float32{1, 1, 0, 1}}}}
-	arrivals.Attach([][]infer.Row{{left, right}, {unknown}}, 2)
+	left := attach.Row{Known: true, Cols: []int32{0}, Vals: []float32{2}} // rows of M
+	right := attach.Row{Known: true, Cols: []int32{1}, Vals: []float32{1}}
+	unknown := attach.Row{}
+	arrivals := &attach.Batch{X: graph.Features{Dense: &graph.Dense{Rows: 2, Cols: 2, Data: []float32{1, 1, 0, 1}}}}
+	arrivals.Attach([][]attach.Row{{left, right}, {unknown}}, 2)
 	_, p := predictor.Predict(arrivals)
 	for i := range p.Rows {
 		fmt.Printf("class %d with probability %.2f, %d known neighbours\n", infer.ArgMax(p.Row(i)),
@@ -49,11 +51,11 @@ func Example_threeNodes() {
 		return
 	}
 	edge := graph.NewCSR(2, 2, []graph.Edge{{Row: 0, Col: 1, Val: 1}, {Row: 1, Col: 0, Val: 1}})
-	x, plain := infer.Ready(one(2, 2, 1, 0, 0, 1)), &infer.Preprocess{Kind: infer.None, Scale: 1}
+	x, plain := preprocess.Ready(one(2, 2, 1, 0, 0, 1)), &preprocess.Parameters{Kind: preprocess.None, Scale: 1}
 
 	tables := model.Tables(edge, x)
 	fmt.Printf("u0 %.3f  u1 %.3f  c %.3f\n", tables.U[0].Row(0), tables.U[1].Row(0), tables.C.Row(0))
-	arrival := &infer.Batch{X: graph.Features{Dense: one(1, 2, 0, 1)},
+	arrival := &attach.Batch{X: graph.Features{Dense: one(1, 2, 0, 1)},
 		R: graph.NewCSR(1, 2, []graph.Edge{{Row: 0, Col: 0, Val: 1}}), Known: []int32{1}}
 	fmt.Printf("frozen %.3f\n", model.Frozen(tables, plain).Logits(arrival).Row(0))
 	fmt.Printf("joint  %.3f\n", model.Joint(edge, x, plain).Logits(arrival).Row(0))

@@ -10,7 +10,9 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/infer/explain"
+	"rivulet/infer/preprocess"
 	"rivulet/test/reference"
 )
 
@@ -273,12 +275,12 @@ func TestSection10NeighboursInAnyOrder(t *testing.T) {
 			return
 		}
 		rows := neighbours(w.a, w.mapping)
-		rows[0] = append(rows[0], infer.Row{}, infer.Row{Known: true}, infer.Row{Known: true, Arrived: true,
-			Cols: []int32{0}, Vals: []float32{0.5}}, infer.Row{Unread: true})
+		rows[0] = append(rows[0], attach.Row{}, attach.Row{Known: true}, attach.Row{Known: true, Arrived: true,
+			Cols: []int32{0}, Vals: []float32{0.5}}, attach.Row{Unread: true})
 		n := len(rows[0])
 		order := rapid.Permutation(indices(n)).Draw(t, "order")
 		turned := slices.Clone(rows)
-		turned[0] = make([]infer.Row, n)
+		turned[0] = make([]attach.Row, n)
 		for k, at := range order {
 			turned[0][k] = rows[0][at]
 		}
@@ -317,8 +319,8 @@ func indices(n int) []int {
 }
 
 // explainRows explains arrival 0 of a node batch with these rows.
-func explainRows(w *world, p *infer.Predictor, rows [][]infer.Row) *explain.Explanation {
-	b := &infer.Batch{X: w.rows(w.arrivals, true)}
+func explainRows(w *world, p *infer.Predictor, rows [][]attach.Row) *explain.Explanation {
+	b := &attach.Batch{X: w.rows(w.arrivals, true)}
 	b.Attach(rows, len(w.synAdj))
 	logits, probabilities := p.Predict(b)
 	return explain.New(p).Explain(b, rows, 0, logits.Row(0), probabilities.Row(0))
@@ -332,9 +334,9 @@ func TestEmptyRowHasItsOwnRemoval(t *testing.T) {
 	}
 	p := plainly(model.Frozen(&infer.Tables{U: []*graph.Dense{{Rows: 1, Cols: 2, Data: []float32{0, 0}},
 		{Rows: 1, Cols: 2, Data: []float32{0, 0}}}, C: &graph.Dense{Rows: 1, Cols: 1, Data: []float32{0}}},
-		&infer.Preprocess{Kind: infer.None, Scale: 1}))
-	rows := [][]infer.Row{{{Known: true}, {}}}
-	b := &infer.Batch{X: graph.Features{Dense: &graph.Dense{Rows: 1, Cols: 1, Data: []float32{8}}}}
+		&preprocess.Parameters{Kind: preprocess.None, Scale: 1}))
+	rows := [][]attach.Row{{{Known: true}, {}}}
+	b := &attach.Batch{X: graph.Features{Dense: &graph.Dense{Rows: 1, Cols: 1, Data: []float32{8}}}}
 	b.Attach(rows, 1)
 	logits, probabilities := p.Predict(b)
 	e := explain.New(p).Explain(b, rows, 0, logits.Row(0), probabilities.Row(0))
@@ -348,9 +350,9 @@ func TestEmptyRowHasItsOwnRemoval(t *testing.T) {
 // Of many terms the largest are removed and the others counted.
 func TestMostTermsAreCounted(t *testing.T) {
 	b, p := flickr(4)
-	rows := make([][]infer.Row, 4)
+	rows := make([][]attach.Row, 4)
 	for k := range 50 {
-		rows[1] = append(rows[1], infer.Row{Known: true, Cols: []int32{int32(k)}, Vals: []float32{float32(k + 1)}})
+		rows[1] = append(rows[1], attach.Row{Known: true, Cols: []int32{int32(k)}, Vals: []float32{float32(k + 1)}})
 	}
 	b.Attach(rows, p.Model.Nodes())
 	logits, probabilities := p.Predict(b)

@@ -7,6 +7,8 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
+	"rivulet/infer/preprocess"
 	"rivulet/test/reference"
 )
 
@@ -37,7 +39,7 @@ type golden struct {
 	*reference.Goldens
 	adj, x, mapping   reference.Matrix
 	labels, synLabels []int
-	pre               *infer.Preprocess
+	pre               *preprocess.Parameters
 }
 
 func readGolden(t *testing.T) *golden {
@@ -47,7 +49,7 @@ func readGolden(t *testing.T) *golden {
 		t.Fatal(err)
 	}
 	return &golden{Goldens: g, adj: g.Matrix("A"), x: g.Matrix("X"), mapping: g.Matrix("M"), labels: g.Ints("Y"),
-		synLabels: g.Ints("Y_syn"), pre: &infer.Preprocess{Kind: infer.None, Scale: 1}}
+		synLabels: g.Ints("Y_syn"), pre: &preprocess.Parameters{Kind: preprocess.None, Scale: 1}}
 }
 
 // model builds a model from the weights of the known answers.
@@ -72,10 +74,10 @@ func scalar(name string, v float32) infer.Param {
 }
 
 // nodes returns the graph of a side, "T" or "S", with its features and labels.
-func (g *golden) nodes(side string) (*graph.CSR, infer.Inputs, []int32) {
+func (g *golden) nodes(side string) (*graph.CSR, preprocess.Inputs, []int32) {
 	if side == "S" {
 		adj := g.Matrix("A_syn")
-		return sparse(adj, len(adj), len(adj)), infer.Ready(dense(g.Matrix("X_syn"))), classes(g.synLabels)
+		return sparse(adj, len(adj), len(adj)), preprocess.Ready(dense(g.Matrix("X_syn"))), classes(g.synLabels)
 	}
 	return pattern(g.adj, len(g.adj), len(g.adj)), g.pre.Raw(graph.Features{Dense: dense(g.x)}), classes(g.labels)
 }
@@ -93,11 +95,11 @@ func (g *golden) reference(side, kind string) reference.Arrivals {
 }
 
 // batch returns the arrivals on a side in a "graph" or a "node" batch; on S through Attach.
-func (g *golden) batch(side, kind string) *infer.Batch {
+func (g *golden) batch(side, kind string) *attach.Batch {
 	a, among, x := g.Matrix("a"), g.Matrix("a_tilde"), g.Matrix("x")
 	n := len(a)
-	b := &infer.Batch{X: graph.Features{Dense: dense(x)}}
-	b.R, b.Known = infer.Attach(neighbours(a, g.mapping), g.mapping.Cols())
+	b := &attach.Batch{X: graph.Features{Dense: dense(x)}}
+	b.R, b.Known = attach.Attach(neighbours(a, g.mapping), g.mapping.Cols())
 	if side == "T" {
 		b.R = pattern(a, n, len(g.adj))
 	}

@@ -8,21 +8,23 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
+	"rivulet/infer/growth"
 	"rivulet/infer/nnls"
 	"rivulet/test/reference"
 )
 
 // drawMessages are parts for tables: factors for the hidden layer's, scales for the others.
-func drawMessages(rng *rand.Rand, t *infer.Tables) infer.Messages {
+func drawMessages(rng *rand.Rand, t *infer.Tables) growth.Messages {
 	factor := func(width int) *graph.Dense {
 		return dense(reference.At(width, 1+rng.IntN(3), func(_, _ int) float64 { return rng.NormFloat64() }))
 	}
-	m := infer.Messages{C: infer.Part{Scale: rng.Float32()}}
+	m := growth.Messages{C: growth.Part{Scale: rng.Float32()}}
 	for range t.U {
-		m.U = append(m.U, infer.Part{Scale: rng.Float32()})
+		m.U = append(m.U, growth.Part{Scale: rng.Float32()})
 	}
 	if t.C.Cols > 1 {
-		m.U[0], m.C = infer.Part{Factor: factor(t.U[0].Cols)}, infer.Part{Factor: factor(t.C.Cols)}
+		m.U[0], m.C = growth.Part{Factor: factor(t.U[0].Cols)}, growth.Part{Factor: factor(t.C.Cols)}
 	}
 	return m
 }
@@ -40,7 +42,7 @@ func TestSection5MessagesOfTables(t *testing.T) {
 			exact := c.oracle.Tables(w.adj, w.fit.Apply(w.x))
 			of := drawMessages(rng, tables(exact))
 			factor := rng.Float32()
-			part := func(p infer.Part, table reference.Matrix, centre bool) reference.Matrix {
+			part := func(p growth.Part, table reference.Matrix, centre bool) reference.Matrix {
 				if p.Factor != nil {
 					return table.Mul(reference.At(p.Factor.Rows, p.Factor.Cols, func(i, k int) float64 {
 						return float64(p.Factor.Row(i)[k])
@@ -75,14 +77,14 @@ func TestGrowSolvesAllModelsAtOnce(t *testing.T) {
 		w := drawWorld(t)
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "parts"), 0))
 		b := w.batch("S", false)
-		var models []infer.GrowingModel
+		var models []growth.Model
 		var targets reference.Matrix
 		for _, c := range w.candidates {
 			if infer.Freezable(c.own) != nil {
 				continue
 			}
 			onS := tables(w.oracleTables("S", c.oracle.Tables(w.adj, w.fit.Apply(w.x))))
-			m := infer.GrowingModel{Frozen: c.own.Frozen(onS, w.preprocess()).(infer.Growable), Messages: drawMessages(rng, onS)}
+			m := growth.Model{Frozen: c.own.Frozen(onS, w.preprocess()).(infer.Growable), Messages: drawMessages(rng, onS)}
 			own := m.Messages.Of(m.Frozen.ArrivedTables(b))
 			block := reference.At(own.Rows, own.Cols, func(i, k int) float64 { return float64(own.Row(i)[k]) })
 			if b.Len() > 0 {
@@ -97,7 +99,7 @@ func TestGrowSolvesAllModelsAtOnce(t *testing.T) {
 		dictionary := dense(reference.At(w.mapping.Cols(), targets.Cols(), func(_, _ int) float64 {
 			return rng.NormFloat64()
 		}))
-		g := infer.NewGrower(dictionary, 3, models)
+		g := growth.NewGrower(dictionary, 3, models)
 		got := g.Grow(b)
 		want := nnls.NewSolver(dictionary, 3).Rows(dense(targets))
 		for i := range b.Len() {
@@ -108,7 +110,7 @@ func TestGrowSolvesAllModelsAtOnce(t *testing.T) {
 				t.Fatalf("arrival %d: row %+v of columns %v, left %v", i, row, cols, got.Left[i])
 			}
 			at := []int32{int32(i)}
-			alone := g.Grow(&infer.Batch{X: b.X.Take(at), R: b.R.Take(at), Known: b.Known[i : i+1]})
+			alone := g.Grow(&attach.Batch{X: b.X.Take(at), R: b.R.Take(at), Known: b.Known[i : i+1]})
 			sameBits(t, "weights alone", alone.Row(0).Vals, row.Vals)
 		}
 	})

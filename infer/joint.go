@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	"rivulet/graph"
+	"rivulet/infer/attach"
+	"rivulet/infer/preprocess"
 )
 
 // joint is a model on a graph with the batch in it (paper's Eq. 11); near: logits over the batch's neighbourhood
@@ -12,14 +14,14 @@ import (
 type joint struct {
 	form    form
 	host    *host
-	project *Projection
+	project *preprocess.Projection
 	z       *graph.Dense // m×: the rows of the graph's nodes that the first hop or layer reads
 	near    bool
 	x       func() *graph.Dense // m×d pre(X), and pre(x) itself, for the embeddings of linear models; nil of others
-	raw     *Projection
+	raw     *preprocess.Projection
 }
 
-func newJoint(m *Network, adj *graph.CSR, x Inputs, pre *Preprocess) *joint {
+func newJoint(m *Network, adj *graph.CSR, x preprocess.Inputs, pre *preprocess.Parameters) *joint {
 	f := m.form()
 	z := f.enter(x.Project(f.first()))
 	checkGraph(adj, z.Rows, "features")
@@ -53,31 +55,31 @@ func padded(z *graph.Dense) *graph.Dense {
 func (j *joint) Nodes() int { return j.host.adj.Rows }
 
 // enter joins a batch and returns the rows of both blocks that the first hop or layer reads.
-func (j *joint) enter(b *Batch) (on *jointGraph, zg, zb *graph.Dense) {
-	b.check(j.Nodes())
-	return j.host.join(b), j.z, j.form.enter(b.project(j.project))
+func (j *joint) enter(b *attach.Batch) (on *jointGraph, zg, zb *graph.Dense) {
+	b.Check(j.Nodes())
+	return j.host.join(b), j.z, j.form.enter(project(b, j.project))
 }
 
 // Logits returns those of the arrivals, n×C.
-func (j *joint) Logits(b *Batch) *graph.Dense {
+func (j *joint) Logits(b *attach.Batch) *graph.Dense {
 	on, zg, zb := j.enter(b)
 	_, arrivals := j.form.run(on, zg, zb, false, j.near)
 	return arrivals
 }
 
 // GraphLogits returns the logits of the graph's own nodes with the batch in the graph, m×C.
-func (j *joint) GraphLogits(b *Batch) *graph.Dense {
+func (j *joint) GraphLogits(b *attach.Batch) *graph.Dense {
 	nodes, _ := j.everywhere(b)
 	return nodes
 }
 
-func (j *joint) everywhere(b *Batch) (nodes, arrivals *graph.Dense) {
+func (j *joint) everywhere(b *attach.Batch) (nodes, arrivals *graph.Dense) {
 	on, zg, zb := j.enter(b)
 	return j.form.run(on, zg, zb, true, false)
 }
 
 // Embeddings returns the arrivals' part of the layer before the classifier.
-func (j *joint) Embeddings(b *Batch) *graph.Dense { return j.form.embed(j, b) }
+func (j *joint) Embeddings(b *attach.Batch) *graph.Dense { return j.form.embed(j, b) }
 
 // host is a graph that batches are joined to, with what does not change from batch to batch.
 type host struct {
@@ -103,11 +105,11 @@ func newHost(adj *graph.CSR, o *Operator) *host {
 // that is all the arrivals read, and a network of two layers needs no other hidden states (see
 // [Network.Neighbourhood]).
 //
-// If the batch's edges are in [Batch.Full], so are R and Rᵀ here, and all nodes of the graph are near. All that is
-// computed has the same bits in either form.
+// If the batch's edges are in [attach.Batch.Full], so are R and Rᵀ here, and all nodes of the graph are near. All that
+// is computed has the same bits in either form.
 type jointGraph struct {
 	*host
-	batch *Batch
+	batch *attach.Batch
 
 	r    *graph.CSR // n×m R diag(in of the graph's nodes)
 	at   *graph.CSR // n×n ã diag(in of the arrivals), or nil
@@ -123,9 +125,9 @@ type jointGraph struct {
 	inB, outB []float32 // n
 }
 
-func (h *host) join(b *Batch) *jointGraph {
+func (h *host) join(b *attach.Batch) *jointGraph {
 	m, n := h.adj.Rows, b.Len()
-	j := &jointGraph{host: h, batch: b, inG: b.floats(m), outG: b.floats(m), inB: b.floats(n), outB: b.floats(n)}
+	j := &jointGraph{host: h, batch: b, inG: b.Floats(m), outG: b.Floats(m), inB: b.Floats(n), outB: b.Floats(n)}
 	copy(j.inG, h.in)
 	copy(j.outG, h.out)
 	if b.Full != nil {
@@ -278,7 +280,7 @@ func (s *scratch) finish(loops bool, in, out float32, own []float32) {
 // together is how many rows a goroutine computes at once: edges in full are multiplied for several.
 func (j *jointGraph) together() int {
 	if j.full != nil {
-		return readBlock
+		return attach.ReadBlock
 	}
 	return 1
 }
@@ -328,9 +330,9 @@ func (j *jointGraph) arrivalRows(s *scratch, lo, hi int, zg *graph.Dense, nearOn
 // one. Columns beyond width are not computed. Calls come from several goroutines; f may be nil.
 func (j *jointGraph) eachNode(nearOnly bool, width int, zg, zb, result *graph.Dense,
 	f func(s *scratch, k int, node int32)) {
-	rows, work := j.adj.Rows, (j.adj.NNZ()+j.batch.stored())*width
+	rows, work := j.adj.Rows, (j.adj.NNZ()+j.batch.Stored())*width
 	if nearOnly {
-		rows, work = len(j.near), (j.adj.NNZ()/max(1, j.adj.Rows)*len(j.near)+j.batch.stored())*width
+		rows, work = len(j.near), (j.adj.NNZ()/max(1, j.adj.Rows)*len(j.near)+j.batch.Stored())*width
 	}
 	graph.ParallelRows(rows, work, func(lo, hi int) {
 		together := min(j.together(), max(1, hi-lo))
@@ -354,7 +356,7 @@ func (j *jointGraph) eachNode(nearOnly bool, width int, zg, zb, result *graph.De
 // eachArrival calls f with the row of every arrival, as eachNode does.
 func (j *jointGraph) eachArrival(width int, zg *graph.Dense, nearOnly bool, zb, result *graph.Dense,
 	f func(s *scratch, i int)) {
-	work := j.batch.stored() * width
+	work := j.batch.Stored() * width
 	if j.at != nil {
 		work += j.at.NNZ() * width
 	}
@@ -387,14 +389,14 @@ func (j *jointGraph) nodes(nearOnly bool, width int, zg, zb *graph.Dense) *graph
 	if nearOnly {
 		rows = len(j.near)
 	}
-	out := j.batch.dense(rows, width)
+	out := j.batch.Dense(rows, width)
 	j.eachNode(nearOnly, width, zg, zb, out, nil)
 	return out
 }
 
 // arrivals returns the arrivals' rows of the operator on the leading width columns of [zg; zb], n×width.
 func (j *jointGraph) arrivals(width int, zg *graph.Dense, nearOnly bool, zb *graph.Dense) *graph.Dense {
-	out := j.batch.dense(j.batch.Len(), width)
+	out := j.batch.Dense(j.batch.Len(), width)
 	j.eachArrival(width, zg, nearOnly, zb, out, nil)
 	return out
 }
@@ -403,7 +405,7 @@ func (j *jointGraph) arrivals(width int, zg *graph.Dense, nearOnly bool, zb *gra
 // seedB nil is zero.
 func (j *jointGraph) restart(seedG, seedB *graph.Dense, keep float32, steps int) (g, b *graph.Dense) {
 	if seedB == nil {
-		seedB = j.batch.dense(j.batch.Len(), seedG.Cols)
+		seedB = j.batch.Dense(j.batch.Len(), seedG.Cols)
 	}
 	g, b = seedG, seedB
 	width := seedG.Cols

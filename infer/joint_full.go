@@ -1,16 +1,19 @@
 package infer
 
-import "rivulet/graph"
+import (
+	"rivulet/graph"
+	"rivulet/infer/attach"
+)
 
 // joinFull is join of edges in full.
 func (j *jointGraph) joinFull() {
 	b, m, n := j.batch, j.adj.Rows, j.batch.Len()
 	j.near = j.all
-	j.full, j.fullT = b.dense(n, m), b.dense(m, n)
+	j.full, j.fullT = b.Dense(n, m), b.Dense(m, n)
 	blocks := func(rows int, f func(lo, hi int)) {
 		graph.ParallelRows(rows, 8*m*n, func(lo, hi int) {
-			for ; lo < hi; lo += readBlock {
-				f(lo, min(lo+readBlock, hi))
+			for ; lo < hi; lo += attach.ReadBlock {
+				f(lo, min(lo+attach.ReadBlock, hi))
 			}
 		})
 	}
@@ -24,12 +27,12 @@ func (j *jointGraph) joinFull() {
 			}
 		}
 	})
-	j.coef = coefficients(b.floats(j.adj.NNZ()), j.adj.ColIdx, j.adj.Val, j.inG)
+	j.coef = coefficients(b.Floats(j.adj.NNZ()), j.adj.ColIdx, j.adj.Val, j.inG)
 }
 
-// scaleArrivals sets the scales of arrivals lo to hi, readBlock at most.
+// scaleArrivals sets the scales of arrivals lo to hi, ReadBlock at most.
 func (j *jointGraph) scaleArrivals(lo, hi int) {
-	var degrees [readBlock]float64
+	var degrees [attach.ReadBlock]float64
 	edges, m := j.batch.Full, j.adj.Rows
 	i := lo
 	for ; i+4 <= hi; i += 4 { // four rows at once, because an addition to one sum need not wait for those to the others
@@ -53,10 +56,10 @@ func (j *jointGraph) scaleArrivals(lo, hi int) {
 	}
 }
 
-// joinNodes sets the scales of nodes lo to hi, readBlock at most, and their rows of fullT. It goes through the batch
+// joinNodes sets the scales of nodes lo to hi, ReadBlock at most, and their rows of fullT. It goes through the batch
 // arrival by arrival, because the edges of one arrival are side by side in memory.
 func (j *jointGraph) joinNodes(lo, hi int) {
-	var wide [readBlock]float64
+	var wide [attach.ReadBlock]float64
 	m, n := j.adj.Rows, j.batch.Len()
 	for i, in := range j.inB {
 		for k, v := range j.batch.Full.Data[i*m+lo : i*m+hi] {

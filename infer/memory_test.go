@@ -12,6 +12,8 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
+	"rivulet/infer/preprocess"
 )
 
 // A steady node batch of the models that are one layer allocates nothing from its features to its probabilities,
@@ -20,10 +22,10 @@ func TestASteadyBatchAllocatesNothing(t *testing.T) {
 	batch, p := flickr(100)
 	p = &infer.Predictor{Model: p.Model, Calibration: infer.Calibration{Kind: infer.PropagateNone, Temperature: 2}}
 	rng := rand.New(rand.NewPCG(9, 0))
-	full := &infer.Batch{X: graph.Features{Dense: randomDense(rng, 100, benchFeatures)},
+	full := &attach.Batch{X: graph.Features{Dense: randomDense(rng, 100, benchFeatures)},
 		Full: randomDense(rng, 100, benchSynthetic), Known: batch.Known}
-	for name, b := range map[string]*infer.Batch{"sparse": batch, "full": full} {
-		var memory infer.Memory
+	for name, b := range map[string]*attach.Batch{"sparse": batch, "full": full} {
+		var memory attach.Memory
 		if allocated := testing.AllocsPerRun(20, func() {
 			b.Memory = memory.Again()
 			p.Predict(b)
@@ -41,7 +43,7 @@ func TestABatchTwiceAsLongAllocatesNoMore(t *testing.T) {
 		for k, n := range []int{100, 200} {
 			b, with := flickr(n)
 			p := &infer.Predictor{Model: m.frozen, Propagation: with.Propagation, Calibration: with.Calibration}
-			var memory infer.Memory
+			var memory attach.Memory
 			run := func() {
 				b.Memory = memory.Again()
 				p.Predict(b)
@@ -71,7 +73,7 @@ func leastAllocated(run func()) uint64 {
 
 // Memory that other batches have used, larger and smaller ones, changes no bit of a prediction.
 func TestMemoryOfAnotherBatchChangesNothing(t *testing.T) {
-	var memory infer.Memory
+	var memory attach.Memory
 	for _, m := range benchModels(16) {
 		for _, n := range []int{40, 7, 90, 40} {
 			b, with := flickr(n)
@@ -92,10 +94,10 @@ func TestMemoryOfAnotherBatchChangesNothing(t *testing.T) {
 // The same of joint batches, whose edges are few or in full: those in full are multiplied in another way.
 func TestMemoryOfAnotherJointBatchChangesNothing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 0))
-	adj, x := chain(benchSynthetic), infer.Ready(randomDense(rng, benchSynthetic, benchFeatures))
-	var memory infer.Memory
+	adj, x := chain(benchSynthetic), preprocess.Ready(randomDense(rng, benchSynthetic, benchFeatures))
+	var memory attach.Memory
 	for _, m := range benchModels(16) {
-		p := &infer.Predictor{Model: m.model.Joint(adj, x, &infer.Preprocess{Kind: infer.None}),
+		p := &infer.Predictor{Model: m.model.Joint(adj, x, &preprocess.Parameters{Kind: preprocess.None}),
 			Calibration: infer.Calibration{Kind: infer.PropagateNone, Temperature: 1}}
 		for _, n := range []int{40, 7, 90, 40} {
 			b, _ := flickr(n)
@@ -117,7 +119,7 @@ func TestMemoryOfAnotherJointBatchChangesNothing(t *testing.T) {
 			for _, among := range []*graph.CSR{nil, chain(n)} {
 				b.Adj, b.Memory = among, nil
 				want, _ := p.Predict(b)
-				for name, again := range map[string]infer.Batch{"few edges": *b, "in full": full} {
+				for name, again := range map[string]attach.Batch{"few edges": *b, "in full": full} {
 					again.Adj, again.Memory = among, memory.Again()
 					if got, _ := p.Predict(&again); !slices.Equal(want.Data, got.Data) {
 						t.Errorf("%s, %s: %d arrivals are predicted otherwise in memory that was used", m.name, name, n)
@@ -142,16 +144,16 @@ func chain(n int) *graph.CSR {
 // Once its memory has grown, an Attacher leaves no garbage that grows with the batch.
 func TestAttacherAllocatesNothing(t *testing.T) {
 	for name, entries := range map[string]int{"sparse": 2, "full": 40} {
-		neighbours := make([][]infer.Row, 20) // too few for a second goroutine
+		neighbours := make([][]attach.Row, 20) // too few for a second goroutine
 		for i := range neighbours {
-			row := infer.Row{Known: true, Vals: make([]float32, entries)}
+			row := attach.Row{Known: true, Vals: make([]float32, entries)}
 			for c := range int32(entries) {
 				row.Cols = append(row.Cols, c)
 			}
-			neighbours[i] = []infer.Row{row}
+			neighbours[i] = []attach.Row{row}
 		}
-		var attacher infer.Attacher
-		var b infer.Batch
+		var attacher attach.Attacher
+		var b attach.Batch
 		if got := testing.AllocsPerRun(50, func() { attacher.Attach(&b, neighbours, 41) }); got > 4 {
 			t.Errorf("%s: %v allocations a batch, want those of two passes over the rows, at most 4", name, got)
 		}

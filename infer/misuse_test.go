@@ -7,35 +7,37 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/infer/infertest"
+	"rivulet/infer/preprocess"
 )
 
 // A wrong shape inside the core is a programming error; the panic says which shapes met.
 func TestMisusePanics(t *testing.T) {
 	const m, d, c = 4, 5, 3
 	model := infertest.Model("sgc", 0, 2, infer.Layer{Self: graph.NewDense(d, c), Bias: make([]float32, c)})
-	none := &infer.Preprocess{Kind: infer.None, Scale: 1}
+	none := &preprocess.Parameters{Kind: preprocess.None, Scale: 1}
 	square := graph.NewCSR(m, m, nil)
 	table := graph.NewDense
 	good := &infer.Tables{U: []*graph.Dense{table(m, c), table(m, c)}, C: table(m, 1)}
 	features := func(r, c int) graph.Features { return graph.Features{Dense: table(r, c)} }
-	batch := func(change func(b *infer.Batch)) *infer.Batch {
-		b := &infer.Batch{X: features(2, d), R: graph.NewCSR(2, m, nil), Known: make([]int32, 2)}
+	batch := func(change func(b *attach.Batch)) *attach.Batch {
+		b := &attach.Batch{X: features(2, d), R: graph.NewCSR(2, m, nil), Known: make([]int32, 2)}
 		change(b)
 		return b
 	}
-	wrongBatches := map[string]*infer.Batch{
-		"2 feature rows and 7 columns on a graph of 4": batch(func(b *infer.Batch) { b.R = graph.NewCSR(2, 7, nil) }),
-		"batch of 2 with 1 degrees":                    batch(func(b *infer.Batch) { b.Known = b.Known[:1] }),
-		"3 feature rows":                               batch(func(b *infer.Batch) { b.X = features(3, d) }),
-		"ã of 3×2":                                     batch(func(b *infer.Batch) { b.Adj = graph.NewCSR(3, 2, nil) }),
+	wrongBatches := map[string]*attach.Batch{
+		"2 feature rows and 7 columns on a graph of 4": batch(func(b *attach.Batch) { b.R = graph.NewCSR(2, 7, nil) }),
+		"batch of 2 with 1 degrees":                    batch(func(b *attach.Batch) { b.Known = b.Known[:1] }),
+		"3 feature rows":                               batch(func(b *attach.Batch) { b.X = features(3, d) }),
+		"ã of 3×2":                                     batch(func(b *attach.Batch) { b.Adj = graph.NewCSR(3, 2, nil) }),
 	}
-	local := model.Neighbourhood(square, infer.Ready(table(m, d)), none)
-	frozen, joint := model.Frozen(good, none), model.Joint(square, infer.Ready(table(m, d)), none)
+	local := model.Neighbourhood(square, preprocess.Ready(table(m, d)), none)
+	frozen, joint := model.Frozen(good, none), model.Joint(square, preprocess.Ready(table(m, d)), none)
 	seeds := infer.PropagationTables(square, table(m, c), 0.9)
 	cases := map[string]func(){
 		"features of 2×6 for weights of 5×3": func() {
-			frozen.Logits(batch(func(b *infer.Batch) { b.X = features(2, 6) }))
+			frozen.Logits(batch(func(b *attach.Batch) { b.X = features(2, 6) }))
 		},
 		"tables u0 4×3, c 4×1, wants": func() { model.Frozen(&infer.Tables{U: good.U[:1], C: good.C}, none) },
 		"no tables":                   func() { model.Frozen(&infer.Tables{}, none) },
@@ -47,18 +49,18 @@ func TestMisusePanics(t *testing.T) {
 			model.Frozen(&infer.Tables{U: []*graph.Dense{table(m, 2), good.U[1]}, C: good.C}, none)
 		},
 		"c 4×2":                                func() { model.Frozen(&infer.Tables{U: good.U, C: table(m, 2)}, none) },
-		"9 rows of features on a graph of 4×4": func() { model.Tables(square, infer.Ready(table(9, d))) },
-		"8 rows of features on a graph of 4×4": func() { model.Joint(square, infer.Ready(table(8, d)), none) },
+		"9 rows of features on a graph of 4×4": func() { model.Tables(square, preprocess.Ready(table(9, d))) },
+		"8 rows of features on a graph of 4×4": func() { model.Joint(square, preprocess.Ready(table(8, d)), none) },
 		"4 rows of features on a graph of 4×5": func() {
-			model.Joint(graph.NewCSR(m, 5, nil), infer.Ready(table(m, d)), none)
+			model.Joint(graph.NewCSR(m, 5, nil), preprocess.Ready(table(m, d)), none)
 		},
-		"features of 4×6 for weights of 5×3":   func() { model.Joint(square, infer.Ready(table(m, 6)), none) },
-		"3 rows of features on a graph of 4×4": func() { model.Neighbourhood(square, infer.Ready(table(3, d)), none) },
+		"features of 4×6 for weights of 5×3":   func() { model.Joint(square, preprocess.Ready(table(m, 6)), none) },
+		"3 rows of features on a graph of 4×4": func() { model.Neighbourhood(square, preprocess.Ready(table(3, d)), none) },
 		`"l2-center" with a mean of 2 and deviations of 0 on weights of 5×3`: func() {
-			model.Frozen(good, &infer.Preprocess{Kind: infer.L2Center, Mean: make([]float32, 2), Scale: 1})
+			model.Frozen(good, &preprocess.Parameters{Kind: preprocess.L2Center, Mean: make([]float32, 2), Scale: 1})
 		},
 		`"standardize" with a mean of 5 and deviations of 0 on weights of 5×3`: func() {
-			model.Frozen(good, &infer.Preprocess{Kind: infer.Standardize, Mean: make([]float32, d), Scale: 1})
+			model.Frozen(good, &preprocess.Parameters{Kind: preprocess.Standardize, Mean: make([]float32, d), Scale: 1})
 		},
 		"propagation on tables u0 4×3, u1 4×3, c 4×1": func() { infer.FrozenPropagation(good, 0.9, false) },
 		"propagation on no tables":                    func() { infer.FrozenPropagation(&infer.Tables{}, 0.9, false) },
@@ -75,11 +77,11 @@ func TestMisusePanics(t *testing.T) {
 			infer.Calibration{Temperature: 1}.Probabilities(table(2, 3), table(2, 4))
 		},
 		`calibration "lp" with propagation <nil>`: func() {
-			predictor(frozen, nil, infer.PropagateLabels).Predict(batch(func(*infer.Batch) {}))
+			predictor(frozen, nil, infer.PropagateLabels).Predict(batch(func(*attach.Batch) {}))
 		},
 		`calibration "none" with propagation *infer.f`: func() {
 			predictor(frozen, infer.FrozenPropagation(seeds, 0.9, true),
-				infer.PropagateNone).Predict(batch(func(*infer.Batch) {}))
+				infer.PropagateNone).Predict(batch(func(*attach.Batch) {}))
 		},
 	}
 	for name, f := range misuseOfModels(m) {
@@ -118,7 +120,7 @@ func predictor(model infer.Deployment, p infer.Propagation, kind string) *infer.
 func misuseOfModels(m int) map[string]func() {
 	const d, h, c = 5, 4, 3
 	table := graph.NewDense
-	none := &infer.Preprocess{Kind: infer.None, Scale: 1}
+	none := &preprocess.Parameters{Kind: preprocess.None, Scale: 1}
 	b1, b2 := make([]float32, h), make([]float32, c)
 	gcn := infertest.Model("gcn", 0, 0, infer.Layer{Neighbours: table(d, h), Bias: b1},
 		infer.Layer{Neighbours: table(h, c), Bias: b2})
@@ -128,7 +130,7 @@ func misuseOfModels(m int) map[string]func() {
 		[]*graph.Dense{table(h, c), table(h, c), table(h, c)}, b1, b2)
 	square := graph.NewCSR(m, m, nil)
 	tables := func(c *graph.Dense, u ...*graph.Dense) *infer.Tables { return &infer.Tables{U: u, C: c} }
-	wrong := infer.Ready(table(m+1, d))
+	wrong := preprocess.Ready(table(m+1, d))
 	return map[string]func(){
 		"gcn of 4 hidden units and 3 classes on tables u0 4×4, u1 4×3, c 4×1, wants": func() {
 			gcn.Frozen(tables(table(m, 1), table(m, h), table(m, c)), none)
@@ -149,7 +151,7 @@ func misuseOfModels(m int) map[string]func() {
 			appnp.Frozen(&infer.Tables{}, none)
 		},
 		"cheby with K = 3 has no frozen form": func() {
-			cubic.Tables(square, infer.Ready(table(m, d)))
+			cubic.Tables(square, preprocess.Ready(table(m, d)))
 		},
 		"frozen: cheby with K = 3 has no frozen form": func() {
 			cubic.Frozen(tables(table(m, h), table(m, h), table(m, c)), none)

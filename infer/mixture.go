@@ -2,8 +2,11 @@ package infer
 
 import (
 	"slices"
+	"sync"
 
 	"rivulet/graph"
+	"rivulet/infer/attach"
+	"rivulet/infer/preprocess"
 )
 
 // mixture is a model of one layer whose answers z = xW are propagated K hops and mixed: logits = Σ_t w_t Â^t z + b.
@@ -117,14 +120,14 @@ func ways(n, columns int, degree func(j int) float32) *graph.Dense {
 	return c
 }
 
-func (m *mixture) frozen(t *Tables, project *Projection) Deployment {
+func (m *mixture) frozen(t *Tables, project *preprocess.Projection) Deployment {
 	return &frozenMixture{mixture: m, project: project, tables: graph.Beside(append(slices.Clip(t.U),
 		t.C)...).Aligned()}
 }
 
 type frozenMixture struct {
 	*mixture
-	project *Projection
+	project *preprocess.Projection
 	tables  *graph.Dense // u_0, …, c and what aligns it, side by side, so that a neighbour is one stretch of memory
 }
 
@@ -133,26 +136,30 @@ func (f *frozenMixture) Nodes() int { return f.tables.Rows }
 // Logits computes, with q = diag(D_i^-½), h⁰ = z and c^m the columns of c,
 //
 //	h^{t+1} = q(a·u_t + q h^t + ã(q h^t)) + q² Σ_{m=1…t} (a·c^m)∘h^{t−m}    logits = Σ_t w_t h^t + b
-func (f *frozenMixture) Logits(b *Batch) *graph.Dense {
-	b.check(f.Nodes())
+func (f *frozenMixture) Logits(b *attach.Batch) *graph.Dense {
+	b.Check(f.Nodes())
 	n, classes := b.Len(), len(f.bias)
-	work := f.project.work(b.X) + b.stored()*f.tables.Cols + 4*n*classes
+	work := f.project.Work(b.X) + b.Stored()*f.tables.Cols + 4*n*classes
 	if b.Adj == nil {
-		p := &b.memory().nodes
-		*p = nodePass{f: f, b: b, z: b.dense(n, classes), out: b.dense(n, classes), q: b.invSqrtDegrees(1)}
+		p := nodePasses.Get().(*nodePass)
+		*p = nodePass{f: f, b: b, z: b.Dense(n, classes), out: b.Dense(n, classes), q: b.InvSqrtDegrees(1)}
 		graph.Parallel(n, work, p)
 		out := p.out
 		*p = nodePass{}
+		nodePasses.Put(p)
 		return out
 	}
 	return f.among(b, work)
 }
 
+// nodePasses are used again, so that a batch allocates nothing.
+var nodePasses = sync.Pool{New: func() any { return new(nodePass) }}
+
 // nodePass is a node batch on its way through the model: nobody else reads an arrival's hops, so that a few
 // arrivals go all the way while what they read is in the processor's caches.
 type nodePass struct {
 	f      *frozenMixture
-	b      *Batch
+	b      *attach.Batch
 	z, out *graph.Dense // n×C
 	q      []float32
 }
@@ -160,15 +167,15 @@ type nodePass struct {
 // Rows takes arrivals lo to hi through the model.
 func (p *nodePass) Rows(lo, hi int) {
 	f := p.f
-	f.project.rows(p.z, p.b.X, lo, hi)
+	f.project.AddRows(p.z, p.b.X, lo, hi)
 	classes := len(f.bias)
-	s := rooms.Get().(*room)
-	kept := s.floats(f.room() + classes)
+	s := borrow(1, f.room()+classes)
+	kept := s.row
 	sum := kept[f.room():]
 	m := mixtureRun{frozenMixture: f, kept: kept[:f.room()]}
-	p.b.eachRead(lo, hi, f.tables, f.tables.Cols, func(i int, read []float32) {
+	p.b.EachRead(lo, hi, f.tables, f.tables.Cols, func(i int, read []float32) {
 		m.q, m.z, m.out = p.q[i], p.z.Row(i), p.out.Row(i)
-		p.b.spreadRow(sum, i, p.q, p.z, 0)
+		p.b.SpreadRow(sum, i, p.q, p.z, 0)
 		m.begin(read, sum)
 		for t := 1; t < f.hops; t++ {
 			for k, v := range m.kept[(t-1)*classes : t*classes] {
@@ -178,26 +185,26 @@ func (p *nodePass) Rows(lo, hi int) {
 		}
 		m.end()
 	})
-	rooms.Put(s)
+	s.giveBack()
 }
 
 // among is Logits of a graph batch: each hop is a pass over the batch, as it reads the neighbours' hops before.
-func (f *frozenMixture) among(b *Batch, work int) *graph.Dense {
+func (f *frozenMixture) among(b *attach.Batch, work int) *graph.Dense {
 	n, classes := b.Len(), len(f.bias)
-	z, q, out := b.dense(n, classes), b.invSqrtDegrees(1), b.dense(n, classes)
-	graph.ParallelRows(n, work, func(lo, hi int) { f.project.rows(z, b.X, lo, hi) })
-	work = b.stored()*f.tables.Cols + (4*n+b.Adj.NNZ())*classes
-	hops := b.dense(n, f.room())
+	z, q, out := b.Dense(n, classes), b.InvSqrtDegrees(1), b.Dense(n, classes)
+	graph.ParallelRows(n, work, func(lo, hi int) { f.project.AddRows(z, b.X, lo, hi) })
+	work = b.Stored()*f.tables.Cols + (4*n+b.Adj.NNZ())*classes
+	hops := b.Dense(n, f.room())
 	for t := range f.hops {
 		graph.ParallelRows(n, work, func(lo, hi int) {
 			m, sum := mixtureRun{frozenMixture: f}, make([]float32, classes)
 			each := func(i int, read []float32) {
 				m.q, m.z, m.kept, m.out = q[i], z.Row(i), hops.Row(i), out.Row(i)
 				if t == 0 {
-					b.spreadRow(sum, i, q, z, 0)
+					b.SpreadRow(sum, i, q, z, 0)
 					m.begin(read, sum)
 				} else {
-					b.spreadRow(sum, i, q, hops, (t-1)*classes)
+					b.SpreadRow(sum, i, q, hops, (t-1)*classes)
 					m.step(t, sum)
 				}
 				if t+1 == f.hops {
@@ -205,7 +212,7 @@ func (f *frozenMixture) among(b *Batch, work int) *graph.Dense {
 				}
 			}
 			if t == 0 {
-				b.eachRead(lo, hi, f.tables, f.tables.Cols, each)
+				b.EachRead(lo, hi, f.tables, f.tables.Cols, each)
 				return
 			}
 			for i := lo; i < hi; i++ {
@@ -291,41 +298,14 @@ func (m *mixtureRun) end() {
 	}
 }
 
-// spread sets dst = qz + ã(qz): what an arrival gets from itself and from the batch, before its own q.
-func (b *Batch) spread(dst *graph.Dense, q []float32, z *graph.Dense) {
-	for i := range dst.Rows {
-		b.spreadRow(dst.Row(i), i, q, z, 0)
-	}
-}
-
-// spreadRow is row i of spread, of the columns of z from at on.
-func (b *Batch) spreadRow(dst []float32, i int, q []float32, z *graph.Dense, at int) {
-	own := z.Row(i)[at:]
-	for k := range dst {
-		dst[k] = q[i] * own[k]
-	}
-	b.gather(dst, i, q, z, at)
-}
-
-// gather adds ã(in·z) of arrival i to dst, of the columns of z from at on.
-func (b *Batch) gather(dst []float32, i int, in []float32, z *graph.Dense, at int) {
-	if b.Adj == nil {
-		return
-	}
-	cols, _ := b.Adj.Row(i)
-	for _, j := range cols {
-		graph.Axpy(dst, in[j], z.Row(int(j))[at:])
-	}
-}
-
 // ArrivedTables are, with n_i = (D_i+1)^-½ and h^t the arrival's own hops of Logits,
 //
 //	z̃⁰ = z    z̃^{t+1} = n(a·u_t + ã(q h^t) + q Σ_{m=1…t} (a·c^m)∘h^{t−m} + n z̃^t)    u_t = n z̃^t    c = n², n⁴, …
-func (f *frozenMixture) ArrivedTables(b *Batch) *Tables {
-	b.check(f.Nodes())
-	z, read, q := f.project.Apply(b.X), b.read(f.tables), b.invSqrtDegrees(1)
+func (f *frozenMixture) ArrivedTables(b *attach.Batch) *Tables {
+	b.Check(f.Nodes())
+	z, read, q := f.project.Apply(b.X), b.Read(f.tables), b.InvSqrtDegrees(1)
 	n, classes := b.Len(), len(f.bias)
-	t, met := &Tables{C: ways(n, max(1, f.hops-1), b.Degree)}, b.invSqrtDegrees(2)
+	t, met := &Tables{C: ways(n, max(1, f.hops-1), b.Degree)}, b.InvSqrtDegrees(2)
 	t.U = append(t.U, scaled(met, z))
 	h := []*graph.Dense{z} // h^0 …
 	for hop := 1; hop < f.hops; hop++ {
@@ -337,7 +317,7 @@ func (f *frozenMixture) ArrivedTables(b *Batch) *Tables {
 		for i := range n {
 			got := read.Row(i)
 			sum := u.Row(i)
-			b.gather(sum, i, q, h[hop-1], 0)
+			b.Gather(sum, i, q, h[hop-1], 0)
 			for k := range sum {
 				sum[k] += got[(hop-1)*classes+k]
 			}
@@ -393,8 +373,8 @@ func mixed(block *graph.Dense, w float32, z *graph.Dense) *graph.Dense {
 
 // embed returns the propagated features that W is applied to, Σ_t w_t Â(𝔸)^t [X; x], n×d. The first call makes X of
 // the graph dense, and it stays in memory.
-func (m *mixture) embed(j *joint, b *Batch) *graph.Dense {
-	b.check(j.Nodes())
+func (m *mixture) embed(j *joint, b *attach.Batch) *graph.Dense {
+	b.Check(j.Nodes())
 	_, arrivals := m.propagate(j.host.join(b), j.x(), j.raw.Apply(b.X), false, true)
 	return arrivals
 }

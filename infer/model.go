@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"rivulet/graph"
+	"rivulet/infer/attach"
+	"rivulet/infer/preprocess"
 )
 
 // Model is a network with its weights.
@@ -30,7 +32,7 @@ type Param struct {
 // MaxHops keeps the number of tables, one a hop, within reason.
 const MaxHops = 100
 
-// New makes a model of layers without a second hop ([Layer.Far]); alpha and hops are read where the architecture
+// New makes a model of layers without a second hop ([infer.Layer.Far]); alpha and hops are read where the architecture
 // has them. The error is that of [Build].
 func (a *Architecture) New(layers []Layer, alpha float32, hops int) (Model, error) {
 	var weights []Param
@@ -219,13 +221,13 @@ type form interface {
 	// begin makes part 0 of a node's tables and its state before the first hop; step takes it through a hop.
 	begin(x *node)
 	step(hop int, s *scratch, x *node)
-	frozen(t *Tables, project *Projection) Deployment
+	frozen(t *Tables, project *preprocess.Projection) Deployment
 	// run returns the logits of both blocks of a joined graph, from the rows that enter returned. With all it
 	// computes those of the graph's nodes too. Without all, near limits the last hop to the nodes next to an arrival;
 	// the bits are the same.
 	run(j *jointGraph, zg, zb *graph.Dense, all, near bool) (nodes, arrivals *graph.Dense)
 	// embed returns the embeddings of a joint deployment, see [Embedder].
-	embed(j *joint, b *Batch) *graph.Dense
+	embed(j *joint, b *attach.Batch) *graph.Dense
 }
 
 func (m *Network) form() form {
@@ -248,7 +250,7 @@ func (m *Network) freezable() form {
 
 // Tables computes the frozen tables of a graph in which every node meets one neighbour more (docs/algorithm.md,
 // section 2).
-func (m *Network) Tables(adj *graph.CSR, x Inputs) *Tables {
+func (m *Network) Tables(adj *graph.CSR, x preprocess.Inputs) *Tables {
 	f := m.freezable()
 	z := f.enter(x.Project(f.first()))
 	checkGraph(adj, z.Rows, "features")
@@ -259,7 +261,7 @@ func (m *Network) Tables(adj *graph.CSR, x Inputs) *Tables {
 func (m *Network) TableWidths() (u []int, c int) { return widths(m.freezable()) }
 
 // Frozen deploys the model on tables, for raw features.
-func (m *Network) Frozen(t *Tables, pre *Preprocess) Deployment {
+func (m *Network) Frozen(t *Tables, pre *preprocess.Parameters) Deployment {
 	f := m.freezable()
 	t.check(m.describe(), f)
 	return f.frozen(t, pre.Fold(f.first()))
@@ -274,7 +276,7 @@ func (m *Network) describe() string {
 }
 
 // Joint deploys the model on a graph that the batch becomes part of (paper's Eq. 11).
-func (m *Network) Joint(adj *graph.CSR, x Inputs, pre *Preprocess) Deployment {
+func (m *Network) Joint(adj *graph.CSR, x preprocess.Inputs, pre *preprocess.Parameters) Deployment {
 	return newJoint(m, adj, x, pre)
 }
 
@@ -282,7 +284,7 @@ func (m *Network) Joint(adj *graph.CSR, x Inputs, pre *Preprocess) Deployment {
 // the whole graph: the same bits, for the price of the arrivals' neighbours and theirs. An arrival reads the first
 // hop's results of its neighbours and of no other node, and all that a batch changes in the graph are the degrees
 // of these. A model that reaches further than two hops reaches most of a graph: it is Joint then.
-func (m *Network) Neighbourhood(adj *graph.CSR, x Inputs, pre *Preprocess) Deployment {
+func (m *Network) Neighbourhood(adj *graph.CSR, x preprocess.Inputs, pre *preprocess.Parameters) Deployment {
 	reach := m.Hops
 	if m.Architecture.Convolves() {
 		reach = len(m.Layers)
@@ -371,8 +373,8 @@ type Tables struct {
 // Nodes is m, the number of nodes that the tables describe.
 func (t *Tables) Nodes() int { return t.U[0].Rows }
 
-// shapes describes the tables in messages: "u0 38×8, u1 38×8, c 38×1".
-func (t *Tables) shapes() string {
+// Shapes describes the tables in messages: "u0 38×8, u1 38×8, c 38×1".
+func (t *Tables) Shapes() string {
 	var parts []string
 	for k, u := range t.U {
 		parts = append(parts, fmt.Sprintf("u%d %s", k, shape(u)))
@@ -396,7 +398,7 @@ func (t *Tables) check(model string, f form) {
 	}
 	if !fits || !hasShape(t.C, t.Nodes(), back) {
 		panic(fmt.Sprintf("infer: %s on %s, wants %d tables %s and c m×%d",
-			model, t.shapes(), len(u), strings.Join(u, ", "), back))
+			model, t.Shapes(), len(u), strings.Join(u, ", "), back))
 	}
 }
 
@@ -406,15 +408,7 @@ type Deployment interface {
 	// Nodes is m: the number of columns that a batch's R must have.
 	Nodes() int
 	// Logits returns n×C, n = b.Len().
-	Logits(b *Batch) *graph.Dense
-}
-
-// Inputs are the preprocessed features of a graph's nodes, as seen through a first weight matrix.
-type Inputs interface {
-	// Project returns X·W, m×h, for W d×h.
-	Project(w *graph.Dense) *graph.Dense
-	// Matrix returns X, m×d, dense, which may be large. It may be the memory of the inputs: it must not be written to.
-	Matrix() *graph.Dense
+	Logits(b *attach.Batch) *graph.Dense
 }
 
 func shape(m *graph.Dense) string {
@@ -434,4 +428,11 @@ func checkGraph(adj *graph.CSR, rows int, what string) {
 	if adj.Rows != adj.Cols || adj.Rows != rows {
 		panic(fmt.Sprintf("infer: %d rows of %s on a graph of %d×%d", rows, what, adj.Rows, adj.Cols))
 	}
+}
+
+// project returns the projection of a batch's features, in the batch's memory.
+func project(b *attach.Batch, p *preprocess.Projection) *graph.Dense {
+	out := b.Dense(b.Len(), p.Width())
+	p.AddTo(out, b.X)
+	return out
 }

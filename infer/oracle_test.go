@@ -9,6 +9,8 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
+	"rivulet/infer/preprocess"
 	"rivulet/test/reference"
 )
 
@@ -24,7 +26,7 @@ func (w *world) magnitudeThrough(first reference.Matrix) float64 {
 	plain.Mean = make([]float64, w.features)
 	largest := 1.0
 	for _, x := range []reference.Matrix{w.x, w.arrivals, {w.fit.Mean}} {
-		if w.fit.Kind == infer.L2Center && len(x) == 1 {
+		if w.fit.Kind == preprocess.L2Center && len(x) == 1 {
 			x = reference.Matrix{make([]float64, w.features)} // the mean of unit rows is below 1
 			x[0][0] = 1
 		}
@@ -57,7 +59,7 @@ func TestSection1PreprocessAgainstOracle(t *testing.T) {
 
 // A zero row has no norm: it stays zero and is then centred.
 func TestSection1ZeroRow(t *testing.T) {
-	pre := &infer.Preprocess{Kind: infer.L2Center, Mean: []float32{0.5, 0.25}, Scale: 2}
+	pre := &preprocess.Parameters{Kind: preprocess.L2Center, Mean: []float32{0.5, 0.25}, Scale: 2}
 	w := &graph.Dense{Rows: 2, Cols: 1, Data: []float32{1, 4}}
 	for name, x := range map[string]graph.Features{
 		"dense":  {Dense: graph.NewDense(1, 2)},
@@ -71,7 +73,7 @@ func TestSection1ZeroRow(t *testing.T) {
 
 // PyTorch Geometric's NormalizeFeatures: x / clamp(Σx, min=1).
 func TestL1IsNormalizeFeatures(t *testing.T) {
-	pre := &infer.Preprocess{Kind: infer.L1, Scale: 1}
+	pre := &preprocess.Parameters{Kind: preprocess.L1, Scale: 1}
 	x := graph.Features{Dense: &graph.Dense{Rows: 4, Cols: 2, Data: []float32{3, 1, 0.25, 0.5, 0, 0, 0, 2}}}
 	sameBits(t, "dense", pre.Raw(x).Matrix().Data, []float32{0.75, 0.25, 0.25, 0.5, 0, 0, 0, 1})
 	ones := graph.Features{Sparse: &graph.CSR{Rows: 2, Cols: 4, RowPtr: []int{0, 0, 4}, ColIdx: []int32{0, 1, 2, 3}}}
@@ -116,8 +118,8 @@ func TestSection6PropagationAgainstOracle(t *testing.T) {
 
 				alphas := []float32{0.1, alpha, 0.9} // on one sequence of hops
 				hops := infer.PropagationTables(adj, dense(seeds), 1)
-				frozen := infer.FrozenSweep(hops, false).Sweep([]*infer.Batch{b, b}, alphas)
-				joint := infer.JointLabels(adj, classes(labels), c, 1).Sweep([]*infer.Batch{b, b}, alphas)
+				frozen := infer.FrozenSweep(hops, false).Sweep([]*attach.Batch{b, b}, alphas)
+				joint := infer.JointLabels(adj, classes(labels), c, 1).Sweep([]*attach.Batch{b, b}, alphas)
 				for k, a := range alphas {
 					exact := PropagationTables(oracleAdj, seeds, float64(a))
 					for step, u := range hops.Restarted(a).U {
@@ -173,7 +175,7 @@ func wide(m *graph.Dense) reference.Matrix {
 // Tables of S by ridge can have small negative weights; a row that they leave with nothing to normalise says nothing.
 func TestSection6RowsWithoutLabels(t *testing.T) {
 	tables := &infer.Tables{U: []*graph.Dense{{Rows: 3, Cols: 2, Data: []float32{1, 3, 0, 0, 0.5, -1}}}}
-	b := &infer.Batch{
+	b := &attach.Batch{
 		X:     graph.Features{Dense: graph.NewDense(3, 0)},
 		R:     &graph.CSR{Rows: 3, Cols: 3, RowPtr: []int{0, 1, 2, 3}, ColIdx: []int32{0, 1, 2}},
 		Known: []int32{1, 1, 1},

@@ -4,13 +4,14 @@ import (
 	"fmt"
 
 	"rivulet/graph"
+	"rivulet/infer/preprocess"
 )
 
 // Parts are what a frozen deployment computes with. Package explain takes logits apart with them. Nobody may write to
 // them.
 type Parts struct {
 	Network *Network
-	Project *Projection // onto the first weights
+	Project *preprocess.Projection // onto the first weights
 	// Tables has a node's tables in one row: u_t begins at column U[t], c at column C. There may be more columns.
 	Tables *graph.Dense
 	U      []int
@@ -47,12 +48,10 @@ func PartsOf(d Deployment) *Parts {
 
 // HoldNorm returns a deployment for features that were divided by their norm already, so that without some of them the
 // rest stays as it is, and the projection with which they were divided.
-func HoldNorm(d Deployment) (held Deployment, project *Projection) {
-	hold := func(p **Projection) {
+func HoldNorm(d Deployment) (held Deployment, project *preprocess.Projection) {
+	hold := func(p **preprocess.Projection) {
 		project = *p
-		of := *project
-		of.kind = None
-		*p = &of
+		*p = project.Undivided()
 	}
 	switch m := d.(type) {
 	case *frozenMixture:

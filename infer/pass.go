@@ -1,6 +1,10 @@
 package infer
 
-import "rivulet/graph"
+import (
+	"rivulet/graph"
+	"rivulet/infer/attach"
+	"rivulet/infer/preprocess"
+)
 
 // Pass is a model on a graph of which nothing is kept from batch to batch but the graph, its features and the
 // weights: a batch is one forward pass over the whole graph with the batch in it, from the features to the logits
@@ -9,16 +13,16 @@ import "rivulet/graph"
 // [Network.Joint], bit for bit.
 type Pass struct {
 	Model      Model
-	Adj        *graph.CSR // m×m
-	X          Inputs     // m×d
-	Preprocess *Preprocess
+	Adj        *graph.CSR        // m×m
+	X          preprocess.Inputs // m×d
+	Preprocess *preprocess.Parameters
 }
 
 // Nodes is m.
 func (p *Pass) Nodes() int { return p.Adj.Rows }
 
 // Logits returns those of the arrivals, n×C.
-func (p *Pass) Logits(b *Batch) *graph.Dense {
+func (p *Pass) Logits(b *attach.Batch) *graph.Dense {
 	_, arrivals := newJoint(p.Model, p.Adj, p.X, p.Preprocess).everywhere(b)
 	return arrivals
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"rivulet/graph"
+	"rivulet/infer/attach"
 )
 
 // Predictor is everything that turns an attached batch into what is published: a deployed model, and where the
@@ -16,7 +17,7 @@ type Predictor struct {
 
 // Predict returns the raw logits and the published probabilities, both n×C, which may be in the batch's memory.
 // A calibration that names a propagation without one to run, or the reverse, is a programming error and panics.
-func (p *Predictor) Predict(b *Batch) (logits, probabilities *graph.Dense) {
+func (p *Predictor) Predict(b *attach.Batch) (logits, probabilities *graph.Dense) {
 	kind := p.Calibration.Kind
 	if wants := kind == PropagateLabels || kind == PropagateErrors; wants != (p.Propagation != nil) {
 		panic(fmt.Sprintf("infer: calibration %q with propagation %T", kind, p.Propagation))
@@ -26,7 +27,7 @@ func (p *Predictor) Predict(b *Batch) (logits, probabilities *graph.Dense) {
 	if p.Propagation != nil {
 		f = p.Propagation.Propagate(b)
 	}
-	return logits, b.memory().calibrating.run(p.Calibration, logits, f, b.dense(logits.Rows, logits.Cols))
+	return logits, p.Calibration.run(logits, f, b.Dense(logits.Rows, logits.Cols))
 }
 
 // ArgMax is the column of the largest value of a row; of equal values the first.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"rivulet/graph"
+	"rivulet/infer/attach"
 )
 
 // PropagationSteps is the number of steps of label and error propagation (docs/algorithm.md, section 6).
@@ -13,13 +14,13 @@ const PropagationSteps = 10
 // Only joint EP reads the arrivals' features: they change the logits of the graph's nodes, whose errors it spreads.
 type Propagation interface {
 	Nodes() int
-	Propagate(b *Batch) *graph.Dense
+	Propagate(b *attach.Batch) *graph.Dense
 }
 
 // Sweeper is a propagation before its α is chosen.
 type Sweeper interface {
 	// Sweep returns F of each batch at each α: for every α a list, for every batch n×C.
-	Sweep(batches []*Batch, alphas []float32) [][]*graph.Dense
+	Sweep(batches []*attach.Batch, alphas []float32) [][]*graph.Dense
 }
 
 // JointPropagation is a propagation on the graph with the batch in it: at its own α, and at any.
@@ -110,11 +111,11 @@ func restarted(hops []*graph.Dense, alpha float32) []*graph.Dense {
 // normalise brings the rows of the result to sum 1, as label propagation does; rows of zeros stay zero.
 func FrozenPropagation(t *Tables, alpha float32, normalise bool) Propagation {
 	if t.C != nil || len(t.U) == 0 {
-		panic(fmt.Sprintf("infer: propagation on %s, wants one table a step and no c", t.shapes()))
+		panic(fmt.Sprintf("infer: propagation on %s, wants one table a step and no c", t.Shapes()))
 	}
 	for _, u := range t.U {
 		if u.Rows != t.Nodes() || u.Cols != t.U[0].Cols {
-			panic(fmt.Sprintf("infer: propagation on %s, wants tables of one shape", t.shapes()))
+			panic(fmt.Sprintf("infer: propagation on %s, wants tables of one shape", t.Shapes()))
 		}
 	}
 	return &frozenPropagation{tables: graph.Beside(t.U...), steps: len(t.U), alpha: alpha, normalise: normalise}
@@ -128,7 +129,7 @@ type frozenSweep struct {
 	normalise bool
 }
 
-func (s *frozenSweep) Sweep(batches []*Batch, alphas []float32) [][]*graph.Dense {
+func (s *frozenSweep) Sweep(batches []*attach.Batch, alphas []float32) [][]*graph.Dense {
 	out := make([][]*graph.Dense, len(alphas))
 	for k, alpha := range alphas {
 		p := FrozenPropagation(s.hops.Restarted(alpha), alpha, s.normalise)
@@ -148,14 +149,14 @@ type frozenPropagation struct {
 
 func (p *frozenPropagation) Nodes() int { return p.tables.Rows }
 
-func (p *frozenPropagation) Propagate(b *Batch) *graph.Dense {
-	b.check(p.Nodes())
-	read := b.read(p.tables)
-	q := b.invSqrtDegrees(1)
+func (p *frozenPropagation) Propagate(b *attach.Batch) *graph.Dense {
+	b.Check(p.Nodes())
+	read := b.Read(p.tables)
+	q := b.InvSqrtDegrees(1)
 	classes := p.tables.Cols / p.steps
-	f, next := b.dense(b.Len(), classes), b.dense(b.Len(), classes)
+	f, next := b.Dense(b.Len(), classes), b.Dense(b.Len(), classes)
 	for t := range p.steps {
-		b.spread(next, q, f)
+		b.Spread(next, q, f)
 		for i := range next.Rows {
 			out, got := next.Row(i), read.Row(i)[t*classes:]
 			for k := range out {
@@ -175,20 +176,20 @@ func JointLabels(adj *graph.CSR, labels []int32, classes int, alpha float32) Joi
 	checkGraph(adj, len(labels), "labels")
 	f0 := LabelSeeds(labels, classes)
 	return &jointPropagation{host: newHost(adj, normalised), alpha: alpha, normalise: true,
-		seeds: func(*Batch) *graph.Dense { return f0 }}
+		seeds: func(*attach.Batch) *graph.Dense { return f0 }}
 }
 
 // NodeLogits is a joint deployment that also gives the logits of the graph's own nodes with the batch in the graph.
 type NodeLogits interface {
 	Deployment
-	GraphLogits(b *Batch) *graph.Dense
+	GraphLogits(b *attach.Batch) *graph.Dense
 }
 
 // JointErrors deploys error propagation on the graph with the batch in it; the errors are those of model in that
 // graph.
 func JointErrors(adj *graph.CSR, labels []int32, model NodeLogits, alpha float32) JointPropagation {
 	checkGraph(adj, len(labels), "labels")
-	return &jointPropagation{host: newHost(adj, normalised), alpha: alpha, seeds: func(b *Batch) *graph.Dense {
+	return &jointPropagation{host: newHost(adj, normalised), alpha: alpha, seeds: func(b *attach.Batch) *graph.Dense {
 		return ErrorSeeds(labels, model.GraphLogits(b))
 	}}
 }
@@ -197,14 +198,14 @@ type jointPropagation struct {
 	host      *host
 	alpha     float32
 	normalise bool
-	seeds     func(b *Batch) *graph.Dense
+	seeds     func(b *attach.Batch) *graph.Dense
 }
 
 func (p *jointPropagation) Nodes() int { return p.host.adj.Rows }
 
 // Sweep is what Propagate gives at each α, to rounding, for the price of one: F of the arrivals is that of the hops
 // V^s = Â^s F0 on the graph with the batch in it, as in [Tables.Restarted].
-func (p *jointPropagation) Sweep(batches []*Batch, alphas []float32) [][]*graph.Dense {
+func (p *jointPropagation) Sweep(batches []*attach.Batch, alphas []float32) [][]*graph.Dense {
 	out := make([][]*graph.Dense, len(alphas))
 	for _, b := range batches {
 		hops := p.hops(b)
@@ -221,8 +222,8 @@ func (p *jointPropagation) Sweep(batches []*Batch, alphas []float32) [][]*graph.
 }
 
 // hops returns the arrivals' rows of V^0 … V^steps.
-func (p *jointPropagation) hops(b *Batch) []*graph.Dense {
-	b.check(p.Nodes())
+func (p *jointPropagation) hops(b *attach.Batch) []*graph.Dense {
+	b.Check(p.Nodes())
 	on, g := p.host.join(b), p.seeds(b)
 	out := []*graph.Dense{graph.NewDense(b.Len(), g.Cols)}
 	for t := range PropagationSteps {
@@ -232,8 +233,8 @@ func (p *jointPropagation) hops(b *Batch) []*graph.Dense {
 	return out
 }
 
-func (p *jointPropagation) Propagate(b *Batch) *graph.Dense {
-	b.check(p.Nodes())
+func (p *jointPropagation) Propagate(b *attach.Batch) *graph.Dense {
+	b.Check(p.Nodes())
 	_, f := p.host.join(b).restart(p.seeds(b), nil, p.alpha, PropagationSteps)
 	if p.normalise {
 		normaliseRows(f)

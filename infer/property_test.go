@@ -8,17 +8,18 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
 )
 
 // checkRows holds the predictions of a batch made of some arrivals to what the whole batch got for them.
-func checkRows(t fatal, what string, p *infer.Predictor, whole, part *infer.Batch, rows []int32) {
+func checkRows(t fatal, what string, p *infer.Predictor, whole, part *attach.Batch, rows []int32) {
 	t.Helper()
 	logits, probabilities := p.Predict(whole)
 	checkAgainst(t, what, p, logits, probabilities, part, rows)
 }
 
 // checkAgainst is checkRows with the answers to the whole batch at hand.
-func checkAgainst(t fatal, what string, p *infer.Predictor, wantLogits, want *graph.Dense, part *infer.Batch,
+func checkAgainst(t fatal, what string, p *infer.Predictor, wantLogits, want *graph.Dense, part *attach.Batch,
 	rows []int32) {
 	t.Helper()
 	gotLogits, got := p.Predict(part)

@@ -7,6 +7,8 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
+	"rivulet/infer/preprocess"
 	"rivulet/test/reference"
 )
 
@@ -48,7 +50,7 @@ func pygModel(t *testing.T, g *reference.Goldens, prefix string) infer.Model {
 }
 
 // pygSplit makes a host graph and a batch of one graph.
-func pygSplit(adj, x reference.Matrix, asSparse bool) (host *graph.CSR, nodes infer.Inputs, b *infer.Batch) {
+func pygSplit(adj, x reference.Matrix, asSparse bool) (host *graph.CSR, nodes preprocess.Inputs, b *attach.Batch) {
 	m := len(adj) - pygArrivals
 	block := func(row, col, rows, cols int) *graph.CSR {
 		part := reference.At(rows, cols, func(i, k int) float64 { return adj[row+i][col+k] })
@@ -60,8 +62,8 @@ func pygSplit(adj, x reference.Matrix, asSparse bool) (host *graph.CSR, nodes in
 		}
 		return graph.Features{Dense: dense(x)}
 	}
-	plain := &infer.Preprocess{Kind: infer.None, Scale: 1}
-	b = &infer.Batch{X: features(x[m:]), R: block(m, 0, pygArrivals, m), Known: make([]int32, pygArrivals),
+	plain := &preprocess.Parameters{Kind: preprocess.None, Scale: 1}
+	b = &attach.Batch{X: features(x[m:]), R: block(m, 0, pygArrivals, m), Known: make([]int32, pygArrivals),
 		Adj: block(m, m, pygArrivals, pygArrivals)}
 	b.Adj.DropOnes()
 	return block(0, 0, m, m), plain.Raw(features(x[:m])), b
@@ -78,7 +80,7 @@ func jointIsPyTorchGeometrics(t *testing.T, file string, models ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain := &infer.Preprocess{Kind: infer.None, Scale: 1}
+	plain := &preprocess.Parameters{Kind: preprocess.None, Scale: 1}
 	for _, name := range models {
 		m := pygModel(t, g, name)
 		for _, kind := range []string{"weighted", "plain"} {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"rivulet/graph"
+	"rivulet/infer/preprocess"
 )
 
 // Recurrence takes nodes of a graph through the hops of a model, any part of the nodes at a time. It gives the rows of
@@ -78,7 +79,7 @@ func (r *Recurrence) Split(hop int, all *graph.Dense) *State {
 
 // Enter returns the state before the first hop of nodes with these inputs and degrees (sums of edge weights), and part
 // 0 of the tables: u_0 and its columns of c, side by side.
-func (r *Recurrence) Enter(x Inputs, degrees []float32) (*State, *graph.Dense) {
+func (r *Recurrence) Enter(x preprocess.Inputs, degrees []float32) (*State, *graph.Dense) {
 	return r.EnterSeeds(r.form.enter(x.Project(r.form.first())), degrees)
 }
 

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"rivulet/graph"
+	"rivulet/infer/attach"
+	"rivulet/infer/preprocess"
 )
 
 // restart is a perceptron of two layers whose answers are spread by personalised PageRank: APPNP.
@@ -95,14 +97,14 @@ func (p *restart) next(to []float32, x *node, n float32, z []float32) {
 	}
 }
 
-func (p *restart) frozen(t *Tables, project *Projection) Deployment {
+func (p *restart) frozen(t *Tables, project *preprocess.Projection) Deployment {
 	return &frozenRestart{restart: p, project: project, tables: graph.Beside(slices.Insert(slices.Clone(t.U),
 		0, t.C)...)}
 }
 
 type frozenRestart struct {
 	*restart
-	project *Projection
+	project *preprocess.Projection
 	tables  *graph.Dense // m×(1+hops·C): c, u_0, u_1, … side by side
 }
 
@@ -111,8 +113,8 @@ func (f *frozenRestart) Nodes() int { return f.tables.Rows }
 // Logits computes, with q = diag(D_i^-½), h⁰ = MLP(x) and h⁻¹ = 0,
 //
 //	h^{t+1} = (1−α)[q(a·u_t + q h^t + ã(q h^t)) + (1−α)q²(a·c)h^{t−1}] + αh⁰
-func (f *frozenRestart) Logits(b *Batch) *graph.Dense {
-	b.check(f.Nodes())
+func (f *frozenRestart) Logits(b *attach.Batch) *graph.Dense {
+	b.Check(f.Nodes())
 	w := f.arrive(b)
 	for range f.net.Hops {
 		w.step()
@@ -123,20 +125,20 @@ func (f *frozenRestart) Logits(b *Batch) *graph.Dense {
 // walk is a batch on its way through the hops.
 type walk struct {
 	*frozenRestart
-	batch                   *Batch
+	batch                   *attach.Batch
 	hop                     int          // t
 	first, h, before, spare *graph.Dense // n×C: h⁰, h^t, h^{t−1}, memory
 	read                    *graph.Dense // n×(1+hops·C): a·[c, u_0, …]
 	q                       []float32
 }
 
-func (f *frozenRestart) arrive(b *Batch) *walk {
-	first := f.enter(b.project(f.project))
+func (f *frozenRestart) arrive(b *attach.Batch) *walk {
+	first := f.enter(project(b, f.project))
 	n, classes := b.Len(), len(f.b2)
-	h := b.dense(n, classes)
+	h := b.Dense(n, classes)
 	copy(h.Data, first.Data)
-	return &walk{frozenRestart: f, batch: b, first: first, h: h, before: b.dense(n, classes),
-		spare: b.dense(n, classes), read: b.read(f.tables), q: b.invSqrtDegrees(1)}
+	return &walk{frozenRestart: f, batch: b, first: first, h: h, before: b.Dense(n, classes),
+		spare: b.Dense(n, classes), read: b.Read(f.tables), q: b.InvSqrtDegrees(1)}
 }
 
 // reads gives what arrival i has of the tables at this hop: back, the factor of h^{t−1} in what it gets from its
@@ -148,7 +150,7 @@ func (w *walk) reads(i int) (back float32, u []float32) {
 
 func (w *walk) step() {
 	next, keep := w.spare, 1-w.net.Alpha
-	w.batch.spread(next, w.q, w.h)
+	w.batch.Spread(next, w.q, w.h)
 	for i := range next.Rows {
 		back, u := w.reads(i)
 		out, last, own := next.Row(i), w.before.Row(i), w.first.Row(i)
@@ -162,8 +164,8 @@ func (w *walk) step() {
 
 // Embeddings are the hidden layer of the perceptron, n×h, which comes before both the classifier and the
 // propagation.
-func (f *frozenRestart) Embeddings(b *Batch) *graph.Dense {
-	b.check(f.Nodes())
+func (f *frozenRestart) Embeddings(b *attach.Batch) *graph.Dense {
+	b.Check(f.Nodes())
 	return f.hidden(f.project.Apply(b.X))
 }
 
@@ -172,17 +174,17 @@ func (f *frozenRestart) Embeddings(b *Batch) *graph.Dense {
 //	z̃⁰ = h⁰    z̃^{t+1} = (1−α)n(a·u_t + ã(q h^t) + (1−α)q(a·c)h^{t−1} + n z̃^t) + αh⁰    u_t = n z̃^t    c = 1/(D_i+1)
 //
 // What comes back to the arrival through its neighbours belongs to what they send it.
-func (f *frozenRestart) ArrivedTables(b *Batch) *Tables {
-	b.check(f.Nodes())
+func (f *frozenRestart) ArrivedTables(b *attach.Batch) *Tables {
+	b.Check(f.Nodes())
 	n := b.Len()
-	t, met := &Tables{C: ways(n, 1, b.Degree)}, b.invSqrtDegrees(2)
+	t, met := &Tables{C: ways(n, 1, b.Degree)}, b.InvSqrtDegrees(2)
 	w := f.arrive(b)
 	z, sum := w.first.Clone(), make([]float32, len(f.b2)) // z̃^t
 	for range f.net.Hops {
 		t.U = append(t.U, scaled(met, z))
 		for i := range n {
 			clear(sum)
-			b.gather(sum, i, w.q, w.h, 0)
+			b.Gather(sum, i, w.q, w.h, 0)
 			back, u := w.reads(i)
 			out, last, own := z.Row(i), w.before.Row(i), w.first.Row(i)
 			for k := range out {
@@ -201,7 +203,7 @@ func (p *restart) run(j *jointGraph, zg, zb *graph.Dense, _, _ bool) (nodes, arr
 }
 
 // embed returns the hidden layer of the perceptron, n×h; the graph has no part in it.
-func (p *restart) embed(j *joint, b *Batch) *graph.Dense {
-	b.check(j.Nodes())
+func (p *restart) embed(j *joint, b *attach.Batch) *graph.Dense {
+	b.Check(j.Nodes())
 	return p.hidden(j.project.Apply(b.X))
 }

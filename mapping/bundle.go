@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"rivulet/artifact"
-	"rivulet/infer"
+	"rivulet/infer/attach"
 )
 
 // PartLookup looks up rows of an M that is not in memory. Each call reads all of M, so it is for a few calls with many
@@ -23,11 +23,11 @@ func FromBundle(b *artifact.Bundle) Lookup {
 }
 
 // Rows implements [Lookup].
-func (p *PartLookup) Rows(ctx context.Context, ids []string, rows []infer.Row) error {
+func (p *PartLookup) Rows(ctx context.Context, ids []string, rows []attach.Row) error {
 	CheckLengths(ids, rows)
 	asked := make(map[string][]int, len(ids))
 	for k, id := range ids {
-		rows[k], asked[id] = infer.Row{}, append(asked[id], k)
+		rows[k], asked[id] = attach.Row{}, append(asked[id], k)
 	}
 	for m, err := range p.bundle.Pieces() {
 		if err != nil {

@@ -11,7 +11,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/graph"
-	"rivulet/infer"
+	"rivulet/infer/attach"
 )
 
 // The rows of an M in pieces are those of the same M in memory.
@@ -35,10 +35,10 @@ func TestPieces(t *testing.T) {
 		}
 	}
 	ids := []string{"d", "nobody", "a", "d", "b", "c"}
-	want, got := make([]infer.Row, len(ids)), make([]infer.Row, len(ids))
+	want, got := make([]attach.Row, len(ids)), make([]attach.Row, len(ids))
 	got[1].Known = true // of an earlier call
 	inParts := FromBundle(&artifact.Bundle{Parts: parts})
-	for lookup, rows := range map[Lookup][]infer.Row{FromBundle(&artifact.Bundle{Mapping: whole}): want, inParts: got} {
+	for lookup, rows := range map[Lookup][]attach.Row{FromBundle(&artifact.Bundle{Mapping: whole}): want, inParts: got} {
 		if err := lookup.Rows(t.Context(), ids, rows); err != nil {
 			t.Fatal(err)
 		}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 
-	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/mapping/rowcache"
 )
 
@@ -38,11 +38,11 @@ const (
 )
 
 // rowInT begins a row from its stamp.
-func rowInT(stamp int64) infer.Row { return infer.Row{Known: stamp == inT} }
+func rowInT(stamp int64) attach.Row { return attach.Row{Known: stamp == inT} }
 
 // Rows implements [Lookup]. Ids that are not in memory are looked up in one call of the inner lookup, each once. Its
 // error is returned unchanged; then nothing of that call is cached and the content of rows is undefined.
-func (c *Cached) Rows(ctx context.Context, ids []string, rows []infer.Row) error {
+func (c *Cached) Rows(ctx context.Context, ids []string, rows []attach.Row) error {
 	CheckLengths(ids, rows)
 	absent := c.rows.Get(ids, rows, notInT)
 	if len(absent) == 0 {
@@ -53,7 +53,7 @@ func (c *Cached) Rows(ctx context.Context, ids []string, rows []infer.Row) error
 	c.misses.Add(uint64(len(missing)))
 	c.hits.Add(uint64(len(ids) - len(missing)))
 
-	got := make([]infer.Row, len(missing))
+	got := make([]attach.Row, len(missing))
 	if err := c.inner.Rows(ctx, missing, got); err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func distinct(ids []string, at []int32) (once []string, place []int) {
 }
 
 // keep counts the rows of an answer and puts them into the memory.
-func (c *Cached) keep(ids []string, rows []infer.Row) {
+func (c *Cached) keep(ids []string, rows []attach.Row) {
 	unknown, unread := uint64(0), uint64(0)
 	for _, row := range rows {
 		switch {

@@ -19,7 +19,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/graph"
-	"rivulet/infer"
+	"rivulet/infer/attach"
 )
 
 // recorded is a lookup that records its calls and fails if told to.
@@ -31,7 +31,7 @@ type recorded struct {
 	hold  chan struct{} // if set, a call waits until it is closed
 }
 
-func (r *recorded) Rows(ctx context.Context, ids []string, rows []infer.Row) error {
+func (r *recorded) Rows(ctx context.Context, ids []string, rows []attach.Row) error {
 	r.mu.Lock()
 	r.asked = append(r.asked, slices.Clone(ids))
 	r.mu.Unlock()
@@ -43,7 +43,7 @@ func (r *recorded) Rows(ctx context.Context, ids []string, rows []infer.Row) err
 	r.mu.Unlock()
 	if err != nil {
 		for i := range rows { // rows of a broken answer must not be cached
-			rows[i] = infer.Row{Known: true, Cols: []int32{99}, Vals: []float32{99}}
+			rows[i] = attach.Row{Known: true, Cols: []int32{99}, Vals: []float32{99}}
 		}
 		return err
 	}
@@ -75,9 +75,9 @@ func numbered(n, k int) *artifact.Mapping {
 	return m
 }
 
-func mustRows(t *testing.T, l Lookup, ids ...string) []infer.Row {
+func mustRows(t *testing.T, l Lookup, ids ...string) []attach.Row {
 	t.Helper()
-	rows := make([]infer.Row, len(ids))
+	rows := make([]attach.Row, len(ids))
 	if err := l.Rows(t.Context(), ids, rows); err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestCachedKeepsNothingOfAnError(t *testing.T) {
 	mustRows(t, cached, "1")
 
 	inner.err = failure
-	if err := cached.Rows(t.Context(), []string{"1", "2"}, make([]infer.Row, 2)); !errors.Is(err, failure) {
+	if err := cached.Rows(t.Context(), []string{"1", "2"}, make([]attach.Row, 2)); !errors.Is(err, failure) {
 		t.Fatalf("error = %v, want the inner lookup's", err)
 	}
 	if n := cached.Stats().Entries; n != 1 {
@@ -299,7 +299,7 @@ func TestCachedEqualsInner(t *testing.T) {
 			for _, i := range rapid.SliceOfN(rapid.IntRange(0, 80), 0, 40).Draw(t, "ids") {
 				ids = append(ids, strconv.Itoa(i))
 			}
-			want, got := make([]infer.Row, len(ids)), make([]infer.Row, len(ids))
+			want, got := make([]attach.Row, len(ids)), make([]attach.Row, len(ids))
 			if err := errors.Join(memory.Rows(t.Context(), ids, want), cached.Rows(t.Context(), ids, got)); err != nil {
 				t.Fatal(err)
 			}
@@ -322,7 +322,7 @@ func TestCachedConcurrently(t *testing.T) {
 				for p := range 50 {
 					ids = append(ids, strconv.Itoa((worker*37+call*call+p*p)%450))
 				}
-				want, got := make([]infer.Row, len(ids)), make([]infer.Row, len(ids))
+				want, got := make([]attach.Row, len(ids)), make([]attach.Row, len(ids))
 				if err := errors.Join(memory.Rows(t.Context(), ids, want), cached.Rows(t.Context(), ids, got)); err != nil {
 					t.Error(err)
 					return
@@ -347,7 +347,7 @@ func BenchmarkCachedRows(b *testing.B) {
 	for i := range ids {
 		ids[i] = strconv.Itoa(i * 7919 % 50_000)
 	}
-	rows := make([]infer.Row, len(ids))
+	rows := make([]attach.Row, len(ids))
 	for _, tc := range []struct {
 		name   string
 		lookup Lookup
@@ -375,7 +375,7 @@ func BenchmarkCachedMemory(b *testing.B) {
 		b.Run(fmt.Sprintf("k=%d", k), func(b *testing.B) {
 			m := numbered(n, k)
 			memory := FromArtifact(m)
-			rows := make([]infer.Row, n)
+			rows := make([]attach.Row, n)
 			for b.Loop() {
 				before := heap()
 				cached := NewCached(memory, 400*n)

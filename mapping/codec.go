@@ -7,7 +7,7 @@ import (
 	"math"
 	"math/bits"
 
-	"rivulet/infer"
+	"rivulet/infer/attach"
 )
 
 // AppendRow appends the encoding of a row of M to dst: the number of entries, the gaps between columns, the
@@ -16,7 +16,7 @@ import (
 //
 // The row must have as many values as columns, and columns ≥ 0 that ascend; anything else is a programming error and
 // panics.
-func AppendRow(dst []byte, row infer.Row) []byte {
+func AppendRow(dst []byte, row attach.Row) []byte {
 	if len(row.Cols) != len(row.Vals) {
 		panic(fmt.Sprintf("mapping: row with %d columns and %d values", len(row.Cols), len(row.Vals)))
 	}
@@ -36,7 +36,7 @@ func AppendRow(dst []byte, row infer.Row) []byte {
 }
 
 // RowLength returns how many bytes [AppendRow] appends.
-func RowLength(row infer.Row) int {
+func RowLength(row attach.Row) int {
 	n, last := uvarintLength(uint64(len(row.Cols)))+4*len(row.Vals), int32(-1)
 	for _, c := range row.Cols {
 		n += uvarintLength(uint64(c - last - 1))
@@ -54,16 +54,16 @@ const minEntryBytes = 5
 // DecodeRow decodes the encoding of [AppendRow], for an M with N' = synthetic columns. The result shares no memory
 // with data. It is an error if data is not exactly one row in its shortest form, if a column is N' or above, or if a
 // value is negative or not finite; allocations are bounded by len(data).
-func DecodeRow(data []byte, synthetic int) (infer.Row, error) {
+func DecodeRow(data []byte, synthetic int) (attach.Row, error) {
 	count, rest, err := Uvarint(data)
 	if err != nil {
-		return infer.Row{}, fmt.Errorf("row of M: number of entries: %w", err)
+		return attach.Row{}, fmt.Errorf("row of M: number of entries: %w", err)
 	}
 	limit := uint64(min(max(synthetic, 0), math.MaxInt32)) // columns are int32
 	if count > limit || count > uint64(len(rest)/minEntryBytes) {
-		return infer.Row{}, fmt.Errorf("row of M: %d entries in %d bytes for %d columns", count, len(data), synthetic)
+		return attach.Row{}, fmt.Errorf("row of M: %d entries in %d bytes for %d columns", count, len(data), synthetic)
 	}
-	row := infer.Row{Known: true}
+	row := attach.Row{Known: true}
 	if count > 0 {
 		row.Cols, row.Vals = make([]int32, count), make([]float32, count)
 	}
@@ -71,10 +71,10 @@ func DecodeRow(data []byte, synthetic int) (infer.Row, error) {
 	for p := range row.Cols {
 		gap, after, err := Uvarint(rest)
 		if err != nil {
-			return infer.Row{}, fmt.Errorf("row of M: column of entry %d: %w", p, err)
+			return attach.Row{}, fmt.Errorf("row of M: column of entry %d: %w", p, err)
 		}
 		if gap >= limit-next {
-			return infer.Row{}, fmt.Errorf("row of M: column of entry %d is %d columns past %d, of %d", p, gap,
+			return attach.Row{}, fmt.Errorf("row of M: column of entry %d is %d columns past %d, of %d", p, gap,
 				next, synthetic)
 		}
 		row.Cols[p] = int32(next + gap)
@@ -82,13 +82,13 @@ func DecodeRow(data []byte, synthetic int) (infer.Row, error) {
 		rest = after
 	}
 	if len(rest) != 4*len(row.Vals) {
-		return infer.Row{}, fmt.Errorf("row of M: %d bytes of values for %d entries, want %d", len(rest),
+		return attach.Row{}, fmt.Errorf("row of M: %d bytes of values for %d entries, want %d", len(rest),
 			count, 4*count)
 	}
 	for p := range row.Vals {
 		v := math.Float32frombits(binary.LittleEndian.Uint32(rest[4*p:]))
 		if !storable(v) {
-			return infer.Row{}, fmt.Errorf("row of M: value of entry %d (column %d) is %v, want finite and 0 or more", p,
+			return attach.Row{}, fmt.Errorf("row of M: value of entry %d (column %d) is %v, want finite and 0 or more", p,
 				row.Cols[p], v)
 		}
 		row.Vals[p] = v
@@ -97,7 +97,7 @@ func DecodeRow(data []byte, synthetic int) (infer.Row, error) {
 }
 
 // Readable reports whether [DecodeRow] takes what [AppendRow] makes of a row, for an M of so many columns.
-func Readable(row infer.Row, synthetic int) bool {
+func Readable(row attach.Row, synthetic int) bool {
 	for p, v := range row.Vals {
 		if !storable(v) || int(row.Cols[p]) >= synthetic {
 			return false

@@ -11,19 +11,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"rivulet/infer"
+	"rivulet/infer/attach"
 )
 
 func TestRowCodecGolden(t *testing.T) {
 	tests := map[string]struct {
-		row  infer.Row
+		row  attach.Row
 		want string // hex
 	}{
-		"empty": {infer.Row{Known: true}, "00"},
-		"first": {infer.Row{Known: true, Cols: []int32{0}, Vals: []float32{1}}, "01" + "00" + "0000803f"},
-		"neighbours": {infer.Row{Known: true, Cols: []int32{3, 4}, Vals: []float32{0.5, 0}},
+		"empty": {attach.Row{Known: true}, "00"},
+		"first": {attach.Row{Known: true, Cols: []int32{0}, Vals: []float32{1}}, "01" + "00" + "0000803f"},
+		"neighbours": {attach.Row{Known: true, Cols: []int32{3, 4}, Vals: []float32{0.5, 0}},
 			"02" + "0300" + "0000003f" + "00000000"},
-		"wide column": {infer.Row{Known: true, Cols: []int32{130, 16383}, Vals: []float32{2, 3}},
+		"wide column": {attach.Row{Known: true, Cols: []int32{130, 16383}, Vals: []float32{2, 3}},
 			"02" + "8201fc7e" + "00000040" + "00004040"},
 	}
 	for name, tc := range tests {
@@ -87,14 +87,14 @@ func TestDecodeRowOfNoColumns(t *testing.T) {
 		if _, err := DecodeRow([]byte{0}, synthetic); err != nil {
 			t.Errorf("empty row of %d columns: %v", synthetic, err)
 		}
-		if _, err := DecodeRow(AppendRow(nil, infer.Row{Cols: []int32{0}, Vals: []float32{1}}), synthetic); err == nil {
+		if _, err := DecodeRow(AppendRow(nil, attach.Row{Cols: []int32{0}, Vals: []float32{1}}), synthetic); err == nil {
 			t.Errorf("a row with an entry was accepted for %d columns", synthetic)
 		}
 	}
 }
 
 func TestAppendRowPanics(t *testing.T) {
-	for name, row := range map[string]infer.Row{
+	for name, row := range map[string]attach.Row{
 		"value missing":  {Cols: []int32{1}},
 		"equal columns":  {Cols: []int32{1, 1}, Vals: []float32{1, 1}},
 		"descending":     {Cols: []int32{2, 1}, Vals: []float32{1, 1}},
@@ -113,10 +113,10 @@ func TestAppendRowPanics(t *testing.T) {
 }
 
 // drawRow draws a row of M with columns below limit.
-func drawRow(t *rapid.T, limit int) infer.Row {
+func drawRow(t *rapid.T, limit int) attach.Row {
 	cols := rapid.SliceOfNDistinct(rapid.Int32Range(0, int32(limit-1)), 0, min(limit, 12), rapid.ID).Draw(t, "cols")
 	slices.Sort(cols)
-	row := infer.Row{Known: true}
+	row := attach.Row{Known: true}
 	for _, c := range cols {
 		row.Cols = append(row.Cols, c)
 		row.Vals = append(row.Vals, rapid.Float32Range(0, math.MaxFloat32).Draw(t, "val"))
@@ -152,8 +152,8 @@ func TestRowCodecRoundTrip(t *testing.T) {
 
 func FuzzDecodeRow(f *testing.F) {
 	f.Add([]byte{0}, 1)
-	f.Add(AppendRow(nil, infer.Row{Cols: []int32{0, 5, 300}, Vals: []float32{1, 0.25, 3e-9}}), 301)
-	f.Add(AppendRow(nil, infer.Row{Cols: []int32{math.MaxInt32 - 1}, Vals: []float32{math.MaxFloat32}}), math.MaxInt32)
+	f.Add(AppendRow(nil, attach.Row{Cols: []int32{0, 5, 300}, Vals: []float32{1, 0.25, 3e-9}}), 301)
+	f.Add(AppendRow(nil, attach.Row{Cols: []int32{math.MaxInt32 - 1}, Vals: []float32{math.MaxFloat32}}), math.MaxInt32)
 	f.Fuzz(func(t *testing.T, data []byte, synthetic int) {
 		row, err := DecodeRow(data, synthetic)
 		if err != nil {
@@ -171,7 +171,7 @@ func FuzzDecodeRow(f *testing.F) {
 }
 
 func BenchmarkRowCodec(b *testing.B) {
-	row := infer.Row{Known: true, Cols: []int32{17, 1200, 1201, 9000}, Vals: []float32{0.7, 0.1, 0.05, 0.3}}
+	row := attach.Row{Known: true, Cols: []int32{17, 1200, 1201, 9000}, Vals: []float32{0.7, 0.1, 0.05, 0.3}}
 	data := AppendRow(nil, row)
 	b.Run("append", func(b *testing.B) {
 		buf := make([]byte, 0, 64)
@@ -195,7 +195,7 @@ func BenchmarkRowCodec(b *testing.B) {
 // Rows are readable if their encoding can be decoded, and RowLength returns the length of the encoding.
 func TestReadableRows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		row := infer.Row{Known: true}
+		row := attach.Row{Known: true}
 		for col := int32(0); rapid.Bool().Draw(t, "more"); col++ {
 			col += rapid.Int32Range(0, 300).Draw(t, "gap")
 			row.Cols, row.Vals = append(row.Cols, col), append(row.Vals, rapid.Float32().Draw(t, "value"))

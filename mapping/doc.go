@@ -14,7 +14,7 @@
 // why a switch of versions makes new lookups. All of them give the same bits for the same artifact.
 //
 // A node of T whose row is empty is known; an id outside T is not. The first counts in an arrival's degree, the
-// second does not (infer.Batch), so both the encoding and the lookups keep them apart.
+// second does not (attach.Batch), so both the encoding and the lookups keep them apart.
 //
 // # While Redis is down
 //
@@ -22,7 +22,7 @@
 // lookups fail one after another the [Guard] asks Redis nothing for a while. A setting decides about the batch:
 // either its lookup fails, and the caller waits and tries again, or it is answered from memory alone. A
 // neighbour whose row is in memory then counts as always: as known, even if the row is empty, or as not in T.
-// Any other is Unread: infer.Attach treats it as an id that is not in T, so it is neither in r = aM nor in D_i,
+// Any other is Unread: attach.Attach treats it as an id that is not in T, so it is neither in r = aM nor in D_i,
 // which is 1 + the neighbours known from memory + the degree in ã. This is the prediction that the arrival
 // would get without these edges.
 //

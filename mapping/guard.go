@@ -11,7 +11,7 @@ import (
 
 	"github.com/sony/gobreaker/v2"
 
-	"rivulet/infer"
+	"rivulet/infer/attach"
 )
 
 // GuardOptions say how lookups end while Redis is down.
@@ -86,7 +86,7 @@ type guardedLookup struct {
 }
 
 // Rows implements [Lookup].
-func (g guardedLookup) Rows(ctx context.Context, ids []string, rows []infer.Row) error {
+func (g guardedLookup) Rows(ctx context.Context, ids []string, rows []attach.Row) error {
 	err := g.ask(ctx, g.inner, ids, rows)
 	switch missing := asIncomplete(err); {
 	case err == nil:
@@ -107,31 +107,31 @@ func (g guardedLookup) Rows(ctx context.Context, ids []string, rows []infer.Row)
 	return nil
 }
 
-func unread(rows []infer.Row) {
+func unread(rows []attach.Row) {
 	for i := range rows {
-		rows[i] = infer.Row{Unread: true}
+		rows[i] = attach.Row{Unread: true}
 	}
 }
 
 // settle marks the rows of a call that are missing as unread, or returns err if they are to be waited for.
-func (g *Guard) settle(missing *incomplete, err error, rows []infer.Row) error {
+func (g *Guard) settle(missing *incomplete, err error, rows []attach.Row) error {
 	g.losses.count(missing)
 	if len(missing.evicted) > 0 && !g.options.Degrade {
 		return err
 	}
 	for _, d := range missing.damaged {
-		rows[d.at] = infer.Row{Unread: true}
+		rows[d.at] = attach.Row{Unread: true}
 	}
 	for _, b := range missing.evicted {
 		for _, at := range b.at {
-			rows[at] = infer.Row{Unread: true}
+			rows[at] = attach.Row{Unread: true}
 		}
 	}
 	return nil
 }
 
 // ask asks inner if the breaker allows it.
-func (g *Guard) ask(ctx context.Context, inner Lookup, ids []string, rows []infer.Row) error {
+func (g *Guard) ask(ctx context.Context, inner Lookup, ids []string, rows []attach.Row) error {
 	if g.breaker == nil {
 		return inner.Rows(ctx, ids, rows)
 	}

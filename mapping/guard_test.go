@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/redis/go-redis/v9"
 
-	"rivulet/infer"
+	"rivulet/infer/attach"
 )
 
 // serverError is an error that a server answers with.
@@ -92,7 +92,7 @@ func opened(o GuardOptions) (lookup Lookup, inner *recorded, log *bytes.Buffer) 
 func TestBreakerOpensProbesAndCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lookup, inner, _ := opened(GuardOptions{Failures: 3, OpenFor: 5 * time.Second})
-		ask := func() error { return lookup.Rows(t.Context(), []string{"1"}, make([]infer.Row, 1)) }
+		ask := func() error { return lookup.Rows(t.Context(), []string{"1"}, make([]attach.Row, 1)) }
 		asked := func(want int) {
 			t.Helper()
 			if got := len(inner.take()); got != want {
@@ -146,7 +146,7 @@ func TestBreakerProbesOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lookup, inner, _ := opened(GuardOptions{Failures: 1, OpenFor: time.Second})
 		inner.err = io.EOF
-		ask := func(ctx context.Context) error { return lookup.Rows(ctx, []string{"1"}, make([]infer.Row, 1)) }
+		ask := func(ctx context.Context) error { return lookup.Rows(ctx, []string{"1"}, make([]attach.Row, 1)) }
 		_ = ask(t.Context())
 		time.Sleep(time.Second + 1)
 		inner.take()
@@ -173,7 +173,7 @@ func TestBreakerStaysClosed(t *testing.T) {
 	lookup, inner, _ := opened(GuardOptions{Failures: 1, OpenFor: time.Hour, Degrade: true})
 	for range 3 {
 		inner.err = serverError("NOPERM no permissions")
-		if got := lookup.Rows(t.Context(), []string{"1"}, make([]infer.Row, 1)); !errors.Is(got, inner.err) {
+		if got := lookup.Rows(t.Context(), []string{"1"}, make([]attach.Row, 1)); !errors.Is(got, inner.err) {
 			t.Errorf("error is %v, want %v also where Redis may degrade", got, inner.err)
 		}
 		inner.err = Damaged{errors.New("bad row of an arrival")}
@@ -185,12 +185,12 @@ func TestBreakerStaysClosed(t *testing.T) {
 	cancel()
 	inner.err = context.Canceled
 	for range 3 {
-		if err := lookup.Rows(ctx, []string{"1"}, make([]infer.Row, 1)); !errors.Is(err, context.Canceled) {
+		if err := lookup.Rows(ctx, []string{"1"}, make([]attach.Row, 1)); !errors.Is(err, context.Canceled) {
 			t.Errorf("error is %v, want that the caller has given up", err)
 		}
 	}
 	inner.err = nil
-	if err := lookup.Rows(t.Context(), []string{"1"}, make([]infer.Row, 1)); err != nil {
+	if err := lookup.Rows(t.Context(), []string{"1"}, make([]attach.Row, 1)); err != nil {
 		t.Error(err)
 	}
 }
@@ -205,7 +205,7 @@ func TestDegradedAnswersFromMemory(t *testing.T) {
 		inner.err = err
 		for range 2 {
 			got := mustRows(t, cached, "8", "10", "7", "nobody", "somebody")
-			want := []infer.Row{{Unread: true}, before[1], before[0], before[2], {Unread: true}}
+			want := []attach.Row{{Unread: true}, before[1], before[0], before[2], {Unread: true}}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("rows while Redis is down (-want +got):\n%s", diff)
 			}

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/redis/go-redis/v9"
 
-	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/mapping/mappingtest"
 	"rivulet/test/harness"
 )
@@ -34,7 +34,7 @@ func TestADamagedRowIsUnread(t *testing.T) {
 		table := stored(t, client, prefix, m)
 		for _, o := range []GuardOptions{{}, {Degrade: true}, {Failures: 1, OpenFor: time.Hour}} {
 			mend := damageRow(t, client, table, "7")
-			if err := NewRedis(client, table).Rows(t.Context(), []string{"8", "7"}, make([]infer.Row, 2)); !errors.Is(err,
+			if err := NewRedis(client, table).Rows(t.Context(), []string{"8", "7"}, make([]attach.Row, 2)); !errors.Is(err,
 				ErrDamaged) ||
 				errors.Is(err, ErrVanished) || !strings.Contains(err.Error(), `id "7": bucket `) {
 				t.Fatalf("without a guard the error is %v, want one that names the id", err)
@@ -42,7 +42,7 @@ func TestADamagedRowIsUnread(t *testing.T) {
 			g, log := logged(o)
 			lookup := NewCached(g.Lookup(NewRedis(client, table)), 1<<20)
 			want := mustRows(t, FromArtifact(m), "8", "7", "nobody")
-			want[1] = infer.Row{Unread: true}
+			want[1] = attach.Row{Unread: true}
 			for range 3 {
 				if diff := cmp.Diff(want, mustRows(t, lookup, "8", "7", "nobody")); diff != "" {
 					t.Fatalf("rows (-want +got):\n%s", diff)
@@ -76,7 +76,7 @@ func TestAnEvictedBucketIsNotUnknown(t *testing.T) {
 		unread := 0
 		for i, id := range ids {
 			if table.bucket(id) == lost {
-				want[i] = infer.Row{Unread: true}
+				want[i] = attach.Row{Unread: true}
 				unread++
 			}
 		}
@@ -84,7 +84,7 @@ func TestAnEvictedBucketIsNotUnknown(t *testing.T) {
 		client.Del(t.Context(), key)
 		waits, log := logged(GuardOptions{Failures: 1, OpenFor: time.Hour})
 		for range 2 {
-			err := waits.Lookup(NewRedis(client, table)).Rows(t.Context(), ids, make([]infer.Row, len(ids)))
+			err := waits.Lookup(NewRedis(client, table)).Rows(t.Context(), ids, make([]attach.Row, len(ids)))
 			if !errors.Is(err, ErrVanished) || !strings.Contains(err.Error(), "bucket "+key+" is missing") || Refused(err) ||
 				Unavailable(err) {
 				t.Fatalf("error = %v, want one that names the bucket and is waited for", err)

@@ -9,17 +9,17 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"rivulet/graph"
-	"rivulet/infer"
+	"rivulet/infer/attach"
 )
 
-// index finds rows of M by their ids: buckets of hashes, and a record for each row ([infer.PackedRows]), which has its
+// index finds rows of M by their ids: buckets of hashes, and a record for each row ([attach.PackedRows]), which has its
 // id, columns and values one after the other. So a row that is in no cache is two reads from memory: its bucket,
 // which is a cache line, and its record; an id that is not known is mostly the first of these alone. Beside the id
 // and the entries it takes some 16 bytes a row, and what fills a record up to a multiple of a unit. The garbage
 // collector looks at none of it.
 type index struct {
 	buckets []bucket
-	rows    infer.PackedRows // the first unit is no record, and begins with noLength
+	rows    attach.PackedRows // the first unit is no record, and begins with noLength
 	ids     int
 }
 
@@ -51,7 +51,7 @@ func newIndex(ids []string, rows *graph.CSR) *index {
 	if uint64(units) >= 1<<32 {
 		panic("mapping: M takes 64 GiB or more, which an index cannot hold")
 	}
-	x.rows.Words = make([]uint32, units*infer.PackedUnit)
+	x.rows.Words = make([]uint32, units*attach.PackedUnit)
 	largePages(x.buckets)
 	largePages(x.rows.Words)
 	x.rows.Words[0] = noLength
@@ -74,7 +74,7 @@ func (*index) units(id string, rows *graph.CSR, i int) int {
 	if rows.Val != nil {
 		numbers *= 2
 	}
-	return infer.PackedUnits(len(id), numbers)
+	return attach.PackedUnits(len(id), numbers)
 }
 
 // insert puts a row into the bucket of its hash, or the next one that is not full.
@@ -152,11 +152,11 @@ func (x *index) hash(of *probeGroup, ids []string) {
 		units[i] = x.bucket(of[i]) * bucketUnits
 	}
 	graph.Prefetch(unsafe.Slice((*uint32)(unsafe.Pointer(&x.buckets[0])),
-		int(bucketUnits)*infer.PackedUnit*len(x.buckets)), units[:len(ids)])
+		int(bucketUnits)*attach.PackedUnit*len(x.buckets)), units[:len(ids)])
 }
 
 // bucketUnits is how many units ([graph.Prefetch]) a bucket has.
-const bucketUnits = uint32(unsafe.Sizeof(bucket{})) / (4 * infer.PackedUnit)
+const bucketUnits = uint32(unsafe.Sizeof(bucket{})) / (4 * attach.PackedUnit)
 
 // probe sets numbers[i] to the number of the first row in the i-th hash's bucket whose tag is that hash's, or to 0 if
 // there is none, and prefetches the records of these rows.
@@ -217,13 +217,13 @@ func (x *index) follow(id string, hash uint64) uint32 {
 
 // find sets rows[i] to the row of ids[i], as a lookup does: an unknown id has none, and an empty row has nil slices.
 // Rows are parts of the index, not to be written to. It returns the number of unknown ids.
-func (x *index) find(ids []string, rows []infer.Row) (unknown int) {
+func (x *index) find(ids []string, rows []attach.Row) (unknown int) {
 	var numbers [together]uint32
 	for len(ids) > 0 {
 		n := min(together, len(ids))
 		unknown += x.number(ids[:n], numbers[:n])
 		for i, number := range numbers[:n] {
-			if rows[i] = (infer.Row{Known: number != 0}); number != 0 {
+			if rows[i] = (attach.Row{Known: number != 0}); number != 0 {
 				rows[i].Cols, rows[i].Vals = x.rows.Row(number)
 			}
 		}

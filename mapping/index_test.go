@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"rivulet/graph"
-	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/mapping/mappingtest"
 )
 
@@ -33,8 +33,8 @@ func rowsByNumber(n int, ones bool) *graph.CSR {
 }
 
 // requireRow fails unless a row that was found is row i.
-func requireRow(t failer, got infer.Row, rows *graph.CSR, i int) {
-	want := infer.Row{Known: i >= 0}
+func requireRow(t failer, got attach.Row, rows *graph.CSR, i int) {
+	want := attach.Row{Known: i >= 0}
 	if i >= 0 && rows.RowLen(i) > 0 {
 		want.Cols, want.Vals = rows.Row(i)
 		if want.Vals == nil {
@@ -58,9 +58,9 @@ func TestIndexIsAMap(t *testing.T) {
 		others := rapid.SliceOf(rapid.StringN(0, 3, -1)).Draw(t, "others")
 		rows := rowsByNumber(len(ids), rapid.Bool().Draw(t, "ones"))
 		asked := append(others, ids...)
-		got := make([]infer.Row, len(asked))
+		got := make([]attach.Row, len(asked))
 		for i := range got {
-			got[i] = infer.Row{Known: true, Cols: []int32{1}} // of an earlier batch
+			got[i] = attach.Row{Known: true, Cols: []int32{1}} // of an earlier batch
 		}
 		unknown := newIndex(ids, rows).find(asked, got)
 		for i, id := range asked {
@@ -82,7 +82,7 @@ func TestIndexOfManyIDs(t *testing.T) {
 	for i := range ids {
 		ids[i] = fmt.Sprint(i)
 	}
-	rows, got := rowsByNumber(len(ids), false), make([]infer.Row, len(ids))
+	rows, got := rowsByNumber(len(ids), false), make([]attach.Row, len(ids))
 	x := newIndex(ids, rows)
 	if unknown := x.find(ids, got); unknown != 0 {
 		t.Fatalf("%d ids are unknown", unknown)
@@ -165,7 +165,7 @@ func BenchmarkMemory(b *testing.B) {
 				size += len(id)
 			}
 			taken := float64(int(heap()-before)-size) / n
-			found := make([]infer.Row, batch)
+			found := make([]attach.Row, batch)
 			for k := 0; b.Loop(); k++ {
 				x.find(batches[k%len(batches)], found)
 			}
@@ -176,7 +176,7 @@ func BenchmarkMemory(b *testing.B) {
 		runtime.KeepAlive(x)
 	}
 	memory := FromArtifact(mappingtest.Drawn(n, mappingtest.IDKinds[0].Make))
-	rows := make([]infer.Row, batch)
+	rows := make([]attach.Row, batch)
 	ids := make([]string, batch)
 	for i := range ids {
 		ids[i] = fmt.Sprint(i * 30)

@@ -12,7 +12,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/graph"
-	"rivulet/infer"
+	"rivulet/infer/attach"
 )
 
 // Pages have some rows in the mean, buckets some thousands of bytes, and small tables have several buckets; the
@@ -215,7 +215,7 @@ func TestADamagedPageIsToldFromAnUnknownID(t *testing.T) {
 		} {
 			client.Set(t.Context(), key, bad, 0)
 			lookup := NewRedis(client, table)
-			rows := make([]infer.Row, 3)
+			rows := make([]attach.Row, 3)
 			for range 2 {
 				err := lookup.Rows(t.Context(), []string{"8", "7", "nobody"}, rows)
 				if some := asIncomplete(err); some == nil || len(some.evicted) > 0 || len(some.damaged) == 0 ||

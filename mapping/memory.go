@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 
 	"rivulet/artifact"
-	"rivulet/infer"
+	"rivulet/infer/attach"
 )
 
 // Memory is a [Lookup] over an M in memory: from an artifact's directory, or read from Redis as a whole. Its
@@ -40,7 +40,7 @@ func FromArtifact(m *artifact.Mapping) *Memory {
 func (m *Memory) Len() int { return m.index.len() }
 
 // Rows implements [Lookup]; it never fails and never waits.
-func (m *Memory) Rows(_ context.Context, ids []string, rows []infer.Row) error {
+func (m *Memory) Rows(_ context.Context, ids []string, rows []attach.Row) error {
 	CheckLengths(ids, rows)
 	unknown := m.index.find(ids, rows)
 	m.asked.Add(uint64(len(ids)))
@@ -50,7 +50,7 @@ func (m *Memory) Rows(_ context.Context, ids []string, rows []infer.Row) error {
 
 // Numbers sets numbers[i] to the number of the row of ids[i] in the M that it returns; 0 for an id that is not in T.
 // Nothing else is copied for an id.
-func (m *Memory) Numbers(ids []string, numbers []uint32) *infer.PackedRows {
+func (m *Memory) Numbers(ids []string, numbers []uint32) *attach.PackedRows {
 	if len(ids) != len(numbers) {
 		panic(fmt.Sprintf("mapping: numbers of %d ids looked up into %d", len(ids), len(numbers)))
 	}
@@ -66,7 +66,7 @@ func (m *Memory) Stats() CacheStats {
 }
 
 // CheckLengths panics if a caller broke the contract of [Lookup].
-func CheckLengths(ids []string, rows []infer.Row) {
+func CheckLengths(ids []string, rows []attach.Row) {
 	if len(ids) != len(rows) {
 		panic(fmt.Sprintf("mapping: %d ids looked up into %d rows", len(ids), len(rows)))
 	}

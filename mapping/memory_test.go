@@ -8,7 +8,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/graph"
-	"rivulet/infer"
+	"rivulet/infer/attach"
 )
 
 func testMapping() *artifact.Mapping {
@@ -21,13 +21,13 @@ func testMapping() *artifact.Mapping {
 
 func TestMemoryRows(t *testing.T) {
 	ids := []string{"c", "nobody", "a", "empty", "a"}
-	rows := make([]infer.Row, len(ids))
-	rows[1] = infer.Row{Known: true, Cols: []int32{9}} // left by an earlier batch
+	rows := make([]attach.Row, len(ids))
+	rows[1] = attach.Row{Known: true, Cols: []int32{9}} // left by an earlier batch
 	if err := FromArtifact(testMapping()).Rows(t.Context(), ids, rows); err != nil {
 		t.Fatal(err)
 	}
-	a := infer.Row{Known: true, Cols: []int32{1, 4}, Vals: []float32{0.5, 0.25}}
-	want := []infer.Row{{Known: true, Cols: []int32{0}, Vals: []float32{2}}, {}, a, {Known: true}, a}
+	a := attach.Row{Known: true, Cols: []int32{1, 4}, Vals: []float32{0.5, 0.25}}
+	want := []attach.Row{{Known: true, Cols: []int32{0}, Vals: []float32{2}}, {}, a, {Known: true}, a}
 	if diff := cmp.Diff(want, rows); diff != "" {
 		t.Errorf("rows differ (-want +got):\n%s", diff)
 	}
@@ -37,11 +37,11 @@ func TestMemoryRowsOfOnes(t *testing.T) {
 	m := testMapping()
 	m.Rows.Val = nil
 	ids := []string{"a", "empty"}
-	rows := make([]infer.Row, 2)
+	rows := make([]attach.Row, 2)
 	if err := FromArtifact(m).Rows(t.Context(), ids, rows); err != nil {
 		t.Fatal(err)
 	}
-	want := []infer.Row{{Known: true, Cols: []int32{1, 4}, Vals: []float32{1, 1}}, {Known: true}}
+	want := []attach.Row{{Known: true, Cols: []int32{1, 4}, Vals: []float32{1, 1}}, {Known: true}}
 	if diff := cmp.Diff(want, rows); diff != "" {
 		t.Errorf("rows differ (-want +got):\n%s", diff)
 	}
@@ -60,7 +60,7 @@ func TestMemoryEqualsCodec(t *testing.T) {
 			m.Rows.Rows++
 			m.Rows.RowPtr = append(m.Rows.RowPtr, len(m.Rows.ColIdx))
 		}
-		rows := make([]infer.Row, len(m.IDs))
+		rows := make([]attach.Row, len(m.IDs))
 		if err := FromArtifact(m).Rows(t.Context(), m.IDs, rows); err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +85,7 @@ func TestRowsPanicsOnLengths(t *testing.T) {
 					t.Error("no panic")
 				}
 			}()
-			_ = lookup.Rows(t.Context(), []string{"a", "c"}, make([]infer.Row, 1))
+			_ = lookup.Rows(t.Context(), []string{"a", "c"}, make([]attach.Row, 1))
 		})
 	}
 }

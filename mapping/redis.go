@@ -10,7 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"rivulet/infer"
+	"rivulet/infer/attach"
 )
 
 // ErrVanished means that the table of a lookup is no longer in Redis: its version was removed, or Redis lost it. Its
@@ -100,7 +100,7 @@ const (
 //
 // If rows are damaged, or buckets are missing although the version is complete, the error says so ([ErrDamaged],
 // [ErrVanished]), and all other rows are filled; a [Guard] goes on with these.
-func (r *Redis) Rows(ctx context.Context, ids []string, rows []infer.Row) error {
+func (r *Redis) Rows(ctx context.Context, ids []string, rows []attach.Row) error {
 	CheckLengths(ids, rows)
 	clear(rows)
 	c := &call{Redis: r, ids: ids, rows: rows}

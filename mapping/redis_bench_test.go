@@ -7,7 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/mapping/mappingtest"
 	"rivulet/test/harness"
 )
@@ -91,7 +91,7 @@ func BenchmarkRedisRows(b *testing.B) {
 		for _, unknown := range []float64{0, 0.01, 0.1, 1} {
 			b.Run(fmt.Sprintf("%s/unknown=%v", kind.Name, unknown), func(b *testing.B) {
 				rng := rand.New(rand.NewPCG(11, 0))
-				ids, rows := make([]string, batch), make([]infer.Row, batch)
+				ids, rows := make([]string, batch), make([]attach.Row, batch)
 				b.ReportAllocs()
 				for b.Loop() {
 					for i := range ids {

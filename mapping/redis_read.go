@@ -9,14 +9,14 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"rivulet/infer"
+	"rivulet/infer/attach"
 )
 
 // call is one call of [Redis.Rows].
 type call struct {
 	*Redis
 	ids     []string
-	rows    []infer.Row
+	rows    []attach.Row
 	missing incomplete
 	damaged map[int]error // the reasons why page tables of buckets cannot be read
 	unknown bool          // an id has no row

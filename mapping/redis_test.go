@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"rivulet/artifact"
-	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/test/harness"
 )
 
@@ -98,9 +98,9 @@ func TestRedisEqualsMemory(t *testing.T) {
 				for _, i := range rapid.SliceOfN(rapid.IntRange(0, 12_000), 0, 200).Draw(rt, "ids") { // unknown, repeated
 					ids = append(ids, strconv.Itoa(i))
 				}
-				want, got := make([]infer.Row, len(ids)), make([]infer.Row, len(ids))
+				want, got := make([]attach.Row, len(ids)), make([]attach.Row, len(ids))
 				for i := range got {
-					got[i] = infer.Row{Known: true, Cols: []int32{99}} // left over from an earlier call
+					got[i] = attach.Row{Known: true, Cols: []int32{99}} // left over from an earlier call
 				}
 				if err := errors.Join(memory.Rows(t.Context(), ids, want), lookup.Rows(t.Context(), ids, got)); err != nil {
 					rt.Fatal(err)
@@ -148,7 +148,7 @@ func TestRedisVanished(t *testing.T) {
 			for _, ordered := range []bool{oneServer(client), false} {
 				lookup := NewRedis(client, table)
 				lookup.ordered = ordered
-				err := lookup.Rows(t.Context(), []string{"7", "nobody"}, make([]infer.Row, 2))
+				err := lookup.Rows(t.Context(), []string{"7", "nobody"}, make([]attach.Row, 2))
 				if !errors.Is(err, ErrVanished) || !strings.Contains(err.Error(), change.want) ||
 					!strings.Contains(err.Error(), "reading 2 mapping rows") {
 					t.Errorf("%s, ordered %t: error = %v", change.name, ordered, err)
@@ -166,7 +166,7 @@ func TestRedisWrongType(t *testing.T) {
 		table := stored(t, client, prefix, numbered(100, 3))
 		client.Del(t.Context(), table.Key(table.bucket("7")))
 		client.HSet(t.Context(), table.Key(table.bucket("7")), "not", "a string")
-		err := NewRedis(client, table).Rows(t.Context(), []string{"8", "7"}, make([]infer.Row, 2))
+		err := NewRedis(client, table).Rows(t.Context(), []string{"8", "7"}, make([]attach.Row, 2))
 		if err == nil || !strings.Contains(err.Error(), "WRONGTYPE") || !errors.As(err, new(Refusal)) {
 			t.Errorf("error = %v, want Redis' own, which waiting does not change", err)
 		}
@@ -244,7 +244,7 @@ func TestRedisUnreachable(t *testing.T) {
 	_, counted := CountRows(t.Context(), client, table)
 	for want, err := range map[string]error{
 		"reading 1 mapping rows: ": NewRedis(client, table).Rows(t.Context(), []string{"1"},
-			make([]infer.Row, 1)),
+			make([]attach.Row, 1)),
 		"writing mapping rows, buckets 0 to 0 of 1: ": WriteRows(t.Context(), client, table, m, 0, func(int, int) error {
 			return nil
 		}),
@@ -257,7 +257,7 @@ func TestRedisUnreachable(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := NewRedis(client, table).Rows(ctx, []string{"1"}, make([]infer.Row, 1)); !errors.Is(err, context.Canceled) {
+	if err := NewRedis(client, table).Rows(ctx, []string{"1"}, make([]attach.Row, 1)); !errors.Is(err, context.Canceled) {
 		t.Errorf("error = %v, want that the context has ended", err)
 	}
 	if err := NewRedis(client, table).Rows(ctx, nil, nil); err != nil {

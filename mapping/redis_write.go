@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"rivulet/artifact"
-	"rivulet/infer"
+	"rivulet/infer/attach"
 )
 
 // Bounds of one pipeline: of writes buckets and bytes of ids and rows, whichever is first; of
@@ -70,7 +70,7 @@ func (w *rowWriter) before(b int) int { return w.start[b] }
 func (*rowWriter) close() error { return nil }
 
 // RowOf returns row i of m.
-func RowOf(m *artifact.Mapping, i int) infer.Row {
+func RowOf(m *artifact.Mapping, i int) attach.Row {
 	cols, vals := m.Rows.Row(i)
 	if vals == nil {
 		vals = make([]float32, len(cols))
@@ -78,7 +78,7 @@ func RowOf(m *artifact.Mapping, i int) infer.Row {
 			vals[k] = 1
 		}
 	}
-	return infer.Row{Known: true, Cols: cols, Vals: vals}
+	return attach.Row{Known: true, Cols: cols, Vals: vals}
 }
 
 // DeleteRows removes the table's rows. It may be interrupted and called again. The marker must be gone before.

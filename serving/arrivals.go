@@ -11,6 +11,8 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/infer"
+	"rivulet/infer/attach"
+	"rivulet/infer/growth"
 	"rivulet/mapping"
 	"rivulet/mapping/arrivals"
 )
@@ -39,7 +41,7 @@ const cacheShare = 8
 
 // growthParts holds the parts of a version that give arrivals rows; grower and open are nil if arrivals get none.
 type growthParts struct {
-	grower  *infer.Grower
+	grower  *growth.Grower
 	guard   *mapping.Guard
 	degrade bool
 	log     *slog.Logger
@@ -136,14 +138,14 @@ func (v *Version) taken() {
 // FindArrivals fills rows[i] for each id ids[i] that is not in T but belongs to an arrival with a row; seen reports
 // which of the ids in own have a row. See [arrivals.Rows.Find]. If the version may degrade and Redis cannot be
 // asked, all rows are Unread, those of seen among them.
-func (v *Version) FindArrivals(ctx context.Context, ids []string, rows []infer.Row, own []string,
-	seen []*infer.ArrivalRow) (asOf int64, err error) {
+func (v *Version) FindArrivals(ctx context.Context, ids []string, rows []attach.Row, own []string,
+	seen []*growth.ArrivalRow) (asOf int64, err error) {
 	find := arrivalLookup{own: own, seen: seen}
 	if find.of, err = v.opened(ctx); err == nil {
 		err = v.guard.Lookup(&find).Rows(ctx, ids, rows)
 	} else if v.mayDoWithout(ctx, err) {
 		for i := range rows {
-			rows[i] = infer.Row{Unread: true}
+			rows[i] = attach.Row{Unread: true}
 		}
 		v.giveUp(len(own), 0, err) // their predictions are degraded, so they get no rows
 		err = nil
@@ -153,7 +155,7 @@ func (v *Version) FindArrivals(ctx context.Context, ids []string, rows []infer.R
 	}
 	if !find.answered {
 		for i, id := range own {
-			seen[i] = &infer.ArrivalRow{ID: id, Row: infer.Row{Unread: true}}
+			seen[i] = &growth.ArrivalRow{ID: id, Row: attach.Row{Unread: true}}
 		}
 	}
 	return find.asOf, nil
@@ -163,12 +165,12 @@ func (v *Version) FindArrivals(ctx context.Context, ids []string, rows []infer.R
 type arrivalLookup struct {
 	of       *arrivals.Rows
 	own      []string
-	seen     []*infer.ArrivalRow
+	seen     []*growth.ArrivalRow
 	asOf     int64
 	answered bool
 }
 
-func (f *arrivalLookup) Rows(ctx context.Context, ids []string, rows []infer.Row) (err error) {
+func (f *arrivalLookup) Rows(ctx context.Context, ids []string, rows []attach.Row) (err error) {
 	f.asOf, err = f.of.Find(ctx, ids, rows, f.own, f.seen)
 	f.answered = err == nil
 	return err
@@ -176,7 +178,7 @@ func (f *arrivalLookup) Rows(ctx context.Context, ids []string, rows []infer.Row
 
 // NoteArrivals stores notes or reads those that are there, see [arrivals.Rows.Note]. If the version may
 // degrade and Redis cannot be reached or takes no writes, the notes are Lost.
-func (v *Version) NoteArrivals(ctx context.Context, notes []infer.Note) error {
+func (v *Version) NoteArrivals(ctx context.Context, notes []growth.Note) error {
 	a, err := v.opened(ctx)
 	if err == nil {
 		err = a.Note(ctx, notes)
@@ -205,11 +207,11 @@ func (v *Version) ForgetNotes(ctx context.Context, below map[string]int64) error
 }
 
 // Grow solves rows for the arrivals of a batch.
-func (v *Version) Grow(b *infer.Batch) *infer.Grown { return v.grower.Grow(b) }
+func (v *Version) Grow(b *attach.Batch) *growth.Solution { return v.grower.Grow(b) }
 
 // KeepArrivals writes rows of arrivals, see [arrivals.Rows.Keep]. The arrivals get no rows if the version is
 // no longer in Redis, or if it may degrade and Redis cannot be reached or takes no writes.
-func (v *Version) KeepArrivals(ctx context.Context, arrived []infer.ArrivalRow) error {
+func (v *Version) KeepArrivals(ctx context.Context, arrived []growth.ArrivalRow) error {
 	a, err := v.opened(ctx)
 	if err == nil {
 		err = a.Keep(ctx, arrived)

@@ -11,7 +11,8 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
-	"rivulet/infer"
+	"rivulet/infer/attach"
+	"rivulet/infer/growth"
 	"rivulet/mapping"
 	"rivulet/test/harness"
 )
@@ -53,9 +54,9 @@ func TestArrivalsThroughRedis(t *testing.T) {
 		if diff := cmp.Diff(grown, other.Grow(batch)); diff != "" {
 			t.Errorf("the row of an arrival hangs on the model that is served:\n%s", diff)
 		}
-		var arrived []infer.ArrivalRow
+		var arrived []growth.ArrivalRow
 		for i, id := range []string{"a", "b", "c", "d"} {
-			arrived = append(arrived, infer.ArrivalRow{ID: id, Record: uint64(i), Row: grown.Row(i)})
+			arrived = append(arrived, growth.ArrivalRow{ID: id, Record: uint64(i), Row: grown.Row(i)})
 		}
 		for k, v := range []*Version{one, other} {
 			if err := v.KeepArrivals(t.Context(), arrived[2*k:2*k+2]); err != nil {
@@ -63,11 +64,11 @@ func TestArrivalsThroughRedis(t *testing.T) {
 			}
 		}
 		for _, v := range []*Version{one, other} {
-			rows, seen := make([]infer.Row, 5), make([]*infer.ArrivalRow, 1)
+			rows, seen := make([]attach.Row, 5), make([]*growth.ArrivalRow, 1)
 			if _, err := v.FindArrivals(t.Context(), []string{"d", "c", "b", "a", "z"}, rows, []string{"b"}, seen); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff([]infer.Row{grown.Row(3), grown.Row(2), grown.Row(1), grown.Row(0), {}}, rows); diff != "" ||
+			if diff := cmp.Diff([]attach.Row{grown.Row(3), grown.Row(2), grown.Row(1), grown.Row(0), {}}, rows); diff != "" ||
 				seen[0] == nil || seen[0].Record != 1 {
 				t.Errorf("%s finds b as %+v and other rows (-want +got):\n%s", v.Model(), seen[0], diff)
 			}
@@ -80,12 +81,12 @@ func TestArrivalsThroughRedis(t *testing.T) {
 		if err := tick(t, w); err != nil {
 			t.Fatal(err)
 		}
-		rows := make([]infer.Row, 1)
+		rows := make([]attach.Row, 1)
 		if _, err := w.Current().FindArrivals(t.Context(), []string{"a"}, rows, nil, nil); err != nil || rows[0].Known ||
 			w.Current().ID() != "v2" {
 			t.Errorf("version %s begins with a row of v1: %+v, %v", w.Current().ID(), rows[0], err)
 		}
-		inFlight := func() []infer.Note { return []infer.Note{{Place: "g:t:0", Offset: 5, Record: 1}} }
+		inFlight := func() []growth.Note { return []growth.Note{{Place: "g:t:0", Offset: 5, Record: 1}} }
 		if err := one.NoteArrivals(t.Context(), inFlight()); err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +104,7 @@ func TestArrivalsThroughRedis(t *testing.T) {
 		if err := tick(t, w); err != nil {
 			t.Fatal(err)
 		}
-		notes, rows := inFlight(), make([]infer.Row, 1)
+		notes, rows := inFlight(), make([]attach.Row, 1)
 		if err := w.Current().NoteArrivals(t.Context(), notes); err != nil || w.Current().ID() != "v1" || !notes[0].Earlier {
 			t.Errorf("a record that was in flight when its version was removed and published again has no note: %+v, %v",
 				notes[0], err)
@@ -132,8 +133,8 @@ func TestRefusedWrites(t *testing.T) {
 		{"READONLY", "REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE"},
 	} {
 		s.do(t, fault.begin)
-		arrived := []infer.ArrivalRow{{ID: fault.answer, Record: 1, Row: row}}
-		note := func() []infer.Note { return []infer.Note{{Place: "g:t:0", Offset: int64(done), Record: 1}} }
+		arrived := []growth.ArrivalRow{{ID: fault.answer, Record: 1, Row: row}}
+		note := func() []growth.Note { return []growth.Note{{Place: "g:t:0", Offset: int64(done), Record: 1}} }
 		for what, err := range map[string]error{"rows": waits.KeepArrivals(t.Context(), arrived),
 			"notes": waits.NoteArrivals(t.Context(), note())} {
 			if err == nil || !strings.Contains(err.Error(), fault.answer) {
@@ -141,8 +142,8 @@ func TestRefusedWrites(t *testing.T) {
 			}
 		}
 		done++
-		notes, rows := note(), make([]infer.Row, 1)
-		_, err := degrades.FindArrivals(t.Context(), []string{fault.answer}, make([]infer.Row, 1), nil, nil)
+		notes, rows := note(), make([]attach.Row, 1)
+		_, err := degrades.FindArrivals(t.Context(), []string{fault.answer}, make([]attach.Row, 1), nil, nil)
 		err = errors.Join(err, degrades.KeepArrivals(t.Context(), arrived), degrades.NoteArrivals(t.Context(), notes),
 			degrades.Rows(t.Context(), b.Mapping.IDs[:1], rows))
 		if stats, _ := degrades.ArrivalStats(); err != nil || !notes[0].Lost || !rows[0].Known ||
@@ -186,8 +187,8 @@ func TestStartWhileWritesAreRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			v := w.Current()
-			rows, seen, notes := make([]infer.Row, 1), make([]*infer.ArrivalRow, 1), []infer.Note{{Place: "g:t:0"}}
-			arrived := []infer.ArrivalRow{{ID: "b", Record: 1, Row: v.Grow(attached(b, 2)).Row(0)}}
+			rows, seen, notes := make([]attach.Row, 1), make([]*growth.ArrivalRow, 1), []growth.Note{{Place: "g:t:0"}}
+			arrived := []growth.ArrivalRow{{ID: "b", Record: 1, Row: v.Grow(attached(b, 2)).Row(0)}}
 			_, err := v.FindArrivals(t.Context(), []string{"a"}, rows, []string{"b"}, seen)
 			err = errors.Join(err, v.NoteArrivals(t.Context(), notes), v.KeepArrivals(t.Context(), arrived))
 			if err != nil || !rows[0].Unread || seen[0] == nil || !seen[0].Row.Unread || !notes[0].Lost {
@@ -205,7 +206,7 @@ func TestStartWhileWritesAreRefused(t *testing.T) {
 			}
 			s.do(t, fault[1])
 			v.tried = time.Time{} // the second until it tries again is over
-			notes = []infer.Note{{Place: "g:t:0"}}
+			notes = []growth.Note{{Place: "g:t:0"}}
 			if err := errors.Join(v.KeepArrivals(t.Context(), arrived), v.NoteArrivals(t.Context(), notes)); err != nil ||
 				notes[0].Lost {
 				t.Errorf("after it: %v, note %+v", err, notes[0])
@@ -247,10 +248,10 @@ func TestArrivalsOfAVersionThatIsAway(t *testing.T) {
 		if err := s.client.Del(t.Context(), keys{s.prefix}.complete("v1")).Err(); err != nil {
 			t.Fatal(err)
 		}
-		rows, seen, notes := make([]infer.Row, 1), make([]*infer.ArrivalRow, 1), []infer.Note{{Place: "g:t:0"}}
+		rows, seen, notes := make([]attach.Row, 1), make([]*growth.ArrivalRow, 1), []growth.Note{{Place: "g:t:0"}}
 		_, err := v.FindArrivals(t.Context(), []string{"a"}, rows, []string{"b"}, seen)
 		err = errors.Join(err, v.NoteArrivals(t.Context(), notes),
-			v.KeepArrivals(t.Context(), []infer.ArrivalRow{{ID: "b", Row: v.Grow(attached(b, 2)).Row(0)}}))
+			v.KeepArrivals(t.Context(), []growth.ArrivalRow{{ID: "b", Row: v.Grow(attached(b, 2)).Row(0)}}))
 		if err != nil || !rows[0].Unread || seen[0] == nil || !seen[0].Row.Unread || !notes[0].Lost {
 			t.Errorf("%v; row %+v, own %+v, note %+v", err, rows[0], seen[0], notes[0])
 		}

@@ -3,19 +3,19 @@ package serving
 import (
 	"fmt"
 
-	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/infer/explain"
 )
 
 // Explain tells why arrival i of a batch got its class, see [explain.Explainer.Explain].
-func (v *Version) Explain(b *infer.Batch, rows [][]infer.Row, i int, logits,
+func (v *Version) Explain(b *attach.Batch, rows [][]attach.Row, i int, logits,
 	probabilities []float32) *explain.Explanation {
 	return v.explainer.Explain(b, rows, i, logits, probabilities)
 }
 
 // Strongest appends the n strongest reasons, see [explain.Explainer.Strongest]. The version must have been made with
 // [Options.Explain].
-func (v *Version) Strongest(dst []explain.Reason, n int, b *infer.Batch, rows [][]infer.Row, i, class int,
+func (v *Version) Strongest(dst []explain.Reason, n int, b *attach.Batch, rows [][]attach.Row, i, class int,
 	logits []float32) ([]explain.Reason, int) {
 	return v.explainer.Strongest(dst, n, b, rows, i, class, logits)
 }

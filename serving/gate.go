@@ -10,7 +10,8 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/graph"
-	"rivulet/infer"
+	"rivulet/infer/attach"
+	"rivulet/infer/preprocess"
 	"rivulet/mapping"
 )
 
@@ -80,7 +81,7 @@ func compare(ctx context.Context, next, was *Version, sample *artifact.Mapping) 
 // overlap estimates the share of the smaller T's nodes that are in the larger T, by ids of next. For example, of a T
 // that has grown to ten times its nodes a tenth of the ids is known, which is all of the old T: 1.
 func overlap(ctx context.Context, next, was *Version, ids []string) (float64, error) {
-	rows := make([]infer.Row, len(ids))
+	rows := make([]attach.Row, len(ids))
 	if err := was.rows.Rows(ctx, ids, rows); err != nil {
 		return 0, err
 	}
@@ -112,7 +113,7 @@ func try(v *Version, b *artifact.Bundle, sample *artifact.Mapping) error {
 	for k := range nodes {
 		nodes[k] = k * b.Synthetic.X.Rows / n
 	}
-	batch := &infer.Batch{X: graph.Features{Dense: rawFeatures(b, nodes)}}
+	batch := &attach.Batch{X: graph.Features{Dense: rawFeatures(b, nodes)}}
 	neighbours, leads := rowsTo(sample, nodes)
 	batch.Attach(neighbours, v.SyntheticNodes())
 	logits, probabilities := v.Predict(batch)
@@ -171,10 +172,10 @@ func rawFeatures(b *artifact.Bundle, nodes []int) *graph.Dense {
 	for k, node := range nodes {
 		row := x.Row(k)
 		for j, v := range b.Synthetic.X.Row(node) {
-			if p.Kind != infer.None {
+			if p.Kind != preprocess.None {
 				v /= p.Scale
 			}
-			if p.Kind == infer.Standardize {
+			if p.Kind == preprocess.Standardize {
 				v *= p.Std[j]
 			}
 			if p.Centres() {
@@ -188,7 +189,7 @@ func rawFeatures(b *artifact.Bundle, nodes []int) *graph.Dense {
 
 // rowsTo returns for each synthetic node a row of M that leads to it with the largest weight, and whether most nodes
 // have one. Another row stands for one that is not in the sample.
-func rowsTo(sample *artifact.Mapping, nodes []int) (rows [][]infer.Row, leads bool) {
+func rowsTo(sample *artifact.Mapping, nodes []int) (rows [][]attach.Row, leads bool) {
 	best, weight := map[int32]int{}, map[int32]float32{}
 	for i := range sample.IDs {
 		row := mapping.RowOf(sample, i)
@@ -206,7 +207,7 @@ func rowsTo(sample *artifact.Mapping, nodes []int) (rows [][]infer.Row, leads bo
 		} else {
 			at = k % len(sample.IDs)
 		}
-		rows = append(rows, []infer.Row{mapping.RowOf(sample, at)})
+		rows = append(rows, []attach.Row{mapping.RowOf(sample, at)})
 	}
 	return rows, 2*found > len(nodes)
 }

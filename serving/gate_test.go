@@ -12,7 +12,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
 	"rivulet/graph"
-	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/mapping"
 )
 
@@ -202,7 +202,7 @@ func referTo(b *artifact.Bundle) {
 		nodes[k] = k
 	}
 	rows, _ := rowsTo(b.Mapping, nodes)
-	batch := &infer.Batch{X: graph.Features{Dense: rawFeatures(b, nodes)}}
+	batch := &attach.Batch{X: graph.Features{Dense: rawFeatures(b, nodes)}}
 	v, _, err := New(b, mapping.FromArtifact(b.Mapping), Options{})
 	if err != nil {
 		panic(err)

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/mapping"
 )
 
@@ -64,7 +64,7 @@ func TestHangingRedis(t *testing.T) {
 		guard := mapping.NewGuard(mapping.GuardOptions{Failures: failures, OpenFor: time.Hour, Degrade: degrade,
 			Log: slog.New(slog.DiscardHandler)})
 		lookup := mapping.NewCached(guard.Lookup(mapping.NewRedis(client, table).Within(30*time.Millisecond)), 1<<20)
-		rows := make([]infer.Row, len(ids))
+		rows := make([]attach.Row, len(ids))
 		ask := func() {
 			err := lookup.Rows(t.Context(), ids, rows)
 			switch {
@@ -94,7 +94,7 @@ func TestHangingRedis(t *testing.T) {
 	}
 	var timeout net.Error
 	if err := mapping.NewRedis(client, table).Within(30*time.Millisecond).Rows(t.Context(), ids,
-		make([]infer.Row, len(ids))); !errors.As(err, &timeout) || !timeout.Timeout() {
+		make([]attach.Row, len(ids))); !errors.As(err, &timeout) || !timeout.Timeout() {
 		t.Errorf("error = %v, want a time-out", err)
 	}
 }

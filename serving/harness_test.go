@@ -20,7 +20,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
 	"rivulet/graph"
-	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/mapping"
 	"rivulet/test/harness"
 )
@@ -307,24 +307,24 @@ type answer struct{ Logits, Probabilities *graph.Dense }
 // ask predicts a graph batch of n arrivals, each with known neighbours and an unknown one.
 func ask(ctx context.Context, v *Version, b *artifact.Bundle, n int) (answer, error) {
 	rng := rand.New(rand.NewPCG(7, 7))
-	neighbours := make([][]infer.Row, n)
+	neighbours := make([][]attach.Row, n)
 	for i := range neighbours {
 		ids := []string{"nobody"}
 		for range 4 {
 			ids = append(ids, b.Mapping.IDs[rng.IntN(len(b.Mapping.IDs))])
 		}
-		neighbours[i] = make([]infer.Row, len(ids))
+		neighbours[i] = make([]attach.Row, len(ids))
 		if err := v.Rows(ctx, ids, neighbours[i]); err != nil {
 			return answer{}, err
 		}
 	}
-	r, known := infer.Attach(neighbours, v.SyntheticNodes())
+	r, known := attach.Attach(neighbours, v.SyntheticNodes())
 	x := graph.NewDense(n, v.Features())
 	for k := range x.Data {
 		x.Data[k] = rng.Float32()
 	}
 	pair := graph.NewCSR(n, n, []graph.Edge{{Row: 0, Col: 1, Val: 1}, {Row: 1, Col: 0, Val: 1}})
-	logits, probabilities := v.Predict(&infer.Batch{X: graph.Features{Dense: x}, R: r, Known: known, Adj: pair})
+	logits, probabilities := v.Predict(&attach.Batch{X: graph.Features{Dense: x}, R: r, Known: known, Adj: pair})
 	return answer{logits, probabilities}, nil
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/mapping"
 	"rivulet/mapping/mappingtest"
 )
@@ -101,7 +101,7 @@ func TestLostNode(t *testing.T) {
 			gone[id] = true
 		}
 		for _, id := range b.Mapping.IDs {
-			row := make([]infer.Row, 1)
+			row := make([]attach.Row, 1)
 			err := w.Current().Rows(t.Context(), []string{id}, row)
 			if errors.Is(err, mapping.ErrVanished) != gone[id] || !gone[id] && !row[0].Known {
 				t.Fatalf("row of %s, which is lost: %t, gives %+v, %v", id, gone[id], row[0], err)

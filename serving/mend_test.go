@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"rivulet/artifact"
-	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/mapping"
 	"rivulet/mapping/mappingtest"
 )
@@ -114,8 +114,8 @@ func TestLostBucket(t *testing.T) {
 			if err := s.client.Del(t.Context(), bucket).Err(); err != nil || len(lost) == 0 {
 				t.Fatalf("%d rows in the bucket, %v", len(lost), err)
 			}
-			read := func() []infer.Row {
-				rows := make([]infer.Row, len(b.Mapping.IDs))
+			read := func() []attach.Row {
+				rows := make([]attach.Row, len(b.Mapping.IDs))
 				if err := w.Current().Rows(t.Context(), b.Mapping.IDs, rows); err != nil {
 					if !degrade && errors.Is(err, mapping.ErrVanished) {
 						return nil
@@ -137,7 +137,7 @@ func TestLostBucket(t *testing.T) {
 				t.Errorf("degrade %t: %d buckets counted", degrade, n)
 			}
 			s.publish(t, b)
-			want := make([]infer.Row, len(b.Mapping.IDs))
+			want := make([]attach.Row, len(b.Mapping.IDs))
 			if err := mapping.FromArtifact(b.Mapping).Rows(t.Context(), b.Mapping.IDs, want); err != nil {
 				t.Fatal(err)
 			}

@@ -6,6 +6,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
 )
 
 // Values of [Options.Representation].
@@ -20,7 +21,7 @@ func (v *Version) Representation() string { return v.representation }
 
 // Embed returns the layer before the classifier of n attached arrivals, n×width, as [infer.Embedder] describes it.
 // It panics if the version was not made for embeddings.
-func (v *Version) Embed(b *infer.Batch) *graph.Dense {
+func (v *Version) Embed(b *attach.Batch) *graph.Dense {
 	if v.embedder == nil {
 		panic(fmt.Sprintf("serving: version %s was made for representation %q and is asked for embeddings", v.ID(),
 			v.representation))

@@ -13,6 +13,8 @@ import (
 	"rivulet/artifact/artifacttest"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
+	"rivulet/infer/preprocess"
 	"rivulet/mapping"
 )
 
@@ -33,21 +35,21 @@ func several(t *testing.T, version string) *artifact.Bundle {
 }
 
 // attached returns a graph batch of n arrivals on S of a bundle.
-func attached(b *artifact.Bundle, n int) *infer.Batch {
-	neighbours := make([][]infer.Row, n)
+func attached(b *artifact.Bundle, n int) *attach.Batch {
+	neighbours := make([][]attach.Row, n)
 	for i := range neighbours {
 		for j := range 3 {
 			cols, vals := b.Mapping.Rows.Row(5*i + j)
-			neighbours[i] = append(neighbours[i], infer.Row{Known: true, Cols: cols, Vals: vals})
+			neighbours[i] = append(neighbours[i], attach.Row{Known: true, Cols: cols, Vals: vals})
 		}
 	}
-	r, known := infer.Attach(neighbours, b.Manifest.SyntheticNodes)
+	r, known := attach.Attach(neighbours, b.Manifest.SyntheticNodes)
 	x := graph.NewDense(n, b.Manifest.Data.Features)
 	for k := range x.Data {
 		x.Data[k] = float32(k%5) - 1.5
 	}
 	pair := graph.NewCSR(n, n, []graph.Edge{{Row: 0, Col: 1, Val: 1}, {Row: 1, Col: 0, Val: 1}})
-	return &infer.Batch{X: graph.Features{Dense: x}, R: r, Known: known, Adj: pair}
+	return &attach.Batch{X: graph.Features{Dense: x}, R: r, Known: known, Adj: pair}
 }
 
 // Every model, attached in each way, embeds as the numeric core does when it is called by hand.
@@ -63,7 +65,7 @@ func TestEmbed(t *testing.T) {
 		if k > 0 {
 			frozen = model.Frozen(made.Tables, &b.Preprocess).(infer.Embedder)
 		}
-		joint := model.Joint(b.Synthetic.Adj, infer.Ready(b.Synthetic.X), &b.Preprocess).(infer.Embedder)
+		joint := model.Joint(b.Synthetic.Adj, preprocess.Ready(b.Synthetic.X), &b.Preprocess).(infer.Embedder)
 		for attachment, want := range map[string]infer.Embedder{"frozen": frozen, "joint": joint} {
 			v := inMemory(t, b, Options{Model: made.Name, Attachment: attachment, Representation: RepresentEmbedding})
 			if v.Representation() != RepresentEmbedding {

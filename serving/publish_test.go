@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"rivulet/artifact/artifacttest"
-	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/mapping"
 )
 
@@ -41,7 +41,7 @@ func TestPublishedVersionAnswersLikeItsArtifact(t *testing.T) {
 		}
 		mustAnswerLike(t, w.Current(), b)
 		for range 2 { // with and without the cache's help
-			rows, want := make([]infer.Row, 300), make([]infer.Row, 300)
+			rows, want := make([]attach.Row, 300), make([]attach.Row, 300)
 			if err := errors.Join(w.Current().Rows(t.Context(), b.Mapping.IDs, rows),
 				mapping.FromArtifact(b.Mapping).Rows(t.Context(), b.Mapping.IDs, want)); err != nil {
 				t.Fatal(err)

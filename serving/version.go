@@ -10,7 +10,9 @@ import (
 	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/infer/explain"
+	"rivulet/infer/preprocess"
 	"rivulet/mapping"
 	"rivulet/schema"
 )
@@ -87,7 +89,7 @@ func (v *Version) Map() *artifact.Map { return v.plane }
 func (v *Version) SyntheticNodes() int { return v.manifest.SyntheticNodes }
 
 // Rows fills rows[i] with the row of M of the node ids[i], see [mapping.Lookup].
-func (v *Version) Rows(ctx context.Context, ids []string, rows []infer.Row) error {
+func (v *Version) Rows(ctx context.Context, ids []string, rows []attach.Row) error {
 	if err := v.rows.Rows(ctx, ids, rows); err != nil {
 		return fmt.Errorf("version %s: %w", v.ID(), err)
 	}
@@ -96,7 +98,7 @@ func (v *Version) Rows(ctx context.Context, ids []string, rows []infer.Row) erro
 
 // Numbers sets numbers[i] to the number of the row of ids[i] in an M in memory ([mapping.Memory.Numbers]). It returns
 // nil, and sets nothing, if M is not in memory.
-func (v *Version) Numbers(ids []string, numbers []uint32) *infer.PackedRows {
+func (v *Version) Numbers(ids []string, numbers []uint32) *attach.PackedRows {
 	if m, ok := v.rows.(*mapping.Memory); ok {
 		return m.Numbers(ids, numbers)
 	}
@@ -112,7 +114,7 @@ func (v *Version) RowStats() mapping.CacheStats {
 }
 
 // Predict returns the raw logits and the published probabilities of n attached arrivals, both n×C.
-func (v *Version) Predict(b *infer.Batch) (logits, probabilities *graph.Dense) {
+func (v *Version) Predict(b *attach.Batch) (logits, probabilities *graph.Dense) {
 	return v.predictor.Predict(b)
 }
 
@@ -216,7 +218,7 @@ func (v *Version) deploy(b *artifact.Bundle, made *artifact.Model) error {
 		return err
 	}
 	if v.attachment == artifact.AttachJoint {
-		v.predictor.Model = model.Joint(b.Synthetic.Adj, infer.Ready(b.Synthetic.X), &b.Preprocess)
+		v.predictor.Model = model.Joint(b.Synthetic.Adj, preprocess.Ready(b.Synthetic.X), &b.Preprocess)
 		return OptionCalibration.because(v.deployJointPropagation(&b.Synthetic))
 	}
 	if made.Tables == nil {

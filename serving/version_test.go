@@ -9,6 +9,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/infer"
+	"rivulet/infer/preprocess"
 	"rivulet/mapping"
 )
 
@@ -66,7 +67,7 @@ func TestNewDeploysEquations(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, info := &b.Synthetic, b.Manifest.Models[0].Propagation
-	joint := model.Joint(s.Adj, infer.Ready(s.X), &b.Preprocess)
+	joint := model.Joint(s.Adj, preprocess.Ready(s.X), &b.Preprocess)
 	frozen := model.Frozen(b.Models[0].Tables, &b.Preprocess)
 	calibration := func(kind string) infer.Calibration {
 		p := info[kind]

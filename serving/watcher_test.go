@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/mapping"
 )
 
@@ -225,7 +225,7 @@ func TestVanishedVersion(t *testing.T) {
 		mustServe(t, w, "v1")
 		lost := w.Current()
 		s.clear(t)
-		rows := make([]infer.Row, 1)
+		rows := make([]attach.Row, 1)
 		if err := lost.Rows(t.Context(), []string{"nobody"}, rows); !errors.Is(err, mapping.ErrVanished) {
 			t.Fatalf("error = %v, want that the version has vanished", err)
 		}

@@ -14,6 +14,7 @@ import (
 	"rivulet/artifact/artifacttest"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/preprocess"
 	"rivulet/test/reference/convert"
 	"rivulet/trainer/tables"
 )
@@ -24,7 +25,7 @@ func withMeans(t *testing.T) *artifact.Bundle {
 	t.Helper()
 	for seed := range uint64(100) {
 		b := artifacttest.Bundle(seed, artifacttest.Size{})
-		if b.Preprocess.Kind == infer.Standardize {
+		if b.Preprocess.Kind == preprocess.Standardize {
 			b.Means = artifacttest.Means(seed, b)
 			return b
 		}
@@ -56,9 +57,10 @@ func TestUnscaledModelsAnswerTheSame(t *testing.T) {
 	for k := range scaled.Data {
 		scaled.Data[k] *= 4
 	}
-	plain := &infer.Preprocess{Kind: infer.None, Scale: 1}
+	plain := &preprocess.Parameters{Kind: preprocess.None, Scale: 1}
 	logits := func(m infer.Model, x *graph.Dense) []float32 {
-		return m.Joint(adj, infer.Ready(x), plain).(infer.NodeLogits).GraphLogits(alone(graph.Features{Dense: x}, 8)).Data
+		return m.Joint(adj, preprocess.Ready(x), plain).(infer.NodeLogits).GraphLogits(alone(graph.Features{Dense: x},
+			8)).Data
 	}
 	for name, m := range others(t) {
 		before := logits(m, x)
@@ -85,7 +87,7 @@ func TestAddModel(t *testing.T) {
 	}
 	before := b.Manifest
 	m := others(t)["sage"]
-	if err := AddModel(b, m, infer.Standardize, now); err != nil {
+	if err := AddModel(b, m, preprocess.Standardize, now); err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir() + "/artifact"
@@ -129,11 +131,11 @@ func TestAddModelRefuses(t *testing.T) {
 		model      infer.Model
 		preprocess string
 	}{
-		"features are preprocessed by standardize, the model's by none": {models["gcn"], infer.None},
-		"has a model sgc already":                        {models["sgc"], infer.Standardize},
-		"appnp has no tables without the original graph": {models["appnp"], infer.Standardize},
+		"features are preprocessed by standardize, the model's by none": {models["gcn"], preprocess.None},
+		"has a model sgc already":                        {models["sgc"], preprocess.Standardize},
+		"appnp has no tables without the original graph": {models["appnp"], preprocess.Standardize},
 		"cheby with K = 3 has no frozen form": {artifacttest.Cheby(rand.New(rand.NewPCG(1, 1)),
-			artifacttest.Size{}, 3), infer.Standardize},
+			artifacttest.Size{}, 3), preprocess.Standardize},
 	} {
 		b := withMeans(t)
 		if err := AddModel(b, of.model, of.preprocess, time.Now()); err == nil || !strings.Contains(err.Error(), want) {

@@ -56,7 +56,7 @@ func (t *task) answer(ctx context.Context, r *recipe) ([]Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	set := r.placed[0].on(attach(t.data, t.original, [][]int32{nodes}, false))
+	set := r.placed[0].on(joinBatches(t.data, t.original, [][]int32{nodes}, false))
 	probabilities := eval.Run(r.predictor(0), set).Probabilities[0]
 	out := make([]Answer, len(nodes))
 	for k, i := range nodes {

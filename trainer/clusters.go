@@ -10,6 +10,7 @@ import (
 	"rivulet/graph"
 	"rivulet/graph/gemm"
 	"rivulet/infer"
+	"rivulet/infer/growth"
 	"rivulet/trainer/condense"
 	"rivulet/trainer/fit"
 	"rivulet/trainer/tables"
@@ -182,7 +183,7 @@ func (c *clusterGraph) means() *artifact.Means {
 func (c *clusterGraph) growth() *artifact.Growth {
 	d := c.dictionary()
 	g := &artifact.Growth{Entries: min(c.options.Entries, c.nodes), Dictionary: d.Clusters,
-		Messages: map[string]infer.Messages{}}
+		Messages: map[string]growth.Messages{}}
 	for k, m := range c.models {
 		g.Messages[m.Name()] = d.Parts[k]
 	}

@@ -21,7 +21,7 @@ func Compare(d *dataset.Dataset, b *artifact.Bundle, batches [][]int32, graphBat
 		return 0, 0, err
 	}
 	original := d.Original()
-	set := attach(d, original, batches, graphBatch)
+	set := joinBatches(d, original, batches, graphBatch)
 	model, err := wholeModel(original, b)
 	if err != nil {
 		return 0, 0, err
@@ -52,7 +52,7 @@ func WholeGrowing(ctx context.Context, d *dataset.Dataset, b *artifact.Bundle, o
 			return nil, err
 		}
 		nodes := order[at:min(at+step, len(order))]
-		out = append(out, eval.Run(plain(model), attach(joined, original, [][]int32{nodes}, false)).Class...)
+		out = append(out, eval.Run(plain(model), joinBatches(joined, original, [][]int32{nodes}, false)).Class...)
 	}
 	progress.Step("answering on the whole graph", len(order)-from, len(order)-from)
 	return out, nil

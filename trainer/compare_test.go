@@ -30,7 +30,7 @@ func TestWholeGrowing(t *testing.T) {
 			t.Fatal(err)
 		}
 		joint := model.Joint(original.Adj, b.Preprocess.Raw(original.X), &b.Preprocess)
-		return accuracyOn(plain(joint), attach(d, original, [][]int32{nodes}, false))
+		return accuracyOn(plain(joint), joinBatches(d, original, [][]int32{nodes}, false))
 	}
 	alone, err := WholeGrowing(t.Context(), d, b, order, 0, len(order), Silent{})
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/preprocess"
 	"rivulet/trainer/condense"
 	"rivulet/trainer/eval"
 )
@@ -80,7 +81,7 @@ func (t *task) jointOnT(m infer.Model) *deployedModel {
 func (t *task) jointOnS(c *graphParts, m infer.Model) *deployedModel {
 	s := c.Synthetic
 	p := &deployedModel{model: m, attachment: artifact.AttachJoint, through: c.M, kept: int64(condense.MappingBytes(c.M))}
-	p.build = func() infer.Deployment { return cloned(m).Joint(copied(s.Adj), infer.Ready(s.X), t.pre) }
+	p.build = func() infer.Deployment { return cloned(m).Joint(copied(s.Adj), preprocess.Ready(s.X), t.pre) }
 	p.spread = func(kind string, alpha float32) (*propagationTables, error) {
 		return jointSpreading(kind, s.Adj, s.Labels, t.classes(), alpha), nil
 	}
@@ -165,7 +166,7 @@ func (t *task) seedsOnS(kind string, s artifact.Synthetic, m infer.Model) *graph
 	if kind == infer.PropagateLabels {
 		return infer.LabelSeeds(s.Labels, t.classes())
 	}
-	onS := m.Joint(s.Adj, infer.Ready(s.X), t.pre).(infer.NodeLogits)
+	onS := m.Joint(s.Adj, preprocess.Ready(s.X), t.pre).(infer.NodeLogits)
 	return infer.ErrorSeeds(s.Labels, onS.GraphLogits(alone(t.original.X, s.Adj.Rows)))
 }
 

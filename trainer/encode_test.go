@@ -9,7 +9,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/dataset/generate"
 	"rivulet/graph"
-	"rivulet/infer"
+	"rivulet/infer/preprocess"
 	"rivulet/schema"
 	"rivulet/trainer/features"
 )
@@ -199,7 +199,7 @@ func TestBlocksAreStandardisedAsAWhole(t *testing.T) {
 			t.Errorf("%s is divided by %v, want %v", name, pre.Std[k], want)
 		}
 	}
-	if pre.Kind != infer.Standardize {
+	if pre.Kind != preprocess.Standardize {
 		t.Errorf("auto is %s", pre.Kind)
 	}
 }
@@ -212,7 +212,7 @@ func TestLaterModelKeepsTheSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.Schema = s
-	if err := AddModel(b, others(t)["sage"], infer.Standardize, created); err != nil {
+	if err := AddModel(b, others(t)["sage"], preprocess.Standardize, created); err != nil {
 		t.Fatal(err)
 	}
 	if got := reread(t, b); got.Schema == nil || got.Schema.Hash() != s.Hash() || len(got.Models) != 2 {

@@ -9,6 +9,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/trainer/eval"
 )
 
@@ -191,7 +192,7 @@ type shuffledBatches struct {
 func (t *task) regroup(mode string) *shuffledBatches {
 	order := rand.New(rand.NewPCG(regroupSeed, 0)).Perm(len(t.data.Test))
 	g := &shuffledBatches{order: order[:min(len(order), 2*t.options.Batch)]}
-	g.set = attach(t.data, t.original, dataset.Batches(take(t.data.Test, g.order), max(1, t.options.Batch/10)),
+	g.set = joinBatches(t.data, t.original, dataset.Batches(take(t.data.Test, g.order), max(1, t.options.Batch/10)),
 		mode == GraphBatch)
 	return g
 }
@@ -290,7 +291,7 @@ func uncalibrated(p *infer.Predictor, answer *eval.Answer, set *eval.Set) []*gra
 type alonePropagation struct{ infer.Propagation }
 
 // Predict returns F, n×C, twice.
-func (p alonePropagation) Predict(b *infer.Batch) (logits, probabilities *graph.Dense) {
+func (p alonePropagation) Predict(b *attach.Batch) (logits, probabilities *graph.Dense) {
 	f := p.Propagate(b)
 	return f, f
 }

@@ -6,6 +6,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/preprocess"
 	"rivulet/trainer/condense"
 	"rivulet/trainer/features"
 	"rivulet/trainer/fit"
@@ -43,7 +44,7 @@ func (t *task) fitOnGraph(ctx context.Context, name string, s artifact.Synthetic
 		return t.chooseLinear(ctx, shape, fit.Problem{Design: design, Labels: s.Labels, Classes: t.classes()},
 			WeightDecays, t.validate, progress, what)
 	}
-	ready := features.Factor(graph.Features{Dense: s.X}, &infer.Preprocess{Kind: infer.None, Scale: 1})
+	ready := features.Factor(graph.Features{Dense: s.X}, &preprocess.Parameters{Kind: preprocess.None, Scale: 1})
 	return t.chooseGNN(ctx, fit.OnOriginal(t.shape(name), s.Adj, ready, s.Labels, t.classes()), onS(),
 		t.ground(), progress, what)
 }

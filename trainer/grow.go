@@ -12,6 +12,8 @@ import (
 	"rivulet/artifact"
 	"rivulet/dataset"
 	"rivulet/infer"
+	"rivulet/infer/attach"
+	"rivulet/infer/growth"
 	"rivulet/trainer/eval"
 )
 
@@ -135,7 +137,7 @@ type growingGraph struct {
 	*recipe
 	batch    int
 	deployed map[string]infer.Deployment
-	grower   *infer.Grower
+	grower   *growth.Grower
 }
 
 // wave holds one order's figures for a share, by model if they differ.
@@ -151,7 +153,7 @@ func (g *growingGraph) measure(first, second []int32) wave {
 	rows, left := g.arrive(first)
 	ignored, attached := g.attached(second, nil), g.attached(second, rows)
 	joined, grown := joining(g.data, first)
-	onGrown := attach(joined, grown, dataset.Batches(second, g.options.Batch), false)
+	onGrown := joinBatches(joined, grown, dataset.Batches(second, g.options.Batch), false)
 	inputs := g.pre.Raw(grown.X)
 	for name, d := range g.deployed {
 		w.ignored[name], w.attached[name] = accuracyOn(plain(d), ignored), accuracyOn(plain(d), attached)
@@ -166,8 +168,8 @@ func (g *growingGraph) measure(first, second []int32) wave {
 // arrive solves rows of M for the nodes of a first wave, micro-batch by micro-batch: a node uses the rows of T and
 // of the batches before its own. left is the mean share of the squared norm of the messages that the rows do not
 // reproduce.
-func (g *growingGraph) arrive(nodes []int32) (rows map[int32]infer.Row, left float64) {
-	rows = make(map[int32]infer.Row, len(nodes))
+func (g *growingGraph) arrive(nodes []int32) (rows map[int32]attach.Row, left float64) {
+	rows = make(map[int32]attach.Row, len(nodes))
 	for _, batch := range dataset.Batches(nodes, g.batch) {
 		grown := g.grower.Grow(g.attach(batch, rows))
 		for k, i := range batch {
@@ -179,25 +181,25 @@ func (g *growingGraph) arrive(nodes []int32) (rows map[int32]infer.Row, left flo
 }
 
 // attach attaches nodes of the data set, each on its own, to S through the rows of T and of arrivals.
-func (g *growingGraph) attach(nodes []int32, arrived map[int32]infer.Row) *infer.Batch {
-	neighbours := make([][]infer.Row, len(nodes))
+func (g *growingGraph) attach(nodes []int32, arrived map[int32]attach.Row) *attach.Batch {
+	neighbours := make([][]attach.Row, len(nodes))
 	for k, i := range nodes {
 		cols, _ := g.data.Adj.Row(int(i))
 		for _, j := range cols {
 			if at := g.original.Index[j]; at >= 0 {
 				own, vals := g.served.parts().M.Row(int(at))
-				neighbours[k] = append(neighbours[k], infer.Row{Known: true, Cols: own, Vals: vals})
+				neighbours[k] = append(neighbours[k], attach.Row{Known: true, Cols: own, Vals: vals})
 			} else if row, ok := arrived[j]; ok {
 				neighbours[k] = append(neighbours[k], row)
 			}
 		}
 	}
-	b := &infer.Batch{X: g.data.X.Take(nodes)}
+	b := &attach.Batch{X: g.data.X.Take(nodes)}
 	b.Attach(neighbours, g.nodes)
 	return b
 }
 
-func (g *growingGraph) attached(nodes []int32, arrived map[int32]infer.Row) *eval.Set {
+func (g *growingGraph) attached(nodes []int32, arrived map[int32]attach.Row) *eval.Set {
 	s := &eval.Set{}
 	for _, batch := range dataset.Batches(nodes, g.options.Batch) {
 		s.Batches = append(s.Batches, g.attach(batch, arrived))

@@ -6,6 +6,8 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
+	"rivulet/infer/preprocess"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/features"
 	"rivulet/trainer/fit"
@@ -42,8 +44,8 @@ type ground struct {
 	adj    *graph.CSR
 	labels []int32
 	x      *features.FactoredFeatures // pre(X)
-	inputs infer.Inputs               // the same, seen through weights
-	pre    *infer.Preprocess
+	inputs preprocess.Inputs          // the same, seen through weights
+	pre    *preprocess.Parameters
 	judges *eval.Set
 }
 
@@ -87,12 +89,12 @@ func (t *task) ground() *ground {
 }
 
 // attachedTo returns a batch on T with the edges to the nodes that index numbers, attached to these.
-func attachedTo(b *infer.Batch, index []int32, nodes int) *infer.Batch {
+func attachedTo(b *attach.Batch, index []int32, nodes int) *attach.Batch {
 	all := make([]int32, b.R.Rows)
 	for i := range all {
 		all[i] = int32(i)
 	}
-	out := &infer.Batch{X: b.X, R: b.R.Submatrix(all, index, nodes), Adj: b.Adj, Known: make([]int32, b.R.Rows)}
+	out := &attach.Batch{X: b.X, R: b.R.Submatrix(all, index, nodes), Adj: b.Adj, Known: make([]int32, b.R.Rows)}
 	for i := range out.Known {
 		out.Known[i] = int32(out.R.RowLen(i))
 	}

@@ -9,6 +9,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/preprocess"
 	"rivulet/trainer/condense"
 	"rivulet/trainer/mcond"
 )
@@ -121,7 +122,7 @@ func (t *task) judge(ctx context.Context, s *mcond.Snapshot, relay *fitResult) (
 	sum := small.validation
 	support := t.support.On(c.M)
 	for _, m := range []infer.Model{relay.model, small.model} {
-		deployed := plain(m.Joint(c.Adj, infer.Ready(c.X), t.pre))
+		deployed := plain(m.Joint(c.Adj, preprocess.Ready(c.X), t.pre))
 		sum += accuracyOn(deployed, support)
 	}
 	return sum, nil

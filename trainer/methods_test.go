@@ -12,6 +12,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/dataset/generate"
 	"rivulet/infer"
+	"rivulet/infer/preprocess"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/mcond"
 )
@@ -72,7 +73,7 @@ func servesAsMeasured(t *testing.T, d *dataset.Dataset, out *Outcome) {
 		t.Fatal(err)
 	}
 	info := b.Manifest.Models[0]
-	deployed := model.Joint(b.Synthetic.Adj, infer.Ready(b.Synthetic.X), &b.Preprocess)
+	deployed := model.Joint(b.Synthetic.Adj, preprocess.Ready(b.Synthetic.X), &b.Preprocess)
 	if info.Attachment == artifact.AttachFrozen {
 		deployed = model.Frozen(b.Models[0].Tables, &b.Preprocess)
 	}
@@ -228,7 +229,7 @@ func TestSection2Attached(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := recipeOf(t, k)
-	all := attach(d, k.original, [][]int32{d.Validation}, true).On(r.served.parts().M).Batches[0]
+	all := joinBatches(d, k.original, [][]int32{d.Validation}, true).On(r.served.parts().M).Batches[0]
 	got := attached(r.served.parts().Synthetic.Adj, all.R, all.Adj)
 	if got.NNZ() != r.served.parts().Synthetic.Adj.NNZ()+2*all.R.NNZ()+all.Adj.NNZ() {
 		t.Errorf("%d entries", got.NNZ())
@@ -236,7 +237,7 @@ func TestSection2Attached(t *testing.T) {
 	if diff := cmp.Diff(got, got.Transpose()); diff != "" {
 		t.Error("not symmetric")
 	}
-	joint := r.whole[0].model.Joint(r.served.parts().Synthetic.Adj, infer.Ready(r.served.parts().Synthetic.X),
+	joint := r.whole[0].model.Joint(r.served.parts().Synthetic.Adj, preprocess.Ready(r.served.parts().Synthetic.X),
 		k.pre).Logits(all)
 	tables, err := r.served.tables(r.whole[0].model)
 	if err != nil {

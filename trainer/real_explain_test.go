@@ -9,6 +9,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/dataset"
 	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/infer/explain"
 )
 
@@ -45,10 +46,10 @@ func newExplaining(t testing.TB, name string, nodes int) *explaining {
 }
 
 // rows are the rows of M of a node's neighbours; an unknown one has none.
-func (e *explaining) rows(i int32) []infer.Row {
-	var out []infer.Row
+func (e *explaining) rows(i int32) []attach.Row {
+	var out []attach.Row
 	for _, id := range e.data.AppendNeighbours(nil, i) {
-		var row infer.Row
+		var row attach.Row
 		if at, known := e.row[id]; known {
 			row.Known = true
 			row.Cols, row.Vals = e.Mapping.Rows.Row(at)
@@ -59,17 +60,17 @@ func (e *explaining) rows(i int32) []infer.Row {
 }
 
 // answer attaches a node by these rows and predicts it.
-func (e *explaining) answer(p *infer.Predictor, i int32, rows []infer.Row) (b *infer.Batch, logits,
+func (e *explaining) answer(p *infer.Predictor, i int32, rows []attach.Row) (b *attach.Batch, logits,
 	probabilities []float32) {
-	b = &infer.Batch{X: e.data.X.Take([]int32{i})}
-	b.Attach([][]infer.Row{rows}, e.nodes)
+	b = &attach.Batch{X: e.data.X.Take([]int32{i})}
+	b.Attach([][]attach.Row{rows}, e.nodes)
 	l, q := p.Predict(b)
 	return b, slices.Clone(l.Row(0)), slices.Clone(q.Row(0))
 }
 
-func (e *explaining) explain(p *infer.Predictor, i int32, rows []infer.Row) (*explain.Explanation, []float32) {
+func (e *explaining) explain(p *infer.Predictor, i int32, rows []attach.Row) (*explain.Explanation, []float32) {
 	b, logits, probabilities := e.answer(p, i, rows)
-	return explain.New(p).Explain(b, [][]infer.Row{rows}, 0, logits, probabilities), logits
+	return explain.New(p).Explain(b, [][]attach.Row{rows}, 0, logits, probabilities), logits
 }
 
 func (e *explaining) predictor(t testing.TB, m *artifact.Model) *infer.Predictor {

@@ -8,7 +8,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/dataset"
-	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/trainer/eval"
 )
 
@@ -55,7 +55,7 @@ func Inherit(m *artifact.Manifest) (Options, error) {
 type ServedArtifact interface {
 	eval.Predictor
 	// Rows fills rows[i] with the row of M of the node ids[i].
-	Rows(ctx context.Context, ids []string, rows []infer.Row) error
+	Rows(ctx context.Context, ids []string, rows []attach.Row) error
 	// Features returns d, Classes the names of the C classes, SyntheticNodes N'.
 	Features() int
 	Classes() []string
@@ -118,13 +118,13 @@ func (c Comparison) Worse(points float64) bool {
 
 // lookUp attaches nodes of a data set through the rows of M of their neighbours' ids, as a consumer attaches
 // arrivals.
-func lookUp(ctx context.Context, d *dataset.Dataset, served ServedArtifact, nodes []int32) (*infer.Batch, error) {
+func lookUp(ctx context.Context, d *dataset.Dataset, served ServedArtifact, nodes []int32) (*attach.Batch, error) {
 	var ids []string
-	neighbours := make([][]infer.Row, len(nodes))
+	neighbours := make([][]attach.Row, len(nodes))
 	for _, i := range nodes {
 		ids = d.AppendNeighbours(ids, i)
 	}
-	rows := make([]infer.Row, len(ids))
+	rows := make([]attach.Row, len(ids))
 	if len(ids) > 0 {
 		if err := served.Rows(ctx, ids, rows); err != nil {
 			return nil, fmt.Errorf("reading the rows of M of validation nodes' neighbours: %w", err)
@@ -134,7 +134,7 @@ func lookUp(ctx context.Context, d *dataset.Dataset, served ServedArtifact, node
 		n := d.Adj.RowLen(int(i))
 		neighbours[k], rows = rows[:n:n], rows[n:]
 	}
-	b := &infer.Batch{X: d.X.Take(nodes)}
+	b := &attach.Batch{X: d.X.Take(nodes)}
 	b.Attach(neighbours, served.SyntheticNodes())
 	return b, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/preprocess"
 	"rivulet/schema"
 	"rivulet/trainer/features"
 	"rivulet/trainer/stage"
@@ -54,7 +55,7 @@ type tablesHolder struct {
 	graph       *solved.Graph
 	fingerprint string
 	classes     []string
-	pre         *infer.Preprocess // its scale is known once features are propagated
+	pre         *preprocess.Parameters // its scale is known once features are propagated
 	preparing   solved.FeatureScaling
 	sides       stage.Sides  // of preprocessing: factor, offset
 	bounds      []float64    // of the columns of x̄
@@ -157,7 +158,7 @@ func (s *tablesHolder) bound(kind string) {
 	s.preparing = solved.FeatureScaling{Kind: kind}
 	s.bounds = make([]float64, s.graph.Summary.Width)
 	for k, l := range s.graph.Summary.Largest {
-		if s.bounds[k] = float64(l); kind == infer.L2Center || kind == infer.L1 {
+		if s.bounds[k] = float64(l); kind == preprocess.L2Center || kind == preprocess.L1 {
 			s.bounds[k] = 1
 		}
 		s.bounds[k] *= 1 + 1e-6
@@ -165,7 +166,7 @@ func (s *tablesHolder) bound(kind string) {
 }
 
 // preprocessSides are the sides of a preprocessing of d features, whose scale is 1.
-func preprocessSides(pre *infer.Preprocess, d int) stage.Sides {
+func preprocessSides(pre *preprocess.Parameters, d int) stage.Sides {
 	factor, offset := features.Vectors(pre, d)
 	return stage.Sides{
 		solved.SideFactor: solved.AppendVector(factor),

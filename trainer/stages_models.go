@@ -6,6 +6,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/growth"
 	"rivulet/trainer/condense"
 	"rivulet/trainer/stage"
 	"rivulet/trainer/stage/solved"
@@ -22,7 +23,7 @@ type stagedModel struct {
 
 	onT      *infer.Tables // of the nodes of T that are read
 	onS      *infer.Tables
-	messages infer.Messages
+	messages growth.Messages
 	// errorsOnT and errorsOnS are the hops of error propagation on the nodes of T that are read, and on S.
 	errorsOnT, errorsOnS *infer.Tables
 }

@@ -9,6 +9,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/growth"
 	"rivulet/trainer/condense"
 	"rivulet/trainer/plane"
 	"rivulet/trainer/stage"
@@ -96,7 +97,7 @@ type stagedGraph struct {
 
 func (c *stagedGraph) growth() *artifact.Growth {
 	g := &artifact.Growth{Entries: min(c.options.Entries, c.nodes), Dictionary: c.dictionary,
-		Messages: map[string]infer.Messages{}}
+		Messages: map[string]growth.Messages{}}
 	for _, m := range c.models {
 		g.Messages[m.model.Name()] = m.messages
 	}

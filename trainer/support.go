@@ -3,6 +3,8 @@ package trainer
 import (
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
+	"rivulet/infer/preprocess"
 	"rivulet/trainer/product"
 )
 
@@ -10,9 +12,9 @@ import (
 // support nodes, all of them at once (docs/algorithm.md, section 2). Arrivals then read the degrees and layers of S
 // with these nodes attached.
 func (t *task) supportTables(c *graphParts, m infer.Model) *infer.Tables {
-	all := attach(t.data, t.original, [][]int32{t.data.Validation}, true).On(c.M).Batches[0]
+	all := joinBatches(t.data, t.original, [][]int32{t.data.Validation}, true).On(c.M).Batches[0]
 	s := c.Adj
-	tables := m.Tables(attached(s, all.Sparse(), all.Adj), stackedInputs{infer.Ready(c.X), t.pre.Raw(all.X)})
+	tables := m.Tables(attached(s, all.Sparse(), all.Adj), stackedInputs{preprocess.Ready(c.X), t.pre.Raw(all.X)})
 	for k, u := range tables.U {
 		tables.U[k] = firstRows(u, s.Rows)
 	}
@@ -52,7 +54,7 @@ func each(m *graph.CSR, visit func(i, j int32, v float32)) {
 }
 
 // stackedInputs are the inputs of two graphs, one after the other.
-type stackedInputs [2]infer.Inputs
+type stackedInputs [2]preprocess.Inputs
 
 // Project returns both projections, stacked vertically.
 func (s stackedInputs) Project(w *graph.Dense) *graph.Dense {
@@ -97,6 +99,6 @@ func graphPropagation(adj *graph.CSR, f0 *graph.Dense, alpha float32) *infer.Tab
 }
 
 // alone returns a batch without arrivals, for a graph's own nodes.
-func alone(x graph.Features, nodes int) *infer.Batch {
-	return &infer.Batch{X: x.Take(nil), R: &graph.CSR{Cols: nodes, RowPtr: []int{0}}}
+func alone(x graph.Features, nodes int) *attach.Batch {
+	return &attach.Batch{X: x.Take(nil), R: &graph.CSR{Cols: nodes, RowPtr: []int{0}}}
 }

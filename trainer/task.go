@@ -10,7 +10,8 @@ import (
 	"rivulet/artifact"
 	"rivulet/dataset"
 	"rivulet/graph"
-	"rivulet/infer"
+	"rivulet/infer/attach"
+	"rivulet/infer/preprocess"
 	"rivulet/schema"
 	"rivulet/trainer/condense"
 	"rivulet/trainer/eval"
@@ -27,9 +28,9 @@ type task struct {
 	data     *dataset.Dataset
 	original *dataset.Original
 	hat      *graph.CSR // Â of T
-	pre      *infer.Preprocess
+	pre      *preprocess.Parameters
 	x        *features.FactoredFeatures // pre(X) of T
-	inputs   infer.Inputs               // the same, seen through weights
+	inputs   preprocess.Inputs          // the same, seen through weights
 	twoHops  *graph.Dense               // Â²·pre(X) of T, N×d, of dense features while W_O and S are made; nil elsewhere
 	labelled []int32                    // nodes of T that have a class
 	share    []int                      // synthetic nodes of each class, N' in all
@@ -165,20 +166,20 @@ func (t *task) divide() error {
 
 // set cuts nodes of the data set into batches on T.
 func (t *task) set(nodes []int32, mode string) *eval.Set {
-	return attach(t.data, t.original, dataset.Batches(nodes, t.options.Batch), mode == GraphBatch)
+	return joinBatches(t.data, t.original, dataset.Batches(nodes, t.options.Batch), mode == GraphBatch)
 }
 
 // apart returns graph batches as node batches, of the same features and edges to T.
 func apart(s *eval.Set) *eval.Set {
 	out := &eval.Set{Labels: s.Labels}
 	for _, b := range s.Batches {
-		out.Batches = append(out.Batches, &infer.Batch{X: b.X, R: b.R, Known: b.Known})
+		out.Batches = append(out.Batches, &attach.Batch{X: b.X, R: b.R, Known: b.Known})
 	}
 	return out
 }
 
-// attach joins batches of nodes (dataset indices) to T.
-func attach(d *dataset.Dataset, original *dataset.Original, batches [][]int32, graphBatch bool) *eval.Set {
+// joinBatches joins batches of nodes (dataset indices) to T.
+func joinBatches(d *dataset.Dataset, original *dataset.Original, batches [][]int32, graphBatch bool) *eval.Set {
 	s := &eval.Set{}
 	for _, nodes := range batches {
 		s.Labels = append(s.Labels, take(d.Labels, nodes))

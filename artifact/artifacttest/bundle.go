@@ -11,6 +11,8 @@ import (
 	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/growth"
+	"rivulet/infer/preprocess"
 )
 
 // Size is the size of a bundle; what is 0 gets a small default.
@@ -41,7 +43,7 @@ func Bundle(seed uint64, size Size) *artifact.Bundle {
 	size = size.withDefaults()
 	rng := rand.New(rand.NewPCG(seed, 1))
 	b := &artifact.Bundle{
-		Preprocess: preprocess(rng, size.Features),
+		Preprocess: parameters(rng, size.Features),
 		Synthetic: artifact.Synthetic{
 			Adj:    adjacency(rng, size.Synthetic),
 			X:      dense(rng, size.Synthetic, size.Features),
@@ -67,7 +69,7 @@ func Several(seed uint64, size Size) *artifact.Bundle {
 	rng := rand.New(rand.NewPCG(seed, 2))
 	for _, m := range others(rng, size) {
 		b.Models = append(b.Models, artifact.Model{
-			Name: m.Name(), Params: m.Params(), Tables: m.Tables(b.Synthetic.Adj, infer.Ready(b.Synthetic.X)),
+			Name: m.Name(), Params: m.Params(), Tables: m.Tables(b.Synthetic.Adj, preprocess.Ready(b.Synthetic.X)),
 		})
 		b.Manifest.Models = append(b.Manifest.Models, artifact.ModelInfo{
 			Name: m.Name(), Attachment: artifact.AttachFrozen, FittedOn: "O", WeightDecay: 1e-4,
@@ -79,7 +81,7 @@ func Several(seed uint64, size Size) *artifact.Bundle {
 
 // Features are tables of the features on S for a bundle's SGC.
 func Features(b *artifact.Bundle) *infer.Tables {
-	return Model(b, 0).FeatureTables(b.Synthetic.Adj, infer.Ready(b.Synthetic.X))
+	return Model(b, 0).FeatureTables(b.Synthetic.Adj, preprocess.Ready(b.Synthetic.X))
 }
 
 // Model is one of a bundle's models.
@@ -106,15 +108,15 @@ func Confidence() artifact.Confidence {
 // Growth is what rows of M of arrivals are solved against, for all models of a bundle, of random numbers.
 func Growth(seed uint64, b *artifact.Bundle) *artifact.Growth {
 	rng := rand.New(rand.NewPCG(seed, 5))
-	g := &artifact.Growth{Entries: min(4, b.Manifest.SyntheticNodes), Messages: map[string]infer.Messages{}}
+	g := &artifact.Growth{Entries: min(4, b.Manifest.SyntheticNodes), Messages: map[string]growth.Messages{}}
 	width := 0
 	for _, m := range b.Models {
-		parts := infer.Messages{C: infer.Part{Scale: rng.Float32()}}
+		parts := growth.Messages{C: growth.Part{Scale: rng.Float32()}}
 		for range m.Tables.U {
-			parts.U = append(parts.U, infer.Part{Scale: rng.Float32()})
+			parts.U = append(parts.U, growth.Part{Scale: rng.Float32()})
 		}
 		if hidden := m.Tables.C.Cols; hidden > 1 {
-			parts.U[0], parts.C = infer.Part{Factor: dense(rng, hidden, 3)}, infer.Part{Factor: dense(rng, hidden, 2)}
+			parts.U[0], parts.C = growth.Part{Factor: dense(rng, hidden, 3)}, growth.Part{Factor: dense(rng, hidden, 2)}
 		}
 		g.Messages[m.Name] = parts
 		width += parts.Width(m.Tables)
@@ -218,7 +220,7 @@ func model(rng *rand.Rand, b *artifact.Bundle, size Size) artifact.Model {
 	if err != nil {
 		panic(err)
 	}
-	adj, ready := b.Synthetic.Adj, infer.Ready(b.Synthetic.X)
+	adj, ready := b.Synthetic.Adj, preprocess.Ready(b.Synthetic.X)
 	logits := dense(rng, size.Synthetic, size.Classes)
 	labels := b.Synthetic.Labels
 	return artifact.Model{
@@ -228,14 +230,14 @@ func model(rng *rand.Rand, b *artifact.Bundle, size Size) artifact.Model {
 	}
 }
 
-// preprocess is of each kind in turn.
-func preprocess(rng *rand.Rand, d int) infer.Preprocess {
-	p := infer.Preprocess{Kind: infer.None, Scale: 1}
+// parameters are of each kind in turn.
+func parameters(rng *rand.Rand, d int) preprocess.Parameters {
+	p := preprocess.Parameters{Kind: preprocess.None, Scale: 1}
 	switch rng.IntN(3) {
 	case 0:
-		p = infer.Preprocess{Kind: infer.L2Center, Scale: 4.7, Mean: dense(rng, 1, d).Data}
+		p = preprocess.Parameters{Kind: preprocess.L2Center, Scale: 4.7, Mean: dense(rng, 1, d).Data}
 	case 1:
-		p = infer.Preprocess{Kind: infer.Standardize, Scale: 0.3, Mean: dense(rng, 1, d).Data,
+		p = preprocess.Parameters{Kind: preprocess.Standardize, Scale: 0.3, Mean: dense(rng, 1, d).Data,
 			Std: make([]float32, d)}
 		for k := range p.Std {
 			p.Std[k] = 0.1 + rng.Float32()

@@ -13,6 +13,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/config"
 	"rivulet/infer"
+	"rivulet/infer/preprocess"
 	"rivulet/internal/cli"
 )
 
@@ -118,7 +119,7 @@ func later(m *artifact.Manifest) string {
 // arrivals says in words what consumers take, where their settings say nothing else.
 func arrivals(l config.Limits) string {
 	return fmt.Sprintf("at most %d edges (limits.edges), ids of %s (limits.id_bytes), records of %s (limits.record_bytes), features of %g in magnitude",
-		l.Edges, l.IDBytes, l.RecordBytes, float64(infer.MaxFeature))
+		l.Edges, l.IDBytes, l.RecordBytes, float64(preprocess.MaxFeature))
 }
 
 // drawn says in words whether there is a map of S, and with ids.

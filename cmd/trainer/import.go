@@ -15,6 +15,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/infer"
+	"rivulet/infer/preprocess"
 	"rivulet/internal/cli"
 	"rivulet/internal/cli/dataflag"
 	"rivulet/trainer"
@@ -91,7 +92,7 @@ func importCommand() *cobra.Command {
 func (f *importFlags) register(cmd *cobra.Command) *dataflag.Data {
 	flags := cmd.Flags()
 	o := &f.options
-	o.Preprocess = infer.None
+	o.Preprocess = preprocess.None
 	flags.StringArrayVar(&f.files, "weights", nil,
 		"safetensors file of a state_dict (required); may be given again, each with its --model")
 	flags.StringArrayVar(&f.models, "model", nil, "its architecture (required): "+strings.Join(infer.Names(), ", "))

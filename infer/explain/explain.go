@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"rivulet/infer"
+	"rivulet/infer/attach"
+	"rivulet/infer/preprocess"
 )
 
 // Most terms that get a second pass ([Term.Without]), by first-order size.
@@ -97,9 +99,10 @@ func New(p *infer.Predictor) *Explainer { return &Explainer{p, frozenOf(infer.Pa
 func (x *Explainer) Shares() bool { return x.model != nil }
 
 // Explain tells why arrival i of a batch got its class (docs/algorithm.md, section 10). rows are the rows of M that
-// the batch was attached by ([infer.Batch.Attach]), logits and probabilities the arrival's answer by Predict. It is for
-// looking at single arrivals: a second pass for each removal is some fifty forward passes. The batch is not changed.
-func (x *Explainer) Explain(b *infer.Batch, rows [][]infer.Row, i int, logits, probabilities []float32) *Explanation {
+// the batch was attached by ([attach.Batch.Attach]), logits and probabilities the arrival's answer by Predict. It is
+// for looking at single arrivals: a second pass for each removal is some fifty forward passes. The batch is not
+// changed.
+func (x *Explainer) Explain(b *attach.Batch, rows [][]attach.Row, i int, logits, probabilities []float32) *Explanation {
 	p := x.predictor
 	e := &Explanation{Class: infer.ArgMax(probabilities), ModelClass: infer.ArgMax(logits),
 		Propagation: p.Calibration.Kind}
@@ -145,7 +148,7 @@ func figure(logits []float32, class, other int) Figure {
 }
 
 // share fills the terms of a frozen model.
-func (e *Explanation) share(model frozen, b *infer.Batch, rows [][]infer.Row, i int) {
+func (e *Explanation) share(model frozen, b *attach.Batch, rows [][]attach.Row, i int) {
 	s := decomposition{}
 	s.begin(model, b, rows, i, e.Class, e.RunnerUp)
 	e.Bias, e.Centring = s.bias(), s.centring()
@@ -166,7 +169,7 @@ func (e *Explanation) share(model frozen, b *infer.Batch, rows [][]infer.Row, i 
 
 // list fills the terms without shares, in the order in which they are to be removed: features by how far they are
 // from 0 in the first weights, neighbours by their weights on S.
-func (e *Explanation) list(project *infer.Projection, b *infer.Batch, rows [][]infer.Row, i int) {
+func (e *Explanation) list(project *preprocess.Projection, b *attach.Batch, rows [][]attach.Row, i int) {
 	cols, vals := notZero(b, i)
 	w := project.Weight
 	sizes := map[int]float64{}

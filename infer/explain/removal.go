@@ -7,13 +7,15 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
+	"rivulet/infer/preprocess"
 )
 
 // change is what is removed of the arrival that is explained; −1: nothing.
 type change struct{ feature, neighbour, arrival int32 }
 
 // remove makes the second passes: the arrival without each of its largest terms.
-func (x *Explainer) remove(e *Explanation, b *infer.Batch, rows [][]infer.Row, i int) {
+func (x *Explainer) remove(e *Explanation, b *attach.Batch, rows [][]attach.Row, i int) {
 	var terms []*Term
 	changes := []change{{-1, -1, -1}}
 	add := func(t *Term, c change) { terms, changes = append(terms, t), append(changes, c) }
@@ -47,7 +49,7 @@ type near struct {
 }
 
 // removable are the neighbours that count, largest share of the margin first.
-func (e *Explanation) removable(rows []infer.Row) []near {
+func (e *Explanation) removable(rows []attach.Row) []near {
 	var out []near
 	for at := range e.Neighbours {
 		if rows[e.Neighbours[at].At].Known {
@@ -66,17 +68,17 @@ func (e *Explanation) removable(rows []infer.Row) []near {
 // removal makes batches of an arrival with something removed, together with all that its prediction depends on: of
 // frozen models the arrivals that it is connected to, of joint ones the batch.
 type removal struct {
-	model   infer.Deployment  // of features that were divided by their norm
-	project *infer.Projection // the norm
+	model   infer.Deployment       // of features that were divided by their norm
+	project *preprocess.Projection // the norm
 	joint   bool
-	b       *infer.Batch
-	rows    [][]infer.Row
+	b       *attach.Batch
+	rows    [][]attach.Row
 	members []int32
 	index   map[int32]int32
 	at      int32
 }
 
-func newRemoval(x *Explainer, b *infer.Batch, rows [][]infer.Row, i int) *removal {
+func newRemoval(x *Explainer, b *attach.Batch, rows [][]attach.Row, i int) *removal {
 	r := &removal{joint: x.model == nil, b: b, rows: rows, index: map[int32]int32{}}
 	r.model, r.project = infer.HoldNorm(x.predictor.Model)
 	if r.joint {
@@ -124,10 +126,10 @@ func (r *removal) run(changes []change) [][]float32 {
 }
 
 // batch has the members once for each change, without edges between one time and another.
-func (r *removal) batch(changes []change) *infer.Batch {
+func (r *removal) batch(changes []change) *attach.Batch {
 	x := &graph.CSR{Cols: r.b.X.Cols(), RowPtr: []int{0}, Val: []float32{}}
 	adj := &graph.CSR{RowPtr: []int{0}}
-	var rows [][]infer.Row
+	var rows [][]attach.Row
 	for time, c := range changes {
 		for k, i := range r.members {
 			of := change{-1, -1, -1}
@@ -142,7 +144,7 @@ func (r *removal) batch(changes []change) *infer.Batch {
 		}
 	}
 	x.Rows, adj.Rows, adj.Cols = len(rows), len(rows), len(rows)
-	out := &infer.Batch{X: graph.Features{Sparse: x}}
+	out := &attach.Batch{X: graph.Features{Sparse: x}}
 	out.Attach(rows, r.model.Nodes())
 	if r.b.Adj != nil {
 		out.Adj = adj
@@ -164,7 +166,7 @@ func (r *removal) features(x *graph.CSR, i int, without int32) {
 }
 
 // neighbours are the rows of an arrival without one of them.
-func (r *removal) neighbours(i int, without int32) []infer.Row {
+func (r *removal) neighbours(i int, without int32) []attach.Row {
 	if without < 0 {
 		return r.rows[i]
 	}

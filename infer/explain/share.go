@@ -7,6 +7,8 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
+	"rivulet/infer/preprocess"
 )
 
 // frozen is a frozen deployment whose logits are taken apart (docs/algorithm.md, section 10).
@@ -69,13 +71,13 @@ type decomposition struct {
 	lines   [2]linear
 	count   int // of lines: 1 where there is no runner-up
 
-	project *infer.Projection
+	project *preprocess.Projection
 	tables  *graph.Dense
 	cols    []int32   // features that are not 0
 	vals    []float64 // the same over the row's norm
 }
 
-func (s *decomposition) begin(model frozen, b *infer.Batch, rows [][]infer.Row, i, class, other int) {
+func (s *decomposition) begin(model frozen, b *attach.Batch, rows [][]attach.Row, i, class, other int) {
 	s.project, s.tables = model.parts().Project, model.parts().Tables
 	s.classes, s.count = [2]int{class, other}, 2
 	if other < 0 {
@@ -125,7 +127,7 @@ func (s *decomposition) node(node int32, weight float32) Figure {
 }
 
 // neighbour is the share of a neighbour with a row of M.
-func (s *decomposition) neighbour(row *infer.Row) (sum Figure) {
+func (s *decomposition) neighbour(row *attach.Row) (sum Figure) {
 	if !row.Known {
 		return sum
 	}
@@ -136,7 +138,7 @@ func (s *decomposition) neighbour(row *infer.Row) (sum Figure) {
 }
 
 // through is neighbour by synthetic nodes, largest share of the margin first.
-func (s *decomposition) through(row *infer.Row) []Through {
+func (s *decomposition) through(row *attach.Row) []Through {
 	if !row.Known {
 		return nil
 	}
@@ -157,9 +159,9 @@ func (s *decomposition) arrival(at int) Figure {
 
 // place is an arrival with the arrivals of its batch that it can read. In a node batch it is alone.
 type place struct {
-	b       *infer.Batch
-	rows    [][]infer.Row
-	project *infer.Projection
+	b       *attach.Batch
+	rows    [][]attach.Row
+	project *preprocess.Projection
 	members []member // the arrival first, then others from near to far
 	index   map[int32]int
 	memory  []float64 // what floats gives, from the beginning
@@ -184,7 +186,7 @@ type member struct {
 	vals   []float64 // over the row's norm
 }
 
-func (p *place) begin(b *infer.Batch, rows [][]infer.Row, i, reach int, project *infer.Projection) {
+func (p *place) begin(b *attach.Batch, rows [][]attach.Row, i, reach int, project *preprocess.Projection) {
 	p.b, p.rows, p.project, p.members, p.used = b, rows, project, p.members[:0], 0
 	clear(p.index)
 	p.join(i, 0)
@@ -295,7 +297,7 @@ func (p *place) read(m int, tables *graph.Dense, lo, hi int) []float64 {
 }
 
 // notZero are the features of arrival i that are not 0.
-func notZero(b *infer.Batch, i int) (cols []int32, vals []float32) {
+func notZero(b *attach.Batch, i int) (cols []int32, vals []float32) {
 	b.X.Each(i, func(c int, v float32) {
 		if v != 0 {
 			cols, vals = append(cols, int32(c)), append(vals, v)

@@ -5,7 +5,7 @@ import (
 	"math"
 	"sync"
 
-	"rivulet/infer"
+	"rivulet/infer/attach"
 )
 
 // Kinds of [Reason].
@@ -28,7 +28,7 @@ var sharings = sync.Pool{New: func() any { return new(decomposition) }}
 // a batch, largest share of the margin first. class is the published one; the other arguments are those of Explain.
 // It makes no second pass, and returns the class that the margin is against, −1 if there is no other. A model
 // without shares is a programming error and panics.
-func (x *Explainer) Strongest(dst []Reason, n int, b *infer.Batch, rows [][]infer.Row, i, class int,
+func (x *Explainer) Strongest(dst []Reason, n int, b *attach.Batch, rows [][]attach.Row, i, class int,
 	logits []float32) ([]Reason, int) {
 	if x.model == nil {
 		panic(fmt.Sprintf("explain: %T has no shares", x.predictor.Model))

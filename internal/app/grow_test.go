@@ -9,6 +9,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/config"
 	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/mapping"
 	"rivulet/serving"
 	"rivulet/test/harness"
@@ -37,7 +38,7 @@ func TestArrivalsAttachToArrivals(t *testing.T) {
 				t.Fatal(err)
 			}
 			grown := grower.Grow(batch)
-			rows := make([][]infer.Row, len(second))
+			rows := make([][]attach.Row, len(second))
 			for i := range second {
 				second[i].ID = fmt.Sprintf("late-%d", i)
 				for _, id := range second[i].Edges {
@@ -49,7 +50,7 @@ func TestArrivalsAttachToArrivals(t *testing.T) {
 				}
 				second[i].Edges = append(second[i].Edges, "late-0", "nobody")
 			}
-			later.R, later.Known = infer.Attach(rows, b.Manifest.SyntheticNodes)
+			later.R, later.Known = attach.Attach(rows, b.Manifest.SyntheticNodes)
 			v, _, err := serving.New(b, nil, serving.Options{Model: "gcn"})
 			if err != nil {
 				t.Fatal(err)
@@ -96,9 +97,9 @@ func checkNotes(t *testing.T, cfg config.Consumer) {
 }
 
 // rowOf is the row of a node of T.
-func rowOf(t *testing.T, b *artifact.Bundle, id string) infer.Row {
+func rowOf(t *testing.T, b *artifact.Bundle, id string) attach.Row {
 	t.Helper()
-	rows := make([]infer.Row, 1)
+	rows := make([]attach.Row, 1)
 	if err := mapping.FromArtifact(b.Mapping).Rows(t.Context(), []string{id}, rows); err != nil {
 		t.Fatal(err)
 	}

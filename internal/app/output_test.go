@@ -22,6 +22,8 @@ import (
 	"rivulet/event"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
+	"rivulet/infer/preprocess"
 	"rivulet/internal/devstack"
 	"rivulet/internal/replay"
 	"rivulet/serving"
@@ -42,8 +44,8 @@ func described(t *testing.T) *artifact.Bundle {
 }
 
 // newcomers are arrivals with edges to nodes of a bundle, and their batch attached to S by hand.
-func newcomers(b *artifact.Bundle, n int) ([]event.Arrival, *infer.Batch) {
-	arrivals, rows := make([]event.Arrival, n), make([][]infer.Row, n)
+func newcomers(b *artifact.Bundle, n int) ([]event.Arrival, *attach.Batch) {
+	arrivals, rows := make([]event.Arrival, n), make([][]attach.Row, n)
 	x := graph.NewDense(n, b.Manifest.Data.Features)
 	for i := range arrivals {
 		for k := range x.Row(i) {
@@ -53,11 +55,11 @@ func newcomers(b *artifact.Bundle, n int) ([]event.Arrival, *infer.Batch) {
 		for j := i; j < 3*i; j += 2 {
 			arrivals[i].Edges = append(arrivals[i].Edges, b.Mapping.IDs[j])
 			cols, vals := b.Mapping.Rows.Row(j)
-			rows[i] = append(rows[i], infer.Row{Known: true, Cols: cols, Vals: vals})
+			rows[i] = append(rows[i], attach.Row{Known: true, Cols: cols, Vals: vals})
 		}
 	}
-	r, known := infer.Attach(rows, b.Manifest.SyntheticNodes)
-	return arrivals, &infer.Batch{X: graph.Features{Dense: x}, R: r, Known: known}
+	r, known := attach.Attach(rows, b.Manifest.SyntheticNodes)
+	return arrivals, &attach.Batch{X: graph.Features{Dense: x}, R: r, Known: known}
 }
 
 // From an artifact in Redis and arrivals in Kafka to predictions in Kafka: each carries the embedding that the
@@ -206,7 +208,7 @@ func TestLinesCarryEmbeddings(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, attachment := range []string{artifact.AttachFrozen, artifact.AttachJoint} {
-			deployed := model.Joint(b.Synthetic.Adj, infer.Ready(b.Synthetic.X), &b.Preprocess)
+			deployed := model.Joint(b.Synthetic.Adj, preprocess.Ready(b.Synthetic.X), &b.Preprocess)
 			if attachment == artifact.AttachFrozen {
 				deployed = model.Frozen(made.Tables, &b.Preprocess)
 			}

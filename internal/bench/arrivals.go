@@ -8,7 +8,7 @@ import (
 
 	"rivulet/event"
 	"rivulet/graph"
-	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/serving"
 )
 
@@ -47,13 +47,13 @@ func (s *Shape) arrivals(rng *rand.Rand, n int) *arrivals {
 
 // attacher makes one batch after the other in the same memory, as the consumer does.
 type attacher struct {
-	batch    infer.Batch
-	attacher infer.Attacher
-	memory   infer.Memory
+	batch    attach.Batch
+	attacher attach.Attacher
+	memory   attach.Memory
 }
 
 // attached is arrivals as a node batch on S, by their neighbours' rows of M.
-func (m *attacher) attached(a *arrivals, rows *rowNumbers, synthetic int) *infer.Batch {
+func (m *attacher) attached(a *arrivals, rows *rowNumbers, synthetic int) *attach.Batch {
 	m.batch.X, m.batch.Memory = a.x, m.memory.Again()
 	m.attacher.AttachNumbered(&m.batch, rows.m, rows.numbers, rows.ends, synthetic)
 	return &m.batch
@@ -61,7 +61,7 @@ func (m *attacher) attached(a *arrivals, rows *rowNumbers, synthetic int) *infer
 
 // rowNumbers are the rows of M of the arrivals' neighbours, by number, as a consumer finds them that has M in memory.
 type rowNumbers struct {
-	m       *infer.PackedRows
+	m       *attach.PackedRows
 	numbers []uint32
 	ends    []int32
 }
@@ -81,9 +81,9 @@ func (a *arrivals) numbers(version *serving.Version) (out rowNumbers) {
 }
 
 // onOriginal is the arrivals as a node batch on T.
-func (a *arrivals) onOriginal(nodes int) *infer.Batch {
+func (a *arrivals) onOriginal(nodes int) *attach.Batch {
 	n := len(a.neighbours)
-	b := &infer.Batch{X: a.x, R: &graph.CSR{Rows: n, Cols: nodes, RowPtr: make([]int, n+1)},
+	b := &attach.Batch{X: a.x, R: &graph.CSR{Rows: n, Cols: nodes, RowPtr: make([]int, n+1)},
 		Known: make([]int32, n)}
 	for i, of := range a.neighbours {
 		b.R.ColIdx = append(b.R.ColIdx, of...)

@@ -6,7 +6,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/config"
-	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/mapping"
 )
 
@@ -77,7 +77,7 @@ type lookups struct {
 	failed error
 }
 
-func (l *lookups) look(in mapping.Lookup, ids []string, rows []infer.Row) {
+func (l *lookups) look(in mapping.Lookup, ids []string, rows []attach.Row) {
 	if err := in.Rows(l.ctx, ids, rows); err != nil && l.failed == nil {
 		l.failed = err
 	}
@@ -89,13 +89,13 @@ func (l *lookups) look(in mapping.Lookup, ids []string, rows []infer.Row) {
 }
 
 func (l *lookups) of(name string, in mapping.Lookup) side {
-	rows := make([]infer.Row, lookedUp)
+	rows := make([]attach.Row, lookedUp)
 	return side{name: name, run: func(k int) { l.look(in, l.ids[k%len(l.ids)], rows) }}
 }
 
 // behindCache looks up through a cache that has a share of the ids, and is made anew for each batch.
 func (l *lookups) behindCache(name string, inner mapping.Lookup, percent int) side {
-	rows := make([]infer.Row, lookedUp)
+	rows := make([]attach.Row, lookedUp)
 	var cache *mapping.Cached
 	return side{name: name, prepare: func(k int) {
 		cache = mapping.NewCached(inner, 64<<20)

@@ -10,6 +10,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/preprocess"
 )
 
 // Shape is how large a graph, its condensed one and its arrivals are.
@@ -107,9 +108,9 @@ func addShare(to *graph.Dense, share float32, w *graph.Dense) *graph.Dense {
 }
 
 // preprocess is that of the shape's data: rows to unit length, centred, and scaled to about 1 a value.
-func (s *Shape) preprocess() infer.Preprocess {
+func (s *Shape) preprocess() preprocess.Parameters {
 	rng := s.rng("preprocess")
-	return infer.Preprocess{Kind: infer.L2Center, Scale: float32(math.Sqrt(float64(s.Features))),
+	return preprocess.Parameters{Kind: preprocess.L2Center, Scale: float32(math.Sqrt(float64(s.Features))),
 		Mean: dense(rng, 1, s.Features, 0.01).Data}
 }
 
@@ -145,7 +146,7 @@ func (s *Shape) Bundle(architectures []*infer.Architecture) (*artifact.Bundle, e
 			return nil, fmt.Errorf("drawing a %s: %w", a.Name, err)
 		}
 		b.Models = append(b.Models, artifact.Model{Name: m.Name(), Params: m.Params(),
-			Tables: m.Tables(b.Synthetic.Adj, infer.Ready(b.Synthetic.X))})
+			Tables: m.Tables(b.Synthetic.Adj, preprocess.Ready(b.Synthetic.X))})
 		b.Manifest.Models = append(b.Manifest.Models,
 			artifact.ModelInfo{Name: m.Name(), Attachment: artifact.AttachFrozen, FittedOn: "O",
 				Calibration: artifact.CalibrationInfo{Kind: infer.PropagateNone, Temperature: 1}})

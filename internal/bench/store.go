@@ -14,7 +14,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/config"
 	"rivulet/graph"
-	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/mapping"
 )
 
@@ -150,7 +150,7 @@ type countingLookup struct {
 	asked int
 }
 
-func (c *countingLookup) Rows(ctx context.Context, ids []string, rows []infer.Row) error {
+func (c *countingLookup) Rows(ctx context.Context, ids []string, rows []attach.Row) error {
 	c.asked += len(ids)
 	return c.Lookup.Rows(ctx, ids, rows)
 }
@@ -162,7 +162,7 @@ func (b *run) storeLookups(ctx context.Context, inner mapping.Lookup, n int, ske
 	redis := &countingLookup{Lookup: inner}
 	cache := mapping.NewCached(redis, int64(room)*storeEntry)
 	rng := rand.New(rand.NewPCG(uint64(n), math.Float64bits(skew)))
-	ids, rows := make([]string, lookedUp), make([]infer.Row, lookedUp)
+	ids, rows := make([]string, lookedUp), make([]attach.Row, lookedUp)
 	l := &lookups{ctx: ctx}
 	batch := func() {
 		for k := range ids {

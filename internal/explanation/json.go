@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"rivulet/consumer"
-	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/infer/explain"
 )
 
@@ -109,7 +109,7 @@ func termOf(e *consumer.ExplainedArrival, term *explain.Term) (out Term) {
 	return out
 }
 
-func stateOf(row *infer.Row) string {
+func stateOf(row *attach.Row) string {
 	switch {
 	case row.Unread:
 		return "unread"

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/kafka"
 )
 
@@ -211,7 +211,7 @@ func (p *Page) light(ctx context.Context) {
 			if err != nil {
 				continue // a dead letter, or no arrival
 			}
-			rows := make([]infer.Row, len(a.Edges))
+			rows := make([]attach.Row, len(a.Edges))
 			if err := v.Rows(ctx, a.Edges, rows); err != nil {
 				return err
 			}
@@ -248,7 +248,7 @@ func (p *Page) shine(waiting []pendingArrival) {
 }
 
 // middle returns the mean place of the synthetic nodes of rows of M, by their weights; false where they name none.
-func middle(rows []infer.Row, xy []float32) (x, y float32, ok bool) {
+func middle(rows []attach.Row, xy []float32) (x, y float32, ok bool) {
 	var sum, sx, sy float64
 	for _, row := range rows {
 		for k, j := range row.Cols {

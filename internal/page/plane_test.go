@@ -9,7 +9,7 @@ import (
 	"rivulet/artifact/artifacttest"
 	"rivulet/event"
 	"rivulet/graph"
-	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/kafka"
 	"rivulet/mapping"
 	"rivulet/serving"
@@ -70,7 +70,7 @@ func TestArrivalsLightUpWhereTheyAttach(t *testing.T) {
 	v := withMap(t, false)
 	b := newBench(t, func(o *Options) { o.Versions = pinnedVersion{v} })
 	b.start()
-	rows := make([]infer.Row, 1)
+	rows := make([]attach.Row, 1)
 	if err := v.Rows(t.Context(), b.ids[:1], rows); err != nil {
 		t.Fatal(err)
 	}

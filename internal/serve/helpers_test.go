@@ -22,7 +22,7 @@ import (
 	"rivulet/artifact/artifacttest"
 	"rivulet/consumer"
 	"rivulet/event"
-	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/mapping"
 	"rivulet/serving"
 )
@@ -45,9 +45,9 @@ type gated struct {
 	rows func(ctx context.Context, ids []string) error
 }
 
-func (g *gated) Numbers([]string, []uint32) *infer.PackedRows { return nil } // so that rows are asked for
+func (g *gated) Numbers([]string, []uint32) *attach.PackedRows { return nil } // so that rows are asked for
 
-func (g *gated) Rows(ctx context.Context, ids []string, rows []infer.Row) error {
+func (g *gated) Rows(ctx context.Context, ids []string, rows []attach.Row) error {
 	if g.rows != nil {
 		if err := g.rows(ctx, ids); err != nil {
 			return err

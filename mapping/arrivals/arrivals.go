@@ -11,7 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"rivulet/infer"
+	"rivulet/infer/attach"
+	"rivulet/infer/growth"
 	"rivulet/mapping"
 	"rivulet/mapping/rowcache"
 )
@@ -241,7 +242,7 @@ func (a *Rows) damage(said *atomic.Int64, what string, args ...any) {
 // AppendArrived appends the encoding of an arrival without its id: the record's fingerprint in 8 bytes,
 // little-endian, the number of places at which it was attached and the gaps between them (uvarints), and the row as
 // [mapping.AppendRow] encodes it. Places must ascend.
-func AppendArrived(dst []byte, a *infer.ArrivalRow) []byte {
+func AppendArrived(dst []byte, a *growth.ArrivalRow) []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, a.Record)
 	dst = binary.AppendUvarint(dst, uint64(len(a.Attached)))
 	last := int32(-1)
@@ -257,11 +258,11 @@ func AppendArrived(dst []byte, a *infer.ArrivalRow) []byte {
 
 // DecodeArrived decodes the encoding of [AppendArrived]; the caller sets the id. Allocations are
 // bounded by len(data).
-func DecodeArrived(data []byte, synthetic int) (*infer.ArrivalRow, error) {
+func DecodeArrived(data []byte, synthetic int) (*growth.ArrivalRow, error) {
 	if len(data) < 8 {
 		return nil, fmt.Errorf("arrival of %d bytes, want at least 8", len(data))
 	}
-	a := &infer.ArrivalRow{Record: binary.LittleEndian.Uint64(data)}
+	a := &growth.ArrivalRow{Record: binary.LittleEndian.Uint64(data)}
 	count, rest, err := mapping.Uvarint(data[8:])
 	if err != nil {
 		return nil, fmt.Errorf("arrival: number of places: %w", err)
@@ -297,11 +298,11 @@ func placeAfter(last int32, data []byte) (place int32, rest []byte, err error) {
 }
 
 // cached sets the rows that are in memory and returns the positions of the others.
-func (a *Rows) cached(ids []string, rows []infer.Row, oldest int64) (absent []int32) {
+func (a *Rows) cached(ids []string, rows []attach.Row, oldest int64) (absent []int32) {
 	absent = a.cache.Get(ids, rows, oldest)
 	a.found.Add(uint64(len(ids) - len(absent)))
 	return absent
 }
 
 // rowOfArrival begins the row of an arrival, whichever its epoch is.
-func rowOfArrival(int64) infer.Row { return infer.Row{Known: true, Arrived: true} }
+func rowOfArrival(int64) attach.Row { return attach.Row{Known: true, Arrived: true} }

@@ -16,7 +16,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"pgregory.net/rapid"
 
-	"rivulet/infer"
+	"rivulet/infer/attach"
+	"rivulet/infer/growth"
 	"rivulet/mapping"
 )
 
@@ -65,12 +66,12 @@ func (w *worldOfArrivals) now(t *testing.T) time.Time {
 	return now
 }
 
-func arrivedAs(id string, record uint64, val float32, attached ...int32) infer.ArrivalRow {
-	return infer.ArrivalRow{ID: id, Record: record, Attached: attached,
-		Row: infer.Row{Known: true, Arrived: true, Cols: []int32{1, 29}, Vals: []float32{val, 2}}}
+func arrivedAs(id string, record uint64, val float32, attached ...int32) growth.ArrivalRow {
+	return growth.ArrivalRow{ID: id, Record: record, Attached: attached,
+		Row: attach.Row{Known: true, Arrived: true, Cols: []int32{1, 29}, Vals: []float32{val, 2}}}
 }
 
-func mustKeep(t *testing.T, a *Rows, arrived ...infer.ArrivalRow) {
+func mustKeep(t *testing.T, a *Rows, arrived ...growth.ArrivalRow) {
 	t.Helper()
 	if err := a.Keep(t.Context(), arrived); err != nil {
 		t.Fatal(err)
@@ -78,9 +79,9 @@ func mustKeep(t *testing.T, a *Rows, arrived ...infer.ArrivalRow) {
 }
 
 // find looks up neighbours and arrivals.
-func find(t *testing.T, a *Rows, ids, own []string) ([]infer.Row, []*infer.ArrivalRow) {
+func find(t *testing.T, a *Rows, ids, own []string) ([]attach.Row, []*growth.ArrivalRow) {
 	t.Helper()
-	rows, seen := make([]infer.Row, len(ids)), make([]*infer.ArrivalRow, len(own))
+	rows, seen := make([]attach.Row, len(ids)), make([]*growth.ArrivalRow, len(own))
 	if _, err := a.Find(t.Context(), ids, rows, own, seen); err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +94,7 @@ func TestArrivalsAreFoundByAll(t *testing.T) {
 	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
 		w := newWorldOfArrivals(t, client, prefix)
 		one, other := w.open(t, time.Hour, 1000), w.open(t, time.Hour, 1000)
-		empty := infer.ArrivalRow{ID: "empty", Record: 3, Row: infer.Row{Known: true, Arrived: true}}
+		empty := growth.ArrivalRow{ID: "empty", Record: 3, Row: attach.Row{Known: true, Arrived: true}}
 		p, q := arrivedAs("p", 1, 0.5, 0, 4, 5), arrivedAs("q", 2, 0.25)
 		mustKeep(t, one, p, empty)
 		mustKeep(t, other, q, arrivedAs("p", 9, 0.75))
@@ -101,10 +102,10 @@ func TestArrivalsAreFoundByAll(t *testing.T) {
 		for name, a := range map[string]*Rows{"one": one, "other": other, "third": w.open(t, time.Hour, 1000)} {
 			for range 2 { // from Redis, then from memory
 				rows, seen := find(t, a, []string{"q", "none", "p", "empty"}, []string{"p", "none", "q"})
-				if diff := cmp.Diff([]infer.Row{q.Row, {}, p.Row, empty.Row}, rows); diff != "" {
+				if diff := cmp.Diff([]attach.Row{q.Row, {}, p.Row, empty.Row}, rows); diff != "" {
 					t.Errorf("%s finds other rows (-want +got):\n%s", name, diff)
 				}
-				if diff := cmp.Diff([]*infer.ArrivalRow{&p, nil, &q}, seen); diff != "" {
+				if diff := cmp.Diff([]*growth.ArrivalRow{&p, nil, &q}, seen); diff != "" {
 					t.Errorf("%s finds other arrivals (-want +got):\n%s", name, diff)
 				}
 			}
@@ -161,7 +162,7 @@ func TestArrivalsAreBounded(t *testing.T) {
 	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
 		w := newWorldOfArrivals(t, client, prefix)
 		a, other := w.open(t, time.Hour, 5), w.open(t, time.Hour, 5)
-		batch := func(names ...string) (out []infer.ArrivalRow) {
+		batch := func(names ...string) (out []growth.ArrivalRow) {
 			for _, name := range names {
 				out = append(out, arrivedAs(name, 1, 0.5))
 			}
@@ -231,7 +232,7 @@ func TestBoundsHoldForConsumersTogether(t *testing.T) {
 		all = append(all, a)
 	}
 	for k, a := range all {
-		var batch []infer.ArrivalRow
+		var batch []growth.ArrivalRow
 		for i := range 7 {
 			batch = append(batch, arrivedAs(fmt.Sprint(k, "-", i), 1, 1))
 		}
@@ -274,12 +275,12 @@ func TestArrivalsOfAVersionThatVanished(t *testing.T) {
 		for i := range 200 {
 			mustKeep(t, a, arrivedAs(fmt.Sprint("p", i), 1, 0.5))
 		}
-		if err := a.Note(t.Context(), []infer.Note{{Place: "g:t:0"}, {Place: "g:t:1"}}); err != nil {
+		if err := a.Note(t.Context(), []growth.Note{{Place: "g:t:0"}, {Place: "g:t:1"}}); err != nil {
 			t.Fatal(err)
 		}
 		client.HSet(t.Context(), w.table.Keys, "later", "field")
 		client.Del(t.Context(), w.table.Marker)
-		_, err := a.Find(t.Context(), []string{"p1"}, make([]infer.Row, 1), nil, nil)
+		_, err := a.Find(t.Context(), []string{"p1"}, make([]attach.Row, 1), nil, nil)
 		if !errors.Is(err, mapping.ErrVanished) {
 			t.Errorf("finding: %v, want %v", err, mapping.ErrVanished)
 		}
@@ -292,15 +293,15 @@ func TestArrivalsOfAVersionThatVanished(t *testing.T) {
 			t.Errorf("%d keys are left: %s", len(left), left[:1])
 		}
 		// Who was stopped for long comes too late: nothing of a version that is gone is written, or it is removed again.
-		late := a.Keep(t.Context(), []infer.ArrivalRow{arrivedAs("late", 1, 1)})
-		noted := a.Note(t.Context(), []infer.Note{{Place: "g:t:0", Offset: 1}, {Place: "g:t:2"}})
+		late := a.Keep(t.Context(), []growth.ArrivalRow{arrivedAs("late", 1, 1)})
+		noted := a.Note(t.Context(), []growth.Note{{Place: "g:t:0", Offset: 1}, {Place: "g:t:2"}})
 		left := append(keysOf(t, client, w.table.Keys+"*"), keysOf(t, client, w.table.Notes+":g:t:2")...)
 		if !errors.Is(late, mapping.ErrVanished) || !errors.Is(noted, mapping.ErrVanished) || len(left) > 0 {
 			t.Errorf("rows: %v; a note: %v; keys left: %v", late, noted, left)
 		}
 		// What was in flight when the version went has its note if the version comes back.
 		client.HSet(t.Context(), w.table.Marker, mapping.MarkerField, w.table.MarkerID)
-		again := []infer.Note{{Place: "g:t:0"}, {Place: "g:t:0", Offset: 1}, {Place: "g:t:1"}}
+		again := []growth.Note{{Place: "g:t:0"}, {Place: "g:t:0", Offset: 1}, {Place: "g:t:1"}}
 		if err := w.open(t, time.Hour, 1000).Note(t.Context(), again); err != nil || !again[0].Earlier || again[1].Earlier ||
 			!again[2].Earlier {
 			t.Errorf("notes of a version that came back: %+v, %v", again, err)
@@ -320,7 +321,7 @@ func TestArrivalsDamaged(t *testing.T) {
 			t.Errorf("rows %+v, seen %+v, stats %+v", rows, seen[0].Row, a.Stats())
 		}
 		client.HSet(t.Context(), w.table.notes("g:t:0"), "5", "\x01\x00\x00\x00\x00\x00\x00\x00\x09")
-		notes := []infer.Note{{Place: "g:t:0", Offset: 5, Record: 1}, {Place: "g:t:0", Offset: 6, Record: 1}}
+		notes := []growth.Note{{Place: "g:t:0", Offset: 5, Record: 1}, {Place: "g:t:0", Offset: 6, Record: 1}}
 		if err := a.Note(t.Context(), notes); err != nil || !notes[0].Lost || notes[1].Lost {
 			t.Errorf("notes %+v, %v", notes, err)
 		}
@@ -331,8 +332,8 @@ func TestArrivalsDamaged(t *testing.T) {
 			}
 		}
 		client.Set(t.Context(), w.table.count(a.epoch.Load()), "many", 0)
-		if _, err := a.Find(t.Context(), []string{"q"}, make([]infer.Row, 1), []string{"q"},
-			make([]*infer.ArrivalRow, 1)); !errors.Is(err, mapping.ErrDamaged) {
+		if _, err := a.Find(t.Context(), []string{"q"}, make([]attach.Row, 1), []string{"q"},
+			make([]*growth.ArrivalRow, 1)); !errors.Is(err, mapping.ErrDamaged) {
 			t.Errorf("a count that is none is taken: %v", err)
 		}
 	})

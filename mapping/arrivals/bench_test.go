@@ -7,7 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"rivulet/infer"
+	"rivulet/infer/growth"
 	"rivulet/mapping"
 	"rivulet/mapping/mappingtest"
 	"rivulet/test/harness"
@@ -48,10 +48,10 @@ func arrivalMemory(t testing.TB, client redis.UniversalClient, prefix string, n,
 	if err != nil {
 		t.Fatal(err)
 	}
-	var batch []infer.ArrivalRow
+	var batch []growth.ArrivalRow
 	size := 0
 	for i, id := range m.IDs {
-		arrived := infer.ArrivalRow{ID: id, Record: uint64(i) * 0x9e3779b97f4a7c15, Row: mapping.RowOf(m, i)}
+		arrived := growth.ArrivalRow{ID: id, Record: uint64(i) * 0x9e3779b97f4a7c15, Row: mapping.RowOf(m, i)}
 		if i%2 == 0 {
 			arrived.Attached = []int32{1}
 		}

@@ -1,7 +1,7 @@
 // Package arrivals stores the rows of M that arrivals were given, and the notes of what arrivals were attached to, in
 // Redis beside the rows of one version.
 //
-// With growth on, each arrival gets a row of M (infer.Grower), and [Rows] stores it in Redis, because other consumers
+// With growth on, each arrival gets a row of M (growth.Grower), and [Rows] stores it in Redis, because other consumers
 // attach to it, for a limited time and up to a limited number. Keys are listed at [Table].
 //
 // A process keeps rows in memory that it has read, and those that it has written itself and that every reader finds in

@@ -10,7 +10,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"rivulet/infer"
+	"rivulet/infer/attach"
+	"rivulet/infer/growth"
 	"rivulet/mapping"
 	"rivulet/mapping/rowcache"
 )
@@ -22,8 +23,8 @@ import (
 //
 // Rows are those of the epochs that live by Redis' time at the moment of the answer: if that has moved on since the
 // answer before, Find asks again. It returns the later of these epochs, for [Rows.Keep].
-func (a *Rows) Find(ctx context.Context, ids []string, rows []infer.Row, own []string,
-	seen []*infer.ArrivalRow) (asOf int64, err error) {
+func (a *Rows) Find(ctx context.Context, ids []string, rows []attach.Row, own []string,
+	seen []*growth.ArrivalRow) (asOf int64, err error) {
 	mapping.CheckLengths(ids, rows)
 	if len(own) != len(seen) {
 		panic(fmt.Sprintf("mapping: %d arrivals looked up into %d", len(own), len(seen)))
@@ -44,8 +45,8 @@ func (a *Rows) Find(ctx context.Context, ids []string, rows []infer.Row, own []s
 
 // find is Find under one epoch. It returns the epoch of Redis' time; where that is another one, what was found does
 // not count.
-func (a *Rows) find(ctx context.Context, epoch int64, ids []string, rows []infer.Row, own []string,
-	seen []*infer.ArrivalRow) (now int64, err error) {
+func (a *Rows) find(ctx context.Context, epoch int64, ids []string, rows []attach.Row, own []string,
+	seen []*growth.ArrivalRow) (now int64, err error) {
 	epochs := living(epoch, a.ttl)
 	absent := a.cached(ids, rows, epochs[0])
 	all := make([]string, 0, len(absent)+len(own))
@@ -61,7 +62,7 @@ func (a *Rows) find(ctx context.Context, epoch int64, ids []string, rows []infer
 		for size := 0; hi < len(all) && hi-lo < idsPerPipeline && size < mapping.BytesPerPipeline; hi++ {
 			size += len(all[hi]) * len(epochs)
 		}
-		var got []*infer.ArrivalRow
+		var got []*growth.ArrivalRow
 		var of []int64
 		if got, of, now, err = a.read(ctx, all[lo:hi], epochs); err != nil {
 			return now, err
@@ -76,8 +77,8 @@ func (a *Rows) find(ctx context.Context, epoch int64, ids []string, rows []infer
 // settle sets rows and seen to what one round trip found, and caches rows with their epochs. got[k] and of[k] are the
 // arrival and the epoch that were found for ids[lo+k]. ids are the ids of all round trips: first those of the absent
 // rows, then those of seen.
-func (a *Rows) settle(ids []string, got []*infer.ArrivalRow, of []int64, lo int, absent []int32, rows []infer.Row,
-	seen []*infer.ArrivalRow) {
+func (a *Rows) settle(ids []string, got []*growth.ArrivalRow, of []int64, lo int, absent []int32, rows []attach.Row,
+	seen []*growth.ArrivalRow) {
 	var found []rowcache.Row
 	for k, arrived := range got {
 		switch at := lo + k; {
@@ -98,7 +99,7 @@ func (a *Rows) settle(ids []string, got []*infer.ArrivalRow, of []int64, lo int,
 
 // read asks for ids in the epochs given, in one round trip, with the counts and, last, the marker and the time. It
 // returns the arrivals, the epoch of each, and the epoch of Redis' time.
-func (a *Rows) read(ctx context.Context, ids []string, epochs []int64) (got []*infer.ArrivalRow, of []int64,
+func (a *Rows) read(ctx context.Context, ids []string, epochs []int64) (got []*growth.ArrivalRow, of []int64,
 	now int64, err error) {
 	ctx, cancel := mapping.Within(ctx, a.o.Limit)
 	defer cancel()
@@ -138,7 +139,7 @@ func (a *Rows) read(ctx context.Context, ids []string, epochs []int64) (got []*i
 	if lone := a.lone(epochs, rows[0], now); !lone && epochs[0] == without {
 		return a.read(ctx, ids, epochs)
 	}
-	got, of = make([]*infer.ArrivalRow, len(ids)), make([]int64, len(ids))
+	got, of = make([]*growth.ArrivalRow, len(ids)), make([]int64, len(ids))
 	for e := range epochs {
 		if err := a.decode(ids, order, answers[e], epochs[e], got, of); err != nil {
 			return nil, nil, 0, err
@@ -165,7 +166,7 @@ func (a *Rows) lone(epochs []int64, older *redis.StringCmd, now int64) bool {
 
 // decode adds the arrivals of one epoch's answers to those of earlier epochs: the older row is the one to use.
 func (a *Rows) decode(ids []string, order []mapping.Position, answers []bucketRead, epoch int64,
-	got []*infer.ArrivalRow, of []int64) error {
+	got []*growth.ArrivalRow, of []int64) error {
 	for k := range answers {
 		err := answers[k].each(func(k int, value string) {
 			if i := order[k].At; got[i] == nil {
@@ -181,8 +182,8 @@ func (a *Rows) decode(ids []string, order []mapping.Position, answers []bucketRe
 }
 
 // decodeOne decodes a stored arrival. The row of a damaged one is Unread.
-func (a *Rows) decodeOne(id, value string) *infer.ArrivalRow {
-	var arrived *infer.ArrivalRow
+func (a *Rows) decodeOne(id, value string) *growth.ArrivalRow {
+	var arrived *growth.ArrivalRow
 	data, err := unseal([]byte(value), a.table.rowSeed(), id)
 	if err == nil {
 		arrived, err = DecodeArrived(data, a.table.Synthetic)
@@ -190,7 +191,7 @@ func (a *Rows) decodeOne(id, value string) *infer.ArrivalRow {
 	if err != nil {
 		a.damage(&a.saidRow, "a stored row of an arrival is damaged: predictions that need it are marked as degraded",
 			"id", id, "error", err)
-		return &infer.ArrivalRow{Row: infer.Row{Unread: true}}
+		return &growth.ArrivalRow{Row: attach.Row{Unread: true}}
 	}
 	return arrived
 }

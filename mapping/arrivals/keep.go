@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"rivulet/infer"
+	"rivulet/infer/growth"
 	"rivulet/mapping"
 	"rivulet/mapping/rowcache"
 )
@@ -23,8 +23,8 @@ const rowOverhead = 64
 // behind, if the version is no longer in Redis.
 //
 // Find finds a row in memory afterwards, if Redis says that this call wrote it, and if it was looked up
-// ([infer.ArrivalRow].AsOf) in the epoch in which it was written.
-func (a *Rows) Keep(ctx context.Context, arrived []infer.ArrivalRow) error {
+// ([growth.ArrivalRow].AsOf) in the epoch in which it was written.
+func (a *Rows) Keep(ctx context.Context, arrived []growth.ArrivalRow) error {
 	for len(arrived) > 0 {
 		chunk := a.encode(arrived)
 		if err := a.write(ctx, chunk); err != nil {
@@ -37,7 +37,7 @@ func (a *Rows) Keep(ctx context.Context, arrived []infer.ArrivalRow) error {
 
 // rowWrite is one arrival's row, as it goes to Redis.
 type rowWrite struct {
-	*infer.ArrivalRow
+	*growth.ArrivalRow
 	record  string
 	written bool // this process has written it, in the last attempt
 }
@@ -45,7 +45,7 @@ type rowWrite struct {
 func (k *rowWrite) size() int64 { return int64(len(k.ID)+len(k.record)) + rowOverhead }
 
 // encode returns the rows of one round trip, from the first one on, with records.
-func (a *Rows) encode(arrived []infer.ArrivalRow) []rowWrite {
+func (a *Rows) encode(arrived []growth.ArrivalRow) []rowWrite {
 	n := min(len(arrived), idsPerPipeline)
 	ends, arena := make([]int, 0, n), make([]byte, 0, roomFor(arrived[:n]))
 	seed := a.table.rowSeed()
@@ -63,7 +63,7 @@ func (a *Rows) encode(arrived []infer.ArrivalRow) []rowWrite {
 }
 
 // roomFor returns about how many bytes the records of arrivals take, in one round trip.
-func roomFor(arrived []infer.ArrivalRow) int {
+func roomFor(arrived []growth.ArrivalRow) int {
 	const head, place, entry = 10 + sealBytes, 1, 6 // bytes; large numbers take a few more
 	room := 0
 	for i := range arrived {

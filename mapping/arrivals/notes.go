@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"rivulet/infer"
+	"rivulet/infer/attach"
+	"rivulet/infer/growth"
 	"rivulet/mapping"
 )
 
@@ -19,7 +20,7 @@ const noteTTL = 7 * 24 * time.Hour
 // decoded sets Lost. If a later generation of the group has written notes of the same place, and the notes' own is
 // not Confirmed, they are Overtaken. Notes of one call have one generation. Note may be called again with the same
 // notes. It returns [mapping.ErrVanished], and stores nothing, if the version is no longer in Redis.
-func (a *Rows) Note(ctx context.Context, notes []infer.Note) error {
+func (a *Rows) Note(ctx context.Context, notes []growth.Note) error {
 	for lo := 0; lo < len(notes); {
 		hi, err := a.note(ctx, notes, lo)
 		if err != nil {
@@ -31,7 +32,7 @@ func (a *Rows) Note(ctx context.Context, notes []infer.Note) error {
 }
 
 // note stores the notes of one round trip, from lo on, and returns where the next one begins.
-func (a *Rows) note(ctx context.Context, notes []infer.Note, lo int) (hi int, err error) {
+func (a *Rows) note(ctx context.Context, notes []growth.Note, lo int) (hi int, err error) {
 	ctx, cancel := mapping.Within(ctx, a.o.Limit)
 	defer cancel()
 	keys, args, hi := a.noteArguments(notes, lo)
@@ -60,7 +61,7 @@ func (a *Rows) note(ctx context.Context, notes []infer.Note, lo int) (hi int, er
 
 // noteArguments returns the keys and arguments of noteAll for the notes of one round trip, from lo on, and where the
 // next one begins.
-func (a *Rows) noteArguments(notes []infer.Note, lo int) (keys []string, args []any, hi int) {
+func (a *Rows) noteArguments(notes []growth.Note, lo int) (keys []string, args []any, hi int) {
 	n := min(len(notes)-lo, idsPerPipeline)
 	places, ends, arena := make([]int, 0, n), make([]int, 0, n), make([]byte, 0, 96*n)
 	keys = []string{a.table.Marker}
@@ -90,8 +91,8 @@ func (a *Rows) noteArguments(notes []infer.Note, lo int) (keys []string, args []
 }
 
 // recall takes the attachment of a stored note over.
-func (a *Rows) recall(n *infer.Note, stored []byte) {
-	var earlier *infer.Note
+func (a *Rows) recall(n *growth.Note, stored []byte) {
+	var earlier *growth.Note
 	data, err := unseal(stored, a.table.noteSeed(n.Offset), n.Place)
 	if err == nil {
 		earlier, err = DecodeNote(data, a.table.Synthetic)
@@ -126,7 +127,7 @@ func (t *Table) notes(place string) string { return t.Notes + ":" + place }
 // AppendNote appends the encoding of a note without its place and offset: the record's fingerprint in 8 bytes,
 // little-endian, the number of places at which it was attached, and of each the gap before it, the length of its row
 // (uvarints) and the row as [mapping.AppendRow] encodes it. Places must ascend.
-func AppendNote(dst []byte, n *infer.Note) []byte {
+func AppendNote(dst []byte, n *growth.Note) []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, n.Record)
 	dst = binary.AppendUvarint(dst, uint64(len(n.Attached)))
 	last := int32(-1)
@@ -143,18 +144,18 @@ func AppendNote(dst []byte, n *infer.Note) []byte {
 
 // DecodeNote decodes the encoding of [AppendNote]; the caller sets place and offset. Allocations are bounded by
 // len(data).
-func DecodeNote(data []byte, synthetic int) (*infer.Note, error) {
+func DecodeNote(data []byte, synthetic int) (*growth.Note, error) {
 	if len(data) < 8 {
 		return nil, fmt.Errorf("note of %d bytes, want at least 8", len(data))
 	}
-	n := &infer.Note{Record: binary.LittleEndian.Uint64(data)}
+	n := &growth.Note{Record: binary.LittleEndian.Uint64(data)}
 	count, rest, err := mapping.Uvarint(data[8:])
 	if err != nil {
 		return nil, fmt.Errorf("note: number of places: %w", err)
 	}
 	last := int32(-1)
 	for p := range count {
-		var row infer.Row
+		var row attach.Row
 		if last, row, rest, err = attachedRow(last, rest, synthetic); err != nil {
 			return nil, fmt.Errorf("note: place %d: %w", p, err)
 		}
@@ -167,7 +168,7 @@ func DecodeNote(data []byte, synthetic int) (*infer.Note, error) {
 }
 
 // attachedRow reads the place after last, and its row.
-func attachedRow(last int32, data []byte, synthetic int) (place int32, row infer.Row, rest []byte, err error) {
+func attachedRow(last int32, data []byte, synthetic int) (place int32, row attach.Row, rest []byte, err error) {
 	if place, rest, err = placeAfter(last, data); err != nil {
 		return 0, row, nil, err
 	}

@@ -15,21 +15,22 @@ import (
 	"github.com/redis/go-redis/v9"
 	"pgregory.net/rapid"
 
-	"rivulet/infer"
+	"rivulet/infer/attach"
+	"rivulet/infer/growth"
 	"rivulet/mapping"
 	"rivulet/test/harness"
 )
 
-func noteAt(place string, offset int64, record uint64, vals ...float32) infer.Note {
-	n := infer.Note{Place: place, Offset: offset, Record: record}
+func noteAt(place string, offset int64, record uint64, vals ...float32) growth.Note {
+	n := growth.Note{Place: place, Offset: offset, Record: record}
 	for k, val := range vals {
 		n.Attached = append(n.Attached, int32(2*k))
-		n.Rows = append(n.Rows, infer.Row{Known: true, Arrived: true, Cols: []int32{1, 29}, Vals: []float32{val, 2}})
+		n.Rows = append(n.Rows, attach.Row{Known: true, Arrived: true, Cols: []int32{1, 29}, Vals: []float32{val, 2}})
 	}
 	return n
 }
 
-func mustNote(t *testing.T, a *Rows, notes ...infer.Note) []infer.Note {
+func mustNote(t *testing.T, a *Rows, notes ...growth.Note) []growth.Note {
 	t.Helper()
 	if err := a.Note(t.Context(), notes); err != nil {
 		t.Fatal(err)
@@ -44,7 +45,7 @@ func TestNotesOfOthersCount(t *testing.T) {
 		w := newWorldOfArrivals(t, client, prefix)
 		a, other := w.open(t, time.Hour, 1000), w.open(t, time.Hour, 1000)
 		// Places that begin alike, and one with a hash tag.
-		first := []infer.Note{noteAt("g:t:0", 7, 1, 0.5, 0.25), noteAt("g:t:0", 8, 2), noteAt("g:t:01", 7, 3, 1),
+		first := []growth.Note{noteAt("g:t:0", 7, 1, 0.5, 0.25), noteAt("g:t:0", 8, 2), noteAt("g:t:01", 7, 3, 1),
 			noteAt("{g}:t:0", 7, 4, 2)}
 		for k, n := range mustNote(t, a, slices.Clone(first)...) {
 			if n.Earlier || n.Lost {
@@ -96,7 +97,7 @@ func TestNotesOfAnOvertakenMember(t *testing.T) {
 	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
 		w := newWorldOfArrivals(t, client, prefix)
 		stopped, other := w.open(t, time.Hour, 1000), w.open(t, time.Hour, 1000)
-		in := func(generation int32, offset int64) infer.Note {
+		in := func(generation int32, offset int64) growth.Note {
 			n := noteAt("g:t:0", offset, uint64(offset), 1)
 			n.Generation = generation
 			return n
@@ -129,7 +130,7 @@ func TestManyNotes(t *testing.T) {
 	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
 		w := newWorldOfArrivals(t, client, prefix)
 		a := w.open(t, time.Hour, 1000)
-		var notes []infer.Note
+		var notes []growth.Note
 		for i := range int64(idsPerPipeline + 5) {
 			notes = append(notes, noteAt("g:t:0", i, uint64(i), float32(i)))
 		}
@@ -208,8 +209,8 @@ func TestReplicasHaveWhatWasWritten(t *testing.T) {
 	}
 	few := w.openWith(t, Options{TTL: time.Hour, MaxRows: 9, Replicas: 2, Limit: time.Second})
 	for what, err := range map[string]error{
-		"rows":  few.Keep(t.Context(), []infer.ArrivalRow{arrivedAs("p", 1, 1)}),
-		"notes": few.Note(t.Context(), []infer.Note{noteAt("g:t:0", 7, 1)}),
+		"rows":  few.Keep(t.Context(), []growth.ArrivalRow{arrivedAs("p", 1, 1)}),
+		"notes": few.Note(t.Context(), []growth.Note{noteAt("g:t:0", 7, 1)}),
 	} {
 		if !errors.Is(err, mapping.ErrFewReplicas) || !mapping.TakesNoWrites(err) ||
 			!strings.Contains(err.Error(), "attach.replicas says: 1 of 2") {
@@ -260,7 +261,7 @@ func TestNoteCodec(t *testing.T) {
 		places := rapid.SliceOfNDistinct(rapid.Int32Range(0, 1<<31-1), 0, 6, rapid.ID).Draw(t, "places")
 		slices.Sort(places)
 		for range places {
-			row := infer.Row{Known: true, Arrived: true}
+			row := attach.Row{Known: true, Arrived: true}
 			if rapid.Bool().Draw(t, "entries") {
 				row.Cols, row.Vals = []int32{3}, []float32{rapid.Float32Range(0, 9).Draw(t, "value")}
 			}

@@ -11,18 +11,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/redis/go-redis/v9"
 
-	"rivulet/infer"
+	"rivulet/infer/attach"
+	"rivulet/infer/growth"
 	"rivulet/mapping"
 )
 
 // lookedUp looks the arrivals up, as a batch does before it is predicted, and returns them as the rows to keep.
-func lookedUp(t *testing.T, a *Rows, arrived ...infer.ArrivalRow) []infer.ArrivalRow {
+func lookedUp(t *testing.T, a *Rows, arrived ...growth.ArrivalRow) []growth.ArrivalRow {
 	t.Helper()
 	own := make([]string, len(arrived))
 	for i := range arrived {
 		own[i] = arrived[i].ID
 	}
-	asOf, err := a.Find(t.Context(), nil, nil, own, make([]*infer.ArrivalRow, len(own)))
+	asOf, err := a.Find(t.Context(), nil, nil, own, make([]*growth.ArrivalRow, len(own)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,13 +38,13 @@ func TestOwnRowsAreNotRead(t *testing.T) {
 	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
 		w := newWorldOfArrivals(t, client, prefix)
 		a, other := w.open(t, 100*time.Hour, 1000), w.open(t, 100*time.Hour, 1000)
-		p, empty := arrivedAs("p", 1, 0.5), infer.ArrivalRow{ID: "empty", Row: infer.Row{Known: true, Arrived: true}}
+		p, empty := arrivedAs("p", 1, 0.5), growth.ArrivalRow{ID: "empty", Row: attach.Row{Known: true, Arrived: true}}
 		mustKeep(t, a, lookedUp(t, a, p, empty)...)
 		for _, id := range []string{"p", "empty"} { // so that Redis does not have them any more
 			client.Unlink(t.Context(), w.table.bucket(bucketOf(id, a.buckets), a.epoch.Load()))
 		}
 		rows, _ := find(t, a, []string{"empty", "p"}, nil)
-		if diff := cmp.Diff([]infer.Row{empty.Row, p.Row}, rows); diff != "" {
+		if diff := cmp.Diff([]attach.Row{empty.Row, p.Row}, rows); diff != "" {
 			t.Errorf("own rows (-want +got):\n%s", diff)
 		}
 		if rows, _ := find(t, other, []string{"empty", "p"}, nil); rows[0].Known || rows[1].Known {
@@ -66,7 +67,7 @@ func TestRowsThatWereNotWrittenAreNotCached(t *testing.T) {
 		mustKeep(t, other, lookedUp(t, other, first)...)
 		find(t, a, nil, []string{"nobody"}) // brings the count
 		mustKeep(t, a, late...)
-		want := []infer.Row{first.Row, late[1].Row, {}}
+		want := []attach.Row{first.Row, late[1].Row, {}}
 		rows, _ := find(t, a, []string{"p", "q", "s"}, nil)
 		if diff := cmp.Diff(want, rows); diff != "" {
 			t.Errorf("the second consumer finds other rows (-want +got):\n%s", diff)
@@ -134,7 +135,7 @@ func TestOwnRowsOfAVersionThatVanished(t *testing.T) {
 	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
 		w := newWorldOfArrivals(t, client, prefix)
 		a := w.open(t, 100*time.Hour, 1000)
-		var late []infer.ArrivalRow
+		var late []growth.ArrivalRow
 		for i := range 20 {
 			late = append(late, arrivedAs(fmt.Sprint("p", i), 1, 0.5))
 		}

@@ -9,7 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/redis/go-redis/v9"
 
-	"rivulet/infer"
+	"rivulet/infer/attach"
+	"rivulet/infer/growth"
 )
 
 // Whichever bit of a stored row or note is changed, it is never read as another one; and a row is not taken for that
@@ -28,9 +29,9 @@ func TestAFlippedBitOfAnArrivalIsSeen(t *testing.T) {
 			ids = append(ids, fmt.Sprint("p", i))
 			mustKeep(t, a, arrivedAs(ids[i], uint64(i), float32(i)/8, 0, 3))
 		}
-		note := infer.Note{Place: "g:t:0", Offset: 5, Record: 9, Attached: []int32{1},
-			Rows: []infer.Row{{Known: true, Cols: []int32{2}, Vals: []float32{0.5}}}}
-		if err := a.Note(t.Context(), []infer.Note{note}); err != nil {
+		note := growth.Note{Place: "g:t:0", Offset: 5, Record: 9, Attached: []int32{1},
+			Rows: []attach.Row{{Known: true, Cols: []int32{2}, Vals: []float32{0.5}}}}
+		if err := a.Note(t.Context(), []growth.Note{note}); err != nil {
 			t.Fatal(err)
 		}
 		want, _ := find(t, a, ids, nil)
@@ -53,7 +54,7 @@ func TestAFlippedBitOfAnArrivalIsSeen(t *testing.T) {
 			bad[at] ^= 1 << rng.IntN(8)
 			client.HSet(t.Context(), key, name, bad)
 			if i == len(ids) {
-				again := []infer.Note{{Place: "g:t:0", Offset: 5, Record: 9}}
+				again := []growth.Note{{Place: "g:t:0", Offset: 5, Record: 9}}
 				if err := a.Note(t.Context(), again); err != nil || !again[0].Lost {
 					t.Fatalf("byte %d of a note: %+v (%v)", at, again[0], err)
 				}

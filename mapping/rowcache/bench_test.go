@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"rivulet/infer"
+	"rivulet/infer/attach"
 )
 
 // BenchmarkCache looks up rows of four entries, 1,024 of them in a call, among so many, and adds them.
@@ -15,7 +15,7 @@ func BenchmarkCache(b *testing.B) {
 	for _, n := range []int{10_000, 300_000} {
 		rng := rand.New(rand.NewPCG(1, 2))
 		c, ids := New(256<<20, rowOfArrival), make([]string, n)
-		row := infer.Row{Known: true, Arrived: true, Cols: []int32{1, 2, 3, 4}, Vals: []float32{1, 2, 3, 4}}
+		row := attach.Row{Known: true, Arrived: true, Cols: []int32{1, 2, 3, 4}, Vals: []float32{1, 2, 3, 4}}
 		all := iter.Seq[Row](func(yield func(Row) bool) {
 			for _, id := range ids {
 				yield(Row{id, row, 0})
@@ -26,7 +26,7 @@ func BenchmarkCache(b *testing.B) {
 		}
 		c.Set(all)
 		b.Run(fmt.Sprintf("get/rows=%d", n), func(b *testing.B) {
-			asked, rows, looked := make([]string, call), make([]infer.Row, call), 0
+			asked, rows, looked := make([]string, call), make([]attach.Row, call), 0
 			for b.Loop() {
 				for k := range asked {
 					asked[k] = ids[rng.IntN(n)]

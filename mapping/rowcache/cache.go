@@ -9,7 +9,7 @@ import (
 	"iter"
 	"sync"
 
-	"rivulet/infer"
+	"rivulet/infer/attach"
 )
 
 // Cache keeps rows in memory by their ids, each with a stamp: the epoch under which Redis has the row of an
@@ -20,8 +20,8 @@ import (
 // asked for is added to the young one again, so rows in use stay. Rows are in large pieces of memory that the garbage
 // collector does not look into, and are never overwritten: a caller may keep a row that it was given.
 type Cache struct {
-	limit int64                       // bytes of one generation
-	head  func(stamp int64) infer.Row // begins a row from its stamp: all of it but the entries
+	limit int64                        // bytes of one generation
+	head  func(stamp int64) attach.Row // begins a row from its stamp: all of it but the entries
 
 	mu         sync.RWMutex
 	young, old *generation
@@ -31,12 +31,12 @@ type Cache struct {
 
 // generation is a table of hashes with open addressing, and the records that its slots lead to.
 type generation struct {
-	slots  []slot             // a power of two of them, at most ¾ in use
-	used   int                // slots in use
-	pieces []infer.PackedRows // records
-	free   int                // in units: where the last piece is free
-	size   int                // units of a piece; a record that is larger has a piece of its own
-	bytes  int64              // memory of slots and pieces
+	slots  []slot              // a power of two of them, at most ¾ in use
+	used   int                 // slots in use
+	pieces []attach.PackedRows // records
+	free   int                 // in units: where the last piece is free
+	size   int                 // units of a piece; a record that is larger has a piece of its own
+	bytes  int64               // memory of slots and pieces
 }
 
 // slot leads to the record of a row.
@@ -51,7 +51,7 @@ const (
 	slotBytes     = 16
 	fewestSlots   = 16
 	pieceBits     = 12
-	unitBytes     = 4 * infer.PackedUnit
+	unitBytes     = 4 * attach.PackedUnit
 	largestPiece  = 1 << pieceBits // units
 	smallestPiece = 1 << 6         // units
 )
@@ -65,7 +65,7 @@ var idSeed = maphash.MakeSeed()
 const together = 16
 
 // New returns a cache of about maxBytes, 64 GiB at most: places do not go further.
-func New(maxBytes int64, head func(stamp int64) infer.Row) *Cache {
+func New(maxBytes int64, head func(stamp int64) attach.Row) *Cache {
 	c := &Cache{limit: min(maxBytes/2, 32<<30), head: head}
 	c.young, c.old = c.newGeneration(0), c.newGeneration(0)
 	return c
@@ -73,7 +73,7 @@ func New(maxBytes int64, head func(stamp int64) infer.Row) *Cache {
 
 // NewSelective is [New] of a cache that admits an id, once it is full, when the id comes for the second time: countless
 // ids that come once do not push out the rows in use.
-func NewSelective(maxBytes int64, head func(stamp int64) infer.Row) *Cache {
+func NewSelective(maxBytes int64, head func(stamp int64) attach.Row) *Cache {
 	door := newDoorkeeper(maxBytes)
 	c := New(maxBytes-door.bytes(), head)
 	c.door = door
@@ -92,7 +92,7 @@ func (c *Cache) newGeneration(rows int) *generation {
 
 // Get sets rows[i] to the row of ids[i] where it is in memory, with a stamp that is not below oldest, and returns the
 // positions of the other ids. A nil cache has no row.
-func (c *Cache) Get(ids []string, rows []infer.Row, oldest int64) (absent []int32) {
+func (c *Cache) Get(ids []string, rows []attach.Row, oldest int64) (absent []int32) {
 	if c == nil {
 		absent = make([]int32, len(ids))
 		for i := range absent {
@@ -108,7 +108,7 @@ func (c *Cache) Get(ids []string, rows []infer.Row, oldest int64) (absent []int3
 }
 
 // read is Get without the renewal: aged are the positions of rows that it found in the old generation.
-func (c *Cache) read(ids []string, rows []infer.Row, oldest int64) (absent, aged []int32) {
+func (c *Cache) read(ids []string, rows []attach.Row, oldest int64) (absent, aged []int32) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	var hashes [together]uint32
@@ -152,7 +152,7 @@ func (c *Cache) renew(ids []string, aged []int32) {
 		if at := c.old.get(ids[i], hash); at != nil && c.young.get(ids[i], hash) == nil {
 			cols, vals := c.old.row(at)
 			c.renewed++
-			c.add(ids[i], hash, infer.Row{Cols: cols, Vals: vals}, at.stamp)
+			c.add(ids[i], hash, attach.Row{Cols: cols, Vals: vals}, at.stamp)
 		}
 	}
 }
@@ -195,7 +195,7 @@ func (n *nearby) find(id string, hash uint32, k int) *slot {
 // Row is a row with its id and stamp.
 type Row struct {
 	ID    string
-	Row   infer.Row
+	Row   attach.Row
 	Stamp int64
 }
 
@@ -215,8 +215,8 @@ func (c *Cache) Set(rows iter.Seq[Row]) {
 }
 
 // add adds a row to the young generation. If that is full, a new one begins.
-func (c *Cache) add(id string, hash uint32, row infer.Row, stamp int64) {
-	units := infer.PackedUnits(len(id), 2*len(row.Cols))
+func (c *Cache) add(id string, hash uint32, row attach.Row, stamp int64) {
+	units := attach.PackedUnits(len(id), 2*len(row.Cols))
 	if more := c.young.growth(units); more > 0 && c.young.used > 0 && c.young.bytes+more > c.limit {
 		c.young, c.old, c.renewed = c.newGeneration(c.young.used), c.young, 0
 	}
@@ -259,7 +259,7 @@ func (g *generation) find(id string, hash uint32) uint32 {
 }
 
 // record returns the piece and the number there of the record of a slot.
-func (g *generation) record(slot *slot) (piece *infer.PackedRows, number uint32) {
+func (g *generation) record(slot *slot) (piece *attach.PackedRows, number uint32) {
 	return &g.pieces[slot.place>>pieceBits], slot.place & (1<<pieceBits - 1)
 }
 
@@ -270,7 +270,7 @@ func (g *generation) next(at uint32) uint32    { return (at + 1) & uint32(len(g.
 // piece.
 func (g *generation) full() bool { return 4*(g.used+1) > 3*len(g.slots) }
 func (g *generation) crowded(units int) bool {
-	return len(g.pieces) == 0 || (g.free+units)*infer.PackedUnit > len(g.pieces[len(g.pieces)-1].Words)
+	return len(g.pieces) == 0 || (g.free+units)*attach.PackedUnit > len(g.pieces[len(g.pieces)-1].Words)
 }
 
 // growth returns how many bytes of memory it takes to add a record of so many units, 0 where there is room.
@@ -288,13 +288,13 @@ func (g *generation) growth(units int) (bytes int64) {
 // no record has number 0.
 func (g *generation) piece(units int) int { return max(g.size, 1+units) }
 
-func (g *generation) add(id string, hash uint32, row infer.Row, stamp int64, units int) {
+func (g *generation) add(id string, hash uint32, row attach.Row, stamp int64, units int) {
 	g.bytes += g.growth(units)
 	if g.full() {
 		g.grow()
 	}
 	if g.crowded(units) {
-		g.pieces = append(g.pieces, infer.PackedRows{Words: make([]uint32, g.piece(units)*infer.PackedUnit)})
+		g.pieces = append(g.pieces, attach.PackedRows{Words: make([]uint32, g.piece(units)*attach.PackedUnit)})
 		g.free = 1
 	}
 	at := &g.slots[g.find(id, hash)]

@@ -11,16 +11,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"rivulet/infer"
+	"rivulet/infer/attach"
 )
 
 // cacheOne and recall set and get one row.
-func cacheOne(c *Cache, id string, row infer.Row, epoch int64) {
+func cacheOne(c *Cache, id string, row attach.Row, epoch int64) {
 	c.Set(slices.Values([]Row{{id, row, epoch}}))
 }
 
-func recall(c *Cache, id string, oldest int64) (infer.Row, bool) {
-	rows := make([]infer.Row, 1)
+func recall(c *Cache, id string, oldest int64) (attach.Row, bool) {
+	rows := make([]attach.Row, 1)
 	absent := c.Get([]string{id}, rows, oldest)
 	return rows[0], len(absent) == 0
 }
@@ -32,7 +32,7 @@ func TestRowCacheIsAMap(t *testing.T) {
 		for range rapid.IntRange(0, 300).Draw(t, "steps") {
 			r := Row{ID: strings.Repeat("i", rapid.IntRange(0, 70).Draw(t, "id")),
 				Stamp: rapid.Int64Range(-1, 3).Draw(t, "epoch"),
-				Row:   infer.Row{Known: true, Arrived: true}}
+				Row:   attach.Row{Known: true, Arrived: true}}
 			for col := range int32(rapid.IntRange(0, 5).Draw(t, "entries")) {
 				r.Row.Cols, r.Row.Vals = append(r.Row.Cols, 3*col), append(r.Row.Vals, rapid.Float32().Draw(t, "value"))
 			}
@@ -58,8 +58,8 @@ func TestRowCacheIsAMap(t *testing.T) {
 // row that was handed out stays as it is.
 func TestRowCacheStaysInBounds(t *testing.T) {
 	const limit, many = 1 << 18, 20_000
-	row := func(i int) infer.Row {
-		return infer.Row{Known: true, Arrived: true, Cols: []int32{1, int32(2 + i)}, Vals: []float32{1, float32(i)}}
+	row := func(i int) attach.Row {
+		return attach.Row{Known: true, Arrived: true, Cols: []int32{1, int32(2 + i)}, Vals: []float32{1, float32(i)}}
 	}
 	c, largest := New(limit, rowOfArrival), int64(0)
 	cacheOne(c, "hub", row(-1), 0)
@@ -94,8 +94,8 @@ func TestRowCacheStaysInBounds(t *testing.T) {
 // twice. It does not replace a newer row, and one that has expired stays behind.
 func TestRowCacheRenews(t *testing.T) {
 	c := New(1<<16, rowOfArrival)
-	row := func(v float32) infer.Row {
-		return infer.Row{Known: true, Arrived: true, Cols: []int32{1}, Vals: []float32{v}}
+	row := func(v float32) attach.Row {
+		return attach.Row{Known: true, Arrived: true, Cols: []int32{1}, Vals: []float32{v}}
 	}
 	for i := range 100 {
 		cacheOne(c, fmt.Sprint(i), row(float32(i)), int64(i%2))
@@ -107,7 +107,7 @@ func TestRowCacheRenews(t *testing.T) {
 	if got, _ := recall(c, "4", 0); got.Vals[0] != -4 {
 		t.Errorf("the newer row was replaced by %v", got.Vals)
 	}
-	rows := make([]infer.Row, 4)
+	rows := make([]attach.Row, 4)
 	if absent := c.Get([]string{"7", "8", "7", "9"}, rows, 1); !slices.Equal(absent, []int32{1}) || rows[2].Vals[0] != 7 {
 		t.Errorf("absent are %v and row 2 is %+v, want 1 alone, which is too old, and the row of 7", absent, rows[2])
 	}
@@ -119,16 +119,16 @@ func TestRowCacheRenews(t *testing.T) {
 // A row and an id that are larger than a piece of memory have one of their own.
 func TestRowCacheOfLargeRows(t *testing.T) {
 	c := New(64<<20, rowOfArrival)
-	large := infer.Row{Known: true, Arrived: true, Cols: make([]int32, 30_000), Vals: make([]float32, 30_000)}
+	large := attach.Row{Known: true, Arrived: true, Cols: make([]int32, 30_000), Vals: make([]float32, 30_000)}
 	for i := range large.Cols {
 		large.Cols[i], large.Vals[i] = int32(i), float32(i)
 	}
-	small := infer.Row{Known: true, Arrived: true, Cols: []int32{7}, Vals: []float32{7}}
+	small := attach.Row{Known: true, Arrived: true, Cols: []int32{7}, Vals: []float32{7}}
 	ids := []string{"before", strings.Repeat("long", 100_000), "after"}
-	for k, row := range []infer.Row{small, large, small} {
+	for k, row := range []attach.Row{small, large, small} {
 		cacheOne(c, ids[k], row, 0)
 	}
-	for k, row := range []infer.Row{small, large, small} {
+	for k, row := range []attach.Row{small, large, small} {
 		if got, found := recall(c, ids[k], 0); !found || !cmp.Equal(row, got) {
 			t.Errorf("row %d is not the one that was set: found is %t", k, found)
 		}
@@ -139,11 +139,11 @@ func TestRowCacheOfLargeRows(t *testing.T) {
 func TestRowCacheOwnsItsRows(t *testing.T) {
 	c := New(1<<16, rowOfArrival)
 	record := []byte("arrival-7")
-	row := infer.Row{Known: true, Arrived: true, Cols: []int32{1, 2}, Vals: []float32{3, 4}}
+	row := attach.Row{Known: true, Arrived: true, Cols: []int32{1, 2}, Vals: []float32{3, 4}}
 	cacheOne(c, unsafe.String(&record[0], len(record)), row, 0)
 	copy(record, "something")
 	row.Cols[0], row.Vals[0] = 9, 9
-	want := infer.Row{Known: true, Arrived: true, Cols: []int32{1, 2}, Vals: []float32{3, 4}}
+	want := attach.Row{Known: true, Arrived: true, Cols: []int32{1, 2}, Vals: []float32{3, 4}}
 	if got, found := recall(c, "arrival-7", 0); !found || !cmp.Equal(want, got) {
 		t.Errorf("found %t: %+v, want %+v", found, got, want)
 	}
@@ -157,7 +157,7 @@ func TestRowCacheConcurrently(t *testing.T) {
 		lanes.Go(func() {
 			for i := range 5000 {
 				n := i % 300
-				cacheOne(c, fmt.Sprint(n), infer.Row{Known: true, Arrived: true, Cols: []int32{int32(n)}, Vals: []float32{1}}, 0)
+				cacheOne(c, fmt.Sprint(n), attach.Row{Known: true, Arrived: true, Cols: []int32{int32(n)}, Vals: []float32{1}}, 0)
 				if got, found := recall(c, fmt.Sprint((i*7)%300), 0); found && got.Cols[0] != int32((i*7)%300) {
 					t.Errorf("row %d is %+v", (i*7)%300, got)
 				}
@@ -168,12 +168,12 @@ func TestRowCacheConcurrently(t *testing.T) {
 }
 
 // rowOfArrival begins the row of an arrival, whichever its stamp is.
-func rowOfArrival(int64) infer.Row { return infer.Row{Known: true, Arrived: true} }
+func rowOfArrival(int64) attach.Row { return attach.Row{Known: true, Arrived: true} }
 
 // The memory of an empty cache is its slots, one piece and the doorkeeper.
 func TestMemoryOfOneRow(t *testing.T) {
 	c := NewSelective(1<<20, rowOfArrival)
-	cacheOne(c, "1", infer.Row{Known: true, Cols: []int32{1}, Vals: []float32{1}}, 0)
+	cacheOne(c, "1", attach.Row{Known: true, Cols: []int32{1}, Vals: []float32{1}}, 0)
 	_, bytes := c.Size()
 	if want := int64(2*fewestSlots*slotBytes+c.young.size*unitBytes) + c.door.bytes(); bytes != want {
 		t.Errorf("%d bytes, want %d for the slots of two generations, a piece and a doorkeeper", bytes, want)

@@ -15,7 +15,8 @@ import (
 	"rivulet/consumer"
 	"rivulet/event"
 	"rivulet/graph"
-	"rivulet/infer"
+	"rivulet/infer/attach"
+	"rivulet/infer/growth"
 	"rivulet/mapping"
 	store "rivulet/mapping/arrivals"
 	"rivulet/serving"
@@ -280,7 +281,7 @@ func (s *growing) checkRows(stored map[string]string, b *artifact.Bundle) {
 	for _, of := range s.at {
 		ids = append(ids, of...)
 	}
-	seen, rows := make([]*infer.ArrivalRow, len(ids)), make([]infer.Row, len(ids))
+	seen, rows := make([]*growth.ArrivalRow, len(ids)), make([]attach.Row, len(ids))
 	if _, err := v.FindArrivals(s.t.Context(), ids, rows, ids, seen); err != nil {
 		s.t.Fatal(err)
 	}
@@ -289,7 +290,7 @@ func (s *growing) checkRows(stored map[string]string, b *artifact.Bundle) {
 		place[id] = i
 	}
 	ofT := mapping.FromArtifact(b.Mapping)
-	neighbours := make([][]infer.Row, len(ids))
+	neighbours := make([][]attach.Row, len(ids))
 	x := &graph.CSR{Rows: len(ids), Cols: b.Manifest.Data.Features, RowPtr: []int{0}}
 	across, own := [2]int{}, [2]int{}
 	for i, id := range ids {
@@ -297,7 +298,7 @@ func (s *growing) checkRows(stored map[string]string, b *artifact.Bundle) {
 		if seen[i] == nil || !rows[i].Known {
 			s.t.Fatalf("%s has no row", id)
 		}
-		neighbours[i] = make([]infer.Row, len(a.Edges))
+		neighbours[i] = make([]attach.Row, len(a.Edges))
 		if err := ofT.Rows(s.t.Context(), a.Edges, neighbours[i]); err != nil {
 			s.t.Fatal(err)
 		}
@@ -317,8 +318,8 @@ func (s *growing) checkRows(stored map[string]string, b *artifact.Bundle) {
 		x.ColIdx, x.Val = append(x.ColIdx, a.Features.Indices...), append(x.Val, a.Features.Values...)
 		x.RowPtr = append(x.RowPtr, len(x.ColIdx))
 	}
-	batch := &infer.Batch{X: graph.Features{Sparse: x}}
-	batch.R, batch.Known = infer.Attach(neighbours, v.SyntheticNodes())
+	batch := &attach.Batch{X: graph.Features{Sparse: x}}
+	batch.R, batch.Known = attach.Attach(neighbours, v.SyntheticNodes())
 	logits, probabilities := v.Predict(batch)
 	grown := v.Grow(batch)
 	for i, id := range ids {
@@ -327,7 +328,7 @@ func (s *growing) checkRows(stored map[string]string, b *artifact.Bundle) {
 			harness.Bits(p.Probabilities) != harness.Bits(probabilities.Row(i)) {
 			s.t.Errorf("%s: published %v, by what is kept of it %v", id, p.Logits, logits.Row(i))
 		}
-		again := infer.ArrivalRow{ID: id, Row: grown.Row(i), Record: seen[i].Record, Attached: seen[i].Attached}
+		again := growth.ArrivalRow{ID: id, Row: grown.Row(i), Record: seen[i].Record, Attached: seen[i].Attached}
 		if row := string(store.AppendArrived(nil, &again)); row != stored[id][:len(stored[id])-sealBytes] {
 			s.t.Errorf("%s: its row is %x, by what is kept of it %x", id, stored[id], row)
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"rivulet/event"
-	"rivulet/infer"
+	"rivulet/infer/growth"
 	store "rivulet/mapping/arrivals"
 	"rivulet/test/harness"
 )
@@ -215,7 +215,7 @@ func (s *growing) storedRows(version string) map[string]string {
 const sealBytes = 4
 
 // arrived decodes a stored row.
-func (s *growing) arrived(row string, synthetic int) *infer.ArrivalRow {
+func (s *growing) arrived(row string, synthetic int) *growth.ArrivalRow {
 	s.t.Helper()
 	a, err := store.DecodeArrived([]byte(row[:len(row)-sealBytes]), synthetic)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/infertest"
+	"rivulet/infer/preprocess"
 	"rivulet/test/reference"
 	"rivulet/test/reference/convert"
 )
@@ -46,7 +47,7 @@ func TestSection7CachedWayBackIsAMask(t *testing.T) {
 			infer.Layer{Neighbours: convert.Dense(convert.Normal(rng, h, h, 1)), Bias: make([]float32, h)},
 			infer.Layer{Neighbours: convert.Dense(convert.Normal(rng, h, c, 1)), Bias: make([]float32, c)})
 		tables := model.Tables(convert.Pattern(convert.Graph(rng, n, 0.4)),
-			infer.Ready(convert.Dense(convert.Normal(rng, n, d, 1))))
+			preprocess.Ready(convert.Dense(convert.Normal(rng, n, d, 1))))
 		for j := range n {
 			values := map[float32]bool{0: true}
 			for _, v := range tables.C.Row(j) {

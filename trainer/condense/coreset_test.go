@@ -11,7 +11,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/graph"
-	"rivulet/infer"
+	"rivulet/infer/preprocess"
 	"rivulet/test/reference"
 	"rivulet/test/reference/convert"
 	"rivulet/trainer/features"
@@ -20,7 +20,8 @@ import (
 // input returns a random world with features.
 func (w *world) input(x reference.Matrix) Input {
 	raw := convert.Features(x, w.seed%2 == 0)
-	return Input{Adj: convert.Pattern(w.adj), X: features.Factor(raw, &infer.Preprocess{Kind: infer.None, Scale: 1}),
+	plain := &preprocess.Parameters{Kind: preprocess.None, Scale: 1}
+	return Input{Adj: convert.Pattern(w.adj), X: features.Factor(raw, plain),
 		Points: w.points, Labels: w.labels, Share: w.share}
 }
 
@@ -103,8 +104,9 @@ func indicator(b bool) float64 {
 // All nodes of a class have the same chance, and the random stream alone decides.
 func TestSection7Random(t *testing.T) {
 	const n, k, runs = 10, 3, 4000
+	plain := &preprocess.Parameters{Kind: preprocess.None, Scale: 1}
 	in := Input{Adj: &graph.CSR{Rows: n, Cols: n, RowPtr: make([]int, n+1)}, Points: graph.NewDense(n, 1),
-		X:      features.Factor(graph.Features{Dense: graph.NewDense(n, 1)}, &infer.Preprocess{Kind: infer.None, Scale: 1}),
+		X:      features.Factor(graph.Features{Dense: graph.NewDense(n, 1)}, plain),
 		Labels: make([]int32, n), Share: []int{k}}
 	count, rng := make([]float64, n), stream(21)
 	for range runs {

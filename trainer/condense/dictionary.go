@@ -5,13 +5,14 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/growth"
 	"rivulet/infer/nnls"
 )
 
 // Dictionary holds the messages with which rows of M are solved, for the nodes of T and later for arrivals.
 type Dictionary struct {
-	Parts    []infer.Messages // how each model's tables become messages, in the order of their columns
-	Clusters *graph.Dense     // t', N'×p: the mean messages of each cluster
+	Parts    []growth.Messages // how each model's tables become messages, in the order of their columns
+	Clusters *graph.Dense      // t', N'×p: the mean messages of each cluster
 
 	nodes *graph.Dense // t, N×p
 }
@@ -35,7 +36,7 @@ func NewDictionary(models []infer.Model, onT []*infer.Tables, s Support, c *Clus
 func (d *Dictionary) Solve(k int) *graph.CSR { return nnls.Rows(d.Clusters, d.nodes, k) }
 
 // sideBySide scales the parts of several models and returns their messages, N×p.
-func sideBySide(parts []infer.Messages, onT []*infer.Tables, weights []float32) *graph.Dense {
+func sideBySide(parts []growth.Messages, onT []*infer.Tables, weights []float32) *graph.Dense {
 	blocks := make([]*graph.Dense, len(parts))
 	for k := range parts {
 		blocks[k] = parts[k].Of(onT[k])

@@ -9,7 +9,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/graph"
-	"rivulet/infer"
+	"rivulet/infer/preprocess"
 	"rivulet/test/reference"
 	"rivulet/test/reference/convert"
 	"rivulet/trainer/features"
@@ -93,7 +93,8 @@ func TestSection5MeansForLaterModels(t *testing.T) {
 			}
 		}
 		c.count()
-		pre := &infer.Preprocess{Kind: infer.L2Center, Mean: convert.Dense(convert.Normal(rng, 1, d, 1)).Data, Scale: 2}
+		pre := &preprocess.Parameters{Kind: preprocess.L2Center, Mean: convert.Dense(convert.Normal(rng, 1, d, 1)).Data,
+			Scale: 2}
 		raw := convert.Features(x, rapid.Bool().Draw(t, "sparse"))
 		want := meansOf(adj, convert.Matrix(pre.Raw(raw).Matrix()), c.Of, k, w)
 		got := Means(convert.Pattern(adj), features.Factor(raw, pre), c, w)

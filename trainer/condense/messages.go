@@ -7,6 +7,9 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
+	"rivulet/infer/growth"
+	"rivulet/infer/preprocess"
 )
 
 // Columns that are kept of the effects of a hidden layer; more change nothing that can be measured.
@@ -18,8 +21,8 @@ const (
 // Support are the support nodes attached to T at once, and the preprocessing of their features: what is met in
 // serving.
 type Support struct {
-	Batch *infer.Batch
-	Pre   *infer.Preprocess
+	Batch *attach.Batch
+	Pre   *preprocess.Parameters
 }
 
 // degree is deg_i, edges in ã included.
@@ -52,7 +55,7 @@ func (s Support) mean(f func(i int) float64) float64 {
 //
 //	hops      [u_{K−1}·s_{K−1}, …, u_0·s_0, c·cs]; of SGC with K = 2 s = 1, RMS of 1/D_i and cs = RMS of ‖z_i‖/√D_i
 //	layers    [u_{L−1} less its class mean, …, u_0·P0, c·Pc]
-func MessagesOf(m infer.Model, tables *infer.Tables, s Support) infer.Messages {
+func MessagesOf(m infer.Model, tables *infer.Tables, s Support) growth.Messages {
 	if m.Architecture.Convolves() {
 		return layerMessages(m, tables, s)
 	}
@@ -64,7 +67,7 @@ func MessagesOf(m infer.Model, tables *infer.Tables, s Support) infer.Messages {
 // there is one) and the mean masks μ of their relus:
 //
 //	E_{L−1} = Wo of layer L      E_l = Wo of layer l+1 · diag(μ_{l+1}) · E_{l+1}
-func layerMessages(m infer.Model, t *infer.Tables, s Support) infer.Messages {
+func layerMessages(m infer.Model, t *infer.Tables, s Support) growth.Messages {
 	op, last := m.Architecture.Operator, len(m.Layers)-1
 	factor := byDegree{
 		s:     func(d float64) float64 { _, out := op.Scales(d); return out },
@@ -75,9 +78,9 @@ func layerMessages(m infer.Model, t *infer.Tables, s Support) infer.Messages {
 		factor.kappa = func(d float64) float64 { in, out := op.Scales(d); return in * out }
 	}
 	states, messages := m.Frozen(t, s.Pre).(interface {
-		States(b *infer.Batch) (states, messages []*graph.Dense)
+		States(b *attach.Batch) (states, messages []*graph.Dense)
 	}).States(s.Batch)
-	out := infer.Messages{U: make([]infer.Part, last+1)}
+	out := growth.Messages{U: make([]growth.Part, last+1)}
 	out.U[last].Scale = 1
 	ways := make([]*graph.Dense, last)
 	var effect *graph.Dense // E_{l+1}, behind the mask of layer l+1
@@ -225,8 +228,8 @@ func topFactors(m *mat.SymDense, scale float64, keep int) *graph.Dense {
 //
 // and so does the way back of its own z_i, from the second hop on: cs = (s_1 + … + s_{K−1})·RMS of ‖z_i‖/√D_i, or
 // by a restart (1−α)·RMS of ‖z_i‖/√D_i.
-func hopMessages(m infer.Model, t *infer.Tables, s Support) infer.Messages {
-	var out infer.Messages
+func hopMessages(m infer.Model, t *infer.Tables, s Support) growth.Messages {
+	var out growth.Messages
 	keep, sum := 1-float64(m.Alpha), 0.0
 	for hop := range t.U {
 		scale := math.Sqrt(s.mean(func(i int) float64 {
@@ -239,7 +242,7 @@ func hopMessages(m infer.Model, t *infer.Tables, s Support) infer.Messages {
 			}
 			return sq(onward)
 		}))
-		if out.U = append(out.U, infer.Part{Scale: float32(scale)}); hop > 0 {
+		if out.U = append(out.U, growth.Part{Scale: float32(scale)}); hop > 0 {
 			sum += scale
 		}
 	}

@@ -8,7 +8,10 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
+	"rivulet/infer/growth"
 	"rivulet/infer/infertest"
+	"rivulet/infer/preprocess"
 )
 
 // scene is a small random T with a batch on it.
@@ -46,8 +49,8 @@ func newScene(seed uint64, n, d int) scene {
 	for i := range known {
 		known[i] = int32(r.RowLen(i))
 	}
-	w.support = Support{Batch: &infer.Batch{X: graph.Features{Dense: gaussian(rng, arrivals, d)}, R: r, Known: known},
-		Pre: &infer.Preprocess{Kind: infer.None, Scale: 1}}
+	w.support = Support{Batch: &attach.Batch{X: graph.Features{Dense: gaussian(rng, arrivals, d)}, R: r, Known: known},
+		Pre: &preprocess.Parameters{Kind: preprocess.None, Scale: 1}}
 	return w
 }
 
@@ -92,7 +95,7 @@ func TestSection5MessagesWeighEffects(t *testing.T) {
 	w := newScene(3, n, d)
 	for _, m := range w.models(d, h, c)[1:4] {
 		t.Run(m.Name(), func(t *testing.T) {
-			tables := m.Tables(w.adj, infer.Ready(w.x))
+			tables := m.Tables(w.adj, preprocess.Ready(w.x))
 			parts := MessagesOf(m, tables, w.support)
 			got := parts.Of(tables)
 			if want := c + min(firstEffects, h) + min(backEffects, h); got.Rows != n || got.Cols != want {
@@ -144,7 +147,7 @@ func onlyOneEdge(s Support) Support {
 	for k := range known {
 		known[k] = 1
 	}
-	return Support{Batch: &infer.Batch{X: s.Batch.X.Take(rows), R: s.Batch.R.Take(rows), Known: known}, Pre: s.Pre}
+	return Support{Batch: &attach.Batch{X: s.Batch.X.Take(rows), R: s.Batch.R.Take(rows), Known: known}, Pre: s.Pre}
 }
 
 // predicted is the message of a change of layer 1's table (in row 0 of change), with effects measured on tables.
@@ -163,10 +166,10 @@ func TestSection5SharedMessagesWeighTheSame(t *testing.T) {
 		weights[j] = 0.1 + w.rng.Float32()
 		total += float64(weights[j])
 	}
-	var parts []infer.Messages
+	var parts []growth.Messages
 	var onT []*infer.Tables
 	for _, m := range w.models(d, h, c) {
-		onT = append(onT, m.Tables(w.adj, infer.Ready(w.x)))
+		onT = append(onT, m.Tables(w.adj, preprocess.Ready(w.x)))
 		parts = append(parts, MessagesOf(m, onT[len(onT)-1], w.support))
 	}
 	before := parts[0].Of(onT[0])

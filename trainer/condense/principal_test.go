@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"rivulet/graph"
-	"rivulet/infer"
+	"rivulet/infer/preprocess"
 	"rivulet/test/reference"
 	"rivulet/test/reference/convert"
 	"rivulet/trainer/features"
@@ -41,7 +41,7 @@ func TestPrincipalCoordinates(t *testing.T) {
 		want := op.Mul(op.Mul(x)) // Â²X
 		points := convert.Dense(want.Mul(convert.Normal(rng, d, p, 1)))
 		factored := features.Factor(convert.Features(x, rapid.Bool().Draw(t, "sparse")),
-			&infer.Preprocess{Kind: infer.None, Scale: 1})
+			&preprocess.Parameters{Kind: preprocess.None, Scale: 1})
 		got := convert.Matrix(principal(points, squared(factored, graph.Normalised(convert.Pattern(adj))), keep))
 
 		gram, exact := got.Mul(got.T()), want.Mul(want.T())
@@ -71,7 +71,7 @@ func TestPrincipalCoordinatesOfManyColumns(t *testing.T) {
 	adj, x := convert.Graph(rng, n, 0.05), convert.Normal(rng, n, d, 1)
 	op := reference.AHat(adj)
 	want := op.Mul(op.Mul(x))
-	factored := features.Factor(convert.Features(x, true), &infer.Preprocess{Kind: infer.None, Scale: 1})
+	factored := features.Factor(convert.Features(x, true), &preprocess.Parameters{Kind: preprocess.None, Scale: 1})
 	got := convert.Matrix(principal(convert.Dense(want.Mul(convert.Normal(rng, d, p, 1))),
 		squared(factored, graph.Normalised(convert.Pattern(adj))), d))
 	if g := convert.Gap(got.Mul(got.T()), want.Mul(want.T())); g > 1e-3 {
@@ -81,7 +81,8 @@ func TestPrincipalCoordinatesOfManyColumns(t *testing.T) {
 
 // Points without any spread have no directions; their coordinates are zeros, not a division by zero.
 func TestPrincipalOfNothing(t *testing.T) {
-	x := features.Factor(graph.Features{Dense: graph.NewDense(4, 3)}, &infer.Preprocess{Kind: infer.None, Scale: 1})
+	x := features.Factor(graph.Features{Dense: graph.NewDense(4, 3)},
+		&preprocess.Parameters{Kind: preprocess.None, Scale: 1})
 	got := principal(graph.NewDense(4, 5), squared(x,
 		graph.Normalised(&graph.CSR{Rows: 4, Cols: 4, RowPtr: make([]int, 5)})), 2)
 	if g := convert.Gap(convert.Matrix(got), reference.New(4, got.Cols)); got.Rows != 4 || g > 0 {

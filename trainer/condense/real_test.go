@@ -8,7 +8,9 @@ import (
 	"rivulet/dataset"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/infer/infertest"
+	"rivulet/infer/preprocess"
 	"rivulet/test/datatest"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/features"
@@ -19,8 +21,8 @@ import (
 // cora is a real graph with W_O of SGC at the weight decay that validation chooses for it.
 type cora struct {
 	in     Input
-	pre    *infer.Preprocess
-	inputs infer.Inputs
+	pre    *preprocess.Parameters
+	inputs preprocess.Inputs
 	model  infer.Model
 	test   map[string]*eval.Set // by mode of batch, on T
 }
@@ -105,7 +107,7 @@ func TestSection9BaselinesOnCora(t *testing.T) {
 		for mode := range c.test {
 			for name, method := range coresets {
 				s := method(c.in, stream(seed))
-				count(name, mode, c.accuracy(mode, c.model.Joint(s.Adj, infer.Ready(s.X), c.pre), s.M))
+				count(name, mode, c.accuracy(mode, c.model.Joint(s.Adj, preprocess.Ready(s.X), c.pre), s.M))
 			}
 			count("vng", mode, c.accuracy(mode, c.model.Frozen(v.Tables(c.model), c.pre), v.M))
 			count("cluster", mode, c.accuracy(mode, c.model.Frozen(onS, c.pre), clusters))
@@ -140,7 +142,7 @@ func TestSection9BaselinesOnCora(t *testing.T) {
 // clusterMethod gives section 5's clusters M = membership and tables.
 func (c *cora) clusterMethod(t *testing.T, onT *infer.Tables, rng *rand.Rand) (m *graph.CSR, onS *infer.Tables) {
 	logits := c.model.Joint(c.in.Adj, c.inputs, c.pre).(infer.NodeLogits).GraphLogits(
-		&infer.Batch{X: c.in.X.Raw.Take(nil), R: &graph.CSR{Cols: c.in.Adj.Rows, RowPtr: []int{0}}})
+		&attach.Batch{X: c.in.X.Raw.Take(nil), R: &graph.CSR{Cols: c.in.Adj.Rows, RowPtr: []int{0}}})
 	predicted := make([]int32, logits.Rows)
 	for i := range predicted {
 		predicted[i] = int32(infer.ArgMax(logits.Row(i)))

@@ -7,7 +7,9 @@ import (
 	"pgregory.net/rapid"
 
 	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/infer/infertest"
+	"rivulet/infer/preprocess"
 	"rivulet/test/reference"
 	"rivulet/test/reference/convert"
 )
@@ -38,7 +40,7 @@ func TestSection5Messages(t *testing.T) {
 		}
 		x, support, w := convert.Normal(rng, n, d, 1), convert.Normal(rng, arrivals, d, 1), convert.Normal(rng, d, c, 1)
 
-		batch := &infer.Batch{R: convert.Sparse(a, arrivals, n), X: convert.Features(support, false),
+		batch := &attach.Batch{R: convert.Sparse(a, arrivals, n), X: convert.Features(support, false),
 			Known: make([]int32, arrivals)}
 		edges, hop, back := 0.0, 0.0, 0.0
 		z := lessMean(support.Mul(w))
@@ -78,8 +80,8 @@ func TestSection5Messages(t *testing.T) {
 			return cs * tables.C[j][0]
 		})
 		model := infertest.Model("sgc", 0, 2, infer.Layer{Self: convert.Dense(w), Bias: make([]float32, c)})
-		plain := Support{Batch: batch, Pre: &infer.Preprocess{Kind: infer.None, Scale: 1}}
-		onT := model.Tables(convert.Pattern(adj), infer.Ready(convert.Dense(x)))
+		plain := Support{Batch: batch, Pre: &preprocess.Parameters{Kind: preprocess.None, Scale: 1}}
+		onT := model.Tables(convert.Pattern(adj), preprocess.Ready(convert.Dense(x)))
 		parts := MessagesOf(model, onT, plain)
 		got := parts.Of(onT)
 		if g := convert.Gap(convert.Matrix(got), want); g > 1e-4 {

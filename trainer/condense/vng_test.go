@@ -10,7 +10,9 @@ import (
 	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/infer/infertest"
+	"rivulet/infer/preprocess"
 	"rivulet/test/reference"
 	"rivulet/test/reference/convert"
 )
@@ -134,12 +136,12 @@ func TestSection7VNGArrival(t *testing.T) {
 		want := reference.At(arrivals, classes, func(i, k int) float64 { return z[i][k] + bias[0][k] })
 
 		model := infertest.Model("sgc", 0, 2, infer.Layer{Self: convert.Dense(weight), Bias: convert.Dense(bias).Data})
-		batch := &infer.Batch{X: convert.Features(x, false), R: convert.Sparse(r, arrivals, len(v.Labels)),
+		batch := &attach.Batch{X: convert.Features(x, false), R: convert.Sparse(r, arrivals, len(v.Labels)),
 			Known: make([]int32, arrivals), Adj: convert.Pattern(among)}
 		for i := range batch.Known {
 			batch.Known[i] = int32(degrees[i])
 		}
-		got := model.Frozen(v.Tables(model), &infer.Preprocess{Kind: infer.None, Scale: 1}).Logits(batch)
+		got := model.Frozen(v.Tables(model), &preprocess.Parameters{Kind: preprocess.None, Scale: 1}).Logits(batch)
 		if g := convert.Gap(convert.Matrix(got), want); g > 1e-4 {
 			t.Fatalf("logits are off by %g", g)
 		}

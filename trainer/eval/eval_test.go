@@ -13,13 +13,13 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"rivulet/graph"
-	"rivulet/infer"
+	"rivulet/infer/attach"
 )
 
 // attached returns two batches on a T of three nodes, two arrivals and one.
 func attached() *Set {
-	batch := func(n int, rowPtr []int, cols []int32) *infer.Batch {
-		b := &infer.Batch{X: graph.Features{Dense: graph.NewDense(n, 1)}, Known: make([]int32, n),
+	batch := func(n int, rowPtr []int, cols []int32) *attach.Batch {
+		b := &attach.Batch{X: graph.Features{Dense: graph.NewDense(n, 1)}, Known: make([]int32, n),
 			R: &graph.CSR{Rows: n, Cols: 3, RowPtr: rowPtr, ColIdx: cols}}
 		for i := range n {
 			b.Known[i] = int32(b.R.RowLen(i))
@@ -27,7 +27,7 @@ func attached() *Set {
 		return b
 	}
 	return &Set{
-		Batches: []*infer.Batch{batch(2, []int{0, 2, 3}, []int32{0, 2, 1}), batch(1, []int{0, 0}, nil)},
+		Batches: []*attach.Batch{batch(2, []int{0, 2, 3}, []int32{0, 2, 1}), batch(1, []int{0, 0}, nil)},
 		Labels:  [][]int32{{0, 1}, {1}},
 	}
 }
@@ -66,9 +66,9 @@ func TestEq11OnS(t *testing.T) {
 }
 
 // first answers class 0 with as many batches as it has seen.
-type first struct{ seen []*infer.Batch }
+type first struct{ seen []*attach.Batch }
 
-func (f *first) Predict(b *infer.Batch) (logits, probabilities *graph.Dense) {
+func (f *first) Predict(b *attach.Batch) (logits, probabilities *graph.Dense) {
 	f.seen = append(f.seen, b)
 	out := graph.NewDense(b.Len(), 2)
 	for i := range out.Rows {
@@ -135,7 +135,7 @@ type holder struct {
 
 var sink []byte
 
-func (h *holder) Predict(b *infer.Batch) (logits, probabilities *graph.Dense) {
+func (h *holder) Predict(b *attach.Batch) (logits, probabilities *graph.Dense) {
 	sink = make([]byte, h.perRow*b.Len())
 	return graph.NewDense(b.Len(), 1), graph.NewDense(b.Len(), 1)
 }

@@ -5,21 +5,22 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
 )
 
 // Set is a list of batches with the classes of their nodes.
 type Set struct {
-	Batches []*infer.Batch
+	Batches []*attach.Batch
 	Labels  [][]int32 // class of each node of each batch
 
-	attach func(k int) *infer.Batch // makes Batches[k] again; nil if the batches came attached
+	attach func(k int) *attach.Batch // makes Batches[k] again; nil if the batches came attached
 }
 
 // On returns the same batches attached to S through M (N×N'): r = aM. When time or memory of the result is
 // measured, attachment through the rows of M, which are in memory, is done again and counts as part of inference.
 func (s *Set) On(m *graph.CSR) *Set {
-	out := &Set{Labels: s.Labels, attach: func(k int) *infer.Batch {
-		b := &infer.Batch{X: s.Batches[k].X, Adj: s.Batches[k].Adj}
+	out := &Set{Labels: s.Labels, attach: func(k int) *attach.Batch {
+		b := &attach.Batch{X: s.Batches[k].X, Adj: s.Batches[k].Adj}
 		b.AttachThrough(s.Batches[k].R, m)
 		return b
 	}}
@@ -39,7 +40,7 @@ func (s *Set) Len() int {
 }
 
 // batch returns Batches[k], attached anew if the set is on S.
-func (s *Set) batch(k int) *infer.Batch {
+func (s *Set) batch(k int) *attach.Batch {
 	if s.attach == nil {
 		return s.Batches[k]
 	}
@@ -48,7 +49,7 @@ func (s *Set) batch(k int) *infer.Batch {
 
 // Predictor answers attached batches: an *infer.Predictor, or a version that serves.
 type Predictor interface {
-	Predict(b *infer.Batch) (logits, probabilities *graph.Dense)
+	Predict(b *attach.Batch) (logits, probabilities *graph.Dense)
 }
 
 // Answer holds a predictor's output for every node of a set, in order.

@@ -5,8 +5,9 @@
 //
 // There are three forms of pre(X)·W, each for a reason:
 //
-//	infer.Projection   rows of arrivals: each has the same bits in any batch, and its norm is computed on the way; infer.Inputs
-//	                   are the nodes of a graph seen through it, or through S's X', which is preprocessed already
+//	Projection         (package infer/preprocess) rows of arrivals: each has the same bits in any batch, and its norm is
+//	                   computed on the way; Inputs are the nodes of a graph seen through it, or through S's X', which
+//	                   is preprocessed already
 //	Factored           T's rows, normed once: sums of rows, G·pre(X), and blocks of columns
 //	Design             T's rows in a fit: F·W and FᵀG by turns, with F = P·pre(X) never formed; package fit drops features out
 //	                   by replacing its raw rows

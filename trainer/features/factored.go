@@ -4,11 +4,11 @@ import (
 	"math"
 
 	"rivulet/graph"
-	"rivulet/infer"
+	"rivulet/infer/preprocess"
 )
 
-// FactoredFeatures is pre(X) as X̄ diag(f) − 1·oᵀ. Unlike [infer.Projection] it norms each row once, for all reads of
-// training, and gives products from the left.
+// FactoredFeatures is pre(X) as X̄ diag(f) − 1·oᵀ. Unlike [preprocess.Projection] it norms each row once, for all reads
+// of training, and gives products from the left.
 type FactoredFeatures struct {
 	Raw    graph.Features // X̄, N×d
 	Factor []float32      // f, d; nil after Scaled: ones
@@ -16,22 +16,22 @@ type FactoredFeatures struct {
 }
 
 // Factor returns raw features with a preprocessing applied.
-func Factor(x graph.Features, pre *infer.Preprocess) *FactoredFeatures {
+func Factor(x graph.Features, pre *preprocess.Parameters) *FactoredFeatures {
 	d := x.Cols()
 	f := &FactoredFeatures{Raw: x, Factor: make([]float32, d), Offset: make([]float32, d)}
 	switch pre.Kind {
-	case infer.L2Center:
+	case preprocess.L2Center:
 		f.Raw = unitRows(x)
-	case infer.L1:
+	case preprocess.L1:
 		f.Raw = sumRows(x)
 	}
 	for k := range d {
 		f.Factor[k] = 1
-		if pre.Kind == infer.None {
+		if pre.Kind == preprocess.None {
 			continue
 		}
 		f.Factor[k] = pre.Scale
-		if pre.Kind == infer.Standardize {
+		if pre.Kind == preprocess.Standardize {
 			f.Factor[k] /= pre.Std[k]
 		}
 		if pre.Centres() {

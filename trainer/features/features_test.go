@@ -9,12 +9,12 @@ import (
 	"pgregory.net/rapid"
 
 	"rivulet/graph"
-	"rivulet/infer"
+	"rivulet/infer/preprocess"
 	"rivulet/test/reference"
 	"rivulet/test/reference/convert"
 )
 
-var kinds = []string{infer.L2Center, infer.L1, infer.Standardize, infer.None}
+var kinds = []string{preprocess.L2Center, preprocess.L1, preprocess.Standardize, preprocess.None}
 
 type world struct {
 	adj, x reference.Matrix
@@ -31,11 +31,11 @@ func draw(t *rapid.T) world {
 	clear(w.x[0])
 	for i := range w.x {
 		w.x[i][0] = 3
-		if w.kind == infer.L2Center {
+		if w.kind == preprocess.L2Center {
 			w.x[i][0] = 0 // row 0 has no norm
 		}
 	}
-	if w.kind == infer.L1 {
+	if w.kind == preprocess.L1 {
 		for _, row := range w.x {
 			for k, v := range row {
 				row[k] = math.Abs(v)
@@ -49,7 +49,7 @@ func draw(t *rapid.T) world {
 	return w
 }
 
-func (w world) fit(t interface{ Fatal(...any) }) (*infer.Preprocess, *FactoredFeatures) {
+func (w world) fit(t interface{ Fatal(...any) }) (*preprocess.Parameters, *FactoredFeatures) {
 	x := convert.Features(w.x, w.sparse)
 	pre, err := Fit(w.kind, x, false, graph.Normalised(convert.Pattern(w.adj)))
 	if err != nil {
@@ -69,13 +69,13 @@ func TestSection1Fit(t *testing.T) {
 		w := draw(t)
 		pre, _ := w.fit(t)
 		want := reference.FitPreprocess(w.kind, w.adj, w.x)
-		if w.kind == infer.None {
+		if w.kind == preprocess.None {
 			if pre.Scale != 1 || pre.Mean != nil || pre.Std != nil {
 				t.Fatalf("none has parameters: %+v", pre)
 			}
 			return
 		}
-		if w.kind == infer.L1 {
+		if w.kind == preprocess.L1 {
 			if pre.Mean != nil {
 				t.Fatalf("l1 has a mean: %v", pre.Mean)
 			}
@@ -85,7 +85,7 @@ func TestSection1Fit(t *testing.T) {
 		if math.Abs(float64(pre.Scale)/want.Scale-1) > 1e-3 {
 			t.Fatalf("scale %v, want %v", pre.Scale, want.Scale)
 		}
-		if w.kind == infer.Standardize {
+		if w.kind == preprocess.Standardize {
 			if g := convert.Gap(vector(pre.Std), reference.Matrix{want.Std}); g > 1e-5 {
 				t.Fatalf("std %v, want %v", pre.Std, want.Std)
 			}
@@ -100,7 +100,7 @@ func TestSection1Fit(t *testing.T) {
 func TestSection1ScaleGivesNormFive(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := draw(t)
-		if w.kind == infer.None {
+		if w.kind == preprocess.None {
 			t.Skip("none has no scale")
 		}
 		_, f := w.fit(t)
@@ -155,7 +155,7 @@ func TestCombine(t *testing.T) {
 func TestSection1Auto(t *testing.T) {
 	x := convert.Features(reference.Matrix{{1, 0}, {0, 1}, {1, 2}}, true)
 	hat := graph.Normalised(&graph.CSR{Rows: 3, Cols: 3, RowPtr: make([]int, 4)})
-	for bag, want := range map[bool]string{true: infer.L2Center, false: infer.Standardize} {
+	for bag, want := range map[bool]string{true: preprocess.L2Center, false: preprocess.Standardize} {
 		pre, err := Fit(Auto, x, bag, hat)
 		if err != nil || pre.Kind != want {
 			t.Errorf("bag of words %v: %v, %v; want %s", bag, pre, err, want)
@@ -174,12 +174,12 @@ func TestFitRefuses(t *testing.T) {
 	same := convert.Features(reference.Matrix{{.1, .7, .3}, {.1, .7, .3}, {.1, .7, .3}}, false)
 	for _, asSparse := range []bool{false, true} {
 		negative := convert.Features(reference.Matrix{{1, 0}, {0, -2}, {1, 2}}, asSparse)
-		if _, err := Fit(infer.L1, negative, false, hat); err == nil ||
+		if _, err := Fit(preprocess.L1, negative, false, hat); err == nil ||
 			!strings.Contains(err.Error(), "feature 1 of node 1") {
 			t.Errorf("l1 of a negative value, sparse %v: %v", asSparse, err)
 		}
 	}
-	for _, kind := range []string{infer.L2Center, infer.Standardize} {
+	for _, kind := range []string{preprocess.L2Center, preprocess.Standardize} {
 		if _, err := Fit(kind, same, false, hat); err == nil || !strings.Contains(err.Error(), "do not vary") {
 			t.Errorf("%s of equal rows: %v", kind, err)
 		}

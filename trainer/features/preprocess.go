@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"rivulet/graph"
-	"rivulet/infer"
+	"rivulet/infer/preprocess"
 	"rivulet/schema"
 )
 
@@ -22,16 +22,16 @@ const blockWidth = 128
 // Check returns an error for an unknown kind of preprocessing.
 func Check(kind string) error {
 	switch kind {
-	case Auto, infer.L2Center, infer.L1, infer.Standardize, infer.None:
+	case Auto, preprocess.L2Center, preprocess.L1, preprocess.Standardize, preprocess.None:
 		return nil
 	}
-	return fmt.Errorf("preprocess is %q, want %q, %q, %q, %q or %q", kind, Auto, infer.L2Center, infer.L1,
-		infer.Standardize, infer.None)
+	return fmt.Errorf("preprocess is %q, want %q, %q, %q, %q or %q", kind, Auto, preprocess.L2Center, preprocess.L1,
+		preprocess.Standardize, preprocess.None)
 }
 
 // Fit learns a preprocessing from the raw features of T's nodes (N×d) and Â (N×N). kind is auto, l2-center, l1,
 // standardize or none; bagOfWords decides for auto. l1 is for features of 0 or more.
-func Fit(kind string, x graph.Features, bagOfWords bool, hat *graph.CSR) (*infer.Preprocess, error) {
+func Fit(kind string, x graph.Features, bagOfWords bool, hat *graph.CSR) (*preprocess.Parameters, error) {
 	pre, _, err := fitted(kind, x, bagOfWords, nil, hat, false)
 	return pre, err
 }
@@ -40,33 +40,34 @@ func Fit(kind string, x graph.Features, bagOfWords bool, hat *graph.CSR) (*infer
 // and the preprocessing is not none; nil elsewhere.
 //
 // Features of a schema, if it is not nil, are standardised feature by feature ([blockDeviations]); auto chooses that.
-func FitTwoHops(kind string, x graph.Features, bagOfWords bool, s *schema.Schema, hat *graph.CSR) (*infer.Preprocess,
+func FitTwoHops(kind string, x graph.Features, bagOfWords bool, s *schema.Schema,
+	hat *graph.CSR) (*preprocess.Parameters,
 	*graph.Dense, error) {
 	return fitted(kind, x, bagOfWords && s == nil, s, hat, x.Sparse == nil)
 }
 
 func fitted(kind string, x graph.Features, bagOfWords bool, s *schema.Schema, hat *graph.CSR,
-	keep bool) (*infer.Preprocess, *graph.Dense, error) {
+	keep bool) (*preprocess.Parameters, *graph.Dense, error) {
 	if err := Check(kind); err != nil {
 		return nil, nil, err
 	}
 	if kind == Auto {
-		kind = infer.Standardize
+		kind = preprocess.Standardize
 		if bagOfWords {
-			kind = infer.L2Center
+			kind = preprocess.L2Center
 		}
 	}
-	pre := &infer.Preprocess{Kind: kind, Scale: 1}
+	pre := &preprocess.Parameters{Kind: kind, Scale: 1}
 	switch kind {
-	case infer.None:
+	case preprocess.None:
 		return pre, nil, nil
-	case infer.L2Center:
+	case preprocess.L2Center:
 		pre.Mean, _ = moments(unitRows(x))
-	case infer.L1:
+	case preprocess.L1:
 		if err := checkNotNegative(x); err != nil {
 			return nil, nil, err
 		}
-	case infer.Standardize:
+	case preprocess.Standardize:
 		pre.Mean, pre.Std = moments(x)
 		if s != nil {
 			_, variance := variances(x)
@@ -99,7 +100,7 @@ func checkNotNegative(x graph.Features) (err error) {
 		x.Each(i, func(c int, v float32) {
 			if v < 0 && err == nil {
 				err = fmt.Errorf("preprocess %q: feature %d of node %d of the original graph is %v, want 0 or more",
-					infer.L1, c, i, v)
+					preprocess.L1, c, i, v)
 			}
 		})
 	}

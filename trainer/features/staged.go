@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"rivulet/graph"
-	"rivulet/infer"
+	"rivulet/infer/preprocess"
 	"rivulet/schema"
 )
 
@@ -15,19 +15,19 @@ func KindOf(kind string, bagOfWords bool, s *schema.Schema) string {
 		return kind
 	}
 	if bagOfWords && s == nil {
-		return infer.L2Center
+		return preprocess.L2Center
 	}
-	return infer.Standardize
+	return preprocess.Standardize
 }
 
 // Moments returns a preprocessing without its global scale of the means and variances of the columns of X̄ over
 // T.
-func Moments(kind string, mean []float32, variance []float64, s *schema.Schema) *infer.Preprocess {
-	pre := &infer.Preprocess{Kind: kind, Scale: 1}
+func Moments(kind string, mean []float32, variance []float64, s *schema.Schema) *preprocess.Parameters {
+	pre := &preprocess.Parameters{Kind: kind, Scale: 1}
 	if pre.Centres() {
 		pre.Mean = mean
 	}
-	if kind != infer.Standardize {
+	if kind != preprocess.Standardize {
 		return pre
 	}
 	pre.Std = make([]float32, len(variance))
@@ -43,15 +43,15 @@ func Moments(kind string, mean []float32, variance []float64, s *schema.Schema) 
 }
 
 // Vectors are f and o of pre(X) = X̄ diag(f) − 1·oᵀ.
-func Vectors(pre *infer.Preprocess, d int) (factor, offset []float32) {
+func Vectors(pre *preprocess.Parameters, d int) (factor, offset []float32) {
 	f := Factor(graph.Features{Sparse: &graph.CSR{Cols: d, RowPtr: []int{0}}}, pre)
 	return f.Factor, f.Offset
 }
 
 // GlobalScale returns the scale for rows of Â²·pre(X) of this RMS norm; an error where they do not vary but for
 // rounding.
-func GlobalScale(pre *infer.Preprocess, norm float64, offset []float32) (float32, error) {
-	if pre.Kind == infer.None {
+func GlobalScale(pre *preprocess.Parameters, norm float64, offset []float32) (float32, error) {
+	if pre.Kind == preprocess.None {
 		return 1, nil
 	}
 	centre := 0.0

@@ -12,6 +12,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/preprocess"
 	"rivulet/test/reference"
 	"rivulet/test/reference/convert"
 	"rivulet/trainer/features"
@@ -113,7 +114,7 @@ func world(t *rapid.T) (x *features.FactoredFeatures, hat *graph.CSR, rows []int
 	}
 	raw := convert.Normal(rng, n, d, 0.6)
 	raw[0][0], raw[1][0] = 5, -5
-	kind := rapid.SampledFrom([]string{infer.L2Center, infer.Standardize, infer.None}).Draw(t, "kind")
+	kind := rapid.SampledFrom([]string{preprocess.L2Center, preprocess.Standardize, preprocess.None}).Draw(t, "kind")
 	in := convert.Features(raw, rapid.Bool().Draw(t, "sparse"))
 	hat = graph.Normalised(convert.Pattern(adj))
 	pre, err := features.Fit(kind, in, false, hat)
@@ -318,7 +319,7 @@ func BenchmarkDesign(b *testing.B) {
 		raw := convert.Normal(rng, n, d, density)
 		hat := graph.Normalised(convert.Pattern(convert.Graph(rng, n, 0.01)))
 		in := convert.Features(raw, true)
-		pre, err := features.Fit(infer.L2Center, in, true, hat)
+		pre, err := features.Fit(preprocess.L2Center, in, true, hat)
 		if err != nil {
 			b.Fatal(err)
 		}

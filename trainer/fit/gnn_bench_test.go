@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"rivulet/graph"
-	"rivulet/infer"
+	"rivulet/infer/preprocess"
 	"rivulet/trainer/features"
 )
 
@@ -32,7 +32,7 @@ func redditShape(nodes int) (adj *graph.CSR, x *features.FactoredFeatures, label
 	for k := range dense.Data {
 		dense.Data[k] = rng.Float32() - 0.5
 	}
-	pre := &infer.Preprocess{Kind: infer.None, Scale: 1}
+	pre := &preprocess.Parameters{Kind: preprocess.None, Scale: 1}
 	return adj, features.Factor(graph.Features{Dense: dense}, pre), labels
 }
 

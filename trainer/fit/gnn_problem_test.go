@@ -10,6 +10,8 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
+	"rivulet/infer/preprocess"
 	"rivulet/test/reference"
 	"rivulet/test/reference/convert"
 	"rivulet/trainer/features"
@@ -80,7 +82,7 @@ func TestShapeOfAnUnknownModelPanics(t *testing.T) {
 
 // original is a small T with preprocessed features, and what the oracle makes of them.
 func original(t *rapid.T) (adj reference.Matrix, x *features.FactoredFeatures, pre reference.Matrix, raw graph.Features,
-	fitted *infer.Preprocess) {
+	fitted *preprocess.Parameters) {
 	rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 	n, d := rapid.IntRange(4, 12).Draw(t, "N"), rapid.IntRange(1, 6).Draw(t, "d")
 	adj = convert.Graph(rng, n, 0.25)
@@ -89,7 +91,7 @@ func original(t *rapid.T) (adj reference.Matrix, x *features.FactoredFeatures, p
 	for i := range n {
 		adj[0][i], adj[i][0] = 0, 0
 	}
-	kind := rapid.SampledFrom([]string{infer.L2Center, infer.Standardize, infer.None}).Draw(t, "kind")
+	kind := rapid.SampledFrom([]string{preprocess.L2Center, preprocess.Standardize, preprocess.None}).Draw(t, "kind")
 	raw = convert.Features(m, rapid.Bool().Draw(t, "sparse"))
 	fitted, err := features.Fit(kind, raw, false, graph.Normalised(convert.Pattern(adj)))
 	if err != nil {
@@ -139,7 +141,8 @@ func TestSection3DropoutIsOfEntries(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 0))
 		m, op := convert.Normal(rng, n, d, 0.5), convert.Normal(rng, 4, n, 0.5)
 		sparse := rapid.Bool().Draw(t, "sparse")
-		pre := &infer.Preprocess{Kind: infer.Standardize, Scale: 1, Mean: make([]float32, d), Std: make([]float32, d)}
+		pre := &preprocess.Parameters{Kind: preprocess.Standardize, Scale: 1, Mean: make([]float32, d),
+			Std: make([]float32, d)}
 		for k := range d {
 			pre.Mean[k], pre.Std[k] = rng.Float32(), 1+rng.Float32()
 		}
@@ -212,7 +215,7 @@ func TestSection3NetworkIsTheJointModel(t *testing.T) {
 				last := convert.Pattern(adj).Take([]int32{int32(n - 1)})
 				last = last.Submatrix([]int32{0}, index(rest, n), n-1)
 				on := convert.Pattern(adj).Submatrix(rest, index(rest, n), n-1)
-				batch := &infer.Batch{X: raw.Take([]int32{int32(n - 1)}), R: last, Known: []int32{int32(last.NNZ())}}
+				batch := &attach.Batch{X: raw.Take([]int32{int32(n - 1)}), R: last, Known: []int32{int32(last.NNZ())}}
 				got := net.model(true).Joint(on, pre.Raw(raw.Take(rest)), pre).Logits(batch)
 				want := &graph.Dense{Rows: 1, Cols: 3, Data: logits.Row(n - 1)}
 				if gap := convert.Gap(convert.Matrix(got), convert.Matrix(want)); gap > 1e-3 {

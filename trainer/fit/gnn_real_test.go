@@ -6,6 +6,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/preprocess"
 	"rivulet/test/datatest"
 	"rivulet/trainer/features"
 )
@@ -14,7 +15,7 @@ import (
 type realT struct {
 	data     *dataset.Dataset
 	original *dataset.Original
-	pre      *infer.Preprocess
+	pre      *preprocess.Parameters
 	x        *features.FactoredFeatures
 }
 

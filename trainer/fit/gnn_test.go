@@ -16,6 +16,8 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
+	"rivulet/infer/preprocess"
 	"rivulet/test/reference"
 	"rivulet/test/reference/convert"
 )
@@ -221,9 +223,10 @@ func easy(model string) (p GNNProblem, right func(infer.Model) (float64, error))
 		Labels: training, Hop: op,
 		Propagated: Explicit{X: convert.Dense(convert.FromCSR(op).Mul(x))}, Self: Explicit{X: convert.Dense(x)}}
 	return p, func(m infer.Model) (float64, error) {
-		batch := &infer.Batch{X: graph.Features{Dense: graph.NewDense(1, d)}, R: convert.Sparse(nil, 1, n), Known: []int32{0}}
-		deployed := m.Joint(convert.Pattern(adj), infer.Ready(convert.Dense(x)),
-			&infer.Preprocess{Kind: infer.None, Scale: 1})
+		batch := &attach.Batch{X: graph.Features{Dense: graph.NewDense(1, d)}, R: convert.Sparse(nil, 1, n),
+			Known: []int32{0}}
+		deployed := m.Joint(convert.Pattern(adj), preprocess.Ready(convert.Dense(x)),
+			&preprocess.Parameters{Kind: preprocess.None, Scale: 1})
 		logits := deployed.(infer.NodeLogits).GraphLogits(batch)
 		hits := 0
 		for i := n / 2; i < n; i++ {

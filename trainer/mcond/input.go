@@ -8,18 +8,20 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
+	"rivulet/infer/preprocess"
 	"rivulet/trainer/features"
 )
 
 // Input is the input of condensation.
 type Input struct {
-	Adj     *graph.CSR        // A of T, N×N symmetric 0/1, columns ascending
-	X       graph.Features    // N×d raw features of T
-	Pre     *infer.Preprocess // pre: what T and the support nodes are seen through
-	Labels  []int32           // N: class, −1 if unknown
-	Classes int               // C
-	Budget  []int             // C: synthetic nodes of each class, N' in all; at most its labelled nodes
-	Support *infer.Batch      // the support nodes attached to T, all at once, with ã; nil: no L_ind
+	Adj     *graph.CSR             // A of T, N×N symmetric 0/1, columns ascending
+	X       graph.Features         // N×d raw features of T
+	Pre     *preprocess.Parameters // pre: what T and the support nodes are seen through
+	Labels  []int32                // N: class, −1 if unknown
+	Classes int                    // C
+	Budget  []int                  // C: synthetic nodes of each class, N' in all; at most its labelled nodes
+	Support *attach.Batch          // the support nodes attached to T, all at once, with ã; nil: no L_ind
 	// Validate returns the accuracy by which the best state is chosen, on any scale: for M the sum of O→S, S→S and
 	// S→O on the support nodes, for GCond only S→O. It must not keep the snapshot's memory past its return, nor
 	// depend on anything else. nil: the last round is the best, and the first Mu and Delta are used.
@@ -180,7 +182,7 @@ func (p *preparedInput) targets(r *relay[float32], want *matrix[float32], ind *i
 	}
 	batch := *p.in.Support
 	batch.X = graph.Features{Dense: ind.zb.dense()}
-	joint := model.Joint(p.in.Adj, infer.Ready(z.dense()),
-		&infer.Preprocess{Kind: infer.None, Scale: 1}).Logits(&batch)
+	joint := model.Joint(p.in.Adj, preprocess.Ready(z.dense()),
+		&preprocess.Parameters{Kind: preprocess.None, Scale: 1}).Logits(&batch)
 	copy(ind.want.data, joint.Data)
 }

@@ -10,6 +10,8 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
+	"rivulet/infer/preprocess"
 	"rivulet/trainer/features"
 )
 
@@ -114,17 +116,17 @@ func TestPropagationIsInfers(t *testing.T) {
 
 	gemm(plain, transposed, 1, l.x, l.relay.w, 0, l.zs)
 	l.ind.forward(l.norm.out, l.s.adj(), l.zs, l.relay.b)
-	rows := make([][]infer.Row, w.in.Support.Len())
+	rows := make([][]attach.Row, w.in.Support.Len())
 	for i := range rows {
 		nodes, _ := w.in.Support.R.Row(i)
 		for _, j := range nodes {
 			cols, vals := m.Row(int(j))
-			rows[i] = append(rows[i], infer.Row{Known: true, Cols: cols, Vals: vals})
+			rows[i] = append(rows[i], attach.Row{Known: true, Cols: cols, Vals: vals})
 		}
 	}
 	onS := *w.in.Support
-	onS.R, onS.Known = infer.Attach(rows, m.Cols)
-	got := full.Joint(adj, infer.Ready(l.expanded(l.x)), w.in.Pre).Logits(&onS)
+	onS.R, onS.Known = attach.Attach(rows, m.Cols)
+	got := full.Joint(adj, preprocess.Ready(l.expanded(l.x)), w.in.Pre).Logits(&onS)
 	near(t, "H'_sup", l.ind.rest.data, got.Data)
 }
 
@@ -206,7 +208,7 @@ func TestPrincipalBasis(t *testing.T) {
 			}
 		}
 	}
-	pre := &infer.Preprocess{Kind: infer.L2Center, Mean: make([]float32, d), Scale: 3}
+	pre := &preprocess.Parameters{Kind: preprocess.L2Center, Mean: make([]float32, d), Scale: 3}
 	for k := range pre.Mean {
 		pre.Mean[k] = 0.05
 	}
@@ -246,7 +248,7 @@ func converted[F number](m *graph.Dense) *matrix[F] {
 }
 
 // largestSquares returns the sum of the p largest squared singular values of pre(X).
-func largestSquares(t *testing.T, pre *infer.Preprocess, x graph.Features, p int) float64 {
+func largestSquares(t *testing.T, pre *preprocess.Parameters, x graph.Features, p int) float64 {
 	t.Helper()
 	identity := graph.NewDense(x.Cols(), x.Cols())
 	for k := range identity.Rows {
@@ -270,7 +272,8 @@ func TestBasisOfLowRank(t *testing.T) {
 	for i := range 20 {
 		raw.Row(i)[i%3] = float32(1 + i)
 	}
-	v := principalBasis(features.Factor(graph.Features{Dense: raw}, &infer.Preprocess{Kind: infer.None, Scale: 1}), 6,
+	v := principalBasis(features.Factor(graph.Features{Dense: raw},
+		&preprocess.Parameters{Kind: preprocess.None, Scale: 1}), 6,
 		rand.New(rand.NewPCG(1, 1)))
 	if v.Cols != 3 {
 		t.Errorf("%d directions of a matrix of rank 3", v.Cols)

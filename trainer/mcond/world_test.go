@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"rivulet/graph"
-	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/trainer/features"
 )
 
@@ -69,7 +69,7 @@ func cut(tb testing.TB, adj *graph.CSR, x *graph.Dense, class []int32, classes i
 		}
 	}
 	w := &world{labels: class[worldNodes:]}
-	batch := &infer.Batch{X: graph.Features{Dense: x.Take(support)}, R: adj.Submatrix(support, toT, worldNodes),
+	batch := &attach.Batch{X: graph.Features{Dense: x.Take(support)}, R: adj.Submatrix(support, toT, worldNodes),
 		Known: make([]int32, len(support)), Adj: adj.Submatrix(support, toBatch, len(support))}
 	for i := range support {
 		batch.Known[i] = int32(batch.R.RowLen(i))

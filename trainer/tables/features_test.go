@@ -8,6 +8,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/preprocess"
 	"rivulet/test/reference"
 	"rivulet/test/reference/convert"
 	"rivulet/trainer/features"
@@ -26,7 +27,8 @@ func TestSection5TablesOfFeatures(t *testing.T) {
 			}
 		}
 		m[0][0] = 1
-		kind := rapid.SampledFrom([]string{infer.L2Center, infer.L1, infer.Standardize, infer.None}).Draw(t, "kind")
+		kind := rapid.SampledFrom([]string{preprocess.L2Center, preprocess.L1, preprocess.Standardize, preprocess.None}).Draw(
+			t, "kind")
 		x := convert.Features(raw, rapid.Bool().Draw(t, "sparse"))
 		onT := convert.Pattern(adj)
 		pre, err := features.Fit(kind, x, false, graph.Normalised(onT))
@@ -89,7 +91,7 @@ func BenchmarkFeatures(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	factored := features.Factor(graph.Features{Sparse: x}, &infer.Preprocess{Kind: infer.None, Scale: 1})
+	factored := features.Factor(graph.Features{Sparse: x}, &preprocess.Parameters{Kind: preprocess.None, Scale: 1})
 	for b.Loop() {
 		if _, err := fitter.Features(adj, factored, 2); err != nil {
 			b.Fatal(err)

@@ -13,7 +13,9 @@ import (
 	"rivulet/dataset/generate"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/infer/infertest"
+	"rivulet/infer/preprocess"
 	"rivulet/test/datatest"
 	"rivulet/test/reference/convert"
 	"rivulet/trainer/condense"
@@ -48,11 +50,11 @@ func TestLaterOfSingleNodesIsExact(t *testing.T) {
 		for j := range weights {
 			own.Of, own.Size, weights[j] = append(own.Of, int32(j)), append(own.Size, 1), rng.Float32()+0.1
 		}
-		plain := &infer.Preprocess{Kind: infer.None, Scale: 1}
+		plain := &preprocess.Parameters{Kind: preprocess.None, Scale: 1}
 		means := condense.Means(convert.Pattern(adj), features.Factor(convert.Features(x, false), plain), own, weights)
 		for _, name := range laterModels {
 			m := drawModel(rng, name, d, h, c)
-			want := m.Tables(convert.Pattern(adj), infer.Ready(convert.Dense(x)))
+			want := m.Tables(convert.Pattern(adj), preprocess.Ready(convert.Dense(x)))
 			got, err := tables.Later(m, means)
 			if err != nil {
 				t.Fatal(err)
@@ -114,7 +116,7 @@ func laterAgainstStep4(t *testing.T, d *dataset.Dataset, models []string, equal,
 // world is a graph with its clusters.
 type world struct {
 	original *dataset.Original
-	inputs   infer.Inputs
+	inputs   preprocess.Inputs
 	x        *features.FactoredFeatures
 	clusters *condense.Clusters
 	weights  []float32
@@ -161,7 +163,7 @@ func newWorld(t *testing.T, d *dataset.Dataset) *world {
 	points := graph.Mul(hat, graph.Mul(hat, w.inputs.Project(basis(w.original.X.Cols()))))
 	w.clusters = condense.Cluster(points, w.original.Labels, share, rand.New(rand.NewPCG(1, 1)))
 	w.support = condense.Support{Batch: d.Attach(w.original, d.Validation, true), Pre: pre}
-	w.test = &eval.Set{Batches: []*infer.Batch{d.Attach(w.original, d.Test, false)}, Labels: [][]int32{nil}}
+	w.test = &eval.Set{Batches: []*attach.Batch{d.Attach(w.original, d.Test, false)}, Labels: [][]int32{nil}}
 	for _, i := range d.Test {
 		w.test.Labels[0] = append(w.test.Labels[0], d.Labels[i])
 	}

@@ -12,6 +12,8 @@ import (
 	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
+	"rivulet/infer/preprocess"
 )
 
 // The files of testdata are written by python/tests/pyg/test_train.py --fixtures: state_dicts of small models of 6
@@ -49,8 +51,8 @@ func pattern(m *graph.Dense) *graph.CSR {
 func TestModelsAnswerAsPyTorchGeometric(t *testing.T) {
 	answers := read(t, "answers")
 	adj, x := pattern(matrix(answers["adj"])), graph.Features{Dense: matrix(answers["x"])}
-	plain := &infer.Preprocess{Kind: infer.None, Scale: 1}
-	nobody := &infer.Batch{X: x.Take(nil), R: &graph.CSR{Cols: adj.Rows, RowPtr: []int{0}}}
+	plain := &preprocess.Parameters{Kind: preprocess.None, Scale: 1}
+	nobody := &attach.Batch{X: x.Take(nil), R: &graph.CSR{Cols: adj.Rows, RowPtr: []int{0}}}
 	files, err := filepath.Glob("testdata/*_*.safetensors")
 	if err != nil || len(files) != 10 {
 		t.Fatalf("%d state_dicts (%v), want 10", len(files), err)

@@ -8,6 +8,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/growth"
 	"rivulet/trainer/stage"
 )
 
@@ -83,7 +84,7 @@ func SideMessages(model int) string { return fmt.Sprint("messages", model) }
 func SideBounds(model int) string { return fmt.Sprint("bounds", model) }
 
 // AppendMessages is the form of messages as a side.
-func AppendMessages(m infer.Messages) []byte {
+func AppendMessages(m growth.Messages) []byte {
 	dst := appendNumber(nil, len(m.U))
 	for _, p := range append(slices.Clone(m.U), m.C) {
 		dst = appendU32(dst, math.Float32bits(p.Scale))
@@ -96,9 +97,9 @@ func AppendMessages(m infer.Messages) []byte {
 	return dst
 }
 
-func readMessages(b []byte) (infer.Messages, error) {
+func readMessages(b []byte) (growth.Messages, error) {
 	w := &wire{b: b}
-	parts := make([]infer.Part, w.count(5)+1)
+	parts := make([]growth.Part, w.count(5)+1)
 	for k := range parts {
 		parts[k].Scale = math.Float32frombits(w.u32())
 		if w.byte() == 0 {
@@ -106,20 +107,20 @@ func readMessages(b []byte) (infer.Messages, error) {
 		}
 		rows, cols := w.number(), w.number()
 		if rows > 0 && cols > len(w.b)/4/rows {
-			return infer.Messages{}, errPayload
+			return growth.Messages{}, errPayload
 		}
 		parts[k].Factor = &graph.Dense{Rows: rows, Cols: cols, Data: w.floats(rows * cols)}
 	}
 	last := len(parts) - 1
-	return infer.Messages{U: parts[:last], C: parts[last]}, w.end()
+	return growth.Messages{U: parts[:last], C: parts[last]}, w.end()
 }
 
 // messageStage makes tables and messages of blocks. The first inputs of its stages are 0 degrees, and from 1 on the
 // parts of the tables of one model after the other.
 type messageStage struct {
 	MessageOptions
-	of     []infer.Messages // of each model
-	bounds [][]float64      // of each model's tables, by column
+	of     []growth.Messages // of each model
+	bounds [][]float64       // of each model's tables, by column
 }
 
 // firstPart is the first input that is a part of tables.
@@ -224,7 +225,7 @@ func (m *messageStage) messageBounds() []float64 {
 }
 
 // boundsOf returns a bound for each column of one model's messages, given the bounds of the columns of its tables.
-func boundsOf(of *infer.Messages, o *TableOptions, bounds []float64) []float64 {
+func boundsOf(of *growth.Messages, o *TableOptions, bounds []float64) []float64 {
 	var tables [][]float64
 	at := 0
 	for _, width := range append(slices.Clone(o.U), o.C) {
@@ -240,7 +241,7 @@ func boundsOf(of *infer.Messages, o *TableOptions, bounds []float64) []float64 {
 
 // partBounds returns a bound for each column of a part of the messages. A number less the mean of its row is at most
 // twice the largest number of the row.
-func partBounds(p infer.Part, bounds []float64, centred bool) []float64 {
+func partBounds(p growth.Part, bounds []float64, centred bool) []float64 {
 	if p.Factor != nil {
 		out := make([]float64, p.Factor.Cols)
 		for i, b := range bounds {

@@ -7,7 +7,7 @@ import (
 	"math"
 
 	"rivulet/graph"
-	"rivulet/infer"
+	"rivulet/infer/preprocess"
 	"rivulet/trainer/stage"
 )
 
@@ -28,7 +28,7 @@ const (
 // FeatureScaling says how raw features become those of the model, but for the global scale, which is not known yet
 // when features are propagated; its vectors are the sides factor and offset.
 type FeatureScaling struct {
-	Kind string `json:"kind"` // of infer.Preprocess
+	Kind string `json:"kind"` // of preprocess.Parameters
 	// Projected says that pre(X) is projected on the side basis before it is propagated. Sparse features are: their
 	// sums over neighbours are as wide as the basis then, and never d columns of mostly zeros.
 	Projected bool `json:"projected,omitzero"`
@@ -111,10 +111,10 @@ type inputs struct {
 	scale float32 // the global one
 }
 
-// Project implements [infer.Inputs].
+// Project implements [preprocess.Inputs].
 func (x inputs) Project(w *graph.Dense) *graph.Dense { return x.times(x.project(x.raw, w)) }
 
-// Matrix implements [infer.Inputs].
+// Matrix implements [preprocess.Inputs].
 func (x inputs) Matrix() *graph.Dense { return x.times(x.columns(x.raw)) }
 
 func (x inputs) times(m *graph.Dense) *graph.Dense {
@@ -183,13 +183,13 @@ func (p featurePreparer) columns(x graph.Features) *graph.Dense {
 func rowScale(kind string, x graph.Features, i int) float32 {
 	sum := 0.0
 	switch kind {
-	case infer.L2Center:
+	case preprocess.L2Center:
 		x.Each(i, func(_ int, v float32) { sum += float64(float64(v) * float64(v)) })
 		if sum == 0 {
 			return 1
 		}
 		return float32(1 / math.Sqrt(sum))
-	case infer.L1:
+	case preprocess.L1:
 		x.Each(i, func(_ int, v float32) { sum += math.Abs(float64(v)) })
 		return float32(1 / max(1, sum))
 	}

@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 
 	"rivulet/graph"
-	"rivulet/infer"
+	"rivulet/infer/preprocess"
 	"rivulet/trainer/stage"
 )
 
@@ -132,7 +132,7 @@ func (n *Node) check() error {
 		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
 			return fmt.Errorf("feature %d of node %s is %v, want a finite number", k, quoted(n.ID), v)
 		}
-		if err := infer.CheckMagnitude(v); err != nil {
+		if err := preprocess.CheckMagnitude(v); err != nil {
 			return fmt.Errorf("feature %d of node %s is %w", k, quoted(n.ID), err)
 		}
 	}

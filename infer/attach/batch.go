@@ -1,4 +1,4 @@
-package infer
+package attach
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 // Row is one row of M: an original node's weights on the synthetic nodes. Known tells a node of T whose row is
 // empty from an id that is not in T. Unread says that a lookup could not find out which: Known is false then, and
 // the node is attached to as little as one that is not in T. Arrived says that a known node is an arrival that was
-// given a row ([Grower]).
+// given a row ([growth.Grower]).
 type Row struct {
 	Known   bool
 	Unread  bool
@@ -44,17 +44,17 @@ func (b *Batch) Degree(i int) float32 {
 	return deg
 }
 
-// invSqrtDegrees returns (extra + deg_i)^-½: q_i = D_i^-½ for extra = 1, that of one neighbour more for 2.
-func (b *Batch) invSqrtDegrees(extra float64) []float32 {
-	q := b.floats(b.Len())
+// InvSqrtDegrees returns (extra + deg_i)^-½: q_i = D_i^-½ for extra = 1, that of one neighbour more for 2.
+func (b *Batch) InvSqrtDegrees(extra float64) []float32 {
+	q := b.Floats(b.Len())
 	for i := range q {
 		q[i] = float32(1 / math.Sqrt(extra+float64(b.Degree(i))))
 	}
 	return q
 }
 
-// check panics on a batch that does not fit a graph of m nodes.
-func (b *Batch) check(m int) {
+// Check panics on a batch that does not fit a graph of m nodes.
+func (b *Batch) Check(m int) {
 	n, nodes := b.shape()
 	if nodes != m || len(b.Known) != n || b.X.Rows() != n ||
 		(b.Adj != nil && (b.Adj.Rows != n || b.Adj.Cols != n)) {

@@ -1,10 +1,6 @@
-package infer
+package attach
 
-import (
-	"slices"
-
-	"rivulet/graph"
-)
+import "rivulet/graph"
 
 // Memory is what the forward pass of a batch needs, and its results: the next batch uses it again, so that a
 // steady stream of batches allocates nothing. It belongs to one batch at a time.
@@ -14,9 +10,6 @@ type Memory struct {
 	wanted   int // what the batch would have had of values, if these had been enough
 	matrices []*graph.Dense
 	lent     int // of matrices
-
-	nodes       nodePass
-	calibrating calibrationBatch
 }
 
 // Again returns the memory for another batch. What was handed out to the one before, its logits and
@@ -55,39 +48,18 @@ func (m *Memory) dense(r, c int) *graph.Dense {
 	return out
 }
 
-// memory returns that of the batch; one of its own if it has none.
-func (b *Batch) memory() *Memory {
-	if b.Memory == nil {
-		return new(Memory)
-	}
-	return b.Memory
-}
-
-// dense returns an r×c matrix of zeros, in the batch's memory if it has some.
-func (b *Batch) dense(r, c int) *graph.Dense {
+// Dense returns an r×c matrix of zeros, in the batch's memory if it has some.
+func (b *Batch) Dense(r, c int) *graph.Dense {
 	if b.Memory == nil {
 		return graph.NewDense(r, c)
 	}
 	return b.Memory.dense(r, c)
 }
 
-// floats returns n zeros, in the batch's memory if it has some.
-func (b *Batch) floats(n int) []float32 {
+// Floats returns n zeros, in the batch's memory if it has some.
+func (b *Batch) Floats(n int) []float32 {
 	if b.Memory == nil {
 		return make([]float32, n)
 	}
 	return b.Memory.floats(n)
-}
-
-// room is the memory in which one goroutine takes arrivals through a model.
-type room struct {
-	values []float32
-	read   graph.Dense // of the tables, a few arrivals at a time
-	rows   graph.Dense // a view of their edges
-}
-
-// floats returns n values, of any content, in the memory of those before.
-func (r *room) floats(n int) []float32 {
-	r.values = slices.Grow(r.values[:0], n)[:n]
-	return r.values
 }

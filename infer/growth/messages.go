@@ -1,9 +1,10 @@
-package infer
+package growth
 
 import (
 	"fmt"
 
 	"rivulet/graph"
+	"rivulet/infer"
 )
 
 // Messages say how rows of a model's tables become what a row of M is solved for (docs/algorithm.md, section 5,
@@ -27,9 +28,9 @@ type Part struct {
 
 // Of are the messages of the nodes of tables, n×p. A row depends on its own row of the tables alone, bit for bit.
 // Parts that do not fit the tables are a programming error and panic.
-func (m *Messages) Of(t *Tables) *graph.Dense {
+func (m *Messages) Of(t *infer.Tables) *graph.Dense {
 	if len(m.U) != len(t.U) || t.C == nil {
-		panic(fmt.Sprintf("infer: messages of %d tables for %s", len(m.U), t.shapes()))
+		panic(fmt.Sprintf("infer: messages of %d tables for %s", len(m.U), t.Shapes()))
 	}
 	out := graph.NewDense(t.Nodes(), m.Width(t))
 	at := 0
@@ -41,7 +42,7 @@ func (m *Messages) Of(t *Tables) *graph.Dense {
 }
 
 // Width is p, the number of columns that the parts make of tables of these widths.
-func (m *Messages) Width(t *Tables) int {
+func (m *Messages) Width(t *infer.Tables) int {
 	width := m.C.width(t.C)
 	for k := range m.U {
 		width += m.U[k].width(t.U[k])

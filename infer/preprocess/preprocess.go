@@ -1,4 +1,4 @@
-package infer
+package preprocess
 
 import (
 	"fmt"
@@ -15,7 +15,7 @@ const (
 	None        = "none"        // raw features, as they are
 )
 
-// Preprocess turns raw features into the model's features (docs/algorithm.md, section 1):
+// Parameters turns raw features into the model's features (docs/algorithm.md, section 1):
 //
 //	l2-center    Scale (x/‖x‖ − Mean)
 //	l1           Scale x / max(1, ‖x‖₁)
@@ -26,7 +26,7 @@ const (
 // NormalizeFeatures, which leaves rows of a sum below 1 as they are.
 //
 // Its parameters are part of the artifact: users send raw features.
-type Preprocess struct {
+type Parameters struct {
 	Kind  string
 	Mean  []float32 // d; nil for none and l1
 	Std   []float32 // d, all > 0; only for standardize
@@ -34,7 +34,7 @@ type Preprocess struct {
 }
 
 // Validate checks the parameters against d features.
-func (p *Preprocess) Validate(d int) error {
+func (p *Parameters) Validate(d int) error {
 	switch p.Kind {
 	case None:
 		return nil
@@ -65,7 +65,7 @@ func (p *Preprocess) Validate(d int) error {
 }
 
 // Centres tells whether a mean is subtracted, which is what Mean is for.
-func (p *Preprocess) Centres() bool { return p.Kind == L2Center || p.Kind == Standardize }
+func (p *Parameters) Centres() bool { return p.Kind == L2Center || p.Kind == Standardize }
 
 // Projection is x ↦ pre(x)·W on raw features with the preprocessing folded into W, so that centring never makes
 // sparse features dense: pre(x) W = norm(x)·(Scale/Std)W − (Scale·Mean/Std)W. It is the form for rows that are seen
@@ -78,14 +78,14 @@ type Projection struct {
 }
 
 // Fold returns the projection onto w (d×h).
-func (p *Preprocess) Fold(w *graph.Dense) *Projection {
+func (p *Parameters) Fold(w *graph.Dense) *Projection {
 	pr := &Projection{Weight: w.Aligned(), Offset: make([]float32, w.Cols), kind: p.Kind}
 	if p.Kind == None {
 		return pr
 	}
 	if (p.Centres() && len(p.Mean) != w.Rows) || (p.Kind == Standardize && len(p.Std) != w.Rows) {
-		panic(fmt.Sprintf("infer: preprocessing %q with a mean of %d and deviations of %d on weights of %s",
-			p.Kind, len(p.Mean), len(p.Std), shape(w)))
+		panic(fmt.Sprintf("infer: preprocessing %q with a mean of %d and deviations of %d on weights of %d×%d",
+			p.Kind, len(p.Mean), len(p.Std), w.Rows, w.Cols))
 	}
 	offset := make([]float64, w.Cols)
 	for k := range w.Rows {
@@ -109,7 +109,7 @@ func (p *Preprocess) Fold(w *graph.Dense) *Projection {
 }
 
 // Identity returns the projection onto the identity of d×d: pre(x) itself, dense.
-func (p *Preprocess) Identity(d int) *Projection {
+func (p *Parameters) Identity(d int) *Projection {
 	ones := graph.NewDense(d, 1)
 	for k := range ones.Data {
 		ones.Data[k] = 1
@@ -130,13 +130,24 @@ func (pr *Projection) Width() int { return len(pr.Offset) }
 // features.
 func (pr *Projection) Apply(x graph.Features) *graph.Dense {
 	out := graph.NewDense(x.Rows(), pr.Width())
-	work := pr.work(x)
-	graph.ParallelRows(out.Rows, work, func(lo, hi int) { pr.rows(out, x, lo, hi) })
+	pr.AddTo(out, x)
 	return out
 }
 
-// work is what the projection of x costs, in multiply-adds.
-func (pr *Projection) work(x graph.Features) int {
+// AddTo adds [Projection.Apply] to out.
+func (pr *Projection) AddTo(out *graph.Dense, x graph.Features) {
+	graph.ParallelRows(out.Rows, pr.Work(x), func(lo, hi int) { pr.AddRows(out, x, lo, hi) })
+}
+
+// Undivided is the projection for rows that were divided by their norm before.
+func (pr *Projection) Undivided() *Projection {
+	of := *pr
+	of.kind = None
+	return &of
+}
+
+// Work is what the projection of x costs, in multiply-adds.
+func (pr *Projection) Work(x graph.Features) int {
 	if x.Cols() != pr.Weight.Rows {
 		panic(fmt.Sprintf("infer: features of %d×%d for weights of %d×%d", x.Rows(), x.Cols(), pr.Weight.Rows,
 			pr.Width()))
@@ -147,8 +158,8 @@ func (pr *Projection) work(x graph.Features) int {
 	return x.Rows() * x.Cols() * pr.Width()
 }
 
-// rows adds rows lo to hi of Apply to those of out.
-func (pr *Projection) rows(out *graph.Dense, x graph.Features, lo, hi int) {
+// AddRows adds rows lo to hi of Apply to those of out.
+func (pr *Projection) AddRows(out *graph.Dense, x graph.Features, lo, hi int) {
 	if x.Sparse != nil {
 		for i := lo; i < hi; i++ {
 			cols, vals := x.Sparse.Row(i)
@@ -268,11 +279,19 @@ func (pr *Projection) finish(out []float32, norm float64) {
 	graph.Axpy(out, -1, pr.Offset)
 }
 
+// Inputs are the preprocessed features of a graph's nodes, as seen through a first weight matrix.
+type Inputs interface {
+	// Project returns X·W, m×h, for W d×h.
+	Project(w *graph.Dense) *graph.Dense
+	// Matrix returns X, m×d, dense, which may be large. It may be the memory of the inputs: it must not be written to.
+	Matrix() *graph.Dense
+}
+
 // Raw are the nodes of T: raw features seen through the preprocessing.
-func (p *Preprocess) Raw(x graph.Features) Inputs { return rawInputs{p, x} }
+func (p *Parameters) Raw(x graph.Features) Inputs { return rawInputs{p, x} }
 
 type rawInputs struct {
-	pre *Preprocess
+	pre *Parameters
 	x   graph.Features
 }
 
@@ -286,7 +305,7 @@ type readyInputs struct{ x *graph.Dense }
 
 func (r readyInputs) Project(w *graph.Dense) *graph.Dense {
 	if r.x.Cols != w.Rows {
-		panic(fmt.Sprintf("infer: features of %s for weights of %s", shape(r.x), shape(w)))
+		panic(fmt.Sprintf("infer: features of %d×%d for weights of %d×%d", r.x.Rows, r.x.Cols, w.Rows, w.Cols))
 	}
 	return graph.MulDense(r.x, w)
 }
