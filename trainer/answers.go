@@ -8,7 +8,6 @@ import (
 	"rivulet/infer"
 	"rivulet/schema"
 	"rivulet/trainer/eval"
-	"rivulet/trainer/stage/solved"
 )
 
 // Answer is a node with the prediction that the trainer makes of it as an arrival on its own, offline. Whoever is going
@@ -97,38 +96,6 @@ func valuesOf(ids []string, columns []schema.Column) func(id string) []schema.Fi
 func (h inMemory) neighbours(_ context.Context, nodes []int32) (ids [][]string, degrees []int, err error) {
 	for _, i := range nodes {
 		ids, degrees = append(ids, h.data.Neighbours(i)), append(degrees, h.data.Adj.RowLen(int(i)))
-	}
-	return ids, degrees, nil
-}
-
-// neighbours reads the ids of those nodes of T that the held-out nodes have edges to.
-func (s *tablesHolder) neighbours(ctx context.Context, nodes []int32) (ids [][]string, degrees []int, err error) {
-	of := map[int64][]int32{}
-	for _, i := range nodes {
-		for _, j := range s.held.nodes[i].Original {
-			of[j.Block] = append(of[j.Block], j.Place)
-		}
-	}
-	names := map[solved.Number]string{}
-	if len(of) > 0 {
-		c := &subgraphChoice{tablesHolder: s}
-		if _, err := c.begin(ctx, solved.MarkOptions{}, places(of)); err != nil {
-			return nil, nil, err
-		}
-		if err := c.eachBrought(ctx, func(block int64, some *solved.Brought) {
-			for k, place := range some.Places {
-				names[solved.Number{Block: block, Place: place}] = some.Names.IDs[k]
-			}
-		}); err != nil {
-			return nil, nil, err
-		}
-	}
-	for _, i := range nodes {
-		var of []string
-		for _, j := range s.held.nodes[i].Original {
-			of = append(of, names[j])
-		}
-		ids, degrees = append(ids, of), append(degrees, len(of)+len(s.held.nodes[i].Other))
 	}
 	return ids, degrees, nil
 }

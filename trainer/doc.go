@@ -28,16 +28,10 @@
 //
 // # T in tables
 //
-// The stages themselves are in stage/solved; these files run them and read what is small:
+// Package original has T in tables of an engine, and package stage/solved the stages by which these are made.
 //
-//	stages.go              the holder: T read, features propagated, the preprocessing fitted
-//	stages_data.go         data sets as rows: in memory, or tables; stages_inplace.go: tables that Spark's machines read
-//	stages_heldout.go      support and test nodes, and the nodes of T that they read; models fitted to labelled rows
-//	stages_subgraph.go     T, or a subgraph of it, brought into memory to fit models
-//	stages_models.go       a model taken through its hops on T: its tables, logits and messages
-//	stages_condense.go     clusters, X', A', M and the tables of S; stages_propagation.go: those of propagation
-//	stages_synthetic.go    S with the rows of M that are in memory, and all rows of M a block at a time
-//	stages_eval.go         an artifact measured on the test nodes of a data set
+//	stages.go       the holder of such a T
+//	stages_eval.go  an artifact measured on the test nodes of a data set that lies in tables
 //
 // # More than one run
 //

@@ -1,345 +1,241 @@
 package trainer
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"math"
-	"slices"
 	"time"
 
+	"rivulet/artifact"
+	"rivulet/dataset"
 	"rivulet/graph"
 	"rivulet/infer"
-	"rivulet/infer/preprocess"
-	"rivulet/schema"
+	"rivulet/trainer/condense"
 	"rivulet/trainer/features"
+	"rivulet/trainer/fit"
+	"rivulet/trainer/original"
 	"rivulet/trainer/stage"
 	"rivulet/trainer/stage/solved"
 )
 
-// RowData is a data set as rows, which need not fit into memory.
-type RowData struct {
-	Name         string
-	Nodes, Edges stage.Source
-	Count        int64    // nodes, whatever their role
-	Features     int      // columns of a row in memory: d, or what sparse features take
-	Classes      []string // nil: the labels of the training nodes in the order that tables give them
-	BagOfWords   bool
-	Schema       *schema.Schema
-	// Weights gives the models to use as W_O, by name, for so many features and classes, once these are known; nil: those
-	// of [Options.Weights].
-	Weights func(features, classes int) (map[string]infer.Model, error)
-
-	dropUnknown bool // edges to and from ids that no node has are dropped and counted, and are no error
-
-	named func(id string) []schema.Field // values of a node by name; nil: they are not at hand
+// StagedOf gives a data set in memory to [TrainStaged], as the rows of two tables.
+func StagedOf(d *dataset.Dataset, o Options) (original.RowData, error) {
+	identity, named := d.Fingerprint(), valuesOf(d.IDs, d.Columns)
+	d, s, err := Encode(d, o)
+	if err != nil {
+		return original.RowData{}, err
+	}
+	if s != nil {
+		identity += s.Hash()
+	}
+	rows := original.OfDataset(d, identity, projectedColumns)
+	rows.Schema, rows.Named = s, named
+	return rows, nil
 }
-
-// Bounds of what a staged run brings from the tables into the memory of this process. They are the same for
-// every engine, and so are the samples.
-const (
-	// stagedLabelled is the memory of the labelled rows to which W_O is fitted and in which clusters are found.
-	stagedLabelled = 256 << 20
-	// stagedJudges and stagedTest are the most nodes that are held out.
-	stagedJudges = 5000
-	stagedTest   = 10000
-)
 
 // tablesHolder is the [holder] of a T in tables of an engine.
 type tablesHolder struct {
-	engine   stage.Engine
-	source   RowData
+	*original.Tables
+	rows     original.RowData
 	options  Options
 	progress Progress
-
-	graph       *solved.Graph
-	fingerprint string
-	classes     []string
-	pre         *preprocess.Parameters // its scale is known once features are propagated
-	preparing   solved.FeatureScaling
-	sides       stage.Sides  // of preprocessing: factor, offset
-	bounds      []float64    // of the columns of x̄
-	basis       *graph.Dense // on which points are projected; nil: they are Â²·pre(X) itself
-	s1, s2      stage.Table  // sums of the hops
-	held        *heldOutNodes
-	labelled    *labelledRows
-	models      []*stagedModel
-	task        *task
-	subgraph    *task         // of the subgraph of T in which models are fitted; nil until one is
-	labelsOnT   *infer.Tables // the hops of label propagation on the nodes of T that are read
+	task     *task
+	models   []*fitResult
+	subgraph *task // of the subgraph of T in which models are fitted; nil until one is
 }
 
-// open reads T, fits the preprocessing, and makes the task of the nodes that are held out.
-func (s *tablesHolder) open(ctx context.Context) (*task, error) {
+// newTablesHolder reads T, fits the preprocessing, and makes the task of the nodes that are held out.
+func newTablesHolder(ctx context.Context, e stage.Engine, d original.RowData, o Options,
+	progress Progress) (*tablesHolder, error) {
 	start := time.Now()
-	for _, step := range []func(context.Context) error{s.read, s.preprocess, s.propagate, s.holdOut} {
-		if err := step(ctx); err != nil {
+	t, err := original.Read(ctx, e, d)
+	if err != nil {
+		return nil, err
+	}
+	s := &tablesHolder{Tables: t, rows: d, options: o, progress: progress}
+	if s.rows.Weights != nil {
+		if s.options.Weights, err = s.rows.Weights(s.Graph.Summary.Width, len(s.Classes)); err != nil {
 			return nil, err
 		}
+	}
+	if err := s.Prepare(ctx, s.choices()); err != nil {
+		return nil, err
+	}
+	s.task = s.newTask(s.Data, s.Original)
+	if err := s.task.divide(s.Labelled.Labels, int(s.Graph.Nodes),
+		int(s.Graph.Summary.Roles[solved.Train])); err != nil {
+		return nil, err
 	}
 	s.task.seconds = time.Since(start).Seconds()
-	return s.task, nil
+	return s, nil
 }
 
-// read makes the tables of the graph.
-func (s *tablesHolder) read(ctx context.Context) (err error) {
-	blocks := solved.Blocks(s.source.Count, s.source.Features)
-	if s.graph, err = solved.Read(ctx, s.engine, s.source.Nodes, s.source.Edges,
-		solved.BlockOptions{Blocks: blocks, DropUnknown: s.source.dropUnknown}); err != nil {
-		return err
+// choices are the options of the run that its tables depend on.
+func (s *tablesHolder) choices() original.Options {
+	o := s.options
+	return original.Options{Seed: o.Seed, Preprocess: o.Preprocess, Unscaled: len(o.Weights) > 0, Basis: o.projection,
+		Subgraph: o.Subgraph, Entries: o.Entries, Propagate: o.Propagate}
+}
+
+// newTask makes a task of nodes that are held out, attached to some nodes of T.
+func (s *tablesHolder) newTask(d *dataset.Dataset, nodes *dataset.Original) *task {
+	o := s.options
+	o.Costs = false // they are of a whole M and of T, which are not in memory
+	method, _ := methodOf(o.Method)
+	t := &task{
+		options: o,
+		holder:  s,
+		facts: artifact.Data{Name: s.rows.Name, Fingerprint: s.Fingerprint, Nodes: int(s.Graph.Nodes),
+			Edges: int(s.Graph.Entries / 2), Features: s.Graph.Summary.Width, Classes: s.Classes},
+		method:      method,
+		schema:      s.rows.Schema,
+		named:       s.rows.Named,
+		data:        d,
+		original:    nodes,
+		pre:         s.Pre,
+		label:       o.label(),
+		whole:       newMemo(),
+		sampledFrom: sampledFrom,
+		sampledRows: sampledRows,
 	}
-	g := s.graph
-	if g.Unknown > 0 && g.Entries == 0 {
-		return fmt.Errorf("no edge between nodes of T is left: %d edges are to or from ids that no node has: are the ids of both tables "+
-			"written in one form?", g.Unknown)
-	}
-	for role, name := range map[solved.Role]string{solved.Train: "training", solved.Validation: "validation"} {
-		if g.Summary.Roles[role] == 0 {
-			return fmt.Errorf("no %s nodes", name)
-		}
-	}
-	s.classes = g.Summary.AllClasses(s.source.Classes)
-	if s.source.Weights != nil {
-		if s.options.Weights, err = s.source.Weights(g.Summary.Width, len(s.classes)); err != nil {
-			return err
-		}
-	}
-	hashes, err := s.run(ctx, stage.NewSpec(solved.StagePrint, struct{}{}, nil, 1), g.Names, g.Features,
-		g.HeldFeatures, g.Tiles, g.Held)
+	t.attachHeldOut()
+	return t
+}
+
+// fit returns W_O of a model, or the imported one, and takes it through its hops on T.
+func (s *tablesHolder) fit(ctx context.Context, name string, _ Progress) (*fitResult, error) {
+	start := time.Now()
+	f, err := s.weights(ctx, name)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	records, err := s.records(ctx, hashes[0])
-	s.fingerprint = solved.Fingerprint(blocks, records)
-	return err
+	if err := s.Walk(ctx, f.model, len(s.models) == 0 || s.options.Propagate); err != nil {
+		return nil, err
+	}
+	s.models = append(s.models, f)
+	f.seconds = time.Since(start).Seconds()
+	return f, nil
 }
 
-func (s *tablesHolder) run(ctx context.Context, spec stage.Spec, inputs ...stage.Table) ([]stage.Table, error) {
-	return s.engine.Run(ctx, spec, inputs...)
-}
-
-// records are those of a small table.
-func (s *tablesHolder) records(ctx context.Context, t stage.Table) ([]stage.Record, error) {
-	var out []stage.Record
-	for r, err := range s.engine.Read(ctx, t) {
+// weights fits a model, or takes the imported one.
+func (s *tablesHolder) weights(ctx context.Context, name string) (*fitResult, error) {
+	if given, ok := s.options.Weights[name]; ok {
+		return &fitResult{model: given}, acceptable(given, s.Graph.Summary.Width, len(s.Classes), s.task)
+	}
+	if name == modelSGC && (s.options.Hops == 0 || s.options.Hops == 2) && !s.Projected() {
+		whole, err := s.Fits(ctx)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, r)
-	}
-	return out, nil
-}
-
-// preprocess fits the preprocessing, but for its scale.
-func (s *tablesHolder) preprocess(ctx context.Context) error {
-	g := s.graph
-	kind := features.KindOf(s.options.Preprocess, s.source.BagOfWords, s.source.Schema)
-	s.bound(kind)
-	sums, err := s.run(ctx, stage.NewSpec(solved.StageMoments, s.preparing,
-		stage.Sides{solved.SideLargest: solved.AppendDoubles(s.bounds)}, 1), g.Features)
-	if err != nil {
-		return err
-	}
-	records, err := s.records(ctx, sums[0])
-	if err != nil {
-		return err
-	}
-	mean, variance, err := solved.Moments(records, s.bounds)
-	if err != nil {
-		return err
-	}
-	s.pre = features.Moments(kind, mean, variance, s.source.Schema)
-	s.sides = preprocessSides(s.pre, g.Summary.Width)
-	return nil
-}
-
-// bound sets the largest values of the columns of x̄ for a kind of preprocessing.
-func (s *tablesHolder) bound(kind string) {
-	s.preparing = solved.FeatureScaling{Kind: kind}
-	s.bounds = make([]float64, s.graph.Summary.Width)
-	for k, l := range s.graph.Summary.Largest {
-		if s.bounds[k] = float64(l); kind == preprocess.L2Center || kind == preprocess.L1 {
-			s.bounds[k] = 1
-		}
-		s.bounds[k] *= 1 + 1e-6
-	}
-}
-
-// preprocessSides are the sides of a preprocessing of d features, whose scale is 1.
-func preprocessSides(pre *preprocess.Parameters, d int) stage.Sides {
-	factor, offset := features.Vectors(pre, d)
-	return stage.Sides{
-		solved.SideFactor: solved.AppendVector(factor),
-		solved.SideOffset: solved.AppendVector(offset),
-	}
-}
-
-// projected reports whether the hops are those of a projection of the features: sparse features of d columns would be
-// dense after a hop.
-func (s *tablesHolder) projected() bool { return s.basis != nil && s.graph.Summary.Sparse }
-
-// hopping returns the options and sides of the stages that propagate features, and bounds of the propagated columns.
-func (s *tablesHolder) hopping() (solved.FeatureScaling, stage.Sides, []float64) {
-	factor, offset := features.Vectors(s.pre, len(s.bounds))
-	largest := make([]float64, len(s.bounds))
-	for k, bound := range s.bounds {
-		largest[k] = (bound*math.Abs(float64(factor[k])) + math.Abs(float64(offset[k]))) * (1 + 1e-5)
-	}
-	preparing, sides := s.preparing, stage.Sides{}
-	if s.projected() {
-		preparing.Projected = true
-		columns := make([]float64, s.basis.Cols)
-		for k, l := range largest {
-			for c, v := range s.basis.Row(k) {
-				columns[c] += float64(l*math.Abs(float64(v))) * (1 + 1e-5)
+		if !whole {
+			f, err := s.fitLabelled(ctx)
+			if err == nil {
+				f.read = fewerThan(len(s.Labelled.Labels), s.Graph.Summary.Roles[solved.Train])
 			}
-		}
-		largest, sides[solved.SideBasis] = columns, solved.AppendMatrix(s.basis)
-	}
-	sides[solved.SideLargest] = solved.AppendDoubles(largest)
-	return preparing, s.with(sides), largest
-}
-
-// with returns the sides of the preprocessing with more.
-func (s *tablesHolder) with(more stage.Sides) stage.Sides {
-	out := stage.Sides{}
-	for _, sides := range []stage.Sides{s.sides, more} {
-		for name, content := range sides {
-			out[name] = content
+			return f, err
 		}
 	}
-	return out
-}
-
-// propagate makes the sums of two hops, brings the labelled rows of Â²·pre(X) and gives the preprocessing its
-// scale.
-func (s *tablesHolder) propagate(ctx context.Context) error {
-	g := s.graph
-	s.basis = s.options.projection(g.Summary.Width)
-	preparing, sides, largest := s.hopping()
-	for hop, sums := range []*stage.Table{&s.s1, &s.s2} {
-		if err := s.hop(ctx, hop, sums); err != nil {
-			return err
-		}
-	}
-	wanted := int64(stagedLabelled / (4 * max(1, len(largest))))
-	o := solved.RowsOptions{
-		FeatureScaling: preparing,
-		Labelled:       solved.SampleOf(s.options.Seed, g.Summary.Roles[solved.Train], wanted),
-	}
-	made, err := s.run(ctx, stage.NewSpec(solved.StageRows, o, sides, 2), g.Names, g.Features, g.Degrees, s.s1,
-		s.s2)
+	f, err := s.fitSubgraph(ctx, name)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if s.labelled, err = s.readLabelled(ctx, made[0]); err != nil {
-		return err
-	}
-	scale, err := solved.SquaresScale(largest)
-	if err != nil {
-		return err
-	}
-	records, err := s.records(ctx, made[1])
-	if err != nil {
-		return err
-	}
-	var total stage.Sum
-	for _, r := range records {
-		if err := total.Plus(stage.ReadSum(r.Payload)); err != nil {
-			return err
-		}
-	}
-	_, offset := features.Vectors(s.pre, g.Summary.Width)
-	norm := math.Sqrt(total.Value(scale) / float64(g.Nodes)) // of a projection: as long in the mean
-	if s.pre.Scale, err = features.GlobalScale(s.pre, norm, offset); err != nil {
-		return err
-	}
-	if len(s.options.Weights) > 0 {
-		s.pre.Scale = 1 // as in [Train]
-	}
-	for k := range s.labelled.x.Data {
-		s.labelled.x.Data[k] *= s.pre.Scale
-	}
-	return nil
+	f.read = fewerThan(len(s.subgraph.original.Nodes), s.Graph.Nodes)
+	return f, nil
 }
 
-// hop makes the sums of a hop of features: 0, or 1 after it.
-func (s *tablesHolder) hop(ctx context.Context, hop int, sums *stage.Table) error {
-	g := s.graph
-	preparing, sides, _ := s.hopping()
-	o := solved.HopOptions{FeatureScaling: preparing, Hop: hop, Terms: g.HighestDegree + 1}
-	from := []stage.Table{g.Features, g.Degrees}
-	if hop > 0 {
-		from = append(from, s.s1)
+// fewerThan returns how many nodes a fit read, and 0 if these are all.
+func fewerThan(read int, all int64) int {
+	if int64(read) == all {
+		return 0
 	}
-	made, err := stage.Hop(ctx, s.engine, stage.NewSpec(solved.StageSend, o, sides, 1),
-		stage.NewSpec(solved.StageReceive, o, sides, 1), g.Tiles, from, []stage.Table{g.Degrees})
-	if err != nil {
-		return err
-	}
-	*sums = made[0]
-	return nil
+	return read
 }
 
-// classIndex maps the names of classes to their numbers.
-func (s *tablesHolder) classIndex() map[string]int32 {
-	index := make(map[string]int32, len(s.classes))
-	for k, name := range s.classes {
-		index[name] = int32(k)
-	}
-	return index
-}
-
-// labelledRows are rows of Â²·pre(X) of labelled nodes, or of its projection where that is propagated.
-type labelledRows struct {
-	nodes  []solved.Number
-	labels []int32
-	rows   []int64 // of the data
-	x      *graph.Dense
-}
-
-// inOrder returns the labels in the order of the data, and that order. It moves the rows of x to it.
-func (l *labelledRows) inOrder(x *graph.Dense) (labels, order []int32) {
-	order = make([]int32, len(l.rows))
-	for k := range order {
-		order[k] = int32(k)
-	}
-	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(l.rows[a], l.rows[b]) })
-	moved, first := make([]bool, len(order)), make([]float32, x.Cols)
-	for start := range order { // a cycle of moves at a time: a copy of all rows may be large
-		if moved[start] {
-			continue
-		}
-		copy(first, x.Row(start))
-		at := start
-		for next := int(order[at]); next != start; at, next = next, int(order[next]) {
-			copy(x.Row(at), x.Row(next))
-			moved[at] = true
-		}
-		copy(x.Row(at), first)
-		moved[at] = true
-	}
-	return take(l.labels, order), order
-}
-
-func (s *tablesHolder) readLabelled(ctx context.Context, t stage.Table) (*labelledRows, error) {
-	index := s.classIndex()
-	out := &labelledRows{x: &graph.Dense{}}
-	for r, err := range s.engine.Read(ctx, t) {
+// fitLabelled fits W_O of an sgc of two hops to the labelled rows and chooses its weight decay on the validation nodes,
+// frozen on T.
+func (s *tablesHolder) fitLabelled(ctx context.Context) (*fitResult, error) {
+	all := fit.Problem{Design: fit.Explicit{X: s.Labelled.X}, Labels: s.Labelled.Labels, Classes: len(s.Classes)}
+	frozen := func(m infer.Model) (float64, error) {
+		onT, err := s.Fetch(ctx, m.Layers[0].Self)
 		if err != nil {
-			return nil, err
+			return 0, err
 		}
-		rows, err := solved.ReadLabelled(r.Payload)
-		if err != nil {
-			return nil, err
-		}
-		for k, place := range rows.Places {
-			out.nodes = append(out.nodes, solved.Number{Block: r.Key, Place: place})
-			out.labels = append(out.labels, index[rows.Labels[k]])
-		}
-		out.rows = append(out.rows, rows.Rows...)
-		out.x.Cols, out.x.Data = rows.X.Cols, append(out.x.Data, rows.X.Data...)
+		return accuracyOn(plain(m.Frozen(onT, s.Pre)), s.task.judges), nil
 	}
-	out.x.Rows = len(out.nodes)
-	return out, nil
+	return s.task.chooseLinear(ctx, fit.NewShape(modelSGC, s.options.Hidden), all, s.options.decays(), frozen, s.progress,
+		"fitting sgc on the original graph")
 }
+
+// fitSubgraph fits a model in a subgraph of T that fits into memory.
+func (s *tablesHolder) fitSubgraph(ctx context.Context, name string) (*fitResult, error) {
+	if s.subgraph == nil {
+		t, err := s.bringSubgraph(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("the subgraph in which %s is fitted: %w", name, err)
+		}
+		s.subgraph = t
+	}
+	return s.subgraph.whole.fit(ctx, s.subgraph, name, s.progress)
+}
+
+// bringSubgraph makes the task whose T is a subgraph of T.
+func (s *tablesHolder) bringSubgraph(ctx context.Context) (*task, error) {
+	d, nodes, err := s.Subgraph(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t := s.newTask(d, nodes)
+	t.hat = graph.Normalised(nodes.Adj)
+	t.x, t.inputs = features.Factor(nodes.X, s.Pre), s.Pre.Raw(nodes.X)
+	if t.labelled = labelledIn(nodes.Labels); len(t.labelled) == 0 {
+		return nil, fmt.Errorf("no labelled training node is in the sample of %d nodes", len(nodes.Labels))
+	}
+	return t, nil
+}
+
+// condense makes S and M (docs/algorithm.md, section 5), and the tables of propagation.
+func (s *tablesHolder) condense(ctx context.Context, _ []*fitResult, _ Progress) (condensation, error) {
+	t := s.task
+	c, err := s.Condense(ctx, func(points *graph.Dense, labels []int32) *condense.Clusters {
+		return condense.Cluster(points, labels, t.share, t.rng(purposeClusters))
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := s.frozen(s.OnS())
+	out.Synthetic, out.M, out.stored, out.size = c.Synthetic, c.M, c.Rows, c.Size
+	return grownTables{out, s.Growth(c)}, nil
+}
+
+// deploy freezes a model on T: its tables are at hand, and those of propagation where the run makes any.
+func (s *tablesHolder) deploy(f *fitResult) (*deployedModel, []string, error) {
+	p, err := s.task.frozen(s.frozen(s.OnT()), f.model)
+	return p, s.options.kinds(), err
+}
+
+func (s *tablesHolder) neighbours(ctx context.Context, nodes []int32) (ids [][]string, degrees []int, err error) {
+	return s.Neighbours(ctx, nodes)
+}
+
+// frozenTables is a condensed graph whose tables are made: S, or the nodes of T that are read.
+type frozenTables struct {
+	graphParts
+	of *original.Frozen
+}
+
+func (s *tablesHolder) frozen(of *original.Frozen) *frozenTables {
+	return &frozenTables{graphParts{Condensation: &condense.Condensation{Attachment: artifact.AttachFrozen}}, of}
+}
+
+func (f *frozenTables) tables(m infer.Model) (*infer.Tables, error) { return f.of.Tables(m), nil }
+
+func (f *frozenTables) propagation(kind string, m infer.Model, alpha float32) (*infer.Tables, error) {
+	return f.of.Propagation(kind, m, alpha), nil
+}
+
+// grownTables are tables of an S to which arrivals can be added.
+type grownTables struct {
+	*frozenTables
+	of *artifact.Growth
+}
+
+func (g grownTables) growth() *artifact.Growth { return g.of }

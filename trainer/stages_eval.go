@@ -6,30 +6,28 @@ import (
 	"slices"
 
 	"rivulet/artifact"
-	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/schema"
-	"rivulet/trainer/condense"
 	"rivulet/trainer/eval"
+	"rivulet/trainer/original"
 	"rivulet/trainer/stage"
-	"rivulet/trainer/stage/solved"
 )
 
 // EvaluateStaged measures an artifact on the test nodes of a data set, or a sample of them, by the stages by which
 // [TrainStaged] measures its own: the artifact's model on T, by tables of T that are made anew, and on S with the
 // artifact's calibration. The data set is the one of the artifact, or another whose nodes of T have the same ids. It
 // is an error if the model that the artifact serves is not attached frozen.
-func EvaluateStaged(ctx context.Context, e stage.Engine, d RowData, b *artifact.Bundle, batch int,
+func EvaluateStaged(ctx context.Context, e stage.Engine, d original.RowData, b *artifact.Bundle, batch int,
 	progress Progress) ([]eval.Result, error) {
-	s := &tablesHolder{engine: e, source: d, progress: progress}
-	out, err := s.measure(ctx, b, batch)
+	out, err := evaluateStaged(ctx, e, d, b, batch, progress)
 	if err != nil {
 		return nil, fmt.Errorf("evaluating %s on %s: %w", b.Manifest.Version, d.Name, err)
 	}
 	return out, nil
 }
 
-func (s *tablesHolder) measure(ctx context.Context, b *artifact.Bundle, batch int) ([]eval.Result, error) {
+func evaluateStaged(ctx context.Context, e stage.Engine, d original.RowData, b *artifact.Bundle, batch int,
+	progress Progress) ([]eval.Result, error) {
 	info, params, err := servedFrozen(b)
 	if err != nil {
 		return nil, err
@@ -38,31 +36,33 @@ func (s *tablesHolder) measure(ctx context.Context, b *artifact.Bundle, batch in
 	if err != nil {
 		return nil, err
 	}
-	if s.options, err = Inherit(&b.Manifest); err != nil {
+	o, err := Inherit(&b.Manifest)
+	if err != nil {
 		return nil, err
 	}
-	s.options.Batch = batch
-	s.source.Classes = b.Manifest.Data.Classes
-	of := &stagedModel{fitResult: &fitResult{model: m, weightDecay: info.WeightDecay}, onS: params.Tables}
-	s.models = []*stagedModel{of}
-	if err := s.read(ctx); err != nil {
+	o.Batch = batch
+	d.Classes = b.Manifest.Data.Classes
+	t, err := original.Read(ctx, e, d)
+	if err != nil {
 		return nil, err
 	}
-	if err := s.prepared(b); err != nil {
+	if err := matches(t, d.Schema, b); err != nil {
 		return nil, err
 	}
-	if err := s.walk(ctx, of, false); err != nil {
+	s := &tablesHolder{Tables: t, rows: d, options: o, progress: progress}
+	if err := s.Take(ctx, &b.Preprocess, s.choices()); err != nil {
 		return nil, err
 	}
-	if err := s.holdOut(ctx); err != nil {
+	s.task = s.newTask(s.Data, s.Original)
+	s.task.nodes = o.Nodes
+	if err := s.Walk(ctx, m, false); err != nil {
 		return nil, err
 	}
-	c := &stagedGraph{task: s.task, graphParts: graphParts{Condensation: &condense.Condensation{Attachment: artifact.AttachFrozen}},
-		models: s.models}
-	if err := s.tablesOnT(ctx); err != nil {
+	if err := s.Pick(ctx); err != nil {
 		return nil, err
 	}
-	if c.M, err = s.rowsOf(ctx, b); err != nil {
+	c := s.frozen(original.NewFrozen(m, params.Tables))
+	if c.M, err = s.RowsOf(ctx, b); err != nil {
 		return nil, err
 	}
 	onS, err := s.task.frozen(c, m)
@@ -70,13 +70,14 @@ func (s *tablesHolder) measure(ctx context.Context, b *artifact.Bundle, batch in
 		return nil, err
 	}
 	s.options.Propagate = false // T's own tables of it are not made
-	r := &recipe{whole: []*fitResult{of.fitResult}, served: c, placed: []*deployedModel{onS},
+	whole := &fitResult{model: m, weightDecay: info.WeightDecay}
+	r := &recipe{whole: []*fitResult{whole}, served: c, placed: []*deployedModel{onS},
 		calibrations: []*calibration{calibrationOf(info, params)}}
-	deployments, err := s.task.deployments(ctx, r, measurements{}, s.progress)
+	deployments, err := s.task.deployments(ctx, r, measurements{}, progress)
 	if err != nil {
 		return nil, err
 	}
-	return s.task.evaluate(ctx, deployments, 0, s.progress)
+	return s.task.evaluate(ctx, deployments, 0, progress)
 }
 
 // servedFrozen returns the model that an artifact serves, which must be attached frozen.
@@ -95,23 +96,17 @@ func servedFrozen(b *artifact.Bundle) (artifact.ModelInfo, artifact.Model, error
 	return info, m, nil
 }
 
-// prepared takes the preprocessing of an artifact.
-func (s *tablesHolder) prepared(b *artifact.Bundle) error {
-	g := s.graph
-	if got, want := g.Summary.Width, b.Manifest.Data.Features; got != want {
+// matches returns an error unless an artifact is for data of these features and classes.
+func matches(t *original.Tables, features *schema.Schema, b *artifact.Bundle) error {
+	if got, want := t.Graph.Summary.Width, b.Manifest.Data.Features; got != want {
 		return fmt.Errorf("the data have %d features, the artifact is for %d", got, want)
 	}
-	if got, want := schemaHash(s.source.Schema), schemaHash(b.Schema); got != want {
+	if got, want := schemaHash(features), schemaHash(b.Schema); got != want {
 		return fmt.Errorf("the data's features are of schema %s, the artifact's of %s", got, want)
 	}
-	if more := s.classes[len(b.Manifest.Data.Classes):]; len(more) > 0 {
+	if more := t.Classes[len(b.Manifest.Data.Classes):]; len(more) > 0 {
 		return fmt.Errorf("the data have the label %q, the artifact the classes %q", more[0], b.Manifest.Data.Classes)
 	}
-	s.pre = &b.Preprocess
-	unscaled := b.Preprocess
-	unscaled.Scale = 1
-	s.bound(s.pre.Kind)
-	s.sides = preprocessSides(&unscaled, g.Summary.Width)
 	return nil
 }
 
@@ -120,47 +115,6 @@ func schemaHash(s *schema.Schema) string {
 		return "none"
 	}
 	return s.Hash()
-}
-
-// rowsOf returns the rows of an artifact's M of the nodes of T that are read, by their ids, with one part of M in
-// memory at a time.
-func (s *tablesHolder) rowsOf(ctx context.Context, b *artifact.Bundle) (*graph.CSR, error) {
-	wanted := make(map[string]int, len(s.held.original))
-	at := 0
-	for r, err := range s.engine.Read(ctx, s.graph.Names) {
-		if err != nil {
-			return nil, err
-		}
-		names, err := solved.ReadNames(r.Payload)
-		if err != nil {
-			return nil, err
-		}
-		for ; at < len(s.held.original) && s.held.original[at].Block == r.Key; at++ {
-			wanted[names.IDs[s.held.original[at].Place]] = at
-		}
-	}
-	rows := make([]*graph.CSR, len(s.held.original))
-	for m, err := range b.Pieces() {
-		if err != nil {
-			return nil, err
-		}
-		for k, id := range m.IDs {
-			if at, ok := wanted[id]; ok {
-				rows[at] = m.Rows.Take([]int32{int32(k)})
-				delete(wanted, id)
-			}
-		}
-	}
-	for id := range wanted {
-		return nil, fmt.Errorf("the artifact has no row of M for %d of %d nodes that test nodes have edges to, "+
-			"such as %.100q: its graph is another", len(wanted), len(rows), id)
-	}
-	out := &graph.CSR{Rows: len(rows), Cols: b.Manifest.SyntheticNodes, RowPtr: []int{0}}
-	for _, row := range rows {
-		out.ColIdx, out.Val = append(out.ColIdx, row.ColIdx...), append(out.Val, row.Val...)
-		out.RowPtr = append(out.RowPtr, len(out.ColIdx))
-	}
-	return out, nil
 }
 
 // calibrationOf returns the calibration that an artifact describes.

@@ -85,7 +85,7 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 	t.facts = artifact.Data{Name: d.Name, Fingerprint: fingerprint, Nodes: t.original.Adj.Rows,
 		Edges: t.original.Adj.NNZ() / 2, Features: t.original.X.Cols(), Classes: d.Classes}
 	t.labelled = labelledIn(t.original.Labels)
-	if err := t.divide(); err != nil {
+	if err := t.divideNodes(); err != nil {
 		return nil, err
 	}
 	t.hat = graph.Normalised(t.original.Adj)
@@ -97,16 +97,21 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 	}
 	t.x = features.Factor(t.original.X, t.pre)
 	t.inputs = t.pre.Raw(t.original.X)
-	t.support = t.set(d.Validation, GraphBatch)
-	if t.judges = t.support; len(d.Validation) > judgingNodes {
-		t.judges = t.set(Evenly(d.Validation, judgingNodes), GraphBatch)
-	}
-	t.test = sync.OnceValue(func() map[string]*eval.Set {
-		whole := t.set(d.Test, GraphBatch)
-		return map[string]*eval.Set{GraphBatch: whole, NodeBatch: apart(whole)}
-	})
+	t.attachHeldOut()
 	t.seconds = time.Since(start).Seconds()
 	return t, nil
+}
+
+// attachHeldOut attaches the support nodes to T, and the test nodes when they are first asked for.
+func (t *task) attachHeldOut() {
+	t.support = t.set(t.data.Validation, GraphBatch)
+	if t.judges = t.support; len(t.data.Validation) > judgingNodes {
+		t.judges = t.set(Evenly(t.data.Validation, judgingNodes), GraphBatch)
+	}
+	t.test = sync.OnceValue(func() map[string]*eval.Set {
+		whole := t.set(t.data.Test, GraphBatch)
+		return map[string]*eval.Set{GraphBatch: whole, NodeBatch: apart(whole)}
+	})
 }
 
 // labelledIn returns the nodes that have a class.
@@ -144,22 +149,27 @@ func (t *task) with(o Options, known *memo) (*task, error) {
 	out.holder = inMemory{&out}
 	out.options, out.label, out.whole = o, o.label(), known
 	out.method, _ = methodOf(o.Method)
-	return &out, out.divide()
+	return &out, out.divideNodes()
 }
 
-// divide gives each class its synthetic nodes.
-func (t *task) divide() error {
-	present := map[int32]bool{}
-	for _, i := range t.labelled {
-		present[t.original.Labels[i]] = true
-	}
+// divideNodes gives each class of T its synthetic nodes.
+func (t *task) divideNodes() error {
 	if len(t.labelled) == 0 {
 		return errors.New("no labelled training nodes")
 	}
-	t.nodes = t.options.syntheticNodes(len(t.original.Labels), len(t.labelled), len(present))
-	var err error
-	if t.share, err = condense.Budget(t.original.Labels, t.classes(), t.nodes); err != nil && t.options.Ratio > 0 {
-		return fmt.Errorf("ratio %g of %d: %w", t.options.Ratio, len(t.original.Labels), err)
+	return t.divide(take(t.original.Labels, t.labelled), len(t.original.Labels), len(t.labelled))
+}
+
+// divide gives each class its synthetic nodes, by the labels of labelled nodes or of a sample of them. labelled is how
+// many of T's nodes have a label.
+func (t *task) divide(labels []int32, nodes, labelled int) (err error) {
+	present := map[int32]bool{}
+	for _, y := range labels {
+		present[y] = true
+	}
+	t.nodes = t.options.syntheticNodes(nodes, labelled, len(present))
+	if t.share, err = condense.Budget(labels, t.classes(), t.nodes); err != nil && t.options.Ratio > 0 {
+		return fmt.Errorf("ratio %g of %d: %w", t.options.Ratio, nodes, err)
 	}
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/trainer/eval"
+	"rivulet/trainer/original"
 	"rivulet/trainer/plane"
 	"rivulet/trainer/stage"
 )
@@ -53,21 +54,20 @@ func Train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time, pr
 //   - Whole is measured frozen, and there are no W_S.
 //   - An M of more than [artifact.PartRows] rows is in Bundle.Parts, which reads the engine's tables: the bundle must
 //     be written before the engine is closed.
-func TrainStaged(ctx context.Context, e stage.Engine, d RowData, o Options, now time.Time,
+func TrainStaged(ctx context.Context, e stage.Engine, d original.RowData, o Options, now time.Time,
 	progress Progress) (*Outcome, error) {
 	if err := CheckStaged(o); err != nil {
 		return nil, err
 	}
-	s := &tablesHolder{engine: e, source: d, options: o, progress: progress}
-	t, err := s.open(ctx)
+	s, err := newTablesHolder(ctx, e, d, o, progress)
 	if err != nil {
 		return nil, failed(d.Name, err)
 	}
-	out, err := t.run(ctx, now, progress)
+	out, err := s.task.run(ctx, now, progress)
 	if err != nil {
 		return nil, failed(d.Name, err)
 	}
-	out.Unknown = s.graph.Unknown
+	out.Unknown = s.Graph.Unknown
 	return out, nil
 }
 

@@ -18,6 +18,7 @@ import (
 	"rivulet/internal/cli"
 	"rivulet/internal/cli/dataflag"
 	"rivulet/trainer"
+	"rivulet/trainer/original"
 	"rivulet/trainer/stage"
 	"rivulet/trainer/stage/local"
 	"rivulet/trainer/stage/solved"
@@ -215,7 +216,7 @@ func (f *engineFlags) Train(ctx context.Context, d *dataset.Dataset, o trainer.O
 }
 
 // TrainRows implements [refresh.Trainer]: [engineFlags.Train] for a graph of tables, whose M need not be in memory.
-func (f *engineFlags) TrainRows(ctx context.Context, rows trainer.RowData, o trainer.Options, now time.Time,
+func (f *engineFlags) TrainRows(ctx context.Context, rows original.RowData, o trainer.Options, now time.Time,
 	keep func(*trainer.Outcome) error) error {
 	if err := f.checkOptions(&o); err != nil {
 		return err
@@ -284,24 +285,24 @@ func (f *engineFlags) run(ctx context.Context, e stage.Engine, data *dataflag.Da
 
 // rows are the data set's: of tables by URL where they lie, of tables in files as they are read, of others from memory.
 func (f *engineFlags) rows(ctx context.Context, e stage.Engine, data *dataflag.Data,
-	o trainer.Options) (trainer.RowData, error) {
+	o trainer.Options) (original.RowData, error) {
 	tables, name, ok, err := f.byURL(data, o)
 	if err != nil {
-		return trainer.RowData{}, err
+		return original.RowData{}, err
 	}
 	if ok {
-		return trainer.StagedInPlace(ctx, e, name, tables)
+		return original.InPlace(ctx, e, name, tables)
 	}
 	stream, ok, err := data.Stream()
 	if err != nil {
-		return trainer.RowData{}, err
+		return original.RowData{}, err
 	}
 	if ok {
-		return trainer.StagedTables(stream), nil
+		return original.OfStream(stream), nil
 	}
 	d, err := opened(data)
 	if err != nil {
-		return trainer.RowData{}, err
+		return original.RowData{}, err
 	}
 	f.sayWhole(d)
 	return trainer.StagedOf(d, o)
@@ -340,7 +341,7 @@ func (f *engineFlags) byURL(data *dataflag.Data, o trainer.Options) (table.Setti
 		return tables, name, false, errors.New(
 			"the artifact has features by name, and tables by URL have features by position: want the paths of files")
 	}
-	return tables, name, true, trainer.CheckInPlace(tables)
+	return tables, name, true, original.CheckInPlace(tables)
 }
 
 func cleanCommand() *cobra.Command {

@@ -78,7 +78,7 @@ var only = []struct {
 	{"internal/registry", []string{"event"}},
 	{"internal/featurestore", []string{"event", "mapping"}},
 	{"internal/refresh", []string{"artifact", "consumer", "dataset", "event", "durable", "kafka", "kafka/retry", "mapping",
-		"schema", "serving", "trainer", "trainer/merge"}},
+		"schema", "serving", "trainer", "trainer/merge", "trainer/original"}},
 	{"internal/preflight", []string{"artifact", "consumer", "dataset", "event", "graph", "internal/replay", "kafka",
 		"mapping", "schema", "serving", "trainer"}},
 	{"internal/replay", []string{"dataset", "event", "graph", "schema", "kafka", "kafka/retry"}},

@@ -20,6 +20,7 @@ import (
 	"rivulet/serving"
 	"rivulet/trainer"
 	"rivulet/trainer/merge"
+	"rivulet/trainer/original"
 )
 
 // Services opens the services that a refresh uses, for as long as it needs them.
@@ -35,7 +36,7 @@ type Trainer interface {
 	Train(ctx context.Context, d *dataset.Dataset, o trainer.Options, now time.Time) (*trainer.Outcome, error)
 	// TrainRows trains on rows that need not fit into memory, by stages. It calls keep while M can be read from the
 	// outcome's bundle.
-	TrainRows(ctx context.Context, rows trainer.RowData, o trainer.Options, now time.Time,
+	TrainRows(ctx context.Context, rows original.RowData, o trainer.Options, now time.Time,
 		keep func(*trainer.Outcome) error) error
 }
 
@@ -222,7 +223,7 @@ func (r *Refresher) train(ctx context.Context, round *Round, o trainer.Options, 
 		return round.keep(outcome.Bundle, out)
 	}
 	if t, ok := round.grown.Graph.(*merge.Tables); ok {
-		rows := trainer.StagedTables(t.Stream)
+		rows := original.OfStream(t.Stream)
 		rows.Classes, rows.Schema = t.Classes, o.Keep
 		return r.Trainer.TrainRows(ctx, rows, o, r.Now(), keep)
 	}

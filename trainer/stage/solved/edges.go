@@ -34,32 +34,16 @@ func newEdges(options json.RawMessage, sides stage.Sides) (stage.Function, error
 
 // Reduce implements [stage.Function].
 func (f *edges) Reduce(_ int64, in stage.Records, out stage.Output) error {
-	b := newBuckets(out, 0, nil)
-	err := each(in, func(r stage.Record) error {
-		rows, err := f.rows(r.Payload)
-		if err != nil {
-			return err
+	return toBlocks(in, out, f.Blocks, f.rows, func(w *wire) (string, error) {
+		e := w.edge()
+		if (e.Source == "" || e.Target == "") && !w.bad {
+			return "", fmt.Errorf("edges row %d: an end is empty or null", e.Row)
 		}
-		w := &wire{b: rows}
-		for w.more() {
-			before := w.b
-			e := w.edge()
-			if w.bad {
-				break
-			}
-			if e.Source == "" || e.Target == "" {
-				return fmt.Errorf("edges row %d: an end is empty or null", e.Row)
-			}
-			if err := b.add(blockOf(e.Source, f.Blocks), before[:len(before)-len(w.b)]); err != nil {
-				return err
-			}
-		}
-		return w.end()
+		return e.Source, nil
 	})
-	return errors.Join(err, b.flush())
 }
 
-// names takes the only record of the table of names from the front of a key's records, nil if there is none.
+// firstNames takes the only record of the table of names from the front of a key's records, nil if there is none.
 func firstNames(in stage.Records) (*Names, *stage.List, error) {
 	names, rest := &Names{}, []stage.Record{}
 	err := each(in, func(r stage.Record) (err error) {

@@ -83,23 +83,36 @@ func newNodes(options json.RawMessage, sides stage.Sides) (stage.Function, error
 
 // Reduce implements [stage.Function].
 func (f *nodes) Reduce(_ int64, in stage.Records, out stage.Output) error {
+	return toBlocks(in, out, f.Blocks, f.rows, func(w *wire) (string, error) {
+		n := w.node()
+		if err := n.check(); err != nil && !w.bad {
+			return "", fmt.Errorf("nodes row %d: %w", n.Row, err)
+		}
+		return n.ID, nil
+	})
+}
+
+// toBlocks takes rows of records to the blocks of ids: rows returns those of a payload, next reads one and returns its
+// id.
+func toBlocks(in stage.Records, out stage.Output, blocks int, rows func(payload []byte) ([]byte, error),
+	next func(w *wire) (id string, err error)) error {
 	b := newBuckets(out, 0, nil)
 	err := each(in, func(r stage.Record) error {
-		rows, err := f.rows(r.Payload)
+		all, err := rows(r.Payload)
 		if err != nil {
 			return err
 		}
-		w := &wire{b: rows}
+		w := &wire{b: all}
 		for w.more() {
 			before := w.b
-			n := w.node()
+			id, err := next(w)
 			if w.bad {
 				break
 			}
-			if err := n.check(); err != nil {
-				return fmt.Errorf("nodes row %d: %w", n.Row, err)
+			if err == nil {
+				err = b.add(blockOf(id, blocks), before[:len(before)-len(w.b)])
 			}
-			if err := b.add(blockOf(n.ID, f.Blocks), before[:len(before)-len(w.b)]); err != nil {
+			if err != nil {
 				return err
 			}
 		}

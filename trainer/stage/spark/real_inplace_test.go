@@ -18,6 +18,7 @@ import (
 	"rivulet/dataset/table"
 	"rivulet/graph"
 	"rivulet/trainer"
+	"rivulet/trainer/original"
 	"rivulet/trainer/stage"
 	"rivulet/trainer/stage/local"
 	"rivulet/trainer/stage/solved"
@@ -113,7 +114,7 @@ func inPlaceOptions() trainer.Options {
 }
 
 // trainTables writes the artifact of a run on tables, and returns its directory.
-func trainTables(t *testing.T, e stage.Engine, rows trainer.RowData) string {
+func trainTables(t *testing.T, e stage.Engine, rows original.RowData) string {
 	t.Helper()
 	out, err := trainer.TrainStaged(context.Background(), e, rows, inPlaceOptions(), created, trainer.Silent{})
 	if err != nil {
@@ -127,20 +128,20 @@ func trainTables(t *testing.T, e stage.Engine, rows trainer.RowData) string {
 }
 
 // read are the tables in files, as the trainer reads them.
-func read(t *testing.T, dir string) trainer.RowData {
+func read(t *testing.T, dir string) original.RowData {
 	t.Helper()
 	s, ok, err := dataset.OpenStream("", dataset.OpenOptions{More: []dataset.Format{parquet.Format},
 		Tables: tablesOf(dir+"/nodes", dir+"/edges")})
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
-	return trainer.StagedTables(s)
+	return original.OfStream(s)
 }
 
 // inPlace are the same tables where Spark reads them.
-func inPlace(t *testing.T, e stage.Engine, dir string) trainer.RowData {
+func inPlace(t *testing.T, e stage.Engine, dir string) original.RowData {
 	t.Helper()
-	s, err := trainer.StagedInPlace(t.Context(), e, "nodes", tablesOf("file:"+dir+"/nodes", "file:"+dir+"/edges"))
+	s, err := original.InPlace(t.Context(), e, "nodes", tablesOf("file:"+dir+"/nodes", "file:"+dir+"/edges"))
 	if err != nil {
 		t.Fatal(err)
 	}

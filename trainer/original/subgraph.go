@@ -1,4 +1,4 @@
-package trainer
+package original
 
 import (
 	"cmp"
@@ -9,31 +9,20 @@ import (
 
 	"rivulet/dataset"
 	"rivulet/graph"
-	"rivulet/trainer/features"
 	"rivulet/trainer/stage"
 	"rivulet/trainer/stage/solved"
 )
+
+// mostLabelled is the most labelled nodes with which a subgraph begins, if it is not all of T.
+const mostLabelled = 1 << 14
 
 // stagedSubgraph is the memory of the subgraph of T in which models are fitted whose layers read neighbours, unless
 // [Options.Subgraph] says something else: features, and edges of 8 bytes.
 const stagedSubgraph = 128 << 20
 
-// fitSubgraph fits a model in a subgraph of T that fits into memory: T itself, if it does, else labelled nodes and
-// what the judges read with nodes around them, up to two edges away.
-func (s *tablesHolder) fitSubgraph(ctx context.Context, name string) (*fitResult, error) {
-	if s.subgraph == nil {
-		t, err := s.bringSubgraph(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("the subgraph in which %s is fitted: %w", name, err)
-		}
-		s.subgraph = t
-	}
-	return s.subgraph.whole.fit(ctx, s.subgraph, name, s.progress)
-}
-
 // subgraphChoice is a subgraph while it is chosen.
 type subgraphChoice struct {
-	*tablesHolder
+	*Tables
 	room  int64       // nodes that there is still room for
 	marks stage.Table // of nodes, by which they belong to the subgraph
 	sizes stage.Table // how many belong to it in each block
@@ -43,54 +32,65 @@ type subgraphChoice struct {
 	nodes int64
 }
 
-// bringSubgraph makes the task of the subgraph of T.
-func (s *tablesHolder) bringSubgraph(ctx context.Context) (*task, error) {
-	judges := s.task.data.Validation
-	c, room, whole, err := s.roomInSubgraph(ctx)
+// Subgraph brings T into memory, if it fits into the memory of [Options.Subgraph], else labelled nodes and what some of
+// the validation nodes read, with nodes around them, up to two edges away. The data set is the one of the nodes held
+// out, attached to that subgraph; its validation nodes are those whose neighbours are all in it.
+func (t *Tables) Subgraph(ctx context.Context) (*dataset.Dataset, *dataset.Original, error) {
+	judges := t.Data.Validation
+	c, room, whole, err := t.roomInSubgraph(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if !whole {
 		if judges, err = c.sample(ctx, room); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	if err := c.number(ctx); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	original, numbers, err := c.bring(ctx)
+	of, numbers, err := c.bring(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return s.subgraphTask(original, numbers, judges)
+	d, out := t.attached(numbers)
+	out.IDs, out.Labels, out.X, out.Adj = of.IDs, of.Labels, of.X, of.Adj
+	d.Validation = judges
+	return d, out, nil
+}
+
+// Fits reports whether all of T has room in the memory of a subgraph.
+func (t *Tables) Fits(ctx context.Context) (bool, error) {
+	_, _, whole, err := t.roomInSubgraph(ctx)
+	return whole, err
 }
 
 // roomInSubgraph returns how many nodes of T the memory of the subgraph has room for, and whether these are all: c is
 // marked with all nodes.
-func (s *tablesHolder) roomInSubgraph(ctx context.Context) (c *subgraphChoice, room int64, whole bool, err error) {
-	c = &subgraphChoice{tablesHolder: s}
+func (t *Tables) roomInSubgraph(ctx context.Context) (c *subgraphChoice, room int64, whole bool, err error) {
+	c = &subgraphChoice{Tables: t}
 	all, err := c.begin(ctx, solved.MarkOptions{All: true}, nil)
 	if err != nil {
 		return nil, 0, false, err
 	}
-	node := float64(all.Bytes+8*s.graph.Entries) / float64(max(1, all.Nodes)) // bytes of one
-	room = min(int64(float64(s.memory())/node), solved.MostInSubgraph)
+	node := float64(all.Bytes+8*t.Graph.Entries) / float64(max(1, all.Nodes)) // bytes of one
+	room = min(int64(float64(t.memory())/node), solved.MostInSubgraph)
 	return c, room, all.Nodes <= room, nil
 }
 
 // memory is that of the subgraph, in bytes.
-func (s *tablesHolder) memory() int64 { return cmp.Or(s.options.Subgraph, stagedSubgraph) }
+func (t *Tables) memory() int64 { return cmp.Or(t.options.Subgraph, stagedSubgraph) }
 
 // begin marks the nodes with which the subgraph begins: those of the options, and places by block.
 func (c *subgraphChoice) begin(ctx context.Context, o solved.MarkOptions, places []stage.Record) (solved.SubgraphSize,
 	error) {
-	inputs := []stage.Table{c.graph.Names, c.graph.Features}
+	inputs := []stage.Table{c.Graph.Names, c.Graph.Features}
 	if len(places) > 0 {
 		sides := stage.Sides{} // a table is named by what is in it
 		for _, r := range places {
 			sides[fmt.Sprint(r.Key)] = r.Payload
 		}
-		asked, err := c.engine.Put(ctx, stage.NewSpec("judged", struct{}{}, sides, 1).Table(0, c.graph.Names.Name), places)
+		asked, err := c.engine.Put(ctx, stage.NewSpec("judged", struct{}{}, sides, 1).Table(0, c.Graph.Names.Name), places)
 		if err != nil {
 			return solved.SubgraphSize{}, err
 		}
@@ -105,8 +105,8 @@ func (c *subgraphChoice) begin(ctx context.Context, o solved.MarkOptions, places
 }
 
 // size adds up the sizes of all blocks.
-func (c *subgraphChoice) size(ctx context.Context, t stage.Table) (all solved.SubgraphSize, err error) {
-	records, err := c.records(ctx, t)
+func (c *subgraphChoice) size(ctx context.Context, of stage.Table) (all solved.SubgraphSize, err error) {
+	records, err := c.records(ctx, of)
 	if err != nil {
 		return all, err
 	}
@@ -126,8 +126,8 @@ func (c *subgraphChoice) sample(ctx context.Context, room int64) ([]int32, error
 	if len(judges) == 0 {
 		return nil, fmt.Errorf("%d bytes have no room for the neighbours of any validation node", c.memory())
 	}
-	o := solved.MarkOptions{Labelled: solved.SampleOf(c.options.Seed, c.graph.Summary.Roles[solved.Train],
-		min(room/8, sampledNodes))}
+	o := solved.MarkOptions{Labelled: solved.SampleOf(c.options.Seed, c.Graph.Summary.Roles[solved.Train],
+		min(room/8, mostLabelled))}
 	size, err := c.begin(ctx, o, places)
 	if err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ func (c *subgraphChoice) sample(ctx context.Context, room int64) ([]int32, error
 // these neighbours by block.
 func (c *subgraphChoice) judged(room int64) (judges []int32, neighbours []stage.Record) {
 	of := map[int64][]int32{}
-	for _, i := range c.task.data.Validation {
+	for _, i := range c.Data.Validation {
 		n := &c.held.nodes[i]
 		if int64(len(n.Original)) > room {
 			continue
@@ -170,7 +170,7 @@ func places(of map[int64][]int32) (out []stage.Record) {
 
 // around adds the nodes next to the subgraph, or a sample of so many.
 func (c *subgraphChoice) around(ctx context.Context, distance int32, room int64) error {
-	g, o := c.graph, solved.ReachOptions{Distance: distance, Terms: c.graph.HighestDegree}
+	g, o := c.Graph, solved.ReachOptions{Distance: distance, Terms: c.Graph.HighestDegree}
 	made, err := stage.Hop(ctx, c.engine, stage.NewSpec(solved.StageReach, o, nil, 1),
 		stage.NewSpec(solved.StageNear, o, nil, 2), g.Tiles, []stage.Table{c.marks}, []stage.Table{c.marks})
 	if err != nil {
@@ -239,7 +239,7 @@ func (c *subgraphChoice) bring(ctx context.Context) (*dataset.Original, []solved
 
 // eachBrought brings the marked nodes, block by block.
 func (c *subgraphChoice) eachBrought(ctx context.Context, take func(block int64, some *solved.Brought)) error {
-	made, err := c.run(ctx, stage.NewSpec(solved.StageBring, struct{}{}, nil, 1), c.graph.Names, c.graph.Features, c.marks)
+	made, err := c.run(ctx, stage.NewSpec(solved.StageBring, struct{}{}, nil, 1), c.Graph.Names, c.Graph.Features, c.marks)
 	if err != nil {
 		return err
 	}
@@ -265,7 +265,7 @@ func (c *subgraphChoice) links(ctx context.Context) (*graph.CSR, error) {
 	}
 	one := []stage.Table{made[0]}
 	made, err = stage.Hop(ctx, c.engine, stage.NewSpec(solved.StageMeet, struct{}{}, nil, 1),
-		stage.NewSpec(solved.StageLink, struct{}{}, nil, 1), c.graph.Tiles, one, one)
+		stage.NewSpec(solved.StageLink, struct{}{}, nil, 1), c.Graph.Tiles, one, one)
 	if err != nil {
 		return nil, err
 	}
@@ -288,31 +288,35 @@ func (c *subgraphChoice) links(ctx context.Context) (*graph.CSR, error) {
 	return adj, nil
 }
 
-// subgraphTask is a task whose T is a subgraph of the graph.
-func (s *tablesHolder) subgraphTask(of *dataset.Original, numbers []solved.Number, judges []int32) (*task, error) {
-	d, original := s.attached(numbers)
-	original.IDs, original.Labels, original.X, original.Adj = of.IDs, of.Labels, of.X, of.Adj
-	d.Validation = judges
-	t := &task{
-		options:     s.options,
-		method:      s.task.method,
-		schema:      s.source.Schema,
-		data:        d,
-		original:    original,
-		hat:         graph.Normalised(original.Adj),
-		pre:         s.pre,
-		x:           features.Factor(original.X, s.pre),
-		inputs:      s.pre.Raw(original.X),
-		label:       s.task.label,
-		whole:       newMemo(),
-		sampledFrom: sampledFrom,
-		sampledRows: sampledRows,
+// Neighbours returns, of nodes that are held out, the ids of their neighbours in T, and how many neighbours there are in
+// all.
+func (t *Tables) Neighbours(ctx context.Context, nodes []int32) (ids [][]string, degrees []int, err error) {
+	of := map[int64][]int32{}
+	for _, i := range nodes {
+		for _, j := range t.held.nodes[i].Original {
+			of[j.Block] = append(of[j.Block], j.Place)
+		}
 	}
-	t.labelled = labelledIn(original.Labels)
-	if len(t.labelled) == 0 {
-		return nil, fmt.Errorf("no labelled training node is in the sample of %d nodes", len(original.Labels))
+	names := map[solved.Number]string{}
+	if len(of) > 0 {
+		c := &subgraphChoice{Tables: t}
+		if _, err := c.begin(ctx, solved.MarkOptions{}, places(of)); err != nil {
+			return nil, nil, err
+		}
+		if err := c.eachBrought(ctx, func(block int64, some *solved.Brought) {
+			for k, place := range some.Places {
+				names[solved.Number{Block: block, Place: place}] = some.Names.IDs[k]
+			}
+		}); err != nil {
+			return nil, nil, err
+		}
 	}
-	t.support = t.set(d.Validation, GraphBatch)
-	t.judges = t.support
-	return t, nil
+	for _, i := range nodes {
+		var of []string
+		for _, j := range t.held.nodes[i].Original {
+			of = append(of, names[j])
+		}
+		ids, degrees = append(ids, of), append(degrees, len(of)+len(t.held.nodes[i].Other))
+	}
+	return ids, degrees, nil
 }

@@ -1,4 +1,4 @@
-package trainer
+package original
 
 import (
 	"errors"
@@ -6,6 +6,8 @@ import (
 
 	"rivulet/dataset"
 	"rivulet/dataset/table"
+	"rivulet/infer"
+	"rivulet/schema"
 	"rivulet/trainer/stage"
 	"rivulet/trainer/stage/solved"
 )
@@ -13,13 +15,27 @@ import (
 // payloadBytes is about the size of a payload of rows.
 const payloadBytes = 1 << 16
 
-// StagedOf gives a data set in memory to [TrainStaged], as the rows of two tables.
-func StagedOf(d *dataset.Dataset, o Options) (RowData, error) {
-	identity, named := d.Fingerprint(), valuesOf(d.IDs, d.Columns)
-	d, s, err := Encode(d, o)
-	if err != nil {
-		return RowData{}, err
-	}
+// RowData is a data set as rows, which need not fit into memory.
+type RowData struct {
+	Name         string
+	Nodes, Edges stage.Source
+	Count        int64    // nodes, whatever their role
+	Features     int      // columns of a row in memory: d, or what sparse features take
+	Classes      []string // nil: the labels of the training nodes in the order that tables give them
+	BagOfWords   bool
+	Schema       *schema.Schema
+	// Weights gives the models to use as W_O, by name, for so many features and classes, once these are known; nil: those
+	// of the run's options.
+	Weights func(features, classes int) (map[string]infer.Model, error)
+	// Named gives the values of a node by name; nil: they are not at hand.
+	Named func(id string) []schema.Field
+
+	dropUnknown bool // edges to and from ids that no node has are dropped and counted, and are no error
+}
+
+// OfDataset gives the rows of a data set in memory, whose features have positions. identity stands for the data in the
+// names of tables. Sparse features are propagated in at most so many columns.
+func OfDataset(d *dataset.Dataset, identity string, columns int) RowData {
 	roles := make([]solved.Role, d.Nodes())
 	for role, nodes := range map[solved.Role][]int32{solved.Train: d.Train, solved.Unlabelled: d.Unlabelled,
 		solved.Validation: d.Validation, solved.Test: d.Test} {
@@ -27,12 +43,8 @@ func StagedOf(d *dataset.Dataset, o Options) (RowData, error) {
 			roles[i] = role
 		}
 	}
-	if s != nil {
-		identity += s.Hash()
-	}
-	columns := d.X.Cols()
-	if d.X.Sparse != nil {
-		columns = min(columns, projectedColumns) // that a hop has
+	if d.X.Sparse == nil || d.X.Cols() < columns {
+		columns = d.X.Cols()
 	}
 	return RowData{
 		Name:       d.Name,
@@ -40,11 +52,9 @@ func StagedOf(d *dataset.Dataset, o Options) (RowData, error) {
 		Features:   columns,
 		Classes:    d.Classes,
 		BagOfWords: d.BagOfWords,
-		Schema:     s,
-		named:      named,
 		Nodes:      stage.Source{Identity: "nodes of " + identity, Rows: nodeRows(d, roles)},
 		Edges:      stage.Source{Identity: "edges of " + identity, Rows: edgeRows(d, roles)},
-	}, nil
+	}
 }
 
 func nodeRows(d *dataset.Dataset, roles []solved.Role) iter.Seq2[[]byte, error] {
@@ -99,8 +109,8 @@ func edgeRows(d *dataset.Dataset, roles []solved.Role) iter.Seq2[[]byte, error] 
 	}
 }
 
-// StagedTables gives a data set of tables to [TrainStaged], which is never in memory as a whole.
-func StagedTables(d *table.Stream) RowData {
+// OfStream gives the rows of a data set of tables, which is never in memory as a whole.
+func OfStream(d *table.Stream) RowData {
 	nodes := func(put func([]byte) error) error {
 		var payload []byte
 		err := d.EachNode(func(n table.Node) error {

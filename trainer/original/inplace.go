@@ -1,4 +1,4 @@
-package trainer
+package original
 
 import (
 	"context"
@@ -12,10 +12,10 @@ import (
 	"rivulet/trainer/stage/solved"
 )
 
-// StagedInPlace gives tables of Parquet that an engine's machines read where they lie to [TrainStaged]. Their paths are
+// InPlace gives tables of Parquet that an engine's machines read where they lie. Their paths are
 // o.Nodes and o.Edges; features have positions, and the nodes a column split. The rest of o says what columns mean. An
 // error names the table.
-func StagedInPlace(ctx context.Context, e stage.Engine, name string, o table.Settings) (RowData, error) {
+func InPlace(ctx context.Context, e stage.Engine, name string, o table.Settings) (RowData, error) {
 	looker, ok := e.(stage.Looker)
 	if !ok {
 		return RowData{}, fmt.Errorf("table %s: %w", o.Nodes, stage.ErrNotInPlace)
@@ -58,7 +58,7 @@ func inPlace(t *stage.InPlace, columns []int, o table.Settings) stage.Source {
 // password is how a URL with one begins.
 var password = regexp.MustCompile(`^[^:/]+://[^/@]*:[^/]*@`)
 
-// CheckInPlace returns an error for what [StagedInPlace] does not take. It names the flag.
+// CheckInPlace returns an error for what [InPlace] does not take. It names the flag.
 func CheckInPlace(o table.Settings) error {
 	switch {
 	case o.Features != "":
