@@ -16,10 +16,9 @@
 //	memo.go        results that depend on T alone: a study with many methods makes them once
 //	methods.go     the list of the methods of condensation, and the interfaces of their results: S, M, and models on them
 //	clusters.go    methods solved and cluster: clusters and M (packages condense, nnls), tables of S (package tables)
-//	coresets.go    an S of nodes of T (package condense)
 //	learned.go     the paper's recipe and GCond (package mcond)
-//	graphs.go      an S that is a graph: models fitted on it; support.go: its frozen tables
-//	vng.go         virtual nodes (package condense); cached.go: T's own tables as S
+//	graphs.go      an S that is a graph: models fitted on it, its frozen tables
+//	baselines.go   coresets and virtual nodes (package condense); cached.go: T's own tables as S
 //	deploy.go      a model on the graph that arrivals attach to: T or S, joint or frozen
 //	calibrate.go   temperature, label and error propagation, chosen on the support nodes; confidence.go: their quality
 //	evaluate.go    every deployment on the test nodes (package eval); footprint.go: the memory that M takes

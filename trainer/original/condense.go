@@ -93,11 +93,7 @@ func (t *Tables) cluster(ctx context.Context, c *Synthetic,
 		return stage.Table{}, nil, err
 	}
 	spec := stage.NewSpec(solved.StageJoin, solved.JoinOptions{FeatureScaling: preparing, Classes: t.Classes}, sides, 2)
-	made, err := t.run(ctx, spec, g.Names, g.Features, g.Degrees, t.s1, t.s2, assigned, t.models[0].logits)
-	if err != nil {
-		return stage.Table{}, nil, err
-	}
-	records, err := t.records(ctx, made[1])
+	made, records, err := t.sums(ctx, spec, 1, g.Names, g.Features, g.Degrees, t.s1, t.s2, assigned, t.models[0].logits)
 	if err != nil {
 		return stage.Table{}, nil, err
 	}
@@ -161,18 +157,13 @@ func (t *Tables) means(ctx context.Context, c *Synthetic, of *messageInputs, clu
 	sizes []int64) error {
 	sides := t.with(of.sides)
 	sides[solved.SideLargest] = solved.AppendDoubles(t.bounds)
-	spec := stage.NewSpec(solved.StageMeans,
-		solved.MeanOptions{FeatureScaling: t.preparing, MessageOptions: of.MessageOptions},
-		sides, 1)
-	made, err := t.run(ctx, spec, append(slices.Clone(of.inputs), t.Graph.Features, clusters)...)
+	o := solved.MeanOptions{FeatureScaling: t.preparing, MessageOptions: of.MessageOptions}
+	_, records, err := t.sums(ctx, stage.NewSpec(solved.StageMeans, o, sides, 1), 0,
+		append(slices.Clone(of.inputs), t.Graph.Features, clusters)...)
 	if err != nil {
 		return err
 	}
-	records, err := t.records(ctx, made[0])
-	if err != nil {
-		return err
-	}
-	if c.X, c.Dictionary, err = solved.ClusterMeans(spec, records, sizes); err != nil {
+	if c.X, c.Dictionary, err = solved.ClusterMeans(o, sides, records, sizes); err != nil {
 		return err
 	}
 	for k := range c.X.Data {
@@ -187,16 +178,11 @@ func (t *Tables) solve(ctx context.Context, c *Synthetic, of *messageInputs) err
 	o.Entries = t.options.Entries
 	sides := maps.Clone(of.sides)
 	sides[solved.SideDictionary] = solved.AppendMatrix(c.Dictionary)
-	spec := stage.NewSpec(solved.StageSolve, o, sides, 2)
-	made, err := t.run(ctx, spec, of.inputs...)
+	made, records, err := t.sums(ctx, stage.NewSpec(solved.StageSolve, o, sides, 2), 1, of.inputs...)
 	if err != nil {
 		return err
 	}
 	c.rows = made[0]
-	records, err := t.records(ctx, made[1])
-	if err != nil {
-		return err
-	}
 	var size solved.MappingSize
 	for _, r := range records {
 		if err := size.Add(r.Payload); err != nil {
@@ -209,11 +195,8 @@ func (t *Tables) solve(ctx context.Context, c *Synthetic, of *messageInputs) err
 	c.Rows, c.largest = t.stored(ctx, c), size.Largest
 	c.Size = artifact.MappingInfo{Rows: int(size.Rows), Entries: int(size.Entries), MaxPerRow: size.Longest}
 	o.Entry = size.Largest
-	spec = stage.NewSpec(solved.StageNormal, o, of.sides, 2)
-	if made, err = t.run(ctx, spec, append(slices.Clone(of.inputs), c.rows)...); err != nil {
-		return err
-	}
-	matrix, err := t.records(ctx, made[0])
+	made, matrix, err := t.sums(ctx, stage.NewSpec(solved.StageNormal, o, of.sides, 2), 0,
+		append(slices.Clone(of.inputs), c.rows)...)
 	if err != nil {
 		return err
 	}
@@ -221,7 +204,7 @@ func (t *Tables) solve(ctx context.Context, c *Synthetic, of *messageInputs) err
 	if err != nil {
 		return err
 	}
-	normal, added, err := solved.NormalEquations(spec, matrix, right)
+	normal, added, err := solved.NormalEquations(o, of.sides, matrix, right)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,6 @@
 // Package original holds T, the original graph, as tables of an engine, which need not fit into memory: on disk, or in
-// Spark. A run (package trainer) fits weights and finds clusters with what is small; this package does what reads all of
-// T, by the stages of package solved, and brings back what the run asks for.
+// Spark. A run (package trainer) fits weights and finds clusters with what is small; this package does what reads all
+// of T, by the stages of package solved, and brings back what the run asks for.
 //
 // A run calls the verbs of [Tables] in this order:
 //
@@ -16,12 +16,10 @@
 //
 //	rows.go        a data set as rows: of memory, or of tables; inplace.go: tables that Spark's machines read
 //	tables.go      Tables: the graph read, the preprocessing fitted, features propagated
-//	heldout.go     the nodes held out, or a sample of them, and the nodes of T that they read
-//	labelled.go    rows of labelled nodes of T
+//	heldout.go     rows that are brought: of the nodes held out, of the nodes of T that they read, of labelled nodes
 //	subgraph.go    a subgraph of T in memory
 //	models.go      a model's hops: its tables, logits and messages on T
 //	condense.go    clusters, A', X', M
 //	propagation.go the hops of label and error propagation
-//	mapping.go     rows of M: all of them a block at a time, and those of some nodes; the tables of S
-//	frozen.go      tables that arrivals read, of T or of S
+//	mapping.go     rows of M: all of them a block at a time, and those of some nodes; tables that arrivals read
 package original

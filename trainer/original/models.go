@@ -163,15 +163,11 @@ func (t *Tables) messages(ctx context.Context, clusters int) (*messageInputs, er
 		return of, nil
 	}
 	spec := stage.NewSpec(solved.StageNorms, of.MessageOptions, of.sides, 1)
-	made, err := t.run(ctx, spec, of.inputs...)
+	_, records, err := t.sums(ctx, spec, 0, of.inputs...)
 	if err != nil {
 		return nil, err
 	}
-	records, err := t.records(ctx, made[0])
-	if err != nil {
-		return nil, err
-	}
-	norms, err := solved.Norms(spec, records)
+	norms, err := solved.Norms(of.MessageOptions, of.sides, records)
 	if err != nil {
 		return nil, err
 	}

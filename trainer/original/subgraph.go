@@ -288,8 +288,8 @@ func (c *subgraphChoice) links(ctx context.Context) (*graph.CSR, error) {
 	return adj, nil
 }
 
-// Neighbours returns, of nodes that are held out, the ids of their neighbours in T, and how many neighbours there are in
-// all.
+// Neighbours returns, of nodes that are held out, the ids of their neighbours in T, and how many neighbours there are
+// in all.
 func (t *Tables) Neighbours(ctx context.Context, nodes []int32) (ids [][]string, degrees []int, err error) {
 	of := map[int64][]int32{}
 	for _, i := range nodes {

@@ -113,18 +113,25 @@ func (t *Tables) read(ctx context.Context) (err error) {
 		}
 	}
 	t.Classes = g.Summary.AllClasses(t.source.Classes)
-	hashes, err := t.run(ctx, stage.NewSpec(solved.StagePrint, struct{}{}, nil, 1), g.Names, g.Features,
+	_, records, err := t.sums(ctx, stage.NewSpec(solved.StagePrint, struct{}{}, nil, 1), 0, g.Names, g.Features,
 		g.HeldFeatures, g.Tiles, g.Held)
-	if err != nil {
-		return err
-	}
-	records, err := t.records(ctx, hashes[0])
 	t.Fingerprint = solved.Fingerprint(blocks, records)
 	return err
 }
 
 func (t *Tables) run(ctx context.Context, spec stage.Spec, inputs ...stage.Table) ([]stage.Table, error) {
 	return t.engine.Run(ctx, spec, inputs...)
+}
+
+// sums runs a stage, of whose outputs one is small: it returns that one's records, too.
+func (t *Tables) sums(ctx context.Context, spec stage.Spec, small int, inputs ...stage.Table) ([]stage.Table,
+	[]stage.Record, error) {
+	made, err := t.run(ctx, spec, inputs...)
+	if err != nil {
+		return nil, nil, err
+	}
+	records, err := t.records(ctx, made[small])
+	return made, records, err
 }
 
 // records are those of a small table.
@@ -144,12 +151,8 @@ func (t *Tables) preprocess(ctx context.Context) error {
 	g := t.Graph
 	kind := features.KindOf(t.options.Preprocess, t.source.BagOfWords, t.source.Schema)
 	t.bound(kind)
-	sums, err := t.run(ctx, stage.NewSpec(solved.StageMoments, t.preparing,
-		stage.Sides{solved.SideLargest: solved.AppendDoubles(t.bounds)}, 1), g.Features)
-	if err != nil {
-		return err
-	}
-	records, err := t.records(ctx, sums[0])
+	_, records, err := t.sums(ctx, stage.NewSpec(solved.StageMoments, t.preparing,
+		stage.Sides{solved.SideLargest: solved.AppendDoubles(t.bounds)}, 1), 0, g.Features)
 	if err != nil {
 		return err
 	}
@@ -236,7 +239,8 @@ func (t *Tables) propagate(ctx context.Context) error {
 		FeatureScaling: preparing,
 		Labelled:       solved.SampleOf(t.options.Seed, g.Summary.Roles[solved.Train], wanted),
 	}
-	made, err := t.run(ctx, stage.NewSpec(solved.StageRows, o, sides, 2), g.Names, g.Features, g.Degrees, t.s1,
+	made, records, err := t.sums(ctx, stage.NewSpec(solved.StageRows, o, sides, 2), 1, g.Names, g.Features, g.Degrees,
+		t.s1,
 		t.s2)
 	if err != nil {
 		return err
@@ -245,10 +249,6 @@ func (t *Tables) propagate(ctx context.Context) error {
 		return err
 	}
 	scale, err := solved.SquaresScale(largest)
-	if err != nil {
-		return err
-	}
-	records, err := t.records(ctx, made[1])
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package solved
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -23,13 +22,9 @@ type edges struct {
 	*edgeCells // nil without the side
 }
 
-func newEdges(options json.RawMessage, sides stage.Sides) (stage.Function, error) {
-	o, err := blockOptions(options)
-	if err != nil {
-		return nil, err
-	}
+func newEdges(o BlockOptions, sides stage.Sides) (stage.Function, error) {
 	cells, err := newEdgeCells(sides)
-	return &edges{o, cells}, err
+	return &edges{o, cells}, errors.Join(o.check(), err)
 }
 
 // Reduce implements [stage.Function].
@@ -43,18 +38,14 @@ func (f *edges) Reduce(_ int64, in stage.Records, out stage.Output) error {
 	})
 }
 
-// firstNames takes the only record of the table of names from the front of a key's records, nil if there is none.
+// firstNames takes the only record of the table of names from the front of a key's records, empty if there is none.
 func firstNames(in stage.Records) (*Names, *stage.List, error) {
-	names, rest := &Names{}, []stage.Record{}
-	err := each(in, func(r stage.Record) (err error) {
-		if r.Tag > 0 {
-			rest = append(rest, r)
-			return nil
-		}
-		names, err = ReadNames(r.Payload)
-		return err
-	})
-	return names, stage.NewList(rest), err
+	first, rest, err := divided(in)
+	if err != nil || len(first) == 0 {
+		return &Names{}, rest, err
+	}
+	names, err := ReadNames(first[0].Payload)
+	return names, rest, err
 }
 
 // Outputs of stage sources.
@@ -68,9 +59,8 @@ const (
 // their targets.
 type sources struct{ BlockOptions }
 
-func newSources(options json.RawMessage, _ stage.Sides) (stage.Function, error) {
-	o, err := blockOptions(options)
-	return &sources{o}, err
+func newSources(o BlockOptions, _ stage.Sides) (stage.Function, error) {
+	return &sources{o}, o.check()
 }
 
 // Reduce implements [stage.Function].
@@ -131,9 +121,8 @@ const (
 // targets finds the targets of edges (tag 1) among the names (tag 0).
 type targets struct{ BlockOptions }
 
-func newTargets(options json.RawMessage, _ stage.Sides) (stage.Function, error) {
-	o, err := blockOptions(options)
-	return &targets{o}, err
+func newTargets(o BlockOptions, _ stage.Sides) (stage.Function, error) {
+	return &targets{o}, o.check()
 }
 
 // end is one end of an edge.
@@ -217,10 +206,8 @@ const (
 // there several times are one edge.
 type tiles struct{}
 
-func newTiles(json.RawMessage, stage.Sides) (stage.Function, error) { return &tiles{}, nil }
-
 // Reduce implements [stage.Function].
-func (f *tiles) Reduce(key int64, in stage.Records, out stage.Output) error {
+func (tiles) Reduce(key int64, in stage.Records, out stage.Output) error {
 	count := 0
 	var words []uint64
 	err := each(in, func(r stage.Record) error {

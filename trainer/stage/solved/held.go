@@ -1,7 +1,6 @@
 package solved
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -81,9 +80,8 @@ type HeldNode struct {
 // edges.
 type heldOutStage struct{ HeldOptions }
 
-func newHeld(options json.RawMessage, _ stage.Sides) (stage.Function, error) {
-	o, err := decode[HeldOptions](options)
-	return &heldOutStage{o}, err
+func newHeld(o HeldOptions, _ stage.Sides) (stage.Function, error) {
+	return &heldOutStage{o}, nil
 }
 
 // Reduce implements [stage.Function].
@@ -202,11 +200,7 @@ type rows struct {
 	scale stage.Scale
 }
 
-func newRows(options json.RawMessage, sides stage.Sides) (stage.Function, error) {
-	o, err := decode[RowsOptions](options)
-	if err != nil {
-		return nil, err
-	}
+func newRows(o RowsOptions, sides stage.Sides) (_ stage.Function, err error) {
 	f := &rows{RowsOptions: o}
 	if f.featurePreparer, err = newPrepared(o.FeatureScaling, sides); err != nil {
 		return nil, err
@@ -295,11 +289,7 @@ type fetch struct {
 	weights *graph.Dense
 }
 
-func newFetch(options json.RawMessage, sides stage.Sides) (stage.Function, error) {
-	o, err := decode[FeatureScaling](options)
-	if err != nil {
-		return nil, err
-	}
+func newFetch(o FeatureScaling, sides stage.Sides) (_ stage.Function, err error) {
 	f := &fetch{}
 	if f.featurePreparer, err = newPrepared(o, sides); err != nil {
 		return nil, err
@@ -318,13 +308,13 @@ func (f *fetch) Reduce(key int64, in stage.Records, out stage.Output) error {
 	if err != nil {
 		return err
 	}
-	if last := places[len(places)-1]; int(last) >= b.x.Rows {
-		return fmt.Errorf("block %d: place %d of %d", key, last, b.x.Rows)
+	payload, err := appendPlaces(key, places, b.x.Rows)
+	if err != nil {
+		return err
 	}
 	few := b.take(places)
 	t := few.tables(f.weights)
-	payload := appendNumber(nil, len(places))
-	payload = appendInts(appendInts(payload, places), few.of)
+	payload = appendInts(payload, few.of)
 	payload = append(append(payload, appendDense(t.U[0])...), appendDense(t.U[1])...)
 	return out.Emit(0, stage.Record{Key: key, Payload: payload})
 }

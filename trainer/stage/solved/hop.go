@@ -1,7 +1,6 @@
 package solved
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 
@@ -54,18 +53,11 @@ func (f scatter) Vectors(_ int64, in stage.Records) (*stage.Vectors, error) { re
 // Reduce implements [stage.Function]: a message is the length of the tile, the tile, and the vectors of its
 // sources as float32, which hold the integers exactly: they come of float32.
 func (f scatter) Reduce(key int64, in stage.Records, out stage.Output) error {
-	var tiles, rest []stage.Record
-	if err := each(in, func(r stage.Record) error {
-		if r.Tag == 0 {
-			tiles = append(tiles, r)
-		} else {
-			rest = append(rest, r)
-		}
-		return nil
-	}); err != nil || len(tiles) == 0 {
+	tiles, rest, err := divided(in)
+	if err != nil || len(tiles) == 0 {
 		return err
 	}
-	v, err := f.vectors(stage.NewList(rest))
+	v, err := f.vectors(rest)
 	if err != nil {
 		return err
 	}
@@ -91,20 +83,27 @@ func (f scatter) Reduce(key int64, in stage.Records, out stage.Output) error {
 	return nil
 }
 
-// gather calls a gatherer for messages: it is Reduce of a hop's second stage.
-func gather(f stage.Gatherer, scales []stage.Scale, key int64, in stage.Records, out stage.Output) error {
-	var messages, rest []stage.Record
-	if err := each(in, func(r stage.Record) error {
+// divided returns the records of input 0, and the others.
+func divided(in stage.Records) (first []stage.Record, rest *stage.List, err error) {
+	var others []stage.Record
+	err = each(in, func(r stage.Record) error {
 		if r.Tag == 0 {
-			messages = append(messages, r)
+			first = append(first, r)
 		} else {
-			rest = append(rest, r)
+			others = append(others, r)
 		}
 		return nil
-	}); err != nil {
+	})
+	return first, stage.NewList(others), err
+}
+
+// gather calls a gatherer for messages: it is Reduce of a hop's second stage.
+func gather(f stage.Gatherer, scales []stage.Scale, key int64, in stage.Records, out stage.Output) error {
+	messages, rest, err := divided(in)
+	if err != nil {
 		return err
 	}
-	g, err := f.Gather(key, stage.NewList(rest))
+	g, err := f.Gather(key, rest)
 	if err != nil {
 		return err
 	}
@@ -152,11 +151,7 @@ type featureSender struct {
 	scale []stage.Scale
 }
 
-func newSend(options json.RawMessage, sides stage.Sides) (stage.Function, error) {
-	o, err := decode[HopOptions](options)
-	if err != nil {
-		return nil, err
-	}
+func newSend(o HopOptions, sides stage.Sides) (stage.Function, error) {
 	p, err := newPrepared(o.FeatureScaling, sides)
 	if err != nil {
 		return nil, err
@@ -247,11 +242,7 @@ func (b *block) step(z, sum *graph.Dense) *graph.Dense {
 // degrees.
 type receive struct{ scale []stage.Scale }
 
-func newReceive(options json.RawMessage, sides stage.Sides) (stage.Function, error) {
-	o, err := decode[HopOptions](options)
-	if err != nil {
-		return nil, err
-	}
+func newReceive(o HopOptions, sides stage.Sides) (stage.Function, error) {
 	scale, err := hopScales(readDoubles(sides[SideLargest]), o.Terms)
 	return &receive{scale}, err
 }

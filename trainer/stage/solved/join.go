@@ -1,10 +1,9 @@
 package solved
 
 import (
-	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -20,14 +19,8 @@ const (
 	StageNormal = "normal"
 )
 
-func sortedPairs(of map[[2]int32]int64) [][2]int32 {
-	pairs := make([][2]int32, 0, len(of))
-	for p := range of {
-		pairs = append(pairs, p)
-	}
-	slices.SortFunc(pairs,
-		func(a, b [2]int32) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
-	return pairs
+func sortedPairs[V any](of map[[2]int32]V) [][2]int32 {
+	return slices.SortedFunc(maps.Keys(of), func(a, b [2]int32) int { return slices.Compare(a[:], b[:]) })
 }
 
 // join finds the cluster of each node of T: the one that the run has given it (input 5), or else the nearest centre of
@@ -48,11 +41,7 @@ type JoinOptions struct {
 	Classes []string `json:"classes"`
 }
 
-func newJoin(options json.RawMessage, sides stage.Sides) (stage.Function, error) {
-	o, err := decode[JoinOptions](options)
-	if err != nil {
-		return nil, err
-	}
+func newJoin(o JoinOptions, sides stage.Sides) (stage.Function, error) {
 	f := &join{classes: readInts(sides[SideClasses]), names: map[string]int32{}}
 	for k, name := range o.Classes {
 		f.names[name] = int32(k)

@@ -1,8 +1,8 @@
 package solved
 
 import (
-	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"rivulet/graph"
@@ -23,17 +23,11 @@ type means struct {
 	scale []stage.Scale // of x̄, of w∘messages, and of w
 }
 
-func newMeans(options json.RawMessage, sides stage.Sides) (stage.Function, error) {
-	return meansOf(options, sides)
-}
+func newMeans(o MeanOptions, sides stage.Sides) (stage.Function, error) { return meansOf(o, sides) }
 
-func meansOf(options json.RawMessage, sides stage.Sides) (*means, error) {
-	o, err := decode[MeanOptions](options)
-	if err != nil {
-		return nil, err
-	}
-	f := &means{}
-	if f.messageStage, err = newMessaging(options, sides); err != nil {
+func meansOf(o MeanOptions, sides stage.Sides) (f *means, err error) {
+	f = &means{}
+	if f.messageStage, err = newMessaging(o.MessageOptions, sides); err != nil {
 		return nil, err
 	}
 	if f.featurePreparer, err = newPrepared(o.FeatureScaling, sides); err != nil {
@@ -117,7 +111,7 @@ func (g *groups) emit(output int, key int64, out stage.Output) error {
 		return fmt.Errorf("block %d: %w", key, g.err)
 	}
 	var payload []byte
-	for _, c := range sortedKeys(g.of) {
+	for _, c := range slices.Sorted(maps.Keys(g.of)) {
 		payload = appendNumber(payload, int(c))
 		for _, s := range g.of[c].sums {
 			payload = s.Append(payload)
@@ -126,13 +120,35 @@ func (g *groups) emit(output int, key int64, out stage.Output) error {
 	return out.Emit(output, stage.Record{Order: order(key), Payload: payload})
 }
 
-func sortedKeys[V any](m map[int32]V) []int32 {
-	keys := make([]int32, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
+// sumGroups adds up records of so many groups. The sums of a group without any are nil.
+func sumGroups(records []stage.Record, groups int, scale []stage.Scale) ([][]float64, error) {
+	sums := make([][]stage.Sum, groups)
+	for _, r := range records {
+		if err := addGroups(r.Payload, sums, len(scale)); err != nil {
+			return nil, err
+		}
 	}
-	slices.Sort(keys)
-	return keys
+	out := make([][]float64, groups)
+	for c, row := range sums {
+		for k, s := range row {
+			out[c] = append(out[c], s.Value(scale[k]))
+		}
+	}
+	return out, nil
+}
+
+// addColumns adds, for each entry m_jc of rows of M, w_j·m_jc times row j of a table to group c: the block's part of
+// MᵀwU.
+func (g *groups) addColumns(d *degrees, m *graph.CSR, table *graph.Dense) {
+	for j := range m.Rows {
+		cols, vals := m.Row(j)
+		for at, c := range cols {
+			weight, row := float64(d.weight(j)*float64(vals[at])), g.row(c)
+			for k, v := range table.Row(j) {
+				row.add(k, weight*float64(v))
+			}
+		}
+	}
 }
 
 // addGroups adds a record of groups to sums, len(scale) a group.
@@ -161,30 +177,28 @@ func addGroups(payload []byte, sums [][]stage.Sum, columns int) error {
 
 // ClusterMeans are what stage means gives in all: the means of pre(X), N'×d, without the global scale, and of
 // the messages, weighted, N'×p.
-func ClusterMeans(s stage.Spec, records []stage.Record, sizes []int64) (x, messages *graph.Dense, err error) {
-	m, err := meansOf(s.Options, s.Sides)
+func ClusterMeans(o MeanOptions, sides stage.Sides, records []stage.Record, sizes []int64) (x, messages *graph.Dense,
+	err error) {
+	m, err := meansOf(o, sides)
 	if err != nil {
 		return nil, nil, err
 	}
-	scale, d := m.scale, len(m.factor)
-	sums := make([][]stage.Sum, m.Clusters)
-	for _, r := range records {
-		if err := addGroups(r.Payload, sums, len(scale)); err != nil {
-			return nil, nil, err
-		}
+	d, last := len(m.factor), len(m.scale)-1
+	sums, err := sumGroups(records, m.Clusters, m.scale)
+	if err != nil {
+		return nil, nil, err
 	}
-	x, messages = graph.NewDense(m.Clusters, d), graph.NewDense(m.Clusters, len(scale)-1-d)
+	x, messages = graph.NewDense(m.Clusters, d), graph.NewDense(m.Clusters, last-d)
 	for c, row := range sums {
 		if row == nil {
 			return nil, nil, fmt.Errorf("cluster %d is empty", c)
 		}
-		weight := row[len(scale)-1].Value(scale[len(scale)-1])
 		for k := range d {
-			mean := row[k].Value(scale[k]) / float64(sizes[c]) // of x̄
+			mean := row[k] / float64(sizes[c]) // of x̄
 			x.Row(c)[k] = float32(float64(mean*float64(m.factor[k])) - float64(m.offset[k]))
 		}
 		for k := range messages.Cols {
-			messages.Row(c)[k] = float32(row[d+k].Value(scale[d+k]) / weight)
+			messages.Row(c)[k] = float32(row[d+k] / row[last])
 		}
 	}
 	return x, messages, nil

@@ -1,7 +1,6 @@
 package solved
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"rivulet/trainer/stage"
@@ -20,10 +19,6 @@ var clusterScale = func() []stage.Scale {
 
 // valueOfCluster bounds the numbers of clusters, in bits: a float32 holds them exactly.
 const valueOfCluster = 24
-
-func newMeet(json.RawMessage, stage.Sides) (stage.Function, error) {
-	return scatter{clusterSender{}}, nil
-}
 
 func (clusterSender) scales() []stage.Scale { return clusterScale }
 
@@ -44,8 +39,6 @@ func (clusterSender) vectors(in stage.Records) (*stage.Vectors, error) {
 
 // count counts edges between clusters: a record a block at key 0. Input 1 are the clusters.
 type count struct{}
-
-func newCount(json.RawMessage, stage.Sides) (stage.Function, error) { return count{}, nil }
 
 // Reduce implements [stage.Function].
 func (f count) Reduce(key int64, in stage.Records, out stage.Output) error {

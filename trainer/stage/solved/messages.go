@@ -1,7 +1,6 @@
 package solved
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -126,11 +125,7 @@ type messageStage struct {
 // firstPart is the first input that is a part of tables.
 const firstPart = 1
 
-func newMessaging(options json.RawMessage, sides stage.Sides) (messageStage, error) {
-	o, err := decode[MessageOptions](options)
-	if err != nil {
-		return messageStage{}, err
-	}
+func newMessaging(o MessageOptions, sides stage.Sides) (messageStage, error) {
 	m := messageStage{MessageOptions: o}
 	if len(o.Models) == 0 {
 		return m, fmt.Errorf("no model has messages")
@@ -286,8 +281,8 @@ type norms struct {
 	scale []stage.Scale
 }
 
-func newNorms(options json.RawMessage, sides stage.Sides) (stage.Function, error) {
-	m, err := newMessaging(options, sides)
+func newNorms(o MessageOptions, sides stage.Sides) (stage.Function, error) {
+	m, err := newMessaging(o, sides)
 	if err != nil {
 		return nil, err
 	}
@@ -334,8 +329,8 @@ func (f *norms) Reduce(key int64, in stage.Records, out stage.Output) error {
 }
 
 // Norms returns, of what stage norms gives, the weighted root mean square of the norms of each model's messages.
-func Norms(s stage.Spec, records []stage.Record) ([]float64, error) {
-	m, err := newMessaging(s.Options, s.Sides)
+func Norms(o MessageOptions, sides stage.Sides, records []stage.Record) ([]float64, error) {
+	m, err := newMessaging(o, sides)
 	if err != nil {
 		return nil, err
 	}
@@ -343,19 +338,16 @@ func Norms(s stage.Spec, records []stage.Record) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	sums := make([][]stage.Sum, 1)
-	for _, r := range records {
-		if err := addGroups(r.Payload, sums, len(scale)); err != nil {
-			return nil, err
-		}
+	sums, err := sumGroups(records, 1, scale)
+	if err != nil {
+		return nil, err
 	}
 	out := make([]float64, len(m.Models))
 	if sums[0] == nil {
 		return out, nil
 	}
-	total := sums[0][0].Value(scale[0])
 	for k := range out {
-		out[k] = math.Sqrt(sums[0][1+k].Value(scale[1+k]) / total)
+		out[k] = math.Sqrt(sums[0][1+k] / sums[0][0])
 	}
 	return out, nil
 }

@@ -1,7 +1,6 @@
 package solved
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -31,10 +30,16 @@ func asked(in stage.Records) (places []int32, p map[int32][]byte, err error) {
 	return slices.Compact(places), p, err
 }
 
+// appendPlaces begins a payload with places of a block, ascending, which must be among its so many rows.
+func appendPlaces(block int64, places []int32, rows int) ([]byte, error) {
+	if last := places[len(places)-1]; int(last) >= rows {
+		return nil, fmt.Errorf("block %d: place %d of %d", block, last, rows)
+	}
+	return appendInts(appendNumber(nil, len(places)), places), nil
+}
+
 // pick brings rows of dense tables (inputs from 1 on), side by side, of the nodes that input 0 asks for.
 type pick struct{}
-
-func newPick(json.RawMessage, stage.Sides) (stage.Function, error) { return pick{}, nil }
 
 // Reduce implements [stage.Function].
 func (pick) Reduce(key int64, in stage.Records, out stage.Output) error {
@@ -43,17 +48,17 @@ func (pick) Reduce(key int64, in stage.Records, out stage.Output) error {
 		return err
 	}
 	var rows []*graph.Dense
+	var payload []byte
 	for tag := int32(1); p[tag] != nil; tag++ {
 		of, err := dense(p[tag])
 		if err != nil {
 			return err
 		}
-		if last := places[len(places)-1]; int(last) >= of.Rows {
-			return fmt.Errorf("block %d: place %d of %d", key, last, of.Rows)
+		if payload, err = appendPlaces(key, places, of.Rows); err != nil {
+			return err
 		}
 		rows = append(rows, of.Take(places))
 	}
-	payload := appendInts(appendNumber(nil, len(places)), places)
 	return out.Emit(0, stage.Record{Key: key, Payload: append(payload, appendDense(graph.Beside(rows...))...)})
 }
 
@@ -71,8 +76,6 @@ func ReadPicked(payload []byte) ([]int32, *graph.Dense, error) {
 // pickRows brings rows of M (input 1) of the nodes that input 0 asks for.
 type pickRows struct{}
 
-func newPickRows(json.RawMessage, stage.Sides) (stage.Function, error) { return pickRows{}, nil }
-
 // Reduce implements [stage.Function].
 func (pickRows) Reduce(key int64, in stage.Records, out stage.Output) error {
 	places, p, err := asked(in)
@@ -83,10 +86,10 @@ func (pickRows) Reduce(key int64, in stage.Records, out stage.Output) error {
 	if err != nil {
 		return err
 	}
-	if last := places[len(places)-1]; int(last) >= m.Rows {
-		return fmt.Errorf("block %d: place %d of %d", key, last, m.Rows)
+	payload, err := appendPlaces(key, places, m.Rows)
+	if err != nil {
+		return err
 	}
-	payload := appendInts(appendNumber(nil, len(places)), places)
 	return out.Emit(0, stage.Record{Key: key, Payload: appendMapping(payload, m.Take(places))})
 }
 

@@ -1,7 +1,6 @@
 package solved
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -258,11 +257,7 @@ type moments struct {
 	scales, squares []stage.Scale
 }
 
-func newMoments(options json.RawMessage, sides stage.Sides) (stage.Function, error) {
-	o, err := decode[FeatureScaling](options)
-	if err != nil {
-		return nil, err
-	}
+func newMoments(o FeatureScaling, sides stage.Sides) (_ stage.Function, err error) {
 	f := &moments{FeatureScaling: o}
 	f.scales, f.squares, err = momentScales(readDoubles(sides[SideLargest]))
 	return f, err

@@ -3,7 +3,6 @@ package solved
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -17,8 +16,6 @@ const StagePrint = "print"
 // record a block at key 0. Inputs: 0 names, 1 features of T, 2 of the nodes held out, 3 tiles, 4 edges of nodes
 // held out.
 type fingerprints struct{}
-
-func newPrint(json.RawMessage, stage.Sides) (stage.Function, error) { return fingerprints{}, nil }
 
 // Reduce implements [stage.Function].
 func (fingerprints) Reduce(key int64, in stage.Records, out stage.Output) error {

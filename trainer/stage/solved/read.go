@@ -35,18 +35,11 @@ type BlockOptions struct {
 	DropUnknown bool `json:"drop_unknown,omitzero"`
 }
 
-func decode[T any](options json.RawMessage) (T, error) {
-	var o T
-	err := json.Unmarshal(options, &o)
-	return o, err
-}
-
-func blockOptions(options json.RawMessage) (BlockOptions, error) {
-	o, err := decode[BlockOptions](options)
-	if err == nil && (o.Blocks < 1 || o.Blocks > maxBlocks) {
-		err = fmt.Errorf("blocks is %d, want 1 to %d", o.Blocks, maxBlocks)
+func (o BlockOptions) check() error {
+	if o.Blocks < 1 || o.Blocks > maxBlocks {
+		return fmt.Errorf("blocks is %d, want 1 to %d", o.Blocks, maxBlocks)
 	}
-	return o, err
+	return nil
 }
 
 // each calls use for each record.
@@ -72,13 +65,9 @@ type nodes struct {
 	*nodeCells // nil without the side
 }
 
-func newNodes(options json.RawMessage, sides stage.Sides) (stage.Function, error) {
-	o, err := blockOptions(options)
-	if err != nil {
-		return nil, err
-	}
+func newNodes(o BlockOptions, sides stage.Sides) (stage.Function, error) {
 	cells, err := newNodeCells(sides)
-	return &nodes{o, cells}, err
+	return &nodes{o, cells}, errors.Join(o.check(), err)
 }
 
 // Reduce implements [stage.Function].
@@ -171,10 +160,8 @@ const (
 // blocks makes a block of its nodes.
 type blocks struct{}
 
-func newBlocks(json.RawMessage, stage.Sides) (stage.Function, error) { return &blocks{}, nil }
-
 // Reduce implements [stage.Function].
-func (f *blocks) Reduce(key int64, in stage.Records, out stage.Output) error {
+func (blocks) Reduce(key int64, in stage.Records, out stage.Output) error {
 	var all []Node
 	err := each(in, func(r stage.Record) error {
 		w := &wire{b: r.Payload}

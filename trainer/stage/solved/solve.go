@@ -1,11 +1,9 @@
 package solved
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 
 	"rivulet/graph"
 	"rivulet/infer/nnls"
@@ -19,8 +17,8 @@ type solve struct {
 	solver *nnls.Solver
 }
 
-func newSolve(options json.RawMessage, sides stage.Sides) (stage.Function, error) {
-	m, err := newMessaging(options, sides)
+func newSolve(o MessageOptions, sides stage.Sides) (stage.Function, error) {
+	m, err := newMessaging(o, sides)
 	if err != nil {
 		return nil, err
 	}
@@ -110,8 +108,8 @@ type normal struct {
 	right  []stage.Scale
 }
 
-func newNormal(options json.RawMessage, sides stage.Sides) (stage.Function, error) {
-	m, err := newMessaging(options, sides)
+func newNormal(o MessageOptions, sides stage.Sides) (stage.Function, error) {
+	m, err := newMessaging(o, sides)
 	if err != nil {
 		return nil, err
 	}
@@ -143,8 +141,8 @@ func (f *normal) Reduce(key int64, in stage.Records, out stage.Output) error {
 	if m.Rows != len(d.of) {
 		return fmt.Errorf("block %d: %d rows of M for %d nodes", key, m.Rows, len(d.of))
 	}
-	all := sideBySide(t)
 	matrix, right := map[[2]int32]*stage.Sum{}, newGroups(f.right)
+	right.addColumns(d, m, sideBySide(t))
 	for j := range m.Rows {
 		cols, vals := m.Row(j)
 		for at, c := range cols {
@@ -160,33 +158,34 @@ func (f *normal) Reduce(key int64, in stage.Records, out stage.Output) error {
 				}
 				matrix[pair].Add(n)
 			}
-			row := right.row(c)
-			for k, v := range all.Row(j) {
-				row.add(k, weight*float64(v))
-			}
 		}
 	}
 	return errors.Join(emitMatrix(matrix, key, out), right.emit(1, key, out))
 }
 
 func emitMatrix(of map[[2]int32]*stage.Sum, key int64, out stage.Output) error {
-	pairs := make([][2]int32, 0, len(of))
-	for p := range of {
-		pairs = append(pairs, p)
-	}
-	slices.SortFunc(pairs,
-		func(a, b [2]int32) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
 	var payload []byte
-	for _, p := range pairs {
+	for _, p := range sortedPairs(of) {
 		payload = of[p].Append(appendNumber(appendNumber(payload, int(p[0])), int(p[1])))
 	}
 	return out.Emit(0, stage.Record{Order: order(key), Payload: payload})
 }
 
+// sideSums adds up the right sides of normal equations, N'×q row by row.
+func sideSums(records []stage.Record, clusters int, columns []stage.Scale) ([]float64, error) {
+	rows, err := sumGroups(records, clusters, columns)
+	out := make([]float64, clusters*len(columns))
+	for c, row := range rows {
+		copy(out[c*len(columns):], row)
+	}
+	return out, err
+}
+
 // NormalEquations adds up what stage normal gives: the upper triangle of MᵀwM, N'×N' row by row, and the right
 // sides, N'×q: the tables of the models side by side, those of one u_0, u_1, …, c.
-func NormalEquations(s stage.Spec, matrix, right []stage.Record) (normal []float64, sides []float64, err error) {
-	m, err := newMessaging(s.Options, s.Sides)
+func NormalEquations(o MessageOptions, sides stage.Sides, matrix, right []stage.Record) (normal []float64,
+	added []float64, err error) {
+	m, err := newMessaging(o, sides)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -212,17 +211,6 @@ func NormalEquations(s stage.Spec, matrix, right []stage.Record) (normal []float
 	for k, s := range sums {
 		normal[k] = s.Value(scale)
 	}
-	rows := make([][]stage.Sum, n)
-	for _, r := range right {
-		if err := addGroups(r.Payload, rows, len(columns)); err != nil {
-			return nil, nil, err
-		}
-	}
-	sides = make([]float64, n*len(columns))
-	for c, row := range rows {
-		for k, s := range row {
-			sides[c*len(columns)+k] = s.Value(columns[k])
-		}
-	}
-	return normal, sides, nil
+	added, err = sideSums(right, n, columns)
+	return normal, added, err
 }

@@ -1,7 +1,6 @@
 package solved
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -54,11 +53,7 @@ type propagationStage struct {
 	hop, sums []stage.Scale
 }
 
-func newSpreading(options json.RawMessage) (propagationStage, error) {
-	o, err := decode[SpreadOptions](options)
-	if err != nil {
-		return propagationStage{}, err
-	}
+func newSpreading(o SpreadOptions) (propagationStage, error) {
 	f := propagationStage{SpreadOptions: o, hops: infer.PropagationRecurrence(o.columns())}
 	var errs [2]error
 	f.hop, errs[0] = o.hops()
@@ -79,24 +74,16 @@ func (f *propagationStage) emit(key int64, state *infer.State, u *graph.Dense, d
 		return fmt.Errorf("block %d: %d rows of M and %d degrees for %d nodes", key, m.Rows, len(d.of), u.Rows)
 	}
 	right := newGroups(f.sums)
-	for j := range m.Rows {
-		cols, vals := m.Row(j)
-		for at, c := range cols {
-			weight, sums := float64(d.weight(j)*float64(vals[at])), right.row(c)
-			for k, v := range u.Row(j) {
-				sums.add(k, weight*float64(v))
-			}
-		}
-	}
+	right.addColumns(d, m, u)
 	if err := errors.Join(right.emit(1, key, out),
 		out.Emit(0, stage.Record{Key: key, Payload: appendDense(state.Beside())})); err != nil || len(places) == 0 {
 		return err
 	}
-	if last := places[len(places)-1]; int(last) >= u.Rows {
-		return fmt.Errorf("block %d: place %d of %d", key, last, u.Rows)
+	payload, err := appendPlaces(key, places, u.Rows)
+	if err != nil {
+		return err
 	}
-	payload := append(appendInts(appendNumber(nil, len(places)), places), appendDense(u.Take(places))...)
-	return out.Emit(2, stage.Record{Key: key, Payload: payload})
+	return out.Emit(2, stage.Record{Key: key, Payload: append(payload, appendDense(u.Take(places))...)})
 }
 
 // withPlaces are the payloads of a key's records by tag, and the places that records of the last tag ask for, each
@@ -125,10 +112,10 @@ type seeds struct {
 	index map[string]int
 }
 
-func newSeeds(options json.RawMessage, _ stage.Sides) (stage.Function, error) {
+func newSeeds(o SpreadOptions, _ stage.Sides) (stage.Function, error) {
 	f := &seeds{index: map[string]int{}}
 	var err error
-	f.propagationStage, err = newSpreading(options)
+	f.propagationStage, err = newSpreading(o)
 	for k, name := range f.Classes {
 		f.index[name] = k
 	}
@@ -190,8 +177,8 @@ func (f *seeds) logits(p [][]byte) ([]*graph.Dense, error) {
 // spreadSender sends V/√D. Inputs: 1 the state, 2 degrees.
 type spreadSender struct{ propagationStage }
 
-func newSpread(options json.RawMessage, _ stage.Sides) (stage.Function, error) {
-	f, err := newSpreading(options)
+func newSpread(o SpreadOptions, _ stage.Sides) (stage.Function, error) {
+	f, err := newSpreading(o)
 	return scatter{&spreadSender{f}}, err
 }
 
@@ -213,8 +200,8 @@ func (s *spreadSender) vectors(in stage.Records) (*stage.Vectors, error) {
 // 4 places.
 type spreadGather struct{ propagationStage }
 
-func newSpreadGather(options json.RawMessage, _ stage.Sides) (stage.Function, error) {
-	f, err := newSpreading(options)
+func newSpreadGather(o SpreadOptions, _ stage.Sides) (stage.Function, error) {
+	f, err := newSpreading(o)
 	return &spreadGather{f}, err
 }
 
@@ -263,17 +250,5 @@ func SpreadRight(o SpreadOptions, records []stage.Record) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows := make([][]stage.Sum, o.Clusters)
-	for _, r := range records {
-		if err := addGroups(r.Payload, rows, len(scale)); err != nil {
-			return nil, err
-		}
-	}
-	out := make([]float64, o.Clusters*len(scale))
-	for c, row := range rows {
-		for k, s := range row {
-			out[c*len(scale)+k] = s.Value(scale[k])
-		}
-	}
-	return out, nil
+	return sideSums(records, o.Clusters, scale)
 }

@@ -54,9 +54,8 @@ type MarkOptions struct {
 // features. Inputs: 0 names, 1 features, 2 places that belong to it, too; there need not be any.
 type mark struct{ MarkOptions }
 
-func newMark(options json.RawMessage, _ stage.Sides) (stage.Function, error) {
-	o, err := decode[MarkOptions](options)
-	return &mark{o}, err
+func newMark(o MarkOptions, _ stage.Sides) (stage.Function, error) {
+	return &mark{o}, nil
 }
 
 // Reduce implements [stage.Function].
@@ -113,11 +112,7 @@ type ReachOptions struct {
 // reacher sends 1 from each node of the subgraph. Input 1 are marks.
 type reacher struct{ scale []stage.Scale }
 
-func newReach(options json.RawMessage, _ stage.Sides) (stage.Function, error) {
-	o, err := decode[ReachOptions](options)
-	if err != nil {
-		return nil, err
-	}
+func newReach(o ReachOptions, _ stage.Sides) (stage.Function, error) {
 	scale, err := reachScale(o.Terms)
 	return scatter{&reacher{scale}}, err
 }
@@ -148,11 +143,7 @@ type near struct {
 	scale []stage.Scale
 }
 
-func newNear(options json.RawMessage, _ stage.Sides) (stage.Function, error) {
-	o, err := decode[ReachOptions](options)
-	if err != nil {
-		return nil, err
-	}
+func newNear(o ReachOptions, _ stage.Sides) (stage.Function, error) {
 	scale, err := reachScale(o.Terms)
 	return &near{o, scale}, err
 }
@@ -197,9 +188,8 @@ type ThinOptions struct {
 // marks.
 type thin struct{ ThinOptions }
 
-func newThin(options json.RawMessage, _ stage.Sides) (stage.Function, error) {
-	o, err := decode[ThinOptions](options)
-	return &thin{o}, err
+func newThin(o ThinOptions, _ stage.Sides) (stage.Function, error) {
+	return &thin{o}, nil
 }
 
 // Reduce implements [stage.Function].
@@ -227,8 +217,6 @@ func (f *thin) Reduce(key int64, in stage.Records, out stage.Output) error {
 // subgraphReader brings the names, roles, labels and raw features of the subgraph to the run. Inputs: 0 names, 1
 // features, 2 marks.
 type subgraphReader struct{}
-
-func newBring(json.RawMessage, stage.Sides) (stage.Function, error) { return subgraphReader{}, nil }
 
 // Reduce implements [stage.Function].
 func (subgraphReader) Reduce(key int64, in stage.Records, out stage.Output) error {
@@ -298,7 +286,7 @@ const MostInSubgraph = 1<<valueOfCluster - 1
 // nodeNumbering gives the nodes of the subgraph their numbers, and -1 to the others. Input 0 are marks.
 type nodeNumbering struct{ first map[int64]int32 }
 
-func newNumbered(_ json.RawMessage, sides stage.Sides) (stage.Function, error) {
+func newNumbered(_ struct{}, sides stage.Sides) (stage.Function, error) {
 	pairs := readInts(sides[SideFirst])
 	if len(pairs)%2 != 0 {
 		return nil, fmt.Errorf("side %s has %d numbers, want pairs", SideFirst, len(pairs))
@@ -332,8 +320,6 @@ func (f *nodeNumbering) Reduce(key int64, in stage.Records, out stage.Output) er
 // meet, of numbers. Input 1 are numbers. Output 0: a record a block, of each node of the subgraph how many neighbours,
 // and which.
 type link struct{}
-
-func newLink(json.RawMessage, stage.Sides) (stage.Function, error) { return link{}, nil }
 
 // Reduce implements [stage.Function].
 func (f link) Reduce(key int64, in stage.Records, out stage.Output) error {

@@ -1,7 +1,6 @@
 package solved
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -42,11 +41,7 @@ type recurrenceStage struct {
 	scale []stage.Scale
 }
 
-func newWalking(options json.RawMessage, sides stage.Sides) (recurrenceStage, error) {
-	o, err := decode[WalkOptions](options)
-	if err != nil {
-		return recurrenceStage{}, err
-	}
+func newWalking(o WalkOptions, sides stage.Sides) (recurrenceStage, error) {
 	m, err := readModel(sides[SideModel])
 	if err != nil {
 		return recurrenceStage{}, err
@@ -59,8 +54,8 @@ func newWalking(options json.RawMessage, sides stage.Sides) (recurrenceStage, er
 }
 
 // newReceiving is newWalking with the scales of the numbers that are sent.
-func newReceiving(options json.RawMessage, sides stage.Sides) (recurrenceStage, error) {
-	f, err := newWalking(options, sides)
+func newReceiving(o WalkOptions, sides stage.Sides) (recurrenceStage, error) {
+	f, err := newWalking(o, sides)
 	if err != nil {
 		return f, err
 	}
@@ -131,10 +126,10 @@ type enter struct {
 	recurrenceStage
 }
 
-func newEnter(options json.RawMessage, sides stage.Sides) (stage.Function, error) {
+func newEnter(o WalkOptions, sides stage.Sides) (stage.Function, error) {
 	f := &enter{}
 	var errs [2]error
-	f.recurrenceStage, errs[0] = newWalking(options, sides)
+	f.recurrenceStage, errs[0] = newWalking(o, sides)
 	f.featurePreparer, errs[1] = newPrepared(f.FeatureScaling, sides)
 	return f, errors.Join(errs[:]...)
 }
@@ -167,8 +162,8 @@ func (f *enter) Reduce(key int64, in stage.Records, out stage.Output) error {
 // the state, 2 degrees.
 type stepSender struct{ recurrenceStage }
 
-func newStep(options json.RawMessage, sides stage.Sides) (stage.Function, error) {
-	f, err := newReceiving(options, sides)
+func newStep(o WalkOptions, sides stage.Sides) (stage.Function, error) {
+	f, err := newReceiving(o, sides)
 	return scatter{&stepSender{f}}, err
 }
 
@@ -220,8 +215,8 @@ func stateOf(hops *infer.Recurrence, hop int, payload, degree []byte) (*infer.St
 // take makes the next state of a block. Inputs: 0 messages, 1 the state, 2 degrees.
 type take struct{ recurrenceStage }
 
-func newTake(options json.RawMessage, sides stage.Sides) (stage.Function, error) {
-	f, err := newReceiving(options, sides)
+func newTake(o WalkOptions, sides stage.Sides) (stage.Function, error) {
+	f, err := newReceiving(o, sides)
 	return &take{f}, err
 }
 
