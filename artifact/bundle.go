@@ -22,8 +22,11 @@ type Bundle struct {
 	Growth *Growth // nil where the artifact has nothing to solve rows of arrivals against
 	// Schema makes rows of features of named values; nil where features have positions only.
 	Schema *schema.Schema
-	Means  *Means // nil where the artifact has none, or they were not asked for: only [ReadMeans] reads them
-	Map    *Map   // S in the plane; nil where the artifact has none
+	// Own are the layers of the perceptron of own features that answers beside those models whose ModelInfo.Own has an
+	// exponent; nil where none does.
+	Own   []infer.Layer
+	Means *Means // nil where the artifact has none, or they were not asked for: only [ReadMeans] reads them
+	Map   *Map   // S in the plane; nil where the artifact has none
 }
 
 // Synthetic is S = (A', X', Y').

@@ -46,6 +46,7 @@
 //	reference.go             what a stream is compared with
 //	growth.go                what arrivals get rows of M by, in memory and as tensors
 //	means.go                 cluster means, in memory and as tensors
+//	own.go                   the perceptron of own features, as tensors, and the expert of a model
 //	map.go                   the map, in memory and as tensors: [Map] gives the shape of each of its fields
 //	safetensors.go           the container: header and data, nothing of their meaning
 //	tensors.go               typed arrays in and out of it

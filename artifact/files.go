@@ -24,7 +24,7 @@ const (
 )
 
 // optionalFiles are those that [Read] reads where they are there. The means are read by [ReadMeans] alone.
-var optionalFiles = []string{growthFile, schemaFile, mapFile}
+var optionalFiles = []string{growthFile, schemaFile, ownFile, mapFile}
 
 // modelFile returns the name of the file with the weights and tables of one model.
 func modelFile(name string) string { return "models/" + name + ".safetensors" }
@@ -37,7 +37,7 @@ const (
 	featuresPrefix = "features."
 )
 
-// encodeTensorFiles returns every file except the manifest; the mapping's, the growth's, the means' and the map's only
+// encodeTensorFiles returns every file except the manifest; the mapping's, the perceptron's, the growth's, the means' and the map's only
 // if b has them. b is valid.
 func encodeTensorFiles(b *Bundle) (map[string][]byte, error) {
 	tensors := map[string][]tensor{syntheticFile: syntheticTensors(b)}
@@ -46,6 +46,9 @@ func encodeTensorFiles(b *Bundle) (map[string][]byte, error) {
 	}
 	if b.Mapping != nil && !b.inParts() {
 		tensors[mappingFile] = mappingTensors(b.Mapping)
+	}
+	if b.Own != nil {
+		tensors[ownFile] = ownTensors(b.Own)
 	}
 	if b.Growth != nil {
 		tensors[growthFile] = growthTensors(b.Growth)
@@ -289,6 +292,11 @@ func decodeTensorFile(b *Bundle, name string, data []byte) error {
 	case name == mappingFile:
 		decode = func(s tensorSet) (err error) {
 			b.Mapping, err = decodeRows(s, b.Manifest.Mapping.Rows, b.Manifest.SyntheticNodes)
+			return err
+		}
+	case name == ownFile:
+		decode = func(s tensorSet) (err error) {
+			b.Own, err = decodeOwn(s)
 			return err
 		}
 	case name == growthFile:

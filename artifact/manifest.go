@@ -1,6 +1,10 @@
 package artifact
 
-import "time"
+import (
+	"time"
+
+	"rivulet/infer"
+)
 
 // FormatVersion is the newest format that this build reads. It writes 2 where the artifact has a part that a reader
 // must know, and else 1.
@@ -68,7 +72,19 @@ type ModelInfo struct {
 	// Propagation holds the parameters that validation chose for each kind, "lp" and "ep", whether or not it is the
 	// default.
 	Propagation map[string]PropagationInfo `json:"propagation,omitempty"`
+	Own         OwnInfo                    `json:"own,omitzero"` // of the expert beside the model; zero: it answers alone
 }
+
+// OwnInfo says how the perceptron of own features answers beside a model ([infer.Expert]), and what it gained on the
+// validation nodes in points of accuracy: exponents of one half of the nodes were chosen on the other for that.
+type OwnInfo struct {
+	Exponents infer.Exponents `json:"exponents"`
+	Gain      float64         `json:"gain"`       // of the nodes as they are
+	GainAlone float64         `json:"gain_alone"` // of the nodes without their edges
+}
+
+// answers reports whether there is an expert.
+func (o OwnInfo) answers() bool { return o.Exponents != infer.Exponents{} }
 
 // CalibrationInfo says how probabilities are made of the model's logits by default. Temperature and Confidence are
 // for probabilities without propagation, whatever the kind.
@@ -92,7 +108,8 @@ type Metric struct {
 	Model       string  `json:"model"`
 	Setting     string  `json:"setting"` // "O->O", "O->S", "S->O", "S->S"
 	SharedM     bool    `json:"shared_m"`
-	Batch       string  `json:"batch"` // "graph" or "node"
+	Own         bool    `json:"own,omitzero"` // an expert of own features answers beside the model
+	Batch       string  `json:"batch"`        // "graph" or "node"
 	Calibration string  `json:"calibration"`
 	Accuracy    float64 `json:"accuracy"` // percent, test nodes
 }

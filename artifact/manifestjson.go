@@ -278,6 +278,12 @@ func (m *ModelInfo) validate() error {
 	case m.Hidden < 0 || m.Layers < 0 || m.Hops < 0:
 		return fmt.Errorf("hidden is %d, layers %d and hops %d, want 0 or more", m.Hidden, m.Layers, m.Hops)
 	}
+	if err := m.Own.Exponents.Validate(); err != nil {
+		return fmt.Errorf("own.exponents.%w", err)
+	}
+	if m.Own != (OwnInfo{}) && !m.Own.answers() {
+		return errors.New("own has no exponent above 0")
+	}
 	for kind, p := range m.Propagation {
 		if kind != infer.PropagateLabels && kind != infer.PropagateErrors {
 			return fmt.Errorf("propagation.%s is not known, only %s and %s", kind, infer.PropagateLabels,

@@ -13,12 +13,15 @@ import (
 // Other files that a reader does not know stand in Manifest.Files only, and it ignores them.
 
 // knownParts are the parts that this build reads.
-var knownParts = []string{schemaFile, firstPart}
+var knownParts = []string{schemaFile, ownFile, firstPart}
 
 // format returns the oldest format whose readers read the bundle rightly, and the parts that they must know.
 func (b *Bundle) format() (version int, requires []string) {
 	if b.Schema != nil {
 		requires = append(requires, schemaFile)
+	}
+	if b.Own != nil {
+		requires = append(requires, ownFile)
 	}
 	if b.hasParts() {
 		requires = append(requires, firstPart)

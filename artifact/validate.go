@@ -30,6 +30,9 @@ func (b *Bundle) Validate() error {
 			return fmt.Errorf("%s: %w", modelFile(b.Manifest.Models[i].Name), err)
 		}
 	}
+	if err := b.validateOwn(); err != nil {
+		return fmt.Errorf("%s: %w", ownFile, err)
+	}
 	if b.Mapping != nil {
 		if err := b.validateMapping(); err != nil {
 			return fmt.Errorf("%s: %w", mappingFile, err)

@@ -3,6 +3,7 @@ package infer_test
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -42,7 +43,34 @@ func (w *world) explained() []explainedCase {
 				return arrivals
 			}, tol})
 	}
+	rng := rand.New(rand.NewPCG(uint64(w.features), uint64(len(w.a))))
+	for k, c := range out { // each once more, beside an expert of own features
+		expert, own := drawExpert(rng, w.preprocess(), w.features, k%3, w.classes())
+		served := *c.served
+		served.Expert = expert
+		out = append(out, explainedCase{c.candidate, &served, c.joint, func(b reference.Arrivals) reference.Matrix {
+			logits, of := c.answer(b).Times(1), own(b.X)
+			for i, row := range of {
+				a := float64(expert.Exponents.At(float32(b.Degree[i])))
+				for class, v := range row {
+					logits[i][class] += a * v
+				}
+			}
+			return logits
+		}, c.tol + 1e-5*(1+w.magnitude())*w.ownScale(expert)})
+	}
 	return out
+}
+
+// ownScale bounds how much larger an expert's numbers are than those that [world.magnitude] bounds.
+func (w *world) ownScale(e *infer.Expert) float64 {
+	largest := 1.0
+	for _, l := range e.Layers() {
+		for _, v := range l.Self.Data {
+			largest = max(largest, math.Abs(float64(v)))
+		}
+	}
+	return largest * largest * 20
 }
 
 // explain explains arrival i of the world's batch on S.
@@ -178,6 +206,22 @@ func TestSection10SharesAddUp(t *testing.T) {
 				for _, graphBatch := range []bool{false, true} {
 					e := w.explain(c.served, graphBatch, i)
 					figureNear(t, c.name+": sum of shares", e.Sum(), e.Logit, c.tol)
+					if (e.Own != nil) != (c.served.Expert != nil) {
+						t.Fatalf("%s: own features have the share %v", c.name, e.Own)
+					}
+					if e.Own == nil {
+						continue
+					}
+					alone := *c.served
+					alone.Expert = nil
+					b := w.batch("S", graphBatch)
+					without, _ := alone.Predict(b)
+					with, _ := c.served.Predict(b)
+					row := make([]float64, w.classes())
+					for class := range row {
+						row[class] = float64(with.Row(i)[class]) - float64(without.Row(i)[class])
+					}
+					figureNear(t, c.name+": share of own features", *e.Own, lead(row, e), c.tol)
 				}
 			}
 		}
@@ -247,7 +291,7 @@ func TestSection10OwnFeatures(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
 		for _, c := range w.explained() {
-			for i := 0; i < len(w.a) && c.name == "sgc" && !c.joint; i++ {
+			for i := 0; i < len(w.a) && c.name == "sgc" && !c.joint && c.served.Expert == nil; i++ {
 				e, q2 := w.explain(c.served, false, i), 1/w.oracle("S", false).D()[i]
 				x, zero := w.fit.Apply(w.arrivals)[i], w.fit.Apply(reference.New(1, w.features))[0]
 				through := func(of []float64) explain.Figure {

@@ -17,13 +17,15 @@ import (
 )
 
 // A steady node batch of the models that are one layer allocates nothing from its features to its probabilities,
-// with or without a propagation's tables, sparse or dense, on few or all columns of S.
+// with an expert of own features, with or without a propagation's tables, sparse or dense, on few or all columns of S.
 func TestASteadyBatchAllocatesNothing(t *testing.T) {
 	batch, p := flickr(100)
 	p = &infer.Predictor{Model: p.Model, Calibration: infer.Calibration{Kind: infer.PropagateNone, Temperature: 2}}
 	rng := rand.New(rand.NewPCG(9, 0))
 	full := &attach.Batch{X: graph.Features{Dense: randomDense(rng, 100, benchFeatures)},
 		Full: randomDense(rng, 100, benchSynthetic), Known: batch.Known}
+	_, pre := flickrModel(rng)
+	p.Expert, _ = drawExpert(rng, pre, benchFeatures, 8, p.Model.Logits(batch).Cols)
 	for name, b := range map[string]*attach.Batch{"sparse": batch, "full": full} {
 		var memory attach.Memory
 		if allocated := testing.AllocsPerRun(20, func() {

@@ -11,18 +11,20 @@ import (
 // calibration says so a propagation.
 type Predictor struct {
 	Model       Deployment
+	Expert      *Expert     // of own features; nil: the model answers alone
 	Propagation Propagation // nil where Calibration.Kind is none
 	Calibration Calibration
 }
 
-// Predict returns the raw logits and the published probabilities, both n×C, which may be in the batch's memory.
-// A calibration that names a propagation without one to run, or the reverse, is a programming error and panics.
+// Predict returns the raw logits, with the expert's part, and the published probabilities, both n×C, which may be in
+// the batch's memory. A calibration that names a propagation without one to run, or the reverse, is a programming error and panics.
 func (p *Predictor) Predict(b *attach.Batch) (logits, probabilities *graph.Dense) {
 	kind := p.Calibration.Kind
 	if wants := kind == PropagateLabels || kind == PropagateErrors; wants != (p.Propagation != nil) {
 		panic(fmt.Sprintf("infer: calibration %q with propagation %T", kind, p.Propagation))
 	}
 	logits = p.Model.Logits(b)
+	p.Expert.Add(logits, b)
 	var f *graph.Dense
 	if p.Propagation != nil {
 		f = p.Propagation.Propagate(b)

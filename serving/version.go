@@ -217,6 +217,7 @@ func (v *Version) deploy(b *artifact.Bundle, made *artifact.Model) error {
 	if err != nil {
 		return err
 	}
+	v.predictor.Expert = b.Expert(made.Name)
 	if v.attachment == artifact.AttachJoint {
 		v.predictor.Model = model.Joint(b.Synthetic.Adj, preprocess.Ready(b.Synthetic.X), &b.Preprocess)
 		return OptionCalibration.because(v.deployJointPropagation(&b.Synthetic))

@@ -57,13 +57,16 @@ func (c *calibration) tables(m *artifact.Model) {
 // calibrate makes the choices on the support nodes, attached to the graph of the model.
 func (t *task) calibrate(ctx context.Context, p *deployedModel, kinds []string) (*calibration, error) {
 	support := p.on(t.support)
-	answer := eval.Run(plain(p.quickest()), support)
+	answer := eval.Run(p.plain(), support)
 	out := &calibration{kind: infer.PropagateNone, kinds: map[string]*propagation{},
 		validation: answer.Accuracy(support)}
 	out.temperature = bestTemperature(answer.Logits, nil, 0, support.Labels)
 	out.confidence = t.confidence(infer.Calibration{Temperature: out.temperature}, answer.Logits, nil,
 		support.Labels)
 	best := out.validation + propagationGain
+	if p.sweep == nil {
+		kinds = nil
+	}
 	for _, kind := range kinds {
 		chosen, err := t.choosePropagation(ctx, kind, p, answer, support)
 		if err != nil {

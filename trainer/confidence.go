@@ -79,10 +79,10 @@ func pointOf(answers []rankedPrediction, share float64) artifact.CoveragePoint {
 }
 
 // tested adds the calibration error on the test nodes, in node batches, to a model's confidence in the artifact.
-func tested(c *artifact.Confidence, results []eval.Result, model, attachment, kind string) {
+func tested(c *artifact.Confidence, results []eval.Result, model, attachment, kind string, own bool) {
 	for _, r := range results {
 		if r.Model == model && r.Setting == eval.OtoS && r.Attachment == attachment && r.Batch == NodeBatch &&
-			r.Calibration == kind {
+			r.Calibration == kind && r.Own == own {
 			before, after := r.ECEBefore.Mean, r.ECE.Mean
 			c.ECE.TestBefore, c.ECE.TestAfter = &before, &after
 		}

@@ -19,13 +19,16 @@ type deployedModel struct {
 	through    *graph.CSR // M; nil on T
 	kept       int64      // bytes kept for T's nodes besides: see eval.Result.KeptBytes
 	tables     *infer.Tables
+	expert     *infer.Expert    // of own features, beside the model; nil: it answers alone
+	own        artifact.OwnInfo // what the expert gained on validation
+	decay      float64          // of a rival that has one of its own; 0: the model's
 	// build makes the deployment from its own copies, so that its memory can be measured.
 	build func() infer.Deployment
 	// pass is the same, with nothing kept between batches; nil on S.
 	pass func() infer.Deployment
 	// near is the same over the two-hop neighbourhood of a batch, where a model reaches no further; nil on S.
 	near func() infer.Deployment
-	// spread prepares label or error propagation at one α.
+	// spread prepares label or error propagation at one α; nil of rivals, which have none.
 	spread func(kind string, alpha float32) (*propagationTables, error)
 	// sweep prepares it at all α at once, for d, the deployed model.
 	sweep func(kind string, d infer.Deployment) (infer.Sweeper, error)
@@ -39,11 +42,25 @@ type propagationTables struct {
 
 // predictor deploys the model; s is nil for a calibration without propagation.
 func (p *deployedModel) predictor(c infer.Calibration, s *propagationTables) *infer.Predictor {
-	out := &infer.Predictor{Model: p.build(), Calibration: c}
+	out := &infer.Predictor{Model: p.build(), Expert: p.expert, Calibration: c}
 	if s != nil {
 		out.Propagation = s.build(out.Model)
 	}
 	return out
+}
+
+// plain returns a predictor without calibration.
+func (p *deployedModel) plain() *infer.Predictor {
+	out := plain(p.quickest())
+	out.Expert = p.expert
+	return out
+}
+
+// withoutExpert returns the model as it answers alone.
+func (p *deployedModel) withoutExpert() *deployedModel {
+	out := *p
+	out.expert, out.own = nil, artifact.OwnInfo{}
+	return &out
 }
 
 // quickest returns a deployment with the same bits as build's, by the neighbourhood of a batch where that is sooner.
@@ -114,6 +131,9 @@ func (t *task) frozen(c condensation, m infer.Model) (*deployedModel, error) {
 
 // place deploys a model on S with an attachment.
 func (t *task) place(c condensation, m infer.Model, attachment string) (*deployedModel, error) {
+	if r, ok := c.(*rivals); ok {
+		return r.deploy(m), nil
+	}
 	switch {
 	case !c.parts().has(attachment):
 		return nil, fmt.Errorf("attachment is %s, which method %s does not have", attachment, t.label)

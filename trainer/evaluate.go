@@ -1,6 +1,7 @@
 package trainer
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"slices"
@@ -40,7 +41,7 @@ func (t *task) deployments(ctx context.Context, r *recipe, w measurements, progr
 		begins(progress, "calibrating "+f.model.Name()+", "+setting)
 		c, err := t.calibrate(ctx, p, kinds)
 		out = append(out, rows(deployment{deployedModel: p, setting: setting, sharedM: shared,
-			weightDecay: f.weightDecay, served: r.serves(t, setting, f, p)}, c)...)
+			weightDecay: cmp.Or(p.decay, f.weightDecay), served: r.serves(t, setting, f, p)}, c)...)
 		return err
 	}
 	add := func(setting string, f *fitResult, shared bool, p *deployedModel) error {
@@ -70,6 +71,11 @@ func (t *task) deployments(ctx context.Context, r *recipe, w measurements, progr
 		if r.placed != nil && w.kinds == nil { // calibrated already, for the artifact
 			out = append(out, rows(deployment{deployedModel: r.placed[k], setting: eval.OtoS, weightDecay: whole.weightDecay,
 				served: r.serves(t, eval.OtoS, whole, r.placed[k])}, r.calibrations[k])...)
+			if r.placed[k].expert != nil { // beside it, what it gains
+				if err := calibrated(eval.OtoS, whole, false, r.placed[k].withoutExpert(), nil); err != nil {
+					return nil, err
+				}
+			}
 		}
 		if err := t.deployOnS(ctx, r, whole, w, progress, add); err != nil {
 			return nil, err
@@ -79,9 +85,20 @@ func (t *task) deployments(ctx context.Context, r *recipe, w measurements, progr
 }
 
 // serves reports whether consumers of an artifact of this run serve a deployment: that of the first model, fitted on T,
-// on S in the method's attachment. Methods for comparison make no artifact.
+// on S in the method's attachment, with the expert if there is one. Methods for comparison make no artifact.
 func (r *recipe) serves(t *task, setting string, f *fitResult, p *deployedModel) bool {
-	return !t.method.comparison && setting == eval.OtoS && f == r.whole[0] && p.attachment == r.served.parts().Attachment
+	return !t.method.comparison && setting == eval.OtoS && f == r.whole[0] &&
+		p.attachment == r.served.parts().Attachment && p.expert == r.expertOf(f)
+}
+
+// expertOf returns the expert that answers beside a model on S; nil: none does.
+func (r *recipe) expertOf(f *fitResult) *infer.Expert {
+	for k, p := range r.placed {
+		if r.whole[k] == f {
+			return p.expert
+		}
+	}
+	return nil
 }
 
 // deployOnS adds the deployments of one model that involve S.
@@ -91,10 +108,15 @@ func (t *task) deployOnS(ctx context.Context, r *recipe, whole *fitResult, w mea
 	onS := func(setting string, f *fitResult, shared bool, c condensation, attachments []string) error {
 		for _, attachment := range attachments {
 			p, err := t.place(c, f.model, attachment)
-			if err != nil {
-				return err
+			if err == nil {
+				err = add(setting, f, shared, p)
 			}
-			if err := add(setting, f, shared, p); err != nil {
+			if expert := r.expertOf(whole); err == nil && expert != nil && setting == eval.OtoS {
+				with := *p
+				with.expert = expert
+				err = add(setting, f, shared, &with)
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -211,7 +233,7 @@ func (d *deployment) quick() *infer.Predictor {
 	if d.spreading != nil {
 		return d.predictor(d.calibration, d.spreading)
 	}
-	return &infer.Predictor{Model: d.quickest(), Calibration: d.calibration}
+	return &infer.Predictor{Model: d.quickest(), Expert: d.expert, Calibration: d.calibration}
 }
 
 func (t *task) measure(d deployment, mode string, again *shuffledBatches) eval.Result {
@@ -219,7 +241,7 @@ func (t *task) measure(d deployment, mode string, again *shuffledBatches) eval.R
 		Attachment: d.attachment, Batch: mode,
 		Calibration: d.calibration.Kind, SyntheticNodes: t.nodes, Ratio: float64(t.nodes) / float64(t.facts.Nodes),
 		Seeds: []uint64{t.options.Seed}, WeightDecay: d.weightDecay, WeightDecays: []float64{d.weightDecay},
-		KeptBytes: d.kept, Served: d.served}
+		KeptBytes: d.kept, Served: d.served, Own: d.expert != nil}
 	if known, ok := t.whole.row(&r); ok {
 		return known
 	}
@@ -267,8 +289,8 @@ func (d *deployment) costs(r *eval.Result, quick *eval.Answer, set *eval.Set, ke
 	}
 	r.HeldBytes, r.StoredBytes = keep.memory, keep.stored
 	r.InferenceBytes = eval.Memory(func() eval.Predictor { return d.predictor(d.calibration, d.spreading) }, set)
-	if d.through == nil && d.tables != nil {
-		r.InferenceBytes = max(0, r.InferenceBytes-d.kept) // T's own tables stand for M, and are counted there
+	if d.through == nil {
+		r.InferenceBytes = max(0, r.InferenceBytes-d.kept) // T's own tables, or classes, stand for M, and are counted there
 	}
 	if d.near != nil && d.spreading == nil {
 		if r.MsPerBatchNear = quick.MsPerBatch; r.MsPerBatchNear == 0 {

@@ -14,7 +14,7 @@ type footprint struct{ memory, stored int64 }
 // counted.
 func (t *task) footprint(p *deployedModel) footprint {
 	keeper := t.options.Keeper
-	if keeper == nil || (p.through == nil && p.tables == nil) {
+	if keeper == nil || (p.through == nil && p.kept == 0) {
 		return footprint{}
 	}
 	if known, ok := t.whole.footprints[p.through]; ok && p.through != nil {

@@ -155,8 +155,10 @@ func (g *growingGraph) measure(first, second []int32) wave {
 	joined, grown := joining(g.data, first)
 	onGrown := joinBatches(joined, grown, dataset.Batches(second, g.options.Batch), false)
 	inputs := g.pre.Raw(grown.X)
-	for name, d := range g.deployed {
-		w.ignored[name], w.attached[name] = accuracyOn(plain(d), ignored), accuracyOn(plain(d), attached)
+	for _, p := range g.placed {
+		name, d := p.model.Name(), plain(g.deployed[p.model.Name()])
+		d.Expert = p.expert
+		w.ignored[name], w.attached[name] = accuracyOn(d, ignored), accuracyOn(d, attached)
 	}
 	for _, f := range g.recipe.whole {
 		w.whole[f.model.Name()] = accuracyOn(plain(f.model.Joint(grown.Adj, inputs, g.pre)), onGrown)

@@ -12,6 +12,8 @@ type holder interface {
 	fit(ctx context.Context, name string, progress Progress) (*fitResult, error)
 	// condense makes S and M for fitted models, which are those of the options.
 	condense(ctx context.Context, whole []*fitResult, progress Progress) (condensation, error)
+	// own returns labelled nodes of T with their own features.
+	own(ctx context.Context) (ownData, error)
 	// deploy returns a model on T itself, and the kinds of propagation whose tables of T are at hand.
 	deploy(f *fitResult) (p *deployedModel, kinds []string, err error)
 	// neighbours returns the ids of the neighbours of nodes of the data, all or those in T, and how many there are in all.

@@ -12,13 +12,14 @@ import (
 // method and size share it.
 type memo struct {
 	fits       map[string]*fitResult
+	own        map[string]*ownModel // of own features
 	rows       map[eval.Key]eval.Result
 	answers    map[eval.Key][]int32
 	footprints map[*graph.CSR]footprint // of each M
 }
 
 func newMemo() *memo {
-	return &memo{fits: map[string]*fitResult{}, rows: map[eval.Key]eval.Result{}, answers: map[eval.Key][]int32{},
+	return &memo{fits: map[string]*fitResult{}, own: map[string]*ownModel{}, rows: map[eval.Key]eval.Result{}, answers: map[eval.Key][]int32{},
 		footprints: map[*graph.CSR]footprint{}}
 }
 

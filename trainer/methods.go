@@ -24,6 +24,11 @@ const (
 	MethodCluster = "cluster"
 	MethodGCond   = "gcond"
 	MethodCached  = "cached"
+	// Rivals without S: see [rivals].
+	MethodLogreg   = "logreg"
+	MethodMLP      = "mlp"
+	MethodGLNN     = "glnn"
+	MethodEvidence = "evidence"
 )
 
 // maker makes S and M; whole are W_O of the models of the run.
@@ -47,10 +52,14 @@ var methods = []method{
 	{name: MethodCached, condense: (*task).condenseNothing, comparison: true, frozen: true},
 	{name: MethodCluster, condense: clusters(membershipRows), frozen: true},
 	{name: MethodDegree, condense: coreset(condense.Degree)},
+	{name: MethodEvidence, condense: rival((*task).neighboursEvidence), comparison: true},
 	{name: MethodGCond, condense: (*task).condenseGCond, comparison: true},
+	{name: MethodGLNN, condense: rival((*task).distilled), comparison: true},
 	{name: MethodHerding, condense: coreset(condense.Herding)},
 	{name: MethodKCenter, condense: coreset(condense.KCenter)},
 	{name: MethodLearned, condense: (*task).condenseLearned},
+	{name: MethodLogreg, condense: rival((*task).regression), comparison: true},
+	{name: MethodMLP, condense: rival((*task).perceptron), comparison: true},
 	{name: MethodRandom, condense: coreset(condense.Random)},
 	{name: MethodSolved, condense: clusters(solveRows), frozen: true, tables: true},
 	{name: MethodVNG, condense: (*task).condenseVNG, models: []string{modelSGC}, frozen: true},

@@ -77,7 +77,9 @@ func servesAsMeasured(t *testing.T, d *dataset.Dataset, out *Outcome) {
 	if info.Attachment == artifact.AttachFrozen {
 		deployed = model.Frozen(b.Models[0].Tables, &b.Preprocess)
 	}
-	_, served, err := Compare(d, b, dataset.Batches(d.Test, 100), false, plain(deployed))
+	p := plain(deployed)
+	p.Expert = b.Expert(info.Name)
+	_, served, err := Compare(d, b, dataset.Batches(d.Test, 100), false, p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +94,7 @@ func servesAsMeasured(t *testing.T, d *dataset.Dataset, out *Outcome) {
 }
 
 func TestComparisonsMakeNoArtifact(t *testing.T) {
-	for _, name := range []string{MethodGCond, MethodCached} {
+	for _, name := range []string{MethodGCond, MethodCached, MethodLogreg, MethodMLP, MethodGLNN, MethodEvidence} {
 		o := options(18)
 		o.Method = name
 		if _, err := Train(t.Context(), small(t, generate.Dense), o, created, Silent{}); err == nil ||

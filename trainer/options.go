@@ -73,6 +73,9 @@ type Options struct {
 	Means bool
 	// Propagate has validation choose label and error propagation, too. Without it no tables of them are made.
 	Propagate bool
+	// Own is auto, always or never: whether a small model of an arrival's own features answers beside the models on S
+	// (docs/algorithm.md, section 11).
+	Own string
 	// Subgraph is the memory of the subgraph of T in which a run of stages fits models whose layers read neighbours:
 	// bytes of its features and edges; 0: 128 MB. See [TrainStaged].
 	Subgraph int64
@@ -92,7 +95,7 @@ type Keeper interface {
 func Defaults() Options {
 	return Options{Method: MethodSolved, Models: []string{modelSGC}, Hidden: 256, Preprocess: features.Auto,
 		Entries: 4, Batch: 1000, Costs: true, Means: true,
-		Propagate: true, MapIDs: true}
+		Propagate: true, MapIDs: true, Own: OwnAuto}
 }
 
 // kinds are the propagations among which validation chooses.
@@ -129,6 +132,8 @@ func (o Options) Validate() error {
 		return fmt.Errorf("subgraph is %d bytes, want 0 (128 MB) or more", o.Subgraph)
 	case !(o.Coverage >= 0 && o.Coverage <= 1):
 		return fmt.Errorf("coverage is %g, want 0 (none) or a share of at most 1", o.Coverage)
+	case !slices.Contains([]string{OwnAuto, OwnAlways, OwnNever}, o.Own):
+		return fmt.Errorf("own is %q, want %s, %s or %s", o.Own, OwnAuto, OwnAlways, OwnNever)
 	case o.Search != nil && o.Method != MethodLearned:
 		return fmt.Errorf("search is for method %s, not %s", MethodLearned, o.Method)
 	}

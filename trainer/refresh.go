@@ -13,7 +13,7 @@ import (
 )
 
 // Inherit returns the options of a run that made an artifact, as far as they are in its manifest: method, models
-// (the default first), N', k, the hidden layers and hops, preprocessing, propagation, coverage and seed. It is an error
+// (the default first), N', k, the hidden layers and hops, preprocessing, propagation, own features, coverage and seed. It is an error
 // if the method cannot be run by its name, such as that of an ablation.
 func Inherit(m *artifact.Manifest) (Options, error) {
 	o := Defaults()
@@ -26,6 +26,9 @@ func Inherit(m *artifact.Manifest) (Options, error) {
 		o.Entries = m.Mapping.MaxPerRow
 	}
 	o.Means = m.HasMeans()
+	if !m.HasOwn() {
+		o.Own = OwnNever
+	}
 	o.Map, o.MapIDs = m.HasMap(), m.MapIDs || !m.HasMap()
 	o.Models, o.Propagate = nil, false
 	for _, model := range m.Models {

@@ -38,7 +38,10 @@ func TestEvaluateStaged(t *testing.T) {
 			t.Errorf("%s %s %s: %v, the run measured %v", r.Setting, r.Batch, r.Calibration, r.Accuracy, w.Accuracy)
 		}
 	}
-	if n := len(modes) * (1 + 3); len(got) != n { // on T without propagation, on S with both
+	if !b.Manifest.HasOwn() {
+		t.Error("no expert of own features is measured")
+	}
+	if n := len(modes) * (1 + 3 + 1); len(got) != n { // on T without propagation, on S with both, on S without expert
 		t.Errorf("%d results, want %d", len(got), n)
 	}
 }

@@ -206,6 +206,7 @@ const (
 	purposeRows
 	purposeNodes
 	purposeMap
+	purposeOwn
 )
 
 // rng returns a separate random stream for each purpose, so that one more draw in one place moves nothing

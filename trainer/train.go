@@ -157,7 +157,7 @@ func (t *task) condense(ctx context.Context, progress Progress) (*recipe, error)
 		}
 		r.placed = append(r.placed, p)
 	}
-	return r, nil
+	return r, t.chooseExperts(ctx, r, progress)
 }
 
 func models(all []*fitResult) []infer.Model {
@@ -202,6 +202,9 @@ func (t *task) bundle(r *recipe, results []eval.Result, now time.Time, progress 
 		b.Means = c.means()
 	}
 	for k, p := range r.placed {
+		if p.expert != nil {
+			b.Own = p.expert.Layers()
+		}
 		m := artifact.Model{Name: p.model.Name(), Params: p.model.Params(), Tables: p.tables}
 		r.calibrations[k].tables(&m)
 		if m.Tables == nil && infer.Freezable(p.model) == nil {
@@ -274,7 +277,7 @@ func (t *task) manifest(r *recipe, results []eval.Result, now time.Time) artifac
 		}
 	}
 	for _, r := range results {
-		m.Metrics = append(m.Metrics, artifact.Metric{Model: r.Model, Setting: r.Setting, SharedM: r.SharedM,
+		m.Metrics = append(m.Metrics, artifact.Metric{Model: r.Model, Setting: r.Setting, SharedM: r.SharedM, Own: r.Own,
 			Batch: r.Batch, Calibration: r.Calibration, Accuracy: r.Accuracy.Mean})
 	}
 	return m
@@ -296,11 +299,11 @@ func (c *calibration) info(p *deployedModel, f *fitResult, results []eval.Result
 	out := artifact.ModelInfo{Name: p.model.Name(), Attachment: p.attachment, FittedOn: "O", WeightDecay: f.weightDecay,
 		Sample:      f.read,
 		Calibration: artifact.CalibrationInfo{Kind: c.kind, Temperature: c.temperature, Confidence: c.confidence},
-		Propagation: map[string]artifact.PropagationInfo{}}
-	tested(&out.Calibration.Confidence, results, out.Name, p.attachment, infer.PropagateNone)
+		Propagation: map[string]artifact.PropagationInfo{}, Own: p.own}
+	tested(&out.Calibration.Confidence, results, out.Name, p.attachment, infer.PropagateNone, p.expert != nil)
 	for kind, of := range c.kinds {
 		info := of.info
-		tested(&info.Confidence, results, out.Name, p.attachment, kind)
+		tested(&info.Confidence, results, out.Name, p.attachment, kind, p.expert != nil)
 		out.Propagation[kind] = info
 	}
 	return out

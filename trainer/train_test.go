@@ -55,7 +55,7 @@ func partly(d *dataset.Dataset) *dataset.Dataset {
 
 func options(nodes int) Options {
 	o := Defaults()
-	o.Nodes, o.Batch, o.Costs = nodes, 100, false
+	o.Nodes, o.Batch, o.Costs, o.Own = nodes, 100, false, OwnNever
 	return o
 }
 

@@ -288,3 +288,14 @@ func withValues(m *graph.CSR) *graph.CSR {
 	}
 	return m
 }
+
+// AddOwn gives a bundle a perceptron of own features with a hidden layer, which answers beside its first model.
+func AddOwn(seed uint64, b *artifact.Bundle) {
+	rng := rand.New(rand.NewPCG(seed, 3))
+	d, classes := b.Manifest.Data.Features, len(b.Manifest.Data.Classes)
+	layer := func(in, out int) infer.Layer {
+		return infer.Layer{Self: dense(rng, in, out), Bias: dense(rng, 1, out).Data}
+	}
+	b.Own = []infer.Layer{layer(d, 4), layer(4, classes)}
+	b.Manifest.Models[0].Own = artifact.OwnInfo{Exponents: infer.Exponents{None: 2, Few: 0.5, Many: 1}, Gain: 1.25, GainAlone: 8}
+}

@@ -73,6 +73,10 @@ func inspect(w io.Writer, b *artifact.Bundle) error {
 		row("model", "%s%s: %s attachment, fitted on %s, weight decay %.3g", model.Name, what, model.Attachment,
 			model.FittedOn, model.WeightDecay)
 		row("", "propagation %s, temperature %.3f", model.Calibration.Kind, model.Calibration.Temperature)
+		if own := model.Own; own != (artifact.OwnInfo{}) {
+			row("", "own features answer beside it with exponents %g, %g, %g (no, few, many neighbours): %+.2f points on validation, "+
+				"%+.2f without edges", own.Exponents.None, own.Exponents.Few, own.Exponents.Many, own.Gain, own.GainAlone)
+		}
 		for _, c := range confidences(&model) {
 			row("", "%s", c)
 		}
@@ -241,12 +245,12 @@ func classes(b *artifact.Bundle) string {
 func metrics(w io.Writer, all []artifact.Metric) {
 	type key struct {
 		model, setting, calibration string
-		shared                      bool
+		shared, own                 bool
 	}
 	byMode := map[key]map[string]float64{}
 	var order []key
 	for _, x := range all {
-		k := key{x.Model, x.Setting, x.Calibration, x.SharedM}
+		k := key{x.Model, x.Setting, x.Calibration, x.SharedM, x.Own}
 		if byMode[k] == nil {
 			byMode[k] = map[string]float64{}
 			order = append(order, k)
@@ -258,6 +262,9 @@ func metrics(w io.Writer, all []artifact.Metric) {
 		name := k.model + " " + k.setting
 		if k.shared {
 			name += " shared M"
+		}
+		if k.own {
+			name += " own features"
 		}
 		if k.calibration != "none" {
 			name += " " + k.calibration

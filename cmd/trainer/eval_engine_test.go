@@ -51,7 +51,8 @@ func TestEvalOfAnArtifactByStages(t *testing.T) {
 			t.Errorf("%s %s %s: %v, the run measured %v", r.Setting, r.Batch, r.Calibration, r.Accuracy, w.Accuracy)
 		}
 	}
-	if len(measured.Results) != 8 || measured.Data != "shop" {
+	// Whole, S with own features, alone, and with LP and EP
+	if len(measured.Results) != 10 || measured.Data != "shop" {
 		t.Errorf("%d results of %s", len(measured.Results), measured.Data)
 	}
 	for line, want := range map[string]string{

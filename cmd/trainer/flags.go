@@ -29,10 +29,14 @@ func runFlags(flags *pflag.FlagSet, o *trainer.Options) {
 	flags.IntVar(&o.Entries, "entries", o.Entries, "most entries of a row of M, of method solved")
 	flags.StringVar(&o.Preprocess, "preprocess", o.Preprocess,
 		"features: auto, l1, l2-center, standardize or none; auto: l2-center for bags of words, else standardize")
+	flags.StringVar(&o.Own, "own", o.Own, ownUsage)
 	flags.IntVar(&o.Batch, "batch", o.Batch, "nodes of a batch in evaluation")
 	flags.BoolVar(&o.Costs, "costs", o.Costs, "measure time and memory of inference, too")
 	o.Keeper = mapping.Footprint{}
 }
+
+// ownUsage is that of --own.
+const ownUsage = "a small model of an arrival's own features answers beside the models: auto (where validation gains more than 0.5 points), always or never"
 
 // propagateUsage is that of --propagate.
 const propagateUsage = "have validation choose label and error propagation (LP, EP), too; false leaves out their hops, on a large graph most of the work"

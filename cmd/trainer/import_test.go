@@ -66,7 +66,7 @@ func accuracies(t *testing.T, out, model string) map[string]float64 {
 	}
 	found := map[string]float64{}
 	for _, row := range r.Results {
-		if row.Model == model && row.Calibration == infer.PropagateNone && !row.SharedM {
+		if row.Model == model && row.Calibration == infer.PropagateNone && !row.SharedM && !row.Own {
 			found[row.Setting+" "+row.Batch] = row.Accuracy.Mean
 		}
 	}

@@ -12,5 +12,6 @@
 //	share.go      an arrival with the arrivals of its batch that it can read, and the shares of its terms
 //	hops.go       the coefficients of models of hops: sgc, ssgc, appnp
 //	layers.go     those of models whose layers read neighbours: gcn, sage, cheby
+//	expert.go     those of the expert of own features, a part of the shares of features and biases
 //	removal.go    the arrival without one of its terms, by a second pass
 package explain

@@ -56,6 +56,9 @@ type Explanation struct {
 	// Shares reports whether there are shares: frozen attachment has them, joint attachment has Without alone.
 	Shares         bool
 	Bias, Centring Figure // shares of the model's biases, and of subtracting the mean of the features
+	// Own is what the expert of own features adds, nil where there is none. It is a part of the shares of Bias, Centring
+	// and Features.
+	Own *Figure
 	// Features that are not 0, Neighbours (all that the arrival lists that could be known) and Batch, the arrivals of
 	// a graph batch that it has an edge to. Largest share of the margin first; in joint attachment largest weights.
 	Features, Neighbours, Batch []Term
@@ -93,7 +96,9 @@ type Explainer struct {
 }
 
 // New returns the explainer of a predictor, whose model is not to be exchanged later.
-func New(p *infer.Predictor) *Explainer { return &Explainer{p, frozenOf(infer.PartsOf(p.Model))} }
+func New(p *infer.Predictor) *Explainer {
+	return &Explainer{p, frozenOf(infer.PartsOf(p.Model))}
+}
 
 // Shares reports whether the predictor's model has shares: every frozen one does.
 func (x *Explainer) Shares() bool { return x.model != nil }
@@ -113,10 +118,15 @@ func (x *Explainer) Explain(b *attach.Batch, rows [][]attach.Row, i int, logits,
 	e.Model, e.Published = float64(model[e.Class]), float64(probabilities[e.Class])
 	if x.model != nil {
 		e.Shares = true
-		e.share(x.model, b, rows, i)
+		e.share(x, b, rows, i)
 	} else {
 		_, project := infer.HoldNorm(p.Model)
 		e.list(project, b, rows, i)
+	}
+	if p.Expert != nil {
+		own := p.Expert.Share(b, i)
+		f := figure(own, e.Class, e.RunnerUp)
+		e.Own = &f
 	}
 	for _, terms := range [][]Term{e.Features, e.Neighbours, e.Batch} {
 		slices.SortStableFunc(terms, func(s, t Term) int {
@@ -148,9 +158,9 @@ func figure(logits []float32, class, other int) Figure {
 }
 
 // share fills the terms of a frozen model.
-func (e *Explanation) share(model frozen, b *attach.Batch, rows [][]attach.Row, i int) {
+func (e *Explanation) share(x *Explainer, b *attach.Batch, rows [][]attach.Row, i int) {
 	s := decomposition{}
-	s.begin(model, b, rows, i, e.Class, e.RunnerUp)
+	s.begin(x, b, rows, i, e.Class, e.RunnerUp)
 	e.Bias, e.Centring = s.bias(), s.centring()
 	for at := range s.cols {
 		e.Features = append(e.Features, Term{At: int(s.cols[at]), Share: s.feature(at)})

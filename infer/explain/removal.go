@@ -69,6 +69,7 @@ func (e *Explanation) removable(rows []attach.Row) []near {
 // frozen models the arrivals that it is connected to, of joint ones the batch.
 type removal struct {
 	model   infer.Deployment       // of features that were divided by their norm
+	expert  *infer.Expert          // of the same features; nil: there is none
 	project *preprocess.Projection // the norm
 	joint   bool
 	b       *attach.Batch
@@ -81,6 +82,7 @@ type removal struct {
 func newRemoval(x *Explainer, b *attach.Batch, rows [][]attach.Row, i int) *removal {
 	r := &removal{joint: x.model == nil, b: b, rows: rows, index: map[int32]int32{}}
 	r.model, r.project = infer.HoldNorm(x.predictor.Model)
+	r.expert = x.predictor.Expert.HoldNorm()
 	if r.joint {
 		for k := range b.Len() {
 			r.join(int32(k))
@@ -116,7 +118,9 @@ func (r *removal) run(changes []change) [][]float32 {
 		if !r.joint {
 			n = min(len(changes), max(1, together/len(r.members)))
 		}
-		logits := r.model.Logits(r.batch(changes[:n]))
+		b := r.batch(changes[:n])
+		logits := r.model.Logits(b)
+		r.expert.Add(logits, b)
 		for k := range n {
 			out = append(out, logits.Row(k*len(r.members)+int(r.at)))
 		}

@@ -73,11 +73,13 @@ type decomposition struct {
 
 	project *preprocess.Projection
 	tables  *graph.Dense
+	expert  expertLines
 	cols    []int32   // features that are not 0
 	vals    []float64 // the same over the row's norm
 }
 
-func (s *decomposition) begin(model frozen, b *attach.Batch, rows [][]attach.Row, i, class, other int) {
+func (s *decomposition) begin(x *Explainer, b *attach.Batch, rows [][]attach.Row, i, class, other int) {
+	model := x.model
 	s.project, s.tables = model.parts().Project, model.parts().Tables
 	s.classes, s.count = [2]int{class, other}, 2
 	if other < 0 {
@@ -89,6 +91,7 @@ func (s *decomposition) begin(model frozen, b *attach.Batch, rows [][]attach.Row
 	}
 	model.linearise(&s.place, s.classes[:s.count], s.lines[:s.count])
 	s.cols, s.vals = s.place.members[0].cols, s.place.members[0].vals
+	s.expert.begin(x.predictor.Expert, &s.place, s.classes[:s.count])
 }
 
 // figure makes a figure of what both lines have.
@@ -100,20 +103,36 @@ func (s *decomposition) figure(of func(l *linear) float64) Figure {
 	return Figure{class, class - of(&s.lines[1])}
 }
 
-func (s *decomposition) bias() Figure { return s.figure(func(l *linear) float64 { return l.bias }) }
+func (s *decomposition) bias() Figure {
+	f := s.figure(func(l *linear) float64 { return l.bias })
+	f.add(s.expert.figure(func(l *linear) float64 { return l.bias }))
+	return f
+}
 
 func (s *decomposition) centring() Figure {
-	return s.figure(func(l *linear) float64 { return -l.own.dot(s.project.Offset) })
+	f := s.figure(func(l *linear) float64 { return -l.own.dot(s.project.Offset) })
+	f.add(s.expert.figure(func(l *linear) float64 { return -l.own.dot(s.expert.project.Offset) }))
+	return f
 }
 
 // feature is the share of the feature at a place among those that are not 0.
 func (s *decomposition) feature(at int) Figure {
-	row, x := s.project.Weight.Row(int(s.cols[at])), s.vals[at]
-	class := x * s.lines[0].own.dot(row)
-	if s.count == 1 {
+	f := featureOf(s.lines[:s.count], s.project, s.cols[at], s.vals[at])
+	f.add(featureOf(s.expert.lines, s.expert.project, s.cols[at], s.vals[at]))
+	return f
+}
+
+// featureOf is what a feature of a value adds to what lines have of a projection; nothing if there are no lines.
+func featureOf(lines []linear, project *preprocess.Projection, col int32, x float64) Figure {
+	if len(lines) == 0 {
+		return Figure{}
+	}
+	row := project.Weight.Row(int(col))
+	class := x * lines[0].own.dot(row)
+	if len(lines) == 1 {
 		return Figure{class, class}
 	}
-	return Figure{class, class - x*s.lines[1].own.dot(row)}
+	return Figure{class, class - x*lines[1].own.dot(row)}
 }
 
 // node is what one synthetic node gives with a weight.

@@ -36,7 +36,7 @@ func (x *Explainer) Strongest(dst []Reason, n int, b *attach.Batch, rows [][]att
 	s := sharings.Get().(*decomposition)
 	defer sharings.Put(s)
 	other := runnerUp(logits, class)
-	s.begin(x.model, b, rows, i, class, other)
+	s.begin(x, b, rows, i, class, other)
 	s.place.b, s.place.rows = nil, nil // the pool keeps no batch
 	of := strongest{list: dst, from: len(dst), n: n}
 	for at := range s.cols {

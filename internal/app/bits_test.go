@@ -37,10 +37,11 @@ func generated(t *testing.T) (*dataset.Dataset, *artifact.Bundle) {
 	return d, trained(t, d)
 }
 
+// trained makes an artifact whose model answers alone: TestPredictionsStay keeps its bits.
 func trained(t *testing.T, d *dataset.Dataset) *artifact.Bundle {
 	t.Helper()
 	o := trainer.Defaults()
-	o.Costs = false
+	o.Costs, o.Own = false, trainer.OwnNever
 	out, err := trainer.Train(t.Context(), d, o, time.Unix(0, 0), trainer.Silent{})
 	if err != nil {
 		t.Fatal(err)

@@ -51,6 +51,7 @@ func (p *Page) costRows(model, batch string) []*eval.Result {
 	type key struct {
 		name string
 		size int
+		own  bool
 	}
 	var out []*eval.Result
 	if whole := p.whole(model, batch); whole != nil {
@@ -63,7 +64,7 @@ func (p *Page) costRows(model, batch string) []*eval.Result {
 			if r.Setting != setting || r.Model != model || r.Batch != batch || !isPlain(r) {
 				continue
 			}
-			if id := (key{p.lineName(r), r.SyntheticNodes}); !seen[id] {
+			if id := (key{p.lineName(r), r.SyntheticNodes, r.Own}); !seen[id] {
 				seen[id] = true
 				out = append(out, r)
 			}

@@ -154,6 +154,9 @@ func settingOf(r *eval.Result) string {
 	if r.SharedM {
 		out += ", shared M"
 	}
+	if r.Own {
+		out += ", own features"
+	}
 	return out
 }
 

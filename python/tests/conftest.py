@@ -43,6 +43,8 @@ class Set:
                 "0.001",
                 "--costs=false",
                 "--means=false",
+                "--own",
+                "always",
             ]
             self.run("trainer", "train", *source, *options, "--out", str(self.artifact))
         self.run("rivulet", "replay", *source, "--limit", "1500", "--out", str(self.lines))

@@ -49,6 +49,24 @@ def test_every_model_on_real_graphs(trained: Trained, name: str, model: str, cal
     compare(trained(name, MODELS), model, calibration)
 
 
+def test_own_features_answer_beside_the_model(trained: Trained) -> None:
+    """Exponents by the number of neighbours: without any neighbour, own features have another weight."""
+    of = trained("small", MODELS)
+    artifact = open_artifact(of.artifact)
+    exponents = artifact.models["sgc"].info["own"]["exponents"]
+    assert artifact.own is not None
+    assert max(exponents.values()) > 0
+    alone = [dataclasses.replace(a, edges=[]) for a in of.arrivals[:50]]
+    lines = b"".join(a.to_json() + b"\n" for a in alone)
+    want = of.predict("sgc", "auto", lines)
+    got = Predictor(artifact).predict(alone)
+    assert np.abs(got.probabilities - np.array([w["probabilities"] for w in want])).max() < 1e-5
+    manifest = {**artifact.manifest, "requires": [], "format_version": 1}
+    without = dataclasses.replace(artifact, own=None, manifest=manifest)
+    if exponents["none"] > 0:
+        assert not np.allclose(Predictor(without).predict(alone).logits, got.logits)
+
+
 def test_a_prediction_depends_on_its_arrival_alone(trained: Trained) -> None:
     of = trained("small", MODELS)
     predictor = Predictor(open_artifact(of.artifact))

@@ -80,3 +80,36 @@ func WeightedLoss(logits *graph.Dense, labels []int32, weight func(i int) float6
 	}
 	return loss
 }
+
+// SoftLoss returns Σ_i share_i·CE(target_i, softmax(row i)) of logits, n×C, with rows of probabilities as targets, and
+// leaves its gradient, share_i·(softmax(row i) − target_i), in row i.
+func SoftLoss(logits, targets *graph.Dense, share []float32) float64 {
+	chunks := (logits.Rows + lossRows - 1) / lossRows
+	losses := make([]float64, chunks)
+	graph.ParallelRows(chunks, 16*len(logits.Data), func(lo, hi int) {
+		for chunk := lo; chunk < hi; chunk++ {
+			for i := chunk * lossRows; i < min((chunk+1)*lossRows, logits.Rows); i++ {
+				losses[chunk] += float64(share[i]) * softLoss(logits.Row(i), targets.Row(i), share[i])
+			}
+		}
+	})
+	loss := 0.0
+	for _, l := range losses {
+		loss += l
+	}
+	return loss
+}
+
+// softLoss is [SoftmaxLoss] with a row of probabilities in place of a class.
+func softLoss(row, target []float32, by float32) float64 {
+	top, expected := row[0], 0.0 // Σ_c target_c·row_c
+	for c, v := range row {
+		top = max(top, v)
+		expected += float64(target[c]) * float64(v)
+	}
+	sum := exponentials(row, top)
+	for c := range row {
+		row[c] = by * (row[c]/sum - target[c])
+	}
+	return math.Log(float64(sum)) + float64(top) - expected
+}

@@ -20,7 +20,9 @@ type Result struct {
 	Calibration string `json:"calibration"`
 	// Served says that consumers of an artifact of this method, model and size answer by this row, where nothing else is
 	// said; with several seeds, that this is so for at least half of them.
-	Served         bool     `json:"served,omitempty"`
+	Served bool `json:"served,omitempty"`
+	// Own says that an expert of the arrivals' own features answers beside the model.
+	Own            bool     `json:"own,omitempty"`
 	SyntheticNodes int      `json:"synthetic_nodes"`
 	Ratio          float64  `json:"ratio"` // N'/N
 	Seeds          []uint64 `json:"seeds"`
@@ -78,12 +80,12 @@ type Spread struct {
 // Key identifies a deployment in one kind of batch; rows that differ only in their seed have the same key.
 type Key struct {
 	Method, Model, Setting, Attachment, Batch, Calibration string
-	SharedM                                                bool
+	SharedM, Own                                           bool
 	SyntheticNodes                                         int
 }
 
 // Key returns the row's key.
 func (r *Result) Key() Key {
 	return Key{Method: r.Method, Model: r.Model, Setting: r.Setting, Attachment: r.Attachment, Batch: r.Batch,
-		Calibration: r.Calibration, SharedM: r.SharedM, SyntheticNodes: r.SyntheticNodes}
+		Calibration: r.Calibration, SharedM: r.SharedM, Own: r.Own, SyntheticNodes: r.SyntheticNodes}
 }

@@ -57,8 +57,11 @@ func spread(s Spread, seeds int) string {
 }
 
 func setting(r *Result) string {
-	if r.SharedM {
+	switch {
+	case r.SharedM:
 		return r.Setting + " shared M"
+	case r.Own:
+		return r.Setting + " own"
 	}
 	return r.Setting
 }
@@ -131,6 +134,7 @@ const Mark = "*"
 const Legend = Mark + `           the row that consumers serve: the first model, fitted on the original graph and deployed on the synthetic
             one (O->S), with the propagation that validation chose among those here, of each method and size that makes an artifact
 setting     where weights were fitted -> where they are deployed: O the original graph, S the synthetic one
+own         a small model of the arrival's own features answers beside the model, where validation gains by it
 Two figures in a cell are of graph and of node batches; ms and MB are of graph batches.
 as Whole    share of predictions equal to Whole's (O->O, joint), in the same batches
 gain:loss   nodes that are right here and wrong in Whole, and the other way round: means over seeds
@@ -182,7 +186,7 @@ func WriteMarkdown(w io.Writer, results []Result) error {
 func WriteCSV(w io.Writer, results []Result) error {
 	out := csv.NewWriter(w)
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-	head := []string{"method", "model", "setting", "shared_m", "attachment", "batch", "calibration",
+	head := []string{"method", "model", "setting", "shared_m", "attachment", "batch", "calibration", "own",
 		"synthetic_nodes", "ratio", "seeds"}
 	spreads := []string{"accuracy", "macro_f1", "agreement", "changed_by_batching", "ece", "ece_before"}
 	for _, s := range spreads {
@@ -197,7 +201,7 @@ func WriteCSV(w io.Writer, results []Result) error {
 	}
 	for _, r := range results {
 		record := []string{r.Method, r.Model, r.Setting, strconv.FormatBool(r.SharedM), r.Attachment, r.Batch,
-			r.Calibration,
+			r.Calibration, strconv.FormatBool(r.Own),
 			strconv.Itoa(r.SyntheticNodes), number(r.Ratio), strings.Trim(fmt.Sprint(r.Seeds), "[]")}
 		for _, s := range []Spread{r.Accuracy, r.MacroF1, r.Agreement, r.ChangedByBatching, r.ECE, r.ECEBefore} {
 			record = append(record, number(s.Mean), number(s.Std))

@@ -38,6 +38,7 @@
 //	param.go             parameters, their start and their steps
 //	gnn_problem.go       T and S as problems, and P
 //	gnn_inputs.go        pre(X) with dropout;  gnn_products.go: wide products, dropout masks
+//	perceptron.go        models of a node's own features alone, as problems of the two fits
 //
 // All sums have one order, so that the same data, options and build give the same weights on any number of
 // processors.

@@ -22,6 +22,8 @@ type GNNProblem struct {
 	Hop        *graph.CSR // n×n, the P of every later layer; rows that no labelled node depends on may be empty
 	Labels     []int32    // n, −1: none
 	Weights    []float32  // n, ω_i ≥ 0, read where there is a label; nil: all 1
+	// Soft are probabilities of the classes, n×C, to be met in place of the labels, which are not read; nil: none.
+	Soft *graph.Dense
 }
 
 // GNNOptions say how a model is fitted.
@@ -187,7 +189,8 @@ func (n *network) epoch(ctx context.Context, y *targets, o GNNOptions, epoch int
 // targets are the labelled nodes with their shares of the loss.
 type targets struct {
 	labels []int32
-	share  []float32 // ω_i/Σω
+	share  []float32    // ω_i/Σω
+	soft   *graph.Dense // in place of labels; nil: none
 }
 
 // newTargets is nil where nothing has a share.
@@ -195,10 +198,10 @@ func newTargets(p *GNNProblem) *targets {
 	if len(p.Labels) != p.Hop.Rows || (p.Weights != nil && len(p.Weights) != p.Hop.Rows) {
 		panic(fmt.Sprintf("fit: %d labels and %d weights of %d nodes", len(p.Labels), len(p.Weights), p.Hop.Rows))
 	}
-	t := &targets{labels: p.Labels, share: make([]float32, len(p.Labels))}
+	t := &targets{labels: p.Labels, share: make([]float32, len(p.Labels)), soft: p.Soft}
 	total := 0.0
 	for i, y := range p.Labels {
-		if y < 0 {
+		if y < 0 && p.Soft == nil {
 			continue
 		}
 		t.share[i] = 1
@@ -218,5 +221,8 @@ func newTargets(p *GNNProblem) *targets {
 
 // loss is the weighted mean cross-entropy; logits become its gradient.
 func (t *targets) loss(logits *graph.Dense) float64 {
+	if t.soft != nil {
+		return descent.SoftLoss(logits, t.soft, t.share)
+	}
 	return descent.WeightedLoss(logits, t.labels, func(i int) float64 { return float64(t.share[i]) }, 1, nil)
 }

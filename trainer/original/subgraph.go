@@ -59,6 +59,25 @@ func (t *Tables) Subgraph(ctx context.Context) (*dataset.Dataset, *dataset.Origi
 	return d, out, nil
 }
 
+// LabelledFeatures returns the raw features and classes of at most so many labelled nodes: of fewer, if these have no room
+// in the memory of labelled rows.
+func (t *Tables) LabelledFeatures(ctx context.Context, most int64) (graph.Features, []int32, error) {
+	c := &subgraphChoice{Tables: t}
+	most = min(most, int64(stagedLabelled/(4*max(1, t.source.Features))))
+	sample := solved.SampleOf(t.options.Seed, t.Graph.Summary.Roles[solved.Train], most)
+	if _, err := c.begin(ctx, solved.MarkOptions{Labelled: sample}, nil); err != nil {
+		return graph.Features{}, nil, err
+	}
+	index, labels, parts := c.classIndex(), []int32(nil), []graph.Features(nil)
+	err := c.eachBrought(ctx, func(_ int64, some *solved.Brought) {
+		for _, label := range some.Names.Labels {
+			labels = append(labels, index[label])
+		}
+		parts = append(parts, some.X)
+	})
+	return stackedFeatures(parts), labels, err
+}
+
 // Fits reports whether all of T has room in the memory of a subgraph.
 func (t *Tables) Fits(ctx context.Context) (bool, error) {
 	_, _, whole, err := t.roomInSubgraph(ctx)

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import pathlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,7 +22,10 @@ FORMAT_VERSION = 2
 MAPPING_PART = "mapping/00000.safetensors"
 """Stands in requires for the parts of a large M."""
 
-PARTS = ("schema.json", MAPPING_PART)
+OWN_PART = "own.safetensors"
+"""The perceptron of own features, which answers beside models."""
+
+PARTS = ("schema.json", OWN_PART, MAPPING_PART)
 """Parts of format 2 that this package knows."""
 
 Tensors = Mapping[str, NDArray[Any]]
@@ -81,6 +84,21 @@ class StoredModel:
 
 
 @dataclass(frozen=True)
+class Perceptron:
+    """A model of an arrival's own features: of one layer, or of two with a relu between them."""
+
+    weights: Sequence[Floats]
+    biases: Sequence[Floats]
+
+    def logits(self, project: Callable[[Floats], Floats]) -> Floats:
+        """Return own(x), n×C, of features that `project` multiplies with the first weights."""
+        out = project(self.weights[0]) + self.biases[0]
+        for weight, bias in zip(self.weights[1:], self.biases[1:], strict=True):
+            out = np.maximum(out, 0) @ weight + bias
+        return out
+
+
+@dataclass(frozen=True)
 class Artifact:
     """An artifact in memory. The arrays are read-only."""
 
@@ -97,6 +115,8 @@ class Artifact:
     models: Mapping[str, StoredModel] = field(repr=False)
     schema: Schema | None = None
     """How named features become positions; None: the artifact takes features by position only."""
+    own: Perceptron | None = field(default=None, repr=False)
+    """What answers beside the models that have `own` in the manifest; None: they answer alone."""
 
     @property
     def version(self) -> str:
@@ -225,7 +245,23 @@ def _decode(root: pathlib.Path, manifest: Mapping[str, Any], contents: Mapping[s
         mapping=_mapping(manifest, contents, rows, nodes),
         models=models,
         schema=_schema(manifest, contents, d),
+        own=_own(manifest, contents, d),
     )
+
+
+def _own(manifest: Mapping[str, Any], contents: Mapping[str, bytes], d: int) -> Perceptron | None:
+    if not any("own" in info for info in manifest["models"]):
+        return None
+    s = _Reader(OWN_PART, contents)
+    weights, biases, width = list[Floats](), list[Floats](), d
+    for k in range(2 if "lins.1.weight" in s.tensors else 1):
+        bias = s.floats(f"lins.{k}.bias", None).astype(np.float64).reshape(-1)
+        weights.append(s.floats(f"lins.{k}.weight", (width, len(bias))).astype(np.float64))
+        biases.append(bias)
+        width = len(bias)
+    if width != len(manifest["data"]["classes"]):
+        raise s.fail(f"lins.{len(biases) - 1}.bias", "is not one of the classes' number")
+    return Perceptron(weights, biases)
 
 
 def _mapping(manifest: Mapping[str, Any], contents: Mapping[str, bytes], rows: int, nodes: int) -> NodeMapping:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
+_FEW_NEIGHBOURS = 4  # at most so many count as few
+
 _CHUNK = 256  # arrivals at once: bounds memory, changes no prediction
 
 
@@ -30,7 +32,7 @@ class Predictions:
     probabilities: Floats
     """n×C, after temperature and label or error propagation."""
     logits: Floats
-    """n×C, the model's raw output."""
+    """n×C, the model's raw output, with what own features add."""
     known_neighbours: NDArray[np.int64]
     unknown_neighbours: NDArray[np.int64]
 
@@ -88,6 +90,7 @@ class Predictor:
 
     def _choose(self, info: Any, kind: str, tensors: Any) -> None:
         self._propagation: _frozen.Tables | None = None
+        self._exponents: Any = info.get("own", {}).get("exponents")
         self._temperature = float(np.float32(info["calibration"]["temperature"]))
         if kind == "none":
             return
@@ -131,6 +134,8 @@ class Predictor:
             degrees,
         )
         logits = self._network.logits(batch)
+        if self._exponents is not None and self.artifact.own is not None:
+            logits = logits + self._exponent(degrees)[:, None] * self.artifact.own.logits(batch.project)
         probabilities = _frozen.softmax(logits, self._temperature)
         if self._propagation is not None:
             f = _frozen.propagate(self._propagation, self._alpha, batch, self.calibration == "lp")
@@ -143,6 +148,11 @@ class Predictor:
             degrees.astype(np.int64),
             np.array(unknown, np.int64),
         )
+
+    def _exponent(self, degrees: Floats) -> Floats:
+        """Return the exponent of own features of each arrival: artifact/FORMAT.md, own.safetensors."""
+        none, few, many = (float(np.float32(self._exponents[name])) for name in ("none", "few", "many"))
+        return np.where(degrees == 0, none, np.where(degrees <= _FEW_NEIGHBOURS, few, many))
 
     def _positions(self, arrival: Arrival) -> Sparse:
         try:

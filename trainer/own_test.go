@@ -1,0 +1,248 @@
+package trainer
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"rivulet/dataset"
+	"rivulet/dataset/generate"
+	"rivulet/graph"
+	"rivulet/infer"
+	"rivulet/trainer/eval"
+	"rivulet/trainer/stage/local"
+	"rivulet/trainer/stage/solved"
+)
+
+// ownWorld is a small set whose own features say much and whose edges say little.
+func ownWorld(t testing.TB) *dataset.Dataset {
+	t.Helper()
+	g := generate.Generator{Name: "own", Nodes: 900, Edges: 1800, Classes: 3, Communities: 9, CommunityShare: .1, ClassShare: .2,
+		DegreeExponent: 2.6, Kind: generate.Dense, Features: 20, CommunityTopic: .2, ClassTopic: .6, Train: 400, Validation: 250,
+		Test: 250}
+	d, err := generate.Graph(g, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// Section 11: an expert is kept where it gains, also on the test nodes; the artifact says what it gained, holds it, and
+// answers with it as it was measured.
+func TestSection11ExpertIsKeptWhereItGains(t *testing.T) {
+	d := ownWorld(t)
+	o := options(18)
+	o.Own = OwnAuto
+	out := mustTrain(t, d, o)
+	info := out.Bundle.Manifest.Models[0].Own
+	if info.Exponents == (infer.Exponents{}) || info.Gain <= ownGain || !out.Bundle.Manifest.HasOwn() {
+		t.Fatalf("own features gained %+v", info)
+	}
+	with, without := ownRow(t, out.Results, true), ownRow(t, out.Results, false)
+	if !with.Served || without.Served || with.Accuracy.Mean < without.Accuracy.Mean+1 {
+		t.Errorf("with own features %.2f (served %v), without %.2f (served %v)", with.Accuracy.Mean, with.Served,
+			without.Accuracy.Mean, without.Served)
+	}
+	b := reread(t, out.Bundle)
+	expert := b.Expert("sgc")
+	model, err := infer.Build("sgc", b.Models[0].Params)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := plain(model.Frozen(b.Models[0].Tables, &b.Preprocess))
+	p.Expert = expert
+	_, served, err := Compare(d, b, dataset.Batches(d.Test, 100), false, p)
+	if err != nil || served != with.Accuracy.Mean {
+		t.Errorf("the artifact answers %v, measured %v (%v)", served, with.Accuracy.Mean, err)
+	}
+	for _, a := range out.Answers[len(out.Answers)-3:] { // test nodes: what preflight compares consumers with
+		if got := predicted(t, d, b.Mapping.Rows, p, out.Bundle.Manifest.Models[0].Calibration.Temperature, a.ID); !slices.Equal(got,
+			a.Probabilities) {
+			t.Errorf("%s: probabilities %v, the run's answer %v", a.ID, got, a.Probabilities)
+		}
+	}
+}
+
+func ownRow(t *testing.T, rows []eval.Result, own bool) eval.Result {
+	t.Helper()
+	at := slices.IndexFunc(rows, func(r eval.Result) bool {
+		return r.Setting == eval.OtoS && r.Batch == NodeBatch && r.Calibration == infer.PropagateNone && r.Own == own
+	})
+	if at < 0 {
+		t.Fatalf("no row of O→S with own = %v", own)
+	}
+	return rows[at]
+}
+
+// predicted returns the probabilities of a node of the data set as an arrival on its own.
+func predicted(t *testing.T, d *dataset.Dataset, m *graph.CSR, p *infer.Predictor, temperature float32, id string) []float32 {
+	t.Helper()
+	set := joinBatches(d, d.Original(), [][]int32{{int32(slices.Index(d.IDs, id))}}, false).On(m)
+	q := *p
+	q.Calibration.Temperature = temperature
+	_, probabilities := q.Predict(set.Batches[0])
+	return probabilities.Row(0)
+}
+
+// Never and always are what they say, and without an expert the artifact is the one of never.
+func TestSection11Modes(t *testing.T) {
+	d := small(t, generate.BagOfWords)
+	for _, mode := range []string{OwnNever, OwnAlways} {
+		o := options(18)
+		o.Own = mode
+		m := mustTrain(t, d, o).Bundle.Manifest
+		if m.HasOwn() != (mode == OwnAlways) {
+			t.Errorf("%s: an expert is there: %v", mode, m.HasOwn())
+		}
+		inherited, err := Inherit(&m)
+		if want := map[bool]string{true: OwnAuto, false: OwnNever}[m.HasOwn()]; err != nil || inherited.Own != want {
+			t.Errorf("%s: a refresh has own %q, want %q (%v)", mode, inherited.Own, want, err)
+		}
+	}
+	o := options(18)
+	o.Own = "perhaps"
+	if err := o.Validate(); err == nil || err.Error() != `own is "perhaps", want auto, always or never` {
+		t.Errorf("error %v", err)
+	}
+}
+
+// A run of stages keeps an expert, too, of the same labelled nodes.
+func TestSection11Staged(t *testing.T) {
+	d, o := ownWorld(t), options(18)
+	o.Means, o.Own = false, OwnAuto
+	_, out := trainStaged(t, local.NewMemory(solved.Functions, Silent{}), d, o)
+	with, without := ownRow(t, out.Results, true), ownRow(t, out.Results, false)
+	if !out.Bundle.Manifest.HasOwn() || with.Accuracy.Mean < without.Accuracy.Mean+1 {
+		t.Errorf("with own features %.2f, without %.2f", with.Accuracy.Mean, without.Accuracy.Mean)
+	}
+}
+
+// Section 11, on numbers that can be counted: 8 nodes of 2 classes that the model has wrong by 1, of which own features
+// say the right class by 3 for six and the wrong one for two.
+func TestSection11ChoosesByTheOtherHalf(t *testing.T) {
+	n := 8
+	s := &supportNodes{own: graph.NewDense(n, 2)}
+	logits := graph.NewDense(n, 2)
+	for i := range n {
+		s.labels, s.degrees = append(s.labels, 0), append(s.degrees, float32(i))
+		logits.Row(i)[1] = 1
+		s.own.Row(i)[i/6] = 3 // the last two are wrong
+	}
+	s.models = []supportLogits{{logits, logits}}
+	all := []int{0, 1, 2, 3, 4, 5, 6, 7}
+	k := s.judge(logits, all)
+	if want := []int{0, 0, 6, 6, 6, 6}; !slices.Equal(k.right, want) || k.best != 2 || k.better != 6 || k.worse != 0 || !k.clear() {
+		t.Errorf("right %v, best %d, %d:%d; want %v, 2 (a = 0.5), 6:0", k.right, k.best, k.better, k.worse, want)
+	}
+	c := s.choose(0, OwnAuto) // degree 0 alone; 1 to 4 all right; 5 right, 6 and 7 wrong: too few to tell
+	if want := (infer.Exponents{None: .5, Few: .5, Many: .5}); c.info.Exponents != want || c.info.GainAlone != 75 {
+		t.Errorf("chosen %+v, want %+v", c.info, want)
+	}
+	for i := range s.own.Data {
+		s.own.Data[i] = 0
+	}
+	if c := s.choose(0, OwnAuto); c.info.Exponents != (infer.Exponents{}) || c.info.Gain != 0 {
+		t.Errorf("features that say nothing are chosen: %+v", c.info)
+	}
+}
+
+// Section 7: the evidence of neighbours' classes is the formula, from scratch in float64, and its hyperparameters are
+// those of the best accuracy on validation.
+func TestSection7EvidenceAgainstOracle(t *testing.T) {
+	d := partly(small(t, generate.BagOfWords))
+	o := options(18)
+	o.Method = MethodEvidence
+	task, err := newTask(d, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := task.holder.fit(t.Context(), "sgc", Silent{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	deployed, err := task.neighboursEvidence(t.Context(), f.model, Silent{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, logits := deployed.(*evidence), task.logitsOnT(f.model)
+	b := task.test()[GraphBatch].Batches[0]
+	own, got := e.Perceptron.Logits(b.X), e.Logits(b)
+	for i := range b.Len() {
+		count := make([]float64, 3)
+		cols, _ := b.R.Row(i)
+		for _, j := range cols {
+			y := task.original.Labels[j]
+			if y < 0 {
+				y = int32(infer.ArgMax(logits.Row(int(j))))
+			}
+			count[y]++
+		}
+		for c, v := range got.Row(i) {
+			deg := float64(len(cols))
+			want := float64(own.Row(i)[c]) + e.beta*math.Pow(deg, e.gamma)*math.Log((count[c]+e.epsilon)/(deg+3*e.epsilon))
+			if math.Abs(float64(v)-want) > 1e-4*max(1, math.Abs(want)) {
+				t.Fatalf("arrival %d, class %d: %v, want %v", i, c, v, want)
+			}
+		}
+	}
+	best := accuracyOn(plain(e), task.judges)
+	for _, other := range []evidenceOptions{{}, {1, 1, .1}, {4, 0, .03}, {.5, .5, .3}} {
+		at := *e
+		at.evidenceOptions = other
+		if accuracy := accuracyOn(plain(&at), task.judges); accuracy > best {
+			t.Errorf("%+v has %.2f, chosen were %+v with %.2f", other, accuracy, e.evidenceOptions, best)
+		}
+	}
+}
+
+// Section 7: a study has a row of each rival, without propagation; evidence alone keeps something of T, a byte a node.
+func TestSection7StudyOfRivals(t *testing.T) {
+	d := partly(small(t, generate.BagOfWords))
+	o := StudyOptions{Run: options(18), Methods: []string{MethodLogreg, MethodMLP, MethodGLNN, MethodEvidence}, Seeds: []uint64{1, 2},
+		Calibrations: []string{infer.PropagateNone, infer.PropagateLabels}}
+	o.Run.Nodes, o.Run.Costs = 0, true
+	rows, err := Study(t.Context(), d, o, Silent{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, method := range o.Methods {
+		for _, mode := range modes {
+			var of []eval.Result
+			for _, r := range rows {
+				if r.Method == method && r.Batch == mode && r.Setting == eval.OtoS {
+					of = append(of, r)
+				}
+			}
+			kept := int64(0)
+			if method == MethodEvidence {
+				kept = 300
+			}
+			if len(of) != 1 || of[0].Calibration != infer.PropagateNone || of[0].KeptBytes != kept || of[0].Served ||
+				of[0].VersusWhole == nil || of[0].MsPerBatch <= 0 || of[0].InferenceBytes <= 0 || of[0].Accuracy.Mean < 45 {
+				t.Errorf("%s, %s: %+v", method, mode, of)
+			}
+		}
+	}
+}
+
+// The sample of labelled nodes to which own features are fitted is drawn without repetition.
+func TestOwnSample(t *testing.T) {
+	d := partly(small(t, generate.Dense))
+	task, err := newTask(d, options(18))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sample := drawNodes(task.labelled, 7, rand.New(rand.NewPCG(1, 2)))
+	if len(sample) != 7 || !slices.IsSorted(sample) || len(slices.Compact(slices.Clone(sample))) != 7 {
+		t.Errorf("sample %v", sample)
+	}
+	for _, i := range sample {
+		if !slices.Contains(task.labelled, i) {
+			t.Errorf("node %d has no label", i)
+		}
+	}
+	if all := drawNodes(task.labelled, len(task.labelled), nil); !slices.Equal(all, task.labelled) {
+		t.Error("all are not all")
+	}
+}
