@@ -37,8 +37,8 @@ const (
 	featuresPrefix = "features."
 )
 
-// encodeTensorFiles returns every file except the manifest; the mapping's, the perceptron's, the growth's, the means' and the map's only
-// if b has them. b is valid.
+// encodeTensorFiles returns every file except the manifest; the mapping's, the perceptron's, the growth's, the means'
+// and the map's only if b has them. b is valid.
 func encodeTensorFiles(b *Bundle) (map[string][]byte, error) {
 	tensors := map[string][]tensor{syntheticFile: syntheticTensors(b)}
 	for _, m := range b.Models {

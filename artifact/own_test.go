@@ -19,7 +19,8 @@ func withOwn() *artifact.Bundle {
 	return b
 }
 
-// A perceptron of own features is a part of format 2, of the directory and of the serving part, and comes back as it was.
+// A perceptron of own features is a part of format 2, of the directory and of the serving part, and comes back as it
+// was.
 func TestOwnIsAPartOfFormat2(t *testing.T) {
 	b := withOwn()
 	dir := mustWrite(t, b)
@@ -67,7 +68,9 @@ func TestOwnRefused(t *testing.T) {
 		want   string
 		change func(b *artifact.Bundle)
 	}{
-		{"is there, no model of the manifest has own", func(b *artifact.Bundle) { b.Manifest.Models[0].Own = artifact.OwnInfo{} }},
+		{"is there, no model of the manifest has own", func(b *artifact.Bundle) {
+			b.Manifest.Models[0].Own = artifact.OwnInfo{}
+		}},
 		{"missing, a model of the manifest has own", func(b *artifact.Bundle) { b.Own = nil }},
 		{"own has no exponent above 0", func(b *artifact.Bundle) { b.Manifest.Models[0].Own.Exponents = infer.Exponents{} }},
 		{"own.exponents.many is -1", func(b *artifact.Bundle) { b.Manifest.Models[0].Own.Exponents.Many = -1 }},

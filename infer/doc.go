@@ -17,9 +17,9 @@
 // [attach.Batch.Attach] turns the rows of M of each arrival's neighbours into r, which with the raw features and, in a
 // graph batch, ã makes an [attach.Batch]. A [Predictor] answers it: its [Deployment] (a [Network] on a graph or on
 // tables) gives logits, starting with a [preprocess.Projection] (preprocessing and the first weights in one step); its
-// [Expert], where there is one, adds what the arrival's own features say; its [Propagation], where there is one, spreads
-// labels (LP) or errors (EP); its [Calibration] makes probabilities of both. Nothing on the path is changed by a batch, so
-// one Predictor serves several goroutines.
+// [Expert], where there is one, adds what the arrival's own features say; its [Propagation], where there is one,
+// spreads labels (LP) or errors (EP); its [Calibration] makes probabilities of both. Nothing on the path is changed by
+// a batch, so one Predictor serves several goroutines.
 //
 // # Frozen and joint
 //

@@ -80,8 +80,8 @@ func (p *Perceptron) work(x graph.Features) int {
 	return p.project.Work(x) + x.Rows()*p.Classes()*p.project.Width()
 }
 
-// rows sets rows lo to hi of out, which are 0. hidden is memory of zeros for the hidden layer; a perceptron of one layer
-// does not use it.
+// rows sets rows lo to hi of out, which are 0. hidden is memory of zeros for the hidden layer; a perceptron of one
+// layer does not use it.
 func (p *Perceptron) rows(out, hidden *graph.Dense, x graph.Features, lo, hi int) {
 	last := p.layers[len(p.layers)-1]
 	if len(p.layers) == 1 {
@@ -102,8 +102,9 @@ func (p *Perceptron) rows(out, hidden *graph.Dense, x graph.Features, lo, hi int
 	}
 }
 
-// Expert is a perceptron that answers together with a model on S, as a product of experts (Hinton, "Training products of
-// experts by minimizing contrastive divergence", 2002). The exponent a depends on how many neighbours the model reads:
+// Expert is a perceptron that answers together with a model on S, as a product of experts (Hinton, "Training products
+// of experts by minimizing contrastive divergence", 2002). The exponent a depends on how many neighbours the model
+// reads:
 //
 //	p ∝ p_S · p_own^a        logits = logits_S + a·own(x)
 //

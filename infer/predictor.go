@@ -17,7 +17,8 @@ type Predictor struct {
 }
 
 // Predict returns the raw logits, with the expert's part, and the published probabilities, both n×C, which may be in
-// the batch's memory. A calibration that names a propagation without one to run, or the reverse, is a programming error and panics.
+// the batch's memory. A calibration that names a propagation without one to run, or the reverse, is a programming error
+// and panics.
 func (p *Predictor) Predict(b *attach.Batch) (logits, probabilities *graph.Dense) {
 	kind := p.Calibration.Kind
 	if wants := kind == PropagateLabels || kind == PropagateErrors; wants != (p.Propagation != nil) {

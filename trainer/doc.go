@@ -19,6 +19,8 @@
 //	learned.go     the paper's recipe and GCond (package mcond)
 //	graphs.go      an S that is a graph: models fitted on it, its frozen tables
 //	baselines.go   coresets and virtual nodes (package condense); cached.go: T's own tables as S
+//	own.go         perceptrons of own features (package fit); expert.go: those that answer beside the models on S
+//	rivals.go      methods without S, for comparison: own features alone, and the classes of neighbours
 //	deploy.go      a model on the graph that arrivals attach to: T or S, joint or frozen
 //	calibrate.go   temperature, label and error propagation, chosen on the support nodes; confidence.go: their quality
 //	evaluate.go    every deployment on the test nodes (package eval); footprint.go: the memory that M takes

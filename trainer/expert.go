@@ -131,9 +131,9 @@ type expertChoice struct {
 	right int // support nodes that are right, as they are and without edges
 }
 
-// choose returns the exponents beside a model. Those of arrivals without neighbours are chosen on all support nodes with
-// their edges removed, the others on the support nodes that have so many neighbours. Where these are too few to tell, the
-// exponent of all nodes with neighbours is taken.
+// choose returns the exponents beside a model. Those of arrivals without neighbours are chosen on all support nodes
+// with their edges removed, the others on the support nodes that have so many neighbours. Where these are too few to
+// tell, the exponent of all nodes with neighbours is taken.
 func (s *supportNodes) choose(model int, mode string) (c expertChoice) {
 	m := &s.models[model]
 	var all, few, many, attached []int

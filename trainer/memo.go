@@ -19,7 +19,8 @@ type memo struct {
 }
 
 func newMemo() *memo {
-	return &memo{fits: map[string]*fitResult{}, own: map[string]*ownModel{}, rows: map[eval.Key]eval.Result{}, answers: map[eval.Key][]int32{},
+	return &memo{fits: map[string]*fitResult{}, own: map[string]*ownModel{}, rows: map[eval.Key]eval.Result{},
+		answers:    map[eval.Key][]int32{},
 		footprints: map[*graph.CSR]footprint{}}
 }
 

@@ -17,12 +17,12 @@ import (
 // ownHidden is the width of the hidden layer of a perceptron of own features.
 const ownHidden = 64
 
-// ownRows is the most labelled nodes that a perceptron of own features is fitted to: more of them change little and take
-// as much longer.
+// ownRows is the most labelled nodes that a perceptron of own features is fitted to: more of them change little and
+// take as much longer.
 const ownRows = 1 << 14
 
-// ownDecays are the weight decays of a rival with a hidden layer, from which validation chooses. Those of one layer have
-// [WeightDecays].
+// ownDecays are the weight decays of a rival with a hidden layer, from which validation chooses. Those of one layer
+// have [WeightDecays].
 var ownDecays = []float64{3e-2, 3e-3, 3e-4}
 
 // ownModel is a perceptron of own features, and how good it is on the judging support nodes.
@@ -114,7 +114,8 @@ func (t *task) fitRegression(ctx context.Context, data ownData, progress Progres
 }
 
 // fitHidden fits a perceptron with a hidden layer, the weight decay and the epoch by validation.
-func (t *task) fitHidden(ctx context.Context, p fit.GNNProblem, decays []float64, progress Progress) (*ownModel, error) {
+func (t *task) fitHidden(ctx context.Context, p fit.GNNProblem, decays []float64, progress Progress) (*ownModel,
+	error) {
 	const what = "fitting own features, a hidden layer"
 	var best *ownModel
 	for k, decay := range decays {

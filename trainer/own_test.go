@@ -18,9 +18,11 @@ import (
 // ownWorld is a small set whose own features say much and whose edges say little.
 func ownWorld(t testing.TB) *dataset.Dataset {
 	t.Helper()
-	g := generate.Generator{Name: "own", Nodes: 900, Edges: 1800, Classes: 3, Communities: 9, CommunityShare: .1, ClassShare: .2,
-		DegreeExponent: 2.6, Kind: generate.Dense, Features: 20, CommunityTopic: .2, ClassTopic: .6, Train: 400, Validation: 250,
-		Test: 250}
+	g := generate.Generator{Name: "own", Nodes: 900, Edges: 1800, Classes: 3, Communities: 9, CommunityShare: .1,
+		ClassShare:     .2,
+		DegreeExponent: 2.6, Kind: generate.Dense, Features: 20, CommunityTopic: .2, ClassTopic: .6, Train: 400,
+		Validation: 250,
+		Test:       250}
 	d, err := generate.Graph(g, 1)
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +59,8 @@ func TestSection11ExpertIsKeptWhereItGains(t *testing.T) {
 		t.Errorf("the artifact answers %v, measured %v (%v)", served, with.Accuracy.Mean, err)
 	}
 	for _, a := range out.Answers[len(out.Answers)-3:] { // test nodes: what preflight compares consumers with
-		if got := predicted(t, d, b.Mapping.Rows, p, out.Bundle.Manifest.Models[0].Calibration.Temperature, a.ID); !slices.Equal(got,
+		if got := predicted(t, d, b.Mapping.Rows, p, out.Bundle.Manifest.Models[0].Calibration.Temperature,
+			a.ID); !slices.Equal(got,
 			a.Probabilities) {
 			t.Errorf("%s: probabilities %v, the run's answer %v", a.ID, got, a.Probabilities)
 		}
@@ -76,7 +79,8 @@ func ownRow(t *testing.T, rows []eval.Result, own bool) eval.Result {
 }
 
 // predicted returns the probabilities of a node of the data set as an arrival on its own.
-func predicted(t *testing.T, d *dataset.Dataset, m *graph.CSR, p *infer.Predictor, temperature float32, id string) []float32 {
+func predicted(t *testing.T, d *dataset.Dataset, m *graph.CSR, p *infer.Predictor, temperature float32,
+	id string) []float32 {
 	t.Helper()
 	set := joinBatches(d, d.Original(), [][]int32{{int32(slices.Index(d.IDs, id))}}, false).On(m)
 	q := *p
@@ -132,7 +136,8 @@ func TestSection11ChoosesByTheOtherHalf(t *testing.T) {
 	s.models = []supportLogits{{logits, logits}}
 	all := []int{0, 1, 2, 3, 4, 5, 6, 7}
 	k := s.judge(logits, all)
-	if want := []int{0, 0, 6, 6, 6, 6}; !slices.Equal(k.right, want) || k.best != 2 || k.better != 6 || k.worse != 0 || !k.clear() {
+	if want := []int{0, 0, 6, 6, 6, 6}; !slices.Equal(k.right, want) || k.best != 2 || k.better != 6 || k.worse != 0 ||
+		!k.clear() {
 		t.Errorf("right %v, best %d, %d:%d; want %v, 2 (a = 0.5), 6:0", k.right, k.best, k.better, k.worse, want)
 	}
 	c := s.choose(0, OwnAuto) // degree 0 alone; 1 to 4 all right; 5 right, 6 and 7 wrong: too few to tell
@@ -199,7 +204,8 @@ func TestSection7EvidenceAgainstOracle(t *testing.T) {
 // Section 7: a study has a row of each rival, without propagation; evidence alone keeps something of T, a byte a node.
 func TestSection7StudyOfRivals(t *testing.T) {
 	d := partly(small(t, generate.BagOfWords))
-	o := StudyOptions{Run: options(18), Methods: []string{MethodLogreg, MethodMLP, MethodGLNN, MethodEvidence}, Seeds: []uint64{1, 2},
+	o := StudyOptions{Run: options(18), Methods: []string{MethodLogreg, MethodMLP, MethodGLNN, MethodEvidence},
+		Seeds:        []uint64{1, 2},
 		Calibrations: []string{infer.PropagateNone, infer.PropagateLabels}}
 	o.Run.Nodes, o.Run.Costs = 0, true
 	rows, err := Study(t.Context(), d, o, Silent{})

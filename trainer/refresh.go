@@ -13,8 +13,8 @@ import (
 )
 
 // Inherit returns the options of a run that made an artifact, as far as they are in its manifest: method, models
-// (the default first), N', k, the hidden layers and hops, preprocessing, propagation, own features, coverage and seed. It is an error
-// if the method cannot be run by its name, such as that of an ablation.
+// (the default first), N', k, the hidden layers and hops, preprocessing, propagation, own features, coverage and seed.
+// It is an error if the method cannot be run by its name, such as that of an ablation.
 func Inherit(m *artifact.Manifest) (Options, error) {
 	o := Defaults()
 	if method, known := methodOf(m.Method); !known || method.comparison {

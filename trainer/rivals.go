@@ -166,7 +166,8 @@ func (t *task) neighboursEvidence(ctx context.Context, m infer.Model, progress P
 	return e, ctx.Err()
 }
 
-// choose sets the hyperparameters to those of the highest accuracy on the judging support nodes, the first among equals.
+// choose sets the hyperparameters to those of the highest accuracy on the judging support nodes, the first among
+// equals.
 func (e *evidence) choose(judges *eval.Set) {
 	var logits []*graph.Dense // of own features alone
 	for _, b := range judges.Batches {

@@ -297,5 +297,6 @@ func AddOwn(seed uint64, b *artifact.Bundle) {
 		return infer.Layer{Self: dense(rng, in, out), Bias: dense(rng, 1, out).Data}
 	}
 	b.Own = []infer.Layer{layer(d, 4), layer(4, classes)}
-	b.Manifest.Models[0].Own = artifact.OwnInfo{Exponents: infer.Exponents{None: 2, Few: 0.5, Many: 1}, Gain: 1.25, GainAlone: 8}
+	b.Manifest.Models[0].Own = artifact.OwnInfo{Exponents: infer.Exponents{None: 2, Few: 0.5, Many: 1}, Gain: 1.25,
+		GainAlone: 8}
 }

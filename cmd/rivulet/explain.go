@@ -79,6 +79,10 @@ func (t textExplanations) Explanation(e *consumer.ExplainedArrival) error {
 	if line := e.String(); line != "" {
 		fmt.Fprintln(t.w, line)
 	}
+	if e.Own != nil {
+		fmt.Fprintf(t.w, "the small model of own features adds %.4f to the logit, %.4f to the lead: "+
+			"a part of the shares of bias, centring and features\n", e.Own.Class, e.Own.Margin)
+	}
 	table := tabwriter.NewWriter(t.w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(table, "share\tof the lead\twithout it\tof the lead\t  what")
 	if e.Shares {

@@ -74,8 +74,9 @@ func inspect(w io.Writer, b *artifact.Bundle) error {
 			model.FittedOn, model.WeightDecay)
 		row("", "propagation %s, temperature %.3f", model.Calibration.Kind, model.Calibration.Temperature)
 		if own := model.Own; own != (artifact.OwnInfo{}) {
-			row("", "own features answer beside it with exponents %g, %g, %g (no, few, many neighbours): %+.2f points on validation, "+
-				"%+.2f without edges", own.Exponents.None, own.Exponents.Few, own.Exponents.Many, own.Gain, own.GainAlone)
+			row("", "own features answer beside it with exponents %g, %g, %g (no, few, many neighbours): "+
+				"%+.2f points on validation, %+.2f without edges",
+				own.Exponents.None, own.Exponents.Few, own.Exponents.Many, own.Gain, own.GainAlone)
 		}
 		for _, c := range confidences(&model) {
 			row("", "%s", c)

@@ -101,11 +101,14 @@ func evalCommand() *cobra.Command {
 		Short: "Measure methods and models on the test nodes: accuracy, time, memory",
 		Long: "eval measures each method x {O->O, O->S, S->O, S->S} x {graph, node} batches x {none, lp, ep} on the test nodes, over\n" +
 			"seeds and sizes, and writes a table. It writes no artifact. Whole, O->O, is timed over the full graph and over the\n" +
-			"batch's two-hop neighbourhood. cached are T's own tables, the strongest rival of a condensed graph.\n\n" +
+			"batch's two-hop neighbourhood. cached are T's own tables, 2C+1 numbers a node. Rivals without S: logreg and\n" +
+			"mlp read an arrival's own features, glnn is an mlp taught by the model, evidence adds the classes of known\n" +
+			"neighbours, a byte a node.\n\n" +
 			"With --artifact an artifact that exists is measured in place of methods, by stages on an --engine, which need not\n" +
 			"have the graph in memory: on S as it serves, and beside it on T by T's own tables.",
 		Args: cobra.NoArgs,
 		Example: "  trainer eval --preset small --nodes 40 --methods solved,vng,random --seeds 0,1,2\n" +
+			"  trainer eval --preset small --methods solved,cached,logreg,mlp,glnn,evidence --calibrations none\n" +
 			"  trainer eval --preset flickr --ratios 0.001,0.005 --calibrations none --json\n" +
 			"  trainer eval --data shop --artifact out/shop --engine disk --memory 2GiB",
 	}

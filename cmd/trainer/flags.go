@@ -36,7 +36,8 @@ func runFlags(flags *pflag.FlagSet, o *trainer.Options) {
 }
 
 // ownUsage is that of --own.
-const ownUsage = "a small model of an arrival's own features answers beside the models: auto (where validation gains more than 0.5 points), always or never"
+const ownUsage = "a small model of an arrival's own features answers beside the models: " +
+	"auto (where validation gains more than 0.5 points), always or never"
 
 // propagateUsage is that of --propagate.
 const propagateUsage = "have validation choose label and error propagation (LP, EP), too; false leaves out their hops, on a large graph most of the work"

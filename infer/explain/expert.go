@@ -5,8 +5,8 @@ import (
 	"rivulet/infer/preprocess"
 )
 
-// expertLines are the coefficients of what the expert of own features adds to the logits of one or two classes, with its
-// relus, the degree and the norm held as they are. Without an expert, or with an exponent of 0, there are none.
+// expertLines are the coefficients of what the expert of own features adds to the logits of one or two classes, with
+// its relus, the degree and the norm held as they are. Without an expert, or with an exponent of 0, there are none.
 type expertLines struct {
 	project *preprocess.Projection
 	lines   []linear

@@ -46,6 +46,7 @@ type Explanation struct {
 	Logit         Figure      `json:"logit"`
 	Bias          *Figure     `json:"bias,omitempty"`
 	Centring      *Figure     `json:"centring,omitempty"`
+	Own           *Figure     `json:"own,omitempty"` // what the expert of own features adds: a part of other shares
 	Features      []Term      `json:"features"`
 	Neighbours    []Term      `json:"neighbours"`
 	BatchArrivals []Term      `json:"batch"`
@@ -78,6 +79,7 @@ func Of(e *consumer.ExplainedArrival) Explanation {
 	if e.Shares {
 		out.Bias, out.Centring = (*Figure)(&e.Bias), (*Figure)(&e.Centring)
 	}
+	out.Own = (*Figure)(e.Own)
 	for k := range e.Features {
 		term := termOf(e, &e.Features[k])
 		term.Name, term.Position = FeatureName(e, e.Features[k].At), &e.Features[k].At

@@ -8,10 +8,10 @@ import (
 	"rivulet/trainer/features"
 )
 
-// Perceptron poses the fit of a perceptron with one hidden layer ([infer.Perceptron]) to rows of pre(X): that of an APPNP
-// with α = 1 on a graph without edges, whose operator is the identity. A row has a class, or where soft (n×C) is given a
-// row of probabilities, as the answers of a teacher have (Hinton, Vinyals and Dean, "Distilling the knowledge in a neural
-// network", 2015).
+// Perceptron poses the fit of a perceptron with one hidden layer ([infer.Perceptron]) to rows of pre(X): that of an
+// APPNP with α = 1 on a graph without edges, whose operator is the identity. A row has a class, or where soft (n×C) is
+// given a row of probabilities, as the answers of a teacher have (Hinton, Vinyals and Dean, "Distilling the knowledge
+// in a neural network", 2015).
 func Perceptron(hidden int, x *features.FactoredFeatures, labels []int32, soft *graph.Dense, classes int) GNNProblem {
 	n := x.Raw.Rows()
 	s := Shape{Model: "appnp", Layers: 2, Hidden: hidden, Alpha: 1, Hops: 1}

@@ -59,8 +59,8 @@ func (t *Tables) Subgraph(ctx context.Context) (*dataset.Dataset, *dataset.Origi
 	return d, out, nil
 }
 
-// LabelledFeatures returns the raw features and classes of at most so many labelled nodes: of fewer, if these have no room
-// in the memory of labelled rows.
+// LabelledFeatures returns the raw features and classes of at most so many labelled nodes: of fewer, if these have no
+// room in the memory of labelled rows.
 func (t *Tables) LabelledFeatures(ctx context.Context, most int64) (graph.Features, []int32, error) {
 	c := &subgraphChoice{Tables: t}
 	most = min(most, int64(stagedLabelled/(4*max(1, t.source.Features))))
