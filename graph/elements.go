@@ -1,19 +1,20 @@
 package graph
 
+import "rivulet/graph/tile"
+
 // Element by element: the bits of these do not depend on whether vector kernels do leading elements (elements_amd64.s).
 
-// leastElements is how many elements are worth the call of a kernel.
+// leastElements is how many elements are worth the call of a kernel of elements_amd64.s.
 const leastElements = 16
 
-// Axpy adds a·x to y, element by element in order. The product is rounded before it is added.
+// Axpy adds a·x to y, each product fused with its addition.
 func Axpy(y []float32, a float32, x []float32) {
 	x = x[:len(y)]
-	done := 0
-	if len(y) >= leastElements {
-		done = axpyFast(y, a, x)
+	if axpyFast(y, a, x) {
+		return
 	}
-	for i := done; i < len(y); i++ {
-		y[i] += float32(a * x[i])
+	for i, v := range x {
+		y[i] = tile.FMA(a, v, y[i])
 	}
 }
 
@@ -37,17 +38,5 @@ func Scale(y []float32, a float32) {
 	}
 	for i := done; i < len(y); i++ {
 		y[i] *= a
-	}
-}
-
-// AxpyScale adds a·x to y and multiplies it by b, as [Axpy] and [Scale] do one after the other.
-func AxpyScale(y []float32, a float32, x []float32, b float32) {
-	x = x[:len(y)]
-	done := 0
-	if len(y) >= leastElements {
-		done = axpyScaleFast(y, a, x, b)
-	}
-	for i := done; i < len(y); i++ {
-		y[i] = (y[i] + float32(a*x[i])) * b
 	}
 }

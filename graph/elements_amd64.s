@@ -17,36 +17,16 @@ loop: \
 
 #define SCALE(a) VMULPS (DI), a, Y1
 #define SUM VMOVUPS (SI), Y1; VADDPS (DI), Y1, Y1
-#define AXPY(a) VMULPS (SI), a, Y1; VADDPS (DI), Y1, Y1
-#define AXPYSCALE(a, b) AXPY(a); VMULPS b, Y1, Y1
-
-// func axpyVectors(y, x *float32, n int, a float32)
-TEXT ·axpyVectors(SB), NOSPLIT, $0-28
-	MOVQ y+0(FP), DI
-	MOVQ x+8(FP), SI
-	MOVQ n+16(FP), CX
-	VBROADCASTSS a+24(FP), Y0
-	EACH(AXPY(Y0))
-
-// func addVectors(y, x *float32, n int)
-TEXT ·addVectors(SB), NOSPLIT, $0-24
+// func addElements(y, x *float32, n int)
+TEXT ·addElements(SB), NOSPLIT, $0-24
 	MOVQ y+0(FP), DI
 	MOVQ x+8(FP), SI
 	MOVQ n+16(FP), CX
 	EACH(SUM)
 
-// func scaleVectors(y *float32, n int, a float32)
-TEXT ·scaleVectors(SB), NOSPLIT, $0-20
+// func scaleElements(y *float32, n int, a float32)
+TEXT ·scaleElements(SB), NOSPLIT, $0-20
 	MOVQ y+0(FP), DI
 	MOVQ n+8(FP), CX
 	VBROADCASTSS a+16(FP), Y0
 	EACH(SCALE(Y0))
-
-// func axpyScaleVectors(y, x *float32, n int, a, b float32)
-TEXT ·axpyScaleVectors(SB), NOSPLIT, $0-32
-	MOVQ y+0(FP), DI
-	MOVQ x+8(FP), SI
-	MOVQ n+16(FP), CX
-	VBROADCASTSS a+24(FP), Y0
-	VBROADCASTSS b+28(FP), Y2
-	EACH(AXPYSCALE(Y0, Y2))

@@ -4,7 +4,5 @@ package graph
 
 // There are no vector kernels here.
 
-func axpyFast([]float32, float32, []float32) int               { return 0 }
-func addFast(_, _ []float32) int                               { return 0 }
-func scaleFast([]float32, float32) int                         { return 0 }
-func axpyScaleFast([]float32, float32, []float32, float32) int { return 0 }
+func addFast(_, _ []float32) int       { return 0 }
+func scaleFast([]float32, float32) int { return 0 }

@@ -52,8 +52,8 @@ func pieceOf(n, workers int) int {
 	return piece
 }
 
-// tileRows is how many rows kernels take at once: they read the other matrix once for all of these (tiles_amd64.s).
-const tileRows = 4
+// tileRows is how many rows dense products take at once: a multiple of the rows of most kernels of package tile.
+const tileRows = 12
 
 // split is a job under way on several goroutines: the caller's and its helpers' (helpers.go).
 type split struct {

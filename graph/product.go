@@ -3,6 +3,8 @@ package graph
 import (
 	"fmt"
 	"sync"
+
+	"rivulet/graph/tile"
 )
 
 // MulTo sets dst = m·x, shapes r×c · c×k → r×k. dst must not share memory with x. Large products are split by rows
@@ -88,10 +90,6 @@ func MulDense(x, w *Dense) *Dense {
 	return out
 }
 
-// panelBytes is the size of the part of w that is multiplied with one row of x after the other: it stays in a
-// processor's first cache.
-const panelBytes = 24 << 10
-
 // AddProduct adds rows lo to hi of x·w to those of dst, r×k · k×c → r×c. Its bits equal those of [AddRows] with the
 // non-zeros of a row of x in ascending columns, if w is finite. w may be wider than dst: its leading columns are
 // read.
@@ -112,32 +110,22 @@ func AddProduct(dst, x, w *Dense, lo, hi int) {
 		}
 		return
 	}
-	for ; lo < hi; lo += blockRows {
-		addBlock(dst, x, w, lo, min(lo+blockRows, hi))
+	if hi-lo < fewRows {
+		all := numbers(x.Cols)
+		for i := lo; i < hi; i++ {
+			addRows(dst.Row(i), all, x.Row(i), w)
+		}
+		return
 	}
+	tile.Chain(dst.Data, dst.Cols, x.view(x.Cols), w.view(dst.Cols), lo, hi)
 }
 
-// blockRows is how many rows are multiplied with all panels before the next rows are: so the rows of x and dst stay in
-// a processor's second cache from panel to panel.
-const blockRows = 128
+// fewRows is how many rows of a product are added one by one: a tile has more.
+const fewRows = 4
 
-// addBlock is AddProduct for rows that are multiplied with one panel of w after the other.
-func addBlock(dst, x, w *Dense, lo, hi int) {
-	var all []int32 // column numbers
-	panel := max(16, panelBytes/(4*w.Cols))
-	if hi-lo == 1 {
-		panel = x.Cols
-	}
-	for from := 0; from < x.Cols; from += panel {
-		to := min(from+panel, x.Cols)
-		i := addTiles(dst, x, w, lo, hi, from, to)
-		if i < hi && all == nil {
-			all = numbers(x.Cols)
-		}
-		for ; i < hi; i++ {
-			addRows(dst.Row(i), all[from:to], x.Row(i)[from:to], w)
-		}
-	}
+// view is the matrix without its last columns, if it has more than cols.
+func (m *Dense) view(cols int) tile.View {
+	return tile.View{Rows: m.Rows, Cols: cols, RowStride: m.Cols, ColStride: 1, Data: m.Data}
 }
 
 // nonZeroRows are used again by products of rows with few of them.
@@ -213,17 +201,10 @@ func (z *NonZeros) Set(x []float32) {
 // AddTo adds x·w to y, x the row that was set.
 func (z *NonZeros) AddTo(y []float32, w *Dense) { AddRows(y, z.Cols, z.Vals, w) }
 
-// The conversions to float32 forbid fused multiply-adds, which round once instead of twice: without them the bits
-// of a sum would depend on the compiler's grouping and on the processor.
-
 // axpy4 adds a0·x0, a1·x1, a2·x2 and a3·x3 to y in that order.
 func axpy4(y []float32, a0, a1, a2, a3 float32, x0, x1, x2, x3 []float32) {
 	x0, x1, x2, x3 = x0[:len(y)], x1[:len(y)], x2[:len(y)], x3[:len(y)]
 	for i, v := range y {
-		v += float32(a0 * x0[i])
-		v += float32(a1 * x1[i])
-		v += float32(a2 * x2[i])
-		v += float32(a3 * x3[i])
-		y[i] = v
+		y[i] = tile.FMA(a3, x3[i], tile.FMA(a2, x2[i], tile.FMA(a1, x1[i], tile.FMA(a0, x0[i], v))))
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"rivulet/graph/tile"
 )
 
 // naive adds one product at a time, in the order of the entries.
@@ -19,12 +21,12 @@ func naive(m *CSR, x *Dense) *Dense {
 	for i := range m.Rows {
 		cols, vals := m.Row(i)
 		for p, c := range cols {
-			for k := range x.Cols {
-				v := x.Row(int(c))[k]
-				if vals != nil {
-					v = float32(vals[p] * v)
-				}
-				out.Row(i)[k] += v
+			a := float32(1)
+			if vals != nil {
+				a = vals[p]
+			}
+			for k, v := range x.Row(int(c)) {
+				out.Row(i)[k] = tile.FMA(a, v, out.Row(i)[k])
 			}
 		}
 	}

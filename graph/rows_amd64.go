@@ -52,15 +52,6 @@ func addWide7(y, x *float32, stride int, cols *int32, vals *float32, step, n, ma
 //go:noescape
 func addWide8(y, x *float32, stride int, cols *int32, vals *float32, step, n, mask int)
 
-//go:noescape
-func addTile1(y *float32, ystride int, x *float32, xstride int, w *float32, wstride, n, mask int)
-
-//go:noescape
-func addTile2(y *float32, ystride int, x *float32, xstride int, w *float32, wstride, n, mask int)
-
-//go:noescape
-func addTile3(y *float32, ystride int, x *float32, xstride int, w *float32, wstride, n, mask int)
-
 // Columns of the narrowest sum that a kernel takes.
 const narrowest = 1
 
@@ -74,12 +65,12 @@ var masks = func() (masks [9][8]int32) {
 	return masks
 }()
 
-// vectors is the number of columns of a vector: 16 with AVX-512, 8 with AVX2, 0 without either.
+// vectors is the number of columns of a vector: 16 with AVX-512, 8 with AVX2 and FMA, 0 without either.
 var vectors = func() int {
 	switch {
 	case cpu.X86.HasAVX512F:
 		return 16
-	case cpu.X86.HasAVX2:
+	case cpu.X86.HasAVX2 && cpu.X86.HasFMA:
 		return 8
 	}
 	return 0
@@ -129,33 +120,4 @@ func add(v int, to, from *float32, stride int, cols *int32, factors *float32, st
 	case 8:
 		addRows8(to, from, stride, cols, factors, step, n, mask)
 	}
-}
-
-// tileVectors is how many vectors a row of a tile has at most.
-const tileVectors = 3
-
-// addTiles adds columns from…to of rows lo…hi of x, times those rows of w, to rows of dst, tileRows at a time, and
-// returns the row at which it stopped: lo if the processor has no such vectors.
-func addTiles(dst, x, w *Dense, lo, hi, from, to int) int {
-	if vectors != 16 || from == to {
-		return lo
-	}
-	_, _, _ = dst.Data[:hi*dst.Cols], x.Data[:hi*x.Cols], w.Data[:to*w.Cols] // the kernels check nothing
-	for ; lo+tileRows <= hi; lo += tileRows {
-		for at := 0; at < dst.Cols; at += tileVectors * vectors {
-			end := min(at+tileVectors*vectors, dst.Cols)
-			v := (end - at + vectors - 1) / vectors
-			mask := 1<<(end-at-(v-1)*vectors) - 1
-			y, of, by := &dst.Data[lo*dst.Cols+at], &x.Data[lo*x.Cols+from], &w.Data[from*w.Cols+at]
-			switch v {
-			case 1:
-				addTile1(y, 4*dst.Cols, of, 4*x.Cols, by, 4*w.Cols, to-from, mask)
-			case 2:
-				addTile2(y, 4*dst.Cols, of, 4*x.Cols, by, 4*w.Cols, to-from, mask)
-			case 3:
-				addTile3(y, 4*dst.Cols, of, 4*x.Cols, by, 4*w.Cols, to-from, mask)
-			}
-		}
-	}
-	return lo
 }

@@ -3,8 +3,7 @@
 #include "textflag.h"
 
 // addRowsV adds Σ_p vals[p]·x[cols[p]] to 8V columns of y, of the last eight those that the mask names, in the order of p; addWideV to
-// 16V columns (AVX-512). y stays in registers. Products and sums are rounded one by one (no fused multiply-add): the bits are those of
-// Axpy.
+// 16V columns (AVX-512). y stays in registers. The bits are those of Axpy.
 //
 // DI y, SI x, R8 bytes from row to row of x, R9 cols, R10 vals, R11 bytes from factor to factor, CX rows left, DX the mask. Sums
 // are in Y0… or Z0…; Y14 and Z30 are the factor, Y15 and K1 the mask.
@@ -42,13 +41,13 @@
 #define LOAD8 LOAD7; VMOVUPS 192(DI), Y6
 
 #define ADD1
-#define ADD2 VMULPS 0(AX), Y14, Y8; VADDPS Y8, Y0, Y0
-#define ADD3 ADD2; VMULPS 32(AX), Y14, Y9; VADDPS Y9, Y1, Y1
-#define ADD4 ADD3; VMULPS 64(AX), Y14, Y10; VADDPS Y10, Y2, Y2
-#define ADD5 ADD4; VMULPS 96(AX), Y14, Y11; VADDPS Y11, Y3, Y3
-#define ADD6 ADD5; VMULPS 128(AX), Y14, Y12; VADDPS Y12, Y4, Y4
-#define ADD7 ADD6; VMULPS 160(AX), Y14, Y8; VADDPS Y8, Y5, Y5
-#define ADD8 ADD7; VMULPS 192(AX), Y14, Y9; VADDPS Y9, Y6, Y6
+#define ADD2 VFMADD231PS 0(AX), Y14, Y0
+#define ADD3 ADD2; VFMADD231PS 32(AX), Y14, Y1
+#define ADD4 ADD3; VFMADD231PS 64(AX), Y14, Y2
+#define ADD5 ADD4; VFMADD231PS 96(AX), Y14, Y3
+#define ADD6 ADD5; VFMADD231PS 128(AX), Y14, Y4
+#define ADD7 ADD6; VFMADD231PS 160(AX), Y14, Y5
+#define ADD8 ADD7; VFMADD231PS 192(AX), Y14, Y6
 
 #define STORE1
 #define STORE2 VMOVUPS Y0, 0(DI)
@@ -69,13 +68,13 @@
 #define WIDELOAD8 WIDELOAD7; VMOVUPS 384(DI), Z6
 
 #define WIDEADD1
-#define WIDEADD2 VMULPS 0(AX), Z30, Z16; VADDPS Z16, Z0, Z0
-#define WIDEADD3 WIDEADD2; VMULPS 64(AX), Z30, Z17; VADDPS Z17, Z1, Z1
-#define WIDEADD4 WIDEADD3; VMULPS 128(AX), Z30, Z18; VADDPS Z18, Z2, Z2
-#define WIDEADD5 WIDEADD4; VMULPS 192(AX), Z30, Z19; VADDPS Z19, Z3, Z3
-#define WIDEADD6 WIDEADD5; VMULPS 256(AX), Z30, Z20; VADDPS Z20, Z4, Z4
-#define WIDEADD7 WIDEADD6; VMULPS 320(AX), Z30, Z21; VADDPS Z21, Z5, Z5
-#define WIDEADD8 WIDEADD7; VMULPS 384(AX), Z30, Z22; VADDPS Z22, Z6, Z6
+#define WIDEADD2 VFMADD231PS 0(AX), Z30, Z0
+#define WIDEADD3 WIDEADD2; VFMADD231PS 64(AX), Z30, Z1
+#define WIDEADD4 WIDEADD3; VFMADD231PS 128(AX), Z30, Z2
+#define WIDEADD5 WIDEADD4; VFMADD231PS 192(AX), Z30, Z3
+#define WIDEADD6 WIDEADD5; VFMADD231PS 256(AX), Z30, Z4
+#define WIDEADD7 WIDEADD6; VFMADD231PS 320(AX), Z30, Z5
+#define WIDEADD8 WIDEADD7; VFMADD231PS 384(AX), Z30, Z6
 
 #define WIDESTORE1
 #define WIDESTORE2 VMOVUPS Z0, 0(DI)
@@ -98,8 +97,7 @@ loop: \
 	VBROADCASTSS (R10), Y14; \
 	add; \
 	VMASKMOVPS at(AX), Y15, Y13; \
-	VMULPS Y13, Y14, Y13; \
-	VADDPS Y13, last, last; \
+	VFMADD231PS Y13, Y14, last; \
 	NEXT; \
 	store; \
 	VMASKMOVPS last, Y15, at(DI); \
@@ -116,8 +114,7 @@ loop: \
 	VBROADCASTSS (R10), Z30; \
 	add; \
 	VMOVUPS.Z at(AX), K1, Z29; \
-	VMULPS Z29, Z30, Z29; \
-	VADDPS Z29, last, last; \
+	VFMADD231PS Z29, Z30, last; \
 	NEXT; \
 	store; \
 	VMOVUPS last, K1, at(DI); \

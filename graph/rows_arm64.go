@@ -55,6 +55,3 @@ func add(v int, to, from *float32, stride int, cols *int32, factors *float32, st
 		addRows8(to, from, stride, cols, factors, step, n, at)
 	}
 }
-
-// addTiles has no vector kernels here.
-func addTiles(_, _, _ *Dense, lo, _, _, _ int) int { return lo }

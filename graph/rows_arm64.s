@@ -4,17 +4,11 @@
 
 // addRowsV adds Σ_p vals[p]·x[cols[p]] to the columns of V vectors of y, four columns each, in the order of p. All
 // but the last lie one behind the other from y on; the last begins at the byte last of y, and may overlap the one
-// before it: columns that are in both are computed twice, with the same bits. y stays in registers. Products and
-// sums are rounded one by one (no fused multiply-add): the bits are those of Axpy.
+// before it: columns that are in both are computed twice, with the same bits. y stays in registers. The bits
+// are those of Axpy.
 //
 // R0 y, R1 x, R2 bytes from row to row of x, R3 cols, R4 vals, R5 bytes from factor to factor, R6 rows left, R7 last.
 // Sums are in V0-V7, a row of x in V16-V23, the factor in V24.
-
-// Go's assembler does not know these two: FMUL Vd.4S, Vn.4S, Vm.4S and FADD Vd.4S, Vn.4S, Vm.4S, in Go's order of
-// operands, by the numbers of the registers.
-
-#define FMUL4(m, n, d) WORD $(0x6E20DC00 | (m)<<16 | (n)<<5 | (d))
-#define FADD4(m, n, d) WORD $(0x4E20D400 | (m)<<16 | (n)<<5 | (d))
 
 #define ARGUMENTS \
 	MOVD y+0(FP), R0; \
@@ -46,13 +40,13 @@
 #define LOAD8 LOAD7; FMOVQ 96(R0), F6
 
 #define ADD1
-#define ADD2 FMOVQ (R9), F16; FMUL4(16, 24, 16); FADD4(16, 0, 0)
-#define ADD3 ADD2; FMOVQ 16(R9), F17; FMUL4(17, 24, 17); FADD4(17, 1, 1)
-#define ADD4 ADD3; FMOVQ 32(R9), F18; FMUL4(18, 24, 18); FADD4(18, 2, 2)
-#define ADD5 ADD4; FMOVQ 48(R9), F19; FMUL4(19, 24, 19); FADD4(19, 3, 3)
-#define ADD6 ADD5; FMOVQ 64(R9), F20; FMUL4(20, 24, 20); FADD4(20, 4, 4)
-#define ADD7 ADD6; FMOVQ 80(R9), F21; FMUL4(21, 24, 21); FADD4(21, 5, 5)
-#define ADD8 ADD7; FMOVQ 96(R9), F22; FMUL4(22, 24, 22); FADD4(22, 6, 6)
+#define ADD2 FMOVQ (R9), F16; VFMLA V24.S4, V16.S4, V0.S4
+#define ADD3 ADD2; FMOVQ 16(R9), F17; VFMLA V24.S4, V17.S4, V1.S4
+#define ADD4 ADD3; FMOVQ 32(R9), F18; VFMLA V24.S4, V18.S4, V2.S4
+#define ADD5 ADD4; FMOVQ 48(R9), F19; VFMLA V24.S4, V19.S4, V3.S4
+#define ADD6 ADD5; FMOVQ 64(R9), F20; VFMLA V24.S4, V20.S4, V4.S4
+#define ADD7 ADD6; FMOVQ 80(R9), F21; VFMLA V24.S4, V21.S4, V5.S4
+#define ADD8 ADD7; FMOVQ 96(R9), F22; VFMLA V24.S4, V22.S4, V6.S4
 
 #define STORE1
 #define STORE2 FMOVQ F0, (R0)
@@ -74,8 +68,7 @@ loop: \
 	ROW; \
 	add; \
 	FMOVQ (R10), F23; \
-	FMUL4(23, 24, 23); \
-	FADD4(23, 7, 7); \
+	VFMLA V24.S4, V23.S4, V7.S4; \
 	SUBS $1, R6, R6; \
 	BNE loop; \
 	store; \

@@ -2,7 +2,10 @@
 
 package graph
 
-import "fmt"
+import (
+	"fmt"
+	"unsafe"
+)
 
 // stretch is the largest number of vectors to which a kernel adds.
 const stretch = 8
@@ -23,17 +26,35 @@ func addRowsFast(y []float32, cols []int32, vals []float32, x *Dense) bool {
 	if vals != nil {
 		factors, step = &vals[:len(cols)][0], 4
 	}
-	todo, stride := (len(y)+vectors-1)/vectors, 4*x.Cols
+	addVectors(y, &x.Data[0], 4*x.Cols, &cols[0], factors, step, len(cols))
+	return true
+}
+
+// first is the only row of a matrix that has one.
+var first int32
+
+// axpyFast does the work of [Axpy] if the processor has vectors, and reports whether it did.
+func axpyFast(y []float32, a float32, x []float32) bool {
+	if vectors == 0 || len(y) < narrowest {
+		return false
+	}
+	addVectors(y, &x[0], 0, &first, &a, 0, 1)
+	return true
+}
+
+// addVectors calls the kernel for all columns of y.
+func addVectors(y []float32, x *float32, stride int, cols *int32, factors *float32, step, n int) {
+	todo := (len(y) + vectors - 1) / vectors
 	if todo <= stretch {
-		add(todo, &y[0], &x.Data[0], stride, &cols[0], factors, step, len(cols), len(y)-(todo-1)*vectors)
-		return true
+		add(todo, &y[0], x, stride, cols, factors, step, n, len(y)-(todo-1)*vectors)
+		return
 	}
 	// In stretches of about the same number of vectors: the sums of a short one would wait for each other.
 	for left, at := (todo+stretch-1)/stretch, 0; left > 0; left-- {
 		v := (todo + left - 1) / left
 		end := min(at+v*vectors, len(y))
-		add(v, &y[at], &x.Data[at], stride, &cols[0], factors, step, len(cols), end-at-(v-1)*vectors)
+		from := (*float32)(unsafe.Add(unsafe.Pointer(x), 4*at))
+		add(v, &y[at], from, stride, cols, factors, step, n, end-at-(v-1)*vectors)
 		at, todo = end, todo-v
 	}
-	return true
 }

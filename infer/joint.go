@@ -271,8 +271,7 @@ func (s *scratch) gather(m *graph.CSR, i int, in []float32, z *graph.Dense) {
 // finish multiplies the row by out after adding the node's own message.
 func (s *scratch) finish(loops bool, in, out float32, own []float32) {
 	if loops {
-		graph.AxpyScale(s.row, in, own, out)
-		return
+		graph.Axpy(s.row, in, own)
 	}
 	graph.Scale(s.row, out)
 }

@@ -85,7 +85,8 @@ func (m *mixture) step(hop int, s *scratch, x *node) {
 		return
 	}
 	copy(s.row, x.sum)
-	graph.AxpyScale(s.row, x.in, x.z, x.in)
+	graph.Axpy(s.row, x.in, x.z)
+	graph.Scale(s.row, x.in)
 	copy(x.nextZ, s.row)
 	mixed, last := x.nextRest, hop+1 == m.hops
 	if last {

@@ -34,7 +34,7 @@ var shapes = []struct {
 }
 
 // BenchmarkKernels prints what the processor can do with its registers alone (peak), and of each shape what the
-// fast kernel does, package graph's row-stable one (no fused operations, so half of peak is its limit), and gonum's;
+// fast kernel does, package graph's row-stable one, and gonum's;
 // GFLOP/core-s counts the CPU seconds of this process, which are steadier than the clock on a busy machine.
 // %-of-peak is of these. The arguments are the same for all; B of the row-stable product lies in memory.
 func BenchmarkKernels(b *testing.B) {

@@ -2,6 +2,7 @@ package gemm
 
 import (
 	"rivulet/graph"
+	"rivulet/graph/tile"
 )
 
 const (
@@ -22,17 +23,13 @@ func addTall(dst *graph.Dense, alpha float32, a, b View) {
 	if flip {
 		a, b = b.T(), a.T()
 	}
-	use := chooseKernel(a.Rows, b.Cols)
 	size := a.Rows * b.Cols
 	sums := make([]float32, pieces*size)
-	blocks := (a.Cols + depth - 1) / depth
+	blocks := (a.Cols + tile.Depth - 1) / tile.Depth
 	graph.ParallelRows(pieces, a.Cols*size, func(lo, hi int) {
-		w := workspaces.Get().(*workspace)
-		defer workspaces.Put(w)
 		for p := lo; p < hi; p++ {
-			from, to := p*blocks/pieces*depth, min((p+1)*blocks/pieces*depth, a.Cols)
-			part := &graph.Dense{Rows: a.Rows, Cols: b.Cols, Data: sums[p*size:][:size]}
-			w.add(part, alpha, a.columns(from, to), b.T().columns(from, to).T(), use, 0, a.Rows)
+			from, to := p*blocks/pieces*tile.Depth, min((p+1)*blocks/pieces*tile.Depth, a.Cols)
+			tile.Add(sums[p*size:][:size], b.Cols, alpha, a.Columns(from, to), b.T().Columns(from, to).T(), 0, a.Rows)
 		}
 	})
 	for p := 1; p < pieces; p++ {
@@ -48,10 +45,4 @@ func addTall(dst *graph.Dense, alpha float32, a, b View) {
 			row[j] += sums[j*dst.Rows+i]
 		}
 	}
-}
-
-// columns returns columns from to to of v.
-func (v View) columns(from, to int) View {
-	v.Data, v.Cols = v.Data[from*v.ColStride:], to-from
-	return v
 }

@@ -1,9 +1,9 @@
 //go:build (!amd64 && !arm64) || purego
 
-package gemm
+package tile
 
 // maxTile is the number of sums of the largest tile.
 const maxTile = 4 * 16
 
-// chooseKernel returns the kernel for all shapes.
-func chooseKernel(int, int) kernel { return plain }
+// choose returns the kernel for all shapes.
+func choose(int, int) kernel { return plain }

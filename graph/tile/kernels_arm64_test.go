@@ -1,6 +1,6 @@
 //go:build arm64 && !purego
 
-package gemm
+package tile
 
 // kernels are those that this build has.
-func kernels() []kernel { return []kernel{narrow} }
+func kernels() []kernel { return []kernel{plain, narrow} }
