@@ -2,21 +2,38 @@
 
 #include "textflag.h"
 
-// addRowsV adds Σ_p vals[p]·x[cols[p]] to 8V columns of y, of the last eight those that the mask names, in the order of p; addWideV to
-// 16V columns (AVX-512). y stays in registers. The bits are those of Axpy.
+// The kernel of V vectors adds Σ_p vals[p]·x[cols[p]] to 8V columns of y (addNarrow) or 16V (addWide, AVX-512), in the
+// order of p; of the last vector to those columns that the mask names. y stays in registers. The bits are those of Axpy.
 //
 // DI y, SI x, R8 bytes from row to row of x, R9 cols, R10 vals, R11 bytes from factor to factor, CX rows left, DX the mask. Sums
 // are in Y0… or Z0…; Y14 and Z30 are the factor, Y15 and K1 the mask.
 
 #define ARGUMENTS \
-	MOVQ y+0(FP), DI; \
-	MOVQ x+8(FP), SI; \
-	MOVQ stride+16(FP), R8; \
-	MOVQ cols+24(FP), R9; \
-	MOVQ vals+32(FP), R10; \
-	MOVQ step+40(FP), R11; \
-	MOVQ n+48(FP), CX; \
-	MOVQ mask+56(FP), DX
+	MOVQ v+0(FP), AX; \
+	MOVQ y+8(FP), DI; \
+	MOVQ x+16(FP), SI; \
+	MOVQ stride+24(FP), R8; \
+	MOVQ cols+32(FP), R9; \
+	MOVQ vals+40(FP), R10; \
+	MOVQ step+48(FP), R11; \
+	MOVQ n+56(FP), CX; \
+	MOVQ mask+64(FP), DX
+
+// The kernel of v vectors, from 1 to 8.
+
+#define JUMP \
+	CMPQ AX, $2; \
+	JLT start1; \
+	JEQ start2; \
+	CMPQ AX, $4; \
+	JLT start3; \
+	JEQ start4; \
+	CMPQ AX, $6; \
+	JLT start5; \
+	JEQ start6; \
+	CMPQ AX, $8; \
+	JLT start7; \
+	JMP start8
 
 #define ROW \
 	MOVLQSX (R9), AX; \
@@ -26,8 +43,7 @@
 #define NEXT \
 	ADDQ $4, R9; \
 	ADDQ R11, R10; \
-	DECQ CX; \
-	JNZ loop
+	DECQ CX
 
 // For all vectors but the last, each with those before it.
 
@@ -87,9 +103,8 @@
 
 // The last vector is at byte at of y, and last holds its sums.
 
-#define KERNEL(load, add, store, at, last) \
-	ARGUMENTS; \
-	VMOVDQU (DX), Y15; \
+#define KERNEL(start, loop, load, add, store, at, last) \
+start: \
 	load; \
 	VMASKMOVPS at(DI), Y15, last; \
 loop: \
@@ -99,14 +114,14 @@ loop: \
 	VMASKMOVPS at(AX), Y15, Y13; \
 	VFMADD231PS Y13, Y14, last; \
 	NEXT; \
+	JNZ loop; \
 	store; \
 	VMASKMOVPS last, Y15, at(DI); \
 	VZEROUPPER; \
 	RET
 
-#define WIDEKERNEL(load, add, store, at, last) \
-	ARGUMENTS; \
-	KMOVW DX, K1; \
+#define WIDEKERNEL(start, loop, load, add, store, at, last) \
+start: \
 	load; \
 	VMOVUPS.Z at(DI), K1, last; \
 loop: \
@@ -116,71 +131,36 @@ loop: \
 	VMOVUPS.Z at(AX), K1, Z29; \
 	VFMADD231PS Z29, Z30, last; \
 	NEXT; \
+	JNZ loop; \
 	store; \
 	VMOVUPS last, K1, at(DI); \
 	VZEROUPPER; \
 	RET
 
-// func addRows1(y, x *float32, stride int, cols *int32, vals *float32, step, n int, mask *[8]int32)
-TEXT ·addRows1(SB), NOSPLIT, $0-64
-	KERNEL(LOAD1, ADD1, STORE1, 0, Y0)
+// func addNarrow(v int, y, x *float32, stride int, cols *int32, vals *float32, step, n int, mask *[8]int32)
+TEXT ·addNarrow(SB), NOSPLIT, $0-72
+	ARGUMENTS
+	VMOVDQU (DX), Y15
+	JUMP
+	KERNEL(start1, loop1, LOAD1, ADD1, STORE1, 0, Y0)
+	KERNEL(start2, loop2, LOAD2, ADD2, STORE2, 32, Y1)
+	KERNEL(start3, loop3, LOAD3, ADD3, STORE3, 64, Y2)
+	KERNEL(start4, loop4, LOAD4, ADD4, STORE4, 96, Y3)
+	KERNEL(start5, loop5, LOAD5, ADD5, STORE5, 128, Y4)
+	KERNEL(start6, loop6, LOAD6, ADD6, STORE6, 160, Y5)
+	KERNEL(start7, loop7, LOAD7, ADD7, STORE7, 192, Y6)
+	KERNEL(start8, loop8, LOAD8, ADD8, STORE8, 224, Y7)
 
-// func addRows2(y, x *float32, stride int, cols *int32, vals *float32, step, n int, mask *[8]int32)
-TEXT ·addRows2(SB), NOSPLIT, $0-64
-	KERNEL(LOAD2, ADD2, STORE2, 32, Y1)
-
-// func addRows3(y, x *float32, stride int, cols *int32, vals *float32, step, n int, mask *[8]int32)
-TEXT ·addRows3(SB), NOSPLIT, $0-64
-	KERNEL(LOAD3, ADD3, STORE3, 64, Y2)
-
-// func addRows4(y, x *float32, stride int, cols *int32, vals *float32, step, n int, mask *[8]int32)
-TEXT ·addRows4(SB), NOSPLIT, $0-64
-	KERNEL(LOAD4, ADD4, STORE4, 96, Y3)
-
-// func addRows5(y, x *float32, stride int, cols *int32, vals *float32, step, n int, mask *[8]int32)
-TEXT ·addRows5(SB), NOSPLIT, $0-64
-	KERNEL(LOAD5, ADD5, STORE5, 128, Y4)
-
-// func addRows6(y, x *float32, stride int, cols *int32, vals *float32, step, n int, mask *[8]int32)
-TEXT ·addRows6(SB), NOSPLIT, $0-64
-	KERNEL(LOAD6, ADD6, STORE6, 160, Y5)
-
-// func addRows7(y, x *float32, stride int, cols *int32, vals *float32, step, n int, mask *[8]int32)
-TEXT ·addRows7(SB), NOSPLIT, $0-64
-	KERNEL(LOAD7, ADD7, STORE7, 192, Y6)
-
-// func addRows8(y, x *float32, stride int, cols *int32, vals *float32, step, n int, mask *[8]int32)
-TEXT ·addRows8(SB), NOSPLIT, $0-64
-	KERNEL(LOAD8, ADD8, STORE8, 224, Y7)
-
-// func addWide1(y, x *float32, stride int, cols *int32, vals *float32, step, n, mask int)
-TEXT ·addWide1(SB), NOSPLIT, $0-64
-	WIDEKERNEL(WIDELOAD1, WIDEADD1, WIDESTORE1, 0, Z0)
-
-// func addWide2(y, x *float32, stride int, cols *int32, vals *float32, step, n, mask int)
-TEXT ·addWide2(SB), NOSPLIT, $0-64
-	WIDEKERNEL(WIDELOAD2, WIDEADD2, WIDESTORE2, 64, Z1)
-
-// func addWide3(y, x *float32, stride int, cols *int32, vals *float32, step, n, mask int)
-TEXT ·addWide3(SB), NOSPLIT, $0-64
-	WIDEKERNEL(WIDELOAD3, WIDEADD3, WIDESTORE3, 128, Z2)
-
-// func addWide4(y, x *float32, stride int, cols *int32, vals *float32, step, n, mask int)
-TEXT ·addWide4(SB), NOSPLIT, $0-64
-	WIDEKERNEL(WIDELOAD4, WIDEADD4, WIDESTORE4, 192, Z3)
-
-// func addWide5(y, x *float32, stride int, cols *int32, vals *float32, step, n, mask int)
-TEXT ·addWide5(SB), NOSPLIT, $0-64
-	WIDEKERNEL(WIDELOAD5, WIDEADD5, WIDESTORE5, 256, Z4)
-
-// func addWide6(y, x *float32, stride int, cols *int32, vals *float32, step, n, mask int)
-TEXT ·addWide6(SB), NOSPLIT, $0-64
-	WIDEKERNEL(WIDELOAD6, WIDEADD6, WIDESTORE6, 320, Z5)
-
-// func addWide7(y, x *float32, stride int, cols *int32, vals *float32, step, n, mask int)
-TEXT ·addWide7(SB), NOSPLIT, $0-64
-	WIDEKERNEL(WIDELOAD7, WIDEADD7, WIDESTORE7, 384, Z6)
-
-// func addWide8(y, x *float32, stride int, cols *int32, vals *float32, step, n, mask int)
-TEXT ·addWide8(SB), NOSPLIT, $0-64
-	WIDEKERNEL(WIDELOAD8, WIDEADD8, WIDESTORE8, 448, Z7)
+// func addWide(v int, y, x *float32, stride int, cols *int32, vals *float32, step, n, mask int)
+TEXT ·addWide(SB), NOSPLIT, $0-72
+	ARGUMENTS
+	KMOVW DX, K1
+	JUMP
+	WIDEKERNEL(start1, loop1, WIDELOAD1, WIDEADD1, WIDESTORE1, 0, Z0)
+	WIDEKERNEL(start2, loop2, WIDELOAD2, WIDEADD2, WIDESTORE2, 64, Z1)
+	WIDEKERNEL(start3, loop3, WIDELOAD3, WIDEADD3, WIDESTORE3, 128, Z2)
+	WIDEKERNEL(start4, loop4, WIDELOAD4, WIDEADD4, WIDESTORE4, 192, Z3)
+	WIDEKERNEL(start5, loop5, WIDELOAD5, WIDEADD5, WIDESTORE5, 256, Z4)
+	WIDEKERNEL(start6, loop6, WIDELOAD6, WIDEADD6, WIDESTORE6, 320, Z5)
+	WIDEKERNEL(start7, loop7, WIDELOAD7, WIDEADD7, WIDESTORE7, 384, Z6)
+	WIDEKERNEL(start8, loop8, WIDELOAD8, WIDEADD8, WIDESTORE8, 448, Z7)

@@ -2,7 +2,7 @@
 
 #include "textflag.h"
 
-// addRowsV adds Σ_p vals[p]·x[cols[p]] to the columns of V vectors of y, four columns each, in the order of p. All
+// The kernel of V vectors adds Σ_p vals[p]·x[cols[p]] to the columns of V vectors of y, four columns each, in the order of p. All
 // but the last lie one behind the other from y on; the last begins at the byte last of y, and may overlap the one
 // before it: columns that are in both are computed twice, with the same bits. y stays in registers. The bits
 // are those of Axpy.
@@ -11,14 +11,16 @@
 // Sums are in V0-V7, a row of x in V16-V23, the factor in V24.
 
 #define ARGUMENTS \
-	MOVD y+0(FP), R0; \
-	MOVD x+8(FP), R1; \
-	MOVD stride+16(FP), R2; \
-	MOVD cols+24(FP), R3; \
-	MOVD vals+32(FP), R4; \
-	MOVD step+40(FP), R5; \
-	MOVD n+48(FP), R6; \
-	MOVD last+56(FP), R7
+	MOVD v+0(FP), R8; \
+	MOVD y+8(FP), R0; \
+	MOVD x+16(FP), R1; \
+	MOVD stride+24(FP), R2; \
+	MOVD cols+32(FP), R3; \
+	MOVD vals+40(FP), R4; \
+	MOVD step+48(FP), R5; \
+	MOVD n+56(FP), R6; \
+	MOVD last+64(FP), R7; \
+	ADD R7, R0, R11
 
 // The next row of x, and where its last vector begins.
 
@@ -59,9 +61,8 @@
 
 // The last vector's sums are in F7. It is read before any is written.
 
-#define KERNEL(load, add, store) \
-	ARGUMENTS; \
-	ADD R7, R0, R11; \
+#define KERNEL(start, loop, load, add, store) \
+start: \
 	load; \
 	FMOVQ (R11), F7; \
 loop: \
@@ -75,34 +76,26 @@ loop: \
 	FMOVQ F7, (R11); \
 	RET
 
-// func addRows1(y, x *float32, stride int, cols *int32, vals *float32, step, n, last int)
-TEXT ·addRows1(SB), NOSPLIT, $0-64
-	KERNEL(LOAD1, ADD1, STORE1)
-
-// func addRows2(y, x *float32, stride int, cols *int32, vals *float32, step, n, last int)
-TEXT ·addRows2(SB), NOSPLIT, $0-64
-	KERNEL(LOAD2, ADD2, STORE2)
-
-// func addRows3(y, x *float32, stride int, cols *int32, vals *float32, step, n, last int)
-TEXT ·addRows3(SB), NOSPLIT, $0-64
-	KERNEL(LOAD3, ADD3, STORE3)
-
-// func addRows4(y, x *float32, stride int, cols *int32, vals *float32, step, n, last int)
-TEXT ·addRows4(SB), NOSPLIT, $0-64
-	KERNEL(LOAD4, ADD4, STORE4)
-
-// func addRows5(y, x *float32, stride int, cols *int32, vals *float32, step, n, last int)
-TEXT ·addRows5(SB), NOSPLIT, $0-64
-	KERNEL(LOAD5, ADD5, STORE5)
-
-// func addRows6(y, x *float32, stride int, cols *int32, vals *float32, step, n, last int)
-TEXT ·addRows6(SB), NOSPLIT, $0-64
-	KERNEL(LOAD6, ADD6, STORE6)
-
-// func addRows7(y, x *float32, stride int, cols *int32, vals *float32, step, n, last int)
-TEXT ·addRows7(SB), NOSPLIT, $0-64
-	KERNEL(LOAD7, ADD7, STORE7)
-
-// func addRows8(y, x *float32, stride int, cols *int32, vals *float32, step, n, last int)
-TEXT ·addRows8(SB), NOSPLIT, $0-64
-	KERNEL(LOAD8, ADD8, STORE8)
+// func addNarrow(v int, y, x *float32, stride int, cols *int32, vals *float32, step, n, last int)
+TEXT ·addNarrow(SB), NOSPLIT, $0-72
+	ARGUMENTS
+	CMP $2, R8
+	BLT start1
+	BEQ start2
+	CMP $4, R8
+	BLT start3
+	BEQ start4
+	CMP $6, R8
+	BLT start5
+	BEQ start6
+	CMP $8, R8
+	BLT start7
+	B   start8
+	KERNEL(start1, loop1, LOAD1, ADD1, STORE1)
+	KERNEL(start2, loop2, LOAD2, ADD2, STORE2)
+	KERNEL(start3, loop3, LOAD3, ADD3, STORE3)
+	KERNEL(start4, loop4, LOAD4, ADD4, STORE4)
+	KERNEL(start5, loop5, LOAD5, ADD5, STORE5)
+	KERNEL(start6, loop6, LOAD6, ADD6, STORE6)
+	KERNEL(start7, loop7, LOAD7, ADD7, STORE7)
+	KERNEL(start8, loop8, LOAD8, ADD8, STORE8)

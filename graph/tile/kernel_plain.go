@@ -1,6 +1,9 @@
 package tile
 
-import "unsafe"
+import (
+	"math"
+	"unsafe"
+)
 
 var plain = kernel{rows: 4, cols: 16, add: addPlain, chain: chainPlain}
 
@@ -28,4 +31,32 @@ func chainPlain(c *float32, cstride int, a *float32, arow, acol int, b *float32,
 			}
 		}
 	}
+}
+
+// FMA returns x·y + z rounded once, on every processor: what a fused instruction gives. The product of two float32 is
+// exact in float64, and the sum is rounded to odd there before it is rounded to float32, because a sum that float64 had
+// rounded to the middle between two float32 would be rounded twice (Boldo and Melquiond, "Emulation of FMA and
+// Correctly Rounded Sums: Proved Algorithms Using Rounding to Odd", 2008). The last 28 bits of every such middle are 0,
+// also of those between subnormal numbers; all other sums are rounded as they are.
+func FMA(x, y, z float32) float32 {
+	p := float64(float64(x) * float64(y)) // rounded, though exact, because workers must hold no fused instruction
+	s := p + float64(z)
+	if math.Float64bits(s)<<36 != 0 {
+		return float32(s)
+	}
+	return float32(toOdd(p, float64(z), s))
+}
+
+// toOdd returns p+z rounded to odd, s being the sum rounded to even whose last bit is 0: where s is not exact, its
+// neighbour on the side of the error.
+func toOdd(p, z, s float64) float64 {
+	b := s - p
+	err := (p - (s - b)) + (z - b)
+	switch bits := math.Float64bits(s); {
+	case err > 0 && s > 0, err < 0 && s < 0:
+		return math.Float64frombits(bits + 1)
+	case err > 0, err < 0:
+		return math.Float64frombits(bits - 1)
+	}
+	return s // exact, or not finite
 }
