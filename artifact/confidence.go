@@ -98,8 +98,7 @@ func (p CoveragePoint) validate(before CoveragePoint) error {
 	case !(p.Threshold >= 0 && p.Threshold <= 1):
 		return fmt.Errorf("threshold is %v, want 0 to 1", p.Threshold)
 	case p.Threshold > before.Threshold:
-		return fmt.Errorf("threshold is %v after %v, want it to fall as coverage grows", p.Threshold,
-			before.Threshold)
+		return fmt.Errorf("threshold is %v after %v, want it to fall as coverage grows", p.Threshold, before.Threshold)
 	case !(p.Accuracy >= 0 && p.Accuracy <= 100):
 		return fmt.Errorf("accuracy is %v, want 0 to 100", p.Accuracy)
 	}

@@ -79,12 +79,10 @@ func encodeTensorFiles(b *Bundle) (map[string][]byte, error) {
 
 func syntheticTensors(b *Bundle) []tensor {
 	tensors := csrTensors("adj.", "A', N'×N'", b.Synthetic.Adj)
-	tensors = append(tensors,
-		denseTensor("x", "X', N'×d, preprocessed features", b.Synthetic.X),
+	tensors = append(tensors, denseTensor("x", "X', N'×d, preprocessed features", b.Synthetic.X),
 		int32Tensor("y", "Y', N', class indices", b.Synthetic.Labels))
 	if mean := b.Preprocess.Mean; mean != nil {
-		tensors = append(tensors, float32Tensor("preprocess.mean", "d, subtracted from the features",
-			mean, len(mean)))
+		tensors = append(tensors, float32Tensor("preprocess.mean", "d, subtracted from the features", mean, len(mean)))
 	}
 	if std := b.Preprocess.Std; std != nil {
 		tensors = append(tensors, float32Tensor("preprocess.std", "d, the features are divided by it", std, len(std)))
@@ -134,8 +132,7 @@ func modelTensors(m Model) []tensor {
 			continue
 		}
 		for t, u := range of.tables.U {
-			tensors = append(tensors, denseTensor(fmt.Sprintf("%su%d", of.prefix, t),
-				of.what+" of that step, N'×width", u))
+			tensors = append(tensors, denseTensor(fmt.Sprintf("%su%d", of.prefix, t), of.what+" of that step, N'×width", u))
 		}
 		if c := of.tables.C; c != nil {
 			tensors = append(tensors, denseTensor(of.prefix+"c", "the way back i→j→i, N'×width", c))

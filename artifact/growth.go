@@ -71,8 +71,7 @@ func growthTensors(g *Growth) []tensor {
 	for model, messages := range g.Messages {
 		for name, part := range parts(model, &messages) {
 			if part.Factor != nil {
-				tensors = append(tensors, denseTensor(name+".factor", "width×columns, makes messages of the table",
-					part.Factor))
+				tensors = append(tensors, denseTensor(name+".factor", "width×columns, makes messages of the table", part.Factor))
 			} else {
 				tensors = append(tensors, float32Tensor(name+".scale", "of the table's columns as messages",
 					[]float32{part.Scale}, 1))

@@ -286,8 +286,7 @@ func (m *ModelInfo) validate() error {
 	}
 	for kind, p := range m.Propagation {
 		if kind != infer.PropagateLabels && kind != infer.PropagateErrors {
-			return fmt.Errorf("propagation.%s is not known, only %s and %s", kind, infer.PropagateLabels,
-				infer.PropagateErrors)
+			return fmt.Errorf("propagation.%s is not known, only %s and %s", kind, infer.PropagateLabels, infer.PropagateErrors)
 		}
 		c := infer.Calibration{Kind: kind, Alpha: p.Alpha, Gamma: p.Gamma, Temperature: p.Temperature}
 		if err := c.Validate(); err != nil {
@@ -317,8 +316,7 @@ func (m *Metric) validate() error {
 		return fmt.Errorf("setting is %q, want O->O, O->S, S->O or S->S", m.Setting)
 	case m.Batch != "graph" && m.Batch != "node":
 		return fmt.Errorf("batch is %q, want \"graph\" or \"node\"", m.Batch)
-	case !slices.Contains([]string{infer.PropagateNone, infer.PropagateLabels, infer.PropagateErrors},
-		m.Calibration):
+	case !slices.Contains([]string{infer.PropagateNone, infer.PropagateLabels, infer.PropagateErrors}, m.Calibration):
 		return fmt.Errorf("calibration is %q, want none, lp or ep", m.Calibration)
 	case !(m.Accuracy >= 0 && m.Accuracy <= 100):
 		return fmt.Errorf("accuracy is %v, want 0 to 100", m.Accuracy)

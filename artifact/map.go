@@ -72,8 +72,7 @@ func mapTensors(m *Map) []tensor {
 		}
 		at = append(at, len(entries))
 	}
-	return append(tensors,
-		int64Tensor("heaviest.indptr", "N'+1, where the heaviest nodes of each begin", at),
+	return append(tensors, int64Tensor("heaviest.indptr", "N'+1, where the heaviest nodes of each begin", at),
 		float32Tensor("heaviest.data", "their entries of M", entries, len(entries)),
 		int64Tensor("ids.offsets", "id k of the heaviest is ids.bytes[offsets[k]:offsets[k+1]]", ends),
 		tensor{name: "ids.bytes", dtype: typeU8, shape: []int{len(ids)},

@@ -54,8 +54,7 @@ func (m *Manifest) HasMeans() bool {
 func meansTensors(m *Means) []tensor {
 	tensors := []tensor{denseTensor("x", "N'×d, weighted means of the preprocessed features of each cluster", m.X)}
 	for name, of := range m.Operators {
-		tensors = append(tensors,
-			denseTensor(name+".px", "N'×d, means of what the nodes receive", of.PX),
+		tensors = append(tensors, denseTensor(name+".px", "N'×d, means of what the nodes receive", of.PX),
 			denseTensor(name+".scaled", "N'×d, means of what the nodes send", of.Scaled),
 			float32Tensor(name+".scale", "N', means of the scale of what the nodes send", of.Scale, len(of.Scale)),
 			float32Tensor(name+".back", "N', means of the way back i→j→i", of.Back, len(of.Back)))

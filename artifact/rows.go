@@ -253,8 +253,7 @@ func readIndex(root *os.Root, m *Manifest) ([]int, error) {
 	}
 	for k, n := range counts {
 		if _, there := m.Files[partFile(k)]; !there {
-			return nil, fmt.Errorf("%s has %d parts, and the manifest does not list %s", indexTensor, len(counts),
-				partFile(k))
+			return nil, fmt.Errorf("%s has %d parts, and the manifest does not list %s", indexTensor, len(counts), partFile(k))
 		}
 		if n < 1 || n > m.Mapping.Rows-rows {
 			return nil, fmt.Errorf("%s[%d] is %d after %d rows of %d", indexTensor, k, n, rows, m.Mapping.Rows)

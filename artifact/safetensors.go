@@ -130,8 +130,7 @@ func decodeTensors(file []byte) (map[string]tensor, error) {
 	}
 	tensors := make(map[string]tensor, len(entries))
 	for name, e := range entries {
-		t := tensor{name: name, dtype: e.DType, shape: make([]int, len(e.Shape)),
-			data: data[e.Offsets[0]:e.Offsets[1]]}
+		t := tensor{name: name, dtype: e.DType, shape: make([]int, len(e.Shape)), data: data[e.Offsets[0]:e.Offsets[1]]}
 		for k, n := range e.Shape {
 			t.shape[k] = int(n)
 		}

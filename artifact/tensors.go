@@ -20,8 +20,7 @@ func float32Tensor(name, about string, values []float32, shape ...int) tensor {
 }
 
 func int32Tensor(name, about string, values []int32) tensor {
-	t := tensor{name: name, dtype: typeI32, shape: []int{len(values)}, about: about,
-		data: make([]byte, 0, 4*len(values))}
+	t := tensor{name: name, dtype: typeI32, shape: []int{len(values)}, about: about, data: make([]byte, 0, 4*len(values))}
 	for _, v := range values {
 		t.data = binary.LittleEndian.AppendUint32(t.data, uint32(v))
 	}
@@ -29,8 +28,7 @@ func int32Tensor(name, about string, values []int32) tensor {
 }
 
 func int64Tensor(name, about string, values []int) tensor {
-	t := tensor{name: name, dtype: typeI64, shape: []int{len(values)}, about: about,
-		data: make([]byte, 0, 8*len(values))}
+	t := tensor{name: name, dtype: typeI64, shape: []int{len(values)}, about: about, data: make([]byte, 0, 8*len(values))}
 	for _, v := range values {
 		t.data = binary.LittleEndian.AppendUint64(t.data, uint64(v))
 	}

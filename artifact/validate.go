@@ -22,8 +22,7 @@ func (b *Bundle) Validate() error {
 		return fmt.Errorf("%s: %w", syntheticFile, err)
 	}
 	if len(b.Models) != len(b.Manifest.Models) {
-		return fmt.Errorf("%s: models has %d entries for %d models", manifestFile, len(b.Manifest.Models),
-			len(b.Models))
+		return fmt.Errorf("%s: models has %d entries for %d models", manifestFile, len(b.Manifest.Models), len(b.Models))
 	}
 	for i := range b.Models {
 		if err := b.validateModel(&b.Models[i], &b.Manifest.Models[i]); err != nil {
@@ -177,8 +176,7 @@ func validateFeatures(m *Model, model infer.Model, n int) error {
 	case m.Features == nil:
 		return nil
 	case !model.Architecture.Linear():
-		return fmt.Errorf("tensor %q is there, only linear models as sgc have tables of features",
-			featuresPrefix+"u0")
+		return fmt.Errorf("tensor %q is there, only linear models as sgc have tables of features", featuresPrefix+"u0")
 	}
 	lone := &graph.CSR{Rows: 1, Cols: 1, RowPtr: []int{0, 0}}
 	return validateLike(m.Features, model.FeatureTables(lone, preprocess.Ready(graph.NewDense(1, model.Features()))),

@@ -71,8 +71,7 @@ func (c Consumer) problems() []Problem {
 func attachProblems(a Attach, c Choice, r Redis) []Problem {
 	var found []Problem
 	if a.TTL > 0 && a.TTL < time.Second {
-		found = append(found, Problem{Key: "attach.ttl", Value: a.TTL.String(),
-			Reason: "want 0s or at least 1s"})
+		found = append(found, Problem{Key: "attach.ttl", Value: a.TTL.String(), Reason: "want 0s or at least 1s"})
 	}
 	if a.Arrivals != On {
 		return found

@@ -82,8 +82,7 @@ func (s *schema) walk(t reflect.Type, prefix string, index []int) {
 func newField(key string, sf reflect.StructField, index []int) *field {
 	def, given := sf.Tag.Lookup("default")
 	f := &field{
-		key: key, index: index, def: def,
-		usage: sf.Tag.Get("usage"), unit: sf.Tag.Get("unit"), zero: sf.Tag.Get("zero"),
+		key: key, index: index, def: def, usage: sf.Tag.Get("usage"), unit: sf.Tag.Get("unit"), zero: sf.Tag.Get("zero"),
 		minText: sf.Tag.Get("min"), maxText: sf.Tag.Get("max"),
 	}
 	var known bool

@@ -118,8 +118,7 @@ func (t KafkaTLS) problems() []Problem {
 func (s KafkaSASL) problems() []Problem {
 	var found []Problem
 	if s.Mechanism == SASLNone {
-		for _, f := range []Problem{{Key: "username", Value: s.Username},
-			{Key: "password", Value: s.Password.String()},
+		for _, f := range []Problem{{Key: "username", Value: s.Username}, {Key: "password", Value: s.Password.String()},
 			{Key: "password_file", Value: s.PasswordFile}} {
 			if f.Value != "" {
 				f.Reason = "has no effect, because kafka.sasl.mechanism is none"
@@ -135,8 +134,7 @@ func (s KafkaSASL) problems() []Problem {
 		found = append(found, Problem{Key: "password", Reason: "is empty, and so is password_file"})
 	}
 	if s.Password != "" && s.PasswordFile != "" {
-		found = append(found, Problem{Key: "password_file", Value: s.PasswordFile,
-			Reason: "is set, and so is password"})
+		found = append(found, Problem{Key: "password_file", Value: s.PasswordFile, Reason: "is set, and so is password"})
 	}
 	return found
 }
@@ -144,8 +142,7 @@ func (s KafkaSASL) problems() []Problem {
 func (t Topics) problems() []Problem {
 	var found []Problem
 	if t.Predictions == t.Arrivals {
-		found = append(found, Problem{Key: "predictions", Value: t.Predictions,
-			Reason: "is the topic of arrivals too"})
+		found = append(found, Problem{Key: "predictions", Value: t.Predictions, Reason: "is the topic of arrivals too"})
 	}
 	if t.DeadLetters == t.Arrivals || t.DeadLetters == t.Predictions {
 		found = append(found, Problem{Key: "dead_letters", Value: t.DeadLetters,

@@ -113,16 +113,14 @@ func (r RedisAddress) loginProblems() []Problem {
 	username, word := r.URL.Login()
 	password := word != ""
 	if r.Username != "" && username != "" {
-		found = append(found, Problem{Key: "username", Value: r.Username,
-			Reason: "is set, and url has a user too"})
+		found = append(found, Problem{Key: "username", Value: r.Username, Reason: "is set, and url has a user too"})
 	}
 	if r.Password != "" && password {
 		found = append(found, Problem{Key: "password", Value: r.Password.String(),
 			Reason: "is set, and url has a password too"})
 	}
 	if r.PasswordFile != "" && (r.Password != "" || password) {
-		found = append(found, Problem{Key: "password_file", Value: r.PasswordFile,
-			Reason: "is set, and so is a password"})
+		found = append(found, Problem{Key: "password_file", Value: r.PasswordFile, Reason: "is set, and so is a password"})
 	}
 	if r.Username != "" && r.Password == "" && r.PasswordFile == "" && !password {
 		found = append(found, Problem{Key: "password", Reason: "is empty, and so is password_file: a user needs one"})

@@ -42,7 +42,7 @@ func (b *batch) shed() {
 	}
 	clear(b.decoded.deadLetters[:cap(b.decoded.deadLetters)])
 	clear(b.predicted.deadLetters[:cap(b.predicted.deadLetters)])
-	// Ids may be parts of records ([event.Forms.InPlace]).
+	// Ids may be parts of records ([form.Reader.InPlace]).
 	for i := range b.decoded.slots {
 		s := &b.decoded.slots[i]
 		s.record, s.arrival.ID, s.arrival.Key = nil, "", nil

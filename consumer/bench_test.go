@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"rivulet/event"
+	"rivulet/event/json"
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/attach"
@@ -105,7 +106,7 @@ func benchArrivalsOf(b *testing.B, n, nodes int) (out []kafka.Record) {
 		for range benchEdges {
 			a.Edges = append(a.Edges, fmt.Sprint(r.IntN(nodes)))
 		}
-		value, err := event.JSON{}.AppendArrival(nil, &a)
+		value, err := json.Codec{}.AppendArrival(nil, &a)
 		if err != nil {
 			b.Fatal(err)
 		}

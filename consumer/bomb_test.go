@@ -18,6 +18,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kversion"
 
 	"rivulet/event"
+	"rivulet/event/json"
 	"rivulet/internal/devstack"
 )
 
@@ -133,7 +134,7 @@ func TestACompressionBombIsADeadLetter(t *testing.T) {
 	bomb := newPacked(t)
 	good := func() {
 		a := arrival(fmt.Sprintf("n%d", s.sent), "t0")
-		value, err := event.JSON{}.AppendArrival(nil, &a)
+		value, err := json.Codec{}.AppendArrival(nil, &a)
 		if err != nil {
 			t.Fatal(err)
 		}

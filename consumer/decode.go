@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"rivulet/event"
+	"rivulet/event/form"
 	"rivulet/graph"
 	"rivulet/kafka"
 )
@@ -15,7 +16,7 @@ import (
 type decodedBatch struct {
 	arrivals    []*slot            // what a model can take, in the order of the records
 	deadLetters []event.DeadLetter // what cannot be predicted
-	skipped     []event.Skip       // what is no arrival, and nothing is wrong with it
+	skipped     []form.Skip        // what is no arrival, and nothing is wrong with it
 	bytes       int                // of all keys and values
 
 	slots   []slot         // of each record
@@ -31,7 +32,7 @@ type slot struct {
 	other   bool // its features are by name, under the hash of another schema
 	dropped int  // entries of the edge list that named the arrival itself or a neighbour twice
 	fault   *event.FieldError
-	skip    event.Skip // why the record is passed over; empty if it is not
+	skip    form.Skip // why the record is passed over; empty if it is not
 }
 
 // key is the key under which the prediction is published.

@@ -8,13 +8,15 @@ import (
 	"testing"
 
 	"rivulet/event"
+	"rivulet/event/form"
+	"rivulet/event/json"
 	"rivulet/kafka"
 )
 
 // wordy is a schema that makes a long id of each byte of a record, as an enum of Protobuf does.
-type wordy struct{ event.JSON }
+type wordy struct{ json.Codec }
 
-func (wordy) Schema(event.SchemaID) (event.Written, error) { return wordy{}, nil }
+func (wordy) Schema(form.SchemaID) (form.Written, error) { return wordy{}, nil }
 
 func (w wordy) AppendJSON(dst, data []byte) ([]byte, error) {
 	dst = append(dst, `{"id":"n","features":[1],"edges":["t0"`...)
@@ -29,7 +31,7 @@ func (w wordy) DecodeArrival(data []byte, a *event.Arrival) error {
 	if err != nil {
 		return err
 	}
-	return w.JSON.DecodeArrival(text, a)
+	return w.Codec.DecodeArrival(text, a)
 }
 
 // The text that a registry's schema makes of the records of a batch does not add up: 128 MiB of a few words leave less
@@ -38,7 +40,7 @@ func TestTextOfABatchIsBounded(t *testing.T) {
 	const batch, edges = 128, 1000
 	p := new(Pipeline)
 	p.Forms.Schemas, p.Forms.Confluent = wordy{}, true
-	value := event.AppendConfluentHead(nil, 1)
+	value := form.AppendConfluentHead(nil, 1)
 	for i := range edges {
 		value = append(value, byte(i%256))
 	}

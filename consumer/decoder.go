@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"rivulet/event"
+	"rivulet/event/form"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 	"rivulet/schema"
@@ -26,13 +27,13 @@ type Taken struct {
 	// Arrival has distinct edges that do not name itself; nil where Err is not.
 	Arrival *event.Arrival
 	Dropped int // entries of the edge list that did not stay
-	// Err is an [*event.FieldError], with the reason that a dead letter of the record would have, or an [event.Skip]: the
+	// Err is an [*event.FieldError], with the reason that a dead letter of the record would have, or an [form.Skip]: the
 	// record is no arrival.
 	Err error
 }
 
 // NewDecoder returns a decoder of records of these forms.
-func NewDecoder(forms event.Forms, limits Limits) *Decoder {
+func NewDecoder(forms form.Reader, limits Limits) *Decoder {
 	return &Decoder{path: Pipeline{PipelineOptions: PipelineOptions{Forms: forms, Limits: limits,
 		Clock: SystemClock{}}}}
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"rivulet/event"
+	"rivulet/event/form"
+	"rivulet/event/protobuf"
 	"rivulet/kafka"
 )
 
@@ -21,7 +23,7 @@ func TestADecoderTakesWhatThePathTakes(t *testing.T) {
 		return r
 	}
 	long := strings.Repeat("i", 130<<10)
-	binary, err := event.Protobuf{}.AppendArrival(nil,
+	binary, err := protobuf.Codec{}.AppendArrival(nil,
 		&event.Arrival{ID: "p", Features: event.Features{Values: []float32{1, 2}}})
 	if err != nil {
 		t.Fatal(err)
@@ -39,11 +41,11 @@ func TestADecoderTakesWhatThePathTakes(t *testing.T) {
 		"features":            {nil, record("x", `{"id":"x","features":[1]}`), event.ReasonFeatureLength},
 		"magnitude":           {nil, record("x", `{"id":"x","features":[1,1e16]}`), event.ReasonNotFinite},
 		"content-type":        {nil, record("x", `{"id":"x","features":[1,2]}`, "text/csv"), event.ReasonContentType},
-		"form of the setting": {event.Protobuf{}, record("p", string(binary)), ""},
-		"form of the header":  {event.Protobuf{}, record("x", `{"id":"x","features":[1,2]}`, "application/json"), ""},
+		"form of the setting": {protobuf.Codec{}, record("p", string(binary)), ""},
+		"form of the header":  {protobuf.Codec{}, record("x", `{"id":"x","features":[1,2]}`, "application/json"), ""},
 		"other form":          {nil, record("p", string(binary)), event.ReasonUnparsable},
 	} {
-		a, dropped, err := NewDecoder(event.Forms{Default: tc.codec}, limits).Arrival(t.Context(), tc.record, 2)
+		a, dropped, err := NewDecoder(form.Reader{Default: tc.codec}, limits).Arrival(t.Context(), tc.record, 2)
 		var fault *event.FieldError
 		switch {
 		case tc.reason == "":

@@ -66,7 +66,7 @@
 // twenty times its bytes. The memory of a batch is used again by the next one of its lane, but for what is unusually
 // much (maxKept); a dead letter's is let go of at once.
 //
-// The ids of a batch are parts of its records' memory, which nobody changes ([event.Forms.InPlace]). Each id keeps
+// The ids of a batch are parts of its records' memory, which nobody changes ([form.Reader.InPlace]). Each id keeps
 // everything alive that was fetched together with it. So a batch drops its ids at its end, as it drops its records
 // (batch.shed), and caches and observers that keep an id clone it.
 //

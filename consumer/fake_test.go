@@ -15,6 +15,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/event"
+	"rivulet/event/json"
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/attach"
@@ -194,7 +195,7 @@ func records(t testing.TB, arrivals ...event.Arrival) []kafka.Record {
 	t.Helper()
 	var out []kafka.Record
 	for i := range arrivals {
-		value, err := event.JSON{}.AppendArrival(nil, &arrivals[i])
+		value, err := json.Codec{}.AppendArrival(nil, &arrivals[i])
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,6 +18,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"rivulet/event"
+	"rivulet/event/json"
+	"rivulet/event/protobuf"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 )
@@ -234,20 +236,20 @@ func TestBackPressure(t *testing.T) {
 func TestArrivalsWhosePredictionsWouldBeTooLargeAreDeadLetters(t *testing.T) {
 	s, seen := newStack(t, 1), &recorder{}
 	small := arrival("x", "t0")
-	value, err := event.JSON{}.AppendArrival(nil, &small)
+	value, err := json.Codec{}.AppendArrival(nil, &small)
 	if err != nil {
 		t.Fatal(err)
 	}
 	escaped := arrival(strings.Repeat("\x01", 200<<10), "t0")
-	protobuf, err := event.Protobuf{}.AppendArrival(nil, &escaped)
+	record, err := protobuf.Codec{}.AppendArrival(nil, &escaped)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.send(10)
 	for _, r := range []kafka.Record{
 		{Key: bytes.Repeat([]byte("k"), 1<<20-200), Value: value},
-		{Key: []byte("k"), Value: protobuf, Headers: []event.Header{{Key: event.HeaderContentType,
-			Value: []byte(event.Protobuf{}.ContentType())}}},
+		{Key: []byte("k"), Value: record, Headers: []event.Header{{Key: event.HeaderContentType,
+			Value: []byte(protobuf.Codec{}.ContentType())}}},
 	} {
 		if err := s.sender.Send(t.Context(), arrivalsTopic, []kafka.Record{r}); err != nil {
 			t.Fatal(err)
@@ -271,7 +273,7 @@ func TestArrivalsWhosePredictionsWouldBeTooLargeAreDeadLetters(t *testing.T) {
 func TestTheLongestNamesArePublished(t *testing.T) {
 	s, seen := newStack(t, 1), &recorder{}
 	a := arrival(strings.Repeat("\x01", maxNames-1), "t0")
-	value, err := event.Protobuf{}.AppendArrival(nil, &a)
+	value, err := protobuf.Codec{}.AppendArrival(nil, &a)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -279,7 +281,7 @@ func TestTheLongestNamesArePublished(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := s.options(seen)
-	o.Path.Forms.Default = event.Protobuf{}
+	o.Path.Forms.Default = protobuf.Codec{}
 	stop := s.start(o)
 	s.wait("it is committed", func() bool { return s.committed() == 1 })
 	if err := stop(); err != nil {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"rivulet/event"
+	"rivulet/event/form"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 )
@@ -191,7 +192,7 @@ func TestAMissingRightAtTheStoreOfFeaturesEndsRun(t *testing.T) {
 // A decoder looks features up as the path does, and waits for the store.
 func TestADecoderLooksFeaturesUp(t *testing.T) {
 	store := &shelf{absent: map[string]bool{"none": true}}
-	d := NewDecoder(event.Forms{}, Limits{})
+	d := NewDecoder(form.Reader{}, Limits{})
 	d.LookUp(store, retry.Patience{})
 	in := bare(t, arrival("a", "t0"), arrival("none"), arrival("b"))
 	a, _, err := d.Arrival(t.Context(), &in[0], 4)

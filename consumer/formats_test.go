@@ -7,6 +7,9 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"rivulet/event"
+	"rivulet/event/form"
+	"rivulet/event/json"
+	"rivulet/event/protobuf"
 	"rivulet/kafka"
 )
 
@@ -22,11 +25,11 @@ func TestFormsOfArrivals(t *testing.T) {
 		written  []event.Codec
 		headers  []string // empty: none
 	}{
-		"all in Protobuf by header": {nil, []event.Codec{event.Protobuf{}}, []string{"application/x-protobuf"}},
-		"all in Protobuf by option": {event.Protobuf{}, []event.Codec{event.Protobuf{}}, []string{""}},
-		"JSON by header": {event.Protobuf{}, []event.Codec{event.JSON{}},
+		"all in Protobuf by header": {nil, []event.Codec{protobuf.Codec{}}, []string{"application/x-protobuf"}},
+		"all in Protobuf by option": {protobuf.Codec{}, []event.Codec{protobuf.Codec{}}, []string{""}},
+		"JSON by header": {protobuf.Codec{}, []event.Codec{json.Codec{}},
 			[]string{"application/json; charset=utf-8"}},
-		"mixed in a batch": {event.Protobuf{}, []event.Codec{event.Protobuf{}, event.JSON{}, event.Protobuf{}},
+		"mixed in a batch": {protobuf.Codec{}, []event.Codec{protobuf.Codec{}, json.Codec{}, protobuf.Codec{}},
 			[]string{"", "application/json", "application/protobuf"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -42,7 +45,7 @@ func TestFormsOfArrivals(t *testing.T) {
 			}
 			out := &kept{}
 			p := pipeline(t, PipelineOptions{Versions: serve(newTestVersion("v1")), Deliverer: out, Mode: Graph,
-				Forms: event.Forms{Default: tc.standard}})
+				Forms: form.Reader{Default: tc.standard}})
 			if err := p.Process(t.Context(), in); err != nil {
 				t.Fatal(err)
 			}
@@ -60,7 +63,7 @@ func TestRecordOfAnotherForm(t *testing.T) {
 	binary := good
 	a := arrival("a", "t0")
 	var err error
-	if binary.Value, err = (event.Protobuf{}).AppendArrival(nil, &a); err != nil {
+	if binary.Value, err = (protobuf.Codec{}).AppendArrival(nil, &a); err != nil {
 		t.Fatal(err)
 	}
 	mislabelled := good

@@ -21,7 +21,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/dataset"
 	"rivulet/dataset/generate"
-	"rivulet/event"
+	"rivulet/event/json"
 	"rivulet/infer"
 	"rivulet/internal/cli"
 	"rivulet/internal/replay"
@@ -131,7 +131,7 @@ func (g *growthBench) arrivals(b *testing.B, n int, share float64) (out []kafka.
 				a.Edges[e] = "arrival-" + strconv.Itoa(g.made-back)
 			}
 		}
-		value, err := event.JSON{}.AppendArrival(nil, &a)
+		value, err := json.Codec{}.AppendArrival(nil, &a)
 		if err != nil {
 			b.Fatal(err)
 		}

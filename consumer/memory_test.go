@@ -6,7 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"rivulet/event"
+	"rivulet/event/form"
+	"rivulet/event/json"
 	"rivulet/infer/growth"
 	"rivulet/kafka"
 )
@@ -29,7 +30,7 @@ func TestMemoryOfLargeRecordsIsGivenBack(t *testing.T) {
 	for k := range 10_000 {
 		large.Edges = append(large.Edges, fmt.Sprintf("u%07d", k))
 	}
-	value, err := event.JSON{}.AppendArrival(nil, &large)
+	value, err := json.Codec{}.AppendArrival(nil, &large)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +74,7 @@ func TestABatchLetsGoOfItsRecords(t *testing.T) {
 			t.Run(name+", "+string(mode), func(t *testing.T) {
 				_, growing := version.(GrowingVersion)
 				p := pipeline(t, PipelineOptions{Versions: serve(version), Deliverer: discard{}, Mode: mode, Arrivals: growing,
-					Forms: event.Forms{InPlace: true}})
+					Forms: form.Reader{InPlace: true}})
 				before := heap()
 				func() {
 					large := records(t, arrival("p", "t0", "q", "nobody"), arrival("q", "t1", "p", "p"), arrival("r"))

@@ -45,7 +45,7 @@ func (m model) take(s *slot) *event.FieldError {
 // name makes the row of features by name, and compares the hash of the producer's schema. It returns an
 // *[event.FieldError] where they cannot be used.
 func (m model) name(s *slot) error {
-	hash, has := event.SchemaOf(s.record.Headers), ""
+	hash, has := string(event.HeaderValue(s.record.Headers, event.HeaderSchema)), ""
 	if m.schema != nil {
 		has = m.schema.Hash()
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"rivulet/event"
+	"rivulet/event/form"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 	"rivulet/schema"
@@ -64,7 +65,7 @@ type BatchStats struct {
 	OtherSchema int
 	// Skipped says of each record that is no arrival, and no dead letter, why it was passed over. It may be read during
 	// the call only.
-	Skipped []event.Skip
+	Skipped []form.Skip
 	// Fetched is the number of arrivals whose features were looked up.
 	Fetched int
 	// Lookups is the number of rows of M that were asked for: one for each edge if M is in memory, else one for each

@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"rivulet/event"
+	"rivulet/event/json"
 	"rivulet/kafka"
 )
 
@@ -105,7 +106,7 @@ func TestNothingOfNewPartitionsIsLost(t *testing.T) {
 	ids := make(map[string]bool)
 	for _, r := range s.published(predictionsTopic) {
 		var p event.Prediction
-		if err := (event.JSON{}).DecodePrediction(r.Value, &p); err != nil {
+		if err := (json.Codec{}).DecodePrediction(r.Value, &p); err != nil {
 			t.Fatal(err)
 		}
 		ids[p.ID] = true

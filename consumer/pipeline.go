@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"rivulet/event"
+	"rivulet/event/form"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 )
@@ -37,7 +38,7 @@ type PipelineOptions struct {
 	// same bits. It is for deliveries at least once: in a transaction a repeat is never seen.
 	Notes bool
 	// Forms are the forms that records may have.
-	Forms event.Forms
+	Forms form.Reader
 	// Features has the features of arrivals whose records bring none; nil: these are dead letters.
 	Features FeatureStore
 	// IgnoreUnknown passes over features whose names the version's schema does not have; else they are dead letters.

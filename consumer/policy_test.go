@@ -6,7 +6,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"rivulet/event"
+	"rivulet/event/json"
 	"rivulet/internal/devstack"
 	"rivulet/kafka"
 )
@@ -54,7 +54,7 @@ func TestTopicsAreNotCreatedButWaitedFor(t *testing.T) {
 	}
 	defer writer.Close()
 	a := arrival("first", "t0")
-	value, err := event.JSON{}.AppendArrival(nil, &a)
+	value, err := json.Codec{}.AppendArrival(nil, &a)
 	if err := cmp.Or(err, writer.ProduceSync(t.Context(),
 		&kgo.Record{Topic: arrivalsTopic, Value: value}).FirstErr()); err != nil {
 		t.Fatal(err)

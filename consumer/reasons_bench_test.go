@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"rivulet/event"
+	"rivulet/event/json"
 	"rivulet/infer/attach"
 	"rivulet/infer/explain"
 	"rivulet/kafka"
@@ -34,7 +35,7 @@ func (e *encoding) Publish(ctx context.Context, b event.Batch, next kafka.Offset
 	e.buf = e.buf[:0]
 	for i := range b.Predictions {
 		var err error
-		if e.buf, err = (event.JSON{}).AppendPrediction(e.buf, &b.Predictions[i]); err != nil {
+		if e.buf, err = (json.Codec{}).AppendPrediction(e.buf, &b.Predictions[i]); err != nil {
 			return nil, err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"rivulet/event"
+	"rivulet/event/json"
 	"rivulet/kafka"
 )
 
@@ -26,7 +27,7 @@ func TestReasonsNameFeatures(t *testing.T) {
 	v := namedVersion{newBenchVersion()}
 	a := event.Arrival{ID: "new", Features: event.Features{Sparse: true, Indices: []int32{3, 8}, Values: []float32{1, 2}},
 		Edges: []string{"17", "nobody"}}
-	value, err := event.JSON{}.AppendArrival(nil, &a)
+	value, err := json.Codec{}.AppendArrival(nil, &a)
 	if err != nil {
 		t.Fatal(err)
 	}

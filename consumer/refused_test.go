@@ -16,6 +16,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"rivulet/event"
+	"rivulet/event/json"
 	"rivulet/infer/growth"
 	"rivulet/internal/devstack"
 	"rivulet/kafka"
@@ -146,7 +147,7 @@ func (w *world) good(n int, key []byte) (out []kafka.Record) {
 	w.t.Helper()
 	for i := range n {
 		a := arrival(fmt.Sprintf("n%d", len(w.records)+i), "t0")
-		value, err := event.JSON{}.AppendArrival(nil, &a)
+		value, err := json.Codec{}.AppendArrival(nil, &a)
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -393,7 +394,7 @@ func TestSmallMessageSizes(t *testing.T) {
 		w.create(settings{"max.message.bytes=4096"}, settings{"max.message.bytes=2500"})
 		w.send(w.good(100, []byte("k"))...)
 		large := arrival(strings.Repeat("x", 6000), "t0")
-		value, err := event.JSON{}.AppendArrival(nil, &large)
+		value, err := json.Codec{}.AppendArrival(nil, &large)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,23 +3,23 @@ package consumer
 import (
 	"context"
 
-	"rivulet/event"
+	"rivulet/event/form"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 )
 
 // Registry is where the schemas of the Confluent wire format are asked for.
 type Registry interface {
-	event.Schemas
+	form.Schemas
 	// LearnSchema asks for the schema of an id, unless the answer is known already. An answer may be that there is none.
 	// An error means that there was no answer: it is to be tried again.
-	LearnSchema(ctx context.Context, id event.SchemaID) error
+	LearnSchema(ctx context.Context, id form.SchemaID) error
 }
 
 // Schemas waits until the registry has said which schemas records were written with. Each partition has its own, so
 // that none waits for another's.
 type Schemas struct {
-	forms    *event.Forms
+	forms    *form.Reader
 	registry Registry // nil where there is none
 	attempts *retry.Attempts
 }
@@ -30,7 +30,7 @@ func registryOutage(wait retry.Patience) *retry.Outage {
 }
 
 // NewSchemas returns what one goroutine waits with. registry may be nil; then there is nothing to wait for.
-func NewSchemas(forms *event.Forms, registry Registry, wait retry.Patience) *Schemas {
+func NewSchemas(forms *form.Reader, registry Registry, wait retry.Patience) *Schemas {
 	return &Schemas{forms, registry, registryOutage(wait).Attempts()}
 }
 
@@ -40,7 +40,7 @@ func (s *Schemas) Await(ctx context.Context, records ...kafka.Record) error {
 	if s.registry == nil {
 		return nil
 	}
-	var last event.SchemaID
+	var last form.SchemaID
 	for i := range records {
 		id, names := s.forms.SchemaID(records[i].Headers, records[i].Value)
 		if !names || i > 0 && id == last {
@@ -54,7 +54,7 @@ func (s *Schemas) Await(ctx context.Context, records ...kafka.Record) error {
 	return nil
 }
 
-func (s *Schemas) learn(ctx context.Context, id event.SchemaID) error {
+func (s *Schemas) learn(ctx context.Context, id form.SchemaID) error {
 	for {
 		err := s.registry.LearnSchema(ctx, id)
 		if err == nil {

@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"rivulet/event"
+	"rivulet/event/avro"
+	"rivulet/event/form"
+	"rivulet/event/json"
 	"rivulet/kafka"
 )
 
@@ -17,31 +20,31 @@ import (
 type away struct {
 	mu    sync.Mutex
 	down  bool
-	known map[event.SchemaID]bool
+	known map[form.SchemaID]bool
 }
 
 const lacking = 404
 
-func (r *away) LearnSchema(_ context.Context, id event.SchemaID) error {
+func (r *away) LearnSchema(_ context.Context, id form.SchemaID) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.down && !r.known[id] {
 		return errors.New("503 Service Unavailable")
 	}
 	if r.known == nil {
-		r.known = map[event.SchemaID]bool{}
+		r.known = map[form.SchemaID]bool{}
 	}
 	r.known[id] = true
 	return nil
 }
 
-func (r *away) Schema(id event.SchemaID) (event.Written, error) {
+func (r *away) Schema(id form.SchemaID) (form.Written, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.known[id] || id.Number == lacking {
 		return nil, &event.FieldError{Reason: event.ReasonUnparsable, Detail: fmt.Sprint("no schema ", id)}
 	}
-	return event.ParseAvro(event.ArrivalAvro)
+	return avro.Parse(event.ArrivalAvro)
 }
 
 func (r *away) set(down bool) {
@@ -56,7 +59,7 @@ func (s *stack) framed(key string, id uint32, n int) {
 	var batch []kafka.Record
 	for range n {
 		a := arrival(fmt.Sprintf("n%d", s.sent), "t0")
-		value, err := event.Avro{}.AppendArrival(event.AppendConfluentHead(nil, id), &a)
+		value, err := avro.Codec{}.AppendArrival(form.AppendConfluentHead(nil, id), &a)
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -122,7 +125,7 @@ func TestAPartitionWaitsForTheRegistry(t *testing.T) {
 	ids := map[string]bool{}
 	for _, rec := range s.published(predictionsTopic) {
 		var p event.Prediction
-		if err := (event.JSON{}).DecodePrediction(rec.Value, &p); err != nil {
+		if err := (json.Codec{}).DecodePrediction(rec.Value, &p); err != nil {
 			t.Fatal(err)
 		}
 		if before, is := last[string(rec.Key)]; is && p.Source.Offset <= before {
@@ -137,13 +140,13 @@ func TestAPartitionWaitsForTheRegistry(t *testing.T) {
 
 // Deletes and tombstones of a database are passed over and counted: their offsets are committed.
 func TestSkippedRecords(t *testing.T) {
-	mapping, err := event.NewMapping(event.MappingOptions{Preset: event.PresetDebezium, Key: "/owner"})
+	mapping, err := form.NewMapping(form.MappingOptions{Preset: form.PresetDebezium, Key: "/owner"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	seen, out := &recorder{}, &kept{}
 	p := pipeline(t, PipelineOptions{Versions: serve(newTestVersion("v1")), Deliverer: out, Observer: seen,
-		Forms: event.Forms{Mapping: mapping}})
+		Forms: form.Reader{Mapping: mapping}})
 	var in Intake
 	for _, value := range []string{`{"op":"c","after":{"id":1,"features":[1,2,3,4],"owner":"o"}}`,
 		`{"op":"d","before":{"id":1}}`, ``, `{"op":"c"}`} {
@@ -157,7 +160,7 @@ func TestSkippedRecords(t *testing.T) {
 		string(b.DeadLetters[0].Key) != "k" {
 		t.Errorf("%+v", b)
 	}
-	if s := seen.batches[0].Skipped; len(s) != 2 || s[0] != event.SkipDelete || s[1] != event.SkipTombstone {
+	if s := seen.batches[0].Skipped; len(s) != 2 || s[0] != form.SkipDelete || s[1] != form.SkipTombstone {
 		t.Errorf("skipped %v", s)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"rivulet/event"
+	"rivulet/event/json"
 	"rivulet/internal/devstack"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
@@ -84,7 +85,7 @@ func (s *stack) send(n int) {
 	var batch []kafka.Record
 	for range n {
 		a := arrival(fmt.Sprintf("n%d", s.sent), "t0", "t1", "x")
-		value, err := event.JSON{}.AppendArrival(nil, &a)
+		value, err := json.Codec{}.AppendArrival(nil, &a)
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -221,7 +222,7 @@ func (s *stack) check() (repeated int) {
 	order := make(map[string][]int)
 	for _, r := range s.published(predictionsTopic) {
 		var p event.Prediction
-		if err := (event.JSON{}).DecodePrediction(r.Value, &p); err != nil {
+		if err := (json.Codec{}).DecodePrediction(r.Value, &p); err != nil {
 			s.t.Fatal(err)
 		}
 		if seen[p.ID] {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"rivulet/event"
+	"rivulet/event/json"
 	"rivulet/kafka"
 )
 
@@ -16,7 +16,7 @@ import (
 func (s *stack) sendAt(at time.Time) {
 	s.t.Helper()
 	a := arrival("timed", "t0")
-	value, err := event.JSON{}.AppendArrival(nil, &a)
+	value, err := json.Codec{}.AppendArrival(nil, &a)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestStartLatestIsBeforeOpenTransactions(t *testing.T) {
 	}
 	defer client.Close()
 	a := arrival("n-open", "t0")
-	value, err := event.JSON{}.AppendArrival(nil, &a)
+	value, err := json.Codec{}.AppendArrival(nil, &a)
 	if err := cmp.Or(err, client.BeginTransaction(),
 		client.ProduceSync(t.Context(), &kgo.Record{Value: value}).FirstErr()); err != nil {
 		t.Fatal(err)
@@ -181,7 +181,7 @@ func (s *stack) sendTo(partition int32, id string) {
 	}
 	defer client.Close()
 	a := arrival(id, "t0")
-	value, err := event.JSON{}.AppendArrival(nil, &a)
+	value, err := json.Codec{}.AppendArrival(nil, &a)
 	if err := cmp.Or(err, client.ProduceSync(s.t.Context(), &kgo.Record{Topic: arrivalsTopic, Partition: partition,
 		Value: value}).FirstErr()); err != nil {
 		s.t.Fatal(err)

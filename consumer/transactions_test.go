@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"rivulet/event"
+	"rivulet/event/json"
 	"rivulet/kafka"
 	"rivulet/producer"
 )
@@ -61,7 +62,7 @@ func (s *stack) checkOnce() {
 			quiet = 0
 			var p event.Prediction
 			var n int
-			if err := (event.JSON{}).DecodePrediction(r.Value, &p); err != nil {
+			if err := (json.Codec{}).DecodePrediction(r.Value, &p); err != nil {
 				s.t.Fatal(err)
 			}
 			if _, err := fmt.Sscanf(p.ID, "n%d", &n); err != nil {

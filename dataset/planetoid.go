@@ -56,8 +56,7 @@ func planetoidPrefix(path string) (string, error) {
 	case len(found) == 0:
 		return "", errors.New("there is no file ind.NAME.graph")
 	case len(found) > 1:
-		return "", fmt.Errorf("%w: give %s, or another, as the path", errSeveral,
-			strings.TrimSuffix(found[0], ".graph"))
+		return "", fmt.Errorf("%w: give %s, or another, as the path", errSeveral, strings.TrimSuffix(found[0], ".graph"))
 	}
 	return strings.TrimSuffix(found[0], ".graph"), nil
 }

@@ -1,10 +1,5 @@
 package event
 
-import (
-	"math"
-	"slices"
-)
-
 // Check returns nil if a model of d raw features can take the arrival, and otherwise a *[FieldError] with one of the
 // reasons:
 //   - [ReasonFeatureLength]: a dense row has not d values, or a sparse row has as many values as indices but an index
@@ -25,7 +20,7 @@ func (a *Arrival) Check(d, maxEdges int) error {
 // CheckEdges is the part of [Arrival.Check] that is about edges.
 func (a *Arrival) CheckEdges(maxEdges int) error {
 	if maxEdges > 0 && len(a.Edges) > maxEdges {
-		return fieldErrorf(ReasonTooManyEdges, "edges", "%d edges, at most %d are taken", len(a.Edges), maxEdges)
+		return Errorf(ReasonTooManyEdges, "edges", "%d edges, at most %d are taken", len(a.Edges), maxEdges)
 	}
 	return nil
 }
@@ -34,74 +29,46 @@ func (a *Arrival) CheckEdges(maxEdges int) error {
 func (f *Features) Check(d int) error { // not a *FieldError: a nil one in an error is not nil
 	if !f.Sparse {
 		if len(f.Values) != d {
-			return fieldErrorf(ReasonFeatureLength, "features", "%d values, the model takes %d", len(f.Values), d)
+			return Errorf(ReasonFeatureLength, "features", "%d values, the model takes %d", len(f.Values), d)
 		}
-		return checkFinite(f.Values, "features")
+		return CheckFinite(f.Values, "features")
 	}
-	return f.checkSparse(int64(d))
+	return f.checkSparse(d)
 }
 
-// maxIndex is above every index: they are int32.
-const maxIndex = math.MaxInt32 + 1
-
-func (f *Features) checkSparse(d int64) error {
-	if err := f.checkPairs(); err != nil {
+func (f *Features) checkSparse(d int) error {
+	if err := f.CheckPairs(); err != nil {
 		return err
 	}
 	for k, i := range f.Indices {
 		switch {
-		case i < 0 || int64(i) >= d:
-			return fieldErrorf(ReasonFeatureLength, element("features.indices", k), "%d is outside 0…%d", i, d-1)
+		case i < 0 || int(i) >= d:
+			return Errorf(ReasonFeatureLength, Element("features.indices", k), "%d is outside 0…%d", i, d-1)
 		case k > 0 && i <= f.Indices[k-1]:
-			return fieldErrorf(ReasonFeatureLength, element("features.indices", k),
+			return Errorf(ReasonFeatureLength, Element("features.indices", k),
 				"%d after %d, indices must ascend", i, f.Indices[k-1])
 		}
 	}
-	return checkFinite(f.Values, "features.values")
+	return CheckFinite(f.Values, "features.values")
 }
 
-func (f *Features) checkPairs() error {
+// CheckPairs refuses a sparse row of more or fewer values than indices.
+func (f *Features) CheckPairs() error {
 	if len(f.Indices) != len(f.Values) {
-		return fieldErrorf(ReasonFeatureLength, "features.values", "%d values for %d indices", len(f.Values),
-			len(f.Indices))
+		return Errorf(ReasonFeatureLength, "features.values", "%d values for %d indices", len(f.Values), len(f.Indices))
 	}
 	return nil
 }
 
-func checkFinite(values []float32, field string) error {
+// CheckFinite refuses NaN and infinity among features.
+func CheckFinite(values []float32, field string) error {
 	for k, v := range values {
 		// v-v is 0 for a finite v and NaN otherwise: one comparison a value.
 		if v-v != 0 {
-			return fieldErrorf(ReasonNotFinite, element(field, k), "%v, features must be finite", v)
+			return Errorf(ReasonNotFinite, Element(field, k), "%v, features must be finite", v)
 		}
 	}
 	return nil
-}
-
-// order sorts a sparse row by index and refuses an index that is given twice.
-func (f *Features) order() error {
-	if !slices.IsSorted(f.Indices) {
-		sortPairs(f.Indices, f.Values)
-	}
-	for k := 1; k < len(f.Indices); k++ {
-		if f.Indices[k] == f.Indices[k-1] {
-			return fieldErrorf(ReasonUnparsable, "features.indices", "%d is given twice", f.Indices[k])
-		}
-	}
-	return nil
-}
-
-// sortPairs sorts indices and carries values along. Each pair is packed into one integer, so that the standard sort
-// does the work on a plain slice; indices are not negative.
-func sortPairs(indices []int32, values []float32) {
-	packed := make([]uint64, len(indices))
-	for k, i := range indices {
-		packed[k] = uint64(i)<<32 | uint64(math.Float32bits(values[k]))
-	}
-	slices.Sort(packed)
-	for k, p := range packed {
-		indices[k], values[k] = int32(p>>32), math.Float32frombits(uint32(p))
-	}
 }
 
 // linearEdges is the number of edges up to which scanning a list for a repeated id beats a table
@@ -121,15 +88,15 @@ next:
 		}
 		t := tail(id)
 		spread := t * golden
-		bits, bit := &met[spread>>56&3], uint64(1)<<(spread>>58)
-		if *bits&bit != 0 {
+		word, bit := spread>>56&3, uint64(1)<<(spread>>58)
+		if met[word]&bit != 0 {
 			for k, other := range tails[:len(kept)] {
 				if other == t && kept[k] == id {
 					continue next
 				}
 			}
 		}
-		*bits |= bit
+		met[word] |= bit
 		tails[len(kept)] = t
 		kept = append(kept, id)
 	}
@@ -177,7 +144,7 @@ func (a *Arrival) NormaliseEdges() (dropped int) {
 				kept = append(kept, id)
 			}
 		}
-		if len(t.slots) <= maxScratch/8 {
+		if len(t.slots) <= 1<<17 { // one huge list does not cost memory for ever
 			edgeTables.Put(t)
 		}
 	}

@@ -1,4 +1,4 @@
-package event
+package event_test
 
 import (
 	"bytes"
@@ -16,32 +16,47 @@ import (
 	"github.com/twmb/avro"
 	"pgregory.net/rapid"
 
+	"rivulet/event"
+	eventavro "rivulet/event/avro"
+	"rivulet/event/eventtest"
+	"rivulet/event/json"
 	"rivulet/schema"
 )
+
+// The schemas of Rivulet's own records.
+var avroArrival, avroLabel = parsed(event.ArrivalAvro), parsed(event.LabelAvro)
+
+func parsed(schema string) *eventavro.Schema {
+	s, err := eventavro.Parse(schema)
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
 
 func drawValue(t *rapid.T) schema.Value {
 	switch rapid.IntRange(0, 5).Draw(t, "type") {
 	case 0:
 		return schema.Value{}
 	case 1:
-		return schema.Value{Type: schema.Number, Number: float64(finite().Draw(t, "number"))}
+		return schema.Value{Type: schema.Number, Number: float64(eventtest.Finite().Draw(t, "number"))}
 	case 2:
 		return schema.Value{Type: schema.Bool, Number: float64(rapid.IntRange(0, 1).Draw(t, "bool"))}
 	case 3:
-		return schema.Value{Type: schema.Text, Text: rapid.Just("").Draw(t, "empty") + text().Draw(t, "text")}
+		return schema.Value{Type: schema.Text, Text: rapid.Just("").Draw(t, "empty") + eventtest.Text().Draw(t, "text")}
 	case 4:
-		return schema.Value{Type: schema.Vector, Vector: rapid.SliceOf(finite()).Draw(t, "vector")}
+		return schema.Value{Type: schema.Vector, Vector: rapid.SliceOf(eventtest.Finite()).Draw(t, "vector")}
 	}
-	return schema.Value{Type: schema.Time, Time: moment().Draw(t, "time").Truncate(time.Microsecond)}
+	return schema.Value{Type: schema.Time, Time: eventtest.Moment().Draw(t, "time").Truncate(time.Microsecond)}
 }
 
 // drawAvro draws an arrival that Avro can hold: its times have microseconds, and its features may have names.
-func drawAvro(t *rapid.T) Arrival {
-	a := drawArrival(t)
+func drawAvro(t *rapid.T) event.Arrival {
+	a := eventtest.DrawArrival(t)
 	a.Time = a.Time.Truncate(time.Microsecond)
 	if rapid.IntRange(0, 2).Draw(t, "named") == 0 {
-		a.Features = Features{Named: []schema.Field{}}
-		for _, name := range rapid.SliceOfNDistinct(text(), 0, 5, rapid.ID).Draw(t, "names") {
+		a.Features = event.Features{Named: []schema.Field{}}
+		for _, name := range rapid.SliceOfNDistinct(eventtest.Text(), 0, 5, rapid.ID).Draw(t, "names") {
 			a.Features.Named = append(a.Features.Named, schema.Field{Name: name, Value: drawValue(t)})
 		}
 	}
@@ -49,18 +64,19 @@ func drawAvro(t *rapid.T) Arrival {
 }
 
 func TestAvroArrivalRoundTrip(t *testing.T) {
-	library := avro.MustParse(ArrivalAvro)
+	library := avro.MustParse(event.ArrivalAvro)
 	rapid.Check(t, func(t *rapid.T) {
-		want, got := drawAvro(t), Arrival{Edges: []string{"old"}, Features: Features{Indices: []int32{3}, Sparse: true}}
-		data, err := Avro{}.AppendArrival([]byte("before"), &want)
+		want, got := drawAvro(t), event.Arrival{Edges: []string{"old"},
+			Features: event.Features{Indices: []int32{3}, Sparse: true}}
+		data, err := eventavro.Codec{}.AppendArrival([]byte("before"), &want)
 		if err != nil {
 			t.Fatal(err)
 		}
 		data = data[len("before"):]
-		if err := (Avro{}).DecodeArrival(data, &got); err != nil {
+		if err := (eventavro.Codec{}).DecodeArrival(data, &got); err != nil {
 			t.Fatal(err)
 		}
-		requireSameArrival(t, &want, &got)
+		eventtest.RequireSameArrival(t, &want, &got)
 		// The library reads the same bytes, and writes them again.
 		var tree any
 		rest, err := library.Decode(data, &tree, avro.TaggedUnions())
@@ -68,9 +84,9 @@ func TestAvroArrivalRoundTrip(t *testing.T) {
 			t.Fatalf("the library reads %v, %d bytes over: %v", tree, len(rest), err)
 		}
 		again, err := library.Encode(tree)
-		var twice Arrival
+		var twice event.Arrival
 		if err == nil {
-			err = (Avro{}).DecodeArrival(again, &twice)
+			err = (eventavro.Codec{}).DecodeArrival(again, &twice)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -78,16 +94,16 @@ func TestAvroArrivalRoundTrip(t *testing.T) {
 		byName := func(a, b schema.Field) int { return strings.Compare(a.Name, b.Name) } // the library's maps have no order
 		slices.SortFunc(want.Features.Named, byName)
 		slices.SortFunc(twice.Features.Named, byName)
-		requireSameArrival(t, &want, &twice)
+		eventtest.RequireSameArrival(t, &want, &twice)
 	})
 }
 
 func TestAvroPredictionAndLabelRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		want, got := drawPrediction(t), Prediction{Top: []Score{{}}}
-		data, err := Avro{}.AppendPrediction(nil, &want)
+		want, got := eventtest.DrawPrediction(t), event.Prediction{Top: []event.Score{{}}}
+		data, err := eventavro.Codec{}.AppendPrediction(nil, &want)
 		if err == nil {
-			err = (Avro{}).DecodePrediction(data, &got) // by the library
+			err = (eventavro.Codec{}).DecodePrediction(data, &got) // by the library
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -95,17 +111,17 @@ func TestAvroPredictionAndLabelRoundTrip(t *testing.T) {
 		want.ArrivalTime = want.ArrivalTime.Truncate(time.Microsecond)
 		want.IngestTime = want.IngestTime.Truncate(time.Microsecond)
 		want.PredictedTime = want.PredictedTime.Truncate(time.Microsecond)
-		if diff := cmp.Diff(want, got, sameBits); diff != "" {
+		if diff := cmp.Diff(want, got, eventtest.SameBits); diff != "" {
 			t.Fatal(diff)
 		}
-		l := Label{ID: want.ID, Class: want.Class}
+		l := event.Label{ID: want.ID, Class: want.Class}
 		if want.ClassName != "" {
-			l.Class, l.ClassName = ByName, want.ClassName
+			l.Class, l.ClassName = event.ByName, want.ClassName
 		}
 		l.Time = want.ArrivalTime
-		var read Label
-		if data, err = (Avro{}).AppendLabel(nil, &l); err == nil {
-			err = (Avro{}).DecodeLabel(data, &read)
+		var read event.Label
+		if data, err = (eventavro.Codec{}).AppendLabel(nil, &l); err == nil {
+			err = (eventavro.Codec{}).DecodeLabel(data, &read)
 		}
 		if err != nil || read != l {
 			t.Fatalf("%+v, want %+v: %v", read, l, err)
@@ -118,20 +134,20 @@ func avroExamples(t testing.TB) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{}
 	for name, record := range examples(t, "arrival-*.json") {
-		var a Arrival
-		err := JSON{}.DecodeArrival(record, &a)
+		var a event.Arrival
+		err := json.Codec{}.DecodeArrival(record, &a)
 		if err == nil {
-			files[name], err = Avro{}.AppendArrival(nil, &a)
+			files[name], err = eventavro.Codec{}.AppendArrival(nil, &a)
 		}
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 	}
 	for name, record := range examples(t, "prediction-*.json") {
-		var p Prediction
-		err := JSON{}.DecodePrediction(record, &p)
+		var p event.Prediction
+		err := json.Codec{}.DecodePrediction(record, &p)
 		if err == nil {
-			files[name], err = Avro{}.AppendPrediction(nil, &p)
+			files[name], err = eventavro.Codec{}.AppendPrediction(nil, &p)
 		}
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -157,16 +173,17 @@ func TestAvroExamplesAreWritten(t *testing.T) {
 
 // The same example is the same arrival in Avro as in JSON, and the library reads its file by the schema.
 func TestAvroArrivalExamples(t *testing.T) {
-	library := avro.MustParse(ArrivalAvro)
+	library := avro.MustParse(event.ArrivalAvro)
 	files := examples(t, "arrival-*.avro")
 	for name, record := range examples(t, "arrival-*.json") {
-		var want, got Arrival
-		if err := errors.Join(JSON{}.DecodeArrival(record, &want), Avro{}.DecodeArrival(files[name], &got)); err != nil {
+		var want, got event.Arrival
+		if err := errors.Join(json.Codec{}.DecodeArrival(record, &want),
+			eventavro.Codec{}.DecodeArrival(files[name], &got)); err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
 		want.Time = want.Time.Truncate(time.Microsecond)
-		requireSameArrival(t, &want, &got)
+		eventtest.RequireSameArrival(t, &want, &got)
 		var tree map[string]any
 		if rest, err := library.Decode(files[name], &tree); err != nil || len(rest) > 0 || tree["id"] != want.ID {
 			t.Errorf("%s: the library reads %v, %d bytes over: %v", name, tree, len(rest), err)
@@ -177,16 +194,16 @@ func TestAvroArrivalExamples(t *testing.T) {
 func TestAvroPredictionExamples(t *testing.T) {
 	files, explained := examples(t, "prediction-*.avro"), 0
 	for name, record := range examples(t, "prediction-*.json") {
-		var want, got Prediction
-		if err := errors.Join(JSON{}.DecodePrediction(record, &want),
-			Avro{}.DecodePrediction(files[name], &got)); err != nil {
+		var want, got event.Prediction
+		if err := errors.Join(json.Codec{}.DecodePrediction(record, &want),
+			eventavro.Codec{}.DecodePrediction(files[name], &got)); err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
 		for _, when := range []*time.Time{&want.ArrivalTime, &want.IngestTime, &want.PredictedTime} {
 			*when = when.Truncate(time.Microsecond)
 		}
-		if diff := cmp.Diff(want, got, sameBits); diff != "" {
+		if diff := cmp.Diff(want, got, eventtest.SameBits); diff != "" {
 			t.Errorf("%s (-JSON +Avro):\n%s", name, diff)
 		}
 		if got.Explanation != nil {
@@ -199,13 +216,13 @@ func TestAvroPredictionExamples(t *testing.T) {
 }
 
 // written encodes a value by a writer's schema with the library.
-func written(t testing.TB, text string, value any) (*AvroSchema, []byte) {
+func written(t testing.TB, text string, value any) (*eventavro.Schema, []byte) {
 	t.Helper()
 	data, err := avro.MustParse(text).Encode(value)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := ParseAvro(text)
+	s, err := eventavro.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,12 +233,12 @@ const clickSchema = `{"type":"record","name":"Click","namespace":"shop","fields"
 
 // Writers have schemas of their own: other types, other orders, more fields, fewer fields, other names.
 func TestAvroOfOtherWriters(t *testing.T) {
-	dense := Features{Values: []float32{1, 2.5}}
+	dense := event.Features{Values: []float32{1, 2.5}}
 	day := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	for name, tc := range map[string]struct {
 		schema string
 		value  any
-		want   Arrival
+		want   event.Arrival
 	}{
 		"other order and more fields": {clickSchema + `
 			{"name":"tree","type":{"type":"record","name":"Tree","fields":[{"name":"l","type":["null","Tree"]},{"name":"r","type":["null","shop.Tree"]}]}},
@@ -231,21 +248,21 @@ func TestAvroOfOtherWriters(t *testing.T) {
 			map[string]any{"tree": map[string]any{"l": map[string]any{"l": nil, "r": nil}, "r": nil},
 				"tags": map[string]any{"x": []any{[]byte("y"), []byte("")}}, "features": []float64{1, 2.5}, "kind": "B",
 				"hash": []byte("abc"), "id": "n"},
-			Arrival{ID: "n", Features: dense}},
+			event.Arrival{ID: "n", Features: dense}},
 		"integers for ids, an alias, a date": {clickSchema + `
 			{"name":"node_id","type":"long"},{"name":"features","type":["null",{"type":"array","items":["null","float"]}]},
 			{"name":"neighbours","type":["null",{"type":"array","items":["int","string"]}]},{"name":"time","type":{"type":"int","logicalType":"date"}}]}`,
 			map[string]any{"node_id": int64(-17), "features": []any{float32(1), float32(2.5)},
 				"neighbours": []any{int32(4), "b"}, "time": day},
-			Arrival{ID: "-17", Features: dense, Edges: []string{"4", "b"}, Time: day}},
+			event.Arrival{ID: "-17", Features: dense, Edges: []string{"4", "b"}, Time: day}},
 		"the name goes before its alias": {clickSchema + `
 			{"name":"node_id","type":"string"},{"name":"id","type":"string"},{"name":"features","type":{"type":"array","items":"int"}}]}`,
 			map[string]any{"node_id": "other", "id": "own", "features": []int{3}},
-			Arrival{ID: "own", Features: Features{Values: []float32{3}}}},
+			event.Arrival{ID: "own", Features: event.Features{Values: []float32{3}}}},
 		"a map for named features": {clickSchema + `
 			{"name":"id","type":"string"},{"name":"features","type":{"type":"map","values":"long"}},{"name":"time","type":"string"}]}`,
 			map[string]any{"id": "n", "features": map[string]any{"age": int64(41)}, "time": "2026-03-01T00:00:00Z"},
-			Arrival{ID: "n", Time: day, Features: Features{Named: []schema.Field{{Name: "age",
+			event.Arrival{ID: "n", Time: day, Features: event.Features{Named: []schema.Field{{Name: "age",
 				Value: schema.Value{Type: schema.Number, Number: 41}}}}}},
 		"a record for named features": {clickSchema + `
 			{"name":"id","type":"string"},{"name":"features","type":{"type":"record","name":"F","fields":[{"name":"age","type":["null","int"]},
@@ -253,19 +270,19 @@ func TestAvroOfOtherWriters(t *testing.T) {
 			{"name":"since","type":{"type":"long","logicalType":"timestamp-millis"}},{"name":"v","type":{"type":"array","items":"float"}}]}}]}`,
 			map[string]any{"id": "n", "features": map[string]any{"age": nil, "paid": true, "plan": "pro", "since": day,
 				"v": []float32{1}}},
-			Arrival{ID: "n", Features: Features{Named: []schema.Field{{Name: "age"},
+			event.Arrival{ID: "n", Features: event.Features{Named: []schema.Field{{Name: "age"},
 				{Name: "paid", Value: schema.Value{Type: schema.Bool, Number: 1}},
 				{Name: "plan", Value: schema.Value{Type: schema.Text, Text: "pro"}},
 				{Name: "since", Value: schema.Value{Type: schema.Time, Time: day}},
 				{Name: "v", Value: schema.Value{Type: schema.Vector, Vector: []float32{1}}}}}}},
 	} {
 		s, data := written(t, tc.schema, tc.value)
-		var got Arrival
+		var got event.Arrival
 		if err := s.DecodeArrival(data, &got); err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if diff := cmp.Diff(tc.want, got, sameBits); diff != "" {
+		if diff := cmp.Diff(tc.want, got, eventtest.SameBits); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 		text, err := s.AppendJSON(nil, data)
@@ -277,13 +294,13 @@ func TestAvroOfOtherWriters(t *testing.T) {
 
 // A block of an array may say its length in bytes; fields that nobody needs are then passed over at once.
 func TestAvroBlocksWithTheirLength(t *testing.T) {
-	s, err := ParseAvro(clickSchema + `{"name":"more","type":{"type":"array","items":"string"}},{"name":"id","type":"string"},
+	s, err := eventavro.Parse(clickSchema + `{"name":"more","type":{"type":"array","items":"string"}},{"name":"id","type":"string"},
 		{"name":"features","type":{"type":"array","items":"float"}}]}`)
 	if err != nil {
 		t.Fatal(err)
 	}
 	data := []byte{3, 8, 2, 'a', 2, 'b', 0, 2, 'n', 1, 8, 0, 0, 128, 63, 0} // -2 strings of 4 bytes; -1 float of 4 bytes
-	var got Arrival
+	var got event.Arrival
 	if err := s.DecodeArrival(data, &got); err != nil || got.ID != "n" ||
 		!slices.Equal(got.Features.Values, []float32{1}) {
 		t.Errorf("%+v, %v", got, err)
@@ -291,14 +308,15 @@ func TestAvroBlocksWithTheirLength(t *testing.T) {
 }
 
 func TestAvroRefuses(t *testing.T) {
-	good, err := Avro{}.AppendArrival(nil, &Arrival{ID: "n", Features: Features{Values: []float32{1, 2}},
-		Edges: []string{"a"}})
+	good, err := eventavro.Codec{}.AppendArrival(nil,
+		&event.Arrival{ID: "n", Features: event.Features{Values: []float32{1, 2}},
+			Edges: []string{"a"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var a Arrival
+	var a event.Arrival
 	for n := range good { // every beginning of a record
-		if err := (Avro{}).DecodeArrival(good[:n], &a); err == nil {
+		if err := (eventavro.Codec{}).DecodeArrival(good[:n], &a); err == nil {
 			t.Errorf("the first %d bytes are read as %+v", n, a)
 		}
 	}
@@ -307,21 +325,21 @@ func TestAvroRefuses(t *testing.T) {
 		data   []byte
 		reason string
 	}{
-		"something after it": {append(slices.Clone(good), 0), ReasonUnparsable},
-		"NaN":                {nan, ReasonNotFinite},
-		"no branch":          {[]byte{2, 'n', 6}, ReasonUnparsable},
-		"an empty id":        {[]byte{0, 0, 0, 0, 0}, ReasonUnparsable},
-		"2⁶² features":       {[]byte{2, 'n', 0, 254, 255, 255, 255, 255, 255, 255, 255, 127}, ReasonUnparsable},
-		"a long of 11 bytes": {bytes.Repeat([]byte{255}, 20), ReasonUnparsable},
+		"something after it": {append(slices.Clone(good), 0), event.ReasonUnparsable},
+		"NaN":                {nan, event.ReasonNotFinite},
+		"no branch":          {[]byte{2, 'n', 6}, event.ReasonUnparsable},
+		"an empty id":        {[]byte{0, 0, 0, 0, 0}, event.ReasonUnparsable},
+		"2⁶² features":       {[]byte{2, 'n', 0, 254, 255, 255, 255, 255, 255, 255, 255, 127}, event.ReasonUnparsable},
+		"a long of 11 bytes": {bytes.Repeat([]byte{255}, 20), event.ReasonUnparsable},
 	} {
-		var field *FieldError
-		if err := (Avro{}).DecodeArrival(tc.data, &a); !errors.As(err, &field) || field.Reason != tc.reason {
+		var field *event.FieldError
+		if err := (eventavro.Codec{}).DecodeArrival(tc.data, &a); !errors.As(err, &field) || field.Reason != tc.reason {
 			t.Errorf("%s: %v, want %s", name, err, tc.reason)
 		}
 	}
 	for _, text := range []string{"", "{", `"nothing"`,
 		`{"type":"record","name":"R","fields":[{"name":"x","type":"Y"}]}`} {
-		if _, err := ParseAvro(text); err == nil {
+		if _, err := eventavro.Parse(text); err == nil {
 			t.Errorf("%q is taken for a schema", text)
 		}
 	}
@@ -329,8 +347,8 @@ func TestAvroRefuses(t *testing.T) {
 
 // hostile are records that say they have far more than they do.
 func hostile(t testing.TB) map[string]func() error {
-	parse := func(text string) *AvroSchema {
-		s, err := ParseAvro(text)
+	parse := func(text string) *eventavro.Schema {
+		s, err := eventavro.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -340,17 +358,23 @@ func hostile(t testing.TB) map[string]func() error {
 	deep := parse(`{"type":"record","name":"D","fields":[{"name":"d","type":["null","D"]}]}`)
 	doubling := clickSchema + `{"name":"x","type":{"type":"array","items":{"type":"record","name":"A0","fields":[]}}}`
 	many := []byte{254, 255, 255, 255, 255, 255, 255, 255, 127}
-	var a Arrival
+	var a event.Arrival
 	return map[string]func() error{
 		"nulls without an end": func() error { return nulls.DecodeArrival(many, &a) },
 		"nulls as JSON":        func() error { _, err := nulls.AppendJSON(nil, many); return err },
 		"deep":                 func() error { return deep.DecodeArrival(bytes.Repeat([]byte{2}, 1<<20), &a) },
 		"deep as JSON":         func() error { _, err := deep.AppendJSON(nil, bytes.Repeat([]byte{2}, 1<<20)); return err },
 		"empty records":        func() error { return parse(doubling+`]}`).DecodeArrival(many, &a) },
-		"gigabytes of text":    func() error { return (Avro{}).DecodeArrival(many, &a) },
-		"gigabytes of edges":   func() error { return (Avro{}).DecodeArrival(append([]byte{2, 'n', 0, 0}, many...), &a) },
-		"gigabytes of names":   func() error { return (Avro{}).DecodeArrival(append([]byte{2, 'n', 4}, many...), &a) },
-		"gigabytes of indices": func() error { return (Avro{}).DecodeArrival(append([]byte{2, 'n', 2}, many...), &a) },
+		"gigabytes of text":    func() error { return (eventavro.Codec{}).DecodeArrival(many, &a) },
+		"gigabytes of edges": func() error {
+			return (eventavro.Codec{}).DecodeArrival(append([]byte{2, 'n', 0, 0}, many...), &a)
+		},
+		"gigabytes of names": func() error {
+			return (eventavro.Codec{}).DecodeArrival(append([]byte{2, 'n', 4}, many...), &a)
+		},
+		"gigabytes of indices": func() error {
+			return (eventavro.Codec{}).DecodeArrival(append([]byte{2, 'n', 2}, many...), &a)
+		},
 	}
 }
 
@@ -372,8 +396,9 @@ func TestAvroAllocatesByItsBytes(t *testing.T) {
 func TestAvroNumbersBeyondFloat32(t *testing.T) {
 	s, data := written(t, clickSchema+`{"name":"id","type":"string"},{"name":"features","type":{"type":"array","items":"double"}}]}`,
 		map[string]any{"id": "n", "features": []float64{1, math.MaxFloat64}})
-	var field *FieldError
-	if err := s.DecodeArrival(data, new(Arrival)); !errors.As(err, &field) || field.Reason != ReasonNotFinite ||
+	var field *event.FieldError
+	if err := s.DecodeArrival(data, new(event.Arrival)); !errors.As(err, &field) ||
+		field.Reason != event.ReasonNotFinite ||
 		field.Field != "features[1]" {
 		t.Errorf("%v", err)
 	}
@@ -384,32 +409,32 @@ func TestAvroReferences(t *testing.T) {
 	const node = `{"type":"record","name":"Node","namespace":"g","fields":[{"name":"n","type":"int"}]}`
 	const click = `{"type":"record","name":"Click","namespace":"g","fields":[{"name":"by","type":"Node"},{"name":"id","type":"string"},
 		{"name":"too","type":["null","g.Node"]},{"name":"features","type":{"type":"array","items":"float"}}]}`
-	s, err := ParseAvro(click, node)
+	s, err := eventavro.Parse(click, node)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var a Arrival
+	var a event.Arrival
 	if err := s.DecodeArrival([]byte{8, 2, 'n', 2, 6, 0}, &a); err != nil || a.ID != "n" {
 		t.Errorf("%+v, %v", a, err)
 	}
-	if _, err := ParseAvro(click); err == nil {
+	if _, err := eventavro.Parse(click); err == nil {
 		t.Error("a type that is not defined is taken")
 	}
 }
 
 func FuzzAvroArrival(f *testing.F) {
 	for _, data := range examples(f, "arrival-*.json") {
-		var a Arrival
-		if (JSON{}).DecodeArrival(data, &a) == nil {
-			written, _ := Avro{}.AppendArrival(nil, &a)
+		var a event.Arrival
+		if (json.Codec{}).DecodeArrival(data, &a) == nil {
+			written, _ := eventavro.Codec{}.AppendArrival(nil, &a)
 			f.Add(written)
 		}
 	}
 	f.Add([]byte{2, 'n', 4, 2, 6, 'a', 'g', 'e', 2, 0, 0, 0, 0, 0, 0, 240, 63, 0, 0, 0})
 	f.Fuzz(func(t *testing.T, data []byte) {
-		var a, again Arrival
-		err := Avro{}.DecodeArrival(data, &a)
-		text, jsonErr := ownArrival.AppendJSON(nil, data)
+		var a, again event.Arrival
+		err := eventavro.Codec{}.DecodeArrival(data, &a)
+		text, jsonErr := avroArrival.AppendJSON(nil, data)
 		if err != nil {
 			requireFieldError(t, err)
 			return
@@ -418,34 +443,35 @@ func FuzzAvroArrival(f *testing.F) {
 			t.Fatalf("%x is an arrival, and has no JSON form: %v", data, jsonErr)
 		}
 		_ = text
-		written, err := Avro{}.AppendArrival(nil, &a)
+		written, err := eventavro.Codec{}.AppendArrival(nil, &a)
 		if err == nil {
-			err = (Avro{}).DecodeArrival(written, &again)
+			err = (eventavro.Codec{}).DecodeArrival(written, &again)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		requireSameArrival(t, &a, &again)
-		if err := (Avro{}).DecodeArrival(data, &again); err != nil { // in the memory of a record with the same names
+		eventtest.RequireSameArrival(t, &a, &again)
+		// in the memory of a record with the same names
+		if err := (eventavro.Codec{}).DecodeArrival(data, &again); err != nil {
 			t.Fatal(err)
 		}
-		requireSameArrival(t, &a, &again)
+		eventtest.RequireSameArrival(t, &a, &again)
 	})
 }
 
 // FuzzAvroSchema reads records by schemas of others.
 func FuzzAvroSchema(f *testing.F) {
-	f.Add(ArrivalAvro, []byte{2, 'n', 0, 0, 0, 0})
-	f.Add(LabelAvro, []byte{2, 'n', 2, 2, 0, 0})
+	f.Add(event.ArrivalAvro, []byte{2, 'n', 0, 0, 0, 0})
+	f.Add(event.LabelAvro, []byte{2, 'n', 2, 2, 0, 0})
 	f.Add(clickSchema+`{"name":"id","type":"long"},{"name":"features","type":{"type":"map","values":["null","double"]}}]}`,
 		[]byte{2, 2, 2, 'a', 0, 0})
 	f.Fuzz(func(t *testing.T, text string, data []byte) {
-		s, err := ParseAvro(text)
+		s, err := eventavro.Parse(text)
 		if err != nil {
 			return
 		}
-		var a Arrival
-		var l Label
+		var a event.Arrival
+		var l event.Label
 		if err := s.DecodeArrival(data, &a); err != nil {
 			requireFieldError(t, err)
 		}
@@ -459,26 +485,26 @@ func FuzzAvroSchema(f *testing.F) {
 }
 
 func TestAvroDoesNotWriteWhatCannotBeRead(t *testing.T) {
-	good := Features{Values: []float32{1}}
-	for field, a := range map[string]Arrival{
+	good := event.Features{Values: []float32{1}}
+	for field, a := range map[string]event.Arrival{
 		"id":                  {Features: good, Edges: []string{""}},
 		"edges[1]":            {ID: "n", Features: good, Edges: []string{"a", ""}},
-		"features[1]":         {ID: "n", Features: Features{Values: []float32{1, float32(math.NaN())}}},
-		"features.indices[0]": {ID: "n", Features: Features{Sparse: true, Indices: []int32{-1}, Values: []float32{1}}},
-		"features.values":     {ID: "n", Features: Features{Sparse: true, Indices: []int32{1}}},
+		"features[1]":         {ID: "n", Features: event.Features{Values: []float32{1, float32(math.NaN())}}},
+		"features.indices[0]": {ID: "n", Features: event.Features{Sparse: true, Indices: []int32{-1}, Values: []float32{1}}},
+		"features.values":     {ID: "n", Features: event.Features{Sparse: true, Indices: []int32{1}}},
 		"time":                {ID: "n", Features: good, Time: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)},
-		"features.named.a":    {ID: "n", Features: Features{Named: []schema.Field{{Name: "a"}, {Name: "a"}}}},
+		"features.named.a":    {ID: "n", Features: event.Features{Named: []schema.Field{{Name: "a"}, {Name: "a"}}}},
 	} {
-		out, err := Avro{}.AppendArrival([]byte("x"), &a)
-		var fault *FieldError
+		out, err := eventavro.Codec{}.AppendArrival([]byte("x"), &a)
+		var fault *event.FieldError
 		if !errors.As(err, &fault) || fault.Field != field || string(out) != "x" {
 			t.Errorf("%s: %q, %v", field, out, err)
 		}
 	}
-	if _, err := (Avro{}).AppendPrediction(nil, &Prediction{ID: "n", Class: -1}); err == nil {
+	if _, err := (eventavro.Codec{}).AppendPrediction(nil, &event.Prediction{ID: "n", Class: -1}); err == nil {
 		t.Error("a prediction of class -1 is written")
 	}
-	if _, err := (Avro{}).AppendLabel(nil, &Label{ID: "n", Class: ByName}); err == nil {
+	if _, err := (eventavro.Codec{}).AppendLabel(nil, &event.Label{ID: "n", Class: event.ByName}); err == nil {
 		t.Error("a label without a class is written")
 	}
 }
@@ -507,8 +533,8 @@ func TestAvroEdges(t *testing.T) {
 		if tc.fault == "" {
 			record += "\x00" // no time
 		}
-		a := Arrival{Edges: []string{"old", "old"}}
-		err := Avro{}.DecodeArrival([]byte(record), &a)
+		a := event.Arrival{Edges: []string{"old", "old"}}
+		err := eventavro.Codec{}.DecodeArrival([]byte(record), &a)
 		switch {
 		case tc.fault == "" && (err != nil || !slices.Equal(a.Edges, tc.want)):
 			t.Errorf("%s: got %q, %v, want %q", name, a.Edges, err, tc.want)

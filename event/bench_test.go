@@ -1,47 +1,25 @@
-package event
+package event_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"testing"
 	"time"
 
 	"github.com/twmb/avro"
 	"google.golang.org/protobuf/proto"
 
+	"rivulet/event"
+	eventavro "rivulet/event/avro"
+	"rivulet/event/eventtest"
+	"rivulet/event/json"
+	"rivulet/event/protobuf"
 	"rivulet/test/eventpb"
 )
 
-// benchArrival returns a typical record of a stream: a bag of 35 words with weights, or 500 dense values, and 20 edges.
-func benchArrival(codec Codec, sparse bool) []byte {
-	r := rand.New(rand.NewPCG(1, 2))
-	a := Arrival{ID: "paper-1234567", Time: fullPrediction().IngestTime}
-	if a.Features.Sparse = sparse; sparse {
-		var index int32
-		for range 35 {
-			index += 1 + r.Int32N(70)
-			a.Features.Indices = append(a.Features.Indices, index)
-			a.Features.Values = append(a.Features.Values, r.Float32())
-		}
-	} else {
-		for range 500 {
-			a.Features.Values = append(a.Features.Values, float32(r.NormFloat64()))
-		}
-	}
-	for range 20 {
-		a.Edges = append(a.Edges, fmt.Sprintf("paper-%d", r.IntN(3_000_000)))
-	}
-	data, err := codec.AppendArrival(nil, &a)
-	if err != nil {
-		panic(err)
-	}
-	return data
-}
-
 // generatedCodec reads arrivals by the generated code, for comparison.
-type generatedCodec struct{ Protobuf }
+type generatedCodec struct{ protobuf.Codec }
 
-func (generatedCodec) DecodeArrival(data []byte, a *Arrival) error {
+func (generatedCodec) DecodeArrival(data []byte, a *event.Arrival) error {
 	var g eventpb.Arrival
 	if err := proto.Unmarshal(data, &g); err != nil {
 		return err
@@ -53,15 +31,15 @@ func (generatedCodec) DecodeArrival(data []byte, a *Arrival) error {
 // benchCodecs are measured side by side.
 var benchCodecs = []struct {
 	name  string
-	codec Codec
-}{{"json", JSON{}}, {"protobuf", Protobuf{}}, {"avro", Avro{}}, {"generated", generatedCodec{}}}
+	codec event.Codec
+}{{"json", json.Codec{}}, {"protobuf", protobuf.Codec{}}, {"avro", eventavro.Codec{}}, {"generated", generatedCodec{}}}
 
 func BenchmarkDecodeArrival(b *testing.B) {
 	for name, sparse := range map[string]bool{"sparse35": true, "dense500": false} {
 		for _, form := range benchCodecs {
 			b.Run(name+"/"+form.name, func(b *testing.B) {
-				data := benchArrival(form.codec, sparse)
-				var a Arrival
+				data := eventtest.BenchArrival(form.codec, sparse)
+				var a event.Arrival
 				b.ReportAllocs()
 				for b.Loop() {
 					if err := form.codec.DecodeArrival(data, &a); err != nil {
@@ -79,8 +57,8 @@ func BenchmarkAppendArrival(b *testing.B) {
 	for name, sparse := range map[string]bool{"sparse35": true, "dense500": false} {
 		for _, form := range benchCodecs[:3] {
 			b.Run(name+"/"+form.name, func(b *testing.B) {
-				var a Arrival
-				if err := form.codec.DecodeArrival(benchArrival(form.codec, sparse), &a); err != nil {
+				var a event.Arrival
+				if err := form.codec.DecodeArrival(eventtest.BenchArrival(form.codec, sparse), &a); err != nil {
 					b.Fatal(err)
 				}
 				var out []byte
@@ -98,10 +76,10 @@ func BenchmarkAppendArrival(b *testing.B) {
 }
 
 func BenchmarkAppendPrediction(b *testing.B) {
-	full := fullPrediction()
+	full := eventtest.FullPrediction()
 	plain := full
 	plain.Top, plain.Probabilities, plain.Logits, plain.Representation = nil, nil, nil, nil
-	for name, p := range map[string]*Prediction{"full": &full, "plain": &plain} {
+	for name, p := range map[string]*event.Prediction{"full": &full, "plain": &plain} {
 		for _, form := range benchCodecs[:3] {
 			b.Run(name+"/"+form.name, func(b *testing.B) {
 				var out []byte
@@ -120,14 +98,14 @@ func BenchmarkAppendPrediction(b *testing.B) {
 }
 
 func BenchmarkDecodePrediction(b *testing.B) {
-	full := fullPrediction()
+	full := eventtest.FullPrediction()
 	for _, form := range benchCodecs[:3] {
 		b.Run(form.name, func(b *testing.B) {
 			data, err := form.codec.AppendPrediction(nil, &full)
 			if err != nil {
 				b.Fatal(err)
 			}
-			var p Prediction
+			var p event.Prediction
 			b.ReportAllocs()
 			for b.Loop() {
 				if err := form.codec.DecodePrediction(data, &p); err != nil {
@@ -155,11 +133,12 @@ func BenchmarkAvroReaders(b *testing.B) {
 		Edges    []string   `avro:"edges"`
 		Time     *time.Time `avro:"time"`
 	}
-	own := avro.MustParse(ArrivalAvro)
+	own := avro.MustParse(event.ArrivalAvro)
 	typed := avro.MustParse(`{"type":"record","name":"A","fields":[{"name":"id","type":"string"},
 		{"name":"features","type":[{"type":"array","items":"float"}]}, {"name":"edges","type":{"type":"array","items":"string"}},
 		{"name":"time","type":["null",{"type":"long","logicalType":"timestamp-micros"}]}]}`)
-	records := map[string][]byte{"sparse35": benchArrival(Avro{}, true), "dense500": benchArrival(Avro{}, false)}
+	records := map[string][]byte{"sparse35": eventtest.BenchArrival(eventavro.Codec{}, true),
+		"dense500": eventtest.BenchArrival(eventavro.Codec{}, false)}
 	for _, row := range benchRows() {
 		for _, form := range row.forms(b) {
 			if form.name == "avro-named" {
@@ -167,12 +146,12 @@ func BenchmarkAvroReaders(b *testing.B) {
 			}
 		}
 	}
-	var ours Arrival
+	var ours event.Arrival
 	var library libraryArrival
 	var plain typedArrival
 	for name, data := range records {
 		readers := map[string]func() error{
-			"ours":    func() error { return Avro{}.DecodeArrival(data, &ours) },
+			"ours":    func() error { return eventavro.Codec{}.DecodeArrival(data, &ours) },
 			"library": func() error { _, err := own.Decode(data, &library); return err },
 		}
 		if name == "dense500" {
@@ -198,7 +177,7 @@ func BenchmarkNormaliseEdges(b *testing.B) {
 			for i := range edges {
 				edges[i] = fmt.Sprintf("paper-%d", 1_000_000+i)
 			}
-			a := Arrival{ID: "paper-1"}
+			a := event.Arrival{ID: "paper-1"}
 			b.ReportAllocs()
 			for b.Loop() {
 				a.Edges = append(a.Edges[:0], edges...)

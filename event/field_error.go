@@ -1,14 +1,15 @@
 package event
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"unicode/utf8"
 )
 
-// maxQuoted bounds, in bytes, the part of a record's value that an error repeats: details travel in record headers
+// MaxQuoted bounds, in bytes, the part of a record's value that an error repeats: details travel in record headers
 // and logs.
-const maxQuoted = 64
+const MaxQuoted = 64
 
 // maxLibraryText bounds, in bytes, a library's message about a record: it may repeat the whole value.
 const maxLibraryText = 256
@@ -31,15 +32,16 @@ func (e *FieldError) Error() string {
 	return e.Field + ": " + e.Detail
 }
 
-func fieldErrorf(reason, field, format string, args ...any) *FieldError {
+// Errorf returns a FieldError with a formatted detail.
+func Errorf(reason, field, format string, args ...any) *FieldError {
 	return &FieldError{Reason: reason, Field: field, Detail: fmt.Sprintf(format, args...)}
 }
 
-// element returns the path of one element of a list.
-func element(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
+// Element returns the path of one element of a list.
+func Element(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
 
-// cut shortens a value of a record to maxQuoted bytes.
-func cut(text string) string { return cutTo(text, maxQuoted) }
+// Cut shortens a value of a record to MaxQuoted bytes.
+func Cut(text string) string { return cutTo(text, MaxQuoted) }
 
 // cutTo shortens text to n bytes, at the start of a rune, and appends its length.
 func cutTo(text string, n int) string {
@@ -48,6 +50,9 @@ func cutTo(text string, n int) string {
 	}
 	return fmt.Sprintf("%s… (%d bytes)", text[:runeStart(text, n)], len(text))
 }
+
+// LibraryText shortens a library's message about a record.
+func LibraryText(err error) string { return cutTo(err.Error(), maxLibraryText) }
 
 // runeStart returns the last start of a rune in text at or before byte i; i is inside text.
 func runeStart(text string, i int) int {
@@ -58,3 +63,10 @@ func runeStart(text string, i int) int {
 	}
 	return i
 }
+
+// ErrNoFeatures is the fault of an arrival that is whole but for its features. Decoders return it last, when all else
+// has been read.
+var ErrNoFeatures = &FieldError{Reason: ReasonUnparsable, Field: "features", Detail: "is missing"}
+
+// LacksFeatures reports whether an arrival was read that is whole but for its features.
+func LacksFeatures(err error) bool { return errors.Is(err, ErrNoFeatures) }

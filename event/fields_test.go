@@ -1,4 +1,4 @@
-package event
+package event_test
 
 import (
 	"encoding/json"
@@ -12,8 +12,9 @@ import (
 	"github.com/twmb/avro"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"rivulet/event"
+	"rivulet/event/fields"
 	"rivulet/event/table"
 	"rivulet/test/eventpb"
 )
@@ -39,7 +40,7 @@ var kindsInSchemas = map[table.Kind]struct {
 	table.Time:          {reflect.TypeFor[time.Time](), "message", "null|timestamp-micros"},
 	table.Timestamp:     {reflect.TypeFor[time.Time](), "message", "null|timestamp-micros"},
 	table.IDs:           {reflect.TypeFor[[]string](), "repeated string", "array of string"},
-	table.Features:      {reflect.TypeFor[Features](), "message", "array of float|record|record"},
+	table.Features:      {reflect.TypeFor[event.Features](), "message", "array of float|record|record"},
 	table.Struct:        {nil, "message", "record"},
 	table.Group:         {nil, "message", "null|record"},
 	table.List:          {nil, "repeated message", "array of record"},
@@ -57,10 +58,11 @@ func TestTablesAreTheSchemas(t *testing.T) {
 		avro    string
 		json    []byte
 	}{
-		{arrivalTable, reflect.TypeFor[Arrival](), []string{"Key"}, &eventpb.Arrival{}, ArrivalAvro, ArrivalSchema},
-		{labelTable, reflect.TypeFor[Label](), nil, &eventpb.Label{}, LabelAvro, LabelSchema},
-		{predictionTable, reflect.TypeFor[Prediction](), []string{"Key"}, &eventpb.Prediction{}, PredictionAvro,
-			PredictionSchema},
+		{fields.Arrival, reflect.TypeFor[event.Arrival](), []string{"Key"}, &eventpb.Arrival{}, event.ArrivalAvro,
+			event.ArrivalSchema},
+		{fields.Label, reflect.TypeFor[event.Label](), nil, &eventpb.Label{}, event.LabelAvro, event.LabelSchema},
+		{fields.Prediction, reflect.TypeFor[event.Prediction](), []string{"Key"}, &eventpb.Prediction{}, event.PredictionAvro,
+			event.PredictionSchema},
 	} {
 		var object map[string]any
 		if err := json.Unmarshal(tc.json, &object); err != nil {
@@ -138,7 +140,7 @@ func requireRows(t *testing.T, m *table.Message, goType reflect.Type, inStruct m
 		t.Errorf("%s: %d fields in .proto, the table has %d numbers", goType, message.Fields().Len(), len(numbers))
 	}
 	for i := range goType.NumField() {
-		if name := goType.Field(i).Name; !inStruct[name] && m != representationTable {
+		if name := goType.Field(i).Name; !inStruct[name] && m != fields.RepresentationTable {
 			t.Errorf("%s: the struct's field %s has no row", goType, name)
 		}
 	}
@@ -210,34 +212,6 @@ func requireWords(t *testing.T, f *table.Field, numbers protoreflect.EnumValueDe
 	for i, word := range f.Words[1:] {
 		if got := numbers.ByNumber(protoreflect.EnumNumber(i + 1)); string(got.Name()) != "KIND_"+strings.ToUpper(word) {
 			t.Errorf("word %d is %s in .proto and %s in the table", i+1, got.Name(), word)
-		}
-	}
-}
-
-// The small messages that have no table agree with the .proto files, too.
-func TestWireFieldsAreTheSchema(t *testing.T) {
-	for _, tc := range []struct {
-		message proto.Message
-		fields  []table.WireField
-	}{
-		{&eventpb.DenseFeatures{}, denseFields}, {&eventpb.SparseFeatures{}, sparseFields},
-		{&eventpb.FeatureValue{}, valueFields}, {&eventpb.FeatureVector{}, vectorFields},
-		{&timestamppb.Timestamp{}, timestampFields},
-	} {
-		fields := tc.message.ProtoReflect().Descriptor().Fields()
-		if fields.Len() != len(tc.fields)-1 {
-			t.Errorf("%T has %d fields, the codec %d", tc.message, fields.Len(), len(tc.fields)-1)
-		}
-		for i := range fields.Len() {
-			field := fields.Get(i)
-			want := map[string]table.Wire{"float": table.Fixed32, "double": table.Fixed64, "bool": table.Varint,
-				"int64": table.Varint,
-				"int32": table.Varint, "string": table.Bytes, "message": table.Bytes, "repeated float": table.FloatList,
-				"repeated uint32": table.VarintList}[protoWord(field)]
-			if got := tc.fields[field.Number()]; got.Wire != want || !slices.Contains([]string{string(field.Name()), "features",
-				"features." + string(field.Name()), "vector"}, got.Name) {
-				t.Errorf("%T: %s is %+v", tc.message, field.Name(), got)
-			}
 		}
 	}
 }

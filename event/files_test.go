@@ -1,4 +1,4 @@
-package event
+package event_test
 
 import (
 	"bytes"
@@ -14,6 +14,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"pgregory.net/rapid"
+
+	"rivulet/event"
+	"rivulet/event/eventtest"
+	eventjson "rivulet/event/json"
 )
 
 // The model and the limit for which the example files are made.
@@ -67,7 +71,7 @@ func examples(t testing.TB, pattern string) map[string][]byte {
 }
 
 func TestExampleArrivals(t *testing.T) {
-	schema := compileSchema(t, ArrivalSchema)
+	schema := compileSchema(t, event.ArrivalSchema)
 	for name, record := range examples(t, "arrival-*.json") {
 		t.Run(name, func(t *testing.T) { requireGoodArrival(t, schema, record) })
 	}
@@ -75,8 +79,8 @@ func TestExampleArrivals(t *testing.T) {
 
 func requireGoodArrival(t *testing.T, schema *jsonschema.Schema, record []byte) {
 	t.Helper()
-	var a, again Arrival
-	if err := (JSON{}).DecodeArrival(record, &a); err != nil {
+	var a, again event.Arrival
+	if err := (eventjson.Codec{}).DecodeArrival(record, &a); err != nil {
 		t.Fatal(err)
 	}
 	d := exampleFeatures
@@ -86,14 +90,14 @@ func requireGoodArrival(t *testing.T, schema *jsonschema.Schema, record []byte) 
 	if err := a.Check(d, exampleEdges); err != nil {
 		t.Error(err)
 	}
-	written, err := (JSON{}).AppendArrival(nil, &a)
+	written, err := (eventjson.Codec{}).AppendArrival(nil, &a)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := (JSON{}).DecodeArrival(written, &again); err != nil {
+	if err := (eventjson.Codec{}).DecodeArrival(written, &again); err != nil {
 		t.Fatal(err)
 	}
-	requireSameArrival(t, &a, &again)
+	eventtest.RequireSameArrival(t, &a, &again)
 	for _, r := range [][]byte{record, written} {
 		if err := conforms(schema, r); err != nil {
 			t.Errorf("%s: %v", r, err)
@@ -113,18 +117,18 @@ var beyondSchema = []string{
 
 // The name of a bad file carries the reason: bad-arrival-REASON-what.json.
 func TestBadArrivals(t *testing.T) {
-	schema := compileSchema(t, ArrivalSchema)
+	schema := compileSchema(t, event.ArrivalSchema)
 	reasons := map[string]bool{}
 	for name, record := range examples(t, "bad-arrival-*.json") {
 		t.Run(name, func(t *testing.T) {
 			reason := strings.Split(name, "-")[2]
 			reasons[reason] = true
-			var a Arrival
-			err := (JSON{}).DecodeArrival(record, &a)
+			var a event.Arrival
+			err := (eventjson.Codec{}).DecodeArrival(record, &a)
 			if err == nil {
 				err = a.Check(exampleFeatures, exampleEdges)
 			}
-			var field *FieldError
+			var field *event.FieldError
 			if !errors.As(err, &field) || field.Reason != reason {
 				t.Errorf("got %v (%+v), want reason %s", err, field, reason)
 			}
@@ -133,7 +137,8 @@ func TestBadArrivals(t *testing.T) {
 			}
 		})
 	}
-	for _, reason := range []string{ReasonUnparsable, ReasonFeatureLength, ReasonNotFinite, ReasonTooManyEdges} {
+	for _, reason := range []string{event.ReasonUnparsable, event.ReasonFeatureLength, event.ReasonNotFinite,
+		event.ReasonTooManyEdges} {
 		if !reasons[reason] {
 			t.Errorf("no example of %s", reason)
 		}
@@ -141,7 +146,7 @@ func TestBadArrivals(t *testing.T) {
 }
 
 func TestExamplePredictions(t *testing.T) {
-	schema := compileSchema(t, PredictionSchema)
+	schema := compileSchema(t, event.PredictionSchema)
 	for name, record := range examples(t, "prediction-*.json") {
 		t.Run(name, func(t *testing.T) { requireGoodPrediction(t, schema, record) })
 	}
@@ -149,18 +154,18 @@ func TestExamplePredictions(t *testing.T) {
 
 func requireGoodPrediction(t *testing.T, schema *jsonschema.Schema, record []byte) {
 	t.Helper()
-	var p, again Prediction
-	if err := (JSON{}).DecodePrediction(record, &p); err != nil {
+	var p, again event.Prediction
+	if err := (eventjson.Codec{}).DecodePrediction(record, &p); err != nil {
 		t.Fatal(err)
 	}
-	written, err := (JSON{}).AppendPrediction(nil, &p)
+	written, err := (eventjson.Codec{}).AppendPrediction(nil, &p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := (JSON{}).DecodePrediction(written, &again); err != nil {
+	if err := (eventjson.Codec{}).DecodePrediction(written, &again); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(p, again, sameBits); diff != "" {
+	if diff := cmp.Diff(p, again, eventtest.SameBits); diff != "" {
 		t.Error(diff)
 	}
 	for _, r := range [][]byte{record, written} {
@@ -171,11 +176,11 @@ func requireGoodPrediction(t *testing.T, schema *jsonschema.Schema, record []byt
 }
 
 func TestBadPredictions(t *testing.T) {
-	schema := compileSchema(t, PredictionSchema)
+	schema := compileSchema(t, event.PredictionSchema)
 	for name, record := range examples(t, "bad-prediction-*.json") {
 		t.Run(name, func(t *testing.T) {
-			var p Prediction
-			if err := (JSON{}).DecodePrediction(record, &p); err == nil {
+			var p event.Prediction
+			if err := (eventjson.Codec{}).DecodePrediction(record, &p); err == nil {
 				t.Errorf("decoded as %+v", p)
 			}
 			if name != "bad-prediction-repeated-field" && conforms(schema, record) == nil {
@@ -187,17 +192,17 @@ func TestBadPredictions(t *testing.T) {
 
 // All records that the codec writes conform to the schemas that readers in other languages use.
 func TestWrittenConforms(t *testing.T) {
-	arrivals, predictions := compileSchema(t, ArrivalSchema), compileSchema(t, PredictionSchema)
+	arrivals, predictions := compileSchema(t, event.ArrivalSchema), compileSchema(t, event.PredictionSchema)
 	rapid.Check(t, func(t *rapid.T) {
-		a, p := drawArrival(t), drawPrediction(t)
-		written, err := (JSON{}).AppendArrival(nil, &a)
+		a, p := eventtest.DrawArrival(t), eventtest.DrawPrediction(t)
+		written, err := (eventjson.Codec{}).AppendArrival(nil, &a)
 		if err == nil {
 			err = conforms(arrivals, written)
 		}
 		if err != nil {
 			t.Fatalf("%s: %v", written, err)
 		}
-		written, err = (JSON{}).AppendPrediction(nil, &p)
+		written, err = (eventjson.Codec{}).AppendPrediction(nil, &p)
 		if err == nil {
 			err = conforms(predictions, written)
 		}
@@ -215,7 +220,7 @@ func TestReadmeExamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	arrivals, predictions := compileSchema(t, ArrivalSchema), compileSchema(t, PredictionSchema)
+	arrivals, predictions := compileSchema(t, event.ArrivalSchema), compileSchema(t, event.PredictionSchema)
 	count := map[string]int{}
 	for _, match := range fence.FindAllSubmatch(readme, -1) {
 		kind := string(match[1])
@@ -241,17 +246,17 @@ func TestReadmeIsComplete(t *testing.T) {
 		t.Fatal(err)
 	}
 	words := []string{
-		ReasonUnparsable, ReasonContentType, ReasonFeatureLength, ReasonNotFinite, ReasonTooManyEdges, ReasonTooLarge,
-		ReasonFeatureUnknown,
-		ReasonFeatureType, ReasonFeatureMissing, ReasonSchema, HeaderSchema, "named",
-		HeaderContentType, HeaderArtifact, HeaderReason, HeaderDetail, HeaderSourceTopic, HeaderSourcePartition,
-		HeaderSourceOffset, HeaderIngestTime, "indices", "values", "partition", "offset", "runner_up", "reasons", "share",
+		event.ReasonUnparsable, event.ReasonContentType, event.ReasonFeatureLength, event.ReasonNotFinite,
+		event.ReasonTooManyEdges, event.ReasonTooLarge,
+		event.ReasonFeatureUnknown,
+		event.ReasonFeatureType, event.ReasonFeatureMissing, event.ReasonSchema, event.HeaderSchema, "named",
+		event.HeaderContentType, event.HeaderArtifact, event.HeaderReason, event.HeaderDetail, event.HeaderSourceTopic,
+		event.HeaderSourcePartition,
+		event.HeaderSourceOffset, event.HeaderIngestTime, "indices", "values", "partition", "offset", "runner_up", "reasons",
+		"share",
 		"margin",
 	}
-	for _, f := range forms {
-		words = append(append(words, f.codec.ContentType()), f.aliases...)
-	}
-	for _, data := range [][]byte{ArrivalSchema, PredictionSchema, LabelSchema} {
+	for _, data := range [][]byte{event.ArrivalSchema, event.PredictionSchema, event.LabelSchema} {
 		var schema struct {
 			Properties map[string]any `json:"properties"`
 		}

@@ -1,4 +1,4 @@
-package event
+package event_test
 
 import (
 	"bytes"
@@ -12,6 +12,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"rivulet/event"
+	"rivulet/event/avro"
+	"rivulet/event/eventtest"
+	"rivulet/event/json"
+	"rivulet/event/protobuf"
 	"rivulet/schema"
 )
 
@@ -24,14 +29,14 @@ func addExamples(f *testing.F, patterns ...string) {
 	}
 }
 
-// Any bytes give an arrival or a *FieldError. A decoded arrival can be encoded and reads back the same; the bytes are
-// not written to; memory is bounded by the record's size.
+// Any bytes give an arrival or a *event.FieldError. A decoded arrival can be encoded and reads back the same; the bytes
+// are not written to; memory is bounded by the record's size.
 func FuzzDecodeArrival(f *testing.F) {
 	addExamples(f, "arrival-*.json", "bad-arrival-*.json")
 	f.Fuzz(func(t *testing.T, record []byte) {
 		original := bytes.Clone(record)
-		var a Arrival
-		err := (JSON{}).DecodeArrival(record, &a)
+		var a event.Arrival
+		err := (json.Codec{}).DecodeArrival(record, &a)
 		if !bytes.Equal(original, record) {
 			t.Fatalf("decoding changed the record to %q", record)
 		}
@@ -41,20 +46,20 @@ func FuzzDecodeArrival(f *testing.F) {
 			return
 		}
 		requireIDs(t, append([]string{a.ID}, a.Edges...))
-		if err := a.Check(maxFeatures(&a), 0); err != nil {
+		if err := a.Check(eventtest.MaxFeatures(&a), 0); err != nil {
 			t.Fatalf("decoded, but %v", err)
 		}
 		requirePredictable(t, &a)
-		written, err := (JSON{}).AppendArrival(nil, &a)
+		written, err := (json.Codec{}).AppendArrival(nil, &a)
 		if err != nil {
 			t.Fatal(err)
 		}
-		again := dirtyArrival()
-		if err := (JSON{}).DecodeArrival(written, &again); err != nil {
+		again := eventtest.UsedArrival()
+		if err := (json.Codec{}).DecodeArrival(written, &again); err != nil {
 			t.Fatalf("%s: %v", written, err)
 		}
-		requireSameArrival(t, &a, &again)
-		rewritten, err := (JSON{}).AppendArrival(nil, &again)
+		eventtest.RequireSameArrival(t, &a, &again)
+		rewritten, err := (json.Codec{}).AppendArrival(nil, &again)
 		if err != nil || !bytes.Equal(written, rewritten) {
 			t.Fatalf("written as %s and then as %s (%v)", written, rewritten, err)
 		}
@@ -66,28 +71,28 @@ func FuzzDecodePrediction(f *testing.F) {
 	addExamples(f, "prediction-*.json", "bad-prediction-*.json")
 	f.Fuzz(func(t *testing.T, record []byte) {
 		original := bytes.Clone(record)
-		var p Prediction
-		err := (JSON{}).DecodePrediction(record, &p)
+		var p event.Prediction
+		err := (json.Codec{}).DecodePrediction(record, &p)
 		if !bytes.Equal(original, record) {
 			t.Fatalf("decoding changed the record to %q", record)
 		}
 		requireBounded(t, len(record), cap(p.Probabilities)*4+cap(p.Logits)*4+cap(p.Representation)*4+
-			cap(p.Top)*int(unsafe.Sizeof(Score{})))
+			cap(p.Top)*int(unsafe.Sizeof(event.Score{})))
 		if err != nil {
 			requireFieldError(t, err)
 			return
 		}
 		requireIDs(t, []string{p.ID})
-		written, err := (JSON{}).AppendPrediction(nil, &p)
+		written, err := (json.Codec{}).AppendPrediction(nil, &p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		again := fullPrediction()
+		again := eventtest.FullPrediction()
 		again.Key = nil
-		if err := (JSON{}).DecodePrediction(written, &again); err != nil {
+		if err := (json.Codec{}).DecodePrediction(written, &again); err != nil {
 			t.Fatalf("%s: %v", written, err)
 		}
-		if diff := cmp.Diff(p, again, sameBits); diff != "" {
+		if diff := cmp.Diff(p, again, eventtest.SameBits); diff != "" {
 			t.Fatalf("%s: %s", written, diff)
 		}
 	})
@@ -101,7 +106,7 @@ func requireBounded(t *testing.T, record, held int) {
 }
 
 func requireFieldError(t *testing.T, err error) {
-	var field *FieldError
+	var field *event.FieldError
 	if !errors.As(err, &field) || field.Reason == "" || field.Detail == "" {
 		t.Fatalf("%v is a %T (%+v)", err, err, field)
 	}
@@ -111,10 +116,10 @@ func requireFieldError(t *testing.T, err error) {
 }
 
 // requirePredictable fails if no prediction of the arrival could be published: its record would stop the stream.
-func requirePredictable(t *testing.T, a *Arrival) {
+func requirePredictable(t *testing.T, a *event.Arrival) {
 	t.Helper()
-	for _, codec := range []Codec{JSON{}, Protobuf{}, Avro{}} {
-		written, err := codec.AppendPrediction(nil, &Prediction{ID: a.ID, ArrivalTime: a.Time})
+	for _, codec := range []event.Codec{json.Codec{}, protobuf.Codec{}, avro.Codec{}} {
+		written, err := codec.AppendPrediction(nil, &event.Prediction{ID: a.ID, ArrivalTime: a.Time})
 		if err != nil {
 			t.Fatalf("decoded, but its prediction has no %s: %v", codec.ContentType(), err)
 		}
@@ -145,9 +150,9 @@ func FuzzUsedMemory(f *testing.F) {
 	}
 	f.Add(uint8(0), []byte(`{"id":"x","features":{"named":{"a":1,"b":[1]}}}`), uint8(0),
 		[]byte(`{"id":"x","features":{"named":{"a":"t","a":2}}}`))
-	codecs := []Codec{JSON{}, Protobuf{}, Avro{}}
+	codecs := []event.Codec{json.Codec{}, protobuf.Codec{}, avro.Codec{}}
 	f.Fuzz(func(t *testing.T, beforeForm uint8, before []byte, form uint8, record []byte) {
-		var used, fresh Arrival
+		var used, fresh event.Arrival
 		_ = codecs[int(beforeForm)%len(codecs)].DecodeArrival(before, &used)
 		codec := codecs[int(form)%len(codecs)]
 		want, err := codec.DecodeArrival(record, &fresh), codec.DecodeArrival(record, &used)
@@ -157,7 +162,7 @@ func FuzzUsedMemory(f *testing.F) {
 		if want == nil {
 			dropLeftOvers(&fresh)
 			dropLeftOvers(&used)
-			requireSameArrival(t, &fresh, &used)
+			eventtest.RequireSameArrival(t, &fresh, &used)
 			if (fresh.Features.Named == nil) != (used.Features.Named == nil) {
 				t.Fatalf("%q: named features %v after %q, alone %v", record, used.Features.Named, before, fresh.Features.Named)
 			}
@@ -166,7 +171,7 @@ func FuzzUsedMemory(f *testing.F) {
 }
 
 // dropLeftOvers clears the fields of named values that do not belong to their types.
-func dropLeftOvers(a *Arrival) {
+func dropLeftOvers(a *event.Arrival) {
 	for i := range a.Features.Named {
 		v := &a.Features.Named[i].Value
 		plain := schema.Value{Type: v.Type}

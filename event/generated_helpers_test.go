@@ -1,4 +1,4 @@
-package event
+package event_test
 
 import (
 	"maps"
@@ -11,13 +11,14 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"rivulet/event"
 	"rivulet/schema"
 	"rivulet/test/eventpb"
 )
 
 // The generated types are an oracle for the codec: each reads the other's records.
 
-func generatedArrival(a *Arrival) *eventpb.Arrival {
+func generatedArrival(a *event.Arrival) *eventpb.Arrival {
 	g := &eventpb.Arrival{Id: a.ID, Edges: a.Edges, Time: generatedTime(a.Time)}
 	if a.Features.Named != nil {
 		g.Features = &eventpb.Arrival_Named{Named: generatedNamed(a.Features.Named)}
@@ -37,16 +38,16 @@ func generatedArrival(a *Arrival) *eventpb.Arrival {
 
 // arrivalOf returns the arrival that the codec makes of a message, in the order of the message's indices; a message
 // without features becomes a dense row.
-func arrivalOf(g *eventpb.Arrival) Arrival {
-	a := Arrival{ID: g.GetId(), Edges: g.GetEdges(), Features: Features{Values: g.GetDense().GetValues()}}
+func arrivalOf(g *eventpb.Arrival) event.Arrival {
+	a := event.Arrival{ID: g.GetId(), Edges: g.GetEdges(), Features: event.Features{Values: g.GetDense().GetValues()}}
 	if g.GetTime() != nil {
 		a.Time = g.GetTime().AsTime()
 	}
 	if n := g.GetNamed(); n != nil {
-		a.Features = Features{Named: namedOf(n)}
+		a.Features = event.Features{Named: namedOf(n)}
 	}
 	if s := g.GetSparse(); s != nil {
-		a.Features = Features{Sparse: true, Values: s.GetValues()}
+		a.Features = event.Features{Sparse: true, Values: s.GetValues()}
 		for _, i := range s.GetIndices() {
 			a.Features.Indices = append(a.Features.Indices, int32(i))
 			if len(s.GetValues()) == 0 {
@@ -57,7 +58,7 @@ func arrivalOf(g *eventpb.Arrival) Arrival {
 	return a
 }
 
-func generatedPrediction(p *Prediction) *eventpb.Prediction {
+func generatedPrediction(p *event.Prediction) *eventpb.Prediction {
 	g := &eventpb.Prediction{
 		Id: p.ID, Class: uint32(p.Class), ClassName: p.ClassName, Probability: p.Probability, Abstained: p.Abstained,
 		Degraded:      p.Degraded,
@@ -73,8 +74,8 @@ func generatedPrediction(p *Prediction) *eventpb.Prediction {
 		g.Top = append(g.Top, &eventpb.Score{Class: uint32(s.Class), Name: s.Name, Probability: s.Probability})
 	}
 	if len(p.Representation) > 0 {
-		kind := map[string]eventpb.Representation_Kind{RepresentationLogits: eventpb.Representation_KIND_LOGITS,
-			RepresentationEmbedding: eventpb.Representation_KIND_EMBEDDING}[p.RepresentationKind]
+		kind := map[string]eventpb.Representation_Kind{event.RepresentationLogits: eventpb.Representation_KIND_LOGITS,
+			event.RepresentationEmbedding: eventpb.Representation_KIND_EMBEDDING}[p.RepresentationKind]
 		g.Representation = &eventpb.Representation{Kind: kind, Values: p.Representation}
 	}
 	if e := p.Explanation; e != nil {
@@ -100,6 +101,9 @@ func generatedTime(t time.Time) *timestamppb.Timestamp {
 
 // Numbers of the .proto files, as the tests know them.
 const (
+	featuresDense                                                                   = 1 // values of DenseFeatures
+	featuresIndices                                                                 = 1 // of SparseFeatures
+	featuresValues                                                                  = 2
 	arrivalID, arrivalDense, arrivalSparse, arrivalEdges, arrivalTime, arrivalNamed = 1, 2, 3, 4, 5, 6
 	labelID, labelClassNumber, labelClassNameNumber, labelTime                      = 1, 2, 3, 4
 

@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Names of the record headers that Rivulet reads (content-type) and writes.
@@ -30,34 +28,9 @@ const (
 // maxDetail bounds the detail header in bytes.
 const maxDetail = 1024
 
-// ContentTypeOf returns the value of the content-type header, empty if there is none. Of several the last one is
-// used, because a later header amends an earlier one.
-func ContentTypeOf(headers []Header) string {
-	value := lastOf(headers, HeaderContentType)
-	for k := range forms {
-		if name := forms[k].codec.ContentType(); name == string(value) { // which makes no string of it
-			return name
-		}
-	}
-	return contentType(value)
-}
-
-// contentType returns the text of a content-type header: some producers, as Spring Cloud Stream's, write header values
-// as JSON, with quotes around them.
-func contentType(value []byte) string {
-	text := strings.TrimSpace(string(value))
-	if len(text) > 1 && text[0] == '"' {
-		if inside, err := jsontext.AppendUnquote(nil, text); err == nil {
-			return strings.TrimSpace(string(inside))
-		}
-	}
-	return text
-}
-
-// SchemaOf returns the value of the rivulet-schema header in the same way.
-func SchemaOf(headers []Header) string { return string(lastOf(headers, HeaderSchema)) }
-
-func lastOf(headers []Header, name string) []byte {
+// HeaderValue returns the value of a header, nil if there is none. Of several the last one counts, because a later
+// header amends an earlier one. Case does not matter.
+func HeaderValue(headers []Header, name string) []byte {
 	for _, h := range slices.Backward(headers) {
 		if strings.EqualFold(h.Key, name) {
 			return h.Value
@@ -82,11 +55,9 @@ func (d *DeadLetter) RecordHeaders() []Header {
 		const more = "…"
 		detail = detail[:runeStart(detail, maxDetail-len(more))] + more
 	}
-	headers = append(headers,
-		Header{HeaderReason, []byte(d.Reason)},
-		Header{HeaderDetail, []byte(detail)})
+	headers = append(headers, Header{HeaderReason, []byte(d.Reason)}, Header{HeaderDetail, []byte(detail)})
 	headers = appendSource(headers, d.Source)
-	if t := timestamp(d.IngestTime); !t.IsZero() {
+	if t := Timestamp(d.IngestTime); !t.IsZero() {
 		headers = append(headers, Header{HeaderIngestTime, t.AppendFormat(nil, time.RFC3339Nano)})
 	}
 	return headers
@@ -161,8 +132,7 @@ func AppendPredictionHeaders(dst []Header, text []byte, p *Prediction, contentTy
 }
 
 func appendSource(headers []Header, s Source) []Header {
-	return append(headers,
-		Header{HeaderSourceTopic, []byte(s.Topic)},
+	return append(headers, Header{HeaderSourceTopic, []byte(s.Topic)},
 		Header{HeaderSourcePartition, strconv.AppendInt(nil, int64(s.Partition), 10)},
 		Header{HeaderSourceOffset, strconv.AppendInt(nil, s.Offset, 10)})
 }

@@ -1,4 +1,4 @@
-package event
+package event_test
 
 import (
 	"math"
@@ -8,17 +8,22 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"rivulet/event"
+	"rivulet/event/eventtest"
+	"rivulet/event/form"
+	"rivulet/event/json"
 )
 
 func TestDeadLetterHeaders(t *testing.T) {
-	d := DeadLetter{
-		Headers:    []Header{{"content-type", []byte("application/json")}, {"trace", nil}},
-		Source:     Source{"arrivals", 3, 1 << 40},
+	d := event.DeadLetter{
+		Headers:    []event.Header{{"content-type", []byte("application/json")}, {"trace", nil}},
+		Source:     event.Source{"arrivals", 3, 1 << 40},
 		IngestTime: time.Date(2026, 3, 1, 13, 0, 0, 250_000_000, time.FixedZone("", 3600)),
-		Reason:     ReasonNotFinite,
+		Reason:     event.ReasonNotFinite,
 		Detail:     "features[1]: NaN",
 	}
-	want := []Header{
+	want := []event.Header{
 		{"content-type", []byte("application/json")},
 		{"trace", nil},
 		{"rivulet-reason", []byte("not_finite")},
@@ -34,9 +39,9 @@ func TestDeadLetterHeaders(t *testing.T) {
 	}
 
 	// If it is fed in again from the dead-letter topic and fails again, it has one set of our headers, the new one.
-	again := DeadLetter{Headers: got, Source: Source{"arrivals-retry", 0, 5}, Reason: ReasonUnparsable,
+	again := event.DeadLetter{Headers: got, Source: event.Source{"arrivals-retry", 0, 5}, Reason: event.ReasonUnparsable,
 		Detail: "is missing"}
-	want = []Header{
+	want = []event.Header{
 		{"content-type", []byte("application/json")},
 		{"trace", nil},
 		{"rivulet-reason", []byte("unparsable")},
@@ -56,9 +61,9 @@ func TestDeadLetterHeaders(t *testing.T) {
 
 func TestDeadLetterWithoutATimeThatCanBeWritten(t *testing.T) {
 	for _, at := range []time.Time{{}, time.UnixMilli(1_772_366_400_000_000), time.UnixMilli(math.MinInt64)} {
-		d := DeadLetter{IngestTime: at}
+		d := event.DeadLetter{IngestTime: at}
 		for _, h := range d.RecordHeaders() {
-			if h.Key == HeaderIngestTime {
+			if h.Key == event.HeaderIngestTime {
 				t.Errorf("%v is written as %s", at, h.Value)
 			}
 		}
@@ -68,24 +73,24 @@ func TestDeadLetterWithoutATimeThatCanBeWritten(t *testing.T) {
 func TestDeadLetterDetailIsBounded(t *testing.T) {
 	for _, detail := range []string{strings.Repeat("é", 5000), "x" + strings.Repeat("é", 5000),
 		strings.Repeat("\xff", 5000)} {
-		d := DeadLetter{Detail: detail}
+		d := event.DeadLetter{Detail: detail}
 		got := string(d.RecordHeaders()[1].Value)
-		if len(got) > maxDetail || len(got) < maxDetail-8 && len(detail) > 5000 || !utf8.ValidString(got) {
+		if len(got) > 1024 || len(got) < 1024-8 && len(detail) > 5000 || !utf8.ValidString(got) {
 			t.Errorf("a detail of %d bytes becomes %d bytes: %q", len(detail), len(got), got)
 		}
 	}
 }
 
 func TestPredictionHeaders(t *testing.T) {
-	p := fullPrediction()
-	want := []Header{
+	p := eventtest.FullPrediction()
+	want := []event.Header{
 		{"content-type", []byte("application/json")},
 		{"rivulet-artifact", []byte("v7")},
 		{"rivulet-source-topic", []byte("arrivals")},
 		{"rivulet-source-partition", []byte("4")},
 		{"rivulet-source-offset", []byte("1152921504606846976")},
 	}
-	got, text := AppendPredictionHeaders(nil, []byte("before "), &p, JSON{}.ContentType())
+	got, text := event.AppendPredictionHeaders(nil, []byte("before "), &p, json.Codec{}.ContentType())
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -96,15 +101,15 @@ func TestPredictionHeaders(t *testing.T) {
 
 func TestContentTypeOf(t *testing.T) {
 	for _, tc := range []struct {
-		headers []Header
+		headers []event.Header
 		want    string
 	}{
 		{nil, ""},
-		{[]Header{{"x", []byte("y")}}, ""},
-		{[]Header{{"Content-Type", []byte("a")}, {"x", []byte("y")}}, "a"},
-		{[]Header{{"content-type", []byte("a")}, {"content-type", []byte("b")}}, "b"},
+		{[]event.Header{{"x", []byte("y")}}, ""},
+		{[]event.Header{{"Content-Type", []byte("a")}, {"x", []byte("y")}}, "a"},
+		{[]event.Header{{"content-type", []byte("a")}, {"content-type", []byte("b")}}, "b"},
 	} {
-		if got := ContentTypeOf(tc.headers); got != tc.want {
+		if got := form.ContentTypeOf(tc.headers); got != tc.want {
 			t.Errorf("%v: %q, want %q", tc.headers, got, tc.want)
 		}
 	}
@@ -115,7 +120,7 @@ func TestForContentType(t *testing.T) {
 		"", "application/json", "Application/JSON", " application/json ", "application/json; charset=utf-8",
 		`application/json;charset="UTF-8"`, "application/json; profile=x",
 	} {
-		codec, ok := ForContentType(ct)
+		codec, ok := form.ForContentType(ct)
 		if !ok || codec.ContentType() != "application/json" {
 			t.Errorf("%q: %v, %v, want JSON", ct, codec, ok)
 		}
@@ -124,7 +129,7 @@ func TestForContentType(t *testing.T) {
 		"application/x-protobuff", "text/plain", "json", "application/json; charset=latin1", "application/json;;=", " ",
 		"\xff",
 	} {
-		if codec, ok := ForContentType(ct); ok {
+		if codec, ok := form.ForContentType(ct); ok {
 			t.Errorf("%q: %v, want none", ct, codec)
 		}
 	}

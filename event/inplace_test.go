@@ -1,10 +1,17 @@
-package event
+package event_test
 
 import (
 	"testing"
 	"unsafe"
 
 	"pgregory.net/rapid"
+
+	"rivulet/event"
+	"rivulet/event/avro"
+	"rivulet/event/eventtest"
+	"rivulet/event/form"
+	"rivulet/event/json"
+	"rivulet/event/protobuf"
 )
 
 // within reports whether a text is a part of a record's memory.
@@ -16,27 +23,28 @@ func within(record []byte, text string) bool {
 // Arrivals are the same whether their ids are in place or not. Ids that a record spells as they are lie in its memory
 // if that is allowed, and never else.
 func TestIDsInPlace(t *testing.T) {
-	for _, codec := range []Codec{JSON{}, Protobuf{}, Avro{}} {
+	for _, codec := range []event.Codec{json.Codec{}, protobuf.Codec{}, avro.Codec{}} {
 		t.Run(codec.ContentType(), func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				a := drawAvro(t)
 				plain := rapid.Bool().Draw(t, "plain")
 				if plain {
-					a.ID, a.Edges, a.Features = "n-17", []string{"n-1", "node/ü", "n-123456789"}, Features{Values: []float32{1, -0.5}}
+					a.ID, a.Edges, a.Features = "n-17", []string{"n-1", "node/ü", "n-123456789"},
+						event.Features{Values: []float32{1, -0.5}}
 				}
 				record, err := codec.AppendArrival(nil, &a)
 				if err != nil {
 					t.Fatal(err)
 				}
-				copied, placed := dirtyArrival(), dirtyArrival()
-				apart, inPlace := Forms{Default: codec}, Forms{Default: codec, InPlace: true}
+				copied, placed := eventtest.UsedArrival(), eventtest.UsedArrival()
+				apart, inPlace := form.Reader{Default: codec}, form.Reader{Default: codec, InPlace: true}
 				if err := apart.Arrival(nil, record, &copied); err != nil {
 					t.Fatal(err)
 				}
 				if err := inPlace.Arrival(nil, record, &placed); err != nil {
 					t.Fatal(err)
 				}
-				requireSameArrival(t, &copied, &placed)
+				eventtest.RequireSameArrival(t, &copied, &placed)
 				for k, id := range append(copied.Edges, copied.ID) {
 					if within(record, id) {
 						t.Fatalf("%q is in place", id)
@@ -52,12 +60,12 @@ func TestIDsInPlace(t *testing.T) {
 
 // What a mapping finds in a record is never in place: the record is read from memory that is used again.
 func TestMappedIDsAreCopies(t *testing.T) {
-	m, err := NewMapping(MappingOptions{Preset: PresetDebezium})
+	m, err := form.NewMapping(form.MappingOptions{Preset: form.PresetDebezium})
 	if err != nil {
 		t.Fatal(err)
 	}
 	record := []byte(`{"op":"c","after":{"id":"a","features":[1],"edges":["b"]}}`)
-	forms, a := Forms{Mapping: m, InPlace: true}, Arrival{}
+	forms, a := form.Reader{Mapping: m, InPlace: true}, event.Arrival{}
 	if err := forms.Arrival(nil, record, &a); err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package event
+package event_test
 
 import (
 	"errors"
@@ -11,29 +11,16 @@ import (
 	jsonlib "github.com/go-json-experiment/json"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"rivulet/event"
+	"rivulet/event/eventtest"
+	"rivulet/event/json"
 )
 
-func fullPrediction() Prediction {
-	cet := time.FixedZone("", 3600)
-	return Prediction{
-		ID: "p1", Key: []byte("key"), Class: 2, ClassName: "Theory", Probability: 0.7,
-		Top:           []Score{{2, "Theory", 0.7}, {0, "", 0.2}},
-		Probabilities: []float32{0.2, 0.1, 0.7}, Logits: []float32{-1, 1e-9, float32(1) / 3},
-		Representation: []float32{0.5, -0.1}, RepresentationKind: RepresentationEmbedding, Abstained: true, Degraded: true,
-		Explanation: &Explanation{RunnerUp: 1, Reasons: []Reason{{KindFeature, "country=DE", "", 1.5, 2.25},
-			{KindNeighbour, "", "p4", -0.5, 0.75}, {KindArrival, "", "", 0, 1e-9}}},
-		Known: 3, Arrivals: 4, InBatch: 2, Unknown: 1, Artifact: "v7", Batch: "b-1",
-		Source:        Source{"arrivals", 4, 1 << 60},
-		ArrivalTime:   time.Date(2026, 3, 1, 13, 0, 0, 0, cet),
-		IngestTime:    time.Date(2026, 3, 1, 13, 0, 0, 250_000_000, cet),
-		PredictedTime: time.Date(2026, 3, 1, 13, 0, 0, 250_000_001, cet),
-	}
-}
-
 func TestAppendPrediction(t *testing.T) {
-	full := fullPrediction()
+	full := eventtest.FullPrediction()
 	for name, tc := range map[string]struct {
-		prediction Prediction
+		prediction event.Prediction
 		want       string
 	}{
 		"full": {
@@ -51,13 +38,13 @@ func TestAppendPrediction(t *testing.T) {
 				`"predicted_time":"2026-03-01T12:00:00.250000001Z"}`,
 		},
 		"least": {
-			Prediction{ID: "p1"},
+			event.Prediction{ID: "p1"},
 			`{"id":"p1","class":0,"probability":0,"artifact":"","known_neighbours":0,"batch_neighbours":0,` +
 				`"unknown_neighbours":0,"source":{"topic":"","partition":0,"offset":0}}`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := (JSON{}).AppendPrediction([]byte("before "), &tc.prediction)
+			got, err := (json.Codec{}).AppendPrediction([]byte("before "), &tc.prediction)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -66,7 +53,7 @@ func TestAppendPrediction(t *testing.T) {
 			}
 		})
 	}
-	if diff := cmp.Diff(fullPrediction(), full); diff != "" {
+	if diff := cmp.Diff(eventtest.FullPrediction(), full); diff != "" {
 		t.Errorf("encoding changed the prediction:\n%s", diff)
 	}
 }
@@ -74,36 +61,36 @@ func TestAppendPrediction(t *testing.T) {
 func TestAppendPredictionError(t *testing.T) {
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
 	for name, tc := range map[string]struct {
-		change func(*Prediction)
+		change func(*event.Prediction)
 		text   string
 	}{
-		"no id":               {func(p *Prediction) { p.ID = "" }, `id: is empty`},
-		"id not UTF-8":        {func(p *Prediction) { p.ID = "a\xff" }, `encoding prediction of "a\xff": `},
-		"probability NaN":     {func(p *Prediction) { p.Probability = nan }, `probability: NaN`},
-		"logit infinite":      {func(p *Prediction) { p.Logits[1] = inf }, `logits[1]: +Inf, want a finite number`},
-		"probabilities NaN":   {func(p *Prediction) { p.Probabilities[2] = nan }, `probabilities[2]: NaN`},
-		"top probability NaN": {func(p *Prediction) { p.Top[0].Probability = nan }, `top[0].probability: NaN`},
-		"representation NaN":  {func(p *Prediction) { p.Representation[1] = nan }, `representation.values[1]: NaN`},
-		"representation kind": {func(p *Prediction) {
+		"no id":               {func(p *event.Prediction) { p.ID = "" }, `id: is empty`},
+		"id not UTF-8":        {func(p *event.Prediction) { p.ID = "a\xff" }, `encoding prediction of "a\xff": `},
+		"probability NaN":     {func(p *event.Prediction) { p.Probability = nan }, `probability: NaN`},
+		"logit infinite":      {func(p *event.Prediction) { p.Logits[1] = inf }, `logits[1]: +Inf, want a finite number`},
+		"probabilities NaN":   {func(p *event.Prediction) { p.Probabilities[2] = nan }, `probabilities[2]: NaN`},
+		"top probability NaN": {func(p *event.Prediction) { p.Top[0].Probability = nan }, `top[0].probability: NaN`},
+		"representation NaN":  {func(p *event.Prediction) { p.Representation[1] = nan }, `representation.values[1]: NaN`},
+		"representation kind": {func(p *event.Prediction) {
 			p.RepresentationKind = ""
 		}, `representation.kind: "", want "logits" or "embedding"`},
-		"reason's kind": {func(p *Prediction) {
+		"reason's kind": {func(p *event.Prediction) {
 			p.Explanation.Reasons[1].Kind = "x"
 		}, `explanation.reasons[1].kind: "x", want "feature"`},
-		"reason's share NaN": {func(p *Prediction) {
+		"reason's share NaN": {func(p *event.Prediction) {
 			p.Explanation.Reasons[0].Share = nan
 		}, `explanation.reasons[0].share: NaN`},
-		"year": {func(p *Prediction) {
+		"year": {func(p *event.Prediction) {
 			p.PredictedTime = p.PredictedTime.AddDate(9000, 0, 0)
 		}, `predicted_time: 11026-03-01`},
-		"year 0": {func(p *Prediction) {
+		"year 0": {func(p *event.Prediction) {
 			p.ArrivalTime = p.ArrivalTime.AddDate(-2026, 0, 0)
 		}, `arrival_time: 0000-03-01`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := fullPrediction()
+			p := eventtest.FullPrediction()
 			tc.change(&p)
-			got, err := (JSON{}).AppendPrediction([]byte("before"), &p)
+			got, err := (json.Codec{}).AppendPrediction([]byte("before"), &p)
 			if err == nil || !strings.Contains(err.Error(), tc.text) {
 				t.Errorf("error %v, want …%s…", err, tc.text)
 			}
@@ -153,34 +140,34 @@ func TestDecodePredictionError(t *testing.T) {
 		{`{"id":"x","class":1,` + rest + `{}`, `the record goes on after its object`},
 		{"{\"id\":\"\xff\",\"class\":1," + rest, `id: invalid UTF-8`},
 	} {
-		var p Prediction
-		err := (JSON{}).DecodePrediction([]byte(tc.record), &p)
-		var field *FieldError
-		if !errors.As(err, &field) || field.Reason != ReasonUnparsable || !strings.Contains(err.Error(), tc.text) {
-			t.Errorf("%s:\n got %v\nwant …%s…", cut(tc.record), err, tc.text)
+		var p event.Prediction
+		err := (json.Codec{}).DecodePrediction([]byte(tc.record), &p)
+		var field *event.FieldError
+		if !errors.As(err, &field) || field.Reason != event.ReasonUnparsable || !strings.Contains(err.Error(), tc.text) {
+			t.Errorf("%s:\n got %v\nwant …%s…", event.Cut(tc.record), err, tc.text)
 		} else if len(err.Error()) > 600 {
-			t.Errorf("%s: the error is %d bytes long", cut(tc.record), len(err.Error()))
+			t.Errorf("%s: the error is %d bytes long", event.Cut(tc.record), len(err.Error()))
 		}
 	}
 }
 
 func TestPredictionRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		want := drawPrediction(t)
-		data, err := (JSON{}).AppendPrediction(nil, &want)
+		want := eventtest.DrawPrediction(t)
+		data, err := (json.Codec{}).AppendPrediction(nil, &want)
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := (JSON{}).AppendPrediction(nil, &want)
+		again, err := (json.Codec{}).AppendPrediction(nil, &want)
 		if err != nil || string(again) != string(data) {
 			t.Fatalf("the same prediction is written as %s and as %s (%v)", data, again, err)
 		}
-		got := fullPrediction() // memory left by another record
+		got := eventtest.FullPrediction() // memory left by another record
 		want.Key = got.Key
-		if err := (JSON{}).DecodePrediction(data, &got); err != nil {
+		if err := (json.Codec{}).DecodePrediction(data, &got); err != nil {
 			t.Fatalf("%s: %v", data, err)
 		}
-		if diff := cmp.Diff(want, got, sameBits); diff != "" {
+		if diff := cmp.Diff(want, got, eventtest.SameBits); diff != "" {
 			t.Fatalf("prediction (-want +got):\n%s", diff)
 		}
 	})
@@ -237,8 +224,8 @@ func TestPredictionsAreWrittenAsByTheLibrary(t *testing.T) {
 		PredictedTime  time.Time       `json:"predicted_time,omitzero"`
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		p := drawPrediction(t)
-		got, err := (JSON{}).AppendPrediction(nil, &p)
+		p := eventtest.DrawPrediction(t)
+		got, err := (json.Codec{}).AppendPrediction(nil, &p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -273,19 +260,19 @@ func TestJSONConcurrently(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			a, p := dirtyArrival(), fullPrediction()
+			a, p := eventtest.UsedArrival(), eventtest.FullPrediction()
 			for i := range 200 {
 				data := []byte(`{"id":"x","features":{"indices":[3,1]},"edges":["a","b"]}`)
 				if i%3 == 0 {
 					data = data[:len(data)-1] // an error must not spoil the memory for the next
 				}
-				err := (JSON{}).DecodeArrival(data, &a)
+				err := (json.Codec{}).DecodeArrival(data, &a)
 				if (err != nil) != (i%3 == 0) || err == nil && (a.ID != "x" || a.Edges[1] != "b" || a.Features.Indices[0] != 1) {
 					t.Errorf("decoding gave %+v, %v", a, err)
 				}
-				out, err := (JSON{}).AppendPrediction(nil, &p)
+				out, err := (json.Codec{}).AppendPrediction(nil, &p)
 				if err == nil {
-					err = (JSON{}).DecodePrediction(out, &p)
+					err = (json.Codec{}).DecodePrediction(out, &p)
 				}
 				if err != nil || p.Logits[0] != -1 || p.Top[0].Name != "Theory" {
 					t.Errorf("the prediction became %+v, %v", p, err)

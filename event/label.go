@@ -1,7 +1,6 @@
 package event
 
 import (
-	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -37,35 +36,5 @@ func (l *Label) Word() string {
 	if l.ClassName == "" {
 		return strconv.Itoa(l.Class)
 	}
-	return cut(strconv.Quote(l.ClassName))
-}
-
-// checkWritten refuses a label that a reader would refuse.
-func (l *Label) checkWritten() error {
-	if l.Class > math.MaxInt32 {
-		return fieldErrorf(ReasonUnparsable, "class", "%d is outside 0…%d", l.Class, math.MaxInt32)
-	}
-	return l.check(l.Class != ByName, l.ClassName != "")
-}
-
-// checkFound is check with the set of fields that a reader has found.
-func (l *Label) checkFound(found uint64) error {
-	return l.check(found&labelClass != 0, found&labelClassName != 0)
-}
-
-// check refuses a label without an id, and one that gives its class twice or not at all.
-func (l *Label) check(hasClass, hasName bool) error {
-	switch {
-	case l.ID == "":
-		return fieldErrorf(ReasonUnparsable, "id", "is missing")
-	case hasClass && hasName:
-		return fieldErrorf(ReasonUnparsable, "class", "%d and class_name are both given, want one of them", l.Class)
-	case !hasClass && !hasName:
-		return fieldErrorf(ReasonUnparsable, "class", "is missing, and so is class_name")
-	case hasName && l.ClassName == "":
-		return fieldErrorf(ReasonUnparsable, "class_name", "is empty")
-	case !hasName && l.Class < 0:
-		return fieldErrorf(ReasonUnparsable, "class", "%d is below 0", l.Class)
-	}
-	return nil
+	return Cut(strconv.Quote(l.ClassName))
 }

@@ -1,4 +1,4 @@
-package event
+package event_test
 
 import (
 	"errors"
@@ -11,18 +11,22 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 	"pgregory.net/rapid"
 
+	"rivulet/event"
+	"rivulet/event/eventtest"
+	"rivulet/event/json"
+	"rivulet/event/protobuf"
 	"rivulet/test/eventpb"
 )
 
-func drawLabel(t *rapid.T) Label {
-	l := Label{ID: text().Draw(t, "id"), Class: ByName}
+func drawLabel(t *rapid.T) event.Label {
+	l := event.Label{ID: eventtest.Text().Draw(t, "id"), Class: event.ByName}
 	if rapid.Bool().Draw(t, "by index") {
 		l.Class = rapid.IntRange(0, 1<<31-1).Draw(t, "class")
 	} else {
-		l.ClassName = text().Draw(t, "name")
+		l.ClassName = eventtest.Text().Draw(t, "name")
 	}
 	if rapid.Bool().Draw(t, "has time") {
-		l.Time = moment().Draw(t, "time")
+		l.Time = eventtest.Moment().Draw(t, "time")
 	}
 	return l
 }
@@ -30,23 +34,23 @@ func drawLabel(t *rapid.T) Label {
 // A codec reads back its own records; the generated code reads the Protobuf form in the same way; the JSON form
 // conforms to the schema.
 func TestLabelRoundTrip(t *testing.T) {
-	schema := compileSchema(t, LabelSchema)
+	schema := compileSchema(t, event.LabelSchema)
 	rapid.Check(t, func(t *rapid.T) {
 		want := drawLabel(t)
-		for _, codec := range []Codec{JSON{}, Protobuf{}} {
+		for _, codec := range []event.Codec{json.Codec{}, protobuf.Codec{}} {
 			record, err := codec.AppendLabel([]byte("before"), &want)
 			if err != nil || !strings.HasPrefix(string(record), "before") {
 				t.Fatalf("%T: %q, %v", codec, record, err)
 			}
 			record = record[len("before"):]
-			got := Label{ID: "left", ClassName: "over", Time: time.Unix(1, 0)}
+			got := event.Label{ID: "left", ClassName: "over", Time: time.Unix(1, 0)}
 			if err := codec.DecodeLabel(record, &got); err != nil {
 				t.Fatalf("%T: %q: %v", codec, record, err)
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Fatalf("%T (-want +got):\n%s", codec, diff)
 			}
-			if _, binary := codec.(Protobuf); !binary {
+			if _, binary := codec.(protobuf.Codec); !binary {
 				if err := conforms(schema, record); err != nil {
 					t.Fatalf("%s: %v", record, err)
 				}
@@ -69,17 +73,17 @@ func TestLabelRoundTrip(t *testing.T) {
 
 func requireGoodLabel(t *testing.T, record []byte) {
 	t.Helper()
-	var l Label
-	if err := (JSON{}).DecodeLabel(record, &l); err != nil {
+	var l event.Label
+	if err := (json.Codec{}).DecodeLabel(record, &l); err != nil {
 		t.Errorf("%s: %v", record, err)
 	}
-	if err := conforms(compileSchema(t, LabelSchema), record); err != nil {
+	if err := conforms(compileSchema(t, event.LabelSchema), record); err != nil {
 		t.Errorf("%s: %v", record, err)
 	}
 }
 
 func TestBadLabels(t *testing.T) {
-	schema := compileSchema(t, LabelSchema)
+	schema := compileSchema(t, event.LabelSchema)
 	for record, want := range map[string]string{
 		``:                                      "the record is empty",
 		`{"class":1}`:                           "id: is missing",
@@ -95,10 +99,10 @@ func TestBadLabels(t *testing.T) {
 		`{"id":"a","class_name":""}`:            "class_name: is empty",
 		`{"id":"a","class":1,"time":7}`:         "time: 7, want an RFC 3339 string",
 	} {
-		var l Label
-		err := (JSON{}).DecodeLabel([]byte(record), &l)
-		var field *FieldError
-		if !errors.As(err, &field) || field.Reason != ReasonUnparsable || !strings.HasPrefix(err.Error(), want) {
+		var l event.Label
+		err := (json.Codec{}).DecodeLabel([]byte(record), &l)
+		var field *event.FieldError
+		if !errors.As(err, &field) || field.Reason != event.ReasonUnparsable || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", record, err, want)
 		}
 		if record != "" && conforms(schema, []byte(record)) == nil {
@@ -117,8 +121,8 @@ func TestBadLabels(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var got Label
-		if err := (Protobuf{}).DecodeLabel(record, &got); err == nil || !strings.HasPrefix(err.Error(), want) {
+		var got event.Label
+		if err := (protobuf.Codec{}).DecodeLabel(record, &got); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%v: got %v, want %q", l, err, want)
 		}
 	}
@@ -126,16 +130,16 @@ func TestBadLabels(t *testing.T) {
 
 // A label that would not be read is not written.
 func TestAppendLabelRefuses(t *testing.T) {
-	for want, l := range map[string]Label{
+	for want, l := range map[string]event.Label{
 		"id: is missing":                  {Class: 1},
-		"class: is missing":               {ID: "a", Class: ByName},
+		"class: is missing":               {ID: "a", Class: event.ByName},
 		"class: 2 and class_name":         {ID: "a", Class: 2, ClassName: "b"},
 		"class: -2 is below 0":            {ID: "a", Class: -2},
 		"class: 2147483648 is outside":    {ID: "a", Class: 1 << 31},
 		"time: ":                          {ID: "a", Class: 1, Time: time.Date(12000, 1, 1, 0, 0, 0, 0, time.UTC)},
-		`class_name: "\xff" is not UTF-8`: {ID: "a", Class: ByName, ClassName: "\xff"},
+		`class_name: "\xff" is not UTF-8`: {ID: "a", Class: event.ByName, ClassName: "\xff"},
 	} {
-		for _, codec := range []Codec{JSON{}, Protobuf{}} {
+		for _, codec := range []event.Codec{json.Codec{}, protobuf.Codec{}} {
 			out, err := codec.AppendLabel([]byte("x"), &l)
 			if err == nil || !strings.Contains(err.Error(), want) || string(out) != "x" {
 				t.Errorf("%T: %q, %v, want %q", codec, out, err, want)
@@ -147,12 +151,12 @@ func TestAppendLabelRefuses(t *testing.T) {
 func TestLabelResolves(t *testing.T) {
 	classes := []string{"b", "a"}
 	for _, tc := range []struct {
-		label Label
+		label event.Label
 		want  int
 		ok    bool
 	}{
-		{Label{Class: 1}, 1, true}, {Label{Class: ByName, ClassName: "b"}, 0, true},
-		{Label{Class: 2}, 2, false}, {Label{Class: ByName, ClassName: "c"}, -1, false},
+		{event.Label{Class: 1}, 1, true}, {event.Label{Class: event.ByName, ClassName: "b"}, 0, true},
+		{event.Label{Class: 2}, 2, false}, {event.Label{Class: event.ByName, ClassName: "c"}, -1, false},
 	} {
 		if got, ok := tc.label.Resolve(classes); got != tc.want || ok != tc.ok {
 			t.Errorf("%+v: %d %v, want %d %v", tc.label, got, ok, tc.want, tc.ok)
@@ -160,10 +164,11 @@ func TestLabelResolves(t *testing.T) {
 	}
 }
 
-// Any bytes give a label or a *FieldError, and a decoded label can be written again.
+// Any bytes give a label or a *event.FieldError, and a decoded label can be written again.
 func FuzzDecodeLabel(f *testing.F) {
-	for _, l := range []Label{{ID: "a", Class: 3}, {ID: "b", Class: ByName, ClassName: "c", Time: time.Unix(1e9, 5)}} {
-		for _, codec := range []Codec{JSON{}, Protobuf{}} {
+	for _, l := range []event.Label{{ID: "a", Class: 3},
+		{ID: "b", Class: event.ByName, ClassName: "c", Time: time.Unix(1e9, 5)}} {
+		for _, codec := range []event.Codec{json.Codec{}, protobuf.Codec{}} {
 			record, err := codec.AppendLabel(nil, &l)
 			if err != nil {
 				f.Fatal(err)
@@ -172,8 +177,8 @@ func FuzzDecodeLabel(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, record []byte) {
-		for _, codec := range []Codec{JSON{}, Protobuf{}} {
-			var l, again Label
+		for _, codec := range []event.Codec{json.Codec{}, protobuf.Codec{}} {
+			var l, again event.Label
 			if err := codec.DecodeLabel(record, &l); err != nil {
 				requireFieldError(t, err)
 				continue

@@ -1,4 +1,4 @@
-package event
+package event_test
 
 import (
 	"encoding/base64"
@@ -12,12 +12,18 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"rivulet/event"
+	"rivulet/event/avro"
+	"rivulet/event/eventtest"
+	"rivulet/event/form"
+	"rivulet/event/json"
+	"rivulet/event/protobuf"
 	"rivulet/schema"
 )
 
-func mapping(t testing.TB, o MappingOptions) *Mapping {
+func mapping(t testing.TB, o form.MappingOptions) *form.Mapping {
 	t.Helper()
-	m, err := NewMapping(o)
+	m, err := form.NewMapping(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,55 +31,57 @@ func mapping(t testing.TB, o MappingOptions) *Mapping {
 }
 
 // header is the headers of a record: names and values in turn.
-func header(pairs ...string) (headers []Header) {
+func header(pairs ...string) (headers []event.Header) {
 	for i := 0; i < len(pairs); i += 2 {
-		headers = append(headers, Header{Key: pairs[i], Value: []byte(pairs[i+1])})
+		headers = append(headers, event.Header{Key: pairs[i], Value: []byte(pairs[i+1])})
 	}
 	return headers
 }
 
 var (
-	mapped   = Arrival{ID: "17", Features: Features{Values: []float32{0.5, 2}}, Edges: []string{"a", "3"}}
+	mapped   = event.Arrival{ID: "17", Features: event.Features{Values: []float32{0.5, 2}}, Edges: []string{"a", "3"}}
 	mappedAt = time.Date(2026, 3, 1, 12, 0, 0, 250e6, time.UTC)
 )
 
-func timed(a Arrival, at time.Time) Arrival {
+func timed(a event.Arrival, at time.Time) event.Arrival {
 	a.Time = at
 	return a
 }
 
-func keyed(a Arrival, key string) Arrival {
+func keyed(a event.Arrival, key string) event.Arrival {
 	a.Key = []byte(key)
 	return a
 }
 
 func TestMappings(t *testing.T) {
 	const own = `{"id":17,"features":[0.5,2],"edges":["a",3]}`
-	debezium, cloud := MappingOptions{Preset: PresetDebezium}, MappingOptions{Preset: PresetCloudEvents}
+	debezium, cloud := form.MappingOptions{Preset: form.PresetDebezium},
+		form.MappingOptions{Preset: form.PresetCloudEvents}
 	structured := header("Content-Type", "application/cloudevents+json; charset=utf-8")
 	for name, tc := range map[string]struct {
-		options MappingOptions
-		headers []Header
+		options form.MappingOptions
+		headers []event.Header
 		record  string
-		want    Arrival
+		want    event.Arrival
 	}{
-		"pointers, with names that have / and ~": {MappingOptions{ID: "/user/a~1b", Features: "/x/1/~0f", Edges: "/user/e",
-			Time: "/at", Key: "/user/k"}, nil,
+		"pointers, with names that have / and ~": {form.MappingOptions{ID: "/user/a~1b", Features: "/x/1/~0f",
+			Edges: "/user/e",
+			Time:  "/at", Key: "/user/k"}, nil,
 			` {"x":[{"~f":0},{"~f": [0.5,2] , "g":1}], "user" : {"e": ["a",3],"a/b":17, "k":"south"},"at":"2026-03-01T12:00:00.25Z"} `,
 			keyed(timed(mapped, mappedAt), "south")},
-		"a number for the key, milliseconds": {MappingOptions{TimeUnit: "ms", Key: "/id"}, nil,
+		"a number for the key, milliseconds": {form.MappingOptions{TimeUnit: "ms", Key: "/id"}, nil,
 			`{"time":1772366400250,` + own[1:], keyed(timed(mapped, mappedAt), "17")},
-		"no key, no time": {MappingOptions{TimeUnit: "us", Key: "/k", ID: "/id"}, nil,
+		"no key, no time": {form.MappingOptions{TimeUnit: "us", Key: "/k", ID: "/id"}, nil,
 			`{"time":null,"k":null,` + own[1:], mapped},
-		"microseconds as text": {MappingOptions{TimeUnit: "us"}, nil, `{"time":"1772366400250000",` + own[1:],
+		"microseconds as text": {form.MappingOptions{TimeUnit: "us"}, nil, `{"time":"1772366400250000",` + own[1:],
 			timed(mapped, mappedAt)},
-		"an inner and an outer value": {MappingOptions{ID: "/e/0", Features: "/f", Edges: "/e", Key: "/e/0"}, nil,
-			`{"f":[0.5,2],"e":["17","a",3]}`, keyed(Arrival{ID: "17", Features: mapped.Features,
+		"an inner and an outer value": {form.MappingOptions{ID: "/e/0", Features: "/f", Edges: "/e", Key: "/e/0"}, nil,
+			`{"f":[0.5,2],"e":["17","a",3]}`, keyed(event.Arrival{ID: "17", Features: mapped.Features,
 				Edges: []string{"17", "a", "3"}}, "17")},
 		"Debezium, created": {debezium, nil, `{"before":null,"after":` + own + `,"op":"c","ts_ms":1}`, mapped},
 		"Debezium, read, with schema": {debezium, nil,
 			`{"schema":{"type":"struct"},"payload":{"op":"r","before":null,"after":` + own + `}}`, mapped},
-		"Debezium, updated, columns": {MappingOptions{Preset: PresetDebezium, ID: "/key", Features: "/f/v"}, nil,
+		"Debezium, updated, columns": {form.MappingOptions{Preset: form.PresetDebezium, ID: "/key", Features: "/f/v"}, nil,
 			`{"op":"u","before":{"key":1},"after":{"edges":["a",3],"f":{"v":[0.5,2]},"key":17}}`, mapped},
 		"CloudEvents, structured": {cloud, structured,
 			`{"specversion":"1.0","id":"1","source":"/s","type":"t","time":"2026-03-01T12:00:00.25Z","data":` + own + `}`,
@@ -84,27 +92,27 @@ func TestMappings(t *testing.T) {
 		"CloudEvents, base64": {cloud, structured,
 			`{"specversion":"1.0","datacontenttype":"application/x-protobuf","data_base64":"` +
 				base64.StdEncoding.EncodeToString(inProtobuf(t, &mapped)) + `"}`, mapped},
-		"CloudEvents, binary": {MappingOptions{Preset: PresetCloudEvents, ID: "/n"},
+		"CloudEvents, binary": {form.MappingOptions{Preset: form.PresetCloudEvents, ID: "/n"},
 			header("ce_specversion", "1.0", "ce_time", "2026-03-01T12:00:00.25Z", "content-type", "application/json"),
 			strings.Replace(own, "id", "n", 1), timed(mapped, mappedAt)},
 		"CloudEvents, binary, Protobuf": {cloud, header("content-type", "application/protobuf"),
 			string(inProtobuf(t, &mapped)), mapped},
 	} {
-		forms := Forms{Mapping: mapping(t, tc.options)}
-		got := Arrival{Key: []byte("of the record before")}
+		forms := form.Reader{Mapping: mapping(t, tc.options)}
+		got := event.Arrival{Key: []byte("of the record before")}
 		if err := forms.Arrival(tc.headers, []byte(tc.record), &got); err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if diff := cmp.Diff(tc.want, got, sameBits); diff != "" {
+		if diff := cmp.Diff(tc.want, got, eventtest.SameBits); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 }
 
-func inProtobuf(t *testing.T, a *Arrival) []byte {
+func inProtobuf(t *testing.T, a *event.Arrival) []byte {
 	t.Helper()
-	data, err := Protobuf{}.AppendArrival(nil, a)
+	data, err := protobuf.Codec{}.AppendArrival(nil, a)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,25 +120,26 @@ func inProtobuf(t *testing.T, a *Arrival) []byte {
 }
 
 func TestMappingSkips(t *testing.T) {
-	forms := Forms{Mapping: mapping(t, MappingOptions{Preset: PresetDebezium})}
-	for record, want := range map[string]Skip{
-		"": SkipTombstone, "null": SkipTombstone, `{"schema":null,"payload":null}`: SkipTombstone,
-		`{"op":"d","before":{"id":1},"after":null}`: SkipDelete, `{"payload":{"op":"d","after":null}}`: SkipDelete,
-		`{"op":"t"}`: SkipOther, `{"op":"m","message":{}}`: SkipOther,
+	forms := form.Reader{Mapping: mapping(t, form.MappingOptions{Preset: form.PresetDebezium})}
+	for record, want := range map[string]form.Skip{
+		"": form.SkipTombstone, "null": form.SkipTombstone, `{"schema":null,"payload":null}`: form.SkipTombstone,
+		`{"op":"d","before":{"id":1},"after":null}`: form.SkipDelete, `{"payload":{"op":"d","after":null}}`: form.SkipDelete,
+		`{"op":"t"}`: form.SkipOther, `{"op":"m","message":{}}`: form.SkipOther,
 	} {
-		var skip Skip
-		if err := forms.Arrival(nil, []byte(record), new(Arrival)); !errors.As(err, &skip) || skip != want {
+		var skip form.Skip
+		if err := forms.Arrival(nil, []byte(record), new(event.Arrival)); !errors.As(err, &skip) || skip != want {
 			t.Errorf("%q: %v, want %q", record, err, want)
 		}
 	}
 }
 
 func TestMappingRefuses(t *testing.T) {
-	debezium, cloud := MappingOptions{Preset: PresetDebezium}, MappingOptions{Preset: PresetCloudEvents}
+	debezium, cloud := form.MappingOptions{Preset: form.PresetDebezium},
+		form.MappingOptions{Preset: form.PresetCloudEvents}
 	structured := header("content-type", "application/cloudevents+json")
 	for record, tc := range map[string]struct {
-		options MappingOptions
-		headers []Header
+		options form.MappingOptions
+		headers []event.Header
 		field   string
 	}{
 		`{"op":"x","after":{}}`:                             {debezium, nil, "op"},
@@ -143,17 +152,17 @@ func TestMappingRefuses(t *testing.T) {
 		`{"specversion":"1.0"}`:                             {cloud, structured, "data"},
 		`{"specversion":"1.0","data_base64":1}`:             {cloud, structured, ""},
 		`{"specversion":"1.0","data_base64":"?"}`:           {cloud, structured, "data_base64"},
-		`{"id":"a","features":[],"time":1.5}`:               {MappingOptions{TimeUnit: "s"}, nil, "time"},
-		`{"id":"a","features":[],"time":99999999999999999}`: {MappingOptions{TimeUnit: "s"}, nil, "time"},
-		`{"id":"a","features":[1],"k":{}}`:                  {MappingOptions{Key: "/k"}, nil, "key"},
-		`{"id":"a","id":"b","features":[1]}`:                {MappingOptions{Key: "/k"}, nil, "id"},
-		`[{"id":"a","features":[1]}]`:                       {MappingOptions{ID: "/0/id"}, nil, "features"},
-		`{"id":"a","features":[1],"time":"2026-03-01"}`:     {MappingOptions{Key: "/k"}, nil, "time"},
+		`{"id":"a","features":[],"time":1.5}`:               {form.MappingOptions{TimeUnit: "s"}, nil, "time"},
+		`{"id":"a","features":[],"time":99999999999999999}`: {form.MappingOptions{TimeUnit: "s"}, nil, "time"},
+		`{"id":"a","features":[1],"k":{}}`:                  {form.MappingOptions{Key: "/k"}, nil, "key"},
+		`{"id":"a","id":"b","features":[1]}`:                {form.MappingOptions{Key: "/k"}, nil, "id"},
+		`[{"id":"a","features":[1]}]`:                       {form.MappingOptions{ID: "/0/id"}, nil, "features"},
+		`{"id":"a","features":[1],"time":"2026-03-01"}`:     {form.MappingOptions{Key: "/k"}, nil, "time"},
 		`{"specversion":"1.0","time":"yesterday","data":` + `{"id":"a","features":[1]}}`: {cloud, structured, "time"},
 	} {
-		forms := Forms{Mapping: mapping(t, tc.options)}
-		var field *FieldError
-		if err := forms.Arrival(tc.headers, []byte(record), new(Arrival)); !errors.As(err, &field) ||
+		forms := form.Reader{Mapping: mapping(t, tc.options)}
+		var field *event.FieldError
+		if err := forms.Arrival(tc.headers, []byte(record), new(event.Arrival)); !errors.As(err, &field) ||
 			field.Field != tc.field {
 			t.Errorf("%s: %v, want an error of %q", record, err, tc.field)
 		}
@@ -161,101 +170,102 @@ func TestMappingRefuses(t *testing.T) {
 }
 
 func TestMappingOptions(t *testing.T) {
-	for _, o := range []MappingOptions{{}, {Preset: "none", TimeUnit: "none"}} {
-		if m, err := NewMapping(o); m != nil || err != nil {
+	for _, o := range []form.MappingOptions{{}, {Preset: "none", TimeUnit: "none"}} {
+		if m, err := form.NewMapping(o); m != nil || err != nil {
 			t.Errorf("%+v: %v, %v, want no mapping", o, m, err)
 		}
 	}
-	for option, o := range map[string]MappingOptions{
+	for option, o := range map[string]form.MappingOptions{
 		"preset": {Preset: "kafka"}, "time_unit": {TimeUnit: "m"}, "id": {ID: "id"}, "edges": {Edges: "/a~"},
 		"key":      {Key: "/~2"},
 		"features": {Features: "/f", Named: "/n"},
 	} {
-		if _, err := NewMapping(o); err == nil || !strings.HasPrefix(err.Error(), option) {
+		if _, err := form.NewMapping(o); err == nil || !strings.HasPrefix(err.Error(), option) {
 			t.Errorf("%+v: %v, want an error of %s", o, err, option)
 		}
 	}
 }
 
 // twoSchemas are a registry with an Avro schema under 7.
-type twoSchemas struct{ *AvroSchema }
+type twoSchemas struct{ of7 *avro.Schema }
 
-func (s twoSchemas) Schema(id SchemaID) (Written, error) {
+func (s twoSchemas) Schema(id form.SchemaID) (form.Written, error) {
 	if id.Number == 7 {
-		return s.AvroSchema, nil
+		return s.of7, nil
 	}
-	return nil, fieldErrorf(ReasonUnparsable, "", "the registry has no schema %v", id)
+	return nil, event.Errorf(event.ReasonUnparsable, "", "the registry has no schema %v", id)
 }
 
 func TestForms(t *testing.T) {
-	plain, err := Avro{}.AppendArrival(nil, &mapped)
+	plain, err := avro.Codec{}.AppendArrival(nil, &mapped)
 	if err != nil {
 		t.Fatal(err)
 	}
-	framed := append(AppendConfluentHead(nil, 7), plain...)
-	inJSON, _ := JSON{}.AppendArrival(nil, &mapped)
-	schemas := twoSchemas{ownArrival}
+	framed := append(form.AppendConfluentHead(nil, 7), plain...)
+	inJSON, _ := json.Codec{}.AppendArrival(nil, &mapped)
+	schemas := twoSchemas{avroArrival}
 	for i, tc := range []struct {
-		forms   Forms
-		headers []Header
+		forms   form.Reader
+		headers []event.Header
 		data    []byte
 		reason  string // "": it is read
 		id      uint32
 	}{
-		{Forms{}, nil, inJSON, "", 0},
-		{Forms{Default: Avro{}}, nil, plain, "", 0},
-		{Forms{}, header("content-type", "avro/binary"), plain, "", 0},
-		{Forms{Schemas: schemas}, nil, framed, "", 7},
-		{Forms{Schemas: schemas, Default: Protobuf{}}, nil, framed, "", 7},
-		{Forms{Schemas: schemas, Confluent: true}, nil, framed, "", 7},
-		{Forms{Schemas: schemas}, header("content-type", ConfluentContentType("avro")), framed, "", 7},
-		{Forms{Schemas: schemas}, nil, inJSON, "", 0},
-		{Forms{Schemas: schemas, Mapping: mapping(t, MappingOptions{ID: "/id"})}, nil, framed, "", 7},
+		{form.Reader{}, nil, inJSON, "", 0},
+		{form.Reader{Default: avro.Codec{}}, nil, plain, "", 0},
+		{form.Reader{}, header("content-type", "avro/binary"), plain, "", 0},
+		{form.Reader{Schemas: schemas}, nil, framed, "", 7},
+		{form.Reader{Schemas: schemas, Default: protobuf.Codec{}}, nil, framed, "", 7},
+		{form.Reader{Schemas: schemas, Confluent: true}, nil, framed, "", 7},
+		{form.Reader{Schemas: schemas}, header("content-type", form.ConfluentContentType("avro")), framed, "", 7},
+		{form.Reader{Schemas: schemas}, nil, inJSON, "", 0},
+		{form.Reader{Schemas: schemas, Mapping: mapping(t, form.MappingOptions{ID: "/id"})}, nil, framed, "", 7},
 		// An explicit content-type wins over the first byte.
-		{Forms{Schemas: schemas}, header("content-type", "application/json"), framed, ReasonUnparsable, 0},
-		{Forms{Schemas: schemas, Confluent: true}, header("content-type", "application/json"), inJSON, "", 0},
-		{Forms{Schemas: schemas, Confluent: true}, nil, inJSON, ReasonUnparsable, 0},
-		{Forms{Schemas: schemas, Confluent: true}, nil, framed[:4], ReasonUnparsable, 0},
-		{Forms{Schemas: schemas}, nil, append(AppendConfluentHead(nil, 8), plain...), ReasonUnparsable, 8},
-		{Forms{}, header("content-type", ConfluentContentType("avro")), framed, ReasonContentType, 0},
-		{Forms{Default: Avro{}}, header("content-type", "text/plain"), plain, ReasonContentType, 0},
+		{form.Reader{Schemas: schemas}, header("content-type", "application/json"), framed, event.ReasonUnparsable, 0},
+		{form.Reader{Schemas: schemas, Confluent: true}, header("content-type", "application/json"), inJSON, "", 0},
+		{form.Reader{Schemas: schemas, Confluent: true}, nil, inJSON, event.ReasonUnparsable, 0},
+		{form.Reader{Schemas: schemas, Confluent: true}, nil, framed[:4], event.ReasonUnparsable, 0},
+		{form.Reader{Schemas: schemas}, nil, append(form.AppendConfluentHead(nil, 8), plain...), event.ReasonUnparsable, 8},
+		{form.Reader{}, header("content-type", form.ConfluentContentType("avro")), framed, event.ReasonContentType, 0},
+		{form.Reader{Default: avro.Codec{}}, header("content-type", "text/plain"), plain, event.ReasonContentType, 0},
 	} {
 		name := fmt.Sprintf("case %d", i)
 		if id, names := tc.forms.SchemaID(tc.headers, tc.data); id.Number != tc.id || names != (tc.id > 0) {
 			t.Errorf("%s: the schema is %v, %v, want %d", name, id, names, tc.id)
 		}
-		var a Arrival
+		var a event.Arrival
 		err := tc.forms.Arrival(tc.headers, tc.data, &a)
-		var field *FieldError
+		var field *event.FieldError
 		switch {
 		case tc.reason == "" && err == nil:
-			requireSameArrival(t, &mapped, &a)
+			eventtest.RequireSameArrival(t, &mapped, &a)
 		case tc.reason == "" || !errors.As(err, &field) || field.Reason != tc.reason:
 			t.Errorf("%s: %v, want %q", name, err, tc.reason)
 		}
 	}
-	label := Label{ID: "n", Class: 3}
-	data, _ := Avro{}.AppendLabel(nil, &label)
-	forms := Forms{Schemas: twoSchemas{ownLabel}}
-	var got Label
-	if err := forms.Label(nil, append(AppendConfluentHead(nil, 7), data...), &got); err != nil || got != label {
+	label := event.Label{ID: "n", Class: 3}
+	data, _ := avro.Codec{}.AppendLabel(nil, &label)
+	forms := form.Reader{Schemas: twoSchemas{avroLabel}}
+	var got event.Label
+	if err := forms.Label(nil, append(form.AppendConfluentHead(nil, 7), data...), &got); err != nil || got != label {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
 
-// FuzzMapping reads any record through mappings: an arrival, a Skip or a *FieldError.
+// FuzzMapping reads any record through mappings: an arrival, a Skip or a *event.FieldError.
 func FuzzMapping(f *testing.F) {
 	f.Add(byte(0), "", []byte(`{"op":"c","after":{"id":1,"features":[1],"time":5}}`))
 	f.Add(byte(1), "application/cloudevents+json", []byte(`{"specversion":"1.0","data":{"id":1,"features":[1]}}`))
 	f.Add(byte(1), "application/cloudevents+json",
 		[]byte(`{"specversion":"1.0","data_base64":"e30=","datacontenttype":"application/json"}`))
 	f.Add(byte(2), "", []byte(`{"a":[{"b":"x"}],"features":{"indices":[1]}}`))
-	all := []Forms{{Mapping: mapping(f, MappingOptions{Preset: PresetDebezium, TimeUnit: "ms", Key: "/id"})},
-		{Mapping: mapping(f, MappingOptions{Preset: PresetCloudEvents})},
-		{Mapping: mapping(f, MappingOptions{ID: "/a/0/b", Edges: "/a", Key: "#"})}}
+	all := []form.Reader{{Mapping: mapping(f, form.MappingOptions{Preset: form.PresetDebezium, TimeUnit: "ms",
+		Key: "/id"})},
+		{Mapping: mapping(f, form.MappingOptions{Preset: form.PresetCloudEvents})},
+		{Mapping: mapping(f, form.MappingOptions{ID: "/a/0/b", Edges: "/a", Key: "#"})}}
 	f.Fuzz(func(t *testing.T, which byte, contentType string, data []byte) {
-		var a Arrival
-		var skip Skip
+		var a event.Arrival
+		var skip form.Skip
 		forms := all[int(which)%len(all)]
 		if err := forms.Arrival(header("content-type", contentType), data, &a); err != nil {
 			if !errors.As(err, &skip) {
@@ -268,22 +278,23 @@ func FuzzMapping(f *testing.F) {
 }
 
 // FuzzConfluent reads any record where there is a registry, also by schemas of others and through a mapping: an arrival
-// or a *FieldError, and the same again in memory that was used.
+// or a *event.FieldError, and the same again in memory that was used.
 func FuzzConfluent(f *testing.F) {
 	shop := shopRow()
-	columns, written := shop.columns(f, &Arrival{ID: "n", Features: Features{Named: shop.fields}, Edges: []string{"a"}})
-	plain, _ := Avro{}.AppendArrival(nil, &mapped)
-	f.Add(byte(0), "", append(AppendConfluentHead(nil, 7), plain...))
-	f.Add(byte(1), "", append(AppendConfluentHead(nil, 7), written...))
-	f.Add(byte(2), ConfluentContentType("avro"), append(AppendConfluentHead(nil, 7), plain...))
+	columns, written := shop.columns(f, &event.Arrival{ID: "n", Features: event.Features{Named: shop.fields},
+		Edges: []string{"a"}})
+	plain, _ := avro.Codec{}.AppendArrival(nil, &mapped)
+	f.Add(byte(0), "", append(form.AppendConfluentHead(nil, 7), plain...))
+	f.Add(byte(1), "", append(form.AppendConfluentHead(nil, 7), written...))
+	f.Add(byte(2), form.ConfluentContentType("avro"), append(form.AppendConfluentHead(nil, 7), plain...))
 	f.Add(byte(3), "application/json", []byte(`{"id":"n","features":[1]}`))
-	all := []Forms{{Schemas: twoSchemas{ownArrival}}, {Schemas: twoSchemas{columns}},
-		{Schemas: twoSchemas{ownArrival}, Mapping: mapping(f, MappingOptions{ID: "/id", Key: "/id"})},
+	all := []form.Reader{{Schemas: twoSchemas{avroArrival}}, {Schemas: twoSchemas{columns}},
+		{Schemas: twoSchemas{avroArrival}, Mapping: mapping(f, form.MappingOptions{ID: "/id", Key: "/id"})},
 		{Schemas: twoSchemas{columns}, Confluent: true}}
 	f.Fuzz(func(t *testing.T, which byte, contentType string, data []byte) {
-		var a, used Arrival
+		var a, used event.Arrival
 		forms, headers := all[int(which)%len(all)], header("content-type", contentType)
-		_ = forms.Arrival(headers, append(AppendConfluentHead(nil, 7), written...), &used)
+		_ = forms.Arrival(headers, append(form.AppendConfluentHead(nil, 7), written...), &used)
 		err, again := forms.Arrival(headers, data, &a), forms.Arrival(headers, data, &used)
 		if err != nil || again != nil {
 			requireFieldError(t, err)
@@ -294,8 +305,8 @@ func FuzzConfluent(f *testing.F) {
 		for _, fields := range [][]schema.Field{a.Features.Named, used.Features.Named} {
 			onlyOfTheirType(fields)
 		}
-		requireSameArrival(t, &a, &used)
-		var l Label
+		eventtest.RequireSameArrival(t, &a, &used)
+		var l event.Label
 		if err := forms.Label(headers, data, &l); err != nil {
 			requireFieldError(t, err)
 		}
@@ -332,22 +343,22 @@ func TestReadmeMappings(t *testing.T) {
 	}
 	seen := 0
 	for _, match := range mappedFence.FindAllSubmatch(readme, -1) {
-		o, headers, want := MappingOptions{Preset: string(match[1])}, []Header(nil), timed(mapped, mappedAt)
+		o, headers, want := form.MappingOptions{Preset: string(match[1])}, []event.Header(nil), timed(mapped, mappedAt)
 		switch o.Preset {
 		case "mapping":
-			o = MappingOptions{ID: "/user/uid", Features: "/vector", Edges: "/follows", Time: "/at", TimeUnit: "ms",
+			o = form.MappingOptions{ID: "/user/uid", Features: "/vector", Edges: "/follows", Time: "/at", TimeUnit: "ms",
 				Key: "/user/region"}
 			want = keyed(want, "south")
-		case PresetDebezium, PresetConnect:
+		case form.PresetDebezium, form.PresetConnect:
 			want = mapped
-		case PresetCloudEvents:
+		case form.PresetCloudEvents:
 			headers = header("content-type", "application/cloudevents+json")
 		}
-		forms := Forms{Mapping: mapping(t, o)}
-		var got Arrival
+		forms := form.Reader{Mapping: mapping(t, o)}
+		var got event.Arrival
 		if err := forms.Arrival(headers, match[2], &got); err != nil {
 			t.Errorf("%s: %v", match[1], err)
-		} else if diff := cmp.Diff(want, got, sameBits); diff != "" {
+		} else if diff := cmp.Diff(want, got, eventtest.SameBits); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", match[1], diff)
 		}
 		seen++

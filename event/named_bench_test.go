@@ -1,4 +1,4 @@
-package event
+package event_test
 
 import (
 	"fmt"
@@ -9,6 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"rivulet/event"
+	"rivulet/event/avro"
+	"rivulet/event/eventtest"
+	"rivulet/event/json"
+	"rivulet/event/protobuf"
 	"rivulet/schema"
 )
 
@@ -87,11 +92,11 @@ func benchRows() []namedRow {
 type namedForm struct {
 	name   string
 	record []byte
-	decode func(data []byte, a *Arrival) error
+	decode func(data []byte, a *event.Arrival) error
 	by     *schema.Schema // nil: features are by position
 }
 
-func (f *namedForm) read(a *Arrival) error {
+func (f *namedForm) read(a *event.Arrival) error {
 	if err := f.decode(f.record, a); err != nil || f.by == nil {
 		return err
 	}
@@ -100,8 +105,8 @@ func (f *namedForm) read(a *Arrival) error {
 
 // forms returns the row by position in JSON, and then in all other ways.
 func (row *namedRow) forms(t testing.TB) []namedForm {
-	named := Arrival{ID: "user-1234567", Edges: []string{"user-1", "user-22", "user-333"},
-		Features: Features{Named: row.fields}}
+	named := event.Arrival{ID: "user-1234567", Edges: []string{"user-1", "user-22", "user-333"},
+		Features: event.Features{Named: row.fields}}
 	dense, turned := named, named
 	if err := dense.Features.Encode(row.schema); err != nil {
 		t.Fatal(err)
@@ -112,7 +117,7 @@ func (row *namedRow) forms(t testing.TB) []namedForm {
 	dense.Features.Named = nil
 	turned.Features.Named = slices.Clone(row.fields)
 	slices.Reverse(turned.Features.Named)
-	write := func(codec Codec, a *Arrival) []byte {
+	write := func(codec event.Codec, a *event.Arrival) []byte {
 		data, err := codec.AppendArrival(nil, a)
 		if err != nil {
 			t.Fatal(err)
@@ -121,20 +126,20 @@ func (row *namedRow) forms(t testing.TB) []namedForm {
 	}
 	columns, values := row.columns(t, &named)
 	return []namedForm{
-		{"json", write(JSON{}, &dense), JSON{}.DecodeArrival, nil},
-		{"json-named", write(JSON{}, &named), JSON{}.DecodeArrival, row.schema},
-		{"json-turned", write(JSON{}, &turned), JSON{}.DecodeArrival, row.schema},
-		{"protobuf", write(Protobuf{}, &dense), Protobuf{}.DecodeArrival, nil},
-		{"protobuf-named", write(Protobuf{}, &named), Protobuf{}.DecodeArrival, row.schema},
-		{"avro", write(Avro{}, &dense), Avro{}.DecodeArrival, nil},
-		{"avro-named", write(Avro{}, &named), Avro{}.DecodeArrival, row.schema},
+		{"json", write(json.Codec{}, &dense), json.Codec{}.DecodeArrival, nil},
+		{"json-named", write(json.Codec{}, &named), json.Codec{}.DecodeArrival, row.schema},
+		{"json-turned", write(json.Codec{}, &turned), json.Codec{}.DecodeArrival, row.schema},
+		{"protobuf", write(protobuf.Codec{}, &dense), protobuf.Codec{}.DecodeArrival, nil},
+		{"protobuf-named", write(protobuf.Codec{}, &named), protobuf.Codec{}.DecodeArrival, row.schema},
+		{"avro", write(avro.Codec{}, &dense), avro.Codec{}.DecodeArrival, nil},
+		{"avro-named", write(avro.Codec{}, &named), avro.Codec{}.DecodeArrival, row.schema},
 		{"avro-columns", values, columns.DecodeArrival, row.schema},
 	}
 }
 
 // columns writes the row in Avro as a producer with a schema of its own does, whose features are the fields of a
 // record: the names are in the schema, and not in the record.
-func (row *namedRow) columns(t testing.TB, a *Arrival) (*AvroSchema, []byte) {
+func (row *namedRow) columns(t testing.TB, a *event.Arrival) (*avro.Schema, []byte) {
 	types := [...]string{schema.Number: "double", schema.Bool: "boolean", schema.Text: "string"}
 	var fields []string
 	values := map[string]any{}
@@ -152,9 +157,9 @@ func (row *namedRow) columns(t testing.TB, a *Arrival) (*AvroSchema, []byte) {
 // All ways of writing the row give the same positions, to the bit.
 func TestBenchmarkRowsAgree(t *testing.T) {
 	for _, row := range benchRows() {
-		var want Arrival
+		var want event.Arrival
 		for k, form := range row.forms(t) {
-			var a Arrival
+			var a event.Arrival
 			for range 2 { // the second time into the memory of the first
 				if err := form.read(&a); err != nil {
 					t.Fatalf("%s, %s: %v", row.name, form.name, err)
@@ -166,7 +171,7 @@ func TestBenchmarkRowsAgree(t *testing.T) {
 				want = a
 				continue
 			}
-			requireSameArrival(t, &want, &a)
+			eventtest.RequireSameArrival(t, &want, &a)
 		}
 	}
 }
@@ -177,7 +182,7 @@ func BenchmarkNamed(b *testing.B) {
 	for _, row := range benchRows() {
 		b.Run(row.name, func(b *testing.B) {
 			forms := row.forms(b)
-			arrivals, times := make([]Arrival, len(forms)), make([][]float64, len(forms))
+			arrivals, times := make([]event.Arrival, len(forms)), make([][]float64, len(forms))
 			for b.Loop() {
 				for k := range forms {
 					start := time.Now()

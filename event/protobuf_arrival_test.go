@@ -1,4 +1,4 @@
-package event
+package event_test
 
 import (
 	"encoding/hex"
@@ -15,69 +15,78 @@ import (
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
+	"rivulet/event"
+	"rivulet/event/connect"
+	"rivulet/event/eventtest"
+	"rivulet/event/json"
+	"rivulet/event/protobuf"
 	"rivulet/test/eventpb"
 )
 
 func dense(values ...float32) []byte {
-	return messageField(arrivalDense, packedFloats(denseValues, values...))
+	return messageField(arrivalDense, packedFloats(featuresDense, values...))
 }
 
 func TestDecodeProtobufArrival(t *testing.T) {
 	id, edge := textField(arrivalID, "p1"), func(s string) []byte { return textField(arrivalEdges, s) }
 	for name, tc := range map[string]struct {
 		record []byte
-		want   Arrival
+		want   event.Arrival
 	}{
 		"dense": {
 			record(id, dense(0.1, -2), edge("a"), edge("7"), messageField(arrivalTime, intField(1, 1772366400), intField(2, 1))),
-			Arrival{
-				ID: "p1", Features: Features{Values: []float32{0.1, -2}}, Edges: []string{"a", "7"},
+			event.Arrival{
+				ID: "p1", Features: event.Features{Values: []float32{0.1, -2}}, Edges: []string{"a", "7"},
 				Time: time.Date(2026, 3, 1, 12, 0, 0, 1, time.UTC),
 			},
 		},
-		"no features at all is a dense row of length 0": {record(id, messageField(arrivalDense)), Arrival{ID: "p1"}},
+		"no features at all is a dense row of length 0": {record(id, messageField(arrivalDense)), event.Arrival{ID: "p1"}},
 		"sparse in any order, fields too": {
-			record(messageField(arrivalSparse, packedFloats(sparseValues, 1, 2, 3), packedInts(sparseIndices, 300, 0, 4)), id),
-			Arrival{ID: "p1", Features: Features{Indices: []int32{0, 4, 300}, Values: []float32{2, 3, 1}, Sparse: true}},
+			record(messageField(arrivalSparse, packedFloats(featuresValues, 1, 2, 3), packedInts(featuresIndices, 300, 0, 4)),
+				id),
+			event.Arrival{ID: "p1", Features: event.Features{Indices: []int32{0, 4, 300}, Values: []float32{2, 3, 1},
+				Sparse: true}},
 		},
 		"sparse without values is all 1": {
-			record(id, messageField(arrivalSparse, packedInts(sparseIndices, 4, 2))),
-			Arrival{ID: "p1", Features: Features{Indices: []int32{2, 4}, Values: []float32{1, 1}, Sparse: true}},
+			record(id, messageField(arrivalSparse, packedInts(featuresIndices, 4, 2))),
+			event.Arrival{ID: "p1", Features: event.Features{Indices: []int32{2, 4}, Values: []float32{1, 1}, Sparse: true}},
 		},
 		"sparse without indices is all 0": {
-			record(id, messageField(arrivalSparse)), Arrival{ID: "p1", Features: Features{Sparse: true}},
+			record(id, messageField(arrivalSparse)), event.Arrival{ID: "p1", Features: event.Features{Sparse: true}},
 		},
 		"lists may be in pieces, packed or not": {
-			record(id, messageField(arrivalSparse, intField(sparseIndices, 9), unpackedFloat(sparseValues, 5),
-				packedInts(sparseIndices, 1, 2),
-				packedInts(sparseIndices), packedFloats(sparseValues, 6, 7))),
-			Arrival{ID: "p1", Features: Features{Indices: []int32{1, 2, 9}, Values: []float32{6, 7, 5}, Sparse: true}},
+			record(id, messageField(arrivalSparse, intField(featuresIndices, 9), unpackedFloat(featuresValues, 5),
+				packedInts(featuresIndices, 1, 2),
+				packedInts(featuresIndices), packedFloats(featuresValues, 6, 7))),
+			event.Arrival{ID: "p1", Features: event.Features{Indices: []int32{1, 2, 9}, Values: []float32{6, 7, 5},
+				Sparse: true}},
 		},
 		"an empty time is 1970": {
 			record(id, dense(1), messageField(arrivalTime)),
-			Arrival{ID: "p1", Features: Features{Values: []float32{1}}, Time: time.Unix(0, 0).UTC()},
+			event.Arrival{ID: "p1", Features: event.Features{Values: []float32{1}}, Time: time.Unix(0, 0).UTC()},
 		},
 		"a time before 1970": {
 			record(id, dense(1), messageField(arrivalTime, intField(1, -1), intField(2, 999_999_999))),
-			Arrival{ID: "p1", Features: Features{Values: []float32{1}}, Time: time.Unix(0, -1).UTC()},
+			event.Arrival{ID: "p1", Features: event.Features{Values: []float32{1}}, Time: time.Unix(0, -1).UTC()},
 		},
 		"unknown fields are ignored everywhere": {
-			record(later(), id, messageField(arrivalSparse, later(), packedInts(sparseIndices, 1)), later(),
+			record(later(), id, messageField(arrivalSparse, later(), packedInts(featuresIndices, 1)), later(),
 				messageField(arrivalTime, later())),
-			Arrival{ID: "p1", Features: Features{Indices: []int32{1}, Values: []float32{1}, Sparse: true},
+			event.Arrival{ID: "p1", Features: event.Features{Indices: []int32{1}, Values: []float32{1}, Sparse: true},
 				Time: time.Unix(0, 0).UTC()},
 		},
 		"the largest index": {
-			record(id, messageField(arrivalSparse, packedInts(sparseIndices, math.MaxInt32))),
-			Arrival{ID: "p1", Features: Features{Indices: []int32{math.MaxInt32}, Values: []float32{1}, Sparse: true}},
+			record(id, messageField(arrivalSparse, packedInts(featuresIndices, math.MaxInt32))),
+			event.Arrival{ID: "p1", Features: event.Features{Indices: []int32{math.MaxInt32}, Values: []float32{1},
+				Sparse: true}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, got := range []Arrival{{}, dirtyArrival()} {
-				if err := (Protobuf{}).DecodeArrival(tc.record, &got); err != nil {
+			for _, got := range []event.Arrival{{}, eventtest.UsedArrival()} {
+				if err := (protobuf.Codec{}).DecodeArrival(tc.record, &got); err != nil {
 					t.Fatal(err)
 				}
-				requireSameArrival(t, &tc.want, &got)
+				eventtest.RequireSameArrival(t, &tc.want, &got)
 			}
 		})
 	}
@@ -92,66 +101,70 @@ func TestDecodeProtobufArrivalError(t *testing.T) {
 		record       []byte
 		reason, text string
 	}{
-		{nil, ReasonUnparsable, `the record is empty`},
-		{[]byte(`{"id":"x","features":[1]}`), ReasonUnparsable, `field 15: `},
-		{one, ReasonUnparsable, `id: is missing`},
-		{id, ReasonUnparsable, `features: is missing`},
-		{record(textField(arrivalID, ""), one), ReasonUnparsable, `id: is empty`},
-		{record(textField(arrivalID, "a\xff"), one), ReasonUnparsable, `id: "a\xff" is not UTF-8`},
-		{record(textField(arrivalID, strings.Repeat("\xff", 100_000)), one), ReasonUnparsable, `id: "\xff\xff\xff`},
-		{record(intField(arrivalID, 17), one), ReasonUnparsable, `id: a varint, want a string or a message (byte 0)`},
-		{record(id, one, id), ReasonUnparsable, `id: is given twice (byte 11)`},
-		{record(id, one, one), ReasonUnparsable, `features: is given twice (byte 11)`},
-		{record(id, one, messageField(arrivalSparse)), ReasonUnparsable, `features: is given twice (byte 13)`},
-		{record(id, unpackedFloat(arrivalDense, 1)), ReasonUnparsable,
+		{nil, event.ReasonUnparsable, `the record is empty`},
+		{[]byte(`{"id":"x","features":[1]}`), event.ReasonUnparsable, `field 15: `},
+		{one, event.ReasonUnparsable, `id: is missing`},
+		{id, event.ReasonUnparsable, `features: is missing`},
+		{record(textField(arrivalID, ""), one), event.ReasonUnparsable, `id: is empty`},
+		{record(textField(arrivalID, "a\xff"), one), event.ReasonUnparsable, `id: "a\xff" is not UTF-8`},
+		{record(textField(arrivalID, strings.Repeat("\xff", 100_000)), one), event.ReasonUnparsable, `id: "\xff\xff\xff`},
+		{record(intField(arrivalID, 17), one), event.ReasonUnparsable, `id: a varint, want a string or a message (byte 0)`},
+		{record(id, one, id), event.ReasonUnparsable, `id: is given twice (byte 11)`},
+		{record(id, one, one), event.ReasonUnparsable, `features: is given twice (byte 11)`},
+		{record(id, one, messageField(arrivalSparse)), event.ReasonUnparsable, `features: is given twice (byte 13)`},
+		{record(id, unpackedFloat(arrivalDense, 1)), event.ReasonUnparsable,
 			`features: 4 bytes, want a string or a message (byte 3)`},
-		{record(id, messageField(arrivalDense, intField(denseValues, 1))), ReasonUnparsable,
+		{record(id, messageField(arrivalDense, intField(featuresDense, 1))), event.ReasonUnparsable,
 			`features: a varint, want floats (byte 5)`},
-		{record(id, messageField(arrivalDense, textField(denseValues, "12345"))), ReasonUnparsable,
+		{record(id, messageField(arrivalDense, textField(featuresDense, "12345"))), event.ReasonUnparsable,
 			`features: 5 bytes are no list of floats (byte 7)`},
-		{record(id, one[:len(one)-1]), ReasonUnparsable, `features: the record ends inside of it (byte 4)`},
-		{record(id, tag(arrivalDense, protowire.BytesType), []byte("\xff\xff\xff\xff\x0f")), ReasonUnparsable,
+		{record(id, one[:len(one)-1]), event.ReasonUnparsable, `features: the record ends inside of it (byte 4)`},
+		{record(id, tag(arrivalDense, protowire.BytesType), []byte("\xff\xff\xff\xff\x0f")), event.ReasonUnparsable,
 			`features: the record ends`},
-		{record(id, tag(arrivalDense, protowire.BytesType), []byte(strings.Repeat("\xff", 11))), ReasonUnparsable,
+		{record(id, tag(arrivalDense, protowire.BytesType), []byte(strings.Repeat("\xff", 11))), event.ReasonUnparsable,
 			`features: variable length integer overflow (byte 4)`},
-		{record(id, dense(1, nan)), ReasonNotFinite, `features[1]: NaN, features must be finite`},
-		{record(id, dense(float32(math.Inf(-1)))), ReasonNotFinite, `features[0]: -Inf, features must be finite`},
-		{sparse(packedInts(sparseIndices, 1), packedFloats(sparseValues, nan)), ReasonNotFinite,
+		{record(id, dense(1, nan)), event.ReasonNotFinite, `features[1]: NaN, features must be finite`},
+		{record(id, dense(float32(math.Inf(-1)))), event.ReasonNotFinite, `features[0]: -Inf, features must be finite`},
+		{sparse(packedInts(featuresIndices, 1), packedFloats(featuresValues, nan)), event.ReasonNotFinite,
 			`features.values[0]: NaN, features`},
-		{sparse(packedInts(sparseIndices, 1, 2), packedFloats(sparseValues, 1)), ReasonFeatureLength,
+		{sparse(packedInts(featuresIndices, 1, 2), packedFloats(featuresValues, 1)), event.ReasonFeatureLength,
 			`features.values: 1 values for 2 indices`},
-		{sparse(packedFloats(sparseValues, 1)), ReasonFeatureLength, `features.values: 1 values for 0 indices`},
-		{sparse(packedInts(sparseIndices, 1, 1)), ReasonUnparsable, `features.indices: 1 is given twice`},
-		{sparse(packedInts(sparseIndices, 0, 1<<31)), ReasonFeatureLength,
+		{sparse(packedFloats(featuresValues, 1)), event.ReasonFeatureLength, `features.values: 1 values for 0 indices`},
+		{sparse(packedInts(featuresIndices, 1, 1)), event.ReasonUnparsable, `features.indices: 1 is given twice`},
+		{sparse(packedInts(featuresIndices, 0, 1<<31)), event.ReasonFeatureLength,
 			`features.indices[1]: 2147483648 is outside 0…2147483647`},
-		{sparse(intField(sparseIndices, -1)), ReasonFeatureLength, `features.indices[0]: 18446744073709551615 is outside`},
-		{sparse(textField(sparseIndices, "\x01\x80")), ReasonUnparsable,
+		{sparse(intField(featuresIndices, -1)), event.ReasonFeatureLength,
+			`features.indices[0]: 18446744073709551615 is outside`},
+		{sparse(textField(featuresIndices, "\x01\x80")), event.ReasonUnparsable,
 			`features.indices[1]: the record ends inside of it (byte 8)`},
-		{sparse(textField(sparseIndices, strings.Repeat("\x80", 11))), ReasonUnparsable,
+		{sparse(textField(featuresIndices, strings.Repeat("\x80", 11))), event.ReasonUnparsable,
 			`features.indices[0]: variable length integer overflow`},
-		{sparse(textField(sparseIndices, "ab"), tag(9, protowire.EndGroupType)), ReasonUnparsable,
+		{sparse(textField(featuresIndices, "ab"), tag(9, protowire.EndGroupType)), event.ReasonUnparsable,
 			`field 9: mismatching end group marker`},
-		{record(id, one, textField(arrivalEdges, "a"), textField(arrivalEdges, "")), ReasonUnparsable, `edges[1]: is empty`},
-		{record(id, one, textField(arrivalEdges, "\xc3")), ReasonUnparsable, `edges[0]: "\xc3" is not UTF-8`},
-		{record(id, one, intField(arrivalEdges, 5)), ReasonUnparsable,
+		{record(id, one, textField(arrivalEdges, "a"), textField(arrivalEdges, "")), event.ReasonUnparsable,
+			`edges[1]: is empty`},
+		{record(id, one, textField(arrivalEdges, "\xc3")), event.ReasonUnparsable, `edges[0]: "\xc3" is not UTF-8`},
+		{record(id, one, intField(arrivalEdges, 5)), event.ReasonUnparsable,
 			`edges: a varint, want a string or a message (byte 11)`},
-		{record(id, one, intField(arrivalTime, 1772366400)), ReasonUnparsable, `time: a varint, want a string or a message`},
-		{when(intField(1, maxSeconds+1)), ReasonUnparsable,
+		{record(id, one, intField(arrivalTime, 1772366400)), event.ReasonUnparsable,
+			`time: a varint, want a string or a message`},
+		{when(intField(1, connect.MaxSeconds+1)), event.ReasonUnparsable,
 			`time.seconds: 253402300800 is outside -62135596800…253402300799`},
-		{when(intField(2, -1)), ReasonUnparsable, `time.nanos: -1 is outside 0…999999999`},
-		{when(intField(1, 1), intField(1, 1)), ReasonUnparsable, `time.seconds: is given twice (byte 15)`},
-		{when(textField(1, "now")), ReasonUnparsable, `time.seconds: a string or a message, want an integer`},
-		{when([]byte{0}), ReasonUnparsable, `time: reading the number of a field: invalid field number (byte 13)`},
-		{record(id, one, []byte{0xff}), ReasonUnparsable,
+		{when(intField(2, -1)), event.ReasonUnparsable, `time.nanos: -1 is outside 0…999999999`},
+		{when(intField(1, 1), intField(1, 1)), event.ReasonUnparsable, `time.seconds: is given twice (byte 15)`},
+		{when(textField(1, "now")), event.ReasonUnparsable, `time.seconds: a string or a message, want an integer`},
+		{when([]byte{0}), event.ReasonUnparsable, `time: reading the number of a field: invalid field number (byte 13)`},
+		{record(id, one, []byte{0xff}), event.ReasonUnparsable,
 			`reading the number of a field: the record ends inside of it (byte 11)`},
-		{record(id, one, intField(1<<29, 1)), ReasonUnparsable, `field 536870912: the largest number is 536870911 (byte 11)`},
-		{record(id, one, []byte{7<<3 | 6, 0}), ReasonUnparsable, `field 7: cannot parse reserved wire type (byte 12)`},
-		{record(id, one, tag(9, protowire.StartGroupType)), ReasonUnparsable, `field 9: the record ends inside of it`},
-		{record(id, one, []byte(strings.Repeat("\x4b", 100_000))), ReasonUnparsable, `field 9: `},
+		{record(id, one, intField(1<<29, 1)), event.ReasonUnparsable,
+			`field 536870912: the largest number is 536870911 (byte 11)`},
+		{record(id, one, []byte{7<<3 | 6, 0}), event.ReasonUnparsable, `field 7: cannot parse reserved wire type (byte 12)`},
+		{record(id, one, tag(9, protowire.StartGroupType)), event.ReasonUnparsable, `field 9: the record ends inside of it`},
+		{record(id, one, []byte(strings.Repeat("\x4b", 100_000))), event.ReasonUnparsable, `field 9: `},
 	} {
-		got := dirtyArrival()
-		err := (Protobuf{}).DecodeArrival(tc.record, &got)
-		var field *FieldError
+		got := eventtest.UsedArrival()
+		err := (protobuf.Codec{}).DecodeArrival(tc.record, &got)
+		var field *event.FieldError
 		if !errors.As(err, &field) {
 			t.Errorf("%.64x: error %v (%T), want a *FieldError: …%s…", tc.record, err, err, tc.text)
 			continue
@@ -167,14 +180,15 @@ func TestDecodeProtobufArrivalError(t *testing.T) {
 
 // Ids of earlier records must survive that their Arrival and their bytes are used again.
 func TestDecodeProtobufArrivalKeepsEarlierIDs(t *testing.T) {
-	var a Arrival
+	var a event.Arrival
 	data := record(textField(arrivalID, "first"), dense(1), textField(arrivalEdges, "e1"), textField(arrivalEdges, "e2"))
-	if err := (Protobuf{}).DecodeArrival(data, &a); err != nil {
+	if err := (protobuf.Codec{}).DecodeArrival(data, &a); err != nil {
 		t.Fatal(err)
 	}
 	id, edges := a.ID, slices.Clone(a.Edges)
 	clear(data)
-	if err := (Protobuf{}).DecodeArrival(record(textField(arrivalID, "other"), dense(1), textField(arrivalEdges, "zzyy")),
+	if err := (protobuf.Codec{}).DecodeArrival(record(textField(arrivalID, "other"), dense(1),
+		textField(arrivalEdges, "zzyy")),
 		&a); err != nil {
 		t.Fatal(err)
 	}
@@ -185,15 +199,15 @@ func TestDecodeProtobufArrivalKeepsEarlierIDs(t *testing.T) {
 
 // As for JSON: the id, the text of the edges, and nothing per feature or edge.
 func TestProtobufArrivalAllocations(t *testing.T) {
-	data := benchArrival(Protobuf{}, true)
-	var a Arrival
+	data := eventtest.BenchArrival(protobuf.Codec{}, true)
+	var a event.Arrival
 	decoding := testing.AllocsPerRun(100, func() {
-		if err := (Protobuf{}).DecodeArrival(data, &a); err != nil {
+		if err := (protobuf.Codec{}).DecodeArrival(data, &a); err != nil {
 			t.Fatal(err)
 		}
 	})
 	encoding := testing.AllocsPerRun(100, func() {
-		if _, err := (Protobuf{}).AppendArrival(data[:0], &a); err != nil {
+		if _, err := (protobuf.Codec{}).AppendArrival(data[:0], &a); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -204,28 +218,28 @@ func TestProtobufArrivalAllocations(t *testing.T) {
 
 func TestAppendProtobufArrival(t *testing.T) {
 	for name, tc := range map[string]struct {
-		arrival Arrival
+		arrival event.Arrival
 		want    string
 	}{
 		"dense": {
-			Arrival{ID: "p1", Features: Features{Values: []float32{1, -2}}, Edges: []string{"a", "é"},
+			event.Arrival{ID: "p1", Features: event.Features{Values: []float32{1, -2}}, Edges: []string{"a", "é"},
 				Time: time.Date(1970, 1, 1, 1, 0, 2, 3, time.FixedZone("", 3600))},
 			"0a02" + "7031" + "120a" + "0a08" + "0000803f" + "000000c0" + "2201" + "61" + "2202" + "c3a9" + "2a04" + "0802" +
 				"1003",
 		},
 		"sparse": {
-			Arrival{ID: "p1", Features: Features{Indices: []int32{1, 300}, Values: []float32{1, 2}, Sparse: true}},
+			event.Arrival{ID: "p1", Features: event.Features{Indices: []int32{1, 300}, Values: []float32{1, 2}, Sparse: true}},
 			"0a02" + "7031" + "1a0f" + "0a03" + "01" + "ac02" + "1208" + "0000803f" + "00000040",
 		},
 		"all ones": {
-			Arrival{ID: "p1", Features: Features{Indices: []int32{1, 5}, Values: []float32{1, 1}, Sparse: true}},
+			event.Arrival{ID: "p1", Features: event.Features{Indices: []int32{1, 5}, Values: []float32{1, 1}, Sparse: true}},
 			"0a02" + "7031" + "1a04" + "0a02" + "0105",
 		},
-		"all zero":          {Arrival{ID: "p1", Features: Features{Sparse: true}}, "0a02" + "7031" + "1a00"},
-		"dense of length 0": {Arrival{ID: "p1"}, "0a02" + "7031" + "1200"},
+		"all zero":          {event.Arrival{ID: "p1", Features: event.Features{Sparse: true}}, "0a02" + "7031" + "1a00"},
+		"dense of length 0": {event.Arrival{ID: "p1"}, "0a02" + "7031" + "1200"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := (Protobuf{}).AppendArrival([]byte("before "), &tc.arrival)
+			got, err := (protobuf.Codec{}).AppendArrival([]byte("before "), &tc.arrival)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -239,25 +253,27 @@ func TestAppendProtobufArrival(t *testing.T) {
 func TestAppendProtobufArrivalError(t *testing.T) {
 	nan := float32(math.NaN())
 	for name, tc := range map[string]struct {
-		arrival Arrival
+		arrival event.Arrival
 		text    string
 	}{
-		"no id":          {Arrival{}, `encoding arrival "": id: is empty`},
-		"id not UTF-8":   {Arrival{ID: "a\xff"}, `id: "a\xff" is not UTF-8`},
-		"edge empty":     {Arrival{ID: "x", Edges: []string{"a", ""}}, `edges[1]: is empty`},
-		"edge not UTF-8": {Arrival{ID: "x", Edges: []string{"a", "\xff"}}, `edges[1]: "\xff" is not UTF-8`},
-		"NaN":            {Arrival{ID: "x", Features: Features{Values: []float32{1, nan}}}, `features[1]: NaN`},
-		"year":           {Arrival{ID: "x", Time: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}, `time: 10000-01-01`},
-		"year 0":         {Arrival{ID: "x", Time: time.Date(0, 12, 31, 0, 0, 0, 0, time.UTC)}, `is outside the years 1…9999`},
-		"sparse lengths": {Arrival{ID: "x", Features: Features{Indices: []int32{1}, Sparse: true}}, `0 values for 1 indices`},
+		"no id":          {event.Arrival{}, `encoding arrival "": id: is empty`},
+		"id not UTF-8":   {event.Arrival{ID: "a\xff"}, `id: "a\xff" is not UTF-8`},
+		"edge empty":     {event.Arrival{ID: "x", Edges: []string{"a", ""}}, `edges[1]: is empty`},
+		"edge not UTF-8": {event.Arrival{ID: "x", Edges: []string{"a", "\xff"}}, `edges[1]: "\xff" is not UTF-8`},
+		"NaN":            {event.Arrival{ID: "x", Features: event.Features{Values: []float32{1, nan}}}, `features[1]: NaN`},
+		"year":           {event.Arrival{ID: "x", Time: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}, `time: 10000-01-01`},
+		"year 0": {event.Arrival{ID: "x", Time: time.Date(0, 12, 31, 0, 0, 0, 0, time.UTC)},
+			`is outside the years 1…9999`},
+		"sparse lengths": {event.Arrival{ID: "x", Features: event.Features{Indices: []int32{1}, Sparse: true}},
+			`0 values for 1 indices`},
 		"sparse order": {
-			Arrival{ID: "x", Features: Features{Indices: []int32{1, 1}, Values: []float32{1, 1}, Sparse: true}},
+			event.Arrival{ID: "x", Features: event.Features{Indices: []int32{1, 1}, Values: []float32{1, 1}, Sparse: true}},
 			`features.indices[1]: 1 after 1, indices must ascend`,
 		},
-		"the first counts": {Arrival{Features: Features{Values: []float32{nan}}}, `id: is empty`},
+		"the first counts": {event.Arrival{Features: event.Features{Values: []float32{nan}}}, `id: is empty`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := (Protobuf{}).AppendArrival([]byte("before"), &tc.arrival)
+			got, err := (protobuf.Codec{}).AppendArrival([]byte("before"), &tc.arrival)
 			if err == nil || !strings.Contains(err.Error(), tc.text) {
 				t.Errorf("error %v, want …%s…", err, tc.text)
 			}
@@ -271,8 +287,8 @@ func TestAppendProtobufArrivalError(t *testing.T) {
 // The codec and the generated types read each other's records, and each its own.
 func TestProtobufArrivalRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		want := drawArrival(t)
-		data, err := (Protobuf{}).AppendArrival(nil, &want)
+		want := eventtest.DrawArrival(t)
+		data, err := (protobuf.Codec{}).AppendArrival(nil, &want)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -281,7 +297,7 @@ func TestProtobufArrivalRoundTrip(t *testing.T) {
 			t.Fatalf("%x: %v", data, err)
 		}
 		read := arrivalOf(&generated)
-		requireSameArrival(t, &want, &read)
+		eventtest.RequireSameArrival(t, &want, &read)
 		if unknown := generated.ProtoReflect().GetUnknown(); len(unknown) > 0 {
 			t.Fatalf("%x are fields that the schema does not have", unknown)
 		}
@@ -290,12 +306,12 @@ func TestProtobufArrivalRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, data := range [][]byte{data, theirs} {
-			got := dirtyArrival()
-			if err := (Protobuf{}).DecodeArrival(data, &got); err != nil {
+			got := eventtest.UsedArrival()
+			if err := (protobuf.Codec{}).DecodeArrival(data, &got); err != nil {
 				t.Fatalf("%x: %v", data, err)
 			}
-			requireSameArrival(t, &want, &got)
-			if err := got.Check(maxFeatures(&got), len(want.Edges)); err != nil {
+			eventtest.RequireSameArrival(t, &want, &got)
+			if err := got.Check(eventtest.MaxFeatures(&got), len(want.Edges)); err != nil {
 				t.Fatalf("%x: %v", data, err)
 			}
 		}
@@ -305,13 +321,13 @@ func TestProtobufArrivalRoundTrip(t *testing.T) {
 // Both codecs hold the same fields: an arrival that passes through one and then the other is unchanged.
 func TestArrivalThroughBothForms(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		want := drawArrival(t)
-		got, between := dirtyArrival(), dirtyArrival()
-		for _, way := range [][2]Codec{{JSON{}, Protobuf{}}, {Protobuf{}, JSON{}}} {
+		want := eventtest.DrawArrival(t)
+		got, between := eventtest.UsedArrival(), eventtest.UsedArrival()
+		for _, way := range [][2]event.Codec{{json.Codec{}, protobuf.Codec{}}, {protobuf.Codec{}, json.Codec{}}} {
 			a := &want
 			for _, step := range []struct {
-				codec Codec
-				into  *Arrival
+				codec event.Codec
+				into  *event.Arrival
 			}{{way[0], &between}, {way[1], &got}} {
 				data, err := step.codec.AppendArrival(nil, a)
 				if err == nil {
@@ -322,18 +338,18 @@ func TestArrivalThroughBothForms(t *testing.T) {
 				}
 				a = step.into
 			}
-			requireSameArrival(t, &want, &got)
+			eventtest.RequireSameArrival(t, &want, &got)
 		}
 	})
 }
 
 // One codec serves all goroutines; the race detector watches the pooled memory.
 func TestProtobufConcurrently(t *testing.T) {
-	full := fullPrediction()
+	full := eventtest.FullPrediction()
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			a, p := dirtyArrival(), full
+			a, p := eventtest.UsedArrival(), full
 			p.Top, p.Logits = nil, nil // decoding writes to them
 			p.Probabilities, p.Representation = nil, nil
 			for i := range 200 {
@@ -341,13 +357,13 @@ func TestProtobufConcurrently(t *testing.T) {
 				if i%3 == 0 {
 					data = data[:len(data)-1] // an error must not spoil the memory for the next
 				}
-				err := (Protobuf{}).DecodeArrival(data, &a)
+				err := (protobuf.Codec{}).DecodeArrival(data, &a)
 				if (err != nil) != (i%3 == 0) || err == nil && (a.ID != "x" || !slices.Equal(a.Edges, []string{"a", "b"})) {
 					t.Errorf("decoding gave %+v, %v", a, err)
 				}
-				out, err := (Protobuf{}).AppendPrediction(nil, &full)
+				out, err := (protobuf.Codec{}).AppendPrediction(nil, &full)
 				if err == nil {
-					err = (Protobuf{}).DecodePrediction(out, &p)
+					err = (protobuf.Codec{}).DecodePrediction(out, &p)
 				}
 				if err != nil || p.Logits[0] != -1 || p.Top[0].Name != "Theory" {
 					t.Errorf("the prediction became %+v, %v", p, err)

@@ -1,4 +1,4 @@
-package event
+package event_test
 
 import (
 	"bytes"
@@ -15,6 +15,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 
+	"rivulet/event"
+	"rivulet/event/connect"
+	"rivulet/event/eventtest"
+	"rivulet/event/json"
+	"rivulet/event/protobuf"
 	"rivulet/test/eventpb"
 )
 
@@ -26,8 +31,8 @@ func binaryExamples(t testing.TB) map[string][]byte {
 	t.Helper()
 	files := maps.Clone(badBinaryExamples)
 	for name, data := range examples(t, "arrival-*.json") {
-		var a Arrival
-		if err := (JSON{}).DecodeArrival(data, &a); err != nil {
+		var a event.Arrival
+		if err := (json.Codec{}).DecodeArrival(data, &a); err != nil {
 			t.Fatal(err)
 		}
 		g := generatedArrival(&a)
@@ -41,8 +46,8 @@ func binaryExamples(t testing.TB) map[string][]byte {
 		files[name] = written
 	}
 	for name, data := range examples(t, "prediction-*.json") {
-		var p Prediction
-		if err := (JSON{}).DecodePrediction(data, &p); err != nil {
+		var p event.Prediction
+		if err := (json.Codec{}).DecodePrediction(data, &p); err != nil {
 			t.Fatal(err)
 		}
 		written, err := proto.MarshalOptions{Deterministic: true}.Marshal(generatedPrediction(&p))
@@ -66,15 +71,15 @@ var badBinaryExamples = func() map[string][]byte {
 	least := record(textField(predictionID, "x"), messageField(predictionSource))
 	with := func(fields ...[]byte) []byte { return append(slices.Clone(least), record(fields...)...) }
 	return map[string][]byte{
-		"bad-arrival-feature_length-index-beyond-int32": sparse(packedInts(sparseIndices, 1<<31)),
-		"bad-arrival-feature_length-index-too-large":    sparse(packedInts(sparseIndices, exampleFeatures)),
-		"bad-arrival-feature_length-more-values-than-indices": sparse(packedInts(sparseIndices, 1),
-			packedFloats(sparseValues, 1, 2)),
-		"bad-arrival-feature_length-negative-index": sparse(intField(sparseIndices, -1)),
+		"bad-arrival-feature_length-index-beyond-int32": sparse(packedInts(featuresIndices, 1<<31)),
+		"bad-arrival-feature_length-index-too-large":    sparse(packedInts(featuresIndices, exampleFeatures)),
+		"bad-arrival-feature_length-more-values-than-indices": sparse(packedInts(featuresIndices, 1),
+			packedFloats(featuresValues, 1, 2)),
+		"bad-arrival-feature_length-negative-index": sparse(intField(featuresIndices, -1)),
 		"bad-arrival-feature_length-short":          record(id, dense(1, 2)),
 		"bad-arrival-not_finite-minus-infinity":     record(id, dense(float32(math.Inf(-1)))),
-		"bad-arrival-not_finite-nan": sparse(packedInts(sparseIndices, 1),
-			packedFloats(sparseValues, float32(math.NaN()))),
+		"bad-arrival-not_finite-nan": sparse(packedInts(featuresIndices, 1),
+			packedFloats(featuresValues, float32(math.NaN()))),
 		"bad-arrival-too_many_edges-five":         record(id, full, edges),
 		"bad-arrival-unparsable-empty-id":         record(textField(arrivalID, ""), full),
 		"bad-arrival-unparsable-number-id":        record(intField(arrivalID, 17), full),
@@ -82,12 +87,12 @@ var badBinaryExamples = func() map[string][]byte {
 		"bad-arrival-unparsable-missing-id":       full,
 		"bad-arrival-unparsable-not-utf8":         record(textField(arrivalID, "\xff"), full),
 		"bad-arrival-unparsable-repeated-field":   record(id, full, id),
-		"bad-arrival-unparsable-repeated-index":   sparse(packedInts(sparseIndices, 3, 1, 3)),
+		"bad-arrival-unparsable-repeated-index":   sparse(packedInts(featuresIndices, 3, 1, 3)),
 		"bad-arrival-unparsable-text-feature": record(id,
-			messageField(arrivalDense, textField(denseValues, "1"))),
+			messageField(arrivalDense, textField(featuresDense, "1"))),
 		"bad-arrival-unparsable-time-number": record(id, full, intField(arrivalTime, 1772366400)),
 		"bad-arrival-unparsable-time-beyond-year-9999": record(id, full,
-			messageField(arrivalTime, intField(1, maxSeconds+1))),
+			messageField(arrivalTime, intField(1, connect.MaxSeconds+1))),
 		"bad-arrival-unparsable-trailing-object":       record(id, full, id, full),
 		"bad-arrival-unparsable-truncated":             record(id, full[:len(full)-1]),
 		"bad-arrival-unparsable-two-kinds-of-features": record(id, full, messageField(arrivalSparse)),
@@ -128,15 +133,15 @@ func TestArrivalExamplesInBothForms(t *testing.T) {
 	binary := examples(t, "arrival-*.pb")
 	for name, text := range examples(t, "arrival-*.json") {
 		t.Run(name, func(t *testing.T) {
-			var want, got Arrival
-			if err := (JSON{}).DecodeArrival(text, &want); err != nil {
+			var want, got event.Arrival
+			if err := (json.Codec{}).DecodeArrival(text, &want); err != nil {
 				t.Fatal(err)
 			}
-			if err := (Protobuf{}).DecodeArrival(binary[name], &got); err != nil {
+			if err := (protobuf.Codec{}).DecodeArrival(binary[name], &got); err != nil {
 				t.Fatal(err)
 			}
-			requireSameArrival(t, &want, &got)
-			written, err := (Protobuf{}).AppendArrival(nil, &got)
+			eventtest.RequireSameArrival(t, &want, &got)
+			written, err := (protobuf.Codec{}).AppendArrival(nil, &got)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -156,17 +161,17 @@ func TestPredictionExamplesInBothForms(t *testing.T) {
 	binary := examples(t, "prediction-*.pb")
 	for name, text := range examples(t, "prediction-*.json") {
 		t.Run(name, func(t *testing.T) {
-			var want, got Prediction
-			if err := (JSON{}).DecodePrediction(text, &want); err != nil {
+			var want, got event.Prediction
+			if err := (json.Codec{}).DecodePrediction(text, &want); err != nil {
 				t.Fatal(err)
 			}
-			if err := (Protobuf{}).DecodePrediction(binary[name], &got); err != nil {
+			if err := (protobuf.Codec{}).DecodePrediction(binary[name], &got); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(want, got, sameBits); diff != "" {
+			if diff := cmp.Diff(want, got, eventtest.SameBits); diff != "" {
 				t.Fatalf("(-JSON +Protobuf):\n%s", diff)
 			}
-			written, err := (Protobuf{}).AppendPrediction(nil, &got)
+			written, err := (protobuf.Codec{}).AppendPrediction(nil, &got)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -180,12 +185,12 @@ func TestPredictionExamplesInBothForms(t *testing.T) {
 func TestBadBinaryArrivals(t *testing.T) {
 	for name, data := range examples(t, "bad-arrival-*.pb") {
 		t.Run(name, func(t *testing.T) {
-			var a Arrival
-			err := (Protobuf{}).DecodeArrival(data, &a)
+			var a event.Arrival
+			err := (protobuf.Codec{}).DecodeArrival(data, &a)
 			if err == nil {
 				err = a.Check(exampleFeatures, exampleEdges)
 			}
-			var field *FieldError
+			var field *event.FieldError
 			if !errors.As(err, &field) || field.Reason != strings.Split(name, "-")[2] {
 				t.Errorf("got %v (%+v)", err, field)
 			}
@@ -196,8 +201,8 @@ func TestBadBinaryArrivals(t *testing.T) {
 func TestBadBinaryPredictions(t *testing.T) {
 	for name, data := range examples(t, "bad-prediction-*.pb") {
 		t.Run(name, func(t *testing.T) {
-			var p Prediction
-			if err := (Protobuf{}).DecodePrediction(data, &p); err == nil {
+			var p event.Prediction
+			if err := (protobuf.Codec{}).DecodePrediction(data, &p); err == nil {
 				t.Errorf("decoded as %+v", p)
 			}
 		})

@@ -1,4 +1,4 @@
-package event
+package event_test
 
 import (
 	"bytes"
@@ -11,6 +11,10 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"rivulet/event"
+	"rivulet/event/eventtest"
+	"rivulet/event/fields"
+	"rivulet/event/protobuf"
 	"rivulet/schema"
 	"rivulet/test/eventpb"
 )
@@ -20,8 +24,8 @@ func FuzzDecodeProtobufArrival(f *testing.F) {
 	addExamples(f, "arrival-*.pb", "bad-arrival-*.pb")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		original := bytes.Clone(data)
-		var a Arrival
-		err := (Protobuf{}).DecodeArrival(data, &a)
+		var a event.Arrival
+		err := (protobuf.Codec{}).DecodeArrival(data, &a)
 		if !bytes.Equal(original, data) {
 			t.Fatalf("decoding changed the record to %x", data)
 		}
@@ -31,7 +35,7 @@ func FuzzDecodeProtobufArrival(f *testing.F) {
 			return
 		}
 		requireIDs(t, append([]string{a.ID}, a.Edges...))
-		if err := a.Check(maxFeatures(&a), 0); err != nil {
+		if err := a.Check(eventtest.MaxFeatures(&a), 0); err != nil {
 			t.Fatalf("decoded, but %v", err)
 		}
 		requirePredictable(t, &a)
@@ -40,21 +44,23 @@ func FuzzDecodeProtobufArrival(f *testing.F) {
 			t.Fatalf("decoded, but the generated code says %v", err)
 		}
 		want := arrivalOf(&generated)
-		if err := want.Features.order(); err != nil {
-			t.Fatal(err)
+		if want.Features.Sparse {
+			if err := fields.Order(&want.Features); err != nil {
+				t.Fatal(err)
+			}
 		}
 		slices.SortFunc(a.Features.Named, func(x, y schema.Field) int { return strings.Compare(x.Name, y.Name) })
-		requireSameArrival(t, &want, &a)
-		written, err := (Protobuf{}).AppendArrival(nil, &a)
+		eventtest.RequireSameArrival(t, &want, &a)
+		written, err := (protobuf.Codec{}).AppendArrival(nil, &a)
 		if err != nil {
 			t.Fatal(err)
 		}
-		again := dirtyArrival()
-		if err := (Protobuf{}).DecodeArrival(written, &again); err != nil {
+		again := eventtest.UsedArrival()
+		if err := (protobuf.Codec{}).DecodeArrival(written, &again); err != nil {
 			t.Fatalf("%x: %v", written, err)
 		}
-		requireSameArrival(t, &a, &again)
-		rewritten, err := (Protobuf{}).AppendArrival(nil, &again)
+		eventtest.RequireSameArrival(t, &a, &again)
+		rewritten, err := (protobuf.Codec{}).AppendArrival(nil, &again)
 		if err != nil || !bytes.Equal(written, rewritten) {
 			t.Fatalf("written as %x and then as %x (%v)", written, rewritten, err)
 		}
@@ -66,31 +72,31 @@ func FuzzDecodeProtobufPrediction(f *testing.F) {
 	addExamples(f, "prediction-*.pb", "bad-prediction-*.pb")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		original := bytes.Clone(data)
-		var p Prediction
-		err := (Protobuf{}).DecodePrediction(data, &p)
+		var p event.Prediction
+		err := (protobuf.Codec{}).DecodePrediction(data, &p)
 		if !bytes.Equal(original, data) {
 			t.Fatalf("decoding changed the record to %x", data)
 		}
 		requireBounded(t, len(data), cap(p.Probabilities)*4+cap(p.Logits)*4+cap(p.Representation)*4+
-			cap(p.Top)*int(unsafe.Sizeof(Score{})))
+			cap(p.Top)*int(unsafe.Sizeof(event.Score{})))
 		if err != nil {
 			requireFieldError(t, err)
 			return
 		}
 		requireIDs(t, []string{p.ID})
-		written, err := (Protobuf{}).AppendPrediction(nil, &p)
+		written, err := (protobuf.Codec{}).AppendPrediction(nil, &p)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if theirs := rewriteGenerated(t, data); !bytes.Equal(written, theirs) {
 			t.Fatalf("read and written as %x, by the generated code as %x", written, theirs)
 		}
-		again := fullPrediction()
+		again := eventtest.FullPrediction()
 		again.Key = nil
-		if err := (Protobuf{}).DecodePrediction(written, &again); err != nil {
+		if err := (protobuf.Codec{}).DecodePrediction(written, &again); err != nil {
 			t.Fatalf("%x: %v", written, err)
 		}
-		if diff := cmp.Diff(p, again, sameBits); diff != "" {
+		if diff := cmp.Diff(p, again, eventtest.SameBits); diff != "" {
 			t.Fatalf("%x: %s", written, diff)
 		}
 	})

@@ -1,4 +1,4 @@
-package event
+package event_test
 
 import (
 	"encoding/hex"
@@ -15,29 +15,33 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 	"pgregory.net/rapid"
 
+	"rivulet/event"
+	"rivulet/event/eventtest"
+	"rivulet/event/json"
+	"rivulet/event/protobuf"
 	"rivulet/test/eventpb"
 )
 
 func TestAppendProtobufPrediction(t *testing.T) {
-	p := Prediction{
-		ID: "p1", Class: 300, Probability: 0.5, Abstained: true, Degraded: true, Top: []Score{{300, "T", 0.5}, {}},
+	p := event.Prediction{
+		ID: "p1", Class: 300, Probability: 0.5, Abstained: true, Degraded: true, Top: []event.Score{{300, "T", 0.5}, {}},
 		Probabilities: []float32{1}, Logits: []float32{-2}, Representation: []float32{1},
-		RepresentationKind: RepresentationEmbedding,
-		Artifact:           "v", Known: 1, Arrivals: 4, InBatch: 2, Unknown: 3, Source: Source{"t", 1, 2},
+		RepresentationKind: event.RepresentationEmbedding,
+		Artifact:           "v", Known: 1, Arrivals: 4, InBatch: 2, Unknown: 3, Source: event.Source{"t", 1, 2},
 		IngestTime: time.Unix(1, 2),
 	}
 	for name, tc := range map[string]struct {
-		prediction Prediction
+		prediction event.Prediction
 		want       string
 	}{
 		"full": {p, "0a02" + "7031" + "10ac02" + "250000003f" + "2801" + "320b" + "08ac02" + "1201" + "54" + "1d0000003f" +
 			"3200" +
 			"3a04" + "0000803f" + "4204" + "000000c0" + "4a08" + "0802" + "1204" + "0000803f" + "5201" + "76" + "6001" + "6802" +
 			"7003" + "7a07" + "0a01" + "74" + "1001" + "1802" + "8a0104" + "0801" + "1002" + "980101" + "a00104"},
-		"least": {Prediction{ID: "p1"}, "0a02" + "7031" + "7a00"},
+		"least": {event.Prediction{ID: "p1"}, "0a02" + "7031" + "7a00"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := (Protobuf{}).AppendPrediction([]byte("before "), &tc.prediction)
+			got, err := (protobuf.Codec{}).AppendPrediction([]byte("before "), &tc.prediction)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -51,41 +55,43 @@ func TestAppendProtobufPrediction(t *testing.T) {
 func TestAppendProtobufPredictionError(t *testing.T) {
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
 	for name, tc := range map[string]struct {
-		change func(*Prediction)
+		change func(*event.Prediction)
 		text   string
 	}{
-		"no id":               {func(p *Prediction) { p.ID = "" }, `id: is empty`},
-		"id not UTF-8":        {func(p *Prediction) { p.ID = "a\xff" }, `encoding prediction of "a\xff": id: "a\xff" is not`},
-		"class":               {func(p *Prediction) { p.Class = -1 }, `class: -1 is outside 0…4294967295`},
-		"class too large":     {func(p *Prediction) { p.Class = 1 << 32 }, `class: 4294967296 is outside`},
-		"class name":          {func(p *Prediction) { p.ClassName = "\xff" }, `class_name: "\xff" is not UTF-8`},
-		"probability NaN":     {func(p *Prediction) { p.Probability = nan }, `probability: NaN, want a finite number`},
-		"logit infinite":      {func(p *Prediction) { p.Logits[1] = inf }, `logits[1]: +Inf, want`},
-		"probabilities NaN":   {func(p *Prediction) { p.Probabilities[2] = nan }, `probabilities[2]: NaN`},
-		"top probability NaN": {func(p *Prediction) { p.Top[0].Probability = nan }, `top[0].probability: NaN`},
-		"top class":           {func(p *Prediction) { p.Top[1].Class = -2 }, `top[1].class: -2 is`},
-		"top name":            {func(p *Prediction) { p.Top[1].Name = "\xff" }, `top[1].name: "\xff" is`},
-		"representation NaN":  {func(p *Prediction) { p.Representation[1] = nan }, `representation.values[1]: NaN`},
-		"reason's kind": {func(p *Prediction) {
+		"no id": {func(p *event.Prediction) { p.ID = "" }, `id: is empty`},
+		"id not UTF-8": {func(p *event.Prediction) {
+			p.ID = "a\xff"
+		}, `encoding prediction of "a\xff": id: "a\xff" is not`},
+		"class":               {func(p *event.Prediction) { p.Class = -1 }, `class: -1 is outside 0…4294967295`},
+		"class too large":     {func(p *event.Prediction) { p.Class = 1 << 32 }, `class: 4294967296 is outside`},
+		"class name":          {func(p *event.Prediction) { p.ClassName = "\xff" }, `class_name: "\xff" is not UTF-8`},
+		"probability NaN":     {func(p *event.Prediction) { p.Probability = nan }, `probability: NaN, want a finite number`},
+		"logit infinite":      {func(p *event.Prediction) { p.Logits[1] = inf }, `logits[1]: +Inf, want`},
+		"probabilities NaN":   {func(p *event.Prediction) { p.Probabilities[2] = nan }, `probabilities[2]: NaN`},
+		"top probability NaN": {func(p *event.Prediction) { p.Top[0].Probability = nan }, `top[0].probability: NaN`},
+		"top class":           {func(p *event.Prediction) { p.Top[1].Class = -2 }, `top[1].class: -2 is`},
+		"top name":            {func(p *event.Prediction) { p.Top[1].Name = "\xff" }, `top[1].name: "\xff" is`},
+		"representation NaN":  {func(p *event.Prediction) { p.Representation[1] = nan }, `representation.values[1]: NaN`},
+		"reason's kind": {func(p *event.Prediction) {
 			p.Explanation.Reasons[1].Kind = "x"
 		}, `explanation.reasons[1].kind: "x", want "feature"`},
-		"reason's margin NaN": {func(p *Prediction) {
+		"reason's margin NaN": {func(p *event.Prediction) {
 			p.Explanation.Reasons[0].Margin = nan
 		}, `explanation.reasons[0].margin: NaN`},
-		"representation kind": {func(p *Prediction) {
+		"representation kind": {func(p *event.Prediction) {
 			p.RepresentationKind = "x"
 		}, `representation.kind: "x", want "logits" or "embedding"`},
-		"known":     {func(p *Prediction) { p.Known = -1 }, `known_neighbours: -1`},
-		"partition": {func(p *Prediction) { p.Source.Partition = 1 << 31 }, `source.partition: 2147483648 is`},
-		"topic":     {func(p *Prediction) { p.Source.Topic = "\xff" }, `source.topic: "\xff" is`},
-		"year": {func(p *Prediction) {
+		"known":     {func(p *event.Prediction) { p.Known = -1 }, `known_neighbours: -1`},
+		"partition": {func(p *event.Prediction) { p.Source.Partition = 1 << 31 }, `source.partition: 2147483648 is`},
+		"topic":     {func(p *event.Prediction) { p.Source.Topic = "\xff" }, `source.topic: "\xff" is`},
+		"year": {func(p *event.Prediction) {
 			p.PredictedTime = p.PredictedTime.AddDate(9000, 0, 0)
 		}, `predicted_time: 11026-03-01`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := fullPrediction()
+			p := eventtest.FullPrediction()
 			tc.change(&p)
-			got, err := (Protobuf{}).AppendPrediction([]byte("before"), &p)
+			got, err := (protobuf.Codec{}).AppendPrediction([]byte("before"), &p)
 			if err == nil || !strings.Contains(err.Error(), tc.text) {
 				t.Errorf("error %v, want …%s…", err, tc.text)
 			}
@@ -98,22 +104,22 @@ func TestAppendProtobufPredictionError(t *testing.T) {
 
 // Every field of Prediction must be in both forms: all of them are in the example, and are read back.
 func TestFullPredictionInBothForms(t *testing.T) {
-	want := fullPrediction()
+	want := eventtest.FullPrediction()
 	for field, value := range reflect.ValueOf(want).Fields() {
 		if value.IsZero() {
 			t.Errorf("fullPrediction has no %s", field.Name)
 		}
 	}
-	for _, codec := range []Codec{JSON{}, Protobuf{}} {
+	for _, codec := range []event.Codec{json.Codec{}, protobuf.Codec{}} {
 		data, err := codec.AppendPrediction(nil, &want)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := Prediction{Key: want.Key}
+		got := event.Prediction{Key: want.Key}
 		if err := codec.DecodePrediction(data, &got); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, got, sameBits); diff != "" {
+		if diff := cmp.Diff(want, got, eventtest.SameBits); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", codec.ContentType(), diff)
 		}
 	}
@@ -121,10 +127,10 @@ func TestFullPredictionInBothForms(t *testing.T) {
 
 // The producer chooses a record's timestamp. Microseconds instead of milliseconds must not stop the stream.
 func TestTimestampBeyondTheYears(t *testing.T) {
-	for _, codec := range []Codec{JSON{}, Protobuf{}} {
+	for _, codec := range []event.Codec{json.Codec{}, protobuf.Codec{}} {
 		for _, beyond := range []time.Time{time.UnixMilli(math.MaxInt64), time.UnixMilli(math.MinInt64),
 			time.UnixMilli(1_772_366_400_000_000)} {
-			p, got := fullPrediction(), Prediction{Key: []byte("key")}
+			p, got := eventtest.FullPrediction(), event.Prediction{Key: []byte("key")}
 			p.IngestTime = beyond
 			data, err := codec.AppendPrediction(nil, &p)
 			if err == nil {
@@ -134,7 +140,7 @@ func TestTimestampBeyondTheYears(t *testing.T) {
 				t.Fatal(err)
 			}
 			p.IngestTime = time.Time{}
-			if diff := cmp.Diff(p, got, sameBits); diff != "" {
+			if diff := cmp.Diff(p, got, eventtest.SameBits); diff != "" {
 				t.Errorf("%s, %v (-want +got):\n%s", codec.ContentType(), beyond, diff)
 			}
 		}
@@ -188,10 +194,10 @@ func TestDecodeProtobufPredictionError(t *testing.T) {
 		{record(least[:3], messageField(predictionSource, textField(sourceTopic, "\xff"))), `source.topic: "\xff" is`},
 		{with(messageField(predictionIngestTime, intField(2, 1_000_000_000))), `ingest_time.nanos: 1000000000 is outside`},
 	} {
-		p := fullPrediction()
-		err := (Protobuf{}).DecodePrediction(tc.record, &p)
-		var field *FieldError
-		if !errors.As(err, &field) || field.Reason != ReasonUnparsable || !strings.Contains(err.Error(), tc.text) {
+		p := eventtest.FullPrediction()
+		err := (protobuf.Codec{}).DecodePrediction(tc.record, &p)
+		var field *event.FieldError
+		if !errors.As(err, &field) || field.Reason != event.ReasonUnparsable || !strings.Contains(err.Error(), tc.text) {
 			t.Errorf("%.64x:\n got %v\nwant …%s…", tc.record, err, tc.text)
 		}
 	}
@@ -201,8 +207,8 @@ func TestDecodeProtobufPredictionError(t *testing.T) {
 // either of them forgot would be missing from the other.
 func TestProtobufPredictionRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		want := drawPrediction(t)
-		data, err := (Protobuf{}).AppendPrediction(nil, &want)
+		want := eventtest.DrawPrediction(t)
+		data, err := (protobuf.Codec{}).AppendPrediction(nil, &want)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -210,7 +216,7 @@ func TestProtobufPredictionRoundTrip(t *testing.T) {
 		if err := proto.Unmarshal(data, &generated); err != nil {
 			t.Fatalf("%x: %v", data, err)
 		}
-		if diff := cmp.Diff(generatedPrediction(&want), &generated, protocmp.Transform(), sameBits); diff != "" {
+		if diff := cmp.Diff(generatedPrediction(&want), &generated, protocmp.Transform(), eventtest.SameBits); diff != "" {
 			t.Fatalf("%x read by the generated code (-want +got):\n%s", data, diff)
 		}
 		theirs, err := proto.Marshal(generatedPrediction(&want))
@@ -218,12 +224,12 @@ func TestProtobufPredictionRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, data := range [][]byte{data, theirs} {
-			got := fullPrediction() // memory left by another record
+			got := eventtest.FullPrediction() // memory left by another record
 			want.Key = got.Key
-			if err := (Protobuf{}).DecodePrediction(data, &got); err != nil {
+			if err := (protobuf.Codec{}).DecodePrediction(data, &got); err != nil {
 				t.Fatalf("%x: %v", data, err)
 			}
-			if diff := cmp.Diff(want, got, sameBits); diff != "" {
+			if diff := cmp.Diff(want, got, eventtest.SameBits); diff != "" {
 				t.Fatalf("prediction (-want +got):\n%s", diff)
 			}
 		}
@@ -232,8 +238,8 @@ func TestProtobufPredictionRoundTrip(t *testing.T) {
 
 // The codec fills every field of the schema.
 func TestFullPredictionFillsTheSchema(t *testing.T) {
-	full := fullPrediction()
-	data, err := (Protobuf{}).AppendPrediction(nil, &full)
+	full := eventtest.FullPrediction()
+	data, err := (protobuf.Codec{}).AppendPrediction(nil, &full)
 	if err != nil {
 		t.Fatal(err)
 	}

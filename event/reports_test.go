@@ -1,10 +1,14 @@
-package event
+package event_test
 
 import (
 	"errors"
 	"strings"
 	"testing"
 
+	"rivulet/event"
+	"rivulet/event/avro"
+	"rivulet/event/form"
+	"rivulet/event/protobuf"
 	"rivulet/schema"
 )
 
@@ -12,26 +16,26 @@ import (
 // own.
 func TestReportsOfOthers(t *testing.T) {
 	const own = `{"id":"17","features":[0.5,2],"edges":["a","3"]}`
-	debezium := Forms{Mapping: mapping(t, MappingOptions{Preset: PresetDebezium, Named: "#",
+	debezium := form.Reader{Mapping: mapping(t, form.MappingOptions{Preset: form.PresetDebezium, Named: "#",
 		Placeholder: "__debezium_unavailable_value"})}
-	connected := Forms{Mapping: mapping(t, MappingOptions{Preset: PresetConnect, Named: "#"})}
-	cloud := Forms{Mapping: mapping(t, MappingOptions{Preset: PresetCloudEvents})}
+	connected := form.Reader{Mapping: mapping(t, form.MappingOptions{Preset: form.PresetConnect, Named: "#"})}
+	cloud := form.Reader{Mapping: mapping(t, form.MappingOptions{Preset: form.PresetCloudEvents})}
 	guid := "\x01\x89\x79\x17\x62\x23\x36\x41\x86\x96\x74\x29\x9b\x90\xa8\x02\xe2"
-	avro, err := Avro{}.AppendArrival(nil, &mapped)
+	written, err := avro.Codec{}.AppendArrival(nil, &mapped)
 	if err != nil {
 		t.Fatal(err)
 	}
-	registry := Forms{Schemas: anySchema{ownArrival}}
+	registry := form.Reader{Schemas: anySchema{avroArrival}}
 	change := func(row string) string { return `{"op":"c","before":null,"after":` + row + `,"ts_ms":1}` }
 	typed := func(field, value string) string {
 		return `{"schema":{"type":"struct","fields":[{"type":"struct","field":"after","fields":[{"type":"int64","field":"id"},` + field +
 			`]}]},"payload":{"op":"u","after":{"id":17,"x":` + value + `}}}`
 	}
 	for name, tc := range map[string]struct {
-		forms   Forms
-		headers []Header
+		forms   form.Reader
+		headers []event.Header
 		record  string
-		skip    Skip
+		skip    form.Skip
 		fails   string           // a part of the error
 		is      schema.ValueType // of the feature x
 		number  float64
@@ -58,38 +62,43 @@ func TestReportsOfOthers(t *testing.T) {
 		"risingwave#26037, a time of day is no time since 1970": {debezium, nil,
 			typed(`{"type":"int64","name":"io.debezium.time.MicroTime","field":"x"}`, `43200000000`), "", "", schema.Number,
 			43200000000},
-		"ksql#1100, a tombstone": {Forms{}, nil, "-", SkipTombstone, "", 0, 0},
-		"confluent-kafka-dotnet#905, a tombstone in Avro": {Forms{Default: Avro{}}, nil, "-", SkipTombstone, "", 0,
+		"ksql#1100, a tombstone": {form.Reader{}, nil, "-", form.SkipTombstone, "", 0, 0},
+		"confluent-kafka-dotnet#905, a tombstone in Avro": {form.Reader{Default: avro.Codec{}}, nil, "-", form.SkipTombstone,
+			"", 0,
 			0},
-		"confluent-kafka-dotnet#2076, a tombstone with a registry": {Forms{Schemas: anySchema{ownArrival}, Confluent: true},
-			nil, "-", SkipTombstone, "", 0, 0},
-		"laravel-kafka#337, a tombstone behind a delete": {debezium, nil, "-", SkipTombstone, "", 0, 0},
-		"spring-cloud-stream-binder-kafka#1211, a tombstone, typed": {Forms{}, header("contentType", "application/json"), "-",
-			SkipTombstone, "", 0, 0},
+		"confluent-kafka-dotnet#2076, a tombstone with a registry": {form.Reader{Schemas: anySchema{avroArrival},
+			Confluent: true},
+			nil, "-", form.SkipTombstone, "", 0, 0},
+		"laravel-kafka#337, a tombstone behind a delete": {debezium, nil, "-", form.SkipTombstone, "", 0, 0},
+		"spring-cloud-stream-binder-kafka#1211, a tombstone, typed": {form.Reader{},
+			header("contentType", "application/json"), "-",
+			form.SkipTombstone, "", 0, 0},
 		"apicurio-registry#2547, an id of eight bytes": {registry, nil, "\x00\x00\x00\x00\x00\x00\x00\x00\x0f" +
-			string(avro), "", "Apicurio", 0, 0},
-		"apicurio-registry#4199, the id in Apicurio's header": {Forms{},
-			header("apicurio.value.globalId", "\x00\x00\x00\x00\x00\x00\x00\x0d"), string(avro), "", "apicurio.value.globalId",
+			string(written), "", "Apicurio", 0, 0},
+		"apicurio-registry#4199, the id in Apicurio's header": {form.Reader{},
+			header("apicurio.value.globalId", "\x00\x00\x00\x00\x00\x00\x00\x0d"), string(written), "",
+			"apicurio.value.globalId",
 			0, 0},
-		"s3-connector-for-apache-kafka#379, no registry is set": {Forms{}, nil, "\x00\x00\x00\x00\x07" + string(avro), "",
+		"s3-connector-for-apache-kafka#379, no registry is set": {form.Reader{}, nil,
+			"\x00\x00\x00\x00\x07" + string(written), "",
 			"registry.urls", 0, 0},
-		"materialize PR 37019, AWS Glue": {registry, nil, "\x03\x00" + guid[1:] + string(avro), "",
+		"materialize PR 37019, AWS Glue": {registry, nil, "\x03\x00" + guid[1:] + string(written), "",
 			"AWS Glue", 0, 0},
-		"aws-glue-schema-registry#136, AWS Glue, compressed": {Forms{}, nil, "\x03\x05" + guid[1:] + "xyz", "",
+		"aws-glue-schema-registry#136, AWS Glue, compressed": {form.Reader{}, nil, "\x03\x05" + guid[1:] + "xyz", "",
 			"AWS Glue", 0, 0},
 		"cloudevents sdk-java#370, binary without a content-type": {cloud, header("ce_specversion", "1.0", "ce_id", "e"),
 			own, "", "", 0, 0},
 		"cloudevents sdk-go#1113, structured without headers": {cloud, nil,
 			`{"specversion":"1.0","id":"e","source":"/s","type":"t","data":` + own + `}`, "", "", 0, 0},
-		"cloudevents spec#530, structured without the preset": {Forms{LookUp: true},
+		"cloudevents spec#530, structured without the preset": {form.Reader{LookUp: true},
 			header("content-type", "application/cloudevents+json"), `{"specversion":"1.0","id":"e","data":{}}`, "",
 			"input.mapping.preset", 0, 0},
 		"sql-flow#315, the schema in a header": {registry, header("__value_schema_id", guid),
-			string(avro), "", "", 0, 0},
-		"sql-flow#315, the schema in a header, no registry": {Forms{}, header("__value_schema_id", guid),
-			string(avro), "", "__value_schema_id", 0, 0},
+			string(written), "", "", 0, 0},
+		"sql-flow#315, the schema in a header, no registry": {form.Reader{}, header("__value_schema_id", guid),
+			string(written), "", "__value_schema_id", 0, 0},
 		"hudi#2149, a deleted row without its change": {connected, nil,
-			`{"id":17,"x":1,"__deleted":"true","__op":"d"}`, SkipDelete, "", 0, 0},
+			`{"id":17,"x":1,"__deleted":"true","__op":"d"}`, form.SkipDelete, "", 0, 0},
 		"hudi#8519, a row without its change": {connected, nil,
 			`{"schema":{"type":"struct","fields":[{"type":"int32","name":"io.debezium.time.Date","field":"x"}]},"payload":{"id":17,"x":19723,"__deleted":"false"}}`, "", "", schema.Stamp, 19723},
 		"risingwave#21577, a placeholder": {debezium, nil,
@@ -102,8 +111,8 @@ func TestReportsOfOthers(t *testing.T) {
 		if tc.record == "-" {
 			data = nil
 		}
-		var a Arrival
-		var skip Skip
+		var a event.Arrival
+		var skip form.Skip
 		err := tc.forms.Arrival(tc.headers, data, &a)
 		switch {
 		case tc.skip != "":
@@ -127,9 +136,9 @@ func TestReportsOfOthers(t *testing.T) {
 }
 
 // anySchema is a registry that has one schema under every id.
-type anySchema struct{ *AvroSchema }
+type anySchema struct{ only *avro.Schema }
 
-func (s anySchema) Schema(SchemaID) (Written, error) { return s.AvroSchema, nil }
+func (s anySchema) Schema(form.SchemaID) (form.Written, error) { return s.only, nil }
 
 // Content-types as producers write them.
 func TestContentTypesOfProducers(t *testing.T) {
@@ -139,16 +148,18 @@ func TestContentTypesOfProducers(t *testing.T) {
 		"application/vnd.shop.node.v1+json; version=2; profile=\"a;b\"",
 		"Application/VND.Shop+JSON", "text/json", "application/json; charset=us-ascii", "application/ld+json",
 		"application/vnd.kafka.json.v2+json", `"application\/json"`} {
-		var a Arrival
-		if err := (&Forms{Default: Avro{}}).Arrival(header("content-type", ct), []byte(`{"id":"x","features":[1]}`),
+		var a event.Arrival
+		if err := (&form.Reader{Default: avro.Codec{}}).Arrival(header("content-type", ct),
+			[]byte(`{"id":"x","features":[1]}`),
 			&a); err != nil || a.ID != "x" {
 			t.Errorf("%s: %q, %v", ct, a.ID, err)
 		}
 	}
-	for ct, codec := range map[string]Codec{"application/vnd.shop.node+avro": Avro{}, "application/x-avro": Avro{},
-		`"avro/binary"`:                 Avro{},
-		"application/vnd.shop+protobuf": Protobuf{}, "application/vnd.google.protobuf": Protobuf{}} {
-		if got, ok := ForContentType(contentType([]byte(ct))); !ok || got != codec {
+	for ct, codec := range map[string]event.Codec{"application/vnd.shop.node+avro": avro.Codec{},
+		"application/x-avro":            avro.Codec{},
+		`"avro/binary"`:                 avro.Codec{},
+		"application/vnd.shop+protobuf": protobuf.Codec{}, "application/vnd.google.protobuf": protobuf.Codec{}} {
+		if got, ok := form.ForContentType(form.ContentTypeOf(header("content-type", ct))); !ok || got != codec {
 			t.Errorf("%s: %T, %v", ct, got, ok)
 		}
 	}
@@ -159,9 +170,9 @@ func TestContentTypesOfProducers(t *testing.T) {
 		"application/vnd.node.v1+avro": "Spring", "avro/binary+5f3c": "Azure", "application/": "no content-type",
 		"application/problem+xml": "names no codec",
 		"application/json-seq":    "names no codec", `"`: "no content-type"} {
-		var fault *FieldError
-		err := (&Forms{}).Arrival(header("content-type", ct), []byte(`{"id":"x","features":[1]}`), new(Arrival))
-		if !errors.As(err, &fault) || fault.Reason != ReasonContentType || !strings.Contains(fault.Detail, want) {
+		var fault *event.FieldError
+		err := (&form.Reader{}).Arrival(header("content-type", ct), []byte(`{"id":"x","features":[1]}`), new(event.Arrival))
+		if !errors.As(err, &fault) || fault.Reason != event.ReasonContentType || !strings.Contains(fault.Detail, want) {
 			t.Errorf("%s: %v, want %s", ct, err, want)
 		}
 	}
@@ -178,17 +189,18 @@ func TestFramingsAreNamed(t *testing.T) {
 		`"{\"id\":\"x\",\"features\":[1]}"`: "JSON twice",
 		"<arrival/>":                        "XML", "\x01" + strings.Repeat("g", 16) + "x": "GUID",
 	} {
-		err := (&Forms{}).Arrival(nil, []byte(record), new(Arrival))
+		err := (&form.Reader{}).Arrival(nil, []byte(record), new(event.Arrival))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", record, err, want)
 		}
-		if err := (&Forms{}).OfLabels().Label(nil, []byte(record), new(Label)); err == nil ||
+		if err := (&form.Reader{}).OfLabels().Label(nil, []byte(record), new(event.Label)); err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("label %q: %v, want %s", record, err, want)
 		}
 	}
-	var a Arrival
-	if err := (&Forms{}).Arrival(nil, []byte(`{"id":"x"`), &a); err == nil || strings.Contains(err.Error(), "seems") {
+	var a event.Arrival
+	if err := (&form.Reader{}).Arrival(nil, []byte(`{"id":"x"`), &a); err == nil ||
+		strings.Contains(err.Error(), "seems") {
 		t.Errorf("broken JSON: %v", err)
 	}
 }

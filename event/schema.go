@@ -3,7 +3,7 @@ package event
 import _ "embed" // for the schema files
 
 // ArrivalSchema, PredictionSchema and LabelSchema are JSON Schemas (draft 2020-12) of the JSON forms. They are for
-// producers and readers in other languages; [JSON] does not evaluate them. Not to be written to.
+// producers and readers in other languages; [json.Codec] does not evaluate them. Not to be written to.
 var (
 	//go:embed schema/arrival.schema.json
 	ArrivalSchema []byte
@@ -12,3 +12,18 @@ var (
 	//go:embed schema/label.schema.json
 	LabelSchema []byte
 )
+
+// ArrivalAvro, PredictionAvro and LabelAvro are the Avro schemas of the forms that [avro.Codec] reads and writes.
+var (
+	//go:embed schema/arrival.avsc
+	ArrivalAvro string
+	//go:embed schema/prediction.avsc
+	PredictionAvro string
+	//go:embed schema/label.avsc
+	LabelAvro string
+)
+
+// PredictionProto is the Protobuf schema of predictions, for a registry.
+//
+//go:embed schema/prediction.proto
+var PredictionProto string

@@ -216,8 +216,7 @@ func (f *frozenConvolution) Logits(b *attach.Batch) *graph.Dense {
 // walk takes a batch through the hidden layers.
 func (f *frozenConvolution) walk(b *attach.Batch, see look) *layerBatch {
 	b.Check(f.Nodes())
-	a := &layerBatch{Batch: b, f: f, see: see, in: b.Floats(b.Len()), out: b.Floats(b.Len()),
-		z: project(b, f.project)}
+	a := &layerBatch{Batch: b, f: f, see: see, in: b.Floats(b.Len()), out: b.Floats(b.Len()), z: project(b, f.project)}
 	for i := range a.in {
 		a.in[i], a.out[i] = f.at(float64(b.Degree(i)))
 	}

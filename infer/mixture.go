@@ -122,8 +122,7 @@ func ways(n, columns int, degree func(j int) float32) *graph.Dense {
 }
 
 func (m *mixture) frozen(t *Tables, project *preprocess.Projection) Deployment {
-	return &frozenMixture{mixture: m, project: project, tables: graph.Beside(append(slices.Clip(t.U),
-		t.C)...).Aligned()}
+	return &frozenMixture{mixture: m, project: project, tables: graph.Beside(append(slices.Clip(t.U), t.C)...).Aligned()}
 }
 
 type frozenMixture struct {

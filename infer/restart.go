@@ -98,8 +98,7 @@ func (p *restart) next(to []float32, x *node, n float32, z []float32) {
 }
 
 func (p *restart) frozen(t *Tables, project *preprocess.Projection) Deployment {
-	return &frozenRestart{restart: p, project: project, tables: graph.Beside(slices.Insert(slices.Clone(t.U),
-		0, t.C)...)}
+	return &frozenRestart{restart: p, project: project, tables: graph.Beside(slices.Insert(slices.Clone(t.U), 0, t.C)...)}
 }
 
 type frozenRestart struct {

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"rivulet/event"
+	"rivulet/event/json"
 	"rivulet/kafka"
 )
 
@@ -43,7 +44,7 @@ func New(opts Options) (*Producer, error) {
 		return nil, errors.New("producer: Sink must be set")
 	}
 	if opts.Codec == nil {
-		opts.Codec = event.JSON{}
+		opts.Codec = json.Codec{}
 	}
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)

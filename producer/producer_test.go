@@ -13,6 +13,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"rivulet/event"
+	"rivulet/event/json"
+	"rivulet/event/protobuf"
 	"rivulet/internal/devstack"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
@@ -123,11 +125,11 @@ var zero = kafka.TopicPartition{Topic: "arrivals"}
 // Predictions are published under the keys of their arrivals in the form that Codec says, and their header says
 // which; then offsets are committed.
 func TestPublishThenCommit(t *testing.T) {
-	for _, codec := range []event.Codec{nil, event.JSON{}, event.Protobuf{}} {
+	for _, codec := range []event.Codec{nil, json.Codec{}, protobuf.Codec{}} {
 		b := newBench(t)
 		b.opts.Codec = codec
 		if codec == nil {
-			codec = event.JSON{}
+			codec = json.Codec{}
 		}
 		want, by := predictions(0, 50), &commits{}
 		d, err := b.producer().Publish(t.Context(), event.Batch{Predictions: want,

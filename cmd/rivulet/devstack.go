@@ -34,8 +34,7 @@ func devstackCommand() *cobra.Command {
 		topics := config.Default[config.Consumer]().Kafka.Topics
 		kafka, err := devstack.StartKafka(devstack.KafkaOptions{Addr: kafkaAddr, DataDir: dataDir,
 			Topics: map[string]int{
-				topics.Arrivals: partitions, topics.Predictions: partitions, topics.DeadLetters: 1,
-				labelsTopic: partitions}})
+				topics.Arrivals: partitions, topics.Predictions: partitions, topics.DeadLetters: 1, labelsTopic: partitions}})
 		if err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/dataset/parquet"
 	"rivulet/event"
+	"rivulet/event/form"
 	"rivulet/internal/app"
 	"rivulet/internal/cli/dataflag"
 	"rivulet/internal/featurestore"
@@ -63,7 +64,7 @@ func putCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		p := &putter{data: d, form: event.FeatureForm(cfg.Features.Format), ttl: ttl}
+		p := &putter{data: d, form: form.FeatureForm(cfg.Features.Format), ttl: ttl}
 		if p.schema, err = schemaFor(schemaOf); err != nil {
 			return err
 		}
@@ -98,7 +99,7 @@ func schemaFor(dir string) (*schema.Schema, error) {
 type putter struct {
 	data    *dataset.Dataset
 	schema  *schema.Schema // of the positions of named columns; nil: none
-	form    event.FeatureForm
+	form    form.FeatureForm
 	ttl     time.Duration
 	written int
 }
@@ -148,7 +149,7 @@ func (p *putter) value(node int32) ([]byte, error) {
 		}
 		f.Named = nil
 	}
-	if p.form != event.FeaturesFloat32 {
+	if p.form != form.FeaturesFloat32 {
 		return p.form.Append(nil, &f)
 	}
 	if f.Named != nil {

@@ -48,8 +48,7 @@ func inspect(w io.Writer, b *artifact.Bundle) error {
 	row("data", "%s: %d nodes, %d edges, %d features, %d classes", m.Data.Name, m.Data.Nodes, m.Data.Edges,
 		m.Data.Features, len(m.Data.Classes))
 	row("fingerprint", "%s", m.Data.Fingerprint)
-	row("method", "%s, seed %d, preprocessing %s (scale %.4g)", m.Method, m.Seed, m.Preprocess.Kind,
-		m.Preprocess.Scale)
+	row("method", "%s, seed %d, preprocessing %s (scale %.4g)", m.Method, m.Seed, m.Preprocess.Kind, m.Preprocess.Scale)
 	for _, line := range describeSchema(b.Schema) {
 		row(line[0], "%s", line[1])
 	}

@@ -9,6 +9,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
 	"rivulet/event"
+	"rivulet/event/json"
 	"rivulet/test/harness"
 )
 
@@ -73,7 +74,7 @@ func TestPredictRepresentsAndAbstains(t *testing.T) {
 			return event.Prediction{}, err
 		}
 		var p event.Prediction
-		return p, event.JSON{}.DecodePrediction(bytes.TrimSpace(out.Bytes()), &p)
+		return p, json.Codec{}.DecodePrediction(bytes.TrimSpace(out.Bytes()), &p)
 	}
 	plain, err := predict()
 	if err != nil || plain.Representation != nil || plain.Abstained {

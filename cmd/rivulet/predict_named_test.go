@@ -15,6 +15,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/dataset/generate"
 	"rivulet/event"
+	"rivulet/event/json"
 	"rivulet/graph"
 	"rivulet/internal/cli"
 	"rivulet/internal/demo"
@@ -53,7 +54,7 @@ func predicted(t *testing.T, dir string, d *dataset.Dataset, change func(a *even
 		a := replay.Arrival(d, i, time.Unix(0, 0).UTC())
 		change(&a)
 		var err error
-		if lines, err = (event.JSON{}).AppendArrival(lines, &a); err != nil {
+		if lines, err = (json.Codec{}).AppendArrival(lines, &a); err != nil {
 			t.Fatal(err)
 		}
 		lines = append(lines, '\n')

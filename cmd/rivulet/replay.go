@@ -13,7 +13,7 @@ import (
 	"rivulet/config"
 	"rivulet/dataset"
 	"rivulet/dataset/parquet"
-	"rivulet/event"
+	"rivulet/event/form"
 	"rivulet/internal/app"
 	"rivulet/internal/cli/dataflag"
 	"rivulet/internal/replay"
@@ -97,7 +97,7 @@ func (f *replayFlags) check() error {
 	case f.out != "" && f.format != "json":
 		return fmt.Errorf("--record-format is %s, and lines, which --out asks for, are JSON", f.format)
 	}
-	if _, ok := event.ForFormat(f.format); !ok {
+	if _, ok := form.Lookup(f.format); !ok {
 		return fmt.Errorf("--record-format is %q, want json, protobuf or avro", f.format)
 	}
 	return nil
@@ -119,7 +119,7 @@ func (f *replayFlags) toTopic(cmd *cobra.Command, d *dataset.Dataset, nodes []in
 	}
 	defer client.Close()
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	codec, _ := event.ForFormat(f.format) // it was checked
+	codec, _ := form.Lookup(f.format) // it was checked
 	var sinks []*replay.Topic
 	for _, name := range topics {
 		sink, err := replay.NewTopic(client, name, cfg.Kafka.Compression, log)

@@ -7,6 +7,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 
 	"rivulet/event"
+	"rivulet/event/form"
 )
 
 // Arrivals without features are merged with those that are stored under their ids, as if they had brought them; those
@@ -18,7 +19,7 @@ func TestRefreshLooksFeaturesUp(t *testing.T) {
 	store := miniredis.RunT(t)
 	bare := append([]event.Arrival{}, arrivals...)
 	for i := range bare {
-		value, err := event.FeaturesJSON.Append(nil, &arrivals[i].Features)
+		value, err := form.FeaturesJSON.Append(nil, &arrivals[i].Features)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,8 @@ import (
 	"rivulet/consumer"
 	"rivulet/dataset/generate"
 	"rivulet/event"
+	"rivulet/event/form"
+	"rivulet/event/json"
 	"rivulet/internal/replay"
 	"rivulet/kafka"
 	"rivulet/schema"
@@ -80,7 +82,7 @@ func shop(t *testing.T) (dir string, arrivals []event.Arrival) {
 	}{{"first.jsonl", arrivals[:len(arrivals)/2]}, {"second.jsonl", arrivals[len(arrivals)/2:]}} {
 		var lines []byte
 		for k := range half.arrivals {
-			if lines, err = (event.JSON{}).AppendArrival(lines, &half.arrivals[k]); err != nil {
+			if lines, err = (json.Codec{}).AppendArrival(lines, &half.arrivals[k]); err != nil {
 				t.Fatal(err)
 			}
 			lines = append(lines, '\n')
@@ -148,10 +150,10 @@ func TestRefreshRefitsTheSchemaWhereAskedFor(t *testing.T) {
 		if refit.Schema.Hash() == first.Schema.Hash() || !slices.Contains(plans(refit), "platinum") {
 			t.Errorf("%s: the plans are %q", name, plans(refit))
 		}
-		decoder := consumer.NewDecoder(event.Forms{}, consumer.Limits{})
+		decoder := consumer.NewDecoder(form.Reader{}, consumer.Limits{})
 		decoder.ByName(refit.Schema)
 		a := arrivals[0]
-		value, err := event.JSON{}.AppendArrival(nil, &a)
+		value, err := json.Codec{}.AppendArrival(nil, &a)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -164,7 +166,7 @@ func TestRefreshRefitsTheSchemaWhereAskedFor(t *testing.T) {
 			t.Fatal(err)
 		}
 		a.Features.Named = nil
-		if value, err = (event.JSON{}).AppendArrival(nil, &a); err != nil {
+		if value, err = (json.Codec{}).AppendArrival(nil, &a); err != nil {
 			t.Fatal(err)
 		}
 		var fault *event.FieldError

@@ -18,6 +18,8 @@ import (
 	"rivulet/dataset"
 	"rivulet/dataset/parquet"
 	"rivulet/event"
+	"rivulet/event/json"
+	"rivulet/event/protobuf"
 	"rivulet/internal/app"
 	"rivulet/internal/cli/dataflag"
 	"rivulet/internal/devstack"
@@ -326,7 +328,7 @@ func TestDeadLettersDoNotJoin(t *testing.T) {
 	many := event.Arrival{ID: "many", Features: features, Edges: slices.Repeat([]string{"0"}, 20_000)}
 	long := event.Arrival{ID: strings.Repeat("i", 200<<10), Features: features}
 	good := event.Arrival{ID: "good", Features: features, Edges: []string{"0", "0", "good"}}
-	produceIn(t, w.kafkaAddr, event.JSON{}, []event.Arrival{many, long})
+	produceIn(t, w.kafkaAddr, json.Codec{}, []event.Arrival{many, long})
 	produceIn(t, w.kafkaAddr, nil, []event.Arrival{good})
 	line := w.line("--current {}/first --data {}/data --max-drop 100")
 	o, err := runRefresh(t, w.dir, line+" --out {}/a --data-out {}/a-data --input.format json")
@@ -354,7 +356,7 @@ func produceIn(t *testing.T, broker string, codec event.Codec, arrivals []event.
 		rec := &kgo.Record{Topic: "arrivals", Key: []byte(a.ID)}
 		form := codec
 		if codec == nil {
-			form = event.Protobuf{}
+			form = protobuf.Codec{}
 		} else {
 			rec.Headers = []kgo.RecordHeader{{Key: event.HeaderContentType, Value: []byte(codec.ContentType())}}
 		}

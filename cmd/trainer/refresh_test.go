@@ -19,6 +19,8 @@ import (
 	"rivulet/dataset"
 	"rivulet/dataset/generate"
 	"rivulet/event"
+	eventjson "rivulet/event/json"
+	"rivulet/event/protobuf"
 	"rivulet/internal/app"
 	"rivulet/internal/devstack"
 	"rivulet/internal/refresh"
@@ -85,7 +87,7 @@ func files(t *testing.T, half *dataset.Dataset, arrivals []event.Arrival, labels
 	var lines []byte
 	var err error
 	for k := range arrivals {
-		if lines, err = (event.JSON{}).AppendArrival(lines, &arrivals[k]); err != nil {
+		if lines, err = (eventjson.Codec{}).AppendArrival(lines, &arrivals[k]); err != nil {
 			t.Fatal(err)
 		}
 		lines = append(lines, '\n')
@@ -100,7 +102,7 @@ func writeLabels(t *testing.T, dir, name string, labels []event.Label) {
 	var lines []byte
 	var err error
 	for k := range labels {
-		if lines, err = (event.JSON{}).AppendLabel(lines, &labels[k]); err != nil {
+		if lines, err = (eventjson.Codec{}).AppendLabel(lines, &labels[k]); err != nil {
 			t.Fatal(err)
 		}
 		lines = append(lines, '\n')
@@ -286,7 +288,7 @@ func produce(t *testing.T, broker string, arrivals []event.Arrival, labels []eve
 		t.Fatal(err)
 	}
 	inProtobuf := topic("labels")
-	inProtobuf.In(event.Protobuf{})
+	inProtobuf.In(protobuf.Codec{})
 	if err := inProtobuf.SendLabels(t.Context(), labels); err != nil {
 		t.Fatal(err)
 	}

@@ -60,8 +60,7 @@ func (g Generator) Validate() error {
 	case g.Classes < 1:
 		return fmt.Errorf("classes is %d, want ≥ 1", g.Classes)
 	case g.Communities < g.Classes || g.Communities > g.Nodes:
-		return fmt.Errorf("communities is %d, want between classes %d and nodes %d", g.Communities,
-			g.Classes, g.Nodes)
+		return fmt.Errorf("communities is %d, want between classes %d and nodes %d", g.Communities, g.Classes, g.Nodes)
 	case !(g.ClassSkew >= 0 && g.ClassSkew <= 10):
 		return fmt.Errorf("class skew is %v, want 0…10", g.ClassSkew)
 	case !(g.CommunityShare >= 0 && g.ClassShare >= 0 && g.RivalShare >= 0 &&

@@ -20,16 +20,14 @@ import (
 // pubmed few nodes have a label.
 var presets = []Generator{{
 	Name:  "small",
-	Nodes: 6000, Edges: 60_000,
-	Classes: 6, Communities: 30, ClassSkew: 0.5,
+	Nodes: 6000, Edges: 60_000, Classes: 6, Communities: 30, ClassSkew: 0.5,
 	CommunityShare: 0.5, RivalShare: 0.4, DegreeExponent: 2.6,
 	Kind: BagOfWords, Features: 300, Words: 32, CommunityTopic: 0.15, ClassTopic: 0.03,
 	Train: 3000, Validation: 1500, Test: 1500,
 }, {
 	// The shape of the Flickr set of the paper: nodes, edges, features, classes and split.
 	Name:  "flickr",
-	Nodes: 89_250, Edges: 899_756,
-	Classes: 7, Communities: 70, ClassSkew: 0.7,
+	Nodes: 89_250, Edges: 899_756, Classes: 7, Communities: 70, ClassSkew: 0.7,
 	CommunityShare: 0.5, RivalShare: 0.4, DegreeExponent: 2.5,
 	Kind: BagOfWords, Features: 500, Words: 32, CommunityTopic: 0.15, ClassTopic: 0.03,
 	Train: 44_625, Validation: 22_312, Test: 22_313,
@@ -37,19 +35,16 @@ var presets = []Generator{{
 	// The shape of Pubmed with Planetoid's public split: 20 labelled nodes a class, all others but the arrivals
 	// unlabelled.
 	Name:  "pubmed",
-	Nodes: 19_717, Edges: 44_338,
-	Classes: 3, Communities: 6, ClassSkew: 0.5,
+	Nodes: 19_717, Edges: 44_338, Classes: 3, Communities: 6, ClassSkew: 0.5,
 	CommunityShare: 0.75, RivalShare: 0.15, DegreeExponent: 2.5,
 	Kind: BagOfWords, Features: 500, Words: 50, CommunityTopic: 0.03, ClassTopic: 0.075,
 	Train: 60, Validation: 500, Test: 1000, Unlabelled: 18_157, BalancedTrain: true,
 }, {
 	// The shape of the Reddit set of the paper. Its features are 0.56 GB.
 	Name:  "reddit",
-	Nodes: 232_965, Edges: 11_606_919,
-	Classes: 41, Communities: 205, ClassSkew: 0.7,
+	Nodes: 232_965, Edges: 11_606_919, Classes: 41, Communities: 205, ClassSkew: 0.7,
 	CommunityShare: 0.15, RivalShare: 0.3, ScatterRivals: true, DegreeExponent: 2.5,
-	Kind: Dense, Features: 602, CommunityTopic: 0.2, ClassTopic: 0.1,
-	Train: 153_431, Validation: 23_831, Test: 55_703,
+	Kind: Dense, Features: 602, CommunityTopic: 0.2, ClassTopic: 0.1, Train: 153_431, Validation: 23_831, Test: 55_703,
 }}
 
 // Presets returns the names that [Preset] knows.

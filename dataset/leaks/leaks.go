@@ -72,9 +72,8 @@ func Measure(d *dataset.Dataset, seed uint64) []Predictor {
 	}
 	if x := d.X.Dense; x != nil {
 		for c := range x.Cols {
-			found = append(found,
-				l.byInterval("feature "+strconv.Itoa(c),
-					func(i int32) (float64, bool) { return float64(x.Row(int(i))[c]), true }))
+			found = append(found, l.byInterval("feature "+strconv.Itoa(c),
+				func(i int32) (float64, bool) { return float64(x.Row(int(i))[c]), true }))
 		}
 	}
 	found = append(found, l.byInterval("(order of the rows)", func(i int32) (float64, bool) { return float64(i), true }),

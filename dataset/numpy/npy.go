@@ -88,8 +88,7 @@ func OpenPickled(p *pickle.Array) (*Array, error) {
 	dict := fmt.Sprintf("{'descr': '%s', 'fortran_order': %s, 'shape': %s), }\n", p.Type, order, shape)
 	header := append(append(npy.Magic[:], 1, 0), byte(len(dict)), byte(len(dict)>>8))
 	header = append(header, dict...)
-	return OpenArray(io.MultiReader(bytes.NewReader(header), strings.NewReader(p.Data)),
-		int64(len(header)+len(p.Data)))
+	return OpenArray(io.MultiReader(bytes.NewReader(header), strings.NewReader(p.Data)), int64(len(header)+len(p.Data)))
 }
 
 // peekHeaderSize checks the fixed front of the header (magic, version, length) and returns the size of the whole

@@ -74,8 +74,7 @@ func (z *Archive) readEntry(name string, decode func(*Array) error) error {
 func (z *Archive) believeRows(n int) error {
 	const indexBytes, rowBytes = 4, 8 // of an element of indptr, stored and in memory
 	if most := min(deflateRatio*z.size/indexBytes, z.limit/rowBytes); int64(n) > most {
-		return fmt.Errorf("array shape: [0] is %d, more than the %d rows that a file of %d bytes can have", n,
-			most, z.size)
+		return fmt.Errorf("array shape: [0] is %d, more than the %d rows that a file of %d bytes can have", n, most, z.size)
 	}
 	return nil
 }

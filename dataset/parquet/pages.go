@@ -96,8 +96,7 @@ func (c *pageCheck) page(in *metadata) error {
 		return fmt.Errorf("its header: %w", err)
 	}
 	compressed, uncompressed := int64(h.CompressedPageSize), int64(h.UncompressedPageSize)
-	values := int64(max(h.DataPageHeader.V.NumValues, h.DataPageHeaderV2.V.NumValues,
-		h.DictionaryPageHeader.V.NumValues))
+	values := int64(max(h.DataPageHeader.V.NumValues, h.DataPageHeaderV2.V.NumValues, h.DictionaryPageHeader.V.NumValues))
 	switch {
 	case h.DataPageHeader.Valid != (h.Type == format.DataPage) ||
 		h.DataPageHeaderV2.Valid != (h.Type == format.DataPageV2) ||
@@ -204,8 +203,7 @@ func (c *pageCheck) decompress(body []byte, declared int64) (out []byte, err err
 		out = body
 	case format.Snappy:
 		if n, err := snappy.DecodedLen(body); err != nil || int64(n) != declared {
-			return nil, fmt.Errorf("snappy declares %d bytes, the page %d: %w", n, declared,
-				cmp.Or(err, snappy.ErrCorrupt))
+			return nil, fmt.Errorf("snappy declares %d bytes, the page %d: %w", n, declared, cmp.Or(err, snappy.ErrCorrupt))
 		}
 		out, err = snappy.Decode(nil, body)
 	case format.Gzip:

@@ -11,18 +11,14 @@ import (
 // dst_id.
 var (
 	usualIDs = []string{"id", "node_id", "nodeid", "nid", "user_id", "userid", "uid", "~id", ":id", "_id", "node",
-		"node idx", "node_idx", "txid",
-		"name", "key"}
+		"node idx", "node_idx", "txid", "name", "key"}
 
 	usualLabels = []string{"label", "class", "target", "y", "category", "labels", "class_label", "node_label", "churned",
 		"is_fraud",
-		"fraud", "modularity_class", "subject",
-		"ml_target", "~label", ":label"}
+		"fraud", "modularity_class", "subject", "ml_target", "~label", ":label"}
 	usualSplits  = []string{"split", "fold", "role", "subset", "set", "partition"}
 	usualSources = []string{"source", "src", "from", "follower", "source_id", "src_id", "source_node", "from_id",
-		"from_node", "source_node_id",
-		"fromnodeid",
-		"~from", ":start_id", "_from", "node1", "node_1", "id1", "id_1", "txid1",
+		"from_node", "source_node_id", "fromnodeid", "~from", ":start_id", "_from", "node1", "node_1", "id1", "id_1", "txid1",
 		"head", "u", "a"}
 	usualTargets = []string{"target", "dst", "to", "followee", "target_id", "dst_id", "dest", "dest_id", "destination",
 		"tgt", "target_node",

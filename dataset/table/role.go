@@ -9,10 +9,8 @@ import (
 
 // splitNames maps the names of roles in tables to the roles.
 var splitNames = map[string]string{
-	"train": "train", "tr": "train", "training": "train",
-	"val": "val", "va": "val", "valid": "val", "validation": "val",
-	"test": "test", "te": "test",
-	"unlabelled": "unlabelled", "unlabeled": "unlabelled", "un": "unlabelled",
+	"train": "train", "tr": "train", "training": "train", "val": "val", "va": "val", "valid": "val", "validation": "val",
+	"test": "test", "te": "test", "unlabelled": "unlabelled", "unlabeled": "unlabelled", "un": "unlabelled",
 	"": "", "none": "",
 }
 

@@ -26,8 +26,7 @@ const (
 )
 
 var formNames = [forms]string{"a number", "a number with a decimal comma", "true or false", "a date or time",
-	"a date in another form", "a list of numbers", "a list of numbers without brackets",
-	"a list of numbers", "text"}
+	"a date in another form", "a list of numbers", "a list of numbers without brackets", "a list of numbers", "text"}
 
 // survey is what is known of a column's values before they are kept.
 type survey struct {

@@ -149,8 +149,7 @@ func (pr *Projection) Undivided() *Projection {
 // Work is what the projection of x costs, in multiply-adds.
 func (pr *Projection) Work(x graph.Features) int {
 	if x.Cols() != pr.Weight.Rows {
-		panic(fmt.Sprintf("infer: features of %d×%d for weights of %d×%d", x.Rows(), x.Cols(), pr.Weight.Rows,
-			pr.Width()))
+		panic(fmt.Sprintf("infer: features of %d×%d for weights of %d×%d", x.Rows(), x.Cols(), pr.Weight.Rows, pr.Width()))
 	}
 	if x.Sparse != nil {
 		return x.Sparse.NNZ() * pr.Width()

@@ -16,6 +16,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/dataset/generate"
 	"rivulet/event"
+	"rivulet/event/json"
 	"rivulet/internal/replay"
 	"rivulet/mapping"
 	"rivulet/serving"
@@ -76,7 +77,7 @@ func TestPredictionsStay(t *testing.T) {
 	var got strings.Builder
 	for line := range bytes.Lines(answers.Bytes()) {
 		var p event.Prediction
-		if err := (event.JSON{}).DecodePrediction(line, &p); err != nil {
+		if err := (json.Codec{}).DecodePrediction(line, &p); err != nil {
 			t.Fatal(err)
 		}
 		fmt.Fprintf(&got, "%s %d %08x %d %d %d\n", p.ID, p.Class, math.Float32bits(p.Probability), p.Known, p.InBatch,

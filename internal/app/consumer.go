@@ -12,6 +12,7 @@ import (
 	"rivulet/config"
 	"rivulet/consumer"
 	"rivulet/event"
+	"rivulet/event/form"
 	"rivulet/internal/build"
 	"rivulet/internal/observe"
 	"rivulet/kafka"
@@ -168,7 +169,7 @@ func runConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, jou
 // wire is what a consumer reads and writes, beside its settings.
 type wire struct {
 	versions consumer.Versions
-	forms    event.Forms
+	forms    form.Reader
 	registry consumer.Registry // of forms; nil: there is none
 	features consumer.FeatureStore
 	out      event.Codec

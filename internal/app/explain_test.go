@@ -10,6 +10,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/consumer"
 	"rivulet/event"
+	"rivulet/event/json"
 	"rivulet/internal/replay"
 	"rivulet/mapping"
 	"rivulet/serving"
@@ -67,7 +68,7 @@ func TestExplainLinesExplainsWhatPredictSays(t *testing.T) {
 func checkExplained(t *testing.T, what string, e *consumer.ExplainedArrival, line []byte) {
 	t.Helper()
 	var want event.Prediction
-	if err := (event.JSON{}).DecodePrediction(line, &want); err != nil {
+	if err := (json.Codec{}).DecodePrediction(line, &want); err != nil {
 		t.Fatal(err)
 	}
 	if want.ID != e.Prediction.ID || want.Class != e.Class || float64(want.Probability) != e.Published {

@@ -8,6 +8,7 @@ import (
 	"rivulet/config"
 	"rivulet/consumer"
 	"rivulet/event"
+	"rivulet/event/form"
 	"rivulet/internal/check"
 	"rivulet/internal/featurestore"
 )
@@ -43,7 +44,7 @@ func openFeatures(f config.FeatureServer, limits config.Limits) (*featurestore.S
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := featurestore.New(featurestore.Options{Client: client, Prefix: f.Prefix, Form: event.FeatureForm(f.Format),
+	s, err := featurestore.New(featurestore.Options{Client: client, Prefix: f.Prefix, Form: form.FeatureForm(f.Format),
 		MaxBytes: int(limits.RecordBytes), Timeout: f.Timeout})
 	if err != nil {
 		_ = client.Close()

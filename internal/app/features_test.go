@@ -18,6 +18,7 @@ import (
 	"rivulet/config"
 	"rivulet/consumer"
 	"rivulet/event"
+	"rivulet/event/form"
 	"rivulet/internal/featurestore"
 	"rivulet/mapping"
 	"rivulet/test/harness"
@@ -29,7 +30,7 @@ func fill(t *testing.T, f config.FeatureServer, arrivals []event.Arrival) {
 	err := WithFeatures(f, func(s *featurestore.Store) error {
 		var entries []featurestore.Entry
 		for i := range arrivals {
-			value, err := event.FeatureForm(f.Format).Append(nil, &arrivals[i].Features)
+			value, err := form.FeatureForm(f.Format).Append(nil, &arrivals[i].Features)
 			if err != nil {
 				return err
 			}

@@ -16,8 +16,7 @@ func ConnectKafka(b config.Brokers, topics ...string) (*kafka.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return kafka.Connect(kafka.Options{Brokers: b.Brokers, ClientID: b.ClientID, TLS: secure, Login: who,
-		Topics: topics})
+	return kafka.Connect(kafka.Options{Brokers: b.Brokers, ClientID: b.ClientID, TLS: secure, Login: who, Topics: topics})
 }
 
 // security reads what connections to brokers need, nil for what they do not.

@@ -9,6 +9,7 @@ import (
 	"rivulet/config"
 	"rivulet/consumer"
 	"rivulet/event"
+	"rivulet/event/form"
 	"rivulet/internal/observe"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
@@ -26,7 +27,7 @@ type labelSink interface {
 // refuse, missing rights too, is tried again and does not end the consumer; labels that come before that
 // succeeds are left out. It returns an error only for settings that cannot be used. started, if not nil, is
 // called when reading begins.
-func followLabels(ctx context.Context, cfg config.Consumer, forms *event.Forms, known consumer.Registry,
+func followLabels(ctx context.Context, cfg config.Consumer, forms *form.Reader, known consumer.Registry,
 	log *slog.Logger, to labelSink, started func()) error {
 	wait := retry.Patience{Observer: labelRetries{to}, Logger: log}
 	r, end, err := openReader(cfg.Kafka.Brokers, kafka.ReaderOptions{Topic: cfg.Labels.Topic,
@@ -53,7 +54,7 @@ func followLabels(ctx context.Context, cfg config.Consumer, forms *event.Forms, 
 }
 
 // takeLabel gives a record to to.
-func takeLabel(rec kafka.Record, forms *event.Forms, to labelSink) {
+func takeLabel(rec kafka.Record, forms *form.Reader, to labelSink) {
 	var l event.Label
 	if forms.Label(rec.Headers, rec.Value, &l) != nil {
 		to.RefuseLabel()

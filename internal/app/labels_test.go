@@ -15,6 +15,8 @@ import (
 
 	"rivulet/config"
 	"rivulet/event"
+	"rivulet/event/form"
+	"rivulet/event/protobuf"
 	"rivulet/internal/devstack"
 )
 
@@ -58,7 +60,7 @@ func TestLostRightsToLabelsAreWaitedFor(t *testing.T) {
 			to, ended := counted{make(heard, 1000), make(chan struct{}, 1000)}, make(chan error, 1)
 			var logged bytes.Buffer
 			go func() {
-				ended <- followLabels(ctx, cfg, &event.Forms{}, nil, slog.New(slog.NewTextHandler(&logged, nil)), to, nil)
+				ended <- followLabels(ctx, cfg, &form.Reader{}, nil, slog.New(slog.NewTextHandler(&logged, nil)), to, nil)
 			}()
 			for range 3 {
 				select {
@@ -121,7 +123,7 @@ func TestFollowLabels(t *testing.T) {
 	got, ended := make(heard, 1000), make(chan error, 1)
 	var logged bytes.Buffer
 	go func() {
-		ended <- followLabels(ctx, cfg, &event.Forms{}, nil, slog.New(slog.NewTextHandler(&logged, nil)), got, nil)
+		ended <- followLabels(ctx, cfg, &form.Reader{}, nil, slog.New(slog.NewTextHandler(&logged, nil)), got, nil)
 	}()
 	for begun := false; !begun; { // the end of a partition is where reading began
 		send(`{"id":"begin","class":1}`, `{"id":"begin","class":1}`)
@@ -131,13 +133,13 @@ func TestFollowLabels(t *testing.T) {
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
-	binary, err := (event.Protobuf{}).AppendLabel(nil, &event.Label{ID: "binary", Class: 2})
+	binary, err := (protobuf.Codec{}).AppendLabel(nil, &event.Label{ID: "binary", Class: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := w.ProduceSync(t.Context(), &kgo.Record{Value: binary,
 		Headers: []kgo.RecordHeader{{Key: event.HeaderContentType,
-			Value: []byte(event.Protobuf{}.ContentType())}}}).FirstErr(); err != nil {
+			Value: []byte(protobuf.Codec{}.ContentType())}}}).FirstErr(); err != nil {
 		t.Fatal(err)
 	}
 	send(`{"id":"named","class_name":"x"}`, `nonsense`)

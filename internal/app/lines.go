@@ -11,6 +11,8 @@ import (
 
 	"rivulet/consumer"
 	"rivulet/event"
+	"rivulet/event/form"
+	"rivulet/event/json"
 	"rivulet/kafka"
 )
 
@@ -18,7 +20,7 @@ import (
 type LineOptions struct {
 	Mode   consumer.Mode
 	Batch  int // lines of a batch, at least 1
-	Forms  event.Forms
+	Forms  form.Reader
 	Limits consumer.Limits
 	// Features has the features of lines that bring none; nil: these are rejected.
 	Features consumer.FeatureStore
@@ -131,7 +133,7 @@ func (l *lineWriter) Publish(_ context.Context, b event.Batch, _ kafka.Offsets,
 	}
 	for i := range b.Predictions {
 		var err error
-		if l.buf, err = (event.JSON{}).AppendPrediction(l.buf[:0], &b.Predictions[i]); err != nil {
+		if l.buf, err = (json.Codec{}).AppendPrediction(l.buf[:0], &b.Predictions[i]); err != nil {
 			return nil, fmt.Errorf("encoding the prediction of %q: %w", b.Predictions[i].ID, err)
 		}
 		if _, err := l.w.Write(append(l.buf, '\n')); err != nil {

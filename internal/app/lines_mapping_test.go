@@ -10,6 +10,8 @@ import (
 	"rivulet/config"
 	"rivulet/consumer"
 	"rivulet/event"
+	"rivulet/event/form"
+	"rivulet/event/json"
 )
 
 // Lines of another shape get the predictions and the explanations of Rivulet's own form, by the consumer's settings.
@@ -25,9 +27,9 @@ func TestLinesOfAnotherShape(t *testing.T) {
 		"own": {config.Mapping{}, []string{own}},
 		"pointers": {config.Mapping{ID: "/user/id", Features: "/x/0", Edges: "/user/friends"},
 			[]string{`{"user":{"id":"a","friends":["` + ids[0] + `"]},"x":[[1,2,3]]}`}},
-		"Debezium": {config.Mapping{Preset: event.PresetDebezium}, []string{`{"op":"c","before":null,"after":` + own + `}`,
+		"Debezium": {config.Mapping{Preset: form.PresetDebezium}, []string{`{"op":"c","before":null,"after":` + own + `}`,
 			`{"op":"d","before":` + own + `,"after":null}`}},
-		"CloudEvents": {config.Mapping{Preset: event.PresetCloudEvents},
+		"CloudEvents": {config.Mapping{Preset: form.PresetCloudEvents},
 			[]string{`{"specversion":"1.0","id":"e","source":"/s","type":"t","data":` + own + `}`}},
 	} {
 		forms, err := LineForms(config.Reading{Mapping: tc.settings})
@@ -49,10 +51,10 @@ func TestLinesOfAnotherShape(t *testing.T) {
 			LineOptions{Mode: consumer.Node, Batch: 10}); err != nil {
 			t.Fatal(err)
 		}
-		if err := (event.JSON{}).DecodePrediction(plain.Bytes(), &want); err != nil {
+		if err := (json.Codec{}).DecodePrediction(plain.Bytes(), &want); err != nil {
 			t.Fatal(err)
 		}
-		if err := (event.JSON{}).DecodePrediction(out.Bytes(), &got); err != nil {
+		if err := (json.Codec{}).DecodePrediction(out.Bytes(), &got); err != nil {
 			t.Fatal(err)
 		}
 		want.PredictedTime, want.Batch = got.PredictedTime, got.Batch // its name counts lines

@@ -13,6 +13,7 @@ import (
 	"rivulet/artifact/artifacttest"
 	"rivulet/consumer"
 	"rivulet/event"
+	"rivulet/event/json"
 	"rivulet/mapping"
 	"rivulet/serving"
 )
@@ -62,7 +63,7 @@ func TestLinesKeepTheirOrderAndNameWhatIsWrong(t *testing.T) {
 		var got []string
 		for line := range bytes.Lines(out.Bytes()) {
 			var p event.Prediction
-			if err := (event.JSON{}).DecodePrediction(line, &p); err != nil {
+			if err := (json.Codec{}).DecodePrediction(line, &p); err != nil {
 				t.Fatal(err)
 			}
 			got = append(got, p.ID)

@@ -20,6 +20,7 @@ import (
 	"rivulet/config"
 	"rivulet/consumer"
 	"rivulet/event"
+	"rivulet/event/json"
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/attach"
@@ -177,7 +178,7 @@ func streamUntil(t *testing.T, cfg config.Consumer, arrivals []event.Arrival, to
 		}
 		fetches.EachRecord(func(r *kgo.Record) {
 			var p event.Prediction
-			if err := (event.JSON{}).DecodePrediction(r.Value, &p); err != nil {
+			if err := (json.Codec{}).DecodePrediction(r.Value, &p); err != nil {
 				errs = append(errs, err)
 			}
 			published = append(published, p)
@@ -232,7 +233,7 @@ func TestLinesCarryEmbeddings(t *testing.T) {
 			want, i := embedder.Embeddings(batch), 0
 			for line := range bytes.Lines(out.Bytes()) {
 				var p event.Prediction
-				if err := (event.JSON{}).DecodePrediction(line, &p); err != nil {
+				if err := (json.Codec{}).DecodePrediction(line, &p); err != nil {
 					t.Fatal(err)
 				}
 				if !slices.Equal(want.Row(i), p.Representation) || p.Abstained {

@@ -17,6 +17,8 @@ import (
 
 	"rivulet/config"
 	"rivulet/event"
+	"rivulet/event/avro"
+	"rivulet/event/form"
 	"rivulet/internal/devstack"
 	"rivulet/internal/registry"
 	"rivulet/test/harness"
@@ -155,11 +157,11 @@ func TestRegistryAwayInMidStream(t *testing.T) {
 		for range n {
 			a := event.Arrival{ID: fmt.Sprint("new-", sent), Features: event.Features{Values: []float32{1, 2, 3}},
 				Edges: ids[sent%len(ids):]}
-			value := event.AppendConfluentHead(nil, uint32(schema))
+			value := form.AppendConfluentHead(nil, uint32(schema))
 			if schema == second {
 				value = append(value, 0) // region is null
 			}
-			if value, err = (event.Avro{}).AppendArrival(value, &a); err != nil {
+			if value, err = (avro.Codec{}).AppendArrival(value, &a); err != nil {
 				t.Fatal(err)
 			}
 			r := &kgo.Record{Topic: topics.Arrivals, Key: fmt.Append(nil, "key-", sent%7), Value: value}
@@ -218,7 +220,7 @@ func checkOrder(t *testing.T, brokers []string, topic string, sent int) {
 		for _, r := range fetches.Records() {
 			read++
 			var p event.Prediction
-			if err := (event.Avro{}).DecodePrediction(r.Value[len(event.AppendConfluentHead(nil, 0)):], &p); err != nil {
+			if err := (avro.Codec{}).DecodePrediction(r.Value[len(form.AppendConfluentHead(nil, 0)):], &p); err != nil {
 				t.Fatal(err)
 			}
 			var n int
@@ -229,7 +231,7 @@ func checkOrder(t *testing.T, brokers []string, topic string, sent int) {
 				t.Errorf("%s: arrival %d after %d", r.Key, n, before)
 			}
 			ids[p.ID], last[string(r.Key)] = true, n
-			if ct := event.ContentTypeOf(headersOf(r)); ct != event.ConfluentContentType("avro") {
+			if ct := form.ContentTypeOf(headersOf(r)); ct != form.ConfluentContentType("avro") {
 				t.Errorf("content-type %q", ct)
 			}
 		}

@@ -23,6 +23,7 @@ import (
 	"rivulet/config"
 	"rivulet/dataset"
 	"rivulet/event"
+	eventjson "rivulet/event/json"
 	"rivulet/internal/devstack"
 	"rivulet/internal/replay"
 	"rivulet/mapping"
@@ -117,7 +118,7 @@ func sameAsTheStream(t *testing.T, d *dataset.Dataset, b *artifact.Bundle, least
 	var arrivals []event.Arrival
 	for line := range strings.Lines(lines.String()) {
 		var a event.Arrival
-		if err := (event.JSON{}).DecodeArrival([]byte(line), &a); err != nil {
+		if err := (eventjson.Codec{}).DecodeArrival([]byte(line), &a); err != nil {
 			t.Fatal(err)
 		}
 		texts, arrivals = append(texts, strings.TrimSpace(line)), append(arrivals, a)
@@ -171,7 +172,7 @@ func ask(t *testing.T, url string, arrivals []string, into []event.Prediction) {
 	}
 	for i := range parts {
 		var p event.Prediction
-		if err := (event.JSON{}).DecodePrediction(parts[i], &p); err != nil || p.Source.Offset != int64(i) ||
+		if err := (eventjson.Codec{}).DecodePrediction(parts[i], &p); err != nil || p.Source.Offset != int64(i) ||
 			p.Source.Topic != "" {
 			t.Errorf("%v %s", err, parts[i])
 		}
@@ -200,7 +201,7 @@ func TestServeFollowsCurrent(t *testing.T) {
 	late := fmt.Sprintf(`{"id":"late","features":[1,2,3,4,5],"edges":[%q,%q]}`, first[1].ID, b.Mapping.IDs[0])
 	status, text := request(t, http.MethodPost, url+"/predict", late)
 	var p event.Prediction
-	if err := (event.JSON{}).DecodePrediction(text, &p); err != nil || status != http.StatusOK || p.Arrivals != 1 ||
+	if err := (eventjson.Codec{}).DecodePrediction(text, &p); err != nil || status != http.StatusOK || p.Arrivals != 1 ||
 		p.Known != 1 {
 		t.Errorf("%d %v %s", status, err, text)
 	}

@@ -12,6 +12,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
 	"rivulet/event"
+	"rivulet/event/json"
 	"rivulet/schema"
 	"rivulet/serving"
 )
@@ -77,7 +78,7 @@ func TestASchemaFittedAnewTakesOverInMidStream(t *testing.T) {
 					return
 				}
 				var p event.Prediction
-				if err := (event.JSON{}).DecodePrediction(r.Value, &p); err != nil {
+				if err := (json.Codec{}).DecodePrediction(r.Value, &p); err != nil {
 					t.Error(err)
 				}
 				got[p.ID] = p.Artifact

@@ -120,8 +120,7 @@ func choice(cfg config.Consumer) serving.Options {
 	return serving.Options{Model: cfg.Model, Attachment: cfg.Attachment, Calibration: cfg.Calibration,
 		Representation: cfg.Output.Representation, Coverage: cfg.Output.Coverage, Explain: cfg.Output.Explain > 0,
 		Growth: serving.GrowthOptions{On: cfg.Attach.Arrivals == config.On, TTL: cfg.Attach.TTL, MaxRows: cfg.Attach.MaxRows,
-			MaxBytes: int64(cfg.Attach.MaxBytes), Replicas: cfg.Attach.Replicas,
-			Degrade: cfg.Redis.Outage == config.Degrade}}
+			MaxBytes: int64(cfg.Attach.MaxBytes), Replicas: cfg.Attach.Replicas, Degrade: cfg.Redis.Outage == config.Degrade}}
 }
 
 var (

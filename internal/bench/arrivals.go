@@ -83,8 +83,7 @@ func (a *arrivals) numbers(version *serving.Version) (out rowNumbers) {
 // onOriginal is the arrivals as a node batch on T.
 func (a *arrivals) onOriginal(nodes int) *attach.Batch {
 	n := len(a.neighbours)
-	b := &attach.Batch{X: a.x, R: &graph.CSR{Rows: n, Cols: nodes, RowPtr: make([]int, n+1)},
-		Known: make([]int32, n)}
+	b := &attach.Batch{X: a.x, R: &graph.CSR{Rows: n, Cols: nodes, RowPtr: make([]int, n+1)}, Known: make([]int32, n)}
 	for i, of := range a.neighbours {
 		b.R.ColIdx = append(b.R.ColIdx, of...)
 		b.R.RowPtr[i+1] = len(b.R.ColIdx)

@@ -6,11 +6,12 @@ import (
 	"strings"
 
 	"rivulet/event"
+	"rivulet/event/form"
 	"rivulet/kafka"
 )
 
-// form is the arrivals of a stream in a wire form, and what the consumer answers to them.
-type form struct {
+// formRecords are the arrivals of a stream in a wire form, and what the consumer answers to them.
+type formRecords struct {
 	name     string
 	codec    event.Codec
 	headers  []kafka.Header // of every arrival
@@ -20,12 +21,12 @@ type form struct {
 }
 
 // newForm encodes arrivals.
-func newForm(name string, all []event.Arrival) (*form, error) {
-	codec, ok := event.ForFormat(name)
+func newForm(name string, all []event.Arrival) (*formRecords, error) {
+	codec, ok := form.Lookup(name)
 	if !ok {
 		return nil, fmt.Errorf("there is no form %s", name)
 	}
-	f := &form{name: name, codec: codec,
+	f := &formRecords{name: name, codec: codec,
 		headers: []kafka.Header{{Key: event.HeaderContentType, Value: []byte(codec.ContentType())}}}
 	made := textWriter{parts: 2}
 	for i := range all {
@@ -42,10 +43,10 @@ func newForm(name string, all []event.Arrival) (*form, error) {
 }
 
 // len is the number of arrivals.
-func (f *form) len() int { return f.arrivals.len() }
+func (f *formRecords) len() int { return f.arrivals.len() }
 
 // records are arrivals from one number up to another, without times.
-func (f *form) records(from, to int) []kafka.Record {
+func (f *formRecords) records(from, to int) []kafka.Record {
 	out := make([]kafka.Record, to-from)
 	for i := range out {
 		out[i] = kafka.Record{Key: f.arrivals.part(from+i, 0), Value: f.arrivals.part(from+i, 1), Headers: f.headers}
@@ -54,7 +55,7 @@ func (f *form) records(from, to int) []kafka.Record {
 }
 
 // learn keeps the records of all predictions, by the numbers of their arrivals.
-func (f *form) learn(records []kafka.Record) error {
+func (f *formRecords) learn(records []kafka.Record) error {
 	var made textWriter
 	for k, r := range records {
 		if r.Value == nil {
@@ -73,7 +74,7 @@ func (f *form) learn(records []kafka.Record) error {
 }
 
 // answer returns the value that the consumer published for an arrival, and appends its headers to some.
-func (f *form) answer(key []byte, headers []kafka.Header) ([]byte, []kafka.Header, error) {
+func (f *formRecords) answer(key []byte, headers []kafka.Header) ([]byte, []kafka.Header, error) {
 	k, ok := numberOf(string(key))
 	if !ok || k >= f.answers.len() {
 		return nil, nil, fmt.Errorf("there is no prediction of %.80q", key)
@@ -85,7 +86,7 @@ func (f *form) answer(key []byte, headers []kafka.Header) ([]byte, []kafka.Heade
 }
 
 // close gives the memory back.
-func (f *form) close() {
+func (f *formRecords) close() {
 	f.arrivals.close()
 	f.answers.close()
 }

@@ -56,6 +56,5 @@ func (m Machine) String() string {
 	if len(m.Vectors) > 0 {
 		vectors = strings.Join(m.Vectors, ", ")
 	}
-	return fmt.Sprintf("%s (%s), %d cores, %s/%s, %s, commit %s", m.CPU, vectors, m.Cores, m.OS, m.Arch,
-		m.Go, m.Commit)
+	return fmt.Sprintf("%s (%s), %d cores, %s/%s, %s, commit %s", m.CPU, vectors, m.Cores, m.OS, m.Arch, m.Go, m.Commit)
 }

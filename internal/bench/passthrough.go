@@ -70,7 +70,7 @@ type forwarder struct {
 	sink    *kafka.Sink
 	by      kafka.Committer
 	out     string
-	form    *form
+	form    *formRecords
 	meter   *meter
 	headers []kafka.Header // of one answer
 }

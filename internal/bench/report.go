@@ -128,8 +128,7 @@ func (r *Report) WriteBenchmarks(w io.Writer) error {
 		fmt.Fprintf(&line, "Benchmark%s%s/%s-%d %d", strings.ToUpper(row.Section[:1]), row.Section[1:], row.Name,
 			m.Cores, row.Runs)
 		for _, unit := range columnsOf([]Row{row}) {
-			fmt.Fprintf(&line, " %s %s", strconv.FormatFloat(row.Figures[unit], 'g', 6, 64),
-				strings.ReplaceAll(unit, " ", "-"))
+			fmt.Fprintf(&line, " %s %s", strconv.FormatFloat(row.Figures[unit], 'g', 6, 64), strings.ReplaceAll(unit, " ", "-"))
 		}
 		_, err = fmt.Fprintln(w, line.String())
 	}

@@ -48,7 +48,7 @@ type streams struct {
 
 // journey is one stream on one way.
 type journey struct {
-	form             *form
+	form             *formRecords
 	in, out, letters string
 	group            string
 }
@@ -124,7 +124,7 @@ func (b *run) onServices(ctx context.Context, work func(*streams) error) (err er
 }
 
 // streamIn measures one wire form.
-func (b *run) streamIn(ctx context.Context, s *streams, shape string, f *form) error {
+func (b *run) streamIn(ctx context.Context, s *streams, shape string, f *formRecords) error {
 	name := shape + "/" + f.name + "/"
 	in, err := s.topics.topic(ctx, "arrivals")
 	if err != nil {
@@ -150,7 +150,7 @@ func (b *run) streamIn(ctx context.Context, s *streams, shape string, f *form) e
 }
 
 // learnAnswers lets the consumer answer all arrivals once, and keeps what it publishes.
-func (s *streams) learnAnswers(ctx context.Context, in string, f *form) error {
+func (s *streams) learnAnswers(ctx context.Context, in string, f *formRecords) error {
 	m, records := newMeter(f.len()), make([]kafka.Record, f.len())
 	var failed error
 	m.keep = func(p *event.Prediction) { // its memory is used again after this call
@@ -171,7 +171,7 @@ func (s *streams) learnAnswers(ctx context.Context, in string, f *form) error {
 }
 
 // drained lets each way drain the same topic, in turn.
-func (b *run) drained(ctx context.Context, s *streams, name, in string, f *form) error {
+func (b *run) drained(ctx context.Context, s *streams, name, in string, f *formRecords) error {
 	ways := []string{wayConsumer, wayPassthrough, wayLoop}
 	rates, bytes, cpu := map[string][]float64{}, map[string][]float64{}, map[string][]float64{}
 	n := float64(f.len())
@@ -200,7 +200,7 @@ func (b *run) drained(ctx context.Context, s *streams, name, in string, f *form)
 
 // loaded measures the most that the consumer takes while arrivals are sent by this process, and
 // latencies at shares of that.
-func (b *run) loaded(ctx context.Context, s *streams, name string, f *form) error {
+func (b *run) loaded(ctx context.Context, s *streams, name string, f *formRecords) error {
 	b.Progress.Live("stream " + name + "sent")
 	most := newMeter(f.len())
 	if err := s.sent(ctx, wayConsumer, f, most, 0); err != nil {
@@ -231,13 +231,12 @@ func (b *run) loaded(ctx context.Context, s *streams, name string, f *form) erro
 }
 
 // sent lets a way answer arrivals while they are sent.
-func (s *streams) sent(ctx context.Context, way string, f *form, m *meter, pace float64) error {
+func (s *streams) sent(ctx context.Context, way string, f *formRecords, m *meter, pace float64) error {
 	in, err := s.topics.topic(ctx, "paced")
 	if err != nil {
 		return err
 	}
-	err = s.travel(ctx, way, &journey{form: f, in: in}, m,
-		&sender{sink: s.sink, topic: in, form: f, meter: m, pace: pace})
+	err = s.travel(ctx, way, &journey{form: f, in: in}, m, &sender{sink: s.sink, topic: in, form: f, meter: m, pace: pace})
 	return errors.Join(err, s.topics.drop(ctx, in))
 }
 
@@ -292,7 +291,7 @@ func (s *streams) travel(ctx context.Context, way string, j *journey, m *meter, 
 type sender struct {
 	sink  *kafka.Sink
 	topic string
-	form  *form
+	form  *formRecords
 	meter *meter
 	pace  float64 // arrivals a second; 0: as many as keep window of them under way
 	sentN int

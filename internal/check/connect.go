@@ -102,8 +102,7 @@ func (k *Kafka) login(ctx context.Context, s *connection, addr string) *problem 
 	case errors.As(err, &code):
 		return notOffered(name, code, offered)
 	case err != nil:
-		return &problem{"it breaks off when asked to log in with " + name + ": " + err.Error(),
-			"use a listener with SASL"}
+		return &problem{"it breaks off when asked to log in with " + name + ": " + err.Error(), "use a listener with SASL"}
 	}
 	if err := s.Authenticate(ctx, addr, k.Login); err != nil {
 		if retry.Judge(err) == retry.Permanent {

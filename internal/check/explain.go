@@ -39,11 +39,9 @@ func unreachable(addr string, err error, limit time.Duration) *problem {
 		return &problem{fmt.Sprintf("unreachable: the name %s cannot be resolved: %s", host, unknown.Err),
 			"look at this host's DNS"}
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return &problem{"unreachable: the connection is refused, nothing listens there",
-			"start it, or correct the address"}
+		return &problem{"unreachable: the connection is refused, nothing listens there", "start it, or correct the address"}
 	case isTimeout(err):
-		return &problem{fmt.Sprintf("unreachable: no answer within %v", limit),
-			"look for a firewall or a wrong address"}
+		return &problem{fmt.Sprintf("unreachable: no answer within %v", limit), "look for a firewall or a wrong address"}
 	}
 	return &problem{"unreachable: " + err.Error(), "correct the address, or look at the network"}
 }
@@ -56,8 +54,7 @@ func certificate(err error) *problem {
 	var invalid x509.CertificateInvalidError
 	switch {
 	case errors.As(err, &unknown):
-		return &problem{fmt.Sprintf("TLS: its certificate is signed by %q, which is not trusted here",
-			issuer(unknown.Cert)),
+		return &problem{fmt.Sprintf("TLS: its certificate is signed by %q, which is not trusted here", issuer(unknown.Cert)),
 			"set %sca_file to the certificate of that authority, if it is the right one"}
 	case errors.As(err, &name):
 		return &problem{fmt.Sprintf("TLS: its certificate is for %s and not for %s",
@@ -111,8 +108,7 @@ func (k *Kafka) handshakeFailed(ctx context.Context, addr string, err error) *pr
 			"use the port of its TLS listener, or set kafka.tls.enabled to false"}
 	}
 	if isTimeout(err) {
-		return &problem{fmt.Sprintf("TLS: no answer within %v", k.Timeout),
-			"look whether this is a Kafka broker's port"}
+		return &problem{fmt.Sprintf("TLS: no answer within %v", k.Timeout), "look whether this is a Kafka broker's port"}
 	}
 	return &problem{"TLS: " + err.Error(), "look whether this is the port of a TLS listener"}
 }
@@ -145,8 +141,7 @@ func (k *Kafka) noVersions(ctx context.Context, addr string, err error) *problem
 		return &problem{fmt.Sprintf("it takes the connection and answers nothing within %v", k.Timeout),
 			"look whether this is a Kafka broker's port, and whether the broker hangs"}
 	}
-	return &problem{"it does not answer as a Kafka broker: " + err.Error(),
-		"look whether this is a Kafka broker's port"}
+	return &problem{"it does not answer as a Kafka broker: " + err.Error(), "look whether this is a Kafka broker's port"}
 }
 
 // speaksTLS tries a handshake on a connection of its own.
@@ -158,8 +153,7 @@ func (k *Kafka) speaksTLS(ctx context.Context, addr string) bool {
 	defer func() { _ = raw.Close() }()
 	_ = raw.SetDeadline(time.Now().Add(k.Timeout))
 	// It only shows what the port speaks: nothing is sent over it, and it is closed at once.
-	err = tls.Client(raw, &tls.Config{MinVersion: tls.VersionTLS12,
-		InsecureSkipVerify: true}).HandshakeContext(ctx)
+	err = tls.Client(raw, &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: true}).HandshakeContext(ctx)
 	return err == nil || alert(err) != ""
 }
 
@@ -183,8 +177,7 @@ func notOffered(mechanism string, code kafka.Error, offered []string) *problem {
 		return &problem{"nobody logs in on this port, and kafka.sasl.mechanism is " + strings.ToLower(mechanism),
 			"use the port of its SASL listener, or set kafka.sasl.mechanism to none"}
 	}
-	return &problem{"it refuses to begin a login with " + mechanism + ": " + code.Error(),
-		"look at the broker's log"}
+	return &problem{"it refuses to begin a login with " + mechanism + ": " + code.Error(), "look at the broker's log"}
 }
 
 // refused explains why a login failed.

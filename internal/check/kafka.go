@@ -77,8 +77,7 @@ func (k *Kafka) Run(ctx context.Context, report func(Result)) {
 	report(k.coordinator(ctx, k.group(), first, connections))
 	if k.TransactionalID != "" {
 		for _, topic := range k.Read {
-			report(k.coordinator(ctx, k.transactions(kafka.TransactionalIDFor(k.TransactionalID, topic, 0)), first,
-				connections))
+			report(k.coordinator(ctx, k.transactions(kafka.TransactionalIDFor(k.TransactionalID, topic, 0)), first, connections))
 		}
 	}
 }
@@ -135,8 +134,7 @@ func (k *Kafka) topic(c *probe.Cluster, name string, op operation) Result {
 		found = fmt.Sprintf("%d partitions; whether it may be %s is not told by this broker, Kafka 2.3 or newer does",
 			t.Partitions, op.verb)
 	case t.Operations&(1<<op.code) == 0:
-		return result(what, "", &problem{fmt.Sprintf("missing ACL: it may not be %s by %s", op.verb,
-			k.Principal), allow})
+		return result(what, "", &problem{fmt.Sprintf("missing ACL: it may not be %s by %s", op.verb, k.Principal), allow})
 	}
 	return result(what, found, nil)
 }
@@ -155,8 +153,7 @@ type coordinated struct {
 }
 
 func (k *Kafka) group() coordinated {
-	return coordinated{probe.Group(k.Group), "kafka group " + k.Group, "Read", "--group " + k.Group,
-		"may be joined"}
+	return coordinated{probe.Group(k.Group), "kafka group " + k.Group, "Read", "--group " + k.Group, "may be joined"}
 }
 
 func (k *Kafka) transactions(id string) coordinated {
@@ -177,8 +174,7 @@ func (k *Kafka) coordinator(ctx context.Context, c coordinated, first *connectio
 			return result(c.what, c.may+", coordinator "+at, nil)
 		case errors.Is(err, kafka.GroupAuthorizationFailed), errors.Is(err, kafka.TransactionalIDAuthorizationFailed):
 			return result(c.what, "", &problem{fmt.Sprintf("missing ACL: %s may not use it", k.Principal),
-				fmt.Sprintf("kafka-acls.sh --add --allow-principal '%s' --operation %s %s", k.Principal, c.operation,
-					c.resource)})
+				fmt.Sprintf("kafka-acls.sh --add --allow-principal '%s' --operation %s %s", k.Principal, c.operation, c.resource)})
 		case errors.Is(err, kafka.CoordinatorNotAvailable), errors.Is(err, kafka.CoordinatorLoadInProgress),
 			errors.Is(err, kafka.NotCoordinator):
 			if try < patience && pause(ctx, 250*time.Millisecond) {

@@ -27,8 +27,7 @@ func (k *Kafka) settings(first *connection, name string, r Result) Result {
 	found, err := first.Settings(name, maxMessageBytes, cleanupPolicy, minInsync)
 	switch {
 	case errors.Is(err, kafka.TopicAuthorizationFailed):
-		r.Found += fmt.Sprintf("; %s may not read its settings (DescribeConfigs), which only this check would",
-			k.Principal)
+		r.Found += fmt.Sprintf("; %s may not read its settings (DescribeConfigs), which only this check would", k.Principal)
 		return r
 	case err != nil:
 		r.Found += "; its settings cannot be read: " + err.Error()

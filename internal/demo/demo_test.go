@@ -17,6 +17,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/dataset/generate"
 	"rivulet/event"
+	"rivulet/event/json"
 	"rivulet/infer"
 	"rivulet/internal/app"
 	"rivulet/internal/cli"
@@ -214,7 +215,7 @@ func throughStream(t *testing.T, d *dataset.Dataset, b *artifact.Bundle, o Optio
 	out := map[string]string{}
 	if _, err := r.ToEnd(t.Context(), nil, func(rec kafka.Record) error {
 		var p event.Prediction
-		err := (event.JSON{}).DecodePrediction(rec.Value, &p)
+		err := (json.Codec{}).DecodePrediction(rec.Value, &p)
 		out[p.ID] = harness.Says(&p)
 		return err
 	}); err != nil {
@@ -242,7 +243,7 @@ func throughLines(t *testing.T, d *dataset.Dataset, dir string) map[string]strin
 	out := map[string]string{}
 	for line := range bytes.Lines(predictions.Bytes()) {
 		var p event.Prediction
-		if err := (event.JSON{}).DecodePrediction(line, &p); err != nil {
+		if err := (json.Codec{}).DecodePrediction(line, &p); err != nil {
 			t.Fatal(err)
 		}
 		out[p.ID] = harness.Says(&p)

@@ -8,6 +8,7 @@ import (
 
 	"rivulet/config"
 	"rivulet/event"
+	"rivulet/event/json"
 	"rivulet/internal/app"
 	"rivulet/internal/replay"
 	"rivulet/kafka"
@@ -66,7 +67,7 @@ func (f *feed) follow(ctx context.Context, log *slog.Logger) error {
 	var p event.Prediction
 	err = r.Follow(ctx, func() { f.tally.reading.Store(true) }, func(rec kafka.Record) {
 		p = event.Prediction{}
-		if err := (event.JSON{}).DecodePrediction(rec.Value, &p); err != nil {
+		if err := (json.Codec{}).DecodePrediction(rec.Value, &p); err != nil {
 			cancel(fmt.Errorf("reading the prediction at offset %d of partition %d: %w", rec.Position.Offset,
 				rec.Position.Partition, err))
 			return

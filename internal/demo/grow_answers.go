@@ -42,8 +42,7 @@ func (t *tally) growing(growth string, p *plan) string {
 		unknown += a.unknown
 	}
 	return fmt.Sprintf("growth %s: arrived %d of %d, predicted %d, accuracy on test nodes %.2f%%, unknown neighbours %.1f%%, versions %d",
-		growth, len(t.sent), len(p.order), len(t.answers), share(t.right, t.tested), share(unknown, edges),
-		len(t.versions()))
+		growth, len(t.sent), len(p.order), len(t.answers), share(t.right, t.tested), share(unknown, edges), len(t.versions()))
 }
 
 // versions returns the versions that answered, in the order in which they began to.

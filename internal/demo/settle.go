@@ -87,8 +87,7 @@ func (s *stages) shares(took time.Duration) Shares {
 		return Shares{}
 	}
 	part := func(d time.Duration) float64 { return float64(d) / all }
-	r := Shares{Decode: part(s.decode), Lookup: part(s.lookup), Infer: part(s.attach + s.infer),
-		Publish: part(s.publish)}
+	r := Shares{Decode: part(s.decode), Lookup: part(s.lookup), Infer: part(s.attach + s.infer), Publish: part(s.publish)}
 	r.Rest = 1 - r.Decode - r.Lookup - r.Infer - r.Publish
 	return r
 }

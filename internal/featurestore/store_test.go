@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"rivulet/event"
+	"rivulet/event/form"
 	"rivulet/mapping"
 	"rivulet/test/harness"
 )
@@ -32,7 +33,7 @@ func servers(t *testing.T) map[string]*redis.Client {
 	return clients
 }
 
-func store(t testing.TB, client redis.UniversalClient, form event.FeatureForm, maxBytes int) *Store {
+func store(t testing.TB, client redis.UniversalClient, form form.FeatureForm, maxBytes int) *Store {
 	t.Helper()
 	s, err := New(Options{Client: client, Prefix: "features:", Form: form, MaxBytes: maxBytes, Timeout: 5 * time.Second})
 	if err != nil {
@@ -64,7 +65,7 @@ func read(t testing.TB, s *Store, ids ...string) ([]*event.Features, []string, e
 // What is put is read; what is not there, is damaged or is of another type is the fault of its id alone.
 func TestRead(t *testing.T) {
 	for name, client := range servers(t) {
-		s := store(t, client, event.FeaturesJSON, 100)
+		s := store(t, client, form.FeaturesJSON, 100)
 		put := map[string]string{"list": "[1,2.5]", "sparse": `{"indices":[1],"values":[3]}`, "cut": "[1,", "empty": "",
 			"long": "[" + strings.Repeat("1,", 60) + "1]", "Grüße \n": "[7]"}
 		for id, text := range put {
@@ -95,7 +96,7 @@ func TestRead(t *testing.T) {
 // Values that are longer than their share of one answer are read whole by further requests, of a bounded answer each.
 func TestReadLongValues(t *testing.T) {
 	client := servers(t)["embedded"]
-	s := store(t, client, event.FeaturesFloat32, 1<<20)
+	s := store(t, client, form.FeaturesFloat32, 1<<20)
 	counted := &answers{}
 	client.AddHook(counted)
 	ids, long := make([]string, 400), make([]float32, (answerBytes/400+4)/4+1000) // longer than a share
@@ -106,7 +107,7 @@ func TestReadLongValues(t *testing.T) {
 			long[0] = float32(i)
 			row.Values = long
 		}
-		value, err := event.FeaturesFloat32.Append(nil, &row)
+		value, err := form.FeaturesFloat32.Append(nil, &row)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,7 +178,7 @@ func TestReadErrors(t *testing.T) {
 	server := miniredis.RunT(t)
 	client := redis.NewClient(&redis.Options{Addr: server.Addr(), Protocol: 2, MaxRetries: -1})
 	defer func() { _ = client.Close() }()
-	s := store(t, client, event.FeaturesJSON, 0)
+	s := store(t, client, form.FeaturesJSON, 0)
 	var final interface{ Permanent() bool }
 	for answer, permanent := range map[string]bool{"LOADING Redis is loading the dataset in memory": false,
 		"NOPERM this user has no permissions to run the 'getrange' command": true,
@@ -194,7 +195,7 @@ func TestReadErrors(t *testing.T) {
 	stranger := redis.NewClient(&redis.Options{Addr: server.Addr(), Protocol: 2, MaxRetries: -1, Username: "me",
 		Password: "other"})
 	defer func() { _ = stranger.Close() }()
-	if _, reasons, err := read(t, store(t, stranger, event.FeaturesJSON, 0), "a"); !errors.As(err, &final) {
+	if _, reasons, err := read(t, store(t, stranger, form.FeaturesJSON, 0), "a"); !errors.As(err, &final) {
 		t.Errorf("a wrong password: error %v and faults %q", err, reasons)
 	}
 	server.Close()
@@ -202,7 +203,7 @@ func TestReadErrors(t *testing.T) {
 		t.Errorf("error %v of a server that is gone", err)
 	}
 	for _, o := range []Options{{}, {Client: client, Form: "text", Timeout: 1},
-		{Client: client, Form: event.FeaturesJSON}} {
+		{Client: client, Form: form.FeaturesJSON}} {
 		if _, err := New(o); err == nil {
 			t.Errorf("%+v: no error", o)
 		}
@@ -210,7 +211,7 @@ func TestReadErrors(t *testing.T) {
 }
 
 func BenchmarkRead(b *testing.B) {
-	for _, form := range []event.FeatureForm{event.FeaturesFloat32, event.FeaturesJSON} {
+	for _, form := range []form.FeatureForm{form.FeaturesFloat32, form.FeaturesJSON} {
 		b.Run(string(form), func(b *testing.B) {
 			server := harness.StartRedis(b)
 			client := redis.NewClient(&redis.Options{Addr: server.Addr, Protocol: 2})

@@ -9,6 +9,7 @@ import (
 
 	"rivulet/consumer"
 	"rivulet/event"
+	"rivulet/event/form"
 	"rivulet/internal/build"
 	"rivulet/kafka"
 	"rivulet/mapping"
@@ -161,7 +162,7 @@ func (m *metrics) startAtZero() {
 	for _, reason := range []string{kafka.RefusedTooLarge, kafka.RefusedRecord, kafka.RefusedTimestamp} {
 		m.drops.WithLabelValues(reason)
 	}
-	for _, kind := range event.Skips {
+	for _, kind := range form.Skips {
 		m.skipped.WithLabelValues(string(kind))
 	}
 	for _, stage := range []string{consumer.StageVersion, consumer.StageTopics, consumer.StageGroup,

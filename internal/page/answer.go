@@ -11,6 +11,7 @@ import (
 
 	"rivulet/consumer"
 	"rivulet/event"
+	eventjson "rivulet/event/json"
 	"rivulet/infer/explain"
 	"rivulet/internal/explanation"
 	"rivulet/kafka"
@@ -189,7 +190,7 @@ func (p *Page) written(ctx context.Context, rec *kafka.Record) json.RawMessage {
 	if err != nil {
 		return nil
 	}
-	text, err := (event.JSON{}).AppendArrival(nil, a)
+	text, err := (eventjson.Codec{}).AppendArrival(nil, a)
 	if err != nil {
 		return nil
 	}

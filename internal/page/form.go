@@ -4,22 +4,23 @@ import (
 	"fmt"
 
 	"rivulet/event"
+	"rivulet/event/form"
 	"rivulet/kafka"
 )
 
 // formOf returns how a prediction was written, and its payload: in the Confluent wire format that is what follows the
 // schema's id and, in Protobuf, the place of the message. Rivulet writes its predictions by its own schemas.
 func formOf(rec *kafka.Record) (event.Codec, []byte, error) {
-	name := event.ContentTypeOf(rec.Headers)
-	for form, head := range map[string]int{"json": 5, "avro": 5, "protobuf": 6} {
-		if name == event.ConfluentContentType(form) && len(rec.Value) >= head {
-			codec, _ := event.ForFormat(form)
+	contentType := form.ContentTypeOf(rec.Headers)
+	for name, head := range map[string]int{"json": 5, "avro": 5, "protobuf": 6} {
+		if contentType == form.ConfluentContentType(name) && len(rec.Value) >= head {
+			codec, _ := form.Lookup(name)
 			return codec, rec.Value[head:], nil
 		}
 	}
-	codec, ok := event.ForContentType(name)
+	codec, ok := form.ForContentType(contentType)
 	if !ok {
-		return nil, nil, fmt.Errorf("content-type is %q, which names no form of predictions", name)
+		return nil, nil, fmt.Errorf("content-type is %q, which names no form of predictions", contentType)
 	}
 	return codec, rec.Value, nil
 }

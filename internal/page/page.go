@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"rivulet/consumer"
-	"rivulet/event"
+	"rivulet/event/form"
 	"rivulet/internal/httpd"
 	"rivulet/kafka"
 	"rivulet/serving"
@@ -43,7 +43,7 @@ type Options struct {
 	Topics                             Topics
 	Arrivals, Predictions, DeadLetters *kafka.Reader
 	Labels                             *kafka.Reader // nil: no labels are read
-	LabelForms                         *event.Forms  // of labels; nil without Labels
+	LabelForms                         *form.Reader  // of labels; nil without Labels
 	Group                              string        // whose lag is shown
 	History                            time.Duration // how far back the page begins
 	Versions                           Source

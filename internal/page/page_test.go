@@ -22,6 +22,8 @@ import (
 	"rivulet/artifact/artifacttest"
 	"rivulet/consumer"
 	"rivulet/event"
+	"rivulet/event/form"
+	eventjson "rivulet/event/json"
 	"rivulet/internal/devstack"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
@@ -122,8 +124,8 @@ func newBench(t *testing.T, change func(*Options)) *bench {
 	o := Options{Topics: Topics{"arrivals", "predictions", "dead"}, Group: "g", History: time.Minute,
 		Versions:     pinnedVersion{v},
 		Publications: b.redis, Guard: Guard{Hosts: []string{host}}, Log: slog.New(slog.NewTextHandler(&b.log, nil)),
-		LabelForms: &event.Forms{}, Decoder: consumer.NewDecoder(event.Forms{}, consumer.Limits{}),
-		LitDecoder: consumer.NewDecoder(event.Forms{}, consumer.Limits{})}
+		LabelForms: &form.Reader{}, Decoder: consumer.NewDecoder(form.Reader{}, consumer.Limits{}),
+		LitDecoder: consumer.NewDecoder(form.Reader{}, consumer.Limits{})}
 	for topic, to := range map[string]**kafka.Reader{"arrivals": &o.Arrivals, "predictions": &o.Predictions,
 		"dead": &o.DeadLetters, "labels": &o.Labels} {
 		if *to, err = kafka.NewReader(client, kafka.ReaderOptions{Topic: topic}, retry.Patience{}); err != nil {
@@ -176,7 +178,7 @@ func (b *bench) predict(all ...event.Prediction) {
 	var records []kafka.Record
 	for i := range all {
 		p := &all[i]
-		value, err := (event.JSON{}).AppendPrediction(nil, p)
+		value, err := (eventjson.Codec{}).AppendPrediction(nil, p)
 		if err != nil {
 			b.t.Fatal(err)
 		}
@@ -432,7 +434,7 @@ func TestLabelsGiveAccuracyByVersion(t *testing.T) {
 	b.await("predictions", func() bool { return len(get[Stream](b, "/api/stream").Feed) == 2 })
 	for _, l := range []event.Label{{ID: "right", Class: 1}, {ID: "wrong", Class: event.ByName, ClassName: "c1"},
 		{ID: "nobody", Class: 1}} {
-		value, err := (event.JSON{}).AppendLabel(nil, &l)
+		value, err := (eventjson.Codec{}).AppendLabel(nil, &l)
 		if err != nil {
 			t.Fatal(err)
 		}

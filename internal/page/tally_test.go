@@ -11,6 +11,8 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/event"
+	"rivulet/event/form"
+	eventjson "rivulet/event/json"
 	"rivulet/kafka"
 )
 
@@ -86,7 +88,7 @@ func TestSamplesAreChosenByPlace(t *testing.T) {
 }
 
 func record(p event.Prediction, at time.Time) *kafka.Record {
-	value, err := (event.JSON{}).AppendPrediction(nil, &p)
+	value, err := (eventjson.Codec{}).AppendPrediction(nil, &p)
 	if err != nil {
 		panic(err)
 	}
@@ -194,18 +196,18 @@ func TestMemoryIsBounded(t *testing.T) {
 
 func TestFormsOfPredictions(t *testing.T) {
 	p := prediction("x", 1, "v", event.Source{Offset: 3})
-	for _, form := range []string{"json", "avro", "protobuf"} {
-		codec, _ := event.ForFormat(form)
+	for _, name := range []string{"json", "avro", "protobuf"} {
+		codec, _ := form.Lookup(name)
 		value, err := codec.AppendPrediction(nil, &p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		framed := event.AppendConfluentHead(nil, 7)
-		if form == "protobuf" {
+		framed := form.AppendConfluentHead(nil, 7)
+		if name == "protobuf" {
 			framed = append(framed, 0)
 		}
 		for name, v := range map[string][]byte{codec.ContentType(): value,
-			event.ConfluentContentType(form): append(framed, value...)} {
+			form.ConfluentContentType(name): append(framed, value...)} {
 			var got event.Prediction
 			rec := &kafka.Record{Value: v, Headers: []kafka.Header{{Key: event.HeaderContentType, Value: []byte(name)}}}
 			if err := decodePrediction(rec, &got); err != nil || got.ID != "x" || got.Class != 1 {

@@ -10,6 +10,10 @@ import (
 	"rivulet/artifact"
 	"rivulet/consumer"
 	"rivulet/event"
+	"rivulet/event/avro"
+	"rivulet/event/form"
+	"rivulet/event/json"
+	"rivulet/event/protobuf"
 	"rivulet/graph"
 	"rivulet/internal/replay"
 	"rivulet/kafka"
@@ -51,7 +55,7 @@ func Answers(ctx context.Context, b *artifact.Bundle, answers []trainer.Answer, 
 			sent, arrivals = append(sent, answer), append(arrivals, a)
 		}
 	}
-	for _, codec := range []event.Codec{event.JSON{}, event.Protobuf{}, event.Avro{}} {
+	for _, codec := range []event.Codec{json.Codec{}, protobuf.Codec{}, avro.Codec{}} {
 		records := make([]kafka.Record, len(arrivals))
 		for k := range arrivals {
 			value, err := codec.AppendArrival(nil, &arrivals[k])
@@ -118,7 +122,7 @@ func serve(b *artifact.Bundle, answers []trainer.Answer, l consumer.Limits, r *r
 // compare decodes records and predicts them, and compares what it gets with the answers.
 func compare(ctx context.Context, version pinned, answers []trainer.Answer, records []kafka.Record,
 	l consumer.Limits) error {
-	decoder := consumer.NewDecoder(event.Forms{}, l)
+	decoder := consumer.NewDecoder(form.Reader{}, l)
 	decoder.ByName(version.Schema())
 	taken, err := decoder.Arrivals(ctx, records, version.Features())
 	if err != nil {
@@ -151,8 +155,7 @@ func compare(ctx context.Context, version pinned, answers []trainer.Answer, reco
 		for c, p := range out.records[i].Probabilities {
 			if want := of.Probabilities[c]; !(math.Abs(float64(p-want)) <= tolerance) {
 				return fmt.Errorf("%s node %q: probabilities[%d] (class %q) is %v at a consumer and %v at the trainer", of.Role,
-					of.ID, c,
-					version.Classes()[c], p, want)
+					of.ID, c, version.Classes()[c], p, want)
 			}
 		}
 	}

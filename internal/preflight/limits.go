@@ -6,6 +6,7 @@ import (
 	"rivulet/consumer"
 	"rivulet/dataset"
 	"rivulet/event"
+	"rivulet/event/json"
 	"rivulet/internal/replay"
 )
 
@@ -81,7 +82,7 @@ func (r *refusals) arrival(a *event.Arrival, l consumer.Limits) (refused bool, e
 
 // record counts an arrival if its record is too large.
 func (r *refusals) record(a *event.Arrival, l consumer.Limits) (refused bool, err error) {
-	value, err := event.JSON{}.AppendArrival(nil, a)
+	value, err := json.Codec{}.AppendArrival(nil, a)
 	if err != nil {
 		return true, fmt.Errorf("node %.100q as a record: %w", a.ID, err)
 	}

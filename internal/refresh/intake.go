@@ -6,6 +6,7 @@ import (
 
 	"rivulet/consumer"
 	"rivulet/event"
+	"rivulet/event/form"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 	"rivulet/schema"
@@ -70,7 +71,7 @@ func (in *intake) decode(ctx context.Context) error {
 			if err != nil { // the merger has counted it, with its reason
 				in.refused.add(err)
 			}
-		case !errors.As(t.Err, new(event.Skip)):
+		case !errors.As(t.Err, new(form.Skip)):
 			in.m.Refuse(t.Err)
 			in.refused.add(t.Err)
 		}

@@ -14,7 +14,7 @@ import (
 	"rivulet/consumer"
 	"rivulet/dataset"
 	"rivulet/durable"
-	"rivulet/event"
+	"rivulet/event/form"
 	"rivulet/kafka"
 	"rivulet/mapping"
 	"rivulet/serving"
@@ -47,7 +47,7 @@ type Refresher struct {
 	Labels   Source // zero: none
 	Services Services
 
-	Forms    event.Forms           // that arrivals and labels may have
+	Forms    form.Reader           // that arrivals and labels may have
 	Registry consumer.Registry     // of Forms; nil: there is none
 	Features consumer.FeatureStore // of arrivals whose records bring none; nil: these are refused
 	// IgnoreUnknown passes over features whose names the schema does not have, as the consumers do; else the arrival is

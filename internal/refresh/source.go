@@ -12,6 +12,7 @@ import (
 
 	"rivulet/consumer"
 	"rivulet/event"
+	"rivulet/event/form"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 	"rivulet/trainer/merge"
@@ -120,7 +121,7 @@ func (r *Refresher) useless(s Source, what string, used int, refused refusals, w
 }
 
 // records passes each record of a source, which has these forms, to take.
-func (r *Refresher) records(ctx context.Context, s Source, forms *event.Forms,
+func (r *Refresher) records(ctx context.Context, s Source, forms *form.Reader,
 	take func(*kafka.Record) error) (kafka.Offsets, error) {
 	if s.Topic == "" {
 		headers := forms.LineHeaders()

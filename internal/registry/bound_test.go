@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"rivulet/event"
+	eventavro "rivulet/event/avro"
 )
 
 // The worst schemas: a few bytes of a record, or none, name a long word. The text of a record is bounded all the same,
@@ -84,7 +85,7 @@ func TestTextOfARecordIsBounded(t *testing.T) {
 				t.Errorf("%d bytes of text: %v, want %s", len(text), err, event.ReasonTooLarge)
 			}
 			// A list that grows by doubling has been allocated several times, and a dynamic message has some 300 bytes.
-			limit := uint64(8*event.TextLimit(len(tc.record)) + 1000*values)
+			limit := uint64(8*eventavro.TextLimit(len(tc.record)) + 1000*values)
 			if took := after.TotalAlloc - before.TotalAlloc; took > limit {
 				t.Errorf("%d MiB were allocated for a record of %d KiB, limit %d MiB", took>>20, len(tc.record)>>10, limit>>20)
 			}

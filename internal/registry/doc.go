@@ -7,7 +7,7 @@
 // for a minute, and of so many ids at most. A registry that cannot be reached, that answers with 5xx, 429 or 408, that
 // refuses the login or redirects has given no answer: whoever needs it waits ([Registry.LearnSchema]).
 //
-//	Avro         event.AvroSchema: by the names, aliases and types of the writer's schema
+//	Avro         avro.Schema: by the names, aliases and types of the writer's schema
 //	Protobuf     Rivulet's own messages by package event; others through their JSON form, by the same field names
 //	JSON Schema  the payload is JSON, read by package event; the schema is not applied to it
 //

@@ -11,12 +11,14 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"rivulet/event"
+	"rivulet/event/form"
+	"rivulet/event/protobuf"
 )
 
 // one is a registry of one schema.
-type one struct{ event.Written }
+type one struct{ form.Written }
 
-func (o one) Schema(event.SchemaID) (event.Written, error) { return o.Written, nil }
+func (o one) Schema(form.SchemaID) (form.Written, error) { return o.Written, nil }
 
 // worst are records of about some bytes that become as much as their form allows: head, then a unit again and again,
 // then tail.
@@ -30,7 +32,7 @@ func worst(head, unit, tail string, bytes int) []byte {
 func TestABytesExpansionIsBounded(t *testing.T) {
 	const size = 256 << 10
 	most := map[string]float64{"protobuf by registry": 400}
-	forms := map[string]event.Forms{"json": {}}
+	forms := map[string]form.Reader{"json": {}}
 	json := map[string][]byte{}
 	for name, parts := range map[string][2]string{
 		"dense":          {`"features":[`, `0,`},
@@ -56,12 +58,12 @@ func TestABytesExpansionIsBounded(t *testing.T) {
 	}
 	json["named"] = append(named, `"":0}}}`...)
 	records := map[string]map[string][]byte{"json": json}
-	for _, preset := range []string{event.PresetDebezium, event.PresetConnect, event.PresetCloudEvents} {
-		m, err := event.NewMapping(event.MappingOptions{Preset: preset})
+	for _, preset := range []string{form.PresetDebezium, form.PresetConnect, form.PresetCloudEvents} {
+		m, err := form.NewMapping(form.MappingOptions{Preset: preset})
 		if err != nil {
 			t.Fatal(err)
 		}
-		forms[preset], records[preset] = event.Forms{Mapping: m}, map[string][]byte{}
+		forms[preset], records[preset] = form.Reader{Mapping: m}, map[string][]byte{}
 		for name, record := range json {
 			records[preset][name] = record
 			records[preset]["after "+name] = fmt.Appendf(nil, `{"payload":{"op":"c","after":%s}}`, record)
@@ -69,7 +71,7 @@ func TestABytesExpansionIsBounded(t *testing.T) {
 				record)
 		}
 	}
-	forms["protobuf"] = event.Forms{Default: event.Protobuf{}}
+	forms["protobuf"] = form.Reader{Default: protobuf.Codec{}}
 	sub := func(field protowire.Number, body string) string {
 		return string(protowire.AppendBytes(protowire.AppendTag(nil, field, protowire.BytesType), []byte(body)))
 	}
@@ -85,9 +87,9 @@ func TestABytesExpansionIsBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		forms[name] = event.Forms{Schemas: one{w}, Confluent: true}
+		forms[name] = form.Reader{Schemas: one{w}, Confluent: true}
 		for what, record := range all {
-			all[what] = append(event.AppendConfluentHead(nil, 1), record...)
+			all[what] = append(form.AppendConfluentHead(nil, 1), record...)
 		}
 		records[name] = all
 	}

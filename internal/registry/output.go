@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/sr"
 
 	"rivulet/event"
+	"rivulet/event/form"
 )
 
 // Output writes predictions in the Confluent wire format. It may be used once [Output.Resolve] has returned nil.
@@ -24,15 +25,15 @@ type Output struct {
 	head    []byte
 }
 
-// Output returns a codec for a topic: the subject is the topic's name and -value. form is avro, protobuf or json.
+// Output returns a codec for a topic: the subject is the topic's name and -value. name is avro, protobuf or json.
 // register has the schema registered where the subject lacks it, else it must be there.
-func (r *Registry) Output(form, topic string, register bool) (*Output, error) {
-	o := &Output{form: form, subject: topic + "-value", create: register, from: r}
+func (r *Registry) Output(name, topic string, register bool) (*Output, error) {
+	o := &Output{form: name, subject: topic + "-value", create: register, from: r}
 	var known bool
-	if o.Codec, known = event.ForFormat(form); !known {
-		return nil, fmt.Errorf("%q is no form of predictions", form)
+	if o.Codec, known = form.Lookup(name); !known {
+		return nil, fmt.Errorf("%q is no form of predictions", name)
 	}
-	switch form {
+	switch name {
 	case "avro":
 		o.schema = sr.Schema{Schema: event.PredictionAvro, Type: sr.TypeAvro}
 	case "protobuf":
@@ -44,7 +45,7 @@ func (r *Registry) Output(form, topic string, register bool) (*Output, error) {
 }
 
 // ContentType names the Confluent wire format, and the form of its payload.
-func (o *Output) ContentType() string { return event.ConfluentContentType(o.form) }
+func (o *Output) ContentType() string { return form.ConfluentContentType(o.form) }
 
 // AppendPrediction appends the wire format of p to dst.
 func (o *Output) AppendPrediction(dst []byte, p *event.Prediction) ([]byte, error) {
@@ -74,7 +75,7 @@ func (o *Output) Resolve(ctx context.Context) error {
 	if found.ID < 0 || found.ID > math.MaxUint32 {
 		return Permanent{fmt.Errorf("the registry gave %s the id %d", o.subject, found.ID)}
 	}
-	o.head = append(event.AppendConfluentHead(nil, uint32(found.ID)), o.index...)
+	o.head = append(form.AppendConfluentHead(nil, uint32(found.ID)), o.index...)
 	return nil
 }
 

@@ -13,6 +13,9 @@ import (
 	"github.com/twmb/franz-go/pkg/sr"
 
 	"rivulet/event"
+	"rivulet/event/avro"
+	"rivulet/event/json"
+	"rivulet/event/protobuf"
 )
 
 // registryVariable names the address of a real registry, in which tests use subjects of their own.
@@ -50,21 +53,21 @@ func TestSchemasOfARealRegistry(t *testing.T) {
 	if err := r.Ping(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	inAvro, err := event.Avro{}.AppendArrival(nil, &arrival)
+	inAvro, err := avro.Codec{}.AppendArrival(nil, &arrival)
 	if err != nil {
 		t.Fatal(err)
 	}
 	got, err := read(t, r, create("avro", sr.Schema{Schema: event.ArrivalAvro}), inAvro)
 	same(t, got, err)
 
-	inJSON, err := event.JSON{}.AppendArrival(nil, &arrival)
+	inJSON, err := json.Codec{}.AppendArrival(nil, &arrival)
 	if err != nil {
 		t.Fatal(err)
 	}
 	got, err = read(t, r, create("json", sr.Schema{Schema: string(event.ArrivalSchema), Type: sr.TypeJSON}), inJSON)
 	same(t, got, err)
 
-	inProtobuf, err := event.Protobuf{}.AppendArrival([]byte{0}, &arrival)
+	inProtobuf, err := protobuf.Codec{}.AppendArrival([]byte{0}, &arrival)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/sr"
 
 	"rivulet/event"
+	"rivulet/event/form"
 )
 
 // Options say where the registry is and who asks it.
@@ -50,9 +51,9 @@ type Registry struct {
 	turns   chan struct{}
 
 	mu   sync.RWMutex
-	good map[event.SchemaID]event.Written
+	good map[form.SchemaID]form.Written
 	// bad ids, those of late first: when late is full it becomes early.
-	late, early map[event.SchemaID]bad
+	late, early map[form.SchemaID]bad
 }
 
 // bad is an id whose records cannot be read.
@@ -88,7 +89,7 @@ func New(o Options) (*Registry, error) {
 		return nil, err
 	}
 	return &Registry{client: client, timeout: o.Timeout, now: o.Now, turns: make(chan struct{}, atOnce),
-		good: map[event.SchemaID]event.Written{}, late: map[event.SchemaID]bad{}, early: map[event.SchemaID]bad{}}, nil
+		good: map[form.SchemaID]form.Written{}, late: map[form.SchemaID]bad{}, early: map[form.SchemaID]bad{}}, nil
 }
 
 // bounded refuses answers that are too long.
@@ -118,7 +119,7 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 }
 
 // Schema returns the decoder of what was written with a schema, which [Registry.LearnSchema] has asked for.
-func (r *Registry) Schema(id event.SchemaID) (event.Written, error) {
+func (r *Registry) Schema(id form.SchemaID) (form.Written, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	if w := r.good[id]; w != nil {
@@ -130,7 +131,7 @@ func (r *Registry) Schema(id event.SchemaID) (event.Written, error) {
 	return nil, unknown(id) // it was bad, and of so many that it is forgotten
 }
 
-func (r *Registry) bad(id event.SchemaID) (bad, bool) {
+func (r *Registry) bad(id form.SchemaID) (bad, bool) {
 	b, is := r.late[id]
 	if !is {
 		b, is = r.early[id]
@@ -138,12 +139,12 @@ func (r *Registry) bad(id event.SchemaID) (bad, bool) {
 	return b, is
 }
 
-func unknown(id event.SchemaID) *event.FieldError {
+func unknown(id form.SchemaID) *event.FieldError {
 	return &event.FieldError{Reason: event.ReasonUnparsable, Detail: fmt.Sprintf("the registry has no schema %v", id)}
 }
 
 // known reports whether there is an answer for an id.
-func (r *Registry) known(id event.SchemaID) bool {
+func (r *Registry) known(id form.SchemaID) bool {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	if r.good[id] != nil {
@@ -155,11 +156,11 @@ func (r *Registry) known(id event.SchemaID) bool {
 
 // Learn asks for the schema of a number, as LearnSchema does.
 func (r *Registry) Learn(ctx context.Context, number uint32) error {
-	return r.LearnSchema(ctx, event.SchemaID{Number: number})
+	return r.LearnSchema(ctx, form.SchemaID{Number: number})
 }
 
 // LearnSchema asks for a schema, unless the answer is known. An error means that there was no answer.
-func (r *Registry) LearnSchema(ctx context.Context, id event.SchemaID) error {
+func (r *Registry) LearnSchema(ctx context.Context, id form.SchemaID) error {
 	if r.known(id) {
 		return nil
 	}
@@ -187,11 +188,11 @@ func (r *Registry) LearnSchema(ctx context.Context, id event.SchemaID) error {
 	return nil
 }
 
-func (r *Registry) remember(id event.SchemaID, why *event.FieldError) {
+func (r *Registry) remember(id form.SchemaID, why *event.FieldError) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.late) >= maxBad {
-		r.early, r.late = r.late, map[event.SchemaID]bad{}
+		r.early, r.late = r.late, map[form.SchemaID]bad{}
 	}
 	r.late[id] = bad{why, r.now().Add(forget)}
 }
@@ -199,7 +200,7 @@ func (r *Registry) remember(id event.SchemaID, why *event.FieldError) {
 // ask looks a schema up and compiles it. A *[event.FieldError] is an answer: there is none, or none that can be read.
 // The timeout bounds the requests only. A large schema may take longer to compile on a busy machine: its records wait,
 // as they do for a registry that is away, because nothing is wrong with them.
-func (r *Registry) ask(ctx context.Context, id event.SchemaID) (event.Written, error) {
+func (r *Registry) ask(ctx context.Context, id form.SchemaID) (form.Written, error) {
 	s, references, err := r.fetch(ctx, id)
 	if err != nil {
 		return nil, err
@@ -216,7 +217,7 @@ func (r *Registry) ask(ctx context.Context, id event.SchemaID) (event.Written, e
 }
 
 // fetch requests a schema and those that it names.
-func (r *Registry) fetch(ctx context.Context, id event.SchemaID) (s sr.Schema, all []reference, err error) {
+func (r *Registry) fetch(ctx context.Context, id form.SchemaID) (s sr.Schema, all []reference, err error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	if s, err = r.schema(ctx, id); err != nil {
@@ -230,7 +231,7 @@ func (r *Registry) fetch(ctx context.Context, id event.SchemaID) (s sr.Schema, a
 }
 
 // schema asks for a schema by its number or by its GUID, which registries have since Confluent Platform 8.
-func (r *Registry) schema(ctx context.Context, id event.SchemaID) (sr.Schema, error) {
+func (r *Registry) schema(ctx context.Context, id form.SchemaID) (sr.Schema, error) {
 	if id.GUID == [16]byte{} {
 		return r.client.SchemaByID(ctx, int(id.Number))
 	}

@@ -3,6 +3,8 @@ package registry
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -13,19 +15,19 @@ import (
 	"testing"
 	"time"
 
-	"crypto/tls"
-	"crypto/x509"
-
 	"github.com/twmb/franz-go/pkg/sr"
 	"github.com/twmb/franz-go/pkg/sr/srfake"
 
 	"rivulet/event"
+	"rivulet/event/avro"
+	"rivulet/event/form"
+	"rivulet/event/json"
 )
 
 var arrival = event.Arrival{ID: "n", Features: event.Features{Values: []float32{1, 2.5}}, Edges: []string{"a"}}
 
 // fake is a registry in this process, and what asks it.
-func numbered(id int) event.SchemaID { return event.SchemaID{Number: uint32(id)} }
+func numbered(id int) form.SchemaID { return form.SchemaID{Number: uint32(id)} }
 
 func fake(t *testing.T, o Options) (*srfake.Registry, *Registry, *atomic.Int64) {
 	t.Helper()
@@ -59,8 +61,8 @@ func register(t *testing.T, server *srfake.Registry, subject string, s sr.Schema
 // read reads a payload by a schema, as a consumer does.
 func read(t *testing.T, r *Registry, id int, payload []byte) (a event.Arrival, err error) {
 	t.Helper()
-	forms := event.Forms{Schemas: r}
-	record := append(event.AppendConfluentHead(nil, uint32(id)), payload...)
+	forms := form.Reader{Schemas: r}
+	record := append(form.AppendConfluentHead(nil, uint32(id)), payload...)
 	if named, names := forms.SchemaID(nil, record); !names || named != numbered(id) {
 		t.Fatalf("the record names %d, %v", named, names)
 	}
@@ -83,7 +85,7 @@ message Other { string x = 1; message Click { string id = 7; repeated double fea
 
 func TestSchemas(t *testing.T) {
 	server, r, asked := fake(t, Options{})
-	ours, err := event.Avro{}.AppendArrival(nil, &arrival)
+	ours, err := avro.Codec{}.AppendArrival(nil, &arrival)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +98,7 @@ func TestSchemas(t *testing.T) {
 		t.Error("the same schema is asked for again")
 	}
 
-	inJSON, _ := event.JSON{}.AppendArrival(nil, &arrival)
+	inJSON, _ := json.Codec{}.AppendArrival(nil, &arrival)
 	got, err = read(t, r, register(t, server, "json-value",
 		sr.Schema{Schema: string(event.ArrivalSchema), Type: sr.TypeJSON}), inJSON)
 	same(t, got, err)
@@ -185,7 +187,7 @@ func TestUnknownIDs(t *testing.T) {
 		t.Errorf("%v, asked %d times after a minute, want twice", err, asked.Load())
 	}
 	for id := range uint32(3 * maxBad) {
-		r.remember(event.SchemaID{Number: 1000 + id}, unknown(event.SchemaID{Number: id}))
+		r.remember(form.SchemaID{Number: 1000 + id}, unknown(form.SchemaID{Number: id}))
 	}
 	if kept := len(r.late) + len(r.early); kept > 2*maxBad {
 		t.Errorf("%d bad ids are remembered", kept)
@@ -279,17 +281,17 @@ func TestNoLoginLeavesTheRegistry(t *testing.T) {
 }
 
 func TestOutput(t *testing.T) {
-	for _, form := range []string{"avro", "protobuf", "json"} {
+	for _, name := range []string{"avro", "protobuf", "json"} {
 		server, r, _ := fake(t, Options{})
-		looked, err := r.Output(form, "predictions", false)
+		looked, err := r.Output(name, "predictions", false)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var permanent Permanent
 		if err := looked.Resolve(t.Context()); !errors.As(err, &permanent) {
-			t.Errorf("%s: a schema that nobody registered: %v, want a permanent error", form, err)
+			t.Errorf("%s: a schema that nobody registered: %v, want a permanent error", name, err)
 		}
-		made, err := r.Output(form, "predictions", true)
+		made, err := r.Output(name, "predictions", true)
 		if err == nil {
 			err = made.Resolve(t.Context())
 		}
@@ -297,10 +299,10 @@ func TestOutput(t *testing.T) {
 			err = looked.Resolve(t.Context())
 		}
 		if err != nil {
-			t.Fatalf("%s: %v", form, err)
+			t.Fatalf("%s: %v", name, err)
 		}
 		if !server.SubjectExists("predictions-value") {
-			t.Errorf("%s: the subject is not predictions-value", form)
+			t.Errorf("%s: the subject is not predictions-value", name)
 		}
 		want := event.Prediction{ID: "n", Class: 3, Probability: 0.5, Artifact: "v1", Source: event.Source{Topic: "a"}}
 		data, err := looked.AppendPrediction(nil, &want)
@@ -308,14 +310,14 @@ func TestOutput(t *testing.T) {
 			t.Fatal(err)
 		}
 		if again, _ := made.AppendPrediction(nil, &want); !bytes.Equal(again, data) || data[0] != 0 {
-			t.Errorf("%s: % x and % x", form, data, again)
+			t.Errorf("%s: % x and % x", name, data, again)
 		}
-		payload := data[len(event.AppendConfluentHead(nil, 0))+len(looked.index):]
+		payload := data[len(form.AppendConfluentHead(nil, 0))+len(looked.index):]
 		var got event.Prediction
 		if err := looked.DecodePrediction(payload, &got); err != nil || got.Class != 3 || got.ID != "n" {
-			t.Errorf("%s: %+v, %v", form, got, err)
+			t.Errorf("%s: %+v, %v", name, got, err)
 		}
-		if want := "application/vnd.confluent." + form; looked.ContentType() != want {
+		if want := "application/vnd.confluent." + name; looked.ContentType() != want {
 			t.Errorf("content-type %q, want %q", looked.ContentType(), want)
 		}
 	}

@@ -13,17 +13,21 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 
 	"rivulet/event"
+	"rivulet/event/avro"
+	"rivulet/event/form"
+	"rivulet/event/json"
+	"rivulet/event/protobuf"
 )
 
 // compile makes the decoder of a schema.
-func compile(ctx context.Context, s sr.Schema, references []reference) (event.Written, error) {
+func compile(ctx context.Context, s sr.Schema, references []reference) (form.Written, error) {
 	switch s.Type {
 	case sr.TypeAvro:
 		texts := make([]string, len(references))
 		for i := range references {
 			texts[i] = references[i].text
 		}
-		return event.ParseAvro(s.Schema, texts...)
+		return avro.Parse(s.Schema, texts...)
 	case sr.TypeJSON:
 		return plain{}, nil
 	case sr.TypeProtobuf:
@@ -33,7 +37,7 @@ func compile(ctx context.Context, s sr.Schema, references []reference) (event.Wr
 }
 
 // plain is a payload in JSON.
-type plain struct{ event.JSON }
+type plain struct{ json.Codec }
 
 // AppendJSON appends the payload.
 func (plain) AppendJSON(dst, data []byte) ([]byte, error) { return append(dst, data...), nil }
@@ -44,7 +48,7 @@ type messages struct{ file protoreflect.FileDescriptor }
 // mainFile is the name under which a schema is compiled.
 const mainFile = "schema.proto"
 
-func parseProtobuf(ctx context.Context, text string, references []reference) (event.Written, error) {
+func parseProtobuf(ctx context.Context, text string, references []reference) (form.Written, error) {
 	files := map[string]string{mainFile: text}
 	for _, r := range references {
 		files[r.name] = r.text
@@ -117,13 +121,13 @@ func (m messages) DecodeArrival(data []byte, a *event.Arrival) error {
 		return err
 	}
 	if typ.FullName() == ownArrival {
-		return event.Protobuf{}.DecodeArrival(payload, a)
+		return protobuf.Codec{}.DecodeArrival(payload, a)
 	}
 	text, err := appendMessage(nil, typ, payload)
 	if err != nil {
 		return err
 	}
-	return event.JSON{}.DecodeArrival(text, a)
+	return json.Codec{}.DecodeArrival(text, a)
 }
 
 // DecodeLabel reads a message that has the fields of a label, by JSON's names.
@@ -133,13 +137,13 @@ func (m messages) DecodeLabel(data []byte, l *event.Label) error {
 		return err
 	}
 	if typ.FullName() == ownLabel {
-		return event.Protobuf{}.DecodeLabel(payload, l)
+		return protobuf.Codec{}.DecodeLabel(payload, l)
 	}
 	text, err := appendMessage(nil, typ, payload)
 	if err != nil {
 		return err
 	}
-	return event.JSON{}.DecodeLabel(text, l)
+	return json.Codec{}.DecodeLabel(text, l)
 }
 
 // AppendJSON appends the message in Protobuf's JSON form, with the names of the schema.
@@ -160,9 +164,9 @@ func appendMessage(dst []byte, typ protoreflect.MessageDescriptor, payload []byt
 		msg); err != nil {
 		return dst, unreadable("it is no %s: %.200s", typ.FullName(), err.Error())
 	}
-	room := event.TextLimit(len(payload))
+	room := avro.TextLimit(len(payload))
 	if room -= textOf(msg, room); room < 0 {
-		return dst, event.TextTooLarge(len(payload))
+		return dst, avro.TextTooLarge(len(payload))
 	}
 	text, err := protojson.MarshalOptions{UseProtoNames: true}.MarshalAppend(dst, msg)
 	if err != nil {

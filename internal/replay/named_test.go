@@ -7,6 +7,8 @@ import (
 
 	"rivulet/dataset"
 	"rivulet/event"
+	"rivulet/event/json"
+	"rivulet/event/protobuf"
 	"rivulet/graph"
 	"rivulet/schema"
 )
@@ -27,7 +29,7 @@ func TestNodesWithColumnsAreReplayedByName(t *testing.T) {
 	}
 	stream := TestNodes(d)
 	a := stream.Arrival(0, time.Unix(0, 0))
-	for _, codec := range []event.Codec{event.JSON{}, event.Protobuf{}} {
+	for _, codec := range []event.Codec{json.Codec{}, protobuf.Codec{}} {
 		record, err := codec.AppendArrival(nil, &a)
 		if err != nil {
 			t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 
 	"rivulet/dataset"
 	"rivulet/event"
+	"rivulet/event/json"
 	"rivulet/graph"
 )
 
@@ -47,7 +48,7 @@ func TestLinesAreArrivals(t *testing.T) {
 			lines := bufio.NewScanner(&out)
 			lines.Scan()
 			var got event.Arrival
-			if err := (event.JSON{}).DecodeArrival(lines.Bytes(), &got); err != nil {
+			if err := (json.Codec{}).DecodeArrival(lines.Bytes(), &got); err != nil {
 				t.Fatal(err)
 			}
 			if got.Time.IsZero() {

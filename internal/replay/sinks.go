@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"rivulet/event"
+	"rivulet/event/json"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 )
@@ -23,7 +24,7 @@ func (l *Lines) Send(_ context.Context, arrivals []event.Arrival) error {
 	l.buf = l.buf[:0]
 	for i := range arrivals {
 		var err error
-		if l.buf, err = (event.JSON{}).AppendArrival(l.buf, &arrivals[i]); err != nil {
+		if l.buf, err = (json.Codec{}).AppendArrival(l.buf, &arrivals[i]); err != nil {
 			return fmt.Errorf("encoding arrival %q: %w", arrivals[i].ID, err)
 		}
 		l.buf = append(l.buf, '\n')
@@ -37,7 +38,7 @@ func (l *Lines) SendLabels(_ context.Context, labels []event.Label) error {
 	l.buf = l.buf[:0]
 	for i := range labels {
 		var err error
-		if l.buf, err = (event.JSON{}).AppendLabel(l.buf, &labels[i]); err != nil {
+		if l.buf, err = (json.Codec{}).AppendLabel(l.buf, &labels[i]); err != nil {
 			return fmt.Errorf("encoding the label of %q: %w", labels[i].ID, err)
 		}
 		l.buf = append(l.buf, '\n')
@@ -66,7 +67,7 @@ func NewTopic(client *kafka.Client, topic, compression string, log *slog.Logger)
 		return nil, err
 	}
 	t := &Topic{sink: sink, name: topic}
-	t.In(event.JSON{})
+	t.In(json.Codec{})
 	return t, nil
 }
 

@@ -22,6 +22,7 @@ import (
 	"rivulet/artifact/artifacttest"
 	"rivulet/consumer"
 	"rivulet/event"
+	eventjson "rivulet/event/json"
 	"rivulet/infer/attach"
 	"rivulet/mapping"
 	"rivulet/serving"
@@ -205,7 +206,7 @@ func held(v *gated) (inside chan []string, release chan struct{}) {
 func predictionOf(t testing.TB, text []byte) event.Prediction {
 	t.Helper()
 	var p event.Prediction
-	if err := (event.JSON{}).DecodePrediction(text, &p); err != nil {
+	if err := (eventjson.Codec{}).DecodePrediction(text, &p); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
 	p.Batch, p.IngestTime, p.PredictedTime = "", time.Time{}, time.Time{}

@@ -11,6 +11,7 @@ import (
 
 	"rivulet/consumer"
 	"rivulet/event"
+	"rivulet/event/protobuf"
 	"rivulet/kafka"
 )
 
@@ -234,7 +235,7 @@ func tensorHeader(r *http.Request) (int, *refusal) {
 
 // tensorRecords makes a record of each row of tensors: a message of Protobuf, which holds the same numbers.
 func tensorRecords(q *inferRequest, schema string) ([]kafka.Record, *refusal) {
-	headers := []kafka.Header{{Key: event.HeaderContentType, Value: []byte(event.Protobuf{}.ContentType())}}
+	headers := []kafka.Header{{Key: event.HeaderContentType, Value: []byte(protobuf.Codec{}.ContentType())}}
 	if schema != "" {
 		headers = append(headers, kafka.Header{Key: event.HeaderSchema, Value: []byte(schema)})
 	}
@@ -242,7 +243,7 @@ func tensorRecords(q *inferRequest, schema string) ([]kafka.Record, *refusal) {
 	for i, id := range q.ids {
 		a := event.Arrival{ID: id, Features: event.Features{Values: q.features[i*q.width : (i+1)*q.width]},
 			Edges: q.edges[q.offsets[i]:q.offsets[i+1]]}
-		value, err := (event.Protobuf{}).AppendArrival(nil, &a)
+		value, err := (protobuf.Codec{}).AppendArrival(nil, &a)
 		if err != nil {
 			return nil, malformed(fmt.Sprintf("row %d: %v", i, err))
 		}

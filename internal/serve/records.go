@@ -15,6 +15,8 @@ import (
 
 	"rivulet/consumer"
 	"rivulet/event"
+	"rivulet/event/form"
+	"rivulet/event/json"
 	"rivulet/internal/explanation"
 	"rivulet/internal/httpd"
 	"rivulet/kafka"
@@ -86,12 +88,12 @@ func (s *Server) readable(r *http.Request) *refusal {
 }
 
 // jsonType reports whether a content-type is that of JSON, as for records.
-func jsonType(declared string) (event.JSON, bool) {
-	codec, known := event.ForContentType(declared)
+func jsonType(declared string) (json.Codec, bool) {
+	codec, known := form.ForContentType(declared)
 	if !known {
-		return event.JSON{}, false
+		return json.Codec{}, false
 	}
-	own, isJSON := codec.(event.JSON)
+	own, isJSON := codec.(json.Codec)
 	return own, isJSON
 }
 
@@ -240,7 +242,7 @@ func (t *texts) prediction(at int, p *event.Prediction) (err error) {
 		p.Probabilities = nil
 	}
 	begin := len(t.all)
-	t.all, err = (event.JSON{}).AppendPrediction(t.all, p)
+	t.all, err = (json.Codec{}).AppendPrediction(t.all, p)
 	t.parts[at] = [2]int{begin, len(t.all)}
 	return err
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"rivulet/event"
+	"rivulet/event/form"
 	"rivulet/serving"
 )
 
@@ -61,7 +62,7 @@ func TestAnswersKeepTheirOrder(t *testing.T) {
 func TestMappedArrivals(t *testing.T) {
 	a := start(t, func(o *Options) {
 		var err error
-		if o.Path.Forms.Mapping, err = event.NewMapping(event.MappingOptions{Preset: event.PresetDebezium}); err != nil {
+		if o.Path.Forms.Mapping, err = form.NewMapping(form.MappingOptions{Preset: form.PresetDebezium}); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"rivulet/event"
+	"rivulet/event/json"
 	"rivulet/test/harness"
 )
 
@@ -30,7 +31,7 @@ func (w *world) makeArrivals(ctx context.Context, wanted int) error {
 	var nodes []event.Arrival
 	for line := range bytes.Lines(lines) {
 		var a event.Arrival
-		if err := (event.JSON{}).DecodeArrival(bytes.TrimSpace(line), &a); err != nil {
+		if err := (json.Codec{}).DecodeArrival(bytes.TrimSpace(line), &a); err != nil {
 			return err
 		}
 		nodes = append(nodes, a)
@@ -57,7 +58,7 @@ func (w *world) makeArrivals(ctx context.Context, wanted int) error {
 		}
 		slices.Sort(edges)
 		a.ID, a.Edges = id, slices.Compact(edges)
-		value, err := event.JSON{}.AppendArrival(nil, &a)
+		value, err := json.Codec{}.AppendArrival(nil, &a)
 		if err != nil {
 			return err
 		}
@@ -104,7 +105,7 @@ func (w *world) predict(ctx context.Context, dir, mode string, lines *bytes.Buff
 	scan.Buffer(nil, 1<<20)
 	for scan.Scan() {
 		var p event.Prediction
-		if err := (event.JSON{}).DecodePrediction(scan.Bytes(), &p); err != nil {
+		if err := (json.Codec{}).DecodePrediction(scan.Bytes(), &p); err != nil {
 			return nil, err
 		}
 		says[strings.Clone(p.ID)] = harness.Says(&p)

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"rivulet/event"
+	"rivulet/event/form"
+	"rivulet/event/json"
 	"rivulet/test/chaos/ledger"
 )
 
@@ -21,9 +23,9 @@ func TestPoisons(t *testing.T) {
 		for range 50 {
 			p := draw(rng, features)
 			var a event.Arrival
-			codec, known := event.Codec(event.JSON{}), true
+			codec, known := event.Codec(json.Codec{}), true
 			if p.contentType != "" {
-				codec, known = event.ForContentType(p.contentType)
+				codec, known = form.ForContentType(p.contentType)
 			}
 			reason := ""
 			var fault *event.FieldError

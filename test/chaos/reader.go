@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"rivulet/event"
+	"rivulet/event/json"
 	"rivulet/test/chaos/ledger"
 	"rivulet/test/harness"
 )
@@ -122,7 +123,7 @@ func (s *stream) parseAnswer(h headers, key, value []byte, now time.Time) (at le
 		return at, a, err
 	}
 	var p event.Prediction
-	if err := (event.JSON{}).DecodePrediction(value, &p); err != nil {
+	if err := (json.Codec{}).DecodePrediction(value, &p); err != nil {
 		return at, a, err
 	}
 	if p.Source != (event.Source{Topic: s.topic("arrivals"), Partition: at.Partition, Offset: at.Offset}) {

@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"rivulet/event"
+	"rivulet/event/json"
 	"rivulet/test/harness"
 )
 
@@ -43,7 +44,7 @@ func (w *writer) write(name string, n int) (ids []string) {
 	for range n {
 		a := event.Arrival{ID: fmt.Sprintf("%s-%d", name, w.n), Features: event.Features{Sparse: true, Indices: []int32{0},
 			Values: []float32{1}}}
-		value, err := event.JSON{}.AppendArrival(nil, &a)
+		value, err := json.Codec{}.AppendArrival(nil, &a)
 		if err != nil {
 			w.t.Fatal(err)
 		}

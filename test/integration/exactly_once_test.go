@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"rivulet/event"
+	"rivulet/event/json"
 	"rivulet/test/harness"
 )
 
@@ -145,7 +146,7 @@ func (s *stream) load() (stop func()) {
 		var records []*kgo.Record
 		for range loadRate / 20 {
 			a := event.Arrival{ID: fmt.Sprintf("n%d", sent), Features: event.Features{Sparse: true}}
-			value, err := event.JSON{}.AppendArrival(nil, &a)
+			value, err := json.Codec{}.AppendArrival(nil, &a)
 			if err != nil {
 				return err
 			}
@@ -166,7 +167,7 @@ func (s *stream) note(r *kgo.Record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var p event.Prediction
-	if err := (event.JSON{}).DecodePrediction(r.Value, &p); err != nil {
+	if err := (json.Codec{}).DecodePrediction(r.Value, &p); err != nil {
 		s.t.Error(err)
 	}
 	s.got[p.Source]++

@@ -16,6 +16,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/dataset/generate"
 	"rivulet/event"
+	eventjson "rivulet/event/json"
 	"rivulet/internal/replay"
 	"rivulet/test/harness"
 )
@@ -115,7 +116,7 @@ func (s *growing) sendLabels(d *dataset.Dataset, next func(n int) event.Arrival,
 			continue
 		}
 		l := event.Label{ID: next(n).ID, Class: event.ByName, ClassName: d.Classes[d.Labels[twin(d, n)]]}
-		value, err := event.JSON{}.AppendLabel(nil, &l)
+		value, err := eventjson.Codec{}.AppendLabel(nil, &l)
 		if err != nil {
 			s.t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"rivulet/event"
+	"rivulet/event/json"
 	"rivulet/infer/growth"
 	store "rivulet/mapping/arrivals"
 	"rivulet/test/harness"
@@ -106,7 +107,7 @@ func (s *growing) publish(artifact string) {
 func (s *growing) send(arrivals ...event.Arrival) error {
 	var records []*kgo.Record
 	for k := range arrivals {
-		value, err := event.JSON{}.AppendArrival(nil, &arrivals[k])
+		value, err := json.Codec{}.AppendArrival(nil, &arrivals[k])
 		if err != nil {
 			return err
 		}
@@ -144,7 +145,7 @@ func (s *growing) read(level kgo.IsolationLevel, into map[string][]event.Predict
 		var p event.Prediction
 		if r.Topic == s.topic("letters") {
 			s.letters++
-		} else if err := (event.JSON{}).DecodePrediction(r.Value, &p); err != nil {
+		} else if err := (json.Codec{}).DecodePrediction(r.Value, &p); err != nil {
 			s.t.Error(err)
 		} else {
 			into[p.ID] = append(into[p.ID], p)

@@ -16,6 +16,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
 	"rivulet/event"
+	"rivulet/event/json"
 	"rivulet/internal/devstack"
 	"rivulet/mapping"
 	"rivulet/serving"
@@ -185,7 +186,7 @@ func (s *story) send(n int) {
 	for i := range n {
 		a := event.Arrival{ID: fmt.Sprintf("new-%d", s.answered+int64(i)),
 			Features: event.Features{Values: []float32{1, 2, 3}}, Edges: s.bundle.Mapping.IDs[i : i+2]}
-		value, err := event.JSON{}.AppendArrival(nil, &a)
+		value, err := json.Codec{}.AppendArrival(nil, &a)
 		s.must(err)
 		records = append(records, &kgo.Record{Key: []byte(a.ID), Value: value})
 	}

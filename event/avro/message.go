@@ -1,0 +1,331 @@
+package avro
+
+import (
+	"encoding/binary"
+	"math"
+	"unsafe"
+
+	"rivulet/event"
+	"rivulet/event/fields"
+	"rivulet/event/table"
+)
+
+// AppendArrival appends a as a record of schema/arrival.avsc to dst. What [Codec.DecodeArrival] would refuse is an
+// error; dst is then returned as it was.
+func (Codec) AppendArrival(dst []byte, a *event.Arrival) ([]byte, error) {
+	return appendMessage(dst, fields.Arrival, unsafe.Pointer(a), "arrival of", a.ID, nil)
+}
+
+// AppendLabel appends l as a record of schema/label.avsc to dst. What [Codec.DecodeLabel] would refuse is an error,
+// and dst is then returned as it was.
+func (Codec) AppendLabel(dst []byte, l *event.Label) ([]byte, error) {
+	return appendMessage(dst, fields.Label, unsafe.Pointer(l), "label of", l.ID, fields.CheckLabel(l))
+}
+
+// AppendPrediction appends p as a record of schema/prediction.avsc to dst, so that the same prediction always gives
+// the same bytes. What [protobuf.Codec.AppendPrediction] refuses is an error, and dst is then returned as it was.
+func (Codec) AppendPrediction(dst []byte, p *event.Prediction) ([]byte, error) {
+	return appendMessage(dst, fields.Prediction, unsafe.Pointer(p), "prediction of", p.ID, nil)
+}
+
+func appendMessage(dst []byte, m *table.Message, base unsafe.Pointer, what, id string, err error) ([]byte, error) {
+	w := writer{fields.Writer{Buf: dst, Err: err}}
+	w.message(m, base)
+	return w.Result(dst, what, id)
+}
+
+// message writes a record: its fields, one after another. Fields that may be absent are a union, whose branch 0 is
+// null. Numbers are written here, as a call for each field would cost a prediction a tenth of its speed.
+func (w *writer) message(m *table.Message, base unsafe.Pointer) {
+	for i := range m.Fields {
+		f := &m.Fields[i]
+		switch f.Kind {
+		case table.ID, table.NodeID:
+			w.id(f.Name, *f.String(base))
+		case table.Text:
+			if s := *f.String(base); s == "" {
+				w.Buf = append(w.Buf, 0)
+			} else {
+				w.text(f.Name, s)
+			}
+		case table.OptionalText:
+			if s := *f.String(base); w.present(s != "") {
+				w.text(f.Name, s)
+			}
+		case table.Word:
+			number := f.WordNumber(*f.String(base))
+			if number == 0 {
+				w.Fail(fields.CheckWord(f, *f.String(base)))
+			}
+			w.long(int64(number) - 1)
+		case table.Bool:
+			w.boolean(*f.Flag(base))
+		case table.Index, table.Count, table.Int32:
+			if v := *f.Int(base); uint(v) < 1<<6 {
+				w.Buf = append(w.Buf, byte(2*v))
+			} else {
+				w.integer(f, int64(v))
+			}
+		case table.OptionalIndex:
+			if v := *f.Int(base); w.present(v >= 0) {
+				w.integer(f, int64(v))
+			}
+		case table.Int64:
+			w.long(*f.Long(base))
+		case table.Float:
+			v := *f.Number32(base)
+			if v-v != 0 {
+				w.Fail(fields.NotFinite(f.Name, v))
+			}
+			w.Buf = binary.LittleEndian.AppendUint32(w.Buf, math.Float32bits(v))
+		case table.Floats:
+			if values := *f.Numbers(base); len(values) > 0 {
+				w.Fail(fields.CheckNumbers(values, f.Name))
+				w.floats(values)
+			} else {
+				w.Buf = append(w.Buf, 0)
+			}
+		case table.Time:
+			if t := f.When(base); w.present(!t.IsZero()) {
+				w.time(f.Name, *t)
+			}
+		case table.Timestamp:
+			if t := event.Timestamp(*f.When(base)); w.present(!t.IsZero()) {
+				w.time(f.Name, t)
+			}
+		default:
+			w.compound(f, base)
+		}
+	}
+}
+
+// integer writes an integer that the field's type can hold.
+func (w *writer) integer(f *table.Field, v int64) {
+	lo, hi := int64(0), int64(math.MaxInt32)
+	switch f.Kind {
+	case table.Int32:
+		lo = math.MinInt32
+	case table.Count:
+		hi = math.MaxUint32
+	}
+	if v < lo || v > hi {
+		w.Fail(event.Errorf(event.ReasonUnparsable, f.Name, "%d is outside %d…%d", v, lo, hi))
+	}
+	w.long(v)
+}
+
+// present writes the branch of a union with null, and returns whether a value follows.
+func (w *writer) present(is bool) bool {
+	branch := byte(0)
+	if is {
+		branch = 1
+	}
+	w.Buf = append(w.Buf, 2*branch)
+	return is
+}
+
+// compound writes a field that has parts of its own.
+func (w *writer) compound(f *table.Field, base unsafe.Pointer) {
+	failed := w.Err != nil
+	switch f.Kind {
+	case table.IDs:
+		w.ids(f, *f.Strings(base))
+		return
+	case table.Features:
+		features := (*event.Features)(f.Inner(base))
+		if features.Absent {
+			w.Fail(event.Errorf(event.ReasonUnparsable, f.Name, "is missing, and the schema wants it"))
+		}
+		w.features(features)
+		return
+	case table.List:
+		w.list(f, base)
+		return
+	case table.Struct:
+		w.message(f.Message, f.Inner(base))
+	case table.Group:
+		if w.present(len(f.Message.Values(base)) > 0) {
+			w.message(f.Message, f.Inner(base))
+		}
+	case table.Pointer:
+		if target := f.Target(base); w.present(target != nil) {
+			w.message(f.Message, target)
+		}
+	}
+	w.Within(f.Name, -1, failed)
+}
+
+func (w *writer) list(f *table.Field, base unsafe.Pointer) {
+	first, n := f.Elements(base)
+	if n > 0 {
+		w.long(int64(n))
+	}
+	for k := range n {
+		failed := w.Err != nil
+		w.message(f.Message, f.Element(first, k))
+		w.Within(f.Name, k, failed)
+	}
+	w.long(0)
+}
+
+func (w *writer) ids(f *table.Field, list []string) {
+	if len(list) > 0 {
+		w.long(int64(len(list)))
+	}
+	for i, id := range list {
+		failed := w.Err != nil
+		w.id("", id)
+		w.Within(f.Name, i, failed)
+	}
+	w.long(0)
+}
+
+// DecodePrediction reads a record of schema/prediction.avsc into p. It overwrites all of p except Key.
+func (Codec) DecodePrediction(data []byte, p *event.Prediction) error {
+	fields.BeginPrediction(p)
+	r := newReader(ownPrediction, data)
+	_, err := r.message(ownPrediction.root, ownPrediction.prediction, fields.Prediction, unsafe.Pointer(p))
+	if err == nil {
+		err = r.end()
+	}
+	return fields.EndPrediction(p, err)
+}
+
+// message reads a record by the writer's schema into a message and returns the set of its fields. roles has, for each
+// field of the schema, that of the message, nil for one that is passed over.
+func (r *reader) message(t *schemaType, roles []*table.Field, m *table.Message, base unsafe.Pointer) (
+	found uint64, err error) {
+	for i, f := range roles {
+		given := false
+		if f == nil {
+			err = r.skip(t.fields[i].typ, 0)
+		} else {
+			given, err = r.field(t.fields[i].typ, f, base)
+		}
+		if err != nil {
+			return 0, err
+		}
+		if given {
+			found |= f.Bit
+		}
+	}
+	return found, fields.CheckMissing(m, found)
+}
+
+// field reads the value of a field, and returns false if it is null.
+func (r *reader) field(t *schemaType, f *table.Field, base unsafe.Pointer) (given bool, err error) {
+	switch f.Kind { // an id has an error of its own for null, and features may be null in a branch of their union
+	case table.NodeID:
+		*f.String(base), err = r.id(t, f.Name)
+		return true, err
+	case table.Features:
+		err = r.features(t, (*event.Features)(f.Inner(base)))
+		if event.LacksFeatures(err) {
+			return false, nil
+		}
+		return true, err
+	}
+	if t, err = r.resolve(t, f.Name); err != nil || t.kind == kindNull {
+		return false, err
+	}
+	switch f.Kind {
+	case table.ID:
+		*f.String(base), err = r.id(t, f.Name)
+	case table.Text, table.OptionalText, table.Word:
+		if *f.String(base), err = r.word(t, f.Name); err == nil && f.Kind == table.Word {
+			err = fields.CheckWord(f, *f.String(base))
+		}
+	case table.Bool:
+		*f.Flag(base), err = r.boolean(f.Name)
+	case table.Index, table.OptionalIndex, table.Count, table.Int32, table.Int64:
+		err = r.whole(t, f, base)
+	case table.Float:
+		if *f.Number32(base), err = r.float(t, f.Name, -1); err == nil {
+			err = fields.CheckNumbers([]float32{*f.Number32(base)}, f.Name)
+		}
+	case table.Floats:
+		if t.kind != kindArray {
+			return true, unwantedType(t, f.Name, "an array of numbers")
+		}
+		*f.Numbers(base), err = r.floats(t, *f.Numbers(base), f.Name)
+	case table.Time, table.Timestamp:
+		*f.When(base), err = r.moment(t, f.Name)
+	default:
+		err = r.compound(t, f, base)
+	}
+	return true, err
+}
+
+// compound reads a field that has parts of its own.
+func (r *reader) compound(t *schemaType, f *table.Field, base unsafe.Pointer) (err error) {
+	switch f.Kind {
+	case table.IDs:
+		*f.Strings(base), err = r.edges(t, *f.Strings(base))
+	case table.Struct, table.Group:
+		if err = r.inner(t, f, f.Inner(base)); err == nil && f.Kind == table.Group {
+			err = fields.CheckGroup(f.Message, base)
+		}
+		err = fields.Inside(f.Name, err)
+	case table.Pointer:
+		err = fields.Inside(f.Name, r.inner(t, f, f.Alloc(base)))
+	case table.List:
+		if t.kind != kindArray {
+			return unwantedType(t, f.Name, "an array of records")
+		}
+		for {
+			n, _, err := r.block(f.Name)
+			if err != nil || n == 0 {
+				return err
+			}
+			for range n {
+				_, k := f.Elements(base)
+				if err := r.spend(1, f.Name); err != nil {
+					return err
+				}
+				if err := r.inner(t.items, f, f.Add(base)); err != nil {
+					return fields.Inside(event.Element(f.Name, k), err)
+				}
+			}
+		}
+	}
+	return err
+}
+
+// inner reads a record inside of the record.
+func (r *reader) inner(t *schemaType, f *table.Field, base unsafe.Pointer) error {
+	if t.kind != kindRecord {
+		return unwantedType(t, "", "a record")
+	}
+	_, err := r.message(t, t.roles(f.Message, nil), f.Message, base)
+	return err
+}
+
+// whole reads an integer.
+func (r *reader) whole(t *schemaType, f *table.Field, base unsafe.Pointer) error {
+	if t.kind != kindInt && t.kind != kindLong {
+		return unwantedType(t, f.Name, "an integer"+f.Hint)
+	}
+	v, err := r.integer(t, f.Name)
+	switch {
+	case err != nil:
+		return err
+	case f.Kind == table.Int64:
+		*f.Long(base) = v
+		return nil
+	case f.Kind != table.Int32:
+		err = fields.CheckIndex(f, v)
+	case v < math.MinInt32 || v > math.MaxInt32:
+		err = event.Errorf(event.ReasonUnparsable, f.Name, "%d is outside %d…%d", v, math.MinInt32, math.MaxInt32)
+	}
+	*f.Int(base) = int(v)
+	return err
+}
+
+// word reads a string or the word of an enum.
+func (r *reader) word(t *schemaType, field string) (string, error) {
+	if t.kind == kindEnum {
+		return r.symbol(t, field)
+	}
+	text, err := r.text(t, field)
+	return string(text), err
+}

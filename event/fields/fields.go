@@ -1,0 +1,283 @@
+package fields
+
+import (
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+	"unsafe"
+
+	"rivulet/event"
+	"rivulet/event/connect"
+	"rivulet/event/table"
+)
+
+// The tables of Rivulet's messages. A row is the field's name in JSON, .avsc and errors, its number in .proto, its
+// kind, its presence and its place in the Go struct. JSON and Avro have the fields in the order of the rows, Protobuf
+// in the order of the numbers. A new field is one row here and one field of the struct; tests compare the rows with
+// the structs and with the files of schema/.
+
+// Arrival is the table of event.Arrival.
+var Arrival = table.New[event.Arrival]([]table.Field{
+	{Name: "id", Number: NumberID, Kind: table.NodeID, Presence: table.Required,
+		Offset: unsafe.Offsetof(event.Arrival{}.ID)},
+	{Name: "features", Number: NumberDense, Kind: table.Features, Presence: table.Required,
+		Offset: unsafe.Offsetof(event.Arrival{}.Features)},
+	{Name: "edges", Number: NumberEdges, Kind: table.IDs, Offset: unsafe.Offsetof(event.Arrival{}.Edges)},
+	{Name: "time", Number: NumberTime, Kind: table.Time, Offset: unsafe.Offsetof(event.Arrival{}.Time)},
+}, table.Alternative{Number: NumberSparse, Of: "features"}, table.Alternative{Number: NumberNamed, Of: "features"})
+
+// Numbers of schema/arrival.proto, which the fast reader of plain records knows, too. Features are one of three
+// messages.
+const (
+	NumberID     = 1
+	NumberEdges  = 4
+	NumberTime   = 5
+	NumberDense  = 2
+	NumberSparse = 3
+	NumberNamed  = 6
+)
+
+// Label is the table of event.Label.
+var Label = table.New[event.Label]([]table.Field{
+	{Name: "id", Number: 1, Kind: table.NodeID, Presence: table.Required, Offset: unsafe.Offsetof(event.Label{}.ID)},
+	{Name: "class", Number: 2, Kind: table.OptionalIndex, Offset: unsafe.Offsetof(event.Label{}.Class),
+		Hint: "; a name goes into class_name"},
+	{Name: "class_name", Number: 3, Kind: table.OptionalText, Offset: unsafe.Offsetof(event.Label{}.ClassName),
+		Hint: "; an index goes into class"},
+	{Name: "time", Number: 4, Kind: table.Time, Offset: unsafe.Offsetof(event.Label{}.Time)},
+})
+
+// Prediction is the table of event.Prediction.
+var Prediction = table.New[event.Prediction]([]table.Field{
+	{Name: "id", Number: 1, Kind: table.ID, Presence: table.Required, Offset: unsafe.Offsetof(event.Prediction{}.ID)},
+	{Name: "class", Number: 2, Kind: table.Index, Presence: table.Required,
+		Offset: unsafe.Offsetof(event.Prediction{}.Class)},
+	{Name: "class_name", Number: 3, Kind: table.Text, Offset: unsafe.Offsetof(event.Prediction{}.ClassName)},
+	{Name: "probability", Number: 4, Kind: table.Float, Presence: table.Required,
+		Offset: unsafe.Offsetof(event.Prediction{}.Probability)},
+	{Name: "abstained", Number: 5, Kind: table.Bool, Offset: unsafe.Offsetof(event.Prediction{}.Abstained)},
+	{Name: "degraded", Number: 19, Kind: table.Bool, Offset: unsafe.Offsetof(event.Prediction{}.Degraded)},
+	{Name: "top", Number: 6, Kind: table.List, Offset: unsafe.Offsetof(event.Prediction{}.Top), Message: scoreTable},
+	{Name: "probabilities", Number: 7, Kind: table.Floats, Offset: unsafe.Offsetof(event.Prediction{}.Probabilities)},
+	{Name: "logits", Number: 8, Kind: table.Floats, Offset: unsafe.Offsetof(event.Prediction{}.Logits)},
+	{Name: "representation", Number: 9, Kind: table.Group, Message: RepresentationTable},
+	{Name: "explanation", Number: 21, Kind: table.Pointer, Offset: unsafe.Offsetof(event.Prediction{}.Explanation),
+		Message: explanationTable},
+	{Name: "artifact", Number: 10, Kind: table.Text, Presence: table.Required,
+		Offset: unsafe.Offsetof(event.Prediction{}.Artifact)},
+	{Name: "batch", Number: 11, Kind: table.Text, Offset: unsafe.Offsetof(event.Prediction{}.Batch)},
+	{Name: "known_neighbours", Number: 12, Kind: table.Count, Presence: table.Required,
+		Offset: unsafe.Offsetof(event.Prediction{}.Known)},
+	{Name: "arrival_neighbours", Number: 20, Kind: table.Count, Offset: unsafe.Offsetof(event.Prediction{}.Arrivals)},
+	{Name: "batch_neighbours", Number: 13, Kind: table.Count, Presence: table.Required,
+		Offset: unsafe.Offsetof(event.Prediction{}.InBatch)},
+	{Name: "unknown_neighbours", Number: 14, Kind: table.Count, Presence: table.Required,
+		Offset: unsafe.Offsetof(event.Prediction{}.Unknown)},
+	{Name: "source", Number: 15, Kind: table.Struct, Presence: table.Required,
+		Offset:  unsafe.Offsetof(event.Prediction{}.Source),
+		Message: sourceTable},
+	{Name: "arrival_time", Number: 16, Kind: table.Time, Offset: unsafe.Offsetof(event.Prediction{}.ArrivalTime)},
+	{Name: "ingest_time", Number: 17, Kind: table.Timestamp, Offset: unsafe.Offsetof(event.Prediction{}.IngestTime)},
+	{Name: "predicted_time", Number: 18, Kind: table.Time, Offset: unsafe.Offsetof(event.Prediction{}.PredictedTime)},
+})
+
+var scoreTable = table.New[event.Score]([]table.Field{
+	{Name: "class", Number: 1, Kind: table.Index, Presence: table.Always, Offset: unsafe.Offsetof(event.Score{}.Class)},
+	{Name: "name", Number: 2, Kind: table.Text, Offset: unsafe.Offsetof(event.Score{}.Name)},
+	{Name: "probability", Number: 3, Kind: table.Float, Presence: table.Always,
+		Offset: unsafe.Offsetof(event.Score{}.Probability)},
+})
+
+// RepresentationTable has fields of the prediction itself.
+var RepresentationTable = table.New[event.Prediction]([]table.Field{
+	{Name: "kind", Number: 1, Kind: table.Word, Presence: table.Required,
+		Offset: unsafe.Offsetof(event.Prediction{}.RepresentationKind),
+		Words:  []string{"", event.RepresentationLogits, event.RepresentationEmbedding}},
+	{Name: "values", Number: 2, Kind: table.Floats, Presence: table.Required,
+		Offset: unsafe.Offsetof(event.Prediction{}.Representation)},
+})
+
+var explanationTable = table.New[event.Explanation]([]table.Field{
+	{Name: "runner_up", Number: 1, Kind: table.OptionalIndex, Offset: unsafe.Offsetof(event.Explanation{}.RunnerUp)},
+	{Name: "reasons", Number: 2, Kind: table.List, Presence: table.Required,
+		Offset:  unsafe.Offsetof(event.Explanation{}.Reasons),
+		Message: reasonTable},
+})
+
+var reasonTable = table.New[event.Reason]([]table.Field{
+	{Name: "kind", Number: 1, Kind: table.Word, Presence: table.Required, Offset: unsafe.Offsetof(event.Reason{}.Kind),
+		Words: []string{"", event.KindFeature, event.KindNeighbour, event.KindArrival}},
+	{Name: "name", Number: 2, Kind: table.Text, Offset: unsafe.Offsetof(event.Reason{}.Name)},
+	{Name: "id", Number: 3, Kind: table.Text, Offset: unsafe.Offsetof(event.Reason{}.ID)},
+	{Name: "share", Number: 4, Kind: table.Float, Presence: table.Always, Offset: unsafe.Offsetof(event.Reason{}.Share)},
+	{Name: "margin", Number: 5, Kind: table.Float, Presence: table.Always, Offset: unsafe.Offsetof(event.Reason{}.Margin)},
+})
+
+var sourceTable = table.New[event.Source]([]table.Field{
+	{Name: "topic", Number: 1, Kind: table.Text, Presence: table.Always, Offset: unsafe.Offsetof(event.Source{}.Topic)},
+	{Name: "partition", Number: 2, Kind: table.Int32, Presence: table.Always,
+		Offset: unsafe.Offsetof(event.Source{}.Partition)},
+	{Name: "offset", Number: 3, Kind: table.Int64, Presence: table.Always, Offset: unsafe.Offsetof(event.Source{}.Offset)},
+})
+
+// Bits of fields in the sets that readers find.
+var (
+	ArrivalFeatures = Arrival.ByName([]byte("features")).Bit
+	labelClass      = Label.ByName([]byte("class")).Bit
+	labelClassName  = Label.ByName([]byte("class_name")).Bit
+)
+
+// BeginPrediction empties a prediction for a reader, which uses the memory of its lists again. Key is not part of a
+// record and stays.
+func BeginPrediction(p *event.Prediction) {
+	*p = event.Prediction{Key: p.Key, Top: p.Top[:0], Probabilities: p.Probabilities[:0], Logits: p.Logits[:0],
+		Representation: p.Representation[:0]}
+}
+
+// EndPrediction sets lists that the record has not, or has empty, to nil. An error is always that the record cannot
+// be read: the other reasons are about arrivals.
+func EndPrediction(p *event.Prediction, err error) error {
+	p.Top, p.Probabilities, p.Logits = nilIfEmpty(p.Top), nilIfEmpty(p.Probabilities), nilIfEmpty(p.Logits)
+	p.Representation = nilIfEmpty(p.Representation)
+	var fault *event.FieldError
+	if errors.As(err, &fault) {
+		fault.Reason = event.ReasonUnparsable
+	}
+	return err
+}
+
+func nilIfEmpty[T any](list []T) []T {
+	if len(list) == 0 {
+		return nil
+	}
+	return list
+}
+
+// CheckIndex refuses an index or a count that not every form can hold.
+func CheckIndex(f *table.Field, v int64) error {
+	hi := int64(math.MaxUint32)
+	if f.Kind == table.OptionalIndex {
+		hi = math.MaxInt32
+	}
+	if v < 0 || v > hi {
+		return event.Errorf(event.ReasonUnparsable, f.Name, "%d is outside 0…%d", v, hi)
+	}
+	return nil
+}
+
+// CheckWord refuses a word that is none of the field's.
+func CheckWord(f *table.Field, word string) error {
+	if f.WordNumber(word) > 0 {
+		return nil
+	}
+	last := len(f.Words) - 1
+	return event.Errorf(event.ReasonUnparsable, f.Name, "%s, want \"%s\" or %q", event.Cut(strconv.Quote(word)),
+		strings.Join(f.Words[1:last], `", "`), f.Words[last])
+}
+
+// CheckNumbers refuses NaN and infinity among values that are not features.
+func CheckNumbers(values []float32, field string) error {
+	for k, v := range values {
+		if v-v != 0 {
+			return NotFinite(event.Element(field, k), v)
+		}
+	}
+	return nil
+}
+
+// NotFinite refuses a number that is not finite.
+func NotFinite(field string, v float32) error {
+	return event.Errorf(event.ReasonUnparsable, field, "%v, want a finite number", v)
+}
+
+// Inside puts the path of a message before the path of its field.
+func Inside(message string, err error) error {
+	var field *event.FieldError
+	if errors.As(err, &field) {
+		field.Field = strings.TrimSuffix(message+"."+field.Field, ".")
+	}
+	return err
+}
+
+// CheckMissing refuses a message without a required field.
+func CheckMissing(m *table.Message, found uint64) error {
+	if f := m.Lacks(found); f != nil {
+		return event.Errorf(event.ReasonUnparsable, f.Name, "is missing")
+	}
+	return nil
+}
+
+// CheckGroup refuses a group without values.
+func CheckGroup(m *table.Message, base unsafe.Pointer) error {
+	if len(m.Values(base)) == 0 {
+		return event.Errorf(event.ReasonUnparsable, "values", "is missing or empty")
+	}
+	return nil
+}
+
+// CheckLabel refuses a label that a reader would refuse.
+func CheckLabel(l *event.Label) error {
+	if l.Class > math.MaxInt32 {
+		return event.Errorf(event.ReasonUnparsable, "class", "%d is outside 0…%d", l.Class, math.MaxInt32)
+	}
+	return checkClass(l, l.Class != event.ByName, l.ClassName != "")
+}
+
+// CheckReadLabel is CheckLabel for a reader, which has found a set of fields.
+func CheckReadLabel(l *event.Label, found uint64) error {
+	return checkClass(l, found&labelClass != 0, found&labelClassName != 0)
+}
+
+// checkClass refuses a label without an id, and one that gives its class twice or not at all.
+func checkClass(l *event.Label, hasClass, hasName bool) error {
+	switch {
+	case l.ID == "":
+		return event.Errorf(event.ReasonUnparsable, "id", "is missing")
+	case hasClass && hasName:
+		return event.Errorf(event.ReasonUnparsable, "class", "%d and class_name are both given, want one of them", l.Class)
+	case !hasClass && !hasName:
+		return event.Errorf(event.ReasonUnparsable, "class", "is missing, and so is class_name")
+	case hasName && l.ClassName == "":
+		return event.Errorf(event.ReasonUnparsable, "class_name", "is empty")
+	case !hasName && l.Class < 0:
+		return event.Errorf(event.ReasonUnparsable, "class", "%d is below 0", l.Class)
+	}
+	return nil
+}
+
+// Place returns the path of a field, or of its element i if i is not negative.
+func Place(field string, i int) string {
+	if i < 0 {
+		return field
+	}
+	return event.Element(field, i)
+}
+
+// CheckText refuses bytes that are not UTF-8.
+func CheckText(text []byte, field string) error {
+	if utf8.Valid(text) {
+		return nil
+	}
+	return event.Errorf(event.ReasonUnparsable, field, "%s is not UTF-8", Quoted(text))
+}
+
+// Quoted returns the beginning of a text of any bytes in quotes, for an error.
+func Quoted(text []byte) string {
+	return event.Cut(strconv.Quote(string(text[:min(len(text), event.MaxQuoted)])))
+}
+
+// NotUTF8 refuses a text that is not UTF-8.
+func NotUTF8(field, text string) error {
+	return event.Errorf(event.ReasonUnparsable, field, "%s is not UTF-8", event.Cut(strconv.Quote(text)))
+}
+
+// CheckYears refuses a time that cannot be written.
+func CheckYears(t time.Time, field string) error {
+	if !connect.InYears(t) {
+		return event.Errorf(event.ReasonUnparsable, field, "%v is outside the years 1…9999 in UTC", t)
+	}
+	return nil
+}

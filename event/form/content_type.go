@@ -1,0 +1,131 @@
+package form
+
+import (
+	"mime"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"rivulet/event"
+	"rivulet/event/avro"
+	"rivulet/event/json"
+	"rivulet/event/protobuf"
+)
+
+// wireForm is a wire form that a record may declare and a setting may name.
+type wireForm struct {
+	name    string // in settings
+	aliases []string
+	codec   event.Codec
+}
+
+// forms lists all forms; the first is the default.
+var forms = []wireForm{
+	{name: "json", codec: json.Codec{}, aliases: []string{"text/json", "application/x-json"}},
+	{name: "protobuf", codec: protobuf.Codec{},
+		aliases: []string{"application/protobuf", "application/vnd.google.protobuf"}},
+	{name: "avro", codec: avro.Codec{}, aliases: []string{"avro/binary", "application/x-avro"}},
+}
+
+// Lookup returns the codec of a setting's value, "json", "protobuf" or "avro", and false if none has this name.
+func Lookup(name string) (event.Codec, bool) {
+	for _, f := range forms {
+		if f.name == name {
+			return f.codec, true
+		}
+	}
+	return nil, false
+}
+
+// ForContentType returns the codec of a content-type header, and false if there is none for it. Empty means
+// [json.Codec], the default. Case does not matter, and parameters are accepted, except a charset that is not a part of
+// UTF-8. The form is also told by a suffix (RFC 6839): application/vnd.shop.node+json is JSON.
+func ForContentType(ct string) (event.Codec, bool) {
+	codec, why := forContentType(ct)
+	return codec, why == ""
+}
+
+// forContentType is ForContentType with the reason why there is no codec.
+func forContentType(ct string) (codec event.Codec, why string) {
+	if ct == "" {
+		return forms[0].codec, ""
+	}
+	if codec := forMediaType(ct); codec != nil { // the form that producers write, without parsing
+		return codec, ""
+	}
+	mediaType, params, err := mime.ParseMediaType(ct)
+	if err != nil {
+		return nil, "is no content-type: " + err.Error()
+	}
+	switch charset := strings.ToLower(params["charset"]); charset {
+	case "", "utf-8", "utf8", "us-ascii", "ascii":
+	default:
+		return nil, "has the charset " + charset + ", want UTF-8"
+	}
+	if why := refusedMediaType(mediaType); why != "" {
+		return nil, why
+	}
+	if codec := forMediaType(mediaType); codec != nil {
+		return codec, ""
+	}
+	if at := strings.LastIndexByte(mediaType, '+'); at >= 0 {
+		if codec := forMediaType("application/" + mediaType[at+1:]); codec != nil {
+			return codec, ""
+		}
+	}
+	return nil, "names no codec: want application/json, application/x-protobuf, application/avro, one that ends in +json, " +
+		"+protobuf or +avro, or no header"
+}
+
+func forMediaType(name string) event.Codec {
+	for _, f := range forms {
+		if f.codec.ContentType() == name || slices.Contains(f.aliases, name) {
+			return f.codec
+		}
+	}
+	return nil
+}
+
+// springSchema is the content-type of a record whose Avro schema is one of Spring's own registry: its name and version.
+var springSchema = regexp.MustCompile(`^application/vnd\.(.+)\.v[0-9]+\+avro$`)
+
+// refusedMediaType says why a type is not read though its name ends like one that is; empty where it is none of those.
+func refusedMediaType(mediaType string) string {
+	switch {
+	case mediaType == structuredContentType:
+		return "is a CloudEvent in structured mode: set input.mapping.preset to cloudevents"
+	case strings.HasPrefix(mediaType, "application/cloudevents"):
+		return "is a CloudEvent in a form that is not read: send events in binary mode, or as " + structuredContentType
+	case springSchema.MatchString(mediaType):
+		return "names an Avro schema of Spring's own registry, which is not asked: use Confluent's serializer and registry.urls"
+	case strings.HasPrefix(mediaType, "avro/binary+"):
+		return "names an Avro schema of Azure's registry, which is not asked: use Confluent's serializer and registry.urls"
+	}
+	return ""
+}
+
+// ContentTypeOf returns the value of the content-type header, empty if there is none. Of several the last one is
+// used, because a later header amends an earlier one.
+func ContentTypeOf(headers []event.Header) string {
+	value := event.HeaderValue(headers, event.HeaderContentType)
+	for k := range forms {
+		if name := forms[k].codec.ContentType(); name == string(value) { // which makes no string of it
+			return name
+		}
+	}
+	return contentType(value)
+}
+
+// contentType returns the text of a content-type header: some producers, as Spring Cloud Stream's, write header values
+// as JSON, with quotes around them.
+func contentType(value []byte) string {
+	text := strings.TrimSpace(string(value))
+	if len(text) > 1 && text[0] == '"' {
+		if inside, err := jsontext.AppendUnquote(nil, text); err == nil {
+			return strings.TrimSpace(string(inside))
+		}
+	}
+	return text
+}

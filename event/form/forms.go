@@ -1,0 +1,252 @@
+package form
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"rivulet/event"
+	"rivulet/event/avro"
+	"rivulet/event/json"
+)
+
+// Reader reads records of every form that a topic may have. It is the one place that decides which form a record has:
+//
+//  1. A content-type header names it.
+//  2. Without one, and where there is a registry, a record may name its schema: in the header __value_schema_id, or, in
+//     the Confluent wire format, by a first byte 0 and the next four bytes.
+//  3. Any other record has the form Default.
+//
+// A record without a value, a tombstone, is no arrival in any form ([SkipTombstone]).
+//
+// A [Mapping] then finds the arrival's fields in the record. The zero Forms reads JSON. Forms may be used by many
+// goroutines at once.
+type Reader struct {
+	// Default is the form of records without a content-type header; nil means JSON.
+	Default event.Codec
+	// Confluent says that records without a content-type header have the Confluent wire format, and no other.
+	Confluent bool
+	// Schemas are those of a registry; nil: there is none.
+	Schemas Schemas
+	// Mapping says where an arrival is in a record of JSON, or of a registry's schema; nil: where Rivulet's own form
+	// has it. Labels are not mapped.
+	Mapping *Mapping
+	// LookUp says that arrivals may lack their features ([event.Features.Absent]), as these are looked up. Else such a
+	// record is refused.
+	LookUp bool
+	// InPlace lets the ids of arrivals be parts of their records' memory, which saves a copy of each. That memory must not
+	// change while an arrival is in use, and an id keeps all of it alive, so a caller that keeps an id for long must clone
+	// it. Some ids are copies even so: those with escapes, and all of mapped records.
+	InPlace bool
+}
+
+// SchemaID names a schema of a registry, by its number or by its GUID: the other one is zero.
+type SchemaID struct {
+	Number uint32
+	GUID   [16]byte
+}
+
+// String returns the number or, as a text of hexadecimal digits, the GUID.
+func (id SchemaID) String() string {
+	if g := id.GUID; g != [16]byte{} {
+		return fmt.Sprintf("%x-%x-%x-%x-%x", g[:4], g[4:6], g[6:8], g[8:10], g[10:])
+	}
+	return strconv.FormatUint(uint64(id.Number), 10)
+}
+
+// Schemas are the schemas of a registry, by the ids that records carry.
+type Schemas interface {
+	// Schema returns the decoder of what was written with a schema. It does not wait: who reads records has asked the
+	// registry before. An error, a *[event.FieldError], says why records of it cannot be read.
+	Schema(id SchemaID) (Written, error)
+}
+
+// Written decodes what was written with one schema: a record of the Confluent wire format, less its first five bytes.
+type Written interface {
+	DecodeArrival(data []byte, a *event.Arrival) error
+	DecodeLabel(data []byte, l *event.Label) error
+	// AppendJSON appends the record to dst as one JSON object.
+	AppendJSON(dst, data []byte) ([]byte, error)
+}
+
+var _ Written = (*avro.Schema)(nil)
+
+// confluentPrefix begins the content-types of the Confluent wire format: the name of the form of the payload follows.
+const confluentPrefix = "application/vnd.confluent."
+
+// ConfluentContentType is the content-type of records in the Confluent wire format whose payload has a form, such
+// as "avro".
+func ConfluentContentType(form string) string { return confluentPrefix + form }
+
+// confluentHead is how many bytes the wire format has before the payload: a 0, and the schema's id.
+const confluentHead = 5
+
+// AppendConfluentHead appends the first five bytes of a record in the Confluent wire format to dst.
+func AppendConfluentHead(dst []byte, id uint32) []byte {
+	return binary.BigEndian.AppendUint32(append(dst, 0), id)
+}
+
+// SchemaID returns the id of the schema that a record names, and false where it names none.
+func (f *Reader) SchemaID(headers []event.Header, data []byte) (id SchemaID, names bool) {
+	if f.Schemas == nil || !f.framed(ContentTypeOf(headers), headers, data) {
+		return SchemaID{}, false
+	}
+	id, _, err := schemaID(headers, data)
+	return id, err == nil
+}
+
+// framed reports whether a record names its schema, or should name it.
+func (f *Reader) framed(contentType string, headers []event.Header, data []byte) bool {
+	if contentType == "" {
+		return f.Confluent || f.Schemas != nil && len(data) > 0 &&
+			(data[0] == 0 || len(event.HeaderValue(headers, event.HeaderValueSchemaID)) > 0)
+	}
+	return len(contentType) >= len(confluentPrefix) &&
+		strings.EqualFold(contentType[:len(confluentPrefix)], confluentPrefix)
+}
+
+// open returns the decoder of a record that names its schema, and its payload.
+func (f *Reader) open(headers []event.Header, data []byte) (Written, []byte, error) {
+	if f.Schemas == nil {
+		return nil, nil, event.Errorf(event.ReasonContentType, "",
+			"the Confluent wire format needs a registry: registry.urls is empty")
+	}
+	id, payload, err := schemaID(headers, data)
+	if err != nil {
+		return nil, nil, err
+	}
+	w, err := f.Schemas.Schema(id)
+	return w, payload, err
+}
+
+// schemaID returns the schema that a record names, and the payload: that of the header __value_schema_id, behind which
+// the value has nothing before it, else that of the first bytes of the value. The header has a byte 1 and the 16 bytes
+// of a GUID, or a byte 0 and the four bytes of a number; in Protobuf the indexes of the message, which the wire format
+// has before the payload, follow there.
+func schemaID(headers []event.Header, data []byte) (id SchemaID, payload []byte, err error) {
+	header := event.HeaderValue(headers, event.HeaderValueSchemaID)
+	switch {
+	case len(header) >= 1+len(id.GUID) && header[0] == 1:
+		copy(id.GUID[:], header[1:])
+		return id, slices.Concat(header[1+len(id.GUID):], data), nil
+	case len(header) >= confluentHead && header[0] == 0:
+		id.Number = binary.BigEndian.Uint32(header[1:])
+		return id, slices.Concat(header[confluentHead:], data), nil
+	case len(header) > 0:
+		return id, nil, event.Errorf(event.ReasonUnparsable, event.HeaderValueSchemaID,
+			"%d bytes that begin with %d, want 1 and the 16 bytes of "+
+				"a schema's GUID, or 0 and the four bytes of its number", len(header), header[0])
+	case len(data) < confluentHead:
+		return id, nil, event.Errorf(event.ReasonUnparsable, "", "%d bytes, want a 0 and the four bytes of a schema's id",
+			len(data))
+	case data[0] != 0:
+		return id, nil, event.Errorf(event.ReasonUnparsable, "",
+			"the first byte is %d, want 0 as in the Confluent wire format",
+			data[0])
+	}
+	if id.Number = binary.BigEndian.Uint32(data[1:]); id.Number == 0 {
+		return id, nil, event.Errorf(event.ReasonUnparsable, "", "the schema's id is 0, which no schema has")
+	}
+	return id, data[confluentHead:], nil
+}
+
+// codec returns the codec of a record that has not the Confluent wire format.
+func (f *Reader) codec(contentType string) (event.Codec, error) {
+	if contentType == "" && f.Default != nil {
+		return f.Default, nil
+	}
+	codec, why := forContentType(contentType)
+	if why != "" {
+		return nil, event.Errorf(event.ReasonContentType, event.HeaderContentType, "%.80q %s", contentType, why)
+	}
+	return codec, nil
+}
+
+// Arrival reads a record into a, reusing a's memory. The error is a *[event.FieldError], or a [Skip] where the record
+// is not to be predicted; then the content of a is undefined.
+func (f *Reader) Arrival(headers []event.Header, data []byte, a *event.Arrival) error {
+	if data == nil {
+		return SkipTombstone
+	}
+	a.Key, a.Features.Absent = nil, false
+	err := f.arrival(headers, data, a)
+	switch {
+	case err == nil:
+		return nil
+	case f.LookUp && event.LacksFeatures(err):
+		f := &a.Features
+		*f = event.Features{Indices: f.Indices[:0], Values: f.Values[:0], Absent: true}
+		return nil
+	}
+	return f.withFraming(err, headers, data)
+}
+
+func (f *Reader) arrival(headers []event.Header, data []byte, a *event.Arrival) error {
+	contentType := ContentTypeOf(headers)
+	if f.Mapping != nil {
+		return f.mapped(contentType, headers, data, a)
+	}
+	if f.framed(contentType, headers, data) {
+		w, payload, err := f.open(headers, data)
+		if err != nil {
+			return err
+		}
+		return f.decode(w, payload, a)
+	}
+	codec, err := f.codec(contentType)
+	if err != nil {
+		return err
+	}
+	return f.decode(codec, data, a)
+}
+
+// inPlaceDecoder is implemented by decoders of arrivals that can leave ids in the record's memory ([Reader.InPlace]).
+type inPlaceDecoder interface {
+	DecodeInPlace(data []byte, a *event.Arrival) error
+}
+
+// decode reads a record with a [event.Codec] or a [Written].
+func (f *Reader) decode(by interface {
+	DecodeArrival(data []byte, a *event.Arrival) error
+}, data []byte, a *event.Arrival) error {
+	if d, ok := by.(inPlaceDecoder); ok && f.InPlace {
+		return d.DecodeInPlace(data, a)
+	}
+	return by.DecodeArrival(data, a)
+}
+
+// LineHeaders returns the headers with which a line of a file is read as a record: JSON's content-type or, with the
+// preset for CloudEvents, that of an event in structured mode, because a line has no headers for the attributes.
+func (f *Reader) LineHeaders() []event.Header {
+	contentType := json.Codec{}.ContentType()
+	if f.Mapping != nil && f.Mapping.preset == PresetCloudEvents {
+		contentType = structuredContentType
+	}
+	return []event.Header{{Key: event.HeaderContentType, Value: []byte(contentType)}}
+}
+
+// OfLabels are the forms of labels: JSON unless a record says otherwise.
+func (f *Reader) OfLabels() *Reader { return &Reader{Schemas: f.Schemas} }
+
+// Label reads a record into l; its error is a *[event.FieldError], too.
+func (f *Reader) Label(headers []event.Header, data []byte, l *event.Label) error {
+	return f.withFraming(f.label(headers, data, l), headers, data)
+}
+
+func (f *Reader) label(headers []event.Header, data []byte, l *event.Label) error {
+	contentType := ContentTypeOf(headers)
+	if f.framed(contentType, headers, data) {
+		w, payload, err := f.open(headers, data)
+		if err != nil {
+			return err
+		}
+		return w.DecodeLabel(payload, l)
+	}
+	codec, err := f.codec(contentType)
+	if err != nil {
+		return err
+	}
+	return codec.DecodeLabel(data, l)
+}

@@ -1,0 +1,392 @@
+package form
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"rivulet/event"
+	"rivulet/event/connect"
+	"rivulet/event/fields"
+	"rivulet/event/json"
+)
+
+// Presets of [MappingOptions].
+const (
+	PresetNone        = "none"
+	PresetDebezium    = "debezium"
+	PresetCloudEvents = "cloudevents"
+	PresetConnect     = "connect"
+)
+
+// MappingOptions say where an arrival is in a record. Pointers are as in RFC 6901, below what the preset unwraps; "#"
+// is the whole of it.
+type MappingOptions struct {
+	// Preset is debezium, connect (rows of Kafka Connect, with the converter's schema around them or without, and what
+	// Debezium's ExtractNewRecordState makes of changes), cloudevents, or none (also "").
+	Preset string
+	// ID, Features, Edges and Time are where these fields are; empty means /id, /features, /edges and /time. Named points
+	// to an object with the features by their names, and takes the place of Features.
+	ID, Features, Named, Edges, Time string
+	// TimeUnit is the unit of a time that is a number since 1970: s, ms, us or ns; none (also ""): it is text.
+	TimeUnit string
+	// Key points to the key of the prediction; empty: the prediction has the key of the record.
+	Key string
+	// NamedTimeUnit is the unit of features by name that are times and come as numbers since 1970: days, s, ms, us or ns;
+	// none: such numbers are no times; auto (also ""): none, but with the presets debezium and connect the unit is what
+	// the record's schema says, else the one that the magnitude leaves.
+	NamedTimeUnit string
+	// Decimals is auto (also "") or text: whether digits as text, with these presets and without a schema, may be bytes in
+	// base64, and are then no number.
+	Decimals string
+	// Placeholder is the text that a connector sends for an unchanged value that it does not have, with these presets;
+	// empty: there is none. Unavailable is refuse (also ""), or missing, as which the value then counts.
+	Placeholder, Unavailable string
+}
+
+// Mapping finds the fields of an arrival in records of another shape. It may be used by many goroutines at once.
+type Mapping struct {
+	preset string
+	unit   int64 // nanoseconds, 0: times are text
+	wants  []want
+	key    int // its place among wants, -1 for none
+	named  int // the same of named features
+	// rows reads values as connectors write them; nil: they are as in Rivulet's own form.
+	rows  *connect.Reader
+	types connect.Cache   // of the schemas beside rows
+	own   map[string]bool // members beside the named features that are the arrival's other fields
+}
+
+// want is a value that is looked for in a record.
+type want struct {
+	member string   // of Rivulet's form, as it is written before the value
+	path   []string // names and indices from the top on
+}
+
+// timeUnits are the values of TimeUnit.
+var timeUnits = map[string]int64{"": 0, "none": 0, "s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1}
+
+// NewMapping returns a mapping; nil where the options ask for nothing but Rivulet's own form. An error names the
+// option.
+func NewMapping(o MappingOptions) (*Mapping, error) {
+	if o.isNone() {
+		return nil, nil
+	}
+	m := &Mapping{preset: o.Preset, key: -1, named: -1, own: map[string]bool{}}
+	switch o.Preset {
+	case "":
+		m.preset = PresetNone
+	case PresetNone, PresetDebezium, PresetConnect, PresetCloudEvents:
+	default:
+		return nil, fmt.Errorf("preset is %q, want %s, %s, %s or %s", o.Preset, PresetNone, PresetDebezium, PresetConnect,
+			PresetCloudEvents)
+	}
+	var err error
+	if m.rows, err = o.reader(); err != nil {
+		return nil, err
+	}
+	unit, known := timeUnits[o.TimeUnit]
+	if !known {
+		return nil, fmt.Errorf("time_unit is %q, want none, s, ms, us or ns", o.TimeUnit)
+	}
+	m.unit = unit
+	if o.Named != "" && o.Features != "" {
+		return nil, fmt.Errorf("features is %q and named is %q: want one of them", o.Features, o.Named)
+	}
+	if err := m.want("id", memberID, o.ID, "/id"); err != nil {
+		return nil, err
+	}
+	if o.Named != "" {
+		m.named = len(m.wants)
+		err = m.want("named", "", o.Named, "")
+	} else {
+		err = m.want("features", `"features":`, o.Features, "/features")
+	}
+	err = errors.Join(err, m.want("edges", `"edges":`, o.Edges, "/edges"), m.want("time", memberTime, o.Time, "/time"))
+	if o.Key != "" {
+		m.key = len(m.wants)
+		err = errors.Join(err, m.want("key", "", o.Key, ""))
+	}
+	if err == nil {
+		m.findOwn()
+	}
+	return m, err
+}
+
+// isNone reports whether the options ask for Rivulet's own form: those of values count with a preset alone.
+func (o MappingOptions) isNone() bool {
+	return (o.Preset == "" || o.Preset == PresetNone) && (o.TimeUnit == "" || o.TimeUnit == PresetNone) &&
+		o.ID+o.Features+o.Named+o.Edges+o.Time+o.Key == ""
+}
+
+// reader returns the reader of values as connectors write them; nil where the options ask for none.
+func (o MappingOptions) reader() (*connect.Reader, error) {
+	unit, known := namedUnits[o.NamedTimeUnit]
+	switch {
+	case !known:
+		return nil, fmt.Errorf("named_time_unit is %q, want auto, none, days, s, ms, us or ns", o.NamedTimeUnit)
+	case o.Decimals != "" && o.Decimals != "auto" && o.Decimals != "text":
+		return nil, fmt.Errorf("decimals is %q, want auto or text", o.Decimals)
+	case o.Unavailable != "" && o.Unavailable != "refuse" && o.Unavailable != "missing":
+		return nil, fmt.Errorf("unavailable is %q, want refuse or missing", o.Unavailable)
+	}
+	r := connect.Options{Unit: unit, TextDecimals: o.Decimals == "text", Placeholder: o.Placeholder,
+		Missing: o.Unavailable == "missing"}
+	if o.Preset == PresetDebezium || o.Preset == PresetConnect {
+		return connect.NewReader(r), nil
+	}
+	if r.Placeholder = ""; unit > 0 {
+		return connect.NewReader(r), nil
+	}
+	return nil, nil
+}
+
+// namedUnits are the values of NamedTimeUnit.
+var namedUnits = map[string]int64{"": connect.Guess, "auto": connect.Guess, "none": 0, "days": 86400e9, "s": 1e9,
+	"ms": 1e6,
+	"us": 1e3, "ns": 1}
+
+// findOwn finds the names beside the named features under which the arrival's other fields are: in a row of a table
+// that is read by "#" the columns of the id, the edges, the time and the key.
+func (m *Mapping) findOwn() {
+	if m.named < 0 {
+		return
+	}
+	at := m.wants[m.named].path
+	for i, w := range m.wants {
+		if i != m.named && len(w.path) > len(at) && slices.Equal(w.path[:len(at)], at) {
+			m.own[w.path[len(at)]] = true
+		}
+	}
+}
+
+// Optional reports whether a name among the named features may be no feature of the model: it is another field of the
+// arrival, or one of those that ExtractNewRecordState adds, as __op and __source_ts_ms.
+func (m *Mapping) Optional(name string) bool {
+	return m.own[name] || m.preset == PresetConnect && strings.HasPrefix(name, "__")
+}
+
+const (
+	memberID   = `"id":`
+	memberTime = `"time":`
+)
+
+func (m *Mapping) want(option, member, pointer, otherwise string) error {
+	if pointer == "" {
+		pointer = otherwise
+	}
+	path, err := ParsePointer(pointer)
+	if err != nil {
+		return fmt.Errorf("%s is %q: %w", option, pointer, err)
+	}
+	m.wants = append(m.wants, want{member, path})
+	return nil
+}
+
+// ParsePointer returns the names and indices of a JSON pointer (RFC 6901); "#" is the whole document.
+func ParsePointer(pointer string) ([]string, error) {
+	if pointer == "#" {
+		return nil, nil
+	}
+	if !strings.HasPrefix(pointer, "/") {
+		return nil, errors.New(`want a JSON pointer (RFC 6901), which begins with "/", or "#" for the whole record`)
+	}
+	tokens := strings.Split(pointer[1:], "/")
+	for i, token := range tokens {
+		rest := strings.ReplaceAll(strings.ReplaceAll(token, "~0", ""), "~1", "")
+		if strings.Contains(rest, "~") {
+			return nil, errors.New(`in a JSON pointer "~" is written "~0", and "/" in a name "~1"`)
+		}
+		tokens[i] = strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
+	}
+	return tokens, nil
+}
+
+// Skip is why a record is passed over: it is no arrival, and nothing is wrong with it.
+type Skip string
+
+// Why records are passed over.
+const (
+	SkipDelete    Skip = "delete"    // a change that removes a row
+	SkipTombstone Skip = "tombstone" // a record without a value
+	// a connector's record that is about no row, such as a heartbeat or a change of a table
+	SkipOther Skip = "other"
+)
+
+// Skips lists all reasons for which a record is passed over.
+var Skips = []Skip{SkipDelete, SkipTombstone, SkipOther}
+
+// Error returns the reason in words.
+func (s Skip) Error() string { return "the record is passed over: " + string(s) }
+
+// mapped reads a record through the mapping.
+func (f *Reader) mapped(contentType string, headers []event.Header, data []byte, a *event.Arrival) error {
+	m := f.Mapping
+	if m.isConnector() && len(data) == 0 {
+		return SkipTombstone
+	}
+	if f.framed(contentType, headers, data) {
+		w, payload, err := f.open(headers, data)
+		if err != nil {
+			return err
+		}
+		text, err := w.AppendJSON(nil, payload)
+		if err != nil {
+			return err
+		}
+		var t *connect.Type
+		if typed, is := w.(interface{ ConnectType() *connect.Type }); is {
+			t = typed.ConnectType()
+		}
+		return m.arrival(text, t, a)
+	}
+	if m.preset == PresetCloudEvents {
+		if isStructured(contentType) || contentType == "" && f.looksStructured(headers, data) {
+			return f.structured(data, a)
+		}
+		return withEventTime(f.plain(contentType, data, a), string(event.HeaderValue(headers, "ce_time")), a)
+	}
+	return f.plain(contentType, data, a)
+}
+
+// plain reads a record that is not wrapped. Only JSON is mapped: the other forms have Rivulet's own fields.
+func (f *Reader) plain(contentType string, data []byte, a *event.Arrival) error {
+	codec, err := f.codec(contentType)
+	if err != nil {
+		return err
+	}
+	if _, isJSON := codec.(json.Codec); !isJSON {
+		return codec.DecodeArrival(data, a)
+	}
+	return f.Mapping.arrival(data, nil, a)
+}
+
+// isConnector reports whether records are those of Kafka Connect.
+func (m *Mapping) isConnector() bool { return m.preset == PresetDebezium || m.preset == PresetConnect }
+
+// arrival reads a record in JSON, whose type a registry's schema has given, or else nobody.
+func (m *Mapping) arrival(text []byte, t *connect.Type, a *event.Arrival) (err error) {
+	if m.isConnector() {
+		if text, t, err = m.row(text, t); err != nil {
+			return err
+		}
+	}
+	return m.read(text, t, a)
+}
+
+// read writes what it finds as Rivulet's own form, and reads that; named features it reads by itself.
+func (m *Mapping) read(text []byte, t *connect.Type, a *event.Arrival) error {
+	var places [6][]byte
+	found := places[:len(m.wants)]
+	if err := find(text, m.wants, found); err != nil {
+		return err
+	}
+	own := append(make([]byte, 0, len(text)+64), '{')
+	for i, w := range m.wants {
+		if found[i] == nil || i == m.key || i == m.named {
+			continue
+		}
+		if len(own) > 1 {
+			own = append(own, ',')
+		}
+		var err error
+		if own, err = m.appendField(append(own, w.member...), &w, found[i], t); err != nil {
+			return err
+		}
+	}
+	lacking := (json.Codec{}).DecodeArrival(append(own, '}'), a)
+	if lacking != nil && !event.LacksFeatures(lacking) {
+		return lacking
+	}
+	if m.named >= 0 && found[m.named] != nil {
+		lacking = json.DecodeRow(inner(found[m.named]), m.rows, t.At(m.wants[m.named].path), &a.Features)
+		if lacking != nil && !event.LacksFeatures(lacking) {
+			return lacking
+		}
+	}
+	a.Key = nil
+	if m.key >= 0 && found[m.key] != nil {
+		if err := m.readKey(found[m.key], t.At(m.wants[m.key].path), a); err != nil {
+			return err
+		}
+	}
+	return lacking
+}
+
+// appendField writes the value of a field as Rivulet's own form has it.
+func (m *Mapping) appendField(dst []byte, w *want, value jsontext.Value, t *connect.Type) ([]byte, error) {
+	if w.member != memberID && w.member != memberTime {
+		value = inner(value)
+	}
+	switch {
+	case w.member == memberTime && m.unit > 0:
+		return m.appendTime(dst, value)
+	case m.rows == nil:
+		return append(dst, value...), nil
+	}
+	var err error
+	if t = t.At(w.path); w.member == memberTime {
+		dst, err = m.rows.AppendTime(dst, value, t)
+	} else {
+		dst, err = m.rows.AppendPlain(dst, value, t)
+	}
+	if errors.Is(err, connect.ErrUnavailable) {
+		return dst, event.Errorf(event.ReasonFeatureMissing, strings.Trim(w.member, `":`), "%s", err)
+	}
+	return dst, err
+}
+
+// inner returns the list or object that a text holds: columns of the type json come as text, as "[\"n1\",\"n2\"]". Any
+// other value is returned as it is.
+func inner(value jsontext.Value) jsontext.Value {
+	if value.Kind() != '"' || len(value) < 4 || value[1] != '[' && value[1] != '{' {
+		return value
+	}
+	text, err := jsontext.AppendUnquote(nil, value)
+	if held := jsontext.Value(text); err == nil && held.IsValid() {
+		return held
+	}
+	return value
+}
+
+// appendTime writes a number since 1970 as text.
+func (m *Mapping) appendTime(dst []byte, value jsontext.Value) ([]byte, error) {
+	if value.Kind() == 'n' {
+		return append(dst, "null"...), nil
+	}
+	v, err := strconv.ParseInt(strings.Trim(string(value), `"`), 10, 64)
+	if err != nil {
+		return dst, event.Errorf(event.ReasonUnparsable, "time", "%s, want an integer since 1970", event.Cut(string(value)))
+	}
+	t := connect.Since(v, m.unit)
+	if err := fields.CheckYears(t, "time"); err != nil {
+		return dst, err
+	}
+	return append(t.AppendFormat(append(dst, '"'), time.RFC3339Nano), '"'), nil
+}
+
+// readKey takes a string or a number for the key of the prediction; null for none.
+func (m *Mapping) readKey(value jsontext.Value, t *connect.Type, a *event.Arrival) (err error) {
+	if m.rows != nil {
+		if value, err = m.rows.AppendPlain(nil, value, t); err != nil {
+			return event.Errorf(event.ReasonUnparsable, "key", "%s", err)
+		}
+	}
+	switch value.Kind() {
+	case 'n':
+		return nil
+	case '"':
+		key, err := jsontext.AppendUnquote(nil, value)
+		a.Key = key
+		return err
+	case '0':
+		a.Key = append([]byte{}, value...)
+		return nil
+	}
+	return event.Errorf(event.ReasonUnparsable, "key", "%s, want a string or a number", event.Cut(string(value)))
+}

@@ -1,0 +1,51 @@
+package json
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"rivulet/event"
+)
+
+// Codec is the Codec of "application/json": one object a record, described by [event.ArrivalSchema] and
+// [event.PredictionSchema] and by README.md. It is strict: UTF-8 throughout, no name twice in an object, nothing after
+// the object. It may be used by many goroutines at once.
+type Codec struct{}
+
+var _ event.Codec = Codec{}
+
+// ContentType returns "application/json".
+func (Codec) ContentType() string { return "application/json" }
+
+// Refused turns an error of the JSON library into a *[event.FieldError].
+func Refused(err error) error {
+	var field *event.FieldError
+	if errors.As(err, &field) {
+		return field
+	}
+	var syntactic *jsontext.SyntacticError
+	if errors.As(err, &syntactic) {
+		return event.Errorf(event.ReasonUnparsable, fieldPath(syntactic.JSONPointer), "%s (byte %d)",
+			event.LibraryText(syntactic.Err), syntactic.ByteOffset)
+	}
+	return event.Errorf(event.ReasonUnparsable, "", "%s", event.LibraryText(err))
+}
+
+// fieldPath turns /features/values/3 into features.values[3].
+func fieldPath(pointer jsontext.Pointer) string {
+	var path strings.Builder
+	for token := range pointer.Tokens() {
+		switch {
+		case strings.Trim(token, "0123456789") == "":
+			fmt.Fprintf(&path, "[%s]", event.Cut(token))
+		case path.Len() > 0:
+			path.WriteString("." + event.Cut(token))
+		default:
+			path.WriteString(event.Cut(token))
+		}
+	}
+	return event.Cut(path.String())
+}
