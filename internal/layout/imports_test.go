@@ -49,8 +49,14 @@ var only = []struct {
 	{"event/eventtest", []string{"event"}},
 	{"event/…", []string{"event", "event/connect", "event/fields", "event/table", "schema"}},
 	{"test/eventpb", nil},
-	{"test/chaos", []string{"artifact", "event", "event/json", "test/chaos/ledger", "test/harness"}},
+	{"test/chaos", []string{"artifact", "event", "event/…", "test/chaos/…", "test/harness"}},
 	{"test/chaos/ledger", nil},
+	{"test/chaos/gauge", nil},
+	{"test/chaos/record", []string{"event", "event/…", "test/chaos/ledger"}},
+	{"test/chaos/oracle", []string{"artifact", "event", "graph", "infer", "infer/attach", "mapping", "serving",
+		"test/harness"}},
+	{"test/chaos/services", []string{"test/chaos/record", "test/harness"}},
+	{"test/chaos/…", []string{"test/harness"}},
 	{"consumer", []string{"event", "event/form", "infer", "infer/attach", "infer/explain", "infer/growth",
 		"infer/preprocess", "graph",
 		"schema", "kafka",
@@ -143,7 +149,9 @@ var users = []struct {
 // testOnly are packages that only tests, and each other, import: test/chaos is a test as a program. So are
 // packages whose names end in test.
 var testOnly = []string{"test/reference", "test/reference/convert", "test/eventpb", "test/harness", "test/chaos",
-	"test/chaos/ledger", "graph/gemm/peak"}
+	"test/chaos/client", "test/chaos/gauge", "test/chaos/ledger", "test/chaos/member", "test/chaos/oracle",
+	"test/chaos/record",
+	"test/chaos/refresher", "test/chaos/services", "graph/gemm/peak"}
 
 // never lists what a package must not reach, not even through others: its binary would carry it.
 var never = []struct {

@@ -5,80 +5,41 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"hash/fnv"
-	"slices"
 	"strings"
 
 	"rivulet/event"
 	"rivulet/event/json"
+	"rivulet/test/chaos/record"
 	"rivulet/test/harness"
 )
 
-// message is an arrival that can be predicted.
-type message struct {
-	id    string
-	value []byte
-}
-
-// makeArrivals makes arrivals of the data set's test nodes, several of each where more are wanted: under new
-// ids, so that a refresh may merge them, with edges to nodes of T, to other arrivals, and to those that are
-// sent just before and after.
+// makeArrivals makes arrivals of the data set's test nodes, and stores the features of those that may come without.
 func (w *world) makeArrivals(ctx context.Context, wanted int) error {
 	lines, err := w.Output(ctx, nil, "rivulet", "replay", "--data", w.Path("data"), "--out", "-")
 	if err != nil {
 		return err
 	}
-	var nodes []event.Arrival
-	for line := range bytes.Lines(lines) {
-		var a event.Arrival
-		if err := (json.Codec{}).DecodeArrival(bytes.TrimSpace(line), &a); err != nil {
-			return err
-		}
-		nodes = append(nodes, a)
+	made, err := record.Make(lines, wanted)
+	if err != nil {
+		return err
 	}
-	test := map[string]bool{}
-	for _, a := range nodes {
-		test[a.ID] = true
+	client := w.Stored.Client()
+	defer func() { _ = client.Close() }()
+	store := client.Pipeline()
+	for _, a := range made {
+		w.arrivals = append(w.arrivals, a)
+		w.byID[a.ID] = a
+		store.Set(ctx, "features:"+a.ID, a.Stored(w.features), 0)
 	}
-	copies := max(1, (wanted+len(nodes)-1)/len(nodes))
-	name := func(id string, of int) string { return fmt.Sprintf("n%s-%d", id, of%copies) }
-	for k := range copies * len(nodes) {
-		a := nodes[k%len(nodes)]
-		id := name(a.ID, k/len(nodes))
-		edges := make([]string, 0, len(a.Edges)+4)
-		for _, e := range a.Edges {
-			if test[e] {
-				e = name(e, int(hash(id+e)))
-			}
-			edges = append(edges, e)
-		}
-		for _, by := range []int{-40, -2, -1, 33} {
-			other := (k + by + copies*len(nodes)) % (copies * len(nodes))
-			edges = append(edges, name(nodes[other%len(nodes)].ID, other/len(nodes)))
-		}
-		slices.Sort(edges)
-		a.ID, a.Edges = id, slices.Compact(edges)
-		value, err := json.Codec{}.AppendArrival(nil, &a)
-		if err != nil {
-			return err
-		}
-		w.arrivals = append(w.arrivals, message{id, value})
-		w.byID[id] = w.arrivals[k]
-	}
-	return nil
-}
-
-func hash(text string) uint32 {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(text))
-	return h.Sum32()
+	_, err = store.Exec(ctx)
+	return err
 }
 
 // learn notes what an artifact says of the arrivals without any service.
 func (w *world) learn(ctx context.Context, version, dir string) error {
 	var lines bytes.Buffer
 	for _, m := range w.arrivals {
-		lines.Write(m.value)
+		lines.Write(m.Value[record.JSON])
 		lines.WriteByte('\n')
 	}
 	says, err := w.predict(ctx, dir, "node", &lines)

@@ -11,35 +11,49 @@
 //
 // Four streams run side by side, of two consumers each: delivery at_least_once and exactly_once, both with
 // redis.outage wait and degrade. Two of them grow (attach.arrivals), one has graph batches, and the arrivals of each
-// are compressed by another codec. Each has topics and a group of its own; they share the brokers, Redis and the
-// artifacts. A sender writes arrivals at a steady rate, past the proxies; a reader, which sees committed records
-// only, reads arrivals, predictions and dead letters. Rows of arrivals live for a shorter time than an arrival takes
-// to come again, so that neighbours come and go all the time.
+// are compressed by another codec. Arrivals come as JSON, Protobuf and Avro, by schemas of a registry, by a mapping,
+// and without features, which are then in a Redis of their own; predictions are JSON, Protobuf and Avro. Each stream
+// has topics and a group of its own; they share the brokers, Redis and the artifacts. A sender writes arrivals at a
+// steady rate, past the proxies, and another one writes some into transactions, which it commits and aborts by turns. A
+// reader, which sees committed records only, reads arrivals, predictions and dead letters. Rows of arrivals live for a
+// shorter time than an arrival takes to come again, so that neighbours come and go all the time. Beside the streams,
+// clients ask rivulet serve and the live page.
 //
 //	main.go              flags, and the two commands
-//	world.go             binaries, artifacts, services
+//	world.go             binaries, artifacts, versions
 //	arrivals.go          the arrivals that are sent, and what an artifact says of them
 //	stream.go            one stream
 //	load.go              its sender
-//	aborted.go           arrivals in transactions that are aborted
+//	transactions.go      arrivals in transactions that are committed or aborted
 //	reader.go            its readers
-//	member.go            its consumers, which may be killed
+//	asks.go              rivulet serve and the live page, asked while faults happen
+//	explain.go           what the oracle is given
 //	faults.go            the list of faults, and those of consumers
 //	faults_kafka.go      faults of brokers
 //	faults_topics.go     of topics
+//	faults_offsets.go    of a group's offsets: reset, expired, begun at latest
 //	faults_redis.go      of Redis
+//	faults_sources.go    of the schema registry and the features by id
 //	faults_artifacts.go  of versions: publish, swap, prune
 //	refresh.go           of refreshes
-//	upgrade.go           programs of another commit beside the new ones
 //	schedule.go          in which order faults come, window by window
 //	hostile.go           records that are hard to take
-//	poison.go            records that nobody can predict
 //	traps.go             proxies that see a moment of a delivery, and kill the consumer
 //	windows.go           the faults that do that
 //	groups.go            graph batches, predicted again
 //	table.go             the rows of the table that is printed
 //	soak.go              the steady rate
-//	ledger/              what happened to each arrival, and which promise that breaks
+//
+// The packages below are what these use:
+//
+//	ledger/     what happened to each arrival, and which promise that breaks
+//	oracle/     which predictions are right where neighbours are arrivals, or were not read
+//	record/     arrivals in each form, poison, a schema registry
+//	client/     a client of rivulet serve and the live page
+//	services/   Kafka, Redis and the proxies before them
+//	member/     a consumer as a process
+//	refresher/  trainer refresh as a process
+//	gauge/      what the soak measures
 //
 // Networks that can be cut and listened to, Redis servers and Kafka brokers are in test/harness.
 //
@@ -55,14 +69,17 @@
 //
 // # What is checked
 //
+// The ledger checks:
+//
 //   - Each arrival is answered, by a prediction or, if it is poisoned, by a dead letter with the right reason: the
 //     rest is lost. Records that were deleted before they were answered, and those of a topic that was deleted, do
-//     not count. Tombstones, and arrivals in transactions that were aborted, are not answered.
+//     not count. Tombstones, arrivals in transactions that were aborted, and those before the place at which a group
+//     begins (start_offset latest) are not answered. What is read again, as offsets were reset, is answered again.
 //   - Dead letters have the value and the headers of their records, unless they say that parts were left out.
 //   - In exactly_once it is answered once. In at_least_once the arrivals of a window that are answered more than once
 //     are no more than were in flight: consumers × lanes × batch.size, for each blow of the fault and each further
 //     generation of the group.
-//   - The first answers to the arrivals of one key and partition come in their order.
+//   - The first answers to the arrivals of one key and partition come in their order, predictions and dead letters.
 //   - A prediction that is not marked as degraded, and that no arrival was a neighbour for, equals, bit for bit,
 //     logits included, the output of `rivulet predict` for that arrival with that artifact: so rows and S belonged to
 //     one version.
@@ -71,9 +88,15 @@
 //     of node batches at least once. Of graph batches exactly once, a hundred are predicted again at the end.
 //   - Predictions name versions that were complete when they were made; one batch names one version; streams that
 //     wait have no degraded ones.
-//   - Consumers do not end by themselves, and end with status 0 after SIGTERM. Hostile records cost a consumer 64 MiB
-//     of resident memory at most.
-//   - A refresh that is killed and started again forgets no node.
+//   - Consumers, rivulet serve and the page do not end by themselves, and end with status 0 after SIGTERM. Hostile
+//     records cost a consumer 64 MiB of resident memory at most.
+//   - A refresh that is killed and started again forgets no node. Two publishers of one artifact succeed both.
+//   - A client of rivulet serve or the page is answered in time, by a right answer or an error that says what is away,
+//     and by answers again when a fault is over.
+//
+// The oracle checks the rest, to the bit, with the artifact that a prediction names: predictions of arrivals that are
+// attached to earlier arrivals, and degraded ones, which must come while Redis is away or just after. A time-out of a
+// busy machine is told apart by the consumer's log and counted: see its documentation.
 //
 // # Moments of a delivery
 //

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"rivulet/test/chaos/ledger"
+	"rivulet/test/chaos/member"
+	"rivulet/test/chaos/record"
 	"rivulet/test/harness"
 )
 
@@ -20,6 +22,7 @@ import (
 type fault struct {
 	name  string
 	redis bool // it is about Redis, so that redis.outage tells its effect
+	rows  bool // like such a fault, it may take rows of M away, so that predictions may be degraded
 	// of is true of worlds that can have it; nil: all.
 	of   func(*world) bool
 	deal func(ctx context.Context, r *run, rng *rand.Rand) (blows int, err error)
@@ -33,15 +36,14 @@ func between(rng *rand.Rand, from, to time.Duration) time.Duration {
 }
 
 // What a world may have.
-func cluster(w *world) bool  { return len(w.brokers) > 2 }
-func single(w *world) bool   { return w.redis != nil }
-func sentinel(w *world) bool { return w.watched != nil }
-func merges(w *world) bool {
-	return slices.ContainsFunc(w.kinds(), func(k kind) bool { return k.merged })
+func cluster(w *world) bool  { return len(w.Brokers) > 2 }
+func single(w *world) bool   { return w.Redis != nil }
+func sentinel(w *world) bool { return w.Watched != nil }
+func with(of func(kind) bool) func(*world) bool {
+	return func(w *world) bool { return slices.ContainsFunc(w.kinds(), of) }
 }
-func others(w *world) bool {
-	return slices.ContainsFunc(w.kinds(), func(k kind) bool { return !k.merged })
-}
+func merges(k kind) bool { return k.merged }
+func others(k kind) bool { return !k.merged }
 
 // faults lists all faults in the order of the table.
 var faults = []fault{
@@ -64,8 +66,12 @@ var faults = []fault{
 	{name: "min.insync.replicas unmet", of: cluster, deal: replicasMissing, alone: true},
 	{name: "consumer cut off from Kafka", deal: cutKafka},
 	{name: "partitions added", deal: partitionsAdded, alone: true},
-	{name: "topic of arrivals deleted and made anew", of: others, deal: topicMadeAnew, alone: true},
-	{name: "records deleted that nobody has read", of: others, deal: recordsDeleted, alone: true},
+	{name: "topic of arrivals deleted and made anew", of: with(others), deal: topicMadeAnew, alone: true},
+	{name: "records deleted that nobody has read", of: with(others), deal: recordsDeleted, alone: true},
+	{name: "offsets reset by an operator", of: with(stays), deal: offsetsReset, alone: true},
+	{name: "offsets expired, records too", of: with(expires), deal: groupDeleted, alone: true},
+	{name: "offsets expired, start at latest", of: with(expires), deal: startAtLatest, alone: true},
+	{name: "topics stamp records themselves, short segments", deal: topicsConfigured, alone: true},
 	{name: "consumer cut off from Redis", redis: true, of: single, deal: cutRedis},
 	{name: "Redis restarted, with its data", redis: true, of: single, deal: redisRestarted},
 	{name: "Redis killed (SIGKILL), with its append-only file", redis: true, of: single, deal: redisKilled},
@@ -73,8 +79,12 @@ var faults = []fault{
 	{name: "Redis hung (SIGSTOP)", redis: true, of: single, deal: redisHung},
 	{name: "Redis flushed, later published again", redis: true, deal: redisFlushed},
 	{name: "current version deleted, later another published", redis: true, deal: versionDeleted},
-	{name: "artifacts swapped, publisher killed half-way", deal: swap},
-	{name: "refresh killed, then run to its end", of: merges, deal: refreshed, alone: true},
+	{name: "schema registry away, with new schemas", of: with(writes(record.ByAvro)), deal: registryAway},
+	{name: "Redis of features by id hung or restarted", of: with(writes(record.Absent)), deal: featuresAway},
+	{name: "artifacts swapped, publisher killed half-way", rows: true, deal: swap},
+	{name: "two publishers of one artifact, and one of another", rows: true, deal: twoPublishers},
+	{name: "refresh killed, then run to its end", of: with(merges), deal: refreshed, alone: true},
+	{name: "two refreshes at once", of: with(merges), deal: twoRefreshers, alone: true},
 	{name: "poison: half of the records", deal: poisoned},
 	{name: "records of one byte up to the limit", deal: sizes},
 	{name: "compression bombs", deal: bombs, alone: true},
@@ -84,7 +94,7 @@ var faults = []fault{
 }
 
 // several deals some faults at once.
-var several = fault{name: "three of these at once", deal: func(ctx context.Context, r *run,
+var several = fault{name: "three of these at once", rows: true, deal: func(ctx context.Context, r *run,
 	rng *rand.Rand) (int, error) {
 	type dealt struct {
 		blows int
@@ -129,7 +139,7 @@ func (r *run) eventually(ctx context.Context, s *stream, what string, so func() 
 }
 
 // each does something to one member of every stream.
-func (r *run) each(which int, do func(*member) error) error {
+func (r *run) each(which int, do func(*member.Member) error) error {
 	var err error
 	for _, s := range r.streams {
 		err = errors.Join(err, do(s.members[which]))
@@ -138,12 +148,12 @@ func (r *run) each(which int, do func(*member) error) error {
 }
 
 // kill kills a member that is running.
-func (r *run) kill(m *member) error { return r.took(m.kill(), "%s: nobody to kill", m.log) }
+func (r *run) kill(m *member.Member) error { return r.took(m.Kill(), "%s: nobody to kill", m.Log) }
 
 func killOne(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	const times = 2
 	for range times {
-		err := r.each(rng.IntN(2), func(m *member) error { return errors.Join(r.kill(m), m.start()) })
+		err := r.each(rng.IntN(2), func(m *member.Member) error { return errors.Join(r.kill(m), m.Start()) })
 		if err := errors.Join(err, harness.Sleep(ctx, between(rng, 500*time.Millisecond,
 			3*time.Second))); err != nil {
 			return 0, err
@@ -155,23 +165,23 @@ func killOne(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 func killAll(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	err := errors.Join(r.each(0, r.kill), r.each(1, r.kill),
 		harness.Sleep(ctx, between(rng, time.Second, 3*time.Second)))
-	return 1, errors.Join(err, r.each(0, (*member).start), r.each(1, (*member).start))
+	return 1, errors.Join(err, r.each(0, (*member.Member).Start), r.each(1, (*member.Member).Start))
 }
 
 // zombie stops consumers until their groups go on without them.
 func zombie(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	which := rng.IntN(2)
-	err := r.each(which, func(m *member) error { return m.signal(syscall.SIGSTOP) })
+	err := r.each(which, func(m *member.Member) error { return m.Signal(syscall.SIGSTOP) })
 	err = errors.Join(err, harness.Sleep(ctx, sessionTimeout+between(rng, time.Second, 4*time.Second)))
 	err = errors.Join(err, r.atOnce(func(s *stream) error { return r.awaitMember(ctx, s, which, false) }))
-	return 1, errors.Join(err, r.each(which, func(m *member) error { return m.signal(syscall.SIGCONT) }))
+	return 1, errors.Join(err, r.each(which, func(m *member.Member) error { return m.Signal(syscall.SIGCONT) }))
 }
 
 // rebalance lets a guest come, one of the others leave and return, and the guest leave.
 func rebalance(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	const guest = members - 1
 	pause := func() error { return harness.Sleep(ctx, between(rng, time.Second, 3*time.Second)) }
-	drain := func(m *member) error { return m.drain(patience) }
+	drain := func(m *member.Member) error { return m.Drain(patience) }
 	group := func(which int, there bool) func() error {
 		return func() error {
 			return r.atOnce(func(s *stream) error { return r.awaitMember(ctx, s, which, there) })
@@ -179,9 +189,9 @@ func rebalance(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	}
 	other := rng.IntN(2)
 	for _, step := range []func() error{
-		func() error { return r.each(guest, (*member).start) }, pause, group(guest, true),
+		func() error { return r.each(guest, (*member.Member).Start) }, pause, group(guest, true),
 		func() error { return r.each(other, drain) }, group(other, false), pause,
-		func() error { return r.each(other, (*member).start) }, pause, group(other, true),
+		func() error { return r.each(other, (*member.Member).Start) }, pause, group(other, true),
 		func() error { return r.each(guest, drain) }, group(guest, false),
 	} {
 		if err := step(); err != nil {
@@ -201,8 +211,9 @@ func clockStepped(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 		ahead = -ahead
 	}
 	r.world.say("  by %v", ahead)
+	r.world.ahead.Store(int64(ahead))
 	set := func(ahead time.Duration) error {
-		return r.each(which, func(m *member) error { return m.setClock(ahead) })
+		return r.each(which, func(m *member.Member) error { return m.SetClock(ahead) })
 	}
 	before := make([]int64, len(r.streams))
 	for i, s := range r.streams {
@@ -224,17 +235,17 @@ func rollingUpgrade(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 		which, old := rng.IntN(2), rng.IntN(2) == 0
 		for _, s := range r.streams {
 			m := s.members[which]
-			m.bin = ""
+			m.Bin = ""
 			if old {
-				m.bin = r.world.oldBin
+				m.Bin = r.world.oldBin
 			}
 			if rng.IntN(2) == 0 {
-				m.kill()
+				m.Kill()
 				blows++
-			} else if err := m.drain(patience); err != nil {
+			} else if err := m.Drain(patience); err != nil {
 				return 0, err
 			}
-			if err := m.start(); err != nil {
+			if err := m.Start(); err != nil {
 				return 0, err
 			}
 		}
@@ -246,11 +257,11 @@ func rollingUpgrade(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	for which := range 2 { // all of them new again
 		for _, s := range r.streams {
 			m := s.members[which]
-			if m.bin == "" {
+			if m.Bin == "" {
 				continue
 			}
-			m.bin = ""
-			if err := errors.Join(m.drain(patience), m.start()); err != nil {
+			m.Bin = ""
+			if err := errors.Join(m.Drain(patience), m.Start()); err != nil {
 				return 0, err
 			}
 		}

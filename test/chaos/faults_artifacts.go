@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"rivulet/test/harness"
@@ -12,13 +13,13 @@ import (
 
 func versionDeleted(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	w := r.world
-	current, err := w.store.Get(ctx, "{"+prefix+"}:current").Result()
+	current, err := w.Store.Get(ctx, "{"+prefix+"}:current").Result()
 	next := rng.IntN(len(w.artifacts))
 	if err == nil {
 		r.redises.Lock()
 		err = w.erase(ctx, current)
 		r.redises.Unlock()
-		left, _ := w.store.Exists(ctx, "{"+prefix+"}:"+current+":complete").Result()
+		left, _ := w.Store.Exists(ctx, "{"+prefix+"}:"+current+":complete").Result()
 		err = errors.Join(err, r.took(left == 0, "version %s is there", current))
 	}
 	switch {
@@ -33,6 +34,31 @@ func versionDeleted(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 		return 0, err
 	}
 	return 0, w.publish(ctx, next)
+}
+
+// twoPublishers has two publishers bring one artifact to Redis at once, and a third one another artifact. All succeed.
+func twoPublishers(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
+	w := r.world
+	which := rng.IntN(len(w.artifacts))
+	other := (which + 1) % len(w.artifacts)
+	w.publishing.Lock()
+	r.redises.Lock()
+	err := w.erase(ctx, w.artifacts[which].version)
+	r.redises.Unlock()
+	var publishers sync.WaitGroup
+	failed := make([]error, 3)
+	for i, artifact := range []int{which, which, other} {
+		publishers.Go(func() {
+			_, failed[i] = w.Output(ctx, nil, "trainer", "publish", "--config", w.artifacts[artifact].config, "--keep", "-1")
+		})
+	}
+	publishers.Wait()
+	w.publishing.Unlock()
+	if err = errors.Join(err, errors.Join(failed...)); err != nil && r.calm {
+		return 0, fmt.Errorf("publishing twice at once: %w", err)
+	}
+	// Another fault may have taken Redis away meanwhile. The versions are known as complete, too.
+	return 0, errors.Join(w.publish(ctx, other), w.publish(ctx, which))
 }
 
 // swap moves CURRENT back and forth. Some publishers are killed after a moment, and another one continues.
@@ -56,7 +82,7 @@ func swap(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 		default:
 			err = w.publish(ctx, which)
 		}
-		current, _ := w.store.Get(ctx, "{"+prefix+"}:current").Result()
+		current, _ := w.Store.Get(ctx, "{"+prefix+"}:current").Result()
 		err = errors.Join(err, r.took(current == w.artifacts[which].version, "CURRENT is %q, want %s", current,
 			w.artifacts[which].version))
 		if err := errors.Join(err, harness.Sleep(ctx, between(rng, 0, time.Second))); err != nil {

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"rivulet/test/chaos/services"
 	"rivulet/test/harness"
 )
 
@@ -27,30 +27,20 @@ func (r *run) cut(ctx context.Context, rng *rand.Rand, proxies ...*harness.Proxy
 }
 
 func cutKafka(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
-	return 1, r.cut(ctx, rng, r.world.kafkaWays[rng.IntN(2)]...)
-}
-
-// listens reports whether a broker takes connections.
-func listens(ctx context.Context, b harness.Broker) bool {
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", b.Addr(harness.Plaintext))
-	if err != nil {
-		return false
-	}
-	_ = conn.Close()
-	return true
+	return 1, r.cut(ctx, rng, r.world.KafkaWays[rng.IntN(2)]...)
 }
 
 // brokerDown ends one broker and starts it again.
 func brokerDown(how string) func(context.Context, *run, *rand.Rand) (int, error) {
 	return func(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
-		b := r.world.brokers[rng.IntN(len(r.world.brokers))]
+		b := r.world.Brokers[rng.IntN(len(r.world.Brokers))]
 		return 1, r.without(ctx, how, harness.Brokers{b},
 			func() error { return harness.Sleep(ctx, between(rng, 0, 2*time.Second)) })
 	}
 }
 
 func allBrokersKilled(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
-	return 1, r.without(ctx, "kill", r.world.brokers, func() error {
+	return 1, r.without(ctx, "kill", r.world.Brokers, func() error {
 		return harness.Sleep(ctx, between(rng, 0, 2*time.Second))
 	})
 }
@@ -62,7 +52,7 @@ func (r *run) without(ctx context.Context, how string, down harness.Brokers, do 
 	if err := down.Do(ctx, how); err != nil {
 		return err
 	}
-	err := r.took(!listens(ctx, down[0]), "the broker still listens")
+	err := r.took(!services.Listens(ctx, down[0]), "the broker still listens")
 	err = errors.Join(err, do())
 	return errors.Join(err, down.Do(context.WithoutCancel(ctx), "start"))
 }
@@ -71,7 +61,7 @@ func (r *run) without(ctx context.Context, how string, down harness.Brokers, do 
 func leaderKilled(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	topic, partition := r.streams[rng.IntN(len(r.streams))].topic("arrivals"), int32(rng.IntN(partitions))
 	leader := func() int32 {
-		topics, err := r.world.kafka.ListTopics(ctx, topic)
+		topics, err := r.world.Kafka.ListTopics(ctx, topic)
 		if err != nil || topics[topic].Partitions[partition].Err != nil {
 			return -1
 		}
@@ -81,7 +71,7 @@ func leaderKilled(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	if was < 1 {
 		return 0, r.took(false, "%s/%d has no leader", topic, partition)
 	}
-	return 2, r.without(ctx, "kill", r.world.brokers[was-1:was], func() error {
+	return 2, r.without(ctx, "kill", r.world.Brokers[was-1:was], func() error {
 		return r.eventuallyIn(ctx, "another broker leads", func() bool { is := leader(); return is > 0 && is != was })
 	})
 }
@@ -90,7 +80,7 @@ func leaderKilled(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 func coordinatorMoves(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	group := r.streams[rng.IntN(len(r.streams))].name
 	coordinator := func() int32 {
-		found := r.world.kafka.FindGroupCoordinators(ctx, group)[group]
+		found := r.world.Kafka.FindGroupCoordinators(ctx, group)[group]
 		if found.Err != nil {
 			return -1
 		}
@@ -100,7 +90,7 @@ func coordinatorMoves(ctx context.Context, r *run, rng *rand.Rand) (int, error) 
 	if was < 1 {
 		return 0, r.took(false, "group %s has no coordinator", group)
 	}
-	return 2, r.without(ctx, "stop", r.world.brokers[was-1:was], func() error {
+	return 2, r.without(ctx, "stop", r.world.Brokers[was-1:was], func() error {
 		return r.eventuallyIn(ctx, "another broker coordinates", func() bool {
 			is := coordinator()
 			return is > 0 && is != was
@@ -119,34 +109,18 @@ func (r *run) eventuallyIn(ctx context.Context, what string, so func() bool) err
 // replicasMissing has the topics of answers want all replicas, of which one is down.
 func replicasMissing(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	const setting = "min.insync.replicas"
-	all := map[string]string{setting: fmt.Sprint(len(r.world.brokers))}
-	most := map[string]string{setting: fmt.Sprint(len(r.world.brokers) - 1)}
-	which := rng.IntN(len(r.world.brokers))
+	all := map[string]string{setting: fmt.Sprint(len(r.world.Brokers))}
+	most := map[string]string{setting: fmt.Sprint(len(r.world.Brokers) - 1)}
+	which := rng.IntN(len(r.world.Brokers))
 	probe := &kgo.Record{Key: []byte("k"), Value: []byte("probe")}
 	// After an earlier fault the brokers that stay may not be in sync yet: then a partition would have
 	// no leader at all.
-	if err := r.eventuallyIn(ctx, "all replicas are in sync", func() bool { return r.world.inSync(ctx) }); err != nil {
+	if err := r.eventuallyIn(ctx, "all replicas are in sync", func() bool { return r.world.InSync(ctx) }); err != nil {
 		return 0, err
 	}
-	return 2, r.without(ctx, "kill", r.world.brokers[which:which+1], func() error {
+	return 2, r.without(ctx, "kill", r.world.Brokers[which:which+1], func() error {
 		return r.configured(ctx, all, most, probe, kerr.NotEnoughReplicas, func() error {
 			return harness.Sleep(ctx, between(rng, 3*time.Second, 10*time.Second))
 		})
 	})
-}
-
-// inSync reports whether each partition of every topic has a leader and all of its replicas in sync.
-func (w *world) inSync(ctx context.Context) bool {
-	topics, err := w.kafka.ListTopicsWithInternal(ctx)
-	if err != nil {
-		return false
-	}
-	for _, topic := range topics {
-		for _, p := range topic.Partitions {
-			if p.Err != nil || p.Leader < 0 || len(p.ISR) < len(p.Replicas) {
-				return false
-			}
-		}
-	}
-	return true
 }

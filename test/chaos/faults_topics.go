@@ -18,12 +18,12 @@ import (
 func partitionsAdded(ctx context.Context, r *run, _ *rand.Rand) (int, error) {
 	return 2, r.atOnce(func(s *stream) error {
 		topic := s.topic("arrivals")
-		topics, err := r.world.kafka.ListTopics(ctx, topic)
+		topics, err := r.world.Kafka.ListTopics(ctx, topic)
 		if err != nil {
 			return err
 		}
 		was := len(topics[topic].Partitions)
-		made, err := r.world.kafka.CreatePartitions(ctx, 1, topic)
+		made, err := r.world.Kafka.CreatePartitions(ctx, 1, topic)
 		if err = errors.Join(err, made.Error()); err != nil {
 			return fmt.Errorf("adding a partition to %s: %w", topic, err)
 		}
@@ -32,14 +32,40 @@ func partitionsAdded(ctx context.Context, r *run, _ *rand.Rand) (int, error) {
 	})
 }
 
+// topicsConfigured has brokers stamp the records of all topics with their own time, and begin new segments often.
+func topicsConfigured(ctx context.Context, r *run, rng *rand.Rand) (_ int, err error) {
+	var topics []string
+	for _, s := range r.streams {
+		topics = append(topics, s.topic("arrivals"), s.topic("predictions"), s.topic("letters"))
+	}
+	k := r.world.Kafka
+	during := map[string]string{"message.timestamp.type": "LogAppendTime", "segment.bytes": "1048576",
+		"retention.ms": "3600000"}
+	after := map[string]string{"message.timestamp.type": "CreateTime", "segment.bytes": "1073741824",
+		"retention.ms": "604800000"}
+	if err := k.Configure(ctx, during, topics...); err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, k.Configure(context.WithoutCancel(ctx), after, topics...)) }()
+	for _, s := range r.streams {
+		before := s.stamped.Load()
+		if err := r.eventually(ctx, s, "arrivals have the broker's time", func() bool {
+			return s.stamped.Load() > before
+		}); err != nil {
+			return 0, err
+		}
+	}
+	return 0, harness.Sleep(ctx, between(rng, 3*time.Second, 6*time.Second))
+}
+
 // stopped stops the consumers of a stream for a moment, shorter than their sessions, pauses its load when all that
 // was sent is in the ledger, and does something.
 func (r *run) stopped(ctx context.Context, s *stream, do func() error) error {
 	for _, m := range s.members {
-		if err := m.signal(syscall.SIGSTOP); err != nil {
+		if err := m.Signal(syscall.SIGSTOP); err != nil {
 			return err
 		}
-		defer func() { _ = m.signal(syscall.SIGCONT) }() //nolint:revive // all of them, at the end
+		defer func() { _ = m.Signal(syscall.SIGCONT) }() //nolint:revive // all of them, at the end
 	}
 	s.burst(ctx, 100)
 	goOn, err := s.pause(ctx)
@@ -68,7 +94,7 @@ func recordsDeleted(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 
 func (r *run) deleteRecords(ctx context.Context, s *stream, rng *rand.Rand) error {
 	topic := s.topic("arrivals")
-	ends, err := r.world.kafka.ListEndOffsets(ctx, topic)
+	ends, err := r.world.Kafka.ListEndOffsets(ctx, topic)
 	if err != nil {
 		return err
 	}
@@ -77,9 +103,9 @@ func (r *run) deleteRecords(ctx context.Context, s *stream, rng *rand.Rand) erro
 		upTo.Add(kadm.Offset{Topic: topic, Partition: o.Partition, At: max(0, o.Offset-rng.Int64N(10)),
 			LeaderEpoch: -1})
 	})
-	deleted, err := r.world.kafka.DeleteRecords(ctx, upTo)
-	if err = errors.Join(err, deleted.Error()); err != nil {
-		return fmt.Errorf("deleting records of %s: %w", topic, err)
+	deleted, err := r.world.DeleteRecords(ctx, patience, upTo)
+	if err != nil {
+		return err
 	}
 	gone := 0
 	deleted.Each(func(d kadm.DeleteRecordsResponse) {
@@ -109,7 +135,7 @@ func topicMadeAnew(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 			blind := func(signal syscall.Signal) {
 				for _, m := range s.members {
 					if round == 1 {
-						err = errors.Join(err, m.signal(signal))
+						err = errors.Join(err, m.Signal(signal))
 					}
 				}
 			}
@@ -138,7 +164,7 @@ func (s *stream) flushed(ctx context.Context) (bool, error) {
 
 // newLife deletes the topic of arrivals and makes it anew. s.sending is held.
 func (s *stream) newLife(ctx context.Context) error {
-	k, topic := s.world.kafka, s.topic("arrivals")
+	k, topic := s.world.Kafka, s.topic("arrivals")
 	before, err := k.ListTopics(ctx, topic)
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"rivulet/test/chaos/ledger"
+	"rivulet/test/chaos/record"
 )
 
 // groupsChecked is how many graph batches are predicted again at the end.
@@ -35,7 +36,7 @@ func (r *run) checkGroups(ctx context.Context) error {
 func (s *stream) checkGroup(ctx context.Context, group ledger.Group) error {
 	var lines bytes.Buffer
 	for _, g := range group.All {
-		lines.Write(s.world.byID[g.ID].value)
+		lines.Write(s.world.byID[g.ID].Value[record.JSON])
 		lines.WriteByte('\n')
 	}
 	s.world.mu.Lock()

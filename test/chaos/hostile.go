@@ -12,11 +12,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"rivulet/event"
+	"rivulet/test/chaos/record"
+	"rivulet/test/chaos/services"
 	"rivulet/test/harness"
 )
-
-// brokerLimit is the largest batch of records that brokers take by default, in bytes.
-const brokerLimit = 1_048_588
 
 // poisoned has half of the records be such that nobody can predict them.
 func poisoned(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
@@ -44,10 +43,11 @@ func sizes(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 		defer s.shares.padded.Store(0) //nolint:revive // all of them, when the window ends
 		s.sending.Lock()
 		for _, m := range r.world.arrivals[:3] {
-			room := recordBytes - len(m.value) - 1 // beside a key of one byte
-			s.sendOne(ctx, []byte("k"), m.id, poison{value: padded(m.value, room)})
-			s.sendOne(ctx, []byte("k"), m.id, poison{value: padded(m.value, room+1), reason: event.ReasonTooLarge})
-			s.sendOne(ctx, []byte("k"), m.id, poison{value: []byte("{"), reason: event.ReasonUnparsable})
+			text := s.text(&m)
+			room := record.MaxBytes - len(text) - 1 // beside a key of one byte
+			s.sendOne(ctx, []byte("k"), m.ID, record.Value{Bytes: record.Padded(text, room)})
+			s.sendOne(ctx, []byte("k"), m.ID, record.Value{Bytes: record.Padded(text, room+1), Reason: event.ReasonTooLarge})
+			s.sendOne(ctx, []byte("k"), m.ID, record.Value{Bytes: []byte("{"), Reason: event.ReasonUnparsable})
 		}
 		s.sending.Unlock()
 	}
@@ -78,7 +78,7 @@ func keyless(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 func smallMessages(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	small := 4096 + rng.IntN(4096)
 	return 0, r.configured(ctx, map[string]string{"max.message.bytes": fmt.Sprint(small)},
-		map[string]string{"max.message.bytes": fmt.Sprint(brokerLimit)},
+		map[string]string{"max.message.bytes": fmt.Sprint(services.BrokerLimit)},
 		&kgo.Record{Key: []byte("k"), Value: bytes.Repeat([]byte("large "), small/4)}, kerr.MessageTooLarge,
 		func() error {
 			for _, s := range r.streams {
@@ -93,14 +93,11 @@ func smallMessages(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 		})
 }
 
-// headerProbe marks a record of this program's own.
-const headerProbe = "chaos-probe"
-
 // configured sets settings of the topics of answers, waits until they refuse a probe for the right reason, does
 // something, and sets the settings back.
 func (r *run) configured(ctx context.Context, during, after map[string]string, probe *kgo.Record, refusal error,
 	do func() error) (err error) {
-	k := r.world.kafka
+	k := r.world.Kafka
 	var topics []string
 	for _, s := range r.streams {
 		topics = append(topics, s.topic("predictions"), s.topic("letters"))
@@ -114,7 +111,7 @@ func (r *run) configured(ctx context.Context, during, after map[string]string, p
 		// If the broker that was killed was the controller too, its partitions have another leader only later.
 		err := harness.Await(ctx, 2*time.Minute, fmt.Sprintf("%s refuses a record: %v", topic, refusal),
 			func() bool {
-				last = r.probe(ctx, topic, *probe)
+				last = r.world.Probe(ctx, topic, *probe)
 				return errors.Is(last, refusal)
 			})
 		if err = r.took(err == nil, "%v; the last attempt: %v", err, last); err != nil {
@@ -124,28 +121,13 @@ func (r *run) configured(ctx context.Context, during, after map[string]string, p
 	return do()
 }
 
-// probe sends one record to a topic, by a client of its own: one that has seen the leader die may ask that broker
-// again for minutes. An idempotent client would go on for as long as replicas are missing.
-func (r *run) probe(ctx context.Context, topic string, one kgo.Record) error {
-	prober, err := kgo.NewClient(kgo.SeedBrokers(r.world.kafka.Addrs...), kgo.ProducerBatchMaxBytes(brokerLimit),
-		kgo.ProducerBatchCompression(kgo.NoCompression()), kgo.DisableIdempotentWrite(), kgo.RecordRetries(0))
-	if err != nil {
-		return err
-	}
-	defer prober.Close()
-	one.Topic, one.Headers = topic, []kgo.RecordHeader{{Key: headerProbe, Value: []byte("1")}}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	return prober.ProduceSync(ctx, &one).FirstErr()
-}
-
 // bombs sends batches of records that are small as they are sent and large when they are unpacked, between arrivals
 // that can be predicted.
 func bombs(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	return 0, r.measured(ctx, func() error {
 		for _, s := range r.streams {
 			size := (64 + rng.IntN(64)) << 20
-			bomber, err := kgo.NewClient(kgo.SeedBrokers(r.world.kafka.Addrs...),
+			bomber, err := kgo.NewClient(kgo.SeedBrokers(r.world.Kafka.Addrs...),
 				kgo.ProducerBatchCompression(kgo.ZstdCompression()),
 				kgo.BrokerMaxWriteBytes(256<<20), kgo.ProducerBatchMaxBytes(200<<20),
 				kgo.ProducerLinger(200*time.Millisecond))
@@ -154,9 +136,9 @@ func bombs(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 			}
 			first, last := r.world.arrivals[0], r.world.arrivals[1]
 			key := []byte("key-0")
-			batch := []*kgo.Record{s.record(key, first.id, poison{value: first.value}),
-				s.record(key, "", poison{value: bytes.Repeat([]byte{' '}, size), reason: event.ReasonTooLarge}),
-				s.record(key, last.id, poison{value: last.value})}
+			batch := []*kgo.Record{s.record(key, first.ID, record.Value{Bytes: s.text(&first)}),
+				s.record(key, "", record.Value{Bytes: bytes.Repeat([]byte{' '}, size), Reason: event.ReasonTooLarge}),
+				s.record(key, last.ID, record.Value{Bytes: s.text(&last)})}
 			err = s.sendBatch(ctx, bomber, batch)
 			bomber.Close()
 			if err == nil {
@@ -176,15 +158,16 @@ func bombs(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 func manyHeaders(ctx context.Context, r *run, _ *rand.Rand) (int, error) {
 	return 0, r.measured(ctx, func() error {
 		for _, s := range r.streams {
-			sender, err := kgo.NewClient(kgo.SeedBrokers(r.world.kafka.Addrs...), kgo.ProducerBatchMaxBytes(brokerLimit),
+			sender, err := kgo.NewClient(kgo.SeedBrokers(r.world.Kafka.Addrs...),
+				kgo.ProducerBatchMaxBytes(services.BrokerLimit),
 				kgo.ProducerBatchCompression(kgo.NoCompression()))
 			if err != nil {
 				return err
 			}
 			for n := 80_650; n > 80_000; n -= 2 { // as many as there is room for beside the ones for the reader
-				p := poison{value: []byte("{"), reason: event.ReasonUnparsable}
+				p := record.Value{Bytes: []byte("{"), Reason: event.ReasonUnparsable}
 				for range n {
-					p.headers = append(p.headers, kgo.RecordHeader{Key: "h", Value: []byte("0123456789")})
+					p.Headers = append(p.Headers, kgo.RecordHeader{Key: "h", Value: []byte("0123456789")})
 				}
 				if err = s.sendBatch(ctx, sender, []*kgo.Record{s.record([]byte("bad"), "", p)}); !errors.Is(err,
 					kerr.MessageTooLarge) {
@@ -222,7 +205,7 @@ func (r *run) measured(ctx context.Context, do func() error) error {
 	before := map[int]int64{} // by process
 	for _, s := range r.streams {
 		for which := range 2 {
-			id := s.members[which].id()
+			id := s.members[which].ID()
 			now, err := harness.ResetPeak(id)
 			if err != nil {
 				return r.took(false, "the memory of %s: %v", s.client(which), err)
@@ -247,7 +230,7 @@ func (r *run) measured(ctx context.Context, do func() error) error {
 	}
 	for _, s := range r.streams {
 		for which := range 2 {
-			id := s.members[which].id()
+			id := s.members[which].ID()
 			peak, err := harness.PeakMemory(id)
 			if was, same := before[id]; same && err == nil && peak > was+memoryGrowth {
 				r.fail(fmt.Errorf("%s: %s: %d MiB of memory became %d MiB at most, %d more may be",

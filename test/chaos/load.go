@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 
 	"rivulet/event"
 	"rivulet/test/chaos/ledger"
+	"rivulet/test/chaos/record"
 	"rivulet/test/harness"
 )
 
@@ -21,7 +21,7 @@ func (s *stream) send(ctx, sending context.Context, rate int) {
 	const tick = 50 * time.Millisecond
 	var beside sync.WaitGroup
 	defer beside.Wait()
-	beside.Go(func() { s.abort(sending) })
+	beside.Go(func() { s.transact(sending) })
 	begin := time.Now()
 	for sent := 0; sending.Err() == nil; {
 		due := int(time.Since(begin).Seconds() * float64(rate))
@@ -47,15 +47,6 @@ func (s *stream) burst(ctx context.Context, n int) {
 	}
 }
 
-// Headers that tell the reader the window and the kind of an arrival.
-const (
-	headerWindow  = "chaos-window"
-	headerSettled = "chaos-settled"
-	headerSent    = "chaos-sent" // Unix time in ns
-	headerID      = "chaos-id"
-	headerReason  = "chaos-reason"
-)
-
 // sendNext sends the next arrival of the load; s.sending is held.
 func (s *stream) sendNext(ctx context.Context) {
 	released := s.world.released.Load()
@@ -71,23 +62,25 @@ func (s *stream) sendNext(ctx context.Context) {
 	if s.rng.Int64N(100) < s.shares.keyless.Load() {
 		key = nil
 	}
-	value := poison{value: m.value}
+	value := m.In(s.forms, s.rng, s.world.Registry)
 	switch n := s.rng.Int64N(100); {
 	case n < s.shares.poisoned.Load():
-		value = poisons[s.rng.IntN(len(poisons))](s.rng, s.world.features)
+		value = record.Poisons[s.rng.IntN(len(record.Poisons))](s.rng, s.world.features)
+		if s.forms[0] == record.Mapped {
+			value = value.Mapped()
+		}
 	case n < s.shares.poisoned.Load()+s.shares.padded.Load():
-		value.value = padded(m.value, s.rng.IntN(recordBytes-len(key)-len(m.value)+1))
+		text := s.text(&m)
+		value = record.Value{Bytes: record.Padded(text, s.rng.IntN(record.MaxBytes-len(key)-len(text)+1))}
 	}
-	s.sendOne(ctx, key, m.id, value)
+	s.sendOne(ctx, key, m.ID, value)
 }
 
-// padded returns an arrival with spaces after it, which mean nothing.
-func padded(value []byte, spaces int) []byte {
-	return append(bytes.Clone(value), bytes.Repeat([]byte{' '}, spaces)...)
-}
+// text returns an arrival in the stream's form of JSON.
+func (s *stream) text(m *record.Arrival) []byte { return m.Value[s.forms[0]] }
 
 // sendOne sends an arrival, or a poison in its place; s.sending is held.
-func (s *stream) sendOne(ctx context.Context, key []byte, id string, p poison) {
+func (s *stream) sendOne(ctx context.Context, key []byte, id string, p record.Value) {
 	r := s.record(key, id, p)
 	s.gave(r)
 	s.sender.Produce(ctx, r, func(_ *kgo.Record, err error) {
@@ -99,23 +92,23 @@ func (s *stream) sendOne(ctx context.Context, key []byte, id string, p poison) {
 
 // gave enters a record into the ledger, under the window that it names: that may be over by now.
 func (s *stream) gave(r *kgo.Record) {
-	h := headersOf(r.Headers)
-	s.ledger.Sent(ledger.Window(h.number(headerWindow)), h[headerSettled] == "true")
+	h := record.HeadersOf(r.Headers)
+	s.ledger.Sent(ledger.Window(h.Number(record.HeaderWindow)), h[record.HeaderSettled] == "true")
 }
 
 // record returns the record of an arrival.
-func (s *stream) record(key []byte, id string, p poison) *kgo.Record {
-	r := &kgo.Record{Topic: s.topic("arrivals"), Key: key, Value: p.value, Headers: p.headers}
+func (s *stream) record(key []byte, id string, p record.Value) *kgo.Record {
+	r := &kgo.Record{Topic: s.topic("arrivals"), Key: key, Value: p.Bytes, Headers: p.Headers}
 	header := func(key, value string) {
 		r.Headers = append(r.Headers, kgo.RecordHeader{Key: key, Value: []byte(value)})
 	}
-	header(headerWindow, strconv.FormatInt(s.window.Load(), 10))
-	header(headerSettled, strconv.FormatBool(s.settled.Load()))
-	header(headerSent, strconv.FormatInt(time.Now().UnixNano(), 10))
-	header(headerID, id)
-	header(headerReason, p.reason)
-	if p.contentType != "" {
-		header(event.HeaderContentType, p.contentType)
+	header(record.HeaderWindow, strconv.FormatInt(s.window.Load(), 10))
+	header(record.HeaderSettled, strconv.FormatBool(s.settled.Load()))
+	header(record.HeaderSent, strconv.FormatInt(time.Now().UnixNano(), 10))
+	header(record.HeaderID, id)
+	header(record.HeaderReason, p.Reason)
+	if p.ContentType != "" {
+		header(event.HeaderContentType, p.ContentType)
 	}
 	return r
 }

@@ -52,7 +52,8 @@ func main() {
 		"run only streams whose delivery and redis.outage, as \"at_least_once, wait\", contain this")
 	flag.IntVar(&o.repeats, "repeats", 0,
 		"go on until so many repetitions were compared after kills at each moment of a delivery")
-	flag.StringVar(&o.old, "old", "", "a commit whose programs run beside the new ones for two minutes, of faults; empty: none")
+	flag.StringVar(&o.old, "old", "",
+		"a commit whose programs run beside the new ones for two minutes, of faults; empty: none")
 	flag.DurationVar(&patience, "patience", patience, "how long to wait for answers before a run ends and calls them lost")
 	flag.Usage = func() {
 		fmt.Fprintln(flag.CommandLine.Output(), "usage: go run ./test/chaos [flags] faults|soak, in the module")
@@ -99,7 +100,7 @@ func inWorld(ctx context.Context, o options, command func(context.Context, *worl
 		o.rowsLive = rowsLive
 	}
 	w, err := newWorld(ctx, o, os.Stderr)
-	defer w.close(context.WithoutCancel(ctx))
+	defer w.Close(context.WithoutCancel(ctx)) //nolint:staticcheck // it returns what it has started, also with an error
 	if err != nil {
 		return err
 	}
@@ -121,9 +122,13 @@ func faultsCommand(ctx context.Context, w *world, o options) error {
 		if err != nil {
 			return err
 		}
+		s.oracle = true
 		r.streams = append(r.streams, s)
 	}
 	err := r.faultsFor(ctx, schedule(rand.New(rand.NewPCG(o.seed, 0)), all))
+	if err != nil {
+		w.say("%v", err)
+	}
 	for _, s := range r.streams {
 		s.close()
 	}
@@ -140,35 +145,52 @@ func (r *run) report(ctx context.Context, o options) error {
 	err := r.checkGroups(ctx)
 	var judged []map[ledger.Window]ledger.Tally
 	var total ledger.Tally
-	degraded, letters, aborted := 0, 0, int64(0)
+	degraded, letters, committed, aborted := 0, 0, 0, 0
 	for _, s := range r.streams {
 		if err == nil && len(s.codecs) == 0 {
 			err = fmt.Errorf("%s: no arrival came compressed", s.name)
 		}
-		aborted += s.aborted.Load()
+		c, a := s.transactions.Counts()
+		committed, aborted = committed+c, aborted+a
 		tallies, violations := s.ledger.Judge(r.mayRepeat, r.world.complete)
 		judged = append(judged, tallies)
 		for _, t := range tallies {
 			total.Add(t)
 		}
 		degraded, letters = degraded+s.ledger.Degraded(), letters+s.ledger.Letters()
-		for i, v := range violations {
-			if i == 20 {
-				err = errors.Join(err, fmt.Errorf("%s: … and %d more", s.kind, len(violations)-i))
-				break
-			}
-			err = errors.Join(err, fmt.Errorf("%s: %s", s.kind, v))
+		for i := range violations {
+			violations[i] = fmt.Sprintf("%s: %s", s.kind, violations[i])
 		}
+		err = errors.Join(err, listed(violations))
 	}
-	fmt.Printf("Seed %d, %v, %d arrivals a second to each of %d streams, commit %s: %d faults; %d arrivals and %d in aborted transactions, "+
-		"%d predictions that were marked as degraded, %d dead letters.\n\n", o.seed, o.length, o.rate, len(r.streams),
+	explained, violations, unread := r.explain()
+	err = errors.Join(err, unread, listed(violations))
+	fmt.Printf("Seed %d, %v, %d arrivals a second to each of %d streams, commit %s: %d faults; %d arrivals, "+
+		"%d of them in transactions, and %d in aborted ones, %d predictions that were marked as degraded, "+
+		"%d dead letters.\n\n", o.seed, o.length, o.rate, len(r.streams),
 		commit(),
-		len(r.dealt)-1, total.Arrivals, aborted, degraded, letters)
+		len(r.dealt)-1, total.Arrivals, committed, aborted, degraded, letters)
 	ledger.Print(os.Stdout, rows(r.dealt, r.world.kinds(), judged))
 	fmt.Println()
 	for m, n := range r.repeats() {
 		fmt.Printf("Killed at %v, with growth, at least once: %d repetitions were compared, bit for bit.\n",
 			ledger.Moment(m), n)
+	}
+	fmt.Printf("\n%s.\n", explained)
+	for _, a := range r.askers {
+		fmt.Printf("%s.\n", a)
+	}
+	return err
+}
+
+// listed returns the first violations as one error.
+func listed(violations []string) (err error) {
+	const most = 20
+	for i, v := range violations {
+		if i == most {
+			return errors.Join(err, fmt.Errorf("… and %d more", len(violations)-i))
+		}
+		err = errors.Join(err, errors.New(v))
 	}
 	return err
 }

@@ -2,130 +2,106 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
+	"sync"
 	"time"
 
 	"rivulet/artifact"
+	"rivulet/test/chaos/refresher"
 	"rivulet/test/harness"
 )
 
-// refresher runs `trainer refresh --every --publish` as a service does, with the arrivals of one stream and a group of
-// its own. Whoever starts it again uses the same command.
-type refresher struct {
-	world *world
-	from  *stream
-	every time.Duration
-	said  harness.Transcript
+// newRefresher returns a refresher of the arrivals of a stream.
+func newRefresher(w *world, name string, from *stream, every time.Duration) (*refresher.Refresher, error) {
+	f := &refresher.Refresher{Workshop: w.Workshop, Name: name, Topic: from.topic("arrivals"), Every: every}
+	return f, f.Configure(w.Kafka.Addrs, w.redisConfig())
 }
 
-// rounds is what a refresh prints of a round.
-type rounds struct {
-	Merged    struct{ Arrivals, Joined int }
-	Nodes     int
-	Artifact  string
-	Version   string `json:"artifact_version"`
-	Published bool
-}
-
-func newRefresher(w *world, from *stream, every time.Duration) (*refresher, error) {
-	var brokers []string
-	for _, b := range w.kafka.Addrs {
-		brokers = append(brokers, fmt.Sprintf("%q", b))
-	}
-	f := &refresher{world: w, from: from, every: every}
-	return f, w.Write("refresh.yaml", fmt.Sprintf("kafka: {brokers: [%s]}\n%s", strings.Join(brokers, ", "),
-		w.redisConfig()))
-}
-
-// start starts the program. Its standard error is among what it says.
-func (f *refresher) start() (*harness.Process, error) {
-	w := f.world
-	return w.Start(&f.said, "trainer", "refresh", "--config", w.Path("refresh.yaml"), "--json", "--from",
-		"kafka:"+f.from.topic("arrivals"),
-		"--group", "refresh", "--data", w.Path("data"), "--data-out", w.Path("grown"), "--out", w.Path("refreshed"),
-		"--publish",
-		"--max-drop", "100", "--keep", "-1", "--every", f.every.String())
-}
-
-// rounds returns the rounds that have ended.
-func (f *refresher) rounds() (all []rounds) {
-	for line := range strings.Lines(f.said.String()) {
-		var r rounds
-		if strings.HasPrefix(line, "{") && json.Unmarshal([]byte(line), &r) == nil {
-			all = append(all, r)
-		}
-	}
-	return all
-}
-
-// learn notes what all artifacts of refreshes say, those of refreshes that were killed among them.
-func (f *refresher) learn(ctx context.Context) error {
-	all, err := filepath.Glob(f.world.Path("refreshed/*/manifest.json"))
+// learnRefreshed notes what all artifacts of refreshes say.
+func (w *world) learnRefreshed(ctx context.Context, f *refresher.Refresher) error {
+	all, err := f.Artifacts()
 	if err != nil {
 		return err
 	}
-	for _, manifest := range all {
-		dir := filepath.Dir(manifest)
+	for _, dir := range all {
 		bundle, err := artifact.Read(dir)
 		if err != nil {
 			continue // one that is being written, or was when its refresh was killed
 		}
 		version := bundle.Manifest.Version
-		f.world.mu.Lock()
-		known := f.world.said[version] != nil
-		f.world.mu.Unlock()
+		w.mu.Lock()
+		known := w.said[version] != nil
+		w.mu.Unlock()
 		if known {
 			continue
 		}
-		if err := errors.Join(f.world.learn(ctx, version, dir),
-			f.world.noteComplete(ctx, version, false)); err != nil {
+		if err := errors.Join(w.learn(ctx, version, dir), w.noteComplete(ctx, version, false)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// merged returns the stream whose arrivals refreshes read, when it has sent new ones.
+func (r *run) merged(ctx context.Context) (*stream, error) {
+	s := r.streams[slices.IndexFunc(r.streams, func(s *stream) bool { return s.kind.merged })]
+	r.world.release()
+	return s, harness.Await(ctx, patience, "new arrivals are sent", func() bool {
+		return s.fresh.Load() == r.world.released.Load()
+	})
+}
+
 // refreshed starts a refresh, kills it at some time, starts it again with the same command, and ends it when it has
 // published. T never loses a node.
 func refreshed(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
-	at := slices.IndexFunc(r.streams, func(s *stream) bool { return s.merged })
-	f, err := newRefresher(r.world, r.streams[at], time.Hour)
+	s, err := r.merged(ctx)
 	if err != nil {
 		return 0, err
 	}
-	r.world.release()
-	merged := r.streams[at]
-	if err := harness.Await(ctx, patience, "new arrivals are sent", func() bool {
-		return merged.fresh.Load() == r.world.released.Load()
-	}); err != nil {
+	f, err := newRefresher(r.world, "refresh", s, time.Hour)
+	if err != nil {
 		return 0, err
 	}
-	p, err := f.start()
+	p, err := f.Start()
 	if err != nil {
 		return 0, err
 	}
 	err = harness.Sleep(ctx, between(rng, 200*time.Millisecond, 4*time.Second))
 	select {
 	case <-p.Done():
-		return 0, fmt.Errorf("the refresh ended by itself: %w\n%s", p.Wait(), f.said.String())
+		return 0, fmt.Errorf("the refresh ended by itself: %w\n%s", p.Wait(), f.Said.String())
 	default:
 	}
 	p.Kill()
-	before := len(f.rounds()) // it may have been faster than the kill
+	before := len(f.Rounds()) // it may have been faster than the kill
 	r.world.say("  killed after %d rounds", before)
-	if p, err = f.startAgain(err); err != nil {
+	if err != nil {
 		return 0, err
 	}
+	if err := os.MkdirAll(r.world.Path("refresh-grown"), 0o700); err != nil {
+		return 0, err
+	}
+	last, err := r.refreshOnce(ctx, f, before)
+	if most := r.refreshed; err == nil && last.Nodes < most {
+		r.fail(fmt.Errorf("a refresh forgot nodes: T had %d and has %d", most, last.Nodes))
+	}
+	r.refreshed = max(r.refreshed, last.Nodes)
+	return 0, err
+}
+
+// refreshOnce starts a refresh that has ended some rounds, and ends it when it has published another one.
+func (r *run) refreshOnce(ctx context.Context, f *refresher.Refresher, before int) (last refresher.Round, err error) {
+	p, err := f.Start()
+	if err != nil {
+		return last, err
+	}
 	defer p.Kill()
-	published := func() bool { all := f.rounds(); return len(all) > before && all[len(all)-1].Published }
-	err = harness.Await(ctx, 3*time.Minute, "the refresh publishes", func() bool {
+	published := func() bool { all := f.Rounds(); return len(all) > before && all[len(all)-1].Published }
+	err = harness.Await(ctx, 5*time.Minute, "the refresh publishes", func() bool {
 		select {
 		case <-p.Done():
 			return true
@@ -137,25 +113,33 @@ func refreshed(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 		err = p.Wait()
 	}
 	if err != nil || !published() {
-		return 0, fmt.Errorf("the refresh has not published: %w\n%s", err, f.said.String())
+		return last, fmt.Errorf("the refresh has not published: %w\n%s", err, f.Said.String())
 	}
 	err = p.Drain(patience)
-	all := f.rounds()
-	last := all[len(all)-1]
-	r.world.say("  %d arrivals, %d joined, T has %d nodes", last.Merged.Arrivals, last.Merged.Joined, last.Nodes)
-	if most := r.refreshed; last.Nodes < most {
-		r.fail(fmt.Errorf("a refresh forgot nodes: T had %d and has %d", most, last.Nodes))
-	}
-	r.refreshed = max(r.refreshed, last.Nodes)
-	return 0, errors.Join(err, f.learn(ctx))
+	all := f.Rounds()
+	last = all[len(all)-1]
+	r.world.say("  %s: %d arrivals, %d joined, T has %d nodes", f.Name, last.Merged.Arrivals, last.Merged.Joined,
+		last.Nodes)
+	return last, errors.Join(err, r.world.learnRefreshed(ctx, f))
 }
 
-func (f *refresher) startAgain(before error) (*harness.Process, error) {
-	if before != nil {
-		return nil, before
+// twoRefreshers has two refreshes, each with a group and a graph of its own, train and publish at once.
+func twoRefreshers(ctx context.Context, r *run, _ *rand.Rand) (int, error) {
+	s, err := r.merged(ctx)
+	if err != nil {
+		return 0, err
 	}
-	if err := os.MkdirAll(f.world.Path("grown"), 0o700); err != nil {
-		return nil, err
+	var both sync.WaitGroup
+	failed := make([]error, 2)
+	for i, name := range []string{"refresh-left", "refresh-right"} {
+		both.Go(func() {
+			f, err := newRefresher(r.world, name, s, time.Hour)
+			if err == nil {
+				_, err = r.refreshOnce(ctx, f, 0)
+			}
+			failed[i] = err
+		})
 	}
-	return f.start()
+	both.Wait()
+	return 0, errors.Join(failed...)
 }

@@ -10,7 +10,9 @@ import (
 	"sync"
 	"time"
 
+	"rivulet/test/chaos/client"
 	"rivulet/test/chaos/ledger"
+	"rivulet/test/chaos/member"
 	"rivulet/test/harness"
 )
 
@@ -21,6 +23,7 @@ var patience = 10 * time.Minute
 type run struct {
 	world   *world
 	streams []*stream
+	askers  []*client.Program
 	dealt   []dealt // one a window; window 0 is before the first fault
 	// calm: one fault at a time.
 	calm             bool
@@ -31,9 +34,10 @@ type run struct {
 
 // dealt is a fault and its window.
 type dealt struct {
-	fault fault
-	blows int
-	lost  int64 // writes that Redis acknowledged and lost
+	fault    fault
+	blows    int
+	lost     int64 // writes that Redis acknowledged and lost
+	from, to time.Time
 }
 
 var errBroken = errors.New("a consumer ended by itself: nothing more can be shown")
@@ -79,7 +83,7 @@ func (r *run) faultsFor(ctx context.Context, next func() fault) (err error) {
 	defer stop()
 	for _, s := range r.streams {
 		for which := range 2 {
-			if err := s.members[which].start(); err != nil {
+			if err := s.members[which].Start(); err != nil {
 				return err
 			}
 		}
@@ -88,6 +92,13 @@ func (r *run) faultsFor(ctx context.Context, next func() fault) (err error) {
 			return err
 		}
 		senders.Go(func() { s.send(ctx, sending, r.world.rate) })
+	}
+	if err := r.startAskers(); err != nil { //nolint:contextcheck // it does not wait
+		return err
+	}
+	defer func() { err = errors.Join(err, r.stopAskers()) }()
+	for _, a := range r.askers {
+		senders.Go(func() { a.Run(sending, asking) })
 	}
 	r.dealt = append(r.dealt, dealt{fault: fault{name: "none: start, waiting for the first fault"}})
 	if err := harness.Sleep(ctx, 2*time.Second); err != nil {
@@ -162,11 +173,17 @@ func (r *run) window(ctx context.Context, f fault, rng *rand.Rand) error {
 	begin := time.Now()
 	r.calm = f.name != several.name
 	blows, err := f.deal(ctx, r, rng)
-	r.dealt[w].blows = blows
-	if err != nil {
-		return fmt.Errorf("%s: %w", f.name, err)
-	}
 	over := time.Now()
+	r.dealt[w].blows, r.dealt[w].from, r.dealt[w].to = blows, begin, over
+	switch {
+	case ctx.Err() != nil || errors.Is(err, errBroken):
+		return err
+	case err != nil: // the other faults are dealt all the same
+		r.fail(fmt.Errorf("%s: %w", f.name, err))
+		if err := errors.Join(r.each(0, (*member.Member).Start), r.each(1, (*member.Member).Start)); err != nil {
+			return err
+		}
+	}
 	if err := r.settle(ctx, w); err != nil {
 		return err
 	}
@@ -180,7 +197,7 @@ func (r *run) settle(ctx context.Context, w ledger.Window) error {
 	for _, s := range r.streams {
 		s.settled.Store(true)
 	}
-	return r.answered(ctx, w, false)
+	return errors.Join(r.answered(ctx, w, false), r.askedAgain(ctx, time.Now()))
 }
 
 // answered waits until the arrivals up to a window are answered: of the last one, the arrivals sent before its fault
@@ -201,7 +218,7 @@ func (r *run) finish(ctx context.Context) (err error) {
 	err = r.answered(ctx, ledger.Window(len(r.dealt)-1), true)
 	for _, s := range r.streams {
 		for _, m := range s.members {
-			err = errors.Join(err, m.drain(patience))
+			err = errors.Join(err, m.Drain(patience))
 		}
 	}
 	return errors.Join(err, harness.Sleep(ctx, 2*time.Second)) // for what should not be there

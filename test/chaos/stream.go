@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -13,6 +15,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"rivulet/test/chaos/ledger"
+	"rivulet/test/chaos/member"
+	"rivulet/test/chaos/oracle"
+	"rivulet/test/chaos/record"
 )
 
 const (
@@ -31,16 +36,22 @@ type kind struct {
 	mode             string               // of batches: node, graph
 	codec            kgo.CompressionCodec // of arrivals
 	merged           bool                 // refreshes read its arrivals: they are neither deleted nor made anew
+	forms            []record.Form        // of arrivals; the first one is JSON
+	output           string               // output.format of predictions
 }
 
 func (k kind) String() string { return k.delivery + ", " + k.outage }
 
 // kinds are the streams of a run.
 var kinds = []kind{
-	{delivery: "at_least_once", outage: "wait", growth: true, mode: "node", codec: kgo.GzipCompression()},
-	{delivery: "at_least_once", outage: "degrade", mode: "node", codec: kgo.SnappyCompression(), merged: true},
-	{delivery: "exactly_once", outage: "wait", mode: "graph", codec: kgo.Lz4Compression()},
-	{delivery: "exactly_once", outage: "degrade", growth: true, mode: "node", codec: kgo.ZstdCompression()},
+	{delivery: "at_least_once", outage: "wait", growth: true, mode: "node", codec: kgo.GzipCompression(),
+		forms: []record.Form{record.JSON, record.ByAvro, record.ByProto, record.ByJSON}, output: "json"},
+	{delivery: "at_least_once", outage: "degrade", mode: "node", codec: kgo.SnappyCompression(), merged: true,
+		forms: []record.Form{record.JSON, record.Protobuf, record.Avro}, output: "protobuf"},
+	{delivery: "exactly_once", outage: "wait", mode: "graph", codec: kgo.Lz4Compression(),
+		forms: []record.Form{record.Mapped, record.Absent, record.Protobuf}, output: "avro"},
+	{delivery: "exactly_once", outage: "degrade", growth: true, mode: "node", codec: kgo.ZstdCompression(),
+		forms: []record.Form{record.JSON, record.Avro, record.ByAvro}, output: "json"},
 }
 
 // kinds returns the streams that were asked for.
@@ -59,11 +70,13 @@ type stream struct {
 	world   *world
 	name    string
 	ledger  *ledger.Ledger
-	members [members]*member
+	members [members]*member.Member
+	configs [members]string
 	rng     *rand.Rand   // of the load
 	failed  chan<- error // is told of a consumer that ended by itself, and of arrivals that could not be sent
 	broken  atomic.Bool  // a consumer has ended by itself
 
+	stamped atomic.Int64 // arrivals with the broker's time
 	stepped atomic.Int64 // predictions whose time is far from this machine's
 
 	window  atomic.Int64
@@ -74,13 +87,17 @@ type stream struct {
 	sender  *kgo.Client
 	sent    int          // arrivals
 	fresh   atomic.Int64 // arrivals of the world that were sent, from the first
-	aborted atomic.Int64 // arrivals in transactions that were aborted
+
+	transacting  sync.Mutex // held by a transaction that is under way, and to write none
+	transactions ledger.Transactions
 
 	mu       sync.Mutex
 	lives    []time.Time   // when each life of the topic of arrivals began
 	answers  func()        // stops the reader of answers; nil: there is none
 	arrivals func()        // stops the reader of arrivals of the present life
 	codecs   map[uint8]int // compressed arrivals that were read, by codec
+	oracle   bool          // predictions are kept for the oracle
+	said     []oracle.Said // these
 }
 
 // shares are how many of a hundred arrivals are unlike others.
@@ -97,25 +114,32 @@ func newStream(ctx context.Context, w *world, k kind, seed uint64, failed chan<-
 	s.ledger = ledger.New(k.delivery == "exactly_once", k.outage == "degrade", w.expected)
 	topics := map[string]int{s.topic("arrivals"): partitions, s.topic("predictions"): partitions,
 		s.topic("letters"): 1}
-	if err := w.kafka.MakeTopics(ctx, topics); err != nil {
+	if err := w.Kafka.MakeTopics(ctx, topics); err != nil {
 		return nil, err
 	}
 	s.lives = []time.Time{time.Now().Truncate(time.Millisecond)}
 	for i := range members {
 		var ways []string
-		for _, p := range w.kafkaWays[i] {
+		for _, p := range w.KafkaWays[i] {
 			ways = append(ways, p.Addr())
 		}
-		if err := s.newMember(i, s.config(i, ways, w.redisWays[i].Addr(), "")); err != nil {
+		s.configs[i] = s.config(i, ways, w.RedisWays[i].Addr(), "")
+		if err := s.newMember(i, s.configs[i]); err != nil {
 			return nil, err
 		}
 	}
 	return s, s.connect()
 }
 
+// startOffset has member i begin there from its next start on, if its group has no offsets.
+func (s *stream) startOffset(i int, at string) error {
+	text := strings.Replace(s.configs[i], "kafka:\n", "kafka:\n  start_offset: "+at+"\n", 1)
+	return os.WriteFile(s.members[i].Config, []byte(text), 0o600)
+}
+
 // connect makes the client that sends.
 func (s *stream) connect() (err error) {
-	s.sender, err = kgo.NewClient(kgo.SeedBrokers(s.world.kafka.Addrs...), kgo.MaxBufferedRecords(1<<20),
+	s.sender, err = kgo.NewClient(kgo.SeedBrokers(s.world.Kafka.Addrs...), kgo.MaxBufferedRecords(1<<20),
 		kgo.ProducerLinger(0),
 		kgo.ProducerBatchCompression(s.codec), kgo.MetadataMinAge(200*time.Millisecond),
 		kgo.MetadataMaxAge(time.Second),
@@ -131,9 +155,9 @@ func (s *stream) client(which int) string { return s.name + "-" + strconv.Itoa(w
 // newMember makes member i with a configuration.
 func (s *stream) newMember(i int, config string) error {
 	file := s.client(i)
-	s.members[i] = &member{workshop: s.world.Workshop, config: s.world.Path(file + ".yaml"),
-		log:   s.world.Path(file + ".log"),
-		clock: s.world.Path(file + ".clock"), ended: func(err error) {
+	s.members[i] = &member.Member{Workshop: s.world.Workshop, Config: s.world.Path(file + ".yaml"),
+		Log:   s.world.Path(file + ".log"),
+		Clock: s.world.Path(file + ".clock"), Ended: func(err error) {
 			s.broken.Store(true)
 			how := "exit status 0"
 			if err != nil {
@@ -150,6 +174,14 @@ func (s *stream) config(i int, brokers []string, redis, http string) string {
 	if s.growth {
 		attach = "on"
 	}
+	more := ""
+	if slices.Contains(s.forms, record.ByAvro) {
+		more = fmt.Sprintf("registry: {urls: [%q]}\n", s.world.Registry.URL())
+	}
+	if slices.Contains(s.forms, record.Absent) {
+		more = fmt.Sprintf("features: {from: redis, redis: {url: \"redis://%s/0\", read_timeout: 500ms}}\n"+
+			"input: {mapping: {edges: /%s}}\n", s.world.FeatureWays[i].Addr(), record.MappedEdges)
+	}
 	return fmt.Sprintf(`kafka:
   brokers: [%s]
   client_id: %s
@@ -163,10 +195,12 @@ attach: {arrivals: %q, ttl: %v}
 batch: {mode: %s, size: %d, linger: 5ms}
 cache: {bytes: 32KiB}
 limits: {record_bytes: %d, edges: %d}
-output: {logits: true}
+output: {format: %s, logits: true}
 http: {listen: %q}
-`, strings.Join(brokers, ", "), s.client(i), s.name, sessionTimeout, s.name, s.world.redisURL(redis), prefix, s.outage, s.delivery, attach, s.world.rowsLive,
-		s.mode, batchSize, recordBytes, maxEdges, http)
+%s`, strings.Join(brokers, ", "), s.client(i), s.name, sessionTimeout, s.name,
+		s.world.RedisURL(redis), prefix, s.outage, s.delivery, attach, s.world.rowsLive,
+		s.mode, batchSize, record.MaxBytes, record.MaxEdges,
+		s.output, http, more)
 }
 
 // life returns the number of the present life of the topic of arrivals.
@@ -191,9 +225,10 @@ func (s *stream) lifeAt(t time.Time) int {
 // pause sends nothing until the returned function is called, and waits until all that was sent is acknowledged.
 func (s *stream) pause(ctx context.Context) (goOn func(), err error) {
 	s.sending.Lock()
+	s.transacting.Lock()
 	last, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	return s.sending.Unlock, s.sender.Flush(last)
+	return func() { s.transacting.Unlock(); s.sending.Unlock() }, s.sender.Flush(last)
 }
 
 // close ends the clients and the consumers, at once.
@@ -209,7 +244,7 @@ func (s *stream) close() {
 	}
 	for _, m := range s.members {
 		if m != nil {
-			m.kill()
+			m.Kill()
 		}
 	}
 }

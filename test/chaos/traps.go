@@ -9,6 +9,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"rivulet/test/chaos/ledger"
+	"rivulet/test/chaos/member"
+	"rivulet/test/chaos/record"
 	"rivulet/test/harness"
 )
 
@@ -31,7 +33,7 @@ type traps struct {
 // published since the last commit are those of the batch in hand.
 type trap struct {
 	stream *stream
-	member *member
+	member *member.Member
 	at     ledger.Moment
 	batch  []attempt
 	since  time.Time
@@ -124,12 +126,12 @@ func (one *trap) note(r *harness.KafkaRequest) {
 		one.stream.failed <- err
 		return
 	}
-	for _, record := range records {
+	for _, of := range records {
 		var all []kgo.RecordHeader
-		for _, h := range record.Headers {
+		for _, h := range of.Headers {
 			all = append(all, kgo.RecordHeader{Key: h.Key, Value: h.Value})
 		}
-		at, a, err := one.stream.parseAnswer(headersOf(all), record.Key, record.Value, time.Now())
+		at, a, _, err := one.stream.parseAnswer(record.HeadersOf(all), of.Key, of.Value, time.Now())
 		again := func(b attempt) bool { return b.at == at } // a request that is sent again
 		switch {
 		case err != nil:
@@ -143,7 +145,7 @@ func (one *trap) note(r *harness.KafkaRequest) {
 // spring kills the consumer, except in the join, and notes what it had in hand.
 func (one *trap) spring() {
 	if one.at != inJoin {
-		one.member.kill()
+		one.member.Kill()
 		for _, a := range one.batch {
 			one.stream.ledger.Killed(one.at, a.at, a.answer)
 		}

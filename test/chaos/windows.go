@@ -50,10 +50,10 @@ func (r *run) strike(ctx context.Context, s *stream, which int, m ledger.Moment)
 	if err := r.sprung(ctx, trap); err != nil {
 		return fmt.Errorf("%s, consumer %d, to be killed at %v: %w", s.name, which, m, err)
 	}
-	if err := r.world.kafka.Bury(ctx, s.name, s.client(which)); err != nil && r.calm {
+	if err := r.world.Kafka.Bury(ctx, s.name, s.client(which)); err != nil && r.calm {
 		return fmt.Errorf("taking the consumer that was killed out of its group: %w", err)
 	}
-	return errors.Join(s.members[which].start(), r.awaitMember(ctx, s, which, true))
+	return errors.Join(s.members[which].Start(), r.awaitMember(ctx, s, which, true))
 }
 
 // sprung waits for a trap.
@@ -83,7 +83,7 @@ func (r *run) awaitMember(ctx context.Context, s *stream, which int, there bool)
 		limit = 20 * time.Second // another fault may keep it out
 	}
 	err := harness.Await(ctx, limit, fmt.Sprintf("%s is in its group: %t", s.client(which), there), func() bool {
-		members, err := r.world.kafka.Members(ctx, s.name)
+		members, err := r.world.Kafka.Members(ctx, s.name)
 		is := false
 		for _, client := range members {
 			is = is || client == s.client(which)
@@ -102,10 +102,10 @@ func termInJoin(ctx context.Context, r *run, _ *rand.Rand) (int, error) {
 	return 2, r.atOnce(func(s *stream) error {
 		trap := r.world.traps.arm(s, guest, inJoin)
 		defer r.world.traps.disarm(trap)
-		if err := s.members[guest].start(); err != nil {
+		if err := s.members[guest].Start(); err != nil {
 			return err
 		}
 		err := r.sprung(ctx, trap)
-		return errors.Join(err, s.members[guest].drain(patience))
+		return errors.Join(err, s.members[guest].Drain(patience))
 	})
 }

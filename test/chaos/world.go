@@ -6,25 +6,22 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
-	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"rivulet/artifact"
+	"rivulet/test/chaos/record"
+	"rivulet/test/chaos/services"
 	"rivulet/test/harness"
 )
 
 const (
 	prefix  = "chaos" // of the keys in Redis
-	members = 3       // consumers that a group may have: two, and a guest
+	members = services.Members
 )
 
 // world is a directory with programs, a data set and artifacts, and the services.
@@ -32,22 +29,17 @@ type world struct {
 	harness.Workshop
 	options
 	log       io.Writer
-	oldBin    string       // programs of another commit; empty: none
-	arrivals  []message    // what is sent, again and again
-	released  atomic.Int64 // how many of arrivals are sent by now: the others are for refreshes to come
-	byID      map[string]message
+	oldBin    string           // programs of another commit; empty: none
+	arrivals  []record.Arrival // what is sent, again and again
+	released  atomic.Int64     // how many of arrivals are sent by now: the others are for refreshes to come
+	byID      map[string]record.Arrival
 	features  int
 	artifacts []published
 
-	brokers    harness.Brokers
-	kafka      *harness.Kafka
-	redis      *harness.Redis            // nil: watched
-	watched    *harness.Watched          // nil: redis
-	store      *redis.Client             // of redis or watched, past the proxies
-	kafkaWays  [members][]*harness.Proxy // to each broker
-	redisWays  [members]*harness.Proxy
+	services.Services
 	traps      traps
-	publishing sync.Mutex // one publisher at a time
+	publishing sync.Mutex   // one publisher at a time
+	ahead      atomic.Int64 // by how much the clocks were stepped that were stepped last, in ns
 
 	mu       sync.Mutex
 	said     map[string]map[string]string // version -> id of an arrival -> what it says
@@ -60,7 +52,8 @@ type published struct{ version, config string }
 
 // newWorld builds, trains and starts everything. The caller closes it, also after an error.
 func newWorld(ctx context.Context, o options, log io.Writer) (*world, error) {
-	w := &world{Workshop: harness.Workshop{Dir: o.dir, Bin: o.bin}, options: o, log: log, byID: map[string]message{},
+	w := &world{Workshop: harness.Workshop{Dir: o.dir, Bin: o.bin}, options: o, log: log,
+		byID: map[string]record.Arrival{},
 		said: map[string]map[string]string{}, dirs: map[string]string{}, complete: map[string]time.Time{}}
 	for _, need := range []string{"redis-server", "java", "openssl"} {
 		if _, err := exec.LookPath(need); err != nil {
@@ -94,83 +87,11 @@ func (w *world) build(ctx context.Context) error {
 	return harness.Build(ctx, w.Bin, "-tags", "chaos") // their clocks can be stepped
 }
 
-// startServices starts Kafka, with a listener behind each proxy, and Redis.
+// startServices starts Kafka, with a listener behind each proxy, Redis and the rest.
 func (w *world) startServices(ctx context.Context) (err error) {
 	w.say("starting Kafka, %d brokers, and Redis", w.options.brokers)
-	for i := range members {
-		if w.redisWays[i], err = harness.NewProxy(ctx); err != nil {
-			return err
-		}
-	}
-	if err := w.startKafka(ctx); err != nil {
-		return err
-	}
-	return w.startRedis(ctx)
-}
-
-// startRedis starts a Redis, or two with a sentinel, which writes its data to a file: what was acknowledged is there
-// when the process is killed.
-func (w *world) startRedis(ctx context.Context) (err error) {
-	if err := os.MkdirAll(w.Path("redis"), 0o700); err != nil {
-		return err
-	}
-	file := []string{"--appendonly", "yes", "--appendfsync", "everysec"}
-	if w.sentinel {
-		if w.watched, err = harness.LaunchWatched("redis-server", w.Path("redis"), file...); err != nil { //nolint:contextcheck // it ends by itself
-			return err
-		}
-		w.store = redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "rivulet",
-			SentinelAddrs: []string{w.watched.Sentinel.Addr},
-			Protocol:      2, DisableIdentity: true, MaxRetries: -1})
-		return nil
-	}
-	if w.redis, err = harness.LaunchRedis("redis-server", w.Path("redis"), file...); err != nil { //nolint:contextcheck // it ends by itself
-		return err
-	}
-	w.store = w.redis.Client()
-	for i := range members {
-		w.redisWays[i].Serve(ctx, w.redis.Addr)
-	}
-	return nil
-}
-
-// startKafka starts the brokers. Member i of every stream comes to each of them through a proxy of its own.
-func (w *world) startKafka(ctx context.Context) (err error) {
-	ports := make([][]int, w.options.brokers) // of the proxies, by broker
-	for i := range members {
-		for b := range ports {
-			p, err := harness.NewProxy(ctx)
-			if err != nil {
-				return err
-			}
-			_, text, _ := net.SplitHostPort(p.Addr())
-			port, _ := strconv.Atoi(text)
-			w.kafkaWays[i], ports[b] = append(w.kafkaWays[i], p), append(ports[b], port)
-		}
-	}
-	rng := rand.New(rand.NewPCG(w.seed, uint64(os.Getpid())))
-	for attempt := range 4 { // a port may be taken
-		first, distance := 20000+rng.IntN(10000), harness.BehindProxies+members
-		at := make([]int, len(ports))
-		for b := range at {
-			at[b] = first + b*distance
-		}
-		w.brokers = harness.NewBrokers(w.Path("kafka"), at, ports, "384m")
-		if err = w.brokers.Do(ctx, "start"); err == nil || attempt == 3 {
-			break
-		}
-		_ = w.brokers.Do(ctx, "wipe")
-	}
-	if err != nil {
-		return err
-	}
-	for i := range members {
-		for b, p := range w.kafkaWays[i] {
-			p.ServeTapped(ctx, w.brokers[b].Addr(harness.BehindProxies+i), &w.traps)
-		}
-	}
-	w.kafka, err = harness.NewKafka(w.brokers.Addrs()...)
-	return err
+	return w.Launch(ctx, services.Options{Dir: w.Dir, Brokers: w.options.brokers, Sentinel: w.sentinel, Seed: w.seed,
+		Tap: &w.traps})
 }
 
 // train makes a data set, two artifacts and the configuration of their publishers.
@@ -200,18 +121,10 @@ func (w *world) train(ctx context.Context) error {
 // redisConfig returns the configuration of those who come past the proxies.
 func (w *world) redisConfig() string {
 	addr := ""
-	if w.redis != nil {
-		addr = w.redis.Addr
+	if w.Redis != nil {
+		addr = w.Redis.Addr
 	}
-	return fmt.Sprintf("redis: {%s, prefix: %s}\n", w.redisURL(addr), prefix)
-}
-
-// redisURL returns the settings that say where Redis is: at an address, or wherever the sentinel says.
-func (w *world) redisURL(addr string) string {
-	if w.watched != nil {
-		return fmt.Sprintf("url: \"redis://%s/0\", sentinel: {master: rivulet}", w.watched.Sentinel.Addr)
-	}
-	return fmt.Sprintf("url: \"redis://%s/0\"", addr)
+	return fmt.Sprintf("redis: {%s, prefix: %s}\n", w.RedisURL(addr), prefix)
 }
 
 // aRefresh is the number of arrivals that nobody has sent before and that are for one refresh, so that it has
@@ -255,7 +168,7 @@ func (w *world) publishOnce(ctx context.Context, which int, kill time.Duration) 
 
 // noteComplete remembers when a version was first complete, from its marker in Redis.
 func (w *world) noteComplete(ctx context.Context, version string, must bool) error {
-	ms, err := w.store.HGet(ctx, "{"+prefix+"}:"+version+":complete", "published_ms").Int64()
+	ms, err := w.Store.HGet(ctx, "{"+prefix+"}:"+version+":complete", "published_ms").Int64()
 	switch {
 	case err != nil && must:
 		return fmt.Errorf("reading the marker of %s: %w", version, err)
@@ -299,31 +212,30 @@ func (w *world) activate(ctx context.Context, which int) error {
 func (w *world) erase(ctx context.Context, version string) error {
 	control := "{" + prefix + "}:" + version
 	for _, pattern := range []string{control + ":complete", control + ":writing", prefix + ":" + version + ":*"} {
-		if err := harness.Erase(ctx, w.store, pattern); err != nil {
+		if err := harness.Erase(ctx, w.Store, pattern); err != nil {
 			return err
 		}
 	}
-	return w.store.SRem(ctx, "{"+prefix+"}:versions", version).Err()
+	return w.Store.SRem(ctx, "{"+prefix+"}:versions", version).Err()
 }
 
-// close ends the services.
-func (w *world) close(ctx context.Context) {
-	if w.redis != nil {
-		w.redis.Kill()
+// buildOld builds the programs of another commit, from a checkout that is removed when it is done.
+func (w *world) buildOld(ctx context.Context) error {
+	tree, archive := w.Path("old-tree"), w.Path("old.tar")
+	w.oldBin = w.Path("old-bin")
+	root, err := harness.Root()
+	if err != nil {
+		return err
 	}
-	if w.watched != nil {
-		w.watched.Kill()
+	if err := os.Mkdir(tree, 0o700); err != nil {
+		return err
 	}
-	if w.store != nil {
-		_ = w.store.Close()
+	defer func() { _, _ = os.RemoveAll(tree), os.Remove(archive) }()
+	if _, err := harness.Output(ctx, nil, "git", "-C", root, "archive", "-o", archive, w.old); err != nil {
+		return err
 	}
-	for _, p := range slices.Concat(append(w.kafkaWays[:], w.redisWays[:])...) {
-		if p != nil {
-			p.Close()
-		}
+	if _, err := harness.Output(ctx, nil, "tar", "-xf", archive, "-C", tree); err != nil {
+		return err
 	}
-	if w.kafka != nil {
-		w.kafka.Close()
-	}
-	_ = w.brokers.Do(ctx, "kill")
+	return harness.Build(ctx, w.oldBin, "-C", tree)
 }

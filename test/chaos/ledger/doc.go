@@ -2,7 +2,8 @@
 // order, or answered by other bits than their version's. Package chaos fills a ledger from what a reader of Kafka
 // sees, and asks for its judgement at the end.
 //
-//	ledger.go  what happened to each arrival
-//	judge.go   which promises that breaks, counted for each window of the run
-//	groups.go  graph batches that can be predicted again
+//	ledger.go        what happened to each arrival
+//	judge.go         which promises that breaks, counted for each window of the run
+//	transactions.go  arrivals in transactions: which count as sent
+//	groups.go        graph batches that can be predicted again
 package ledger

@@ -100,8 +100,11 @@ func (l *Ledger) count(t *Tally, at Place, e *entry) {
 		return
 	}
 	t.Stall = max(t.Stall, e.first.Seen.Sub(e.arrival.Sent))
-	if e.answers > 1 {
+	if e.answers > 1+e.again {
 		t.Duplicated++
+	}
+	if e.left {
+		l.violated("%v: answered, though its group began behind it", at)
 	}
 	if e.late {
 		t.OutOfOrder++

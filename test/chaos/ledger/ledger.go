@@ -77,6 +77,8 @@ type entry struct {
 	answers     int
 	late        bool     // the answer to a later arrival of its key was there before
 	gone        bool     // its record was removed before it was answered
+	left        bool     // its group began behind it, and must not answer it
+	again       int      // how often it was read again, as offsets were reset
 	closed      bool     // it is counted as read and answered
 	generations []string // of the group, that predicted it
 
@@ -243,6 +245,44 @@ func (l *Ledger) Removed(life, partition int, before int64) (unanswered int) {
 		}
 	}
 	return unanswered
+}
+
+// LeftOut records that a group began at an offset, and returns how many arrivals before had no answer: they must have
+// none.
+func (l *Ledger) LeftOut(life, partition int, before int64) (unanswered int) {
+	unanswered = l.Removed(life, partition, before)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for at, e := range l.entries {
+		if at.Life == life && at.Partition == partition && at.Offset < before && e.first == nil && e.gone {
+			e.left = true
+		}
+	}
+	return unanswered
+}
+
+// ReadAgain records that the arrivals of a partition from an offset on are read again: each that was answered is
+// answered once more.
+func (l *Ledger) ReadAgain(life, partition int, from int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for at, e := range l.entries {
+		if at.Life == life && at.Partition == partition && at.Offset >= from && e.first != nil {
+			e.again++
+		}
+	}
+}
+
+// AllReadAgain reports whether all arrivals that were read again are answered as often.
+func (l *Ledger) AllReadAgain() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, e := range l.entries {
+		if e.answers <= e.again && e.again > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // Answer records a prediction or a dead letter of the arrival at a place.

@@ -97,6 +97,29 @@ func TestLedger(t *testing.T) {
 			want:      Tally{Arrivals: 2, OutOfOrder: 1},
 			violation: "after a later arrival of its key",
 		},
+		"dead letters out of order": {
+			note: func(l *Ledger) {
+				for offset := range int64(3) {
+					l.Sent(1, false)
+					l.Arrived(at(offset), Arrival{Key: "a", Reason: "unparsable", Window: 1, Sent: start})
+				}
+				for _, offset := range []int64{0, 2, 1} {
+					l.Answer(at(offset), Answer{Key: "a", Reason: "unparsable", Seen: start})
+				}
+			},
+			want:      Tally{Arrivals: 3, OutOfOrder: 1},
+			violation: "after a later arrival of its key",
+		},
+		"a dead letter after the prediction of a later arrival": { // they are in topics of their own
+			note: func(l *Ledger) {
+				l.Sent(1, false)
+				l.Arrived(at(1), Arrival{Key: "a", Reason: "unparsable", Window: 1, Sent: start})
+				sent(l, 2, "a", 0)
+				l.Answer(at(2), predicted("a", 0))
+				l.Answer(at(1), Answer{Key: "a", Reason: "unparsable", Seen: start})
+			},
+			want: Tally{Arrivals: 2},
+		},
 		"a repetition is not out of order": {
 			note: func(l *Ledger) {
 				sent(l, 1, "a", 1)
@@ -210,6 +233,52 @@ func TestLedger(t *testing.T) {
 			},
 			want:      Tally{Arrivals: 1},
 			violation: "dead letter for \"unparsable\", want \"passed over\"",
+		},
+		"read again": {
+			exactlyOnce: true,
+			note: func(l *Ledger) {
+				sent(l, 1, "a", 1)
+				l.Answer(at(1), predicted("a", 1))
+				l.ReadAgain(0, 0, 1)
+				if l.AllReadAgain() {
+					l.violated("it is not answered again")
+				}
+				l.Answer(at(1), predicted("a", 2))
+				if !l.AllReadAgain() {
+					l.violated("it is answered again")
+				}
+			},
+			want: Tally{Arrivals: 1},
+		},
+		"read again, and answered three times": {
+			exactlyOnce: true,
+			note: func(l *Ledger) {
+				sent(l, 1, "a", 1)
+				l.Answer(at(1), predicted("a", 1))
+				l.ReadAgain(0, 0, 1)
+				l.Answer(at(1), predicted("a", 2))
+				l.Answer(at(1), predicted("a", 2))
+			},
+			want:      Tally{Arrivals: 1, Duplicated: 1},
+			violation: "at most 0 may be",
+		},
+		"left out": {
+			note: func(l *Ledger) {
+				sent(l, 1, "a", 1)
+				if n := l.LeftOut(0, 0, 2); n != 1 || !l.Answered(1, true) {
+					l.violated("%d are left out", n)
+				}
+			},
+			want: Tally{Arrivals: 1},
+		},
+		"left out, and answered": {
+			note: func(l *Ledger) {
+				sent(l, 1, "a", 1)
+				l.LeftOut(0, 0, 2)
+				l.Answer(at(1), predicted("a", 1))
+			},
+			want:      Tally{Arrivals: 1},
+			violation: "though its group began behind it",
 		},
 		"two lives of a topic": {
 			note: func(l *Ledger) {
@@ -346,5 +415,26 @@ func TestAnswered(t *testing.T) {
 	l.Arrived(Place{0, 0, 2}, Arrival{Key: "a", ID: "id-a", Window: 1, Settled: true})
 	if !l.Answered(1, true) || !l.Answered(2, true) {
 		t.Error("all is answered")
+	}
+}
+
+// The arrivals of a transaction count once, whether they are read before its commit is acknowledged or after, or the
+// acknowledgement never comes.
+func TestTransactions(t *testing.T) {
+	var all Transactions
+	if !all.Read("1") || all.Committed("1") != TransactionSize-1 || all.Read("1") || all.Read("1") {
+		t.Error("one arrival was read before the acknowledgement: it counts when it is read, the others at once")
+	}
+	for range TransactionSize {
+		if !all.Read("2") {
+			t.Error("nothing was acknowledged: each arrival counts when it is read")
+		}
+	}
+	if all.Read("") {
+		t.Error("an arrival of no transaction was counted when it was sent")
+	}
+	all.Aborted()
+	if committed, aborted := all.Counts(); committed != TransactionSize || aborted != TransactionSize {
+		t.Errorf("%d were committed and %d aborted", committed, aborted)
 	}
 }

@@ -1,0 +1,130 @@
+package oracle
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"rivulet/event"
+	"rivulet/infer/attach"
+)
+
+// Model is one version, as far as the numbers of a prediction depend on it.
+type Model interface {
+	// Rows returns the row of M of each id; it is not Known where the id is no node of T.
+	Rows(ids []string) []attach.Row
+	// Predict returns a hash of an arrival's numbers for each choice of rows of its neighbours.
+	Predict(a *event.Arrival, choices [][]attach.Row) []uint64
+	// Grow returns the row that an arrival gets which is attached to these rows.
+	Grow(a *event.Arrival, rows []attach.Row) attach.Row
+}
+
+// Said is a prediction, as the reader saw it.
+type Said struct {
+	Stream      string
+	Place       string // of its arrival, for messages
+	ID, Version string
+	Numbers     uint64 // a hash of its class, probabilities and logits
+	// Known, Arrivals and Unknown are the prediction's counts of neighbours.
+	Known, Arrivals, Unknown int
+	Degraded                 bool
+	Grows                    bool // arrivals of its stream get rows
+	// Committed says that the offset of its arrival was committed when its answer could be read (exactly_once).
+	Committed bool
+	Sent      time.Time // its record's timestamp: its neighbours were not looked up before
+	Made      time.Time // by the consumer's clock; zero: that was stepped
+	Seen      time.Time // by the reader
+}
+
+// made returns when the prediction was made, or the closest that is known.
+func (s *Said) made() time.Time {
+	if s.Made.IsZero() {
+		return s.Seen
+	}
+	return s.Made
+}
+
+// Oracle judges predictions of streams that share artifacts and a Redis.
+type Oracle struct {
+	// Model returns a version; nil: it is not known.
+	Model func(version string) (Model, error)
+	// Arrival returns the arrival that is sent under an id.
+	Arrival func(id string) *event.Arrival
+	// TTL is attach.ttl. Rows live for at least that time and at most twice as long.
+	TTL time.Duration
+	// Outages are times in which rows may be unread, or were lost: of all consumers, and of those of each stream.
+	Outages  []Outage
+	OfStream map[string][]Outage
+}
+
+// Report counts what was compared.
+type Report struct {
+	Attached int // predictions whose neighbours were arrivals, and whose numbers were explained
+	Degraded int // degraded predictions whose numbers were explained
+	Slow     int // degraded predictions of an outage of which only a consumer's log tells
+	Certain  int // neighbours that had to be attached, and were
+	Unseen   int // predictions explained by a row that a prediction gave which nobody saw
+	// Undecided are predictions with a neighbour whose row nobody can know: it may be of a transaction that was aborted.
+	Undecided int
+}
+
+func (r Report) String() string {
+	return fmt.Sprintf("The oracle found the neighbours of %d predictions with arrivals among them (%d by a "+
+		"row that nobody saw) and of %d degraded ones, %d of these in time-outs that no fault explains; %d neighbours had "+
+		"to be arrivals; %d predictions may have been attached to rows of aborted transactions, which nobody knows",
+		r.Attached, r.Unseen, r.Degraded, r.Slow, r.Certain, r.Undecided)
+}
+
+// Judge returns what was compared, and what breaks a promise.
+func (o *Oracle) Judge(all []Said) (Report, []string) {
+	slices.SortStableFunc(all, func(a, b Said) int {
+		return cmp.Or(cmp.Compare(a.Version, b.Version), a.made().Compare(b.made()))
+	})
+	f := follower{oracle: o, all: map[string][]*Said{}, many: map[*Said]bool{}}
+	for i := range all {
+		s := &all[i]
+		f.all[s.ID] = append(f.all[s.ID], s)
+		if s.Degraded {
+			f.bound(s)
+		}
+	}
+	for from := 0; from < len(all); {
+		to := from
+		for to < len(all) && all[to].Version == all[from].Version {
+			to++
+		}
+		if model, err := o.Model(all[from].Version); err != nil {
+			f.violated(&all[from], "%d predictions name a version that cannot be read: %v", to-from, err)
+		} else if model != nil {
+			f.follow(model, all[from:to])
+		}
+		from = to
+	}
+	if most := 20 + len(all)/50; f.report.Undecided > most {
+		f.violations = append(f.violations, fmt.Sprintf(
+			"%d predictions may have been attached to rows of aborted transactions, "+
+				"at most %d may be", f.report.Undecided, most))
+	}
+	return f.report, f.violations
+}
+
+// bound checks that Redis had an outage when a degraded prediction was made.
+func (f *follower) bound(s *Said) {
+	at := s.made()
+	switch {
+	case within(f.oracle.Outages, at):
+	case within(f.oracle.OfStream[s.Stream], at):
+		f.report.Slow++
+	default:
+		f.violated(s, "it is degraded at %s, without an outage of Redis", at.Format(clock))
+	}
+}
+
+// clock is how times are printed.
+const clock = "15:04:05.000"
+
+func (f *follower) violated(s *Said, format string, args ...any) {
+	f.violations = append(f.violations, fmt.Sprintf("%s: %v: arrival %s, version %s: %s", s.Stream, s.Place, s.ID,
+		s.Version, fmt.Sprintf(format, args...)))
+}

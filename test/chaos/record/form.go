@@ -1,0 +1,132 @@
+package record
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"rivulet/event"
+	"rivulet/event/avro"
+	wire "rivulet/event/form"
+	"rivulet/event/json"
+	"rivulet/event/protobuf"
+)
+
+// Limits of the consumers: bytes and edges of a record.
+const (
+	MaxBytes = 64 << 10
+	MaxEdges = 1000
+)
+
+// MappedEdges is where a stream with a mapping has the list of neighbours, in JSON.
+const MappedEdges = "links"
+
+// Value is the value of a record, and the headers that it needs.
+type Value struct {
+	Bytes       []byte
+	ContentType string // empty: JSON, or a schema of the registry
+	Headers     []kgo.RecordHeader
+	Reason      string // of the dead letter that it must become, or ledger.PassedOver; empty: it must be predicted
+}
+
+// Form is a way to write an arrival.
+type Form string
+
+// The forms. Absent leaves the features to the feature store.
+const (
+	JSON     Form = "JSON"
+	Mapped   Form = "JSON with a mapping"
+	Absent   Form = "without features"
+	Protobuf Form = "Protobuf"
+	Avro     Form = "Avro"
+	ByAvro   Form = "Avro by the registry"
+	ByProto  Form = "Protobuf by the registry"
+	ByJSON   Form = "JSON by the registry"
+)
+
+// Arrival is an arrival in each of the forms that its streams use.
+type Arrival struct {
+	ID    string
+	Value map[Form][]byte // of the forms by the registry, without the schema's id
+	// Decoded is the arrival itself.
+	Decoded *event.Arrival
+}
+
+// write writes an arrival in all forms.
+func write(a *event.Arrival) (Arrival, error) {
+	w := Arrival{ID: a.ID, Value: map[Form][]byte{}, Decoded: a}
+	var err error
+	for form, codec := range map[Form]interface {
+		AppendArrival(dst []byte, a *event.Arrival) ([]byte, error)
+	}{JSON: json.Codec{}, Protobuf: protobuf.Codec{}, Avro: avro.Codec{}} {
+		data, failed := codec.AppendArrival(nil, a)
+		w.Value[form], err = data, errors.Join(err, failed)
+	}
+	w.Value[ByJSON], w.Value[ByAvro] = w.Value[JSON], w.Value[Avro]
+	w.Value[ByProto] = append([]byte{0}, w.Value[Protobuf]...) // the first message of its schema
+	w.Value[Mapped] = renamed(w.Value[JSON])
+	w.Value[Absent] = renamed(fmt.Appendf(nil, `{"id":%q,"edges":%s}`, a.ID, list(a.Edges)))
+	return w, err
+}
+
+// renamed has the neighbours where the mapping has them.
+func renamed(value []byte) []byte {
+	return bytes.Replace(value, []byte(`"edges":`), fmt.Appendf(nil, "%q:", MappedEdges), 1)
+}
+
+func list(ids []string) []byte {
+	text := []byte{'['}
+	for i, id := range ids {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = fmt.Appendf(text, "%q", id)
+	}
+	return append(text, ']')
+}
+
+// In returns the arrival in one of some forms.
+func (a *Arrival) In(forms []Form, rng *rand.Rand, by *Registry) Value {
+	form := forms[rng.IntN(len(forms))]
+	v := Value{Bytes: a.Value[form]}
+	switch form {
+	case Protobuf:
+		v.ContentType = protobuf.Codec{}.ContentType()
+	case Avro:
+		v.ContentType = avro.Codec{}.ContentType()
+	case ByAvro, ByProto, ByJSON:
+		v.Bytes = append(wire.AppendConfluentHead(nil, by.ID(form)), v.Bytes...)
+	}
+	return v
+}
+
+// Padded returns a record in JSON with spaces after it, which mean nothing.
+func Padded(value []byte, spaces int) []byte {
+	return append(bytes.Clone(value), bytes.Repeat([]byte{' '}, spaces)...)
+}
+
+// Stored returns the arrival's features as the feature store has them, by features.format float32.
+func (a *Arrival) Stored(d int) []byte {
+	f := &a.Decoded.Features
+	values := f.Values
+	if f.Sparse {
+		values = make([]float32, d)
+		for k, at := range f.Indices {
+			values[at] = f.Values[k]
+		}
+	}
+	return floats(values)
+}
+
+// floats returns numbers as float32, little-endian.
+func floats(values []float32) (data []byte) {
+	for _, v := range values {
+		data = binary.LittleEndian.AppendUint32(data, math.Float32bits(v))
+	}
+	return data
+}

@@ -1,0 +1,74 @@
+package services
+
+import (
+	"context"
+	"errors"
+	"net"
+	"rivulet/test/harness"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// BrokerLimit is the largest batch of records that brokers take by default, in bytes.
+const BrokerLimit = 1_048_588
+
+// HeaderProbe marks a record of this program's own.
+const HeaderProbe = "chaos-probe"
+
+// Probe sends one record to a topic, by a client of its own: one that has seen the leader die may ask that broker
+// again for minutes. An idempotent client would go on for as long as replicas are missing.
+func (s *Services) Probe(ctx context.Context, topic string, one kgo.Record) error {
+	prober, err := kgo.NewClient(kgo.SeedBrokers(s.Kafka.Addrs...), kgo.ProducerBatchMaxBytes(BrokerLimit),
+		kgo.ProducerBatchCompression(kgo.NoCompression()), kgo.DisableIdempotentWrite(), kgo.RecordRetries(0))
+	if err != nil {
+		return err
+	}
+	defer prober.Close()
+	one.Topic, one.Headers = topic, []kgo.RecordHeader{{Key: HeaderProbe, Value: []byte("1")}}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	return prober.ProduceSync(ctx, &one).FirstErr()
+}
+
+// Listens reports whether a broker takes connections.
+func Listens(ctx context.Context, b harness.Broker) bool {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", b.Addr(harness.Plaintext))
+	if err != nil {
+		return false
+	}
+	_ = conn.Close()
+	return true
+}
+
+// InSync reports whether each partition of every topic has a leader and all of its replicas in sync.
+func (s *Services) InSync(ctx context.Context) bool {
+	topics, err := s.Kafka.ListTopicsWithInternal(ctx)
+	if err != nil {
+		return false
+	}
+	for _, topic := range topics {
+		for _, p := range topic.Partitions {
+			if p.Err != nil || p.Leader < 0 || len(p.ISR) < len(p.Replicas) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// DeleteRecords deletes records before offsets, and tries again while replicas do not follow in time.
+func (s *Services) DeleteRecords(ctx context.Context, limit time.Duration, upTo kadm.Offsets) (
+	deleted kadm.DeleteRecordsResponses, err error) {
+	var last error
+	err = harness.Await(ctx, limit, "records are deleted", func() bool {
+		deleted, last = s.Kafka.DeleteRecords(ctx, upTo)
+		last = errors.Join(last, deleted.Error())
+		return last == nil
+	})
+	if err != nil {
+		err = errors.Join(err, last)
+	}
+	return deleted, err
+}

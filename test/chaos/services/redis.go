@@ -1,0 +1,51 @@
+package services
+
+import (
+	"context"
+	"errors"
+	"rivulet/test/harness"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// RunID returns the name that Redis gave itself when it started.
+func (s *Services) RunID(ctx context.Context) string {
+	info, _ := s.Store.InfoMap(ctx, "server").Result()
+	return info["Server"]["run_id"]
+}
+
+// countKey is a key of this program's own.
+const countKey = "chaos-count"
+
+// Counting has a fault of Redis strike while this program counts in it. It returns how many of the numbers that Redis
+// acknowledged are not there afterwards: Redis itself lost them.
+func (s *Services) Counting(ctx context.Context, fault func() error) (lost int64, counted bool, err error) {
+	counting, stop := context.WithCancel(ctx)
+	var acknowledged int64
+	var counter sync.WaitGroup
+	counter.Go(func() {
+		for counting.Err() == nil {
+			n, err := s.Store.Incr(counting, countKey).Result()
+			if err != nil && acknowledged > 0 {
+				return // it is down
+			}
+			acknowledged = max(acknowledged, n)
+		}
+	})
+	err = harness.Sleep(ctx, time.Second)
+	err = errors.Join(err, fault())
+	stop()
+	counter.Wait()
+	if err != nil {
+		return 0, acknowledged > 0, err
+	}
+	var kept int64
+	err = harness.Await(ctx, time.Minute, "Redis answers", func() bool {
+		n, err := s.Store.Get(ctx, countKey).Int64()
+		kept = n
+		return err == nil || errors.Is(err, redis.Nil)
+	})
+	return max(0, acknowledged-kept), acknowledged > 0, errors.Join(err, s.Store.Del(ctx, countKey).Err())
+}
