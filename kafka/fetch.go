@@ -32,6 +32,7 @@ type Cursor struct {
 	leader   int32   // the epoch of the leader that has what was read; -1: not known
 	trail    *trail  // of a group's generation; nil outside of one
 	follows  bool    // goes on in a topic that was made anew
+	alone    bool    // shares no requests with other partitions
 	observer retry.Observer
 	names    map[string]string
 }
@@ -60,6 +61,21 @@ func (c *Cursor) ofGroup(t *trail, epoch int32) {
 	if epoch >= 0 {
 		c.epoch, c.leader = epoch, epoch
 		t.note(c.at, c.next-1, epoch)
+	}
+}
+
+// spread has the cursors of one reader share requests where more of their partitions than [fetch.Connections] are led
+// by one broker today.
+func (c *Client) spread(ctx context.Context, cursors []*Cursor) {
+	at := make(map[int32][]*Cursor)
+	for _, k := range cursors {
+		leader, _, _ := c.leader(ctx, k.at)
+		at[leader] = append(at[leader], k)
+	}
+	for _, together := range at {
+		for _, k := range together {
+			k.alone = len(together) <= fetch.Connections
+		}
 	}
 }
 
@@ -129,8 +145,7 @@ func (c *Cursor) request(ctx context.Context) error {
 	}
 	c.leader = epoch
 	answer, err := c.client.fetches.Fetch(ctx, fetch.Partition{At: c.at, ID: c.id, Leader: leader, Epoch: epoch,
-		Next:   c.next,
-		Stable: c.stable, High: c.high, MaxBytes: c.maxBytes, Wait: c.wait, Clock: c.clock})
+		Next: c.next, Stable: c.stable, High: c.high, MaxBytes: c.maxBytes, Wait: c.wait, Clock: c.clock, Alone: c.alone})
 	if err != nil {
 		c.stable = -1 // whatever the next answer says is news: the failure is over
 		return err

@@ -100,7 +100,9 @@ func (g *Generation) Cursors(ctx context.Context) ([]*Cursor, error) {
 				c.ofGroup(g.trail, p.mark.epoch)
 				s.memory.last[at] = c
 			}
-			return slices.Collect(maps.Values(s.memory.last)), nil
+			cursors := slices.Collect(maps.Values(s.memory.last))
+			s.client.spread(ctx, cursors)
+			return cursors, nil
 		}
 		if err := trouble.Failed(ctx, err); err != nil {
 			return nil, err

@@ -11,6 +11,7 @@ import (
 	kafkago "github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol/describegroups"
 
+	"rivulet/kafka/fetch"
 	"rivulet/kafka/retry"
 	"rivulet/kafka/wire"
 )
@@ -86,9 +87,10 @@ func (r *Reader) ToEnd(ctx context.Context, from Offsets, take func(Record) erro
 	return next, nil
 }
 
+// cursor returns a cursor that sends requests of its own, as a reader asks for one partition at a time.
 func (r *Reader) cursor(at TopicPartition, offset int64, topic topicID) *Cursor {
 	c := r.client.cursor(at, offset, r.opts.FetchBytes, wire.Largest, r.opts.FetchWait, r.with)
-	c.id = topic
+	c.id, c.alone = topic, true
 	return c
 }
 
@@ -180,7 +182,7 @@ func (f *followState) fresh(ctx context.Context) (cursors []*Cursor, err error) 
 			return nil, err
 		}
 		c := f.cursor(at, offset, ids[topic])
-		c.follows = true
+		c.follows, c.alone = true, counts[topic] <= fetch.Connections
 		cursors = append(cursors, c)
 	}
 	f.known, f.which = max(f.known, counts[topic]), kafkago.FirstOffset

@@ -16,10 +16,15 @@ import (
 	"rivulet/kafka/wire"
 )
 
+// Connections is how many shared fetches to one broker are under way at most. Each has a connection.
+const Connections = 4
+
 // Bounds of the fetches that go to one broker.
 const (
-	connections = 4       // fetches under way, each of which has a connection
 	answerBytes = 8 << 20 // of an answer for several partitions, beside the first record batch
+	// pinned is how many times its own bytes a partition whose records nobody takes may keep in memory, as the other
+	// partitions of its answer lie in the same piece of memory. The records of a smaller part are copied.
+	pinned = 8
 	// shortWait is how long the last free connection waits for records, so that it is soon free again.
 	shortWait = 10 * time.Millisecond
 	// gatherTime is how long a request waits for partitions that are about to come back from others without records.
@@ -42,20 +47,17 @@ type Client interface {
 //
 // A request waits at its broker until one partition has records. A partition that asks meanwhile is sent by another
 // connection; all requests to a broker expire at the same time, and go on as one.
+//
+// A reader of few partitions asks for each alone: it needs no more connections for that, no request waits for other
+// partitions, and the answers come side by side.
 type Pool struct {
 	Client Client
 
 	mu     sync.Mutex
-	queues map[route]*queue
+	queues map[int32]*queue // by broker
 }
 
-// route is where requests go: to a broker or, while the leader is not known, for one partition alone.
-type route struct {
-	leader int32
-	alone  wire.TopicPartition
-}
-
-// queue has the fetches of one route.
+// queue has the fetches that go to one broker.
 type queue struct {
 	waiting  []*pending // not sent
 	inFlight int        // requests
@@ -68,7 +70,7 @@ type queue struct {
 type Partition struct {
 	At     wire.TopicPartition
 	ID     [16]byte // of the topic; zero: not known
-	Leader int32    // the broker; -1: not known
+	Leader int32    // the broker; -1: not known, then the fetch is sent alone
 	Epoch  int32    // of the leader; -1: not known
 	Next   int64    // offset
 	// Stable and High are the last stable offset and the high watermark of the answer before; -1 before the first.
@@ -76,6 +78,9 @@ type Partition struct {
 	MaxBytes     int
 	Wait         time.Duration // at the broker, for records
 	Clock        retry.Clock
+	// Alone says that the fetch shares no request with others. It is for readers which have at most [Connections]
+	// partitions at the broker.
+	Alone bool
 }
 
 // pending is a fetch of one partition that has no answer yet.
@@ -89,46 +94,42 @@ type pending struct {
 type result struct {
 	partition *kmsg.FetchResponseTopicPartition
 	err       error
-	shared    bool // the memory of its records holds those of other partitions
 }
 
 // Fetch returns the answer for a partition. One without news may take longer than Wait.
 func (f *Pool) Fetch(ctx context.Context, from Partition) (*kmsg.FetchResponseTopicPartition, error) {
 	p := &pending{Partition: from, send: make(chan struct{}, 1), answer: make(chan result, 1)}
-	to := route{leader: from.Leader}
-	if to.leader < 0 {
-		to.alone = from.At
+	if from.Alone || from.Leader < 0 {
+		a := f.ask(ctx, []*pending{p}, from.Wait).of(p)
+		return a.partition, a.err
 	}
 	f.mu.Lock()
-	q := f.queues[to]
+	q := f.queues[from.Leader]
 	if q == nil {
 		if f.queues == nil {
-			f.queues = make(map[route]*queue)
+			f.queues = make(map[int32]*queue)
 		}
 		q = &queue{gather: true}
-		f.queues[to] = q
+		f.queues[from.Leader] = q
 	}
 	q.waiting = append(q.waiting, p)
-	f.goOn(to, q)
+	q.goOn()
 	f.mu.Unlock()
 	for {
 		select {
 		case a := <-p.answer:
-			if a.shared && a.err == nil { // else records that nobody takes would keep those of all others in memory
-				a.partition.RecordBatches = slices.Clone(a.partition.RecordBatches)
-			}
 			return a.partition, a.err
 		case <-p.send:
-			f.send(ctx, to, q, p)
+			f.send(ctx, q, p)
 		case <-ctx.Done():
-			f.leave(to, q, p)
+			f.leave(q, p)
 			return nil, context.Cause(ctx)
 		}
 	}
 }
 
 // leave takes a fetch back for which nobody waits any more.
-func (f *Pool) leave(to route, q *queue, p *pending) {
+func (f *Pool) leave(q *queue, p *pending) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	p.left = true
@@ -136,24 +137,20 @@ func (f *Pool) leave(to route, q *queue, p *pending) {
 	if q.chosen == p {
 		q.chosen = nil
 	}
-	f.goOn(to, q)
+	q.goOn()
 }
 
 // goOn has the first fetch that waits send a request, if there is a connection for it.
-func (f *Pool) goOn(to route, q *queue) {
-	switch {
-	case q.chosen != nil || len(q.waiting) > 0 && q.inFlight == connections:
-	case len(q.waiting) > 0:
+func (q *queue) goOn() {
+	if q.chosen == nil && len(q.waiting) > 0 && q.inFlight < Connections {
 		q.chosen = q.waiting[0]
 		q.chosen.send <- struct{}{}
-	case q.inFlight == 0 && to.leader < 0:
-		delete(f.queues, to) // there are as many as partitions
 	}
 }
 
 // send sends a request for all that wait, and hands out the answers. Partitions without news go on waiting, but not
 // that of the sender: every answer shows one goroutine that reading goes on.
-func (f *Pool) send(ctx context.Context, to route, q *queue, p *pending) {
+func (f *Pool) send(ctx context.Context, q *queue, p *pending) {
 	f.mu.Lock()
 	pause := q.pause(p.Clock.Now())
 	f.mu.Unlock()
@@ -162,19 +159,10 @@ func (f *Pool) send(ctx context.Context, to route, q *queue, p *pending) {
 	}
 	f.mu.Lock()
 	group := q.take(p)
-	req := request(group, q.begin(p))
-	f.goOn(to, q)
+	wait := q.begin(p)
+	q.goOn()
 	f.mu.Unlock()
-	const (
-		withEpochs = 11 // Kafka 2.3
-		byID       = 13 // Kafka 3.1
-	)
-	broker := wire.Broker(to.leader)
-	if to.leader < 0 {
-		broker = wire.Leader(p.At)
-	}
-	m, err := f.Client.Fetch(ctx, req, withEpochs, byID, broker)
-	all := newAnswers(m, err)
+	all := f.ask(ctx, group, wait)
 
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -193,7 +181,20 @@ func (f *Pool) send(ctx context.Context, to route, q *queue, p *pending) {
 			g.answer <- a
 		}
 	}
-	f.goOn(to, q)
+	q.goOn()
+}
+
+// ask sends one request for partitions of one broker, and waits for its answer.
+func (f *Pool) ask(ctx context.Context, group []*pending, wait time.Duration) *answers {
+	const (
+		withEpochs = 11 // Kafka 2.3
+		byID       = 13 // Kafka 3.1
+	)
+	broker := wire.Broker(group[0].Leader)
+	if group[0].Leader < 0 {
+		broker = wire.Leader(group[0].At)
+	}
+	return newAnswers(f.Client.Fetch(ctx, request(group, wait), withEpochs, byID, broker))
 }
 
 // pause returns how long the next request waits for more partitions.
@@ -227,7 +228,7 @@ func (q *queue) begin(p *pending) time.Duration {
 	now, short := p.Clock.Now(), min(shortWait, p.Wait)
 	left := q.expires.Sub(now)
 	switch q.inFlight++; {
-	case q.inFlight == connections:
+	case q.inFlight == Connections:
 		return short
 	case q.inFlight > 1 && left >= short && left <= p.Wait: // else they have expired, or the clock was set
 		return left
@@ -270,7 +271,7 @@ type answers struct {
 	err    error
 	byName map[wire.TopicPartition]*kmsg.FetchResponseTopicPartition
 	byID   map[[16]byte]map[int32]*kmsg.FetchResponseTopicPartition
-	full   int // partitions with records
+	bytes  int // of the records of all partitions
 }
 
 func newAnswers(m *kmsg.FetchResponse, err error) *answers {
@@ -289,9 +290,7 @@ func newAnswers(m *kmsg.FetchResponse, err error) *answers {
 		ofID := make(map[int32]*kmsg.FetchResponseTopicPartition, len(t.Partitions))
 		for j := range t.Partitions {
 			p := &t.Partitions[j]
-			if len(p.RecordBatches) > 0 {
-				a.full++
-			}
+			a.bytes += len(p.RecordBatches)
 			if t.Topic != "" {
 				a.byName[wire.TopicPartition{Topic: t.Topic, Partition: int(p.Partition)}] = p
 			} else {
@@ -317,5 +316,8 @@ func (a *answers) of(g *pending) result {
 	if p == nil {
 		return result{err: errors.New("the broker did not answer for this partition")}
 	}
-	return result{p, wire.Failure(p.ErrorCode), a.full > 1}
+	if len(p.RecordBatches)*pinned < a.bytes {
+		p.RecordBatches = slices.Clone(p.RecordBatches)
+	}
+	return result{p, wire.Failure(p.ErrorCode)}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -118,7 +119,7 @@ func TestPartitionsShareRequests(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if n := len(b.requests); n > 130 || b.most > connections {
+		if n := len(b.requests); n > 130 || b.most > Connections {
 			t.Errorf("%d requests in a minute, %d at once", n, b.most)
 		}
 		begin := time.Now()
@@ -128,7 +129,7 @@ func TestPartitionsShareRequests(t *testing.T) {
 				t.Errorf("%s, want %s", text, want)
 			}
 		}
-		if took := time.Since(begin); took > partitions*gatherTime || b.most > connections {
+		if took := time.Since(begin); took > partitions*gatherTime || b.most > Connections {
 			t.Errorf("records came after %v, by %d requests at once", took, b.most)
 		}
 	})
@@ -223,34 +224,43 @@ func TestOnePartitionTwice(t *testing.T) {
 	})
 }
 
-// An answer for several partitions lies in one piece of memory, which a partition that nobody takes would keep.
-func TestRecordsHaveMemoryOfTheirOwn(t *testing.T) {
+// An answer for several partitions lies in one piece of memory. A small part of it is copied, as a partition whose
+// records nobody takes would keep all of it.
+func TestASmallPartOfAnAnswerIsCopied(t *testing.T) {
+	body := []byte(strings.Repeat("large", 20) + "one")
+	m, topic := kmsg.NewPtrFetchResponse(), kmsg.NewFetchResponseTopic()
+	topic.Topic = "t"
+	for id, records := range [][]byte{body[:100], body[100:]} {
+		p := kmsg.NewFetchResponseTopicPartition()
+		p.Partition, p.RecordBatches = int32(id), records
+		topic.Partitions = append(topic.Partitions, p)
+	}
+	m.Topics = append(m.Topics, topic)
+	all := newAnswers(m, nil)
+	large, small := all.of(&pending{Partition: partition(0)}), all.of(&pending{Partition: partition(1)})
+	clear(body)
+	if text := string(small.partition.RecordBatches); text != "one" {
+		t.Errorf("a thirtieth of the answer: %q", text)
+	}
+	if text := string(large.partition.RecordBatches); text != string(body[:100]) {
+		t.Errorf("most of the answer was copied: %q", text)
+	}
+}
+
+// A reader of few partitions sends a request for each, at once, and they do not wait for one another.
+func TestFewPartitionsShareNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		body := []byte("onetwo")
 		b := newBroker()
 		f := &Pool{Client: b}
-		got := make(chan *kmsg.FetchResponseTopicPartition)
-		for id := range 2 {
-			go func() {
-				for {
-					p, err := f.Fetch(t.Context(), partition(id))
-					if err != nil || len(p.RecordBatches) > 0 {
-						got <- p
-						return
-					}
-				}
-			}()
-		}
-		time.Sleep(700 * time.Millisecond) // both are in one request
-		synctest.Wait()
-		b.mu.Lock()
-		b.records[0], b.records[1] = body[:3], body[3:]
-		close(b.wake)
-		b.mu.Unlock()
-		one, two := <-got, <-got
-		clear(body)
-		if text := string(one.RecordBatches) + string(two.RecordBatches); text != "onetwo" && text != "twoone" {
-			t.Errorf("%q", text)
+		begin := time.Now()
+		b.write(0, "x")
+		for id := range 4 {
+			from := partition(id)
+			from.Alone, from.Leader = id < 2, int32(-id/3) // two that are few, one that is not, one without a leader
+			_, err := f.Fetch(t.Context(), from)
+			if err != nil || id == 0 && time.Since(begin) > 0 || len(b.requests) != id+1 || len(b.requests[id]) != 1 {
+				t.Errorf("partition %d: %v, requests for %v after %v", id, err, b.requests, time.Since(begin))
+			}
 		}
 	})
 }
