@@ -46,8 +46,8 @@ type growthParts struct {
 	degrade bool
 	log     *slog.Logger
 
-	// open opens the store of the arrivals' rows. That is a write, so a Redis that takes none may keep it from being open
-	// ([Version.opened]).
+	// open opens the store of the arrivals' rows. A Redis that takes no writes may keep it from being open, and so do
+	// settings that are damaged ([Version.opened]).
 	open     func(ctx context.Context) (*arrivals.Rows, error)
 	arrivals atomic.Pointer[arrivals.Rows]
 	mu       sync.Mutex
@@ -74,7 +74,8 @@ func (v *Version) prepareGrowth(b *artifact.Bundle, o GrowthOptions) (err error)
 }
 
 // openArrivals opens the store of the arrivals' rows of a version that was loaded. If Redis takes no writes a version
-// that may degrade is served all the same, and opens the store later.
+// that may degrade is served all the same, and opens the store later. So is any version if the store's settings are
+// damaged, for which no waiting helps.
 func (l *loader) openArrivals(ctx context.Context, v *Version, p publication) error {
 	o := l.options.Growth
 	if !o.On {
@@ -87,7 +88,7 @@ func (l *loader) openArrivals(ctx context.Context, v *Version, p publication) er
 				CacheBytes: l.cacheBytes / cacheShare, Limit: l.limit, Log: l.log})
 	}
 	_, err := v.opened(ctx)
-	if v.degrade && mapping.TakesNoWrites(err) {
+	if v.degrade && mapping.TakesNoWrites(err) || errors.Is(err, mapping.ErrDamaged) {
 		return nil
 	}
 	return err
@@ -137,7 +138,7 @@ func (v *Version) taken() {
 
 // FindArrivals fills rows[i] for each id ids[i] that is not in T but belongs to an arrival with a row; seen reports
 // which of the ids in own have a row. See [arrivals.Rows.Find]. If the version may degrade and Redis cannot be
-// asked, all rows are Unread, those of seen among them.
+// asked, or if the store's settings are damaged, all rows are Unread, those of seen among them.
 func (v *Version) FindArrivals(ctx context.Context, ids []string, rows []attach.Row, own []string,
 	seen []*growth.ArrivalRow) (asOf int64, err error) {
 	find := arrivalLookup{own: own, seen: seen}
@@ -229,7 +230,8 @@ func (v *Version) KeepArrivals(ctx context.Context, arrived []growth.ArrivalRow)
 
 // mayDoWithout reports whether the batch goes on although Redis did not take what was to be written.
 func (v *Version) mayDoWithout(ctx context.Context, err error) bool {
-	return v.degrade && ctx.Err() == nil && (mapping.Unavailable(err) || mapping.TakesNoWrites(err))
+	return ctx.Err() == nil && (v.degrade && (mapping.Unavailable(err) || mapping.TakesNoWrites(err)) ||
+		errors.Is(err, mapping.ErrDamaged))
 }
 
 // ArrivalStats returns the counts of rows of arrivals; ok is false if arrivals get none.

@@ -2,6 +2,9 @@ package serving
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -127,34 +130,30 @@ func TestRefusedWrites(t *testing.T) {
 	o.Growth.Degrade = true
 	_, degrades := s.following(t, "other", o)
 	row, done := waits.Grow(attached(b, 2)).Row(0), 0
-	for _, fault := range []struct{ answer, begin, end string }{
-		{"OOM", "CONFIG SET maxmemory 1", "CONFIG SET maxmemory 0"},
-		{"NOREPLICAS", "CONFIG SET min-replicas-to-write 1", "CONFIG SET min-replicas-to-write 0"},
-		{"READONLY", "REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE"},
-	} {
-		s.do(t, fault.begin)
-		arrived := []growth.ArrivalRow{{ID: fault.answer, Record: 1, Row: row}}
+	for answer, refusing := range writeFaults(t, server, s) {
+		refusing.begin()
+		arrived := []growth.ArrivalRow{{ID: answer, Record: 1, Row: row}}
 		note := func() []growth.Note { return []growth.Note{{Place: "g:t:0", Offset: int64(done), Record: 1}} }
 		for what, err := range map[string]error{"rows": waits.KeepArrivals(t.Context(), arrived),
 			"notes": waits.NoteArrivals(t.Context(), note())} {
-			if err == nil || !strings.Contains(err.Error(), fault.answer) {
-				t.Errorf("%s: %s: %v", fault.answer, what, err)
+			if err == nil || !strings.Contains(err.Error(), answer) {
+				t.Errorf("%s: %s: %v", answer, what, err)
 			}
 		}
 		done++
 		notes, rows := note(), make([]attach.Row, 1)
-		_, err := degrades.FindArrivals(t.Context(), []string{fault.answer}, make([]attach.Row, 1), nil, nil)
+		_, err := degrades.FindArrivals(t.Context(), []string{answer}, make([]attach.Row, 1), nil, nil)
 		err = errors.Join(err, degrades.KeepArrivals(t.Context(), arrived), degrades.NoteArrivals(t.Context(), notes),
 			degrades.Rows(t.Context(), b.Mapping.IDs[:1], rows))
 		if stats, _ := degrades.ArrivalStats(); err != nil || !notes[0].Lost || !rows[0].Known ||
 			stats.Lost != uint64(done) || stats.Unnoted != uint64(done) {
-			t.Errorf("%s: %v, note %+v, row %+v, stats %+v", fault.answer, err, notes[0], rows[0], stats)
+			t.Errorf("%s: %v, note %+v, row %+v, stats %+v", answer, err, notes[0], rows[0], stats)
 		}
-		s.do(t, fault.end)
+		refusing.end()
 		notes = note()
 		err = errors.Join(degrades.KeepArrivals(t.Context(), arrived), degrades.NoteArrivals(t.Context(), notes))
 		if stats, _ := degrades.ArrivalStats(); err != nil || notes[0].Lost || stats.Written != uint64(done) {
-			t.Errorf("after %s: %v, note %+v, stats %+v", fault.answer, err, notes[0], stats)
+			t.Errorf("after %s: %v, note %+v, stats %+v", answer, err, notes[0], stats)
 		}
 	}
 }
@@ -162,17 +161,13 @@ func TestRefusedWrites(t *testing.T) {
 // A consumer that starts while Redis takes no writes serves if it may degrade, marks what depends on arrivals, and says
 // that it is writes that fail; rows and notes are written as soon as Redis takes them. One that waits is not ready.
 func TestStartWhileWritesAreRefused(t *testing.T) {
-	for answer, fault := range map[string][2]string{
-		"OOM":        {"CONFIG SET maxmemory 1", "CONFIG SET maxmemory 0"},
-		"NOREPLICAS": {"CONFIG SET min-replicas-to-write 1", "CONFIG SET min-replicas-to-write 0"},
-		"READONLY":   {"REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE"},
-	} {
+	server := harness.StartRedis(t)
+	for answer, refusing := range writeFaults(t, server, newServer(t, mapping.RedisOptions{URL: server.URL()}, "")) {
 		t.Run(answer, func(t *testing.T) {
-			server := harness.StartRedis(t)
-			s := newServer(t, mapping.RedisOptions{URL: server.URL()}, "p")
+			s := newServer(t, mapping.RedisOptions{URL: server.URL()}, answer)
 			b := grows(t, "v1")
 			s.publish(t, b)
-			s.do(t, fault[0])
+			refusing.begin()
 			o := withGrowth("sgc")
 			waiting, _ := s.watcher(t, "waits")
 			waiting.loader.options = o
@@ -204,7 +199,7 @@ func TestStartWhileWritesAreRefused(t *testing.T) {
 				!strings.Contains(text, answer) {
 				t.Errorf("logged:\n%s", text)
 			}
-			s.do(t, fault[1])
+			refusing.end()
 			v.tried = time.Time{} // the second until it tries again is over
 			notes = []growth.Note{{Place: "g:t:0"}}
 			if err := errors.Join(v.KeepArrivals(t.Context(), arrived), v.NoteArrivals(t.Context(), notes)); err != nil ||
@@ -216,6 +211,90 @@ func TestStartWhileWritesAreRefused(t *testing.T) {
 				t.Errorf("after it: stats %+v", stats)
 			}
 		})
+	}
+}
+
+// A version whose rows of arrivals have damaged settings is served, marks what depends on arrivals, and says why.
+// Publishing it again mends it.
+func TestDamagedSettingsOfArrivals(t *testing.T) {
+	onRedis(t, func(t *testing.T, s *server) {
+		b := grows(t, "v1")
+		s.publish(t, b)
+		s.following(t, "first", withGrowth("sgc"))
+		for _, key := range s.keys(t) {
+			if strings.HasSuffix(key, ":arrivals") {
+				s.client.HSet(t.Context(), key, "seal", "damaged")
+			}
+		}
+		w, log := s.watcher(t, "second")
+		w.loader.options, w.loader.log = withGrowth("sgc"), w.o.Log
+		if err := w.Load(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		v := w.Current()
+		rows, notes := make([]attach.Row, 1), []growth.Note{{Place: "g:t:0"}}
+		arrived := []growth.ArrivalRow{{ID: "b", Record: 1, Row: v.Grow(attached(b, 2)).Row(0)}}
+		use := func() error {
+			_, err := v.FindArrivals(t.Context(), []string{"a"}, rows, nil, nil)
+			return errors.Join(err, v.NoteArrivals(t.Context(), notes), v.KeepArrivals(t.Context(), arrived))
+		}
+		err := use()
+		stats, _ := v.ArrivalStats()
+		if text := strings.Join(log.take(), "\n"); err != nil || !rows[0].Unread || !notes[0].Lost || stats.Lost != 1 ||
+			stats.Unnoted != 1 || strings.Count(text, "their seal says") != 1 {
+			t.Errorf("%v; row %+v, note %+v, stats %+v, logged:\n%s", err, rows[0], notes[0], stats, text)
+		}
+		s.publish(t, b)
+		v.tried, notes[0].Lost = time.Time{}, false // the second until it tries again is over
+		if err := use(); err != nil || rows[0].Unread || notes[0].Lost {
+			t.Errorf("after it was published again: %v; row %+v, note %+v", err, rows[0], notes[0])
+		}
+	})
+}
+
+// writeFault is a state of Redis in which it takes no writes.
+type writeFault struct{ begin, end func() }
+
+// writeFaults returns all such states, by the beginning of the answer to a write.
+func writeFaults(t *testing.T, server *harness.Redis, s *server) map[string]writeFault {
+	command := func(text string) func() { return func() { s.do(t, text) } }
+	// Where the file of the data should be is a directory, as if the disk were full. Redis saves after many changes, so
+	// it looks at whether the last time succeeded.
+	obstacle := filepath.Join(server.Dir, "dump.rdb", "directory")
+	save := func(status string) {
+		s.do(t, "BGSAVE")
+		s.until(t, "rdb_last_bgsave_status:"+status, "rdb_bgsave_in_progress:0")
+	}
+	return map[string]writeFault{
+		"OOM":        {command("CONFIG SET maxmemory 1"), command("CONFIG SET maxmemory 0")},
+		"NOREPLICAS": {command("CONFIG SET min-replicas-to-write 1"), command("CONFIG SET min-replicas-to-write 0")},
+		"READONLY":   {command("REPLICAOF 127.0.0.1 1"), command("REPLICAOF NO ONE")},
+		"MISCONF": {func() {
+			if err := errors.Join(os.MkdirAll(obstacle, 0o700),
+				s.client.(*redis.Client).ConfigSet(t.Context(), "save", "3600 1000000").Err()); err != nil {
+				t.Fatal(err)
+			}
+			save("err")
+		}, func() {
+			if err := os.RemoveAll(filepath.Dir(obstacle)); err != nil {
+				t.Fatal(err)
+			}
+			save("ok")
+		}},
+	}
+}
+
+// until waits until INFO has all of these lines.
+func (s *server) until(t *testing.T, lines ...string) {
+	t.Helper()
+	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
+		info := s.client.(*redis.Client).Info(t.Context(), "persistence").Val()
+		if !slices.ContainsFunc(lines, func(line string) bool { return !strings.Contains(info, line+"\r\n") }) {
+			return
+		}
+		if time.Since(begin) > time.Minute {
+			t.Fatalf("waited a minute for %v in:\n%s", lines, info)
+		}
 	}
 }
 

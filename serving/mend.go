@@ -7,6 +7,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/mapping"
+	"rivulet/mapping/arrivals"
 )
 
 // fieldMended is the field of a marker that says when a complete version was mended last, in ms of Redis' clock.
@@ -33,6 +34,9 @@ func (w *publishRun) mend(ctx context.Context, m *mapping.GroupedRows, files map
 	}
 	parts, err := w.mendFiles(ctx, files)
 	if err != nil {
+		return err
+	}
+	if err := arrivals.Mend(ctx, w.client, w.keys.arrivals(w.version, w.publication)); err != nil {
 		return err
 	}
 	ok, err := mended.Run(ctx, w.client, []string{w.keys.complete(w.version)}, w.id(), rows+parts, m.Seal()).Bool()

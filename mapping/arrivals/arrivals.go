@@ -21,7 +21,7 @@ import (
 // version's [Table]. They are spread over buckets as T's rows are. Redis expires keys and not their fields, so
 // each bucket is a new hash every TTL:
 //
-//	Keys                 hash    ttl_ms and buckets: the settings of the version's first consumer, which apply to all
+//	Keys                 hash    ttl_ms, buckets: the settings of the version's first consumer, which apply to all; seal
 //	Keys:b:e             hash    bucket b of epoch e: id -> record, seal; expires when epoch e+1 ends
 //	Keys:count:e         string  rows written in epoch e; expires with them
 //	Keys:count:bytes:e   string  their bytes ([Options].MaxBytes); expires with them
@@ -93,23 +93,16 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// Fields of the hash at Table.Keys.
-const (
-	fieldTTL     = "ttl_ms"
-	fieldBuckets = "buckets"
-)
-
 // Rows reads and writes the rows that arrivals were given under one version. Rows are written once and never
 // changed: an id's first row counts until it expires. It is safe for concurrent use.
 //
 // Rows that were found, or written by this process, are kept in memory; the absence of a row is not, because another
 // consumer may have just written it.
 type Rows struct {
-	client  mapping.Client
-	table   Table
-	o       Options
-	ttl     time.Duration   // the same for all consumers of the version
-	buckets int             // the same for all consumers of the version
+	client mapping.Client
+	table  Table
+	o      Options
+	settings
 	ordered bool            // see Redis
 	cache   *rowcache.Cache // nil if nothing is kept
 
@@ -123,10 +116,9 @@ type Rows struct {
 
 // Open agrees with the version's other consumers on TTL and buckets: the first consumer's settings apply
 // until the version is removed, and a warning is logged if o differs from them. If Redis takes no writes, the settings
-// are read if an earlier consumer has written them, and else it returns an error ([mapping.TakesNoWrites]). The caller
-// still owns client.
-func Open(ctx context.Context, client mapping.Client, table Table,
-	o Options) (*Rows, error) {
+// are read if an earlier consumer has written them, and else it returns an error ([mapping.TakesNoWrites]). It returns
+// [mapping.ErrDamaged] for settings that differ from their seal. The caller still owns client.
+func Open(ctx context.Context, client mapping.Client, table Table, o Options) (*Rows, error) {
 	if o.MaxRows < 1 || o.MaxBytes < 0 || o.TTL < 0 || o.Replicas < 0 {
 		panic(fmt.Sprintf("mapping: arrivals of at most %d rows and %d bytes for %s, on %d replicas",
 			o.MaxRows, o.MaxBytes, o.TTL, o.Replicas))
@@ -147,52 +139,6 @@ func Open(ctx context.Context, client mapping.Client, table Table,
 		return nil, fmt.Errorf("opening the rows of arrivals: %w", err)
 	}
 	return a, nil
-}
-
-func (a *Rows) agree(ctx context.Context) error {
-	now, err := a.standing(ctx)
-	if err != nil {
-		return err
-	}
-	pipe := a.client.Pipeline()
-	pipe.HSetNX(ctx, a.table.Keys, fieldTTL, a.o.TTL.Milliseconds())
-	pipe.HSetNX(ctx, a.table.Keys, fieldBuckets, bucketsFor(a.o.MaxRows))
-	agreed := pipe.HMGet(ctx, a.table.Keys, fieldTTL, fieldBuckets)
-	_, err = pipe.Exec(ctx)
-	there := agreed.Err() == nil && agreed.Val()[0] != nil && agreed.Val()[1] != nil
-	if err != nil && !(there && mapping.TakesNoWrites(err)) {
-		return fmt.Errorf("writing their settings: %w", err)
-	}
-	if a.ttl, a.buckets, err = parseAgreed(agreed.Val()); err != nil {
-		return mapping.Damaged{Reason: fmt.Errorf("%s: %w", a.table.Keys, err)}
-	}
-	if a.ttl != a.o.TTL.Truncate(time.Millisecond) {
-		a.o.Log.Warn("rows of arrivals of this version expire by the TTL of its first consumer", "ttl", a.ttl,
-			"configured", a.o.TTL)
-	}
-	a.epoch.Store(epochAt(now, a.ttl))
-	return nil
-}
-
-// maxBuckets bounds the work that a damaged key can cause.
-const maxBuckets = 1 << 28
-
-func parseAgreed(values []any) (ttl time.Duration, buckets int, err error) {
-	var numbers [2]int64
-	for k, name := range []string{fieldTTL, fieldBuckets} {
-		text, _ := values[k].(string)
-		if numbers[k], err = strconv.ParseInt(text, 10, 64); err != nil {
-			return 0, 0, fmt.Errorf("%s is %q, want a number", name, text)
-		}
-	}
-	const longest = int64(1<<63-1) / int64(2*time.Millisecond)
-	if numbers[0] < 0 || numbers[0] > longest {
-		return 0, 0, fmt.Errorf("%s is %d, want 0 to %d", fieldTTL, numbers[0], longest)
-	}
-	if numbers[1] < 1 || numbers[1] > maxBuckets {
-		return 0, 0, fmt.Errorf("%s is %d, want 1 to %d", fieldBuckets, numbers[1], maxBuckets)
-	}
-	return time.Duration(numbers[0]) * time.Millisecond, int(numbers[1]), nil
 }
 
 func epochAt(now time.Time, ttl time.Duration) int64 {

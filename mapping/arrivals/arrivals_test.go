@@ -259,9 +259,9 @@ func TestArrivalsAgree(t *testing.T) {
 		}
 		for field, value := range map[string]string{fieldTTL: "-1", fieldBuckets: "0"} {
 			w.table.Keys = prefix + "damaged-" + field
-			client.HSet(t.Context(), w.table.Keys, field, value)
+			client.HSet(t.Context(), w.table.Keys, fieldTTL, 1, fieldBuckets, 1, field, value)
 			_, err := Open(t.Context(), client, w.table, Options{TTL: 1, MaxRows: 1})
-			if !errors.Is(err, mapping.ErrDamaged) || !strings.Contains(err.Error(), field+" is "+value) {
+			if !errors.Is(err, mapping.ErrDamaged) || !strings.Contains(err.Error(), fmt.Sprintf("%s is %q", field, value)) {
 				t.Errorf("%s %s: %v", field, value, err)
 			}
 		}

@@ -11,10 +11,11 @@
 // was attached to, before it is predicted, and gives that to a consumer that predicts the record again.
 //
 //	arrivals.go  Rows: opened, with the options that all consumers of a version share; an arrival as bytes
+//	settings.go  what all consumers of a version agree on: how long rows live, and in how many buckets they are
 //	find.go      rows are looked up; all of a version are removed
 //	keep.go      rows are written: by a script on one server, bucket by bucket on a cluster
 //	notes.go     notes are written, recalled and forgotten
-//	seal.go      checksums behind rows and notes: a damaged one is Unread, or Lost
+//	seal.go      checksums behind rows, notes and settings: a damaged row is Unread, a damaged note Lost
 //	buckets.go   the buckets of ids, and the commands that read them
 //	scripts.go   what Redis does in one step
 package arrivals

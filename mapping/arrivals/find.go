@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"sync/atomic"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -217,32 +218,33 @@ func take(sum *atomic.Int64, counts []*redis.StringCmd) error {
 // Delete removes the rows of arrivals of a version whose marker is gone. Notes stay, see [Table].
 // It may be interrupted and called again.
 func Delete(ctx context.Context, client mapping.Client, table Table) error {
-	agreed, err := client.HMGet(ctx, table.Keys, fieldTTL, fieldBuckets).Result()
-	if err != nil {
-		return fmt.Errorf("removing rows of arrivals: %w", err)
-	}
-	if agreed[0] == nil && agreed[1] == nil {
+	fields, err := storedSettings(ctx, client, &table)
+	if err == nil && fields == [3]string{} {
 		return nil // no consumer has opened the rows
 	}
-	ttl, buckets, err := parseAgreed(agreed)
-	if err != nil {
-		return mapping.Damaged{Reason: fmt.Errorf("removing rows of arrivals: %s: %w", table.Keys, err)}
+	var agreed settings
+	if err == nil {
+		agreed, err = parseSettings(fields, &table)
 	}
-	_, now, err := parseStanding(standing.Run(ctx, client, []string{table.Marker}))
+	var now time.Time
+	if err == nil {
+		_, now, err = parseStanding(standing.Run(ctx, client, []string{table.Marker}))
+	}
 	if err != nil {
 		return fmt.Errorf("removing rows of arrivals: %w", err)
 	}
-	for _, epoch := range living(epochAt(now, ttl), ttl) {
-		for first := 0; first < buckets; first += mapping.KeysPerPipeline {
+	for _, epoch := range living(epochAt(now, agreed.ttl), agreed.ttl) {
+		for first := 0; first < agreed.buckets; first += mapping.KeysPerPipeline {
 			pipe := client.Pipeline()
-			last := min(first+mapping.KeysPerPipeline, buckets)
+			last := min(first+mapping.KeysPerPipeline, agreed.buckets)
 			for b := first; b < last; b++ {
 				pipe.Unlink(ctx, table.bucket(uint32(b), epoch))
 			}
 			pipe.Unlink(ctx, table.count(epoch))
 			pipe.Unlink(ctx, table.bytes(epoch))
 			if _, err := pipe.Exec(ctx); err != nil {
-				return fmt.Errorf("removing rows of arrivals, buckets %d to %d of %d: %w", first, last-1, buckets, err)
+				return fmt.Errorf("removing rows of arrivals, buckets %d to %d of %d: %w", first, last-1,
+					agreed.buckets, err)
 			}
 		}
 	}

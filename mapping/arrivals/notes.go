@@ -21,47 +21,64 @@ const noteTTL = 7 * 24 * time.Hour
 // not Confirmed, they are Overtaken. Notes of one call have one generation. Note may be called again with the same
 // notes. It returns [mapping.ErrVanished], and stores nothing, if the version is no longer in Redis.
 func (a *Rows) Note(ctx context.Context, notes []growth.Note) error {
-	for lo := 0; lo < len(notes); {
-		hi, err := a.note(ctx, notes, lo)
-		if err != nil {
-			return fmt.Errorf("writing notes of %d arrivals: %w", len(notes), mapping.Permanent(err))
+	others, err := a.noteAll(ctx, notes, false)
+	if len(others) > 0 && err == nil {
+		again := make([]growth.Note, len(others))
+		for k, i := range others {
+			again[k] = notes[i]
 		}
-		lo = hi
+		_, err = a.noteAll(ctx, again, true)
+		for k, i := range others {
+			notes[i] = again[k]
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("writing notes of %d arrivals: %w", len(notes), mapping.Permanent(err))
 	}
 	return nil
 }
 
-// note stores the notes of one round trip, from lo on, and returns where the next one begins.
-func (a *Rows) note(ctx context.Context, notes []growth.Note, lo int) (hi int, err error) {
+// noteAll stores notes, and returns the positions of those in whose place there is the note of another record, which
+// stays unless it is to be replaced. Only its seal tells such a note from a damaged one, and Redis cannot compute seals.
+func (a *Rows) noteAll(ctx context.Context, notes []growth.Note, replace bool) (others []int, err error) {
+	for lo := 0; lo < len(notes) && err == nil; {
+		lo, others, err = a.note(ctx, notes, lo, replace, others)
+	}
+	return others, err
+}
+
+// note stores the notes of one round trip, from lo on. It returns where the next one begins, and others with those of
+// this round trip added.
+func (a *Rows) note(ctx context.Context, notes []growth.Note, lo int, replace bool, others []int) (int, []int, error) {
 	ctx, cancel := mapping.Within(ctx, a.o.Limit)
 	defer cancel()
-	keys, args, hi := a.noteArguments(notes, lo)
+	keys, args, hi := a.noteArguments(notes, lo, replace)
 	answer, err := a.run(ctx, noteAll, keys, args)
 	if err != nil {
-		return lo, err
+		return lo, others, err
 	}
 	switch {
 	case answer[0] == "overtaken":
 		for i := range notes[lo:hi] {
 			notes[lo+i].Overtaken = true
 		}
-		return hi, nil
+		return hi, others, nil
 	case answer[0] == "gone":
-		return lo, fmt.Errorf("%w: marker %s is missing or another one", mapping.ErrVanished, a.table.Marker)
+		return lo, others, fmt.Errorf("%w: marker %s is missing or another one", mapping.ErrVanished, a.table.Marker)
 	case len(answer) != 1 && len(answer) != 1+hi-lo:
-		return lo, fmt.Errorf("Redis answered %d notes, want none or %d", len(answer)-1, hi-lo)
+		return lo, others, fmt.Errorf("Redis answered %d notes, want none or %d", len(answer)-1, hi-lo)
 	}
 	for k, stored := range answer[1:] {
-		if stored != "" {
-			a.recall(&notes[lo+k], []byte(stored))
+		if stored != "" && !a.recall(&notes[lo+k], []byte(stored)) {
+			others = append(others, lo+k)
 		}
 	}
-	return hi, nil
+	return hi, others, nil
 }
 
 // noteArguments returns the keys and arguments of noteAll for the notes of one round trip, from lo on, and where the
 // next one begins.
-func (a *Rows) noteArguments(notes []growth.Note, lo int) (keys []string, args []any, hi int) {
+func (a *Rows) noteArguments(notes []growth.Note, lo int, replace bool) (keys []string, args []any, hi int) {
 	n := min(len(notes)-lo, idsPerPipeline)
 	places, ends, arena := make([]int, 0, n), make([]int, 0, n), make([]byte, 0, 96*n)
 	keys = []string{a.table.Marker}
@@ -81,8 +98,8 @@ func (a *Rows) noteArguments(notes []growth.Note, lo int) (keys []string, args [
 		places, ends = append(places, at), append(ends, len(arena))
 	}
 	texts := mapping.CutText(arena, ends)
-	args = append(make([]any, 0, 4+3*len(texts)), a.table.MarkerID, noteTTL.Milliseconds(), notes[lo].Generation,
-		notes[lo].Confirmed)
+	args = append(make([]any, 0, 5+3*len(texts)), a.table.MarkerID, noteTTL.Milliseconds(), notes[lo].Generation,
+		notes[lo].Confirmed, replace)
 	for i := range texts {
 		// pointers, because a value in an interface is allocated
 		args = append(args, &places[i], &notes[lo+i].Offset, &texts[i])
@@ -90,8 +107,8 @@ func (a *Rows) noteArguments(notes []growth.Note, lo int) (keys []string, args [
 	return keys, args, hi
 }
 
-// recall takes the attachment of a stored note over.
-func (a *Rows) recall(n *growth.Note, stored []byte) {
+// recall takes the attachment of a stored note over. It reports false for the note of another record.
+func (a *Rows) recall(n *growth.Note, stored []byte) bool {
 	var earlier *growth.Note
 	data, err := unseal(stored, a.table.noteSeed(n.Offset), n.Place)
 	if err == nil {
@@ -101,9 +118,13 @@ func (a *Rows) recall(n *growth.Note, stored []byte) {
 		a.damage(&a.saidNote, "a stored note of an arrival is damaged: its prediction is marked as degraded", "place",
 			n.Place, "offset", n.Offset, "error", err)
 		n.Lost = true
-		return
+		return true
+	}
+	if earlier.Record != n.Record {
+		return false
 	}
 	n.Attached, n.Rows, n.Earlier = earlier.Attached, earlier.Rows, true
+	return true
 }
 
 // Forget removes the notes of each place below an offset.

@@ -73,27 +73,28 @@ if ARGV[1] ~= '0' then redis.call('PEXPIREAT', KEYS[1], ARGV[1]) end
 return written
 `)
 
-// noteAll stores notes. The note of a record that is there already stays; one of another record at the same offset,
-// of a topic that was deleted and made anew, is replaced. Notes begin with the record's fingerprint, in 8 bytes.
+// noteAll stores notes, and returns those that are there already, which stay. If it is asked to replace, a note of
+// another record at the same offset, of a topic that was deleted and made anew, gives way. Notes begin with the record's
+// fingerprint, in 8 bytes.
 //
 // Who was stopped while another member of the group took the place over may write no note any more: the other one
 // has removed the notes of what it committed. Beside the notes is the last generation that wrote some.
 //
 //	KEYS  marker, keys of notes
-//	ARGV  marker's id, ms until the keys of notes expire, generation, 1 if that is confirmed; of each note: its key's
-//	      place in KEYS, offset, note
+//	ARGV  marker's id, ms until the keys of notes expire, generation, 1 if that is confirmed, 1 to replace; of each note:
+//	      its key's place in KEYS, offset, note
 //	->    gone; overtaken; or noted, and if notes were there, of each note the one that was, "" if none was
 var noteAll = redis.NewScript(`
 if redis.call('HGET', KEYS[1], 'id') ~= ARGV[1] then return {'gone'} end
 for i = 2, #KEYS do
   local last = redis.call('HGET', KEYS[i], 'generation')
-  if last and tonumber(last) > tonumber(ARGV[3]) and ARGV[4] ~= '1' then return {'overtaken'} end
+  if last and (tonumber(last) or 0) > tonumber(ARGV[3]) and ARGV[4] ~= '1' then return {'overtaken'} end
 end
 local answer, earlier = {'noted'}, false
-for i = 5, #ARGV, 3 do
+for i = 6, #ARGV, 3 do
   local key, offset, note = KEYS[tonumber(ARGV[i])], ARGV[i + 1], ARGV[i + 2]
   local there = redis.call('HGET', key, offset)
-  if there and string.sub(there, 1, 8) == string.sub(note, 1, 8) then
+  if there and (ARGV[5] ~= '1' or string.sub(there, 1, 8) == string.sub(note, 1, 8)) then
     answer[#answer + 1], earlier = there, true
   else
     redis.call('HSET', key, offset, note)
