@@ -70,7 +70,7 @@ func (b *batch) footprint() int {
 		sum += text*cap(a.Edges) + 4*cap(a.Features.Indices) + 4*cap(a.Features.Values)
 	}
 	n, m := &b.neighbours, &b.neighbours.earlier
-	sum += text*cap(n.ids) + 4*(cap(n.at)+cap(n.place.slots)+cap(n.numbers)+cap(n.ends)) +
+	sum += text*cap(n.ids) + n.place.Bytes() + 4*(cap(n.at)+cap(n.numbers)+cap(n.ends)) +
 		row*(cap(n.original)+cap(n.edgeRows)+cap(m.found)+cap(m.rows)) +
 		text*cap(m.asked)
 	a := &b.attachment

@@ -14,7 +14,6 @@
 //	named.go        features by name made rows by the version's schema
 //	features.go     features that records do not bring, looked up by id
 //	lookup.go       rows of M of all neighbours
-//	places.go       the positions of ids in a list of distinct ids
 //	notes.go        what arrivals are attached to, kept for a consumer that predicts their records again
 //	attach.go       r, ã, degrees, features: what is an edge
 //	predictions.go  the forward pass, and what is published of it

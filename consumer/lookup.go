@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"rivulet/hashtable"
 	"rivulet/infer/attach"
 )
 
@@ -19,10 +20,10 @@ type neighbours struct {
 	numbers []uint32           // of all edges, arrival by arrival; 0: the neighbour is not known
 	ends    []int32            // where those of each arrival end
 
-	place    places       // of ids
-	at       []int32      // positions in ids of all edges, arrival by arrival
-	original []attach.Row // original[k] is the row of ids[k] as a node of T
-	edgeRows []attach.Row // memory of rows
+	place    hashtable.List // of ids
+	at       []int32        // positions in ids of all edges, arrival by arrival
+	original []attach.Row   // original[k] is the row of ids[k] as a node of T
+	edgeRows []attach.Row   // memory of rows
 	earlier  earlier
 }
 
@@ -111,7 +112,7 @@ func (n *neighbours) gather(arrivals []*slot) int {
 	for _, s := range arrivals {
 		edges += len(s.arrival.Edges)
 	}
-	n.place.clear(edges + len(arrivals))
+	n.place.Reset(edges + len(arrivals))
 	n.ids, n.at = n.ids[:0], n.at[:0]
 	for _, s := range arrivals {
 		for _, id := range s.arrival.Edges {
@@ -123,13 +124,11 @@ func (n *neighbours) gather(arrivals []*slot) int {
 
 // add returns the position of an id in ids, where it is put if it is not there.
 func (n *neighbours) add(id string) int32 {
-	k, slot := n.place.find(n.ids, id)
-	if k < 0 {
-		k = int32(len(n.ids))
-		n.place.slots[slot] = k + 1
+	k, there := n.place.Place(n.ids, id)
+	if !there {
 		n.ids = append(n.ids, id)
 	}
-	return k
+	return int32(k)
 }
 
 // spread lays the rows of the distinct ids out by arrival, and notes which are of earlier arrivals. An arrival that

@@ -1,5 +1,11 @@
 package event
 
+import (
+	"sync"
+
+	"rivulet/hashtable"
+)
+
 // Check returns nil if a model of d raw features can take the arrival, and otherwise a *[FieldError] with one of the
 // reasons:
 //   - [ReasonFeatureLength]: a dense row has not d values, or a sparse row has as many values as indices but an index
@@ -129,6 +135,9 @@ func four(id string, at int) uint32 {
 	return uint32(id[at]) | uint32(id[at+1])<<8 | uint32(id[at+2])<<16 | uint32(id[at+3])<<24
 }
 
+// edgeLists find ids that are twice in a long list of edges, in memory that is used again.
+var edgeLists = sync.Pool{New: func() any { return new(hashtable.List) }}
+
 // NormaliseEdges makes the edges distinct and removes the arrival itself from them (docs/algorithm.md,
 // section 1). The first occurrence of an id stays, in the order given. It returns the number of dropped
 // edges and reuses a.Edges.
@@ -137,15 +146,18 @@ func (a *Arrival) NormaliseEdges() (dropped int) {
 	if len(a.Edges) <= linearEdges {
 		kept = a.distinctEdges()
 	} else {
-		t := edgeTables.Get().(*edgeTable)
-		t.begin(len(a.Edges))
+		l := edgeLists.Get().(*hashtable.List)
+		l.Reset(len(a.Edges))
 		for _, id := range a.Edges {
-			if id != a.ID && t.add(kept, id) {
+			if id == a.ID {
+				continue
+			}
+			if _, there := l.Place(kept, id); !there {
 				kept = append(kept, id)
 			}
 		}
-		if len(t.slots) <= 1<<17 { // one huge list does not cost memory for ever
-			edgeTables.Put(t)
+		if l.Bytes() <= 1<<20 { // one huge list does not cost memory for ever
+			edgeLists.Put(l)
 		}
 	}
 	dropped = len(a.Edges) - len(kept)

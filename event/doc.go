@@ -34,7 +34,7 @@
 //
 //	event.go        Arrival, Prediction, Explanation, DeadLetter, Batch; the reasons of dead letters
 //	label.go        Label: the class of a node that becomes known later
-//	arrival.go      Check and NormaliseEdges; edgetable.go: the hash table for long lists of edges
+//	arrival.go      Check and NormaliseEdges
 //	named.go        features by name become rows of a schema
 //	field_error.go  FieldError: reason, path and value
 //	headers.go      the headers of records; times.go: times that every form can hold

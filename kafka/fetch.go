@@ -64,7 +64,7 @@ func (c *Cursor) ofGroup(t *trail, epoch int32) {
 	}
 }
 
-// spread has the cursors of one reader share requests where more of their partitions than [fetch.Connections] are led
+// spread has the cursors of one reader share requests where more of their partitions than [fetch.Few] are led
 // by one broker today.
 func (c *Client) spread(ctx context.Context, cursors []*Cursor) {
 	at := make(map[int32][]*Cursor)
@@ -74,7 +74,7 @@ func (c *Client) spread(ctx context.Context, cursors []*Cursor) {
 	}
 	for _, together := range at {
 		for _, k := range together {
-			k.alone = len(together) <= fetch.Connections
+			k.alone = len(together) <= fetch.Few
 		}
 	}
 }

@@ -182,7 +182,7 @@ func (f *followState) fresh(ctx context.Context) (cursors []*Cursor, err error) 
 			return nil, err
 		}
 		c := f.cursor(at, offset, ids[topic])
-		c.follows, c.alone = true, counts[topic] <= fetch.Connections
+		c.follows, c.alone = true, counts[topic] <= fetch.Few
 		cursors = append(cursors, c)
 	}
 	f.known, f.which = max(f.known, counts[topic]), kafkago.FirstOffset

@@ -16,11 +16,12 @@ import (
 	"rivulet/kafka/wire"
 )
 
-// Connections is how many shared fetches to one broker are under way at most. Each has a connection.
-const Connections = 4
+// Few is up to how many partitions of a broker a reader fetches each by requests of its own.
+const Few = 16
 
-// Bounds of the fetches that go to one broker.
+// Bounds of the shared fetches that go to one broker.
 const (
+	connections = 4       // fetches under way, each of which has a connection
 	answerBytes = 8 << 20 // of an answer for several partitions, beside the first record batch
 	// pinned is how many times its own bytes a partition whose records nobody takes may keep in memory, as the other
 	// partitions of its answer lie in the same piece of memory. The records of a smaller part are copied.
@@ -46,10 +47,11 @@ type Client interface {
 // hands the others their answers.
 //
 // A request waits at its broker until one partition has records. A partition that asks meanwhile is sent by another
-// connection; all requests to a broker expire at the same time, and go on as one.
+// connection; all requests to a broker expire at the same time, and go on as one. Where there are records, partitions
+// are spread over several requests, so that answers come side by side.
 //
-// A reader of few partitions asks for each alone: it needs no more connections for that, no request waits for other
-// partitions, and the answers come side by side.
+// A reader of few partitions asks for each alone, by a connection of its own: no request waits for other partitions,
+// and the answers come side by side.
 type Pool struct {
 	Client Client
 
@@ -63,7 +65,8 @@ type queue struct {
 	inFlight int        // requests
 	chosen   *pending   // sends the next request
 	expires  time.Time  // of the requests in flight
-	gather   bool       // the last request brought nothing, so that its partitions come back together, or there was none
+	begun    bool       // there was a request
+	idle     bool       // the last request brought nothing, so its partitions come back together
 }
 
 // Partition is what is asked for.
@@ -78,8 +81,8 @@ type Partition struct {
 	MaxBytes     int
 	Wait         time.Duration // at the broker, for records
 	Clock        retry.Clock
-	// Alone says that the fetch shares no request with others. It is for readers which have at most [Connections]
-	// partitions at the broker.
+	// Alone says that the fetch shares no request with others. It is for readers which have at most [Few] partitions
+	// at the broker.
 	Alone bool
 }
 
@@ -109,7 +112,7 @@ func (f *Pool) Fetch(ctx context.Context, from Partition) (*kmsg.FetchResponseTo
 		if f.queues == nil {
 			f.queues = make(map[int32]*queue)
 		}
-		q = &queue{gather: true}
+		q = new(queue)
 		f.queues[from.Leader] = q
 	}
 	q.waiting = append(q.waiting, p)
@@ -142,14 +145,14 @@ func (f *Pool) leave(q *queue, p *pending) {
 
 // goOn has the first fetch that waits send a request, if there is a connection for it.
 func (q *queue) goOn() {
-	if q.chosen == nil && len(q.waiting) > 0 && q.inFlight < Connections {
+	if q.chosen == nil && len(q.waiting) > 0 && q.inFlight < connections {
 		q.chosen = q.waiting[0]
 		q.chosen.send <- struct{}{}
 	}
 }
 
-// send sends a request for all that wait, and hands out the answers. Partitions without news go on waiting, but not
-// that of the sender: every answer shows one goroutine that reading goes on.
+// send sends a request for partitions that wait, and hands out the answers. Partitions without news go on waiting, but
+// not that of the sender: every answer shows one goroutine that reading goes on.
 func (f *Pool) send(ctx context.Context, q *queue, p *pending) {
 	f.mu.Lock()
 	pause := q.pause(p.Clock.Now())
@@ -167,12 +170,12 @@ func (f *Pool) send(ctx context.Context, q *queue, p *pending) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	q.inFlight--
-	q.gather = len(group) > 1
+	q.idle = len(group) > 1
 	for _, g := range group {
 		a := all.of(g)
 		quiet := ctx.Err() != nil || a.err == nil && len(a.partition.RecordBatches) == 0 &&
 			a.partition.LastStableOffset == g.Stable && a.partition.HighWatermark == g.High
-		q.gather = q.gather && quiet
+		q.idle = q.idle && quiet
 		switch {
 		case g.left:
 		case quiet && g != p:
@@ -202,17 +205,22 @@ func (q *queue) pause(now time.Time) (pause time.Duration) {
 	if len(q.waiting) > manyPartitions {
 		pause = time.Duration(len(q.waiting)) * partitionTime
 	}
-	if q.gather || q.inFlight > 0 && q.expires.Sub(now) < gatherTime {
+	if !q.begun || q.idle || q.inFlight > 0 && q.expires.Sub(now) < gatherTime {
 		pause = max(pause, gatherTime)
 	}
 	return pause
 }
 
-// take removes the fetches of the next request: p's, and those of all other partitions that wait.
+// take removes the fetches of the next request: p's, and those of other partitions that wait. If nothing came these
+// are all; else requests share them, but one connection stays free for partitions that ask later.
 func (q *queue) take(p *pending) []*pending {
+	most := len(q.waiting)
+	if free := connections - 1 - q.inFlight; !q.idle && free > 1 {
+		most = (most + free - 1) / free
+	}
 	group, has := []*pending{p}, map[wire.TopicPartition]bool{p.At: true}
 	q.waiting = slices.DeleteFunc(q.waiting, func(w *pending) bool {
-		if w == p || has[w.At] { // the same partition for another reader
+		if w == p || has[w.At] || len(group) == most { // the same partition for another reader, or for another request
 			return w == p
 		}
 		has[w.At] = true
@@ -224,11 +232,11 @@ func (q *queue) take(p *pending) []*pending {
 
 // begin notes a request in flight, and returns how long it may wait at the broker.
 func (q *queue) begin(p *pending) time.Duration {
-	q.chosen, q.gather = nil, false
+	q.chosen, q.begun, q.idle = nil, true, false
 	now, short := p.Clock.Now(), min(shortWait, p.Wait)
 	left := q.expires.Sub(now)
 	switch q.inFlight++; {
-	case q.inFlight == Connections:
+	case q.inFlight == connections:
 		return short
 	case q.inFlight > 1 && left >= short && left <= p.Wait: // else they have expired, or the clock was set
 		return left

@@ -119,7 +119,7 @@ func TestPartitionsShareRequests(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if n := len(b.requests); n > 130 || b.most > Connections {
+		if n := len(b.requests); n > 130 || b.most > connections {
 			t.Errorf("%d requests in a minute, %d at once", n, b.most)
 		}
 		begin := time.Now()
@@ -129,7 +129,7 @@ func TestPartitionsShareRequests(t *testing.T) {
 				t.Errorf("%s, want %s", text, want)
 			}
 		}
-		if took := time.Since(begin); took > partitions*gatherTime || b.most > Connections {
+		if took := time.Since(begin); took > partitions*gatherTime || b.most > connections {
 			t.Errorf("records came after %v, by %d requests at once", took, b.most)
 		}
 	})

@@ -39,7 +39,8 @@ func (a *Rows) Note(ctx context.Context, notes []growth.Note) error {
 }
 
 // noteAll stores notes, and returns the positions of those in whose place there is the note of another record, which
-// stays unless it is to be replaced. Only its seal tells such a note from a damaged one, and Redis cannot compute seals.
+// stays unless it is to be replaced. Only its seal tells such a note from a damaged one, and Redis cannot compute
+// seals.
 func (a *Rows) noteAll(ctx context.Context, notes []growth.Note, replace bool) (others []int, err error) {
 	for lo := 0; lo < len(notes) && err == nil; {
 		lo, others, err = a.note(ctx, notes, lo, replace, others)

@@ -74,8 +74,8 @@ return written
 `)
 
 // noteAll stores notes, and returns those that are there already, which stay. If it is asked to replace, a note of
-// another record at the same offset, of a topic that was deleted and made anew, gives way. Notes begin with the record's
-// fingerprint, in 8 bytes.
+// another record at the same offset, of a topic that was deleted and made anew, gives way. Notes begin with the
+// record's fingerprint, in 8 bytes.
 //
 // Who was stopped while another member of the group took the place over may write no note any more: the other one
 // has removed the notes of what it committed. Beside the notes is the last generation that wrote some.

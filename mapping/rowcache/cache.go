@@ -5,10 +5,10 @@
 package rowcache
 
 import (
-	"hash/maphash"
 	"iter"
 	"sync"
 
+	"rivulet/hashtable"
 	"rivulet/infer/attach"
 )
 
@@ -29,22 +29,18 @@ type Cache struct {
 	door       *doorkeeper // nil: the cache takes every row
 }
 
-// generation is a table of hashes with open addressing, and the records that its slots lead to.
+// generation is a table of hashes, and the records that its slots lead to. A slot's value is the row's stamp, and its
+// place is a piece and, in pieceBits, a number there, which is not 0.
 type generation struct {
-	slots  []slot              // a power of two of them, at most ¾ in use
-	used   int                 // slots in use
-	pieces []attach.PackedRows // records
-	free   int                 // in units: where the last piece is free
-	size   int                 // units of a piece; a record that is larger has a piece of its own
-	bytes  int64               // memory of slots and pieces
+	hashtable.Table[int64]                     // at most ¾ of the slots are in use
+	used                   int                 // slots in use
+	pieces                 []attach.PackedRows // records
+	free                   int                 // in units: where the last piece is free
+	size                   int                 // units of a piece; a record that is larger has a piece of its own
+	bytes                  int64               // memory of slots and pieces
 }
 
-// slot leads to the record of a row.
-type slot struct {
-	stamp int64
-	hash  uint32 // its id's
-	place uint32 // its piece, then, in pieceBits, its number there, which is not 0; 0: the slot is free
-}
+type slot = hashtable.Slot[int64]
 
 // Sizes of a generation.
 const (
@@ -55,11 +51,6 @@ const (
 	largestPiece  = 1 << pieceBits // units
 	smallestPiece = 1 << 6         // units
 )
-
-// hashOf returns the hash of an id. It has a seed, so that who chooses ids cannot give many of them one slot.
-func hashOf(id string) uint32 { return uint32(maphash.String(idSeed, id)) }
-
-var idSeed = maphash.MakeSeed()
 
 // together is how many ids are looked up side by side: the memory of all is asked for before the first is read.
 const together = 16
@@ -87,7 +78,9 @@ func (c *Cache) newGeneration(rows int) *generation {
 		slots *= 2
 	}
 	size := min(max(c.limit/(16*unitBytes), smallestPiece), largestPiece)
-	return &generation{slots: make([]slot, slots), size: int(size), bytes: int64(slots) * slotBytes}
+	g := &generation{size: int(size), bytes: int64(slots) * slotBytes}
+	g.Reset(slots)
+	return g
 }
 
 // Get sets rows[i] to the row of ids[i] where it is in memory, with a stamp that is not below oldest, and returns the
@@ -118,25 +111,25 @@ func (c *Cache) read(ids []string, rows []attach.Row, oldest int64) (absent, age
 		if k == 0 {
 			group := ids[i:min(i+together, len(ids))]
 			for j, id := range group {
-				hashes[j] = hashOf(id)
+				hashes[j] = hashtable.Hash(id)
 			}
 			young.look(hashes[:len(group)])
 			old.look(hashes[:len(group)])
 		}
 		in, at := c.young, young.find(id, hashes[k], k)
 		if at == nil {
-			if in, at = c.old, old.find(id, hashes[k], k); at != nil && at.stamp >= oldest {
+			if in, at = c.old, old.find(id, hashes[k], k); at != nil && at.Value >= oldest {
 				aged = append(aged, int32(i))
 			}
 		}
-		if at == nil || at.stamp < oldest {
+		if at == nil || at.Value < oldest {
 			if absent == nil {
 				absent = make([]int32, 0, len(ids)-i)
 			}
 			absent = append(absent, int32(i))
 			continue
 		}
-		rows[i] = c.head(at.stamp)
+		rows[i] = c.head(at.Value)
 		rows[i].Cols, rows[i].Vals = in.row(at)
 	}
 	return absent, aged
@@ -148,11 +141,11 @@ func (c *Cache) renew(ids []string, aged []int32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, i := range aged {
-		hash := hashOf(ids[i])
+		hash := hashtable.Hash(ids[i])
 		if at := c.old.get(ids[i], hash); at != nil && c.young.get(ids[i], hash) == nil {
 			cols, vals := c.old.row(at)
 			c.renewed++
-			c.add(ids[i], hash, attach.Row{Cols: cols, Vals: vals}, at.stamp)
+			c.add(ids[i], hash, attach.Row{Cols: cols, Vals: vals}, at.Value)
 		}
 	}
 }
@@ -168,10 +161,10 @@ type nearby struct {
 // look reads the first slots of ids with these hashes.
 func (n *nearby) look(hashes []uint32) {
 	for k, hash := range hashes {
-		n.slots[k] = n.in.slots[n.in.first(hash)]
+		n.slots[k] = n.in.Slots[n.in.First(hash)]
 	}
 	for k := range hashes {
-		if at := &n.slots[k]; at.place != 0 {
+		if at := &n.slots[k]; at.Place != 0 {
 			piece, number := n.in.record(at)
 			n.lengths[k] = piece.Record(number)[0]
 		}
@@ -181,10 +174,10 @@ func (n *nearby) look(hashes []uint32) {
 // find returns the slot of an id, the k-th of those whose first slots were read; nil if it has none.
 func (n *nearby) find(id string, hash uint32, k int) *slot {
 	at := &n.slots[k]
-	if at.place == 0 {
+	if at.Place == 0 {
 		return nil
 	}
-	if at.hash == hash && int(n.lengths[k]) == len(id) {
+	if at.Hash == hash && int(n.lengths[k]) == len(id) {
 		if piece, number := n.in.record(at); piece.IsOf(number, id) {
 			return at
 		}
@@ -208,7 +201,7 @@ func (c *Cache) Set(rows iter.Seq[Row]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for r := range rows {
-		if hash := hashOf(r.ID); c.door == nil || c.old.used == 0 || c.door.knows(hash) {
+		if hash := hashtable.Hash(r.ID); c.door == nil || c.old.used == 0 || c.door.knows(hash) {
 			c.add(r.ID, hash, r.Row, r.Stamp)
 		}
 	}
@@ -232,7 +225,7 @@ func (c *Cache) Size() (rows int, bytes int64) {
 
 // get returns the slot of an id, nil if it has none.
 func (g *generation) get(id string, hash uint32) *slot {
-	if at := &g.slots[g.find(id, hash)]; at.place != 0 {
+	if at := &g.Slots[g.find(id, hash)]; at.Place != 0 {
 		return at
 	}
 	return nil
@@ -246,29 +239,25 @@ func (g *generation) row(at *slot) (cols []int32, vals []float32) {
 
 // find returns the position of the slot of an id, or that of the free slot in which it would be.
 func (g *generation) find(id string, hash uint32) uint32 {
-	at := g.first(hash)
-	for ; g.slots[at].place != 0; at = g.next(at) {
-		if slot := &g.slots[at]; slot.hash == hash {
-			piece, number := g.record(slot)
-			if piece.IsOf(number, id) {
-				break
-			}
+	for at := g.First(hash); ; at = g.Next(at) {
+		at = g.Seek(hash, at)
+		if g.Slots[at].Place == 0 {
+			return at
+		}
+		if piece, number := g.record(&g.Slots[at]); piece.IsOf(number, id) {
+			return at
 		}
 	}
-	return at
 }
 
 // record returns the piece and the number there of the record of a slot.
 func (g *generation) record(slot *slot) (piece *attach.PackedRows, number uint32) {
-	return &g.pieces[slot.place>>pieceBits], slot.place & (1<<pieceBits - 1)
+	return &g.pieces[slot.Place>>pieceBits], slot.Place & (1<<pieceBits - 1)
 }
-
-func (g *generation) first(hash uint32) uint32 { return hash & uint32(len(g.slots)-1) }
-func (g *generation) next(at uint32) uint32    { return (at + 1) & uint32(len(g.slots)-1) }
 
 // full reports whether one row more needs more slots, and crowded whether a record of so many units needs another
 // piece.
-func (g *generation) full() bool { return 4*(g.used+1) > 3*len(g.slots) }
+func (g *generation) full() bool { return 4*(g.used+1) > 3*len(g.Slots) }
 func (g *generation) crowded(units int) bool {
 	return len(g.pieces) == 0 || (g.free+units)*attach.PackedUnit > len(g.pieces[len(g.pieces)-1].Words)
 }
@@ -276,7 +265,7 @@ func (g *generation) crowded(units int) bool {
 // growth returns how many bytes of memory it takes to add a record of so many units, 0 where there is room.
 func (g *generation) growth(units int) (bytes int64) {
 	if g.full() {
-		bytes += int64(len(g.slots)) * slotBytes
+		bytes += int64(len(g.Slots)) * slotBytes
 	}
 	if g.crowded(units) {
 		bytes += int64(g.piece(units)) * unitBytes
@@ -291,34 +280,18 @@ func (g *generation) piece(units int) int { return max(g.size, 1+units) }
 func (g *generation) add(id string, hash uint32, row attach.Row, stamp int64, units int) {
 	g.bytes += g.growth(units)
 	if g.full() {
-		g.grow()
+		g.Grow()
 	}
 	if g.crowded(units) {
 		g.pieces = append(g.pieces, attach.PackedRows{Words: make([]uint32, g.piece(units)*attach.PackedUnit)})
 		g.free = 1
 	}
-	at := &g.slots[g.find(id, hash)]
-	if at.place == 0 {
+	at := &g.Slots[g.find(id, hash)]
+	if at.Place == 0 {
 		g.used++
 	}
-	*at = slot{stamp: stamp, hash: hash, place: uint32(len(g.pieces)-1)<<pieceBits | uint32(g.free)}
+	*at = slot{Value: stamp, Hash: hash, Place: uint32(len(g.pieces)-1)<<pieceBits | uint32(g.free)}
 	g.free += units
 	piece, number := g.record(at)
 	piece.Write(number, id, row.Cols, row.Vals)
-}
-
-// grow doubles the number of slots.
-func (g *generation) grow() {
-	before := g.slots
-	g.slots = make([]slot, 2*len(before))
-	for _, slot := range before {
-		if slot.place == 0 {
-			continue
-		}
-		at := g.first(slot.hash)
-		for g.slots[at].place != 0 {
-			at = g.next(at)
-		}
-		g.slots[at] = slot
-	}
 }
