@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"slices"
 
 	"rivulet/event"
@@ -26,7 +25,7 @@ func (r *run) explain() (oracle.Report, []string, error) {
 	}
 	said, wrong := r.asked()
 	for _, a := range r.askers {
-		outages, err := readOutages(a.Log())
+		outages, err := oracle.OutagesOf(a.Log())
 		if err != nil {
 			return oracle.Report{}, nil, err
 		}
@@ -35,7 +34,7 @@ func (r *run) explain() (oracle.Report, []string, error) {
 	for _, s := range r.streams {
 		said = append(said, s.said...)
 		for _, m := range s.members {
-			outages, err := readOutages(m.Log)
+			outages, err := oracle.OutagesOf(m.Log)
 			if err != nil {
 				return oracle.Report{}, nil, err
 			}
@@ -44,17 +43,4 @@ func (r *run) explain() (oracle.Report, []string, error) {
 	}
 	report, violations := o.Judge(said)
 	return report, append(wrong, violations...), nil
-}
-
-// readOutages returns the outages of Redis in a consumer's log; one that was never started has none.
-func readOutages(path string) ([]oracle.Outage, error) {
-	log, err := os.Open(path)
-	if os.IsNotExist(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = log.Close() }()
-	return oracle.ReadOutages(log)
 }

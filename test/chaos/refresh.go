@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
-	"sync"
 	"time"
 
 	"rivulet/artifact"
@@ -123,23 +122,40 @@ func (r *run) refreshOnce(ctx context.Context, f *refresher.Refresher, before in
 	return last, errors.Join(err, r.world.learnRefreshed(ctx, f))
 }
 
-// twoRefreshers has two refreshes, each with a group and a graph of its own, train and publish at once.
+// twoRefreshers has two refreshes, each with a group and a graph of its own, train and publish at once. The second to
+// publish may find that CURRENT is no longer the version that it compared its own with: started again, it publishes.
 func twoRefreshers(ctx context.Context, r *run, _ *rand.Rand) (int, error) {
 	s, err := r.merged(ctx)
 	if err != nil {
 		return 0, err
 	}
-	var both sync.WaitGroup
-	failed := make([]error, 2)
-	for i, name := range []string{"refresh-left", "refresh-right"} {
-		both.Go(func() {
-			f, err := newRefresher(r.world, name, s, time.Hour)
-			if err == nil {
-				_, err = r.refreshOnce(ctx, f, 0)
-			}
-			failed[i] = err
-		})
+	var both []*refresher.Refresher
+	var running []*harness.Process
+	for _, name := range []string{"refresh-left", "refresh-right"} {
+		f, err := newRefresher(r.world, name, s, time.Hour)
+		if err != nil {
+			return 0, err
+		}
+		p, err := f.Start()
+		if err != nil {
+			return 0, err
+		}
+		defer p.Kill() //nolint:revive // both of them, at the end
+		both, running = append(both, f), append(running, p)
 	}
-	both.Wait()
-	return 0, errors.Join(failed...)
+	published := func(f *refresher.Refresher) bool {
+		return slices.ContainsFunc(f.Rounds(), func(r refresher.Round) bool { return r.Published })
+	}
+	err = harness.Await(ctx, 5*time.Minute, "one of two refreshes publishes", func() bool {
+		return published(both[0]) || published(both[1])
+	})
+	for i, f := range both {
+		if err == nil {
+			err = errors.Join(running[i].Drain(patience), r.world.learnRefreshed(ctx, f))
+		}
+		if err == nil && !published(f) {
+			_, err = r.refreshOnce(ctx, f, len(f.Rounds()))
+		}
+	}
+	return 0, err
 }

@@ -33,6 +33,7 @@ type Client struct {
 	Next func() (id string, body []byte)
 
 	mu         sync.Mutex
+	reached    bool // the program has begun to listen
 	answers    []Answer
 	refused    map[int]int // by status
 	violations []string
@@ -64,12 +65,13 @@ func (c *Client) Ask(ctx context.Context) {
 	now := time.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.longest = max(c.longest, now.Sub(begin))
+	c.longest, c.reached = max(c.longest, now.Sub(begin)), c.reached || err == nil
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		c.violated("arrival %s was not answered in %v", id, c.Limit)
-	case err != nil:
+	case err != nil && c.reached:
 		c.violated("arrival %s: %v", id, err)
+	case err != nil:
 	case status == http.StatusOK:
 		c.answers = append(c.answers, Answer{id, answer, begin, now})
 	case slices.Contains(c.Refusals, status):

@@ -44,6 +44,10 @@ func TestAsk(t *testing.T) {
 			asks.Limit = 10 * time.Millisecond
 		case "gone":
 			asks.URL = "http://127.0.0.1:1/"
+			if asks.Ask(context.Background()); len(asks.violations) > 0 {
+				t.Errorf("before it listens: %v", asks.violations)
+			}
+			asks.reached = true
 		}
 		before := time.Now()
 		asks.Ask(context.Background())

@@ -3,6 +3,7 @@ package oracle
 import (
 	"bufio"
 	"io"
+	"os"
 	"strings"
 	"time"
 )
@@ -67,6 +68,19 @@ func ReadOutages(log io.Reader) (all []Outage, err error) {
 		}
 	}
 	return all, lines.Err()
+}
+
+// OutagesOf returns the outages of the log in a file; a consumer that was never started has none.
+func OutagesOf(path string) ([]Outage, error) {
+	log, err := os.Open(path)
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = log.Close() }()
+	return ReadOutages(log)
 }
 
 // timeOf returns the time of a line of log.format text.
