@@ -71,11 +71,15 @@ func (t *task) answer(ctx context.Context, r *recipe) ([]Answer, error) {
 
 // predictor predicts with a model on S as the artifact does.
 func (r *recipe) predictor(k int) *infer.Predictor {
-	of := r.calibrations[k]
-	if chosen := of.kinds[of.kind]; chosen != nil {
-		return r.placed[k].predictor(chosen.calibration(of.kind), chosen.spreading)
+	return r.placed[k].served(r.calibrations[k])
+}
+
+// served predicts with the model as a calibration has it by default.
+func (p *deployedModel) served(c *calibration) *infer.Predictor {
+	if chosen := c.kinds[c.kind]; chosen != nil {
+		return p.predictor(chosen.calibration(c.kind), chosen.spreading)
 	}
-	return r.placed[k].predictor(infer.Calibration{Temperature: of.temperature, Kind: infer.PropagateNone}, nil)
+	return p.predictor(infer.Calibration{Temperature: c.temperature, Kind: infer.PropagateNone}, nil)
 }
 
 // valuesOf returns the named values of a node of columns by its id; nil if there are no columns.

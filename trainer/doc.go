@@ -19,6 +19,7 @@
 //	learned.go     the paper's recipe and GCond (package mcond)
 //	graphs.go      an S that is a graph: models fitted on it, its frozen tables
 //	baselines.go   coresets and virtual nodes (package condense); cached.go: T's own tables as S
+//	choose.go      the model to serve, chosen on the support nodes (--models auto)
 //	own.go         perceptrons of own features (package fit); expert.go: those that answer beside the models on S
 //	rivals.go      methods without S, for comparison: own features alone, and the classes of neighbours
 //	deploy.go      a model on the graph that arrivals attach to: T or S, joint or frozen

@@ -21,7 +21,7 @@ const (
 )
 
 // ownExponents are the candidates for the exponents of an expert, smallest first.
-var ownExponents = []float32{0, .25, .5, 1, 2, 4}
+var ownExponents = []float32{0, .25, .5, 1, 2, 4, 8, 16}
 
 // expertDecay is the weight decay of an expert with a hidden layer.
 const expertDecay = 3e-3

@@ -46,6 +46,7 @@ type requirement struct {
 var requirements = []requirement{
 	{"representation", func(o *Options) bool { return o.Representation },
 		"tables of features are added up over two hops of M"},
+	{"models auto", func(o *Options) bool { return o.Choose }, "each model is condensed on its own"},
 	{"means", func(o *Options) bool { return o.Means },
 		"cluster means for later models are over all edges of three operators"},
 }

@@ -35,6 +35,8 @@ type Options struct {
 	Keep *schema.Schema
 	// Models are the architectures to fit, condense and serve through one M; the first is the artifact's default.
 	Models []string
+	// Choose has validation choose the one of Models to serve. The artifact is that of a run with this model alone.
+	Choose bool
 	// Hidden is the width of the hidden layers of models that have some; at least 1.
 	Hidden int
 	// Layers is the number of layers of models that may have more than their fewest; 0: the fewest.

@@ -136,7 +136,8 @@ func TestSection11ChoosesByTheOtherHalf(t *testing.T) {
 	s.models = []supportLogits{{logits, logits}}
 	all := []int{0, 1, 2, 3, 4, 5, 6, 7}
 	k := s.judge(logits, all)
-	if want := []int{0, 0, 6, 6, 6, 6}; !slices.Equal(k.right, want) || k.best != 2 || k.better != 6 || k.worse != 0 ||
+	if want := []int{0, 0, 6, 6, 6, 6, 6, 6}; !slices.Equal(k.right, want) || k.best != 2 || k.better != 6 ||
+		k.worse != 0 ||
 		!k.clear() {
 		t.Errorf("right %v, best %d, %d:%d; want %v, 2 (a = 0.5), 6:0", k.right, k.best, k.better, k.worse, want)
 	}
@@ -250,5 +251,45 @@ func TestOwnSample(t *testing.T) {
 	}
 	if all := drawNodes(task.labelled, len(task.labelled), nil); !slices.Equal(all, task.labelled) {
 		t.Error("all are not all")
+	}
+}
+
+// Section 11 on real graphs: the served row gains on Photo and loses nothing on Cora, and arrivals that have lost all
+// of their edges are answered as well as a perceptron that reads features alone, or better.
+func TestSection11OnRealGraphs(t *testing.T) {
+	for name, gain := range map[string]float64{"amazon_photo": 0.8, "cora": -0.2} {
+		t.Run(name, func(t *testing.T) {
+			o := Defaults()
+			o.Costs, o.WeightDecays = false, []float64{1e-4}
+			if name == "cora" {
+				o.WeightDecays = []float64{1e-2}
+			}
+			task, err := newTask(realSet(t, name), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := task.condense(t.Context(), Silent{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := r.placed[0]
+			test := p.on(task.test()[NodeBatch])
+			with, without := accuracyOn(p.plain(), test), accuracyOn(p.withoutExpert().plain(), test)
+			lonelyTest := &eval.Set{Labels: test.Labels}
+			for _, b := range test.Batches {
+				lonelyTest.Batches = append(lonelyTest.Batches, lonely(b, p.through.Cols))
+			}
+			own, err := task.fitOwn(t.Context(), ownHidden, ownDecays, Silent{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			lost, alone := accuracyOn(p.plain(), lonelyTest), accuracyOn(plain(task.deployOwn(own)), test)
+			t.Logf("exponents %+v: %.2f with own features, %.2f without; without edges %.2f (%.2f by S), the perceptron %.2f",
+				p.own, with, without, lost, accuracyOn(p.withoutExpert().plain(), lonelyTest), alone)
+			if with < without+gain || lost < alone {
+				t.Errorf("%.2f with own features, want %+g over %.2f; %.2f without edges, want at least %.2f", with, gain, without,
+					lost, alone)
+			}
+		})
 	}
 }

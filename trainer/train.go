@@ -21,6 +21,7 @@ type Outcome struct {
 	Results []eval.Result  // empty if the data set has no test nodes
 	Seconds float64        // wall clock of fitting, condensation and calibration, without W_S and evaluation
 	Learned *LearnedCourse // of method learned; nil otherwise
+	Choices []ModelChoice  // the models among which validation chose; nil where the options name the one to serve
 	Answers []Answer       // of some nodes of each role, by the artifact's default model
 	// Unknown is the number of edges to and from ids that no node has, which a run of stages has dropped.
 	Unknown int64
@@ -87,14 +88,18 @@ func (t *task) run(ctx context.Context, now time.Time, progress Progress) (*Outc
 	if err := t.servable(); err != nil {
 		return nil, err
 	}
-	r, err := t.condense(ctx, progress)
+	var r *recipe
+	var choices []ModelChoice
+	var err error
+	if t.options.Choose {
+		t, r, choices, err = t.chooseModel(ctx, progress)
+	} else if r, err = t.condense(ctx, progress); err == nil {
+		err = t.calibrateAll(ctx, r, progress)
+	}
 	if err != nil {
 		return nil, err
 	}
 	t.twoHops = nil
-	if err := t.calibrateAll(ctx, r, progress); err != nil {
-		return nil, err
-	}
 	deployments, err := t.deployments(ctx, r, measurements{}, progress)
 	if err != nil {
 		return nil, err
@@ -115,7 +120,7 @@ func (t *task) run(ctx context.Context, now time.Time, progress Progress) (*Outc
 		return nil, err
 	}
 	return &Outcome{Bundle: bundle, Results: results, Seconds: t.seconds + r.seconds,
-		Learned: r.served.parts().trace, Answers: answers}, nil
+		Learned: r.served.parts().trace, Answers: answers, Choices: choices}, nil
 }
 
 // recipe holds the results of a run before its evaluation.

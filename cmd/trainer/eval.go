@@ -74,6 +74,7 @@ func (f *studyFlags) open(trained []string) (*dataset.Dataset, error) {
 	for _, s := range f.seeds {
 		f.o.Seeds = append(f.o.Seeds, uint64(s))
 	}
+	expandModels(&f.o.Run)
 	if err := f.o.Validate(); err != nil {
 		return nil, err
 	}

@@ -31,9 +31,9 @@ func newMeasuring(flags *pflag.FlagSet) *artifactMeasurement {
 }
 
 // ofMethods are flags of eval that say nothing of an artifact.
-var ofMethods = []string{"methods", "models", "hidden", "layers", "hops", "weight-decays", "entries", "preprocess",
-	"costs", "ratios", "nodes", "seeds", "calibrations", "attachments", "ablations", "search", "feature", "missing",
-	"min-count", "buckets"}
+var ofMethods = []string{"methods", "models", "hidden", "layers", "hops", "weight-decays", "entries", "own",
+	"preprocess", "costs", "ratios", "nodes", "seeds", "calibrations", "attachments", "ablations", "search", "feature",
+	"missing", "min-count", "buckets"}
 
 // check returns an error for flags that do not go together.
 func (m *artifactMeasurement) check() error {

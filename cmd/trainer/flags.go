@@ -19,7 +19,8 @@ import (
 // runFlags registers the flags that train and eval share: the options of a run except method, size and seed.
 func runFlags(flags *pflag.FlagSet, o *trainer.Options) {
 	flags.StringSliceVar(&o.Models, "models", o.Models,
-		"models to fit and serve through one M, the first by default: "+strings.Join(infer.Names(), ", "))
+		"models to fit and serve through one M, the first by default: "+strings.Join(infer.Names(), ", ")+
+			"; auto: all, of which train serves the best on validation")
 	flags.IntVar(&o.Hidden, "hidden", o.Hidden, "width of the hidden layers, of models that have some")
 	flags.IntVar(&o.Layers, "layers", o.Layers,
 		"number of layers, of "+having(func(a *infer.Architecture) bool { return a.Most > a.Fewest })+"; 0: the fewest")
@@ -33,6 +34,18 @@ func runFlags(flags *pflag.FlagSet, o *trainer.Options) {
 	flags.IntVar(&o.Batch, "batch", o.Batch, "nodes of a batch in evaluation")
 	flags.BoolVar(&o.Costs, "costs", o.Costs, "measure time and memory of inference, too")
 	o.Keeper = mapping.Footprint{}
+}
+
+// modelsAuto is the value of --models that stands for all of a method's.
+const modelsAuto = "auto"
+
+// expandModels puts the models of auto into the options, and reports whether it was given.
+func expandModels(o *trainer.Options) bool {
+	if !slices.Equal(o.Models, []string{modelsAuto}) {
+		return false
+	}
+	o.Models = trainer.Candidates(o.Method)
+	return true
 }
 
 // ownUsage is that of --own.

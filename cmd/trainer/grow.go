@@ -49,6 +49,7 @@ func growCommand() *cobra.Command {
 		"arrivals of a micro-batch: the arrivals of one do not see each other's rows")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object and nothing else to standard output")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		expandModels(&o.Run)
 		if err := errors.Join(o.Validate(), named.apply(&o.Run)); err != nil {
 			return err
 		}

@@ -255,6 +255,7 @@ func (f *refreshFlags) refresher(given *refresh.Graph, cfg config.Refresh, progr
 func (f *refreshFlags) options(current *artifact.Manifest) (trainer.Options, error) {
 	o := f.run
 	if current == nil {
+		o.Choose = expandModels(&o)
 		return o, errors.Join(o.Validate(), f.withMap.apply(&o))
 	}
 	inherited := *current
@@ -270,7 +271,8 @@ func (f *refreshFlags) options(current *artifact.Manifest) (trainer.Options, err
 	o.WeightDecays, o.Representation, o.Batch, o.Costs, o.Schema = said.WeightDecays, said.Representation,
 		said.Batch, said.Costs, said.Schema
 	for name, set := range map[string]func(){
-		"models": func() { o.Models = said.Models }, "hidden": func() { o.Hidden = said.Hidden },
+		"models": func() { o.Models = said.Models; o.Choose = expandModels(&o) },
+		"own":    func() { o.Own = said.Own }, "hidden": func() { o.Hidden = said.Hidden },
 		"entries": func() { o.Entries = said.Entries }, "preprocess": func() { o.Preprocess = said.Preprocess },
 		"coverage": func() { o.Coverage = said.Coverage }, "means": func() { o.Means = said.Means },
 		"propagate": func() { o.Propagate = said.Propagate }, "map": func() { o.Map = said.Map },

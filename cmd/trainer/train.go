@@ -20,12 +20,13 @@ import (
 
 // report is the output of train --json.
 type report struct {
-	Artifact  string        `json:"artifact"` // directory
-	Version   string        `json:"artifact_version"`
-	Seconds   float64       `json:"seconds"`    // training and condensation, without evaluation
-	PeakBytes int64         `json:"peak_bytes"` // of the process's memory
-	Results   []eval.Result `json:"results"`
-	Learned   *learnedRun   `json:"learned,omitempty"` // of method learned
+	Artifact  string                `json:"artifact"` // directory
+	Version   string                `json:"artifact_version"`
+	Seconds   float64               `json:"seconds"`    // training and condensation, without evaluation
+	PeakBytes int64                 `json:"peak_bytes"` // of the process's memory
+	Results   []eval.Result         `json:"results"`
+	Learned   *learnedRun           `json:"learned,omitempty"` // of method learned
+	Choices   []trainer.ModelChoice `json:"choices,omitempty"` // of --models auto
 }
 
 // learnedRun describes a run of the method learned.
@@ -60,6 +61,7 @@ func trainCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		Example: "  trainer train --preset small --out out/small\n" +
 			"  trainer data init shop && trainer train --data shop --out out/shop     # tables nodes.csv and edges.csv in shop\n" +
+			"  trainer train --preset small --models auto --out out/best     # the model that is best on validation\n" +
 			"  trainer train --preset flickr --ratio 0.005 --out out/flickr --json\n" +
 			"  trainer train --preset small --nodes 40 --method learned --search --checkpoint out/learned.ckpt --out out/learned",
 	}
@@ -85,6 +87,7 @@ func trainCommand() *cobra.Command {
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object and nothing else to standard output")
 	_ = cmd.MarkFlagRequired("out")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		o.Choose = expandModels(&o)
 		if err := errors.Join(o.Validate(), named.apply(&o), withMap.apply(&o)); err != nil {
 			return err
 		}
@@ -101,7 +104,7 @@ func trainCommand() *cobra.Command {
 			return err
 		}
 		r := report{out, outcome.Bundle.Manifest.Version, outcome.Seconds, cli.PeakBytes(), outcome.Results,
-			newLearned(outcome.Learned)}
+			newLearned(outcome.Learned), outcome.Choices}
 		if asJSON {
 			return json.NewEncoder(cmd.OutOrStdout()).Encode(r)
 		}
@@ -157,6 +160,11 @@ func (r report) print(w io.Writer, m artifact.Manifest) error {
 		}
 		fmt.Fprintf(w, "learned: λ %g, β %g, best of %d rounds %d with %.2f, μ %g, δ %g\n", l.Lambda, l.Beta,
 			l.Rounds, l.BestRound, l.Accuracy, l.Mu, l.Delta)
+	}
+	if r.Choices != nil {
+		if err := trainer.WriteChoices(w, r.Choices); err != nil {
+			return err
+		}
 	}
 	if err := eval.WriteTable(w, r.Results); err != nil {
 		return err
