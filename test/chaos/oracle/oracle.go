@@ -66,6 +66,7 @@ type Report struct {
 	Certain  int // neighbours that had to be attached, and were
 	Unseen   int // predictions explained by a row that a prediction gave which nobody saw
 	// Undecided are predictions with a neighbour whose row nobody can know: it may be of a transaction that was aborted.
+	// After many of them the rest of a version is undecided, too.
 	Undecided int
 }
 
