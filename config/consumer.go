@@ -48,7 +48,8 @@ type Choice struct {
 // Values of [Consumer.Attachment], [Consumer.Calibration], [Consumer.Delivery] and [Batch.Mode] on which wiring
 // branches.
 const (
-	Ignore      = "ignore"       // names of features that the artifact's schema does not have are passed over
+	Ignore      = "ignore" // names of features that the artifact's schema does not have are passed over
+	AtLeastOnce = "at_least_once"
 	ExactlyOnce = "exactly_once" // predictions, dead letters and offsets are one transaction
 
 	Auto      = "auto"  // chosen by the artifact

@@ -44,7 +44,8 @@ func benchCommand() *cobra.Command {
 			"  rows     rows of M from memory, and from Redis behind a cache that has 0, 50 and 90% of them\n" +
 			"  stream   the consumer in this process, in JSON and Protobuf, beside a passthrough (the same fetch, and the same\n" +
 			"           predictions published without making them) and a plain loop of franz-go: a topic drained by each in turn,\n" +
-			"           then latencies from when an arrival is due to published, while this process sends 50 and 80% of the most\n" +
+			"           then latencies from when an arrival is due to published, while this process sends 50 and 80% of the most;\n" +
+			"           with --delivery exactly_once the consumer with transactions, too\n" +
 			"  store    only if it is named, with --services given: an M of --store-rows rows published to Redis, and lookups\n" +
 			"           behind caches of 1 and 10% of it, by how skewed the ids are (the id of rank r is asked for as 1/r^skew)\n" +
 			"Sides that are compared run in turn, and figures are medians. CPU and bytes are of this process; broker and Redis\n" +
@@ -66,6 +67,8 @@ func benchCommand() *cobra.Command {
 		"how long each figure is measured; streams have arrivals in proportion, 200,000 a second of it")
 	flags.IntVar(&f.Rate, "rate", 0,
 		"arrivals a second at which streams are sent, besides 50 and 80% of the most; 0: none")
+	flags.StringVar(&f.Delivery, "delivery", config.AtLeastOnce,
+		"exactly_once: streams of the consumer with transactions, too, beside those of at_least_once")
 	flags.StringVar(&f.services, "services", embedded,
 		"embedded: a broker and a Redis in a process that bench starts; given: those of --kafka.brokers and --redis.url, plaintext")
 	flags.StringVar(&f.format, "format", "table", "table, or benchmark: lines that benchstat reads")
@@ -76,10 +79,10 @@ func benchCommand() *cobra.Command {
 		"measure nothing, and write the artifact and arrivals of the one shape of --shapes to this directory, for tools/peer")
 	config.Flags[config.Bench](flags)
 	cmd.MarkFlagsMutuallyExclusive("json", "format")
-	for _, other := range []string{"only", "shapes", "models", "time", "save", "store-rows", "rate"} {
+	for _, other := range []string{"only", "shapes", "models", "time", "save", "store-rows", "rate", "delivery"} {
 		cmd.MarkFlagsMutuallyExclusive("check", other)
 	}
-	for _, other := range []string{"only", "time", "store-rows", "rate", "services", "json", "format"} {
+	for _, other := range []string{"only", "time", "store-rows", "rate", "delivery", "services", "json", "format"} {
 		cmd.MarkFlagsMutuallyExclusive("save", other)
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -126,8 +129,10 @@ func (f *benchFlags) valid(flags *pflag.FlagSet) error {
 	if flags.Changed("store-rows") && !slices.Contains(f.Only, bench.Store) {
 		return fmt.Errorf("--store-rows is for --only %s", bench.Store)
 	}
-	if flags.Changed("rate") && !f.measures(bench.Stream) {
-		return fmt.Errorf("--rate is for section %s, which --only leaves out", bench.Stream)
+	for _, name := range []string{"rate", "delivery"} {
+		if flags.Changed(name) && !f.measures(bench.Stream) {
+			return fmt.Errorf("--%s is for section %s, which --only leaves out", name, bench.Stream)
+		}
 	}
 	if flags.Changed("models") && f.save == "" && !f.measures(bench.Core) && !f.measures(bench.Rivals) {
 		return fmt.Errorf("--models is for sections %s and %s, which --only leaves out", bench.Core, bench.Rivals)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"rivulet/config"
 	"rivulet/infer"
 	"rivulet/internal/cli"
 )
@@ -33,6 +34,9 @@ type Options struct {
 	Time time.Duration
 	// Rate is a rate, in arrivals a second, at which streams are sent besides shares of the most; 0: none.
 	Rate int
+	// Delivery is the consumer's setting of that name: exactly_once adds streams with transactions to those of at
+	// least once.
+	Delivery string
 	// StoreRows are the sizes of M in section store.
 	StoreRows []int
 	// Services returns where Kafka and Redis are; it is called by the sections that need them.
@@ -51,6 +55,9 @@ func (o *Options) Validate() error {
 		if !slices.Contains(Sections, name) {
 			return fmt.Errorf("--only has %q, want some of %s", name, strings.Join(Sections, ", "))
 		}
+	}
+	if !slices.Contains([]string{"", config.AtLeastOnce, config.ExactlyOnce}, o.Delivery) {
+		return fmt.Errorf("--delivery is %q, want %s or %s", o.Delivery, config.AtLeastOnce, config.ExactlyOnce)
 	}
 	if o.Rate < 0 {
 		return fmt.Errorf("--rate is %d, want 0 or more", o.Rate)

@@ -20,6 +20,8 @@ func (s *streams) settings(j *journey) config.Consumer {
 }
 
 // consume is the consumer as production runs it, in this process.
-func (s *streams) consume(ctx context.Context, j *journey, m *meter) error {
-	return app.RunConsumer(ctx, s.settings(j), slog.New(slog.DiscardHandler), m)
+func (s *streams) consume(ctx context.Context, j *journey, m *meter, delivery string) error {
+	cfg := s.settings(j)
+	cfg.Delivery = delivery
+	return app.RunConsumer(ctx, cfg, slog.New(slog.DiscardHandler), m)
 }

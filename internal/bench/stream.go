@@ -22,7 +22,8 @@ import (
 
 // Ways for a stream to pass from the arrivals' topic to the predictions'.
 const (
-	wayConsumer    = "consumer"
+	wayConsumer    = "consumer"     // at least once
+	wayExactly     = "exactly-once" // the consumer with transactions
 	wayPassthrough = "passthrough"
 	wayLoop        = "franz-go"
 )
@@ -172,7 +173,11 @@ func (s *streams) learnAnswers(ctx context.Context, in string, f *formRecords) e
 
 // drained lets each way drain the same topic, in turn.
 func (b *run) drained(ctx context.Context, s *streams, name, in string, f *formRecords) error {
-	ways := []string{wayConsumer, wayPassthrough, wayLoop}
+	ways, pairs := []string{wayConsumer, wayPassthrough, wayLoop},
+		[][2]string{{wayConsumer, wayPassthrough}, {wayPassthrough, wayLoop}}
+	if b.Delivery == config.ExactlyOnce {
+		ways, pairs = slices.Insert(ways, 1, wayExactly), append(pairs, [2]string{wayExactly, wayConsumer})
+	}
 	rates, bytes, cpu := map[string][]float64{}, map[string][]float64{}, map[string][]float64{}
 	n := float64(f.len())
 	for range drainRounds {
@@ -190,7 +195,7 @@ func (b *run) drained(ctx context.Context, s *streams, name, in string, f *formR
 			map[string]float64{"nodes/s": median(rates[way]), "B/node": median(bytes[way]),
 				"CPU-s/Mnode": median(cpu[way]) * 1e6})
 	}
-	for _, pair := range [][2]string{{wayConsumer, wayPassthrough}, {wayPassthrough, wayLoop}} {
+	for _, pair := range pairs {
 		b.report.add(Stream, name+pair[0]+"-of-"+pair[1], drainRounds, map[string]float64{
 			"share":     median(quotients(rates[pair[0]], rates[pair[1]])),
 			"CPU share": median(quotients(cpu[pair[1]], cpu[pair[0]]))})
@@ -214,10 +219,14 @@ func (b *run) loaded(ctx context.Context, s *streams, name string, f *formRecord
 	if b.Rate > 0 {
 		paces[fmt.Sprintf("%d a second", b.Rate)] = float64(b.Rate)
 	}
+	ways := []string{wayConsumer, wayPassthrough}
+	if b.Delivery == config.ExactlyOnce {
+		ways = slices.Insert(ways, 1, wayExactly)
+	}
 	for _, load := range slices.Sorted(maps.Keys(paces)) {
 		pace := paces[load]
 		n := min(f.len(), max(1_000, int(pace*10*b.Time.Seconds())))
-		for _, way := range []string{wayConsumer, wayPassthrough} {
+		for _, way := range ways {
 			m := newMeter(n)
 			if err := s.sent(ctx, way, f, m, pace); err != nil {
 				return err
@@ -273,7 +282,9 @@ func (s *streams) travel(ctx context.Context, way string, j *journey, m *meter, 
 	}
 	switch way {
 	case wayConsumer:
-		err = s.consume(traveling, j, m)
+		err = s.consume(traveling, j, m, config.AtLeastOnce)
+	case wayExactly:
+		err = s.consume(traveling, j, m, config.ExactlyOnce)
 	case wayPassthrough:
 		err = s.passthrough(traveling, j, m)
 	default:

@@ -54,7 +54,7 @@ func servicesOf(t *testing.T) (s *Services, admin *kadm.Client, client *redis.Cl
 func TestStreamsOnGivenServices(t *testing.T) {
 	services, admin, client := servicesOf(t)
 	report, err := Run(t.Context(), Options{Only: []string{Rows, Stream}, Shapes: []string{"pubmed"},
-		Time: 5 * time.Millisecond, Rate: 5000,
+		Time: 5 * time.Millisecond, Rate: 5000, Delivery: config.ExactlyOnce,
 		Services: func(context.Context) (*Services, error) {
 			return services, nil
 		}, Progress: &cli.Lines{W: &bytes.Buffer{}}})
@@ -66,7 +66,8 @@ func TestStreamsOnGivenServices(t *testing.T) {
 		for _, name := range []string{"drained/consumer", "drained/passthrough", "drained/franz-go",
 			"consumer-of-passthrough", "passthrough-of-franz-go", "sent/most",
 			"sent/50%/consumer", "sent/50%/passthrough", "sent/80%/consumer", "sent/80%/passthrough",
-			"sent/5000 a second/consumer", "sent/5000 a second/passthrough"} {
+			"sent/5000 a second/consumer", "sent/5000 a second/passthrough", "drained/exactly-once",
+			"exactly-once-of-consumer", "sent/50%/exactly-once"} {
 			if name = "pubmed/" + form + "/" + name; !slices.Contains(got, name) {
 				t.Errorf("%s is not among %q", name, got)
 			}
