@@ -54,7 +54,7 @@ type reading struct {
 var readings = sync.Pool{New: func() any { return new(reading) }}
 
 // ReadBlock is how many rows are read together of full edges: a few times those that a kernel takes at once.
-const ReadBlock = 16
+const ReadBlock = 24
 
 // EachRead calls f with the leading width columns of a·tables for each of the arrivals lo to hi, in order. read is
 // f's until it returns.
