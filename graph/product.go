@@ -36,8 +36,7 @@ func Mul(m *CSR, x *Dense) *Dense {
 
 // AddRows adds Σ_p vals[p]·x[cols[p]] to y, in the order of p; vals nil means ones. y may be narrower than x: the
 // leading columns of x are read. Its bits equal the bits of one [Axpy] a row, whatever the processor: vector
-// kernels (rows_amd64.s) keep a stretch of y in registers while all rows pass; without them rows are added four at
-// a time (BenchmarkSpMM).
+// kernels (rows_amd64.s) keep a stretch of y in registers while all rows pass.
 func AddRows(y []float32, cols []int32, vals []float32, x *Dense) {
 	for _, c := range cols { // the kernels check nothing
 		if uint(c) >= uint(x.Rows) {
@@ -62,21 +61,12 @@ func addRows(y []float32, cols []int32, vals []float32, x *Dense) {
 	if addRowsFast(y, cols, vals, x) {
 		return
 	}
-	p := 0
-	for ; p+4 <= len(cols); p += 4 {
-		a := [4]float32{1, 1, 1, 1}
-		if vals != nil {
-			a = [4]float32(vals[p:])
-		}
-		c := [4]int32(cols[p:])
-		axpy4(y, a[0], a[1], a[2], a[3], x.Row(int(c[0])), x.Row(int(c[1])), x.Row(int(c[2])), x.Row(int(c[3])))
-	}
-	for ; p < len(cols); p++ {
+	for p, c := range cols {
 		a := float32(1)
 		if vals != nil {
 			a = vals[p]
 		}
-		Axpy(y, a, x.Row(int(cols[p])))
+		Axpy(y, a, x.Row(int(c))[:len(y)])
 	}
 }
 
@@ -200,11 +190,3 @@ func (z *NonZeros) Set(x []float32) {
 
 // AddTo adds x·w to y, x the row that was set.
 func (z *NonZeros) AddTo(y []float32, w *Dense) { AddRows(y, z.Cols, z.Vals, w) }
-
-// axpy4 adds a0·x0, a1·x1, a2·x2 and a3·x3 to y in that order.
-func axpy4(y []float32, a0, a1, a2, a3 float32, x0, x1, x2, x3 []float32) {
-	x0, x1, x2, x3 = x0[:len(y)], x1[:len(y)], x2[:len(y)], x3[:len(y)]
-	for i, v := range y {
-		y[i] = tile.FMA(a3, x3[i], tile.FMA(a2, x2[i], tile.FMA(a1, x1[i], tile.FMA(a0, x0[i], v))))
-	}
-}
