@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/snappy"
@@ -218,6 +219,49 @@ func TestALargeRecordDoesNotHideItsBatch(t *testing.T) {
 		if len(got) == 5 && len(got[2].Headers) != 100 {
 			t.Errorf("codec %d: %d headers, want 100", codec, len(got[2].Headers))
 		}
+	}
+}
+
+// Whatever a batch unpacks to, a piece of it takes bounded memory: of records that pack best, pieceBytes and one
+// record; of the smallest records, which are counted by their bytes and take a [Record] each, 32 times as much. The
+// test prints what a byte on the wire becomes in all.
+func TestExpansion(t *testing.T) {
+	const small, smallest = 100_000, 7 // records, and the bytes of an empty one
+	worst := map[string]struct {
+		records []Record
+		most    int // bytes of a piece
+	}{
+		"large": {slices.Repeat([]Record{{Value: make([]byte, 100<<10)}}, 100), pieceBytes + 100<<10},
+		"empty": {make([]Record, small), 32 * pieceBytes},
+		"headers": {slices.Repeat([]Record{{Headers: make([]Header, 1000)}}, 100), pieceBytes +
+			1000*(headerMemory+2) + 100*int(unsafe.Sizeof(Record{}))},
+	}
+	for name, w := range worst {
+		for _, codec := range codecs {
+			b := opened(1<<20, written(t, 0, codec, w.records...))
+			packed, next, all, read := len(b.rest), int64(0), 0, 0
+			for !b.Done() {
+				got, after, err := b.Read(next)
+				if err != nil {
+					t.Fatal(err)
+				}
+				size := 0
+				for _, r := range got {
+					size += int(unsafe.Sizeof(r)) + len(r.Value) + headerMemory*len(r.Headers)
+				}
+				if size > w.most {
+					t.Errorf("%s, codec %d: a piece of %d records takes %d bytes, at most %d", name, codec, len(got), size, w.most)
+				}
+				next, all, read = after, all+size, read+len(got)
+			}
+			t.Logf("%s, codec %d: a byte becomes %.0f", name, codec, float64(all)/float64(packed))
+			if read != len(w.records) {
+				t.Errorf("%s, codec %d: %d of %d records", name, codec, read, len(w.records))
+			}
+		}
+	}
+	if most := pieceBytes / smallest * int(unsafe.Sizeof(Record{})); most > 32*pieceBytes {
+		t.Errorf("the largest piece of empty records takes %d bytes", most)
 	}
 }
 
