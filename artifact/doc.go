@@ -48,9 +48,7 @@
 //	means.go                 cluster means, in memory and as tensors
 //	own.go                   the perceptron of own features, as tensors, and the expert of a model
 //	map.go                   the map, in memory and as tensors: [Map] gives the shape of each of its fields
-//	safetensors.go           the container: header and data, nothing of their meaning
-//	tensors.go               typed arrays in and out of it
-//	foreign.go               safetensors files of other programs, as arrays of float32
+//	safetensors              a package: files of tensors
 //	requires.go              the parts that a reader of format 2 must know
 //	rows.go                  M as rows in parts: written, read one part at a time, joined
 //	files.go                 which tensors are in which file

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"rivulet/artifact/safetensors"
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/preprocess"
@@ -40,7 +41,7 @@ const (
 // encodeTensorFiles returns every file except the manifest; the mapping's, the perceptron's, the growth's, the means'
 // and the map's only if b has them. b is valid.
 func encodeTensorFiles(b *Bundle) (map[string][]byte, error) {
-	tensors := map[string][]tensor{syntheticFile: syntheticTensors(b)}
+	tensors := map[string][]safetensors.Tensor{syntheticFile: syntheticTensors(b)}
 	for _, m := range b.Models {
 		tensors[modelFile(m.Name)] = modelTensors(m)
 	}
@@ -61,7 +62,7 @@ func encodeTensorFiles(b *Bundle) (map[string][]byte, error) {
 	}
 	files := make(map[string][]byte, len(tensors))
 	for name, of := range tensors {
-		data, err := encodeTensors(of)
+		data, err := safetensors.Encode(of)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -77,47 +78,47 @@ func encodeTensorFiles(b *Bundle) (map[string][]byte, error) {
 	return files, nil
 }
 
-func syntheticTensors(b *Bundle) []tensor {
-	tensors := csrTensors("adj.", "A', N'×N'", b.Synthetic.Adj)
-	tensors = append(tensors, denseTensor("x", "X', N'×d, preprocessed features", b.Synthetic.X),
-		int32Tensor("y", "Y', N', class indices", b.Synthetic.Labels))
+func syntheticTensors(b *Bundle) []safetensors.Tensor {
+	tensors := safetensors.CSR("adj.", "A', N'×N'", b.Synthetic.Adj)
+	tensors = append(tensors, safetensors.Dense("x", "X', N'×d, preprocessed features", b.Synthetic.X),
+		safetensors.Int32s("y", "Y', N', class indices", b.Synthetic.Labels))
 	if mean := b.Preprocess.Mean; mean != nil {
-		tensors = append(tensors, float32Tensor("preprocess.mean", "d, subtracted from the features", mean, len(mean)))
+		tensors = append(tensors, safetensors.Float32s("preprocess.mean", "d, subtracted from the features", mean, len(mean)))
 	}
 	if std := b.Preprocess.Std; std != nil {
-		tensors = append(tensors, float32Tensor("preprocess.std", "d, the features are divided by it", std, len(std)))
+		tensors = append(tensors, safetensors.Float32s("preprocess.std", "d, the features are divided by it", std, len(std)))
 	}
 	return tensors
 }
 
-func decodeSynthetic(b *Bundle, s tensorSet) (err error) {
+func decodeSynthetic(b *Bundle, s safetensors.Set) (err error) {
 	m := &b.Manifest
 	n, d := m.SyntheticNodes, m.Data.Features
-	if b.Synthetic.Adj, err = s.csr("adj.", n, n); err != nil {
+	if b.Synthetic.Adj, err = s.CSR("adj.", n, n); err != nil {
 		return err
 	}
-	if b.Synthetic.X, err = s.dense("x", n, d); err != nil {
+	if b.Synthetic.X, err = s.Dense("x", n, d); err != nil {
 		return err
 	}
-	if b.Synthetic.Labels, err = s.int32s("y", n); err != nil {
+	if b.Synthetic.Labels, err = s.Int32s("y", n); err != nil {
 		return err
 	}
 	b.Preprocess = preprocess.Parameters{Kind: m.Preprocess.Kind, Scale: m.Preprocess.Scale}
 	if _, ok := s["preprocess.mean"]; ok {
-		if b.Preprocess.Mean, err = s.float32s("preprocess.mean", d); err != nil {
+		if b.Preprocess.Mean, err = s.Float32s("preprocess.mean", d); err != nil {
 			return err
 		}
 	}
 	if _, ok := s["preprocess.std"]; ok {
-		b.Preprocess.Std, err = s.float32s("preprocess.std", d)
+		b.Preprocess.Std, err = s.Float32s("preprocess.std", d)
 	}
 	return err
 }
 
-func modelTensors(m Model) []tensor {
-	var tensors []tensor
+func modelTensors(m Model) []safetensors.Tensor {
+	var tensors []safetensors.Tensor
 	for _, p := range m.Params {
-		tensors = append(tensors, denseTensor(p.Name, "weight, in×out", p.Value))
+		tensors = append(tensors, safetensors.Dense(p.Name, "weight, in×out", p.Value))
 	}
 	for _, of := range []struct {
 		prefix, what string
@@ -132,16 +133,17 @@ func modelTensors(m Model) []tensor {
 			continue
 		}
 		for t, u := range of.tables.U {
-			tensors = append(tensors, denseTensor(fmt.Sprintf("%su%d", of.prefix, t), of.what+" of that step, N'×width", u))
+			tensors = append(tensors, safetensors.Dense(fmt.Sprintf("%su%d", of.prefix, t), of.what+" of that step, N'×width",
+				u))
 		}
 		if c := of.tables.C; c != nil {
-			tensors = append(tensors, denseTensor(of.prefix+"c", "the way back i→j→i, N'×width", c))
+			tensors = append(tensors, safetensors.Dense(of.prefix+"c", "the way back i→j→i, N'×width", c))
 		}
 	}
 	return tensors
 }
 
-func decodeModel(m *Model, s tensorSet, synthetic int) (err error) {
+func decodeModel(m *Model, s safetensors.Set, synthetic int) (err error) {
 	params, err := decodeParams(s)
 	if err != nil {
 		return err
@@ -172,13 +174,13 @@ func isTable(name string) bool {
 }
 
 // decodeParams reads the weights in order of their names.
-func decodeParams(s tensorSet) ([]infer.Param, error) {
+func decodeParams(s safetensors.Set) ([]infer.Param, error) {
 	var params []infer.Param
 	for _, name := range slices.Sorted(maps.Keys(s)) {
 		if isTable(name) {
 			continue
 		}
-		value, err := s.dense(name, anyLength, anyLength)
+		value, err := s.Dense(name, safetensors.AnyLength, safetensors.AnyLength)
 		if err != nil {
 			return nil, err
 		}
@@ -188,7 +190,7 @@ func decodeParams(s tensorSet) ([]infer.Param, error) {
 }
 
 // decodeTables reads u0, u1, … and c under a prefix; nil if there are none.
-func decodeTables(s tensorSet, prefix string, synthetic int) (*infer.Tables, error) {
+func decodeTables(s safetensors.Set, prefix string, synthetic int) (*infer.Tables, error) {
 	var tables infer.Tables
 	var names []string
 	for name := range s {
@@ -202,7 +204,7 @@ func decodeTables(s tensorSet, prefix string, synthetic int) (*infer.Tables, err
 	slices.Sort(names)
 	take := func(name string) (*graph.Dense, error) {
 		names = slices.DeleteFunc(names, func(n string) bool { return n == name })
-		return s.dense(name, synthetic, anyLength)
+		return s.Dense(name, synthetic, safetensors.AnyLength)
 	}
 	for first := true; ; first = false {
 		name := fmt.Sprintf("%su%d", prefix, len(tables.U))
@@ -227,22 +229,22 @@ func decodeTables(s tensorSet, prefix string, synthetic int) (*infer.Tables, err
 	return &tables, nil
 }
 
-func mappingTensors(m *Mapping) []tensor {
+func mappingTensors(m *Mapping) []safetensors.Tensor {
 	offsets := make([]int, 1, len(m.IDs)+1)
 	var ids []byte
 	for _, id := range m.IDs {
 		ids = append(ids, id...)
 		offsets = append(offsets, len(ids))
 	}
-	return append(csrTensors("", "M, N×N'", m.Rows),
-		int64Tensor("ids.offsets", "N+1: id i is ids.bytes[offsets[i]:offsets[i+1]]", offsets),
-		tensor{name: "ids.bytes", dtype: typeU8, shape: []int{len(ids)},
-			about: "the ids of M's rows, UTF-8, one after another", data: ids})
+	return append(safetensors.CSR("", "M, N×N'", m.Rows),
+		safetensors.Int64s("ids.offsets", "N+1: id i is ids.bytes[offsets[i]:offsets[i+1]]", offsets),
+		safetensors.Tensor{Name: "ids.bytes", DType: safetensors.U8, Shape: []int{len(ids)},
+			About: "the ids of M's rows, UTF-8, one after another", Data: ids})
 }
 
 // decodeRows reads rows of M with their ids.
-func decodeRows(s tensorSet, rows, synthetic int) (*Mapping, error) {
-	m, err := s.csr("", rows, synthetic)
+func decodeRows(s safetensors.Set, rows, synthetic int) (*Mapping, error) {
+	m, err := s.CSR("", rows, synthetic)
 	if err != nil {
 		return nil, err
 	}
@@ -253,12 +255,12 @@ func decodeRows(s tensorSet, rows, synthetic int) (*Mapping, error) {
 	return &Mapping{IDs: ids, Rows: m}, nil
 }
 
-func decodeIDs(s tensorSet, rows int) ([]string, error) {
-	offsets, err := s.ints("ids.offsets", rows+1)
+func decodeIDs(s safetensors.Set, rows int) ([]string, error) {
+	offsets, err := s.Ints("ids.offsets", rows+1)
 	if err != nil {
 		return nil, err
 	}
-	raw, err := s.bytes("ids.bytes")
+	raw, err := s.Bytes("ids.bytes")
 	if err != nil {
 		return nil, err
 	}
@@ -280,34 +282,34 @@ func decodeIDs(s tensorSet, rows int) ([]string, error) {
 // decodeTensorFile reads the named file into its part of b, whose manifest is valid. Only shapes and types are
 // checked here. A file with a name that this build does not know is ignored.
 func decodeTensorFile(b *Bundle, name string, data []byte) error {
-	var decode func(tensorSet) error
+	var decode func(safetensors.Set) error
 	switch {
 	case name == schemaFile:
 		return b.decodeSchema(data)
 	case name == syntheticFile:
-		decode = func(s tensorSet) error { return decodeSynthetic(b, s) }
+		decode = func(s safetensors.Set) error { return decodeSynthetic(b, s) }
 	case name == mappingFile:
-		decode = func(s tensorSet) (err error) {
+		decode = func(s safetensors.Set) (err error) {
 			b.Mapping, err = decodeRows(s, b.Manifest.Mapping.Rows, b.Manifest.SyntheticNodes)
 			return err
 		}
 	case name == ownFile:
-		decode = func(s tensorSet) (err error) {
+		decode = func(s safetensors.Set) (err error) {
 			b.Own, err = decodeOwn(s)
 			return err
 		}
 	case name == growthFile:
-		decode = func(s tensorSet) (err error) {
+		decode = func(s safetensors.Set) (err error) {
 			b.Growth, err = decodeGrowth(s, b.Manifest.SyntheticNodes, b.Manifest.Models)
 			return err
 		}
 	case name == meansFile:
-		decode = func(s tensorSet) (err error) {
+		decode = func(s safetensors.Set) (err error) {
 			b.Means, err = decodeMeans(s, b.Manifest.SyntheticNodes, b.Manifest.Data.Features)
 			return err
 		}
 	case name == mapFile:
-		decode = func(s tensorSet) (err error) {
+		decode = func(s safetensors.Set) (err error) {
 			b.Map, err = decodeMap(s, b.Manifest.SyntheticNodes, len(b.Manifest.Data.Classes))
 			return err
 		}
@@ -316,9 +318,9 @@ func decodeTensorFile(b *Bundle, name string, data []byte) error {
 		if i < 0 {
 			return nil
 		}
-		decode = func(s tensorSet) error { return decodeModel(&b.Models[i], s, b.Manifest.SyntheticNodes) }
+		decode = func(s safetensors.Set) error { return decodeModel(&b.Models[i], s, b.Manifest.SyntheticNodes) }
 	}
-	tensors, err := decodeTensors(data)
+	tensors, err := safetensors.Decode(data)
 	if err == nil {
 		err = decode(tensors)
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"rivulet/artifact/safetensors"
 )
 
 // foreign makes a file of one tensor of n elements.
@@ -41,11 +43,11 @@ func TestDecodeArraysOfEveryType(t *testing.T) {
 		"BF16": {3, half(0x3f80, 0xc020, 0x3dcd), []float32{1, -2.5, 0.100097656}},
 		"I64":  {1, make([]byte, 8), nil},
 	} {
-		got, err := DecodeArrays(foreign(t, dtype, of.n, of.data))
+		got, err := safetensors.DecodeArrays(foreign(t, dtype, of.n, of.data))
 		if err != nil {
 			t.Fatalf("%s: %v", dtype, err)
 		}
-		if diff := cmp.Diff(Array{Shape: []int{of.n}, Type: dtype, Values: of.want}, got["w"]); diff != "" {
+		if diff := cmp.Diff(safetensors.Array{Shape: []int{of.n}, Type: dtype, Values: of.want}, got["w"]); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", dtype, diff)
 		}
 	}
@@ -65,7 +67,7 @@ func TestHalfPrecision(t *testing.T) {
 		if bits>>15 == 1 {
 			want = -want
 		}
-		got := fromHalf(uint16(bits))
+		got := safetensors.FromHalf(uint16(bits))
 		if exponent == 31 && fraction > 0 {
 			if !math.IsNaN(float64(got)) {
 				t.Fatalf("%04x is %v, want NaN", bits, got)
@@ -84,7 +86,7 @@ func TestDecodeArraysRefuses(t *testing.T) {
 		`dtype "F8_E4M3" is not one of`: foreign(t, "F8_E4M3", 1, []byte{1}),
 		"too short":                     []byte("PK"),
 	} {
-		if _, err := DecodeArrays(file); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := safetensors.DecodeArrays(file); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"rivulet/artifact/safetensors"
 )
 
 // allocated is what f allocates in all, in bytes.
@@ -28,31 +30,34 @@ func FuzzSafetensors(f *testing.F) {
 	} else {
 		f.Fatal(err)
 	}
-	file, err := encodeTensors([]tensor{
-		int64Tensor("adj.indptr", "", []int{0, 1, 2}), int32Tensor("adj.indices", "", []int32{1, 0}),
-		float32Tensor("adj.data", "", []float32{1, 1}, 2), float32Tensor("x", "", make([]float32, 6), 2, 3),
-		float32Tensor("tables.u0", "", make([]float32, 4), 2, 2), float32Tensor("tables.c", "", make([]float32, 2), 2, 1),
-		int64Tensor("ids.offsets", "", []int{0, 1, 3}), {name: "ids.bytes", dtype: typeU8, shape: []int{3},
-			data: []byte("abc")},
+	file, err := safetensors.Encode([]safetensors.Tensor{
+		safetensors.Int64s("adj.indptr", "", []int{0, 1, 2}), safetensors.Int32s("adj.indices", "", []int32{1, 0}),
+		safetensors.Float32s("adj.data", "", []float32{1, 1}, 2), safetensors.Float32s("x", "", make([]float32, 6), 2, 3),
+		safetensors.Float32s("tables.u0", "", make([]float32, 4), 2, 2),
+		safetensors.Float32s("tables.c", "", make([]float32, 2), 2, 1),
+		safetensors.Int64s("ids.offsets", "", []int{0, 1, 3}), {Name: "ids.bytes", DType: safetensors.U8, Shape: []int{3},
+			Data: []byte("abc")},
 	})
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(file)
 	f.Add(file[:len(file)/2])
-	means, err := encodeTensors([]tensor{
-		float32Tensor("x", "", make([]float32, 6), 2, 3), float32Tensor("gcn.px", "", make([]float32, 6), 2, 3),
-		float32Tensor("gcn.scaled", "", make([]float32, 6), 2, 3), float32Tensor("gcn.scale", "", make([]float32, 2), 2),
-		float32Tensor("gcn.back", "", make([]float32, 2), 2),
+	means, err := safetensors.Encode([]safetensors.Tensor{
+		safetensors.Float32s("x", "", make([]float32, 6), 2, 3), safetensors.Float32s("gcn.px", "", make([]float32, 6), 2, 3),
+		safetensors.Float32s("gcn.scaled", "", make([]float32, 6), 2, 3),
+		safetensors.Float32s("gcn.scale", "", make([]float32, 2), 2),
+		safetensors.Float32s("gcn.back", "", make([]float32, 2), 2),
 	})
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(means)
-	growth, err := encodeTensors([]tensor{
-		float32Tensor("dictionary", "", make([]float32, 8), 2, 4), int64Tensor("entries", "", []int{1}),
-		float32Tensor("sgc.u0.scale", "", []float32{1}, 1), float32Tensor("sgc.u1.factor", "", make([]float32, 2), 2, 1),
-		float32Tensor("sgc.c.scale", "", []float32{1}, 1),
+	growth, err := safetensors.Encode([]safetensors.Tensor{
+		safetensors.Float32s("dictionary", "", make([]float32, 8), 2, 4), safetensors.Int64s("entries", "", []int{1}),
+		safetensors.Float32s("sgc.u0.scale", "", []float32{1}, 1),
+		safetensors.Float32s("sgc.u1.factor", "", make([]float32, 2), 2, 1),
+		safetensors.Float32s("sgc.c.scale", "", []float32{1}, 1),
 	})
 	if err != nil {
 		f.Fatal(err)
@@ -68,22 +73,22 @@ func FuzzSafetensors(f *testing.F) {
 
 // readEverything reads a file as each kind of file; no content may panic, and what is accepted must be what it says.
 func readEverything(t *testing.T, file []byte) {
-	tensors, err := decodeTensors(file)
+	tensors, err := safetensors.Decode(file)
 	if err != nil {
 		return
 	}
-	if arrays, err := DecodeArrays(file); err == nil && len(arrays) != len(tensors) {
+	if arrays, err := safetensors.DecodeArrays(file); err == nil && len(arrays) != len(tensors) {
 		t.Fatalf("%d arrays of %d tensors", len(arrays), len(tensors))
 	}
-	size, again := 0, []tensor{}
+	size, again := 0, []safetensors.Tensor{}
 	for _, x := range tensors {
-		size += len(x.data)
+		size += len(x.Data)
 		again = append(again, x)
 	}
 	if size > len(file) {
 		t.Fatalf("tensors of %d bytes in a file of %d", size, len(file))
 	}
-	if _, err := encodeTensors(again); err != nil {
+	if _, err := safetensors.Encode(again); err != nil {
 		t.Fatalf("what was read cannot be written: %v", err)
 	}
 	m := &Manifest{SyntheticNodes: 2, Data: Data{Nodes: 2, Features: 3, Classes: []string{"a", "b"}},

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"rivulet/artifact/safetensors"
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/growth"
@@ -63,17 +64,18 @@ func parts(model string, m *growth.Messages) map[string]*growth.Part {
 	return out
 }
 
-func growthTensors(g *Growth) []tensor {
-	tensors := []tensor{
-		denseTensor("dictionary", "N'×p, messages of the synthetic nodes", g.Dictionary),
-		int64Tensor("entries", "most entries of a row of M", []int{g.Entries}),
+func growthTensors(g *Growth) []safetensors.Tensor {
+	tensors := []safetensors.Tensor{
+		safetensors.Dense("dictionary", "N'×p, messages of the synthetic nodes", g.Dictionary),
+		safetensors.Int64s("entries", "most entries of a row of M", []int{g.Entries}),
 	}
 	for model, messages := range g.Messages {
 		for name, part := range parts(model, &messages) {
 			if part.Factor != nil {
-				tensors = append(tensors, denseTensor(name+".factor", "width×columns, makes messages of the table", part.Factor))
+				tensors = append(tensors, safetensors.Dense(name+".factor", "width×columns, makes messages of the table",
+					part.Factor))
 			} else {
-				tensors = append(tensors, float32Tensor(name+".scale", "of the table's columns as messages",
+				tensors = append(tensors, safetensors.Float32s(name+".scale", "of the table's columns as messages",
 					[]float32{part.Scale}, 1))
 			}
 		}
@@ -82,13 +84,13 @@ func growthTensors(g *Growth) []tensor {
 }
 
 // decodeGrowth reads the growth of n synthetic nodes and these models; what is of other models is left alone.
-func decodeGrowth(s tensorSet, n int, models []ModelInfo) (*Growth, error) {
+func decodeGrowth(s safetensors.Set, n int, models []ModelInfo) (*Growth, error) {
 	g := &Growth{Messages: map[string]growth.Messages{}}
 	var err error
-	if g.Dictionary, err = s.dense("dictionary", n, anyLength); err != nil {
+	if g.Dictionary, err = s.Dense("dictionary", n, safetensors.AnyLength); err != nil {
 		return nil, err
 	}
-	entries, err := s.ints("entries", 1)
+	entries, err := s.Ints("entries", 1)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +108,7 @@ func decodeGrowth(s tensorSet, n int, models []ModelInfo) (*Growth, error) {
 }
 
 // decodeMessages reads the parts of a model, of tables u0, u1, … and c.
-func decodeMessages(s tensorSet, model string) (m growth.Messages, there bool, err error) {
+func decodeMessages(s safetensors.Set, model string) (m growth.Messages, there bool, err error) {
 	for name := range s {
 		there = there || strings.HasPrefix(name, model+".")
 	}
@@ -115,31 +117,31 @@ func decodeMessages(s tensorSet, model string) (m growth.Messages, there bool, e
 	}
 	for {
 		name := fmt.Sprintf("%s.u%d", model, len(m.U))
-		if !s.hasPart(name) {
+		if !hasPart(s, name) {
 			break
 		}
-		part, err := s.part(name)
+		part, err := decodePart(s, name)
 		if err != nil {
 			return m, true, err
 		}
 		m.U = append(m.U, part)
 	}
-	m.C, err = s.part(model + ".c")
+	m.C, err = decodePart(s, model+".c")
 	return m, true, err
 }
 
-func (s tensorSet) hasPart(name string) bool {
+func hasPart(s safetensors.Set, name string) bool {
 	_, scale := s[name+".scale"]
 	_, factor := s[name+".factor"]
 	return scale || factor
 }
 
-func (s tensorSet) part(name string) (growth.Part, error) {
+func decodePart(s safetensors.Set, name string) (growth.Part, error) {
 	if _, ok := s[name+".factor"]; ok {
-		factor, err := s.dense(name+".factor", anyLength, anyLength)
+		factor, err := s.Dense(name+".factor", safetensors.AnyLength, safetensors.AnyLength)
 		return growth.Part{Factor: factor}, err
 	}
-	scale, err := s.float32s(name+".scale", 1)
+	scale, err := s.Float32s(name+".scale", 1)
 	if err != nil {
 		return growth.Part{}, err
 	}

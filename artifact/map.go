@@ -6,6 +6,7 @@ import (
 	"math"
 	"unicode/utf8"
 
+	"rivulet/artifact/safetensors"
 	"rivulet/graph"
 )
 
@@ -45,7 +46,7 @@ func (m *Manifest) HasMap() bool {
 	return ok
 }
 
-func mapTensors(m *Map) []tensor {
+func mapTensors(m *Map) []safetensors.Tensor {
 	at, positions, weights := []int{0}, []int32{}, []float32{}
 	for _, list := range m.Features {
 		for _, s := range list {
@@ -53,13 +54,13 @@ func mapTensors(m *Map) []tensor {
 		}
 		at = append(at, len(positions))
 	}
-	tensors := []tensor{
-		denseTensor("xy", "N'×2, places of the synthetic nodes", m.XY),
-		float32Tensor("mass", "N', column sums of M", m.Mass, len(m.Mass)),
-		denseTensor("shares", "N'×C, classes of the labelled nodes behind them", m.Shares),
-		int64Tensor("features.indptr", "N'+1, where the strongest features of each begin", at),
-		int32Tensor("features.indices", "positions of the strongest features", positions),
-		float32Tensor("features.data", "how far from the mean over S", weights, len(weights)),
+	tensors := []safetensors.Tensor{
+		safetensors.Dense("xy", "N'×2, places of the synthetic nodes", m.XY),
+		safetensors.Float32s("mass", "N', column sums of M", m.Mass, len(m.Mass)),
+		safetensors.Dense("shares", "N'×C, classes of the labelled nodes behind them", m.Shares),
+		safetensors.Int64s("features.indptr", "N'+1, where the strongest features of each begin", at),
+		safetensors.Int32s("features.indices", "positions of the strongest features", positions),
+		safetensors.Float32s("features.data", "how far from the mean over S", weights, len(weights)),
 	}
 	if m.Heaviest == nil {
 		return tensors
@@ -72,35 +73,35 @@ func mapTensors(m *Map) []tensor {
 		}
 		at = append(at, len(entries))
 	}
-	return append(tensors, int64Tensor("heaviest.indptr", "N'+1, where the heaviest nodes of each begin", at),
-		float32Tensor("heaviest.data", "their entries of M", entries, len(entries)),
-		int64Tensor("ids.offsets", "id k of the heaviest is ids.bytes[offsets[k]:offsets[k+1]]", ends),
-		tensor{name: "ids.bytes", dtype: typeU8, shape: []int{len(ids)},
-			about: "the ids of the heaviest nodes, UTF-8, one after another", data: ids})
+	return append(tensors, safetensors.Int64s("heaviest.indptr", "N'+1, where the heaviest nodes of each begin", at),
+		safetensors.Float32s("heaviest.data", "their entries of M", entries, len(entries)),
+		safetensors.Int64s("ids.offsets", "id k of the heaviest is ids.bytes[offsets[k]:offsets[k+1]]", ends),
+		safetensors.Tensor{Name: "ids.bytes", DType: safetensors.U8, Shape: []int{len(ids)},
+			About: "the ids of the heaviest nodes, UTF-8, one after another", Data: ids})
 }
 
 // decodeMap reads the map of n synthetic nodes and so many classes.
-func decodeMap(s tensorSet, n, classes int) (*Map, error) {
+func decodeMap(s safetensors.Set, n, classes int) (*Map, error) {
 	m := &Map{Features: make([][]Strength, n)}
 	var err error
-	if m.XY, err = s.dense("xy", n, 2); err != nil {
+	if m.XY, err = s.Dense("xy", n, 2); err != nil {
 		return nil, err
 	}
-	if m.Mass, err = s.float32s("mass", n); err != nil {
+	if m.Mass, err = s.Float32s("mass", n); err != nil {
 		return nil, err
 	}
-	if m.Shares, err = s.dense("shares", n, classes); err != nil {
+	if m.Shares, err = s.Dense("shares", n, classes); err != nil {
 		return nil, err
 	}
-	positions, err := s.int32s("features.indices", anyLength)
+	positions, err := s.Int32s("features.indices", safetensors.AnyLength)
 	if err != nil {
 		return nil, err
 	}
-	weights, err := s.float32s("features.data", len(positions))
+	weights, err := s.Float32s("features.data", len(positions))
 	if err != nil {
 		return nil, err
 	}
-	at, err := s.lists("features.indptr", n, len(positions))
+	at, err := s.Lists("features.indptr", n, len(positions))
 	if err != nil {
 		return nil, err
 	}
@@ -115,12 +116,12 @@ func decodeMap(s tensorSet, n, classes int) (*Map, error) {
 	return m, err
 }
 
-func decodeHeaviest(s tensorSet, n int) ([][]Heavy, error) {
-	weights, err := s.float32s("heaviest.data", anyLength)
+func decodeHeaviest(s safetensors.Set, n int) ([][]Heavy, error) {
+	weights, err := s.Float32s("heaviest.data", safetensors.AnyLength)
 	if err != nil {
 		return nil, err
 	}
-	at, err := s.lists("heaviest.indptr", n, len(weights))
+	at, err := s.Lists("heaviest.indptr", n, len(weights))
 	if err != nil {
 		return nil, err
 	}
@@ -135,23 +136,6 @@ func decodeHeaviest(s tensorSet, n int) ([][]Heavy, error) {
 		}
 	}
 	return out, nil
-}
-
-// lists reads where each of n lists begins, and where the last one ends, among total entries.
-func (s tensorSet) lists(name string, n, total int) ([]int, error) {
-	at, err := s.ints(name, n+1)
-	if err != nil {
-		return nil, err
-	}
-	if at[0] != 0 || at[n] != total {
-		return nil, fmt.Errorf("%s runs from %d to %d, want 0 to %d", name, at[0], at[n], total)
-	}
-	for i := range n {
-		if at[i] > at[i+1] || at[i+1] > total {
-			return nil, fmt.Errorf("%s[%d] is %d after %d, of %d entries", name, i+1, at[i+1], at[i], total)
-		}
-	}
-	return at, nil
 }
 
 // validate checks the map of an artifact with n synthetic nodes, d features and so many classes.

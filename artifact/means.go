@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"rivulet/artifact/safetensors"
 	"rivulet/graph"
 	"rivulet/infer"
 )
@@ -51,22 +52,23 @@ func (m *Manifest) HasMeans() bool {
 	return ok
 }
 
-func meansTensors(m *Means) []tensor {
-	tensors := []tensor{denseTensor("x", "N'×d, weighted means of the preprocessed features of each cluster", m.X)}
+func meansTensors(m *Means) []safetensors.Tensor {
+	tensors := []safetensors.Tensor{safetensors.Dense("x",
+		"N'×d, weighted means of the preprocessed features of each cluster", m.X)}
 	for name, of := range m.Operators {
-		tensors = append(tensors, denseTensor(name+".px", "N'×d, means of what the nodes receive", of.PX),
-			denseTensor(name+".scaled", "N'×d, means of what the nodes send", of.Scaled),
-			float32Tensor(name+".scale", "N', means of the scale of what the nodes send", of.Scale, len(of.Scale)),
-			float32Tensor(name+".back", "N', means of the way back i→j→i", of.Back, len(of.Back)))
+		tensors = append(tensors, safetensors.Dense(name+".px", "N'×d, means of what the nodes receive", of.PX),
+			safetensors.Dense(name+".scaled", "N'×d, means of what the nodes send", of.Scaled),
+			safetensors.Float32s(name+".scale", "N', means of the scale of what the nodes send", of.Scale, len(of.Scale)),
+			safetensors.Float32s(name+".back", "N', means of the way back i→j→i", of.Back, len(of.Back)))
 	}
 	return tensors
 }
 
 // decodeMeans reads the means of n synthetic nodes and d features.
-func decodeMeans(s tensorSet, n, d int) (*Means, error) {
+func decodeMeans(s safetensors.Set, n, d int) (*Means, error) {
 	m := &Means{Operators: map[string]OperatorMeans{}}
 	var err error
-	if m.X, err = s.dense("x", n, d); err != nil {
+	if m.X, err = s.Dense("x", n, d); err != nil {
 		return nil, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(s)) {
@@ -81,17 +83,17 @@ func decodeMeans(s tensorSet, n, d int) (*Means, error) {
 	return m, nil
 }
 
-func decodeOperator(s tensorSet, name string, n, d int) (of OperatorMeans, err error) {
-	if of.PX, err = s.dense(name+".px", n, d); err != nil {
+func decodeOperator(s safetensors.Set, name string, n, d int) (of OperatorMeans, err error) {
+	if of.PX, err = s.Dense(name+".px", n, d); err != nil {
 		return of, err
 	}
-	if of.Scaled, err = s.dense(name+".scaled", n, d); err != nil {
+	if of.Scaled, err = s.Dense(name+".scaled", n, d); err != nil {
 		return of, err
 	}
-	if of.Scale, err = s.float32s(name+".scale", n); err != nil {
+	if of.Scale, err = s.Float32s(name+".scale", n); err != nil {
 		return of, err
 	}
-	of.Back, err = s.float32s(name+".back", n)
+	of.Back, err = s.Float32s(name+".back", n)
 	return of, err
 }
 

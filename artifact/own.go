@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"rivulet/artifact/safetensors"
 	"rivulet/infer"
 )
 
@@ -13,21 +14,21 @@ import (
 const ownFile = "own.safetensors"
 
 // ownTensors are the weights of each layer, under the names of PyTorch Geometric's MLP.
-func ownTensors(layers []infer.Layer) (out []tensor) {
+func ownTensors(layers []infer.Layer) (out []safetensors.Tensor) {
 	for k, l := range layers {
-		out = append(out, denseTensor(fmt.Sprintf("lins.%d.weight", k), "weight, in×out", l.Self),
-			float32Tensor(fmt.Sprintf("lins.%d.bias", k), "bias, 1×out", l.Bias, 1, len(l.Bias)))
+		out = append(out, safetensors.Dense(fmt.Sprintf("lins.%d.weight", k), "weight, in×out", l.Self),
+			safetensors.Float32s(fmt.Sprintf("lins.%d.bias", k), "bias, 1×out", l.Bias, 1, len(l.Bias)))
 	}
 	return out
 }
 
-func decodeOwn(s tensorSet) (layers []infer.Layer, err error) {
+func decodeOwn(s safetensors.Set) (layers []infer.Layer, err error) {
 	for k := range len(s) / 2 {
 		var l infer.Layer
-		if l.Self, err = s.dense(fmt.Sprintf("lins.%d.weight", k), anyLength, anyLength); err != nil {
+		if l.Self, err = s.Dense(fmt.Sprintf("lins.%d.weight", k), safetensors.AnyLength, safetensors.AnyLength); err != nil {
 			return nil, err
 		}
-		bias, err := s.dense(fmt.Sprintf("lins.%d.bias", k), 1, anyLength)
+		bias, err := s.Dense(fmt.Sprintf("lins.%d.bias", k), 1, safetensors.AnyLength)
 		if err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"rivulet/artifact/safetensors"
 	"rivulet/graph"
 )
 
@@ -210,7 +211,7 @@ func (b *Bundle) encodeParts(keep func(name string, data []byte) error) (*encode
 			return nil, err
 		}
 		name := partFile(len(counts))
-		data, err := encodeTensors(mappingTensors(p))
+		data, err := safetensors.Encode(mappingTensors(p))
 		if err == nil {
 			err = keep(name, data)
 		}
@@ -220,9 +221,9 @@ func (b *Bundle) encodeParts(keep func(name string, data []byte) error) (*encode
 		out.files[name] = describe(data)
 		counts = append(counts, len(p.IDs))
 	}
-	index := int64Tensor(indexTensor, "rows of mapping/00000.safetensors, 00001, …", counts)
+	index := safetensors.Int64s(indexTensor, "rows of mapping/00000.safetensors, 00001, …", counts)
 	var err error
-	if out.index, err = encodeTensors([]tensor{index}); err != nil {
+	if out.index, err = safetensors.Encode([]safetensors.Tensor{index}); err != nil {
 		return nil, fmt.Errorf("%s: %w", mappingFile, err)
 	}
 	return out, nil
@@ -237,11 +238,11 @@ func readIndex(root *os.Root, m *Manifest) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	tensors, err := decodeTensors(data)
+	tensors, err := safetensors.Decode(data)
 	if err != nil {
 		return nil, err
 	}
-	counts, err := tensorSet(tensors).ints(indexTensor, anyLength)
+	counts, err := safetensors.Set(tensors).Ints(indexTensor, safetensors.AnyLength)
 	if err != nil {
 		return nil, err
 	}
@@ -297,7 +298,7 @@ func readPart(root *os.Root, m *Manifest, name string, rows int) (*Mapping, erro
 	if err != nil {
 		return nil, err
 	}
-	tensors, err := decodeTensors(data)
+	tensors, err := safetensors.Decode(data)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"rivulet/artifact/safetensors"
 )
 
 // testdata/python.safetensors was written with safetensors 0.8.0 for Python:
@@ -23,25 +25,25 @@ func TestDecodeTensorsOfPython(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tensors, err := decodeTensors(file)
+	tensors, err := safetensors.Decode(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := tensorSet(tensors)
+	s := safetensors.Set(tensors)
 	if len(s) != 6 {
 		t.Errorf("%d tensors, want 6", len(s))
 	}
-	a, err := s.dense("a", 2, 3)
+	a, err := s.Dense("a", 2, 3)
 	check(t, "a", err, []float32{0, .125, .25, .375, .5, .625}, a.Data)
-	b, err := s.ints("b", 3)
+	b, err := s.Ints("b", 3)
 	check(t, "b", err, []int{1, -2, 1 << 40}, b)
-	c, err := s.float32s("c", 2)
+	c, err := s.Float32s("c", 2)
 	check(t, "c", err, []float32{.5, 1e-3}, c)
-	d, err := s.bytes("d")
+	d, err := s.Bytes("d")
 	check(t, "d", err, []byte("hello"), d)
-	e, err := s.float32s("e", anyLength, 4)
+	e, err := s.Float32s("e", safetensors.AnyLength, 4)
 	check(t, "e", err, []float32{}, e)
-	f, err := s.int32s("f", anyLength)
+	f, err := s.Int32s("f", safetensors.AnyLength)
 	check(t, "f", err, []int32{7, -7}, f)
 }
 
@@ -56,10 +58,10 @@ func check(t *testing.T, name string, err error, want, got any) {
 }
 
 func TestEncodeTensorsGolden(t *testing.T) {
-	got, err := encodeTensors([]tensor{
-		{name: "ids", dtype: typeU8, shape: []int{3}, about: "names", data: []byte("abc")},
-		float32Tensor("x", "features", []float32{1, 2}, 1, 2),
-		int64Tensor("ptr", "pointers", []int{5}),
+	got, err := safetensors.Encode([]safetensors.Tensor{
+		{Name: "ids", DType: safetensors.U8, Shape: []int{3}, About: "names", Data: []byte("abc")},
+		safetensors.Float32s("x", "features", []float32{1, 2}, 1, 2),
+		safetensors.Int64s("ptr", "pointers", []int{5}),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -77,14 +79,14 @@ func TestEncodeTensorsGolden(t *testing.T) {
 }
 
 func TestEncodeTensorsRefuses(t *testing.T) {
-	one := float32Tensor("x", "", []float32{1}, 1)
-	for name, tensors := range map[string][]tensor{
+	one := safetensors.Float32s("x", "", []float32{1}, 1)
+	for name, tensors := range map[string][]safetensors.Tensor{
 		"name twice":    {one, one},
-		"reserved name": {float32Tensor(metadataKey, "", nil, 0)},
-		"short data":    {float32Tensor("x", "", []float32{1}, 2)},
-		"not UTF-8":     {float32Tensor("\xff", "", nil, 0)},
+		"reserved name": {safetensors.Float32s("__metadata__", "", nil, 0)},
+		"short data":    {safetensors.Float32s("x", "", []float32{1}, 2)},
+		"not UTF-8":     {safetensors.Float32s("\xff", "", nil, 0)},
 	} {
-		if _, err := encodeTensors(tensors); err == nil {
+		if _, err := safetensors.Encode(tensors); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
@@ -147,7 +149,7 @@ func TestDecodeTensorsRefuses(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, err := decodeTensors(tc.file)
+			_, err := safetensors.Decode(tc.file)
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("error = %v, want it to contain %q", err, tc.want)
 			}
@@ -156,25 +158,28 @@ func TestDecodeTensorsRefuses(t *testing.T) {
 }
 
 func TestTensorSetRefuses(t *testing.T) {
-	s := tensorSet{
-		"f": float32Tensor("f", "", []float32{1, 2}, 2),
-		"m": float32Tensor("m", "", []float32{1, 2}, 1, 2),
-		"i": int64Tensor("i", "", []int{1 << 31, 0}),
-		"u": {name: "u", dtype: typeU8, shape: []int{2}, data: []byte{1, 2}},
+	s := safetensors.Set{
+		"f": safetensors.Float32s("f", "", []float32{1, 2}, 2),
+		"m": safetensors.Float32s("m", "", []float32{1, 2}, 1, 2),
+		"i": safetensors.Int64s("i", "", []int{1 << 31, 0}),
+		"u": {Name: "u", DType: safetensors.U8, Shape: []int{2}, Data: []byte{1, 2}},
 	}
 	read := map[string]func() error{
-		`tensor "x" is missing`:                  func() error { _, err := s.ints("x", 2); return err },
-		`tensor "f" has shape [2], want [3]`:     func() error { _, err := s.float32s("f", 3); return err },
-		`tensor "f" has shape [2], want [any 2]`: func() error { _, err := s.float32s("f", anyLength, 2); return err },
-		`tensor "f" has shape [2], want [2 1]`:   func() error { _, err := s.dense("f", 2, 1); return err },
-		`tensor "m" has shape [1 2], want [2]`:   func() error { _, err := s.float32s("m", 2); return err },
-		`tensor "u" has dtype U8, want F32`:      func() error { _, err := s.float32s("u", 2); return err },
-		`tensor "f" has dtype F32, want I64`:     func() error { _, err := s.ints("f", 2); return err },
-		`tensor "f" has dtype F32, want U8`:      func() error { _, err := s.bytes("f"); return err },
-		`i[0] is 2147483648, outside 32 bits`:    func() error { _, err := s.int32s("i", 2); return err },
-		`tensor "a.indptr" is missing`:           func() error { _, err := s.csr("a.", 1, 1); return err },
-		`tensor "tables.u0" is missing`:          func() error { return tablesError("tables.c") },
-		`tensor "tables.u2" is unexpected`:       func() error { return tablesError("tables.u0", "tables.u2") },
+		`tensor "x" is missing`:              func() error { _, err := s.Ints("x", 2); return err },
+		`tensor "f" has shape [2], want [3]`: func() error { _, err := s.Float32s("f", 3); return err },
+		`tensor "f" has shape [2], want [any 2]`: func() error {
+			_, err := s.Float32s("f", safetensors.AnyLength, 2)
+			return err
+		},
+		`tensor "f" has shape [2], want [2 1]`: func() error { _, err := s.Dense("f", 2, 1); return err },
+		`tensor "m" has shape [1 2], want [2]`: func() error { _, err := s.Float32s("m", 2); return err },
+		`tensor "u" has dtype U8, want F32`:    func() error { _, err := s.Float32s("u", 2); return err },
+		`tensor "f" has dtype F32, want I64`:   func() error { _, err := s.Ints("f", 2); return err },
+		`tensor "f" has dtype F32, want U8`:    func() error { _, err := s.Bytes("f"); return err },
+		`i[0] is 2147483648, outside 32 bits`:  func() error { _, err := s.Int32s("i", 2); return err },
+		`tensor "a.indptr" is missing`:         func() error { _, err := s.CSR("a.", 1, 1); return err },
+		`tensor "tables.u0" is missing`:        func() error { return tablesError("tables.c") },
+		`tensor "tables.u2" is unexpected`:     func() error { return tablesError("tables.u0", "tables.u2") },
 		`tensor "tables.extra" is unexpected`: func() error {
 			return tablesError("tables.u0", "tables.c", "tables.extra")
 		},
@@ -189,9 +194,9 @@ func TestTensorSetRefuses(t *testing.T) {
 
 // tablesError is what reading a set of 1×1 tables of those names gives.
 func tablesError(names ...string) error {
-	s := tensorSet{}
+	s := safetensors.Set{}
 	for _, name := range names {
-		s[name] = float32Tensor(name, "", []float32{1}, 1, 1)
+		s[name] = safetensors.Float32s(name, "", []float32{1}, 1, 1)
 	}
 	_, err := decodeTables(s, tablesPrefix, 1)
 	return err
@@ -199,25 +204,27 @@ func tablesError(names ...string) error {
 
 func TestTensorsRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var tensors []tensor
-		names := rapid.SliceOfNDistinct(rapid.StringN(0, 6, -1).Filter(func(s string) bool { return s != metadataKey }), 0, 8,
+		var tensors []safetensors.Tensor
+		names := rapid.SliceOfNDistinct(rapid.StringN(0, 6, -1).Filter(func(s string) bool { return s != "__metadata__" }), 0,
+			8,
 			rapid.ID)
 		for _, name := range names.Draw(t, "names") {
-			x := tensor{name: name, dtype: rapid.SampledFrom([]dtype{typeF32, typeF64, typeI32, typeI64, typeU8}).Draw(t,
+			x := safetensors.Tensor{Name: name, DType: rapid.SampledFrom([]safetensors.DType{safetensors.F32, safetensors.F64,
+				safetensors.I32, safetensors.I64, safetensors.U8}).Draw(t,
 				"dtype")}
-			x.shape = rapid.SliceOfN(rapid.IntRange(0, 3), 0, 3).Draw(t, "shape")
-			size := x.dtype.size()
-			for _, n := range x.shape {
+			x.Shape = rapid.SliceOfN(rapid.IntRange(0, 3), 0, 3).Draw(t, "shape")
+			size := x.DType.Size()
+			for _, n := range x.Shape {
 				size *= n
 			}
-			x.data = rapid.SliceOfN(rapid.Byte(), size, size).Draw(t, "data")
+			x.Data = rapid.SliceOfN(rapid.Byte(), size, size).Draw(t, "data")
 			tensors = append(tensors, x)
 		}
-		file, err := encodeTensors(tensors)
+		file, err := safetensors.Encode(tensors)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := decodeTensors(file)
+		got, err := safetensors.Decode(file)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -225,12 +232,12 @@ func TestTensorsRoundTrip(t *testing.T) {
 			t.Fatalf("%d tensors became %d", len(tensors), len(got))
 		}
 		for _, want := range tensors {
-			if diff := cmp.Diff(want, got[want.name], cmp.AllowUnexported(tensor{})); diff != "" {
-				t.Fatalf("tensor %q differs (-written +read):\n%s", want.name, diff)
+			if diff := cmp.Diff(want, got[want.Name], cmp.AllowUnexported(safetensors.Tensor{})); diff != "" {
+				t.Fatalf("tensor %q differs (-written +read):\n%s", want.Name, diff)
 			}
 		}
 		for cut := range file {
-			if _, err := decodeTensors(file[:cut]); err == nil && len(tensors) > 0 {
+			if _, err := safetensors.Decode(file[:cut]); err == nil && len(tensors) > 0 {
 				t.Fatalf("the first %d of %d bytes were taken for a file", cut, len(file))
 			}
 		}

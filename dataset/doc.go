@@ -108,9 +108,7 @@
 //
 // va are the support nodes, te the arrivals. Labels of un nodes are unknown and -1. [Dataset.Neighbours] lists all
 // neighbours of a node by id, also those that a deployment will not know: they are the edges that an arrival
-// brings.
-//
-// [Dataset.Fingerprint] names the data by content; an artifact records the fingerprint of its training data.
+// brings. [Dataset.Fingerprint] names the data by content; an artifact records the fingerprint of its training data.
 //
 // # Files
 //
@@ -119,19 +117,16 @@
 //	tables.go      tables as a format: which files, and what data.yaml says
 //	build.go       rows of tables become a Dataset
 //	classes.go     labels that are no classes; numbers that a consumer refuses
-//	split.go       a split drawn at random
+//	split.go       a split drawn at random; withhold.go: nodes kept back for later
 //	load.go        the GraphSAINT layout
-//	json.go        its JSON files: classes and roles
-//	names.go       its lists of names
-//	merged.go      its record of arrivals that were merged
-//	fitted.go      its schema and the columns that the features were made of
+//	json.go        its JSON files: classes and roles; names.go: its lists of names
+//	merged.go      its record of arrivals that were merged; fitted.go: its schema and the columns of the features
 //	npz.go         one archive of NumPy with the whole set
 //	planetoid.go, planetoid_graph.go   Planetoid's pickles
 //	ogb.go         OGB's files
 //	save.go, savetables.go   writing the GraphSAINT layout, and tables
 //	symmetric.go   adjacency matrices of undirected edges
 //	inductive.go   the original graph T, batches of arrivals, and the same data in another order of nodes
-//	withhold.go    nodes kept back for later
 //	fingerprint.go the data's name by content
 //
 // # Packages
@@ -140,7 +135,6 @@
 //	parquet    tables in Parquet files
 //	numpy      arrays of NumPy and matrices of SciPy
 //	pickle     Python's pickles, of which nothing is run
-//	file       files within bounds, and what a file is that is no data
-//	leaks      what gives the labels away
+//	file       files within bounds; leaks: what gives the labels away
 //	generate   graphs drawn at random
 package dataset

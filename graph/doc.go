@@ -28,6 +28,17 @@
 // kernel with a plain loop, bit for bit, and the products with float64; `make processors` runs them on emulated
 // processors.
 //
+// The files:
+//
+//	csr.go, dense.go, features.go  the containers
+//	product.go                     row-stable products
+//	elements.go                    element by element; elements_amd64.go, elements_other.go
+//	rows_vectors.go                sums of rows; rows_amd64.go, rows_arm64.go, rows_other.go
+//	exp.go                         exponentials; exp_amd64.go, exp_other.go
+//	prefetch.go                    memory brought into the caches; prefetch_asm.go, prefetch_other.go
+//	normalise.go                   degree normalisation
+//	parallel.go                    work on several goroutines; helpers.go: goroutines that help with it
+//
 // Degree normalisation follows Kipf and Welling, "Semi-Supervised Classification with Graph Convolutional Networks"
 // (2017), in [Normalised]: Â(B) = D̃^-½ (B+I) D̃^-½ with D̃ the row sums of B+I.
 package graph

@@ -1,5 +1,3 @@
-// Command rivulet has the commands that people run by hand: the demo, a stack to develop against, a replay of a data
-// set, and tools for artifacts.
 package main
 
 import (

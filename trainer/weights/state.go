@@ -9,11 +9,11 @@ import (
 	"slices"
 	"strings"
 
-	"rivulet/artifact"
+	"rivulet/artifact/safetensors"
 )
 
 // State is a state_dict: tensors by name, matrices as PyTorch has them, [out, in].
-type State map[string]artifact.Array
+type State map[string]safetensors.Array
 
 // Read reads a safetensors file. The error names the file.
 func Read(path string) (State, error) {
@@ -33,7 +33,7 @@ func decode(file []byte) (State, error) {
 	if bytes.HasPrefix(file, []byte("PK\x03\x04")) || bytes.HasPrefix(file, []byte("\x80\x02")) {
 		return nil, errors.New("a file of torch.save, want one of safetensors.torch.save_file(model.state_dict(), path)")
 	}
-	arrays, err := artifact.DecodeArrays(file)
+	arrays, err := safetensors.DecodeArrays(file)
 	if err != nil {
 		return nil, err
 	}

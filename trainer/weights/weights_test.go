@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rivulet/artifact"
+	"rivulet/artifact/safetensors"
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/attach"
@@ -29,7 +29,7 @@ func read(t *testing.T, name string) State {
 	return s
 }
 
-func matrix(a artifact.Array) *graph.Dense {
+func matrix(a safetensors.Array) *graph.Dense {
 	return &graph.Dense{Rows: a.Shape[0], Cols: a.Shape[1], Data: a.Values}
 }
 
@@ -111,7 +111,7 @@ func tensors(shapes map[string][]int) State {
 		for _, n := range shape {
 			size *= n
 		}
-		s[name] = artifact.Array{Shape: shape, Type: "F32", Values: make([]float32, size)}
+		s[name] = safetensors.Array{Shape: shape, Type: "F32", Values: make([]float32, size)}
 	}
 	return s
 }
@@ -136,7 +136,7 @@ func TestModelRefuses(t *testing.T) {
 	gcn, sage := read(t, "gcn_pyg"), read(t, "sage_no_bias")
 	cheby, appnp := read(t, "cheby_named"), read(t, "appnp_named")
 	whole := with(sage, nil)
-	whole["gnn1.lin_l.weight"] = artifact.Array{Shape: []int{5, 6}, Type: "I64"}
+	whole["gnn1.lin_l.weight"] = safetensors.Array{Shape: []int{5, 6}, Type: "I64"}
 	square := tensors(map[string][]int{"a.lin.weight": {3, 3}, "b.lin.weight": {3, 3}})
 	for name, of := range map[string]struct {
 		model string

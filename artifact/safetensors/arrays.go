@@ -1,4 +1,4 @@
-package artifact
+package safetensors
 
 import (
 	"encoding/binary"
@@ -19,14 +19,14 @@ type Array struct {
 // by rounding; of whole numbers only type and shape are given. The error names the tensor, and the value where one
 // is not finite.
 func DecodeArrays(file []byte) (map[string]Array, error) {
-	tensors, err := decodeTensors(file)
+	tensors, err := Decode(file)
 	if err != nil {
 		return nil, err
 	}
 	arrays := make(map[string]Array, len(tensors))
 	for _, name := range slices.Sorted(maps.Keys(tensors)) {
 		t := tensors[name]
-		a := Array{Shape: t.shape, Type: string(t.dtype), Values: t.floats()}
+		a := Array{Shape: t.Shape, Type: string(t.DType), Values: t.floats()}
 		for k, v := range a.Values {
 			if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
 				return nil, fmt.Errorf("tensor %q: value %d is %v as a 32-bit number, want a finite one", name, k, v)
@@ -38,30 +38,30 @@ func DecodeArrays(file []byte) (map[string]Array, error) {
 }
 
 // floats are the values of a tensor of floating-point numbers, nil for others.
-func (t tensor) floats() []float32 {
+func (t Tensor) floats() []float32 {
 	var read func(at []byte) float32
-	switch t.dtype {
-	case typeF64:
+	switch t.DType {
+	case F64:
 		read = func(at []byte) float32 { return float32(math.Float64frombits(binary.LittleEndian.Uint64(at))) }
-	case typeF32:
+	case F32:
 		read = func(at []byte) float32 { return math.Float32frombits(binary.LittleEndian.Uint32(at)) }
-	case typeBF16: // the upper half of a float32
+	case BF16: // the upper half of a float32
 		read = func(at []byte) float32 { return math.Float32frombits(uint32(binary.LittleEndian.Uint16(at)) << 16) }
-	case typeF16:
-		read = func(at []byte) float32 { return fromHalf(binary.LittleEndian.Uint16(at)) }
+	case F16:
+		read = func(at []byte) float32 { return FromHalf(binary.LittleEndian.Uint16(at)) }
 	default:
 		return nil
 	}
-	size := t.dtype.size()
-	values := make([]float32, len(t.data)/size)
+	size := t.DType.Size()
+	values := make([]float32, len(t.Data)/size)
 	for k := range values {
-		values[k] = read(t.data[k*size:])
+		values[k] = read(t.Data[k*size:])
 	}
 	return values
 }
 
-// fromHalf widens an IEEE 754 binary16: 1 bit of sign, 5 of exponent (bias 15), 10 of fraction. It is exact.
-func fromHalf(bits uint16) float32 {
+// FromHalf widens an IEEE 754 binary16: 1 bit of sign, 5 of exponent (bias 15), 10 of fraction. It is exact.
+func FromHalf(bits uint16) float32 {
 	sign := float32(1)
 	if bits>>15 == 1 {
 		sign = -1

@@ -1,4 +1,4 @@
-package artifact
+package safetensors
 
 import (
 	"cmp"
@@ -21,76 +21,77 @@ import (
 //
 // No maintained Go library reads it; this file does all of it.
 
-// dtype is a tensor's element type by its name in the header.
-type dtype string
+// DType is a tensor's element type by its name in the header.
+type DType string
 
+// Types of elements.
 const (
-	typeF32 dtype = "F32"
-	typeF64 dtype = "F64" // read only: NumPy's default
-	typeI32 dtype = "I32"
-	typeI64 dtype = "I64"
-	typeU8  dtype = "U8"
+	F32 DType = "F32"
+	F64 DType = "F64" // read only: NumPy's default
+	I32 DType = "I32"
+	I64 DType = "I64"
+	U8  DType = "U8"
 	// Half precision is only for [DecodeArrays]; no tensor of an artifact has it.
-	typeF16  dtype = "F16"
-	typeBF16 dtype = "BF16"
+	F16  DType = "F16"
+	BF16 DType = "BF16"
 )
 
-// size returns the bytes of an element, 0 for a type that this package does not know.
-func (d dtype) size() int {
+// Size returns the bytes of an element, 0 for a type that this package does not know.
+func (d DType) Size() int {
 	switch d {
-	case typeF64, typeI64:
+	case F64, I64:
 		return 8
-	case typeF32, typeI32:
+	case F32, I32:
 		return 4
-	case typeF16, typeBF16:
+	case F16, BF16:
 		return 2
-	case typeU8:
+	case U8:
 		return 1
 	}
 	return 0
 }
 
-// tensor is one named array of a file.
-type tensor struct {
-	name  string
-	dtype dtype
-	shape []int
-	about string // description in the header's __metadata__
-	data  []byte
+// Tensor is one named array of a file.
+type Tensor struct {
+	Name  string
+	DType DType
+	Shape []int
+	About string // description in the header's __metadata__
+	Data  []byte
 }
 
-// tensorEntry is a tensor in the header.
-type tensorEntry struct {
-	DType   dtype     `json:"dtype"`
+// entry is a tensor in the header.
+type entry struct {
+	DType   DType     `json:"dtype"`
 	Shape   []uint64  `json:"shape"`
 	Offsets [2]uint64 `json:"data_offsets"`
 }
 
 const metadataKey = "__metadata__"
 
-// encodeTensors returns a file of tensors, whose names must be distinct. The same tensors in any order give the
+// Encode returns a file of tensors, whose names must be distinct. The same tensors in any order give the
 // same bytes. Wide elements come first, so that every tensor begins at a multiple of its element's size.
-func encodeTensors(tensors []tensor) ([]byte, error) {
-	tensors = slices.SortedFunc(slices.Values(tensors), func(a, b tensor) int {
-		return cmp.Or(cmp.Compare(b.dtype.size(), a.dtype.size()), cmp.Compare(a.name, b.name))
+func Encode(tensors []Tensor) ([]byte, error) {
+	tensors = slices.SortedFunc(slices.Values(tensors), func(a, b Tensor) int {
+		return cmp.Or(cmp.Compare(b.DType.Size(), a.DType.Size()), cmp.Compare(a.Name, b.Name))
 	})
 	header := make(map[string]any, len(tensors)+1)
 	about := make(map[string]string, len(tensors))
 	end := uint64(0)
 	for _, t := range tensors {
-		if _, twice := header[t.name]; twice || t.name == metadataKey {
-			return nil, fmt.Errorf("tensor %q: the name is taken", t.name)
+		if _, twice := header[t.Name]; twice || t.Name == metadataKey {
+			return nil, fmt.Errorf("tensor %q: the name is taken", t.Name)
 		}
-		entry := tensorEntry{DType: t.dtype, Shape: make([]uint64, len(t.shape)),
-			Offsets: [2]uint64{end, end + uint64(len(t.data))}}
-		for k, n := range t.shape {
+		entry := entry{DType: t.DType, Shape: make([]uint64, len(t.Shape)),
+			Offsets: [2]uint64{end, end + uint64(len(t.Data))}}
+		for k, n := range t.Shape {
 			entry.Shape[k] = uint64(n)
 		}
 		if err := entry.check(); err != nil {
-			return nil, fmt.Errorf("tensor %q: %w", t.name, err)
+			return nil, fmt.Errorf("tensor %q: %w", t.Name, err)
 		}
-		header[t.name] = entry
-		about[t.name] = t.about
+		header[t.Name] = entry
+		about[t.Name] = t.About
 		end = entry.Offsets[1]
 	}
 	header[metadataKey] = about
@@ -105,14 +106,14 @@ func encodeTensors(tensors []tensor) ([]byte, error) {
 	file = binary.LittleEndian.AppendUint64(file, uint64(len(text)))
 	file = append(file, text...)
 	for _, t := range tensors {
-		file = append(file, t.data...)
+		file = append(file, t.Data...)
 	}
 	return file, nil
 }
 
-// decodeTensors reads a file into tensors by name, whose data are parts of file. It allocates memory in proportion
+// Decode reads a file into tensors by name, whose data are parts of file. It allocates memory in proportion
 // to the header 's length, whatever the header declares.
-func decodeTensors(file []byte) (map[string]tensor, error) {
+func Decode(file []byte) (map[string]Tensor, error) {
 	if len(file) < 8 {
 		return nil, fmt.Errorf("%d bytes, too short for the length of a header", len(file))
 	}
@@ -128,18 +129,18 @@ func decodeTensors(file []byte) (map[string]tensor, error) {
 	if err := checkCover(entries, uint64(len(data))); err != nil {
 		return nil, err
 	}
-	tensors := make(map[string]tensor, len(entries))
+	tensors := make(map[string]Tensor, len(entries))
 	for name, e := range entries {
-		t := tensor{name: name, dtype: e.DType, shape: make([]int, len(e.Shape)), data: data[e.Offsets[0]:e.Offsets[1]]}
+		t := Tensor{Name: name, DType: e.DType, Shape: make([]int, len(e.Shape)), Data: data[e.Offsets[0]:e.Offsets[1]]}
 		for k, n := range e.Shape {
-			t.shape[k] = int(n)
+			t.Shape[k] = int(n)
 		}
 		tensors[name] = t
 	}
 	return tensors, nil
 }
 
-func decodeHeader(header []byte) (map[string]tensorEntry, error) {
+func decodeHeader(header []byte) (map[string]entry, error) {
 	var raw map[string]jsontext.Value // refuses a repeated name
 	if err := json.Unmarshal(header, &raw); err != nil {
 		return nil, fmt.Errorf("header: %w", err)
@@ -153,7 +154,7 @@ func decodeHeader(header []byte) (map[string]tensorEntry, error) {
 		}
 		delete(raw, metadataKey)
 	}
-	entries := make(map[string]tensorEntry, len(raw))
+	entries := make(map[string]entry, len(raw))
 	for name, value := range raw {
 		entry, err := decodeEntry(value)
 		if err != nil {
@@ -164,32 +165,32 @@ func decodeHeader(header []byte) (map[string]tensorEntry, error) {
 	return entries, nil
 }
 
-func decodeEntry(value jsontext.Value) (tensorEntry, error) {
+func decodeEntry(value jsontext.Value) (entry, error) {
 	var members map[string]jsontext.Value
 	if err := json.Unmarshal(value, &members); err != nil {
-		return tensorEntry{}, err
+		return entry{}, err
 	}
 	for _, member := range []string{"dtype", "shape", "data_offsets"} {
 		if v, ok := members[member]; !ok || v.Kind() == 'n' {
-			return tensorEntry{}, fmt.Errorf("%s is missing", member)
+			return entry{}, fmt.Errorf("%s is missing", member)
 		}
 	}
-	var e tensorEntry
+	var e entry
 	if err := json.Unmarshal(value, &e, json.RejectUnknownMembers(true)); err != nil {
-		return tensorEntry{}, err
+		return entry{}, err
 	}
 	return e, e.check()
 }
 
 // check compares type, shape and offsets with one another.
-func (e tensorEntry) check() error {
-	if e.DType.size() == 0 {
+func (e entry) check() error {
+	if e.DType.Size() == 0 {
 		return fmt.Errorf("dtype %q is not one of F32, F64, F16, BF16, I32, I64, U8", e.DType)
 	}
 	if e.Offsets[1] < e.Offsets[0] {
 		return fmt.Errorf("data_offsets end at %d before they begin at %d", e.Offsets[1], e.Offsets[0])
 	}
-	size := uint64(e.DType.size())
+	size := uint64(e.DType.Size())
 	for _, n := range e.Shape {
 		over, product := bits.Mul64(size, n)
 		if over != 0 || product > math.MaxInt64 || n > math.MaxInt64 {
@@ -204,7 +205,7 @@ func (e tensorEntry) check() error {
 }
 
 // checkCover refuses tensors that overlap, leave gaps, or do not end with the data.
-func checkCover(entries map[string]tensorEntry, size uint64) error {
+func checkCover(entries map[string]entry, size uint64) error {
 	type span struct {
 		name       string
 		begin, end uint64
