@@ -276,3 +276,19 @@ time=2026-03-01T12:02:09Z level=INFO msg="the last line"
 		t.Errorf("%v, %v, want %v", got, err, want)
 	}
 }
+
+// A version that says other numbers of everything is not left undecided: some predictions may be, not nearly all.
+func TestUndecidedAreBounded(t *testing.T) {
+	s := &stream{rows: map[string]attach.Row{}}
+	for n := range 100 {
+		p := s.predict(100*n, "b")
+		p.Arrivals, p.Numbers, p.Made = 1, 1, after(100*n+9)
+		s.predict(100*n, "a").Made = after(100*n + 9) // late, as after a transaction that was aborted
+	}
+	o := Oracle{TTL: 5 * time.Second, Model: func(string) (Model, error) { return model{}, nil },
+		Arrival: func(id string) *event.Arrival { return &event.Arrival{ID: id, Edges: edges[id]} }}
+	report, violations := o.Judge(s.said)
+	if len(violations) == 0 {
+		t.Errorf("%v, and no violation", report)
+	}
+}
