@@ -46,6 +46,13 @@ func (d *Dataset) Original() *Original {
 	return o
 }
 
+// Joined returns the same data with more nodes in T, without classes.
+func (d *Dataset) Joined(nodes []int32) *Dataset {
+	out := *d
+	out.Unlabelled = slices.Concat(d.Unlabelled, nodes)
+	return &out
+}
+
 // OriginalFirst returns the same data with other node indices: the nodes of T come first, in their order, and the
 // others behind them, in theirs. [Dataset.Original] then shares the features, which are most of a data set's memory,
 // instead of copying them. The result is d itself if it is in this order; otherwise it shares only texts with d.

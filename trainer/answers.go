@@ -51,11 +51,11 @@ func (t *task) answer(ctx context.Context, r *recipe) ([]Answer, error) {
 		return nil, nil
 	}
 	nodes, roles := t.answered()
-	edges, degrees, err := t.holder.neighbours(ctx, nodes)
+	edges, degrees, err := t.holder.Neighbours(ctx, nodes)
 	if err != nil {
 		return nil, err
 	}
-	set := r.placed[0].on(joinBatches(t.data, t.original, [][]int32{nodes}, false))
+	set := r.placed[0].on(eval.Attach(t.data, t.original, [][]int32{nodes}, false))
 	probabilities := eval.Run(r.predictor(0), set).Probabilities[0]
 	out := make([]Answer, len(nodes))
 	for k, i := range nodes {
@@ -97,7 +97,7 @@ func valuesOf(ids []string, columns []schema.Column) func(id string) []schema.Fi
 	}
 }
 
-func (h inMemory) neighbours(_ context.Context, nodes []int32) (ids [][]string, degrees []int, err error) {
+func (h inMemory) Neighbours(_ context.Context, nodes []int32) (ids [][]string, degrees []int, err error) {
 	for _, i := range nodes {
 		ids, degrees = append(ids, h.data.Neighbours(i)), append(degrees, h.data.Adj.RowLen(int(i)))
 	}

@@ -3,7 +3,6 @@ package trainer
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"rivulet/artifact"
 	"rivulet/dataset"
@@ -21,7 +20,7 @@ func Compare(d *dataset.Dataset, b *artifact.Bundle, batches [][]int32, graphBat
 		return 0, 0, err
 	}
 	original := d.Original()
-	set := joinBatches(d, original, batches, graphBatch)
+	set := eval.Attach(d, original, batches, graphBatch)
 	model, err := wholeModel(original, b)
 	if err != nil {
 		return 0, 0, err
@@ -46,23 +45,17 @@ func WholeGrowing(ctx context.Context, d *dataset.Dataset, b *artifact.Bundle, o
 			return nil, err
 		}
 		progress.Step("answering on the whole graph", at-from, len(order)-from)
-		joined, original := joining(d, order[:at])
+		joined := d.Joined(order[:at])
+		original := joined.Original()
 		model, err := wholeModel(original, b)
 		if err != nil {
 			return nil, err
 		}
 		nodes := order[at:min(at+step, len(order))]
-		out = append(out, eval.Run(plain(model), joinBatches(joined, original, [][]int32{nodes}, false)).Class...)
+		out = append(out, eval.Run(plain(model), eval.Attach(joined, original, [][]int32{nodes}, false)).Class...)
 	}
 	progress.Step("answering on the whole graph", len(order)-from, len(order)-from)
 	return out, nil
-}
-
-// joining returns the data set with more nodes in T, without classes.
-func joining(d *dataset.Dataset, nodes []int32) (*dataset.Dataset, *dataset.Original) {
-	joined := *d
-	joined.Unlabelled = slices.Concat(joined.Unlabelled, nodes)
-	return &joined, joined.Original()
 }
 
 // wholeModel deploys the artifact's default model on T, over the neighbourhood of each batch: micro-batches are

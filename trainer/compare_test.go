@@ -30,7 +30,7 @@ func TestWholeGrowing(t *testing.T) {
 			t.Fatal(err)
 		}
 		joint := model.Joint(original.Adj, b.Preprocess.Raw(original.X), &b.Preprocess)
-		return accuracyOn(plain(joint), joinBatches(d, original, [][]int32{nodes}, false))
+		return accuracyOn(plain(joint), eval.Attach(d, original, [][]int32{nodes}, false))
 	}
 	alone, err := WholeGrowing(t.Context(), d, b, order, 0, len(order), Silent{})
 	if err != nil {
@@ -49,7 +49,7 @@ func TestWholeGrowing(t *testing.T) {
 	}
 	for at := 20; at < len(order); at += 30 {
 		nodes := order[at:min(at+30, len(order))]
-		then, _ := joining(d, order[:at])
+		then := d.Joined(order[:at])
 		if got, want := right(grown[at-20:][:len(nodes)], nodes), whole(then, nodes); got != want {
 			t.Errorf("arrivals from %d on: %v%%, want %v%%", at, got, want)
 		}

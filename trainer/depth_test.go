@@ -80,7 +80,7 @@ func TestDeepModelsAreServedAndRefreshed(t *testing.T) {
 			t.Errorf("%s: O→O %.1f%%, O→S %.1f%%", name, accuracy[name+eval.OtoO], accuracy[name+eval.OtoS])
 		}
 	}
-	again, err := Inherit(&b.Manifest)
+	again, err := Inherit(&b.Manifest, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

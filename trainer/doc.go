@@ -13,18 +13,17 @@
 //	task.go        options and data -> T, preprocessing (package features), support and test nodes, sizes of classes
 //	original.go    W_O fitted on T (package fit), hyperparameters chosen on the support nodes; or imported weights
 //	layered.go     the same of models with hidden layers
-//	memo.go        results that depend on T alone: a study with many methods makes them once
-//	methods.go     the list of the methods of condensation, and the interfaces of their results: S, M, and models on them
+//	memo.go        results that depend on T alone: a series of runs with many methods makes them once ([Series])
+//	methods.go     the methods of condensation, and the interfaces of their results: S, M, and models on them
 //	clusters.go    methods solved and cluster: clusters and M (packages condense, nnls), tables of S (package tables)
-//	learned.go     the paper's recipe and GCond (package mcond)
-//	graphs.go      an S that is a graph: models fitted on it, its frozen tables
-//	baselines.go   coresets and virtual nodes (package condense); cached.go: T's own tables as S
+//	graph.go       T as a method of another package condenses it: those of the laboratory (lab/methods)
+//	graphs.go      an S that is a graph: models fitted on it, its frozen tables; T's own tables as S (method cached)
 //	choose.go      the model to serve, chosen on the support nodes (--models auto)
 //	own.go         perceptrons of own features (package fit); expert.go: those that answer beside the models on S
 //	rivals.go      methods without S, for comparison: own features alone, and the classes of neighbours
 //	deploy.go      a model on the graph that arrivals attach to: T or S, joint or frozen
 //	calibrate.go   temperature, label and error propagation, chosen on the support nodes; confidence.go: their quality
-//	evaluate.go    every deployment on the test nodes (package eval); footprint.go: the memory that M takes
+//	evaluate.go    every deployment on the test nodes (package eval)
 //	answers.go     some nodes with the predictions that consumers of the artifact have to repeat
 //	reference.go   figures of the validation nodes, with which a consumer compares its stream
 //
@@ -37,9 +36,7 @@
 //
 // # More than one run
 //
-//	study.go       methods, models and sizes over seeds ([Study])
-//	grow.go        the gain from rows of M for arrivals ([Grow])
-//	refresh.go     options of the run that made an artifact; two artifacts on the same validation nodes
+//	refresh.go     options of the run that made an artifact
 //	compare.go     an artifact against Whole on the batches of a stream ([Compare])
 //	addmodel.go    a model added to an artifact without T
 //

@@ -219,20 +219,3 @@ func TestLaterModelKeepsTheSchema(t *testing.T) {
 		t.Errorf("%d models with the schema %v", len(got.Models), got.Schema)
 	}
 }
-
-// Growth is measured on features by name as on the same ones by position.
-func TestGrowByName(t *testing.T) {
-	d := small(t, generate.Dense)
-	o := GrowOptions{Run: options(15), Shares: []float64{0.5}, Orders: 1, Batch: 50}
-	var got [2]string
-	for k, of := range []*dataset.Dataset{d, byName(d)} {
-		results, err := Grow(t.Context(), of, o, Silent{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		got[k] = fmt.Sprint(results)
-	}
-	if got[0] != got[1] {
-		t.Errorf("by position %s\nby name %s", got[0], got[1])
-	}
-}

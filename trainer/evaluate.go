@@ -25,17 +25,17 @@ type deployment struct {
 	served      bool               // consumers serve it where nothing else is said
 }
 
-// measurements lists the measurements besides a method's own deployments.
-type measurements struct {
-	// kinds of propagation, lp and ep, in every setting; nil: only in O→S, whose parameters the artifact holds.
-	kinds []string
-	// attachments besides the method's own and, on T, joint.
-	attachments []string
+// Measurements lists the Measurements besides a method's own deployments.
+type Measurements struct {
+	// Kinds of propagation, lp and ep, in every setting; nil: only in O→S, whose parameters the artifact holds.
+	Kinds []string
+	// Attachments besides the method's own and, on T, joint.
+	Attachments []string
 }
 
 // deployments returns the deployments of docs/algorithm.md, sections 5 to 7, for each model: O→O, O→S, S→O and S→S
 // as far as the method has them. If W_S has an M of its own, S→S is also deployed through W_O's M.
-func (t *task) deployments(ctx context.Context, r *recipe, w measurements, progress Progress) ([]deployment, error) {
+func (t *task) deployments(ctx context.Context, r *recipe, w Measurements, progress Progress) ([]deployment, error) {
 	var out []deployment
 	calibrated := func(setting string, f *fitResult, shared bool, p *deployedModel, kinds []string) error {
 		begins(progress, "calibrating "+f.model.Name()+", "+setting)
@@ -45,7 +45,7 @@ func (t *task) deployments(ctx context.Context, r *recipe, w measurements, progr
 		return err
 	}
 	add := func(setting string, f *fitResult, shared bool, p *deployedModel) error {
-		return calibrated(setting, f, shared, p, w.kinds)
+		return calibrated(setting, f, shared, p, w.Kinds)
 	}
 	for k, whole := range r.whole {
 		begins(progress, "putting "+whole.model.Name()+" onto the original graph")
@@ -53,13 +53,13 @@ func (t *task) deployments(ctx context.Context, r *recipe, w measurements, progr
 		if err != nil {
 			return nil, err
 		}
-		if w.kinds != nil {
-			kinds = w.kinds
+		if w.Kinds != nil {
+			kinds = w.Kinds
 		}
 		if err := calibrated(eval.OtoO, whole, false, onT, kinds); err != nil {
 			return nil, err
 		}
-		if slices.Contains(w.attachments, artifact.AttachFrozen) && infer.Freezable(whole.model) == nil {
+		if slices.Contains(w.Attachments, artifact.AttachFrozen) && infer.Freezable(whole.model) == nil {
 			frozen, err := t.frozen(t.itself(), whole.model)
 			if err != nil {
 				return nil, err
@@ -68,7 +68,7 @@ func (t *task) deployments(ctx context.Context, r *recipe, w measurements, progr
 				return nil, err
 			}
 		}
-		if r.placed != nil && w.kinds == nil { // calibrated already, for the artifact
+		if r.placed != nil && w.Kinds == nil { // calibrated already, for the artifact
 			out = append(out, rows(deployment{deployedModel: r.placed[k], setting: eval.OtoS, weightDecay: whole.weightDecay,
 				served: r.serves(t, eval.OtoS, whole, r.placed[k])}, r.calibrations[k])...)
 			if r.placed[k].expert != nil { // beside it, what it gains
@@ -87,7 +87,7 @@ func (t *task) deployments(ctx context.Context, r *recipe, w measurements, progr
 // serves reports whether consumers of an artifact of this run serve a deployment: that of the first model, fitted on T,
 // on S in the method's attachment, with the expert if there is one. Methods for comparison make no artifact.
 func (r *recipe) serves(t *task, setting string, f *fitResult, p *deployedModel) bool {
-	return !t.method.comparison && setting == eval.OtoS && f == r.whole[0] &&
+	return !t.method.Comparison && setting == eval.OtoS && f == r.whole[0] &&
 		p.attachment == r.served.parts().Attachment && p.expert == r.expertOf(f)
 }
 
@@ -102,7 +102,7 @@ func (r *recipe) expertOf(f *fitResult) *infer.Expert {
 }
 
 // deployOnS adds the deployments of one model that involve S.
-func (t *task) deployOnS(ctx context.Context, r *recipe, whole *fitResult, w measurements, progress Progress,
+func (t *task) deployOnS(ctx context.Context, r *recipe, whole *fitResult, w Measurements, progress Progress,
 	add func(setting string, f *fitResult, shared bool, p *deployedModel) error) error {
 	c := r.served.parts()
 	onS := func(setting string, f *fitResult, shared bool, c condensation, attachments []string) error {
@@ -122,10 +122,10 @@ func (t *task) deployOnS(ctx context.Context, r *recipe, whole *fitResult, w mea
 		}
 		return nil
 	}
-	more := slices.DeleteFunc(slices.Clone(w.attachments), func(a string) bool { return a == c.Attachment || !c.has(a) })
+	more := slices.DeleteFunc(slices.Clone(w.Attachments), func(a string) bool { return a == c.Attachment || !c.has(a) })
 	named := append([]string{c.Attachment}, more...)
 	first := more
-	if w.kinds != nil {
+	if w.Kinds != nil {
 		first = named
 	}
 	if c.has(c.Attachment) {
@@ -214,7 +214,7 @@ type shuffledBatches struct {
 func (t *task) regroup(mode string) *shuffledBatches {
 	order := rand.New(rand.NewPCG(regroupSeed, 0)).Perm(len(t.data.Test))
 	g := &shuffledBatches{order: order[:min(len(order), 2*t.options.Batch)]}
-	g.set = joinBatches(t.data, t.original, dataset.Batches(take(t.data.Test, g.order), max(1, t.options.Batch/10)),
+	g.set = eval.Attach(t.data, t.original, dataset.Batches(take(t.data.Test, g.order), max(1, t.options.Batch/10)),
 		mode == GraphBatch)
 	return g
 }

@@ -33,7 +33,7 @@ const ownGain = 0.5
 // chooseExperts fits perceptrons of own features and chooses, for each model on S, the exponents with which one of them
 // answers beside it (docs/algorithm.md, section 11). All models share the perceptron that is best beside the first.
 func (t *task) chooseExperts(ctx context.Context, r *recipe, progress Progress) error {
-	if t.options.Own == OwnNever || t.method.comparison || len(r.placed) == 0 {
+	if t.options.Own == OwnNever || t.method.Comparison || len(r.placed) == 0 {
 		return nil
 	}
 	start := time.Now()

@@ -9,6 +9,7 @@ import (
 	"rivulet/infer/attach"
 	"rivulet/infer/preprocess"
 	"rivulet/trainer/condense"
+	"rivulet/trainer/eval"
 	"rivulet/trainer/features"
 	"rivulet/trainer/fit"
 	"rivulet/trainer/product"
@@ -55,7 +56,7 @@ func (t *task) fitOnGraph(ctx context.Context, name string, s artifact.Synthetic
 // support nodes, all of them at once (docs/algorithm.md, section 2). Arrivals then read the degrees and layers of S
 // with these nodes attached.
 func (t *task) supportTables(c *graphParts, m infer.Model) *infer.Tables {
-	all := joinBatches(t.data, t.original, [][]int32{t.data.Validation}, true).On(c.M).Batches[0]
+	all := eval.Attach(t.data, t.original, [][]int32{t.data.Validation}, true).On(c.M).Batches[0]
 	s := c.Adj
 	tables := m.Tables(attached(s, all.Sparse(), all.Adj), stackedInputs{preprocess.Ready(c.X), t.pre.Raw(all.X)})
 	for k, u := range tables.U {
@@ -144,4 +145,33 @@ func graphPropagation(adj *graph.CSR, f0 *graph.Dense, alpha float32) *infer.Tab
 // alone returns a batch without arrivals, for a graph's own nodes.
 func alone(x graph.Features, nodes int) *attach.Batch {
 	return &attach.Batch{X: x.Take(nil), R: &graph.CSR{Cols: nodes, RowPtr: []int{0}}}
+}
+
+// cachedTables is the method cached: T's own tables, with which M is compared (docs/algorithm.md, section 7). It is
+// also the way in which a model is frozen on T.
+type cachedTables struct {
+	*task
+	graphParts
+}
+
+func (t *task) condenseNothing(ctx context.Context, _ []*fitResult, _ Progress) (condensation, error) {
+	return t.itself(), ctx.Err()
+}
+
+// itself returns T as its own condensed graph.
+func (t *task) itself() *cachedTables {
+	return &cachedTables{t, graphParts{Condensation: &condense.Condensation{Attachment: artifact.AttachFrozen}}}
+}
+
+func (u *cachedTables) tables(m infer.Model) (*infer.Tables, error) {
+	return m.Tables(u.original.Adj, u.inputs), nil
+}
+
+func (u *cachedTables) propagation(kind string, m infer.Model, alpha float32) (*infer.Tables, error) {
+	return u.propagationOnT(kind, m, alpha), nil
+}
+
+// propagationOnT returns T's own frozen tables of label or error propagation.
+func (t *task) propagationOnT(kind string, m infer.Model, alpha float32) *infer.Tables {
+	return infer.PropagationTables(t.original.Adj, t.seeds(kind, m), alpha)
 }

@@ -16,8 +16,8 @@ type holder interface {
 	own(ctx context.Context) (ownData, error)
 	// deploy returns a model on T itself, and the kinds of propagation whose tables of T are at hand.
 	deploy(f *fitResult) (p *deployedModel, kinds []string, err error)
-	// neighbours returns the ids of the neighbours of nodes of the data, all or those in T, and how many there are in all.
-	neighbours(ctx context.Context, nodes []int32) (ids [][]string, degrees []int, err error)
+	// Neighbours returns the ids of the neighbours of nodes of the data, all or those in T, and how many there are in all.
+	Neighbours(ctx context.Context, nodes []int32) (ids [][]string, degrees []int, err error)
 }
 
 // inMemory is the holder of a T that is in memory.
@@ -28,7 +28,7 @@ func (h inMemory) fit(ctx context.Context, name string, progress Progress) (*fit
 }
 
 func (h inMemory) condense(ctx context.Context, whole []*fitResult, progress Progress) (condensation, error) {
-	return h.method.condense(h.task, ctx, whole, progress)
+	return h.condenseInMemory(ctx, whole, progress)
 }
 
 func (h inMemory) deploy(f *fitResult) (*deployedModel, []string, error) {
@@ -57,7 +57,7 @@ func CheckStaged(o Options) error {
 		return err
 	}
 	const not = "a run of stages (--engine disk, --sums fixed) does not hold"
-	if m, _ := methodOf(o.Method); !m.tables {
+	if m, _ := o.method(); !m.tables {
 		return fmt.Errorf("method is %s, %s T in memory, which the method reads as a whole", o.Method, not)
 	}
 	for _, r := range requirements {
@@ -70,7 +70,7 @@ func CheckStaged(o Options) error {
 
 // servable returns an error if the run's method makes no artifact.
 func (t *task) servable() error {
-	if t.method.comparison {
+	if t.method.Comparison {
 		return fmt.Errorf("method %s has no S and M to serve and makes no artifact: it is measured by eval", t.options.Method)
 	}
 	return nil

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"rivulet/artifact"
+	"rivulet/dataset"
 	"rivulet/graph"
 	"rivulet/trainer/eval"
 )
@@ -100,3 +102,77 @@ func (w *memo) keepClasses(r *eval.Result, classes []int32) { w.answers[answerKe
 
 // classes returns Whole's predictions for the test nodes; Whole was measured first.
 func (w *memo) classes(r *eval.Result) []int32 { return w.answers[answerKey(r)] }
+
+// Series measures runs on one data set, one after the other. Results that depend on T alone, W_O and the rows of O→O,
+// are made once for each seed.
+type Series struct {
+	task   *task
+	bySeed map[uint64]*memo
+}
+
+// NewSeries makes a data set ready for runs. The options of features and batches are those of all runs.
+func NewSeries(d *dataset.Dataset, o Options, progress Progress) (*Series, error) {
+	begins(progress, preparing)
+	t, err := newTask(d, o)
+	if err != nil {
+		return nil, err
+	}
+	progress.Step(preparing, 1, 1)
+	return &Series{t, map[uint64]*memo{}}, nil
+}
+
+// Labelled returns the number of T's nodes that have a label.
+func (s *Series) Labelled() int { return len(s.task.labelled) }
+
+// Measure condenses T as a run's options say, and measures the models on the test nodes.
+func (s *Series) Measure(ctx context.Context, run Options, w Measurements, progress Progress) ([]eval.Result, error) {
+	known := s.bySeed[run.Seed]
+	if known == nil {
+		known = s.task.whole.seeded()
+		s.bySeed[run.Seed] = known
+	}
+	t, err := s.task.with(run, known)
+	if err != nil {
+		return nil, err
+	}
+	r, err := t.condense(ctx, progress)
+	if err != nil {
+		return nil, err
+	}
+	deployments, err := t.deployments(ctx, r, w, progress)
+	if err != nil {
+		return nil, err
+	}
+	s.task.whole = known.seeded()
+	return t.evaluate(ctx, deployments, t.seconds+r.seconds, progress)
+}
+
+// footprint is the memory in bytes that a deployment takes for T's nodes where it serves: in each consumer, and in
+// Redis.
+type footprint struct{ memory, stored int64 }
+
+// footprint measures the memory for T's nodes of a deployment, once for each M. A deployment that is joined to T takes
+// none beside T. T's own tables are kept by the same ids and have no form in Redis: the bytes of ids and tables are
+// counted.
+func (t *task) footprint(p *deployedModel) footprint {
+	keeper := t.options.Keeper
+	if keeper == nil || (p.through == nil && p.kept == 0) {
+		return footprint{}
+	}
+	if known, ok := t.whole.footprints[p.through]; ok && p.through != nil {
+		return known
+	}
+	if p.through == nil {
+		n := t.original.Adj.Rows
+		ids := &artifact.Mapping{IDs: t.original.IDs, Rows: &graph.CSR{Rows: n, Cols: 1, RowPtr: make([]int, n+1)}}
+		out := footprint{memory: p.kept + keeper.Held(ids), stored: p.kept}
+		for _, id := range ids.IDs {
+			out.stored += int64(len(id))
+		}
+		return out
+	}
+	m := &artifact.Mapping{IDs: t.original.IDs, Rows: p.through}
+	out := footprint{keeper.Held(m), keeper.Stored(m)}
+	t.whole.footprints[p.through] = out
+	return out
+}

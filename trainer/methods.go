@@ -1,6 +1,7 @@
 package trainer
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -10,19 +11,13 @@ import (
 	"rivulet/infer"
 	"rivulet/trainer/condense"
 	"rivulet/trainer/plane"
+	"rivulet/trainer/tables"
 )
 
-// Methods of condensation: docs/algorithm.md, sections 4 (learned, gcond), 5 (solved) and 7.
+// Names of the methods of this package: docs/algorithm.md, sections 5 (solved) and 7.
 const (
 	MethodSolved  = "solved"
-	MethodLearned = "learned"
-	MethodRandom  = "random"
-	MethodDegree  = "degree"
-	MethodHerding = "herding"
-	MethodKCenter = "kcenter"
-	MethodVNG     = "vng"
 	MethodCluster = "cluster"
-	MethodGCond   = "gcond"
 	MethodCached  = "cached"
 	// Rivals without S: see [rivals].
 	MethodLogreg   = "logreg"
@@ -31,56 +26,88 @@ const (
 	MethodEvidence = "evidence"
 )
 
+// Method is a way to condense T. Others than those of this package are in [Options].More.
+type Method struct {
+	Name string
+	// Label is the method's name in results; empty: Name.
+	Label string
+	// Condense makes S and M of a T in memory.
+	Condense Condenser
+	// Models are those that the method can deploy; nil: every model.
+	Models []string
+	// Comparison says that the method has no S and M to serve: it is only measured.
+	Comparison bool
+	// Frozen says that M is made for frozen attachment, from the models' messages or tables.
+	Frozen bool
+
+	tables bool  // the method makes S and M also where T lies in tables of stages
+	make   maker // of a method of this package, in place of Condense
+}
+
 // maker makes S and M; whole are W_O of the models of the run.
 type maker func(t *task, ctx context.Context, whole []*fitResult, progress Progress) (condensation, error)
 
-// method is a way to condense T.
-type method struct {
-	name     string
-	condense maker
-	models   []string // what it can deploy; nil: every model
-	// comparison says that the method has no S and M to serve: it is only measured.
-	comparison bool
-	// frozen says that M is made for frozen attachment, from the models' messages or tables.
-	frozen bool
-	// tables says that the method makes S and M also where T lies in tables of stages. Others need T in memory.
-	tables bool
+// methods are those of this package. Code of a method must not read the list: a task knows its own method.
+var methods = []Method{
+	{Name: MethodCached, make: (*task).condenseNothing, Comparison: true, Frozen: true},
+	{Name: MethodCluster, make: clusters(membershipRows), Frozen: true},
+	{Name: MethodEvidence, make: rival((*task).neighboursEvidence), Comparison: true},
+	{Name: MethodGLNN, make: rival((*task).distilled), Comparison: true},
+	{Name: MethodLogreg, make: rival((*task).regression), Comparison: true},
+	{Name: MethodMLP, make: rival((*task).perceptron), Comparison: true},
+	{Name: MethodSolved, make: clusters(solveRows), Frozen: true, tables: true},
 }
 
-// methods lists all methods by name. Code of a method must not read the list: a task knows its own method.
-var methods = []method{
-	{name: MethodCached, condense: (*task).condenseNothing, comparison: true, frozen: true},
-	{name: MethodCluster, condense: clusters(membershipRows), frozen: true},
-	{name: MethodDegree, condense: coreset(condense.Degree)},
-	{name: MethodEvidence, condense: rival((*task).neighboursEvidence), comparison: true},
-	{name: MethodGCond, condense: (*task).condenseGCond, comparison: true},
-	{name: MethodGLNN, condense: rival((*task).distilled), comparison: true},
-	{name: MethodHerding, condense: coreset(condense.Herding)},
-	{name: MethodKCenter, condense: coreset(condense.KCenter)},
-	{name: MethodLearned, condense: (*task).condenseLearned},
-	{name: MethodLogreg, condense: rival((*task).regression), comparison: true},
-	{name: MethodMLP, condense: rival((*task).perceptron), comparison: true},
-	{name: MethodRandom, condense: coreset(condense.Random)},
-	{name: MethodSolved, condense: clusters(solveRows), frozen: true, tables: true},
-	{name: MethodVNG, condense: (*task).condenseVNG, models: []string{modelSGC}, frozen: true},
-}
-
-// Methods returns the names that [Options.Method] may have, in order.
-func Methods() []string {
-	var names []string
-	for _, m := range methods {
-		names = append(names, m.name)
+// Methods returns the names that [Options.Method] may have with more methods, in order.
+func Methods(more []Method) (names []string) {
+	for _, m := range slices.Concat(methods, more) {
+		names = append(names, m.Name)
 	}
+	slices.Sort(names)
 	return names
 }
 
-// methodOf returns the method with a name; known reports whether there is one.
-func methodOf(name string) (m method, known bool) {
-	at := slices.IndexFunc(methods, func(m method) bool { return m.name == name })
+// method returns the method of a run; known reports whether there is one of its name.
+func (o *Options) method() (m Method, known bool) {
+	all := slices.Concat(methods, o.More)
+	at := slices.IndexFunc(all, func(m Method) bool { return m.Name == o.Method })
 	if at < 0 {
-		return method{}, false
+		return Method{}, false
 	}
-	return methods[at], true
+	return all[at], true
+}
+
+// Label returns the method's name in results.
+func (o *Options) Label() string {
+	m, _ := o.method()
+	return cmp.Or(m.Label, o.Method)
+}
+
+// Deployable returns the models that the run's method can deploy, or all of them if it can deploy none, which
+// becomes an error later.
+func (o *Options) Deployable() []string {
+	m, _ := o.method()
+	no := func(name string) bool { return !slices.Contains(m.Models, name) }
+	if some := slices.DeleteFunc(slices.Clone(o.Models), no); len(some) > 0 {
+		return some
+	}
+	return o.Models
+}
+
+// condenseInMemory makes S and M by the task's method.
+func (t *task) condenseInMemory(ctx context.Context, whole []*fitResult, progress Progress) (condensation, error) {
+	if t.method.make != nil {
+		return t.method.make(t, ctx, whole, progress)
+	}
+	r, err := t.method.Condense(ctx, t.graph(whole), progress)
+	if err != nil {
+		return nil, err
+	}
+	if r.Tables == nil {
+		return t.onGraph(r.Condensation), nil
+	}
+	fitter, err := tables.NewFitter(r.M, tables.MeetingWeights(t.original.Adj))
+	return &tabledGraph{t, graphParts{Condensation: r.Condensation}, r, fitter}, err
 }
 
 // condensation is a method's result: S and M, and models on them. Capabilities of only some methods are the
@@ -124,8 +151,7 @@ type featureTables interface {
 
 // graphParts are S and M.
 type graphParts struct {
-	*condense.Condensation                // no Adj for cached
-	trace                  *LearnedCourse // what a learned run tells of itself; nil otherwise
+	*condense.Condensation // no Adj for cached
 	// stored gives all rows of M where they lie in tables; M has those of the nodes that the run reads then. nil: M is
 	// whole.
 	stored iter.Seq2[plane.Rows, error]

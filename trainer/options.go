@@ -12,7 +12,6 @@ import (
 	"rivulet/infer"
 	"rivulet/schema"
 	"rivulet/trainer/features"
-	"rivulet/trainer/mcond"
 )
 
 // modelSGC is the relay of the synthetic graph's own wing, and the model where none is said.
@@ -20,8 +19,9 @@ const modelSGC = "sgc"
 
 // Options of a training run.
 type Options struct {
-	// Method is the method of condensation, one of [Methods].
+	// Method is the method of condensation, one of [Methods] with More: methods beside those of this package.
 	Method string
+	More   []Method
 	// Nodes is the number of synthetic nodes N'. 0: Ratio decides.
 	Nodes int
 	// Ratio is N'/N, 0 < ratio < 1. 0: a hundredth of the nodes, but ten a class if the labels allow it.
@@ -60,11 +60,6 @@ type Options struct {
 	// Weights are models to use as W_O, by name, instead of fitting them. They must be for the data's features and
 	// classes, and for features with the scale of Preprocess alone: the global scale is 1 then.
 	Weights map[string]infer.Model
-	// Learn is the run of the methods learned and gcond; nil: [mcond.Defaults] for the number of labelled nodes. Its
-	// Seed is the one of the options above.
-	Learn *mcond.Options
-	// Search, if set, chooses λ, β, μ and δ of the method learned on the support nodes first.
-	Search *mcond.Grid
 	// Coverage is the share of arrivals to answer, 0 < coverage ≤ 1: predictions below the probability that this
 	// share of the support nodes reaches are marked as abstained. 0: none are.
 	Coverage float64
@@ -110,10 +105,10 @@ func (o Options) kinds() []string {
 
 // Validate checks ranges; an error names the option and its value.
 func (o Options) Validate() error {
-	m, known := methodOf(o.Method)
+	m, known := o.method()
 	switch {
 	case !known:
-		return fmt.Errorf("method is %q, want one of %s", o.Method, strings.Join(Methods(), ", "))
+		return fmt.Errorf("method is %q, want one of %s", o.Method, strings.Join(Methods(o.More), ", "))
 	case o.Nodes < 0:
 		return fmt.Errorf("nodes is %d, want 0 (by ratio) or more", o.Nodes)
 	case !(o.Ratio >= 0 && o.Ratio < 1):
@@ -136,8 +131,6 @@ func (o Options) Validate() error {
 		return fmt.Errorf("coverage is %g, want 0 (none) or a share of at most 1", o.Coverage)
 	case !slices.Contains([]string{OwnAuto, OwnAlways, OwnNever}, o.Own):
 		return fmt.Errorf("own is %q, want %s, %s or %s", o.Own, OwnAuto, OwnAlways, OwnNever)
-	case o.Search != nil && o.Method != MethodLearned:
-		return fmt.Errorf("search is for method %s, not %s", MethodLearned, o.Method)
 	}
 	for k, name := range o.Models {
 		if !slices.Contains(infer.Names(), name) {
@@ -146,8 +139,8 @@ func (o Options) Validate() error {
 		if slices.Contains(o.Models[:k], name) {
 			return fmt.Errorf("models[%d] is %q, which is there twice", k, name)
 		}
-		if m.models != nil && !slices.Contains(m.models, name) {
-			return fmt.Errorf("models[%d] is %q, method %s has %s only", k, name, o.Method, strings.Join(m.models, ", "))
+		if m.Models != nil && !slices.Contains(m.Models, name) {
+			return fmt.Errorf("models[%d] is %q, method %s has %s only", k, name, o.Method, strings.Join(m.Models, ", "))
 		}
 	}
 	if err := o.validateDepth(); err != nil {

@@ -68,7 +68,7 @@ func acceptable(m infer.Model, d, c int, t *task) error {
 		return fmt.Errorf("weights of %s are for %d features and %d classes, the data have %d and %d", m.Name(),
 			m.Features(), m.Classes(), d, c)
 	}
-	if err := infer.Freezable(m); err != nil && t.method.frozen {
+	if err := infer.Freezable(m); err != nil && t.method.Frozen {
 		return fmt.Errorf("weights of %s: method %s serves frozen: %w", m.Name(), t.options.Method, err)
 	}
 	return nil

@@ -82,7 +82,7 @@ func ownRow(t *testing.T, rows []eval.Result, own bool) eval.Result {
 func predicted(t *testing.T, d *dataset.Dataset, m *graph.CSR, p *infer.Predictor, temperature float32,
 	id string) []float32 {
 	t.Helper()
-	set := joinBatches(d, d.Original(), [][]int32{{int32(slices.Index(d.IDs, id))}}, false).On(m)
+	set := eval.Attach(d, d.Original(), [][]int32{{int32(slices.Index(d.IDs, id))}}, false).On(m)
 	q := *p
 	q.Calibration.Temperature = temperature
 	_, probabilities := q.Predict(set.Batches[0])
@@ -99,7 +99,7 @@ func TestSection11Modes(t *testing.T) {
 		if m.HasOwn() != (mode == OwnAlways) {
 			t.Errorf("%s: an expert is there: %v", mode, m.HasOwn())
 		}
-		inherited, err := Inherit(&m)
+		inherited, err := Inherit(&m, nil)
 		if want := map[bool]string{true: OwnAuto, false: OwnNever}[m.HasOwn()]; err != nil || inherited.Own != want {
 			t.Errorf("%s: a refresh has own %q, want %q (%v)", mode, inherited.Own, want, err)
 		}
@@ -198,37 +198,6 @@ func TestSection7EvidenceAgainstOracle(t *testing.T) {
 		at.evidenceOptions = other
 		if accuracy := accuracyOn(plain(&at), task.judges); accuracy > best {
 			t.Errorf("%+v has %.2f, chosen were %+v with %.2f", other, accuracy, e.evidenceOptions, best)
-		}
-	}
-}
-
-// Section 7: a study has a row of each rival, without propagation; evidence alone keeps something of T, a byte a node.
-func TestSection7StudyOfRivals(t *testing.T) {
-	d := partly(small(t, generate.BagOfWords))
-	o := StudyOptions{Run: options(18), Methods: []string{MethodLogreg, MethodMLP, MethodGLNN, MethodEvidence},
-		Seeds:        []uint64{1, 2},
-		Calibrations: []string{infer.PropagateNone, infer.PropagateLabels}}
-	o.Run.Nodes, o.Run.Costs = 0, true
-	rows, err := Study(t.Context(), d, o, Silent{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, method := range o.Methods {
-		for _, mode := range modes {
-			var of []eval.Result
-			for _, r := range rows {
-				if r.Method == method && r.Batch == mode && r.Setting == eval.OtoS {
-					of = append(of, r)
-				}
-			}
-			kept := int64(0)
-			if method == MethodEvidence {
-				kept = 300
-			}
-			if len(of) != 1 || of[0].Calibration != infer.PropagateNone || of[0].KeptBytes != kept || of[0].Served ||
-				of[0].VersusWhole == nil || of[0].MsPerBatch <= 0 || of[0].InferenceBytes <= 0 || of[0].Accuracy.Mean < 45 {
-				t.Errorf("%s, %s: %+v", method, mode, of)
-			}
 		}
 	}
 }

@@ -42,45 +42,47 @@ func newWatch(progress Progress, model string, fits int) *watch {
 	return &watch{to, model, fits, math.NaN()}
 }
 
-// fit begins the next fit and returns what takes the reports of its epochs; nil if nobody watches.
-func (w *watch) fit(o fit.GNNOptions) func(fit.Checkpoint) {
+// next begins a fit and returns what shows a line on it: where it stands, and the time that is left if no fit ends
+// before its last round; nil if nobody watches. done is how many of most rounds are made.
+func (w *watch) next() func(line string, done, most int) {
 	if w.to == nil {
 		return nil
 	}
 	w.after--
 	start := time.Now()
-	return func(at fit.Checkpoint) {
-		epochs := o.Epochs - at.Epoch + w.after*o.Epochs
-		w.to.Now(epochLine(w.model, o, at, time.Since(start)/time.Duration(at.Epoch)*time.Duration(epochs)))
+	return func(line string, done, most int) {
+		left := time.Since(start) / time.Duration(done) * time.Duration(most-done+w.after*most)
+		w.to.Now(w.model + ", weight decay " + line + fmt.Sprintf(", at most %.0f s left", math.Ceil(left.Seconds())))
 	}
 }
 
-// epochLine says where a fit stands. left is the time if no fit ends before its last epoch.
-func epochLine(model string, o fit.GNNOptions, at fit.Checkpoint, left time.Duration) string {
-	text := fmt.Sprintf("%s, weight decay %.3g, epoch %d of %d, loss %.3f", model, o.WeightDecay, at.Epoch, o.Epochs,
-		at.Loss)
-	if !math.IsNaN(at.Accuracy) {
-		text += fmt.Sprintf(", validation %.1f", at.Accuracy)
+// fit begins the next fit and returns what takes the reports of its epochs; nil if nobody watches.
+func (w *watch) fit(o fit.GNNOptions) func(fit.Checkpoint) {
+	show := w.next()
+	if show == nil {
+		return nil
 	}
-	return text + fmt.Sprintf(", at most %.0f s left", math.Ceil(left.Seconds()))
+	return func(at fit.Checkpoint) {
+		line := fmt.Sprintf("%.3g, epoch %d of %d, loss %.3f", o.WeightDecay, at.Epoch, o.Epochs, at.Loss)
+		if !math.IsNaN(at.Accuracy) {
+			line += fmt.Sprintf(", validation %.1f", at.Accuracy)
+		}
+		show(line, at.Epoch, o.Epochs)
+	}
 }
 
 // linear is the same for a linear model, which is fitted in iterations and validated after each fit.
 func (w *watch) linear(decay float64) func(fit.Iteration) {
-	if w.to == nil {
+	show := w.next()
+	if show == nil {
 		return nil
 	}
-	w.after--
-	start := time.Now()
 	return func(at fit.Iteration) {
-		left := time.Since(start) / time.Duration(at.Number) * time.Duration(at.Most-at.Number+w.after*at.Most)
-		text := fmt.Sprintf("%s, weight decay %.3g, iteration %d of at most %d, loss %.3f", w.model, decay, at.Number,
-			at.Most,
-			at.Loss)
+		line := fmt.Sprintf("%.3g, iteration %d of at most %d, loss %.3f", decay, at.Number, at.Most, at.Loss)
 		if !math.IsNaN(w.best) {
-			text += fmt.Sprintf(", best validation %.1f", w.best)
+			line += fmt.Sprintf(", best validation %.1f", w.best)
 		}
-		w.to.Now(text + fmt.Sprintf(", at most %.0f s left", math.Ceil(left.Seconds())))
+		show(line, at.Number, at.Most)
 	}
 }
 

@@ -80,7 +80,7 @@ func (s *tablesHolder) choices() original.Options {
 func (s *tablesHolder) newTask(d *dataset.Dataset, nodes *dataset.Original) *task {
 	o := s.options
 	o.Costs = false // they are of a whole M and of T, which are not in memory
-	method, _ := methodOf(o.Method)
+	method, _ := o.method()
 	t := &task{
 		options: o,
 		holder:  s,
@@ -92,7 +92,7 @@ func (s *tablesHolder) newTask(d *dataset.Dataset, nodes *dataset.Original) *tas
 		data:        d,
 		original:    nodes,
 		pre:         s.Pre,
-		label:       o.label(),
+		label:       o.Label(),
 		whole:       newMemo(),
 		sampledFrom: sampledFrom,
 		sampledRows: sampledRows,
@@ -202,8 +202,8 @@ func (s *tablesHolder) condense(ctx context.Context, _ []*fitResult, _ Progress)
 		return nil, err
 	}
 	out := s.frozen(s.OnS())
-	out.Synthetic, out.M, out.stored, out.size = c.Synthetic, c.M, c.Rows, c.Size
-	return grownTables{out, s.Growth(c)}, nil
+	out.Synthetic, out.M, out.stored, out.size, out.grown = c.Synthetic, c.M, c.Rows, c.Size, s.Growth(c)
+	return out, nil
 }
 
 // deploy freezes a model on T: its tables are at hand, and those of propagation where the run makes any.
@@ -212,18 +212,16 @@ func (s *tablesHolder) deploy(f *fitResult) (*deployedModel, []string, error) {
 	return p, s.options.kinds(), err
 }
 
-func (s *tablesHolder) neighbours(ctx context.Context, nodes []int32) (ids [][]string, degrees []int, err error) {
-	return s.Neighbours(ctx, nodes)
-}
-
 // frozenTables is a condensed graph whose tables are made: S, or the nodes of T that are read.
 type frozenTables struct {
 	graphParts
-	of *original.Frozen
+	of    *original.Frozen
+	grown *artifact.Growth // of S
 }
 
 func (s *tablesHolder) frozen(of *original.Frozen) *frozenTables {
-	return &frozenTables{graphParts{Condensation: &condense.Condensation{Attachment: artifact.AttachFrozen}}, of}
+	return &frozenTables{graphParts: graphParts{Condensation: &condense.Condensation{Attachment: artifact.AttachFrozen}},
+		of: of}
 }
 
 func (f *frozenTables) tables(m infer.Model) (*infer.Tables, error) { return f.of.Tables(m), nil }
@@ -232,10 +230,4 @@ func (f *frozenTables) propagation(kind string, m infer.Model, alpha float32) (*
 	return f.of.Propagation(kind, m, alpha), nil
 }
 
-// grownTables are tables of an S to which arrivals can be added.
-type grownTables struct {
-	*frozenTables
-	of *artifact.Growth
-}
-
-func (g grownTables) growth() *artifact.Growth { return g.of }
+func (f *frozenTables) growth() *artifact.Growth { return f.grown }

@@ -36,7 +36,7 @@ func evaluateStaged(ctx context.Context, e stage.Engine, d original.RowData, b *
 	if err != nil {
 		return nil, err
 	}
-	o, err := Inherit(&b.Manifest)
+	o, err := Inherit(&b.Manifest, []Method{{Name: b.Manifest.Method}})
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func evaluateStaged(ctx context.Context, e stage.Engine, d original.RowData, b *
 	whole := &fitResult{model: m, weightDecay: info.WeightDecay}
 	r := &recipe{whole: []*fitResult{whole}, served: c, placed: []*deployedModel{onS},
 		calibrations: []*calibration{calibrationOf(info, params)}}
-	deployments, err := s.task.deployments(ctx, r, measurements{}, progress)
+	deployments, err := s.task.deployments(ctx, r, Measurements{}, progress)
 	if err != nil {
 		return nil, err
 	}

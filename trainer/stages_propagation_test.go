@@ -102,7 +102,7 @@ func TestWithoutPropagation(t *testing.T) {
 		if m.Labels != nil || m.Errors != nil || len(out.Bundle.Manifest.Models[0].Propagation) > 0 {
 			t.Errorf("%s: propagation %v", name, out.Bundle.Manifest.Models[0].Propagation)
 		}
-		if was, err := Inherit(&out.Bundle.Manifest); err != nil || was.Propagate {
+		if was, err := Inherit(&out.Bundle.Manifest, nil); err != nil || was.Propagate {
 			t.Errorf("%s: the next run propagates: %v", name, err)
 		}
 	}

@@ -254,7 +254,7 @@ func likeUsual(t *testing.T, d *dataset.Dataset, o Options, out *Outcome) {
 	t.Helper()
 	usual, original := usually(t, d, o), d.Original()
 	for _, batch := range modes {
-		set := joinBatches(d, original, dataset.Batches(d.Test, 1000), batch == GraphBatch)
+		set := eval.Attach(d, original, dataset.Batches(d.Test, 1000), batch == GraphBatch)
 		a, b := answers(t, out.Bundle, original.IDs, set), answers(t, usual, original.IDs, set)
 		same, right := eval.Equal(a.Class, b.Class), a.Accuracy(set)-b.Accuracy(set)
 		t.Logf("%s batches: %.2f%% right, usually %.2f%%; %.2f%% the same", batch, a.Accuracy(set), b.Accuracy(set), same)

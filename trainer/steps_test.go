@@ -205,7 +205,7 @@ func TestSection5FormsOfSyntheticToSynthetic(t *testing.T) {
 	r := recipeOf(t, k)
 	served := r.served.(*clusterGraph)
 	r.calibrations = []*calibration{mustCalibrate(t, k, r.placed[0])}
-	deployments, err := k.deployments(t.Context(), r, measurements{}, Silent{})
+	deployments, err := k.deployments(t.Context(), r, Measurements{}, Silent{})
 	if err != nil {
 		t.Fatal(err)
 	}

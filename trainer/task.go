@@ -10,7 +10,6 @@ import (
 	"rivulet/artifact"
 	"rivulet/dataset"
 	"rivulet/graph"
-	"rivulet/infer/attach"
 	"rivulet/infer/preprocess"
 	"rivulet/schema"
 	"rivulet/trainer/condense"
@@ -24,7 +23,7 @@ type task struct {
 	holder   holder
 	facts    artifact.Data  // what the manifest says of the data; its nodes and edges are T's
 	schema   *schema.Schema // of named features; nil if they have positions only
-	method   method
+	method   Method
 	data     *dataset.Dataset
 	original *dataset.Original
 	hat      *graph.CSR // Â of T
@@ -77,8 +76,8 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 	}
 	o.Keep = s // X is of its positions
 	d = d.OriginalFirst()
-	m, _ := methodOf(o.Method)
-	t := &task{options: o, method: m, data: d, original: d.Original(), label: o.label(), whole: newMemo(), schema: s,
+	m, _ := o.method()
+	t := &task{options: o, method: m, data: d, original: d.Original(), label: o.Label(), whole: newMemo(), schema: s,
 		named:       named,
 		sampledRows: sampledRows, sampledFrom: sampledFrom}
 	t.holder = inMemory{t}
@@ -110,7 +109,7 @@ func (t *task) attachHeldOut() {
 	}
 	t.test = sync.OnceValue(func() map[string]*eval.Set {
 		whole := t.set(t.data.Test, GraphBatch)
-		return map[string]*eval.Set{GraphBatch: whole, NodeBatch: apart(whole)}
+		return map[string]*eval.Set{GraphBatch: whole, NodeBatch: whole.Apart()}
 	})
 }
 
@@ -147,8 +146,8 @@ func (t *task) with(o Options, known *memo) (*task, error) {
 	}
 	out := *t
 	out.holder = inMemory{&out}
-	out.options, out.label, out.whole = o, o.label(), known
-	out.method, _ = methodOf(o.Method)
+	out.options, out.label, out.whole = o, o.Label(), known
+	out.method, _ = o.method()
 	return &out, out.divideNodes()
 }
 
@@ -176,26 +175,7 @@ func (t *task) divide(labels []int32, nodes, labelled int) (err error) {
 
 // set cuts nodes of the data set into batches on T.
 func (t *task) set(nodes []int32, mode string) *eval.Set {
-	return joinBatches(t.data, t.original, dataset.Batches(nodes, t.options.Batch), mode == GraphBatch)
-}
-
-// apart returns graph batches as node batches, of the same features and edges to T.
-func apart(s *eval.Set) *eval.Set {
-	out := &eval.Set{Labels: s.Labels}
-	for _, b := range s.Batches {
-		out.Batches = append(out.Batches, &attach.Batch{X: b.X, R: b.R, Known: b.Known})
-	}
-	return out
-}
-
-// joinBatches joins batches of nodes (dataset indices) to T.
-func joinBatches(d *dataset.Dataset, original *dataset.Original, batches [][]int32, graphBatch bool) *eval.Set {
-	s := &eval.Set{}
-	for _, nodes := range batches {
-		s.Labels = append(s.Labels, take(d.Labels, nodes))
-		s.Batches = append(s.Batches, d.Attach(original, nodes, graphBatch))
-	}
-	return s
+	return eval.Attach(t.data, t.original, dataset.Batches(nodes, t.options.Batch), mode == GraphBatch)
 }
 
 // Purposes of random streams.

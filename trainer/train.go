@@ -18,11 +18,10 @@ import (
 // Outcome is the result of a run.
 type Outcome struct {
 	Bundle  *artifact.Bundle
-	Results []eval.Result  // empty if the data set has no test nodes
-	Seconds float64        // wall clock of fitting, condensation and calibration, without W_S and evaluation
-	Learned *LearnedCourse // of method learned; nil otherwise
-	Choices []ModelChoice  // the models among which validation chose; nil where the options name the one to serve
-	Answers []Answer       // of some nodes of each role, by the artifact's default model
+	Results []eval.Result // empty if the data set has no test nodes
+	Seconds float64       // wall clock of fitting, condensation and calibration, without W_S and evaluation
+	Choices []ModelChoice // the models among which validation chose; nil where the options name the one to serve
+	Answers []Answer      // of some nodes of each role, by the artifact's default model
 	// Unknown is the number of edges to and from ids that no node has, which a run of stages has dropped.
 	Unknown int64
 }
@@ -100,7 +99,7 @@ func (t *task) run(ctx context.Context, now time.Time, progress Progress) (*Outc
 		return nil, err
 	}
 	t.twoHops = nil
-	deployments, err := t.deployments(ctx, r, measurements{}, progress)
+	deployments, err := t.deployments(ctx, r, Measurements{}, progress)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +119,7 @@ func (t *task) run(ctx context.Context, now time.Time, progress Progress) (*Outc
 		return nil, err
 	}
 	return &Outcome{Bundle: bundle, Results: results, Seconds: t.seconds + r.seconds,
-		Learned: r.served.parts().trace, Answers: answers, Choices: choices}, nil
+		Answers: answers, Choices: choices}, nil
 }
 
 // recipe holds the results of a run before its evaluation.

@@ -255,11 +255,7 @@ func (f *engineFlags) stages(ctx context.Context, progress trainer.Progress,
 	}
 	outcome, err := run(e)
 	if errors.Is(err, errNoSpace) {
-		err = fmt.Errorf(
-			"%w: make room, and give the same command again; finished stages are kept in %s",
-			err,
-			f.work,
-		)
+		err = fmt.Errorf("%w: make room, and give the same command again; finished stages are kept in %s", err, f.work)
 	}
 	return outcome, errors.Join(err, closing())
 }

@@ -16,12 +16,13 @@ import (
 	"rivulet/infer"
 	"rivulet/internal/cli"
 	"rivulet/internal/cli/dataflag"
+	"rivulet/lab/study"
 	"rivulet/trainer"
 	"rivulet/trainer/eval"
 )
 
-// study is the output of eval --json.
-type study struct {
+// measurements is the output of eval --json.
+type measurements struct {
 	Data        string        `json:"data"`
 	Fingerprint string        `json:"fingerprint"`
 	Command     string        `json:"command"`
@@ -33,7 +34,7 @@ type study struct {
 
 // studyFlags holds the flags that eval and report share: the methods and settings to measure.
 type studyFlags struct {
-	o     trainer.StudyOptions
+	o     study.Options
 	seeds []uint
 	data  *dataflag.Data
 	named *schemaFlags
@@ -43,10 +44,10 @@ type studyFlags struct {
 }
 
 func newStudyFlags(cmd *cobra.Command, methods, calibrations []string) *studyFlags {
-	f := &studyFlags{o: trainer.StudyOptions{Run: trainer.Defaults()}}
+	f := &studyFlags{o: study.Options{Run: trainer.Defaults()}}
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.o.Methods, "methods", methods,
-		"methods to measure, or all: "+strings.Join(trainer.Methods(), ", "))
+		"methods to measure, or all: "+strings.Join(trainer.Methods(laboratory), ", "))
 	runFlags(flags, &f.o.Run)
 	flags.Float64SliceVar(&f.o.Ratios, "ratios", nil, "synthetic nodes as shares of the original graph's")
 	flags.IntSliceVar(&f.o.Nodes, "nodes", nil,
@@ -68,7 +69,7 @@ func newStudyFlags(cmd *cobra.Command, methods, calibrations []string) *studyFla
 // which options of the method learned may be given.
 func (f *studyFlags) open(trained []string) (*dataset.Dataset, error) {
 	if slices.Equal(f.o.Methods, []string{"all"}) {
-		f.o.Methods = trainer.Methods()
+		f.o.Methods = trainer.Methods(laboratory)
 	}
 	f.o.Seeds = nil
 	for _, s := range f.seeds {
@@ -91,7 +92,8 @@ func (f *studyFlags) open(trained []string) (*dataset.Dataset, error) {
 	if d, f.o.Run.Keep, err = trainer.Encode(d, f.o.Run); err != nil {
 		return nil, err
 	}
-	return d, f.learn.apply(&f.o.Run, d, append(slices.Clone(f.o.Methods), trained...))
+	f.o.Learned, err = f.learn.settings(d, append(slices.Clone(f.o.Methods), trained...))
+	return d, err
 }
 
 func evalCommand() *cobra.Command {
@@ -134,7 +136,7 @@ func evalCommand() *cobra.Command {
 			return err
 		}
 		if asJSON {
-			return json.NewEncoder(cmd.OutOrStdout()).Encode(study{d.Name, f.fingerprint, strings.Join(os.Args, " "),
+			return json.NewEncoder(cmd.OutOrStdout()).Encode(measurements{d.Name, f.fingerprint, strings.Join(os.Args, " "),
 				f.o.Run.Batch, d.Classes,
 				cli.PeakBytes(), results})
 		}

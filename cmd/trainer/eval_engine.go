@@ -10,6 +10,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/dataset"
 	"rivulet/internal/cli"
+	"rivulet/lab/study"
 	"rivulet/trainer"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/stage"
@@ -67,7 +68,7 @@ func (m *artifactMeasurement) results(ctx context.Context, f *studyFlags) (*data
 		if err != nil {
 			return nil, nil, err
 		}
-		results, err := trainer.Study(ctx, d, f.o, cli.Stderr())
+		results, err := study.Run(ctx, d, f.o, cli.Stderr())
 		return d, results, err
 	}
 	b, err := artifact.Read(m.artifact)

@@ -33,7 +33,7 @@ func TestEvalOfAnArtifactByStages(t *testing.T) {
 		return out
 	}
 	var trained report
-	var measured study
+	var measured measurements
 	if err := json.Unmarshal([]byte(run("train --sums fixed --nodes 40 --data {}/shop --out {}/a --json")),
 		&trained); err != nil {
 		t.Fatal(err)

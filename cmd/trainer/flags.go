@@ -11,10 +11,14 @@ import (
 
 	"rivulet/dataset"
 	"rivulet/infer"
+	"rivulet/lab/mcond"
+	"rivulet/lab/methods"
 	"rivulet/mapping"
 	"rivulet/trainer"
-	"rivulet/trainer/mcond"
 )
+
+// laboratory are the methods beside those of package trainer, with their default settings.
+var laboratory = methods.All(methods.Settings{})
 
 // runFlags registers the flags that train and eval share: the options of a run except method, size and seed.
 func runFlags(flags *pflag.FlagSet, o *trainer.Options) {
@@ -33,7 +37,7 @@ func runFlags(flags *pflag.FlagSet, o *trainer.Options) {
 	flags.StringVar(&o.Own, "own", o.Own, ownUsage)
 	flags.IntVar(&o.Batch, "batch", o.Batch, "nodes of a batch in evaluation")
 	flags.BoolVar(&o.Costs, "costs", o.Costs, "measure time and memory of inference, too")
-	o.Keeper = mapping.Footprint{}
+	o.Keeper, o.More = mapping.Footprint{}, laboratory
 }
 
 // modelsAuto is the value of --models that stands for all of a method's.
@@ -122,21 +126,19 @@ func (l *learnFlags) checkpoint() {
 var learnNames = []string{"rounds", "lambda", "beta", "mu", "delta", "patience", "checkpoint", "no-structure",
 	"no-inductive", "plain", "random-start"}
 
-// apply puts the flags that were given into the options of a run on d. A flag that no method of the run reads is an
-// error.
-func (l *learnFlags) apply(o *trainer.Options, d *dataset.Dataset, methods []string) error {
+// settings returns those of runs of some methods on d. A flag that none of the methods reads is an error.
+func (l *learnFlags) settings(d *dataset.Dataset, names []string) (s methods.Settings, err error) {
 	said := slices.DeleteFunc(slices.Clone(learnNames), func(name string) bool { return !l.flags.Changed(name) })
-	if len(said) > 0 && !slices.Contains(methods, trainer.MethodLearned) &&
-		!slices.Contains(methods, trainer.MethodGCond) {
-		return fmt.Errorf("--%s is for method learned, not %s", said[0], strings.Join(methods, ", "))
+	if len(said) > 0 && !slices.Contains(names, methods.Learned) && !slices.Contains(names, methods.GCond) {
+		return s, fmt.Errorf("--%s is for method learned, not %s", said[0], strings.Join(names, ", "))
 	}
 	if l.search {
-		o.Search = &l.grid
+		s.Search = &l.grid
 	}
 	if len(said) == 0 {
-		return nil
+		return s, nil
 	}
-	learn := trainer.LearnDefaults(d)
+	learn := methods.Defaults(d)
 	for name, set := range map[string]func(){
 		"rounds": func() { learn.Rounds = l.o.Rounds }, "lambda": func() { learn.Lambda = l.o.Lambda },
 		"beta": func() {
@@ -154,8 +156,8 @@ func (l *learnFlags) apply(o *trainer.Options, d *dataset.Dataset, methods []str
 	if l.plain {
 		learn.NoStructure, learn.NoInductive = true, true
 	}
-	o.Learn = &learn
-	return learn.Validate()
+	s.Learn = &learn
+	return s, learn.Validate()
 }
 
 // sizeFlags registers --ratio and --nodes of one run.

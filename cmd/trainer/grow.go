@@ -10,22 +10,22 @@ import (
 	"github.com/spf13/cobra"
 
 	"rivulet/internal/cli"
-	"rivulet/trainer"
+	"rivulet/lab/study"
 )
 
 // growth is the output of grow --json.
 type growth struct {
-	Data           string               `json:"data"`
-	Fingerprint    string               `json:"fingerprint"`
-	Command        string               `json:"command"`
-	Batch          int                  `json:"batch"` // arrivals of a micro-batch
-	SyntheticNodes int                  `json:"synthetic_nodes,omitzero"`
-	Seed           uint64               `json:"seed"`
-	Results        []trainer.GrowResult `json:"results"`
+	Data           string             `json:"data"`
+	Fingerprint    string             `json:"fingerprint"`
+	Command        string             `json:"command"`
+	Batch          int                `json:"batch"` // arrivals of a micro-batch
+	SyntheticNodes int                `json:"synthetic_nodes,omitzero"`
+	Seed           uint64             `json:"seed"`
+	Results        []study.GrowResult `json:"results"`
 }
 
 func growCommand() *cobra.Command {
-	o := trainer.GrowDefaults()
+	o := study.GrowDefaults()
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "grow --data DIR",
@@ -57,7 +57,7 @@ func growCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		results, err := trainer.Grow(cmd.Context(), d, o, cli.Stderr())
+		results, err := study.Grow(cmd.Context(), d, o, cli.Stderr())
 		if err != nil {
 			return err
 		}
@@ -65,7 +65,7 @@ func growCommand() *cobra.Command {
 			return json.NewEncoder(cmd.OutOrStdout()).Encode(growth{d.Name, d.Fingerprint(), strings.Join(os.Args, " "),
 				o.Batch, o.Run.Nodes, o.Run.Seed, results})
 		}
-		if err := trainer.WriteGrowth(cmd.OutOrStdout(), results); err != nil {
+		if err := study.WriteGrowth(cmd.OutOrStdout(), results); err != nil {
 			return err
 		}
 		_, err = fmt.Fprintf(cmd.OutOrStdout(),

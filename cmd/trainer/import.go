@@ -103,7 +103,8 @@ func (f *importFlags) register(cmd *cobra.Command) *dataflag.Data {
 	flags.StringVar(&f.out, "out", "", "directory to write the artifact to (required)")
 	flags.StringVar(&o.Preprocess, "preprocess", o.Preprocess,
 		"preprocessing of the features in training: none, l1 (T.NormalizeFeatures), standardize or l2-center")
-	flags.StringVar(&o.Method, "method", o.Method, "condensation method: "+strings.Join(trainer.Methods(), ", "))
+	flags.StringVar(&o.Method, "method", o.Method, "condensation method: "+strings.Join(trainer.Methods(laboratory), ", "))
+	o.More = laboratory
 	flags.IntVar(&o.Entries, "entries", o.Entries, "most entries of a row of M, of method solved")
 	flags.IntVar(&o.Batch, "batch", o.Batch, "nodes of a batch in evaluation")
 	flags.Float64Var(&o.Coverage, "coverage", o.Coverage,

@@ -73,7 +73,7 @@ func TestCommandsReadFeaturesByName(t *testing.T) {
 	want := first.Manifest.Data.Fingerprint
 	for _, line := range []string{"eval --methods solved --calibrations none --costs=false --nodes 9",
 		"grow --nodes 9 --orders 1 --shares 0.5"} {
-		var got study
+		var got measurements
 		if err := json.Unmarshal([]byte(run(t, line+" --json "+flags)), &got); err != nil {
 			t.Fatal(err)
 		}

@@ -84,7 +84,7 @@ func refreshCommand() *cobra.Command {
 		"newest graphs and artifacts of --every to keep on the disk, besides those in use; -1: all")
 	flags.IntVar(&f.waiting, "waiting", merge.DefaultWaiting,
 		"edges to ids that have not arrived that are kept with the graph; 0: none")
-	flags.Float64Var(&f.maxDrop, "max-drop", trainer.MaxDrop,
+	flags.Float64Var(&f.maxDrop, "max-drop", refresh.MaxDrop,
 		"points of accuracy on the validation nodes that the new artifact may be worse")
 	flags.BoolVar(&f.refit, "refit-schema", false,
 		"fit the schema of named features anew, with what has arrived: positions move, so producers by position must follow")
@@ -262,7 +262,7 @@ func (f *refreshFlags) options(current *artifact.Manifest) (trainer.Options, err
 	if f.flags.Changed("method") {
 		inherited.Method = o.Method
 	}
-	was, err := trainer.Inherit(&inherited)
+	was, err := trainer.Inherit(&inherited, laboratory)
 	if err != nil {
 		return o, err
 	}

@@ -17,7 +17,9 @@ import (
 	"rivulet/dataset"
 	"rivulet/infer"
 	"rivulet/internal/cli"
+	"rivulet/lab/methods"
 	page "rivulet/lab/report"
+	"rivulet/lab/study"
 	"rivulet/trainer"
 )
 
@@ -54,7 +56,7 @@ func reportCommand() *cobra.Command {
 		Example: "  trainer report --preset small --nodes 20,40 --methods solved,vng,random --out out/small.html\n" +
 			"  trainer eval --preset small --json > small.json && trainer report --results small.json --out small.html",
 	}
-	f.studyFlags = newStudyFlags(cmd, []string{trainer.MethodSolved, trainer.MethodLearned, trainer.MethodCached},
+	f.studyFlags = newStudyFlags(cmd, []string{trainer.MethodSolved, methods.Learned, trainer.MethodCached},
 		[]string{infer.PropagateNone})
 	flags := cmd.Flags()
 	flags.StringVar(&f.out, "out", "", "file to write the page to (required)")
@@ -158,7 +160,7 @@ func (f *reportFlags) measure(ctx context.Context, d *dataset.Dataset, p *page.P
 	if f.results == "" {
 		o := f.o
 		o.Traced = f.keep
-		results, err := trainer.Study(ctx, d, o, f.progress)
+		results, err := study.Run(ctx, d, o, f.progress)
 		if err != nil {
 			return err
 		}
@@ -178,7 +180,7 @@ func (f *reportFlags) measure(ctx context.Context, d *dataset.Dataset, p *page.P
 // trained returns the methods that the parts run, whose options may be given.
 func (f *reportFlags) trained() []string {
 	if slices.Contains(f.parts, partLearned) || slices.Contains(f.parts, partSensitivity) {
-		return []string{trainer.MethodLearned}
+		return []string{methods.Learned}
 	}
 	return nil
 }
@@ -189,7 +191,7 @@ func readResults(file string, p *page.Page) error {
 	if err != nil {
 		return err
 	}
-	var s study
+	var s measurements
 	if err := json.Unmarshal(text, &s); err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}

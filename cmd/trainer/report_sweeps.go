@@ -9,10 +9,12 @@ import (
 	"rivulet/dataset"
 	"rivulet/infer"
 	"rivulet/internal/cli"
+	"rivulet/lab/mcond"
+	"rivulet/lab/methods"
 	page "rivulet/lab/report"
+	"rivulet/lab/study"
 	"rivulet/trainer"
 	"rivulet/trainer/eval"
-	"rivulet/trainer/mcond"
 )
 
 // sweeps holds the runs for the parts of a report, each a study of one method at the first size, with the first seed
@@ -23,9 +25,9 @@ type sweeps struct {
 	rounds       int
 
 	set      *dataset.Dataset
-	one      trainer.StudyOptions
+	one      study.Options
 	progress *cli.Lines
-	traces   map[bool]*trainer.LearnedCourse // of the first size and seed, by whether M started at random
+	traces   map[bool]*methods.Course // of the first size and seed, by whether M started at random
 }
 
 // check refuses values for a sweep that are not possible.
@@ -48,20 +50,20 @@ func (s *sweeps) check() error {
 	return nil
 }
 
-func (s *sweeps) start(d *dataset.Dataset, o trainer.StudyOptions, lines *cli.Lines) {
+func (s *sweeps) start(d *dataset.Dataset, o study.Options, lines *cli.Lines) {
 	o.Nodes, o.Ratios, o.Seeds = o.Nodes[:min(1, len(o.Nodes))], o.Ratios[:min(1, len(o.Ratios))], o.Seeds[:1]
 	o.Run.Models = o.Run.Models[:1]
 	o.Calibrations, o.Attachments, o.Ablations = []string{infer.PropagateNone}, nil, false
-	s.set, s.one, s.progress, s.traces = d, o, lines, map[bool]*trainer.LearnedCourse{}
+	s.set, s.one, s.progress, s.traces = d, o, lines, map[bool]*methods.Course{}
 }
 
 // keep keeps the traces that the page shows, if a study makes them anyway.
-func (s *sweeps) keep(run trainer.Options, l *trainer.LearnedCourse) {
+func (s *sweeps) keep(run trainer.Options, l *methods.Course) {
 	first := run.Seed == s.one.Seeds[0] && (len(s.one.Nodes) == 0 || run.Nodes == s.one.Nodes[0]) &&
 		(len(s.one.Ratios) == 0 || run.Ratio == s.one.Ratios[0])
 	plain := !l.Options.NoStructure && !l.Options.NoInductive
-	asked := s.one.Run.Learn != nil && (s.one.Run.Learn.NoStructure || s.one.Run.Learn.NoInductive)
-	if run.Method == trainer.MethodLearned && first && (plain || asked) && s.traces[l.Options.RandomStart] == nil {
+	asked := s.one.Learned.Learn != nil && (s.one.Learned.Learn.NoStructure || s.one.Learned.Learn.NoInductive)
+	if run.Method == methods.Learned && first && (plain || asked) && s.traces[l.Options.RandomStart] == nil {
 		s.traces[l.Options.RandomStart] = l
 	}
 }
@@ -69,15 +71,15 @@ func (s *sweeps) keep(run trainer.Options, l *trainer.LearnedCourse) {
 // run studies the method learned with one thing changed.
 func (s *sweeps) run(ctx context.Context, change func(o *mcond.Options)) ([]eval.Result, error) {
 	o := s.one
-	o.Methods, o.Traced = []string{trainer.MethodLearned}, s.keep
-	learn := trainer.LearnDefaults(s.set)
-	if o.Run.Learn != nil {
-		learn = *o.Run.Learn
+	o.Methods, o.Traced = []string{methods.Learned}, s.keep
+	learn := methods.Defaults(s.set)
+	if o.Learned.Learn != nil {
+		learn = *o.Learned.Learn
 	}
 	learn.Checkpoint = "" // the file belongs to another run
 	change(&learn)
-	o.Run.Learn = &learn
-	return trainer.Study(ctx, s.set, o, s.progress)
+	o.Learned.Learn = &learn
+	return study.Run(ctx, s.set, o, s.progress)
 }
 
 // learned runs the method learned from a class-aware and from a random M, unless a study has done so.
@@ -114,8 +116,8 @@ func (s *sweeps) draw(p *page.Page) {
 	r, classes := l.Result, len(s.set.Classes)
 	p.Learned = &page.LearnedCourse{Seed: l.Options.Seed, SyntheticNodes: len(r.Labels), Gra: r.Losses.Gra,
 		Str: r.Losses.Str, Tra: r.Losses.Tra, Ind: r.Losses.Ind}
-	p.Heat = &page.Heat{Before: trainer.ClassMap(r.Start, l.Labels, r.Labels, classes),
-		After: trainer.ClassMap(r.Mapping, l.Labels, r.Labels, classes)}
+	p.Heat = &page.Heat{Before: methods.ClassMap(r.Start, l.Labels, r.Labels, classes),
+		After: methods.ClassMap(r.Mapping, l.Labels, r.Labels, classes)}
 	p.Sparsity = append([]page.Sparsity{overDelta(r)}, p.Sparsity...)
 	if len(s.traces) < 2 {
 		return
@@ -129,7 +131,7 @@ func (s *sweeps) draw(p *page.Page) {
 // overDelta returns the accuracy at each δ, by which a run chose δ, at its choice of μ.
 func overDelta(r *mcond.Result) page.Sparsity {
 	const settings = 3 // whose accuracies are summed in that choice: O→S, S→S and S→O
-	out := page.Sparsity{Method: trainer.MethodLearned, Parameter: "δ",
+	out := page.Sparsity{Method: methods.Learned, Parameter: "δ",
 		Of:    "mean of O→S, S→S and S→O on the validation nodes",
 		Nodes: r.Mapping.Rows, SyntheticNodes: r.Mapping.Cols}
 	for _, t := range r.Thresholds {
@@ -148,9 +150,9 @@ func (s *sweeps) sparsity(ctx context.Context, p *page.Page) error {
 		Nodes: p.Data.Nodes}
 	for i, k := range s.k {
 		o := s.one
-		o.Methods, o.Run.Entries, o.Run.Learn, o.Run.Search = []string{trainer.MethodSolved}, k, nil, nil
+		o.Methods, o.Run.Entries, o.Learned.Learn, o.Learned.Search = []string{trainer.MethodSolved}, k, nil, nil
 		s.progress.Note(fmt.Sprintf("method solved, k = %d (%d of %d)", k, i+1, len(s.k)))
-		rows, err := trainer.Study(ctx, s.set, o, s.progress)
+		rows, err := study.Run(ctx, s.set, o, s.progress)
 		if err != nil {
 			return err
 		}
@@ -168,11 +170,11 @@ func (s *sweeps) sparsity(ctx context.Context, p *page.Page) error {
 
 // sensitivity draws the accuracy of the method learned at each λ, and at each β.
 func (s *sweeps) sensitivity(ctx context.Context, p *page.Page) error {
-	usual := trainer.LearnDefaults(s.set)
-	if s.one.Run.Learn != nil {
-		usual = *s.one.Run.Learn
+	usual := methods.Defaults(s.set)
+	if s.one.Learned.Learn != nil {
+		usual = *s.one.Learned.Learn
 	}
-	s.one.Run.Search = nil // its λ and β are set here
+	s.one.Learned.Search = nil // its λ and β are set here
 	known := map[[2]float64][]eval.Result{}
 	of := fmt.Sprintf("test nodes, graph batches, N' = %%d, %d rounds, seed %d", s.rounds, s.one.Seeds[0])
 	for _, sweep := range []struct {

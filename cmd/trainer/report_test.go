@@ -7,11 +7,13 @@ import (
 	"testing"
 
 	"rivulet/graph"
+	"rivulet/lab/mcond"
+	"rivulet/lab/methods"
 	page "rivulet/lab/report"
+	"rivulet/lab/study"
 	"rivulet/test/harness"
 	"rivulet/trainer"
 	"rivulet/trainer/eval"
-	"rivulet/trainer/mcond"
 )
 
 const tiny = " --preset small --preset-nodes 200 --nodes 8"
@@ -148,14 +150,14 @@ func TestOverDelta(t *testing.T) {
 
 // Of the runs of a study, the page shows the first size and seed of the method learned itself.
 func TestKeep(t *testing.T) {
-	s := sweeps{one: trainer.StudyOptions{Nodes: []int{8}, Seeds: []uint64{3}}, traces: map[bool]*trainer.LearnedCourse{}}
-	trace := func(change func(o *mcond.Options)) *trainer.LearnedCourse {
-		l := &trainer.LearnedCourse{}
+	s := sweeps{one: study.Options{Nodes: []int{8}, Seeds: []uint64{3}}, traces: map[bool]*methods.Course{}}
+	trace := func(change func(o *mcond.Options)) *methods.Course {
+		l := &methods.Course{}
 		change(&l.Options)
 		return l
 	}
 	plain, random := trace(func(*mcond.Options) {}), trace(func(o *mcond.Options) { o.RandomStart = true })
-	run := trainer.Options{Method: trainer.MethodLearned, Nodes: 8, Seed: 3}
+	run := trainer.Options{Method: methods.Learned, Nodes: 8, Seed: 3}
 	other := func(change func(o *trainer.Options)) trainer.Options {
 		o := run
 		change(&o)
@@ -163,7 +165,7 @@ func TestKeep(t *testing.T) {
 	}
 	s.keep(other(func(o *trainer.Options) { o.Seed = 4 }), plain)
 	s.keep(other(func(o *trainer.Options) { o.Nodes = 9 }), plain)
-	s.keep(other(func(o *trainer.Options) { o.Method = trainer.MethodGCond }), plain)
+	s.keep(other(func(o *trainer.Options) { o.Method = methods.GCond }), plain)
 	s.keep(run, trace(func(o *mcond.Options) { o.NoStructure = true }))
 	if len(s.traces) != 0 {
 		t.Fatalf("%d runs are kept, want none", len(s.traces))

@@ -13,9 +13,10 @@ import (
 	"rivulet/artifact"
 	"rivulet/internal/cli"
 	"rivulet/internal/cli/dataflag"
+	"rivulet/lab/mcond"
+	"rivulet/lab/methods"
 	"rivulet/trainer"
 	"rivulet/trainer/eval"
-	"rivulet/trainer/mcond"
 )
 
 // report is the output of train --json.
@@ -41,7 +42,7 @@ type learnedRun struct {
 	Search    []mcond.Point `json:"search,omitempty"`
 }
 
-func newLearned(l *trainer.LearnedCourse) *learnedRun {
+func newLearned(l *methods.Course) *learnedRun {
 	if l == nil {
 		return nil
 	}
@@ -67,7 +68,7 @@ func trainCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&out, "out", "", "directory to write the artifact to (required)")
-	flags.StringVar(&o.Method, "method", o.Method, "condensation method: "+strings.Join(trainer.Methods(),
+	flags.StringVar(&o.Method, "method", o.Method, "condensation method: "+strings.Join(trainer.Methods(laboratory),
 		", ")+"; gcond, cached, logreg, mlp, glnn and evidence are for eval only")
 	runFlags(flags, &o)
 	named := registerSchema(flags, &o)
@@ -99,12 +100,13 @@ func trainCommand() *cobra.Command {
 			cli.TryFile("checkpoint", learn.o.Checkpoint)); err != nil {
 			return err
 		}
-		outcome, err := trained(cmd, engine, learn, data, o, out)
+		var course *methods.Course
+		outcome, err := trained(cmd, engine, learn, data, o, out, func(l *methods.Course) { course = l })
 		if err != nil {
 			return err
 		}
 		r := report{out, outcome.Bundle.Manifest.Version, outcome.Seconds, cli.PeakBytes(), outcome.Results,
-			newLearned(outcome.Learned), outcome.Choices}
+			newLearned(course), outcome.Choices}
 		if asJSON {
 			return json.NewEncoder(cmd.OutOrStdout()).Encode(r)
 		}
@@ -114,9 +116,10 @@ func trainCommand() *cobra.Command {
 	return cmd
 }
 
-// trained runs the training where the flags say, and writes the artifact to out.
+// trained runs the training where the flags say, and writes the artifact to out. traced gets the course of a learned
+// run.
 func trained(cmd *cobra.Command, engine *engineFlags, learn *learnFlags, data *dataflag.Data, o trainer.Options,
-	out string) (*trainer.Outcome, error) {
+	out string, traced func(*methods.Course)) (*trainer.Outcome, error) {
 	write := func(outcome *trainer.Outcome) error {
 		warnings, err := answered(cmd.Context(), outcome, limits)
 		if err == nil && !data.Checked {
@@ -135,9 +138,15 @@ func trained(cmd *cobra.Command, engine *engineFlags, learn *learnFlags, data *d
 		return nil, err
 	}
 	collectForSize()
-	if err := learn.apply(&o, d, []string{o.Method}); err != nil {
+	s, err := learn.settings(d, []string{o.Method})
+	if err == nil && s.Search != nil && o.Method != methods.Learned {
+		err = fmt.Errorf("search is for method %s, not %s", methods.Learned, o.Method)
+	}
+	if err != nil {
 		return nil, err
 	}
+	s.Traced = traced
+	o.More = methods.All(s)
 	outcome, err := trainer.Train(cmd.Context(), d, o, time.Now(), cli.Stderr())
 	if err == nil {
 		err = write(outcome)

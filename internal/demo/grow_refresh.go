@@ -71,8 +71,8 @@ func (r *refresher) refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	next := &refresh.Refresher{Graph: graph, Waiting: merge.DefaultWaiting, ToRedis: true, MaxDrop: trainer.MaxDrop,
-		Options: trainer.Inherit, Arrivals: refresh.Source{Topic: r.cfg.Kafka.Topics.Arrivals,
+	next := &refresh.Refresher{Graph: graph, Waiting: merge.DefaultWaiting, ToRedis: true, MaxDrop: refresh.MaxDrop,
+		Options: inherit, Arrivals: refresh.Source{Topic: r.cfg.Kafka.Topics.Arrivals,
 			Until: r.tally.endOfFirst(half, r.plan)},
 		Labels:   refresh.Source{Topic: labelsTopic},
 		Limits:   app.Limits(r.cfg.Limits),
@@ -116,3 +116,6 @@ func until(ctx context.Context, holds func() bool) error {
 	}
 	return nil
 }
+
+// inherit returns the options of the run that made an artifact of the demo's.
+func inherit(m *artifact.Manifest) (trainer.Options, error) { return trainer.Inherit(m, nil) }

@@ -11,6 +11,7 @@ import (
 
 	"rivulet/config"
 	"rivulet/dataset"
+	"rivulet/internal/refresh"
 	"rivulet/internal/replay"
 	"rivulet/mapping"
 	"rivulet/serving"
@@ -214,7 +215,7 @@ func TestGrowRefusesAWorseArtifact(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f := run.refresh.done; !f.Refused || !(f.Validation < f.ValidationBefore-trainer.MaxDrop) || f.Labelled == 0 {
+	if f := run.refresh.done; !f.Refused || !(f.Validation < f.ValidationBefore-refresh.MaxDrop) || f.Labelled == 0 {
 		t.Errorf("not refused: %+v", f)
 	}
 	if s := g.stream(run); s.Predicted != len(p.order) ||

@@ -77,6 +77,11 @@ var only = []struct {
 	{"dataset/parquet", []string{"dataset", "dataset/table", "schema"}},
 	{"test/reference/convert", []string{"graph", "test/reference"}},
 	{"lab/report", []string{"trainer/eval", "artifact", "infer"}},
+	{"lab/mcond", []string{"durable", "graph", "graph/gemm", "infer", "infer/attach", "infer/preprocess",
+		"trainer/descent",
+		"trainer/features"}},
+	{"lab/…", []string{"artifact", "dataset", "graph", "infer", "infer/attach", "infer/growth", "lab/mcond", "lab/methods",
+		"schema", "trainer", "trainer/condense", "trainer/eval"}},
 	{"trainer/merge", []string{"dataset", "dataset/parquet", "dataset/table", "event", "graph", "schema", "durable",
 		"spill", "trainer/stage/solved"}},
 	{"trainer/…", []string{"trainer/…", "artifact", "artifact/safetensors", "dataset", "dataset/table", "infer/…", "graph",
@@ -96,7 +101,8 @@ var only = []struct {
 	{"internal/featurestore", []string{"event", "event/form", "mapping"}},
 	{"internal/refresh", []string{"artifact", "consumer", "dataset", "event", "event/form", "durable", "kafka",
 		"kafka/retry", "mapping",
-		"schema", "serving", "trainer", "trainer/merge", "trainer/original"}},
+		"schema", "serving", "trainer", "trainer/eval", "trainer/merge", "trainer/original", "infer",
+		"infer/attach"}},
 	{"internal/preflight", []string{"artifact", "consumer", "dataset", "event", "event/avro", "event/form", "event/json",
 		"event/protobuf", "graph", "internal/replay", "kafka",
 		"mapping", "schema", "serving", "trainer"}},
@@ -143,7 +149,7 @@ var users = []struct {
 	{"internal/bench", []string{"cmd/rivulet"}},
 	{"dataset/parquet", []string{"cmd/trainer", "cmd/rivulet", "trainer/merge"}}, // it brings a large library
 	{"trainer/merge", []string{"cmd/trainer", "internal/refresh", "internal/demo"}},
-	{"lab/report", []string{"cmd/trainer"}},          // and so does this
+	{"lab/…", []string{"cmd/trainer", "lab/…"}},      // a laboratory: it reads the trainer, and no other room knows it
 	{"trainer/stage/spark", []string{"cmd/trainer"}}, // the client of Spark Connect
 	{"trainer/stage/spark/connect", []string{"trainer/stage/spark", "cmd/trainer"}},
 	{"trainer/stage/pipe", []string{"cmd/worker", "trainer/stage/spark"}},

@@ -286,9 +286,7 @@ func (r *Refresher) compare(ctx context.Context, o *Round, was *serving.Version,
 	if err != nil {
 		return err
 	}
-	var answers trainer.ServedArtifact // no nil pointer in an interface
 	if was != nil {
-		answers = was
 		o.Report.Before = was.ID()
 	}
 	nodes, err := o.grown.ValidationSet(ctx, max(1, validationBytes/int64(4*max(1, o.grown.Features()))))
@@ -302,14 +300,19 @@ func (r *Refresher) compare(ctx context.Context, o *Round, was *serving.Version,
 	if o.grown.data() == nil {
 		batch = max(batch, len(nodes.Validation)) // rows of M are looked up at once
 	}
-	c, err := trainer.CompareServed(ctx, nodes, before, is, answers, batch)
+	now, err := accuracy(ctx, nodes, is, batch)
 	if err != nil {
 		return err
 	}
-	o.Report.Accuracy, o.Report.Was = &c.Validation, c.Before
-	if c.Worse(r.MaxDrop) {
-		return &Refused{Version: o.Report.Version, Before: o.Report.Before, Accuracy: c.Validation, Was: *c.Before,
-			MaxDrop: r.MaxDrop}
+	if o.Report.Accuracy = &now; was == nil {
+		return nil
+	}
+	earlier, err := accuracy(ctx, before, was, batch)
+	if err != nil {
+		return fmt.Errorf("the artifact that answers now: %w", err)
+	}
+	if o.Report.Was = &earlier; now < earlier-r.MaxDrop {
+		return &Refused{Version: o.Report.Version, Before: o.Report.Before, Accuracy: now, Was: earlier, MaxDrop: r.MaxDrop}
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package eval
 import (
 	"time"
 
+	"rivulet/dataset"
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/attach"
@@ -14,6 +15,29 @@ type Set struct {
 	Labels  [][]int32 // class of each node of each batch
 
 	attach func(k int) *attach.Batch // makes Batches[k] again; nil if the batches came attached
+}
+
+// Attach joins batches of nodes (dataset indices) to T.
+func Attach(d *dataset.Dataset, original *dataset.Original, batches [][]int32, graphBatch bool) *Set {
+	s := &Set{}
+	for _, nodes := range batches {
+		labels := make([]int32, len(nodes))
+		for k, i := range nodes {
+			labels[k] = d.Labels[i]
+		}
+		s.Labels = append(s.Labels, labels)
+		s.Batches = append(s.Batches, d.Attach(original, nodes, graphBatch))
+	}
+	return s
+}
+
+// Apart returns graph batches as node batches, of the same features and edges to T.
+func (s *Set) Apart() *Set {
+	out := &Set{Labels: s.Labels}
+	for _, b := range s.Batches {
+		out.Batches = append(out.Batches, &attach.Batch{X: b.X, R: b.R, Known: b.Known})
+	}
+	return out
 }
 
 // On returns the same batches attached to S through M (N×N'): r = aM. When time or memory of the result is

@@ -59,10 +59,7 @@ func GlobalScale(pre *preprocess.Parameters, norm float64, offset []float32) (fl
 		centre += float64(v) * float64(v)
 	}
 	if norm <= rounding*math.Sqrt(centre) {
-		return 0, fmt.Errorf(
-			"preprocess %q: the propagated features of the original graph do not vary",
-			pre.Kind,
-		)
+		return 0, fmt.Errorf("preprocess %q: the propagated features of the original graph do not vary", pre.Kind)
 	}
 	return float32(targetNorm / norm), nil
 }

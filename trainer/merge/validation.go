@@ -14,8 +14,8 @@ import (
 )
 
 // ValidationSet implements [Graph] with validation nodes in memory, with features and class, and the ids of their
-// neighbours, which have neither: as much of the graph as [rivulet/trainer.Validate] reads. They are all validation
-// nodes, or a sample of about most of them by hash of the id.
+// neighbours, which have neither: as much of the graph as a refresh reads to measure an artifact. They are all
+// validation nodes, or a sample of about most of them by hash of the id.
 func (t *Tables) ValidationSet(ctx context.Context, most int64) (*dataset.Dataset, error) {
 	d := &dataset.Dataset{Name: t.Stream.Name, Classes: t.Classes}
 	all := int64(0)

@@ -58,8 +58,7 @@ func OfDataset(d *dataset.Dataset, identity string, columns int) RowData {
 }
 
 func nodeRows(d *dataset.Dataset, roles []solved.Role) iter.Seq2[[]byte, error] {
-	return func(yield func([]byte, error) bool) {
-		var payload []byte
+	return payloads(func(add func(row func(dst []byte) []byte) error) error {
 		for i, id := range d.IDs {
 			n := solved.Node{Row: int64(i + 1), ID: id, Role: roles[i], Width: d.X.Cols()}
 			if y := d.Labels[i]; y >= 0 {
@@ -70,96 +69,78 @@ func nodeRows(d *dataset.Dataset, roles []solved.Role) iter.Seq2[[]byte, error] 
 			} else {
 				d.X.Each(i, func(c int, v float32) { n.Cols, n.Vals = append(n.Cols, int32(c)), append(n.Vals, v) })
 			}
-			if payload = solved.AppendNode(payload, n); len(payload) < payloadBytes && i+1 < len(d.IDs) {
-				continue
+			if err := add(func(dst []byte) []byte { return solved.AppendNode(dst, n) }); err != nil {
+				return err
 			}
-			if !yield(payload, nil) {
-				return
-			}
-			payload = payload[:0]
 		}
-	}
+		return nil
+	})
 }
 
 // edgeRows gives each edge once, and none of a node that is in no role.
 func edgeRows(d *dataset.Dataset, roles []solved.Role) iter.Seq2[[]byte, error] {
-	return func(yield func([]byte, error) bool) {
-		var payload []byte
-		row := int64(0)
+	return payloads(func(add func(row func(dst []byte) []byte) error) error {
+		e := solved.Edge{}
 		for i := range d.Adj.Rows {
 			cols, _ := d.Adj.Row(i)
 			for _, j := range cols {
 				if int(j) < i || roles[i] == solved.NoRole || roles[j] == solved.NoRole {
 					continue
 				}
-				row++
-				payload = solved.AppendEdge(payload, solved.Edge{Row: row, Source: d.IDs[i], Target: d.IDs[j]})
-				if len(payload) < payloadBytes {
-					continue
+				e = solved.Edge{Row: e.Row + 1, Source: d.IDs[i], Target: d.IDs[j]}
+				if err := add(func(dst []byte) []byte { return solved.AppendEdge(dst, e) }); err != nil {
+					return err
 				}
-				if !yield(payload, nil) {
-					return
-				}
-				payload = payload[:0]
 			}
 		}
-		if len(payload) > 0 {
-			yield(payload, nil)
-		}
-	}
+		return nil
+	})
 }
 
 // OfStream gives the rows of a data set of tables, which is never in memory as a whole.
 func OfStream(d *table.Stream) RowData {
-	nodes := func(put func([]byte) error) error {
-		var payload []byte
-		err := d.EachNode(func(n table.Node) error {
-			payload = solved.AppendNode(payload,
-				solved.Node{Row: n.Row, ID: n.ID, Label: n.Label, Role: solved.RoleOf(n.Split), Dense: n.Features})
-			if len(payload) < payloadBytes {
-				return nil
-			}
-			defer func() { payload = payload[:0] }()
-			return put(payload)
+	nodes := payloads(func(add func(row func(dst []byte) []byte) error) error {
+		return d.EachNode(func(n table.Node) error {
+			return add(func(dst []byte) []byte {
+				return solved.AppendNode(dst, solved.Node{Row: n.Row, ID: n.ID, Label: n.Label, Role: solved.RoleOf(n.Split),
+					Dense: n.Features})
+			})
 		})
-		if err != nil || len(payload) == 0 {
-			return err
-		}
-		return put(payload)
-	}
-	edges := func(put func([]byte) error) error {
-		var payload []byte
-		err := d.EachEdge(func(e table.Edge) error {
-			payload = solved.AppendEdge(payload, solved.Edge{Row: e.Row, Source: e.Source, Target: e.Target})
-			if len(payload) < payloadBytes {
-				return nil
-			}
-			defer func() { payload = payload[:0] }()
-			return put(payload)
+	})
+	edges := payloads(func(add func(row func(dst []byte) []byte) error) error {
+		return d.EachEdge(func(e table.Edge) error {
+			return add(func(dst []byte) []byte {
+				return solved.AppendEdge(dst, solved.Edge{Row: e.Row, Source: e.Source, Target: e.Target})
+			})
 		})
-		if err != nil || len(payload) == 0 {
-			return err
-		}
-		return put(payload)
-	}
+	})
 	return RowData{Name: d.Name, Count: d.Rows, Features: d.Features, dropUnknown: d.DropsUnknown(),
-		Nodes: stage.Source{Identity: "nodes\n" + d.Identity, Rows: pushed(nodes)},
-		Edges: stage.Source{Identity: "edges\n" + d.Identity, Rows: pushed(edges)}}
+		Nodes: stage.Source{Identity: "nodes\n" + d.Identity, Rows: nodes},
+		Edges: stage.Source{Identity: "edges\n" + d.Identity, Rows: edges}}
 }
 
 // errEnough ends a reading whose rows nobody wants any more.
 var errEnough = errors.New("enough rows")
 
-// pushed gives what is pushed as a sequence.
-func pushed(push func(put func([]byte) error) error) iter.Seq2[[]byte, error] {
+// payloads gives rows in payloads of about [payloadBytes]. each calls add for every row, which row appends to a
+// payload.
+func payloads(each func(add func(row func(dst []byte) []byte) error) error) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		err := push(func(payload []byte) error {
+		var payload []byte
+		err := each(func(row func(dst []byte) []byte) error {
+			if payload = row(payload); len(payload) < payloadBytes {
+				return nil
+			}
 			if !yield(payload, nil) {
 				return errEnough
 			}
+			payload = payload[:0]
 			return nil
 		})
-		if err != nil && !errors.Is(err, errEnough) {
+		switch {
+		case err == nil && len(payload) > 0:
+			yield(payload, nil)
+		case err != nil && !errors.Is(err, errEnough):
 			yield(nil, err)
 		}
 	}

@@ -3,6 +3,7 @@ package original
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 
 	"rivulet/dataset"
@@ -214,12 +215,8 @@ func (t *Tables) hopping() (solved.FeatureScaling, stage.Sides, []float64) {
 
 // with returns the sides of the preprocessing with more.
 func (t *Tables) with(more stage.Sides) stage.Sides {
-	out := stage.Sides{}
-	for _, sides := range []stage.Sides{t.sides, more} {
-		for name, content := range sides {
-			out[name] = content
-		}
-	}
+	out := maps.Clone(t.sides)
+	maps.Copy(out, more)
 	return out
 }
 

@@ -88,10 +88,7 @@ func (f *sources) Reduce(key int64, in stage.Records, out stage.Output) error {
 				return fmt.Errorf("edges row %d: its source %s is not the id of a node with a role", e.Row,
 					quoted(e.Source))
 			}
-			half = appendText(
-				appendNumber(append(appendNumber(half[:0], int(place)), byte(roles[place])), int(e.Row)),
-				e.Target,
-			)
+			half = appendText(appendNumber(append(appendNumber(half[:0], int(place)), byte(roles[place])), int(e.Row)), e.Target)
 			if err := b.add(blockOf(e.Target, f.Blocks), half); err != nil {
 				return err
 			}

@@ -221,12 +221,8 @@ func SquaresScale(largest []float64) (stage.Scale, error) {
 
 // Reduce implements [stage.Function].
 func (f *rows) Reduce(key int64, in stage.Records, out stage.Output) error {
-	p, err := payloads(in, 5)
-	if err != nil || p[0] == nil {
-		return err
-	}
-	names, err := ReadNames(p[0])
-	if err != nil {
+	names, p, err := namedPayloads(in, 5)
+	if err != nil || names == nil {
 		return err
 	}
 	b, err := f.block(p[1], p[2], p[3], p[4])

@@ -57,12 +57,8 @@ func newJoin(o JoinOptions, sides stage.Sides) (stage.Function, error) {
 
 // Reduce implements [stage.Function].
 func (f *join) Reduce(key int64, in stage.Records, out stage.Output) error {
-	p, err := payloads(in, 7)
-	if err != nil || p[0] == nil {
-		return err
-	}
-	names, err := ReadNames(p[0])
-	if err != nil {
+	names, p, err := namedPayloads(in, 7)
+	if err != nil || names == nil {
 		return err
 	}
 	b, err := f.block(p[1], p[2], p[3], p[4])

@@ -231,6 +231,16 @@ func payloads(in stage.Records, tags int) ([][]byte, error) {
 	})
 }
 
+// namedPayloads are the payloads of a key whose input 0 are names, and these; nil if the key has no nodes.
+func namedPayloads(in stage.Records, tags int) (*Names, [][]byte, error) {
+	p, err := payloads(in, tags)
+	if err != nil || p[0] == nil {
+		return nil, nil, err
+	}
+	names, err := ReadNames(p[0])
+	return names, p, err
+}
+
 // dense reads a block of a dense table.
 func dense(payload []byte) (*graph.Dense, error) {
 	x, err := ReadFeatures(payload)

@@ -194,12 +194,8 @@ func newThin(o ThinOptions, _ stage.Sides) (stage.Function, error) {
 
 // Reduce implements [stage.Function].
 func (f *thin) Reduce(key int64, in stage.Records, out stage.Output) error {
-	p, err := payloads(in, 2)
-	if err != nil || p[0] == nil {
-		return err
-	}
-	names, err := ReadNames(p[0])
-	if err != nil {
+	names, p, err := namedPayloads(in, 2)
+	if err != nil || names == nil {
 		return err
 	}
 	marks := readInts(p[1])
@@ -220,12 +216,8 @@ type subgraphReader struct{}
 
 // Reduce implements [stage.Function].
 func (subgraphReader) Reduce(key int64, in stage.Records, out stage.Output) error {
-	p, err := payloads(in, 3)
-	if err != nil || p[0] == nil {
-		return err
-	}
-	names, err := ReadNames(p[0])
-	if err != nil {
+	names, p, err := namedPayloads(in, 3)
+	if err != nil || names == nil {
 		return err
 	}
 	x, err := ReadFeatures(p[1])

@@ -1,4 +1,4 @@
-package trainer
+package study
 
 import (
 	"context"
@@ -8,26 +8,29 @@ import (
 	"math/rand/v2"
 	"slices"
 	"text/tabwriter"
+	"time"
 
 	"rivulet/artifact"
 	"rivulet/dataset"
 	"rivulet/infer"
 	"rivulet/infer/attach"
 	"rivulet/infer/growth"
+	"rivulet/schema"
+	"rivulet/trainer"
 	"rivulet/trainer/eval"
 )
 
 // GrowOptions say which cases of growth to measure.
 type GrowOptions struct {
-	Run    Options   // method, models and size
-	Shares []float64 // of the test nodes that arrive first, each between 0 and 1
-	Orders int       // random orders of the test nodes that figures are means over, at least 1
-	Batch  int       // arrivals of a micro-batch, at least 1
+	Run    trainer.Options // method, models and size
+	Shares []float64       // of the test nodes that arrive first, each between 0 and 1
+	Orders int             // random orders of the test nodes that figures are means over, at least 1
+	Batch  int             // arrivals of a micro-batch, at least 1
 }
 
 // GrowDefaults returns waves of a quarter, a half and three quarters, in batches as the consumer forms them.
 func GrowDefaults() GrowOptions {
-	return GrowOptions{Run: Defaults(), Shares: []float64{0.25, 0.5, 0.75}, Orders: 5, Batch: 256}
+	return GrowOptions{Run: trainer.Defaults(), Shares: []float64{0.25, 0.5, 0.75}, Orders: 5, Batch: 256}
 }
 
 // Validate returns an error that names an option out of range.
@@ -71,7 +74,7 @@ type GrowResult struct {
 // Grow measures the gain from growth: it makes S, M and the dictionary of a run, and then, for random orders of the
 // test nodes, lets the first share of them arrive and get rows of M in micro-batches, as a consumer gives them, and
 // predicts the rest.
-func Grow(ctx context.Context, d *dataset.Dataset, o GrowOptions, progress Progress) ([]GrowResult, error) {
+func Grow(ctx context.Context, d *dataset.Dataset, o GrowOptions, progress trainer.Progress) ([]GrowResult, error) {
 	out, err := grow(ctx, d, o, progress)
 	if err != nil {
 		return nil, fmt.Errorf("growing %s: %w", d.Name, err)
@@ -79,36 +82,23 @@ func Grow(ctx context.Context, d *dataset.Dataset, o GrowOptions, progress Progr
 	return out, nil
 }
 
-func grow(ctx context.Context, d *dataset.Dataset, o GrowOptions, progress Progress) ([]GrowResult, error) {
+func grow(ctx context.Context, d *dataset.Dataset, o GrowOptions, progress trainer.Progress) ([]GrowResult, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	if len(d.Test) < 2 {
 		return nil, fmt.Errorf("%d test nodes, want two waves of them", len(d.Test))
 	}
-	progress.Step(preparing, 0, 1)
-	t, err := newTask(d, o.Run)
+	d, s, err := trainer.Encode(d, o.Run)
 	if err != nil {
 		return nil, err
 	}
-	r, err := t.condense(ctx, progress)
+	d = d.OriginalFirst()
+	g, err := newGrowingGraph(ctx, d, o, s, progress)
 	if err != nil {
 		return nil, err
 	}
-	kept, ok := r.served.(growable)
-	if !ok {
-		return nil, fmt.Errorf("method %s: %w", o.Run.Method, artifact.ErrNoGrowth)
-	}
-	g := &growingGraph{task: t, recipe: r, batch: o.Batch, deployed: map[string]infer.Deployment{}}
-	b := &artifact.Bundle{Preprocess: *t.pre, Growth: kept.growth()}
-	for _, p := range r.placed {
-		b.Models = append(b.Models, artifact.Model{Name: p.model.Name(), Params: p.model.Params(), Tables: p.tables})
-		g.deployed[p.model.Name()] = p.build()
-	}
-	if g.grower, err = b.Grower(g.deployed); err != nil {
-		return nil, err
-	}
-	rng := t.rng(purposeOrders)
+	rng := rand.New(rand.NewPCG(o.Run.Seed, purposeOrders))
 	waves := map[float64][]wave{}
 	for k := range o.Orders {
 		progress.Step("growing", k, o.Orders)
@@ -131,13 +121,52 @@ func permuted(rng *rand.Rand, nodes []int32) []int32 {
 	return out
 }
 
+// purposeOrders sets the orders' random stream apart from those of the run (trainer/task.go).
+const purposeOrders = 3
+
 // growingGraph is a served S to which arrivals are attached.
 type growingGraph struct {
-	*task
-	*recipe
-	batch    int
-	deployed map[string]infer.Deployment
+	*artifact.Bundle
+	data     *dataset.Dataset
+	original *dataset.Original
+	batch    int // arrivals of a micro-batch
+	measured int // nodes of a batch that is measured
+	models   []growingModel
 	grower   *growth.Grower
+}
+
+// growingModel is a model with its deployment on S.
+type growingModel struct {
+	infer.Model
+	onS infer.Deployment
+}
+
+// newGrowingGraph makes S, M and the dictionary of a run.
+func newGrowingGraph(ctx context.Context, d *dataset.Dataset, o GrowOptions, s *schema.Schema,
+	progress trainer.Progress) (*growingGraph, error) {
+	run, training := o.Run, *d
+	training.Test = nil // nothing of it is measured here
+	run.Keep, run.Propagate, run.Means, run.Map = s, false, false, false
+	out, err := trainer.Train(ctx, &training, run, time.Unix(0, 0), progress)
+	if err != nil {
+		return nil, err
+	}
+	b := out.Bundle
+	if b.Growth == nil {
+		return nil, fmt.Errorf("method %s: %w", run.Method, artifact.ErrNoGrowth)
+	}
+	g := &growingGraph{Bundle: b, data: d, original: d.Original(), batch: o.Batch, measured: run.Batch}
+	deployed := map[string]infer.Deployment{}
+	for _, m := range b.Models {
+		model, err := infer.Build(m.Name, m.Params)
+		if err != nil {
+			return nil, err
+		}
+		deployed[m.Name] = model.Frozen(m.Tables, &b.Preprocess)
+		g.models = append(g.models, growingModel{model, deployed[m.Name]})
+	}
+	g.grower, err = b.Grower(deployed)
+	return g, err
 }
 
 // wave holds one order's figures for a share, by model if they differ.
@@ -152,19 +181,24 @@ func (g *growingGraph) measure(first, second []int32) wave {
 		attached: map[string]float64{}, whole: map[string]float64{}}
 	rows, left := g.arrive(first)
 	ignored, attached := g.attached(second, nil), g.attached(second, rows)
-	joined, grown := joining(g.data, first)
-	onGrown := joinBatches(joined, grown, dataset.Batches(second, g.options.Batch), false)
-	inputs := g.pre.Raw(grown.X)
-	for _, p := range g.placed {
-		name, d := p.model.Name(), plain(g.deployed[p.model.Name()])
-		d.Expert = p.expert
-		w.ignored[name], w.attached[name] = accuracyOn(d, ignored), accuracyOn(d, attached)
-	}
-	for _, f := range g.recipe.whole {
-		w.whole[f.model.Name()] = accuracyOn(plain(f.model.Joint(grown.Adj, inputs, g.pre)), onGrown)
+	joined := g.data.Joined(first)
+	grown := joined.Original()
+	onGrown := eval.Attach(joined, grown, dataset.Batches(second, g.measured), false)
+	inputs := g.Preprocess.Raw(grown.X)
+	for _, m := range g.models {
+		name := m.Name()
+		w.ignored[name], w.attached[name] = accuracy(m.onS, g.Expert(name), ignored), accuracy(m.onS, g.Expert(name), attached)
+		w.whole[name] = accuracy(m.Joint(grown.Adj, inputs, &g.Preprocess), nil, onGrown)
 	}
 	w.unknown, w.unknownAttached, w.left = g.unknown(second, ignored), g.unknown(second, attached), left
 	return w
+}
+
+// accuracy returns the accuracy of a deployment without calibration on a set, in percent. own answers beside it; nil: none
+// does.
+func accuracy(d infer.Deployment, own *infer.Expert, s *eval.Set) float64 {
+	p := &infer.Predictor{Model: d, Expert: own, Calibration: infer.Calibration{Temperature: 1, Kind: infer.PropagateNone}}
+	return eval.Run(p, s).Accuracy(s)
 }
 
 // arrive solves rows of M for the nodes of a first wave, micro-batch by micro-batch: a node uses the rows of T and
@@ -189,7 +223,7 @@ func (g *growingGraph) attach(nodes []int32, arrived map[int32]attach.Row) *atta
 		cols, _ := g.data.Adj.Row(int(i))
 		for _, j := range cols {
 			if at := g.original.Index[j]; at >= 0 {
-				own, vals := g.served.parts().M.Row(int(at))
+				own, vals := g.Mapping.Rows.Row(int(at))
 				neighbours[k] = append(neighbours[k], attach.Row{Known: true, Cols: own, Vals: vals})
 			} else if row, ok := arrived[j]; ok {
 				neighbours[k] = append(neighbours[k], row)
@@ -197,15 +231,19 @@ func (g *growingGraph) attach(nodes []int32, arrived map[int32]attach.Row) *atta
 		}
 	}
 	b := &attach.Batch{X: g.data.X.Take(nodes)}
-	b.Attach(neighbours, g.nodes)
+	b.Attach(neighbours, g.Manifest.SyntheticNodes)
 	return b
 }
 
 func (g *growingGraph) attached(nodes []int32, arrived map[int32]attach.Row) *eval.Set {
 	s := &eval.Set{}
-	for _, batch := range dataset.Batches(nodes, g.options.Batch) {
+	for _, batch := range dataset.Batches(nodes, g.measured) {
 		s.Batches = append(s.Batches, g.attach(batch, arrived))
-		s.Labels = append(s.Labels, take(g.data.Labels, batch))
+		labels := make([]int32, len(batch))
+		for k, i := range batch {
+			labels[k] = g.data.Labels[i]
+		}
+		s.Labels = append(s.Labels, labels)
 	}
 	return s
 }
@@ -237,8 +275,8 @@ func (g *growingGraph) results(o GrowOptions, waves map[float64][]wave) []GrowRe
 			}
 			return eval.SpreadOf(values)
 		}
-		for _, p := range g.placed {
-			name := p.model.Name()
+		for _, m := range g.models {
+			name := m.Name()
 			out = append(out, GrowResult{Model: name, Share: share, First: of[0].first, Second: of[0].second, Orders: len(of),
 				Ignored:         over(func(w *wave) float64 { return w.ignored[name] }),
 				Attached:        over(func(w *wave) float64 { return w.attached[name] }),
