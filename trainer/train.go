@@ -193,12 +193,8 @@ func (t *task) calibrateAll(ctx context.Context, r *recipe, progress Progress) e
 func (t *task) bundle(r *recipe, results []eval.Result, now time.Time, progress Progress) (*artifact.Bundle, error) {
 	const what = "making the artifact"
 	progress.Step(what, 0, 1)
-	b := &artifact.Bundle{
-		Manifest:   t.manifest(r, results, now),
-		Preprocess: *t.pre,
-		Synthetic:  r.served.parts().Synthetic,
-		Schema:     t.schema,
-	}
+	b := &artifact.Bundle{Manifest: t.manifest(r, results, now), Preprocess: *t.pre,
+		Synthetic: r.served.parts().Synthetic, Schema: t.schema}
 	if c, ok := r.served.(growable); ok {
 		b.Growth = c.growth()
 	}

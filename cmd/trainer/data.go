@@ -22,10 +22,7 @@ import (
 )
 
 func dataCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "data",
-		Short: "Describe the tables of a data set, and check them",
-	}
+	cmd := &cobra.Command{Use: "data", Short: "Describe the tables of a data set, and check them"}
 	cmd.AddCommand(dataInitCommand(), dataCheckCommand())
 	return cmd
 }

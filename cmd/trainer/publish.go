@@ -213,12 +213,8 @@ func withThoseThere(ctx context.Context, p *serving.Publisher, version string, e
 
 func pruneCommand() *cobra.Command {
 	var keep int
-	cmd := &cobra.Command{
-		Use:     "prune",
-		Short:   "Remove old versions that neither CURRENT nor a consumer uses",
-		Args:    cobra.NoArgs,
-		Example: "  trainer prune --keep 2",
-	}
+	cmd := &cobra.Command{Use: "prune", Short: "Remove old versions that neither CURRENT nor a consumer uses",
+		Args: cobra.NoArgs, Example: "  trainer prune --keep 2"}
 	cmd.Flags().IntVar(&keep, "keep", 1, "older versions to keep for rolling back")
 	return withVersions(cmd, func(cmd *cobra.Command, _ []string, p *serving.Publisher) error {
 		if keep < 0 {

@@ -38,6 +38,9 @@
 //	L_tra    transductive.go  mean row norm of H − MH'
 //	L_ind    inductive.go     mean row norm of H − H' on the support nodes, all attached at once, joint
 //
+// options.go has the options of a run and result.go what it returns, its losses too; search.go tries λ and β. matrix.go
+// has the products of matrices that the others share.
+//
 // Kernels are generic: a run counts in float32, the tests compare every gradient with central differences in
 // float64.
 //

@@ -101,7 +101,7 @@ func (s Settings) gcond(ctx context.Context, g *trainer.Graph, progress trainer.
 		_, accuracy, err := g.FitOn(ctx, condensed(s), "sgc")
 		return accuracy, err
 	})
-	s.Search = nil // is of the method learned
+	s = Settings{Learn: s.Learn, Traced: s.Traced} // a search is of the method learned
 	return s.run(ctx, g, mcond.GCond, in, "learning S", progress)
 }
 

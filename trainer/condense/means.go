@@ -29,12 +29,8 @@ func Means(adj *graph.CSR, x *features.FactoredFeatures, c *Clusters, w []float3
 		// Nodes that have met one neighbour more receive the features of others as they are, and by self-loops their own
 		// as they have become.
 		received := graph.Scaled(adj, sums, in, loops)
-		out.Operators[op.Name] = artifact.OperatorMeans{
-			PX:     x.Combine(product.Of(g, received)),
-			Scaled: x.Combine(scaleColumns(g, scaled)),
-			Scale:  times1(g, scaled),
-			Back:   times1(g, back),
-		}
+		out.Operators[op.Name] = artifact.OperatorMeans{PX: x.Combine(product.Of(g, received)),
+			Scaled: x.Combine(scaleColumns(g, scaled)), Scale: times1(g, scaled), Back: times1(g, back)}
 	}
 	return out
 }

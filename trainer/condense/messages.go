@@ -69,11 +69,8 @@ func MessagesOf(m infer.Model, tables *infer.Tables, s Support) growth.Messages 
 //	E_{L−1} = Wo of layer L      E_l = Wo of layer l+1 · diag(μ_{l+1}) · E_{l+1}
 func layerMessages(m infer.Model, t *infer.Tables, s Support) growth.Messages {
 	op, last := m.Architecture.Operator, len(m.Layers)-1
-	factor := byDegree{
-		s:     func(d float64) float64 { _, out := op.Scales(d); return out },
-		back:  func(d float64) float64 { in, _ := op.Scales(d); return in },
-		kappa: func(float64) float64 { return 1 },
-	}
+	factor := byDegree{s: func(d float64) float64 { _, out := op.Scales(d); return out },
+		back: func(d float64) float64 { in, _ := op.Scales(d); return in }, kappa: func(float64) float64 { return 1 }}
 	if op.Loops {
 		factor.kappa = func(d float64) float64 { in, out := op.Scales(d); return in * out }
 	}

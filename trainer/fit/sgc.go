@@ -91,11 +91,8 @@ func SGC(ctx context.Context, p Problem, weightDecay, tolerance float64, start *
 	problem := optimize.Problem{Func: obj.loss, Grad: obj.gradient, Status: func() (optimize.Status, error) {
 		return optimize.NotTerminated, ctx.Err()
 	}}
-	settings := &optimize.Settings{
-		MajorIterations:   maxIterations,
-		GradientThreshold: 1e-6,
-		Converger:         &optimize.FunctionConverge{Relative: tolerance, Absolute: 1e-9, Iterations: patience},
-	}
+	settings := &optimize.Settings{MajorIterations: maxIterations, GradientThreshold: 1e-6,
+		Converger: &optimize.FunctionConverge{Relative: tolerance, Absolute: 1e-9, Iterations: patience}}
 	if p.Report != nil {
 		settings.Recorder = recorder(p.Report)
 	}

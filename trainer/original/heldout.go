@@ -152,10 +152,8 @@ func (t *Tables) Fetch(ctx context.Context, weights *graph.Dense) (*infer.Tables
 		return nil, err
 	}
 	n := len(t.held.original)
-	out := &infer.Tables{
-		U: []*graph.Dense{graph.NewDense(n, weights.Cols), graph.NewDense(n, weights.Cols)},
-		C: graph.NewDense(n, 1),
-	}
+	out := &infer.Tables{U: []*graph.Dense{graph.NewDense(n, weights.Cols), graph.NewDense(n, weights.Cols)},
+		C: graph.NewDense(n, 1)}
 	at := 0
 	for r, err := range t.engine.Read(ctx, made[0]) {
 		if err != nil {

@@ -151,10 +151,7 @@ type messageInputs struct {
 
 // messages measures how the tables of the models become messages, as [condense.NewDictionary] does.
 func (t *Tables) messages(ctx context.Context, clusters int) (*messageInputs, error) {
-	support := condense.Support{
-		Batch: t.Data.Attach(t.Original, t.Data.Validation, true),
-		Pre:   t.Pre,
-	}
+	support := condense.Support{Batch: t.Data.Attach(t.Original, t.Data.Validation, true), Pre: t.Pre}
 	for k, m := range t.models {
 		m.messages = condense.MessagesOf(m.Model, t.onT.tables[k], support)
 	}
@@ -182,11 +179,8 @@ func (t *Tables) messages(ctx context.Context, clusters int) (*messageInputs, er
 // messaging gathers what is known of the models' messages.
 func (t *Tables) messaging(clusters int) *messageInputs {
 	g := t.Graph
-	out := &messageInputs{
-		MessageOptions: solved.MessageOptions{Clusters: clusters, Degree: g.HighestDegree},
-		sides:          stage.Sides{},
-		inputs:         []stage.Table{g.Degrees},
-	}
+	out := &messageInputs{MessageOptions: solved.MessageOptions{Clusters: clusters, Degree: g.HighestDegree},
+		sides: stage.Sides{}, inputs: []stage.Table{g.Degrees}}
 	for k, m := range t.models {
 		of := solved.TableOptions{}
 		of.U, of.C = m.TableWidths()

@@ -17,13 +17,8 @@ func (t *Tables) spread(ctx context.Context, c *Synthetic) error {
 		return nil
 	}
 	g := t.Graph
-	o := solved.SpreadOptions{
-		Classes:  t.Classes,
-		Models:   len(t.models),
-		Clusters: c.clusters,
-		Degree:   g.HighestDegree,
-		Entry:    c.largest,
-	}
+	o := solved.SpreadOptions{Classes: t.Classes, Models: len(t.models), Clusters: c.clusters, Degree: g.HighestDegree,
+		Entry: c.largest}
 	for _, side := range []*Frozen{t.onT, t.onS} {
 		side.labels, side.errors = &infer.Tables{}, make([]*infer.Tables, len(t.models))
 		for k := range side.errors {

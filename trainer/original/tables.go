@@ -232,10 +232,8 @@ func (t *Tables) propagate(ctx context.Context) error {
 		}
 	}
 	wanted := int64(stagedLabelled / (4 * max(1, len(largest))))
-	o := solved.RowsOptions{
-		FeatureScaling: preparing,
-		Labelled:       solved.SampleOf(t.options.Seed, g.Summary.Roles[solved.Train], wanted),
-	}
+	o := solved.RowsOptions{FeatureScaling: preparing,
+		Labelled: solved.SampleOf(t.options.Seed, g.Summary.Roles[solved.Train], wanted)}
 	made, records, err := t.sums(ctx, stage.NewSpec(solved.StageRows, o, sides, 2), 1, g.Names, g.Features, g.Degrees,
 		t.s1,
 		t.s2)

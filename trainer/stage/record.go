@@ -77,10 +77,7 @@ func ReadRecord(r *bufio.Reader) (Record, error) {
 		return Record{}, fmt.Errorf("record with an order of %d and a payload of %d bytes, want at most %d", order,
 			payload, uint32(maxField))
 	}
-	out := Record{
-		Key: int64(binary.LittleEndian.Uint64(head[:])),
-		Tag: int32(binary.LittleEndian.Uint32(head[8:])),
-	}
+	out := Record{Key: int64(binary.LittleEndian.Uint64(head[:])), Tag: int32(binary.LittleEndian.Uint32(head[8:]))}
 	both := make([]byte, int(order)+int(payload))
 	if _, err := io.ReadFull(r, both); err != nil {
 		if errors.Is(err, io.EOF) {

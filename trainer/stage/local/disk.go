@@ -191,13 +191,8 @@ func (d *disk) create(name string) (writer, error) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return nil, err
 	}
-	return &tableAppender{
-		of:      d,
-		dir:     dir,
-		table:   stage.Table{Name: name},
-		files:   map[int64]int64{},
-		waiting: map[int64][]byte{},
-	}, nil
+	return &tableAppender{of: d, dir: dir, table: stage.Table{Name: name}, files: map[int64]int64{},
+		waiting: map[int64][]byte{}}, nil
 }
 
 func (a *tableAppender) write(r stage.Record) error {

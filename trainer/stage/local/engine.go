@@ -59,15 +59,8 @@ func Open(r stage.Registry, dir string, memory int64, p Progress) (*Engine, erro
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("working directory: %w", err), lock.Unlock())
 	}
-	return &Engine{
-		registry: r,
-		store:    d,
-		memory:   memory,
-		workers:  runtime.GOMAXPROCS(0),
-		progress: p,
-		lock:     lock,
-		made:     map[string]func(context.Context) error{},
-	}, nil
+	return &Engine{registry: r, store: d, memory: memory, workers: runtime.GOMAXPROCS(0), progress: p, lock: lock,
+		made: map[string]func(context.Context) error{}}, nil
 }
 
 // Close lets go of the directory. Its tables stay.

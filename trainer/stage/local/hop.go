@@ -20,14 +20,7 @@ func (e *Engine) Hop(ctx context.Context, scatter, gather stage.Spec, tiles stag
 		if err := e.there(ctx, append(append([]stage.Table{tiles}, vectors...), gathering...)...); err != nil {
 			return err
 		}
-		h := &hop{
-			Engine:    e,
-			scatter:   scatter,
-			gather:    gather,
-			tiles:     tiles,
-			vectors:   vectors,
-			gathering: gathering,
-		}
+		h := &hop{Engine: e, scatter: scatter, gather: gather, tiles: tiles, vectors: vectors, gathering: gathering}
 		return h.run(ctx, out)
 	})
 }

@@ -95,12 +95,7 @@ func (f *heldOutStage) Reduce(key int64, in stage.Records, out stage.Output) err
 	for k := names.Original; k < len(names.IDs); k++ {
 		role := names.Roles[k]
 		if role == Validation && f.Validation.takes(names.IDs[k]) || role == Test && f.Test.takes(names.IDs[k]) {
-			nodes[int32(k)] = &HeldNode{
-				Number: Number{key, int32(k)},
-				ID:     names.IDs[k],
-				Label:  names.Labels[k],
-				Role:   role,
-			}
+			nodes[int32(k)] = &HeldNode{Number: Number{key, int32(k)}, ID: names.IDs[k], Label: names.Labels[k], Role: role}
 		}
 	}
 	err = each(rest, func(r stage.Record) (err error) {
@@ -331,10 +326,7 @@ func (b *block) tables(w *graph.Dense) *infer.Tables {
 	hops := infer.LinearRecurrence(w.Cols, 2)
 	state, first := hops.EnterSeeds(graph.MulDense(b.x, w), b.sums)
 	_, second := hops.Step(0, state, graph.MulDense(b.s1, w), b.sums)
-	return &infer.Tables{
-		U: []*graph.Dense{first.Columns(0, w.Cols), second},
-		C: first.Columns(w.Cols, w.Cols+1),
-	}
+	return &infer.Tables{U: []*graph.Dense{first.Columns(0, w.Cols), second}, C: first.Columns(w.Cols, w.Cols+1)}
 }
 
 // FetchedRows are rows of tables of T.

@@ -257,13 +257,8 @@ type Summary struct {
 }
 
 func summarise(n *Names, x graph.Features, width int) *Summary {
-	s := &Summary{
-		Width:   width,
-		Sparse:  x.Sparse != nil,
-		Labels:  map[string]int64{},
-		Others:  map[string]bool{},
-		Largest: make([]float32, width),
-	}
+	s := &Summary{Width: width, Sparse: x.Sparse != nil, Labels: map[string]int64{}, Others: map[string]bool{},
+		Largest: make([]float32, width)}
 	for k, role := range n.Roles {
 		s.Roles[role]++
 		switch {

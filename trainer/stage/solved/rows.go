@@ -127,13 +127,8 @@ func (n *Names) append(dst []byte) []byte {
 func ReadNames(payload []byte) (*Names, error) {
 	w := &wire{b: payload}
 	rows := w.count(4)
-	n := &Names{
-		Original: w.number(),
-		IDs:      make([]string, rows),
-		Rows:     make([]int64, rows),
-		Roles:    make([]Role, rows),
-		Labels:   make([]string, rows),
-	}
+	n := &Names{Original: w.number(), IDs: make([]string, rows), Rows: make([]int64, rows), Roles: make([]Role, rows),
+		Labels: make([]string, rows)}
 	labels := map[string]string{}
 	for k := range rows {
 		n.IDs[k] = w.text()
