@@ -27,7 +27,7 @@
 //
 // [rivulet/trainer/merge] merges, in memory or in files that are beside those of the graph that they become.
 //
-//	refresh.go  the round                    source.go   arrivals and labels    serving.go  versions, and their accuracies
+//	refresh.go  the round                    source.go   arrivals and labels    serving.go  versions, their accuracy
 //	finish.go   what a round has left over   begin.go    where to read on       report.go   the report of a round
 //	graph.go    a graph on the disk          copies.go   graphs and artifacts of many rounds
 //	scratch.go  files of one round           intake.go   records decoded together

@@ -186,16 +186,15 @@ func (g *growingGraph) measure(first, second []int32) wave {
 	onGrown := eval.Attach(joined, grown, dataset.Batches(second, g.measured), false)
 	inputs := g.Preprocess.Raw(grown.X)
 	for _, m := range g.models {
-		name := m.Name()
-		w.ignored[name], w.attached[name] = accuracy(m.onS, g.Expert(name), ignored), accuracy(m.onS, g.Expert(name), attached)
+		name, own := m.Name(), g.Expert(m.Name())
+		w.ignored[name], w.attached[name] = accuracy(m.onS, own, ignored), accuracy(m.onS, own, attached)
 		w.whole[name] = accuracy(m.Joint(grown.Adj, inputs, &g.Preprocess), nil, onGrown)
 	}
 	w.unknown, w.unknownAttached, w.left = g.unknown(second, ignored), g.unknown(second, attached), left
 	return w
 }
 
-// accuracy returns the accuracy of a deployment without calibration on a set, in percent. own answers beside it; nil: none
-// does.
+// accuracy returns the accuracy in percent of a deployment without calibration, with an expert unless own is nil.
 func accuracy(d infer.Deployment, own *infer.Expert, s *eval.Set) float64 {
 	p := &infer.Predictor{Model: d, Expert: own, Calibration: infer.Calibration{Temperature: 1, Kind: infer.PropagateNone}}
 	return eval.Run(p, s).Accuracy(s)
