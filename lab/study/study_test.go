@@ -473,7 +473,7 @@ func TestGrowByName(t *testing.T) {
 func TestSection7StudyOfRivals(t *testing.T) {
 	d := partly(small(t, generate.BagOfWords))
 	o := Options{Run: options(18),
-		Methods: []string{trainer.MethodLogreg, trainer.MethodMLP, trainer.MethodGLNN, trainer.MethodEvidence},
+		Methods:      []string{trainer.MethodLogreg, trainer.MethodMLP, trainer.MethodGLNN, trainer.MethodEvidence},
 		Seeds:        []uint64{1, 2},
 		Calibrations: []string{infer.PropagateNone, infer.PropagateLabels}}
 	o.Run.Nodes, o.Run.Costs = 0, true
