@@ -36,8 +36,7 @@
 //
 // # More than one run
 //
-//	refresh.go     options of the run that made an artifact
-//	compare.go     an artifact against Whole on the batches of a stream ([Compare])
+//	refresh.go     options of the run that made an artifact; compare.go: an artifact against Whole ([Compare])
 //	addmodel.go    a model added to an artifact without T
 //
 // # Notation

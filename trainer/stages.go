@@ -128,8 +128,8 @@ func (s *tablesHolder) weights(ctx context.Context, name string) (*fitResult, er
 		}
 		if !whole {
 			f, err := s.fitLabelled(ctx)
-			if err == nil {
-				f.read = fewerThan(len(s.Labelled.Labels), s.Graph.Summary.Roles[solved.Train])
+			if n := len(s.Labelled.Labels); err == nil && int64(n) < s.Graph.Summary.Roles[solved.Train] {
+				f.read = n
 			}
 			return f, err
 		}
@@ -138,16 +138,10 @@ func (s *tablesHolder) weights(ctx context.Context, name string) (*fitResult, er
 	if err != nil {
 		return nil, err
 	}
-	f.read = fewerThan(len(s.subgraph.original.Nodes), s.Graph.Nodes)
-	return f, nil
-}
-
-// fewerThan returns how many nodes a fit read, and 0 if these are all.
-func fewerThan(read int, all int64) int {
-	if int64(read) == all {
-		return 0
+	if n := len(s.subgraph.original.Nodes); int64(n) < s.Graph.Nodes {
+		f.read = n
 	}
-	return read
+	return f, nil
 }
 
 // fitLabelled fits W_O of an sgc of two hops to the labelled rows and chooses its weight decay on the validation nodes,
@@ -201,14 +195,14 @@ func (s *tablesHolder) condense(ctx context.Context, _ []*fitResult, _ Progress)
 	if err != nil {
 		return nil, err
 	}
-	out := s.frozen(s.OnS())
+	out := s.frozen(s.OnS)
 	out.Synthetic, out.M, out.stored, out.size, out.grown = c.Synthetic, c.M, c.Rows, c.Size, s.Growth(c)
 	return out, nil
 }
 
 // deploy freezes a model on T: its tables are at hand, and those of propagation where the run makes any.
 func (s *tablesHolder) deploy(f *fitResult) (*deployedModel, []string, error) {
-	p, err := s.task.frozen(s.frozen(s.OnT()), f.model)
+	p, err := s.task.frozen(s.frozen(s.OnT), f.model)
 	return p, s.options.kinds(), err
 }
 

@@ -123,10 +123,8 @@ func (o *Options) run(ctx context.Context, d *dataset.Dataset, progress trainer.
 		for _, seed := range o.Seeds {
 			run.Seed = seed
 			for _, s := range o.variants(run.Method, series.Labelled()) {
-				s.Traced = func(l *methods.Course) {
-					if o.Traced != nil {
-						o.Traced(run, l)
-					}
+				if o.Traced != nil {
+					s.Traced = func(l *methods.Course) { o.Traced(run, l) }
 				}
 				run.More = methods.All(s)
 				more, err := series.Measure(ctx, run, w, progress)
@@ -142,10 +140,10 @@ func (o *Options) run(ctx context.Context, d *dataset.Dataset, progress trainer.
 
 // variants returns the settings of a method, and the ablations of the method learned if they are wanted.
 func (o *Options) variants(method string, labelled int) []methods.Settings {
-	if !o.Ablations || method != methods.Learned {
-		return []methods.Settings{o.Learned}
-	}
 	out := []methods.Settings{o.Learned}
+	if !o.Ablations || method != methods.Learned {
+		return out
+	}
 	for _, a := range methods.Ablations {
 		learn := mcond.Defaults(labelled)
 		if o.Learned.Learn != nil {

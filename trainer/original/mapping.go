@@ -84,7 +84,7 @@ func (t *Tables) synthetic(clusters int, normal, right []float64) error {
 		at += width
 		return all.Columns(at-width, at)
 	}
-	t.onS = &Frozen{}
+	t.OnS = &Frozen{}
 	for _, m := range t.models {
 		widths, back := m.TableWidths()
 		of := &infer.Tables{}
@@ -92,7 +92,7 @@ func (t *Tables) synthetic(clusters int, normal, right []float64) error {
 			of.U = append(of.U, next(width))
 		}
 		of.C = next(back)
-		t.onS.add(m.Model, of)
+		t.OnS.add(m.Model, of)
 	}
 	return nil
 }
@@ -185,12 +185,6 @@ func NewFrozen(m infer.Model, onS *infer.Tables) *Frozen {
 func (f *Frozen) add(m infer.Model, of *infer.Tables) {
 	f.models, f.tables = append(f.models, m), append(f.tables, of)
 }
-
-// OnT are the tables of the nodes of T that are read.
-func (t *Tables) OnT() *Frozen { return t.onT }
-
-// OnS are the tables of S.
-func (t *Tables) OnS() *Frozen { return t.onS }
 
 // Tables returns those of a model.
 func (f *Frozen) Tables(m infer.Model) *infer.Tables { return f.tables[slices.Index(f.models, m)] }

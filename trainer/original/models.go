@@ -77,7 +77,7 @@ func (t *Tables) Walk(ctx context.Context, of infer.Model, logits bool) error {
 
 // Pick brings the tables of the nodes of T that are read, of each model.
 func (t *Tables) Pick(ctx context.Context) error {
-	t.onT = &Frozen{}
+	t.OnT = &Frozen{}
 	for _, m := range t.models {
 		widths, columns := m.TableWidths()
 		for _, width := range widths {
@@ -91,7 +91,7 @@ func (t *Tables) Pick(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("tables of %s: %w", m.Name(), err)
 		}
-		t.onT.add(m.Model, of)
+		t.OnT.add(m.Model, of)
 	}
 	return nil
 }
@@ -153,7 +153,7 @@ type messageInputs struct {
 func (t *Tables) messages(ctx context.Context, clusters int) (*messageInputs, error) {
 	support := condense.Support{Batch: t.Data.Attach(t.Original, t.Data.Validation, true), Pre: t.Pre}
 	for k, m := range t.models {
-		m.messages = condense.MessagesOf(m.Model, t.onT.tables[k], support)
+		m.messages = condense.MessagesOf(m.Model, t.OnT.tables[k], support)
 	}
 	of := t.messaging(clusters)
 	if len(t.models) == 1 {

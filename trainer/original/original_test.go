@@ -155,7 +155,7 @@ func walkAsInMemory(t *testing.T, d *dataset.Dataset, shape fit.Shape) {
 		}
 	}
 	want := m.Tables(known.Adj, inputs)
-	got := s.OnT().Tables(m)
+	got := s.OnT.Tables(m)
 	if len(got.U) != len(want.U) {
 		t.Fatalf("%d tables, want %d", len(got.U), len(want.U))
 	}

@@ -19,7 +19,7 @@ func (t *Tables) spread(ctx context.Context, c *Synthetic) error {
 	g := t.Graph
 	o := solved.SpreadOptions{Classes: t.Classes, Models: len(t.models), Clusters: c.clusters, Degree: g.HighestDegree,
 		Entry: c.largest}
-	for _, side := range []*Frozen{t.onT, t.onS} {
+	for _, side := range []*Frozen{t.OnT, t.OnS} {
 		side.labels, side.errors = &infer.Tables{}, make([]*infer.Tables, len(t.models))
 		for k := range side.errors {
 			side.errors[k] = &infer.Tables{}
@@ -69,9 +69,9 @@ func (t *Tables) keepHop(ctx context.Context, c *Synthetic, o solved.SpreadOptio
 		toS.U = append(toS.U, onS.Columns(k*classes, (k+1)*classes))
 		toT.U = append(toT.U, onT.Columns(k*classes, (k+1)*classes))
 	}
-	add(0, t.onS.labels, t.onT.labels)
+	add(0, t.OnS.labels, t.OnT.labels)
 	for k := range t.models {
-		add(1+k, t.onS.errors[k], t.onT.errors[k])
+		add(1+k, t.OnS.errors[k], t.OnT.errors[k])
 	}
 	return nil
 }

@@ -66,12 +66,12 @@ type Tables struct {
 	Labelled *LabelledRows
 
 	models   []*model
-	onT, onS *Frozen
+	OnT, OnS *Frozen // tables of the nodes of T that are read, and of S
 }
 
 // Read makes the tables of the graph.
 func Read(ctx context.Context, e stage.Engine, d RowData) (*Tables, error) {
-	t := &Tables{engine: e, source: d, onT: &Frozen{}, onS: &Frozen{}}
+	t := &Tables{engine: e, source: d, OnT: &Frozen{}, OnS: &Frozen{}}
 	return t, t.read(ctx)
 }
 

@@ -255,10 +255,8 @@ func appendDense(m *graph.Dense) []byte {
 	return appendFeatures(make([]byte, 0, 32+4*len(m.Data)), graph.Features{Dense: m})
 }
 
-// Names of the stages of the preprocessing.
-const (
-	StageMoments = "moments"
-)
+// StageMoments is the name of the stage of the preprocessing.
+const StageMoments = "moments"
 
 // moments adds up the columns of x̄ and their squares: a record a block at key 0, the number of rows and two
 // sums a column.
