@@ -12,10 +12,10 @@ import (
 )
 
 // Candidates are the models among which validation chooses for a method (`--models auto`), the simplest first.
-func Candidates(method string) []string {
+func (o *Options) Candidates() []string {
 	names := infer.Names()
-	if m, _ := methodOf(method); m.models != nil {
-		names = slices.Clone(m.models)
+	if m, _ := o.method(); m.Models != nil {
+		names = slices.Clone(m.Models)
 	}
 	slices.SortStableFunc(names, func(a, b string) int {
 		switch modelSGC {
@@ -99,7 +99,7 @@ func (t *task) choiceOf(r *recipe, predictor *infer.Predictor, p *deployedModel,
 		out.Validation = chosen.validation
 	}
 	if t.options.Costs {
-		set := p.on(apart(t.support))
+		set := p.on(t.support.Apart())
 		out.Micros = 1000 * eval.Time(predictor, set) * float64(len(set.Batches)) / float64(max(1, set.Len()))
 		out.Bytes = eval.Memory(func() eval.Predictor { return p.served(c) }, set)
 	}

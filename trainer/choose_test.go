@@ -72,10 +72,11 @@ func filesOf(t *testing.T, b *artifact.Bundle) map[string][]byte {
 }
 
 func TestCandidates(t *testing.T) {
-	if got := Candidates(MethodSolved); got[0] != "sgc" || len(got) != 6 {
+	if got := (&Options{Method: MethodSolved}).Candidates(); got[0] != "sgc" || len(got) != 6 {
 		t.Errorf("candidates %q", got)
 	}
-	if got := Candidates(MethodVNG); !slices.Equal(got, []string{"sgc"}) {
+	vng := Options{Method: "vng", More: []Method{{Name: "vng", Models: []string{modelSGC}}}}
+	if got := vng.Candidates(); !slices.Equal(got, []string{"sgc"}) {
 		t.Errorf("candidates of vng %q", got)
 	}
 	o := stagedOptions()

@@ -48,7 +48,7 @@ func expandModels(o *trainer.Options) bool {
 	if !slices.Equal(o.Models, []string{modelsAuto}) {
 		return false
 	}
-	o.Models = trainer.Candidates(o.Method)
+	o.Models = o.Candidates()
 	return true
 }
 
