@@ -16,8 +16,8 @@ type Bundle struct {
 	Synthetic  Synthetic
 	Models     []Model  // in the order of Manifest.Models
 	Mapping    *Mapping // nil in the serving part, whose rows of M are in Redis, and where Parts is set
-	// Parts is M where it need not be in memory: its rows in order, some at a time, as often as they are asked for. A
-	// piece is not changed once it was given. nil where M is in Mapping. [Bundle.Pieces] reads either.
+	// Parts is M if it need not be in memory: its rows in order, some at a time, as often as they are asked for. A piece
+	// is never changed after it was given. nil if M is in Mapping. [Bundle.Pieces] reads either.
 	Parts  iter.Seq2[*Mapping, error]
 	Growth *Growth // nil where the artifact has nothing to solve rows of arrivals against
 	// Schema makes rows of features of named values; nil where features have positions only.
@@ -36,7 +36,7 @@ type Synthetic struct {
 	Labels []int32      // Y' N', class index
 }
 
-// Model is one model over the shared M: its weights and what frozen attachment reads.
+// Model is one model over the shared M: its weights and its tables for frozen attachment.
 type Model struct {
 	Name   string // "sgc"
 	Params []infer.Param

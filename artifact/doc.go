@@ -1,31 +1,31 @@
-// Package artifact reads and writes what training hands to serving: the synthetic graph S, models with their frozen
+// Package artifact reads and writes the output of training for serving: the synthetic graph S, models with their frozen
 // tables, and the mapping M, as a [Bundle] in memory and a directory on disk.
 //
-//	manifest.json, manifest.sha256   what it is, and the checksums of all files
+//	manifest.json, manifest.sha256   description, and the checksums of all files
 //	synthetic.safetensors            A' N'×N', X' N'×d, Y' N', and the preprocessing's vectors
 //	models/NAME.safetensors          a model's weights and its tables of S
 //	mapping.safetensors              M N×N' and the ids of its rows
 //	mapping/00000.safetensors, …     instead, where it has more than PartRows rows: [Bundle.Pieces] reads part by part
-//	growth.safetensors               optional: what rows of M of arrivals are solved against
+//	growth.safetensors               optional: the dictionary for rows of M of arrivals
 //	schema.json                      optional, a part of format 2: rows of features of named values
-//	means.safetensors                optional: cluster means of T, for a model that comes later
+//	means.safetensors                optional: cluster means of T, for models added later
 //	map.safetensors                  optional: S in the plane with a legend, for people
 //
 // FORMAT.md describes the format for other programs; the tensor files open with safetensors.numpy.load_file.
 //
 // # Making one
 //
-// A trainer fills a Bundle, Manifest included but for FormatVersion, Version and Files, and calls [Write], which
-// completes those. The directory must be new or empty ([CheckTarget] tells before the work): an artifact is never
-// changed in place, and a crash at any moment leaves the directory as it was or the whole artifact. A bundle that
-// is served without being written is completed by [Bundle.Seal].
+// A trainer fills a Bundle, with the Manifest except for FormatVersion, Version and Files, and calls [Write], which
+// completes these. The directory must be new or empty ([CheckTarget] tells before the work): an artifact is never
+// changed in place, and a crash at any moment leaves the directory as it was or the whole artifact. A bundle that is
+// served without being written is completed by [Bundle.Seal].
 //
 // # Reading one
 //
-// [Read] gives a whole, checked bundle or an error with the file, the field or tensor, and the reason. What it
-// returns satisfies everything that serving assumes, so that no later step checks shapes or values again:
-// [Bundle.Validate] is the list, and runs before writing and after reading. Cluster means can be large and serve
-// nobody but a trainer: [ReadMeans] reads them, Read compares their SHA-256 and keeps nothing.
+// [Read] gives a whole, checked bundle or an error with the file, the field or tensor, and the reason. Serving relies
+// on the bundle and checks no shapes or values again: [Bundle.Validate] is the list of checks, and runs before writing
+// and after reading. Cluster means can be large and only a trainer needs them: [ReadMeans] reads them, Read compares
+// their SHA-256 and keeps nothing.
 //
 // # The map
 //
@@ -35,24 +35,24 @@
 //
 // # The serving part
 //
-// A consumer needs all but the means and M, whose rows it looks up by id. [EncodeServing] returns that part
-// as files by name, byte for byte as they are in the directory, and [DecodeServing] reads them with the same checks.
+// A consumer needs everything but the means and M, whose rows it looks up by id. [EncodeServing] returns that part as
+// files by name, byte for byte as they are in the directory, and [DecodeServing] reads them with the same checks.
 //
 // # Where things are
 //
 //	bundle.go, manifest.go   the types
 //	manifestjson.go          manifest.json: fields, ranges, checksum
 //	confidence.go            calibration errors, abstention and its curve
-//	reference.go             what a stream is compared with
-//	growth.go                what arrivals get rows of M by, in memory and as tensors
+//	reference.go             training's figures, to compare a stream with
+//	growth.go                the dictionary for rows of M of arrivals, in memory and as tensors
 //	means.go                 cluster means, in memory and as tensors
 //	own.go                   the perceptron of own features, as tensors, and the expert of a model
 //	map.go                   the map, in memory and as tensors: [Map] gives the shape of each of its fields
 //	safetensors              a package: files of tensors
 //	requires.go              the parts that a reader of format 2 must know
 //	rows.go                  M as rows in parts: written, read one part at a time, joined
-//	files.go                 which tensors are in which file
-//	validate.go              what must hold for the bundle as a whole
+//	files.go                 the tensors of each file
+//	validate.go              checks of the bundle as a whole
 //	serving.go               bundle ↔ files by name
 //	read.go, write.go        files by name ↔ directory
 //	version.go               names of versions

@@ -24,7 +24,7 @@ const (
 	schemaFile      = "schema.json"        // optional, a part that a reader must know
 )
 
-// optionalFiles are those that [Read] reads where they are there. The means are read by [ReadMeans] alone.
+// optionalFiles are the files that [Read] reads if they are there. Only [ReadMeans] reads the means.
 var optionalFiles = []string{growthFile, schemaFile, ownFile, mapFile}
 
 // modelFile returns the name of the file with the weights and tables of one model.

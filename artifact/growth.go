@@ -28,8 +28,8 @@ type Growth struct {
 var ErrNoGrowth = errors.New("the artifact has no dictionary to solve rows of M for arrivals against: " +
 	"train it anew with trainer train, by method solved or cluster")
 
-// Grower gives rows of M to arrivals, by the frozen deployments of the models that M was solved for. Those that are
-// deployed already may be given, by name. It fails with [ErrNoGrowth] where the artifact has no Growth.
+// Grower gives rows of M to arrivals, by the frozen deployments of the models for which M was solved. deployed may have
+// deployments that exist already, by name. It fails with [ErrNoGrowth] if the artifact has no Growth.
 func (b *Bundle) Grower(deployed map[string]infer.Deployment) (*growth.Grower, error) {
 	if b.Growth == nil {
 		return nil, ErrNoGrowth
@@ -83,7 +83,7 @@ func growthTensors(g *Growth) []safetensors.Tensor {
 	return tensors
 }
 
-// decodeGrowth reads the growth of n synthetic nodes and these models; what is of other models is left alone.
+// decodeGrowth reads the growth of n synthetic nodes for these models; tensors of other models are left alone.
 func decodeGrowth(s safetensors.Set, n int, models []ModelInfo) (*Growth, error) {
 	g := &Growth{Messages: map[string]growth.Messages{}}
 	var err error

@@ -13,11 +13,12 @@ import (
 // MostListed is the most heaviest nodes, and the most strongest features, that a [Map] has of a synthetic node.
 const MostListed = 10
 
-// Map is S as a picture for people, N' points in the plane and a legend to each of them. Nothing is predicted by it.
-// Its two lists have N' entries, of at most [MostListed] each, the strongest first.
+// Map is S as a picture for people, N' points in the plane, each with a legend. Predictions do not use it. Its two
+// lists have N' entries, of at most [MostListed] each, the strongest first.
 type Map struct {
-	XY   *graph.Dense // N'×2, places, each coordinate within [-1, 1]; near each other where arrivals read alike of them
-	Mass []float32    // N', Σ_j M_ji: how much of M falls on the node, ≥ 0
+	// N'×2, places, each coordinate within [-1, 1]; near each other if arrivals read similar numbers of them
+	XY   *graph.Dense
+	Mass []float32 // N', Σ_j M_ji: how much of M falls on the node, ≥ 0
 	// Shares holds, N'×C, the classes of the labelled nodes of T behind a synthetic node, each by its entry of M. A row
 	// sums to 1; where no labelled node is behind it, the class Y' has all.
 	Shares *graph.Dense
@@ -37,7 +38,7 @@ type Heavy struct {
 // Strength says how far a synthetic node is from the mean in one feature.
 type Strength struct {
 	Feature int32   // its position, 0 to d−1
-	Weight  float32 // preprocessed value less the mean over S, not 0; negative where the node has less of it
+	Weight  float32 // preprocessed value less the mean over S, not 0; negative if the node has less of it
 }
 
 // HasMap reports whether the artifact of a completed manifest has a map.

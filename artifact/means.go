@@ -19,9 +19,9 @@ type Means struct {
 	Operators map[string]OperatorMeans // by [infer.Operator]: gcn, sage, cheby
 }
 
-// OperatorMeans are means of how one operator passes messages, every node as if it had one neighbour more: in_j
-// scales what node j sends and out_j the sum that it receives (the table in docs/algorithm.md, section 2). For a
-// first layer of weights Wn1, Ws1 and a second of Wn2 the tables of S are
+// OperatorMeans are means of one operator's messages, every node as if it had one neighbour more: in_j scales the
+// message of node j and out_j the sum that it receives (the table in docs/algorithm.md, section 2). For a first layer
+// of weights Wn1, Ws1 and a second of Wn2 the tables of S are
 //
 //	u0' = Scaled Wn1    p' = PX Wn1 + X Ws1 + b1    u1' = Scale relu(p') Wn2    c' = 1[p'>0] Back
 //
@@ -74,7 +74,7 @@ func decodeMeans(s safetensors.Set, n, d int) (*Means, error) {
 	for _, name := range slices.Sorted(maps.Keys(s)) {
 		operator, _, dotted := strings.Cut(name, ".")
 		if _, done := m.Operators[operator]; done || !dotted || !slices.Contains(operators, operator) {
-			continue // what is not known is left alone
+			continue // unknown tensors are left alone
 		}
 		if m.Operators[operator], err = decodeOperator(s, operator, n, d); err != nil {
 			return nil, err

@@ -16,11 +16,11 @@ import (
 const maxManifestBytes = 16 << 20
 
 // Read reads and checks the artifact in a directory: format version, every field of the manifest, that the directory
-// has exactly the files that the manifest lists (names that begin with a dot are ignored), their sizes and SHA-256,
-// and everything that [Bundle.Validate] checks. The error names the file, the field or tensor, and the reason. Means
-// stays nil: that file is only compared with its SHA-256, see [ReadMeans]. An M in parts stays in its files, each of
-// which has been read and checked once: Mapping is nil and Parts is set. That no id is in two of them is left to
-// [Bundle.LoadMapping] and to who publishes.
+// has exactly the files that the manifest lists (names that begin with a dot are ignored), their sizes and SHA-256, and
+// everything that [Bundle.Validate] checks. The error names the file, the field or tensor, and the reason. Means stays
+// nil: that file is only compared with its SHA-256, see [ReadMeans]. An M in parts stays in its files, which have all
+// been read and checked once: Mapping is nil and Parts is set. [Bundle.LoadMapping] and the publisher check that no id
+// is in two of them.
 func Read(dir string) (*Bundle, error) {
 	b, err := read(dir)
 	if err != nil {
@@ -66,7 +66,7 @@ func read(dir string) (*Bundle, error) {
 	return b, err
 }
 
-// ReadAll is [Read] with all of M in memory, for those who look up its rows there.
+// ReadAll is [Read] with all of M in memory, for callers that look up its rows there.
 func ReadAll(dir string) (*Bundle, error) {
 	b, err := Read(dir)
 	if err == nil {

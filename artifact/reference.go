@@ -16,8 +16,8 @@ type Reference struct {
 	Nodes int `json:"nodes"` // validation nodes
 	// UnknownNeighbours is the share of all their neighbours that are not in T, 0 to 1; 0 if they have none.
 	UnknownNeighbours float64 `json:"unknown_neighbours"`
-	// FeatureNorm is the distribution of the L2 norms of their raw features, FeatureCount of the numbers of these
-	// that are not 0.
+	// FeatureNorm is the distribution of the L2 norms of their raw features, FeatureCount of their numbers of non-zero
+	// features.
 	FeatureNorm  Histogram `json:"feature_norm"`
 	FeatureCount Histogram `json:"feature_count"`
 	// Named holds the distributions of the features by name, as schema.Schema.Measure sums them up; nil without a schema.

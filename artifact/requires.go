@@ -32,7 +32,7 @@ func (b *Bundle) format() (version int, requires []string) {
 	return 1, nil
 }
 
-// validateParts checks that the build knows what the artifact requires, and that it is there and nothing else of it.
+// validateParts checks that the build knows the parts that the artifact requires, and that exactly these are there.
 func (m *Manifest) validateParts() error {
 	for k, name := range m.Requires {
 		_, there := m.Files[name]

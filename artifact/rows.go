@@ -11,8 +11,8 @@ import (
 	"rivulet/graph"
 )
 
-// PartRows is the number of rows of M in a file. An M of more rows is written as an index and parts, so that
-// nobody has to have all of it in memory; one of fewer is a single file.
+// PartRows is the number of rows of M in a file. A larger M is written as an index and parts, so that nobody has to
+// have all of it in memory; a smaller one is a single file.
 const PartRows = 1 << 18
 
 // partRows is [PartRows]; tests have smaller parts.
@@ -34,7 +34,7 @@ func isPart(name string) bool { return strings.HasPrefix(name, partsDir+"/") }
 // InParts reports whether M lies in several files of the artifact.
 func (m *Manifest) InParts() bool { return slices.Contains(m.Requires, firstPart) }
 
-// inParts reports whether M is to be written in several files.
+// inParts reports whether M will be written in several files.
 func (b *Bundle) inParts() bool {
 	return b.Mapping == nil && b.Parts != nil || b.Mapping != nil && len(b.Mapping.IDs) > partRows
 }
@@ -59,8 +59,8 @@ func (b *Bundle) Pieces() iter.Seq2[*Mapping, error] {
 	}
 }
 
-// LoadMapping brings all of M into memory, for those who look up its rows there, and refuses an id that is in
-// two parts.
+// LoadMapping brings all of M into memory, for callers that look up its rows there, and refuses an id that is in two
+// parts.
 func (b *Bundle) LoadMapping() error {
 	if b.Mapping != nil || b.Parts == nil {
 		return nil
@@ -154,8 +154,8 @@ func (m *Mapping) clear() {
 	m.Rows.Rows, m.Rows.RowPtr, m.Rows.ColIdx, m.Rows.Val = 0, m.Rows.RowPtr[:1], m.Rows.ColIdx[:0], m.Rows.Val[:0]
 }
 
-// checked gives pieces on after everything that [Bundle.Validate] checks of M has been checked of them, but that
-// an id of one piece is not in another; and at the end that they are all.
+// checked passes pieces on after all checks of [Bundle.Validate] on M's rows, except that an id may be in two pieces;
+// at the end it checks that the rows are complete.
 func (b *Bundle) checked(pieces iter.Seq2[*Mapping, error]) iter.Seq2[*Mapping, error] {
 	info := b.Manifest.Mapping
 	return func(yield func(*Mapping, error) bool) {
@@ -197,7 +197,7 @@ func (m *Mapping) validate(first, longest, cols int) error {
 	return nil
 }
 
-// encodedParts are the files of an M in parts but for their content.
+// encodedParts are the files of an M in parts, without their content.
 type encodedParts struct {
 	files map[string]File // parts only
 	index []byte          // mapping.safetensors

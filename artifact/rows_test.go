@@ -119,8 +119,7 @@ func TestServingPartOfMappingInParts(t *testing.T) {
 	}
 }
 
-// A part that is torn, changed, missing or not that of the index is refused by name, also if it changes after
-// Read.
+// A part that is torn, changed, missing or not the index's is refused by name, also if it changes after Read.
 func TestPartsOfMappingRefused(t *testing.T) {
 	smallParts(t, 16)
 	const second = "mapping/00001.safetensors"
@@ -189,7 +188,7 @@ func TestPiecesRefused(t *testing.T) {
 	}
 }
 
-// An id in two parts is found by who has all of M.
+// An id in two parts is found by readers of all of M.
 func TestIDInTwoParts(t *testing.T) {
 	smallParts(t, 16)
 	b := artifacttest.Bundle(3, artifacttest.Size{Nodes: 50})

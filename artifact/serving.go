@@ -22,9 +22,8 @@ func (b *Bundle) Seal() error {
 	return nil
 }
 
-// EncodeServing returns the serving part of a sealed bundle, all except M and the means, as files by name: the same
-// as in the directory, byte for byte, without M and means.safetensors. A bundle without an M
-// must come from [DecodeServing].
+// EncodeServing returns the serving part of a sealed bundle, everything except M and the means, as files by name, byte
+// for byte as in the directory. A bundle without an M must come from [DecodeServing].
 func EncodeServing(b *Bundle) (map[string][]byte, error) {
 	if b.Manifest.Version == "" {
 		return nil, errors.New("encoding artifact: version is empty, the bundle is not sealed")

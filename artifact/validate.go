@@ -11,9 +11,9 @@ import (
 	"rivulet/infer/preprocess"
 )
 
-// Validate checks everything that serving relies on, but for Manifest.FormatVersion, Version and Files, which are
-// completed on writing. The error names the file that the part belongs to, the field or tensor, and the reason.
-// Where Mapping is nil, only the serving part is checked.
+// Validate checks everything that serving relies on, except Manifest.FormatVersion, Version and Files, which are
+// completed on writing. The error names the file that the part belongs to, the field or tensor, and the reason. Where
+// Mapping is nil, only the serving part is checked.
 func (b *Bundle) Validate() error {
 	if err := b.Manifest.validate(); err != nil {
 		return fmt.Errorf("%s: %w", manifestFile, err)
@@ -131,7 +131,7 @@ func (b *Bundle) validateModel(m *Model, info *ModelInfo) error {
 	return b.validateTables(m, info, model)
 }
 
-// validateTables compares the tables with those that the model and propagation make of a graph of one node.
+// validateTables checks the tables' shapes: it compares them with the tables of a graph of one node.
 func (b *Bundle) validateTables(m *Model, info *ModelInfo, model infer.Model) error {
 	frozen := info.Attachment == AttachFrozen
 	classes := model.Classes()

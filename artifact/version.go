@@ -20,9 +20,9 @@ func ValidVersion(version string) error {
 	return nil
 }
 
-// NewVersion names an artifact by when it was made and what is in it, such as 20261121T053540Z-3f9c1a2b: names sort
-// by time, to the second of UTC, and different contents of one second differ. files are by name relative to the
-// directory, with a manifest.json that has no version yet.
+// NewVersion names an artifact by its time and content, such as 20261121T053540Z-3f9c1a2b: names sort by time, to the
+// second of UTC, and different contents of one second differ. files are by name relative to the directory, with a
+// manifest.json that has no version yet.
 func NewVersion(created time.Time, files map[string][]byte) string {
 	all := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(files)) {

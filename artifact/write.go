@@ -16,9 +16,9 @@ import (
 // Write seals b and writes it to a directory, which must not exist yet or be empty: an artifact is never changed in
 // place, a new version goes to a new directory. Parents are created.
 //
-// At every moment the directory is either unchanged or the complete artifact, even after a crash of the machine:
-// files are written and synced in a directory beside it, which is then renamed. A crash may leave this one behind,
-// as .NAME.partial-*; it can be removed.
+// At every moment the directory is either unchanged or the complete artifact, even after a crash of the machine: files
+// are written and synced in a directory beside it, which is then renamed. A crash may leave that directory behind, as
+// .NAME.partial-*; it can be removed.
 func Write(dir string, b *Bundle) error { return write(durable.Disk{}, dir, b) }
 
 // CheckTarget reports whether [Write] would refuse a directory, for a caller that works for long before it writes.

@@ -2,7 +2,7 @@ package config
 
 import "net"
 
-// Access sets how a server of HTTP is encrypted, and who may ask it.
+// Access sets how an HTTP server is encrypted, and who may use it.
 type Access struct {
 	TLS       ServerTLS `key:"tls"`
 	Token     Secret    `key:"token" default:"" usage:"bearer token that a request must have in its Authorization header, but for health" zero:"those in token_file; without them none is asked for"`
@@ -32,7 +32,7 @@ func (a Access) problems() []Problem {
 	return found
 }
 
-// missing says what an address that others reach lacks; "" if it lacks nothing.
+// missing names the protection that an address reachable by others lacks; "" if it lacks none.
 func (a Access) missing() string {
 	switch tls, token := a.TLS.CertFile != "", a.HasToken(); {
 	case !tls && !token:

@@ -37,7 +37,7 @@ type all struct {
 	Page  PageServer `key:"page"`
 }
 
-// Choice says which artifact and which of its models is served, and how.
+// Choice selects the artifact and the model that are served, and how.
 type Choice struct {
 	Artifact    string `key:"artifact" default:"" usage:"directory of an artifact to serve and pin; Redis is then not used" zero:"follow the version that CURRENT names in Redis"`
 	Model       string `key:"model" default:"" usage:"model to serve, one of the artifact's" zero:"the artifact's default model"`
@@ -53,7 +53,7 @@ const (
 	ExactlyOnce = "exactly_once" // predictions, dead letters and offsets are one transaction
 
 	Auto      = "auto"  // chosen by the artifact
-	On        = "on"    // of Attach.Arrivals
+	On        = "on"    // for Attach.Arrivals
 	ModeNode  = "node"  // each arrival on its own
 	ModeGraph = "graph" // edges among the arrivals of a micro-batch count
 )
@@ -100,7 +100,7 @@ type Batch struct {
 	Linger   time.Duration `key:"linger" default:"5ms" min:"0s" max:"1h" usage:"how long the first arrival of a micro-batch waits for others" zero:"a micro-batch consists of the arrivals that have been read already"`
 }
 
-// BatchMode says what the arrivals of a micro-batch are to one another.
+// BatchMode decides whether the arrivals of a micro-batch see each other.
 type BatchMode struct {
 	Mode string `key:"mode" default:"node" oneof:"node|graph" usage:"node: each arrival is predicted on its own; graph: edges among the arrivals of a micro-batch count too"`
 }
@@ -132,7 +132,7 @@ type Input struct {
 	Reading
 }
 
-// Reading says how arrivals are read of which the form is known.
+// Reading sets how arrivals of a known form are read.
 type Reading struct {
 	Mapping Mapping `key:"mapping"`
 
@@ -165,7 +165,7 @@ type HTTP struct {
 	Hosts  []string `key:"hosts" default:"" usage:"further names under which this port is reached, with a port or without; other sites' pages could have a browser read it by a name of theirs" zero:"IP addresses, names without a dot, this machine's name and those of local networks (.local, .internal, .svc)"`
 }
 
-// Swap sets what becomes of a new version that does not fit the stream.
+// Swap sets how far a new version may misfit the stream before it is taken back.
 type Swap struct {
 	Rollback float64 `key:"rollback" default:"0.2" unit:"share" check:"share" usage:"share of dead letters among the arrivals after a swap, of at least 100, from which on the consumer goes back to the version before, once a version; not where that one had half as many" zero:"it never goes back"`
 }
@@ -175,7 +175,7 @@ type Shutdown struct {
 	DrainTimeout time.Duration `key:"drain_timeout" default:"30s" min:"1ms" usage:"time that a stop has to finish, publish and commit the current micro-batches; records that are not committed by then are read again"`
 }
 
-// Log sets what is logged to standard error.
+// Log sets the log on standard error.
 type Log struct {
 	Level  string `key:"level" default:"info" oneof:"debug|info|warn|error" usage:"least severe level that is logged"`
 	Format string `key:"format" default:"text" oneof:"text|json" usage:"form of a line"`

@@ -14,7 +14,7 @@
 //	key      the last part of the key; required. An embedded struct without one adds its fields to the enclosing struct
 //	default  as it would be written in the environment; required, may be empty
 //	usage    its effect, in lower case
-//	unit     the thing that is counted; durations and byte sizes carry theirs
+//	unit     the thing that is counted; durations and byte sizes carry their unit
 //	zero     the meaning of 0, empty or false, if it is not obvious
 //	oneof    the words that are allowed, separated by |
 //	min, max bounds of a number, duration or byte size, as default is written
@@ -26,21 +26,21 @@
 //	…
 //	cfg, err := config.Load[config.Consumer](config.Sources{Flags: command.Flags(), Environ: os.Environ()})
 //
-// [Load] reports everything that is wrong at once, as an [*Error]: unknown keys with the file, the line and the key
-// that was meant, unknown RIVULET_ variables likewise (but RIVULET_CONFIG, RIVULET_DATA and RIVULET_TEST_…, which
-// are not settings), and wrong values with the key, the value, its origin and the allowed values. Programs may share
-// a file and an environment: a key that only another of Rivulet's programs has is accepted, and not used.
+// [Load] reports all faults at once, as an [*Error]: unknown keys with the file, the line and the key that was meant,
+// unknown RIVULET_ variables likewise (but RIVULET_CONFIG, RIVULET_DATA and RIVULET_TEST_…, which are not settings),
+// and wrong values with the key, the value, its origin and the allowed values. Programs may share a file and an
+// environment: a key that only another of Rivulet's programs has is accepted, and not used.
 //
-// Values are written in YAML as they are on the command line: durations with their unit (5ms, 30s), byte sizes with
-// theirs (64KiB, 1MB; a bare number is bytes), lists as YAML lists or as a,b. A text that YAML takes for a number, a
-// truth value or a time must be quoted.
+// Values are written in YAML as they are on the command line: durations with their unit (5ms, 30s), byte sizes likewise
+// (64KiB, 1MB; a bare number is bytes), lists as YAML lists or as a,b. A text that YAML takes for a number, a truth
+// value or a time must be quoted.
 //
 // The files:
 //
 //	load.go                     [Load]: defaults, file, environment and flags, one over the other
 //	fields.go                   a struct's tags -> its fields
 //	kinds.go, bytes.go          the types that a field may have, and how their text is read
-//	checks.go, problem.go       checks by name; what is wrong, as an error that lists all of it
+//	checks.go, problem.go       checks by name; an error that lists all faults
 //	flags.go                    fields -> flags with their helps
 //	kubernetes.go               variables that Kubernetes sets for a Service called rivulet, which are passed over
 //	secret.go, redis_url.go     values that are not printed
@@ -49,7 +49,8 @@
 //	page.go, refresh.go         of `rivulet page` and `trainer refresh`
 //	kafka.go, redis.go          sections that programs share: services,
 //	registry.go, features.go    the schema registry, features by id,
-//	labels.go, access.go        labels, and who may ask a server
+//	labels.go, access.go        labels, and access to a server
 //
-// No password is printed: [RedisURL] and [Secret] print theirs as xxxxx in every format. A [Secret] has no flag.
+// No password is printed: every format shows xxxxx in place of it in a [RedisURL] and a [Secret]. A [Secret] has no
+// flag.
 package config

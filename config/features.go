@@ -8,7 +8,7 @@ type Features struct {
 	FeatureServer
 }
 
-// FeatureServer sets the Redis that has features by id, and what is stored there.
+// FeatureServer sets the Redis that has features by id, and the form of the values there.
 type FeatureServer struct {
 	Format  string        `key:"format" default:"float32" oneof:"float32|json" usage:"form of the stored values: float32 (all values of the row, little-endian) or json (what an arrival has under features; by name where the artifact has a schema)"`
 	Prefix  string        `key:"prefix" default:"features:" check:"prefix" usage:"beginning of the keys; the id follows at once"`

@@ -19,9 +19,9 @@ var portVariable = regexp.MustCompile(`^(.+)_PORT_([0-9]{1,5})_(TCP|UDP|SCTP)(_P
 //	RIVULET_PAGE_PORT_8080_TCP=tcp://10.0.0.7:8080
 //	RIVULET_PAGE_PORT_8080_TCP_PROTO=tcp    (and _PORT, _ADDR)
 //
-// They begin as settings do, but are none. A misspelt setting has another form, and is still refused.
+// They begin like settings, but are none. A misspelt setting has another form, and is still refused.
 func serviceVariables(variables []string) map[string]bool {
-	services := map[string]bool{} // beginnings of names: those of Services
+	services := map[string]bool{} // names of Services: they begin names of variables
 	for _, v := range variables {
 		name, value, _ := strings.Cut(v, "=")
 		if service, is := strings.CutSuffix(name, "_SERVICE_HOST"); is && strings.HasPrefix(name, envPrefix) && value != "" {

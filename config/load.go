@@ -25,7 +25,7 @@ const (
 
 // Sources are the sources of settings besides the defaults.
 type Sources struct {
-	Flags   *pflag.FlagSet // as [Flags] made it, parsed; nil: none
+	Flags   *pflag.FlagSet // made by [Flags], parsed; nil: none
 	Environ []string       // NAME=value, as os.Environ gives it; nil: none
 }
 

@@ -2,7 +2,7 @@ package config
 
 import "time"
 
-// Page is the configuration of `rivulet page`: what the consumer reads and writes, as its own file says it, and the
+// Page is the configuration of `rivulet page`: the consumer's inputs and outputs, as its own file has them, and the
 // page itself.
 type Page struct {
 	Kafka PageKafka `key:"kafka"`
@@ -21,8 +21,7 @@ type Page struct {
 	Log      Log        `key:"log"`
 }
 
-// PageKafka is the page's configuration of Kafka. It joins no group: that of the consumers is the one whose lag it
-// shows.
+// PageKafka is the page's configuration of Kafka. It joins no group: it shows the lag of the consumers' group.
 type PageKafka struct {
 	Brokers
 	Group  string `key:"group" default:"rivulet" check:"required" usage:"consumer group; its members share the partitions" zero:"refused"`
@@ -30,7 +29,7 @@ type PageKafka struct {
 	Fetch  Fetch  `key:"fetch"`
 }
 
-// PageServer sets where the live page is, and who may see it.
+// PageServer sets the live page's address, and who may see it.
 type PageServer struct {
 	Access
 

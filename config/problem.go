@@ -8,7 +8,7 @@ import (
 // Problem is one thing that is wrong with the settings.
 type Problem struct {
 	Key    string // "batch.size", or the name of an unknown variable
-	Value  string // as it was given, without a password; empty if there is none to show
+	Value  string // as given, without a password; empty if there is none to show
 	Origin string // its origin: "file rivulet.yaml:12", "RIVULET_BATCH_SIZE", "--batch.size", "default"
 	Reason string // the mistake and the allowed values
 }

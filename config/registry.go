@@ -84,8 +84,8 @@ func checkRegistries(addresses []string) error {
 	return nil
 }
 
-// Mapping says where an arrival is in a record of another shape. Its pointers are JSON pointers (RFC 6901) below what
-// the preset unwraps; # is the whole of it. They hold for JSON, and for what a registry has a schema of.
+// Mapping says where an arrival is in a record of another shape. Its pointers are JSON pointers (RFC 6901) that begin
+// below the preset's envelope; # is the whole of it. They work for JSON, and for records whose schema a registry has.
 type Mapping struct {
 	Preset   string `key:"preset" default:"none" oneof:"none|debezium|connect|cloudevents" usage:"what records are wrapped in: debezium (changes c, r and u have the arrival in after; deletes, tombstones, heartbeats and other records about no row are counted and passed over), connect (rows of Kafka Connect, with the converter's schema around them or without, also of ExtractNewRecordState) or cloudevents (binary, or structured with the arrival in data; the event's time where the arrival has none)"`
 	ID       string `key:"id" default:"" check:"pointer" usage:"where the id is" zero:"/id"`

@@ -50,7 +50,7 @@ type Server struct {
 	Batch       ServerBatch   `key:"batch"`
 }
 
-// ServerQueue bounds what waits; what is beyond is refused at once.
+// ServerQueue bounds waiting arrivals and bodies; requests beyond that are refused at once.
 type ServerQueue struct {
 	Arrivals int   `key:"arrivals" default:"4096" min:"1" max:"1000000" unit:"arrivals" usage:"most arrivals that wait to be predicted; a request beyond it is answered 429, unless nothing waits"`
 	Bytes    Bytes `key:"bytes" default:"64MiB" min:"1KiB" usage:"most bytes of the bodies of all requests under way; a request beyond it is answered 429, unless it is the only one"`

@@ -9,7 +9,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Who answers beyond this machine does so over TLS and to those with a token, or says that something else sees to it.
+// A server that is reachable beyond this machine uses TLS and a token, or its settings say that something else protects
+// it.
 func TestServeBeyondLoopback(t *testing.T) {
 	const tls, token = "--serve.tls.cert_file=c --serve.tls.key_file=k", "--serve.token_file=t"
 	for _, c := range []struct {
@@ -69,7 +70,7 @@ func TestServeProblems(t *testing.T) {
 	}
 }
 
-// One file has the settings of both programs: each passes over what is the other's.
+// One file has the settings of both programs: each passes over the other's.
 func TestServeSharesTheConsumersFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rivulet.yaml")
 	if err := os.WriteFile(path, []byte("batch: {mode: node, size: 7}\nserve: {name: mine}\nkafka: {group: g}"),

@@ -9,13 +9,13 @@ import (
 
 // attachment holds the batch as the model sees it, and the counts of each arrival's neighbours.
 type attachment struct {
-	batch    attach.Batch      // what the model sees
-	memory   attach.Memory     // of the logits, probabilities and tables of a batch
-	counts   []neighbourCounts // of each arrival
-	degraded []bool            // of each arrival: its prediction may be another one than if all rows had been read
+	batch    attach.Batch      // the model's input
+	memory   attach.Memory     // memory for the batch's logits, probabilities and tables
+	counts   []neighbourCounts // per arrival
+	degraded []bool            // per arrival: with all rows read, the prediction might differ
 
 	attacher attach.Attacher
-	listed   []int32          // of each arrival: entries of its edge list that are in ã
+	listed   []int32          // per arrival: entries of its edge list that are in ã
 	standing map[string]int32 // id -> the arrival that has it in ã
 	pairs    []uint64         // entries of ã, row in the upper half
 	adj      graph.CSR
@@ -25,20 +25,20 @@ type attachment struct {
 }
 
 // neighbourCounts counts an arrival's distinct neighbours: nodes of T, earlier arrivals with rows, neighbours in ã
-// (also those that only the other side listed), and the listed ids that are none of these.
+// (also those that only the other side listed), and unknown ids.
 type neighbourCounts struct{ known, arrivals, inBatch, unknown int }
 
-// attach assembles the batch that the model sees. What is an edge (docs/algorithm.md, section 1):
+// attach assembles the batch that the model sees. An edge list is read as follows (docs/algorithm.md, section 1):
 //
 //   - a neighbour is known if its id is a node of T, also when its row of M is empty;
 //   - in a graph batch i–j is in ã if either lists the other; an id that is both a node of T and an arrival means the
 //     node of T;
-//   - of two arrivals with one id the later stands in ã: edges that name the id are the later one's, and the earlier
-//     one has none there;
+//   - of two arrivals with one id only the later has edges in ã: an edge that names the id leads to the later one;
 //   - every other id is unknown and counts in the prediction only, as do edges between arrivals in a node batch.
 //
-// So D_i = 1 + known + degree in ã. A neighbour whose row is unread is not counted as known, whatever it is: it is
-// in ã where it is an arrival, and else unknown; [attachment.degrade] marks what may have changed by that.
+// So D_i = 1 + known + degree in ã. A neighbour whose row is unread is not counted as known, even if it is a node of T:
+// it is in ã if its id is an arrival's, else it is unknown; [attachment.degrade] marks the predictions that this may
+// change.
 func (p *Pipeline) attach(out *attachment, version Version, in *decodedBatch, n *neighbours, as *attachmentNotes) {
 	out.batch = attach.Batch{X: out.features(in.arrivals, version.Features()), Memory: out.memory.Again()}
 	if n.m != nil {
@@ -62,8 +62,8 @@ func (p *Pipeline) attach(out *attachment, version Version, in *decodedBatch, n 
 	out.degrade(version.Joint(), n.unread, as)
 }
 
-// among returns ã: symmetric, without values, columns ascending. It counts in listed the neighbours of each arrival
-// that ã holds.
+// among returns ã: symmetric, without values, columns ascending. In a.listed it counts, for each arrival, the entries
+// of its edge list that are in ã.
 func (a *attachment) among(arrivals []*slot, n *neighbours, as *attachmentNotes) *graph.CSR {
 	if a.standing == nil {
 		a.standing = make(map[string]int32)
@@ -145,17 +145,18 @@ func (a *attachment) sparseFeatures(arrivals []*slot, d int) *graph.CSR {
 	return m
 }
 
-// degrade marks the arrivals whose predictions may be other ones than if all rows of M had been read. An arrival
-// with an unread neighbour may lack entries of r = aM and a part of D_i, and in a graph batch have an edge in ã that
-// it should not have; through ã that reaches its whole connected component. In joint attachment an arrival changes
-// the degrees of synthetic nodes, which all of the batch share. What is not marked is bit for bit what it would be.
-// An arrival whose note is lost is marked too: if it is predicted again, that may be with other neighbours.
+// degrade marks the arrivals whose predictions may be other ones than if all rows of M had been read. An arrival with
+// an unread neighbour may lack entries of r = aM and a part of D_i, and in a graph batch have an edge in ã that it
+// should not have; through ã the error reaches its whole connected component. In joint attachment an arrival changes
+// the degrees of synthetic nodes, which the whole batch shares. A prediction that is not marked has the bits that it
+// would have with all rows read. An arrival whose note is lost is marked too: its record, predicted again, may get
+// other neighbours.
 func (a *attachment) degrade(joint, unread bool, as *attachmentNotes) {
 	a.degraded = zeroed(a.degraded, len(as.lost))
 	if !unread && !as.any {
 		return
 	}
-	reached := a.reached[:0] // marked, with neighbours in ã that may not be
+	reached := a.reached[:0] // marked, with neighbours in ã that may not be marked yet
 	for i, rows := range as.rows {
 		if joint && unread || anyUnread(rows) || as.lost[i] {
 			a.degraded[i] = true

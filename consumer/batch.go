@@ -9,31 +9,31 @@ import (
 	"rivulet/infer/explain"
 )
 
-// batch is one micro-batch on its way down the path. Each stage fills one part from the parts before it, which it
-// does not change. The memory of a part is used again by the next batch; no part holds the version, which may be let
-// go of in between. A slice with an entry for each arrival has them in the order of decoded.arrivals.
+// batch is one micro-batch on its way down the path. Each stage fills one part from the parts before it, and leaves
+// those unchanged. The next batch uses the memory of a part again. No part holds the version, so that an old version
+// can be freed between batches. A slice with an entry per arrival is in the order of decoded.arrivals.
 type batch struct {
-	decoded    decodedBatch    // decode.go: the arrivals, and why other records are none
-	neighbours neighbours      // lookup.go: the rows of their neighbours, and which of those are earlier arrivals
-	noted      attachmentNotes // notes.go: rows that a consumer which reads the records again uses, too
-	attachment attachment      // attach.go: what the model sees, what became of the neighbours, and what is degraded
-	predicted  predictionSet   // predictions.go: what is published, and what is no number
+	decoded    decodedBatch    // decode.go: arrivals, and why other records are none
+	neighbours neighbours      // lookup.go: rows of the neighbours, and which neighbours are earlier arrivals
+	noted      attachmentNotes // notes.go: rows for a consumer that reads the records again
+	attachment attachment      // attach.go: the model's input, counts of neighbours, degraded arrivals
+	predicted  predictionSet   // predictions.go: predictions to publish, and those that are not finite
 	growth     newRows         // grow.go: the rows that the arrivals get
-	refused    refusals        // refused.go: what was not published
+	refused    refusals        // refused.go: records that were dropped
 }
 
-// leaves returns what the batch leaves behind.
+// leaves returns the batch's output: predictions and dead letters.
 func (b *batch) leaves() event.Batch {
 	return event.Batch{Predictions: b.predicted.predictions, Answered: b.predicted.answered,
 		DeadLetters: append(slices.Clip(b.decoded.deadLetters), b.predicted.deadLetters...)}
 }
 
-// maxKept is how much memory, in bytes, a batch leaves to the next one. It is above what usual batches take, and low
-// enough that a few batches of the largest records do not cost their memory for ever.
+// maxKept bounds the memory, in bytes, that a batch leaves to the next one. Usual batches take less; and a few batches
+// of the largest records must not hold their memory for ever.
 const maxKept = 32 << 20
 
-// shed waits until the rows are solved, and lets go of the records, and of all memory if that is unusually much.
-// Nothing of the batch is used afterwards.
+// shed waits until the rows are solved and drops the records; if the batch holds more than maxKept, it drops all
+// memory. Nothing of the batch is used afterwards.
 func (b *batch) shed() {
 	b.growth.solving.Wait()
 	if b.footprint() > maxKept {
@@ -51,7 +51,7 @@ func (b *batch) shed() {
 	clear(b.decoded.fetched.ids)
 	b.neighbours.shed()
 	clear(b.attachment.standing)
-	predictions := b.predicted.predictions[:cap(b.predicted.predictions)] // also those that were withdrawn
+	predictions := b.predicted.predictions[:cap(b.predicted.predictions)] // also the withdrawn ones
 	for i := range predictions {
 		predictions[i].ID, predictions[i].Key = "", nil
 	}
@@ -80,7 +80,7 @@ func (b *batch) footprint() int {
 	return sum + a.attacher.Bytes() + a.memory.Bytes()
 }
 
-// sized returns s with length n. Its elements are those that the memory held before.
+// sized returns s with length n, keeping the elements that its memory held.
 func sized[T any](s []T, n int) []T { return slices.Grow(s[:0], n)[:n] }
 
 // zeroed returns s with length n and zero elements.

@@ -36,10 +36,10 @@ type batcher struct {
 	filled int   // bytes of the batch that is being formed
 }
 
-// next forms a batch in the memory of buf: it closes when it has size records, when the next one would make it
-// larger than bytes, or when linger has passed since its first record was fetched and no more are waiting. A record
-// that is larger than bytes is a batch of its own. It has no records only where ctx ended before the first; a batch
-// that is being formed then closes at once.
+// next forms a batch in the memory of buf: it closes when it has size records, when the next one would make it larger
+// than bytes, or when linger has passed since its first record was fetched and no more are waiting. A record that is
+// larger than bytes is a batch of its own. When ctx ends, the batch closes at once; it has no records only if ctx ended
+// before the first one came.
 func (b *batcher) next(ctx context.Context, buf []kafka.Record) Intake {
 	in := Intake{Records: buf[:0]}
 	if !b.more(ctx) {
@@ -65,7 +65,7 @@ func batchName(first *kafka.Position, by kafka.Member, n int) string {
 	return fmt.Sprintf("%s-%d-%d-g%d-%s", first.Topic, first.Partition, first.Offset, by.Generation, own)
 }
 
-// take moves records from the chunk under way to the batch, and reports whether all of them fitted.
+// take moves records from the chunk under way to the batch, and reports whether they all fitted.
 func (b *batcher) take(in *Intake) bool {
 	n := b.fitting(len(in.Records))
 	if n == 0 {
@@ -119,7 +119,7 @@ func (b *batcher) more(ctx context.Context) bool {
 	}
 }
 
-// moreBy waits for records until the deadline; what is waiting already is taken after it too.
+// moreBy waits for records until the deadline; records that are waiting already are taken even after it.
 func (b *batcher) moreBy(ctx context.Context, deadline time.Time) bool {
 	if ctx.Err() != nil {
 		return false

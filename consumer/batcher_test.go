@@ -67,7 +67,7 @@ func TestNamesOfBatchesDoNotComeAgain(t *testing.T) {
 	}
 }
 
-// The clock is stepped back by hours while a batch is being formed: it waits no longer than linger for all that.
+// The clock is stepped back by hours while a batch is being formed: the batch still waits no longer than linger.
 func TestABatchOutlivesAStepOfTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		queue := make(chan chunk, 1)

@@ -97,7 +97,7 @@ func (p *packed) produce(s *stack) int {
 	return len(partition.Records)
 }
 
-// peakHeap watches the heap in use; most returns by how many bytes it exceeded that of the beginning.
+// peakHeap watches the heap in use; most returns by how many bytes it exceeded its size at the beginning.
 func peakHeap(t testing.TB) (most func() uint64) {
 	t.Helper()
 	runtime.GC()

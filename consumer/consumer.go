@@ -21,7 +21,7 @@ type Consumer struct {
 	wait   retry.Patience
 	source *kafka.Source
 	lanes  []*lane
-	// schemas is the outage of the registry, in which each partition waits by itself.
+	// schemas is the outage of the registry. Each partition waits in it by itself.
 	schemas *retry.Outage
 }
 
@@ -32,8 +32,9 @@ func New(opts Options) (*Consumer, error) {
 	}
 	c := &Consumer{opts: opts, wait: retry.Patience{Clock: opts.Path.Clock, Observer: opts.Path.Observer,
 		Logger: opts.Logger}}
-	opts.Source.RecordBytes = opts.Path.Limits.RecordBytes // what is larger is not even unpacked
-	opts.Path.Forms.InPlace = true                         // nobody changes what was fetched, and a batch lets go of it
+	opts.Source.RecordBytes = opts.Path.Limits.RecordBytes // larger records are not even unpacked
+	// nobody changes fetched bytes, and a batch drops them at its end
+	opts.Path.Forms.InPlace = true
 	var err error
 	if c.source, err = kafka.NewSource(opts.Kafka, opts.Source, c.wait); err != nil {
 		return nil, err
@@ -54,9 +55,9 @@ func New(opts Options) (*Consumer, error) {
 	return c, nil
 }
 
-// Run consumes until ctx ends, then drains: the batches in hand are published and committed, the group is left, and
-// Run returns nil. It waits until a version is there to serve and the topics exist before it joins the group. It
-// returns an error only for what does not mend by itself. Run may be called once.
+// Run consumes until ctx ends, then drains: the batches in hand are published and committed, the group is left, and Run
+// returns nil. It waits until a version is there to serve and the topics exist before it joins the group. It returns an
+// error only for failures that waiting does not mend, such as a wrong password. Run may be called once.
 func (c *Consumer) Run(ctx context.Context) error {
 	if err := c.ready(ctx); err != nil {
 		if ctx.Err() != nil {
@@ -97,13 +98,13 @@ func (c *Consumer) ready(ctx context.Context) error {
 
 // Options are a consumer's. Zero values mean the defaults named here.
 type Options struct {
-	// Kafka is the way to the cluster, Source what is read there and how.
+	// Kafka is the way to the cluster; Source says which topics are read, and how.
 	Kafka  *kafka.Client
 	Source kafka.SourceOptions
 
-	// BatchSize is the most records in a batch; 0 means 256. BatchLinger is how long the first record of a
-	// batch waits for more since it was fetched; 0 means that a batch takes what is there. It is not waited
-	// for while records queue up.
+	// BatchSize is the most records in a batch; 0 means 256. BatchLinger is how long a batch waits for more records,
+	// counted from the fetch of its first one; 0 means that it takes only the records that are there. While records queue
+	// up, nothing waits for it.
 	BatchSize   int
 	BatchLinger time.Duration
 	// BatchBytes is the most bytes of keys, values and headers in a batch; 0 means no limit. A larger record is a batch
@@ -117,7 +118,8 @@ type Options struct {
 	// DrainTimeout is how long the batches in hand have to be delivered after Run's context has ended; 0 means 20 s.
 	DrainTimeout time.Duration
 
-	// Registry knows the schemas of records in the Confluent wire format, and is that of Path.Forms; nil: there is none.
+	// Registry has the schemas of records in the Confluent wire format, and is the registry of Path.Forms too; nil: there
+	// is none.
 	Registry Registry
 
 	// Fencer, where not nil, is told of each generation before anything of it is read.
@@ -125,12 +127,12 @@ type Options struct {
 
 	// Path is the path of a record; its Observer and Clock are used throughout.
 	Path PipelineOptions
-	// Logger is told of generations of the group and of outages, of these when they begin, every 30 s while they go on,
-	// and when they end; nil means none. Batches log nothing.
+	// Logger is told of generations of the group, and of outages: at their begin, every 30 s and at their end. nil means
+	// none. Batches log nothing.
 	Logger *slog.Logger
 }
 
-// DefaultLanes is the number of batches under way at once where nothing is said.
+// DefaultLanes is the default of Options.Lanes.
 const DefaultLanes = 3
 
 func (o *Options) complete() error {

@@ -11,8 +11,8 @@ import (
 	"rivulet/kafka/retry"
 )
 
-// Version is one artifact as it is served. It does not change: its holder may go on using it after a newer one
-// has taken over.
+// Version is an artifact that is served. It does not change: its holder may go on using it after a newer one has taken
+// over.
 type Version interface {
 	// ID is the artifact's version, as predictions name it.
 	ID() string
@@ -23,15 +23,15 @@ type Version interface {
 	// SyntheticNodes is N', the number of columns of M.
 	SyntheticNodes() int
 	// Rows fills rows[i] with the row of M of the node ids[i]; an id that is not in T gives a row with Known false. The
-	// slices in a row are shared and must not be changed. Rows of which nothing could be found out may be Unread, where
-	// that was asked for.
+	// slices in a row are shared and must not be changed. A damaged row is Unread; if the version may degrade, so is a row
+	// that cannot be read.
 	Rows(ctx context.Context, ids []string, rows []attach.Row) error
 	// Predict returns raw logits and published probabilities, both n×C.
 	Predict(b *attach.Batch) (logits, probabilities *graph.Dense)
 	// Embed returns the layer before the classifier, n×width. It is asked only where
 	// [Output.Representation] is embedding.
 	Embed(b *attach.Batch) *graph.Dense
-	// Joint tells that arrivals of a batch change one another's predictions also where no edge connects them.
+	// Joint reports whether arrivals of a batch change each other's predictions even without an edge between them.
 	Joint() bool
 	// Threshold is the probability of the predicted class below which a prediction abstains; 0: none does.
 	Threshold() float32
@@ -46,7 +46,7 @@ type Numbering interface {
 	Numbers(ids []string, numbers []uint32) *attach.PackedRows
 }
 
-// Explainer is a version that tells why it predicts what it does.
+// Explainer is a version that gives the reasons for its predictions.
 type Explainer interface {
 	Version
 	// Strongest appends the n largest shares of a prediction to dst, and returns the class that it is compared with.
@@ -64,16 +64,16 @@ type Versions interface {
 	Current() Version
 }
 
-// Deliverer makes a batch durable: Publish its predictions and dead letters, and the delivery's Commit the next
-// offsets to read, in the name of by. Publish may be called again with the same batch after an error. It keeps
-// nothing of the predictions and dead letters after it has returned. Refused of its delivery are by places in the
-// batch, the predictions before the dead letters; where one was replaced, it is by a dead letter.
+// Deliverer makes a batch durable: Publish its predictions and dead letters, and the delivery's Commit the next offsets
+// to read, in the name of by. Publish may be called again with the same batch after an error. It keeps nothing of the
+// predictions and dead letters after it has returned. Refused of its delivery gives places in the batch, counting
+// predictions before dead letters; only a dead letter replaces a refused record.
 type Deliverer interface {
 	Publish(ctx context.Context, b event.Batch, next kafka.Offsets, by kafka.Committer) (kafka.Delivery, error)
 }
 
-// Packer is a Deliverer that encodes a batch before its turn to be published has come. Pack keeps what it is given;
-// publish is called at most once, and is to the batch what Publish is.
+// Packer is a Deliverer that encodes a batch before its turn to be published has come. Pack keeps its argument; publish
+// is called at most once, and does what Publish does for a batch.
 type Packer interface {
 	Pack(ctx context.Context, b event.Batch) (publish Publish, err error)
 }
@@ -82,12 +82,12 @@ type Packer interface {
 type Publish = func(ctx context.Context, next kafka.Offsets, by kafka.Committer) (kafka.Delivery, error)
 
 // Fencer is a Deliverer that works with transactions. It is told of each generation before the offsets of its
-// partitions are read, and ends what earlier owners of these partitions have left unfinished.
+// partitions are read, and ends unfinished transactions of earlier owners of these partitions.
 type Fencer interface {
 	Begin(ctx context.Context, by kafka.Committer, assigned []kafka.TopicPartition) error
 }
 
-// Clock tells the time, and paces what is waited for in package kafka too.
+// Clock tells the time, and paces the waiting in package kafka too.
 type Clock = retry.Clock
 
 // SystemClock is the machine's clock.
@@ -97,11 +97,11 @@ type SystemClock = retry.SystemClock
 type Intake struct {
 	// Name is the micro-batch's name. Predictions carry it.
 	Name string
-	// Records are in the order in which they were read, those of one partition in the order of their offsets.
+	// Records are in the order in which they were read; within a partition that is the order of offsets.
 	Records []kafka.Record
 	// Offsets are the next offsets to read once the batch is delivered; nil where the records come from elsewhere.
 	Offsets kafka.Offsets
-	// Generation commits them.
+	// Generation commits the offsets.
 	Generation kafka.Committer
 	// After is the batch that must be delivered before this one; nil where there is none or it does not matter.
 	After *Ticket
@@ -109,7 +109,7 @@ type Intake struct {
 	Ticket *Ticket
 }
 
-// Mode says what a batch knows of its other arrivals (docs/algorithm.md, section 1).
+// Mode decides whether the arrivals of a batch see each other (docs/algorithm.md, section 1).
 type Mode string
 
 // Modes.
@@ -123,7 +123,7 @@ const (
 // RepresentationNone is the value of [Output.Representation] that asks for none.
 const RepresentationNone = "none"
 
-// Output says what a prediction holds beside the most probable class.
+// Output selects the parts of a prediction beside the most probable class.
 type Output struct {
 	// TopK is how many of the most probable classes it lists; 0 means none, more than C means C.
 	TopK int

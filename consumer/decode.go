@@ -12,24 +12,24 @@ import (
 	"rivulet/kafka"
 )
 
-// decodedBatch holds what a batch's records were decoded to: arrivals and dead letters.
+// decodedBatch holds a batch's records decoded, as arrivals and dead letters.
 type decodedBatch struct {
-	arrivals    []*slot            // what a model can take, in the order of the records
-	deadLetters []event.DeadLetter // what cannot be predicted
-	skipped     []form.Skip        // what is no arrival, and nothing is wrong with it
+	arrivals    []*slot            // records for the model, in their order
+	deadLetters []event.DeadLetter // records that cannot be predicted
+	skipped     []form.Skip        // records that are no arrivals but not faulty, such as deletes
 	bytes       int                // of all keys and values
 
-	slots   []slot         // of each record
+	slots   []slot         // one per record
 	by      model          // the version that predicts
-	fetched featureRequest // features.go: what was looked up
+	fetched featureRequest // features.go: features that were looked up
 }
 
-// slot is one record of a batch, and what it was decoded to.
+// slot is one record of a batch, and the arrival that it holds.
 type slot struct {
 	record  *kafka.Record
 	arrival event.Arrival
 	bytes   int  // of key and value
-	other   bool // its features are by name, under the hash of another schema
+	other   bool // its features have names, under the hash of another schema
 	dropped int  // entries of the edge list that named the arrival itself or a neighbour twice
 	fault   *event.FieldError
 	skip    form.Skip // why the record is passed over; empty if it is not
@@ -58,7 +58,7 @@ func (p *Pipeline) decode(ctx context.Context, out *decodedBatch, records []kafk
 		for i := lo; i < hi; i++ {
 			s := &out.slots[i]
 			if p.decodeOne(s, by); s.fault != nil || s.skip != "" {
-				s.arrival = event.Arrival{} // which may be many times the record: a list of ids takes 16 bytes for each "1,"
+				s.arrival = event.Arrival{} // may be many times the record: a list of ids takes 16 bytes for each "1,"
 			} else if p.Forms.Schemas != nil {
 				text.bound(s)
 			}
@@ -81,13 +81,13 @@ func (p *Pipeline) decode(ctx context.Context, out *decodedBatch, records []kafk
 	return nil
 }
 
-// schemaText bounds what the text that a registry's schemas make of a batch's records leaves in memory. A schema can
-// make a long text of few bytes: where neighbours are values of an enum, a record of 2 KB can have 1 MiB of ids, and a
-// batch 256 times that. The ids are few words of the schema then, and the batch keeps each of them once.
+// schemaText bounds the memory of text that a registry's schema expands. A schema can make long text of a few bytes: if
+// neighbours are values of an enum, a record of 2 KB can hold 1 MiB of ids, and a batch 256 times that. Such ids are a
+// few words of the schema, and the batch keeps each word once.
 type schemaText struct{ words map[string]string }
 
-// bound lets go of the text that was made of an arrival's record, where it was longer than the record. Features by name
-// have become a row.
+// bound drops the text that was made of an arrival's record, if it is longer than the record. Features by name have
+// become a row.
 func (t *schemaText) bound(s *slot) {
 	a, text := &s.arrival, 0
 	for i := range a.Features.Named {
@@ -123,8 +123,8 @@ func (s *slot) deadLetter(reason, detail string) event.DeadLetter {
 		Source: event.Source(s.record.Position), IngestTime: s.record.Time, Reason: reason, Detail: detail}
 }
 
-// decodeOne fills s from its record: an arrival that the model can take, but for features that are still to be looked
-// up, or a fault.
+// decodeOne fills s from its record: with a fault, or with an arrival that the model can take once its features are
+// there.
 func (p *Pipeline) decodeOne(s *slot, by model) {
 	s.fault, s.skip, s.dropped, s.other = nil, "", 0, false
 	if d := s.record.Damage; d != nil {

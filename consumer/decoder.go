@@ -22,7 +22,7 @@ type Decoder struct {
 	attempts *retry.Attempts // of looking features up
 }
 
-// Taken is the outcome of decoding a record: an arrival, or why there is none.
+// Taken is the outcome of decoding a record: an arrival, or an error.
 type Taken struct {
 	// Arrival has distinct edges that do not name itself; nil where Err is not.
 	Arrival *event.Arrival
@@ -48,8 +48,9 @@ func (o *Decoder) LookUp(store FeatureStore, wait retry.Patience) {
 	o.attempts = featuresOutage(wait).Attempts()
 }
 
-// Arrivals returns what became of each record, for a model of d raw features; it is valid until the next call. Features
-// that records do not bring are looked up together. An error is of the store of features, and ends the reading.
+// Arrivals returns the arrival or the fault of each record, for a model of d raw features; it is valid until the next
+// call. Features that records lack are looked up together. An error comes from the store of features, and ends the
+// reading.
 func (o *Decoder) Arrivals(ctx context.Context, records []kafka.Record, d int) ([]Taken, error) {
 	if err := o.decode(ctx, records, model{features: d, schema: o.schema}); err != nil {
 		return nil, err

@@ -84,8 +84,7 @@ func TestDegradedMarksWhatDependsOnUnreadRows(t *testing.T) {
 	}
 }
 
-// What is not marked is bit for bit what it is with all rows; what is marked is predicted as if the unread ids were
-// not in T.
+// Unmarked predictions have the same bits as with all rows; marked ones are as if the unread ids were not in T.
 func TestDegradedIsAnArrivalWithoutTheseNodes(t *testing.T) {
 	names := []string{"t0", "t1", "t2", "empty", "x", "a0", "a1", "a2", "a3"}
 	rapid.Check(t, func(rt *rapid.T) {
@@ -120,8 +119,8 @@ func TestDegradedIsAnArrivalWithoutTheseNodes(t *testing.T) {
 	})
 }
 
-// Sections 1 and 2 with what is known in degraded mode: of T's nodes t0, t1, t2 and empty, the arrival is attached to
-// those whose rows are in memory. D_i = 1 + those, the one with the empty row among them, + the degree in ã.
+// Sections 1 and 2 in degraded mode: of T's nodes t0, t1, t2 and empty, the arrival is attached to the nodes whose rows
+// are in memory. D_i = 1 + those, the one with the empty row among them, + the degree in ã.
 func TestDegradedAgainstTheEquations(t *testing.T) {
 	mapping := reference.Matrix{{1, 0, 0}, {0.5, 0, 0.25}, {0, 2, 0}, {0, 0, 0}} // t0, t1, t2, empty
 	arrivals := []event.Arrival{arrival("a", "t0", "t1", "empty", "b"), arrival("b", "t2", "t1")}

@@ -74,7 +74,7 @@ func TestRowsThatCannotBeKeptAbortTheTransaction(t *testing.T) {
 	s.checkOnce()
 }
 
-// Rows delay what is seen of a batch in a transaction, and not without one; the stages do not overlap.
+// Writing rows delays when a batch is seen in a transaction, and not without one; the stages do not overlap.
 func TestPublishedIsBeforeRowsAtLeastOnceAndAfterThemExactlyOnce(t *testing.T) {
 	s, seen := newStack(t, 1), &recorder{}
 	v := slowRows{newGrowingVersion(map[string]growth.ArrivalRow{}), 30 * time.Millisecond}

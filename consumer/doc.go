@@ -2,25 +2,25 @@
 //
 // # The path of a record
 //
-// [Pipeline.Process], one function in pipeline.go, is the whole of it: decode, look up rows of M, attach to S,
-// forward and propagate; wait for the turn, publish, keep the arrivals' rows, commit. It knows no Kafka. The command
-// that predicts a file of arrivals feeds it lines, and its Deliverer writes lines.
+// [Pipeline.Process], one function in pipeline.go, is the whole path: decode, look up rows of M, attach to S, forward
+// and propagate; wait for the turn, publish, keep the arrivals' rows, commit. It knows no Kafka. The command that
+// predicts a file of arrivals feeds it lines, and its Deliverer writes lines.
 //
 //	contract.go     the interfaces that others implement, and the settings of the path
-//	limits.go       what a record may ask for: edges, ids, bytes, magnitudes; trainers ask it, too
+//	limits.go       bounds of a record: edges, ids, bytes, magnitudes; trainers ask it, too
 //	pipeline.go     the path
 //	batch.go        the value that travels down the path: one part for each stage
 //	decode.go       bytes -> arrivals and dead letters
 //	named.go        features by name made rows by the version's schema
 //	features.go     features that records do not bring, looked up by id
 //	lookup.go       rows of M of all neighbours
-//	notes.go        what arrivals are attached to, kept for a consumer that predicts their records again
-//	attach.go       r, ã, degrees, features: what is an edge
-//	predictions.go  the forward pass, and what is published of it
+//	notes.go        arrivals' attachments, kept for a consumer that predicts their records again
+//	attach.go       r, ã, degrees, features: which ids are edges
+//	predictions.go  the forward pass and the predictions made of it
 //	reasons.go      the strongest reasons of each prediction
 //	grow.go         rows of arrivals
 //	refused.go      records that the brokers refused for their content
-//	observer.go     what an observer hears
+//	observer.go     events and figures for an observer
 //
 //	consumer.go     joining the group
 //	generation.go   one generation: readers, lanes, grace
@@ -46,58 +46,57 @@
 //
 // A lane that is free takes the line, forms a batch, and hands the line on with the batch's ticket; then it takes the
 // batch down the path. So batches form in order, are computed and encoded side by side, and are delivered in order: a
-// batch is published when the one before it is, and committed when that one is, for both of which it waits for the
-// ticket before its own; it is given up if that batch failed. So one batch is being published while another is being
-// committed, but in transactions, which publish by their commit. Three lanes are the default: while one batch is
-// committed and one is published, the third is computed. In BenchmarkStream three lanes drain 1.6 times as fast as
-// one. With the broker in a process of its own (rivulet bench --only stream) they drain 5 to 10% faster than two, and
-// four lanes are no faster.
+// batch waits on the ticket before its own, publishes after that batch is published and commits after it is committed;
+// it is given up if that batch failed. So one batch is published while another is committed, except in transactions,
+// which publish by their commit. Three lanes are the default: while one batch is committed and one is published, the
+// third is computed. In BenchmarkStream three lanes drain 1.6 times as fast as one. With the broker in a process of its
+// own (rivulet bench --only stream) they drain 5 to 10% faster than two, and four lanes are no faster.
 //
 // serve waits for all of these, the group waits for serve before it joins again, and Run waits for the group. Nothing
 // outlives Run but connections of the Client, which belong to the caller.
 //
 // # Memory
 //
-// Back-pressure is the unbuffered queue: a reader holds one chunk and fetches no more until that is taken. So at most
-// 64 MiB are waiting, as they came over the wire, whatever happens at the output.
+// Back-pressure is the unbuffered queue: a reader holds one chunk and fetches no more until a lane takes it. So at most
+// 64 MiB wait, as they came over the wire, however slow the output is.
 //
-// A batch has at most Options.BatchBytes of records, or one larger record. Decoded, a list of short ids is up to
-// twenty times its bytes. The memory of a batch is used again by the next one of its lane, but for what is unusually
-// much (maxKept); a dead letter's is let go of at once.
+// A batch has at most Options.BatchBytes of records, or one larger record. Decoded, a list of short ids is up to twenty
+// times its bytes. The next batch of a lane uses the memory again unless it is unusually much (maxKept); a dead
+// letter's memory is dropped at once.
 //
 // The ids of a batch are parts of its records' memory, which nobody changes ([form.Reader.InPlace]). Each id keeps
 // everything alive that was fetched together with it. So a batch drops its ids at its end, as it drops its records
 // (batch.shed), and caches and observers that keep an id clone it.
 //
-// # What is guaranteed
+// # Guarantees
 //
 //   - Offsets are committed after everything of their batch, and of all batches before it in the generation, has been
-//     acknowledged. Nothing is lost; what was published and not committed is published again.
-//   - Commits carry the generation and its member id. The broker refuses those of an earlier one; a refused commit
-//     ends the generation, and the records are read again.
+//     acknowledged. Nothing is lost; records that were published and not committed are published again.
+//   - Commits carry the generation and its member id. The broker refuses commits of an earlier generation; a refused
+//     commit ends the generation, and the records are read again.
 //   - When a rebalance begins, reading ends at once. Batches that are under way have half the rebalance timeout to be
 //     delivered and committed, while the group waits for this member; a batch that was only being formed is dropped.
 //   - The predictions of one key keep the order of its arrivals, repetitions aside.
 //   - A batch is served by one version.
-//   - No record stops the stream: what cannot be predicted is a dead letter with the reason and the source. What the
-//     brokers refuse for its content is a dead letter too, or dropped; its arrival gets no row.
+//   - No record stops the stream: a record that cannot be predicted becomes a dead letter with the reason and the
+//     source. So does a record that the brokers refuse for its content, or it is dropped; its arrival gets no row.
 //
-// # What is waited for, and what ends Run
+// # Waiting, and the end of Run
 //
 // Waited for, with growing pauses, one warning when it begins and one line when it is over: a first version, topics
 // that do not exist, brokers, coordinators, leaders, the row store. When the row store is down the batch in hand is
 // tried again from its records, with whatever version is current then. Run ends with an error for missing rights and
-// wrong passwords of Kafka, for missing rights at the row store, and for what the Deliverer returns, unless that ends
-// the generation only ([retry.Judge]). A damaged row is neither: its id is unread, and the prediction marked as
-// degraded. In the order of a stream's life:
+// wrong passwords of Kafka, for missing rights at the row store, and for errors of the Deliverer, unless these end the
+// generation only ([retry.Judge]). A damaged row neither waits nor ends Run: its id is unread, and the prediction is
+// marked as degraded. In the order of a stream's life:
 //
 //	broker unreachable, hung up,   waited for: a network comes back, a certificate is renewed. consumer check tells
-//	TLS refused                    which of them it is
+//	TLS refused                    them apart
 //	wrong password, missing ACL    Run ends. A topic that may not be seen is told from a missing one where the Client
 //	                               is told its topics by name
 //	unknown topic                  waited for before joining; never created, though brokers may allow it
 //	topic that others create       read from its beginning, whatever Start says: it is younger than this consumer
-//	no committed offset            SourceOptions.Start; what is not Earliest is committed at once
+//	no committed offset            SourceOptions.Start; any other start than Earliest is committed at once
 //	offset out of range            read on at the earliest there is, with a warning that names both: records have expired
 //	                               (they are lost), or the topic is another one (they may come again)
 //	leader moved                   fetched from the new one within the Client's MetadataTTL
@@ -109,27 +108,28 @@
 //
 // # Arrivals as nodes
 //
-// With [PipelineOptions.Arrivals] each predicted arrival gets a row of M of its own, by which later ones attach to
-// it. The rows are solved beside the publication of the batch and written after it, before its offsets are committed:
-// at least once they delay no prediction of their batch, exactly once they are in its transaction's time, and no
-// committed arrival is without its row. A row is to be found, by every consumer of the version, from then on: batches
-// that are under way at the same time do not see it. Then:
+// With [PipelineOptions.Arrivals] each predicted arrival gets a row of M of its own, and later arrivals attach to it.
+// The rows are solved beside the publication of the batch and written after it, before its offsets are committed: at
+// least once they delay no prediction of their batch, exactly once they are in its transaction's time, and no committed
+// arrival is without its row. From then on every consumer of the version finds the row; batches already under way do
+// not see it. Then:
 //
-//   - A node of T is never an arrival, and the first row of an id stays, whoever sends the id again. Arrivals whose
-//     prediction is degraded or no number get none.
+//   - A node of T is never an arrival, and the first row of an id stays, even if another record brings the id again.
+//     Arrivals whose prediction is degraded or not finite get no row.
 //   - In a node batch a prediction depends on its own arrival and on the rows that were there when it was looked up.
-//     What it was attached to is kept with its row. So a record that is predicted again, after a crash between the
-//     rows and the commit, is attached to the same arrivals, whatever has arrived since, and gets the same bits.
-//     After a crash between the publication and the rows it may see more than the first time; under exactly_once
-//     nobody has seen the first one.
-//   - Rows belong to a version and go with it: a new one begins without any. Where there are as many as there may be,
-//     arrivals are predicted as ever and get none; what is predicted again of them is attached to what is there then.
-//   - While rows cannot be written the batch waits, published and not committed, as it does for the brokers. Where
+//     Its neighbours are kept with its row. So a record that is predicted again, after a crash between the rows and the
+//     commit, is attached to the same arrivals, whatever has arrived since, and gets the same bits. After a crash
+//     between the publication and the rows it may see more than the first time; under exactly_once nobody has seen the
+//     first prediction.
+//   - Rows belong to a version and go with it: a new one begins without any. When the limit of rows is reached,
+//     arrivals are predicted as ever and get none; if one is predicted again, it attaches to the rows that are there
+//     then.
+//   - While rows cannot be written the batch waits, published and not committed, as it does while brokers are away. If
 //     the wait is cut off, the delivery is aborted.
 //
 // # Stopping
 //
-// Soft: the context of Run ends. A batch that is being formed closes, those under way are delivered and committed,
-// the group is left. Hard: after Options.DrainTimeout their contexts end too, and Run returns [ErrDrainTimeout]; what
-// they published and did not commit will be repeated.
+// Soft: the context of Run ends. A batch that is being formed closes, all batches are delivered and committed, and the
+// member leaves the group. Hard: after Options.DrainTimeout their contexts end too, and Run returns [ErrDrainTimeout];
+// predictions that they published and did not commit will be repeated.
 package consumer

@@ -136,7 +136,7 @@ func TestAnArrivalWithoutKnownNeighboursIsPredictedFromItsFeatures(t *testing.T)
 	}
 }
 
-// ã is what a naive reading of the rules gives, for any batch.
+// ã is the same as by a naive reading of the rules, for any batch.
 func TestAdjacencyProperty(t *testing.T) {
 	ids := []string{"a", "b", "c", "d", "t0", "t1", "empty", "x", "y"}
 	rapid.Check(t, func(r *rapid.T) {

@@ -14,15 +14,15 @@ type ExplainedArrival struct {
 	*explain.Explanation
 	Prediction *event.Prediction
 	Edges      []string     // the arrival's neighbours, by their place
-	Rows       []attach.Row // theirs
+	Rows       []attach.Row // the neighbours' rows of M
 	Among      []string     // ids of the batch's arrivals, by their place
 	Classes    []string     // names by index
-	Names      []string     // of the features by position; nil where they have none
+	Names      []string     // names of features by position; nil where they have none
 }
 
-// Explain takes a batch the way of [Pipeline.Process] up to its predictions, and explains each in full. Nothing is
-// delivered, and no row of an arrival is written. What it returns is the caller's until the pipeline's next batch.
-// The version must be [Explainer].
+// Explain takes a batch through the stages of [Pipeline.Process] up to its predictions, and explains each in full. It
+// delivers nothing and writes no row of an arrival. Its result is valid until the pipeline's next batch. The version
+// must be an [Explainer].
 func (p *Pipeline) Explain(ctx context.Context, in Intake) ([]ExplainedArrival, []event.DeadLetter, error) {
 	version, err := p.current()
 	if err != nil {
@@ -50,7 +50,7 @@ func (p *Pipeline) Explain(ctx context.Context, in Intake) ([]ExplainedArrival, 
 }
 
 // explanations returns the explanation of each prediction of a batch, in the same order. One takes as long as fifty
-// predictions, so each looks whether somebody still waits for it.
+// predictions, so ctx is checked before each.
 func (p *Pipeline) explanations(ctx context.Context, version Explainer, b *batch) ([]ExplainedArrival, error) {
 	if len(b.decoded.arrivals) == 0 {
 		return nil, nil

@@ -292,8 +292,8 @@ func TestTheLongestNamesArePublished(t *testing.T) {
 	}
 }
 
-// What ends a generation ends it also where the error speaks of a cancelled request, and whichever lane is heard
-// first: the one that failed, or the one whose batch was behind it.
+// An error that ends a generation ends it also if it speaks of a cancelled request, and whichever lane is heard first:
+// the lane that failed, or the lane whose batch was behind it.
 func TestARefusedBatchEndsTheGenerationAndNotTheConsumer(t *testing.T) {
 	s, seen := newStack(t, 2), &recorder{}
 	s.send(320)
@@ -347,7 +347,7 @@ func TestAPermanentErrorEndsRun(t *testing.T) {
 	}
 }
 
-// forbidden is an error that says of itself that waiting does not help, as that of a missing right does.
+// forbidden is an error that calls itself permanent, as a missing right does.
 type forbidden struct{}
 
 func (forbidden) Error() string {

@@ -12,11 +12,10 @@ import (
 	"rivulet/kafka/retry"
 )
 
-// FeatureStore has the features of arrivals whose records bring none.
+// FeatureStore has the features of arrivals whose records hold none.
 type FeatureStore interface {
-	// Read sets into[i] to the features that are stored under ids[i], or faults[i] to why there are none that can be
-	// read. An error means that the store could not be asked: then it is to be tried again, unless it is permanent
-	// ([retry.Judge]).
+	// Read sets into[i] to the features that are stored under ids[i], or faults[i] to the reason why they cannot be read.
+	// An error means that the store gave no answer: the caller tries again, unless the error is permanent ([retry.Judge]).
 	Read(ctx context.Context, ids []string, into []*event.Features, faults []*event.FieldError) error
 }
 
@@ -24,7 +23,7 @@ type FeatureStore interface {
 // tried again.
 var ErrFeatures = errors.New("reading features by id")
 
-// featuresOutage returns the outage of the store. All who read share it, so that it is logged and counted once.
+// featuresOutage returns the outage of the store. All readers share it, so that it is logged and counted once.
 func featuresOutage(wait retry.Patience) *retry.Outage {
 	return wait.Outage(StageStore).Named("features by id")
 }
@@ -38,8 +37,8 @@ type featureRequest struct {
 	took   time.Duration
 }
 
-// fetch looks up the features of all arrivals of the batch whose records bring none, at once, and makes rows of them
-// as of those that came with a record.
+// fetch looks up, in one request, the features of all arrivals whose records hold none, and checks and encodes them
+// like features that came with a record.
 func (p *Pipeline) fetch(ctx context.Context, out *decodedBatch, by model) error {
 	f := &out.fetched
 	f.of, f.ids, f.into, f.took = f.of[:0], f.ids[:0], f.into[:0], 0

@@ -159,7 +159,7 @@ func TestAnOutageOfFeaturesIsWaitedFor(t *testing.T) {
 	}
 }
 
-// sendBare publishes arrivals without features, under keys of which there are ten.
+// sendBare publishes arrivals without features, under ten keys.
 func (s *stack) sendBare(n int) {
 	s.t.Helper()
 	var batch []kafka.Record

@@ -13,7 +13,7 @@ import (
 	"rivulet/kafka"
 )
 
-// The form of a record is what its header says, else what Codec says; the prediction does not depend on it.
+// The form of a record is its header's, else Codec's; the prediction does not depend on it.
 func TestFormsOfArrivals(t *testing.T) {
 	arrivals := []event.Arrival{arrival("a", "t0", "c"), arrival("b", "t1", "x"), arrival("c"), arrival("d", "a")}
 	want, _ := run(t, Graph, arrivals...)

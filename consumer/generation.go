@@ -19,12 +19,11 @@ var (
 	errGrown = errors.New("the topics have other partitions than before")
 )
 
-// serve reads the partitions that a generation assigned, until ctx (drain) or the generation (rebalance)
-// ends or something fails. It returns when nothing of the generation is under way any more; the error is
-// nil unless something failed.
+// serve reads the partitions that a generation assigned, until ctx (drain) or the generation (rebalance) ends or
+// something fails. It returns when all work of the generation has ended; the error is nil unless something failed.
 //
-// Reading ends first. The work in hand ends by itself, or is cut off after a grace. What they leave uncommitted is
-// read again by the next owner of the partition.
+// Reading ends first. The work in hand ends by itself, or is cut off after a grace. The next owner of the partition
+// reads uncommitted records again.
 func (c *Consumer) serve(ctx context.Context, g *kafka.Generation) error {
 	reading, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -109,7 +108,7 @@ func (c *Consumer) over(ctx, reading context.Context, g *kafka.Generation, err e
 		"generation", member.Generation, "reason", cmp.Or(err, context.Cause(reading)))
 }
 
-// notBegun is why a generation could not begin to read: err, unless that says only that reading has ended.
+// notBegun returns why a generation could not begin to read: err, or nil if err only says that reading has ended.
 func notBegun(reading context.Context, err error) error {
 	if cause := context.Cause(reading); cause != nil && (errors.Is(err, cause) ||
 		errors.Is(err, context.Canceled)) {
@@ -118,10 +117,10 @@ func notBegun(reading context.Context, err error) error {
 	return err
 }
 
-// why is why a generation ended, if that is a failure: not a drain, a rebalance, or other partitions than before.
+// why returns the failure that ended a generation; nil for a drain, a rebalance or changed partitions.
 func why(ctx, reading, work context.Context, failures <-chan error) (err error) {
 	for failure := range failures {
-		if err == nil || errors.Is(err, errBefore) { // which only says that another lane knows more
+		if err == nil || errors.Is(err, errBefore) { // it only says that another lane knows more
 			err = failure
 		}
 	}
@@ -140,8 +139,8 @@ func why(ctx, reading, work context.Context, failures <-chan error) (err error) 
 	return cause
 }
 
-// grace returns why the work is to be cut off, when it goes on for too long after reading has ended; nil if it was
-// finished before.
+// grace waits until the work has finished and returns nil, or, if it goes on too long after reading has ended, returns
+// the reason for which to cut it off.
 func (c *Consumer) grace(ctx, reading context.Context, finished <-chan struct{}) error {
 	select {
 	case <-finished:
@@ -163,8 +162,8 @@ func (c *Consumer) grace(ctx, reading context.Context, finished <-chan struct{})
 	}
 }
 
-// read hands over what one partition brings, until ctx ends. It holds at most one chunk; the next is fetched while
-// that one waits. It returns an error only for what does not mend by itself.
+// read hands over the records of one partition until ctx ends. It holds at most one chunk; the next is fetched while
+// that one waits. It returns an error only for a failure that waiting does not mend.
 func (c *Consumer) read(ctx context.Context, cursor *kafka.Cursor, queue chan<- chunk) error {
 	schemas := Schemas{&c.opts.Path.Forms, c.opts.Registry, c.schemas.Attempts()}
 	for {

@@ -19,26 +19,26 @@ import (
 // ([PipelineOptions.Arrivals]). All consumers of a version share the rows.
 type GrowingVersion interface {
 	Version
-	// FindArrivals fills rows[i] of ids[i], which is not in T, where an arrival of that id has a row. For the ids of
-	// own, which are about to be predicted, seen says what is kept of an arrival of that id; nil: nothing. Its row is
-	// Unread where nothing could be found out. asOf is for KeepArrivals ([growth.ArrivalRow]).
+	// FindArrivals fills rows[i] for ids[i], which is not in T, if an arrival of that id has a row. own are the ids of the
+	// arrivals that are about to be predicted: seen[i] is set to the row and attachment kept under own[i]; nil: none is
+	// kept; its Row is Unread if Redis could not tell. asOf is for KeepArrivals ([growth.ArrivalRow]).
 	FindArrivals(ctx context.Context, ids []string, rows []attach.Row, own []string,
 		seen []*growth.ArrivalRow) (asOf int64,
 		err error)
 	// Grow solves rows for the arrivals of a batch.
 	Grow(b *attach.Batch) *growth.Solution
-	// KeepArrivals writes rows; an id that has one keeps it, whoever wrote it. It may be called again with the same
-	// rows.
+	// KeepArrivals writes rows; an id that already has a row keeps it, whichever consumer wrote it. It may be called again
+	// with the same rows.
 	KeepArrivals(ctx context.Context, arrived []growth.ArrivalRow) error
-	// NoteArrivals stores notes; where there is one of a record already, it takes the place of the one given. Notes
-	// that can neither be stored nor read are Lost, where that was asked for. It may be called again.
+	// NoteArrivals stores notes; if a record has a note already, that note replaces the given one. If the version may
+	// degrade, notes that can be neither stored nor read are Lost. It may be called again.
 	NoteArrivals(ctx context.Context, notes []growth.Note) error
 	// ForgetNotes removes the notes of each place below an offset.
 	ForgetNotes(ctx context.Context, below map[string]int64) error
 }
 
-// growthState says how an arrival that may get a row stands to the rows that are there. Without
-// [PipelineOptions.Arrivals] it is zero.
+// growthState describes an arrival before it gets a row of M: is its id a node of T, has it a row already, which of its
+// neighbours are earlier arrivals? Without [PipelineOptions.Arrivals] it is zero.
 type growthState struct {
 	record64 uint64             // its record's fingerprint
 	original bool               // its id is a node of T, or that could not be read
@@ -50,26 +50,25 @@ type growthState struct {
 // earlier is the memory of a lookup of rows of earlier arrivals.
 type earlier struct {
 	inBatch map[string]bool      // ids of the batch's own arrivals, in a graph batch
-	places  []int32              // of the ids that are asked for, in the neighbours' ids
+	places  []int32              // positions in the neighbours' ids of the asked ids
 	asked   []string             // ids of neighbours that are not in T
-	found   []attach.Row         // their rows
-	rows    []attach.Row         // of all of the neighbours' ids: of nodes of T, and else of arrivals
+	found   []attach.Row         // rows of the asked ids
+	rows    []attach.Row         // per neighbour's id: its row as a node of T, else as an arrival
 	own     []string             // ids of the arrivals
 	seen    []*growth.ArrivalRow // their rows and attachments, as kept; nil: none
-	asOf    int64                // see infer.Arrived
+	asOf    int64                // see growth.ArrivalRow
 	digest  *xxhash.Digest
 }
 
 // errNotGrowing is an error in the wiring of a consumer.
 var errNotGrowing = errors.New("the version was loaded without what rows of arrivals are solved against")
 
-// meet asks for the rows of neighbours that are not in T among those of earlier arrivals, and for what is kept of
-// the batch's own. An arrival that was given its row before, by the same record, is met again: it sees the
-// neighbours that it saw then and no others, so that its prediction is the same. It returns the rows of all ids,
-// those of arrivals among them.
+// meet looks up, among the rows of earlier arrivals, the neighbours that are not in T, and what is stored for the
+// batch's own ids. An arrival that got its row from the same record before sees the neighbours that it saw then and no
+// others, so that its prediction is the same. meet returns the rows of all ids, arrivals included.
 //
-// In a graph batch the arrivals of the batch itself are neighbours in ã, and no others. listed are the ids of
-// neighbours.
+// In a graph batch, neighbours that are arrivals of the batch itself are in ã and are not looked up. listed are the ids
+// of neighbours.
 func (p *Pipeline) meet(ctx context.Context, out *neighbours, version GrowingVersion, arrivals []*slot,
 	listed []string) ([]attach.Row, error) {
 	m := &out.earlier
@@ -101,15 +100,14 @@ func (p *Pipeline) meet(ctx context.Context, out *neighbours, version GrowingVer
 	return m.rows, nil
 }
 
-// addOwn adds the ids of the arrivals to those whose rows are asked for: a node of T gets no row as an arrival.
+// addOwn adds the arrivals' ids to the ids whose rows are looked up: a node of T gets no row as an arrival.
 func (n *neighbours) addOwn(arrivals []*slot) {
 	for _, s := range arrivals {
 		n.add(s.arrival.ID)
 	}
 }
 
-// strangers sets what is asked for: the neighbours that are not in T, in a graph batch without those
-// that stand in ã.
+// strangers lists the ids to look up: the neighbours that are not in T and, in a graph batch, not in ã.
 func (m *earlier) strangers(listed []string, original []attach.Row, mode Mode) {
 	if m.inBatch == nil {
 		m.inBatch = make(map[string]bool)
@@ -146,16 +144,16 @@ func (m *earlier) fingerprint(r *kafka.Record) uint64 {
 
 // newRows are the rows that the arrivals of a batch get.
 type newRows struct {
-	none     bool                // they get none, and nothing is to be written
+	none     bool                // no arrival gets a row: nothing to write
 	arrived  []growth.ArrivalRow // rows to write
-	residual float64             // of the rows: the shares of squared messages that they leave out, added up
+	residual float64             // sum over the rows of the share of the squared message that each leaves out
 	took     time.Duration
 
 	solving sync.WaitGroup // until it is done, arrived, residual and took are being written
 }
 
-// solve begins to solve the rows to write: of arrivals that have none, are no nodes of T, and of which nothing was
-// left unread. It reads the batch until growth.solving is done.
+// solve begins to solve the rows to write, for arrivals that have none, are no nodes of T, and whose neighbours could
+// all be read. It reads the batch until growth.solving is done.
 func (p *Pipeline) solve(out *newRows, version Version, b *batch) {
 	out.arrived, out.residual, out.took = out.arrived[:0], 0, 0
 	if out.none = !p.Arrivals || p.ReadOnly || len(b.decoded.arrivals) == 0; out.none {
@@ -174,7 +172,7 @@ func (p *Pipeline) solve(out *newRows, version Version, b *batch) {
 		for i, s := range b.decoded.arrivals {
 			row := grown.Row(i)
 			if !b.grows(i) || !row.Known {
-				continue // one that is not known has messages that are no numbers
+				continue // its messages are not finite
 			}
 			out.arrived = append(out.arrived, growth.ArrivalRow{ID: s.arrival.ID, Row: row, Record: b.neighbours.met[i].record64,
 				Attached: b.noted.attached[i], AsOf: b.neighbours.earlier.asOf})

@@ -30,10 +30,9 @@ import (
 	"rivulet/trainer"
 )
 
-// growthBench is a version in Redis, the one that RIVULET_TEST_REDIS names or else an embedded one, as consumers
-// have it that give arrivals rows and that do not. It is trained, as how long a row is solved for depends on
-// what is solved: on a generated graph of a tenth of the nodes of preset flickr, with its degrees, features and
-// classes and N' = 223.
+// growthBench is a version in Redis, the one that RIVULET_TEST_REDIS names or else an embedded one, for consumers that
+// give arrivals rows and for others. It is trained, as the time to solve a row depends on the data: on a generated
+// graph of a tenth of the nodes of preset flickr, with its degrees, features and classes and N' = 223.
 type growthBench struct {
 	off, on Version
 	data    *dataset.Dataset
@@ -200,8 +199,8 @@ func BenchmarkGrowth(b *testing.B) {
 	}
 }
 
-// cpuTime returns the time that all threads of the process have run. It is steadier than the time that passes
-// where a machine does other work too, and leaves out that of Redis, if that is another process.
+// cpuTime returns the time that all threads of the process have run. It is steadier than wall time on a machine that
+// does other work too, and leaves out Redis' time, if that is another process.
 func cpuTime(b *testing.B) time.Duration {
 	b.Helper()
 	var used unix.Rusage
@@ -211,8 +210,7 @@ func cpuTime(b *testing.B) time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// BenchmarkGrowthStream is the same over the embedded broker with two lanes, of which one writes rows while the
-// other predicts.
+// BenchmarkGrowthStream is the same over the embedded broker with two lanes: one writes rows while the other predicts.
 func BenchmarkGrowthStream(b *testing.B) {
 	const nodes = 10_000
 	g := newGrowthBench(b)

@@ -8,11 +8,11 @@ import (
 	"rivulet/kafka/retry"
 )
 
-// line is where the lanes of a generation stand: whoever holds the turn forms a batch, and hands the turn
-// on with the batch's ticket.
+// line orders the lanes of a generation: the lane that holds the turn forms a batch, and hands the turn on with the
+// batch's ticket.
 type line struct {
 	batcher
-	turn chan *Ticket // of the batch before; nil for the first
+	turn chan *Ticket // ticket of the batch before; nil for the first
 }
 
 func (c *Consumer) newLine(g *kafka.Generation, queue <-chan chunk) *line {
@@ -23,13 +23,13 @@ func (c *Consumer) newLine(g *kafka.Generation, queue <-chan chunk) *line {
 	return l
 }
 
-// lane is one batch at a time on its way: the path and the memory of the records.
+// lane takes one batch at a time down the path, and owns the memory of its records.
 type lane struct {
 	path    *Pipeline
 	records []kafka.Record
 	lookup  *retry.Attempts
-	store   *retry.Attempts // of features
-	notes   *retry.Attempts // of notes of arrivals
+	store   *retry.Attempts // waits for the store of features
+	notes   *retry.Attempts // waits for notes of arrivals
 }
 
 // run forms a batch when the lane is free and takes it down the path, while the batch before it may still be on its
@@ -40,7 +40,7 @@ func (l *lane) run(reading, work context.Context, in *line, g *kafka.Generation)
 		batch := in.next(reading, l.records)
 		l.records = batch.Records
 		if len(batch.Records) == 0 || errors.Is(context.Cause(reading), errEnded) {
-			// Nothing more to read, or the partitions are somebody else's soon: what was not begun is left to them.
+			// Nothing more to read, or the partitions are about to be taken away: the next owner reads these records.
 			in.turn <- before
 			return nil
 		}
@@ -49,7 +49,7 @@ func (l *lane) run(reading, work context.Context, in *line, g *kafka.Generation)
 		batch.After, batch.Ticket, batch.Generation = before, ticket, g
 		err := l.process(work, batch)
 		ticket.settle(err)
-		clear(l.records[:cap(l.records)]) // each keeps all that was fetched with it
+		clear(l.records[:cap(l.records)]) // each record keeps alive all bytes that were fetched with it
 		if err != nil {
 			return err
 		}
@@ -57,7 +57,7 @@ func (l *lane) run(reading, work context.Context, in *line, g *kafka.Generation)
 }
 
 // process takes a batch down the path, again and again while the rows of M, or features, cannot be read. Each attempt
-// asks for the current version anew, so that a batch does not hang on a version that has been taken back.
+// asks for the current version anew, so that a batch never waits for a version that has been withdrawn.
 func (l *lane) process(ctx context.Context, in Intake) error {
 	for {
 		err := l.path.Process(ctx, in)
@@ -85,10 +85,10 @@ func (l *lane) process(ctx context.Context, in Intake) error {
 
 // Ticket is a batch's place in the line: the batch behind waits for it, to be published and to be committed.
 type Ticket struct {
-	visible chan struct{} // closed when the batch is published, and whoever reads predictions sees it
+	visible chan struct{} // closed when the batch is published and its predictions can be read
 	done    chan struct{} // closed when it is delivered or given up
 	err     error         // why it was not delivered; written before done is closed
-	shown   bool          // visible is closed; for who holds the ticket
+	shown   bool          // visible is closed; used by the ticket's owner only
 }
 
 func newTicket() *Ticket {
@@ -103,7 +103,7 @@ func (t *Ticket) publish() {
 	}
 }
 
-// settle lets the batch behind go on, or fail where err says that this one was not delivered.
+// settle lets the batch behind go on; if err says that this batch was not delivered, the batch behind fails.
 func (t *Ticket) settle(err error) {
 	t.err = err
 	close(t.done)
@@ -144,7 +144,7 @@ func (t *Ticket) delivered(ctx context.Context) error {
 	}
 }
 
-// fate is what the end of the batch of t, which has come, means for the one behind it.
+// fate returns errBefore for the batch behind if the batch of t was not delivered. done must be closed.
 func (t *Ticket) fate() error {
 	if t.err != nil {
 		return errBefore

@@ -8,19 +8,20 @@ import (
 	"rivulet/infer/preprocess"
 )
 
-// Limits bound what a record may ask for; a record beyond them is a dead letter. A trainer asks the same functions
-// before it trains: what no consumer would predict is found there (internal/preflight).
+// Limits bound a record; a record beyond them is a dead letter. A trainer calls the same checks, so that nodes which no
+// consumer would predict are found before training (internal/preflight).
 type Limits struct {
 	// Edges is the longest edge list, before repeated ids are merged; 0 means no limit.
 	Edges int
 	// RecordBytes is the largest record, key and value together; 0 means no limit.
 	RecordBytes int
-	// IDBytes is the longest id, of the arrival or a neighbour; 0 means no limit but that of a prediction's key and id.
+	// IDBytes is the longest id, of the arrival or a neighbour; 0 leaves only the limit that a prediction's key and id
+	// have.
 	IDBytes int
 }
 
-// maxNames is how long an arrival's key and id may be together. A prediction repeats both, and JSON takes six bytes
-// for a control character: what is longer might not fit into a record of the predictions.
+// maxNames is how long an arrival's key and id may be together. A prediction repeats both, and JSON takes six bytes for
+// a control character: longer ones might not fit into a record of the predictions.
 const maxNames = 128 << 10
 
 // CheckRecord refuses a record whose key and value are too large.
@@ -61,7 +62,8 @@ func (l Limits) CheckArrival(a *event.Arrival, key int) *event.FieldError {
 // CheckMagnitudes refuses features beyond [preprocess.MaxFeature], and names the first.
 func CheckMagnitudes(f *event.Features) *event.FieldError {
 	for k, v := range f.Values {
-		if v >= -preprocess.MaxFeature && v <= preprocess.MaxFeature { // of all but one in a million, without a call
+		// a test without a call, enough for all but one value in a million
+		if v >= -preprocess.MaxFeature && v <= preprocess.MaxFeature {
 			continue
 		}
 		field := fmt.Sprintf("features[%d]", k)

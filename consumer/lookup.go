@@ -10,25 +10,27 @@ import (
 
 // neighbours holds the rows of M of a batch's neighbours: as rows, or as numbers of rows.
 type neighbours struct {
-	rows [][]attach.Row // rows[i] are of the edges of arrival i, in their order; none where there are numbers
-	met  []growthState  // of each arrival, as one that may get a row of its own
-	// distinct: of all edges, and of the arrivals themselves where these get rows; of numbers, of each edge
+	// rows[i]: rows of the neighbours of arrival i, in the order of its edges; none where numbers is used
+	rows [][]attach.Row
+	met  []growthState // per arrival: its state before it gets a row of its own
+	// ids are the distinct ids of all edges, and of the arrivals themselves if these get rows; with numbers, one id per
+	// edge
 	ids    []string
 	unread bool // the row of one of ids could not be read
 
-	m       *attach.PackedRows // whose rows the numbers are; nil where there are rows
-	numbers []uint32           // of all edges, arrival by arrival; 0: the neighbour is not known
-	ends    []int32            // where those of each arrival end
+	m       *attach.PackedRows // the rows that numbers counts; nil where rows is used
+	numbers []uint32           // row number per edge, arrival by arrival; 0: unknown neighbour
+	ends    []int32            // ends[i]: end of arrival i's edges in numbers
 
-	place    hashtable.List // of ids
+	place    hashtable.List // finds ids
 	at       []int32        // positions in ids of all edges, arrival by arrival
 	original []attach.Row   // original[k] is the row of ids[k] as a node of T
-	edgeRows []attach.Row   // memory of rows
+	edgeRows []attach.Row   // memory for rows
 	earlier  earlier
 }
 
-// lookup finds the rows of M of every neighbour of the batch: their numbers, where M is in memory and nothing but r is
-// made of them.
+// lookup finds the rows of M of every neighbour of the batch. It takes only their numbers if M is in memory and the
+// batch needs nothing of them but r.
 func (p *Pipeline) lookup(ctx context.Context, out *neighbours, version Version, in *decodedBatch) error {
 	numbering, ok := version.(Numbering)
 	if ok && !p.Arrivals && p.Output.Explain == 0 && numbering.Numbers(nil, nil) != nil {
@@ -38,8 +40,8 @@ func (p *Pipeline) lookup(ctx context.Context, out *neighbours, version Version,
 	return p.lookupRows(ctx, out, version, in)
 }
 
-// number finds the numbers of rows. An id that several arrivals name is looked up for each: that costs less than to
-// find out.
+// number finds the numbers of rows. An id that several arrivals name is looked up for each of them: that is cheaper
+// than finding out.
 func (n *neighbours) number(version Numbering, arrivals []*slot) {
 	n.begin(len(arrivals))
 	n.ids, n.ends = n.ids[:0], n.ends[:0]
@@ -51,7 +53,7 @@ func (n *neighbours) number(version Numbering, arrivals []*slot) {
 	n.m = version.Numbers(n.ids, n.numbers)
 }
 
-// shed lets go of ids.
+// shed drops the ids.
 func (n *neighbours) shed() {
 	clear(n.ids)
 	m := &n.earlier
@@ -61,7 +63,7 @@ func (n *neighbours) shed() {
 	clear(m.seen)
 }
 
-// begin forgets the batch before, for so many arrivals.
+// begin forgets the batch before and makes room for so many arrivals.
 func (n *neighbours) begin(arrivals int) {
 	n.m, n.rows, n.unread = nil, n.rows[:0], false
 	n.met = sized(n.met, arrivals)
@@ -131,8 +133,8 @@ func (n *neighbours) add(id string) int32 {
 	return int32(k)
 }
 
-// spread lays the rows of the distinct ids out by arrival, and notes which are of earlier arrivals. An arrival that
-// is met again sees those that it saw the first time, and no others.
+// spread lays out the rows of the distinct ids arrival by arrival, and notes the rows of earlier arrivals. An arrival
+// whose record got its row before sees the arrivals that it saw the first time, and no others.
 func (n *neighbours) spread(arrivals []*slot, distinct []attach.Row) {
 	n.edgeRows = sized(n.edgeRows, len(n.at))
 	n.rows = sized(n.rows, len(arrivals))

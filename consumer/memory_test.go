@@ -21,8 +21,8 @@ func heap() int64 {
 	return int64(m.HeapInuse)
 }
 
-// What large records take is given back when their batch is done, without waiting for others: of records of the
-// largest size with half a million edges, which are dead letters, and of arrivals with as many edges as there may be.
+// The memory of large records is given back when their batch is done, without waiting for others: for records of the
+// largest size with half a million edges, which are dead letters, and for arrivals with the most edges allowed.
 func TestMemoryOfLargeRecordsIsGivenBack(t *testing.T) {
 	head, tail := `{"id":"a","features":[1,2,3,4],"edges":[`, `1]}`
 	poison := []byte(head + strings.Repeat("1,", (1<<20-len(head)-len(tail)-8)/2) + tail)
@@ -65,8 +65,8 @@ func TestMemoryOfLargeRecordsIsGivenBack(t *testing.T) {
 	}
 }
 
-// A batch keeps no record that it has dealt with, nor an id that is a part of one: each keeps all that was fetched with
-// it.
+// A batch keeps no record at its end, nor an id that is a part of one: each keeps alive all bytes that were fetched
+// with it.
 func TestABatchLetsGoOfItsRecords(t *testing.T) {
 	for name, version := range map[string]Version{"rows": newTestVersion("v1"), "numbers": numbering(),
 		"growing": newGrowingVersion(map[string]growth.ArrivalRow{})} {

@@ -31,7 +31,7 @@ func (p *Pipeline) model(version Version) model {
 	return m
 }
 
-// take makes the arrival's features a row that the model can take, or says why they are none.
+// take makes the arrival's features a row for the model, or returns their fault.
 func (m model) take(s *slot) *event.FieldError {
 	if err := m.name(s); err != nil {
 		return asFault(err)

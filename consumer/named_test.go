@@ -125,7 +125,8 @@ func TestHashOfAnotherSchema(t *testing.T) {
 	}
 }
 
-// A batch is decoded and predicted by one version: its schema, not that of a version that comes meanwhile.
+// A batch is decoded and predicted by one version: with its schema, not with the schema of a version that comes
+// meanwhile.
 func TestSchemaIsThatOfTheVersionThatPredicts(t *testing.T) {
 	first, second := newNamingVersion(t, "v1", numberAndCategory), newNamingVersion(t, "v2", categoryAndNumber)
 	versions, out := serve(first), &kept{}

@@ -10,25 +10,25 @@ import (
 	"rivulet/kafka"
 )
 
-// attachmentNotes has the rows that the arrivals of a batch are attached to. A consumer that reads a record again
+// attachmentNotes holds the rows that the arrivals of a batch are attached to. A consumer that reads a record again
 // attaches it to the same rows. They differ from the rows that were looked up if another consumer has predicted the
 // record before.
 type attachmentNotes struct {
-	rows     [][]attach.Row // rows[i] are of the edges of arrival i, in their order
-	attached [][]int32      // attached[i] are the places in its edges of arrivals with rows, ascending
-	lost     []bool         // of each arrival: if it is predicted again, it may be attached to others
+	rows     [][]attach.Row // rows[i]: rows of the neighbours of arrival i, in the order of its edges
+	attached [][]int32      // attached[i]: positions in its edges of arrivals with rows, ascending
+	lost     []bool         // per arrival: predicted again, it may get other neighbours
 	any      bool           // some are lost
 
 	notes []growth.Note
-	of    []int32      // the arrivals that they are of
+	of    []int32      // notes[k] is of arrival of[k]
 	arena []attach.Row // memory of rows in notes, and of rows as noted
 }
 
-// note has it noted, before anything is predicted, what each arrival of a node batch is attached to: which of its
-// neighbours are arrivals, and their rows. Only neighbours outside of T matter; the others' rows never change under
-// one version. A note is there until the record's offset is committed ([Pipeline.forget]).
+// note stores in Redis, before anything is predicted, which neighbours of each arrival of a node batch are arrivals,
+// and their rows. Only neighbours outside of T matter; rows of T never change under one version. A note stays until the
+// record's offset is committed ([Pipeline.forget]).
 //
-// An arrival of which a row could not be read has no note: its prediction is degraded, and the next attempt may do
+// An arrival with a row that could not be read has no note: its prediction is degraded, and the next attempt may do
 // better.
 func (p *Pipeline) note(ctx context.Context, out *attachmentNotes, version Version, in Intake, arrivals []*slot,
 	n *neighbours) error {
@@ -54,7 +54,7 @@ func (p *Pipeline) note(ctx context.Context, out *attachmentNotes, version Versi
 	return nil
 }
 
-// begin takes over what was looked up.
+// begin takes over the rows that were looked up.
 func (n *attachmentNotes) begin(found *neighbours) {
 	n.rows, n.attached = append(n.rows[:0], found.rows...), sized(n.attached, len(found.met))
 	for i := range found.met {
@@ -64,10 +64,10 @@ func (n *attachmentNotes) begin(found *neighbours) {
 	n.notes, n.of, n.arena = n.notes[:0], n.of[:0], n.arena[:0]
 }
 
-// store has the notes stored, or replaced by those that are there. A member that was stopped, and whose
-// partitions others have taken over meanwhile, would write notes of what those have committed: its generation
-// is over. Where there are notes of a later generation and the coordinator knows of none, the group was deleted
-// and has begun to count anew.
+// store writes the notes; a note that is already there replaces the given one. A member that was stopped while others
+// took over its partitions would write notes of records which those have committed: the coordinator is asked, and says
+// that its generation is over. If notes of a later generation are there and the coordinator knows of none, the group
+// was deleted and counts anew.
 func (n *attachmentNotes) store(ctx context.Context, version GrowingVersion, by kafka.Committer) error {
 	if err := version.NoteArrivals(ctx, n.notes); err != nil {
 		return err
@@ -84,7 +84,7 @@ func (n *attachmentNotes) store(ctx context.Context, version GrowingVersion, by 
 	return version.NoteArrivals(ctx, n.notes)
 }
 
-// write makes the notes.
+// write fills n.notes.
 func (n *attachmentNotes) write(by kafka.Member, arrivals []*slot, found *neighbours) {
 	var at kafka.TopicPartition
 	place := ""
@@ -121,7 +121,7 @@ func mayChange(rows []attach.Row) bool {
 	return outside
 }
 
-// attach returns an arrival's rows as they were noted.
+// attach returns an arrival's rows with the note's in place.
 func (n *attachmentNotes) attach(found []attach.Row, note *growth.Note) []attach.Row {
 	from := len(n.arena)
 	for _, row := range found {
@@ -142,8 +142,8 @@ func notePlace(group string, at kafka.TopicPartition) string {
 	return group + ":" + at.Topic + ":" + strconv.Itoa(at.Partition)
 }
 
-// forget removes the notes of offsets that are committed, with those that others left behind. What cannot be removed
-// now is removed with the next batch of its partition.
+// forget removes the notes of committed offsets, also notes that other consumers left behind. A note that cannot be
+// removed now is removed with the next batch of its partition.
 func (p *Pipeline) forget(ctx context.Context, version Version, in Intake, n *attachmentNotes) {
 	if len(n.notes) == 0 {
 		return

@@ -117,7 +117,7 @@ func TestRepeatsHaveTheSameBits(t *testing.T) {
 	}
 }
 
-// A consumer that was fenced predicts what its successor predicts: whoever comes second takes the note of the first.
+// A fenced consumer and its successor predict the same: the second one to predict a record takes the first one's note.
 func TestWhoLosesTheRaceTakesTheNote(t *testing.T) {
 	store, notes := map[string]growth.ArrivalRow{}, newNotebook()
 	slow, other, quick := newNoting(t, store, notes), newNoting(t, store, notes), newNoting(t, store, notes)

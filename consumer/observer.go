@@ -11,16 +11,16 @@ import (
 	"rivulet/schema"
 )
 
-// Observer is told what happens. Its methods are called from several goroutines at once and must return soon: the
-// stream waits for them.
+// Observer is told of batches, dead letters, retries and losses. Its methods are called from several goroutines at once
+// and must return soon: the stream waits for them.
 type Observer interface {
 	// Batch is called once for each batch that has been delivered: published and committed.
 	Batch(BatchStats)
-	// DeadLetter is called for each record that was set aside, once its batch is delivered; reason is one of event's
-	// Reason constants.
+	// DeadLetter is called for each record that became a dead letter, once its batch is delivered; reason is one of
+	// event's Reason constants.
 	DeadLetter(reason string)
-	// Dropped is called for each record that is neither on its topic nor a dead letter, as no topic takes it in any
-	// form, once its batch is delivered; reason is one of kafka's Refused constants.
+	// Dropped is called for each record that the brokers refused in every form, also as a dead letter, once its batch is
+	// delivered; reason is one of kafka's Refused constants.
 	Dropped(reason string)
 	// Lag is called after each fetch: lag is the partition's high-water mark less the offset that is read next, in
 	// records.
@@ -63,8 +63,8 @@ type BatchStats struct {
 	Dropped int
 	// OtherSchema is the number of arrivals with features by name under the hash of another schema than the version's.
 	OtherSchema int
-	// Skipped says of each record that is no arrival, and no dead letter, why it was passed over. It may be read during
-	// the call only.
+	// Skipped has, for each record that is no arrival and no dead letter, the reason why it was passed over. It may be
+	// read during the call only.
 	Skipped []form.Skip
 	// Fetched is the number of arrivals whose features were looked up.
 	Fetched int
@@ -76,17 +76,17 @@ type BatchStats struct {
 	Solved   int
 	Residual float64
 	Solve    time.Duration
-	// The stages follow one another; together they make up the time from Started to the end of the delivery. Wait is
-	// how long the batch, encoded, waited until the one before it was published, Keep how long it took from the
-	// publication until the rows of its arrivals were written, with what was left of the solve, Commit how long until its
-	// offsets were committed, after those of the batch before.
+	// The stages follow one another; together they make up the time from Started to the end of the delivery. Wait is the
+	// time from the batch's encoding until the batch before it was published. Keep is the time from publication until the
+	// arrivals' rows were written, including the rest of the solve. Commit is the time until the offsets were committed,
+	// after those of the batch before.
 	Decode, Features, Lookup, Note, Attach, Infer, Encode, Wait, Publish, Keep, Commit time.Duration
-	// Started is when the batch was formed, Published when the brokers acknowledged what makes its predictions
-	// visible: at least once their publication, exactly once the end of their transaction.
+	// Started is when the batch was formed, Published when its predictions became visible: at least once when the brokers
+	// acknowledged them, exactly once when they acknowledged the transaction's end.
 	Started, Published time.Time
 	// Named are the names of the measures' Named; nil where the version has no schema.
 	Named []string
-	// Measures are of the features of all arrivals of the batch, also of those whose prediction was no number.
+	// Measures describe the features of all arrivals of the batch, also of those whose prediction was not finite.
 	Measures []Measure
 	// Delivered is the batch itself. It may be read during the call only: its memory is used again, and ids are parts of
 	// records, so an observer that keeps an id must clone it.
@@ -127,7 +127,7 @@ type Measure struct {
 	Named []float32
 }
 
-// measure returns the measures of all arrivals of a batch, in order, and the names of those by the schema.
+// measure returns the measures of all arrivals of a batch, in order, and the names of the schema's measures.
 func measure(arrivals []*slot, by *schema.Schema) (out []Measure, names []string) {
 	out = make([]Measure, len(arrivals))
 	for i, s := range arrivals {

@@ -53,7 +53,7 @@ func (s *stack) hidePartitions(hidden *atomic.Bool) *atomic.Int32 {
 	return &answers
 }
 
-// The topic gets partitions of which the broker that the group's leader asks has not heard yet; another one has.
+// The topic gets partitions that the group leader's broker does not know yet; another broker does.
 func TestPartitionsOfAStaleBrokerAreAssigned(t *testing.T) {
 	s, seen := newStack(t, 1), &recorder{}
 	s.send(5)
@@ -73,8 +73,8 @@ func TestPartitionsOfAStaleBrokerAreAssigned(t *testing.T) {
 	}
 }
 
-// The topic gets partitions again and again under traffic, with members that come late: all that was written to them is
-// read, by consumers that begin at the end of what was there before.
+// The topic gets partitions again and again under traffic, with members that come late: all their records are read, by
+// consumers that begin at the end of the old partitions.
 func TestNothingOfNewPartitionsIsLost(t *testing.T) {
 	s := newStack(t, 1)
 	s.send(10)

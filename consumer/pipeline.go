@@ -32,14 +32,14 @@ type PipelineOptions struct {
 	Output Output
 	// Arrivals has arrivals become nodes that later ones attach to. The versions must be [GrowingVersion] then.
 	Arrivals bool
-	// ReadOnly has Arrivals attach to the rows that are there and get none of their own.
+	// ReadOnly attaches arrivals to the rows that are there and gives them no rows of their own.
 	ReadOnly bool
-	// Notes has node batches note what their arrivals are attached to, so that records that are predicted again get the
+	// Notes makes node batches note their arrivals' neighbours in Redis, so that a record that is predicted again gets the
 	// same bits. It is for deliveries at least once: in a transaction a repeat is never seen.
 	Notes bool
 	// Forms are the forms that records may have.
 	Forms form.Reader
-	// Features has the features of arrivals whose records bring none; nil: these are dead letters.
+	// Features has the features of arrivals whose records hold none; nil: such records are dead letters.
 	Features FeatureStore
 	// IgnoreUnknown passes over features whose names the version's schema does not have; else they are dead letters.
 	IgnoreUnknown bool
@@ -54,7 +54,7 @@ type PipelineOptions struct {
 type Pipeline struct {
 	PipelineOptions
 	batch   batch
-	keeping *retry.Attempts // of writing rows of arrivals; nil: they are tried once
+	keeping *retry.Attempts // waits for rows of arrivals to be written; nil: one attempt
 }
 
 // NewPipeline returns a pipeline. It needs no Kafka: the caller of [Pipeline.Process] says where records come from,
@@ -88,11 +88,11 @@ func NewPipeline(opts PipelineOptions) (*Pipeline, error) {
 	return &Pipeline{PipelineOptions: opts}, nil
 }
 
-// Process takes one batch from its records to the end of its delivery. This is the whole path of a record; what
-// happens around it (retries, the order of batches, drains) is in the callers.
+// Process takes one batch from its records to the end of its delivery. This is the whole path of a record; its callers
+// do retries, the order of batches, and drains.
 //
-// After an error nothing or all of the batch may have been published, but its offsets are not committed by this
-// call, unless it is the commit that failed: then they may be.
+// After an error nothing or all of the batch may have been published. Its offsets are not committed, unless it is the
+// commit that failed: then they may be.
 func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 	version, err := p.current() // one version serves the whole batch
 	if err != nil {
@@ -124,13 +124,13 @@ func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 	p.attach(&b.attachment, version, &b.decoded, &b.neighbours, &b.noted)
 	watch.lap(&stats.Attach)
 
-	// Forward, propagate, calibrate; then what is published of it.
+	// Forward, propagate, calibrate; then make predictions of the results.
 	p.predict(&b.predicted, version, in.Name, &b.decoded, &b.attachment, b.noted.rows)
 	watch.lap(&stats.Infer)
 
-	p.solve(&b.growth, version, b) // rows of M for the arrivals, beside what follows
+	p.solve(&b.growth, version, b) // rows of M for the arrivals, solved beside the next stages
 
-	// Published and, below, committed after the batches that were read before it.
+	// Published and, below, committed after the batches that were read before this one.
 	delivery, err := p.publish(ctx, in, b, watch, &stats)
 	if err != nil {
 		return err
@@ -181,9 +181,8 @@ func (w *stopwatch) lap(d *time.Duration) {
 	*d, w.last = now.Sub(w.last), now
 }
 
-// publish encodes the batch, waits until the one before it is published, and publishes it. The batch behind it may
-// follow then, while this one is being committed, unless a transaction shows to nobody before its commit what it
-// published.
+// publish encodes the batch, waits until the one before it is published, and publishes it. The batch behind may then be
+// published while this one is committed, but not in a transaction, whose records nobody sees before its commit.
 func (p *Pipeline) publish(ctx context.Context, in Intake, b *batch, watch *stopwatch,
 	stats *BatchStats) (kafka.Delivery, error) {
 	publish, err := p.pack(ctx, b.leaves())

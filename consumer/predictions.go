@@ -12,20 +12,20 @@ import (
 
 // predictionSet holds the predictions of a batch, made of the model's output.
 type predictionSet struct {
-	predictions []event.Prediction // of the arrivals, in their order, without those that are withdrawn
-	answered    []event.Record     // the records of these arrivals
-	withdrawn   []bool             // of each arrival: its prediction is no number
-	deadLetters []event.DeadLetter // of those
+	predictions []event.Prediction // without the withdrawn ones, in the arrivals' order
+	answered    []event.Record     // the records of these predictions
+	withdrawn   []bool             // per arrival: its prediction is not finite
+	deadLetters []event.DeadLetter // for the withdrawn arrivals
 
 	order   []int32 // classes, to be sorted by probability
 	reasons reasons
 }
 
-// predict runs the model, and says in the wire's terms what it said of each arrival.
+// predict runs the model, and makes an event.Prediction for each arrival.
 //
-// Predictions that are no numbers are withdrawn and become dead letters: no codec could carry them, and the stream
-// would stop at them for good. It happens where features that are far beyond those of training overflow in the
-// model; in a graph batch neighbours of such an arrival go with it.
+// Predictions that are not finite are withdrawn and become dead letters: no codec could carry them, and the stream
+// would stop at them for good. They occur if features far beyond those of training overflow in the model; in a graph
+// batch the neighbours of such an arrival are withdrawn with it.
 func (p *Pipeline) predict(out *predictionSet, version Version, name string, in *decodedBatch, a *attachment,
 	rows [][]attach.Row) {
 	out.withdrawn, out.deadLetters = zeroed(out.withdrawn, len(in.arrivals)), out.deadLetters[:0]
@@ -73,7 +73,8 @@ func (p *Pipeline) predict(out *predictionSet, version Version, name string, in 
 	out.predictions = out.predictions[:n]
 }
 
-// representation returns what a feed computes with, a row for each arrival; nil where none is asked for.
+// representation returns the logits or embeddings that the output asks for, a row for each arrival; nil where it asks
+// for none.
 func (p *Pipeline) representation(version Version, b *attach.Batch, logits *graph.Dense) *graph.Dense {
 	switch p.Output.Representation {
 	case event.RepresentationLogits:

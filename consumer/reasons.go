@@ -16,10 +16,10 @@ var errNotExplaining = errors.New("the version cannot say why it predicts what i
 
 // reasons is the memory of a batch's strongest reasons.
 type reasons struct {
-	explanations []event.Explanation // of each arrival
-	wire         []event.Reason      // theirs
-	found        []explain.Reason    // the same as infer gives them, Output.Explain places for each arrival
-	labels       map[int]string      // of features without names
+	explanations []event.Explanation // per arrival
+	wire         []event.Reason      // memory for the reasons in explanations
+	found        []explain.Reason    // the same in infer's form, Output.Explain places per arrival
+	labels       map[int]string      // names for features without names
 }
 
 // reasons returns the strongest reasons for the class of each arrival; nil where none are asked for.
@@ -49,10 +49,10 @@ func (p *Pipeline) reasons(out *reasons, version Version, in *decodedBatch, a *a
 	return out.explanations
 }
 
-// explainWork is about what an arrival's reasons cost, in multiply-adds of a product.
+// explainWork is roughly the cost of an arrival's reasons, in multiply-adds of a product.
 const explainWork = 1 << 14
 
-// reason says in the wire's terms what infer found of arrival i.
+// reason translates a reason that infer found for arrival i into its wire form.
 func (p *Pipeline) reason(out *reasons, names []string, in *decodedBatch, i int, r *explain.Reason) event.Reason {
 	wire := event.Reason{Kind: r.Kind, Share: float32(r.Share.Class), Margin: float32(r.Share.Margin)}
 	switch {
@@ -69,7 +69,7 @@ func (p *Pipeline) reason(out *reasons, names []string, in *decodedBatch, i int,
 	return wire
 }
 
-// label is the name of a feature that has none: its position.
+// label names a feature without a name by its position.
 func (r *reasons) label(at int) string {
 	text, ok := r.labels[at]
 	if !ok {

@@ -12,8 +12,8 @@ type refusals struct {
 	dropped []string // why, for each record in whose place nothing was published
 }
 
-// amend returns a batch as it was delivered: without the predictions that were refused, and with the dead letters
-// that took their place. Their arrivals get no rows: nobody knows of them.
+// amend returns the batch as it was delivered: without the refused predictions, with the dead letters that replaced
+// them. A refused arrival gets no row: nobody knows of it.
 func (b *batch) amend(by []kafka.Refusal) event.Batch {
 	out := b.leaves()
 	b.refused.dropped = b.refused.dropped[:0]

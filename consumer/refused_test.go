@@ -451,7 +451,7 @@ func (ahead) NewTimer(d time.Duration) (<-chan time.Time, func()) {
 	return retry.SystemClock{}.NewTimer(d)
 }
 
-// A clock that is wrong by more than the topic allows gives the broker's time to what is published.
+// If this machine's clock is wrong by more than the topic allows, published records get the broker's time.
 func TestAWrongClock(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, w *world) {
@@ -469,7 +469,7 @@ func TestAWrongClock(t *testing.T) {
 	})
 }
 
-// A record without a timestamp is taken by a topic that limits them: what is left where a broker does not say its
+// A record without a timestamp is taken by a topic that limits them: the last resort if a broker does not name its
 // limits.
 func TestNoTimestampIsAlwaysTaken(t *testing.T) {
 	t.Parallel()

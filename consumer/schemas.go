@@ -8,16 +8,16 @@ import (
 	"rivulet/kafka/retry"
 )
 
-// Registry is where the schemas of the Confluent wire format are asked for.
+// Registry has the schemas of the Confluent wire format.
 type Registry interface {
 	form.Schemas
-	// LearnSchema asks for the schema of an id, unless the answer is known already. An answer may be that there is none.
-	// An error means that there was no answer: it is to be tried again.
+	// LearnSchema asks for the schema of an id, unless the answer is known already; it may be that there is no such
+	// schema. An error means that the registry did not answer: the caller tries again.
 	LearnSchema(ctx context.Context, id form.SchemaID) error
 }
 
-// Schemas waits until the registry has said which schemas records were written with. Each partition has its own, so
-// that none waits for another's.
+// Schemas waits until the registry has answered for all schemas that records name. Each partition has its own, so that
+// no partition waits for another's schemas.
 type Schemas struct {
 	forms    *form.Reader
 	registry Registry // nil where there is none
@@ -29,13 +29,13 @@ func registryOutage(wait retry.Patience) *retry.Outage {
 	return wait.Outage(StageSchemas).Named("the schema registry")
 }
 
-// NewSchemas returns what one goroutine waits with. registry may be nil; then there is nothing to wait for.
+// NewSchemas returns a Schemas for one goroutine. registry may be nil; then there is nothing to wait for.
 func NewSchemas(forms *form.Reader, registry Registry, wait retry.Patience) *Schemas {
 	return &Schemas{forms, registry, registryOutage(wait).Attempts()}
 }
 
 // Await returns nil once the schemas of all records are known, or known not to exist. It waits for a registry that
-// cannot be reached; the error is that of ctx.
+// cannot be reached; its only error is ctx's.
 func (s *Schemas) Await(ctx context.Context, records ...kafka.Record) error {
 	if s.registry == nil {
 		return nil

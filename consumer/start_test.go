@@ -58,7 +58,7 @@ func TestStartAtATime(t *testing.T) {
 	}
 }
 
-// What of an open transaction is committed after the start belongs to what comes after the start.
+// Records of an open transaction that are committed after the start are read: they come after it.
 func TestStartLatestIsBeforeOpenTransactions(t *testing.T) {
 	s := newStack(t, 1)
 	s.send(3)
@@ -87,7 +87,7 @@ func TestStartLatestIsBeforeOpenTransactions(t *testing.T) {
 	}
 }
 
-// With Latest, what is in a partition that was made while the consumer ran is not old, though it is noticed late.
+// With Latest, records of a partition that was made while the consumer ran are not old, though it is noticed late.
 func TestStartLatestReadsNewPartitionsWhole(t *testing.T) {
 	s, seen := newStack(t, 1), &recorder{}
 	s.send(10)
@@ -103,8 +103,8 @@ func TestStartLatestReadsNewPartitionsWhole(t *testing.T) {
 	}
 }
 
-// A partition that is added while nobody runs is new, though the group starts at the end of what it has never read: the
-// group has offsets for the topic, and none for this partition.
+// A partition that is added while nobody runs is new, though the group starts at the end of a topic that it has never
+// read: the group has offsets for the topic, and none for this partition.
 func TestAPartitionAddedDuringARestartIsReadWhole(t *testing.T) {
 	for _, start := range []kafka.Start{kafka.Latest, kafka.AtTime} {
 		t.Run(string(start), func(t *testing.T) {

@@ -36,8 +36,8 @@ func (s *stack) exactlyOnce(seen *recorder) Options {
 	return o
 }
 
-// checkOnce holds what another client's read-committed reader sees against the arrivals: each once, and those of a
-// key in order. Everything must have been committed.
+// checkOnce compares a read-committed reader's records with the arrivals: each once, in order for each key. Everything
+// must have been committed.
 func (s *stack) checkOnce() {
 	s.t.Helper()
 	reader, err := kgo.NewClient(kgo.SeedBrokers(s.kafka.Addrs()...), kgo.ConsumeTopics(predictionsTopic),
@@ -110,7 +110,7 @@ func TestExactlyOnceOverRebalances(t *testing.T) {
 	s.checkOnce()
 }
 
-// What ends a transaction ends the generation; the next one reads the batch again.
+// An error that ends a transaction ends the generation; the next one reads the batch again.
 func TestExactlyOnceOverRefusedTransactions(t *testing.T) {
 	for _, fault := range []kfake.Fault{
 		{Keys: []kmsg.Key{kmsg.TxnOffsetCommit}, Err: kerr.IllegalGeneration},

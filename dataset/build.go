@@ -118,8 +118,8 @@ func (b *builder) dangling(column, id string) error {
 	}
 }
 
-// readTables reads a data set of two tables. Features have positions if it is said, or if they may have and all are
-// numbers; otherwise names.
+// readTables reads a data set of two tables. Features have positions if the settings say so, or if they may have and
+// all are numbers; otherwise names.
 func readTables(t sources, mayBePositional bool, o OpenOptions) (*Dataset, error) {
 	if o.Tables.Features != "" {
 		return keepRows(t, true, o)
@@ -133,7 +133,7 @@ func readTables(t sources, mayBePositional bool, o OpenOptions) (*Dataset, error
 	}
 	d, err := keepRows(t, false, o)
 	if err == nil && try && o.Faults != nil && len(o.Faults.Kinds) == 0 {
-		// The notes are those of the data as they are read where their faults are no concern.
+		// The notes must be those of a reading without collected faults.
 		o.Faults = nil
 		positional, err := keepRows(t, true, o)
 		switch {

@@ -8,7 +8,7 @@ import (
 	"rivulet/infer/preprocess"
 )
 
-// fewLabelled is the number of labelled nodes below which nothing is said about the number of classes.
+// fewLabelled is the number of labelled nodes below which the number of classes is not checked.
 const fewLabelled = 20
 
 // checkClasses refuses labels that are no classes, with more classes than half of the labelled nodes: names, ids, or
@@ -28,7 +28,7 @@ func (d *Dataset) checkClasses(column string) error {
 	return err
 }
 
-// checkClasses is that of the classes of so many labelled nodes. It returns what is suspected.
+// checkClasses is [Dataset.checkClasses] for given counts and names of classes. It returns the suspects.
 func checkClasses(column string, labelled int, names []string) (suspects []string, err error) {
 	classes := len(names)
 	const ask = "name the column of the class (--label), or write classes into it, such as ranges of the numbers"

@@ -15,8 +15,8 @@ type Dataset struct {
 	Columns []schema.Column
 	// Dropped names the columns of nodes that the user has dropped: arrivals may still bring them.
 	Dropped []string
-	// Schema has made X of columns with names; nil: nobody knows of any. Values are those columns, for a schema that is
-	// fitted anew; nil where they were not kept.
+	// Schema has made X of columns with names; nil: none is known. Values are those columns, for fitting a new schema; nil
+	// if they were not kept.
 	Schema  *schema.Schema
 	Values  []schema.Column
 	Labels  []int32  // class index, -1 if unknown
@@ -26,13 +26,13 @@ type Dataset struct {
 	// BagOfWords says that features are counts or flags (sparse feats.npz, Planetoid) and not dense; it decides about
 	// `auto` preprocessing.
 	BagOfWords bool
-	// Merged is what the arrivals that were merged into the data have left open; empty for data without any.
+	// Merged holds the open ends of arrivals that were merged into the data; empty if none were.
 	Merged Merged
-	// Notes say in whole sentences what reading changed in the data, such as dropped self-loops. They
-	// are for people and no part of the fingerprint.
+	// Notes say in whole sentences what reading changed in the data, such as dropped self-loops. They are for people, not
+	// a part of the fingerprint.
 	Notes []string
-	// Suspects say in whole sentences what in the data may not mean what it is read as, such as a class for every
-	// node. They are no part of the fingerprint either.
+	// Suspects say in whole sentences what in the data may be misread, such as a class for every node. They are no part of
+	// the fingerprint either.
 	Suspects []string
 }
 

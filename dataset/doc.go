@@ -11,12 +11,12 @@
 //	ogb             a node property prediction set of the Open Graph Benchmark, as its package downloads it
 //	csv             tables of nodes and edges
 //	parquet         the same tables; package dataset/parquet, a program must ask for it
-//	tables          a file data.yaml that names such tables, and says what their columns mean ([Tables])
+//	tables          a file data.yaml that names such tables and the roles of their columns ([Tables])
 //
 // Whatever the format, errors name the file and the place in it, no more is allocated than the file's own bytes can
-// hold, and the result keeps every promise of [Dataset]. Formats that people write by hand are read tolerantly if
-// their meaning is clear: edges stand in one direction or both and more than once, and self-loops are dropped.
-// Notes say what was changed.
+// hold, and the result keeps every promise of [Dataset]. Formats that people write by hand are read tolerantly if their
+// meaning is clear: edges stand in one direction or both and more than once, and self-loops are dropped. Notes name the
+// changes.
 //
 // # Tables
 //
@@ -43,14 +43,13 @@
 // its partitions, and a column each. An edge list of SNAP or NetworkX, which has comments for names or none, is a table
 // of edges, too. Features may also be in a table of their own, node, feature and value, which data.yaml names.
 //
-// If all features are numbers, and [Tables] say nothing, they have positions: X is dense. Otherwise they have
-// names and types: Columns, of which a schema makes X. The files are then read twice. The first time finds the
-// type of each column by all of its values: number, bool, time or list if every value that is not missing is
-// one, else text. Columns that are mostly of one type are refused with the place of the first value that is not;
-// so are decimal commas and ambiguous dates, unless [Tables] say how to read them. Ids, labels and splits that a
-// program has read as floats (17.0, 1e+05) are the integers that they were. A node without label and split is
-// then unlabelled. Columns that hold the row numbers of pandas are refused. docs/data.md has a table of all of
-// it.
+// If all features are numbers, and [Tables] say nothing, they have positions: X is dense. Otherwise they have names and
+// types: Columns, from which a schema makes X. The files are then read twice. The first reading finds the type of each
+// column by all of its values: number, bool, time or list if every value that is not missing is one, else text. Columns
+// that are mostly of one type are refused with the place of the first other value; so are decimal commas and ambiguous
+// dates, unless [Tables] say how to read them. Ids, labels and splits that a program has read as floats (17.0, 1e+05)
+// are the integers that they were. A node without label and split is then unlabelled. Columns that hold the row numbers
+// of pandas are refused. docs/data.md has the whole table.
 //
 // A feature above 1e15 is refused, because a consumer refuses it, and so is a column whose values differ only in digits
 // that float32 does not keep. Labels that are hardly classes, such as a name for each node, are refused, or Suspects.
@@ -113,8 +112,8 @@
 // # Files
 //
 //	dataset.go     Dataset: a graph with its features, labels and roles
-//	open.go        Open: the formats, and which one a path holds
-//	tables.go      tables as a format: which files, and what data.yaml says
+//	open.go        Open: the formats, and finding the one of a path
+//	tables.go      tables as a format: their files, and data.yaml
 //	build.go       rows of tables become a Dataset
 //	classes.go     labels that are no classes; numbers that a consumer refuses
 //	split.go       a split drawn at random; withhold.go: nodes kept back for later
@@ -134,7 +133,7 @@
 //	table      rows of two tables, read one by one; settings, types and conventions
 //	parquet    tables in Parquet files
 //	numpy      arrays of NumPy and matrices of SciPy
-//	pickle     Python's pickles, of which nothing is run
+//	pickle     Python's pickles, without running any of their code
 //	file       files within bounds; leaks: what gives the labels away
 //	generate   graphs drawn at random
 package dataset

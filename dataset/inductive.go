@@ -53,9 +53,9 @@ func (d *Dataset) Joined(nodes []int32) *Dataset {
 	return &out
 }
 
-// OriginalFirst returns the same data with other node indices: the nodes of T come first, in their order, and the
-// others behind them, in theirs. [Dataset.Original] then shares the features, which are most of a data set's memory,
-// instead of copying them. The result is d itself if it is in this order; otherwise it shares only texts with d.
+// OriginalFirst returns the same data with other node indices: first the nodes of T, in their order, then the other
+// nodes in theirs. [Dataset.Original] then shares the features, which are most of a data set's memory, instead of
+// copying them. The result is d itself if it is in this order; otherwise it shares only texts with d.
 func (d *Dataset) OriginalFirst() *Dataset {
 	order := slices.Concat(d.Train, d.Unlabelled)
 	slices.Sort(order)

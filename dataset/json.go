@@ -12,9 +12,9 @@ import (
 	"rivulet/dataset/table"
 )
 
-// readClassMap reads class_map.json: node index as a string -> class, an int, a text or a one-hot list. Nodes
-// that it does not name, or maps to null, get -1. Classes are numbered in the order of their names, as those of
-// tables are; classes of no node are left out.
+// readClassMap reads class_map.json: node index as a string -> class, an int, a text or a one-hot list. Nodes that it
+// does not name, or maps to null, get -1. Classes are numbered in the order of their names, as in tables; classes
+// without nodes are left out.
 func readClassMap(r io.Reader, nodes int) (labels []int32, classes []string, err error) {
 	names := make([]string, nodes)
 	seen := make([]bool, nodes)
@@ -120,7 +120,7 @@ func parseClass(raw json.RawMessage) (class, form string, err error) {
 	return class, fmt.Sprintf("a list of %d", len(flags)), nil
 }
 
-// CheckContiguous refuses classes of which one has no node.
+// CheckContiguous refuses a class without nodes.
 func CheckContiguous(labels []int32, classes int) error {
 	if classes == 0 {
 		return errors.New("no node has a class")
@@ -223,8 +223,8 @@ func eachElement(dec *json.Decoder, f func(json.Token) error) error {
 	return expect(dec, json.Delim(']'))
 }
 
-// eachMember walks a JSON object without holding all of it, and sees every key: encoding/json would take the last
-// of two equal ones.
+// eachMember walks a JSON object without holding all of it, and sees every key: encoding/json would take the last of
+// two equal keys.
 func eachMember(r io.Reader, f func(dec *json.Decoder, key string) error) error {
 	dec := json.NewDecoder(r)
 	dec.UseNumber()

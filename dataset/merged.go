@@ -13,7 +13,7 @@ import (
 	"rivulet/dataset/file"
 )
 
-// Merged is what arrivals that were merged into a data set have left open: package merge goes on from it, so that it
+// Merged holds the open ends of arrivals that were merged into a data set: package merge goes on from them, so that it
 // does not matter in how many parts the arrivals come.
 type Merged struct {
 	// Waiting are edges to ids that are no nodes of the data yet, in the order in which they came.
@@ -22,7 +22,7 @@ type Merged struct {
 	Labelled []int32
 }
 
-// Waiting is an edge of which only one end is known.
+// Waiting is an edge with only one known end.
 type Waiting struct {
 	Node int32  `json:"node"`
 	ID   string `json:"id"` // of the other end

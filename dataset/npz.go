@@ -28,7 +28,7 @@ var npzFormat = Format{
 			found = err == nil && isGraph(z)
 			return nil
 		})
-		return found || err != nil && npz == path // Read says what is wrong with it
+		return found || err != nil && npz == path // Read names the fault
 	},
 	Read: func(path string, o OpenOptions) (*Dataset, error) {
 		npz, err := npzFile(path)
@@ -101,10 +101,10 @@ func isGraph(z *numpy.Archive) bool {
 //	edges                                              m×2 or 2×m indices of nodes
 //	attr_data, attr_indices, attr_indptr, attr_shape   CSR features; or attr_matrix, dense
 //	labels                                             class of each node as an integer; -1: none
-//	train_masks, val_masks, test_masks                 optional: bools of the nodes, or k×n for k splits, the first of which is read
+//	train_masks, val_masks, test_masks                 optional: bools of the nodes, or k×n for k splits: the first one is read
 //	class_names, node_names                            optional lists of strings
 //
-// The graph is taken as undirected, as the authors of all of these take it. Without masks a split is drawn.
+// The graph is taken as undirected, as the authors of these sets take it. Without masks a split is drawn.
 func (d *Dataset) readArchive(z *numpy.Archive, o OpenOptions) error {
 	for _, name := range npzObjects {
 		err := z.Read(name, func(*numpy.Array) error { return nil })
@@ -184,8 +184,8 @@ func (d *Dataset) readEdges(a *numpy.Array) error {
 	return nil
 }
 
-// readMasks reads the roles: one bool a node, or several splits of them, the first of which counts. Nodes in no mask
-// are unlabelled.
+// readMasks reads the roles: one bool a node, or several splits of them; the first one counts. Nodes in no mask are
+// unlabelled.
 func (d *Dataset) readMasks(z *numpy.Archive) error {
 	in := make([]string, d.Nodes())
 	for k, role := range npzMasks {
@@ -282,7 +282,7 @@ func (d *Dataset) readAttributes(z *numpy.Archive) (err error) {
 	return nil
 }
 
-// decodeLabels reads classes 0…C-1, each of which must occur, and -1 for none.
+// decodeLabels reads classes 0…C-1, which must all occur, and -1 for none.
 func decodeLabels(a *numpy.Array, nodes int) (labels []int32, classes int, err error) {
 	if a.Count != nodes {
 		return nil, 0, fmt.Errorf("shape %v, want a class for each of %d nodes", a.Shape, nodes)

@@ -21,7 +21,7 @@ const (
 // Format is one form of data sets on disk.
 type Format struct {
 	Name string
-	// Looks describes what Found looks for, for the error if nothing is found.
+	// Looks describes the files that Found looks for, for the error if nothing is found.
 	Looks string
 	// Found reports whether path seems to hold a data set of this format, judged by names of files only.
 	Found func(path string) bool
@@ -39,7 +39,7 @@ type OpenOptions struct {
 	SplitSeed uint64
 	// More lists formats beside this package's own.
 	More []Format
-	// Tables say what the columns of tables mean; other formats refuse them.
+	// Tables describe the columns of tables; other formats refuse them.
 	Tables table.Settings
 	// Faults, if there are any, collect the faults of tables, which are then no errors.
 	Faults *table.Faults
@@ -54,9 +54,9 @@ func Formats() []Format {
 	}
 }
 
-// Open reads a data set of any format that it knows: a directory, or the one file of the whole set. Errors name
-// file, place and reason. The data set's Notes say what reading changed in the data (merged edges, dropped
-// self-loops, a drawn split).
+// Open reads a data set of any format that it knows: a directory, or the one file of the whole set. Errors name file,
+// place and reason. The data set's Notes name the changes that reading made (merged edges, dropped self-loops, a drawn
+// split).
 //
 // Data without a split (gnn-benchmark, tables without a column split) get the usual one of gnn-benchmark: half of
 // the labelled nodes train, a quarter validate, the rest test, at random by o.SplitSeed; nodes without a label are

@@ -23,8 +23,8 @@ import (
 // as float64, which holds every float32. Dense features that are a bag of words are refused, because the
 // layout cannot express them.
 //
-// What arrivals have left open ([Merged]) goes into a third file. When Save returns, files and directories are
-// durable: they outlive a crash of the machine.
+// Open ends of arrivals ([Merged]) go into a third file. When Save returns, files and directories are durable: they
+// outlive a crash of the machine.
 func (d *Dataset) Save(dir string) error { return d.SaveOn(durable.Disk{}, dir) }
 
 // SaveOn is [Dataset.Save] on a disk.

@@ -106,7 +106,7 @@ func TestLoadNamesRefuses(t *testing.T) {
 	}
 }
 
-// What arrivals have left open survives, is part of the fingerprint, and is checked where it is read.
+// Open ends of arrivals survive, are part of the fingerprint, and are checked when they are read.
 func TestSaveKeepsWhatIsOpen(t *testing.T) {
 	d := pathSet()
 	before := d.Fingerprint()
@@ -143,8 +143,8 @@ func TestSaveKeepsWhatIsOpen(t *testing.T) {
 	}
 }
 
-// Every file is synced before it gets its name, and the directory last: whoever commits offsets after Save may lose
-// nothing by a crash of the machine.
+// Every file is synced before it gets its name, and the directory last: a program that commits offsets after Save may
+// lose nothing by a crash of the machine.
 func TestSaveIsDurable(t *testing.T) {
 	var did []string
 	disk := durable.Disk{Fault: func(operation, path string) error {

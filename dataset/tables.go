@@ -60,7 +60,7 @@ func tablesFormat() Format {
 type sources struct {
 	name         string // of the data set
 	nodes, edges table.Source
-	features     table.Source // of a table of their own; zero: there is none
+	features     table.Source // a table of their own; zero: there is none
 }
 
 // conventional finds the tables of a directory.
@@ -92,8 +92,8 @@ func (o OpenOptions) readNamed(name string) (*Dataset, error) {
 	return readTables(t, false, o)
 }
 
-// described returns the options with the tables that a file data.yaml describes, and the name of the data set. The
-// path is that of the file or of its directory.
+// described returns the options with the tables that a file data.yaml describes, and the name of the data set. The path
+// leads to the file or its directory.
 func (o OpenOptions) described(path string) (OpenOptions, string, error) {
 	if !isYAML(path) {
 		path = filepath.Join(path, table.SettingsFile)
@@ -109,8 +109,8 @@ func (o OpenOptions) described(path string) (OpenOptions, string, error) {
 
 func isYAML(path string) bool { return slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(path)) }
 
-// Described returns the settings of a file data.yaml, given the path of the file or of its directory, with what
-// o.Tables says beside it, and the name of the data set; false if there is no such file.
+// Described returns the settings of a file data.yaml, given the path of the file or of its directory, together with
+// o.Tables, and the name of the data set; false if there is no such file.
 func Described(path string, o OpenOptions) (t table.Settings, name string, ok bool, err error) {
 	f, err := o.format(path)
 	if err != nil || f.Name != describedTables {
@@ -146,7 +146,7 @@ func OpenStream(path string, o OpenOptions) (*table.Stream, bool, error) {
 	if err != nil || !ok {
 		return nil, false, nil //nolint:nilerr // Open says what is wrong
 	}
-	if t.settings.Features != "" { // of a table of its own: they are kept
+	if t.settings.Features != "" { // features in a table of their own are kept in memory
 		return nil, false, nil
 	}
 	s, err := table.NewStream(t.name, t.nodes, t.edges, t.settings, true)

@@ -250,7 +250,7 @@ func TestNamedRefuses(t *testing.T) {
 	}
 }
 
-// What is said about columns decides over what they look like.
+// Settings for columns win over the look of their values.
 func TestSaidTypes(t *testing.T) {
 	nodes := "id,zip,note,n,Unnamed: 0,label\na,01,1,1,0,A\nb,02,2,0,1,B\nc,03,x,1,2,A\nd,04,\xe9,0,3,B\n"
 	d := mustOpenTexts(

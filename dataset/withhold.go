@@ -31,7 +31,7 @@ func (d *Dataset) Withhold(share float64, seed uint64) (*Dataset, error) {
 	return &rest, nil
 }
 
-// Withheld returns the nodes in no role that have a class, ascending: those of [Dataset.Withhold] among them.
+// Withheld returns the nodes in no role that have a class, ascending, with the nodes that [Dataset.Withhold] took out.
 func (d *Dataset) Withheld() (nodes []int32) {
 	hasRole := make([]bool, d.Nodes())
 	for _, list := range [][]int32{d.Train, d.Unlabelled, d.Validation, d.Test} {

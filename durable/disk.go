@@ -27,7 +27,7 @@ func (d Disk) try(operation, path string, do func() error) error {
 	return do()
 }
 
-// MkdirAll makes a directory and its parents, and makes the entries of all that were missing durable.
+// MkdirAll makes a directory and its parents, and makes the entries of all new ones durable.
 func (d Disk) MkdirAll(dir string) error {
 	if info, err := os.Stat(dir); err == nil && info.IsDir() {
 		return nil
@@ -104,9 +104,9 @@ func (d Disk) SyncDir(dir string) error {
 const Partial = ".partial-"
 
 // Install makes a directory and its parents: fill writes one under a hidden name beside it, which is then renamed. At
-// every moment dir is unchanged or complete, even after a crash of the machine, which may leave the hidden one
-// behind, as .NAME.partial-*; it can be removed. dir must not exist yet or be empty; fill makes the directory that it
-// is given, and what it writes must be durable when it returns.
+// every moment dir is unchanged or complete, even after a crash of the machine, which may leave the hidden one behind,
+// as .NAME.partial-*; it can be removed. dir must not exist yet or be empty; fill makes the directory that it is given,
+// and its files must be durable when it returns.
 func (d Disk) Install(dir string, fill func(dir string) error) (err error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return err
@@ -148,7 +148,7 @@ func (d Disk) Rename(from, to string) error {
 	return d.SyncDir(filepath.Dir(to))
 }
 
-// RemoveAll removes a directory with all that is in it. It may be left half removed by a crash: rename it first.
+// RemoveAll removes a directory and its content. A crash may leave it half removed: rename it first.
 func (d Disk) RemoveAll(dir string) error {
 	return d.try("remove", dir, func() error { return os.RemoveAll(dir) })
 }

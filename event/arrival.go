@@ -84,7 +84,7 @@ const linearEdges = 32
 // distinctEdges is NormaliseEdges for up to linearEdges edges: ids are compared only where their tails are the
 // same, and tails only where another one of the same eight bits was met.
 func (a *Arrival) distinctEdges() []string {
-	var tails [linearEdges]uint64 // of the kept ones
+	var tails [linearEdges]uint64 // of the kept ids
 	var met [4]uint64             // bits of the tails
 	kept := a.Edges[:0]
 next:
@@ -112,8 +112,8 @@ next:
 // golden is 2^64 over the golden ratio: a product with it spreads numbers that are close together.
 const golden = 0x9E3779B97F4A7C15
 
-// tail is a number made of an id's last eight bytes, where ids of one kind differ most, and its length. Bytes may
-// count twice: equal ids have equal tails, and that is all that tails are for.
+// tail is a number made of an id's last eight bytes, where ids of one kind differ most, and its length. A short id's
+// bytes count twice, which does no harm: tails only have to be equal for equal ids.
 func tail(id string) uint64 {
 	n := len(id)
 	var t uint64

@@ -39,11 +39,10 @@
 //	field_error.go  FieldError: reason, path and value
 //	headers.go      the headers of records; times.go: times that every form can hold
 //	schema.go       the files of schema/ as strings
-//	codec.go        Codec: what every form can do
+//	codec.go          Codec: the methods of every form
 //
 // # Memory
 //
-// Decoding into a used Arrival costs two allocations in any form: its id, and one string of which all edge ids are
-// parts. So an edge id that outlives its record, such as the key of a cache, should be cloned, or it keeps the whole
-// text in memory.
+// Decoding into a used Arrival costs two allocations in any form: its id, and one string that holds all edge ids. So an
+// edge id that outlives its record, such as the key of a cache, should be cloned, or it keeps the whole text in memory.
 package event

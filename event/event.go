@@ -99,19 +99,19 @@ const (
 
 // Explanation says why a prediction has its class and not another one, in shares of raw logits.
 type Explanation struct {
-	// RunnerUp is the class that Margin is against: of the others the one with the largest logit. −1: there is none.
+	// RunnerUp is the class that Margin is against: the other class with the largest logit. −1: there is none.
 	RunnerUp int
-	// Reasons are the largest ones, of the largest margin first.
+	// Reasons are the largest ones, largest margin first.
 	Reasons []Reason
 }
 
-// Reason is something that a prediction was made of: a feature, a neighbour, or an arrival of the same graph batch.
+// Reason is a part of a prediction: a feature, a neighbour, or an arrival of the same graph batch.
 type Reason struct {
 	Kind string // one of the kinds below
-	// Name is the feature's, or its position where features have no names. ID is that of the neighbour or arrival;
-	// empty unless asked for.
+	// Name is the feature's name, or its position if features have no names. ID is the neighbour's or arrival's id; empty
+	// unless asked for.
 	Name, ID string
-	// Share is what it adds to the class's logit, Margin what it adds to the lead over the runner-up.
+	// Share is the reason's part of the class's logit, Margin its part of the lead over the runner-up.
 	Share, Margin float32
 }
 
@@ -124,8 +124,8 @@ const (
 
 // DeadLetter is a record that can never be predicted, with the reason.
 type DeadLetter struct {
-	// Key, Value and Headers are the record's own, unchanged. One that is too large for its topic is published
-	// without some of them ([HeaderTrimmed]).
+	// Key, Value and Headers are the record's own, unchanged. If the dead letter is too large for its topic, some of them
+	// are left out ([HeaderTrimmed]).
 	Key, Value []byte
 	Headers    []Header
 	Source     Source
@@ -171,7 +171,7 @@ type Batch struct {
 	DeadLetters []DeadLetter
 }
 
-// Record is what an arrival was read from, beside its key.
+// Record is an arrival's record without its key.
 type Record struct {
 	Value   []byte
 	Headers []Header

@@ -21,7 +21,7 @@ type FieldError struct {
 	// Field is the path of the field, such as "edges[3]" or "features.values[7]"; empty if the record as a whole is at
 	// fault.
 	Field string
-	// Detail names the value, cut if it is long, and says what was wanted.
+	// Detail names the value, cut if it is long, and the expectation that it does not meet.
 	Detail string
 }
 
@@ -64,9 +64,9 @@ func runeStart(text string, i int) int {
 	return i
 }
 
-// ErrNoFeatures is the fault of an arrival that is whole but for its features. Decoders return it last, when all else
+// ErrNoFeatures is the fault of an arrival that lacks only its features. Decoders return it last, when everything else
 // has been read.
 var ErrNoFeatures = &FieldError{Reason: ReasonUnparsable, Field: "features", Detail: "is missing"}
 
-// LacksFeatures reports whether an arrival was read that is whole but for its features.
+// LacksFeatures reports whether an arrival was read that lacks only its features.
 func LacksFeatures(err error) bool { return errors.Is(err, ErrNoFeatures) }

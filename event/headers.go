@@ -11,7 +11,7 @@ import (
 const (
 	HeaderContentType     = "content-type"
 	HeaderValueSchemaID   = "__value_schema_id"        // Confluent's: the schema of a value that does not begin with one
-	HeaderSchema          = "rivulet-schema"           // of an arrival: hash of the schema that its producer knows
+	HeaderSchema          = "rivulet-schema"           // of an arrival: hash of its producer's schema
 	HeaderArtifact        = "rivulet-artifact"         // version of the artifact that made the prediction
 	HeaderReason          = "rivulet-reason"           // one of the Reason constants
 	HeaderDetail          = "rivulet-detail"           // the field and the value, for a person
@@ -21,7 +21,7 @@ const (
 	HeaderIngestTime      = "rivulet-ingest-time"      // the arrival record's timestamp, RFC 3339 in UTC
 	HeaderTrimmed         = "rivulet-trimmed"          // parts of the record that were left out, for it was too large
 	HeaderValueBytes      = "rivulet-value-bytes"      // decimal: the bytes of a value that was left out
-	// of an arrival that was a dead letter and was fed in again; decimal: how often
+	// of a dead letter's arrival that was fed in again; decimal: how often
 	HeaderReplayed = "rivulet-replayed"
 )
 
@@ -78,7 +78,7 @@ func ReadDeadLetter(key, value []byte, headers []Header) (d DeadLetter, trimmed 
 		case HeaderSourceTopic:
 			d.Source.Topic = text
 		case HeaderSourcePartition:
-			d.Source.Partition, _ = strconv.Atoi(text) // a header that somebody else wrote is for people alone
+			d.Source.Partition, _ = strconv.Atoi(text) // a header that another program wrote is for people alone
 		case HeaderSourceOffset:
 			d.Source.Offset, _ = strconv.ParseInt(text, 10, 64)
 		case HeaderIngestTime:
@@ -111,7 +111,7 @@ var predictionHeaders = [...]string{HeaderContentType, HeaderArtifact, HeaderSou
 
 // AppendPredictionHeaders appends the headers of a prediction's record to dst, so that a reader can route and
 // deduplicate without parsing the payload: content-type, rivulet-artifact, rivulet-source-topic, -partition and
-// -offset. Their values are appended to text, and parts of it.
+// -offset. Their values are appended to text, and are parts of it.
 func AppendPredictionHeaders(dst []Header, text []byte, p *Prediction, contentType string) ([]Header, []byte) {
 	begin, ends := len(text), [len(predictionHeaders)]int{}
 	text = append(text, contentType...)

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// CSR is an r×c sparse matrix, compressed by rows. The columns of a row need not be sorted unless a method says so.
+// CSR is an r×c sparse matrix, compressed by rows. The columns of a row need not be sorted unless a method requires it.
 type CSR struct {
 	Rows, Cols int
 	RowPtr     []int     // Rows+1; row i is ColIdx[RowPtr[i]:RowPtr[i+1]]

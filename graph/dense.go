@@ -87,7 +87,7 @@ func (m *Dense) AddRow(b []float32) *Dense {
 	return m
 }
 
-// Beside returns [a | b | …] without the nil ones. At least one must not be nil; if only one is not, the result is
+// Beside returns [a | b | …] without the nil blocks. At least one must not be nil; if only one is not, Beside returns
 // that matrix itself, in its memory.
 func Beside(blocks ...*Dense) *Dense {
 	width, rows := 0, 0

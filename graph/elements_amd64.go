@@ -10,8 +10,7 @@ func addElements(y, x *float32, n int)
 //go:noescape
 func scaleElements(y *float32, n int, a float32)
 
-// addFast does leading elements of [Add], of which there are eight or more, and returns how many: 0 if the processor
-// has no vectors.
+// addFast does the leading elements of [Add], eight or more, and returns how many: 0 if the processor has no vectors.
 func addFast(y, x []float32) int {
 	if vectors == 0 {
 		return 0

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// expWide and expNarrow do the work of [Exponentials] for n values, eight and four at a time; of these n is a multiple
-// of four. They return how many they have done, which is fewer where the next ones have one that is left to math.Exp.
+// expWide and expNarrow do the work of [Exponentials] for n values, eight and four at a time; n is a multiple of four.
+// They return how many they have done: fewer if one of the next values is left to math.Exp.
 //
 //go:noescape
 func expWide(dst *float64, x *float32, n int, top float32, factor float64, steps *[16][8]uint64) int
@@ -35,8 +35,8 @@ var expSteps = func() (steps [16][8]uint64) {
 
 func eight(v uint64) [8]uint64 { return [8]uint64{v, v, v, v, v, v, v, v} }
 
-// exponentialsFast does leading values of [Exponentials] and returns how many: all, or up to some of which one is left
-// to math.Exp, or without the last ones if these fill no vector of AVX2.
+// exponentialsFast does leading values of [Exponentials] and returns how many: all; or those before a group with a
+// value that is left to math.Exp; or without the last ones if these fill no vector of AVX2.
 func exponentialsFast(dst []float64, x []float32, top float32, factor float64) (done int) {
 	n := len(x) &^ 3
 	switch {

@@ -39,9 +39,9 @@ func Parallel(n, work int, j Job) {
 	s.work()
 }
 
-// pieceOf returns how many rows are taken at a time: so few that there are eight pieces for a worker, as rows of uneven
-// length even out then, but as many as kernels take at once if there are enough of them for all workers, and multiples
-// of that.
+// pieceOf returns how many rows are taken at a time: few enough for eight pieces a worker, so that rows of uneven
+// length even out; but, if there are enough rows for all workers, as many as kernels take at once, and multiples of
+// that.
 func pieceOf(n, workers int) int {
 	piece := max((n+8*workers-1)/(8*workers), min(tileRows, (n+workers-1)/workers))
 	for _, together := range [...]int{tileRows, 2 * tileRows} {
@@ -70,7 +70,7 @@ var splits = sync.Pool{New: func() any {
 	return s
 }}
 
-// work takes pieces until there are none.
+// work takes pieces until none is left.
 func (s *split) work() {
 	for {
 		lo := int(s.next.Add(int64(s.piece))) - s.piece

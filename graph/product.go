@@ -80,8 +80,8 @@ func MulDense(x, w *Dense) *Dense {
 	return out
 }
 
-// AddProduct adds rows lo to hi of x·w to those of dst, r×k · k×c → r×c. Its bits equal those of [AddRows] with the
-// non-zeros of a row of x in ascending columns, if w is finite. w may be wider than dst: its leading columns are
+// AddProduct adds rows lo to hi of x·w to rows lo to hi of dst, r×k · k×c → r×c. Its bits equal those of [AddRows] with
+// the non-zeros of a row of x in ascending columns, if w is finite. w may be wider than dst: its leading columns are
 // read.
 func AddProduct(dst, x, w *Dense, lo, hi int) {
 	if x.Cols != w.Rows || dst.Cols > w.Cols {

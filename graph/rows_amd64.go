@@ -34,7 +34,7 @@ var vectors = func() int {
 	return 0
 }()
 
-// add calls the kernel for v vectors of which the last has the given number of columns.
+// add calls the kernel for v vectors; the last one has the given number of columns.
 func add(v int, to, from *float32, stride int, cols *int32, factors *float32, step, n, last int) {
 	if vectors == 16 {
 		addWide(v, to, from, stride, cols, factors, step, n, 1<<last-1)

@@ -11,8 +11,7 @@ const narrowest = 4
 // vectors is the number of columns of a vector. Every arm64 processor has them. Tests set it to 0.
 var vectors = 4
 
-// add calls the kernel for v vectors of which the last has the given number of columns that are not in the one before
-// it.
+// add calls the kernel for v vectors; the last one has the given number of columns that are not in the one before it.
 func add(v int, to, from *float32, stride int, cols *int32, factors *float32, step, n, last int) {
 	addNarrow(v, to, from, stride, cols, factors, step, n, 4*((v-1)*vectors+last-vectors))
 }

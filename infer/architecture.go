@@ -9,30 +9,30 @@ import (
 	"rivulet/graph"
 )
 
-// Architecture is how a family of models computes, as a value: the way messages are scaled, the layers and the
-// names of their weights, and what follows the layers. Everything that a model does, here and in the trainer, is
-// derived from it. A new model is a file with such a value, and a place in the list [Architectures].
+// Architecture describes a family of models as a value: how messages are scaled, the layers and the names of their
+// weights, and the step after the layers. All code for a model, here and in the trainer, follows from this value. A new
+// model is a file with such a value, and a place in the list [Architectures].
 //
 // Layers are of one of two kinds. Layers that read neighbours (a tensor has a share in [infer.Layer.Neighbours])
 // propagate themselves, with a relu between two of them:
 //
 //	h⁰ = x    h^l = relu(P h^{l−1} Wn + h^{l−1} Ws + b)    logits = P h^{L−1} Wn + h^{L−1} Ws + b
 //
-// Layers that do not are a perceptron, whose answers z are propagated Hops times: by Mix, with the bias of the last
-// layer added at the end, or where Mix is nil by a restart, with the bias in z:
+// Layers that do not are a perceptron, whose outputs z are propagated Hops times: by Mix, with the bias of the last
+// layer added at the end, or, if Mix is nil, with a restart and the bias in z:
 //
 //	logits = Σ_t w_t P^t z + b, w = Mix(α, K)        z^{t+1} = (1−α) P z^t + α z⁰, z⁰ = z + b, logits = z^K
 type Architecture struct {
 	Name     string
 	Operator *Operator
-	Prefix   string   // of the tensors of a layer; a %d in it is the layer's number
-	Tensors  []Tensor // of a layer, in the order of [Network.Params]
+	Prefix   string   // of a layer's tensors; a %d in it is the layer's number
+	Tensors  []Tensor // a layer's, in the order of [Network.Params]
 	// Fewest and Most are the numbers of layers that a model may have.
 	Fewest, Most int
 	// Mix returns the weights w_0 … w_K of the hops; nil: no Mix.
 	Mix func(alpha float32, hops int) []float32
-	// Alpha and Hops are the defaults of α and K; 0: the model has none. They are the 1×1 tensors alpha and hops, so
-	// that the weights are the whole model; where Implied says so, hops is left out while it has its default.
+	// Alpha and Hops are the defaults of α and K; 0: the model has none. They are the 1×1 tensors alpha and hops, so that
+	// the weights are the whole model; if Implied is set, hops is left out while it has its default.
 	Alpha   float32
 	Hops    int
 	Implied bool
@@ -42,7 +42,7 @@ type Architecture struct {
 
 // Tensor is one weight of a layer: a matrix, with its shares in the matrices of [infer.Layer], or the bias.
 type Tensor struct {
-	Tail                  string // what follows the prefix
+	Tail                  string // the name behind the prefix
 	Bias                  bool
 	Neighbours, Self, Far float32
 	Optional              bool   // either all layers have it or none
@@ -67,7 +67,7 @@ var architectures = []*Architecture{appnp, cheby, gcn, sage, sgc, ssgc}
 // Architectures are the known ones, in the order of their names.
 func Architectures() []*Architecture { return slices.Clone(architectures) }
 
-// Names are those of the known architectures, in order.
+// Names lists the known architectures, in order.
 func Names() []string {
 	names := make([]string, len(architectures))
 	for k, a := range architectures {
@@ -76,8 +76,8 @@ func Names() []string {
 	return names
 }
 
-// Convolving are the names of the architectures whose layers read neighbours, in order. Those of two layers can be
-// made frozen by cluster means (docs/algorithm.md, section 5, last part).
+// Convolving are the names of the architectures whose layers read neighbours, in order. Models of two such layers can
+// be made frozen by cluster means (docs/algorithm.md, section 5, last part).
 func Convolving() []string {
 	return slices.DeleteFunc(Names(), func(name string) bool { a, _ := Lookup(name); return !a.Convolves() })
 }
@@ -92,7 +92,7 @@ func Lookup(name string) (*Architecture, error) {
 	return nil, fmt.Errorf("model %q is not known, only %s", name, strings.Join(Names(), ", "))
 }
 
-// Operators are those of the architectures whose layers read neighbours, in the order of their names.
+// Operators lists the operators of the architectures whose layers read neighbours, in the order of those architectures.
 func Operators() []*Operator {
 	var out []*Operator
 	for _, a := range architectures {
@@ -117,13 +117,13 @@ func (a *Architecture) Tensor(layer int, t Tensor) string {
 	return strings.ReplaceAll(a.Prefix, "%d", fmt.Sprint(layer)) + t.Tail
 }
 
-// Operator is how a hop passes messages in a graph with weights B: what node i gets of messages z is
+// Operator scales the messages of a hop in a graph with weights B: from messages z node i receives
 //
 //	out_i (Σ_k B_ik in_k z_k [+ in_i z_i])        […] where there are self-loops
 //
 // with in and out functions of the degree, the sum of a node's edge weights without self-loop.
 type Operator struct {
-	Name   string // under which artifacts keep cluster means of it
+	Name   string // its name where artifacts keep cluster means of it
 	Scales func(degree float64) (in, out float64)
 	Loops  bool
 }

@@ -5,22 +5,22 @@ import (
 	"rivulet/infer/attach"
 )
 
-// Growable is a frozen deployment that tells what later arrivals would read of the arrivals of a batch: rows of
-// [Network.Tables], as if the arrivals had become nodes of the graph. Every frozen deployment of a model is one.
+// Growable is a frozen deployment that can compute tables for the arrivals of a batch: the rows of [Network.Tables]
+// that later arrivals would read if these arrivals were nodes of the graph. Every frozen deployment of a model is one.
 type Growable interface {
 	Deployment
 	// ArrivedTables returns the tables of the arrivals, n rows each, in the widths of the model's tables.
 	ArrivedTables(b *attach.Batch) *Tables
 }
 
-// An arrival's own tables are those of docs/algorithm.md, section 2, with the arrival for node j: computed as if it
-// had one neighbour more, the later arrival. What its neighbours send is what every arrival reads of them: Σ_k B_jk
-// x_k W/√D_k becomes a·u0 (on S r·u0'), as the tables of neighbour k count the arrival as their one neighbour more,
-// plus ã(q z) of the batch. Where the tables are T's that is exact for one arrival joined alone, but for APPNP,
-// whose walks around the arrival longer than i→j→i are missing.
+// An arrival's own tables follow docs/algorithm.md, section 2, with the arrival as node j: computed as if it had one
+// neighbour more, the later arrival. Its neighbours send it the messages that every arrival reads of them: Σ_k B_jk x_k
+// W/√D_k becomes a·u0 (on S r·u0'), as the tables of neighbour k count the arrival as their one neighbour more, plus
+// ã(q z) of the batch. With T's tables that is exact for one arrival joined alone, except for APPNP, which misses walks
+// around the arrival longer than i→j→i.
 
-// ArrivedTables are those of [convolution.tables] with the arrival for node j: what its neighbours send is what
-// they send to it in Logits, what comes back included.
+// ArrivedTables follows [convolution.tables] with the arrival as node j: its neighbours send it the same messages as in
+// Logits, with its own that come back.
 //
 //	p̃^l = out*(a·u_{l−1} + ã(in z^l) + D^{l−1} Wn [+ in* h̃^{l−1} Wn]) + h̃^{l−1} Ws + b
 func (f *frozenConvolution) ArrivedTables(b *attach.Batch) *Tables {

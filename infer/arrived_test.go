@@ -12,7 +12,7 @@ import (
 	"rivulet/test/reference"
 )
 
-// arrivedRelus is a model whose arrived tables hold relus: ArrivedMet is what they read.
+// arrivedRelus is a model whose arrived tables hold relus: ArrivedMet are their inputs.
 type arrivedRelus interface {
 	ArrivedMet(t reference.Tables, b reference.Arrivals) reference.Matrix
 }

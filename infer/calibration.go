@@ -48,8 +48,7 @@ const (
 	PropagateErrors = "ep"
 )
 
-// Calibration turns logits, and F where a propagation runs, into what is published (section 6):
-// p = softmax(logits/Temperature), s = p + Gamma·F, negatives clipped, rows normalised.
+// Calibration turns logits, and F if there is a propagation, into published probabilities (section 6):
 type Calibration struct {
 	Temperature float32 // τ > 0
 	Kind        string  // none, lp or ep
@@ -75,7 +74,7 @@ func (c Calibration) Validate() error {
 	return nil
 }
 
-// expWork is what an exponential costs, in multiply-adds of a product.
+// expWork is the cost of an exponential, in multiply-adds of a product.
 const expWork = 16
 
 // Probabilities returns n×C; f may be nil where Kind is none.
@@ -91,7 +90,7 @@ type calibrationBatch struct {
 
 var calibrationBatches = sync.Pool{New: func() any { return new(calibrationBatch) }}
 
-// run returns out, all of which it sets.
+// run fills out, and returns it.
 func (c Calibration) run(logits, f, out *graph.Dense) *graph.Dense {
 	if f != nil && (f.Rows != logits.Rows || f.Cols != logits.Cols) {
 		panic(fmt.Sprintf("infer: logits of %s with a propagation of %s", shape(logits), shape(f)))

@@ -8,8 +8,8 @@ import (
 	"rivulet/infer/preprocess"
 )
 
-// convolution is a model whose layers read neighbours: each is the scaled sum over a node's messages x Wn plus,
-// where there is one, x Ws of the node itself, plus a bias; a relu between two of them.
+// convolution is a model whose layers read neighbours: each is the scaled sum over a node's messages x Wn plus, if
+// there is a Ws, x Ws of the node itself, plus a bias; a relu between two layers.
 //
 //	p^l = out(Σ B in·h^{l−1} Wn) + h^{l−1} Ws + b    h^l = relu(p^l)    logits = p^L
 type convolution struct {
@@ -23,7 +23,7 @@ type layer struct {
 	w     *graph.Dense // [Wn | Ws] or Wn alone, so that one product reads x for both; [Wf | Wn | Ws] with a second hop
 	own   *graph.Dense // Ws; nil: none
 	bias  []float32
-	self  int  // where x Ws begins in a row of x·w, whose length it is where there is none
+	self  int  // where x Ws begins in a row of x·w; its length if there is no Ws
 	far   bool // there is a second hop
 	relus bool
 }
@@ -60,7 +60,7 @@ func (c *convolution) state(hop int) (w stateWidths) {
 	return w
 }
 
-// part k of the tables has c_k, and the last one in* out* where [convolution.scaled] says so.
+// part k of the tables has c_k; the last one also has in* out* if [convolution.scaled].
 func (c *convolution) part(k int) (u, ways int) {
 	if k > 0 {
 		ways = c.layers[k-1].width()
@@ -95,15 +95,14 @@ func (c *convolution) back() int {
 // scaled reports whether in* out* is a column of c.
 func (c *convolution) scaled() bool { return len(c.layers) > 2 && c.layers[0].own != nil }
 
-// begin and step compute, with in* and out* the scales of degree + 1 (every node has met the arrival), in and out those
-// of the graph as it is, h^l the states of the graph as it is and h̃^l those of nodes that have met the arrival, h̃⁰ =
-// h⁰ = x,
+// begin and step compute, with in and out the scales by a node's degree, in* and out* by degree + 1 (the node has met
+// the arrival), h^l the states of the graph as it is, h̃^l those of nodes that have met the arrival, h̃⁰ = h⁰ = x,
 //
 //	p̃^l_j = out*_j (Σ_k B_jk in_k h^{l−1}_k Wn [+ in*_j h̃^{l−1}_j Wn]) + h̃^{l−1}_j Ws + b    h̃^l = relu(p̃^l)
 //	u_l = in* h̃^l Wn of layer l+1    c_l = in* out* 1[p̃^l>0]
 //
-// in brackets what there is with self-loops. c is c_1 … c_{L−1} side by side, the ways back of what the arrival
-// sends to itself through j, linearised at j's relus, and in* out* where L > 2 and there is a Ws. The state before
+// in brackets the terms of self-loops. c holds c_1 … c_{L−1} side by side: the ways back of the message that the
+// arrival sends to itself through j, linearised at j's relus; and in* out* if L > 2 and there is a Ws. The state before
 // layer l is h^{l−1}·w and h̃^{l−1}·w.
 func (c *convolution) begin(x *node) {
 	graph.Axpy(x.u, x.metIn, x.z)
@@ -172,18 +171,18 @@ type layerBatch struct {
 	see     look
 	in, out []float32    // n: scales of the true degrees
 	z       *graph.Dense // n×: h^{l−1}·w of the layer
-	rest    *graph.Dense // n×: what is read of the tables but u0 and c_1; what comes back is added to a·u_l
+	rest    *graph.Dense // n×: rows read of the tables without u0 and c_1; returning messages are added to a·u_l
 	back    *graph.Dense // n×: D^{l−1}; nil where no later layer reads it
 
 	n           int          // l−1: the layer's place
-	ends        bool         // nothing behind the layer is asked for
+	ends        bool         // the walk ends with this layer
 	ways, u     int          // where a·c_l and a·u_{l−1} begin in rest; not of the first layer
 	onward      int          // where a·u_l does
 	next, backs *graph.Dense // n×: h^l·w of the layer after; D^l
 }
 
-// look sees arrival i at each hidden layer: received has u, which is a·u_{l−1} and what comes back, with memory for
-// a row of the layer, state has h. Where there is one of them the walk ends behind the last of these layers.
+// look sees arrival i at each hidden layer: received is given u, the sum of a·u_{l−1} and the returning messages, with
+// memory for a row of the layer; state is given h. If either is set the walk ends behind the last hidden layer.
 type look struct {
 	received func(a *layerBatch, s *scratch, i int, u []float32)
 	state    func(a *layerBatch, i int, h []float32)
@@ -194,8 +193,8 @@ type look struct {
 //	p^l = out(a·u_{l−1} + [in z^l] + ã(in z^l) + D^{l−1} Wn) + h^{l−1} Ws + b    h^l = relu(p^l)    logits = p^L
 //	D^l = (a·c_l)∘(in z^l + D^{l−1} Ws/(a·c̄)), with self-loops (a·c_l)∘(in z^l + D^{l−1} Wn/k); D⁰ = 0
 //
-// with c̄ = in* out* of the k neighbours. Each layer is a pass over the batch, as it reads its neighbours' states
-// of the one before.
+// with c̄ = in* out* of the k neighbours. Each layer is a pass over the batch, as it reads the neighbours' states of
+// the layer before.
 func (f *frozenConvolution) Logits(b *attach.Batch) *graph.Dense {
 	a := f.walk(b, look{})
 	logits, last := a.rest, f.last()
@@ -243,7 +242,7 @@ func (a *layerBatch) enter(looks bool) {
 	f := a.f
 	hidden, width := a.begin(looks), f.tables.Cols
 	if a.ends {
-		width = hidden // of u0 all
+		width = hidden // of u0 only
 	} else {
 		a.rest = a.Dense(a.Len(), width-2*hidden)
 	}
@@ -275,14 +274,13 @@ func (a *layerBatch) begin(looks bool) int {
 	return width
 }
 
-// work is about what the layer costs, in multiply-adds.
+// work is roughly the layer's cost, in multiply-adds.
 func (a *layerBatch) work() int {
 	after := a.f.layers[a.n+1]
 	return a.Len() * a.f.layers[a.n].width() * (after.w.Cols + after.width())
 }
 
-// among adds what arrival i gets from the batch and, where there are self-loops, from itself: ã(in·z), leading
-// columns of z.
+// among adds the messages to arrival i from the batch and, with self-loops, from itself: ã(in·z), leading columns of z.
 func (a *layerBatch) among(dst []float32, i int) {
 	if a.f.Loops {
 		graph.Axpy(dst, a.in[i], a.z.Row(i))
@@ -290,7 +288,8 @@ func (a *layerBatch) among(dst []float32, i int) {
 	a.Gather(dst, i, a.in, a.z, 0)
 }
 
-// arrival takes arrival i through the layer: u is a·u_{l−1} and what comes back, c is a·c_l, which is overwritten.
+// arrival takes arrival i through the layer: u is a·u_{l−1} plus the returning messages, c is a·c_l, which is
+// overwritten.
 func (a *layerBatch) arrival(s *scratch, i int, u, c []float32) {
 	h, nz := s.row, s.nz
 	if a.see.received != nil {

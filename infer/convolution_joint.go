@@ -5,8 +5,8 @@ import (
 	"rivulet/infer/attach"
 )
 
-// messages are what a layer's sums are taken of, with zg and zb the rows of x·w: their leading columns, or with a
-// second hop x Wn + P(x Wf).
+// messages are the rows that a layer sums over neighbours, from rows zg and zb of x·w: their leading columns or, with a
+// second hop, x Wn + P(x Wf).
 func (l *layer) messages(joint *jointGraph, zg, zb *graph.Dense) (g, b *graph.Dense) {
 	if !l.far {
 		return zg, zb

@@ -29,10 +29,10 @@
 // otherwise. The order of an arrival's own neighbours counts too, in the last bits: it is the order in which r is
 // added up.
 //
-// Joint attachment (the paper's Eq. 11) runs the model on the graph with the batch in it, so that a prediction
-// depends on the whole batch, and permuting a batch permutes its predictions to rounding only. With one arrival on
-// T it is what frozen attachment reproduces, exactly for SGC where no two of the arrival's neighbours are adjacent,
-// and linearised at the relus for the others.
+// Joint attachment (the paper's Eq. 11) runs the model on the graph with the batch in it, so that a prediction depends
+// on the whole batch, and permuting a batch permutes its predictions to rounding only. With one arrival on T, frozen
+// attachment reproduces it: exactly for SGC if no two of the arrival's neighbours are adjacent, linearised at the relus
+// for the others.
 //
 // Joint degrees are sums of edge weights, weights of R included; frozen ones count an arrival's true edges
 // (Batch.Known and ã), whatever the weights in R.
@@ -52,9 +52,9 @@
 //	h1 = q(u0 + q x_i) = (0.408, 0.500)
 //	h  = q(u1 + q h1) + q² c x_i = (0.136, 0.167) + (0.204, 0.250) + (0, 0.167) = (0.340, 0.583)
 //
-// That is row i of Â² X of the three nodes joined, with the degrees 3, 2, 2: no triangle is closed. Served from S,
-// r = aM stands for a and the tables of S for those of T: with M_0 = (½, ½) on two synthetic nodes, the arrival
-// reads half of each of their rows. The example ThreeNodes prints these numbers.
+// That is row i of Â² X of the three nodes joined, with the degrees 3, 2, 2: no triangle is closed. Served from S, r =
+// aM replaces a, and the tables of S replace those of T: with M_0 = (½, ½) on two synthetic nodes, the arrival reads
+// half of each of their rows. The example ThreeNodes prints these numbers.
 //
 // # Growth
 //
@@ -95,13 +95,13 @@
 //	restart.go        a perceptron and hops with a restart: the same
 //	joint.go          joint deployment; the operator of the graph with a batch in it, never assembled; joint_full.go edges in full
 //	embedding.go      the layer before the classifier
-//	arrived.go        what later arrivals would read of an arrival: its own tables
+//	arrived.go        an arrival's own tables, for later arrivals
 //	propagate.go      LP and EP, frozen and joint
 //	calibration.go    temperature, mixing, clipping
 //	perceptron.go     models of own features alone, and the expert that answers beside a model on S
-//	predictor.go      all of it together; pass.go: a model on a whole graph, for comparison
-//	parts.go          what a frozen deployment computes with, for package explain, which takes logits apart
+//	predictor.go      model, propagation and calibration together; pass.go: a model on a whole graph, for comparison
+//	parts.go          the tables and weights of a frozen deployment, for package explain
 //
-// Inside this package a shape that does not fit is a programming error and panics with the shapes; what comes from
-// outside is checked by the Validate methods and by [Build], with errors that name field and value.
+// Inside this package a shape that does not fit is a programming error and panics with the shapes; outside input is
+// checked by the Validate methods and by [Build], with errors that name field and value.
 package infer

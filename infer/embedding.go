@@ -14,16 +14,15 @@ import (
 //	                  classifier, so it knows nothing of the arrival's neighbours
 //	sgc               the propagated features Â²x that W is applied to, n×d
 //
-// Every deployment of every model is one, but for the frozen one of a linear model: its tables have been through W,
-// so that they are C columns wide and not d. Where propagated features are wanted of a frozen SGC, [FrozenFeatures]
-// gives them from [FeatureTables], which a trainer stores beside the others at K(d+1) numbers a node or so.
+// Every deployment is an Embedder, except the frozen one of a linear model: its tables have been through W, so that
+// they are C columns wide and not d. For propagated features of a frozen SGC there is [FrozenFeatures], from
+// [FeatureTables], which a trainer stores beside the others at roughly K(d+1) numbers a node.
 type Embedder interface {
 	Embeddings(b *attach.Batch) *graph.Dense
 }
 
-// FeatureTables are the tables of X itself: those of a linear model whose W is the identity. Like the tables of a
-// model, those of S follow from those of T by docs/algorithm.md, section 5, step 4. On T they are m×(2d+1) numbers
-// for K = 2.
+// FeatureTables are the tables of X itself, as of a linear model with W = I. Like a model's tables, the tables of S
+// follow from those of T by docs/algorithm.md, section 5, step 4. On T they are m×(2d+1) numbers for K = 2.
 func (m *Network) FeatureTables(adj *graph.CSR, x preprocess.Inputs) *Tables {
 	return HopTables(adj, x.Matrix(), m.Hops)
 }

@@ -237,7 +237,7 @@ func TestSection2FrozenIsCloseToAlone(t *testing.T) {
 	}
 }
 
-// apart is the sum of absolute differences relative to that of what is wanted.
+// apart is the sum of absolute differences, relative to the sum of absolute values wanted.
 func apart(got *graph.Dense, want reference.Matrix) float64 {
 	sum, size := 0.0, 0.0
 	for i := range want {
@@ -259,7 +259,7 @@ func TestSection6LabelPropagation(t *testing.T) {
 	g.sides(func(side, kind, where string) {
 		b := g.batch(side, kind)
 		adj, _, labels := g.nodes(side)
-		// The known answers are not normalised; what is published is.
+		// The known answers are not normalised; published probabilities are.
 		want := g.Matrix("lp.joint." + where)
 		near(t, "lp.joint."+where, infer.JointLabels(adj, labels, c, goldenAlpha).Propagate(b), NormaliseRows(want),
 			goldenTol)

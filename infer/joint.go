@@ -25,7 +25,7 @@ func newJoint(m *Network, adj *graph.CSR, x preprocess.Inputs, pre *preprocess.P
 	f := m.form()
 	z := f.enter(x.Project(f.first()))
 	checkGraph(adj, z.Rows, "features")
-	if mix, ok := f.(*mixture); ok && mix.weights == nil { // which reads nothing but leading columns of it
+	if mix, ok := f.(*mixture); ok && mix.weights == nil { // it reads only leading columns of z
 		z = padded(z)
 	}
 	j := &joint{form: f, host: newHost(adj, m.Architecture.Operator), project: pre.Fold(f.first()), z: z}
@@ -60,7 +60,7 @@ func (j *joint) enter(b *attach.Batch) (on *jointGraph, zg, zb *graph.Dense) {
 	return j.host.join(b), j.z, j.form.enter(project(b, j.project))
 }
 
-// Logits returns those of the arrivals, n×C.
+// Logits returns the arrivals' logits, n×C.
 func (j *joint) Logits(b *attach.Batch) *graph.Dense {
 	on, zg, zb := j.enter(b)
 	_, arrivals := j.form.run(on, zg, zb, false, j.near)
@@ -81,7 +81,7 @@ func (j *joint) everywhere(b *attach.Batch) (nodes, arrivals *graph.Dense) {
 // Embeddings returns the arrivals' part of the layer before the classifier.
 func (j *joint) Embeddings(b *attach.Batch) *graph.Dense { return j.form.embed(j, b) }
 
-// host is a graph that batches are joined to, with what does not change from batch to batch.
+// host is a graph that batches are joined to, with everything that does not change from batch to batch.
 type host struct {
 	*Operator
 	adj     *graph.CSR // m×m
@@ -101,12 +101,11 @@ func newHost(adj *graph.CSR, o *Operator) *host {
 
 // jointGraph is a graph with a batch in it, 𝔸 = [[B, Rᵀ], [R, ã]] (paper's Eq. 11), never assembled: its operator is
 // applied row by row. Degrees are the row sums of 𝔸, weights of R included. An operand is in two blocks: zg of the
-// graph's nodes, zb of the arrivals. The graph's block may stand for the near nodes only, those next to an arrival:
-// that is all the arrivals read, and a network of two layers needs no other hidden states (see
-// [Network.Neighbourhood]).
+// graph's nodes, zb of the arrivals. The graph's block may have the near nodes only, those next to an arrival: arrivals
+// read no others, and a network of two layers needs no other hidden states (see [Network.Neighbourhood]).
 //
-// If the batch's edges are in [attach.Batch.Full], so are R and Rᵀ here, and all nodes of the graph are near. All that
-// is computed has the same bits in either form.
+// If the batch's edges are in [attach.Batch.Full], so are R and Rᵀ here, and all nodes of the graph are near. Results
+// have the same bits in either form.
 type jointGraph struct {
 	*host
 	batch *attach.Batch
@@ -121,7 +120,7 @@ type jointGraph struct {
 	full, fullT *graph.Dense // in full: n×m R diag(in of the graph's nodes), m×n Rᵀ diag(in of the arrivals)
 	coef        []float32    // in full: the values of adj diag(in of the graph's nodes)
 
-	inG, outG []float32 // m: scales with the batch in the graph; only those of near nodes are not the host's
+	inG, outG []float32 // m: scales with the batch in the graph; the host's, except of near nodes
 	inB, outB []float32 // n
 }
 
@@ -255,7 +254,7 @@ func (s *scratch) addEdges(edges *graph.Dense, lo, hi int, z *graph.Dense) {
 	graph.AddProduct(&s.block, &s.edges, z, 0, hi-lo)
 }
 
-// addProduct adds row·w to y, skipping what a relu has cleared.
+// addProduct adds row·w to y, skipping values that a relu has cleared.
 func (s *scratch) addProduct(y []float32, w *graph.Dense) {
 	s.nz.Set(s.row)
 	s.nz.AddTo(y, w)

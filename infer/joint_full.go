@@ -35,7 +35,7 @@ func (j *jointGraph) scaleArrivals(lo, hi int) {
 	var degrees [attach.ReadBlock]float64
 	edges, m := j.batch.Full, j.adj.Rows
 	i := lo
-	for ; i+4 <= hi; i += 4 { // four rows at once, because an addition to one sum need not wait for those to the others
+	for ; i+4 <= hi; i += 4 { // four rows at once: an addition to one sum need not wait for additions to the others
 		var sa, sb, sc, sd float64
 		a, b, c, d := edges.Row(i), edges.Row(i + 1)[:m], edges.Row(i + 2)[:m], edges.Row(i + 3)[:m]
 		for node, v := range a[:m] {

@@ -128,7 +128,7 @@ func (m *mixture) frozen(t *Tables, project *preprocess.Projection) Deployment {
 type frozenMixture struct {
 	*mixture
 	project *preprocess.Projection
-	tables  *graph.Dense // u_0, …, c and what aligns it, side by side, so that a neighbour is one stretch of memory
+	tables  *graph.Dense // u_0, …, c and padding side by side, so that a neighbour is one stretch of memory
 }
 
 func (f *frozenMixture) Nodes() int { return f.tables.Rows }
@@ -155,8 +155,8 @@ func (f *frozenMixture) Logits(b *attach.Batch) *graph.Dense {
 // nodePasses are used again, so that a batch allocates nothing.
 var nodePasses = sync.Pool{New: func() any { return new(nodePass) }}
 
-// nodePass is a node batch on its way through the model: nobody else reads an arrival's hops, so that a few
-// arrivals go all the way while what they read is in the processor's caches.
+// nodePass is a node batch on its way through the model: no arrival reads another's hops, so a few arrivals go all the
+// way while their numbers are in the processor's caches.
 type nodePass struct {
 	f      *frozenMixture
 	b      *attach.Batch
@@ -223,8 +223,8 @@ func (f *frozenMixture) among(b *attach.Batch, work int) *graph.Dense {
 	return out
 }
 
-// room is how many numbers are kept of an arrival on its way: h^1 … h^{K−1}, and a·c but for its last column, of
-// which nothing is read after begin.
+// room is how many numbers are kept of an arrival on its way: h^1 … h^{K−1}, and a·c without its last column, which
+// only begin reads.
 func (f *frozenMixture) room() int { return (f.hops-1)*len(f.bias) + max(0, f.hops-2) }
 
 // mixtureRun is one arrival on its way through the hops.
@@ -242,9 +242,9 @@ func (m *mixtureRun) hop(t int) []float32 {
 	return m.kept[(t-1)*len(m.bias) : t*len(m.bias)]
 }
 
-// begin sets h^1 and what later hops read of the tables and of h⁰; sum is z's spread. The bias is in the last hop
-// where that is all that is wanted. It and step are most of what an SGC takes, so that they go over a row as seldom
-// as can be.
+// begin sets h^1, and the parts of later hops that come from the tables and from h⁰; sum is z's spread. It adds the
+// bias to the last hop if the model returns that hop alone. begin and step take most of an SGC's time, so they go over
+// a row as seldom as possible.
 func (m *mixtureRun) begin(read, sum []float32) {
 	classes, last, q := len(m.bias), m.hops, m.q
 	h, u := m.hop(1), read[:classes]

@@ -32,8 +32,8 @@ type Param struct {
 // MaxHops keeps the number of tables, one a hop, within reason.
 const MaxHops = 100
 
-// New makes a model of layers without a second hop ([infer.Layer.Far]); alpha and hops are read where the architecture
-// has them. The error is that of [Build].
+// New makes a model of layers without a second hop ([infer.Layer.Far]); alpha and hops are read if the architecture has
+// them. It returns the errors of [Build].
 func (a *Architecture) New(layers []Layer, alpha float32, hops int) (Model, error) {
 	var weights []Param
 	for k, l := range layers {
@@ -212,8 +212,8 @@ type form interface {
 	first() *graph.Dense
 	// enter turns x·first into the rows that the first hop or layer reads; it may overwrite them.
 	enter(xw *graph.Dense) *graph.Dense
-	// depth, sent, state and part describe the form's [Recurrence]: their number, the columns that a node sends at each,
-	// those of the state before each (logits after the last), and those of each part of the tables.
+	// depth, sent, state and part describe the form's [Recurrence]: the number of hops, the columns that a node sends at
+	// each, the columns of the state before each (logits after the last), and the columns of each part of the tables.
 	depth() int
 	sent(hop int) int
 	state(hop int) stateWidths
@@ -222,9 +222,9 @@ type form interface {
 	begin(x *node)
 	step(hop int, s *scratch, x *node)
 	frozen(t *Tables, project *preprocess.Projection) Deployment
-	// run returns the logits of both blocks of a joined graph, from the rows that enter returned. With all it
-	// computes those of the graph's nodes too. Without all, near limits the last hop to the nodes next to an arrival;
-	// the bits are the same.
+	// run returns the logits of both blocks of a joined graph, from the rows that enter returned. With all it computes the
+	// logits of the graph's nodes too. Without all, near limits the last hop to the nodes next to an arrival; the bits are
+	// the same.
 	run(j *jointGraph, zg, zb *graph.Dense, all, near bool) (nodes, arrivals *graph.Dense)
 	// embed returns the embeddings of a joint deployment, see [Embedder].
 	embed(j *joint, b *attach.Batch) *graph.Dense
@@ -280,10 +280,10 @@ func (m *Network) Joint(adj *graph.CSR, x preprocess.Inputs, pre *preprocess.Par
 	return newJoint(m, adj, x, pre)
 }
 
-// Neighbourhood is Joint computed over the batch's two-hop neighbourhood only, as a careful engineer would serve
-// the whole graph: the same bits, for the price of the arrivals' neighbours and theirs. An arrival reads the first
-// hop's results of its neighbours and of no other node, and all that a batch changes in the graph are the degrees
-// of these. A model that reaches further than two hops reaches most of a graph: it is Joint then.
+// Neighbourhood is Joint computed over the batch's two-hop neighbourhood only, as a careful engineer would serve the
+// whole graph: the same bits, for the price of the arrivals' neighbours and the neighbours' neighbours. An arrival
+// reads the first hop's results of its neighbours only, and the batch changes only these neighbours' degrees. A model
+// that reaches further than two hops reaches most of a graph: it is Joint then.
 func (m *Network) Neighbourhood(adj *graph.CSR, x preprocess.Inputs, pre *preprocess.Parameters) Deployment {
 	reach := m.Hops
 	if m.Architecture.Convolves() {
@@ -353,7 +353,7 @@ func (p *params) scalar(taken *[]Param, name string) float32 {
 	return value.Data[0]
 }
 
-// finish reports what was wrong, or a tensor that nobody took.
+// finish returns the first error, or names a tensor that the model does not take.
 func (p *params) finish() error {
 	if p.err != nil {
 		return p.err
@@ -423,7 +423,7 @@ func rowOf(b []float32) *graph.Dense { return &graph.Dense{Rows: 1, Cols: len(b)
 
 func hasShape(m *graph.Dense, r, c int) bool { return m != nil && m.Rows == r && m.Cols == c }
 
-// checkGraph panics where a graph is not square or what comes with its nodes has another number of rows.
+// checkGraph panics if a graph is not square, or if there are not as many rows of what as it has nodes.
 func checkGraph(adj *graph.CSR, rows int, what string) {
 	if adj.Rows != adj.Cols || adj.Rows != rows {
 		panic(fmt.Sprintf("infer: %d rows of %s on a graph of %d×%d", rows, what, adj.Rows, adj.Cols))

@@ -119,8 +119,8 @@ func TestBuildEveryModel(t *testing.T) {
 	}
 }
 
-// Whatever tensor of whatever model is missing or has another shape, the error names it and both shapes. Where the
-// first tensor of a layer is what is wrong, it is what hangs on it that does not fit.
+// If any tensor of any model is missing or has another shape, the error names it and both shapes. If the first tensor
+// of a layer is wrong, the error names the tensor that does not fit to it.
 func TestBuildNamesWhatDoesNotFit(t *testing.T) {
 	for key, m := range weightsOf() {
 		for k, p := range m.Params() {

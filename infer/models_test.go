@@ -131,7 +131,7 @@ func (w *world) tolerance(c candidate, x reference.Matrix) float64 {
 	return oracleTol * c.gain * (1 + max(w.magnitudeThrough(c.first), 3*largest(x.Mul(c.first))))
 }
 
-// relus is a model whose frozen tables hold relus: Met is what they read.
+// relus is a model whose frozen tables hold relus: Met are their inputs.
 type relus interface {
 	Met(graph, x reference.Matrix) reference.Matrix
 }

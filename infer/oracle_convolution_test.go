@@ -4,8 +4,8 @@ import (
 	"rivulet/test/reference"
 )
 
-// Operator is what a node i gets of messages z in a graph B: Out_i (Σ_k B_ik In_k z_k [+ In_i z_i]), […] with Loops;
-// In and Out are functions of the degree, the sum of a node's weights.
+// Operator scales the messages of a hop in a graph B: node i receives Out_i (Σ_k B_ik In_k z_k [+ In_i z_i]), […] with
+// Loops; In and Out are functions of the degree, the sum of a node's weights.
 type Operator struct {
 	In, Out func(degree float64) float64
 	Loops   bool
@@ -173,8 +173,8 @@ func (c Convolution) frozen(t reference.Tables, b reference.Arrivals) (states, s
 	return states, sent
 }
 
-// Arrived are Tables with the arrival for node j: what its neighbours send is what Frozen has of them, what comes
-// back included.
+// Arrived are Tables with the arrival as node j: its neighbours send it the same messages as in Frozen, with its own
+// that come back.
 func (c Convolution) Arrived(t reference.Tables, b reference.Arrivals) reference.Tables {
 	return c.tablesOf(b.X, c.arrivedMet(t, b), b.Degree)
 }

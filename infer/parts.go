@@ -7,8 +7,8 @@ import (
 	"rivulet/infer/preprocess"
 )
 
-// Parts are what a frozen deployment computes with. Package explain takes logits apart with them. Nobody may write to
-// them.
+// Parts are the tables and weights of a frozen deployment, for package explain, which takes logits apart. They are
+// read-only.
 type Parts struct {
 	Network *Network
 	Project *preprocess.Projection // onto the first weights
@@ -46,8 +46,8 @@ func PartsOf(d Deployment) *Parts {
 	return nil
 }
 
-// HoldNorm returns a deployment for features that were divided by their norm already, so that without some of them the
-// rest stays as it is, and the projection with which they were divided.
+// HoldNorm returns a deployment for features that were divided by their norm before, so that leaving out a feature does
+// not change the others, and the projection that has this norm.
 func HoldNorm(d Deployment) (held Deployment, project *preprocess.Projection) {
 	hold := func(p **preprocess.Projection) {
 		project = *p

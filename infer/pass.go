@@ -6,11 +6,10 @@ import (
 	"rivulet/infer/preprocess"
 )
 
-// Pass is a model on a graph of which nothing is kept from batch to batch but the graph, its features and the
-// weights: a batch is one forward pass over the whole graph with the batch in it, from the features to the logits
-// of all its nodes. It is how the paper times Whole, and what calling a model of PyTorch Geometric on the whole
-// graph does. Products are taken in the cheapest order, weights before hops. The logits are those of
-// [Network.Joint], bit for bit.
+// Pass is a model on a graph that keeps only the graph, its features and the weights from batch to batch: a batch is
+// one forward pass over the whole graph with the batch in it, from the features to the logits of all its nodes. The
+// paper times Whole this way, and calling a model of PyTorch Geometric on the whole graph does the same. Products are
+// taken in the cheapest order, weights before hops. The logits are those of [Network.Joint], bit for bit.
 type Pass struct {
 	Model      Model
 	Adj        *graph.CSR        // m×m
@@ -21,7 +20,7 @@ type Pass struct {
 // Nodes is m.
 func (p *Pass) Nodes() int { return p.Adj.Rows }
 
-// Logits returns those of the arrivals, n×C.
+// Logits returns the arrivals' logits, n×C.
 func (p *Pass) Logits(b *attach.Batch) *graph.Dense {
 	_, arrivals := newJoint(p.Model, p.Adj, p.X, p.Preprocess).everywhere(b)
 	return arrivals

@@ -21,7 +21,7 @@ type Perceptron struct {
 	project *preprocess.Projection
 }
 
-// CheckPerceptron returns an error where layers are not those of a perceptron for d features and so many classes.
+// CheckPerceptron returns an error if layers are not a perceptron's for d features and so many classes.
 func CheckPerceptron(layers []Layer, d, classes int) error {
 	if len(layers) != 1 && len(layers) != 2 {
 		return fmt.Errorf("a perceptron of %d layers, want 1 or 2", len(layers))
@@ -158,7 +158,7 @@ func (e *Expert) HoldNorm() *Expert {
 	return &Expert{&Perceptron{e.layers, e.project.Undivided()}, e.Exponents}
 }
 
-// Add adds a·own(x) to the logits of a batch, which are those of the model on S. nil adds nothing.
+// Add adds a·own(x) to a batch's logits of the model on S. nil adds nothing.
 func (e *Expert) Add(logits *graph.Dense, b *attach.Batch) {
 	if e == nil {
 		return

@@ -7,8 +7,8 @@ import (
 	"rivulet/infer/attach"
 )
 
-// Predictor is everything that turns an attached batch into what is published: a deployed model, and where the
-// calibration says so a propagation.
+// Predictor turns an attached batch into published probabilities: by a deployed model and, if the calibration has one,
+// a propagation.
 type Predictor struct {
 	Model       Deployment
 	Expert      *Expert     // of own features; nil: the model answers alone

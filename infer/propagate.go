@@ -74,19 +74,20 @@ func errorSeeds(labels []int32, logits *graph.Dense, portable bool) *graph.Dense
 //
 //	F̃^{t+1}_j = α n_j(Σ_k B_jk F^t_k/√D_k + n_j F̃^t_j) + (1−α)F0_j,  F̃⁰ = F0,  table t = n_j F̃^t_j,  n_j = (D_j+1)^-½
 //
-// with F^{t+1} = α Â F^t + (1−α) F0 on the graph alone. Those of α = 1 are the hops of F0, of which
-// [Tables.Restarted] makes those of any α.
+// with F^{t+1} = α Â F^t + (1−α) F0 on the graph alone. With α = 1 they are the hops of F0, from which
+// [Tables.Restarted] makes the tables of any α.
 func PropagationTables(adj *graph.CSR, f0 *graph.Dense, alpha float32) *Tables {
 	checkGraph(adj, f0.Rows, "seeds")
 	return (&Recurrence{&restart{width: f0.Cols, keep: alpha, hops: PropagationSteps}, normalised}).tables(adj, f0)
 }
 
-// Restarted are the tables of a propagation for one α, of its hops (α = 1) on T or S. With V^s = Â^s F0 it is F^t =
-// (1−α) Σ_{s<t} α^s V^s + α^t V^t, so that of tables hop_s
+// Restarted are the tables of a propagation for one α, made of its hops (α = 1) on T or S. With V^s = Â^s F0, F^t =
+// (1−α) Σ_{s<t} α^s V^s + α^t V^t, so that tables hop_s give
 //
 //	table t = (1−α) Σ_{s<t} α^s hop_s + α^t hop_t
 //
-// which differs from [PropagationTables] by rounding. Whatever is linear in the tables can be done to the hops.
+// which differs from [PropagationTables] by rounding. An operation that is linear in the tables may be applied to the
+// hops.
 func (t *Tables) Restarted(alpha float32) *Tables { return &Tables{U: restarted(t.U, alpha)} }
 
 // restarted returns (1−α) Σ_{s<t} α^s hops_s + α^t hops_t for every t.
@@ -185,8 +186,7 @@ type NodeLogits interface {
 	GraphLogits(b *attach.Batch) *graph.Dense
 }
 
-// JointErrors deploys error propagation on the graph with the batch in it; the errors are those of model in that
-// graph.
+// JointErrors deploys error propagation on the graph with the batch in it; the errors are the model's in that graph.
 func JointErrors(adj *graph.CSR, labels []int32, model NodeLogits, alpha float32) JointPropagation {
 	checkGraph(adj, len(labels), "labels")
 	return &jointPropagation{host: newHost(adj, normalised), alpha: alpha, seeds: func(b *attach.Batch) *graph.Dense {
@@ -203,8 +203,8 @@ type jointPropagation struct {
 
 func (p *jointPropagation) Nodes() int { return p.host.adj.Rows }
 
-// Sweep is what Propagate gives at each α, to rounding, for the price of one: F of the arrivals is that of the hops
-// V^s = Â^s F0 on the graph with the batch in it, as in [Tables.Restarted].
+// Sweep returns Propagate's result for each α, to rounding, for the price of one: it makes F of the arrivals from the
+// hops V^s = Â^s F0 on the graph with the batch in it, as in [Tables.Restarted].
 func (p *jointPropagation) Sweep(batches []*attach.Batch, alphas []float32) [][]*graph.Dense {
 	out := make([][]*graph.Dense, len(alphas))
 	for _, b := range batches {

@@ -8,7 +8,7 @@ import (
 )
 
 // Recurrence takes nodes of a graph through the hops of a model, any part of the nodes at a time. It gives the rows of
-// the frozen tables and the logits of these nodes. Only the sums along edges are left to the caller, who may have the
+// the frozen tables and the logits of these nodes. Only the sums along edges are left to the caller, which may have the
 // graph in memory ([Network.Tables] has) or in tables on disk:
 //
 //	state, part = Enter(X)
@@ -28,22 +28,22 @@ func (m *Network) Recurrence() *Recurrence {
 	return &Recurrence{m.freezable(), m.Architecture.Operator}
 }
 
-// PropagationRecurrence is that of label and error propagation with α = 1 ([PropagationTables]), on seeds of a width.
-// They have no ways back, and Close is of no use.
+// PropagationRecurrence is the recurrence of label and error propagation with α = 1 ([PropagationTables]), on seeds of
+// a width. It has no ways back, and Close is of no use.
 func PropagationRecurrence(width int) *Recurrence {
 	return &Recurrence{&restart{width: width, keep: 1, hops: PropagationSteps}, normalised}
 }
 
-// LinearRecurrence is that of K hops of Â on any Z = XW ([HopTables]); Close adds no bias.
+// LinearRecurrence is the recurrence of K hops of Â on any Z = XW ([HopTables]); Close adds no bias.
 func LinearRecurrence(width, hops int) *Recurrence {
 	return &Recurrence{&mixture{bias: make([]float32, width), hops: hops}, normalised}
 }
 
-// State is what a node needs for the next hop; rows are nodes.
+// State is a node's numbers for the next hop; rows are nodes.
 type State struct {
 	Z    *graph.Dense // the node in the graph as it is; its leading columns are sent
 	Met  *graph.Dense // the node with one neighbour more; no columns before the last hop
-	Rest *graph.Dense // of a mixture with several weights Σ w_t Â^t z, of a restart z⁰, else no columns
+	Rest *graph.Dense // mixture with several weights: Σ w_t Â^t z; restart: z⁰; else no columns
 }
 
 // Beside returns the state as one matrix, Z, Met and Rest side by side.
@@ -83,12 +83,12 @@ func (r *Recurrence) Enter(x preprocess.Inputs, degrees []float32) (*State, *gra
 	return r.EnterSeeds(r.form.enter(x.Project(r.form.first())), degrees)
 }
 
-// EnterSeeds is [Recurrence.Enter] for seeds that need no weights, those of [PropagationRecurrence].
+// EnterSeeds is [Recurrence.Enter] for the seeds of [PropagationRecurrence], which need no weights.
 func (r *Recurrence) EnterSeeds(z *graph.Dense, degrees []float32) (*State, *graph.Dense) {
 	return r.run(-1, &State{Z: z}, nil, degrees)
 }
 
-// Send returns in∘z, what nodes in this state send to each neighbour at a hop (see [Operator]).
+// Send returns in∘z, the messages of nodes in this state to each neighbour at a hop (see [Operator]).
 func (r *Recurrence) Send(hop int, s *State, degrees []float32) *graph.Dense {
 	in, _ := r.operator.All(degrees, 0)
 	out := graph.NewDense(s.Z.Rows, r.Sent(hop))
@@ -101,8 +101,8 @@ func (r *Recurrence) Send(hop int, s *State, degrees []float32) *graph.Dense {
 	return out
 }
 
-// Step returns the state after a hop that is not the last one, and part hop+1 of the tables. Sums are what the nodes
-// were sent.
+// Step returns the state after a hop that is not the last one, and part hop+1 of the tables. Sums are the nodes' summed
+// messages.
 func (r *Recurrence) Step(hop int, s *State, sums *graph.Dense, degrees []float32) (*State, *graph.Dense) {
 	return r.run(hop, s, sums, degrees)
 }
@@ -154,7 +154,7 @@ type node struct {
 	in, out       float32   // scales of the node as it is
 	metIn, metOut float32   // and with one neighbour more
 	z, met, rest  []float32 // its row of the state before
-	sum           []float32 // what its neighbours send
+	sum           []float32 // its neighbours' messages
 
 	nextZ, nextMet, nextRest []float32 // its row of the state after, zeros before; empty where not wanted
 	u, ways                  []float32 // its row of the part of the tables, zeros before; empty where not wanted
@@ -264,7 +264,7 @@ func (w *tableWalk) step(hop int) {
 	w.now, w.at = next, w.at+ways
 }
 
-// next is the memory of the state after a hop: only what a later hop reads of it.
+// next is the memory of the state after a hop, with only the matrices that a later hop reads.
 func (w *tableWalk) next(hop int) *State {
 	m, next := w.adj.Rows, &State{}
 	switch f := w.form.(type) {
@@ -302,7 +302,7 @@ func (w *tableWalk) inPlace(hop int, of *graph.Dense) *graph.Dense {
 	return of
 }
 
-// send gets messages ready. Those of a convolution are as wide as its hidden layer: they are scaled edge by edge.
+// send makes messages ready. A convolution's messages are as wide as its hidden layer: they are scaled edge by edge.
 func (w *tableWalk) send(width int) {
 	if _, ok := w.form.(*convolution); ok {
 		return
@@ -319,7 +319,7 @@ func (w *tableWalk) send(width int) {
 	})
 }
 
-// gather adds what node j is sent to sum.
+// gather adds the messages to node j to sum.
 func (w *tableWalk) gather(s *scratch, sum []float32, j int) {
 	cols, vals := w.adj.Row(j)
 	if w.sent != nil {

@@ -140,8 +140,8 @@ func (f *frozenRestart) arrive(b *attach.Batch) *walk {
 		spare: b.Dense(n, classes), read: b.Read(f.tables), q: b.InvSqrtDegrees(1)}
 }
 
-// reads gives what arrival i has of the tables at this hop: back, the factor of h^{t−1} in what it gets from its
-// neighbours, (1−α)q²(a·c), and u = a·u_t.
+// reads returns the numbers that arrival i reads of the tables at this hop: back = (1−α)q²(a·c), the factor of h^{t−1}
+// in the returning messages, and u = a·u_t.
 func (w *walk) reads(i int) (back float32, u []float32) {
 	got, classes := w.read.Row(i), len(w.b2)
 	return (1 - w.net.Alpha) * w.q[i] * w.q[i] * got[0], got[1+w.hop*classes : 1+(w.hop+1)*classes]
@@ -172,7 +172,7 @@ func (f *frozenRestart) Embeddings(b *attach.Batch) *graph.Dense {
 //
 //	z̃⁰ = h⁰    z̃^{t+1} = (1−α)n(a·u_t + ã(q h^t) + (1−α)q(a·c)h^{t−1} + n z̃^t) + αh⁰    u_t = n z̃^t    c = 1/(D_i+1)
 //
-// What comes back to the arrival through its neighbours belongs to what they send it.
+// Messages that return to the arrival through its neighbours are part of the neighbours' messages.
 func (f *frozenRestart) ArrivedTables(b *attach.Batch) *Tables {
 	b.Check(f.Nodes())
 	n := b.Len()

@@ -2,9 +2,9 @@ package infer
 
 import "rivulet/graph"
 
-// sgc is Simple Graph Convolution (Wu et al., "Simplifying Graph Convolutional Networks", 2019), PyTorch
-// Geometric's SGConv: logits = Â^K X W + b, K = 2 unless said otherwise. Everything is linear in z = xW, so W is
-// applied first and only C columns travel.
+// sgc is Simple Graph Convolution (Wu et al., "Simplifying Graph Convolutional Networks", 2019), PyTorch Geometric's
+// SGConv: logits = Â^K X W + b, K = 2 by default. Everything is linear in z = xW, so W is applied first and only C
+// columns travel.
 var sgc = &Architecture{
 	Name: "sgc", Operator: normalised, Prefix: "lin.", Fewest: 1, Most: 1, Hops: 2, Implied: true, Mix: lastHop,
 	Tensors: []Tensor{{Tail: "weight", Self: 1}, {Tail: "bias", Bias: true}},

@@ -25,7 +25,7 @@ const (
 	defaultMetadataTTL = 2 * time.Second
 )
 
-// Login says who a client is. Its Mechanism is one of those below.
+// Login says who a client is. It holds one of the mechanisms below.
 type Login = wire.Login
 
 // SASL mechanisms.
@@ -42,8 +42,8 @@ type Options struct {
 	ClientID string
 	TLS      *tls.Config // nil: plaintext
 	Login    Login       // nil: nobody logs in
-	// Topics are those that the client asks the cluster about; none means all. Name them: a topic that this client
-	// may not see is then told from one that does not exist.
+	// Topics are the topics that the client asks the cluster about; none means all. Name them: the broker can then tell a
+	// topic that this client may not see from one that does not exist.
 	Topics []string
 	// MetadataTTL is how long a change of leaders may go unnoticed; 0 means 2 s.
 	MetadataTTL time.Duration
@@ -60,7 +60,7 @@ type Client struct {
 	fetches   fetch.Pool
 }
 
-// Connect returns a client. It opens no connection; [Client.Close] closes what others open through it.
+// Connect returns a client. It opens no connection; [Client.Close] closes the connections that are opened through it.
 func Connect(o Options) (*Client, error) {
 	if len(o.Brokers) == 0 {
 		return nil, errors.New("kafka: no brokers")
@@ -126,7 +126,7 @@ func (c *Client) coordinator(ctx context.Context, group string) (int32, error) {
 	return m.(*findcoordinator.Response).NodeID, nil
 }
 
-// topic returns what the cluster says of a topic that has partitions. The transport answers from its cache.
+// topic returns the cluster's metadata of a topic that has partitions. The transport answers from its cache.
 func (c *Client) topic(ctx context.Context, topic string) (*metadata.ResponseTopic, error) {
 	m, err := c.transport.RoundTrip(ctx, c.addr, &metadata.Request{TopicNames: []string{topic}})
 	if err != nil {
@@ -147,8 +147,8 @@ func (c *Client) topic(ctx context.Context, topic string) (*metadata.ResponseTop
 	return nil, fmt.Errorf("reading the partitions of %s: %w", topic, kafkago.UnknownTopicOrPartition)
 }
 
-// countPartitions returns how many partitions each topic has, without those that have none, and then an error of one
-// of them.
+// countPartitions returns how many partitions each topic has, without topics that have none, and then an error of one
+// of these.
 func (c *Client) countPartitions(ctx context.Context, topics ...string) (counts map[string]int, err error) {
 	counts = make(map[string]int, len(topics))
 	for _, name := range topics {

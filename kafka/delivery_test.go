@@ -43,7 +43,7 @@ func (b *bench) wantEnded() {
 	}
 }
 
-// Between publication and commit, whoever holds the delivery sees to what must be there before the commit.
+// Between publication and commit, the holder of the delivery writes the records that must be there before the commit.
 func TestNothingIsCommittedBeforeCommit(t *testing.T) {
 	b := newBench(t, 3)
 	g := &commits{}

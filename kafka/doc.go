@@ -1,39 +1,39 @@
-// Package kafka is the door to Kafka: it and the packages below it are the only ones that import kafka-go, and hold
-// all that works around it. It knows no graph, and imports nothing else of this module.
+// Package kafka is the door to Kafka: only it and the packages below it import kafka-go, and all workarounds for
+// kafka-go are here. It knows no graph, and imports nothing else of this module.
 //
 //	connect.go      a Client: connections, TLS, logins; requests that kafka-go lacks
 //	record.go       records, offsets, members                   codes.go         codes that callers tell apart
 //
-//	source.go       a Source: a member of a group               generation.go    what it may read and commit
+//	source.go       a Source: a member of a group               generation.go    the right to read and commit
 //	start.go        where a group without offsets begins        leave.go         a member that leaves
 //	places.go       where a generation begins
 //	fetch.go        a Cursor: one partition                     offsets.go       the group's offsets, a partition's range
 //	position.go     a log that is not the one that was read     topicid.go       ids of topics, epochs of leaders
-//	trail.go        what is committed beside offsets
-//	reader.go       a Reader: a topic without a group           tail.go          the newest records, for who watches
+//	trail.go        the mark that is committed beside offsets
+//	reader.go       a Reader: a topic without a group           tail.go          the newest records, for the live page
 //
 //	sink.go         a Sink: at least once                       transactions.go  exactly once
-//	shipment.go     what is published together                  session.go       a transactional id
+//	shipment.go     records published together                  session.go       a transactional id
 //	partition.go    which partition a key goes to               refused.go       batches refused for their content
 //	timestamps.go   the brokers' time in the place of a wrong one
 //
 // Below it: package fetch has many partitions share a request, package wire writes and reads record batches and
-// requests byte by byte, package retry says what an error asks for and waits, package balance shares out partitions,
-// and package probe takes a connection step by step, for checks.
+// requests byte by byte, package retry classifies errors and waits, package balance shares out partitions, and package
+// probe takes a connection step by step, for checks.
 //
 // # Reading
 //
 // A [Source] is a member of a consumer group. [Source.Join] returns one [Generation] after the other. A generation
-// gives a [Cursor] for every assigned partition, and commits offsets in its own name: the broker refuses commits of
-// an earlier generation. When a rebalance begins, the group waits for [Generation.End], so that what was read can
+// gives a [Cursor] for every assigned partition, and commits offsets in its own name: the broker refuses commits of an
+// earlier generation. When a rebalance begins, the group waits for [Generation.End], so that records already read can
 // still be committed.
 //
-// A small record batch may unpack to any size, so a [Cursor] unpacks it piece by piece: for each partition a few MiB
-// of records and one record are in memory. A record larger than SourceOptions.RecordBytes is given without its value,
-// with its [Damage]. Where the records of a batch cannot be told apart, one record with its Damage stands for all of
-// them: the checksum is wrong, the compression is unknown or broken, or the batch unpacks to more than a GiB and to
-// more than 64 times its size. Reading goes on after it. Message formats 0 and 1, which only logs from before Kafka
-// 0.11 hold, are not read: each of their messages is one record with Damage.
+// A small record batch may unpack to any size, so a [Cursor] unpacks it piece by piece: for each partition a few MiB of
+// records and one record are in memory. A record larger than SourceOptions.RecordBytes is given without its value, with
+// its [Damage]. If the records of a batch cannot be told apart, one record with its Damage stands for the whole batch:
+// the checksum is wrong, the compression is unknown or broken, or the batch unpacks to more than a GiB and to more than
+// 64 times its size. Reading goes on after it. Message formats 0 and 1, which only logs from before Kafka 0.11 hold,
+// are not read: each of their messages is one record with Damage.
 //
 // Cursors of one broker share requests ([fetch.Pool]): a consumer has at most four connections for fetches to each
 // broker, whatever the number of partitions. A cursor asks for more once its records have been taken, so that one that
@@ -59,46 +59,46 @@
 //	AddPartitionsToTxn ─▶ Produce ─────────────────────────────┐
 //	                      AddOffsetsToTxn ─▶ TxnOffsetCommit ──┴─▶ EndTxn
 //
-// A reader with isolation.level=read_committed sees each record once; one that reads uncommitted records sees those
-// of aborted transactions too. Three mechanisms keep other members out (KIP-98, KIP-447):
+// A reader with isolation.level=read_committed sees each record once; one that reads uncommitted records also sees
+// records of aborted transactions. Three mechanisms keep other members out (KIP-98, KIP-447):
 //
-//   - Transactional ids. Every partition that is read has one, id:topic:partition. A member writes under that of its
-//     first partition, and at the beginning of a generation opens those of all its partitions ([Transactions.Begin]).
-//     That ends at once what earlier owners have left open, whether they are dead or asleep, instead of after the
-//     transaction's timeout; an owner that wakes up finds its epoch too low, whatever it sends. No instance needs a
-//     name of its own. The ids of releases that joined the parts by dots are opened too.
+//   - Transactional ids. Every input partition has one, id:topic:partition. A member writes under the id of its first
+//     partition, and at the beginning of a generation opens the ids of all its partitions ([Transactions.Begin]).
+//     Opening ends at once the transactions that earlier owners left open, dead or asleep, which else would last until
+//     their timeout; an owner that wakes up finds its epoch too low, whatever it sends. No instance needs a name of its
+//     own. Ids in the form of older releases, which joined the parts by dots, are opened too.
 //   - The group's generation. TxnOffsetCommit carries member and generation, so a member of an earlier generation
 //     gets no offsets into a transaction, also while nobody has fenced it yet.
 //   - Stable offsets. A member that takes over a partition asks for its stable offset: the broker refuses to answer
 //     until the transactions that change the offset are over.
 //
-// Requests are repeated while that helps: each does the same when it is done twice, and record batches carry
-// sequences by which brokers know them. A commit whose answer is lost is asked for again, until it is known, before
-// anything else; and after any lost answer the next transaction gets a new epoch, so that nothing that is still on
-// its way is taken for a part of it. Coordinators that load or move, and transactions that are still being completed,
-// are waited for; the codes are looked for in the results of single partitions too. The price is four small requests
-// a shipment, and that read-committed readers wait for its end. Brokers must be of version 2.5 or newer, and the user
-// needs Write and Describe on the transactional ids (a prefix).
+// Requests are repeated while that helps: each does the same when it is done twice, and record batches carry sequences
+// by which brokers know them. A commit whose answer is lost is repeated until it is answered, before anything else; and
+// after any lost answer the next transaction gets a new epoch, so that a late request is not taken for a part of it.
+// Coordinators that load or move, and transactions that are still being completed, are waited for; the codes are looked
+// for in the results of single partitions too. The price is four small requests a shipment, and that read-committed
+// readers wait for its end. Brokers must be of version 2.5 or newer, and the user needs Write and Describe on the
+// transactional ids (a prefix).
 //
-// A record goes to the partition that the Java client's default partitioner would choose for its key (murmur2), so
-// the records of one key keep their order: a partition has one request under way at a time, and nothing overtakes a
-// request that is repeated. Records without a key have no order to keep; those of one shipment go to one partition,
-// and those of the next to the next.
+// A record goes to the partition that the Java client's default partitioner would choose for its key (murmur2), so the
+// records of one key keep their order: a partition has one request under way at a time, and nothing overtakes a request
+// that is repeated. Records without a key have no order to keep: one shipment sends them all to one partition, the next
+// shipment to the next partition.
 //
 // # Errors
 //
-// [retry.Judge] classifies them. Retriable: [retry.Attempts] waits for brokers, leaders, coordinators and topics,
-// with growing pauses, until the context ends. The log has a line when that begins and a line when it is over, and an
+// [retry.Judge] classifies them. Retriable: [retry.Attempts] waits for brokers, leaders, coordinators and topics, with
+// growing pauses, until the context ends. The log has a line when that begins and a line when it is over, and an
 // [retry.Observer] hears of each attempt. GenerationOver: the member joins again, opens its transactional ids again,
-// and reads on from the committed offsets. Permanent: missing rights, wrong passwords, a mistake in the wiring;
-// nobody waits for them. An error that is not one of Kafka's is permanent if its method Permanent() bool says so.
-// Content: a broker refuses a record batch for what is in it. A sink then
+// and reads on from the committed offsets. Permanent: missing rights, wrong passwords, a mistake in the wiring; nothing
+// waits for them. An error that does not come from Kafka is permanent if its method Permanent() bool says so. Content:
+// a broker refuses a record batch for its content. A sink then
 //
 //   - splits a batch that is too large for its topic, and fills the next ones less (the topic's max.message.bytes is
 //     not asked for: that is a right of its own),
-//   - stamps a batch anew whose timestamps are refused: with the broker's time, which the refusal gives away unless
-//     the topic limits both past and future; else with the nearest that is allowed; and where the broker does not say
-//     what is allowed, with none,
+//   - stamps a batch anew whose timestamps are refused: with the broker's time, which the refusal gives away unless the
+//     topic limits both past and future; else with the nearest allowed time; without timestamps if the broker names no
+//     limits,
 //   - leaves out single records that are refused all the same, and returns them as [Refusal]. The caller may publish
 //     something else in their place ([Sent.Add]), in the same transaction.
 //
@@ -106,13 +106,14 @@
 //
 // # Around kafka-go
 //
-// The list says what these packages do by themselves although the library offers something like it, why, and which
-// test fails without it. A test with a package's name is in that package, the others are here. Numbers are issues of
-// segmentio/kafka-go. What the library lacks altogether, kmsg describes (wire/request.go), and goes over the
-// library's connections: wire.TestRequestsOnTheWire, wire.TestAnswersThatAreNoneAreErrors.
+// The list names everything that these packages do themselves although the library offers something like it, the
+// reason, and the test that fails without it. A test with a package's name is in that package, the others are here.
+// Numbers are issues of segmentio/kafka-go. Requests that the library lacks altogether are described by kmsg
+// (wire/request.go) and go over the library's connections: wire.TestRequestsOnTheWire,
+// wire.TestAnswersThatAreNoneAreErrors.
 //
-//   - Its Reader keeps what it has fetched across a rebalance, so it hands out records of partitions that are
-//     somebody else's (1398) and may commit them under the new generation (1308). Here its ConsumerGroup is used for
+//   - Its Reader keeps what it has fetched across a rebalance, so it hands out records of partitions that another
+//     member owns now (1398) and may commit them under the new generation (1308). Here its ConsumerGroup is used for
 //     membership and heartbeats only, and cursors fetch. TestAnEndedGenerationCommitsNothing,
 //     consumer.TestRebalanceLosesNothingAndKeepsTheOrderOfKeys.
 //   - ConsumerGroup joins again as soon as a function of a generation returns. [Source] holds one open until
@@ -123,8 +124,8 @@
 //   - ConsumerGroup takes an error of OffsetFetch for "none committed", which would leave records out or repeat them.
 //     Offsets are asked for anew in each generation. consumer.TestAFailedOffsetFetchIsNotTakenForNoOffset.
 //   - A leader's ConsumerGroup shares out the partitions that one broker knows, and metadata is not the same at all
-//     brokers. The balancer goes by the most partitions that any member has seen, and a member asks for those that
-//     the assignment lacks. consumer.TestPartitionsOfAStaleBrokerAreAssigned,
+//     brokers. The balancer goes by the most partitions that any member has seen, and a member asks for those that the
+//     assignment lacks. consumer.TestPartitionsOfAStaleBrokerAreAssigned,
 //     TestPartitionsThatAreAssignedToNobodyAreAskedFor.
 //   - ConsumerGroup creates a topic that is missing where brokers allow it. [Source.Await] and [Generation.Changed]
 //     wait before it asks. consumer.TestTopicsAreNotCreatedButWaitedFor,
@@ -148,8 +149,8 @@
 //     consumer.TestAnOffsetOfADeletedTopicIsNotUsed.
 //   - Its zstd codec takes windows of 512 MiB, and its snappy codec believes any length. wire/unpack.go bounds both.
 //     wire.TestClaimsTakeNoMemory.
-//   - A context's deadline closes the connection. Deadlines are for brokers that hang, far beyond what they are asked
-//     to wait; what only paces something is a timer. TestAnIdleFetchKeepsItsConnection.
+//   - A context's deadline closes the connection. Deadlines are for brokers that hang, far beyond the wait that a
+//     request asks for; pauses use timers. TestAnIdleFetchKeepsItsConnection.
 //   - There is no transactional or idempotent writer (897, 797). session.go sends the requests of the protocol; codes
 //     55 and 120 have no names there. TestATransactionCommitsAllOrNothing, TestLostAnswersRepeatNothing.
 //   - Records are encoded one at a time through small writes. wire/batch.go writes whole batches into one buffer, for

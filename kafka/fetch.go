@@ -22,23 +22,23 @@ type Cursor struct {
 	logger   *slog.Logger
 	clock    retry.Clock
 
-	largest int          // of a record's key and value together
+	largest int          // key and value together
 	answer  *wire.Reader // the rest of the last answer; nil before the first
-	stable  int64        // where that answer says that committed transactions end; -1: nothing
-	high    int64        // and all that is replicated
+	stable  int64        // last stable offset (end of committed transactions) in that answer; -1: none
+	high    int64        // its high watermark
 
 	id       topicID // zero: not known
-	epoch    int32   // of the record before next; -1: not known
-	leader   int32   // the epoch of the leader that has what was read; -1: not known
-	trail    *trail  // of a group's generation; nil outside of one
+	epoch    int32   // leader epoch of the record before next; -1: not known
+	leader   int32   // epoch of the leader that has the records up to next; -1: not known
+	trail    *trail  // the generation's marks; nil outside of a group
 	follows  bool    // goes on in a topic that was made anew
 	alone    bool    // shares no requests with other partitions
 	observer retry.Observer
 	names    map[string]string
 }
 
-// alwaysRead is how large a record may be, key and value together, to be read whatever the limit is: its dead letter
-// has room for its value then.
+// alwaysRead is the size, key and value together, up to which a record is read whatever the limit is: so its dead
+// letter can hold its value.
 const alwaysRead = 1 << 20
 
 // cursor returns a cursor. largest is the largest record that it reads, key and value together; 0 means inHand.
@@ -82,13 +82,14 @@ func (c *Client) spread(ctx context.Context, cursors []*Cursor) {
 // Partition returns the partition that is read.
 func (c *Cursor) Partition() TopicPartition { return c.at }
 
-// Next returns the offset that is read next. It may lie beyond that of the last record and one, where the log has
-// holes or control records.
+// Next returns the offset that is read next. If the log has holes or control records, it lies further than one beyond
+// the last record.
 func (c *Cursor) Next() int64 { return c.next }
 
-// Await returns records from Next on, maybe none, and moves Next behind them; lag is how many records are left. They
-// take a few MiB and one record beside what came over the wire, however they were packed; what cannot be read has
-// its Damage. It waits for brokers. It returns an error for what does not mend by itself, or when ctx has ended.
+// Await returns records from Next on, maybe none, and moves Next behind them; lag is how many records are left. Their
+// memory is a few MiB and one record beside the bytes of the answer, however they were packed; a record that cannot be
+// read has its Damage. Await waits for brokers. It returns an error when ctx has ended, or for a failure that waiting
+// does not mend.
 func (c *Cursor) Await(ctx context.Context) (records []Record, lag int64, err error) {
 	for {
 		if records, lag, err = c.fetch(ctx); err == nil {
@@ -101,7 +102,7 @@ func (c *Cursor) Await(ctx context.Context) (records []Record, lag int64, err er
 	}
 }
 
-// fetch asks once, and once more where that has moved next.
+// fetch asks once, and once more if the error moved next.
 func (c *Cursor) fetch(ctx context.Context) (records []Record, lag int64, err error) {
 	if records, lag, err = c.ask(ctx); err != nil {
 		if err = c.settle(ctx, err); err == nil {
@@ -114,8 +115,8 @@ func (c *Cursor) fetch(ctx context.Context) (records []Record, lag int64, err er
 	return records, lag, nil
 }
 
-// ask takes records from the answer in hand or, where that is done, from the partition's leader. There may be no
-// records, also where next moves: control records and those of aborted transactions are passed over.
+// ask takes records from the answer in hand or, when that is used up, from the partition's leader. It may return no
+// records although next moves: control records and records of aborted transactions are passed over.
 func (c *Cursor) ask(ctx context.Context) (records []Record, lag int64, err error) {
 	if c.answer.Done() {
 		if err := c.request(ctx); err != nil {
@@ -135,7 +136,7 @@ func (c *Cursor) ask(ctx context.Context) (records []Record, lag int64, err erro
 	return records, max(0, c.stable-c.next), nil
 }
 
-// request fetches from the partition's leader, once that is known to have what was read.
+// request fetches from the partition's leader. It first checks that a new leader has the records that were read.
 func (c *Cursor) request(ctx context.Context) error {
 	leader, epoch, _ := c.client.leader(ctx, c.at) // a request to an unknown leader says why it is unknown
 	if epoch > c.leader && c.leader >= 0 && c.epoch >= 0 {

@@ -78,12 +78,12 @@ func (g *Generation) Current(ctx context.Context) error {
 	return nil
 }
 
-// Cursors returns a cursor for each assigned partition: at the group's offset or, where it has none, as
-// SourceOptions.Start says. It waits for brokers. It returns an error for what does not mend by itself or ends the
-// generation, or when ctx has ended.
+// Cursors returns a cursor for each assigned partition, at the group's offset or, if it has none, as
+// SourceOptions.Start says. It waits for brokers. It returns an error when ctx has ended, for a failure that ends the
+// generation, and for one that waiting does not mend.
 //
-// kafka-go's group gives offsets too, but takes an error of the coordinator for "none committed"; with Latest that
-// would leave records out.
+// kafka-go's group gives offsets too, but takes an error of the coordinator for "none committed"; with Latest, records
+// would be left out.
 func (g *Generation) Cursors(ctx context.Context) ([]*Cursor, error) {
 	s := g.source
 	outage := s.with.Outage(retry.StageOffsets, "group", s.opts.Group).GiveUpAt(retry.GenerationOver)
@@ -111,9 +111,9 @@ func (g *Generation) Cursors(ctx context.Context) ([]*Cursor, error) {
 }
 
 // Changed waits until the members have to share out the partitions anew: a topic has partitions that nobody was
-// assigned, or fewer than before, or was deleted and is there again: the offsets of a deleted topic say nothing of
-// the new one. It reports false if ctx ends before that. While a topic is missing it waits: joining anew would have
-// kafka-go create the topic where the brokers allow that.
+// assigned, or fewer than before, or was deleted and is there again, where the old topic's offsets mean nothing. It
+// reports false if ctx ends before that. While a topic is missing it waits: joining anew would have kafka-go create the
+// topic where the brokers allow that.
 func (g *Generation) Changed(ctx context.Context) bool {
 	s := g.source
 	for missing, complete := false, false; ; {
@@ -123,7 +123,7 @@ func (g *Generation) Changed(ctx context.Context) bool {
 		counts, err := s.client.countPartitions(ctx, s.opts.Topics...)
 		if err != nil {
 			missing = missing || errors.Is(err, kafkago.UnknownTopicOrPartition)
-			continue // the cursors say what is wrong
+			continue // the cursors report it
 		}
 		ids, known, err := s.client.topicIDs(ctx, s.opts.Topics...)
 		remade := err == nil && known && len(ids) == len(s.opts.Topics) && g.trail.left(ids)

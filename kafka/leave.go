@@ -8,14 +8,14 @@ import (
 	kafkago "github.com/segmentio/kafka-go"
 )
 
-// leaveTimeout bounds the wait for a coordinator that does not answer a member who leaves. The end of the
-// session removes the member then.
+// leaveTimeout bounds the wait for a coordinator that does not answer a leaving member. If it ends, the group removes
+// the member at the end of its session.
 const leaveTimeout = 5 * time.Second
 
-// Leave leaves the group and ends the last generation. Nothing of that may be under way any more.
+// Leave leaves the group and ends the last generation. No work of that generation may be under way any more.
 //
-// A join may be under way, which lasts until the group's other members have joined too. A member that has been in
-// the group has an id there, and leaves at once. A new one has no id before it has joined: Leave waits for that, for
+// A join may be under way, which lasts until the group's other members have joined too. A member that has been in the
+// group has an id there, and leaves at once. A new member has no id before it has joined: Leave waits for the join, for
 // the rebalance timeout at most.
 func (s *Source) Leave() {
 	if s.member != "" {

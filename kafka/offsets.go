@@ -16,7 +16,7 @@ import (
 	"rivulet/kafka/wire"
 )
 
-// groupOffsets returns the offsets of what positions does.
+// groupOffsets is positions without marks and metadata.
 func (c *Client) groupOffsets(ctx context.Context, group string, partitions []TopicPartition,
 	stable bool) (Offsets, error) {
 	stored, err := c.positions(ctx, group, partitions, stable)
@@ -27,17 +27,17 @@ func (c *Client) groupOffsets(ctx context.Context, group string, partitions []To
 	return offsets, err
 }
 
-// positions returns what the group stored for partitions, negative offsets where that is nothing. If
-// stable is set, an error says that a transaction is about to change them; else what open transactions are
-// about to change is left out.
+// positions returns the group's stored place of each partition; its offset is negative if none is stored. If stable is
+// set, an open transaction that is about to change an offset makes it an error; else changes of open transactions are
+// left out.
 func (c *Client) positions(ctx context.Context, group string, partitions []TopicPartition,
 	stable bool) (map[TopicPartition]place, error) {
 	offsets := make(map[TopicPartition]place)
 	if len(partitions) == 0 {
 		return offsets, nil
 	}
-	// A transaction that is not over makes the broker say UNSTABLE_OFFSET_COMMIT instead of the offset before it
-	// (KIP-447). A reader that began there would read again what the transaction is about to commit.
+	// While a transaction is open the broker answers UNSTABLE_OFFSET_COMMIT instead of the offset before it (KIP-447). A
+	// reader that began at that offset would read again the records that the transaction is about to commit.
 	const withStable = 7 // Kafka 2.5
 	req := kmsg.NewPtrOffsetFetchRequest()
 	req.Group, req.RequireStable = group, stable
@@ -96,8 +96,8 @@ func (c *Client) boundary(ctx context.Context, at TopicPartition, which int64) (
 	return found[at], err
 }
 
-// boundaries returns an offset of each partition: the first, the last (where the oldest open transaction begins, if
-// there is one), or that of the first record which is not older than a time in milliseconds, -1 if all are.
+// boundaries returns an offset of each partition: the first; the last (where the oldest open transaction begins, if
+// there is one); or, for a time in milliseconds, the first record which is not older, -1 if all are.
 func (c *Client) boundaries(ctx context.Context, all []TopicPartition, which int64) (Offsets, error) {
 	req := &listoffsets.Request{ReplicaID: -1, IsolationLevel: int8(kafkago.ReadCommitted)}
 	for _, at := range all {

@@ -11,18 +11,18 @@ import (
 type place struct {
 	offset   int64
 	mark     mark
-	metadata string // as it was committed beside the offset
+	metadata string // as stored beside the offset
 }
 
-// memory is what a source remembers of its topics from one generation to the next.
+// memory keeps a source's knowledge of its topics from one generation to the next.
 type memory struct {
-	ids    map[string]topicID         // of each topic
+	ids    map[string]topicID         // by topic
 	remade map[string]bool            // topics that were deleted and made anew
 	last   map[TopicPartition]*Cursor // of the last generation
-	said   bool                       // that brokers do not know ids
+	said   bool                       // the warning about brokers without topic ids was logged
 }
 
-// learn takes the topics' ids of today.
+// learn takes the topics' present ids.
 func (m *memory) learn(ids map[string]topicID) {
 	if m.ids == nil {
 		m.ids, m.remade = make(map[string]topicID), make(map[string]bool)
@@ -35,9 +35,8 @@ func (m *memory) learn(ids map[string]topicID) {
 	}
 }
 
-// places returns where to begin each assigned partition: at the group's offset, or as
-// SourceOptions.Start says. An offset of a topic that was deleted says nothing of the one that has its
-// name now, which is read from its beginning.
+// places returns where to begin each assigned partition: at the group's offset, or as SourceOptions.Start says. An
+// offset of a deleted topic does not hold for a new topic of that name, which is read from its beginning.
 func (g *Generation) places(ctx context.Context) (map[TopicPartition]place, error) {
 	s := g.source
 	ids, known, err := s.client.topicIDs(ctx, s.opts.Topics...)
@@ -85,8 +84,8 @@ func (g *Generation) places(ctx context.Context) (map[TopicPartition]place, erro
 	return places, nil
 }
 
-// stale reports whether what the group stored for a partition, under a topic's id if it is known, is of a
-// topic that was deleted since.
+// stale reports whether the group's offset of a partition belongs to a topic that was deleted since. stored is the
+// topic id beside the offset; zero: not known.
 func (m *memory) stale(at TopicPartition, stored, now topicID) bool {
 	if now == (topicID{}) {
 		return false

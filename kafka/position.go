@@ -10,10 +10,10 @@ import (
 	"rivulet/kafka/retry"
 )
 
-// Reasons for which records of the input are gone, as an [retry.Observer] hears of them.
+// Reasons for the loss of input records, for [retry.Observer].
 const (
 	LostRetention  = "retention"  // they were deleted before they were read
-	LostTruncation = "truncation" // the log ends, or divides, before what was read
+	LostTruncation = "truncation" // the log ends, or diverges, before the next offset
 	LostRecreated  = "recreated"  // their topic was deleted
 )
 
@@ -47,9 +47,9 @@ func (c *Cursor) settle(ctx context.Context, err error) error {
 	return err
 }
 
-// remade looks whether the topic is another one than the cursor reads, and reports whether the cursor has learnt of
-// one: the first, or, if it follows, one that was made anew, which it reads from the beginning. For others that is
-// an error, which ends the generation of a group: what it still commits is of the old topic.
+// remade looks whether the topic has another id than the cursor's. It returns true if the cursor had no id yet, or if
+// it follows its topic's name: then it reads the new topic from its beginning. Otherwise a new id is an error. It ends
+// the generation of a group, whose next commits would be offsets of the old topic.
 func (c *Cursor) remade(ctx context.Context) (learnt bool, err error) {
 	ids, known, err := c.client.topicIDs(ctx, c.at.Topic)
 	if err != nil || !known {
@@ -72,7 +72,7 @@ func (c *Cursor) remade(ctx context.Context) (learnt bool, err error) {
 	return false, fmt.Errorf("%w: %w", retry.ErrGeneration, errRemade)
 }
 
-// outOfRange goes on where the log begins, if what comes next has expired, or where it divides from what was read.
+// outOfRange moves next to the log's beginning if the next record has expired, or to where a truncated log diverges.
 func (c *Cursor) outOfRange(ctx context.Context) error {
 	first, err := c.client.boundary(ctx, c.at, kafkago.FirstOffset)
 	if err != nil {
@@ -105,7 +105,8 @@ func (c *Cursor) outOfRange(ctx context.Context) error {
 	return nil
 }
 
-// check asks a leader that is new whether its log holds what was read, and goes back to where it does not.
+// check asks a new leader whether its log holds the records that were read, and moves next back to where the logs
+// diverge.
 func (c *Cursor) check(ctx context.Context, leader int32) error {
 	end, err := c.client.epochEnd(ctx, c.at, leader, c.epoch)
 	if err != nil || end < 0 || end >= c.next {
@@ -121,7 +122,7 @@ func (c *Cursor) check(ctx context.Context, leader int32) error {
 	return nil
 }
 
-// lost moves next, and tells why.
+// lost moves next, and logs and reports the reason.
 func (c *Cursor) lost(reason string, to, records int64) {
 	c.logger.Warn("records are gone: reading goes on elsewhere", "reason", reason,
 		"topic", c.at.Topic, "partition", c.at.Partition, "from", c.next, "to", to, "records", records)

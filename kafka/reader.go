@@ -19,8 +19,8 @@ import (
 // ReaderOptions are a [Reader]'s. Zero values mean the defaults of [SourceOptions].
 type ReaderOptions struct {
 	Topic string
-	// Group, where not empty, is whose offsets [Reader.Group] reads and [Reader.Commit] stores. It must be of nobody
-	// who consumes: no generation fences it.
+	// Group, where not empty, is the group whose offsets [Reader.Group] reads and [Reader.Commit] stores. Nobody may
+	// consume in it: no generation fences the commits.
 	Group      string
 	FetchBytes int
 	FetchWait  time.Duration
@@ -114,10 +114,10 @@ func (r *Reader) Member() Member {
 // Current returns nil: a reader's group has no generations.
 func (*Reader) Current(context.Context) error { return nil }
 
-// Follow gives every record that comes after the call to take, from all partitions, one at a time, until ctx ends;
-// then it returns nil. What fails is waited for, and said once; what does not mend by itself is returned. A topic
-// that does not exist yet is waited for and read whole, and so are partitions that come later, once they are looked
-// at anew (every 5 s). started, where not nil, is called when reading begins.
+// Follow passes every record that comes after the call to take, from all partitions, one at a time, until ctx ends;
+// then it returns nil. Failures are waited for, and logged once; a failure that waiting does not mend is returned. A
+// topic that does not exist yet is waited for and read whole, as are partitions that are added later (looked up every 5
+// s). started, where not nil, is called when reading begins.
 func (r *Reader) Follow(ctx context.Context, started func(), take func(Record)) error {
 	f := &followState{Reader: r, take: take, which: kafkago.LastOffset}
 	trouble := r.with.Outage("topic " + r.opts.Topic).Attempts()
@@ -208,11 +208,11 @@ func (f *followState) follow(ctx context.Context, c *Cursor) error {
 // them.
 const readerNote = "rivulet refresh"
 
-// ReaderGroup says who uses a Reader's group, and where it stands in the topic.
+// ReaderGroup describes a Reader's group: its consuming members, and its offsets in the topic.
 type ReaderGroup struct {
-	Members []string // client ids of those who consume in the group; a Reader is never a member
-	Offsets Offsets  // the next ones to read, of partitions that have some
-	Foreign bool     // somebody else than a Reader has committed some of Offsets
+	Members []string // client ids of its consumers; a Reader is never a member
+	Offsets Offsets  // next offsets, of partitions that have one
+	Foreign bool     // some of Offsets were not committed by a Reader
 }
 
 // Group asks for the state of the group.

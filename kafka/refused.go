@@ -16,7 +16,7 @@ import (
 // Refusal is a record that was not published, for its content: it is larger than its topic takes, or a broker did
 // not take it for another reason. The records beside it were published.
 type Refusal struct {
-	// Place is the record's place in what was to be published, from 0.
+	// Place is the record's place among the published records, from 0.
 	Place int
 	// Err says why. [retry.Judge] calls it Content.
 	Err error
@@ -46,7 +46,7 @@ func (r *Refusal) Reason() string {
 type rejection struct {
 	code     kafkago.Error
 	message  string
-	numbers  []int32 // of records in the batch that it names
+	numbers  []int32 // records of the batch that the answer names
 	messages []string
 }
 
@@ -59,7 +59,7 @@ func newRejection(r *produce.ResponsePartition) *rejection {
 	return out
 }
 
-// err is why the record of a number is refused.
+// err is the reason for which the record of a number is refused.
 func (r *rejection) err(at TopicPartition, number int32, size int) error {
 	text := r.message
 	if k := slices.Index(r.numbers, number); k >= 0 && r.messages[k] != "" {
@@ -72,12 +72,12 @@ func (r *rejection) err(at TopicPartition, number int32, size int) error {
 		at.Partition, size, r.code, text)
 }
 
-// amend changes the batch that a broker refused for its content, or leaves records out of it. Each time something is
-// left to do: a batch has fewer records than before, or other timestamps, which happens twice at most.
+// amend changes a batch that a broker refused for its content, or leaves records out of it. That ends: each time the
+// batch has fewer records, or other timestamps, which happens twice at most.
 //
-// In a transaction the sequences of what follows stay those that the broker expects, as it has taken nothing of the
-// batch. That is not known where an earlier attempt had no answer, and may still arrive: then the transaction is
-// given up, and everything begins again under another epoch.
+// In a transaction the sequence numbers go on unchanged, as the broker has taken nothing of the batch. If an earlier
+// attempt had no answer, it may still arrive: then the transaction is given up, and everything begins again under
+// another epoch.
 func (s *Sink) amend(sh *Shipment, l *load, r *rejection) error {
 	b := *l.current()
 	var parts []wire.Batch
@@ -133,8 +133,8 @@ func (l *load) leaveOut(r *rejection, numbers ...int32) {
 	}
 }
 
-// learnLimit takes note that a topic does not take batches of twice this size. The true limit may be anything below
-// that: it is found by halving, and what is found is more than half of it.
+// learnLimit notes that a topic refuses batches of twice this size. The true limit is somewhere below that: halving
+// finds a size that is taken, more than half of the limit.
 func (s *Sink) learnLimit(topic string, limit int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -98,7 +98,7 @@ func both(t *testing.T, test func(t *testing.T, b *bench, to publisher, by Commi
 	}
 }
 
-// holds fails unless n predictions are published, each once and those of a key in order; in a transaction offset is the
+// holds fails unless n predictions are published, each once and in order for each key; in a transaction offset is the
 // group's.
 func (b *bench) holds(to publisher, n int, offset int64) {
 	b.t.Helper()
@@ -153,7 +153,7 @@ func TestBatchesThatAreTooLargeAreSplit(t *testing.T) {
 	})
 }
 
-// What is compressed is split by what it is before that.
+// Compressed batches are split by their size before compression.
 func TestCompressedBatchesAreSplit(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, 2)

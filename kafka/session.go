@@ -22,25 +22,25 @@ import (
 	"rivulet/kafka/wire"
 )
 
-// session is how the transaction coordinator knows a transactional id: a producer id and an epoch. Whoever opens a
-// session for the same id afterwards gets a higher epoch, and this one is fenced. One transaction at a time.
+// session is a producer id and an epoch, by which the transaction coordinator knows a transactional id. A session that
+// is opened later for the same id gets a higher epoch, and fences this one. It has one transaction at a time.
 //
-// The requests retry what may be retried; each may be repeated without harm while its transaction is open.
+// The requests retry failures that may pass; each may be repeated without harm while its transaction is open.
 type session struct {
 	sink     *Sink
 	id       string
 	timeout  time.Duration
 	producer int64
 	epoch    int16
-	// next is the sequence of the next record of a partition. Sequences begin at 0 with each epoch. One is used up when
-	// the broker has its record: a batch that is refused leaves its own to those that come in its place.
+	// next is the sequence of the next record of a partition. Sequences begin at 0 with each epoch. A sequence is used up
+	// when the broker has its record: the replacement of a refused batch takes over its sequences.
 	next map[TopicPartition]int32
-	// unclear says that a request of the transaction had no answer. It may still be on its way, and must not be taken
-	// for one of the next transaction.
+	// unclear says that a request of the transaction had no answer. It may still arrive, and must not be taken for a
+	// request of the next transaction.
 	unclear atomic.Bool
 }
 
-// open ends what an earlier session of the id left unfinished, fences it, and begins another.
+// open ends unfinished work of an earlier session of the id, fences that session, and begins another.
 func (s *Sink) open(ctx context.Context, id string, timeout time.Duration) (*session, error) {
 	tx := &session{sink: s, id: id, timeout: timeout, producer: -1, epoch: -1}
 	return tx, tx.init(ctx)
@@ -65,7 +65,7 @@ func (s *session) init(ctx context.Context) error {
 	return nil
 }
 
-// after is the sequence behind those of n records. After 2³¹-1 comes 0.
+// after is the sequence that follows n records. After 2³¹-1 comes 0.
 func after(first, n int32) int32 { return int32((int64(first) + int64(n)) & math.MaxInt32) }
 
 // addPartitions begins the transaction, or goes on with it: the coordinator will write the
@@ -102,8 +102,8 @@ func (s *session) commitOffsets(ctx context.Context, member Member, next Offsets
 	return err
 }
 
-// end commits or aborts. An answer that was lost leaves the end in doubt; the same request again settles that: the
-// coordinator does what it has not done yet, and says yes where it has.
+// end commits or aborts. A lost answer leaves the end in doubt; repeating the request settles that: the coordinator
+// then ends the transaction, or confirms that it has ended.
 func (s *session) end(ctx context.Context, commit bool) error {
 	what := "aborting"
 	if commit {
@@ -121,8 +121,8 @@ const (
 	longestCompletion = 256 * time.Millisecond
 )
 
-// do repeats a request until it succeeds, fails for good, or ctx ends. what says what it does to the transaction;
-// partitions are those that records are written to, if the request names them.
+// do repeats a request until it succeeds, fails for good, or ctx ends. what names the request in errors; partitions are
+// the ones that the request adds to the transaction, if any.
 func (s *session) do(ctx context.Context, what string, req kafkago.Request,
 	partitions ...TopicPartition) (kafkago.Response, error) {
 	attempts := s.sink.outage.Attempts()
@@ -147,8 +147,8 @@ func (s *session) do(ctx context.Context, what string, req kafkago.Request,
 	}
 }
 
-// refusal is why a request of a transaction was refused; nil if it was not. Brokers say so for the whole request, or
-// for each of its partitions.
+// refusal is the reason why a request of a transaction was refused; nil if it was not. Brokers refuse the whole
+// request, or single partitions.
 func refusal(req kafkago.Request, m kafkago.Response) error {
 	var a answers
 	switch r := m.(type) {
@@ -183,14 +183,13 @@ func refusal(req kafkago.Request, m kafkago.Response) error {
 	return a.worst
 }
 
-// answers gathers what a request was answered for each of its partitions.
+// answers gathers a request's answers for its partitions.
 type answers struct {
 	missing int
 	worst   error
 }
 
-// add notes one answer. An error that ends the attempts counts for more than one that does not, and that for
-// more than "not attempted".
+// add notes one answer. An error that ends the attempts outweighs one that does not, which outweighs "not attempted".
 func (a *answers) add(topic string, id int32, code int16) {
 	a.missing--
 	if code == 0 {
@@ -202,21 +201,20 @@ func (a *answers) add(topic string, id int32, code int16) {
 	}
 }
 
-// TransactionalIDFor returns the transactional id under which the members of a group write for a partition
-// that they read: id:topic:partition. Two groups never have the same one, whatever their names are: a
-// topic's name has no colon.
+// TransactionalIDFor returns the transactional id under which the members of a group write for a partition that they
+// read: id:topic:partition. Two groups never have the same one, whatever their names: a topic's name has no colon.
 func TransactionalIDFor(id, topic string, partition int) string {
 	return id + ":" + topic + ":" + strconv.Itoa(partition)
 }
 
-// formerID is the id under which members of releases wrote that joined its parts by dots. Group a.b with topic c and
-// group a with topic b.c had the same one.
+// formerID is the transactional id in the form of older releases, which joined its parts by dots. Group a.b with topic
+// c and group a with topic b.c had the same one.
 func formerID(id string, at TopicPartition) string {
 	return id + "." + at.Topic + "." + strconv.Itoa(at.Partition)
 }
 
-// fenceFormer ends what a member of such a release has left open for a partition, and fences it. Nobody writes under
-// that id here, so rights for it are not needed: who has none has no member that wrote.
+// fenceFormer ends transactions that a member of an older release left open for a partition, and fences it. Nobody
+// writes under that id here, so missing rights for it are no error: a user without them had no member that wrote.
 func (s *Sink) fenceFormer(ctx context.Context, id string, at TopicPartition, timeout time.Duration) error {
 	_, err := s.open(ctx, formerID(id, at), timeout)
 	if errors.Is(err, kafkago.TransactionalIDAuthorizationFailed) {

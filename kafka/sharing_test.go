@@ -130,8 +130,8 @@ func (b *bench) until(what string, condition func() bool) {
 	}
 }
 
-// A member of an older release and one of this share a group, whoever comes first and leads it; the partitions go over
-// to the new one when the old one leaves, and back. Nothing is left out or read twice.
+// A member of an older release and a present one share a group, whichever comes first and leads it; the partitions go
+// over to the new one when the old one leaves, and back. Nothing is left out or read twice.
 func TestOldAndNewMembersShareAGroup(t *testing.T) {
 	for name, order := range map[string][2]bool{"old first": {true, false}, "new first": {false, true}} {
 		t.Run(name, func(t *testing.T) {
@@ -189,7 +189,7 @@ func (f forgetful) AssignGroups(members []kafkago.GroupMember, all []kafkago.Par
 	return f.RangeGroupBalancer.AssignGroups(members, all)
 }
 
-// view is what a member tells the group's leader.
+// view is a member's message to the group's leader.
 type view struct {
 	Partitions map[string]int
 	Asked      int

@@ -39,11 +39,11 @@ type Shipment struct {
 type load struct {
 	at      TopicPartition
 	batches []wire.Batch
-	written int    // so many of them; the next one is the current one
-	wire    []byte // the current one as it is sent; nil: it has not been sent yet
-	// sequence is that of the current batch's first record, in a transaction.
+	written int    // number of written batches; the next one is current
+	wire    []byte // the current batch as it is sent; nil: not sent yet
+	// sequence is the sequence number of the current batch's first record, in a transaction.
 	sequence int32
-	unsure   bool // an attempt to write the current batch, or what it was split from, may have succeeded
+	unsure   bool // an attempt to write the current batch, or the batch that it was split from, may have succeeded
 	refused  []Refusal
 }
 
@@ -65,8 +65,8 @@ func (s *Sink) Shipment() *Shipment {
 	return sh
 }
 
-// Add encodes a record for a topic: for the partition of its key, or one partition for all records of the shipment
-// that have none. It waits while the topic does not exist. The record's memory may be used again afterwards.
+// Add encodes a record for a topic: for the partition of its key, or, without a key, for the one partition that this
+// shipment chose. It waits while the topic does not exist. The record's memory may be used again afterwards.
 func (s *Shipment) Add(ctx context.Context, topic string, r *Record) error {
 	k := slices.IndexFunc(s.lanes, func(l *lane) bool { return l.topic == topic })
 	if k < 0 {
@@ -120,8 +120,8 @@ func (s *Shipment) join(tx *session) {
 	}
 }
 
-// seal finishes the current batch of a load, unless that has been done. One that has become too large, by what was
-// learned of the topic since it was filled, is split before.
+// seal finishes the current batch of a load, unless that has been done. If the topic's limit has been found lower since
+// the batch was filled, the batch is split before.
 func (s *Sink) seal(sh *Shipment, l *load) error {
 	if l.wire != nil {
 		return nil
@@ -142,9 +142,9 @@ func (s *Sink) seal(sh *Shipment, l *load) error {
 	return nil
 }
 
-// ship writes a shipment, one request a leader at a time, and returns when all in-sync replicas have it. What
-// failed is repeated before anything behind it in the same partition; what is refused for its content is changed,
-// or left out and returned.
+// ship writes a shipment, one request a leader at a time, and returns when all in-sync replicas have it. Failed batches
+// are repeated before anything behind them in the same partition. Batches that are refused for their content are
+// changed; records that are refused all the same are left out and returned.
 func (s *Sink) ship(ctx context.Context, sh *Shipment) (refused []Refusal, err error) {
 	attempts := s.outage.Attempts()
 	for left := sh.loads; len(left) > 0; left = unwritten(left) {
@@ -258,8 +258,8 @@ func (s *Sink) write(ctx context.Context, sh *Shipment, loads []*load) error {
 	return worst(errs)
 }
 
-// ask sends one request and waits for the answer. The deadline is for a broker that hangs: it ends the connection,
-// so it is well beyond what a slow one takes.
+// ask sends one request and waits for the answer. The deadline is for a broker that hangs: it ends the connection, so
+// it is well beyond the time that a slow broker takes.
 func (s *Sink) ask(ctx context.Context, req kafkago.Request) (kafkago.Response, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout+10*time.Second)
 	defer cancel()

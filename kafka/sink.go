@@ -34,9 +34,9 @@ type Sink struct {
 	outage      *retry.Outage
 	log         *slog.Logger
 
-	allowed atomic.Pointer[wire.Span] // what a broker said of timestamps; nil: none has been refused
+	allowed atomic.Pointer[wire.Span] // timestamps that a broker allows; nil: none has been refused
 	mu      sync.Mutex
-	limits  map[string]int // of topics that refused a batch for its size: the size to which others are filled
+	limits  map[string]int // for topics that refused a batch for its size: the size to fill batches to
 }
 
 // NewSink returns a sink that compresses record batches with gzip, snappy, lz4 or zstd; none or empty means none. It
@@ -93,17 +93,18 @@ func (s *Sink) post(ctx context.Context, sh *Shipment) ([]Refusal, error) {
 	return refused, err
 }
 
-// Delivery is a shipment that has been published, with offsets that have not been committed. Whoever holds it calls
-// Commit or Abort, once.
+// Delivery is a shipment that has been published, with offsets that have not been committed. Its holder calls Commit or
+// Abort, once.
 type Delivery interface {
-	// Commit stores the offsets. In a transaction it ends that, and the records become visible with the offsets.
+	// Commit stores the offsets. If the delivery is a transaction, this ends it, and the records become visible with the
+	// offsets.
 	Commit(ctx context.Context) error
-	// Abort gives the delivery up: its offsets are not committed, and what they are of is read again. A transaction
-	// is ended at once, also where ctx has ended, and its records become visible to no read-committed reader; what
-	// was published without one stays published.
+	// Abort gives the delivery up: its offsets are not committed, and their records are read again. A transaction is ended
+	// at once, even if ctx has ended, and no read-committed reader ever sees its records; records that were published
+	// without one stay published.
 	Abort(ctx context.Context) error
-	// Published returns when the brokers acknowledged what makes the records visible: their publication, or the end
-	// of their transaction. It is zero before that.
+	// Published returns when the brokers acknowledged the step that makes the records visible: their publication, or the
+	// end of their transaction. It is zero before that.
 	Published() time.Time
 	// Refused are the records that were not published, for their content, in the order of their places.
 	Refused() []Refusal
@@ -112,8 +113,8 @@ type Delivery interface {
 // Sent is the delivery of a shipment. More may be added to it while it is neither committed nor aborted.
 type Sent interface {
 	Delivery
-	// Add publishes another shipment, in the transaction if there is one. Refused is of that one afterwards. After an
-	// error the delivery is aborted.
+	// Add publishes another shipment, in the transaction if there is one. Refused then returns the refusals of that
+	// shipment. After an error the delivery is aborted.
 	Add(ctx context.Context, sh *Shipment) error
 }
 
@@ -157,7 +158,7 @@ func (d *acknowledgement) Commit(ctx context.Context) error {
 	return nil
 }
 
-// Abort has nothing to do: what was published stays, and is published again, as its offsets are not committed.
+// Abort has nothing to do: published records stay, and are published again, as their offsets are not committed.
 func (d *acknowledgement) Abort(context.Context) error { return nil }
 
 // Published returns when the brokers had acknowledged everything.

@@ -26,7 +26,7 @@ const (
 
 // SourceOptions are a source's. Zero values mean the defaults named here.
 type SourceOptions struct {
-	// Group is the consumer group, Topics what it reads.
+	// Group is the consumer group, Topics the input topics.
 	Group  string
 	Topics []string
 	// Start is for topics for which the group has no committed offset; empty means Earliest, and AtTime wants
@@ -84,8 +84,8 @@ func (o *SourceOptions) complete() error {
 		fill("WatchInterval", &o.WatchInterval, defaultWatchInterval))
 }
 
-// bufferBytes bounds what cursors have fetched and nobody has taken, over all partitions of a source, as it comes
-// over the wire. A partition always has at least one record batch.
+// bufferBytes bounds the bytes, as they come over the wire, that the cursors of a source have fetched and nobody has
+// taken. A partition always has at least one record batch.
 const bufferBytes = 64 << 20
 
 // Defaults that a [Source] and a [Reader] share.
@@ -110,7 +110,7 @@ type Source struct {
 	joining *retry.Attempts
 	// balancer knows how many partitions each topic has, as this member has last seen it.
 	balancer *balance.Balancer
-	// begun is how many partitions each topic had when Await first saw the cluster: those that came later are read
+	// begun is how many partitions each topic had when Await first saw the cluster: partitions that come later are read
 	// whole. It is 0 for a topic for which a generation has found or chosen a start.
 	begun  map[string]int
 	memory memory
@@ -165,8 +165,8 @@ func (s *Source) Await(ctx context.Context) error {
 	}
 }
 
-// Join joins the group, or joins it again after a generation has ended, and returns the next generation. It waits
-// for brokers and coordinators. It returns an error for what does not mend by itself, or when ctx has ended.
+// Join joins the group, or joins it again after a generation has ended, and returns the next generation. It waits for
+// brokers and coordinators. It returns an error when ctx has ended, or for a failure that waiting does not mend.
 func (s *Source) Join(ctx context.Context) (*Generation, error) {
 	if s.group == nil {
 		var err error

@@ -143,7 +143,7 @@ func TestNewPartitionsAreNoticed(t *testing.T) {
 	}
 }
 
-// What fails at once does not join again and again: the group's next generation waits, and says so.
+// A member that fails at once does not join again and again: the group's next generation waits, and says so.
 func TestAFailureHoldsTheNextJoinBack(t *testing.T) {
 	b := newBench(t, 1)
 	s := b.source(asIs)

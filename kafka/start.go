@@ -13,10 +13,10 @@ import (
 
 // begin fills in where to start in partitions for which the group has no offset.
 //
-// SourceOptions.Start is for a topic for which the group has no offset at all. It is chosen once: the member with
-// the topic's first partition commits a position for every partition, in one request and before anything is read;
-// the other members wait for that. From then on a partition without an offset is one that was added later, and all
-// that is in it has come since: it is read from its beginning, no matter who ran when it was added.
+// SourceOptions.Start is for a topic for which the group has no offset at all. It is chosen once: the member with the
+// topic's first partition commits a position for every partition, in one request and before anything is read; the other
+// members wait for that. From then on a partition without an offset is one that was added later, and all its records
+// have come since: it is read from its beginning, no matter which members ran when it was added.
 func (g *Generation) begin(ctx context.Context, offsets Offsets) error {
 	for topic, own := range byTopic(maps.Keys(offsets)) {
 		missing := slices.DeleteFunc(slices.Clone(own),
@@ -41,8 +41,8 @@ func (g *Generation) begin(ctx context.Context, offsets Offsets) error {
 	return nil
 }
 
-// start returns the group's offsets of all partitions of a topic, of which this member has own. If there is none it
-// chooses and commits them, or waits for the member who does.
+// start returns the group's offsets of all partitions of a topic. own are this member's partitions. If no partition has
+// an offset, start chooses and commits all of them, or waits for the member that does.
 func (g *Generation) start(ctx context.Context, topic string, own []int32) (Offsets, error) {
 	s := g.source
 	counts, err := s.client.countPartitions(ctx, topic)
@@ -55,7 +55,7 @@ func (g *Generation) start(ctx context.Context, topic string, own []int32) (Offs
 	}
 	outage := s.with.Outage(retry.StageOffsets, "group", s.opts.Group).GiveUpAt(retry.GenerationOver).Quiet(quietStarts)
 	for trouble := outage.Attempts(); ; {
-		// Not the stable ones: whether others are in a transaction says nothing of the start.
+		// Not the stable ones: whether another member is in a transaction does not matter for the start.
 		offsets, err := s.client.groupOffsets(ctx, s.opts.Group, all, false)
 		switch none := err == nil && slices.Max(slices.Collect(maps.Values(offsets))) < 0; {
 		case none && slices.Contains(own, 0):
@@ -91,8 +91,8 @@ func (g *Generation) choose(ctx context.Context, offsets Offsets) error {
 	return g.Commit(ctx, offsets)
 }
 
-// first returns where the group starts in a partition. One that was made after Await began is read
-// from its beginning.
+// first returns where the group starts in a partition. A partition that was made after Await began is read from its
+// beginning.
 func (s *Source) first(ctx context.Context, at TopicPartition) (int64, error) {
 	if at.Partition >= s.begun[at.Topic] {
 		return s.client.boundary(ctx, at, kafkago.FirstOffset)

@@ -12,8 +12,8 @@ import (
 	"rivulet/kafka/wire"
 )
 
-// together returns the generations of two members that share the two partitions of the topic of arrivals, that of
-// partition 0 first.
+// together returns the generations of two members that share the two partitions of the topic of arrivals; first has
+// partition 0.
 func (b *bench) together(one, two *Source) (first, second *Generation) {
 	b.t.Helper()
 	alone := b.joined(one)

@@ -16,15 +16,14 @@ var ErrGone = errors.New("there is no such record, or not any more")
 
 // TailOptions are a [Tail]'s.
 type TailOptions struct {
-	// Since is the time of the oldest records to read. Those of partitions that come later are read from the beginning.
+	// Since is the time of the oldest records to read. Partitions that come later are read from the beginning.
 	Since time.Time
 	// Backlog is the most records of a partition that may lie before its end and are still read; at least 1.
 	Backlog int64
 }
 
-// Tail reads the newest records of one topic, for those who watch it: outside of any group's generations, isolation
-// read_committed. It commits nothing, and where it cannot keep up it leaves records out. One goroutine at a time
-// uses it.
+// Tail reads the newest records of one topic for the live page: outside of any group's generations, isolation
+// read_committed. It commits nothing, and if it cannot keep up it leaves records out. One goroutine at a time uses it.
 type Tail struct {
 	reader  *Reader
 	opts    TailOptions
@@ -35,7 +34,7 @@ type Tail struct {
 	skipped int64
 }
 
-// Sight is what a [Tail] saw of its topic.
+// Sight is a [Tail]'s view of its topic.
 type Sight struct {
 	Ends Offsets // where the committed records of each partition end
 	// Anew says that this is another log than at the look before: the topic was made anew, or cut off.
@@ -47,7 +46,7 @@ func (r *Reader) Tail(o TailOptions) *Tail {
 	return &Tail{reader: r, opts: o, cursors: map[TopicPartition]*Cursor{}}
 }
 
-// Look asks where the partitions end now. An error leaves everything as it was.
+// Look finds out where the partitions end now. An error changes nothing.
 func (t *Tail) Look(ctx context.Context) (Sight, error) {
 	all, err := t.reader.partitions(ctx)
 	if err != nil {

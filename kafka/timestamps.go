@@ -7,8 +7,7 @@ import (
 	"rivulet/kafka/wire"
 )
 
-// now is the time that records get which have none of their own: this process' clock, unless a broker has said that
-// it is wrong.
+// now is the time of records that have none of their own: this process' clock, unless a broker has refused it.
 func (s *Sink) now() time.Time {
 	now := s.clock.Now()
 	allowed := s.allowed.Load()
@@ -21,8 +20,8 @@ func (s *Sink) now() time.Time {
 // warnEvery is how often a wrong clock is worth a line in the log.
 const warnEvery = time.Hour
 
-// learnClock takes note of what a broker said in a refusal, and warns of the difference. It returns nil
-// where it said nothing of use.
+// learnClock stores the limits that a broker's refusal names, and warns of the clocks' difference. It returns nil if
+// the refusal names no limits.
 func (s *Sink) learnClock(at TopicPartition, r *rejection) *wire.Span {
 	now := s.clock.Now()
 	allowed := wire.ReadSpan(strings.Join(append([]string{r.message}, r.messages...), " "), now)

@@ -44,7 +44,7 @@ func (c *Client) topicIDs(ctx context.Context, topics ...string) (ids map[string
 }
 
 // epochEnd asks a partition's leader, in the epoch that it is thought to be in, where the records of an epoch end:
-// what was read beyond that is not in the log any more (KIP-320). -1: the leader does not know.
+// offsets beyond that are not in the log any more (KIP-320). -1: the leader does not know.
 func (c *Client) epochEnd(ctx context.Context, at TopicPartition, leader, epoch int32) (int64, error) {
 	req := kmsg.NewPtrOffsetForLeaderEpochRequest()
 	req.ReplicaID = -1
@@ -76,11 +76,11 @@ func (c *Client) epochEnd(ctx context.Context, at TopicPartition, leader, epoch 
 	return 0, fmt.Errorf("asking where epoch %d of %s/%d ends: no answer", epoch, at.Topic, at.Partition)
 }
 
-// mark is what is committed beside an offset, so that whoever takes over sees whether it is of the topic that is
-// there now, and of the log.
+// mark is stored beside an offset, so that the next reader of the partition sees whether the offset belongs to the
+// present topic and log.
 type mark struct {
 	topic topicID // zero: not known
-	epoch int32   // that of the record before the offset; -1: not known
+	epoch int32   // leader epoch of the record before the offset; -1: not known
 }
 
 // markPrefix begins the metadata of the offsets that Rivulet commits.
@@ -94,8 +94,7 @@ func (m mark) metadata() string {
 	return markPrefix + base64.RawURLEncoding.EncodeToString(m.topic[:])
 }
 
-// markOf reads what was committed. The epoch counts beside a topic only: other clients commit 0 for one that they do
-// not know.
+// markOf reads a stored mark. The epoch counts only beside a topic id: other clients commit 0 for an unknown epoch.
 func markOf(metadata string, epoch int32) mark {
 	text, ours := strings.CutPrefix(metadata, markPrefix)
 	id, err := base64.RawURLEncoding.DecodeString(text)
@@ -108,7 +107,7 @@ func markOf(metadata string, epoch int32) mark {
 // epochs says in which leader's epoch the records of one partition were written.
 type epochs []wire.EpochStart
 
-// mostEpochs is how many changes of leaders are remembered of what is not committed yet.
+// mostEpochs is how many changes of leaders are remembered for records that are not committed yet.
 const mostEpochs = 64
 
 // add notes that the records from an offset on are of an epoch.

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// trail is what the cursors of a generation have learnt of their partitions, for the marks of the offsets that the
-// generation commits. Several goroutines use it; nil knows nothing.
+// trail collects topic ids and leader epochs from the cursors of a generation, for the marks of its commits. Several
+// goroutines use it; nil knows nothing.
 type trail struct {
 	mu     sync.Mutex
 	ids    map[string]topicID
@@ -44,7 +44,7 @@ func (t *trail) note(at TopicPartition, first int64, epoch int32) {
 	t.epochs[at] = t.epochs[at].add(first, epoch)
 }
 
-// mark returns what to commit beside the next offset of a partition.
+// mark returns the mark to commit beside the next offset of a partition.
 func (t *trail) mark(at TopicPartition, next int64) mark {
 	if t == nil {
 		return mark{epoch: -1}

@@ -12,7 +12,7 @@ import (
 	"rivulet/kafka/retry"
 )
 
-// DefaultTransactionTimeout is the transaction timeout where nothing is said.
+// DefaultTransactionTimeout is the default transaction timeout.
 const DefaultTransactionTimeout = time.Minute
 
 // Transactions publishes shipments exactly once, each in a transaction of its own. It serves one member of a
@@ -31,10 +31,10 @@ type Transactions struct {
 	open    *transaction // published, and not ended; nil: there is none
 }
 
-// Transactions returns what publishes in transactions. id begins the transactional ids: those of the partitions that
-// are read, as [TransactionalIDFor] says. All members of a group have the same; different groups, different ones.
-// timeout is how long a transaction may be open before the brokers abort it; 0 means DefaultTransactionTimeout. It
-// must not be over the brokers' transaction.max.timeout.ms (15 minutes by Kafka's default).
+// Transactions returns a publisher in transactions. id begins the transactional ids, one for each input partition
+// ([TransactionalIDFor]). All members of a group have the same id; different groups, different ones. timeout is how
+// long a transaction may be open before the brokers abort it; 0 means DefaultTransactionTimeout. It must not be over
+// the brokers' transaction.max.timeout.ms (15 minutes by Kafka's default).
 func (s *Sink) Transactions(id string, timeout time.Duration) (*Transactions, error) {
 	if id == "" {
 		return nil, errors.New("kafka: transactions need an ID")
@@ -52,8 +52,8 @@ func (s *Sink) Transactions(id string, timeout time.Duration) (*Transactions, er
 const openAtOnce = 8
 
 // Begin is called once a generation, before the offsets of its partitions are read. It opens the transactional id of
-// every assigned partition, which ends the transactions of all who wrote for these partitions before, and fences
-// them, be they dead or only slow. Publish then writes under the first one. Begin waits for brokers until ctx ends.
+// every assigned partition. That ends the transactions of all earlier writers for these partitions, and fences them, be
+// they dead or only slow. Publish then writes under the first id. Begin waits for brokers until ctx ends.
 func (t *Transactions) Begin(ctx context.Context, by Committer, assigned []TopicPartition) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -86,10 +86,9 @@ func (t *Transactions) Begin(ctx context.Context, by Committer, assigned []Topic
 	return nil
 }
 
-// Publish writes a shipment, and offsets, into a transaction; the delivery's Commit or Abort ends that. After an
-// error of any of the three, and after an abort, the generation is over: whether the shipment was delivered is seen
-// by reading the group's offsets, once the next Begin for its partitions has ended the transaction. The shipment
-// must not be used any more.
+// Publish writes a shipment, and offsets, into a transaction; the delivery's Commit or Abort ends it. After an error of
+// any of the three, and after an abort, the generation is over: the next Begin for its partitions ends the transaction,
+// and then the group's offsets tell whether the shipment was delivered. The shipment must not be used any more.
 func (t *Transactions) Publish(ctx context.Context, sh *Shipment, next Offsets, by Committer) (Sent, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -117,7 +116,7 @@ func (t *Transactions) Publish(ctx context.Context, sh *Shipment, next Offsets, 
 	return d, nil
 }
 
-// failed gives the session up after an error in its transaction, and says what that ends.
+// failed gives the session up after an error in its transaction, and returns the error with its verdict.
 func (t *Transactions) failed(ctx context.Context, err error) error {
 	s := t.session
 	t.open, t.session = nil, nil
@@ -148,7 +147,7 @@ func (t *Transactions) fill(ctx context.Context, d *transaction, sh *Shipment, n
 	}
 	err = cmp.Or(err, <-shipped)
 	if err != nil && ctx.Err() == nil {
-		return context.Cause(both) // what failed first; the other says that it was cancelled
+		return context.Cause(both) // the first failure; the other says only that it was cancelled
 	}
 	return err
 }
@@ -218,8 +217,8 @@ func (d *transaction) Commit(ctx context.Context) error {
 	return nil
 }
 
-// Abort ends the transaction without anything in it. Nothing is published after it before the next Begin: the
-// offsets of later shipments are beyond those of this one.
+// Abort ends the transaction without its records and offsets. Nothing is published before the next Begin: later
+// shipments would commit offsets beyond the aborted ones.
 func (d *transaction) Abort(ctx context.Context) error {
 	t := d.of
 	t.mu.Lock()

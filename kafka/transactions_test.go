@@ -26,7 +26,7 @@ import (
 // anybody commits as no member of the group, which brokers allow while the group has none.
 var anybody = member{Group: "g", Generation: -1}
 
-// member is a Committer of which only the name counts.
+// member is a Committer that has only a name.
 type member Member
 
 func (m member) Member() Member { return Member(m) }
@@ -81,8 +81,8 @@ func (b *bench) offset(at TopicPartition) int64 {
 	return -1
 }
 
-// want holds what a read-committed reader sees against n predictions, each once and those of a key in order, and the
-// group's offset of zero against offset.
+// want compares a read-committed reader's records with n predictions, each once and in order for each key, and the
+// group's offset of partition zero with offset.
 func (b *bench) want(n int, offset int64) {
 	b.t.Helper()
 	last := make(map[string]int)
@@ -209,8 +209,8 @@ func TestWhatCannotBePublishedIsReturnedAndAborted(t *testing.T) {
 	b.want(0, -1)
 }
 
-// A process that is gone before it has asked for the commit: what it wrote is aborted by whoever takes its partitions,
-// also where that one writes under the id of another partition.
+// If a process is gone before it has asked for the commit, the next owner of its partitions aborts its records, also if
+// that owner writes under the id of another partition.
 func TestACrashBeforeTheCommitIsCleanedUp(t *testing.T) {
 	for name, assigned := range map[string][]TopicPartition{"its own partition": {one}, "that and another": {one, zero}} {
 		t.Run(name, func(t *testing.T) {
@@ -349,7 +349,7 @@ func TestAFencedProducerWritesNothing(t *testing.T) {
 	b.want(100, 100)
 }
 
-// The group's generation fences where no transactional id does: here the new owner has not opened that of the old one.
+// The group's generation fences where no transactional id does: here the new owner has not opened the old owner's id.
 func TestAnOldGenerationIsRefused(t *testing.T) {
 	b := newBench(t, 3)
 	old, leave := b.join()

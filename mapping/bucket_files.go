@@ -15,11 +15,11 @@ import (
 // file are in memory while its buckets are written.
 const spillBytes = 16 << 20
 
-// spilledHead is about what a row takes in a file beside its id and entries.
+// spilledHead is roughly a row's size in a file beside its id and entries.
 const spilledHead = 8
 
-// bucketFiles keeps the rows of M in temporary files. A file has the rows of some neighbouring buckets, in the order
-// of M: of each row its bucket (counted from the file's first), the id, and the encoding.
+// bucketFiles keeps the rows of M in temporary files. A file has the rows of some neighbouring buckets, in the order of
+// M: for each row its bucket (counted from the file's first), the id, and the encoding.
 type bucketFiles struct {
 	layout Layout
 	files  *spill.Buckets
@@ -105,7 +105,7 @@ func (s *bucketFiles) load(at int) error {
 	if err != nil {
 		return err
 	}
-	arena := make([]byte, 0, size) // not used again: rows that were given are parts of it
+	arena := make([]byte, 0, size) // new memory, as rows given before are parts of the old
 	lo := at * s.each
 	first := s.starts[lo]
 	next := slices.Clone(s.starts[lo : min(lo+s.each, s.layout.Buckets)+1])

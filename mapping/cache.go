@@ -8,8 +8,9 @@ import (
 	"rivulet/mapping/rowcache"
 )
 
-// Cached is a [Lookup] that keeps rows of another one in memory; those go that were not asked for lately. It belongs to
-// one version of M: a new version gets a new one. It is safe for concurrent use and has no goroutine of its own.
+// Cached is a [Lookup] that keeps rows of another one in memory, and drops rows that were not asked for lately. It
+// belongs to one version of M: a new version gets a new one. It is safe for concurrent use and has no goroutine of its
+// own.
 //
 // It remembers rows, and also that an id is not in T: neither changes while the version lives, and most neighbours
 // outside T come again in a stream. Countless ids that come once cannot push out the rows in use, because a full cache
@@ -41,7 +42,7 @@ const (
 func rowInT(stamp int64) attach.Row { return attach.Row{Known: stamp == inT} }
 
 // Rows implements [Lookup]. Ids that are not in memory are looked up in one call of the inner lookup, each once. Its
-// error is returned unchanged; then nothing of that call is cached and the content of rows is undefined.
+// error is returned unchanged; then the call caches nothing and the content of rows is undefined.
 func (c *Cached) Rows(ctx context.Context, ids []string, rows []attach.Row) error {
 	CheckLengths(ids, rows)
 	absent := c.rows.Get(ids, rows, notInT)

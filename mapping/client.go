@@ -7,9 +7,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Client is what is asked of a client of Redis, which [Connect] makes. Packages name it in place of
-// redis.UniversalClient, through which the compiler reaches the clients' structs: it then compiles their thousand
-// methods again in each package, which takes more than all else there.
+// Client has the methods that are used of a Redis client ([Connect]). Packages name it in place of
+// redis.UniversalClient, through which the compiler would reach the clients' structs and compile their thousand methods
+// again in each package: more time than everything else there.
 type Client interface {
 	redis.Cmdable
 	Do(ctx context.Context, args ...any) *redis.Cmd

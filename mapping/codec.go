@@ -96,7 +96,7 @@ func DecodeRow(data []byte, synthetic int) (attach.Row, error) {
 	return row, nil
 }
 
-// Readable reports whether [DecodeRow] takes what [AppendRow] makes of a row, for an M of so many columns.
+// Readable reports whether [DecodeRow] can read the encoding of a row by [AppendRow], for an M of so many columns.
 func Readable(row attach.Row, synthetic int) bool {
 	for p, v := range row.Vals {
 		if !storable(v) || int(row.Cols[p]) >= synthetic {

@@ -18,13 +18,13 @@
 //
 // # While Redis is down
 //
-// A request is repeated with growing pauses ([RedisOptions]), within a limit of its own ([Redis.Within]). If
-// lookups fail one after another the [Guard] asks Redis nothing for a while. A setting decides about the batch:
-// either its lookup fails, and the caller waits and tries again, or it is answered from memory alone. A
-// neighbour whose row is in memory then counts as always: as known, even if the row is empty, or as not in T.
-// Any other is Unread: attach.Attach treats it as an id that is not in T, so it is neither in r = aM nor in D_i,
-// which is 1 + the neighbours known from memory + the degree in ã. This is the prediction that the arrival
-// would get without these edges.
+// A request is repeated with growing pauses ([RedisOptions]), within a limit of its own ([Redis.Within]). If lookups
+// fail one after another the [Guard] asks Redis nothing for a while. A setting decides about the batch: either its
+// lookup fails, and the caller waits and tries again, or it is answered from memory alone. A neighbour whose row is in
+// memory then counts as always: as known, even if the row is empty, or as not in T. Other neighbours are Unread:
+// attach.Attach treats them as ids that are not in T, so they are neither in r = aM nor in D_i, which is 1 + the
+// neighbours known from memory + the degree in ã. This is the prediction that the arrival would get without these
+// edges.
 //
 // # Errors
 //
@@ -93,6 +93,6 @@
 //	redis_write.go, redis_mend.go rows written, counted, removed; compared, and written again where they differ
 //	guard.go, incomplete.go       the circuit breaker; rows that are damaged or lost
 //	client.go, redis_client.go    the client of Redis and its options
-//	outcome.go, eviction.go       what an error of Redis means; whether Redis may evict rows
+//	outcome.go, eviction.go       kinds of errors of Redis; whether Redis may evict rows
 //	footprint.go                  how much memory M takes
 package mapping

@@ -12,13 +12,14 @@ import (
 // ErrEvicts means that Redis may remove any key when its memory is full, and so rows of M.
 var ErrEvicts = errors.New("Redis may evict rows of M")
 
-// policyName is what INFO calls the setting maxmemory-policy. CONFIG says it, too, but managed services refuse that.
+// policyName is the name of the setting maxmemory-policy in INFO. CONFIG has it, too, but managed services refuse
+// CONFIG.
 const policyName = "maxmemory_policy"
 
 // CheckEviction asks what Redis does when its memory is full. A policy that removes any key (allkeys-…) is an
-// [ErrEvicts], which is [Refused]. found says what the policy is, and the memory in use and at most; warning, if not
-// empty, why the policy is not a good one or not known, or that the memory is full. Another error comes from the
-// connection. On a cluster all masters are asked.
+// [ErrEvicts], which is [Refused]. found names the policy, the used memory and its limit; warning, if not empty, says
+// why the policy is bad or not known, or that the memory is full. Another error comes from the connection. On a cluster
+// all masters are asked.
 func CheckEviction(ctx context.Context, client Client) (found, warning string, err error) {
 	policies, memory, full, err := evictionPolicies(ctx, client)
 	switch {
@@ -48,7 +49,7 @@ func CheckEviction(ctx context.Context, client Client) (found, warning string, e
 	return found, warning, nil
 }
 
-// evictionPolicies returns the different policies of all masters, their memory, and whether that of one is full.
+// evictionPolicies returns the different policies of all masters, their memory, and whether a master's memory is full.
 func evictionPolicies(ctx context.Context, client Client) (policies, memory []string, full bool, err error) {
 	var mu sync.Mutex
 	seen := map[string]bool{}

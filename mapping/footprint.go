@@ -31,7 +31,7 @@ func (Footprint) Held(m *artifact.Mapping) int64 {
 
 func liveHeap() int64 {
 	runtime.GC()
-	runtime.GC() // what finalisers of the first let go
+	runtime.GC() // finalisers of the first run have freed memory
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
@@ -59,7 +59,7 @@ func (Footprint) Stored(m *artifact.Mapping) int64 {
 // Sizes of Redis 7, in bytes.
 const (
 	stringOverhead     = 4  // a short string's header and its final zero
-	longStringOverhead = 10 // that of one of 64 KiB, and what a client's command has behind it
+	longStringOverhead = 10 // of a string of 64 KiB, and bytes behind it in a client's command
 	entryBytes         = 24 // a key's entry in the table of keys
 	objectBytes        = 16 // the object of its value
 	keyPrefixBytes     = 40 // "{prefix}:VERSION:rows:" before a bucket's number, in round figures

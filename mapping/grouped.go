@@ -9,18 +9,18 @@ import (
 	"rivulet/artifact"
 )
 
-// GroupedRows holds the rows of an M bucket by bucket, as they are written to Redis: in memory, or in files where M
-// is not to be in memory as a whole. It is used by one goroutine.
+// GroupedRows holds the rows of an M bucket by bucket, as they are written to Redis: in memory, or in files if M is too
+// large for memory. It is used by one goroutine.
 type GroupedRows struct {
 	layout Layout
 	rows   rowsByBucket
-	sum    bucketSum // of the buckets that were asked for
+	sum    bucketSum // over the requested buckets
 }
 
 // rowsByBucket gives the rows of buckets. Buckets are asked for in ascending order, each once.
 type rowsByBucket interface {
-	// bucket returns id, row, id, row, … of a bucket: strings and []byte. What it encodes it appends to arena,
-	// which it returns; rows that were given before stay where they are if the arena moves.
+	// bucket returns id, row, id, row, … of a bucket: strings and []byte. It appends encoded rows to arena, which it
+	// returns; rows that were given before stay where they are if the arena moves.
 	bucket(arena []byte, b int) (grown []byte, values []any, err error)
 	// before returns the number of rows of the buckets below b.
 	before(b int) int
@@ -36,9 +36,9 @@ func group(m *artifact.Mapping, layout Layout) *GroupedRows {
 	return &GroupedRows{layout: layout, rows: w}
 }
 
-// GroupOf returns the rows of a bundle by bucket: of an M in parts by way of temporary files, of about the size
-// of its rows in Redis, in a new directory below dir ("" is the system's for such files); some 40 MB of them are
-// in memory at a time. It refuses an id that is there twice. [GroupedRows.Close] removes the files.
+// GroupOf returns the rows of a bundle by bucket: if M is in parts, they go through temporary files, of about the size
+// of M's rows in Redis, in a new directory below dir ("" is the system's for such files); some 40 MB of them are in
+// memory at a time. It refuses an id that is there twice. [GroupedRows.Close] removes the files.
 func GroupOf(ctx context.Context, b *artifact.Bundle, dir string) (*GroupedRows, error) {
 	if b.Mapping != nil {
 		return Group(b.Mapping), nil
@@ -66,7 +66,7 @@ func (g *GroupedRows) Layout() Layout { return g.layout }
 // Seal returns a checksum of all buckets, after they have been written or compared. It stands in the marker.
 func (g *GroupedRows) Seal() string { return g.sum.String() }
 
-// bucket returns a bucket of a table as it is written to Redis, and the arena, to which it may have been appended.
+// bucket returns a bucket of a table as it is written to Redis, and the arena, which may have grown by it.
 func (g *GroupedRows) bucket(arena []byte, table *Table, b int) (grown, bucket []byte, err error) {
 	arena, values, err := g.rows.bucket(arena, b)
 	if err != nil {
@@ -79,7 +79,7 @@ func (g *GroupedRows) bucket(arena []byte, table *Table, b int) (grown, bucket [
 	return arena, bucket, nil
 }
 
-// Close removes what the rows took on disk.
+// Close removes the rows' files.
 func (g *GroupedRows) Close() error { return g.rows.close() }
 
 // Write writes the rows into the table, as [WriteRows] does. Buckets below from are not written, but they are in

@@ -113,7 +113,7 @@ func unread(rows []attach.Row) {
 	}
 }
 
-// settle marks the rows of a call that are missing as unread, or returns err if they are to be waited for.
+// settle marks missing rows of a call as unread, or returns err if the caller has to wait for them.
 func (g *Guard) settle(missing *incomplete, err error, rows []attach.Row) error {
 	g.losses.count(missing)
 	if len(missing.evicted) > 0 && !g.options.Degrade {

@@ -21,7 +21,7 @@ type incomplete struct {
 type damagedRow struct {
 	at int32 // position in the call
 	id string
-	// reason is what DecodeRow said.
+	// reason is DecodeRow's error.
 	reason error
 }
 
@@ -75,8 +75,8 @@ func shown(id string) string {
 	return strings.ToValidUTF8(id[:longest], "") + "…"
 }
 
-// LossStats counts what of M could not be used although Redis answered. A row or a bucket counts each time that it
-// is asked for and not there, so the counts grow until it is mended.
+// LossStats counts rows and buckets that could not be used although Redis answered. They count each time that they are
+// asked for, so the counts grow until the version is mended.
 type LossStats struct {
 	DamagedRows    uint64 // rows whose bytes could not be decoded
 	EvictedBuckets uint64 // buckets that Redis lost while the version was complete

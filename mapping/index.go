@@ -13,10 +13,10 @@ import (
 )
 
 // index finds rows of M by their ids: buckets of hashes, and a record for each row ([attach.PackedRows]), which has its
-// id, columns and values one after the other. So a row that is in no cache is two reads from memory: its bucket,
-// which is a cache line, and its record; an id that is not known is mostly the first of these alone. Beside the id
-// and the entries it takes some 16 bytes a row, and what fills a record up to a multiple of a unit. The garbage
-// collector looks at none of it.
+// id, columns and values one after the other. So a row that is in no cache is two reads from memory: its bucket, which
+// is a cache line, and its record; an id that is not known mostly takes the first read alone. Beside the id and the
+// entries it takes some 16 bytes a row, and the padding of a record to a multiple of a unit. The garbage collector
+// looks at none of it.
 type index struct {
 	buckets []bucket
 	rows    attach.PackedRows // the first unit is no record, and begins with noLength
@@ -37,7 +37,7 @@ const (
 	eachByte    = 0x0101010101010101
 )
 
-// noLength is that of no id.
+// noLength is the length of no id.
 const noLength = math.MaxUint32
 
 // newIndex copies the rows of distinct ids.
@@ -120,7 +120,7 @@ const together = 16
 // probeGroup is the hashes of a group of ids on its way.
 type probeGroup [together]uint64
 
-// number sets numbers[i] to that of the row of ids[i], 0 for an unknown one. It returns how many are unknown.
+// number sets numbers[i] to the row number of ids[i], 0 for an unknown id. It returns how many are unknown.
 func (x *index) number(ids []string, numbers []uint32) (unknown int) {
 	var ways [3]probeGroup
 	groups := (len(ids) + together - 1) / together
@@ -177,7 +177,7 @@ func (x *index) probe(of *probeGroup, numbers []uint32) {
 	x.rows.Prefetch(numbers)
 }
 
-// compare sets numbers to those of the records that have the ids, and returns how many ids are unknown.
+// compare sets numbers to the numbers of the records that have the ids, and returns how many ids are unknown.
 func (x *index) compare(of *probeGroup, ids []string, numbers []uint32) (unknown int) {
 	for i, id := range ids {
 		if numbers[i] == 0 && x.buckets[x.bucket(of[i])].tags[1]&idsBehind == 0 {
@@ -193,7 +193,7 @@ func (x *index) compare(of *probeGroup, ids []string, numbers []uint32) (unknown
 	return unknown
 }
 
-// follow returns the number of the row of an id with this hash, of all that may be; 0 if it is not known.
+// follow returns the row number of an id with this hash, searching all buckets where it may be; 0 if it is not known.
 func (x *index) follow(id string, hash uint64) uint32 {
 	tag := tagOf(hash)
 	for at := x.bucket(hash); ; at = x.after(at) {

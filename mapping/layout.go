@@ -15,20 +15,20 @@ import (
 // must refuse a table that was written with another function.
 const HashName = "xxh64"
 
-// Layout says into how many parts the rows of an M are cut. Both numbers are powers of two. The leading bits of an
-// id's hash are the number of its page among all pages, and the leading bits of that the number of the bucket that
-// the page is in.
+// Layout says into how many parts the rows of an M are cut. Both numbers are powers of two. The leading bits of an id's
+// hash are the number of its page among all pages, and the leading bits of the page's number are the number of its
+// bucket.
 type Layout struct {
 	Buckets int // ≥ 1
-	Pages   int // of a bucket, ≥ 1
+	Pages   int // per bucket, ≥ 1
 }
 
 const (
-	// rowsPerPage is the largest mean number of rows of a page. Who looks up one row reads all of its page, and readers
-	// keep four bytes for each page.
+	// rowsPerPage is the largest mean number of rows of a page. Looking up one row reads its whole page, and readers keep
+	// four bytes for each page.
 	rowsPerPage = 8
 	// bytesPerBucket is the largest mean size of a bucket, of up to mostBuckets. A bucket is written by one command, and
-	// lost as a whole. Larger ones would have fewer keys, but those of millions of rows are few enough for a processor's
+	// lost as a whole. Larger ones would need fewer keys, but even the keys of millions of rows fit into a processor's
 	// second cache.
 	bytesPerBucket = 32 << 10
 	mostBuckets    = 1 << 20
@@ -56,8 +56,8 @@ func layoutOf(rows int, idBytes int64, entries int) Layout {
 	return Layout{Buckets: buckets, Pages: pages / buckets}
 }
 
-// rowHeadBytes is about what a row takes in a bucket beside its id and entries: the lengths of both, and the number
-// of entries.
+// rowHeadBytes is roughly a row's size in a bucket beside its id and entries: the lengths of both, and the number of
+// entries.
 const rowHeadBytes = 3
 
 // maxPages returns the number of pages of n rows.

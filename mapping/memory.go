@@ -9,8 +9,8 @@ import (
 	"rivulet/infer/attach"
 )
 
-// Memory is a [Lookup] over an M in memory: from an artifact's directory, or read from Redis as a whole. Its
-// rows have the same bits as those of a store of the same artifact. It is safe for concurrent use.
+// Memory is a [Lookup] over an M in memory: from an artifact's directory, or read from Redis as a whole. Its rows have
+// the same bits as the rows that the artifact has in Redis. It is safe for concurrent use.
 type Memory struct {
 	index *index // row of M by id
 	bytes int64  // approximate memory
@@ -19,7 +19,7 @@ type Memory struct {
 }
 
 // memoryOverhead is the memory of a row beyond its id and entries: its share of the buckets, the head of its record,
-// and what fills the record up (BenchmarkMemory).
+// and the record's padding (BenchmarkMemory).
 const memoryOverhead = 27
 
 func memoryBytes(id string, entries int) int64 { return int64(memoryOverhead + len(id) + 8*entries) }

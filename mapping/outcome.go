@@ -27,12 +27,12 @@ func Unavailable(err error) bool {
 var notNow = []string{"LOADING ", "CLUSTERDOWN ", "MASTERDOWN ", "TRYAGAIN ", "READONLY ", "BUSY ", "MOVED ",
 	"ASK ", "max number of clients"}
 
-// Refused reports whether Redis refuses this client: rights are missing, user or password are wrong, or the client
-// asks for what this server does not have. Waiting does not help; somebody must change a setting or the server's
-// ACL. A client that was closed while it was needed counts, too.
+// Refused reports whether Redis refuses this client: rights are missing, user or password are wrong, or the client uses
+// something that this server lacks. Waiting does not help; somebody must change a setting or the server's ACL. A client
+// that was closed while it was needed counts, too.
 func Refused(err error) bool { return never(err) || startsWith(err, badLogin) }
 
-// never is Refused but for the login.
+// never is Refused without refused logins.
 func never(err error) bool {
 	return errors.As(err, new(Refusal)) || errors.Is(err, redis.ErrClosed) || startsWith(err, notEver)
 }
@@ -64,9 +64,9 @@ func (r Refusal) Unwrap() error { return r.Reason }
 // Permanent reports that waiting for rows does not help.
 func (Refusal) Permanent() bool { return true }
 
-// Permanent returns err, marked as permanent if Redis refuses what the client asks for, or an entry of growth is
-// damaged. A refused login is not marked: while a password is being changed, requests are tried again, and who looks
-// after the connection, the watcher of package serving, decides how long that may last.
+// Permanent returns err, marked as permanent if Redis refuses the client's requests, or if data of arrivals are
+// damaged. A refused login is not marked: while a password is being changed, requests are tried again, and the watcher
+// of package serving decides how long that may last.
 func Permanent(err error) error {
 	if errors.Is(err, ErrDamaged) || never(err) || startsWith(err, otherType) {
 		return Refusal{err}

@@ -11,10 +11,9 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// Buckets and their pages as bytes, see the package's documentation. What comes before the pages is the bucket's page
-// table.
+// Buckets and their pages as bytes, see the package's documentation. A bucket begins with its page table.
 
-// tableHead is the size of what a page table has before the ends of its pages: its seal, and the number of rows.
+// tableHead is the size of a page table before the ends of its pages: its seal, and the number of rows.
 const tableHead = sealBytes + 4
 
 // tableBytes returns the size of the page table of a bucket with so many pages.
@@ -60,12 +59,12 @@ func (t *Table) appendBucket(dst []byte, b int, values []any) []byte {
 	return dst
 }
 
-// pageTables holds the page tables of those buckets that have been read so far. Several goroutines may use it.
+// pageTables holds the page tables of the buckets that have been read so far. Several goroutines may use it.
 type pageTables struct {
 	Layout
 	seals seals
-	ends  []uint32      // of all pages
-	rows  []uint32      // of each bucket
+	ends  []uint32      // per page, over all buckets
+	rows  []uint32      // per bucket
 	read  []atomic.Bool // whether the table of a bucket is here
 	mu    sync.Mutex    // held while one is put here
 }
@@ -75,7 +74,7 @@ func newPageTables(t *Table) *pageTables {
 		rows: make([]uint32, t.Buckets), read: make([]atomic.Bool, t.Buckets)}
 }
 
-// put keeps the page table at the beginning of a bucket. One that is here is not read again: a version's rows never
+// put keeps the page table at the beginning of a bucket. A table that is kept is not read again: a version's rows never
 // change.
 func (t *pageTables) put(bucket int, data []byte) error {
 	t.mu.Lock()
@@ -126,7 +125,7 @@ func (s seals) parsePageTable(bucket int, ends []uint32, data []byte) (rows uint
 // errCut is part of the error about a page that ends within a row.
 var errCut = errors.New("the page ends within a row")
 
-// nextRow returns the first row of some pages, and what is behind it.
+// nextRow returns the first row of some pages, and the bytes behind it.
 func nextRow(data []byte) (id, row, rest []byte, err error) {
 	if id, data, err = nextPart(data); err != nil {
 		return nil, nil, nil, err
@@ -154,7 +153,7 @@ const sealBytes = 8
 // of another publication.
 type seals uint64
 
-// seals returns those of the publication that the marker names.
+// seals returns the seals of the publication that the marker names.
 func (t *Table) seals() seals { return seals(xxhash.Sum64String(t.MarkerID)) }
 
 // page returns the seal of the rows of a page, by its number among all pages.

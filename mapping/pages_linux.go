@@ -9,9 +9,9 @@ import (
 // largePage is the size of a large page on amd64 and, with pages of 4 KiB, on arm64.
 const largePage = 2 << 20
 
-// largePages asks for large pages for a slice that nothing was written to yet: an M in memory is read at random, and
-// of millions of rows on pages of 4 KiB the processor does not know the places of most, and looks them up in memory
-// for each row. Where the system gives none, nothing changes but the time. The slice stays Go's own memory.
+// largePages asks for large pages for a slice that nothing was written to yet. An M in memory is read at random: with
+// millions of rows on pages of 4 KiB, the processor has to look up most pages' places in memory for each row. If the
+// system has no large pages, only the time changes. The slice stays Go's own memory.
 func largePages[T any](s []T) {
 	begin := uintptr(unsafe.Pointer(unsafe.SliceData(s)))
 	size := uintptr(len(s)) * unsafe.Sizeof(*new(T))

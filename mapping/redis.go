@@ -25,7 +25,7 @@ type Damaged struct{ Reason error }
 
 func (d Damaged) Error() string { return d.Reason.Error() }
 
-// Unwrap returns what is wrong with the bytes.
+// Unwrap returns the fault of the bytes.
 func (d Damaged) Unwrap() error { return d.Reason }
 
 // Is says that it is an [ErrDamaged].
@@ -57,7 +57,7 @@ type Redis struct {
 	table  Table
 	// ordered: commands of a pipeline run in their order. The nodes of a cluster run their parts side by side.
 	ordered bool
-	limit   time.Duration // of the time of a round trip with its retries; 0: none
+	limit   time.Duration // of a round trip with its retries; 0: none
 	tables  *pageTables
 }
 
@@ -99,7 +99,7 @@ const (
 // one for which the lookup was made; then no row may be used.
 //
 // If rows are damaged, or buckets are missing although the version is complete, the error says so ([ErrDamaged],
-// [ErrVanished]), and all other rows are filled; a [Guard] goes on with these.
+// [ErrVanished]), and all other rows are filled; a [Guard] goes on with the filled rows.
 func (r *Redis) Rows(ctx context.Context, ids []string, rows []attach.Row) error {
 	CheckLengths(ids, rows)
 	clear(rows)
@@ -116,8 +116,8 @@ func (r *Redis) Rows(ctx context.Context, ids []string, rows []attach.Row) error
 	return nil
 }
 
-// Count reads the page tables of all buckets, which the lookup keeps, and returns the number of rows of those buckets
-// that are there as a whole.
+// Count reads the page tables of all buckets, which the lookup keeps, and returns the number of rows of the complete
+// buckets.
 func (r *Redis) Count(ctx context.Context) (rows int, err error) {
 	for lo, hi := 0, 0; lo < r.table.Buckets; lo = hi {
 		hi = min(lo+r.tablesPerPipeline(), r.table.Buckets)
@@ -143,8 +143,8 @@ func (r *Redis) tablesPerPipeline() int {
 	return max(1, min(KeysPerPipeline, readBytesPerPipeline/tableBytes(r.table.Pages)))
 }
 
-// readTables reads the page tables of buckets, behind what is in the pipeline already, and keeps them. It keeps none
-// of a bucket that is not there, and calls damaged with the number of a bucket whose table is damaged.
+// readTables reads the page tables of buckets, behind the commands already in the pipeline, and keeps them. It keeps
+// none of a missing bucket, and calls damaged with the number of a bucket whose table is damaged.
 func (r *Redis) readTables(ctx context.Context, pipe redis.Pipeliner, buckets []int,
 	damaged func(bucket int, reason error)) error {
 	answers := make([]*redis.StringCmd, len(buckets))

@@ -52,7 +52,7 @@ type RedisOptions struct {
 // dead node sends no redirections.
 const clusterStateTTL = 2 * time.Second
 
-// Sentinel is the name of a master, and the user who asks the sentinels for it.
+// Sentinel is the name of a master, and the login for the sentinels, which know its address.
 type Sentinel struct{ Master, Username, Password string }
 
 // Connect makes a client. It does not connect yet: the first command does. The caller closes the client.
@@ -62,7 +62,7 @@ func Connect(o RedisOptions) (Client, error) {
 	}
 	options, err := redis.ParseURL(o.URL)
 	if err != nil {
-		// The reason would quote what could not be read, which may be the password.
+		// The reason would quote the URL, which may hold the password.
 		return nil, errors.New("redis url cannot be read, want redis://user:password@host:port/database (special characters percent-encoded), rediss://… or unix://…")
 	}
 	if err := o.checkMode(options); err != nil {
@@ -73,7 +73,7 @@ func Connect(o RedisOptions) (Client, error) {
 	switch {
 	case o.Cluster:
 		cluster := o.universal(options).Cluster()
-		cluster.MaxRetries = -1 // of a node's client: the cluster's client has its own retries, redirections among them
+		cluster.MaxRetries = -1 // the cluster's client has its own retries, redirections too
 		cluster.ClusterStateReloadInterval = clusterStateTTL
 		return redis.NewClusterClient(cluster), nil
 	case o.Sentinel.Master != "":

@@ -18,10 +18,10 @@ const bucketsPerScan = 64
 // scan is how many buckets the next round trip reads, after one of n buckets with some bytes.
 func scan(n, bytes int) int { return max(1, min(bucketsPerScan, n*BytesPerPipeline/max(1, bytes))) }
 
-// Load reads the whole table into memory if it takes no more than about maxBytes, and returns nil if it takes
-// more. A table in memory knows without asking which ids are not in T; a stream has many of them. alive is called
-// between round trips; its error ends the reading. Load returns [ErrVanished] if the table is no longer the one
-// for which the lookup was made, and [ErrDamaged] if its bytes are not the ones that were published.
+// Load reads the whole table into memory if it takes no more than about maxBytes, and returns nil if it takes more. A
+// table in memory knows without asking Redis which ids are not in T; a stream has many such ids. alive is called
+// between round trips; its error ends the reading. Load returns [ErrVanished] if the table is no longer the one for
+// which the lookup was made, and [ErrDamaged] if its bytes are not the ones that were published.
 func (r *Redis) Load(ctx context.Context, maxBytes int64, alive func() error) (*Memory, error) {
 	m := &artifact.Mapping{Rows: &graph.CSR{Cols: r.table.Synthetic, RowPtr: []int{0}, Val: []float32{}}}
 	size, sum := int64(0), bucketSum{}
@@ -64,8 +64,8 @@ func (r *Redis) checkSum(ctx context.Context, sum *bucketSum) error {
 	return nil
 }
 
-// Sample reads some rows, at most about most of them: ids are spread over buckets by their hashes, so those of the
-// first ones are a random sample. Damaged buckets are left out.
+// Sample reads some rows, roughly most of them at the most: ids are spread over buckets by their hashes, so the rows of
+// the first buckets are a random sample. Damaged buckets are left out.
 func (r *Redis) Sample(ctx context.Context, most int) (*artifact.Mapping, error) {
 	m := &artifact.Mapping{Rows: &graph.CSR{Cols: r.table.Synthetic, RowPtr: []int{0}, Val: []float32{}}}
 	for b := 0; b < r.table.Buckets && len(m.IDs) < most; b++ {
@@ -151,7 +151,7 @@ func (r *Redis) loadPage(m *artifact.Mapping, rest []byte) error {
 	return nil
 }
 
-// readBuckets reads some buckets in one round trip. One that is not there has no bytes.
+// readBuckets reads some buckets in one round trip. A missing bucket has no bytes.
 func readBuckets(ctx context.Context, client Client, table Table, lo, hi int) ([]*redis.StringCmd, error) {
 	pipe := client.Pipeline()
 	answers := make([]*redis.StringCmd, 0, hi-lo)

@@ -13,9 +13,9 @@ func MendRows(ctx context.Context, client Client, table Table, m *artifact.Mappi
 	return group(m, table.Layout).Mend(ctx, client, table, done)
 }
 
-// Mend compares the rows in Redis with those that are grouped, which were written there before, and writes buckets
-// again that differ: because they were evicted or damaged, or the server lost them. It returns how many those were.
-// done is called after each round trip with the number of rows that are right by then; its error ends the comparison.
+// Mend compares the rows in Redis with the grouped rows, which were written there before, and writes again the buckets
+// that differ: they were evicted or damaged, or the server lost them. It returns their number. done is called after
+// each round trip with the number of rows that are right by then; its error ends the comparison.
 func (g *GroupedRows) Mend(ctx context.Context, client Client, table Table,
 	done func(rows int) error) (mended int, err error) {
 	err = g.Compare(ctx, client, table, func(bucket int, _ string, want []byte) error {
@@ -28,8 +28,8 @@ func (g *GroupedRows) Mend(ctx context.Context, client Client, table Table,
 	return mended, err
 }
 
-// Compare reads the buckets in Redis and calls differs with each one that is not as it is grouped: its number, its
-// bytes ("" if it is missing) and those that it should have. done is called after each round trip with the number of
+// Compare reads the buckets in Redis and calls differs with each one that differs from the grouped rows: its number,
+// the bytes found ("" if it is missing) and the bytes wanted. done is called after each round trip with the number of
 // rows that were compared. An error of either ends the comparison.
 func (g *GroupedRows) Compare(ctx context.Context, client Client, table Table,
 	differs func(bucket int, found string, want []byte) error, done func(rows int) error) error {

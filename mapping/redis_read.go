@@ -85,7 +85,7 @@ type pageRead struct {
 	ids         []Position
 }
 
-// size returns that of the page, in bytes.
+// size returns the page's size in bytes.
 func (p *pageRead) size() int { return p.last + 1 - p.first }
 
 // plan returns the pages to read. Ids in pages without rows are not in T.
@@ -136,7 +136,7 @@ func (c *call) readPages(ctx context.Context, reads []pageRead, last bool) error
 	pipe := c.client.Pipeline()
 	keys, args := c.keys(reads), make([]any, 0, 4*len(reads))
 	answers := make([]*redis.StringCmd, len(reads))
-	// arguments point to what they are, because a number or a string in an interface is an allocation
+	// pointers, because a number or a string in an interface is an allocation
 	for k := range reads {
 		args = append(args, "getrange", &keys[k], &reads[k].first, &reads[k].last)
 		answers[k] = redis.NewStringCmd(ctx, args[4*k:4*k+4:4*k+4]...)

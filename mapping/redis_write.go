@@ -20,7 +20,7 @@ const (
 // done gets the numbers of buckets, from 0 on, and of rows that have been written; its error ends the writing. The
 // caller sets the marker.
 //
-// Writing a bucket again is harmless, so a caller who was interrupted continues at the number of buckets of the last
+// Writing a bucket again is harmless, so a caller that was interrupted continues at the number of buckets of the last
 // call of done.
 func WriteRows(ctx context.Context, client Client, table Table, m *artifact.Mapping, from int,
 	done func(buckets, rows int) error) error {
@@ -96,7 +96,7 @@ func DeleteRows(ctx context.Context, client Client, table Table) error {
 	return nil
 }
 
-// CountRows counts the rows of those buckets of a table that are there as a whole.
+// CountRows counts the rows of a table's complete buckets.
 func CountRows(ctx context.Context, client Client, table Table) (int, error) {
 	return NewRedis(client, table).Count(ctx)
 }

@@ -11,23 +11,23 @@ import (
 	"rivulet/kafka"
 )
 
-// try is a form in which something of a batch is published: a prediction, a dead letter as it is, or one in
-// the place of a prediction.
+// try is one form of a record of a batch: a prediction, a dead letter as it is, or a dead letter in a prediction's
+// place.
 type try struct {
 	place      int               // in the batch: its predictions, then its dead letters
 	prediction *event.Prediction // nil: it was a dead letter from the beginning
 	answered   event.Record      // the record of the prediction's arrival
 	letter     *event.DeadLetter // nil: it is still a prediction
 	keyed      bool              // it gets a key if it has none
-	limit      int               // of a dead letter: bytes of a batch with it alone
+	limit      int               // for a dead letter: bytes of a batch with it alone
 	why        error             // why the prediction was refused
 
-	// What the record turned out to be.
+	// Findings about the record.
 	keyless, bare bool
-	size          int // of a dead letter: bytes of a batch with it alone
+	size          int // for a dead letter: bytes of a batch with it alone
 }
 
-// encodedBatch is a batch as it was encoded: with keys for records without one, or as they are.
+// encodedBatch is an encoded batch: with keys for records without one, or as they are.
 type encodedBatch struct {
 	event.Batch
 	keyedPredictions, keyedLetters bool
@@ -55,15 +55,15 @@ type amendedDelivery struct {
 // Refused are the parts of the batch that are not on their topic.
 func (d *amendedDelivery) Refused() []kafka.Refusal { return d.refused }
 
-// amend publishes what was refused in other forms, until the brokers take each, or nothing is left to change: that
-// is dropped. The first shipment held the batch, in order.
+// amend publishes refused records in other forms, until the brokers take each one or no form is left: such a record is
+// dropped. The first shipment held the batch, in order.
 //
 //	a record without a key is refused    with a key, as the topic is compacted: the arrival's id, or its place
 //	a prediction is refused              a dead letter in its place
-//	a dead letter is refused             without more and more of what it repeats of its record, see trimmings
+//	a dead letter is refused             with less and less of its record, see trimmings
 func (p *Producer) amend(ctx context.Context, sent kafka.Sent, b *encodedBatch) (kafka.Delivery, error) {
 	out := &amendedDelivery{Delivery: sent}
-	var tries []try // what the last shipment held; nil: the batch
+	var tries []try // records of the last shipment; nil: the batch
 	for refused := sent.Refused(); len(refused) > 0; refused = sent.Refused() {
 		s := p.opts.Sink.Shipment()
 		var again []try
@@ -91,7 +91,7 @@ func (p *Producer) amend(ctx context.Context, sent kafka.Sent, b *encodedBatch) 
 	return out, nil
 }
 
-// tried is what stood at a place of the last shipment.
+// tried is the record at a place of the last shipment.
 func (p *Producer) tried(s *kafka.Shipment, b *encodedBatch, tries []try, place int) (try, error) {
 	if tries != nil {
 		return tries[place], nil
@@ -101,7 +101,7 @@ func (p *Producer) tried(s *kafka.Shipment, b *encodedBatch, tries []try, place 
 	return t, err
 }
 
-// change gives what was refused another form. It reports whether there is one.
+// change gives a refused record another form. It reports whether there is one.
 func (p *Producer) change(t *try, err error) bool {
 	size := errors.Is(err, kafka.MessageTooLarge) || errors.Is(err, kafka.RecordListTooLarge)
 	switch {
@@ -114,7 +114,7 @@ func (p *Producer) change(t *try, err error) bool {
 		return false
 	case size:
 		t.limit = t.size - 1
-	default: // something in it is not liked: only what is not from its record may be
+	default: // the content is refused: leave out only parts that are not from its record
 		t.limit = 0
 	}
 	return true
@@ -128,7 +128,7 @@ func instead(t *try, err error) *event.DeadLetter {
 		Detail: fmt.Sprintf("the prediction of %.80q: %v", pr.ID, err)}
 }
 
-// drop gives up what no topic takes in any form.
+// drop gives up a record that no topic takes in any form.
 func (p *Producer) drop(out *amendedDelivery, t *try, err error) {
 	out.refused = append(out.refused, kafka.Refusal{Place: t.place, Err: err})
 	from := t.letter.Source
@@ -136,8 +136,7 @@ func (p *Producer) drop(out *amendedDelivery, t *try, err error) {
 		"partition", from.Partition, "offset", from.Offset, "reason", t.letter.Reason, "error", err)
 }
 
-// learn notes what was published of the tries: predictions in whose place dead letters are, and
-// topics that want keys.
+// learn notes which of the tries were published: dead letters in the place of predictions, and topics that want keys.
 func (p *Producer) learn(out *amendedDelivery, tries []try, refused []kafka.Refusal) {
 	left := make(map[int]bool, len(refused))
 	for _, r := range refused {

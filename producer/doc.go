@@ -1,21 +1,20 @@
-// Package producer makes records of what a batch leaves behind, predictions and dead letters, and has package kafka
-// publish them: at least once, or exactly once in transactions.
+// Package producer makes records of a batch's predictions and dead letters, and has package kafka publish them: at
+// least once, or exactly once in transactions.
 //
 // A prediction is published under its arrival's key, so the predictions of one key keep the order of its arrivals.
-// Headers name the arrival's topic, partition and offset, and the artifact; a prediction that is repeated is
-// recognised by them, and in frozen node batches it is the same bits. A dead letter is the record as it came, with
-// the reason and its origin in headers; one that is too large to be published goes without headers, value or key of
-// its record.
+// Headers name the arrival's topic, partition and offset, and the artifact; a prediction that is repeated is recognised
+// by them, and in frozen node batches it has the same bits. A dead letter is the record as it came, with the reason and
+// its origin in headers; one that is too large to be published goes without headers, value or key of its record.
 //
-//	producer.go   a batch as records         amend.go   what the brokers refuse, in another form
-//	trim.go       what a dead letter goes without
+//	producer.go   a batch as records         amend.go   refused records in another form
+//	trim.go       the parts that a dead letter can lack
 //
-// # What the brokers refuse
+// # Refused records
 //
-// A record that a broker refuses for its content comes back from package kafka, when everything beside it is
-// published. It gets a key if that may be what is missing; a prediction then becomes a dead letter, a dead letter is
-// trimmed part by part, and what is refused even so is dropped: logged here, counted by the consumer. In a
-// transaction all of this is part of the transaction of its batch.
+// A record that a broker refuses for its content comes back from package kafka, when all other records are published.
+// It gets a key, if a missing key may be the reason; a prediction then becomes a dead letter, a dead letter is trimmed
+// part by part, and a record that is still refused is dropped: logged here, counted by the consumer. In a transaction
+// all of this is part of the transaction of its batch.
 //
 // # At least once
 //
@@ -25,6 +24,6 @@
 // # Exactly once
 //
 // With [Options.Transactions] the records and the offsets of a batch are in one transaction, which Commit ends. Any
-// failure ends the generation: the consumer joins again, and reads on from the offsets, which say what was
-// committed. How that is done, and what keeps others out, is in the doc of package kafka.
+// failure ends the generation: the consumer joins again, and reads on from the committed offsets. The doc of package
+// kafka says how, and how other members are kept out.
 package producer

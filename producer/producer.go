@@ -56,8 +56,9 @@ func New(opts Options) (*Producer, error) {
 	return p, nil
 }
 
-// Begin is called once a generation, before the offsets of its partitions are read. With transactions it ends those
-// of all who wrote for these partitions before ([kafka.Transactions.Begin]); without them there is nothing to do.
+// Begin is called once a generation, before the offsets of its partitions are read. With transactions it ends the
+// transactions of all earlier writers for these partitions ([kafka.Transactions.Begin]); without them there is nothing
+// to do.
 func (p *Producer) Begin(ctx context.Context, by kafka.Committer, assigned []kafka.TopicPartition) error {
 	if p.opts.Transactions == nil {
 		return nil
@@ -69,9 +70,9 @@ func (p *Producer) Begin(ctx context.Context, by kafka.Committer, assigned []kaf
 // Commit commits them. It may be called again with a batch that failed: after an error of transactions under another
 // generation.
 //
-// What the brokers refuse for its content is published in another form (amend.go). The delivery's Refused are those
-// that are not on their topic even so, by their places in the batch: its predictions, then its dead letters. In the
-// place of a prediction there may be a dead letter.
+// Records that the brokers refuse for their content are published in another form (amend.go). The delivery's Refused
+// are those that are not on their topic even so, by their places in the batch: its predictions, then its dead letters.
+// A prediction may have been replaced by a dead letter.
 func (p *Producer) Publish(ctx context.Context, b event.Batch, next kafka.Offsets,
 	by kafka.Committer) (kafka.Delivery, error) {
 	publish, err := p.Pack(ctx, b)
@@ -81,8 +82,8 @@ func (p *Producer) Publish(ctx context.Context, b event.Batch, next kafka.Offset
 	return publish(ctx, next, by)
 }
 
-// Pack encodes a batch, and returns what publishes it, as Publish does. That is called once at most, while the batch's
-// memory is what it was.
+// Pack encodes a batch, and returns a function that publishes it, as Publish does. That is called once at most, while
+// the batch's memory is unchanged.
 func (p *Producer) Pack(ctx context.Context, b event.Batch) (
 	publish func(ctx context.Context, next kafka.Offsets, by kafka.Committer) (kafka.Delivery, error), err error) {
 	s, as := p.opts.Sink.Shipment(), encodedBatch{b, p.keyedPredictions.Load(), p.keyedLetters.Load()}
@@ -110,7 +111,7 @@ func (p *Producer) pack(ctx context.Context, s *kafka.Shipment, t *try) error {
 	return s.Add(ctx, topic, &r)
 }
 
-// record is what is published, and where, in memory of the shipment.
+// record makes the record of a try, in memory of the shipment, and names its topic.
 func (p *Producer) record(s *kafka.Shipment, t *try) (topic string, r kafka.Record, err error) {
 	if t.letter == nil {
 		topic = p.opts.Predictions

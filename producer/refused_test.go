@@ -16,8 +16,8 @@ import (
 	"rivulet/kafka"
 )
 
-// Dead letters whose headers are many and small, empty, or without a value, are counted exactly: what is published fits
-// into a batch, and goes without no more than it must.
+// Dead letters whose headers are many and small, empty, or without a value, are counted exactly: the published record
+// fits into a batch, and lacks no more parts than necessary.
 func TestDeadLettersAreCountedExactly(t *testing.T) {
 	for _, c := range []struct {
 		n          int
@@ -52,7 +52,7 @@ func TestDeadLettersAreCountedExactly(t *testing.T) {
 	}
 }
 
-// What is trimmed goes part by part, as the topic takes less and less; the source stays.
+// Dead letters are trimmed part by part, as the topic takes less and less; the source stays.
 func TestDeadLettersAreTrimmedPartByPart(t *testing.T) {
 	d := &event.DeadLetter{Key: bytes.Repeat([]byte("k"), 4000), Value: bytes.Repeat([]byte("v"), 2000),
 		Detail:  strings.Repeat("d", 900),
@@ -87,7 +87,7 @@ func TestDeadLettersAreTrimmedPartByPart(t *testing.T) {
 	}
 }
 
-// A fed-in dead letter says nothing of what an earlier one went without.
+// A dead letter that is fed in again does not name the parts that an earlier one lacked.
 func TestTrimmedHeadersAreOfTheLastFailure(t *testing.T) {
 	d := &event.DeadLetter{Value: []byte("{"),
 		Headers: []event.Header{{Key: event.HeaderTrimmed, Value: []byte("value of 7 bytes")},
@@ -103,7 +103,7 @@ func TestTrimmedHeadersAreOfTheLastFailure(t *testing.T) {
 	}
 }
 
-// What is learned of a topic that wants keys is used from the next batch on.
+// If a topic turns out to want keys, records have them from the next batch on.
 func TestKeysAreRemembered(t *testing.T) {
 	b := newBench(t)
 	p := b.producer()

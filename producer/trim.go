@@ -9,12 +9,12 @@ import (
 	"rivulet/kafka"
 )
 
-// parts are what a dead letter repeats of its record.
+// parts are the parts of its record that a dead letter repeats.
 type parts struct{ headers, value, key, detail bool }
 
-// trimmings are the parts that a dead letter may be published without, in the order in which they are tried. Headers
-// go first: a record is small enough to have been read, so what makes its dead letter too large are the headers of a
-// dead letter, unless its topic takes less than that of arrivals.
+// trimmings are the parts that a dead letter may be published without, in the order in which they are tried. Headers go
+// first: the record itself was small enough to be read, so its dead letter is too large because of the headers of a
+// dead letter, unless its topic takes less than the arrivals' topic.
 var trimmings = []parts{
 	{},
 	{headers: true},
@@ -25,9 +25,9 @@ var trimmings = []parts{
 	{headers: true, value: true, key: true, detail: true},
 }
 
-// trim returns the record of a dead letter whose batch has at most limit bytes, counted exactly, without the parts
-// that make it larger; a header names them. bare says that there is nothing left to leave out, and then it may be
-// larger all the same. With keyed a record without a key gets the place of its arrival for one.
+// trim returns the record of a dead letter whose batch has at most limit bytes, counted exactly, without the parts that
+// make it larger; a header names them. bare says that there is nothing left to leave out; the record may then still be
+// larger. With keyed a record without a key gets its arrival's place as key.
 func trim(d *event.DeadLetter, keyed bool, limit int) (r kafka.Record, bare bool) {
 	for k, without := range trimmings {
 		r = without.record(d, keyed)

@@ -62,8 +62,8 @@ func (c *Column) Set(i int, v Value) {
 	}
 }
 
-// as returns the value as a column of type t can hold it: a Stamp is a time or a number, a Numeral a number or a
-// text, and a value of the types Unavailable and Other is missing.
+// as returns the value as a column of type t can hold it: a Stamp as a time or a number, a Numeral as a number or a
+// text; values of the types Unavailable and Other become missing.
 func (v Value) as(t ValueType) Value {
 	switch {
 	case v.Type == Stamp && t == Time:

@@ -4,10 +4,10 @@
 //
 // The package is a leaf: it reads no file and knows no graph.
 //
-// [Fit] chooses a kind for each column of a table, or takes the one that it is told ([ParseKind]), and learns what an
-// encoding needs: categories, means, dates. [Schema.Encode] makes a row of one arrival's fields and
-// [Schema.EncodeColumns] rows of a table, number for number the same. [Schema.MarshalJSON] is the artifact's
-// schema.json and [Parse] reads it; [Schema.Hash] is the SHA-256 of that text.
+// [Fit] chooses a kind for each column of a table, or takes the given one ([ParseKind]), and learns the encoding's
+// parameters: categories, means, dates. [Schema.Encode] makes a row of one arrival's fields and [Schema.EncodeColumns]
+// rows of a table, number for number the same. [Schema.MarshalJSON] is the artifact's schema.json and [Parse] reads it;
+// [Schema.Hash] is the SHA-256 of that text.
 //
 //	kind      positions                                               from values
 //	number    the number                                              number, bool
@@ -24,9 +24,9 @@
 //
 // # Files
 //
-//	value.go     Value, Field and Column: what a table or an arrival gives
+//	value.go     Value, Field and Column: input from a table or an arrival
 //	append.go    a column that grows by the values of arrivals
-//	kind.go      kinds and rules as a person writes them: "text:1024", "age:2026-01-31"; what a feature of each kind needs
+//	kind.go      kinds and rules as a person writes them: "text:1024", "age:2026-01-31"; the parameters of each kind
 //	feature.go   Feature: its kind, its rule for missing values, its positions and their names
 //	schema.go    Schema: all features in order, JSON, hash, checks
 //	fit.go       Fit: a schema learned from the columns of a table

@@ -51,8 +51,8 @@ type scratch struct {
 	// order has, for each field of the last row, its feature or unused column. The rows of a stream mostly have their
 	// fields in one order, so that order is tried first. It may be the order of another schema.
 	order []int32
-	// of and fields say for which schema and how many fields the slots were found. The slots are right for the next
-	// row, too, if it has the same names in the same order.
+	// of and fields are the schema and the number of fields for which the slots were found. The slots are right for the
+	// next row, too, if it has the same names in the same order.
 	of     *Schema
 	fields int
 }

@@ -20,14 +20,14 @@ const (
 	KindVector   Kind = "vector"
 )
 
-// Rule says what a missing value becomes.
+// Rule says how a missing value is encoded.
 type Rule string
 
 // Rules for missing values.
 const (
 	RuleMean   Rule = "mean"   // the mean of the values that the schema was fitted on
 	RuleZero   Rule = "zero"   // zeros
-	RuleColumn Rule = "column" // as mean where the feature has means, else zeros, and 1 in a position that says "missing"
+	RuleColumn Rule = "column" // as mean if the feature has means, else zeros; and 1 in a position that says "missing"
 	RuleRefuse Rule = "refuse" // an error, a dead letter
 )
 

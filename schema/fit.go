@@ -15,7 +15,7 @@ type FitOptions struct {
 	// MinCount is the number of nodes that a category must have to get a position of its own; 0 is [DefaultMinCount].
 	MinCount int
 	Buckets  int      // positions of hashed words where the kind does not say; 0 is [DefaultBuckets]
-	Seed     uint64   // of hashed words
+	Seed     uint64   // for hashed words
 	Drop     []string // columns that do not become features
 	Dropped  []string // columns that the table has and its reader left out; arrivals may still bring them
 }

@@ -12,9 +12,9 @@ import (
 // Spec is the kind that a person chooses for a column. [Fit] chooses the details that are zero.
 type Spec struct {
 	Kind    Kind
-	Buckets int       // of text
-	Parts   []string  // of a time
-	Until   time.Time // of an age
+	Buckets int       // for a text
+	Parts   []string  // for a time
+	Until   time.Time // for an age
 	// UntilColumn names the column with the time up to which an age counts.
 	UntilColumn string
 }
@@ -87,9 +87,9 @@ func ParseRule(text string) (Rule, error) {
 	return "", fmt.Errorf("missing is %q, want %q, %q, %q or %q", text, RuleMean, RuleZero, RuleColumn, RuleRefuse)
 }
 
-// validate checks that the feature has what its kind needs and nothing else.
+// validate checks that the feature has its kind's parameters and no others.
 func (f *Feature) validate() error {
-	var allowed Feature // what belongs to the kind
+	var allowed Feature // the kind's own parameters
 	means := 0
 	switch f.Kind {
 	case KindNumber, KindBool:

@@ -26,9 +26,9 @@ type Schema struct {
 	blocks   []block        // blocks.go: of the positions, for measures
 	measures []string       // their names
 	sparse   bool           // rows have mostly zeros
-	slots    map[string]int // of features and unused columns by name; those of unused columns follow
-	names    []string       // of each slot
-	numbers  []int32        // of each feature the position of a number, −1 of another kind
+	slots    map[string]int // by name: of features, then of unused columns
+	names    []string       // per slot
+	numbers  []int32        // per feature: the position of a number, −1 for another kind
 	text     []byte         // the canonical JSON
 	hash     string
 	tolerant bool
@@ -46,13 +46,13 @@ type Unused struct {
 // document is schema.json.
 type document struct {
 	Version  int       `json:"schema_version"`
-	Seed     uint64    `json:"seed"` // of hashed words
+	Seed     uint64    `json:"seed"` // for hashed words
 	Features []Feature `json:"features"`
 	Unused   []Unused  `json:"unused,omitempty"`
 }
 
-// Parse reads schema.json. An error names the field and the value. A field that this build does not know is refused,
-// as it may change what positions mean.
+// Parse reads schema.json. An error names the field and the value. Unknown fields are refused, as they may change the
+// meaning of positions.
 func Parse(data []byte) (*Schema, error) {
 	var d document
 	if err := json.Unmarshal(data, &d, json.RejectUnknownMembers(true)); err != nil {

@@ -13,7 +13,7 @@ const (
 	repeats = 2
 )
 
-// summary is what [Fit] reads of a column: its values on the original nodes, seen once.
+// summary holds [Fit]'s figures of a column: its values on the original nodes, seen once.
 type summary struct {
 	column    *Column
 	rows      int

@@ -19,8 +19,8 @@ const (
 
 	Stamp       // a number that is a time, too: Number and Time, as 1704067200000 in milliseconds
 	Numeral     // a text that is a number, too: Text and Number, as a decimal "41.50"
-	Unavailable // the record has something in place of the value; Text says what, and what to do
-	Other       // nothing that a feature can be made of, such as an object; Text says what it is
+	Unavailable // the record has a placeholder for the value; Text names it, with advice
+	Other       // no value for a feature, such as an object; Text names it
 )
 
 func (t ValueType) String() string {

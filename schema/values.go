@@ -17,7 +17,7 @@ const (
 	WrongType              // the feature cannot be computed from a value of this type
 	WrongSize              // a vector of another length
 	NotFinite              // a number is NaN, infinite or beyond float32
-	Refused                // the value is missing and the feature's rule is to refuse that
+	Refused                // the value is missing and the feature's rule refuses that
 )
 
 // Error says which named feature cannot be encoded, and why.
@@ -86,7 +86,7 @@ func (f *Feature) number(v *Value) (float64, error) {
 // representable reports whether a number has a finite float32.
 func representable(v float64) bool {
 	x := float32(v)
-	return x-x == 0 // of NaN and infinities it is NaN
+	return x-x == 0 // false for NaN and infinities: their difference is NaN
 }
 
 // maxCategoryNumber bounds the text of a number that is a category, in bytes.

@@ -118,7 +118,7 @@ func (v *Version) opened(ctx context.Context) (*arrivals.Rows, error) {
 	return a, err
 }
 
-// giveUp counts rows and notes without which the version goes on, and says so once.
+// giveUp counts rows and notes without which the version goes on, and logs so once.
 func (v *Version) giveUp(rows, notes int, err error) {
 	v.lost.Add(uint64(rows))
 	v.unnoted.Add(uint64(notes))
@@ -177,8 +177,8 @@ func (f *arrivalLookup) Rows(ctx context.Context, ids []string, rows []attach.Ro
 	return err
 }
 
-// NoteArrivals stores notes or reads those that are there, see [arrivals.Rows.Note]. If the version may
-// degrade and Redis cannot be reached or takes no writes, the notes are Lost.
+// NoteArrivals stores notes, or reads stored ones, see [arrivals.Rows.Note]. If the version may degrade and Redis
+// cannot be reached or takes no writes, the notes are Lost.
 func (v *Version) NoteArrivals(ctx context.Context, notes []growth.Note) error {
 	a, err := v.opened(ctx)
 	if err == nil {
@@ -228,7 +228,7 @@ func (v *Version) KeepArrivals(ctx context.Context, arrived []growth.ArrivalRow)
 	return nil
 }
 
-// mayDoWithout reports whether the batch goes on although Redis did not take what was to be written.
+// mayDoWithout reports whether the batch goes on although Redis did not take a write.
 func (v *Version) mayDoWithout(ctx context.Context, err error) bool {
 	return ctx.Err() == nil && (v.degrade && (mapping.Unavailable(err) || mapping.TakesNoWrites(err)) ||
 		errors.Is(err, mapping.ErrDamaged))

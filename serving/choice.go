@@ -1,6 +1,6 @@
 package serving
 
-// Option is a field of [Options] that an artifact can lack what is needed for.
+// Option is a field of [Options] that some artifacts cannot serve, as they lack the data for it.
 type Option string
 
 // The options.
@@ -20,7 +20,7 @@ type ChoiceError struct {
 	err    error
 }
 
-// Error returns what the artifact has, and what was asked of it.
+// Error names the artifact's choices, and the one that was asked for.
 func (e *ChoiceError) Error() string { return e.err.Error() }
 
 // Unwrap returns the reason.

@@ -1,11 +1,11 @@
 // Package serving brings artifacts from a trainer to consumers through Redis, and makes each one a [Version]: an
 // immutable set of S, model, tables, preprocessing, calibration and the rows of M, that answers batches.
 //
-//	Publisher   writes an artifact, points CURRENT at it, points it back, removes what is old
+//	Publisher   writes an artifact, points CURRENT at it, points it back, removes old versions
 //	Watcher     follows CURRENT: loads and verifies the new version beside the old one, then swaps one pointer
 //	New         makes a Version of an artifact in memory; Pinned serves it for good, without Redis
 //
-// # What is in Redis
+// # Keys in Redis
 //
 // p is the prefix, v a version's name, g its serial number: each publication draws one, which is never used again,
 // also by a Redis that has lost everything in between, so that the data of two publications never have a key in
@@ -17,7 +17,7 @@
 //	{p}:v:writing    hash    v is being written: id ("g:content"), generation, content, meta, progress, begun_ms
 //	{p}:v:complete   hash    the marker, v is whole: id, generation, content, meta, seal, begun_ms, published_ms,
 //	                         current_ms, mended_ms, other_data
-//	{p}:v:notes:content…  hash  what arrivals in flight were attached to, which do expire (arrivals.Table)
+//	{p}:v:notes:content…  hash  attachments of arrivals in flight, which do expire (arrivals.Table)
 //	{p}:versions     set     names of the versions that have one of these two keys
 //	{p}:current      string  CURRENT: the version to serve
 //	{p}:holders      zset    "v/consumer" -> when its heartbeat lapses, ms of Redis' clock
@@ -29,17 +29,17 @@
 // layout 1, with hashes of rows, and layout 2, with pages without seals: such versions are listed and removed, not
 // served. content is a SHA-256 over the files, the manifest among them, which has M's. The braces of the control keys
 // are a hash tag: on a Redis cluster they share one slot, so that scripts over them are atomic, while rows and files
-// spread over the nodes. No key but those of arrivals expires by itself; a Redis whose eviction policy removes keys
-// without an expiry (maxmemory-policy allkeys-…) is refused, by who publishes and by a consumer that starts.
+// spread over the nodes. Only keys of arrivals expire by themselves; a publisher, and a consumer that starts, refuse a
+// Redis whose eviction policy removes keys without an expiry (maxmemory-policy allkeys-…).
 //
 // # A version's life
 //
 //	(nothing) --begin--> writing --finish--> complete --retire--> (in deleting) --UNLINK--> (nothing)
 //
 // Each arrow but the last is one script, so a version is never in two states. A publisher writes rows, then files,
-// counts both, turns the writing key into the marker, and moves CURRENT by compare-and-set. If it is killed, the
-// same call goes on from the progress that the writing key holds; an artifact of the same name and other content is
-// refused. A publication of what is complete already compares all of it and writes again what is missing or damaged.
+// counts both, turns the writing key into the marker, and moves CURRENT by compare-and-set. If it is killed, the same
+// call goes on from the progress that the writing key holds; an artifact of the same name and other content is refused.
+// Publishing a complete version again compares all of it, and writes missing or damaged parts again.
 //
 // Retiring takes the marker away first, and only if neither CURRENT nor a live heartbeat names the version. From
 // then on nobody can begin to use it, and a reader that still uses it finds out: every lookup of rows also reads the
@@ -50,10 +50,10 @@
 //
 // With growth on ([GrowthOptions]) arrivals get rows of M. These rows are solved against S of one version and stand
 // beside its rows of M. A new version begins without any: arrivals that are not in its T have a row again after they
-// have come again, or when a refresh has put them into T. Rows of an old version are removed with it, or expire
-// before, and none is written to a version that is gone. Notes of what arrivals were attached to stand among the
-// control keys, so that one script reads the marker and writes them on a cluster too. They have no serial number: if a
-// version was removed and is published again, a record that it has predicted before has its note.
+// have come again, or when a refresh has put them into T. Rows of an old version are removed with it, or expire before,
+// and no row is written to a version that is gone. Notes of arrivals' attachments stand among the control keys, so that
+// one script reads the marker and writes them, on a cluster too. They have no serial number: if a version was removed
+// and is published again, a record that it has predicted before has its note.
 //
 // # Who holds what
 //
@@ -66,10 +66,10 @@
 //	keys.go, scripts.go     names of keys; every change of a version's state, each one script
 //	meta.go                 the description of a publication in its marker
 //	publisher.go, mend.go   Publisher: publish, activate; a complete version compared, and written again where it differs
-//	gate.go                 what must hold before a version becomes CURRENT or is taken by a consumer
+//	gate.go                 checks before a version becomes CURRENT or a consumer takes it
 //	list.go, prune.go       versions listed; old ones removed
 //	trial.go                Watcher: back to the version before if the new one makes dead letters
-//	watcher.go, load.go     Watcher: follows CURRENT, loads and swaps; heartbeats.go holds what is still used
+//	watcher.go, load.go     Watcher: follows CURRENT, loads and swaps; heartbeats.go protects used versions
 //	version.go, choice.go   Version: a model, its attachment and calibration; errors about a choice
 //	output.go, explain.go   representations and abstention; explanations
 //	arrivals.go             rows of arrivals and notes of one version

@@ -78,8 +78,8 @@ func compare(ctx context.Context, next, was *Version, sample *artifact.Mapping) 
 	return &OtherDataError{Version: next.ID(), Serves: was.ID(), Differences: found}
 }
 
-// overlap estimates the share of the smaller T's nodes that are in the larger T, by ids of next. For example, of a T
-// that has grown to ten times its nodes a tenth of the ids is known, which is all of the old T: 1.
+// overlap estimates the share of the smaller T's nodes that are in the larger T, by ids of next. For example, if T has
+// grown to ten times its nodes, a tenth of the ids is known, which is all of the old T: 1.
 func overlap(ctx context.Context, next, was *Version, ids []string) (float64, error) {
 	rows := make([]attach.Row, len(ids))
 	if err := was.rows.Rows(ctx, ids, rows); err != nil {
@@ -101,9 +101,9 @@ func overlap(ctx context.Context, next, was *Version, ids []string) (float64, er
 	return min(1, float64(known)/float64(read)*n/min(n, before)), nil
 }
 
-// try predicts some synthetic nodes of an artifact, each attached by a row of M that leads to it, and returns
-// [ErrNotFinite] if the results are no numbers: weights or tables that overflow have passed every check of their form.
-// It returns [ErrUntrained] if they are not those of a model that was trained as the manifest says.
+// try predicts some synthetic nodes of an artifact, each attached by a row of M that leads to it. It returns
+// [ErrNotFinite] if results are not finite: weights or tables that overflow have passed every check of their form. It
+// returns [ErrUntrained] if the model was not trained as the manifest says.
 func try(v *Version, b *artifact.Bundle, sample *artifact.Mapping) error {
 	n := min(testNodes, b.Synthetic.X.Rows)
 	if n == 0 || len(sample.IDs) == 0 {
@@ -137,7 +137,7 @@ func try(v *Version, b *artifact.Bundle, sample *artifact.Mapping) error {
 	}
 	trained := v.manifest.Reference
 	accuracy := trained.Models[v.Model()].Accuracy / 100
-	const least = 8 // of fewer nodes nothing can be said
+	const least = 8 // fewer nodes say nothing
 	switch {
 	case n >= least && same == n:
 		return fmt.Errorf("%w: model %s gives the same logits for %d different synthetic nodes: its weights or tables are "+
@@ -166,7 +166,7 @@ const leastAccuracy = 1. / 3
 
 func nonzero(v float32) bool { return v != 0 }
 
-// rawFeatures returns features of which the preprocessing makes about those of synthetic nodes.
+// rawFeatures returns features that the preprocessing turns, roughly, into those of synthetic nodes.
 func rawFeatures(b *artifact.Bundle, nodes []int) *graph.Dense {
 	p, x := &b.Preprocess, graph.NewDense(len(nodes), b.Synthetic.X.Cols)
 	for k, node := range nodes {
@@ -237,8 +237,8 @@ func sampleOf(ctx context.Context, b *artifact.Bundle) (*artifact.Mapping, error
 	return some, nil
 }
 
-// admit is the gate of an artifact that is to be published: it must give finite predictions for each of its models,
-// and be of the data of the version that CURRENT names (serves, "" for none), unless o.OtherData is set.
+// admit is the gate of an artifact before it is published: it must give finite predictions for each of its models, and
+// be made of the same data as the version that CURRENT names (serves, "" for none), unless o.OtherData is set.
 func (p *Publisher) admit(ctx context.Context, b *artifact.Bundle, serves string, o PublishOptions) error {
 	sample, err := sampleOf(ctx, b)
 	if err != nil {
@@ -261,8 +261,8 @@ func (p *Publisher) admit(ctx context.Context, b *artifact.Bundle, serves string
 	return p.compareWith(ctx, next, sample, serves, o.Warn)
 }
 
-// compareWith compares a version with the one that serves. One that cannot be read, because it was published by an
-// older build or Redis has lost parts of it, is no reason to keep it: warn is told.
+// compareWith compares a version with the one that serves. If the serving one cannot be read, because an older build
+// published it or Redis has lost parts of it, that does not keep the new one back: warn is told.
 func (p *Publisher) compareWith(ctx context.Context, next *Version, sample *artifact.Mapping, serves string,
 	warn func(string)) error {
 	if serves == "" || serves == next.ID() {
@@ -295,7 +295,7 @@ func (p *Publisher) load(ctx context.Context, version string) (*Version, *artifa
 	return v, sample, err
 }
 
-// admitStored is the gate of a version in Redis that is to become CURRENT.
+// admitStored is the gate of a version in Redis before it becomes CURRENT.
 func (p *Publisher) admitStored(ctx context.Context, version, serves string) error {
 	if serves == "" || serves == version {
 		return nil

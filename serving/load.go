@@ -32,8 +32,8 @@ type loader struct {
 }
 
 // load reads and verifies one publication of a version and makes a Version of it, which it tries on its own synthetic
-// nodes. It returns some rows of M, too, if they are wanted. alive is called between round trips. An error that is not
-// a [refusal] comes from Redis or the context.
+// nodes. It returns some rows of M, too, if they are wanted. alive is called between round trips. Errors other than a
+// [refusal] come from Redis or the context.
 func (l *loader) load(ctx context.Context, version, id string, alive func() error) (v *Version,
 	sample *artifact.Mapping, warnings []string, err error) {
 	p, err := l.publication(ctx, version, id)

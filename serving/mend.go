@@ -17,9 +17,9 @@ const fieldMended = "mended_ms"
 // data than the one that they serve.
 const fieldOtherData = "other_data"
 
-// mend writes again what a complete version has lost since it was published, by eviction or damage. Its rows and
-// files are those of the artifact, so consumers may go on using it meanwhile. The marker's field [fieldMended] tells
-// those that refused the version to look again.
+// mend writes again the parts of a complete version that eviction or damage took. Its rows and files are the
+// artifact's, so consumers may go on using it meanwhile. The marker's field [fieldMended] tells consumers that refused
+// the version to look again.
 func (w *publishRun) mend(ctx context.Context, m *mapping.GroupedRows, files map[string][]byte,
 	told func(done, total int)) error {
 	rows, err := m.Mend(ctx, w.client, w.keys.table(w.version, w.publication),
@@ -46,7 +46,7 @@ func (w *publishRun) mend(ctx context.Context, m *mapping.GroupedRows, files map
 	return w.stillOurs(ctx, ok)
 }
 
-// mendFiles writes the parts of files that differ, and returns how many those were.
+// mendFiles writes the parts of files that differ, and returns their number.
 func (w *publishRun) mendFiles(ctx context.Context, files map[string][]byte) (written int, err error) {
 	err = w.compareFiles(ctx, files, func(key, what string, part []byte) error {
 		if err := w.client.Set(ctx, key, part, 0).Err(); err != nil {

@@ -37,7 +37,7 @@ type meta struct {
 	Layout    int    `json:"layout"`
 	Rows      int    `json:"rows"` // N
 	Buckets   int    `json:"buckets"`
-	Pages     int    `json:"pages"`     // of a bucket
+	Pages     int    `json:"pages"`     // per bucket
 	Hash      string `json:"hash"`      // from an id to its page
 	Synthetic int    `json:"synthetic"` // N'
 	Files     []file `json:"files"`     // by name, ascending

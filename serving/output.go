@@ -16,7 +16,7 @@ const (
 	RepresentEmbedding = "embedding"
 )
 
-// Representation returns what predictions carry: "none", "logits" or "embedding".
+// Representation returns the representation in predictions: "none", "logits" or "embedding".
 func (v *Version) Representation() string { return v.representation }
 
 // Embed returns the layer before the classifier of n attached arrivals, n×width, as [infer.Embedder] describes it.

@@ -17,7 +17,7 @@ var ErrInUse = errors.New("the version is in use")
 // Prune removes old versions that nobody uses, and returns their names. It removes:
 //
 //   - data of earlier removals that were interrupted;
-//   - complete versions, except CURRENT, those with a live heartbeat, and the keep ones among the rest that were
+//   - complete versions, except CURRENT, versions with a live heartbeat, and, of the rest, the keep ones that were
 //     CURRENT, or were published, last;
 //   - versions that were not published completely, are older than CURRENT, and that nobody is writing.
 //

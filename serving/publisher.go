@@ -36,16 +36,15 @@ type PublishOptions struct {
 	Expect *string
 	// Progress, if set, is called after each round trip with the number of rows in Redis and of all rows.
 	Progress func(done, total int)
-	// Warn, if set, is called with what is not as it should be in Redis but does not keep the artifact
-	// from being published.
+	// Warn, if set, is called with a fault in Redis that does not keep the artifact from being published.
 	Warn func(text string)
 	// TempDir is where rows of an M in parts are sorted on their way, about as many bytes as they take in Redis; "" is the
 	// system's directory for such files.
 	TempDir string
 	// OtherData lets an artifact follow that was made of other data than the version that serves.
 	OtherData bool
-	// Keep is the number of older versions that stay for rolling back, those that were CURRENT last; 0 means
-	// one, below 0 all of them.
+	// Keep is the number of older versions that stay for rolling back, the most recent CURRENT ones; 0 means one, below 0
+	// all of them.
 	Keep int
 }
 
@@ -81,10 +80,10 @@ var ErrIncomplete = errors.New("the version has no complete marker")
 // Publish writes a sealed artifact under its version: rows of M first, then the other files, then the marker. It sets
 // CURRENT if that still names the expected version, and removes old versions that nobody uses. An interrupted
 // publication is continued by the next call with the same artifact; a version that is complete is compared with the
-// artifact, mended where Redis lost or damaged parts of it, and made CURRENT. An artifact is refused if another one
-// has its name. Publish returns an [*OtherDataError] if the artifact was made of other data than the version that
-// serves, an [ErrNotFinite] if it predicts no numbers, a [*ConflictError] if somebody else moved CURRENT, and
-// [mapping.ErrEvicts] if Redis would remove what is published when its memory is full.
+// artifact, mended if Redis lost or damaged parts of it, and made CURRENT. An artifact is refused if another one has
+// its name. Publish returns an [*OtherDataError] if the artifact was made of other data than the version that serves,
+// an [ErrNotFinite] if its predictions are not finite, a [*ConflictError] if somebody else moved CURRENT, and
+// [mapping.ErrEvicts] if Redis would evict the version when its memory is full.
 func (p *Publisher) Publish(ctx context.Context, b *artifact.Bundle, o PublishOptions) error {
 	if err := p.publish(ctx, b, o); err != nil {
 		return fmt.Errorf("publishing version %s: %w", b.Manifest.Version, err)
@@ -132,7 +131,7 @@ func (p *Publisher) publish(ctx context.Context, b *artifact.Bundle, o PublishOp
 	return nil
 }
 
-// checkEviction refuses a Redis that would remove what is published.
+// checkEviction refuses a Redis that would evict versions.
 func (p *Publisher) checkEviction(ctx context.Context, warn func(string)) error {
 	_, warning, err := mapping.CheckEviction(ctx, p.client)
 	if warning != "" && warn != nil {
@@ -197,7 +196,7 @@ func (p *Publisher) Activate(ctx context.Context, version, expected string) erro
 	if err := artifact.ValidVersion(version); err != nil {
 		return fmt.Errorf("setting CURRENT: %w", err)
 	}
-	// A user of Redis who may move CURRENT and no more cannot read versions: consumers then compare them all the same.
+	// A Redis user with the right to move CURRENT only cannot read versions here: consumers still compare them.
 	if err := p.admitStored(ctx, version, expected); err != nil && !mapping.Refused(err) {
 		return err
 	}

@@ -132,7 +132,7 @@ return redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. ms(now), '+inf')
 //
 //	KEYS  the version's writing or complete key, current, holders, deleting, versions
 //	ARGV  version, id, field of deleting
-//	->    outcome: retired, current, held or changed; who holds it
+//	->    outcome: retired, current, held or changed; its holders
 var retire = redis.NewScript(nowMS + `
 if redis.call('HGET', KEYS[1], 'id') ~= ARGV[2] then return {'changed', ''} end
 if redis.call('GET', KEYS[2]) == ARGV[1] then return {'current', ''} end

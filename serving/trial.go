@@ -18,7 +18,7 @@ const (
 // trial counts the dead letters of the version that serves.
 type trial struct {
 	mu       sync.Mutex
-	share    float64  // of dead letters, over about the last thousand arrivals of any version
+	share    float64  // of dead letters, over the last thousand arrivals or so of any version
 	expected float64  // share when the trial began
 	before   *Version // to go back to; nil: there is no trial
 	serving  string   // id of the marker of before
@@ -47,8 +47,8 @@ func (t *trial) begin(before *Version, serving, tried, version string) {
 	}
 }
 
-// Delivered tells the watcher what became of arrivals that a version has answered, and goes back to the version before
-// if too many of them are dead letters.
+// Delivered tells the watcher how many records a version has answered, and how many of them are dead letters; too many
+// of these, and the watcher goes back to the version before.
 func (w *Watcher) Delivered(version string, records, dead int) {
 	t, bound := &w.trial, w.o.Rollback
 	v := w.Current()

@@ -52,7 +52,7 @@ type Version struct {
 	embedder       infer.Embedder // nil unless representation is "embedding"
 	threshold      float32
 	schema         *schema.Schema // nil: features have positions only
-	names          []string       // of the features by position; nil without a schema
+	names          []string       // of features by position; nil without a schema
 	rows           mapping.Lookup
 	plane          *artifact.Map // nil: the artifact has none
 	growthParts
@@ -79,7 +79,7 @@ func (v *Version) Classes() []string { return v.manifest.Data.Classes }
 // Features returns d, the number of raw features of an arrival.
 func (v *Version) Features() int { return v.manifest.Data.Features }
 
-// Schema returns what makes rows of features by name; nil if the artifact has none.
+// Schema returns the schema that makes rows of named features; nil if the artifact has none.
 func (v *Version) Schema() *schema.Schema { return v.schema }
 
 // Map returns S in the plane; nil if the artifact has no map. It is shared and must not be changed.
@@ -119,8 +119,8 @@ func (v *Version) Predict(b *attach.Batch) (logits, probabilities *graph.Dense) 
 }
 
 // New makes a version of an artifact that package artifact has read and checked, and of the lookup of its rows. It
-// keeps references to the bundle's memory. The warnings name choices that the artifact was not made for. An error
-// that is about an option is a [*ChoiceError], and names the artifact's choices.
+// keeps references to the bundle's memory. The warnings name choices that the artifact was not made for. An error about
+// an option is a [*ChoiceError], and names the artifact's choices.
 func New(b *artifact.Bundle, rows mapping.Lookup, o Options) (*Version, []string, error) {
 	v := &Version{manifest: b.Manifest, rows: rows, schema: b.Schema, plane: b.Map}
 	if b.Schema != nil {

@@ -124,9 +124,8 @@ func (w *Watcher) Load(ctx context.Context) error { return w.poll(ctx) }
 // are served, so end it after the last one. If Redis cannot be reached or a version cannot be served, this is logged
 // once, and the current version goes on serving.
 //
-// It returns an error if Redis refuses this client ([mapping.Refused]): at once before there is a version
-// to serve. Later a password may be one that is being changed, so it returns the error after HoldFor, when
-// its heartbeats have lapsed.
+// It returns an error if Redis refuses this client ([mapping.Refused]): at once before there is a version to serve.
+// Later the password may just be changing, so it returns the error only after HoldFor, when its heartbeats have lapsed.
 func (w *Watcher) Run(ctx context.Context) error {
 	defer w.leave(ctx)
 	for {
@@ -148,7 +147,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 	}
 }
 
-// lockedOut returns why the watcher is to end, nil if it is to go on.
+// lockedOut returns the reason for which the watcher has to end, nil if it may go on.
 func (w *Watcher) lockedOut(err error) error {
 	if !mapping.Refused(err) {
 		w.denied = 0
@@ -212,8 +211,8 @@ func (w *Watcher) follow(ctx context.Context) error {
 	return w.reason
 }
 
-// beat sends the heartbeat, and returns the id of a version's marker. A Redis that takes no writes is no reason not to
-// serve: that is said once.
+// beat sends the heartbeat, and returns the id of a version's marker. If Redis takes no writes, serving goes on: a line
+// in the log says so once.
 func (w *Watcher) beat(ctx context.Context, name string) (id string, err error) {
 	id, err = w.held.beat(ctx, name)
 	silent := id != "" && mapping.TakesNoWrites(err)
@@ -230,8 +229,8 @@ func (w *Watcher) beat(ctx context.Context, name string) (id string, err error) 
 	return id, err
 }
 
-// take loads a version and swaps it in, or remembers why not: tried is refused then. One of other data than the version
-// that is served is refused unless otherData says that this is meant.
+// take loads a version and swaps it in; if it refuses it, refused remembers tried. A version of other data than the
+// served one is refused unless otherData says that this is meant.
 func (w *Watcher) take(ctx context.Context, name, id, tried string, otherData bool) error {
 	var v *Version
 	var sample *artifact.Mapping
@@ -269,8 +268,7 @@ func (w *Watcher) take(ctx context.Context, name, id, tried string, otherData bo
 	return nil
 }
 
-// checkEviction refuses, before there is a version to serve, a Redis that would remove its rows.
-// Later it only says so.
+// checkEviction refuses, before there is a version to serve, a Redis that would remove its rows. Later it only logs so.
 func (w *Watcher) checkEviction(ctx context.Context) error {
 	_, warning, err := mapping.CheckEviction(ctx, w.loader.client)
 	if errors.Is(err, mapping.ErrEvicts) && w.Current() != nil {

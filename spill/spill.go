@@ -43,8 +43,8 @@ type Buckets struct {
 	records int64
 }
 
-// New returns n files of a directory of their own. Directory and files are made when the first record comes.
-// fault may be nil; it is called before a file is created or written out, and its error becomes that of the operation.
+// New returns n files of a directory of their own. Directory and files are made when the first record comes. fault may
+// be nil; it is called before a file is created or written out, and its error becomes the operation's.
 func New(dir string, n int, fault func(operation, path string) error) *Buckets {
 	if fault == nil {
 		fault = func(string, string) error { return nil }
@@ -107,7 +107,7 @@ func (b *Buckets) writer(k int) (*bufio.Writer, error) {
 	return b.writers[k], nil
 }
 
-// Flush writes out what is buffered of all files and frees the buffers. Records may be put afterwards.
+// Flush writes out the buffers of all files and frees them. Records may be put afterwards.
 func (b *Buckets) Flush() error {
 	for k := range b.files {
 		if err := b.flush(k); err != nil {
@@ -154,7 +154,7 @@ func (b *Buckets) Each(k int, use func(*Record) error) error {
 	return nil
 }
 
-// errChanged is the error of a file that is not as it was written.
+// errChanged is the error of a file whose bytes have changed.
 var errChanged = errors.New("a record has changed since it was written")
 
 func each(in *bufio.Reader, use func(*Record) error) error {

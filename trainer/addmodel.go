@@ -36,7 +36,7 @@ func AddModel(b *artifact.Bundle, m infer.Model, preprocess string, now time.Tim
 	b.Manifest.Models = append(slices.Clip(b.Manifest.Models),
 		artifact.ModelInfo{Name: m.Name(), Attachment: artifact.AttachFrozen, FittedOn: "O",
 			Calibration: artifact.CalibrationInfo{Kind: infer.PropagateNone, Temperature: 1}})
-	b.Manifest.Version, b.Manifest.Files = "", nil // of the artifact that it was
+	b.Manifest.Version, b.Manifest.Files = "", nil // they named the old artifact
 	b.Manifest.Created, b.Manifest.CreatedBy = now.UTC(), "rivulet trainer"
 	return nil
 }
@@ -45,7 +45,7 @@ func AddModel(b *artifact.Bundle, m infer.Model, preprocess string, now time.Tim
 // (scale·x)(W/scale).
 func unscaled(m infer.Model, scale float32) (infer.Model, error) {
 	params, first := m.Params(), 0
-	for _, t := range m.Architecture.Tensors { // those of the first layer come first
+	for _, t := range m.Architecture.Tensors { // the first layer's come first
 		if first == len(params) || params[first].Name != m.Architecture.Tensor(0, t) {
 			continue // optional
 		}

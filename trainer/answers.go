@@ -10,12 +10,12 @@ import (
 	"rivulet/trainer/eval"
 )
 
-// Answer is a node with the prediction that the trainer makes of it as an arrival on its own, offline. Whoever is going
-// to serve the artifact can send the node through the consumer and compare (internal/preflight).
+// Answer is a node with the trainer's prediction for it as an arrival on its own, offline. A program that is to serve
+// the artifact can send the node through the consumer and compare (internal/preflight).
 type Answer struct {
 	Role  string // train, validation or test
 	ID    string
-	Edges []string // neighbours; of a run of stages, those in T
+	Edges []string // neighbours; in a run of stages, only T's
 	// Degree is the number of all neighbours.
 	Degree int
 	// X is the row of features that the model has read. Named are the values that a schema made it of; nil where features
@@ -28,8 +28,8 @@ type Answer struct {
 // perRole is the number of nodes of each role that a run answers.
 const perRole = 10
 
-// answered returns the nodes that a run answers, and their roles: some at even distances, and of those held out the one
-// with most neighbours, too. Nodes of T are among them where T is in memory.
+// answered returns the nodes that a run answers, and their roles: some at even distances and, of the held-out ones,
+// also the one with most neighbours. Nodes of T are among them if T is in memory.
 func (t *task) answered() (nodes []int32, roles []string) {
 	add := func(role string, from []int32, more ...int32) {
 		for _, i := range slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(Evenly(from, perRole)), more...)))) {

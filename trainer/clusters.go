@@ -58,7 +58,7 @@ func (t *task) join(c *condense.Clusters, points *graph.Dense, m infer.Model) *c
 	return c.Join(points, classesAmong(t.logitsOnT(m), t.share))
 }
 
-// classesAmong returns the most probable class of each row among those that have synthetic nodes.
+// classesAmong returns the most probable class of each row, among the classes that have synthetic nodes.
 func classesAmong(logits *graph.Dense, share []int) []int32 {
 	out := make([]int32, logits.Rows)
 	for i := range out {
@@ -78,7 +78,7 @@ type clusterMethod struct {
 	*task
 	points   *graph.Dense
 	labelled *condense.Clusters               // of the labelled nodes alone
-	means    *graph.Dense                     // of Â²·pre(X) in them, N'×d, where that is at hand while S is made
+	means    *graph.Dense                     // of Â²·pre(X) in them, N'×d, if at hand while S is made
 	mapping  func(c *clusterGraph) *graph.CSR // makes M of clusters
 	relay    *fitResult                       // W_S of SGC, once it is asked for
 }
@@ -120,8 +120,8 @@ type clusterGraph struct {
 	fitter *tables.Fitter
 }
 
-// make builds S, M and the tables of models; unlabelled nodes join clusters by the first
-// model's predictions. what names it in reports of progress.
+// make builds S, M and the tables of models; unlabelled nodes join clusters by the first model's predictions. what
+// names the step in reports of progress.
 func (c *clusterMethod) make(ctx context.Context, models []infer.Model, what string, progress Progress) (condensation,
 	error) {
 	const parts = 4

@@ -29,10 +29,10 @@ func Compare(d *dataset.Dataset, b *artifact.Bundle, batches [][]int32, graphBat
 	return eval.Run(plain(model), set).Accuracy(set), eval.Run(predict, onS).Accuracy(onS), nil
 }
 
-// WholeGrowing predicts nodes that arrive in an order (dataset indices, none of them in T), as the default model of
-// an artifact does on the growing graph: T with all earlier arrivals in it, without their classes, joint, node by
-// node. step arrivals at a time share a graph, so that up to step-1 of those just before a node are missing in it.
-// The arrivals before from are not predicted; the predicted classes of the others are returned in order.
+// WholeGrowing predicts nodes that arrive in an order (dataset indices, none of them in T), as the default model of an
+// artifact does on the growing graph: T with all earlier arrivals in it, without their classes, joint, node by node.
+// step arrivals at a time share a graph, so that up to step-1 arrivals just before a node are missing in it. Arrivals
+// before number from are not predicted; the predicted classes of the others are returned in order.
 func WholeGrowing(ctx context.Context, d *dataset.Dataset, b *artifact.Bundle, order []int32, from, step int,
 	progress Progress) ([]int32, error) {
 	d, _, err := Encode(d, Options{Keep: b.Schema})

@@ -8,11 +8,11 @@
 // T in memory, the other has it in tables of stages, on disk or in Spark ([TrainStaged]). Everything else is written
 // once. Options that need T in memory say so in the table of requirements of holder.go, methods in their list.
 //
-//	options.go     what a run may be asked for; progress.go: how it tells where it stands
+//	options.go     the options of a run; progress.go: reports of its progress
 //	encode.go      columns of a table -> features
 //	task.go        options and data -> T, preprocessing (package features), support and test nodes, sizes of classes
 //	original.go    W_O fitted on T (package fit), hyperparameters chosen on the support nodes; or imported weights
-//	layered.go     the same of models with hidden layers
+//	layered.go     the same for models with hidden layers
 //	memo.go        results that depend on T alone: a series of runs with many methods makes them once ([Series])
 //	methods.go     the methods of condensation, and the interfaces of their results: S, M, and models on them
 //	clusters.go    methods solved and cluster: clusters and M (packages condense, nnls), tables of S (package tables)

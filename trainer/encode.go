@@ -10,9 +10,8 @@ import (
 )
 
 // Encode returns a data set with X made of its columns, and the schema that made it: o.Keep, or one that is fitted on
-// the original nodes by o.Schema. A data set without columns stays as it is, and so does o.Keep; nil is the schema that
-// made its features, if one did. Its width must be that of X. The fingerprint of a table is over its columns: take it
-// before.
+// the original nodes by o.Schema. A data set without columns is returned as it is, with o.Keep, the schema that made
+// its features, or nil. The schema's width must be X's. The fingerprint of a table is over its columns: take it before.
 func Encode(d *dataset.Dataset, o Options) (*dataset.Dataset, *schema.Schema, error) {
 	s := o.Keep
 	if d.Columns == nil {

@@ -33,8 +33,8 @@ type Measurements struct {
 	Attachments []string
 }
 
-// deployments returns the deployments of docs/algorithm.md, sections 5 to 7, for each model: O→O, O→S, S→O and S→S
-// as far as the method has them. If W_S has an M of its own, S→S is also deployed through W_O's M.
+// deployments returns the deployments of docs/algorithm.md, sections 5 to 7, for each model: O→O, O→S, S→O and S→S if
+// the method has them. If W_S has an M of its own, S→S is also deployed through W_O's M.
 func (t *task) deployments(ctx context.Context, r *recipe, w Measurements, progress Progress) ([]deployment, error) {
 	var out []deployment
 	calibrated := func(setting string, f *fitResult, shared bool, p *deployedModel, kinds []string) error {
@@ -84,8 +84,8 @@ func (t *task) deployments(ctx context.Context, r *recipe, w Measurements, progr
 	return out, nil
 }
 
-// serves reports whether consumers of an artifact of this run serve a deployment: that of the first model, fitted on T,
-// on S in the method's attachment, with the expert if there is one. Methods for comparison make no artifact.
+// serves reports whether consumers of this run's artifact serve a deployment: the first model, fitted on T, on S in the
+// method's attachment, with the expert if there is one. Methods for comparison make no artifact.
 func (r *recipe) serves(t *task, setting string, f *fitResult, p *deployedModel) bool {
 	return !t.method.Comparison && setting == eval.OtoS && f == r.whole[0] &&
 		p.attachment == r.served.parts().Attachment && p.expert == r.expertOf(f)
@@ -207,7 +207,7 @@ func (t *task) evaluate(ctx context.Context, deployments []deployment, seconds f
 // shuffledBatches holds the test nodes in other batches.
 type shuffledBatches struct {
 	set   *eval.Set
-	order []int // of each node, its place among the test nodes
+	order []int // place of each node among the test nodes
 }
 
 // regroup shuffles the test nodes into batches of a tenth of the size. Nodes for two batches are enough.
@@ -274,7 +274,7 @@ func (t *task) measure(d deployment, mode string, again *shuffledBatches) eval.R
 	return r
 }
 
-// costs measures the time of a batch and the memory of inference. Over the neighbourhood alone the time is that of the
+// costs measures the time of a batch and the memory of inference. For the neighbourhood alone it takes the time of the
 // answer, if that took enough batches.
 func (d *deployment) costs(r *eval.Result, quick *eval.Answer, set *eval.Set, keep footprint) {
 	predictor := d.predictor(d.calibration, d.spreading)

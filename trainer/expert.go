@@ -76,7 +76,7 @@ type supportNodes struct {
 	own      *graph.Dense // logits of own features
 }
 
-// supportLogits are those of a model on S.
+// supportLogits are a model's logits on S.
 type supportLogits struct{ attached, alone *graph.Dense }
 
 // gatherSupport answers the support nodes by models on S.
@@ -116,7 +116,7 @@ func stacked(parts []*graph.Dense) *graph.Dense {
 	return out
 }
 
-// logits returns those of a perceptron.
+// logits returns a perceptron's logits.
 func (s *supportNodes) logits(p *infer.Perceptron) *graph.Dense {
 	var parts []*graph.Dense
 	for _, x := range s.features {

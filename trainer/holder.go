@@ -5,12 +5,12 @@ import (
 	"fmt"
 )
 
-// holder has T of a task, and does what reads all of its nodes. [inMemory] has T as a matrix; [tablesHolder] has it as
-// tables of an engine, on disk or in Spark. A run does the rest itself, for both: see [task.run].
+// holder has T of a task, and does the steps that read all of its nodes. [inMemory] has T as a matrix; [tablesHolder]
+// has it as tables of an engine, on disk or in Spark. A run does the rest itself, for both: see [task.run].
 type holder interface {
 	// fit returns W_O of a model.
 	fit(ctx context.Context, name string, progress Progress) (*fitResult, error)
-	// condense makes S and M for fitted models, which are those of the options.
+	// condense makes S and M for the fitted models of the options.
 	condense(ctx context.Context, whole []*fitResult, progress Progress) (condensation, error)
 	// own returns labelled nodes of T with their own features.
 	own(ctx context.Context) (ownData, error)
@@ -42,7 +42,7 @@ type requirement struct {
 	why    string
 }
 
-// requirements are all of them, but for methods: those say it in their list.
+// requirements are the requirements of options; methods have theirs in their list.
 var requirements = []requirement{
 	{"representation", func(o *Options) bool { return o.Representation },
 		"tables of features are added up over two hops of M"},

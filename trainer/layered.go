@@ -38,8 +38,8 @@ func onS() search {
 		every: 20, patience: 4}
 }
 
-// ground is what models with hidden layers are compared on: T, or a sample of it, with the judging support nodes
-// attached.
+// ground is the graph on which models with hidden layers are compared: T, or a sample of it, with the judging support
+// nodes attached.
 type ground struct {
 	adj    *graph.CSR
 	labels []int32
@@ -101,8 +101,8 @@ func attachedTo(b *attach.Batch, index []int32, nodes int) *attach.Batch {
 	return out
 }
 
-// validate returns the accuracy of a model on the judges, joined to the ground, in percent. Only what the judges of
-// a batch reach is computed.
+// validate returns the accuracy of a model on the judges, joined to the ground, in percent. It computes only the nodes
+// that the judges of a batch reach.
 func (g *ground) validate(ctx context.Context, m infer.Model) (float64, error) {
 	deployed := plain(m.Neighbourhood(g.adj, g.inputs, g.pre))
 	right, n := 0, 0
@@ -121,13 +121,13 @@ func (g *ground) validate(ctx context.Context, m infer.Model) (float64, error) {
 	return 100 * float64(right) / float64(max(1, n)), nil
 }
 
-// wideDegree is the mean number of neighbours from which dropout of the features is left out where the first layer
-// reads sums over neighbours only: there it is averaged away but for a noise that costs accuracy.
+// wideDegree is the mean number of neighbours from which on dropout of the features is left out if the first layer
+// reads only sums over neighbours: these average it away, except for a noise that costs accuracy.
 const wideDegree = 32
 
-// fitLayeredOnT fits W_O of a model with hidden layers. Where T is large the weight decay is chosen on a sample, and
-// one fit on all of T goes on from the weights that were chosen there, with the weight decay that corresponds to the
-// chosen one. A single weight decay is used as it is.
+// fitLayeredOnT fits W_O of a model with hidden layers. If T is large the weight decay is chosen on a sample, and one
+// fit on all of T goes on from the chosen weights, with the corresponding weight decay. A single weight decay is used
+// as it is.
 func (t *task) fitLayeredOnT(ctx context.Context, s fit.Shape, progress Progress, what string) (*fitResult, error) {
 	whole, g, among := t.wholeGround(), t.ground(), t.onT()
 	if len(g.labels) == len(whole.labels) {

@@ -17,7 +17,7 @@ type memo struct {
 	own        map[string]*ownModel // of own features
 	rows       map[eval.Key]eval.Result
 	answers    map[eval.Key][]int32
-	footprints map[*graph.CSR]footprint // of each M
+	footprints map[*graph.CSR]footprint // by M
 }
 
 func newMemo() *memo {

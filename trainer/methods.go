@@ -152,13 +152,13 @@ type featureTables interface {
 // graphParts are S and M.
 type graphParts struct {
 	*condense.Condensation // no Adj for cached
-	// stored gives all rows of M where they lie in tables; M has those of the nodes that the run reads then. nil: M is
-	// whole.
+	// stored gives all rows of M if they lie in tables; M then has only the rows of the nodes that the run reads. nil: M
+	// is whole.
 	stored iter.Seq2[plane.Rows, error]
-	size   artifact.MappingInfo // of M that is stored
+	size   artifact.MappingInfo // of the stored M
 }
 
-// rows gives all rows of M, those of some nodes of T at a time. original are T's nodes where M is whole.
+// rows gives all rows of M, for some nodes of T at a time. original are T's nodes if M is whole.
 func (m *graphParts) rows(original *dataset.Original) iter.Seq2[plane.Rows, error] {
 	if m.stored != nil {
 		return m.stored

@@ -14,7 +14,7 @@ import (
 	"rivulet/trainer/features"
 )
 
-// modelSGC is the relay of the synthetic graph's own wing, and the model where none is said.
+// modelSGC is the relay of method learned, and the default model.
 const modelSGC = "sgc"
 
 // Options of a training run.
@@ -68,7 +68,7 @@ type Options struct {
 	// Means adds cluster means of T, N'×7d numbers and a little, by which a model that is added later gets tables of
 	// S without T; for methods with clusters.
 	Means bool
-	// Propagate has validation choose label and error propagation, too. Without it no tables of them are made.
+	// Propagate makes validation choose label and error propagation, too. Without it no tables of propagation are made.
 	Propagate bool
 	// Own is auto, always or never: whether a small model of an arrival's own features answers beside the models on S
 	// (docs/algorithm.md, section 11).
@@ -196,7 +196,8 @@ func (o Options) decays() []float64 {
 	return decays
 }
 
-// syntheticNodes returns N' for a graph of n nodes of which labelled have a class, one of so many that are present.
+// syntheticNodes returns N' for a graph of n nodes: labelled is the number of nodes with a class, present of classes
+// that occur.
 func (o Options) syntheticNodes(n, labelled, present int) int {
 	switch {
 	case o.Nodes > 0:

@@ -74,8 +74,8 @@ func acceptable(m infer.Model, d, c int, t *task) error {
 	return nil
 }
 
-// shape is what of a model does not follow from the data (docs/algorithm.md, section 3), or is that of weights
-// which were given. The numbers of layers and hops are those of the options for the models that are asked for.
+// shape is the part of a model that does not follow from the data (docs/algorithm.md, section 3); given weights decide
+// theirs. The models that a run asks for have the numbers of layers and hops of the options.
 func (t *task) shape(name string) fit.Shape {
 	s := fit.NewShape(name, t.options.Hidden)
 	if given, ok := t.options.Weights[name]; ok {

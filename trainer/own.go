@@ -160,7 +160,7 @@ func (t *task) deployOwn(m *ownModel) ownDeployment { return ownDeployment{m, t.
 // Nodes returns the number of T's nodes.
 func (d ownDeployment) Nodes() int { return d.nodes }
 
-// Logits returns those of the arrivals' own features.
+// Logits returns the logits of the arrivals' own features.
 func (d ownDeployment) Logits(b *attach.Batch) *graph.Dense { return d.Perceptron.Logits(b.X) }
 
 // clone returns a copy with its own weights.

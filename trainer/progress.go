@@ -56,7 +56,7 @@ func (w *watch) next() func(line string, done, most int) {
 	}
 }
 
-// fit begins the next fit and returns what takes the reports of its epochs; nil if nobody watches.
+// fit begins the next fit and returns a function for the reports of its epochs; nil if nobody watches.
 func (w *watch) fit(o fit.GNNOptions) func(fit.Checkpoint) {
 	show := w.next()
 	if show == nil {

@@ -31,7 +31,7 @@ type rivals struct {
 	decay float64 // of the fit
 }
 
-// errNoTables is that of a rival that is asked for tables of S.
+// errNoTables is the error of a rival that is asked for tables of S.
 var errNoTables = errors.New("a rival has no tables of S")
 
 // rival makes the rival that a function fits for one model.
@@ -114,7 +114,7 @@ type evidence struct {
 // evidenceOptions are the hyperparameters of [evidence].
 type evidenceOptions struct{ beta, gamma, epsilon float64 }
 
-// Logits returns those of a batch on T.
+// Logits returns the logits of a batch on T.
 func (e *evidence) Logits(b *attach.Batch) *graph.Dense {
 	out := e.Perceptron.Logits(b.X)
 	for i := range out.Rows {
@@ -166,8 +166,7 @@ func (t *task) neighboursEvidence(ctx context.Context, m infer.Model, progress P
 	return e, ctx.Err()
 }
 
-// choose sets the hyperparameters to those of the highest accuracy on the judging support nodes, the first among
-// equals.
+// choose sets the hyperparameters with the highest accuracy on the judging support nodes, of equals the first.
 func (e *evidence) choose(judges *eval.Set) {
 	var logits []*graph.Dense // of own features alone
 	for _, b := range judges.Batches {

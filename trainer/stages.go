@@ -40,7 +40,7 @@ type tablesHolder struct {
 	progress Progress
 	task     *task
 	models   []*fitResult
-	subgraph *task // of the subgraph of T in which models are fitted; nil until one is
+	subgraph *task // the subgraph of T in which models are fitted; nil until one is
 }
 
 // newTablesHolder reads T, fits the preprocessing, and makes the task of the nodes that are held out.
@@ -200,7 +200,7 @@ func (s *tablesHolder) condense(ctx context.Context, _ []*fitResult, _ Progress)
 	return out, nil
 }
 
-// deploy freezes a model on T: its tables are at hand, and those of propagation where the run makes any.
+// deploy freezes a model on T: its tables are at hand, as are tables of propagation if the run makes any.
 func (s *tablesHolder) deploy(f *fitResult) (*deployedModel, []string, error) {
 	p, err := s.task.frozen(s.frozen(s.OnT), f.model)
 	return p, s.options.kinds(), err

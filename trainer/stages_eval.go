@@ -70,7 +70,7 @@ func evaluateStaged(ctx context.Context, e stage.Engine, d original.RowData, b *
 		return nil, err
 	}
 	onS.expert, onS.own = b.Expert(m.Name()), info.Own
-	s.options.Propagate = false // T's own tables of it are not made
+	s.options.Propagate = false // T's own tables of propagation are not made
 	whole := &fitResult{model: m, weightDecay: info.WeightDecay}
 	r := &recipe{whole: []*fitResult{whole}, served: c, placed: []*deployedModel{onS},
 		calibrations: []*calibration{calibrationOf(info, params)}}

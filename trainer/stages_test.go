@@ -97,8 +97,8 @@ func TestStagedEnginesGiveTheSameBytes(t *testing.T) {
 	}
 }
 
-// The map of a run by stages is that of its own M: of a graph in the same order of nodes a run in memory says of M what
-// the stages say.
+// The map of a run by stages belongs to its own M: in memory, on a graph in the same order of nodes, the same M gives
+// the same map.
 func TestStagedMap(t *testing.T) {
 	d, o := generatedSets(t)["pubmed"], stagedOptions()
 	o.Map = true

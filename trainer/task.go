@@ -21,7 +21,7 @@ import (
 type task struct {
 	options  Options
 	holder   holder
-	facts    artifact.Data  // what the manifest says of the data; its nodes and edges are T's
+	facts    artifact.Data  // the manifest's facts of the data; its nodes and edges are T's
 	schema   *schema.Schema // of named features; nil if they have positions only
 	method   Method
 	data     *dataset.Dataset

@@ -21,7 +21,7 @@ type Outcome struct {
 	Results []eval.Result // empty if the data set has no test nodes
 	Seconds float64       // wall clock of fitting, condensation and calibration, without W_S and evaluation
 	Choices []ModelChoice // the models among which validation chose; nil where the options name the one to serve
-	Answers []Answer      // of some nodes of each role, by the artifact's default model
+	Answers []Answer      // for some nodes of each role, by the artifact's default model
 	// Unknown is the number of edges to and from ids that no node has, which a run of stages has dropped.
 	Unknown int64
 }
@@ -44,8 +44,8 @@ func Train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time, pr
 	return out, failed(name, err)
 }
 
-// TrainStaged is [Train] by stages on an engine, which hold no more of the graph in memory than the engine wants. The
-// bundle's bits depend on data and options, not on the engine. What differs from Train:
+// TrainStaged is [Train] by stages on an engine, which hold no more of the graph in memory than the engine asks for.
+// The bundle's bits depend on data and options, not on the engine. What differs from Train:
 //
 //   - [CheckStaged] refuses options that need T in memory.
 //   - Sums over nodes are sums of integers.
@@ -128,8 +128,8 @@ type recipe struct {
 	served condensation
 	// W_O of each model on S, in the method's attachment; nil if the method deploys on T only
 	placed       []*deployedModel
-	calibrations []*calibration // of those, for the artifact; nil if no artifact is made
-	seconds      float64        // wall clock of all that, the fits of W_O too
+	calibrations []*calibration // of placed, for the artifact; nil if no artifact is made
+	seconds      float64        // wall clock of these steps, with the fits of W_O
 }
 
 // condense fits W_O of each model, makes S and M, and puts the models onto S.
@@ -283,7 +283,7 @@ func (t *task) manifest(r *recipe, results []eval.Result, now time.Time) artifac
 	return m
 }
 
-// depth are the numbers of layers and hops of a model, 0 where they are those that its architecture has by default.
+// depth returns the numbers of layers and hops of a model, 0 for its architecture's defaults.
 func (t *task) depth(m infer.Model) (layers, hops int) {
 	if len(m.Layers) > m.Architecture.Fewest {
 		layers = len(m.Layers)

@@ -15,7 +15,7 @@ import (
 	"rivulet/infer/preprocess"
 )
 
-// Size is the size of a bundle; what is 0 gets a small default.
+// Size is the size of a bundle; 0 means a small default.
 type Size struct {
 	Nodes     int // N
 	Synthetic int // N'
@@ -93,7 +93,7 @@ func Model(b *artifact.Bundle, k int) infer.Model {
 	return m
 }
 
-// Confidence is a measured one whose curve falls from 0.9 at half of the nodes to 0.3 at all of them.
+// Confidence is a measured confidence whose curve falls from 0.9 at half of the nodes to 0.3 at all nodes.
 func Confidence() artifact.Confidence {
 	return artifact.Confidence{
 		ECE:      artifact.CalibrationError{ValidationBefore: new(4.75), ValidationAfter: new(0.0), TestAfter: new(2.5)},
@@ -105,7 +105,7 @@ func Confidence() artifact.Confidence {
 	}
 }
 
-// Growth is what rows of M of arrivals are solved against, for all models of a bundle, of random numbers.
+// Growth is a random dictionary for solving rows of M of arrivals, for all models of a bundle.
 func Growth(seed uint64, b *artifact.Bundle) *artifact.Growth {
 	rng := rand.New(rand.NewPCG(seed, 5))
 	g := &artifact.Growth{Entries: min(4, b.Manifest.SyntheticNodes), Messages: map[string]growth.Messages{}}

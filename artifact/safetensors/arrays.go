@@ -11,7 +11,7 @@ import (
 // Array is a tensor of a safetensors file that another program wrote.
 type Array struct {
 	Shape  []int     // none for a single number
-	Type   string    // as the file names it: "BF16"
+	Type   string    // the file's name of it: "BF16"
 	Values []float32 // row-major, all finite; nil where Type is not one of floating-point numbers
 }
 

@@ -19,7 +19,7 @@ import (
 //	n bytes    the header: a JSON object, name → {dtype, shape, data_offsets}, padded with spaces
 //	the rest   the tensors' data, row-major and little-endian, without gaps
 //
-// No maintained Go library reads it; this file does all of it.
+// No maintained Go library reads the format; this file reads and writes it.
 
 // DType is a tensor's element type by its name in the header.
 type DType string

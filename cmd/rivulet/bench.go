@@ -23,7 +23,7 @@ const (
 	given    = "given"
 )
 
-// benchFlags say what is measured, on which services, and how it is printed.
+// benchFlags select the measurements, the services, and the printed form.
 type benchFlags struct {
 	bench.Options
 	services, format string

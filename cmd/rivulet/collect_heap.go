@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// init has SIGUSR1 collect garbage and print the bytes of the heap that live on to standard error. Only the builds by
-// which tools/browser watches heaps have it.
+// init makes SIGUSR1 collect garbage and print the bytes of the live heap to standard error. Only the builds for
+// tools/browser, which watches heaps, have it.
 func init() {
 	asked := make(chan os.Signal, 1)
 	signal.Notify(asked, syscall.SIGUSR1)

@@ -54,7 +54,7 @@ func explainCommand() *cobra.Command {
 // jsonExplanations writes an object a line.
 type jsonExplanations struct{ w io.Writer }
 
-// Explanation writes one of them.
+// Explanation writes one explanation.
 func (j jsonExplanations) Explanation(e *consumer.ExplainedArrival) error {
 	text, err := explanation.JSON(e)
 	if err == nil {
@@ -69,7 +69,7 @@ type textExplanations struct {
 	most int
 }
 
-// Explanation writes one of them.
+// Explanation writes one explanation.
 func (t textExplanations) Explanation(e *consumer.ExplainedArrival) error {
 	fmt.Fprintf(t.w, "%s: %s", cli.Text(e.Prediction.ID), className(e, e.Class))
 	if e.RunnerUp >= 0 {
@@ -123,7 +123,7 @@ func (t textExplanations) terms(w io.Writer, e *consumer.ExplainedArrival, terms
 	}
 }
 
-// line writes a figure and, where there is one, what its removal does.
+// line writes a figure and, if there is one, the effect of its removal.
 func line(w io.Writer, share explain.Figure, term *explain.Term, what string) {
 	without := "\t"
 	if term != nil && term.Removed {

@@ -120,7 +120,7 @@ func later(m *artifact.Manifest) string {
 	return "no cluster means are kept: adding a model needs the data set"
 }
 
-// arrivals says in words what consumers take, where their settings say nothing else.
+// arrivals describes the arrivals that consumers with default settings take.
 func arrivals(l config.Limits) string {
 	return fmt.Sprintf("at most %d edges (limits.edges), ids of %s (limits.id_bytes), records of %s (limits.record_bytes), features of %g in magnitude",
 		l.Edges, l.IDBytes, l.RecordBytes, float64(preprocess.MaxFeature))
@@ -137,8 +137,7 @@ func drawn(m *artifact.Manifest) string {
 	return "S in the plane, without ids of original nodes"
 }
 
-// confidences returns lines about the reliability of a model's probabilities, for each calibration
-// that was measured.
+// confidences returns lines about the reliability of a model's probabilities, for each measured calibration.
 func confidences(model *artifact.ModelInfo) []string {
 	var lines []string
 	add := func(kind string, c artifact.Confidence) {

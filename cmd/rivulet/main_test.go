@@ -69,7 +69,7 @@ func TestInspectShowsAnArtifact(t *testing.T) {
 	}
 }
 
-// What is withheld from a generated graph is sent with its classes, and in no role until then.
+// Nodes that are withheld from a generated graph are sent with their classes, and are in no role until then.
 func TestWithheldNodesAreSent(t *testing.T) {
 	dir := t.TempDir()
 	for _, line := range []string{"generate --preset small --withhold 0.5 --out " + dir + "/data",

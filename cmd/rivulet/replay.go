@@ -22,7 +22,7 @@ import (
 // chunk is the largest number of arrivals that a replay sends at once.
 const chunk = 1000
 
-// replayFlags say what a replay sends, and in which form.
+// replayFlags select the arrivals of a replay, and their form.
 type replayFlags struct {
 	replay.Options
 	nodes, out, labels, format string

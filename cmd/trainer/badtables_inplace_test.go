@@ -137,7 +137,7 @@ func TestBadTablesInPlace(t *testing.T) {
 	}
 }
 
-// What tables by URL do not have is said before the work.
+// Settings that tables by URL cannot have are refused before the work.
 func TestTablesByURLRefuse(t *testing.T) {
 	const tables = " --nodes s3a://bucket/users --edges s3a://bucket/follows"
 	const spark = " --engine spark --spark sc://localhost:1 --work /w"

@@ -142,13 +142,13 @@ func dataCheckCommand() *cobra.Command {
 // shownGuesses are the guesses about undescribed tables that are shown.
 const shownGuesses = 3
 
-// undescribed prints what data init would make of the tables of a directory, and returns what to do; where there are no
-// tables that it knows by their names, it returns unknown.
+// undescribed prints the settings that data init would write for the tables of a directory, and returns advice; if
+// there are no tables with names that it knows, it returns unknown.
 func undescribed(w io.Writer, dir string, unknown error) error {
 	found, err := dataset.FindTables(dir, dataset.OpenOptions{More: []dataset.Format{parquet.Format}})
 	switch {
 	case errors.Is(err, table.ErrNoTable):
-		return unknown // which lists the formats that were looked for
+		return unknown // it lists the formats that were looked for
 	case err != nil:
 		return fmt.Errorf("nothing is checked: %s has no %s, and  trainer data init %s  needs help to write it: %w", dir,
 			table.SettingsFile, dir, err)
@@ -165,7 +165,7 @@ func undescribed(w io.Writer, dir string, unknown error) error {
 		table.SettingsFile)
 }
 
-// most rules that are shown, of those that are no suspects.
+// shownRules is how many rules beside the suspects are shown.
 const shownRules = 8
 
 func printCheck(w io.Writer, d *dataset.Dataset, faults *table.Faults, seed uint64) error {

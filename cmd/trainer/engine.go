@@ -68,8 +68,7 @@ func (f *engineFlags) fits() *engineFlags {
 // staged reports whether the run is one of stages.
 func (f *engineFlags) staged() bool { return f.engine != engineMemory || f.sums != sumsFloat }
 
-// check returns an error for what a run of these flags does not have, and leaves out of the options what is on
-// unless it is said.
+// check returns an error for options that a run with these flags cannot have, and turns off the defaults among them.
 func (f *engineFlags) check(o *trainer.Options, out, checkpoint string) error {
 	if err := f.checkFlags(out); err != nil || !f.staged() {
 		return err
@@ -136,7 +135,7 @@ func (f *engineFlags) checkFlags(out string) error {
 	return nil
 }
 
-// fewestBytes leave room for a block and for what the run keeps of the graph.
+// fewestBytes leave room for a block and for the run's own part of the graph.
 const fewestBytes = 256 << 20
 
 func (f *engineFlags) bytes() (int64, error) {
@@ -150,7 +149,7 @@ func (f *engineFlags) bytes() (int64, error) {
 	return int64(n), nil
 }
 
-// open returns the engine, and what closes it.
+// open returns the engine, and a function that closes it.
 func (f *engineFlags) open(ctx context.Context, progress trainer.Progress) (stage.Engine, func() error, error) {
 	if f.engine == engineSpark {
 		return f.spark.open(ctx, f.work, progress)
@@ -279,7 +278,7 @@ func (f *engineFlags) run(ctx context.Context, e stage.Engine, data *dataflag.Da
 	return outcome, err
 }
 
-// rows are the data set's: of tables by URL where they lie, of tables in files as they are read, of others from memory.
+// rows are the data set's rows: of tables by URL in place, of tables in files from the files, of others from memory.
 func (f *engineFlags) rows(ctx context.Context, e stage.Engine, data *dataflag.Data,
 	o trainer.Options) (original.RowData, error) {
 	tables, name, ok, err := f.byURL(data, o)

@@ -69,7 +69,7 @@ func sameParts(t *testing.T, a, b string) {
 	}
 }
 
-// What a run of stages does not have is said before the data are looked at.
+// Options that a run of stages cannot have are refused before the data are read.
 func TestStagesRefuseBeforeTheWork(t *testing.T) {
 	for line, want := range map[string]string{
 		"--engine tape":                         `--engine is "tape", want memory, disk or spark`,

@@ -40,7 +40,7 @@ type studyFlags struct {
 	named *schemaFlags
 	learn *learnFlags
 
-	fingerprint string // of the data set that was opened, as an artifact of it has it
+	fingerprint string // of the opened data set, as its artifacts name it
 }
 
 func newStudyFlags(cmd *cobra.Command, methods, calibrations []string) *studyFlags {
@@ -65,8 +65,8 @@ func newStudyFlags(cmd *cobra.Command, methods, calibrations []string) *studyFla
 	return f
 }
 
-// open reads the data set, makes its named columns positions, and completes the options. trained lists the methods for
-// which options of the method learned may be given.
+// open reads the data set, makes its named columns positions, and completes the options. trained lists the methods that
+// make options of method learned valid.
 func (f *studyFlags) open(trained []string) (*dataset.Dataset, error) {
 	if slices.Equal(f.o.Methods, []string{"all"}) {
 		f.o.Methods = trainer.Methods(laboratory)
@@ -79,7 +79,7 @@ func (f *studyFlags) open(trained []string) (*dataset.Dataset, error) {
 	if err := f.o.Validate(); err != nil {
 		return nil, err
 	}
-	f.o.Run.Seed = f.o.Seeds[0] // of the schema; each run has its own
+	f.o.Run.Seed = f.o.Seeds[0] // for the schema; each run has its own
 	if err := f.named.apply(&f.o.Run); err != nil {
 		return nil, err
 	}

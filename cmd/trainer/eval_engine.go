@@ -31,7 +31,7 @@ func newMeasuring(flags *pflag.FlagSet) *artifactMeasurement {
 	return m
 }
 
-// ofMethods are flags of eval that say nothing of an artifact.
+// ofMethods are flags of eval that do not apply to an artifact.
 var ofMethods = []string{"methods", "models", "hidden", "layers", "hops", "weight-decays", "entries", "own",
 	"preprocess", "costs", "ratios", "nodes", "seeds", "calibrations", "attachments", "ablations", "search", "feature",
 	"missing", "min-count", "buckets"}
@@ -57,8 +57,7 @@ func (m *artifactMeasurement) check() error {
 	return nil
 }
 
-// results measures what the flags ask for. The data set has a name and classes alone where an artifact is
-// measured.
+// results makes the measurements of the flags. If an artifact is measured, the data set has only a name and classes.
 func (m *artifactMeasurement) results(ctx context.Context, f *studyFlags) (*dataset.Dataset, []eval.Result, error) {
 	if err := m.check(); err != nil {
 		return nil, nil, err

@@ -52,11 +52,11 @@ func expandModels(o *trainer.Options) bool {
 	return true
 }
 
-// ownUsage is that of --own.
+// ownUsage is the help of --own.
 const ownUsage = "a small model of an arrival's own features answers beside the models: " +
 	"auto (where validation gains more than 0.5 points), always or never"
 
-// propagateUsage is that of --propagate.
+// propagateUsage is the help of --propagate.
 const propagateUsage = "have validation choose label and error propagation (LP, EP), too; false leaves out their hops, on a large graph most of the work"
 
 // mapFlags are --map and --no-ids of a run that makes an artifact.

@@ -46,8 +46,8 @@ func arrivingHub(t *testing.T, id string, edges int, feature string) string {
 	return dir
 }
 
-// What consumers refuse is said before training, or before the artifact is written where the data are read row by row;
-// with --strict it is an error.
+// Nodes that consumers would refuse are reported before training, or before the artifact is written if the data are
+// read row by row; with --strict they are an error.
 func TestTrainSaysWhatConsumersRefuse(t *testing.T) {
 	for name, c := range map[string]struct {
 		dir, want string

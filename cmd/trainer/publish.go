@@ -153,7 +153,7 @@ func versionsCommand() *cobra.Command {
 	})
 }
 
-// otherDataUsage is that of --other-data.
+// otherDataUsage is the help of --other-data.
 const otherDataUsage = "let the version follow one that was made of other data: other features, classes or ids"
 
 // withOtherData adds to an error about other data how that is allowed.
@@ -186,7 +186,7 @@ func activateCommand() *cobra.Command {
 	})
 }
 
-// withThoseThere adds to an error about a version those that could be activated, and the one that was meant.
+// withThoseThere adds to an error about a version the versions that could be activated, and a similar name.
 func withThoseThere(ctx context.Context, p *serving.Publisher, version string, err error) error {
 	infos, failed := p.Versions(ctx)
 	if failed != nil {

@@ -21,7 +21,7 @@ import (
 // limits are the consumers' where nothing else is set.
 var limits = app.Limits(config.Default[config.Consumer]().Limits)
 
-// dataFlags registers the flags of a data set that consumers are to predict the arrivals of.
+// dataFlags registers the flags of a data set whose nodes consumers are to predict.
 func dataFlags(flags *pflag.FlagSet) *dataflag.Data {
 	data := dataflag.Register(flags, "", parquet.Format)
 	data.Check = func(d *dataset.Dataset) ([]string, error) { return preflight.Limits(d, limits) }

@@ -297,9 +297,8 @@ func (f *refreshFlags) report(w io.Writer, o *refresh.Report) error {
 	return o.Print(w)
 }
 
-// once makes an artifact and publishes it. If --data-out holds the graph of these arrivals already, because
-// an earlier run was killed after it had stored it, it only publishes and commits. A report that is nil
-// says that nothing was done.
+// once makes an artifact and publishes it. If --data-out holds the graph of these arrivals already, because an earlier
+// run was killed after it had stored it, it only publishes and commits. A nil report means that nothing was done.
 func (f *refreshFlags) once(ctx context.Context, r *refresh.Refresher) (*refresh.Report, error) {
 	if !refresh.Stored(f.dataOut) {
 		return r.Next(ctx, f.out, f.dataOut)
@@ -316,7 +315,7 @@ func (f *refreshFlags) once(ctx context.Context, r *refresh.Refresher) (*refresh
 }
 
 // repeat refreshes repeatedly until ctx ends, from the newest graph below --data-out on. A refresh that fails is
-// logged; the next one does what it has left undone, or reads the same arrivals.
+// logged; the next one does its undone steps, or reads the same arrivals.
 func (f *refreshFlags) repeat(ctx context.Context, r *refresh.Refresher, clock consumer.Clock,
 	report func(*refresh.Report) error) error {
 	given := r.Graph.Dir

@@ -320,7 +320,7 @@ func TestAGroupOfConsumersIsRefused(t *testing.T) {
 	refused("group refresh is one of consumers: no refresh has committed its offsets")
 }
 
-// What a consumer of the same settings makes a dead letter of does not join T, and what it takes does.
+// An arrival that a consumer of the same settings makes a dead letter does not join T; one that it takes does.
 func TestDeadLettersDoNotJoin(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -382,7 +382,7 @@ func (s *stopping) Step(what string, _, _ int) {
 	}
 }
 
-// A refresh that is stopped says what it was doing, what was done, and what the next one does.
+// A refresh that is stopped names the step under way, the finished steps, and the next refresh's first action.
 func TestAStopSaysWhatHappened(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

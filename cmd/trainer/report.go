@@ -33,7 +33,7 @@ const (
 
 var parts = []string{partLearned, partSparsity, partSensitivity}
 
-// reportFlags holds the flags of report besides those of a study.
+// reportFlags holds the flags of report beside a study's.
 type reportFlags struct {
 	*studyFlags
 	out, title, results string

@@ -103,8 +103,7 @@ func startName(random bool) string {
 	return "class-aware start"
 }
 
-// draw puts the runs of the method learned onto the page: the first in full, and if there are both, the losses of M
-// of each.
+// draw puts the runs of method learned onto the page: the first in full and, if there are two, the losses of M of both.
 func (s *sweeps) draw(p *page.Page) {
 	l := s.traces[false]
 	if l == nil {

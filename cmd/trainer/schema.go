@@ -49,7 +49,7 @@ func (f *schemaFlags) apply(o *trainer.Options) error {
 	return nil
 }
 
-// printSchema prints the columns that are used and those that are not.
+// printSchema prints the columns that are used and the unused ones.
 func printSchema(w io.Writer, s *schema.Schema) {
 	if s == nil {
 		return

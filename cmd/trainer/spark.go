@@ -72,7 +72,7 @@ func (f *sparkFlags) runner() (spark.Runner, error) {
 	return spark.Connect(connect.New(a, nil)), nil
 }
 
-// open returns the engine, and what closes it. work is a directory that Spark's machines see.
+// open returns the engine, and a function that closes it. work is a directory that Spark's machines see.
 func (f *sparkFlags) open(ctx context.Context, work string, progress trainer.Progress) (stage.Engine, func() error,
 	error) {
 	self, err := os.Executable()
@@ -88,7 +88,7 @@ func (f *sparkFlags) open(ctx context.Context, work string, progress trainer.Pro
 		return nil, nil, err
 	}
 	closing := func(end func(context.Context) error) error {
-		// Also after an interrupt: Spark should not go on with what nobody waits for.
+		// Also after an interrupt: Spark should not go on when nobody waits for it.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 		defer cancel()
 		return end(ctx)

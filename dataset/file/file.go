@@ -1,4 +1,5 @@
-// Package file opens the files of a data set within bounds, and says of a file that is none what it is instead.
+// Package file opens the files of a data set within bounds. If a file holds no data, its error says what the file is
+// instead.
 package file
 
 import (

@@ -25,14 +25,14 @@
 //
 // and kept as a flag. Dense: x_i = CommunityTopic·μ_k + ClassTopic·ν_c + ε_i, all of independent N(0,1) entries.
 //
-// [Preset] has generators by name: "small" for demonstrations and tests; "flickr", "reddit" and "pubmed" in the
-// shape of the paper's sets. In all of them features alone or edges alone come nowhere near a model that has both;
-// presets.go has the figures and a test checks them. [Scaled] returns a preset with another number of nodes.
+// [Preset] has generators by name: "small" for demonstrations and tests; "flickr", "reddit" and "pubmed" in the shape
+// of the paper's sets. In every preset, features alone or edges alone come nowhere near a model with both; presets.go
+// has the figures and a test checks them. [Scaled] returns a preset with another number of nodes.
 //
 // # Files
 //
 //	generate.go  the [Generator], its checks, and [Generate]
 //	edges.go     the edges, exactly as many as were asked for
 //	features.go  bags of words and dense features
-//	presets.go   the presets and what a baseline reaches on each
+//	presets.go   the presets, and a baseline's accuracy on each
 package generate

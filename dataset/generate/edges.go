@@ -70,7 +70,7 @@ const drawnTogether = 32
 type pairs struct {
 	slots   []uint64 // 0: free
 	shift   int
-	fetched uint64 // of no meaning: it keeps the loads of fetch
+	fetched uint64 // without meaning: it keeps the loads of fetch
 }
 
 func newPairs(most int) *pairs {

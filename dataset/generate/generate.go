@@ -39,7 +39,7 @@ type Generator struct {
 	Words    float64 // mean number of words drawn for a node, repetitions included; bag-of-words only
 	// bag-of-words: share of a node's words from its community's topic; dense: amplitude of its mean
 	CommunityTopic float64
-	ClassTopic     float64 // the same of its class's topic; the rest are words of the language at large, or unit noise
+	ClassTopic     float64 // the share of its class's topic; the rest are words of the language at large, or unit noise
 
 	// Nodes of each role, drawn at random; the rest has no role. Unlabelled nodes belong to the original graph, and
 	// their class is dropped.
@@ -108,10 +108,10 @@ func (g Generator) validateFeatures() error {
 	return nil
 }
 
-// Graph draws a data set. The same generator and seed give the same data set on the same processor architecture;
-// on another one the last bits of math.Pow, math.Exp and of fused multiplications may differ, which now and then
-// changes a draw: compare fingerprints before comparing figures. Ids are the node indices in decimal, so that
-// [dataset.Open] reads back what [dataset.Dataset.Save] writes.
+// Graph draws a data set. The same generator and seed give the same data set on the same processor architecture; on
+// another one the last bits of math.Pow, math.Exp and of fused multiplications may differ, which now and then changes a
+// draw: compare fingerprints before comparing figures. Ids are the node indices in decimal, so that [dataset.Open] can
+// read the output of [dataset.Dataset.Save].
 func Graph(g Generator, seed uint64) (*dataset.Dataset, error) {
 	if err := g.Validate(); err != nil {
 		return nil, fmt.Errorf("generating data set %q: %w", g.Name, err)

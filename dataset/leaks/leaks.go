@@ -1,5 +1,5 @@
-// Package leaks measures what gives the labels of a data set away: a column that was filled in when the class became
-// known, ids or rows in the order of the classes, edges.
+// Package leaks measures the parts of a data set that give its labels away: a column that was filled in when the class
+// became known, ids or rows in the order of the classes, edges.
 package leaks
 
 import (
@@ -16,7 +16,7 @@ import (
 
 // Predictor is a rule that tells a node's class from one column or from the edges alone, and how well it does.
 type Predictor struct {
-	Name string // of the column, or what else the rule looks at
+	Name string // of the column, or of another source
 	Rule string
 	// Accuracy is the share of the held-out nodes whose class the rule tells, and Majority the share that the
 	// most frequent class of the other nodes has among them; percent.
@@ -31,7 +31,7 @@ func (p Predictor) Gain() float64 {
 	return (p.Accuracy - p.Majority) / (100 - p.Majority)
 }
 
-// SuspectGain is the gain from which a rule is suspected to read the label itself, or what followed from it.
+// SuspectGain is the gain from which a rule is suspected to read the label itself, or a consequence of it.
 const SuspectGain = 0.95
 
 // Suspect reports whether the rule is suspected so.
@@ -83,7 +83,7 @@ func Measure(d *dataset.Dataset, seed uint64) []Predictor {
 	return found
 }
 
-// leaks holds the nodes that teach rules and those that measure them.
+// leaks holds the nodes that teach rules and the nodes that measure them.
 type leaks struct {
 	d           *dataset.Dataset
 	learn, hold []int32
@@ -105,7 +105,7 @@ func (l *leaks) most(nodes []int32) int32 {
 	return best
 }
 
-// measure compares what a rule says of the held-out nodes, -1 for nothing, with their classes.
+// measure compares a rule's classes of the held-out nodes, -1 for none, with their true classes.
 func (l *leaks) measure(name, rule string, says func(i int32) int32) Predictor {
 	var right, frequent int
 	for _, i := range l.hold {
@@ -164,7 +164,7 @@ func (l *leaks) byInterval(name string, value func(i int32) (float64, bool)) Pre
 	})
 }
 
-// ids reads ids as numbers if all are, else what stands before their first digit.
+// ids reads ids as numbers if all are, else the text before their first digit.
 func (l *leaks) ids() Predictor {
 	numbers := make([]float64, len(l.d.IDs))
 	for i, id := range l.d.IDs {

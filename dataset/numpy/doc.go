@@ -1,7 +1,7 @@
 // Package numpy reads and writes arrays of NumPy and sparse matrices of SciPy, with bounds on everything that a file
 // claims.
 //
-// Values are decoded by npyio; what it does not check, this package does: lengths, shapes, sizes of zip entries.
+// Values are decoded by npyio; this package checks lengths, shapes and sizes of zip entries, which npyio does not.
 //
 // # Files
 //

@@ -31,7 +31,7 @@ var errTruncated = errors.New("the content ends before the declared number of va
 type Array struct {
 	src     *bufio.Reader
 	npy     *npy.Reader
-	dtype   string // as NumPy writes it, such as <i4
+	dtype   string // in NumPy's form, such as <i4
 	kind    string // dtype without its byte order
 	Item    int64  // bytes of one element
 	Shape   []int

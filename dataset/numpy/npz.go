@@ -18,7 +18,7 @@ type Archive struct {
 	limit int64 // bytes of one array
 }
 
-// OpenArchive opens an npz file of size bytes, of which no array may take more than limit.
+// OpenArchive opens an npz file of size bytes; no array in it may take more than limit.
 func OpenArchive(r io.ReaderAt, size, limit int64) (*Archive, error) {
 	z, err := zip.NewReader(r, size)
 	if err != nil {
@@ -72,7 +72,7 @@ func (z *Archive) readEntry(name string, decode func(*Array) error) error {
 // believeRows checks the number of rows that a CSC or COO matrix declares: unlike in a CSR matrix, no array has an
 // element for each. It may have as many as a CSR matrix in a file of this size.
 func (z *Archive) believeRows(n int) error {
-	const indexBytes, rowBytes = 4, 8 // of an element of indptr, stored and in memory
+	const indexBytes, rowBytes = 4, 8 // per element of indptr, stored and in memory
 	if most := min(deflateRatio*z.size/indexBytes, z.limit/rowBytes); int64(n) > most {
 		return fmt.Errorf("array shape: [0] is %d, more than the %d rows that a file of %d bytes can have", n, most, z.size)
 	}

@@ -17,9 +17,9 @@ func (s *Span) See(v float64) {
 	s.lossy = s.lossy || float64(float32(v)) != v
 }
 
-// Check returns an error if float32, which has 24 binary digits, keeps less than ten of those in which the values
-// differ, such as times in seconds since 1970 of one day: a model would learn nothing of them. remedy says how to leave
-// the column out.
+// Check returns an error if float32, with 24 binary digits, keeps fewer than ten of the digits in which the values
+// differ, as with times of one day in seconds since 1970: a model would learn nothing from them. remedy says how to
+// leave the column out.
 func (s *Span) Check(column, remedy string) error {
 	if size := max(-s.Least, s.Most); s.lossy && s.Most > s.Least && s.Most-s.Least < size/(1<<14) {
 		return fmt.Errorf("column %s: its values are %.17g to %.17g, and the digits in which they differ are lost in float32, as which "+

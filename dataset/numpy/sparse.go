@@ -17,8 +17,8 @@ func (z *Archive) Prefixed(prefix string) Arrays {
 	return func(name string, decode func(*Array) error) error { return z.Read(prefix+name, decode) }
 }
 
-// ReadSparse reads a SciPy CSR, CSC or COO matrix as scipy.sparse.save_npz writes it and checks all of it. The rows
-// are sorted; an entry that occurs twice is an error.
+// ReadSparse reads a SciPy CSR, CSC or COO matrix as scipy.sparse.save_npz writes it, and checks the whole matrix. The
+// rows are sorted; an entry that occurs twice is an error.
 func ReadSparse(z *Archive) (*graph.CSR, error) {
 	var format string
 	if err := z.Read("format", func(a *Array) (err error) {

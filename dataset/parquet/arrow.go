@@ -9,8 +9,8 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// durations returns the columns that hold durations by the schema of Arrow, which pyarrow, pandas and polars keep in
-// the file's metadata, or by that of Spark. In Parquet itself they are integers.
+// durations returns the columns that hold durations, by the schema in the file's metadata: Arrow's, which pyarrow,
+// pandas and polars keep there, or Spark's. In Parquet itself they are integers.
 func durations(f *parquet.File) map[string]bool {
 	found := map[string]bool{}
 	var spark struct {

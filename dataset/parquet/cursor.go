@@ -34,7 +34,7 @@ type cursor struct {
 	numbers []float64
 }
 
-// logicalType returns what a column's values mean beside their physical type; nil: nothing. The library knows the
+// logicalType returns the meaning of a column's values beside their physical type; nil: none. The library knows the
 // meaning of most columns whose file has only the older annotation (converted type), and forgets the others'.
 func logicalType(c *parquet.Column, e *format.SchemaElement) (any, error) {
 	t := c.Type().LogicalType()
@@ -53,7 +53,7 @@ func logicalType(c *parquet.Column, e *format.SchemaElement) (any, error) {
 	return nil, nil
 }
 
-// reader returns what makes cells of a column's values.
+// reader returns a function that makes cells of a column's values.
 func reader(c *parquet.Column, e *format.SchemaElement) (func(parquet.Value, *table.Cell), error) {
 	logical, err := logicalType(c, e)
 	if err != nil {
@@ -121,8 +121,8 @@ func unsigned(kind parquet.Kind) func(parquet.Value, *table.Cell) {
 	return func(v parquet.Value, to *table.Cell) { to.Kind, to.Int, to.Unsigned = table.Int, v.Int64(), true }
 }
 
-// decimals reads decimals of any precision: the number without its point is an integer, or the bytes of one. Those
-// without a fraction are integers where an int64 holds them; others are the nearest float64.
+// decimals reads decimals of any precision: the number without its point is an integer, or the bytes of one. Decimals
+// without a fraction become integers if an int64 holds them; others become the nearest float64.
 func decimals(kind parquet.Kind, scale int) (func(parquet.Value, *table.Cell), error) {
 	unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(scale)), nil)
 	put := func(unscaled *big.Int, to *table.Cell) {

@@ -3,7 +3,7 @@
 //
 //	d, err := dataset.Open(dir, dataset.OpenOptions{More: []dataset.Format{parquet.Format}})
 //
-// The tables are those of the CSV format (see package dataset): nodes.parquet and edges.parquet, or directories
+// The tables are the tables of the CSV format (see package dataset): nodes.parquet and edges.parquet, or directories
 // nodes and edges of such files.
 //
 //	nodes   id          string or integer, or a float of integer value
@@ -14,7 +14,7 @@
 //	edges   source, target   as id
 //	        weight           a number, 1
 //
-// The file's annotations decide what a value means: an unsigned integer, a decimal, a float16, a UUID. Types that
+// The file's annotations give values their meaning: an unsigned integer, a decimal, a float16, a UUID. Types that
 // cannot be features are refused by name: durations and intervals (also if only Arrow's or Spark's schema in the file's
 // metadata says so), times of day, structs, maps, lists of lists. TestTypes reads every type that pyarrow, polars,
 // DuckDB, fastparquet and Spark write, and docs/data.md has the table.

@@ -17,7 +17,7 @@ func encoded(e format.Encoding, of parquet.Kind, body []byte, values int64) erro
 	case format.Plain, format.ByteStreamSplit: // as long as their values
 		return nil
 	case format.PlainDictionary, format.RLEDictionary: //nolint:staticcheck // files still have the deprecated name
-		if len(body) == 0 { // of nulls alone
+		if len(body) == 0 { // nulls only
 			return nil
 		}
 		if body[0] > 32 {

@@ -13,7 +13,7 @@ import (
 
 const (
 	maxFooter  = 64 << 20 // bytes; a footer has about a hundred for each column of each row group
-	maxDepth   = 32       // of structs in one another
+	maxDepth   = 32       // nested structs
 	maxStructs = 1 << 20  // structs in lists of one footer: a thousand columns in a thousand row groups
 	maxColumns = 1 << 16  // elements of a schema
 )
@@ -80,7 +80,7 @@ func (m *metadata) left() int64 {
 	return m.section.Size() - at + int64(m.in.Buffered())
 }
 
-// enter counts the structs that follow, each of which ends in a stop byte.
+// enter counts the structs that follow; each ends with a stop byte.
 func (m *metadata) enter(structs int) error {
 	if m.open = append(m.open, structs); len(m.open) > maxDepth {
 		return fmt.Errorf("%w: structs in structs beyond %d", errMetadata, maxDepth)

@@ -39,7 +39,7 @@ func write[T any](w io.Writer, rows iter.Seq2[T, error], length func(*T) int) er
 }
 
 // EachRow calls use with every row of a file that [WriteRows] has written; T may have fewer columns, and only these are
-// read. A row is valid until the next. The lengths in the file are trusted: one of somebody else's is read by [Format].
+// read. A row is valid until the next. The lengths in the file are trusted: files from elsewhere are read by [Format].
 func EachRow[T any](file io.ReaderAt, use func(*T) error) error {
 	return guarded(func() error { return eachRow(file, use) })
 }

@@ -20,7 +20,7 @@ const (
 	valuesOfGroup = 8 << 20
 )
 
-// Save writes the data set as nodes.parquet and edges.parquet, which [Format] reads: the columns are those of
+// Save writes the data set as nodes.parquet and edges.parquet, which [Format] reads, with the columns of
 // [dataset.Dataset.SaveCSV].
 func Save(d *dataset.Dataset, dir string) error {
 	return d.SaveTables(dir, ".parquet", func(w io.Writer) error { return WriteNodes(w, sound(d.NodeRows())) },

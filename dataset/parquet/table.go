@@ -20,7 +20,7 @@ type parquetFile struct {
 	names []string // of columns
 	row   int64    // the last one that was begun; the first is 1
 
-	leaves []*format.SchemaElement // what the file says of each column of values
+	leaves []*format.SchemaElement // the file's description of each column of values
 
 	categories map[string]bool
 	durations  map[string]bool // columns of Arrow that hold durations
@@ -55,10 +55,10 @@ func (t *parquetFile) close() { t.check.close() }
 // Columns returns the names of the columns of the outermost level.
 func (t *parquetFile) Columns() []string { return t.names }
 
-// Categorical reports whether pandas says so in its metadata.
+// Categorical reports whether pandas' metadata call the column categorical.
 func (t *parquetFile) Categorical(column int) bool { return t.categories[t.names[column]] }
 
-// Guess says nothing: Parquet names its columns.
+// Guess is empty: Parquet names its columns.
 func (t *parquetFile) Guess() string { return "" }
 
 // leaf returns the column of values of an outermost column, or of the elements of its list: a group of one repeated

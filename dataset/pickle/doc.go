@@ -1,6 +1,6 @@
-// Package pickle reads the Python pickles of Planetoid's data sets: protocols 0 to 2, and of these only the opcodes
-// and globals that NumPy arrays, SciPy CSR matrices, dicts of lists and numbers need. Nothing is ever called: a
-// global is a name of the table below or an error, and what Python would call is a case of a switch.
+// Package pickle reads the Python pickles of Planetoid's data sets: protocols 0 to 2, and of these only the opcodes and
+// globals that NumPy arrays, SciPy CSR matrices, dicts of lists and numbers need. Nothing is ever called: a global is a
+// name of the table below or an error, and Python's calls are cases of a switch.
 //
 //	pickle                                          value
 //	None, True, 1, 1L, 1.5                          nil, bool, int64, float64

@@ -69,7 +69,7 @@ func (m *machine) reduce(callable any, args Tuple) (any, error) {
 		if len(args) == 3 && args[0] == any(csrMatrix) && args[1] == any(objectClass) {
 			return &Object{Class: string(csrMatrix)}, nil
 		}
-	case defaultDict: // () or (list,); a pickle has no use for what missing keys would give
+	case defaultDict: // () or (list,); a pickle does not use the default of missing keys
 		if len(args) == 0 || len(args) == 1 && (args[0] == any(listClass) || args[0] == any(intClass)) {
 			return &Dict{}, nil
 		}

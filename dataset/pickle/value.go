@@ -28,7 +28,7 @@ func (d *Dict) Get(key string) (any, bool) {
 	return nil, false
 }
 
-// Object is an instance of a class of which only the name is known.
+// Object is an instance of a class that is known by its name alone.
 type Object struct {
 	Class string // such as scipy.sparse.csr_matrix
 	State *Dict  // attributes; nil before they are set

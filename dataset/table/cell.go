@@ -33,7 +33,7 @@ type Cell struct {
 	Kind CellKind
 	Text string
 	Int  int64 // of Int; 1 or 0 of Bool
-	// Unsigned says that the bits of Int are those of a uint64.
+	// Unsigned says that the bits of Int are a uint64's.
 	Unsigned bool
 	Float    float64
 	Time     time.Time

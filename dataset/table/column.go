@@ -20,7 +20,7 @@ type Column struct {
 	texts  map[string]string // one copy of each
 	first  Place             // of a vector's length
 	width  int
-	spans  []numpy.Span                // of the number, or of each of a vector's
+	spans  []numpy.Span                // of the number, or one for each of a vector's
 	text   func(*Cell) (string, error) // reads categories
 }
 

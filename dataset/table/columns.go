@@ -16,7 +16,7 @@ type nodeColumns struct {
 	list      int      // the column features, of a table whose features have positions; -1: they are columns of their own
 	features  []int    // every other column; nil if there is a list
 	ignored   []string
-	guess     string // a sentence on what was taken for the split, if no setting says it
+	guess     string // a sentence on the column taken for the split, if no setting names it
 }
 
 // head are the columns of id, label and role.

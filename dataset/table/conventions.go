@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// The names that tables and columns often have, most usual first. Those with a colon or a tilde are the headers of
-// Neo4j and Amazon Neptune; nodes and edges of Gephi are Id, Source and Target; those of DGL node_id, src_id and
-// dst_id.
+// The names that tables and columns often have, most usual first. Names with a colon or a tilde are headers of Neo4j
+// and Amazon Neptune; Gephi has Id, Source and Target, DGL node_id, src_id and dst_id.
 var (
 	usualIDs = []string{"id", "node_id", "nodeid", "nid", "user_id", "userid", "uid", "~id", ":id", "_id", "node",
 		"node idx", "node_idx", "txid", "name", "key"}
@@ -58,7 +57,7 @@ func typedName(header string) (name, kind string) {
 	return header[:k], kind
 }
 
-// matches reports whether a header is that of a column with a usual name.
+// matches reports whether a header belongs to a column with a usual name.
 func matches(header, usual string) bool {
 	name, kind := typedName(header)
 	if strings.HasPrefix(usual, ":") {
@@ -67,7 +66,7 @@ func matches(header, usual string) bool {
 	return plain(name) == plain(usual)
 }
 
-// plain is a name as it is compared: node_id, nodeId and "Node ID" are one.
+// plain is the form of a name for comparing: node_id, nodeId and "Node ID" are the same.
 func plain(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", " ", "", "-", "").Replace(name))
 }
@@ -76,7 +75,7 @@ func matchAny(header string, usual []string) bool {
 	return slices.ContainsFunc(usual, func(name string) bool { return matches(header, name) })
 }
 
-// fewNodes is the number of labelled nodes below which nothing is said about the number of classes.
+// fewNodes is the number of labelled nodes below which the number of classes is not checked.
 const fewNodes = 20
 
 // single reports whether nearly every row has a value of its own.

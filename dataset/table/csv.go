@@ -113,8 +113,8 @@ func (r *recordReader) head() (line, comment string) {
 	}
 }
 
-// edgeList returns the names of the columns of a file without a line of names: those of its last comment, or those of
-// an edge list, whose first line is two integers and perhaps a weight. It returns nil for other files.
+// edgeList returns the names of the columns of a file without a line of names, from its last comment or, if its first
+// line is two integers and perhaps a weight, the names of an edge list. It returns nil for other files.
 func edgeList(line, comment string, comma rune) []string {
 	cells := strings.Split(line, string(comma))
 	if names := strings.FieldsFunc(comment, func(r rune) bool { return r == comma || r == '\t' || r == ' ' }); len(
@@ -150,8 +150,7 @@ func isInteger(text string) bool {
 	return err == nil
 }
 
-// EachRecord calls use with each record of a file without names of columns, such as those of OGB. Its errors name the
-// line.
+// EachRecord calls use with each record of a file without names of columns, as in OGB. Its errors name the line.
 func EachRecord(f *os.File, name string, size int64, use func(record []string) error) error {
 	text, err := CSVDefaults.text(f, name, size, "")
 	if err != nil {
@@ -249,7 +248,7 @@ type recordReader struct {
 	close      func() // frees the decompressor
 }
 
-// separator returns what stands between cells: what is said, or the mark that the first line has most of, or spaces.
+// separator returns the separator of cells: the given one, or the most frequent mark of the first line, or spaces.
 func separator(line, said string) (rune, error) {
 	switch {
 	case said == "":

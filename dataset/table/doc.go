@@ -1,5 +1,5 @@
-// Package table reads two tables, one of nodes and one of edges, row by row. Whoever needs a whole graph keeps the
-// rows (package dataset); whoever has more edges than memory passes them on (the engines disk and Spark).
+// Package table reads two tables, one of nodes and one of edges, row by row. A caller that needs a whole graph keeps
+// the rows (package dataset); a caller with more edges than memory passes them on (the engines disk and Spark).
 //
 //	s, err := table.NewStream(name, nodes, edges, settings, positional)
 //	err = s.EachNode(func(n table.Node) error { … })
@@ -11,21 +11,21 @@
 //
 // # Files
 //
-//	settings.go     Settings: where the tables are and what columns mean; data.yaml
+//	settings.go     Settings: where the tables are, and their columns' meaning; data.yaml
 //	conventions.go  the names that columns have in exports of PyG, DGL, GraphStorm, Neptune, Neo4j, Gephi and SNAP
 //	find.go         Find: a guess at the settings of the tables in a directory
-//	columns.go      which column is the id, the label, an end, a feature
-//	split.go        which columns are the split: one column, or a mask for each role
+//	columns.go      finding the columns of id, label, ends and features
+//	split.go        finding the columns of the split: one column, or a mask for each role
 //	role.go         the role that a value stands for; the order of classes
 //	files.go        files of one table: directories, parts and partitions, columns in another order
 //	csv.go          files of comma-separated values
-//	cell.go         one value of a row, and what it is as a number, bool, time or text
+//	cell.go         one value of a row, as a number, bool, time or text
 //	list.go         a list of numbers in one cell, in the forms that programs print
-//	survey.go       what is known of a column's values before they are kept: its type, and how names are written
+//	survey.go       a first look at a column's values: its type, and how names are written
 //	column.go       the values of a feature with a name
 //	rows.go         NodeReader, EdgeReader: a row's cells become a node or an edge
 //	stream.go       Stream: all rows of both tables
 //	long.go         features in a table of their own, a row for each that is not 0
-//	faults.go       what is wrong with rows, counted for a report
+//	faults.go       faults of rows, counted for a report
 //	url.go          tables that only Spark reads
 package table

@@ -16,7 +16,7 @@ const (
 	Roleless   = "roles without any node"
 )
 
-// Faults collects what is wrong with tables, for a report of all of it instead of the first error.
+// Faults collects the faults of tables, to report all of them instead of the first.
 type Faults struct {
 	Kinds  []string // in the order in which they were met
 	Counts map[string]int

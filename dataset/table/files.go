@@ -18,7 +18,7 @@ type File interface {
 	Columns() []string
 	// Categorical reports whether the file declares that the values of a column are categories.
 	Categorical(column int) bool
-	// Guess says what was guessed of the file's form; empty: nothing was.
+	// Guess describes a guess at the file's form; empty: nothing was guessed.
 	Guess() string
 	// Each calls use with the cells of the given columns of each row. Its errors name the row.
 	Each(columns []int, use func(cells []Cell, at Place) error) error
@@ -137,7 +137,7 @@ func (k Kind) Conventional(dir, table string, form TextForm) (Source, error) {
 	return s, nil
 }
 
-// logs are the directories by which formats of tables say which of their files count.
+// logs are directories in which table formats record the valid files.
 var logs = map[string]string{"_delta_log": "Delta Lake", ".hoodie": "Apache Hudi", "metadata": "Apache Iceberg"}
 
 // parts lists the files of a directory that have one of the extensions, by name. Directories KEY=VALUE in it are
@@ -215,7 +215,7 @@ type view struct {
 	File
 	names  []string
 	from   []int  // the column of the file; -1: it has none
-	values []Cell // of columns that the file has not
+	values []Cell // of columns that the file lacks
 }
 
 func (v *view) Columns() []string { return v.names }

@@ -11,11 +11,11 @@ import (
 	"rivulet/schema"
 )
 
-// Found is what [Find] has found: settings, and what is known of each column, as lines for people.
+// Found is the result of [Find]: settings, and a line for people on each column.
 type Found struct {
 	Settings Settings
 	Columns  []string
-	// Guesses say what was guessed and should be looked at.
+	// Guesses describe guesses that a person should check.
 	Guesses []string
 }
 
@@ -77,8 +77,8 @@ func find1(dir string, usual []string, kinds []Kind) (string, error) {
 	return "", fmt.Errorf("%w in %s is named %s", ErrNoTable, dir, strings.Join(usual, ", "))
 }
 
-// single returns the path of a directory's only table that is one of edges by its name, such as musae_edges.csv, or the
-// only one that is not; "" if there is none or there are several.
+// single returns the path of a directory's only table of edges by its name, such as musae_edges.csv, or of its only
+// other table; "" if there is none or there are several.
 func single(dir string, edges bool, kinds []Kind) (found string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -308,7 +308,7 @@ func (f *Found) describe(c *survey, used string) string {
 	return line + "; such as " + strings.Join(c.sample, ", ")
 }
 
-// roles guesses what the values of the split stand for.
+// roles guesses the roles that the split's values stand for.
 func (f *Found) roles(c *survey) {
 	if f.Settings.SplitValues != nil {
 		return
@@ -360,7 +360,7 @@ func (f *Found) edges(s Source) error {
 	return nil
 }
 
-// guess finds a column that is not said by the names that it often has, whatever their case.
+// guess finds the column of a setting that is empty by the names that it often has, whatever their case.
 func (f *Found) guess(said *string, what string, names, usual []string, required bool) error {
 	if *said != "" {
 		return nil

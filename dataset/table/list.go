@@ -22,7 +22,7 @@ var errThousands = errors.New(
 		"column is a list (types)",
 )
 
-// errShortened is about a list of which a program has written only the first and last numbers.
+// errShortened refuses a list that a program has shortened to its first and last numbers.
 var errShortened = errors.New(
 	`NumPy has shortened the list with "...": its numbers are lost: write them with x.tolist() or as Parquet`,
 )

@@ -125,7 +125,7 @@ func (s *Stream) eachFeature(from Source, use func(node, feature string, value f
 	})
 }
 
-// idReader reads ids of nodes in another table than theirs.
+// idReader reads ids of nodes in another table than the nodes' own.
 func (s *Stream) idReader() func(*Cell) (string, error) {
 	if s.columns[s.plan.id].numeric() {
 		return integer

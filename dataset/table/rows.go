@@ -64,8 +64,8 @@ func (r *NodeReader) List() int { return r.plan.list }
 // Features is the number of features that have a column of their own.
 func (r *NodeReader) Features() int { return len(r.plan.features) }
 
-// Read reads the cells of a row of the columns [NodeReader.Columns] into a node, whose row and place it leaves. The
-// node's features are in the memory of those that it had. Errors name the column.
+// Read reads the cells of a row, of the columns [NodeReader.Columns], into a node, but leaves its row and place. It
+// uses the memory of the node's features again. Errors name the column.
 func (r *NodeReader) Read(cells []Cell, n *Node) (err error) {
 	head := len(r.text)
 	if err := r.readHead(cells[:head], n); err != nil {

@@ -14,12 +14,11 @@ import (
 	"rivulet/schema"
 )
 
-// SettingsFile is the name of the file that says where a data set's tables are and what their columns mean.
+// SettingsFile is the name of the file with the places of a data set's tables and the meaning of their columns.
 const SettingsFile = "data.yaml"
 
 // Settings say where a table of nodes and a table of edges are, and what their columns mean. The zero value is the
-// convention of the csv format. In a file its keys are those of the yaml tags, and paths are relative to the
-// file.
+// convention of the csv format. In a file the keys are the yaml tags, and paths are relative to the file.
 type Settings struct {
 	// Nodes and Edges are files, or directories of files of one header; .csv, .csv.gz, .csv.zst, or .parquet.
 	Nodes string `yaml:"nodes,omitempty"`
@@ -34,8 +33,8 @@ type Settings struct {
 	SplitValues map[string]string `yaml:"split_values,omitempty"`
 	// Drop lists columns of nodes that are no features.
 	Drop []string `yaml:"drop,omitempty"`
-	// Positional says that features have positions and no names: they are numbers, none of which is missing, each
-	// in a column of its own, or all in a column features that holds lists.
+	// Positional says that features have positions and no names: they are numbers, none missing, each in a column of its
+	// own, or all in a column features that holds lists.
 	Positional bool `yaml:"positional,omitempty"`
 	// Types says how the values of a column are read: number, bool, category, text, time or list. Without it the
 	// type follows from the values.
@@ -112,7 +111,7 @@ func (t Settings) Over(base Settings) Settings {
 	return t
 }
 
-// Validate returns an error for a field whose value is none that it can have.
+// Validate returns an error for a field with an impossible value.
 func (t Settings) Validate() error {
 	for value, role := range t.SplitValues {
 		if _, ok := splitNames[role]; !ok {
@@ -172,7 +171,7 @@ func decodeSettings(r io.Reader) (t Settings, err error) {
 	return t, t.Validate()
 }
 
-// Name is that of a data set of two tables: the name of the table of nodes up to its first dot.
+// Name is the name of a data set of two tables: the file name of the table of nodes up to its first dot.
 func (t Settings) Name() string {
 	name, _, _ := strings.Cut(filepath.Base(t.Nodes), ".")
 	return name

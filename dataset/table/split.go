@@ -74,7 +74,7 @@ func (c *nodeColumns) masksOf(names, masks []string) error {
 	return nil
 }
 
-// foundRole takes a column for the split, if no setting names one, whose name is usual for it and all of whose values
+// foundRole takes a column as the split, if no setting names one: its name is usual for a split, and all of its values
 // are names of roles.
 func (c *nodeColumns) foundRole(columns []*survey) {
 	if len(c.split) > 0 {

@@ -16,19 +16,19 @@ import (
 type Stream struct {
 	Name     string
 	Rows     int64 // nodes
-	Features int   // of a node; 0 if they have names
+	Features int   // per node; 0 if they have names
 	// Identity changes when the files do: their names, sizes and times.
 	Identity string
-	// Suspects say in whole sentences what may not mean what it is read as.
+	// Suspects say in whole sentences what in the tables may be misread.
 	Suspects []string
-	// Faults, if there are any, collect what is wrong with the rows, which is then no error.
+	// Faults, if set, collects the faults of rows, which are then no errors.
 	Faults *Faults
 
 	nodes, edges Source
 	settings     Settings
 	positional   bool
 	plan         nodeColumns
-	columns      []*survey // of nodes; those that were not read have no rows
+	columns      []*survey // of nodes; unread ones have no rows
 	features     []*Column // with names
 	unused       []string  // columns without a value
 	dropped      int       // weights that are not 1 and were read as 1
@@ -126,7 +126,7 @@ func (s *Stream) lookAtFirst(f File) error {
 	})
 }
 
-// Meaning says by what the columns of the tables are read; empty: by their convention.
+// Meaning is the settings that give the columns their meaning, as a text; empty: their convention.
 func (s *Stream) Meaning() string {
 	if s.settings.IsZero() {
 		return ""
@@ -134,7 +134,7 @@ func (s *Stream) Meaning() string {
 	return fmt.Sprintf("%+v\n", s.settings)
 }
 
-// Files returns the paths of the files of both tables, those of nodes first.
+// Files returns the paths of the files of both tables, nodes first.
 func (s *Stream) Files() []string { return slices.Concat(s.nodes.Paths(), s.edges.Paths()) }
 
 // Classes returns the column of the labels, how many nodes have one, and the first classes; all if they are few.
@@ -170,8 +170,8 @@ func (s *Stream) EachNode(use func(Node) error) error {
 	})
 }
 
-// EachNamed calls use with every row of nodes, whose features have names, without the features. Those of the rows
-// for which use returns nil are kept in [Stream.Columns].
+// EachNamed calls use with every row of nodes, whose features have names, without the features. If use returns nil, the
+// row's features are kept in [Stream.Columns].
 func (s *Stream) EachNamed(use func(Node) error) error {
 	return s.each(s.plan.features, func(n *Node, _ *NodeReader, cells []Cell) error {
 		if err := use(*n); err != nil {
@@ -310,7 +310,7 @@ func (s *Stream) Columns() []schema.Column {
 	return columns
 }
 
-// DropsUnknown says that edges to and from ids that no node has are to be dropped and counted.
+// DropsUnknown reports whether edges to and from ids that no node has are dropped and counted.
 func (s *Stream) DropsUnknown() bool { return s.settings.DropUnknown }
 
 // Notes say in whole sentences which columns are features and which are ignored, after all rows were read.

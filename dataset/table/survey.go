@@ -20,7 +20,7 @@ const (
 	asDate // a date whose form does not say which part is the month
 	asList
 	asBare   // a list of numbers without brackets
-	asBroken // what was a list of numbers, and cannot be read
+	asBroken // a list of numbers that cannot be read
 	asText
 	forms
 )
@@ -28,7 +28,7 @@ const (
 var formNames = [forms]string{"a number", "a number with a decimal comma", "true or false", "a date or time",
 	"a date in another form", "a list of numbers", "a list of numbers without brackets", "a list of numbers", "text"}
 
-// survey is what is known of a column's values before they are kept.
+// survey sums up a column's values before they are kept.
 type survey struct {
 	name        string
 	rows        int
@@ -208,9 +208,9 @@ func (s *survey) unquoted(text string, at Place) int {
 // errNoValues says that a column has no value at all.
 var errNoValues = errors.New("it has no value")
 
-// columnType returns the type of a column's values: what the file says, or what all of them can be read as. Text
-// among values most of which are numbers, times or the like is an error, and so are numbers with decimal commas
-// and dates that can be read in two ways.
+// columnType returns the type of a column's values: the file's, or one that all of them can be read as. Text in a
+// column of mostly numbers, times or the like is an error, and so are numbers with decimal commas and dates that can be
+// read in two ways.
 func (s *survey) columnType() (schema.ValueType, error) {
 	for kind, of := range map[CellKind]schema.ValueType{Text: schema.Text, Int: schema.Number, Float: schema.Number,
 		Bool: schema.Bool, Time: schema.Time, List: schema.Vector} {
@@ -307,8 +307,8 @@ func (s *survey) odd(form int) sighting {
 	return odd
 }
 
-// integersAsFloats reports whether the column's values are names that some program has read as floats: numbers
-// without fractions, some of which are written 17.0 or 1e+05.
+// integersAsFloats reports whether the column's values are names that some program has read as floats: numbers without
+// fractions, partly written as 17.0 or 1e+05.
 func (s *survey) integersAsFloats() bool { return s.kinds[Raw] > 0 && s.numeric() && s.floats > 0 }
 
 // numeric reports whether all values are numbers that may be names: integers, or floats without a fraction.

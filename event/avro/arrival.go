@@ -160,7 +160,7 @@ func (r *reader) plainEdges(list []string) (edges []string, ok bool) {
 }
 
 func (r *reader) edge(t *schemaType, e *fields.EdgeIDs) error {
-	if t.kind == kindString { // as Rivulet's own schema has it
+	if t.kind == kindString { // as in Rivulet's own schema
 		b, err := r.bytes(t, "edges")
 		if err != nil {
 			return err
@@ -174,8 +174,8 @@ func (r *reader) edge(t *schemaType, e *fields.EdgeIDs) error {
 	return e.Add([]byte(id))
 }
 
-// features reads a list of numbers, a record with indices, or named features: a map, a record whose field named has
-// them, or a record each of whose fields is one.
+// features reads a list of numbers, a record with indices, or named features: a map, a record with them in a field
+// called named, or a record whose fields are the features.
 func (r *reader) features(t *schemaType, f *event.Features) (err error) {
 	if t, err = r.resolve(t, "features"); err != nil {
 		return err

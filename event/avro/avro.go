@@ -13,12 +13,12 @@ import (
 
 // Codec is the Codec of "application/avro": one record in Avro's binary form, of schema/arrival.avsc,
 // schema/prediction.avsc or schema/label.avsc, with nothing before it. Records of other schemas are read by an
-// [Schema]. Times have microseconds; what is finer is cut off. It may be used by many goroutines at once.
+// [Schema]. Times are cut to microseconds. It may be used by many goroutines at once.
 type Codec struct{}
 
 var _ event.Codec = Codec{}
 
-// The schemas of records that say no other.
+// The schemas of records without one of their own.
 var (
 	ownArrival    = mustParse(event.ArrivalAvro)
 	ownLabel      = mustParse(event.LabelAvro)

@@ -7,15 +7,15 @@ import (
 	"rivulet/event/connect"
 )
 
-// connectName returns the name that Kafka Connect's Avro converter gave a type; empty for others. It tells what Avro's
-// own logical types have no word for, such as a timestamp in microseconds of Debezium.
+// connectName returns the name that Kafka Connect's Avro converter gave a type; empty for others. It names types that
+// Avro has no logical type for, such as Debezium's timestamp in microseconds.
 func connectName(n *avro.SchemaNode) string {
 	name, _ := n.Props["connect.name"].(string)
 	return name
 }
 
-// stamp returns the nanoseconds of one unit of a number that Kafka Connect says to be a time, and Avro does not; 0
-// where it is none.
+// stamp returns the nanoseconds of one unit of a number that Kafka Connect, and not Avro, declares a time; 0 for
+// others.
 func (t *schemaType) stamp() int64 {
 	if t.connect == "" || t.unit() > 0 || t.kind != kindInt && t.kind != kindLong {
 		return 0
@@ -26,12 +26,12 @@ func (t *schemaType) stamp() int64 {
 // ConnectType returns the type of the values that [Schema.AppendJSON] writes.
 func (s *Schema) ConnectType() *connect.Type { return s.row }
 
-// connectType makes the type of a value as AppendJSON writes it: numbers of a time as they are, decimals as numbers.
+// connectType makes the type of a value as AppendJSON writes it: times as their numbers, decimals as numbers.
 func (t *schemaType) connectType(made map[*schemaType]*connect.Type) *connect.Type {
 	if known, is := made[t]; is {
 		return known
 	}
-	if t.kind == kindUnion { // of null and a value
+	if t.kind == kindUnion { // a union of null and a value
 		var only *schemaType
 		for _, b := range t.branches {
 			if b.kind != kindNull {

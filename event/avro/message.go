@@ -10,20 +10,21 @@ import (
 	"rivulet/event/table"
 )
 
-// AppendArrival appends a as a record of schema/arrival.avsc to dst. What [Codec.DecodeArrival] would refuse is an
-// error; dst is then returned as it was.
+// AppendArrival appends a as a record of schema/arrival.avsc to dst. An arrival that [Codec.DecodeArrival] would refuse
+// is an error; dst is then returned as it was.
 func (Codec) AppendArrival(dst []byte, a *event.Arrival) ([]byte, error) {
 	return appendMessage(dst, fields.Arrival, unsafe.Pointer(a), "arrival of", a.ID, nil)
 }
 
-// AppendLabel appends l as a record of schema/label.avsc to dst. What [Codec.DecodeLabel] would refuse is an error,
-// and dst is then returned as it was.
+// AppendLabel appends l as a record of schema/label.avsc to dst. A label that [Codec.DecodeLabel] would refuse is an
+// error, and dst is then returned as it was.
 func (Codec) AppendLabel(dst []byte, l *event.Label) ([]byte, error) {
 	return appendMessage(dst, fields.Label, unsafe.Pointer(l), "label of", l.ID, fields.CheckLabel(l))
 }
 
-// AppendPrediction appends p as a record of schema/prediction.avsc to dst, so that the same prediction always gives
-// the same bytes. What [protobuf.Codec.AppendPrediction] refuses is an error, and dst is then returned as it was.
+// AppendPrediction appends p as a record of schema/prediction.avsc to dst, so that the same prediction always gives the
+// same bytes. A prediction that [protobuf.Codec.AppendPrediction] refuses is an error, and dst is then returned as it
+// was.
 func (Codec) AppendPrediction(dst []byte, p *event.Prediction) ([]byte, error) {
 	return appendMessage(dst, fields.Prediction, unsafe.Pointer(p), "prediction of", p.ID, nil)
 }
@@ -191,8 +192,8 @@ func (Codec) DecodePrediction(data []byte, p *event.Prediction) error {
 	return fields.EndPrediction(p, err)
 }
 
-// message reads a record by the writer's schema into a message and returns the set of its fields. roles has, for each
-// field of the schema, that of the message, nil for one that is passed over.
+// message reads a record by the writer's schema into a message and returns the set of its fields. roles has the
+// message's field for each field of the schema, nil for one that is passed over.
 func (r *reader) message(t *schemaType, roles []*table.Field, m *table.Message, base unsafe.Pointer) (
 	found uint64, err error) {
 	for i, f := range roles {

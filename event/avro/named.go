@@ -69,8 +69,8 @@ func (r *reader) namedMap(t *schemaType, list *fields.NamedList) error {
 	}
 }
 
-// plainFields reads up to n entries of a map, for as long as they are finite doubles under the names that the record
-// before had there, and returns how many. [reader.block] has seen that the record may have n values.
+// plainFields reads up to n entries of a map, for as long as they are finite doubles under the names of the record
+// before, and returns how many. [reader.block] has checked that the record may have n values.
 func (r *reader) plainFields(list *fields.NamedList, n int, t *schemaType) (read int) {
 	if t.lead == noDouble {
 		return 0

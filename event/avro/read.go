@@ -12,15 +12,15 @@ import (
 	"rivulet/event/fields"
 )
 
-// maxDepth bounds how deep values lie in one another: a type may contain itself.
+// maxDepth bounds the nesting of values: a type may contain itself.
 const maxDepth = 64
 
-// reader reads the values of one record by the writer's schema. It believes no count: nothing is allocated for
-// more than what has been read, and a record has no more values than its bytes and its schema allow.
+// reader reads the values of one record by the writer's schema. It believes no count: it allocates only for values that
+// it has read, and a record has no more values than its bytes and its schema allow.
 type reader struct {
 	data []byte
 	at   int
-	// left is how many values may still be read: those that take no bytes are counted, too.
+	// left is how many more values may be read, counting values that take no bytes, too.
 	left    int
 	inPlace fields.InPlace // of the arrival's ids
 }
@@ -211,7 +211,7 @@ func (t *schemaType) isText() bool {
 var units = map[string]int64{"date": 86400e9, "timestamp-millis": 1e6, "timestamp-micros": 1e3,
 	"timestamp-nanos": 1, "local-timestamp-millis": 1e6, "local-timestamp-micros": 1e3, "local-timestamp-nanos": 1}
 
-// unit returns the nanoseconds of one unit of a time, 0 where the type is none.
+// unit returns the nanoseconds of one unit of a time, 0 for other types.
 func (t *schemaType) unit() int64 {
 	if t.kind != kindInt && t.kind != kindLong {
 		return 0
@@ -303,7 +303,7 @@ func (r *reader) skipBlocks(t *schemaType, depth int) error {
 // textType is the type of the keys of maps.
 var textType = schemaType{kind: kindString}
 
-// end refuses what comes after the record.
+// end refuses bytes behind the record.
 func (r *reader) end() error {
 	if r.at < len(r.data) {
 		return event.Errorf(event.ReasonUnparsable, "", "the record goes on after its %d bytes", r.at)

@@ -44,13 +44,13 @@ type schemaType struct {
 	scale    int    // of a decimal
 	size     int    // of a fixed
 	symbols  []string
-	items    *schemaType // of an array, values of a map
+	items    *schemaType // of an array; the values of a map
 	branches []*schemaType
 	fields   []schemaField
 	// lead is the byte before a value that is a double: which branch of a union it is. bareDouble, if the type is
 	// double itself, and noDouble, if it has no such branch among the first 64.
 	lead int
-	// indices, values and named are the positions of the fields of that name in a record, -1 for none.
+	// indices, values and named are the positions of a record's fields of these names, −1 for none.
 	indices, values, named int
 }
 
@@ -82,22 +82,22 @@ type schemaField struct {
 // word names the type in errors.
 func (t *schemaType) word() string { return kindNames[t.kind] }
 
-// Schema is a schema with which records were written. It says what of them are the fields of an arrival or a
-// label: by name, by the aliases of Rivulet's own schemas, and by the types that can be read as what is wanted. It
-// does not change, and many goroutines may use it.
+// Schema is a schema with which records were written. It maps their fields to the fields of an arrival, a label or a
+// prediction: by name, by the aliases of Rivulet's own schemas, and if the type can be read as the wanted one. It does
+// not change, and many goroutines may use it.
 type Schema struct {
 	root  *schemaType
-	row   *connect.Type // of what AppendJSON writes
+	row   *connect.Type // the type of AppendJSON's output
 	types int
-	// Which field of an arrival, a label or a prediction each field of the root is, nil for none.
+	// The field of an arrival, a label or a prediction for each field of the root; nil for none.
 	arrival, label, prediction []*table.Field
 }
 
 // maxTypes bounds the types of a schema.
 const maxTypes = 20_000
 
-// Parse reads a schema. References are the schemas that it names, in an order in which each names only those
-// before it. An error is about the schema, not about a record.
+// Parse reads a schema. References are the schemas that it names, each after the ones that it names itself. An error is
+// about the schema, not about a record.
 func Parse(text string, references ...string) (*Schema, error) {
 	var cache avro.SchemaCache
 	for _, r := range references {
@@ -223,8 +223,8 @@ func aliasesOf(schema string) map[string]string {
 	return names
 }
 
-// roles returns the fields of a message that the fields of a record are, nil for those that are none. A field of the
-// name itself goes before one of an alias; of several aliases the first counts.
+// roles returns the message's field for each field of a record; nil for none. A field's own name goes before an alias;
+// of several aliases the first counts.
 func (t *schemaType) roles(m *table.Message, aliases map[string]string) []*table.Field {
 	if t.kind != kindRecord {
 		return nil

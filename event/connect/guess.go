@@ -10,15 +10,15 @@ const Guess = -1
 
 // The units of a number since 1970 are told apart by its magnitude: 292 years (until 2262) have as many milliseconds as
 // 107 days have microseconds, and so on. So each number below has one unit, unless the time is within 107 days of
-// 1970-01-01; who has such times sets the unit. Seconds are written by no connector, and are not guessed.
+// 1970-01-01; for such times the unit must be set. Seconds are written by no connector, and are not guessed.
 const (
 	mostDays   = 106_751 // 292 years
 	mostMillis = 9_223_372_036_854
 	mostMicros = 9_223_372_036_854_775
 )
 
-// guess returns the time that a number since 1970 is by its magnitude: 20000 is a day of 2024, 1704067200000 are
-// milliseconds. False for what would be seconds.
+// guess returns the time of a number since 1970, with its unit by magnitude: 20000 is a day of 2024, 1704067200000 are
+// milliseconds. It returns false for a number that would be seconds.
 func guess(v int64) (time.Time, bool) {
 	m := max(v, -math.MaxInt64)
 	if m < 0 {

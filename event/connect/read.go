@@ -14,9 +14,9 @@ import (
 	"rivulet/schema"
 )
 
-// Options say how values are read of which the record does not say what they are.
+// Options say how to read values whose meaning the record does not give.
 type Options struct {
-	// Unit is that of numbers which are times, in nanoseconds; Guess: by magnitude; 0: numbers are no times.
+	// Unit is the unit of numbers that are times, in nanoseconds; Guess: by magnitude; 0: numbers are no times.
 	Unit int64
 	// TextDecimals says that a text of digits is a number. Else one that could also be bytes in base64, as "1234" could,
 	// is no number: decimals are written in either way, and only their schema says in which.
@@ -36,7 +36,7 @@ type Reader struct {
 // NewReader returns a reader.
 func NewReader(o Options) *Reader { return &Reader{o, newPlaceholder(o.Placeholder)} }
 
-// unavailable says what to do about a placeholder.
+// unavailable is the advice for a placeholder.
 const unavailable = "the connector sent its placeholder for an unchanged value: set REPLICA IDENTITY FULL for the table, or " +
 	"input.mapping.unavailable to missing"
 
@@ -87,8 +87,8 @@ func Members(object jsontext.Value, take func(name string, value jsontext.Value)
 	return nil
 }
 
-// Value reads the value of a feature into v, whose memory it uses again. What no feature can be made of is no error: it
-// may be a column that no feature is made of. The value's type is then [schema.Other] or [schema.Unavailable].
+// Value reads the value of a feature into v, whose memory it uses again. A value that no feature can be made of is no
+// error, as its column may belong to none: its type is then [schema.Other] or [schema.Unavailable].
 func (r *Reader) Value(v *schema.Value, value jsontext.Value, t *Type) {
 	v.Type, v.Number = schema.Missing, 0
 	kind := value.Kind()

@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Meaning is what a value of a simple type stands for.
+// Meaning is the meaning of a value of a simple type.
 type Meaning uint8
 
 // Meanings of values.
@@ -20,14 +20,14 @@ const (
 	Nanos                      //
 	Year                       // a year, as 2026
 	ISODate                    // a date as text, with a zone: 2026-03-01Z
-	Decimal                    // an integer, its bytes in base64, of which Scale digits are a fraction
+	Decimal                    // an integer, its bytes in base64; Scale digits of it are a fraction
 	ScaleInside                // the same in an object with its scale: {"scale": 2, "value": "EDM="}
 	Bits                       // bits, the lowest byte first, in base64
 	Unreadable                 // nothing that a feature can be made of, such as a geometry
 )
 
-// meanings are those of the names that Kafka Connect and Debezium give to types. Names that are not here are plain,
-// such as io.debezium.data.Enum, Json, Xml and Uuid, which are texts, and times of day, which are numbers.
+// meanings maps the type names of Kafka Connect and Debezium. Names that are not here are plain: io.debezium.data.Enum,
+// Json, Xml and Uuid are texts, for example, and times of day are numbers.
 var meanings = map[string]Meaning{
 	"org.apache.kafka.connect.data.Date":      Days,
 	"org.apache.kafka.connect.data.Timestamp": Millis,
@@ -51,7 +51,7 @@ func MeaningOf(name string) Meaning { return meanings[name] }
 // nanos are the nanoseconds of one unit of meanings that are times.
 var nanos = map[Meaning]int64{Days: 86400e9, Millis: 1e6, Micros: 1e3, Nanos: 1}
 
-// Nanoseconds returns those of one unit since 1970, 0 for a meaning that is no such time.
+// Nanoseconds returns the length of one unit of a time since 1970, 0 for another meaning.
 func (m Meaning) Nanoseconds() int64 { return nanos[m] }
 
 // time returns the time that a number is by its meaning.
@@ -62,7 +62,7 @@ func (m Meaning) time(n int64) time.Time {
 	return Since(n, m.Nanoseconds())
 }
 
-// Type is the type of a value. A nil *Type says nothing of it.
+// Type is the type of a value; nil: not known.
 type Type struct {
 	Name    string // of the meaning, as io.debezium.time.Date; may be empty
 	Meaning Meaning
@@ -117,10 +117,10 @@ type schemaJSON struct {
 	Parameters map[string]string `json:"parameters"`
 }
 
-// maxDepth bounds how deep types and values lie in one another.
+// maxDepth bounds the nesting of types and values.
 const maxDepth = 64
 
-// ParseType reads the schema of a converter; nil where the text is none.
+// ParseType reads the schema of a converter; nil if the text is no schema.
 func ParseType(text []byte) *Type {
 	var s schemaJSON
 	if json.Unmarshal(text, &s, json.RejectUnknownMembers(false), jsontext.AllowDuplicateNames(true)) != nil {
@@ -158,7 +158,7 @@ type Cache struct {
 	types map[string]*Type
 }
 
-// Type returns that of a schema, nil for a text that is none.
+// Type returns the type in a schema, nil if the text is no schema.
 func (c *Cache) Type(text []byte) *Type {
 	if len(text) == 0 {
 		return nil

@@ -1,5 +1,5 @@
-// Package fields has what the codecs of all forms share: one table of fields for each message, and the checks and lists
-// that readers and writers need.
+// Package fields has the shared parts of all forms' codecs: one table of fields for each message, and the checks and
+// lists that readers and writers need.
 //
 //	fields.go     the tables Arrival, Label and Prediction, and checks of their values
 //	namedlist.go  features by name, in memory that is used again from record to record

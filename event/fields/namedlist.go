@@ -63,12 +63,12 @@ func repeated(fields []schema.Field) int {
 	return -1
 }
 
-// NamedList gathers the named features of a record in the memory of the record before, which mostly had the same
-// names in the same order: they were found distinct there, and their strings are used again.
+// NamedList gathers the named features of a record in the memory of the record before. That mostly had the same names
+// in the same order: then they are known to be distinct, and their strings are used again.
 type NamedList struct {
-	Fields []schema.Field // not nil; behind its end is what the record before had there
+	Fields []schema.Field // not nil; behind its end are the fields of the record before
 	known  int            // how many names of the record before are distinct
-	Same   bool           // all names so far are those of the record before
+	Same   bool           // all names so far are the names of the record before
 	twice  *string        // a name that is there twice; nil: none was found yet
 }
 
@@ -95,7 +95,7 @@ func (l *NamedList) Rest(n int) []schema.Field {
 	return l.Fields[from:max(from, min(l.known, from+n))]
 }
 
-// Add appends a field. Its value is what was there in the record before, whose memory may be used again.
+// Add appends a field. It still has the value of the record before, whose memory may be used again.
 func (l *NamedList) Add(name []byte) *schema.Field {
 	f := l.Next()
 	if l.Same = l.Same && len(l.Fields) <= l.known && f.Name == string(name); !l.Same {

@@ -28,7 +28,7 @@ func (w *Writer) Within(message string, i int, failed bool) {
 	}
 }
 
-// Result returns the record, or dst as it was and the error, which names what was written.
+// Result returns the record, or dst as it was and the error; what and id name the record there.
 func (w *Writer) Result(dst []byte, what, id string) ([]byte, error) {
 	if w.Err != nil {
 		return dst, fmt.Errorf("encoding %s %s: %w", what, event.Cut(strconv.Quote(id)), w.Err)

@@ -86,7 +86,7 @@ func unquoted(value jsontext.Value) string {
 	return string(text)
 }
 
-// eventTime gives an arrival that does not say its time that of its event.
+// eventTime gives an arrival without a time its event's time.
 func eventTime(text string, a *event.Arrival) error {
 	if text == "" || !a.Time.IsZero() {
 		return nil

@@ -91,7 +91,7 @@ func forMediaType(name string) event.Codec {
 // springSchema is the content-type of a record whose Avro schema is one of Spring's own registry: its name and version.
 var springSchema = regexp.MustCompile(`^application/vnd\.(.+)\.v[0-9]+\+avro$`)
 
-// refusedMediaType says why a type is not read though its name ends like one that is; empty where it is none of those.
+// refusedMediaType says why a type is not read though its name ends like a readable one; empty for others.
 func refusedMediaType(mediaType string) string {
 	switch {
 	case mediaType == structuredContentType:
@@ -111,7 +111,7 @@ func refusedMediaType(mediaType string) string {
 func ContentTypeOf(headers []event.Header) string {
 	value := event.HeaderValue(headers, event.HeaderContentType)
 	for k := range forms {
-		if name := forms[k].codec.ContentType(); name == string(value) { // which makes no string of it
+		if name := forms[k].codec.ContentType(); name == string(value) { // makes no string of it
 			return name
 		}
 	}

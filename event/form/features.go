@@ -23,7 +23,7 @@ const (
 )
 
 // Append appends the features in this form to dst. Sparse rows and features by name have no form float32: they are an
-// error, as is what [FeatureForm.Decode] would refuse.
+// error, as are features that [FeatureForm.Decode] would refuse.
 func (form FeatureForm) Append(dst []byte, f *event.Features) ([]byte, error) {
 	if form == FeaturesJSON {
 		return json.AppendFeatures(dst, f)

@@ -28,7 +28,7 @@ type Reader struct {
 	Default event.Codec
 	// Confluent says that records without a content-type header have the Confluent wire format, and no other.
 	Confluent bool
-	// Schemas are those of a registry; nil: there is none.
+	// Schemas is the schema registry; nil: there is none.
 	Schemas Schemas
 	// Mapping says where an arrival is in a record of JSON, or of a registry's schema; nil: where Rivulet's own form
 	// has it. Labels are not mapped.
@@ -38,7 +38,7 @@ type Reader struct {
 	LookUp bool
 	// InPlace lets the ids of arrivals be parts of their records' memory, which saves a copy of each. That memory must not
 	// change while an arrival is in use, and an id keeps all of it alive, so a caller that keeps an id for long must clone
-	// it. Some ids are copies even so: those with escapes, and all of mapped records.
+	// it. Some ids are copies even so: ids with escapes, and all ids of mapped records.
 	InPlace bool
 }
 
@@ -58,12 +58,12 @@ func (id SchemaID) String() string {
 
 // Schemas are the schemas of a registry, by the ids that records carry.
 type Schemas interface {
-	// Schema returns the decoder of what was written with a schema. It does not wait: who reads records has asked the
-	// registry before. An error, a *[event.FieldError], says why records of it cannot be read.
+	// Schema returns the decoder for records of a schema. It does not wait: callers have asked the registry before. Its
+	// error, a *[event.FieldError], says why such records cannot be read.
 	Schema(id SchemaID) (Written, error)
 }
 
-// Written decodes what was written with one schema: a record of the Confluent wire format, less its first five bytes.
+// Written decodes records of one schema in the Confluent wire format, without their first five bytes.
 type Written interface {
 	DecodeArrival(data []byte, a *event.Arrival) error
 	DecodeLabel(data []byte, l *event.Label) error
@@ -76,8 +76,7 @@ var _ Written = (*avro.Schema)(nil)
 // confluentPrefix begins the content-types of the Confluent wire format: the name of the form of the payload follows.
 const confluentPrefix = "application/vnd.confluent."
 
-// ConfluentContentType is the content-type of records in the Confluent wire format whose payload has a form, such
-// as "avro".
+// ConfluentContentType is the content-type of Confluent records whose payload has a form, such as "avro".
 func ConfluentContentType(form string) string { return confluentPrefix + form }
 
 // confluentHead is how many bytes the wire format has before the payload: a 0, and the schema's id.
@@ -121,10 +120,10 @@ func (f *Reader) open(headers []event.Header, data []byte) (Written, []byte, err
 	return w, payload, err
 }
 
-// schemaID returns the schema that a record names, and the payload: that of the header __value_schema_id, behind which
-// the value has nothing before it, else that of the first bytes of the value. The header has a byte 1 and the 16 bytes
-// of a GUID, or a byte 0 and the four bytes of a number; in Protobuf the indexes of the message, which the wire format
-// has before the payload, follow there.
+// schemaID returns the schema that a record names, and the payload. The header __value_schema_id goes first: the value
+// is then all payload. Without it the value's first bytes name the schema. The header has a byte 1 and the 16 bytes of
+// a GUID, or a byte 0 and the four bytes of a number; in Protobuf the indexes of the message, which the wire format has
+// before the payload, follow there.
 func schemaID(headers []event.Header, data []byte) (id SchemaID, payload []byte, err error) {
 	header := event.HeaderValue(headers, event.HeaderValueSchemaID)
 	switch {
@@ -218,7 +217,8 @@ func (f *Reader) decode(by interface {
 }
 
 // LineHeaders returns the headers with which a line of a file is read as a record: JSON's content-type or, with the
-// preset for CloudEvents, that of an event in structured mode, because a line has no headers for the attributes.
+// preset for CloudEvents, the content-type of an event in structured mode, because a line has no headers for
+// attributes.
 func (f *Reader) LineHeaders() []event.Header {
 	contentType := json.Codec{}.ContentType()
 	if f.Mapping != nil && f.Mapping.preset == PresetCloudEvents {

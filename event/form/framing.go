@@ -9,15 +9,15 @@ import (
 	"rivulet/event/json"
 )
 
-// framing is a form of bytes that is not read, and is told by how it begins.
+// framing is a form of bytes that Rivulet does not read, recognised by its first bytes.
 type framing struct {
 	begin string
 	least int    // bytes of a record of this form
-	is    string // what it is, and what to do
+	is    string // the form's name, and advice
 }
 
-// framings lists forms that producers send where Rivulet reads none: other registries', compression that is not
-// Kafka's, and files. The first that matches counts.
+// framings lists forms that producers send and Rivulet does not read: other registries', compression that is not
+// Kafka's, and files. The first match counts.
 var framings = []framing{
 	{"\x00\x00\x00\x00\x00", 9, "a 0 and an id of eight bytes, as Apicurio's serializers write by default: set apicurio.registry.use-id to " +
 		"contentId and apicurio.registry.id-handler to Apicurio's Legacy4ByteIdHandler (its option as-confluent), and registry.urls to " +
@@ -43,7 +43,7 @@ var framings = []framing{
 	{"<", 2, "XML: send JSON, Avro or Protobuf"},
 }
 
-// framingOf says what a record that cannot be read seems to be; empty where nothing is known of it.
+// framingOf names the likely form of a record that cannot be read; empty if it is not known.
 func framingOf(data []byte) string {
 	for i := range framings {
 		if f := &framings[i]; len(data) >= f.least && bytes.HasPrefix(data, []byte(f.begin)) {
@@ -64,7 +64,7 @@ func apicurioHeader(headers []event.Header) string {
 	return ""
 }
 
-// withFraming adds to the reason why a record cannot be parsed what it seems to be.
+// withFraming adds a record's likely form to the reason why it cannot be parsed.
 func (f *Reader) withFraming(err error, headers []event.Header, data []byte) error {
 	var fault *event.FieldError
 	if !errors.As(err, &fault) || fault.Reason != event.ReasonUnparsable {

@@ -24,11 +24,11 @@ const (
 	PresetConnect     = "connect"
 )
 
-// MappingOptions say where an arrival is in a record. Pointers are as in RFC 6901, below what the preset unwraps; "#"
-// is the whole of it.
+// MappingOptions say where an arrival is in a record. Pointers are as in RFC 6901, and begin below the preset's
+// envelope; "#" points to the whole.
 type MappingOptions struct {
-	// Preset is debezium, connect (rows of Kafka Connect, with the converter's schema around them or without, and what
-	// Debezium's ExtractNewRecordState makes of changes), cloudevents, or none (also "").
+	// Preset is debezium, connect (rows of Kafka Connect, with or without the converter's schema around them, also changes
+	// that Debezium's ExtractNewRecordState has unwrapped), cloudevents, or none (also "").
 	Preset string
 	// ID, Features, Edges and Time are where these fields are; empty means /id, /features, /edges and /time. Named points
 	// to an object with the features by their names, and takes the place of Features.
@@ -37,9 +37,9 @@ type MappingOptions struct {
 	TimeUnit string
 	// Key points to the key of the prediction; empty: the prediction has the key of the record.
 	Key string
-	// NamedTimeUnit is the unit of features by name that are times and come as numbers since 1970: days, s, ms, us or ns;
-	// none: such numbers are no times; auto (also ""): none, but with the presets debezium and connect the unit is what
-	// the record's schema says, else the one that the magnitude leaves.
+	// NamedTimeUnit is the unit of named features that are times and come as numbers since 1970: days, s, ms, us or ns;
+	// none: such numbers are no times; auto (also ""): none, but with the presets debezium and connect the unit is taken
+	// from the record's schema, else it is the only one that the magnitude allows.
 	NamedTimeUnit string
 	// Decimals is auto (also "") or text: whether digits as text, with these presets and without a schema, may be bytes in
 	// base64, and are then no number.
@@ -55,16 +55,16 @@ type Mapping struct {
 	unit   int64 // nanoseconds, 0: times are text
 	wants  []want
 	key    int // its place among wants, -1 for none
-	named  int // the same of named features
+	named  int // its place for named features
 	// rows reads values as connectors write them; nil: they are as in Rivulet's own form.
 	rows  *connect.Reader
-	types connect.Cache   // of the schemas beside rows
+	types connect.Cache   // schemas beside rows, parsed
 	own   map[string]bool // members beside the named features that are the arrival's other fields
 }
 
-// want is a value that is looked for in a record.
+// want is a value to look for in a record.
 type want struct {
-	member string   // of Rivulet's form, as it is written before the value
+	member string   // field of Rivulet's form, as written before the value
 	path   []string // names and indices from the top on
 }
 
@@ -118,7 +118,7 @@ func NewMapping(o MappingOptions) (*Mapping, error) {
 	return m, err
 }
 
-// isNone reports whether the options ask for Rivulet's own form: those of values count with a preset alone.
+// isNone reports whether the options ask for Rivulet's own form. Options for values count only with a preset.
 func (o MappingOptions) isNone() bool {
 	return (o.Preset == "" || o.Preset == PresetNone) && (o.TimeUnit == "" || o.TimeUnit == PresetNone) &&
 		o.ID+o.Features+o.Named+o.Edges+o.Time+o.Key == ""
@@ -151,8 +151,8 @@ var namedUnits = map[string]int64{"": connect.Guess, "auto": connect.Guess, "non
 	"ms": 1e6,
 	"us": 1e3, "ns": 1}
 
-// findOwn finds the names beside the named features under which the arrival's other fields are: in a row of a table
-// that is read by "#" the columns of the id, the edges, the time and the key.
+// findOwn finds the names beside the named features under which the arrival's other fields are: in a table's row that
+// is read by "#", the columns of the id, the edges, the time and the key.
 func (m *Mapping) findOwn() {
 	if m.named < 0 {
 		return
@@ -166,7 +166,7 @@ func (m *Mapping) findOwn() {
 }
 
 // Optional reports whether a name among the named features may be no feature of the model: it is another field of the
-// arrival, or one of those that ExtractNewRecordState adds, as __op and __source_ts_ms.
+// arrival, or one that ExtractNewRecordState adds, such as __op and __source_ts_ms.
 func (m *Mapping) Optional(name string) bool {
 	return m.own[name] || m.preset == PresetConnect && strings.HasPrefix(name, "__")
 }
@@ -266,7 +266,7 @@ func (f *Reader) plain(contentType string, data []byte, a *event.Arrival) error 
 	return f.Mapping.arrival(data, nil, a)
 }
 
-// isConnector reports whether records are those of Kafka Connect.
+// isConnector reports whether the records come from Kafka Connect.
 func (m *Mapping) isConnector() bool { return m.preset == PresetDebezium || m.preset == PresetConnect }
 
 // arrival reads a record in JSON, whose type a registry's schema has given, or else nobody.
@@ -279,7 +279,7 @@ func (m *Mapping) arrival(text []byte, t *connect.Type, a *event.Arrival) (err e
 	return m.read(text, t, a)
 }
 
-// read writes what it finds as Rivulet's own form, and reads that; named features it reads by itself.
+// read rewrites the wanted values in Rivulet's own form, and decodes that; named features it decodes by itself.
 func (m *Mapping) read(text []byte, t *connect.Type, a *event.Arrival) error {
 	var places [6][]byte
 	found := places[:len(m.wants)]

@@ -49,7 +49,7 @@ func (s *finder) value(among []int, depth int) error {
 			here = append(here, i)
 		}
 	}
-	kind := s.dec.PeekKind() // which passes over space, a comma or a colon
+	kind := s.dec.PeekKind() // it passes over space, a comma or a colon
 	if len(here) > 0 {
 		begin = s.begin()
 	}

@@ -31,8 +31,8 @@ const (
 	rowTime
 )
 
-// row returns the row of a connector's record, and what is known of its type. A record that is about no row, or about
-// one that is gone, is a [Skip].
+// row returns the row of a connector's record, and its type if that is known. A record about no row, or about a deleted
+// one, is a [Skip].
 func (m *Mapping) row(text []byte, t *connect.Type) ([]byte, *connect.Type, error) {
 	var memory [rowTime + 1][]byte
 	found := memory[:]
@@ -87,8 +87,8 @@ func changedRow(text []byte, found [][]byte, t *connect.Type) ([]byte, *connect.
 	return nil, nil, event.Errorf(event.ReasonUnparsable, "op", "%s, want c, r, u, d, t or m", event.Cut(string(op)))
 }
 
-// isAboutNoRow reports whether a record without op is one of those that Debezium writes beside changes, if a transform
-// or a setting sends them to the same topic:
+// isAboutNoRow reports whether a record without op is one of the following, which Debezium writes beside changes and a
+// transform or a setting may send to the same topic:
 //
 //	heartbeat           {"ts_ms": 1720724527278}
 //	change of a table   {"source": {…}, "databaseName": "…", "ddl": "ALTER TABLE …", "tableChanges": […]}

@@ -86,9 +86,8 @@ func decodeMessage(data []byte, m *table.Message, base unsafe.Pointer, check fun
 
 var decoders = sync.Pool{New: func() any { return &decoder{dec: new(jsontext.Decoder)} }}
 
-// decoder reads a message by its table from the tokens of the library, and says what is wrong with a record
-// that is refused. Values come from the library checked for grammar and UTF-8 as parts of the record's bytes; only
-// the fields of the message are copied.
+// decoder reads a message by its table from the tokens of the library, and says why a record is refused. The library
+// gives values, checked for grammar and UTF-8, as parts of the record's bytes; only the message's fields are copied.
 type decoder struct {
 	data []byte // the record, not to be written to
 	buf  bytes.Buffer

@@ -13,8 +13,8 @@ import (
 	"rivulet/schema"
 )
 
-// named reads the object of named features in its plain form. Names that are those of the record before, in the same
-// order, are neither scanned nor compared with each other.
+// named reads the object of named features in its plain form. If the names are the previous record's in the same order,
+// they are neither scanned nor compared with each other.
 func (s *scanner) named(f *event.Features) bool {
 	list := fields.TakeNamed(f)
 	if !s.next('{') {
@@ -45,7 +45,7 @@ func (s *scanner) named(f *event.Features) bool {
 	return true
 }
 
-// member passes over a quoted name and its colon, if they are what comes next.
+// member passes over a quoted name and its colon, if they come next.
 func (s *scanner) member(name string) bool {
 	if s.peek() != '"' {
 		return false
@@ -123,8 +123,8 @@ func (n number) double() (v float64, exact bool) {
 	return v, true
 }
 
-// DecodeRow reads the members of an object as named features, by what is known of the types of their values. rows reads
-// values as connectors write them; nil: they are as in Rivulet's own form.
+// DecodeRow reads the members of an object as named features, with the types of their values in t as far as known. rows
+// reads values as connectors write them; nil: they are as in Rivulet's own form.
 func DecodeRow(data []byte, rows *connect.Reader, t *connect.Type, f *event.Features) error {
 	d := decoders.Get().(*decoder)
 	defer d.release()
@@ -145,8 +145,8 @@ func DecodeRow(data []byte, rows *connect.Reader, t *connect.Type, f *event.Feat
 // named reads the object of named features from the library's tokens, which refuse a name that is there twice.
 func (d *decoder) named(f *event.Features) ([]schema.Field, error) { return d.namedBy(f, nil, nil) }
 
-// namedBy is named for values as connectors write them, by what is known of their types; rows is nil for Rivulet's own
-// form.
+// namedBy is named for values as connectors write them, read by rows and the type t of the object; rows is nil for
+// Rivulet's own form.
 func (d *decoder) namedBy(f *event.Features, rows *connect.Reader, t *connect.Type) ([]schema.Field, error) {
 	list := fields.TakeNamed(f).Fields
 	err := d.object("features.named", func(name []byte) (err error) {

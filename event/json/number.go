@@ -9,12 +9,12 @@ import (
 // number is a number of JSON's grammar, ±digits·10^exponent.
 type number struct {
 	negative, whole bool // whole: neither fraction nor exponent
-	inexact         bool // digits or exponent do not hold all of it
+	inexact         bool // digits or exponent hold only a part of the number
 	digits          uint64
 	exponent        int
 }
 
-// number reads a number up to what may stand behind one. Its first byte has been peeked at.
+// number reads a number up to the byte that may follow one. Its first byte has been peeked at.
 func (s *scanner) number() (n number, ok bool) {
 	d, i := s.data, s.at
 	if i < len(d) && d[i] == '-' {
@@ -57,7 +57,7 @@ func behindNumber(c byte) bool {
 	return false
 }
 
-// digits reads digits, behind those that v has already, and returns the place behind them.
+// digits reads digits and appends them to the value v; it returns the place behind them.
 func digits(v uint64, d []byte, i int) (uint64, int) {
 	for ; i < len(d) && d[i]-'0' <= 9; i++ {
 		v = 10*v + uint64(d[i]-'0')
@@ -65,7 +65,7 @@ func digits(v uint64, d []byte, i int) (uint64, int) {
 	return v, i
 }
 
-// manyDigits is [digits] for what is often longer than four digits.
+// manyDigits is [digits] for numbers that often have more than four digits.
 func manyDigits(v uint64, d []byte, i int) (uint64, int) {
 	for i+8 <= len(d) {
 		value, n := leadingDigits(binary.LittleEndian.Uint64(d[i:]))
@@ -77,7 +77,7 @@ func manyDigits(v uint64, d []byte, i int) (uint64, int) {
 	return digits(v, d, i)
 }
 
-// integerPowers are the powers of ten up to that of eight digits.
+// integerPowers are the powers of ten up to eight zeros.
 var integerPowers = [...]uint64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8}
 
 // exponent reads an exponent, from the byte after its e on, and returns it with the place of the byte after it. The
@@ -105,10 +105,10 @@ func exponent(d []byte, i int) (e, next int) {
 var powers = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
 	1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
 
-// float returns the float32 next to the number, and false where that takes more than one operation of float64.
-// One such operation on exact numbers is rounded once (Clinger, "How to Read Floating Point Numbers Accurately",
-// 1990), and rounding its result to float32 gives what rounding the number itself would, unless it lies halfway
-// between two float32: then the first rounding may have brought it there.
+// float returns the float32 next to the number, and false where that takes more than one operation of float64. One such
+// operation on exact numbers is rounded once (Clinger, "How to Read Floating Point Numbers Accurately", 1990), and
+// rounding its result to float32 gives the same as rounding the number itself, unless the result lies halfway between
+// two float32: then the first rounding may have moved it there.
 func (n number) float() (v float32, exact bool) {
 	if n.inexact || n.digits >= 1<<53 || n.exponent > 22 || n.exponent < -22 {
 		return 0, false
@@ -119,7 +119,7 @@ func (n number) float() (v float32, exact bool) {
 	} else {
 		f *= powers[n.exponent]
 	}
-	const dropped, halfway = 1<<29 - 1, 1 << 28 // of the significand's 52 bits float32 has 23
+	const dropped, halfway = 1<<29 - 1, 1 << 28 // float32 keeps 23 of the significand's 52 bits
 	switch {
 	case f == 0:
 	case f < 0x1p-126 || f > math.MaxFloat32 || math.Float64bits(f)&dropped == halfway:
@@ -131,8 +131,8 @@ func (n number) float() (v float32, exact bool) {
 	return float32(f), true
 }
 
-// shortFraction appends the digits behind a point to those before it, and returns their number; 0 if there are none
-// or more than fifteen, or if all digits might not fit.
+// shortFraction appends the digits behind a point to the digits before it, and returns their number; 0 if there are
+// none or more than fifteen, or if all digits might not fit.
 func shortFraction(d []byte, before uint64) (digits uint64, places int) {
 	digits, places = leadingDigits(binary.LittleEndian.Uint64(d))
 	digits += before * integerPowers[places]
@@ -151,7 +151,7 @@ func shortFraction(d []byte, before uint64) (digits uint64, places int) {
 func leadingDigits(text uint64) (value uint64, n int) {
 	v := text ^ 0x3030303030303030 // digits become 0…9
 	other := (v + 0x7676767676767676 | v) & 0x8080808080808080
-	n = bits.TrailingZeros64(other) / 8 // above a byte that is none, a carry may have made others of digits
+	n = bits.TrailingZeros64(other) / 8 // behind a byte that is no digit, a carry may have spoilt others
 	if n == 0 {
 		return 0, 0
 	}

@@ -14,15 +14,15 @@ import (
 	"rivulet/event/fields"
 )
 
-// scanner reads an arrival in its plain form: the fields of the contract only, each once, text without
-// escapes. It is what producers write, and reading it in one pass takes a fraction of what the tokens of the
-// library take. The scanner refuses nothing itself. It gives up where a record is not plain or not right, and
-// then [decoder] reads it from the beginning and decides; so both need not agree on what is wrong, only
-// on what is right (TestPlainIsDecoded, FuzzDecodeArrival).
+// scanner reads an arrival in its plain form: the fields of the contract only, each once, text without escapes.
+// Producers write this form, and reading it in one pass takes a fraction of the time of the library's tokens. The
+// scanner refuses nothing itself. It gives up if a record is not plain or not right, and then [decoder] reads it from
+// the beginning and decides; so both have to agree only on right records, not on faults (TestPlainIsDecoded,
+// FuzzDecodeArrival).
 type scanner struct {
 	data    []byte
 	at      int            // the next byte
-	ids     []span         // of the edges
+	ids     []span         // the edges'
 	inPlace fields.InPlace // of the arrival's ids
 }
 
@@ -123,7 +123,7 @@ func (s *scanner) peek() byte {
 	return 0
 }
 
-// next passes over c, if it is what comes next.
+// next passes over c, if it comes next.
 func (s *scanner) next(c byte) bool {
 	if s.peek() != c {
 		return false
@@ -148,7 +148,7 @@ func (s *scanner) more(first bool) (goesOn, ok bool) {
 	return false, false
 }
 
-// text reads a string without escapes and returns what is between its quotes.
+// text reads a string without escapes, and returns the text between the quotes.
 func (s *scanner) text() (span, bool) {
 	if !s.next('"') {
 		return span{}, false
@@ -202,8 +202,8 @@ func notPlain(v uint64) uint64 {
 	return ((quote-each)&^quote | (escape-each)&^escape | (v-' '*each)&^v | v) & high
 }
 
-// plainUntil returns a place up to which text from i on is ASCII without quotes, escapes and control characters:
-// that of the first other byte, or fewer than eight bytes from the end.
+// plainUntil returns a place up to which text from i on is ASCII without quotes, escapes and control characters: the
+// first other byte, or a place fewer than eight bytes before the end.
 func (s *scanner) plainUntil(i int) int {
 	for ; i+8 <= len(s.data); i += 8 {
 		if other := notPlain(binary.LittleEndian.Uint64(s.data[i:])); other != 0 {

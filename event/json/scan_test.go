@@ -31,7 +31,7 @@ func requireSameReading(t eventtest.Failer, record []byte) (plain bool) {
 	return true
 }
 
-// What AppendArrival writes of ordinary ids is plain, also with white space between its tokens.
+// AppendArrival's output for ordinary ids is plain, also with white space between its tokens.
 func TestPlainIsDecoded(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		a := eventtest.DrawArrival(r)

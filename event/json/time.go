@@ -7,7 +7,7 @@ import (
 
 // day is a day's date as text.
 type day struct {
-	number int64 // of days since 1970-01-01
+	number int64 // days since 1970-01-01
 	text   [len("2006-01-02T")]byte
 }
 

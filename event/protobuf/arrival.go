@@ -47,7 +47,7 @@ func decodeArrival(data []byte, a *event.Arrival, p fields.InPlace) error {
 	return walkArrival(data, a)
 }
 
-// walkArrival is [Codec.DecodeArrival] for a record in any form, and says what is wrong with it.
+// walkArrival is [Codec.DecodeArrival] for a record in any form, and names its fault.
 func walkArrival(data []byte, a *event.Arrival) error {
 	e := fields.NewEdgeIDs()
 	defer e.Release()

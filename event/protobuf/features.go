@@ -58,7 +58,7 @@ func (w *writer) sparse(f *event.Features) {
 // writer appends fields to a message. The first error stays.
 type writer struct{ fields.Writer }
 
-// tag writes what a field begins with.
+// tag writes a field's tag.
 func (w *writer) tag(num protowire.Number, typ protowire.Type) {
 	w.varint(uint64(num)<<3 | uint64(typ))
 }
@@ -72,8 +72,7 @@ func (w *writer) varint(v uint64) {
 	w.Buf = protowire.AppendVarint(w.Buf, v)
 }
 
-// begin begins a message or a packed list, and leaves a byte for its length; end, with what begin returned, writes
-// that.
+// begin begins a message or a packed list, and leaves a byte for its length; end, with begin's result, writes it.
 func (w *writer) begin(num protowire.Number) (start int) {
 	w.tag(num, protowire.BytesType)
 	w.Buf = append(w.Buf, 0)

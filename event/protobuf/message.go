@@ -20,16 +20,16 @@ func (Codec) AppendArrival(dst []byte, a *event.Arrival) ([]byte, error) {
 	return appendMessage(dst, fields.Arrival, unsafe.Pointer(a), "arrival", a.ID, nil)
 }
 
-// AppendLabel appends l as one message to dst, fields in the order of their numbers. What [Codec.DecodeLabel]
+// AppendLabel appends l as one message to dst, fields in the order of their numbers. A label that [Codec.DecodeLabel]
 // would refuse is an error, and so is a time outside the years 1 to 9999; dst is then returned as it was.
 func (Codec) AppendLabel(dst []byte, l *event.Label) ([]byte, error) {
 	return appendMessage(dst, fields.Label, unsafe.Pointer(l), "label of", l.ID, fields.CheckLabel(l))
 }
 
-// AppendPrediction appends p as one message to dst. Fields are in the order of their numbers, and what is 0 or empty
-// is left out: the same prediction always gives the same bytes. NaN, infinity, text that is not UTF-8, a class, a
-// count or a partition that the schema's integers cannot hold, and a time outside the years 1 to 9999 are errors,
-// and dst is then returned unchanged; such an IngestTime is left out.
+// AppendPrediction appends p as one message to dst. Fields are in the order of their numbers, and fields that are 0 or
+// empty are left out: the same prediction always gives the same bytes. NaN, infinity, text that is not UTF-8, a class,
+// a count or a partition that the schema's integers cannot hold, and a time outside the years 1 to 9999 are errors, and
+// dst is then returned unchanged; only an IngestTime outside these years is left out.
 func (Codec) AppendPrediction(dst []byte, p *event.Prediction) ([]byte, error) {
 	return appendMessage(dst, fields.Prediction, unsafe.Pointer(p), "prediction of", p.ID, nil)
 }
@@ -40,8 +40,8 @@ func appendMessage(dst []byte, m *table.Message, base unsafe.Pointer, what, id s
 	return w.Result(dst, what, id)
 }
 
-// message writes the fields of a message in the order of their numbers, less those that are zero or absent. Numbers
-// are written here, as a call for each field would cost a prediction a tenth of its speed.
+// message writes the fields of a message in the order of their numbers, leaving out zero and absent ones. Numbers are
+// written here, as a call for each field would cost a prediction a tenth of its speed.
 func (w *writer) message(m *table.Message, base unsafe.Pointer) {
 	for i := range m.Ordered {
 		f := &m.Ordered[i]
@@ -118,7 +118,7 @@ func (w *writer) message(m *table.Message, base unsafe.Pointer) {
 	}
 }
 
-// field writes what a field begins with.
+// field writes a field's tag.
 func (w *writer) field(f *table.Field) {
 	if f.TagLen == 1 {
 		w.Buf = append(w.Buf, f.Tag[0])
@@ -244,8 +244,7 @@ func (v value) message(m *table.Message, base unsafe.Pointer) (found uint64, err
 	return found, nil
 }
 
-// mayBeZero are the kinds of which Protobuf does not write zero or an empty list, so that a record need not have
-// them.
+// mayBeZero are the kinds whose zero or empty list Protobuf does not write, so that a record may lack them.
 var mayBeZero = [...]bool{table.Text: true, table.Index: true, table.Count: true, table.Float: true,
 	table.Floats: true, table.List: true, table.Features: true}
 

@@ -111,7 +111,7 @@ func plainEntry(l *fields.NamedList, entry []byte) bool {
 	return true
 }
 
-// plainBytes returns what is in a field of less than 128 bytes, if that is what comes next, and the rest behind it.
+// plainBytes returns the content of a field of less than 128 bytes, if that comes next, and the bytes behind it.
 func plainBytes(data []byte, num byte) (b, rest []byte, ok bool) {
 	if len(data) < 2 || data[0] != num<<3|byte(protowire.BytesType) || data[1] >= 1<<7 || len(data)-2 < int(data[1]) {
 		return nil, nil, false

@@ -29,12 +29,11 @@ const (
 	metTime
 )
 
-// plainArrival reads an arrival in its plain form: the fields of the contract only, each once, the edges one after
-// the other with ids of up to 127 bytes. Producers write this form, and no function is called for an edge. Like
-// the scanner of JSON it refuses nothing itself: where a record is not plain or not right it gives up, and
-// [walkArrival] reads it from the beginning and decides (TestPlainProtobufIsDecoded,
-// FuzzDecodeProtobufArrival). It returns which fields were met; of a, what was not met is empty, but for the
-// features.
+// plainArrival reads an arrival in its plain form: the fields of the contract only, each once, the edges one after the
+// other with ids of up to 127 bytes. Producers write this form, and no function is called for an edge. Like the scanner
+// of JSON it refuses nothing itself: if a record is not plain or not right it gives up, and [walkArrival] reads it from
+// the beginning and decides (TestPlainProtobufIsDecoded, FuzzDecodeProtobufArrival). It returns the set of the fields
+// that it met; the other fields of a are empty, except the features.
 func plainArrival(data []byte, a *event.Arrival, p fields.InPlace) (met int, ok bool) {
 	a.ID, a.Edges, a.Time = "", a.Edges[:0], time.Time{}
 	for at := 0; at < len(data); {
@@ -88,7 +87,7 @@ func plainSparse(f *event.Features, data []byte) (ok bool) {
 	return err == nil
 }
 
-// packedList returns the bytes of the packed list with which data begins, and what is behind it; none and data if
+// packedList returns the bytes of the packed list with which data begins, and the bytes behind it; none and data if
 // data begins with something else.
 func packedList(data []byte, num byte) (list, rest []byte) {
 	if len(data) == 0 || data[0] != num<<3|byte(protowire.BytesType) {

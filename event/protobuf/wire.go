@@ -57,7 +57,7 @@ const bytesName = "a string or a message"
 type value struct {
 	num    protowire.Number
 	bits   uint64 // of an integer or a float
-	bytes  []byte // of a string, a message or a packed list, then packed is true
+	bytes  []byte // a string, a message or a packed list, then packed is true
 	packed bool
 	at     int // offset of bytes in the record; for other types the offset behind the value
 }

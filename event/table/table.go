@@ -36,7 +36,7 @@ const (
 	Float                         // float32, finite; float, float
 	Floats                        // []float32, finite; repeated float, array of float
 	Time                          // time.Time, zero: absent; Timestamp, [null, timestamp-micros]
-	Timestamp                     // as Time; left out where it lies outside of the years that can be written
+	Timestamp                     // as Time; left out outside of the years that can be written
 	IDs                           // []string, none empty; repeated string, array of string
 	Features                      // event.Features; one of three messages, union of three types
 	Struct                        // a struct inside of the struct; message, record
@@ -45,7 +45,7 @@ const (
 	Pointer                       // pointer to a struct, nil: absent; message, [null, record]
 )
 
-// Presence says what it means that a field is zero or is not there.
+// Presence says how a field that is zero or absent is written and read.
 type Presence uint8
 
 const (
@@ -67,10 +67,10 @@ type Field struct {
 	Presence Presence
 	// Offset is the place in the Go struct, by unsafe.Offsetof; 0 for a Group.
 	Offset uintptr
-	// Message describes what a Struct, Group, List or Pointer holds.
+	// Message describes the value of a Struct, Group, List or Pointer.
 	Message *Message
-	// Words are the values of a Word by their number in .proto, of which 0 stands for none. The enum of .avsc begins
-	// with number 1.
+	// Words are the values of a Word by their number in .proto, where 0 means none. The enum of .avsc begins with number
+	// 1.
 	Words []string
 	// Hint is appended to an error about a value of the wrong type.
 	Hint string
@@ -204,8 +204,8 @@ func (m *Message) absent(message unsafe.Pointer) unsafe.Pointer {
 // ByName returns the field of a name in JSON or Avro, nil if there is none.
 func (m *Message) ByName(name []byte) *Field { return m.byName[string(name)] }
 
-// Lacks returns a required field that is not among those that were found, nil if there is none. It does not look at
-// Features, which may be looked up elsewhere: their reader decides.
+// Lacks returns a required field that is missing from found; nil if there is none. It does not look at Features, which
+// may be looked up elsewhere: their reader decides.
 func (m *Message) Lacks(found uint64) *Field {
 	lacking := m.required &^ found
 	if lacking == 0 {
@@ -227,8 +227,8 @@ func (f *Field) WordNumber(word string) int {
 // at returns the field's place in a message.
 func (f *Field) at(message unsafe.Pointer) unsafe.Pointer { return unsafe.Add(message, f.Offset) }
 
-// String returns the place of a string in a message. The methods below do the same for other types; the kind says
-// which of them fits.
+// String returns the place of a string in a message. The methods below do the same for other types; the field's kind
+// says which one fits.
 func (f *Field) String(message unsafe.Pointer) *string { return (*string)(f.at(message)) }
 
 // Flag is for Bool.
@@ -268,7 +268,7 @@ func (f *Field) Add(message unsafe.Pointer) unsafe.Pointer { return f.Message.ad
 
 // Elements returns the first message of a List and how many there are.
 func (f *Field) Elements(message unsafe.Pointer) (first unsafe.Pointer, n int) {
-	list := (*[]byte)(f.at(message)) // the length is that of the list, and is not used for bytes
+	list := (*[]byte)(f.at(message)) // any slice has its length here; no bytes are read
 	return unsafe.Pointer(unsafe.SliceData(*list)), len(*list)
 }
 

@@ -8,7 +8,7 @@
 //
 //   - Sums are added up in any order that the shapes alone decide. An element's bits may depend on the shapes, but not
 //     on the number of goroutines, so a run can be repeated.
-//   - The error is that of float32 sums: the tests hold it below 1e-6 of the sum of magnitudes, against float64.
+//   - The error is as of sums in float32: the tests hold it below 1e-6 of the sum of magnitudes, against float64.
 //
 // Today k is cut into blocks of 256. The products of a block are added in ascending k, fused, and the blocks one after
 // the other, which loses less than one chain over all k; where k is large and C small, such as an adjoint FᵀG over all
@@ -74,15 +74,14 @@ const (
 	// tall is the k from which a product is split by k: an adjoint FᵀG over many rows has a small result, and
 	// each goroutine reads rows of F and of G that no other one needs.
 	tall = 4096
-	// maxSums is the number of values of the largest result for which that is done: there are pieces of them.
+	// maxSums is the number of values of the largest result that is computed by ranges: each range has sums of its own.
 	maxSums = 1 << 18
 	// pieces is the number of ranges of k. It does not hang on the processors, nor do the bits.
 	pieces = 16
 )
 
 // addTall adds alpha·A·B by ranges of k, whose sums are added up one after the other. The longer side of the result
-// lies along the vectors: for an adjoint FᵀG with few columns of G the products are those of GᵀF, so that F is read
-// row by row.
+// lies along the vectors: for an adjoint FᵀG with few columns of G it computes GᵀF, so that F is read row by row.
 func addTall(dst *graph.Dense, alpha float32, a, b View) {
 	flip := a.Rows > b.Cols
 	if flip {

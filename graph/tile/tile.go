@@ -13,14 +13,14 @@
 //
 // # Why assembler
 //
-// Go's own package for this, simd/archsimd, is there only if the program is built with GOEXPERIMENT=simd. Somebody who
-// says `go run ./cmd/rivulet demo` or `go test ./...` does not set that, and would get plain Go; and its interface
-// is experimental and may change with each release of Go. A package in C needs cgo and a C compiler.
+// Go's own package for this, simd/archsimd, is there only if the program is built with GOEXPERIMENT=simd. With `go run
+// ./cmd/rivulet demo` or `go test ./...` alone it is not set, and users would get plain Go; and its interface is
+// experimental and may change with each release of Go. A package in C needs cgo and a C compiler.
 package tile
 
 import "sync"
 
-// View is an r×c matrix in memory of somebody else: element (i, j) is Data[i·RowStride + j·ColStride].
+// View is an r×c matrix in another's memory: element (i, j) is Data[i·RowStride + j·ColStride].
 type View struct {
 	Rows, Cols           int
 	RowStride, ColStride int
@@ -58,8 +58,7 @@ const (
 	// blockRows is about how many rows of A are multiplied with all panels of B before the next rows are: a block of
 	// them, 96×256 values, stays in the second cache. It is a multiple of the rows of every kernel.
 	blockRows = 96
-	// packedValues is about how many values of B are packed together if there are several blocks of rows, each of which
-	// reads them.
+	// packedValues is roughly the number of values of B that are packed together if several blocks of rows read them.
 	packedValues = 1 << 17
 )
 
@@ -228,7 +227,7 @@ func (p *product) tileRows(c []float32, cstride, i, n, from int, b []float32, bs
 	}
 }
 
-// fill copies k values of all rows of A, and rows of zeros up to those of a tile.
+// fill copies k values of all rows of A, and rows of zeros up to the height of a tile.
 func (p *product) fill(a []float32, k int) []float32 {
 	if len(p.filled) < p.rows*Depth {
 		p.filled = make([]float32, p.rows*Depth)

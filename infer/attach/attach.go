@@ -52,9 +52,9 @@ func (a *Attacher) AttachThrough(b *Batch, edges, m *graph.CSR) {
 	a.through = throughM{}
 }
 
-// AttachNumbered sets the edges to S of arrivals as Attach does, bit for bit, by rows of an M in memory (m,
-// N×synthetic): numbers has those of all neighbours, arrival by arrival, 0 where one is not known; those of arrival i
-// end at ends[i].
+// AttachNumbered sets the edges to S of arrivals as Attach does, bit for bit, from an M in memory (m, N×synthetic):
+// numbers has the row number of every neighbour, arrival by arrival, 0 for an unknown one; the numbers of arrival i end
+// at ends[i].
 func (a *Attacher) AttachNumbered(b *Batch, m *PackedRows, numbers []uint32, ends []int32, synthetic int) {
 	a.numbered = numberedRows{m, numbers, ends}
 	a.set(b, &a.numbered, synthetic)
@@ -71,15 +71,15 @@ func (a *Attacher) set(b *Batch, of neighbourhood, synthetic int) {
 	b.R, b.Known = a.attach(of, synthetic)
 }
 
-// Attach sets the edges to S of arrivals whose distinct neighbours have these rows of M: r = aM (n×N', paper's
-// Eq. 11), in Full where about all columns are met in most rows, as on a small S where arrivals have many
-// neighbours, and in R else; and Known. r is that of the function of this name, bit for bit.
+// Attach sets the edges to S of arrivals, given the rows of M of their distinct neighbours: Known, and r = aM (n×N',
+// paper's Eq. 11), bit for bit the r of the function Attach. It is in Full if most rows of r would meet most columns,
+// as on a small S with many neighbours an arrival, else in R.
 func (b *Batch) Attach(neighbours [][]Row, synthetic int) {
 	new(Attacher).Attach(b, neighbours, synthetic)
 }
 
-// AttachThrough is [Batch.Attach], bit for bit, for an M in memory (m, N×N'): the neighbours of arrival i are the nodes
-// of T that are the columns of row i of edges (n×N), all of which are known. Nothing is copied for an edge.
+// AttachThrough is [Batch.Attach], bit for bit, for an M in memory (m, N×N'): row i of edges (n×N) has the neighbours
+// of arrival i as columns, all nodes of T. Nothing is copied for an edge.
 func (b *Batch) AttachThrough(edges, m *graph.CSR) { new(Attacher).AttachThrough(b, edges, m) }
 
 // meetMost tells whether arrivals have about as many entries of M as S has nodes, or more. Of many arrivals some
@@ -129,7 +129,7 @@ func Attach(neighbours [][]Row, synthetic int) (r *graph.CSR, known []int32) {
 func (a *Attacher) attach(of neighbourhood, synthetic int) (r *graph.CSR, known []int32) {
 	n := of.arrivals()
 	a.known, a.begin, a.length = sized(a.known, n), sized(a.begin, n+1), sized(a.length, n)
-	// Where each row of r may begin: r is a fraction of what is added up, where arrivals have many neighbours.
+	// Where each row of r may begin. With many neighbours, r has far fewer entries than are added up.
 	known, begin, length := a.known, a.begin, a.length
 	begin[0] = 0
 	met := 0
@@ -178,7 +178,7 @@ func (a *Attacher) attach(of neighbourhood, synthetic int) (r *graph.CSR, known 
 	return r, known
 }
 
-// attachWork is what an entry costs to attach, in multiply-adds of a product.
+// attachWork is the cost of an entry to attach, in multiply-adds of a product.
 const attachWork = 8
 
 // sized returns memory for n values, which it does not set; never nil.

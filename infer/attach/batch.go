@@ -19,16 +19,16 @@ type Row struct {
 	Vals    []float32
 }
 
-// Batch is n arrivals attached to a graph of m nodes: T (m = N) or S (m = N'). What is computed of it does not
-// depend on whether its edges are in R or in Full.
+// Batch is n arrivals attached to a graph of m nodes: T (m = N) or S (m = N'). Results are the same whether its edges
+// are in R or in Full.
 type Batch struct {
 	X     graph.Features // n×d raw features
-	R     *graph.CSR     // n×m edges to the graph: a on T, r = aM on S; nil where they are in Full
-	Full  *graph.Dense   // n×m: r where most of it is not zero; else nil
+	R     *graph.CSR     // n×m edges to the graph: a on T, r = aM on S; nil if in Full
+	Full  *graph.Dense   // n×m: r if most of it is not zero; else nil
 	Known []int32        // n: number of distinct known neighbours, also where M's rows are empty
 	Adj   *graph.CSR     // n×n ã, symmetric 0/1 with zero diagonal; nil in a node batch
 
-	// Memory holds what is computed of the batch; nil: it is allocated.
+	// Memory is used for the results; nil: they are allocated.
 	Memory *Memory
 }
 
@@ -44,7 +44,7 @@ func (b *Batch) Degree(i int) float32 {
 	return deg
 }
 
-// InvSqrtDegrees returns (extra + deg_i)^-½: q_i = D_i^-½ for extra = 1, that of one neighbour more for 2.
+// InvSqrtDegrees returns (extra + deg_i)^-½: q_i = D_i^-½ for extra = 1; extra = 2 counts one neighbour more.
 func (b *Batch) InvSqrtDegrees(extra float64) []float32 {
 	q := b.Floats(b.Len())
 	for i := range q {
@@ -67,7 +67,7 @@ func (b *Batch) Check(m int) {
 	}
 }
 
-// shape is that of the edges to the graph.
+// shape is the shape of the edges to the graph.
 func (b *Batch) shape() (n, m int) {
 	if b.Full != nil {
 		return b.Full.Rows, b.Full.Cols

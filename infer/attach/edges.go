@@ -7,7 +7,7 @@ import (
 	"rivulet/graph"
 )
 
-// What models read of a batch's edges to the graph, in either form.
+// Access to a batch's edges to the graph, in either form.
 
 // Stored is about how many entries a product with the edges visits.
 func (b *Batch) Stored() int {
@@ -17,7 +17,7 @@ func (b *Batch) Stored() int {
 	return b.R.NNZ()
 }
 
-// Sparse are the edges to the graph as a sparse matrix (n×m), R or what Full has of not zero.
+// Sparse are the edges to the graph as a sparse matrix (n×m): R, or the non-zeros of Full.
 func (b *Batch) Sparse() *graph.CSR {
 	if b.Full == nil {
 		return b.R
@@ -47,13 +47,13 @@ func (b *Batch) Read(tables *graph.Dense) *graph.Dense {
 
 // reading is the memory in which one goroutine reads tables.
 type reading struct {
-	read graph.Dense // of the tables, a few arrivals at a time
+	read graph.Dense // rows of the tables, for a few arrivals at a time
 	rows graph.Dense // a view of their edges
 }
 
 var readings = sync.Pool{New: func() any { return new(reading) }}
 
-// ReadBlock is how many rows are read together of full edges: a few times those that a kernel takes at once.
+// ReadBlock is how many rows of full edges are read together: a few times as many as a kernel takes at once.
 const ReadBlock = 24
 
 // EachRead calls f with the leading width columns of a·tables for each of the arrivals lo to hi, in order. read is
@@ -90,7 +90,7 @@ func (b *Batch) EachRead(lo, hi int, tables *graph.Dense, width int, f func(i in
 	s.rows = graph.Dense{}
 }
 
-// Spread sets dst = qz + ã(qz): what an arrival gets from itself and from the batch, before its own q.
+// Spread sets dst = qz + ã(qz): the messages from the arrival itself and from the batch, before its own q.
 func (b *Batch) Spread(dst *graph.Dense, q []float32, z *graph.Dense) {
 	for i := range dst.Rows {
 		b.SpreadRow(dst.Row(i), i, q, z, 0)

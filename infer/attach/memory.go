@@ -2,18 +2,18 @@ package attach
 
 import "rivulet/graph"
 
-// Memory is what the forward pass of a batch needs, and its results: the next batch uses it again, so that a
-// steady stream of batches allocates nothing. It belongs to one batch at a time.
+// Memory is the memory of a batch's forward pass and of its results: the next batch uses it again, so that a steady
+// stream of batches allocates nothing. It belongs to one batch at a time.
 type Memory struct {
-	values   []float32 // what is handed out, from the beginning
+	values   []float32 // lent out from the beginning
 	used     int
-	wanted   int // what the batch would have had of values, if these had been enough
+	wanted   int // numbers that the batch asked for
 	matrices []*graph.Dense
-	lent     int // of matrices
+	lent     int // matrices in use
 }
 
-// Again returns the memory for another batch. What was handed out to the one before, its logits and
-// probabilities too, is overwritten.
+// Again returns the memory for another batch. The results of the batch before, its logits and probabilities too, are
+// overwritten.
 func (m *Memory) Again() *Memory {
 	if m.wanted > len(m.values) {
 		m.values = make([]float32, m.wanted+m.wanted/4)

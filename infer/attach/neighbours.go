@@ -73,7 +73,7 @@ func (l *lookupRows) addFull(i int, sums []float32) (known int32) {
 
 func (*lookupRows) prefetch(int) {}
 
-// throughM are neighbours in T, a (n×N), whose rows are those of an M in memory.
+// throughM are neighbours in T, a (n×N), with rows from an M in memory.
 type throughM struct{ a, m *graph.CSR }
 
 func (t *throughM) arrivals() int   { return t.a.Rows }

@@ -7,14 +7,14 @@ import (
 )
 
 // PackedRows is an M in memory whose rows go by number: a record for each row, in one piece of memory that the garbage
-// collector does not look into. A record begins at a multiple of [PackedUnit] words, which is its number's, and is:
+// collector does not look into. A record begins at word number·[PackedUnit], and is:
 //
 //	length of the node's id in bytes | number of entries | the id's bytes | columns (int32) | values (float32, if M has values)
 //
-// so that who has found an id has the row in the cache. Number 0 is no row's.
+// so that a lookup that has found the id has the row in the processor's cache. No row has number 0.
 type PackedRows struct {
 	Words []uint32
-	Ones  []float32 // as many as the longest row has, if M has no values; else nil
+	Ones  []float32 // as many as the longest row has entries, if M has no values; else nil
 }
 
 // PackedUnit is how many words a unit has: most records that begin at a multiple of 16 bytes do not cross a cache line.
@@ -51,10 +51,10 @@ func (p *PackedRows) Write(number uint32, id string, cols []int32, vals []float3
 	}
 }
 
-// Record returns the record of a row, and all that is behind it.
+// Record returns the words from a row's record on.
 func (p *PackedRows) Record(number uint32) []uint32 { return p.Words[uint64(number)*PackedUnit:] }
 
-// IsOf reports whether a row is that of the node with this id. The record of number 0 may begin with a length that no
+// IsOf reports whether a row belongs to the node with this id. The record of number 0 may begin with a length that no
 // id has.
 func (p *PackedRows) IsOf(number uint32, id string) bool {
 	record := p.Record(number)
@@ -102,7 +102,7 @@ func entry(at unsafe.Pointer, k, n uintptr) (col uint32, val float32) {
 }
 
 // Prefetch asks the processor to have rows in its caches soon, and does not wait for them: an M in memory is read at
-// random, and what a sum of rows is added to is known only when its columns are there.
+// random, and a row's columns must be there before its sum can be taken.
 func (p *PackedRows) Prefetch(numbers []uint32) { graph.Prefetch(p.Words, numbers) }
 
 // numberedRows are rows of an M in memory, by their numbers. The numbers of arrival i's neighbours end at ends[i]. A

@@ -5,13 +5,14 @@
 //
 //	logit = bias + own·(x W less its centring) + Σ_j read·(row of the tables of neighbour j) + Σ among
 //
-// with relus, degrees and norm held as they are, so that the shares add up to the logit. All of it is in float64.
+// with relus, degrees and norm held as they are, so that the shares add up to the logit. Everything is computed in
+// float64.
 //
 //	explain.go    Explanation, the terms in full
 //	strongest.go  the largest shares alone, for every prediction of a stream
 //	share.go      an arrival with the arrivals of its batch that it can read, and the shares of its terms
 //	hops.go       the coefficients of models of hops: sgc, ssgc, appnp
-//	layers.go     those of models whose layers read neighbours: gcn, sage, cheby
+//	layers.go     the coefficients of models whose layers read neighbours: gcn, sage, cheby
 //	expert.go     those of the expert of own features, a part of the shares of features and biases
 //	removal.go    the arrival without one of its terms, by a second pass
 package explain

@@ -5,8 +5,8 @@ import (
 	"rivulet/infer/preprocess"
 )
 
-// expertLines are the coefficients of what the expert of own features adds to the logits of one or two classes, with
-// its relus, the degree and the norm held as they are. Without an expert, or with an exponent of 0, there are none.
+// expertLines are the coefficients of the expert's part of the logits of one or two classes, with its relus, the degree
+// and the norm held as they are. Without an expert, or with an exponent of 0, there are none.
 type expertLines struct {
 	project *preprocess.Projection
 	lines   []linear
@@ -49,7 +49,7 @@ func (e *expertLines) begin(expert *infer.Expert, p *place, classes []int) {
 	}
 }
 
-// figure makes a figure of what the lines have.
+// figure makes a figure from a number of each line.
 func (e *expertLines) figure(of func(l *linear) float64) Figure {
 	if len(e.lines) == 0 {
 		return Figure{}

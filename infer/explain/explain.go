@@ -18,7 +18,7 @@ const (
 	MostFeaturesRemoved   = 16
 )
 
-// Figure is a number of logits: of the class that is explained, and of that class less the runner-up.
+// Figure is a number in logits: for the explained class, and its lead over the runner-up's.
 type Figure struct{ Class, Margin float64 }
 
 func (f Figure) less(g Figure) Figure { return Figure{f.Class - g.Class, f.Margin - g.Margin} }
@@ -32,9 +32,9 @@ func (f *Figure) add(g Figure) {
 type Term struct {
 	// At is a feature's position, a neighbour's place in its arrival's list, or an arrival's place in the batch.
 	At int
-	// Share is what it adds to the logit at the arrival's own degree (docs/algorithm.md, section 10).
+	// Share is the term's part of the logit at the arrival's own degree (docs/algorithm.md, section 10).
 	Share Figure
-	// Without is the logit less what it is when this is removed, the arrival's degree included, by a second pass of
+	// Without is by how much the logit falls if the term is removed, the arrival's degree included, by a second pass of
 	// the model. Removed says that the pass was made.
 	Without Figure
 	Removed bool
@@ -56,11 +56,11 @@ type Explanation struct {
 	// Shares reports whether there are shares: frozen attachment has them, joint attachment has Without alone.
 	Shares         bool
 	Bias, Centring Figure // shares of the model's biases, and of subtracting the mean of the features
-	// Own is what the expert of own features adds, nil where there is none. It is a part of the shares of Bias, Centring
+	// Own is the part of the expert of own features, nil if there is none. It is a part of the shares of Bias, Centring
 	// and Features.
 	Own *Figure
-	// Features that are not 0, Neighbours (all that the arrival lists that could be known) and Batch, the arrivals of
-	// a graph batch that it has an edge to. Largest share of the margin first; in joint attachment largest weights.
+	// Features that are not 0, Neighbours (all listed ids that could be known) and Batch, the arrivals of a graph batch
+	// that the arrival has an edge to. Largest share of the margin first; in joint attachment largest weights.
 	Features, Neighbours, Batch []Term
 	// Ties and unknown neighbours aside, NotRemoved counts the terms that got no second pass, as there are too many.
 	NotRemoved int
@@ -137,7 +137,7 @@ func (x *Explainer) Explain(b *attach.Batch, rows [][]attach.Row, i int, logits,
 	return e
 }
 
-// runnerUp is the class with the largest logit but for one; −1: there is none.
+// runnerUp is the class with the largest logit, leaving out class but; −1: there is none.
 func runnerUp(logits []float32, but int) int {
 	best := -1
 	for k, v := range logits {

@@ -7,7 +7,7 @@ import (
 	"rivulet/infer"
 )
 
-// Models whose hops are linear in what goes into them are taken apart a class at a time, as no class reads another.
+// Models with linear hops are taken apart a class at a time, as no class reads another.
 
 // mixture is a linear model: logits = Σ_t w_t h^t + b.
 type mixture struct {
@@ -64,8 +64,8 @@ func (f *mixture) linearise(p *place, classes []int, out []linear) {
 // q is a member's D_i^-½.
 func (p *place) q(m int) float64 { return 1 / math.Sqrt(1+p.degree(m)) }
 
-// hops are h^0, h^1, … of a class for each member, as far as the first member reads them: by itself h^0 … h^{K−2},
-// of a member that is far hops away h^0 … h^{K−far}.
+// hops are h^0, h^1, … of a class for each member, as far as the first member reads them: h^0 … h^{K−2} of itself, h^0
+// … h^{K−far} of a member that is far hops away.
 func (p *place) hops(f *mixture, class int) [][]float64 {
 	last := f.hops
 	h := make([][]float64, len(p.members))
@@ -157,7 +157,7 @@ func (f *restart) linearise(p *place, classes []int, out []linear) {
 	}
 }
 
-// states are h^0, h^1, … of a class for each member, of which the first member reads h^0 … h^{K−far}.
+// states are h^0, h^1, … of a class for each member; the first member reads h^0 … h^{K−far} of them.
 func (f *restart) states(p *place, hidden [][]float64, class int) [][]float64 {
 	last, keep, alpha := f.hops, float64(1-f.alpha), float64(f.alpha)
 	h, back := make([][]float64, len(p.members)), make([]float64, len(p.members))

@@ -16,7 +16,7 @@ type convolution struct {
 	scale  int // the column of the tables with in* out*; of models that have it
 }
 
-// layer is one of them. A node's row of x·w begins with its message.
+// layer is a layer of a convolution. A node's row of x·w begins with its message.
 type layer struct {
 	w    *graph.Dense // [Wn | Ws], or Wn alone
 	own  *graph.Dense // Ws; nil: none
@@ -43,17 +43,17 @@ func (f *convolution) reach() int          { return len(f.layers) }
 // layerPass is a member on its way through the layers, as the deployment's Logits has it.
 type layerPass struct {
 	in, out float64
-	z       [][]float64 // z^l and what follows it in a row of h^{l−1}·w, of layers 1, 2, …
+	z       [][]float64 // z^l and the further columns of h^{l−1}·w, of layers 1, 2, …
 	open    [][]bool    // where h^l is not 0
-	ways    [][]float64 // what (a·c_l) is multiplied by in D^l
-	back    []float64   // D^{l−1} of the layer that comes
+	ways    [][]float64 // the factor of (a·c_l) in D^l
+	back    []float64   // D^{l−1} of the next layer
 }
 
 // linearise has, with γ^L the class's unit vector, λ^l = out γ^l and γ^{l−1} = 1[p^{l−1}>0]∘(([in λ^l] Wnᵀ) + γ^l Wsᵀ),
 //
 //	logit = Σ_l λ^l·(a·u_{l−1} + ã(in z^l)) + (Wn λ^l)·D^{l−1} + γ^l·b, and of the first layer [in λ¹]·z¹ + γ¹·x Ws
 //
-// D^{l−1} = (a·c_{l−1})∘way, with the way held, is linear in what the neighbours have.
+// D^{l−1} = (a·c_{l−1})∘way, with the way held, is linear in the neighbours' rows.
 func (f *convolution) linearise(p *place, classes []int, out []linear) {
 	members := f.pass(p)
 	for k, class := range classes {
@@ -74,8 +74,8 @@ func (f *convolution) linearise(p *place, classes []int, out []linear) {
 	}
 }
 
-// unfold adds what a layer gets from neighbours, from the batch and from its bias, and returns the coefficients of
-// the states before it; before the first layer those of x·w.
+// unfold adds a layer's terms of neighbours, the batch and the bias, and returns the coefficients of the states before
+// the layer; before the first layer the coefficients of x·w.
 func (f *convolution) unfold(p *place, members []layerPass, l *linear, n int, gamma []float64) []float64 {
 	of, me := &f.layers[n], &members[0]
 	for c, v := range gamma {

@@ -11,7 +11,7 @@ import (
 	"rivulet/infer/preprocess"
 )
 
-// change is what is removed of the arrival that is explained; −1: nothing.
+// change is the part to remove from the explained arrival; −1: nothing.
 type change struct{ feature, neighbour, arrival int32 }
 
 // remove makes the second passes: the arrival without each of its largest terms.
@@ -65,12 +65,12 @@ func (e *Explanation) removable(rows []attach.Row) []near {
 	return out
 }
 
-// removal makes batches of an arrival with something removed, together with all that its prediction depends on: of
-// frozen models the arrivals that it is connected to, of joint ones the batch.
+// removal makes batches of an arrival with something removed, together with the arrivals that its prediction depends
+// on: the connected ones for frozen models, the whole batch for joint ones.
 type removal struct {
-	model   infer.Deployment       // of features that were divided by their norm
+	model   infer.Deployment       // takes features that were divided by their norm
 	expert  *infer.Expert          // of the same features; nil: there is none
-	project *preprocess.Projection // the norm
+	project *preprocess.Projection // gives that norm
 	joint   bool
 	b       *attach.Batch
 	rows    [][]attach.Row
@@ -156,7 +156,7 @@ func (r *removal) batch(changes []change) *attach.Batch {
 	return out
 }
 
-// features adds a row of features over its norm, without one of them.
+// features adds a row of features over its norm, leaving out one.
 func (r *removal) features(x *graph.CSR, i int, without int32) {
 	p := place{b: r.b, project: r.project}
 	norm := p.divisor(i)
@@ -169,7 +169,7 @@ func (r *removal) features(x *graph.CSR, i int, without int32) {
 	x.RowPtr = append(x.RowPtr, len(x.ColIdx))
 }
 
-// neighbours are the rows of an arrival without one of them.
+// neighbours are the rows of an arrival, leaving out one.
 func (r *removal) neighbours(i int, without int32) []attach.Row {
 	if without < 0 {
 		return r.rows[i]

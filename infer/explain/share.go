@@ -14,9 +14,9 @@ import (
 // frozen is a frozen deployment whose logits are taken apart (docs/algorithm.md, section 10).
 type frozen interface {
 	parts() *infer.Parts
-	// reach is how far in ã arrivals are that have a part in a logit.
+	// reach is how many edges of ã away an arrival may be that has a part in a logit.
 	reach() int
-	// linearise sets, for the logit of each class, how much of it there is in what the arrival is made of.
+	// linearise sets, for the logit of each class, the coefficients of the arrival's terms.
 	linearise(p *place, classes []int, out []linear)
 }
 
@@ -33,17 +33,17 @@ func frozenOf(p *infer.Parts) frozen {
 	return newRestart(p)
 }
 
-// linear are the coefficients of one logit, with relus, degrees, norm and what goes back to the arrival held as
-// they are: logit = bias + own·(x W less its centring) + Σ_j read·(row of the tables of neighbour j) + Σ among.
+// linear are the coefficients of one logit, with relus, degrees, norm and returning messages held fixed: logit = bias +
+// own·(x W less its centring) + Σ_j read·(row of the tables of neighbour j) + Σ among.
 type linear struct {
 	bias      float64
 	own, read weights
-	among     []float64 // of each neighbour in ã
+	among     []float64 // per neighbour in ã
 }
 
 func (l *linear) reset() { *l = linear{own: l.own[:0], read: l.read[:0], among: l.among[:0]} }
 
-// weights are the columns of a row that are read, and how.
+// weights are the columns of a row that are read, and their factors.
 type weights []struct {
 	col int
 	by  float64
@@ -69,7 +69,7 @@ type decomposition struct {
 	place   place
 	classes [2]int
 	lines   [2]linear
-	count   int // of lines: 1 where there is no runner-up
+	count   int // lines: 1 if there is no runner-up
 
 	project *preprocess.Projection
 	tables  *graph.Dense
@@ -94,7 +94,7 @@ func (s *decomposition) begin(x *Explainer, b *attach.Batch, rows [][]attach.Row
 	s.expert.begin(x.predictor.Expert, &s.place, s.classes[:s.count])
 }
 
-// figure makes a figure of what both lines have.
+// figure makes a figure from a number of each line.
 func (s *decomposition) figure(of func(l *linear) float64) Figure {
 	class := of(&s.lines[0])
 	if s.count == 1 {
@@ -115,7 +115,7 @@ func (s *decomposition) centring() Figure {
 	return f
 }
 
-// feature is the share of the feature at a place among those that are not 0.
+// feature is the share of the arrival's non-zero feature number at.
 func (s *decomposition) feature(at int) Figure {
 	f := featureOf(s.lines[:s.count], s.project, s.cols[at], s.vals[at])
 	f.add(featureOf(s.expert.lines, s.expert.project, s.cols[at], s.vals[at]))
@@ -135,7 +135,7 @@ func featureOf(lines []linear, project *preprocess.Projection, col int32, x floa
 	return Figure{class, class - x*lines[1].own.dot(row)}
 }
 
-// node is what one synthetic node gives with a weight.
+// node is the share of one synthetic node with a weight.
 func (s *decomposition) node(node int32, weight float32) Figure {
 	row, m := s.tables.Row(int(node)), float64(weight)
 	class := m * s.lines[0].read.dot(row)
@@ -183,7 +183,7 @@ type place struct {
 	project *preprocess.Projection
 	members []member // the arrival first, then others from near to far
 	index   map[int32]int
-	memory  []float64 // what floats gives, from the beginning
+	memory  []float64 // the block that floats cuts from
 	used    int
 }
 
@@ -255,7 +255,7 @@ func (p *place) join(i, far int) {
 	}
 }
 
-// divisor is what the features of arrival i are divided by.
+// divisor is the number by which the features of arrival i are divided.
 func (p *place) divisor(i int) float64 {
 	if p.b.X.Sparse != nil {
 		return p.project.Divisor(p.b.X.Sparse.Row(i))

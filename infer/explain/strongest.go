@@ -24,10 +24,10 @@ type Reason struct {
 
 var sharings = sync.Pool{New: func() any { return new(decomposition) }}
 
-// Strongest appends to dst the n largest shares, of features, neighbours and arrivals of the batch, of arrival i of
-// a batch, largest share of the margin first. class is the published one; the other arguments are those of Explain.
-// It makes no second pass, and returns the class that the margin is against, −1 if there is no other. A model
-// without shares is a programming error and panics.
+// Strongest appends to dst the n largest shares of arrival i of a batch: of its features, neighbours and arrivals of
+// the batch, largest share of the margin first. class is the published one; the other arguments are as in Explain. It
+// makes no second pass, and returns the class that the margin is against, −1 if there is no other. A model without
+// shares is a programming error and panics.
 func (x *Explainer) Strongest(dst []Reason, n int, b *attach.Batch, rows [][]attach.Row, i, class int,
 	logits []float32) ([]Reason, int) {
 	if x.model == nil {
@@ -58,7 +58,7 @@ func (x *Explainer) Strongest(dst []Reason, n int, b *attach.Batch, rows [][]att
 type strongest struct {
 	list    []Reason
 	from, n int
-	least   float64 // what a reason must be larger than: the smallest of n, 0 while there are fewer
+	least   float64 // the smallest share of n reasons, 0 while there are fewer
 }
 
 // add puts a reason in its place. A share of 0 is no reason, nor is one that float32 cannot hold.

@@ -10,10 +10,10 @@ import (
 	"rivulet/infer/nnls"
 )
 
-// Grower gives arrivals rows of M of their own, so that later arrivals can attach to them (docs/algorithm.md,
-// section 5, last part): the row that makes an arrival's messages out of those of the synthetic nodes, by the solver
-// that gave the nodes of T theirs. Models that share one M have their messages side by side, whichever of them is
-// served. A Grower is never changed by a batch and is safe for concurrent use.
+// Grower gives arrivals rows of M of their own, so that later arrivals can attach to them (docs/algorithm.md, section
+// 5, last part): the row combines the synthetic nodes' messages into the arrival's, by the solver that made the rows of
+// T. Models that share one M have their messages side by side, whichever model serves. A Grower is never changed by a
+// batch and is safe for concurrent use.
 type Grower struct {
 	models []Model
 	solver *nnls.Solver
@@ -55,34 +55,33 @@ func (g *Solution) Row(i int) attach.Row {
 type ArrivalRow struct {
 	ID  string
 	Row attach.Row
-	// Record tells the record that the arrival came with from every other, and Attached are the places in its list of
-	// edges, in ascending order, whose neighbours were arrivals with rows: whoever predicts the same record again
-	// attaches it to these and no others, whatever has arrived since, and gets the same bits.
+	// Record is a fingerprint of the arrival's record. Attached are the places in its list of edges, ascending, whose
+	// neighbours were arrivals with rows: a consumer that predicts the same record again attaches it to these and no
+	// others, whatever has arrived since, and gets the same bits.
 	Record   uint64
 	Attached []int32
 	// AsOf is the epoch in which the store of rows was when the id was looked up there and had no row. It is not stored.
 	AsOf int64
 }
 
-// Note is what an arrival was attached to, beside nodes of T, when its record was first predicted. Arrivals
-// get rows and lose them; whoever predicts the record again attaches it to the rows of the note and no
-// others, and gets the same bits.
+// Note holds the arrivals that a record's arrival was attached to when it was first predicted. Arrivals get rows and
+// lose them; a consumer that predicts the record again attaches it to the rows of the note and no others, and gets the
+// same bits.
 type Note struct {
-	// Place names who read the record and from which partition, Offset where it stands there. Record tells it from
-	// every other.
+	// Place names the group and the partition, Offset the record's offset. Record is its fingerprint.
 	Place  string
 	Offset int64
 	Record uint64
-	// Generation is that of the consumer group in which the record was read. Confirmed says that the group's
-	// coordinator has said that it still is the last one.
+	// Generation is the consumer group's generation that read the record. Confirmed says that the group's coordinator
+	// still calls it the last one.
 	Generation int32
 	Confirmed  bool
 	// Attached are the places in its list of edges, in ascending order, whose neighbours were arrivals with rows, and
 	// Rows are these rows.
 	Attached []int32
 	Rows     []attach.Row
-	// Earlier says that the note is of somebody who predicted the record before, Lost that none could be written or
-	// read, Overtaken that somebody in a later generation has written notes of the place, and none was written.
+	// Earlier: another consumer predicted the record before, and this is its note. Lost: no note could be written or read.
+	// Overtaken: a later generation has written notes of the place, and this one was not written.
 	Earlier, Lost, Overtaken bool
 }
 

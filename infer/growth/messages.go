@@ -7,20 +7,19 @@ import (
 	"rivulet/infer"
 )
 
-// Messages say how rows of a model's tables become what a row of M is solved for (docs/algorithm.md, section 5,
-// step 3): numbers whose squared distances are those of what arrivals make of the tables. t is the parts side by
-// side, those of the tables from the last to the first and then c's:
+// Messages turn rows of a model's tables into the targets for which rows of M are solved (docs/algorithm.md, section 5,
+// step 3). The squared distance of two messages is that between the arrivals' results from them. The parts stand side
+// by side, from the last table to the first and then c:
 //
 //	hops      [u_{K−1}·scale, …, u_0·scale, c·scale]; of SGC with K = 2 [u1 W̄, s0·u0 W̄, cs·c]
 //	layers    [u_{L−1} less its class mean, …, u_0·P0, c·Pc]
 type Messages struct {
-	U []Part // of each table
+	U []Part // per table
 	C Part
 }
 
-// Part says how a table becomes a part of the messages: by a factor, or by a scale if there is none. By a scale the
-// row of a U table is taken less its mean, as softmax sees no more of what goes into the logits; that of c is taken
-// as it is.
+// Part says how a table becomes a part of the messages: by a factor, or by a scale if there is none. With a scale, a
+// row of a U table is taken less its mean, as softmax ignores a constant in the logits; a row of c is taken as it is.
 type Part struct {
 	Scale  float32
 	Factor *graph.Dense // width of the table × columns

@@ -4,7 +4,7 @@ import "math"
 
 // active solves min ½ xᵀGx − bᵀx, x ≥ 0 for a few unknowns by Lawson and Hanson's active sets.
 type active struct {
-	g       []float64 // k×k; n×n of it are used
+	g       []float64 // k×k, of which n×n are used
 	b, x, y []float64
 	factor  []float64
 	passive []bool
@@ -53,7 +53,7 @@ func (a *active) steepest(n int) int {
 	return at
 }
 
-// descend moves x to the optimum of the passive unknowns, fixing those that would become negative on the way. It
+// descend moves x to the optimum of the passive unknowns, fixing unknowns that would become negative on the way. It
 // reports whether the systems could be solved.
 func (a *active) descend(n int) bool {
 	for {

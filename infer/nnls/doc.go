@@ -11,17 +11,17 @@
 //	           Least Squares Problems", 1974, ch. 23)
 //	exchanges  one entry, then two at a time are taken out and others take their place, as long as that lowers the loss
 //
-// All lengths are multiples of those of the columns and of the target. The columns to try are found in float32, in one
+// Vectors are scaled so that all columns and the target have length 1. The columns to try are found in float32, in one
 // pass over N' for each. With P the inverse of G on the support, x the weights and I the entries that are taken out,
 //
 //	c_i   = Σ_s P_is G_s                                        the coordinates of all columns in the support
-//	left  = 1 − Σ_i c_i G_i          r  = b − Σ_i x_i G_i       what the support leaves of them, and of the target
+//	left  = 1 − Σ_i c_i G_i          r  = b − Σ_i x_i G_i       residuals of the columns, and of the target
 //	left' = left + c_I Q c_I         r' = r + c_I Q x_I         the same without I; Q = (P_II)⁻¹
-//	v     = G_j − Σ_i c_i G_ij + c_I Q c_I(j)                   products with what is left of another column j
+//	v     = G_j − Σ_i c_i G_ij + c_I Q c_I(j)                   products with the residual of another column j
 //	left" = left' − v²/left'_j       r" = r' − v r'_j/left'_j   the same with j
 //
 // (Golub and Van Loan, "Matrix Computations", section 2.1.4: an inverse after a change of low rank.) The column with
-// the largest r²/left joins. The support that was found so is solved in float64, and counts if that lowers the loss.
+// the largest r²/left joins. The support found this way is solved in float64, and counts if it lowers the loss.
 //
 // A row costs N'·p for D·t and N'·k for each column that is looked for. Finding the best support is NP-hard. The tests
 // hold the answers to the best of all supports on small dictionaries. BenchmarkRows compares with the pursuit alone and

@@ -1,8 +1,7 @@
 package nnls
 
-// lanes is the number of columns that a kernel takes at once at most. Vectors have a
-// multiple of it, with zeros at the end. Each product and each sum is rounded: the bits do not depend on whether the
-// processor has vectors.
+// lanes is the most columns that a kernel takes at once. Vectors have a multiple of it, with zeros at the end. Each
+// product and each sum is rounded: the bits do not depend on whether the processor has vectors.
 const lanes = 16
 
 // productsPlain sets to = across·t, where across (len(t)×len(to)) are columns one after the other.
@@ -30,7 +29,7 @@ func newCoordinates(k, stride int) coordinates {
 		stride: stride, inverse: make([]float32, k*k), weights: make([]float32, k), rows: make([]*float32, k)}
 }
 
-// of is c_i.
+// of is the vector c_i.
 func (s *coordinates) of(i int) []float32 { return s.c[i*s.stride : (i+1)*s.stride] }
 
 // set computes the coordinates for a support with the inverse of its G and its weights.
@@ -77,10 +76,10 @@ func (s *coordinates) fillPlain(q *Solver, cols []int32, b []float32) {
 	}
 }
 
-// pick is a column that is looked for: without the support's at two places, and with one that is new where there is
-// gram.
+// pick searches for a column: beside the support without its columns at two places, and with a new column if gram is
+// set.
 type pick struct {
-	a, b                   []float32 // coordinates of those that are taken out; no b: of one
+	a, b                   []float32 // coordinates of the columns taken out; no b: of one
 	alphaA, alphaB         float32   // Q x_I
 	betaAA, betaAB, betaBB float32   // Q, its middle twice
 	gram, gamma            []float32 // v = gram + Σ_i gamma_i c_i
@@ -100,13 +99,13 @@ func newPick(k int) pick {
 	return p
 }
 
-// all has a column looked for beside the whole support.
+// all searches beside the whole support.
 func (p *pick) all(s *coordinates) {
 	p.a, p.b, p.gram = s.left, nil, nil // times 0
 	p.alphaA, p.betaAA = 0, 0
 }
 
-// without has one looked for beside the support without what is taken out.
+// without searches beside the support without the removed columns.
 func (p *pick) without(s *coordinates, out *removal) {
 	p.a, p.b, p.gram = s.of(out.a), nil, nil
 	p.alphaA, p.betaAA = float32(out.alphaA), float32(out.aa)

@@ -4,7 +4,7 @@ package nnls
 
 import "golang.org/x/sys/cpu"
 
-// vectors reports whether the processor has what the kernels of kernel_amd64.s need.
+// vectors reports whether the processor can run the kernels of kernel_amd64.s.
 var vectors = cpu.X86.HasAVX2
 
 //go:noescape

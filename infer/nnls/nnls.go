@@ -25,8 +25,8 @@ func Rows(dictionary, targets *graph.Dense, k int) *graph.CSR {
 	return NewSolver(dictionary, k).Rows(targets)
 }
 
-// Solver solves rows against one dictionary, of which it keeps a copy and the Gram matrix, 12 bytes for each of N'²
-// numbers. It is never changed by a row and is safe for concurrent use.
+// Solver solves rows against one dictionary. It keeps a copy and the Gram matrix: 12 bytes for each of N'² numbers. It
+// is never changed by a row and is safe for concurrent use.
 type Solver struct {
 	dictionary *graph.Dense // N'×p
 	k          int
@@ -91,9 +91,9 @@ func (s *Solver) Rows(targets *graph.Dense) *graph.CSR {
 	return m
 }
 
-// Solve is Rows, and for each row the share of ‖t‖² that its combination leaves: 0 where t is met, 1 where
-// nothing of it is; 0 for a target of zeros. A target that is not finite, or whose weights would not be, gets a
-// row without entries and NaN.
+// Solve is Rows, and for each row the share of ‖t‖² that its combination leaves: 0 if it meets t exactly, 1 if it gets
+// nothing; 0 for a target of zeros. A target that is not finite, or whose weights would not be, gets a row without
+// entries and NaN.
 func (s *Solver) Solve(targets *graph.Dense) (m *graph.CSR, left []float32) {
 	if s.dictionary.Cols != targets.Cols {
 		panic(fmt.Sprintf("nnls: dictionary %d×%d, targets %d×%d", s.dictionary.Rows, s.dictionary.Cols, targets.Rows,

@@ -15,8 +15,8 @@ import (
 
 func stream(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
 
-// problem draws a dictionary of n rows and targets near non-negative combinations of them, as messages of nodes are
-// near those of clusters; share of the targets is noise.
+// problem draws a dictionary of n rows, and targets near non-negative combinations of them, as messages of nodes are
+// near messages of clusters; share of the targets is noise.
 func problem(rng *rand.Rand, targets, n, p int, noise float64) (d, t reference.Matrix) {
 	d = convert.Normal(rng, n, p, 1)
 	mix := reference.At(targets, n, func(_, _ int) float64 {

@@ -2,28 +2,28 @@ package nnls
 
 import "math"
 
-// dependent is the share of a column's squared norm below which what a support leaves of it may be rounding of float32.
+// dependent is the share of a column's squared norm below which its residual may be mere rounding of float32.
 const dependent = 1e-5
 
-// worthwhile is the most that an exchange may lose, as a share of the squared distance that is left, if it has a
-// negative weight on the way and yet is pursued without that. More costs more than it finds.
+// worthwhile bounds an exchange that has a negative weight on the way: it is pursued without that weight if it loses at
+// most this share of the squared distance that is left. Beyond that it costs more than it finds.
 const worthwhile = 4
 
-// search is one row's memory at a time. All lengths are multiples of the columns' and of the target's.
+// search is one row's memory at a time. All vectors are scaled so that columns and target have length 1.
 type search struct {
 	*Solver
 	small   *active
 	target  []float32 // p
 	norm    float64   // ‖target‖
 	b       []float32 // stride: the columns' products with the target
-	product []float64 // N': the same in float64, of the columns of which row says that they are this row's
+	product []float64 // N': the same in float64, valid for columns with row[col] = turn
 	row     []int32   // N'
 	turn    int32     // the number of this row
 
 	best, try, next answer    // their losses are ½ xᵀGx − bᵀx, −½ at the least
-	at, spare       place     // of best; what further puts aside
+	at, spare       place     // the best answer's; the one that further puts aside
 	fitted          []float64 // P of the columns that were fitted last
-	whole           bool      // none of them was dropped
+	whole           bool      // none of the fitted columns was dropped
 	u, cj           []float64 // k each
 	pick            pick
 }
@@ -49,7 +49,7 @@ func (a *answer) copyTo(cols []int32, vals []float32) int {
 	return len(a.cols)
 }
 
-// place is where a search stands: what its best answer leaves.
+// place is where a search stands: the residuals of its best answer.
 type place struct {
 	coordinates
 	p []float64 // P
@@ -142,7 +142,7 @@ func (w *search) accept() {
 	w.locate()
 }
 
-// locate computes what the best answer leaves of all columns.
+// locate computes the residuals of all columns under the best answer.
 func (w *search) locate() {
 	if !w.whole {
 		w.system(w.best.cols)
@@ -195,7 +195,7 @@ func (w *search) replace(a, b int, least float64) bool {
 			w.try.cols = append(w.try.cols, second)
 		}
 	}
-	if saves <= 0.99*least { // no weights save more than those that may be negative, but for rounding
+	if saves <= 0.99*least { // upper bound, as weights may be negative; 1% for rounding
 		return false
 	}
 	w.fit(&w.try)
@@ -206,7 +206,7 @@ func (w *search) replace(a, b int, least float64) bool {
 	return !w.whole && w.further(least)
 }
 
-// further lets the answer that was fitted last, try, grow, and makes it the best one if that lowers the loss by more
+// further lets try, the answer that was fitted last, grow, and makes it the best one if that lowers the loss by more
 // than least.
 func (w *search) further(least float64) bool {
 	w.best, w.next = w.next, w.best
@@ -244,7 +244,7 @@ func (w *search) remove(a, b int) removal {
 	return out
 }
 
-// rest returns the best answer's columns without those at two places, in the memory of try.
+// rest returns the best answer's columns, leaving out two places, in the memory of try.
 func (w *search) rest(a, b int) []int32 {
 	cols := w.try.cols[:0]
 	for i, c := range w.best.cols {
@@ -255,8 +255,8 @@ func (w *search) rest(a, b int) []int32 {
 	return cols
 }
 
-// with has the next seek add a column to one that joins where two were taken out, and reports whether one of the
-// weights is negative with that one.
+// with prepares the next seek: beside col, which joins in the place of two removed columns. It reports whether col
+// makes a weight negative.
 func (w *search) with(col int32, out *removal) (negative bool) {
 	n, p := len(w.best.cols), w.at.p
 	left, r, c := float64(w.diagonal[col]), w.exact(col), w.cj[:n]
@@ -289,7 +289,7 @@ func (w *search) with(col int32, out *removal) (negative bool) {
 	return negative
 }
 
-// seek returns the column that saves most and what it saves, with weights that may be negative; −1 where none does.
+// seek returns the column that saves most and how much it saves, with weights that may be negative; −1 if none saves.
 func (w *search) seek() (col int32, saves float64) {
 	w.pick.scan(&w.at.coordinates)
 	return w.pick.col, float64(float64(w.pick.most) / 2)
@@ -320,7 +320,7 @@ func (w *search) system(cols []int32) {
 	}
 }
 
-// fit solves on an answer's columns and drops those whose weights end at 0.
+// fit solves on an answer's columns and drops columns whose weights end at 0.
 func (w *search) fit(a *answer) {
 	n := len(a.cols)
 	w.system(a.cols)

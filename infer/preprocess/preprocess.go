@@ -22,7 +22,7 @@ const (
 //	standardize  Scale (x − Mean) / Std,  Std 0 counts as 1
 //	none         x
 //
-// On features of which none is negative and the smallest is 0, l1 with Scale 1 is PyTorch Geometric's
+// On features that are not negative and have 0 as their smallest, l1 with Scale 1 is PyTorch Geometric's
 // NormalizeFeatures, which leaves rows of a sum below 1 as they are.
 //
 // Its parameters are part of the artifact: users send raw features.
@@ -64,7 +64,7 @@ func (p *Parameters) Validate(d int) error {
 	return nil
 }
 
-// Centres tells whether a mean is subtracted, which is what Mean is for.
+// Centres tells whether the preprocessing subtracts Mean.
 func (p *Parameters) Centres() bool { return p.Kind == L2Center || p.Kind == Standardize }
 
 // Projection is x ↦ pre(x)·W on raw features with the preprocessing folded into W, so that centring never makes
@@ -72,8 +72,8 @@ func (p *Parameters) Centres() bool { return p.Kind == L2Center || p.Kind == Sta
 // once; training, which goes over the same rows again and again, has package features.
 type Projection struct {
 	Weight   *graph.Dense // d×h, wider where that is faster to read; d×1 where it is diagonal
-	Offset   []float32    // h: what centring subtracts
-	kind     string       // of the preprocessing: what a row is divided by
+	Offset   []float32    // h: the subtracted centre
+	kind     string       // of preprocessing: selects the divisor of a row
 	diagonal bool         // W is a diagonal matrix and h = d
 }
 
@@ -146,7 +146,7 @@ func (pr *Projection) Undivided() *Projection {
 	return &of
 }
 
-// Work is what the projection of x costs, in multiply-adds.
+// Work is the cost of projecting x, in multiply-adds.
 func (pr *Projection) Work(x graph.Features) int {
 	if x.Cols() != pr.Weight.Rows {
 		panic(fmt.Sprintf("infer: features of %d×%d for weights of %d×%d", x.Rows(), x.Cols(), pr.Weight.Rows, pr.Width()))
@@ -157,7 +157,7 @@ func (pr *Projection) Work(x graph.Features) int {
 	return x.Rows() * x.Cols() * pr.Width()
 }
 
-// AddRows adds rows lo to hi of Apply to those of out.
+// AddRows adds rows lo to hi of Apply's product to out.
 func (pr *Projection) AddRows(out *graph.Dense, x graph.Features, lo, hi int) {
 	if x.Sparse != nil {
 		for i := lo; i < hi; i++ {
@@ -201,8 +201,8 @@ func (pr *Projection) row(out []float32, cols []int32, vals []float32) {
 	pr.finish(out, pr.Divisor(cols, vals))
 }
 
-// Divisor returns the number that a row is divided by: its norm, 1 if that is 0. cols nil means all columns, vals
-// nil ones. A value of 0 changes no bit of it: each column has its place in one of four sums, which do not wait for
+// Divisor returns the number that a row is divided by: its norm, 1 if that is 0. cols nil means all columns, vals nil
+// ones. A value of 0 changes no bit of the norm: each column has its place in one of four sums, which do not wait for
 // each other.
 func (pr *Projection) Divisor(cols []int32, vals []float32) float64 {
 	var sums [4]float64
@@ -270,7 +270,7 @@ func addDiagonal(y []float32, cols []int32, vals, w []float32) {
 	}
 }
 
-// finish divides by the norm of the raw row (a zero row stays zero) and subtracts what centring amounts to.
+// finish divides by the norm of the raw row (a zero row stays zero) and subtracts the centre.
 func (pr *Projection) finish(out []float32, norm float64) {
 	if norm != 1 {
 		graph.Scale(out, float32(1/norm))

@@ -22,8 +22,8 @@ const (
 	fillACL     = "rivulet-fill"     // writes them
 )
 
-// advised adds what to do to an error by which Redis refuses this client ([mapping.Refused]); it returns any other
-// error unchanged. line is the line of deploy/redis.acl with the rights that the program needs.
+// advised adds advice to an error by which Redis refuses this client ([mapping.Refused]); it returns any other error
+// unchanged. line is the line of deploy/redis.acl with the rights that the program needs.
 func advised(err error, line string) error {
 	if errors.Is(err, consumer.ErrFeatures) { // another Redis, whose client has advised
 		return err
@@ -37,16 +37,16 @@ func advised(err error, line string) error {
 // command finds the command that an ACL does not allow.
 var command = regexp.MustCompile(`run the '([^']+)' command`)
 
-// redisAdvice returns what to do about a refusal by Redis, "" if err is none.
+// redisAdvice returns the advice for a refusal by Redis, "" if err is none.
 func redisAdvice(err error, line string) string {
 	return redisServer{"redis.", "under redis.prefix, ~PREFIX:* and ~{PREFIX}:*", line}.advice(err)
 }
 
-// redisServer is how advice names a Redis: what its settings begin with, the keys that a user needs, and the line of
+// redisServer is how advice names a Redis: the prefix of its settings, the keys that a user needs, and the line of
 // deploy/redis.acl with the rights.
 type redisServer struct{ settings, keys, line string }
 
-// advice returns what to do about a refusal by this Redis, "" if err is none.
+// advice returns the advice for a refusal by this Redis, "" if err is none.
 func (r redisServer) advice(err error) string {
 	if !mapping.Refused(err) {
 		return ""

@@ -19,8 +19,8 @@ import (
 // checkTimeout is the limit of each step of a check.
 const checkTimeout = 5 * time.Second
 
-// Check tries all connections that a consumer with these settings needs and reports each result as it is there. It
-// returns how many were made and how many of them failed; the error is about settings that cannot be used at all.
+// Check tries all connections that a consumer with these settings needs and reports each result at once. It returns how
+// many it made and how many failed; the error is about settings that cannot be used at all.
 func Check(ctx context.Context, cfg config.Consumer, report func(check.Result)) (made, failed int, err error) {
 	secure, who, err := security(cfg.Kafka.Brokers)
 	if err != nil {
@@ -68,7 +68,7 @@ func Check(ctx context.Context, cfg config.Consumer, report func(check.Result)) 
 	return made, failed, ctx.Err()
 }
 
-// principal is whom ACLs name by Kafka's defaults.
+// principal is the name of this client in ACLs, by Kafka's defaults.
 func principal(b config.Brokers, secure *tls.Config) string {
 	if b.SASL.Mechanism != config.SASLNone {
 		return "User:" + b.SASL.Username
@@ -122,8 +122,7 @@ func checkPinned(cfg config.Consumer) check.Result {
 	return check.Result{State: check.OK, What: what, Found: served(from.source.Current())}
 }
 
-// advice says what to do about an artifact that cannot be served as the settings ask, "" if err is
-// about something else.
+// advice returns the advice for an artifact that cannot be served with the settings, "" for any other error.
 func advice(err error) string {
 	var choice *serving.ChoiceError
 	if !errors.As(err, &choice) {
@@ -150,10 +149,10 @@ type unsuited struct{ error }
 // Unwrap returns the error itself.
 func (u unsuited) Unwrap() error { return u.error }
 
-// Advice says what to do, as package check asks for it.
+// Advice returns the advice, as package check asks for it.
 func (u unsuited) Advice() string { return advice(u.error) }
 
-// checkMemory says what Redis does when its memory is full.
+// checkMemory reports Redis' policy for a full memory.
 func checkMemory(ctx context.Context, client mapping.Client) (string, error) {
 	found, warning, err := mapping.CheckEviction(ctx, client)
 	if warning != "" && !strings.Contains(found, warning) {
@@ -162,7 +161,7 @@ func checkMemory(ctx context.Context, client mapping.Client) (string, error) {
 	return found, err
 }
 
-// loadOnce takes over the version that CURRENT names as the consumer does, and lets go of it.
+// loadOnce loads the version that CURRENT names as the consumer does, and drops it.
 func loadOnce(ctx context.Context, cfg config.Consumer) (string, error) {
 	w, closeClient, err := follower(cfg, slog.New(slog.DiscardHandler))
 	if err != nil {

@@ -78,8 +78,8 @@ func (l registryLogin) Credentials() (username, password string, err error) {
 	return l.settings.Username, password, err
 }
 
-// outputCodec is the form of predictions. framed is the same where it needs the registry, else nil: then nothing may
-// be published before the registry has said the schema's id.
+// outputCodec is the form of predictions. framed is the same form if it needs the registry, else nil: nothing may be
+// published before the registry has given the schema's id.
 func outputCodec(cfg config.Consumer) (out event.Codec, framed *registry.Output, err error) {
 	if cfg.Output.Registry == config.RegistryNone {
 		out, err = codec("output.format", cfg.Output.Format)
@@ -94,7 +94,7 @@ func outputCodec(cfg config.Consumer) (out event.Codec, framed *registry.Output,
 	return framed, framed, err
 }
 
-// resolveOutput waits until the registry has said under which schema predictions are published.
+// resolveOutput waits until the registry has given the id of the predictions' schema.
 func resolveOutput(ctx context.Context, framed *registry.Output, wait retry.Patience) error {
 	if framed == nil {
 		return nil

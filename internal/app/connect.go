@@ -57,8 +57,8 @@ func WithPublisher(s config.RedisServer, work func(*serving.Publisher) error) er
 	return advised(work(p), trainerACL)
 }
 
-// redisLogin gives user and password for each connection, and reads the file of a password each time, so that it can
-// be renewed while the process runs; nil where the URL says it all.
+// redisLogin gives user and password for each connection, and reads the file of a password each time, so that it can be
+// renewed while the process runs; nil if the URL has both.
 func redisLogin(section string, s config.RedisAddress) (func() (username, password string, err error), error) {
 	if s.Username == "" && s.Password == "" && s.PasswordFile == "" {
 		return nil, nil // the URL's

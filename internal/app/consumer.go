@@ -22,18 +22,18 @@ import (
 	"rivulet/serving"
 )
 
-// Insider is an observer that also sees what [RunConsumer] keeps to itself.
+// Insider is an observer that is also told of events inside [RunConsumer].
 type Insider interface {
 	consumer.Observer
 	// Inside is called once, before anything is read: metrics are the consumer's, version names the artifact that is
 	// served now, "" before the first.
 	Inside(metrics *observe.Observer, version func() string)
-	// FollowsLabels is called when reading the topic of labels begins: what is published there from then on counts.
+	// FollowsLabels is called when reading the topic of labels begins: labels published from then on count.
 	FollowsLabels()
 }
 
 // RunConsumer runs the service until ctx ends, then drains: the consumer first, whose batches still need a version,
-// then what serves it. also, where not nil, is told what happens as the metrics are, and more where it is an
+// then the services behind it. also, where not nil, observes the same events as the metrics, and more if it is an
 // [Insider]. It returns nil after a drain. docs/operate.md explains the lines of the log.
 func RunConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, also consumer.Observer) error {
 	b := build.Read()
@@ -43,7 +43,7 @@ func RunConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, als
 	drained := announceDrain(ctx, cfg.Shutdown.DrainTimeout, log)
 	err := runConsumer(ctx, cfg, log, journal, also)
 	drained()
-	if errors.Is(err, consumer.ErrDrainTimeout) { // the rest only says what was cut off
+	if errors.Is(err, consumer.ErrDrainTimeout) { // the rest only names the work that was cut off
 		err = fmt.Errorf("%w: what was in hand after %s is not committed, and is read again",
 			consumer.ErrDrainTimeout, cfg.Shutdown.DrainTimeout)
 	}
@@ -83,9 +83,9 @@ func runConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, jou
 			return err
 		}
 		defer func() { _ = closeClient() }()
-		defer background.end() // first: the watcher still lets go of what it holds
-		// What is published is there from the first batch on. What cannot be had yet, or is not reachable yet, is the
-		// watcher's to wait for, which says so once.
+		defer background.end() // first: the watcher still releases its versions
+		// A published version serves from the first batch on. For one that is not there or not reachable yet the watcher
+		// waits, and logs so once.
 		switch err := watcher.Load(ctx); {
 		case ctx.Err() != nil:
 			return nil
@@ -166,11 +166,11 @@ func runConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, jou
 	return advised(errors.Join(err, background.failed), consumerACL)
 }
 
-// wire is what a consumer reads and writes, beside its settings.
+// wire is a consumer's input and output: versions, forms, registry.
 type wire struct {
 	versions consumer.Versions
 	forms    form.Reader
-	registry consumer.Registry // of forms; nil: there is none
+	registry consumer.Registry // has the schemas of forms; nil: there is none
 	features consumer.FeatureStore
 	out      event.Codec
 }
@@ -212,7 +212,7 @@ func newConsumer(cfg config.Consumer, w wire, log *slog.Logger,
 	return c, client, err
 }
 
-// newProducer wires what delivers batches.
+// newProducer makes the producer that delivers batches.
 func newProducer(cfg config.Consumer, client *kafka.Client, out event.Codec,
 	wait retry.Patience) (*producer.Producer, error) {
 	sink, err := kafka.NewSink(client, cfg.Kafka.Compression, wait)

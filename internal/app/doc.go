@@ -1,4 +1,4 @@
-// Package app wires a configuration to running parts: the one place that knows all of them.
+// Package app wires a configuration to running parts: only it knows all of them.
 //
 //	consumer.go  RunConsumer: settings -> versions, producer, consumer, metrics; runs and ends them in order
 //	serve.go     RunServe: the same for arrivals over HTTP
@@ -10,7 +10,7 @@
 // The parts that they are made of:
 //
 //	versions.go  where versions come from: Redis, or a pinned directory
-//	services.go  what runs in the background, and its end
+//	services.go  background services, and their end
 //	kafka.go     settings -> connections to Kafka: TLS, SASL, logins
 //	connect.go   settings -> a client of Redis
 //	tls.go       settings -> the TLS of clients, with certificates that are read again
@@ -19,5 +19,5 @@
 //	features.go  settings -> features by id
 //	labels.go    labels that are read beside arrivals and compared with predictions
 //	both.go      two observers as one
-//	advice.go    what to do where Redis refuses the client
+//	advice.go    advice for refusals by Redis
 package app

@@ -9,7 +9,7 @@ import (
 	"rivulet/kafka"
 )
 
-// ExplanationWriter takes explanations one by one. What it is given is not its own when it has returned.
+// ExplanationWriter takes explanations one by one. It may use an explanation only until it returns.
 type ExplanationWriter interface {
 	Explanation(e *consumer.ExplainedArrival) error
 }

@@ -13,7 +13,7 @@ import (
 	"rivulet/internal/featurestore"
 )
 
-// Features opens the store of features by id that settings name; nil where arrivals bring theirs. end closes it.
+// Features opens the store of features by id that settings name; nil if arrivals bring their features. end closes it.
 func Features(f config.Features, limits config.Limits) (store consumer.FeatureStore, end func(), err error) {
 	if f.From != config.FromRedis {
 		return nil, func() {}, nil
@@ -74,7 +74,7 @@ func featuresAdvice(err error, line string) string {
 	return redisServer{"features.redis.", "under features.prefix, ~PREFIX*", line}.advice(err)
 }
 
-// advisedFeatures is a store whose refusals say what to do.
+// advisedFeatures is a store whose refusals carry advice.
 type advisedFeatures struct{ *featurestore.Store }
 
 // Read implements [consumer.FeatureStore].

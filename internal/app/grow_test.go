@@ -69,8 +69,8 @@ func TestArrivalsAttachToArrivals(t *testing.T) {
 	}
 }
 
-// checkNotes checks, after a drain, that what arrivals were attached to was noted at least once and not in
-// transactions, and that no note is left of what is committed.
+// checkNotes checks, after a drain, that arrivals' attachments were noted at least once and not in transactions, and
+// that no note of committed records is left.
 func checkNotes(t *testing.T, cfg config.Consumer) {
 	t.Helper()
 	client, err := ConnectRedis(cfg.Redis.RedisServer)

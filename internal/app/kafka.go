@@ -19,7 +19,7 @@ func ConnectKafka(b config.Brokers, topics ...string) (*kafka.Client, error) {
 	return kafka.Connect(kafka.Options{Brokers: b.Brokers, ClientID: b.ClientID, TLS: secure, Login: who, Topics: topics})
 }
 
-// security reads what connections to brokers need, nil for what they do not.
+// security reads the TLS and login for connections to brokers, nil for parts that the settings leave out.
 func security(b config.Brokers) (*tls.Config, kafka.Login, error) {
 	secure, err := kafkaTLS(b.TLS)
 	if err != nil {
@@ -43,7 +43,7 @@ func kafkaTLS(s config.KafkaTLS) (*tls.Config, error) {
 	return tlsFiles{"kafka.tls", s.CAFile, s.CertFile, s.KeyFile, s.ServerName}.read()
 }
 
-// adviseKafka adds what to do to an error by which the brokers refuse this client.
+// adviseKafka adds advice to an error by which the brokers refuse this client.
 func adviseKafka(err error, b config.Brokers) error {
 	secure, _ := kafkaTLS(b.TLS) // it was read before
 	return check.AdviseKafka(err, principal(b, secure))

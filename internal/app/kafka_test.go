@@ -184,7 +184,7 @@ func stored(t *testing.T, k *devstack.Kafka, cfg config.Consumer) string {
 	return []string{"none", "gzip", "snappy", "lz4", "zstd"}[fetched.Records()[0].Attrs.CompressionType()]
 }
 
-// What does not mend by itself ends the consumer, with an error that says what it is.
+// A failure that waiting does not mend ends the consumer, with an error that names it.
 func TestRefusalsEndTheConsumer(t *testing.T) {
 	may := func(resource kmsg.ACLResourceType, name string, op kmsg.ACLOperation) kfake.ACL {
 		return kfake.ACL{Resource: resource, Name: name, Pattern: kmsg.ACLResourcePatternTypeLiteral, Operation: op,

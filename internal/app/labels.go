@@ -75,7 +75,7 @@ func (labelRetries) Lost(string, int64) {}
 // patiently is an error that is waited for, whatever caused it: [retry.Judge] does not see that.
 type patiently struct{ cause error }
 
-// Error returns what the cause says.
+// Error wraps the cause's text.
 func (p patiently) Error() string {
 	return fmt.Sprintf("labels are not counted until this is mended: %v", p.cause)
 }

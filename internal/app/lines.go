@@ -31,10 +31,10 @@ type LineOptions struct {
 	Rejected func(line int64, d *event.DeadLetter)
 }
 
-// PredictLines reads arrivals as JSON lines and writes predictions as JSON lines, in order, on the same path that
-// the consumer takes. It returns how many lines were predicted and how many were rejected. Empty lines are passed
-// over, and so are changes of Debezium that leave no row. ctx ends it also while r gives nothing; what was predicted
-// until an error is written.
+// PredictLines reads arrivals as JSON lines and writes predictions as JSON lines, in order, on the same path that the
+// consumer takes. It returns how many lines were predicted and how many were rejected. Empty lines are passed over, and
+// so are changes of Debezium that leave no row. ctx ends it also while r gives nothing. Predictions made before an
+// error are written.
 func PredictLines(ctx context.Context, versions consumer.Versions, r io.Reader, w io.Writer,
 	o LineOptions) (predicted, rejected int, err error) {
 	out := &lineWriter{w: bufio.NewWriter(w), rejected: o.Rejected}
@@ -87,8 +87,8 @@ func eachBatch(ctx context.Context, r io.Reader, o *LineOptions,
 	}
 }
 
-// interruptible is a reader whose Read ends with ctx. The read that is under way then, of a terminal or a pipe,
-// cannot be ended: its goroutine stays until something comes, and what comes is nobody's.
+// interruptible is a reader whose Read ends with ctx. A read of a terminal or a pipe that is then under way cannot be
+// ended: its goroutine stays until data come, which are discarded.
 type interruptible struct {
 	ctx context.Context
 	r   io.Reader

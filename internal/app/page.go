@@ -44,7 +44,7 @@ func RunPage(ctx context.Context, cfg config.Page, log *slog.Logger, ready func(
 			return advised(err, pageACL)
 		}
 		o.Versions = watcher
-		background.start(following, watcher.Run) // the page says what it sees, also while Redis refuses it
+		background.start(following, watcher.Run) // the page shows versions, also while Redis refuses it
 	}
 	store, closeStore, err := Features(cfg.Features, cfg.Limits)
 	if err != nil {
@@ -70,7 +70,7 @@ func pageAsConsumer(cfg config.Page) config.Consumer {
 	return c
 }
 
-// pageOptions opens what the page reads; closeAll closes it, also after an error.
+// pageOptions opens the page's sources; closeAll closes them, also after an error.
 func pageOptions(cfg config.Page, log *slog.Logger) (o page.Options, closeAll func(), err error) {
 	var ends []func()
 	closeAll = func() {
@@ -160,7 +160,7 @@ func pagePipelines(cfg config.Page, store consumer.FeatureStore, o *page.Options
 	return err
 }
 
-// listenForPage listens, and says who may ask and where.
+// listenForPage listens, sets who may ask, and returns the page's URL.
 func listenForPage(ctx context.Context, s config.PageServer, o *page.Options) (l net.Listener, url string, err error) {
 	if l, err = new(net.ListenConfig).Listen(ctx, "tcp", s.Listen); err != nil {
 		return nil, "", fmt.Errorf("page.listen: %w", err)

@@ -16,8 +16,7 @@ import (
 	"rivulet/mapping"
 )
 
-// RunServe answers arrivals over HTTP until ctx ends, then finishes what it has begun. docs/serve.md is for
-// users.
+// RunServe answers arrivals over HTTP until ctx ends, then finishes the requests under way. docs/serve.md is for users.
 func RunServe(ctx context.Context, cfg config.Serve, log *slog.Logger) error {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", cfg.Server.Listen)
 	if err != nil {
@@ -44,7 +43,7 @@ func serveOn(ctx context.Context, listener net.Listener, cfg config.Serve, log *
 		return err
 	}
 	defer end()
-	defer background.end() // first: the watcher still lets go of what it holds
+	defer background.end() // first: the watcher still releases its versions
 	store, closeStore, err := Features(cfg.Features, cfg.Limits)
 	if err != nil {
 		return err
@@ -65,8 +64,8 @@ func serveOn(ctx context.Context, listener net.Listener, cfg config.Serve, log *
 	return advised(err, serveACL)
 }
 
-// servedVersions returns the versions to serve: of Redis, followed in the background, or a pinned artifact. end
-// closes what they need.
+// servedVersions returns the versions to serve: of Redis, followed in the background, or a pinned artifact. end closes
+// their connections.
 func servedVersions(ctx context.Context, cfg config.Serve, log *slog.Logger, background *services,
 	failed context.CancelCauseFunc) (from versions, end func(), err error) {
 	consumerCfg := serverAsConsumer(cfg)
@@ -82,7 +81,7 @@ func servedVersions(ctx context.Context, cfg config.Serve, log *slog.Logger, bac
 		return from, nil, err
 	}
 	end = func() { _ = closeClient() }
-	// What cannot be had yet is the watcher's to wait for; meanwhile requests are answered 503.
+	// For a version that is not there yet the watcher waits; meanwhile requests are answered 503.
 	if err := watcher.Load(ctx); mapping.Refused(err) {
 		end()
 		return from, nil, advised(err, serveACL)

@@ -94,7 +94,7 @@ func awaitReady(t *testing.T, url string, ready bool) {
 	}
 }
 
-// What is asked for gets what the stream gives, to the bit, whoever asks at the same time and in whatever portions.
+// Requests get the stream's answers, to the bit, whatever else is asked at the same time and in whatever portions.
 func TestAnswersAreTheStreams(t *testing.T) {
 	d, b := generated(t)
 	sameAsTheStream(t, d, b, 1500)

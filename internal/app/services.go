@@ -40,7 +40,7 @@ func openReader(b config.Brokers, o kafka.ReaderOptions, wait retry.Patience) (r
 	return r, client.Close, nil
 }
 
-// Redis returns a client that the caller closes, and what all keys begin with.
+// Redis returns a client that the caller closes, and the prefix of all keys.
 func (s Services) Redis() (mapping.Client, string, error) {
 	client, err := ConnectRedis(s.Server)
 	return client, s.Server.Prefix, err

@@ -11,8 +11,8 @@ import (
 // tlsFiles are the settings of a client's TLS below one section, such as kafka.tls.
 type tlsFiles struct{ section, ca, cert, key, serverName string }
 
-// read reads the certificates. Those of the client are read again for each connection, so that they can be renewed
-// while the process runs.
+// read reads the certificates. The client's are read again for each connection, so that they can be renewed while the
+// process runs.
 func (f tlsFiles) read() (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: f.serverName}
 	if f.ca != "" {
@@ -40,7 +40,7 @@ func (f tlsFiles) read() (*tls.Config, error) {
 	return c, nil
 }
 
-// readPassword reads the file of a password, that the setting of that key names, without a line break at its end.
+// readPassword reads a password's file, without a line break at its end. key is the setting that names the file.
 func readPassword(key, path string) (string, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

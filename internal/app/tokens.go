@@ -60,7 +60,7 @@ const tokenPause = time.Second
 
 // tokenFile has a token a line. It is looked at with every request, so that tokens can be changed while the server
 // runs: a new one stands beside the old one until all clients have it. A file that is emptied or removed takes all
-// tokens away at once. While it cannot be read for another reason, such as its rights, the tokens stay what they were.
+// tokens away at once. While it cannot be read for another reason, such as its rights, the tokens stay.
 type tokenFile struct {
 	setting, path string
 	log           *slog.Logger
@@ -68,7 +68,7 @@ type tokenFile struct {
 	mu         sync.Mutex
 	taken      tokens
 	since      time.Time   // when the file was read last
-	seen       os.FileInfo // what it looked like then; nil: it was not there
+	seen       os.FileInfo // its state when it was read; nil: it was not there
 	unreadable bool
 }
 
@@ -107,11 +107,11 @@ func (f *tokenFile) changed() bool {
 		info.Size() != f.seen.Size() || !info.ModTime().Equal(f.seen.ModTime())
 }
 
-// read reads the file. A file without a token, or none, is an error that revokes all of them; another error revokes
-// none.
+// read reads the file. A missing file, or one without a token, is an error that revokes all tokens; another error
+// revokes none.
 func (f *tokenFile) read() error {
 	f.since = time.Now()
-	f.seen, _ = os.Stat(f.path) // before the text: what is written in between is read the next time
+	f.seen, _ = os.Stat(f.path) // before the text: a later change is then read the next time
 	text, err := os.ReadFile(f.path)
 	f.unreadable = err != nil && !errors.Is(err, fs.ErrNotExist)
 	if f.unreadable {

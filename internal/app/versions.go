@@ -34,7 +34,7 @@ func (v versions) name() string {
 	return ""
 }
 
-// classes are those of the version that is served, none before the first.
+// classes are the names of the serving version's classes, none before the first version.
 func (v versions) classes() []string {
 	if current := v.source.Current(); current != nil {
 		return current.Classes()
@@ -42,7 +42,7 @@ func (v versions) classes() []string {
 	return nil
 }
 
-// reference is what training saw of the data of a version, false where another one serves or nothing was measured.
+// reference has training's measures of a version's data; false if another version serves or nothing was measured.
 func (v versions) reference(version string) (observe.Reference, bool) {
 	current := v.source.Current()
 	if current == nil || current.ID() != version {
@@ -52,7 +52,7 @@ func (v versions) reference(version string) (observe.Reference, bool) {
 	return r, r.Nodes > 0
 }
 
-// cache counts what the cache of the version that is served did.
+// cache has the counts of the serving version's cache.
 func (v versions) cache() mapping.CacheStats {
 	if current := v.source.Current(); current != nil {
 		return current.RowStats()
@@ -60,7 +60,7 @@ func (v versions) cache() mapping.CacheStats {
 	return mapping.CacheStats{}
 }
 
-// losses counts what of M Redis damaged or lost; a pinned artifact asks no Redis.
+// losses counts rows of M that Redis damaged or lost; a pinned artifact asks no Redis.
 func (v versions) losses() mapping.LossStats {
 	if watcher, ok := v.source.(*serving.Watcher); ok {
 		return watcher.Losses()
@@ -76,7 +76,7 @@ func (v versions) rollbacks() uint64 {
 	return 0
 }
 
-// trial tells a watcher what became of the arrivals that a version has answered.
+// trial tells a watcher how many arrivals a version has answered, and how many became dead letters.
 type trial struct {
 	consumer.NopObserver
 	watcher *serving.Watcher

@@ -22,10 +22,10 @@ const (
 	Store   = "store"
 )
 
-// Sections are all of them. Store is measured only if it is named.
+// Sections are all sections. Store is measured only if it is named.
 var Sections = []string{Kernels, Core, Rivals, Rows, Stream, Store}
 
-// Options say what is measured.
+// Options select the measurements.
 type Options struct {
 	Only   []string // sections; none: all
 	Shapes []string // by name; none: all. The section stream has flickr's unless one is named
@@ -46,7 +46,7 @@ type Options struct {
 	unloaded bool
 }
 
-// Validate names what no run can be asked for.
+// Validate returns an error for options that no run can meet.
 func (o *Options) Validate() error {
 	if o.Time <= 0 {
 		return fmt.Errorf("--time is %s, want more than 0", o.Time)
@@ -154,7 +154,7 @@ type run struct {
 	models []*infer.Architecture
 }
 
-// batchSizes are those of the sections core and, the first and the last of them, rivals.
+// batchSizes are the batch sizes of section core; section rivals takes the first and the last.
 var batchSizes = []int{1, 10, 100, 1000}
 
 // inputs is how many different batches of a size a figure goes through, so that each is new to the processor's

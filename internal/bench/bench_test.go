@@ -104,8 +104,8 @@ func TestArrivalsAsTheyComeOverTheWire(t *testing.T) {
 	}
 }
 
-// What is compared answers the same: the neighbourhood as the whole graph does, and one arrival of a model of
-// two layers on T's tables as joined to T, but for what frozen attachment leaves out.
+// Compared sides answer the same: the neighbourhood as the whole graph does, and one arrival of a model of two layers
+// on T's tables as joined to T, up to the parts that frozen attachment leaves out.
 func TestRivalsAnswerTheSameArrivals(t *testing.T) {
 	shape := small(0)
 	models := []string{"sgc", "gcn", "sage"}
@@ -268,7 +268,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// What is saved for other programs is what core measures.
+// Save writes the inputs of section core.
 func TestSave(t *testing.T) {
 	dir := t.TempDir()
 	if err := Save(t.Context(), Options{Shapes: []string{"pubmed"}, Models: []string{"sgc"}, Time: 1},

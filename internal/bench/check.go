@@ -16,9 +16,9 @@ type Bound struct {
 // String names the ratio.
 func (b Bound) String() string { return fmt.Sprintf("%s %s, %s", b.Section, b.Name, b.Unit) }
 
-// Bounds are those of [Check]. They are of CPU time, which what else runs on a machine changes least: where it
-// had twenty times more to do than it could, shares of CPU time moved by a third and shares of the clock by a
-// factor of three. Each bound is at most about half of the least that was measured there.
+// Bounds are the bounds of [Check]. They compare CPU time, which other work on a machine changes least: with twenty
+// times more work than it could do, shares of CPU time moved by a third and shares of the clock by a factor of three.
+// Each bound is at most about half of the least ratio measured there.
 func Bounds() []Bound {
 	return []Bound{
 		{Kernels, "flickr/1000x500x256/row-stable", "plain's CPU", 3},

@@ -8,7 +8,7 @@ import (
 	"rivulet/internal/app"
 )
 
-// settings are the consumer's for one stream: defaults, but for where it reads and writes.
+// settings are the consumer's settings for one stream: defaults, except for its input and output.
 func (s *streams) settings(j *journey) config.Consumer {
 	cfg := config.Default[config.Consumer]()
 	cfg.Kafka.Brokers, cfg.Redis.RedisServer = s.services.Kafka, s.redis

@@ -10,7 +10,7 @@ import (
 	"rivulet/kafka"
 )
 
-// formRecords are the arrivals of a stream in a wire form, and what the consumer answers to them.
+// formRecords are the arrivals of a stream in a wire form, and the consumer's answers to them.
 type formRecords struct {
 	name     string
 	codec    event.Codec
@@ -102,7 +102,7 @@ func numberOf(id string) (int, bool) {
 // there.
 type texts struct {
 	bytes []byte
-	ends  []int // of each part
+	ends  []int // end of each part
 	parts int
 	free  func()
 }
@@ -143,7 +143,7 @@ func (w *textWriter) add(part []byte) { w.grown(append(w.bytes, part...)) }
 // grown takes bytes to which somebody has appended a part.
 func (w *textWriter) grown(bytes []byte) { w.bytes, w.ends = bytes, append(w.ends, len(bytes)) }
 
-// texts moves what was written out of the heap.
+// texts moves the written text out of the heap.
 func (w *textWriter) texts() (*texts, error) {
 	bytes, free, err := outside(len(w.bytes))
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"rivulet/kafka"
 )
 
-// loop is the plainest program that does what the passthrough does, with the client franz-go: poll up to a
-// batch, produce the answers, wait for them, commit. It uses nothing of this module's way to Kafka, and so says
-// whether that way is a good one.
+// loop is the plainest program that does the passthrough's work, with the client franz-go: poll up to a batch, produce
+// the answers, wait for them, commit. It uses none of this module's code for Kafka, and so shows whether that code is
+// fast.
 func (s *streams) loop(ctx context.Context, j *journey, m *meter) error {
 	cfg := s.settings(j)
 	client, err := kgo.NewClient(kgo.SeedBrokers(cfg.Kafka.Brokers.Brokers...), kgo.ConsumeTopics(j.in),

@@ -11,7 +11,7 @@ import (
 	"rivulet/kafka"
 )
 
-// meter is what one stream is measured by. It is the consumer's observer, and the other ways tell it the same.
+// meter measures one stream. It is the consumer's observer, and the other ways report to it in the same terms.
 type meter struct {
 	consumer.NopObserver
 	want    int
@@ -20,13 +20,13 @@ type meter struct {
 	keep    func(*event.Prediction)
 
 	mu          sync.Mutex
-	start       time.Time // of the arrivals that are due at a pace; zero: there are none
+	start       time.Time // when the first arrival is due at a pace; zero: no pace
 	pace        float64   // arrivals a second by which they are due; 0: no latencies are taken
 	warm        int       // arrivals before them, which are not due at any time
 	begun, last *spent
 	delivered   int
 	letters     int
-	late        []time.Duration // of each arrival, from when it was due until published
+	late        []time.Duration // per arrival, from when it was due until published
 }
 
 func newMeter(want int) *meter { return &meter{want: want, joined: make(chan struct{})} }
@@ -94,14 +94,14 @@ func (m *meter) progress() int {
 	return m.delivered
 }
 
-// paced begins a stream whose arrivals, but for the first ones, are due at a pace; 0: as soon as they can be.
+// paced begins a stream whose arrivals, after the first warm ones, are due at a pace; 0: as soon as possible.
 func (m *meter) paced(start time.Time, pace float64, warm int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.start, m.pace, m.warm, m.begun = start, pace, warm, stamp()
 }
 
-// total is what the process used from the beginning to the last arrival.
+// total is the process's use from the beginning to the last arrival.
 func (m *meter) total() spent {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"rivulet/graph"
 )
 
-// endpoint draws a node of T by its degree: that of the k-th node falls with k^-½, the power law of exponent 3.
+// endpoint draws a node of T by its degree: the degree of the k-th node falls with k^-½, the power law of exponent 3.
 func (s *Shape) endpoint(rng *rand.Rand) int32 {
 	u := rng.Float64()
 	return int32(u * u * float64(s.Original))
@@ -39,7 +39,7 @@ func (s *Shape) original() *graph.CSR {
 	return withoutRepeats(m)
 }
 
-// withoutRepeats sorts the columns of each row and drops those that are there twice.
+// withoutRepeats sorts the columns of each row and drops repeated ones.
 func withoutRepeats(m *graph.CSR) *graph.CSR {
 	kept := m.ColIdx[:0]
 	start := 0
@@ -54,9 +54,9 @@ func withoutRepeats(m *graph.CSR) *graph.CSR {
 	return m
 }
 
-// drawnInputs stand for T's preprocessed features: what comes out of a first weight matrix is drawn, rather than
-// the features, which would take Original·Features numbers. The rivals multiply by that matrix once, before the
-// first batch, so that no figure has it.
+// drawnInputs stand for T's preprocessed features: it draws their product with a first weight matrix, as the features
+// themselves would take Original·Features numbers. The rivals multiply by that matrix once, before the first batch, so
+// that no figure includes it.
 type drawnInputs struct{ shape *Shape }
 
 // Project returns N×h.

@@ -11,16 +11,15 @@ import (
 	"rivulet/kafka/retry"
 )
 
-// fetchResult is what one fetch brought of a partition.
+// fetchResult is the result of one fetch of a partition.
 type fetchResult struct {
 	at      kafka.TopicPartition
 	records []kafka.Record
 	next    int64
 }
 
-// passthrough fetches as the consumer does, publishes for each arrival the prediction that the
-// consumer published for it, in batches of the same size and linger, and commits. What it takes is
-// Kafka's part of a stream.
+// passthrough fetches as the consumer does, publishes for each arrival the prediction that the consumer published for
+// it, in batches of the same size and linger, and commits. Its time is Kafka's part of a stream.
 func (s *streams) passthrough(ctx context.Context, j *journey, m *meter) (err error) {
 	cfg := s.settings(j)
 	client, err := app.ConnectKafka(cfg.Kafka.Brokers, j.in, j.out)
@@ -56,7 +55,7 @@ func (s *streams) passthrough(ctx context.Context, j *journey, m *meter) (err er
 	return ended(ctx, p.run(ctx, cursors))
 }
 
-// ended returns err, unless ctx has ended: a stream ends when all of it was seen.
+// ended returns err, unless ctx has ended: the stream's end cancels ctx once all of it was seen.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -134,7 +133,7 @@ func (p *forwarder) forward(ctx context.Context) error {
 	return nil
 }
 
-// intake forms batches of what partitions bring.
+// intake forms batches of the fetched records.
 type intake struct {
 	queue   chan fetchResult
 	size    int

@@ -15,5 +15,5 @@ func cpuTime() time.Duration {
 	return time.Duration(sample[0].Value.Float64() * float64(time.Second))
 }
 
-// outside returns n bytes, here of Go's heap, and what gives them back.
+// outside returns n bytes, here of Go's heap, and a function that frees them.
 func outside(n int) ([]byte, func(), error) { return make([]byte, n), func() {}, nil }

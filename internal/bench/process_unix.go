@@ -17,7 +17,7 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// outside returns n bytes outside of Go's heap, and what gives them back.
+// outside returns n bytes outside of Go's heap, and a function that frees them.
 func outside(n int) ([]byte, func(), error) {
 	bytes, err := syscall.Mmap(-1, 0, max(n, 1), syscall.PROT_READ|syscall.PROT_WRITE,
 		syscall.MAP_ANON|syscall.MAP_PRIVATE)

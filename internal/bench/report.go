@@ -11,10 +11,10 @@ import (
 	"text/tabwriter"
 )
 
-// Report is what a run measured.
+// Report holds the results of a run.
 type Report struct {
 	Machine Machine `json:"machine"`
-	Seconds float64 `json:"seconds"` // for which each figure was measured
+	Seconds float64 `json:"seconds"` // measuring time of each figure
 	Rows    []Row   `json:"rows"`
 }
 
@@ -61,7 +61,7 @@ func (r *Report) Print(w io.Writer) error {
 	return nil
 }
 
-// sections are those that the report has, in order.
+// sections lists the report's sections in order.
 func (r *Report) sections() (out []string) {
 	for _, row := range r.Rows {
 		if !slices.Contains(out, row.Section) {
@@ -96,7 +96,7 @@ func place(unit string) int {
 	return len(units)
 }
 
-// short is a number with three digits that say something, or all of those before the point.
+// short writes a number with three significant digits, or with all digits before the point.
 func short(v float64) string {
 	switch {
 	case math.IsNaN(v):

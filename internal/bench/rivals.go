@@ -10,12 +10,12 @@ import (
 	"rivulet/infer"
 )
 
-// Rivals of S, all of which answer the same arrivals.
+// Rivals of S, which all answer the same arrivals.
 const (
 	onCondensed = "S"             // frozen on S, as it is served
 	cached      = "cached"        // frozen on T: T's own tables, the method cached
 	near        = "neighbourhood" // joined to T, and computed for the neighbourhood that the answers depend on
-	whole       = "Whole"         // joined to T, the whole of it
+	whole       = "Whole"         // joined to the whole of T
 )
 
 // rivals measures S and its rivals in turn. Whole and neighbourhood have their first weights
@@ -56,7 +56,7 @@ func (b *run) rivals(ctx context.Context) error {
 	return nil
 }
 
-// compared measures sides in turn; the first is what the others are compared with.
+// compared measures sides in turn; the others are compared with the first.
 func (b *run) compared(name string, size int, sides []side) {
 	t := inTurn(b.Time, sides)
 	for s := range sides {

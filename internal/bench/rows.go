@@ -10,8 +10,8 @@ import (
 	"rivulet/mapping"
 )
 
-// lookedUp is the number of distinct ids that are looked up at once: those of a batch of 256 in
-// the shape of flickr.
+// lookedUp is the number of distinct ids that are looked up at once: as many as a batch of 256 has in the shape of
+// flickr.
 const lookedUp = 2_560
 
 // rows measures lookups of rows of M: from memory, and from Redis behind a cache that has a share of them.

@@ -13,8 +13,8 @@ import (
 // savedArrivals is how many arrivals [Save] writes.
 const savedArrivals = 4_000
 
-// Save writes what core measures, for other programs: the artifact of the first shape and models that are named,
-// into dir/artifact, and arrivals of that shape, as JSON lines, into dir/arrivals.jsonl.
+// Save writes the inputs of section core, for other programs: the artifact of the first named shape and models into
+// dir/artifact, and arrivals of that shape, as JSON lines, into dir/arrivals.jsonl.
 func Save(ctx context.Context, o Options, dir string) error {
 	if err := o.Validate(); err != nil {
 		return err

@@ -24,8 +24,8 @@ type Services struct {
 	child *exec.Cmd // nil where they are given
 }
 
-// Given are services that somebody else runs. Brokers must speak plaintext and take clients without a login: the
-// plain loop of section stream has no other way to them.
+// Given are services that run already. Brokers must speak plaintext and take clients without a login: the plain loop of
+// section stream has no other way to them.
 func Given(kafka config.Brokers, redis config.RedisServer) (*Services, error) {
 	if kafka.TLS.Enabled || kafka.SASL.Mechanism != config.SASLNone {
 		return nil, errors.New("kafka.tls or kafka.sasl is set, and the benchmark speaks plaintext to brokers")
@@ -33,11 +33,11 @@ func Given(kafka config.Brokers, redis config.RedisServer) (*Services, error) {
 	return &Services{Kafka: kafka, Redis: redis, Where: "given"}, nil
 }
 
-// announced is what devstack says of its services, once they answer.
+// announced matches devstack's output once its services answer.
 var announced = regexp.MustCompile(`^embedded (?:Kafka broker on ([^,]+),|Redis on (\S+))`)
 
-// Embedded starts an embedded broker and Redis in a process of their own, so that what they cost is not in the
-// figures of this one. program is the program rivulet.
+// Embedded starts an embedded broker and Redis in a process of their own, so that their cost is not in this process's
+// figures. program is the program rivulet.
 func Embedded(ctx context.Context, program string) (*Services, error) {
 	child := exec.CommandContext(context.WithoutCancel(ctx), program, "devstack", "--kafka", "127.0.0.1:0",
 		"--redis", "127.0.0.1:0")

@@ -22,8 +22,8 @@ type Shape struct {
 	Features  int // d
 	Classes   int // C
 	Words     int // features of a node that are not 0; 0: features are dense
-	Edges     int // of an arrival to T
-	Strangers int // of an arrival to nodes that are not in T, which only its record has
+	Edges     int // per arrival, to T
+	Strangers int // per arrival: edges to nodes that are not in T, which only its record has
 }
 
 // Shapes are the sizes of presets pubmed, flickr and reddit (package dataset), S at 1%, 0.5% and 0.1% of T.
@@ -37,8 +37,8 @@ func Shapes() []Shape {
 
 const (
 	hidden     = 256 // units of models that have a hidden layer
-	mapEntries = 4   // of a row of M
-	sEdges     = 10  // of a node of S
+	mapEntries = 4   // per row of M
+	sEdges     = 10  // per node of S
 )
 
 // rng is a source of random numbers for one purpose.
@@ -107,7 +107,7 @@ func addShare(to *graph.Dense, share float32, w *graph.Dense) *graph.Dense {
 	return to
 }
 
-// preprocess is that of the shape's data: rows to unit length, centred, and scaled to about 1 a value.
+// preprocess is the shape's preprocessing: rows to unit length, centred, and scaled to about 1 a value.
 func (s *Shape) preprocess() preprocess.Parameters {
 	rng := s.rng("preprocess")
 	return preprocess.Parameters{Kind: preprocess.L2Center, Scale: float32(math.Sqrt(float64(s.Features))),

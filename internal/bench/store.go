@@ -33,8 +33,8 @@ const (
 	storeEntry = 115
 )
 
-// store measures an M of a size in Redis: its publication, as that of an M in parts, and lookups behind caches of two
-// sizes by skew.
+// store measures an M of a given size in Redis: its publication, in parts, and lookups behind caches of two sizes, by
+// the skew of the ids.
 func (b *run) store(ctx context.Context) error {
 	services, err := b.Services(ctx)
 	if err != nil {

@@ -38,7 +38,7 @@ var loads = []float64{0.5, 0.8}
 // window is how many arrivals are under way at once where as many are sent as are taken.
 const window = 4096
 
-// streams holds what the streams of a run share.
+// streams holds the shared parts of a run's streams.
 type streams struct {
 	services *Services
 	redis    config.RedisServer // with the prefix of the run
@@ -100,7 +100,7 @@ func (b *run) streamShape() (*Shape, error) {
 	return &s, err
 }
 
-// onServices opens the services for work, and lets go of them.
+// onServices opens the services for work, and closes them.
 func (b *run) onServices(ctx context.Context, work func(*streams) error) (err error) {
 	services, err := b.Services(ctx)
 	if err != nil {
@@ -150,7 +150,7 @@ func (b *run) streamIn(ctx context.Context, s *streams, shape string, f *formRec
 	return b.loaded(ctx, s, name, f)
 }
 
-// learnAnswers lets the consumer answer all arrivals once, and keeps what it publishes.
+// learnAnswers lets the consumer answer all arrivals once, and keeps the predictions.
 func (s *streams) learnAnswers(ctx context.Context, in string, f *formRecords) error {
 	m, records := newMeter(f.len()), make([]kafka.Record, f.len())
 	var failed error
@@ -203,8 +203,7 @@ func (b *run) drained(ctx context.Context, s *streams, name, in string, f *formR
 	return nil
 }
 
-// loaded measures the most that the consumer takes while arrivals are sent by this process, and
-// latencies at shares of that.
+// loaded measures the consumer's highest rate while this process sends arrivals, and latencies at shares of that rate.
 func (b *run) loaded(ctx context.Context, s *streams, name string, f *formRecords) error {
 	b.Progress.Live("stream " + name + "sent")
 	most := newMeter(f.len())
@@ -252,7 +251,7 @@ func (s *streams) sent(ctx context.Context, way string, f *formRecords, m *meter
 // patience is how long a stream may take.
 const patience = 2 * time.Minute
 
-// travel takes a stream along a way until all of it is delivered; by sends it meanwhile, nil where it is there.
+// travel takes a stream along a way until all of it is delivered; by sends it meanwhile, nil if it has been sent.
 func (s *streams) travel(ctx context.Context, way string, j *journey, m *meter, by *sender) (err error) {
 	for purpose, name := range map[string]*string{"predictions": &j.out, "letters": &j.letters} {
 		if *name, err = s.topics.topic(ctx, purpose); err != nil {
@@ -261,7 +260,7 @@ func (s *streams) travel(ctx context.Context, way string, j *journey, m *meter, 
 	}
 	defer func() { err = errors.Join(err, s.topics.drop(ctx, j.out, j.letters)) }()
 	j.group = s.topics.group()
-	runtime.GC() // so that the garbage of the streams before is none of this one's time, as in Go's benchmarks
+	runtime.GC() // so that earlier streams' garbage does not count here, as in Go's benchmarks
 	limited, late := context.WithTimeoutCause(ctx, patience,
 		fmt.Errorf("not all arrivals were delivered within %s", patience))
 	defer late()

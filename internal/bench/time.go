@@ -17,7 +17,7 @@ type side struct {
 	run     func(k int)
 }
 
-// timing is what a side's runs took: means of each round.
+// timing holds the times of a side's runs: means of each round.
 type timing struct {
 	runs    int
 	seconds [rounds]float64 // a run
@@ -29,8 +29,7 @@ func (t *timing) median() float64    { return median(t.seconds[:]) }
 func (t *timing) allocated() float64 { return median(t.bytes[:]) }
 func (t *timing) cpuEach() float64   { return median(t.cpu[:]) }
 
-// inTurn runs all sides in turn, each for about as long as budget, of which each round has its part,
-// and at least once a round.
+// inTurn runs all sides in turn, each for roughly budget, split over the rounds, and at least once a round.
 func inTurn(budget time.Duration, sides []side) []timing {
 	out, at := make([]timing, len(sides)), make([]turn, len(sides))
 	for s := range sides { // caches, pools, pages
@@ -77,13 +76,13 @@ func (t *turn) take(s *side) spent {
 	return now().since(before)
 }
 
-// spent is what the process has used: since its start, or between two moments.
+// spent is the time and memory that the process has used: since its start, or between two moments.
 type spent struct {
 	wall, cpu time.Duration
 	bytes     uint64 // allocated
 }
 
-// epoch is what wall time is counted from.
+// epoch is where wall time begins.
 var epoch = time.Now()
 
 func now() spent { return spent{time.Since(epoch), cpuTime(), allocated()} }

@@ -62,14 +62,14 @@ func (t *topics) group() string {
 	return name
 }
 
-// drop deletes topics whose records are not needed any more, so that brokers do not fill with them. One that was
+// drop deletes topics whose records are not needed any more, so that brokers do not fill with them. A topic that was
 // deleted before is no error.
 func (t *topics) drop(ctx context.Context, names ...string) error {
 	ctx, done := tidying(ctx)
 	defer done()
 	request := kmsg.NewPtrDeleteTopicsRequest()
 	request.TopicNames = names
-	for _, name := range names { // as newer brokers want it
+	for _, name := range names { // newer brokers want them so
 		topic := kmsg.NewDeleteTopicsRequestTopic()
 		topic.Topic = kmsg.StringPtr(name)
 		request.Topics = append(request.Topics, topic)
@@ -78,7 +78,7 @@ func (t *topics) drop(ctx context.Context, names ...string) error {
 	return err
 }
 
-// close deletes what is left.
+// close deletes the topics that are left.
 func (t *topics) close(ctx context.Context) error {
 	ctx, done := tidying(ctx)
 	defer done()
@@ -90,8 +90,8 @@ func (t *topics) close(ctx context.Context) error {
 	return errors.Join(err, err2)
 }
 
-// tidying is for what removes what a run has made, also after the run was interrupted. Brokers that have gone, too, are
-// not waited for.
+// tidying returns a context for removing a run's leftovers, also after the run was interrupted. It does not wait long
+// for brokers that have gone, too.
 func tidying(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 }

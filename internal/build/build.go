@@ -1,6 +1,6 @@
-// Package build says which build of Rivulet this process is: its version, the commit and the Go version. They are
-// what the Go toolchain wrote into the program, unless the linker was told otherwise, as deploy/Dockerfile does,
-// which builds without the repository's history:
+// Package build says which build of Rivulet this process is: its version, the commit and the Go version. The Go
+// toolchain writes them into the program; flags of the linker go before, as in deploy/Dockerfile, which builds without
+// the repository's history:
 //
 //	go build -ldflags "-X rivulet/internal/build.version=1.4.0 -X rivulet/internal/build.commit=3f9c1a2b" ./cmd/...
 package build
@@ -14,7 +14,7 @@ import (
 // Set by the linker; empty: as the toolchain wrote it.
 var version, commit string
 
-// Unknown stands for what neither the toolchain nor the linker has said.
+// Unknown stands for a fact that neither the toolchain nor the linker has given.
 const Unknown = "unknown"
 
 // Info describes a build. No field is empty.
@@ -33,7 +33,7 @@ func Read() Info {
 	return read(found, version, commit)
 }
 
-// read puts what the linker was told before what the toolchain wrote.
+// read puts the linker's flags before the toolchain's facts.
 func read(found *debug.BuildInfo, version, commit string) Info {
 	settings := map[string]string{}
 	for _, s := range found.Settings {

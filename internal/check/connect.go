@@ -16,7 +16,7 @@ import (
 // connection is one to a broker that has accepted the login.
 type connection struct {
 	*probe.Probe
-	found   string // how it is secured, for the result
+	found   string // the connection's security, for the result
 	cluster *probe.Cluster
 	stop    func() bool // ends the watch over the context
 }
@@ -72,7 +72,7 @@ func (k *Kafka) secure(ctx context.Context, s *connection, raw net.Conn, addr st
 	return conn, nil
 }
 
-// versions asks which versions of which requests the broker speaks.
+// versions asks for the broker's supported versions of each request.
 func (k *Kafka) versions(ctx context.Context, s *connection, addr string) *problem {
 	err := s.Versions()
 	var code kafka.Error
@@ -85,7 +85,7 @@ func (k *Kafka) versions(ctx context.Context, s *connection, addr string) *probl
 	return k.noVersions(ctx, addr, err)
 }
 
-// login proves who this client is, if the settings say how.
+// login authenticates this client, if the settings have a login.
 func (k *Kafka) login(ctx context.Context, s *connection, addr string) *problem {
 	if k.Login == nil {
 		if k.TLS != nil && k.TLS.GetClientCertificate != nil {
@@ -117,7 +117,7 @@ func (k *Kafka) login(ctx context.Context, s *connection, addr string) *problem 
 	return nil
 }
 
-// describe asks for the cluster, the topics, and what this client may do with them.
+// describe asks for the cluster, the topics, and the operations that this client is allowed on them.
 func (k *Kafka) describe(_ context.Context, s *connection, _ string) *problem {
 	var err error
 	s.cluster, err = s.Describe(append(append([]string{}, k.Read...), k.Write...))

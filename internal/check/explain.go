@@ -46,8 +46,8 @@ func unreachable(addr string, err error, limit time.Duration) *problem {
 	return &problem{"unreachable: " + err.Error(), "correct the address, or look at the network"}
 }
 
-// certificate explains what is wrong with the certificate of a server; nil where err is about something else.
-// Settings are named with their prefix, as "kafka.tls.".
+// certificate explains the fault of a server's certificate; nil if err is about something else. Settings are named with
+// their prefix, as "kafka.tls.".
 func certificate(err error) *problem {
 	var unknown x509.UnknownAuthorityError
 	var name x509.HostnameError
@@ -152,7 +152,7 @@ func (k *Kafka) speaksTLS(ctx context.Context, addr string) bool {
 	}
 	defer func() { _ = raw.Close() }()
 	_ = raw.SetDeadline(time.Now().Add(k.Timeout))
-	// It only shows what the port speaks: nothing is sent over it, and it is closed at once.
+	// It only finds out the port's protocol: nothing is sent over it, and it is closed at once.
 	err = tls.Client(raw, &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: true}).HandshakeContext(ctx)
 	return err == nil || alert(err) != ""
 }

@@ -18,8 +18,8 @@ type Kafka struct {
 	ClientID string
 	TLS      *tls.Config // nil: plaintext
 	Login    kafka.Login // nil: nobody logs in
-	Username string      // who logs in, for messages
-	// Principal is whom ACLs name, for messages, as "User:rivulet".
+	Username string      // the login's user, for messages
+	// Principal is this client's name in ACLs, for messages, as "User:rivulet".
 	Principal string
 
 	Group string
@@ -31,7 +31,7 @@ type Kafka struct {
 	Timeout time.Duration
 }
 
-// Run tries all of it and reports each result as it is there.
+// Run makes all checks and reports each result as soon as it is there.
 func (k *Kafka) Run(ctx context.Context, report func(Result)) {
 	connections := map[string]*connection{}
 	defer func() {
@@ -93,7 +93,7 @@ func (k *Kafka) skip(report func(Result)) {
 	}
 }
 
-// operation is something that ACLs allow. Its bit is 1 << code in what a broker says somebody may do.
+// operation is an operation of ACLs. In a broker's list of allowed operations its bit is 1 << code.
 type operation struct {
 	code       int
 	name, verb string
@@ -161,7 +161,7 @@ func (k *Kafka) transactions(id string) coordinated {
 		"--resource-pattern-type prefixed --transactional-id " + k.TransactionalID, "may be used"}
 }
 
-// coordinator judges what has one.
+// coordinator checks a group or transactional id at its coordinator.
 func (k *Kafka) coordinator(ctx context.Context, c coordinated, first *connection,
 	connections map[string]*connection) Result {
 	for try := 1; ; try++ {
@@ -188,8 +188,7 @@ func (k *Kafka) coordinator(ctx context.Context, c coordinated, first *connectio
 	}
 }
 
-// ask asks the coordinator, and returns the code that it answers with, nil if this client may use
-// what it coordinates.
+// ask asks the coordinator, and returns its answer as an error: nil if this client may use the group or id.
 func (c *coordinated) ask(first *connection, connections map[string]*connection) (at string, p *problem,
 	refused error) {
 	var code kafka.Error

@@ -7,8 +7,8 @@ import (
 	"rivulet/kafka"
 )
 
-// AdviseKafka adds what to do to an error by which the brokers refuse a consumer for good; it returns any other
-// error unchanged. principal is whom ACLs name, as "User:rivulet".
+// AdviseKafka adds advice to an error by which the brokers refuse a consumer for good; it returns any other error
+// unchanged. principal is the client's name in ACLs, as "User:rivulet".
 func AdviseKafka(err error, principal string) error {
 	var code kafka.Error
 	if !errors.As(err, &code) {
@@ -20,7 +20,7 @@ func AdviseKafka(err error, principal string) error {
 	return err
 }
 
-// kafkaAdvice returns what to do about a code, "" where the code itself says it or is not about rights and settings.
+// kafkaAdvice returns the advice for a code, "" if the code itself is clear or is not about rights and settings.
 func kafkaAdvice(code kafka.Error, principal string) string {
 	allow := func(resource, operations string) string {
 		return fmt.Sprintf("allow %s %s: kafka-acls.sh --add --allow-principal '%s' …; `consumer check` prints the whole command",

@@ -12,7 +12,7 @@ import (
 	"rivulet/kafka/retry"
 )
 
-// What ends a consumer because of its rights or settings comes with what to do; what is waited for does not.
+// Errors that end a consumer because of its rights or settings come with advice; errors that are waited for do not.
 func TestAdviseKafka(t *testing.T) {
 	for code, want := range map[*kerr.Error]string{
 		kerr.TopicAuthorizationFailed:           "Write (predictions, dead letters) for this topic: kafka-acls.sh --add --allow-principal 'User:me'",

@@ -306,7 +306,7 @@ func TestSettingsOfTopicsThatAreWrittenTo(t *testing.T) {
 	}
 }
 
-// What the broker does not tell is no failure, and what it does not know is not judged.
+// Settings that the broker does not tell are no failure, and settings that it does not know are not judged.
 func TestSettingsAreJudgedByReplicas(t *testing.T) {
 	for _, c := range []struct {
 		replicas int

@@ -20,18 +20,18 @@ type Pinger interface {
 type Redis struct {
 	Client  Pinger
 	Address string // for messages, without a password
-	// Memory says what Redis does when its memory is full; it fails if that would cost rows.
+	// Memory reports Redis' policy for a full memory; it fails if that would cost rows.
 	Memory func(ctx context.Context) (found string, err error)
-	// Load reads the version that CURRENT names and all that is needed to serve it, and says what it is. Its error may
-	// say what to do, by a method Advice() string.
+	// Load loads the version that CURRENT names as a consumer would, and describes it. Its error may give advice, by a
+	// method Advice() string.
 	Load func(ctx context.Context) (found string, err error)
-	// Advice returns what to do about an error by which Redis refuses this client, "" about any other.
+	// Advice returns the advice for an error by which Redis refuses this client, "" for any other.
 	Advice func(err error) string
 	// Timeout is the limit of the first answer.
 	Timeout time.Duration
 }
 
-// Run tries all of it and reports each result as it is there.
+// Run makes all checks and reports each result as soon as it is there.
 func (r *Redis) Run(ctx context.Context, report func(Result)) {
 	what := "redis " + r.Address
 	limited, cancel := context.WithTimeout(ctx, r.Timeout)
@@ -66,7 +66,7 @@ func (r *Redis) Run(ctx context.Context, report func(Result)) {
 
 const speaks = "whether this port speaks TLS where TLS is tried, and plaintext where it is not"
 
-// explain says what is wrong; do is empty where it is not about the connection or rights.
+// explain describes a failure; do is empty if it is not about the connection or rights.
 func (r *Redis) explain(err error) *problem {
 	text := err.Error()
 	var dial *net.OpError

@@ -12,15 +12,15 @@ type State string
 const (
 	OK      State = "ok"
 	Failed  State = "FAILED"
-	Skipped State = "skipped" // what it needs has failed
+	Skipped State = "skipped" // a check that it needs has failed
 )
 
 // Result is the answer of one check.
 type Result struct {
 	State State
 	What  string // "kafka broker localhost:9092"
-	Found string // what was found, or what went wrong
-	Do    string // what to do where it failed
+	Found string // the finding, or the failure
+	Do    string // advice after a failure
 }
 
 // String is the result on one line.
@@ -32,7 +32,7 @@ func (r Result) String() string {
 	return strings.ReplaceAll(text, "\n", "; ")
 }
 
-// problem is why a check failed, and what to do.
+// problem is why a check failed, and the advice.
 type problem struct{ found, do string }
 
 // result is of a check that failed with p, or passed where p is nil.

@@ -11,7 +11,7 @@ import (
 	"rivulet/kafka/probe"
 )
 
-// Settings of a topic that decide what becomes of what is written to it.
+// Settings of a topic that decide whether records written to it are taken and stay.
 const (
 	maxMessageBytes = "max.message.bytes"
 	cleanupPolicy   = "cleanup.policy"
@@ -21,7 +21,7 @@ const (
 // defaultMessageBytes is Kafka's default of max.message.bytes.
 const defaultMessageBytes = 1048588
 
-// settings adds to a result what the settings of the topic mean. Only what keeps all records out is a
+// settings adds to a result what follows from the topic's settings. Only settings that keep all records out are a
 // failure; the rest is advice.
 func (k *Kafka) settings(first *connection, name string, r Result) Result {
 	found, err := first.Settings(name, maxMessageBytes, cleanupPolicy, minInsync)
@@ -37,7 +37,7 @@ func (k *Kafka) settings(first *connection, name string, r Result) Result {
 	return judge(r, name, first.cluster.Topics[i].Replicas, found)
 }
 
-// judge adds what the settings of a topic of so many replicas mean.
+// judge adds what follows from the settings of a topic with so many replicas.
 func judge(r Result, name string, replicas int, found map[string]string) Result {
 	var says, advice []string
 	alter := func(setting string) string {

@@ -18,9 +18,9 @@ import (
 )
 
 // Main runs a command until it ends, with a context that ends on SIGINT or SIGTERM; a second signal has its default
-// effect. An error is printed with the program's name. The exit status is 0 after success, which a consumer's drain
-// is; 1 after an error; and where a signal broke the command off 128 and the signal's number, so 130 for Ctrl-C. An
-// error may say what was kept of the work, by a method Kept() string.
+// effect. An error is printed with the program's name. The exit status is 0 after success, which a consumer's drain is;
+// 1 after an error; and 128 plus the signal's number if a signal broke the command off, so 130 for Ctrl-C. An error may
+// name the work that was kept, by a method Kept() string.
 func Main(cmd *cobra.Command) { os.Exit(run(cmd, os.Stderr)) }
 
 // run is Main without the end of the process.
@@ -71,7 +71,7 @@ func (i interruption) Error() string {
 // Is makes an interruption one kind of cancellation, as the context's own error is.
 func (i interruption) Is(target error) bool { return target == context.Canceled }
 
-// status is what a shell expects of a process that a signal ended.
+// status is the exit status that a shell expects after a signal.
 func (i interruption) status() int {
 	if number, ok := i.signal.(syscall.Signal); ok {
 		return 128 + int(number)

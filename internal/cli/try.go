@@ -8,14 +8,13 @@ import (
 	"path/filepath"
 )
 
-// TryDirectory returns why nothing could be written to a directory, or why it could not be made, before hours
-// of work are spent on what goes there. It leaves nothing behind. name is the flag that names the directory;
-// an empty one is not tried.
+// TryDirectory returns why a directory could not be written to or made, before hours of work are spent on its content.
+// It leaves nothing behind. name is the flag that names the directory; an empty dir is not tried.
 func TryDirectory(name, dir string) error {
 	return tried(name, dir, func(absolute string) string { return absolute })
 }
 
-// TryBeside is TryDirectory for what is made beside the directory and renamed to it, as an artifact is.
+// TryBeside is TryDirectory for a directory that is made beside dir and renamed to it, as an artifact is.
 func TryBeside(name, dir string) error { return tried(name, dir, filepath.Dir) }
 
 func tried(name, dir string, where func(absolute string) string) error {
@@ -50,9 +49,8 @@ func tryBelow(dir string) error {
 	return os.Remove(made)
 }
 
-// TryFile returns why a file could not be written, before hours of work are spent on what goes there. A file
-// that exists stays as it is, and one that does not is not left behind. name is the flag that names the file;
-// an empty one is not tried.
+// TryFile returns why a file could not be written, before hours of work are spent on its content. An existing file
+// stays as it is, and a new one is not left behind. name is the flag that names the file; an empty file is not tried.
 func TryFile(name, file string) error {
 	if file == "" {
 		return nil

@@ -16,7 +16,7 @@
 //
 //	grow.go          three streams, on services of their own
 //	grow_plan.go     which nodes arrive in which order, and the edges that they name
-//	grow_refresh.go  a round of package refresh in mid-stream, for which the stream waits if it is ahead of it
+//	grow_refresh.go  a round of package refresh in mid-stream, which a faster stream waits for
 //	grow_answers.go  the answers to each arrival, and pauses
 //	grow_report.go   the tables and the JSON object
 package demo

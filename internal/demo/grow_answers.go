@@ -74,7 +74,7 @@ func (t *tally) mixed() int {
 // pauses holds the times of publications, to find the pauses between them without those in which the stream was
 // held.
 type pauses struct {
-	at   []time.Time    // of publications, ascending, each once
+	at   []time.Time    // when predictions were published, ascending, each time once
 	held []*replay.Gate // at which the stream had to wait
 }
 

@@ -14,14 +14,14 @@ import (
 // plan is a stream by which the graph grows: every second training node of each class is withheld from T and
 // arrives with the test nodes, in a random order.
 //
-// An arrival names its edges to the nodes that exist when it arrives: those of T, and the arrivals before it. Its
-// edges to later arrivals are named by these. Validation nodes are held out and never named.
+// An arrival names its edges to the nodes that exist when it arrives: T's, and the arrivals before it. Its edges to
+// later arrivals are named by those. Validation nodes are held out and never named.
 type plan struct {
-	data     *dataset.Dataset // as it was read
+	data     *dataset.Dataset // as read
 	base     *dataset.Dataset // before the stream: arrivals are in no role and have no class
 	order    []int32          // nodes in the order in which they arrive
 	place    []int32          // n: of each node in order, or inT or nowhere
-	ids      []string         // of order
+	ids      []string         // the nodes of order
 	withheld map[string]int32 // class of each withheld training node
 }
 

@@ -23,7 +23,7 @@ type Refresh struct {
 	Version  string `json:"artifact_version"`
 	// accuracy in percent of the new artifact on the validation nodes, as it serves
 	Validation       float64 `json:"validation"`
-	ValidationBefore float64 `json:"validation_before"` // the same of the artifact that served
+	ValidationBefore float64 `json:"validation_before"` // the same for the artifact that served
 	TrainSeconds     float64 `json:"train_seconds"`     // wall clock, beside the stream
 	// Refused says that the new artifact was more than a point worse, and was not published.
 	Refused bool `json:"refused"`

@@ -37,7 +37,7 @@ type GrowReport struct {
 
 // Window is a part of the stream with the answers of each of the three streams.
 type Window struct {
-	From     int     `json:"from"` // of its arrivals, counted from 0
+	From     int     `json:"from"` // its first arrival, counted from 0
 	Arrivals int     `json:"arrivals"`
 	Test     int     `json:"test"` // test nodes among them
 	Off      Figures `json:"off"`

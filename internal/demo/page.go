@@ -14,15 +14,15 @@ import (
 	"rivulet/internal/replay"
 )
 
-// pageRate is how many arrivals a second are sent while somebody looks at the page, where nothing else is said.
+// pageRate is the default rate of arrivals, a second, that are sent while somebody looks at the page.
 const pageRate = 20
 
 // brokenEvery is after how many arrivals one comes that cannot be predicted, so that there is a dead letter to see.
 const brokenEvery = 150
 
-// Page is [Run] with the live page beside it. opened is told the page's
-// address and those of the services, show is given the figures when the
-// stream is over; then arrivals are sent on at a modest rate until ctx ends, which is no error.
+// Page is [Run] with the live page beside it. opened is told the addresses of the page and of the services; show is
+// given the figures when the stream is over. Then arrivals are sent on at a modest rate until ctx ends, which is no
+// error.
 func Page(ctx context.Context, d *dataset.Dataset, o Options, opened func(url, kafka, redis string),
 	show func(*Report) error) error {
 	outcome, err := prepare(ctx, d, o)

@@ -32,7 +32,7 @@ type Options struct {
 	Linger     time.Duration
 	Rate       float64 // arrivals a second; 0: as fast as Kafka takes them
 	LaterRate  float64 // of the arrivals that Page sends after the stream; 0: 20 a second
-	Partitions int     // of each topic
+	Partitions int     // per topic
 	Labels     bool    // publish the class of each arrival once its prediction was read, and have the consumer compare
 	Progress   *cli.Lines
 	Log        *slog.Logger

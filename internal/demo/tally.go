@@ -35,7 +35,7 @@ type tally struct {
 	order       []string          // ids in the order of their answers
 	predictions int               // records read from the predictions topic
 	tested      int               // answers to test nodes
-	right       int               // of these
+	right       int               // among these
 	deadLetters int
 	first, last time.Time // first arrival sent, last prediction published
 	stages      stages

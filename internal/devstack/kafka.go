@@ -26,7 +26,7 @@ type KafkaOptions struct {
 	AutoCreate bool
 	// TLS, if not nil, makes the brokers speak only TLS.
 	TLS *tls.Config
-	// Users, if there are any, are the only ones who may log in.
+	// Users, if any, are the only users who may log in.
 	Users []KafkaUser
 }
 

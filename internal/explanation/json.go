@@ -18,9 +18,9 @@ type Figure struct {
 	Margin float64 `json:"margin"`
 }
 
-// Term is what a prediction was made of: a feature, a neighbour, or another arrival of a graph batch.
+// Term is a part of a prediction: a feature, a neighbour, or another arrival of a graph batch.
 type Term struct {
-	Name      string    `json:"name,omitempty"`     // of a feature; its position in digits where features have no names
+	Name      string    `json:"name,omitempty"`     // of a feature; its position in digits if features have no names
 	Position  *int      `json:"position,omitempty"` // of a feature
 	ID        string    `json:"id,omitempty"`       // of a neighbour or arrival
 	State     string    `json:"state,omitempty"`    // of a neighbour: known, arrived, unknown or unread
@@ -35,7 +35,7 @@ type Through struct {
 	Share Figure `json:"share"`
 }
 
-// Explanation is the whole of it.
+// Explanation is a prediction with all its terms.
 type Explanation struct {
 	ID            string      `json:"id"`
 	Artifact      string      `json:"artifact"`
@@ -55,7 +55,7 @@ type Explanation struct {
 	Propagation   Propagation `json:"propagation"`
 }
 
-// Propagation says what label or error propagation made of the model's class.
+// Propagation shows the effect of label or error propagation on the class.
 type Propagation struct {
 	Kind       string  `json:"kind"`
 	Before     float64 `json:"before"`

@@ -1,6 +1,6 @@
 // Package featurestore has the features of arrivals that do not bring them, by their ids, in Redis.
 //
-// # What is in Redis
+// # Keys in Redis
 //
 // One string a node, under the key PREFIX followed by the node's id, with nothing between them: features:u-17. The
 // value is in one of the forms that form.FeatureForm has, the same for all keys; which one is a setting, since no
@@ -10,15 +10,15 @@
 //	json      the JSON text that an arrival has under "features": [0.5, 1], {"indices": [3], "values": [2]}, or
 //	          {"named": {"age": 41.5, "country": "DE"}} for an artifact with a schema
 //
-// A key that is not there, or whose value is empty, means that the id has no features. Who writes the keys, and when
-// they expire, is the user's matter; [Store.Put] writes them for trials. The Redis may be another one than that of
-// the rows of M, with a user of its own that needs PING, HELLO and GETRANGE alone.
+// A missing key, or an empty value, means that the id has no features. The user writes the keys and sets their expiry;
+// [Store.Put] writes them for trials. The Redis may be another one than for the rows of M, with a user of its own that
+// needs only PING, HELLO and GETRANGE.
 //
 // # How it is read
 //
-// The features of one batch are one pipelined request, of one GETRANGE an id. Each asks for its share of
-// [answerBytes] only, so that large values cannot make an answer large. Values that are longer than that are asked
-// for again, a few at a time. A value of another type, or one that cannot be read, is a fault of that id alone; a
-// Redis that does not answer is an error of the whole request, which is to be tried again; missing rights and a wrong
-// password are errors that trying again does not cure (mapping.Final).
+// The features of one batch are one pipelined request, of one GETRANGE an id. Each asks for its share of [answerBytes]
+// only, so that large values cannot make an answer large. Values that are longer than that are asked for again, a few
+// at a time. A value of another type, or one that cannot be read, is a fault of that id alone; a Redis that does not
+// answer is an error of the whole request, which the caller tries again; missing rights and a wrong password are errors
+// that trying again does not cure (mapping.Final).
 package featurestore

@@ -14,7 +14,7 @@ type Entry struct {
 	Value []byte
 }
 
-// Put writes entries, over what is stored under their ids, in one request. They expire after ttl; 0: never.
+// Put writes entries in one request, over the values of their ids. They expire after ttl; 0: never.
 func (s *Store) Put(ctx context.Context, entries []Entry, ttl time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
 	defer cancel()

@@ -20,7 +20,7 @@ const (
 	answerBytes   = 16 << 20
 )
 
-// Options say what a store is.
+// Options describe a store.
 type Options struct {
 	Client mapping.Client   // the caller's to close
 	Prefix string           // before each id
@@ -120,7 +120,7 @@ func (s *Store) limit() int {
 	return maxString
 }
 
-// value is what is stored under a key: a text, which is empty where there is none, or another type.
+// value is a key's value: a text, empty if there is none, or the fault of another type.
 type value struct {
 	text string
 	bad  error
@@ -157,7 +157,7 @@ func (s *Store) values(ctx context.Context, ids []string, bytes int) ([]value, e
 // otherType reports whether the value of a key is no string.
 func otherType(err error) bool { return redis.HasErrorPrefix(err, "WRONGTYPE ") }
 
-// decode reads a value, or says what is wrong with it.
+// decode reads a value, or names its fault.
 func (s *Store) decode(id string, v value, into *event.Features) *event.FieldError {
 	place := "the value of " + s.o.Prefix + short(id)
 	switch {

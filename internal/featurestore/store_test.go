@@ -62,7 +62,8 @@ func read(t testing.TB, s *Store, ids ...string) ([]*event.Features, []string, e
 	return into, reasons, err
 }
 
-// What is put is read; what is not there, is damaged or is of another type is the fault of its id alone.
+// Read gives the features that Put has written; a value that is missing, damaged or of another type is the fault of its
+// id alone.
 func TestRead(t *testing.T) {
 	for name, client := range servers(t) {
 		s := store(t, client, form.FeaturesJSON, 100)

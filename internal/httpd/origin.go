@@ -12,7 +12,7 @@ import (
 // name of its own that its DNS points here (DNS rebinding).
 type Origin struct {
 	TLS bool // the server has TLS
-	// Hosts are names under which the server is reached, beside those that no other site can have.
+	// Hosts are names of the server, beside the names that no other site can have.
 	Hosts []string
 }
 

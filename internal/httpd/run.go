@@ -17,9 +17,9 @@ type Options struct {
 	Handler     http.Handler
 	TLS         *tls.Config // nil: HTTP
 	Header      time.Duration
-	Body        time.Duration // of a body that the handler does not read; a handler that reads may set another deadline
+	Body        time.Duration // for a body that the handler does not read; a handler that reads may set another deadline
 	Write       time.Duration // from the header to the end of the answer
-	Drain       time.Duration // of a stop
+	Drain       time.Duration // for a stop
 	HeaderBytes int
 	Connections int                      // with a request at the same time; a few more are for health
 	Health      func(*http.Request) bool // reports whether a request asks for health
@@ -81,7 +81,7 @@ func (d *door) handler(o *Options) http.Handler {
 		free := d.begin(c)
 		defer d.end(c)
 		if r.ContentLength != 0 {
-			// net/http reads what a handler has left of a body before it answers, by this deadline.
+			// net/http reads the rest of a body before it answers, by this deadline.
 			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(o.Body))
 		}
 		if !free && !o.Health(r) {

@@ -4,14 +4,14 @@
 //	graph <- infer <- artifact <- mapping <- serving      the artifact's way into a consumer
 //	graph <- infer <- artifact, dataset <- trainer        the way to an artifact; it never sees serving
 //	event                                                 the wire contract; imports no other package
-//	kafka/{balance,retry,wire} <- kafka                   all that knows kafka-go, below all others
+//	kafka/{balance,retry,wire} <- kafka                   the only importers of kafka-go, below all others
 //	event, infer, graph, kafka <- consumer                the path of a record, with interfaces that it declares itself
 //	event, kafka <- producer                              never consumer
 //	config <- internal/app                                settings become running parts
 //	internal/refresh, internal/replay                     run by commands and the demo; they see no settings
 //
-// Wiring is for cmd and internal/demo, a command's body, alone: config, internal/app, internal/devstack,
-// internal/cli, internal/refresh and internal/replay are imported by them, and config by internal/app.
+// Wiring is for cmd and internal/demo, a command's body, alone: only they import config, internal/app,
+// internal/devstack, internal/cli, internal/refresh and internal/replay; internal/app imports config, too.
 //
 // The path of a record has rules of its own: two functions on one screen, no functions handed down, a line
 // on the map for each file.

@@ -12,11 +12,11 @@
 //
 // The files:
 //
-//	observer.go                the consumer's events, passed on to what follows
+//	observer.go                the consumer's events, passed on to the parts below
 //	metrics.go                 counters, gauges and histograms
 //	arrivals.go, losses.go     counts that rows of arrivals and of M keep themselves
 //	lag.go                     how far the consumer is behind in each partition
-//	drift.go                   predictions and features of a window beside those of training
+//	drift.go                   predictions and features of a window, compared with training's
 //	labels.go                  predictions beside labels that come later
 //	health.go                  whether the loop moves and the consumer takes part in its group
 //	serve.go                   the port of metrics and health
@@ -91,5 +91,5 @@
 // expects of counters that restart.
 //
 // A loop that reads, retries or delivers is alive: an outage of Kafka or Redis does not fail /healthz. A consumer
-// that has no partition has nothing to do and is alive, too.
+// without a partition has nothing to do and is alive, too.
 package observe

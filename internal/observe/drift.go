@@ -9,8 +9,7 @@ import (
 	"rivulet/consumer"
 )
 
-// Reference holds the figures with which a stream is compared: an artifact's own and those of the
-// model that is served.
+// Reference holds the figures with which a stream is compared: the artifact's, and the serving model's.
 type Reference struct {
 	artifact.Reference
 	Model string
@@ -29,7 +28,7 @@ type block struct {
 	neighbours, unknown      int
 	confidence               float64
 	classes, norms, nonZeros []int
-	named                    map[string][]int // of the features that the reference names
+	named                    map[string][]int // places of the reference's named features
 }
 
 // drift compares the stream with the reference of the version that serves it.

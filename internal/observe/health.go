@@ -22,14 +22,14 @@ type health struct {
 	lastSign   time.Time
 	inGroup    bool
 	partitions int
-	stalled    time.Time // when a batch in hand began to wait for something; zero: none waits
-	stalledBy  string    // what it waits for, and why
+	stalled    time.Time // when a batch began to wait for something; zero: none waits
+	stalledBy  string    // the thing that it waits for, and the error
 }
 
 // readyWithin is how long a stream may stand before the consumer is not ready.
 const readyWithin = 30 * time.Second
 
-// batchStages are the stages that wait with a batch in hand: it is delivered once the wait is over.
+// batchStages are the stages in which a batch waits; it is delivered once the wait is over.
 var batchStages = []string{consumer.StageLookup, consumer.StageRows, consumer.StageStore, consumer.StagePublish}
 
 // retried notes that an attempt failed and will be repeated.

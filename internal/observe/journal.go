@@ -21,9 +21,8 @@ const (
 	shownEvery   = time.Minute
 )
 
-// Journal writes what happens to batches to the log: at level debug a line a batch, at level warn a line a dead
-// letter, the first ten of a minute and then how many more there were, and a summary at the end. It is safe for
-// concurrent use and has no goroutine.
+// Journal logs batches: at level debug a line a batch, at level warn a line a dead letter, the first ten of a minute
+// and then the number of further ones, and a summary at the end. It is safe for concurrent use and has no goroutine.
 type Journal struct {
 	consumer.NopObserver
 	log   *slog.Logger
@@ -37,7 +36,7 @@ type Journal struct {
 	hidden map[string]int
 }
 
-// totals are what the summary says.
+// totals are the figures of the summary.
 type totals struct {
 	batches, records, predictions, deadLetters, degraded, generations, retries int
 }
@@ -52,7 +51,7 @@ func NewJournal(log *slog.Logger, clock consumer.Clock) *Journal {
 	return &Journal{log: log, clock: clock, begun: clock.Now(), hidden: map[string]int{}}
 }
 
-// Batch writes the line of a batch and those of its dead letters.
+// Batch writes the line of a batch and the lines of its dead letters.
 func (j *Journal) Batch(s consumer.BatchStats) {
 	now := j.clock.Now()
 	j.mu.Lock()
@@ -126,8 +125,8 @@ func (j *Journal) Retry(string, error) {
 	j.mu.Unlock()
 }
 
-// Summary writes the last line: what the consumer did since the journal was made, and with which error
-// it ends, if it is not nil.
+// Summary writes the last line: the totals since the journal was made, and the error with which the consumer ends, if
+// any.
 func (j *Journal) Summary(err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

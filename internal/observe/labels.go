@@ -210,8 +210,8 @@ func newRecent[V any](o LabelOptions) *recent[V] {
 	return &recent[V]{ttl: o.TTL, by: map[string]labelMemory[V]{}, order: make([]place, 0, o.Remember)}
 }
 
-// put remembers a value, and removes the oldest one if there is no room. lost reports that this, or an earlier value
-// of the same id, was still waiting.
+// put remembers a value, and removes the oldest one if there is no room. lost reports that the removed value, or an
+// earlier value of the same id, was still waiting.
 func (r *recent[V]) put(id string, v V, now time.Time) (lost bool) {
 	_, lost = r.by[id]
 	r.count++

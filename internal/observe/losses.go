@@ -6,7 +6,7 @@ import (
 	"rivulet/mapping"
 )
 
-// lossesCollector collects the counts of what of M Redis damaged or lost.
+// lossesCollector collects the counts of rows of M that Redis damaged or lost.
 func lossesCollector(stats func() mapping.LossStats) prometheus.Collector {
 	damaged := prometheus.NewDesc(namespace+"_damaged_rows_total",
 		"Rows of M that were asked for and are damaged in Redis, each time.", nil, nil)

@@ -260,7 +260,7 @@ func (c collectorFunc) Describe(ch chan<- *prometheus.Desc) {
 
 func (c collectorFunc) Collect(ch chan<- prometheus.Metric) { c.collect(ch) }
 
-// readiness is what /readyz answers, for alerts.
+// readiness is the answer of /readyz as a metric, for alerts.
 func readiness(ready func() error) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Name: "ready",
 		Help: "1 if /readyz answers that the consumer is ready, 0 if not."}, func() float64 {

@@ -16,25 +16,25 @@ import (
 type Options struct {
 	// Version returns the name of the artifact that is served; "" before the first one is loaded. Required.
 	Version func() string
-	// Classes returns the names of the classes of that artifact; nil: they are not known before they are predicted.
+	// Classes returns the class names of that artifact; nil: they are not known before they are predicted.
 	Classes func() []string
 	// Cache returns the counts of the cache of the version that is served; nil: no cache metrics.
 	Cache func() mapping.CacheStats
-	// Losses returns the counts of rows and buckets of M that Redis damaged or lost; nil: no metrics of them.
+	// Losses returns the counts of rows and buckets of M that Redis damaged or lost; nil: no such metrics.
 	Losses func() mapping.LossStats
-	// Rollbacks returns how many versions the consumer has gone back from; nil: no metric of them.
+	// Rollbacks returns how many versions the consumer has gone back from; nil: no such metric.
 	Rollbacks func() uint64
 	// Reference returns the figures of training by the name of a version; false if they are not known. nil: they
 	// never are.
 	Reference func(version string) (Reference, bool)
-	// Arrivals returns the counts of rows of arrivals of the version that is served; ok is false if arrivals get
-	// none. nil: no metrics of them.
+	// Arrivals returns the counts of rows of arrivals of the serving version; ok is false if arrivals get none. nil: no
+	// such metrics.
 	Arrivals func() (stats arrivals.Stats, ok bool)
 	// Labels, if not nil, lets predictions be compared with labels.
 	Labels *LabelOptions
 	// Clock is the consumer's; nil: the machine's.
 	Clock consumer.Clock
-	// NoGroup says that the arrivals come from no consumer group: who has an artifact is ready.
+	// NoGroup says that the arrivals come from no consumer group: a loaded artifact then suffices to be ready.
 	NoGroup bool
 	// StallAfter is how long a consumer with partitions may be silent before /healthz fails; 0: two minutes.
 	StallAfter time.Duration
@@ -74,7 +74,7 @@ func New(opts Options) *Observer {
 	return o
 }
 
-// Registry returns the registry of the metrics, so that others can add theirs.
+// Registry returns the registry of the metrics, so that others can add metrics.
 func (o *Observer) Registry() *prometheus.Registry { return o.metrics.registry }
 
 // Batch counts a delivered batch.

@@ -69,8 +69,8 @@ func Listen(ctx context.Context, address string) (net.Listener, error) {
 	return listener, nil
 }
 
-// Serve answers until ctx ends, which is no error, and closes the listener. hosts are names under which the port is
-// reached, beside those of local networks.
+// Serve answers until ctx ends, which is no error, and closes the listener. hosts are names of the port's machine
+// beside its names in local networks.
 func (o *Observer) Serve(ctx context.Context, listener net.Listener, hosts []string) error {
 	return httpd.Run(ctx, listener, httpd.Options{Name: "metrics and health", Handler: o.local(httpd.Origin{Hosts: hosts}),
 		Header: readTimeout,

@@ -17,7 +17,7 @@ import (
 	"rivulet/kafka"
 )
 
-// Bounds of what an answer lists; the rest is summed up.
+// Bounds of the lists in an answer; the rest is summed up.
 const (
 	scoresShown = 12
 	termsShown  = 40
@@ -30,7 +30,7 @@ type Answer struct {
 	Place         *Place          `json:"place,omitempty"`     // in the topic; null: the arrival was written on the page
 	Published     *Sample         `json:"published,omitempty"` // the prediction on its topic, where the page still has it
 	Arrival       json.RawMessage `json:"arrival,omitempty"`   // in Rivulet's own JSON
-	Probability   float32         `json:"probability"`         // as it is published
+	Probability   float32         `json:"probability"`         // as published
 	Abstained     bool            `json:"abstained"`
 	Degraded      bool            `json:"degraded"`
 	Known         int             `json:"known"`
@@ -114,7 +114,7 @@ func answerOf(e *consumer.ExplainedArrival) *Answer {
 	return a
 }
 
-// shorten returns the first terms of a list, and what the others add up to.
+// shorten returns the first terms of a list, and the sum of the others.
 func shorten(terms []explanation.Term, of []explain.Term) ([]explanation.Term, Rest) {
 	shown := min(len(terms), termsShown)
 	rest := explain.Explanation{Features: of[shown:]}
@@ -181,7 +181,7 @@ func (p *Page) written(ctx context.Context, rec *kafka.Record) json.RawMessage {
 	if v == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience) // of features by id
+	ctx, cancel := context.WithTimeout(ctx, patience) // for features by id
 	defer cancel()
 	p.asking.Lock()
 	defer p.asking.Unlock()

@@ -12,8 +12,8 @@ import (
 const (
 	deadKept    = 60      // the newest dead letters
 	valueShown  = 4 << 10 // bytes of a record's value
-	detailShown = 1 << 10 // bytes of what is wrong with it
-	mostReasons = 16      // Rivulet has fewer; who else writes to the topic must not cost memory
+	detailShown = 1 << 10 // bytes of the reason's detail
+	mostReasons = 16      // Rivulet has fewer; another writer to the topic must not cost memory
 	otherReason = "other"
 )
 
@@ -21,14 +21,14 @@ const (
 type DeadLetter struct {
 	Reason    string `json:"reason"`
 	Detail    string `json:"detail"`
-	Field     string `json:"field"` // that the detail begins with, "" for none
+	Field     string `json:"field"` // with which the detail begins, "" for none
 	Key       string `json:"key"`
-	Topic     string `json:"topic"` // of the record, and its place there
+	Topic     string `json:"topic"` // topic and place of the record
 	Partition int    `json:"partition"`
 	Offset    int64  `json:"offset"`
 	Time      int64  `json:"time"`  // of the dead letter, ms since 1970
 	Value     string `json:"value"` // its beginning; "" if it is no text
-	Bytes     int    `json:"bytes"` // of the whole value
+	Bytes     int    `json:"bytes"` // bytes of the whole value
 	Binary    bool   `json:"binary,omitempty"`
 }
 
@@ -84,7 +84,7 @@ func fieldOf(detail string) string {
 // deadLetters counts dead letters by their reasons over time.
 type deadLetters struct {
 	newest  ring[DeadLetter]
-	reasons []string               // as they came
+	reasons []string               // in the order in which they came
 	totals  [mostReasons]int       // since the page reads
 	minutes [span / 10]reasonBlock // of ten seconds each
 }
@@ -126,10 +126,10 @@ func (l *deadLetters) index(reason string) int {
 	return len(l.reasons) - 1
 }
 
-// DeadLetters is what the page shows of them.
+// DeadLetters is the page's view of dead letters.
 type DeadLetters struct {
 	Reasons []Reason     `json:"reasons"`
-	Time    []int64      `json:"time"` // of each block of ten seconds, seconds since 1970
+	Time    []int64      `json:"time"` // start of each block of ten seconds, seconds since 1970
 	Newest  []DeadLetter `json:"newest"`
 }
 

@@ -1,27 +1,27 @@
-// Package page is the live page: what the topics and the versions look like now, one arrival taken apart, and answers
-// to arrivals that are written by hand.
+// Package page is the live page: the present state of topics and versions, one arrival taken apart, and answers to
+// arrivals that are written by hand.
 //
-// A [Page] is a process of its own beside the consumers. It is assigned all partitions, joins no group, commits
-// nothing and reads committed records only. Its files (static) are HTML, styles and modules as they are sent; there
-// is no build step, and nothing comes from elsewhere. All data are JSON below /api/.
+// A [Page] is a process of its own beside the consumers. It is assigned all partitions, joins no group, commits nothing
+// and reads committed records only. Its files (static) are HTML, styles and modules, served as they are; there is no
+// build step, and nothing comes from elsewhere. All data are JSON below /api/.
 //
 //	page.go      the parts, and their life         http.go      requests and answers
-//	guard.go     who may ask                       watch.go     the loops that follow topics
-//	tally.go     all that is known of the stream   series.go    by the second
+//	guard.go     rights to ask                     watch.go     the loops that follow topics
+//	tally.go     the stream's figures             series.go    by the second
 //	samples.go   which predictions are samples     window.go    classes, confidence and drift
 //	dead.go      dead letters                      labels.go    accuracy by labels
-//	answer.go    one arrival                       versions.go  what serves where, activating
+//	answer.go    one arrival                       versions.go  versions and consumers, activating
 //	plane.go     S in the plane                    form.go      forms of predictions
 //
-// # What is counted, and what is sampled
+// # Counts and samples
 //
 // Rates and totals are exact: they are differences of the offsets at which the partitions end, looked at twice a
 // second. (In transactions each partition that was written to has one more offset, of the transaction's end.) The lag
-// is the partition's end less what the group has committed.
+// is the partition's end less the group's committed offset.
 //
-// Everything else is of samples. Predictions are read whole, but only the samples are decoded: those for which a hash
-// of the arrival's place ends with so many zeros that 150 to 300 a second are left. Where a partition runs more than
-// backlog records ahead, the page passes over what is older and says how many that were.
+// Everything else is of samples. Predictions are read whole, but only the samples are decoded: a prediction is one if a
+// hash of its arrival's place ends with so many zeros that 150 to 300 a second are left. If a partition runs more than
+// backlog records ahead, the page passes over the older ones and shows their number.
 //
 // Latency to publish is the timestamp of the prediction's record less the arrival's ingest time: from the time that the
 // arrival's producer, or its broker, gave it, to when the consumer made the prediction's record.

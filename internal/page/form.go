@@ -8,8 +8,8 @@ import (
 	"rivulet/kafka"
 )
 
-// formOf returns how a prediction was written, and its payload: in the Confluent wire format that is what follows the
-// schema's id and, in Protobuf, the place of the message. Rivulet writes its predictions by its own schemas.
+// formOf returns a prediction's codec and its payload: in the Confluent wire format the bytes behind the schema's id
+// and, in Protobuf, behind the place of the message. Rivulet writes its predictions by its own schemas.
 func formOf(rec *kafka.Record) (event.Codec, []byte, error) {
 	contentType := form.ContentTypeOf(rec.Headers)
 	for name, head := range map[string]int{"json": 5, "avro": 5, "protobuf": 6} {

@@ -9,20 +9,20 @@ import (
 	"rivulet/internal/httpd"
 )
 
-// Guard says who may ask.
+// Guard decides who may ask.
 type Guard struct {
 	// Hosts are the values of the Host header under which the page is reached, such as localhost:9466. Others are
 	// refused, so that no other site's name can be made to point here.
 	Hosts []string
 	// TLS says that the page is served over https.
 	TLS bool
-	// Tokens are what requests for data must have one of as their bearer token; nil: none is asked for.
+	// Tokens are the bearer tokens that requests for data need; nil: they need none.
 	Tokens Tokens
 }
 
 // Tokens says which bearer tokens are taken.
 type Tokens interface {
-	// Takes reports whether a token is one of them, in a time that does not tell how much of it is right.
+	// Takes reports whether a token is valid, in a time that does not tell how much of it is right.
 	Takes(token string) bool
 }
 

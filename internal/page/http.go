@@ -61,7 +61,7 @@ func (f plain) Open(name string) (fs.File, error) {
 	return file, nil
 }
 
-// About is what does not change while the page runs.
+// About has the facts that do not change while the page runs.
 type About struct {
 	Topics  Topics `json:"topics"`
 	Group   string `json:"group"`
@@ -131,10 +131,10 @@ func refuse(w http.ResponseWriter, status int, reason, detail string) {
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // who has gone needs no answer
+	_ = json.NewEncoder(w).Encode(v) // a client that has gone needs no answer
 }
 
-// readJSON reads the body of a request, and answers it where that is not what is wanted.
+// readJSON reads the body of a request; if that is not the wanted JSON, it answers the request.
 func readJSON(w http.ResponseWriter, r *http.Request, v any) bool {
 	body, ok := readBody(w, r)
 	if !ok {

@@ -9,14 +9,14 @@ type Accuracy struct {
 	Right   int    `json:"right"`
 }
 
-// Bounds of what waits for labels, and of the versions whose accuracy is kept.
+// Bounds of predictions that wait for labels, and of the versions whose accuracy is kept.
 const (
 	labelsWait   = 1 << 16
 	versionsKept = 32
 )
 
-// accuracies compares the samples with labels. Labels of arrivals that are no samples find nothing, and so do those
-// that come before their predictions.
+// accuracies compares the samples with labels. A label of an arrival that is no sample finds nothing, nor does one that
+// comes before its prediction.
 type accuracies struct {
 	waiting  map[uint64]pendingLabel // by the hash of the id
 	order    []uint64
@@ -65,7 +65,7 @@ func (a *accuracies) label(l *event.Label) {
 	}
 }
 
-// of returns the counts of a version, and forgets the oldest version where there are too many.
+// of returns the counts of a version; if there are too many versions, it forgets the oldest.
 func (a *accuracies) of(version string) *Accuracy {
 	for k := range a.versions {
 		if a.versions[k].Version == version {

@@ -38,20 +38,20 @@ type Topics struct {
 	DeadLetters string `json:"dead_letters"`
 }
 
-// Options are the parts of a page. Those without a comment on nil are required.
+// Options are the parts of a page. Parts without a comment on nil are required.
 type Options struct {
 	Topics                             Topics
 	Arrivals, Predictions, DeadLetters *kafka.Reader
 	Labels                             *kafka.Reader // nil: no labels are read
-	LabelForms                         *form.Reader  // of labels; nil without Labels
+	LabelForms                         *form.Reader  // nil without Labels
 	Group                              string        // whose lag is shown
 	History                            time.Duration // how far back the page begins
 	Versions                           Source
 	Publications                       Publications // nil: an artifact is pinned, and Redis not used
 	Activator                          Activator    // nil: nobody may activate a version here
-	// Records explains arrivals as they stand in their topic, Tried those that were written on the page, in Rivulet's own
-	// JSON. Both have the page's own memory. Decoder and LitDecoder decode arrivals by the rules of Records; the second is
-	// for those that light up on the map.
+	// Records explains arrivals as they stand in their topic, Tried arrivals that were written on the page, in Rivulet's
+	// own JSON. Both have the page's own memory. Decoder and LitDecoder decode arrivals by the rules of Records; the
+	// second serves the arrivals that light up on the map.
 	Records, Tried *consumer.Pipeline
 	Decoder        *consumer.Decoder
 	LitDecoder     *consumer.Decoder
@@ -102,8 +102,8 @@ func (p *Page) Run(ctx context.Context, listener net.Listener) error {
 
 // Times of the server.
 const (
-	readTimeout     = 10 * time.Second       // of a header, and of a body
-	unreadBody      = 500 * time.Millisecond // of a request that is refused by its header
+	readTimeout     = 10 * time.Second       // for a header, and for a body
+	unreadBody      = 500 * time.Millisecond // for the body of a request that is refused by its header
 	writeTimeout    = 30 * time.Second
 	connections     = 256 // with a request at the same time
 	shutdownTimeout = 3 * time.Second

@@ -358,7 +358,7 @@ func TestAnArrivalIsTakenApart(t *testing.T) {
 	if d := sum - byID.Logit.Margin; d > 1e-4 || d < -1e-4 {
 		t.Errorf("the shares add up to %g, want the lead of %g", sum, byID.Logit.Margin)
 	}
-	// What is written on the page has the same answer; what is changed has another.
+	// The arrival, written on the page, has the same answer; a changed one has another.
 	tried := func(body string) (a Answer) {
 		w := b.ask(http.MethodPost, "/api/try", body)
 		if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil || w.Code != http.StatusOK {

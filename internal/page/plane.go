@@ -13,14 +13,14 @@ import (
 
 const (
 	litKept    = 256              // arrivals that light up
-	litEach    = 100              // of one look
+	litEach    = 100              // per look
 	litBacklog = 400              // records of a partition that may be ahead
 	litFor     = 10 * time.Second // how long after the last request arrivals are still followed
 )
 
 // Plane is S in the plane.
 type Plane struct {
-	Version string    `json:"version"` // that serves; "": none yet
+	Version string    `json:"version"` // the serving one; "": none yet
 	There   bool      `json:"there"`   // its artifact has a map
 	Nodes   int       `json:"nodes"`
 	XY      []float32 `json:"xy"` // pairs
@@ -58,7 +58,7 @@ func (p *Page) plane(w http.ResponseWriter, _ *http.Request) {
 type Node struct {
 	Node     int      `json:"node"`
 	Mass     float32  `json:"mass"`
-	Shares   []Share  `json:"shares"` // of the classes behind it, the largest ones
+	Shares   []Share  `json:"shares"` // the largest classes behind the node
 	Rest     Share    `json:"rest"`
 	Others   int      `json:"others"`
 	Heaviest []Weight `json:"heaviest"` // nodes of T; null: the map has no ids
@@ -128,7 +128,7 @@ type Lit struct {
 	Class int     `json:"class"` // predicted; -1: not seen yet
 }
 
-// LitArrivals are those that attached after the ones that the page has, oldest first.
+// LitArrivals are the arrivals that attached after those that the page has, oldest first.
 type LitArrivals struct {
 	Version string `json:"version"`
 	Lit     []Lit  `json:"lit"`
@@ -159,7 +159,7 @@ func (p *Page) planeArrivals(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, out)
 }
 
-// lit is what is known of arrivals that light up; the page's mu guards it.
+// lit holds the arrivals that light up; the page's mu guards it.
 type lit struct {
 	asked time.Time // when somebody asked last
 	ring  ring[Lit]

@@ -9,7 +9,7 @@ import (
 	"rivulet/kafka"
 )
 
-// Bounds of what is remembered of predictions.
+// Bounds of the memory of predictions.
 const (
 	feedLength  = 512     // samples, for the page's feed
 	placesKept  = 1 << 17 // places of arrivals by the hash of their key
@@ -26,7 +26,7 @@ func mix(partition int, offset int64) uint64 {
 	return z ^ z>>31
 }
 
-// chance is which share of the arrivals are samples: those whose hash ends with as many zeros.
+// chance sets the share of arrivals that are samples: arrivals whose hash ends with as many zeros.
 type chance int
 
 // chanceFor returns the chance by which a rate gives about as many samples a second as are wanted.
@@ -70,7 +70,7 @@ func sampleOf(p *event.Prediction, at time.Time) Sample {
 	return s
 }
 
-// shown returns a copy of a text that is not longer than what a page shows of one.
+// shown returns a copy of a text, cut to the length that a page shows.
 func shown(text string) string { return cut(text, idShown) }
 
 // cut returns a copy of a text of at most so many bytes and an ellipsis.

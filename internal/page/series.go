@@ -17,9 +17,9 @@ type series struct {
 
 // second is one second of the stream.
 type second struct {
-	unix       int64               // which second it is; 0: none yet
+	unix       int64               // the second; 0: none yet
 	rates      [3]float32          // arrivals, predictions and dead letters a second; NaN: not known
-	latencies  *quantile.Histogram // of the predictions that were sampled; nil: none
+	latencies  *quantile.Histogram // of the sampled predictions; nil: none
 	samples    int                 // how many these are
 	confidence float64             // the sum of their probabilities
 }
@@ -38,7 +38,7 @@ func (s *series) at(t, now time.Time) *second {
 	return b
 }
 
-// Columns are the series as the page draws it, oldest second first. What is not known is null.
+// Columns are the series as the page draws it, oldest second first. Unknown values are null.
 type Columns struct {
 	Time       []int64    `json:"time"` // seconds since 1970
 	In         []*float32 `json:"in"`   // a second

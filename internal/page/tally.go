@@ -27,7 +27,7 @@ const swapAfter = 10 * time.Second
 
 const marksKept = 64
 
-// tally is what the page knows of the stream. Its memory is bounded, whatever the stream brings.
+// tally holds the stream's figures. Its memory is bounded, whatever the stream brings.
 type tally struct {
 	now func() time.Time
 
@@ -95,7 +95,7 @@ func (t *tally) looked(of topic, name string, s kafka.Sight, at time.Time) {
 		t.mark(at, "topic "+name+" was made anew")
 		before = 0
 	}
-	if since.IsZero() || at.Sub(since) > 3*time.Second { // nobody knows how they are spread over an outage
+	if since.IsZero() || at.Sub(since) > 3*time.Second { // after an outage nobody knows how they were spread over it
 		t.from[of], t.ended[of] = total, at
 		return
 	}
@@ -202,7 +202,7 @@ func (t *tally) forget() {
 	delete(t.served, oldest)
 }
 
-// committed takes what the group has committed.
+// committed takes the group's committed offsets.
 func (t *tally) committed(offsets kafka.Offsets) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -218,7 +218,7 @@ func (t *tally) committed(offsets kafka.Offsets) {
 	slices.SortFunc(t.lag, func(a, b Lag) int { return a.Partition - b.Partition })
 }
 
-// Stream is what the view of the stream shows.
+// Stream is the page's view of the stream.
 type Stream struct {
 	Now     int64          `json:"now"` // by this process's clock, ms since 1970
 	Columns Columns        `json:"columns"`
@@ -246,7 +246,7 @@ type LatencyFigures struct {
 // feedSent is the most samples of one answer.
 const feedSent = 200
 
-// stream returns the view; the seconds and the samples after those that the page has.
+// stream returns the view: the seconds and the samples after those that the page has.
 func (t *tally) stream(afterSecond int64, afterSample uint64, m *artifact.Manifest, model string) Stream {
 	t.mu.Lock()
 	defer t.mu.Unlock()

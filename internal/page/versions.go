@@ -22,9 +22,9 @@ func (p *Page) list(ctx context.Context) error {
 	return nil
 }
 
-// Versions is what the view of the versions shows.
+// Versions is the page's view of the versions.
 type Versions struct {
-	Pinned      string        `json:"pinned"` // the version of a pinned artifact; "": Redis says what serves
+	Pinned      string        `json:"pinned"` // the pinned artifact's version; "": CURRENT in Redis decides
 	Current     string        `json:"current"`
 	Listed      bool          `json:"listed"` // Redis has answered
 	CanActivate bool          `json:"can_activate"`
@@ -48,7 +48,7 @@ type VersionView struct {
 	Trained       *float64  `json:"trained"`  // percent of the validation nodes; null: not known
 }
 
-// versionsView returns the versions that Redis has, and those that predicted.
+// versionsView returns the versions in Redis, and the versions that predicted.
 func (p *Page) versionsView() Versions {
 	v := Versions{Versions: []VersionView{}, CanActivate: p.o.Activator != nil, Status: p.status()}
 	current := p.o.Versions.Current()
@@ -100,7 +100,7 @@ func (p *Page) versionsView() Versions {
 // activation is a request to point CURRENT at another version.
 type activation struct {
 	Version string `json:"version"`
-	Expect  string `json:"expect"` // that CURRENT names, as whoever asks has seen it
+	Expect  string `json:"expect"` // CURRENT, as the user has seen it
 }
 
 // activate answers an activation.
@@ -122,7 +122,7 @@ func (p *Page) activate(w http.ResponseWriter, r *http.Request) {
 		p.tally.mu.Lock()
 		p.tally.mark(p.tally.now(), "CURRENT was moved here from "+a.Expect+" to "+a.Version)
 		p.tally.mu.Unlock()
-		_ = p.list(r.Context()) // the next look says it otherwise
+		_ = p.list(r.Context()) // the next look reports it, too
 		writeJSON(w, http.StatusOK, a)
 		return
 	case errors.As(err, &conflict):

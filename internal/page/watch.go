@@ -12,11 +12,11 @@ import (
 // How often the topics are looked at.
 const (
 	every       = 500 * time.Millisecond
-	backlog     = 20_000 // records of a partition that may be ahead; those before are left out
+	backlog     = 20_000 // records of a partition that may be ahead; earlier ones are left out
 	historyStep = 10 * time.Second
 )
 
-// watch follows the topics until ctx ends. What fails is said on the page and tried again.
+// watch follows the topics until ctx ends. Failures are shown on the page and tried again.
 func (p *Page) watch(ctx context.Context) {
 	var wait sync.WaitGroup
 	defer wait.Wait()
@@ -131,7 +131,7 @@ func (f *follower) history(ctx context.Context, from, to time.Time) error {
 	return nil
 }
 
-// readLag reads what the group has committed.
+// readLag reads the group's committed offsets.
 func (p *Page) readLag(ctx context.Context) error {
 	offsets, err := p.o.Arrivals.Committed(ctx, p.o.Group)
 	if err == nil {
@@ -180,7 +180,7 @@ func (p *Page) poll(ctx context.Context, name string, pause time.Duration, work 
 // patience is how long one look may take.
 const patience = 10 * time.Second
 
-// Status says what is amiss.
+// Status lists the page's troubles.
 type Status struct {
 	Troubles []Trouble `json:"troubles"`
 }

@@ -12,13 +12,13 @@ import (
 const (
 	windowBlocks = 30
 	blockSeconds = 10
-	mostClasses  = 1 << 12 // those beyond are counted together
+	mostClasses  = 1 << 12 // classes beyond are counted together
 )
 
 // window counts the samples of one version.
 type window struct {
 	version string
-	names   []string // of the classes, by index, as predictions have them
+	names   []string // class names by index, as in predictions
 	blocks  [windowBlocks]block
 }
 
@@ -62,10 +62,10 @@ type Drift struct {
 	Samples    int      `json:"samples"`
 	Confidence *float32 `json:"confidence"`
 	Unknown    *float32 `json:"unknown"` // share of the neighbours
-	// What training says of its validation nodes; null where the artifact does not say it, or is not known.
+	// Training's figures of its validation nodes; null if the artifact lacks them, or is not known.
 	TrainedConfidence *float32 `json:"trained_confidence"`
 	TrainedUnknown    *float32 `json:"trained_unknown"`
-	// Distance is the total variation distance of the predicted classes from those of training, 0 to 1.
+	// Distance is the total variation distance between the predicted classes and training's, 0 to 1.
 	Distance *float32 `json:"distance"`
 	Classes  []Share  `json:"classes"` // the largest ones
 	Rest     Share    `json:"rest"`    // the others together

@@ -119,7 +119,7 @@ func serve(b *artifact.Bundle, answers []trainer.Answer, l consumer.Limits, r *r
 	return pinned{version}, err
 }
 
-// compare decodes records and predicts them, and compares what it gets with the answers.
+// compare decodes records and predicts them, and compares the predictions with the answers.
 func compare(ctx context.Context, version pinned, answers []trainer.Answer, records []kafka.Record,
 	l consumer.Limits) error {
 	decoder := consumer.NewDecoder(form.Reader{}, l)
@@ -162,7 +162,7 @@ func compare(ctx context.Context, version pinned, answers []trainer.Answer, reco
 	return nil
 }
 
-// sameArrival compares what was decoded with what the trainer's model has read.
+// sameArrival compares a decoded arrival with the trainer's node.
 func sameArrival(of *trainer.Answer, a *event.Arrival) error {
 	if a.ID != of.ID {
 		return fmt.Errorf("id is %q at a consumer and %q at the trainer", a.ID, of.ID)
@@ -196,7 +196,7 @@ func row(width int, f event.Features) []float32 {
 	return out
 }
 
-// predictions keeps what a batch delivers.
+// predictions keeps the output of a batch.
 type predictions struct {
 	records []event.Prediction
 	dead    string // the first dead letter

@@ -76,7 +76,7 @@ func train(t *testing.T, d *dataset.Dataset) *trainer.Outcome {
 
 var standard = consumer.Limits{Edges: 10000, IDBytes: 1024, RecordBytes: 1 << 20}
 
-// What a run answers offline is what the consumer's path answers, whatever the form of the features and the engine.
+// A run's offline answers are the same as the consumer's path gives, whatever the form of the features and the engine.
 func TestConsumersAnswerAsTheTrainer(t *testing.T) {
 	for name, data := range map[string]func(*testing.T) *dataset.Dataset{"dense": small, "sparse": sparse, "named": named} {
 		engines := map[string]func() (*trainer.Outcome, error){

@@ -10,9 +10,9 @@ import (
 	"rivulet/internal/replay"
 )
 
-// Limits looks for nodes that consumers with these limits would refuse. Those that no setting lets through are an
-// error. The others are warnings, one for each kind, with a node and what to set: held-out nodes that have too many
-// edges or too large a record, and nodes of any role whose id is too long, as arrivals name their neighbours.
+// Limits looks for nodes that consumers with these limits would refuse. Nodes that no setting lets through are an
+// error. Others are warnings, one for each kind, with a node and the setting to change: held-out nodes that have too
+// many edges or too large a record, and nodes of any role whose id is too long, as arrivals name their neighbours.
 func Limits(d *dataset.Dataset, l consumer.Limits) (warnings []string, err error) {
 	arrives := make([]bool, d.Nodes())
 	for _, nodes := range [][]int32{d.Validation, d.Test, d.Withheld()} {
@@ -114,7 +114,7 @@ func (r *refusals) warnings() (out []string) {
 // Most bytes of the parts of a record of JSON.
 const (
 	numberBytes = 26 // of a float64 or an index, with its comma
-	byteBytes   = 6  // of a byte of a text: a control character is written \u0001
+	byteBytes   = 6  // of a byte of text: a control character is written \u0001
 	fieldBytes  = 32 // of a field's quotes and commas
 )
 

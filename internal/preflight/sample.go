@@ -24,8 +24,8 @@ const (
 var ErrNoSample = errors.New("no model can be trained on a sample of the data set")
 
 // Sample trains a small model on a sample of a data set, and sends nodes of each role through the consumer's path, as
-// [Answers] says. It takes a second or less, and finds what consumers would read otherwise than the trainer before the
-// long training. It returns the number of nodes that were sent.
+// [Answers] says. It takes a second or less, and finds, before the long training, data that consumers would read
+// otherwise than the trainer. It returns the number of nodes that were sent.
 func Sample(ctx context.Context, d *dataset.Dataset, o trainer.Options, l consumer.Limits) (sent int, err error) {
 	if d.Columns != nil {
 		if _, o.Keep, err = trainer.Encode(d, o); err != nil { // the schema of all nodes, not of the sample
@@ -42,7 +42,7 @@ func Sample(ctx context.Context, d *dataset.Dataset, o trainer.Options, l consum
 	return len(outcome.Answers), err
 }
 
-// sampleOf returns a data set of some nodes of each role, and the neighbours in T of those that are held out.
+// sampleOf returns a data set of some nodes of each role, and the neighbours in T of the held-out ones.
 func sampleOf(d *dataset.Dataset) *dataset.Dataset {
 	const none, train, unlabelled, validation, test = 0, 1, 2, 3, 4
 	roles := make([]byte, d.Nodes())

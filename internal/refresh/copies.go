@@ -32,8 +32,8 @@ const nameForm = "20060102T150405.000Z"
 
 var nameLooks = regexp.MustCompile(`^\d{8}T\d{6}\.\d{3}Z$`)
 
-// Lock keeps other processes from the same copies until unlock is called, and removes what crashes have left half
-// written or half removed.
+// Lock keeps other processes from the same copies until unlock is called, and removes directories that crashes have
+// left half written or half removed.
 func (c *Copies) Lock() (unlock func(), err error) {
 	unlock = func() {}
 	parent := cmp.Or(c.Graphs, c.Artifacts)
@@ -91,7 +91,7 @@ func (c *Copies) Next(now time.Time) (artifact, graph string) {
 	}
 }
 
-// Dirs returns the directories of all graphs, also of those that are no graphs.
+// Dirs returns the directories of all graphs, also of incomplete ones.
 func (c *Copies) Dirs() (dirs []string, err error) {
 	entries, err := list(c.Graphs)
 	for _, e := range entries {
@@ -107,9 +107,9 @@ func (c *Copies) Dirs() (dirs []string, err error) {
 //   - the Keep newest graphs, and so at least the one to go on from, and the artifacts of the same rounds;
 //   - the Keep newest artifacts of rounds that have no graph, because they were refused or interrupted, unless a newer
 //     round was kept;
-//   - graphs and artifacts in the directories of used, and those of used versions.
+//   - graphs and artifacts in the directories of used, and of the versions that version reports as used.
 //
-// Directories that no round has made are left alone.
+// Directories that no round has made stay.
 func (c *Copies) Prune(used []string, version func(name string) bool) (removed []string, err error) {
 	if c.Keep < 0 {
 		return nil, nil
@@ -184,7 +184,7 @@ func versionOf(dir string) string {
 	return b.Manifest.Version
 }
 
-// remove takes a directory its name away before it removes it: no half of it can be taken for a whole.
+// remove renames a directory before it removes it: no half of it can be taken for a whole.
 func (c *Copies) remove(dir string) error {
 	away := filepath.Join(filepath.Dir(dir), "."+filepath.Base(dir)+durable.Partial+"old")
 	if err := c.Disk.Rename(dir, away); err != nil {

@@ -7,11 +7,11 @@
 //	round, err := r.Make(ctx, "out/next")                 // or its halves: a written artifact that is no worse, or
 //	err = r.Publish(ctx, round, "data/next")              // nothing new; the graph, Redis, and last the group's offsets
 //
-// # What outlives the process
+// # Files that outlive the process
 //
-// A [Graph] on the disk is a data set with a file refresh.json: how far it has read the stream, and which artifact
-// was trained on it. It appears with one rename, after all of it is synced, so it is complete or not there. The
-// steps of a round, and what the next start does if the process dies after one of them:
+// A [Graph] on the disk is a data set with a file refresh.json: how far it has read the stream, and which artifact was
+// trained on it. It appears with one rename, after all of it is synced, so it is complete or not there. The steps of a
+// round, and the next start's action if the process dies after one of them:
 //
 //	read, merge, train        nothing has changed: the same arrivals are read again
 //	the artifact is written   the same; [Copies.Prune] removes the artifact later
@@ -21,14 +21,14 @@
 //	                          has rolled back is not published again
 //	offsets are committed     the round is over; old copies are removed
 //
-// The graph's own offsets say where to read on. The group's are a copy of them, for whoever watches its
-// lag: they may be behind the graph's, never ahead, and are committed with a note by which consumers'
-// offsets can be told from them.
+// The graph's own offsets say where to read on. The group's offsets are a copy of them, so that tools can show the
+// group's lag: they may be behind the graph's, never ahead, and are committed with a note that distinguishes them from
+// consumers' offsets.
 //
-// [rivulet/trainer/merge] merges, in memory or in files that are beside those of the graph that they become.
+// [rivulet/trainer/merge] merges, in memory or in files beside the files of the graph that they become.
 //
 //	refresh.go  the round                    source.go   arrivals and labels    serving.go  versions, their accuracy
-//	finish.go   what a round has left over   begin.go    where to read on       report.go   the report of a round
+//	finish.go   the rest of an interrupted round   begin.go    where to read on       report.go   the report of a round
 //	graph.go    a graph on the disk          copies.go   graphs and artifacts of many rounds
 //	scratch.go  files of one round           intake.go   records decoded together
 //	schema.go   names of features

@@ -9,9 +9,9 @@ import (
 	"rivulet/trainer"
 )
 
-// finish does what an earlier round, which died or failed, has left undone: it publishes the artifact of the graph
-// to go on from, and commits the graph's offsets. The report is nil if there was nothing left to do. If the artifact
-// is gone, the next round trains anew.
+// finish does the undone steps of an earlier round, which died or failed: it publishes the artifact of the graph to go
+// on from, and commits the graph's offsets. The report is nil if nothing was undone. If the artifact is gone, the next
+// round trains anew.
 func (r *Refresher) finish(ctx context.Context) (*Report, error) {
 	g := r.Graph
 	if g.Dir == "" || g.State.Version == "" {
@@ -96,8 +96,8 @@ func (r *Refresher) commitBehind(ctx context.Context) (bool, error) {
 
 // Stopped is the error of a refresh that was stopped from outside.
 type Stopped struct {
-	Doing string // what it was doing
-	Left  string // what has been done, and what the next refresh does
+	Doing string // the step that was stopped
+	Left  string // the finished steps, and the next refresh's first action
 	cause error
 }
 

@@ -38,18 +38,18 @@ type State struct {
 	Version  string `json:"artifact_version,omitempty"`
 }
 
-// Graph is a graph that arrivals are merged into, in memory or in tables, and what is known of its past.
+// Graph is a graph that arrivals are merged into, in memory or in tables, with the state of its past rounds.
 type Graph struct {
 	merge.Graph
-	Dir       string // in which it is stored; empty: nowhere
+	Dir       string // where it is stored; empty: nowhere
 	State     State
 	Published bool // its artifact has been published
 
 	scratch string // directory of tables that are not stored; empty: there is none
 }
 
-// New returns the graph of a directory (empty: it is stored nowhere), with the state that is stored beside it. A state
-// that belongs to another graph is an error.
+// New returns the graph of a directory (empty: it is stored nowhere), with the state that is stored beside it. The
+// state of another graph is an error.
 func New(dir string, of merge.Graph) (*Graph, error) {
 	fingerprint := of.Fingerprint()
 	g := &Graph{Graph: of, Dir: dir, State: State{Name: of.Name(), Base: fingerprint, Data: fingerprint}}
@@ -58,7 +58,7 @@ func New(dir string, of merge.Graph) (*Graph, error) {
 
 // NewGraph is [New] for a data set, which was read from dir.
 func NewGraph(dir string, d *dataset.Dataset) (*Graph, error) {
-	if merge.Stored(dir) { // d lacks what the tables leave open
+	if merge.Stored(dir) { // d lacks parts that the tables leave open
 		return OpenTables(dir, true)
 	}
 	return New(dir, &merge.Data{Dataset: d})
@@ -209,8 +209,8 @@ func orUnnamed(dir string) string {
 // Stored reports whether a directory holds a graph, which a refresh has completed.
 func Stored(dir string) bool { return dir != "" && exists(filepath.Join(dir, stateFile)) }
 
-// CheckTarget reports whether a graph could not be stored in a directory, for a caller that works for long before it
-// stores one; empty: none is to be stored.
+// CheckTarget returns an error if a graph could not be stored in a directory, before long work on one; empty: none will
+// be stored.
 func CheckTarget(dir string) error {
 	entries, err := list(dir)
 	if err == nil && len(entries) > 0 {

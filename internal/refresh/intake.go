@@ -53,7 +53,7 @@ func (in *intake) add(ctx context.Context, rec *kafka.Record) error {
 	return in.decode(ctx)
 }
 
-// decode passes what is held to the merger.
+// decode passes the held records to the merger.
 func (in *intake) decode(ctx context.Context) error {
 	taken, err := in.taken(ctx)
 	clear(in.held)
@@ -79,7 +79,7 @@ func (in *intake) decode(ctx context.Context) error {
 	return nil
 }
 
-// taken decodes what is held. The schema is read for the first arrival that needs it.
+// taken decodes the held records. The schema is read for the first arrival that needs it.
 func (in *intake) taken(ctx context.Context) ([]consumer.Taken, error) {
 	taken, err := in.decoder.Arrivals(ctx, in.held, in.features)
 	if err != nil || in.asked || !needSchema(taken) {

@@ -47,17 +47,17 @@ type Refresher struct {
 	Labels   Source // zero: none
 	Services Services
 
-	Forms    form.Reader           // that arrivals and labels may have
-	Registry consumer.Registry     // of Forms; nil: there is none
-	Features consumer.FeatureStore // of arrivals whose records bring none; nil: these are refused
+	Forms    form.Reader           // of arrivals and labels
+	Registry consumer.Registry     // has the schemas of Forms; nil: there is none
+	Features consumer.FeatureStore // features for records without them; nil: these are refused
 	// IgnoreUnknown passes over features whose names the schema does not have, as the consumers do; else the arrival is
 	// refused.
 	IgnoreUnknown bool
 	// RefitSchema fits the schema anew on the graph with its arrivals, which moves positions; else it is kept.
 	RefitSchema bool
-	// Check, if there is one, looks at what was trained before it is written. Its error ends the round.
+	// Check, if set, checks a trained model before it is written. Its error ends the round.
 	Check   func(context.Context, *trainer.Outcome) error
-	Limits  consumer.Limits // the consumers': what is a dead letter there does not become a node
+	Limits  consumer.Limits // the consumers': dead letters there do not become nodes
 	Waiting int             // most edges to ids that have not arrived that are kept; 0: none
 
 	// Current is the directory of the artifact to compare with, which Publish replaces; empty: the version that
@@ -94,9 +94,9 @@ type Round struct {
 	scratch string        // directory of the arrivals' files, and of the grown tables; empty: there is none
 }
 
-// Next is a whole round: it finishes what an earlier one has left undone, makes an artifact in the directory out,
-// and publishes it with the graph in the directory dataOut; empty: the graph is not stored. The report describes the
-// steps that were done; nil: none was. The error of an end of ctx is a [*Stopped].
+// Next is a whole round: it finishes an earlier round's undone steps, makes an artifact in the directory out, and
+// publishes it with the graph in the directory dataOut; empty: the graph is not stored. The report describes the steps
+// that were done; nil: none was. If ctx ends, the error is a [*Stopped].
 func (r *Refresher) Next(ctx context.Context, out, dataOut string) (*Report, error) {
 	finished, err := r.Finish(ctx)
 	refused := errors.As(err, new(*Refused)) // with new arrivals it may become better
@@ -120,8 +120,7 @@ func (r *Refresher) Next(ctx context.Context, out, dataOut string) (*Report, err
 	return &round.Report, r.stopped(ctx, &round.Report, failed)
 }
 
-// Finish does what an earlier round has left undone, and reads nothing. The report is nil if there
-// was nothing to do.
+// Finish does the undone steps of an earlier round, and reads nothing. The report is nil if none was undone.
 func (r *Refresher) Finish(ctx context.Context) (*Report, error) {
 	r.doing = "finishing the last refresh"
 	report, err := r.finish(ctx)
@@ -149,7 +148,7 @@ func (r *Refresher) Make(ctx context.Context, out, dataOut string) (round *Round
 	return round, r.make(ctx, round, out)
 }
 
-// merge reads what has come, and merges it.
+// merge reads the new arrivals and labels, and merges them.
 func (r *Refresher) merge(ctx context.Context, round *Round) (err error) {
 	m := merge.New(r.Graph.Graph, round.scratch, r.Disk)
 	m.MaxWaiting = r.Waiting

@@ -24,7 +24,7 @@ type Report struct {
 	Gone     int64  `json:"gone,omitempty"`     // records that the topic has lost before a refresh read them
 }
 
-// add adds what was done for an earlier refresh before this one.
+// add adds the steps that this refresh did for an earlier one.
 func (o *Report) add(finished *Report) {
 	o.Finished = finished.Finished
 	if o.Version != "" {
@@ -35,7 +35,7 @@ func (o *Report) add(finished *Report) {
 	o.Before, o.Accuracy, o.Was = finished.Before, finished.Accuracy, finished.Was
 }
 
-// left describes what a refresh that was stopped has done, and what the next one does.
+// left describes the steps that a stopped refresh has done, and the next refresh's first action.
 func (o *Report) left() string {
 	switch {
 	case o == nil || (o.Artifact == "" && o.Data == ""):

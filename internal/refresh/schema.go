@@ -11,8 +11,8 @@ import (
 	"rivulet/trainer/merge"
 )
 
-// keptSchema returns the schema of the graph's positions: the one that is stored with it, or that of the version that
-// serves (was, may be nil) for a graph that knows of none; nil where features have no names.
+// keptSchema returns the schema of the graph's positions: the one stored with it or, if there is none, the serving
+// version's (was, may be nil); nil if features have no names.
 func (r *Refresher) keptSchema(was *serving.Version) (*schema.Schema, error) {
 	if s := r.Graph.Schema(); s != nil || was == nil {
 		return s, nil

@@ -24,8 +24,7 @@ func (r *Refresher) scratch(out, dataOut string) (string, error) {
 	return os.MkdirTemp(filepath.Dir(beside), "."+filepath.Base(beside)+durable.Partial+"*")
 }
 
-// discard removes the files that a round has written for itself, but for those of the graph that the next one goes on
-// from.
+// discard removes a round's own files, except the files of the graph that the next round goes on from.
 func (r *Refresher) discard(round *Round) { r.remove(round.scratch) }
 
 // Close removes the files of a graph that was not stored.

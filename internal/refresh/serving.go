@@ -56,8 +56,8 @@ func (g *Graph) read(dir string) (*artifact.Bundle, error) {
 	return artifact.ReadAll(dir)
 }
 
-// holderName returns the name by which Redis knows who holds a version. No two refreshes have the same one, or the
-// first that ends would release the other's version.
+// holderName returns the name under which Redis notes that this refresh holds a version. No two refreshes have the same
+// name, or the first that ends would release the other's version.
 func holderName() string { return "refresh-" + rand.Text() }
 
 // inUse returns a function that reports whether CURRENT or the heartbeat of a process names a version of the
@@ -86,8 +86,8 @@ func (r *Refresher) inUse(ctx context.Context) (func(version string) bool, error
 	}, nil
 }
 
-// Prune removes the copies of old rounds that are not used: not the graph to go on from and the artifact to compare
-// with, not those of versions that CURRENT or a process names, and not the other directories that are given.
+// Prune removes the unused copies of old rounds. It keeps the graph to go on from and the artifact to compare with,
+// versions that CURRENT or a process names, and the other given directories.
 func (r *Refresher) Prune(ctx context.Context, c *Copies, others ...string) (removed []string, err error) {
 	if c.Keep < 0 {
 		return nil, nil

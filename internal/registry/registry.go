@@ -16,7 +16,7 @@ import (
 	"rivulet/event/form"
 )
 
-// Options say where the registry is and who asks it.
+// Options say where the registry is and how to log in.
 type Options struct {
 	// URLs are the addresses of the registry, http or https; the next is tried where one cannot be reached.
 	URLs []string
@@ -52,7 +52,7 @@ type Registry struct {
 
 	mu   sync.RWMutex
 	good map[form.SchemaID]form.Written
-	// bad ids, those of late first: when late is full it becomes early.
+	// bad ids; late has the newer ones: when it is full it becomes early.
 	late, early map[form.SchemaID]bad
 }
 
@@ -118,7 +118,7 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Schema returns the decoder of what was written with a schema, which [Registry.LearnSchema] has asked for.
+// Schema returns the decoder for records of a schema, which [Registry.LearnSchema] has asked for.
 func (r *Registry) Schema(id form.SchemaID) (form.Written, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -128,7 +128,7 @@ func (r *Registry) Schema(id form.SchemaID) (form.Written, error) {
 	if b, is := r.bad(id); is {
 		return nil, b.why
 	}
-	return nil, unknown(id) // it was bad, and of so many that it is forgotten
+	return nil, unknown(id) // it was bad, one of so many that it is forgotten
 }
 
 func (r *Registry) bad(id form.SchemaID) (bad, bool) {
@@ -197,9 +197,9 @@ func (r *Registry) remember(id form.SchemaID, why *event.FieldError) {
 	r.late[id] = bad{why, r.now().Add(forget)}
 }
 
-// ask looks a schema up and compiles it. A *[event.FieldError] is an answer: there is none, or none that can be read.
-// The timeout bounds the requests only. A large schema may take longer to compile on a busy machine: its records wait,
-// as they do for a registry that is away, because nothing is wrong with them.
+// ask looks a schema up and compiles it. A *[event.FieldError] is an answer: there is no such schema, or it cannot be
+// read. The timeout bounds the requests only. A large schema may take longer to compile on a busy machine: its records
+// wait, as they do for a registry that is away, because nothing is wrong with them.
 func (r *Registry) ask(ctx context.Context, id form.SchemaID) (form.Written, error) {
 	s, references, err := r.fetch(ctx, id)
 	if err != nil {
@@ -216,7 +216,7 @@ func (r *Registry) ask(ctx context.Context, id form.SchemaID) (form.Written, err
 		Detail: fmt.Sprintf("schema %v cannot be read: %v", id, err)}
 }
 
-// fetch requests a schema and those that it names.
+// fetch requests a schema and the schemas that it names.
 func (r *Registry) fetch(ctx context.Context, id form.SchemaID) (s sr.Schema, all []reference, err error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
@@ -242,11 +242,10 @@ func (r *Registry) schema(ctx context.Context, id form.SchemaID) (sr.Schema, err
 // reference is a schema that another one names.
 type reference struct{ name, text string }
 
-// maxReferences bounds the schemas that one schema needs. Their text together is bounded by maxAnswer, as that of one
-// is.
+// maxReferences bounds the schemas that one schema needs. maxAnswer bounds their text together, as it bounds one.
 const maxReferences = 100
 
-// references looks up what a schema of some bytes names, each after what it names itself.
+// references looks up the schemas that one of some bytes names, each after the schemas that it names itself.
 func (r *Registry) references(ctx context.Context, of []sr.SchemaReference, bytes int) ([]reference, error) {
 	var found []reference
 	seen := map[string]bool{}
@@ -283,8 +282,8 @@ func (r *Registry) references(ctx context.Context, of []sr.SchemaReference, byte
 	return found, follow(of)
 }
 
-// NoAnswer reports whether an error of a request says nothing about what was asked for: the registry cannot be
-// reached, is not well, refuses the login, or redirects.
+// NoAnswer reports whether an error of a request says nothing about the schema: the registry cannot be reached, is not
+// well, refuses the login, or redirects.
 func NoAnswer(err error) bool {
 	var answer *sr.ResponseError
 	if !errors.As(err, &answer) {

@@ -155,7 +155,7 @@ func (m messages) AppendJSON(dst, data []byte) ([]byte, error) {
 	return appendMessage(dst, typ, payload)
 }
 
-// maxNesting bounds how deep messages lie in one another.
+// maxNesting bounds the nesting of messages.
 const maxNesting = 64
 
 func appendMessage(dst []byte, typ protoreflect.MessageDescriptor, payload []byte) ([]byte, error) {

@@ -1,5 +1,5 @@
-// Package replay turns nodes of a data set, its test nodes above all, into a stream of arrivals, as they would come
-// in production: raw features, all neighbours by id (those that nobody knows too), in the order of the data set.
+// Package replay turns nodes of a data set, its test nodes above all, into a stream of arrivals, as they would come in
+// production: raw features, all neighbours by id (unknown ones, too), in the order of the data set.
 //
 // Arrivals go to a [Sink]: a Kafka topic or JSON lines. [Replay] keeps to a rate if one is asked for. It sends other
 // streams too, such as the demo's, by which the graph grows.

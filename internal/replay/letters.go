@@ -23,7 +23,7 @@ type Letter struct {
 	Replayed int    // how often the arrival was fed in again before
 }
 
-// Letters reads the topic of dead letters, and feeds arrivals of it in again.
+// Letters reads the topic of dead letters, and feeds their arrivals in again.
 type Letters struct {
 	Client      *kafka.Client
 	Topic       string
@@ -60,16 +60,17 @@ func letterOf(rec *kafka.Record) Letter {
 	return letter
 }
 
-// LetterOptions choose what [Letters.Replay] feeds in again.
+// LetterOptions choose the dead letters that [Letters.Replay] feeds in again.
 type LetterOptions struct {
 	To     string    // topic of arrivals
-	Reason string    // that dead letters must have
+	Reason string    // of the dead letters
 	From   time.Time // older ones are left out
-	// Again feeds in also what an earlier call has fed in, and arrivals that became dead letters again after that.
+	// Again also feeds in arrivals that an earlier call has fed in, and arrivals that became dead letters again after
+	// that.
 	Again bool
 }
 
-// LetterCounts says what became of the dead letters of one reason that a replay has read.
+// LetterCounts counts the dead letters of one reason that a replay has read, by what it did with them.
 type LetterCounts struct {
 	Sent     int // fed in again
 	Older    int // left out: older than From
@@ -81,9 +82,9 @@ type LetterCounts struct {
 const replayChunk = 500
 
 // Replay publishes the arrivals of dead letters, each under its key and with its headers, as they came, and a header
-// that counts how often that happened. It begins where the call before it for the same reason has ended, and ends at
-// the topic's end at its beginning. Arrivals and this offset are in one transaction: what is killed, or runs twice at a
-// time, feeds nothing in twice.
+// that counts how often that happened. It begins where the last call for the same reason has ended, and stops at the
+// offset that was the topic's end when it began. Arrivals and this offset are in one transaction: a call that is
+// killed, or runs twice at a time, feeds nothing in twice.
 func (l *Letters) Replay(ctx context.Context, o LetterOptions) (LetterCounts, error) {
 	group := l.Group + ".dead-letters." + o.Reason
 	r := &letterReplay{options: o, next: kafka.Offsets{}}
@@ -135,7 +136,7 @@ type letterReplay struct {
 	marks    kafka.Offsets // up to where earlier calls have come
 	shipment *kafka.Shipment
 	packed   int           // records of the shipment
-	next     kafka.Offsets // beyond what was read since the last transaction
+	next     kafka.Offsets // next to read, not yet in a transaction
 	counts   LetterCounts
 }
 
@@ -177,7 +178,7 @@ func (r *letterReplay) take(ctx context.Context, rec *kafka.Record) error {
 	return r.flush(ctx)
 }
 
-// flush commits a transaction with what was taken, and how far the topic was read.
+// flush commits a transaction with the taken arrivals, and the offsets up to which the topic was read.
 func (r *letterReplay) flush(ctx context.Context) error {
 	if len(r.next) == 0 {
 		return nil

@@ -13,7 +13,7 @@ import (
 
 // Sink takes arrivals, in order.
 type Sink interface {
-	// Send returns when all of the arrivals are accepted. It keeps nothing of them.
+	// Send returns when all arrivals are accepted. It keeps none of them.
 	Send(ctx context.Context, arrivals []event.Arrival) error
 }
 
@@ -163,7 +163,7 @@ func Arrival(d *dataset.Dataset, node int32, at time.Time) event.Arrival {
 	return event.Arrival{ID: d.IDs[node], Edges: d.Neighbours(node), Time: at, Features: Features(d, node)}
 }
 
-// Features are those of a node of a data set, by name where the data set has columns.
+// Features are a node's features in a data set, by name if the data set has columns.
 func Features(d *dataset.Dataset, node int32) event.Features {
 	if d.Columns != nil {
 		return event.Features{Named: Named(d.Columns, node)}

@@ -20,15 +20,15 @@ type asked struct {
 	explained int // arrivals that have had their turn; the explaining lane's
 }
 
-// answers takes what became of each arrival of a request, by its place there. They are written by a lane; a
-// refusal has one of event's reasons, or skipped.
+// answers takes the answer to each arrival of a request, by its place there. A lane calls it; a refusal has one of
+// event's reasons, or skipped.
 type answers interface {
 	prediction(at int, p *event.Prediction) error
 	explanation(at int, e *consumer.ExplainedArrival) error
 	refusal(at int, reason, detail string)
 }
 
-// batcher holds what waits.
+// batcher holds the waiting requests.
 type batcher struct {
 	size   int
 	linger time.Duration
@@ -75,9 +75,9 @@ func (b *batcher) taken(a *asked) *asked {
 	return a
 }
 
-// collect appends all requests that wait to those whose turns are to come, and then the one that has just had its turn,
-// if it is not done. It waits for a request if there is none, and returns none when ctx has ended. Requests are counted
-// as waiting until they are done.
+// collect appends all waiting requests to those whose turns are to come, and then again, the request that has just had
+// its turn, if it is not done. It waits for a request if there is none, and returns none when ctx has ended. Requests
+// are counted as waiting until they are done.
 func (b *batcher) collect(ctx context.Context, turns []*asked, again *asked) []*asked {
 	if ctx.Err() != nil {
 		if again != nil {
@@ -109,8 +109,8 @@ func (b *batcher) collect(ctx context.Context, turns []*asked, again *asked) []*
 	}
 }
 
-// take appends the next batch to into: what waits, up to size, and at least one request. It returns an empty one
-// when ctx has ended. Requests that nobody waits for are left out.
+// take appends the next batch to into: waiting requests of up to size arrivals, and at least one request. It returns an
+// empty batch when ctx has ended. Requests that nobody waits for are left out.
 func (b *batcher) take(ctx context.Context, into []*asked) []*asked {
 	b.forming.Lock()
 	defer b.forming.Unlock()

@@ -1,33 +1,31 @@
-// Package serve answers arrivals over HTTP, for whoever cannot wait for a topic. docs/serve.md is for users.
+// Package serve answers arrivals over HTTP, for clients that cannot wait for a topic. docs/serve.md is for users.
 //
 // # The way of a request
 //
 //	server.go    options, the lanes, the server's life
-//	routes.go    paths and methods, the token, who may ask without one
+//	routes.go    paths and methods, the token, and requests that need none
 //	refusal.go   errors as JSON, with their reasons
 //	split.go     a body -> the text of each arrival
 //	records.go   POST /predict, /explain: each arrival as a record, and the answers as JSON
 //	openapi.go   openapi.json with the schemas of package event
 //	oip.go       the Open Inference Protocol: paths and documents
 //	tensors.go   its tensors, as JSON and binary -> records; answers -> tensors
-//	batcher.go   what waits, and micro-batches of it
-//	metrics.go   requests, their time, what waits
-//	lane.go      a micro-batch on the path of a record, consumer.Pipeline, and its answers back to who asked
+//	batcher.go   waiting requests, and micro-batches of them
+//	metrics.go   requests: number, time, waiting
+//	lane.go      a micro-batch on the path of a record, consumer.Pipeline, and its answers to the requests
 //
-// An arrival goes the path that a record of the stream goes, so it gets the same bits: a request's arrivals are
-// records without a topic whose offsets are their places in the request. Only what the stream does after a
-// prediction is missing: nothing is published and no offset is committed, and rows of arrivals are read and
-// never written.
+// An arrival goes the path that a record of the stream goes, so it gets the same bits: a request's arrivals are records
+// without a topic whose offsets are their places in the request. Only the stream's steps after a prediction are
+// missing: nothing is published and no offset is committed, and rows of arrivals are read and never written.
 //
 // # Goroutines
 //
 //	handler, one a request ──asked──▶ queue ──▶ lane ──▶ Pipeline.Process ──▶ Publish: answers to each asked
 //	        ◀──────────────────── done ─────────────────────┘
 //
-// A lane that is free takes what waits, up to a size, and at once unless linger says to wait for more. While
-// lanes are busy, what comes waits and forms larger micro-batches. A request is never divided, so one version
-// answers all of it. A model in joint attachment, whose predictions depend on their company, gets each request
-// as a batch of its own.
+// A free lane takes the waiting requests, up to a size, and at once unless linger says to wait for more. While lanes
+// are busy, requests wait and form larger micro-batches. A request is never divided, so one version answers all of it.
+// A model in joint attachment, whose predictions depend on the batch, gets each request as a batch of its own.
 //
 // Explanations cost a hundred predictions each, so they have a lane of their own in which requests take turns of a few
 // arrivals: a request of one waits for a turn of a request of a thousand, not for all of it.
@@ -37,8 +35,8 @@
 //
 // # Memory
 //
-// The bodies of all requests under way are counted before they are read ([Limits].QueueBytes), and the arrivals
-// that wait ([Limits].QueueArrivals). What is beyond is refused with 429. Connections and the time of clients are
+// The bodies of all requests under way are counted before they are read ([Limits].QueueBytes), and the arrivals that
+// wait ([Limits].QueueArrivals). Requests beyond that are refused with 429. Connections and the time of clients are
 // bounded by package httpd.
 //
 // # Metrics of the server

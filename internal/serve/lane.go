@@ -18,13 +18,13 @@ type lane struct {
 	queue    *batcher
 	versions consumer.Versions
 	pipeline *consumer.Pipeline
-	explain  bool // why, not what
+	explain  bool // explanations are asked for, not predictions
 	timeout  time.Duration
 	count    *atomic.Uint64 // batches so far, of all lanes
 
 	batch   []*asked
 	records []kafka.Record
-	places  []place // of each record
+	places  []place // per record
 	at      time.Time
 }
 
@@ -156,7 +156,7 @@ func (l *lane) refuse(dead []event.DeadLetter) {
 	}
 }
 
-// Publish is the end of the path: it gives each prediction to who asked for it.
+// Publish is the end of the path: it gives each prediction to its request.
 func (l *lane) Publish(_ context.Context, b event.Batch, _ kafka.Offsets,
 	_ kafka.Committer) (kafka.Delivery, error) {
 	for i := range b.Predictions {

@@ -41,7 +41,8 @@ func (a *api) waiting(n int) {
 	}
 }
 
-// What is beyond the queue is refused at once with a time to come again; what waits is answered, in larger batches.
+// Requests beyond the queue are refused at once with a time to come again; waiting ones are answered, in larger
+// batches.
 func TestOverload(t *testing.T) {
 	a := start(t, func(o *Options) { o.Limits.QueueArrivals = 3 })
 	inside, release := held(a.version.now.Load())

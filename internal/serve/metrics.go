@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// metrics are those of requests; what happens to arrivals is counted by the path's observer.
+// metrics are the metrics of requests; the path's observer counts arrivals.
 type metrics struct {
 	requests *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec

@@ -142,7 +142,7 @@ func (a *api) postTensors(t *testing.T) answer {
 	return got
 }
 
-// What is wrong with a request is said in the protocol's form, with the input or the row.
+// A request's fault is reported in the protocol's form, with the input or the row.
 func TestRefusedTensors(t *testing.T) {
 	a := start(t, nil)
 	id, x := `{"name":"id","shape":[1],"datatype":"BYTES","data":["a"]}`,

@@ -9,8 +9,8 @@ import (
 	"rivulet/event"
 )
 
-// written is the description of the API as OpenAPI 3.1 has it, but for the schemas of arrivals and predictions.
-// A test compares it with the routes and with answers.
+// written is the API's description as OpenAPI 3.1, without the schemas of arrivals and predictions. A test compares it
+// with the routes and with answers.
 //
 //go:embed openapi.json
 var written []byte

@@ -66,7 +66,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, queue *batcher) 
 	reply(w, status, text)
 }
 
-// readable checks what the headers say of the body.
+// readable checks the headers that describe the body.
 func (s *Server) readable(r *http.Request) *refusal {
 	if coding := r.Header.Get("Content-Encoding"); coding != "" && coding != "identity" {
 		return refused(http.StatusUnsupportedMediaType, reasonMediaType, "content-encoding %.80q, want none", coding)
@@ -87,7 +87,7 @@ func (s *Server) readable(r *http.Request) *refusal {
 		"content-type %.80q, want application/json", declared)
 }
 
-// jsonType reports whether a content-type is that of JSON, as for records.
+// jsonType reports whether a content-type is JSON, by the rules for records.
 func jsonType(declared string) (json.Codec, bool) {
 	codec, known := form.ForContentType(declared)
 	if !known {
@@ -110,20 +110,20 @@ func (s *Server) records(r *http.Request, parts [][]byte) []kafka.Record {
 	return records
 }
 
-// body is a request's, with what is reserved for it.
+// body is a request's body, with the bytes reserved for it.
 type body struct {
 	text      *bytes.Buffer
 	reserved  int64
 	abandoned bool // a lane may still read it
 }
 
-// bodies are used again: they are most of what a request takes.
+// bodies are used again: they are most of a request's memory.
 var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // maxPooled is the largest memory, in bytes, that is kept for other requests.
 const maxPooled = 1 << 20
 
-// release gives back what a body has.
+// release gives back a body's memory and reservation.
 func (s *Server) release(b *body) {
 	s.bytes.give(b.reserved)
 	if b.text != nil && !b.abandoned && b.text.Cap() <= maxPooled {
@@ -140,7 +140,7 @@ func (s *Server) body(ctx context.Context, w http.ResponseWriter, r *http.Reques
 	if length > limit {
 		return b, tooLarge
 	}
-	if length < 0 { // it is not said
+	if length < 0 { // no length is given
 		length = limit
 	}
 	if !s.bytes.take(length) {
@@ -212,7 +212,7 @@ func (s *Server) failed(w http.ResponseWriter, r *http.Request, err error) {
 // texts are answers as JSON.
 type texts struct {
 	all           []byte   // the answers, in the order in which they came
-	parts         [][2]int // where in all that of each arrival is; empty: it has none
+	parts         [][2]int // place of each arrival in all; empty: it has none
 	refused       []bool
 	probabilities bool // are asked for
 	out           []byte

@@ -19,7 +19,7 @@ type refusal struct {
 	reason, detail string
 }
 
-// Error says what is wrong.
+// Error returns the detail.
 func (e *refusal) Error() string { return e.detail }
 
 // refused is a refusal whose detail is formatted.
@@ -27,7 +27,7 @@ func refused(status int, reason, format string, values ...any) *refusal {
 	return &refusal{status, reason, fmt.Sprintf(format, values...)}
 }
 
-// Reasons of refusals beside those of dead letters.
+// Reasons of refusals, beside the reasons of dead letters.
 const (
 	reasonOverloaded = "overloaded"           // 429
 	reasonTooMany    = "too_many"             // 413: arrivals of a request
@@ -39,13 +39,13 @@ const (
 	reasonFeatures   = "features_unavailable" // 503
 	reasonTimeout    = "timeout"              // 504; 408 where the body did not come
 	reasonInternal   = "internal"             // 500
-	reasonSkipped    = "skipped"              // of an arrival: a record that input.mapping passes over
+	reasonSkipped    = "skipped"              // an arrival's record that input.mapping passes over
 )
 
 // retryAfter is how many seconds a client is asked to wait, by status.
 var retryAfter = map[int]int{http.StatusTooManyRequests: 1, http.StatusServiceUnavailable: 2}
 
-// statusGone is what is counted where the client left before its answer; nobody reads it.
+// statusGone is counted if the client left before its answer; nobody reads it.
 const statusGone = 499
 
 func malformed(detail string) *refusal {

@@ -20,14 +20,13 @@ import (
 
 // Options are the parts and limits of a server.
 type Options struct {
-	// Path is that of a record, without what only a stream has: Deliverer and ReadOnly are the server's own. Mode
-	// must be node.
+	// Path is the path of a record; the server sets the parts of a stream, Deliverer and ReadOnly. Mode must be node.
 	Path consumer.PipelineOptions
-	// Name is the model's name in the Open Inference Protocol, Version that of the program.
+	// Name is the model's name in the Open Inference Protocol, Version the program's version there.
 	Name, Version string
 	Limits        Limits
 	Batching      Batching
-	// Tokens are what requests must have one of; nil: none is asked for.
+	// Tokens are the bearer tokens of requests; nil: they need none.
 	Tokens Tokens
 	// TLS is nil for HTTP. Origin says from where browsers may ask, where no token keeps others out.
 	TLS    *tls.Config
@@ -39,11 +38,11 @@ type Options struct {
 	Log     *slog.Logger
 }
 
-// Limits bound what requests may ask for.
+// Limits bound requests.
 type Limits struct {
 	Timeout       time.Duration // of a request, from its headers to its answer
 	Body          int64         // bytes of a request
-	Arrivals      int           // of a request
+	Arrivals      int           // per request
 	QueueArrivals int           // that wait
 	QueueBytes    int64         // of the bodies of all requests under way
 	Connections   int           // with a request at the same time
@@ -57,7 +56,7 @@ type Batching struct {
 
 // Tokens says which bearer tokens are taken.
 type Tokens interface {
-	// Takes reports whether a token is one of them, in a time that does not tell how much of it is right.
+	// Takes reports whether a token is valid, in a time that does not tell how much of it is right.
 	Takes(token string) bool
 }
 
@@ -111,7 +110,7 @@ func New(o Options) (*Server, error) {
 // Draining reports whether a stop has begun.
 func (s *Server) Draining() bool { return s.draining.Load() }
 
-// Limits of what clients may keep open.
+// Limits of the bytes and time that clients may hold.
 const (
 	headerBytes = 64 << 10
 	unreadBody  = 500 * time.Millisecond // for the body of a request that is refused by its header

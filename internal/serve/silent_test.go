@@ -27,8 +27,7 @@ func dial(t *testing.T, a *api, text string) net.Conn {
 	return c
 }
 
-// A request whose body never comes is answered: net/http reads up to 256 KiB of what a handler has left of a body
-// first.
+// A request whose body never comes is answered: net/http first reads up to 256 KiB of a body that the handler has left.
 func TestBodyThatNeverComes(t *testing.T) {
 	a := start(t, func(o *Options) { o.Limits.Timeout = 200 * time.Millisecond; o.Tokens = word("secret") })
 	const token = "Authorization: Bearer secret\r\nContent-Type: application/json\r\n"

@@ -12,10 +12,9 @@ var errTooMany = errors.New("too many arrivals")
 // structural are the bytes by which split finds its way.
 var structural = [256]bool{'"': true, '[': true, '{': true, ']': true, '}': true, ',': true}
 
-// split returns the text of each arrival of a body: of each element of an array, or of the whole where it is
-// anything else. It follows strings and brackets only; the elements of valid JSON are found exactly, and what is
-// wrong inside of one is for its decoder to say, so that an arrival with a NaN, which no JSON library passes,
-// does not take the others with it.
+// split returns the text of each arrival of a body: each element of an array, or else the whole body. It follows
+// strings and brackets only; the elements of valid JSON are found exactly, and faults inside one are left to its
+// decoder, so that an arrival with a NaN, which no JSON library passes, does not take the others with it.
 func split(body []byte, most int) (parts [][]byte, many bool, err error) {
 	body = bytes.TrimSpace(body)
 	if len(body) == 0 {

@@ -25,8 +25,8 @@ type inferRequest struct {
 	width    int       // d
 	edges    []string
 	offsets  []int64         // n+1: the edges of arrival i are edges[offsets[i]:offsets[i+1]]
-	wants    map[string]bool // tensors of the answer, and whether they are to be bytes
-	order    []string        // of these
+	wants    map[string]bool // tensors of the answer, and whether as bytes
+	order    []string        // names in order
 }
 
 type requestJSON struct {
@@ -49,7 +49,7 @@ type outputJSON struct {
 	Parameters parametersJSON `json:"parameters"`
 }
 
-// parametersJSON are those that are understood here.
+// parametersJSON are the parameters that the server understands.
 type parametersJSON struct {
 	BinarySize   *int64         `json:"binary_data_size"`
 	Binary       *bool          `json:"binary_data"`
@@ -107,7 +107,7 @@ func parseTensors(body []byte, header int) (*inferRequest, error) {
 	return out, out.want(&q)
 }
 
-// takeTensor checks what is said of an input, and takes its bytes from rest where it is binary.
+// takeTensor checks an input's description, and takes its bytes from rest if it is binary.
 func takeTensor(in *inputJSON, rest []byte) (*tensor, []byte, error) {
 	want, known := inputs[in.Name]
 	switch {
@@ -185,7 +185,7 @@ func (q *inferRequest) checkOffsets(n int64) error {
 	return nil
 }
 
-// want reads which tensors the answer is to have: both, unless the request names some.
+// want reads which tensors the request wants: both, unless it names some.
 func (q *inferRequest) want(r *requestJSON) error {
 	q.wants, q.order = map[string]bool{}, nil
 	if len(r.Outputs) == 0 {
@@ -209,7 +209,7 @@ func (q *inferRequest) want(r *requestJSON) error {
 	return nil
 }
 
-// count returns how many elements a shape has, and an error where it has not as many as there are.
+// count returns the number of a shape's elements, and an error if it is not have.
 func (t *tensor) count(have int) error {
 	n := int64(1)
 	for _, d := range t.Shape {
@@ -378,7 +378,7 @@ type tensors struct {
 	probabilities []float32 // n×C
 	width         int       // C
 	version       string
-	refused       *refusal // of the first arrival that is refused
+	refused       *refusal // of the first refused arrival
 	first         int      // its place
 }
 

@@ -41,14 +41,14 @@ var _ kafkago.GroupBalancer = (*Balancer)(nil)
 // ProtocolName returns the name by which members agree on this balancer.
 func (*Balancer) ProtocolName() string { return "rivulet-range" }
 
-// UserData returns what this member has seen.
+// UserData returns the partition counts seen by this member.
 func (b *Balancer) UserData() ([]byte, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return json.Marshal(b.view)
 }
 
-// AssignGroups shares out the partitions, of which the leader's broker has named known.
+// AssignGroups shares out the partitions of all topics. The leader's broker has named the partitions in known.
 func (*Balancer) AssignGroups(members []kafkago.GroupMember,
 	known []kafkago.Partition) kafkago.GroupMemberAssignments {
 	counts := make(map[string]int)
@@ -75,8 +75,8 @@ func (*Balancer) AssignGroups(members []kafkago.GroupMember,
 	return kafkago.RangeGroupBalancer{}.AssignGroups(members, all)
 }
 
-// All are the ways to share out partitions that a member offers, the preferred one first. The others are those
-// of older releases, and must stay for as long as one may meet these in a group.
+// All are the ways to share out partitions that a member offers, the preferred one first. The others belong to older
+// releases, and stay for as long as a group may still have such members.
 func (b *Balancer) All() []kafkago.GroupBalancer {
 	return []kafkago.GroupBalancer{b, kafkago.RangeGroupBalancer{}, kafkago.RoundRobinGroupBalancer{}}
 }

@@ -21,8 +21,8 @@ const Few = 16
 
 // Bounds of the shared fetches that go to one broker.
 const (
-	connections = 4       // fetches under way, each of which has a connection
-	answerBytes = 8 << 20 // of an answer for several partitions, beside the first record batch
+	connections = 4       // fetches under way, each on a connection of its own
+	answerBytes = 8 << 20 // bytes of an answer for several partitions, beside the first record batch
 	// pinned is how many times its own bytes a partition whose records nobody takes may keep in memory, as the other
 	// partitions of its answer lie in the same piece of memory. The records of a smaller part are copied.
 	pinned = 8
@@ -30,21 +30,21 @@ const (
 	shortWait = 10 * time.Millisecond
 	// gatherTime is how long a request waits for partitions that are about to come back from others without records.
 	gatherTime = 2 * time.Millisecond
-	// partitionTime is waited for each partition of a fetch of manyPartitions: a broker's partition takes some 60 bytes
-	// of every request and its answer, and a busy partition would have those of all others sent for each of its records.
+	// partitionTime is waited for each partition of a fetch of manyPartitions. A partition takes some 60 bytes of every
+	// request and its answer; without the wait a busy partition would have all others' bytes sent for each of its records.
 	partitionTime  = 2 * time.Microsecond
 	manyPartitions = 100
 )
 
-// Client sends a request to a broker. The answer is nil where the broker speaks no version from least to most.
+// Client sends a request to a broker. The answer is nil if the broker speaks no version from least to most.
 type Client interface {
 	Fetch(ctx context.Context, req *kmsg.FetchRequest, least, most int16, to wire.Target) (*kmsg.FetchResponse, error)
 }
 
 // Pool sends the fetches of a client: one request for all partitions of a broker that wait for records. A reader asks
 // again once its records have been taken, so a partition whose records nobody takes is left out of the next requests
-// and holds no other one up. There is no goroutine: one of the readers that wait for a broker sends the request, and
-// hands the others their answers.
+// and delays no other partition. There is no goroutine: one of the readers that wait for a broker sends the request,
+// and hands the others their answers.
 //
 // A request waits at its broker until one partition has records. A partition that asks meanwhile is sent by another
 // connection; all requests to a broker expire at the same time, and go on as one. Where there are records, partitions
@@ -64,17 +64,17 @@ type queue struct {
 	waiting  []*pending // not sent
 	inFlight int        // requests
 	chosen   *pending   // sends the next request
-	expires  time.Time  // of the requests in flight
+	expires  time.Time  // when the requests in flight expire
 	begun    bool       // there was a request
 	idle     bool       // the last request brought nothing, so its partitions come back together
 }
 
-// Partition is what is asked for.
+// Partition is a fetch of one partition.
 type Partition struct {
 	At     wire.TopicPartition
-	ID     [16]byte // of the topic; zero: not known
+	ID     [16]byte // the topic's; zero: not known
 	Leader int32    // the broker; -1: not known, then the fetch is sent alone
-	Epoch  int32    // of the leader; -1: not known
+	Epoch  int32    // the leader's; -1: not known
 	Next   int64    // offset
 	// Stable and High are the last stable offset and the high watermark of the answer before; -1 before the first.
 	Stable, High int64
@@ -99,7 +99,7 @@ type result struct {
 	err       error
 }
 
-// Fetch returns the answer for a partition. One without news may take longer than Wait.
+// Fetch returns the answer for a partition. If the partition has no news, it may take longer than Wait.
 func (f *Pool) Fetch(ctx context.Context, from Partition) (*kmsg.FetchResponseTopicPartition, error) {
 	p := &pending{Partition: from, send: make(chan struct{}, 1), answer: make(chan result, 1)}
 	if from.Alone || from.Leader < 0 {

@@ -20,8 +20,8 @@ import (
 	"rivulet/kafka/wire"
 )
 
-// Probe is a connection to one broker that is taken step by step: Versions, Handshake and Authenticate if somebody
-// logs in, then the others. Its caller learns which step failed.
+// Probe is a connection to one broker that is taken step by step: Versions, Handshake and Authenticate if there is a
+// login, then the others. Its caller learns which step failed.
 type Probe struct {
 	conn     net.Conn
 	clientID string
@@ -53,7 +53,7 @@ func ask[A kmsg.Response](p *Probe, request kmsg.Request, most int16) (answer A,
 	return m.(A), nil
 }
 
-// Versions asks which versions of which requests the broker speaks.
+// Versions asks for the broker's supported versions of each request.
 func (p *Probe) Versions() (err error) {
 	if err := p.conn.SetDeadline(time.Now().Add(p.limit)); err != nil {
 		return err
@@ -73,8 +73,8 @@ func (p *Probe) Handshake(mechanism string) (offered []string, err error) {
 	return answer.SupportedMechanisms, wire.Failure(answer.ErrorCode)
 }
 
-// Authenticate proves to the broker at an address who the client is. An error that [retry.Judge] calls Permanent is
-// about the settings; others say why the broker refused.
+// Authenticate proves to the broker at an address who the client is. If [retry.Judge] calls an error Permanent, the
+// settings are wrong; other errors say why the broker refused.
 func (p *Probe) Authenticate(ctx context.Context, addr string, login wire.Login) error {
 	host, port, _ := net.SplitHostPort(addr)
 	at := &sasl.Metadata{Host: host}
@@ -122,13 +122,13 @@ type Topic struct {
 	Err        error // nil, or the broker's code
 	Partitions int
 	Leaderless []int32 // partitions
-	Replicas   int     // of the partition that has the fewest
-	// Operations are what the client may do: a bit for each operation of ACLs; 0 or less if an older broker does
-	// not tell.
+	Replicas   int     // of the partition with the fewest
+	// Operations are the operations that the client is allowed: a bit for each ACL operation; 0 or less if an older broker
+	// does not tell.
 	Operations int32
 }
 
-// Describe asks for the cluster, for topics, and for what this client may do with them.
+// Describe asks for the cluster, for topics, and for the operations that this client is allowed on them.
 func (p *Probe) Describe(topics []string) (*Cluster, error) {
 	req := kmsg.NewPtrMetadataRequest()
 	req.IncludeTopicAuthorizedOperations = true
@@ -199,7 +199,7 @@ func address(host string, port int32) string {
 // Coordinated is something that has a coordinator: a group, or a transactional id.
 type Coordinated struct {
 	key  string
-	kind int8 // of coordinator, as FindCoordinator has it
+	kind int8 // of coordinator, as in FindCoordinator
 	// request has no effect: the coordinator looks at the rights for it first, and then refuses it with one of refusals.
 	request  kmsg.Request
 	most     int16 // version of the request

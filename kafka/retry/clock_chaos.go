@@ -13,7 +13,7 @@ import (
 // Only builds for test/chaos have it.
 const clockVariable = "CHAOS_CLOCK"
 
-// step is what the file said, and when it was read.
+// step is the offset that the file held, and when it was read.
 type step struct {
 	ahead time.Duration
 	read  time.Time

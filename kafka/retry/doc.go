@@ -1,5 +1,5 @@
-// Package retry says what an error of Kafka asks for, and waits over those that end by themselves. The consumer waits
-// for Redis and for the registry by it, too.
+// Package retry classifies errors of Kafka, and waits while those that end by themselves last. The consumer uses it for
+// Redis and for the registry, too.
 //
 //	judge.go        Judge: retriable, the end of a generation, permanent, or about a record's content
 //	retry.go        Clock, Patience, Outage, Attempts: pauses that double, and one line in the log for each outage

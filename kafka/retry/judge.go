@@ -7,11 +7,11 @@ import (
 	kafkago "github.com/segmentio/kafka-go"
 )
 
-// ErrGeneration is wrapped by errors that end a generation of the consumer group, and not the consumer: what it has
-// not committed is read again under the next one.
+// ErrGeneration is wrapped by errors that end a generation of the consumer group, and not the consumer: records that it
+// has not committed are read again under the next generation.
 var ErrGeneration = errors.New("the generation of the consumer group is over")
 
-// Verdict says what an error asks for.
+// Verdict classifies an error by the reaction that it needs.
 type Verdict int
 
 // Verdicts.
@@ -23,8 +23,8 @@ const (
 	GenerationOver
 	// Permanent errors come back at every attempt: missing rights, wrong passwords.
 	Permanent
-	// Content errors concern what is in a record: its size, its key, its timestamp. They come back for that record and
-	// for no other. A kafka.Sink changes its batch, or leaves the record out and reports it as a kafka.Refused.
+	// Content errors concern a record's size, key or timestamp. They come back for that record and for no other. A
+	// kafka.Sink changes its batch, or leaves the record out and reports it as a kafka.Refusal.
 	Content
 )
 

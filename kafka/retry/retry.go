@@ -65,15 +65,15 @@ const (
 	longestPause = 5 * time.Second
 )
 
-// names says what a stage waits for, in the log. Other stages are named as they are.
+// names has, for the log, the thing that a stage waits for. Other stages appear by their own names.
 var names = map[string]string{StageTopics: "the topics", StageGroup: "the consumer group",
 	StageOffsets: "the group's offsets", StageFetch: "records", StagePublish: "the brokers to take records"}
 
-// remindEvery is how often the log says of an outage that it goes on.
+// remindEvery is how often the log repeats that an outage goes on.
 const remindEvery = 30 * time.Second
 
-// Patience says by which clock failures are waited over, and who hears of them. The zero value takes the machine's
-// clock and tells nobody.
+// Patience has the clock by which failures are waited over, and the observers of the waiting. The zero value takes the
+// machine's clock and tells nobody.
 type Patience struct {
 	Clock Clock
 	// Observer hears of each attempt that will be repeated. Logger gets a line when an outage begins, one every 30 s
@@ -82,7 +82,7 @@ type Patience struct {
 	Logger   *slog.Logger
 }
 
-// Complete returns the patience with the defaults in the place of what is missing.
+// Complete returns the patience with defaults for missing parts.
 func (p Patience) Complete() Patience {
 	if p.Clock == nil {
 		p.Clock = SystemClock{}
@@ -93,18 +93,18 @@ func (p Patience) Complete() Patience {
 	return p
 }
 
-// Outage is the failure of one thing for a while, as one goroutine meets it or several do. The log speaks of it once.
+// Outage is a failure of one thing that lasts a while, seen by one goroutine or several. The log speaks of it once.
 type Outage struct {
 	stage  string
 	name   string  // in the log
 	quiet  int     // failures in a row that are not worth a line in the log
-	giveUp Verdict // attempts end at this verdict and those after it
+	giveUp Verdict // attempts end at this verdict and at later ones
 	with   Patience
 
 	mu      sync.Mutex
 	waiting int // goroutines
 	since   time.Time
-	said    time.Time // when the log last said that it goes on
+	said    time.Time // when the log last told that it goes on
 }
 
 // Outage returns an outage of a stage, before it begins. Its lines in the log carry the attributes.
@@ -114,13 +114,13 @@ func (p Patience) Outage(stage string, attrs ...any) *Outage {
 	return &Outage{stage: stage, name: cmp.Or(names[stage], stage), giveUp: Permanent, with: with}
 }
 
-// Named sets what the log says after "waiting for", in the place of the stage.
+// Named sets the words that follow "waiting for" in the log, instead of the stage.
 func (o *Outage) Named(name string) *Outage {
 	o.name = name
 	return o
 }
 
-// GiveUpAt makes attempts end at errors of this verdict and of those after it; without it, at Permanent ones.
+// GiveUpAt makes attempts end at errors of this verdict and of the later ones; the default is Permanent.
 func (o *Outage) GiveUpAt(v Verdict) *Outage {
 	o.giveUp = v
 	return o
@@ -141,7 +141,7 @@ type Attempts struct {
 	outage *Outage
 	failed int
 	pause  time.Duration
-	said   bool // this goroutine is among those that wait
+	said   bool // this goroutine is counted among the waiting ones
 }
 
 // Failed takes note of an attempt that failed with err. It pauses and returns nil: try again. It returns an error that
@@ -205,7 +205,7 @@ func (o *Outage) begin(err error) {
 	}
 }
 
-// remind logs that the outage lasts, unless the log said so less than remindEvery ago.
+// remind logs that the outage lasts, at most once in remindEvery.
 func (o *Outage) remind(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

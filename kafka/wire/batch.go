@@ -14,10 +14,10 @@ import (
 
 // Where things lie in a record batch of format 2 (KIP-98), which [kmsg.RecordBatch] describes.
 const (
-	atLength     = 8  // of what follows it
+	atLength     = 8  // of the bytes that follow it
 	atRest       = 12 // where the length begins to count
 	atMagic      = 16 // the format
-	atCRC        = 17 // of all that follows it
+	atCRC        = 17 // over all bytes that follow it
 	atAttributes = 21
 	atBody       = 61 // the records, packed or not
 )
@@ -35,7 +35,7 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Batch is a record batch that is being written. It keeps the place of each of its records in what is published.
+// Batch is a record batch that is being written. It keeps the place of each of its records among the published records.
 type Batch struct {
 	buf     []byte // room for size and header, then the records, not compressed
 	places  []int32
@@ -66,19 +66,19 @@ func (b *Batch) Count() int32 { return int32(len(b.places)) }
 // Bytes returns how many bytes the batch has before compression.
 func (b *Batch) Bytes() int { return len(b.buf) }
 
-// Place returns the place of the record of a number in what is published.
+// Place returns the place of the batch's record number among the published records.
 func (b *Batch) Place(number int32) int { return int(b.places[number]) }
 
 // Stamping says where the timestamps of the records come from.
 func (b *Batch) Stamping() Stamping { return b.stamped }
 
-// Sign makes the batch part of its producer's transaction. The sequence is that of its first record: brokers take
-// a batch only behind the sequence before it, and no batch twice.
+// Sign makes the batch part of its producer's transaction, with the sequence number of its first record: brokers take a
+// batch only in sequence, and no batch twice.
 func (b *Batch) Sign(producer int64, epoch int16, sequence int32) {
 	b.signed = signature{producer, epoch, sequence, transactional}
 }
 
-// begin writes what stands before the content of a record: its length, its timestamp and its number.
+// begin writes the start of a record: its length, its timestamp and its number.
 func (b *Batch) begin(stamp int64, content int, place int) {
 	if len(b.places) == 0 {
 		b.first, b.max = stamp, stamp
@@ -92,7 +92,7 @@ func (b *Batch) begin(stamp int64, content int, place int) {
 	b.places = append(b.places, int32(place))
 }
 
-// Append adds one record, which stands at a place in what is published. A nil key or value is null on the wire.
+// Append adds one record; place is its place among the published records. A nil key or value is null on the wire.
 func (b *Batch) Append(key, value []byte, headers []Header, at time.Time, place int) {
 	b.begin(at.UnixMilli(), contentLen(key, value, headers), place)
 	buf := appendBytes(b.buf, key)
@@ -135,7 +135,7 @@ func (b *Batch) Finish(compression kafkago.Compression) ([]byte, error) {
 	return wire, nil
 }
 
-// contentLen is the length of a record without what depends on its batch: timestamp and number.
+// contentLen is the length of a record without timestamp and number, which depend on its batch.
 func contentLen(key, value []byte, headers []Header) int {
 	n := bytesLen(key) + bytesLen(value) + varintLen(int64(len(headers)))
 	for i := range headers {

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Dial opens a connection that remembers which versions its broker speaks, so that they are asked for once. kafka-go
-// keeps only those of its own messages, and wraps connections in others (TLS, its buffer) of which LocalAddr alone
-// reaches the one below: the memory is there.
+// Dial opens a connection that remembers its broker's versions, so that they are asked for once. kafka-go keeps only
+// the versions of its own messages, and wraps connections in others (TLS, its buffer); only LocalAddr reaches the
+// connection below, so the memory is there.
 func Dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	c, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, network, addr)
 	if err != nil {
@@ -77,7 +77,7 @@ func (c *line) Close() error {
 	return c.Conn.Close()
 }
 
-// Cut closes all connections, and those that are dialled later.
+// Cut closes all connections, present and later ones.
 func (l *Lines) Cut() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

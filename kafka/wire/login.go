@@ -18,7 +18,7 @@ const (
 	ScramSHA512 = "SCRAM-SHA-512"
 )
 
-// Login says who a client is.
+// Login is a client's login.
 type Login interface {
 	// Mechanism is one of the SASL mechanisms.
 	Mechanism() string

@@ -13,26 +13,26 @@ import (
 )
 
 // pieceBytes is how much of an answer is unpacked at once: records of at least this size together, or the last ones.
-// What follows stays packed until the records before it have been taken.
+// The rest stays packed until these have been taken.
 const pieceBytes = 4 << 20
 
 // errCut is returned for an answer without one whole batch. Brokers do not send such answers.
 var errCut = errors.New("the broker's answer holds no whole record batch")
 
 // Reader reads the record batches of a fetch's answer, and unpacks them as they are read. It takes memory for
-// pieceBytes and one record, whatever the batches unpack to. A record larger than the limit is given without its
-// value; a batch whose records cannot be told apart is given as one record. Both have their [Damage].
+// pieceBytes and one record, whatever the batches unpack to. A record larger than the limit is given without its value;
+// a batch whose records cannot be told apart becomes one record. Both have their [Damage].
 type Reader struct {
 	at       TopicPartition
-	limit    int    // of a record's key and value together, 1 to Largest
+	limit    int    // of key and value together, 1 to Largest
 	rest     []byte // batches that have not begun
 	end      int64  // the log's
 	aborted  *abortedTransactions
 	whole    bool         // at least one batch was whole
-	epochs   []EpochStart // of the batches of the last read, where they change
+	epochs   []EpochStart // epochs of the batches of the last read, where they change
 	header   header       // of the batch under way
-	under    *stream      // its records, nil between batches
-	left     int32        // its records that are not read yet
+	under    *stream      // records of the batch under way, nil between batches
+	left     int32        // of them, not read yet
 	names    map[string]string
 	headroom []Header // memory for the headers of the next records
 }
@@ -43,8 +43,8 @@ type EpochStart struct {
 	Epoch int32
 }
 
-// NewReader returns a reader of what a broker answered for a partition. limit is the largest record that is read, key
-// and value together, at most [Largest]. names holds the names of headers, which records of the partition share.
+// NewReader returns a reader of a broker's answer for a partition. limit is the largest record that is read, key and
+// value together, at most [Largest]. names holds the names of headers, which records of the partition share.
 func NewReader(at TopicPartition, answer *kmsg.FetchResponseTopicPartition, limit int,
 	names map[string]string) *Reader {
 	return &Reader{at: at, limit: limit, rest: answer.RecordBatches, end: answer.HighWatermark,
@@ -97,11 +97,11 @@ func (b *Reader) Read(next int64) (records []Record, after int64, err error) {
 	return records, next, nil
 }
 
-// header is that of a batch.
+// header is a batch's header.
 type header struct{ kmsg.RecordBatch }
 
 func readHeader(data []byte) (h header) {
-	_ = h.ReadFrom(data) // at least atBody bytes, which is all that it wants
+	_ = h.ReadFrom(data) // at least atBody bytes, enough for it
 	h.Records = nil
 	return h
 }
@@ -161,7 +161,7 @@ func (b *Reader) begin(next *int64) (damage *Record, err error) {
 	}
 	data := b.rest[:length]
 	b.rest, b.whole = b.rest[length:], true
-	if magic < 2 { // one message, or several in one whose offset is that of the last
+	if magic < 2 { // a message, or a set of messages with the offset of the last one
 		b.header = header{}
 		b.header.FirstOffset = int64(get.Uint64(data))
 		return b.pass(next, fmt.Errorf("message format %d, of before Kafka 0.11, is not read", magic))
@@ -213,7 +213,7 @@ func (b *Reader) pass(next *int64, why error) (*Record, error) {
 	return &rec, nil
 }
 
-// cut drops what is left of an answer: brokers cut its last batch off.
+// cut drops the rest of an answer: brokers cut off its last batch.
 func (b *Reader) cut() error {
 	b.rest = nil
 	if !b.whole {
@@ -232,8 +232,8 @@ func (b *Reader) distrust(next int64) {
 	b.header.MaxTimestamp, b.header.FirstOffset, b.header.LastOffsetDelta = 0, last, 0
 }
 
-// damaged returns the record that stands for those from an offset to the end of the batch, and the offset after
-// them. It has no Damage where all have been read.
+// damaged returns one record in the place of the records from an offset to the end of the batch, and the offset after
+// them. It has no Damage if all have been read.
 func (b *Reader) damaged(next int64, why error) (Record, int64) {
 	last := b.header.last()
 	if last < next {
@@ -279,9 +279,9 @@ func (b *Reader) record() (rec Record, size int, err error) {
 	return rec, len(data) + len(rec.Headers)*headerMemory, nil
 }
 
-// large looks at the beginning of a record that is longer than the limit. It fits if its key and value do
-// not take more than the limit and all of it not more than Largest; otherwise large passes over it and
-// returns one without a value.
+// large looks at the beginning of a record that is longer than the limit. It fits if its key and value take no more
+// than the limit and the whole record no more than Largest; otherwise large skips it and returns the record without its
+// value.
 func (b *Reader) large(length int64) (rec Record, fits bool, err error) {
 	prefix, err := b.under.peek(int(min(length, longPrefix)))
 	if err != nil {
@@ -310,10 +310,10 @@ func (b *Reader) large(length int64) (rec Record, fits bool, err error) {
 	return rec, false, b.under.discard(length)
 }
 
-// headerMemory is what a [Header] takes beside its bytes.
+// headerMemory is the memory of a [Header] beside its bytes.
 const headerMemory = 40
 
-// headersAhead is for how many headers memory is taken at once.
+// headersAhead is the number of headers for which memory is taken at once.
 const headersAhead = 128
 
 // headers reads the headers of a record. Equal names share their memory.
@@ -341,15 +341,15 @@ func (b *Reader) headers(f *fields) []Header {
 	return out
 }
 
-// fields are those of a record that are not read yet. Once they are broken they give nothing.
+// fields are the fields of a record that are not read yet. Once broken, they are all empty.
 type fields struct {
 	data   []byte
 	broken bool
-	record Record // what begin has read
+	record Record // the part that begin has read
 }
 
-// begin reads what is before the key, and returns the lengths of key and value, -1 for null. It leaves
-// the key's bytes to be read.
+// begin reads the fields before the key, and returns the lengths of key and value, -1 for null. The key's bytes come
+// next.
 func (f *fields) begin(b *Reader) (key, value int64) {
 	f.broken = len(f.data) == 0
 	if f.broken {
@@ -413,8 +413,8 @@ func newAborted(list []kmsg.FetchResponseTopicPartitionAbortedTransaction) *abor
 	return &abortedTransactions{ahead: list, open: make(map[int64]bool)}
 }
 
-// skip reports whether a batch is to be passed over: control batches, and those of aborted transactions. Batches
-// come in the order of their offsets.
+// skip reports whether a batch is passed over: control batches, and batches of aborted transactions. Batches come in
+// the order of their offsets.
 func (a *abortedTransactions) skip(h *header) bool {
 	a.reach(h.FirstOffset)
 	if h.Attributes&control != 0 {
@@ -424,8 +424,8 @@ func (a *abortedTransactions) skip(h *header) bool {
 	return h.Attributes&transactional != 0 && a.open[h.ProducerID]
 }
 
-// reach opens the aborted transactions that begin at or before offset. Control batches reach too: where only the end
-// of a transaction is in the answer, it must not stay open for the producer's next one.
+// reach opens the aborted transactions that begin at or before offset. Control batches call it too: if the answer has
+// only the end of a transaction, it must not stay open for the producer's next one.
 func (a *abortedTransactions) reach(offset int64) {
 	for len(a.ahead) > 0 && a.ahead[0].FirstOffset <= offset {
 		a.open[a.ahead[0].ProducerID] = true

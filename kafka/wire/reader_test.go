@@ -163,7 +163,8 @@ func (blanks) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// What cannot be told apart is one record that names the first and the last offset, and reading goes on after it.
+// Records that cannot be told apart become one record that names the first and the last offset, and reading goes on
+// after it.
 func TestABrokenBatchIsOneRecord(t *testing.T) {
 	r := func(v string) Record { return Record{Key: []byte("k"), Value: []byte(v), Time: time.UnixMilli(1)} }
 	three := func(codec kafkago.Compression) []byte { return written(t, 10, codec, r("a"), r("b"), r("c")) }

@@ -37,6 +37,6 @@ type Record struct {
 // Damage says why records could not be read. One record stands for all of them, with the Position of the first.
 type Damage struct {
 	Last     int64  // the offset of the last one
-	TooLarge bool   // they are larger than what is read; otherwise they are broken
+	TooLarge bool   // larger than the limit; otherwise broken
 	Detail   string // for a person
 }

@@ -19,9 +19,9 @@ import (
 type Request struct {
 	kmsg.Request
 	ClientID string
-	// Least and Most are the versions that make sense. A broker that speaks none of them is not asked.
+	// Least and Most bound the useful versions. A broker that speaks none of them is not asked.
 	Least, Most int16
-	// To is who is asked.
+	// To is the broker to ask.
 	To Target
 }
 

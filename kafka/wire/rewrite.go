@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// record takes apart the record that begins at a position of the batch: its timestamp, its content (which is all that
-// does not depend on the batch), and where the next record begins.
+// record returns the parts of the record at a position of the batch: its timestamp, its content (the part that does not
+// depend on the batch), and where the next record begins.
 func (b *Batch) record(at int) (stamp int64, content []byte, next int) {
 	length, n := binary.Varint(b.buf[at:])
 	next = at + n + int(length)
@@ -59,8 +59,8 @@ type Stamping int
 // Stampings.
 const (
 	AsGiven   Stamping = iota
-	AsAllowed          // those that the topic does not take were replaced
-	Timeless           // there are none
+	AsAllowed          // timestamps that the topic refuses were replaced
+	Timeless           // without timestamps
 )
 
 // noTimestamp is the timestamp of a record that has none. Every topic takes it.

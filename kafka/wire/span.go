@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Span is what a broker said about the timestamps that a topic takes, in milliseconds. It moves on with the broker's
+// Span holds the limits that a broker names for a topic's timestamps, in milliseconds. They move on with the broker's
 // clock.
 type Span struct {
 	low, high int64
@@ -22,8 +22,8 @@ type Span struct {
 var limits = regexp.MustCompile(`within \[(-?\d+), ?(-?\d+)\]`)
 
 // ReadSpan reads the span in a broker's message, nil where there is none. The limits are the broker's time less
-// message.timestamp.before.max.ms, and that time plus message.timestamp.after.max.ms. A setting that nobody has
-// changed is the largest number there is, so that the limit gives the broker's time away.
+// message.timestamp.before.max.ms, and that time plus message.timestamp.after.max.ms. A setting at its default is the
+// largest number there is, so that the limit gives the broker's time away.
 func ReadSpan(text string, now time.Time) *Span {
 	found := limits.FindStringSubmatch(text)
 	if found == nil {
@@ -43,7 +43,7 @@ func ReadSpan(text string, now time.Time) *Span {
 		s.Broker, s.high = high-math.MaxInt64, math.MaxInt64/2
 	}
 	if s.Broker < 0 || s.Broker > s.high {
-		s.Broker = 0 // a limit that somebody set to nearly the largest number
+		s.Broker = 0 // a limit that was set to nearly the largest number
 	}
 	if s.low > s.high {
 		return nil

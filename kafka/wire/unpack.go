@@ -60,7 +60,7 @@ func newZstdStream(packed []byte) (io.ReadCloser, error) {
 
 // Close ends the stream.
 func (z zstdStream) Close() error {
-	err := z.Reset(nil) // which lets go of the packed bytes
+	err := z.Reset(nil) // drops the packed bytes
 	zstdDecoders.Put(z.Decoder)
 	return err
 }
@@ -133,7 +133,7 @@ func (s *snappyBlocks) next() error {
 // Close does nothing.
 func (*snappyBlocks) Close() error { return nil }
 
-// stream gives the bytes of a batch's records piece by piece. What it has given stays as it is: records keep it.
+// stream gives the bytes of a batch's records piece by piece. Bytes that it has given never change: records keep them.
 type stream struct {
 	buf    []byte        // unpacked and not taken
 	packed io.ReadCloser // nil: buf is all
@@ -161,7 +161,7 @@ func newStream(codec int16, packed []byte) (*stream, error) {
 		left: max(endless, endlessRatio*int64(len(packed)))}, nil
 }
 
-// close ends the stream. What it has given stays.
+// close ends the stream. Bytes that it has given stay.
 func (s *stream) close() {
 	if s.packed != nil {
 		_ = s.packed.Close() // nothing is written
@@ -180,7 +180,7 @@ func (s *stream) peek(n int) ([]byte, error) {
 	return s.buf[:min(n, len(s.buf))], nil
 }
 
-// fill unpacks into a new buffer that has room for n bytes. What was unpacked before a failure is kept.
+// fill unpacks into a new buffer that has room for n bytes. If unpacking fails, the bytes before the failure are kept.
 func (s *stream) fill(n int) {
 	buf := make([]byte, len(s.buf), max(n, s.size))
 	copy(buf, s.buf)

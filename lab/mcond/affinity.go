@@ -60,9 +60,8 @@ func (w *weights[F]) start(rng *rand.Rand, bias float64) {
 // affinity computes A'_ij = σ((MLP([x'_i; x'_j]) + MLP([x'_j; x'_i]))/2), zero on the diagonal, and its gradients
 // (Jin et al., "Graph Condensation for Graph Neural Networks", Eq. 7; the paper's Eq. 6).
 //
-// The first layer is P_i + Q_j with P = X'Wa and Q = X'Wb, and over all pairs (i, j) its mean and variance are the
-// sums of those of P and of Q: the batch norm costs nothing. The second layer, m² rows of h, takes most of the
-// time.
+// The first layer is P_i + Q_j with P = X'Wa and Q = X'Wb. Over all pairs (i, j) its mean and variance are those of P
+// plus those of Q: the batch norm costs nothing. The second layer, m² rows of h, takes most of the time.
 type affinity[F number] struct {
 	m, h       int
 	p, q       *matrix[F] // m×h, centred

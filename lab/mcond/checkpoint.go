@@ -72,7 +72,7 @@ func (l *learner) openCheckpoint() (*checkpoint, error) {
 
 // InterruptedError is the error of a run whose context ended, and whose state is in its checkpoint.
 type InterruptedError struct {
-	Round int    // that was done last
+	Round int    // the last one that was done
 	File  string // the checkpoint
 	err   error  // the context's
 }
@@ -304,7 +304,7 @@ func (l *learner) fingerprint() string {
 	}
 	put(text)
 	put(l.in.Labels)
-	put(l.preparedInput.x.data) // the features as this run sees them: what X and Pre are good for
+	put(l.preparedInput.x.data) // the features as this run sees them: they stand for X and Pre
 	pattern := func(m *graph.CSR) {
 		for _, k := range m.RowPtr {
 			put(int64(k))

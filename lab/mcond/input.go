@@ -17,7 +17,7 @@ import (
 type Input struct {
 	Adj     *graph.CSR             // A of T, N×N symmetric 0/1, columns ascending
 	X       graph.Features         // N×d raw features of T
-	Pre     *preprocess.Parameters // pre: what T and the support nodes are seen through
+	Pre     *preprocess.Parameters // pre: applied to T and the support nodes
 	Labels  []int32                // N: class, −1 if unknown
 	Classes int                    // C
 	Budget  []int                  // C: synthetic nodes of each class, N' in all; at most its labelled nodes

@@ -24,7 +24,7 @@ const (
 	checkpointEvery = 5
 )
 
-// Options of a run. [Defaults] returns measured good choices; the comment of a field says what zero means.
+// Options of a run. [Defaults] returns measured good choices; the comment of a field gives the meaning of zero.
 type Options struct {
 	// Rounds is the number of outer rounds, each with a relay of its own; at least 1.
 	Rounds int
@@ -37,7 +37,7 @@ type Options struct {
 	// Components is the number of principal directions of pre(X) in which X' is learned; the result has all d
 	// features. 0, or at least d: the features are not reduced.
 	Components int
-	// NoStructure leaves L_str out, NoInductive L_ind, both of them the paper's "plain".
+	// NoStructure leaves L_str out, NoInductive L_ind; both together are the paper's "plain".
 	NoStructure, NoInductive bool
 	// RandomStart starts M uniform in [0, 1) instead of class-aware.
 	RandomStart bool

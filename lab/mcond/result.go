@@ -7,7 +7,7 @@ import (
 	"rivulet/graph"
 )
 
-// Losses are a run's, one value a step: Gra and Str of the steps on S, Tra and Ind of those on M. A loss that is
+// Losses are a run's, one value a step: Gra and Str of the steps on S, Tra and Ind of the steps on M. A loss that is
 // not part of the run is empty.
 type Losses struct {
 	Gra, Str []float64
@@ -30,7 +30,7 @@ type Threshold struct {
 // Result of a run.
 type Result struct {
 	Snapshot            // the best: sparsified A' and M, X', Y'
-	Accuracy    float64 // what Validate said of it; NaN without Validate
+	Accuracy    float64 // from Validate; NaN without it
 	Losses      Losses
 	Evaluations []Evaluation
 	Thresholds  []Threshold  // every pair that was tried; empty without Validate
@@ -98,7 +98,7 @@ func (l *learner) result() (*Result, error) {
 		}
 		out.Snapshot, out.Accuracy, out.Thresholds = *best, accuracy, all
 	}
-	if l.raw != nil { // last: it overwrites what current M shares
+	if l.raw != nil { // last: it overwrites memory of the current M
 		l.norm.forward(l.startM())
 		out.Start = l.norm.out.dense()
 	}

@@ -9,13 +9,13 @@ import (
 // Grid holds the values that [Search] tries.
 type Grid struct {
 	Lambda, Beta []float64 // at least one each; the paper: 0, 0.01, 0.1, 1, 10, 100, 1000
-	// Rounds is the number of outer rounds of each point, at least 1. The thresholds are those of the options, tried
-	// on the best round of each point.
+	// Rounds is the number of outer rounds of each point, at least 1. The thresholds of the options are tried on the best
+	// round of each point.
 	Rounds int
 }
 
-// DefaultGrid returns a search of 9 points at the smallest budget at which their order is that of full runs: 10
-// rounds, a third of a run's.
+// DefaultGrid returns a search of 9 points at the smallest budget at which their order is the same as after full runs:
+// 10 rounds, a third of a run's.
 func DefaultGrid() Grid {
 	return Grid{Lambda: []float64{0, 0.1, 1}, Beta: []float64{10, 100, 1000}, Rounds: 10}
 }
@@ -26,7 +26,7 @@ type Point struct {
 	Beta     float64 `json:"beta"`
 	Mu       float64 `json:"mu"`
 	Delta    float64 `json:"delta"`
-	Accuracy float64 `json:"accuracy"` // as Validate gave it
+	Accuracy float64 `json:"accuracy"` // from Validate
 }
 
 // Found is the outcome of a search.

@@ -27,7 +27,7 @@ type Settings struct {
 // Course is the course of a learned run, for reports.
 type Course struct {
 	Options mcond.Options // as they were used
-	Points  []mcond.Point // what a search tried; empty without one
+	Points  []mcond.Point // of a search; empty without one
 	Result  *mcond.Result
 	Labels  []int32 // of T's nodes, −1 if unknown: the rows of M
 }

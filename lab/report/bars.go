@@ -29,7 +29,7 @@ const (
 	axisRoom = 18
 )
 
-// figure draws those bars whose quantity is above 0.
+// figure draws the bars whose quantity is above 0.
 func (b *bars) figure() figure {
 	var drawn []bar
 	least := math.Inf(1)

@@ -38,7 +38,7 @@ type curve struct {
 	labels []string // at the points, if there is room; nil: none
 	level  bool     // across the whole chart at y[0], without markers
 	dense  bool     // too many points for markers
-	slot   int      // which colour, marker and dash; curves of one name keep theirs from chart to chart
+	slot   int      // colour, marker and dash; curves of one name keep the same from chart to chart
 }
 
 // chart is lines over one x axis.

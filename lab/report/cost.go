@@ -126,7 +126,7 @@ func describe(all []bar) string {
 	return out
 }
 
-// timesLess shows the same as factors of Whole.
+// timesLess shows the figures as factors of Whole.
 func (p *Page) timesLess(title string, rows []*eval.Result) *table {
 	t := &table{Caption: "How many times less than Whole, " + title, Texts: 1,
 		Head: []string{"deployment", p.perBatch(), "less than the full graph", "less than the neighbourhood",

@@ -4,7 +4,7 @@
 // [Write] takes a [Page] of plain numbers. A part that is missing is left out, and the page names the command that
 // would add it. The same page gives the same bytes.
 //
-//	section       what it shows                                              from
+//	section       content                                                    from
 //	results       the rows of section 8 of docs/algorithm.md                      Page.Results
 //	losses        L_gra and L_str by steps on S, L_tra and L_ind by steps    Page.Learned
 //	              on M

@@ -85,8 +85,8 @@ type SensitivityLine struct {
 	Accuracy []eval.Spread
 }
 
-// Heat is the weight that M gives to the synthetic nodes of each class, in the mean over T's nodes of each class:
-// C×C, row the class of T's node, column that of the synthetic nodes; NaN for no value.
+// Heat is the weight that M gives to the synthetic nodes of each class, in the mean over T's nodes of each class: C×C,
+// the row is the class of T's node, the column the class of the synthetic nodes; NaN for no value.
 type Heat struct {
 	Before, After [][]float64
 }

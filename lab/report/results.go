@@ -177,7 +177,7 @@ func measured(s eval.Spread) string {
 	return percents(s)
 }
 
-// dash returns a text of package eval with this page's sign for what was not measured.
+// dash returns a text of package eval with this page's sign for figures that were not measured.
 func dash(text string) string {
 	if text == "-" {
 		return "–"

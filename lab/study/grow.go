@@ -200,9 +200,8 @@ func accuracy(d infer.Deployment, own *infer.Expert, s *eval.Set) float64 {
 	return eval.Run(p, s).Accuracy(s)
 }
 
-// arrive solves rows of M for the nodes of a first wave, micro-batch by micro-batch: a node uses the rows of T and
-// of the batches before its own. left is the mean share of the squared norm of the messages that the rows do not
-// reproduce.
+// arrive solves rows of M for the nodes of a first wave, micro-batch by micro-batch: a node uses the rows of T and of
+// the batches before its own. left is the mean share of the messages' squared norm that the rows do not reproduce.
 func (g *growingGraph) arrive(nodes []int32) (rows map[int32]attach.Row, left float64) {
 	rows = make(map[int32]attach.Row, len(nodes))
 	for _, batch := range dataset.Batches(nodes, g.batch) {

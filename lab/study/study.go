@@ -25,7 +25,7 @@ type Options struct {
 	Nodes  []int
 	Ratios []float64
 	Seeds  []uint64 // at least one
-	// Calibrations are those measured in every setting: none, lp and ep.
+	// Calibrations are measured in every setting: none, lp and ep.
 	Calibrations []string
 	// Attachments are measured besides each method's own: joint, frozen.
 	Attachments []string

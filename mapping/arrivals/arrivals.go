@@ -27,9 +27,9 @@ import (
 //	Keys:count:bytes:e   string  their bytes ([Options].MaxBytes); expires with them
 //	Notes:place          hash    offset -> note, seal (see [Rows.Note]); expires a week after the last one was written
 //
-// Epoch e is Redis' time divided by the TTL, so a row lives for at least one TTL and at most two, and a reader asks
-// for an id in two hashes. Without a TTL there is only epoch 0, which does not expire. No machine's clock but that
-// of Redis counts; of a cluster it is that of the marker's node.
+// Epoch e is Redis' time divided by the TTL, so a row lives for at least one TTL and at most two, and a reader asks for
+// an id in two hashes. Without a TTL there is only epoch 0, which does not expire. Only Redis' clock counts, on a
+// cluster the clock of the marker's node.
 //
 // Notes are of records in flight and outlive the version's rows: a version that was removed and is published
 // again has the same content, and a record that it has predicted before is predicted again with its note.
@@ -74,10 +74,9 @@ type Options struct {
 	// TTL is the shortest time for which a row is stored; it is stored for at most twice as long. 0: as long as the
 	// version.
 	TTL time.Duration
-	// MaxRows is the largest number of rows of arrivals of a version; further ones are not written. At least 1.
-	// MaxBytes is the most memory for them, where each row counts with the bytes of its id and its record and 64 more;
-	// 0: no limit. One server holds to both; on a cluster consumers that write at the same time may pass them by what
-	// they have in hand.
+	// MaxRows is the largest number of rows of arrivals of a version; further ones are not written. At least 1. MaxBytes
+	// is the most memory for them, where each row counts with the bytes of its id and its record and 64 more; 0: no limit.
+	// One server keeps to both; on a cluster, consumers that write at the same time may exceed them by one batch each.
 	MaxRows  int
 	MaxBytes int64
 	// Replicas is how many replicas of Redis must have rows and notes before these count as written; 0: none. A
@@ -106,7 +105,7 @@ type Rows struct {
 	ordered bool            // see Redis
 	cache   *rowcache.Cache // nil if nothing is kept
 
-	epoch                            atomic.Int64 // of Redis' time, when it last answered
+	epoch                            atomic.Int64 // by Redis' time, when it last answered
 	lonely                           atomic.Int64 // an epoch that is past and has no rows; noEpoch: none is known
 	rows, bytes                      atomic.Int64 // in Redis, when last counted
 	written, refused, found, damaged atomic.Uint64
@@ -158,8 +157,8 @@ func living(epoch int64, ttl time.Duration) []int64 {
 
 // Stats holds counts since the version was loaded, except Rows and Bytes.
 type Stats struct {
-	// Rows and Bytes are of the rows of arrivals that all consumers have written and that have not expired, as of the
-	// last batch.
+	// Rows and Bytes count the rows of arrivals that all consumers have written and that have not expired, as of the last
+	// batch.
 	Rows, Bytes int64
 	Written     uint64 // rows that this process wrote
 	Refused     uint64 // rows that it did not write because of MaxRows or MaxBytes

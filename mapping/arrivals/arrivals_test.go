@@ -292,14 +292,15 @@ func TestArrivalsOfAVersionThatVanished(t *testing.T) {
 		if left := keysOf(t, client, w.table.Keys+"*"); len(left) > 0 {
 			t.Errorf("%d keys are left: %s", len(left), left[:1])
 		}
-		// Who was stopped for long comes too late: nothing of a version that is gone is written, or it is removed again.
+		// A consumer that was stopped for long comes too late: rows for a version that is gone are not written, or are
+		// removed again.
 		late := a.Keep(t.Context(), []growth.ArrivalRow{arrivedAs("late", 1, 1)})
 		noted := a.Note(t.Context(), []growth.Note{{Place: "g:t:0", Offset: 1}, {Place: "g:t:2"}})
 		left := append(keysOf(t, client, w.table.Keys+"*"), keysOf(t, client, w.table.Notes+":g:t:2")...)
 		if !errors.Is(late, mapping.ErrVanished) || !errors.Is(noted, mapping.ErrVanished) || len(left) > 0 {
 			t.Errorf("rows: %v; a note: %v; keys left: %v", late, noted, left)
 		}
-		// What was in flight when the version went has its note if the version comes back.
+		// An arrival that was in flight when the version went has its note if the version comes back.
 		client.HSet(t.Context(), w.table.Marker, mapping.MarkerField, w.table.MarkerID)
 		again := []growth.Note{{Place: "g:t:0"}, {Place: "g:t:0", Offset: 1}, {Place: "g:t:1"}}
 		if err := w.open(t, time.Hour, 1000).Note(t.Context(), again); err != nil || !again[0].Earlier || again[1].Earlier ||

@@ -51,7 +51,7 @@ func bucketKeys(order []mapping.Position, bytes int, add func(key []byte, bucket
 	return mapping.CutText(text, ends)
 }
 
-// bucketRead is the command that reads ids of one bucket: HGET for one of them, which costs less, HMGET for several.
+// bucketRead is the command that reads ids of one bucket: HGET for one id, which costs less, HMGET for several.
 type bucketRead struct {
 	one  *redis.StringCmd
 	many *redis.SliceCmd

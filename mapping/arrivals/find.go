@@ -22,8 +22,8 @@ import (
 // len(rows) == len(ids), len(seen) == len(own). A row that cannot be decoded is Unread. It returns
 // [mapping.ErrVanished] as [mapping.Redis.Rows] does.
 //
-// Rows are those of the epochs that live by Redis' time at the moment of the answer: if that has moved on since the
-// answer before, Find asks again. It returns the later of these epochs, for [Rows.Keep].
+// Find returns rows of the epochs that live by Redis' time at the moment of the answer: if an epoch has begun since the
+// answer before, it asks again. It returns the later living epoch, for [Rows.Keep].
 func (a *Rows) Find(ctx context.Context, ids []string, rows []attach.Row, own []string,
 	seen []*growth.ArrivalRow) (asOf int64, err error) {
 	mapping.CheckLengths(ids, rows)
@@ -44,8 +44,7 @@ func (a *Rows) Find(ctx context.Context, ids []string, rows []attach.Row, own []
 	}
 }
 
-// find is Find under one epoch. It returns the epoch of Redis' time; where that is another one, what was found does
-// not count.
+// find is Find under one epoch. It returns the epoch of Redis' time; if that is another one, the results do not count.
 func (a *Rows) find(ctx context.Context, epoch int64, ids []string, rows []attach.Row, own []string,
 	seen []*growth.ArrivalRow) (now int64, err error) {
 	epochs := living(epoch, a.ttl)
@@ -75,9 +74,9 @@ func (a *Rows) find(ctx context.Context, epoch int64, ids []string, rows []attac
 	return now, nil
 }
 
-// settle sets rows and seen to what one round trip found, and caches rows with their epochs. got[k] and of[k] are the
-// arrival and the epoch that were found for ids[lo+k]. ids are the ids of all round trips: first those of the absent
-// rows, then those of seen.
+// settle sets rows and seen from one round trip, and caches rows with their epochs. got[k] and of[k] are the arrival
+// and the epoch found for ids[lo+k]. ids are the ids of all round trips: first the ids of the absent rows, then those
+// for seen.
 func (a *Rows) settle(ids []string, got []*growth.ArrivalRow, of []int64, lo int, absent []int32, rows []attach.Row,
 	seen []*growth.ArrivalRow) {
 	var found []rowcache.Row
@@ -149,7 +148,7 @@ func (a *Rows) read(ctx context.Context, ids []string, epochs []int64) (got []*g
 	return got, of, now, nil
 }
 
-// noEpoch is none.
+// noEpoch stands for no epoch.
 const noEpoch = -1
 
 // lone reports whether the older of two epochs has no rows, as in the first epoch of a version, and remembers it:
@@ -165,7 +164,8 @@ func (a *Rows) lone(epochs []int64, older *redis.StringCmd, now int64) bool {
 	return false
 }
 
-// decode adds the arrivals of one epoch's answers to those of earlier epochs: the older row is the one to use.
+// decode adds the arrivals of one epoch's answers to the arrivals found in earlier epochs: the older row is the one to
+// use.
 func (a *Rows) decode(ids []string, order []mapping.Position, answers []bucketRead, epoch int64,
 	got []*growth.ArrivalRow, of []int64) error {
 	for k := range answers {

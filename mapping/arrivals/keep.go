@@ -14,8 +14,8 @@ import (
 	"rivulet/mapping/rowcache"
 )
 
-// rowOverhead is what a row counts for besides its content: its share of a bucket and of the bucket's key. Rows of
-// ids of up to 50 bytes take less.
+// rowOverhead is a row's memory beside its content: its share of a bucket and of the bucket's key. Rows of ids of up to
+// 50 bytes take less.
 const rowOverhead = 64
 
 // Keep writes rows of arrivals. An id that has a row keeps it. Rows beyond MaxRows or MaxBytes are left out. Keep
@@ -72,7 +72,7 @@ func roomFor(arrived []growth.ArrivalRow) int {
 	return min(room, mapping.BytesPerPipeline)
 }
 
-// write writes rows under the epoch of Redis' time. An answer that it has become another one has them written again.
+// write writes rows under the epoch of Redis' time. If the answer names another epoch, it writes them again.
 func (a *Rows) write(ctx context.Context, rows []rowWrite) error {
 	ctx, cancel := mapping.Within(ctx, a.o.Limit)
 	defer cancel()
@@ -96,9 +96,9 @@ func (a *Rows) write(ctx context.Context, rows []rowWrite) error {
 	}
 }
 
-// remember puts rows into the cache that were written under an epoch, as if they had been read. It takes those that
+// remember puts rows into the cache that were written under an epoch, as if they had been read. It takes only rows that
 // every reader finds in Redis: Redis says that this process wrote them, their ids had no row in the epoch before, and
-// their bytes are readable. Of ids that were looked up before the epoch began another row may be there, which is older.
+// their bytes are readable. If an id was looked up before the epoch began, an older row of it may be there.
 func (a *Rows) remember(rows []rowWrite, epoch int64) {
 	a.cache.Set(func(yield func(rowcache.Row) bool) {
 		for i := range rows {
@@ -111,8 +111,7 @@ func (a *Rows) remember(rows []rowWrite, epoch int64) {
 	})
 }
 
-// writeServer writes rows to one server and returns the epoch. Where that is not the one given, it has written
-// nothing.
+// writeServer writes rows to one server and returns the epoch. If that is another one, it has written nothing.
 func (a *Rows) writeServer(ctx context.Context, rows []rowWrite, epoch int64) (now int64, err error) {
 	keys, args := a.keepArguments(rows, epoch)
 	answer, err := a.run(ctx, keepRows, keys, args)
@@ -192,8 +191,8 @@ func (a *Rows) sayFull(full bool) {
 	}
 }
 
-// writeCluster writes rows to the nodes of a cluster and returns the epoch of the marker's node after that. Where
-// that is not the one given, the rows were written under an epoch that is past, in which they are of no harm.
+// writeCluster writes rows to the nodes of a cluster and returns the epoch of the marker's node after that. If that is
+// another one, the rows were written under a past epoch, where they do no harm.
 //
 // The marker is on another node than most rows, so it is read after they were written: rows of a version that
 // is gone are removed again.
@@ -238,7 +237,7 @@ type bucketAnswer struct {
 	rows []*rowWrite
 }
 
-// sendBuckets writes rows, those of one bucket together.
+// sendBuckets writes rows, a command for all rows of a bucket.
 func (a *Rows) sendBuckets(ctx context.Context, rows []rowWrite, epoch int64) (answers []bucketAnswer,
 	err error) {
 	pipe := a.client.Pipeline()

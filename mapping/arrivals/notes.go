@@ -11,15 +11,15 @@ import (
 	"rivulet/mapping"
 )
 
-// noteTTL is when notes expire that nobody removes, as their consumers are gone for good: a group that is down for
-// longer than this predicts what was in flight with the neighbours that are there then.
+// noteTTL is when notes expire whose consumers are gone for good. A group that is down for longer predicts the records
+// that were in flight with the neighbours that are there then.
 const noteTTL = 7 * 24 * time.Hour
 
-// Note stores what arrivals are attached to, for whoever predicts the same records again. Where there is a note of a
-// record already, its attachment takes the place of the one given, and Earlier is set; a stored note that cannot be
-// decoded sets Lost. If a later generation of the group has written notes of the same place, and the notes' own is
-// not Confirmed, they are Overtaken. Notes of one call have one generation. Note may be called again with the same
-// notes. It returns [mapping.ErrVanished], and stores nothing, if the version is no longer in Redis.
+// Note stores the arrivals' attachments, for a consumer that predicts the same records again. If a record has a note
+// already, its attachment replaces the given one, and Earlier is set; a stored note that cannot be decoded sets Lost.
+// If a later generation of the group has written notes of the same place, and the given generation is not Confirmed,
+// the notes are Overtaken. Notes of one call have one generation. Note may be called again with the same notes. It
+// returns [mapping.ErrVanished], and stores nothing, if the version is no longer in Redis.
 func (a *Rows) Note(ctx context.Context, notes []growth.Note) error {
 	others, err := a.noteAll(ctx, notes, false)
 	if len(others) > 0 && err == nil {
@@ -83,7 +83,7 @@ func (a *Rows) noteArguments(notes []growth.Note, lo int, replace bool) (keys []
 	n := min(len(notes)-lo, idsPerPipeline)
 	places, ends, arena := make([]int, 0, n), make([]int, 0, n), make([]byte, 0, 96*n)
 	keys = []string{a.table.Marker}
-	known := map[string]int{} // of each place, where its key is in keys; Lua counts from 1
+	known := map[string]int{} // by place: position of its key in keys; Lua counts from 1
 	last, at := "", 0
 	for hi = lo; hi-lo < n && len(arena) < mapping.BytesPerPipeline; hi++ {
 		if place := notes[hi].Place; at == 0 || place != last {

@@ -91,7 +91,7 @@ func TestNotesOfOthersCount(t *testing.T) {
 	})
 }
 
-// A member that others have overtaken writes no note any more of what they have committed; a group that was deleted
+// A member that others have overtaken writes no note of records that they have committed; a group that was deleted
 // begins to count anew.
 func TestNotesOfAnOvertakenMember(t *testing.T) {
 	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {

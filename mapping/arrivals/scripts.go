@@ -77,8 +77,8 @@ return written
 // another record at the same offset, of a topic that was deleted and made anew, gives way. Notes begin with the
 // record's fingerprint, in 8 bytes.
 //
-// Who was stopped while another member of the group took the place over may write no note any more: the other one
-// has removed the notes of what it committed. Beside the notes is the last generation that wrote some.
+// A member that was stopped while another one took its partition over may write no note any more, as the other one has
+// removed the notes of the records that it committed. So the last generation that wrote notes is kept beside them.
 //
 //	KEYS  marker, keys of notes
 //	ARGV  marker's id, ms until the keys of notes expire, generation, 1 if that is confirmed, 1 to replace; of each note:
@@ -159,7 +159,7 @@ func (a *Rows) run(ctx context.Context, script *redis.Script, keys []string,
 	if a.o.Replicas == 0 {
 		return runScript(ctx, a.client, script, keys, args).StringSlice()
 	}
-	// WAIT is about what its own connection wrote, so it goes down the same pipeline, and the script is sent whole.
+	// WAIT counts the writes of its own connection, so it goes down the same pipeline, and the script is sent whole.
 	pipe := a.client.Pipeline()
 	answer, acknowledged := script.Eval(ctx, pipe, keys, args...), a.awaitReplicas(ctx, pipe)
 	_, _ = pipe.Exec(ctx) // each command has its own error
@@ -187,8 +187,8 @@ func runScript(ctx context.Context, client mapping.Client, script *redis.Script,
 	return answer
 }
 
-// awaitReplicas asks how many replicas have what was written before, and gives them half of the time that the answer
-// may take.
+// awaitReplicas asks how many replicas have the writes before it, and gives them half of the time that the answer may
+// take.
 func (a *Rows) awaitReplicas(ctx context.Context, pipe redis.Pipeliner) *redis.Cmd {
 	limit := time.Second
 	for _, bound := range []time.Duration{a.o.Limit, mapping.ReadTimeout(a.client)} {

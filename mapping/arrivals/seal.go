@@ -21,7 +21,7 @@ func sum(seed uint64, key string, data []byte) uint32 {
 	return uint32(d.Sum64())
 }
 
-// appendSeal appends the seal of what dst has from begin on.
+// appendSeal appends a seal of dst's bytes from begin on.
 func appendSeal(dst []byte, begin int, seed uint64, key string) []byte {
 	return binary.LittleEndian.AppendUint32(dst, sum(seed, key, dst[begin:]))
 }

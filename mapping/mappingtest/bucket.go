@@ -1,4 +1,4 @@
-// Package mappingtest reads and damages what package mapping writes to Redis, by its documentation alone.
+// Package mappingtest reads and damages rows in Redis, knowing only package mapping's documentation of their bytes.
 package mappingtest
 
 import (

@@ -21,7 +21,7 @@ import (
 // collector does not look into, and are never overwritten: a caller may keep a row that it was given.
 type Cache struct {
 	limit int64                        // bytes of one generation
-	head  func(stamp int64) attach.Row // begins a row from its stamp: all of it but the entries
+	head  func(stamp int64) attach.Row // makes a row, without entries, from its stamp
 
 	mu         sync.RWMutex
 	young, old *generation
@@ -150,8 +150,8 @@ func (c *Cache) renew(ids []string, aged []int32) {
 	}
 }
 
-// nearby are the first slots of some ids, and what their records say of the lengths of ids. They are read side by side,
-// because the processor then fetches them from memory at the same time.
+// nearby are the first slots of some ids, and the lengths of ids in their records. They are read side by side, because
+// the processor then fetches them from memory at the same time.
 type nearby struct {
 	in      *generation
 	slots   [together]slot
@@ -171,7 +171,7 @@ func (n *nearby) look(hashes []uint32) {
 	}
 }
 
-// find returns the slot of an id, the k-th of those whose first slots were read; nil if it has none.
+// find returns the slot of an id, the k-th of the ids whose first slots were read; nil if it has none.
 func (n *nearby) find(id string, hash uint32, k int) *slot {
 	at := &n.slots[k]
 	if at.Place == 0 {
@@ -237,7 +237,7 @@ func (g *generation) row(at *slot) (cols []int32, vals []float32) {
 	return piece.Row(number)
 }
 
-// find returns the position of the slot of an id, or that of the free slot in which it would be.
+// find returns the position of the slot of an id, or of the free slot for it.
 func (g *generation) find(id string, hash uint32) uint32 {
 	for at := g.First(hash); ; at = g.Next(at) {
 		at = g.Seek(hash, at)

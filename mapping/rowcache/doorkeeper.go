@@ -2,12 +2,12 @@ package rowcache
 
 // doorkeeper remembers ids that were asked for a short while ago, by a bit of their hashes: a Bloom filter of one hash.
 // Where ids are many, most come once and are not worth a place in a cache, nor the work of putting them there. The name
-// is that of Einziger, Friedman and Manes, "TinyLFU: A Highly Efficient Cache Admission Policy".
+// is from Einziger, Friedman and Manes, "TinyLFU: A Highly Efficient Cache Admission Policy".
 //
-// Up to one id in 16 is taken for another. It is not safe for concurrent use.
+// It mistakes up to one unknown id in 16 for a known one. It is not safe for concurrent use.
 type doorkeeper struct {
 	words []uint64
-	bits  int // that are set
+	bits  int // bits that are set
 }
 
 // Sizes of a doorkeeper. It has so many bits for each row of four entries that the cache has room for, and forgets all

@@ -35,7 +35,7 @@ func (w *world) makeArrivals(ctx context.Context, wanted int) error {
 	return err
 }
 
-// learn notes what an artifact says of the arrivals without any service.
+// learn notes an artifact's answers to the arrivals, computed without any service.
 func (w *world) learn(ctx context.Context, version, dir string) error {
 	var lines bytes.Buffer
 	for _, m := range w.arrivals {
@@ -55,7 +55,7 @@ func (w *world) learn(ctx context.Context, version, dir string) error {
 	return nil
 }
 
-// predict returns what an artifact says of arrivals, by their ids.
+// predict returns an artifact's answers to arrivals, by their ids.
 func (w *world) predict(ctx context.Context, dir, mode string, lines *bytes.Buffer) (map[string]string, error) {
 	out, err := w.Output(ctx, lines, "rivulet", "predict", "--artifact", dir, "--mode", mode, "--logits")
 	if err != nil {

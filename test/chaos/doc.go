@@ -21,18 +21,18 @@
 //
 //	main.go              flags, and the two commands
 //	world.go             binaries, artifacts, versions
-//	arrivals.go          the arrivals that are sent, and what an artifact says of them
+//	arrivals.go          the arrivals to send, and each artifact's answers to them
 //	stream.go            one stream
 //	load.go              its sender
 //	transactions.go      arrivals in transactions that are committed or aborted
 //	reader.go            its readers
 //	asks.go              rivulet serve and the live page, asked while faults happen
 //	explain.go           what the oracle is given
-//	faults.go            the list of faults, and those of consumers
+//	faults.go            the list of faults; faults of consumers
 //	faults_kafka.go      faults of brokers
-//	faults_topics.go     of topics
+//	faults_topics.go     faults of topics
 //	faults_offsets.go    of a group's offsets: reset, expired, begun at latest
-//	faults_redis.go      of Redis
+//	faults_redis.go      faults of Redis
 //	faults_sources.go    of the schema registry and the features by id
 //	faults_artifacts.go  of versions: publish, swap, prune
 //	refresh.go           of refreshes
@@ -41,7 +41,7 @@
 //	traps.go             proxies that see a moment of a delivery, and kill the consumer
 //	windows.go           the faults that do that
 //	groups.go            graph batches, predicted again
-//	table.go             the rows of the table that is printed
+//	table.go             the rows of the printed table
 //	soak.go              the steady rate
 //
 // The packages below are what these use:
@@ -67,7 +67,7 @@
 // took effect (a member is gone from its group, another broker leads, a topic refuses a record), else the run ends
 // with an error. Only among three at once it need not: one may prevent the other.
 //
-// # What is checked
+// # Checks
 //
 // The ledger checks:
 //
@@ -83,9 +83,9 @@
 //   - A prediction that is not marked as degraded, and that no arrival was a neighbour for, equals, bit for bit,
 //     logits included, the output of `rivulet predict` for that arrival with that artifact: so rows and S belonged to
 //     one version.
-//   - Whatever an arrival was attached to: what is said of one record by one version is the same, bit for bit,
-//     however often it is said, also by a consumer that was killed before anybody could read it. This is the promise
-//     of node batches at least once. Of graph batches exactly once, a hundred are predicted again at the end.
+//   - Whatever an arrival was attached to: all answers of one version to one record are the same, bit for bit, also
+//     answers of a consumer that was killed before anybody could read them. This is the promise of node batches at
+//     least once. Of graph batches exactly once, a hundred are predicted again at the end.
 //   - Predictions name versions that were complete when they were made; one batch names one version; streams that
 //     wait have no degraded ones.
 //   - Consumers, rivulet serve and the page do not end by themselves, and end with status 0 after SIGTERM. Hostile
@@ -100,11 +100,10 @@
 //
 // # Moments of a delivery
 //
-// A trap in the proxies kills a consumer at a moment: when it has sent a batch's predictions, which are held back
-// (between the note of what they are attached to and publishing), when the broker has acknowledged them, which is
-// held back (between publishing and the rows of arrivals), and when it commits, which is held back (between the rows
-// and the commit). With -repeats N the run goes on until so many repetitions of each kind were compared, in streams
-// at least once that grow.
+// A trap in the proxies holds back a request and kills the consumer that sent it: a batch's predictions (the kill is
+// between the note of its neighbours and publishing), the broker's acknowledgement of them (between publishing and the
+// rows of arrivals), or the commit (between the rows and the commit). With -repeats N the run goes on until so many
+// repetitions of each kind were compared, in streams at least once that grow.
 //
 // The longest stall is the longest that an arrival of the window waited, from the time at which it was given to
 // Kafka's client to the time at which its answer was read. An outage of the brokers is part of it.

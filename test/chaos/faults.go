@@ -23,7 +23,7 @@ type fault struct {
 	name  string
 	redis bool // it is about Redis, so that redis.outage tells its effect
 	rows  bool // like such a fault, it may take rows of M away, so that predictions may be degraded
-	// of is true of worlds that can have it; nil: all.
+	// of reports whether a world can have the fault; nil: all can.
 	of   func(*world) bool
 	deal func(ctx context.Context, r *run, rng *rand.Rand) (blows int, err error)
 	// alone: it is not dealt together with others.
@@ -35,7 +35,7 @@ func between(rng *rand.Rand, from, to time.Duration) time.Duration {
 	return from + time.Duration(rng.Int64N(int64((to-from)/time.Millisecond)+1))*time.Millisecond
 }
 
-// What a world may have.
+// Kinds of worlds.
 func cluster(w *world) bool  { return len(w.Brokers) > 2 }
 func single(w *world) bool   { return w.Redis != nil }
 func sentinel(w *world) bool { return w.Watched != nil }
@@ -121,8 +121,8 @@ var several = fault{name: "three of these at once", rows: true, deal: func(ctx c
 	return blows, err
 }}
 
-// took returns an error that says how a fault had no effect. Among several at once it need not have one: what it
-// does may be broken already.
+// took returns an error that says how a fault had no effect. Among several faults at once one may have none: what it
+// breaks may be broken already.
 func (r *run) took(so bool, format string, args ...any) error {
 	if so || !r.calm {
 		return nil
@@ -130,7 +130,7 @@ func (r *run) took(so bool, format string, args ...any) error {
 	return fmt.Errorf("it had no effect: "+format, args...)
 }
 
-// eventually waits for what a fault must lead to in a stream.
+// eventually waits for a fault's necessary effect on a stream.
 func (r *run) eventually(ctx context.Context, s *stream, what string, so func() bool) error {
 	if !r.calm {
 		return nil
@@ -201,7 +201,7 @@ func rebalance(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	return 4, nil
 }
 
-// clockStep is the least by which clocks are stepped: more than what brokers take of records' timestamps.
+// clockStep is the smallest step of a clock: brokers refuse timestamps that are off by as much.
 const clockStep = 61 * time.Minute
 
 // clockStepped steps the clock of a consumer of each stream forth or back, and then back.

@@ -106,7 +106,7 @@ func (r *run) eventuallyIn(ctx context.Context, what string, so func() bool) err
 	return r.took(err == nil, "%v", err)
 }
 
-// replicasMissing has the topics of answers want all replicas, of which one is down.
+// replicasMissing makes the topics of answers require all replicas while one is down.
 func replicasMissing(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	const setting = "min.insync.replicas"
 	all := map[string]string{setting: fmt.Sprint(len(r.world.Brokers))}

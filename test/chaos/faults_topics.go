@@ -58,8 +58,8 @@ func topicsConfigured(ctx context.Context, r *run, rng *rand.Rand) (_ int, err e
 	return 0, harness.Sleep(ctx, between(rng, 3*time.Second, 6*time.Second))
 }
 
-// stopped stops the consumers of a stream for a moment, shorter than their sessions, pauses its load when all that
-// was sent is in the ledger, and does something.
+// stopped stops the consumers of a stream for a moment, shorter than their sessions, pauses its load once the ledger
+// has everything that was sent, and calls do.
 func (r *run) stopped(ctx context.Context, s *stream, do func() error) error {
 	for _, m := range s.members {
 		if err := m.Signal(syscall.SIGSTOP); err != nil {
@@ -129,7 +129,7 @@ func topicMadeAnew(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 				})
 			}
 			if err == nil {
-				// What was committed is answered; what is answered is committed soon.
+				// Committed arrivals are answered; answered ones are committed soon.
 				err = harness.Sleep(ctx, time.Second)
 			}
 			blind := func(signal syscall.Signal) {
@@ -155,7 +155,7 @@ func topicMadeAnew(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	return 2, nil
 }
 
-// flushed waits until all that was sent is acknowledged.
+// flushed waits until everything that was sent is acknowledged.
 func (s *stream) flushed(ctx context.Context) (bool, error) {
 	goOn, err := s.pause(ctx)
 	goOn()

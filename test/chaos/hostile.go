@@ -121,8 +121,8 @@ func (r *run) configured(ctx context.Context, during, after map[string]string, p
 	return do()
 }
 
-// bombs sends batches of records that are small as they are sent and large when they are unpacked, between arrivals
-// that can be predicted.
+// bombs sends batches of records that are small on the wire and large when unpacked, between arrivals that can be
+// predicted.
 func bombs(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	return 0, r.measured(ctx, func() error {
 		for _, s := range r.streams {
@@ -164,7 +164,7 @@ func manyHeaders(ctx context.Context, r *run, _ *rand.Rand) (int, error) {
 			if err != nil {
 				return err
 			}
-			for n := 80_650; n > 80_000; n -= 2 { // as many as there is room for beside the ones for the reader
+			for n := 80_650; n > 80_000; n -= 2 { // as many as fit beside the ones for the reader
 				p := record.Value{Bytes: []byte("{"), Reason: event.ReasonUnparsable}
 				for range n {
 					p.Headers = append(p.Headers, kgo.RecordHeader{Key: "h", Value: []byte("0123456789")})
@@ -183,7 +183,7 @@ func manyHeaders(ctx context.Context, r *run, _ *rand.Rand) (int, error) {
 	})
 }
 
-// sendBatch sends records by a client of their own and enters those that were taken.
+// sendBatch sends records by a client of their own, and enters the accepted ones.
 func (s *stream) sendBatch(ctx context.Context, by *kgo.Client, records []*kgo.Record) error {
 	s.sending.Lock()
 	defer s.sending.Unlock()
@@ -196,11 +196,11 @@ func (s *stream) sendBatch(ctx context.Context, by *kgo.Client, records []*kgo.R
 	return err
 }
 
-// memoryGrowth is how much memory a consumer may need beyond what it has, in bytes.
+// memoryGrowth is by how many bytes a consumer's memory may grow.
 const memoryGrowth = 64 << 20
 
-// measured does something, waits until the streams have answered it, and compares the peak of each consumer's
-// resident memory with what it was.
+// measured calls do, waits until the streams have answered, and compares the peak of each consumer's resident memory
+// with its memory before.
 func (r *run) measured(ctx context.Context, do func() error) error {
 	before := map[int]int64{} // by process
 	for _, s := range r.streams {

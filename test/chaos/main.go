@@ -135,7 +135,7 @@ func faultsCommand(ctx context.Context, w *world, o options) error {
 	close(failed)
 	err = errors.Join(err, trouble())
 	if ctx.Err() != nil {
-		return err // what was under way is not lost, only not waited for
+		return err // work under way is not lost, only not waited for
 	}
 	return errors.Join(err, r.report(ctx, o))
 }

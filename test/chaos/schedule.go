@@ -45,7 +45,7 @@ var errBroken = errors.New("a consumer ended by itself: nothing more can be show
 // fail records an error that does not end the run.
 func (r *run) fail(err error) { r.failed <- err }
 
-// lostByRedis adds to what Redis itself lost in the present window.
+// lostByRedis adds to the losses of Redis itself in the present window.
 func (r *run) lostByRedis(writes int64) { r.dealt[len(r.dealt)-1].lost += writes }
 
 // schedule returns faults in a random order: all of them, then all again in another order.
@@ -221,11 +221,12 @@ func (r *run) finish(ctx context.Context) (err error) {
 			err = errors.Join(err, m.Drain(patience))
 		}
 	}
-	return errors.Join(err, harness.Sleep(ctx, 2*time.Second)) // for what should not be there
+	return errors.Join(err, harness.Sleep(ctx, 2*time.Second)) // time for answers that should not be there
 }
 
-// mayRepeat returns how many arrivals of a window may be answered more than once in at_least_once: those in flight
-// when a fault strikes, and when a generation of the group ends, which on a busy machine happens without a blow.
+// mayRepeat returns how many arrivals of a window may be answered more than once in at_least_once: the arrivals in
+// flight when a fault strikes, and when a generation of the group ends, which on a busy machine happens without a
+// fault.
 func (r *run) mayRepeat(w ledger.Window, generations int) int {
 	return (r.dealt[w].blows + max(0, generations-1)) * inFlight
 }

@@ -222,7 +222,7 @@ func (s *stream) lifeAt(t time.Time) int {
 	return 0
 }
 
-// pause sends nothing until the returned function is called, and waits until all that was sent is acknowledged.
+// pause sends nothing until the returned function is called, and waits until everything that was sent is acknowledged.
 func (s *stream) pause(ctx context.Context) (goOn func(), err error) {
 	s.sending.Lock()
 	s.transacting.Lock()

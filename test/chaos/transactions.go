@@ -29,7 +29,7 @@ func (s *stream) transact(sending context.Context) {
 			n++
 			err = s.transaction(sending, client, n)
 		}
-		client.Close() // a new one ends what this one has left open
+		client.Close() // a new client ends transactions that this one left open
 	}
 }
 

@@ -29,8 +29,8 @@ type traps struct {
 	armed map[string]*trap // by client id
 }
 
-// trap kills a consumer at a moment. Batches are delivered one after the other, so the predictions that were
-// published since the last commit are those of the batch in hand.
+// trap kills a consumer at a moment. Batches are delivered one after the other, so the predictions published since the
+// last commit belong to the batch in hand.
 type trap struct {
 	stream *stream
 	member *member.Member
@@ -40,7 +40,7 @@ type trap struct {
 	sprung chan struct{}
 }
 
-// full reports whether a batch is in hand that is worth a kill: one of some arrivals, or any after a while.
+// full reports whether the batch in hand is worth a kill: it has some arrivals, or has lasted a while.
 func (one *trap) full() bool {
 	return len(one.batch) >= batchSize/4 || len(one.batch) > 0 && time.Since(one.since) > 5*time.Second
 }
@@ -88,7 +88,7 @@ func (t *traps) Request(r *harness.KafkaRequest) (passes bool) {
 	return one.at == inJoin
 }
 
-// meets notes what a request publishes, and reports whether it is the trap's moment.
+// meets notes the records that a request publishes, and reports whether it is the trap's moment.
 func (one *trap) meets(r *harness.KafkaRequest) bool {
 	switch kmsg.Key(r.Key) {
 	case kmsg.Produce:
@@ -119,7 +119,7 @@ func (t *traps) Response(r *harness.KafkaRequest) (passes bool) {
 	return false
 }
 
-// note adds the predictions of a Produce request to those in hand.
+// note adds the predictions of a Produce request to the batch in hand.
 func (one *trap) note(r *harness.KafkaRequest) {
 	records, err := r.Produced()
 	if err != nil {
@@ -142,7 +142,7 @@ func (one *trap) note(r *harness.KafkaRequest) {
 	}
 }
 
-// spring kills the consumer, except in the join, and notes what it had in hand.
+// spring kills the consumer, except in the join, and notes the batch that it had in hand.
 func (one *trap) spring() {
 	if one.at != inJoin {
 		one.member.Kill()

@@ -12,7 +12,7 @@ import (
 	"rivulet/test/harness"
 )
 
-// strikeLimit is how long a consumer may take to come to the moment at which it is to be struck.
+// strikeLimit is how long a consumer may take to come to the moment of its kill.
 const strikeLimit = 2 * time.Minute
 
 // killAt kills a consumer of every stream at a moment in the delivery of a full batch, and then the other one.

@@ -30,7 +30,7 @@ type world struct {
 	options
 	log       io.Writer
 	oldBin    string           // programs of another commit; empty: none
-	arrivals  []record.Arrival // what is sent, again and again
+	arrivals  []record.Arrival // to be sent, again and again
 	released  atomic.Int64     // how many of arrivals are sent by now: the others are for refreshes to come
 	byID      map[string]record.Arrival
 	features  int
@@ -42,7 +42,7 @@ type world struct {
 	ahead      atomic.Int64 // by how much the clocks were stepped that were stepped last, in ns
 
 	mu       sync.Mutex
-	said     map[string]map[string]string // version -> id of an arrival -> what it says
+	said     map[string]map[string]string // version -> id of an arrival -> its answer
 	dirs     map[string]string            // where the artifacts of versions are
 	complete map[string]time.Time         // when each version was whole first
 }
@@ -118,7 +118,7 @@ func (w *world) train(ctx context.Context) error {
 	return w.Write("versions.yaml", w.redisConfig())
 }
 
-// redisConfig returns the configuration of those who come past the proxies.
+// redisConfig returns the configuration for clients that come past the proxies.
 func (w *world) redisConfig() string {
 	addr := ""
 	if w.Redis != nil {
@@ -127,9 +127,8 @@ func (w *world) redisConfig() string {
 	return fmt.Sprintf("redis: {%s, prefix: %s}\n", w.RedisURL(addr), prefix)
 }
 
-// aRefresh is the number of arrivals that nobody has sent before and that are for one refresh, so that it has
-// something to merge. At first a quarter of all arrivals is kept for refreshes; in a soak, what is made beyond the
-// number that is asked for.
+// aRefresh is the number of unsent arrivals for one refresh, so that it has something to merge. At first a quarter of
+// all arrivals is kept for refreshes; in a soak, all that are made beyond the number that is asked for.
 const aRefresh = 40
 
 // release lets the next arrivals be sent that are for a refresh.

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Execute runs a command line in this process and returns what it wrote to standard output.
+// Execute runs a command line in this process and returns its standard output.
 func Execute(cmd *cobra.Command, args ...string) (string, error) {
 	var out bytes.Buffer
 	cmd.SetOut(&out)

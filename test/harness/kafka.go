@@ -16,7 +16,7 @@ import (
 type Kafka struct {
 	*kadm.Client
 	Addr  string   // of the first broker
-	Addrs []string // of all that were given
+	Addrs []string // of all given brokers
 	Raw   *kgo.Client
 }
 

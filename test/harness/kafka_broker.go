@@ -21,7 +21,7 @@ type Broker struct {
 	Heap    string // its memory, as Java's -Xmx has it; empty: kafka.sh's default
 }
 
-// Listeners of a broker, by their distance from the first port. Those behind proxies begin at BehindProxies.
+// Listeners of a broker, by their distance from the first port. Listeners behind proxies begin at BehindProxies.
 const (
 	Plaintext = iota
 	SASLPlaintext

@@ -51,8 +51,8 @@ func (l *listener) set(requests, responses bool) {
 	l.stopRequests, l.stopResponse = requests, responses
 }
 
-// A tap sees what is produced, in each codec, and whether it stops the request or its response decides whether the
-// record is in the log.
+// A tap sees produced records, in each codec; if it stops the request, the record is not in the log, if it stops the
+// response, it is.
 func TestTap(t *testing.T) {
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "topic"))
 	if err != nil {

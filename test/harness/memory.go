@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// ResetPeak forgets the peak of a process' resident memory, and returns what it has now, in bytes. It needs Linux.
+// ResetPeak forgets the peak of a process' resident memory, and returns its present size in bytes. It needs Linux.
 func ResetPeak(id int) (now int64, err error) {
 	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", id), []byte("5"), 0o600); err != nil {
 		return 0, err

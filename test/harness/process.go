@@ -22,13 +22,12 @@ func Build(ctx context.Context, dir string, flags ...string) error {
 	return err
 }
 
-// Output runs a program to its end and returns what it wrote to standard output. An error contains
-// its standard error.
+// Output runs a program to its end and returns its standard output. An error contains its standard error.
 func Output(ctx context.Context, stdin io.Reader, program string, args ...string) ([]byte, error) {
 	return OutputIn(ctx, nil, stdin, program, args...)
 }
 
-// OutputIn is [Output] with variables, NAME=value each, beside those of this process.
+// OutputIn is [Output] with further environment variables, NAME=value each.
 func OutputIn(ctx context.Context, variables []string, stdin io.Reader, program string,
 	args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, program, args...)
@@ -53,7 +52,7 @@ func Start(output io.Writer, program string, args ...string) (*Process, error) {
 	return StartIn(nil, output, program, args...)
 }
 
-// StartIn is [Start] with variables, NAME=value each, beside those of this process.
+// StartIn is [Start] with further environment variables, NAME=value each.
 func StartIn(variables []string, output io.Writer, program string, args ...string) (*Process, error) {
 	p := &Process{cmd: exec.Command(program, args...), done: make(chan struct{})} //nolint:noctx // it is ended by its signals
 	p.cmd.Stdout, p.cmd.Stderr = output, output

@@ -142,7 +142,7 @@ func (p *Proxy) carry(ctx context.Context, client net.Conn, link Link) {
 	if !p.keep(server) {
 		return
 	}
-	end := func() { // of one way; the other ends too
+	end := func() { // ends one way; the other ends too
 		_ = client.Close()
 		_ = server.Close()
 	}

@@ -108,7 +108,7 @@ var ready = []string{"Ready to accept connections", "+monitor master"}
 
 // Start starts the process and waits until it answers, with its data from disk loaded.
 func (s *Redis) Start() (err error) {
-	_ = os.Remove(filepath.Join(s.Dir, "redis.log")) // of a process before
+	_ = os.Remove(filepath.Join(s.Dir, "redis.log")) // of an earlier process
 	if s.process, err = Start(nil, s.Program, s.Args...); err != nil {
 		return err
 	}

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Transcript keeps all that a process writes. It may be read while the process runs.
+// Transcript keeps a process's output. It may be read while the process runs.
 type Transcript struct {
 	mu   sync.Mutex
 	text bytes.Buffer

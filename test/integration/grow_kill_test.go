@@ -114,7 +114,7 @@ func (s *growing) killRounds(b *artifact.Bundle, delivery string) {
 		if len(victims) == 1 { // the survivor writes rows that were not there
 			s.awaitLater(caught[0], rows, b.Manifest.SyntheticNodes)
 		}
-		if victims[0] == 0 && len(victims) == 1 { // and is who repeats what was in hand
+		if victims[0] == 0 && len(victims) == 1 { // and it repeats the batch in hand
 			s.awaitRepeats(caught)
 		}
 		for _, i := range victims {
@@ -169,7 +169,7 @@ func (s *growing) heldCommits(gates [2]*gate, of []int) (held []map[int]int64) {
 	return held
 }
 
-// windows returns the arrivals whose commits are held back. They and all that are committed must have their rows.
+// windows returns the arrivals whose commits are held back. These and all committed arrivals must have their rows.
 func (s *growing) windows(held []map[int]int64, of []int, committed map[int]int64,
 	rows map[string]string) (caught []window) {
 	s.t.Helper()

@@ -27,9 +27,9 @@ var update = flag.Bool("update", false, "write testdata/story.log anew")
 
 const keptStory = "testdata/story.log"
 
-// The whole log of one life: a start, arrivals, a record that is none, a broker that is restarted, a version that takes
-// over, SIGTERM. testdata/story.log is what an operator reads then (docs/operate.md), but for times, ports and errors
-// of the network. It is written anew by -update.
+// The whole log of one life: a start, arrivals, a record that is no arrival, a broker that is restarted, a version that
+// takes over, SIGTERM. testdata/story.log is the operator's view of it (docs/operate.md), without times, ports and
+// errors of the network. It is written anew by -update.
 func TestTheLogTellsAStory(t *testing.T) {
 	t.Parallel()
 	s := newStory(t)

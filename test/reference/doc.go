@@ -1,6 +1,6 @@
-// Package reference is the oracle that the numeric core is tested against: the equations of MCond and of this
-// project, written down as they are printed, in float64 and with no regard for speed. It shares no code with graph or
-// infer: its products are those of github.com/james-bowman/sparse. Only tests import it.
+// Package reference is the oracle that the numeric core is tested against: the equations of MCond and of this project,
+// written down as they are printed, in float64 and with no regard for speed. It shares no code with graph or infer:
+// github.com/james-bowman/sparse computes its products. Only tests import it.
 //
 // Notation, with n arrivals, T of N nodes, S of N' nodes, d features and C classes:
 //
@@ -14,7 +14,7 @@
 //	Â(B)               D̃^-½ (B+I) D̃^-½ with D̃ the row sums of B+I
 //	z = xW             n×C
 //
-// What is where:
+// Files:
 //
 //	matrix.go      matrices: products by github.com/james-bowman/sparse, linear systems by gonum
 //	attach.go      Â, the arrivals
@@ -28,8 +28,8 @@
 // inference (paper's Eq. 11) and propagation in infer/oracle_*_test.go, non-negative least squares in
 // infer/nnls/oracle_test.go.
 //
-// Sections are those of the project's description of the mathematics; the paper is Gao et al., "Graph Condensation
-// for Inductive Node Representation Learning" (ICDE 2024).
+// Sections refer to the project's description of the mathematics, docs/algorithm.md; the paper is Gao et al., "Graph
+// Condensation for Inductive Node Representation Learning" (ICDE 2024).
 //
 // Functions never change their arguments. A shape that does not fit panics.
 package reference

@@ -61,7 +61,7 @@ func readArray(f *npz.Reader, key string) (Matrix, error) {
 	}), nil
 }
 
-// Matrix returns an array and remembers that it was asked for. It panics where there is none of that name.
+// Matrix returns an array and remembers that it was asked for. It panics if there is none of that name.
 func (g *Goldens) Matrix(name string) Matrix {
 	m, ok := g.arrays[name]
 	if !ok {

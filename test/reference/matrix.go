@@ -8,9 +8,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Matrix is a matrix by rows, as tests write it down. A matrix without rows has no columns. Products are those of
-// github.com/james-bowman/sparse and systems are solved by gonum, so that the oracle shares no arithmetic with the code
-// under test.
+// Matrix is a matrix by rows, as tests write it down. A matrix without rows has no columns.
+// github.com/james-bowman/sparse computes products and gonum solves systems, so that the oracle shares no arithmetic
+// with the code under test.
 type Matrix [][]float64
 
 // New returns a zero r×c matrix.

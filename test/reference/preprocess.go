@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// RMSNorm is what the global scale brings the rows of Â²X to.
+// RMSNorm is the size to which the global scale brings the rows of Â²X.
 const RMSNorm = 5
 
 // Preprocess holds fitted parameters of section 1:
@@ -23,9 +23,9 @@ type Preprocess struct {
 	Scale     float64
 }
 
-// FitPreprocess fits on T's nodes. Mean and Std (the population's deviation; 0 becomes 1) are taken over all rows,
-// of unit norm for l2-center. Scale makes √(mean over rows of the squared L2 norm of the row of Â²X) equal to 5;
-// where Â²X is zero but for rounding it is 1. none has neither, l1 only Scale: its mean is 0.
+// FitPreprocess fits on T's nodes. Mean and Std (the population's deviation; 0 becomes 1) are taken over all rows, of
+// unit norm for l2-center. Scale makes √(mean over rows of the squared L2 norm of the row of Â²X) equal to 5; where Â²X
+// is zero but for rounding it is 1. none has neither, l1 has only Scale: its mean is 0.
 func FitPreprocess(kind string, graph, x Matrix) Preprocess {
 	d := x.Cols()
 	p := Preprocess{Kind: kind, Mean: make([]float64, d), Std: make([]float64, d), Scale: 1}

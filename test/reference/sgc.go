@@ -45,13 +45,13 @@ func (s SGC) Hidden(graph, x Matrix) Matrix {
 // Tables are [HopTables] of Z = XW.
 func (s SGC) Tables(graph, x Matrix) Tables { return HopTables(graph, x.Mul(s.W), s.hops()) }
 
-// Tables are what frozen arrivals read of a graph of m nodes.
+// Tables are the tables that frozen arrivals read of a graph of m nodes.
 type Tables struct {
 	U []Matrix // one m×width table a hop
 	C Matrix   // m×: the ways back; nil for label and error propagation
 }
 
-// SGCTables are those of two hops.
+// SGCTables are the tables for two hops.
 func SGCTables(graph, z Matrix) Tables { return HopTables(graph, z, 2) }
 
 // HopTables are section 2's tables of K hops of a graph (B, Z), n_j = (D_j+1)^-½ with D_j the degree with the
@@ -84,7 +84,7 @@ func (s SGC) Frozen(t Tables, b Arrivals) Matrix {
 	return s.mix(h).AddRow(s.B)
 }
 
-// walk are h^0 … h^K, and what the neighbours send at each hop: a·u_t + q Σ (a·c^m) h^{t−m}.
+// walk are h^0 … h^K, and the neighbours' messages at each hop: a·u_t + q Σ (a·c^m) h^{t−m}.
 func (s SGC) walk(t Tables, b Arrivals) (h, sent []Matrix) {
 	q, ways := Each(b.D(), InvSqrt), b.R.Mul(t.C)
 	h = []Matrix{b.X.Mul(s.W)}

@@ -1,5 +1,5 @@
-// Package browser tests the live page as a person uses it, in Debian's Chromium. It is a module of its own, so that
-// what drives the browser is no part of Rivulet's: `make browser` runs it.
+// Package browser tests the live page as a person uses it, in Debian's Chromium. It is a module of its own, so that the
+// browser's driver is no part of Rivulet's: `make browser` runs it.
 //
 //	RIVULET_TEST_BIN      the directory of the programs; without it the tests are skipped
 //	RIVULET_TEST_CHROMIUM the browser; empty: chromium, where the shell finds it

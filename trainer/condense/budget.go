@@ -38,8 +38,8 @@ func Budget(labels []int32, classes, nodes int) ([]int, error) {
 	return share, nil
 }
 
-// furthest returns the class, among those that may change, whose share is furthest below (sign 1) or above (sign
-// −1) its due; of equals the first.
+// furthest returns the class whose share is furthest below (sign 1) or above (sign −1) its due, among the classes that
+// may change; of equals the first.
 func furthest(due []float64, share []int, may func(c int) bool, sign float64) int {
 	at, most := -1, 0.0
 	for c := range due {

@@ -46,8 +46,8 @@ func (c *Clusters) count() {
 	}
 }
 
-// Join returns the clusters with the remaining nodes added: each to the nearest centroid of its predicted class,
-// which must be a class that has clusters. predicted (N) is read only for nodes in no cluster.
+// Join returns the clusters with the remaining nodes added: each to the nearest centroid of its predicted class, which
+// must have clusters. predicted (N) is read only for nodes in no cluster.
 func (c *Clusters) Join(points *graph.Dense, predicted []int32) *Clusters {
 	out := &Clusters{Of: slices.Clone(c.Of), Labels: c.Labels}
 	loose := map[int32][]int32{} // by predicted class

@@ -19,7 +19,7 @@ type Input struct {
 type Condensation struct {
 	artifact.Synthetic            // S: A', X' and Y', classes ascending
 	M                  *graph.CSR // N×N'; nil: deploys on T only
-	Attachment         string     // what M was made for, as the artifact has it: "joint" or "frozen"
+	Attachment         string     // for which M was made, as in the artifact: "joint" or "frozen"
 }
 
 // MembershipMapping returns M of the cluster method, N×N': 1 at each node's cluster, and empty rows for nodes in no

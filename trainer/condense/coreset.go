@@ -49,7 +49,7 @@ func meanRow(points *graph.Dense) []float32 {
 	return centre.Data
 }
 
-// nearestTo returns the row that is nearest to a target among those not taken, the first among equals.
+// nearestTo returns the row nearest to a target, leaving out taken ones; of equals the first.
 func nearestTo(target []float32, points *graph.Dense, norms []float32, taken []bool) int {
 	at, least := -1, float32(math.Inf(1))
 	for i := range points.Rows {

@@ -13,11 +13,11 @@
 //
 // The solved method in the order of its steps:
 //
-//	Budget                  how many of the N' synthetic nodes each class gets
+//	Budget                  the number of the N' synthetic nodes for each class
 //	Cluster, Clusters.Join  labelled nodes by k-means within their class, the others to the nearest centroid of the class
 //	                        that a model predicts
 //	Membership, Adjacency   means over clusters (X' = Membership·X) and A'
-//	MessagesOf              t_j: what an arrival reads of node j, each block weighed by what it makes of it
+//	MessagesOf              t_j: the numbers that an arrival reads of node j, each block weighed by its effect
 //	Dictionary              t' of clusters, and M solved against it, row by row (package infer/nnls)
 //
 // Notation as in package infer; a cluster is a synthetic node.

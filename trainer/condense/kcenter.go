@@ -6,9 +6,9 @@ import (
 	"rivulet/graph"
 )
 
-// KCenter chooses nodes of each class that cover it: first the one nearest to the class's mean, then repeatedly the
-// one farthest from all that are chosen (Gonzalez, "Clustering to Minimize the Maximum Intercluster Distance",
-// 1985: no node is farther from a chosen one than twice the least possible). It takes k passes over the class.
+// KCenter chooses nodes of each class that cover it: first the node nearest to the class's mean, then repeatedly the
+// node farthest from all chosen ones (Gonzalez, "Clustering to Minimize the Maximum Intercluster Distance", 1985: no
+// node is farther from a chosen one than twice the least possible). It takes k passes over the class.
 func KCenter(in Input, _ *rand.Rand) *Condensation {
 	return coreset(in, func(nodes []int32, k int) []int { return cover(in.Points.Take(nodes), k) })
 }
@@ -36,7 +36,7 @@ func cover(points *graph.Dense, k int) []int {
 	}
 }
 
-// farthest returns the row with the largest gap among those not taken, the first among equals.
+// farthest returns the row with the largest gap, leaving out taken ones; of equals the first.
 func farthest(gap []float32, taken []bool) int {
 	at := -1
 	for i, d := range gap {

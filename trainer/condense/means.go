@@ -8,9 +8,9 @@ import (
 	"rivulet/trainer/product"
 )
 
-// Means are what an artifact keeps of T for models that come later (docs/algorithm.md, section 5, last part): the
-// means of [artifact.Means] over the nodes of each cluster, weighted by w (N). Features are never propagated or
-// made dense: the means go through the operator instead.
+// Means are the means of T that an artifact keeps for models added later (docs/algorithm.md, section 5, last part): the
+// means of [artifact.Means] over the nodes of each cluster, weighted by w (N). Features are never propagated or made
+// dense: the means go through the operator instead.
 func Means(adj *graph.CSR, x *features.FactoredFeatures, c *Clusters, w []float32) *artifact.Means {
 	g, degrees := c.weightedMembership(w), adj.RowSums()
 	out := &artifact.Means{X: x.Combine(g), Operators: map[string]artifact.OperatorMeans{}}
@@ -26,8 +26,8 @@ func Means(adj *graph.CSR, x *features.FactoredFeatures, c *Clusters, w []float3
 		if op.Loops {
 			loops = scaled
 		}
-		// Nodes that have met one neighbour more receive the features of others as they are, and by self-loops their own
-		// as they have become.
+		// Nodes that have met one neighbour more receive the other nodes' features unchanged, and by self-loops their own
+		// changed ones.
 		received := graph.Scaled(adj, sums, in, loops)
 		out.Operators[op.Name] = artifact.OperatorMeans{PX: x.Combine(product.Of(g, received)),
 			Scaled: x.Combine(scaleColumns(g, scaled)), Scale: times1(g, scaled), Back: times1(g, back)}

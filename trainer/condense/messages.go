@@ -18,8 +18,7 @@ const (
 	backEffects  = 32 // of the way back i→j→i
 )
 
-// Support are the support nodes attached to T at once, and the preprocessing of their features: what is met in
-// serving.
+// Support are the support nodes attached to T at once, as in serving, and the preprocessing of their features.
 type Support struct {
 	Batch *attach.Batch
 	Pre   *preprocess.Parameters
@@ -49,9 +48,9 @@ func (s Support) mean(f func(i int) float64) float64 {
 	return sum / edges
 }
 
-// MessagesOf measures on the support nodes how the tables of a model become messages, what of every node of T an
-// arrival reads, in the units of its effect on the logits (docs/algorithm.md, section 5, step 3). tables are the
-// model's on T.
+// MessagesOf measures on the support nodes how a model's tables become messages: the numbers that an arrival reads of a
+// node of T, in units of their effect on the logits (docs/algorithm.md, section 5, step 3). tables are the model's on
+// T.
 //
 //	hops      [u_{K−1}·s_{K−1}, …, u_0·s_0, c·cs]; of SGC with K = 2 s = 1, RMS of 1/D_i and cs = RMS of ‖z_i‖/√D_i
 //	layers    [u_{L−1} less its class mean, …, u_0·P0, c·Pc]
@@ -62,9 +61,9 @@ func MessagesOf(m infer.Model, tables *infer.Tables, s Support) growth.Messages 
 	return hopMessages(m, tables, s)
 }
 
-// layerMessages are those of layers that read neighbours. A change of an arrival's state behind layer l has the
-// effect E_l on its logits, through the later layers' weights on the node itself (through Wn by a self-loop, where
-// there is one) and the mean masks μ of their relus:
+// layerMessages are the messages for layers that read neighbours. A change of an arrival's state behind layer l has the
+// effect E_l on its logits, through the later layers' weights on the node itself (with a self-loop, through Wn) and the
+// mean masks μ of their relus:
 //
 //	E_{L−1} = Wo of layer L      E_l = Wo of layer l+1 · diag(μ_{l+1}) · E_{l+1}
 func layerMessages(m infer.Model, t *infer.Tables, s Support) growth.Messages {
@@ -218,8 +217,8 @@ func topFactors(m *mat.SymDense, scale float64, keep int) *graph.Dense {
 	return out
 }
 
-// hopMessages are those of hops. What an arrival reads of u_t goes on through its own self-loops to the last hop,
-// with the weights w of the mixture or by a restart,
+// hopMessages are the messages for hops. The part of u_t in an arrival goes on through its own self-loops to the last
+// hop, with the weights w of the mixture or by a restart,
 //
 //	s_t = RMS of Σ_n w_{t+1+n} D_i^−n        s_t = RMS of ((1−α)/D_i)^(K−1−t)
 //

@@ -5,9 +5,9 @@ import (
 	"rivulet/trainer/features"
 )
 
-// principal returns the coordinates of F = Â²X in its leading principal directions, N×p with p ≤ keep, from a
-// random projection of it (points, N×l with l > keep). With Q an orthonormal basis of the points' columns and QᵀF =
-// U Σ Vᵀ they are Q U Σ.
+// principal returns the coordinates of F = Â²X in its leading principal directions, N×p with p ≤ keep, from a random
+// projection of it (points, N×l with l > keep). With Q an orthonormal basis of the points' columns and QᵀF = U Σ Vᵀ,
+// the coordinates are Q U Σ.
 //
 // Distances between these coordinates are the distances of Â²X without its noise, while a random projection onto as
 // many columns adds noise of its own: on cora they improve VNG's clusters by 2 points.

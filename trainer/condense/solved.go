@@ -2,7 +2,7 @@ package condense
 
 import "rivulet/graph"
 
-// centred is a row less its mean: what softmax sees of it.
+// centred is a row less its mean, which softmax does not see.
 func centred(row []float32) []float32 {
 	mean := float32(0)
 	for _, v := range row {

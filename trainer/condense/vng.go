@@ -25,9 +25,8 @@ import (
 // An arrival does z ← q(r·Z + q z + ã(q z)), Z ← Q Z, twice, from Z = X'W: frozen attachment to the tables u0 = Z,
 // u1 = Q Z, c = 0.
 //
-// Q has negative entries and is not symmetric, which A' of an artifact must not be and never is: A' in Condensed is
-// the clusters' adjacency of section 5, for what wants a graph, and Q serves through the tables alone. Hence
-// frozen.
+// Q has negative entries and is not symmetric, which an artifact's A' must not be: so A' in Condensed is the clusters'
+// adjacency of section 5, for uses that need a graph, and Q serves through the tables alone. Hence frozen.
 type VNG struct {
 	Condensation
 	Clusters *Clusters
@@ -45,8 +44,8 @@ const vngColumns = 128
 // own where a cluster has only such nodes.
 const loneWeight = 1e-3
 
-// NewVNG condenses T into ΣShare virtual nodes. Classes do not enter into it but for Y', the majority of the
-// labelled nodes of a cluster, or, where it has none, of the cluster with the nearest centre that has some.
+// NewVNG condenses T into ΣShare virtual nodes. Classes matter for Y' alone: the majority of the labelled nodes of a
+// cluster or, if it has none, of the nearest cluster that has some.
 func NewVNG(in Input, rng *rand.Rand) (*VNG, error) {
 	weights := in.Adj.RowSums()
 	invSqrt := graph.InvSqrt(weights, 1)
@@ -74,12 +73,12 @@ func NewVNG(in Input, rng *rand.Rand) (*VNG, error) {
 	return v, nil
 }
 
-// Tables are what an arrival reads of the virtual nodes for a linear model: u0 = X'W, u1 = Q X'W, … and c = 0.
+// Tables are the virtual nodes' tables for a linear model: u0 = X'W, u1 = Q X'W, … and c = 0.
 func (v *VNG) Tables(m infer.Model) *infer.Tables {
 	return v.hops(graph.MulDense(v.X, m.Layers[0].Self), m.Hops)
 }
 
-// Features are the tables of the features themselves: those of a model of so many hops whose W is the identity.
+// Features are the tables of the features themselves, as for a model of so many hops with W = I.
 func (v *VNG) Features(hops int) *infer.Tables { return v.hops(v.X, hops) }
 
 func (v *VNG) hops(z *graph.Dense, hops int) *infer.Tables {
@@ -134,7 +133,7 @@ func wide(m *graph.Dense) *mat.Dense {
 	return out
 }
 
-// virtualNodes are the weighted clusters of all nodes of T, those of a class together.
+// virtualNodes are the weighted clusters of all nodes of T, ordered by class.
 func virtualNodes(in Input, weights []float32, rng *rand.Rand) *Clusters {
 	n := 0
 	for _, k := range in.Share {
@@ -162,8 +161,8 @@ func virtualNodes(in Input, weights []float32, rng *rand.Rand) *Clusters {
 	return c
 }
 
-// majorities are the most frequent class of each cluster's labelled nodes, of equals the first, or that of the
-// nearest cluster that has labelled nodes.
+// majorities are the most frequent class of each cluster's labelled nodes, of equals the first; a cluster without
+// labelled nodes takes the class of the nearest cluster that has some.
 func majorities(of []int32, centres *graph.Dense, labels []int32, classes int) []int32 {
 	votes := graph.NewDense(centres.Rows, classes)
 	for j, k := range of {

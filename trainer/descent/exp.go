@@ -2,8 +2,8 @@ package descent
 
 import "math"
 
-// Constants of [exponentials]: the logarithm of 2 divided by 32 in two parts, of which the first times a whole number
-// below 2¹⁷ is exact, and the powers 2^(j/32).
+// Constants of [exponentials]: the logarithm of 2 divided by 32, in two parts, the first of which is exact when
+// multiplied by a whole number below 2¹⁷; and the powers 2^(j/32).
 const (
 	stepsPerUnit = 32 / math.Ln2
 	stepHigh     = 0x1.62e42fefa0000p-6
@@ -29,9 +29,9 @@ const leastExponent = -110
 
 // exponentials leaves e^(v−top), rounded from float64, in row and returns their sum. No v is greater than top.
 //
-// Each is 2^(k/32)·e^r with |r| ≤ ln 2/64, of which six terms of the series are as exact as float64 is, in less than
-// half of the time that [math.Exp] takes. Conversions keep compilers from fusing products with sums, so that the bits
-// are those of every processor.
+// Each is 2^(k/32)·e^r with |r| ≤ ln 2/64; six terms of the series for e^r are as exact as float64, in less than half
+// of [math.Exp]'s time. Conversions keep compilers from fusing products with sums, so that the bits are the same on
+// every processor.
 func exponentials(row []float32, top float32) (sum float32) {
 	for c, v := range row {
 		x := float64(v - top)

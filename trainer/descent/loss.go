@@ -27,7 +27,7 @@ func CrossEntropy[F Number](row []F, y int) float64 {
 	return math.Log(sum) - target
 }
 
-// SoftmaxLoss returns CrossEntropy(row, y) and leaves by times its gradient in row, in float32 but for exponentials
+// SoftmaxLoss returns CrossEntropy(row, y) and leaves by times its gradient in row, in float32 except for exponentials
 // and the result.
 func SoftmaxLoss(row []float32, y int, by float32) float64 {
 	top := row[0]

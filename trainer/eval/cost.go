@@ -14,10 +14,10 @@ const (
 	long         = time.Second
 )
 
-// Time returns the mean wall-clock time of a batch in milliseconds: of all batches of the set in turn, over ten and
-// a twentieth of a second or more (of three, if these take a second), after one warm-up. On S it starts before
-// attachment, from the rows of M of each arrival's neighbours: the lookup of the rows is not part of it. On T the
-// edges a are given.
+// Time returns the mean wall-clock time of a batch in milliseconds: of all batches of the set in turn, over ten and a
+// twentieth of a second or more (of three, if these take a second), after one warm-up. On S it starts before
+// attachment, from the rows of M of each arrival's neighbours: the lookup of the rows is not part of it. On T it starts
+// with the edges a.
 func Time(p Predictor, s *Set) float64 {
 	if len(s.Batches) == 0 {
 		return 0
@@ -38,11 +38,11 @@ func milliseconds(d time.Duration, batches int) float64 {
 }
 
 // Memory returns the memory of inference in bytes (docs/algorithm.md, section 8): the live heap that build leaves
-// behind, which is the deployed graph, tables and weights, plus the allocations of the first batch of a set on its
-// way to predictions, attachment to S included. M, wherever its rows are kept, and the raw features of T are not
-// deployed and do not count, nor does the batch itself: its features and, on T, its edges a, on S the rows of M
-// that were looked up for it. build must copy everything that it keeps: memory shared with the caller is not
-// counted. Nothing else may allocate meanwhile. An empty set counts no batch.
+// behind, which is the deployed graph, tables and weights, plus the allocations of the first batch of a set on its way
+// to predictions, attachment to S included. Not counted are M, wherever its rows are kept, and the raw features of T,
+// as neither is deployed, nor the batch itself: its features and, on T, its edges a, on S the rows of M that were
+// looked up for it. build must copy everything that it keeps: memory shared with the caller is not counted. Nothing
+// else may allocate meanwhile. An empty set counts no batch.
 func Memory(build func() Predictor, s *Set) int64 {
 	before := liveHeap()
 	p := build()
@@ -59,7 +59,7 @@ func Memory(build func() Predictor, s *Set) int64 {
 
 func liveHeap() int64 {
 	runtime.GC()
-	runtime.GC() // what finalisers of the first let go
+	runtime.GC() // finalisers of the first run have freed memory
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)

@@ -66,8 +66,8 @@ type Bin struct {
 // Neural Networks", 2017).
 const ReliabilityBins = 15
 
-// Reliability sorts predictions (n×C, a batch each) into bins by the probability of the predicted class. keep says
-// which rows count, by their place in the set; nil: all.
+// Reliability sorts predictions (n×C, a batch each) into bins by the probability of the predicted class. keep selects
+// rows by their place in the set; nil: all.
 func Reliability(probabilities []*graph.Dense, labels [][]int32, keep func(i int) bool) []Bin {
 	bins := make([]Bin, ReliabilityBins)
 	at := 0

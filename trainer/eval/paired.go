@@ -10,17 +10,16 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Pairing compares a row's predictions with those of Whole, node by node. Better counts the nodes that the row
-// has right and Whole has wrong, Worse those where it is the other way round, a number for each seed. P is the
-// probability of a difference at least as large where there is none: [McNemar] of one seed, [Combined] of
-// several.
+// Pairing compares a row's predictions with Whole's, node by node. Better counts the nodes that the row has right and
+// Whole has wrong, Worse the opposite, a number for each seed. P is the probability of a difference at least as large
+// by chance alone: [McNemar] for one seed, [Combined] for several.
 type Pairing struct {
 	Better []int   `json:"better"`
 	Worse  []int   `json:"worse"`
 	P      float64 `json:"p"`
 }
 
-// Pair compares the predicted classes of the nodes of a set with those of Whole. All three have the same order.
+// Pair compares the predicted classes of the nodes of a set with Whole's. All three are in the same order.
 func Pair(classes, whole []int32, s *Set) *Pairing {
 	better, worse, at := 0, 0, 0
 	for _, labels := range s.Labels {
@@ -37,11 +36,11 @@ func Pair(classes, whole []int32, s *Set) *Pairing {
 	return &Pairing{Better: []int{better}, Worse: []int{worse}, P: McNemar(better, worse)}
 }
 
-// McNemar returns the two-sided mid-p value of McNemar's test of two classifiers on the same nodes, of which
-// the first alone is right on better nodes and the second alone on worse: better is binomial of better+worse
-// and ½ where both are equally good, and p = 2·P(less than the smaller count) + P(the smaller count).
-// Fagerland, Lydersen and Laake, "The McNemar test for binary matched-pairs data: mid-p and asymptotic are
-// better than exact conditional", 2013. It is 1 for two zeros.
+// McNemar returns the two-sided mid-p value of McNemar's test of two classifiers on the same nodes. On better nodes
+// only the first is right, on worse nodes only the second: if both are equally good, better is binomial of better+worse
+// and ½, and p = 2·P(less than the smaller count) + P(the smaller count). Fagerland, Lydersen and Laake, "The McNemar
+// test for binary matched-pairs data: mid-p and asymptotic are better than exact conditional", 2013. It is 1 for two
+// zeros.
 func McNemar(better, worse int) float64 {
 	least := float64(min(better, worse))
 	of := distuv.Binomial{N: float64(better + worse), P: 0.5}

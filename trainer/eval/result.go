@@ -43,11 +43,11 @@ type Result struct {
 	// WeightDecay is the choice of validation for most seeds, WeightDecays the choice for each.
 	WeightDecay  float64   `json:"weight_decay"`
 	WeightDecays []float64 `json:"weight_decays"`
-	// MsPerBatch is wall-clock milliseconds of a batch: on S with attachment (see [Time]), joined to T a forward pass
-	// over the full graph, as in the paper (see [infer.Pass]). On T there are two more. MsPerBatchKept is over the
-	// full graph too, with the parts kept that no batch changes (XW of the first layer), and only the arrivals'
-	// logits. MsPerBatchNear keeps the same and computes the batch's two-hop neighbourhood only. PropagationMs is the
-	// time of label or error propagation alone. Costs do not depend on the values of weights: S→O has those of O→O.
+	// MsPerBatch is wall-clock milliseconds of a batch: on S with attachment (see [Time]), joined to T a forward pass over
+	// the full graph, as in the paper (see [infer.Pass]). On T there are two more. MsPerBatchKept is over the full graph
+	// too, with the parts kept that no batch changes (XW of the first layer), and only the arrivals' logits.
+	// MsPerBatchNear keeps the same and computes the batch's two-hop neighbourhood only. PropagationMs is the time of
+	// label or error propagation alone. Costs do not depend on the values of weights: S→O has the costs of O→O.
 	MsPerBatch     float64 `json:"ms_per_batch"`
 	MsPerBatchKept float64 `json:"ms_per_batch_kept,omitempty"`
 	MsPerBatchNear float64 `json:"ms_per_batch_neighbourhood,omitempty"`

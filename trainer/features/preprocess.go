@@ -36,10 +36,10 @@ func Fit(kind string, x graph.Features, bagOfWords bool, hat *graph.CSR) (*prepr
 	return pre, err
 }
 
-// FitTwoHops does the work of [Fit] and returns what it computes on the way, too: Â²·pre(X), N×d, where X is dense
-// and the preprocessing is not none; nil elsewhere.
+// FitTwoHops does the work of [Fit] and returns its intermediate result too: Â²·pre(X), N×d, if X is dense and the
+// preprocessing is not none; else nil.
 //
-// Features of a schema, if it is not nil, are standardised feature by feature ([blockDeviations]); auto chooses that.
+// If the features have a schema, auto standardises them feature by feature ([blockDeviations]).
 func FitTwoHops(kind string, x graph.Features, bagOfWords bool, s *schema.Schema,
 	hat *graph.CSR) (*preprocess.Parameters,
 	*graph.Dense, error) {

@@ -12,12 +12,12 @@ import (
 // rankTolerance is the share of the largest eigenvalue of a Gram matrix below which a direction is rounding.
 const rankTolerance = 1e-10
 
-// Principal finds leading singular vectors of a matrix B (r×c) that is given by its products forward (B·V) and
-// adjoint (Bᵀ·Y): the randomized singular value decomposition of Halko, Martinsson and Tropp ("Finding Structure
-// with Randomness", 2011). It begins with the space of the columns of start (c×l), lets BᵀB turn it passes times,
-// each of which sharpens it by the square of the ratio of singular values, and returns the p ≤ keep directions in
-// it with the largest ‖Bv‖, orthonormal (c×p), and these norms, the singular values as far as the space holds them.
-// Directions of start that are only rounding are left out.
+// Principal finds leading singular vectors of a matrix B (r×c) that is given by its products forward (B·V) and adjoint
+// (Bᵀ·Y): the randomized singular value decomposition of Halko, Martinsson and Tropp ("Finding Structure with
+// Randomness", 2011). It begins with the space of the columns of start (c×l), lets BᵀB turn it passes times, each time
+// sharpening it by the square of the ratio of singular values, and returns the p ≤ keep directions in it with the
+// largest ‖Bv‖, orthonormal (c×p), and these norms, the singular values as far as the space holds them. Directions of
+// start that are only rounding are left out.
 func Principal(forward, adjoint func(*graph.Dense) *graph.Dense, start *graph.Dense, passes,
 	keep int) (v *graph.Dense, values []float64) {
 	v = orthonormal(start)

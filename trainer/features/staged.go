@@ -48,8 +48,7 @@ func Vectors(pre *preprocess.Parameters, d int) (factor, offset []float32) {
 	return f.Factor, f.Offset
 }
 
-// GlobalScale returns the scale for rows of Â²·pre(X) of this RMS norm; an error where they do not vary but for
-// rounding.
+// GlobalScale returns the scale for rows of Â²·pre(X) of this RMS norm; an error if they vary by rounding only.
 func GlobalScale(pre *preprocess.Parameters, norm float64, offset []float32) (float32, error) {
 	if pre.Kind == preprocess.None {
 		return 1, nil

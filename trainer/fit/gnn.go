@@ -12,13 +12,13 @@ import (
 	"rivulet/trainer/descent"
 )
 
-// GNNProblem is the classification of a graph's n nodes by a model with hidden layers. T and S pose the same
-// problem; OnOriginal and OnSynthetic make it, and gnn_problem.go says of what.
+// GNNProblem is the classification of a graph's n nodes by a model with hidden layers. T and S pose the same problem;
+// OnOriginal and OnSynthetic make it from their data (gnn_problem.go).
 type GNNProblem struct {
 	Shape                 // of an architecture that is not linear
 	Classes    int        // C
-	Propagated Design     // P·pre(X), n rows: what the first layer reads of the neighbours; not read for appnp
-	Self       Design     // pre(X), n rows: what it reads of the node itself; not read for gcn
+	Propagated Design     // P·pre(X), n rows: the first layer's input from neighbours; not read for appnp
+	Self       Design     // pre(X), n rows: its input from the node itself; not read for gcn
 	Hop        *graph.CSR // n×n, the P of every later layer; rows that no labelled node depends on may be empty
 	Labels     []int32    // n, −1: none
 	Weights    []float32  // n, ω_i ≥ 0, read where there is a label; nil: all 1
@@ -31,19 +31,18 @@ type GNNOptions struct {
 	WeightDecay  float64 // wd of the weights
 	LearningRate float64 // of Adam, > 0
 	Dropout      float64 // share of the hidden layer that is left out in an epoch, 0 ≤ … < 1
-	InputDropout float64 // the same of the features
+	InputDropout float64 // the same for the features
 	Epochs       int     // at most so many steps; at least 1
 	Every        int     // epochs from one validation to the next; at least 1
 	Patience     int     // validations without a better one after which the fit ends; at least 1
 	Seed         uint64  // of the start and of dropout
 	// Start are the weights to begin with, of a model of the problem's shape; nil: they are drawn.
 	Start infer.Model
-	// Report is told of every epoch: a checkpoint with the accuracy of the last validation, which is not a number
-	// before the first. nil: nobody is.
+	// Report is told of every epoch, with the accuracy of the last validation, NaN before the first; nil: nobody is told.
 	Report func(Checkpoint)
 }
 
-// DefaultGNNOptions are those of docs/algorithm.md, section 3, for a weight decay.
+// DefaultGNNOptions are the options of docs/algorithm.md, section 3, for a weight decay.
 func DefaultGNNOptions(weightDecay float64, seed uint64) GNNOptions {
 	return GNNOptions{WeightDecay: weightDecay, LearningRate: 0.01, Dropout: 0.5, InputDropout: 0.5,
 		Epochs: 300, Every: 10, Patience: 5, Seed: seed}
@@ -74,7 +73,7 @@ func (o GNNOptions) Validate() error {
 type Checkpoint struct {
 	Epoch    int     // steps taken
 	Loss     float64 // of the last step's forward pass, dropout and weight decay included
-	Accuracy float64 // as the validation function gave it
+	Accuracy float64 // from the validation function
 }
 
 // Trace is the course of a fit.
@@ -87,14 +86,13 @@ type Trace struct {
 //
 //	Σ_i ω_i CE(softmax(o_i), y_i) / Σ_i ω_i + wd Σ ‖W‖²        over labelled i; biases are free
 //
-// o the model's logits with dropout (see doc.go). validate is called with the weights every few epochs, and after
-// the last one; it returns an accuracy, of which the first highest is kept. The model that it is given is good
-// until it returns. The same problem and options give the same weights, whatever the processors.
+// o the model's logits with dropout (see doc.go). validate is called with the weights every few epochs, and after the
+// last one; GNN keeps the weights with the highest accuracy that it returns, of equals the first. The model that it is
+// given is valid until it returns. The same problem and options give the same weights on all processors.
 //
-// It ends with an error where the problem's model is not known, no node has a label, an option is out of range,
-// validate fails, the loss is no longer a number, or ctx ends, which is looked at between the products of an epoch.
-// Inputs, Hop and labels of different sizes are a
-// programming error and panic.
+// It ends with an error if the problem's model is not known, no node has a label, an option is out of range, validate
+// fails, the loss is no longer a number, or ctx ends, which is checked between the products of an epoch. Inputs, Hop
+// and labels of different sizes are a programming error and panic.
 func GNN(ctx context.Context, p GNNProblem, o GNNOptions,
 	validate func(infer.Model) (accuracy float64, err error)) (infer.Model, Trace, error) {
 	var trace Trace

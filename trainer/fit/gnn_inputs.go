@@ -11,10 +11,10 @@ import (
 // see [features.FactoredFeatures.Scaled]. Operators are added by its Through.
 func NewInputs(x *features.FactoredFeatures) *features.PropagatedDesign { return x.Scaled().Design() }
 
-// drop is a design with each feature left out with probability rate, independently, and the others divided by
-// 1−rate; which are left out follows from the seed alone. f stays as it is. Dropout acts on the features before
-// they are propagated: of sparse ones on those that are stored, before they are centred, so that what centring
-// takes away is the same in every epoch and a part of the bias. The result is made for W as wide as a hidden layer.
+// drop is a design with each feature left out with probability rate, independently, and the others divided by 1−rate;
+// the seed alone decides which. f stays as it is. Dropout acts on the features before they are propagated: on stored
+// values of sparse ones, before they are centred, so that centring subtracts the same in every epoch and is a part of
+// the bias. The result is made for W as wide as a hidden layer.
 func drop(f Design, rate float64, seed uint64) Design {
 	m := newMask(rate, seed)
 	switch f := f.(type) {
@@ -28,7 +28,7 @@ func drop(f Design, rate float64, seed uint64) Design {
 	panic(fmt.Sprintf("fit: dropout of %T", f))
 }
 
-// droppedRows are explicit rows of which entries are left out.
+// droppedRows are explicit rows with entries left out.
 type droppedRows struct{ maskedMatrix }
 
 func (d droppedRows) Dims() (rows, columns int)           { return d.x.Rows, d.x.Cols }

@@ -34,14 +34,14 @@ type network struct {
 	scale   float32
 }
 
-// layer is one of the layers after the first, or what follows the last.
+// layer is one of the layers after the first, or the step after the last.
 type layer interface {
-	// forward returns what enters the next layer or the logits, n×width, of the hidden layer n×h.
+	// forward returns the input of the next layer, or the logits, n×width, from the hidden layer n×h.
 	forward(hidden *graph.Dense) *graph.Dense
-	// backward takes ∂L/∂ of what a forward pass with the same hidden layer returned, sets the gradients of its
-	// parameters and returns ∂L/∂hidden.
+	// backward takes the gradient ∂L/∂ of forward's result for the same hidden layer, sets the gradients of its parameters
+	// and returns ∂L/∂hidden.
 	backward(hidden, g *graph.Dense) *graph.Dense
-	// weights are those on neighbours and on the node itself, nil where there are none, and the bias.
+	// weights are the weights on neighbours and on the node itself, nil if the layer has none, and the bias.
 	weights() (neighbours, self, bias *param)
 }
 
@@ -92,7 +92,7 @@ func weightsOf(l layer) []*param {
 	return slices.DeleteFunc([]*param{neighbours, self, bias}, func(p *param) bool { return p == nil })
 }
 
-// squares is Σ‖W‖² over what decays.
+// squares is Σ‖W‖² over the parameters that decay.
 func (n *network) squares() float64 {
 	sum := 0.0
 	for _, p := range n.params() {
@@ -136,7 +136,7 @@ func (n *network) model(copied bool) infer.Model {
 	return m
 }
 
-// begin sets the weights to those of a model, the inverse of model; one of another shape panics.
+// begin sets the weights to a model's, the inverse of model; a model of another shape panics.
 func (n *network) begin(m infer.Model) {
 	if m.Architecture != n.arch || len(m.Layers) != 1+len(n.later) {
 		panic(fmt.Sprintf("fit: %s of %d layers to begin a %s of %d", m.Name(), len(m.Layers), n.arch.Name,
@@ -157,8 +157,7 @@ func (n *network) begin(m infer.Model) {
 	}
 }
 
-// forward returns the logits in an epoch: what is dropped is drawn anew in each. It ends early, with nil, if ctx has
-// ended.
+// forward returns the logits in an epoch; dropout is drawn anew in each. It ends early, with nil, if ctx has ended.
 func (n *network) forward(ctx context.Context, o GNNOptions, epoch uint64) *graph.Dense {
 	n.dropped = n.dropped[:0]
 	var p *graph.Dense
@@ -187,7 +186,7 @@ func (n *network) forward(ctx context.Context, o GNNOptions, epoch uint64) *grap
 		m := newMask(o.Dropout, stream(o.Seed, epoch, streamHidden+uint64(k)))
 		a := activate(p, b, m)
 		n.hidden, n.scale = append(n.hidden, a), m.scale
-		p, b = l.forward(a), make([]float32, len(b)) // which has added its own
+		p, b = l.forward(a), make([]float32, len(b)) // forward has added its own bias
 	}
 	return p
 }

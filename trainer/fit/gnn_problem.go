@@ -19,7 +19,7 @@ type Shape struct {
 	Hops   int     // K, of an architecture that has it
 }
 
-// NewShape is that of a model of so many hidden units where nothing else is said; an unknown model panics.
+// NewShape is the default shape of a model of so many hidden units; an unknown model panics.
 func NewShape(model string, hidden int) Shape {
 	s := Shape{Model: model, Hidden: hidden}
 	a := s.architecture()
@@ -27,8 +27,8 @@ func NewShape(model string, hidden int) Shape {
 	return s
 }
 
-// Deepen is the shape with other numbers of layers and hops, as far as the architecture has a choice of them; 0
-// leaves one as it is.
+// Deepen is the shape with other numbers of layers and hops, as far as the architecture allows; 0 leaves the number as
+// it is.
 func (s Shape) Deepen(layers, hops int) Shape {
 	a := s.architecture()
 	if layers > 0 && a.Most > a.Fewest {
@@ -40,7 +40,7 @@ func (s Shape) Deepen(layers, hops int) Shape {
 	return s
 }
 
-// Mix are the weights of the hops of a linear model; nil: the model is none.
+// Mix are the weights of the hops of a linear model; nil for other models.
 func (s Shape) Mix() []float32 {
 	if a := s.architecture(); a.Linear() {
 		return a.Mix(s.Alpha, s.Hops)
@@ -57,7 +57,7 @@ func (s Shape) Linear(l *infer.Layer) infer.Model {
 	return m
 }
 
-// architecture is that of the shape; an unknown one panics.
+// architecture is the shape's architecture; an unknown one panics.
 func (s Shape) architecture() *infer.Architecture {
 	a, err := infer.Lookup(s.Model)
 	if err != nil {
@@ -76,9 +76,9 @@ func OperatorOf(o *infer.Operator, adj *graph.CSR) *graph.CSR {
 	return graph.Scaled(adj, out, in, nil)
 }
 
-// OnOriginal poses the problem of W_O on a graph of N nodes (T, or an S that is a graph): Propagated = P·pre(X),
-// Self = pre(X), Hop = P. labels (N) are −1 where unknown. Where few nodes have a label, only those that a labelled
-// one depends on are in the problem, which is then smaller and has the same solution.
+// OnOriginal poses the problem of W_O on a graph of N nodes (T, or an S that is a graph): Propagated = P·pre(X), Self =
+// pre(X), Hop = P. labels (N) are −1 where unknown. If few nodes have a label, the problem has only the nodes that a
+// labelled one depends on: it is smaller and has the same solution.
 func OnOriginal(s Shape, adj *graph.CSR, x *features.FactoredFeatures, labels []int32, classes int) GNNProblem {
 	arch := s.architecture()
 	op := OperatorOf(arch.Operator, adj)
@@ -129,7 +129,7 @@ func sums(op *graph.CSR, x *features.FactoredFeatures) *graph.Dense {
 	if x.Raw.Sparse != nil {
 		return x.Combine(op)
 	}
-	out, ones := graph.Mul(op, x.Raw.Dense), op.RowSums() // P1: what the offset is taken away times
+	out, ones := graph.Mul(op, x.Raw.Dense), op.RowSums() // P1: factors of the offset
 	graph.ParallelRows(out.Rows, len(out.Data), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			for k, v := range out.Row(i) {
@@ -140,13 +140,13 @@ func sums(op *graph.CSR, x *features.FactoredFeatures) *graph.Dense {
 	return out
 }
 
-// ReadsHopsOnly reports whether all that the first layer reads is P·pre(X).
+// ReadsHopsOnly reports whether the first layer reads nothing but P·pre(X).
 func ReadsHopsOnly(s Shape) bool {
 	a := s.architecture()
 	return a.Convolves() && !slices.ContainsFunc(a.Tensors, func(t infer.Tensor) bool { return t.Self != 0 })
 }
 
-// reached are the nodes and those that their rows of op read, in order.
+// reached are the nodes and the nodes that their rows of op read, in order.
 func reached(op *graph.CSR, nodes []int32) []int32 {
 	in := make([]bool, op.Rows)
 	for _, i := range nodes {

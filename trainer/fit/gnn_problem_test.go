@@ -132,8 +132,8 @@ func checkProducts(t *rapid.T, name string, f Design, want reference.Matrix) {
 	}
 }
 
-// What is dropped is entries of X̃, the same ones forwards and backwards, before P and with the centre left alone; two
-// inputs of one X and seed lose the same ones. Of so many rows that products go by blocks.
+// Dropout leaves out entries of X̃, the same ones forwards and backwards, before P and with the centre left alone; two
+// inputs of one X and seed lose the same ones. There are so many rows that products go by blocks.
 func TestSection3DropoutIsOfEntries(t *testing.T) {
 	const n, d, rate = 2*blockRows + 9, 7, 0.4
 	rapid.Check(t, func(t *rapid.T) {

@@ -9,7 +9,7 @@ import (
 type mask struct {
 	seed  uint64
 	below uint64  // drop where a draw of 16 bits is below
-	scale float32 // 1/(1−rate): what is kept stands for what is not ("inverted" dropout)
+	scale float32 // 1/(1−rate): kept entries stand for dropped ones ("inverted" dropout)
 }
 
 // newMask drops the given share of entries, 0 ≤ rate < 1.
@@ -55,7 +55,7 @@ func (m mask) drop(x *graph.CSR) *graph.CSR {
 }
 
 // maskedMatrix is an explicit matrix of which a mask leaves entries out. It is stored a block of rows at a time, so
-// that its products are those of package gemm and take little memory.
+// that package gemm can multiply it and it takes little memory.
 type maskedMatrix struct {
 	x    *graph.Dense
 	mask mask

@@ -21,7 +21,7 @@ type Problem struct {
 	Labels  []int32   // n, each 0…Classes-1
 	Weights []float32 // n, ω_i ≥ 0; nil: all 1
 	Classes int
-	// Report is told of every iteration of a fit; nil: nobody is.
+	// Report is told of every iteration of a fit; nil: nobody is told.
 	Report func(Iteration)
 }
 
@@ -57,8 +57,8 @@ func (p Problem) Sample(n int, rng *rand.Rand) (Problem, bool) {
 	return out, true
 }
 
-// DecayOfAll returns the weight decay of a fit of all rows that weighs as much beside them as decay does beside some of
-// them: the loss is a mean over rows, so that the weight decay falls as their number grows.
+// DecayOfAll returns the weight decay of a fit of all rows with the same effect as decay has with some of them: the
+// loss is a mean over rows, so the weight decay falls as their number grows.
 func DecayOfAll(decay float64, some, all int) float64 { return decay * (float64(some) / float64(all)) }
 
 // Limits of the L-BFGS fit.
@@ -68,7 +68,7 @@ const (
 	history       = 15
 )
 
-// Tolerances: a fit ends where patience iterations lower the loss by less than this share of it.
+// Tolerances: a fit ends when patience iterations lower the loss by less than this share of it.
 const (
 	// Final is for weights that are kept. The gradient is float32 at heart: with less they change and get no better.
 	Final = 1e-6
@@ -107,7 +107,7 @@ func SGC(ctx context.Context, p Problem, weightDecay, tolerance float64, start *
 	return obj.unpack(result.X), nil
 }
 
-// recorder passes on what gonum says of its iterations.
+// recorder passes on gonum's reports of its iterations.
 type recorder func(Iteration)
 
 // Init does nothing.
@@ -132,7 +132,7 @@ type objective struct {
 	features    int
 	weightDecay float64
 	total       float64  // Σω
-	rows        *softmax // of a design whose rows are at hand; nil of others
+	rows        *softmax // of a design with rows at hand; else nil
 	at          []float64
 	value       float64
 	grad        []float64

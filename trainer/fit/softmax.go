@@ -6,12 +6,12 @@ import (
 	"rivulet/trainer/descent"
 )
 
-// A softmax computes loss and gradient of a linear model on rows that are at hand, in one pass over them: the
-// logits of a few rows, their loss and its gradient, and Fᵀ times that while the rows are still in the cache.
+// A softmax computes loss and gradient of a linear model on rows in memory, in one pass over them: the logits of a few
+// rows, their loss and its gradient, and Fᵀ times that while the rows are still in the cache.
 //
 //	F n×d    W d×C    G = (ω∘(softmax(FW + b) − onehot(y)))/Σω, n×C    ∂W = FᵀG    ∂b = Gᵀ1
 //
-// The sums are those of parts of the rows, at most maxParts of them, added up in order: their bits do not depend on
+// Sums are taken over parts of the rows, at most maxParts of them, and added up in order: their bits do not depend on
 // the number of processors.
 type softmax struct {
 	f       *graph.Dense
@@ -34,7 +34,7 @@ const (
 	maxParts = 32
 	// cached is the number of rows that are worked on at a time: of 602 features they take 0.6 MB.
 	cached = 256
-	// vector is what the width of a product is a multiple of where no lane of the kernels is to be idle.
+	// vector divides the width of a product whose kernels leave no lane idle.
 	vector = 16
 )
 

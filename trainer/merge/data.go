@@ -95,7 +95,7 @@ type assembly struct {
 	old    *dataset.Dataset
 	d      *dataset.Dataset
 	index  map[string]int32
-	source []*event.Features // of each node that arrived; nil for those whose features are the data's
+	source []*event.Features // per arrived node; nil for features of the data
 }
 
 func (d *Data) grow(g *growth) (Graph, error) {
@@ -122,7 +122,7 @@ func (d *Data) grow(g *growth) (Graph, error) {
 	return &Data{out.d}, nil
 }
 
-// nodes sets roles and classes of the nodes, of which the last are new.
+// nodes sets roles and classes of the nodes; the last ones are new.
 func (g *assembly) nodes(roles []Role) error {
 	changes := newDecisions(g.changes)
 	for i := range roles {
@@ -246,8 +246,8 @@ func (g *assembly) dense() *graph.Dense {
 	return x
 }
 
-// values returns the named columns with those of the arrivals; nil where there are none, or an arrival came by
-// position: its names are not known.
+// values returns the named columns with the arrivals' values; nil if there are none, or if an arrival came by position,
+// without names.
 func (g *assembly) values() []schema.Column {
 	old := g.old.Values
 	for _, a := range g.source {

@@ -10,7 +10,7 @@
 // # Rules
 //
 //	the arrival's id is new          it joins T: as a training node if its class is known, else as an unlabelled one
-//	                                 (its features and edges count, like those of all nodes of T; it has no class)
+//	                                 (its features and edges count, as of all nodes of T; it has no class)
 //	…of a node in no role            the same, with the features that arrived
 //	…of a node of T                  nothing: the node of T stays (counted)
 //	…of a validation or test node    nothing: these nodes must not be trained on (counted)
@@ -21,11 +21,11 @@
 // neighbour, as they would on the stream. Edges to ids that are neither in the graph nor among the arrivals wait until
 // the id arrives, at most [Merger.MaxWaiting] of them: beyond that the oldest are forgotten (counted).
 //
-// A label makes an arrival, or an unlabelled node of T, a training node. The class that a node had before any
-// arrivals stays, and a label with another class is counted; labels of validation and test nodes are left alone. Of
-// two labels of a node the later one is used, see [event.Label], and a class that came from a label gives way to
-// that of a later one. Classes keep their names and order: a label of a class that the graph does not have is counted,
-// and its node stays without a class.
+// A label makes an arrival, or an unlabelled node of T, a training node. The class that a node had before any arrivals
+// stays, and a label with another class is counted; labels of validation and test nodes are left alone. Of two labels
+// of a node the later one is used, see [event.Label], and a class that came from a label gives way to a later label's.
+// Classes keep their names and order: a label of a class that the graph does not have is counted, and its node stays
+// without a class.
 //
 // The same arrivals and labels in the same order give the same graph, in however many rounds they come, if each round
 // is given all labels so far and no more edges wait than may. Nodes of the graph keep their order; new ones come after
@@ -42,7 +42,7 @@
 //
 //	gather, resolve   ids of nodes, arrivals and labels go to buckets by their hash; one bucket in memory decides which
 //	                  arrivals join T and which nodes have another class
-//	ends, match       edges of arrivals, and those that wait, go to buckets by the id of the end that may be unknown;
+//	ends, match       edges of arrivals, and waiting ones, go to buckets by the id of the end that may be unknown;
 //	                  the known ones become pairs in buckets by both ends, and the others wait
 //	the graph's grow  writes tables, or assembles a data set: nodes with these changes, then the arrivals that join;
 //	                  edges, then the new pairs, each once

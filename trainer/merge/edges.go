@@ -7,7 +7,7 @@ import (
 	"rivulet/spill"
 )
 
-// ends puts edges that waited, and those of arrivals that join T, into buckets by the id at the other end.
+// ends puts waiting edges, and edges of arrivals that join T, into buckets by the id at the other end.
 func (g *growth) ends() error {
 	g.targets = g.spill("targets", g.ids.Len())
 	var r spill.Record

@@ -14,17 +14,17 @@ type Graph interface {
 	Rename(name string)
 	// Features is the number of features, d.
 	Features() int
-	// Schema says what the features' positions mean; nil: they have no names.
+	// Schema gives the features' positions their meaning; nil: they have no names.
 	Schema() *schema.Schema
 	// Nodes is the number of nodes of T.
 	Nodes() int
 	// Fingerprint identifies the content.
 	Fingerprint() string
-	// ValidationSet returns a data set with the validation nodes, their features, classes and neighbours; of tables, a
-	// sample of about most of them.
+	// ValidationSet returns a data set with the validation nodes, their features, classes and neighbours; for tables, a
+	// sample of roughly most of them.
 	ValidationSet(ctx context.Context, most int64) (*dataset.Dataset, error)
-	// Save stores the graph in a directory, which must not exist or be empty, and returns the graph as it is stored.
-	// more writes files beside it. When Save returns, all is durable, and the graph is there or not at all.
+	// Save stores the graph in a directory, which must not exist or be empty, and returns the stored graph. more writes
+	// files beside it. When Save returns, everything is durable; a crash leaves the whole graph or nothing.
 	Save(disk durable.Disk, dir string, more func(dir, fingerprint string) error) (Graph, error)
 
 	classes() []string
@@ -38,6 +38,6 @@ type Graph interface {
 	eachLabelled(use func(id string) error) error
 	// eachWaiting gives the edges that wait, in the order in which they came.
 	eachWaiting(use func(node, id string) error) error
-	// grow returns the graph with what the growth has decided.
+	// grow returns the graph with the growth's decisions carried out.
 	grow(g *growth) (Graph, error)
 }

@@ -26,13 +26,13 @@ type Merger struct {
 	MaxWaiting int
 
 	base    Graph
-	dir     string // of files; empty: all is in memory
+	dir     string // of files; empty: everything is in memory
 	disk    durable.Disk
 	buckets []*spill.Buckets // all, to be closed
 
 	arrivals *spill.Buckets   // one file, see arrival
 	labels   *spill.Buckets   // one file: id, class, time
-	kept     []event.Features // of arrivals, where all is in memory; else they are in the file
+	kept     []event.Features // of arrivals, if everything is in memory; else they are in the file
 	settled  map[string]bool  // ids whose next arrival cannot join, as a node of T or an arrival has them; nil: not known
 }
 
@@ -107,7 +107,7 @@ func (m *Merger) mayJoin(id string) bool {
 	return true
 }
 
-// named copies the fields of which the graph has columns; nil for nil.
+// named copies the fields that the graph has columns for; nil for nil.
 func named(fields []schema.Field, columns []schema.Column) []schema.Field {
 	if fields == nil || columns == nil {
 		return nil
@@ -145,8 +145,8 @@ func (m *Merger) Label(l *event.Label) error {
 	return m.labels.Put(0, putTime(r.Text(l.ID).Number(int64(class)), l.Time))
 }
 
-// putTime appends the seconds and nanoseconds since 1970, which nanoseconds in 64 bits do not reach for all times; of
-// no time, only that there is none.
+// putTime appends the seconds and nanoseconds since 1970, as nanoseconds in 64 bits do not reach all times; for no
+// time, a mark.
 func putTime(r *spill.Record, t time.Time) *spill.Record {
 	if t.IsZero() {
 		return r.Number(0)
@@ -161,14 +161,14 @@ func nextTime(r *spill.Record) time.Time {
 	return time.Unix(r.NextNumber(), r.NextNumber())
 }
 
-// arrival is an arrival as it was taken: its id, the entries dropped of its list of edges, the others, and its
+// arrival is a taken arrival: its id, the number of dropped entries of its list of edges, the other entries, and its
 // features. Rows count from 0.
 type arrival struct {
 	row     int64
 	id      string
 	dropped int64
 	edges   []string
-	record  *spill.Record // of which the features are not yet read
+	record  *spill.Record // its features are not yet read
 }
 
 // eachArrival calls use with the arrivals in their order.
@@ -194,7 +194,7 @@ func (m *Merger) featuresOf(a *arrival) event.Features {
 }
 
 // Grow returns the graph with the arrivals and labels, and the report of their outcomes. Tables are in files below the
-// merger's directory. If nothing changed it is the graph as it was, or if anew a copy. It is called once.
+// merger's directory. If nothing changed it is the old graph, or with anew a copy. It is called once.
 func (m *Merger) Grow(ctx context.Context, anew bool) (grown Graph, _ Report, err error) {
 	defer func() {
 		for _, b := range m.buckets {

@@ -13,7 +13,7 @@ import (
 type Report struct {
 	Arrivals int `json:"arrivals"` // records that are arrivals
 	Joined   int `json:"joined"`   // nodes that came into T
-	Labelled int `json:"labelled"` // of those, training nodes
+	Labelled int `json:"labelled"` // of these, training nodes
 
 	Again   int `json:"again"`    // arrivals with the id of an earlier one, which stays
 	InT     int `json:"in_t"`     // ids of nodes of T, which are not changed

@@ -14,7 +14,7 @@ const rangeRows = 1 << 18
 // bucketRecords is how many records of a bucket are wanted in memory at most; one takes some 100 to 200 bytes there.
 const bucketRecords = 1 << 17
 
-// bucketsFor returns the number of buckets for so many records, and ranges that of ranges of so many rows.
+// bucketsFor returns the number of buckets for so many records, ranges the number of ranges of so many rows.
 func bucketsFor(records int64) int { return int(min(spill.Most, 1+records/bucketRecords)) }
 func ranges(rows int64) int        { return int(rows/rangeRows) + 1 }
 
@@ -23,13 +23,13 @@ type growth struct {
 	*Merger
 	ctx context.Context //nolint:containedctx // of one call of Grow
 
-	ids      *spill.Buckets // by id: what is known of it
+	ids      *spill.Buckets // by id: facts about it
 	changes  *spill.Buckets // by range of rows: nodes of the graph that have changed
 	joins    *spill.Buckets // by range of rows: arrivals that join T
 	labelled *spill.Buckets // one file: ids of nodes whose class came from a label
 
 	waited   int64          // edges that waited for an id before
-	targets  *spill.Buckets // by the id at the other end: edges of arrivals, and those that waited
+	targets  *spill.Buckets // by the id at the other end: edges of arrivals, and waiting ones
 	pairs    *spill.Buckets // by both ids: new edges
 	unknown  *spill.Buckets // by range of their order: edges to ids that have not arrived
 	unknowns int64
@@ -51,7 +51,7 @@ const (
 	labelRecord
 )
 
-// gather puts what is known of an id into one bucket: first the graph's, then arrivals and labels in their order.
+// gather puts all facts about an id into one bucket: first the graph's, then arrivals and labels in their order.
 func (g *growth) gather() error {
 	g.ids = g.spill("ids", bucketsFor(g.base.rows()+g.arrivals.Records()+g.labels.Records()))
 	var r spill.Record
@@ -86,7 +86,7 @@ func (g *growth) gather() error {
 	})
 }
 
-// knowledge is what is known of an id.
+// knowledge has the facts about an id.
 type knowledge struct {
 	Node
 	row     int64 // of the graph's nodes, from 1; 0: it is none
@@ -135,7 +135,7 @@ func (g *growth) resolveBucket(k int) error {
 	return nil
 }
 
-// decide writes down what becomes of an id.
+// decide writes down the change for an id.
 func (g *growth) decide(id string, n *knowledge) error {
 	changed := n.label.given && n.Label(n.label.class, &g.Report)
 	var err error

@@ -34,10 +34,10 @@ type Tables struct {
 	Stream  *table.Stream
 	Classes []string
 
-	schema      *schema.Schema // of the features' positions; nil: nothing is known of it
+	schema      *schema.Schema // of the features' positions; nil: not known
 	original    int64          // nodes of T
 	fingerprint string         // SHA-256 of the content of the files
-	dir         string         // of a grown graph's files; empty: these are tables as a user has them
+	dir         string         // of a grown graph's files; empty: these are a user's tables
 }
 
 // Name implements [Graph].
@@ -63,7 +63,7 @@ func (t *Tables) columns() []schema.Column { return nil }
 func (t *Tables) rows() int64              { return t.Stream.Rows }
 func (t *Tables) withoutRole() bool        { return false }
 
-// mergeRoles are the roles by those of tables.
+// mergeRoles maps roles in tables to roles here.
 var mergeRoles = map[solved.Role]Role{solved.NoRole: None, solved.Train: Train,
 	solved.Unlabelled: Unlabelled, solved.Validation: HeldOut, solved.Test: HeldOut}
 
@@ -102,7 +102,7 @@ func Stored(dir string) bool {
 	return dir != "" && err == nil
 }
 
-// Open returns tables as a user has them, of which it reads ids, labels and split once.
+// Open opens a user's tables, and reads their ids, labels and split once.
 func Open(ctx context.Context, s *table.Stream) (*Tables, error) {
 	t := &Tables{Stream: s}
 	sum := &solved.Summary{Labels: map[string]int64{}, Others: map[string]bool{}}

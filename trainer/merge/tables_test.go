@@ -143,8 +143,8 @@ func drawn(t *rapid.T, ids *rapid.Generator[string]) (arrivals []event.Arrival, 
 	return arrivals, labels
 }
 
-// A merge of tables gives the graph, the report and what is open of a merge in memory, in one part and in two, whatever
-// the number of buckets. The ids of nodes in no role arrive, too, and have no edges before: only those to them differ.
+// A merge of tables gives the same graph, report and open ends as a merge in memory, in one part and in two, whatever
+// the number of buckets. Ids of nodes in no role may arrive, too, and have no edges before: only edges to them differ.
 func TestTablesAreTheMergeInMemory(t *testing.T) {
 	dir, round := t.TempDir(), 0
 	rapid.Check(t, func(rt *rapid.T) {

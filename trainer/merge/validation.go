@@ -56,7 +56,7 @@ func (t *Tables) ValidationSet(ctx context.Context, most int64) (*dataset.Datase
 	return d, t.neighbours(ctx, d, index)
 }
 
-// neighbours adds the neighbours of the nodes of d, which are those of index, to d.
+// neighbours adds the neighbours of d's nodes to d; index has d's nodes by id.
 func (t *Tables) neighbours(ctx context.Context, d *dataset.Dataset, index map[string]int32) error {
 	rows := make([][]int32, len(d.IDs))
 	node := func(id string) int32 {

@@ -71,7 +71,7 @@ func (g *tableWriter) write(dir string) error {
 // errEnough ends a reading whose rows nobody wants any more.
 var errEnough = errors.New("enough rows")
 
-// pulled gives what is pushed as a sequence.
+// pulled turns a pushing function into a sequence.
 func pulled[T any](push func(put func(T) error) error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		err := push(func(row T) error {
@@ -124,8 +124,8 @@ func (g *tableWriter) nodes(original *int64) func(put func(table.Node) error) er
 	}
 }
 
-// edges gives the table of edges and then the new ones, each once: they have an end that has arrived now, and so are
-// none of the table's.
+// edges gives the table of edges and then the new ones, each once: a new edge has an end that has arrived now, so the
+// table does not have it.
 func (g *tableWriter) edges(put func(parquet.Ends) error) error {
 	err := g.old.Stream.EachEdge(func(e table.Edge) error {
 		return errors.Join(every(g.ctx, e.Row), put(parquet.Ends{Source: e.Source, Target: e.Target}))

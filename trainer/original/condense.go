@@ -208,6 +208,6 @@ func (t *Tables) solve(ctx context.Context, c *Synthetic, of *messageInputs) err
 	if err != nil {
 		return err
 	}
-	c.normal = slices.Clone(normal) // of which solving makes its own
+	c.normal = slices.Clone(normal) // solving makes its own of it
 	return t.synthetic(c.clusters, normal, added)
 }

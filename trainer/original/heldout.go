@@ -13,7 +13,7 @@ import (
 	"rivulet/trainer/stage/solved"
 )
 
-// heldOutNodes are the nodes that are held out, or a sample of them, and the nodes of T that they read.
+// heldOutNodes are the held-out nodes, or a sample of them, and the nodes of T that they read.
 type heldOutNodes struct {
 	nodes    []solved.HeldNode
 	x        graph.Features // their raw features
@@ -21,8 +21,8 @@ type heldOutNodes struct {
 	asked    stage.Table // original, by block
 }
 
-// holdOut brings the validation and test nodes, or a sample of them, and makes them a data set beside those nodes of T
-// that they read.
+// holdOut brings the validation and test nodes, or a sample of them, and makes them a data set with the nodes of T that
+// they read.
 func (t *Tables) holdOut(ctx context.Context) error {
 	g := t.Graph
 	roles := g.Summary.Roles

@@ -12,9 +12,9 @@ import (
 	"rivulet/trainer/stage/solved"
 )
 
-// InPlace gives tables of Parquet that an engine's machines read where they lie. Their paths are
-// o.Nodes and o.Edges; features have positions, and the nodes a column split. The rest of o says what columns mean. An
-// error names the table.
+// InPlace gives tables of Parquet that an engine's machines read where they lie. Their paths are o.Nodes and o.Edges;
+// features have positions, and the nodes a column split. The rest of o gives the columns their meaning. An error names
+// the table.
 func InPlace(ctx context.Context, e stage.Engine, name string, o table.Settings) (RowData, error) {
 	looker, ok := e.(stage.Looker)
 	if !ok {
@@ -50,7 +50,7 @@ func InPlace(ctx context.Context, e stage.Engine, name string, o table.Settings)
 	return s, nil
 }
 
-// inPlace is a table of which some columns are read.
+// inPlace is a table with the columns that are read.
 func inPlace(t *stage.InPlace, columns []int, o table.Settings) stage.Source {
 	return stage.Source{Identity: "in place " + t.Path, InPlace: t.Only(columns), Form: solved.FormOf(t, o)}
 }
@@ -58,7 +58,7 @@ func inPlace(t *stage.InPlace, columns []int, o table.Settings) stage.Source {
 // password is how a URL with one begins.
 var password = regexp.MustCompile(`^[^:/]+://[^/@]*:[^/]*@`)
 
-// CheckInPlace returns an error for what [InPlace] does not take. It names the flag.
+// CheckInPlace returns an error for settings that [InPlace] does not take. It names the flag.
 func CheckInPlace(o table.Settings) error {
 	switch {
 	case o.Features != "":

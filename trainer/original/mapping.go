@@ -171,7 +171,7 @@ func (t *Tables) RowsOf(ctx context.Context, b *artifact.Bundle) (*graph.CSR, er
 // Frozen are the tables of models that arrivals read: of the nodes of T that the nodes held out have edges to, or of S.
 type Frozen struct {
 	models         []infer.Model
-	tables, errors []*infer.Tables // of each model: its own, and those of error propagation
+	tables, errors []*infer.Tables // per model: its own tables, and error propagation's
 	labels         *infer.Tables   // of label propagation
 }
 
@@ -186,7 +186,7 @@ func (f *Frozen) add(m infer.Model, of *infer.Tables) {
 	f.models, f.tables = append(f.models, m), append(f.tables, of)
 }
 
-// Tables returns those of a model.
+// Tables returns a model's tables.
 func (f *Frozen) Tables(m infer.Model) *infer.Tables { return f.tables[slices.Index(f.models, m)] }
 
 // Propagation returns the tables of label or error propagation of a model at one α.
@@ -201,7 +201,7 @@ func (f *Frozen) Propagation(kind string, m infer.Model, alpha float32) *infer.T
 	return hops.Restarted(alpha)
 }
 
-// Growth is what consumers need to give arrivals rows of M.
+// Growth returns the dictionary with which consumers give arrivals rows of M.
 func (t *Tables) Growth(c *Synthetic) *artifact.Growth {
 	g := &artifact.Growth{Entries: min(t.options.Entries, c.clusters), Dictionary: c.Dictionary,
 		Messages: map[string]growth.Messages{}}

@@ -15,7 +15,7 @@ import (
 // model is a model whose tables on T are made.
 type model struct {
 	infer.Model
-	// parts are its tables on T, logits those of T's nodes, and bounds the largest numbers in the columns of the
+	// parts are its tables on T, logits the logits of T's nodes, and bounds the largest numbers in the columns of the
 	// tables u_0, u_1, …, c.
 	parts    []stage.Table
 	logits   stage.Table
@@ -23,8 +23,8 @@ type model struct {
 	messages growth.Messages
 }
 
-// Walk takes a model through its hops on T: to its tables, and to its logits if they are wanted. Logits are read by
-// error propagation, and those of the first model by unlabelled nodes that join clusters.
+// Walk takes a model through its hops on T: to its tables, and to its logits if they are wanted. Error propagation
+// reads the logits; unlabelled nodes that join clusters read the first model's.
 func (t *Tables) Walk(ctx context.Context, of infer.Model, logits bool) error {
 	m := &model{Model: of}
 	g, side := t.Graph, solved.AppendModel(of)
@@ -142,7 +142,7 @@ func (t *Tables) inOrder(block int64, places []int32, at int) (int, error) {
 	return at, nil
 }
 
-// messageInputs is what the stages need that make messages of nodes: options, sides and the first inputs.
+// messageInputs has the inputs of stages that make messages of nodes: options, sides and the first tables.
 type messageInputs struct {
 	solved.MessageOptions
 	sides  stage.Sides
@@ -176,7 +176,7 @@ func (t *Tables) messages(ctx context.Context, clusters int) (*messageInputs, er
 	return t.messaging(clusters), nil
 }
 
-// messaging gathers what is known of the models' messages.
+// messaging gathers the inputs for the models' messages.
 func (t *Tables) messaging(clusters int) *messageInputs {
 	g := t.Graph
 	out := &messageInputs{MessageOptions: solved.MessageOptions{Clusters: clusters, Degree: g.HighestDegree},

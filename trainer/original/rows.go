@@ -20,12 +20,12 @@ type RowData struct {
 	Name         string
 	Nodes, Edges stage.Source
 	Count        int64    // nodes, whatever their role
-	Features     int      // columns of a row in memory: d, or what sparse features take
+	Features     int      // columns of a row in memory: d, or as many as sparse features take
 	Classes      []string // nil: the labels of the training nodes in the order that tables give them
 	BagOfWords   bool
 	Schema       *schema.Schema
-	// Weights gives the models to use as W_O, by name, for so many features and classes, once these are known; nil: those
-	// of the run's options.
+	// Weights gives the models to use as W_O, by name, for so many features and classes, once these are known; nil: the
+	// models of the run's options.
 	Weights func(features, classes int) (map[string]infer.Model, error)
 	// Named gives the values of a node by name; nil: they are not at hand.
 	Named func(id string) []schema.Field

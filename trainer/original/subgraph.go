@@ -26,15 +26,15 @@ type subgraphChoice struct {
 	room  int64       // nodes that there is still room for
 	marks stage.Table // of nodes, by which they belong to the subgraph
 	sizes stage.Table // how many belong to it in each block
-	// first has, for each block with nodes of the subgraph, its number and that of the first of them. nodes is how many
+	// first has, for each block with nodes of the subgraph, its number and the number of its first node. nodes is how many
 	// there are in all.
 	first []int32
 	nodes int64
 }
 
-// Subgraph brings T into memory, if it fits into the memory of [Options.Subgraph], else labelled nodes and what some of
-// the validation nodes read, with nodes around them, up to two edges away. The data set is the one of the nodes held
-// out, attached to that subgraph; its validation nodes are those whose neighbours are all in it.
+// Subgraph brings T into memory if it fits into [Options.Subgraph], else labelled nodes, the nodes that some of the
+// validation nodes read, and nodes around them, up to two edges away. The data set has the held-out nodes, attached to
+// that subgraph; its validation nodes have all their neighbours in it.
 func (t *Tables) Subgraph(ctx context.Context) (*dataset.Dataset, *dataset.Original, error) {
 	judges := t.Data.Validation
 	c, room, whole, err := t.roomInSubgraph(ctx)
@@ -97,15 +97,15 @@ func (t *Tables) roomInSubgraph(ctx context.Context) (c *subgraphChoice, room in
 	return c, room, all.Nodes <= room, nil
 }
 
-// memory is that of the subgraph, in bytes.
+// memory is the subgraph's memory, in bytes.
 func (t *Tables) memory() int64 { return cmp.Or(t.options.Subgraph, stagedSubgraph) }
 
-// begin marks the nodes with which the subgraph begins: those of the options, and places by block.
+// begin marks the nodes with which the subgraph begins: the options' nodes, and places by block.
 func (c *subgraphChoice) begin(ctx context.Context, o solved.MarkOptions, places []stage.Record) (solved.SubgraphSize,
 	error) {
 	inputs := []stage.Table{c.Graph.Names, c.Graph.Features}
 	if len(places) > 0 {
-		sides := stage.Sides{} // a table is named by what is in it
+		sides := stage.Sides{} // a table's name depends on its content
 		for _, r := range places {
 			sides[fmt.Sprint(r.Key)] = r.Payload
 		}
@@ -152,7 +152,7 @@ func (c *subgraphChoice) sample(ctx context.Context, room int64) ([]int32, error
 		return nil, err
 	}
 	c.room = room - size.Nodes
-	for distance, share := range []float64{0.5, 1} { // of the room that is left
+	for distance, share := range []float64{0.5, 1} { // of the remaining room
 		if err := c.around(ctx, int32(distance+1), int64(share*float64(max(0, c.room)))); err != nil {
 			return nil, err
 		}
@@ -160,7 +160,7 @@ func (c *subgraphChoice) sample(ctx context.Context, room int64) ([]int32, error
 	return judges, nil
 }
 
-// judged returns the first judges whose neighbours in T are so many together, without those that have too many, and
+// judged returns the first judges whose neighbours in T are so many together, leaving out judges with too many, and
 // these neighbours by block.
 func (c *subgraphChoice) judged(room int64) (judges []int32, neighbours []stage.Record) {
 	of := map[int64][]int32{}

@@ -14,8 +14,8 @@ import (
 	"rivulet/trainer/stage/solved"
 )
 
-// Bounds of what a staged run brings from the tables into the memory of this process. They are the same for
-// every engine, and so are the samples.
+// Bounds of the data that a staged run brings from the tables into this process's memory. They are the same for every
+// engine, and so are the samples.
 const (
 	// stagedLabelled is the memory of the labelled rows to which W_O is fitted and in which clusters are found.
 	stagedLabelled = 256 << 20
@@ -41,7 +41,7 @@ type Options struct {
 	Propagate bool
 }
 
-// Tables is T as tables of an engine, beside what a run has brought of it into memory.
+// Tables is T as tables of an engine, and the parts of it that a run has brought into memory.
 type Tables struct {
 	engine  stage.Engine
 	source  RowData
@@ -135,7 +135,7 @@ func (t *Tables) sums(ctx context.Context, spec stage.Spec, small int, inputs ..
 	return made, records, err
 }
 
-// records are those of a small table.
+// records are the records of a small table.
 func (t *Tables) records(ctx context.Context, from stage.Table) ([]stage.Record, error) {
 	var out []stage.Record
 	for r, err := range t.engine.Read(ctx, from) {
@@ -147,7 +147,7 @@ func (t *Tables) records(ctx context.Context, from stage.Table) ([]stage.Record,
 	return out, nil
 }
 
-// preprocess fits the preprocessing, but for its scale.
+// preprocess fits the preprocessing, without its scale.
 func (t *Tables) preprocess(ctx context.Context) error {
 	g := t.Graph
 	kind := features.KindOf(t.options.Preprocess, t.source.BagOfWords, t.source.Schema)
@@ -187,7 +187,7 @@ func preprocessSides(pre *preprocess.Parameters, d int) stage.Sides {
 	}
 }
 
-// Projected reports whether the hops are those of a projection of the features: sparse features of d columns would be
+// Projected reports whether the hops propagate a projection of the features: sparse features of d columns would be
 // dense after a hop.
 func (t *Tables) Projected() bool { return t.basis != nil && t.Graph.Summary.Sparse }
 

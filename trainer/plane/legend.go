@@ -17,8 +17,8 @@ type Rows struct {
 	Labels []int32
 }
 
-// Of returns the map of a bundle. rows gives all of M, some nodes of T at a time; ids says whether the map has the ids
-// of the heaviest. rng is used for the layout alone.
+// Of returns the map of a bundle. rows gives all of M, for some nodes of T at a time; with ids, the map has the ids of
+// the heaviest nodes. rng is used for the layout alone.
 func Of(b *artifact.Bundle, rows iter.Seq2[Rows, error], ids bool, rng *rand.Rand) (*artifact.Map, error) {
 	l := newLegend(b.Synthetic.Labels, len(b.Manifest.Data.Classes))
 	for r, err := range rows {
@@ -35,7 +35,7 @@ func Of(b *artifact.Bundle, rows iter.Seq2[Rows, error], ids bool, rng *rand.Ran
 	return out, nil
 }
 
-// legend adds up what the map says of each synthetic node.
+// legend adds up the map's figures of each synthetic node.
 type legend struct {
 	labels   []int32     // N': their classes
 	mass     []float64   // N': the sums of their columns of M

@@ -78,8 +78,8 @@ type tie struct {
 	weight float64
 }
 
-// ties returns the pairs of which one is among the other's neighbours, once each, in order. A node's own sureness of a
-// neighbour at distance d is exp(−(d − ρ)/σ), ρ the distance of its nearest and σ such that they sum to log2 of their
+// ties returns the pairs of neighbours, once each, in order: one is among the other's nearest. A node's own sureness of
+// a neighbour at distance d is exp(−(d − ρ)/σ), ρ the distance of its nearest and σ such that they sum to log2 of their
 // number; u and v of the two nodes make u + v − uv (UMAP, sections 3.1 and 4).
 func ties(near [][]neighbour) []tie {
 	var all []tie

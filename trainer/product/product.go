@@ -39,7 +39,7 @@ func Of(a, b *graph.CSR) *graph.CSR {
 	return out
 }
 
-// sums are those of a row of the product.
+// sums are the sums of a row of the product.
 type sums struct {
 	of   []float64
 	seen []bool

@@ -14,15 +14,14 @@ type Table struct {
 
 // Source is a table of rows as a user has it: nodes or edges.
 type Source struct {
-	// Identity says what is read, and changes when it does: it stands for the rows in the names of tables.
+	// Identity identifies the rows in the names of tables. It changes when the rows do.
 	Identity string
 	// Rows are the rows in the form that the reading stage takes ([rivulet/trainer/stage/solved.AppendNode] and
 	// AppendEdge), valid until the next. It is read by one goroutine.
 	Rows iter.Seq2[[]byte, error]
 	// InPlace is the table with the columns to be read, in their order, if a [Looker] is to read it in place of Rows.
 	InPlace *InPlace
-	// Form is the side of the reading stage that says what the cells of InPlace mean
-	// ([rivulet/trainer/stage/solved.FormOf]).
+	// Form is the side of the reading stage with the meaning of InPlace's cells ([rivulet/trainer/stage/solved.FormOf]).
 	Form []byte
 }
 
@@ -35,9 +34,9 @@ type Engine interface {
 	Scan(ctx context.Context, s Spec, from Source) ([]Table, error)
 	// Run runs a stage over tables: a record of inputs[k] has tag k.
 	Run(ctx context.Context, s Spec, inputs ...Table) ([]Table, error)
-	// Put stores records of the driver's own. name is what they depend on: the same name, the same records.
+	// Put stores records of the driver's own. The same name must mean the same records.
 	Put(ctx context.Context, name string, records []Record) (Table, error)
-	// Read gives all records of a table, in ascending order of keys, those of a key in the order of [Compare].
+	// Read gives all records of a table, in ascending order of keys, for one key in the order of [Compare].
 	Read(ctx context.Context, t Table) iter.Seq2[Record, error]
 	// Drop removes a table that no later stage reads. A table that was dropped is made again when a run is
 	// repeated, if it is read.
@@ -49,10 +48,9 @@ type Hopper interface {
 	Hop(ctx context.Context, scatter, gather Spec, tiles Table, vectors, gathering []Table) ([]Table, error)
 }
 
-// Hop sends vectors of nodes along edges and adds up what arrives: stage scatter, for each block of sources,
-// reads the tiles of its edges (tag 0) and the tables of which it makes its vectors (tags from 1), and writes
-// messages to blocks of destinations; stage gather reads these (tag 0) and tables of the destinations (tags from
-// 1).
+// Hop sends vectors of nodes along edges and adds up what arrives. Stage scatter, for each block of sources, reads the
+// tiles of its edges (tag 0) and the tables for its vectors (tags from 1), and writes messages to blocks of
+// destinations; stage gather reads these (tag 0) and tables of the destinations (tags from 1).
 func Hop(ctx context.Context, e Engine, scatter, gather Spec, tiles Table,
 	vectors, gathering []Table) ([]Table, error) {
 	if h, ok := e.(Hopper); ok {

@@ -9,8 +9,8 @@ import (
 	"math/bits"
 )
 
-// Scale turns values of one column into integers, multiples of 2^-k, whose sums do not depend on the order in
-// which they are added. Every value of the column is at most so large that the integers have 62 bits or fewer.
+// Scale turns values of one column into integers, multiples of 2^-k, whose sums do not depend on the order in which
+// they are added. The integers have 62 bits or fewer.
 type Scale struct {
 	k int // a unit is 2^-k
 	// largest is the largest value that there may be.
@@ -24,10 +24,10 @@ const valueBits = 62
 // ErrOverflow says that a value or a sum is larger than its column's scale allows.
 var ErrOverflow = errors.New("fixed-point overflow")
 
-// NewScale returns the scale of values of at most this magnitude, 2^(1−63) of it or finer: what [Sum] adds up.
+// NewScale returns the scale of values of at most this magnitude, 2^(1−63) of it or finer, for [Sum].
 func NewScale(largest float64) (Scale, error) { return newScale(largest, valueBits) }
 
-// NewScale64 is the scale of values of which at most terms are added up in an int64.
+// NewScale64 is the scale for sums of at most terms values in an int64.
 func NewScale64(largest float64, terms int64) (Scale, error) {
 	return newScale(largest, valueBits-bits.Len64(uint64(max(terms, 1))))
 }

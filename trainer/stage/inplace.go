@@ -9,13 +9,13 @@ import (
 type InPlace struct {
 	Path    string // a file or directory, as the engine's machines see it
 	Columns []Column
-	Files   []File // those that have rows, in the order of their paths
+	Files   []File // files with rows, in the order of their paths
 }
 
 // Column is a column of a table in place.
 type Column struct {
 	Name string
-	Type string // as Spark's SQL writes it: string, bigint, array<double>
+	Type string // in Spark's SQL: string, bigint, array<double>
 }
 
 // File is a file of a table in place.
@@ -34,7 +34,7 @@ func (t *InPlace) Rows() int64 {
 	return n
 }
 
-// Names are those of the columns.
+// Names are the columns' names.
 func (t *InPlace) Names() []string {
 	names := make([]string, len(t.Columns))
 	for k, c := range t.Columns {
@@ -54,7 +54,7 @@ func (t *InPlace) Only(columns []int) *InPlace {
 
 // Looker is an engine whose machines read tables in place. Its Scan makes a payload of each row of [Source.InPlace]:
 // the file's mark, the number of the row in the file from 0, and the cells, divided by tabs. A cell is empty if it is
-// null; otherwise a Cell letter says what follows.
+// null; otherwise a Cell letter gives the type of the text behind it.
 type Looker interface {
 	Engine
 	// Look returns the columns and files of tables of Parquet. An error names the path.

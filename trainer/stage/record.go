@@ -10,11 +10,11 @@ import (
 	"slices"
 )
 
-// Record is a unit of what stages read and write.
+// Record is the unit that stages read and write.
 type Record struct {
-	// Key is what records are brought together by: in most tables the number of a block of nodes.
+	// Key brings records together: in most tables it is the number of a block of nodes.
 	Key int64
-	// Tag is the number of the input, among those of the stage that reads it. Whoever runs the stage sets it.
+	// Tag is the number of the input, among those of the stage that reads it. The engine sets it.
 	Tag int32
 	// Order sorts the records of one key and tag, as unsigned bytes. Records of one order come in any order, and
 	// no result depends on which.

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Function is a stage at work: a pure function from the records of one key to records. It is made once in a
-// process and called for many keys, by one goroutine at a time; what it keeps between two keys must not change a
+// Function is a stage at work: a pure function from the records of one key to records. It is made once in a process and
+// called for many keys, by one goroutine at a time; anything that it keeps from one key to the next must not change a
 // result.
 type Function interface {
 	// Reduce takes all records of a key, in the order of [Compare]. Where [Spec.Map] is set, they are any of the
@@ -37,11 +37,11 @@ func (r Registry) New(s Spec) (Function, error) {
 	return f, nil
 }
 
-// Spec is a stage with all that it depends on beside its inputs. A worker process makes it of the name, the
+// Spec is a stage with all that it depends on, except its inputs. A worker process makes the stage from the name, the
 // options and the files of Sides.
 type Spec struct {
 	Name    string          // of the function in its [Registry]
-	Options json.RawMessage // compact JSON: what is small, a few kilobytes at most
+	Options json.RawMessage // compact JSON: small, a few kilobytes at most
 	Sides   Sides
 	Outputs int // tables that it writes
 	// Map says that records need not be brought together by key: the function treats each on its own.
@@ -55,7 +55,7 @@ type Sides map[string][]byte
 func NewSpec(name string, options any, sides Sides, outputs int) Spec {
 	text, err := json.Marshal(options)
 	if err != nil {
-		panic(fmt.Sprintf("stage %s: its options: %v", name, err)) // of a type of ours
+		panic(fmt.Sprintf("stage %s: its options: %v", name, err)) // cannot be, of a type of ours
 	}
 	return Spec{Name: name, Options: text, Sides: sides, Outputs: outputs}
 }
@@ -66,7 +66,7 @@ func (s Sides) Hash(name string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Names are those of the sides, in order.
+// Names are the sides' names, in order.
 func (s Sides) Names() []string {
 	names := make([]string, 0, len(s))
 	for name := range s {
@@ -76,8 +76,8 @@ func (s Sides) Names() []string {
 	return names
 }
 
-// Code is the revision of what stages compute. It is part of the name of every table: raise it with every change
-// of a stage's results, so that tables of an older build are not taken for those of this one.
+// Code is the revision of the stages' results. It is part of the name of every table: raise it with every change of a
+// result, so that an older build's tables are not taken for this one's.
 const Code = 3
 
 // Table is the name of an output of a stage on inputs: "NAME-" and 32 hexadecimal digits of the SHA-256 of the

@@ -10,10 +10,9 @@ import (
 	"rivulet/trainer/features"
 )
 
-// Features gives S the frozen tables of pre(X) itself, by which a frozen linear model gives embeddings: those of
-// [infer.HopTables] on T (section 2 with Z = pre(X)), fitted as [Fitter.Fit] does. The tables of T, N×(K·d+…) and
-// dense whatever X is, are never made: they are linear in X, so the right sides of the normal equations are as
-// well,
+// Features gives S the frozen tables of pre(X) itself, by which a frozen linear model gives embeddings: the tables of
+// [infer.HopTables] on T (section 2 with Z = pre(X)), fitted as [Fitter.Fit] does. The tables of T, N×(K·d+…) and dense
+// whatever X is, are never made: they are linear in X, and so are the right sides of the normal equations,
 //
 //	MᵀwU0 = (Mᵀw n)·X    MᵀwU1 = (Mᵀw n²(B D^-½ + n))·X    n_j = (D_j+1)^-½
 //
@@ -21,7 +20,7 @@ import (
 func (f *Fitter) Features(adj *graph.CSR, x *features.FactoredFeatures, count int) (*infer.Tables, error) {
 	h := newHops(adj)
 	out := &infer.Tables{}
-	byNode := f.m.Transpose() // N'×N: who is mapped to a node of S
+	byNode := f.m.Transpose() // N'×N: a synthetic node's nodes of T
 	for hop := range count {
 		solved, err := f.solve(rightSides(byNode, f.w, x, func(sums []float64) { h.through(sums, hop) }))
 		if err != nil {
@@ -29,7 +28,7 @@ func (f *Fitter) Features(adj *graph.CSR, x *features.FactoredFeatures, count in
 		}
 		out.U = append(out.U, solved)
 	}
-	// What is left of the tables does not hang on the features.
+	// The rest of the tables does not depend on the features.
 	ways := infer.HopTables(adj, graph.NewDense(adj.Rows, 0), count).C
 	var err error
 	out.C, err = f.table(ways)
@@ -51,8 +50,8 @@ func newHops(adj *graph.CSR) *hops {
 	return h
 }
 
-// through takes sums of the rows of a table, by the table's nodes, to sums of the rows of X: with met the sums of
-// Z̃^t and plain those of Z^t, from n Z̃^t to Z̃⁰ = Z⁰ = X by
+// through takes sums of the rows of a table, by the table's nodes, to sums of the rows of X: met are sums of Z̃^t,
+// plain sums of Z^t; it goes from n Z̃^t to Z̃⁰ = Z⁰ = X by
 //
 //	Z̃^{t+1}_j = n_j(Σ_k B_jk Z^t_k/√D_k + n_j Z̃^t_j)        Z^{t+1} = Â Z^t
 func (h *hops) through(sums []float64, hop int) {
@@ -87,8 +86,8 @@ func (h *hops) through(sums []float64, hop int) {
 	}
 }
 
-// rightSides are Mᵀw·op·pre(X), N'×d, in float64 as the normal equations are; through turns sums of rows of
-// op·pre(X) into those of pre(X).
+// rightSides are Mᵀw·op·pre(X), N'×d, in float64 as the normal equations are; through turns sums of rows of op·pre(X)
+// into sums of rows of pre(X).
 func rightSides(byNode *graph.CSR, w []float32, x *features.FactoredFeatures, through func(sums []float64)) *mat.Dense {
 	n, d := byNode.Cols, len(x.Factor)
 	right := mat.NewDense(byNode.Rows, d, nil)

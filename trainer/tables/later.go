@@ -9,15 +9,14 @@ import (
 	"rivulet/infer"
 )
 
-// Later gives S the frozen tables of a model that comes when T is no longer at hand, from the cluster means that an
+// Later gives S the frozen tables of a model that is added when T is no longer at hand, from the cluster means that an
 // artifact keeps (docs/algorithm.md, section 5, last part). With Wn1, Ws1 and b1 of its first layer and Wn2 of its
 // second,
 //
 //	u0' = Scaled Wn1    p' = PX Wn1 + X Ws1 + b1    u1' = Scale relu(p') Wn2    c' = 1[p'>0] Back
 //
-// It is step 4 with the relu of a mean in place of the mean of relus. The error says which models have no such
-// tables: what all but networks of two layers read of T is two and more propagations deep, and the means are of
-// one.
+// It is step 4 with the relu of a mean in place of the mean of relus. The error names models without such tables: only
+// networks of two layers have them, as other models read T two and more propagations deep, and the means hold one.
 func Later(m infer.Model, means *artifact.Means) (*infer.Tables, error) {
 	if err := infer.Freezable(m); err != nil {
 		return nil, err

@@ -68,10 +68,10 @@ func TestLaterOfSingleNodesIsExact(t *testing.T) {
 	})
 }
 
-// On graphs whose M was solved for another model, tables by the means give predictions as right as those of step 4,
-// which has T, within 0.7 points (docs/algorithm.md, section 5, last part; more where the test nodes are 750), and
-// mostly the same ones: 98.5% for gcn, 95.9% for sage and 97.2% for cheby on the generated graph, 99.0, 98.9 and
-// 98.5% on amazon_photo, where one of them is asked for here.
+// On graphs whose M was solved for another model, tables by the means give predictions as right as step 4's, which has
+// T, within 0.7 points (docs/algorithm.md, section 5, last part; more where the test nodes are 750), and mostly the
+// same ones: 98.5% for gcn, 95.9% for sage and 97.2% for cheby on the generated graph, 99.0, 98.9 and 98.5% on
+// amazon_photo, where one of them is asked for here.
 func TestLaterAgainstStep4(t *testing.T) {
 	t.Run("generated", func(t *testing.T) { laterAgainstStep4(t, generated(t), laterModels, 94, 2) })
 	t.Run("amazon_photo", func(t *testing.T) { laterAgainstStep4(t, photo(t), []string{"sage"}, 98, 0.7) })

@@ -6,9 +6,9 @@
 //
 // # Which tensor is which
 //
-// A user's module has the user's names. What PyTorch Geometric's own layers add to them is fixed, so that the tail
-// of a tensor's name says what it is and the rest which layer it belongs to; any prefix (module., _orig_mod., …) is
-// part of the layer's name.
+// A user's module has the user's names. PyTorch Geometric's own layers append fixed names, so that the tail of a
+// tensor's name is its kind and the rest names its layer; any prefix (module., _orig_mod., …) is part of the layer's
+// name.
 //
 //	model  layers  tensors of a layer, [out, in] and [out]
 //	sgc    1       weight, bias                      SGConv (lin.weight, lin.bias) or a Linear; K is no tensor, 2 unless said otherwise
@@ -19,15 +19,14 @@
 //	cheby  2       lins.0.weight, lins.1.weight, bias
 //	                                                 ChebConv of K = 2; with lins.2.weight of K = 3
 //
-// A bias that is missing is 0. Layers stand in the order of the number in their names where that is all in which
-// the names differ (conv1, conv2; layers.0, layers.2), else in the one order in which their shapes fit; where that
-// is no order or several, the file is refused. Every tensor must have a place: one that is left over would be part
-// of what the user's model computes and of nothing that is served.
+// A bias that is missing is 0. Layers stand in the order of the number in their names if the names differ in it alone
+// (conv1, conv2; layers.0, layers.2), else in the one order in which their shapes fit; if none fits, or several do, the
+// file is refused. Every tensor must have a place: one that is left over would be part of the user's model and not of
+// the served one.
 //
-// What a state_dict does not tell is taken to be as PyTorch Geometric has it by default: relu between two layers;
-// GCNConv normalised, with self-loops, not improved; SAGEConv with the mean and without normalize; ChebConv with
-// normalization "sym" and λ_max 2. A model that computes something else shows in its accuracy on T, which is then
-// not the one in PyTorch Geometric.
+// Settings that a state_dict lacks are taken as PyTorch Geometric's defaults: relu between two layers; GCNConv
+// normalised, with self-loops, not improved; SAGEConv with the mean and without normalize; ChebConv with normalization
+// "sym" and λ_max 2. If the model computes something else, its accuracy on T is not the one in PyTorch Geometric.
 //
 //	state.go   the file
 //	layers.go  from names to layers

@@ -11,8 +11,8 @@ import (
 
 // parts are the tensors of one layer by the tails of their names. All matrices of a layer are of one shape.
 type parts struct {
-	matrices []string // which every layer has
-	bias     string   // which a layer may have
+	matrices []string // that every layer has
+	bias     string   // that a layer may have
 }
 
 // layers are the names of the layers in a state: of all prefixes that come with the first matrix.
@@ -87,10 +87,10 @@ func (s State) chains(layers []string, p parts, in, classes int) (orders [][]str
 
 var digits = regexp.MustCompile(`\d+`)
 
-// byNumber sorts names that are the same but for one number, which is another in each.
+// byNumber sorts names that differ in one number only.
 func byNumber(names []string) (sorted []string, ok bool) {
 	at := map[int]string{}
-	place := -1 // of that number among those of a name
+	place := -1 // position of that number among a name's
 	for _, name := range names {
 		numbers, first := digits.FindAllString(name, -1), digits.FindAllString(names[0], -1)
 		if digits.ReplaceAllString(name, "#") != digits.ReplaceAllString(names[0], "#") {

@@ -10,7 +10,7 @@ import (
 	"rivulet/infer"
 )
 
-// Requirements is what the data ask of a model, and what a state_dict does not hold.
+// Requirements are the sizes that the data ask of a model, and parameters that a state_dict lacks.
 type Requirements struct {
 	Features, Classes int     // d and C
 	Alpha             float32 // α of a model that has it; 0: its default
@@ -20,16 +20,16 @@ type Requirements struct {
 // ImportedModel is a model with where its weights come from.
 type ImportedModel struct {
 	Model   infer.Model
-	Sources []Source // in the order of the model's parameters, without what Wanted gave
+	Sources []Source // in the order of the model's parameters, without those that Wanted gave
 }
 
 // Source is where one parameter of a model comes from.
 type Source struct {
-	Param  string // as [infer.Model.Params] names it
-	Tensor string // of the file; empty: a bias that is missing, which is 0
+	Param  string // its name in [infer.Model.Params]
+	Tensor string // of the file; empty: a missing bias, which is 0
 }
 
-// partsOf are the tensors of a layer. A matrix that layers may lack is one of theirs where any has it.
+// partsOf are the tensors of a layer. A matrix that layers may lack counts if any layer has it.
 func (s State) partsOf(a *infer.Architecture) (parts, error) {
 	p := parts{}
 	for _, t := range a.Tensors {
@@ -90,7 +90,7 @@ func (s State) assemble(arch *infer.Architecture, want Requirements) (*ImportedM
 	out, width := &ImportedModel{}, want.Features
 	var params []infer.Param
 	for k, name := range names {
-		next := want.Classes // what a layer gives
+		next := want.Classes // the layer's output width
 		if k+1 < len(names) {
 			next = s[tensor(name, p.matrices[0])].Shape[0]
 		}
@@ -128,7 +128,7 @@ func (s State) weight(name string, bias bool, in, out int, want Requirements) (v
 	return &graph.Dense{Rows: 1, Cols: out, Data: slices.Clone(values)}, name, err
 }
 
-// wrongNumber says what was found instead of the layers of a model.
+// wrongNumber reports the layers that were found instead of the model's.
 func (s State) wrongNumber(found []string, a *infer.Architecture, p parts) error {
 	if len(found) == 0 {
 		return fmt.Errorf("no matrix whose name ends in %s; the file has %s", p.matrices[0], s.list(s.names()))

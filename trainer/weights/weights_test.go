@@ -46,8 +46,8 @@ func pattern(m *graph.Dense) *graph.CSR {
 	return graph.NewCSR(m.Rows, m.Cols, edges)
 }
 
-// What PyTorch Geometric computes with a state_dict, package infer computes with the model of it: names, order,
-// transposition, precision and missing biases are right.
+// Package infer's model of a state_dict computes the same as PyTorch Geometric: names, order, transposition, precision
+// and missing biases are right.
 func TestModelsAnswerAsPyTorchGeometric(t *testing.T) {
 	answers := read(t, "answers")
 	adj, x := pattern(matrix(answers["adj"])), graph.Features{Dense: matrix(answers["x"])}

@@ -26,8 +26,8 @@ func main() {
 	}
 }
 
-// feed prints so many predictions, as a member of the group feed-go. Offsets are committed of what was printed, so
-// after a crash some come again.
+// feed prints so many predictions, as a member of the group feed-go. It commits offsets after printing, so after a
+// crash some predictions come again.
 func feed(ctx context.Context, brokers string, count int) error {
 	client, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(brokers, ",")...), kgo.ConsumerGroup("feed-go"),
 		kgo.ConsumeTopics("predictions"), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),

@@ -43,7 +43,7 @@ func Examples(t *testing.T, root func() *cobra.Command) {
 	})
 }
 
-// each calls do for a command and all below it, but for those that cobra adds.
+// each calls do for a command and all commands below it, except those that cobra adds.
 func each(c *cobra.Command, do func(*cobra.Command)) {
 	if c.Name() == "help" || c.Name() == "completion" {
 		return

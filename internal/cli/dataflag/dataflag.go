@@ -25,7 +25,7 @@ type Data struct {
 	Nodes  int // of the preset; 0: the preset's own number
 	Seed   uint64
 
-	// Faults, if there are any, collect what is wrong with tables instead of the first error.
+	// Faults, if set, collects the faults of tables instead of ending at the first.
 	Faults *table.Faults
 	// Check, if there is one, looks at a data set that was read or generated, and returns warnings about it.
 	Check func(*dataset.Dataset) (warnings []string, err error)
@@ -40,10 +40,10 @@ type Data struct {
 	more []dataset.Format
 }
 
-// Register adds --data, --format, --split-seed, --preset, --preset-nodes, --preset-seed and the flags of tables.
-// A command with a flag --nodes of its own registers that before. fallback is the preset to use if neither
-// --data nor --preset is given; empty means that one of them must be. more are formats beside those of package
-// dataset: a command that can read Parquet adds it here.
+// Register adds --data, --format, --split-seed, --preset, --preset-nodes, --preset-seed and the flags of tables. A
+// command with a flag --nodes of its own registers it before. fallback is the preset to use if neither --data nor
+// --preset is given; empty means that one of them must be. more are formats beside package dataset's: a command that
+// can read Parquet adds it here.
 func Register(flags *pflag.FlagSet, fallback string, more ...dataset.Format) *Data {
 	d := &Data{Notes: os.Stderr, more: more}
 	meaning := "one of them is required"
@@ -129,7 +129,7 @@ func (d *Data) read(tables bool) (set *dataset.Dataset, err error) {
 	return dataset.Open(d.Dir, d.options())
 }
 
-// tell writes what is to be said about a data set.
+// tell writes the notes on a data set.
 func (d *Data) tell(set *dataset.Dataset) error {
 	for _, note := range set.Notes {
 		fmt.Fprintf(d.Notes, "%s: %s\n", set.Name, note)
@@ -137,7 +137,7 @@ func (d *Data) tell(set *dataset.Dataset) error {
 	return d.Warn(set.Name, set.Suspects)
 }
 
-// Warn writes warnings about a data set, which are an error where flags say so.
+// Warn writes warnings about a data set, or returns them as an error if the flags ask for that.
 func (d *Data) Warn(name string, warnings []string) error {
 	for _, warning := range warnings {
 		fmt.Fprintf(d.Notes, "%s: warning: %s\n", name, warning)
@@ -148,12 +148,12 @@ func (d *Data) Warn(name string, warnings []string) error {
 	return nil
 }
 
-// options are those with which the data set is opened.
+// options are the options for opening the data set.
 func (d *Data) options() dataset.OpenOptions {
 	return dataset.OpenOptions{Format: d.Format, SplitSeed: d.SplitSeed, More: d.more, Tables: d.Tables, Faults: d.Faults}
 }
 
-// Stream returns the data set to be read row by row; false if it is none that can be ([dataset.OpenStream]).
+// Stream returns the data set to be read row by row; false if it cannot be ([dataset.OpenStream]).
 func (d *Data) Stream() (*table.Stream, bool, error) {
 	if d.Preset != "" || d.Dir != "" && d.namesTables() || d.Dir == "" && d.checkTables() != nil {
 		return nil, false, nil

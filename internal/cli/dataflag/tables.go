@@ -83,7 +83,7 @@ func (d *Data) readTables() (*dataset.Dataset, error) {
 	return dataset.OpenTables(d.options())
 }
 
-// checkTables returns an error unless both tables are named, and nothing that contradicts them is said.
+// checkTables returns an error unless both tables are named, and no flag contradicts them.
 func (d *Data) checkTables() error {
 	switch {
 	case d.Tables.Edges == "":

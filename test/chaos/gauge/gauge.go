@@ -18,7 +18,7 @@ import (
 type gauge struct {
 	metric, name, unit string
 	scale              float64
-	// apart is how far the means of the thirds may be from the first one's, in parts of it
+	// apart is how far the means of the thirds may be from the first third's, as a share of that
 	apart float64
 }
 
@@ -94,7 +94,7 @@ func thirds(samples [][]float64, of int) (all [3]third) {
 	return all
 }
 
-// moved returns how far the means of the later thirds are from the first one's at most, in parts of it.
+// moved returns how far the means of the later thirds are from the first third's at most, as a share of that.
 func (g gauge) moved(all [3]third) float64 {
 	return max(math.Abs(all[1].mean/all[0].mean-1), math.Abs(all[2].mean/all[0].mean-1))
 }

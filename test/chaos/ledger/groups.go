@@ -48,7 +48,7 @@ func repeatable(all []Grouped) bool {
 	return true
 }
 
-// Compare compares a group with what its version says of it when it is predicted again, by the arrivals' ids.
+// Compare compares a group with says, its version's answers by the arrivals' ids when it is predicted again.
 func (l *Ledger) Compare(group Group, says map[string]string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

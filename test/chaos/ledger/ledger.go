@@ -53,7 +53,7 @@ type Moment int
 
 // Moments of a delivery, and how many there are.
 const (
-	BeforePublish Moment = iota // between the note of what an arrival is attached to, where there is one, and publishing
+	BeforePublish Moment = iota // between the note of an arrival's neighbours, if there is one, and publishing
 	AfterPublish                // between publishing and the rows of arrivals
 	BeforeCommit                // between the rows of arrivals and the commit
 	Moments
@@ -63,14 +63,14 @@ func (m Moment) String() string {
 	return [...]string{"note–publish", "publish–rows", "rows–commit"}[m]
 }
 
-// statement are the numbers of a prediction by one version, in short.
+// statement is the content of a prediction by one version, in short.
 type statement struct {
 	version string
 	hash    uint64
 	bound   bool // another prediction of the same record by the same version must say the same
 }
 
-// entry is what is known of one arrival.
+// entry is the state of one arrival.
 type entry struct {
 	arrival     *Arrival
 	first       *Answer
@@ -85,22 +85,22 @@ type entry struct {
 	said      statement     // by the first prediction
 	different int           // predictions that say something else than they must
 	forced    [Moments]bool // a consumer was killed at that moment with the arrival in hand
-	tried     []statement   // what consumers said that were killed
-	compared  [Moments]bool // a repetition after that was compared with what was said before
+	tried     []statement   // answers of consumers that were killed
+	compared  [Moments]bool // a repetition after that was compared with the answer before
 }
 
-// Expectation says what a version must say of an arrival, to the bit.
+// Expectation returns the right answer of a version to an arrival, to the bit.
 type Expectation func(version, id string) (said string, known bool)
 
-// unknown is a prediction by a version of which it is not known yet what it must say.
+// unknown is a prediction by a version whose right answers are not known yet.
 type unknown struct {
 	at          Place
 	version, id string
 	hash        uint64
 }
 
-// Ledger compares the answers of one stream with its arrivals. Arrivals and answers may come in any order, but
-// those of one key in theirs.
+// Ledger compares the answers of one stream with its arrivals. Arrivals and answers may come in any order, but those of
+// one key in their order.
 type Ledger struct {
 	exactlyOnce, degrades bool
 	expected              Expectation
@@ -112,9 +112,9 @@ type Ledger struct {
 	batches    map[string]string    // the version of each batch
 	made       map[string]time.Time // the first prediction of each version
 	given      map[Window][2]int    // arrivals that were sent, before and after the fault was over
-	closed     map[Window][2]int    // those that were read and answered, or are gone
+	closed     map[Window][2]int    // arrivals that were read and answered, or are gone
 	unknown    []unknown
-	grouped    map[string][]Grouped // of graph batches, by name
+	grouped    map[string][]Grouped // graph batches, by name
 	violations []string
 	degraded   int
 	letters    int
@@ -377,7 +377,7 @@ func (l *Ledger) statement(a *Answer) statement {
 	return statement{a.Version, maphash.String(l.seed, a.Said), a.Reason == "" && !a.Degraded && !a.Grouped}
 }
 
-// compare compares a prediction with what was said of the same record before, by a consumer that was killed too.
+// compare compares a prediction with earlier answers to the same record, also of consumers that were killed.
 func (l *Ledger) compare(at Place, e *entry, said statement, text string) {
 	before := e.tried
 	if e.answers > 1 {
@@ -388,7 +388,7 @@ func (l *Ledger) compare(at Place, e *entry, said statement, text string) {
 			continue
 		}
 		for m := range Moments {
-			// What was not published can be compared with the first answer, the rest with the second.
+			// An unpublished answer can be compared with the first published one, others with the second.
 			if e.forced[m] && (m == BeforePublish || e.answers > 1) {
 				e.compared[m] = true
 			}
@@ -401,7 +401,7 @@ func (l *Ledger) compare(at Place, e *entry, said statement, text string) {
 	}
 }
 
-// Killed records what a consumer that was killed at a moment had to say of an arrival. In exactly_once nobody sees
+// Killed records the answer to an arrival that a consumer had in hand when it was killed. In exactly_once nobody sees
 // it, and the arrival may meet other neighbours when it is predicted again.
 func (l *Ledger) Killed(m Moment, at Place, a Answer) {
 	l.mu.Lock()

@@ -10,7 +10,7 @@ import (
 type Row struct {
 	Name  string
 	Times int
-	By    map[string]Tally // delivery mode -> what became of its arrivals
+	By    map[string]Tally // delivery mode -> fates of its arrivals
 	Lost  int64            // by Redis itself
 }
 

@@ -38,7 +38,7 @@ var Poisons = []func(rng *rand.Rand, features int) Value{
 	func(_ *rand.Rand, d int) Value {
 		return Value{Bytes: dense(d, "1e38"), Reason: event.ReasonNotFinite}
 	}, // it overflows in the model
-	func(rng *rand.Rand, _ int) Value { // larger than the limit, up to what the broker takes
+	func(rng *rand.Rand, _ int) Value { // larger than the limit, up to the broker's own
 		return Value{Bytes: bytes.Repeat([]byte{' '}, MaxBytes+rng.IntN(900<<10)), Reason: event.ReasonTooLarge}
 	},
 	func(*rand.Rand, int) Value {

@@ -95,8 +95,8 @@ func (s *Services) startSources(ctx context.Context) error {
 	return nil
 }
 
-// startRedis starts a Redis, or two with a sentinel, which writes its data to a file: what was acknowledged is there
-// when the process is killed.
+// startRedis starts a Redis, or two with a sentinel, which writes its data to a file: acknowledged writes are there
+// after the process is killed.
 func (s *Services) startRedis(ctx context.Context) (err error) {
 	if err := os.MkdirAll(s.path("redis"), 0o700); err != nil {
 		return err

@@ -1,10 +1,10 @@
-// Command load sends arrivals to a server in open loop: each request has a time at which it is due, whether or
-// not those before it have been answered, and its latency counts from then. tools/peer/answering.py runs it.
+// Command load sends arrivals to a server in open loop: each request has a time at which it is due, whether or not
+// earlier ones have been answered, and its latency counts from then. tools/peer/answering.py runs it.
 //
 //	go run ./tools/peer/load -url http://127.0.0.1:8080/predict -arrivals arrivals.jsonl -batch 64 -rate 100 -for 5s
 //
-// It prints one JSON object. Arrivals a second are those that were answered within the time; with a rate beyond
-// the server's that is its throughput, and latencies only say how long the line was.
+// It prints one JSON object. Arrivals a second counts arrivals answered within the time; with a rate beyond the
+// server's that is its throughput, and latencies only show the length of the queue.
 package main
 
 import (
@@ -43,7 +43,7 @@ func main() {
 	}
 }
 
-// result is what is printed.
+// result is the printed JSON object.
 type result struct {
 	Requests int     `json:"requests"`
 	Errors   int     `json:"errors"`

@@ -35,13 +35,13 @@ const (
 	partial      = ".partial"
 )
 
-// contents is what table.json says.
+// contents is the content of table.json.
 type contents struct {
 	Table stage.Table
 	Files map[int64]int64 // bytes by key
 }
 
-// newDisk opens a directory and removes what was half written.
+// newDisk opens a directory and removes half-written tables.
 func newDisk(dir string, buffer int64) (*disk, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func (d *disk) find(name string) (stage.Table, bool, error) {
 	return c.Table, true, nil
 }
 
-// contents reads what a table says of itself, and checks that its files are as long.
+// contents reads a table's description, and checks that its files are as long.
 func (d *disk) contents(name string) (*contents, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -209,7 +209,7 @@ func (a *tableAppender) write(r stage.Record) error {
 	return a.flush()
 }
 
-// flush appends what is waiting to the files of its keys.
+// flush appends the waiting records to the files of their keys.
 func (a *tableAppender) flush() error {
 	for key, bytes := range a.waiting {
 		if err := a.append(key, bytes); err != nil {
@@ -252,4 +252,4 @@ func (a *tableAppender) finish() (stage.Table, error) {
 	return a.table, os.Rename(a.dir, whole)
 }
 
-func (a *tableAppender) abandon() { _ = os.RemoveAll(a.dir) } // newDisk removes what is left
+func (a *tableAppender) abandon() { _ = os.RemoveAll(a.dir) } // newDisk removes leftovers

@@ -17,7 +17,7 @@ import (
 	"rivulet/trainer/stage"
 )
 
-// Progress gets what an engine does.
+// Progress is told of an engine's stages.
 type Progress interface {
 	// Stage is called as a stage begins, done 0, and as its keys are done.
 	Step(what string, done, total int)
@@ -32,7 +32,7 @@ type Engine struct {
 	progress Progress
 	lock     *flock.Flock
 	made     map[string]func(context.Context) error // makes a dropped table again
-	// Ran counts the stages that were run, and Found those whose tables were there.
+	// Ran counts the stages that were run, Found the stages whose tables were there.
 	Ran, Found int
 }
 
@@ -63,7 +63,7 @@ func Open(r stage.Registry, dir string, memory int64, p Progress) (*Engine, erro
 		made: map[string]func(context.Context) error{}}, nil
 }
 
-// Close lets go of the directory. Its tables stay.
+// Close releases the directory. Its tables stay.
 func (e *Engine) Close() error {
 	if e.lock == nil {
 		return nil
@@ -101,7 +101,7 @@ func Clean(dir string) error {
 	return nil
 }
 
-// names are those of a stage's outputs.
+// names are the names of a stage's outputs.
 func names(s stage.Spec, inputs ...string) []string {
 	out := make([]string, s.Outputs)
 	for k := range out {

@@ -13,7 +13,7 @@ import (
 // the vectors of all sources go past them. It is repeated until all destinations are done.
 func (e *Engine) Hop(ctx context.Context, scatter, gather stage.Spec, tiles stage.Table, vectors,
 	gathering []stage.Table) ([]stage.Table, error) {
-	// The names are those of the two stages, so that nobody sees how it was done.
+	// The names are those of the two stages, so that results do not show how the hop was done.
 	messages := scatter.Table(0, tableNames(append([]stage.Table{tiles}, vectors...))...)
 	names := names(gather, append([]string{messages}, tableNames(gathering)...)...)
 	return e.once(ctx, gather.Name, names, func(ctx context.Context, out *outputs) error {

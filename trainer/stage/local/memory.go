@@ -14,7 +14,7 @@ type store interface {
 	find(name string) (stage.Table, bool, error)
 	// create begins a table; nobody sees it before it is finished.
 	create(name string) (writer, error)
-	// keys are those of a table, ascending.
+	// keys are a table's keys, ascending.
 	keys(name string) ([]int64, error)
 	// size is the number of bytes of a key's records.
 	size(name string, key int64) (int64, error)
@@ -28,7 +28,7 @@ type writer interface {
 	write(r stage.Record) error
 	// finish makes the table whole.
 	finish() (stage.Table, error)
-	// abandon gives up what was written.
+	// abandon discards the written records.
 	abandon()
 }
 

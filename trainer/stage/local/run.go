@@ -32,7 +32,7 @@ func tableNames(tables []stage.Table) []string {
 	return out
 }
 
-// keys are those of any of the tables, ascending.
+// keys are the keys of all tables together, ascending.
 func (e *Engine) keys(tables []stage.Table) ([]int64, error) {
 	var all []int64
 	for _, t := range tables {
@@ -46,7 +46,7 @@ func (e *Engine) keys(tables []stage.Table) ([]int64, error) {
 	return slices.Compact(all), nil
 }
 
-// group returns the records of a key in all tables, those of tables[k] with tag k+first.
+// group returns the records of a key in all tables; those of tables[k] get tag k+first.
 func (e *Engine) group(tables []stage.Table, key int64, first int) ([]stage.Record, error) {
 	var all []stage.Record
 	for tag, t := range tables {
@@ -102,7 +102,7 @@ func (e *Engine) eachKey(ctx context.Context, s stage.Spec, inputs []stage.Table
 			if err != nil {
 				return err
 			}
-			// The records as they lie there, and what a function makes of them.
+			// The records as they lie there, and a function's copies and results.
 			bytes = room.take(3 * bytes)
 			err = e.oneKey(f, inputs, key, out)
 			room.give(bytes)
@@ -184,8 +184,8 @@ func batches(from stage.Source, use func([]stage.Record) error) error {
 	return use(rows)
 }
 
-// parallel runs feed in one goroutine and work in as many as there are processors. The first error ends all: it
-// cancels feed's context and drops what feed still sends.
+// parallel runs feed in one goroutine and work in as many as there are processors. The first error ends everything: it
+// cancels feed's context and drops later items.
 func (e *Engine) parallel(ctx context.Context, feed func(context.Context) error, work func() error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -205,7 +205,7 @@ func (e *Engine) parallel(ctx context.Context, feed func(context.Context) error,
 		cancel()
 		all.Wait()
 		close(errs)
-		if first, ok := <-errs; ok { // of the work, where it was the reason
+		if first, ok := <-errs; ok { // the work's error, if that was the reason
 			return first
 		}
 		return err

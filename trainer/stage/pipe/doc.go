@@ -1,7 +1,7 @@
-// Package pipe runs a stage over standard input and output, a record a line: what cmd/worker does for an engine whose
-// own machines cannot run Go, such as Spark's TRANSFORM.
+// Package pipe runs a stage over standard input and output, a record a line: cmd/worker does so for an engine whose own
+// machines cannot run Go, such as Spark's TRANSFORM.
 //
-//	Job     what to do: a stage, the files that it reads, where its records come from
+//	Job     a stage, the files that it reads, the source of its records
 //	Run     does it
 //	Main    Run as a program
 //
@@ -15,8 +15,8 @@
 //	out   output, key, order, payload
 //	out   -1, 0, [Summary], empty     the last line
 //
-// A cut input looks like its end. Therefore the last line counts the records that were read and written, and the
-// engine compares the sums with what the inputs have: a number that differs fails the stage.
+// A cut input looks like its end. Therefore the last line counts the records that were read and written, and the engine
+// compares the sums with the inputs: a difference fails the stage.
 //
 // # Errors
 //

@@ -10,7 +10,7 @@ import (
 	"rivulet/trainer/stage"
 )
 
-// Job is what a worker does, as the JSON of a file that is sent along with it.
+// Job is a worker's task, as the JSON of a file that is sent along with it.
 type Job struct {
 	Stage   string            `json:"stage,omitempty"` // empty: the records of Files become output 0 as they are
 	Options json.RawMessage   `json:"options,omitempty"`

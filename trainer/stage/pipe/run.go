@@ -87,7 +87,7 @@ func (r *run) reduce() error {
 		if err := r.function.Reduce(first.Key, g, r.out); err != nil {
 			return err
 		}
-		for { // what the function did not want
+		for { // records that the function left unread
 			if _, err := g.Next(); errors.Is(err, io.EOF) {
 				break
 			} else if err != nil {

@@ -32,7 +32,7 @@ func (b *buckets) add(key int64, bytes []byte) error {
 	return b.out.Emit(b.output, stage.Record{Key: key, Payload: held})
 }
 
-// flush writes what is left.
+// flush writes the held records.
 func (b *buckets) flush() error {
 	for key, held := range b.held {
 		if err := b.out.Emit(b.output, stage.Record{Key: key, Payload: held}); err != nil {

@@ -199,8 +199,8 @@ const (
 	tilesOutputs
 )
 
-// tiles sorts the pairs (tag 1) of a block of destinations, of which tag 0 counts the nodes. Pairs that are
-// there several times are one edge.
+// tiles sorts the pairs (tag 1) of a block of destinations; tag 0 counts the block's nodes. Repeated pairs are one
+// edge.
 type tiles struct{}
 
 // Reduce implements [stage.Function].

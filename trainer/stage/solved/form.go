@@ -13,7 +13,7 @@ import (
 
 // form is the side [SideForm] as JSON.
 type form struct {
-	Tables  table.Settings `json:"tables"` // what columns mean
+	Tables  table.Settings `json:"tables"` // the columns' meaning
 	Columns []string       `json:"columns"`
 	Files   []formFile     `json:"files"`
 }
@@ -25,8 +25,8 @@ type formFile struct {
 	Before int64  `json:"before"` // rows of the files before it
 }
 
-// FormOf returns what stages nodes and edges must know of a table in place, with all of its columns: what these mean,
-// and its files, so that a row has a number over all of them and a file that has changed is noticed.
+// FormOf returns everything that stages nodes and edges must know of a table in place, with all of its columns: the
+// columns' meaning, and its files, so that a row has a number over all of them and a file that has changed is noticed.
 func FormOf(t *stage.InPlace, o table.Settings) []byte {
 	o.Nodes, o.Edges = "", "" // the marks of files are of their paths
 	f := form{Tables: o, Columns: t.Names(), Files: []formFile{}}
@@ -37,7 +37,7 @@ func FormOf(t *stage.InPlace, o table.Settings) []byte {
 	}
 	text, err := json.Marshal(f)
 	if err != nil {
-		panic(err) // of a type of ours
+		panic(err) // cannot be, of a type of ours
 	}
 	return text
 }
@@ -74,7 +74,7 @@ func readForm(sides stage.Sides) (*form, error) {
 	return f, nil
 }
 
-// reader returns what reads rows of cells of these columns.
+// reader returns a reader of rows of cells of these columns.
 func (f *form) reader(columns []int) *cellReader {
 	r := &cellReader{files: map[int64]formFile{}}
 	for _, c := range columns {

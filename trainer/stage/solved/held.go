@@ -21,8 +21,7 @@ const (
 	StageFetch = "fetch"
 )
 
-// Sample says which nodes of a kind are taken: those whose hash of the id is at most a bound. It depends on data
-// and seed alone.
+// Sample takes the nodes of a kind whose hash of the id is at most a bound. It depends on data and seed alone.
 type Sample struct {
 	Seed uint64 `json:"seed"`
 	// Most is the bound; [math.MaxUint64] takes all.
@@ -72,12 +71,11 @@ type HeldNode struct {
 	Number
 	ID, Label       string
 	Role            Role
-	Original, Other []Number // neighbours of T, and those that are held out
+	Original, Other []Number // neighbours in T, and held-out ones
 }
 
-// heldOutStage gives the sampled nodes of a block (output 0: nodes, and their raw features behind them) and says which
-// nodes of T they read (output 1, by the block of these). Inputs: 0 names, 1 features of those held out, 2 their
-// edges.
+// heldOutStage gives the sampled nodes of a block (output 0: nodes, and their raw features behind them) and the nodes
+// of T that they read (output 1, by the block of these). Inputs: 0 names, 1 features of held-out nodes, 2 their edges.
 type heldOutStage struct{ HeldOptions }
 
 func newHeld(o HeldOptions, _ stage.Sides) (stage.Function, error) {
@@ -181,7 +179,7 @@ func ReadHeld(r stage.Record) ([]HeldNode, graph.Features, error) {
 	return nodes, x, w.end()
 }
 
-// RowsOptions are those of stage rows.
+// RowsOptions are the options of stage rows.
 type RowsOptions struct {
 	FeatureScaling
 	Labelled Sample `json:"labelled"`
@@ -320,8 +318,8 @@ func (b *block) take(places []int32) *block {
 	return out
 }
 
-// tables are those of a linear model of two hops on T with weights W (docs/algorithm.md, section 2). The sums of hop
-// 0 are linear in X, so that no hop is needed for W.
+// tables are the tables of a linear model of two hops on T with weights W (docs/algorithm.md, section 2). The sums of
+// hop 0 are linear in X, so W needs no hop of its own.
 func (b *block) tables(w *graph.Dense) *infer.Tables {
 	hops := infer.LinearRecurrence(w.Cols, 2)
 	state, first := hops.EnterSeeds(graph.MulDense(b.x, w), b.sums)

@@ -16,7 +16,7 @@ const (
 	StageCount   = "count"
 )
 
-// HopOptions are those of stages send and receive: hop 0 sends pre(X)/√D, hop 1 Âpre(X)/√D.
+// HopOptions are the options of stages send and receive: hop 0 sends pre(X)/√D, hop 1 Âpre(X)/√D.
 type HopOptions struct {
 	FeatureScaling
 	Hop int `json:"hop"`
@@ -37,9 +37,9 @@ func hopScales(largest []float64, terms int64) ([]stage.Scale, error) {
 	return out, nil
 }
 
-// sender is what stages of package solved send along edges, a vector a node.
+// sender makes the vectors that stages of package solved send along edges, one a node.
 type sender interface {
-	// vectors returns those of a block, in integers of the scales.
+	// vectors returns a block's vectors, in integers of the scales.
 	vectors(in stage.Records) (*stage.Vectors, error)
 	scales() []stage.Scale
 }
@@ -185,7 +185,7 @@ func (s *featureSender) vectors(in stage.Records) (*stage.Vectors, error) {
 type block struct {
 	*degrees
 	x      *graph.Dense // pre(X), without the global scale
-	s1, s2 *graph.Dense // Σ_k B_jk X_k/√D_k and the same of ÂX; nil if they were not asked for
+	s1, s2 *graph.Dense // Σ_k B_jk X_k/√D_k and the same for ÂX; nil if not asked for
 }
 
 // block reads the tables of a block; sums may be nil.

@@ -35,7 +35,7 @@ type join struct {
 	names           map[string]int32
 }
 
-// JoinOptions are those of stage join.
+// JoinOptions are the options of stage join.
 type JoinOptions struct {
 	FeatureScaling
 	Classes []string `json:"classes"`
@@ -101,7 +101,7 @@ func (f *join) Reduce(key int64, in stage.Records, out stage.Output) error {
 		out.Emit(1, stage.Record{Order: order(key), Payload: appendInts(nil, sizes)}))
 }
 
-// probable is the most probable class among those that have clusters.
+// probable is the most probable of the classes that have clusters.
 func (f *join) probable(logits []float32) int32 {
 	best := f.classes[0]
 	for _, c := range f.classes {

@@ -9,14 +9,14 @@ import (
 	"rivulet/trainer/stage"
 )
 
-// MeanOptions are those of stage means.
+// MeanOptions are the options of stage means.
 type MeanOptions struct {
 	FeatureScaling
 	MessageOptions
 }
 
 // means adds up, for each cluster, x̄ and the messages, weighted by w, of its nodes: a record a block at key 0. Its
-// inputs are those that [messageStage] describes, and behind them the features and the clusters.
+// inputs are messageStage's, and behind them the features and the clusters.
 type means struct {
 	messageStage
 	featurePreparer
@@ -175,8 +175,8 @@ func addGroups(payload []byte, sums [][]stage.Sum, columns int) error {
 	return w.end()
 }
 
-// ClusterMeans are what stage means gives in all: the means of pre(X), N'×d, without the global scale, and of
-// the messages, weighted, N'×p.
+// ClusterMeans add up the output of stage means: the means of pre(X), N'×d, without the global scale, and of the
+// messages, weighted, N'×p.
 func ClusterMeans(o MeanOptions, sides stage.Sides, records []stage.Record, sizes []int64) (x, messages *graph.Dense,
 	err error) {
 	m, err := meansOf(o, sides)

@@ -57,14 +57,14 @@ type clusterEdges struct {
 	count map[[2]int32]int64
 }
 
-// Bytes is what the clusters take; the counts are few.
+// Bytes is the memory of the clusters; the counts are few.
 func (g *clusterEdges) Bytes() int64 { return int64(4*len(g.of)) + 1<<16 }
 
 func (g *clusterEdges) Add(tile []byte, from *stage.Vectors) error {
 	return eachMeeting(g.key, tile, from, g.of, func(a, j int32) { g.count[[2]int32{a, g.of[j]}]++ })
 }
 
-// eachMeeting calls use for each edge of a tile, with the number that clusterSender sends of its source and the place
+// eachMeeting calls use for each edge of a tile, with the number that clusterSender sends for its source and the place
 // of its target, unless one of the two has a number below 0. of has the numbers of the targets.
 func eachMeeting(key int64, tile []byte, from *stage.Vectors, of []int32, use func(a, j int32)) error {
 	per := clusterScale[0].Unit()

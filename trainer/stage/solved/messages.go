@@ -11,7 +11,7 @@ import (
 	"rivulet/trainer/stage"
 )
 
-// MessageOptions say what the messages of models are, of their tables of T (docs/algorithm.md, section 5, step 3).
+// MessageOptions define the messages of models, from their tables of T (docs/algorithm.md, section 5, step 3).
 type MessageOptions struct {
 	Models []TableOptions `json:"models"`
 	// Entries is k, the most entries of a row of M; of stage solve.
@@ -39,7 +39,7 @@ func (o *TableOptions) width() int {
 	return width
 }
 
-// tables makes the model's tables of their parts, each of which is a u with some columns of c behind it.
+// tables makes the model's tables from their parts; each part is a u with some columns of c behind it.
 func (o *TableOptions) tables(parts []*graph.Dense) (*infer.Tables, error) {
 	t := &infer.Tables{}
 	var ways []*graph.Dense
@@ -118,7 +118,7 @@ func readMessages(b []byte) (growth.Messages, error) {
 // parts of the tables of one model after the other.
 type messageStage struct {
 	MessageOptions
-	of     []growth.Messages // of each model
+	of     []growth.Messages // per model
 	bounds [][]float64       // of each model's tables, by column
 }
 
@@ -145,8 +145,8 @@ func newMessaging(o MessageOptions, sides stage.Sides) (messageStage, error) {
 	return m, nil
 }
 
-// read reads the degrees of a block and the tables of each model. Behind the inputs that messaging describes there may
-// be more, of which it returns the payloads. The degrees are nil if the key has no nodes.
+// read reads the degrees of a block and the tables of each model. Behind messageStage's inputs there may be more: it
+// returns their payloads. The degrees are nil if the key has no nodes.
 func (m *messageStage) read(in stage.Records, more int) (d *degrees, of []*infer.Tables, rest [][]byte, err error) {
 	inputs := firstPart
 	for k := range m.Models {
@@ -189,7 +189,7 @@ func (m *messageStage) tables(nodes int, stored [][]byte) ([]*infer.Tables, erro
 	return out, nil
 }
 
-// messages returns the messages of nodes with these tables; those of the models stand side by side.
+// messages returns the messages of nodes with these tables, the models side by side.
 func (m *messageStage) messages(of []*infer.Tables) *graph.Dense {
 	all := make([]*graph.Dense, len(of))
 	for k := range of {
@@ -198,7 +198,7 @@ func (m *messageStage) messages(of []*infer.Tables) *graph.Dense {
 	return graph.Beside(all...)
 }
 
-// sideBySide returns the tables of all models as one matrix: u_0, u_1, …, c of the first, then those of the next.
+// sideBySide returns the tables of all models as one matrix: u_0, u_1, …, c of the first model, then of the next.
 func sideBySide(of []*infer.Tables) *graph.Dense {
 	var all []*graph.Dense
 	for _, t := range of {
@@ -275,7 +275,7 @@ func scalesOf(bounds []float64, factor float64) ([]stage.Scale, error) {
 const StageNorms = "norms"
 
 // norms adds up the weights w of the nodes and, for each model, w times the squared norm of the messages: a record a
-// block at key 0. Its inputs are those that [messageStage] describes.
+// block at key 0. Its inputs are messageStage's.
 type norms struct {
 	messageStage
 	scale []stage.Scale
@@ -328,7 +328,7 @@ func (f *norms) Reduce(key int64, in stage.Records, out stage.Output) error {
 	return sums.emit(0, key, out)
 }
 
-// Norms returns, of what stage norms gives, the weighted root mean square of the norms of each model's messages.
+// Norms returns, from the output of stage norms, the weighted root mean square of the norms of each model's messages.
 func Norms(o MessageOptions, sides stage.Sides, records []stage.Record) ([]float64, error) {
 	m, err := newMessaging(o, sides)
 	if err != nil {

@@ -20,12 +20,12 @@ const (
 	SideCentres    = "centres"    // N'×p matrix, of points
 	SideClasses    = "classes"    // N' int32: the class of each cluster
 	SideDictionary = "dictionary" // N'×q matrix
-	// what the cells of a table in place mean: FormOf; missing: rows are those of AppendNode, AppendEdge
+	// meaning of the cells of a table in place: FormOf; missing: rows have the form of AppendNode, AppendEdge
 	SideForm = "form"
 )
 
-// FeatureScaling says how raw features become those of the model, but for the global scale, which is not known yet
-// when features are propagated; its vectors are the sides factor and offset.
+// FeatureScaling says how raw features become the model's, except for the global scale, which is not known yet when
+// features are propagated; its vectors are the sides factor and offset.
 type FeatureScaling struct {
 	Kind string `json:"kind"` // of preprocess.Parameters
 	// Projected says that pre(X) is projected on the side basis before it is propagated. Sparse features are: their
@@ -81,7 +81,7 @@ func readInts(b []byte) []int32 { return (&wire{b: b}).ints(len(b) / 4) }
 type featurePreparer struct {
 	kind           string
 	factor, offset []float32
-	basis          *graph.Dense // of features that are projected; nil for others
+	basis          *graph.Dense // of projected features; else nil
 }
 
 func newPrepared(o FeatureScaling, sides stage.Sides) (p featurePreparer, err error) {
@@ -153,7 +153,7 @@ func (p featurePreparer) project(x graph.Features, w *graph.Dense) *graph.Dense 
 	return out
 }
 
-// rows returns pre(X) of a block without the global scale, dense: in d columns, or in those of the basis.
+// rows returns pre(X) of a block without the global scale, dense: in d columns, or in the basis' columns.
 func (p featurePreparer) rows(x graph.Features) (*graph.Dense, error) {
 	if err := p.check(x); err != nil {
 		return nil, err
@@ -178,7 +178,7 @@ func (p featurePreparer) columns(x graph.Features) *graph.Dense {
 	return out
 }
 
-// rowScale is what a preprocessing multiplies a raw row by.
+// rowScale is the preprocessing's factor for a raw row.
 func rowScale(kind string, x graph.Features, i int) float32 {
 	sum := 0.0
 	switch kind {
@@ -195,7 +195,7 @@ func rowScale(kind string, x graph.Features, i int) float32 {
 	return 1
 }
 
-// degrees are those of a block with the scales that follow from them.
+// degrees are a block's degrees, with the scales that follow from them.
 type degrees struct {
 	of   []int32
 	sums []float32 // the same, as package infer has degrees

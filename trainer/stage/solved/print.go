@@ -43,9 +43,8 @@ func (fingerprints) Reduce(key int64, in stage.Records, out stage.Output) error 
 	return out.Emit(0, stage.Record{Order: order(key), Payload: h.Sum(nil)})
 }
 
-// Fingerprint is that of a graph as tables: "sha256:" and 64 digits over the hashes of its blocks. It is another
-// one than that of [rivulet/dataset.Dataset.Fingerprint], which goes over whole tables in the order of their
-// rows.
+// Fingerprint is the fingerprint of a graph as tables: "sha256:" and 64 digits over the hashes of its blocks. It
+// differs from [rivulet/dataset.Dataset.Fingerprint], which goes over whole tables in the order of their rows.
 func Fingerprint(blocks int, hashes []stage.Record) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "fingerprint 2\n%d blocks\n", blocks)

@@ -30,7 +30,7 @@ const (
 // BlockOptions are the options of the stages that read tables.
 type BlockOptions struct {
 	Blocks int `json:"blocks"`
-	// DropUnknown drops edges of which an end is not the id of a node with a role, and counts them. Otherwise they are
+	// DropUnknown drops edges with an end that is not the id of a node with a role, and counts them. Otherwise they are
 	// errors.
 	DropUnknown bool `json:"drop_unknown,omitzero"`
 }
@@ -81,7 +81,7 @@ func (f *nodes) Reduce(_ int64, in stage.Records, out stage.Output) error {
 	})
 }
 
-// toBlocks takes rows of records to the blocks of ids: rows returns those of a payload, next reads one and returns its
+// toBlocks takes rows of records to the blocks of ids: rows returns a payload's rows, next reads one and returns its
 // id.
 func toBlocks(in stage.Records, out stage.Output, blocks int, rows func(payload []byte) ([]byte, error),
 	next func(w *wire) (id string, err error)) error {
@@ -146,12 +146,11 @@ func (n *Node) check() error {
 	return nil
 }
 
-// Outputs of stage blocks: a record a block, but for the summary, whose records have key 0 and the block as
-// order.
+// Outputs of stage blocks: a record a block, except the summary, whose records have key 0 and the block as order.
 const (
 	OutNames = iota
 	OutFeatures
-	OutHeldFeatures // of the nodes that are held out
+	OutHeldFeatures // of held-out nodes
 	OutSummary
 	OutCounts // number of nodes of T
 	blocksOutputs
@@ -225,7 +224,7 @@ func behind(n Node) int {
 	return 1
 }
 
-// rowsOf are the features of nodes; sparse where those of the first node are.
+// rowsOf are the features of nodes; sparse if the first node's are.
 func rowsOf(all []Node) graph.Features {
 	if len(all) == 0 {
 		return graph.Features{Dense: graph.NewDense(0, 0)}
@@ -246,14 +245,14 @@ func rowsOf(all []Node) graph.Features {
 	return graph.Features{Sparse: x}
 }
 
-// Summary is what the run must know of a block, and, added up, of the graph.
+// Summary holds the run's facts of a block and, added up, of the graph.
 type Summary struct {
 	Width   int
 	Sparse  bool             // the features of T are
 	Roles   [Test + 1]int64  // nodes by role
 	Labels  map[string]int64 // nodes of role train by label
 	Others  map[string]bool  // labels of nodes that are held out
-	Largest []float32        // of each feature over T, without sign
+	Largest []float32        // per feature over T, without sign
 }
 
 func summarise(n *Names, x graph.Features, width int) *Summary {
@@ -277,7 +276,7 @@ func summarise(n *Names, x graph.Features, width int) *Summary {
 func (s *Summary) append(dst []byte) []byte {
 	text, err := json.Marshal(s)
 	if err != nil {
-		panic(err) // of finite numbers
+		panic(err) // cannot be, of finite numbers
 	}
 	return append(dst, text...)
 }
@@ -311,8 +310,8 @@ func (s *Summary) Add(payload []byte) error {
 	return nil
 }
 
-// AllClasses returns known classes, or if there are none those of the training nodes ([Summary.Classes]), and after
-// them other labels of nodes that are held out, in the order of their bytes.
+// AllClasses returns known classes or, if there are none, the training nodes' ([Summary.Classes]), and after them other
+// labels of held-out nodes, in the order of their bytes.
 func (s *Summary) AllClasses(known []string) []string {
 	if known == nil {
 		known = s.Classes()
@@ -326,7 +325,7 @@ func (s *Summary) AllClasses(known []string) []string {
 	return all
 }
 
-// Classes are the labels of the training nodes: in numerical order if all are integers, else in that of their
+// Classes are the labels of the training nodes: in numerical order if all are integers, else in the order of their
 // bytes.
 func (s *Summary) Classes() []string {
 	names := slices.Sorted(maps.Keys(s.Labels))

@@ -29,8 +29,8 @@ func RoleOf(split string) Role { return tableRoles[split] }
 // original reports whether a node of this role belongs to T.
 func (r Role) original() bool { return r == Train || r == Unlabelled }
 
-// Node is a row of the table of nodes. It has Dense features or, where that is nil, Width of which Cols have
-// Vals.
+// Node is a row of the table of nodes. It has Dense features or, if that is nil, Width features, of which Cols have
+// Vals and the others 0.
 type Node struct {
 	Row       int64 // its number in the table, from 1, for errors
 	ID, Label string
@@ -84,7 +84,7 @@ func (w *wire) edge() Edge {
 // blockOf is the block of a node.
 func blockOf(id string, blocks int) int64 { return int64(xxhash.Sum64String(id) % uint64(blocks)) }
 
-// blockValues is the number of values of a dense table that a block has at most, but for what is uneven.
+// blockValues is the number of values of a dense table that a block has at most, apart from unevenness.
 const blockValues = 1 << 22
 
 // blockRows bounds the rows of a block, whatever their width.
@@ -104,8 +104,8 @@ func Blocks(nodes int64, features int) int {
 	return blocks
 }
 
-// Names are the nodes of a block: those of T in the order of their ids' bytes, and then those held out in that
-// order. The number of a node is its block and its place.
+// Names are the nodes of a block: T's in the order of their ids' bytes, and then held-out ones in that order. The
+// number of a node is its block and its place.
 type Names struct {
 	IDs      []string
 	Rows     []int64 // numbers of their rows in the data, from 1

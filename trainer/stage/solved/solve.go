@@ -10,8 +10,7 @@ import (
 	"rivulet/trainer/stage"
 )
 
-// solve finds rows of M (output 0) and says how large they are (output 1, key 0). Its inputs are those that
-// [messageStage] describes.
+// solve finds rows of M (output 0) and their size (output 1, key 0). Its inputs are messageStage's.
 type solve struct {
 	messageStage
 	solver *nnls.Solver
@@ -100,8 +99,8 @@ func (w *wire) mapping() *graph.CSR {
 	return m
 }
 
-// normal adds up the normal equations of M: MᵀwM (output 0) and Mᵀw[u_0, u_1, …, c] of each model (output 1), each
-// a record a block at key 0. Its inputs are those that [messageStage] describes, and the rows of M behind them.
+// normal adds up the normal equations of M: MᵀwM (output 0) and Mᵀw[u_0, u_1, …, c] of each model (output 1), each a
+// record a block at key 0. Its inputs are messageStage's, and the rows of M behind them.
 type normal struct {
 	messageStage
 	matrix stage.Scale
@@ -181,8 +180,8 @@ func sideSums(records []stage.Record, clusters int, columns []stage.Scale) ([]fl
 	return out, err
 }
 
-// NormalEquations adds up what stage normal gives: the upper triangle of MᵀwM, N'×N' row by row, and the right
-// sides, N'×q: the tables of the models side by side, those of one u_0, u_1, …, c.
+// NormalEquations adds up the output of stage normal: the upper triangle of MᵀwM, N'×N' row by row, and the right
+// sides, N'×q: the models' tables side by side, each u_0, u_1, …, c.
 func NormalEquations(o MessageOptions, sides stage.Sides, matrix, right []stage.Record) (normal []float64,
 	added []float64, err error) {
 	m, err := newMessaging(o, sides)

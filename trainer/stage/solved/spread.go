@@ -61,8 +61,8 @@ func newSpreading(o SpreadOptions) (propagationStage, error) {
 	return f, errors.Join(errs[:]...)
 }
 
-// emit writes the state of a block (output 0), what its table u adds to MᵀwU (output 1, key 0) and the rows of u of
-// places (output 2).
+// emit writes the state of a block (output 0), its table u's part of MᵀwU (output 1, key 0) and the rows of u of places
+// (output 2).
 func (f *propagationStage) emit(key int64, state *infer.State, u *graph.Dense, d *degrees, mapping []byte,
 	places []int32,
 	out stage.Output) error {
@@ -158,7 +158,7 @@ func (f *seeds) Reduce(key int64, in stage.Records, out stage.Output) error {
 	return f.emit(key, state, u, d, p[2], places, out)
 }
 
-// logits are those of the nodes of a block, of each model.
+// logits are the logits of a block's nodes, by model.
 func (f *seeds) logits(p [][]byte) ([]*graph.Dense, error) {
 	out := make([]*graph.Dense, f.Models)
 	for m := range out {

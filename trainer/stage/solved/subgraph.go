@@ -10,7 +10,8 @@ import (
 	"rivulet/trainer/stage"
 )
 
-// Names of the stages that bring a subgraph of T to the run: labelled nodes, what judges read, and nodes around them.
+// Names of the stages that bring a subgraph of T to the run: labelled nodes, nodes that judges read, and nodes around
+// them.
 const (
 	StageMark   = "mark"
 	StageReach  = "reach"
@@ -44,7 +45,7 @@ func emitMarks(key int64, marks []int32, size SubgraphSize, out stage.Output) er
 		out.Emit(1, stage.Record{Order: order(key), Payload: text}))
 }
 
-// MarkOptions are those of stage mark: which nodes belong to the subgraph from the beginning.
+// MarkOptions are the options of stage mark: the nodes with which the subgraph begins.
 type MarkOptions struct {
 	Labelled Sample `json:"labelled"` // of the labelled nodes
 	All      bool   `json:"all,omitzero"`
@@ -103,9 +104,9 @@ func reachScale(terms int64) ([]stage.Scale, error) {
 	return []stage.Scale{s}, err
 }
 
-// ReachOptions are those of the hop that finds the nodes around a subgraph.
+// ReachOptions are the options of the hop that finds the nodes around a subgraph.
 type ReachOptions struct {
-	Distance int32 `json:"distance"` // of the nodes that are found
+	Distance int32 `json:"distance"` // of the found nodes
 	Terms    int64 `json:"terms"`    // the most edges of a node
 }
 
@@ -178,14 +179,13 @@ func (g *nearSums) End(out stage.Output) error {
 	return emitMarks(g.key, g.marks, size, out)
 }
 
-// ThinOptions are those of stage thin: of the nodes at a distance a sample is kept.
+// ThinOptions are the options of stage thin, which keeps a sample of the nodes at a distance.
 type ThinOptions struct {
 	Distance int32  `json:"distance"`
 	Kept     Sample `json:"kept"`
 }
 
-// thin takes nodes out of the subgraph again, and gives the number of those that belong to it. Inputs: 0 names, 1
-// marks.
+// thin takes nodes out of the subgraph again, and counts the remaining ones. Inputs: 0 names, 1 marks.
 type thin struct{ ThinOptions }
 
 func newThin(o ThinOptions, _ stage.Sides) (stage.Function, error) {
@@ -331,8 +331,8 @@ type links struct {
 	of      [][]int32
 }
 
-// Bytes implements [stage.BlockSums]: the edges are not known before they come, and are those of a subgraph of T that
-// the run has room for.
+// Bytes implements [stage.BlockSums]: the edges are not known before they come, and belong to a subgraph of T that the
+// run has room for.
 func (g *links) Bytes() int64 { return int64(28*len(g.numbers)) + 1<<20 }
 
 // Add implements [stage.BlockSums].

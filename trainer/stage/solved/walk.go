@@ -25,7 +25,7 @@ const (
 	WalkOutputs        // how many there are
 )
 
-// WalkOptions are those of the stages enter, step and take.
+// WalkOptions are the options of the stages enter, step and take.
 type WalkOptions struct {
 	FeatureScaling
 	Scale float32 `json:"scale,omitzero"` // the global one of pre(X); of stage enter
@@ -33,7 +33,8 @@ type WalkOptions struct {
 	Terms int64   `json:"terms"`          // the most that are added up for a node
 }
 
-// recurrenceStage is shared by these stages. The side largest has what OutHighest says of the columns that are sent.
+// recurrenceStage is shared by these stages. The side largest has the largest values of the sent columns, from output
+// OutHighest.
 type recurrenceStage struct {
 	WalkOptions
 	model infer.Model
@@ -95,8 +96,8 @@ func atLeast(highest []float64, row []float32) {
 	}
 }
 
-// Highest merges what the output OutHighest says of blocks, for the next hop of a model: the largest numbers of the
-// columns that are sent, and of the part of the tables. NaN and infinity are errors.
+// Highest merges output OutHighest of all blocks, for the next hop of a model: the largest numbers of the sent columns,
+// and of the part of the tables. NaN and infinity are errors.
 func Highest(m infer.Model, hop int, records []stage.Record) (sent, part []float64, err error) {
 	f := m.Recurrence()
 	u, c := f.Part(hop)
@@ -245,7 +246,7 @@ type takeSums struct {
 	degrees *degrees
 }
 
-// Bytes implements [stage.BlockSums]: the sums, the state, and the state that is made of it.
+// Bytes implements [stage.BlockSums]: the sums, the state, and the next state.
 func (g *takeSums) Bytes() int64 {
 	return g.featureSums.Bytes() + int64((12*g.f.hops.Columns(g.f.Hop)+16)*g.rows)
 }

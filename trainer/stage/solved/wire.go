@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// wire reads what the append functions of this package write: little-endian numbers, uvarints, and texts behind
-// their length. A payload that ends too early, or has more than is read, is an error at the end.
+// wire reads the output of this package's append functions: little-endian numbers, uvarints, and texts behind their
+// length. A payload that ends too early, or has more than is read, is an error at the end.
 type wire struct {
 	b   []byte
 	bad bool

@@ -130,7 +130,7 @@ func answers(out io.Reader, r Reporter) error {
 // ofSpark is the line of an error of Spark's own, which has a name; warnings before it have stacks of other errors.
 var ofSpark = regexp.MustCompile(`(?m)^(?:.*: )?\[[A-Z][A-Z0-9_.]+\] .*$`)
 
-// reason is what spark-sql says of an error, without the lines of its log.
+// reason is spark-sql's own message for an error, without the lines of its log.
 func reason(text string) string {
 	if at := strings.Index(text, prefix); at >= 0 {
 		line, _, _ := strings.Cut(text[at:], "\n")

@@ -1,6 +1,6 @@
 // Package spark runs the stages of a training run on Apache Spark: Spark schedules, shuffles, sorts, stores and repeats
-// what fails; the mathematics are in the program cmd/worker, through which SQL's TRANSFORM passes the records. There is
-// no code of ours in Java or Python.
+// failed tasks; the mathematics are in the program cmd/worker, through which SQL's TRANSFORM passes the records. There
+// is no code of ours in Java or Python.
 //
 //	Open     an engine on a [Runner]
 //	Connect  a Runner: a Spark Connect server, Spark 4
@@ -13,13 +13,13 @@
 // all of Spark's machines see:
 //
 //	WORK/STAGE-HASH/rows-RUN  t (output), k (key), o (order), p (payload), and a row with t = -1 for each worker: its Summary
-//	WORK/STAGE-HASH/done      one row that says what the tables hold, and in which directory of rows
+//	WORK/STAGE-HASH/done      one row that describes the tables, and names their directory of rows
 //
 // Each run writes rows in directories of its own: Spark goes on for minutes with the statement of a driver that was
 // killed, and two statements that write one directory would mix their files. done is written when rows are complete.
 //
-// No catalog and no names of tables in Spark are needed. A stage that is done is not run again, whoever asks: a driver
-// that was killed, or another run on the same data with the same options.
+// No catalog and no names of tables in Spark are needed. A stage that is done is not run again, by a driver that goes
+// on after it was killed, or by another run on the same data with the same options.
 //
 // # Statements
 //

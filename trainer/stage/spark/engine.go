@@ -14,7 +14,7 @@ import (
 	"rivulet/trainer/stage"
 )
 
-// Progress gets what an engine does.
+// Progress is told of an engine's stages.
 type Progress interface {
 	// Step is called as a stage begins, done 0, and as its tasks are done.
 	Step(what string, done, total int)
@@ -24,7 +24,7 @@ type Progress interface {
 type Options struct {
 	Work       string          // a directory that all of Spark's machines see: a path, s3a://…, gs://…, hdfs://…
 	Partitions int             // of a shuffle
-	Workers    map[string]File // of [Workers]
+	Workers    map[string]File // from [Workers]
 	Progress   Progress
 }
 
@@ -32,15 +32,15 @@ type Options struct {
 type Engine struct {
 	Options
 	runner Runner
-	// attempt is the directory, of a stage, in which this run writes rows. What another one still writes, of which only
-	// the driver was killed, is elsewhere.
+	// attempt is the directory, of a stage, in which this run writes rows. A run of which only the driver was killed may
+	// still write, in another directory.
 	attempt string
 	// pending are statements that the next call runs first.
 	pending []string
 	done    map[string]stageResult // stages by directory
 	where   map[string]place       // tables by name
 	made    map[string]func(context.Context) error
-	// Ran counts the stages that were run, and Found those whose tables were there.
+	// Ran counts the stages that were run, Found the stages whose tables were there.
 	Ran, Found int
 }
 
@@ -51,7 +51,7 @@ type place struct {
 	output int
 }
 
-// stageResult is what a stage's directory says of it.
+// stageResult is the content of a stage's file done.
 type stageResult struct {
 	Stage   string        `json:"stage"` // the name of its directory
 	Rows    string        `json:"rows"`  // the directory of its rows, in that one
@@ -124,7 +124,7 @@ func (e *Engine) Close(ctx context.Context) error {
 	return errors.Join(err, e.runner.Close(ctx))
 }
 
-// flush runs what is pending.
+// flush runs the pending statements.
 func (e *Engine) flush(ctx context.Context) error {
 	if len(e.pending) == 0 || len(e.done) == 0 {
 		return nil
@@ -145,7 +145,7 @@ func (c *stringRows) Strings(values []string) error {
 	return nil
 }
 
-// ask runs what is pending, statements and a query, and returns the query's strings.
+// ask runs the pending statements, further ones and a query, and returns the query's strings.
 func (e *Engine) ask(ctx context.Context, query string, statements ...string) ([]string, error) {
 	c := &stringRows{tasks: func(int, int) {}}
 	return c.values, e.run(ctx, c, query, statements...)

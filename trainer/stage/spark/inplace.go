@@ -15,7 +15,7 @@ import (
 	"rivulet/trainer/stage"
 )
 
-// metadata is the column in which Spark says of which file a row is. No column of a user may be called so.
+// metadata is the column in which Spark names a row's file. No column of a user may have this name.
 const metadata = "_metadata"
 
 // mark is the hash of a row's file: of its path, size and time of modification.

@@ -14,7 +14,7 @@ import (
 	"rivulet/trainer/stage/pipe"
 )
 
-// task is what a stage's statement is made of.
+// task has the parts of a stage's statement.
 type task struct {
 	columns, from string // given to the workers
 	job           pipe.Job
@@ -64,7 +64,7 @@ func (e *Engine) named(ctx context.Context, s stage.Spec, names []string, want i
 	return run(ctx)
 }
 
-// execute runs a stage, checks what its workers counted, and marks it as finished.
+// execute runs a stage, checks its workers' counts, and marks it as finished.
 func (e *Engine) execute(ctx context.Context, s stage.Spec, dir string, names []string, want int64,
 	t task) ([]stage.Table, error) {
 	sides := sidesOf(s)
@@ -112,7 +112,7 @@ func (e *Engine) execute(ctx context.Context, s stage.Spec, dir string, names []
 	return f.Tables, e.marked(ctx, f)
 }
 
-// label is what a stage is called in progress.
+// label is a stage's name in progress.
 func label(s stage.Spec) string {
 	if s.Name == "" {
 		return "sending tables"
@@ -152,7 +152,7 @@ func sidesOf(s stage.Spec) map[string]File {
 	return files
 }
 
-// tablesOf adds up what workers counted. in are the records that they read: the stage that reads a table compares.
+// tablesOf adds up the workers' counts. in are the records that they read: the stage that reads a table compares them.
 func tablesOf(dir string, names, summaries []string) (f stageResult, in int64, err error) {
 	f = stageResult{Stage: dir, Tables: make([]stage.Table, len(names))}
 	for k, name := range names {

@@ -18,11 +18,11 @@ type Runner interface {
 	Run(ctx context.Context, statements []string, query string, r Reporter) error
 	// Saves reports whether a few statements in one call are much cheaper than in several.
 	Saves() bool
-	// Close ends what still runs.
+	// Close ends running statements.
 	Close(ctx context.Context) error
 }
 
-// Reporter gets what comes of statements. Functions may be called from the goroutine of Run alone.
+// Reporter is told of statements' results. Functions may be called from the goroutine of Run alone.
 type Reporter interface {
 	// Tasks says how many of the tasks known so far are done.
 	Tasks(done, total int)
@@ -32,29 +32,29 @@ type Reporter interface {
 
 const prefix = pipe.Prefix
 
-// ofWorker finds the reason in what Spark says of a task that failed: the line of a worker.
+// ofWorker finds the reason in Spark's message about a failed task: the line of a worker.
 var ofWorker = regexp.MustCompile(regexp.QuoteMeta(prefix) + `([^\r\n]*)`)
 
-// reasons of errors that are the user's to mend, by Spark's names of them.
+// Spark's names of errors that the user can mend.
 var notThere = regexp.MustCompile(`\[(PATH_NOT_FOUND|UNABLE_TO_INFER_SCHEMA)\]?|Path does not exist|Unable to infer schema`)
 
 // isMissing reports whether Spark says that a directory is not there or has no rows.
 func isMissing(err error) bool { return err != nil && notThere.MatchString(err.Error()) }
 
-// hints are what Spark's words of an error mean, of errors that are the user's to mend.
+// hints explain Spark's messages for errors that the user can mend.
 var hints = []struct {
 	words *regexp.Regexp
 	hint  string
 }{
 	{regexp.MustCompile(`No space left on device|DiskErrorException|Disk quota exceeded`),
 		"a machine of Spark has no room left, in spark.local.dir or in --work: make room, and give the same command again"},
-	{regexp.MustCompile(`TASK_WRITE_FAILED`), // of which Spark Connect says no more: the reason is in the executors' logs
+	{regexp.MustCompile(`TASK_WRITE_FAILED`), // Spark Connect says no more: the reason is in the executors' logs
 		"a machine of Spark could not write below --work, most often as there is no room left: make room, and give the same command again"},
 	{regexp.MustCompile(`ExecutorLostFailure|FetchFailedException|OutOfMemoryError`),
 		"executors of Spark ended or lost their files: their logs say why, often too little spark.executor.memory or memoryOverhead"},
 }
 
-// maxWords bounds what is shown of Spark's own messages, which have plans and stacks.
+// maxWords bounds the part that is shown of Spark's own messages, which have plans and stacks.
 const maxWords = 600
 
 // words makes an error of a statement readable: the worker's reason, or the first lines of Spark's with a hint.

@@ -33,7 +33,7 @@ func checkText(s string) error {
 	return nil
 }
 
-// checkPath returns an error for a path that Spark would not take as it is: it reads patterns.
+// checkPath returns an error for a path that Spark would read as a pattern.
 func checkPath(dir string) error {
 	if err := checkText(dir); err != nil {
 		return err
@@ -44,7 +44,7 @@ func checkPath(dir string) error {
 	return nil
 }
 
-// settings are what statements rely on. The number of partitions of a shuffle is the run's.
+// settings are the settings that statements rely on. The number of partitions of a shuffle is the run's.
 func settings(partitions int) []string {
 	return []string{
 		"SET spark.sql.variable.substitute=false", // first: ${…} in a path stays as it is
@@ -60,8 +60,8 @@ func settings(partitions int) []string {
 // lines is the form of rows on both sides of a worker. It is stated always: Spark's own differs with and without Hive.
 const lines = `ROW FORMAT DELIMITED FIELDS TERMINATED BY '\t'`
 
-// fileOptions are those of the files that are written. Parquet looks at the size of what it holds once in 100 rows, and
-// writes pages of 128 MB: of rows of a megabyte and more that is several times too much for an executor of 1 GB.
+// fileOptions are the options for written files. Parquet measures the rows that it holds once in 100 rows, and writes
+// pages of 128 MB: with rows of a megabyte and more that is several times too much for an executor of 1 GB.
 const fileOptions = "compression 'snappy', `parquet.block.size` '33554432', `parquet.page.size.row.check.min` '1', " +
 	"`parquet.page.size.check.estimate` 'false', `parquet.enable.dictionary` 'false'"
 

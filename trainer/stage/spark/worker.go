@@ -25,14 +25,14 @@ func newFile(prefix string, content []byte) File {
 // workerPrefix begins the names of workers that are sent.
 const workerPrefix = "rivulet-worker-"
 
-// architectures are Go's names and those of uname -m.
+// architectures are Go's names and uname -m's.
 var architectures = []struct {
 	name, machine string
 	elf           elf.Machine
 }{{"amd64", "x86_64", elf.EM_X86_64}, {"arm64", "aarch64", elf.EM_AARCH64}}
 
-// Workers reads the programs that make workers builds, worker-linux-amd64 and worker-linux-arm64: those that are in a
-// directory, at least one.
+// Workers reads the programs that make workers builds, worker-linux-amd64 and worker-linux-arm64: at least one of them
+// must be in the directory.
 func Workers(dir string) (map[string]File, error) {
 	found := map[string]File{}
 	for _, a := range architectures {
@@ -61,8 +61,8 @@ func Workers(dir string) (map[string]File, error) {
 	return found, nil
 }
 
-// command is what a task runs: the worker for its machine on a job. Files that were sent are in a directory of the
-// session or in the task's own, so that all that it has of ours are names of hexadecimal digits.
+// command is the shell command of a task: the worker for its machine on a job. Sent files are in a directory of the
+// session or in the task's own, so their names are hexadecimal digits.
 func command(workers map[string]File, job string) string {
 	var s strings.Builder
 	s.WriteString("case $(uname -m) in ")

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Address is where a Spark Connect server is, and who asks.
+// Address is the address of a Spark Connect server, and the login.
 type Address struct {
 	Host   string // with its port
 	TLS    bool
@@ -21,7 +21,7 @@ const defaultPort = "15002"
 
 // Parse reads sc://host:port/;use_ssl=true;token=T;user_id=U;x-any-header=V, the form of all Spark Connect clients. A
 // token turns TLS on, as it must not travel in the clear; token is one from elsewhere, such as a variable of the
-// environment, and wins over that of the address. An error never has the token.
+// environment, and wins over the address's. An error never shows the token.
 func Parse(address, token string) (Address, error) {
 	wrong := errors.New("want sc://host:port, with ;-separated parameters behind a / where they are needed: use_ssl=true, user_id=U")
 	rest, ok := strings.CutPrefix(address, "sc://")

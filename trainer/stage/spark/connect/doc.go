@@ -5,6 +5,6 @@
 //	Session  a session in the server, with its settings and files
 //
 // The calls are gRPC's, by connectrpc.com/connect over net/http; the messages are in package connectpb. An answer whose
-// stream breaks goes on where it broke: the statement runs in the server meanwhile. Answers are Arrow streams, of which
-// this package reads one column of strings and nothing else.
+// stream breaks goes on where it broke: the statement runs in the server meanwhile. Answers are Arrow streams; this
+// package reads one column of strings of them and nothing else.
 package connect

@@ -38,7 +38,7 @@ type operation struct {
 
 	last string // the last part of the answer that has come
 	done bool
-	own  error // of each: it ends the operation
+	own  error // error of each: it ends the operation
 }
 
 // tries is how often in a row a call is made that brings nothing, with longer pauses each time: about 15 s.
@@ -55,7 +55,7 @@ func (s *Session) run(ctx context.Context, plan *connectpb.Plan, progress Progre
 		return s.say(err)
 	}
 	client := clientType
-	// Its answer's memory; what fails here is freed when the session ends.
+	// Its answer's memory; if this fails, it is freed when the session ends.
 	_, _ = s.releaseExecute.CallUnary(ctx, rpc.NewRequest(&connectpb.ReleaseExecuteRequest{SessionId: s.id,
 		UserContext: s.user(),
 		OperationId: o.id, ClientType: &client,
@@ -63,7 +63,7 @@ func (s *Session) run(ctx context.Context, plan *connectpb.Plan, progress Progre
 	return nil
 }
 
-// stop ends what the server still runs for a driver that was told to end.
+// stop ends statements that the server still runs when the driver was told to end.
 func (o *operation) stop(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
@@ -112,13 +112,13 @@ func (o *operation) untilDone(ctx context.Context) error {
 }
 
 // broken reports whether a call failed on its way: the server is not there, or the connection ended in the middle of an
-// answer, of which the library says that the protocol is violated.
+// answer, which the library calls a violation of the protocol.
 func broken(err error) bool {
 	switch rpc.CodeOf(err) {
 	case rpc.CodeUnavailable:
 		return true
 	case rpc.CodeInvalidArgument, rpc.CodeInternal, rpc.CodeUnknown:
-		return !rpc.IsWireError(err) // the server has not said it
+		return !rpc.IsWireError(err) // the error is not the server's
 	}
 	return false
 }

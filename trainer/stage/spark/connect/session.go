@@ -163,7 +163,7 @@ func (s *Session) AddFile(ctx context.Context, name string, content []byte) erro
 	return nil
 }
 
-// Close ends the session, and what it still runs.
+// Close ends the session, and statements that it still runs.
 func (s *Session) Close(ctx context.Context) error {
 	client := clientType
 	_, err := s.releaseSession.CallUnary(ctx, rpc.NewRequest(&connectpb.ReleaseSessionRequest{SessionId: s.id,

@@ -1,5 +1,5 @@
 // Package connectpb is the part of Spark Connect's protocol that package connect speaks. spark.proto has the messages;
-// spark.pb.go is made of it by the test of this package:
+// this package's test makes spark.pb.go from it:
 //
 //	go generate ./trainer/stage/spark/connect/connectpb
 package connectpb
