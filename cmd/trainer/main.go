@@ -1,4 +1,3 @@
-// Command trainer makes artifacts from data sets and publishes them to the Redis that consumers follow.
 package main
 
 import (

@@ -101,8 +101,8 @@ func (s Settings) gcond(ctx context.Context, g *trainer.Graph, progress trainer.
 		_, accuracy, err := g.FitOn(ctx, condensed(s), "sgc")
 		return accuracy, err
 	})
-	s = Settings{Learn: s.Learn, Traced: s.Traced} // a search is of the method learned
-	return s.run(ctx, g, mcond.GCond, in, "learning S", progress)
+	plain := Settings{Learn: s.Learn, Traced: s.Traced} // without a search, which is only for the method learned
+	return plain.run(ctx, g, mcond.GCond, in, "learning S", progress)
 }
 
 // learner is a way of package mcond to learn S.

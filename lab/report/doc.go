@@ -22,6 +22,7 @@
 // and the numbers stand in a table beneath. Colours are variables of the page's style sheet (theme.go), so that one
 // SVG serves light, dark and print.
 //
-// Files: page.go the input and its checks, write.go the sections in order, one file a section, and beneath them
-// chart.go (lines), bars.go, heat.go (cells), axis.go (ticks), svg.go and theme.go.
+// Files: page.go the input and its checks, write.go the sections in order. A section is a file: summary.go, results.go,
+// losses.go, ratio.go, sparsity.go, mapping.go (also starts), cost.go, predictions.go (confusion, reliability). Beneath
+// them are chart.go (lines), bars.go, cells.go, glyphs.go (markers), axis.go (ticks), svg.go and theme.go.
 package report

@@ -31,7 +31,7 @@
 //
 // Files:
 //
-//	design.go, sgc.go    the convex fit
+//	design.go, sgc.go    the convex fit; softmax.go: its loss and gradient
 //	gnn.go               problem, options, loss, and the descent with its validations
 //	gnn_network.go       the network, derived from an architecture of package infer: layers, relus, dropout, and how the weights
 //	                     become a model

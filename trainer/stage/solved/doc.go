@@ -19,6 +19,9 @@
 //	solve.go    solve, normal                     rows of M, and its normal equations
 //	spread.go   seeds, spread, gather             label and error propagation
 //
+// What these share: wire.go and rows.go the bytes of records, model.go a model as a file of a stage, buckets.go records
+// for many blocks, form.go and cells.go rows of tables that are read in place, registry.go the list of all stages.
+//
 // Features are dense in the hops of hop.go alone, and there sparse ones of more than 256 columns are a random
 // projection of 256, which is enough to find clusters. Models multiply features by their weights before the first hop.
 //

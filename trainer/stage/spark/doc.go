@@ -21,6 +21,12 @@
 // No catalog and no names of tables in Spark are needed. A stage that is done is not run again, by a driver that goes
 // on after it was killed, or by another run on the same data with the same options.
 //
+// # Files
+//
+// engine.go is the engine and its tables, run.go a stage as a statement, sql.go how texts get into one. runner.go says
+// what runs statements: server.go (Spark Connect), command.go (spark-sql). worker.go finds the programs to send,
+// inplace.go reads tables where they lie, clean.go removes what a run has left.
+//
 // # Statements
 //
 // Every path and every column name of a user passes through [literal] or [identifier]; nothing else of a user gets into

@@ -1,0 +1,14 @@
+// Command trainer makes artifacts from data sets and publishes them to the Redis that consumers follow. A command is a
+// file, which has its flags, its checks before the work begins, and its output:
+//
+//	train.go      train: data -> artifact; engine.go (engine_unix.go, engine_other.go) and spark.go: where T lies, and clean
+//	eval.go       eval: methods and models measured; eval_engine.go: an artifact measured by stages
+//	report.go     report: a page with plots; report_sweeps.go: the runs that it makes for them
+//	grow.go       grow: what rows of M for arrivals are worth
+//	import.go     import: a model of PyTorch Geometric becomes an artifact, or is added to one
+//	refresh.go    refresh: arrivals and labels are merged, and the next artifact is made
+//	publish.go    publish, verify, versions, activate and prune; versions_json.go: the list of versions as JSON
+//	data.go       data init and data check; schema.go: flags and output of named features
+//	flags.go      flags that commands share; reading.go: a data set read, with progress
+//	main.go       the list of commands
+package main
