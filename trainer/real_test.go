@@ -41,6 +41,7 @@ func TestSection9OnRealGraphs(t *testing.T) {
 			for seed := range uint64(c.seeds) {
 				o := Defaults()
 				o.Nodes, o.Seed, o.Costs = c.nodes, seed, false
+				o.Own = OwnNever // S alone beside Whole; TestSection11OnRealGraphs has own features
 				out := mustTrain(t, d, o)
 				for _, mode := range modes {
 					for _, setting := range []string{eval.OtoO, eval.OtoS} {

@@ -250,6 +250,7 @@ func TestGrowOnRealGraphs(t *testing.T) {
 			}
 			o := GrowDefaults()
 			o.Run.Nodes, o.Orders = c.nodes, c.orders
+			o.Run.Own = trainer.OwnNever // rows of M alone, beside Whole
 			d, err := dataset.Open(datatest.Dir(t, c.name), dataset.OpenOptions{})
 			if err != nil {
 				t.Fatal(err)
