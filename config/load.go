@@ -213,8 +213,7 @@ func (l *loader) environ(variables []string) {
 			continue
 		}
 		key, known := byName[name]
-		if !known && name != fileVariable && name != dataVariable && !strings.HasPrefix(name, testPrefix) &&
-			!services[name] {
+		if !known && name != fileVariable && name != dataVariable && !strings.HasPrefix(name, testPrefix) && !services[name] {
 			l.problem(name, "", "environment", "unknown variable"+spelling.DidYouMean(name, variablesOf(byName)))
 		}
 		if l.schema.byKey[key] != nil {

@@ -122,8 +122,7 @@ func (a *attachment) features(arrivals []*slot, d int) graph.Features {
 
 func (a *attachment) sparseFeatures(arrivals []*slot, d int) *graph.CSR {
 	m := &a.sparse
-	*m = graph.CSR{Rows: len(arrivals), Cols: d, RowPtr: append(m.RowPtr[:0], 0), ColIdx: m.ColIdx[:0],
-		Val: m.Val[:0]}
+	*m = graph.CSR{Rows: len(arrivals), Cols: d, RowPtr: append(m.RowPtr[:0], 0), ColIdx: m.ColIdx[:0], Val: m.Val[:0]}
 	for _, s := range arrivals {
 		f := &s.arrival.Features
 		if f.Sparse {

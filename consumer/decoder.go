@@ -34,8 +34,7 @@ type Taken struct {
 
 // NewDecoder returns a decoder of records of these forms.
 func NewDecoder(forms form.Reader, limits Limits) *Decoder {
-	return &Decoder{path: Pipeline{PipelineOptions: PipelineOptions{Forms: forms, Limits: limits,
-		Clock: SystemClock{}}}}
+	return &Decoder{path: Pipeline{PipelineOptions: PipelineOptions{Forms: forms, Limits: limits, Clock: SystemClock{}}}}
 }
 
 // ByName has the decoder make rows of arrivals whose features are by name; nil refuses them.

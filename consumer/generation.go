@@ -110,8 +110,7 @@ func (c *Consumer) over(ctx, reading context.Context, g *kafka.Generation, err e
 
 // notBegun returns why a generation could not begin to read: err, or nil if err only says that reading has ended.
 func notBegun(reading context.Context, err error) error {
-	if cause := context.Cause(reading); cause != nil && (errors.Is(err, cause) ||
-		errors.Is(err, context.Canceled)) {
+	if cause := context.Cause(reading); cause != nil && (errors.Is(err, cause) || errors.Is(err, context.Canceled)) {
 		return nil
 	}
 	return err
@@ -147,8 +146,7 @@ func (c *Consumer) grace(ctx, reading context.Context, finished <-chan struct{})
 		return nil
 	case <-reading.Done():
 	}
-	limit, err := c.source.RebalanceTimeout()/2, fmt.Errorf("%w: its last batch took too long",
-		retry.ErrGeneration)
+	limit, err := c.source.RebalanceTimeout()/2, fmt.Errorf("%w: its last batch took too long", retry.ErrGeneration)
 	if ctx.Err() != nil {
 		limit, err = c.opts.DrainTimeout, ErrDrainTimeout
 	}

@@ -185,8 +185,7 @@ func (p *Pipeline) solve(out *newRows, version Version, b *batch) {
 // grows reports whether arrival i is to get a row.
 func (b *batch) grows(i int) bool {
 	met := &b.neighbours.met[i]
-	return met.again == nil && !met.taken && !met.original && !b.attachment.degraded[i] &&
-		!b.predicted.withdrawn[i]
+	return met.again == nil && !met.taken && !met.original && !b.attachment.degraded[i] && !b.predicted.withdrawn[i]
 }
 
 // keep writes the rows of a batch's arrivals once they are solved. In a consumer it tries again until they are

@@ -93,8 +93,7 @@ func (n *attachmentNotes) write(by kafka.Member, arrivals []*slot, found *neighb
 			continue
 		}
 		position := &s.record.Position
-		if of := (kafka.TopicPartition{Topic: position.Topic,
-			Partition: position.Partition}); place == "" || of != at {
+		if of := (kafka.TopicPartition{Topic: position.Topic, Partition: position.Partition}); place == "" || of != at {
 			at, place = of, notePlace(by.Group, of)
 		}
 		from := len(n.arena)

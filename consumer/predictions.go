@@ -87,8 +87,7 @@ func (p *Pipeline) representation(version Version, b *attach.Batch, logits *grap
 
 // isNumber reports whether a prediction can be written.
 func isNumber(pr *event.Prediction) bool {
-	return finite(pr.Probability) && allFinite(pr.Logits) && allFinite(pr.Probabilities) &&
-		allFinite(pr.Representation)
+	return finite(pr.Probability) && allFinite(pr.Logits) && allFinite(pr.Probabilities) && allFinite(pr.Representation)
 }
 
 // finite is false for NaN and for both infinities.

@@ -95,8 +95,7 @@
 // length; shape × item size against the rest of the entry. The number of rows of a COO or CSC matrix, which is the
 // length of no array, is checked against the file's size. Then the content must end exactly there, with the right
 // checksum. Everything that a [Dataset] promises is checked: CSR structure, ranges, duplicates, NaN and infinities,
-// classes, roles. A file that is a web page or a Git LFS pointer is called that. An error names the file, the array in
-// it and the reason:
+// classes, roles. A web page or a Git LFS pointer is called that. An error names the file, its array and the reason:
 //
 //	loading data set cora: adj_full.npz: array indices: row 7 lists 3 columns, 2 of them distinct
 //

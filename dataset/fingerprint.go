@@ -42,8 +42,7 @@ func (d *Dataset) Fingerprint() string {
 	return "sha256:" + hex.EncodeToString(f.hash.Sum(nil))
 }
 
-// fingerprint writes little-endian values, each list behind its length, so that no two data sets write the same
-// bytes.
+// fingerprint writes little-endian values, each list behind its length, so no two data sets write the same bytes.
 type fingerprint struct {
 	hash    hash.Hash
 	pending []byte // written and not yet hashed

@@ -56,8 +56,7 @@ func readClassMap(r io.Reader, nodes int) (labels []int32, classes []string, err
 	return labels, classes, nil
 }
 
-// numbered returns the classes of names, in the order of [table.Order], and the class of each node, -1 for an empty
-// name.
+// numbered returns the classes of names, in the order of [table.Order], and each node's class, -1 for an empty name.
 func numbered(names []string) (labels []int32, classes []string) {
 	index := map[string]int32{}
 	for _, name := range names {

@@ -168,8 +168,7 @@ func (d *Dataset) loadClasses(dir string) error {
 	})
 }
 
-// loadClassNames names the classes by class_names.json, if it is there, in which class c of class_map.json is at
-// [c].
+// loadClassNames names the classes by class_names.json, if it is there, in which class c is at [c].
 func (d *Dataset) loadClassNames(dir string) error {
 	if _, err := os.Lstat(filepath.Join(dir, namesFile)); file.Missing(err) {
 		if !slices.Equal(d.Classes, Decimals(len(d.Classes))) {

@@ -36,14 +36,13 @@ var npzFormat = Format{
 			return nil, err
 		}
 		d := &Dataset{Name: strings.TrimSuffix(filepath.Base(npz), ".npz")}
-		return d, file.Read(filepath.Dir(npz), filepath.Base(npz), file.MaxBytes,
-			func(f *os.File, size int64) error {
-				z, err := numpy.OpenArchive(f, size, file.MaxBytes)
-				if err != nil {
-					return err
-				}
-				return d.readArchive(z, o)
-			})
+		return d, file.Read(filepath.Dir(npz), filepath.Base(npz), file.MaxBytes, func(f *os.File, size int64) error {
+			z, err := numpy.OpenArchive(f, size, file.MaxBytes)
+			if err != nil {
+				return err
+			}
+			return d.readArchive(z, o)
+		})
 	},
 }
 

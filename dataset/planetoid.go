@@ -20,8 +20,7 @@ import (
 // planetoidValidation is the number of validation nodes of the public splits.
 const planetoidValidation = 500
 
-// maxPickleBytes bounds one pickle, which is read into memory. NELL's features, the largest that are public, have
-// 10 MB.
+// maxPickleBytes bounds one pickle, which is read into memory. NELL's features, the largest public ones, have 10 MB.
 const maxPickleBytes = 1 << 30
 
 var planetoidFormat = Format{

@@ -11,8 +11,7 @@ import (
 // over the processors; the result does not depend on the split.
 func MulTo(dst *Dense, m *CSR, x *Dense) {
 	if m.Cols != x.Rows || dst.Rows != m.Rows || dst.Cols != x.Cols {
-		panic(fmt.Sprintf("graph: product %d×%d · %d×%d into %d×%d", m.Rows, m.Cols, x.Rows, x.Cols,
-			dst.Rows, dst.Cols))
+		panic(fmt.Sprintf("graph: product %d×%d · %d×%d into %d×%d", m.Rows, m.Cols, x.Rows, x.Cols, dst.Rows, dst.Cols))
 	}
 	ParallelRows(m.Rows, m.NNZ()*x.Cols, func(lo, hi int) { mulRows(dst, m, x, lo, hi) })
 }

@@ -51,8 +51,7 @@ func (g *Generation) Assigned() []TopicPartition {
 
 // Commit stores the next offsets to read. The broker refuses it once a newer generation has begun.
 func (g *Generation) Commit(ctx context.Context, next Offsets) error {
-	coordinator, err := g.source.client.commitMarked(context.WithoutCancel(ctx), g.Member(), next,
-		g.coordinator.Load()-1)
+	coordinator, err := g.source.client.commitMarked(context.WithoutCancel(ctx), g.Member(), next, g.coordinator.Load()-1)
 	g.coordinator.Store(coordinator + 1)
 	if err != nil {
 		return fmt.Errorf("%w: generation %d: %w", retry.ErrGeneration, g.joined.ID, err)
@@ -95,8 +94,7 @@ func (g *Generation) Cursors(ctx context.Context) ([]*Cursor, error) {
 			share := max(bufferBytes/(2*max(1, len(places))), 64<<10)
 			s.memory.last = make(map[TopicPartition]*Cursor, len(places))
 			for at, p := range places {
-				c := s.client.cursor(at, p.offset, min(s.opts.FetchBytes, share), s.opts.RecordBytes,
-					s.opts.FetchWait, s.with)
+				c := s.client.cursor(at, p.offset, min(s.opts.FetchBytes, share), s.opts.RecordBytes, s.opts.FetchWait, s.with)
 				c.ofGroup(g.trail, p.mark.epoch)
 				s.memory.last[at] = c
 			}
@@ -176,8 +174,7 @@ func (c *Client) unassigned(ctx context.Context, group string, counts map[string
 	case err != nil:
 		return nil, fmt.Errorf("reading the assignment of group %s: %w", group, err)
 	case len(answer.Groups) != 1:
-		return nil, fmt.Errorf("reading the assignment of group %s: %d groups in the answer", group,
-			len(answer.Groups))
+		return nil, fmt.Errorf("reading the assignment of group %s: %d groups in the answer", group, len(answer.Groups))
 	case answer.Groups[0].Error != nil:
 		return nil, fmt.Errorf("reading the assignment of group %s: %w", group, answer.Groups[0].Error)
 	case answer.Groups[0].GroupState != "Stable":

@@ -114,8 +114,7 @@ func (c *Client) boundaries(ctx context.Context, all []TopicPartition, which int
 	for _, t := range m.(*listoffsets.Response).Topics {
 		for _, p := range t.Partitions {
 			if p.ErrorCode != 0 {
-				return nil, fmt.Errorf("asking for the offsets of %s/%d: %w", t.Topic, p.Partition,
-					kafkago.Error(p.ErrorCode))
+				return nil, fmt.Errorf("asking for the offsets of %s/%d: %w", t.Topic, p.Partition, kafkago.Error(p.ErrorCode))
 			}
 			found[TopicPartition{Topic: t.Topic, Partition: int(p.Partition)}] = p.Offset
 		}

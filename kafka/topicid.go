@@ -18,8 +18,7 @@ type topicID [16]byte
 
 // topicIDs returns the ids of topics as the cluster knows them now, not as the transport's cache does. It is without
 // topics that do not exist. known is false where brokers are older than ids.
-func (c *Client) topicIDs(ctx context.Context, topics ...string) (ids map[string]topicID, known bool,
-	err error) {
+func (c *Client) topicIDs(ctx context.Context, topics ...string) (ids map[string]topicID, known bool, err error) {
 	req := kmsg.NewPtrMetadataRequest()
 	for _, name := range topics {
 		t := kmsg.NewMetadataRequestTopic()

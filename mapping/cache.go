@@ -120,8 +120,7 @@ type CacheStats struct {
 
 // Stats returns the counts.
 func (c *Cached) Stats() CacheStats {
-	s := CacheStats{Hits: c.hits.Load(), Misses: c.misses.Load(), Unknown: c.unknown.Load(),
-		Unread: c.unread.Load()}
+	s := CacheStats{Hits: c.hits.Load(), Misses: c.misses.Load(), Unknown: c.unknown.Load(), Unread: c.unread.Load()}
 	if c.rows != nil {
 		s.Entries, s.Bytes = c.rows.Size()
 	}

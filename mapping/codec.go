@@ -74,16 +74,14 @@ func DecodeRow(data []byte, synthetic int) (attach.Row, error) {
 			return attach.Row{}, fmt.Errorf("row of M: column of entry %d: %w", p, err)
 		}
 		if gap >= limit-next {
-			return attach.Row{}, fmt.Errorf("row of M: column of entry %d is %d columns past %d, of %d", p, gap,
-				next, synthetic)
+			return attach.Row{}, fmt.Errorf("row of M: column of entry %d is %d columns past %d, of %d", p, gap, next, synthetic)
 		}
 		row.Cols[p] = int32(next + gap)
 		next += gap + 1
 		rest = after
 	}
 	if len(rest) != 4*len(row.Vals) {
-		return attach.Row{}, fmt.Errorf("row of M: %d bytes of values for %d entries, want %d", len(rest),
-			count, 4*count)
+		return attach.Row{}, fmt.Errorf("row of M: %d bytes of values for %d entries, want %d", len(rest), count, 4*count)
 	}
 	for p := range row.Vals {
 		v := math.Float32frombits(binary.LittleEndian.Uint32(rest[4*p:]))

@@ -132,8 +132,7 @@ func (p *Producer) prediction(s *kafka.Shipment, t *try) (r kafka.Record, err er
 		return r, fmt.Errorf("encoding the prediction of %.80q: %w", pr.ID, err)
 	}
 	value := len(s.Scratch)
-	s.Headers, s.Scratch = event.AppendPredictionHeaders(s.Headers[:0], s.Scratch, pr,
-		p.opts.Codec.ContentType())
+	s.Headers, s.Scratch = event.AppendPredictionHeaders(s.Headers[:0], s.Scratch, pr, p.opts.Codec.ContentType())
 	r = kafka.Record{Key: pr.Key, Value: s.Scratch[:value:value], Headers: s.Headers}
 	if r.Key == nil && t.keyed {
 		r.Key = []byte(pr.ID)

@@ -62,8 +62,7 @@ func (p parts) record(d *event.DeadLetter, keyed bool) kafka.Record {
 	}
 	r.Headers = letter.RecordHeaders()
 	if len(trimmed) > 0 {
-		r.Headers = append(r.Headers, event.Header{Key: event.HeaderTrimmed,
-			Value: []byte(strings.Join(trimmed, ", "))})
+		r.Headers = append(r.Headers, event.Header{Key: event.HeaderTrimmed, Value: []byte(strings.Join(trimmed, ", "))})
 	}
 	if p.value && len(d.Value) > 0 {
 		size := strconv.AppendInt(nil, int64(len(d.Value)), 10)

@@ -71,8 +71,7 @@ func (s *Schema) pick(columns []Column) (used []*Column, n int, err error) {
 			used, seen[name] = append(used, c), true
 		}
 		if c.Len() != used[0].Len() {
-			return nil, 0, fmt.Errorf("column %q has %d values, column %q has %d", name, c.Len(), used[0].Name,
-				used[0].Len())
+			return nil, 0, fmt.Errorf("column %q has %d values, column %q has %d", name, c.Len(), used[0].Name, used[0].Len())
 		}
 	}
 	return used, used[0].Len(), nil

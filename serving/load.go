@@ -77,8 +77,7 @@ func (l *loader) load(ctx context.Context, version, id string, alive func() erro
 
 // rows checks that all rows are in Redis and makes their lookup. Redis may have lost some since they were published:
 // by a failover to a replica that lagged behind, by the restart of a node of a cluster, or by eviction.
-func (l *loader) rows(ctx context.Context, version string, p publication,
-	alive func() error) (mapping.Lookup, error) {
+func (l *loader) rows(ctx context.Context, version string, p publication, alive func() error) (mapping.Lookup, error) {
 	inRedis := mapping.NewRedis(l.client, l.keys.table(version, p))
 	whole, err := l.whole(ctx, inRedis, alive)
 	if err != nil {
@@ -102,8 +101,7 @@ func (l *loader) rows(ctx context.Context, version string, p publication,
 // whole reads all of M into memory if it fits into the cache's memory, while the old version still serves, so
 // that the switch causes no burst of lookups. It returns nil if M is larger; its rows are then looked up as
 // needed, through the cache.
-func (l *loader) whole(ctx context.Context, inRedis *mapping.Redis,
-	alive func() error) (*mapping.Memory, error) {
+func (l *loader) whole(ctx context.Context, inRedis *mapping.Redis, alive func() error) (*mapping.Memory, error) {
 	if l.cacheBytes <= 0 {
 		return nil, nil
 	}
@@ -139,8 +137,7 @@ func (l *loader) publication(ctx context.Context, version, id string) (publicati
 }
 
 // file reads the parts of one file and checks their sum.
-func (l *loader) file(ctx context.Context, version string, serial int64, f file,
-	alive func() error) ([]byte, error) {
+func (l *loader) file(ctx context.Context, version string, serial int64, f file, alive func() error) ([]byte, error) {
 	data := []byte{}
 	for i := range f.Parts {
 		part, err := l.client.Get(ctx, l.keys.part(version, serial, f.Name, i)).Bytes()

@@ -22,13 +22,12 @@ const fieldOtherData = "other_data"
 // the version to look again.
 func (w *publishRun) mend(ctx context.Context, m *mapping.GroupedRows, files map[string][]byte,
 	told func(done, total int)) error {
-	rows, err := m.Mend(ctx, w.client, w.keys.table(w.version, w.publication),
-		func(rows int) error {
-			if told != nil {
-				told(rows, w.meta.Rows)
-			}
-			return w.hold(ctx)
-		})
+	rows, err := m.Mend(ctx, w.client, w.keys.table(w.version, w.publication), func(rows int) error {
+		if told != nil {
+			told(rows, w.meta.Rows)
+		}
+		return w.hold(ctx)
+	})
 	if err != nil {
 		return err
 	}

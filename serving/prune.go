@@ -84,8 +84,7 @@ func (p *Publisher) remove(ctx context.Context, v VersionInfo) error {
 		_, by := splitHolder(answer[1])
 		return fmt.Errorf("removing version %s: %w by %s", v.Version, ErrInUse, by)
 	case answer[0] == "changed":
-		return fmt.Errorf("removing version %s: %w: it was published, or removed, at the same time",
-			v.Version, ErrInUse)
+		return fmt.Errorf("removing version %s: %w: it was published, or removed, at the same time", v.Version, ErrInUse)
 	}
 	return p.erase(ctx, field, v.meta)
 }
@@ -118,12 +117,10 @@ func (p *Publisher) erase(ctx context.Context, field string, m meta) error {
 	if err != nil {
 		return fmt.Errorf("removing data: %w", err)
 	}
-	if err := mapping.DeleteRows(ctx, p.client, p.keys.table(version,
-		publication{serial: serial, meta: m})); err != nil {
+	if err := mapping.DeleteRows(ctx, p.client, p.keys.table(version, publication{serial: serial, meta: m})); err != nil {
 		return fmt.Errorf("removing version %s: %w", version, err)
 	}
-	if err := arrivals.Delete(ctx, p.client, p.keys.arrivals(version,
-		publication{serial: serial, meta: m})); err != nil {
+	if err := arrivals.Delete(ctx, p.client, p.keys.arrivals(version, publication{serial: serial, meta: m})); err != nil {
 		return fmt.Errorf("removing version %s: %w", version, err)
 	}
 	pipe := p.client.Pipeline()

@@ -63,8 +63,7 @@ type ConflictError struct {
 }
 
 func (e *ConflictError) Error() string {
-	return fmt.Sprintf("CURRENT is %s, expected %s: it was not set to %q", quoted(e.Found),
-		quoted(e.Expected), e.Version)
+	return fmt.Sprintf("CURRENT is %s, expected %s: it was not set to %q", quoted(e.Found), quoted(e.Expected), e.Version)
 }
 
 func quoted(version string) string {
@@ -306,13 +305,12 @@ func (w *publishRun) begin(ctx context.Context, b *artifact.Bundle, rows mapping
 }
 
 func (w *publishRun) writeRows(ctx context.Context, m *mapping.GroupedRows, told func(done, total int)) error {
-	return m.Write(ctx, w.client, w.keys.table(w.version, w.publication), w.progress,
-		func(buckets, rows int) error {
-			if told != nil {
-				told(rows, w.meta.Rows)
-			}
-			return w.advance(ctx, buckets)
-		})
+	return m.Write(ctx, w.client, w.keys.table(w.version, w.publication), w.progress, func(buckets, rows int) error {
+		if told != nil {
+			told(rows, w.meta.Rows)
+		}
+		return w.advance(ctx, buckets)
+	})
 }
 
 func (w *publishRun) writeFiles(ctx context.Context, files map[string][]byte) error {

@@ -317,8 +317,7 @@ func (w *Watcher) report(err error) {
 		serves = v.ID()
 	}
 	if trouble != "" {
-		w.o.Log.Warn("cannot follow CURRENT", "serving", serves, "reason",
-			strings.ReplaceAll(err.Error(), "\n", "; "))
+		w.o.Log.Warn("cannot follow CURRENT", "serving", serves, "reason", strings.ReplaceAll(err.Error(), "\n", "; "))
 	} else {
 		w.o.Log.Info("following CURRENT again", "serving", serves)
 	}

@@ -64,7 +64,7 @@ func TestUnscaledModelsAnswerTheSame(t *testing.T) {
 	}
 	for name, m := range others(t) {
 		before := logits(m, x)
-		got, err := unscaled(m, 4)
+		got, err := tables.Unscale(m, 4)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +87,7 @@ func TestAddModel(t *testing.T) {
 	}
 	before := b.Manifest
 	m := others(t)["sage"]
-	if err := AddModel(b, m, preprocess.Standardize, now); err != nil {
+	if err := tables.AddModel(b, m, preprocess.Standardize, now); err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir() + "/artifact"
@@ -98,7 +98,7 @@ func TestAddModel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	small, err := unscaled(m, b.Preprocess.Scale)
+	small, err := tables.Unscale(m, b.Preprocess.Scale)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,8 @@ func TestAddModelRefuses(t *testing.T) {
 			artifacttest.Size{}, 3), preprocess.Standardize},
 	} {
 		b := withMeans(t)
-		if err := AddModel(b, of.model, of.preprocess, time.Now()); err == nil || !strings.Contains(err.Error(), want) {
+		if err := tables.AddModel(b, of.model, of.preprocess, time.Now()); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 		if len(b.Models) != 1 || len(b.Manifest.Models) != 1 {

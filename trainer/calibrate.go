@@ -2,11 +2,10 @@ package trainer
 
 import (
 	"context"
-	"math"
 
 	"rivulet/artifact"
-	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/trainer/calibrate"
 	"rivulet/trainer/eval"
 )
 
@@ -58,11 +57,10 @@ func (c *calibration) tables(m *artifact.Model) {
 func (t *task) calibrate(ctx context.Context, p *deployedModel, kinds []string) (*calibration, error) {
 	support := p.on(t.support)
 	answer := eval.Run(p.plain(), support)
-	out := &calibration{kind: infer.PropagateNone, kinds: map[string]*propagation{},
-		validation: answer.Accuracy(support)}
-	out.temperature = bestTemperature(answer.Logits, nil, 0, support.Labels)
-	out.confidence = t.confidence(infer.Calibration{Temperature: out.temperature}, answer.Logits, nil,
-		support.Labels)
+	out := &calibration{kind: infer.PropagateNone, kinds: map[string]*propagation{}, validation: answer.Accuracy(support)}
+	validation := calibrate.Support{Logits: answer.Logits, Labels: support.Labels}
+	out.temperature = validation.Temperature(0)
+	out.confidence = validation.Confidence(infer.Calibration{Temperature: out.temperature}, t.options.Coverage)
 	best := out.validation + propagationGain
 	if p.sweep == nil {
 		kinds = nil
@@ -97,7 +95,7 @@ func (t *task) choosePropagation(ctx context.Context, kind string, p *deployedMo
 	for k, alpha := range alphas {
 		for _, gamma := range gammas {
 			c := infer.Calibration{Temperature: 1, Kind: kind, Alpha: alpha, Gamma: gamma}
-			accuracy := mixedAccuracy(c, answer.Logits, swept[k], support.Labels)
+			accuracy := calibrate.Support{Logits: answer.Logits, F: swept[k], Labels: support.Labels}.Accuracy(c)
 			if best == nil || accuracy > best.validation {
 				info := artifact.PropagationInfo{Alpha: alpha, Gamma: gamma, Temperature: 1}
 				best = &propagation{info: info, validation: accuracy}
@@ -107,83 +105,23 @@ func (t *task) choosePropagation(ctx context.Context, kind string, p *deployedMo
 	if best.spreading, err = p.spread(kind, best.info.Alpha); err != nil {
 		return nil, err
 	}
-	var of []*graph.Dense // F as it is served, which differs from the sweep's by rounding
+	validation := calibrate.Support{Logits: answer.Logits, Labels: support.Labels}
 	run := best.spreading.build(deployed)
 	for _, b := range support.Batches {
-		of = append(of, run.Propagate(b))
+		validation.F = append(validation.F, run.Propagate(b)) // as it is served, which differs from the sweep's by rounding
 	}
-	best.info.Temperature = bestTemperature(answer.Logits, of, best.info.Gamma, support.Labels)
-	best.info.Confidence = t.confidence(best.calibration(kind), answer.Logits, of, support.Labels)
+	best.info.Temperature = validation.Temperature(best.info.Gamma)
+	best.info.Confidence = validation.Confidence(best.calibration(kind), t.options.Coverage)
 	return best, nil
 }
 
-// mixedAccuracy returns the accuracy in percent of s = softmax(logits/τ) + γF.
-func mixedAccuracy(c infer.Calibration, logits, f []*graph.Dense, labels [][]int32) float64 {
-	right, n := 0, 0
-	for b, s := range published(c, logits, f) {
-		for i, y := range labels[b] {
-			if infer.ArgMax(s.Row(i)) == int(y) {
-				right++
-			}
-			n++
+// tested adds the calibration error on the test nodes, in node batches, to a model's confidence in the artifact.
+func tested(c *artifact.Confidence, results []eval.Result, model, attachment, kind string, own bool) {
+	for _, r := range results {
+		if r.Model == model && r.Setting == eval.OtoS && r.Attachment == attachment && r.Batch == NodeBatch &&
+			r.Calibration == kind && r.Own == own {
+			before, after := r.ECEBefore.Mean, r.ECE.Mean
+			c.ECE.TestBefore, c.ECE.TestAfter = &before, &after
 		}
 	}
-	return 100 * float64(right) / float64(max(1, n))
-}
-
-// calibrating reports whether τ is fitted on support node i, which is every other one. On the rest its quality is
-// measured (docs/algorithm.md, section 6).
-func calibrating(i int) bool { return i%2 == 0 }
-
-// bestTemperature returns the τ of the smallest negative log-likelihood of the published probabilities on half of
-// the support nodes, by golden section on log τ between 1/20 and 20 (Guo et al., "On Calibration of Modern Neural
-// Networks", 2017). f may be nil.
-func bestTemperature(logits, f []*graph.Dense, gamma float32, labels [][]int32) float32 {
-	loss := func(logTau float64) float64 {
-		return logLoss(infer.Calibration{Temperature: float32(math.Exp(logTau)), Gamma: gamma}, logits, f, labels)
-	}
-	const golden = 0.6180339887498949
-	lo, hi := -math.Log(20), math.Log(20)
-	a, b := hi-golden*(hi-lo), lo+golden*(hi-lo)
-	fa, fb := loss(a), loss(b)
-	for hi-lo > 1e-3 {
-		if fa <= fb {
-			hi, b, fb = b, a, fa
-			a = hi - golden*(hi-lo)
-			fa = loss(a)
-		} else {
-			lo, a, fa = a, b, fb
-			b = lo + golden*(hi-lo)
-			fb = loss(b)
-		}
-	}
-	return float32(math.Exp((lo + hi) / 2))
-}
-
-// logLoss returns the sum of −log of the probability that is published for the true class, which counts as at least
-// 1e-12, over the half of the nodes that calibrates.
-func logLoss(c infer.Calibration, logits, f []*graph.Dense, labels [][]int32) float64 {
-	total, at := 0.0, 0
-	for b, p := range published(c, logits, f) {
-		for i, y := range labels[b] {
-			if calibrating(at) {
-				total -= math.Log(math.Max(float64(p.Row(i)[y]), 1e-12))
-			}
-			at++
-		}
-	}
-	return total
-}
-
-// published returns the probabilities of all batches; f may be nil.
-func published(c infer.Calibration, logits, f []*graph.Dense) []*graph.Dense {
-	out := make([]*graph.Dense, len(logits))
-	for b := range logits {
-		var spread *graph.Dense
-		if f != nil {
-			spread = f[b]
-		}
-		out[b] = c.Probabilities(logits[b], spread)
-	}
-	return out
 }

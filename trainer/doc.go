@@ -22,7 +22,7 @@
 //	own.go         perceptrons of own features (package fit); expert.go: those that answer beside the models on S
 //	rivals.go      methods without S, for comparison: own features alone, and the classes of neighbours
 //	deploy.go      a model on the graph that arrivals attach to: T or S, joint or frozen
-//	calibrate.go   temperature, label and error propagation, chosen on the support nodes; confidence.go: their quality
+//	calibrate.go   temperature (package calibrate), label and error propagation, chosen on the support nodes
 //	evaluate.go    every deployment on the test nodes (package eval)
 //	answers.go     some nodes with the predictions that consumers of the artifact have to repeat
 //	reference.go   figures of the validation nodes, with which a consumer compares its stream
@@ -37,7 +37,6 @@
 // # More than one run
 //
 //	refresh.go     options of the run that made an artifact; compare.go: an artifact against Whole ([Compare])
-//	addmodel.go    a model added to an artifact without T
 //
 // # Notation
 //

@@ -12,6 +12,7 @@ import (
 	"rivulet/infer/preprocess"
 	"rivulet/schema"
 	"rivulet/trainer/features"
+	"rivulet/trainer/tables"
 )
 
 // byName returns the same dense data with a column for each feature in place of X.
@@ -212,7 +213,7 @@ func TestLaterModelKeepsTheSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.Schema = s
-	if err := AddModel(b, others(t)["sage"], preprocess.Standardize, created); err != nil {
+	if err := tables.AddModel(b, others(t)["sage"], preprocess.Standardize, created); err != nil {
 		t.Fatal(err)
 	}
 	if got := reread(t, b); got.Schema == nil || got.Schema.Hash() != s.Hash() || len(got.Models) != 2 {

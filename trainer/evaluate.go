@@ -11,6 +11,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/attach"
+	"rivulet/trainer/calibrate"
 	"rivulet/trainer/eval"
 )
 
@@ -304,7 +305,7 @@ func uncalibrated(p *infer.Predictor, answer *eval.Answer, set *eval.Set) []*gra
 	before := *p
 	before.Calibration.Temperature = 1
 	if p.Propagation == nil {
-		return published(before.Calibration, answer.Logits, nil)
+		return calibrate.Support{Logits: answer.Logits}.Probabilities(before.Calibration)
 	}
 	return eval.Run(&before, set).Probabilities
 }

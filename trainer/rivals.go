@@ -65,8 +65,7 @@ func (r *rivals) propagation(string, infer.Model, float32) (*infer.Tables, error
 
 // deploy returns the rival that stands beside a model. It has no label or error propagation.
 func (r *rivals) deploy(m infer.Model) *deployedModel {
-	return &deployedModel{model: m, attachment: artifact.AttachFrozen, kept: r.kept, decay: r.decay,
-		build: r.build[m]}
+	return &deployedModel{model: m, attachment: artifact.AttachFrozen, kept: r.kept, decay: r.decay, build: r.build[m]}
 }
 
 func (t *task) regression(ctx context.Context, _ infer.Model, progress Progress) (infer.Deployment, error) {

@@ -13,6 +13,7 @@ import (
 	"rivulet/infer"
 	"rivulet/test/reference"
 	"rivulet/test/reference/convert"
+	"rivulet/trainer/calibrate"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/fit"
 	"rivulet/trainer/tables"
@@ -165,7 +166,8 @@ func TestSection6ValidationChoosesPropagation(t *testing.T) {
 				chosen.kinds[kind].info.Gamma, best)
 		}
 	}
-	want := bestTemperature(eval.Run(plain(whole.model.Frozen(onS, k.pre)), support).Logits, nil, 0, support.Labels)
+	want := calibrate.Support{Logits: eval.Run(plain(whole.model.Frozen(onS, k.pre)), support).Logits,
+		Labels: support.Labels}.Temperature(0)
 	if chosen.temperature != want || want == 1 {
 		t.Errorf("τ = %v, want %v", chosen.temperature, want)
 	}

@@ -135,8 +135,7 @@ func demoCommand() *cobra.Command {
 }
 
 // printed prints a report; missing arrivals are an error.
-func printed(cmd *cobra.Command, report interface{ Print(io.Writer) error }, asJSON bool, missing,
-	arrivals int) error {
+func printed(cmd *cobra.Command, report interface{ Print(io.Writer) error }, asJSON bool, missing, arrivals int) error {
 	var err error
 	if asJSON {
 		err = json.NewEncoder(cmd.OutOrStdout()).Encode(report)

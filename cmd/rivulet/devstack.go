@@ -32,9 +32,8 @@ func devstackCommand() *cobra.Command {
 	flags.IntVar(&partitions, "partitions", 4, "partitions of the topics of arrivals, predictions and labels")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		topics := config.Default[config.Consumer]().Kafka.Topics
-		kafka, err := devstack.StartKafka(devstack.KafkaOptions{Addr: kafkaAddr, DataDir: dataDir,
-			Topics: map[string]int{
-				topics.Arrivals: partitions, topics.Predictions: partitions, topics.DeadLetters: 1, labelsTopic: partitions}})
+		kafka, err := devstack.StartKafka(devstack.KafkaOptions{Addr: kafkaAddr, DataDir: dataDir, Topics: map[string]int{
+			topics.Arrivals: partitions, topics.Predictions: partitions, topics.DeadLetters: 1, labelsTopic: partitions}})
 		if err != nil {
 			return err
 		}

@@ -145,8 +145,7 @@ func confidences(model *artifact.ModelInfo) []string {
 		for _, of := range []struct {
 			name          string
 			before, after *float64
-		}{{"validation", c.ECE.ValidationBefore, c.ECE.ValidationAfter},
-			{"test", c.ECE.TestBefore, c.ECE.TestAfter}} {
+		}{{"validation", c.ECE.ValidationBefore, c.ECE.ValidationAfter}, {"test", c.ECE.TestBefore, c.ECE.TestAfter}} {
 			if of.before != nil || of.after != nil {
 				parts = append(parts, fmt.Sprintf("calibration error on %s %s before, %s after", of.name,
 					percent(of.before), percent(of.after)))

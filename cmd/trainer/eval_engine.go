@@ -46,8 +46,7 @@ func (m *artifactMeasurement) check() error {
 		const only = "a run of stages (--engine disk, --sums fixed) evaluates an artifact that exists"
 		return errors.New(only + ": want --artifact")
 	case m.artifact != "" && !m.engine.staged():
-		return fmt.Errorf("--artifact is for --engine %s, --engine %s and --sums %s", engineDisk, engineSpark,
-			sumsFixed)
+		return fmt.Errorf("--artifact is for --engine %s, --engine %s and --sums %s", engineDisk, engineSpark, sumsFixed)
 	}
 	for _, name := range append(ofMethods, learnNames...) {
 		if flag := m.flags.Lookup(name); m.artifact != "" && flag != nil && flag.Changed {

@@ -20,6 +20,7 @@ import (
 	"rivulet/internal/cli/dataflag"
 	"rivulet/trainer"
 	"rivulet/trainer/eval"
+	"rivulet/trainer/tables"
 	"rivulet/trainer/weights"
 )
 
@@ -290,7 +291,7 @@ func (f *importFlags) intoArtifact(w io.Writer) error {
 			err)
 	}
 	for _, m := range models {
-		if err := trainer.AddModel(b, m.built, f.options.Preprocess, time.Now()); err != nil {
+		if err := tables.AddModel(b, m.built, f.options.Preprocess, time.Now()); err != nil {
 			return fmt.Errorf("adding %s to %s: %w", m.File, f.from, err)
 		}
 	}

@@ -207,8 +207,7 @@ func withThoseThere(ctx context.Context, p *serving.Publisher, version string, e
 	if len(names) == 0 {
 		return fmt.Errorf("%w; no complete version is there, see trainer versions", err)
 	}
-	return fmt.Errorf("%w%s; complete versions are %s", err, spelling.DidYouMean(version, names),
-		strings.Join(said, ", "))
+	return fmt.Errorf("%w%s; complete versions are %s", err, spelling.DidYouMean(version, names), strings.Join(said, ", "))
 }
 
 func pruneCommand() *cobra.Command {

@@ -110,8 +110,7 @@ func (f *reportFlags) check(flags *pflag.FlagSet) error {
 		f.parts = nil
 	}
 	if f.results != "" && flags.Changed("methods") {
-		return fmt.Errorf("both --results %s and --methods %s are given, want one", f.results,
-			strings.Join(f.o.Methods, ","))
+		return fmt.Errorf("both --results %s and --methods %s are given, want one", f.results, strings.Join(f.o.Methods, ","))
 	}
 	if slices.Equal(f.parts, []string{partNone}) {
 		f.parts = nil

@@ -192,8 +192,7 @@ func (s *sweeps) sensitivity(ctx context.Context, p *page.Page) error {
 			lambda, beta := sweep.at(v)
 			rows := known[[2]float64{lambda, beta}]
 			if rows == nil {
-				s.progress.Note(fmt.Sprintf("method learned, λ = %g, β = %g (%d of %d)", lambda, beta, i+1,
-					len(sweep.values)))
+				s.progress.Note(fmt.Sprintf("method learned, λ = %g, β = %g (%d of %d)", lambda, beta, i+1, len(sweep.values)))
 				var err error
 				if rows, err = s.run(ctx, func(o *mcond.Options) {
 					o.Lambda, o.Beta, o.Rounds = lambda, beta, s.rounds

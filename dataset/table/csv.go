@@ -121,8 +121,7 @@ func edgeList(line, comment string, comma rune) []string {
 		names,
 	) == len(
 		cells,
-	) &&
-		!slices.ContainsFunc(names, isInteger) {
+	) && !slices.ContainsFunc(names, isInteger) {
 		return names
 	}
 	const most = 4 // ends, weight and time

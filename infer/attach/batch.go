@@ -56,8 +56,7 @@ func (b *Batch) InvSqrtDegrees(extra float64) []float32 {
 // Check panics on a batch that does not fit a graph of m nodes.
 func (b *Batch) Check(m int) {
 	n, nodes := b.shape()
-	if nodes != m || len(b.Known) != n || b.X.Rows() != n ||
-		(b.Adj != nil && (b.Adj.Rows != n || b.Adj.Cols != n)) {
+	if nodes != m || len(b.Known) != n || b.X.Rows() != n || (b.Adj != nil && (b.Adj.Rows != n || b.Adj.Cols != n)) {
 		among := "none"
 		if b.Adj != nil {
 			among = fmt.Sprintf("%d×%d", b.Adj.Rows, b.Adj.Cols)

@@ -28,8 +28,7 @@ func (s Services) Reader(topic, group string) (r *kafka.Reader, end func(), err 
 }
 
 // openReader makes a reader with connections of its own, which end closes.
-func openReader(b config.Brokers, o kafka.ReaderOptions, wait retry.Patience) (r *kafka.Reader, end func(),
-	err error) {
+func openReader(b config.Brokers, o kafka.ReaderOptions, wait retry.Patience) (r *kafka.Reader, end func(), err error) {
 	client, err := ConnectKafka(b, o.Topic)
 	if err != nil {
 		return nil, nil, err

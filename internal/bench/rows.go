@@ -48,8 +48,7 @@ func (b *run) rows(ctx context.Context) error {
 }
 
 // stored writes M as a publication does.
-func stored(ctx context.Context, client mapping.Client, prefix string,
-	m *artifact.Mapping) (mapping.Table, error) {
+func stored(ctx context.Context, client mapping.Client, prefix string, m *artifact.Mapping) (mapping.Table, error) {
 	table := mapping.Table{Keys: prefix + ":rows:", Layout: mapping.LayoutOf(m), Synthetic: m.Rows.Cols,
 		Marker: prefix + ":complete", MarkerID: "1:bench"}
 	if err := mapping.WriteRows(ctx, client, table, m, 0, func(int, int) error { return ctx.Err() }); err != nil {

@@ -101,8 +101,7 @@ func users(users []KafkaUser) (opts []kfake.Opt) {
 		return nil
 	}
 	// The broker's own super user would have a known password.
-	opts = append(opts, kfake.EnableSASL(), kfake.EnableACLs(),
-		kfake.Superuser("SCRAM-SHA-256", "embedded", rand.Text()))
+	opts = append(opts, kfake.EnableSASL(), kfake.EnableACLs(), kfake.Superuser("SCRAM-SHA-256", "embedded", rand.Text()))
 	for _, u := range users {
 		if u.ACLs == nil {
 			opts = append(opts, kfake.Superuser(u.Mechanism, u.Name, u.Password))

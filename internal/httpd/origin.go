@@ -33,10 +33,9 @@ func (o Origin) Knows(host string) bool {
 		}
 	}
 	machine, err := os.Hostname()
-	return err == nil && strings.EqualFold(machine, name) ||
-		slices.ContainsFunc(o.Hosts, func(h string) bool {
-			return strings.EqualFold(h, host) || strings.EqualFold(h, name)
-		})
+	return err == nil && strings.EqualFold(machine, name) || slices.ContainsFunc(o.Hosts, func(h string) bool {
+		return strings.EqualFold(h, host) || strings.EqualFold(h, name)
+	})
 }
 
 // Same reports whether a request comes from this server's own pages, or from no page at all. Browsers send Origin with

@@ -91,8 +91,7 @@ func (h *health) alive() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if silent := h.clock.Now().Sub(h.lastSign); h.partitions > 0 && silent > h.stallAfter {
-		return fmt.Errorf("the consumer has %d partitions and was silent for %s", h.partitions,
-			silent.Round(time.Second))
+		return fmt.Errorf("the consumer has %d partitions and was silent for %s", h.partitions, silent.Round(time.Second))
 	}
 	return nil
 }

@@ -21,8 +21,7 @@ var (
 	// stageBuckets go from 50 µs to 3 s by doubling.
 	stageBuckets = prometheus.ExponentialBuckets(50e-6, 2, 17)
 	// endToEndBuckets are dense around the latencies of a stream with 5 ms of linger.
-	endToEndBuckets = []float64{.001, .002, .005, .01, .015, .02, .025, .05, .075, .1, .25, .5, 1, 2.5, 5, 10,
-		30, 60, 300}
+	endToEndBuckets = []float64{.001, .002, .005, .01, .015, .02, .025, .05, .075, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300}
 	// batchBuckets go from 1 to 16384 records by doubling.
 	batchBuckets = prometheus.ExponentialBuckets(1, 2, 15)
 )
@@ -87,8 +86,7 @@ func newMetrics(opts Options, health *health) *metrics {
 		return f.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, []string{label})
 	}
 	histogram := func(name, help string, buckets []float64) prometheus.Histogram {
-		return f.NewHistogram(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help,
-			Buckets: buckets})
+		return f.NewHistogram(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help, Buckets: buckets})
 	}
 	neighbours := counters("neighbours_total", "Neighbours of arrivals that were predicted, by kind.", "kind")
 	stages := f.NewHistogramVec(prometheus.HistogramOpts{

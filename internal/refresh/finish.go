@@ -35,8 +35,7 @@ func (r *Refresher) finish(ctx context.Context) (*Report, error) {
 		if err := r.publishAgain(ctx, o); err != nil {
 			return report, err
 		}
-		r.Log.Info("published what an earlier refresh had left unpublished", "version", b.Manifest.Version,
-			"graph", g.Dir)
+		r.Log.Info("published what an earlier refresh had left unpublished", "version", b.Manifest.Version, "graph", g.Dir)
 	}
 	committed, err := r.commitBehind(ctx)
 	if report == nil && committed {

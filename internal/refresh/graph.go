@@ -154,8 +154,7 @@ func (r *Refresher) encode(ctx context.Context) error {
 	}
 	if was != nil {
 		if options.Keep = was.Schema(); options.Keep == nil {
-			return fmt.Errorf("the features of %s have names, and artifact %s has no schema for them", r.Graph.Name(),
-				was.ID())
+			return fmt.Errorf("the features of %s have names, and artifact %s has no schema for them", r.Graph.Name(), was.ID())
 		}
 	}
 	d, _, err := trainer.Encode(r.Graph.data(), options)

@@ -265,8 +265,7 @@ func (r *Registry) references(ctx context.Context, of []sr.SchemaReference, byte
 					return err
 				}
 				return &event.FieldError{Reason: event.ReasonUnparsable,
-					Detail: fmt.Sprintf("the registry has not version %d of %.80q, which a schema names", ref.Version,
-						ref.Subject)}
+					Detail: fmt.Sprintf("the registry has not version %d of %.80q, which a schema names", ref.Version, ref.Subject)}
 			}
 			if bytes += len(s.Schema.Schema); bytes > maxAnswer {
 				return &event.FieldError{Reason: event.ReasonUnparsable,

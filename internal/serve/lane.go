@@ -157,8 +157,7 @@ func (l *lane) refuse(dead []event.DeadLetter) {
 }
 
 // Publish is the end of the path: it gives each prediction to its request.
-func (l *lane) Publish(_ context.Context, b event.Batch, _ kafka.Offsets,
-	_ kafka.Committer) (kafka.Delivery, error) {
+func (l *lane) Publish(_ context.Context, b event.Batch, _ kafka.Offsets, _ kafka.Committer) (kafka.Delivery, error) {
 	for i := range b.Predictions {
 		p := b.Predictions[i]
 		to := l.places[p.Source.Offset]

@@ -216,8 +216,7 @@ func (s *Server) answerBinary(w http.ResponseWriter, r *http.Request, head infer
 func tensorHeader(r *http.Request) (int, *refusal) {
 	declared, length := r.Header.Get("Content-Type"), r.Header.Get(headerLength)
 	if coding := r.Header.Get("Content-Encoding"); coding != "" && coding != "identity" {
-		return 0, refused(http.StatusUnsupportedMediaType, reasonMediaType,
-			"content-encoding %.80q, want none", coding)
+		return 0, refused(http.StatusUnsupportedMediaType, reasonMediaType, "content-encoding %.80q, want none", coding)
 	}
 	if length == "" {
 		if _, isJSON := jsonType(declared); !isJSON { // tritonclient sends JSON without a type; routes.go keeps browsers out

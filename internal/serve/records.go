@@ -83,8 +83,7 @@ func (s *Server) readable(r *http.Request) *refusal {
 	if _, isJSON := jsonType(own); !isJSON && (declared == own || strings.HasPrefix(declared, own+";")) {
 		return nil
 	}
-	return refused(http.StatusUnsupportedMediaType, reasonMediaType,
-		"content-type %.80q, want application/json", declared)
+	return refused(http.StatusUnsupportedMediaType, reasonMediaType, "content-type %.80q, want application/json", declared)
 }
 
 // jsonType reports whether a content-type is JSON, by the rules for records.
@@ -180,8 +179,7 @@ func (s *Server) tooMany() *refusal {
 
 // ask has arrivals answered. After an error out, and a body that is abandoned, belong to the lane that works on
 // them.
-func (s *Server) ask(ctx context.Context, queue *batcher, records []kafka.Record, out answers,
-	from *body) error {
+func (s *Server) ask(ctx context.Context, queue *batcher, records []kafka.Record, out answers, from *body) error {
 	if len(records) == 0 {
 		return nil
 	}

@@ -66,8 +66,7 @@ func because(err error) *refusal {
 	case errors.Is(err, context.Canceled):
 		return &refusal{statusGone, reasonTimeout, "the client left"}
 	case errors.Is(err, consumer.ErrLookup):
-		return &refusal{http.StatusServiceUnavailable, reasonRows,
-			"rows of M of neighbours cannot be read from Redis now"}
+		return &refusal{http.StatusServiceUnavailable, reasonRows, "rows of M of neighbours cannot be read from Redis now"}
 	case errors.Is(err, consumer.ErrFeatures):
 		return &refusal{http.StatusServiceUnavailable, reasonFeatures, "features by id cannot be read from Redis now"}
 	}

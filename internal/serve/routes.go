@@ -128,8 +128,7 @@ func (s *Server) measured(route string, serve http.HandlerFunc) http.HandlerFunc
 		serve(seen, r)
 		took := time.Since(begun)
 		s.metrics.request(route, seen.status, took)
-		s.o.Log.Debug("a request was answered", "method", r.Method, "route", route,
-			"status", seen.status, "took", took)
+		s.o.Log.Debug("a request was answered", "method", r.Method, "route", route, "status", seen.status, "took", took)
 	}
 }
 

@@ -69,8 +69,7 @@ type tensor struct {
 var inputs = map[string]struct {
 	datatype string
 	rank     int
-}{tensorID: {typeBytes, 1}, tensorFeatures: {typeFloat, 2},
-	tensorEdges: {typeBytes, 1}, tensorOffsets: {typeInt64, 1}}
+}{tensorID: {typeBytes, 1}, tensorFeatures: {typeFloat, 2}, tensorEdges: {typeBytes, 1}, tensorOffsets: {typeInt64, 1}}
 
 // parseTensors reads a body whose first bytes, all where header is negative, are JSON, and the others the
 // tensors that it announces, in their order.
@@ -155,8 +154,7 @@ func (q *inferRequest) read(found map[string]*tensor) (err error) {
 	}
 	shape := found[tensorFeatures].Shape
 	if n == 0 || shape[0] != n {
-		return fmt.Errorf("input %q has %d rows for %d ids, want as many, and one at least",
-			tensorFeatures, shape[0], n)
+		return fmt.Errorf("input %q has %d rows for %d ids, want as many, and one at least", tensorFeatures, shape[0], n)
 	}
 	q.width = int(shape[1])
 	if found[tensorEdges] == nil {
@@ -174,8 +172,7 @@ func (q *inferRequest) read(found map[string]*tensor) (err error) {
 
 func (q *inferRequest) checkOffsets(n int64) error {
 	if int64(len(q.offsets)) != n+1 || q.offsets[0] != 0 || q.offsets[n] != int64(len(q.edges)) {
-		return fmt.Errorf("input %q must have %d numbers from 0 to %d, the number of edges",
-			tensorOffsets, n+1, len(q.edges))
+		return fmt.Errorf("input %q must have %d numbers from 0 to %d, the number of edges", tensorOffsets, n+1, len(q.edges))
 	}
 	for i := range n {
 		if q.offsets[i+1] < q.offsets[i] {

@@ -49,8 +49,7 @@ func (b *Balancer) UserData() ([]byte, error) {
 }
 
 // AssignGroups shares out the partitions of all topics. The leader's broker has named the partitions in known.
-func (*Balancer) AssignGroups(members []kafkago.GroupMember,
-	known []kafkago.Partition) kafkago.GroupMemberAssignments {
+func (*Balancer) AssignGroups(members []kafkago.GroupMember, known []kafkago.Partition) kafkago.GroupMemberAssignments {
 	counts := make(map[string]int)
 	for _, p := range known {
 		counts[p.Topic] = max(counts[p.Topic], p.ID+1)

@@ -219,7 +219,6 @@ func (o *Outage) end(well bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.waiting--; o.waiting == 0 && well {
-		o.with.Logger.Info("no longer waiting for "+o.name, "after",
-			o.with.Clock.Now().Sub(o.since).Round(time.Millisecond))
+		o.with.Logger.Info("no longer waiting for "+o.name, "after", o.with.Clock.Now().Sub(o.since).Round(time.Millisecond))
 	}
 }

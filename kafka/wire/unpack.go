@@ -53,8 +53,7 @@ func newZstdStream(packed []byte) (io.ReadCloser, error) {
 	if d, _ := zstdDecoders.Get().(*zstd.Decoder); d != nil {
 		return zstdStream{d}, d.Reset(bytes.NewReader(packed))
 	}
-	d, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderConcurrency(1),
-		zstd.WithDecoderMaxWindow(Largest))
+	d, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(Largest))
 	return zstdStream{d}, err
 }
 

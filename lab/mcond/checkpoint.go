@@ -82,8 +82,7 @@ func (i *InterruptedError) Error() string { return i.Kept() + ": " + i.err.Error
 
 // Kept says where the run goes on, without why it ended.
 func (i *InterruptedError) Kept() string {
-	return fmt.Sprintf("the run is in %s up to round %d, and goes on from there when it is started again",
-		i.File, i.Round)
+	return fmt.Sprintf("the run is in %s up to round %d, and goes on from there when it is started again", i.File, i.Round)
 }
 
 // Unwrap returns the context's error.

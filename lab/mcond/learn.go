@@ -118,8 +118,7 @@ func newLearner(p *preparedInput, o *Options, mapped bool) *learner {
 	}
 	l.raw = l.startM()
 	l.adamM = descent.NewAdam[float32](len(l.raw.data))
-	l.norm, l.tra, l.dm = newNormaliser[float32](n, m), newTransductive[float32](n, classes),
-		newMatrix[float32](n, m)
+	l.norm, l.tra, l.dm = newNormaliser[float32](n, m), newTransductive[float32](n, classes), newMatrix[float32](n, m)
 	if !o.NoStructure {
 		l.structure = newStructure[float32](m, classes)
 	}
@@ -192,8 +191,7 @@ func (l *learner) stepM() {
 	l.norm.forward(l.raw)
 	l.losses.Tra = append(l.losses.Tra, l.tra.loss(l.norm.out, l.h, l.dm))
 	if l.ind != nil {
-		l.losses.Ind = append(l.losses.Ind, l.ind.loss(l.norm.out, l.s.adj(), l.zs, l.relay.b,
-			float32(l.o.Beta), l.dm))
+		l.losses.Ind = append(l.losses.Ind, l.ind.loss(l.norm.out, l.s.adj(), l.zs, l.relay.b, float32(l.o.Beta), l.dm))
 	}
 	l.norm.backward(l.raw, l.dm)
 	l.adamM.Step(l.raw.data, l.dm.data, rateM, 0)

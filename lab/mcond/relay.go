@@ -20,8 +20,7 @@ type relay[F number] struct {
 
 func newRelay[F number](m, p, classes int) *relay[F] {
 	n := classes * (p + 1)
-	r := &relay[F]{flat: make([]F, n), grad: make([]F, n), adam: descent.NewAdam[F](n),
-		work: newMatrix[F](m, classes)}
+	r := &relay[F]{flat: make([]F, n), grad: make([]F, n), adam: descent.NewAdam[F](n), work: newMatrix[F](m, classes)}
 	r.w, r.b = view(r.flat, classes, p), r.flat[classes*p:]
 	return r
 }

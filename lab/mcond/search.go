@@ -75,8 +75,7 @@ func checkSearch(in *Input, o *Options, g *Grid) error {
 	case in.Validate == nil:
 		return errors.New("a search needs Validate to choose by")
 	case len(g.Lambda) == 0 || len(g.Beta) == 0:
-		return fmt.Errorf("the grid has %d values of lambda and %d of beta, want at least 1 each", len(g.Lambda),
-			len(g.Beta))
+		return fmt.Errorf("the grid has %d values of lambda and %d of beta, want at least 1 each", len(g.Lambda), len(g.Beta))
 	case g.Rounds < 1:
 		return fmt.Errorf("the grid's rounds is %d, want at least 1", g.Rounds)
 	}

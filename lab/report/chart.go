@@ -55,8 +55,7 @@ const chartHeight = 270
 var markers = [...]draw.GlyphDrawer{draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, diamond{},
 	wedge{}, heavyCross{}, heavyPlus{}, ring{}}
 
-var dashes = [...][]vg.Length{nil, {6, 2.5}, {2, 2}, {8, 2.5, 2, 2.5}, {4, 4}, {1, 3}, {10, 3},
-	{6, 2, 2, 2, 2, 2}}
+var dashes = [...][]vg.Length{nil, {6, 2.5}, {2, 2}, {8, 2.5, 2, 2.5}, {4, 4}, {1, 3}, {10, 3}, {6, 2, 2, 2, 2, 2}}
 
 func (c *curve) lineStyle() draw.LineStyle {
 	s := draw.LineStyle{Color: (series + role(c.slot%len(markers))).standIn(), Width: 1.8,

@@ -19,8 +19,7 @@ func (p *Page) cost() section {
 			}
 			id := fmt.Sprintf("cost-%d", len(s.Groups))
 			g := group{Title: fmt.Sprintf("%s, %s batches", model, batch)}
-			time := bars{id: id + "-time", title: "Time, " + g.Title, x: axis{label: p.perBatch()},
-				bars: p.timeBars(rows)}
+			time := bars{id: id + "-time", title: "Time, " + g.Title, x: axis{label: p.perBatch()}, bars: p.timeBars(rows)}
 			memory := bars{id: id + "-memory", title: "Memory, " + g.Title,
 				x: axis{label: "inference memory", text: roundBytes}, bars: p.memoryBars(rows)}
 			for _, b := range []*bars{&time, &memory} {

@@ -121,8 +121,7 @@ type slope struct{}
 
 func (slope) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
-	c.StrokeLine2(draw.LineStyle{Color: ink.standIn(), Width: 1, Dashes: []vg.Length{3, 3}}, x(0),
-		y(0), x(1), y(1))
+	c.StrokeLine2(draw.LineStyle{Color: ink.standIn(), Width: 1, Dashes: []vg.Length{3, 3}}, x(0), y(0), x(1), y(1))
 }
 
 func (slope) DataRange() (xmin, xmax, ymin, ymax float64) { return 0, 1, 0, 1 }

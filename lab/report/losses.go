@@ -68,8 +68,7 @@ func lossFigure(id, title string, lines []lossLine) (figure, bool) {
 		per = max(per, n)
 		c.curves = append(c.curves, curve{name: l.name, x: x, y: exact(y), dense: true, slot: l.slot})
 		low := lowest(l.values)
-		row := []string{l.name, fmt.Sprint(len(l.values)), number(l.values[0]), "–", "–",
-			number(l.values[len(l.values)-1])}
+		row := []string{l.name, fmt.Sprint(len(l.values)), number(l.values[0]), "–", "–", number(l.values[len(l.values)-1])}
 		if low >= 0 {
 			row[3], row[4] = number(l.values[low]), fmt.Sprint(low+1)
 		}
@@ -80,8 +79,7 @@ func lossFigure(id, title string, lines []lossLine) (figure, bool) {
 	}
 	c.description = "Loss by step, on a logarithmic axis."
 	for _, row := range t.Rows {
-		c.description += fmt.Sprintf(" %s: from %s to %s in %s steps, lowest %s.", row[0], row[2], row[5],
-			row[1], row[3])
+		c.description += fmt.Sprintf(" %s: from %s to %s in %s steps, lowest %s.", row[0], row[2], row[5], row[1], row[3])
 	}
 	f := c.figure()
 	f.Values = t

@@ -56,8 +56,7 @@ func (p *Page) confusion() section {
 		m.description = fmt.Sprintf("Share of each class's test nodes by predicted class, in percent; %d predictions, accuracy %s %%.", n, percent(r.Accuracy.Mean))
 		f := m.figure()
 		f.Scale.Low, f.Scale.High = "0 %", "100 %"
-		f.Caption = fmt.Sprintf("%d predictions over seeds %s, accuracy %s %%.", n, seedText(r.Seeds),
-			percents(r.Accuracy))
+		f.Caption = fmt.Sprintf("%d predictions over seeds %s, accuracy %s %%.", n, seedText(r.Seeds), percents(r.Accuracy))
 		f.Values = countTable(r.Confusion, &m)
 		g.Figures = append(g.Figures, f)
 	}
@@ -118,8 +117,7 @@ func (p *Page) reliability() section {
 		c := chart{id: fmt.Sprintf("reliability-%d", k), title: p.shownName(r), diagonal: true,
 			x: axis{label: "mean probability in the bin", low: &zero, high: &one},
 			y: axis{label: "share that is right", low: &zero, high: &one}}
-		t := &table{Caption: c.title, Head: []string{"", "bin", "predictions", "mean probability",
-			"share right"}, Texts: 2}
+		t := &table{Caption: c.title, Head: []string{"", "bin", "predictions", "mean probability", "share right"}, Texts: 2}
 		for i, b := range []struct {
 			name string
 			bins []eval.Bin

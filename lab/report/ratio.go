@@ -15,8 +15,7 @@ func (p *Page) ratio() section {
 		g := group{Title: model}
 		for _, setting := range distinct(p.Results, settingOf) {
 			for _, batch := range distinct(p.Results, func(r *eval.Result) string { return r.Batch }) {
-				if f, ok := p.ratioFigure(fmt.Sprintf("ratio-%d-%d", len(s.Groups), len(g.Figures)), model, setting,
-					batch); ok {
+				if f, ok := p.ratioFigure(fmt.Sprintf("ratio-%d-%d", len(s.Groups), len(g.Figures)), model, setting, batch); ok {
 					g.Figures = append(g.Figures, f)
 				}
 			}
@@ -83,8 +82,7 @@ func (p *Page) ratioFigure(id, model, setting, batch string) (figure, bool) {
 // lineName returns the method, with the attachment if its rows have several.
 func (p *Page) lineName(r *eval.Result) string {
 	for k := range p.Results {
-		if other := &p.Results[k]; onS(other) && onS(r) && other.Method == r.Method &&
-			other.Attachment != r.Attachment {
+		if other := &p.Results[k]; onS(other) && onS(r) && other.Method == r.Method && other.Attachment != r.Attachment {
 			return r.Method + ", " + r.Attachment
 		}
 	}

@@ -47,8 +47,7 @@ func (p *Page) results() section {
 		{"least for T's nodes", func(r *eval.Result) string { return positive(float64(r.KeptBytes), bytesText) }},
 		{"training s", func(r *eval.Result) string { return positive(r.TrainSeconds, significant) }},
 	}
-	s.Tables = append(s.Tables, rowTable("Predictions on the test nodes", rows, quality),
-		rowTable("Cost", rows, cost))
+	s.Tables = append(s.Tables, rowTable("Predictions on the test nodes", rows, quality), rowTable("Cost", rows, cost))
 	return s
 }
 

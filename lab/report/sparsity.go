@@ -16,8 +16,7 @@ func (p *Page) sparsity() section {
 		for _, point := range one.Points {
 			by := fmt.Sprintf("%s = %s", one.Parameter, number(point.Value))
 			share := 100 * (1 - float64(point.Entries)/(float64(one.Nodes)*float64(one.SyntheticNodes)))
-			line.x, line.y, line.labels = append(line.x, 100-share), append(line.y, point.Accuracy),
-				append(line.labels, by)
+			line.x, line.y, line.labels = append(line.x, 100-share), append(line.y, point.Accuracy), append(line.labels, by)
 			t.Rows = append(t.Rows, []string{one.Method, by, fmt.Sprint(point.Entries),
 				fixed(float64(point.Entries)/float64(one.Nodes), 2), percent(share), percents(point.Accuracy)})
 		}

@@ -112,8 +112,7 @@ func (a *Rows) read(ctx context.Context, ids []string, epochs []int64) (got []*g
 		if e > 0 || epoch != without {
 			answers[e] = askBuckets(ctx, pipe, a.table.bucketKeys(order, epoch), ids, order)
 		}
-		rows, bytes = append(rows, pipe.Get(ctx, a.table.count(epoch))),
-			append(bytes, pipe.Get(ctx, a.table.bytes(epoch)))
+		rows, bytes = append(rows, pipe.Get(ctx, a.table.count(epoch))), append(bytes, pipe.Get(ctx, a.table.bytes(epoch)))
 	}
 	var last *redis.Cmd
 	if a.ordered {
@@ -243,8 +242,7 @@ func Delete(ctx context.Context, client mapping.Client, table Table) error {
 			pipe.Unlink(ctx, table.count(epoch))
 			pipe.Unlink(ctx, table.bytes(epoch))
 			if _, err := pipe.Exec(ctx); err != nil {
-				return fmt.Errorf("removing rows of arrivals, buckets %d to %d of %d: %w", first, last-1,
-					agreed.buckets, err)
+				return fmt.Errorf("removing rows of arrivals, buckets %d to %d of %d: %w", first, last-1, agreed.buckets, err)
 			}
 		}
 	}

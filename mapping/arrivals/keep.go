@@ -238,8 +238,7 @@ type bucketAnswer struct {
 }
 
 // sendBuckets writes rows, a command for all rows of a bucket.
-func (a *Rows) sendBuckets(ctx context.Context, rows []rowWrite, epoch int64) (answers []bucketAnswer,
-	err error) {
+func (a *Rows) sendBuckets(ctx context.Context, rows []rowWrite, epoch int64) (answers []bucketAnswer, err error) {
 	pipe := a.client.Pipeline()
 	for bucket, rows := range a.inBuckets(rows) {
 		args := []any{a.end(epoch)}

@@ -154,8 +154,7 @@ func parseStanding(cmd *redis.Cmd) (id string, now time.Time, err error) {
 }
 
 // run runs a script that writes, and waits for replicas where that was asked for.
-func (a *Rows) run(ctx context.Context, script *redis.Script, keys []string,
-	args []any) ([]string, error) {
+func (a *Rows) run(ctx context.Context, script *redis.Script, keys []string, args []any) ([]string, error) {
 	if a.o.Replicas == 0 {
 		return runScript(ctx, a.client, script, keys, args).StringSlice()
 	}

@@ -154,8 +154,7 @@ func killOne(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	const times = 2
 	for range times {
 		err := r.each(rng.IntN(2), func(m *member.Member) error { return errors.Join(r.kill(m), m.Start()) })
-		if err := errors.Join(err, harness.Sleep(ctx, between(rng, 500*time.Millisecond,
-			3*time.Second))); err != nil {
+		if err := errors.Join(err, harness.Sleep(ctx, between(rng, 500*time.Millisecond, 3*time.Second))); err != nil {
 			return 0, err
 		}
 	}
@@ -163,8 +162,7 @@ func killOne(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 }
 
 func killAll(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
-	err := errors.Join(r.each(0, r.kill), r.each(1, r.kill),
-		harness.Sleep(ctx, between(rng, time.Second, 3*time.Second)))
+	err := errors.Join(r.each(0, r.kill), r.each(1, r.kill), harness.Sleep(ctx, between(rng, time.Second, 3*time.Second)))
 	return 1, errors.Join(err, r.each(0, (*member.Member).Start), r.each(1, (*member.Member).Start))
 }
 

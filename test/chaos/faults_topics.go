@@ -100,8 +100,7 @@ func (r *run) deleteRecords(ctx context.Context, s *stream, rng *rand.Rand) erro
 	}
 	upTo := kadm.Offsets{}
 	ends.Each(func(o kadm.ListedOffset) {
-		upTo.Add(kadm.Offset{Topic: topic, Partition: o.Partition, At: max(0, o.Offset-rng.Int64N(10)),
-			LeaderEpoch: -1})
+		upTo.Add(kadm.Offset{Topic: topic, Partition: o.Partition, At: max(0, o.Offset-rng.Int64N(10)), LeaderEpoch: -1})
 	})
 	deleted, err := r.world.DeleteRecords(ctx, patience, upTo)
 	if err != nil {
@@ -191,8 +190,7 @@ func (s *stream) newLife(ctx context.Context) error {
 	}
 	err = harness.Await(ctx, patience, topic+" has another id", func() bool {
 		now, err := k.ListTopics(ctx, topic)
-		return err == nil && now[topic].Err == nil && len(now[topic].Partitions) == n &&
-			now[topic].ID != before[topic].ID
+		return err == nil && now[topic].Err == nil && len(now[topic].Partitions) == n && now[topic].ID != before[topic].ID
 	})
 	return errors.Join(err, s.connect(), s.readArrivals()) //nolint:contextcheck // it reads until it is stopped
 }

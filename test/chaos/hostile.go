@@ -109,11 +109,10 @@ func (r *run) configured(ctx context.Context, during, after map[string]string, p
 	for _, topic := range topics {
 		var last error
 		// If the broker that was killed was the controller too, its partitions have another leader only later.
-		err := harness.Await(ctx, 2*time.Minute, fmt.Sprintf("%s refuses a record: %v", topic, refusal),
-			func() bool {
-				last = r.world.Probe(ctx, topic, *probe)
-				return errors.Is(last, refusal)
-			})
+		err := harness.Await(ctx, 2*time.Minute, fmt.Sprintf("%s refuses a record: %v", topic, refusal), func() bool {
+			last = r.world.Probe(ctx, topic, *probe)
+			return errors.Is(last, refusal)
+		})
 		if err = r.took(err == nil, "%v; the last attempt: %v", err, last); err != nil {
 			return err
 		}

@@ -20,8 +20,7 @@ import (
 func (s *stream) read() (err error) {
 	s.answers, err = s.follow(func(r *kgo.Record, now time.Time) error {
 		return s.noteAnswer(record.HeadersOf(r.Headers), r.Key, r.Value, now)
-	},
-		s.topic("predictions"), s.topic("letters"))
+	}, s.topic("predictions"), s.topic("letters"))
 	if err != nil {
 		return err
 	}

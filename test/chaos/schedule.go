@@ -127,8 +127,7 @@ func (r *run) faultsFor(ctx context.Context, next func() fault) (err error) {
 
 // forceRepeats kills consumers at each moment until enough repetitions were compared.
 func (r *run) forceRepeats(deal func(fault) error) error {
-	for m, part := range []string{"between note and publish", "between publish and rows",
-		"between rows and commit"} {
+	for m, part := range []string{"between note and publish", "between publish and rows", "between rows and commit"} {
 		for tries := 0; r.repeats()[m] < r.world.repeats; tries++ {
 			if tries == 100 {
 				return fmt.Errorf("%v: %d repetitions were compared, want %d", ledger.Moment(m), r.repeats()[m], r.world.repeats)

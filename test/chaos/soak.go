@@ -40,8 +40,7 @@ func soakCommand(ctx context.Context, w *world, o options) error {
 	}
 	tallies, violations := s.ledger.Judge(func(_ ledger.Window, generations int) int {
 		return max(0, generations-1) * inFlight
-	},
-		w.complete)
+	}, w.complete)
 	for _, v := range violations[:min(len(violations), 20)] {
 		err = errors.Join(err, errors.New(v))
 	}

@@ -112,8 +112,7 @@ func newStream(ctx context.Context, w *world, k kind, seed uint64, failed chan<-
 	s := &stream{kind: k, world: w, name: strings.ReplaceAll(k.delivery, "_", "-") + "-" + k.outage, failed: failed,
 		rng: rand.New(rand.NewPCG(w.seed, seed)), codecs: map[uint8]int{}}
 	s.ledger = ledger.New(k.delivery == "exactly_once", k.outage == "degrade", w.expected)
-	topics := map[string]int{s.topic("arrivals"): partitions, s.topic("predictions"): partitions,
-		s.topic("letters"): 1}
+	topics := map[string]int{s.topic("arrivals"): partitions, s.topic("predictions"): partitions, s.topic("letters"): 1}
 	if err := w.Kafka.MakeTopics(ctx, topics); err != nil {
 		return nil, err
 	}

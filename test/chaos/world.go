@@ -110,8 +110,7 @@ func (w *world) train(ctx context.Context) error {
 		w.features = bundle.Manifest.Data.Features
 		a := published{version: bundle.Manifest.Version, config: w.Path("publish-" + seed + ".yaml")}
 		w.artifacts = append(w.artifacts, a)
-		if err := w.Write("publish-"+seed+".yaml", fmt.Sprintf("artifact: %q\n%s", dir,
-			w.redisConfig())); err != nil {
+		if err := w.Write("publish-"+seed+".yaml", fmt.Sprintf("artifact: %q\n%s", dir, w.redisConfig())); err != nil {
 			return err
 		}
 	}
@@ -197,8 +196,7 @@ func (w *world) publish(ctx context.Context, which int) error {
 
 // activate points CURRENT at a version, or publishes it if it is no longer in Redis.
 func (w *world) activate(ctx context.Context, which int) error {
-	_, err := w.Output(ctx, nil, "trainer", "activate", w.artifacts[which].version, "--config",
-		w.Path("versions.yaml"))
+	_, err := w.Output(ctx, nil, "trainer", "activate", w.artifacts[which].version, "--config", w.Path("versions.yaml"))
 	if err != nil {
 		return w.publish(ctx, which)
 	}

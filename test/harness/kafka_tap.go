@@ -92,8 +92,7 @@ func parseRequest(frame []byte) (r *KafkaRequest, correlation uint32, err error)
 	if len(frame) < 10 {
 		return nil, 0, errShortFrame
 	}
-	r = &KafkaRequest{Key: int16(binary.BigEndian.Uint16(frame)),
-		Version: int16(binary.BigEndian.Uint16(frame[2:]))}
+	r = &KafkaRequest{Key: int16(binary.BigEndian.Uint16(frame)), Version: int16(binary.BigEndian.Uint16(frame[2:]))}
 	correlation = binary.BigEndian.Uint32(frame[4:])
 	rest := frame[10:]
 	if n := int(int16(binary.BigEndian.Uint16(frame[8:]))); n > 0 {

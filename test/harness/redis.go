@@ -61,8 +61,7 @@ func LaunchRedis(program, dir string, args ...string) (*Redis, error) {
 		if port, err = freePort(); err != nil {
 			return nil, err
 		}
-		s := &Redis{Addr: net.JoinHostPort("127.0.0.1", port), Dir: dir, Program: program,
-			Args: redisArgs(dir, port, args)}
+		s := &Redis{Addr: net.JoinHostPort("127.0.0.1", port), Dir: dir, Program: program, Args: redisArgs(dir, port, args)}
 		if err = s.Start(); err == nil {
 			return s, nil
 		}

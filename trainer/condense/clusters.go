@@ -60,8 +60,7 @@ func (c *Clusters) Join(points *graph.Dense, predicted []int32) *Clusters {
 	for class, nodes := range loose {
 		first := slices.Index(c.Labels, class)
 		if first < 0 {
-			panic(fmt.Sprintf("condense: node %d is predicted to be of class %d, which has no clusters",
-				nodes[0], class))
+			panic(fmt.Sprintf("condense: node %d is predicted to be of class %d, which has no clusters", nodes[0], class))
 		}
 		last := first + 1
 		for last < len(c.Labels) && c.Labels[last] == class {

@@ -20,8 +20,7 @@ type Dictionary struct {
 // NewDictionary measures the messages of models on the support nodes and takes their means over clusters, weighted
 // by w_j (N). onT holds the models' tables of T. The messages of several models stand side by side, each scaled to
 // unit weighted RMS, so that one M serves all.
-func NewDictionary(models []infer.Model, onT []*infer.Tables, s Support, c *Clusters,
-	weights []float32) *Dictionary {
+func NewDictionary(models []infer.Model, onT []*infer.Tables, s Support, c *Clusters, weights []float32) *Dictionary {
 	d := &Dictionary{}
 	for k, m := range models {
 		d.Parts = append(d.Parts, MessagesOf(m, onT[k], s))

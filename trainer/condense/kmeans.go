@@ -149,8 +149,7 @@ func dot(x, y []float32) float32 {
 }
 
 // nearest assigns every row to its nearest centre and returns how many moved; gap gets the squared distances.
-func nearest(points *graph.Dense, norms []float32, centres *graph.Dense, of []int32,
-	gap []float32) (moved int) {
+func nearest(points *graph.Dense, norms []float32, centres *graph.Dense, of []int32, gap []float32) (moved int) {
 	const block = 1024 // rows of the n×k product that are held at a time
 	own := squaredNorms(centres)
 	product := graph.NewDense(min(block, points.Rows), centres.Rows)

@@ -37,8 +37,7 @@ func Means(adj *graph.CSR, x *features.FactoredFeatures, c *Clusters, w []float3
 
 // scaleColumns is g·diag(v).
 func scaleColumns(g *graph.CSR, v []float32) *graph.CSR {
-	out := &graph.CSR{Rows: g.Rows, Cols: g.Cols, RowPtr: g.RowPtr, ColIdx: g.ColIdx,
-		Val: make([]float32, len(g.Val))}
+	out := &graph.CSR{Rows: g.Rows, Cols: g.Cols, RowPtr: g.RowPtr, ColIdx: g.ColIdx, Val: make([]float32, len(g.Val))}
 	for p, j := range g.ColIdx {
 		out.Val[p] = g.Val[p] * v[j]
 	}

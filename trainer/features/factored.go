@@ -49,8 +49,7 @@ func (f *FactoredFeatures) Scaled() *FactoredFeatures {
 	if x == nil {
 		return &FactoredFeatures{Raw: graph.Features{Dense: f.Block(0, f.Raw.Cols())}}
 	}
-	out := &graph.CSR{Rows: x.Rows, Cols: x.Cols, RowPtr: x.RowPtr, ColIdx: x.ColIdx,
-		Val: make([]float32, x.NNZ())}
+	out := &graph.CSR{Rows: x.Rows, Cols: x.Cols, RowPtr: x.RowPtr, ColIdx: x.ColIdx, Val: make([]float32, x.NNZ())}
 	for p, c := range x.ColIdx {
 		out.Val[p] = f.Factor[c] * value(x.Val, p)
 	}
@@ -73,8 +72,7 @@ func mapRows(x graph.Features, scale func(row []float32)) graph.Features {
 		return graph.Features{Dense: out}
 	}
 	s := x.Sparse
-	out := &graph.CSR{Rows: s.Rows, Cols: s.Cols, RowPtr: s.RowPtr, ColIdx: s.ColIdx,
-		Val: make([]float32, s.NNZ())}
+	out := &graph.CSR{Rows: s.Rows, Cols: s.Cols, RowPtr: s.RowPtr, ColIdx: s.ColIdx, Val: make([]float32, s.NNZ())}
 	copy(out.Val, s.Val)
 	if s.Val == nil {
 		for k := range out.Val {

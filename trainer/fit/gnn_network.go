@@ -139,8 +139,7 @@ func (n *network) model(copied bool) infer.Model {
 // begin sets the weights to a model's, the inverse of model; a model of another shape panics.
 func (n *network) begin(m infer.Model) {
 	if m.Architecture != n.arch || len(m.Layers) != 1+len(n.later) {
-		panic(fmt.Sprintf("fit: %s of %d layers to begin a %s of %d", m.Name(), len(m.Layers), n.arch.Name,
-			1+len(n.later)))
+		panic(fmt.Sprintf("fit: %s of %d layers to begin a %s of %d", m.Name(), len(m.Layers), n.arch.Name, 1+len(n.later)))
 	}
 	params := n.params()
 	for _, l := range m.Layers {

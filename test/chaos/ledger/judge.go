@@ -127,8 +127,7 @@ func (l *Ledger) count(t *Tally, at Place, e *entry) {
 func sameKey(at Place, e *entry) bool {
 	key := e.first.Key
 	if e.arrival.Key == "" {
-		return key == "" || key == e.arrival.ID || strings.HasSuffix(key,
-			fmt.Sprintf("/%d/%d", at.Partition, at.Offset))
+		return key == "" || key == e.arrival.ID || strings.HasSuffix(key, fmt.Sprintf("/%d/%d", at.Partition, at.Offset))
 	}
 	return key == e.arrival.Key
 }

@@ -153,8 +153,7 @@ func (l *Ledger) Answered(w Window, all bool) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for of, given := range l.given {
-		if closed := l.closed[of]; of <= w && closed[0] < given[0] || (of < w || of == w && all) &&
-			closed[1] < given[1] {
+		if closed := l.closed[of]; of <= w && closed[0] < given[0] || (of < w || of == w && all) && closed[1] < given[1] {
 			return false
 		}
 	}

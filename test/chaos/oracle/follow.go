@@ -35,8 +35,7 @@ type history struct {
 // follow judges the predictions of one version. A prediction whose neighbours are not explained yet, because a
 // consumer's clock was stepped, is looked at again when the others are.
 func (f *follower) follow(model Model, all []Said) {
-	h := &history{model: model, rows: map[string][]candidate{}, inT: map[string]attach.Row{},
-		tries: map[string][]*Said{}}
+	h := &history{model: model, rows: map[string][]candidate{}, inT: map[string]attach.Row{}, tries: map[string][]*Said{}}
 	var left []*Said
 	for i := range all {
 		h.tries[all[i].ID] = append(h.tries[all[i].ID], &all[i])

@@ -222,8 +222,7 @@ func (a *tableAppender) flush() error {
 }
 
 func (a *tableAppender) append(key int64, bytes []byte) error {
-	f, err := os.OpenFile(filepath.Join(a.dir, strconv.FormatInt(key, 10)), os.O_CREATE|os.O_APPEND|os.O_WRONLY,
-		0o644)
+	f, err := os.OpenFile(filepath.Join(a.dir, strconv.FormatInt(key, 10)), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}

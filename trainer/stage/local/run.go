@@ -77,8 +77,7 @@ func (e *Engine) size(tables []stage.Table, key int64) (int64, error) {
 }
 
 // eachKey calls the function of a stage for all keys, with a function for each goroutine.
-func (e *Engine) eachKey(ctx context.Context, s stage.Spec, inputs []stage.Table, keys []int64,
-	out *outputs) error {
+func (e *Engine) eachKey(ctx context.Context, s stage.Spec, inputs []stage.Table, keys []int64, out *outputs) error {
 	room := newRoom(e.memory / 2)
 	c := e.counter(s.Name, len(keys))
 	work := make(chan int64)

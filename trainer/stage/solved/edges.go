@@ -85,8 +85,7 @@ func (f *sources) Reduce(key int64, in stage.Records, out stage.Output) error {
 				continue
 			}
 			if !ok {
-				return fmt.Errorf("edges row %d: its source %s is not the id of a node with a role", e.Row,
-					quoted(e.Source))
+				return fmt.Errorf("edges row %d: its source %s is not the id of a node with a role", e.Row, quoted(e.Source))
 			}
 			half = appendText(appendNumber(append(appendNumber(half[:0], int(place)), byte(roles[place])), int(e.Row)), e.Target)
 			if err := b.add(blockOf(e.Target, f.Blocks), half); err != nil {
@@ -164,8 +163,7 @@ func (f *targets) Reduce(key int64, in stage.Records, out stage.Output) error {
 				continue
 			}
 			if !ok {
-				return fmt.Errorf("edges row %d: its target %s is not the id of a node with a role", row,
-					quoted(id))
+				return fmt.Errorf("edges row %d: its target %s is not the id of a node with a role", row, quoted(id))
 			}
 			b := end{key, place, roles[place]}
 			if a.block == b.block && a.place == b.place {

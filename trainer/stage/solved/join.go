@@ -80,8 +80,7 @@ func (f *join) Reduce(key int64, in stage.Records, out stage.Output) error {
 		return err
 	}
 	if logits.Rows != points.Rows || logits.Cols != len(f.names) {
-		return fmt.Errorf("logits of %d×%d for %d nodes of %d classes", logits.Rows, logits.Cols, points.Rows,
-			len(f.names))
+		return fmt.Errorf("logits of %d×%d for %d nodes of %d classes", logits.Rows, logits.Cols, points.Rows, len(f.names))
 	}
 	if f.points != nil {
 		points = graph.MulDense(points, f.points)

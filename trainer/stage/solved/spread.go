@@ -167,8 +167,7 @@ func (f *seeds) logits(p [][]byte) ([]*graph.Dense, error) {
 			return nil, err
 		}
 		if out[m] = of; of.Rows != out[0].Rows || of.Cols != len(f.Classes) {
-			return nil, fmt.Errorf("logits of %d×%d, want %d rows and %d classes", of.Rows, of.Cols, out[0].Rows,
-				len(f.Classes))
+			return nil, fmt.Errorf("logits of %d×%d, want %d rows and %d classes", of.Rows, of.Cols, out[0].Rows, len(f.Classes))
 		}
 	}
 	return out, nil

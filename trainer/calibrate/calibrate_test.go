@@ -1,4 +1,4 @@
-package trainer
+package calibrate
 
 import (
 	"math"
@@ -36,7 +36,7 @@ func drawn(tau float64, batches, n, classes int) (logits []*graph.Dense, labels 
 func TestSection6TemperatureIsFound(t *testing.T) {
 	for _, tau := range []float64{0.3, 1, 4} {
 		logits, labels := drawn(tau, 4, 2000, 5)
-		if got := float64(bestTemperature(logits, nil, 0, labels)); math.Abs(got/tau-1) > 0.1 {
+		if got := float64((Support{Logits: logits, Labels: labels}).Temperature(0)); math.Abs(got/tau-1) > 0.1 {
 			t.Errorf("τ = %v, drawn at %v", got, tau)
 		}
 	}
@@ -53,20 +53,20 @@ func TestSection6TemperatureOfTheMixture(t *testing.T) {
 		}
 	}
 	const gamma = .5
-	mixed := bestTemperature(logits, f, gamma, labels)
+	mixed := Support{logits, f, labels}.Temperature(gamma)
 	at := func(tau float32) float64 {
-		return logLoss(infer.Calibration{Temperature: tau, Gamma: gamma}, logits, f, labels)
+		return Support{logits, f, labels}.loss(infer.Calibration{Temperature: tau, Gamma: gamma})
 	}
 	for _, factor := range []float32{.8, .95, 1.05, 1.25} {
 		if at(mixed*factor) < at(mixed) {
 			t.Errorf("loss %v at τ = %v, %v at the chosen %v", at(mixed*factor), mixed*factor, at(mixed), mixed)
 		}
 	}
-	plain := bestTemperature(logits, nil, 0, labels)
+	plain := Support{Logits: logits, Labels: labels}.Temperature(0)
 	if math.Abs(float64(mixed/plain)-1) < 0.02 {
 		t.Errorf("τ = %v with F, %v without: is F in it?", mixed, plain)
 	}
-	if same := bestTemperature(logits, f, 0, labels); math.Abs(float64(same/plain)-1) > 1e-2 {
+	if same := (Support{logits, f, labels}).Temperature(0); math.Abs(float64(same/plain)-1) > 1e-2 {
 		t.Errorf("τ = %v with γ = 0, %v without F", same, plain)
 	}
 }
@@ -85,8 +85,8 @@ func TestSection6MixedAccuracy(t *testing.T) {
 		}
 	}
 	at := func(gamma float32) float64 {
-		return mixedAccuracy(infer.Calibration{Temperature: 1, Kind: infer.PropagateLabels, Alpha: .5, Gamma: gamma}, logits,
-			f, labels)
+		return Support{logits, f, labels}.Accuracy(infer.Calibration{Temperature: 1, Kind: infer.PropagateLabels, Alpha: .5,
+			Gamma: gamma})
 	}
 	if got, want := at(0), answer.Accuracy(set); got != want {
 		t.Errorf("γ = 0 gives %v, the model %v", got, want)

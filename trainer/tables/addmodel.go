@@ -1,4 +1,4 @@
-package trainer
+package tables
 
 import (
 	"fmt"
@@ -7,7 +7,6 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/infer"
-	"rivulet/trainer/tables"
 )
 
 // AddModel adds a model to an artifact without its T: frozen, with tables by the artifact's cluster means, which
@@ -24,11 +23,11 @@ func AddModel(b *artifact.Bundle, m infer.Model, preprocess string, now time.Tim
 	if slices.ContainsFunc(b.Models, func(of artifact.Model) bool { return of.Name == m.Name() }) {
 		return fmt.Errorf("the artifact has a model %s already", m.Name())
 	}
-	m, err := unscaled(m, b.Preprocess.Scale)
+	m, err := Unscale(m, b.Preprocess.Scale)
 	if err != nil {
 		return err
 	}
-	onS, err := tables.Later(m, b.Means)
+	onS, err := Later(m, b.Means)
 	if err != nil {
 		return err
 	}
@@ -41,9 +40,9 @@ func AddModel(b *artifact.Bundle, m infer.Model, preprocess string, now time.Tim
 	return nil
 }
 
-// unscaled returns a model of features times scale with the answers of m for the features: x W =
+// Unscale returns a model of features times scale with the answers of m for the features: x W =
 // (scale·x)(W/scale).
-func unscaled(m infer.Model, scale float32) (infer.Model, error) {
+func Unscale(m infer.Model, scale float32) (infer.Model, error) {
 	params, first := m.Params(), 0
 	for _, t := range m.Architecture.Tensors { // the first layer's come first
 		if first == len(params) || params[first].Name != m.Architecture.Tensor(0, t) {
