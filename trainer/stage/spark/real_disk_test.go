@@ -36,7 +36,8 @@ func TestSparkWithAFullDisk(t *testing.T) {
 	a, d, o := realSpark(t), generated(t), options()
 	o.Propagate = false // the stages of which would only take time
 	work, w := filepath.Join(smallDisk(t, "1m"), "work"), workers(t)
-	want, _ := trainWith(t, local.NewMemory(solved.Functions, trainer.Silent{}), d, o)
+	plain := local.NewMemory(solved.Functions, trainer.Silent{})
+	want, _ := trainWith(t, plain, d, o)
 	s, err := trainer.StagedOf(d, o)
 	if err != nil {
 		t.Fatal(err)
@@ -61,8 +62,9 @@ func TestSparkWithAFullDisk(t *testing.T) {
 	again := open(t, spark.Connect(connect.New(a, nil)), work, 4, w)
 	got, _ := trainWith(t, again, d, o)
 	sameFiles(t, want, got)
-	if again.Found != full.Ran {
-		t.Errorf("%d stages were found of %d that were finished", again.Found, full.Ran)
+	// a run asks for some stages twice, and finds these, too
+	if again.Found != full.Ran+plain.Found {
+		t.Errorf("%d stages were found of %d that were finished; a run alone finds %d", again.Found, full.Ran, plain.Found)
 	}
 	if err := again.Close(t.Context()); err != nil {
 		t.Error(err)
