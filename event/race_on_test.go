@@ -1,5 +1,5 @@
 //go:build race
 
-package event
+package event_test
 
 const raceEnabled = true

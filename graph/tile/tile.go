@@ -127,20 +127,34 @@ func (p product) run() {
 	}
 }
 
-// inPlace reads B where it lies. A tile that sticks out of B's last columns reads the first values of the next row
-// beside them, for sums that nobody uses; the last row of B has no next one, and is copied.
+// inPlace reads B where it lies. A tile that sticks out of B's last columns reads the first values of the next rows
+// beside them, for sums that nobody uses. The last row of B has no next one, and is copied. If the rows before it are
+// so narrow that their tiles stick out of B, too, B is copied in front of zeros: a tile of 16 columns reads six rows of
+// three values.
 func (p *product) inPlace() {
-	n := p.a.Cols
-	if (n-1)*p.b.RowStride+(p.b.Cols+p.cols-1)/p.cols*p.cols > len(p.b.Data) {
+	n, width, b := p.a.Cols, (p.b.Cols+p.cols-1)/p.cols*p.cols, p.b.Data
+	reach := func(rows int) int { return (rows-1)*p.b.RowStride + width }
+	if reach(n) > len(b) {
 		n--
 	}
+	copied := 0
+	if n > 0 && reach(n) > len(b) {
+		copied = reach(n)
+	}
+	if copied > 0 || n < p.a.Cols {
+		p.packed = room(p.packed, copied+width)
+	}
+	if copied > 0 {
+		b = p.packed[:copied]
+		clear(b[copy(b, p.b.Data):])
+	}
 	p.block(p.lo, p.hi, 0, n, func(from, j, _ int) ([]float32, int) {
-		return p.b.Data[from*p.b.RowStride+j:], p.b.RowStride
+		return b[from*p.b.RowStride+j:], p.b.RowStride
 	})
 	if n < p.a.Cols {
-		p.packed = room(p.packed, (p.b.Cols+p.cols-1)/p.cols*p.cols)
-		copy(p.packed, p.b.Data[n*p.b.RowStride:][:p.b.Cols])
-		p.block(p.lo, p.hi, n, p.a.Cols, func(_, j, _ int) ([]float32, int) { return p.packed[j:], 0 })
+		last := p.packed[copied:]
+		copy(last, p.b.Data[n*p.b.RowStride:][:p.b.Cols])
+		p.block(p.lo, p.hi, n, p.a.Cols, func(_, j, _ int) ([]float32, int) { return last[j:], 0 })
 	}
 }
 
