@@ -35,10 +35,12 @@ func (w *world) learnRefreshed(ctx context.Context, f *refresher.Refresher) erro
 		w.mu.Lock()
 		known := w.said[version] != nil
 		w.mu.Unlock()
-		if known {
-			continue
+		if !known {
+			if err := w.learn(ctx, version, dir); err != nil {
+				return err
+			}
 		}
-		if err := errors.Join(w.learn(ctx, version, dir), w.noteComplete(ctx, version, false)); err != nil {
+		if err := w.noteComplete(ctx, version, false); err != nil { // it may have been learned before it was published
 			return err
 		}
 	}
