@@ -24,7 +24,7 @@ type predictionSet struct {
 // predict runs the model, and makes an event.Prediction for each arrival.
 //
 // Predictions that are not finite are withdrawn and become dead letters: no codec could carry them, and the stream
-// would stop at them for good. They occur if features far beyond those of training overflow in the model; in a graph
+// would stop at them for good. They occur if features are so large that the model overflows; in a graph
 // batch the neighbours of such an arrival are withdrawn with it.
 func (p *Pipeline) predict(out *predictionSet, version Version, name string, in *decodedBatch, a *attachment,
 	rows [][]attach.Row) {

@@ -133,7 +133,7 @@ func readTables(t sources, mayBePositional bool, o OpenOptions) (*Dataset, error
 	}
 	d, err := keepRows(t, false, o)
 	if err == nil && try && o.Faults != nil && len(o.Faults.Kinds) == 0 {
-		// The notes must be those of a reading without collected faults.
+		// Faults are collected no more, so that the notes are the same as without them.
 		o.Faults = nil
 		positional, err := keepRows(t, true, o)
 		switch {

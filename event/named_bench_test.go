@@ -177,7 +177,7 @@ func TestBenchmarkRowsAgree(t *testing.T) {
 }
 
 // BenchmarkNamed reads the same row in all forms in turn, names into positions, and reports medians: microseconds,
-// bytes, and both over those of JSON by position.
+// bytes, and the ratios of both to JSON by position.
 func BenchmarkNamed(b *testing.B) {
 	for _, row := range benchRows() {
 		b.Run(row.name, func(b *testing.B) {

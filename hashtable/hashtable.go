@@ -18,8 +18,8 @@ type Slot[V any] struct {
 	Place uint32 // where the key is; 0: the slot is free
 }
 
-// Table is a list of slots. A key is in the first slot that is free as its hash is looked for from [Table.First] on, so
-// some slots must be free: with half of them in use a search looks at one and a half slots that are in use, with three
+// Table is a list of slots. The search for a key begins at [Table.First] and ends at a free slot, so some slots must
+// be free: with half of them in use a search looks at one and a half slots that are in use, with three
 // quarters at two and a half.
 type Table[V any] struct{ Slots []Slot[V] }
 

@@ -310,7 +310,8 @@ func TestSendSaysWhatIsRefused(t *testing.T) {
 	b.set("predictions", "max.message.bytes", "1500")
 	err := b.sink().Send(t.Context(), "predictions", append(numbered(0, 3), large(3)))
 	if retry.Judge(err) != retry.Content ||
-		!strings.Contains(err.Error(), "1 of 4 records are refused, the first of them is record 3: publishing to predictions") {
+		!strings.Contains(err.Error(), "1 of 4 records are refused, the first of them is record 3: "+
+			"publishing to predictions") {
 		t.Errorf("Send returned %v", err)
 	}
 	b.check(3)

@@ -16,8 +16,8 @@
 //	memo.go        results that depend on T alone: a series of runs with many methods makes them once ([Series])
 //	methods.go     the methods of condensation, and the interfaces of their results: S, M, and models on them
 //	clusters.go    methods solved and cluster: clusters and M (packages condense, nnls), tables of S (package tables)
-//	graph.go       T as a method of another package condenses it: those of the laboratory (lab/methods)
-//	graphs.go      an S that is a graph: models fitted on it, its frozen tables; T's own tables as S (method cached)
+//	condenser.go   T as a method of another package condenses it: those of the laboratory (lab/methods)
+//	jointgraph.go  an S that is a graph: models fitted on it, its frozen tables; T's own tables as S (method cached)
 //	choose.go      the model to serve, chosen on the support nodes (--models auto)
 //	own.go         perceptrons of own features (package fit); expert.go: those that answer beside the models on S
 //	rivals.go      methods without S, for comparison: own features alone, and the classes of neighbours

@@ -9,7 +9,6 @@ import (
 	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/infer"
-	"rivulet/infer/attach"
 	"rivulet/trainer/eval"
 )
 
@@ -93,22 +92,16 @@ func (t *task) gatherSupport(placed []*deployedModel) *supportNodes {
 					s.degrees = append(s.degrees, b.Degree(j))
 				}
 			}
-			without.Batches = append(without.Batches, lonely(b, p.through.Cols))
+			without.Batches = append(without.Batches, withoutEdges(b.X, p.through.Cols))
 		}
 		d := plain(p.quickest())
-		s.models = append(s.models, supportLogits{stacked(eval.Run(d, on).Logits), stacked(eval.Run(d, without).Logits)})
+		s.models = append(s.models, supportLogits{stack(eval.Run(d, on).Logits...), stack(eval.Run(d, without).Logits...)})
 	}
 	return s
 }
 
-// lonely returns a batch without its edges, for a graph of so many nodes.
-func lonely(b *attach.Batch, nodes int) *attach.Batch {
-	n := b.Len()
-	return &attach.Batch{X: b.X, R: &graph.CSR{Rows: n, Cols: nodes, RowPtr: make([]int, n+1)}, Known: make([]int32, n)}
-}
-
-// stacked returns all rows, one part after the other.
-func stacked(parts []*graph.Dense) *graph.Dense {
+// stack returns all rows, one part after the other.
+func stack(parts ...*graph.Dense) *graph.Dense {
 	out := &graph.Dense{}
 	for _, p := range parts {
 		out.Rows, out.Cols, out.Data = out.Rows+p.Rows, p.Cols, append(out.Data, p.Data...)
@@ -122,7 +115,7 @@ func (s *supportNodes) logits(p *infer.Perceptron) *graph.Dense {
 	for _, x := range s.features {
 		parts = append(parts, p.Logits(x))
 	}
-	return stacked(parts)
+	return stack(parts...)
 }
 
 // expertChoice is the choice of exponents beside a model.
@@ -150,20 +143,16 @@ func (s *supportNodes) choose(model int, mode string) (c expertChoice) {
 	}
 	together := s.judge(m.attached, attached) // nodes with neighbours, few or many
 	take := func(logits *graph.Dense, nodes []int) (exponent float32, gain int) {
-		k := s.judge(logits, nodes)
-		at := k.best
+		k, at := s.judge(logits, nodes), 0 // the exponent 0, unless another one gains
 		switch {
 		case mode == OwnAlways || k.clear():
+			at, gain = k.best, k.better-k.worse
 		case logits == m.attached && together.clear() && k.right[together.best] >= k.right[0]:
-			at = together.best // nodes are too few to tell, and do not object
-			c.right += k.right[at]
-			return ownExponents[at], k.right[at] - k.right[0]
-		default:
-			c.right += k.right[0]
-			return 0, 0
+			at = together.best // the nodes are too few to tell, and lose nothing by it
+			gain = k.right[at] - k.right[0]
 		}
 		c.right += k.right[at]
-		return ownExponents[at], k.better - k.worse
+		return ownExponents[at], gain
 	}
 	e := &c.info.Exponents
 	var alone, some, more int

@@ -51,10 +51,10 @@ type maker func(t *task, ctx context.Context, whole []*fitResult, progress Progr
 var methods = []Method{
 	{Name: MethodCached, make: (*task).condenseNothing, Comparison: true, Frozen: true},
 	{Name: MethodCluster, make: clusters(membershipRows), Frozen: true},
-	{Name: MethodEvidence, make: rival((*task).neighboursEvidence), Comparison: true},
-	{Name: MethodGLNN, make: rival((*task).distilled), Comparison: true},
-	{Name: MethodLogreg, make: rival((*task).regression), Comparison: true},
-	{Name: MethodMLP, make: rival((*task).perceptron), Comparison: true},
+	{Name: MethodEvidence, make: rival((*task).fitEvidence), Comparison: true},
+	{Name: MethodGLNN, make: rival((*task).fitGLNN), Comparison: true},
+	{Name: MethodLogreg, make: rival((*task).fitLogreg), Comparison: true},
+	{Name: MethodMLP, make: rival((*task).fitMLP), Comparison: true},
 	{Name: MethodSolved, make: clusters(solveRows), Frozen: true, tables: true},
 }
 

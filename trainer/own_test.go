@@ -167,7 +167,7 @@ func TestSection7EvidenceAgainstOracle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	deployed, err := task.neighboursEvidence(t.Context(), f.model, Silent{})
+	deployed, err := task.fitEvidence(t.Context(), f.model, Silent{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,17 +244,17 @@ func TestSection11OnRealGraphs(t *testing.T) {
 			p := r.placed[0]
 			test := p.on(task.test()[NodeBatch])
 			with, without := accuracyOn(p.plain(), test), accuracyOn(p.withoutExpert().plain(), test)
-			lonelyTest := &eval.Set{Labels: test.Labels}
+			bareTest := &eval.Set{Labels: test.Labels}
 			for _, b := range test.Batches {
-				lonelyTest.Batches = append(lonelyTest.Batches, lonely(b, p.through.Cols))
+				bareTest.Batches = append(bareTest.Batches, withoutEdges(b.X, p.through.Cols))
 			}
 			own, err := task.fitOwn(t.Context(), ownHidden, ownDecays, Silent{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			lost, alone := accuracyOn(p.plain(), lonelyTest), accuracyOn(plain(task.deployOwn(own)), test)
+			lost, alone := accuracyOn(p.plain(), bareTest), accuracyOn(plain(task.deployOwn(own)), test)
 			t.Logf("exponents %+v: %.2f with own features, %.2f without; without edges %.2f (%.2f by S), the perceptron %.2f",
-				p.own, with, without, lost, accuracyOn(p.withoutExpert().plain(), lonelyTest), alone)
+				p.own, with, without, lost, accuracyOn(p.withoutExpert().plain(), bareTest), alone)
 			if with < without+gain || lost < alone {
 				t.Errorf("%.2f with own features, want %+g over %.2f; %.2f without edges, want at least %.2f", with, gain, without,
 					lost, alone)

@@ -68,18 +68,18 @@ func (r *rivals) deploy(m infer.Model) *deployedModel {
 	return &deployedModel{model: m, attachment: artifact.AttachFrozen, kept: r.kept, decay: r.decay, build: r.build[m]}
 }
 
-func (t *task) regression(ctx context.Context, _ infer.Model, progress Progress) (infer.Deployment, error) {
+func (t *task) fitLogreg(ctx context.Context, _ infer.Model, progress Progress) (infer.Deployment, error) {
 	own, err := t.fitOwn(ctx, 0, nil, progress)
 	return t.deployOwn(own), err
 }
 
-func (t *task) perceptron(ctx context.Context, _ infer.Model, progress Progress) (infer.Deployment, error) {
+func (t *task) fitMLP(ctx context.Context, _ infer.Model, progress Progress) (infer.Deployment, error) {
 	own, err := t.fitOwn(ctx, ownHidden, ownDecays, progress)
 	return t.deployOwn(own), err
 }
 
-// distilled fits a perceptron to the probabilities that W_O gives the nodes of T, a sample of them where they are many.
-func (t *task) distilled(ctx context.Context, m infer.Model, progress Progress) (infer.Deployment, error) {
+// fitGLNN fits a perceptron to the probabilities that W_O gives the nodes of T, a sample of them where they are many.
+func (t *task) fitGLNN(ctx context.Context, m infer.Model, progress Progress) (infer.Deployment, error) {
 	nodes := Evenly(indices(t.original.Adj.Rows), ownRows)
 	soft := t.logitsOnT(m).Take(nodes)
 	for i := range soft.Rows {
@@ -144,8 +144,8 @@ func (o evidenceOptions) add(logits []float32, n []float64) {
 	}
 }
 
-// neighboursEvidence makes the rival of that name.
-func (t *task) neighboursEvidence(ctx context.Context, m infer.Model, progress Progress) (infer.Deployment, error) {
+// fitEvidence makes the rival evidence.
+func (t *task) fitEvidence(ctx context.Context, m infer.Model, progress Progress) (infer.Deployment, error) {
 	if t.classes() > math.MaxUint8+1 {
 		return nil, fmt.Errorf("method evidence keeps one byte of each node, the data have %d classes", t.classes())
 	}

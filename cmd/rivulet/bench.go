@@ -44,7 +44,7 @@ func benchCommand() *cobra.Command {
 			"  rows     rows of M from memory, and from Redis behind a cache that has 0, 50 and 90% of them\n" +
 			"  stream   the consumer in this process, in JSON and Protobuf, beside a passthrough (the same fetch, and the same\n" +
 			"           predictions published without making them) and a plain loop of franz-go: a topic drained by each in turn,\n" +
-			"           then latencies from when an arrival is due to published, while this process sends 50 and 80% of the most;\n" +
+			"           then latencies from an arrival's due time to its publication, at 50 and 80% of the highest rate;\n" +
 			"           with --delivery exactly_once the consumer with transactions, too\n" +
 			"  store    only if it is named, with --services given: an M of --store-rows rows published to Redis, and lookups\n" +
 			"           behind caches of 1 and 10% of it, by how skewed the ids are (the id of rank r is asked for as 1/r^skew)\n" +

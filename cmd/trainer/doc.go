@@ -1,7 +1,7 @@
 // Command trainer makes artifacts from data sets and publishes them to the Redis that consumers follow. A command is a
 // file, which has its flags, its checks before the work begins, and its output:
 //
-//	train.go      train: data -> artifact; engine.go (engine_unix.go, engine_other.go) and spark.go: where T lies, and clean
+//	train.go      train: data -> artifact; engine.go (engine_unix.go, engine_other.go) and spark.go: where T lies; clean
 //	eval.go       eval: methods and models measured; eval_engine.go: an artifact measured by stages
 //	report.go     report: a page with plots; report_sweeps.go: the runs that it makes for them
 //	grow.go       grow: what rows of M for arrivals are worth

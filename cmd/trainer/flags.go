@@ -17,7 +17,7 @@ import (
 	"rivulet/trainer"
 )
 
-// laboratory are the methods beside those of package trainer, with their default settings.
+// laboratory has the methods of package lab/methods, with their default settings.
 var laboratory = methods.All(methods.Settings{})
 
 // runFlags registers the flags that train and eval share: the options of a run except method, size and seed.
@@ -126,7 +126,7 @@ func (l *learnFlags) checkpoint() {
 var learnNames = []string{"rounds", "lambda", "beta", "mu", "delta", "patience", "checkpoint", "no-structure",
 	"no-inductive", "plain", "random-start"}
 
-// settings returns those of runs of some methods on d. A flag that none of the methods reads is an error.
+// settings returns the settings of methods learned and gcond for runs of some methods on d. A flag that none of the methods reads is an error.
 func (l *learnFlags) settings(d *dataset.Dataset, names []string) (s methods.Settings, err error) {
 	said := slices.DeleteFunc(slices.Clone(learnNames), func(name string) bool { return !l.flags.Changed(name) })
 	if len(said) > 0 && !slices.Contains(names, methods.Learned) && !slices.Contains(names, methods.GCond) {

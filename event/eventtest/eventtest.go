@@ -22,14 +22,8 @@ var SameBits = cmp.Options{
 	cmpopts.EquateEmpty(),
 }
 
-// Failer is a test of package testing or of rapid.
-type Failer interface {
-	Helper()
-	Fatalf(format string, args ...any)
-}
-
 // RequireSameArrival fails the test where two arrivals differ.
-func RequireSameArrival(t Failer, want, got *event.Arrival) {
+func RequireSameArrival(t rapid.TB, want, got *event.Arrival) {
 	t.Helper()
 	if diff := cmp.Diff(want, got, SameBits); diff != "" {
 		t.Fatalf("arrival (-want +got):\n%s", diff)

@@ -149,7 +149,7 @@ func (l *NamedList) Distinct() error {
 	return nil
 }
 
-// TextOf returns text as a string, which is old where that is the same.
+// TextOf returns text as a string. It returns old if that has the same bytes, which allocates nothing.
 func TextOf(text []byte, old string) string {
 	if string(text) == old {
 		return old

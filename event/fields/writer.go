@@ -7,7 +7,7 @@ import (
 	"rivulet/event"
 )
 
-// Writer appends a record to buf. The first value that cannot be written is its error.
+// Writer appends a record to Buf. Err is the error of the first value that cannot be written.
 type Writer struct {
 	Buf []byte
 	Err error

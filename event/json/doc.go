@@ -23,8 +23,8 @@
 // # Why jsontext, and a scanner before it
 //
 // The codec stands on github.com/go-json-experiment/json, the library that becomes encoding/json/v2. Decoding walks its
-// tokens, as a struct cannot say "string or number", "list or object" and NaN without reading twice. The tokens were
-// the largest part of what an arrival cost the consumer, so a scanner of our own reads plain arrivals, the form that
+// tokens, as a struct cannot say "string or number", "list or object" and NaN without reading twice. Tokens took
+// most of the consumer's time for an arrival, so a scanner of our own reads plain arrivals, the form that
 // producers usually write: the fields of the contract in any order, without escapes. It never refuses a record: one
 // that it cannot read is walked by tokens from the beginning, so that the library alone decides. Predictions are
 // written by the table, with the bytes that the library gives a struct. Tests hold the ways together by property and by

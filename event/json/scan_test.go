@@ -18,7 +18,7 @@ import (
 )
 
 // requireSameReading: what the scanner reads, the tokens of the library give too, to the bit.
-func requireSameReading(t eventtest.Failer, record []byte) (plain bool) {
+func requireSameReading(t rapid.TB, record []byte) (plain bool) {
 	t.Helper()
 	scanned, walked := eventtest.UsedArrival(), eventtest.UsedArrival()
 	if !scanPlain(record, &scanned, false) {
@@ -119,7 +119,7 @@ func FuzzScanArrival(f *testing.F) {
 
 // A number that is read by one operation of float64 has the bits that strconv gives it.
 func TestNumbersAreRoundedOnce(t *testing.T) {
-	check := func(t eventtest.Failer, text string) {
+	check := func(t rapid.TB, text string) {
 		t.Helper()
 		s := scanner{data: []byte(text + ",")}
 		n, ok := s.number()

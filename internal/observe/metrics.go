@@ -106,14 +106,16 @@ func newMetrics(opts Options, health *health) *metrics {
 		dropped: counter("dropped_edges_total",
 			"Entries of edge lists that named the arrival itself or a neighbour twice."),
 		lookups: counter("row_lookups_total",
-			"Rows of M that were asked for: one for each edge if M is in memory, else one for each distinct id of a micro-batch."),
+			"Rows of M that were asked for: one for each edge if M is in memory, else one for each distinct id of a "+
+				"micro-batch."),
 		fetched: counter("feature_lookups_total",
 			"Arrivals whose records brought no features, which were looked up by id."),
 		rebalances: counter("rebalances_total", "Generations of the consumer group that this member took part in."),
 		abstained: counter("abstained_predictions_total",
 			"Predictions whose probability was below the abstention threshold."),
 		degraded: counter("degraded_predictions_total",
-			"Predictions that lack rows of M which could not be read, because Redis was down, or had lost or damaged them, or a note that could not be written."),
+			"Predictions that lack rows of M which could not be read, because Redis was down, or had lost or damaged them, "+
+				"or a note that could not be written."),
 		predictions: predictions,
 		deadLetters: counters("dead_letters_total", "Records set aside, by reason.", "reason"),
 		otherSchema: counter("other_schema_records_total",

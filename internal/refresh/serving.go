@@ -156,11 +156,7 @@ func accuracy(ctx context.Context, d *dataset.Dataset, served *serving.Version, 
 		if err != nil {
 			return 0, err
 		}
-		labels := make([]int32, len(nodes))
-		for k, i := range nodes {
-			labels[k] = d.Labels[i]
-		}
-		set.Batches, set.Labels = append(set.Batches, b), append(set.Labels, labels)
+		set.Batches, set.Labels = append(set.Batches, b), append(set.Labels, eval.LabelsOf(d, nodes))
 	}
 	return eval.Run(served, set).Accuracy(set), ctx.Err()
 }

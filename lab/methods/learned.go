@@ -133,8 +133,7 @@ func input(g *trainer.Graph, validate func(s *mcond.Snapshot) (float64, error)) 
 
 // options returns the options of the run, with the choice of a search.
 func (s Settings) options(ctx context.Context, g *trainer.Graph, in mcond.Input,
-	progress trainer.Progress) (mcond.Options,
-	[]mcond.Point, error) {
+	progress trainer.Progress) (mcond.Options, []mcond.Point, error) {
 	o := mcond.Defaults(labelled(g.Labels))
 	if s.Learn != nil {
 		o = *s.Learn

@@ -237,11 +237,7 @@ func (g *growingGraph) attached(nodes []int32, arrived map[int32]attach.Row) *ev
 	s := &eval.Set{}
 	for _, batch := range dataset.Batches(nodes, g.measured) {
 		s.Batches = append(s.Batches, g.attach(batch, arrived))
-		labels := make([]int32, len(batch))
-		for k, i := range batch {
-			labels[k] = g.data.Labels[i]
-		}
-		s.Labels = append(s.Labels, labels)
+		s.Labels = append(s.Labels, eval.LabelsOf(g.data, batch))
 	}
 	return s
 }

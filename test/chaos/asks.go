@@ -60,7 +60,8 @@ func (r *run) askerConfig(name, addr, outage string) string {
 	kafka := ""
 	if name == "page" {
 		kafka = fmt.Sprintf("kafka: {brokers: [%s], group: %s, topics: {arrivals: %[2]s.arrivals, "+
-			"predictions: %[2]s.predictions, dead_letters: %[2]s.letters}}\nregistry: {urls: [%[3]q]}\n", strings.Join(brokers, ", "), s.name,
+			"predictions: %[2]s.predictions, dead_letters: %[2]s.letters}}\n"+
+			"registry: {urls: [%[3]q]}\n", strings.Join(brokers, ", "), s.name,
 			r.world.Registry.URL())
 	} else {
 		kafka = "output: {logits: true}\n"

@@ -3,12 +3,14 @@
 package calibrate
 
 import (
+	"cmp"
 	"math"
+	"slices"
+
 	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/trainer/eval"
-	"slices"
 )
 
 // Support is what a model says of the support nodes, batch by batch.
@@ -105,7 +107,7 @@ func (s Support) Confidence(c infer.Calibration, coverage float64) artifact.Conf
 	before.Temperature = 1
 	out := artifact.Confidence{ECE: artifact.CalibrationError{ValidationBefore: ece(before),
 		ValidationAfter: ece(c)}}
-	answers := ranked(s.Probabilities(c), s.Labels)
+	answers := rank(s.Probabilities(c), s.Labels)
 	for _, q := range coverages {
 		out.Curve = append(out.Curve, pointOf(answers, q))
 	}
@@ -122,8 +124,8 @@ type rankedPrediction struct {
 	right       bool
 }
 
-// ranked returns all predictions, the most probable first.
-func ranked(probabilities []*graph.Dense, labels [][]int32) []rankedPrediction {
+// rank returns all predictions, the most probable first.
+func rank(probabilities []*graph.Dense, labels [][]int32) []rankedPrediction {
 	var out []rankedPrediction
 	for b, p := range probabilities {
 		for i, y := range labels[b] {
@@ -131,15 +133,7 @@ func ranked(probabilities []*graph.Dense, labels [][]int32) []rankedPrediction {
 			out = append(out, rankedPrediction{p.Row(i)[c], c == int(y)})
 		}
 	}
-	slices.SortStableFunc(out, func(a, b rankedPrediction) int {
-		switch {
-		case a.probability > b.probability:
-			return -1
-		case a.probability < b.probability:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(out, func(a, b rankedPrediction) int { return cmp.Compare(b.probability, a.probability) })
 	return out
 }
 

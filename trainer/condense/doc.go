@@ -20,7 +20,7 @@
 //	MessagesOf              t_j: the numbers that an arrival reads of node j, each block weighed by its effect
 //	Dictionary              t' of clusters, and M solved against it, row by row (package infer/nnls)
 //
-// Where what is: budget.go, kmeans.go and clusters.go for S; messages.go, dictionary.go and solved.go for M; means.go what
+// Files: budget.go, kmeans.go and clusters.go for S; messages.go, dictionary.go and solved.go for M; means.go what
 // an artifact keeps for models that come later; condensed.go what a method takes and gives. The baselines are in
 // coreset.go with random.go, degree.go, herding.go and kcenter.go, in vng.go and in cached.go.
 //

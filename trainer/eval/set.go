@@ -21,14 +21,19 @@ type Set struct {
 func Attach(d *dataset.Dataset, original *dataset.Original, batches [][]int32, graphBatch bool) *Set {
 	s := &Set{}
 	for _, nodes := range batches {
-		labels := make([]int32, len(nodes))
-		for k, i := range nodes {
-			labels[k] = d.Labels[i]
-		}
-		s.Labels = append(s.Labels, labels)
+		s.Labels = append(s.Labels, LabelsOf(d, nodes))
 		s.Batches = append(s.Batches, d.Attach(original, nodes, graphBatch))
 	}
 	return s
+}
+
+// LabelsOf returns the labels of some nodes.
+func LabelsOf(d *dataset.Dataset, nodes []int32) []int32 {
+	labels := make([]int32, len(nodes))
+	for k, i := range nodes {
+		labels[k] = d.Labels[i]
+	}
+	return labels
 }
 
 // Apart returns graph batches as node batches, of the same features and edges to T.

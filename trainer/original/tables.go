@@ -105,7 +105,8 @@ func (t *Tables) read(ctx context.Context) (err error) {
 	}
 	g := t.Graph
 	if g.Unknown > 0 && g.Entries == 0 {
-		return fmt.Errorf("no edge between nodes of T is left: %d edges are to or from ids that no node has: are the ids of both tables "+
+		return fmt.Errorf("no edge between nodes of T is left: %d edges are to or from ids that no node has: "+
+			"are the ids of both tables "+
 			"written in one form?", g.Unknown)
 	}
 	for role, name := range map[solved.Role]string{solved.Train: "training", solved.Validation: "validation"} {

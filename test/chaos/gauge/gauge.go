@@ -105,7 +105,8 @@ func Print(samples [][]float64) (err error) {
 		return fmt.Errorf("%d samples, want 3 or more", len(samples))
 	}
 	fmt.Fprintln(os.Stdout,
-		"| after the second refresh | first third: mean, most | middle third | last third | furthest from the first |\n|---|--:|--:|--:|--:|")
+		"| after the second refresh | first third: mean, most | middle third | last third | furthest from the first |\n"+
+			"|---|--:|--:|--:|--:|")
 	for i, g := range gauges {
 		all := thirds(samples, i)
 		fmt.Fprintf(os.Stdout, "| %s, %d samples |", strings.TrimSuffix(g.name+" in "+g.unit, " in "), len(samples))

@@ -102,7 +102,7 @@ func (o *Oracle) Judge(all []Said) (Report, []string) {
 		}
 		from = to
 	}
-	if most := 20 + 4*f.report.Attached; f.report.Undecided > most { // more than a lost chain of rows explains
+	if most := 20 + f.report.Attached/10; f.report.Undecided > most { // else the oracle sees too little
 		f.violations = append(f.violations, fmt.Sprintf(
 			"%d predictions may have been attached to rows of aborted transactions, "+
 				"at most %d may be", f.report.Undecided, most))

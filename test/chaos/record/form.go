@@ -2,10 +2,8 @@ package record
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -70,24 +68,16 @@ func write(a *event.Arrival) (Arrival, error) {
 	w.Value[ByJSON], w.Value[ByAvro] = w.Value[JSON], w.Value[Avro]
 	w.Value[ByProto] = append([]byte{0}, w.Value[Protobuf]...) // the first message of its schema
 	w.Value[Mapped] = renamed(w.Value[JSON])
-	w.Value[Absent] = renamed(fmt.Appendf(nil, `{"id":%q,"edges":%s}`, a.ID, list(a.Edges)))
-	return w, err
+	without := *a
+	without.Features = event.Features{Absent: true}
+	bare, failed := json.Codec{}.AppendArrival(nil, &without)
+	w.Value[Absent] = renamed(bare)
+	return w, errors.Join(err, failed)
 }
 
 // renamed has the neighbours where the mapping has them.
 func renamed(value []byte) []byte {
 	return bytes.Replace(value, []byte(`"edges":`), fmt.Appendf(nil, "%q:", MappedEdges), 1)
-}
-
-func list(ids []string) []byte {
-	text := []byte{'['}
-	for i, id := range ids {
-		if i > 0 {
-			text = append(text, ',')
-		}
-		text = fmt.Appendf(text, "%q", id)
-	}
-	return append(text, ']')
 }
 
 // In returns the arrival in one of some forms.
@@ -120,13 +110,6 @@ func (a *Arrival) Stored(d int) []byte {
 			values[at] = f.Values[k]
 		}
 	}
-	return floats(values)
-}
-
-// floats returns numbers as float32, little-endian.
-func floats(values []float32) (data []byte) {
-	for _, v := range values {
-		data = binary.LittleEndian.AppendUint32(data, math.Float32bits(v))
-	}
+	data, _ := wire.FeaturesFloat32.Append(nil, &event.Features{Values: values}) // they are finite
 	return data
 }

@@ -102,18 +102,11 @@ type stackedInputs [2]preprocess.Inputs
 
 // Project returns both projections, stacked vertically.
 func (s stackedInputs) Project(w *graph.Dense) *graph.Dense {
-	return under(s[0].Project(w), s[1].Project(w))
+	return stack(s[0].Project(w), s[1].Project(w))
 }
 
 // Matrix returns both matrices, stacked vertically.
-func (s stackedInputs) Matrix() *graph.Dense { return under(s[0].Matrix(), s[1].Matrix()) }
-
-func under(a, b *graph.Dense) *graph.Dense {
-	out := graph.NewDense(a.Rows+b.Rows, a.Cols)
-	copy(out.Data, a.Data)
-	copy(out.Data[len(a.Data):], b.Data)
-	return out
-}
+func (s stackedInputs) Matrix() *graph.Dense { return stack(s[0].Matrix(), s[1].Matrix()) }
 
 // firstRows returns a copy of rows 0…n-1.
 func firstRows(m *graph.Dense, n int) *graph.Dense {
@@ -143,8 +136,12 @@ func graphPropagation(adj *graph.CSR, f0 *graph.Dense, alpha float32) *infer.Tab
 }
 
 // alone returns a batch without arrivals, for a graph's own nodes.
-func alone(x graph.Features, nodes int) *attach.Batch {
-	return &attach.Batch{X: x.Take(nil), R: &graph.CSR{Cols: nodes, RowPtr: []int{0}}}
+func alone(x graph.Features, nodes int) *attach.Batch { return withoutEdges(x.Take(nil), nodes) }
+
+// withoutEdges returns arrivals without edges to a graph of so many nodes.
+func withoutEdges(x graph.Features, nodes int) *attach.Batch {
+	n := x.Rows()
+	return &attach.Batch{X: x, R: &graph.CSR{Rows: n, Cols: nodes, RowPtr: make([]int, n+1)}, Known: make([]int32, n)}
 }
 
 // cachedTables is the method cached: T's own tables, with which M is compared (docs/algorithm.md, section 7). It is
