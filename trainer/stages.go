@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"rivulet/trainer/stage/partition"
+
 	"rivulet/artifact"
 	"rivulet/dataset"
 	"rivulet/graph"
@@ -14,7 +16,6 @@ import (
 	"rivulet/trainer/fit"
 	"rivulet/trainer/original"
 	"rivulet/trainer/stage"
-	"rivulet/trainer/stage/solved"
 )
 
 // StagedOf gives a data set in memory to [TrainStaged], as the rows of two tables.
@@ -61,7 +62,7 @@ func newTablesHolder(ctx context.Context, e stage.Engine, d original.RowData, o 
 		return nil, err
 	}
 	s.task = s.newTask(s.Data, s.Original)
-	if err := s.task.divide(s.Labelled.Labels, int(s.Graph.Nodes), int(s.Graph.Summary.Roles[solved.Train])); err != nil {
+	if err := s.task.divide(s.Labelled.Labels, int(s.Graph.Nodes), int(s.Graph.Summary.Roles[partition.Train])); err != nil {
 		return nil, err
 	}
 	s.task.seconds = time.Since(start).Seconds()
@@ -127,7 +128,7 @@ func (s *tablesHolder) weights(ctx context.Context, name string) (*fitResult, er
 		}
 		if !whole {
 			f, err := s.fitLabelled(ctx)
-			if n := len(s.Labelled.Labels); err == nil && int64(n) < s.Graph.Summary.Roles[solved.Train] {
+			if n := len(s.Labelled.Labels); err == nil && int64(n) < s.Graph.Summary.Roles[partition.Train] {
 				f.read = n
 			}
 			return f, err

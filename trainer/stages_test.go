@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"rivulet/trainer/stage/partition"
+
 	"github.com/google/go-cmp/cmp"
 
 	"rivulet/artifact"
@@ -172,16 +174,16 @@ func TestStagedRowsInAnotherOrder(t *testing.T) {
 
 // reversed are the rows of a data set from the last to the first.
 func reversed(d *dataset.Dataset) (nodes, edges stage.Source) {
-	roles := make([]solved.Role, d.Nodes())
-	for role, list := range map[solved.Role][]int32{solved.Train: d.Train, solved.Unlabelled: d.Unlabelled,
-		solved.Validation: d.Validation, solved.Test: d.Test} {
+	roles := make([]partition.Role, d.Nodes())
+	for role, list := range map[partition.Role][]int32{partition.Train: d.Train, partition.Unlabelled: d.Unlabelled,
+		partition.Validation: d.Validation, partition.Test: d.Test} {
 		for _, i := range list {
 			roles[i] = role
 		}
 	}
 	nodes = stage.Source{Identity: "reversed nodes", Rows: func(yield func([]byte, error) bool) {
 		for i := d.Nodes() - 1; i >= 0; i-- {
-			n := solved.Node{Row: int64(i + 1), ID: d.IDs[i], Role: roles[i], Width: d.X.Cols()}
+			n := partition.Node{Row: int64(i + 1), ID: d.IDs[i], Role: roles[i], Width: d.X.Cols()}
 			if d.Labels[i] >= 0 {
 				n.Label = d.Classes[d.Labels[i]]
 			}
@@ -190,7 +192,7 @@ func reversed(d *dataset.Dataset) (nodes, edges stage.Source) {
 			} else {
 				d.X.Each(i, func(c int, v float32) { n.Cols, n.Vals = append(n.Cols, int32(c)), append(n.Vals, v) })
 			}
-			if !yield(solved.AppendNode(nil, n), nil) {
+			if !yield(partition.AppendNode(nil, n), nil) {
 				return
 			}
 		}
@@ -198,7 +200,7 @@ func reversed(d *dataset.Dataset) (nodes, edges stage.Source) {
 	edges = stage.Source{Identity: "reversed edges", Rows: func(yield func([]byte, error) bool) {
 		for i := d.Nodes() - 1; i >= 0; i-- {
 			for _, id := range append(d.Neighbours(int32(i)), d.IDs[i]) {
-				if !yield(solved.AppendEdge(nil, solved.Edge{Row: 1, Source: d.IDs[i], Target: id}), nil) {
+				if !yield(partition.AppendEdge(nil, partition.Edge{Row: 1, Source: d.IDs[i], Target: id}), nil) {
 					return
 				}
 			}

@@ -83,7 +83,7 @@ var only = []struct {
 	{"lab/…", []string{"artifact", "dataset", "graph", "infer", "infer/attach", "infer/growth", "lab/mcond", "lab/methods",
 		"schema", "trainer", "trainer/condense", "trainer/eval"}},
 	{"trainer/merge", []string{"dataset", "dataset/parquet", "dataset/table", "event", "graph", "schema", "durable",
-		"spill", "trainer/stage/solved"}},
+		"spill", "trainer/stage/partition"}},
 	{"trainer/…", []string{"trainer/…", "artifact", "artifact/safetensors", "dataset", "dataset/table", "infer/…", "graph",
 		"graph/gemm", "schema",
 		"durable"}},

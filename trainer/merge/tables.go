@@ -12,12 +12,13 @@ import (
 	"path/filepath"
 	"slices"
 
+	"rivulet/trainer/stage/partition"
+
 	"rivulet/dataset"
 	"rivulet/dataset/parquet"
 	"rivulet/dataset/table"
 	"rivulet/durable"
 	"rivulet/schema"
-	"rivulet/trainer/stage/solved"
 )
 
 // Files of a grown graph.
@@ -64,8 +65,8 @@ func (t *Tables) rows() int64              { return t.Stream.Rows }
 func (t *Tables) withoutRole() bool        { return false }
 
 // mergeRoles maps roles in tables to roles here.
-var mergeRoles = map[solved.Role]Role{solved.NoRole: None, solved.Train: Train,
-	solved.Unlabelled: Unlabelled, solved.Validation: HeldOut, solved.Test: HeldOut}
+var mergeRoles = map[partition.Role]Role{partition.NoRole: None, partition.Train: Train,
+	partition.Unlabelled: Unlabelled, partition.Validation: HeldOut, partition.Test: HeldOut}
 
 func (t *Tables) eachNode(ctx context.Context, use func(id string, role Role, class int32) error) error {
 	classes := map[string]int32{}
@@ -73,7 +74,7 @@ func (t *Tables) eachNode(ctx context.Context, use func(id string, role Role, cl
 		classes[name] = int32(k)
 	}
 	return t.Stream.EachID(func(n table.Node) error {
-		return errors.Join(every(ctx, n.Row), use(n.ID, mergeRoles[solved.RoleOf(n.Split)], classes[n.Label]))
+		return errors.Join(every(ctx, n.Row), use(n.ID, mergeRoles[partition.RoleOf(n.Split)], classes[n.Label]))
 	})
 }
 
@@ -105,17 +106,17 @@ func Stored(dir string) bool {
 // Open opens a user's tables, and reads their ids, labels and split once.
 func Open(ctx context.Context, s *table.Stream) (*Tables, error) {
 	t := &Tables{Stream: s}
-	sum := &solved.Summary{Labels: map[string]int64{}, Others: map[string]bool{}}
+	sum := &partition.Summary{Labels: map[string]int64{}, Others: map[string]bool{}}
 	err := s.EachID(func(n table.Node) error {
-		switch solved.RoleOf(n.Split) {
-		case solved.Train:
+		switch partition.RoleOf(n.Split) {
+		case partition.Train:
 			sum.Labels[n.Label]++
 			t.original++
-		case solved.Unlabelled:
+		case partition.Unlabelled:
 			t.original++
-		case solved.Validation, solved.Test:
+		case partition.Validation, partition.Test:
 			sum.Others[n.Label] = true
-		case solved.NoRole:
+		case partition.NoRole:
 		}
 		return every(ctx, n.Row)
 	})

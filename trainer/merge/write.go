@@ -7,10 +7,11 @@ import (
 	"iter"
 	"path/filepath"
 
+	"rivulet/trainer/stage/partition"
+
 	"rivulet/dataset/parquet"
 	"rivulet/dataset/table"
 	"rivulet/spill"
-	"rivulet/trainer/stage/solved"
 )
 
 // splits are the names of roles in tables.
@@ -105,7 +106,7 @@ func (g *tableWriter) nodes(original *int64) func(put func(table.Node) error) er
 			case changed:
 				row.Split, row.Label = splits[is.role], g.old.Classes[is.class]
 			}
-			if role := solved.RoleOf(row.Split); role == solved.Train || role == solved.Unlabelled {
+			if role := partition.RoleOf(row.Split); role == partition.Train || role == partition.Unlabelled {
 				*original++
 			}
 			return errors.Join(every(g.ctx, n.Row), put(row))

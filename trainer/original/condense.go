@@ -15,6 +15,7 @@ import (
 	"rivulet/trainer/plane"
 	"rivulet/trainer/stage"
 	"rivulet/trainer/stage/solved"
+	"rivulet/trainer/stage/wire"
 )
 
 // Synthetic is S, with M in tables.
@@ -71,7 +72,7 @@ func (t *Tables) cluster(ctx context.Context, c *Synthetic,
 	preparing, sides, _ := t.hopping()
 	if t.basis != nil && !t.Projected() {
 		points = gemm.Mul(gemm.Of(points), gemm.Of(t.basis))
-		sides[solved.SideBasis] = solved.AppendMatrix(t.basis)
+		sides[solved.SideBasis] = wire.AppendDense(nil, t.basis)
 	}
 	labels, order := t.Labelled.inOrder(points) // k-means begins with rows in the order of the data, as in memory
 	of := cluster(points, labels)
@@ -85,8 +86,8 @@ func (t *Tables) cluster(ctx context.Context, c *Synthetic,
 		clusters[i] = of.Of[k]
 	}
 	of.Of = clusters
-	sides[solved.SideCentres] = solved.AppendMatrix(centres)
-	sides[solved.SideClasses] = solved.AppendInts(of.Labels)
+	sides[solved.SideCentres] = wire.AppendDense(nil, centres)
+	sides[solved.SideClasses] = wire.AppendInts(nil, of.Labels)
 	t.Labelled.X = nil // only its clusters are still needed
 	assigned, err := t.assigned(ctx, of, sides)
 	if err != nil {
@@ -99,7 +100,7 @@ func (t *Tables) cluster(ctx context.Context, c *Synthetic,
 	}
 	sizes := make([]int64, c.clusters)
 	for _, r := range records {
-		for k, n := range solved.ReadInts(r.Payload) {
+		for k, n := range wire.ReadInts(r.Payload) {
 			sizes[k] += int64(n)
 		}
 	}
@@ -156,7 +157,7 @@ func (t *Tables) adjacency(ctx context.Context, clusters stage.Table, sizes []in
 func (t *Tables) means(ctx context.Context, c *Synthetic, of *messageInputs, clusters stage.Table,
 	sizes []int64) error {
 	sides := t.with(of.sides)
-	sides[solved.SideLargest] = solved.AppendDoubles(t.bounds)
+	sides[solved.SideLargest] = wire.AppendDoubles(nil, t.bounds)
 	o := solved.MeanOptions{FeatureScaling: t.preparing, MessageOptions: of.MessageOptions}
 	_, records, err := t.sums(ctx, stage.NewSpec(solved.StageMeans, o, sides, 1), 0,
 		append(slices.Clone(of.inputs), t.Graph.Features, clusters)...)
@@ -177,7 +178,7 @@ func (t *Tables) solve(ctx context.Context, c *Synthetic, of *messageInputs) err
 	g, o := t.Graph, of.MessageOptions
 	o.Entries = t.options.Entries
 	sides := maps.Clone(of.sides)
-	sides[solved.SideDictionary] = solved.AppendMatrix(c.Dictionary)
+	sides[solved.SideDictionary] = wire.AppendDense(nil, c.Dictionary)
 	made, records, err := t.sums(ctx, stage.NewSpec(solved.StageSolve, o, sides, 2), 1, of.inputs...)
 	if err != nil {
 		return err

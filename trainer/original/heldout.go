@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"slices"
 
+	"rivulet/trainer/stage/partition"
+
 	"rivulet/dataset"
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/trainer/stage"
 	"rivulet/trainer/stage/solved"
+	"rivulet/trainer/stage/wire"
 )
 
 // heldOutNodes are the held-out nodes, or a sample of them, and the nodes of T that they read.
@@ -26,8 +29,8 @@ type heldOutNodes struct {
 func (t *Tables) holdOut(ctx context.Context) error {
 	g := t.Graph
 	roles := g.Summary.Roles
-	o := solved.HeldOptions{Validation: solved.SampleOf(t.options.Seed, roles[solved.Validation], stagedJudges),
-		Test: solved.SampleOf(t.options.Seed, roles[solved.Test], stagedTest)}
+	o := solved.HeldOptions{Validation: solved.SampleOf(t.options.Seed, roles[partition.Validation], stagedJudges),
+		Test: solved.SampleOf(t.options.Seed, roles[partition.Test], stagedTest)}
 	made, err := t.run(ctx, stage.NewSpec(solved.StageHeld, o, nil, 2), g.Names, g.HeldFeatures, g.Held)
 	if err != nil {
 		return err
@@ -98,7 +101,7 @@ func (t *Tables) attached(numbers []solved.Number) (*dataset.Dataset, *dataset.O
 	for k, node := range h.nodes {
 		place[node.Number] = int32(k)
 		d.IDs, d.Labels = append(d.IDs, node.ID), append(d.Labels, index[node.Label])
-		if node.Role == solved.Validation {
+		if node.Role == partition.Validation {
 			d.Validation = append(d.Validation, int32(k))
 		} else {
 			d.Test = append(d.Test, int32(k))
@@ -144,7 +147,7 @@ func (t *Tables) Fetch(ctx context.Context, weights *graph.Dense) (*infer.Tables
 	spec := stage.NewSpec(
 		solved.StageFetch,
 		t.preparing, // in all columns
-		t.with(stage.Sides{solved.SideWeights: solved.AppendMatrix(t.scaled(weights))}),
+		t.with(stage.Sides{solved.SideWeights: wire.AppendDense(nil, t.scaled(weights))}),
 		1,
 	)
 	made, err := t.run(ctx, spec, t.held.asked, g.Features, g.Degrees, t.s1)

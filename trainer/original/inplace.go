@@ -7,9 +7,10 @@ import (
 	"regexp"
 	"strings"
 
+	"rivulet/trainer/stage/partition"
+
 	"rivulet/dataset/table"
 	"rivulet/trainer/stage"
-	"rivulet/trainer/stage/solved"
 )
 
 // InPlace gives tables of Parquet that an engine's machines read where they lie. Their paths are o.Nodes and o.Edges;
@@ -52,7 +53,7 @@ func InPlace(ctx context.Context, e stage.Engine, name string, o table.Settings)
 
 // inPlace is a table with the columns that are read.
 func inPlace(t *stage.InPlace, columns []int, o table.Settings) stage.Source {
-	return stage.Source{Identity: "in place " + t.Path, InPlace: t.Only(columns), Form: solved.FormOf(t, o)}
+	return stage.Source{Identity: "in place " + t.Path, InPlace: t.Only(columns), Form: partition.FormOf(t, o)}
 }
 
 // password is how a URL with one begins.

@@ -6,6 +6,8 @@ import (
 	"iter"
 	"slices"
 
+	"rivulet/trainer/stage/partition"
+
 	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/infer"
@@ -13,6 +15,7 @@ import (
 	"rivulet/trainer/plane"
 	"rivulet/trainer/stage"
 	"rivulet/trainer/stage/solved"
+	"rivulet/trainer/stage/wire"
 	"rivulet/trainer/tables"
 )
 
@@ -40,7 +43,7 @@ func (t *Tables) stored(ctx context.Context, c *Synthetic) iter.Seq2[plane.Rows,
 // rowsOfBlock returns the rows of M of a block, given its names; none if it has no nodes of T.
 func (t *Tables) rowsOfBlock(c *Synthetic, block stage.Record, next func() (stage.Record, error, bool),
 	index map[string]int32) (p plane.Rows, err error) {
-	names, err := solved.ReadNames(block.Payload)
+	names, err := partition.ReadNames(block.Payload)
 	if err != nil || names.Original == 0 {
 		return p, err
 	}
@@ -51,7 +54,7 @@ func (t *Tables) rowsOfBlock(c *Synthetic, block stage.Record, next func() (stag
 			return p, fmt.Errorf("M has no rows of block %d", block.Key)
 		}
 		if err == nil {
-			rows, err = solved.ReadMapping(r.Payload)
+			rows, err = wire.ReadMapping(r.Payload)
 		}
 		if err != nil {
 			return p, err
@@ -65,7 +68,7 @@ func (t *Tables) rowsOfBlock(c *Synthetic, block stage.Record, next func() (stag
 		RowPtr: rows.RowPtr, ColIdx: rows.ColIdx, Val: rows.Val}}
 	for j := range names.Original {
 		y, known := index[names.Labels[j]]
-		if !known || names.Roles[j] != solved.Train {
+		if !known || names.Roles[j] != partition.Train {
 			y = -1
 		}
 		p.Labels = append(p.Labels, y)
@@ -136,7 +139,7 @@ func (t *Tables) RowsOf(ctx context.Context, b *artifact.Bundle) (*graph.CSR, er
 		if err != nil {
 			return nil, err
 		}
-		names, err := solved.ReadNames(r.Payload)
+		names, err := partition.ReadNames(r.Payload)
 		if err != nil {
 			return nil, err
 		}

@@ -10,6 +10,7 @@ import (
 	"rivulet/trainer/condense"
 	"rivulet/trainer/stage"
 	"rivulet/trainer/stage/solved"
+	"rivulet/trainer/stage/wire"
 )
 
 // model is a model whose tables on T are made.
@@ -56,7 +57,7 @@ func (t *Tables) Walk(ctx context.Context, of infer.Model, logits bool) error {
 			break
 		}
 		o := solved.WalkOptions{Hop: hop, Terms: g.HighestDegree}
-		sides := stage.Sides{solved.SideModel: side, solved.SideLargest: solved.AppendDoubles(sent)}
+		sides := stage.Sides{solved.SideModel: side, solved.SideLargest: wire.AppendDoubles(nil, sent)}
 		one := []stage.Table{state, g.Degrees}
 		made, err = stage.Hop(ctx, t.engine, stage.NewSpec(solved.StageStep, o, sides, 1),
 			stage.NewSpec(solved.StageTake, o, sides, solved.WalkOutputs), g.Tiles, one, one)
@@ -186,7 +187,7 @@ func (t *Tables) messaging(clusters int) *messageInputs {
 		of.U, of.C = m.TableWidths()
 		out.Models = append(out.Models, of)
 		out.sides[solved.SideMessages(k)] = solved.AppendMessages(m.messages)
-		out.sides[solved.SideBounds(k)] = solved.AppendDoubles(m.bounds)
+		out.sides[solved.SideBounds(k)] = wire.AppendDoubles(nil, m.bounds)
 		out.inputs = append(out.inputs, m.parts...)
 	}
 	return out

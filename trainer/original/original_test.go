@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"rivulet/trainer/stage/partition"
+
 	"rivulet/dataset"
 	"rivulet/dataset/generate"
 	"rivulet/graph"
@@ -17,6 +19,7 @@ import (
 	"rivulet/trainer/fit"
 	"rivulet/trainer/stage/local"
 	"rivulet/trainer/stage/solved"
+	"rivulet/trainer/stage/wire"
 )
 
 // generatedSets are small graphs of sparse and of dense features, one of them with unlabelled nodes.
@@ -146,7 +149,7 @@ func walkAsInMemory(t *testing.T, d *dataset.Dataset, shape fit.Shape) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		of, err := solved.ReadNames(r.Payload)
+		of, err := partition.ReadNames(r.Payload)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -172,7 +175,7 @@ func walkAsInMemory(t *testing.T, d *dataset.Dataset, shape fit.Shape) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x, err := solved.ReadFeatures(r.Payload)
+		x, err := wire.ReadFeatures(r.Payload)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,12 +4,13 @@ import (
 	"errors"
 	"iter"
 
+	"rivulet/trainer/stage/partition"
+
 	"rivulet/dataset"
 	"rivulet/dataset/table"
 	"rivulet/infer"
 	"rivulet/schema"
 	"rivulet/trainer/stage"
-	"rivulet/trainer/stage/solved"
 )
 
 // payloadBytes is about the size of a payload of rows.
@@ -36,9 +37,9 @@ type RowData struct {
 // OfDataset gives the rows of a data set in memory, whose features have positions. identity stands for the data in the
 // names of tables. Sparse features are propagated in at most so many columns.
 func OfDataset(d *dataset.Dataset, identity string, columns int) RowData {
-	roles := make([]solved.Role, d.Nodes())
-	for role, nodes := range map[solved.Role][]int32{solved.Train: d.Train, solved.Unlabelled: d.Unlabelled,
-		solved.Validation: d.Validation, solved.Test: d.Test} {
+	roles := make([]partition.Role, d.Nodes())
+	for role, nodes := range map[partition.Role][]int32{partition.Train: d.Train, partition.Unlabelled: d.Unlabelled,
+		partition.Validation: d.Validation, partition.Test: d.Test} {
 		for _, i := range nodes {
 			roles[i] = role
 		}
@@ -57,10 +58,10 @@ func OfDataset(d *dataset.Dataset, identity string, columns int) RowData {
 	}
 }
 
-func nodeRows(d *dataset.Dataset, roles []solved.Role) iter.Seq2[[]byte, error] {
+func nodeRows(d *dataset.Dataset, roles []partition.Role) iter.Seq2[[]byte, error] {
 	return payloads(func(add func(row func(dst []byte) []byte) error) error {
 		for i, id := range d.IDs {
-			n := solved.Node{Row: int64(i + 1), ID: id, Role: roles[i], Width: d.X.Cols()}
+			n := partition.Node{Row: int64(i + 1), ID: id, Role: roles[i], Width: d.X.Cols()}
 			if y := d.Labels[i]; y >= 0 {
 				n.Label = d.Classes[y]
 			}
@@ -69,7 +70,7 @@ func nodeRows(d *dataset.Dataset, roles []solved.Role) iter.Seq2[[]byte, error] 
 			} else {
 				d.X.Each(i, func(c int, v float32) { n.Cols, n.Vals = append(n.Cols, int32(c)), append(n.Vals, v) })
 			}
-			if err := add(func(dst []byte) []byte { return solved.AppendNode(dst, n) }); err != nil {
+			if err := add(func(dst []byte) []byte { return partition.AppendNode(dst, n) }); err != nil {
 				return err
 			}
 		}
@@ -78,17 +79,17 @@ func nodeRows(d *dataset.Dataset, roles []solved.Role) iter.Seq2[[]byte, error] 
 }
 
 // edgeRows gives each edge once, and none of a node that is in no role.
-func edgeRows(d *dataset.Dataset, roles []solved.Role) iter.Seq2[[]byte, error] {
+func edgeRows(d *dataset.Dataset, roles []partition.Role) iter.Seq2[[]byte, error] {
 	return payloads(func(add func(row func(dst []byte) []byte) error) error {
-		e := solved.Edge{}
+		e := partition.Edge{}
 		for i := range d.Adj.Rows {
 			cols, _ := d.Adj.Row(i)
 			for _, j := range cols {
-				if int(j) < i || roles[i] == solved.NoRole || roles[j] == solved.NoRole {
+				if int(j) < i || roles[i] == partition.NoRole || roles[j] == partition.NoRole {
 					continue
 				}
-				e = solved.Edge{Row: e.Row + 1, Source: d.IDs[i], Target: d.IDs[j]}
-				if err := add(func(dst []byte) []byte { return solved.AppendEdge(dst, e) }); err != nil {
+				e = partition.Edge{Row: e.Row + 1, Source: d.IDs[i], Target: d.IDs[j]}
+				if err := add(func(dst []byte) []byte { return partition.AppendEdge(dst, e) }); err != nil {
 					return err
 				}
 			}
@@ -102,7 +103,7 @@ func OfStream(d *table.Stream) RowData {
 	nodes := payloads(func(add func(row func(dst []byte) []byte) error) error {
 		return d.EachNode(func(n table.Node) error {
 			return add(func(dst []byte) []byte {
-				return solved.AppendNode(dst, solved.Node{Row: n.Row, ID: n.ID, Label: n.Label, Role: solved.RoleOf(n.Split),
+				return partition.AppendNode(dst, partition.Node{Row: n.Row, ID: n.ID, Label: n.Label, Role: partition.RoleOf(n.Split),
 					Dense: n.Features})
 			})
 		})
@@ -110,7 +111,7 @@ func OfStream(d *table.Stream) RowData {
 	edges := payloads(func(add func(row func(dst []byte) []byte) error) error {
 		return d.EachEdge(func(e table.Edge) error {
 			return add(func(dst []byte) []byte {
-				return solved.AppendEdge(dst, solved.Edge{Row: e.Row, Source: e.Source, Target: e.Target})
+				return partition.AppendEdge(dst, partition.Edge{Row: e.Row, Source: e.Source, Target: e.Target})
 			})
 		})
 	})

@@ -7,10 +7,13 @@ import (
 	"maps"
 	"slices"
 
+	"rivulet/trainer/stage/partition"
+
 	"rivulet/dataset"
 	"rivulet/graph"
 	"rivulet/trainer/stage"
 	"rivulet/trainer/stage/solved"
+	"rivulet/trainer/stage/wire"
 )
 
 // mostLabelled is the most labelled nodes with which a subgraph begins, if it is not all of T.
@@ -64,7 +67,7 @@ func (t *Tables) Subgraph(ctx context.Context) (*dataset.Dataset, *dataset.Origi
 func (t *Tables) LabelledFeatures(ctx context.Context, most int64) (graph.Features, []int32, error) {
 	c := &subgraphChoice{Tables: t}
 	most = min(most, int64(stagedLabelled/(4*max(1, t.source.Features))))
-	sample := solved.SampleOf(t.options.Seed, t.Graph.Summary.Roles[solved.Train], most)
+	sample := solved.SampleOf(t.options.Seed, t.Graph.Summary.Roles[partition.Train], most)
 	if _, err := c.begin(ctx, solved.MarkOptions{Labelled: sample}, nil); err != nil {
 		return graph.Features{}, nil, err
 	}
@@ -145,7 +148,7 @@ func (c *subgraphChoice) sample(ctx context.Context, room int64) ([]int32, error
 	if len(judges) == 0 {
 		return nil, fmt.Errorf("%d bytes have no room for the neighbours of any validation node", c.memory())
 	}
-	o := solved.MarkOptions{Labelled: solved.SampleOf(c.options.Seed, c.Graph.Summary.Roles[solved.Train],
+	o := solved.MarkOptions{Labelled: solved.SampleOf(c.options.Seed, c.Graph.Summary.Roles[partition.Train],
 		min(room/8, mostLabelled))}
 	size, err := c.begin(ctx, o, places)
 	if err != nil {
@@ -182,7 +185,7 @@ func (c *subgraphChoice) judged(room int64) (judges []int32, neighbours []stage.
 func places(of map[int64][]int32) (out []stage.Record) {
 	for _, block := range slices.Sorted(maps.Keys(of)) {
 		slices.Sort(of[block])
-		out = append(out, stage.Record{Key: block, Payload: solved.AppendInts(slices.Compact(of[block]))})
+		out = append(out, stage.Record{Key: block, Payload: wire.AppendInts(nil, slices.Compact(of[block]))})
 	}
 	return out
 }
@@ -237,7 +240,7 @@ func (c *subgraphChoice) bring(ctx context.Context) (*dataset.Original, []solved
 	err := c.eachBrought(ctx, func(block int64, some *solved.Brought) {
 		for k, place := range some.Places {
 			label := int32(-1)
-			if of, known := index[some.Names.Labels[k]]; known && some.Names.Roles[k] == solved.Train {
+			if of, known := index[some.Names.Labels[k]]; known && some.Names.Roles[k] == partition.Train {
 				label = of
 			}
 			out.IDs, out.Labels = append(out.IDs, some.Names.IDs[k]), append(out.Labels, label)
@@ -277,7 +280,7 @@ func (c *subgraphChoice) eachBrought(ctx context.Context, take func(block int64,
 
 // links brings the edges among the nodes of the subgraph.
 func (c *subgraphChoice) links(ctx context.Context) (*graph.CSR, error) {
-	sides := stage.Sides{solved.SideFirst: solved.AppendInts(c.first)}
+	sides := stage.Sides{solved.SideFirst: wire.AppendInts(nil, c.first)}
 	made, err := c.run(ctx, stage.NewSpec(solved.StageNumber, struct{}{}, sides, 1), c.marks)
 	if err != nil {
 		return nil, err

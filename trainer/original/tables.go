@@ -6,12 +6,15 @@ import (
 	"maps"
 	"math"
 
+	"rivulet/trainer/stage/partition"
+
 	"rivulet/dataset"
 	"rivulet/graph"
 	"rivulet/infer/preprocess"
 	"rivulet/trainer/features"
 	"rivulet/trainer/stage"
 	"rivulet/trainer/stage/solved"
+	"rivulet/trainer/stage/wire"
 )
 
 // Bounds of the data that a staged run brings from the tables into this process's memory. They are the same for every
@@ -47,7 +50,7 @@ type Tables struct {
 	source  RowData
 	options Options
 
-	Graph       *solved.Graph
+	Graph       *partition.Graph
 	Fingerprint string
 	Classes     []string
 	Pre         *preprocess.Parameters
@@ -98,9 +101,9 @@ func (t *Tables) Take(ctx context.Context, pre *preprocess.Parameters, o Options
 
 // read makes the tables of the graph.
 func (t *Tables) read(ctx context.Context) (err error) {
-	blocks := solved.Blocks(t.source.Count, t.source.Features)
-	if t.Graph, err = solved.Read(ctx, t.engine, t.source.Nodes, t.source.Edges,
-		solved.BlockOptions{Blocks: blocks, DropUnknown: t.source.dropUnknown}); err != nil {
+	blocks := partition.Blocks(t.source.Count, t.source.Features)
+	if t.Graph, err = partition.Read(ctx, t.engine, t.source.Nodes, t.source.Edges,
+		partition.BlockOptions{Blocks: blocks, DropUnknown: t.source.dropUnknown}); err != nil {
 		return err
 	}
 	g := t.Graph
@@ -109,15 +112,15 @@ func (t *Tables) read(ctx context.Context) (err error) {
 			"are the ids of both tables "+
 			"written in one form?", g.Unknown)
 	}
-	for role, name := range map[solved.Role]string{solved.Train: "training", solved.Validation: "validation"} {
+	for role, name := range map[partition.Role]string{partition.Train: "training", partition.Validation: "validation"} {
 		if g.Summary.Roles[role] == 0 {
 			return fmt.Errorf("no %s nodes", name)
 		}
 	}
 	t.Classes = g.Summary.AllClasses(t.source.Classes)
-	_, records, err := t.sums(ctx, stage.NewSpec(solved.StagePrint, struct{}{}, nil, 1), 0, g.Names, g.Features,
+	_, records, err := t.sums(ctx, stage.NewSpec(partition.StagePrint, struct{}{}, nil, 1), 0, g.Names, g.Features,
 		g.HeldFeatures, g.Tiles, g.Held)
-	t.Fingerprint = solved.Fingerprint(blocks, records)
+	t.Fingerprint = partition.Fingerprint(blocks, records)
 	return err
 }
 
@@ -154,7 +157,7 @@ func (t *Tables) preprocess(ctx context.Context) error {
 	kind := features.KindOf(t.options.Preprocess, t.source.BagOfWords, t.source.Schema)
 	t.bound(kind)
 	_, records, err := t.sums(ctx, stage.NewSpec(solved.StageMoments, t.preparing,
-		stage.Sides{solved.SideLargest: solved.AppendDoubles(t.bounds)}, 1), 0, g.Features)
+		stage.Sides{solved.SideLargest: wire.AppendDoubles(nil, t.bounds)}, 1), 0, g.Features)
 	if err != nil {
 		return err
 	}
@@ -183,8 +186,8 @@ func (t *Tables) bound(kind string) {
 func preprocessSides(pre *preprocess.Parameters, d int) stage.Sides {
 	factor, offset := features.Vectors(pre, d)
 	return stage.Sides{
-		solved.SideFactor: solved.AppendVector(factor),
-		solved.SideOffset: solved.AppendVector(offset),
+		solved.SideFactor: wire.AppendFloats(nil, factor),
+		solved.SideOffset: wire.AppendFloats(nil, offset),
 	}
 }
 
@@ -208,9 +211,9 @@ func (t *Tables) hopping() (solved.FeatureScaling, stage.Sides, []float64) {
 				columns[c] += float64(l*math.Abs(float64(v))) * (1 + 1e-5)
 			}
 		}
-		largest, sides[solved.SideBasis] = columns, solved.AppendMatrix(t.basis)
+		largest, sides[solved.SideBasis] = columns, wire.AppendDense(nil, t.basis)
 	}
-	sides[solved.SideLargest] = solved.AppendDoubles(largest)
+	sides[solved.SideLargest] = wire.AppendDoubles(nil, largest)
 	return preparing, t.with(sides), largest
 }
 
@@ -234,7 +237,7 @@ func (t *Tables) propagate(ctx context.Context) error {
 	}
 	wanted := int64(stagedLabelled / (4 * max(1, len(largest))))
 	o := solved.RowsOptions{FeatureScaling: preparing,
-		Labelled: solved.SampleOf(t.options.Seed, g.Summary.Roles[solved.Train], wanted)}
+		Labelled: solved.SampleOf(t.options.Seed, g.Summary.Roles[partition.Train], wanted)}
 	made, records, err := t.sums(ctx, stage.NewSpec(solved.StageRows, o, sides, 2), 1, g.Names, g.Features, g.Degrees,
 		t.s1,
 		t.s2)

@@ -16,12 +16,12 @@ type Table struct {
 type Source struct {
 	// Identity identifies the rows in the names of tables. It changes when the rows do.
 	Identity string
-	// Rows are the rows in the form that the reading stage takes ([rivulet/trainer/stage/solved.AppendNode] and
+	// Rows are the rows in the form that the reading stage takes ([rivulet/trainer/stage/partition.AppendNode] and
 	// AppendEdge), valid until the next. It is read by one goroutine.
 	Rows iter.Seq2[[]byte, error]
 	// InPlace is the table with the columns to be read, in their order, if a [Looker] is to read it in place of Rows.
 	InPlace *InPlace
-	// Form is the side of the reading stage with the meaning of InPlace's cells ([rivulet/trainer/stage/solved.FormOf]).
+	// Form is the side of the reading stage with the meaning of InPlace's cells ([rivulet/trainer/stage/partition.FormOf]).
 	Form []byte
 }
 

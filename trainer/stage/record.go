@@ -53,6 +53,54 @@ func (l *List) Next() (Record, error) {
 	return r, nil
 }
 
+// Each calls use for each record.
+func Each(in Records, use func(r Record) error) error {
+	for {
+		r, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = use(r)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// Divide returns the records of input 0, and the others.
+func Divide(in Records) (first []Record, rest *List, err error) {
+	var others []Record
+	err = Each(in, func(r Record) error {
+		if r.Tag == 0 {
+			first = append(first, r)
+		} else {
+			others = append(others, r)
+		}
+		return nil
+	})
+	return first, NewList(others), err
+}
+
+// Payloads returns the payloads of a key's records by tag, of tables with at most one record a key.
+func Payloads(in Records, tags int) ([][]byte, error) {
+	out := make([][]byte, tags)
+	return out, Each(in, func(r Record) error {
+		if int(r.Tag) >= tags || out[r.Tag] != nil {
+			return fmt.Errorf("input %d has a record too many", r.Tag)
+		}
+		out[r.Tag] = r.Payload
+		return nil
+	})
+}
+
+// OrderOf returns a number as a record's order.
+func OrderOf(n int64) []byte { return binary.BigEndian.AppendUint64(nil, uint64(n)) }
+
+// FromOrder returns the number of an order.
+func FromOrder(b []byte) int64 { return int64(binary.BigEndian.Uint64(b)) }
+
 // maxField bounds order and payload of a record on the wire, so that a broken length is no huge allocation.
 const maxField = 1 << 31
 

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -21,8 +22,33 @@ type Function interface {
 // Constructor makes a function of its options and small files. An error names the option.
 type Constructor func(options json.RawMessage, sides Sides) (Function, error)
 
+// With makes a constructor of a function that takes its options decoded.
+func With[T any](construct func(o T, sides Sides) (Function, error)) Constructor {
+	return func(options json.RawMessage, sides Sides) (Function, error) {
+		var o T
+		if err := json.Unmarshal(options, &o); err != nil {
+			return nil, err
+		}
+		return construct(o, sides)
+	}
+}
+
+// Fixed makes a constructor of a stage without options.
+func Fixed(f Function) Constructor {
+	return func(json.RawMessage, Sides) (Function, error) { return f, nil }
+}
+
 // Registry holds the functions of a method by name. A worker has the registries of all methods.
 type Registry map[string]Constructor
+
+// Join returns the functions of several registries.
+func Join(all ...Registry) Registry {
+	out := Registry{}
+	for _, r := range all {
+		maps.Copy(out, r)
+	}
+	return out
+}
 
 // New makes the function of a stage.
 func (r Registry) New(s Spec) (Function, error) {
@@ -68,12 +94,7 @@ func (s Sides) Hash(name string) string {
 
 // Names are the sides' names, in order.
 func (s Sides) Names() []string {
-	names := make([]string, 0, len(s))
-	for name := range s {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(s))
 }
 
 // Code is the revision of the stages' results. It is part of the name of every table: raise it with every change of a

@@ -7,11 +7,14 @@ import (
 	"math"
 	"slices"
 
+	"rivulet/trainer/stage/partition"
+
 	"github.com/cespare/xxhash/v2"
 
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/trainer/stage"
+	"rivulet/trainer/stage/wire"
 )
 
 // Names of the stages that bring rows to the run.
@@ -70,7 +73,7 @@ func (n Number) Compare(other Number) int {
 type HeldNode struct {
 	Number
 	ID, Label       string
-	Role            Role
+	Role            partition.Role
 	Original, Other []Number // neighbours in T, and held-out ones
 }
 
@@ -84,7 +87,7 @@ func newHeld(o HeldOptions, _ stage.Sides) (stage.Function, error) {
 
 // Reduce implements [stage.Function].
 func (f *heldOutStage) Reduce(key int64, in stage.Records, out stage.Output) error {
-	names, rest, err := firstNames(in)
+	names, rest, err := partition.FirstNames(in)
 	if err != nil {
 		return err
 	}
@@ -92,13 +95,13 @@ func (f *heldOutStage) Reduce(key int64, in stage.Records, out stage.Output) err
 	nodes := map[int32]*HeldNode{}
 	for k := names.Original; k < len(names.IDs); k++ {
 		role := names.Roles[k]
-		if role == Validation && f.Validation.takes(names.IDs[k]) || role == Test && f.Test.takes(names.IDs[k]) {
+		if role == partition.Validation && f.Validation.takes(names.IDs[k]) || role == partition.Test && f.Test.takes(names.IDs[k]) {
 			nodes[int32(k)] = &HeldNode{Number: Number{key, int32(k)}, ID: names.IDs[k], Label: names.Labels[k], Role: role}
 		}
 	}
-	err = each(rest, func(r stage.Record) (err error) {
+	err = stage.Each(rest, func(r stage.Record) (err error) {
 		if r.Tag == 1 {
-			x, err = ReadFeatures(r.Payload)
+			x, err = wire.ReadFeatures(r.Payload)
 			return err
 		}
 		return heldEdges(r.Payload, nodes)
@@ -106,40 +109,40 @@ func (f *heldOutStage) Reduce(key int64, in stage.Records, out stage.Output) err
 	if err != nil || len(nodes) == 0 {
 		return err
 	}
-	asked := newBuckets(out, 1, nil)
+	asked := partition.NewBuckets(out, 1, nil)
 	var payload []byte
 	var rows []int32
-	payload = appendNumber(payload, len(nodes))
+	payload = wire.AppendNumber(payload, len(nodes))
 	for _, k := range slices.Sorted(maps.Keys(nodes)) {
 		n := nodes[k]
 		n.tidy()
 		payload = n.append(payload)
 		rows = append(rows, k-int32(names.Original))
 		for _, j := range n.Original {
-			if err := asked.add(j.Block, appendU32(nil, uint32(j.Place))); err != nil {
+			if err := asked.Add(j.Block, wire.AppendU32(nil, uint32(j.Place))); err != nil {
 				return err
 			}
 		}
 	}
-	payload = appendFeatures(payload, x.Take(rows))
-	return errors.Join(asked.flush(), out.Emit(0, stage.Record{Key: key, Payload: payload}))
+	payload = wire.AppendFeatures(payload, x.Take(rows))
+	return errors.Join(asked.Flush(), out.Emit(0, stage.Record{Key: key, Payload: payload}))
 }
 
 func heldEdges(payload []byte, nodes map[int32]*HeldNode) error {
-	w := &wire{b: payload}
-	for w.more() {
-		to := int32(w.number())
-		other, role := Number{int64(w.number()), int32(w.number())}, Role(w.byte())
+	w := wire.NewReader(payload)
+	for w.More() {
+		to := int32(w.Number())
+		other, role := Number{int64(w.Number()), int32(w.Number())}, partition.Role(w.Byte())
 		n := nodes[to]
 		switch {
-		case w.bad || n == nil:
-		case role.original():
+		case w.Bad() || n == nil:
+		case role.Original():
 			n.Original = append(n.Original, other)
 		default:
 			n.Other = append(n.Other, other)
 		}
 	}
-	return w.end()
+	return w.End()
 }
 
 // tidy sorts neighbours, each once.
@@ -151,11 +154,11 @@ func (n *HeldNode) tidy() {
 }
 
 func (n *HeldNode) append(dst []byte) []byte {
-	dst = append(appendText(appendText(appendNumber(dst, int(n.Place)), n.ID), n.Label), byte(n.Role))
+	dst = append(wire.AppendText(wire.AppendText(wire.AppendNumber(dst, int(n.Place)), n.ID), n.Label), byte(n.Role))
 	for _, list := range [][]Number{n.Original, n.Other} {
-		dst = appendNumber(dst, len(list))
+		dst = wire.AppendNumber(dst, len(list))
 		for _, j := range list {
-			dst = appendNumber(appendNumber(dst, int(j.Block)), int(j.Place))
+			dst = wire.AppendNumber(wire.AppendNumber(dst, int(j.Block)), int(j.Place))
 		}
 	}
 	return dst
@@ -163,20 +166,20 @@ func (n *HeldNode) append(dst []byte) []byte {
 
 // ReadHeld reads a record of stage held's first output.
 func ReadHeld(r stage.Record) ([]HeldNode, graph.Features, error) {
-	w := &wire{b: r.Payload}
-	nodes := make([]HeldNode, w.count(4))
+	w := wire.NewReader(r.Payload)
+	nodes := make([]HeldNode, w.Count(4))
 	for k := range nodes {
 		n := &nodes[k]
-		n.Number = Number{r.Key, int32(w.number())}
-		n.ID, n.Label, n.Role = w.text(), w.text(), Role(w.byte())
+		n.Number = Number{r.Key, int32(w.Number())}
+		n.ID, n.Label, n.Role = w.Text(), w.Text(), partition.Role(w.Byte())
 		for _, list := range []*[]Number{&n.Original, &n.Other} {
-			for range w.count(2) {
-				*list = append(*list, Number{int64(w.number()), int32(w.number())})
+			for range w.Count(2) {
+				*list = append(*list, Number{int64(w.Number()), int32(w.Number())})
 			}
 		}
 	}
-	x := w.features()
-	return nodes, x, w.end()
+	x := w.Features()
+	return nodes, x, w.End()
 }
 
 // RowsOptions are the options of stage rows.
@@ -198,7 +201,7 @@ func newRows(o RowsOptions, sides stage.Sides) (_ stage.Function, err error) {
 	if f.featurePreparer, err = newPrepared(o.FeatureScaling, sides); err != nil {
 		return nil, err
 	}
-	f.scale, err = SquaresScale(readDoubles(sides[SideLargest]))
+	f.scale, err = SquaresScale(wire.ReadDoubles(sides[SideLargest]))
 	return f, err
 }
 
@@ -232,20 +235,20 @@ func (f *rows) Reduce(key int64, in stage.Records, out stage.Output) error {
 		}
 		n, err := f.scale.Integer(sum)
 		if err != nil {
-			return fmt.Errorf("node %s: %w", quoted(names.IDs[j]), err)
+			return fmt.Errorf("node %s: %w", partition.Quoted(names.IDs[j]), err)
 		}
 		squares.Add(n)
-		if names.Roles[j] == Train && f.Labelled.takes(names.IDs[j]) {
+		if names.Roles[j] == partition.Train && f.Labelled.takes(names.IDs[j]) {
 			taken = append(taken, int32(j))
 		}
 	}
-	payload := appendNumber(nil, len(taken))
+	payload := wire.AppendNumber(nil, len(taken))
 	for _, j := range taken {
-		payload = appendNumber(appendText(appendNumber(payload, int(j)), names.Labels[j]), int(names.Rows[j]))
+		payload = wire.AppendNumber(wire.AppendText(wire.AppendNumber(payload, int(j)), names.Labels[j]), int(names.Rows[j]))
 	}
-	payload = append(payload, appendDense(z.Take(taken))...)
+	payload = append(payload, wire.AppendDense(nil, z.Take(taken))...)
 	return errors.Join(out.Emit(0, stage.Record{Key: key, Payload: payload}),
-		out.Emit(1, stage.Record{Order: order(key), Payload: squares.Append(nil)}))
+		out.Emit(1, stage.Record{Order: stage.OrderOf(key), Payload: squares.Append(nil)}))
 }
 
 // LabelledRows are a record of stage rows' first output.
@@ -258,17 +261,17 @@ type LabelledRows struct {
 
 // ReadLabelled reads a record of stage rows' first output.
 func ReadLabelled(payload []byte) (*LabelledRows, error) {
-	w := &wire{b: payload}
+	w := wire.NewReader(payload)
 	out := &LabelledRows{}
-	for range w.count(3) {
-		out.Places, out.Labels = append(out.Places, int32(w.number())), append(out.Labels, w.text())
-		out.Rows = append(out.Rows, int64(w.number()))
+	for range w.Count(3) {
+		out.Places, out.Labels = append(out.Places, int32(w.Number())), append(out.Labels, w.Text())
+		out.Rows = append(out.Rows, int64(w.Number()))
 	}
-	out.X = w.features().Dense
-	if out.X == nil || out.X.Rows != len(out.Places) {
-		return nil, errPayload
+	out.X = w.Dense()
+	if out.X.Rows != len(out.Places) {
+		return nil, wire.ErrPayload
 	}
-	return out, w.end()
+	return out, w.End()
 }
 
 // fetch brings rows of the tables of a two-hop model (side weights, d×C) of the nodes that were asked for to the
@@ -283,7 +286,7 @@ func newFetch(o FeatureScaling, sides stage.Sides) (_ stage.Function, err error)
 	if f.featurePreparer, err = newPrepared(o, sides); err != nil {
 		return nil, err
 	}
-	f.weights, err = readMatrix(sides[SideWeights])
+	f.weights, err = wire.ReadDense(sides[SideWeights])
 	return f, err
 }
 
@@ -303,8 +306,8 @@ func (f *fetch) Reduce(key int64, in stage.Records, out stage.Output) error {
 	}
 	few := b.take(places)
 	t := few.tables(f.weights)
-	payload = appendInts(payload, few.of)
-	payload = append(append(payload, appendDense(t.U[0])...), appendDense(t.U[1])...)
+	payload = wire.AppendInts(payload, few.of)
+	payload = append(append(payload, wire.AppendDense(nil, t.U[0])...), wire.AppendDense(nil, t.U[1])...)
 	return out.Emit(0, stage.Record{Key: key, Payload: payload})
 }
 
@@ -335,11 +338,11 @@ type FetchedRows struct {
 
 // ReadFetched reads a record of stage fetch.
 func ReadFetched(payload []byte) (*FetchedRows, error) {
-	w := &wire{b: payload}
-	n := w.count(8)
-	out := &FetchedRows{Places: w.ints(n), Degrees: w.ints(n), U0: w.features().Dense, U1: w.features().Dense}
-	if out.U0 == nil || out.U1 == nil || out.U0.Rows != n || out.U1.Rows != n {
-		return nil, errPayload
+	w := wire.NewReader(payload)
+	n := w.Count(8)
+	out := &FetchedRows{Places: w.Ints(n), Degrees: w.Ints(n), U0: w.Dense(), U1: w.Dense()}
+	if out.U0.Rows != n || out.U1.Rows != n {
+		return nil, wire.ErrPayload
 	}
-	return out, w.end()
+	return out, w.End()
 }

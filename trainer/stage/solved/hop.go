@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"math"
 
+	"rivulet/trainer/stage/partition"
+
 	"rivulet/graph"
 	"rivulet/trainer/stage"
+	"rivulet/trainer/stage/wire"
 )
 
 // Names of the stages of hops.
@@ -53,7 +56,7 @@ func (f scatter) Vectors(_ int64, in stage.Records) (*stage.Vectors, error) { re
 // Reduce implements [stage.Function]: a message is the length of the tile, the tile, and the vectors of its
 // sources as float32, which hold the integers exactly: they come of float32.
 func (f scatter) Reduce(key int64, in stage.Records, out stage.Output) error {
-	tiles, rest, err := divided(in)
+	tiles, rest, err := stage.Divide(in)
 	if err != nil || len(tiles) == 0 {
 		return err
 	}
@@ -62,20 +65,20 @@ func (f scatter) Reduce(key int64, in stage.Records, out stage.Output) error {
 		return err
 	}
 	for _, tile := range tiles {
-		payload := append(appendNumber(nil, len(tile.Payload)), tile.Payload...)
-		err := eachSource(tile.Payload, func(from int, _ []int32) error {
+		payload := append(wire.AppendNumber(nil, len(tile.Payload)), tile.Payload...)
+		err := partition.EachSource(tile.Payload, func(from int, _ []int32) error {
 			if from >= v.Rows {
 				return fmt.Errorf("block %d: an edge from place %d of %d", key, from, v.Rows)
 			}
 			for k, n := range v.Row(from) {
-				payload = appendU32(payload, math.Float32bits(float32(float64(n)*f.scales()[k].Unit())))
+				payload = wire.AppendU32(payload, math.Float32bits(float32(float64(n)*f.scales()[k].Unit())))
 			}
 			return nil
 		})
 		if err != nil {
 			return err
 		}
-		message := stage.Record{Key: fromOrder(tile.Order), Order: order(key), Payload: payload}
+		message := stage.Record{Key: stage.FromOrder(tile.Order), Order: stage.OrderOf(key), Payload: payload}
 		if err := out.Emit(0, message); err != nil {
 			return err
 		}
@@ -83,23 +86,9 @@ func (f scatter) Reduce(key int64, in stage.Records, out stage.Output) error {
 	return nil
 }
 
-// divided returns the records of input 0, and the others.
-func divided(in stage.Records) (first []stage.Record, rest *stage.List, err error) {
-	var others []stage.Record
-	err = each(in, func(r stage.Record) error {
-		if r.Tag == 0 {
-			first = append(first, r)
-		} else {
-			others = append(others, r)
-		}
-		return nil
-	})
-	return first, stage.NewList(others), err
-}
-
 // gather calls a gatherer for messages: it is Reduce of a hop's second stage.
 func gather(f stage.Gatherer, scales []stage.Scale, key int64, in stage.Records, out stage.Output) error {
-	messages, rest, err := divided(in)
+	messages, rest, err := stage.Divide(in)
 	if err != nil {
 		return err
 	}
@@ -108,8 +97,8 @@ func gather(f stage.Gatherer, scales []stage.Scale, key int64, in stage.Records,
 		return err
 	}
 	for _, m := range messages {
-		w := &wire{b: m.Payload}
-		tile := w.take(w.number())
+		w := wire.NewReader(m.Payload)
+		tile := w.Take(w.Number())
 		v, err := received(tile, w, scales)
 		if err != nil {
 			return err
@@ -122,14 +111,14 @@ func gather(f stage.Gatherer, scales []stage.Scale, key int64, in stage.Records,
 }
 
 // received are the vectors of a message, at the places of their sources.
-func received(tile []byte, w *wire, scales []stage.Scale) (*stage.Vectors, error) {
+func received(tile []byte, w *wire.Reader, scales []stage.Scale) (*stage.Vectors, error) {
 	v := &stage.Vectors{Cols: len(scales)}
-	err := eachSource(tile, func(from int, _ []int32) error {
+	err := partition.EachSource(tile, func(from int, _ []int32) error {
 		if from >= v.Rows {
 			v.Units = append(v.Units, make([]int64, (from+1-v.Rows)*v.Cols)...)
 			v.Rows = from + 1
 		}
-		for k, x := range w.floats(v.Cols) {
+		for k, x := range w.Floats(v.Cols) {
 			n, err := scales[k].Integer(float64(x))
 			if err != nil {
 				return err
@@ -141,7 +130,7 @@ func received(tile []byte, w *wire, scales []stage.Scale) (*stage.Vectors, error
 	if err != nil {
 		return nil, err
 	}
-	return v, w.end()
+	return v, w.End()
 }
 
 // featureSender sends propagated features. Inputs: 1 features, 2 degrees and, of hop 1, 3 the sums of hop 0.
@@ -156,14 +145,14 @@ func newSend(o HopOptions, sides stage.Sides) (stage.Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	scale, err := hopScales(readDoubles(sides[SideLargest]), o.Terms)
+	scale, err := hopScales(wire.ReadDoubles(sides[SideLargest]), o.Terms)
 	return scatter{&featureSender{p, o.Hop, scale}}, err
 }
 
 func (s *featureSender) scales() []stage.Scale { return s.scale }
 
 func (s *featureSender) vectors(in stage.Records) (*stage.Vectors, error) {
-	p, err := payloads(in, 4)
+	p, err := stage.Payloads(in, 4)
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +179,7 @@ type block struct {
 
 // block reads the tables of a block; sums may be nil.
 func (p featurePreparer) block(features, degree, s1, s2 []byte) (*block, error) {
-	raw, err := ReadFeatures(features)
+	raw, err := wire.ReadFeatures(features)
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +197,7 @@ func (p featurePreparer) block(features, degree, s1, s2 []byte) (*block, error) 
 		if sum.from == nil {
 			continue
 		}
-		if *sum.to, err = dense(sum.from); err != nil {
+		if *sum.to, err = wire.ReadDense(sum.from); err != nil {
 			return nil, err
 		}
 		if (*sum.to).Rows != b.x.Rows {
@@ -243,7 +232,7 @@ func (b *block) step(z, sum *graph.Dense) *graph.Dense {
 type receive struct{ scale []stage.Scale }
 
 func newReceive(o HopOptions, sides stage.Sides) (stage.Function, error) {
-	scale, err := hopScales(readDoubles(sides[SideLargest]), o.Terms)
+	scale, err := hopScales(wire.ReadDoubles(sides[SideLargest]), o.Terms)
 	return &receive{scale}, err
 }
 
@@ -254,11 +243,11 @@ func (f *receive) Reduce(key int64, in stage.Records, out stage.Output) error {
 
 // Gather implements [stage.Gatherer].
 func (f *receive) Gather(key int64, in stage.Records) (stage.BlockSums, error) {
-	p, err := payloads(in, 2)
+	p, err := stage.Payloads(in, 2)
 	if err != nil {
 		return nil, err
 	}
-	of, err := readDegrees(p[1])
+	of, err := partition.ReadDegrees(p[1])
 	if err != nil {
 		return nil, err
 	}
@@ -280,7 +269,7 @@ func (g *featureSums) Bytes() int64 { return int64(8 * len(g.sums)) }
 
 func (g *featureSums) Add(tile []byte, from *stage.Vectors) error {
 	cols := len(g.scale)
-	return eachSource(tile, func(source int, to []int32) error {
+	return partition.EachSource(tile, func(source int, to []int32) error {
 		if source >= from.Rows {
 			return fmt.Errorf("block %d: an edge from place %d of %d", g.key, source, from.Rows)
 		}
@@ -312,7 +301,7 @@ func addUnits(sums, row []int64) {
 }
 
 func (g *featureSums) End(out stage.Output) error {
-	return out.Emit(0, stage.Record{Key: g.key, Payload: appendDense(g.values())})
+	return out.Emit(0, stage.Record{Key: g.key, Payload: wire.AppendDense(nil, g.values())})
 }
 
 // values are the sums as numbers.

@@ -7,8 +7,11 @@ import (
 	"math"
 	"slices"
 
+	"rivulet/trainer/stage/partition"
+
 	"rivulet/graph"
 	"rivulet/trainer/stage"
+	"rivulet/trainer/stage/wire"
 )
 
 // Names of the stages that make S and M.
@@ -42,15 +45,15 @@ type JoinOptions struct {
 }
 
 func newJoin(o JoinOptions, sides stage.Sides) (stage.Function, error) {
-	f := &join{classes: readInts(sides[SideClasses]), names: map[string]int32{}}
+	f := &join{classes: wire.ReadInts(sides[SideClasses]), names: map[string]int32{}}
 	for k, name := range o.Classes {
 		f.names[name] = int32(k)
 	}
 	var errs [3]error
 	f.featurePreparer, errs[0] = newPrepared(o.FeatureScaling, sides)
-	f.centres, errs[1] = readMatrix(sides[SideCentres])
+	f.centres, errs[1] = wire.ReadDense(sides[SideCentres])
 	if b, ok := sides[SideBasis]; ok && !o.Projected {
-		f.points, errs[2] = readMatrix(b)
+		f.points, errs[2] = wire.ReadDense(b)
 	}
 	return f, errors.Join(errs[:]...)
 }
@@ -66,16 +69,16 @@ func (f *join) Reduce(key int64, in stage.Records, out stage.Output) error {
 		return err
 	}
 	of := slices.Repeat([]int32{-1}, b.x.Rows)
-	w := &wire{b: p[5]}
-	for w.more() {
-		j, c := w.u32(), int32(w.u32())
+	w := wire.NewReader(p[5])
+	for w.More() {
+		j, c := w.U32(), int32(w.U32())
 		if int(j) >= len(of) {
-			return errPayload
+			return wire.ErrPayload
 		}
 		of[j] = c
 	}
 	points := b.two()
-	logits, err := dense(p[6])
+	logits, err := wire.ReadDense(p[6])
 	if err != nil {
 		return err
 	}
@@ -89,15 +92,15 @@ func (f *join) Reduce(key int64, in stage.Records, out stage.Output) error {
 	for j := range of {
 		if of[j] < 0 {
 			class, ok := f.names[names.Labels[j]]
-			if names.Roles[j] == Unlabelled || !ok {
+			if names.Roles[j] == partition.Unlabelled || !ok {
 				class = f.probable(logits.Row(j))
 			}
 			of[j] = f.nearest(points.Row(j), class)
 		}
 		sizes[of[j]]++
 	}
-	return errors.Join(w.end(), out.Emit(0, stage.Record{Key: key, Payload: appendInts(nil, of)}),
-		out.Emit(1, stage.Record{Order: order(key), Payload: appendInts(nil, sizes)}))
+	return errors.Join(w.End(), out.Emit(0, stage.Record{Key: key, Payload: wire.AppendInts(nil, of)}),
+		out.Emit(1, stage.Record{Order: stage.OrderOf(key), Payload: wire.AppendInts(nil, sizes)}))
 }
 
 // probable is the most probable of the classes that have clusters.
@@ -135,17 +138,17 @@ func (f *join) nearest(point []float32, class int32) int32 {
 
 // AppendAssigned appends a place and its cluster to the payload of an input of stage join.
 func AppendAssigned(dst []byte, place, cluster int32) []byte {
-	return appendU32(appendU32(dst, uint32(place)), uint32(cluster))
+	return wire.AppendU32(wire.AppendU32(dst, uint32(place)), uint32(cluster))
 }
 
 // ReadInts reads a payload of numbers, such as sizes and clusters.
-func ReadInts(payload []byte) []int32 { return readInts(payload) }
+func ReadInts(payload []byte) []int32 { return wire.ReadInts(payload) }
 
 // Meetings adds the counts of stage count to edges between clusters.
 func Meetings(payload []byte, add func(a, b int32, n int64)) error {
-	w := &wire{b: payload}
-	for w.more() {
-		add(int32(w.number()), int32(w.number()), int64(w.number()))
+	w := wire.NewReader(payload)
+	for w.More() {
+		add(int32(w.Number()), int32(w.Number()), int64(w.Number()))
 	}
-	return w.end()
+	return w.End()
 }

@@ -7,6 +7,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/trainer/stage"
+	"rivulet/trainer/stage/wire"
 )
 
 // MeanOptions are the options of stage means.
@@ -34,7 +35,7 @@ func meansOf(o MeanOptions, sides stage.Sides) (f *means, err error) {
 		return nil, err
 	}
 	weight := float64(f.Degree + 1)
-	features, err := scalesOf(readDoubles(sides[SideLargest]), 1)
+	features, err := scalesOf(wire.ReadDoubles(sides[SideLargest]), 1)
 	if err != nil {
 		return nil, err
 	}
@@ -53,11 +54,11 @@ func (f *means) Reduce(key int64, in stage.Records, out stage.Output) error {
 	if err != nil || degrees == nil {
 		return err
 	}
-	x, err := ReadFeatures(rest[0])
+	x, err := wire.ReadFeatures(rest[0])
 	if err != nil {
 		return err
 	}
-	of := readInts(rest[1])
+	of := wire.ReadInts(rest[1])
 	if len(of) != len(degrees.of) || len(of) != x.Rows() {
 		return fmt.Errorf("%d clusters and %d rows of features for %d nodes", len(of), x.Rows(), len(degrees.of))
 	}
@@ -112,12 +113,12 @@ func (g *groups) emit(output int, key int64, out stage.Output) error {
 	}
 	var payload []byte
 	for _, c := range slices.Sorted(maps.Keys(g.of)) {
-		payload = appendNumber(payload, int(c))
+		payload = wire.AppendNumber(payload, int(c))
 		for _, s := range g.of[c].sums {
 			payload = s.Append(payload)
 		}
 	}
-	return out.Emit(output, stage.Record{Order: order(key), Payload: payload})
+	return out.Emit(output, stage.Record{Order: stage.OrderOf(key), Payload: payload})
 }
 
 // sumGroups adds up records of so many groups. The sums of a group without any are nil.
@@ -153,26 +154,26 @@ func (g *groups) addColumns(d *degrees, m *graph.CSR, table *graph.Dense) {
 
 // addGroups adds a record of groups to sums, len(scale) a group.
 func addGroups(payload []byte, sums [][]stage.Sum, columns int) error {
-	w := &wire{b: payload}
-	for w.more() {
-		c := w.number()
+	w := wire.NewReader(payload)
+	for w.More() {
+		c := w.Number()
 		if c >= len(sums) {
-			return errPayload
+			return wire.ErrPayload
 		}
 		if sums[c] == nil {
 			sums[c] = make([]stage.Sum, columns)
 		}
 		for k := range columns {
-			s := w.take(16)
+			s := w.Take(16)
 			if s == nil {
-				return errPayload
+				return wire.ErrPayload
 			}
 			if err := sums[c][k].Plus(stage.ReadSum(s)); err != nil {
 				return err
 			}
 		}
 	}
-	return w.end()
+	return w.End()
 }
 
 // ClusterMeans add up the output of stage means: the means of pre(X), N'×d, without the global scale, and of the

@@ -3,7 +3,10 @@ package solved
 import (
 	"fmt"
 
+	"rivulet/trainer/stage/partition"
+
 	"rivulet/trainer/stage"
+	"rivulet/trainer/stage/wire"
 )
 
 // clusterSender sends each node's cluster. Input 1 are the clusters.
@@ -23,11 +26,11 @@ const valueOfCluster = 24
 func (clusterSender) scales() []stage.Scale { return clusterScale }
 
 func (clusterSender) vectors(in stage.Records) (*stage.Vectors, error) {
-	p, err := payloads(in, 2)
+	p, err := stage.Payloads(in, 2)
 	if err != nil {
 		return nil, err
 	}
-	of := readInts(p[1])
+	of := wire.ReadInts(p[1])
 	v := &stage.Vectors{Rows: len(of), Cols: 1, Units: make([]int64, len(of))}
 	for j, c := range of {
 		if v.Units[j], err = clusterScale[0].Integer(float64(c)); err != nil {
@@ -47,8 +50,8 @@ func (f count) Reduce(key int64, in stage.Records, out stage.Output) error {
 
 // Gather implements [stage.Gatherer].
 func (count) Gather(key int64, in stage.Records) (stage.BlockSums, error) {
-	p, err := payloads(in, 2)
-	return &clusterEdges{key, readInts(p[1]), map[[2]int32]int64{}}, err
+	p, err := stage.Payloads(in, 2)
+	return &clusterEdges{key, wire.ReadInts(p[1]), map[[2]int32]int64{}}, err
 }
 
 type clusterEdges struct {
@@ -68,7 +71,7 @@ func (g *clusterEdges) Add(tile []byte, from *stage.Vectors) error {
 // of its target, unless one of the two has a number below 0. of has the numbers of the targets.
 func eachMeeting(key int64, tile []byte, from *stage.Vectors, of []int32, use func(a, j int32)) error {
 	per := clusterScale[0].Unit()
-	return eachSource(tile, func(source int, to []int32) error {
+	return partition.EachSource(tile, func(source int, to []int32) error {
 		if source >= from.Rows {
 			return fmt.Errorf("block %d: an edge from place %d of %d", key, source, from.Rows)
 		}
@@ -88,7 +91,7 @@ func eachMeeting(key int64, tile []byte, from *stage.Vectors, of []int32, use fu
 func (g *clusterEdges) End(out stage.Output) error {
 	var payload []byte
 	for _, pair := range sortedPairs(g.count) {
-		payload = appendNumber(appendNumber(appendNumber(payload, int(pair[0])), int(pair[1])), int(g.count[pair]))
+		payload = wire.AppendNumber(wire.AppendNumber(wire.AppendNumber(payload, int(pair[0])), int(pair[1])), int(g.count[pair]))
 	}
-	return out.Emit(0, stage.Record{Order: order(g.key), Payload: payload})
+	return out.Emit(0, stage.Record{Order: stage.OrderOf(g.key), Payload: payload})
 }

@@ -9,6 +9,7 @@ import (
 	"rivulet/infer"
 	"rivulet/infer/growth"
 	"rivulet/trainer/stage"
+	"rivulet/trainer/stage/wire"
 )
 
 // MessageOptions define the messages of models, from their tables of T (docs/algorithm.md, section 5, step 3).
@@ -84,34 +85,29 @@ func SideBounds(model int) string { return fmt.Sprint("bounds", model) }
 
 // AppendMessages is the form of messages as a side.
 func AppendMessages(m growth.Messages) []byte {
-	dst := appendNumber(nil, len(m.U))
+	dst := wire.AppendNumber(nil, len(m.U))
 	for _, p := range append(slices.Clone(m.U), m.C) {
-		dst = appendU32(dst, math.Float32bits(p.Scale))
+		dst = wire.AppendU32(dst, math.Float32bits(p.Scale))
 		if p.Factor == nil {
 			dst = append(dst, 0)
 			continue
 		}
-		dst = appendFloats(appendNumber(appendNumber(append(dst, 1), p.Factor.Rows), p.Factor.Cols), p.Factor.Data)
+		dst = wire.AppendDense(append(dst, 1), p.Factor)
 	}
 	return dst
 }
 
 func readMessages(b []byte) (growth.Messages, error) {
-	w := &wire{b: b}
-	parts := make([]growth.Part, w.count(5)+1)
+	w := wire.NewReader(b)
+	parts := make([]growth.Part, w.Count(5)+1)
 	for k := range parts {
-		parts[k].Scale = math.Float32frombits(w.u32())
-		if w.byte() == 0 {
-			continue
+		parts[k].Scale = math.Float32frombits(w.U32())
+		if w.Byte() != 0 {
+			parts[k].Factor = w.Dense()
 		}
-		rows, cols := w.number(), w.number()
-		if rows > 0 && cols > len(w.b)/4/rows {
-			return growth.Messages{}, errPayload
-		}
-		parts[k].Factor = &graph.Dense{Rows: rows, Cols: cols, Data: w.floats(rows * cols)}
 	}
 	last := len(parts) - 1
-	return growth.Messages{U: parts[:last], C: parts[last]}, w.end()
+	return growth.Messages{U: parts[:last], C: parts[last]}, w.End()
 }
 
 // messageStage makes tables and messages of blocks. The first inputs of its stages are 0 degrees, and from 1 on the
@@ -135,7 +131,7 @@ func newMessaging(o MessageOptions, sides stage.Sides) (messageStage, error) {
 		if err != nil {
 			return m, fmt.Errorf("side %s: %w", SideMessages(k), err)
 		}
-		bounds := readDoubles(sides[SideBounds(k)])
+		bounds := wire.ReadDoubles(sides[SideBounds(k)])
 		if len(bounds) != t.width() || len(of.U) != len(t.U) {
 			return m, fmt.Errorf("model %d has %d columns of tables, %d bounds of them, %d tables and messages of %d", k,
 				t.width(), len(bounds), len(t.U), len(of.U))
@@ -152,7 +148,7 @@ func (m *messageStage) read(in stage.Records, more int) (d *degrees, of []*infer
 	for k := range m.Models {
 		inputs += len(m.Models[k].U)
 	}
-	p, err := payloads(in, inputs+more)
+	p, err := stage.Payloads(in, inputs+more)
 	if err != nil || p[0] == nil {
 		return nil, nil, nil, err
 	}
@@ -170,7 +166,7 @@ func (m *messageStage) tables(nodes int, stored [][]byte) ([]*infer.Tables, erro
 		o := &m.Models[k]
 		parts := make([]*graph.Dense, len(o.U))
 		for i := range parts {
-			part, err := dense(stored[i])
+			part, err := wire.ReadDense(stored[i])
 			if err != nil {
 				return nil, err
 			}

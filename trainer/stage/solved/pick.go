@@ -6,6 +6,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/trainer/stage"
+	"rivulet/trainer/stage/wire"
 )
 
 // Names of the stages that bring some nodes' rows to the run.
@@ -18,9 +19,9 @@ const (
 // tag.
 func asked(in stage.Records) (places []int32, p map[int32][]byte, err error) {
 	p = map[int32][]byte{}
-	err = each(in, func(r stage.Record) error {
+	err = stage.Each(in, func(r stage.Record) error {
 		if r.Tag == 0 {
-			places = append(places, readInts(r.Payload)...)
+			places = append(places, wire.ReadInts(r.Payload)...)
 		} else {
 			p[r.Tag] = r.Payload
 		}
@@ -35,7 +36,7 @@ func appendPlaces(block int64, places []int32, rows int) ([]byte, error) {
 	if last := places[len(places)-1]; int(last) >= rows {
 		return nil, fmt.Errorf("block %d: place %d of %d", block, last, rows)
 	}
-	return appendInts(appendNumber(nil, len(places)), places), nil
+	return wire.AppendInts(wire.AppendNumber(nil, len(places)), places), nil
 }
 
 // pick brings rows of dense tables (inputs from 1 on), side by side, of the nodes that input 0 asks for.
@@ -50,7 +51,7 @@ func (pick) Reduce(key int64, in stage.Records, out stage.Output) error {
 	var rows []*graph.Dense
 	var payload []byte
 	for tag := int32(1); p[tag] != nil; tag++ {
-		of, err := dense(p[tag])
+		of, err := wire.ReadDense(p[tag])
 		if err != nil {
 			return err
 		}
@@ -59,18 +60,18 @@ func (pick) Reduce(key int64, in stage.Records, out stage.Output) error {
 		}
 		rows = append(rows, of.Take(places))
 	}
-	return out.Emit(0, stage.Record{Key: key, Payload: append(payload, appendDense(graph.Beside(rows...))...)})
+	return out.Emit(0, stage.Record{Key: key, Payload: append(payload, wire.AppendDense(nil, graph.Beside(rows...))...)})
 }
 
 // ReadPicked reads a record of stage pick: places, and a row of each.
 func ReadPicked(payload []byte) ([]int32, *graph.Dense, error) {
-	w := &wire{b: payload}
-	places := w.ints(w.count(4))
-	rows := w.features().Dense
-	if rows == nil || rows.Rows != len(places) {
-		return nil, nil, errPayload
+	w := wire.NewReader(payload)
+	places := w.Ints(w.Count(4))
+	rows := w.Dense()
+	if rows.Rows != len(places) {
+		return nil, nil, wire.ErrPayload
 	}
-	return places, rows, w.end()
+	return places, rows, w.End()
 }
 
 // pickRows brings rows of M (input 1) of the nodes that input 0 asks for.
@@ -82,7 +83,7 @@ func (pickRows) Reduce(key int64, in stage.Records, out stage.Output) error {
 	if err != nil || len(places) == 0 {
 		return err
 	}
-	m, err := ReadMapping(p[1])
+	m, err := wire.ReadMapping(p[1])
 	if err != nil {
 		return err
 	}
@@ -90,16 +91,16 @@ func (pickRows) Reduce(key int64, in stage.Records, out stage.Output) error {
 	if err != nil {
 		return err
 	}
-	return out.Emit(0, stage.Record{Key: key, Payload: appendMapping(payload, m.Take(places))})
+	return out.Emit(0, stage.Record{Key: key, Payload: wire.AppendMapping(payload, m.Take(places))})
 }
 
 // ReadPickedRows reads a record of stage pickrows: places, and a row of M of each.
 func ReadPickedRows(payload []byte) ([]int32, *graph.CSR, error) {
-	w := &wire{b: payload}
-	places := w.ints(w.count(4))
-	m := w.mapping()
+	w := wire.NewReader(payload)
+	places := w.Ints(w.Count(4))
+	m := w.Mapping()
 	if m.Rows != len(places) {
-		return nil, nil, errPayload
+		return nil, nil, wire.ErrPayload
 	}
-	return places, m, w.end()
+	return places, m, w.End()
 }

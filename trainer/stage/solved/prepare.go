@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"math"
 
+	"rivulet/trainer/stage/partition"
+
 	"rivulet/graph"
 	"rivulet/infer/preprocess"
 	"rivulet/trainer/stage"
+	"rivulet/trainer/stage/wire"
 )
 
 // Names of the sides that stages read.
@@ -20,8 +23,6 @@ const (
 	SideCentres    = "centres"    // N'×p matrix, of points
 	SideClasses    = "classes"    // N' int32: the class of each cluster
 	SideDictionary = "dictionary" // N'×q matrix
-	// meaning of the cells of a table in place: FormOf; missing: rows have the form of AppendNode, AppendEdge
-	SideForm = "form"
 )
 
 // FeatureScaling says how raw features become the model's, except for the global scale, which is not known yet when
@@ -33,50 +34,6 @@ type FeatureScaling struct {
 	Projected bool `json:"projected,omitzero"`
 }
 
-// AppendMatrix is the form of a matrix as a side.
-func AppendMatrix(m *graph.Dense) []byte {
-	return appendFloats(appendU32(appendU32(nil, uint32(m.Rows)), uint32(m.Cols)), m.Data)
-}
-
-// AppendVector is the form of a vector as a side.
-func AppendVector(v []float32) []byte { return appendFloats(nil, v) }
-
-// AppendInts is the form of numbers as a side.
-func AppendInts(v []int32) []byte { return appendInts(nil, v) }
-
-// AppendDoubles is the form of the side largest.
-func AppendDoubles(v []float64) []byte {
-	var out []byte
-	for _, x := range v {
-		bits := math.Float64bits(x)
-		out = appendU32(appendU32(out, uint32(bits)), uint32(bits>>32))
-	}
-	return out
-}
-
-func readDoubles(b []byte) []float64 {
-	w := &wire{b: b}
-	out := make([]float64, len(b)/8)
-	for k := range out {
-		lo := uint64(w.u32())
-		out[k] = math.Float64frombits(lo | uint64(w.u32())<<32)
-	}
-	return out
-}
-
-func readMatrix(b []byte) (*graph.Dense, error) {
-	w := &wire{b: b}
-	rows, cols := int(w.u32()), int(w.u32())
-	if len(w.b) != 4*rows*cols {
-		return nil, fmt.Errorf("a matrix of %d×%d has %d bytes", rows, cols, len(w.b))
-	}
-	return &graph.Dense{Rows: rows, Cols: cols, Data: w.floats(rows * cols)}, w.end()
-}
-
-func readVector(b []byte) []float32 { return (&wire{b: b}).floats(len(b) / 4) }
-
-func readInts(b []byte) []int32 { return (&wire{b: b}).ints(len(b) / 4) }
-
 // featurePreparer makes rows of pre(X).
 type featurePreparer struct {
 	kind           string
@@ -85,12 +42,12 @@ type featurePreparer struct {
 }
 
 func newPrepared(o FeatureScaling, sides stage.Sides) (p featurePreparer, err error) {
-	p = featurePreparer{kind: o.Kind, factor: readVector(sides[SideFactor]), offset: readVector(sides[SideOffset])}
+	p = featurePreparer{kind: o.Kind, factor: wire.ReadFloats(sides[SideFactor]), offset: wire.ReadFloats(sides[SideOffset])}
 	if len(p.factor) == 0 || len(p.factor) != len(p.offset) {
 		return p, fmt.Errorf("%d factors and %d offsets", len(p.factor), len(p.offset))
 	}
 	if o.Projected {
-		p.basis, err = readMatrix(sides[SideBasis])
+		p.basis, err = wire.ReadDense(sides[SideBasis])
 	}
 	return p, err
 }
@@ -203,7 +160,7 @@ type degrees struct {
 }
 
 func newDegrees(payload []byte) (*degrees, error) {
-	of, err := readDegrees(payload)
+	of, err := partition.ReadDegrees(payload)
 	if err != nil {
 		return nil, err
 	}
@@ -219,40 +176,14 @@ func newDegrees(payload []byte) (*degrees, error) {
 // weight is w_j = deg_j + 0.1, how often an arrival meets node j.
 func (d *degrees) weight(j int) float64 { return float64(float32(d.of[j]) + 0.1) }
 
-// payloads are the payloads of a key's records by tag, of tables with at most one record a key.
-func payloads(in stage.Records, tags int) ([][]byte, error) {
-	out := make([][]byte, tags)
-	return out, each(in, func(r stage.Record) error {
-		if int(r.Tag) >= tags || out[r.Tag] != nil {
-			return fmt.Errorf("input %d has a record too many", r.Tag)
-		}
-		out[r.Tag] = r.Payload
-		return nil
-	})
-}
-
 // namedPayloads are the payloads of a key whose input 0 are names, and these; nil if the key has no nodes.
-func namedPayloads(in stage.Records, tags int) (*Names, [][]byte, error) {
-	p, err := payloads(in, tags)
+func namedPayloads(in stage.Records, tags int) (*partition.Names, [][]byte, error) {
+	p, err := stage.Payloads(in, tags)
 	if err != nil || p[0] == nil {
 		return nil, nil, err
 	}
-	names, err := ReadNames(p[0])
+	names, err := partition.ReadNames(p[0])
 	return names, p, err
-}
-
-// dense reads a block of a dense table.
-func dense(payload []byte) (*graph.Dense, error) {
-	x, err := ReadFeatures(payload)
-	if err == nil && x.Dense == nil {
-		err = errPayload
-	}
-	return x.Dense, err
-}
-
-// appendDense is the wire form of a block of a dense table.
-func appendDense(m *graph.Dense) []byte {
-	return appendFeatures(make([]byte, 0, 32+4*len(m.Data)), graph.Features{Dense: m})
 }
 
 // StageMoments is the name of the stage of the preprocessing.
@@ -267,7 +198,7 @@ type moments struct {
 
 func newMoments(o FeatureScaling, sides stage.Sides) (_ stage.Function, err error) {
 	f := &moments{FeatureScaling: o}
-	f.scales, f.squares, err = momentScales(readDoubles(sides[SideLargest]))
+	f.scales, f.squares, err = momentScales(wire.ReadDoubles(sides[SideLargest]))
 	return f, err
 }
 
@@ -288,11 +219,11 @@ func momentScales(largest []float64) (values, squares []stage.Scale, err error) 
 
 // Reduce implements [stage.Function].
 func (f *moments) Reduce(key int64, in stage.Records, out stage.Output) error {
-	p, err := payloads(in, 1)
+	p, err := stage.Payloads(in, 1)
 	if err != nil {
 		return err
 	}
-	x, err := ReadFeatures(p[0])
+	x, err := wire.ReadFeatures(p[0])
 	if err != nil || x.Rows() == 0 {
 		return err
 	}
@@ -316,11 +247,11 @@ func (f *moments) Reduce(key int64, in stage.Records, out stage.Output) error {
 	if err != nil {
 		return err
 	}
-	payload := appendNumber(nil, x.Rows())
+	payload := wire.AppendNumber(nil, x.Rows())
 	for _, s := range sums {
 		payload = s.Append(payload)
 	}
-	return out.Emit(0, stage.Record{Order: order(key), Payload: payload})
+	return out.Emit(0, stage.Record{Order: stage.OrderOf(key), Payload: payload})
 }
 
 // Moments returns the means and variances of the columns of x̄ over T. largest bounds them.
@@ -332,18 +263,18 @@ func Moments(records []stage.Record, largest []float64) (mean []float32, varianc
 	}
 	total, rows := make([]stage.Sum, 2*d), 0
 	for _, r := range records {
-		w := &wire{b: r.Payload}
-		rows += w.number()
+		w := wire.NewReader(r.Payload)
+		rows += w.Number()
 		for k := range total {
-			s := w.take(16)
+			s := w.Take(16)
 			if s == nil {
-				return nil, nil, errPayload
+				return nil, nil, wire.ErrPayload
 			}
 			if err := total[k].Plus(stage.ReadSum(s)); err != nil {
 				return nil, nil, fmt.Errorf("feature %d: %w", k/2, err)
 			}
 		}
-		if err := w.end(); err != nil {
+		if err := w.End(); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -1,62 +1,38 @@
 package solved
 
 import (
-	"encoding/json"
-
 	"rivulet/trainer/stage"
+	"rivulet/trainer/stage/partition"
 )
 
-// Functions are the stages of this package.
-var Functions = stage.Registry{
-	StageNodes:    with(newNodes),
-	StageBlocks:   fixed(blocks{}),
-	StageEdges:    with(newEdges),
-	StageSources:  with(newSources),
-	StageTargets:  with(newTargets),
-	StageTiles:    fixed(tiles{}),
-	StagePrint:    fixed(fingerprints{}),
-	StageMoments:  with(newMoments),
-	StageSend:     with(newSend),
-	StageReceive:  with(newReceive),
-	StageMeet:     fixed(scatter{clusterSender{}}),
-	StageCount:    fixed(count{}),
-	StageHeld:     with(newHeld),
-	StageRows:     with(newRows),
-	StageFetch:    with(newFetch),
-	StageJoin:     with(newJoin),
-	StageMeans:    with(newMeans),
-	StageSolve:    with(newSolve),
-	StageNormal:   with(newNormal),
-	StageSeeds:    with(newSeeds),
-	StageSpread:   with(newSpread),
-	StageGather:   with(newSpreadGather),
-	StageEnter:    with(newEnter),
-	StageStep:     with(newStep),
-	StageTake:     with(newTake),
-	StageNorms:    with(newNorms),
-	StagePick:     fixed(pick{}),
-	StagePickRows: fixed(pickRows{}),
-	StageMark:     with(newMark),
-	StageReach:    with(newReach),
-	StageNear:     with(newNear),
-	StageThin:     with(newThin),
-	StageBring:    fixed(subgraphReader{}),
-	StageNumber:   with(newNumbered),
-	StageLink:     fixed(link{}),
-}
-
-// with makes a constructor of a function that takes its options decoded.
-func with[T any](construct func(o T, sides stage.Sides) (stage.Function, error)) stage.Constructor {
-	return func(options json.RawMessage, sides stage.Sides) (stage.Function, error) {
-		var o T
-		if err := json.Unmarshal(options, &o); err != nil {
-			return nil, err
-		}
-		return construct(o, sides)
-	}
-}
-
-// fixed makes a constructor of a stage without options.
-func fixed(f stage.Function) stage.Constructor {
-	return func(json.RawMessage, stage.Sides) (stage.Function, error) { return f, nil }
-}
+// Functions are all stages of the method: those that make the tables of a graph (package partition), and this package's.
+var Functions = stage.Join(partition.Functions, stage.Registry{
+	StageMoments:  stage.With(newMoments),
+	StageSend:     stage.With(newSend),
+	StageReceive:  stage.With(newReceive),
+	StageMeet:     stage.Fixed(scatter{clusterSender{}}),
+	StageCount:    stage.Fixed(count{}),
+	StageHeld:     stage.With(newHeld),
+	StageRows:     stage.With(newRows),
+	StageFetch:    stage.With(newFetch),
+	StageJoin:     stage.With(newJoin),
+	StageMeans:    stage.With(newMeans),
+	StageSolve:    stage.With(newSolve),
+	StageNormal:   stage.With(newNormal),
+	StageSeeds:    stage.With(newSeeds),
+	StageSpread:   stage.With(newSpread),
+	StageGather:   stage.With(newSpreadGather),
+	StageEnter:    stage.With(newEnter),
+	StageStep:     stage.With(newStep),
+	StageTake:     stage.With(newTake),
+	StageNorms:    stage.With(newNorms),
+	StagePick:     stage.Fixed(pick{}),
+	StagePickRows: stage.Fixed(pickRows{}),
+	StageMark:     stage.With(newMark),
+	StageReach:    stage.With(newReach),
+	StageNear:     stage.With(newNear),
+	StageThin:     stage.With(newThin),
+	StageBring:    stage.Fixed(subgraphReader{}),
+	StageNumber:   stage.With(newNumbered),
+	StageLink:     stage.Fixed(link{}),
+})

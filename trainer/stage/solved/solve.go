@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"rivulet/graph"
 	"rivulet/infer/nnls"
 	"rivulet/trainer/stage"
+	"rivulet/trainer/stage/wire"
 )
 
 // solve finds rows of M (output 0) and their size (output 1, key 0). Its inputs are messageStage's.
@@ -21,7 +21,7 @@ func newSolve(o MessageOptions, sides stage.Sides) (stage.Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	dictionary, err := readMatrix(sides[SideDictionary])
+	dictionary, err := wire.ReadDense(sides[SideDictionary])
 	if err != nil {
 		return nil, err
 	}
@@ -46,8 +46,8 @@ func (f *solve) Reduce(key int64, in stage.Records, out stage.Output) error {
 		size.Largest = max(size.Largest, v)
 	}
 	text, err := json.Marshal(size)
-	return errors.Join(err, out.Emit(0, stage.Record{Key: key, Payload: appendMapping(nil, m)}),
-		out.Emit(1, stage.Record{Order: order(key), Payload: text}))
+	return errors.Join(err, out.Emit(0, stage.Record{Key: key, Payload: wire.AppendMapping(nil, m)}),
+		out.Emit(1, stage.Record{Order: stage.OrderOf(key), Payload: text}))
 }
 
 // MappingSize is the size of M or of a part of it.
@@ -64,39 +64,6 @@ func (s *MappingSize) Add(payload []byte) error {
 	s.Rows, s.Entries = s.Rows+other.Rows, s.Entries+other.Entries
 	s.Longest, s.Largest = max(s.Longest, other.Longest), max(s.Largest, other.Largest)
 	return err
-}
-
-func appendMapping(dst []byte, m *graph.CSR) []byte {
-	dst = appendNumber(appendNumber(dst, m.Rows), m.Cols)
-	for j := range m.Rows {
-		cols, vals := m.Row(j)
-		dst = appendFloats(appendInts(appendNumber(dst, len(cols)), cols), vals)
-	}
-	return dst
-}
-
-// ReadMapping reads rows of M of a block.
-func ReadMapping(payload []byte) (*graph.CSR, error) {
-	w := &wire{b: payload}
-	m := w.mapping()
-	return m, w.end()
-}
-
-func (w *wire) mapping() *graph.CSR {
-	rows := w.count(0)
-	m := &graph.CSR{Rows: rows, Cols: w.number()}
-	if rows > len(w.b) {
-		w.bad = true
-		return m
-	}
-	m.RowPtr = make([]int, rows+1)
-	for j := range rows {
-		n := w.count(8)
-		m.ColIdx = append(m.ColIdx, w.ints(n)...)
-		m.Val = append(m.Val, w.floats(n)...)
-		m.RowPtr[j+1] = len(m.ColIdx)
-	}
-	return m
 }
 
 // normal adds up the normal equations of M: MᵀwM (output 0) and Mᵀw[u_0, u_1, …, c] of each model (output 1), each a
@@ -133,7 +100,7 @@ func (f *normal) Reduce(key int64, in stage.Records, out stage.Output) error {
 	if err != nil || d == nil {
 		return err
 	}
-	m, err := ReadMapping(rest[0])
+	m, err := wire.ReadMapping(rest[0])
 	if err != nil {
 		return err
 	}
@@ -165,9 +132,9 @@ func (f *normal) Reduce(key int64, in stage.Records, out stage.Output) error {
 func emitMatrix(of map[[2]int32]*stage.Sum, key int64, out stage.Output) error {
 	var payload []byte
 	for _, p := range sortedPairs(of) {
-		payload = of[p].Append(appendNumber(appendNumber(payload, int(p[0])), int(p[1])))
+		payload = of[p].Append(wire.AppendNumber(wire.AppendNumber(payload, int(p[0])), int(p[1])))
 	}
-	return out.Emit(0, stage.Record{Order: order(key), Payload: payload})
+	return out.Emit(0, stage.Record{Order: stage.OrderOf(key), Payload: payload})
 }
 
 // sideSums adds up the right sides of normal equations, N'×q row by row.
@@ -195,11 +162,11 @@ func NormalEquations(o MessageOptions, sides stage.Sides, matrix, right []stage.
 	n := m.Clusters
 	sums := make([]stage.Sum, n*n)
 	for _, r := range matrix {
-		w := &wire{b: r.Payload}
-		for w.more() {
-			a, b, sum := w.number(), w.number(), w.take(16)
+		w := wire.NewReader(r.Payload)
+		for w.More() {
+			a, b, sum := w.Number(), w.Number(), w.Take(16)
 			if sum == nil || a >= n || b >= n {
-				return nil, nil, errPayload
+				return nil, nil, wire.ErrPayload
 			}
 			if err := sums[a*n+b].Plus(stage.ReadSum(sum)); err != nil {
 				return nil, nil, err

@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"slices"
 
+	"rivulet/trainer/stage/partition"
+
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/trainer/stage"
+	"rivulet/trainer/stage/wire"
 )
 
 // Names of the stages of label and error propagation.
@@ -66,7 +69,7 @@ func newSpreading(o SpreadOptions) (propagationStage, error) {
 func (f *propagationStage) emit(key int64, state *infer.State, u *graph.Dense, d *degrees, mapping []byte,
 	places []int32,
 	out stage.Output) error {
-	m, err := ReadMapping(mapping)
+	m, err := wire.ReadMapping(mapping)
 	if err != nil {
 		return err
 	}
@@ -76,24 +79,24 @@ func (f *propagationStage) emit(key int64, state *infer.State, u *graph.Dense, d
 	right := newGroups(f.sums)
 	right.addColumns(d, m, u)
 	if err := errors.Join(right.emit(1, key, out),
-		out.Emit(0, stage.Record{Key: key, Payload: appendDense(state.Beside())})); err != nil || len(places) == 0 {
+		out.Emit(0, stage.Record{Key: key, Payload: wire.AppendDense(nil, state.Beside())})); err != nil || len(places) == 0 {
 		return err
 	}
 	payload, err := appendPlaces(key, places, u.Rows)
 	if err != nil {
 		return err
 	}
-	return out.Emit(2, stage.Record{Key: key, Payload: append(payload, appendDense(u.Take(places))...)})
+	return out.Emit(2, stage.Record{Key: key, Payload: append(payload, wire.AppendDense(nil, u.Take(places))...)})
 }
 
 // withPlaces are the payloads of a key's records by tag, and the places that records of the last tag ask for, each
 // once, ascending.
 func withPlaces(in stage.Records, tags int) (p [][]byte, places []int32, err error) {
 	p = make([][]byte, tags)
-	err = each(in, func(r stage.Record) error {
+	err = stage.Each(in, func(r stage.Record) error {
 		switch {
 		case int(r.Tag) == tags-1:
-			places = append(places, readInts(r.Payload)...)
+			places = append(places, wire.ReadInts(r.Payload)...)
 		case int(r.Tag) >= tags || p[r.Tag] != nil:
 			return fmt.Errorf("input %d has a record too many", r.Tag)
 		default:
@@ -131,7 +134,7 @@ func (f *seeds) Reduce(key int64, in stage.Records, out stage.Output) error {
 	if err != nil || p[0] == nil {
 		return err
 	}
-	names, err := ReadNames(p[0])
+	names, err := partition.ReadNames(p[0])
 	if err != nil {
 		return err
 	}
@@ -146,7 +149,7 @@ func (f *seeds) Reduce(key int64, in stage.Records, out stage.Output) error {
 	labels := make([]int32, len(d.of))
 	for j := range labels {
 		y, ok := f.index[names.Labels[j]]
-		if labels[j] = int32(y); names.Roles[j] != Train || !ok {
+		if labels[j] = int32(y); names.Roles[j] != partition.Train || !ok {
 			labels[j] = -1
 		}
 	}
@@ -162,7 +165,7 @@ func (f *seeds) Reduce(key int64, in stage.Records, out stage.Output) error {
 func (f *seeds) logits(p [][]byte) ([]*graph.Dense, error) {
 	out := make([]*graph.Dense, f.Models)
 	for m := range out {
-		of, err := dense(p[firstLogits+m])
+		of, err := wire.ReadDense(p[firstLogits+m])
 		if err != nil {
 			return nil, err
 		}
@@ -184,7 +187,7 @@ func newSpread(o SpreadOptions, _ stage.Sides) (stage.Function, error) {
 func (s *spreadSender) scales() []stage.Scale { return s.hop }
 
 func (s *spreadSender) vectors(in stage.Records) (*stage.Vectors, error) {
-	p, err := payloads(in, 3)
+	p, err := stage.Payloads(in, 3)
 	if err != nil {
 		return nil, err
 	}

@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"slices"
 
+	"rivulet/trainer/stage/partition"
+
 	"rivulet/graph"
 	"rivulet/trainer/stage"
+	"rivulet/trainer/stage/wire"
 )
 
 // Names of the stages that bring a subgraph of T to the run: labelled nodes, nodes that judges read, and nodes around
@@ -35,14 +38,14 @@ type SubgraphSize struct {
 // ReadSubgraphSize reads a record of the second output of stages mark, near and thin: a block, and its size.
 func ReadSubgraphSize(r stage.Record) (block int64, size SubgraphSize, err error) {
 	err = json.Unmarshal(r.Payload, &size)
-	return fromOrder(r.Order), size, err
+	return stage.FromOrder(r.Order), size, err
 }
 
 // emitMarks writes the marks of a block (output 0), and at key 0 its size (output 1).
 func emitMarks(key int64, marks []int32, size SubgraphSize, out stage.Output) error {
 	text, err := json.Marshal(size)
-	return errors.Join(err, out.Emit(0, stage.Record{Key: key, Payload: appendInts(nil, marks)}),
-		out.Emit(1, stage.Record{Order: order(key), Payload: text}))
+	return errors.Join(err, out.Emit(0, stage.Record{Key: key, Payload: wire.AppendInts(nil, marks)}),
+		out.Emit(1, stage.Record{Order: stage.OrderOf(key), Payload: text}))
 }
 
 // MarkOptions are the options of stage mark: the nodes with which the subgraph begins.
@@ -65,13 +68,13 @@ func (f *mark) Reduce(key int64, in stage.Records, out stage.Output) error {
 	if err != nil || p[0] == nil {
 		return err
 	}
-	names, err := ReadNames(p[0])
+	names, err := partition.ReadNames(p[0])
 	if err != nil {
 		return err
 	}
 	marks := slices.Repeat([]int32{outside}, names.Original)
 	for j := range marks {
-		if f.All || names.Roles[j] == Train && f.Labelled.takes(names.IDs[j]) {
+		if f.All || names.Roles[j] == partition.Train && f.Labelled.takes(names.IDs[j]) {
 			marks[j] = 0
 		}
 	}
@@ -121,11 +124,11 @@ func newReach(o ReachOptions, _ stage.Sides) (stage.Function, error) {
 func (s *reacher) scales() []stage.Scale { return s.scale }
 
 func (s *reacher) vectors(in stage.Records) (*stage.Vectors, error) {
-	p, err := payloads(in, 2)
+	p, err := stage.Payloads(in, 2)
 	if err != nil {
 		return nil, err
 	}
-	marks := readInts(p[1])
+	marks := wire.ReadInts(p[1])
 	v := &stage.Vectors{Rows: len(marks), Cols: 1, Units: make([]int64, len(marks))}
 	for j, m := range marks {
 		if m != outside {
@@ -156,8 +159,8 @@ func (f *near) Reduce(key int64, in stage.Records, out stage.Output) error {
 
 // Gather implements [stage.Gatherer].
 func (f *near) Gather(key int64, in stage.Records) (stage.BlockSums, error) {
-	p, err := payloads(in, 2)
-	marks := readInts(p[1])
+	p, err := stage.Payloads(in, 2)
+	marks := wire.ReadInts(p[1])
 	return &nearSums{&featureSums{f.scale, key, len(marks), make([]int64, len(marks))}, f.Distance, marks}, err
 }
 
@@ -198,7 +201,7 @@ func (f *thin) Reduce(key int64, in stage.Records, out stage.Output) error {
 	if err != nil || names == nil {
 		return err
 	}
-	marks := readInts(p[1])
+	marks := wire.ReadInts(p[1])
 	if len(marks) != names.Original {
 		return fmt.Errorf("block %d: %d marks for %d nodes", key, len(marks), names.Original)
 	}
@@ -220,12 +223,12 @@ func (subgraphReader) Reduce(key int64, in stage.Records, out stage.Output) erro
 	if err != nil || names == nil {
 		return err
 	}
-	x, err := ReadFeatures(p[1])
+	x, err := wire.ReadFeatures(p[1])
 	if err != nil {
 		return err
 	}
-	some, places := &Names{}, []int32{}
-	for j, m := range readInts(p[2]) {
+	some, places := &partition.Names{}, []int32{}
+	for j, m := range wire.ReadInts(p[2]) {
 		if m == outside {
 			continue
 		}
@@ -240,32 +243,32 @@ func (subgraphReader) Reduce(key int64, in stage.Records, out stage.Output) erro
 		return nil
 	}
 	some.Original = len(places)
-	payload := appendInts(appendNumber(nil, len(places)), places)
-	named := some.append(nil)
-	payload = append(appendNumber(payload, len(named)), named...)
-	return out.Emit(0, stage.Record{Key: key, Payload: appendFeatures(payload, x.Take(places))})
+	payload := wire.AppendInts(wire.AppendNumber(nil, len(places)), places)
+	named := some.Append(nil)
+	payload = append(wire.AppendNumber(payload, len(named)), named...)
+	return out.Emit(0, stage.Record{Key: key, Payload: wire.AppendFeatures(payload, x.Take(places))})
 }
 
 // Brought are the nodes of a subgraph of T in a block.
 type Brought struct {
 	Places []int32
-	Names  *Names
+	Names  *partition.Names
 	X      graph.Features // raw
 }
 
 // ReadBrought reads a record of stage bring.
 func ReadBrought(payload []byte) (*Brought, error) {
-	w := &wire{b: payload}
-	out := &Brought{Places: w.ints(w.count(4))}
-	names, err := ReadNames(w.take(w.number()))
+	w := wire.NewReader(payload)
+	out := &Brought{Places: w.Ints(w.Count(4))}
+	names, err := partition.ReadNames(w.Take(w.Number()))
 	if err != nil {
 		return nil, err
 	}
-	out.Names, out.X = names, w.features()
+	out.Names, out.X = names, w.Features()
 	if len(names.IDs) != len(out.Places) || out.X.Rows() != len(out.Places) {
-		return nil, errPayload
+		return nil, wire.ErrPayload
 	}
-	return out, w.end()
+	return out, w.End()
 }
 
 // SideFirst is the side of stage number: for each block, ascending, its number and the number in the subgraph of its
@@ -279,7 +282,7 @@ const MostInSubgraph = 1<<valueOfCluster - 1
 type nodeNumbering struct{ first map[int64]int32 }
 
 func newNumbered(_ struct{}, sides stage.Sides) (stage.Function, error) {
-	pairs := readInts(sides[SideFirst])
+	pairs := wire.ReadInts(sides[SideFirst])
 	if len(pairs)%2 != 0 {
 		return nil, fmt.Errorf("side %s has %d numbers, want pairs", SideFirst, len(pairs))
 	}
@@ -292,11 +295,11 @@ func newNumbered(_ struct{}, sides stage.Sides) (stage.Function, error) {
 
 // Reduce implements [stage.Function].
 func (f *nodeNumbering) Reduce(key int64, in stage.Records, out stage.Output) error {
-	p, err := payloads(in, 1)
+	p, err := stage.Payloads(in, 1)
 	if err != nil {
 		return err
 	}
-	numbers, next := readInts(p[0]), f.first[key]
+	numbers, next := wire.ReadInts(p[0]), f.first[key]
 	for j, m := range numbers {
 		if m == outside {
 			numbers[j] = -1
@@ -305,7 +308,7 @@ func (f *nodeNumbering) Reduce(key int64, in stage.Records, out stage.Output) er
 		numbers[j] = next
 		next++
 	}
-	return out.Emit(0, stage.Record{Key: key, Payload: appendInts(nil, numbers)})
+	return out.Emit(0, stage.Record{Key: key, Payload: wire.AppendInts(nil, numbers)})
 }
 
 // link lists the neighbours in the subgraph of each node of the subgraph: the second stage of a hop whose first is
@@ -320,8 +323,8 @@ func (f link) Reduce(key int64, in stage.Records, out stage.Output) error {
 
 // Gather implements [stage.Gatherer].
 func (link) Gather(key int64, in stage.Records) (stage.BlockSums, error) {
-	p, err := payloads(in, 2)
-	numbers := readInts(p[1])
+	p, err := stage.Payloads(in, 2)
+	numbers := wire.ReadInts(p[1])
 	return &links{key, numbers, make([][]int32, len(numbers))}, err
 }
 
@@ -346,7 +349,7 @@ func (g *links) End(out stage.Output) error {
 	for j, n := range g.numbers {
 		if n >= 0 {
 			slices.Sort(g.of[j])
-			payload = appendInts(appendNumber(payload, len(g.of[j])), g.of[j])
+			payload = wire.AppendInts(wire.AppendNumber(payload, len(g.of[j])), g.of[j])
 		}
 	}
 	return out.Emit(0, stage.Record{Key: g.key, Payload: payload})
@@ -355,9 +358,9 @@ func (g *links) End(out stage.Output) error {
 // EachLinks calls use with the neighbours in the subgraph of each node of the subgraph of a block, in the order of
 // their numbers.
 func EachLinks(payload []byte, use func(neighbours []int32)) error {
-	w := &wire{b: payload}
-	for w.more() {
-		use(w.ints(w.count(4)))
+	w := wire.NewReader(payload)
+	for w.More() {
+		use(w.Ints(w.Count(4)))
 	}
-	return w.end()
+	return w.End()
 }

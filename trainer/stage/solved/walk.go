@@ -8,6 +8,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/trainer/stage"
+	"rivulet/trainer/stage/wire"
 )
 
 // Names of the stages that take a model through its hops on T.
@@ -60,7 +61,7 @@ func newReceiving(o WalkOptions, sides stage.Sides) (recurrenceStage, error) {
 	if err != nil {
 		return f, err
 	}
-	largest := readDoubles(sides[SideLargest])
+	largest := wire.ReadDoubles(sides[SideLargest])
 	if len(largest) != f.hops.Sent(f.Hop) {
 		return f, fmt.Errorf("%d largest numbers for the %d columns of hop %d", len(largest), f.hops.Sent(f.Hop), f.Hop)
 	}
@@ -82,9 +83,9 @@ func (f *recurrenceStage) emit(key int64, hop int, state *infer.State, part *gra
 		atLeast(highest, sent.Row(j))
 		atLeast(highest[sent.Cols:], part.Row(j))
 	}
-	return errors.Join(out.Emit(OutState, stage.Record{Key: key, Payload: appendDense(state.Beside())}),
-		out.Emit(OutPart, stage.Record{Key: key, Payload: appendDense(part)}),
-		out.Emit(OutHighest, stage.Record{Order: order(key), Payload: AppendDoubles(highest)}))
+	return errors.Join(out.Emit(OutState, stage.Record{Key: key, Payload: wire.AppendDense(nil, state.Beside())}),
+		out.Emit(OutPart, stage.Record{Key: key, Payload: wire.AppendDense(nil, part)}),
+		out.Emit(OutHighest, stage.Record{Order: stage.OrderOf(key), Payload: wire.AppendDoubles(nil, highest)}))
 }
 
 // atLeast raises highest where a number of the row is larger, without its sign, or is NaN.
@@ -103,14 +104,14 @@ func Highest(m infer.Model, hop int, records []stage.Record) (sent, part []float
 	u, c := f.Part(hop)
 	all := make([]float64, f.Sent(hop)+u+c)
 	for _, r := range records {
-		of := readDoubles(r.Payload)
+		of := wire.ReadDoubles(r.Payload)
 		if len(of) != len(all) {
-			return nil, nil, errPayload
+			return nil, nil, wire.ErrPayload
 		}
 		for k, v := range of {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
 				return nil, nil, fmt.Errorf("%s: an answer of a node in block %d before hop %d is %v: its weights are too large",
-					m.Name(), fromOrder(r.Order), hop, v)
+					m.Name(), stage.FromOrder(r.Order), hop, v)
 			}
 			all[k] = max(all[k], v)
 		}
@@ -137,11 +138,11 @@ func newEnter(o WalkOptions, sides stage.Sides) (stage.Function, error) {
 
 // Reduce implements [stage.Function].
 func (f *enter) Reduce(key int64, in stage.Records, out stage.Output) error {
-	p, err := payloads(in, 2)
+	p, err := stage.Payloads(in, 2)
 	if err != nil || p[0] == nil {
 		return err
 	}
-	raw, err := ReadFeatures(p[0])
+	raw, err := wire.ReadFeatures(p[0])
 	if err != nil {
 		return err
 	}
@@ -171,7 +172,7 @@ func newStep(o WalkOptions, sides stage.Sides) (stage.Function, error) {
 func (s *stepSender) scales() []stage.Scale { return s.scale }
 
 func (s *stepSender) vectors(in stage.Records) (*stage.Vectors, error) {
-	p, err := payloads(in, 3)
+	p, err := stage.Payloads(in, 3)
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +199,7 @@ func integers(m *graph.Dense, scale []stage.Scale) (v *stage.Vectors, err error)
 
 // stateOf reads the state of a block before a hop, and its degrees.
 func stateOf(hops *infer.Recurrence, hop int, payload, degree []byte) (*infer.State, *degrees, error) {
-	all, err := dense(payload)
+	all, err := wire.ReadDense(payload)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -228,7 +229,7 @@ func (f *take) Reduce(key int64, in stage.Records, out stage.Output) error {
 
 // Gather implements [stage.Gatherer].
 func (f *take) Gather(key int64, in stage.Records) (stage.BlockSums, error) {
-	p, err := payloads(in, 3)
+	p, err := stage.Payloads(in, 3)
 	if err != nil {
 		return nil, err
 	}
@@ -256,7 +257,7 @@ func (g *takeSums) End(out stage.Output) error {
 	hop, hops := g.f.Hop, g.f.hops
 	if hop+1 == hops.Len() {
 		logits := hops.Close(g.state, g.values(), g.degrees.sums)
-		return out.Emit(OutState, stage.Record{Key: g.key, Payload: appendDense(logits)})
+		return out.Emit(OutState, stage.Record{Key: g.key, Payload: wire.AppendDense(nil, logits)})
 	}
 	state, part := hops.Step(hop, g.state, g.values(), g.degrees.sums)
 	return g.f.emit(g.key, hop+1, state, part, g.degrees, out)

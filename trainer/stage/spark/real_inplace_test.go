@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"rivulet/trainer/stage/partition"
+
 	"github.com/google/go-cmp/cmp"
 
 	"rivulet/artifact"
@@ -222,19 +224,19 @@ func features(t *testing.T, e stage.Engine, nodes stage.Source) []stage.Record {
 	t.Helper()
 	var sides stage.Sides
 	if nodes.InPlace != nil {
-		sides = stage.Sides{solved.SideForm: nodes.Form}
+		sides = stage.Sides{partition.SideForm: nodes.Form}
 	}
-	scan := stage.NewSpec(solved.StageNodes, solved.BlockOptions{Blocks: 4}, sides, 1)
+	scan := stage.NewSpec(partition.StageNodes, partition.BlockOptions{Blocks: 4}, sides, 1)
 	scan.Map = true
 	rows, err := e.Scan(t.Context(), scan, nodes)
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := e.Run(t.Context(), stage.NewSpec(solved.StageBlocks, solved.BlockOptions{Blocks: 4}, nil, 5), rows...)
+	made, err := e.Run(t.Context(), stage.NewSpec(partition.StageBlocks, partition.BlockOptions{Blocks: 4}, nil, 5), rows...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return records(t, e, made[solved.OutFeatures])
+	return records(t, e, made[partition.OutFeatures])
 }
 
 // without returns a graph without the edges of a node.
@@ -260,8 +262,8 @@ func sameGraph(t *testing.T, e stage.Engine, dir string) {
 	if sent.Count != placed.Count || sent.Features != placed.Features || sent.Features == 0 {
 		t.Errorf("%d nodes of %d features in place, want %d of %d", placed.Count, placed.Features, sent.Count, sent.Features)
 	}
-	want, err1 := solved.Read(t.Context(), here, sent.Nodes, sent.Edges, solved.BlockOptions{Blocks: 4})
-	got, err2 := solved.Read(t.Context(), e, placed.Nodes, placed.Edges, solved.BlockOptions{Blocks: 4})
+	want, err1 := partition.Read(t.Context(), here, sent.Nodes, sent.Edges, partition.BlockOptions{Blocks: 4})
+	got, err2 := partition.Read(t.Context(), e, placed.Nodes, placed.Edges, partition.BlockOptions{Blocks: 4})
 	if err1 != nil || err2 != nil {
 		t.Fatal(err1, err2)
 	}

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"rivulet/trainer/stage/partition"
+
 	"rivulet/artifact"
 	"rivulet/trainer"
 	"rivulet/trainer/stage/local"
@@ -106,7 +108,7 @@ func (k *executorKiller) Step(what string, done, total int) {
 func TestSparkWithAnExecutorKilled(t *testing.T) {
 	a, dir, d := realSpark(t), sparkDir(t), generated(t)
 	want := train(t, local.NewMemory(solved.Functions, trainer.Silent{}), d)
-	for _, stage := range []string{solved.StageBlocks, solved.StageReceive} {
+	for _, stage := range []string{partition.StageBlocks, solved.StageReceive} {
 		killer := &executorKiller{shown: shown{t}, stage: stage, dir: dir}
 		e, err := spark.Open(t.Context(), spark.Connect(connect.New(a, nil)), spark.Options{
 			Work: t.TempDir(), Partitions: 4, Workers: workers(t), Progress: killer})
@@ -229,7 +231,7 @@ func TestSparkWithTheTrainerKilled(t *testing.T) {
 	realSpark(t)
 	dir, work := sparkDir(t), t.TempDir()
 	want := train(t, local.NewMemory(solved.Functions, trainer.Silent{}), generated(t))
-	for _, stage := range []string{solved.StageTiles, solved.StageRows} {
+	for _, stage := range []string{partition.StageTiles, solved.StageRows} {
 		c := startChild(t, work, filepath.Join(t.TempDir(), "artifact"))
 		if !c.until("begins "+stage, 1) {
 			text, err := c.end()

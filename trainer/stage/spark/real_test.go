@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"rivulet/trainer/stage/partition"
+
 	"rivulet/artifact"
 	"rivulet/dataset"
 	"rivulet/dataset/generate"
@@ -201,10 +203,10 @@ func TestSparkRefusesBadRows(t *testing.T) {
 	r := spark.Connect(connect.New(a, nil))
 	e := open(t, r, work, 2, workers(t))
 	node := func(row int64, id string) []byte {
-		return solved.AppendNode(nil, solved.Node{Row: row, ID: id, Label: "A", Role: solved.Train, Dense: []float32{1}})
+		return partition.AppendNode(nil, partition.Node{Row: row, ID: id, Label: "A", Role: partition.Train, Dense: []float32{1}})
 	}
 	edge := func(row int64, from, to string) []byte {
-		return solved.AppendEdge(nil, solved.Edge{Row: row, Source: from, Target: to})
+		return partition.AppendEdge(nil, partition.Edge{Row: row, Source: from, Target: to})
 	}
 	nodes := source("nodes", node(1, "a"), node(2, "17"), node(3, "b"))
 	for want, sources := range map[string][2]stage.Source{
@@ -212,13 +214,13 @@ func TestSparkRefusesBadRows(t *testing.T) {
 			source("none")},
 		`edges row 1: its target "nowhere" is not the id of a`: {nodes, source("nowhere", edge(1, "a", "nowhere"))},
 	} {
-		_, err := solved.Read(t.Context(), e, sources[0], sources[1], solved.BlockOptions{Blocks: 4})
+		_, err := partition.Read(t.Context(), e, sources[0], sources[1], partition.BlockOptions{Blocks: 4})
 		if err == nil || !strings.Contains(err.Error(), want) || len(err.Error()) > 300 {
 			t.Errorf("error %v, want %q and little more", err, want)
 		}
 	}
-	g, err := solved.Read(t.Context(), e, nodes, source("edges", edge(1, "a", "b"), edge(2, "b", "a"), edge(3, "a", "a")),
-		solved.BlockOptions{Blocks: 4})
+	g, err := partition.Read(t.Context(), e, nodes, source("edges", edge(1, "a", "b"), edge(2, "b", "a"), edge(3, "a", "a")),
+		partition.BlockOptions{Blocks: 4})
 	if err != nil || g.Entries != 2 || g.Loops != 1 || g.Nodes != 3 {
 		t.Errorf("%+v: %v", g, err)
 	}
@@ -244,7 +246,7 @@ func TestSparkWithoutAWorkerForItsMachines(t *testing.T) {
 	e := open(t, spark.Connect(connect.New(a, nil)), t.TempDir(), 2,
 		map[string]spark.File{other: {Name: "rivulet-worker-" + other + "-0",
 			Content: []byte("a program of another machine")}})
-	_, err := solved.Read(t.Context(), e, source("nodes", []byte("row")), source("none"), solved.BlockOptions{Blocks: 4})
+	_, err := partition.Read(t.Context(), e, source("nodes", []byte("row")), source("none"), partition.BlockOptions{Blocks: 4})
 	if want := "workers were sent for " + other + " only: make workers builds both"; err == nil ||
 		!strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want %q", err, want)

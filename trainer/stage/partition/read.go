@@ -1,10 +1,9 @@
-package solved
+package partition
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer/preprocess"
 	"rivulet/trainer/stage"
+	"rivulet/trainer/stage/wire"
 )
 
 // Names of stages.
@@ -42,22 +42,6 @@ func (o BlockOptions) check() error {
 	return nil
 }
 
-// each calls use for each record.
-func each(in stage.Records, use func(r stage.Record) error) error {
-	for {
-		r, err := in.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err == nil {
-			err = use(r)
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
 // nodes takes rows of nodes (payloads of AppendNode, one or more rows each; with the side form, rows of a table in
 // place) to their blocks: output 0, of a block's rows in any order.
 type nodes struct {
@@ -72,9 +56,9 @@ func newNodes(o BlockOptions, sides stage.Sides) (stage.Function, error) {
 
 // Reduce implements [stage.Function].
 func (f *nodes) Reduce(_ int64, in stage.Records, out stage.Output) error {
-	return toBlocks(in, out, f.Blocks, f.rows, func(w *wire) (string, error) {
-		n := w.node()
-		if err := n.check(); err != nil && !w.bad {
+	return toBlocks(in, out, f.Blocks, f.rows, func(w *wire.Reader) (string, error) {
+		n := readNode(w)
+		if err := n.check(); err != nil && !w.Bad() {
 			return "", fmt.Errorf("nodes row %d: %w", n.Row, err)
 		}
 		return n.ID, nil
@@ -84,30 +68,30 @@ func (f *nodes) Reduce(_ int64, in stage.Records, out stage.Output) error {
 // toBlocks takes rows of records to the blocks of ids: rows returns a payload's rows, next reads one and returns its
 // id.
 func toBlocks(in stage.Records, out stage.Output, blocks int, rows func(payload []byte) ([]byte, error),
-	next func(w *wire) (id string, err error)) error {
-	b := newBuckets(out, 0, nil)
-	err := each(in, func(r stage.Record) error {
+	next func(w *wire.Reader) (id string, err error)) error {
+	b := NewBuckets(out, 0, nil)
+	err := stage.Each(in, func(r stage.Record) error {
 		all, err := rows(r.Payload)
 		if err != nil {
 			return err
 		}
-		w := &wire{b: all}
-		for w.more() {
-			before := w.b
+		w := wire.NewReader(all)
+		for w.More() {
+			before := w.Left()
 			id, err := next(w)
-			if w.bad {
+			if w.Bad() {
 				break
 			}
 			if err == nil {
-				err = b.add(blockOf(id, blocks), before[:len(before)-len(w.b)])
+				err = b.Add(blockOf(id, blocks), before[:len(before)-len(w.Left())])
 			}
 			if err != nil {
 				return err
 			}
 		}
-		return w.end()
+		return w.End()
 	})
-	return errors.Join(err, b.flush())
+	return errors.Join(err, b.Flush())
 }
 
 func (n *Node) check() error {
@@ -115,13 +99,13 @@ func (n *Node) check() error {
 	case n.ID == "":
 		return errors.New("the id is empty or null")
 	case !utf8.ValidString(n.ID) || !utf8.ValidString(n.Label):
-		return fmt.Errorf("id %s or label %s is not UTF-8", quoted(n.ID), quoted(n.Label))
+		return fmt.Errorf("id %s or label %s is not UTF-8", Quoted(n.ID), Quoted(n.Label))
 	case n.Role > Test:
 		return fmt.Errorf("role %d is not known", n.Role)
 	case n.Label == "" && n.Role != NoRole && n.Role != Unlabelled:
 		return fmt.Errorf(
 			"the label of node %s is empty or null, but a node to learn from or to be judged by needs one",
-			quoted(n.ID),
+			Quoted(n.ID),
 		)
 	case n.Width == 0:
 		return errors.New("the node has no features")
@@ -132,15 +116,15 @@ func (n *Node) check() error {
 	}
 	for k, v := range values {
 		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
-			return fmt.Errorf("feature %d of node %s is %v, want a finite number", k, quoted(n.ID), v)
+			return fmt.Errorf("feature %d of node %s is %v, want a finite number", k, Quoted(n.ID), v)
 		}
 		if err := preprocess.CheckMagnitude(v); err != nil {
-			return fmt.Errorf("feature %d of node %s is %w", k, quoted(n.ID), err)
+			return fmt.Errorf("feature %d of node %s is %w", k, Quoted(n.ID), err)
 		}
 	}
 	for _, c := range n.Cols {
 		if c < 0 || int(c) >= n.Width {
-			return fmt.Errorf("node %s has feature %d, want 0 to %d", quoted(n.ID), c, n.Width-1)
+			return fmt.Errorf("node %s has feature %d, want 0 to %d", Quoted(n.ID), c, n.Width-1)
 		}
 	}
 	return nil
@@ -162,12 +146,12 @@ type blocks struct{}
 // Reduce implements [stage.Function].
 func (blocks) Reduce(key int64, in stage.Records, out stage.Output) error {
 	var all []Node
-	err := each(in, func(r stage.Record) error {
-		w := &wire{b: r.Payload}
-		for w.more() {
-			all = append(all, w.node())
+	err := stage.Each(in, func(r stage.Record) error {
+		w := wire.NewReader(r.Payload)
+		for w.More() {
+			all = append(all, readNode(w))
 		}
-		return w.end()
+		return w.End()
 	})
 	if err != nil {
 		return err
@@ -183,7 +167,7 @@ func (blocks) Reduce(key int64, in stage.Records, out stage.Output) error {
 			return fmt.Errorf(
 				"nodes row %d: %s is already the id of row %d (ids are compared as text: 17 and \"17\" are one)",
 				all[k].Row,
-				quoted(all[k].ID),
+				Quoted(all[k].ID),
 				all[k-1].Row,
 			)
 		}
@@ -201,7 +185,7 @@ func (blocks) Reduce(key int64, in stage.Records, out stage.Output) error {
 	for _, n := range all {
 		names.IDs, names.Rows = append(names.IDs, n.ID), append(names.Rows, n.Row)
 		names.Roles, names.Labels = append(names.Roles, n.Role), append(names.Labels, n.Label)
-		if n.Role.original() {
+		if n.Role.Original() {
 			names.Original++
 		}
 		if n.Role == Unlabelled {
@@ -210,15 +194,15 @@ func (blocks) Reduce(key int64, in stage.Records, out stage.Output) error {
 	}
 	own, held := rowsOf(all[:names.Original]), rowsOf(all[names.Original:])
 	s := summarise(names, own, all[0].Width)
-	return errors.Join(out.Emit(OutNames, stage.Record{Key: key, Payload: names.append(nil)}),
-		out.Emit(OutFeatures, stage.Record{Key: key, Payload: appendFeatures(nil, own)}),
-		out.Emit(OutHeldFeatures, stage.Record{Key: key, Payload: appendFeatures(nil, held)}),
-		out.Emit(OutSummary, stage.Record{Order: order(key), Payload: s.append(nil)}),
-		out.Emit(OutCounts, stage.Record{Key: key, Payload: appendNumber(nil, names.Original)}))
+	return errors.Join(out.Emit(OutNames, stage.Record{Key: key, Payload: names.Append(nil)}),
+		out.Emit(OutFeatures, stage.Record{Key: key, Payload: wire.AppendFeatures(nil, own)}),
+		out.Emit(OutHeldFeatures, stage.Record{Key: key, Payload: wire.AppendFeatures(nil, held)}),
+		out.Emit(OutSummary, stage.Record{Order: stage.OrderOf(key), Payload: s.append(nil)}),
+		out.Emit(OutCounts, stage.Record{Key: key, Payload: wire.AppendNumber(nil, names.Original)}))
 }
 
 func behind(n Node) int {
-	if n.Role.original() {
+	if n.Role.Original() {
 		return 0
 	}
 	return 1

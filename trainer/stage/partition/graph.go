@@ -1,10 +1,11 @@
-package solved
+package partition
 
 import (
 	"context"
 	"fmt"
 
 	"rivulet/trainer/stage"
+	"rivulet/trainer/stage/wire"
 )
 
 // Graph is a data set as tables.
@@ -76,10 +77,10 @@ func (g *Graph) edges(ctx context.Context, e stage.Engine, edges stage.Source, o
 		if err != nil {
 			return err
 		}
-		w := &wire{b: r.Payload}
-		g.Entries += int64(w.number())
-		g.HighestDegree = max(g.HighestDegree, int64(w.number()))
-		if err := w.end(); err != nil {
+		w := wire.NewReader(r.Payload)
+		g.Entries += int64(w.Number())
+		g.HighestDegree = max(g.HighestDegree, int64(w.Number()))
+		if err := w.End(); err != nil {
 			return err
 		}
 	}
@@ -89,9 +90,9 @@ func (g *Graph) edges(ctx context.Context, e stage.Engine, edges stage.Source, o
 			if err != nil {
 				return err
 			}
-			w := &wire{b: r.Payload}
-			*count += int64(w.number())
-			if err := w.end(); err != nil {
+			w := wire.NewReader(r.Payload)
+			*count += int64(w.Number())
+			if err := w.End(); err != nil {
 				return err
 			}
 		}

@@ -1,4 +1,4 @@
-package solved
+package partition
 
 import (
 	"crypto/sha256"
@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"rivulet/trainer/stage"
+	"rivulet/trainer/stage/wire"
 )
 
 // StagePrint is the name of the stage of the fingerprint.
@@ -21,17 +22,17 @@ type fingerprints struct{}
 func (fingerprints) Reduce(key int64, in stage.Records, out stage.Output) error {
 	h := sha256.New()
 	var held [][4]int
-	err := each(in, func(r stage.Record) error {
+	err := stage.Each(in, func(r stage.Record) error {
 		if r.Tag < 4 {
 			fmt.Fprintf(h, "%d %x %d\n", r.Tag, r.Order, len(r.Payload))
 			_, err := h.Write(r.Payload)
 			return err
 		}
-		w := &wire{b: r.Payload}
-		for w.more() {
-			held = append(held, [4]int{w.number(), w.number(), w.number(), int(w.byte())})
+		w := wire.NewReader(r.Payload)
+		for w.More() {
+			held = append(held, [4]int{w.Number(), w.Number(), w.Number(), int(w.Byte())})
 		}
-		return w.end()
+		return w.End()
 	})
 	if err != nil {
 		return err
@@ -40,7 +41,7 @@ func (fingerprints) Reduce(key int64, in stage.Records, out stage.Output) error 
 	for _, e := range slices.Compact(held) {
 		fmt.Fprintln(h, e)
 	}
-	return out.Emit(0, stage.Record{Order: order(key), Payload: h.Sum(nil)})
+	return out.Emit(0, stage.Record{Order: stage.OrderOf(key), Payload: h.Sum(nil)})
 }
 
 // Fingerprint is the fingerprint of a graph as tables: "sha256:" and 64 digits over the hashes of its blocks. It

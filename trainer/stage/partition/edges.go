@@ -1,4 +1,4 @@
-package solved
+package partition
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"rivulet/trainer/stage"
+	"rivulet/trainer/stage/wire"
 )
 
 // A pair of nodes is one word: 16 bits of the source's block, 24 of its place, 24 of the destination's place.
@@ -29,18 +30,18 @@ func newEdges(o BlockOptions, sides stage.Sides) (stage.Function, error) {
 
 // Reduce implements [stage.Function].
 func (f *edges) Reduce(_ int64, in stage.Records, out stage.Output) error {
-	return toBlocks(in, out, f.Blocks, f.rows, func(w *wire) (string, error) {
-		e := w.edge()
-		if (e.Source == "" || e.Target == "") && !w.bad {
+	return toBlocks(in, out, f.Blocks, f.rows, func(w *wire.Reader) (string, error) {
+		e := readEdge(w)
+		if (e.Source == "" || e.Target == "") && !w.Bad() {
 			return "", fmt.Errorf("edges row %d: an end is empty or null", e.Row)
 		}
 		return e.Source, nil
 	})
 }
 
-// firstNames takes the only record of the table of names from the front of a key's records, empty if there is none.
-func firstNames(in stage.Records) (*Names, *stage.List, error) {
-	first, rest, err := divided(in)
+// FirstNames takes the only record of the table of names from the front of a key's records, empty if there is none.
+func FirstNames(in stage.Records) (*Names, *stage.List, error) {
+	first, rest, err := stage.Divide(in)
 	if err != nil || len(first) == 0 {
 		return &Names{}, rest, err
 	}
@@ -65,18 +66,18 @@ func newSources(o BlockOptions, _ stage.Sides) (stage.Function, error) {
 
 // Reduce implements [stage.Function].
 func (f *sources) Reduce(key int64, in stage.Records, out stage.Output) error {
-	names, rest, err := firstNames(in)
+	names, rest, err := FirstNames(in)
 	if err != nil {
 		return err
 	}
 	places, roles, unknown := names.places(), names.Roles, 0
-	b := newBuckets(out, OutHalves, appendNumber(nil, int(key)))
+	b := NewBuckets(out, OutHalves, wire.AppendNumber(nil, int(key)))
 	var half []byte
-	err = each(rest, func(r stage.Record) error {
-		w := &wire{b: r.Payload}
-		for w.more() {
-			e := w.edge()
-			if w.bad {
+	err = stage.Each(rest, func(r stage.Record) error {
+		w := wire.NewReader(r.Payload)
+		for w.More() {
+			e := readEdge(w)
+			if w.Bad() {
 				break
 			}
 			place, ok := places[e.Source]
@@ -85,16 +86,16 @@ func (f *sources) Reduce(key int64, in stage.Records, out stage.Output) error {
 				continue
 			}
 			if !ok {
-				return fmt.Errorf("edges row %d: its source %s is not the id of a node with a role", e.Row, quoted(e.Source))
+				return fmt.Errorf("edges row %d: its source %s is not the id of a node with a role", e.Row, Quoted(e.Source))
 			}
-			half = appendText(appendNumber(append(appendNumber(half[:0], int(place)), byte(roles[place])), int(e.Row)), e.Target)
-			if err := b.add(blockOf(e.Target, f.Blocks), half); err != nil {
+			half = wire.AppendText(wire.AppendNumber(append(wire.AppendNumber(half[:0], int(place)), byte(roles[place])), int(e.Row)), e.Target)
+			if err := b.Add(blockOf(e.Target, f.Blocks), half); err != nil {
 				return err
 			}
 		}
-		return w.end()
+		return w.End()
 	})
-	return errors.Join(err, b.flush(), emitCount(out, OutNoSource, key, unknown))
+	return errors.Join(err, b.Flush(), emitCount(out, OutNoSource, key, unknown))
 }
 
 // emitCount gives a number of a block, if it is not 0.
@@ -102,7 +103,7 @@ func emitCount(out stage.Output, output int, block int64, n int) error {
 	if n == 0 {
 		return nil
 	}
-	return out.Emit(output, stage.Record{Order: order(block), Payload: appendNumber(nil, n)})
+	return out.Emit(output, stage.Record{Order: stage.OrderOf(block), Payload: wire.AppendNumber(nil, n)})
 }
 
 // Outputs of stage targets.
@@ -130,31 +131,31 @@ type end struct {
 
 // Reduce implements [stage.Function].
 func (f *targets) Reduce(key int64, in stage.Records, out stage.Output) error {
-	names, rest, err := firstNames(in)
+	names, rest, err := FirstNames(in)
 	if err != nil {
 		return err
 	}
 	places, roles, loops, unknown := names.places(), names.Roles, 0, 0
-	pairs, held := newBuckets(out, OutPairs, nil), newBuckets(out, OutHeld, nil)
+	pairs, held := NewBuckets(out, OutPairs, nil), NewBuckets(out, OutHeld, nil)
 	put := func(a, b end) error {
 		switch {
-		case a.role.original() && b.role.original():
+		case a.role.Original() && b.role.Original():
 			word := appendPair(nil, a.block, a.place, b.place)
-			return pairs.add(b.block, word)
-		case !b.role.original():
-			bytes := append(appendNumber(appendNumber(appendNumber(nil, int(b.place)), int(a.block)), int(a.place)),
+			return pairs.Add(b.block, word)
+		case !b.role.Original():
+			bytes := append(wire.AppendNumber(wire.AppendNumber(wire.AppendNumber(nil, int(b.place)), int(a.block)), int(a.place)),
 				byte(a.role))
-			return held.add(b.block, bytes)
+			return held.Add(b.block, bytes)
 		}
 		return nil
 	}
-	err = each(rest, func(r stage.Record) error {
-		w := &wire{b: r.Payload}
-		block := int64(w.number())
-		for w.more() {
-			a := end{block, int32(w.number()), Role(w.byte())}
-			row, id := w.number(), w.text()
-			if w.bad {
+	err = stage.Each(rest, func(r stage.Record) error {
+		w := wire.NewReader(r.Payload)
+		block := int64(w.Number())
+		for w.More() {
+			a := end{block, int32(w.Number()), Role(w.Byte())}
+			row, id := w.Number(), w.Text()
+			if w.Bad() {
 				break
 			}
 			place, ok := places[id]
@@ -163,7 +164,7 @@ func (f *targets) Reduce(key int64, in stage.Records, out stage.Output) error {
 				continue
 			}
 			if !ok {
-				return fmt.Errorf("edges row %d: its target %s is not the id of a node with a role", row, quoted(id))
+				return fmt.Errorf("edges row %d: its target %s is not the id of a node with a role", row, Quoted(id))
 			}
 			b := end{key, place, roles[place]}
 			if a.block == b.block && a.place == b.place {
@@ -174,19 +175,19 @@ func (f *targets) Reduce(key int64, in stage.Records, out stage.Output) error {
 				return err
 			}
 		}
-		return w.end()
+		return w.End()
 	})
 	if err != nil {
 		return err
 	}
-	return errors.Join(pairs.flush(), held.flush(),
+	return errors.Join(pairs.Flush(), held.Flush(),
 		emitCount(out, OutLoops, key, loops), emitCount(out, OutNoTarget, key, unknown))
 }
 
 func appendPair(dst []byte, block int64, from, to int32) []byte {
 	word := uint64(block)<<(2*placeBits) | uint64(from)<<placeBits | uint64(to)
-	dst = appendU32(dst, uint32(word))
-	return appendU32(dst, uint32(word>>32))
+	dst = wire.AppendU32(dst, uint32(word))
+	return wire.AppendU32(dst, uint32(word>>32))
 }
 
 // Outputs of stage tiles.
@@ -205,17 +206,17 @@ type tiles struct{}
 func (tiles) Reduce(key int64, in stage.Records, out stage.Output) error {
 	count := 0
 	var words []uint64
-	err := each(in, func(r stage.Record) error {
-		w := &wire{b: r.Payload}
+	err := stage.Each(in, func(r stage.Record) error {
+		w := wire.NewReader(r.Payload)
 		if r.Tag == 0 {
-			count = w.number()
-			return w.end()
+			count = w.Number()
+			return w.End()
 		}
 		words = slices.Grow(words, len(r.Payload)/8)
-		for w.more() {
-			words = append(words, uint64(w.u32())|uint64(w.u32())<<32)
+		for w.More() {
+			words = append(words, uint64(w.U32())|uint64(w.U32())<<32)
 		}
-		return w.end()
+		return w.End()
 	})
 	if err != nil {
 		return err
@@ -232,20 +233,20 @@ func (tiles) Reduce(key int64, in stage.Records, out stage.Output) error {
 			degrees[words[hi]&(maxPlaces-1)]++
 			hi++
 		}
-		tile := stage.Record{Key: int64(block), Order: order(key), Payload: appendTile(nil, words[lo:hi])}
+		tile := stage.Record{Key: int64(block), Order: stage.OrderOf(key), Payload: appendTile(nil, words[lo:hi])}
 		if err := out.Emit(OutTiles, tile); err != nil {
 			return err
 		}
 		lo = hi
 	}
-	payload, highest := appendNumber(nil, count), uint32(0)
+	payload, highest := wire.AppendNumber(nil, count), uint32(0)
 	for _, d := range degrees {
-		payload, highest = appendU32(payload, d), max(highest, d)
+		payload, highest = wire.AppendU32(payload, d), max(highest, d)
 	}
 	return errors.Join(
 		out.Emit(OutDegrees, stage.Record{Key: key, Payload: payload}),
 		out.Emit(OutEntries,
-			stage.Record{Order: order(key), Payload: appendNumber(appendNumber(nil, len(words)), int(highest))}),
+			stage.Record{Order: stage.OrderOf(key), Payload: wire.AppendNumber(wire.AppendNumber(nil, len(words)), int(highest))}),
 	)
 }
 
@@ -258,12 +259,12 @@ func appendTile(dst []byte, words []uint64) []byte {
 		for hi < len(words) && place(words[hi]>>placeBits) == from {
 			hi++
 		}
-		dst = appendNumber(appendNumber(dst, from-before), hi-lo)
+		dst = wire.AppendNumber(wire.AppendNumber(dst, from-before), hi-lo)
 		before = from
 		last := 0
 		for _, word := range words[lo:hi] {
 			to := place(word)
-			dst = appendNumber(dst, to-last)
+			dst = wire.AppendNumber(dst, to-last)
 			last = to
 		}
 		lo = hi
@@ -273,36 +274,36 @@ func appendTile(dst []byte, words []uint64) []byte {
 
 func place(word uint64) int { return int(word & (maxPlaces - 1)) }
 
-// eachSource walks a tile: use gets the place of each source and of its destinations, which are valid until the
+// EachSource walks a tile: use gets the place of each source and of its destinations, which are valid until the
 // next.
-func eachSource(tile []byte, use func(from int, to []int32) error) error {
-	w := &wire{b: tile}
+func EachSource(tile []byte, use func(from int, to []int32) error) error {
+	w := wire.NewReader(tile)
 	from := 0
 	var to []int32
-	for w.more() {
-		from += w.number()
-		n := w.count(1)
+	for w.More() {
+		from += w.Number()
+		n := w.Count(1)
 		if to = to[:0]; n == 0 {
-			return errPayload
+			return wire.ErrPayload
 		}
 		last := 0
 		for range n {
-			last += w.number()
+			last += w.Number()
 			to = append(to, int32(last))
 		}
-		if w.bad || from >= maxPlaces || last >= maxPlaces {
-			return errPayload
+		if w.Bad() || from >= maxPlaces || last >= maxPlaces {
+			return wire.ErrPayload
 		}
 		if err := use(from, to); err != nil {
 			return err
 		}
 	}
-	return w.end()
+	return w.End()
 }
 
-// readDegrees reads a record of the table of degrees.
-func readDegrees(payload []byte) ([]int32, error) {
-	w := &wire{b: payload}
-	out := w.ints(w.count(4))
-	return out, w.end()
+// ReadDegrees reads a record of the table of degrees.
+func ReadDegrees(payload []byte) ([]int32, error) {
+	w := wire.NewReader(payload)
+	out := w.Ints(w.Count(4))
+	return out, w.End()
 }

@@ -1,11 +1,11 @@
-package solved
+package partition
 
 import (
 	"fmt"
 
-	"github.com/cespare/xxhash/v2"
+	"rivulet/trainer/stage/wire"
 
-	"rivulet/graph"
+	"github.com/cespare/xxhash/v2"
 )
 
 // Role of a node.
@@ -26,8 +26,8 @@ var tableRoles = map[string]Role{"": NoRole, "train": Train, "unlabelled": Unlab
 // RoleOf is the role by the name that [rivulet/dataset/table.Node] gives it.
 func RoleOf(split string) Role { return tableRoles[split] }
 
-// original reports whether a node of this role belongs to T.
-func (r Role) original() bool { return r == Train || r == Unlabelled }
+// Original reports whether a node of this role belongs to T.
+func (r Role) Original() bool { return r == Train || r == Unlabelled }
 
 // Node is a row of the table of nodes. It has Dense features or, if that is nil, Width features, of which Cols have
 // Vals and the others 0.
@@ -49,36 +49,36 @@ type Edge struct {
 
 // AppendNode appends a row to a payload of stage nodes.
 func AppendNode(dst []byte, n Node) []byte {
-	dst = appendText(appendText(appendNumber(dst, int(n.Row)), n.ID), n.Label)
+	dst = wire.AppendText(wire.AppendText(wire.AppendNumber(dst, int(n.Row)), n.ID), n.Label)
 	dst = append(dst, byte(n.Role))
 	if n.Dense != nil {
-		return appendFloats(appendNumber(append(dst, 0), len(n.Dense)), n.Dense)
+		return wire.AppendFloats(wire.AppendNumber(append(dst, 0), len(n.Dense)), n.Dense)
 	}
-	dst = appendNumber(appendNumber(append(dst, 1), n.Width), len(n.Cols))
-	return appendFloats(appendInts(dst, n.Cols), n.Vals)
+	dst = wire.AppendNumber(wire.AppendNumber(append(dst, 1), n.Width), len(n.Cols))
+	return wire.AppendFloats(wire.AppendInts(dst, n.Cols), n.Vals)
 }
 
-func (w *wire) node() Node {
-	n := Node{Row: int64(w.number()), ID: w.text(), Label: w.text(), Role: Role(w.byte())}
-	if w.byte() == 0 {
-		n.Width = w.count(4)
-		n.Dense = w.floats(n.Width)
+func readNode(w *wire.Reader) Node {
+	n := Node{Row: int64(w.Number()), ID: w.Text(), Label: w.Text(), Role: Role(w.Byte())}
+	if w.Byte() == 0 {
+		n.Width = w.Count(4)
+		n.Dense = w.Floats(n.Width)
 		return n
 	}
-	n.Width = w.number()
-	entries := w.count(8)
-	n.Cols = w.ints(entries)
-	n.Vals = w.floats(entries)
+	n.Width = w.Number()
+	entries := w.Count(8)
+	n.Cols = w.Ints(entries)
+	n.Vals = w.Floats(entries)
 	return n
 }
 
 // AppendEdge appends a row to a payload of stage edges.
 func AppendEdge(dst []byte, e Edge) []byte {
-	return appendText(appendText(appendNumber(dst, int(e.Row)), e.Source), e.Target)
+	return wire.AppendText(wire.AppendText(wire.AppendNumber(dst, int(e.Row)), e.Source), e.Target)
 }
 
-func (w *wire) edge() Edge {
-	return Edge{Row: int64(w.number()), Source: w.text(), Target: w.text()}
+func readEdge(w *wire.Reader) Edge {
+	return Edge{Row: int64(w.Number()), Source: w.Text(), Target: w.Text()}
 }
 
 // blockOf is the block of a node.
@@ -115,34 +115,34 @@ type Names struct {
 }
 
 // Append appends the wire form.
-func (n *Names) append(dst []byte) []byte {
-	dst = appendNumber(appendNumber(dst, len(n.IDs)), n.Original)
+func (n *Names) Append(dst []byte) []byte {
+	dst = wire.AppendNumber(wire.AppendNumber(dst, len(n.IDs)), n.Original)
 	for k, id := range n.IDs {
-		dst = appendNumber(append(appendText(appendText(dst, id), n.Labels[k]), byte(n.Roles[k])), int(n.Rows[k]))
+		dst = wire.AppendNumber(append(wire.AppendText(wire.AppendText(dst, id), n.Labels[k]), byte(n.Roles[k])), int(n.Rows[k]))
 	}
 	return dst
 }
 
 // ReadNames reads the payload of a record of the table of names.
 func ReadNames(payload []byte) (*Names, error) {
-	w := &wire{b: payload}
-	rows := w.count(4)
-	n := &Names{Original: w.number(), IDs: make([]string, rows), Rows: make([]int64, rows), Roles: make([]Role, rows),
+	w := wire.NewReader(payload)
+	rows := w.Count(4)
+	n := &Names{Original: w.Number(), IDs: make([]string, rows), Rows: make([]int64, rows), Roles: make([]Role, rows),
 		Labels: make([]string, rows)}
 	labels := map[string]string{}
 	for k := range rows {
-		n.IDs[k] = w.text()
-		label := w.text()
+		n.IDs[k] = w.Text()
+		label := w.Text()
 		if _, ok := labels[label]; !ok {
 			labels[label] = label
 		}
 		n.Labels[k] = labels[label]
-		n.Roles[k], n.Rows[k] = Role(w.byte()), int64(w.number())
+		n.Roles[k], n.Rows[k] = Role(w.Byte()), int64(w.Number())
 	}
-	if w.bad || n.Original > rows {
-		return nil, errPayload
+	if w.Bad() || n.Original > rows {
+		return nil, wire.ErrPayload
 	}
-	return n, w.end()
+	return n, w.End()
 }
 
 // places maps ids to places.
@@ -154,51 +154,5 @@ func (n *Names) places() map[string]int32 {
 	return out
 }
 
-// appendFeatures appends the wire form of rows of features.
-func appendFeatures(dst []byte, x graph.Features) []byte {
-	dst = appendNumber(appendNumber(dst, x.Rows()), x.Cols())
-	if x.Sparse == nil {
-		return appendFloats(append(dst, 0), x.Dense.Data)
-	}
-	dst = append(dst, 1)
-	for i := range x.Sparse.Rows {
-		dst = appendNumber(dst, x.Sparse.RowLen(i))
-	}
-	return appendFloats(appendInts(dst, x.Sparse.ColIdx), x.Sparse.Val)
-}
-
-// ReadFeatures reads rows of features.
-func ReadFeatures(payload []byte) (graph.Features, error) {
-	w := &wire{b: payload}
-	x := w.features()
-	return x, w.end()
-}
-
-func (w *wire) features() graph.Features {
-	rows, cols := w.number(), w.number()
-	if w.byte() == 0 {
-		if rows > 0 && cols > len(w.b)/4/rows {
-			w.bad = true
-			return graph.Features{}
-		}
-		return graph.Features{Dense: &graph.Dense{Rows: rows, Cols: cols, Data: w.floats(rows * cols)}}
-	}
-	if rows > len(w.b) {
-		w.bad = true
-		return graph.Features{}
-	}
-	x := &graph.CSR{Rows: rows, Cols: cols, RowPtr: make([]int, rows+1)}
-	for i := range rows {
-		x.RowPtr[i+1] = x.RowPtr[i] + w.number()
-	}
-	if n := x.RowPtr[rows]; n < 0 || n > len(w.b)/8 {
-		w.bad = true
-		return graph.Features{}
-	}
-	x.ColIdx = w.ints(x.RowPtr[rows])
-	x.Val = w.floats(x.RowPtr[rows])
-	return graph.Features{Sparse: x}
-}
-
-// quoted is an id in an error.
-func quoted(id string) string { return fmt.Sprintf("%.100q", id) }
+// Quoted is an id in an error.
+func Quoted(id string) string { return fmt.Sprintf("%.100q", id) }

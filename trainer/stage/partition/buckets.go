@@ -1,4 +1,4 @@
-package solved
+package partition
 
 import "rivulet/trainer/stage"
 
@@ -13,12 +13,12 @@ type buckets struct {
 // bucketBytes is the size at which a bucket is written.
 const bucketBytes = 1 << 16
 
-func newBuckets(out stage.Output, output int, head []byte) *buckets {
+func NewBuckets(out stage.Output, output int, head []byte) *buckets {
 	return &buckets{out, output, head, map[int64][]byte{}}
 }
 
-// add appends bytes to a block's bucket.
-func (b *buckets) add(key int64, bytes []byte) error {
+// Add appends bytes to a block's bucket.
+func (b *buckets) Add(key int64, bytes []byte) error {
 	held := b.held[key]
 	if held == nil {
 		held = append(held, b.head...)
@@ -32,8 +32,8 @@ func (b *buckets) add(key int64, bytes []byte) error {
 	return b.out.Emit(b.output, stage.Record{Key: key, Payload: held})
 }
 
-// flush writes the held records.
-func (b *buckets) flush() error {
+// Flush writes the held records.
+func (b *buckets) Flush() error {
 	for key, held := range b.held {
 		if err := b.out.Emit(b.output, stage.Record{Key: key, Payload: held}); err != nil {
 			return err

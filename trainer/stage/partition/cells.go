@@ -1,4 +1,4 @@
-package solved
+package partition
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package solved
+package partition
 
 import (
 	"bytes"
@@ -10,6 +10,10 @@ import (
 	"rivulet/dataset/table"
 	"rivulet/trainer/stage"
 )
+
+// SideForm is the side with the meaning of the cells of a table in place ([FormOf]). Where it is missing, rows have the
+// form of [AppendNode] and [AppendEdge].
+const SideForm = "form"
 
 // form is the side [SideForm] as JSON.
 type form struct {

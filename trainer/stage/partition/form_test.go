@@ -1,4 +1,4 @@
-package solved
+package partition
 
 import (
 	"encoding/base64"
@@ -11,6 +11,7 @@ import (
 
 	"rivulet/dataset/table"
 	"rivulet/trainer/stage"
+	"rivulet/trainer/stage/wire"
 )
 
 func text(s string) string { return "t" + base64.StdEncoding.EncodeToString([]byte(s)) }
@@ -57,10 +58,10 @@ func TestNodesInPlace(t *testing.T) {
 	if err != nil || len(out) != 1 {
 		t.Fatal(out, err)
 	}
-	w := &wire{b: out[0].Payload}
+	w := wire.NewReader(out[0].Payload)
 	var got []Node
-	for w.more() {
-		got = append(got, w.node())
+	for w.More() {
+		got = append(got, readNode(w))
 	}
 	want := []Node{
 		{Row: 3, ID: "a\tü", Label: "A", Role: Train, Width: 2, Dense: []float32{0.1, -0.0025}},
@@ -130,7 +131,7 @@ func TestEdgesInPlace(t *testing.T) {
 	if err != nil || len(out) != 1 {
 		t.Fatal(out, err)
 	}
-	if diff := cmp.Diff(Edge{Row: 9, Source: "17", Target: "b"}, (&wire{b: out[0].Payload}).edge()); diff != "" {
+	if diff := cmp.Diff(Edge{Row: 9, Source: "17", Target: "b"}, readEdge(wire.NewReader(out[0].Payload))); diff != "" {
 		t.Error(diff)
 	}
 	for want, payload := range map[string]string{

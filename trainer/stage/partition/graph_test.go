@@ -1,4 +1,4 @@
-package solved_test
+package partition_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 
 	"rivulet/trainer/stage"
 	"rivulet/trainer/stage/local"
-	"rivulet/trainer/stage/solved"
+	"rivulet/trainer/stage/partition"
 )
 
 type silent struct{}
@@ -31,9 +31,9 @@ func source(name string, payloads ...[]byte) stage.Source {
 
 func nodeRows(ids ...string) [][]byte {
 	var out [][]byte
-	roles := []solved.Role{solved.Train, solved.Unlabelled, solved.Train, solved.Validation, solved.Test}
+	roles := []partition.Role{partition.Train, partition.Unlabelled, partition.Train, partition.Validation, partition.Test}
 	for k, id := range ids {
-		out = append(out, solved.AppendNode(nil, solved.Node{Row: int64(k + 1), ID: id, Label: "A",
+		out = append(out, partition.AppendNode(nil, partition.Node{Row: int64(k + 1), ID: id, Label: "A",
 			Role: roles[k%len(roles)], Dense: []float32{float32(k), -2}}))
 	}
 	return out
@@ -43,31 +43,31 @@ func edgeRows(pairs ...string) [][]byte {
 	var out [][]byte
 	for k, p := range pairs {
 		a, b, _ := strings.Cut(p, "-")
-		out = append(out, solved.AppendEdge(nil, solved.Edge{Row: int64(k + 1), Source: a, Target: b}))
+		out = append(out, partition.AppendEdge(nil, partition.Edge{Row: int64(k + 1), Source: a, Target: b}))
 	}
 	return out
 }
 
 // engines are one in memory and one on disk.
 func engines(t *testing.T) map[string]stage.Engine {
-	disk, err := local.Open(solved.Functions, t.TempDir(), 1<<20, silent{})
+	disk, err := local.Open(partition.Functions, t.TempDir(), 1<<20, silent{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = disk.Close() })
-	return map[string]stage.Engine{"memory": local.NewMemory(solved.Functions, silent{}), "disk": disk}
+	return map[string]stage.Engine{"memory": local.NewMemory(partition.Functions, silent{}), "disk": disk}
 }
 
 // Self-loops are dropped, repeated edges and both directions are one, isolated nodes stay.
 func TestReadCountsEdgesOnce(t *testing.T) {
 	for name, e := range engines(t) {
 		t.Run(name, func(t *testing.T) {
-			g, err := solved.Read(
+			g, err := partition.Read(
 				context.Background(),
 				e,
 				source("n", nodeRows("a", "b", "c", "d", "e", "f")...),
 				source("e", edgeRows("a-b", "b-a", "a-b", "a-a", "b-c", "c-d", "d-e")...),
-				solved.BlockOptions{Blocks: 4},
+				partition.BlockOptions{Blocks: 4},
 			)
 			if err != nil {
 				t.Fatal(err)
@@ -93,11 +93,11 @@ func TestReadDropsUnknownEnds(t *testing.T) {
 	for name, e := range engines(t) {
 		nodes, edges := source("n", nodeRows("a", "b", "c", "d", "e", "f")...),
 			source("e", edgeRows("a-b", "a-nowhere", "nowhere-b", "x-y", "b-c", "a-a")...)
-		g, err := solved.Read(t.Context(), e, nodes, edges, solved.BlockOptions{Blocks: 4, DropUnknown: true})
+		g, err := partition.Read(t.Context(), e, nodes, edges, partition.BlockOptions{Blocks: 4, DropUnknown: true})
 		if err != nil || g.Entries != 4 || g.Unknown != 3 || g.Loops != 1 {
 			t.Errorf("%s: %+v, %v", name, g, err)
 		}
-		if _, err := solved.Read(t.Context(), e, nodes, edges, solved.BlockOptions{Blocks: 4}); err == nil {
+		if _, err := partition.Read(t.Context(), e, nodes, edges, partition.BlockOptions{Blocks: 4}); err == nil {
 			t.Errorf("%s: unknown ends are taken where nothing asks for it", name)
 		}
 	}
@@ -111,19 +111,19 @@ func TestReadRefuses(t *testing.T) {
 		`edges row 2: its target "nowhere" is not the id of a node`: {nodeRows("a", "b"), edgeRows("a-b", "a-nowhere")},
 		`edges row 1: its source "xxx" is not the id of a node`:     {nodeRows("a", "b"), edgeRows(long + "-b")},
 		`edges row 1: an end is empty or null`:                      {nodeRows("a", "b"), edgeRows("a-")},
-		`nodes row 1: the label of node "a" is empty or null, but`: {{solved.AppendNode(nil,
-			solved.Node{Row: 1, ID: "a", Role: solved.Train, Dense: []float32{1}})}, nil},
-		`nodes row 1: the node has no features`: {{solved.AppendNode(nil,
-			solved.Node{Row: 1, ID: "a", Label: "A", Role: solved.Train, Dense: []float32{}})}, nil},
+		`nodes row 1: the label of node "a" is empty or null, but`: {{partition.AppendNode(nil,
+			partition.Node{Row: 1, ID: "a", Role: partition.Train, Dense: []float32{1}})}, nil},
+		`nodes row 1: the node has no features`: {{partition.AppendNode(nil,
+			partition.Node{Row: 1, ID: "a", Label: "A", Role: partition.Train, Dense: []float32{}})}, nil},
 		`a record's payload is cut or has bytes too many`: {{nodeRows("a")[0][:5]}, nil},
 	} {
 		for name, e := range engines(t) {
-			_, err := solved.Read(
+			_, err := partition.Read(
 				context.Background(),
 				e,
 				source(fmt.Sprint("n", want), rows[0]...),
 				source("e"+want, rows[1]...),
-				solved.BlockOptions{Blocks: 2},
+				partition.BlockOptions{Blocks: 2},
 			)
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: error %v, want %q", name, err, want)
