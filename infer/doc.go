@@ -83,6 +83,7 @@
 // # Which file
 //
 //	attach            a package: Batch, and r = aM
+//	tensor            a package: the named weights of a model, each taken once and of the right shape
 //	preprocess        a package: Parameters, and Projection, which folds them into the weights
 //	growth            a package: rows of M for arrivals, by the solver of package nnls
 //	explain           a package: why an arrival got its class

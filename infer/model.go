@@ -2,13 +2,13 @@ package infer
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"rivulet/graph"
 	"rivulet/infer/attach"
 	"rivulet/infer/preprocess"
+	"rivulet/infer/tensor"
 )
 
 // Model is a network with its weights.
@@ -24,10 +24,7 @@ type Network struct {
 }
 
 // Param is a named weight; a bias has Rows 1.
-type Param struct {
-	Name  string
-	Value *graph.Dense
-}
+type Param = tensor.Tensor
 
 // MaxHops keeps the number of tables, one a hop, within reason.
 const MaxHops = 100
@@ -40,11 +37,11 @@ func (a *Architecture) New(layers []Layer, alpha float32, hops int) (Model, erro
 		for _, t := range a.Tensors {
 			switch {
 			case t.Bias:
-				weights = append(weights, Param{a.Tensor(k, t), rowOf(l.Bias)})
+				weights = append(weights, Param{Name: a.Tensor(k, t), Value: rowOf(l.Bias)})
 			case t.Neighbours != 0:
-				weights = append(weights, Param{a.Tensor(k, t), times(t.Neighbours, l.Neighbours)})
+				weights = append(weights, Param{Name: a.Tensor(k, t), Value: times(t.Neighbours, l.Neighbours)})
 			case !t.Optional:
-				weights = append(weights, Param{a.Tensor(k, t), times(t.Self, l.Self)})
+				weights = append(weights, Param{Name: a.Tensor(k, t), Value: times(t.Self, l.Self)})
 			}
 		}
 	}
@@ -54,10 +51,10 @@ func (a *Architecture) New(layers []Layer, alpha float32, hops int) (Model, erro
 // Scalars adds α and K as tensors to weights, where the architecture has them.
 func (a *Architecture) Scalars(weights []Param, alpha float32, hops int) []Param {
 	if a.Alpha != 0 {
-		weights = append(weights, Param{"alpha", rowOf([]float32{alpha})})
+		weights = append(weights, Param{Name: "alpha", Value: rowOf([]float32{alpha})})
 	}
 	if a.Hops != 0 && !(a.Implied && hops == a.Hops) {
-		weights = append(weights, Param{"hops", rowOf([]float32{float32(hops)})})
+		weights = append(weights, Param{Name: "hops", Value: rowOf([]float32{float32(hops)})})
 	}
 	return weights
 }
@@ -81,48 +78,50 @@ func Build(name string, weights []Param) (Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &params{left: make(map[string]*graph.Dense, len(weights))}
-	for _, w := range weights {
-		if err := p.add(w); err != nil {
-			return nil, fmt.Errorf("building %s: %w", name, err)
-		}
-	}
+	p := tensor.NewSet(weights)
 	m := a.build(p)
-	if err := p.finish(); err != nil {
+	if err := p.End(); err != nil {
 		return nil, fmt.Errorf("building %s: %w", name, err)
 	}
 	return m, nil
 }
 
 // build takes the weights of as many layers as there are.
-func (a *Architecture) build(p *params) *Network {
+func (a *Architecture) build(p *tensor.Set) *Network {
 	m := &Network{Architecture: a}
 	for k := 0; k < a.Fewest || (k < a.Most && a.begun(p, k)); k++ {
 		m.Layers = append(m.Layers, m.layer(p, k))
 	}
 	if a.Alpha != 0 {
-		m.Alpha = p.scalar(&m.params, "alpha")
-		if p.err == nil && !(m.Alpha > 0 && m.Alpha <= 1) {
-			p.err = fmt.Errorf("tensor alpha is %v, want more than 0 and at most 1", m.Alpha)
+		m.Alpha = m.scalar(p, "alpha")
+		if !(m.Alpha > 0 && m.Alpha <= 1) {
+			p.Fail(fmt.Errorf("tensor alpha is %v, want more than 0 and at most 1", m.Alpha))
 		}
 	}
-	if m.Hops = a.Hops; a.Hops != 0 && !(a.Implied && p.left["hops"] == nil) {
-		hops := p.scalar(&m.params, "hops")
-		if m.Hops = int(hops); p.err == nil && (!(hops >= 1 && hops <= MaxHops) || hops != float32(m.Hops)) {
-			p.err = fmt.Errorf("tensor hops is %v, want a whole number of 1 to %d", hops, MaxHops)
+	if m.Hops = a.Hops; a.Hops != 0 && !(a.Implied && !p.Has("hops")) {
+		hops := m.scalar(p, "hops")
+		if m.Hops = int(hops); !(hops >= 1 && hops <= MaxHops) || hops != float32(m.Hops) {
+			p.Fail(fmt.Errorf("tensor hops is %v, want a whole number of 1 to %d", hops, MaxHops))
 		}
 	}
 	return m
 }
 
+// scalar takes a tensor of 1×1 and keeps it among the weights.
+func (m *Network) scalar(p *tensor.Set, name string) float32 {
+	value := p.Sized(name, 1, 1)
+	m.params = append(m.params, Param{Name: name, Value: value})
+	return value.Data[0]
+}
+
 // begun reports whether there is a weight of layer k.
-func (a *Architecture) begun(p *params, k int) bool {
-	return slices.ContainsFunc(a.Tensors, func(t Tensor) bool { return p.left[a.Tensor(k, t)] != nil })
+func (a *Architecture) begun(p *tensor.Set, k int) bool {
+	return slices.ContainsFunc(a.Tensors, func(t Tensor) bool { return p.Has(a.Tensor(k, t)) })
 }
 
 // layer takes the weights of layer k, which reads as many columns as the layer before it gives. All its matrices
 // are of one shape.
-func (m *Network) layer(p *params, k int) Layer {
+func (m *Network) layer(p *tensor.Set, k int) Layer {
 	a := m.Architecture
 	var l Layer
 	var first, before *graph.Dense
@@ -131,24 +130,24 @@ func (m *Network) layer(p *params, k int) Layer {
 	}
 	for i, t := range a.Tensors {
 		name := a.Tensor(k, t)
-		if t.Optional && (k > 0 && m.Layers[0].Far == nil || k == 0 && p.left[name] == nil) {
+		if t.Optional && (k > 0 && m.Layers[0].Far == nil || k == 0 && !p.Has(name)) {
 			continue
 		}
 		var w *graph.Dense
 		switch {
 		case i == 0:
-			first = p.free(name)
+			first = p.Free(name)
 			if w = first; k > 0 {
-				p.chain(name, w, a.Tensor(k-1, t), before)
+				p.Chain(name, w, a.Tensor(k-1, t), before)
 			}
 		case t.Bias:
-			w = p.sized(name, 1, first.Cols)
+			w = p.Sized(name, 1, first.Cols)
 			l.Bias = w.Data
 		default:
-			w = p.sized(name, first.Rows, first.Cols)
+			w = p.Sized(name, first.Rows, first.Cols)
 		}
-		m.params = append(m.params, Param{name, w})
-		if p.err == nil {
+		m.params = append(m.params, Param{Name: name, Value: w})
+		if p.Err() == nil {
 			share(&l.Neighbours, t.Neighbours, w)
 			share(&l.Self, t.Self, w)
 			share(&l.Far, t.Far, w)
@@ -292,76 +291,6 @@ func (m *Network) Neighbourhood(adj *graph.CSR, x preprocess.Inputs, pre *prepro
 	j := newJoint(m, adj, x, pre)
 	j.near = reach <= 2 && m.Layers[0].Far == nil
 	return j
-}
-
-// params hands out tensors by name and keeps the first thing that is wrong.
-type params struct {
-	left map[string]*graph.Dense
-	err  error
-}
-
-func (p *params) add(w Param) error {
-	switch {
-	case p.left[w.Name] != nil:
-		return fmt.Errorf("tensor %s is there twice", w.Name)
-	case w.Value == nil:
-		return fmt.Errorf("tensor %s has no values", w.Name)
-	case w.Value.Rows < 1 || w.Value.Cols < 1:
-		return fmt.Errorf("tensor %s is %s, want at least 1×1", w.Name, shape(w.Value))
-	case len(w.Value.Data) != w.Value.Rows*w.Value.Cols:
-		return fmt.Errorf("tensor %s has %d values for shape %s", w.Name, len(w.Value.Data), shape(w.Value))
-	}
-	p.left[w.Name] = w.Value
-	return nil
-}
-
-// free takes a tensor of any shape. Where it is missing the builder goes on with a 1×1 one and its model is never
-// used.
-func (p *params) free(name string) *graph.Dense {
-	value, ok := p.left[name]
-	if !ok {
-		if p.err == nil {
-			p.err = fmt.Errorf("tensor %s is missing", name)
-		}
-		return graph.NewDense(1, 1)
-	}
-	delete(p.left, name)
-	return value
-}
-
-// sized takes a tensor of r×c.
-func (p *params) sized(name string, r, c int) *graph.Dense {
-	value := p.free(name)
-	if p.err == nil && !hasShape(value, r, c) {
-		p.err = fmt.Errorf("tensor %s is %s, want %d×%d", name, shape(value), r, c)
-	}
-	return value
-}
-
-// chain checks that a layer reads as many columns as the one before it writes, and there is one.
-func (p *params) chain(name string, w *graph.Dense, beforeName string, before *graph.Dense) {
-	if p.err == nil && w.Rows != before.Cols {
-		p.err = fmt.Errorf("tensor %s is %s, want %d rows as %s is %s", name, shape(w), before.Cols, beforeName,
-			shape(before))
-	}
-}
-
-// scalar takes a tensor of 1×1 and keeps it among the weights.
-func (p *params) scalar(taken *[]Param, name string) float32 {
-	value := p.sized(name, 1, 1)
-	*taken = append(*taken, Param{name, value})
-	return value.Data[0]
-}
-
-// finish returns the first error, or names a tensor that the model does not take.
-func (p *params) finish() error {
-	if p.err != nil {
-		return p.err
-	}
-	if names := slices.Sorted(maps.Keys(p.left)); len(names) > 0 {
-		return fmt.Errorf("tensor %s (%s) is not one of its weights", names[0], shape(p.left[names[0]]))
-	}
-	return nil
 }
 
 // Tables hold the rows that an arrival reads of a graph of m nodes, one table a hop or layer.

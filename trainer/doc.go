@@ -29,7 +29,8 @@
 //
 // # T in tables
 //
-// Package original has T in tables of an engine, and package stage/solved the stages by which these are made.
+// Package original has T in tables of an engine, and packages stage/partition and stage/solved the
+// stages by which these are made.
 //
 //	stages.go       the holder of such a T
 //	stages_eval.go  an artifact measured on the test nodes of a data set that lies in tables

@@ -62,7 +62,8 @@ func newTablesHolder(ctx context.Context, e stage.Engine, d original.RowData, o 
 		return nil, err
 	}
 	s.task = s.newTask(s.Data, s.Original)
-	if err := s.task.divide(s.Labelled.Labels, int(s.Graph.Nodes), int(s.Graph.Summary.Roles[partition.Train])); err != nil {
+	if err := s.task.divide(s.Labelled.Labels, int(s.Graph.Nodes),
+		int(s.Graph.Summary.Roles[partition.Train])); err != nil {
 		return nil, err
 	}
 	s.task.seconds = time.Since(start).Seconds()

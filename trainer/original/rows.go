@@ -103,7 +103,8 @@ func OfStream(d *table.Stream) RowData {
 	nodes := payloads(func(add func(row func(dst []byte) []byte) error) error {
 		return d.EachNode(func(n table.Node) error {
 			return add(func(dst []byte) []byte {
-				return partition.AppendNode(dst, partition.Node{Row: n.Row, ID: n.ID, Label: n.Label, Role: partition.RoleOf(n.Split),
+				return partition.AppendNode(dst, partition.Node{Row: n.Row, ID: n.ID, Label: n.Label,
+					Role:  partition.RoleOf(n.Split),
 					Dense: n.Features})
 			})
 		})

@@ -21,7 +21,8 @@ type Source struct {
 	Rows iter.Seq2[[]byte, error]
 	// InPlace is the table with the columns to be read, in their order, if a [Looker] is to read it in place of Rows.
 	InPlace *InPlace
-	// Form is the side of the reading stage with the meaning of InPlace's cells ([rivulet/trainer/stage/partition.FormOf]).
+	// Form is the side of the reading stage with the meaning of InPlace's cells
+	// ([rivulet/trainer/stage/partition.FormOf]).
 	Form []byte
 }
 

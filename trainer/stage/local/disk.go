@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -116,12 +117,7 @@ func (d *disk) keys(name string) ([]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	keys := make([]int64, 0, len(c.Files))
-	for key := range c.Files {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys, nil
+	return slices.Sorted(maps.Keys(c.Files)), nil
 }
 
 func (d *disk) size(name string, key int64) (int64, error) {

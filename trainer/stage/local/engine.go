@@ -1,7 +1,6 @@
 package local
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -269,9 +268,4 @@ func (o *outputs) abandon() {
 	for _, w := range o.writers {
 		w.abandon()
 	}
-}
-
-// byTag orders the records of a key.
-func byTag(a, b stage.Record) int {
-	return cmp.Or(cmp.Compare(a.Tag, b.Tag), slices.Compare(a.Order, b.Order))
 }

@@ -2,7 +2,6 @@ package local
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"sync"
 
@@ -102,17 +101,7 @@ func (h *hop) begin(g stage.Gatherer, left []int64) (window, int, error) {
 // goroutines come to them.
 func (h *hop) pass(ctx context.Context, sources []int64, w window) error {
 	work := make(chan int64)
-	return h.parallel(ctx, func(ctx context.Context) error {
-		defer close(work)
-		for _, key := range sources {
-			select {
-			case work <- key:
-			case <-ctx.Done():
-				return nil
-			}
-		}
-		return nil
-	}, func() error {
+	return h.parallel(ctx, func(ctx context.Context) error { return feed(ctx, sources, work) }, func() error {
 		f, err := h.registry.New(h.scatter)
 		if err != nil {
 			return err
@@ -138,7 +127,7 @@ func (h *hop) source(s stage.Scatterer, key int64, w window) error {
 	}
 	var v *stage.Vectors
 	for _, tile := range tiles {
-		to := w[int64(binary.BigEndian.Uint64(tile.Order))]
+		to := w[stage.FromOrder(tile.Order)]
 		if to == nil {
 			continue
 		}

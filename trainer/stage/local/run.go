@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 
 	"rivulet/trainer/stage"
 )
@@ -59,7 +63,7 @@ func (e *Engine) group(tables []stage.Table, key int64, first int) ([]stage.Reco
 		}
 		all = append(all, records...)
 	}
-	slices.SortFunc(all, byTag)
+	slices.SortFunc(all, stage.Compare)
 	return all, nil
 }
 
@@ -78,20 +82,14 @@ func (e *Engine) size(tables []stage.Table, key int64) (int64, error) {
 
 // eachKey calls the function of a stage for all keys, with a function for each goroutine.
 func (e *Engine) eachKey(ctx context.Context, s stage.Spec, inputs []stage.Table, keys []int64, out *outputs) error {
-	room := newRoom(e.memory / 2)
+	most := int64(math.MaxInt64) // bytes that goroutines share
+	if e.memory > 0 {
+		most = e.memory / 2
+	}
+	room := semaphore.NewWeighted(most)
 	c := e.counter(s.Name, len(keys))
 	work := make(chan int64)
-	return e.parallel(ctx, func(ctx context.Context) error {
-		defer close(work)
-		for _, key := range keys {
-			select {
-			case work <- key:
-			case <-ctx.Done():
-				return nil
-			}
-		}
-		return nil
-	}, func() error {
+	return e.parallel(ctx, func(ctx context.Context) error { return feed(ctx, keys, work) }, func() error {
 		f, err := e.registry.New(s)
 		if err != nil {
 			return err
@@ -101,10 +99,13 @@ func (e *Engine) eachKey(ctx context.Context, s stage.Spec, inputs []stage.Table
 			if err != nil {
 				return err
 			}
-			// The records as they lie there, and a function's copies and results.
-			bytes = room.take(3 * bytes)
+			// The records as they lie there, and a function's copies and results; a key alone may take more than there is.
+			bytes = min(3*bytes, most)
+			if err := room.Acquire(ctx, bytes); err != nil {
+				return err
+			}
 			err = e.oneKey(f, inputs, key, out)
-			room.give(bytes)
+			room.Release(bytes)
 			if err != nil {
 				return err
 			}
@@ -112,6 +113,19 @@ func (e *Engine) eachKey(ctx context.Context, s stage.Spec, inputs []stage.Table
 		}
 		return nil
 	})
+}
+
+// feed sends keys, and closes the channel behind the last.
+func feed(ctx context.Context, keys []int64, work chan<- int64) error {
+	defer close(work)
+	for _, key := range keys {
+		select {
+		case work <- key:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
 }
 
 func (e *Engine) oneKey(f stage.Function, inputs []stage.Table, key int64, out *outputs) error {
@@ -186,32 +200,12 @@ func batches(from stage.Source, use func([]stage.Record) error) error {
 // parallel runs feed in one goroutine and work in as many as there are processors. The first error ends everything: it
 // cancels feed's context and drops later items.
 func (e *Engine) parallel(ctx context.Context, feed func(context.Context) error, work func() error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	errs := make(chan error, e.workers+1)
-	var all sync.WaitGroup
-	all.Add(e.workers)
+	g, ctx := errgroup.WithContext(ctx)
 	for range e.workers {
-		go func() {
-			defer all.Done()
-			if err := guarded(work); err != nil {
-				errs <- err
-				cancel()
-			}
-		}()
+		g.Go(func() error { return guarded(work) })
 	}
-	if err := feed(ctx); err != nil {
-		cancel()
-		all.Wait()
-		close(errs)
-		if first, ok := <-errs; ok { // the work's error, if that was the reason
-			return first
-		}
-		return err
-	}
-	all.Wait()
-	close(errs)
-	return <-errs
+	g.Go(func() error { return feed(ctx) })
+	return g.Wait()
 }
 
 // guarded turns a panic into an error, so that a broken table ends a run with a sentence.
@@ -245,40 +239,4 @@ func (c *counter) one() {
 	defer c.mu.Unlock()
 	c.done++
 	c.progress.Step(c.what, c.done, c.total)
-}
-
-// room is memory that goroutines share. One alone may take more than there is.
-type room struct {
-	mu    sync.Mutex
-	freed sync.Cond
-	left  int64
-	most  int64 // 0: no bound
-}
-
-func newRoom(bytes int64) *room {
-	r := &room{left: bytes, most: bytes}
-	r.freed.L = &r.mu
-	return r
-}
-
-// take waits for so many bytes, at most all, and returns how many it took.
-func (r *room) take(bytes int64) int64 {
-	if r.most == 0 {
-		return 0
-	}
-	bytes = min(bytes, r.most)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for r.left < bytes {
-		r.freed.Wait()
-	}
-	r.left -= bytes
-	return bytes
-}
-
-func (r *room) give(bytes int64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.left += bytes
-	r.freed.Broadcast()
 }

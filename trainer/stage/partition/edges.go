@@ -88,7 +88,8 @@ func (f *sources) Reduce(key int64, in stage.Records, out stage.Output) error {
 			if !ok {
 				return fmt.Errorf("edges row %d: its source %s is not the id of a node with a role", e.Row, Quoted(e.Source))
 			}
-			half = wire.AppendText(wire.AppendNumber(append(wire.AppendNumber(half[:0], int(place)), byte(roles[place])), int(e.Row)), e.Target)
+			half = wire.AppendText(wire.AppendNumber(append(wire.AppendNumber(half[:0], int(place)), byte(roles[place])),
+				int(e.Row)), e.Target)
 			if err := b.Add(blockOf(e.Target, f.Blocks), half); err != nil {
 				return err
 			}
@@ -143,7 +144,8 @@ func (f *targets) Reduce(key int64, in stage.Records, out stage.Output) error {
 			word := appendPair(nil, a.block, a.place, b.place)
 			return pairs.Add(b.block, word)
 		case !b.role.Original():
-			bytes := append(wire.AppendNumber(wire.AppendNumber(wire.AppendNumber(nil, int(b.place)), int(a.block)), int(a.place)),
+			bytes := append(wire.AppendNumber(wire.AppendNumber(wire.AppendNumber(nil, int(b.place)), int(a.block)),
+				int(a.place)),
 				byte(a.role))
 			return held.Add(b.block, bytes)
 		}
@@ -246,7 +248,8 @@ func (tiles) Reduce(key int64, in stage.Records, out stage.Output) error {
 	return errors.Join(
 		out.Emit(OutDegrees, stage.Record{Key: key, Payload: payload}),
 		out.Emit(OutEntries,
-			stage.Record{Order: stage.OrderOf(key), Payload: wire.AppendNumber(wire.AppendNumber(nil, len(words)), int(highest))}),
+			stage.Record{Order: stage.OrderOf(key), Payload: wire.AppendNumber(wire.AppendNumber(nil, len(words)),
+				int(highest))}),
 	)
 }
 

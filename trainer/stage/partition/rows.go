@@ -118,7 +118,8 @@ type Names struct {
 func (n *Names) Append(dst []byte) []byte {
 	dst = wire.AppendNumber(wire.AppendNumber(dst, len(n.IDs)), n.Original)
 	for k, id := range n.IDs {
-		dst = wire.AppendNumber(append(wire.AppendText(wire.AppendText(dst, id), n.Labels[k]), byte(n.Roles[k])), int(n.Rows[k]))
+		dst = wire.AppendNumber(append(wire.AppendText(wire.AppendText(dst, id), n.Labels[k]), byte(n.Roles[k])),
+			int(n.Rows[k]))
 	}
 	return dst
 }

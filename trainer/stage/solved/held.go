@@ -95,7 +95,8 @@ func (f *heldOutStage) Reduce(key int64, in stage.Records, out stage.Output) err
 	nodes := map[int32]*HeldNode{}
 	for k := names.Original; k < len(names.IDs); k++ {
 		role := names.Roles[k]
-		if role == partition.Validation && f.Validation.takes(names.IDs[k]) || role == partition.Test && f.Test.takes(names.IDs[k]) {
+		if role == partition.Validation && f.Validation.takes(names.IDs[k]) || role == partition.Test &&
+			f.Test.takes(names.IDs[k]) {
 			nodes[int32(k)] = &HeldNode{Number: Number{key, int32(k)}, ID: names.IDs[k], Label: names.Labels[k], Role: role}
 		}
 	}
@@ -292,7 +293,7 @@ func newFetch(o FeatureScaling, sides stage.Sides) (_ stage.Function, err error)
 
 // Reduce implements [stage.Function].
 func (f *fetch) Reduce(key int64, in stage.Records, out stage.Output) error {
-	places, p, err := asked(in)
+	places, p, err := asked(in, 0)
 	if err != nil || len(places) == 0 {
 		return err
 	}

@@ -141,9 +141,6 @@ func AppendAssigned(dst []byte, place, cluster int32) []byte {
 	return wire.AppendU32(wire.AppendU32(dst, uint32(place)), uint32(cluster))
 }
 
-// ReadInts reads a payload of numbers, such as sizes and clusters.
-func ReadInts(payload []byte) []int32 { return wire.ReadInts(payload) }
-
 // Meetings adds the counts of stage count to edges between clusters.
 func Meetings(payload []byte, add func(a, b int32, n int64)) error {
 	w := wire.NewReader(payload)

@@ -91,7 +91,8 @@ func eachMeeting(key int64, tile []byte, from *stage.Vectors, of []int32, use fu
 func (g *clusterEdges) End(out stage.Output) error {
 	var payload []byte
 	for _, pair := range sortedPairs(g.count) {
-		payload = wire.AppendNumber(wire.AppendNumber(wire.AppendNumber(payload, int(pair[0])), int(pair[1])), int(g.count[pair]))
+		payload = wire.AppendNumber(wire.AppendNumber(wire.AppendNumber(payload, int(pair[0])), int(pair[1])),
+			int(g.count[pair]))
 	}
 	return out.Emit(0, stage.Record{Order: stage.OrderOf(g.key), Payload: payload})
 }

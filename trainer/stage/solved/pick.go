@@ -15,14 +15,17 @@ const (
 	StagePickRows = "pickrows"
 )
 
-// asked returns the places that records of input 0 ask for, each once, ascending, and the payloads of the others by
-// tag.
-func asked(in stage.Records) (places []int32, p map[int32][]byte, err error) {
+// asked returns the places that records of one input ask for, each once, ascending, and the payloads of the others, of
+// tables with at most one record a key.
+func asked(in stage.Records, input int32) (places []int32, p map[int32][]byte, err error) {
 	p = map[int32][]byte{}
 	err = stage.Each(in, func(r stage.Record) error {
-		if r.Tag == 0 {
+		switch {
+		case r.Tag == input:
 			places = append(places, wire.ReadInts(r.Payload)...)
-		} else {
+		case p[r.Tag] != nil:
+			return fmt.Errorf("input %d has a record too many", r.Tag)
+		default:
 			p[r.Tag] = r.Payload
 		}
 		return nil
@@ -44,7 +47,7 @@ type pick struct{}
 
 // Reduce implements [stage.Function].
 func (pick) Reduce(key int64, in stage.Records, out stage.Output) error {
-	places, p, err := asked(in)
+	places, p, err := asked(in, 0)
 	if err != nil || len(places) == 0 {
 		return err
 	}
@@ -79,7 +82,7 @@ type pickRows struct{}
 
 // Reduce implements [stage.Function].
 func (pickRows) Reduce(key int64, in stage.Records, out stage.Output) error {
-	places, p, err := asked(in)
+	places, p, err := asked(in, 0)
 	if err != nil || len(places) == 0 {
 		return err
 	}

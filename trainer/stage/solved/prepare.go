@@ -42,7 +42,8 @@ type featurePreparer struct {
 }
 
 func newPrepared(o FeatureScaling, sides stage.Sides) (p featurePreparer, err error) {
-	p = featurePreparer{kind: o.Kind, factor: wire.ReadFloats(sides[SideFactor]), offset: wire.ReadFloats(sides[SideOffset])}
+	p = featurePreparer{kind: o.Kind, factor: wire.ReadFloats(sides[SideFactor]),
+		offset: wire.ReadFloats(sides[SideOffset])}
 	if len(p.factor) == 0 || len(p.factor) != len(p.offset) {
 		return p, fmt.Errorf("%d factors and %d offsets", len(p.factor), len(p.offset))
 	}

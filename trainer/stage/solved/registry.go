@@ -5,7 +5,8 @@ import (
 	"rivulet/trainer/stage/partition"
 )
 
-// Functions are all stages of the method: those that make the tables of a graph (package partition), and this package's.
+// Functions are all stages of the method: those that make the tables of a graph (package partition), and this
+// package's.
 var Functions = stage.Join(partition.Functions, stage.Registry{
 	StageMoments:  stage.With(newMoments),
 	StageSend:     stage.With(newSend),

@@ -89,25 +89,6 @@ func (f *propagationStage) emit(key int64, state *infer.State, u *graph.Dense, d
 	return out.Emit(2, stage.Record{Key: key, Payload: append(payload, wire.AppendDense(nil, u.Take(places))...)})
 }
 
-// withPlaces are the payloads of a key's records by tag, and the places that records of the last tag ask for, each
-// once, ascending.
-func withPlaces(in stage.Records, tags int) (p [][]byte, places []int32, err error) {
-	p = make([][]byte, tags)
-	err = stage.Each(in, func(r stage.Record) error {
-		switch {
-		case int(r.Tag) == tags-1:
-			places = append(places, wire.ReadInts(r.Payload)...)
-		case int(r.Tag) >= tags || p[r.Tag] != nil:
-			return fmt.Errorf("input %d has a record too many", r.Tag)
-		default:
-			p[r.Tag] = r.Payload
-		}
-		return nil
-	})
-	slices.Sort(places)
-	return p, slices.Compact(places), err
-}
-
 // seeds makes F0 of the nodes of T: of a labelled node the one-hot row of its class, and of each model that less its
 // probabilities on T alone. Inputs: 0 names, 1 degrees, 2 rows of M, then the logits of each model, and at last places.
 type seeds struct {
@@ -130,7 +111,7 @@ const firstLogits = 3
 
 // Reduce implements [stage.Function].
 func (f *seeds) Reduce(key int64, in stage.Records, out stage.Output) error {
-	p, places, err := withPlaces(in, firstLogits+f.Models+1)
+	places, p, err := asked(in, firstLogits+int32(f.Models))
 	if err != nil || p[0] == nil {
 		return err
 	}
@@ -162,10 +143,10 @@ func (f *seeds) Reduce(key int64, in stage.Records, out stage.Output) error {
 }
 
 // logits are the logits of a block's nodes, by model.
-func (f *seeds) logits(p [][]byte) ([]*graph.Dense, error) {
+func (f *seeds) logits(p map[int32][]byte) ([]*graph.Dense, error) {
 	out := make([]*graph.Dense, f.Models)
 	for m := range out {
-		of, err := wire.ReadDense(p[firstLogits+m])
+		of, err := wire.ReadDense(p[firstLogits+int32(m)])
 		if err != nil {
 			return nil, err
 		}
@@ -214,7 +195,7 @@ func (f *spreadGather) Reduce(key int64, in stage.Records, out stage.Output) err
 
 // Gather implements [stage.Gatherer].
 func (f *spreadGather) Gather(key int64, in stage.Records) (stage.BlockSums, error) {
-	p, places, err := withPlaces(in, 5)
+	places, p, err := asked(in, 4)
 	if err != nil {
 		return nil, err
 	}

@@ -64,7 +64,7 @@ func newMark(o MarkOptions, _ stage.Sides) (stage.Function, error) {
 
 // Reduce implements [stage.Function].
 func (f *mark) Reduce(key int64, in stage.Records, out stage.Output) error {
-	p, places, err := withPlaces(in, 3)
+	places, p, err := asked(in, 2)
 	if err != nil || p[0] == nil {
 		return err
 	}

@@ -232,7 +232,8 @@ func features(t *testing.T, e stage.Engine, nodes stage.Source) []stage.Record {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := e.Run(t.Context(), stage.NewSpec(partition.StageBlocks, partition.BlockOptions{Blocks: 4}, nil, 5), rows...)
+	made, err := e.Run(t.Context(), stage.NewSpec(partition.StageBlocks, partition.BlockOptions{Blocks: 4}, nil, 5),
+		rows...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -203,7 +203,8 @@ func TestSparkRefusesBadRows(t *testing.T) {
 	r := spark.Connect(connect.New(a, nil))
 	e := open(t, r, work, 2, workers(t))
 	node := func(row int64, id string) []byte {
-		return partition.AppendNode(nil, partition.Node{Row: row, ID: id, Label: "A", Role: partition.Train, Dense: []float32{1}})
+		return partition.AppendNode(nil, partition.Node{Row: row, ID: id, Label: "A", Role: partition.Train,
+			Dense: []float32{1}})
 	}
 	edge := func(row int64, from, to string) []byte {
 		return partition.AppendEdge(nil, partition.Edge{Row: row, Source: from, Target: to})
@@ -219,7 +220,8 @@ func TestSparkRefusesBadRows(t *testing.T) {
 			t.Errorf("error %v, want %q and little more", err, want)
 		}
 	}
-	g, err := partition.Read(t.Context(), e, nodes, source("edges", edge(1, "a", "b"), edge(2, "b", "a"), edge(3, "a", "a")),
+	g, err := partition.Read(t.Context(), e, nodes, source("edges", edge(1, "a", "b"), edge(2, "b", "a"),
+		edge(3, "a", "a")),
 		partition.BlockOptions{Blocks: 4})
 	if err != nil || g.Entries != 2 || g.Loops != 1 || g.Nodes != 3 {
 		t.Errorf("%+v: %v", g, err)
@@ -246,7 +248,8 @@ func TestSparkWithoutAWorkerForItsMachines(t *testing.T) {
 	e := open(t, spark.Connect(connect.New(a, nil)), t.TempDir(), 2,
 		map[string]spark.File{other: {Name: "rivulet-worker-" + other + "-0",
 			Content: []byte("a program of another machine")}})
-	_, err := partition.Read(t.Context(), e, source("nodes", []byte("row")), source("none"), partition.BlockOptions{Blocks: 4})
+	_, err := partition.Read(t.Context(), e, source("nodes", []byte("row")), source("none"),
+		partition.BlockOptions{Blocks: 4})
 	if want := "workers were sent for " + other + " only: make workers builds both"; err == nil ||
 		!strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want %q", err, want)

@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// Reader reads the output of this package's append functions. After a value that is cut, and after [Reader.Fail], all
+// Reader reads the output of this package's append functions. After a value that is cut, all
 // others are empty, and [Reader.End] returns an error: one check at the end of a payload is enough.
 type Reader struct {
 	b   []byte
@@ -29,9 +29,6 @@ func (r *Reader) End() error {
 	}
 	return nil
 }
-
-// Fail says that the payload is wrong.
-func (r *Reader) Fail() { r.bad = true }
 
 // Bad reports whether the payload was found to be wrong.
 func (r *Reader) Bad() bool { return r.bad }
@@ -79,14 +76,6 @@ func (r *Reader) Text() string { return string(r.Take(r.Number())) }
 func (r *Reader) U32() uint32 {
 	if b := r.Take(4); b != nil {
 		return binary.LittleEndian.Uint32(b)
-	}
-	return 0
-}
-
-// U64 reads a number of eight bytes.
-func (r *Reader) U64() uint64 {
-	if b := r.Take(8); b != nil {
-		return binary.LittleEndian.Uint64(b)
 	}
 	return 0
 }
