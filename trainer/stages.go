@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"rivulet/trainer/stage/partition"
-
 	"rivulet/artifact"
 	"rivulet/dataset"
 	"rivulet/graph"
@@ -16,6 +14,7 @@ import (
 	"rivulet/trainer/fit"
 	"rivulet/trainer/original"
 	"rivulet/trainer/stage"
+	"rivulet/trainer/stage/partition"
 )
 
 // StagedOf gives a data set in memory to [TrainStaged], as the rows of two tables.

@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"rivulet/trainer/stage/partition"
-
 	"github.com/google/go-cmp/cmp"
 
 	"rivulet/artifact"
@@ -24,6 +22,7 @@ import (
 	"rivulet/trainer/plane"
 	"rivulet/trainer/stage"
 	"rivulet/trainer/stage/local"
+	"rivulet/trainer/stage/partition"
 	"rivulet/trainer/stage/solved"
 )
 

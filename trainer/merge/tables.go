@@ -12,13 +12,12 @@ import (
 	"path/filepath"
 	"slices"
 
-	"rivulet/trainer/stage/partition"
-
 	"rivulet/dataset"
 	"rivulet/dataset/parquet"
 	"rivulet/dataset/table"
 	"rivulet/durable"
 	"rivulet/schema"
+	"rivulet/trainer/stage/partition"
 )
 
 // Files of a grown graph.

@@ -7,11 +7,10 @@ import (
 	"iter"
 	"path/filepath"
 
-	"rivulet/trainer/stage/partition"
-
 	"rivulet/dataset/parquet"
 	"rivulet/dataset/table"
 	"rivulet/spill"
+	"rivulet/trainer/stage/partition"
 )
 
 // splits are the names of roles in tables.

@@ -6,12 +6,11 @@ import (
 	"fmt"
 	"slices"
 
-	"rivulet/trainer/stage/partition"
-
 	"rivulet/dataset"
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/trainer/stage"
+	"rivulet/trainer/stage/partition"
 	"rivulet/trainer/stage/solved"
 	"rivulet/trainer/stage/wire"
 )

@@ -7,10 +7,9 @@ import (
 	"regexp"
 	"strings"
 
-	"rivulet/trainer/stage/partition"
-
 	"rivulet/dataset/table"
 	"rivulet/trainer/stage"
+	"rivulet/trainer/stage/partition"
 )
 
 // InPlace gives tables of Parquet that an engine's machines read where they lie. Their paths are o.Nodes and o.Edges;

@@ -6,14 +6,13 @@ import (
 	"iter"
 	"slices"
 
-	"rivulet/trainer/stage/partition"
-
 	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/growth"
 	"rivulet/trainer/plane"
 	"rivulet/trainer/stage"
+	"rivulet/trainer/stage/partition"
 	"rivulet/trainer/stage/solved"
 	"rivulet/trainer/stage/wire"
 	"rivulet/trainer/tables"

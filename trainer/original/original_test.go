@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"rivulet/trainer/stage/partition"
-
 	"rivulet/dataset"
 	"rivulet/dataset/generate"
 	"rivulet/graph"
@@ -18,6 +16,7 @@ import (
 	"rivulet/trainer/features"
 	"rivulet/trainer/fit"
 	"rivulet/trainer/stage/local"
+	"rivulet/trainer/stage/partition"
 	"rivulet/trainer/stage/solved"
 	"rivulet/trainer/stage/wire"
 )

@@ -4,13 +4,12 @@ import (
 	"errors"
 	"iter"
 
-	"rivulet/trainer/stage/partition"
-
 	"rivulet/dataset"
 	"rivulet/dataset/table"
 	"rivulet/infer"
 	"rivulet/schema"
 	"rivulet/trainer/stage"
+	"rivulet/trainer/stage/partition"
 )
 
 // payloadBytes is about the size of a payload of rows.

@@ -7,11 +7,10 @@ import (
 	"maps"
 	"slices"
 
-	"rivulet/trainer/stage/partition"
-
 	"rivulet/dataset"
 	"rivulet/graph"
 	"rivulet/trainer/stage"
+	"rivulet/trainer/stage/partition"
 	"rivulet/trainer/stage/solved"
 	"rivulet/trainer/stage/wire"
 )

@@ -6,13 +6,12 @@ import (
 	"maps"
 	"math"
 
-	"rivulet/trainer/stage/partition"
-
 	"rivulet/dataset"
 	"rivulet/graph"
 	"rivulet/infer/preprocess"
 	"rivulet/trainer/features"
 	"rivulet/trainer/stage"
+	"rivulet/trainer/stage/partition"
 	"rivulet/trainer/stage/solved"
 	"rivulet/trainer/stage/wire"
 )

@@ -2,23 +2,24 @@ package partition
 
 import "rivulet/trainer/stage"
 
-// buckets gather bytes for many blocks and write them as a few records each.
-type buckets struct {
+// Buckets gather bytes for many blocks and write them as a few records each.
+type Buckets struct {
 	out    stage.Output
 	output int
-	head   []byte // begins every record
+	head   []byte
 	held   map[int64][]byte
 }
 
 // bucketBytes is the size at which a bucket is written.
 const bucketBytes = 1 << 16
 
-func NewBuckets(out stage.Output, output int, head []byte) *buckets {
-	return &buckets{out, output, head, map[int64][]byte{}}
+// NewBuckets returns the buckets of an output. Every record begins with head.
+func NewBuckets(out stage.Output, output int, head []byte) *Buckets {
+	return &Buckets{out, output, head, map[int64][]byte{}}
 }
 
 // Add appends bytes to a block's bucket.
-func (b *buckets) Add(key int64, bytes []byte) error {
+func (b *Buckets) Add(key int64, bytes []byte) error {
 	held := b.held[key]
 	if held == nil {
 		held = append(held, b.head...)
@@ -33,7 +34,7 @@ func (b *buckets) Add(key int64, bytes []byte) error {
 }
 
 // Flush writes the held records.
-func (b *buckets) Flush() error {
+func (b *Buckets) Flush() error {
 	for key, held := range b.held {
 		if err := b.out.Emit(b.output, stage.Record{Key: key, Payload: held}); err != nil {
 			return err

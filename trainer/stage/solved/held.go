@@ -7,13 +7,12 @@ import (
 	"math"
 	"slices"
 
-	"rivulet/trainer/stage/partition"
-
 	"github.com/cespare/xxhash/v2"
 
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/trainer/stage"
+	"rivulet/trainer/stage/partition"
 	"rivulet/trainer/stage/wire"
 )
 

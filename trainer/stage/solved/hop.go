@@ -4,10 +4,9 @@ import (
 	"fmt"
 	"math"
 
-	"rivulet/trainer/stage/partition"
-
 	"rivulet/graph"
 	"rivulet/trainer/stage"
+	"rivulet/trainer/stage/partition"
 	"rivulet/trainer/stage/wire"
 )
 

@@ -7,10 +7,9 @@ import (
 	"math"
 	"slices"
 
-	"rivulet/trainer/stage/partition"
-
 	"rivulet/graph"
 	"rivulet/trainer/stage"
+	"rivulet/trainer/stage/partition"
 	"rivulet/trainer/stage/wire"
 )
 

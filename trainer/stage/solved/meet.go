@@ -3,9 +3,8 @@ package solved
 import (
 	"fmt"
 
-	"rivulet/trainer/stage/partition"
-
 	"rivulet/trainer/stage"
+	"rivulet/trainer/stage/partition"
 	"rivulet/trainer/stage/wire"
 )
 

@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"math"
 
-	"rivulet/trainer/stage/partition"
-
 	"rivulet/graph"
 	"rivulet/infer/preprocess"
 	"rivulet/trainer/stage"
+	"rivulet/trainer/stage/partition"
 	"rivulet/trainer/stage/wire"
 )
 

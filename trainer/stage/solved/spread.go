@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"slices"
 
-	"rivulet/trainer/stage/partition"
-
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/trainer/stage"
+	"rivulet/trainer/stage/partition"
 	"rivulet/trainer/stage/wire"
 )
 

@@ -6,10 +6,9 @@ import (
 	"fmt"
 	"slices"
 
-	"rivulet/trainer/stage/partition"
-
 	"rivulet/graph"
 	"rivulet/trainer/stage"
+	"rivulet/trainer/stage/partition"
 	"rivulet/trainer/stage/wire"
 )
 

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"rivulet/trainer/stage/partition"
-
 	"github.com/google/go-cmp/cmp"
 
 	"rivulet/artifact"
@@ -23,6 +21,7 @@ import (
 	"rivulet/trainer/original"
 	"rivulet/trainer/stage"
 	"rivulet/trainer/stage/local"
+	"rivulet/trainer/stage/partition"
 	"rivulet/trainer/stage/solved"
 	"rivulet/trainer/stage/spark"
 	"rivulet/trainer/stage/spark/connect"

@@ -13,11 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"rivulet/trainer/stage/partition"
-
 	"rivulet/artifact"
 	"rivulet/trainer"
 	"rivulet/trainer/stage/local"
+	"rivulet/trainer/stage/partition"
 	"rivulet/trainer/stage/solved"
 	"rivulet/trainer/stage/spark"
 	"rivulet/trainer/stage/spark/connect"

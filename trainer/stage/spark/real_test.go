@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"rivulet/trainer/stage/partition"
-
 	"rivulet/artifact"
 	"rivulet/dataset"
 	"rivulet/dataset/generate"
@@ -21,6 +19,7 @@ import (
 	"rivulet/trainer"
 	"rivulet/trainer/stage"
 	"rivulet/trainer/stage/local"
+	"rivulet/trainer/stage/partition"
 	"rivulet/trainer/stage/solved"
 	"rivulet/trainer/stage/spark"
 	"rivulet/trainer/stage/spark/connect"
