@@ -22,7 +22,7 @@ PACKAGES ?= ./...
 OLD      ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build archive workers test stress race lint fmt fuzz bench benchcheck browser integration registry chaos soak demo demos cold processors reference python examples spark ci nightly
+.PHONY: help build archive workers test stress race lint fmt fuzz bench benchcheck browser integration registry chaos soak demo demos cold processors reference manifests python examples spark ci nightly
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -115,6 +115,9 @@ demo: ## the main job, on services embedded in the process
 
 reference: ## config/REFERENCE.md from the structs
 	$(GO) test ./config -run TestReference -update
+
+manifests: ## deploy/kubernetes from the chart in deploy/chart
+	cd tools/chart && $(GO) test -count=1 -update .
 
 python: ## the Python package against rivulet predict on the graphs of DATA, its notebook and its use of PyTorch, in a venv of its own
 	python3 -m venv out/venv

@@ -30,7 +30,7 @@ type refreshFlags struct {
 	current             string
 	publish             bool
 	keep, keepCopies    int
-	waiting             int
+	waiting, rounds     int
 	maxDrop             float64
 	every               time.Duration
 	asJSON              bool
@@ -57,6 +57,7 @@ func refreshCommand() *cobra.Command {
 			"the consumers' rules: give the limits.* and input.* of theirs.\n\n" +
 			"With --every the command goes on until it is stopped, each refresh in a directory of its own below --out and --data-out.\n" +
 			"Started again with the same flags it goes on from the newest graph in --data-out, and publishes what was not published.\n" +
+			"--rounds 1 does one such refresh, for a scheduler such as cron, and fails if that fails.\n" +
 			"With --group only the arrivals after those that the graph has are read. The group's offsets follow the graph's, are\n" +
 			"committed last, and belong to no consumer: a group that consumers use is refused.",
 		Args: cobra.NoArgs,
@@ -89,6 +90,8 @@ func refreshCommand() *cobra.Command {
 	flags.BoolVar(&f.refit, "refit-schema", false,
 		"fit the schema of named features anew, with what has arrived: positions move, so producers by position must follow")
 	flags.DurationVar(&f.every, "every", 0, "refresh again this long after the last one ended; 0: once")
+	flags.IntVar(&f.rounds, "rounds", 0,
+		"end after so many refreshes, each in a directory of its own below --out and --data-out; 0: as --every says")
 	flags.StringVar(&f.run.Method, "method", f.run.Method, "condensation method")
 	runFlags(flags, &f.run)
 	sizeFlags(cmd, &f.run)
@@ -132,7 +135,7 @@ func refreshCommand() *cobra.Command {
 		defer r.Close()
 		r.Features = store
 		report := func(o *refresh.Report) error { return f.report(cmd.OutOrStdout(), o) }
-		if f.every == 0 {
+		if f.every == 0 && f.rounds == 0 {
 			o, err := f.once(cmd.Context(), r)
 			return errors.Join(report(o), err)
 		}
@@ -178,6 +181,8 @@ func (f *refreshFlags) check() error {
 		return fmt.Errorf("--max-drop is %g, want 0 or more", f.maxDrop)
 	case f.every < 0:
 		return fmt.Errorf("--every is %s, want 0 or more", f.every)
+	case f.rounds < 0:
+		return fmt.Errorf("--rounds is %d, want 0 or more", f.rounds)
 	case f.keep == 0 || f.keep < -1:
 		return fmt.Errorf("--keep is %d, want 1 or more, or -1 for all", f.keep)
 	case f.keepCopies == 0 || f.keepCopies < -1:
@@ -202,8 +207,8 @@ func (f *refreshFlags) check() error {
 	if err := errors.Join(cli.TryDirectory("out", f.out), cli.TryDirectory("data-out", f.dataOut)); err != nil {
 		return err
 	}
-	if f.every > 0 || refresh.Stored(f.dataOut) { // each refresh has directories of its own; there is no more to write
-		return nil
+	if f.every > 0 || f.rounds > 0 || refresh.Stored(f.dataOut) {
+		return nil // each refresh has directories of its own; there is no more to write
 	}
 	return errors.Join(artifact.CheckTarget(f.out), refresh.CheckTarget(f.dataOut))
 }
@@ -314,8 +319,9 @@ func (f *refreshFlags) once(ctx context.Context, r *refresh.Refresher) (*refresh
 	return o, err
 }
 
-// repeat refreshes repeatedly until ctx ends, from the newest graph below --data-out on. A refresh that fails is
-// logged; the next one does its undone steps, or reads the same arrivals.
+// repeat refreshes repeatedly until ctx ends or --rounds are done, from the newest graph below --data-out on. A refresh
+// that fails is logged; the next one does its undone steps, or reads the same arrivals. The error of the last one is
+// returned.
 func (f *refreshFlags) repeat(ctx context.Context, r *refresh.Refresher, clock consumer.Clock,
 	report func(*refresh.Report) error) error {
 	given := r.Graph.Dir
@@ -328,7 +334,7 @@ func (f *refreshFlags) repeat(ctx context.Context, r *refresh.Refresher, clock c
 	if err := f.resume(r, copies); err != nil {
 		return err
 	}
-	for ctx.Err() == nil {
+	for round := 1; ctx.Err() == nil; round++ {
 		out, dataOut := copies.Next(r.Now())
 		o, err := r.Next(ctx, out, dataOut)
 		switch {
@@ -338,6 +344,9 @@ func (f *refreshFlags) repeat(ctx context.Context, r *refresh.Refresher, clock c
 			r.Log.Error("refresh failed", "error", err)
 		default:
 			f.prune(ctx, r, copies, given)
+		}
+		if round == f.rounds {
+			return errors.Join(report(o), err)
 		}
 		if err := report(o); err != nil {
 			return err

@@ -379,6 +379,33 @@ func TestRefreshRepeats(t *testing.T) {
 	}
 }
 
+// With --rounds 1 each start is one refresh, as of a scheduler: it goes on from the graph of the start before, and what
+// fails ends with its error.
+func TestRefreshRounds(t *testing.T) {
+	half, arrivals, labels := halved(t)
+	dir := files(t, half, arrivals[:100], labels)
+	line := "--from {}/arrivals.jsonl --labels {}/labels.jsonl --data {}/data --out {}/out --data-out {}/grown " +
+		"--nodes 40 --max-drop 5 --rounds 1"
+	for round, joined := range []int{100, 50} {
+		if o, err := runRefresh(t, dir, line); err != nil || o.Merged.Joined != joined {
+			t.Fatalf("start %d: %d nodes joined, want %d (%v)", round+1, o.Merged.Joined, joined, err)
+		}
+		more := files(t, half, arrivals[:150], labels)
+		if err := os.Rename(more+"/arrivals.jsonl", dir+"/arrivals.jsonl"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Rename(dir+"/labels.jsonl", dir+"/labels.away"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := runRefresh(t, dir, line); err == nil || !strings.Contains(err.Error(), "labels.jsonl") {
+		t.Errorf("without the file of labels: %v", err)
+	}
+	if entries, err := os.ReadDir(dir + "/out"); err != nil || len(entries) != 2 {
+		t.Errorf("%d artifacts, want 2 (%v)", len(entries), err)
+	}
+}
+
 func TestRefreshFlags(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, dir, "arrivals.jsonl", nil)
@@ -386,6 +413,7 @@ func TestRefreshFlags(t *testing.T) {
 		"--max-drop is NaN":                      "--from {}/arrivals.jsonl --max-drop NaN",
 		"--max-drop is -1":                       "--from {}/arrivals.jsonl --max-drop -1",
 		"--every is -1s":                         "--from {}/arrivals.jsonl --every -1s",
+		"--rounds is -1":                         "--from {}/arrivals.jsonl --rounds -1",
 		"--keep is 0":                            "--from {}/arrivals.jsonl --keep 0",
 		"no topic after kafka:":                  "--from kafka:",
 		"no such file":                           "--from {}/none",
