@@ -12,7 +12,6 @@ import (
 	"rivulet/infer"
 	"rivulet/infer/growth"
 	"rivulet/trainer/condense"
-	"rivulet/trainer/fit"
 	"rivulet/trainer/tables"
 )
 
@@ -80,7 +79,9 @@ type clusterMethod struct {
 	labelled *condense.Clusters               // of the labelled nodes alone
 	means    *graph.Dense                     // of Â²·pre(X) in them, N'×d, if at hand while S is made
 	mapping  func(c *clusterGraph) *graph.CSR // makes M of clusters
+	rows     *graph.Dense                     // of Â²·pre(X) of the nodes of sample, if at hand while S is made
 	relay    *fitResult                       // W_S of SGC, once it is asked for
+	judging  *graph.CSR                       // M of a relay, by which models are judged on S, once it is asked for
 }
 
 func (t *task) newClustering(mapping func(c *clusterGraph) *graph.CSR, progress Progress) *clusterMethod {
@@ -90,6 +91,9 @@ func (t *task) newClustering(mapping func(c *clusterGraph) *graph.CSR, progress 
 	c.labelled = t.cluster(c.points)
 	if t.twoHops != nil {
 		c.means = graph.Mul(c.labelled.Membership(), t.twoHops)
+		if t.options.Spread {
+			c.rows = t.twoHops.Take(c.sample())
+		}
 	}
 	progress.Step(what, 1, 1)
 	return c
@@ -192,65 +196,4 @@ func (c *clusterGraph) growth() *artifact.Growth {
 
 func (c *clusterGraph) renew(ctx context.Context, small *fitResult, progress Progress) (condensation, error) {
 	return c.make(ctx, []infer.Model{small.model}, "condensing the graph for "+small.model.Name()+" of S", progress)
-}
-
-// fit fits W_S; it uses no model that was fitted on T.
-func (c *clusterMethod) fit(ctx context.Context, name string, progress Progress) (*fitResult, error) {
-	if c.relay == nil {
-		relay, err := c.fitLinear(ctx, modelSGC, progress)
-		if err != nil {
-			return nil, err
-		}
-		c.relay = relay
-	}
-	if name == modelSGC {
-		return c.relay, nil
-	}
-	if c.shape(name).Mix() != nil {
-		return c.fitLinear(ctx, name, progress)
-	}
-	return c.fitLayered(ctx, name, c.labelled, c.join(c.labelled, c.points, c.relay.model), progress)
-}
-
-// fitLinear fits W_S of a linear model.
-func (c *clusterMethod) fitLinear(ctx context.Context, name string, progress Progress) (*fitResult, error) {
-	means := c.means
-	if means == nil || !slices.Equal(c.shape(name).Mix(), twoHops) {
-		means = c.propagatedMeans(name, c.labelled)
-	}
-	return c.fitSynthetic(ctx, name, c.labelled, means, progress)
-}
-
-// propagatedMeans returns the means over clusters of the features that a linear model propagates, N'×d.
-func (t *task) propagatedMeans(name string, labelled *condense.Clusters) *graph.Dense {
-	return fit.Propagated(t.hat, t.shape(name).Mix(), t.x, nil).Adjoint(labelled.Averages()).Transposed()
-}
-
-// fitSynthetic fits W_S of a linear model: on the cluster means of its propagated features, weighted by the
-// labelled nodes of each cluster. The means are over the labelled nodes only: with the unlabelled ones, whose class
-// is a guess, W_S loses a point (cora).
-func (t *task) fitSynthetic(ctx context.Context, name string, labelled *condense.Clusters, means *graph.Dense,
-	progress Progress) (*fitResult, error) {
-	return t.chooseLinear(ctx, t.shape(name), fit.Problem{Design: fit.Explicit{X: means}, Labels: labelled.Labels,
-		Weights: sizes(labelled), Classes: t.classes()},
-		WeightDecays, t.validate, progress, "fitting "+name+" on the synthetic graph")
-}
-
-// fitLayered fits W_S of a two-layer model: layer 1 reads the means of the labelled nodes of each cluster, later
-// layers the clusters of their neighbours (docs/algorithm.md, section 5, step 5).
-func (t *task) fitLayered(ctx context.Context, name string, labelled, joined *condense.Clusters,
-	progress Progress) (*fitResult, error) {
-	p := fit.OnSynthetic(t.shape(name), t.original.Adj, t.x, labelled.Membership(),
-		condense.MembershipMapping(joined),
-		labelled.Labels, sizes(labelled), t.classes())
-	return t.chooseGNN(ctx, p, onS(), t.ground(), progress, "fitting "+name+" on the synthetic graph")
-}
-
-// sizes returns the numbers of nodes of each cluster, as weights.
-func sizes(c *condense.Clusters) []float32 {
-	weights := make([]float32, len(c.Size))
-	for k, n := range c.Size {
-		weights[k] = float32(n)
-	}
-	return weights
 }

@@ -16,6 +16,7 @@
 //	memo.go        results that depend on T alone: a series of runs with many methods makes them once ([Series])
 //	methods.go     the methods of condensation, and the interfaces of their results: S, M, and models on them
 //	clusters.go    methods solved and cluster: clusters and M (packages condense, nnls), tables of S (package tables)
+//	synthetic.go   W_S of clusters: fitted on their means, with their spread, and to soft labels
 //	condenser.go   T as a method of another package condenses it: those of the laboratory (lab/methods)
 //	jointgraph.go  an S that is a graph: models fitted on it, its frozen tables; T's own tables as S (method cached)
 //	choose.go      the model to serve, chosen on the support nodes (--models auto)

@@ -156,7 +156,21 @@ func (t *task) deployOnS(ctx context.Context, r *recipe, whole *fitResult, w Mea
 	if err := onS(eval.StoS, small, false, own, named); err != nil {
 		return err
 	}
-	return onS(eval.StoS, small, true, r.served, named)
+	if err := onS(eval.StoS, small, true, r.served, named); err != nil {
+		return err
+	}
+	of, ok := r.served.(labelFitter)
+	if !ok || !t.options.Spread {
+		return nil
+	}
+	taught, err := of.fitLabels(ctx, whole.model.Name(), progress)
+	if err != nil {
+		return err
+	}
+	if own, err = again.renew(ctx, taught, progress); err != nil {
+		return err
+	}
+	return onS(eval.StoSLabels, taught, false, own, named)
 }
 
 // rows returns a deployment without propagation and with each kind that was calibrated. If consumers serve it, they

@@ -49,7 +49,7 @@ func (t *task) fitOnGraph(ctx context.Context, name string, s artifact.Synthetic
 	}
 	ready := features.Factor(graph.Features{Dense: s.X}, &preprocess.Parameters{Kind: preprocess.None, Scale: 1})
 	return t.chooseGNN(ctx, fit.OnOriginal(t.shape(name), s.Adj, ready, s.Labels, t.classes()), onS(),
-		t.ground(), progress, what)
+		t.ground().validate, progress, what)
 }
 
 // supportTables returns the frozen tables of an S that was made for joint attachment: S attached once to the

@@ -47,11 +47,12 @@ type ground struct {
 	inputs preprocess.Inputs          // the same, seen through weights
 	pre    *preprocess.Parameters
 	judges *eval.Set
+	nodes  []int32 // of a sample; nil: all of T
 }
 
 // wholeGround is T itself.
 func (t *task) wholeGround() *ground {
-	return &ground{t.original.Adj, t.original.Labels, t.x, t.inputs, t.pre, t.judges}
+	return &ground{t.original.Adj, t.original.Labels, t.x, t.inputs, t.pre, t.judges, nil}
 }
 
 // sampledNodes is the number of nodes of T on which models with hidden layers are compared where T has more than
@@ -81,7 +82,8 @@ func (t *task) ground() *ground {
 	}
 	g := &ground{adj: t.original.Adj.Submatrix(nodes, index, len(nodes)), labels: take(t.original.Labels, nodes),
 		x:      &features.FactoredFeatures{Raw: t.x.Raw.Take(nodes), Factor: t.x.Factor, Offset: t.x.Offset},
-		inputs: t.pre.Raw(t.original.X.Take(nodes)), pre: t.pre, judges: &eval.Set{Labels: t.judges.Labels}}
+		inputs: t.pre.Raw(t.original.X.Take(nodes)), pre: t.pre, judges: &eval.Set{Labels: t.judges.Labels},
+		nodes: nodes}
 	for _, b := range t.judges.Batches {
 		g.judges.Batches = append(g.judges.Batches, attachedTo(b, index, len(nodes)))
 	}
@@ -131,13 +133,13 @@ const wideDegree = 32
 func (t *task) fitLayeredOnT(ctx context.Context, s fit.Shape, progress Progress, what string) (*fitResult, error) {
 	whole, g, among := t.wholeGround(), t.ground(), t.onT()
 	if len(g.labels) == len(whole.labels) {
-		return t.chooseGNN(ctx, whole.problem(s, t.classes()), among, whole, progress, what)
+		return t.chooseGNN(ctx, whole.problem(s, t.classes()), among, whole.validate, progress, what)
 	}
 	pose := (*ground).problem
 	if fit.ReadsHopsOnly(s) && t.original.X.Sparse == nil && t.original.Adj.NNZ() >= wideDegree*len(whole.labels) {
 		among.dropouts, pose = []dropouts{{0.5, 0}}, (*ground).kept
 	}
-	best, err := t.chooseGNN(ctx, pose(g, s, t.classes()), among, g, progress, what+", a sample")
+	best, err := t.chooseGNN(ctx, pose(g, s, t.classes()), among, g.validate, progress, what+", a sample")
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +147,7 @@ func (t *task) fitLayeredOnT(ctx context.Context, s fit.Shape, progress Progress
 		best.weightDecay = fit.DecayOfAll(best.weightDecay, len(labelledIn(g.labels)), len(t.labelled))
 	}
 	among.decays, among.start = []float64{best.weightDecay}, best.model
-	return t.chooseGNN(ctx, pose(whole, s, t.classes()), among, whole, progress, what+", all nodes")
+	return t.chooseGNN(ctx, pose(whole, s, t.classes()), among, whole.validate, progress, what+", all nodes")
 }
 
 // problem poses the fit of a model on the ground.
@@ -160,9 +162,14 @@ func (g *ground) kept(s fit.Shape, classes int) fit.GNNProblem {
 
 // chooseGNN fits a model with hidden layers with each weight decay and dropout of a search; validation on a ground
 // chooses the best epoch, too.
-func (t *task) chooseGNN(ctx context.Context, p fit.GNNProblem, among search, on *ground, progress Progress,
+func (t *task) chooseGNN(ctx context.Context, p fit.GNNProblem, among search, validate validator, progress Progress,
 	what string) (*fitResult, error) {
-	var trials []trial
+	return choose(what, progress, t.trialsOf(ctx, p, among, validate, progress))
+}
+
+// trialsOf are the fits of a search.
+func (t *task) trialsOf(ctx context.Context, p fit.GNNProblem, among search, validate validator,
+	progress Progress) (trials []trial) {
 	w := newWatch(progress, p.Model, len(among.decays)*len(among.dropouts))
 	for _, decay := range among.decays {
 		for _, d := range among.dropouts {
@@ -171,12 +178,10 @@ func (t *task) chooseGNN(ctx context.Context, p fit.GNNProblem, among search, on
 			o.Start = among.start
 			trials = append(trials, trial{decay, func() (infer.Model, float64, error) {
 				o.Report = w.fit(o)
-				model, trace, err := fit.GNN(ctx, p, o, func(m infer.Model) (float64, error) {
-					return on.validate(ctx, m)
-				})
+				model, trace, err := fit.GNN(ctx, p, o, func(m infer.Model) (float64, error) { return validate(ctx, m) })
 				return model, trace.Best.Accuracy, err
 			}})
 		}
 	}
-	return choose(what, progress, trials)
+	return trials
 }

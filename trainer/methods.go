@@ -127,6 +127,12 @@ type modelFitter interface {
 	fit(ctx context.Context, name string, progress Progress) (*fitResult, error)
 }
 
+// labelFitter is a condensed graph that has soft labels for the fit of models.
+type labelFitter interface {
+	// fitLabels fits W_S of a model to them.
+	fitLabels(ctx context.Context, name string, progress Progress) (*fitResult, error)
+}
+
 // mappingRenewer is a condensed graph whose M depends on models.
 type mappingRenewer interface {
 	// renew makes S and M anew from W_S, so that nothing fitted on T is in them.

@@ -27,7 +27,7 @@ type fitResult struct {
 // fitOriginal fits W_O of a model on T, or takes the imported one.
 func (t *task) fitOriginal(ctx context.Context, name string, progress Progress) (*fitResult, error) {
 	if given, ok := t.options.Weights[name]; ok {
-		return t.accept(given)
+		return t.accept(ctx, given)
 	}
 	what := "fitting " + name + " on the original graph"
 	s := t.shape(name)
@@ -53,11 +53,11 @@ func (t *task) design(weights []float32) fit.Design {
 }
 
 // accept takes imported weights as W_O.
-func (t *task) accept(m infer.Model) (*fitResult, error) {
+func (t *task) accept(ctx context.Context, m infer.Model) (*fitResult, error) {
 	if err := acceptable(m, t.original.X.Cols(), t.classes(), t); err != nil {
 		return nil, err
 	}
-	accuracy, err := t.validate(m)
+	accuracy, err := t.validate(ctx, m)
 	return &fitResult{model: m, validation: accuracy}, err
 }
 
@@ -90,7 +90,7 @@ func (t *task) shape(name string) fit.Shape {
 const sampledRows = 1 << 14
 
 // validator returns the accuracy of a model on the judging support nodes, in percent.
-type validator func(m infer.Model) (float64, error)
+type validator func(ctx context.Context, m infer.Model) (float64, error)
 
 // chooseLinear fits one linear model roughly for each weight decay of a list, chooses the best on the support nodes,
 // and fits it to the end. If there are many rows it chooses on a sample of them; the last fit
@@ -102,8 +102,14 @@ func (t *task) chooseLinear(ctx context.Context, s fit.Shape, all fit.Problem, d
 	if err != nil {
 		return nil, err
 	}
-	best.weightDecay = fit.DecayOfAll(best.weightDecay, len(p.Labels), len(all.Labels))
-	progress.Step(what+", all rows", 0, 1)
+	best.weightDecay, best.sampled = fit.DecayOfAll(best.weightDecay, len(p.Labels), len(all.Labels)), sampled
+	return t.refit(ctx, s, all, best, validate, progress, what+", all rows")
+}
+
+// refit goes on with the fit of a linear model to the end, on all rows.
+func (t *task) refit(ctx context.Context, s fit.Shape, all fit.Problem, best *fitResult, validate validator,
+	progress Progress, what string) (*fitResult, error) {
+	progress.Step(what, 0, 1)
 	w := newWatch(progress, s.Model, 1)
 	w.validated(best.validation)
 	all.Report = w.linear(best.weightDecay)
@@ -111,11 +117,11 @@ func (t *task) chooseLinear(ctx context.Context, s fit.Shape, all fit.Problem, d
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	best.model, best.sampled = s.Linear(layer), sampled
-	if best.validation, err = validate(best.model); err != nil {
+	best.model = s.Linear(layer)
+	if best.validation, err = validate(ctx, best.model); err != nil {
 		return nil, err
 	}
-	progress.Step(what+", all rows", 1, 1)
+	progress.Step(what, 1, 1)
 	return best, nil
 }
 
@@ -142,7 +148,7 @@ func (t *task) chooseDecay(ctx context.Context, s fit.Shape, p fit.Problem, deca
 			}
 			start = layer
 			model := s.Linear(layer)
-			accuracy, err := validate(model)
+			accuracy, err := validate(ctx, model)
 			w.validated(accuracy)
 			return model, accuracy, err
 		}}
@@ -174,7 +180,7 @@ func choose(what string, progress Progress, trials []trial) (*fitResult, error) 
 }
 
 // validate returns the accuracy of a model on the judging support nodes, joined to T, in percent.
-func (t *task) validate(m infer.Model) (float64, error) {
+func (t *task) validate(_ context.Context, m infer.Model) (float64, error) {
 	return accuracyOn(plain(m.Neighbourhood(t.original.Adj, t.inputs, t.pre)), t.judges), nil
 }
 

@@ -73,3 +73,26 @@ func BenchmarkTrain(b *testing.B) {
 	}
 	b.ReportMetric(seconds/float64(b.N), "train-s")
 }
+
+// Section 5: a fit on S with its spread, and one to its soft labels, come near to the fit on T; both are judged on S.
+func TestSection5TeachingOnRealGraphs(t *testing.T) {
+	for _, c := range []struct {
+		name           string
+		nodes          int
+		strict, labels float64 // most points below O→O in node batches
+	}{{"cora", 70, 3, 2}, {"amazon_photo", 38, 1.6, 0.5}} {
+		t.Run(c.name, func(t *testing.T) {
+			o := Defaults()
+			o.Nodes, o.Costs, o.Own, o.Spread = c.nodes, false, OwnNever, true
+			results := mustTrain(t, realSet(t, c.name), o).Results
+			whole := find(t, results, eval.OtoO, false, NodeBatch).Accuracy.Mean
+			for setting, margin := range map[string]float64{eval.StoS: c.strict, eval.StoSLabels: c.labels} {
+				got := find(t, results, setting, false, NodeBatch).Accuracy.Mean
+				t.Logf("%s %.2f, O→O %.2f", setting, got, whole)
+				if got < whole-margin || got > whole+2 {
+					t.Errorf("%s is %.2f, want at most %g below O→O, %.2f", setting, got, margin, whole)
+				}
+			}
+		})
+	}
+}

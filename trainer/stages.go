@@ -148,7 +148,7 @@ func (s *tablesHolder) weights(ctx context.Context, name string) (*fitResult, er
 // frozen on T.
 func (s *tablesHolder) fitLabelled(ctx context.Context) (*fitResult, error) {
 	all := fit.Problem{Design: fit.Explicit{X: s.Labelled.X}, Labels: s.Labelled.Labels, Classes: len(s.Classes)}
-	frozen := func(m infer.Model) (float64, error) {
+	frozen := func(ctx context.Context, m infer.Model) (float64, error) {
 		onT, err := s.Fetch(ctx, m.Layers[0].Self)
 		if err != nil {
 			return 0, err

@@ -49,6 +49,7 @@ func newStudyFlags(cmd *cobra.Command, methods, calibrations []string) *studyFla
 	flags.StringSliceVar(&f.o.Methods, "methods", methods,
 		"methods to measure, or all: "+strings.Join(trainer.Methods(laboratory), ", "))
 	runFlags(flags, &f.o.Run)
+	flags.BoolVar(&f.o.Run.Spread, "spread", true, spreadUsage)
 	flags.Float64SliceVar(&f.o.Ratios, "ratios", nil, "synthetic nodes as shares of the original graph's")
 	flags.IntSliceVar(&f.o.Nodes, "nodes", nil,
 		"numbers of synthetic nodes, instead of --ratios; neither: one automatic size")

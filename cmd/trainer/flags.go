@@ -56,6 +56,10 @@ func expandModels(o *trainer.Options) bool {
 const ownUsage = "a small model of an arrival's own features answers beside the models: " +
 	"auto (where validation gains more than 0.5 points), always or never"
 
+// spreadUsage is the help of --spread.
+const spreadUsage = "fit models on S (S->S) with the spread of the original nodes around the synthetic ones, too, and to " +
+	"soft labels (S->S labels); false: on S alone"
+
 // propagateUsage is the help of --propagate.
 const propagateUsage = "have validation choose label and error propagation (LP, EP), too; false leaves out their hops, on a large graph most of the work"
 

@@ -117,6 +117,23 @@ func (c *Clusters) Membership() *graph.CSR {
 	return m
 }
 
+// Own returns the mean over each cluster of the nodes' weights in their own rows of an operator (N×N), N'.
+func (c *Clusters) Own(op *graph.CSR) []float32 {
+	out := make([]float32, len(c.Size))
+	for i, k := range c.Of {
+		if k < 0 {
+			continue
+		}
+		cols, vals := op.Row(i)
+		for p, j := range cols {
+			if int(j) == i {
+				out[k] += vals[p] / float32(c.Size[k])
+			}
+		}
+	}
+	return out
+}
+
 // Adjacency returns A' of an unweighted graph: edges between two clusters over √(size·size), N'×N', zero diagonal.
 // Edges of nodes in no cluster are left out.
 func (c *Clusters) Adjacency(adj *graph.CSR) *graph.CSR {

@@ -6,6 +6,8 @@ const (
 	OtoS = "O->S"
 	StoO = "S->O"
 	StoS = "S->S"
+	// StoSLabels is S->S with soft labels of S, which a fit to T's labelled nodes has written.
+	StoSLabels = "S->S labels"
 )
 
 // Result is one row of the tables: a method, model and setting with its figures, over one seed or several.

@@ -32,6 +32,9 @@
 // Files:
 //
 //	design.go, sgc.go    the convex fit; softmax.go: its loss and gradient
+//	spread.go            the covariance of T's rows around the means of S, in the loss of a fit on S
+//	labels.go            soft labels of S, which a fit to T's rows writes
+//	draws.go             draws around the means of S, for models with hidden layers
 //	gnn.go               problem, options, loss, and the descent with its validations
 //	gnn_network.go       the network, derived from an architecture of package infer: layers, relus, dropout, and how the weights
 //	                     become a model

@@ -24,6 +24,8 @@ type GNNProblem struct {
 	Weights    []float32  // n, ω_i ≥ 0, read where there is a label; nil: all 1
 	// Soft are probabilities of the classes, n×C, to be met in place of the labels, which are not read; nil: none.
 	Soft *graph.Dense
+	// draw draws inputs and soft labels of an epoch anew, by a seed; nil: they stay.
+	draw func(seed uint64) (inputs [2]Design, soft *graph.Dense)
 }
 
 // GNNOptions say how a model is fitted.
@@ -127,6 +129,7 @@ const (
 	streamStart = iota + 1
 	streamInputs
 	streamHidden // and the next ones, one a hidden layer
+	streamDraws  = 1 << 16
 )
 
 // descend takes steps until the epochs or the patience end, and returns the best model.
@@ -165,6 +168,11 @@ func descend(ctx context.Context, n *network, y *targets, o GNNOptions,
 
 // epoch takes a step and returns the loss before it, weight decay included.
 func (n *network) epoch(ctx context.Context, y *targets, o GNNOptions, epoch int) (float64, error) {
+	if draw := n.problem.draw; draw != nil {
+		var inputs [2]Design
+		inputs, y.soft = draw(stream(o.Seed, uint64(epoch), streamDraws))
+		n.inputs = n.reads(inputs)
+	}
 	logits := n.forward(ctx, o, uint64(epoch))
 	if err := ctx.Err(); err != nil {
 		return 0, err

@@ -48,13 +48,8 @@ type layer interface {
 // newNetwork draws the weights of a problem's model.
 func newNetwork(p *GNNProblem, arch *infer.Architecture, rng *rand.Rand) *network {
 	n := &network{problem: p, arch: arch, b1: bias(p.Hidden)}
-	self := slices.ContainsFunc(arch.Tensors, func(t infer.Tensor) bool { return t.Self != 0 })
-	if arch.Convolves() {
-		n.inputs = append(n.inputs, p.Propagated)
-	}
-	if self {
-		n.inputs = append(n.inputs, p.Self)
-	}
+	self := readsSelf(arch)
+	n.inputs = n.reads([2]Design{p.Propagated, p.Self})
 	for _, f := range n.inputs {
 		rows, d := f.Dims()
 		if rows != p.Hop.Rows || rows != p.Hop.Cols {
@@ -76,6 +71,22 @@ func newNetwork(p *GNNProblem, arch *infer.Architecture, rng *rand.Rand) *networ
 		n.later = append(n.later, newConvolution(p.Hop, hopT, rng, p.Hidden, width, self))
 	}
 	return n
+}
+
+// reads returns those of P·pre(X) and pre(X) that the first layer reads.
+func (n *network) reads(inputs [2]Design) (out []Design) {
+	if n.arch.Convolves() {
+		out = append(out, inputs[0])
+	}
+	if readsSelf(n.arch) {
+		out = append(out, inputs[1])
+	}
+	return out
+}
+
+// readsSelf reports whether layers read a node itself besides its neighbours.
+func readsSelf(a *infer.Architecture) bool {
+	return slices.ContainsFunc(a.Tensors, func(t infer.Tensor) bool { return t.Self != 0 })
 }
 
 func (n *network) params() []*param {

@@ -2,7 +2,6 @@ package fit
 
 import (
 	"fmt"
-	"slices"
 
 	"rivulet/graph"
 	"rivulet/infer"
@@ -143,8 +142,16 @@ func sums(op *graph.CSR, x *features.FactoredFeatures) *graph.Dense {
 // ReadsHopsOnly reports whether the first layer reads nothing but P·pre(X).
 func ReadsHopsOnly(s Shape) bool {
 	a := s.architecture()
-	return a.Convolves() && !slices.ContainsFunc(a.Tensors, func(t infer.Tensor) bool { return t.Self != 0 })
+	return a.Convolves() && !readsSelf(a)
 }
+
+// Operator is P of the problem's model on a graph.
+func (p *GNNProblem) Operator(adj *graph.CSR) *graph.CSR {
+	return OperatorOf(p.architecture().Operator, adj)
+}
+
+// ReadsSelf reports whether layers read a node itself besides its neighbours.
+func (p *GNNProblem) ReadsSelf() bool { return readsSelf(p.architecture()) }
 
 // reached are the nodes and the nodes that their rows of op read, in order.
 func reached(op *graph.CSR, nodes []int32) []int32 {

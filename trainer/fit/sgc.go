@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/optimize"
 
 	"rivulet/graph"
+	"rivulet/graph/gemm"
 	"rivulet/infer"
 	"rivulet/trainer/descent"
 )
@@ -21,6 +22,11 @@ type Problem struct {
 	Labels  []int32   // n, each 0…Classes-1
 	Weights []float32 // n, ω_i ≥ 0; nil: all 1
 	Classes int
+	// Spread is the covariance of what each row stands for; nil: it stands for itself. Labels are then classes.
+	Spread *Spread
+	// Soft are labels in place of Labels, with Directions (V, r×d) of its Spread; nil: Labels are.
+	Soft       *SoftLabels
+	Directions *graph.Dense
 	// Report is told of every iteration of a fit; nil: nobody is told.
 	Report func(Iteration)
 }
@@ -80,7 +86,7 @@ const (
 // nil for zeros. It ends early, with an error, where ctx does.
 func SGC(ctx context.Context, p Problem, weightDecay, tolerance float64, start *infer.Layer) (*infer.Layer, error) {
 	n, d := p.Design.Dims()
-	if len(p.Labels) != n || (p.Weights != nil && len(p.Weights) != n) {
+	if (p.Soft == nil && len(p.Labels) != n) || (p.Weights != nil && len(p.Weights) != n) {
 		panic(fmt.Sprintf("fit: %d rows, %d labels, %d weights", n, len(p.Labels), len(p.Weights)))
 	}
 	obj := newObjective(p, weightDecay)
@@ -131,20 +137,24 @@ type objective struct {
 	Problem
 	features    int
 	weightDecay float64
-	total       float64  // Σω
-	rows        *softmax // of a design with rows at hand; else nil
+	total       float64      // Σω
+	rows        *softmax     // of a design with rows at hand; else nil
+	linear      *graph.Dense // VᵀΓ, of soft labels; nil: there are none
 	at          []float64
 	value       float64
 	grad        []float64
 }
 
 func newObjective(p Problem, weightDecay float64) *objective {
-	_, d := p.Design.Dims()
+	n, d := p.Design.Dims()
 	o := &objective{Problem: p, features: d, weightDecay: weightDecay, grad: make([]float64, (d+1)*p.Classes)}
-	for i := range p.Labels {
+	for i := range n {
 		o.total += o.weight(i)
 	}
-	if design, ok := p.Design.(Explicit); ok {
+	if p.Soft != nil {
+		o.linear = gemm.Mul(gemm.Of(p.Directions).T(), gemm.Of(p.Soft.Spread))
+	}
+	if design, ok := p.Design.(Explicit); ok && p.Spread == nil && p.Soft == nil {
 		share := make([]float32, len(p.Labels))
 		for i := range share {
 			share[i] = float32(o.weight(i) / o.total)
@@ -185,6 +195,10 @@ func (o *objective) evaluate(x []float64) {
 	for k, w := range x[:o.features*o.Classes] {
 		o.value += o.weightDecay * w * w
 		o.grad[k] += 2 * o.weightDecay * w
+		if o.linear != nil {
+			o.value -= float64(o.linear.Data[k]) * w
+			o.grad[k] -= float64(o.linear.Data[k])
+		}
 	}
 }
 
@@ -197,13 +211,32 @@ func (o *objective) products(x []float64) float64 {
 			graph.Add(logits.Row(i), model.Bias)
 		}
 	})
+	var sw *graph.Dense
+	if o.Spread != nil {
+		sw = o.Spread.widen(logits, o.Labels, model.Self)
+	}
 	bias := o.grad[len(x)-o.Classes:]
 	clear(bias)
-	loss := descent.WeightedLoss(logits, o.Labels, o.weight, o.total, bias)
+	loss := 0.0
+	if o.Soft == nil {
+		loss = descent.WeightedLoss(logits, o.Labels, o.weight, o.total, bias) / o.total
+	} else {
+		share := make([]float32, logits.Rows)
+		for i := range share {
+			share[i] = float32(o.weight(i) / o.total)
+		}
+		loss = descent.SoftLoss(logits, o.Soft.Means, share)
+		for c, v := range columnSums(logits).Data {
+			bias[c] = float64(v)
+		}
+	}
 	for k, v := range o.Design.Adjoint(logits).Data {
 		o.grad[k] = float64(v)
 	}
-	return loss / o.total
+	if o.Spread != nil {
+		o.Spread.gradient(o.grad, logits, o.Labels, sw)
+	}
+	return loss
 }
 
 // pack and unpack: W row-major, then b.

@@ -1,0 +1,268 @@
+package trainer
+
+import (
+	"context"
+	"slices"
+
+	"rivulet/graph"
+	"rivulet/infer"
+	"rivulet/trainer/condense"
+	"rivulet/trainer/fit"
+	"rivulet/trainer/tables"
+)
+
+// Candidates for a fit on S with the spread of T's nodes, or with soft labels (docs/algorithm.md, section 5).
+var (
+	spreadRanks  = []int{32, 128} // directions
+	spreadDecays = []float64{1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7}
+)
+
+// fit fits W_S; it uses no model that was fitted on T.
+func (c *clusterMethod) fit(ctx context.Context, name string, progress Progress) (*fitResult, error) {
+	if c.relay == nil {
+		relay, err := c.fitLinear(ctx, modelSGC, progress)
+		if err != nil {
+			return nil, err
+		}
+		c.relay = relay
+	}
+	if name == modelSGC {
+		return c.relay, nil
+	}
+	if c.shape(name).Mix() != nil {
+		return c.fitLinear(ctx, name, progress)
+	}
+	return c.fitLayered(ctx, name, c.relay, false, progress)
+}
+
+// fitLinear fits W_S of a linear model.
+func (c *clusterMethod) fitLinear(ctx context.Context, name string, progress Progress) (*fitResult, error) {
+	if !c.options.Spread {
+		return c.fitSynthetic(ctx, name, c.labelled, c.meansFor(name), progress)
+	}
+	what := "fitting " + name + " on the synthetic graph, with its spread"
+	judge, err := c.judge(ctx, c.wholeGround(), progress)
+	if err != nil {
+		return nil, err
+	}
+	s := c.teacher(name)
+	problems := []fit.Problem{s.problem}
+	for _, rank := range spreadRanks {
+		with := s.problem
+		with.Spread = s.spread.Narrow(rank)
+		problems = append(problems, with)
+	}
+	return c.chooseOnS(ctx, name, problems, judge, progress, what)
+}
+
+// chooseOnS fits a linear model to each of some problems with each weight decay, and keeps the best on S.
+func (t *task) chooseOnS(ctx context.Context, name string, problems []fit.Problem, judge validator, progress Progress,
+	what string) (*fitResult, error) {
+	var best *fitResult
+	var of fit.Problem
+	for _, p := range problems {
+		f, err := t.chooseDecay(ctx, t.shape(name), p, spreadDecays, judge, progress, what)
+		if err != nil {
+			return nil, err
+		}
+		if best == nil || f.validation > best.validation {
+			best, of = f, p
+		}
+	}
+	return t.refit(ctx, t.shape(name), of, best, judge, progress, what+", to the end")
+}
+
+// fitLabels fits W_S to soft labels of S, which a fit to T's labelled nodes within the span of S has written. Models
+// with hidden layers are taught by such an SGC.
+func (c *clusterMethod) fitLabels(ctx context.Context, name string, progress Progress) (*fitResult, error) {
+	if c.shape(name).Mix() == nil {
+		relay, err := c.fitLabels(ctx, modelSGC, progress)
+		if err != nil {
+			return nil, err
+		}
+		return c.fitLayered(ctx, name, relay, true, progress)
+	}
+	what := "fitting " + name + " on the synthetic graph, to soft labels"
+	judge, err := c.judge(ctx, c.wholeGround(), progress)
+	if err != nil {
+		return nil, err
+	}
+	s := c.teacher(name)
+	var trials []trial
+	for _, rank := range spreadRanks {
+		solve := fit.NewLabelSolve(s.rows, s.means, s.spread.Narrow(rank).Factor, s.problem.Weights)
+		var start, small *infer.Layer
+		for _, decay := range spreadDecays {
+			trials = append(trials, trial{decay, func() (infer.Model, float64, error) {
+				p := s.problem
+				p.Directions = s.spread.Narrow(rank).Factor
+				var err error
+				if p.Soft, start, err = solve.Labels(ctx, decay, start); err != nil {
+					return nil, 0, err
+				}
+				if small, err = fit.SGC(ctx, p, decay, fit.Final, small); err != nil {
+					return nil, 0, err
+				}
+				m := c.shape(name).Linear(small)
+				accuracy, err := judge(ctx, m)
+				return m, accuracy, err
+			}})
+		}
+	}
+	return choose(what, progress, trials)
+}
+
+// teacher has what S teaches a linear model by.
+type teacher struct {
+	means   *graph.Dense // of the propagated features, N'×d
+	spread  *fit.Spread  // of the labelled nodes around them
+	rows    fit.Problem  // of these nodes, a sample of them where they are many
+	problem fit.Problem  // of the means alone
+}
+
+// sample returns the labelled nodes of T that the spread and soft labels are made of.
+func (t *task) sample() []int32 { return Evenly(t.labelled, t.sampledRows) }
+
+func (c *clusterMethod) teacher(name string) *teacher {
+	mix, nodes, means := c.shape(name).Mix(), c.sample(), c.meansFor(name)
+	out := &teacher{means: means, problem: c.onMeans(c.labelled, means),
+		rows: fit.Problem{Labels: take(c.original.Labels, nodes), Classes: c.classes()}}
+	if c.rows != nil && slices.Equal(mix, twoHops) {
+		out.rows.Design = fit.Explicit{X: c.rows}
+	} else {
+		out.rows.Design = fit.NewPropagated(c.hat, mix, c.x, nodes)
+	}
+	out.spread = fit.Spreads([]fit.Input{{Rows: out.rows.Design, Means: means}}, take(c.labelled.Of, nodes),
+		slices.Max(spreadRanks))[0]
+	return out
+}
+
+// judge returns the accuracy of models on S: by their tables behind the M of a relay, an SGC that was fitted on the N'
+// means. No model that was fitted on T has a part in it, and no model is deployed on T; on is T or a sample of it.
+func (c *clusterMethod) judge(ctx context.Context, on *ground, progress Progress) (validator, error) {
+	if c.judging != nil {
+		return on.behind(c.judging), nil
+	}
+	byMembership := func(ctx context.Context, m infer.Model) (float64, error) {
+		return c.wholeGround().behind(condense.MembershipMapping(c.join(c.labelled, c.points, m)))(ctx, m)
+	}
+	relay, err := c.chooseOnS(ctx, modelSGC, []fit.Problem{c.onMeans(c.labelled, c.meansFor(modelSGC))}, byMembership,
+		progress, "fitting a relay on the synthetic graph")
+	if err != nil {
+		return nil, err
+	}
+	c.judging = c.mapping(&clusterGraph{clusterMethod: c, joined: c.join(c.labelled, c.points, relay.model),
+		models: []infer.Model{relay.model}, onT: []*infer.Tables{relay.model.Tables(c.original.Adj, c.inputs)}})
+	return on.behind(c.judging), nil
+}
+
+// behind returns the accuracy of models that are frozen on S behind M (N×N'), in percent of the judges.
+func (g *ground) behind(m *graph.CSR) validator {
+	if g.nodes != nil {
+		m = m.Take(g.nodes)
+	}
+	return func(_ context.Context, of infer.Model) (float64, error) {
+		fitter, err := tables.NewFitter(m, tables.MeetingWeights(g.adj))
+		if err != nil {
+			return 0, err
+		}
+		onS, err := fitter.Fit(of.Tables(g.adj, g.inputs))
+		if err != nil {
+			return 0, err
+		}
+		return accuracyOn(plain(of.Frozen(onS, g.pre)), g.judges.On(m)), nil
+	}
+}
+
+// meansFor returns the means over clusters of the features that a linear model propagates, N'×d.
+func (c *clusterMethod) meansFor(name string) *graph.Dense {
+	if c.means != nil && slices.Equal(c.shape(name).Mix(), twoHops) {
+		return c.means
+	}
+	return c.propagatedMeans(name, c.labelled)
+}
+
+// propagatedMeans returns the means over clusters of the features that a linear model propagates, N'×d.
+func (t *task) propagatedMeans(name string, labelled *condense.Clusters) *graph.Dense {
+	return fit.Propagated(t.hat, t.shape(name).Mix(), t.x, nil).Adjoint(labelled.Averages()).Transposed()
+}
+
+// onMeans poses the fit of W_S of a linear model: on the cluster means of its propagated features, weighted by the
+// labelled nodes of each cluster. The means are over the labelled nodes only: with the unlabelled ones, whose class
+// is a guess, W_S loses a point (cora).
+func (t *task) onMeans(labelled *condense.Clusters, means *graph.Dense) fit.Problem {
+	return fit.Problem{Design: fit.Explicit{X: means}, Labels: labelled.Labels, Weights: sizes(labelled),
+		Classes: t.classes()}
+}
+
+// fitSynthetic fits W_S of a linear model on the means alone.
+func (t *task) fitSynthetic(ctx context.Context, name string, labelled *condense.Clusters, means *graph.Dense,
+	progress Progress) (*fitResult, error) {
+	return t.chooseLinear(ctx, t.shape(name), t.onMeans(labelled, means), WeightDecays, t.validate, progress,
+		"fitting "+name+" on the synthetic graph")
+}
+
+// fitLayered fits W_S of a model with hidden layers: layer 1 reads the means of the labelled nodes of each cluster,
+// later layers the clusters of their neighbours (docs/algorithm.md, section 5, step 5). With a spread, fits to draws
+// around the means are tried, too; relay is a linear model that teaches them. taught says that only these are.
+func (c *clusterMethod) fitLayered(ctx context.Context, name string, relay *fitResult, taught bool,
+	progress Progress) (*fitResult, error) {
+	what := "fitting " + name + " on the synthetic graph"
+	joined := c.join(c.labelled, c.points, relay.model)
+	p := fit.OnSynthetic(c.shape(name), c.original.Adj, c.x, c.labelled.Membership(), condense.MembershipMapping(joined),
+		c.labelled.Labels, sizes(c.labelled), c.classes())
+	if !c.options.Spread {
+		return c.chooseGNN(ctx, p, onS(), c.ground().validate, progress, what)
+	}
+	judge, err := c.judge(ctx, c.ground(), progress)
+	if err != nil {
+		return nil, err
+	}
+	around := onS()
+	around.decays, around.dropouts = []float64{1e-3, 1e-4}, []dropouts{{0.5, 0}}
+	n := c.neighbourhood(name, p, joined, relay.model)
+	trials := c.trialsOf(ctx, p.Around(n), around, judge, progress)
+	if !taught {
+		n.Logits = nil
+		trials = slices.Concat(c.trialsOf(ctx, p, onS(), judge, progress), c.trialsOf(ctx, p.Around(n), around, judge,
+			progress), trials)
+	}
+	return choose(what+", with its spread", progress, trials)
+}
+
+// neighbourhood measures how T's labelled nodes lie around the synthetic ones in what the layers of a model read, and
+// in what the relay reads.
+func (c *clusterMethod) neighbourhood(name string, p fit.GNNProblem, joined *condense.Clusters,
+	relay infer.Model) *fit.Neighbourhood {
+	nodes, z := c.sample(), c.teacher(modelSGC)
+	op := p.Operator(c.original.Adj)
+	hop := c.x.Design(op)
+	inputs := []fit.Input{{Rows: z.rows.Design, Means: z.means},
+		{Rows: c.x.Design(op.Take(nodes)), Means: p.Propagated.(fit.Explicit).X}}
+	if p.ReadsSelf() {
+		inputs = append(inputs, fit.Input{Rows: c.ownFeatures(nodes).Design(), Means: p.Self.(fit.Explicit).X})
+	}
+	spreads := fit.Spreads(inputs, take(c.labelled.Of, nodes), slices.Max(spreadRanks))
+	out := &fit.Neighbourhood{Propagated: spreads[1], Own: c.labelled.Own(op),
+		Logits: graph.MulDense(z.means, relay.Layers[0].Self).AddRow(relay.Layers[0].Bias),
+		Along:  graph.MulDense(spreads[0].Factor, relay.Layers[0].Self)}
+	if p.ReadsSelf() {
+		out.Self = spreads[2]
+	}
+	e, means := hop.Forward(spreads[1].Factor.Transposed()),
+		graph.MulDense(inputs[1].Means, spreads[1].Factor.Transposed())
+	for i, k := range joined.Of {
+		graph.Axpy(e.Row(i), -1, means.Row(int(k)))
+	}
+	out.Shared = fit.SharedDeviation(op, e)
+	return out
+}
+
+// sizes returns the numbers of nodes of each cluster, as weights.
+func sizes(c *condense.Clusters) []float32 {
+	weights := make([]float32, len(c.Size))
+	for k, n := range c.Size {
+		weights[k] = float32(n)
+	}
+	return weights
+}
