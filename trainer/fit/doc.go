@@ -36,8 +36,8 @@
 //	labels.go            soft labels of S, which a fit to T's rows writes
 //	draws.go             draws around the means of S, for models with hidden layers
 //	gnn.go               problem, options, loss, and the descent with its validations
-//	gnn_network.go       the network, derived from an architecture of package infer: layers, relus, dropout, and how the weights
-//	                     become a model
+//	gnn_network.go       the network, derived from an architecture of package infer: layers, relus, dropout, and how
+//	                     the weights become a model
 //	param.go             parameters, their start and their steps
 //	gnn_problem.go       T and S as problems, and P
 //	gnn_inputs.go        pre(X) with dropout;  gnn_products.go: wide products, dropout masks
