@@ -20,18 +20,10 @@ func TestAlerts(t *testing.T) {
 		}
 	}
 	readYAML(t, "alerts.yaml", &rules)
-	var doc string
-	for _, room := range []string{"observe", "serve"} {
-		text, err := os.ReadFile("../internal/" + room + "/doc.go")
-		if err != nil {
-			t.Fatal(err)
-		}
-		doc += string(text)
-	}
-	known := map[string]bool{}
-	for _, name := range regexp.MustCompile(`rivulet_\w+`).FindAllString(doc, -1) {
-		known[name] = true
-		known[name+"_bucket"] = true // of a histogram
+	known := metrics(t)
+	runbooks, err := os.ReadFile("../docs/runbooks.md")
+	if err != nil {
+		t.Fatal(err)
 	}
 	seen := map[string]bool{}
 	for _, g := range rules.Groups {
@@ -42,9 +34,21 @@ func TestAlerts(t *testing.T) {
 			}
 			seen[r.Alert] = true
 			for _, name := range names {
-				if !known[name] {
+				if known[strings.TrimSuffix(name, "_bucket")] == nil {
 					t.Errorf("%s: there is no metric %s", r.Alert, name)
 				}
+			}
+			if strings.Contains(r.Expr, "job=") {
+				t.Errorf("%s wants a job of one name", r.Alert)
+			}
+			if want := "docs/runbooks.md#" + strings.ToLower(r.Alert); r.Annotations["runbook_url"] != want {
+				t.Errorf("%s: the runbook is %q, want %q", r.Alert, r.Annotations["runbook_url"], want)
+			}
+			_, section, _ := strings.Cut(string(runbooks), "\n## "+r.Alert+"\n")
+			section, _, _ = strings.Cut(section, "\n## ")
+			if commands := regexp.MustCompile("(?s)\n```sh\n(.*?)\n```").FindStringSubmatch(section); commands == nil ||
+				strings.Count(commands[1], "\n") != 2 {
+				t.Errorf("docs/runbooks.md has no three commands for %s", r.Alert)
 			}
 			if r.Labels["severity"] == "" || r.Annotations["summary"] == "" || r.Annotations["description"] == "" {
 				t.Errorf("%s: severity, summary or description is missing", r.Alert)
