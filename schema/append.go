@@ -63,7 +63,7 @@ func (c *Column) Set(i int, v Value) {
 }
 
 // as returns the value as a column of type t can hold it: a Stamp as a time or a number, a Numeral as a number or a
-// text; values of the types Unavailable and Other become missing.
+// text; values of the types Unavailable and Other, and numbers that are not finite, become missing.
 func (v Value) as(t ValueType) Value {
 	switch {
 	case v.Type == Stamp && t == Time:
@@ -71,10 +71,11 @@ func (v Value) as(t ValueType) Value {
 	case v.Type == Stamp:
 		return Value{Type: Number, Number: v.Number}
 	case v.Type == Numeral && (t == Number || t == Bool):
-		return Value{Type: Number, Number: v.Number}
+		return Value{Type: Number, Number: v.Number}.as(t)
 	case v.Type == Numeral:
 		return Value{Type: Text, Text: v.Text}
-	case v.Type == Unavailable, v.Type == Other:
+	case v.Type == Unavailable, v.Type == Other, v.Type == Number && v.Number-v.Number != 0,
+		v.Type == Vector && slices.ContainsFunc(v.Vector, func(x float32) bool { return x-x != 0 }):
 		return Value{}
 	}
 	return v

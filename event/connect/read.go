@@ -88,7 +88,8 @@ func Members(object jsontext.Value, take func(name string, value jsontext.Value)
 }
 
 // Value reads the value of a feature into v, whose memory it uses again. A value that no feature can be made of is no
-// error, as its column may belong to none: its type is then [schema.Other] or [schema.Unavailable].
+// error, as its column may belong to none: its type is then [schema.Other] or [schema.Unavailable], or a number that a
+// float64 (in a list a float32) cannot hold is infinite, which the schema refuses as not finite.
 func (r *Reader) Value(v *schema.Value, value jsontext.Value, t *Type) {
 	v.Type, v.Number = schema.Missing, 0
 	kind := value.Kind()
@@ -198,19 +199,14 @@ func bits(value jsontext.Value) (float64, bool) {
 
 // decimal makes v a decimal: a number, and the text of all its digits.
 func (r *Reader) decimal(v *schema.Value, text []byte) {
-	n, err := strconv.ParseFloat(string(text), 64)
-	if v.Type, v.Text, v.Number = schema.Numeral, string(text), n; err != nil {
-		v.Type, v.Text = schema.Other, cut(string(text))+", beyond float64"
-	}
+	v.Type, v.Text = schema.Numeral, string(text)
+	v.Number, _ = strconv.ParseFloat(v.Text, 64) // an infinity is its only error
 }
 
 // number reads a number. One whose type has another name, such as a time of day, is no time since 1970.
 func (r *Reader) number(v *schema.Value, value jsontext.Value, t *Type) {
-	n, err := strconv.ParseFloat(string(value), 64)
-	if v.Type, v.Number = schema.Number, n; err != nil {
-		v.Type, v.Text = schema.Other, cut(string(value))+", beyond float64"
-		return
-	}
+	v.Type = schema.Number
+	v.Number, _ = strconv.ParseFloat(string(value), 64) // an infinity is its only error
 	if r.options.Unit == 0 || t != nil && t.Name != "" {
 		return
 	}
@@ -271,10 +267,7 @@ func (r *Reader) vector(v *schema.Value, list jsontext.Value, items *Type) {
 		if !ok {
 			return fmt.Errorf("a list whose element %d is %s", i, cut(string(e)))
 		}
-		x, err := strconv.ParseFloat(string(text), 32)
-		if err != nil {
-			return fmt.Errorf("a list whose element %d is %s, beyond float32", i, cut(string(text)))
-		}
+		x, _ := strconv.ParseFloat(string(text), 32) // an infinity is its only error
 		v.Vector = append(v.Vector, float32(x))
 		return nil
 	})

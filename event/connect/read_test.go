@@ -129,8 +129,8 @@ func TestValuesWithoutTypes(t *testing.T) {
 		`"Infinity"`:                 {schema.Text, time.Time{}},
 		`{"scale":0,"value":"Ag=="}`: {schema.Numeral, time.Time{}}, `{"scale":0,"value":"Ag==","x":1}`: {schema.Other,
 			time.Time{}},
-		`[]`: {schema.Vector, time.Time{}}, `[1,null]`: {schema.Other, time.Time{}}, `[1e99]`: {schema.Other, time.Time{}},
-		`1e999`:     {schema.Other, time.Time{}},
+		`[]`: {schema.Vector, time.Time{}}, `[1,null]`: {schema.Other, time.Time{}}, `[1e99]`: {schema.Vector, time.Time{}},
+		`1e999`:     {schema.Number, time.Time{}},
 		`[{"a":1}]`: {schema.Other, time.Time{}}, `-9223372036854775808`: {schema.Stamp, time.Unix(0, -1<<63)},
 	} {
 		var got schema.Value

@@ -30,7 +30,7 @@ func (f *Reader) looksStructured(headers []event.Header, data []byte) bool {
 		return false
 	}
 	var found [1][]byte
-	return find(data, cloudWants[:1], found[:]) == nil && found[0] != nil
+	return f.Mapping.find(data, cloudWants[:1], found[:]) == nil && found[0] != nil
 }
 
 var cloudWants = []want{{"", []string{"specversion"}}, {"", []string{"data"}}, {"", []string{"data_base64"}},
@@ -39,7 +39,7 @@ var cloudWants = []want{{"", []string{"specversion"}}, {"", []string{"data"}}, {
 // structured reads a CloudEvent in structured mode.
 func (f *Reader) structured(data []byte, a *event.Arrival) error {
 	var found [5][]byte
-	if err := find(data, cloudWants, found[:]); err != nil {
+	if err := f.Mapping.find(data, cloudWants, found[:]); err != nil {
 		return err
 	}
 	version, inline, encoded := found[0], found[1], found[2]

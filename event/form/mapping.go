@@ -105,7 +105,7 @@ func NewMapping(o MappingOptions) (*Mapping, error) {
 		m.named = len(m.wants)
 		err = m.want("named", "", o.Named, "")
 	} else {
-		err = m.want("features", `"features":`, o.Features, "/features")
+		err = m.want("features", memberFeatures, o.Features, "/features")
 	}
 	err = errors.Join(err, m.want("edges", `"edges":`, o.Edges, "/edges"), m.want("time", memberTime, o.Time, "/time"))
 	if o.Key != "" {
@@ -172,8 +172,9 @@ func (m *Mapping) Optional(name string) bool {
 }
 
 const (
-	memberID   = `"id":`
-	memberTime = `"time":`
+	memberID       = `"id":`
+	memberFeatures = `"features":`
+	memberTime     = `"time":`
 )
 
 func (m *Mapping) want(option, member, pointer, otherwise string) error {
@@ -283,7 +284,7 @@ func (m *Mapping) arrival(text []byte, t *connect.Type, a *event.Arrival) (err e
 func (m *Mapping) read(text []byte, t *connect.Type, a *event.Arrival) error {
 	var places [6][]byte
 	found := places[:len(m.wants)]
-	if err := find(text, m.wants, found); err != nil {
+	if err := m.find(text, m.wants, found); err != nil {
 		return err
 	}
 	own := append(make([]byte, 0, len(text)+64), '{')
@@ -321,7 +322,14 @@ func (m *Mapping) read(text []byte, t *connect.Type, a *event.Arrival) error {
 // appendField writes the value of a field as Rivulet's own form has it.
 func (m *Mapping) appendField(dst []byte, w *want, value jsontext.Value, t *connect.Type) ([]byte, error) {
 	if w.member != memberID && w.member != memberTime {
-		value = inner(value)
+		switch text := inner(value); {
+		case text.IsValid(): // else it could end the member, and begin another one
+			value = text
+		case w.member == memberFeatures:
+			if err := json.DecodeFeatures(text, new(event.Features)); err != nil {
+				return dst, err
+			}
+		}
 	}
 	switch {
 	case w.member == memberTime && m.unit > 0:
@@ -341,17 +349,17 @@ func (m *Mapping) appendField(dst []byte, w *want, value jsontext.Value, t *conn
 	return dst, err
 }
 
-// inner returns the list or object that a text holds: columns of the type json come as text, as "[\"n1\",\"n2\"]". Any
-// other value is returned as it is.
+// inner returns the text that begins a list or an object and stands in a JSON string, as in columns of the type json:
+// "[\"n1\",\"n2\"]". It need not be JSON. Any other value is returned as it is.
 func inner(value jsontext.Value) jsontext.Value {
 	if value.Kind() != '"' || len(value) < 4 || value[1] != '[' && value[1] != '{' {
 		return value
 	}
 	text, err := jsontext.AppendUnquote(nil, value)
-	if held := jsontext.Value(text); err == nil && held.IsValid() {
-		return held
+	if err != nil {
+		return value
 	}
-	return value
+	return text
 }
 
 // appendTime writes a number since 1970 as text.

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -13,8 +15,9 @@ import (
 )
 
 // find looks for values in a JSON document, in one pass. found[i] is the text of the value of wants[i], a part of
-// the document; nil where there is none. A document that is no JSON is an error.
-func find(document []byte, wants []want, found [][]byte) error {
+// the document; nil where there is none. A document that is no JSON is an error: of the reason not_finite where the
+// parser stopped at the literal NaN or Infinity in a feature, as in Rivulet's own form, and else unparsable.
+func (m *Mapping) find(document []byte, wants []want, found [][]byte) error {
 	if len(bytes.TrimSpace(document)) == 0 {
 		return event.Errorf(event.ReasonUnparsable, "", "the record is empty")
 	}
@@ -25,6 +28,12 @@ func find(document []byte, wants []want, found [][]byte) error {
 		all[i] = i
 	}
 	if err := s.value(all, 0); err != nil {
+		var syntactic *jsontext.SyntacticError
+		if errors.As(err, &syntactic) {
+			if field := m.feature(slices.Collect(syntactic.JSONPointer.Tokens())); field != "" {
+				err = json.NotFinite(err, document[s.dec.InputOffset():], field)
+			}
+		}
 		return json.Refused(err)
 	}
 	if _, err := s.dec.ReadToken(); !errors.Is(err, io.EOF) {
@@ -32,6 +41,34 @@ func find(document []byte, wants []want, found [][]byte) error {
 	}
 	return nil
 }
+
+// envelopes are the names of the members that the presets unwrap, outermost first.
+var envelopes = map[string][]string{PresetDebezium: {"payload", "after"}, PresetConnect: {"payload"},
+	PresetCloudEvents: {"data"}}
+
+// feature returns the name of the feature, as in dead letters, to which a path from the top of a record leads; empty
+// where it leads to none. With a preset the path begins with its envelope: payload, after, vector, 3.
+func (m *Mapping) feature(path []string) string {
+	for _, member := range envelopes[m.preset] {
+		if len(path) > 0 && path[0] == member {
+			path = path[1:]
+		}
+	}
+	for i, w := range m.wants {
+		if len(path) <= len(w.path) || !slices.Equal(w.path, path[:len(w.path)]) {
+			continue
+		}
+		switch first := path[len(w.path)]; {
+		case i == m.named && !m.own[first]:
+			return event.NamedField(first)
+		case w.member == memberFeatures && (first == "values" || first == "named" || isIndex(first)):
+			return json.FieldPath(append([]string{"features"}, path[len(w.path):]...))
+		}
+	}
+	return ""
+}
+
+func isIndex(token string) bool { return strings.Trim(token, "0123456789") == "" }
 
 type finder struct {
 	document []byte

@@ -36,7 +36,7 @@ const (
 func (m *Mapping) row(text []byte, t *connect.Type) ([]byte, *connect.Type, error) {
 	var memory [rowTime + 1][]byte
 	found := memory[:]
-	if err := find(text, rowWants, found); err != nil {
+	if err := m.find(text, rowWants, found); err != nil {
 		return nil, nil, err
 	}
 	if isNull(text) {
@@ -49,7 +49,7 @@ func (m *Mapping) row(text []byte, t *connect.Type) ([]byte, *connect.Type, erro
 		}
 		text, t = payload, m.types.Type(found[rowSchema])
 		clear(found)
-		if err := find(text, rowWants, found); err != nil {
+		if err := m.find(text, rowWants, found); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -162,10 +162,15 @@ func (d *decoder) float(field string, i int) (float32, error) {
 	return float32(v), nil
 }
 
-// NotFinite checks the text at which the parser stopped in a list of features: JSON has no NaN and no infinity, but
-// Python writes NaN, Infinity and -Infinity, and C writes nan and inf. Its error says more than "invalid character".
 func (d *decoder) notFinite(err error, field string, i int) error {
-	rest := bytes.TrimLeft(d.data[d.dec.InputOffset():], ",: \t\r\n")
+	return NotFinite(err, d.data[d.dec.InputOffset():], fields.Place(field, i))
+}
+
+// NotFinite returns the error of a parser that stopped in a feature, in front of rest. JSON has no NaN and no infinity,
+// but Python writes NaN, Infinity and -Infinity, and C writes nan and inf: then the error is of the reason not_finite
+// and says more than "invalid character".
+func NotFinite(err error, rest []byte, field string) error {
+	rest = bytes.TrimLeft(rest, ",: \t\r\n")
 	end := bytes.IndexAny(rest, ",]} \t\r\n")
 	if end < 0 || end > len("-Infinity") {
 		return err
@@ -173,7 +178,7 @@ func (d *decoder) notFinite(err error, field string, i int) error {
 	literal := string(rest[:end])
 	switch strings.ToLower(strings.TrimLeft(literal, "+-")) {
 	case "nan", "inf", "infinity":
-		return event.Errorf(event.ReasonNotFinite, fields.Place(field, i), "%s, features must be finite", literal)
+		return event.Errorf(event.ReasonNotFinite, field, "%s, features must be finite", literal)
 	}
 	return err
 }

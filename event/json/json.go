@@ -3,6 +3,7 @@ package json
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -28,16 +29,16 @@ func Refused(err error) error {
 	}
 	var syntactic *jsontext.SyntacticError
 	if errors.As(err, &syntactic) {
-		return event.Errorf(event.ReasonUnparsable, fieldPath(syntactic.JSONPointer), "%s (byte %d)",
+		return event.Errorf(event.ReasonUnparsable, FieldPath(slices.Collect(syntactic.JSONPointer.Tokens())), "%s (byte %d)",
 			event.LibraryText(syntactic.Err), syntactic.ByteOffset)
 	}
 	return event.Errorf(event.ReasonUnparsable, "", "%s", event.LibraryText(err))
 }
 
-// fieldPath turns /features/values/3 into features.values[3].
-func fieldPath(pointer jsontext.Pointer) string {
+// FieldPath turns the tokens features, values and 3 of a JSON pointer into features.values[3].
+func FieldPath(tokens []string) string {
 	var path strings.Builder
-	for token := range pointer.Tokens() {
+	for _, token := range tokens {
 		switch {
 		case strings.Trim(token, "0123456789") == "":
 			fmt.Fprintf(&path, "[%s]", event.Cut(token))

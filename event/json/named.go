@@ -154,7 +154,7 @@ func (d *decoder) namedBy(f *event.Features, rows *connect.Reader, t *connect.Ty
 		if rows == nil {
 			field.Value, err = d.namedValue(event.NamedField(field.Name))
 		} else if value, failed := d.dec.ReadValue(); failed != nil {
-			err = failed
+			err = d.notFinite(failed, event.NamedField(field.Name), -1)
 		} else {
 			rows.Value(&field.Value, value, t.Field(field.Name))
 		}

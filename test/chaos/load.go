@@ -66,9 +66,6 @@ func (s *stream) sendNext(ctx context.Context) {
 	switch n := s.rng.Int64N(100); {
 	case n < s.shares.poisoned.Load():
 		value = record.Poisons[s.rng.IntN(len(record.Poisons))](s.rng, s.world.features)
-		if s.forms[0] == record.Mapped {
-			value = value.Mapped()
-		}
 	case n < s.shares.poisoned.Load()+s.shares.padded.Load():
 		text := s.text(&m)
 		value = record.Value{Bytes: record.Padded(text, s.rng.IntN(record.MaxBytes-len(key)-len(text)+1))}

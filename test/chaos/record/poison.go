@@ -57,14 +57,6 @@ var Poisons = []func(rng *rand.Rand, features int) Value{
 	},
 }
 
-// Mapped returns the record as one of a stream with a mapping, whose reader takes JSON alone: the word NaN is none.
-func (v Value) Mapped() Value {
-	if bytes.Contains(v.Bytes, []byte("NaN")) {
-		v.Reason = event.ReasonUnparsable
-	}
-	return v
-}
-
 // dense returns an arrival whose d features are all the same word.
 func dense(d int, word string) []byte {
 	value := []byte(`{"id":"x","features":[`)

@@ -79,10 +79,15 @@ func TestRegistry(t *testing.T) {
 	}
 }
 
-// A poison is set aside for its reason whatever is drawn, by the checks of the consumer that need no model.
+// A poison is set aside for its reason whatever is drawn, by the checks of the consumer that need no model, also where
+// records are read through a mapping.
 func TestPoisons(t *testing.T) {
 	const features = 8
 	rng := rand.New(rand.NewPCG(1, 0))
+	mapping, err := wire.NewMapping(wire.MappingOptions{Edges: "/" + MappedEdges})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for i, draw := range Poisons {
 		for range 50 {
 			p := draw(rng, features)
@@ -90,6 +95,16 @@ func TestPoisons(t *testing.T) {
 			codec, known := event.Codec(json.Codec{}), true
 			if p.ContentType != "" {
 				codec, known = wire.ForContentType(p.ContentType)
+			}
+			var headers []event.Header
+			if p.ContentType != "" {
+				headers = []event.Header{{Key: event.HeaderContentType, Value: []byte(p.ContentType)}}
+			}
+			var through *event.FieldError
+			read := wire.Reader{Mapping: mapping}
+			if errors.As(read.Arrival(headers, p.Bytes, &a), &through) && p.Bytes != nil && len(p.Bytes) <= MaxBytes-100 &&
+				through.Reason != p.Reason {
+				t.Fatalf("poison %d, %.80q, through a mapping: %q, want %q", i, p.Bytes, through.Reason, p.Reason)
 			}
 			reason := ""
 			var fault *event.FieldError
