@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/cespare/xxhash/v2"
@@ -28,9 +29,10 @@ type batcher struct {
 	bytes  int // of keys, values and headers; 0: no limit
 	linger time.Duration
 	clock  Clock
-	// member and formed, the number of batches so far, keep the names of batches apart.
+	// member and formed keep the names of batches apart. formed is the number of batches that the consumer has formed so
+	// far, in all generations: a generation may begin again, as where a topic was deleted and made anew.
 	member kafka.Member
-	formed int
+	formed *atomic.Int64
 
 	rest   chunk // the part of the chunk under way that is in no batch yet
 	filled int   // bytes of the batch that is being formed
@@ -46,8 +48,7 @@ func (b *batcher) next(ctx context.Context, buf []kafka.Record) Intake {
 		return in
 	}
 	first, deadline := &b.rest.records[0].Position, b.rest.fetched.Add(b.linger)
-	b.formed++
-	in.Name = batchName(first, b.member, b.formed)
+	in.Name = batchName(first, b.member, b.formed.Add(1))
 	in.Offsets = make(kafka.Offsets, 1)
 	b.filled = 0
 	for b.take(&in) && len(in.Records) < b.size && b.moreBy(ctx, deadline) {
@@ -55,12 +56,11 @@ func (b *batcher) next(ctx context.Context, buf []kafka.Record) Intake {
 	return in
 }
 
-// batchName returns the name of a member's n-th batch in a generation of the group, such as
-// arrivals-0-41-g3-1h8u0qz3kfxw2, which no other batch ever has. Partition, offset and generation do not suffice: they
-// come again when a topic or its group is deleted and made anew, and offsets also when a log is truncated. Brokers give
-// an id to a member once only, so the name ends with a hash of it and n; this holds without topic ids (Kafka < 2.8),
-// too.
-func batchName(first *kafka.Position, by kafka.Member, n int) string {
+// batchName returns the name of the n-th batch of a consumer, such as arrivals-0-41-g3-1h8u0qz3kfxw2, which no other
+// batch ever has. Partition, offset and generation do not suffice: they come again when a topic or its group is deleted
+// and made anew, and offsets also when a log is truncated. Brokers give an id to a member once only, so the name ends
+// with a hash of it and n; this holds without topic ids (Kafka < 2.8), too.
+func batchName(first *kafka.Position, by kafka.Member, n int64) string {
 	own := strconv.FormatUint(xxhash.Sum64String(fmt.Sprint(by.ID, "/", n)), 36)
 	return fmt.Sprintf("%s-%d-%d-g%d-%s", first.Topic, first.Partition, first.Offset, by.Generation, own)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,7 +24,7 @@ func chunkOf(p int, offset, n int64) chunk {
 
 func newBatcher(queue <-chan chunk, size int, linger time.Duration) *batcher {
 	return &batcher{queue: queue, size: size, linger: linger, clock: SystemClock{},
-		member: kafka.Member{ID: "consumer-1", Generation: 3}}
+		member: kafka.Member{ID: "consumer-1", Generation: 3}, formed: new(atomic.Int64)}
 }
 
 func TestBatchClosesWhenItIsFull(t *testing.T) {
@@ -50,20 +51,24 @@ func TestBatchClosesWhenItIsFull(t *testing.T) {
 }
 
 // The offsets and the group's generation of a topic come again when topic and group are made anew, and offsets also
-// when a log is truncated. The names of batches do not.
+// when a log is truncated. The names of batches do not, nor where a consumer begins the same generation again, as it
+// does after a topic was made anew.
 func TestNamesOfBatchesDoNotComeAgain(t *testing.T) {
 	names := map[string]bool{}
 	for _, id := range []string{"consumer-1", "consumer-2"} {
-		queue := make(chan chunk, 2)
-		b := newBatcher(queue, 1, 0)
-		b.member.ID = id
+		c := &Consumer{opts: Options{BatchSize: 1}}
+		c.opts.Path.Clock = SystemClock{}
 		for range 2 {
-			queue <- chunkOf(1, 40, 1)
-			names[b.next(t.Context(), nil).Name] = true
+			queue := make(chan chunk, 2)
+			b := c.newLine(kafka.Member{ID: id, Generation: 1}, queue)
+			for range 2 {
+				queue <- chunkOf(1, 40, 1)
+				names[b.next(t.Context(), nil).Name] = true
+			}
 		}
 	}
-	if len(names) != 4 {
-		t.Errorf("four batches have the names %v", names)
+	if len(names) != 8 {
+		t.Errorf("eight batches have the names %v", names)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"rivulet/kafka"
@@ -23,6 +24,7 @@ type Consumer struct {
 	lanes  []*lane
 	// schemas is the outage of the registry. Each partition waits in it by itself.
 	schemas *retry.Outage
+	formed  atomic.Int64 // batches, for their names
 }
 
 // New checks the options. It opens no connection and starts nothing.

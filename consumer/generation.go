@@ -58,7 +58,7 @@ func (c *Consumer) serve(ctx context.Context, g *kafka.Generation) error {
 			stop(errGrown)
 		}
 	})
-	line, failures := c.newLine(g, queue), make(chan error, len(c.lanes))
+	line, failures := c.newLine(g.Member(), queue), make(chan error, len(c.lanes))
 	for _, l := range c.lanes {
 		lanes.Go(func() {
 			if err := l.run(reading, work, line, g); err != nil {

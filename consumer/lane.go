@@ -15,10 +15,10 @@ type line struct {
 	turn chan *Ticket // ticket of the batch before; nil for the first
 }
 
-func (c *Consumer) newLine(g *kafka.Generation, queue <-chan chunk) *line {
+func (c *Consumer) newLine(member kafka.Member, queue <-chan chunk) *line {
 	l := &line{turn: make(chan *Ticket, 1),
 		batcher: batcher{queue: queue, size: c.opts.BatchSize, bytes: c.opts.BatchBytes, linger: c.opts.BatchLinger,
-			clock: c.opts.Path.Clock, member: g.Member()}}
+			clock: c.opts.Path.Clock, member: member, formed: &c.formed}}
 	l.turn <- nil
 	return l
 }
