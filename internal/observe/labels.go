@@ -87,7 +87,7 @@ func (l *labels) predicted(all []event.Prediction) {
 	}
 }
 
-// label takes the next label. Only the first label of a prediction counts.
+// label takes the next label. Only the first label of a prediction counts, also where both come before the prediction.
 func (l *labels) label(of *event.Label) {
 	now := l.clock.Now()
 	l.mu.Lock()
@@ -96,7 +96,7 @@ func (l *labels) label(of *event.Label) {
 		l.score(of, p)
 		return
 	}
-	if l.waiting.put(strings.Clone(of.ID), *of, now) {
+	if l.waiting.has(of.ID, now) || l.waiting.put(strings.Clone(of.ID), *of, now) {
 		l.totals.WithLabelValues(labelUnmatched).Inc()
 	}
 }
@@ -229,6 +229,12 @@ func (r *recent[V]) put(id string, v V, now time.Time) (lost bool) {
 	}
 	r.by[id] = labelMemory[V]{v, now, r.count}
 	return lost
+}
+
+// has reports whether a value of an id waits.
+func (r *recent[V]) has(id string, now time.Time) bool {
+	got, ok := r.by[id]
+	return ok && now.Sub(got.since) <= r.ttl
 }
 
 // take returns the value of an id, unless it has waited for too long, and removes it.

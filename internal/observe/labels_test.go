@@ -48,8 +48,9 @@ func TestLabelsMeetPredictions(t *testing.T) {
 	o.Label(named("b", "x"))
 	wantLabels(t, o, 1, 1, 0, 0)
 	o.Label(named("early", "y"))
+	o.Label(named("early", "z")) // the first one counts
 	predict(o, event.Prediction{ID: "early", Class: 0, ClassName: "y", Probability: 0.5})
-	wantLabels(t, o, 2, 1, 0, 0)
+	wantLabels(t, o, 2, 1, 1, 0)
 	got := observing(o, t)
 	if got["labels"] != 3 || math.Abs(got["accuracy_ratio"]-2./3) > 1e-9 ||
 		math.Abs(got["calibration_error_ratio"]) > 1e-9 {
@@ -62,11 +63,11 @@ func TestLabelsMeetPredictions(t *testing.T) {
 	for _, id := range []string{"p", "q", "r", "s"} { // a and p give way
 		o.Label(by(id, 0))
 	}
-	wantLabels(t, o, 2, 1, 2, 0)
+	wantLabels(t, o, 2, 1, 3, 0)
 	clock.now = noon.Add(2 * time.Hour)
 	predict(o, event.Prediction{ID: "s"}) // its label waited for too long
 	o.RefuseLabel()
-	wantLabels(t, o, 2, 1, 2, 1)
+	wantLabels(t, o, 2, 1, 3, 1)
 	if n := testutil.ToFloat64(o.metrics.retries.WithLabelValues(StageLabels)); n != 0 {
 		t.Errorf("%v failures of reading labels", n)
 	}
