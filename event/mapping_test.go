@@ -170,8 +170,8 @@ func TestMappingRefuses(t *testing.T) {
 	}
 }
 
-// A feature that is no finite number has the same reason through a mapping as in Rivulet's own form, wherever the preset
-// has it; also where the record is no JSON because of it.
+// A feature that is no finite number has the same reason through a mapping as in Rivulet's own form, wherever the
+// preset has it; also where the record is no JSON because of it.
 func TestNotFiniteThroughMappings(t *testing.T) {
 	debezium, connect := form.MappingOptions{Preset: "debezium"}, form.MappingOptions{Preset: "connect"}
 	named := func(o form.MappingOptions) form.MappingOptions { o.Named, o.ID = "#", "/key"; return o }
@@ -188,7 +188,9 @@ func TestNotFiniteThroughMappings(t *testing.T) {
 		}
 		err := forms.Arrival(nil, []byte(record), &a)
 		if err == nil && a.Features.Named != nil {
-			a.Features.Named = slices.DeleteFunc(a.Features.Named, func(f schema.Field) bool { return forms.Mapping.Optional(f.Name) })
+			a.Features.Named = slices.DeleteFunc(a.Features.Named, func(f schema.Field) bool {
+				return forms.Mapping.Optional(f.Name)
+			})
 			err = a.Features.Encode(columns)
 		}
 		var field *event.FieldError
@@ -230,8 +232,10 @@ func TestNotFiniteThroughMappings(t *testing.T) {
 	}
 	check(asText, through...)
 	check(map[string]string{`"[1],\"id\":\"b\",\"x\":[2]"`: "unparsable"}, through...)
-	check(map[string]string{`"a":NaN,"v":[1,2]`: "not_finite", `"a":1,"v":[Infinity,2]`: "not_finite", `"a":1e39`: "not_finite",
-		`"a":1e999`: "not_finite", `"a":1,"v":[1e39,1]`: "not_finite", `"a":1,"v":[1,2]`: "<nil>", `"a":1,"edges":[NaN]`: "unparsable"},
+	check(map[string]string{`"a":NaN,"v":[1,2]`: "not_finite", `"a":1,"v":[Infinity,2]`: "not_finite",
+		`"a":1e39`:  "not_finite",
+		`"a":1e999`: "not_finite", `"a":1,"v":[1e39,1]`: "not_finite", `"a":1,"v":[1,2]`: "<nil>",
+		`"a":1,"edges":[NaN]`: "unparsable"},
 		envelope{named(form.MappingOptions{}), `{"key":1,%}`}, envelope{named(debezium), `{"op":"c","after":{"key":1,%}}`},
 		envelope{named(connect), `{"payload":{"key":1,%},"schema":{}}`}, envelope{named(connect), `{"key":1,%}`})
 }

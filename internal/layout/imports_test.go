@@ -55,6 +55,7 @@ var only = []struct {
 	{"test/eventpb", nil},
 	{"test/chaos", []string{"artifact", "event", "event/…", "test/chaos/…", "test/harness"}},
 	{"test/chaos/ledger", nil},
+	{"test/chaos/labels", []string{"event"}},
 	{"test/chaos/gauge", nil},
 	{"test/chaos/record", []string{"event", "event/…", "test/chaos/ledger"}},
 	{"test/chaos/oracle", []string{"artifact", "event", "graph", "infer", "infer/attach", "mapping", "serving",
@@ -160,7 +161,7 @@ var users = []struct {
 // testOnly are packages that only tests, and each other, import: test/chaos is a test as a program. So are
 // packages whose names end in test.
 var testOnly = []string{"test/reference", "test/reference/convert", "test/eventpb", "test/harness", "test/chaos",
-	"test/chaos/client", "test/chaos/gauge", "test/chaos/ledger", "test/chaos/member", "test/chaos/oracle",
+	"test/chaos/client", "test/chaos/gauge", "test/chaos/labels", "test/chaos/ledger", "test/chaos/member", "test/chaos/oracle",
 	"test/chaos/record",
 	"test/chaos/refresher", "test/chaos/services", "graph/gemm/peak"}
 

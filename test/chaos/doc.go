@@ -26,8 +26,8 @@
 //	load.go              its sender
 //	transactions.go      arrivals in transactions that are committed or aborted
 //	reader.go            its readers
+//	labels.go            arrivals with labels, and what consumers count of them
 //	asks.go              rivulet serve and the live page, asked while faults happen
-//	explain.go           what the oracle is given
 //	faults.go            the list of faults; faults of consumers
 //	faults_kafka.go      faults of brokers
 //	faults_topics.go     faults of topics
@@ -40,7 +40,7 @@
 //	hostile.go           records that are hard to take
 //	traps.go             proxies that see a moment of a delivery, and kill the consumer
 //	windows.go           the faults that do that
-//	groups.go            graph batches, predicted again
+//	judge.go             the end of a run: streams judged, graph batches predicted again, what the oracle is given
 //	table.go             the rows of the printed table
 //	soak.go              the steady rate
 //
@@ -50,6 +50,7 @@
 //	oracle/     which predictions are right where neighbours are arrivals, or were not read
 //	record/     arrivals in each form, poison, a schema registry
 //	client/     a client of rivulet serve and the live page
+//	labels/     labels of arrivals, and the judgement of consumers' counts of them
 //	services/   Kafka, Redis and the proxies before them
 //	member/     a consumer as a process
 //	refresher/  trainer refresh as a process

@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
 
+	"rivulet/test/chaos/ledger"
 	"rivulet/test/chaos/record"
 	"rivulet/test/harness"
 )
@@ -17,8 +19,10 @@ func writes(form record.Form) func(kind) bool {
 }
 
 // registryAway has senders write with schemas that nobody has read yet, while the registry answers no request: the
-// partitions wait.
+// partitions wait. When it is back they go on: streams that read by the registry are at most the longest pause between
+// two of their requests, and what a busy machine takes, behind those that do not.
 func registryAway(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
+	const longestPause, busy = 5 * time.Second, 10 * time.Second
 	registry := r.world.Registry
 	before := registry.SetAway(true)
 	defer registry.SetAway(false)
@@ -27,7 +31,39 @@ func registryAway(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 		s.burst(ctx, batchSize)
 	}
 	err = errors.Join(err, harness.Sleep(ctx, between(rng, 2*time.Second, 8*time.Second)))
-	return 0, errors.Join(err, r.took(registry.SetAway(false) > before, "nobody asked the registry"))
+	err = errors.Join(err, r.took(registry.SetAway(false) > before, "nobody asked the registry"))
+	if err != nil || !r.calm {
+		return 0, err
+	}
+	back, w := time.Now(), ledger.Window(len(r.dealt)-1)
+	for _, s := range r.streams {
+		s.settled.Store(true)
+	}
+	took := make([]time.Duration, len(r.streams))
+	err = r.atOnce(func(s *stream) error {
+		failed := r.streamAnswered(ctx, s, w, false)
+		took[slices.Index(r.streams, s)] = time.Since(back)
+		return failed
+	})
+	return 0, errors.Join(err, late(took, func(i int) bool { return writes(record.ByAvro)(r.streams[i].kind) },
+		longestPause+busy))
+}
+
+// late returns an error if a stream that waited for something took longer than the slowest of the others, and most.
+func late(took []time.Duration, waited func(int) bool, most time.Duration) error {
+	var others time.Duration
+	for i, t := range took {
+		if !waited(i) {
+			others = max(others, t)
+		}
+	}
+	for i, t := range took {
+		if waited(i) && t > others+most {
+			return fmt.Errorf("stream %d went on %v after the registry was back, others after %v: at most %v more may pass", i,
+				t.Round(time.Millisecond), others.Round(time.Millisecond), most)
+		}
+	}
+	return nil
 }
 
 // featuresAway hangs or restarts the Redis of the features by id.

@@ -2,12 +2,17 @@ package main
 
 import (
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"rivulet/artifact"
+	"rivulet/artifact/artifacttest"
 	"rivulet/test/chaos/ledger"
+	"rivulet/test/harness"
 )
 
 func TestScheduleIsThatOfItsSeed(t *testing.T) {
@@ -51,5 +56,53 @@ func TestTable(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// A stream that waited for the registry may be some time behind the slowest of the others, and not longer.
+func TestLate(t *testing.T) {
+	waited := func(i int) bool { return i%2 == 0 }
+	for name, c := range map[string]struct {
+		took []time.Duration
+		late bool
+	}{
+		"all at once":                    {[]time.Duration{1, 1, 1, 1}, false},
+		"as late as may be":              {[]time.Duration{11, 1, 5, 1}, false},
+		"a busy machine":                 {[]time.Duration{70, 60, 5, 1}, false},
+		"a stream that goes on too late": {[]time.Duration{1, 1, 12, 1}, true},
+		"others may take what they take": {[]time.Duration{1, 90, 1, 1}, false},
+	} {
+		if err := late(c.took, waited, 10); (err != nil) != c.late {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// An artifact of a refresh can be read after the refresh has removed it, and is learned once; half of one is none.
+func TestCopiedArtifactsStay(t *testing.T) {
+	w := &world{Workshop: harness.Workshop{Dir: t.TempDir()}, said: map[string]map[string]string{}}
+	original := filepath.Join(t.TempDir(), "of-a-refresh")
+	if err := artifact.Write(original, artifacttest.Bundle(1, artifacttest.Size{})); err != nil {
+		t.Fatal(err)
+	}
+	version, into, err := w.copied(original)
+	if err != nil || version == "" || into == "" {
+		t.Fatalf("version %q in %q: %v", version, into, err)
+	}
+	w.said[version] = map[string]string{}
+	if again, twice, err := w.copied(original); err != nil || again != version || twice != "" {
+		t.Errorf("copied again: version %q in %q: %v", again, twice, err)
+	}
+	if err := os.RemoveAll(original); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := artifact.Read(into); err != nil {
+		t.Errorf("the copy: %v", err)
+	}
+	if err := os.Remove(filepath.Join(into, "manifest.json")); err != nil {
+		t.Fatal(err)
+	}
+	if version, into, err := w.copied(into); err != nil || version != "" || into != "" {
+		t.Errorf("half of an artifact: version %q in %q: %v", version, into, err)
 	}
 }

@@ -49,6 +49,10 @@ func (s *stream) burst(ctx context.Context, n int) {
 
 // sendNext sends the next arrival of the load; s.sending is held.
 func (s *stream) sendNext(ctx context.Context) {
+	if s.labels != nil && s.rng.IntN(labelledShare) == 0 {
+		s.sendLabelled(ctx)
+		return
+	}
 	released := s.world.released.Load()
 	of := s.fresh.Load()
 	if of < released { // never sent before

@@ -14,7 +14,6 @@ import (
 	"syscall"
 	"time"
 
-	"rivulet/test/chaos/ledger"
 	"rivulet/test/harness"
 )
 
@@ -138,61 +137,6 @@ func faultsCommand(ctx context.Context, w *world, o options) error {
 		return err // work under way is not lost, only not waited for
 	}
 	return errors.Join(err, r.report(ctx, o))
-}
-
-// report judges the streams and prints.
-func (r *run) report(ctx context.Context, o options) error {
-	err := r.checkGroups(ctx)
-	var judged []map[ledger.Window]ledger.Tally
-	var total ledger.Tally
-	degraded, letters, committed, aborted := 0, 0, 0, 0
-	for _, s := range r.streams {
-		if err == nil && len(s.codecs) == 0 {
-			err = fmt.Errorf("%s: no arrival came compressed", s.name)
-		}
-		c, a := s.transactions.Counts()
-		committed, aborted = committed+c, aborted+a
-		tallies, violations := s.ledger.Judge(r.mayRepeat, r.world.complete)
-		judged = append(judged, tallies)
-		for _, t := range tallies {
-			total.Add(t)
-		}
-		degraded, letters = degraded+s.ledger.Degraded(), letters+s.ledger.Letters()
-		for i := range violations {
-			violations[i] = fmt.Sprintf("%s: %s", s.kind, violations[i])
-		}
-		err = errors.Join(err, listed(violations))
-	}
-	explained, violations, unread := r.explain()
-	err = errors.Join(err, unread, listed(violations))
-	fmt.Printf("Seed %d, %v, %d arrivals a second to each of %d streams, commit %s: %d faults; %d arrivals, "+
-		"%d of them in transactions, and %d in aborted ones, %d predictions that were marked as degraded, "+
-		"%d dead letters.\n\n", o.seed, o.length, o.rate, len(r.streams),
-		commit(),
-		len(r.dealt)-1, total.Arrivals, committed, aborted, degraded, letters)
-	ledger.Print(os.Stdout, rows(r.dealt, r.world.kinds(), judged))
-	fmt.Println()
-	for m, n := range r.repeats() {
-		fmt.Printf("Killed at %v, with growth, at least once: %d repetitions were compared, bit for bit.\n",
-			ledger.Moment(m), n)
-	}
-	fmt.Printf("\n%s.\n", explained)
-	for _, a := range r.askers {
-		fmt.Printf("%s.\n", a)
-	}
-	return err
-}
-
-// listed returns the first violations as one error.
-func listed(violations []string) (err error) {
-	const most = 20
-	for i, v := range violations {
-		if i == most {
-			return errors.Join(err, fmt.Errorf("… and %d more", len(violations)-i))
-		}
-		err = errors.Join(err, errors.New(v))
-	}
-	return err
 }
 
 // collect gathers the errors of the goroutines beside the faults; the returned function returns them once failed is

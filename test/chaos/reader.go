@@ -9,6 +9,7 @@ import (
 
 	"rivulet/event"
 	wire "rivulet/event/form"
+	"rivulet/test/chaos/labels"
 	"rivulet/test/chaos/ledger"
 	"rivulet/test/chaos/oracle"
 	"rivulet/test/chaos/record"
@@ -80,6 +81,9 @@ func (s *stream) noteAnswer(h record.Headers, key, value []byte, now time.Time) 
 	if err != nil {
 		return err
 	}
+	if p != nil && s.labels != nil { // before the arrival counts as answered
+		s.sendLabels(s.labels.Answered(p))
+	}
 	s.ledger.Answer(at, a)
 	if p != nil {
 		s.remember(at, &a, p)
@@ -87,9 +91,10 @@ func (s *stream) noteAnswer(h record.Headers, key, value []byte, now time.Time) 
 	return nil
 }
 
-// remember keeps a prediction for the oracle, if it gave its arrival a row or depends on more than nodes of T.
+// remember keeps a prediction for the oracle, if it gave its arrival a row or depends on more than nodes of T. Labelled
+// arrivals have ids that are nobody's neighbours.
 func (s *stream) remember(at ledger.Place, a *ledger.Answer, p *event.Prediction) {
-	if !s.oracle || s.mode != "node" || !s.growth && !p.Degraded {
+	if p.ID != a.ID || !s.oracle || s.mode != "node" || !s.growth && !p.Degraded {
 		return
 	}
 	made := a.Made
@@ -135,7 +140,8 @@ func (s *stream) parseAnswer(h record.Headers, key, value []byte, now time.Time)
 		return at, a, nil, fmt.Errorf("the prediction is of %v, its headers name %v", p.Source, at)
 	}
 	at.Life = s.lifeAt(p.IngestTime)
-	a.ID, a.Version, a.Batch = strings.Clone(p.ID), strings.Clone(p.Artifact), strings.Clone(p.Batch)
+	id, _ := labels.Base(p.ID)
+	a.ID, a.Version, a.Batch = strings.Clone(id), strings.Clone(p.Artifact), strings.Clone(p.Batch)
 	a.Said, a.Degraded, a.Made = harness.Says(p), p.Degraded, p.PredictedTime
 	a.Alone, a.Grouped = p.Arrivals+p.InBatch == 0, p.InBatch > 0
 	if now.Sub(a.Made).Abs() > clockStep/2 { // its clock was stepped

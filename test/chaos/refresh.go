@@ -20,31 +20,49 @@ func newRefresher(w *world, name string, from *stream, every time.Duration) (*re
 	return f, f.Configure(w.Kafka.Addrs, w.redisConfig())
 }
 
-// learnRefreshed notes what all artifacts of refreshes say.
+// learnRefreshed notes what all artifacts of refreshes say that it has not seen before. A refresh removes all but its
+// last two artifacts, so that they are copied.
 func (w *world) learnRefreshed(ctx context.Context, f *refresher.Refresher) error {
 	all, err := f.Artifacts()
 	if err != nil {
 		return err
 	}
 	for _, dir := range all {
-		bundle, err := artifact.Read(dir)
+		version, copied, err := w.copied(dir)
 		if err != nil {
-			continue // one that is being written, or was when its refresh was killed
+			return err
 		}
-		version := bundle.Manifest.Version
-		w.mu.Lock()
-		known := w.said[version] != nil
-		w.mu.Unlock()
-		if !known {
-			if err := w.learn(ctx, version, dir); err != nil {
+		if copied != "" {
+			if err := w.learn(ctx, version, copied); err != nil {
 				return err
 			}
+		}
+		if version == "" {
+			continue
 		}
 		if err := w.noteComplete(ctx, version, false); err != nil { // it may have been learned before it was published
 			return err
 		}
 	}
 	return nil
+}
+
+// copied copies an artifact, and returns its version; the copy is empty if there was one before. There is no version
+// where the artifact is being written, or was when its refresh was killed, or is being removed.
+func (w *world) copied(dir string) (version, into string, err error) {
+	into = w.Path(fmt.Sprintf("copy-%d", w.copies.Add(1)))
+	if os.CopyFS(into, os.DirFS(dir)) == nil {
+		if bundle, err := artifact.Read(into); err == nil {
+			version = bundle.Manifest.Version
+		}
+	}
+	w.mu.Lock()
+	known := w.said[version] != nil
+	w.mu.Unlock()
+	if version == "" || known {
+		return version, "", os.RemoveAll(into)
+	}
+	return version, into, nil
 }
 
 // merged returns the stream whose arrivals refreshes read, when it has sent new ones.
@@ -78,6 +96,7 @@ func refreshed(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	default:
 	}
 	p.Kill()
+	err = errors.Join(err, r.world.learnRefreshed(ctx, f))
 	before := len(f.Rounds()) // it may have been faster than the kill
 	r.world.say("  killed after %d rounds", before)
 	if err != nil {

@@ -183,7 +183,7 @@ func (r *run) window(ctx context.Context, f fault, rng *rand.Rand) error {
 			return err
 		}
 	}
-	if err := r.settle(ctx, w); err != nil {
+	if err := errors.Join(r.settle(ctx, w), r.labelsCounted(ctx)); err != nil {
 		return err
 	}
 	r.world.say("  over after %v, answered %v later", over.Sub(begin).Round(time.Millisecond),
@@ -202,14 +202,17 @@ func (r *run) settle(ctx context.Context, w ledger.Window) error {
 // answered waits until the arrivals up to a window are answered: of the last one, the arrivals sent before its fault
 // was over, or all.
 func (r *run) answered(ctx context.Context, w ledger.Window, all bool) error {
-	return r.atOnce(func(s *stream) error {
-		what := fmt.Sprintf("%s: the arrivals of window %d are answered", s.name, w)
-		err := harness.Await(ctx, patience, what, func() bool { return s.broken.Load() || s.ledger.Answered(w, all) })
-		if s.broken.Load() {
-			return fmt.Errorf("%s: %w", s.name, errBroken)
-		}
-		return err
-	})
+	return r.atOnce(func(s *stream) error { return r.streamAnswered(ctx, s, w, all) })
+}
+
+// streamAnswered is answered for one stream.
+func (r *run) streamAnswered(ctx context.Context, s *stream, w ledger.Window, all bool) error {
+	what := fmt.Sprintf("%s: the arrivals of window %d are answered", s.name, w)
+	err := harness.Await(ctx, patience, what, func() bool { return s.broken.Load() || s.ledger.Answered(w, all) })
+	if s.broken.Load() {
+		return fmt.Errorf("%s: %w", s.name, errBroken)
+	}
+	return err
 }
 
 // finish waits for the last answers and ends the consumers.

@@ -27,6 +27,7 @@ func soakCommand(ctx context.Context, w *world, o options) error {
 	trouble := collect(w, failed)
 	k := kinds[0]
 	k.forms = k.forms[:1] // refreshes read them without the registry
+	k.labelled = false
 	s, err := newStream(ctx, w, k, 1, failed)
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"rivulet/test/chaos/labels"
 	"rivulet/test/chaos/ledger"
 	"rivulet/test/chaos/member"
 	"rivulet/test/chaos/oracle"
@@ -38,6 +39,7 @@ type kind struct {
 	merged           bool                 // refreshes read its arrivals: they are neither deleted nor made anew
 	forms            []record.Form        // of arrivals; the first one is JSON
 	output           string               // output.format of predictions
+	labelled         bool                 // some arrivals have labels
 }
 
 func (k kind) String() string { return k.delivery + ", " + k.outage }
@@ -45,13 +47,13 @@ func (k kind) String() string { return k.delivery + ", " + k.outage }
 // kinds are the streams of a run.
 var kinds = []kind{
 	{delivery: "at_least_once", outage: "wait", growth: true, mode: "node", codec: kgo.GzipCompression(),
-		forms: []record.Form{record.JSON, record.ByAvro, record.ByProto, record.ByJSON}, output: "json"},
+		forms: []record.Form{record.JSON, record.ByAvro, record.ByProto, record.ByJSON}, output: "json", labelled: true},
 	{delivery: "at_least_once", outage: "degrade", mode: "node", codec: kgo.SnappyCompression(), merged: true,
 		forms: []record.Form{record.JSON, record.Protobuf, record.Avro}, output: "protobuf"},
 	{delivery: "exactly_once", outage: "wait", mode: "graph", codec: kgo.Lz4Compression(),
 		forms: []record.Form{record.Mapped, record.Absent, record.Protobuf}, output: "avro"},
 	{delivery: "exactly_once", outage: "degrade", growth: true, mode: "node", codec: kgo.ZstdCompression(),
-		forms: []record.Form{record.JSON, record.Avro, record.ByAvro}, output: "json"},
+		forms: []record.Form{record.JSON, record.Avro, record.ByAvro}, output: "json", labelled: true},
 }
 
 // kinds returns the streams that were asked for.
@@ -90,6 +92,7 @@ type stream struct {
 
 	transacting  sync.Mutex // held by a transaction that is under way, and to write none
 	transactions ledger.Transactions
+	labels       *labels.Labels // nil: none
 
 	mu       sync.Mutex
 	lives    []time.Time   // when each life of the topic of arrivals began
@@ -113,6 +116,9 @@ func newStream(ctx context.Context, w *world, k kind, seed uint64, failed chan<-
 		rng: rand.New(rand.NewPCG(w.seed, seed)), codecs: map[uint8]int{}}
 	s.ledger = ledger.New(k.delivery == "exactly_once", k.outage == "degrade", w.expected)
 	topics := map[string]int{s.topic("arrivals"): partitions, s.topic("predictions"): partitions, s.topic("letters"): 1}
+	if k.labelled {
+		s.labels, topics[s.topic("labels")] = new(labels.Labels), 1
+	}
 	if err := w.Kafka.MakeTopics(ctx, topics); err != nil {
 		return nil, err
 	}
@@ -122,7 +128,7 @@ func newStream(ctx context.Context, w *world, k kind, seed uint64, failed chan<-
 		for _, p := range w.KafkaWays[i] {
 			ways = append(ways, p.Addr())
 		}
-		s.configs[i] = s.config(i, ways, w.RedisWays[i].Addr(), "")
+		s.configs[i] = s.config(i, ways, w.RedisWays[i].Addr(), "127.0.0.1:0")
 		if err := s.newMember(i, s.configs[i]); err != nil {
 			return nil, err
 		}
@@ -180,6 +186,9 @@ func (s *stream) config(i int, brokers []string, redis, http string) string {
 	if slices.Contains(s.forms, record.Absent) {
 		more = fmt.Sprintf("features: {from: redis, redis: {url: \"redis://%s/0\", read_timeout: 500ms}}\n"+
 			"input: {mapping: {edges: /%s}}\n", s.world.FeatureWays[i].Addr(), record.MappedEdges)
+	}
+	if s.labels != nil {
+		more += fmt.Sprintf("labels: {topic: %s, remember: 20000}\n", s.topic("labels"))
 	}
 	return fmt.Sprintf(`kafka:
   brokers: [%s]

@@ -39,6 +39,7 @@ type world struct {
 	services.Services
 	traps      traps
 	publishing sync.Mutex   // one publisher at a time
+	copies     atomic.Int64 // of artifacts of refreshes
 	ahead      atomic.Int64 // by how much the clocks were stepped that were stepped last, in ns
 
 	mu       sync.Mutex

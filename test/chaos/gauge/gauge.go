@@ -54,8 +54,8 @@ func Compared(samples []Sample, refreshes []time.Time, every time.Duration) (val
 	return values, nil
 }
 
-// Scrape reads the gauges.
-func Scrape(ctx context.Context, url string) ([]float64, error) {
+// Metrics reads all metrics of a program, by their names with labels.
+func Metrics(ctx context.Context, url string) (map[string]float64, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, err
@@ -70,6 +70,15 @@ func Scrape(ctx context.Context, url string) ([]float64, error) {
 		if name, value, ok := strings.Cut(lines.Text(), " "); ok {
 			values[name], _ = strconv.ParseFloat(value, 64)
 		}
+	}
+	return values, nil
+}
+
+// Scrape reads the gauges.
+func Scrape(ctx context.Context, url string) ([]float64, error) {
+	values, err := Metrics(ctx, url)
+	if err != nil {
+		return nil, err
 	}
 	sample := make([]float64, len(gauges))
 	for i, g := range gauges {

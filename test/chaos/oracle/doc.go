@@ -13,6 +13,8 @@
 //   - it lacks an arrival whose row was there for certain: its offset was committed (its answer was visible in a
 //     stream exactly once) before the record was sent, the row lives longer than until the prediction, and Redis had
 //     no outage;
+//   - more of a stream are degraded after an outage, and the time of its retries, than were in hand, or more in
+//     time-outs than [Oracle.MostSlow];
 //   - it is degraded while Redis had no outage, nor just after one. A time-out on a busy machine is an outage, too:
 //     the consumer's log tells of it ([ReadOutages]).
 //

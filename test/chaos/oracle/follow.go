@@ -15,6 +15,7 @@ type follower struct {
 	violations []string
 	all        map[string][]*Said // the predictions of each id, by all versions
 	tried      int                // to explain predictions by rows that nobody saw
+	late       map[ending]int     // degraded predictions after each outage and its time of retries
 	many       map[*Said]bool     // predictions with more choices of neighbours than can be tried
 }
 

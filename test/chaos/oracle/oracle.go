@@ -56,6 +56,11 @@ type Oracle struct {
 	// Outages are times in which rows may be unread, or were lost: of all consumers, and of those of each stream.
 	Outages  []Outage
 	OfStream map[string][]Outage
+	// Retry is how long after an outage a consumer may go on without rows: its breaker is open, and the lookup that tries
+	// may meet a connection of before. Later, at most InHand predictions of a stream may be degraded: those of batches
+	// that were looked up before. MostSlow bounds those of outages of which only a consumer's log tells.
+	Retry            time.Duration
+	InHand, MostSlow int
 }
 
 // Report counts what was compared.
@@ -82,7 +87,7 @@ func (o *Oracle) Judge(all []Said) (Report, []string) {
 	slices.SortStableFunc(all, func(a, b Said) int {
 		return cmp.Or(cmp.Compare(a.Version, b.Version), a.made().Compare(b.made()))
 	})
-	f := follower{oracle: o, all: map[string][]*Said{}, many: map[*Said]bool{}}
+	f := follower{oracle: o, all: map[string][]*Said{}, many: map[*Said]bool{}, late: map[ending]int{}}
 	for i := range all {
 		s := &all[i]
 		f.all[s.ID] = append(f.all[s.ID], s)
@@ -107,16 +112,41 @@ func (o *Oracle) Judge(all []Said) (Report, []string) {
 			"%d predictions may have been attached to rows of aborted transactions, "+
 				"at most %d may be", f.report.Undecided, most))
 	}
+	for of, n := range f.late {
+		if n > o.InHand {
+			f.violations = append(f.violations, fmt.Sprintf(
+				"%s: %d predictions were degraded more than %v after the outage that "+
+					"ended at %s, at most %d may be", of.stream, n, o.Retry, of.at.Format(clock), o.InHand))
+		}
+	}
+	if f.report.Slow > o.MostSlow {
+		f.violations = append(f.violations, fmt.Sprintf("%d predictions were degraded in time-outs that no fault explains, "+
+			"at most %d may be", f.report.Slow, o.MostSlow))
+	}
 	return f.report, f.violations
 }
 
-// bound checks that Redis had an outage when a degraded prediction was made.
+// ending is the end of an outage, as one stream saw it.
+type ending struct {
+	stream string
+	at     time.Time
+}
+
+// bound checks that Redis had an outage when a degraded prediction was made, and counts those that came late.
 func (f *follower) bound(s *Said) {
 	at := s.made()
+	last := ending{stream: s.Stream}
+	for _, o := range f.oracle.Outages {
+		if within([]Outage{o}, at) && o.To.After(last.at) {
+			last.at = o.To
+		}
+	}
 	switch {
-	case within(f.oracle.Outages, at):
+	case !last.at.IsZero() && !at.After(last.at.Add(f.oracle.Retry)):
 	case within(f.oracle.OfStream[s.Stream], at):
 		f.report.Slow++
+	case !last.at.IsZero():
+		f.late[last]++
 	default:
 		f.violated(s, "it is degraded at %s, without an outage of Redis", at.Format(clock))
 	}

@@ -211,6 +211,39 @@ func TestJudge(t *testing.T) {
 			want:      Report{Degraded: 1},
 			violation: "without an outage of Redis",
 		},
+		"degraded in a batch that was in hand": {
+			outage: true,
+			say:    func(s *stream) { s.predict(45, "a", "t2").Degraded = true; s.predict(46, "a", "t2").Degraded = true },
+			want:   Report{Degraded: 2},
+		},
+		"degraded for longer than it takes to try again": {
+			outage: true,
+			say: func(s *stream) {
+				for n := range 3 {
+					s.predict(45+n, "a", "t2").Degraded = true
+				}
+			},
+			want:      Report{Degraded: 3},
+			violation: "3 predictions were degraded more than 1s after the outage",
+		},
+		"many degraded in an outage": {
+			outage: true,
+			say: func(s *stream) {
+				for n := range 10 {
+					s.predict(22+n, "a", "t2").Degraded = true
+				}
+			},
+			want: Report{Degraded: 10},
+		},
+		"time-outs again and again": {
+			say: func(s *stream) {
+				for n := range 4 {
+					p := s.predict(400+n, "a", "t2")
+					p.Degraded, p.Stream = true, "slow"
+				}
+			},
+			violation: "4 predictions were degraded in time-outs that no fault explains, at most 3 may be",
+		},
 		"degraded, and its log tells of a time-out": {
 			say: func(s *stream) {
 				p := s.predict(402, "a", "t2")
@@ -234,7 +267,8 @@ func TestJudge(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := &stream{rows: map[string]attach.Row{}}
 			c.say(s)
-			o := Oracle{TTL: 5 * time.Second, Model: func(string) (Model, error) { return model{}, nil },
+			o := Oracle{TTL: 5 * time.Second, Retry: time.Second, InHand: 2, MostSlow: 3,
+				Model: func(string) (Model, error) { return model{}, nil },
 				Arrival: func(id string) *event.Arrival {
 					if edges[id] == nil {
 						return nil
