@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"log/slog"
 	"maps"
 	"os"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"rivulet/config"
 	"rivulet/internal/app"
 	"rivulet/internal/cli"
+	"rivulet/internal/observe"
 	"rivulet/internal/replay"
 )
 
@@ -54,7 +54,7 @@ func (f *deadLetterFlags) open(cmd *cobra.Command) (l *replay.Letters, topics co
 		return nil, topics, since, err
 	}
 	return &replay.Letters{Client: client, Topic: cfg.Kafka.Topics.DeadLetters, Compression: cfg.Kafka.Compression,
-		Group: cfg.Kafka.Group, Log: slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))}, cfg.Kafka.Topics, since, nil
+		Group: cfg.Kafka.Group, Log: observe.PlainLogger(cmd.ErrOrStderr())}, cfg.Kafka.Topics, since, nil
 }
 
 // chosen reports whether a reason is one of --reason, or none is given.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"log/slog"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -12,6 +11,7 @@ import (
 	"rivulet/event"
 	"rivulet/internal/app"
 	"rivulet/internal/cli"
+	"rivulet/internal/observe"
 	"rivulet/serving"
 )
 
@@ -57,7 +57,7 @@ func (f *lineFlags) open(cmd *cobra.Command) (versions consumer.Versions, o app.
 	}
 	o.Limits = app.Limits(lines.Limits)
 	o.IgnoreUnknown = lines.Input.UnknownFeatures == config.Ignore
-	if versions, err = app.Pinned(f.cfg.Artifact, f.choice, slog.New(slog.NewTextHandler(os.Stderr, nil))); err != nil {
+	if versions, err = app.Pinned(f.cfg.Artifact, f.choice, observe.PlainLogger(os.Stderr)); err != nil {
 		return nil, o, nil, err
 	}
 	o.Features, end, err = app.Features(lines.Features, lines.Limits)

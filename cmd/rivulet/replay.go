@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"slices"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"rivulet/event/form"
 	"rivulet/internal/app"
 	"rivulet/internal/cli/dataflag"
+	"rivulet/internal/observe"
 	"rivulet/internal/replay"
 )
 
@@ -118,7 +118,7 @@ func (f *replayFlags) toTopic(cmd *cobra.Command, d *dataset.Dataset, nodes []in
 		return err
 	}
 	defer client.Close()
-	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	log := observe.PlainLogger(os.Stderr)
 	codec, _ := form.Lookup(f.format) // it was checked
 	var sinks []*replay.Topic
 	for _, name := range topics {

@@ -18,6 +18,7 @@ import (
 	"rivulet/internal/app"
 	"rivulet/internal/cli"
 	"rivulet/internal/cli/dataflag"
+	"rivulet/internal/observe"
 	"rivulet/internal/refresh"
 	"rivulet/trainer"
 	"rivulet/trainer/merge"
@@ -122,7 +123,7 @@ func refreshCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))
+		log := observe.PlainLogger(cmd.ErrOrStderr())
 		r, err := f.refresher(given, cfg, cli.Stderr(), log)
 		if err != nil {
 			return err
