@@ -49,8 +49,12 @@ func (p *Pipeline) Explain(ctx context.Context, in Intake) ([]ExplainedArrival, 
 	return all, b.leaves().DeadLetters, nil
 }
 
-// explanations returns the explanation of each prediction of a batch, in the same order. One takes as long as fifty
-// predictions, so ctx is checked before each.
+// maxParts bounds an explanation. Each neighbour is a part, and each synthetic node that it speaks through: an id of one
+// byte may have a row of M with thousands.
+const maxParts = 1 << 18
+
+// explanations returns the explanation of each prediction of a batch, in the same order; one that would be too large is
+// a dead letter. One takes as long as fifty predictions, so ctx is checked before each.
 func (p *Pipeline) explanations(ctx context.Context, version Explainer, b *batch) ([]ExplainedArrival, error) {
 	if len(b.decoded.arrivals) == 0 {
 		return nil, nil
@@ -61,16 +65,32 @@ func (p *Pipeline) explanations(ctx context.Context, version Explainer, b *batch
 	}
 	logits, probabilities := version.Predict(&b.attachment.batch)
 	var out []ExplainedArrival
+	predicted := b.predicted.predictions
 	for i, s := range b.decoded.arrivals {
 		if b.predicted.withdrawn[i] {
+			continue
+		}
+		prediction := &predicted[0]
+		predicted = predicted[1:]
+		if n := partsOf(b.noted.rows[i]); n > maxParts {
+			b.predicted.deadLetters = append(b.predicted.deadLetters, s.deadLetter(event.ReasonTooLarge,
+				fmt.Sprintf("edges: an explanation has %d neighbours and synthetic nodes, at most %d may be", n, maxParts)))
 			continue
 		}
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		out = append(out, ExplainedArrival{Prediction: &b.predicted.predictions[len(out)], Edges: s.arrival.Edges,
+		out = append(out, ExplainedArrival{Prediction: prediction, Edges: s.arrival.Edges,
 			Rows: b.noted.rows[i], Among: among, Classes: version.Classes(), Names: version.FeatureNames(),
 			Explanation: version.Explain(&b.attachment.batch, b.noted.rows, i, logits.Row(i), probabilities.Row(i))})
 	}
 	return out, nil
+}
+
+func partsOf(rows []attach.Row) int {
+	n := len(rows)
+	for i := range rows {
+		n += len(rows[i].Cols)
+	}
+	return n
 }

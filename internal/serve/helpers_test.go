@@ -44,6 +44,7 @@ func (s *slot) Current() consumer.Version {
 type gated struct {
 	*serving.Version
 	rows func(ctx context.Context, ids []string) error
+	row  *attach.Row // of every id; nil: the version's own
 }
 
 func (g *gated) Numbers([]string, []uint32) *attach.PackedRows { return nil } // so that rows are asked for
@@ -53,6 +54,12 @@ func (g *gated) Rows(ctx context.Context, ids []string, rows []attach.Row) error
 		if err := g.rows(ctx, ids); err != nil {
 			return err
 		}
+	}
+	if g.row != nil {
+		for i := range rows {
+			rows[i] = *g.row
+		}
+		return nil
 	}
 	return g.Version.Rows(ctx, ids, rows)
 }

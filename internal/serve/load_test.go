@@ -198,7 +198,7 @@ func TestRowsThatCannotBeRead(t *testing.T) {
 		}
 		return hold(ctx, ids)
 	}
-	second := &gated{v.Version, lost}
+	second := &gated{Version: v.Version, rows: lost}
 	a.version.now.Store(second)
 	close(release)
 	for _, one := range append(all, good) {

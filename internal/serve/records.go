@@ -53,6 +53,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, queue *batcher) 
 		return
 	}
 	out := textsOf(len(parts), s.o.Path.Output.Probabilities)
+	out.reserve = func(n int) error { return s.reserve(body, int64(n)) }
 	if err := s.ask(ctx, queue, s.records(r, parts), out, body); err != nil {
 		s.failed(w, r, err)
 		return
@@ -109,11 +110,12 @@ func (s *Server) records(r *http.Request, parts [][]byte) []kafka.Record {
 	return records
 }
 
-// body is a request's body, with the bytes reserved for it.
+// body is a request's body, with the bytes reserved for it and its answer.
 type body struct {
 	text      *bytes.Buffer
-	reserved  int64
-	abandoned bool // a lane may still read it
+	reserved  int64 // under the mutex of the budget
+	released  bool  // under that, too
+	abandoned bool  // a lane may still read it
 }
 
 // bodies are used again: they are most of a request's memory.
@@ -124,7 +126,7 @@ const maxPooled = 1 << 20
 
 // release gives back a body's memory and reservation.
 func (s *Server) release(b *body) {
-	s.bytes.give(b.reserved)
+	s.bytes.end(b)
 	if b.text != nil && !b.abandoned && b.text.Cap() <= maxPooled {
 		b.text.Reset()
 		bodies.Put(b.text)
@@ -142,10 +144,10 @@ func (s *Server) body(ctx context.Context, w http.ResponseWriter, r *http.Reques
 	if length < 0 { // no length is given
 		length = limit
 	}
-	if !s.bytes.take(length) {
+	if !s.bytes.take(b, length) {
 		return b, overloaded()
 	}
-	b.reserved, b.text = length, bodies.Get().(*bytes.Buffer)
+	b.text = bodies.Get().(*bytes.Buffer)
 	until, _ := ctx.Deadline()
 	_ = http.NewResponseController(w).SetReadDeadline(until) // where it cannot be set there is no connection
 	if r.ContentLength > 0 {
@@ -166,6 +168,19 @@ func (s *Server) body(ctx context.Context, w http.ResponseWriter, r *http.Reques
 		return b, context.Canceled
 	}
 	return b, malformed("the body cannot be read: " + err.Error())
+}
+
+// reserve reserves bytes for a part of a request's answer: an explanation may be thousands of times as large as its
+// arrival.
+func (s *Server) reserve(b *body, n int64) error {
+	switch {
+	case s.bytes.take(b, n):
+		return nil
+	case s.bytes.of(b)+n > s.bytes.most:
+		return refused(http.StatusRequestEntityTooLarge, reasonTooLarge,
+			"the explanations have more than %d bytes, the limit of serve.queue.bytes: ask for fewer arrivals at once", s.bytes.most)
+	}
+	return overloaded()
 }
 
 func overloaded() *refusal {
@@ -212,7 +227,8 @@ type texts struct {
 	all           []byte   // the answers, in the order in which they came
 	parts         [][2]int // place of each arrival in all; empty: it has none
 	refused       []bool
-	probabilities bool // are asked for
+	probabilities bool              // are asked for
+	reserve       func(n int) error // is asked for memory for an explanation
 	out           []byte
 }
 
@@ -230,6 +246,7 @@ func textsOf(n int, probabilities bool) *texts {
 
 // release has the memory used again. No lane may have it.
 func (t *texts) release() {
+	t.reserve = nil
 	if cap(t.all)+cap(t.out) <= maxPooled {
 		freeTexts.Put(t)
 	}
@@ -247,7 +264,12 @@ func (t *texts) prediction(at int, p *event.Prediction) (err error) {
 
 func (t *texts) explanation(at int, e *consumer.ExplainedArrival) error {
 	text, err := explanation.JSON(e)
-	t.put(at, text)
+	if err == nil {
+		err = t.reserve(2 * len(text)) // it is copied into the answer
+	}
+	if err == nil {
+		t.put(at, text)
+	}
 	return err
 }
 

@@ -120,6 +120,8 @@ func TestRefusedRequests(t *testing.T) {
 			reasonMediaType},
 		{"POST", predictPath, arrival, []string{token, "Content-Type: application/json; charset=UTF-8"}, 200, ""},
 		{"POST", predictPath, arrival, []string{token, "Content-Encoding: gzip"}, 415, reasonMediaType},
+		{"POST", explainPath, arrival, []string{token, "Content-Encoding: ZSTD"}, 415, reasonMediaType},
+		{"POST", predictPath, arrival, []string{token, "Content-Encoding: identity, deflate"}, 415, reasonMediaType},
 		{"POST", predictPath, "", []string{token}, 400, reasonMalformed},
 		{"POST", predictPath, "[" + arrival, []string{token}, 400, reasonMalformed},
 		{"POST", predictPath, "[" + arrival + ",]", []string{token}, 400, reasonMalformed},

@@ -135,28 +135,38 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, drain time.Du
 		Working: func() int { return int(s.working.Load()) }, Log: s.o.Log})
 }
 
-// budget counts bytes that are in use.
+// budget counts bytes that are in use by requests.
 type budget struct {
 	mu   sync.Mutex
 	most int64
 	used int64
 }
 
-// take reserves n bytes. A request that is alone may have more than there are.
-func (b *budget) take(n int64) bool {
+// take reserves n bytes for a request. The body of a request that is alone may have more than there are.
+func (b *budget) take(of *body, n int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.used > 0 && b.used+n > b.most {
+	if of.released || b.used > 0 && b.used+n > b.most {
 		return false
 	}
 	b.used += n
+	of.reserved += n
 	return true
 }
 
-func (b *budget) give(n int64) {
+// of returns how many bytes a request has.
+func (b *budget) of(r *body) int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.used -= n
+	return r.reserved
+}
+
+// end takes back the bytes of a request, which gets no more.
+func (b *budget) end(of *body) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.used -= of.reserved
+	of.reserved, of.released = 0, true
 }
 
 // inUse returns how many bytes are reserved.
