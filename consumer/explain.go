@@ -49,8 +49,8 @@ func (p *Pipeline) Explain(ctx context.Context, in Intake) ([]ExplainedArrival, 
 	return all, b.leaves().DeadLetters, nil
 }
 
-// maxParts bounds an explanation. Each neighbour is a part, and each synthetic node that it speaks through: an id of one
-// byte may have a row of M with thousands.
+// maxParts bounds an explanation. Each neighbour is a part, and each synthetic node that it speaks through: an id of
+// one byte may have a row of M with thousands.
 const maxParts = 1 << 18
 
 // explanations returns the explanation of each prediction of a batch, in the same order; one that would be too large is

@@ -176,7 +176,8 @@ func TestNotFiniteThroughMappings(t *testing.T) {
 	debezium, connect := form.MappingOptions{Preset: "debezium"}, form.MappingOptions{Preset: "connect"}
 	named := func(o form.MappingOptions) form.MappingOptions { o.Named, o.ID = "#", "/key"; return o }
 	columns, err := schema.Parse([]byte(`{"schema_version":1,"seed":0,"features":[` +
-		`{"name":"a","kind":"number","missing":"refuse","mean":[0]},{"name":"v","kind":"vector","missing":"zero","mean":[0,0]}]}`))
+		`{"name":"a","kind":"number","missing":"refuse","mean":[0]},` +
+		`{"name":"v","kind":"vector","missing":"zero","mean":[0,0]}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -56,6 +56,7 @@ var only = []struct {
 	{"test/chaos", []string{"artifact", "event", "event/…", "test/chaos/…", "test/harness"}},
 	{"test/chaos/ledger", nil},
 	{"test/chaos/labels", []string{"event"}},
+	{"test/chaos/trap", []string{"test/chaos/ledger", "test/chaos/record", "test/harness"}},
 	{"test/chaos/gauge", nil},
 	{"test/chaos/record", []string{"event", "event/…", "test/chaos/ledger"}},
 	{"test/chaos/oracle", []string{"artifact", "event", "graph", "infer", "infer/attach", "mapping", "serving",
@@ -161,9 +162,9 @@ var users = []struct {
 // testOnly are packages that only tests, and each other, import: test/chaos is a test as a program. So are
 // packages whose names end in test.
 var testOnly = []string{"test/reference", "test/reference/convert", "test/eventpb", "test/harness", "test/chaos",
-	"test/chaos/client", "test/chaos/gauge", "test/chaos/labels", "test/chaos/ledger", "test/chaos/member", "test/chaos/oracle",
-	"test/chaos/record",
-	"test/chaos/refresher", "test/chaos/services", "graph/gemm/peak"}
+	"test/chaos/client", "test/chaos/gauge", "test/chaos/labels", "test/chaos/ledger", "test/chaos/member",
+	"test/chaos/oracle", "test/chaos/record",
+	"test/chaos/refresher", "test/chaos/services", "test/chaos/trap", "graph/gemm/peak"}
 
 // never lists what a package must not reach, not even through others: its binary would carry it.
 var never = []struct {

@@ -49,7 +49,8 @@ func TestNewLogger(t *testing.T) {
 func TestLinesOfTheLogAreBounded(t *testing.T) {
 	const most = 100 << 10 // four texts, whose bytes may become six each
 	longest, of := 0, ""
-	for _, text := range []string{"\x1b[2J", "\x1b]0;title\a", "\u009b31m", "\u202eabc", "\x7f", "a\nlevel=ERROR msg=forged", "\xff",
+	for _, text := range []string{"\x1b[2J", "\x1b]0;title\a", "\u009b31m", "\u202eabc", "\x7f",
+		"a\nlevel=ERROR msg=forged", "\xff",
 		"\x00", "\"", "\\", "<", "é", "猫", "\U0001F600", "\u2028"} {
 		for _, format := range []string{"text", "json"} {
 			for _, size := range []int{1, 1 << 20} {

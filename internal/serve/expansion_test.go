@@ -43,7 +43,8 @@ func TestExplanationExpansion(t *testing.T) {
 		{"one neighbour more", 128 << 20, arrival(most/(synthetic+1) + 1), 422, "too_large"},
 		{"as many as an arrival may have", 128 << 20, arrival(10_000), 422, "too_large"},
 		{"more than may be under way", 16 << 20, arrival(most / (synthetic + 1)), 413, "too_large"},
-		{"more than may be under way, in parts", 16 << 20, "[" + strings.Repeat(","+arrival(100), 60)[1:] + "]", 413, "too_large"},
+		{"more than may be under way, in parts", 16 << 20, "[" + strings.Repeat(","+arrival(100), 60)[1:] + "]", 413,
+			"too_large"},
 		{"as many as may be under way", 16 << 20, "[" + arrival(100) + "," + arrival(100) + "]", 200, ""},
 	} {
 		a := start(t, func(o *Options) {

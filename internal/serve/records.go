@@ -178,7 +178,8 @@ func (s *Server) reserve(b *body, n int64) error {
 		return nil
 	case s.bytes.of(b)+n > s.bytes.most:
 		return refused(http.StatusRequestEntityTooLarge, reasonTooLarge,
-			"the explanations have more than %d bytes, the limit of serve.queue.bytes: ask for fewer arrivals at once", s.bytes.most)
+			"the explanations have more than %d bytes, the limit of serve.queue.bytes: ask for fewer arrivals at once",
+			s.bytes.most)
 	}
 	return overloaded()
 }

@@ -38,7 +38,6 @@
 //	refresh.go           of refreshes
 //	schedule.go          in which order faults come, window by window
 //	hostile.go           records that are hard to take
-//	traps.go             proxies that see a moment of a delivery, and kill the consumer
 //	windows.go           the faults that do that
 //	judge.go             the end of a run: streams judged, graph batches predicted again, what the oracle is given
 //	table.go             the rows of the printed table
@@ -51,6 +50,7 @@
 //	record/     arrivals in each form, poison, a schema registry
 //	client/     a client of rivulet serve and the live page
 //	labels/     labels of arrivals, and the judgement of consumers' counts of them
+//	trap/       proxies that see a moment of a delivery, and kill the consumer
 //	services/   Kafka, Redis and the proxies before them
 //	member/     a consumer as a process
 //	refresher/  trainer refresh as a process

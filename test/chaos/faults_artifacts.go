@@ -19,7 +19,7 @@ func versionDeleted(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	next := rng.IntN(len(w.artifacts))
 	if err == nil {
 		r.redises.Lock()
-		err = w.erase(ctx, current)
+		err = w.EraseVersion(ctx, current)
 		r.redises.Unlock()
 		left, _ := w.Store.Exists(ctx, "{"+prefix+"}:"+current+":complete").Result()
 		err = errors.Join(err, r.took(left == 0, "version %s is there", current))
@@ -46,7 +46,7 @@ func twoPublishers(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	other := (which + 1) % len(w.artifacts)
 	w.publishing.Lock()
 	r.redises.Lock()
-	err := w.erase(ctx, w.artifacts[which].version)
+	err := w.EraseVersion(ctx, w.artifacts[which].version)
 	r.redises.Unlock()
 	var publishers sync.WaitGroup
 	failed, published := make([]error, 3), atomic.Int64{}
@@ -83,7 +83,7 @@ func swap(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 		case 1:
 			// Without its marker it is written anew, row by row.
 			r.redises.Lock()
-			_ = w.erase(ctx, w.artifacts[which].version)
+			_ = w.EraseVersion(ctx, w.artifacts[which].version)
 			r.redises.Unlock()
 			if err = w.publishOnce(ctx, which, between(rng, 10*time.Millisecond, 400*time.Millisecond)); err == nil {
 				err = harness.Sleep(ctx, between(rng, 0, 500*time.Millisecond))

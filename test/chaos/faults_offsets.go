@@ -54,23 +54,10 @@ func (r *run) withoutConsumersOf(ctx context.Context, s *stream, do func(*stream
 	return errors.Join(err, s.members[0].Start(), s.members[1].Start())
 }
 
-// ends returns where each partition of arrivals ends, or up to n records before.
-func (s *stream) ends(ctx context.Context, n func() int64) (kadm.Offsets, error) {
-	topic := s.topic("arrivals")
-	first, err := s.world.Kafka.ListStartOffsets(ctx, topic)
-	last, failed := s.world.Kafka.ListEndOffsets(ctx, topic)
-	offsets := kadm.Offsets{}
-	last.Each(func(o kadm.ListedOffset) {
-		begin, _ := first.Lookup(topic, o.Partition)
-		offsets.Add(kadm.Offset{Topic: topic, Partition: o.Partition, At: max(begin.Offset, o.Offset-n()), LeaderEpoch: -1})
-	})
-	return offsets, errors.Join(err, failed, first.Error(), last.Error())
-}
-
 // offsetsReset sets the offsets of groups back, as an operator does.
 func offsetsReset(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	return 0, r.withoutConsumers(ctx, stays, func(s *stream) error {
-		offsets, err := s.ends(ctx, func() int64 { return rng.Int64N(100) })
+		offsets, err := s.world.Ends(ctx, s.topic("arrivals"), func() int64 { return rng.Int64N(100) })
 		if err == nil {
 			err = s.world.Kafka.CommitAllOffsets(ctx, s.name, offsets)
 		}
@@ -86,7 +73,7 @@ func offsetsReset(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 // retention has deleted meanwhile. The consumers begin at the earliest record that is left.
 func groupDeleted(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	return 0, r.deleteGroups(ctx, func(s *stream) error {
-		kept, err := s.ends(ctx, func() int64 { return rng.Int64N(100) })
+		kept, err := s.world.Ends(ctx, s.topic("arrivals"), func() int64 { return rng.Int64N(100) })
 		if err == nil {
 			_, err = s.world.DeleteRecords(ctx, patience, kept)
 		}
@@ -113,7 +100,7 @@ func startAtLatest(ctx context.Context, r *run, _ *rand.Rand) (int, error) {
 		if err == nil {
 			err = harness.Await(ctx, patience, s.name+": all arrivals are read", s.ledger.AllRead)
 		}
-		ends, failed := s.ends(ctx, func() int64 { return 0 })
+		ends, failed := s.world.Ends(ctx, s.topic("arrivals"), func() int64 { return 0 })
 		left := 0
 		ends.Each(func(o kadm.Offset) { left += s.ledger.LeftOut(s.life(), int(o.Partition), o.At) })
 		err = errors.Join(err, failed, r.took(left > 0, "%s: there is nothing to be left out", s.name))

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"rivulet/test/chaos/ledger"
+	"rivulet/test/chaos/record"
+	"rivulet/test/chaos/trap"
 	"rivulet/test/harness"
 )
 
@@ -44,10 +46,10 @@ func (r *run) strike(ctx context.Context, s *stream, which int, m ledger.Moment)
 	if err := r.awaitMember(ctx, s, which, true); err != nil {
 		return err
 	}
-	trap := r.world.traps.arm(s, which, m)
-	defer r.world.traps.disarm(trap)
+	set := s.arm(which, m)
+	defer r.world.traps.Disarm(set)
 	s.burst(ctx, 6*batchSize)
-	if err := r.sprung(ctx, trap); err != nil {
+	if err := r.sprung(ctx, s, set); err != nil {
 		return fmt.Errorf("%s, consumer %d, to be killed at %v: %w", s.name, which, m, err)
 	}
 	if err := r.world.Kafka.Bury(ctx, s.name, s.client(which)); err != nil && r.calm {
@@ -56,20 +58,31 @@ func (r *run) strike(ctx context.Context, s *stream, which int, m ledger.Moment)
 	return errors.Join(s.members[which].Start(), r.awaitMember(ctx, s, which, true))
 }
 
+// arm sets a trap for a member.
+func (s *stream) arm(which int, at ledger.Moment) *trap.Trap {
+	return s.world.traps.Arm(trap.Options{Client: s.client(which), At: at, Worth: batchSize / 4,
+		Kill: func() { s.members[which].Kill() },
+		Parse: func(h record.Headers, key, value []byte) (ledger.Place, ledger.Answer, error) {
+			at, a, _, err := s.parseAnswer(h, key, value, time.Now())
+			return at, a, err
+		},
+		Killed: s.ledger.Killed, Failed: func(err error) { s.failed <- err }})
+}
+
 // sprung waits for a trap.
-func (r *run) sprung(ctx context.Context, trap *trap) error {
+func (r *run) sprung(ctx context.Context, s *stream, set *trap.Trap) error {
 	limit := time.NewTimer(strikeLimit)
 	defer limit.Stop()
 	for {
 		select {
-		case <-trap.sprung:
+		case <-set.Sprung:
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-limit.C:
 			return r.took(false, "the moment has not come for %v", strikeLimit)
 		case <-time.After(100 * time.Millisecond):
-			if trap.stream.broken.Load() {
+			if s.broken.Load() {
 				return errBroken
 			}
 		}
@@ -100,12 +113,12 @@ func (r *run) awaitMember(ctx context.Context, s *stream, which int, there bool)
 func termInJoin(ctx context.Context, r *run, _ *rand.Rand) (int, error) {
 	const guest = members - 1
 	return 2, r.atOnce(func(s *stream) error {
-		trap := r.world.traps.arm(s, guest, inJoin)
-		defer r.world.traps.disarm(trap)
+		set := s.arm(guest, trap.InJoin)
+		defer r.world.traps.Disarm(set)
 		if err := s.members[guest].Start(); err != nil {
 			return err
 		}
-		err := r.sprung(ctx, trap)
+		err := r.sprung(ctx, s, set)
 		return errors.Join(err, s.members[guest].Drain(patience))
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"strconv"
 	"sync"
@@ -16,11 +15,12 @@ import (
 	"rivulet/artifact"
 	"rivulet/test/chaos/record"
 	"rivulet/test/chaos/services"
+	"rivulet/test/chaos/trap"
 	"rivulet/test/harness"
 )
 
 const (
-	prefix  = "chaos" // of the keys in Redis
+	prefix  = services.Prefix
 	members = services.Members
 )
 
@@ -37,7 +37,7 @@ type world struct {
 	artifacts []published
 
 	services.Services
-	traps      traps
+	traps      trap.Traps
 	publishing sync.Mutex   // one publisher at a time
 	copies     atomic.Int64 // of artifacts of refreshes
 	ahead      atomic.Int64 // by how much the clocks were stepped that were stepped last, in ns
@@ -76,7 +76,8 @@ func (w *world) say(format string, args ...any) {
 func (w *world) build(ctx context.Context) error {
 	if w.old != "" {
 		w.say("building the programs of %s", w.old)
-		if err := w.buildOld(ctx); err != nil {
+		w.oldBin = w.Path("old-bin")
+		if err := harness.BuildCommit(ctx, w.old, w.Path("old-tree"), w.oldBin); err != nil {
 			return err
 		}
 	}
@@ -167,7 +168,7 @@ func (w *world) publishOnce(ctx context.Context, which int, kill time.Duration) 
 
 // noteComplete remembers when a version was first complete, from its marker in Redis.
 func (w *world) noteComplete(ctx context.Context, version string, must bool) error {
-	ms, err := w.Store.HGet(ctx, "{"+prefix+"}:"+version+":complete", "published_ms").Int64()
+	at, err := w.Published(ctx, version)
 	switch {
 	case err != nil && must:
 		return fmt.Errorf("reading the marker of %s: %w", version, err)
@@ -176,7 +177,7 @@ func (w *world) noteComplete(ctx context.Context, version string, must bool) err
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if at := time.UnixMilli(ms); w.complete[version].IsZero() || at.Before(w.complete[version]) {
+	if w.complete[version].IsZero() || at.Before(w.complete[version]) {
 		w.complete[version] = at
 	}
 	return nil
@@ -202,38 +203,4 @@ func (w *world) activate(ctx context.Context, which int) error {
 		return w.publish(ctx, which)
 	}
 	return nil
-}
-
-// erase removes a version as trainer prune does, at once and though consumers use it. The marker goes first: a row that
-// is gone while the marker stands is an unknown id on a single Redis, which cannot tell the two apart. Notes of
-// records in flight stay.
-func (w *world) erase(ctx context.Context, version string) error {
-	control := "{" + prefix + "}:" + version
-	for _, pattern := range []string{control + ":complete", control + ":writing", prefix + ":" + version + ":*"} {
-		if err := harness.Erase(ctx, w.Store, pattern); err != nil {
-			return err
-		}
-	}
-	return w.Store.SRem(ctx, "{"+prefix+"}:versions", version).Err()
-}
-
-// buildOld builds the programs of another commit, from a checkout that is removed when it is done.
-func (w *world) buildOld(ctx context.Context) error {
-	tree, archive := w.Path("old-tree"), w.Path("old.tar")
-	w.oldBin = w.Path("old-bin")
-	root, err := harness.Root()
-	if err != nil {
-		return err
-	}
-	if err := os.Mkdir(tree, 0o700); err != nil {
-		return err
-	}
-	defer func() { _, _ = os.RemoveAll(tree), os.Remove(archive) }()
-	if _, err := harness.Output(ctx, nil, "git", "-C", root, "archive", "-o", archive, w.old); err != nil {
-		return err
-	}
-	if _, err := harness.Output(ctx, nil, "tar", "-xf", archive, "-C", tree); err != nil {
-		return err
-	}
-	return harness.Build(ctx, w.oldBin, "-C", tree)
 }

@@ -22,6 +22,26 @@ func Build(ctx context.Context, dir string, flags ...string) error {
 	return err
 }
 
+// BuildCommit builds the programs of a commit into dir, from a checkout in tree that is removed when it is done.
+func BuildCommit(ctx context.Context, commit, tree, dir string) error {
+	root, err := Root()
+	if err != nil {
+		return err
+	}
+	if err := os.Mkdir(tree, 0o700); err != nil {
+		return err
+	}
+	archive := tree + ".tar"
+	defer func() { _, _ = os.RemoveAll(tree), os.Remove(archive) }()
+	if _, err := Output(ctx, nil, "git", "-C", root, "archive", "-o", archive, commit); err != nil {
+		return err
+	}
+	if _, err := Output(ctx, nil, "tar", "-xf", archive, "-C", tree); err != nil {
+		return err
+	}
+	return Build(ctx, dir, "-C", tree)
+}
+
 // Output runs a program to its end and returns its standard output. An error contains its standard error.
 func Output(ctx context.Context, stdin io.Reader, program string, args ...string) ([]byte, error) {
 	return OutputIn(ctx, nil, stdin, program, args...)

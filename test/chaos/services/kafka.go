@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"net"
-	"rivulet/test/harness"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"rivulet/test/harness"
 )
 
 // BrokerLimit is the largest batch of records that brokers take by default, in bytes.
@@ -71,4 +72,16 @@ func (s *Services) DeleteRecords(ctx context.Context, limit time.Duration, upTo 
 		err = errors.Join(err, last)
 	}
 	return deleted, err
+}
+
+// Ends returns where each partition of a topic ends, or up to n records before.
+func (s *Services) Ends(ctx context.Context, topic string, n func() int64) (kadm.Offsets, error) {
+	first, err := s.Kafka.ListStartOffsets(ctx, topic)
+	last, failed := s.Kafka.ListEndOffsets(ctx, topic)
+	offsets := kadm.Offsets{}
+	last.Each(func(o kadm.ListedOffset) {
+		begin, _ := first.Lookup(topic, o.Partition)
+		offsets.Add(kadm.Offset{Topic: topic, Partition: o.Partition, At: max(begin.Offset, o.Offset-n()), LeaderEpoch: -1})
+	})
+	return offsets, errors.Join(err, failed, first.Error(), last.Error())
 }

@@ -3,17 +3,40 @@ package services
 import (
 	"context"
 	"errors"
-	"rivulet/test/harness"
 	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"rivulet/test/harness"
 )
 
 // RunID returns the name that Redis gave itself when it started.
 func (s *Services) RunID(ctx context.Context) string {
 	info, _ := s.Store.InfoMap(ctx, "server").Result()
 	return info["Server"]["run_id"]
+}
+
+// Prefix is the prefix of the keys in Redis.
+const Prefix = "chaos"
+
+// Published returns when a version was complete, by its marker.
+func (s *Services) Published(ctx context.Context, version string) (time.Time, error) {
+	ms, err := s.Store.HGet(ctx, "{"+Prefix+"}:"+version+":complete", "published_ms").Int64()
+	return time.UnixMilli(ms), err
+}
+
+// EraseVersion removes a version as trainer prune does, at once and though consumers use it. The marker goes first: a
+// row that is gone while the marker stands is an unknown id on a single Redis, which cannot tell the two apart. Notes
+// of records in flight stay.
+func (s *Services) EraseVersion(ctx context.Context, version string) error {
+	control := "{" + Prefix + "}:" + version
+	for _, pattern := range []string{control + ":complete", control + ":writing", Prefix + ":" + version + ":*"} {
+		if err := harness.Erase(ctx, s.Store, pattern); err != nil {
+			return err
+		}
+	}
+	return s.Store.SRem(ctx, "{"+Prefix+"}:versions", version).Err()
 }
 
 // countKey is a key of this program's own.

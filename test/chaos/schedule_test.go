@@ -3,9 +3,7 @@ package main
 import (
 	"slices"
 	"testing"
-	"time"
 
-	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"rivulet/test/chaos/client"
 	"rivulet/test/chaos/ledger"
@@ -13,66 +11,6 @@ import (
 	"rivulet/test/chaos/services"
 	"rivulet/test/harness"
 )
-
-// A trap springs at its moment alone, with a batch in hand that is worth it, and a commit that passes empties its hand.
-func TestTrapsMoments(t *testing.T) {
-	some := make([]attempt, batchSize/4)
-	for _, c := range []struct {
-		name  string
-		at    ledger.Moment
-		batch []attempt
-		key   kmsg.Key
-		meets bool
-		left  int // of the batch
-	}{
-		{"a commit", ledger.BeforeCommit, some, kmsg.OffsetCommit, true, len(some)},
-		{"the end of a transaction", ledger.BeforeCommit, some, kmsg.EndTxn, true, len(some)},
-		{"a commit of few", ledger.BeforeCommit, some[:2], kmsg.OffsetCommit, false, 0},
-		{"a commit of nothing", ledger.BeforeCommit, nil, kmsg.OffsetCommit, false, 0},
-		{"a commit at another moment", ledger.AfterPublish, some, kmsg.OffsetCommit, false, 0},
-		{"a join", inJoin, nil, kmsg.JoinGroup, true, 0},
-		{"a join at another moment", ledger.BeforePublish, some, kmsg.JoinGroup, false, len(some)},
-		{"a heartbeat", ledger.BeforeCommit, some, kmsg.Heartbeat, false, len(some)},
-	} {
-		one := &trap{at: c.at, batch: c.batch, since: time.Now()}
-		if got := one.meets(&harness.KafkaRequest{Key: c.key.Int16()}); got != c.meets || len(one.batch) != c.left {
-			t.Errorf("%s: %t with %d in hand, want %t with %d", c.name, got, len(one.batch), c.meets, c.left)
-		}
-	}
-	late := &trap{at: ledger.BeforeCommit, batch: some[:1], since: time.Now().Add(-time.Minute)}
-	if !late.meets(&harness.KafkaRequest{Key: kmsg.OffsetCommit.Int16()}) {
-		t.Error("a trap that has waited takes what comes")
-	}
-}
-
-// Requests of other clients, and of one whose trap has sprung or was taken away, pass.
-func TestTrapsAreOfOneClient(t *testing.T) {
-	var all traps
-	s := &stream{name: "stream"}
-	request := func(client string) bool {
-		return all.Request(&harness.KafkaRequest{Client: client, Key: kmsg.JoinGroup.Int16()})
-	}
-	one := all.arm(s, 2, inJoin)
-	sprung := func() bool {
-		select {
-		case <-one.sprung:
-			return true
-		default:
-			return false
-		}
-	}
-	if !request("stream-1") || sprung() {
-		t.Error("the join of another client springs the trap")
-	}
-	if !request("stream-2") || !sprung() || len(all.armed) > 0 {
-		t.Error("the join does not spring the trap once, and pass")
-	}
-	one = all.arm(s, 2, inJoin)
-	all.disarm(one)
-	if !request("stream-2") || sprung() {
-		t.Error("a trap that was taken away springs")
-	}
-}
 
 func TestPossible(t *testing.T) {
 	has := func(w *world, only, name string) bool {
