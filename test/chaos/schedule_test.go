@@ -4,7 +4,6 @@ import (
 	"slices"
 	"testing"
 
-
 	"rivulet/test/chaos/client"
 	"rivulet/test/chaos/ledger"
 	"rivulet/test/chaos/record"

@@ -1,5 +1,5 @@
-// Package trap kills a consumer at a moment of the delivery of a batch. Traps stand in the proxies between consumers and
-// Kafka, and see their requests.
+// Package trap kills a consumer at a moment of the delivery of a batch. Traps stand in the proxies between consumers
+// and Kafka, and see their requests.
 package trap
 
 import (

@@ -36,7 +36,8 @@ func TestTrapsMoments(t *testing.T) {
 			t.Errorf("%s: %t with %d in hand, want %t with %d", c.name, got, len(one.batch), c.meets, c.left)
 		}
 	}
-	late := &Trap{Options: Options{At: ledger.BeforeCommit, Worth: worth}, batch: some[:1], since: time.Now().Add(-time.Minute)}
+	late := &Trap{Options: Options{At: ledger.BeforeCommit, Worth: worth}, batch: some[:1],
+		since: time.Now().Add(-time.Minute)}
 	if !late.meets(&harness.KafkaRequest{Key: kmsg.OffsetCommit.Int16()}) {
 		t.Error("a trap that has waited takes what comes")
 	}
