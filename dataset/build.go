@@ -26,6 +26,7 @@ type builder struct {
 	places []table.Place
 	labels []string
 	split  []string
+	times  []float64 // nil: the settings name no column of times
 	x      []float32
 	names  map[string]string // one copy of each label
 
@@ -71,6 +72,9 @@ func (b *builder) addNode(n table.Node) error {
 	b.places = append(b.places, n.At)
 	b.labels = append(b.labels, label)
 	b.split = append(b.split, n.Split)
+	if b.settings.Time != "" {
+		b.times = append(b.times, n.Time)
+	}
 	b.x = append(b.x, n.Features...)
 	return nil
 }
@@ -178,7 +182,7 @@ func keepRows(t sources, positional bool, o OpenOptions) (*Dataset, error) {
 	if len(b.ids) == 0 {
 		return nil, errors.New("there are no nodes")
 	}
-	d := &Dataset{Name: t.name, IDs: b.ids, Columns: s.Columns()}
+	d := &Dataset{Name: t.name, IDs: b.ids, Columns: s.Columns(), Times: b.times}
 	if err := d.checkMagnitudes(); err != nil {
 		return nil, err
 	}

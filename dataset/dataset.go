@@ -22,6 +22,9 @@ type Dataset struct {
 	Labels  []int32  // class index, -1 if unknown
 	Classes []string // class names by index
 
+	// Times says when each node came, in any unit; nil: the data do not say it.
+	Times []float64
+
 	Train, Unlabelled, Validation, Test []int32 // node indices, ascending, disjoint
 	// BagOfWords says that features are counts or flags (sparse feats.npz, Planetoid) and not dense; it decides about
 	// `auto` preprocessing.

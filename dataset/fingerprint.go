@@ -38,6 +38,12 @@ func (d *Dataset) Fingerprint() string {
 	if !d.Merged.empty() { // at the end, so that data without it keep their fingerprint
 		f.merged(&d.Merged)
 	}
+	if d.Times != nil { // and this
+		f.size(len(d.Times))
+		for _, v := range d.Times {
+			f.u64(math.Float64bits(v))
+		}
+	}
 	f.flush()
 	return "sha256:" + hex.EncodeToString(f.hash.Sum(nil))
 }

@@ -95,6 +95,12 @@ func (d *Dataset) Renumbered(order []int32) *Dataset {
 	for k, i := range order {
 		out.IDs[k], out.Labels[k] = d.IDs[i], d.Labels[i]
 	}
+	if d.Times != nil {
+		out.Times = make([]float64, len(order))
+		for k, i := range order {
+			out.Times[k] = d.Times[i]
+		}
+	}
 	out.X = d.X.Take(order)
 	out.Adj = d.Adj.Submatrix(order, index, len(order))
 	sortRows(out.Adj)

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bufio"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -33,6 +34,7 @@ const (
 	mergedFile = "merged.json"
 	// The schema that made the features, and the named columns that it made them of.
 	schemaFile, columnsFile = "schema.json", "columns.json"
+	timesFile               = "times.json"
 )
 
 // maxJSONBytes bounds class_map.json and role.json; two million nodes take 30 MB.
@@ -68,6 +70,9 @@ func load(dir string) (*Dataset, error) {
 		return nil, err
 	}
 	if d.Merged, err = loadMerged(dir, d); err != nil {
+		return nil, err
+	}
+	if err := d.loadTimes(dir); err != nil {
 		return nil, err
 	}
 	if err := d.loadFitted(dir); err != nil {
@@ -274,4 +279,18 @@ func checkSymmetry(adj *graph.CSR) error {
 		}
 	}
 	return nil
+}
+
+// loadTimes reads when each node came; data without the file do not say it.
+func (d *Dataset) loadTimes(dir string) error {
+	if _, err := os.Lstat(filepath.Join(dir, timesFile)); file.Missing(err) {
+		return nil
+	}
+	return file.Read(dir, timesFile, maxJSONBytes, func(f *os.File, _ int64) error {
+		err := json.NewDecoder(f).Decode(&d.Times)
+		if err == nil && len(d.Times) != d.Nodes() {
+			err = fmt.Errorf("%d times of %d nodes", len(d.Times), d.Nodes())
+		}
+		return err
+	})
 }

@@ -1,7 +1,10 @@
 package dataset
 
 import (
+	"errors"
+	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -105,6 +108,54 @@ func TestIsURL(t *testing.T) {
 		"/a:/b":             false, "a": false, "C:/a": false, "./s3a://b": false, "": false, "nodes.csv": false} {
 		if table.IsURL(path) != want {
 			t.Errorf("%q: %t", path, !want)
+		}
+	}
+}
+
+// A column of times says when the nodes came, as numbers or as dates, and is no feature. Both layouts that are written
+// keep it, and the fingerprint has it.
+func TestTimes(t *testing.T) {
+	nodes := "id,x,when,label,split\na,1,%s,A,train\nb,2,%s,B,val\nc,3,%s,A,test\nd,4,%s,B,train\n"
+	for _, c := range []struct {
+		written [4]any
+		want    []float64
+	}{
+		{[4]any{"2019", "2021.5", "2020", "2020"}, []float64{2019, 2021.5, 2020, 2020}},
+		{[4]any{"1970-01-01", "1970-01-02", "1970-01-03", "1970-01-01 01:00:00"}, []float64{0, 86400, 172800, 3600}},
+	} {
+		dir := writeTree(t, map[string][]byte{"nodes.csv": fmt.Appendf(nil, nodes, c.written[:]...),
+			"edges.csv": []byte("source,target\na,b\nc,d\n")})
+		o := OpenOptions{Tables: table.Settings{Time: "when", Positional: true}}
+		d, err := Open(dir, o)
+		if err != nil || !slices.Equal(d.Times, c.want) || d.X.Cols() != 1 {
+			t.Fatalf("times %v, %d features, want %v and 1: %v", d.Times, d.X.Cols(), c.want, err)
+		}
+		if got := d.Renumbered([]int32{3, 2, 1, 0}).Times; got[0] != c.want[3] || got[3] != c.want[0] {
+			t.Errorf("renumbered: %v", got)
+		}
+		graphsaint, csv := filepath.Join(t.TempDir(), "g"), filepath.Join(t.TempDir(), "c")
+		if err := errors.Join(d.Save(graphsaint), d.SaveCSV(csv)); err != nil {
+			t.Fatal(err)
+		}
+		again, err := Open(graphsaint, OpenOptions{})
+		if err != nil || again.Fingerprint() != d.Fingerprint() {
+			t.Errorf("saved as graphsaint: %v, times %v", err, again.Times)
+		}
+		o.Tables.Time = "time"
+		if again, err = Open(csv, o); err != nil || again.Fingerprint() != d.Fingerprint() {
+			t.Errorf("saved as tables: %v, times %v", err, again.Times)
+		}
+		d.Times[2]++
+		if d.Fingerprint() == again.Fingerprint() {
+			t.Error("another time leaves the fingerprint as it was")
+		}
+	}
+	dir := writeTree(t, map[string][]byte{"nodes.csv": fmt.Appendf(nil, nodes, "1", "2", "soon", "4"),
+		"edges.csv": []byte("source,target\na,b\n")})
+	for column, want := range map[string]string{"when": "nor a number", "then": "say which column is the time"} {
+		if _, err := Open(dir, OpenOptions{Tables: table.Settings{Time: column}}); err == nil ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("column %s: error %v, want %q", column, err, want)
 		}
 	}
 }

@@ -55,7 +55,7 @@ func (d *Dataset) save(s saving) error {
 		return err
 	}
 	for _, name := range []string{adjFile, sparseFile, denseFile, classesFile, rolesFile, idsFile, namesFile,
-		mergedFile, schemaFile, columnsFile} {
+		mergedFile, schemaFile, columnsFile, timesFile} {
 		if _, err := os.Lstat(filepath.Join(s.dir, name)); !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("%s: %w", name, errors.Join(err, fs.ErrExist))
 		}
@@ -80,6 +80,11 @@ func (d *Dataset) save(s saving) error {
 	}
 	if err := d.saveMerged(s); err != nil {
 		return err
+	}
+	if d.Times != nil {
+		if err := s.file(timesFile, func(w io.Writer) error { return json.NewEncoder(w).Encode(d.Times) }); err != nil {
+			return err
+		}
 	}
 	if err := s.file(rolesFile, d.writeRoles); err != nil {
 		return err

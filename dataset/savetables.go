@@ -65,6 +65,9 @@ func (d *Dataset) NodeRows() iter.Seq[table.Node] {
 			if d.Labels[i] >= 0 {
 				row.Label = d.Classes[d.Labels[i]]
 			}
+			if d.Times != nil {
+				row.Time = d.Times[i]
+			}
 			if !yield(row) {
 				return
 			}
@@ -88,7 +91,12 @@ func (d *Dataset) EdgeRows() iter.Seq2[string, string] {
 
 func (d *Dataset) writeNodes(w io.Writer) error {
 	out := csv.NewWriter(w)
-	_ = out.Write([]string{"id", "label", "split", "features"}) // Error tells
+	head := []string{"id", "label", "split", "features", "time"}
+	columns := len(head)
+	if d.Times == nil {
+		columns--
+	}
+	_ = out.Write(head[:columns]) // Error tells
 	var list []byte
 	for n := range d.NodeRows() {
 		list = list[:0]
@@ -98,7 +106,8 @@ func (d *Dataset) writeNodes(w io.Writer) error {
 			}
 			list = strconv.AppendFloat(list, float64(v), 'g', -1, 32)
 		}
-		_ = out.Write([]string{n.ID, n.Label, n.Split, string(list)})
+		row := []string{n.ID, n.Label, n.Split, string(list), strconv.FormatFloat(n.Time, 'g', -1, 64)}
+		_ = out.Write(row[:columns])
 	}
 	out.Flush()
 	return out.Error()

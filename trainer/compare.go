@@ -32,8 +32,9 @@ func Compare(d *dataset.Dataset, b *artifact.Bundle, batches [][]int32, graphBat
 // WholeGrowing predicts nodes that arrive in an order (dataset indices, none of them in T), as the default model of an
 // artifact does on the growing graph: T with all earlier arrivals in it, without their classes, joint, node by node.
 // step arrivals at a time share a graph, so that up to step-1 arrivals just before a node are missing in it. Arrivals
-// before number from are not predicted; the predicted classes of the others are returned in order.
-func WholeGrowing(ctx context.Context, d *dataset.Dataset, b *artifact.Bundle, order []int32, from, step int,
+// before number from are not predicted; the predicted classes of the others are returned in order. With own the
+// artifact's expert of own features answers beside the model, if it has one.
+func WholeGrowing(ctx context.Context, d *dataset.Dataset, b *artifact.Bundle, order []int32, from, step int, own bool,
 	progress Progress) ([]int32, error) {
 	d, _, err := Encode(d, Options{Keep: b.Schema})
 	if err != nil {
@@ -51,8 +52,12 @@ func WholeGrowing(ctx context.Context, d *dataset.Dataset, b *artifact.Bundle, o
 		if err != nil {
 			return nil, err
 		}
+		answerer := plain(model)
+		if own {
+			answerer.Expert = b.Expert(b.Manifest.DefaultModel)
+		}
 		nodes := order[at:min(at+step, len(order))]
-		out = append(out, eval.Run(plain(model), eval.Attach(joined, original, [][]int32{nodes}, false)).Class...)
+		out = append(out, eval.Run(answerer, eval.Attach(joined, original, [][]int32{nodes}, false)).Class...)
 	}
 	progress.Step("answering on the whole graph", len(order)-from, len(order)-from)
 	return out, nil

@@ -70,7 +70,7 @@ func TestWholeGrowsByName(t *testing.T) {
 	d := small(t, generate.Dense)
 	order := d.Test[:40]
 	classes := func(d *dataset.Dataset) []int32 {
-		out, err := WholeGrowing(t.Context(), d, mustTrain(t, d, options(15)).Bundle, order, 10, 15, Silent{})
+		out, err := WholeGrowing(t.Context(), d, mustTrain(t, d, options(15)).Bundle, order, 10, 15, false, Silent{})
 		if err != nil {
 			t.Fatal(err)
 		}

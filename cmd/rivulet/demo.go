@@ -17,6 +17,7 @@ import (
 	"rivulet/internal/demo"
 	"rivulet/internal/observe"
 	"rivulet/trainer"
+	"rivulet/trainer/prequential"
 )
 
 func demoCommand() *cobra.Command {
@@ -24,7 +25,7 @@ func demoCommand() *cobra.Command {
 		Partitions: 4}
 	o.Train.Means = false // nobody adds a model later
 	o.Train.Costs = false // the demo measures the stream
-	var asJSON, grow, page bool
+	var asJSON, grow, page, inOrder bool
 	var from string
 	cmd := &cobra.Command{
 		Use:   "demo",
@@ -38,10 +39,12 @@ func demoCommand() *cobra.Command {
 			"edges to the nodes of the original graph and to earlier arrivals. The same stream is run three times: arrivals get\n" +
 			"no rows of M; they get rows (attach.arrivals); and those of the first half are merged into the original graph,\n" +
 			"from which a new artifact is trained beside the stream, and takes over. Labels of withheld nodes are known by then,\n" +
-			"those of test nodes never.",
+			"those of test nodes never.\n" +
+			"With --prequential there are no services: all nodes arrive in the order of their times, are predicted, and get their\n" +
+			"labels later, as trainer eval --prequential measures it, by default on preset drift.",
 		Args: cobra.NoArgs,
 		Example: "  rivulet demo\n  rivulet demo --preset small --mode graph --batch 64\n  rivulet demo --preset flickr --json\n" +
-			"  rivulet demo --data shop --artifact out/shop --model gcn\n  rivulet demo --preset small --grow",
+			"  rivulet demo --data shop --artifact out/shop --model gcn\n  rivulet demo --preset small --grow\n  rivulet demo --prequential",
 	}
 	flags := cmd.Flags()
 	const fallback = "small"
@@ -57,6 +60,8 @@ func demoCommand() *cobra.Command {
 	flags.BoolVar(&grow, "grow", false,
 		"withhold half of the training nodes, and measure accuracy and unknown neighbours as they and the test nodes arrive: "+
 			"growth off, on, and with a refresh in mid-stream; the stream waits after two thirds until the refresh is trained, and after three quarters until it serves")
+	flags.BoolVar(&inOrder, "prequential", false,
+		"judge the nodes in the order of their times, without services: T and S as they were, with growth, refreshed each chunk and by alarm")
 	flags.BoolVar(&page, "page", false,
 		"serve the live page beside the stream, print its address, and after the stream send arrivals on, "+
 			"20 a second unless --rate says otherwise, until it is stopped")
@@ -75,6 +80,9 @@ func demoCommand() *cobra.Command {
 	cmd.MarkFlagsMutuallyExclusive("grow", "artifact")
 	cmd.MarkFlagsMutuallyExclusive("grow", "labels")
 	cmd.MarkFlagsMutuallyExclusive("grow", "page")
+	for _, other := range []string{"artifact", "grow", "labels", "page", "mode", "rate"} {
+		cmd.MarkFlagsMutuallyExclusive("prequential", other)
+	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := checkDemo(o); err != nil {
 			return err
@@ -93,6 +101,9 @@ func demoCommand() *cobra.Command {
 			if o.Artifact, err = artifact.ReadAll(from); err != nil {
 				return err
 			}
+		}
+		if inOrder {
+			return judgeInOrder(cmd, data, o.Train, asJSON)
 		}
 		if o.Log, err = observe.NewLogger("warn", "text", os.Stderr); err != nil {
 			return err
@@ -132,6 +143,21 @@ func demoCommand() *cobra.Command {
 		return printed(cmd, report, asJSON, report.Missing, report.Arrivals)
 	}
 	return cmd
+}
+
+// judgeInOrder judges the data set, or preset drift, in the order of its nodes' times, and prints the table.
+func judgeInOrder(cmd *cobra.Command, data *dataflag.Data, run trainer.Options, asJSON bool) error {
+	d, err := data.Open("drift")
+	if err != nil {
+		return err
+	}
+	o := prequential.Defaults()
+	o.Run = run
+	r, err := prequential.Run(cmd.Context(), d, o, cli.Stderr())
+	if err != nil {
+		return err
+	}
+	return printed(cmd, r, asJSON, 0, 0)
 }
 
 // printed prints a report; missing arrivals are an error.

@@ -30,6 +30,7 @@ func TestWrongFlagsAreNamed(t *testing.T) {
 		`required flag(s) "artifact" not set`:                   "predict",
 		`both nodes (10) and ratio (0.1) are set`:               "demo --ratio 0.1 --nodes 10",
 		`--mode is graph, and --grow compares node batches`:     "demo --grow --mode graph",
+		`if any flags in the group [prequential grow]`:          "demo --prequential --grow",
 		`if any flags in the group [grow artifact] are set`:     "demo --grow --artifact x",
 		`if any flags in the group [grow labels] are set`:       "demo --grow --labels",
 		`--only has "all", want some of kernels, core`:          "bench --only core,all",

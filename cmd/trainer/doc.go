@@ -2,7 +2,8 @@
 // file, which has its flags, its checks before the work begins, and its output:
 //
 //	train.go      train: data -> artifact; engine.go (engine_unix.go, engine_other.go) and spark.go: where T lies; clean
-//	eval.go       eval: methods and models measured; eval_engine.go: an artifact measured by stages
+//	eval.go       eval: methods and models measured; eval_engine.go: an artifact measured by stages;
+//	              prequential.go: a stream in its order
 //	report.go     report: a page with plots; report_sweeps.go: the runs that it makes for them
 //	grow.go       grow: what rows of M for arrivals are worth
 //	import.go     import: a model of PyTorch Geometric becomes an artifact, or is added to one

@@ -108,12 +108,15 @@ func evalCommand() *cobra.Command {
 			"batch's two-hop neighbourhood. cached are T's own tables, 2C+1 numbers a node. Rivals without S: logreg and\n" +
 			"mlp read an arrival's own features, glnn is an mlp taught by the model, evidence adds the classes of known\n" +
 			"neighbours, a byte a node.\n\n" +
+			"With --prequential all nodes arrive in their order, are predicted, and get their labels later: on T and S as they were, with\n" +
+			"growth, with S trained anew each chunk and by alarm, and on T trained anew.\n\n" +
 			"With --artifact an artifact that exists is measured in place of methods, by stages on an --engine, which need not\n" +
 			"have the graph in memory: on S as it serves, and beside it on T by T's own tables.",
 		Args: cobra.NoArgs,
 		Example: "  trainer eval --preset small --nodes 40 --methods solved,vng,random --seeds 0,1,2\n" +
 			"  trainer eval --preset small --methods solved,cached,logreg,mlp,glnn,evidence --calibrations none\n" +
 			"  trainer eval --preset flickr --ratios 0.001,0.005 --calibrations none --json\n" +
+			"  trainer eval --preset drift --prequential --picture drift.html\n" +
 			"  trainer eval --data shop --artifact out/shop --engine disk --memory 2GiB",
 	}
 	f := newStudyFlags(cmd, []string{trainer.MethodSolved, trainer.MethodCached},
@@ -123,10 +126,14 @@ func evalCommand() *cobra.Command {
 	flags.StringVar(&csvFile, "csv", "", "file to write the table to as CSV")
 	flags.StringVar(&markdownFile, "markdown", "", "file to write the table to as Markdown")
 	measured := newMeasuring(flags)
+	stream := newPrequentialFlags(flags)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		// before the work begins
 		if err := errors.Join(cli.TryFile("csv", csvFile), cli.TryFile("markdown", markdownFile)); err != nil {
 			return err
+		}
+		if stream.on {
+			return stream.run(cmd, f, asJSON)
 		}
 		d, results, err := measured.results(cmd.Context(), f)
 		if err != nil {

@@ -25,7 +25,8 @@
 //
 // and kept as a flag. Dense: x_i = CommunityTopic·μ_k + ClassTopic·ν_c + ε_i, all of independent N(0,1) entries.
 //
-// [Preset] has generators by name: "small" for demonstrations and tests; "flickr", "reddit" and "pubmed" in the shape
+// [Preset] has generators by name: "small" for demonstrations and tests; "drift", a stream whose
+// classes change with time (Lifetime, from which [dataset.Dataset.Times]); "flickr", "reddit" and "pubmed" in the shape
 // of the paper's sets. In every preset, features alone or edges alone come nowhere near a model with both; presets.go
 // has the figures and a test checks them. [Scaled] returns a preset with another number of nodes.
 //

@@ -41,6 +41,10 @@ type Generator struct {
 	CommunityTopic float64
 	ClassTopic     float64 // the share of its class's topic; the rest are words of the language at large, or unit noise
 
+	// Lifetime is the share of the whole time during which the nodes of a community come, 0…1: the communities of each
+	// class begin one after another, so that the class looks otherwise later on. 0: nodes have no times.
+	Lifetime float64
+
 	// Nodes of each role, drawn at random; the rest has no role. Unlabelled nodes belong to the original graph, and
 	// their class is dropped.
 	Train, Validation, Test, Unlabelled int
@@ -69,6 +73,8 @@ func (g Generator) Validate() error {
 			g.CommunityShare, g.ClassShare, g.RivalShare)
 	case !(g.DegreeExponent > 2):
 		return fmt.Errorf("degree exponent is %v, want > 2", g.DegreeExponent)
+	case !(g.Lifetime >= 0 && g.Lifetime <= 1):
+		return fmt.Errorf("lifetime is %v, want 0…1", g.Lifetime)
 	case g.Train < 1 || g.Validation < 1 || g.Test < 1 || g.Train+g.Validation+g.Test > g.Nodes:
 		return fmt.Errorf("train %d, validation %d and test %d nodes, want each ≥ 1 and together at most %d",
 			g.Train, g.Validation, g.Test, g.Nodes)
@@ -128,6 +134,9 @@ func Graph(g Generator, seed uint64) (*dataset.Dataset, error) {
 		Classes:    dataset.Decimals(g.Classes),
 		Labels:     b.labels(),
 		BagOfWords: g.Kind == BagOfWords,
+	}
+	if g.Lifetime > 0 {
+		d.Times = g.drawTimes(b, stream(6))
 	}
 	var features sync.WaitGroup
 	features.Go(func() {
@@ -267,6 +276,24 @@ func (g Generator) drawBlocks(r *rand.Rand) *blocks {
 		b.classStart = append(b.classStart, len(b.community))
 	}
 	return b
+}
+
+// drawTimes draws when each node comes, between 0 and 1: uniform in the lifetime of its community.
+func (g Generator) drawTimes(b *blocks, r *rand.Rand) []float64 {
+	times, of, first := make([]float64, g.Nodes), make([]int, g.Classes), make([]int32, g.Classes)
+	for k, c := range b.class {
+		if of[c] == 0 {
+			first[c] = int32(k)
+		}
+		of[c]++
+	}
+	for p, i := range b.node {
+		k := b.community[p]
+		c := b.class[k]
+		begin := float64(k-first[c]) / float64(max(1, of[c]-1)) * (1 - g.Lifetime)
+		times[i] = begin + g.Lifetime*r.Float64()
+	}
+	return times
 }
 
 func (b *blocks) labels() []int32 {

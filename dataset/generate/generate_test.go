@@ -57,9 +57,10 @@ func TestPresets(t *testing.T) {
 		"small":  {6000, 60000, 300, 6, 3000, 0, 1500, 1500},
 		"flickr": {89250, 899756, 500, 7, 44625, 0, 22312, 22313},
 		"pubmed": {19717, 44338, 500, 3, 60, 18157, 500, 1000},
+		"drift":  {6000, 60000, 300, 6, 3000, 0, 1500, 1500},
 		"reddit": {232965, 11606919, 602, 41, 153431, 0, 23831, 55703},
 	}
-	if diff := cmp.Diff([]string{"small", "flickr", "pubmed", "reddit"}, Presets()); diff != "" {
+	if diff := cmp.Diff([]string{"small", "flickr", "pubmed", "drift", "reddit"}, Presets()); diff != "" {
 		t.Error(diff)
 	}
 	for name, counts := range want {

@@ -189,6 +189,18 @@ func (c *Cell) time() (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%s is not a date or time", c)
 }
 
+// when returns a time as a number: of a number itself, of a date or time the seconds since 1970.
+func (c *Cell) when() (float64, error) {
+	if v, err := c.number(false); err == nil {
+		return v, nil
+	}
+	t, err := c.time()
+	if err != nil {
+		return 0, fmt.Errorf("%w, nor a number", err)
+	}
+	return float64(t.Unix()) + float64(t.Nanosecond())/1e9, nil
+}
+
 // list returns the numbers of a list.
 func (c *Cell) list() ([]float64, error) {
 	switch c.Kind {

@@ -11,6 +11,7 @@ import (
 // nodeColumns holds the index of each column of a table of nodes; -1 if there is none.
 type nodeColumns struct {
 	id, label int
+	time      int      // the column of times; -1: there is none
 	split     []int    // the column of the role, or a mask for each role; empty: none
 	masks     []string // the role of each of split; nil: split has one column, which names the role
 	list      int      // the column features, of a table whose features have positions; -1: they are columns of their own
@@ -19,8 +20,14 @@ type nodeColumns struct {
 	guess     string // a sentence on the column taken for the split, if no setting names it
 }
 
-// head are the columns of id, label and role.
-func (c *nodeColumns) head() []int { return append([]int{c.id, c.label}, c.split...) }
+// head are the columns of id, label, role and time.
+func (c *nodeColumns) head() []int {
+	head := append([]int{c.id, c.label}, c.split...)
+	if c.time >= 0 {
+		head = append(head, c.time)
+	}
+	return head
+}
 
 // values are the columns of features.
 func (c *nodeColumns) values() []int {
@@ -34,7 +41,7 @@ func (c *nodeColumns) values() []int {
 // features, and then others are ignored; otherwise every column that has no other meaning and is not dropped is
 // a feature. Only the split may be missing, unless it is named.
 func (t Settings) planNodes(names []string, positional bool) (nodeColumns, error) {
-	c := nodeColumns{list: -1}
+	c := nodeColumns{list: -1, time: -1}
 	if err := distinctNames(names); err != nil {
 		return c, err
 	}
@@ -57,6 +64,11 @@ func (t Settings) planNodes(names []string, positional bool) (nodeColumns, error
 	if c.label, err = find(names, t.Label, "label", true); err != nil {
 		return c, err
 	}
+	if t.Time != "" {
+		if c.time, err = find(names, t.Time, "time", true); err != nil {
+			return c, err
+		}
+	}
 	masks, err := c.planSplit(t, names)
 	if err != nil {
 		return c, err
@@ -68,7 +80,7 @@ func (t Settings) planNodes(names []string, positional bool) (nodeColumns, error
 	}
 	for i, name := range names {
 		switch {
-		case i == c.id || i == c.label || i == c.list || slices.Contains(c.split, i):
+		case i == c.id || i == c.label || i == c.list || i == c.time || slices.Contains(c.split, i):
 		case c.list >= 0 || t.Features != "" || slices.Contains(t.Drop, name) || slices.Contains(masks, i):
 			c.ignored = append(c.ignored, name)
 		default:

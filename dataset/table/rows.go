@@ -14,8 +14,9 @@ type Node struct {
 	Row      int64 // from 1, over all files
 	At       Place
 	ID       string
-	Label    string // empty: none
-	Split    string // train, val, test, unlabelled, or empty: no role
+	Label    string  // empty: none
+	Split    string  // train, val, test, unlabelled, or empty: no role
+	Time     float64 // when it came, if the settings name a column of times
 	Features []float32
 }
 
@@ -79,7 +80,12 @@ func (r *NodeReader) Read(cells []Cell, n *Node) (err error) {
 func (r *NodeReader) readHead(cells []Cell, n *Node) (err error) {
 	var text [2 + roleMasks]string
 	for k, i := range r.plan.head() {
-		if text[k], err = r.text[k](&cells[k]); err != nil {
+		if i == r.plan.time {
+			n.Time, err = cells[k].when()
+		} else {
+			text[k], err = r.text[k](&cells[k])
+		}
+		if err != nil {
 			return fmt.Errorf("column %s: %w", r.names[i], err)
 		}
 	}

@@ -31,6 +31,8 @@ type Settings struct {
 	// SplitValues are the roles that the values of Split stand for: train, val, test, unlabelled or none. Empty:
 	// these names and their other forms.
 	SplitValues map[string]string `yaml:"split_values,omitempty"`
+	// Time is the column of nodes that says when each came, as a number or a date. It is no feature. Empty: none does.
+	Time string `yaml:"time,omitempty"`
 	// Drop lists columns of nodes that are no features.
 	Drop []string `yaml:"drop,omitempty"`
 	// Positional says that features have positions and no names: they are numbers, none missing, each in a column of its
@@ -75,7 +77,8 @@ var columnTypes = map[string]schema.ValueType{"number": schema.Number, "bool": s
 // IsZero reports whether no field is set, so that the convention of the csv format holds. DropWeights changes no
 // column's meaning.
 func (t Settings) IsZero() bool {
-	return t.Nodes == "" && t.Edges == "" && t.ID == "" && t.Label == "" && t.Split == "" && t.SplitValues == nil &&
+	return t.Nodes == "" && t.Edges == "" && t.ID == "" && t.Label == "" && t.Split == "" && t.Time == "" &&
+		t.SplitValues == nil &&
 		t.Drop == nil && !t.Positional && t.Features == "" && t.Types == nil && t.Source == "" && t.Target == "" &&
 		t.Weight == "" &&
 		t.TextForm == TextForm{} && t.Decimal == ""
@@ -84,7 +87,8 @@ func (t Settings) IsZero() bool {
 // Over returns t, with the fields that are not set taken from another.
 func (t Settings) Over(base Settings) Settings {
 	for _, field := range []struct{ of, from *string }{{&t.Nodes, &base.Nodes}, {&t.Edges, &base.Edges}, {&t.ID, &base.ID},
-		{&t.Label, &base.Label}, {&t.Features, &base.Features}, {&t.Split, &base.Split}, {&t.Source, &base.Source},
+		{&t.Label, &base.Label}, {&t.Features, &base.Features}, {&t.Split, &base.Split}, {&t.Time, &base.Time},
+		{&t.Source, &base.Source},
 		{&t.Target, &base.Target},
 		{&t.Weight, &base.Weight}, {&t.Separator, &base.Separator}, {&t.Encoding, &base.Encoding},
 		{&t.Decimal, &base.Decimal}} {

@@ -9,7 +9,6 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/dataset"
-	"rivulet/infer/attach"
 	"rivulet/kafka/retry"
 	"rivulet/mapping"
 	"rivulet/serving"
@@ -150,36 +149,9 @@ func accuracy(ctx context.Context, d *dataset.Dataset, served *serving.Version, 
 	if got := served.Classes(); !slices.Equal(got, d.Classes) {
 		return 0, fmt.Errorf("the artifact's classes are %q, those of the data %q", got, d.Classes)
 	}
-	set := &eval.Set{}
-	for _, nodes := range dataset.Batches(d.Validation, size) {
-		b, err := lookUp(ctx, d, served, nodes)
-		if err != nil {
-			return 0, err
-		}
-		set.Batches, set.Labels = append(set.Batches, b), append(set.Labels, eval.LabelsOf(d, nodes))
+	set, err := eval.LookUp(ctx, d, served, d.Validation, size, false)
+	if err != nil {
+		return 0, fmt.Errorf("attaching validation nodes: %w", err)
 	}
 	return eval.Run(served, set).Accuracy(set), ctx.Err()
-}
-
-// lookUp attaches nodes of a data set through the rows of M of their neighbours' ids, as a consumer attaches
-// arrivals.
-func lookUp(ctx context.Context, d *dataset.Dataset, served *serving.Version, nodes []int32) (*attach.Batch, error) {
-	var ids []string
-	neighbours := make([][]attach.Row, len(nodes))
-	for _, i := range nodes {
-		ids = d.AppendNeighbours(ids, i)
-	}
-	rows := make([]attach.Row, len(ids))
-	if len(ids) > 0 {
-		if err := served.Rows(ctx, ids, rows); err != nil {
-			return nil, fmt.Errorf("reading the rows of M of validation nodes' neighbours: %w", err)
-		}
-	}
-	for k, i := range nodes {
-		n := d.Adj.RowLen(int(i))
-		neighbours[k], rows = rows[:n:n], rows[n:]
-	}
-	b := &attach.Batch{X: d.X.Take(nodes)}
-	b.Attach(neighbours, served.SyntheticNodes())
-	return b, nil
 }

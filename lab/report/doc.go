@@ -16,6 +16,7 @@
 //	starts        L_tra and L_ind from a class-aware and a random M          Page.Starts
 //	cost          milliseconds a batch and bytes, O beside S                 Page.Results
 //	confusion     labels against predictions, Whole beside S                 Page.Results that count them
+//	stream        accuracy and known edges along a stream                    Page.Streams
 //	reliability   share that is right against probability                    Page.Results that bin them
 //
 // Every plot is readable without its colours: lines differ in marker and dash, bars and cells carry their figures,
@@ -23,6 +24,7 @@
 // SVG serves light, dark and print.
 //
 // Files: page.go the input and its checks, write.go the sections in order. A section is a file: summary.go, results.go,
-// losses.go, ratio.go, sparsity.go, mapping.go (also starts), cost.go, predictions.go (confusion, reliability). Beneath
-// them are chart.go (lines), bars.go, cells.go, glyphs.go (markers), axis.go (ticks), svg.go and theme.go.
+// losses.go, ratio.go, sparsity.go, stream.go, mapping.go (also starts), cost.go, predictions.go (confusion,
+// reliability). Beneath them are chart.go (lines), bars.go, cells.go, glyphs.go (markers), axis.go (ticks), svg.go and
+// theme.go.
 package report

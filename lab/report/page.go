@@ -22,6 +22,7 @@ type Page struct {
 	Sparsity    []Sparsity
 	Sensitivity []Sensitivity
 	Heat        *Heat
+	Streams     []Stream // a page of streams shows them alone
 }
 
 // Option is a setting of the runs, in its printed form.

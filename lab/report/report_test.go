@@ -370,3 +370,21 @@ func ExampleWrite() {
 	fmt.Println(err, strings.Contains(b.String(), "<h1>Cora</h1>"))
 	// Output: <nil> true
 }
+
+// A page of streams alone shows nothing else; each stream has a figure of accuracy, one of known edges, and a table.
+func TestStreams(t *testing.T) {
+	line := func(name string, a, b float64) StreamLine {
+		return StreamLine{Name: name, Accuracy: []float64{a, b}, Known: []float64{90, 80}, Mean: (a + b) / 2}
+	}
+	one := Stream{Of: "seed 3, order of time", Lines: []StreamLine{line("T never", 90, 60), line("S by alarm", 91, 88.25)},
+		Refreshed: []int{2}}
+	page, _ := written(t, &Page{Title: "stream", Streams: []Stream{one, one}})
+	if found := page.all("section"); len(found) != 1 || found[0].attr["id"] != "stream" {
+		t.Fatalf("%d sections, want the stream's", len(found))
+	}
+	if len(page.all("figure")) != 4 || len(page.all("table")) != 2 || !page.has("td", "88.2") ||
+		!page.has("th", "T never") ||
+		!page.has("p", "seed 3, order of time; S by alarm was trained anew before chunks 2") {
+		t.Error("a figure, a table or a caption is missing")
+	}
+}

@@ -71,6 +71,9 @@ func Write(w io.Writer, p *Page) error {
 }
 
 func (p *Page) sections() []section {
+	if len(p.Streams) > 0 {
+		return []section{p.stream()}
+	}
 	return []section{p.results(), p.losses(), p.ratio(), p.sparsity(), p.sensitivity(), p.mapping(),
 		p.starts(), p.cost(),
 		p.confusion(), p.reliability()}

@@ -10,14 +10,12 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"rivulet/artifact"
 	"rivulet/dataset"
 	"rivulet/infer"
-	"rivulet/infer/attach"
-	"rivulet/infer/growth"
 	"rivulet/schema"
 	"rivulet/trainer"
 	"rivulet/trainer/eval"
+	"rivulet/trainer/prequential"
 )
 
 // GrowOptions say which cases of growth to measure.
@@ -108,7 +106,11 @@ func grow(ctx context.Context, d *dataset.Dataset, o GrowOptions, progress train
 				return nil, err
 			}
 			first := min(max(1, int(share*float64(len(order)))), len(order)-1)
-			waves[share] = append(waves[share], g.measure(order[:first], order[first:]))
+			w, err := g.measure(ctx, order[:first], order[first:])
+			if err != nil {
+				return nil, err
+			}
+			waves[share] = append(waves[share], w)
 		}
 	}
 	progress.Step("growing", o.Orders, o.Orders)
@@ -126,19 +128,10 @@ const purposeOrders = 3
 
 // growingGraph is a served S to which arrivals are attached.
 type growingGraph struct {
-	*artifact.Bundle
+	version  *prequential.Version
 	data     *dataset.Dataset
-	original *dataset.Original
 	batch    int // arrivals of a micro-batch
 	measured int // nodes of a batch that is measured
-	models   []growingModel
-	grower   *growth.Grower
-}
-
-// growingModel is a model with its deployment on S.
-type growingModel struct {
-	infer.Model
-	onS infer.Deployment
 }
 
 // newGrowingGraph makes S, M and the dictionary of a run.
@@ -151,22 +144,8 @@ func newGrowingGraph(ctx context.Context, d *dataset.Dataset, o GrowOptions, s *
 	if err != nil {
 		return nil, err
 	}
-	b := out.Bundle
-	if b.Growth == nil {
-		return nil, fmt.Errorf("method %s: %w", run.Method, artifact.ErrNoGrowth)
-	}
-	g := &growingGraph{Bundle: b, data: d, original: d.Original(), batch: o.Batch, measured: run.Batch}
-	deployed := map[string]infer.Deployment{}
-	for _, m := range b.Models {
-		model, err := infer.Build(m.Name, m.Params)
-		if err != nil {
-			return nil, err
-		}
-		deployed[m.Name] = model.Frozen(m.Tables, &b.Preprocess)
-		g.models = append(g.models, growingModel{model, deployed[m.Name]})
-	}
-	g.grower, err = b.Grower(deployed)
-	return g, err
+	v, err := prequential.NewVersion(out.Bundle)
+	return &growingGraph{v, d, o.Batch, run.Batch}, err
 }
 
 // wave holds one order's figures for a share, by model if they differ.
@@ -176,70 +155,39 @@ type wave struct {
 	unknown, unknownAttached, left float64
 }
 
-func (g *growingGraph) measure(first, second []int32) wave {
-	w := wave{first: len(first), second: len(second), ignored: map[string]float64{},
+func (g *growingGraph) measure(ctx context.Context, first, second []int32) (w wave, err error) {
+	w = wave{first: len(first), second: len(second), ignored: map[string]float64{},
 		attached: map[string]float64{}, whole: map[string]float64{}}
-	rows, left := g.arrive(first)
-	ignored, attached := g.attached(second, nil), g.attached(second, rows)
-	joined := g.data.Joined(first)
-	grown := joined.Original()
-	onGrown := eval.Attach(joined, grown, dataset.Batches(second, g.measured), false)
-	inputs := g.Preprocess.Raw(grown.X)
-	for _, m := range g.models {
-		name, own := m.Name(), g.Expert(m.Name())
-		w.ignored[name], w.attached[name] = accuracy(m.onS, own, ignored), accuracy(m.onS, own, attached)
-		w.whole[name] = accuracy(m.Joint(grown.Adj, inputs, &g.Preprocess), nil, onGrown)
+	grown := g.version.Fresh()
+	if w.left, err = grown.Grow(ctx, g.data, first, g.batch); err != nil {
+		return w, err
 	}
-	w.unknown, w.unknownAttached, w.left = g.unknown(second, ignored), g.unknown(second, attached), left
-	return w
-}
-
-// accuracy returns the accuracy in percent of a deployment without calibration, with an expert unless own is nil.
-func accuracy(d infer.Deployment, own *infer.Expert, s *eval.Set) float64 {
-	p := &infer.Predictor{Model: d, Expert: own, Calibration: infer.Calibration{Temperature: 1, Kind: infer.PropagateNone}}
-	return eval.Run(p, s).Accuracy(s)
-}
-
-// arrive solves rows of M for the nodes of a first wave, micro-batch by micro-batch: a node uses the rows of T and of
-// the batches before its own. left is the mean share of the messages' squared norm that the rows do not reproduce.
-func (g *growingGraph) arrive(nodes []int32) (rows map[int32]attach.Row, left float64) {
-	rows = make(map[int32]attach.Row, len(nodes))
-	for _, batch := range dataset.Batches(nodes, g.batch) {
-		grown := g.grower.Grow(g.attach(batch, rows))
-		for k, i := range batch {
-			rows[i] = grown.Row(k)
-			left += float64(grown.Left[k]) / float64(len(nodes))
+	ignored, err := eval.LookUp(ctx, g.data, g.version, second, g.measured, false)
+	if err != nil {
+		return w, err
+	}
+	attached, err := eval.LookUp(ctx, g.data, grown, second, g.measured, false)
+	if err != nil {
+		return w, err
+	}
+	joined, b := g.data.Joined(first), g.version.Bundle
+	original := joined.Original()
+	onGrown := eval.Attach(joined, original, dataset.Batches(second, g.measured), false)
+	inputs := b.Preprocess.Raw(original.X)
+	for _, m := range b.Models {
+		model, err := infer.Build(m.Name, m.Params)
+		if err != nil {
+			return w, err
 		}
+		onS := g.version.Of(m.Name)
+		w.ignored[m.Name] = eval.Run(onS, ignored).Accuracy(ignored)
+		w.attached[m.Name] = eval.Run(onS, attached).Accuracy(attached)
+		whole := &infer.Predictor{Model: model.Joint(original.Adj, inputs, &b.Preprocess),
+			Calibration: infer.Calibration{Temperature: 1, Kind: infer.PropagateNone}}
+		w.whole[m.Name] = eval.Run(whole, onGrown).Accuracy(onGrown)
 	}
-	return rows, left
-}
-
-// attach attaches nodes of the data set, each on its own, to S through the rows of T and of arrivals.
-func (g *growingGraph) attach(nodes []int32, arrived map[int32]attach.Row) *attach.Batch {
-	neighbours := make([][]attach.Row, len(nodes))
-	for k, i := range nodes {
-		cols, _ := g.data.Adj.Row(int(i))
-		for _, j := range cols {
-			if at := g.original.Index[j]; at >= 0 {
-				own, vals := g.Mapping.Rows.Row(int(at))
-				neighbours[k] = append(neighbours[k], attach.Row{Known: true, Cols: own, Vals: vals})
-			} else if row, ok := arrived[j]; ok {
-				neighbours[k] = append(neighbours[k], row)
-			}
-		}
-	}
-	b := &attach.Batch{X: g.data.X.Take(nodes)}
-	b.Attach(neighbours, g.Manifest.SyntheticNodes)
-	return b
-}
-
-func (g *growingGraph) attached(nodes []int32, arrived map[int32]attach.Row) *eval.Set {
-	s := &eval.Set{}
-	for _, batch := range dataset.Batches(nodes, g.measured) {
-		s.Batches = append(s.Batches, g.attach(batch, arrived))
-		s.Labels = append(s.Labels, eval.LabelsOf(g.data, batch))
-	}
-	return s
+	w.unknown, w.unknownAttached = g.unknown(second, ignored), g.unknown(second, attached)
+	return w, nil
 }
 
 // unknown returns the share of the edges of some nodes whose other end has no row of M in a set of them, in
@@ -269,8 +217,8 @@ func (g *growingGraph) results(o GrowOptions, waves map[float64][]wave) []GrowRe
 			}
 			return eval.SpreadOf(values)
 		}
-		for _, m := range g.models {
-			name := m.Name()
+		for _, m := range g.version.Bundle.Models {
+			name := m.Name
 			out = append(out, GrowResult{Model: name, Share: share, First: of[0].first, Second: of[0].second, Orders: len(of),
 				Ignored:         over(func(w *wave) float64 { return w.ignored[name] }),
 				Attached:        over(func(w *wave) float64 { return w.attached[name] }),

@@ -4,5 +4,10 @@
 // A [Set] holds the nodes cut into batches and attached to T once; [Set.On] attaches the same batches to S through
 // M, on the path that serving takes. [Run] predicts a set, [Time] and [Memory] measure a batch; all three count
 // attachment to S as part of inference, and none counts M and the lookup of its rows. [Result] is one row of the
-// tables.
+// tables. [LookUp] attaches nodes as a consumer does, by the rows that a [Version] finds for ids.
+//
+//	set.go       batches and their answers          metrics.go    F1, confusion, reliability
+//	version.go   nodes attached by ids              paired.go     McNemar's test against Whole
+//	cost.go      time and memory of a batch         aggregate.go  means over seeds
+//	result.go    a row of the tables                table.go      the tables as text, Markdown and CSV
 package eval

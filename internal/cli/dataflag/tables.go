@@ -26,6 +26,8 @@ func (d *Data) registerTables(flags *pflag.FlagSet) {
 	flags.StringVar(&t.Split, "split", "", "tables: column of its role, or its masks, such as train_mask,val_mask,test_mask; empty: split or these, if there are any")
 	flags.StringToStringVar(&t.SplitValues, "split-values", nil,
 		"tables: what the values of --split stand for, such as 0=train,1=val,2=test; also unlabelled, none")
+	flags.StringVar(&t.Time, "time", "",
+		"tables: column that says when a node came, a number or a date, which is then no feature; empty: none")
 	flags.StringVar(&t.Source, "source", "", "tables: column of an edge's one end; empty: source")
 	flags.StringVar(&t.Target, "target", "", "tables: column of its other end; empty: target")
 	flags.StringVar(&t.Weight, "weight", "",

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"rivulet/internal/cli"
+	page "rivulet/lab/report"
+	"rivulet/trainer/prequential"
+)
+
+// streamed is the output of eval --prequential --json.
+type streamed struct {
+	Data        string                `json:"data"`
+	Fingerprint string                `json:"fingerprint"`
+	Command     string                `json:"command"`
+	Results     []*prequential.Result `json:"results"` // one for each seed
+}
+
+// prequentialFlags are the flags of eval --prequential.
+type prequentialFlags struct {
+	on      bool
+	o       prequential.Options
+	picture string
+	flags   *pflag.FlagSet
+}
+
+func newPrequentialFlags(flags *pflag.FlagSet) *prequentialFlags {
+	p := &prequentialFlags{o: prequential.Defaults(), flags: flags}
+	flags.BoolVar(&p.on, "prequential", false,
+		"judge all nodes in the order of their times (--time; without times in the order of a walk outward from one node)")
+	flags.Float64Var(&p.o.First, "first", p.o.First, "prequential: share of the nodes that are there at the start")
+	flags.IntVar(&p.o.Chunks, "chunks", p.o.Chunks,
+		"prequential: parts of the stream, between which S may be trained anew")
+	flags.IntVar(&p.o.Delay, "label-delay", p.o.Delay,
+		"prequential: chunks until the labels of a chunk are known; 1: before the next one")
+	flags.IntVar(&p.o.Bounds.Batch, "micro-batch", p.o.Bounds.Batch,
+		"prequential: arrivals of a micro-batch, which do not know each other")
+	flags.StringVar(&p.picture, "picture", "", "prequential: file to draw the figures into, an HTML page")
+	boundsFlags(flags, &p.o.Bounds)
+	return p
+}
+
+// boundsFlags registers the flags of the alarms.
+func boundsFlags(flags *pflag.FlagSet, b *prequential.Bounds) {
+	flags.Float64Var(&b.Agreement, "alarm-agreement", b.Agreement,
+		"alarm: percent of the newest arrivals that S has to answer as T does with the arrivals in it")
+	flags.Float64Var(&b.Drop, "alarm-drop", b.Drop,
+		"alarm: points that the accuracy of the newest labelled arrivals may be below that of the validation nodes")
+	flags.Float64Var(&b.Growth, "alarm-growth", b.Growth,
+		"alarm: share of T's nodes that have to arrive before accuracy raises one")
+	flags.Float64Var(&b.MostGrowth, "alarm-most-growth", b.MostGrowth,
+		"alarm: share of T's nodes that may arrive before that alone raises one")
+	flags.IntVar(&b.Sample, "alarm-sample", b.Sample, "alarm: newest arrivals to judge by")
+}
+
+// run judges the data set of eval's flags in its order, and prints what it found.
+func (p *prequentialFlags) run(cmd *cobra.Command, f *studyFlags, asJSON bool) error {
+	p.o.Run = f.o.Run
+	p.o.Run.Choose = expandModels(&p.o.Run)
+	var err error
+	switch {
+	case p.flags.Changed("methods") && len(f.o.Methods) > 1 || len(f.o.Nodes) > 1 || len(f.o.Ratios) > 1:
+		err = errors.New("--prequential is for one method and one size")
+	case p.flags.Changed("methods"):
+		p.o.Run.Method = f.o.Methods[0]
+	}
+	if len(f.o.Nodes) == 1 {
+		p.o.Run.Nodes = f.o.Nodes[0]
+	}
+	if len(f.o.Ratios) == 1 {
+		p.o.Run.Ratio = f.o.Ratios[0]
+	}
+	if err = errors.Join(err, p.o.Validate(), f.named.apply(&p.o.Run), cli.TryFile("picture", p.picture)); err != nil {
+		return err
+	}
+	d, err := opened(f.data)
+	if err != nil {
+		return err
+	}
+	out := streamed{Data: d.Name, Fingerprint: d.Fingerprint(), Command: strings.Join(os.Args, " ")}
+	for _, seed := range f.seeds {
+		p.o.Run.Seed = uint64(seed)
+		r, err := prequential.Run(cmd.Context(), d, p.o, cli.Stderr())
+		if err != nil {
+			return err
+		}
+		out.Results = append(out.Results, r)
+	}
+	if p.picture != "" {
+		if err := out.draw(p.picture); err != nil {
+			return err
+		}
+	}
+	if asJSON {
+		return json.NewEncoder(cmd.OutOrStdout()).Encode(out)
+	}
+	for _, r := range out.Results {
+		if err := r.Print(cmd.OutOrStdout()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// draw writes the figures as a page.
+func (s *streamed) draw(file string) error {
+	p := page.Page{Title: s.Data + " in the order of arrival", Command: s.Command,
+		Data: page.Data{Name: s.Data, Fingerprint: s.Fingerprint}}
+	for _, r := range s.Results {
+		one := page.Stream{Of: fmt.Sprintf("seed %d, order of %s", r.Seed, r.Order)}
+		for k, name := range r.Names {
+			line := page.StreamLine{Name: name, Mean: r.Mean[k]}
+			for _, c := range r.Chunks {
+				line.Accuracy, line.Known = append(line.Accuracy, c.Accuracy[k]), append(line.Known, c.Known[k])
+			}
+			one.Lines = append(one.Lines, line)
+		}
+		for k, c := range r.Chunks {
+			if c.Refreshed {
+				one.Refreshed = append(one.Refreshed, k+1)
+			}
+		}
+		p.Streams = append(p.Streams, one)
+	}
+	var text bytes.Buffer
+	if err := page.Write(&text, &p); err != nil {
+		return err
+	}
+	return os.WriteFile(file, text.Bytes(), 0o644)
+}

@@ -1,0 +1,111 @@
+package prequential
+
+import (
+	"context"
+	"fmt"
+
+	"rivulet/artifact"
+	"rivulet/dataset"
+	"rivulet/graph"
+	"rivulet/infer"
+	"rivulet/infer/attach"
+	"rivulet/infer/growth"
+	"rivulet/trainer/eval"
+)
+
+// Version serves one model of an artifact in memory, with the rows of M of arrivals beside those of T. It is an
+// [eval.Version], without calibration, which moves no class unless it propagates.
+type Version struct {
+	Bundle  *artifact.Bundle
+	Arrived map[string]attach.Row // by id: rows of arrivals, which Grow fills
+
+	rows   map[string]attach.Row // by id: rows of M of T's nodes
+	models map[string]*infer.Predictor
+	model  string
+	grower *growth.Grower
+}
+
+// NewVersion deploys all models of an artifact on S; the default model answers. It fails with [artifact.ErrNoGrowth]
+// for an artifact by which arrivals cannot get rows.
+func NewVersion(b *artifact.Bundle) (*Version, error) {
+	if b.Growth == nil {
+		return nil, fmt.Errorf("method %s: %w", b.Manifest.Method, artifact.ErrNoGrowth)
+	}
+	v := &Version{Bundle: b, Arrived: map[string]attach.Row{}, rows: make(map[string]attach.Row, len(b.Mapping.IDs)),
+		models: map[string]*infer.Predictor{}, model: b.Manifest.DefaultModel}
+	for i, id := range b.Mapping.IDs {
+		cols, vals := b.Mapping.Rows.Row(i)
+		v.rows[id] = attach.Row{Known: true, Cols: cols, Vals: vals}
+	}
+	deployed := map[string]infer.Deployment{}
+	for _, m := range b.Models {
+		model, err := infer.Build(m.Name, m.Params)
+		if err != nil {
+			return nil, err
+		}
+		deployed[m.Name] = model.Frozen(m.Tables, &b.Preprocess)
+		v.models[m.Name] = &infer.Predictor{Model: deployed[m.Name], Expert: b.Expert(m.Name),
+			Calibration: infer.Calibration{Temperature: 1, Kind: infer.PropagateNone}}
+	}
+	var err error
+	v.grower, err = b.Grower(deployed)
+	return v, err
+}
+
+// Fresh returns the same version before any arrival.
+func (v *Version) Fresh() *Version {
+	out := *v
+	out.Arrived = map[string]attach.Row{}
+	return &out
+}
+
+// Of returns the version with another model of the artifact in place of the default one.
+func (v *Version) Of(model string) *Version {
+	out := *v
+	out.model = model
+	return &out
+}
+
+// Predict implements [eval.Predictor].
+func (v *Version) Predict(b *attach.Batch) (logits, probabilities *graph.Dense) {
+	return v.models[v.model].Predict(b)
+}
+
+// Rows implements [eval.Version].
+func (v *Version) Rows(_ context.Context, ids []string, rows []attach.Row) error {
+	for k, id := range ids {
+		row, known := v.rows[id]
+		if !known {
+			row = v.Arrived[id]
+		}
+		rows[k] = row
+	}
+	return nil
+}
+
+// SyntheticNodes implements [eval.Version].
+func (v *Version) SyntheticNodes() int { return v.Bundle.Manifest.SyntheticNodes }
+
+// Grow gives arrivals of a data set rows of M, as a consumer with attach.arrivals on does, in micro-batches of size
+// nodes: a node uses the rows of T and of the batches before its own, whatever their order in the data set. left is the
+// mean share of the messages' squared norm that the rows do not reproduce.
+func (v *Version) Grow(ctx context.Context, d *dataset.Dataset, nodes []int32, size int) (left float64, err error) {
+	for _, batch := range dataset.Batches(nodes, size) {
+		s, err := eval.LookUp(ctx, d, v, batch, len(batch), false)
+		if err != nil {
+			return 0, err
+		}
+		left += v.keep(d, batch, s.Batches[0]) / float64(len(nodes))
+	}
+	return left, nil
+}
+
+// keep solves and keeps rows for an attached batch, and returns the sum of the shares that they leave out.
+func (v *Version) keep(d *dataset.Dataset, nodes []int32, b *attach.Batch) (left float64) {
+	grown := v.grower.Grow(b)
+	for k, i := range nodes {
+		v.Arrived[d.IDs[i]] = grown.Row(k)
+		left += float64(grown.Left[k])
+	}
+	return left
+}
