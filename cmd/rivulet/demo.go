@@ -40,11 +40,12 @@ func demoCommand() *cobra.Command {
 			"no rows of M; they get rows (attach.arrivals); and those of the first half are merged into the original graph,\n" +
 			"from which a new artifact is trained beside the stream, and takes over. Labels of withheld nodes are known by then,\n" +
 			"those of test nodes never.\n" +
-			"With --prequential there are no services: all nodes arrive in the order of their times, are predicted, and get their\n" +
-			"labels later, as trainer eval --prequential measures it, by default on preset drift.",
+			"With --prequential there are no services: all nodes arrive in the order of their times, are predicted, and get\n" +
+			"their labels later, as trainer eval --prequential measures it, by default on preset drift.",
 		Args: cobra.NoArgs,
 		Example: "  rivulet demo\n  rivulet demo --preset small --mode graph --batch 64\n  rivulet demo --preset flickr --json\n" +
-			"  rivulet demo --data shop --artifact out/shop --model gcn\n  rivulet demo --preset small --grow\n  rivulet demo --prequential",
+			"  rivulet demo --data shop --artifact out/shop --model gcn\n  rivulet demo --preset small --grow\n" +
+			"  rivulet demo --prequential",
 	}
 	flags := cmd.Flags()
 	const fallback = "small"
@@ -61,7 +62,8 @@ func demoCommand() *cobra.Command {
 		"withhold half of the training nodes, and measure accuracy and unknown neighbours as they and the test nodes arrive: "+
 			"growth off, on, and with a refresh in mid-stream; the stream waits after two thirds until the refresh is trained, and after three quarters until it serves")
 	flags.BoolVar(&inOrder, "prequential", false,
-		"judge the nodes in the order of their times, without services: T and S as they were, with growth, refreshed each chunk and by alarm")
+		"judge the nodes in the order of their times, without services: T and S as they were, "+
+			"with growth, refreshed each chunk and by alarm")
 	flags.BoolVar(&page, "page", false,
 		"serve the live page beside the stream, print its address, and after the stream send arrivals on, "+
 			"20 a second unless --rate says otherwise, until it is stopped")

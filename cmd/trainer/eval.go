@@ -108,8 +108,8 @@ func evalCommand() *cobra.Command {
 			"batch's two-hop neighbourhood. cached are T's own tables, 2C+1 numbers a node. Rivals without S: logreg and\n" +
 			"mlp read an arrival's own features, glnn is an mlp taught by the model, evidence adds the classes of known\n" +
 			"neighbours, a byte a node.\n\n" +
-			"With --prequential all nodes arrive in their order, are predicted, and get their labels later: on T and S as they were, with\n" +
-			"growth, with S trained anew each chunk and by alarm, and on T trained anew.\n\n" +
+			"With --prequential all nodes arrive in their order, are predicted, and get their labels later: on T\n" +
+			"and S as they were, with growth, with S trained anew each chunk and by alarm, and on T trained anew.\n\n" +
 			"With --artifact an artifact that exists is measured in place of methods, by stages on an --engine, which need not\n" +
 			"have the graph in memory: on S as it serves, and beside it on T by T's own tables.",
 		Args: cobra.NoArgs,

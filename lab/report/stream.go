@@ -23,8 +23,9 @@ type StreamLine struct {
 // stream shows accuracy and known edges along streams.
 func (p *Page) stream() section {
 	s := section{ID: "stream", Title: "In the order of arrival"}
-	s.Text = []string{"Nodes arrive one after another, are predicted and get their labels later. T is the original graph, S the " +
-		"synthetic graph; never: as at the start; grown: arrivals get rows of M; each chunk and by alarm: trained anew on all nodes that came."}
+	s.Text = []string{"Nodes arrive one after another, are predicted and get their labels later. T is the original " +
+		"graph, S the synthetic graph; never: as at the start; grown: arrivals get rows of M; " +
+		"each chunk and by alarm: trained anew on all nodes that came."}
 	for k, one := range p.Streams {
 		accuracy := one.chart(fmt.Sprintf("stream-%d", k), "Accuracy along the stream", "accuracy (%)",
 			func(l *StreamLine) []float64 { return l.Accuracy })

@@ -31,8 +31,8 @@
 //
 //	condense anew    S, with the rows of arrivals, gives the newest arrivals other classes than T with all arrivals in it
 //	                 and the same weights: agreement is below a bound
-//	retrain          the newest labelled arrivals are answered right less often than the validation nodes when the version
-//	                 was made, by more points than a bound and than chance, and T has grown since by a share
+//	retrain          the newest labelled arrivals are answered right less often than the validation nodes when the
+//	                 version was made, by more points than a bound and than chance, and T has grown since by a share
 //	outgrown         T has grown since by a larger share
 //
 // # Files

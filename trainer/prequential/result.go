@@ -71,7 +71,8 @@ func (r *Result) average() {
 // Print writes the result as a table, a row each chunk.
 func (r *Result) Print(w io.Writer) error {
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	_, _ = fmt.Fprintf(tab, "chunk\tarrivals\t%s\tknown to the start\tknown to S grown\tknown to Whole\tbefore it, S by alarm had\t\n",
+	_, _ = fmt.Fprintf(tab, "chunk\tarrivals\t%s\tknown to the start\tknown to S grown\tknown to Whole\t"+
+		"before it, S by alarm had\t\n",
 		strings.Join(Columns[:], "\t"))
 	row := func(name string, arrivals int, accuracy []float64) {
 		_, _ = fmt.Fprintf(tab, "%s\t%d\t", name, arrivals)
@@ -91,8 +92,9 @@ func (r *Result) Print(w io.Writer) error {
 		return err
 	}
 	alarm, scheduled := r.Refreshes()
-	_, err := fmt.Fprintf(w, "accuracy in percent; order of %s, seed %d, %d nodes at the start, %d synthetic nodes, labels after %d "+
-		"chunks; refreshes: %d by alarm, %d on schedule\n", r.Order, r.Seed, r.First, r.Nodes, r.Delay, alarm, scheduled)
+	_, err := fmt.Fprintf(w, "accuracy in percent; order of %s, seed %d, %d nodes at the start, %d synthetic nodes, "+
+		"labels after %d chunks; refreshes: %d by alarm, %d on schedule\n",
+		r.Order, r.Seed, r.First, r.Nodes, r.Delay, alarm, scheduled)
 	return err
 }
 
