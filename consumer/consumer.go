@@ -113,8 +113,8 @@ type Options struct {
 	// of its own.
 	BatchBytes int
 
-	// Lanes is how many batches are under way at once, delivered in order; 0 means DefaultLanes: while one is being
-	// committed and one published, the next is computed.
+	// Lanes is how many batches are under way at once, delivered in order; 0 means DefaultLanes: while some are being
+	// committed or published, the next are computed.
 	Lanes int
 
 	// DrainTimeout is how long the batches in hand have to be delivered after Run's context has ended; 0 means 20 s.
@@ -135,7 +135,7 @@ type Options struct {
 }
 
 // DefaultLanes is the default of Options.Lanes.
-const DefaultLanes = 3
+const DefaultLanes = 5
 
 func (o *Options) complete() error {
 	if o.Kafka == nil {

@@ -40,17 +40,20 @@
 //
 //	                        queue (unbuffered)      line (one ticket)
 //	reader, one a partition  ──chunk──▶ batcher ──batch──▶ lane ──▶ Process ──▶ Publish, Commit
-//	reader  ─────────────────chunk──▶  (run by     ──batch──▶ lane ──▶ Process ──▶ Publish, Commit, after the one before
+//	reader  ─────────────────chunk──▶  (run by     ──batch──▶ lane ──▶ Process ──▶ Publish after the first, Commit with it
 //	watcher: new partitions             the lane that
 //	grace: cuts the work off            is free)
 //
 // A lane that is free takes the line, forms a batch, and hands the line on with the batch's ticket; then it takes the
 // batch down the path. So batches form in order, are computed and encoded side by side, and are delivered in order: a
-// batch waits on the ticket before its own, publishes after that batch is published and commits after it is committed;
-// it is given up if that batch failed. So one batch is published while another is committed, except in transactions,
-// which publish by their commit. Three lanes are the default: while one batch is committed and one is published, the
-// third is computed. In BenchmarkStream three lanes drain 1.6 times as fast as one. With the broker in a process of its
-// own (rivulet bench --only stream) they drain 5 to 10% faster than two, and four lanes are no faster.
+// batch waits on the ticket before its own, and is published after that batch; it is given up if that batch failed.
+//
+// Commits are shared (Ticket.pass), as a request to commit takes a broker some 5 to 10 ms whatever it holds. At least
+// once, a batch is published while the one before it is committed, and the offsets of all batches that are published
+// meanwhile go into the next request. Exactly once, a batch that is ready when the one before it would be committed is
+// published into the same transaction, and the last one commits for all. A batch never waits for one that is not ready,
+// so a stream that is not behind has a commit for each batch. Five lanes are the default: some batches are committed or
+// published while others are computed.
 //
 // serve waits for all of these, the group waits for serve before it joins again, and Run waits for the group. Nothing
 // outlives Run but connections of the Client, which belong to the caller.

@@ -3,6 +3,7 @@ package consumer
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
@@ -83,16 +84,19 @@ func (l *lane) process(ctx context.Context, in Intake) error {
 	}
 }
 
-// Ticket is a batch's place in the line: the batch behind waits for it, to be published and to be committed.
+// Ticket is a batch's place in the line. The batch behind waits for it twice: before it is published, and before it is
+// committed.
 type Ticket struct {
-	visible chan struct{} // closed when the batch is published and its predictions can be read
-	done    chan struct{} // closed when it is delivered or given up
+	visible chan struct{} // closed when the batch behind may be published
+	shared  chan struct{} // closed when the batch behind may be committed together with this one
+	done    chan struct{} // closed when the batch is delivered or given up
 	err     error         // why it was not delivered; written before done is closed
 	shown   bool          // visible is closed; used by the ticket's owner only
+	awaited atomic.Bool   // the batch behind is ready to be published
 }
 
 func newTicket() *Ticket {
-	return &Ticket{visible: make(chan struct{}), done: make(chan struct{})}
+	return &Ticket{visible: make(chan struct{}), shared: make(chan struct{}), done: make(chan struct{})}
 }
 
 // publish lets the batch behind be published.
@@ -101,6 +105,18 @@ func (t *Ticket) publish() {
 		t.shown = true
 		close(t.visible)
 	}
+}
+
+// pass lets the batch behind be committed together with this one, whose delivery is about to be committed: one request
+// to the brokers for both. A batch in a transaction passes it on only to one that is ready to be published, and so
+// waits for nothing else.
+func (t *Ticket) pass(d kafka.Delivery) {
+	s, ok := d.(kafka.Sharer)
+	if !ok || t == nil || d.Published().IsZero() && !t.awaited.Load() || !s.Share() {
+		return
+	}
+	close(t.shared)
+	t.publish()
 }
 
 // settle lets the batch behind go on; if err says that this batch was not delivered, the batch behind fails.
@@ -113,11 +129,12 @@ func (t *Ticket) settle(err error) {
 // errBefore is why a batch is given up whose predecessor was not delivered: its offsets would commit the other's.
 var errBefore = errors.New("the batch before it was not delivered")
 
-// published returns nil once the batch of t has been published; at once for a nil t.
+// published returns nil once the batch behind that of t may be published; at once for a nil t.
 func (t *Ticket) published(ctx context.Context) error {
 	if t == nil {
 		return nil
 	}
+	t.awaited.Store(true)
 	select {
 	case <-t.visible:
 	case <-ctx.Done():
@@ -131,12 +148,14 @@ func (t *Ticket) published(ctx context.Context) error {
 	}
 }
 
-// delivered returns nil once the batch of t has been delivered; at once for a nil t.
-func (t *Ticket) delivered(ctx context.Context) error {
+// passed returns nil once the batch behind that of t may be committed; at once for a nil t.
+func (t *Ticket) passed(ctx context.Context) error {
 	if t == nil {
 		return nil
 	}
 	select {
+	case <-t.shared:
+		return nil
 	case <-t.done:
 		return t.fate()
 	case <-ctx.Done():

@@ -140,9 +140,10 @@ func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 		return fmt.Errorf("aborting batch %s: %w", in.Name, errors.Join(err, delivery.Abort(ctx)))
 	}
 	watch.lap(&stats.Keep)
-	if err := in.After.delivered(ctx); err != nil {
+	if err := in.After.passed(ctx); err != nil {
 		return errors.Join(err, delivery.Abort(ctx))
 	}
+	in.Ticket.pass(delivery)
 	if err := delivery.Commit(ctx); err != nil {
 		return fmt.Errorf("committing batch %s: %w", in.Name, err)
 	}
@@ -182,7 +183,8 @@ func (w *stopwatch) lap(d *time.Duration) {
 }
 
 // publish encodes the batch, waits until the one before it is published, and publishes it. The batch behind may then be
-// published while this one is committed, but not in a transaction, whose records nobody sees before its commit.
+// published while this one is committed; in a transaction, whose records nobody sees before its commit, only if the two
+// share it.
 func (p *Pipeline) publish(ctx context.Context, in Intake, b *batch, watch *stopwatch,
 	stats *BatchStats) (kafka.Delivery, error) {
 	publish, err := p.pack(ctx, b.leaves())

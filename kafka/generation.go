@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync/atomic"
+	"sync"
 
 	kafkago "github.com/segmentio/kafka-go"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -23,8 +23,14 @@ type Generation struct {
 	rebalance context.Context
 	over      chan struct{}
 
-	trail       *trail
-	coordinator atomic.Int32 // the broker's id and one; 0: it is not known
+	trail *trail
+
+	mu     sync.Mutex
+	queued *commitment // the next request to commit; nil: nobody has queued offsets for one
+
+	committing  sync.Mutex // held while a request to commit is under way
+	coordinator int32      // the broker's id and one; 0: it is not known
+	failure     error      // of the first commit that failed: the generation is over
 }
 
 var _ Committer = (*Generation)(nil)
@@ -49,14 +55,54 @@ func (g *Generation) Assigned() []TopicPartition {
 	return assigned
 }
 
+// commitment is one request to commit, with the offsets of all who queued them while the one before it was under way.
+type commitment struct {
+	of   *Generation
+	next Offsets
+	sent bool
+	err  error
+}
+
 // Commit stores the next offsets to read. The broker refuses it once a newer generation has begun.
 func (g *Generation) Commit(ctx context.Context, next Offsets) error {
-	coordinator, err := g.source.client.commitMarked(context.WithoutCancel(ctx), g.Member(), next, g.coordinator.Load()-1)
-	g.coordinator.Store(coordinator + 1)
-	if err != nil {
-		return fmt.Errorf("%w: generation %d: %w", retry.ErrGeneration, g.joined.ID, err)
+	return g.queue(next).commit(ctx)
+}
+
+// queue adds offsets to the next request to commit; of a partition the offset that was queued last is stored.
+func (g *Generation) queue(next Offsets) *commitment {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.queued == nil {
+		g.queued = &commitment{of: g, next: make(Offsets, len(next))}
 	}
-	return nil
+	maps.Copy(g.queued.next, next)
+	return g.queued
+}
+
+// commit waits for the request before this one, sends it, unless another caller has, and returns its outcome.
+func (c *commitment) commit(ctx context.Context) error {
+	c.of.committing.Lock()
+	defer c.of.committing.Unlock()
+	if !c.sent {
+		c.of.send(ctx, c)
+	}
+	return c.err
+}
+
+// send sends a request to commit. The caller holds committing.
+func (g *Generation) send(ctx context.Context, c *commitment) {
+	g.mu.Lock()
+	g.queued, c.sent, c.err = nil, true, g.failure
+	g.mu.Unlock()
+	if c.err != nil {
+		return // the records of the commit that failed are read again, and those behind them
+	}
+	coordinator, err := g.source.client.commitMarked(context.WithoutCancel(ctx), g.Member(), c.next, g.coordinator-1)
+	g.coordinator = coordinator + 1
+	if err != nil {
+		g.failure = fmt.Errorf("%w: generation %d: %w", retry.ErrGeneration, g.joined.ID, err)
+		c.err = g.failure
+	}
 }
 
 // Current asks the coordinator, as a heartbeat does, whether this is still the group's generation.

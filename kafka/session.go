@@ -79,13 +79,17 @@ func (s *session) addPartitions(ctx context.Context, partitions []TopicPartition
 	return err
 }
 
-// commitOffsets makes the offsets of the member's group part of the transaction and gives them to the group's
-// coordinator, in the name of the member: one of an earlier generation is refused.
+// addOffsets makes the offsets of a group a part of the transaction: the coordinator will write the transaction's end
+// to them.
+func (s *session) addOffsets(ctx context.Context, group string) error {
+	_, err := s.do(ctx, "adding offsets to", &addoffsetstotxn.Request{TransactionalID: s.id, ProducerID: s.producer,
+		ProducerEpoch: s.epoch, GroupID: group})
+	return err
+}
+
+// commitOffsets gives offsets to the group's coordinator as a part of the transaction, in the name of the member: one
+// of an earlier generation is refused.
 func (s *session) commitOffsets(ctx context.Context, member Member, next Offsets) error {
-	if _, err := s.do(ctx, "adding offsets to", &addoffsetstotxn.Request{TransactionalID: s.id, ProducerID: s.producer,
-		ProducerEpoch: s.epoch, GroupID: member.Group}); err != nil {
-		return err
-	}
 	req := &txnoffsetcommit.Request{TransactionalID: s.id, GroupID: member.Group, ProducerID: s.producer,
 		ProducerEpoch: s.epoch, GenerationID: member.Generation, MemberID: member.ID}
 	for topic, ids := range byTopic(maps.Keys(next)) {

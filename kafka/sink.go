@@ -110,6 +110,15 @@ type Delivery interface {
 	Refused() []Refusal
 }
 
+// Sharer is a delivery that can be committed together with the next one.
+type Sharer interface {
+	// Share says that another delivery follows. In a transaction the next one is then published into the same transaction,
+	// and Commit waits until the last one ends it: who shares must know that a next one comes. Outside of transactions the
+	// offsets go into the next request that commits any, together with those of later deliveries that share. It reports
+	// false where that cannot be done.
+	Share() bool
+}
+
 // Sent is the delivery of a shipment. More may be added to it while it is neither committed nor aborted.
 type Sent interface {
 	Delivery
@@ -136,6 +145,7 @@ type acknowledgement struct {
 	sink    *Sink
 	next    Offsets
 	by      Committer
+	queued  *commitment // of a delivery that is shared
 	at      time.Time
 	refused []Refusal
 }
@@ -147,12 +157,26 @@ func (d *acknowledgement) Add(ctx context.Context, sh *Shipment) (err error) {
 	return err
 }
 
-// Commit commits the offsets, if there are any.
-func (d *acknowledgement) Commit(ctx context.Context) error {
-	if len(d.next) == 0 {
-		return nil
+// Share queues the offsets; only a generation has a queue.
+func (d *acknowledgement) Share() bool {
+	g, ok := d.by.(*Generation)
+	if ok && len(d.next) > 0 {
+		d.queued = g.queue(d.next)
 	}
-	if err := d.by.Commit(ctx, d.next); err != nil {
+	return ok
+}
+
+// Commit commits the offsets, if there are any.
+func (d *acknowledgement) Commit(ctx context.Context) (err error) {
+	switch {
+	case len(d.next) == 0:
+		return nil
+	case d.queued != nil:
+		err = d.queued.commit(ctx)
+	default:
+		err = d.by.Commit(ctx, d.next)
+	}
+	if err != nil {
 		return fmt.Errorf("committing offsets: %w", err)
 	}
 	return nil

@@ -15,11 +15,12 @@ import (
 // DefaultTransactionTimeout is the default transaction timeout.
 const DefaultTransactionTimeout = time.Minute
 
-// Transactions publishes shipments exactly once, each in a transaction of its own. It serves one member of a
-// consumer group, and one shipment at a time: while a delivery is neither committed nor aborted, no other one is
-// published. To wait for its end would be to wait for ever where it was forgotten, and to abort it would lose it, as
-// the offsets of the next one are beyond its own. So the next one is refused with [retry.ErrGeneration], and the next
-// Begin ends whatever is open.
+// Transactions publishes shipments exactly once. It serves one member of a consumer group, and has one transaction at a
+// time: of one delivery, or of several that follow each other, where each but the last has shared it
+// ([Sharer]). While the last delivery is neither shared, committed nor aborted, no other one is published. To
+// wait for its end would be to wait for ever where it was forgotten, and to abort it would lose it, as the offsets of
+// the next one are beyond its own. So the next one is refused with [retry.ErrGeneration], and the next Begin ends
+// whatever is open.
 type Transactions struct {
 	sink    *Sink
 	id      string
@@ -28,7 +29,7 @@ type Transactions struct {
 	mu      sync.Mutex
 	session *session // nil before Begin, and after a failure or an abort
 	member  Member
-	open    *transaction // published, and not ended; nil: there is none
+	open    *transaction // not ended; nil: there is none
 }
 
 // Transactions returns a publisher in transactions. id begins the transactional ids, one for each input partition
@@ -57,7 +58,8 @@ const openAtOnce = 8
 func (t *Transactions) Begin(ctx context.Context, by Committer, assigned []TopicPartition) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.session, t.open, t.member = nil, nil, by.Member()
+	t.close(errEnded)
+	t.session, t.member = nil, by.Member()
 	sessions := make([]*session, len(assigned))
 	errs := make([]error, len(assigned))
 	assigned = slices.SortedFunc(slices.Values(assigned), func(a, b TopicPartition) int {
@@ -86,9 +88,10 @@ func (t *Transactions) Begin(ctx context.Context, by Committer, assigned []Topic
 	return nil
 }
 
-// Publish writes a shipment, and offsets, into a transaction; the delivery's Commit or Abort ends it. After an error of
-// any of the three, and after an abort, the generation is over: the next Begin for its partitions ends the transaction,
-// and then the group's offsets tell whether the shipment was delivered. The shipment must not be used any more.
+// Publish writes a shipment, and offsets, into a transaction: the one that the delivery before has shared, else a new
+// one. The delivery's Commit or Abort ends it. After an error of any of the three, and after an abort, the generation
+// is over: the next Begin for its partitions ends the transaction, and then the group's offsets tell which shipments
+// were delivered. The shipment must not be used any more.
 func (t *Transactions) Publish(ctx context.Context, sh *Shipment, next Offsets, by Committer) (Sent, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -98,36 +101,51 @@ func (t *Transactions) Publish(ctx context.Context, sh *Shipment, next Offsets, 
 		return nil, retry.Misuse("what has no offsets cannot be delivered exactly once")
 	case s == nil || by.Member() != t.member:
 		return nil, fmt.Errorf("%w: it has no transactional producer any more", retry.ErrGeneration)
-	case t.open != nil:
+	case t.open != nil && !t.open.shared:
 		return nil, fmt.Errorf("%w: the transaction before was neither committed nor aborted", retry.ErrGeneration)
 	}
-	if s.unclear.Load() {
-		// A request of the last transaction may still be on its way; under a new epoch it means nothing.
-		if err := s.init(ctx); err != nil {
-			t.session = nil
-			return nil, verdict(ctx, err)
+	if t.open == nil {
+		if s.unclear.Load() {
+			// A request of the last transaction may still be on its way; under a new epoch it means nothing.
+			if err := s.init(ctx); err != nil {
+				t.session = nil
+				return nil, verdict(ctx, err)
+			}
 		}
+		t.open = &transaction{partitions: make(map[TopicPartition]bool), ended: make(chan struct{})}
 	}
-	d := &transaction{of: t}
+	t.open.shared = false
+	d := &inTransaction{of: t, in: t.open}
 	if err := t.fill(ctx, d, sh, next); err != nil {
 		return nil, t.failed(ctx, err)
 	}
-	t.open = d
 	return d, nil
+}
+
+// close ends the life of the open transaction here, if there is one, and tells the deliveries that shared it how it
+// ended.
+func (t *Transactions) close(err error) {
+	if t.open != nil {
+		t.open.err = err
+		close(t.open.ended)
+		t.open = nil
+	}
 }
 
 // failed gives the session up after an error in its transaction, and returns the error with its verdict.
 func (t *Transactions) failed(ctx context.Context, err error) error {
 	s := t.session
-	t.open, t.session = nil, nil
+	t.session = nil
 	if !retry.Fenced(err) { // the one that fenced it has ended it
 		err = errors.Join(err, s.abort(ctx))
 	}
-	return verdict(ctx, err)
+	err = verdict(ctx, err)
+	t.close(err)
+	return err
 }
 
 // fill writes the records and, beside them, the offsets into the transaction.
-func (t *Transactions) fill(ctx context.Context, d *transaction, sh *Shipment, next Offsets) error {
+func (t *Transactions) fill(ctx context.Context, d *inTransaction, sh *Shipment, next Offsets) error {
 	if err := t.enter(ctx, sh); err != nil {
 		return err
 	}
@@ -141,7 +159,7 @@ func (t *Transactions) fill(ctx context.Context, d *transaction, sh *Shipment, n
 		}
 		shipped <- err
 	}()
-	err := t.session.commitOffsets(both, t.member, next)
+	err := t.commitOffsets(both, next)
 	if err != nil {
 		cancel(err)
 	}
@@ -155,21 +173,51 @@ func (t *Transactions) fill(ctx context.Context, d *transaction, sh *Shipment, n
 // enter makes a shipment, and its partitions, a part of the session's transaction.
 func (t *Transactions) enter(ctx context.Context, sh *Shipment) error {
 	sh.join(t.session)
-	if len(sh.loads) == 0 {
+	more := slices.DeleteFunc(places(sh.loads), func(at TopicPartition) bool { return t.open.partitions[at] })
+	if len(more) == 0 {
 		return nil
 	}
-	return t.session.addPartitions(ctx, places(sh.loads))
+	if err := t.session.addPartitions(ctx, more); err != nil {
+		return err
+	}
+	for _, at := range more {
+		t.open.partitions[at] = true
+	}
+	return nil
 }
 
-// transaction is a shipment that has been written into an open transaction.
+// commitOffsets makes offsets a part of the session's transaction.
+func (t *Transactions) commitOffsets(ctx context.Context, next Offsets) error {
+	if !t.open.offsets {
+		if err := t.session.addOffsets(ctx, t.member.Group); err != nil {
+			return err
+		}
+		t.open.offsets = true
+	}
+	return t.session.commitOffsets(ctx, t.member, next)
+}
+
+// transaction is an open transaction, with the records and offsets of one delivery or of several.
 type transaction struct {
-	of        *Transactions
-	committed time.Time // when the brokers acknowledged the end; zero before that
-	refused   []Refusal
+	partitions map[TopicPartition]bool // the coordinator knows that they have records of it
+	offsets    bool                    // the coordinator knows that it has offsets of the group
+	shared     bool                    // the next delivery may be published into it
+
+	ended     chan struct{} // closed when the transaction has ended, or is given up
+	err       error         // why it is not committed; written before ended is closed
+	committed time.Time     // when the brokers acknowledged its commit; zero before that
+}
+
+// inTransaction is a shipment that has been written into an open transaction.
+type inTransaction struct {
+	of      *Transactions
+	in      *transaction
+	shared  bool // a later delivery ends the transaction
+	refused []Refusal
 }
 
 // ship writes the records of a shipment.
-func (d *transaction) ship(ctx context.Context, sh *Shipment) (err error) {
+func (d *inTransaction) ship(ctx context.Context, sh *Shipment) (err error) {
 	if d.refused, err = d.of.sink.ship(ctx, sh); err == nil {
 		d.of.sink.scratch.Put(sh)
 	}
@@ -177,11 +225,11 @@ func (d *transaction) ship(ctx context.Context, sh *Shipment) (err error) {
 }
 
 // Add writes another shipment into the transaction.
-func (d *transaction) Add(ctx context.Context, sh *Shipment) error {
+func (d *inTransaction) Add(ctx context.Context, sh *Shipment) error {
 	t := d.of
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.open != d {
+	if !d.last() {
 		return errEnded
 	}
 	err := t.enter(ctx, sh)
@@ -195,44 +243,78 @@ func (d *transaction) Add(ctx context.Context, sh *Shipment) error {
 }
 
 // Refused are the records of the last shipment that were not published.
-func (d *transaction) Refused() []Refusal { return d.refused }
+func (d *inTransaction) Refused() []Refusal { return d.refused }
 
 // errEnded is returned by a second Commit or Abort, and by one after the next Begin.
 var errEnded = fmt.Errorf("%w: the transaction has been ended before", retry.ErrGeneration)
 
-// Commit ends the transaction with everything in it. After an error its end is in doubt, and left to the next Begin.
-func (d *transaction) Commit(ctx context.Context) error {
+// last reports whether the transaction is open, and this delivery the one that ends it. The caller holds mu.
+func (d *inTransaction) last() bool { return d.of.open == d.in && !d.shared }
+
+// Share lets the next delivery be published into this one's transaction.
+func (d *inTransaction) Share() bool {
 	t := d.of
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.open != d {
+	if !d.last() {
+		return false
+	}
+	d.shared, d.in.shared = true, true
+	return true
+}
+
+// Commit ends the transaction with everything in it, or, if it is shared, waits until a later delivery has ended it.
+// After an error its end is in doubt, and left to the next Begin.
+func (d *inTransaction) Commit(ctx context.Context) error {
+	if d.shared {
+		select {
+		case <-d.in.ended:
+			return d.in.err
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	t := d.of
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !d.last() {
 		return errEnded
 	}
-	t.open = nil
 	if err := t.session.end(ctx, true); err != nil {
 		t.session = nil
-		return verdict(ctx, err)
+		err = verdict(ctx, err)
+		t.close(err)
+		return err
 	}
-	d.committed = t.sink.clock.Now()
+	d.in.committed = t.sink.clock.Now()
+	t.close(nil)
 	return nil
 }
 
-// Abort ends the transaction without its records and offsets. Nothing is published before the next Begin: later
-// shipments would commit offsets beyond the aborted ones.
-func (d *transaction) Abort(ctx context.Context) error {
+// Abort ends the transaction without its records and offsets, and those of the deliveries that have shared it. Nothing
+// is published before the next Begin: later shipments would commit offsets beyond the aborted ones.
+func (d *inTransaction) Abort(ctx context.Context) error {
 	t := d.of
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.open != d {
+	if !d.last() {
 		return errEnded
 	}
 	s := t.session
-	t.open, t.session = nil, nil
+	t.session = nil
+	t.close(fmt.Errorf("%w: a later delivery aborted the transaction", retry.ErrGeneration))
 	return s.abort(ctx)
 }
 
 // Published returns when the brokers had acknowledged the commit.
-func (d *transaction) Published() time.Time { return d.committed }
+func (d *inTransaction) Published() time.Time {
+	select {
+	case <-d.in.ended:
+		return d.in.committed
+	default:
+		return time.Time{}
+	}
+}
 
 // abortTimeout bounds the courtesy of an abort: readers wait for it less than for the transaction's timeout.
 const abortTimeout = 5 * time.Second

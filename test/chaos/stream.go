@@ -24,7 +24,7 @@ import (
 const (
 	sessionTimeout = 6 * time.Second // the least that brokers allow by default
 	batchSize      = 32
-	lanes          = 2 // of a consumer
+	lanes          = 5 // of a consumer
 	partitions     = 3
 	keys           = 60
 	rowsLive       = 5 * time.Second // rows of arrivals, at least; shorter than an arrival takes to come again

@@ -3,6 +3,7 @@ package integration
 import (
 	"testing"
 
+	"rivulet/consumer"
 	"rivulet/event"
 	"rivulet/test/harness"
 )
@@ -86,7 +87,7 @@ func TestKill(t *testing.T) {
 		}
 		said[p.ID] = p
 	}
-	const inFlight = 2 * 32 // lanes × batch.size
+	const inFlight = consumer.DefaultLanes * 32 // of batch.size
 	if twice := len(all) - arrivals; twice > inFlight {
 		t.Errorf("%d predictions came twice, at most %d were in flight", twice, inFlight)
 	} else {
