@@ -111,3 +111,12 @@ func Beside(blocks ...*Dense) *Dense {
 	}
 	return out
 }
+
+// Stack returns the rows of all parts, one part after the other.
+func Stack(parts ...*Dense) *Dense {
+	out := &Dense{}
+	for _, p := range parts {
+		out.Rows, out.Cols, out.Data = out.Rows+p.Rows, p.Cols, append(out.Data, p.Data...)
+	}
+	return out
+}

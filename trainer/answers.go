@@ -55,7 +55,7 @@ func (t *task) answer(ctx context.Context, r *recipe) ([]Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	set := r.placed[0].on(eval.Attach(t.data, t.original, [][]int32{nodes}, false))
+	set := r.placed[0].On(eval.Attach(t.data, t.original, [][]int32{nodes}, false))
 	probabilities := eval.Run(r.predictor(0), set).Probabilities[0]
 	out := make([]Answer, len(nodes))
 	for k, i := range nodes {
@@ -71,15 +71,7 @@ func (t *task) answer(ctx context.Context, r *recipe) ([]Answer, error) {
 
 // predictor predicts with a model on S as the artifact does.
 func (r *recipe) predictor(k int) *infer.Predictor {
-	return r.placed[k].served(r.calibrations[k])
-}
-
-// served predicts with the model as a calibration has it by default.
-func (p *deployedModel) served(c *calibration) *infer.Predictor {
-	if chosen := c.kinds[c.kind]; chosen != nil {
-		return p.predictor(chosen.calibration(c.kind), chosen.spreading)
-	}
-	return p.predictor(infer.Calibration{Temperature: c.temperature, Kind: infer.PropagateNone}, nil)
+	return r.placed[k].Calibrated(r.calibrations[k])
 }
 
 // valuesOf returns the named values of a node of columns by its id; nil if there are no columns.

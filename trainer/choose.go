@@ -3,9 +3,9 @@ package trainer
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
-	"text/tabwriter"
+
+	"rivulet/trainer/deploy"
 
 	"rivulet/infer"
 	"rivulet/trainer/eval"
@@ -81,45 +81,28 @@ func (t *task) chooseModel(ctx context.Context, progress Progress) (*task, *reci
 func (t *task) choicesOf(ctx context.Context, r *recipe) ([]ModelChoice, error) {
 	c, p := r.calibrations[0], r.placed[0]
 	out := []ModelChoice{t.choiceOf(r, r.predictor(0), p, c)}
-	if p.expert == nil {
+	if p.Expert == nil {
 		return out, nil
 	}
-	alone := p.withoutExpert()
-	c, err := t.calibrate(ctx, alone, t.options.kinds())
+	alone := p.WithoutExpert()
+	c, err := deploy.Calibrate(ctx, alone, t.support, t.options.Coverage, t.options.kinds())
 	if err != nil {
 		return nil, err
 	}
-	return append(out, t.choiceOf(r, alone.served(c), alone, c)), nil
+	return append(out, t.choiceOf(r, alone.Calibrated(c), alone, c)), nil
 }
 
-func (t *task) choiceOf(r *recipe, predictor *infer.Predictor, p *deployedModel, c *calibration) ModelChoice {
-	out := ModelChoice{Model: p.model.Name(), Own: p.expert != nil, Validation: c.validation,
+func (t *task) choiceOf(r *recipe, predictor *infer.Predictor, p *deploy.Deployment,
+	c *deploy.Calibration) ModelChoice {
+	out := ModelChoice{Model: p.Model.Name(), Own: p.Expert != nil, Validation: c.Validation,
 		Mapping: r.served.parts().info().Entries}
-	if chosen := c.kinds[c.kind]; chosen != nil {
-		out.Validation = chosen.validation
+	if chosen := c.Kinds[c.Kind]; chosen != nil {
+		out.Validation = chosen.Validation
 	}
 	if t.options.Costs {
-		set := p.on(t.support.Apart())
+		set := p.On(t.support.Apart())
 		out.Micros = 1000 * eval.Time(predictor, set) * float64(len(set.Batches)) / float64(max(1, set.Len()))
-		out.Bytes = eval.Memory(func() eval.Predictor { return p.served(c) }, set)
+		out.Bytes = eval.Memory(func() eval.Predictor { return p.Calibrated(c) }, set)
 	}
 	return out
-}
-
-// WriteChoices writes candidates as a table.
-func WriteChoices(w io.Writer, choices []ModelChoice) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(t, "\tmodel\town features\tvalidation %\tµs a prediction\tMB without M\tentries of M\t\n")
-	for _, c := range choices {
-		mark, own := "", ""
-		if c.Chosen {
-			mark = eval.Mark
-		}
-		if c.Own {
-			own = "beside it"
-		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%.2f\t%.2f\t%.2f\t%d\t\n", mark, c.Model, own, c.Validation, c.Micros,
-			float64(c.Bytes)/1e6, c.Mapping)
-	}
-	return t.Flush()
 }

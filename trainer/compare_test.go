@@ -30,16 +30,16 @@ func TestWholeGrowing(t *testing.T) {
 			t.Fatal(err)
 		}
 		joint := model.Joint(original.Adj, b.Preprocess.Raw(original.X), &b.Preprocess)
-		return accuracyOn(plain(joint), eval.Attach(d, original, [][]int32{nodes}, false))
+		return accuracyOn(eval.Plain(joint), eval.Attach(d, original, [][]int32{nodes}, false))
 	}
-	alone, err := WholeGrowing(t.Context(), d, b, order, 0, len(order), false, Silent{})
+	alone, err := eval.WholeGrowing(t.Context(), d, b, order, 0, len(order), false, Silent{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got, want := right(alone, order), whole(d, order); got != want {
 		t.Errorf("on T alone %v%%, want %v%%", got, want)
 	}
-	grown, err := WholeGrowing(t.Context(), d, b, order, 20, 30, false, Silent{})
+	grown, err := eval.WholeGrowing(t.Context(), d, b, order, 20, 30, false, Silent{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ func TestSection2DepthOnCora(t *testing.T) {
 		}
 		all := k.test()[NodeBatch]
 		onT := whole.model.Tables(k.original.Adj, k.inputs)
-		frozen := eval.Run(plain(whole.model.Frozen(onT, k.pre)), all)
+		frozen := eval.Run(eval.Plain(whole.model.Frozen(onT, k.pre)), all)
 		joint := whole.model.Joint(k.original.Adj, k.inputs, k.pre)
 		var alone []int32
 		for _, i := range k.data.Test {

@@ -8,8 +8,7 @@
 // T in memory, the other has it in tables of stages, on disk or in Spark ([TrainStaged]). Everything else is written
 // once. Options that need T in memory say so in the table of requirements of holder.go, methods in their list.
 //
-//	options.go     the options of a run; progress.go: reports of its progress
-//	encode.go      columns of a table -> features
+//	options.go     the options of a run; reports of its progress are package watch
 //	task.go        options and data -> T, preprocessing (package features), support and test nodes, sizes of classes
 //	original.go    W_O fitted on T (package fit), hyperparameters chosen on the support nodes; or imported weights
 //	layered.go     the same for models with hidden layers
@@ -21,12 +20,11 @@
 //	jointgraph.go  an S that is a graph: models fitted on it, its frozen tables; T's own tables as S (method cached)
 //	choose.go      the model to serve, chosen on the support nodes (--models auto)
 //	own.go         perceptrons of own features (package fit); expert.go: those that answer beside the models on S
+//	               (package expert)
 //	rivals.go      methods without S, for comparison: own features alone, and the classes of neighbours
-//	deploy.go      a model on the graph that arrivals attach to: T or S, joint or frozen
-//	calibrate.go   temperature (package calibrate), label and error propagation, chosen on the support nodes
-//	evaluate.go    every deployment on the test nodes (package eval)
+//	deploy.go      a model on the graph that arrivals attach to: T or S, joint or frozen (package deploy)
+//	evaluate.go    temperature, label and error propagation chosen on the support nodes (package deploy); every deployment on the test nodes (package eval)
 //	answers.go     some nodes with the predictions that consumers of the artifact have to repeat
-//	reference.go   figures of the validation nodes, with which a consumer compares its stream
 //
 // # T in tables
 //
@@ -38,7 +36,7 @@
 //
 // # More than one run
 //
-//	refresh.go     options of the run that made an artifact; compare.go: an artifact against Whole ([Compare])
+//	refresh.go     options of the run that made an artifact; package eval compares an artifact with Whole
 //
 // # Notation
 //

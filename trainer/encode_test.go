@@ -11,6 +11,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer/preprocess"
 	"rivulet/schema"
+	"rivulet/trainer/eval"
 	"rivulet/trainer/features"
 	"rivulet/trainer/tables"
 )
@@ -70,7 +71,7 @@ func TestWholeGrowsByName(t *testing.T) {
 	d := small(t, generate.Dense)
 	order := d.Test[:40]
 	classes := func(d *dataset.Dataset) []int32 {
-		out, err := WholeGrowing(t.Context(), d, mustTrain(t, d, options(15)).Bundle, order, 10, 15, false, Silent{})
+		out, err := eval.WholeGrowing(t.Context(), d, mustTrain(t, d, options(15)).Bundle, order, 10, 15, false, Silent{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +105,7 @@ func TestCategoriesCarrySignal(t *testing.T) {
 	for _, of := range []*dataset.Dataset{withSignal(byName(d)), shuffled} {
 		o := options(15)
 		o.Keep = s
-		x, kept, err := Encode(of, o)
+		x, kept, err := features.Encode(of, o.Keep, o.Schema)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,7 +131,7 @@ func TestSchemaIsFittedOnTheOriginalNodes(t *testing.T) {
 		c.Texts[i] = "test"
 	}
 	d.Columns = append(d.Columns, c)
-	_, s, err := Encode(d, options(15))
+	_, s, err := features.Encode(d, nil, options(15).Schema)
 	if err != nil {
 		t.Fatal(err)
 	}

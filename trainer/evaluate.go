@@ -6,25 +6,14 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"rivulet/trainer/deploy"
+
 	"rivulet/artifact"
 	"rivulet/dataset"
-	"rivulet/graph"
 	"rivulet/infer"
-	"rivulet/infer/attach"
-	"rivulet/trainer/calibrate"
 	"rivulet/trainer/eval"
+	"rivulet/trainer/watch"
 )
-
-// deployment is one row of the results before it is measured.
-type deployment struct {
-	*deployedModel
-	setting     string
-	sharedM     bool
-	weightDecay float64
-	calibration infer.Calibration
-	spreading   *propagationTables // nil: without propagation
-	served      bool               // consumers serve it where nothing else is said
-}
 
 // Measurements lists the Measurements besides a method's own deployments.
 type Measurements struct {
@@ -36,20 +25,20 @@ type Measurements struct {
 
 // deployments returns the deployments of docs/algorithm.md, sections 5 to 7, for each model: O→O, O→S, S→O and S→S if
 // the method has them. If W_S has an M of its own, S→S is also deployed through W_O's M.
-func (t *task) deployments(ctx context.Context, r *recipe, w Measurements, progress Progress) ([]deployment, error) {
-	var out []deployment
-	calibrated := func(setting string, f *fitResult, shared bool, p *deployedModel, kinds []string) error {
-		begins(progress, "calibrating "+f.model.Name()+", "+setting)
-		c, err := t.calibrate(ctx, p, kinds)
-		out = append(out, rows(deployment{deployedModel: p, setting: setting, sharedM: shared,
-			weightDecay: cmp.Or(p.decay, f.weightDecay), served: r.serves(t, setting, f, p)}, c)...)
+func (t *task) deployments(ctx context.Context, r *recipe, w Measurements, progress Progress) ([]deploy.Row, error) {
+	var out []deploy.Row
+	calibrated := func(setting string, f *fitResult, shared bool, p *deploy.Deployment, kinds []string) error {
+		watch.Begins(progress, "calibrating "+f.model.Name()+", "+setting)
+		c, err := deploy.Calibrate(ctx, p, t.support, t.options.Coverage, kinds)
+		out = append(out, deploy.Rows(deploy.Row{Deployment: p, Setting: setting, SharedM: shared,
+			WeightDecay: cmp.Or(p.Decay, f.weightDecay), Served: r.serves(t, setting, f, p)}, c)...)
 		return err
 	}
-	add := func(setting string, f *fitResult, shared bool, p *deployedModel) error {
+	add := func(setting string, f *fitResult, shared bool, p *deploy.Deployment) error {
 		return calibrated(setting, f, shared, p, w.Kinds)
 	}
 	for k, whole := range r.whole {
-		begins(progress, "putting "+whole.model.Name()+" onto the original graph")
+		watch.Begins(progress, "putting "+whole.model.Name()+" onto the original graph")
 		onT, kinds, err := t.holder.deploy(whole)
 		if err != nil {
 			return nil, err
@@ -70,10 +59,10 @@ func (t *task) deployments(ctx context.Context, r *recipe, w Measurements, progr
 			}
 		}
 		if r.placed != nil && w.Kinds == nil { // calibrated already, for the artifact
-			out = append(out, rows(deployment{deployedModel: r.placed[k], setting: eval.OtoS, weightDecay: whole.weightDecay,
-				served: r.serves(t, eval.OtoS, whole, r.placed[k])}, r.calibrations[k])...)
-			if r.placed[k].expert != nil { // beside it, what it gains
-				if err := calibrated(eval.OtoS, whole, false, r.placed[k].withoutExpert(), nil); err != nil {
+			out = append(out, deploy.Rows(deploy.Row{Deployment: r.placed[k], Setting: eval.OtoS, WeightDecay: whole.weightDecay,
+				Served: r.serves(t, eval.OtoS, whole, r.placed[k])}, r.calibrations[k])...)
+			if r.placed[k].Expert != nil { // beside it, what it gains
+				if err := calibrated(eval.OtoS, whole, false, r.placed[k].WithoutExpert(), nil); err != nil {
 					return nil, err
 				}
 			}
@@ -87,16 +76,16 @@ func (t *task) deployments(ctx context.Context, r *recipe, w Measurements, progr
 
 // serves reports whether consumers of this run's artifact serve a deployment: the first model, fitted on T, on S in the
 // method's attachment, with the expert if there is one. Methods for comparison make no artifact.
-func (r *recipe) serves(t *task, setting string, f *fitResult, p *deployedModel) bool {
+func (r *recipe) serves(t *task, setting string, f *fitResult, p *deploy.Deployment) bool {
 	return !t.method.Comparison && setting == eval.OtoS && f == r.whole[0] &&
-		p.attachment == r.served.parts().Attachment && p.expert == r.expertOf(f)
+		p.Attachment == r.served.parts().Attachment && p.Expert == r.expertOf(f)
 }
 
 // expertOf returns the expert that answers beside a model on S; nil: none does.
 func (r *recipe) expertOf(f *fitResult) *infer.Expert {
 	for k, p := range r.placed {
 		if r.whole[k] == f {
-			return p.expert
+			return p.Expert
 		}
 	}
 	return nil
@@ -104,7 +93,7 @@ func (r *recipe) expertOf(f *fitResult) *infer.Expert {
 
 // deployOnS adds the deployments of one model that involve S.
 func (t *task) deployOnS(ctx context.Context, r *recipe, whole *fitResult, w Measurements, progress Progress,
-	add func(setting string, f *fitResult, shared bool, p *deployedModel) error) error {
+	add func(setting string, f *fitResult, shared bool, p *deploy.Deployment) error) error {
 	c := r.served.parts()
 	onS := func(setting string, f *fitResult, shared bool, c condensation, attachments []string) error {
 		for _, attachment := range attachments {
@@ -114,7 +103,7 @@ func (t *task) deployOnS(ctx context.Context, r *recipe, whole *fitResult, w Mea
 			}
 			if expert := r.expertOf(whole); err == nil && expert != nil && setting == eval.OtoS {
 				with := *p
-				with.expert = expert
+				with.Expert = expert
 				err = add(setting, f, shared, &with)
 			}
 			if err != nil {
@@ -173,28 +162,9 @@ func (t *task) deployOnS(ctx context.Context, r *recipe, whole *fitResult, w Mea
 	return onS(eval.StoSLabels, taught, false, own, named)
 }
 
-// rows returns a deployment without propagation and with each kind that was calibrated. If consumers serve it, they
-// serve the kind that validation chose.
-func rows(d deployment, c *calibration) []deployment {
-	if c == nil {
-		return nil
-	}
-	d.calibration = infer.Calibration{Temperature: c.temperature, Kind: infer.PropagateNone}
-	served := d.served
-	d.served = served && c.kind == infer.PropagateNone
-	out := []deployment{d}
-	for _, kind := range propagationKinds {
-		if p := c.kinds[kind]; p != nil {
-			d.calibration, d.spreading, d.served = p.calibration(kind), p.spreading, served && c.kind == kind
-			out = append(out, d)
-		}
-	}
-	return out
-}
-
 // evaluate measures every deployment on the test nodes, in graph and in node batches; nothing if there are none.
 // The deployments of a model begin with O→O, with which the others are compared.
-func (t *task) evaluate(ctx context.Context, deployments []deployment, seconds float64,
+func (t *task) evaluate(ctx context.Context, deployments []deploy.Row, seconds float64,
 	progress Progress) ([]eval.Result, error) {
 	const what = "evaluating on the test nodes"
 	var results []eval.Result
@@ -238,41 +208,33 @@ func (t *task) regroup(mode string) *shuffledBatches {
 const regroupSeed = 1
 
 // changed returns the share of the regrouped nodes whose class differs from that in the usual batches, in percent.
-func (g *shuffledBatches) changed(d deployment, p *infer.Predictor, classes []int32) float64 {
-	answer := eval.Run(p, d.on(g.set))
+func (g *shuffledBatches) changed(d deploy.Row, p *infer.Predictor, classes []int32) float64 {
+	answer := eval.Run(p, d.On(g.set))
 	return 100 - eval.Equal(answer.Class, take(classes, g.order))
 }
 
-// quick returns a predictor with the same bits as predictor's, sooner where nothing has to know all logits.
-func (d *deployment) quick() *infer.Predictor {
-	if d.spreading != nil {
-		return d.predictor(d.calibration, d.spreading)
-	}
-	return &infer.Predictor{Model: d.quickest(), Expert: d.expert, Calibration: d.calibration}
-}
-
-func (t *task) measure(d deployment, mode string, again *shuffledBatches) eval.Result {
-	r := eval.Result{Method: t.label, Model: d.model.Name(), Setting: d.setting, SharedM: d.sharedM,
-		Attachment: d.attachment, Batch: mode,
-		Calibration: d.calibration.Kind, SyntheticNodes: t.nodes, Ratio: float64(t.nodes) / float64(t.facts.Nodes),
-		Seeds: []uint64{t.options.Seed}, WeightDecay: d.weightDecay, WeightDecays: []float64{d.weightDecay},
-		KeptBytes: d.kept, Served: d.served, Own: d.expert != nil}
+func (t *task) measure(d deploy.Row, mode string, again *shuffledBatches) eval.Result {
+	r := eval.Result{Method: t.label, Model: d.Model.Name(), Setting: d.Setting, SharedM: d.SharedM,
+		Attachment: d.Attachment, Batch: mode,
+		Calibration: d.Calibration.Kind, SyntheticNodes: t.nodes, Ratio: float64(t.nodes) / float64(t.facts.Nodes),
+		Seeds: []uint64{t.options.Seed}, WeightDecay: d.WeightDecay, WeightDecays: []float64{d.WeightDecay},
+		KeptBytes: d.Kept, Served: d.Served, Own: d.Expert != nil}
 	if known, ok := t.whole.row(&r); ok {
 		return known
 	}
-	set := d.on(t.test()[mode])
-	predictor := d.quick()
+	set := d.On(t.test()[mode])
+	predictor := d.Quick()
 	answer := eval.Run(predictor, set)
 	// of a graph that is too large, Whole is frozen
-	first := d.attachment == artifact.AttachJoint || t.whole.classes(&r) == nil
-	if r.Setting == eval.OtoO && first && d.spreading == nil {
+	first := d.Attachment == artifact.AttachJoint || t.whole.classes(&r) == nil
+	if r.Setting == eval.OtoO && first && d.Spreading == nil {
 		t.whole.keepClasses(&r, answer.Class)
 	} else {
 		r.VersusWhole = eval.Pair(answer.Class, t.whole.classes(&r), set)
 	}
 	r.Confusion = answer.Confusion(set, t.classes())
 	r.Reliability = eval.Reliability(answer.Probabilities, set.Labels, nil)
-	r.ReliabilityBefore = eval.Reliability(uncalibrated(predictor, answer, set), set.Labels, nil)
+	r.ReliabilityBefore = eval.Reliability(deploy.Uncalibrated(predictor, answer, set), set.Labels, nil)
 	for of, value := range map[*eval.Spread]float64{
 		&r.Accuracy: answer.Accuracy(set), &r.MacroF1: eval.MacroF1(r.Confusion),
 		&r.Agreement:         eval.Equal(answer.Class, t.whole.classes(&r)),
@@ -283,52 +245,8 @@ func (t *task) measure(d deployment, mode string, again *shuffledBatches) eval.R
 		of.Mean = value
 	}
 	if t.options.Costs && !t.whole.costs(&r) {
-		d.costs(&r, answer, set, t.footprint(d.deployedModel))
+		d.Costs(&r, answer, set, t.footprint(d.Deployment))
 	}
 	t.whole.keepRow(r)
 	return r
-}
-
-// costs measures the time of a batch and the memory of inference. For the neighbourhood alone it takes the time of the
-// answer, if that took enough batches.
-func (d *deployment) costs(r *eval.Result, quick *eval.Answer, set *eval.Set, keep footprint) {
-	predictor := d.predictor(d.calibration, d.spreading)
-	r.MsPerBatch = eval.Time(predictor, set)
-	if d.pass != nil {
-		whole := *predictor
-		whole.Model = d.pass()
-		r.MsPerBatchKept, r.MsPerBatch = r.MsPerBatch, eval.Time(&whole, set)
-	}
-	if d.spreading != nil {
-		r.PropagationMs = eval.Time(alonePropagation{predictor.Propagation}, set)
-	}
-	r.HeldBytes, r.StoredBytes = keep.memory, keep.stored
-	r.InferenceBytes = eval.Memory(func() eval.Predictor { return d.predictor(d.calibration, d.spreading) }, set)
-	if d.through == nil {
-		r.InferenceBytes = max(0, r.InferenceBytes-d.kept) // T's own tables, or classes, stand for M, and are counted there
-	}
-	if d.near != nil && d.spreading == nil {
-		if r.MsPerBatchNear = quick.MsPerBatch; r.MsPerBatchNear == 0 {
-			r.MsPerBatchNear = eval.Time(plain(d.near()), set)
-		}
-	}
-}
-
-// uncalibrated returns the probabilities of an answer at temperature 1.
-func uncalibrated(p *infer.Predictor, answer *eval.Answer, set *eval.Set) []*graph.Dense {
-	before := *p
-	before.Calibration.Temperature = 1
-	if p.Propagation == nil {
-		return calibrate.Support{Logits: answer.Logits}.Probabilities(before.Calibration)
-	}
-	return eval.Run(&before, set).Probabilities
-}
-
-// alonePropagation is label or error propagation without the model.
-type alonePropagation struct{ infer.Propagation }
-
-// Predict returns F, n×C, twice.
-func (p alonePropagation) Predict(b *attach.Batch) (logits, probabilities *graph.Dense) {
-	f := p.Propagate(b)
-	return f, f
 }

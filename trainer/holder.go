@@ -3,6 +3,8 @@ package trainer
 import (
 	"context"
 	"fmt"
+
+	"rivulet/trainer/deploy"
 )
 
 // holder has T of a task, and does the steps that read all of its nodes. [inMemory] has T as a matrix; [tablesHolder]
@@ -15,7 +17,7 @@ type holder interface {
 	// own returns labelled nodes of T with their own features.
 	own(ctx context.Context) (ownData, error)
 	// deploy returns a model on T itself, and the kinds of propagation whose tables of T are at hand.
-	deploy(f *fitResult) (p *deployedModel, kinds []string, err error)
+	deploy(f *fitResult) (p *deploy.Deployment, kinds []string, err error)
 	// Neighbours returns the ids of the neighbours of nodes of the data, all or those in T, and how many there are in all.
 	Neighbours(ctx context.Context, nodes []int32) (ids [][]string, degrees []int, err error)
 }
@@ -31,7 +33,7 @@ func (h inMemory) condense(ctx context.Context, whole []*fitResult, progress Pro
 	return h.condenseInMemory(ctx, whole, progress)
 }
 
-func (h inMemory) deploy(f *fitResult) (*deployedModel, []string, error) {
+func (h inMemory) deploy(f *fitResult) (*deploy.Deployment, []string, error) {
 	return h.jointOnT(f.model), nil, nil
 }
 

@@ -12,7 +12,7 @@ import (
 	"rivulet/trainer/eval"
 	"rivulet/trainer/features"
 	"rivulet/trainer/fit"
-	"rivulet/trainer/product"
+	"rivulet/trainer/tables"
 )
 
 // jointGraph is an S that is a graph, with an M by which arrivals are joined to it (the paper's Eq. 11): the result of
@@ -31,7 +31,7 @@ func (j *jointGraph) tables(m infer.Model) (*infer.Tables, error) {
 }
 
 func (j *jointGraph) propagation(kind string, m infer.Model, alpha float32) (*infer.Tables, error) {
-	return graphPropagation(j.Adj, j.seedsOnS(kind, j.Synthetic, m), alpha), nil
+	return tables.OfGraph(j.Adj, j.seedsOnS(kind, j.Synthetic, m), alpha), nil
 }
 
 func (j *jointGraph) fit(ctx context.Context, name string, progress Progress) (*fitResult, error) {
@@ -52,87 +52,11 @@ func (t *task) fitOnGraph(ctx context.Context, name string, s artifact.Synthetic
 		t.ground().validate, progress, what)
 }
 
-// supportTables returns the frozen tables of an S that was made for joint attachment: S attached once to the
-// support nodes, all of them at once (docs/algorithm.md, section 2). Arrivals then read the degrees and layers of S
-// with these nodes attached.
+// supportTables returns the frozen tables of an S that was made for joint attachment, attached once to the support
+// nodes.
 func (t *task) supportTables(c *graphParts, m infer.Model) *infer.Tables {
 	all := eval.Attach(t.data, t.original, [][]int32{t.data.Validation}, true).On(c.M).Batches[0]
-	s := c.Adj
-	tables := m.Tables(attached(s, all.Sparse(), all.Adj), stackedInputs{preprocess.Ready(c.X), t.pre.Raw(all.X)})
-	for k, u := range tables.U {
-		tables.U[k] = firstRows(u, s.Rows)
-	}
-	tables.C = firstRows(tables.C, s.Rows)
-	return tables
-}
-
-// attached returns the paper's Eq. 11: [[A', rᵀ], [r, ã]], (N'+n)×(N'+n). among may be nil.
-func attached(adj, r, among *graph.CSR) *graph.CSR {
-	m := adj.Rows
-	edges := make([]graph.Edge, 0, adj.NNZ()+2*r.NNZ())
-	each(adj, func(i, j int32, v float32) { edges = append(edges, graph.Edge{Row: i, Col: j, Val: v}) })
-	each(r, func(i, j int32, v float32) {
-		i += int32(m)
-		edges = append(edges, graph.Edge{Row: i, Col: j, Val: v}, graph.Edge{Row: j, Col: i, Val: v})
-	})
-	if among != nil {
-		each(among, func(i, j int32, v float32) {
-			edges = append(edges, graph.Edge{Row: i + int32(m), Col: j + int32(m), Val: v})
-		})
-	}
-	return product.Assemble(m+r.Rows, m+r.Rows, edges)
-}
-
-// each visits the entries of a matrix; a pattern has ones.
-func each(m *graph.CSR, visit func(i, j int32, v float32)) {
-	for i := range m.Rows {
-		cols, vals := m.Row(i)
-		for p, j := range cols {
-			v := float32(1)
-			if vals != nil {
-				v = vals[p]
-			}
-			visit(int32(i), j, v)
-		}
-	}
-}
-
-// stackedInputs are the inputs of two graphs, one after the other.
-type stackedInputs [2]preprocess.Inputs
-
-// Project returns both projections, stacked vertically.
-func (s stackedInputs) Project(w *graph.Dense) *graph.Dense {
-	return stack(s[0].Project(w), s[1].Project(w))
-}
-
-// Matrix returns both matrices, stacked vertically.
-func (s stackedInputs) Matrix() *graph.Dense { return stack(s[0].Matrix(), s[1].Matrix()) }
-
-// firstRows returns a copy of rows 0…n-1.
-func firstRows(m *graph.Dense, n int) *graph.Dense {
-	out := graph.NewDense(n, m.Cols)
-	copy(out.Data, m.Data)
-	return out
-}
-
-// graphPropagation returns the tables of F ← αÂF + (1−α)F0 on an S that is a graph of its own: F^t/√D' of A' alone
-// (docs/algorithm.md, section 6).
-func graphPropagation(adj *graph.CSR, f0 *graph.Dense, alpha float32) *infer.Tables {
-	hat, inv := graph.Normalised(adj), graph.InvSqrt(adj.RowSums(), 1)
-	out, f := &infer.Tables{}, f0
-	for range infer.PropagationSteps {
-		table := graph.NewDense(f.Rows, f.Cols)
-		for j := range f.Rows {
-			graph.Axpy(table.Row(j), inv[j], f.Row(j))
-		}
-		out.U = append(out.U, table)
-		next := graph.Mul(hat, f)
-		for k := range next.Data {
-			next.Data[k] = alpha*next.Data[k] + (1-alpha)*f0.Data[k]
-		}
-		f = next
-	}
-	return out
+	return tables.Attached(m, c.Adj, preprocess.Ready(c.X), all, t.pre)
 }
 
 // alone returns a batch without arrivals, for a graph's own nodes.

@@ -11,6 +11,7 @@ import (
 	"rivulet/trainer/eval"
 	"rivulet/trainer/features"
 	"rivulet/trainer/fit"
+	"rivulet/trainer/watch"
 )
 
 // dropouts holds the shares of the hidden layers and of the features that a fit of a model with hidden layers leaves
@@ -106,7 +107,7 @@ func attachedTo(b *attach.Batch, index []int32, nodes int) *attach.Batch {
 // validate returns the accuracy of a model on the judges, joined to the ground, in percent. It computes only the nodes
 // that the judges of a batch reach.
 func (g *ground) validate(ctx context.Context, m infer.Model) (float64, error) {
-	deployed := plain(m.Neighbourhood(g.adj, g.inputs, g.pre))
+	deployed := eval.Plain(m.Neighbourhood(g.adj, g.inputs, g.pre))
 	right, n := 0, 0
 	for k, labels := range g.judges.Labels {
 		if err := ctx.Err(); err != nil {
@@ -170,14 +171,14 @@ func (t *task) chooseGNN(ctx context.Context, p fit.GNNProblem, among search, va
 // trialsOf are the fits of a search.
 func (t *task) trialsOf(ctx context.Context, p fit.GNNProblem, among search, validate validator,
 	progress Progress) (trials []trial) {
-	w := newWatch(progress, p.Model, len(among.decays)*len(among.dropouts))
+	w := watch.New(progress, p.Model, len(among.decays)*len(among.dropouts))
 	for _, decay := range among.decays {
 		for _, d := range among.dropouts {
 			o := fit.DefaultGNNOptions(decay, t.options.Seed)
 			o.Dropout, o.InputDropout, o.Every, o.Patience = d.hidden, d.input, among.every, among.patience
 			o.Start = among.start
 			trials = append(trials, trial{decay, func() (infer.Model, float64, error) {
-				o.Report = w.fit(o)
+				o.Report = w.Fit(o)
 				model, trace, err := fit.GNN(ctx, p, o, func(m infer.Model) (float64, error) { return validate(ctx, m) })
 				return model, trace.Best.Accuracy, err
 			}})

@@ -11,6 +11,7 @@ import (
 	"rivulet/dataset/generate"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/trainer/eval"
 	"rivulet/trainer/fit"
 )
 
@@ -53,7 +54,7 @@ func TestValidationByNeighbourhoodIsThatOfT(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := k.wholeGround().validate(t.Context(), f.model)
-	if want := accuracyOn(plain(k.onOriginal(f.model)), k.judges); err != nil || got != want || got != f.validation {
+	if want := accuracyOn(eval.Plain(k.onOriginal(f.model)), k.judges); err != nil || got != want || got != f.validation {
 		t.Errorf("accuracy %v (%v), on all of T %v, of the fit %v", got, err, want, f.validation)
 	}
 }

@@ -4,10 +4,13 @@ import (
 	"context"
 	"time"
 
+	"rivulet/trainer/deploy"
+
 	"rivulet/artifact"
 	"rivulet/dataset"
 	"rivulet/graph"
 	"rivulet/trainer/eval"
+	"rivulet/trainer/watch"
 )
 
 // memo keeps the results that depend on T alone, with one seed: models, and their rows and answers. Runs that differ in
@@ -17,13 +20,13 @@ type memo struct {
 	own        map[string]*ownModel // of own features
 	rows       map[eval.Key]eval.Result
 	answers    map[eval.Key][]int32
-	footprints map[*graph.CSR]footprint // by M
+	footprints map[*graph.CSR]deploy.Footprint // by M
 }
 
 func newMemo() *memo {
 	return &memo{fits: map[string]*fitResult{}, own: map[string]*ownModel{}, rows: map[eval.Key]eval.Result{},
 		answers:    map[eval.Key][]int32{},
-		footprints: map[*graph.CSR]footprint{}}
+		footprints: map[*graph.CSR]deploy.Footprint{}}
 }
 
 // seeded returns the part that is valid for another seed: a linear model's fit is convex and has no randomness but
@@ -112,7 +115,7 @@ type Series struct {
 
 // NewSeries makes a data set ready for runs. The options of features and batches are those of all runs.
 func NewSeries(d *dataset.Dataset, o Options, progress Progress) (*Series, error) {
-	begins(progress, preparing)
+	watch.Begins(progress, preparing)
 	t, err := newTask(d, o)
 	if err != nil {
 		return nil, err
@@ -147,32 +150,28 @@ func (s *Series) Measure(ctx context.Context, run Options, w Measurements, progr
 	return t.evaluate(ctx, deployments, t.seconds+r.seconds, progress)
 }
 
-// footprint is the memory in bytes that a deployment takes for T's nodes where it serves: in each consumer, and in
-// Redis.
-type footprint struct{ memory, stored int64 }
-
 // footprint measures the memory for T's nodes of a deployment, once for each M. A deployment that is joined to T takes
 // none beside T. T's own tables are kept by the same ids and have no form in Redis: the bytes of ids and tables are
 // counted.
-func (t *task) footprint(p *deployedModel) footprint {
+func (t *task) footprint(p *deploy.Deployment) deploy.Footprint {
 	keeper := t.options.Keeper
-	if keeper == nil || (p.through == nil && p.kept == 0) {
-		return footprint{}
+	if keeper == nil || (p.Through == nil && p.Kept == 0) {
+		return deploy.Footprint{}
 	}
-	if known, ok := t.whole.footprints[p.through]; ok && p.through != nil {
+	if known, ok := t.whole.footprints[p.Through]; ok && p.Through != nil {
 		return known
 	}
-	if p.through == nil {
+	if p.Through == nil {
 		n := t.original.Adj.Rows
 		ids := &artifact.Mapping{IDs: t.original.IDs, Rows: &graph.CSR{Rows: n, Cols: 1, RowPtr: make([]int, n+1)}}
-		out := footprint{memory: p.kept + keeper.Held(ids), stored: p.kept}
+		out := deploy.Footprint{Memory: p.Kept + keeper.Held(ids), Stored: p.Kept}
 		for _, id := range ids.IDs {
-			out.stored += int64(len(id))
+			out.Stored += int64(len(id))
 		}
 		return out
 	}
-	m := &artifact.Mapping{IDs: t.original.IDs, Rows: p.through}
-	out := footprint{keeper.Held(m), keeper.Stored(m)}
-	t.whole.footprints[p.through] = out
+	m := &artifact.Mapping{IDs: t.original.IDs, Rows: p.Through}
+	out := deploy.Footprint{Memory: keeper.Held(m), Stored: keeper.Stored(m)}
+	t.whole.footprints[p.Through] = out
 	return out
 }

@@ -13,6 +13,7 @@ import (
 	"rivulet/infer/preprocess"
 	"rivulet/trainer/condense"
 	"rivulet/trainer/eval"
+	"rivulet/trainer/product"
 )
 
 func TestComparisonsMakeNoArtifact(t *testing.T) {
@@ -41,7 +42,7 @@ func TestSection2Attached(t *testing.T) {
 	}
 	r := recipeOf(t, k)
 	all := eval.Attach(d, k.original, [][]int32{d.Validation}, true).On(r.served.parts().M).Batches[0]
-	got := attached(r.served.parts().Synthetic.Adj, all.R, all.Adj)
+	got := product.Attached(r.served.parts().Synthetic.Adj, all.R, all.Adj)
 	if got.NNZ() != r.served.parts().Synthetic.Adj.NNZ()+2*all.R.NNZ()+all.Adj.NNZ() {
 		t.Errorf("%d entries", got.NNZ())
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"rivulet/trainer/deploy"
+
 	"rivulet/artifact"
 	"rivulet/infer"
 	"rivulet/schema"
@@ -103,7 +105,7 @@ func (o Options) kinds() []string {
 	if !o.Propagate {
 		return nil
 	}
-	return propagationKinds
+	return deploy.Kinds
 }
 
 // Validate checks ranges; an error names the option and its value.

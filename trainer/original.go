@@ -9,6 +9,7 @@ import (
 	"rivulet/infer"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/fit"
+	"rivulet/trainer/watch"
 )
 
 // WeightDecays are the default candidates among which validation chooses.
@@ -110,9 +111,9 @@ func (t *task) chooseLinear(ctx context.Context, s fit.Shape, all fit.Problem, d
 func (t *task) refit(ctx context.Context, s fit.Shape, all fit.Problem, best *fitResult, validate validator,
 	progress Progress, what string) (*fitResult, error) {
 	progress.Step(what, 0, 1)
-	w := newWatch(progress, s.Model, 1)
-	w.validated(best.validation)
-	all.Report = w.linear(best.weightDecay)
+	w := watch.New(progress, s.Model, 1)
+	w.Validated(best.validation)
+	all.Report = w.Linear(best.weightDecay)
 	layer, err := fit.SGC(ctx, all, best.weightDecay, fit.Final, &best.model.Layers[0])
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
@@ -137,11 +138,11 @@ func (t *task) comparable(all fit.Problem, decays []float64) (p fit.Problem, sam
 func (t *task) chooseDecay(ctx context.Context, s fit.Shape, p fit.Problem, decays []float64, validate validator,
 	progress Progress, what string) (*fitResult, error) {
 	var start *infer.Layer
-	w := newWatch(progress, s.Model, len(decays))
+	w := watch.New(progress, s.Model, len(decays))
 	trials := make([]trial, len(decays))
 	for k, decay := range decays {
 		trials[k] = trial{decay, func() (infer.Model, float64, error) {
-			p.Report = w.linear(decay)
+			p.Report = w.Linear(decay)
 			layer, err := fit.SGC(ctx, p, decay, fit.Rough, start)
 			if err != nil {
 				return nil, 0, err
@@ -149,7 +150,7 @@ func (t *task) chooseDecay(ctx context.Context, s fit.Shape, p fit.Problem, deca
 			start = layer
 			model := s.Linear(layer)
 			accuracy, err := validate(ctx, model)
-			w.validated(accuracy)
+			w.Validated(accuracy)
 			return model, accuracy, err
 		}}
 	}
@@ -181,7 +182,7 @@ func choose(what string, progress Progress, trials []trial) (*fitResult, error) 
 
 // validate returns the accuracy of a model on the judging support nodes, joined to T, in percent.
 func (t *task) validate(_ context.Context, m infer.Model) (float64, error) {
-	return accuracyOn(plain(m.Neighbourhood(t.original.Adj, t.inputs, t.pre)), t.judges), nil
+	return accuracyOn(eval.Plain(m.Neighbourhood(t.original.Adj, t.inputs, t.pre)), t.judges), nil
 }
 
 // accuracyOn returns the accuracy of a predictor on a set, in percent.
@@ -190,11 +191,6 @@ func accuracyOn(p eval.Predictor, s *eval.Set) float64 { return eval.Run(p, s).A
 // onOriginal deploys a model jointly on T.
 func (t *task) onOriginal(m infer.Model) infer.Deployment {
 	return m.Joint(t.original.Adj, t.inputs, t.pre)
-}
-
-// plain returns a deployment without calibration.
-func plain(d infer.Deployment) *infer.Predictor {
-	return &infer.Predictor{Model: d, Calibration: infer.Calibration{Temperature: 1, Kind: infer.PropagateNone}}
 }
 
 // logitsOnT returns the model's logits of T's own nodes without arrivals, N×C.

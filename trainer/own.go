@@ -10,6 +10,7 @@ import (
 	"rivulet/infer"
 	"rivulet/infer/attach"
 	"rivulet/infer/preprocess"
+	"rivulet/trainer/eval"
 	"rivulet/trainer/features"
 	"rivulet/trainer/fit"
 )
@@ -146,7 +147,7 @@ func (t *task) better(best *ownModel, layers []infer.Layer, decay float64) *ownM
 
 // ownAccuracy returns the accuracy of a perceptron on the judging support nodes, in percent.
 func (t *task) ownAccuracy(p *infer.Perceptron) float64 {
-	return accuracyOn(plain(t.deployOwn(&ownModel{Perceptron: p})), t.judges)
+	return accuracyOn(eval.Plain(t.deployOwn(&ownModel{Perceptron: p})), t.judges)
 }
 
 // ownDeployment is a perceptron in the place of a model on T, of which it reads nothing.

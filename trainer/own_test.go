@@ -11,6 +11,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/trainer/eval"
+	"rivulet/trainer/expert"
 	"rivulet/trainer/stage/local"
 	"rivulet/trainer/stage/solved"
 )
@@ -38,7 +39,7 @@ func TestSection11ExpertIsKeptWhereItGains(t *testing.T) {
 	o.Own = OwnAuto
 	out := mustTrain(t, d, o)
 	info := out.Bundle.Manifest.Models[0].Own
-	if info.Exponents == (infer.Exponents{}) || info.Gain <= ownGain || !out.Bundle.Manifest.HasOwn() {
+	if info.Exponents == (infer.Exponents{}) || info.Gain <= expert.MinGain || !out.Bundle.Manifest.HasOwn() {
 		t.Fatalf("own features gained %+v", info)
 	}
 	with, without := ownRow(t, out.Results, true), ownRow(t, out.Results, false)
@@ -52,9 +53,9 @@ func TestSection11ExpertIsKeptWhereItGains(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := plain(model.Frozen(b.Models[0].Tables, &b.Preprocess))
+	p := eval.Plain(model.Frozen(b.Models[0].Tables, &b.Preprocess))
 	p.Expert = expert
-	_, served, err := Compare(d, b, dataset.Batches(d.Test, 100), false, p)
+	_, served, err := eval.Compare(d, b, dataset.Batches(d.Test, 100), false, p)
 	if err != nil || served != with.Accuracy.Mean {
 		t.Errorf("the artifact answers %v, measured %v (%v)", served, with.Accuracy.Mean, err)
 	}
@@ -122,37 +123,6 @@ func TestSection11Staged(t *testing.T) {
 	}
 }
 
-// Section 11, on numbers that can be counted: 8 nodes of 2 classes that the model has wrong by 1, of which own features
-// say the right class by 3 for six and the wrong one for two.
-func TestSection11ChoosesByTheOtherHalf(t *testing.T) {
-	n := 8
-	s := &supportNodes{own: graph.NewDense(n, 2)}
-	logits := graph.NewDense(n, 2)
-	for i := range n {
-		s.labels, s.degrees = append(s.labels, 0), append(s.degrees, float32(i))
-		logits.Row(i)[1] = 1
-		s.own.Row(i)[i/6] = 3 // the last two are wrong
-	}
-	s.models = []supportLogits{{logits, logits}}
-	all := []int{0, 1, 2, 3, 4, 5, 6, 7}
-	k := s.judge(logits, all)
-	if want := []int{0, 0, 6, 6, 6, 6, 6, 6}; !slices.Equal(k.right, want) || k.best != 2 || k.better != 6 ||
-		k.worse != 0 ||
-		!k.clear() {
-		t.Errorf("right %v, best %d, %d:%d; want %v, 2 (a = 0.5), 6:0", k.right, k.best, k.better, k.worse, want)
-	}
-	c := s.choose(0, OwnAuto) // degree 0 alone; 1 to 4 all right; 5 right, 6 and 7 wrong: too few to tell
-	if want := (infer.Exponents{None: .5, Few: .5, Many: .5}); c.info.Exponents != want || c.info.GainAlone != 75 {
-		t.Errorf("chosen %+v, want %+v", c.info, want)
-	}
-	for i := range s.own.Data {
-		s.own.Data[i] = 0
-	}
-	if c := s.choose(0, OwnAuto); c.info.Exponents != (infer.Exponents{}) || c.info.Gain != 0 {
-		t.Errorf("features that say nothing are chosen: %+v", c.info)
-	}
-}
-
 // Section 7: the evidence of neighbours' classes is the formula, from scratch in float64, and its hyperparameters are
 // those of the best accuracy on validation.
 func TestSection7EvidenceAgainstOracle(t *testing.T) {
@@ -192,11 +162,11 @@ func TestSection7EvidenceAgainstOracle(t *testing.T) {
 			}
 		}
 	}
-	best := accuracyOn(plain(e), task.judges)
+	best := accuracyOn(eval.Plain(e), task.judges)
 	for _, other := range []evidenceOptions{{}, {1, 1, .1}, {4, 0, .03}, {.5, .5, .3}} {
 		at := *e
 		at.evidenceOptions = other
-		if accuracy := accuracyOn(plain(&at), task.judges); accuracy > best {
+		if accuracy := accuracyOn(eval.Plain(&at), task.judges); accuracy > best {
 			t.Errorf("%+v has %.2f, chosen were %+v with %.2f", other, accuracy, e.evidenceOptions, best)
 		}
 	}
@@ -242,19 +212,19 @@ func TestSection11OnRealGraphs(t *testing.T) {
 				t.Fatal(err)
 			}
 			p := r.placed[0]
-			test := p.on(task.test()[NodeBatch])
-			with, without := accuracyOn(p.plain(), test), accuracyOn(p.withoutExpert().plain(), test)
+			test := p.On(task.test()[NodeBatch])
+			with, without := accuracyOn(p.Plain(), test), accuracyOn(p.WithoutExpert().Plain(), test)
 			bareTest := &eval.Set{Labels: test.Labels}
 			for _, b := range test.Batches {
-				bareTest.Batches = append(bareTest.Batches, withoutEdges(b.X, p.through.Cols))
+				bareTest.Batches = append(bareTest.Batches, withoutEdges(b.X, p.Through.Cols))
 			}
 			own, err := task.fitOwn(t.Context(), ownHidden, ownDecays, Silent{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			lost, alone := accuracyOn(p.plain(), bareTest), accuracyOn(plain(task.deployOwn(own)), test)
+			lost, alone := accuracyOn(p.Plain(), bareTest), accuracyOn(eval.Plain(task.deployOwn(own)), test)
 			t.Logf("exponents %+v: %.2f with own features, %.2f without; without edges %.2f (%.2f by S), the perceptron %.2f",
-				p.own, with, without, lost, accuracyOn(p.withoutExpert().plain(), bareTest), alone)
+				p.Own, with, without, lost, accuracyOn(p.WithoutExpert().Plain(), bareTest), alone)
 			if with < without+gain || lost < alone {
 				t.Errorf("%.2f with own features, want %+g over %.2f; %.2f without edges, want at least %.2f", with, gain, without,
 					lost, alone)

@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 
+	"rivulet/trainer/deploy"
+
 	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/infer"
@@ -64,8 +66,8 @@ func (r *rivals) propagation(string, infer.Model, float32) (*infer.Tables, error
 }
 
 // deploy returns the rival that stands beside a model. It has no label or error propagation.
-func (r *rivals) deploy(m infer.Model) *deployedModel {
-	return &deployedModel{model: m, attachment: artifact.AttachFrozen, kept: r.kept, decay: r.decay, build: r.build[m]}
+func (r *rivals) deploy(m infer.Model) *deploy.Deployment {
+	return &deploy.Deployment{Model: m, Attachment: artifact.AttachFrozen, Kept: r.kept, Decay: r.decay, Build: r.build[m]}
 }
 
 func (t *task) fitLogreg(ctx context.Context, _ infer.Model, progress Progress) (infer.Deployment, error) {

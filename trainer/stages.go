@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"time"
 
+	"rivulet/trainer/deploy"
+
 	"rivulet/artifact"
 	"rivulet/dataset"
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/trainer/condense"
+	"rivulet/trainer/eval"
 	"rivulet/trainer/features"
 	"rivulet/trainer/fit"
 	"rivulet/trainer/original"
@@ -20,7 +23,7 @@ import (
 // StagedOf gives a data set in memory to [TrainStaged], as the rows of two tables.
 func StagedOf(d *dataset.Dataset, o Options) (original.RowData, error) {
 	identity, named := d.Fingerprint(), valuesOf(d.IDs, d.Columns)
-	d, s, err := Encode(d, o)
+	d, s, err := features.Encode(d, o.Keep, o.Schema)
 	if err != nil {
 		return original.RowData{}, err
 	}
@@ -153,7 +156,7 @@ func (s *tablesHolder) fitLabelled(ctx context.Context) (*fitResult, error) {
 		if err != nil {
 			return 0, err
 		}
-		return accuracyOn(plain(m.Frozen(onT, s.Pre)), s.task.judges), nil
+		return accuracyOn(eval.Plain(m.Frozen(onT, s.Pre)), s.task.judges), nil
 	}
 	return s.task.chooseLinear(ctx, fit.NewShape(modelSGC, s.options.Hidden), all, s.options.decays(), frozen, s.progress,
 		"fitting sgc on the original graph")
@@ -201,7 +204,7 @@ func (s *tablesHolder) condense(ctx context.Context, _ []*fitResult, _ Progress)
 }
 
 // deploy freezes a model on T: its tables are at hand, as are tables of propagation if the run makes any.
-func (s *tablesHolder) deploy(f *fitResult) (*deployedModel, []string, error) {
+func (s *tablesHolder) deploy(f *fitResult) (*deploy.Deployment, []string, error) {
 	p, err := s.task.frozen(s.frozen(s.OnT), f.model)
 	return p, s.options.kinds(), err
 }

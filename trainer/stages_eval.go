@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"rivulet/trainer/deploy"
+
 	"rivulet/artifact"
 	"rivulet/infer"
 	"rivulet/schema"
@@ -69,11 +71,11 @@ func evaluateStaged(ctx context.Context, e stage.Engine, d original.RowData, b *
 	if err != nil {
 		return nil, err
 	}
-	onS.expert, onS.own = b.Expert(m.Name()), info.Own
+	onS.Expert, onS.Own = b.Expert(m.Name()), info.Own
 	s.options.Propagate = false // T's own tables of propagation are not made
 	whole := &fitResult{model: m, weightDecay: info.WeightDecay}
-	r := &recipe{whole: []*fitResult{whole}, served: c, placed: []*deployedModel{onS},
-		calibrations: []*calibration{calibrationOf(info, params)}}
+	r := &recipe{whole: []*fitResult{whole}, served: c, placed: []*deploy.Deployment{onS},
+		calibrations: []*deploy.Calibration{deploy.CalibrationOf(info, params)}}
 	deployments, err := s.task.deployments(ctx, r, Measurements{}, progress)
 	if err != nil {
 		return nil, err
@@ -116,16 +118,4 @@ func schemaHash(s *schema.Schema) string {
 		return "none"
 	}
 	return s.Hash()
-}
-
-// calibrationOf returns the calibration that an artifact describes.
-func calibrationOf(info artifact.ModelInfo, m artifact.Model) *calibration {
-	c := &calibration{kind: info.Calibration.Kind, temperature: info.Calibration.Temperature,
-		kinds: map[string]*propagation{}}
-	for kind, t := range map[string]*infer.Tables{infer.PropagateLabels: m.Labels, infer.PropagateErrors: m.Errors} {
-		if p, ok := info.Propagation[kind]; ok && t != nil {
-			c.kinds[kind] = &propagation{info: p, spreading: frozenSpreading(kind, t, p.Alpha)}
-		}
-	}
-	return c
 }

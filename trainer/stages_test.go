@@ -299,7 +299,7 @@ func usually(t *testing.T, d *dataset.Dataset, o Options) *artifact.Bundle {
 		Preprocess: *task.pre,
 		Mapping:    &artifact.Mapping{IDs: task.original.IDs, Rows: r.served.parts().M},
 		Models: []artifact.Model{
-			{Name: modelSGC, Params: r.whole[0].model.Params(), Tables: r.placed[0].tables},
+			{Name: modelSGC, Params: r.whole[0].model.Params(), Tables: r.placed[0].Tables},
 		},
 	}
 }
@@ -323,5 +323,5 @@ func answers(t *testing.T, b *artifact.Bundle, ids []string, set *eval.Set) *eva
 	if err != nil {
 		t.Fatal(err)
 	}
-	return eval.Run(plain(m.Frozen(b.Models[0].Tables, &b.Preprocess)), set.On(b.Mapping.Rows.Take(order)))
+	return eval.Run(eval.Plain(m.Frozen(b.Models[0].Tables, &b.Preprocess)), set.On(b.Mapping.Rows.Take(order)))
 }

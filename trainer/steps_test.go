@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"rivulet/trainer/deploy"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
@@ -43,7 +45,7 @@ func TestSection3ValidationChoosesWeightDecay(t *testing.T) {
 		if start, err = fit.SGC(t.Context(), problem, decay, fit.Final, start); err != nil {
 			t.Fatal(err)
 		}
-		accuracies = append(accuracies, eval.Run(plain(k.onOriginal(k.shape(modelSGC).Linear(start))),
+		accuracies = append(accuracies, eval.Run(eval.Plain(k.onOriginal(k.shape(modelSGC).Linear(start))),
 			k.support).Accuracy(k.support))
 	}
 	best := slices.Max(accuracies)
@@ -110,9 +112,9 @@ func recipeOf(t *testing.T, k *task) *recipe {
 	return r
 }
 
-func mustCalibrate(t *testing.T, k *task, p *deployedModel) *calibration {
+func mustCalibrate(t *testing.T, k *task, p *deploy.Deployment) *deploy.Calibration {
 	t.Helper()
-	c, err := k.calibrate(t.Context(), p, propagationKinds)
+	c, err := deploy.Calibrate(t.Context(), p, k.support, k.options.Coverage, deploy.Kinds)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +125,7 @@ func mustCalibrate(t *testing.T, k *task, p *deployedModel) *calibration {
 func TestSection6ValidationChoosesPropagation(t *testing.T) {
 	k := smallTask(t, small(t, generate.BagOfWords))
 	r := recipeOf(t, k)
-	whole, onS, rows := r.whole[0], r.placed[0].tables, r.served.parts().M
+	whole, onS, rows := r.whole[0], r.placed[0].Tables, r.served.parts().M
 	chosen := mustCalibrate(t, k, r.placed[0])
 	support := k.support.On(rows)
 	fitter, err := tables.NewFitter(rows, tables.MeetingWeights(k.original.Adj))
@@ -139,21 +141,21 @@ func TestSection6ValidationChoosesPropagation(t *testing.T) {
 		infer.PropagateErrors: infer.ErrorSeeds(k.original.Labels, logits),
 	} {
 		best, worst := 0.0, 100.0
-		for _, alpha := range alphas {
+		for _, alpha := range deploy.Alphas {
 			of, err := fitter.Fit(infer.PropagationTables(k.original.Adj, seeds, alpha))
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, gamma := range gammas {
+			for _, gamma := range deploy.Gammas {
 				p := &infer.Predictor{Model: whole.model.Frozen(onS, k.pre),
 					Propagation: infer.FrozenPropagation(of, alpha, kind == infer.PropagateLabels),
 					Calibration: infer.Calibration{Temperature: 1, Kind: kind, Alpha: alpha, Gamma: gamma}}
 				accuracy := eval.Run(p, support).Accuracy(support)
 				best, worst = max(best, accuracy), min(worst, accuracy)
 			}
-			if p := chosen.kinds[kind]; alpha == p.info.Alpha {
+			if p := chosen.Kinds[kind]; alpha == p.Info.Alpha {
 				// logits of T alone, by Â² here and by the joint model without arrivals there, differ by rounding
-				if diff := cmp.Diff(of, p.spreading.tables, cmpopts.EquateApprox(1e-3, 1e-5)); diff != "" {
+				if diff := cmp.Diff(of, p.Spreading.Tables, cmpopts.EquateApprox(1e-3, 1e-5)); diff != "" {
 					t.Errorf("%s: tables of another propagation", kind)
 				}
 			}
@@ -161,15 +163,15 @@ func TestSection6ValidationChoosesPropagation(t *testing.T) {
 		if best == worst {
 			t.Fatalf("%s: accuracy is %v whatever α and γ: the case shows nothing", kind, best)
 		}
-		if got := chosen.kinds[kind].validation; got != best {
-			t.Errorf("%s: accuracy %v with α = %v, γ = %v; the best is %v", kind, got, chosen.kinds[kind].info.Alpha,
-				chosen.kinds[kind].info.Gamma, best)
+		if got := chosen.Kinds[kind].Validation; got != best {
+			t.Errorf("%s: accuracy %v with α = %v, γ = %v; the best is %v", kind, got, chosen.Kinds[kind].Info.Alpha,
+				chosen.Kinds[kind].Info.Gamma, best)
 		}
 	}
-	want := calibrate.Support{Logits: eval.Run(plain(whole.model.Frozen(onS, k.pre)), support).Logits,
+	want := calibrate.Support{Logits: eval.Run(eval.Plain(whole.model.Frozen(onS, k.pre)), support).Logits,
 		Labels: support.Labels}.Temperature(0)
-	if chosen.temperature != want || want == 1 {
-		t.Errorf("τ = %v, want %v", chosen.temperature, want)
+	if chosen.Temperature != want || want == 1 {
+		t.Errorf("τ = %v, want %v", chosen.Temperature, want)
 	}
 }
 
@@ -178,21 +180,21 @@ func TestSection6BundleCarriesTheCalibration(t *testing.T) {
 	k := smallTask(t, small(t, generate.Dense))
 	r := recipeOf(t, k)
 	c := mustCalibrate(t, k, r.placed[0])
-	r.calibrations = []*calibration{c}
+	r.calibrations = []*deploy.Calibration{c}
 	b, err := k.bundle(r, nil, created, Silent{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	model, info := b.Models[0], b.Manifest.Models[0]
-	if model.Labels != c.kinds[infer.PropagateLabels].spreading.tables ||
-		model.Errors != c.kinds[infer.PropagateErrors].spreading.tables || model.Tables != r.placed[0].tables {
+	if model.Labels != c.Kinds[infer.PropagateLabels].Spreading.Tables ||
+		model.Errors != c.Kinds[infer.PropagateErrors].Spreading.Tables || model.Tables != r.placed[0].Tables {
 		t.Error("tables are in each other's places")
 	}
-	if info.Calibration.Temperature != c.temperature || info.Calibration.Kind != c.kind {
-		t.Errorf("calibration %+v, want %s at %v", info.Calibration, c.kind, c.temperature)
+	if info.Calibration.Temperature != c.Temperature || info.Calibration.Kind != c.Kind {
+		t.Errorf("calibration %+v, want %s at %v", info.Calibration, c.Kind, c.Temperature)
 	}
-	for kind, p := range c.kinds {
-		if diff := cmp.Diff(p.info, info.Propagation[kind]); diff != "" {
+	for kind, p := range c.Kinds {
+		if diff := cmp.Diff(p.Info, info.Propagation[kind]); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", kind, diff)
 		}
 	}
@@ -206,7 +208,7 @@ func TestSection5FormsOfSyntheticToSynthetic(t *testing.T) {
 	k := smallTask(t, partly(small(t, generate.BagOfWords)))
 	r := recipeOf(t, k)
 	served := r.served.(*clusterGraph)
-	r.calibrations = []*calibration{mustCalibrate(t, k, r.placed[0])}
+	r.calibrations = []*deploy.Calibration{mustCalibrate(t, k, r.placed[0])}
 	deployments, err := k.deployments(t.Context(), r, Measurements{}, Silent{})
 	if err != nil {
 		t.Fatal(err)
@@ -224,15 +226,15 @@ func TestSection5FormsOfSyntheticToSynthetic(t *testing.T) {
 		t.Fatal("both models have one M: the case shows nothing")
 	}
 	for _, d := range deployments {
-		if d.setting != eval.StoS {
+		if d.Setting != eval.StoS {
 			continue
 		}
 		through := own
-		if d.sharedM {
+		if d.SharedM {
 			through = served
 		}
-		if diff := cmp.Diff(through.M, d.through); diff != "" {
-			t.Errorf("S→S, shared M %v: another M", d.sharedM)
+		if diff := cmp.Diff(through.M, d.Through); diff != "" {
+			t.Errorf("S→S, shared M %v: another M", d.SharedM)
 		}
 		of, err := through.tables(small.model)
 		if err != nil {
@@ -240,8 +242,8 @@ func TestSection5FormsOfSyntheticToSynthetic(t *testing.T) {
 		}
 		batch := k.test()[GraphBatch].On(through.M).Batches[0]
 		want := small.model.Frozen(of, k.pre).Logits(batch)
-		if got := d.build().Logits(batch); cmp.Diff(want, got) != "" {
-			t.Errorf("S→S, shared M %v: other logits", d.sharedM)
+		if got := d.Build().Logits(batch); cmp.Diff(want, got) != "" {
+			t.Errorf("S→S, shared M %v: other logits", d.SharedM)
 		}
 	}
 }

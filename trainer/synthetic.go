@@ -7,6 +7,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/trainer/condense"
+	"rivulet/trainer/eval"
 	"rivulet/trainer/fit"
 	"rivulet/trainer/tables"
 )
@@ -170,7 +171,7 @@ func (g *ground) behind(m *graph.CSR) validator {
 		if err != nil {
 			return 0, err
 		}
-		return accuracyOn(plain(of.Frozen(onS, g.pre)), g.judges.On(m)), nil
+		return accuracyOn(eval.Plain(of.Frozen(onS, g.pre)), g.judges.On(m)), nil
 	}
 }
 

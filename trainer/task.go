@@ -52,8 +52,8 @@ type task struct {
 
 // Modes of a batch.
 const (
-	GraphBatch = "graph"
-	NodeBatch  = "node"
+	GraphBatch = eval.GraphBatch
+	NodeBatch  = eval.NodeBatch
 )
 
 var modes = []string{GraphBatch, NodeBatch}
@@ -70,7 +70,7 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 	fingerprint := d.Fingerprint() // of the columns, if features have names
 	named := valuesOf(d.IDs, d.Columns)
 	start := time.Now()
-	d, s, err := Encode(d, o)
+	d, s, err := features.Encode(d, o.Keep, o.Schema)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"rivulet/trainer/deploy"
+
 	"rivulet/artifact"
 	"rivulet/dataset"
 	"rivulet/graph"
@@ -13,6 +15,14 @@ import (
 	"rivulet/trainer/original"
 	"rivulet/trainer/plane"
 	"rivulet/trainer/stage"
+	"rivulet/trainer/watch"
+)
+
+// Progress takes reports of a run's progress, Silent ignores them, and StageProgress also shows the epochs of a fit.
+type (
+	Progress      = watch.Progress
+	StageProgress = watch.StageProgress
+	Silent        = watch.Silent
 )
 
 // Outcome is the result of a run.
@@ -34,7 +44,7 @@ type Outcome struct {
 // An error names the option or the data that is wrong; ctx ends the run at the next step with its error.
 func Train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time, progress Progress) (*Outcome, error) {
 	name := d.Name // d itself is not held while training: see newTask
-	begins(progress, preparing)
+	watch.Begins(progress, preparing)
 	t, err := newTask(d, o)
 	if err != nil {
 		return nil, failed(name, err)
@@ -127,9 +137,9 @@ type recipe struct {
 	whole  []*fitResult // W_O of each model
 	served condensation
 	// W_O of each model on S, in the method's attachment; nil if the method deploys on T only
-	placed       []*deployedModel
-	calibrations []*calibration // of placed, for the artifact; nil if no artifact is made
-	seconds      float64        // wall clock of these steps, with the fits of W_O
+	placed       []*deploy.Deployment
+	calibrations []*deploy.Calibration // of placed, for the artifact; nil if no artifact is made
+	seconds      float64               // wall clock of these steps, with the fits of W_O
 }
 
 // condense fits W_O of each model, makes S and M, and puts the models onto S.
@@ -154,7 +164,7 @@ func (t *task) condense(ctx context.Context, progress Progress) (*recipe, error)
 		return r, nil
 	}
 	for _, f := range r.whole {
-		begins(progress, "putting "+f.model.Name()+" onto the synthetic graph")
+		watch.Begins(progress, "putting "+f.model.Name()+" onto the synthetic graph")
 		p, err := t.place(r.served, f.model, attachment)
 		if err != nil {
 			return nil, err
@@ -178,7 +188,7 @@ func (t *task) calibrateAll(ctx context.Context, r *recipe, progress Progress) e
 	const what = "choosing calibration and propagation"
 	for k, p := range r.placed {
 		progress.Step(what, k, len(r.placed))
-		c, err := t.calibrate(ctx, p, t.options.kinds())
+		c, err := deploy.Calibrate(ctx, p, t.support, t.options.Coverage, t.options.kinds())
 		if err != nil {
 			return err
 		}
@@ -202,20 +212,20 @@ func (t *task) bundle(r *recipe, results []eval.Result, now time.Time, progress 
 		b.Means = c.means()
 	}
 	for k, p := range r.placed {
-		if p.expert != nil {
-			b.Own = p.expert.Layers()
+		if p.Expert != nil {
+			b.Own = p.Expert.Layers()
 		}
-		m := artifact.Model{Name: p.model.Name(), Params: p.model.Params(), Tables: p.tables}
-		r.calibrations[k].tables(&m)
-		if m.Tables == nil && infer.Freezable(p.model) == nil {
+		m := artifact.Model{Name: p.Model.Name(), Params: p.Model.Params(), Tables: p.Tables}
+		r.calibrations[k].Tables(&m)
+		if m.Tables == nil && infer.Freezable(p.Model) == nil {
 			var err error
-			if m.Tables, err = r.served.tables(p.model); err != nil {
+			if m.Tables, err = r.served.tables(p.Model); err != nil {
 				return nil, err
 			}
 		}
-		if c, ok := r.served.(featureTables); ok && t.options.Representation && p.model.Architecture.Linear() {
+		if c, ok := r.served.(featureTables); ok && t.options.Representation && p.Model.Architecture.Linear() {
 			var err error
-			if m.Features, err = c.features(p.model); err != nil {
+			if m.Features, err = c.features(p.Model); err != nil {
 				return nil, err
 			}
 		}
@@ -270,10 +280,10 @@ func (t *task) manifest(r *recipe, results []eval.Result, now time.Time) artifac
 		Reference:      t.reference(r),
 	}
 	for k, p := range r.placed {
-		m.Models = append(m.Models, r.calibrations[k].info(p, r.whole[k], results))
-		if _, given := t.options.Weights[p.model.Name()]; !given {
-			m.Models[k].Hidden = p.model.Hidden()
-			m.Models[k].Layers, m.Models[k].Hops = t.depth(p.model)
+		m.Models = append(m.Models, r.calibrations[k].Info(p, r.whole[k].weightDecay, r.whole[k].read, results))
+		if _, given := t.options.Weights[p.Model.Name()]; !given {
+			m.Models[k].Hidden = p.Model.Hidden()
+			m.Models[k].Layers, m.Models[k].Hops = t.depth(p.Model)
 		}
 	}
 	for _, r := range results {
@@ -281,6 +291,30 @@ func (t *task) manifest(r *recipe, results []eval.Result, now time.Time) artifac
 			Batch: r.Batch, Calibration: r.Calibration, Accuracy: r.Accuracy.Mean})
 	}
 	return m
+}
+
+// reference returns the figures of the validation nodes, each on its own, and of the served models' predictions for
+// them.
+func (t *task) reference(r *recipe) artifact.Reference {
+	support := t.set(t.data.Validation, NodeBatch)
+	out := artifact.Reference{Nodes: len(t.data.Validation), Models: map[string]artifact.ModelReference{}}
+	neighbours, known := 0, 0
+	for _, i := range t.data.Validation {
+		neighbours += t.data.Adj.RowLen(int(i))
+	}
+	for _, b := range support.Batches {
+		known += b.R.NNZ()
+	}
+	if neighbours > 0 {
+		out.UnknownNeighbours = 1 - float64(known)/float64(neighbours)
+	}
+	out.FeatureNorm, out.FeatureCount = eval.FeatureHistograms(t.data.X.Take(t.data.Validation))
+	out.Named = eval.NamedHistograms(t.options.Keep, t.data.X.Take(t.data.Validation))
+	for k, p := range r.placed {
+		set := p.On(support)
+		out.Models[p.Model.Name()] = eval.Run(r.predictor(k), set).Reference(set, t.classes())
+	}
+	return out
 }
 
 // depth returns the numbers of layers and hops of a model, 0 for its architecture's defaults.
@@ -292,21 +326,6 @@ func (t *task) depth(m infer.Model) (layers, hops int) {
 		hops = m.Hops
 	}
 	return layers, hops
-}
-
-// info returns the manifest's entry of a model.
-func (c *calibration) info(p *deployedModel, f *fitResult, results []eval.Result) artifact.ModelInfo {
-	out := artifact.ModelInfo{Name: p.model.Name(), Attachment: p.attachment, FittedOn: "O", WeightDecay: f.weightDecay,
-		Sample:      f.read,
-		Calibration: artifact.CalibrationInfo{Kind: c.kind, Temperature: c.temperature, Confidence: c.confidence},
-		Propagation: map[string]artifact.PropagationInfo{}, Own: p.own}
-	tested(&out.Calibration.Confidence, results, out.Name, p.attachment, infer.PropagateNone, p.expert != nil)
-	for kind, of := range c.kinds {
-		info := of.info
-		tested(&info.Confidence, results, out.Name, p.attachment, kind, p.expert != nil)
-		out.Propagation[kind] = info
-	}
-	return out
 }
 
 func longestRow(m *graph.CSR) int {

@@ -135,8 +135,8 @@ func TestArtifactServesWhatWasMeasured(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole, served, err := Compare(d, b, dataset.Batches(d.Test, 37), false,
-		plain(model.Frozen(b.Models[0].Tables, &b.Preprocess)))
+	whole, served, err := eval.Compare(d, b, dataset.Batches(d.Test, 37), false,
+		eval.Plain(model.Frozen(b.Models[0].Tables, &b.Preprocess)))
 	if err != nil {
 		t.Fatal(err)
 	}

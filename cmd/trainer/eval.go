@@ -19,6 +19,7 @@ import (
 	"rivulet/lab/study"
 	"rivulet/trainer"
 	"rivulet/trainer/eval"
+	"rivulet/trainer/features"
 )
 
 // measurements is the output of eval --json.
@@ -90,7 +91,7 @@ func (f *studyFlags) open(trained []string) (*dataset.Dataset, error) {
 	}
 	collectForSize()
 	f.fingerprint = d.Fingerprint()
-	if d, f.o.Run.Keep, err = trainer.Encode(d, f.o.Run); err != nil {
+	if d, f.o.Run.Keep, err = features.Encode(d, f.o.Run.Keep, f.o.Run.Schema); err != nil {
 		return nil, err
 	}
 	f.o.Learned, err = f.learn.settings(d, append(slices.Clone(f.o.Methods), trained...))

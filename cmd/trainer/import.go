@@ -20,6 +20,7 @@ import (
 	"rivulet/internal/cli/dataflag"
 	"rivulet/trainer"
 	"rivulet/trainer/eval"
+	"rivulet/trainer/features"
 	"rivulet/trainer/tables"
 	"rivulet/trainer/weights"
 )
@@ -248,7 +249,7 @@ func (f *importFlags) inMemory(ctx context.Context, data *dataflag.Data, o train
 	if err != nil {
 		return nil, nil, err
 	}
-	encoded, s, err := trainer.Encode(d, o)
+	encoded, s, err := features.Encode(d, o.Keep, o.Schema)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"rivulet/test/harness"
+	"rivulet/trainer"
 )
 
 func TestWrongFlagsAreNamed(t *testing.T) {
@@ -197,5 +198,14 @@ func TestEval(t *testing.T) {
 	if _, err := harness.Execute(root(), "eval", "--preset", "small", "--preset-nodes", "600", "--methods",
 		"magic"); err == nil || !strings.Contains(err.Error(), `method is "magic"`) {
 		t.Errorf("error %v", err)
+	}
+}
+
+func TestWriteChoices(t *testing.T) {
+	var table strings.Builder
+	choices := []trainer.ModelChoice{{Model: "sgc", Own: true, Validation: 93.5, Chosen: true}, {Model: "gcn", Bytes: 2e6}}
+	if err := writeChoices(&table, choices); err != nil || strings.Count(table.String(), "*") != 1 ||
+		strings.Count(table.String(), "\n") != 3 || !strings.Contains(table.String(), "93.50") {
+		t.Errorf("%v in\n%s", err, table.String())
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -171,7 +172,7 @@ func (r report) print(w io.Writer, m artifact.Manifest) error {
 			l.Rounds, l.BestRound, l.Accuracy, l.Mu, l.Delta)
 	}
 	if r.Choices != nil {
-		if err := trainer.WriteChoices(w, r.Choices); err != nil {
+		if err := writeChoices(w, r.Choices); err != nil {
 			return err
 		}
 	}
@@ -188,4 +189,22 @@ func (r report) print(w io.Writer, m artifact.Manifest) error {
 	_, err := fmt.Fprintf(w, eval.Legend+"trained in %.2f s, %.0f MB at most; artifact %s in %s\n", r.Seconds,
 		float64(r.PeakBytes)/1e6, r.Version, r.Artifact)
 	return err
+}
+
+// writeChoices writes candidates as a table.
+func writeChoices(w io.Writer, choices []trainer.ModelChoice) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(t, "\tmodel\town features\tvalidation %\tµs a prediction\tMB without M\tentries of M\t\n")
+	for _, c := range choices {
+		mark, own := "", ""
+		if c.Chosen {
+			mark = eval.Mark
+		}
+		if c.Own {
+			own = "beside it"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%.2f\t%.2f\t%.2f\t%d\t\n", mark, c.Model, own, c.Validation, c.Micros,
+			float64(c.Bytes)/1e6, c.Mapping)
+	}
+	return t.Flush()
 }

@@ -11,7 +11,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/event"
 	"rivulet/internal/replay"
-	"rivulet/trainer"
+	"rivulet/trainer/eval"
 )
 
 // The three ways in which a stream is served.
@@ -141,7 +141,7 @@ func (g *growthRun) whole(ctx context.Context, order []int32, refreshed int) (ma
 	out := map[string]map[int32]int32{}
 	step := max(1, len(order)/wholeSteps)
 	answer := func(b *artifact.Bundle, from int) error {
-		classes, err := trainer.WholeGrowing(ctx, g.plan.base, b, order, from, step, false, g.o.Progress)
+		classes, err := eval.WholeGrowing(ctx, g.plan.base, b, order, from, step, false, g.o.Progress)
 		if err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/schema"
 	"rivulet/trainer"
+	"rivulet/trainer/features"
 )
 
 // Bounds of the sample.
@@ -28,7 +29,7 @@ var ErrNoSample = errors.New("no model can be trained on a sample of the data se
 // otherwise than the trainer. It returns the number of nodes that were sent.
 func Sample(ctx context.Context, d *dataset.Dataset, o trainer.Options, l consumer.Limits) (sent int, err error) {
 	if d.Columns != nil {
-		if _, o.Keep, err = trainer.Encode(d, o); err != nil { // the schema of all nodes, not of the sample
+		if _, o.Keep, err = features.Encode(d, o.Keep, o.Schema); err != nil { // the schema of all nodes, not of the sample
 			return 0, err
 		}
 	}

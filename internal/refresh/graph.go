@@ -14,7 +14,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/durable"
 	"rivulet/kafka"
-	"rivulet/trainer"
+	"rivulet/trainer/features"
 	"rivulet/trainer/merge"
 )
 
@@ -157,7 +157,7 @@ func (r *Refresher) encode(ctx context.Context) error {
 			return fmt.Errorf("the features of %s have names, and artifact %s has no schema for them", r.Graph.Name(), was.ID())
 		}
 	}
-	d, _, err := trainer.Encode(r.Graph.data(), options)
+	d, _, err := features.Encode(r.Graph.data(), options.Keep, options.Schema)
 	if err != nil {
 		return err
 	}

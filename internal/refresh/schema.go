@@ -8,6 +8,7 @@ import (
 	"rivulet/schema"
 	"rivulet/serving"
 	"rivulet/trainer"
+	"rivulet/trainer/features"
 	"rivulet/trainer/merge"
 )
 
@@ -46,7 +47,7 @@ func (o *Round) refit(options *trainer.Options) (err error) {
 func encoded(d *dataset.Dataset, options trainer.Options) (*dataset.Dataset, *schema.Schema, error) {
 	named := *d
 	named.Columns = d.Values
-	return trainer.Encode(&named, options)
+	return features.Encode(&named, options.Keep, options.Schema)
 }
 
 // positions returns the validation nodes with features in the positions of the version that serves.

@@ -15,6 +15,7 @@ import (
 	"rivulet/schema"
 	"rivulet/trainer"
 	"rivulet/trainer/eval"
+	"rivulet/trainer/features"
 	"rivulet/trainer/prequential"
 )
 
@@ -87,7 +88,7 @@ func grow(ctx context.Context, d *dataset.Dataset, o GrowOptions, progress train
 	if len(d.Test) < 2 {
 		return nil, fmt.Errorf("%d test nodes, want two waves of them", len(d.Test))
 	}
-	d, s, err := trainer.Encode(d, o.Run)
+	d, s, err := features.Encode(d, o.Run.Keep, o.Run.Schema)
 	if err != nil {
 		return nil, err
 	}

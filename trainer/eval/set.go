@@ -9,6 +9,12 @@ import (
 	"rivulet/infer/attach"
 )
 
+// Modes of a batch: whether edges among its arrivals count.
+const (
+	GraphBatch = "graph"
+	NodeBatch  = "node"
+)
+
 // Set is a list of batches with the classes of their nodes.
 type Set struct {
 	Batches []*attach.Batch

@@ -7,6 +7,7 @@ import (
 
 	"rivulet/dataset"
 	"rivulet/trainer"
+	"rivulet/trainer/eval"
 )
 
 // Alarms.
@@ -94,7 +95,7 @@ func Judge(ctx context.Context, d *dataset.Dataset, arrivals []int32, v *Version
 		return nil, err
 	}
 	from := len(arrivals) - f.Compared
-	onT, err := trainer.WholeGrowing(ctx, d, v.Bundle, arrivals, from, b.Batch, true, progress)
+	onT, err := eval.WholeGrowing(ctx, d, v.Bundle, arrivals, from, b.Batch, true, progress)
 	if err != nil {
 		return nil, err
 	}

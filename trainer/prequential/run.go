@@ -10,6 +10,8 @@ import (
 
 	"rivulet/dataset"
 	"rivulet/trainer"
+	"rivulet/trainer/eval"
+	"rivulet/trainer/features"
 )
 
 // Options of a run.
@@ -127,7 +129,7 @@ func (s *stream) start(d *dataset.Dataset, order []int32) (err error) {
 	there := *d
 	there.Train, there.Unlabelled, there.Validation, there.Test = slices.Sorted(slices.Values(order[:first])), nil, nil,
 		nil
-	if s.data, s.Run.Keep, err = trainer.Encode(&there, s.Run); err != nil {
+	if s.data, s.Run.Keep, err = features.Encode(&there, s.Run.Keep, s.Run.Schema); err != nil {
 		return err
 	}
 	s.data = s.data.Renumbered(order)
@@ -239,7 +241,7 @@ func (s *stream) measure(ctx context.Context, out *Chunk, k int, never, grown, n
 		v    *Version
 		step int
 	}{TNever: {s.at(0), never, len(arrivals)}, Whole: {s.at(k), newest, s.Bounds.Batch}} {
-		class, err := trainer.WholeGrowing(ctx, of.d, of.v.Bundle, arrivals, 0, of.step, true, s.progress)
+		class, err := eval.WholeGrowing(ctx, of.d, of.v.Bundle, arrivals, 0, of.step, true, s.progress)
 		if err != nil {
 			return err
 		}

@@ -24,3 +24,34 @@ func Assemble(r, c int, entries []graph.Edge) *graph.CSR {
 	m.SortRows()
 	return m
 }
+
+// Attached returns the paper's Eq. 11: [[A', rᵀ], [r, ã]], (N'+n)×(N'+n). among may be nil.
+func Attached(adj, r, among *graph.CSR) *graph.CSR {
+	m := adj.Rows
+	edges := make([]graph.Edge, 0, adj.NNZ()+2*r.NNZ())
+	each(adj, func(i, j int32, v float32) { edges = append(edges, graph.Edge{Row: i, Col: j, Val: v}) })
+	each(r, func(i, j int32, v float32) {
+		i += int32(m)
+		edges = append(edges, graph.Edge{Row: i, Col: j, Val: v}, graph.Edge{Row: j, Col: i, Val: v})
+	})
+	if among != nil {
+		each(among, func(i, j int32, v float32) {
+			edges = append(edges, graph.Edge{Row: i + int32(m), Col: j + int32(m), Val: v})
+		})
+	}
+	return Assemble(m+r.Rows, m+r.Rows, edges)
+}
+
+// each visits the entries of a matrix; a pattern has ones.
+func each(m *graph.CSR, visit func(i, j int32, v float32)) {
+	for i := range m.Rows {
+		cols, vals := m.Row(i)
+		for p, j := range cols {
+			v := float32(1)
+			if vals != nil {
+				v = vals[p]
+			}
+			visit(int32(i), j, v)
+		}
+	}
+}

@@ -1,4 +1,4 @@
-package trainer
+package features
 
 import (
 	"fmt"
@@ -9,11 +9,12 @@ import (
 	"rivulet/schema"
 )
 
-// Encode returns a data set with X made of its columns, and the schema that made it: o.Keep, or one that is fitted on
-// the original nodes by o.Schema. A data set without columns is returned as it is, with o.Keep, the schema that made
-// its features, or nil. The schema's width must be X's. The fingerprint of a table is over its columns: take it before.
-func Encode(d *dataset.Dataset, o Options) (*dataset.Dataset, *schema.Schema, error) {
-	s := o.Keep
+// Encode returns a data set with X made of its columns, and the schema that made it: the one to keep, or where that is
+// nil one that is fitted on the original nodes. A data set without columns is returned as it is, with the schema to
+// keep, the schema that made its features, or nil. The schema's width must be X's. The fingerprint of a table is over
+// its columns: take it before.
+func Encode(d *dataset.Dataset, keep *schema.Schema, o schema.FitOptions) (*dataset.Dataset, *schema.Schema, error) {
+	s := keep
 	if d.Columns == nil {
 		if s == nil {
 			s = d.Schema
@@ -27,8 +28,8 @@ func Encode(d *dataset.Dataset, o Options) (*dataset.Dataset, *schema.Schema, er
 		original := slices.Concat(d.Train, d.Unlabelled)
 		slices.Sort(original)
 		var err error
-		o.Schema.Dropped = d.Dropped
-		if s, err = schema.Fit(d.Columns, original, o.Schema); err != nil {
+		o.Dropped = d.Dropped
+		if s, err = schema.Fit(d.Columns, original, o); err != nil {
 			return nil, nil, fmt.Errorf("fitting the schema: %w", err)
 		}
 	}

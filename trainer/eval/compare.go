@@ -1,4 +1,4 @@
-package trainer
+package eval
 
 import (
 	"context"
@@ -7,26 +7,28 @@ import (
 	"rivulet/artifact"
 	"rivulet/dataset"
 	"rivulet/infer"
-	"rivulet/trainer/eval"
+	"rivulet/schema"
+	"rivulet/trainer/features"
+	"rivulet/trainer/watch"
 )
 
 // Compare measures the default model of an artifact on batches of test nodes (dataset indices), such as a stream
 // formed them: whole is the accuracy of O→O, the model joined to T batch by batch; served is the accuracy of
 // predict on S. Both in percent.
 func Compare(d *dataset.Dataset, b *artifact.Bundle, batches [][]int32, graphBatch bool,
-	predict eval.Predictor) (whole, served float64, err error) {
-	d, _, err = Encode(d, Options{Keep: b.Schema})
+	predict Predictor) (whole, served float64, err error) {
+	d, _, err = features.Encode(d, b.Schema, schema.FitOptions{})
 	if err != nil {
 		return 0, 0, err
 	}
 	original := d.Original()
-	set := eval.Attach(d, original, batches, graphBatch)
+	set := Attach(d, original, batches, graphBatch)
 	model, err := wholeModel(original, b)
 	if err != nil {
 		return 0, 0, err
 	}
 	onS := set.On(b.Mapping.Rows)
-	return eval.Run(plain(model), set).Accuracy(set), eval.Run(predict, onS).Accuracy(onS), nil
+	return Run(Plain(model), set).Accuracy(set), Run(predict, onS).Accuracy(onS), nil
 }
 
 // WholeGrowing predicts nodes that arrive in an order (dataset indices, none of them in T), as the default model of an
@@ -35,8 +37,8 @@ func Compare(d *dataset.Dataset, b *artifact.Bundle, batches [][]int32, graphBat
 // before number from are not predicted; the predicted classes of the others are returned in order. With own the
 // artifact's expert of own features answers beside the model, if it has one.
 func WholeGrowing(ctx context.Context, d *dataset.Dataset, b *artifact.Bundle, order []int32, from, step int, own bool,
-	progress Progress) ([]int32, error) {
-	d, _, err := Encode(d, Options{Keep: b.Schema})
+	progress watch.Progress) ([]int32, error) {
+	d, _, err := features.Encode(d, b.Schema, schema.FitOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -52,12 +54,12 @@ func WholeGrowing(ctx context.Context, d *dataset.Dataset, b *artifact.Bundle, o
 		if err != nil {
 			return nil, err
 		}
-		answerer := plain(model)
+		answerer := Plain(model)
 		if own {
 			answerer.Expert = b.Expert(b.Manifest.DefaultModel)
 		}
 		nodes := order[at:min(at+step, len(order))]
-		out = append(out, eval.Run(answerer, eval.Attach(joined, original, [][]int32{nodes}, false)).Class...)
+		out = append(out, Run(answerer, Attach(joined, original, [][]int32{nodes}, false)).Class...)
 	}
 	progress.Step("answering on the whole graph", len(order)-from, len(order)-from)
 	return out, nil
@@ -77,4 +79,9 @@ func wholeModel(original *dataset.Original, b *artifact.Bundle) (infer.Deploymen
 		return built.Neighbourhood(original.Adj, b.Preprocess.Raw(original.X), &b.Preprocess), nil
 	}
 	return nil, fmt.Errorf("artifact %s has no model %q", b.Manifest.Version, b.Manifest.DefaultModel)
+}
+
+// Plain returns a deployment without calibration.
+func Plain(d infer.Deployment) *infer.Predictor {
+	return &infer.Predictor{Model: d, Calibration: infer.Calibration{Temperature: 1, Kind: infer.PropagateNone}}
 }

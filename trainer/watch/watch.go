@@ -1,4 +1,5 @@
-package trainer
+// Package watch reports the progress of a training run: its stages, and the epochs of the fit under way.
+package watch
 
 import (
 	"fmt"
@@ -26,25 +27,26 @@ type Silent struct{}
 // Step does nothing.
 func (Silent) Step(string, int, int) {}
 
-// begins names the work under way, in one part, which ends when the next stage begins.
-func begins(progress Progress, what string) { progress.Step(what, 0, 1) }
+// Begins names the work under way, in one part, which ends when the next stage Begins.
+func Begins(progress Progress, what string) { progress.Step(what, 0, 1) }
 
-// watch shows the epochs or iterations of some fits of a model, one fit after the other.
-type watch struct {
+// Watch shows the epochs or iterations of some fits of a model, one fit after the other.
+type Watch struct {
 	to    StageProgress // nil: nobody watches
 	model string
 	after int     // fits after the one under way
 	best  float64 // validation accuracy of the fits so far; not a number before the first
 }
 
-func newWatch(progress Progress, model string, fits int) *watch {
+// New returns a watch of so many fits of a model.
+func New(progress Progress, model string, fits int) *Watch {
 	to, _ := progress.(StageProgress)
-	return &watch{to, model, fits, math.NaN()}
+	return &Watch{to, model, fits, math.NaN()}
 }
 
-// next begins a fit and returns what shows a line on it: where it stands, and the time that is left if no fit ends
+// next Begins a fit and returns what shows a line on it: where it stands, and the time that is left if no fit ends
 // before its last round; nil if nobody watches. done is how many of most rounds are made.
-func (w *watch) next() func(line string, done, most int) {
+func (w *Watch) next() func(line string, done, most int) {
 	if w.to == nil {
 		return nil
 	}
@@ -56,8 +58,8 @@ func (w *watch) next() func(line string, done, most int) {
 	}
 }
 
-// fit begins the next fit and returns a function for the reports of its epochs; nil if nobody watches.
-func (w *watch) fit(o fit.GNNOptions) func(fit.Checkpoint) {
+// fit Begins the next fit and returns a function for the reports of its epochs; nil if nobody watches.
+func (w *Watch) Fit(o fit.GNNOptions) func(fit.Checkpoint) {
 	show := w.next()
 	if show == nil {
 		return nil
@@ -71,8 +73,8 @@ func (w *watch) fit(o fit.GNNOptions) func(fit.Checkpoint) {
 	}
 }
 
-// linear is the same for a linear model, which is fitted in iterations and validated after each fit.
-func (w *watch) linear(decay float64) func(fit.Iteration) {
+// Linear is the same for a linear model, which is fitted in iterations and validated after each fit.
+func (w *Watch) Linear(decay float64) func(fit.Iteration) {
 	show := w.next()
 	if show == nil {
 		return nil
@@ -86,8 +88,8 @@ func (w *watch) linear(decay float64) func(fit.Iteration) {
 	}
 }
 
-// validated notes the accuracy of a fit.
-func (w *watch) validated(accuracy float64) {
+// Validated notes the accuracy of a fit.
+func (w *Watch) Validated(accuracy float64) {
 	if !(w.best >= accuracy) {
 		w.best = accuracy
 	}

@@ -1,0 +1,158 @@
+package deploy
+
+import (
+	"context"
+
+	"rivulet/artifact"
+	"rivulet/infer"
+	"rivulet/trainer/calibrate"
+	"rivulet/trainer/eval"
+)
+
+// Alphas and Gammas are the candidates for the hyperparameters of propagation, among which validation chooses
+// (docs/algorithm.md, section 6).
+var (
+	Alphas = []float32{.1, .3, .5, .7, .9}
+	Gammas = []float32{0, .1, .25, .5, 1, 2}
+)
+
+// Kinds are the kinds of propagation among which validation chooses.
+var Kinds = []string{infer.PropagateLabels, infer.PropagateErrors}
+
+// propagationGain is the accuracy in points that propagation must gain on the support nodes to be switched on: less
+// is within the noise of their number.
+const propagationGain = 0.5
+
+// Choice is one kind of propagation with the hyperparameters that validation chose.
+type Choice struct {
+	Info       artifact.PropagationInfo
+	Spreading  *Propagation
+	Validation float64
+}
+
+// Calibration returns the choice as a predictor's calibration.
+func (p *Choice) Calibration(kind string) infer.Calibration {
+	return infer.Calibration{Temperature: p.Info.Temperature, Kind: kind, Alpha: p.Info.Alpha, Gamma: p.Info.Gamma}
+}
+
+// Calibration holds the choices of validation for a deployed model: a temperature, the parameters of propagations,
+// and the one that is on.
+type Calibration struct {
+	Kind        string
+	Temperature float32 // τ without propagation; each kind has its own
+	confidence  artifact.Confidence
+	Kinds       map[string]*Choice
+	Validation  float64 // accuracy without propagation
+}
+
+// Tables puts the tables of propagations into a model of an artifact.
+func (c *Calibration) Tables(m *artifact.Model) {
+	if p := c.Kinds[infer.PropagateLabels]; p != nil {
+		m.Labels = p.Spreading.Tables
+	}
+	if p := c.Kinds[infer.PropagateErrors]; p != nil {
+		m.Errors = p.Spreading.Tables
+	}
+}
+
+// Calibrate makes the choices on nodes, such as the support nodes, attached to the graph of the model. coverage is the
+// share of arrivals to answer; 0: all.
+func Calibrate(ctx context.Context, p *Deployment, nodes *eval.Set, coverage float64,
+	kinds []string) (*Calibration, error) {
+	support := p.On(nodes)
+	answer := eval.Run(p.Plain(), support)
+	out := &Calibration{Kind: infer.PropagateNone, Kinds: map[string]*Choice{}, Validation: answer.Accuracy(support)}
+	validation := calibrate.Support{Logits: answer.Logits, Labels: support.Labels}
+	out.Temperature = validation.Temperature(0)
+	out.confidence = validation.Confidence(infer.Calibration{Temperature: out.Temperature}, coverage)
+	best := out.Validation + propagationGain
+	if p.Sweep == nil {
+		kinds = nil
+	}
+	for _, kind := range kinds {
+		chosen, err := choosePropagation(ctx, kind, p, answer, support, coverage)
+		if err != nil {
+			return nil, err
+		}
+		out.Kinds[kind] = chosen
+		if chosen.Validation >= best && chosen.Info.Gamma > 0 {
+			out.Kind, best = kind, chosen.Validation
+		}
+	}
+	return out, ctx.Err()
+}
+
+// choosePropagation returns the α and γ of the highest accuracy on the support nodes; at equal accuracy the
+// smallest γ. All α are tried on one sequence of hops.
+func choosePropagation(ctx context.Context, kind string, p *Deployment, answer *eval.Answer,
+	support *eval.Set, coverage float64) (*Choice, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	deployed := p.Build()
+	sweeper, err := p.Sweep(kind, deployed)
+	if err != nil {
+		return nil, err
+	}
+	var best *Choice
+	swept := sweeper.Sweep(support.Batches, Alphas)
+	for k, alpha := range Alphas {
+		for _, gamma := range Gammas {
+			c := infer.Calibration{Temperature: 1, Kind: kind, Alpha: alpha, Gamma: gamma}
+			accuracy := calibrate.Support{Logits: answer.Logits, F: swept[k], Labels: support.Labels}.Accuracy(c)
+			if best == nil || accuracy > best.Validation {
+				info := artifact.PropagationInfo{Alpha: alpha, Gamma: gamma, Temperature: 1}
+				best = &Choice{Info: info, Validation: accuracy}
+			}
+		}
+	}
+	if best.Spreading, err = p.Spread(kind, best.Info.Alpha); err != nil {
+		return nil, err
+	}
+	validation := calibrate.Support{Logits: answer.Logits, Labels: support.Labels}
+	run := best.Spreading.build(deployed)
+	for _, b := range support.Batches {
+		validation.F = append(validation.F, run.Propagate(b)) // as it is served, which differs from the sweep's by rounding
+	}
+	best.Info.Temperature = validation.Temperature(best.Info.Gamma)
+	best.Info.Confidence = validation.Confidence(best.Calibration(kind), coverage)
+	return best, nil
+}
+
+// CalibrationOf returns the calibration that an artifact describes.
+func CalibrationOf(info artifact.ModelInfo, m artifact.Model) *Calibration {
+	c := &Calibration{Kind: info.Calibration.Kind, Temperature: info.Calibration.Temperature,
+		Kinds: map[string]*Choice{}}
+	for kind, t := range map[string]*infer.Tables{infer.PropagateLabels: m.Labels, infer.PropagateErrors: m.Errors} {
+		if p, ok := info.Propagation[kind]; ok && t != nil {
+			c.Kinds[kind] = &Choice{Info: p, Spreading: FrozenPropagation(kind, t, p.Alpha)}
+		}
+	}
+	return c
+}
+
+// Info returns the manifest's entry of a model.
+func (c *Calibration) Info(p *Deployment, weightDecay float64, sample int, results []eval.Result) artifact.ModelInfo {
+	out := artifact.ModelInfo{Name: p.Model.Name(), Attachment: p.Attachment, FittedOn: "O", WeightDecay: weightDecay,
+		Sample:      sample,
+		Calibration: artifact.CalibrationInfo{Kind: c.Kind, Temperature: c.Temperature, Confidence: c.confidence},
+		Propagation: map[string]artifact.PropagationInfo{}, Own: p.Own}
+	tested(&out.Calibration.Confidence, results, out.Name, p.Attachment, infer.PropagateNone, p.Expert != nil)
+	for kind, of := range c.Kinds {
+		info := of.Info
+		tested(&info.Confidence, results, out.Name, p.Attachment, kind, p.Expert != nil)
+		out.Propagation[kind] = info
+	}
+	return out
+}
+
+// tested adds the calibration error on the test nodes, in node batches, to a model's confidence in the artifact.
+func tested(c *artifact.Confidence, results []eval.Result, model, attachment, kind string, own bool) {
+	for _, r := range results {
+		if r.Model == model && r.Setting == eval.OtoS && r.Attachment == attachment && r.Batch == eval.NodeBatch &&
+			r.Calibration == kind && r.Own == own {
+			before, after := r.ECEBefore.Mean, r.ECE.Mean
+			c.ECE.TestBefore, c.ECE.TestAfter = &before, &after
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package deploy
+
+import (
+	"rivulet/graph"
+	"rivulet/infer"
+	"rivulet/infer/attach"
+	"rivulet/trainer/calibrate"
+	"rivulet/trainer/eval"
+)
+
+// Row is one row of the results before it is measured.
+type Row struct {
+	*Deployment
+	Setting     string
+	SharedM     bool
+	WeightDecay float64
+	Calibration infer.Calibration
+	Spreading   *Propagation // nil: without propagation
+	Served      bool         // consumers serve it where nothing else is said
+}
+
+// Rows returns a deployment without propagation and with each kind that was calibrated. If consumers serve it, they
+// serve the kind that validation chose.
+func Rows(d Row, c *Calibration) []Row {
+	if c == nil {
+		return nil
+	}
+	d.Calibration = infer.Calibration{Temperature: c.Temperature, Kind: infer.PropagateNone}
+	served := d.Served
+	d.Served = served && c.Kind == infer.PropagateNone
+	out := []Row{d}
+	for _, kind := range Kinds {
+		if p := c.Kinds[kind]; p != nil {
+			d.Calibration, d.Spreading, d.Served = p.Calibration(kind), p.Spreading, served && c.Kind == kind
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// Quick returns a predictor with the same bits as Predictor's, sooner where nothing has to know all logits.
+func (d *Row) Quick() *infer.Predictor {
+	if d.Spreading != nil {
+		return d.Predictor(d.Calibration, d.Spreading)
+	}
+	return &infer.Predictor{Model: d.Quickest(), Expert: d.Expert, Calibration: d.Calibration}
+}
+
+// Costs measures the time of a batch and the memory of inference. For the neighbourhood alone it takes the time of the
+// answer, if that took enough batches.
+func (d *Row) Costs(r *eval.Result, quick *eval.Answer, set *eval.Set, keep Footprint) {
+	predictor := d.Predictor(d.Calibration, d.Spreading)
+	r.MsPerBatch = eval.Time(predictor, set)
+	if d.Pass != nil {
+		whole := *predictor
+		whole.Model = d.Pass()
+		r.MsPerBatchKept, r.MsPerBatch = r.MsPerBatch, eval.Time(&whole, set)
+	}
+	if d.Spreading != nil {
+		r.PropagationMs = eval.Time(alonePropagation{predictor.Propagation}, set)
+	}
+	r.HeldBytes, r.StoredBytes = keep.Memory, keep.Stored
+	r.InferenceBytes = eval.Memory(func() eval.Predictor { return d.Predictor(d.Calibration, d.Spreading) }, set)
+	if d.Through == nil {
+		r.InferenceBytes = max(0, r.InferenceBytes-d.Kept) // T's own tables, or classes, stand for M, and are counted there
+	}
+	if d.Near != nil && d.Spreading == nil {
+		if r.MsPerBatchNear = quick.MsPerBatch; r.MsPerBatchNear == 0 {
+			r.MsPerBatchNear = eval.Time(eval.Plain(d.Near()), set)
+		}
+	}
+}
+
+// Uncalibrated returns the probabilities of an answer at temperature 1.
+func Uncalibrated(p *infer.Predictor, answer *eval.Answer, set *eval.Set) []*graph.Dense {
+	before := *p
+	before.Calibration.Temperature = 1
+	if p.Propagation == nil {
+		return calibrate.Support{Logits: answer.Logits}.Probabilities(before.Calibration)
+	}
+	return eval.Run(&before, set).Probabilities
+}
+
+// alonePropagation is label or error propagation without the model.
+type alonePropagation struct{ infer.Propagation }
+
+// Predict returns F, n×C, twice.
+func (p alonePropagation) Predict(b *attach.Batch) (logits, probabilities *graph.Dense) {
+	f := p.Propagate(b)
+	return f, f
+}
+
+// Footprint is the memory in bytes that a deployment takes for T's nodes where it serves: in each consumer, and in
+// Redis.
+type Footprint struct{ Memory, Stored int64 }

@@ -1,0 +1,65 @@
+package eval
+
+import (
+	"math"
+
+	"rivulet/artifact"
+	"rivulet/graph"
+	"rivulet/infer"
+	"rivulet/schema"
+)
+
+// Reference returns the figures of a model's answer with which a consumer compares its stream.
+func (a *Answer) Reference(set *Set, classes int) artifact.ModelReference {
+	m := artifact.ModelReference{Accuracy: a.Accuracy(set), Classes: make([]float64, classes)}
+	n := float64(len(a.Class))
+	for _, p := range a.Probabilities {
+		for i := range p.Rows {
+			c := infer.ArgMax(p.Row(i))
+			m.Classes[c] += 1 / n
+			m.Confidence += float64(p.Row(i)[c]) / n
+		}
+	}
+	m.Confidence = min(1, max(0, m.Confidence))
+	return m
+}
+
+// FeatureHistograms returns histograms of the rows' L2 norms and of their numbers of non-zeros.
+func FeatureHistograms(x graph.Features) (norm, count artifact.Histogram) {
+	norms, counts := make([]float64, x.Rows()), make([]float64, x.Rows())
+	for i := range norms {
+		x.Each(i, func(_ int, v float32) {
+			norms[i] += float64(v) * float64(v)
+			if v != 0 {
+				counts[i]++
+			}
+		})
+		norms[i] = math.Sqrt(norms[i])
+	}
+	return artifact.NewHistogram(norms), artifact.NewHistogram(counts)
+}
+
+// NamedHistograms returns histograms of the rows' measures by the schema's features; nil without a schema.
+func NamedHistograms(s *schema.Schema, x graph.Features) map[string]artifact.Histogram {
+	if s == nil {
+		return nil
+	}
+	names := s.Measures()
+	values, one := make([][]float64, len(names)), make([]float32, len(names))
+	for i := range x.Rows() {
+		if x.Sparse != nil {
+			indices, of := x.Sparse.Row(i)
+			s.Measure(one, indices, of)
+		} else {
+			s.Measure(one, nil, x.Dense.Row(i))
+		}
+		for k, v := range one {
+			values[k] = append(values[k], float64(v))
+		}
+	}
+	out := make(map[string]artifact.Histogram, len(names))
+	for k, name := range names {
+		out[name] = artifact.NewHistogram(values[k])
+	}
+	return out
+}
