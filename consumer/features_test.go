@@ -65,8 +65,7 @@ func TestFeaturesAreLookedUp(t *testing.T) {
 	for _, mode := range []Mode{Node, Graph} {
 		want, got, seen := &kept{}, &kept{}, &recorder{}
 		if err := pipeline(t, PipelineOptions{Versions: serve(newTestVersion("v1")), Deliverer: want, Mode: mode}).Process(
-			t.Context(),
-			Intake{Records: records(t, all()...)}); err != nil {
+			t.Context(), Intake{Records: records(t, all()...)}); err != nil {
 			t.Fatal(err)
 		}
 		store := &shelf{absent: map[string]bool{"none": true}}

@@ -108,12 +108,8 @@ func TestMasks(t *testing.T) {
 		{"t,v,e", "True", "False", "t, v, e"},
 	} {
 		for _, positional := range []bool{false, true} {
-			d, err := openTexts(
-				t,
-				table3(c.names, c.is, c.not, nil),
-				"source,target\nn1,n2\n",
-				table.Settings{Split: c.split, Positional: positional},
-			)
+			d, err := openTexts(t, table3(c.names, c.is, c.not, nil), "source,target\nn1,n2\n",
+				table.Settings{Split: c.split, Positional: positional})
 			if err != nil {
 				t.Errorf("%+v: %v", c, err)
 				continue
@@ -145,12 +141,8 @@ func TestMasks(t *testing.T) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
-	d, err := openTexts(
-		t,
-		table3("train_mask,b,c", "1", "0", nil),
-		"source,target\nn1,n2\n",
-		table.Settings{Types: map[string]string{"train_mask": "bool"}},
-	)
+	d, err := openTexts(t, table3("train_mask,b,c", "1", "0", nil), "source,target\nn1,n2\n",
+		table.Settings{Types: map[string]string{"train_mask": "bool"}})
 	if err != nil || len(d.Columns) != 4 {
 		t.Errorf("a mask that is said to be a feature: %v, %+v", err, d)
 	}

@@ -23,8 +23,7 @@ func TestOffsets(t *testing.T) {
 			}
 			_, err := Open(
 				writeTree(t, map[string][]byte{"nodes.csv": []byte(nodes.String()), "edges.csv": []byte("source,target\nn0,n1\n")}),
-				OpenOptions{},
-			)
+				OpenOptions{})
 			return err
 		}
 	}

@@ -39,12 +39,8 @@ func readOGB(dir string, o OpenOptions) (*Dataset, error) {
 	}
 	records := func(name string, use func(record []string) error) {
 		if err == nil {
-			err = file.Read(
-				dir,
-				name,
-				file.MaxBytes,
-				func(f *os.File, size int64) error { return table.EachRecord(f, name, size, use) },
-			)
+			err = file.Read(dir, name, file.MaxBytes,
+				func(f *os.File, size int64) error { return table.EachRecord(f, name, size, use) })
 		}
 	}
 	x, spans := &graph.Dense{}, []numpy.Span(nil)

@@ -43,11 +43,8 @@ func all(s *table.Stream) string {
 }
 
 func TestStreamRows(t *testing.T) {
-	s, ok, err := streamed(
-		t,
-		"id,x,y,label,split\n17,1,2.5,A,train\nb,0,-1,,unlabelled\nc,3,4,B,\n",
-		"source,target\n17,b\nb,17\n",
-	)
+	s, ok, err := streamed(t, "id,x,y,label,split\n17,1,2.5,A,train\nb,0,-1,,unlabelled\nc,3,4,B,\n",
+		"source,target\n17,b\nb,17\n")
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}

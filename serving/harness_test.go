@@ -57,6 +57,12 @@ func (s *server) connect(t *testing.T) redis.UniversalClient {
 	if o.MaxRetries == 0 {
 		o.MaxRetries = -1
 	}
+	// A busy machine may hold an answer back for longer than a consumer would wait for it.
+	for _, limit := range []*time.Duration{&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout, &o.PoolTimeout} {
+		if *limit == 0 {
+			*limit = time.Minute
+		}
+	}
 	client, err := mapping.Connect(o)
 	if err != nil {
 		t.Fatal(err)

@@ -73,13 +73,8 @@ func TestStagedChild(t *testing.T) {
 // child runs a run in a process of its own.
 func child(work, out string, steps int, limit string) (string, error) {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestStagedChild$", "-test.v")
-	cmd.Env = append(
-		os.Environ(),
-		childWork+"="+work,
-		childOut+"="+out,
-		fmt.Sprintf("%s=%d", childSteps, steps),
-		childLimit+"="+limit,
-	)
+	cmd.Env = append(os.Environ(), childWork+"="+work, childOut+"="+out, fmt.Sprintf("%s=%d", childSteps, steps),
+		childLimit+"="+limit)
 	text, err := cmd.CombinedOutput()
 	return string(text), err
 }
@@ -108,12 +103,7 @@ func TestStagedRunKilledAtManySteps(t *testing.T) {
 	if killed < 3 {
 		t.Errorf("it was killed %d times only", killed)
 	}
-	whole, _ := trainStaged(
-		t,
-		local.NewMemory(solved.Functions, Silent{}),
-		generatedSets(t)["small"],
-		stagedOptions(),
-	)
+	whole, _ := trainStaged(t, local.NewMemory(solved.Functions, Silent{}), generatedSets(t)["small"], stagedOptions())
 	sameFiles(t, whole, out)
 }
 
@@ -127,11 +117,6 @@ func TestStagedRunWithoutRoom(t *testing.T) {
 	if text, err = child(work, out, 0, ""); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
-	whole, _ := trainStaged(
-		t,
-		local.NewMemory(solved.Functions, Silent{}),
-		generatedSets(t)["small"],
-		stagedOptions(),
-	)
+	whole, _ := trainStaged(t, local.NewMemory(solved.Functions, Silent{}), generatedSets(t)["small"], stagedOptions())
 	sameFiles(t, whole, out)
 }

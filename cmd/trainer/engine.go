@@ -173,12 +173,8 @@ func (f *engineFlags) open(ctx context.Context, progress trainer.Progress) (stag
 }
 
 // train runs the stages, and keep while M can be read from their tables.
-func (f *engineFlags) train(
-	ctx context.Context,
-	data *dataflag.Data,
-	o trainer.Options,
-	keep func(*trainer.Outcome) error,
-) (*trainer.Outcome, error) {
+func (f *engineFlags) train(ctx context.Context, data *dataflag.Data, o trainer.Options,
+	keep func(*trainer.Outcome) error) (*trainer.Outcome, error) {
 	if _, _, _, err := f.byURL(data, o); err != nil { // before the engine is opened
 		return nil, err
 	}
@@ -323,8 +319,8 @@ func (f *engineFlags) byURL(data *dataflag.Data, o trainer.Options) (table.Setti
 	}
 	if f.engine != engineSpark {
 		return tables, name, false, fmt.Errorf(
-			"--engine is %s, and only --engine %s reads tables by URL, such as %s: otherwise want the path of a file",
-			f.engine, engineSpark, tables.Nodes)
+			"--engine is %s, and only --engine %s reads tables by URL, such as %s: otherwise want the path of a file", f.engine,
+			engineSpark, tables.Nodes)
 	}
 	for _, flag := range append([]string{"split-seed"}, schemaNames...) {
 		if given := f.flags.Lookup(flag); given != nil && given.Changed {

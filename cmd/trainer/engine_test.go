@@ -86,8 +86,7 @@ func TestStagesRefuseBeforeTheWork(t *testing.T) {
 		"--sums fixed --representation":         "representation is set, a run of stages",
 		"--sums fixed --checkpoint somewhere/x": "--checkpoint is of method learned",
 	} {
-		args := append(
-			[]string{"train", "--out", filepath.Join(t.TempDir(), "a"), "--data", "no-data"},
+		args := append([]string{"train", "--out", filepath.Join(t.TempDir(), "a"), "--data", "no-data"},
 			strings.Fields(line)...)
 		if _, err := harness.Execute(root(), args...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", line, err, want)

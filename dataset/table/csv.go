@@ -74,11 +74,8 @@ func (l CSVLimits) table(f io.Reader, name string, size int64, form TextForm) (*
 		t.in.Comment = '#'
 	}
 	if t.names = edgeList(head, comment, t.in.Comma); t.names != nil {
-		t.guess = fmt.Sprintf(
-			"%s has no line of column names: its columns are read as %s, a guess by its first lines",
-			name,
-			strings.Join(t.names, ", "),
-		)
+		t.guess = fmt.Sprintf("%s has no line of column names: its columns are read as %s, a guess by its first lines", name,
+			strings.Join(t.names, ", "))
 		return t, nil
 	}
 	header, err := t.in.Read()
@@ -118,8 +115,7 @@ func (r *recordReader) head() (line, comment string) {
 func edgeList(line, comment string, comma rune) []string {
 	cells := strings.Split(line, string(comma))
 	if names := strings.FieldsFunc(comment, func(r rune) bool { return r == comma || r == '\t' || r == ' ' }); len(
-		names,
-	) == len(
+		names) == len(
 		cells,
 	) && !slices.ContainsFunc(names, isInteger) {
 		return names

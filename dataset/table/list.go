@@ -24,8 +24,7 @@ var errThousands = errors.New(
 
 // errShortened refuses a list that a program has shortened to its first and last numbers.
 var errShortened = errors.New(
-	`NumPy has shortened the list with "...": its numbers are lost: write them with x.tolist() or as Parquet`,
-)
+	`NumPy has shortened the list with "...": its numbers are lost: write them with x.tolist() or as Parquet`)
 
 // ParseList reads a list of features from text: numbers between spaces, semicolons, commas or bars, with or without
 // brackets around them or quotes around each, also as Python, R, Spark and Postgres print arrays.
@@ -54,10 +53,8 @@ func ParseList(text string) (list []float64, err error) {
 		}
 	}
 	if strings.ContainsRune(text, ',') && strings.ContainsRune(text, ';') {
-		return nil, fmt.Errorf(
-			"the list %.40q has commas and semicolons: write a point before the fraction of a number",
-			text,
-		)
+		return nil, fmt.Errorf("the list %.40q has commas and semicolons: write a point before the fraction of a number",
+			text)
 	}
 	place := 0
 	for field := range strings.FieldsFuncSeq(text, betweenNumbers) {
@@ -84,10 +81,8 @@ var (
 func listLike(text string) bool {
 	text = numpyScalar.ReplaceAllString(strings.TrimSpace(text), "$1")
 	bare := opening.ReplaceAllString(text, "")
-	fields := strings.FieldsFunc(
-		bare,
-		func(r rune) bool { return betweenNumbers(r) || strings.ContainsRune(`[](){}<>'"`, r) },
-	)
+	fields := strings.FieldsFunc(bare,
+		func(r rune) bool { return betweenNumbers(r) || strings.ContainsRune(`[](){}<>'"`, r) })
 	numbers := 0
 	for _, field := range fields {
 		if _, err := parseNumber(field, false); err == nil || missingWords[field] {

@@ -21,12 +21,8 @@ type LongFeatures struct {
 
 // ReadLong reads the features of nodes from a table with a row for each that is not 0: node, feature, and value, which
 // is 1 where that column is absent. index gives the nodes' numbers by id. check refuses a value.
-func (s *Stream) ReadLong(
-	from Source,
-	index map[string]int32,
-	path string,
-	check func(float64) error,
-) (*LongFeatures, error) {
+func (s *Stream) ReadLong(from Source, index map[string]int32, path string,
+	check func(float64) error) (*LongFeatures, error) {
 	type entry struct {
 		node, feature int32
 		value         float32
@@ -66,10 +62,8 @@ func (s *Stream) ReadLong(
 	for k := range entries {
 		entries[k].feature = numbers[read[entries[k].feature]]
 	}
-	slices.SortFunc(
-		entries,
-		func(a, b entry) int { return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.feature, b.feature)) },
-	)
+	slices.SortFunc(entries,
+		func(a, b entry) int { return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.feature, b.feature)) })
 	x := &LongFeatures{Names: names, Rows: make([]int, len(index)+1)}
 	for k, e := range entries {
 		if k > 0 && entries[k-1].node == e.node && entries[k-1].feature == e.feature {

@@ -246,31 +246,20 @@ func (s *survey) mixed(known int) error {
 		f := s.first[asCommas]
 		return fmt.Errorf(
 			"%s: column %s: %.40q is a number with a decimal comma: say that commas divide fractions (decimal), "+
-				"or that the column is text (types)",
-			f.at,
-			s.name,
-			f.text,
-		)
+				"or that the column is text (types)", f.at, s.name, f.text)
 	}
 	if 2*s.forms[asDate] >= known {
 		f := s.first[asDate]
 		return fmt.Errorf(
 			"%s: column %s: %.40q can be read as several dates: write dates as 2026-11-21, or say that the column "+
-				"is text (types)",
-			f.at,
-			s.name,
-			f.text,
-		)
+				"is text (types)", f.at, s.name, f.text)
 	}
 	if s.broken != nil &&
 		(2*(s.forms[asBroken]+s.forms[asList]+s.forms[asBare]) >= known || errors.Is(s.broken, errShortened)) {
 		f := s.first[asBroken]
 		return fmt.Errorf(
-			"%s: column %s: it was a list of numbers, and cannot be read: %w; or say that the column is text (types)",
-			f.at,
-			s.name,
-			s.broken,
-		)
+			"%s: column %s: it was a list of numbers, and cannot be read: %w; or say that the column is text (types)", f.at,
+			s.name, s.broken)
 	}
 	if s.ragged != nil && s.forms[asBare]+s.forms[asList] == known {
 		return fmt.Errorf("%s: column %s: %.40q is not a list of %d numbers, as the column's first value is: "+
@@ -283,14 +272,7 @@ func (s *survey) mixed(known int) error {
 		odd := s.odd(form)
 		return fmt.Errorf(
 			"%s: column %s: %.40q is not %s, though %d of the column's %d values are: correct it, leave it empty, "+
-				"or say that the column is text (types)",
-			odd.at,
-			s.name,
-			odd.text,
-			formNames[form],
-			s.forms[form],
-			known,
-		)
+				"or say that the column is text (types)", odd.at, s.name, odd.text, formNames[form], s.forms[form], known)
 	}
 	return nil
 }

@@ -66,17 +66,14 @@ func CheckInPlace(o table.Settings) error {
 	case !o.Positional:
 		return fmt.Errorf(
 			"table %s: features by name are fitted to all rows, which Spark alone sees of a table by URL: give --positional, "+
-				"for features that are numbers, or the path of a file",
-			o.Nodes,
-		)
+				"for features that are numbers, or the path of a file", o.Nodes)
 	case o.TextForm != table.TextForm{} || o.Decimal != "":
 		return errors.New("--separator, --decimal and --encoding are for CSV, and tables by URL are Parquet")
 	}
 	for _, path := range []string{o.Nodes, o.Edges} {
 		if password.MatchString(path) {
 			return errors.New(
-				"the URL of a table has a password, which would be in statements and logs: give it to Spark by its configuration",
-			)
+				"the URL of a table has a password, which would be in statements and logs: give it to Spark by its configuration")
 		}
 		for _, ext := range []string{".csv", ".csv.gz", ".csv.zst"} {
 			if strings.HasSuffix(path, ext) {

@@ -95,13 +95,8 @@ func (d *disk) contents(name string) (*contents, error) {
 		}
 		if info.Size() != bytes {
 			return nil, fmt.Errorf(
-				"table %s of an earlier run is damaged: key %d has %d bytes, want %d; remove its directory %s",
-				name,
-				key,
-				info.Size(),
-				bytes,
-				filepath.Join(d.dir, name),
-			)
+				"table %s of an earlier run is damaged: key %d has %d bytes, want %d; remove its directory %s", name, key,
+				info.Size(), bytes, filepath.Join(d.dir, name))
 		}
 	}
 	d.known[name] = c

@@ -62,24 +62,13 @@ func engines(t *testing.T) map[string]stage.Engine {
 func TestReadCountsEdgesOnce(t *testing.T) {
 	for name, e := range engines(t) {
 		t.Run(name, func(t *testing.T) {
-			g, err := partition.Read(
-				context.Background(),
-				e,
-				source("n", nodeRows("a", "b", "c", "d", "e", "f")...),
-				source("e", edgeRows("a-b", "b-a", "a-b", "a-a", "b-c", "c-d", "d-e")...),
-				partition.BlockOptions{Blocks: 4},
-			)
+			g, err := partition.Read(context.Background(), e, source("n", nodeRows("a", "b", "c", "d", "e", "f")...),
+				source("e", edgeRows("a-b", "b-a", "a-b", "a-a", "b-c", "c-d", "d-e")...), partition.BlockOptions{Blocks: 4})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if g.Entries != 4 || g.HighestDegree != 2 || g.Loops != 1 || g.Nodes != 4 {
-				t.Errorf(
-					"%d entries, degree %d, %d loops, %d nodes",
-					g.Entries,
-					g.HighestDegree,
-					g.Loops,
-					g.Nodes,
-				)
+				t.Errorf("%d entries, degree %d, %d loops, %d nodes", g.Entries, g.HighestDegree, g.Loops, g.Nodes)
 			}
 			if diff := cmp.Diff([]float32{5, 2}, g.Summary.Largest); diff != "" {
 				t.Error(diff)
@@ -118,13 +107,8 @@ func TestReadRefuses(t *testing.T) {
 		`a record's payload is cut or has bytes too many`: {{nodeRows("a")[0][:5]}, nil},
 	} {
 		for name, e := range engines(t) {
-			_, err := partition.Read(
-				context.Background(),
-				e,
-				source(fmt.Sprint("n", want), rows[0]...),
-				source("e"+want, rows[1]...),
-				partition.BlockOptions{Blocks: 2},
-			)
+			_, err := partition.Read(context.Background(), e, source(fmt.Sprint("n", want), rows[0]...),
+				source("e"+want, rows[1]...), partition.BlockOptions{Blocks: 2})
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: error %v, want %q", name, err, want)
 			}

@@ -103,10 +103,8 @@ func (n *Node) check() error {
 	case n.Role > Test:
 		return fmt.Errorf("role %d is not known", n.Role)
 	case n.Label == "" && n.Role != NoRole && n.Role != Unlabelled:
-		return fmt.Errorf(
-			"the label of node %s is empty or null, but a node to learn from or to be judged by needs one",
-			Quoted(n.ID),
-		)
+		return fmt.Errorf("the label of node %s is empty or null, but a node to learn from or to be judged by needs one",
+			Quoted(n.ID))
 	case n.Width == 0:
 		return errors.New("the node has no features")
 	}
@@ -164,12 +162,8 @@ func (blocks) Reduce(key int64, in stage.Records, out stage.Output) error {
 	})
 	for k := 1; k < len(all); k++ {
 		if all[k].ID == all[k-1].ID {
-			return fmt.Errorf(
-				"nodes row %d: %s is already the id of row %d (ids are compared as text: 17 and \"17\" are one)",
-				all[k].Row,
-				Quoted(all[k].ID),
-				all[k-1].Row,
-			)
+			return fmt.Errorf("nodes row %d: %s is already the id of row %d (ids are compared as text: 17 and \"17\" are one)",
+				all[k].Row, Quoted(all[k].ID), all[k-1].Row)
 		}
 		if all[k].Width != all[0].Width {
 			return fmt.Errorf("nodes row %d: %d features, want %d as in row %d", all[k].Row, all[k].Width,
