@@ -23,7 +23,7 @@
 //	               (package expert)
 //	rivals.go      methods without S, for comparison: own features alone, and the classes of neighbours
 //	deploy.go      a model on the graph that arrivals attach to: T or S, joint or frozen (package deploy)
-//	evaluate.go    temperature, label and error propagation chosen on the support nodes (package deploy); every deployment on the test nodes (package eval)
+//	evaluate.go    models calibrated on the support nodes (package deploy); every deployment on the test nodes (eval)
 //	answers.go     some nodes with the predictions that consumers of the artifact have to repeat
 //
 // # T in tables

@@ -45,8 +45,7 @@ func (f *deadLetterFlags) open(cmd *cobra.Command) (l *replay.Letters, topics co
 			since = time.Now().Add(-ago)
 		} else if since, err = time.Parse(time.RFC3339, f.from); err != nil {
 			return nil, topics, since, fmt.Errorf(
-				"--from is %q, want a time such as 2026-11-25T10:00:00Z, or a duration such as 2h",
-				f.from)
+				"--from is %q, want a time such as 2026-11-25T10:00:00Z, or a duration such as 2h", f.from)
 		}
 	}
 	client, err := app.ConnectKafka(cfg.Kafka.Brokers)
