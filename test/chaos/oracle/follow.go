@@ -14,6 +14,7 @@ type follower struct {
 	report     Report
 	violations []string
 	all        map[string][]*Said // the predictions of each id, by all versions
+	left       int                // predictions that were not explained at first
 	tried      int                // to explain predictions by rows that nobody saw
 	late       map[ending]int     // degraded predictions after each outage and its time of retries
 	many       map[*Said]bool     // predictions with more choices of neighbours than can be tried
@@ -48,10 +49,7 @@ func (f *follower) follow(model Model, all []Said) {
 		}
 		if f.tried++; f.tried > mostUnseen || !f.explain(h, s, true) {
 			left = append(left, s)
-		}
-		if len(left) > mostLeft {
-			f.report.Undecided += len(all) - i - 1 // rows that depend on these are not known either
-			break
+			f.left++
 		}
 	}
 	// Of a consumer whose clock was stepped it is not known when predictions were made: they come late in this order.
@@ -114,7 +112,7 @@ func (f *follower) explain(h *history, s *Said, unseen bool) bool {
 	ok := false
 	if !unseen {
 		var all bool
-		if rows, ok, all = search(h.model, a, s, options, likely); !all {
+		if rows, ok, all = search(h.model, a, s, options, likely, f.tries()); !all {
 			f.many[s] = true
 		}
 	}
@@ -122,7 +120,7 @@ func (f *follower) explain(h *history, s *Said, unseen bool) bool {
 		if more := f.unseen(h, a.Edges[e], s); len(more) > 0 {
 			seen := options[e]
 			options[e] = slices.Concat(more, seen)
-			rows, ok, _ = search(h.model, a, s, options, likely)
+			rows, ok, _ = search(h.model, a, s, options, likely, mostTries)
 			options[e] = seen
 		}
 	}
@@ -214,9 +212,19 @@ const (
 	writing = 5 * time.Second
 	// mostUnseen is how many predictions are explained by rows that nobody saw, which takes long.
 	mostUnseen = 200
-	// mostLeft is after how many predictions that cannot be explained the search ends: each takes long.
+	// mostLeft is after how many predictions that were not explained the search for others is short: each takes long. After
+	// a stall of a busy machine there may be many, as the rows that a neighbour may have had are as many as the records of
+	// its id in that time; rows that depend on theirs are not known either, until these have expired.
 	mostLeft = 500
 )
+
+// tries is how many choices of neighbours may be tried for one prediction.
+func (f *follower) tries() int {
+	if f.left > mostLeft {
+		return fewTries
+	}
+	return mostTries
+}
 
 // lives reports whether the row of a prediction may have been there when a record was looked up.
 func lives(of, s *Said, ttl time.Duration) bool {

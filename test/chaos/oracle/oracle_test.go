@@ -326,3 +326,26 @@ func TestUndecidedAreBounded(t *testing.T) {
 		t.Errorf("%v, and no violation", report)
 	}
 }
+
+// After a stall of which hundreds of predictions are left undecided, predictions are judged again.
+func TestJudgesOnAfterAStall(t *testing.T) {
+	s := &stream{rows: map[string]attach.Row{}}
+	for n := range 12 * mostLeft { // calm, so that few are undecided beside them
+		s.predict(1000*n, "a")
+		s.predict(1000*n+10, "b")
+	}
+	for range mostLeft + 10 {
+		p := s.predict(-1000, "b")
+		p.Arrivals, p.Numbers, p.Made = 1, 1, after(-991)
+		again := s.predict(-1000, "a") // late, as after a transaction that was aborted
+		again.Made, again.Seen = after(-991), after(-990)
+	}
+	wrong := s.predict(20_000*mostLeft, "a")
+	wrong.Numbers++
+	o := Oracle{TTL: 5 * time.Second, Model: func(string) (Model, error) { return model{}, nil },
+		Arrival: func(id string) *event.Arrival { return &event.Arrival{ID: id, Edges: edges[id]} }}
+	report, violations := o.Judge(s.said)
+	if len(violations) != 1 || !strings.Contains(violations[0], fmt.Sprint(20_000*mostLeft)) {
+		t.Errorf("%v: %d violations, the last %.300q", report, len(violations), violations[max(0, len(violations)-1):])
+	}
+}

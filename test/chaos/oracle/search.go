@@ -9,11 +9,12 @@ import (
 const (
 	atOnce    = 64      // choices that are predicted together
 	mostTries = 1 << 14 // choices of one prediction
+	fewTries  = 1 << 8  // choices of one prediction, after many that were not explained
 )
 
 // search returns the rows, an empty one for a neighbour that is not known, that give a prediction its numbers. Nodes of
-// T are known, unless it is degraded. all is false if there are more choices than can be tried.
-func search(m Model, a *event.Arrival, s *Said, options [][]attach.Row, likely []bool) (found []attach.Row,
+// T are known, unless it is degraded. all is false if there are more choices than may be tried.
+func search(m Model, a *event.Arrival, s *Said, options [][]attach.Row, likely []bool, most int) (found []attach.Row,
 	ok, all bool) {
 	var waiting [][]attach.Row
 	tries := 0
@@ -26,7 +27,7 @@ func search(m Model, a *event.Arrival, s *Said, options [][]attach.Row, likely [
 		}
 		tries += len(waiting)
 		waiting = waiting[:0]
-		return !ok && tries < mostTries
+		return !ok && tries < most
 	}
 	absent := func(e int) bool { return s.Degraded || len(options[e]) == 0 || options[e][0].Arrived }
 	choices(options, likely, absent, s.Known, s.Arrivals, func(choice []attach.Row) bool {
@@ -36,7 +37,7 @@ func search(m Model, a *event.Arrival, s *Said, options [][]attach.Row, likely [
 	if !ok && len(waiting) > 0 {
 		try()
 	}
-	return found, ok, tries < mostTries
+	return found, ok, tries < most
 }
 
 // choices visits each choice of one row a neighbour, or none where that is possible, with so many nodes of T and
