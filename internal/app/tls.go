@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
+	"io"
 	"os"
+	"syscall"
 )
 
 // tlsFiles are the settings of a client's TLS below one section, such as kafka.tls.
@@ -16,7 +19,7 @@ type tlsFiles struct{ section, ca, cert, key, serverName string }
 func (f tlsFiles) read() (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: f.serverName}
 	if f.ca != "" {
-		pem, err := os.ReadFile(f.ca)
+		pem, err := readSmall(f.ca)
 		if err != nil {
 			return nil, fmt.Errorf("%s.ca_file: %w", f.section, err)
 		}
@@ -26,7 +29,12 @@ func (f tlsFiles) read() (*tls.Config, error) {
 	}
 	if f.cert != "" {
 		read := func() (*tls.Certificate, error) {
-			pair, err := tls.LoadX509KeyPair(f.cert, f.key)
+			cert, err := readSmall(f.cert)
+			key, failed := readSmall(f.key)
+			var pair tls.Certificate
+			if err = errors.Join(err, failed); err == nil {
+				pair, err = tls.X509KeyPair(cert, key)
+			}
 			if err != nil {
 				return nil, fmt.Errorf("%s.cert_file %q with key_file %q: %w", f.section, f.cert, f.key, err)
 			}
@@ -42,7 +50,7 @@ func (f tlsFiles) read() (*tls.Config, error) {
 
 // readPassword reads a password's file, without a line break at its end. key is the setting that names the file.
 func readPassword(key, path string) (string, error) {
-	text, err := os.ReadFile(path)
+	text, err := readSmall(path)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", key, err)
 	}
@@ -50,4 +58,26 @@ func readPassword(key, path string) (string, error) {
 		return "", fmt.Errorf("%s is %q: it is empty", key, path)
 	}
 	return string(text), nil
+}
+
+// maxSmall bounds a file of secrets or certificates, in bytes.
+const maxSmall = 1 << 20
+
+// readSmall reads a file of secrets or certificates, which is read again and again while the process runs. Only a
+// regular file is read: a FIFO would have everybody wait until somebody writes to it, and a device has no end.
+func readSmall(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	switch info, err := f.Stat(); {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no regular file (%s)", path, info.Mode().Type())
+	case info.Size() > maxSmall:
+		return nil, fmt.Errorf("%s has %d bytes, at most %d may be", path, info.Size(), maxSmall)
+	}
+	return io.ReadAll(io.LimitReader(f, maxSmall))
 }

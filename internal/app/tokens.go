@@ -112,7 +112,7 @@ func (f *tokenFile) changed() bool {
 func (f *tokenFile) read() error {
 	f.since = time.Now()
 	f.seen, _ = os.Stat(f.path) // before the text: a later change is then read the next time
-	text, err := os.ReadFile(f.path)
+	text, err := readSmall(f.path)
 	f.unreadable = err != nil && !errors.Is(err, fs.ErrNotExist)
 	if f.unreadable {
 		return fmt.Errorf("%s: %w", f.setting, err)

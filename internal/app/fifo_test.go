@@ -1,0 +1,51 @@
+//go:build unix
+
+package app
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"rivulet/config"
+)
+
+// A FIFO in place of a file of secrets is an error at once, which revokes nothing: nobody waits for its writer. So are a
+// device and a file that is too large.
+func TestSecretsAreRegularFiles(t *testing.T) {
+	dir := t.TempDir()
+	fifo, large, tokens := filepath.Join(dir, "fifo"), filepath.Join(dir, "large"), filepath.Join(dir, "tokens")
+	if err := errors.Join(syscall.Mkfifo(fifo, 0o600), os.WriteFile(large, make([]byte, maxSmall+1), 0o600),
+		os.WriteFile(tokens, []byte("word"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{fifo, large, "/dev/zero"} {
+		if _, err := readPassword("redis.password_file", path); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("password of %s: %v", path, err)
+		}
+		if _, err := (tlsFiles{section: "kafka.tls", ca: path}).read(); err == nil {
+			t.Errorf("authorities of %s: no error", path)
+		}
+		if _, err := (tlsFiles{section: "kafka.tls", cert: path, key: path}).read(); err == nil {
+			t.Errorf("certificate of %s: no error", path)
+		}
+		if _, err := tokensOf("serve.", config.Access{TokenFile: path}); err == nil {
+			t.Errorf("tokens of %s: no error", path)
+		}
+	}
+	of, err := tokensOf("serve.", config.Access{TokenFile: tokens})
+	if err != nil {
+		t.Fatal(err)
+	}
+	logTo(of, slog.New(slog.DiscardHandler))
+	if err := os.Rename(fifo, tokens); err != nil {
+		t.Fatal(err)
+	}
+	if !of.Takes("word") || of.Takes("other") {
+		t.Error("a FIFO in place of the file changes the tokens")
+	}
+}
