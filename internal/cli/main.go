@@ -50,10 +50,10 @@ func run(cmd *cobra.Command, stderr io.Writer) (status int) {
 		if left := interface{ Kept() string }(nil); errors.As(err, &left) {
 			said += ": " + left.Kept()
 		}
-		fmt.Fprintf(stderr, "%s: %s\n", cmd.Name(), said)
+		fmt.Fprintf(stderr, "%s: %s\n", cmd.Name(), Message(said))
 		return by.status()
 	}
-	fmt.Fprintf(stderr, "%s: %v\n", cmd.Name(), err)
+	fmt.Fprintf(stderr, "%s: %s\n", cmd.Name(), Message(err.Error()))
 	return 1
 }
 

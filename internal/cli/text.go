@@ -15,3 +15,20 @@ func Text(s string) string {
 	}
 	return strconv.Quote(s)
 }
+
+// Message returns a text of several lines, such as an error, in a form that is safe to print: its line breaks and tabs
+// stay, and other unprintable characters become escapes. An error may repeat a name that somebody else has chosen, as
+// that of a version in Redis.
+func Message(s string) string {
+	var out strings.Builder
+	for len(s) > 0 {
+		c, size := utf8.DecodeRuneInString(s)
+		if c == '\n' || c == '\t' || strconv.IsPrint(c) && (c != utf8.RuneError || size > 1) {
+			out.WriteString(s[:size])
+		} else {
+			out.WriteString(strings.Trim(strconv.Quote(s[:size]), `"`))
+		}
+		s = s[size:]
+	}
+	return out.String()
+}

@@ -16,3 +16,12 @@ func TestTextIsPrintable(t *testing.T) {
 		}
 	}
 }
+
+// An error that repeats a hostile name has its lines, and nothing that a terminal obeys.
+func TestMessageIsPrintable(t *testing.T) {
+	const text = "version \x1b[2J\u009b31m\u202e\x00\x7f\xff\r:\n\t\"é\" \\ 猫 \ufffd"
+	const want = "version \\x1b[2J\\u009b31m\\u202e\\x00\\x7f\\xff\\r:\n\t\"é\" \\ 猫 \ufffd"
+	if got := Message(text); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
