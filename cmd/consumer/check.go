@@ -9,6 +9,7 @@ import (
 	"rivulet/config"
 	"rivulet/internal/app"
 	"rivulet/internal/check"
+	"rivulet/internal/cli"
 )
 
 func checkCommand() *cobra.Command {
@@ -27,7 +28,7 @@ func checkCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		made, failed, err := app.Check(cmd.Context(), cfg, func(r check.Result) { fmt.Fprintln(cmd.OutOrStdout(), r) })
+		made, failed, err := app.Check(cmd.Context(), cfg, func(r check.Result) { fmt.Fprintln(cmd.OutOrStdout(), cli.Message(r.String())) })
 		if err == nil && failed > 0 {
 			err = fmt.Errorf("%d of %d checks failed or were skipped", failed, made)
 		}
