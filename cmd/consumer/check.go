@@ -28,7 +28,9 @@ func checkCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		made, failed, err := app.Check(cmd.Context(), cfg, func(r check.Result) { fmt.Fprintln(cmd.OutOrStdout(), cli.Message(r.String())) })
+		made, failed, err := app.Check(cmd.Context(), cfg, func(r check.Result) {
+			fmt.Fprintln(cmd.OutOrStdout(), cli.Message(r.String()))
+		})
 		if err == nil && failed > 0 {
 			err = fmt.Errorf("%d of %d checks failed or were skipped", failed, made)
 		}

@@ -14,8 +14,8 @@ import (
 	"rivulet/config"
 )
 
-// A FIFO in place of a file of secrets is an error at once, which revokes nothing: nobody waits for its writer. So are a
-// device and a file that is too large.
+// A FIFO in place of a file of secrets is an error at once, which revokes nothing: nobody waits for its writer. So are
+// a device and a file that is too large.
 func TestSecretsAreRegularFiles(t *testing.T) {
 	dir := t.TempDir()
 	fifo, large, tokens := filepath.Join(dir, "fifo"), filepath.Join(dir, "large"), filepath.Join(dir, "tokens")

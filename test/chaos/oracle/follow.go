@@ -212,9 +212,9 @@ const (
 	writing = 5 * time.Second
 	// mostUnseen is how many predictions are explained by rows that nobody saw, which takes long.
 	mostUnseen = 200
-	// mostLeft is after how many predictions that were not explained the search for others is short: each takes long. After
-	// a stall of a busy machine there may be many, as the rows that a neighbour may have had are as many as the records of
-	// its id in that time; rows that depend on theirs are not known either, until these have expired.
+	// mostLeft is after how many predictions that were not explained the search for others is short: each takes long.
+	// After a stall of a busy machine there may be many, as the rows that a neighbour may have had are as many as the
+	// records of its id in that time; rows that depend on theirs are not known either, until these have expired.
 	mostLeft = 500
 )
 
