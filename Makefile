@@ -117,7 +117,7 @@ reference: ## config/REFERENCE.md from the structs
 	$(GO) test ./config -run TestReference -update
 
 manifests: ## deploy/kubernetes from the chart in deploy/chart
-	cd tools/chart && $(GO) test -count=1 -update .
+	cd tools/packaging && $(GO) test -count=1 -update .
 
 python: ## the Python package against rivulet predict on the graphs of DATA, its notebook and its use of PyTorch, in a venv of its own
 	python3 -m venv out/venv

@@ -237,6 +237,41 @@ func TestNoticesOfThirdParties(t *testing.T) {
 	}
 }
 
+// What is released together has one version, and topics have one name.
+func TestVersionsAndTopicsAgree(t *testing.T) {
+	var chart struct {
+		Version    string
+		AppVersion string `yaml:"appVersion"`
+	}
+	readYAML(t, "chart/rivulet/Chart.yaml", &chart)
+	var contract struct {
+		Info     struct{ Version string }
+		Channels map[string]struct{ Address string }
+	}
+	readYAML(t, "../event/asyncapi.yaml", &contract)
+	wheel, err := os.ReadFile("../python/pyproject.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifests, err := os.ReadFile("kubernetes/kustomization.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := chart.AppVersion; chart.Version != v || contract.Info.Version != v ||
+		!strings.Contains(string(wheel), "\nversion = \""+v+"\"\n") ||
+		!strings.Contains(string(manifests), "newTag: "+v+"\n") {
+		t.Errorf("the chart is %s of %s, the contract %s; see python/pyproject.toml and kubernetes/kustomization.yaml",
+			chart.Version, v, contract.Info.Version)
+	}
+	topics := config.Default[config.Consumer]().Kafka.Topics
+	for channel, want := range map[string]string{"arrivals": topics.Arrivals, "predictions": topics.Predictions,
+		"deadLetters": topics.DeadLetters} {
+		if got := contract.Channels[channel].Address; got != want {
+			t.Errorf("asyncapi.yaml calls the topic %q, the settings %q", got, want)
+		}
+	}
+}
+
 // No container of ours runs as root.
 func TestNotRoot(t *testing.T) {
 	dockerfile, err := os.ReadFile("Dockerfile")

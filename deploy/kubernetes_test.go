@@ -15,7 +15,7 @@ import (
 	"rivulet/config"
 )
 
-// object is what we rely on of an object of Kubernetes. tools/chart holds that the objects have Kubernetes' own fields.
+// object is what we rely on of an object of Kubernetes. tools/packaging holds that objects have Kubernetes' own fields.
 type object struct {
 	Kind     string
 	Metadata struct{ Name string }

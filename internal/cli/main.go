@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -26,6 +27,7 @@ func Main(cmd *cobra.Command) { os.Exit(run(cmd, os.Stderr)) }
 // run is Main without the end of the process.
 func run(cmd *cobra.Command, stderr io.Writer) (status int) {
 	cmd.Version = build.Read().String()
+	takeName(cmd, os.Args[0])
 	cmd.SilenceUsage, cmd.SilenceErrors = true, true
 	cmd.SetFlagErrorFunc(suggest)
 	signals := make(chan os.Signal, 1)
@@ -55,6 +57,14 @@ func run(cmd *cobra.Command, stderr io.Writer) (status int) {
 	}
 	fmt.Fprintf(stderr, "%s: %s\n", cmd.Name(), Message(err.Error()))
 	return 1
+}
+
+// takeName lets help, completions and errors name the program as it was installed: packages call the consumer
+// rivulet-consumer.
+func takeName(cmd *cobra.Command, program string) {
+	if name := filepath.Base(program); strings.HasSuffix(name, "-"+cmd.Name()) {
+		cmd.Use = name + strings.TrimPrefix(cmd.Use, cmd.Name())
+	}
 }
 
 // interruption is why a context ended: a signal.

@@ -98,3 +98,14 @@ func TestVersion(t *testing.T) {
 		t.Errorf("status %d, %q, %q", status, out.String(), stderr.String())
 	}
 }
+
+// A program that is installed as rivulet-consumer says so; one under a name of somebody's own keeps its own.
+func TestProgramsTakeTheNameOfTheirInstallation(t *testing.T) {
+	for program, want := range map[string]string{"/usr/bin/rivulet-consumer": "rivulet-consumer [--config FILE]",
+		"bin/consumer": "consumer [--config FILE]", "consumer.test": "consumer [--config FILE]"} {
+		cmd := &cobra.Command{Use: "consumer [--config FILE]"}
+		if takeName(cmd, program); cmd.Use != want {
+			t.Errorf("%s: %q, want %q", program, cmd.Use, want)
+		}
+	}
+}

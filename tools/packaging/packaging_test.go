@@ -1,8 +1,9 @@
-// Package chart holds no code. Its tests render the Helm chart of deploy/chart. They want Helm's libraries, so they are
-// a module of their own: nobody who builds Rivulet downloads them.
+// Package packaging holds no code. Its tests render the Helm chart of deploy/chart, and read the recipe of releases.
+// They want the libraries of Helm and goreleaser, so they are a module of their own: nobody who builds Rivulet
+// downloads these.
 //
 //	go test . -update   writes deploy/kubernetes, the chart as plain manifests, and the chart's copy of the alerts
-package chart
+package packaging
 
 import (
 	"bytes"
@@ -102,7 +103,7 @@ func hold(t *testing.T, file string, want []byte) {
 		}
 	}
 	if is, err := os.ReadFile(file); err != nil || !bytes.Equal(is, want) {
-		t.Errorf("%s is not up to date: go test . -update in tools/chart (%v)", file, err)
+		t.Errorf("%s is not up to date: go test . -update in tools/packaging (%v)", file, err)
 	}
 }
 
@@ -268,7 +269,7 @@ func TestManifests(t *testing.T) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		text := blank.ReplaceAllString(byHelm.ReplaceAllString(files[name], ""), "")
-		text = "# Made of deploy/chart/rivulet by tools/chart; do not edit.\n" + strings.TrimPrefix(text, "---\n")
+		text = "# Made of deploy/chart/rivulet by tools/packaging; do not edit.\n" + strings.TrimPrefix(text, "---\n")
 		hold(t, filepath.Join(manifestsDir, name), []byte(text))
 		if !bytes.Contains(list, []byte("- "+name+"\n")) {
 			t.Errorf("kustomization.yaml does not name %s", name)

@@ -1,0 +1,177 @@
+package event_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
+
+	"rivulet/event"
+	"rivulet/event/form"
+)
+
+// asyncAPI is what the test reads of asyncapi.yaml.
+type asyncAPI struct {
+	Channels map[string]struct {
+		Address  string
+		Messages map[string]struct {
+			Ref string `yaml:"$ref"`
+		}
+	}
+	Operations map[string]struct {
+		Action  string
+		Channel struct {
+			Ref string `yaml:"$ref"`
+		}
+	}
+	Components struct {
+		Messages map[string]struct {
+			Name        string
+			ContentType string `yaml:"contentType"`
+			Schema      string `yaml:"x-schema"`
+			Headers     struct {
+				Ref string `yaml:"$ref"`
+			}
+			Payload struct {
+				Schema struct {
+					Ref string `yaml:"$ref"`
+				}
+			}
+		}
+		Schemas map[string]struct {
+			Required   []string
+			Properties map[string]struct{ Enum []string }
+		}
+	}
+}
+
+// asyncapi.yaml describes every schema of this package under its own form, and the headers and reasons that records
+// have.
+func TestAsyncAPI(t *testing.T) {
+	text, err := os.ReadFile("asyncapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d asyncAPI
+	if err := yaml.Unmarshal(text, &d); err != nil {
+		t.Fatal(err)
+	}
+	used := map[string]bool{} // messages of channels, and channels of operations
+	for name, c := range d.Channels {
+		for _, m := range c.Messages {
+			used[m.Ref] = true
+		}
+		if !strings.Contains(string(text), `channel: {$ref: "#/channels/`+name+`"}`) || c.Address == "" {
+			t.Errorf("channel %s has no address, or no operation", name)
+		}
+	}
+	for name, o := range d.Operations {
+		if _, there := d.Channels[strings.TrimPrefix(o.Channel.Ref, "#/channels/")]; !there {
+			t.Errorf("operation %s is of %s, which is not there", name, o.Channel.Ref)
+		}
+	}
+	files := map[string]bool{}
+	for name, m := range d.Components.Messages {
+		if !used["#/components/messages/"+name] {
+			t.Errorf("message %s is in no channel", name)
+		}
+		headers := strings.TrimPrefix(m.Headers.Ref, "#/components/schemas/")
+		if _, there := d.Components.Schemas[headers]; !there && headers != "" {
+			t.Errorf("message %s has headers %s, which are not there", name, m.Headers.Ref)
+		}
+		if m.Name == "DeadLetter" { // it has the arrival's payload
+			continue
+		}
+		file := m.Schema + m.Payload.Schema.Ref // one of them
+		files[file] = true
+		if filepath.Base(file) != strings.ToLower(m.Name)+map[string]string{"application/json": ".schema.json",
+			"application/x-protobuf": ".proto", "application/avro": ".avsc"}[m.ContentType] {
+			t.Errorf("message %s of type %s has the schema %s", name, m.ContentType, file)
+		}
+		if _, known := form.ForContentType(m.ContentType); !known {
+			t.Errorf("message %s: no codec is of type %s", name, m.ContentType)
+		}
+	}
+	have, err := filepath.Glob("schema/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(have, slices.Sorted(maps.Keys(files))); diff != "" {
+		t.Errorf("schemas (-here +in asyncapi.yaml):\n%s", diff)
+	}
+	headers, reasons := constants(t)
+	described := map[string]bool{}
+	for _, s := range d.Components.Schemas {
+		for name := range s.Properties {
+			described[name] = true
+		}
+	}
+	if diff := cmp.Diff(headers, slices.Sorted(maps.Keys(described))); diff != "" {
+		t.Errorf("headers (-constants +described):\n%s", diff)
+	}
+	dead := d.Components.Schemas["deadLetterHeaders"]
+	if diff := cmp.Diff(reasons, slices.Sorted(slices.Values(dead.Properties[event.HeaderReason].Enum))); diff != "" {
+		t.Errorf("reasons (-constants +described):\n%s", diff)
+	}
+	letter := (&event.DeadLetter{IngestTime: time.Unix(1, 0)}).RecordHeaders()
+	prediction, _ := event.AppendPredictionHeaders(nil, nil, &event.Prediction{}, "application/json")
+	for schema, record := range map[string][]event.Header{"deadLetterHeaders": letter, "predictionHeaders": prediction} {
+		var names []string
+		for _, h := range record {
+			if _, there := d.Components.Schemas[schema].Properties[h.Key]; !there {
+				t.Errorf("%s lack %s", schema, h.Key)
+			}
+			if h.Key != event.HeaderIngestTime { // where it is known
+				names = append(names, h.Key)
+			}
+		}
+		if diff := cmp.Diff(names, d.Components.Schemas[schema].Required); diff != "" {
+			t.Errorf("%s that are always there (-record +required):\n%s", schema, diff)
+		}
+	}
+}
+
+// constants returns the values of this package's constants whose names begin with Header, and with Reason.
+func constants(t *testing.T) (headers, reasons []string) {
+	t.Helper()
+	for _, name := range []string{"headers.go", "event.go"} {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			spec, is := n.(*ast.ValueSpec)
+			if !is || len(spec.Values) != 1 {
+				return true
+			}
+			literal, is := spec.Values[0].(*ast.BasicLit)
+			if !is || literal.Kind != token.STRING {
+				return true
+			}
+			value, err := strconv.Unquote(literal.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch name := spec.Names[0].Name; {
+			case strings.HasPrefix(name, "Header"):
+				headers = append(headers, value)
+			case strings.HasPrefix(name, "Reason"):
+				reasons = append(reasons, value)
+			}
+			return true
+		})
+	}
+	slices.Sort(headers)
+	slices.Sort(reasons)
+	return headers, reasons
+}
