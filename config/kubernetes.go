@@ -8,6 +8,9 @@ import (
 // portVariable is the variable of one port of a Service: its number comes in the name, and again in the value.
 var portVariable = regexp.MustCompile(`^(.+)_PORT_([0-9]{1,5})_(TCP|UDP|SCTP)(_PROTO|_PORT|_ADDR|)$`)
 
+// An address as Kubernetes writes it, and a port.
+var link, number = regexp.MustCompile(`^(tcp|udp|sctp)://`), regexp.MustCompile(`^[0-9]+$`)
+
 // serviceVariables returns the names among variables that Kubernetes has put there for its Services. Kubernetes gives
 // each container such variables for every Service of its namespace, in the form of Docker's links. For a Service called
 // rivulet-page with the port 8080 they are
@@ -27,7 +30,7 @@ func serviceVariables(variables []string) map[string]bool {
 		if service, is := strings.CutSuffix(name, "_SERVICE_HOST"); is && strings.HasPrefix(name, envPrefix) && value != "" {
 			services[service] = true
 		}
-		if service, is := strings.CutSuffix(name, "_PORT"); is && isLink(value) {
+		if service, is := strings.CutSuffix(name, "_PORT"); is && link.MatchString(value) {
 			services[service] = true
 		}
 	}
@@ -46,25 +49,11 @@ func isServiceVariable(name, value string, services map[string]bool) bool {
 	if service, is := strings.CutSuffix(name, "_SERVICE_HOST"); is && services[service] {
 		return true
 	}
-	if service, is := strings.CutSuffix(name, "_PORT"); is && isLink(value) && services[service] {
+	if service, is := strings.CutSuffix(name, "_PORT"); is && link.MatchString(value) && services[service] {
 		return true
 	}
 	if service, port, is := strings.Cut(name, "_SERVICE_PORT"); is && services[service] {
-		return (port == "" || port[0] == '_') && isNumber(value)
+		return (port == "" || port[0] == '_') && number.MatchString(value)
 	}
 	return portVariable.MatchString(name)
-}
-
-// isLink reports whether a value is an address as Kubernetes writes it, such as tcp://10.0.0.7:8080.
-func isLink(value string) bool {
-	for _, protocol := range []string{"tcp://", "udp://", "sctp://"} {
-		if strings.HasPrefix(value, protocol) {
-			return true
-		}
-	}
-	return false
-}
-
-func isNumber(value string) bool {
-	return value != "" && strings.Trim(value, "0123456789") == ""
 }
