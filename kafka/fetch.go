@@ -140,7 +140,13 @@ func (c *Cursor) ask(ctx context.Context) (records []Record, lag int64, err erro
 func (c *Cursor) request(ctx context.Context) error {
 	leader, epoch, _ := c.client.leader(ctx, c.at) // a request to an unknown leader says why it is unknown
 	if epoch > c.leader && c.leader >= 0 && c.epoch >= 0 {
-		if err := c.check(ctx, epoch); err != nil {
+		done, err := c.client.fetches.Beside(ctx, leader)
+		if err != nil {
+			return err
+		}
+		err = c.check(ctx, epoch)
+		done()
+		if err != nil {
 			return err
 		}
 	}

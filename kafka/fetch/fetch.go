@@ -56,7 +56,8 @@ type Pool struct {
 	Client Client
 
 	mu     sync.Mutex
-	queues map[int32]*queue // by broker
+	queues map[int32]*queue        // by broker
+	beside map[int32]chan struct{} // by broker: who asks it for other things
 }
 
 // queue has the fetches that go to one broker.
@@ -102,6 +103,14 @@ type result struct {
 // Fetch returns the answer for a partition. If the partition has no news, it may take longer than Wait.
 func (f *Pool) Fetch(ctx context.Context, from Partition) (*kmsg.FetchResponseTopicPartition, error) {
 	p := &pending{Partition: from, send: make(chan struct{}, 1), answer: make(chan result, 1)}
+	if from.Leader < 0 { // the answer says why the leader is not known, at once
+		done, err := f.Beside(ctx, from.Leader)
+		if err != nil {
+			return nil, err
+		}
+		defer done()
+		from.Wait = 0
+	}
 	if from.Alone || from.Leader < 0 {
 		a := f.ask(ctx, []*pending{p}, from.Wait).of(p)
 		return a.partition, a.err
@@ -128,6 +137,28 @@ func (f *Pool) Fetch(ctx context.Context, from Partition) (*kmsg.FetchResponseTo
 			f.leave(q, p)
 			return nil, context.Cause(ctx)
 		}
+	}
+}
+
+// Beside waits until fewer than [connections] readers ask a broker for other things than records, such as the end of an
+// epoch. When a broker has started again all its partitions have something to ask at once, and each request under way
+// has a connection of its own. The caller calls done.
+func (f *Pool) Beside(ctx context.Context, broker int32) (done func(), err error) {
+	f.mu.Lock()
+	turns := f.beside[broker]
+	if turns == nil {
+		if f.beside == nil {
+			f.beside = make(map[int32]chan struct{})
+		}
+		turns = make(chan struct{}, connections)
+		f.beside[broker] = turns
+	}
+	f.mu.Unlock()
+	select {
+	case turns <- struct{}{}:
+		return func() { <-turns }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
 	}
 }
 

@@ -279,3 +279,66 @@ func TestAnswersAreBounded(t *testing.T) {
 		t.Errorf("%d bytes beside a partition of 50 MiB", got)
 	}
 }
+
+// When leaders have moved, a few partitions at a time ask each broker beside their fetches, and those of an unknown
+// leader; other brokers' have turns of their own.
+func TestPartitionsOfMovedLeadersTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBroker()
+
+		f, ctx := &Pool{Client: &slow{broker: b}}, t.Context()
+		var all sync.WaitGroup
+		for id := range 100 {
+			all.Go(func() {
+				from := partition(id)
+				from.Leader = -1
+				_, _ = f.Fetch(ctx, from)
+			})
+		}
+		all.Wait()
+		if b.most > connections || len(b.requests) != 100 {
+			t.Errorf("%d requests, %d of them at a time", len(b.requests), b.most)
+		}
+		var taken []func()
+		for range connections {
+			done, err := f.Beside(ctx, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			taken = append(taken, done)
+		}
+		other, err := f.Beside(ctx, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		other()
+		within, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		if _, err := f.Beside(within, 1); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("one more than there are connections: %v", err)
+		}
+		taken[0]()
+		if done, err := f.Beside(ctx, 1); err != nil {
+			t.Error(err)
+		} else {
+			done()
+		}
+	})
+}
+
+// slow answers after a while, whatever a request's wait is.
+type slow struct{ *broker }
+
+func (s *slow) Fetch(ctx context.Context, req *kmsg.FetchRequest, least, most int16, to wire.Target) (*kmsg.FetchResponse,
+	error) {
+	s.mu.Lock()
+	s.inFlight++
+	s.broker.most = max(s.broker.most, s.inFlight)
+	s.requests = append(s.requests, nil)
+	s.mu.Unlock()
+	time.Sleep(time.Second)
+	s.mu.Lock()
+	s.inFlight--
+	s.mu.Unlock()
+	return nil, errors.New("no leader")
+}
