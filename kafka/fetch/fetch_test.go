@@ -329,8 +329,7 @@ func TestPartitionsOfMovedLeadersTakeTurns(t *testing.T) {
 // slow answers after a while, whatever a request's wait is.
 type slow struct{ *broker }
 
-func (s *slow) Fetch(ctx context.Context, req *kmsg.FetchRequest, least, most int16, to wire.Target) (*kmsg.FetchResponse,
-	error) {
+func (s *slow) Fetch(context.Context, *kmsg.FetchRequest, int16, int16, wire.Target) (*kmsg.FetchResponse, error) {
 	s.mu.Lock()
 	s.inFlight++
 	s.broker.most = max(s.broker.most, s.inFlight)
