@@ -16,7 +16,7 @@ func (r *reader) namedFeatures(t *schemaType, list *fields.NamedList) error {
 		return r.namedMap(t, list)
 	}
 	for i := 0; i < len(t.fields); i++ {
-		if t.named < 0 {
+		if t.named < 0 && t.fields[i].typ.lead != noDouble {
 			if i += r.plainColumns(list, t.fields[i:]); i == len(t.fields) {
 				break
 			}
@@ -94,18 +94,20 @@ func (r *reader) plainFields(list *fields.NamedList, n int, t *schemaType) (read
 	return read
 }
 
-// plainColumns reads fields of a record, for as long as they are finite doubles, and returns how many.
+// plainColumns reads fields of a record, for as long as they are finite doubles with the names of the record before,
+// and returns how many.
 func (r *reader) plainColumns(list *fields.NamedList, fields []schemaField) (read int) {
-	data, at := r.data, r.at
-	for ; read < len(fields); read++ {
+	data, at, expected := r.data, r.at, list.Rest(len(fields))
+	for ; read < len(expected); read++ {
 		x, next := leadDouble(data, at, fields[read].typ.lead)
-		if next < 0 {
+		if next < 0 || expected[read].Name != fields[read].name {
 			break
 		}
-		v := &list.AddText(fields[read].name).Value
+		v := &expected[read].Value
 		v.Type, v.Number = schema.Number, x
 		at = next
 	}
+	list.Fields = list.Fields[:len(list.Fields)+read]
 	r.at, r.left = at, r.left-read
 	return read
 }
