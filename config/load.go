@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -22,6 +23,9 @@ const (
 	dataVariable = envPrefix + "DATA"   // directory of the data sets for tests and scripts; not a setting
 	testPrefix   = envPrefix + "TEST_"  // settings of tests
 )
+
+// expansion is what a shell, a compose file or a template would replace. Files of settings are none of these.
+var expansion = regexp.MustCompile(`\$\{[A-Za-z_][A-Za-z0-9_]*[^}]*\}`)
 
 // Sources are the sources of settings besides the defaults.
 type Sources struct {
@@ -115,6 +119,9 @@ func (l *loader) file(path string) error {
 		switch reason := l.unknown(key, values[key]); {
 		case reason != "":
 			l.problem(key, "", origin, reason)
+		case expansion.MatchString(fmt.Sprint(values[key])):
+			l.problem(key, "", origin, expansion.FindString(fmt.Sprint(values[key]))+
+				" is not expanded in a file: set the environment's "+(&field{key: key}).env()+" instead")
 		case l.schema.byKey[key] != nil:
 			l.put(key, values[key], origin)
 		}

@@ -383,3 +383,21 @@ func TestProblemsOfAttach(t *testing.T) {
 		t.Errorf("%+v, %v", cfg.Attach, err)
 	}
 }
+
+// ${NAME} in a file is refused with the variable that does what was meant, also in a list, and for a password.
+func TestNothingIsExpandedInAFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "rivulet.yaml")
+	text := "kafka:\n  brokers: [\"${BROKER:-localhost}:9092\"]\n" +
+		"redis:\n  password: ${REDIS_PASSWORD}\n  username: a$b{c}\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Load[Consumer](Sources{Environ: []string{"RIVULET_CONFIG=" + file}})
+	for _, want := range []string{"2 problems", "kafka.brokers (file " + file +
+		":2): ${BROKER:-localhost} is not expanded",
+		"redis.password (file " + file + ":4): ${REDIS_PASSWORD} is not expanded", "RIVULET_REDIS_PASSWORD instead"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
