@@ -151,7 +151,8 @@ var dashboards = map[string][]row{
 	},
 	"model": {
 		{"Is it right?", []panel{
-			{"Accuracy by labels that came", "percentunit", "rivulet_window_accuracy_ratio", nil},
+			{"Accuracy by labels that came", "percentunit",
+				"rivulet_window_accuracy_ratio rivulet_window_reference_accuracy_ratio", nil},
 			{"Calibration error", "percentunit", "rivulet_window_calibration_error_ratio", nil},
 			{"Labels", "ops", "rivulet_labels_total rivulet_window_labels", nil},
 		}},

@@ -22,6 +22,7 @@ import (
 	"rivulet/internal/refresh"
 	"rivulet/trainer"
 	"rivulet/trainer/merge"
+	"rivulet/trainer/prequential"
 )
 
 // refreshFlags holds the flags of refresh besides its settings.
@@ -36,6 +37,8 @@ type refreshFlags struct {
 	every               time.Duration
 	asJSON              bool
 	refit               bool
+	ifNeeded            bool
+	bounds              prequential.Bounds
 	run                 trainer.Options
 	named               *schemaFlags
 	withMap             *mapFlags
@@ -44,7 +47,7 @@ type refreshFlags struct {
 }
 
 func refreshCommand() *cobra.Command {
-	f := &refreshFlags{run: trainer.Defaults()}
+	f := &refreshFlags{run: trainer.Defaults(), bounds: prequential.DefaultBounds()}
 	f.run.Costs = false // a refresh compares accuracies
 	cmd := &cobra.Command{
 		Use:   "refresh --from FILE|kafka:TOPIC --data DIR --out DIR",
@@ -56,6 +59,11 @@ func refreshCommand() *cobra.Command {
 			"Options that are not given are taken from that artifact's run (not --representation and --weight-decays). Arrivals and\n" +
 			"labels are JSON lines in a file, or records of a topic, read to the end that it has at the start. Arrivals are taken by\n" +
 			"the consumers' rules: give the limits.* and input.* of theirs.\n\n" +
+			"With --if-needed a refresh first replays the arrivals since the artifact was made on it, and trains only if an\n" +
+			"alarm says so: S answers other than T with the arrivals in it does (condense anew), the labelled ones are\n" +
+			"answered right less often than the validation nodes were (retrain), or T has grown by much (outgrown). Else\n" +
+			"the next refresh reads these arrivals again. The artifact is --current, or the one of\n" +
+			"the newest graph in --data-out.\n\n" +
 			"With --every the command goes on until it is stopped, each refresh in a directory of its own below --out and --data-out.\n" +
 			"Started again with the same flags it goes on from the newest graph in --data-out, and publishes what was not published.\n" +
 			"--rounds 1 does one such refresh, for a scheduler such as cron, and fails if that fails.\n" +
@@ -90,6 +98,12 @@ func refreshCommand() *cobra.Command {
 		"points of accuracy on the validation nodes that the new artifact may be worse")
 	flags.BoolVar(&f.refit, "refit-schema", false,
 		"fit the schema of named features anew, with what has arrived: positions move, so producers by position must follow")
+	flags.BoolVar(&f.ifNeeded, "if-needed", false, "train only if an alarm about the artifact that serves is raised")
+	flags.BoolVar(&f.bounds.Grow, "attach-arrivals", false,
+		"alarm: the consumers have attach.arrivals on, so that the artifact is judged with rows of M for arrivals")
+	flags.IntVar(&f.bounds.Batch, "micro-batch", f.bounds.Batch,
+		"alarm: arrivals of a micro-batch, which do not know each other")
+	boundsFlags(flags, &f.bounds)
 	flags.DurationVar(&f.every, "every", 0, "refresh again this long after the last one ended; 0: once")
 	flags.IntVar(&f.rounds, "rounds", 0,
 		"end after so many refreshes, each in a directory of its own below --out and --data-out; 0: as --every says")
@@ -188,10 +202,15 @@ func (f *refreshFlags) check() error {
 		return fmt.Errorf("--keep is %d, want 1 or more, or -1 for all", f.keep)
 	case f.keepCopies == 0 || f.keepCopies < -1:
 		return fmt.Errorf("--keep-copies is %d, want 1 or more, or -1 for all", f.keepCopies)
+	case f.ifNeeded && f.engine.staged():
+		return errors.New("--if-needed judges an artifact on the graph in memory, and a run of stages does not have it there")
+	case f.ifNeeded && f.current == "" && f.dataOut == "":
+		return errors.New("--if-needed: which artifact is to be judged? Give --current, or --data-out with an earlier " +
+			"refresh's graph")
 	case f.waiting < 0:
 		return fmt.Errorf("--waiting is %d, want 0 or more", f.waiting)
 	}
-	if err := f.engine.checkFlags(f.out); err != nil {
+	if err := errors.Join(f.bounds.Validate(), f.engine.checkFlags(f.out)); err != nil {
 		return err
 	}
 	from, _, err := f.sources()
@@ -250,7 +269,12 @@ func (f *refreshFlags) refresher(given *refresh.Graph, cfg config.Refresh, progr
 		}
 		return err
 	}
-	return &refresh.Refresher{Graph: given, Trainer: by, Arrivals: arrivals, Labels: labels, Current: f.current,
+	var bounds *prequential.Bounds
+	if f.ifNeeded {
+		bounds = &f.bounds
+	}
+	return &refresh.Refresher{Bounds: bounds, Graph: given, Trainer: by, Arrivals: arrivals, Labels: labels,
+		Current: f.current,
 		ToRedis: f.publish, Keep: f.keep, Services: app.Services{Brokers: cfg.Kafka.Brokers, Server: cfg.Redis, Log: log},
 		Forms: forms, Registry: known, Limits: app.Limits(cfg.Limits), Check: check, RefitSchema: f.refit,
 		IgnoreUnknown: cfg.Input.UnknownFeatures == config.Ignore, Waiting: f.waiting, MaxDrop: f.maxDrop, Options: f.options,

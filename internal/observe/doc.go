@@ -71,6 +71,7 @@
 //	rivulet_window_feature_distance_ratio{feature}       features against training's: norm, non_zeros
 //	rivulet_window_named_feature_distance_ratio{feature} each feature of the artifact's schema: at most 64, then (others)
 //	rivulet_window_reference_confidence, rivulet_window_reference_unknown_neighbours_ratio  the same at training
+//	rivulet_window_reference_accuracy_ratio              share of the validation nodes that were right at training
 //	rivulet_labels_total{result}                         labels: right, wrong, unmatched, refused; if labels.topic is set
 //	rivulet_window_labels, rivulet_window_accuracy_ratio, rivulet_window_calibration_error_ratio
 //	                                                     of the last 3840 to 4096 predictions whose label came

@@ -145,8 +145,10 @@ func (d *drift) collector() prometheus.Collector {
 	named := desc("named_feature_distance_ratio",
 		"The same of each feature of the artifact's schema, at most 64, and of the others together.", "feature")
 	was := desc("reference_confidence", "Mean probability of the predicted class at training.")
+	wasRight := desc("reference_accuracy_ratio", "Share of the validation nodes that were predicted right at training.")
 	wasUnknown := desc("reference_unknown_neighbours_ratio", "Share of unknown neighbours at training.")
-	return collectorFunc{[]*prometheus.Desc{size, confidence, unknown, classes, features, named, was, wasUnknown},
+	return collectorFunc{[]*prometheus.Desc{size, confidence, unknown, classes, features, named, was, wasRight,
+		wasUnknown},
 		func(ch chan<- prometheus.Metric) {
 			d.mu.Lock()
 			defer d.mu.Unlock()
@@ -174,6 +176,7 @@ func (d *drift) collector() prometheus.Collector {
 			}
 			if model, ok := d.against.Models[d.against.Model]; ok {
 				gauge(was, model.Confidence)
+				gauge(wasRight, model.Accuracy/100)
 				if all.predictions > 0 {
 					gauge(classes, artifact.TotalVariation(model.Classes, all.classes))
 				}

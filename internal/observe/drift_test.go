@@ -19,7 +19,8 @@ func trained() Reference {
 		FeatureNorm:  artifact.NewHistogram(values),
 		Named:        map[string]artifact.Histogram{"age": artifact.NewHistogram(values)},
 		FeatureCount: artifact.NewHistogram(values),
-		Models:       map[string]artifact.ModelReference{"sgc": {Confidence: 0.75, Classes: []float64{0.5, 0.5}}}}}
+		Models: map[string]artifact.ModelReference{"sgc": {Confidence: 0.75, Accuracy: 80,
+			Classes: []float64{0.5, 0.5}}}}}
 }
 
 // like returns a batch of n arrivals like those of training, shifted; every other one is of the first class.
@@ -70,7 +71,8 @@ func TestDrift(t *testing.T) {
 		}
 	}
 	check("before anything", map[string]float64{"predictions": 0})
-	reference := map[string]float64{"reference_confidence": 0.75, "reference_unknown_neighbours_ratio": 0.125}
+	reference := map[string]float64{"reference_confidence": 0.75, "reference_accuracy_ratio": 0.8,
+		"reference_unknown_neighbours_ratio": 0.125}
 	with := func(more map[string]float64) map[string]float64 {
 		for k, v := range reference {
 			more[k] = v

@@ -31,5 +31,5 @@
 //	finish.go   the rest of an interrupted round   begin.go    where to read on       report.go   the report of a round
 //	graph.go    a graph on the disk          copies.go   graphs and artifacts of many rounds
 //	scratch.go  files of one round           intake.go   records decoded together
-//	schema.go   names of features
+//	schema.go   names of features                  alarm.go    whether the artifact that serves is good enough to stay
 package refresh
