@@ -111,6 +111,7 @@ func evalCommand() *cobra.Command {
 			"neighbours, a byte a node.\n\n" +
 			"With --prequential all nodes arrive in their order, are predicted, and get their labels later: on T\n" +
 			"and S as they were, with growth, with S trained anew each chunk and by alarm, and on T trained anew.\n\n" +
+			"With --missing-edges test nodes lose shares of their edges.\n\n" +
 			"With --artifact an artifact that exists is measured in place of methods, by stages on an --engine, which need not\n" +
 			"have the graph in memory: on S as it serves, and beside it on T by T's own tables.",
 		Args: cobra.NoArgs,
@@ -133,7 +134,7 @@ func evalCommand() *cobra.Command {
 		if err := errors.Join(cli.TryFile("csv", csvFile), cli.TryFile("markdown", markdownFile)); err != nil {
 			return err
 		}
-		if stream.on {
+		if stream.on || stream.missing != nil {
 			return stream.run(cmd, f, asJSON)
 		}
 		d, results, err := measured.results(cmd.Context(), f)

@@ -11,8 +11,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"rivulet/dataset"
 	"rivulet/internal/cli"
 	page "rivulet/lab/report"
+	"rivulet/lab/study"
 	"rivulet/trainer/prequential"
 )
 
@@ -27,6 +29,7 @@ type streamed struct {
 // prequentialFlags are the flags of eval --prequential.
 type prequentialFlags struct {
 	on      bool
+	missing []float64 // shares of edges that are lost, instead of a stream
 	o       prequential.Options
 	picture string
 	flags   *pflag.FlagSet
@@ -36,6 +39,10 @@ func newPrequentialFlags(flags *pflag.FlagSet) *prequentialFlags {
 	p := &prequentialFlags{o: prequential.Defaults(), flags: flags}
 	flags.BoolVar(&p.on, "prequential", false,
 		"judge all nodes in the order of their times (--time; without times in the order of a walk outward from one node)")
+	flags.Float64SliceVar(&p.missing, "missing-edges", nil,
+		"measure test nodes that have lost these shares of their edges, on T and S, without and with own features; "+
+			"without a value: 0,0.3,0.5,0.7,0.9,1")
+	flags.Lookup("missing-edges").NoOptDefVal = "0,0.3,0.5,0.7,0.9,1"
 	flags.Float64Var(&p.o.First, "first", p.o.First, "prequential: share of the nodes that are there at the start")
 	flags.IntVar(&p.o.Chunks, "chunks", p.o.Chunks,
 		"prequential: parts of the stream, between which S may be trained anew")
@@ -85,6 +92,9 @@ func (p *prequentialFlags) run(cmd *cobra.Command, f *studyFlags, asJSON bool) e
 	if err != nil {
 		return err
 	}
+	if p.missing != nil {
+		return p.runMissing(cmd, f, d, asJSON)
+	}
 	out := streamed{Data: d.Name, Fingerprint: d.Fingerprint(), Command: strings.Join(os.Args, " ")}
 	for _, seed := range f.seeds {
 		p.o.Run.Seed = uint64(seed)
@@ -108,6 +118,36 @@ func (p *prequentialFlags) run(cmd *cobra.Command, f *studyFlags, asJSON bool) e
 		}
 	}
 	return nil
+}
+
+// lossy is the output of eval --missing-edges --json.
+type lossy struct {
+	Data        string                `json:"data"`
+	Fingerprint string                `json:"fingerprint"`
+	Command     string                `json:"command"`
+	Seeds       []uint64              `json:"seeds"`
+	Results     []study.MissingResult `json:"results"` // one for each share of lost edges
+}
+
+// runMissing measures the test nodes with shares of their edges lost, and prints what it found.
+func (p *prequentialFlags) runMissing(cmd *cobra.Command, f *studyFlags, d *dataset.Dataset, asJSON bool) error {
+	out := lossy{Data: d.Name, Fingerprint: d.Fingerprint(), Command: strings.Join(os.Args, " ")}
+	for _, seed := range f.seeds {
+		out.Seeds = append(out.Seeds, uint64(seed))
+	}
+	var err error
+	if out.Results, err = study.Missing(cmd.Context(), d, p.o.Run, out.Seeds, p.missing, cli.Stderr()); err != nil {
+		return err
+	}
+	if asJSON {
+		return json.NewEncoder(cmd.OutOrStdout()).Encode(out)
+	}
+	if err := study.WriteMissing(cmd.OutOrStdout(), out.Results); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s, seeds %v; accuracy of test nodes in percent, node batches\n", d.Name,
+		out.Seeds)
+	return err
 }
 
 // draw writes the figures as a page.

@@ -83,7 +83,7 @@ var only = []struct {
 	{"lab/mcond", []string{"durable", "graph", "graph/gemm", "infer", "infer/attach", "infer/preprocess",
 		"trainer/descent",
 		"trainer/features"}},
-	{"lab/…", []string{"artifact", "dataset", "graph", "infer", "lab/mcond", "lab/methods",
+	{"lab/…", []string{"artifact", "dataset", "graph", "infer", "infer/attach", "lab/mcond", "lab/methods",
 		"schema", "trainer", "trainer/condense", "trainer/eval", "trainer/features", "trainer/prequential"}},
 	{"trainer/merge", []string{"dataset", "dataset/parquet", "dataset/table", "event", "graph", "schema", "durable",
 		"spill", "trainer/stage/partition"}},

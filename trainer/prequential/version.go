@@ -66,6 +66,9 @@ func (v *Version) Of(model string) *Version {
 	return &out
 }
 
+// Predictor returns the model that answers, with its expert. It must not be changed.
+func (v *Version) Predictor() *infer.Predictor { return v.models[v.model] }
+
 // Predict implements [eval.Predictor].
 func (v *Version) Predict(b *attach.Batch) (logits, probabilities *graph.Dense) {
 	return v.models[v.model].Predict(b)

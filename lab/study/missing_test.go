@@ -1,0 +1,71 @@
+package study
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"rivulet/dataset/generate"
+	"rivulet/trainer"
+)
+
+// Test nodes lose the share of their edges, the same ones and more at a larger share; other rows stay as they are.
+func TestThinned(t *testing.T) {
+	g, _ := generate.Scaled("small", 600)
+	d, err := generate.Graph(g, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	thin := func(share float64) map[[2]int32]bool {
+		adj := thinned(d.Adj, d.Test, share, rand.New(rand.NewPCG(1, 2)))
+		kept := map[[2]int32]bool{}
+		for _, i := range d.Test {
+			cols, _ := adj.Row(int(i))
+			for _, j := range cols {
+				kept[[2]int32{i, j}] = true
+			}
+		}
+		for _, i := range d.Train {
+			if adj.RowLen(int(i)) != d.Adj.RowLen(int(i)) {
+				t.Fatalf("training node %d has %d edges, want %d", i, adj.RowLen(int(i)), d.Adj.RowLen(int(i)))
+			}
+		}
+		return kept
+	}
+	all, half, few, none := thin(0), thin(.5), thin(.9), thin(1)
+	if share := float64(len(half)) / float64(len(all)); share < .45 || share > .55 || len(none) != 0 {
+		t.Errorf("of %d edges half leaves %d and all of them %d", len(all), len(half), len(none))
+	}
+	for e := range few {
+		if !half[e] || !all[e] {
+			t.Errorf("edge %v is lost at a half and not at nine tenths", e)
+		}
+	}
+}
+
+// Without edges an arrival is answered by what its own features say, on T and on S alike.
+func TestMissing(t *testing.T) {
+	g, _ := generate.Scaled("small", 900)
+	d, err := generate.Graph(g, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := trainer.Defaults()
+	o.Nodes, o.WeightDecays = 40, []float64{1e-4}
+	r, err := Missing(t.Context(), d, o, []uint64{0, 1}, []float64{0, 1}, trainer.Silent{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if whole, lost := r[0], r[1]; lost.None.Mean != 100 || whole.None.Mean > 10 || lost.Whole.Mean > whole.Whole.Mean-3 ||
+		lost.Alone.Mean > whole.Alone.Mean-3 || lost.Own.Mean < lost.Alone.Mean-3 {
+		t.Errorf("%+v", r)
+	}
+	var text strings.Builder
+	if err := WriteMissing(&text, r); err != nil || strings.Count(text.String(), "\n") != 3 {
+		t.Errorf("%v\n%s", err, text.String())
+	}
+	if _, err := Missing(t.Context(), d, o, []uint64{0}, []float64{0, 2}, trainer.Silent{}); err == nil ||
+		!strings.Contains(err.Error(), "missing-edges[1] is 2") {
+		t.Errorf("error %v", err)
+	}
+}
