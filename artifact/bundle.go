@@ -26,7 +26,9 @@ type Bundle struct {
 	// exponent; nil where none does.
 	Own   []infer.Layer
 	Means *Means // nil where the artifact has none, or they were not asked for: only [ReadMeans] reads them
-	Map   *Map   // S in the plane; nil where the artifact has none
+	// Spread is nil where the artifact has none, or it was not asked for: only [ReadSpread] reads it.
+	Spread *Spread
+	Map    *Map // S in the plane; nil where the artifact has none
 }
 
 // Synthetic is S = (A', X', Y').

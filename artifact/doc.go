@@ -24,8 +24,8 @@
 //
 // [Read] gives a whole, checked bundle or an error with the file, the field or tensor, and the reason. Serving relies
 // on the bundle and checks no shapes or values again: [Bundle.Validate] is the list of checks, and runs before writing
-// and after reading. Cluster means can be large and only a trainer needs them: [ReadMeans] reads them, Read compares
-// their SHA-256 and keeps nothing.
+// and after reading. Cluster means can be large and only a trainer needs them: [ReadMeans] reads them, and
+// [ReadSpread] what S teaches models by; Read compares their SHA-256 and keeps nothing.
 //
 // # The map
 //

@@ -24,8 +24,12 @@ const (
 	schemaFile      = "schema.json"        // optional, a part that a reader must know
 )
 
-// optionalFiles are the files that [Read] reads if they are there. Only [ReadMeans] reads the means.
+// optionalFiles are the files that [Read] reads if they are there. Only [ReadMeans] and [ReadSpread]
+// read the others.
 var optionalFiles = []string{growthFile, schemaFile, ownFile, mapFile}
+
+// trainerFiles are the files that the serving part leaves out: consumers do not read them whole.
+var trainerFiles = []string{mappingFile, meansFile, spreadFile}
 
 // modelFile returns the name of the file with the weights and tables of one model.
 func modelFile(name string) string { return "models/" + name + ".safetensors" }
@@ -38,8 +42,8 @@ const (
 	featuresPrefix = "features."
 )
 
-// encodeTensorFiles returns every file except the manifest; the mapping's, the perceptron's, the growth's, the means'
-// and the map's only if b has them. b is valid.
+// encodeTensorFiles returns every file except the manifest; those that are optional
+// only if b has them. b is valid.
 func encodeTensorFiles(b *Bundle) (map[string][]byte, error) {
 	tensors := map[string][]safetensors.Tensor{syntheticFile: syntheticTensors(b)}
 	for _, m := range b.Models {
@@ -56,6 +60,9 @@ func encodeTensorFiles(b *Bundle) (map[string][]byte, error) {
 	}
 	if b.Means != nil {
 		tensors[meansFile] = meansTensors(b.Means)
+	}
+	if b.Spread != nil {
+		tensors[spreadFile] = spreadTensors(b.Spread)
 	}
 	if b.Map != nil {
 		tensors[mapFile] = mapTensors(b.Map)
@@ -306,6 +313,11 @@ func decodeTensorFile(b *Bundle, name string, data []byte) error {
 	case name == meansFile:
 		decode = func(s safetensors.Set) (err error) {
 			b.Means, err = decodeMeans(s, b.Manifest.SyntheticNodes, b.Manifest.Data.Features)
+			return err
+		}
+	case name == spreadFile:
+		decode = func(s safetensors.Set) (err error) {
+			b.Spread, err = decodeSpread(s, b.Manifest.SyntheticNodes, b.Manifest.Data.Features, len(b.Manifest.Data.Classes))
 			return err
 		}
 	case name == mapFile:

@@ -108,8 +108,9 @@ type Metric struct {
 	Model       string  `json:"model"`
 	Setting     string  `json:"setting"` // "O->O", "O->S", "S->O", "S->S"
 	SharedM     bool    `json:"shared_m"`
-	Own         bool    `json:"own,omitzero"` // an expert of own features answers beside the model
-	Batch       string  `json:"batch"`        // "graph" or "node"
+	Own         bool    `json:"own,omitzero"`    // an expert of own features answers beside the model
+	Labels      bool    `json:"labels,omitzero"` // S->S, fitted to soft labels of S
+	Batch       string  `json:"batch"`           // "graph" or "node"
 	Calibration string  `json:"calibration"`
 	Accuracy    float64 `json:"accuracy"` // percent, test nodes
 }

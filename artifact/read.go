@@ -81,14 +81,23 @@ func ReadAll(dir string) (*Bundle, error) {
 // ReadMeans reads and checks the cluster means of the artifact in a directory, and nothing else but the manifest.
 // An artifact without them is an error.
 func ReadMeans(dir string) (*Means, error) {
-	m, err := readMeans(dir)
+	b, err := readOptional(dir, meansFile)
+	if err != nil {
+		return nil, err
+	}
+	return b.Means, nil
+}
+
+// readOptional returns a bundle of the manifest and one optional file alone, checked.
+func readOptional(dir, name string) (*Bundle, error) {
+	b, err := openPart(dir, name)
 	if err != nil {
 		return nil, fmt.Errorf("reading artifact %s: %w", dir, err)
 	}
-	return m, nil
+	return b, nil
 }
 
-func readMeans(dir string) (*Means, error) {
+func openPart(dir, name string) (*Bundle, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
@@ -98,24 +107,22 @@ func readMeans(dir string) (*Means, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !manifest.HasMeans() {
-		return nil, fmt.Errorf("%s: the artifact has none", meansFile)
+	listed, ok := manifest.Files[name]
+	if !ok {
+		return nil, fmt.Errorf("%s: the artifact has none", name)
 	}
-	data, err := readListed(root, meansFile, manifest.Files[meansFile])
+	data, err := readListed(root, name, listed)
 	if err == nil {
-		err = verify(data, manifest.Files[meansFile])
+		err = verify(data, listed)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", meansFile, err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	b := &Bundle{Manifest: *manifest}
-	if err := decodeTensorFile(b, meansFile, data); err != nil {
+	if err := decodeTensorFile(b, name, data); err != nil {
 		return nil, err
 	}
-	if err := b.Means.validate(manifest.SyntheticNodes, manifest.Data.Features); err != nil {
-		return nil, fmt.Errorf("%s: %w", meansFile, err)
-	}
-	return b.Means, nil
+	return b, b.validateTeaching()
 }
 
 func readManifest(root *os.Root) (*Manifest, error) {

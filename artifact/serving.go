@@ -22,8 +22,8 @@ func (b *Bundle) Seal() error {
 	return nil
 }
 
-// EncodeServing returns the serving part of a sealed bundle, everything except M and the means, as files by name, byte
-// for byte as in the directory. A bundle without an M must come from [DecodeServing].
+// EncodeServing returns the serving part of a sealed bundle, everything except M, the means and the spread, as files by
+// name, byte for byte as in the directory. A bundle without an M must come from [DecodeServing].
 func EncodeServing(b *Bundle) (map[string][]byte, error) {
 	if b.Manifest.Version == "" {
 		return nil, errors.New("encoding artifact: version is empty, the bundle is not sealed")
@@ -32,13 +32,14 @@ func EncodeServing(b *Bundle) (map[string][]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encoding artifact: %w", err)
 	}
-	delete(files, mappingFile) // parts of M are not among them
-	delete(files, meansFile)
+	for _, name := range trainerFiles { // parts of M are not among them
+		delete(files, name)
+	}
 	return files, nil
 }
 
 // DecodeServing reads the files that [EncodeServing] returns. It makes all checks of [Read] but the checks of M;
-// Mapping and Means are nil. A file that this build does not know may be missing, because later builds may leave it
+// Mapping, Means and Spread are nil. A file that this build does not know may be missing, because later builds may leave it
 // out of the serving part. The error names the file, the field or tensor, and the reason.
 func DecodeServing(files map[string][]byte) (*Bundle, error) {
 	for _, name := range []string{manifestFile, manifestSumFile} {
@@ -51,8 +52,9 @@ func DecodeServing(files map[string][]byte) (*Bundle, error) {
 		return nil, fmt.Errorf("decoding artifact: %w", err)
 	}
 	names := maps.Clone(manifest.Files)
-	delete(names, mappingFile)
-	delete(names, meansFile)
+	for _, name := range trainerFiles {
+		delete(names, name)
+	}
 	maps.DeleteFunc(names, func(name string, _ File) bool {
 		_, there := files[name]
 		return !there && !slices.Contains(requiredFiles(manifest), name)
@@ -92,8 +94,8 @@ func (b *Bundle) encodeFiles(parts *encodedParts) (*Manifest, map[string][]byte,
 	m.MapIDs = b.Map != nil && b.Map.Heaviest != nil
 	m.Created = m.Created.UTC()
 	m.Files = make(map[string]File, len(files)+2)
-	for name, f := range b.Manifest.Files { // M and the means may be elsewhere
-		if name == mappingFile || name == meansFile || isPart(name) && parts == nil && b.hasParts() {
+	for name, f := range b.Manifest.Files { // they may be elsewhere
+		if slices.Contains(trainerFiles, name) || isPart(name) && parts == nil && b.hasParts() {
 			m.Files[name] = f
 		}
 	}

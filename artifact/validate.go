@@ -42,10 +42,8 @@ func (b *Bundle) Validate() error {
 			return fmt.Errorf("%s: %w", growthFile, err)
 		}
 	}
-	if b.Means != nil {
-		if err := b.Means.validate(b.Manifest.SyntheticNodes, b.Manifest.Data.Features); err != nil {
-			return fmt.Errorf("%s: %w", meansFile, err)
-		}
+	if err := b.validateTeaching(); err != nil {
+		return err
 	}
 	if b.Map != nil {
 		m := &b.Manifest
@@ -310,6 +308,22 @@ func validateFinite(values []float32, cols int) error {
 				return fmt.Errorf("value %d is %v", k, v)
 			}
 			return fmt.Errorf("row %d, column %d is %v", k/cols, k%cols, v)
+		}
+	}
+	return nil
+}
+
+// validateTeaching checks the parts for models that come later, as far as the bundle has them.
+func (b *Bundle) validateTeaching() error {
+	n, d := b.Manifest.SyntheticNodes, b.Manifest.Data.Features
+	if b.Means != nil {
+		if err := b.Means.validate(n, d); err != nil {
+			return fmt.Errorf("%s: %w", meansFile, err)
+		}
+	}
+	if b.Spread != nil {
+		if err := b.Spread.validate(n, d, len(b.Manifest.Data.Classes)); err != nil {
+			return fmt.Errorf("%s: %w", spreadFile, err)
 		}
 	}
 	return nil

@@ -81,6 +81,8 @@ type clusterMethod struct {
 	mapping  func(c *clusterGraph) *graph.CSR // makes M of clusters
 	rows     *graph.Dense                     // of Â²·pre(X) of the nodes of sample, if at hand while S is made
 	relay    *fitResult                       // W_S of SGC, once it is asked for
+	taught   *fitResult                       // W_S of SGC fitted to soft labels, once it is asked for
+	exported artifact.Spread                  // what both were fitted to
 	judging  *graph.CSR                       // M of a relay, by which models are judged on S, once it is asked for
 }
 

@@ -3,6 +3,7 @@ package trainer
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"rivulet/trainer/deploy"
 )
@@ -48,6 +49,7 @@ type requirement struct {
 var requirements = []requirement{
 	{"representation", func(o *Options) bool { return o.Representation },
 		"tables of features are added up over two hops of M"},
+	{"spread", func(o *Options) bool { return o.Spread }, "models are fitted to deviations from means in it"},
 	{"models auto", func(o *Options) bool { return o.Choose }, "each model is condensed on its own"},
 	{"means", func(o *Options) bool { return o.Means },
 		"cluster means for later models are over all edges of three operators"},
@@ -74,6 +76,10 @@ func CheckStaged(o Options) error {
 func (t *task) servable() error {
 	if t.method.Comparison {
 		return fmt.Errorf("method %s has no S and M to serve and makes no artifact: it is measured by eval", t.options.Method)
+	}
+	if t.options.Spread && !slices.Contains([]string{MethodSolved, MethodCluster}, t.options.Method) {
+		return fmt.Errorf("spread is set, which is around clusters: want method %s or %s, not %s", MethodSolved, MethodCluster,
+			t.options.Method)
 	}
 	return nil
 }

@@ -131,6 +131,8 @@ type modelFitter interface {
 type labelFitter interface {
 	// fitLabels fits W_S of a model to them.
 	fitLabels(ctx context.Context, name string, progress Progress) (*fitResult, error)
+	// spread returns what S teaches an SGC by.
+	spread(ctx context.Context, progress Progress) (*artifact.Spread, error)
 }
 
 // mappingRenewer is a condensed graph whose M depends on models.

@@ -76,7 +76,7 @@ type Options struct {
 	// (docs/algorithm.md, section 11).
 	Own string
 	// Spread fits W_S with the spread of T's nodes around the synthetic ones, too, and to soft labels, judged on S alone;
-	// for methods with clusters (docs/algorithm.md, section 5).
+	// an artifact then has what they were fitted to. For methods with clusters (docs/algorithm.md, section 5).
 	Spread bool
 	// Subgraph is the memory of the subgraph of T in which a run of stages fits models whose layers read neighbours:
 	// bytes of its features and edges; 0: 128 MB. See [TrainStaged].

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/trainer/condense"
@@ -53,24 +54,43 @@ func (c *clusterMethod) fitLinear(ctx context.Context, name string, progress Pro
 		with.Spread = s.spread.Narrow(rank)
 		problems = append(problems, with)
 	}
-	return c.chooseOnS(ctx, name, problems, judge, progress, what)
+	best, of, err := c.chooseOnS(ctx, name, problems, judge, progress, what)
+	if err != nil || name != modelSGC {
+		return best, err
+	}
+	e := &c.exported
+	e.Means, e.Weights, e.Factor, e.Rest = s.means, s.problem.Weights, s.spread.Factor, s.spread.Rest
+	if of.Spread != nil {
+		e.Rank = of.Spread.Factor.Rows
+	}
+	e.Decay = float32(best.weightDecay)
+	return best, nil
 }
 
-// chooseOnS fits a linear model to each of some problems with each weight decay, and keeps the best on S.
+// spread returns what S teaches an SGC by.
+func (c *clusterMethod) spread(ctx context.Context, progress Progress) (*artifact.Spread, error) {
+	if _, err := c.fit(ctx, modelSGC, progress); err != nil {
+		return nil, err
+	}
+	_, err := c.fitLabels(ctx, modelSGC, progress)
+	return &c.exported, err
+}
+
+// chooseOnS fits a linear model to each of some problems with each weight decay, and keeps the best on S, with its
+// problem.
 func (t *task) chooseOnS(ctx context.Context, name string, problems []fit.Problem, judge validator, progress Progress,
-	what string) (*fitResult, error) {
-	var best *fitResult
-	var of fit.Problem
+	what string) (best *fitResult, of fit.Problem, err error) {
 	for _, p := range problems {
 		f, err := t.chooseDecay(ctx, t.shape(name), p, spreadDecays, judge, progress, what)
 		if err != nil {
-			return nil, err
+			return nil, of, err
 		}
 		if best == nil || f.validation > best.validation {
 			best, of = f, p
 		}
 	}
-	return t.refit(ctx, t.shape(name), of, best, judge, progress, what+", to the end")
+	best, err = t.refit(ctx, t.shape(name), of, best, judge, progress, what+", to the end")
+	return best, of, err
 }
 
 // fitLabels fits W_S to soft labels of S, which a fit to T's labelled nodes within the span of S has written. Models
@@ -83,6 +103,9 @@ func (c *clusterMethod) fitLabels(ctx context.Context, name string, progress Pro
 		}
 		return c.fitLayered(ctx, name, relay, true, progress)
 	}
+	if name == modelSGC && c.taught != nil {
+		return c.taught, nil
+	}
 	what := "fitting " + name + " on the synthetic graph, to soft labels"
 	judge, err := c.judge(ctx, c.wholeGround(), progress)
 	if err != nil {
@@ -90,6 +113,7 @@ func (c *clusterMethod) fitLabels(ctx context.Context, name string, progress Pro
 	}
 	s := c.teacher(name)
 	var trials []trial
+	labels := map[infer.Model]fit.Problem{}
 	for _, rank := range spreadRanks {
 		solve := fit.NewLabelSolve(s.rows, s.means, s.spread.Narrow(rank).Factor, s.problem.Weights)
 		var start, small *infer.Layer
@@ -105,12 +129,20 @@ func (c *clusterMethod) fitLabels(ctx context.Context, name string, progress Pro
 					return nil, 0, err
 				}
 				m := c.shape(name).Linear(small)
+				labels[m] = p
 				accuracy, err := judge(ctx, m)
 				return m, accuracy, err
 			}})
 		}
 	}
-	return choose(what, progress, trials)
+	best, err := choose(what, progress, trials)
+	if err != nil || name != modelSGC {
+		return best, err
+	}
+	c.taught = best
+	c.exported.Soft, c.exported.SoftSpread = labels[best.model].Soft.Means, labels[best.model].Soft.Spread
+	c.exported.SoftDecay = float32(best.weightDecay)
+	return best, nil
 }
 
 // teacher has what S teaches a linear model by.
@@ -147,7 +179,7 @@ func (c *clusterMethod) judge(ctx context.Context, on *ground, progress Progress
 	byMembership := func(ctx context.Context, m infer.Model) (float64, error) {
 		return c.wholeGround().behind(condense.MembershipMapping(c.join(c.labelled, c.points, m)))(ctx, m)
 	}
-	relay, err := c.chooseOnS(ctx, modelSGC, []fit.Problem{c.onMeans(c.labelled, c.meansFor(modelSGC))}, byMembership,
+	relay, _, err := c.chooseOnS(ctx, modelSGC, []fit.Problem{c.onMeans(c.labelled, c.meansFor(modelSGC))}, byMembership,
 		progress, "fitting a relay on the synthetic graph")
 	if err != nil {
 		return nil, err

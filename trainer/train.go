@@ -117,7 +117,7 @@ func (t *task) run(ctx context.Context, now time.Time, progress Progress) (*Outc
 	if err != nil {
 		return nil, err
 	}
-	bundle, err := t.bundle(r, results, now, progress)
+	bundle, err := t.bundle(ctx, r, results, now, progress)
 	if err == nil {
 		err = ctx.Err()
 	}
@@ -200,7 +200,8 @@ func (t *task) calibrateAll(ctx context.Context, r *recipe, progress Progress) e
 }
 
 // bundle returns the artifact of all models' W_O on S.
-func (t *task) bundle(r *recipe, results []eval.Result, now time.Time, progress Progress) (*artifact.Bundle, error) {
+func (t *task) bundle(ctx context.Context, r *recipe, results []eval.Result, now time.Time,
+	progress Progress) (*artifact.Bundle, error) {
 	const what = "making the artifact"
 	progress.Step(what, 0, 1)
 	b := &artifact.Bundle{Manifest: t.manifest(r, results, now), Preprocess: *t.pre,
@@ -210,6 +211,12 @@ func (t *task) bundle(r *recipe, results []eval.Result, now time.Time, progress 
 	}
 	if c, ok := r.served.(meansSource); ok && t.options.Means {
 		b.Means = c.means()
+	}
+	if t.options.Spread {
+		var err error
+		if b.Spread, err = r.served.(labelFitter).spread(ctx, progress); err != nil {
+			return nil, err
+		}
 	}
 	for k, p := range r.placed {
 		if p.Expert != nil {
@@ -287,8 +294,12 @@ func (t *task) manifest(r *recipe, results []eval.Result, now time.Time) artifac
 		}
 	}
 	for _, r := range results {
+		labels := r.Setting == eval.StoSLabels
+		if labels {
+			r.Setting = eval.StoS
+		}
 		m.Metrics = append(m.Metrics, artifact.Metric{Model: r.Model, Setting: r.Setting, SharedM: r.SharedM, Own: r.Own,
-			Batch: r.Batch, Calibration: r.Calibration, Accuracy: r.Accuracy.Mean})
+			Labels: labels, Batch: r.Batch, Calibration: r.Calibration, Accuracy: r.Accuracy.Mean})
 	}
 	return m
 }

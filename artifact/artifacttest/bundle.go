@@ -140,6 +140,21 @@ func Means(seed uint64, b *artifact.Bundle) *artifact.Means {
 	return m
 }
 
+// Spread has random numbers in place of what S teaches models by.
+func Spread(seed uint64, b *artifact.Bundle) *artifact.Spread {
+	rng := rand.New(rand.NewPCG(seed, 6))
+	n, d, classes := b.Manifest.SyntheticNodes, b.Manifest.Data.Features, len(b.Manifest.Data.Classes)
+	s := &artifact.Spread{Means: dense(rng, n, d), Factor: dense(rng, 3, d), Soft: dense(rng, n, classes),
+		SoftSpread: dense(rng, 2, classes), Rank: 3, Decay: 1e-6, SoftDecay: 1e-4}
+	for range n {
+		s.Weights = append(s.Weights, 1+rng.Float32())
+	}
+	for range d {
+		s.Rest = append(s.Rest, rng.Float32())
+	}
+	return s
+}
+
 // others are small models of the architectures that Bundle has not.
 func others(rng *rand.Rand, size Size) []infer.Model {
 	const hidden = 4

@@ -113,11 +113,15 @@ func validation(r *artifact.Reference) string {
 
 // later says in words whether models can be added without the original graph.
 func later(m *artifact.Manifest) string {
+	text := ""
+	if m.HasSpread() {
+		text = "; S teaches an sgc, with PyTorch too (spread.safetensors)"
+	}
 	if m.HasMeans() {
 		return "cluster means are kept: " + strings.Join(infer.Convolving(),
-			", ") + " of two layers can be added without the data set"
+			", ") + " of two layers can be added without the data set" + text
 	}
-	return "no cluster means are kept: adding a model needs the data set"
+	return "no cluster means are kept: adding a model needs the data set" + text
 }
 
 // arrivals describes the arrivals that consumers with default settings take.
@@ -243,12 +247,12 @@ func classes(b *artifact.Bundle) string {
 func metrics(w io.Writer, all []artifact.Metric) {
 	type key struct {
 		model, setting, calibration string
-		shared, own                 bool
+		shared, own, labels         bool
 	}
 	byMode := map[key]map[string]float64{}
 	var order []key
 	for _, x := range all {
-		k := key{x.Model, x.Setting, x.Calibration, x.SharedM, x.Own}
+		k := key{x.Model, x.Setting, x.Calibration, x.SharedM, x.Own, x.Labels}
 		if byMode[k] == nil {
 			byMode[k] = map[string]float64{}
 			order = append(order, k)
@@ -260,6 +264,9 @@ func metrics(w io.Writer, all []artifact.Metric) {
 		name := k.model + " " + k.setting
 		if k.shared {
 			name += " shared M"
+		}
+		if k.labels {
+			name += " labels"
 		}
 		if k.own {
 			name += " own features"

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 
 	"rivulet/artifact"
@@ -162,7 +163,9 @@ func settingOf(r *eval.Result) string {
 // isPlain reports whether there is no propagation.
 func isPlain(r *eval.Result) bool { return r.Calibration == infer.PropagateNone || r.Calibration == "" }
 
-func onS(r *eval.Result) bool { return r.Setting == eval.OtoS || r.Setting == eval.StoS }
+func onS(r *eval.Result) bool {
+	return slices.Contains([]string{eval.OtoS, eval.StoS, eval.StoSLabels}, r.Setting)
+}
 
 func percent(v float64) string { return fixed(v, 2) }
 

@@ -4,7 +4,7 @@
     Predictor(artifact).predict([Arrival("p17", Sparse([3, 41]), edges=["p4", "p9"])]).to_frame()
 
 The core needs NumPy alone. Modules with needs of their own: `frames` (pandas), `kafka` (confluent-kafka),
-`export` and `train` (PyTorch Geometric). python/README.md is the manual.
+`export` and `train` (PyTorch Geometric), `teach` (PyTorch). python/README.md is the manual.
 """
 
 from .arrivals import Arrival, ArrivalError, Dense, Features, Named, Sparse

@@ -25,6 +25,9 @@ MAPPING_PART = "mapping/00000.safetensors"
 OWN_PART = "own.safetensors"
 """The perceptron of own features, which answers beside models."""
 
+SPREAD = "spread.safetensors"
+"""What S teaches models by; optional."""
+
 PARTS = ("schema.json", OWN_PART, MAPPING_PART)
 """Parts of format 2 that this package knows."""
 
@@ -99,6 +102,26 @@ class Perceptron:
 
 
 @dataclass(frozen=True)
+class Spread:
+    """What S alone teaches an SGC by: spread.safetensors in artifact/FORMAT.md."""
+
+    means: Floats
+    weights: Floats
+    factor: Floats
+    rest: Floats
+    rank: int
+    decay: float
+    soft: Floats
+    soft_factor: Floats
+    soft_decay: float
+
+    def narrow(self, rank: int) -> tuple[Floats, Floats]:
+        """Return the first directions, and the rest with the variance of the others."""
+        others = self.factor[rank:]
+        return self.factor[:rank], self.rest + (others * others).sum(axis=0)
+
+
+@dataclass(frozen=True)
 class Artifact:
     """An artifact in memory. The arrays are read-only."""
 
@@ -117,6 +140,8 @@ class Artifact:
     """How named features become positions; None: the artifact takes features by position only."""
     own: Perceptron | None = field(default=None, repr=False)
     """What answers beside the models that have `own` in the manifest; None: they answer alone."""
+    spread: Spread | None = field(default=None, repr=False)
+    """What S teaches models by; None: the artifact has none."""
 
     @property
     def version(self) -> str:
@@ -246,6 +271,32 @@ def _decode(root: pathlib.Path, manifest: Mapping[str, Any], contents: Mapping[s
         models=models,
         schema=_schema(manifest, contents, d),
         own=_own(manifest, contents, d),
+        spread=_spread(manifest, contents, nodes, d) if SPREAD in contents else None,
+    )
+
+
+def _spread(manifest: Mapping[str, Any], contents: Mapping[str, bytes], nodes: int, d: int) -> Spread:
+    s, classes = _Reader(SPREAD, contents), len(manifest["data"]["classes"])
+
+    def get(name: str, *shape: int) -> Floats:
+        return s.floats(name, shape or None).astype(np.float64)
+
+    factor, soft_factor = get("factor"), get("labels.factor")
+    rank = int(s.integers("rank", (1,), np.int64)[0])
+    if factor.shape[1:] != (d,) or not 0 <= rank <= len(factor):
+        raise s.fail("factor", f"shape {factor.shape}, want [at least {rank}, {d}]")
+    if soft_factor.shape[1:] != (classes,) or len(soft_factor) > len(factor):
+        raise s.fail("labels.factor", f"shape {soft_factor.shape}, want [at most {len(factor)}, {classes}]")
+    return Spread(
+        get("means", nodes, d),
+        get("weights", nodes),
+        factor,
+        get("rest", d),
+        rank,
+        float(get("decay", 1)[0]),
+        get("labels.means", nodes, classes),
+        soft_factor,
+        float(get("labels.decay", 1)[0]),
     )
 
 
