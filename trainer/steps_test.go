@@ -181,7 +181,7 @@ func TestSection6BundleCarriesTheCalibration(t *testing.T) {
 	r := recipeOf(t, k)
 	c := mustCalibrate(t, k, r.placed[0])
 	r.calibrations = []*deploy.Calibration{c}
-	b, err := k.bundle(r, nil, created, Silent{})
+	b, err := k.bundle(t.Context(), r, nil, created, Silent{})
 	if err != nil {
 		t.Fatal(err)
 	}
