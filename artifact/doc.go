@@ -46,6 +46,7 @@
 //	reference.go             training's figures, to compare a stream with
 //	growth.go                the dictionary for rows of M of arrivals, in memory and as tensors
 //	means.go                 cluster means, in memory and as tensors
+//	spread.go                what S teaches models by, in memory and as tensors
 //	own.go                   the perceptron of own features, as tensors, and the expert of a model
 //	map.go                   the map, in memory and as tensors: [Map] gives the shape of each of its fields
 //	safetensors              a package: files of tensors
