@@ -108,6 +108,17 @@ func clusters(mapping func(c *clusterGraph) *graph.CSR) maker {
 	}
 }
 
+// solveForSynthetic is the method solved with an M that knows nothing of W_O: rows are solved for the messages of an SGC
+// that was fitted on S, and W_O is served through it, as a model is that is imported later.
+func solveForSynthetic(t *task, ctx context.Context, _ []*fitResult, progress Progress) (condensation, error) {
+	c := t.newClustering(solveRows, progress)
+	small, err := c.fit(ctx, modelSGC, progress)
+	if err != nil {
+		return nil, err
+	}
+	return c.make(ctx, []infer.Model{small.model}, "condensing the graph for sgc of S", progress)
+}
+
 // solveRows returns one M for all models, solved for their messages (docs/algorithm.md, section 5).
 func solveRows(c *clusterGraph) *graph.CSR { return c.dictionary().Solve(c.options.Entries) }
 
@@ -142,6 +153,9 @@ func (c *clusterMethod) make(ctx context.Context, models []infer.Model, what str
 		Synthetic: artifact.Synthetic{
 			Adj: out.joined.Adjacency(c.original.Adj), X: c.x.Combine(out.joined.Membership()),
 			Labels: out.joined.Labels}}
+	if c.options.Method != MethodCluster {
+		out.indicators = c.options.Indicators
+	}
 	var err error
 	if out.fitter, err = tables.NewFitter(out.M, tables.MeetingWeights(c.original.Adj)); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
@@ -162,7 +176,8 @@ func (c *clusterMethod) make(ctx context.Context, models []infer.Model, what str
 func (c *clusterGraph) dictionary() *condense.Dictionary {
 	if c.solver == nil {
 		support := condense.Support{Batch: c.data.Attach(c.original, c.data.Validation, true), Pre: c.pre}
-		c.solver = condense.NewDictionary(c.models, c.onT, support, c.joined, tables.MeetingWeights(c.original.Adj))
+		c.solver = condense.NewDictionary(c.models, c.onT, support, c.joined, tables.MeetingWeights(c.original.Adj),
+			float32(c.options.Indicators))
 	}
 	return c.solver
 }
@@ -188,7 +203,7 @@ func (c *clusterGraph) means() *artifact.Means {
 
 func (c *clusterGraph) growth() *artifact.Growth {
 	d := c.dictionary()
-	g := &artifact.Growth{Entries: min(c.options.Entries, c.nodes), Dictionary: d.Clusters,
+	g := &artifact.Growth{Entries: min(c.options.Entries, c.nodes), Dictionary: d.Messages(),
 		Messages: map[string]growth.Messages{}}
 	for k, m := range c.models {
 		g.Messages[m.Name()] = d.Parts[k]

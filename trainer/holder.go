@@ -49,6 +49,7 @@ type requirement struct {
 var requirements = []requirement{
 	{"representation", func(o *Options) bool { return o.Representation },
 		"tables of features are added up over two hops of M"},
+	{"indicators", func(o *Options) bool { return o.Indicators > 0 }, "clusters of all nodes stand beside their messages"},
 	{"spread", func(o *Options) bool { return o.Spread }, "models are fitted to deviations from means in it"},
 	{"models auto", func(o *Options) bool { return o.Choose }, "each model is condensed on its own"},
 	{"means", func(o *Options) bool { return o.Means },
@@ -76,6 +77,10 @@ func CheckStaged(o Options) error {
 func (t *task) servable() error {
 	if t.method.Comparison {
 		return fmt.Errorf("method %s has no S and M to serve and makes no artifact: it is measured by eval", t.options.Method)
+	}
+	if t.options.Indicators > 0 && t.options.Method != MethodSolved {
+		return fmt.Errorf("indicators is %g, which stands beside messages: want method %s, not %s", t.options.Indicators,
+			MethodSolved, t.options.Method)
 	}
 	if t.options.Spread && !slices.Contains([]string{MethodSolved, MethodCluster}, t.options.Method) {
 		return fmt.Errorf("spread is set, which is around clusters: want method %s or %s, not %s", MethodSolved, MethodCluster,

@@ -19,6 +19,7 @@ const (
 	MethodSolved  = "solved"
 	MethodCluster = "cluster"
 	MethodCached  = "cached"
+	MethodLater   = "later"
 	// Rivals without S: see [rivals].
 	MethodLogreg   = "logreg"
 	MethodMLP      = "mlp"
@@ -53,6 +54,7 @@ var methods = []Method{
 	{Name: MethodCluster, make: clusters(membershipRows), Frozen: true},
 	{Name: MethodEvidence, make: rival((*task).fitEvidence), Comparison: true},
 	{Name: MethodGLNN, make: rival((*task).fitGLNN), Comparison: true},
+	{Name: MethodLater, make: solveForSynthetic, Comparison: true, Frozen: true},
 	{Name: MethodLogreg, make: rival((*task).fitLogreg), Comparison: true},
 	{Name: MethodMLP, make: rival((*task).fitMLP), Comparison: true},
 	{Name: MethodSolved, make: clusters(solveRows), Frozen: true, tables: true},
@@ -164,6 +166,8 @@ type graphParts struct {
 	// is whole.
 	stored iter.Seq2[plane.Rows, error]
 	size   artifact.MappingInfo // of the stored M
+
+	indicators float64 // see [Options.Indicators]
 }
 
 // rows gives all rows of M, for some nodes of T at a time. original are T's nodes if M is whole.
@@ -181,7 +185,7 @@ func (m *graphParts) info() artifact.MappingInfo {
 	if m.stored != nil {
 		return m.size
 	}
-	return artifact.MappingInfo{Rows: m.M.Rows, Entries: m.M.NNZ(), MaxPerRow: longestRow(m.M)}
+	return artifact.MappingInfo{Rows: m.M.Rows, Entries: m.M.NNZ(), MaxPerRow: longestRow(m.M), Indicators: m.indicators}
 }
 
 func (m *graphParts) parts() *graphParts { return m }

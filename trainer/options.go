@@ -50,6 +50,9 @@ type Options struct {
 	WeightDecays []float64
 	// Entries is k, the most entries of a row of M; at least 1.
 	Entries int
+	// Indicators is the weight of the clusters' indicators beside messages of unit size when rows of M are solved, of
+	// method solved: M then serves models better that come later, and the models of the run a little worse. 0: none.
+	Indicators float64
 	// Seed of everything random.
 	Seed uint64
 	// Batch is the number of nodes of a batch in evaluation.
@@ -128,6 +131,8 @@ func (o Options) Validate() error {
 		return fmt.Errorf("layers is %d and hops %d, want 0 (of each model its own) or more", o.Layers, o.Hops)
 	case o.Entries < 1:
 		return fmt.Errorf("entries is %d, want at least 1", o.Entries)
+	case !(o.Indicators >= 0) || math.IsInf(o.Indicators, 0):
+		return fmt.Errorf("indicators is %g, want a number of at least 0", o.Indicators)
 	case o.Batch < 1:
 		return fmt.Errorf("batch is %d, want at least 1", o.Batch)
 	case o.Subgraph < 0:

@@ -22,6 +22,7 @@ func Inherit(m *artifact.Manifest, more []Method) (Options, error) {
 	if o.Method == MethodSolved && m.Mapping.MaxPerRow > 0 {
 		o.Entries = m.Mapping.MaxPerRow
 	}
+	o.Indicators = m.Mapping.Indicators
 	o.Means, o.Spread = m.HasMeans(), m.HasSpread()
 	if !m.HasOwn() {
 		o.Own = OwnNever

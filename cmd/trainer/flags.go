@@ -36,6 +36,8 @@ func runFlags(flags *pflag.FlagSet, o *trainer.Options) {
 		"features: auto, l1, l2-center, standardize or none; auto: l2-center for bags of words, else standardize")
 	flags.StringVar(&o.Own, "own", o.Own, ownUsage)
 	flags.IntVar(&o.Batch, "batch", o.Batch, "nodes of a batch in evaluation")
+	flags.Float64Var(&o.Indicators, "indicators", o.Indicators,
+		"weight of the clusters' indicators beside messages when rows of M are solved: 0.3 helps models that are imported later")
 	flags.BoolVar(&o.Costs, "costs", o.Costs, "measure time and memory of inference, too")
 	o.Keeper, o.More = mapping.Footprint{}, laboratory
 }
@@ -133,7 +135,7 @@ var learnNames = []string{"rounds", "lambda", "beta", "mu", "delta", "patience",
 // settings returns the settings of methods learned and gcond for runs of some methods on d. A flag that none of the methods reads is an error.
 func (l *learnFlags) settings(d *dataset.Dataset, names []string) (s methods.Settings, err error) {
 	said := slices.DeleteFunc(slices.Clone(learnNames), func(name string) bool { return !l.flags.Changed(name) })
-	if len(said) > 0 && !slices.Contains(names, methods.Learned) && !slices.Contains(names, methods.GCond) {
+	if len(said) > 0 && !slices.ContainsFunc(names, learns) {
 		return s, fmt.Errorf("--%s is for method learned, not %s", said[0], strings.Join(names, ", "))
 	}
 	if l.search {
@@ -162,6 +164,11 @@ func (l *learnFlags) settings(d *dataset.Dataset, names []string) (s methods.Set
 	}
 	s.Learn = &learn
 	return s, learn.Validate()
+}
+
+// learns reports whether a method reads the settings of learned runs.
+func learns(method string) bool {
+	return slices.Contains([]string{methods.Learned, methods.GCond, methods.GCondX, methods.DosCond}, method)
 }
 
 // sizeFlags registers --ratio and --nodes of one run.

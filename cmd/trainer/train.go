@@ -70,7 +70,7 @@ func trainCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&out, "out", "", "directory to write the artifact to (required)")
 	flags.StringVar(&o.Method, "method", o.Method, "condensation method: "+strings.Join(trainer.Methods(laboratory),
-		", ")+"; gcond, cached, logreg, mlp, glnn and evidence are for eval only")
+		", ")+"; gcond, gcond-x, doscond, later, cached, logreg, mlp, glnn and evidence are for eval only")
 	runFlags(flags, &o)
 	named := registerSchema(flags, &o)
 	sizeFlags(cmd, &o)

@@ -18,7 +18,8 @@ func Learn(ctx context.Context, in Input, o Options, progress func(Event)) (*Res
 }
 
 // GCond condenses T into S alone, by gradient matching without M (Jin et al., 2022): no L_str, and a result to fit
-// models on that are deployed on T.
+// models on that are deployed on T. With NoAdjacency it is their GCond-X, with OneStep DosCond (Jin et al., "Condensing
+// Graphs via One-Step Gradient Matching", 2022).
 func GCond(ctx context.Context, in Input, o Options, progress func(Event)) (*Result, error) {
 	return run(ctx, in, o, false, progress)
 }
@@ -110,6 +111,7 @@ func newLearner(p *preparedInput, o *Options, mapped bool) *learner {
 		s: newSynthetic[float32](m, d, hidden), relay: newRelay[float32](m, d, classes),
 		matching: newMatching(p.zt, p.ztClass, p.labels, classes), dz: newMatrix[float32](m, d),
 		dw: newWeights[float32](d, hidden), h: newMatrix[float32](m, classes), zs: newMatrix[float32](m, classes)}
+	l.s.alone = o.NoAdjacency
 	l.weights.start(stream(o.Seed, purposeAffinity), affinityBias)
 	l.adamX = descent.NewAdam[float32](len(l.x.data))
 	l.adamW = descent.NewAdam[float32](len(l.weights.flat))
@@ -141,7 +143,7 @@ func (l *learner) doRound(ctx context.Context) error {
 		l.norm.forward(l.raw)
 	}
 	// Of every five rounds the first moves A', the others X'.
-	affinityRound := l.round%5 == 0
+	affinityRound := l.round%5 == 0 && !l.o.NoAdjacency
 	l.s.forward(l.weights, l.x)
 	for range steps {
 		if err := ctx.Err(); err != nil {
@@ -149,6 +151,9 @@ func (l *learner) doRound(ctx context.Context) error {
 		}
 		if l.structure != nil {
 			l.pairs = drawPairs(rng, l.in.Adj, edgeBatch, l.pairs)
+		}
+		if l.o.OneStep {
+			l.relay.draw(rng)
 		}
 		l.stepS(affinityRound)
 	}
@@ -183,7 +188,9 @@ func (l *learner) stepS(affinityRound bool) {
 		l.adamX.Step(l.x.data, l.s.dx.data, l.o.RateX, 0)
 	}
 	l.s.forward(l.weights, l.x)
-	l.relay.train(l.s.z(), l.labels, l.o.RelaySteps)
+	if !l.o.OneStep {
+		l.relay.train(l.s.z(), l.labels, l.o.RelaySteps)
+	}
 }
 
 // stepM moves M along −∂(L_tra + βL_ind).

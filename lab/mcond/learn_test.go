@@ -348,3 +348,30 @@ func TestValidateFails(t *testing.T) {
 		}
 	}
 }
+
+// GCond-X learns features alone, so that models read X' as it is, and its losses are those of Z' = X'; DosCond meets
+// every step with weights that were never trained. Both lower their loss.
+func TestGCondAloneAndInOneStep(t *testing.T) {
+	w := newWorld(t)
+	results := map[string]*Result{}
+	for name, change := range map[string]func(o *Options){"gcond": func(*Options) {},
+		"x": func(o *Options) { o.NoAdjacency = true }, "one step": func(o *Options) { o.OneStep = true }} {
+		o := small()
+		o.Rounds, o.RelaySteps = 12, 10
+		change(&o)
+		r, err := GCond(t.Context(), w.in, o, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		results[name] = r
+		if first, last := mean(r.Losses.Gra[:steps]), mean(r.Losses.Gra[len(r.Losses.Gra)-steps:]); last >= first {
+			t.Errorf("%s: L_gra went from %.3f to %.3f", name, first, last)
+		}
+	}
+	if n := results["x"].Adj.NNZ(); n != 0 {
+		t.Errorf("A' of features alone has %d entries", n)
+	}
+	if cmp.Equal(results["gcond"].X, results["one step"].X) {
+		t.Error("a step of its own relay changes nothing")
+	}
+}

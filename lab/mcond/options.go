@@ -39,6 +39,10 @@ type Options struct {
 	Components int
 	// NoStructure leaves L_str out, NoInductive L_ind; both together are the paper's "plain".
 	NoStructure, NoInductive bool
+	// NoAdjacency learns X' alone (GCond-X): A' has no edges. For GCond.
+	NoAdjacency bool `json:",omitempty"`
+	// OneStep gives each step on S a relay of its own, which is not trained (DosCond). For GCond.
+	OneStep bool `json:",omitempty"`
 	// RandomStart starts M uniform in [0, 1) instead of class-aware.
 	RandomStart bool
 	// Mu and Delta are the thresholds to choose from, in units of 1/N', the entries of a row that is spread evenly:

@@ -6,6 +6,7 @@ type synthetic[F number] struct {
 	propagation *propagation[F]
 	dAdj        *matrix[F] // m×m
 	dx          *matrix[F] // m×p: ∂L/∂X' after backward
+	alone       bool       // A' stays without edges: Z' = X'
 }
 
 func newSynthetic[F number](m, p, h int) *synthetic[F] {
@@ -17,12 +18,16 @@ func (s *synthetic[F]) adj() *matrix[F] { return s.affinity.adj }
 func (s *synthetic[F]) z() *matrix[F]   { return s.propagation.z }
 
 func (s *synthetic[F]) forward(w *weights[F], x *matrix[F]) {
-	s.affinity.forward(w, x)
+	if !s.alone {
+		s.affinity.forward(w, x)
+	}
 	s.propagation.forward(s.adj(), x)
 }
 
 // backward takes ∂L/∂Z' to dx and, if dw is not nil, to the weights' gradient. Call it once after each forward.
 func (s *synthetic[F]) backward(w *weights[F], x, dz *matrix[F], dw *weights[F]) {
 	s.propagation.backward(x, dz, s.dx, s.dAdj)
-	s.affinity.backward(w, x, s.dAdj, s.dx, dw)
+	if !s.alone {
+		s.affinity.backward(w, x, s.dAdj, s.dx, dw)
+	}
 }

@@ -14,7 +14,7 @@ import (
 	"rivulet/trainer/condense"
 )
 
-// Settings are those of the methods learned and gcond.
+// Settings are those of the method learned, and of gcond, gcond-x and doscond.
 type Settings struct {
 	// Learn are the options of the run; nil: [mcond.Defaults] for the number of labelled nodes. The seed is the run's.
 	Learn *mcond.Options
@@ -95,14 +95,20 @@ func (s Settings) learned(ctx context.Context, g *trainer.Graph, progress traine
 	return s.run(ctx, g, mcond.Learn, in, "learning S and M", progress)
 }
 
-// gcond learns S only; models fitted on it are deployed on T.
-func (s Settings) gcond(ctx context.Context, g *trainer.Graph, progress trainer.Progress) (*trainer.Result, error) {
-	in := input(g, func(s *mcond.Snapshot) (float64, error) {
-		_, accuracy, err := g.FitOn(ctx, condensed(s), "sgc")
-		return accuracy, err
-	})
-	plain := Settings{Learn: s.Learn, Traced: s.Traced} // without a search, which is only for the method learned
-	return plain.run(ctx, g, mcond.GCond, in, "learning S", progress)
+// gcond learns S only, in the way that kind says; models fitted on it are deployed on T.
+func (s Settings) gcond(kind mcond.Options) trainer.Condenser {
+	return func(ctx context.Context, g *trainer.Graph, progress trainer.Progress) (*trainer.Result, error) {
+		in := input(g, func(s *mcond.Snapshot) (float64, error) {
+			_, accuracy, err := g.FitOn(ctx, condensed(s), "sgc")
+			return accuracy, err
+		})
+		by := func(ctx context.Context, in mcond.Input, o mcond.Options, report func(mcond.Event)) (*mcond.Result, error) {
+			o.NoAdjacency, o.OneStep = kind.NoAdjacency, kind.OneStep
+			return mcond.GCond(ctx, in, o, report)
+		}
+		plain := Settings{Learn: s.Learn, Traced: s.Traced} // without a search, which is only for the method learned
+		return plain.run(ctx, g, by, in, "learning S", progress)
+	}
 }
 
 // learner is a way of package mcond to learn S.

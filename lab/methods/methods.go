@@ -7,14 +7,17 @@ import (
 	"context"
 	"math/rand/v2"
 
+	"rivulet/lab/mcond"
 	"rivulet/trainer"
 	"rivulet/trainer/condense"
 )
 
-// Names of the methods: docs/algorithm.md, sections 4 (learned, gcond) and 7.
+// Names of the methods: docs/algorithm.md, sections 4 (learned) and 7.
 const (
 	Learned = "learned"
 	GCond   = "gcond"
+	GCondX  = "gcond-x"
+	DosCond = "doscond"
 	Random  = "random"
 	Degree  = "degree"
 	Herding = "herding"
@@ -22,11 +25,13 @@ const (
 	VNG     = "vng"
 )
 
-// All returns the methods of the laboratory. The settings are those of the methods learned and gcond.
+// All returns the methods of the laboratory. The settings are those of the method learned and of gcond and its kind.
 func All(s Settings) []trainer.Method {
 	return []trainer.Method{
 		{Name: Learned, Label: s.Label(), Condense: s.learned},
-		{Name: GCond, Comparison: true, Condense: s.gcond},
+		{Name: GCond, Comparison: true, Condense: s.gcond(mcond.Options{})},
+		{Name: GCondX, Comparison: true, Condense: s.gcond(mcond.Options{NoAdjacency: true})},
+		{Name: DosCond, Comparison: true, Condense: s.gcond(mcond.Options{OneStep: true})},
 		{Name: Random, Condense: coreset(condense.Random)},
 		{Name: Degree, Condense: coreset(condense.Degree)},
 		{Name: Herding, Condense: coreset(condense.Herding)},

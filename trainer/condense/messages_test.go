@@ -173,10 +173,10 @@ func TestSection5SharedMessagesWeighTheSame(t *testing.T) {
 		parts = append(parts, MessagesOf(m, onT[len(onT)-1], w.support))
 	}
 	before := parts[0].Of(onT[0])
-	if alone := sideBySide(parts[:1], onT[:1], weights); !slices.Equal(alone.Data, before.Data) {
+	if alone := sideBySide(parts[:1], onT[:1], weights, false); !slices.Equal(alone.Data, before.Data) {
 		t.Error("the messages of one model were changed")
 	}
-	shared, at := sideBySide(parts, onT, weights), 0
+	shared, at := sideBySide(parts, onT, weights, false), 0
 	for k := range parts {
 		width, sum := parts[k].Width(onT[k]), 0.0
 		for j := range n {
@@ -196,5 +196,41 @@ func TestSection5SharedMessagesWeighTheSame(t *testing.T) {
 	}
 	if at != shared.Cols {
 		t.Errorf("%d columns, want %d", shared.Cols, at)
+	}
+}
+
+// Indicators draw rows of M to their own clusters: with a large weight every node has its cluster alone, whatever its
+// messages, and arrivals are solved against messages without them.
+func TestSection5Indicators(t *testing.T) {
+	const n, d, c = 30, 6, 3
+	w := newScene(6, n, d)
+	m := w.models(d, 5, c)[0]
+	onT := []*infer.Tables{m.Tables(w.adj, preprocess.Ready(w.x))}
+	clusters, weights := &Clusters{Labels: []int32{0, 1, 2}}, make([]float32, n)
+	for j := range weights {
+		weights[j], clusters.Of = 1, append(clusters.Of, int32(j%3))
+	}
+	clusters.count()
+	plain := NewDictionary([]infer.Model{m}, onT, w.support, clusters, weights, 0)
+	large := NewDictionary([]infer.Model{m}, onT, w.support, clusters, weights, 100)
+	rows := large.Solve(2)
+	for j := range n {
+		weight := float32(0)
+		cols, vals := rows.Row(j)
+		for k, c := range cols {
+			if c == clusters.Of[j] {
+				weight = vals[k]
+			}
+		}
+		if weight < 0.99 || weight > 1.01 {
+			t.Errorf("node %d has %v of its own cluster, want 1", j, weight)
+		}
+	}
+	if got, want := large.Messages().Cols, plain.Clusters.Cols; got != want {
+		t.Errorf("messages have %d columns, want %d", got, want)
+	}
+	few := plain.Solve(2)
+	if slices.Equal(few.Val, rows.Val) {
+		t.Error("indicators change nothing")
 	}
 }

@@ -82,7 +82,7 @@ func laterAgainstStep4(t *testing.T, d *dataset.Dataset, models []string, equal,
 	w := newWorld(t, d)
 	m := w.fit(t, "gcn")
 	onT := []*infer.Tables{m.Tables(w.original.Adj, w.inputs)}
-	rows := condense.NewDictionary([]infer.Model{m}, onT, w.support, w.clusters, w.weights).Solve(4)
+	rows := condense.NewDictionary([]infer.Model{m}, onT, w.support, w.clusters, w.weights, 0).Solve(4)
 	fitter, err := tables.NewFitter(rows, w.weights)
 	if err != nil {
 		t.Fatal(err)
