@@ -52,8 +52,8 @@ func TestSection5ArtifactTeaches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set := p.on(k.test()[NodeBatch])
-	got, want := accuracyOn(p.plain(), set), find(t, out.Results, eval.StoSLabels, false, NodeBatch).Accuracy.Mean
+	set := p.On(k.test()[NodeBatch])
+	got, want := accuracyOn(p.Plain(), set), find(t, out.Results, eval.StoSLabels, false, NodeBatch).Accuracy.Mean
 	if got < want-1 || got > want+1 {
 		t.Errorf("S teaches %.2f, the run says %.2f", got, want)
 	}
