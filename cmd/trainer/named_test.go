@@ -100,9 +100,8 @@ func TestEvalByName(t *testing.T) {
 		if !same {
 			line = "--data " + dir + " " + drop
 		}
-		measured := accuracies(t, run(t, "eval --methods solved --calibrations none --spread=false --costs=false --nodes 9 --json "+
-			line),
-			"sgc")
+		measured := accuracies(t, run(t, "eval --methods solved --calibrations none --spread=false --costs=false "+
+			"--nodes 9 --json "+line), "sgc")
 		compared, equal := 0, true
 		for at, want := range trained {
 			if is, there := measured[at]; there {
