@@ -54,7 +54,7 @@ var methods = []Method{
 	{Name: MethodCluster, make: clusters(membershipRows), Frozen: true},
 	{Name: MethodEvidence, make: rival((*task).fitEvidence), Comparison: true},
 	{Name: MethodGLNN, make: rival((*task).fitGLNN), Comparison: true},
-	{Name: MethodLater, make: solveForSynthetic, Comparison: true, Frozen: true},
+	{Name: MethodLater, make: (*task).solveForSynthetic, Comparison: true, Frozen: true},
 	{Name: MethodLogreg, make: rival((*task).fitLogreg), Comparison: true},
 	{Name: MethodMLP, make: rival((*task).fitMLP), Comparison: true},
 	{Name: MethodSolved, make: clusters(solveRows), Frozen: true, tables: true},

@@ -18,11 +18,13 @@ import (
 	"rivulet/trainer/watch"
 )
 
-// Progress takes reports of a run's progress, Silent ignores them, and StageProgress also shows the epochs of a fit.
 type (
-	Progress      = watch.Progress
+	// Progress takes reports of a run's progress.
+	Progress = watch.Progress
+	// StageProgress shows the epochs of a fit, too.
 	StageProgress = watch.StageProgress
-	Silent        = watch.Silent
+	// Silent ignores all reports.
+	Silent = watch.Silent
 )
 
 // Outcome is the result of a run.

@@ -25,25 +25,25 @@ const (
 func (s *stream) sendLabelled(ctx context.Context) {
 	m := s.world.arrivals[s.rng.Int64N(s.world.released.Load())]
 	own, before := s.labels.Next(m.ID)
-	s.sendLabels(before)
+	s.sendLabels(ctx, before)
 	value := bytes.Replace(s.text(&m), fmt.Appendf(nil, "%q", m.ID), fmt.Appendf(nil, "%q", own), 1)
 	s.sendOne(ctx, fmt.Appendf(nil, "key-%d", s.rng.IntN(keys)), m.ID, record.Value{Bytes: value})
 }
 
-func (s *stream) sendLabels(all []event.Label) {
+func (s *stream) sendLabels(ctx context.Context, all []event.Label) {
 	for i := range all {
 		value, err := json.Codec{}.AppendLabel(nil, &all[i])
 		if err != nil {
 			s.failed <- fmt.Errorf("%s: the label of %s: %w", s.name, all[i].ID, err)
 			continue
 		}
-		s.sendLabel(value)
+		s.sendLabel(ctx, value)
 	}
 }
 
 // sendLabel sends a record to the topic of labels, behind all that were sent before.
-func (s *stream) sendLabel(value []byte) {
-	s.sender.Produce(context.Background(), &kgo.Record{Topic: s.topic("labels"), Key: []byte("all"), Value: value}, nil)
+func (s *stream) sendLabel(ctx context.Context, value []byte) {
+	s.sender.Produce(ctx, &kgo.Record{Topic: s.topic("labels"), Key: []byte("all"), Value: value}, nil)
 }
 
 // counts returns what the consumers of a stream have counted of labels.
@@ -112,7 +112,7 @@ func (s *stream) countLabels(ctx context.Context) (violations []string, err erro
 	// Labels stand in one partition: a consumer that has refused the record behind them has read all of them.
 	behind := func() error {
 		since := is
-		s.sendLabel(s.labels.AddHostile())
+		s.sendLabel(ctx, s.labels.AddHostile())
 		return await("a record that is no label is counted", func() bool {
 			for i := range is {
 				if is[i].Started == since[i].Started && is[i].Refused == since[i].Refused {
@@ -129,8 +129,8 @@ func (s *stream) countLabels(ctx context.Context) (violations []string, err erro
 	for range labelledAtOnce {
 		s.sendLabelled(ctx)
 	}
-	s.sendLabel(s.labels.AddHostile())
-	s.sendLabel(s.labels.AddHostile())
+	s.sendLabel(ctx, s.labels.AddHostile())
+	s.sendLabel(ctx, s.labels.AddHostile())
 	want := before.Right + before.Wrong + labelledAtOnce
 	if err := await("labelled arrivals are predicted", func() bool {
 		a := s.labels.Account()

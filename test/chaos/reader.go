@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -82,7 +83,7 @@ func (s *stream) noteAnswer(h record.Headers, key, value []byte, now time.Time) 
 		return err
 	}
 	if p != nil && s.labels != nil { // before the arrival counts as answered
-		s.sendLabels(s.labels.Answered(p))
+		s.sendLabels(context.Background(), s.labels.Answered(p))
 	}
 	s.ledger.Answer(at, a)
 	if p != nil {

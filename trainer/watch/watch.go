@@ -44,7 +44,7 @@ func New(progress Progress, model string, fits int) *Watch {
 	return &Watch{to, model, fits, math.NaN()}
 }
 
-// next Begins a fit and returns what shows a line on it: where it stands, and the time that is left if no fit ends
+// next begins a fit and returns what shows a line on it: where it stands, and the time that is left if no fit ends
 // before its last round; nil if nobody watches. done is how many of most rounds are made.
 func (w *Watch) next() func(line string, done, most int) {
 	if w.to == nil {
@@ -58,7 +58,7 @@ func (w *Watch) next() func(line string, done, most int) {
 	}
 }
 
-// fit Begins the next fit and returns a function for the reports of its epochs; nil if nobody watches.
+// Fit begins the next fit and returns a function for the reports of its epochs; nil if nobody watches.
 func (w *Watch) Fit(o fit.GNNOptions) func(fit.Checkpoint) {
 	show := w.next()
 	if show == nil {
