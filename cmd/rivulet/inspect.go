@@ -29,6 +29,11 @@ func inspectCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if b.Manifest.HasSpread() {
+				if b.Spread, err = artifact.ReadSpread(args[0]); err != nil {
+					return err
+				}
+			}
 			if asJSON {
 				return inspectJSON(cmd.OutOrStdout(), b)
 			}
@@ -60,7 +65,7 @@ func inspect(w io.Writer, b *artifact.Bundle) error {
 	}
 	row("M", "%s", sparsity(&m, lengths))
 	row("classes", "%s", classes(b))
-	row("later models", "%s", later(&m))
+	row("later models", "%s", later(b))
 	row("map", "%s", drawn(&m))
 	row("validation", "%s", validation(&m.Reference))
 	row("arrivals", "%s", arrivals(config.Default[config.Consumer]().Limits))
@@ -112,12 +117,13 @@ func validation(r *artifact.Reference) string {
 }
 
 // later says in words whether models can be added without the original graph.
-func later(m *artifact.Manifest) string {
+func later(b *artifact.Bundle) string {
 	text := ""
-	if m.HasSpread() {
-		text = "; S teaches an sgc, with PyTorch too (spread.safetensors)"
+	if s := b.Spread; s != nil {
+		text = fmt.Sprintf("; S teaches an sgc, with PyTorch too: %d directions of spread, %d of them in its fit (spread.safetensors)",
+			s.Factor.Rows, s.Rank)
 	}
-	if m.HasMeans() {
+	if b.Manifest.HasMeans() {
 		return "cluster means are kept: " + strings.Join(infer.Convolving(),
 			", ") + " of two layers can be added without the data set" + text
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"rivulet/artifact"
@@ -53,5 +54,15 @@ func TestInspectAsJSON(t *testing.T) {
 		t.Errorf("rows_by_entries %v", got.RowsByEntries)
 	case got.SyntheticEdges != want.Synthetic.Adj.NNZ()/2, got.FileBytes <= 0, len(got.Embeddings) != len(want.Models):
 		t.Errorf("%+v", got)
+	}
+}
+
+// An artifact that teaches says so, with the directions of its spread.
+func TestInspectShowsTheSpread(t *testing.T) {
+	b := artifacttest.Bundle(1, artifacttest.Size{Nodes: 30, Synthetic: 6, Classes: 3})
+	b.Spread = artifacttest.Spread(1, b)
+	out, err := harness.Execute(root(), "inspect", write(t, b))
+	if want := "S teaches an sgc, with PyTorch too: 3 directions of spread, 3 of them"; err != nil || !strings.Contains(out, want) {
+		t.Errorf("%v, no %q in:\n%s", err, want, out)
 	}
 }
