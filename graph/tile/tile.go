@@ -18,7 +18,10 @@
 // experimental and may change with each release of Go. A package in C needs cgo and a C compiler.
 package tile
 
-import "sync"
+import (
+	"fmt"
+	"sync"
+)
 
 // View is an r×c matrix in another's memory: element (i, j) is Data[i·RowStride + j·ColStride].
 type View struct {
@@ -38,10 +41,12 @@ func (v View) Columns(from, to int) View {
 	return v
 }
 
-// check panics if an element is outside the memory: the kernels do not look.
+// check panics if an element is outside the memory: the kernels do not look. It reads no element, as another goroutine may
+// be about to write the last row.
 func (v View) check() {
-	if v.Rows > 0 && v.Cols > 0 {
-		_ = v.Data[(v.Rows-1)*v.RowStride+(v.Cols-1)*v.ColStride]
+	last := (v.Rows-1)*v.RowStride + (v.Cols-1)*v.ColStride
+	if v.Rows > 0 && v.Cols > 0 && last >= len(v.Data) {
+		panic(fmt.Sprintf("tile: a view of %d×%d ends at %d, its memory at %d", v.Rows, v.Cols, last, len(v.Data)))
 	}
 }
 

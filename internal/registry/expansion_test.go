@@ -130,7 +130,7 @@ func TestABytesExpansionIsBounded(t *testing.T) {
 			runtime.ReadMemStats(&after)
 			took := after.TotalAlloc - before.TotalAlloc
 			factor := float64(took) / float64(len(record))
-			if factor > max(most[form], 150) {
+			if factor > max(most[form], 170) { // the race detector adds a tenth
 				t.Errorf("%s, %s: a record of %d KiB takes %d KiB", form, name, len(record)>>10, took>>10)
 			}
 			if factor >= worst {
