@@ -24,7 +24,9 @@ type Bundle struct {
 	Schema *schema.Schema
 	// Own are the layers of the perceptron of own features that answers beside those models whose ModelInfo.Own has an
 	// exponent; nil where none does.
-	Own   []infer.Layer
+	Own []infer.Layer
+	// Bins are those of the weights of edges, for each of which tables have N' rows; nil where edges have no weights.
+	Bins  *graph.Bins
 	Means *Means // nil where the artifact has none, or they were not asked for: only [ReadMeans] reads them
 	// Spread is nil where the artifact has none, or it was not asked for: only [ReadSpread] reads it.
 	Spread *Spread

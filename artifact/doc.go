@@ -47,6 +47,7 @@
 //	growth.go                the dictionary for rows of M of arrivals, in memory and as tensors
 //	means.go                 cluster means, in memory and as tensors
 //	spread.go                what S teaches models by, in memory and as tensors
+//	bins.go                  bins of the weights of edges, as tensors
 //	own.go                   the perceptron of own features, as tensors, and the expert of a model
 //	map.go                   the map, in memory and as tensors: [Map] gives the shape of each of its fields
 //	safetensors              a package: files of tensors

@@ -26,7 +26,7 @@ const (
 
 // optionalFiles are the files that [Read] reads if they are there. Only [ReadMeans] and [ReadSpread]
 // read the others.
-var optionalFiles = []string{growthFile, schemaFile, ownFile, mapFile}
+var optionalFiles = []string{growthFile, schemaFile, ownFile, binsFile, mapFile}
 
 // trainerFiles are the files that the serving part leaves out: consumers do not read them whole.
 var trainerFiles = []string{mappingFile, meansFile, spreadFile}
@@ -54,6 +54,9 @@ func encodeTensorFiles(b *Bundle) (map[string][]byte, error) {
 	}
 	if b.Own != nil {
 		tensors[ownFile] = ownTensors(b.Own)
+	}
+	if b.Bins != nil {
+		tensors[binsFile] = binsTensors(b.Bins)
 	}
 	if b.Growth != nil {
 		tensors[growthFile] = growthTensors(b.Growth)
@@ -300,6 +303,11 @@ func decodeTensorFile(b *Bundle, name string, data []byte) error {
 			b.Mapping, err = decodeRows(s, b.Manifest.Mapping.Rows, b.Manifest.SyntheticNodes)
 			return err
 		}
+	case name == binsFile:
+		decode = func(s safetensors.Set) (err error) {
+			b.Bins, err = decodeBins(s)
+			return err
+		}
 	case name == ownFile:
 		decode = func(s safetensors.Set) (err error) {
 			b.Own, err = decodeOwn(s)
@@ -330,7 +338,7 @@ func decodeTensorFile(b *Bundle, name string, data []byte) error {
 		if i < 0 {
 			return nil
 		}
-		decode = func(s safetensors.Set) error { return decodeModel(&b.Models[i], s, b.Manifest.SyntheticNodes) }
+		decode = func(s safetensors.Set) error { return decodeModel(&b.Models[i], s, b.tableRows()) } // bins come before
 	}
 	tensors, err := safetensors.Decode(data)
 	if err == nil {

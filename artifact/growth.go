@@ -52,7 +52,7 @@ func (b *Bundle) Grower(deployed map[string]infer.Deployment) (*growth.Grower, e
 		}
 		models = append(models, growth.Model{Frozen: frozen, Messages: messages})
 	}
-	return growth.NewGrower(b.Growth.Dictionary, b.Growth.Entries, models), nil
+	return growth.NewGrower(b.Growth.Dictionary, b.Growth.Entries, models, b.Bins), nil
 }
 
 // parts are the messages' parts by the names of their tensors.
@@ -70,6 +70,10 @@ func growthTensors(g *Growth) []safetensors.Tensor {
 		safetensors.Int64s("entries", "most entries of a row of M", []int{g.Entries}),
 	}
 	for model, messages := range g.Messages {
+		if messages.Bins != nil {
+			tensors = append(tensors, safetensors.Float32s(model+".bins", "factor of each bin's messages", messages.Bins,
+				len(messages.Bins)))
+		}
 		for name, part := range parts(model, &messages) {
 			if part.Factor != nil {
 				tensors = append(tensors, safetensors.Dense(name+".factor", "width×columns, makes messages of the table",
@@ -126,6 +130,11 @@ func decodeMessages(s safetensors.Set, model string) (m growth.Messages, there b
 		}
 		m.U = append(m.U, part)
 	}
+	if _, ok := s[model+".bins"]; ok {
+		if m.Bins, err = s.Float32s(model+".bins", safetensors.AnyLength); err != nil {
+			return m, true, err
+		}
+	}
 	m.C, err = decodePart(s, model+".c")
 	return m, true, err
 }
@@ -163,6 +172,12 @@ func (b *Bundle) validateGrowth() error {
 		messages := g.Messages[name]
 		if err := validateMessages(name, &messages, b.Models[at].Tables); err != nil {
 			return err
+		}
+		if n := len(messages.Bins); n != len(b.Bins.Weights()) {
+			return fmt.Errorf("%s.bins has %d values for %d bins of weights", name, n, len(b.Bins.Weights()))
+		}
+		if err := validateFinite(messages.Bins, 1); err != nil {
+			return fmt.Errorf("%s.bins: %w", name, err)
 		}
 		width += messages.Width(b.Models[at].Tables)
 	}

@@ -13,7 +13,7 @@ import (
 // Other files that a reader does not know stand in Manifest.Files only, and it ignores them.
 
 // knownParts are the parts that this build reads.
-var knownParts = []string{schemaFile, ownFile, firstPart}
+var knownParts = []string{schemaFile, ownFile, binsFile, firstPart}
 
 // format returns the oldest format whose readers read the bundle rightly, and the parts that they must know.
 func (b *Bundle) format() (version int, requires []string) {
@@ -22,6 +22,9 @@ func (b *Bundle) format() (version int, requires []string) {
 	}
 	if b.Own != nil {
 		requires = append(requires, ownFile)
+	}
+	if b.Bins != nil {
+		requires = append(requires, binsFile)
 	}
 	if b.hasParts() {
 		requires = append(requires, firstPart)

@@ -21,6 +21,14 @@ func (b *Bundle) Validate() error {
 	if err := b.validateSynthetic(); err != nil {
 		return fmt.Errorf("%s: %w", syntheticFile, err)
 	}
+	if b.Bins != nil {
+		if err := validateBins(b.Bins); err != nil {
+			return fmt.Errorf("%s: %w", binsFile, err)
+		}
+		if b.Means != nil {
+			return fmt.Errorf("%s: cluster means are of edges without weights, and %s is there", meansFile, binsFile)
+		}
+	}
 	if len(b.Models) != len(b.Manifest.Models) {
 		return fmt.Errorf("%s: models has %d entries for %d models", manifestFile, len(b.Manifest.Models), len(b.Models))
 	}
@@ -161,11 +169,11 @@ func (b *Bundle) validateTables(m *Model, info *ModelInfo, model infer.Model) er
 		case of.propagation != "" && !chosen:
 			return fmt.Errorf("tensor %q is there, the manifest has no propagation %q", of.prefix+"u0", of.propagation)
 		}
-		if err := validateLike(of.tables, of.like, of.prefix, b.Manifest.SyntheticNodes); err != nil {
+		if err := validateLike(of.tables, of.like, of.prefix, b.tableRows()); err != nil {
 			return err
 		}
 	}
-	return validateFeatures(m, model, b.Manifest.SyntheticNodes)
+	return validateFeatures(m, model, b.tableRows())
 }
 
 // validateFeatures checks the tables of features, which a linear model may have.
@@ -188,7 +196,7 @@ func countTables(t *infer.Tables) int {
 	return len(t.U)
 }
 
-// validateLike checks tables of n nodes against others of the same widths.
+// validateLike checks tables of n rows against others of the same widths.
 func validateLike(t, like *infer.Tables, prefix string, n int) error {
 	if len(t.U) != len(like.U) {
 		return fmt.Errorf("%d tensors %su0, …, want %d", len(t.U), prefix, len(like.U))

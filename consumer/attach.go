@@ -3,6 +3,7 @@ package consumer
 import (
 	"slices"
 
+	"rivulet/event"
 	"rivulet/graph"
 	"rivulet/infer/attach"
 )
@@ -10,14 +11,18 @@ import (
 // attachment holds the batch as the model sees it, and the counts of each arrival's neighbours.
 type attachment struct {
 	batch    attach.Batch      // the model's input
+	rows     [][]attach.Row    // the rows by which it is attached, times the weights of edges where these have some
 	memory   attach.Memory     // memory for the batch's logits, probabilities and tables
 	counts   []neighbourCounts // per arrival
 	degraded []bool            // per arrival: with all rows read, the prediction might differ
 
 	attacher attach.Attacher
-	listed   []int32          // per arrival: entries of its edge list that are in ã
-	standing map[string]int32 // id -> the arrival that has it in ã
-	pairs    []uint64         // entries of ã, row in the upper half
+	weighed  WeightCounts
+	weights  [][]float32        // per arrival: weights of its edges
+	heavier  map[uint64]float32 // entry of ã -> its weight
+	listed   []int32            // per arrival: entries of its edge list that are in ã
+	standing map[string]int32   // id -> the arrival that has it in ã
+	pairs    []uint64           // entries of ã, row in the upper half
 	adj      graph.CSR
 	dense    graph.Dense
 	sparse   graph.CSR
@@ -41,14 +46,28 @@ type neighbourCounts struct{ known, arrivals, inBatch, unknown int }
 // change.
 func (p *Pipeline) attach(out *attachment, version Version, in *decodedBatch, n *neighbours, as *attachmentNotes) {
 	out.batch = attach.Batch{X: out.features(in.arrivals, version.Features()), Memory: out.memory.Again()}
+	out.rows, out.weighed = as.rows, WeightCounts{}
+	columns := version.SyntheticNodes()
+	w := weighing(version)
+	if w != nil {
+		out.weights = out.weights[:0]
+		for _, s := range in.arrivals {
+			out.weights = append(out.weights, s.arrival.Weights)
+		}
+		out.rows = out.attacher.Weigh(as.rows, out.weights, w.Bins(), columns)
+		columns *= w.Bins().Len()
+	}
 	if n.m != nil {
-		out.attacher.AttachNumbered(&out.batch, n.m, n.numbers, n.ends, version.SyntheticNodes())
+		out.attacher.AttachNumbered(&out.batch, n.m, n.numbers, n.ends, columns)
 	} else {
-		out.attacher.Attach(&out.batch, as.rows, version.SyntheticNodes())
+		out.attacher.Attach(&out.batch, out.rows, columns)
+	}
+	for _, s := range in.arrivals {
+		out.weighed.count(&s.arrival, w)
 	}
 	out.listed = zeroed(out.listed, len(in.arrivals))
 	if p.Mode == Graph {
-		out.batch.Adj = out.among(in.arrivals, n, as)
+		out.batch.Adj = out.among(in.arrivals, n, as, w != nil)
 	}
 	out.counts = zeroed(out.counts, len(in.arrivals))
 	for i, s := range in.arrivals {
@@ -62,9 +81,35 @@ func (p *Pipeline) attach(out *attachment, version Version, in *decodedBatch, n 
 	out.degrade(version.Joint(), n.unread, as)
 }
 
-// among returns ã: symmetric, without values, columns ascending. In a.listed it counts, for each arrival, the entries
-// of its edge list that are in ã.
-func (a *attachment) among(arrivals []*slot, n *neighbours, as *attachmentNotes) *graph.CSR {
+// WeightCounts counts edges whose weight was read as another one.
+type WeightCounts struct {
+	Ignored int // the artifact's edges have no weights: read as 1
+	Missing int // the arrival gives none, and the artifact's edges have weights: read as 1
+	Above   int // above all weights of T: by the tables of its last bin
+}
+
+func (c *WeightCounts) count(a *event.Arrival, by Weighing) {
+	switch {
+	case by == nil:
+		c.Ignored += len(a.Weights)
+	case a.Weights == nil:
+		c.Missing += len(a.Edges)
+	default:
+		for _, w := range a.Weights {
+			if by.Bins().Beyond(w) {
+				c.Above++
+			}
+		}
+	}
+}
+
+// among returns ã: symmetric, columns ascending; without values, or with weights, of which the larger counts where both
+// arrivals list each other. In a.listed it counts, for each arrival, the entries of its edge list that are in ã.
+func (a *attachment) among(arrivals []*slot, n *neighbours, as *attachmentNotes, weighted bool) *graph.CSR {
+	if a.heavier == nil {
+		a.heavier = make(map[uint64]float32)
+	}
+	clear(a.heavier)
 	if a.standing == nil {
 		a.standing = make(map[string]int32)
 	}
@@ -82,8 +127,13 @@ func (a *attachment) among(arrivals []*slot, n *neighbours, as *attachmentNotes)
 				continue
 			}
 			if j, arrived := a.standing[id]; arrived {
-				a.pairs = append(a.pairs, uint64(i)<<32|uint64(j), uint64(j)<<32|uint64(i))
+				there, back := uint64(i)<<32|uint64(j), uint64(j)<<32|uint64(i)
+				a.pairs = append(a.pairs, there, back)
 				a.listed[i]++
+				if weighted {
+					w := max(a.heavier[there], s.arrival.Weight(e))
+					a.heavier[there], a.heavier[back] = w, w
+				}
 			}
 		}
 	}
@@ -93,10 +143,16 @@ func (a *attachment) among(arrivals []*slot, n *neighbours, as *attachmentNotes)
 	rows := len(arrivals)
 	a.adj = graph.CSR{Rows: rows, Cols: rows, ColIdx: slices.Grow(a.adj.ColIdx[:0], len(a.pairs)),
 		RowPtr: slices.Grow(a.adj.RowPtr[:0], rows+1)[:rows+1]}
+	if weighted {
+		a.adj.Val = make([]float32, 0, len(a.pairs))
+	}
 	clear(a.adj.RowPtr)
 	for _, pair := range a.pairs {
 		a.adj.RowPtr[pair>>32+1]++
 		a.adj.ColIdx = append(a.adj.ColIdx, int32(uint32(pair)))
+		if weighted {
+			a.adj.Val = append(a.adj.Val, a.heavier[pair])
+		}
 	}
 	for i := range rows {
 		a.adj.RowPtr[i+1] += a.adj.RowPtr[i]

@@ -65,7 +65,7 @@ func TestNoStageChangesWhatAnEarlierOneMade(t *testing.T) {
 			}
 		},
 		func() { p.attach(&b.attachment, v, &b.decoded, &b.neighbours, &b.noted) },
-		func() { p.predict(&b.predicted, v, in.Name, &b.decoded, &b.attachment, b.noted.rows) },
+		func() { p.predict(&b.predicted, v, in.Name, &b.decoded, &b.attachment) },
 		func() { p.solve(&b.growth, v, b); b.growth.solving.Wait() },
 		func() { b.leaves() },
 		func() {

@@ -46,6 +46,23 @@ type Numbering interface {
 	Numbers(ids []string, numbers []uint32) *attach.PackedRows
 }
 
+// Weighing is a version of a graph whose edges may have weights.
+type Weighing interface {
+	Version
+	// Weighted reports whether edges have weights. Weights that arrivals give are read as 1 otherwise.
+	Weighted() bool
+	// Bins are the bins of weights whose tables are served; nil where the batch is joined to S, with weights as they are.
+	Bins() *graph.Bins
+}
+
+// weighing returns the version if edges have weights; nil otherwise.
+func weighing(v Version) Weighing {
+	if w, ok := v.(Weighing); ok && w.Weighted() {
+		return w
+	}
+	return nil
+}
+
 // Explainer is a version that gives the reasons for its predictions.
 type Explainer interface {
 	Version

@@ -41,7 +41,7 @@ func (p *Pipeline) Explain(ctx context.Context, in Intake) ([]ExplainedArrival, 
 	}
 	b.noted.begin(&b.neighbours)
 	p.attach(&b.attachment, version, &b.decoded, &b.neighbours, &b.noted)
-	p.predict(&b.predicted, version, in.Name, &b.decoded, &b.attachment, b.noted.rows)
+	p.predict(&b.predicted, version, in.Name, &b.decoded, &b.attachment)
 	all, err := p.explanations(ctx, explaining, b)
 	if err != nil {
 		return nil, nil, err
@@ -82,7 +82,7 @@ func (p *Pipeline) explanations(ctx context.Context, version Explainer, b *batch
 		}
 		out = append(out, ExplainedArrival{Prediction: prediction, Edges: s.arrival.Edges,
 			Rows: b.noted.rows[i], Among: among, Classes: version.Classes(), Names: version.FeatureNames(),
-			Explanation: version.Explain(&b.attachment.batch, b.noted.rows, i, logits.Row(i), probabilities.Row(i))})
+			Explanation: version.Explain(&b.attachment.batch, b.attachment.rows, i, logits.Row(i), probabilities.Row(i))})
 	}
 	return out, nil
 }

@@ -96,7 +96,7 @@ func newGrowingVersion(store map[string]growth.ArrivalRow) *growingVersion {
 	parts := growth.Messages{U: []growth.Part{{Scale: 0.5}, {Scale: 1}}, C: growth.Part{Scale: 0.25}}
 	return &growingVersion{testVersion: v, store: store,
 		grower: growth.NewGrower(dictionary, 2,
-			[]growth.Model{{Frozen: v.predictor.Model.(infer.Growable), Messages: parts}})}
+			[]growth.Model{{Frozen: v.predictor.Model.(infer.Growable), Messages: parts}}, nil)}
 }
 
 func (v *growingVersion) FindArrivals(_ context.Context, ids []string, rows []attach.Row, own []string,

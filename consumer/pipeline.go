@@ -125,7 +125,7 @@ func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 	watch.lap(&stats.Attach)
 
 	// Forward, propagate, calibrate; then make predictions of the results.
-	p.predict(&b.predicted, version, in.Name, &b.decoded, &b.attachment, b.noted.rows)
+	p.predict(&b.predicted, version, in.Name, &b.decoded, &b.attachment)
 	watch.lap(&stats.Infer)
 
 	p.solve(&b.growth, version, b) // rows of M for the arrivals, solved beside the next stages
@@ -224,6 +224,7 @@ func (p *Pipeline) report(stats BatchStats, delivery kafka.Delivery, b *batch, o
 	stats.Published = delivery.Published()
 	stats.Features, stats.Fetched = b.decoded.fetched.took, len(b.decoded.fetched.ids)
 	stats.Decode -= stats.Features
+	stats.Weights = b.attachment.weighed
 	for i, s := range b.decoded.arrivals {
 		c := &b.attachment.counts[i]
 		stats.Dropped += s.dropped

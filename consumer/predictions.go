@@ -26,8 +26,7 @@ type predictionSet struct {
 // Predictions that are not finite are withdrawn and become dead letters: no codec could carry them, and the stream
 // would stop at them for good. They occur if features are so large that the model overflows; in a graph
 // batch the neighbours of such an arrival are withdrawn with it.
-func (p *Pipeline) predict(out *predictionSet, version Version, name string, in *decodedBatch, a *attachment,
-	rows [][]attach.Row) {
+func (p *Pipeline) predict(out *predictionSet, version Version, name string, in *decodedBatch, a *attachment) {
 	out.withdrawn, out.deadLetters = zeroed(out.withdrawn, len(in.arrivals)), out.deadLetters[:0]
 	out.predictions, out.answered = sized(out.predictions, len(in.arrivals)), out.answered[:0]
 	if len(in.arrivals) == 0 {
@@ -36,7 +35,7 @@ func (p *Pipeline) predict(out *predictionSet, version Version, name string, in 
 	logits, probabilities := version.Predict(&a.batch) // n×C
 	now := p.Clock.Now()
 	representation := p.representation(version, &a.batch, logits)
-	reasons := p.reasons(&out.reasons, version, in, a, rows, logits, probabilities)
+	reasons := p.reasons(&out.reasons, version, in, a, logits, probabilities)
 	classes, id, threshold := version.Classes(), version.ID(), version.Threshold()
 	n := 0
 	for i, s := range in.arrivals {

@@ -7,7 +7,6 @@ import (
 	"rivulet/event"
 	"rivulet/graph"
 	"rivulet/infer"
-	"rivulet/infer/attach"
 	"rivulet/infer/explain"
 )
 
@@ -23,7 +22,7 @@ type reasons struct {
 }
 
 // reasons returns the strongest reasons for the class of each arrival; nil where none are asked for.
-func (p *Pipeline) reasons(out *reasons, version Version, in *decodedBatch, a *attachment, rows [][]attach.Row,
+func (p *Pipeline) reasons(out *reasons, version Version, in *decodedBatch, a *attachment,
 	logits, probabilities *graph.Dense) []event.Explanation {
 	most, n := p.Output.Explain, len(in.arrivals)
 	if most == 0 {
@@ -34,7 +33,7 @@ func (p *Pipeline) reasons(out *reasons, version Version, in *decodedBatch, a *a
 	out.explanations, out.wire = zeroed(out.explanations, n), zeroed(out.wire, n*most)
 	graph.ParallelRows(n, n*explainWork, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			found, other := explaining.Strongest(out.found[i*most:i*most:(i+1)*most], most, &a.batch, rows, i,
+			found, other := explaining.Strongest(out.found[i*most:i*most:(i+1)*most], most, &a.batch, a.rows, i,
 				infer.ArgMax(probabilities.Row(i)), logits.Row(i))
 			out.explanations[i] = event.Explanation{RunnerUp: other, Reasons: out.wire[i*most : i*most+len(found)]}
 		}

@@ -14,12 +14,12 @@ import (
 
 func (v *benchVersion) Strongest(dst []explain.Reason, n int, b *attach.Batch, rows [][]attach.Row, i, class int,
 	logits []float32) ([]explain.Reason, int) {
-	return explain.New(&v.predictor).Strongest(dst, n, b, rows, i, class, logits)
+	return explain.New(&v.predictor, nil).Strongest(dst, n, b, rows, i, class, logits)
 }
 
 func (v *benchVersion) Explain(b *attach.Batch, rows [][]attach.Row, i int, logits,
 	probabilities []float32) *explain.Explanation {
-	return explain.New(&v.predictor).Explain(b, rows, i, logits, probabilities)
+	return explain.New(&v.predictor, nil).Explain(b, rows, i, logits, probabilities)
 }
 
 func (v *benchVersion) FeatureNames() []string { return nil }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -31,8 +32,9 @@ type builder struct {
 	names  map[string]string // one copy of each label
 
 	edges   [][2]int32
-	loops   int // self-loops dropped
-	unknown int // edges to or from unknown ids that were dropped
+	weights []float32 // nil as long as all are 1
+	loops   int       // self-loops dropped
+	unknown int       // edges to or from unknown ids that were dropped
 }
 
 // maxFeatureBytes bounds the features of a table, as file.MaxBytes bounds an array.
@@ -81,7 +83,7 @@ func (b *builder) addNode(n table.Node) error {
 
 // addEdge takes an edge between two nodes that were added before. It has no direction: the other direction and
 // repetitions are merged with it. Self-loops are dropped and counted.
-func (b *builder) addEdge(source, target string) error {
+func (b *builder) addEdge(source, target string, weight float32) error {
 	i, ok := b.index[source]
 	if !ok && b.settings.DropUnknown {
 		b.unknown++
@@ -102,7 +104,12 @@ func (b *builder) addEdge(source, target string) error {
 		b.loops++
 		return nil
 	}
-	b.edges = append(b.edges, [2]int32{i, j})
+	if weight != 1 && b.weights == nil {
+		b.weights = slices.Repeat([]float32{1}, len(b.edges))
+	}
+	if b.edges = append(b.edges, [2]int32{i, j}); b.weights != nil {
+		b.weights = append(b.weights, weight)
+	}
 	return nil
 }
 
@@ -156,7 +163,7 @@ func keepRows(t sources, positional bool, o OpenOptions) (*Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.Faults = o.Faults
+	s.Faults, s.KeepWeights = o.Faults, true
 	b := &builder{
 		settings: o.Tables,
 		width:    s.Features,
@@ -175,7 +182,7 @@ func keepRows(t sources, positional bool, o OpenOptions) (*Dataset, error) {
 		return nil, err
 	}
 	if err := s.EachEdge(func(e table.Edge) error {
-		return b.faults.Take(b.addEdge(e.Source, e.Target), e.At)
+		return b.faults.Take(b.addEdge(e.Source, e.Target, e.Weight), e.At)
 	}); err != nil {
 		return nil, err
 	}
@@ -212,8 +219,8 @@ func keepRows(t sources, positional bool, o OpenOptions) (*Dataset, error) {
 		d.X.Dense = &graph.Dense{Rows: len(b.ids), Cols: b.width, Data: b.x}
 	}
 	b.index, b.places = nil, nil
-	d.Adj = undirected(d, len(b.ids), b.edges, b.loops)
-	b.edges = nil
+	d.Adj = weighted(d, len(b.ids), b.edges, b.weights, b.loops)
+	b.edges, b.weights = nil, nil
 	if n := s.DroppedWeights(); n > 0 {
 		d.note("Weights of edges were dropped: %d were not 1.", n)
 	}
@@ -283,13 +290,18 @@ func (b *builder) classes(d *Dataset) error {
 func undirected(d *Dataset, n int, edges [][2]int32, loops int) *graph.CSR {
 	adj := Symmetric(n, edges)
 	adj.SortRows() // a pattern: repetitions become one entry
+	d.noteMerged(len(edges), adj, loops)
+	return adj
+}
+
+// noteMerged notes the differences between so many edges that were read and the graph.
+func (d *Dataset) noteMerged(edges int, adj *graph.CSR, loops int) {
 	if loops > 0 {
 		d.note("%d self-loops were dropped: a model adds its own.", loops)
 	}
-	if merged := len(edges) - adj.NNZ()/2; merged > 0 {
-		d.note("%d of %d edges were merged with one that is the same or its other direction.", merged, len(edges))
+	if merged := edges - adj.NNZ()/2; merged > 0 {
+		d.note("%d of %d edges were merged with one that is the same or its other direction.", merged, edges)
 	}
-	return adj
 }
 
 func (d *Dataset) note(format string, args ...any) {

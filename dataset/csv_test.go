@@ -163,7 +163,12 @@ func TestCSVRefuses(t *testing.T) {
 		{"no target", "edges.csv", "source,to\n", []string{"no column target", `"to"`}},
 		{"unknown source", "edges.csv", edge("c,7,1"), []string{"line 3", "column source", `"c" is not the id`}},
 		{"unknown target", "edges.csv", edge("a,07,1"), []string{"line 3", "column target", `"07"`}},
-		{"weight", "edges.csv", edge("a,7,0.5"), []string{"line 3", "column weight", "0.5", "not supported"}},
+		{"weight", "edges.csv", edge("a,7,-0.5"), []string{"line 3", "column weight", "-0.5", "a finite number above 0",
+			"--drop-weights"}},
+		{"weight of nothing", "edges.csv", edge("a,7,0"), []string{"line 3", "column weight", "is 0,"}},
+		{"infinite weight", "edges.csv", edge("a,7,Inf"), []string{"line 3", "column weight", "Inf", "--drop-weights"}},
+		{"weight that is no number", "edges.csv", edge("a,7,NaN"),
+			[]string{"line 3", "column weight", "NaN", "--drop-weights"}},
 		{"weight of words", "edges.csv", edge("a,7,heavy"), []string{"line 3", "column weight", `"heavy"`}},
 	} {
 		t.Run(c.file+" "+c.name, func(t *testing.T) {

@@ -1,6 +1,8 @@
 package dataset
 
 import (
+	"slices"
+
 	"rivulet/graph"
 	"rivulet/schema"
 )
@@ -9,7 +11,7 @@ import (
 type Dataset struct {
 	Name string
 	IDs  []string       // external id of each node, distinct
-	Adj  *graph.CSR     // n×n symmetric 0/1 (Val nil), no self-loops, columns ascending
+	Adj  *graph.CSR     // n×n symmetric, no self-loops, columns ascending; Val: weights above 0, nil: all 1
 	X    graph.Features // n×d raw
 	// Columns are the named features that X is to be made of by a schema; nil if the features have positions only.
 	Columns []schema.Column
@@ -46,6 +48,12 @@ func (d *Dataset) Nodes() int { return d.Adj.Rows }
 // edges that the node has as an arrival, known or not.
 func (d *Dataset) Neighbours(node int32) []string {
 	return d.AppendNeighbours(make([]string, 0, d.Adj.RowLen(int(node))), node)
+}
+
+// Weights returns the weights of the edges to these neighbours, in their order; nil if edges have none.
+func (d *Dataset) Weights(node int32) []float32 {
+	_, weights := d.Adj.Row(int(node))
+	return slices.Clone(weights)
 }
 
 // AppendNeighbours appends the ids of [Dataset.Neighbours] to dst, for callers that reuse memory.

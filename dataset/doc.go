@@ -37,7 +37,7 @@
 //	           names that other programs give them; nodes in none of them are unlabelled. Else a split is drawn, see [Open]
 //	features   a list: numbers between spaces, commas or semicolons, in brackets or not; or else
 //	others     every other column of nodes is one feature, in their order. With a column features others are ignored
-//	source, target   ids of nodes, in either direction; a column weight is allowed and must be 1; others are ignored
+//	source, target   ids of nodes, in either direction; a column weight is their weight; others are ignored
 //
 // Names of columns are as written here, in any order, unless [Tables] say others. Directories KEY=VALUE of a table are
 // its partitions, and a column each. An edge list of SNAP or NetworkX, which has comments for names or none, is a table
@@ -74,7 +74,8 @@
 //
 // [Open] reads and [Dataset.Save] writes a directory in the layout of the GraphSAINT data sets:
 //
-//	adj_full.npz    n×n SciPy CSR, CSC or COO; edges get their other direction, self-loops and weights are dropped,
+//	adj_full.npz    n×n SciPy CSR, CSC or COO; edges get their other direction, self-loops are dropped, and weights, too,
+//	                unless --weight data keeps them,
 //	                and a note counts each
 //	feats.npz       n×d SciPy CSR, CSC or COO: a bag of words, or
 //	feats.npy       n×d dense array, C or Fortran order; exactly one of the two
@@ -115,6 +116,7 @@
 //	tables.go      tables as a format: their files, and data.yaml
 //	build.go       rows of tables become a Dataset
 //	classes.go     labels that are no classes; numbers that a consumer refuses
+//	weights.go     weights of edges
 //	split.go       a split drawn at random; withhold.go: nodes kept back for later
 //	load.go        the GraphSAINT layout
 //	json.go        its JSON files: classes and roles; names.go: its lists of names

@@ -12,7 +12,7 @@ import (
 // Faults are counted, and reading goes on.
 func TestFaults(t *testing.T) {
 	nodes := "id,x,label,split\na,p,A,train\na,p,A,train\n,p,A,train\nb,q,B,val\nc,q,,test\nd,q,A,dev\ne,p,A,test\n"
-	edges := "source,target,weight\na,b,1\na,zoe,1\nb,e,0.5\n"
+	edges := "source,target,weight\na,b,1\na,zoe,1\nb,e,-0.5\n"
 	dir := writeTree(t, map[string][]byte{"nodes.csv": []byte(nodes), "edges.csv": []byte(edges)})
 	faults := &table.Faults{}
 	d, err := Open(dir, OpenOptions{Faults: faults})
@@ -24,7 +24,8 @@ func TestFaults(t *testing.T) {
 		t.Errorf("%d nodes, %d edges, faults (-want +got):\n%s", d.Nodes(), d.Adj.NNZ()/2, diff)
 	}
 	for kind, want := range map[string]string{table.Repeated: "nodes.csv line 3",
-		table.Dangling: "edges.csv line 3: column target", table.Weighted: "edges.csv line 4: column weight: it is 0.5"} {
+		table.Dangling: "edges.csv line 3: column target",
+		table.Weighted: "edges.csv line 4: column weight: the weight is -0.5"} {
 		if faults.Counts[kind] != 1 || !strings.HasPrefix(faults.First[kind], want) {
 			t.Errorf("%d %s: %s, want %s", faults.Counts[kind], kind, faults.First[kind], want)
 		}

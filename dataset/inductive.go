@@ -12,7 +12,7 @@ type Original struct {
 	Nodes  []int32        // N: dataset index of each node of T, ascending
 	Index  []int32        // n: index in T of each node of the data set, -1 if it is not in T
 	IDs    []string       // N: external ids
-	Adj    *graph.CSR     // N×N symmetric 0/1 (Val nil), columns ascending
+	Adj    *graph.CSR     // N×N symmetric, columns ascending; Val nil unless edges have weights
 	X      graph.Features // N×d raw
 	Labels []int32        // N: class index, -1 on unlabelled nodes
 }
@@ -103,7 +103,7 @@ func (d *Dataset) Renumbered(order []int32) *Dataset {
 	}
 	out.X = d.X.Take(order)
 	out.Adj = d.Adj.Submatrix(order, index, len(order))
-	sortRows(out.Adj)
+	out.Adj.SortRows()
 	for _, list := range []*[]int32{&out.Train, &out.Unlabelled, &out.Validation, &out.Test, &out.Merged.Labelled} {
 		nodes := make([]int32, len(*list))
 		for k, i := range *list {
@@ -137,14 +137,12 @@ func first(x graph.Features, n int) graph.Features {
 // row lengths, X their raw features and, in a graph batch, Adj = ã (n×n), nil otherwise. Neighbours that are
 // neither in T nor in the batch are unknown and left out.
 func (d *Dataset) Attach(o *Original, nodes []int32, graphBatch bool) *attach.Batch {
-	b := &attach.Batch{X: d.X.Take(nodes), Known: make([]int32, len(nodes))}
+	b := &attach.Batch{X: d.X.Take(nodes)}
 	if graphBatch {
 		b.Adj = d.among(nodes)
 	}
 	b.R = d.Adj.Submatrix(nodes, o.Index, len(o.Nodes))
-	for i := range nodes {
-		b.Known[i] = int32(b.R.RowLen(i))
-	}
+	b.Count()
 	return b
 }
 
@@ -156,16 +154,21 @@ func (d *Dataset) among(nodes []int32) *graph.CSR {
 	}
 	adj := &graph.CSR{Rows: len(nodes), Cols: len(nodes), RowPtr: make([]int, len(nodes)+1)}
 	for k, i := range nodes {
-		start := len(adj.ColIdx)
-		cols, _ := d.Adj.Row(int(i))
-		for _, c := range cols {
+		cols, vals := d.Adj.Row(int(i))
+		for p, c := range cols {
 			if j, ok := place[c]; ok {
 				adj.ColIdx = append(adj.ColIdx, j)
+				if vals != nil {
+					adj.Val = append(adj.Val, vals[p])
+				}
 			}
 		}
-		slices.Sort(adj.ColIdx[start:])
 		adj.RowPtr[k+1] = len(adj.ColIdx)
 	}
+	if d.Adj.Val != nil && adj.Val == nil {
+		adj.Val = []float32{} // nil would mean ones
+	}
+	adj.SortRows()
 	return adj
 }
 

@@ -42,12 +42,12 @@ const maxJSONBytes = 1 << 30
 
 // load reads a data set in the GraphSAINT layout (see the package documentation) and checks it completely: the
 // Dataset that it returns keeps every promise of its fields. Errors name the file, the array in it and the reason.
-func load(dir string) (*Dataset, error) {
+func load(dir string, o table.Settings) (*Dataset, error) {
 	d := &Dataset{}
 	err := file.Read(dir, adjFile, file.MaxBytes, func(f *os.File, size int64) (err error) {
 		d.Adj, err = readAdjacency(f, size, file.MaxBytes)
 		if err == nil {
-			d.makeUndirected()
+			err = d.makeUndirected(o)
 		}
 		return err
 	})
@@ -198,8 +198,12 @@ func (d *Dataset) loadClassNames(dir string) error {
 	return nil
 }
 
-// makeUndirected drops weights and self-loops and adds directions of edges that stand in one direction only.
-func (d *Dataset) makeUndirected() {
+// makeUndirected drops self-loops and adds directions of edges that stand in one direction only. Weights are dropped
+// unless the settings keep them.
+func (d *Dataset) makeUndirected(t table.Settings) error {
+	if t.Weight != "" && !t.DropWeights {
+		return d.keepWeights(d.Adj)
+	}
 	weights := 0
 	for _, v := range d.Adj.Val {
 		if v != 1 {
@@ -207,11 +211,12 @@ func (d *Dataset) makeUndirected() {
 		}
 	}
 	if d.Adj.Val = nil; weights > 0 {
-		d.note("Weights of edges were dropped: %d were not 1.", weights)
+		d.note("Weights of edges were dropped: %d were not 1; --weight %s keeps them.", weights, arrayOfWeights)
 	}
 	if checkSelfLoops(d.Adj) != nil || checkSymmetry(d.Adj) != nil {
 		d.symmetrise(d.Adj)
 	}
+	return nil
 }
 
 // readAdjacency reads adj_full.npz, a square matrix.

@@ -122,7 +122,11 @@ func (d *Dataset) readArchive(z *numpy.Archive, o OpenOptions) error {
 			return err
 		}
 		d.Adj = adj
-		d.makeUndirected()
+		if err := d.makeUndirected(o.Tables); err != nil {
+			return err
+		}
+	} else if o.Tables.Weight != "" {
+		return fmt.Errorf("array %s has no weights for --weight %s", edges, arrayOfWeights)
 	}
 	if err := d.readAttributes(z); err != nil {
 		return err

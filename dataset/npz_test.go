@@ -72,7 +72,7 @@ func TestNpzOrigins(t *testing.T) {
 			"1 of 7 edges were merged with one that is the same or its other direction.",
 			"The masks are 2 splits: the first one is read."}},
 		"pyg": {X: x, Notes: []string{"6 of 12 edges were merged with one that is the same or its other direction."}},
-		"graphdata": {BagOfWords: true, Notes: []string{"Weights of edges were dropped: 1 were not 1.",
+		"graphdata": {BagOfWords: true, Notes: []string{"Weights of edges were dropped: 1 were not 1; --weight data keeps them.",
 			"1 self-loops were dropped: a model adds its own.",
 			"5 edges that stood in one direction got the other."},
 			X: graph.Features{Sparse: &graph.CSR{Rows: 5, Cols: 3, RowPtr: []int{0, 1, 2, 2, 4, 5},

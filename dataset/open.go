@@ -49,7 +49,7 @@ type OpenOptions struct {
 func Formats() []Format {
 	return []Format{
 		{Name: GraphSAINT, Looks: "a directory with " + adjFile, Found: hasFile(adjFile),
-			Read: func(path string, _ OpenOptions) (*Dataset, error) { return load(path) }},
+			Read: func(path string, o OpenOptions) (*Dataset, error) { return load(path, o.Tables) }},
 		planetoidFormat, npzFormat, ogbFormat, csvFormat, tablesFormat(),
 	}
 }
@@ -69,7 +69,11 @@ func Open(path string, o OpenOptions) (*Dataset, error) {
 	if err != nil {
 		return nil, fmt.Errorf("loading data set %s: %w", path, err)
 	}
-	if f.Tables == nil && f.Name != describedTables &&
+	if f.Name == GraphSAINT || f.Name == GNNBenchmark {
+		if err := layoutSettings(o.Tables); err != nil {
+			return nil, fmt.Errorf("loading data set %s (%s): %w", path, f.Name, err)
+		}
+	} else if f.Tables == nil && f.Name != describedTables &&
 		(!o.Tables.IsZero() || o.Tables.DropWeights || o.Tables.DropUnknown) {
 		return nil, fmt.Errorf("loading data set %s (%s): what is said about columns is for tables", path, f.Name)
 	}

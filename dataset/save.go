@@ -51,6 +51,9 @@ func (d *Dataset) save(s saving) error {
 		return fmt.Errorf("features that are a bag of words (%t) and sparse (%t): in the layout a bag of words is always sparse, and other features are dense",
 			d.BagOfWords, d.X.Sparse != nil)
 	}
+	if err := d.unweighted(); err != nil {
+		return err
+	}
 	if err := s.disk.MkdirAll(s.dir); err != nil {
 		return err
 	}

@@ -23,6 +23,9 @@ func (d *Dataset) SaveCSV(dir string) error {
 
 // SaveTables writes a table of nodes and one of edges, and makes them durable. Files that exist are refused.
 func (d *Dataset) SaveTables(dir, ext string, nodes, edges func(io.Writer) error) error {
+	if err := d.unweighted(); err != nil {
+		return fmt.Errorf("saving tables to %s: %w", dir, err)
+	}
 	to := saving{durable.Disk{}, dir}
 	if err := to.disk.MkdirAll(dir); err != nil {
 		return fmt.Errorf("saving tables to %s: %w", dir, err)

@@ -230,8 +230,8 @@ func TestNamedRefuses(t *testing.T) {
 			[]string{`column age is "int"`}},
 		{"unknown role", row("c,1,x,A,test"), "", table.Settings{SplitValues: map[string]string{"0": "dev"}},
 			[]string{`"dev"`}},
-		{"weight", row("c,1,x,A,test"), "source,target,weight\na,b,1\nc,d,0.5\n", table.Settings{},
-			[]string{"follows.csv: line 3", "column weight", "0.5", "drop_weights"}},
+		{"weight", row("c,1,x,A,test"), "source,target,weight\na,b,1\nc,d,-0.5\n", table.Settings{},
+			[]string{"follows.csv: line 3", "column weight", "-0.5", "drop_weights"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.edges == "" {

@@ -175,6 +175,7 @@ var dashboards = map[string][]row{
 			{"Neighbours of arrivals", "ops", "rivulet_neighbours_total", nil},
 			{"Arrivals without neighbours", "ops", "rivulet_isolated_arrivals_total", nil},
 			{"Edges to oneself, and repeated ones", "ops", "rivulet_dropped_edges_total", nil},
+			{"Edges whose weight was read as another one", "ops", "rivulet_edge_weights_total", nil},
 			{"What rows of arrivals leave out", "percentunit", "rivulet_arrival_solves_total", []string{
 				"left out: sum(rate(rivulet_arrival_residual_total{}[])) / " +
 					"clamp_min(sum(rate(rivulet_arrival_solves_total{}[])), 1e-9)"}},

@@ -1,6 +1,7 @@
 package event
 
 import (
+	"math"
 	"sync"
 
 	"rivulet/hashtable"
@@ -28,7 +29,34 @@ func (a *Arrival) CheckEdges(maxEdges int) error {
 	if maxEdges > 0 && len(a.Edges) > maxEdges {
 		return Errorf(ReasonTooManyEdges, "edges", "%d edges, at most %d are taken", len(a.Edges), maxEdges)
 	}
+	if a.Weights != nil && len(a.Weights) != len(a.Edges) {
+		return Errorf(ReasonUnparsable, "weights", "%d weights for %d edges", len(a.Weights), len(a.Edges))
+	}
+	for k, w := range a.Weights {
+		if err := CheckWeight(w, "weights", k); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// CheckWeight refuses a weight of an edge that is not a finite number above 0.
+func CheckWeight(w float32, list string, k int) error {
+	switch {
+	case w-w != 0: // NaN or infinite
+		return Errorf(ReasonNotFinite, Element(list, k), "%v, weights must be finite", w)
+	case w <= 0:
+		return Errorf(ReasonUnparsable, Element(list, k), "%v, weights must be above 0", w)
+	}
+	return nil
+}
+
+// Weight returns the weight of an edge by its place, 1 where the record gives none.
+func (a *Arrival) Weight(e int) float32 {
+	if a.Weights == nil {
+		return 1
+	}
+	return a.Weights[e]
 }
 
 // Check is the part of [Arrival.Check] that is about features.
@@ -140,8 +168,11 @@ var edgeLists = sync.Pool{New: func() any { return new(hashtable.List) }}
 
 // NormaliseEdges makes the edges distinct and removes the arrival itself from them (docs/algorithm.md,
 // section 1). The first occurrence of an id stays, in the order given. It returns the number of dropped
-// edges and reuses a.Edges.
+// edges and reuses a.Edges. Weights that are given for the same id are added up.
 func (a *Arrival) NormaliseEdges() (dropped int) {
+	if a.Weights != nil {
+		return a.mergeWeights()
+	}
 	kept := a.Edges[:0]
 	if len(a.Edges) <= linearEdges {
 		kept = a.distinctEdges()
@@ -163,5 +194,26 @@ func (a *Arrival) NormaliseEdges() (dropped int) {
 	dropped = len(a.Edges) - len(kept)
 	clear(a.Edges[len(kept):]) // so that the unused tail keeps no record's text alive
 	a.Edges = kept
+	return dropped
+}
+
+// mergeWeights is NormaliseEdges of edges with weights.
+func (a *Arrival) mergeWeights() (dropped int) {
+	places, n := make(map[string]int, len(a.Edges)), 0
+	for k, id := range a.Edges {
+		if id == a.ID {
+			continue
+		}
+		if at, there := places[id]; there {
+			a.Weights[at] = min(a.Weights[at]+a.Weights[k], math.MaxFloat32)
+			continue
+		}
+		places[id] = n
+		a.Edges[n], a.Weights[n] = id, a.Weights[k]
+		n++
+	}
+	dropped = len(a.Edges) - n
+	clear(a.Edges[n:])
+	a.Edges, a.Weights = a.Edges[:n], a.Weights[:n]
 	return dropped
 }

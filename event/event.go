@@ -13,8 +13,10 @@ type Arrival struct {
 	// Features are the node's raw features, before any preprocessing.
 	Features Features
 	// Edges are the ids of the node's neighbours: nodes of the original graph, other arrivals, or unknown ids.
-	// Edges are undirected, distinct and unweighted.
+	// Edges are undirected and distinct.
 	Edges []string
+	// Weights are the weights of the edges, finite and above 0, as many as Edges; nil: the record gives none.
+	Weights []float32
 	// Time is the time at which the node was created; zero if the producer does not give it.
 	Time time.Time
 	// Key is the key under which the prediction is published, where a [form.Mapping] found one; nil: the record's.

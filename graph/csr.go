@@ -248,16 +248,19 @@ func (m *CSR) Submatrix(rows []int32, index []int32, cols int) *CSR {
 func (m *CSR) RowSums() []float32 {
 	sums := make([]float32, m.Rows)
 	for i := range m.Rows {
-		cols, vals := m.Row(i)
-		if vals == nil {
-			sums[i] = float32(len(cols))
-			continue
-		}
-		s := 0.0
-		for _, v := range vals {
-			s += float64(v)
-		}
-		sums[i] = float32(s)
+		sums[i] = m.RowSum(i)
 	}
 	return sums
+}
+
+// RowSum returns the sum of row i.
+func (m *CSR) RowSum(i int) float32 {
+	if m.Val == nil {
+		return float32(m.RowLen(i))
+	}
+	s := 0.0
+	for _, v := range m.Val[m.RowPtr[i]:m.RowPtr[i+1]] {
+		s += float64(v)
+	}
+	return float32(s)
 }

@@ -5,12 +5,25 @@ import (
 	"rivulet/infer/attach"
 )
 
-// Growable is a frozen deployment that can compute tables for the arrivals of a batch: the rows of [Network.Tables]
-// that later arrivals would read if these arrivals were nodes of the graph. Every frozen deployment of a model is one.
+// Growable is a frozen deployment that can compute tables for the arrivals of a batch, for a later edge of a weight
+// ([ArrivedTables]). Every frozen deployment of a model is one.
 type Growable interface {
 	Deployment
-	// ArrivedTables returns the tables of the arrivals, n rows each, in the widths of the model's tables.
-	ArrivedTables(b *attach.Batch) *Tables
+	arrivedTables(b *attach.Batch, edge float64) *Tables
+}
+
+// ArrivedTables returns the tables of the arrivals of a batch, in the widths of the model's tables: the rows of
+// [Network.Tables] that later arrivals would read if these arrivals were nodes of the graph. Tables for edges of
+// several weights are one below the other; without weights there is one for edges of weight 1.
+func ArrivedTables(d Growable, b *attach.Batch, edges []float32) *Tables {
+	if len(edges) == 0 {
+		return d.arrivedTables(b, 1)
+	}
+	all := make([]*Tables, len(edges))
+	for k, w := range edges {
+		all[k] = d.arrivedTables(b, float64(w))
+	}
+	return Below(all...)
 }
 
 // An arrival's own tables follow docs/algorithm.md, section 2, with the arrival as node j: computed as if it had one
@@ -19,11 +32,11 @@ type Growable interface {
 // ã(q z) of the batch. With T's tables that is exact for one arrival joined alone, except for APPNP, which misses walks
 // around the arrival longer than i→j→i.
 
-// ArrivedTables follows [convolution.tables] with the arrival as node j: its neighbours send it the same messages as in
+// arrivedTables follows [convolution.tables] with the arrival as node j: its neighbours send it the same messages as in
 // Logits, with its own that come back.
 //
 //	p̃^l = out*(a·u_{l−1} + ã(in z^l) + D^{l−1} Wn [+ in* h̃^{l−1} Wn]) + h̃^{l−1} Ws + b
-func (f *frozenConvolution) ArrivedTables(b *attach.Batch) *Tables {
+func (f *frozenConvolution) arrivedTables(b *attach.Batch, edge float64) *Tables {
 	n := b.Len()
 	t := &Tables{C: graph.NewDense(n, f.back())}
 	for _, l := range f.layers {
@@ -40,7 +53,8 @@ func (f *frozenConvolution) ArrivedTables(b *attach.Batch) *Tables {
 		if layer > 0 {
 			z = met[layer]
 		}
-		in, out := f.at(float64(b.Degree(i)) + 1)
+		in, out := f.at(float64(b.Degree(i)) + edge)
+		back := float32(edge) * in * out
 		graph.Axpy(t.U[layer].Row(i), in, z.Row(i))
 		copy(s.row, u)
 		b.Gather(s.row, i, a.in, a.z, 0)
@@ -50,7 +64,7 @@ func (f *frozenConvolution) ArrivedTables(b *attach.Batch) *Tables {
 		for _, before := range f.layers[:layer] {
 			at += before.width()
 		}
-		s.open(t.C.Row(i)[at:at+l.width()], in*out)
+		s.open(t.C.Row(i)[at:at+l.width()], back)
 		if next.relus {
 			s.addProduct(met[layer+1].Row(i), next.w)
 			return
@@ -58,7 +72,7 @@ func (f *frozenConvolution) ArrivedTables(b *attach.Batch) *Tables {
 		graph.Scale(s.row, in)
 		s.addProduct(t.U[layer+1].Row(i), next.w)
 		if f.scaled() {
-			t.C.Row(i)[t.C.Cols-1] = in * out
+			t.C.Row(i)[t.C.Cols-1] = back
 		}
 	}})
 	return t

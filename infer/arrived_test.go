@@ -54,7 +54,7 @@ func TestSection2ArrivedAgainstOracle(t *testing.T) {
 					if m, ok := c.oracle.(arrivedRelus); ok {
 						met = m.ArrivedMet(exact, b)
 					}
-					nearTables(t, c.name+" on "+side, frozen.ArrivedTables(w.batch(side, graphBatch)),
+					nearTables(t, c.name+" on "+side, infer.ArrivedTables(frozen, w.batch(side, graphBatch), nil),
 						c.oracle.(Growing).Arrived(exact, b), met, tol)
 				}
 			}
@@ -75,7 +75,8 @@ func TestSection2ArrivedIsTheGrownGraph(t *testing.T) {
 				continue
 			}
 			exact := c.oracle.Tables(w.adj, x)
-			got := c.own.Frozen(tables(exact), w.preprocess()).(infer.Growable).ArrivedTables(w.batch("T", false))
+			frozen := c.own.Frozen(tables(exact), w.preprocess()).(infer.Growable)
+			got := infer.ArrivedTables(frozen, w.batch("T", false), nil)
 			tol := w.tolerance(c, x) + c.gain*w.readTolerance(c, exact, b)
 			for i := range b.R {
 				grown, features := withArrival(b, w.adj, x, i)
@@ -114,10 +115,11 @@ func TestArrivedIsIndependentOfTheBatch(t *testing.T) {
 			}
 			onS := tables(w.oracleTables("S", c.oracle.Tables(w.adj, w.fit.Apply(w.x))))
 			frozen := c.own.Frozen(onS, w.preprocess()).(infer.Growable)
-			together := frozen.ArrivedTables(b)
+			together := infer.ArrivedTables(frozen, b, nil)
 			for i := range b.Len() {
 				at := []int32{int32(i)}
-				alone := frozen.ArrivedTables(&attach.Batch{X: b.X.Take(at), R: b.R.Take(at), Known: b.Known[i : i+1]})
+				one := &attach.Batch{X: b.X.Take(at), R: b.R.Take(at), Known: b.Known[i : i+1]}
+				alone := infer.ArrivedTables(frozen, one, nil)
 				for hop, u := range alone.U {
 					sameBits(t, fmt.Sprintf("%s u%d", c.name, hop), u.Data, together.U[hop].Row(i))
 				}

@@ -114,6 +114,7 @@ func TestAttachThroughIsAttachOfRows(t *testing.T) {
 		synthetic, nodes := 1+rng.IntN(90), 1+rng.IntN(40)
 		m := drawnSparse(rng, nodes, synthetic, 1+rng.IntN(20))
 		a := drawnSparse(rng, rng.IntN(60), nodes, 1+rng.IntN(4))
+		a.Val = nil // edges without weights
 		neighbours := make([][]attach.Row, a.Rows)
 		for i := range neighbours {
 			cols, _ := a.Row(i)
@@ -124,8 +125,8 @@ func TestAttachThroughIsAttachOfRows(t *testing.T) {
 		}
 		var want, alone, got attach.Batch
 		want.Attach(neighbours, synthetic)
-		alone.AttachThrough(a, m)
-		attacher.AttachThrough(&got, a, m)
+		alone.AttachThrough(a, m, nil)
+		attacher.AttachThrough(&got, a, m, nil)
 		if diff := cmp.Diff(want, alone) + cmp.Diff(want, got); diff != "" {
 			t.Fatalf("%d arrivals, %d nodes of T on %d (-of rows +through M):\n%s", a.Rows, nodes, synthetic, diff)
 		}

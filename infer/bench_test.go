@@ -361,7 +361,7 @@ func BenchmarkGrow(b *testing.B) {
 	others.R, others.Known = attach.Attach(arrivalRows(rng, benchSynthetic), benchSynthetic)
 	for _, m := range benchModels(hidden) {
 		frozen := m.frozen.(infer.Growable)
-		tables := frozen.ArrivedTables(others)
+		tables := infer.ArrivedTables(frozen, others, nil)
 		parts := growth.Messages{C: growth.Part{Scale: 1}}
 		for range tables.U {
 			parts.U = append(parts.U, growth.Part{Scale: 1})
@@ -371,7 +371,7 @@ func BenchmarkGrow(b *testing.B) {
 				growth.Part{Factor: randomDense(rng, hidden, factors)}
 		}
 		open := func() *growth.Grower {
-			return growth.NewGrower(parts.Of(tables), benchMapping, []growth.Model{{Frozen: frozen, Messages: parts}})
+			return growth.NewGrower(parts.Of(tables), benchMapping, []growth.Model{{Frozen: frozen, Messages: parts}}, nil)
 		}
 		b.Run(m.name, func(b *testing.B) {
 			grower := open()
@@ -384,7 +384,7 @@ func BenchmarkGrow(b *testing.B) {
 		})
 		b.Run(m.name+"/tables", func(b *testing.B) {
 			for b.Loop() {
-				frozen.ArrivedTables(batch)
+				infer.ArrivedTables(frozen, batch, nil)
 			}
 			nodesPerSecond(b, n)
 		})

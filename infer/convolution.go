@@ -99,7 +99,7 @@ func (c *convolution) scaled() bool { return len(c.layers) > 2 && c.layers[0].ow
 // the arrival), h^l the states of the graph as it is, h̃^l those of nodes that have met the arrival, h̃⁰ = h⁰ = x,
 //
 //	p̃^l_j = out*_j (Σ_k B_jk in_k h^{l−1}_k Wn [+ in*_j h̃^{l−1}_j Wn]) + h̃^{l−1}_j Ws + b    h̃^l = relu(p̃^l)
-//	u_l = in* h̃^l Wn of layer l+1    c_l = in* out* 1[p̃^l>0]
+//	u_l = in* h̃^l Wn of layer l+1    c_l = w in* out* 1[p̃^l>0], w the weight of the arrival's edge
 //
 // in brackets the terms of self-loops. c holds c_1 … c_{L−1} side by side: the ways back of the message that the
 // arrival sends to itself through j, linearised at j's relus; and in* out* if L > 2 and there is a Ws. The state before
@@ -129,14 +129,15 @@ func (c *convolution) step(hop int, s *scratch, x *node) {
 	copy(s.row, x.sum)
 	s.finish(c.Loops, x.metIn, x.metOut, x.met)
 	l.close(s.row, x.met)
-	s.open(x.ways, x.metIn*x.metOut)
+	back := float32(x.edge) * x.metIn * x.metOut
+	s.open(x.ways, back)
 	if next.relus {
 		s.addProduct(x.nextMet, next.w)
 		graph.Axpy(x.u, x.metIn, x.nextMet)
 		return
 	}
 	if c.scaled() {
-		x.ways[len(x.ways)-1] = x.metIn * x.metOut
+		x.ways[len(x.ways)-1] = back
 	}
 	graph.Scale(s.row, x.metIn)
 	s.addProduct(x.u, next.w)
@@ -334,7 +335,7 @@ func (a *layerBatch) arrival(s *scratch, i int, u, c []float32) {
 // through sets h to D^{l−1} Ws/(a·c̄), or with self-loops D^{l−1} Wn/k; 0 where it would be divided by 0.
 func (a *layerBatch) through(h []float32, nz *graph.NonZeros, i int) {
 	clear(h)
-	l, divisor := a.f.layers[a.n], float32(a.Known[i])
+	l, divisor := a.f.layers[a.n], a.Squares(i)
 	w := l.w
 	if l.own != nil {
 		w, divisor = l.own, a.rest.Row(i)[a.f.back()-a.f.layers[0].width()-1]

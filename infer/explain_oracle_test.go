@@ -77,7 +77,7 @@ func (w *world) ownScale(e *infer.Expert) float64 {
 func (w *world) explain(p *infer.Predictor, graphBatch bool, i int) *explain.Explanation {
 	b := w.batch("S", graphBatch)
 	logits, probabilities := p.Predict(b)
-	return explain.New(p).Explain(b, neighbours(w.a, w.mapping), i, logits.Row(i), probabilities.Row(i))
+	return explain.New(p, nil).Explain(b, neighbours(w.a, w.mapping), i, logits.Row(i), probabilities.Row(i))
 }
 
 // places are the nodes of T that arrival i's neighbours are, in the order of their rows.
@@ -367,7 +367,7 @@ func explainRows(w *world, p *infer.Predictor, rows [][]attach.Row) *explain.Exp
 	b := &attach.Batch{X: w.rows(w.arrivals, true)}
 	b.Attach(rows, len(w.synAdj))
 	logits, probabilities := p.Predict(b)
-	return explain.New(p).Explain(b, rows, 0, logits.Row(0), probabilities.Row(0))
+	return explain.New(p, nil).Explain(b, rows, 0, logits.Row(0), probabilities.Row(0))
 }
 
 // A known neighbour with an empty row counts in the degree: without it the logit is another one.
@@ -383,7 +383,7 @@ func TestEmptyRowHasItsOwnRemoval(t *testing.T) {
 	b := &attach.Batch{X: graph.Features{Dense: &graph.Dense{Rows: 1, Cols: 1, Data: []float32{8}}}}
 	b.Attach(rows, 1)
 	logits, probabilities := p.Predict(b)
-	e := explain.New(p).Explain(b, rows, 0, logits.Row(0), probabilities.Row(0))
+	e := explain.New(p, nil).Explain(b, rows, 0, logits.Row(0), probabilities.Row(0))
 	// At D = 2 the logit is 8/4, without the neighbour 8.
 	figureNear(t, "without the empty row", e.Neighbours[0].Without, explain.Figure{Class: -6, Margin: -12}, 1e-6)
 	if e.Neighbours[1].Removed {
@@ -400,7 +400,7 @@ func TestMostTermsAreCounted(t *testing.T) {
 	}
 	b.Attach(rows, p.Model.Nodes())
 	logits, probabilities := p.Predict(b)
-	e := explain.New(p).Explain(b, rows, 1, logits.Row(1), probabilities.Row(1))
+	e := explain.New(p, nil).Explain(b, rows, 1, logits.Row(1), probabilities.Row(1))
 	removed := func(terms []explain.Term) int {
 		n := 0
 		for k := range terms {

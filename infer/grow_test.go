@@ -85,7 +85,7 @@ func TestGrowSolvesAllModelsAtOnce(t *testing.T) {
 			}
 			onS := tables(w.oracleTables("S", c.oracle.Tables(w.adj, w.fit.Apply(w.x))))
 			m := growth.Model{Frozen: c.own.Frozen(onS, w.preprocess()).(infer.Growable), Messages: drawMessages(rng, onS)}
-			own := m.Messages.Of(m.Frozen.ArrivedTables(b))
+			own := m.Messages.Of(infer.ArrivedTables(m.Frozen, b, nil))
 			block := reference.At(own.Rows, own.Cols, func(i, k int) float64 { return float64(own.Row(i)[k]) })
 			if b.Len() > 0 {
 				targets = append(targets, block.T()...)
@@ -99,7 +99,7 @@ func TestGrowSolvesAllModelsAtOnce(t *testing.T) {
 		dictionary := dense(reference.At(w.mapping.Cols(), targets.Cols(), func(_, _ int) float64 {
 			return rng.NormFloat64()
 		}))
-		g := growth.NewGrower(dictionary, 3, models)
+		g := growth.NewGrower(dictionary, 3, models, nil)
 		got := g.Grow(b)
 		want := nnls.NewSolver(dictionary, 3).Rows(dense(targets))
 		for i := range b.Len() {

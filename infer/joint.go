@@ -143,7 +143,7 @@ func (h *host) join(b *attach.Batch) *jointGraph {
 // among adds the arrivals that arrival i is joined to, to its degree.
 func (j *jointGraph) among(i int, degree float32) float32 {
 	if adj := j.batch.Adj; adj != nil {
-		degree += float32(adj.RowLen(i))
+		degree += adj.RowSum(i)
 	}
 	return degree
 }

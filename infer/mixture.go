@@ -57,16 +57,16 @@ func (m *mixture) part(k int) (u, ways int) {
 // n_j = (D_j+1)^-½ and Z^t = Â^t Z on the graph alone (docs/algorithm.md, section 2):
 //
 //	Z̃⁰ = Z    Z̃^{t+1}_j = n_j(Σ_k B_jk Z^t_k/√D_k + n_j Z̃^t_j)    u_t = n Z̃^t, t = 0 … K−1    c = n², n⁴, … (at least the first)
-func HopTables(adj *graph.CSR, z *graph.Dense, hops int) *Tables {
+func HopTables(adj *graph.CSR, z *graph.Dense, hops int, edges ...float32) *Tables {
 	checkGraph(adj, z.Rows, "features")
-	return LinearRecurrence(z.Cols, hops).tables(adj, z)
+	return LinearRecurrence(z.Cols, hops).tablesAt(adj, z, edges)
 }
 
 // begin and step compute [HopTables], with u_t in place of Z̃^t in the state: u_{t+1} = (Σ_k B_jk Z^t_k/√D_k +
 // u_t)/(D_j+1).
 func (m *mixture) begin(x *node) {
 	graph.Axpy(x.u, x.metIn, x.z)
-	waysBack(x.ways, x.degree)
+	waysBack(x.ways, x.degree, x.edge)
 	copy(x.nextZ, x.z)
 	copy(x.nextMet, x.u)
 	for k := range x.nextRest {
@@ -78,7 +78,7 @@ func (m *mixture) step(hop int, s *scratch, x *node) {
 	if len(x.u) > 0 {
 		copy(x.u, x.sum)
 		graph.Add(x.u, x.met)
-		graph.Scale(x.u, float32(1/(2+float64(x.degree))))
+		graph.Scale(x.u, float32(1/(1+x.edge+float64(x.degree))))
 		copy(x.nextMet, x.u)
 	}
 	if len(x.nextZ) == 0 {
@@ -101,11 +101,11 @@ func (m *mixture) step(hop int, s *scratch, x *node) {
 	}
 }
 
-// waysBack sets row to the ways back i→j→i through a node of a degree that has one neighbour more: 1/(D_j+1) and its
-// powers.
-func waysBack(row []float32, degree float32) {
-	share := 1 / (2 + float64(degree))
-	power := share
+// waysBack sets row to the ways back i→j→i through a node of a degree that has one neighbour more, by an edge of weight
+// w: w/(D_j+w), w/(D_j+w)², … The arrival reads them by its edge, so that both ways along the edge count its weight.
+func waysBack(row []float32, degree float32, edge float64) {
+	share := 1 / (1 + edge + float64(degree))
+	power := edge * share
 	for k := range row {
 		row[k] = float32(power)
 		power *= share
@@ -113,10 +113,10 @@ func waysBack(row []float32, degree float32) {
 }
 
 // ways are [waysBack] of n nodes, n×columns.
-func ways(n, columns int, degree func(j int) float32) *graph.Dense {
+func ways(n, columns int, degree func(j int) float32, edge float64) *graph.Dense {
 	c := graph.NewDense(n, columns)
 	for j := range n {
-		waysBack(c.Row(j), degree(j))
+		waysBack(c.Row(j), degree(j), edge)
 	}
 	return c
 }
@@ -298,14 +298,15 @@ func (m *mixtureRun) end() {
 	}
 }
 
-// ArrivedTables are, with n_i = (D_i+1)^-½ and h^t the arrival's own hops of Logits,
+// arrivedTables are, with n_i = (D_i+w)^-½ and h^t the arrival's own hops of Logits,
 //
-//	z̃⁰ = z    z̃^{t+1} = n(a·u_t + ã(q h^t) + q Σ_{m=1…t} (a·c^m)∘h^{t−m} + n z̃^t)    u_t = n z̃^t    c = n², n⁴, …
-func (f *frozenMixture) ArrivedTables(b *attach.Batch) *Tables {
+//	z̃⁰ = z    z̃^{t+1} = n(a·u_t + ã(q h^t) + q Σ_{m=1…t} (a·c^m)∘h^{t−m} + n z̃^t)
+//	u_t = n z̃^t    c = w n², w n⁴, …
+func (f *frozenMixture) arrivedTables(b *attach.Batch, edge float64) *Tables {
 	b.Check(f.Nodes())
 	z, read, q := f.project.Apply(b.X), b.Read(f.tables), b.InvSqrtDegrees(1)
 	n, classes := b.Len(), len(f.bias)
-	t, met := &Tables{C: ways(n, max(1, f.hops-1), b.Degree)}, b.InvSqrtDegrees(2)
+	t, met := &Tables{C: ways(n, max(1, f.hops-1), b.Degree, edge)}, b.InvSqrtDegrees(1+edge)
 	t.U = append(t.U, scaled(met, z))
 	h := []*graph.Dense{z} // h^0 …
 	for hop := 1; hop < f.hops; hop++ {
@@ -329,7 +330,7 @@ func (f *frozenMixture) ArrivedTables(b *attach.Batch) *Tables {
 					next.Row(i)[k] = q[i] * (sum[k] + q[i]*own)
 				}
 			}
-			scale := t.C.Row(i)[0]
+			scale := float32(1 / (1 + edge + float64(b.Degree(i))))
 			for k, own := range t.U[hop-1].Row(i) {
 				sum[k] = (sum[k] + own) * scale
 			}

@@ -248,12 +248,13 @@ func (m *Network) freezable() form {
 }
 
 // Tables computes the frozen tables of a graph in which every node meets one neighbour more (docs/algorithm.md,
-// section 2).
-func (m *Network) Tables(adj *graph.CSR, x preprocess.Inputs) *Tables {
+// section 2). The edge to it has weight 1, or each of the given weights in turn: the tables for these are one below the
+// other, so that row b·m+j of m nodes is node j's for an edge of weight edges[b].
+func (m *Network) Tables(adj *graph.CSR, x preprocess.Inputs, edges ...float32) *Tables {
 	f := m.freezable()
 	z := f.enter(x.Project(f.first()))
 	checkGraph(adj, z.Rows, "features")
-	return (&Recurrence{f, m.Architecture.Operator}).tables(adj, z)
+	return recurrence(f, m.Architecture.Operator).tablesAt(adj, z, edges)
 }
 
 // TableWidths are the numbers of columns of the tables u_0, u_1, … of [Network.Tables], and of c.
@@ -299,8 +300,43 @@ type Tables struct {
 	C *graph.Dense   // m×1 (SGC, APPNP) or m×hidden: the way back i→j→i; nil for label and error propagation
 }
 
-// Nodes is m, the number of nodes that the tables describe.
+// Nodes is the number of rows: of nodes that the tables describe, times weights of edges (see [Network.Tables]).
 func (t *Tables) Nodes() int { return t.U[0].Rows }
+
+// Below puts tables of equal widths one below the other.
+func Below(all ...*Tables) *Tables {
+	out := &Tables{}
+	column := func(of func(t *Tables) *graph.Dense) *graph.Dense {
+		m := &graph.Dense{Cols: of(all[0]).Cols}
+		for _, t := range all {
+			m.Rows += of(t).Rows
+			m.Data = append(m.Data, of(t).Data...)
+		}
+		return m
+	}
+	for k := range all[0].U {
+		out.U = append(out.U, column(func(t *Tables) *graph.Dense { return t.U[k] }))
+	}
+	if all[0].C != nil {
+		out.C = column(func(t *Tables) *graph.Dense { return t.C })
+	}
+	return out
+}
+
+// Rows returns rows lo to hi of the tables, in their memory.
+func (t *Tables) Rows(lo, hi int) *Tables {
+	rows := func(m *graph.Dense) *graph.Dense {
+		return &graph.Dense{Rows: hi - lo, Cols: m.Cols, Data: m.Data[lo*m.Cols : hi*m.Cols]}
+	}
+	out := &Tables{}
+	for _, u := range t.U {
+		out.U = append(out.U, rows(u))
+	}
+	if t.C != nil {
+		out.C = rows(t.C)
+	}
+	return out
+}
 
 // Shapes describes the tables in messages: "u0 38×8, u1 38×8, c 38×1".
 func (t *Tables) Shapes() string {

@@ -74,11 +74,12 @@ func errorSeeds(labels []int32, logits *graph.Dense, portable bool) *graph.Dense
 //
 //	F̃^{t+1}_j = α n_j(Σ_k B_jk F^t_k/√D_k + n_j F̃^t_j) + (1−α)F0_j,  F̃⁰ = F0,  table t = n_j F̃^t_j,  n_j = (D_j+1)^-½
 //
-// with F^{t+1} = α Â F^t + (1−α) F0 on the graph alone. With α = 1 they are the hops of F0, from which
-// [Tables.Restarted] makes the tables of any α.
-func PropagationTables(adj *graph.CSR, f0 *graph.Dense, alpha float32) *Tables {
+// with F^{t+1} = α Â F^t + (1−α) F0 on the graph alone; edges are as of [Network.Tables]. With α = 1 they are the hops
+// of F0, from which [Tables.Restarted] makes the tables of any α.
+func PropagationTables(adj *graph.CSR, f0 *graph.Dense, alpha float32, edges ...float32) *Tables {
 	checkGraph(adj, f0.Rows, "seeds")
-	return (&Recurrence{&restart{width: f0.Cols, keep: alpha, hops: PropagationSteps}, normalised}).tables(adj, f0)
+	f := &restart{width: f0.Cols, keep: alpha, hops: PropagationSteps}
+	return recurrence(f, normalised).tablesAt(adj, f0, edges)
 }
 
 // Restarted are the tables of a propagation for one α, made of its hops (α = 1) on T or S. With V^s = Â^s F0, F^t =

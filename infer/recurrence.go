@@ -21,22 +21,26 @@ import (
 type Recurrence struct {
 	form     form
 	operator *Operator
+	edge     float64 // the weight of the edge to the one neighbour more
 }
+
+// recurrence is of an unweighted graph.
+func recurrence(f form, o *Operator) *Recurrence { return &Recurrence{f, o, 1} }
 
 // Recurrence returns the model's. It panics if the model is not [Freezable].
 func (m *Network) Recurrence() *Recurrence {
-	return &Recurrence{m.freezable(), m.Architecture.Operator}
+	return recurrence(m.freezable(), m.Architecture.Operator)
 }
 
 // PropagationRecurrence is the recurrence of label and error propagation with α = 1 ([PropagationTables]), on seeds of
 // a width. It has no ways back, and Close is of no use.
 func PropagationRecurrence(width int) *Recurrence {
-	return &Recurrence{&restart{width: width, keep: 1, hops: PropagationSteps}, normalised}
+	return recurrence(&restart{width: width, keep: 1, hops: PropagationSteps}, normalised)
 }
 
 // LinearRecurrence is the recurrence of K hops of Â on any Z = XW ([HopTables]); Close adds no bias.
 func LinearRecurrence(width, hops int) *Recurrence {
-	return &Recurrence{&mixture{bias: make([]float32, width), hops: hops}, normalised}
+	return recurrence(&mixture{bias: make([]float32, width), hops: hops}, normalised)
 }
 
 // State is a node's numbers for the next hop; rows are nodes.
@@ -125,7 +129,7 @@ func (r *Recurrence) run(hop int, s *State, sums *graph.Dense, degrees []float32
 		columns, ways := f.part(hop + 1)
 		u, part = columns, graph.NewDense(n, columns+ways)
 	}
-	scales := newScales(r.operator, degrees)
+	scales := r.scales(degrees)
 	width := max(f.sent(max(hop, 0)), w.z)
 	graph.ParallelRows(n, n*width*(w.z+1), func(lo, hi int) {
 		room := borrow(1, f.sent(max(hop, 0)))
@@ -151,6 +155,7 @@ func (r *Recurrence) run(hop int, s *State, sums *graph.Dense, degrees []float32
 // node is one node at a hop.
 type node struct {
 	degree        float32
+	edge          float64   // weight of the edge to the one neighbour more
 	in, out       float32   // scales of the node as it is
 	metIn, metOut float32   // and with one neighbour more
 	z, met, rest  []float32 // its row of the state before
@@ -176,17 +181,20 @@ func rowOrNone(m *graph.Dense, j int) []float32 {
 }
 
 // scales are an operator's for nodes of these degrees.
-type scales struct{ degrees, in, out, metIn, metOut []float32 }
+type scales struct {
+	edge                            float64
+	degrees, in, out, metIn, metOut []float32
+}
 
-func newScales(o *Operator, degrees []float32) *scales {
-	s := &scales{degrees: degrees}
-	s.in, s.out = o.All(degrees, 0)
-	s.metIn, s.metOut = o.All(degrees, 1)
+func (r *Recurrence) scales(degrees []float32) *scales {
+	s := &scales{edge: r.edge, degrees: degrees}
+	s.in, s.out = r.operator.All(degrees, 0)
+	s.metIn, s.metOut = r.operator.All(degrees, r.edge)
 	return s
 }
 
 func (s *scales) node(j int) node {
-	return node{degree: s.degrees[j], in: s.in[j], out: s.out[j], metIn: s.metIn[j], metOut: s.metOut[j]}
+	return node{degree: s.degrees[j], edge: s.edge, in: s.in[j], out: s.out[j], metIn: s.metIn[j], metOut: s.metOut[j]}
 }
 
 // widths are the numbers of columns of the tables u_0, u_1, … and of c.
@@ -196,6 +204,20 @@ func widths(f form) (u []int, c int) {
 		u, c = append(u, width), c+ways
 	}
 	return u, c
+}
+
+// tablesAt are the tables for edges of several weights, one below the other.
+func (r *Recurrence) tablesAt(adj *graph.CSR, z *graph.Dense, edges []float32) *Tables {
+	if len(edges) == 0 {
+		return r.tables(adj, z)
+	}
+	all := make([]*Tables, len(edges))
+	for b, w := range edges {
+		at := *r
+		at.edge = float64(w)
+		all[b] = at.tables(adj, z)
+	}
+	return Below(all...)
 }
 
 // tables takes all nodes of a graph through the hops to their tables; z has the rows that the first hop reads, which
@@ -210,7 +232,7 @@ func (r *Recurrence) tables(adj *graph.CSR, z *graph.Dense) *Tables {
 	if c > 0 {
 		t.C = graph.NewDense(m, c)
 	}
-	w := &tableWalk{Recurrence: r, scales: newScales(r.operator, adj.RowSums()), adj: adj, t: t, now: &State{Z: z}}
+	w := &tableWalk{Recurrence: r, scales: r.scales(adj.RowSums()), adj: adj, t: t, now: &State{Z: z}}
 	for hop := -1; hop+1 < len(u); hop++ {
 		w.step(hop)
 	}

@@ -65,7 +65,7 @@ func (p *restart) enter(xw *graph.Dense) *graph.Dense {
 //	z̃⁰ = z⁰    z̃^{t+1}_j = (1−α)n_j(Σ_k B_jk z^t_k/√D_k + n_j z̃^t_j) + αz⁰_j    u_t = n z̃^t    c = 1/(D_j+1)
 func (p *restart) begin(x *node) {
 	graph.Axpy(x.u, x.metIn, x.z)
-	waysBack(x.ways, x.degree)
+	waysBack(x.ways, x.degree, x.edge)
 	copy(x.nextZ, x.z)
 	copy(x.nextMet, x.z)
 	copy(x.nextRest, x.z)
@@ -168,15 +168,15 @@ func (f *frozenRestart) Embeddings(b *attach.Batch) *graph.Dense {
 	return f.hidden(f.project.Apply(b.X))
 }
 
-// ArrivedTables are, with n_i = (D_i+1)^-½ and h^t the arrival's own states of [frozenRestart.Logits],
+// arrivedTables are, with n_i = (D_i+w)^-½ and h^t the arrival's own states of [frozenRestart.Logits],
 //
-//	z̃⁰ = h⁰    z̃^{t+1} = (1−α)n(a·u_t + ã(q h^t) + (1−α)q(a·c)h^{t−1} + n z̃^t) + αh⁰    u_t = n z̃^t    c = 1/(D_i+1)
+//	z̃⁰ = h⁰    z̃^{t+1} = (1−α)n(a·u_t + ã(q h^t) + (1−α)q(a·c)h^{t−1} + n z̃^t) + αh⁰    u_t = n z̃^t    c = w/(D_i+w)
 //
 // Messages that return to the arrival through its neighbours are part of the neighbours' messages.
-func (f *frozenRestart) ArrivedTables(b *attach.Batch) *Tables {
+func (f *frozenRestart) arrivedTables(b *attach.Batch, edge float64) *Tables {
 	b.Check(f.Nodes())
 	n := b.Len()
-	t, met := &Tables{C: ways(n, 1, b.Degree)}, b.InvSqrtDegrees(2)
+	t, met := &Tables{C: ways(n, 1, b.Degree, edge)}, b.InvSqrtDegrees(1+edge)
 	w := f.arrive(b)
 	z, sum := w.first.Clone(), make([]float32, len(f.b2)) // z̃^t
 	for range f.net.Hops {

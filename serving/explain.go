@@ -25,7 +25,7 @@ func (v *Version) FeatureNames() []string { return v.names }
 
 // prepareExplain makes the explainer, and refuses a model whose predictions have no shares if reasons are wanted.
 func (v *Version) prepareExplain(wanted bool) error {
-	v.explainer = explain.New(&v.predictor)
+	v.explainer = explain.New(&v.predictor, v.Bins())
 	if wanted && !v.explainer.Shares() {
 		return fmt.Errorf("reasons are wanted, and in %s attachment a prediction has no shares: "+
 			"serve it frozen, or ask rivulet explain, which removes one thing after the other", v.attachment)

@@ -115,7 +115,14 @@ func try(v *Version, b *artifact.Bundle, sample *artifact.Mapping) error {
 	}
 	batch := &attach.Batch{X: graph.Features{Dense: rawFeatures(b, nodes)}}
 	neighbours, leads := rowsTo(sample, nodes)
-	batch.Attach(neighbours, v.SyntheticNodes())
+	var weights [][]float32
+	if v.Weighted() { // edges of a usual weight
+		usual := b.Bins.Edges[len(b.Bins.Edges)/2]
+		for _, rows := range neighbours {
+			weights = append(weights, slices.Repeat([]float32{usual}, len(rows)))
+		}
+	}
+	v.Attach(batch, neighbours, weights)
 	logits, probabilities := v.Predict(batch)
 	bad, same, right := 0, 0, 0
 	for k, node := range nodes {

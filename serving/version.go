@@ -54,6 +54,7 @@ type Version struct {
 	schema         *schema.Schema // nil: features have positions only
 	names          []string       // of features by position; nil without a schema
 	rows           mapping.Lookup
+	bins           *graph.Bins   // of the weights of edges; nil: they have none
 	plane          *artifact.Map // nil: the artifact has none
 	growthParts
 }
@@ -87,6 +88,28 @@ func (v *Version) Map() *artifact.Map { return v.plane }
 
 // SyntheticNodes returns N', the number of columns of M.
 func (v *Version) SyntheticNodes() int { return v.manifest.SyntheticNodes }
+
+// Weighted reports whether edges have weights.
+func (v *Version) Weighted() bool { return v.bins != nil }
+
+// Bins are the bins of the weights of edges whose tables are served. They are nil where edges have no weights, and in
+// joint attachment, where every weight counts as it is.
+func (v *Version) Bins() *graph.Bins {
+	if v.attachment == artifact.AttachJoint {
+		return nil
+	}
+	return v.bins
+}
+
+// Attach attaches arrivals by the rows of M of their neighbours, as the version predicts; the weights of the edges to
+// these are all 1 if there are none.
+func (v *Version) Attach(b *attach.Batch, neighbours [][]attach.Row, weights [][]float32) {
+	of, columns := new(attach.Attacher), v.SyntheticNodes()
+	if v.Weighted() {
+		neighbours, columns = of.Weigh(neighbours, weights, v.Bins(), columns), columns*v.Bins().Len()
+	}
+	of.Attach(b, neighbours, columns)
+}
 
 // Rows fills rows[i] with the row of M of the node ids[i], see [mapping.Lookup].
 func (v *Version) Rows(ctx context.Context, ids []string, rows []attach.Row) error {
@@ -122,7 +145,7 @@ func (v *Version) Predict(b *attach.Batch) (logits, probabilities *graph.Dense) 
 // keeps references to the bundle's memory. The warnings name choices that the artifact was not made for. An error about
 // an option is a [*ChoiceError], and names the artifact's choices.
 func New(b *artifact.Bundle, rows mapping.Lookup, o Options) (*Version, []string, error) {
-	v := &Version{manifest: b.Manifest, rows: rows, schema: b.Schema, plane: b.Map}
+	v := &Version{manifest: b.Manifest, rows: rows, schema: b.Schema, plane: b.Map, bins: b.Bins}
 	if b.Schema != nil {
 		v.names = b.Schema.Names()
 	}

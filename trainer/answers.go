@@ -16,6 +16,8 @@ type Answer struct {
 	Role  string // train, validation or test
 	ID    string
 	Edges []string // neighbours; in a run of stages, only T's
+	// Weights are those of the edges; nil if edges have none.
+	Weights []float32
 	// Degree is the number of all neighbours.
 	Degree int
 	// X is the row of features that the model has read. Named are the values that a schema made it of; nil where features
@@ -60,6 +62,7 @@ func (t *task) answer(ctx context.Context, r *recipe) ([]Answer, error) {
 	out := make([]Answer, len(nodes))
 	for k, i := range nodes {
 		out[k] = Answer{Role: roles[k], ID: t.data.IDs[i], Edges: edges[k], Degree: degrees[k],
+			Weights:       t.weights(i),
 			X:             t.data.X.Take(nodes[k : k+1]),
 			Probabilities: probabilities.Row(k)}
 		if t.named != nil {
@@ -67,6 +70,14 @@ func (t *task) answer(ctx context.Context, r *recipe) ([]Answer, error) {
 		}
 	}
 	return out, nil
+}
+
+// weights returns the weights of a node's edges; nil if T's edges have none.
+func (t *task) weights(node int32) []float32 {
+	if t.bins == nil {
+		return nil
+	}
+	return t.data.Weights(node)
 }
 
 // predictor predicts with a model on S as the artifact does.

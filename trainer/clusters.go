@@ -146,7 +146,7 @@ func (c *clusterMethod) make(ctx context.Context, models []infer.Model, what str
 	out := &clusterGraph{clusterMethod: c, joined: c.join(c.labelled, c.points, models[0]), models: models}
 	progress.Step(what, 1, parts)
 	for _, m := range models {
-		out.onT = append(out.onT, m.Tables(c.original.Adj, c.inputs))
+		out.onT = append(out.onT, c.tablesOfT(m))
 	}
 	progress.Step(what, 2, parts)
 	out.Condensation = &condense.Condensation{Attachment: artifact.AttachFrozen, M: c.mapping(out),
@@ -175,7 +175,7 @@ func (c *clusterMethod) make(ctx context.Context, models []infer.Model, what str
 // dictionary returns the dictionary with which rows of M are solved for the models.
 func (c *clusterGraph) dictionary() *condense.Dictionary {
 	if c.solver == nil {
-		support := condense.Support{Batch: c.data.Attach(c.original, c.data.Validation, true), Pre: c.pre}
+		support := condense.NewSupport(c.data.Attach(c.original, c.data.Validation, true), c.pre, c.bins)
 		c.solver = condense.NewDictionary(c.models, c.onT, support, c.joined, tables.MeetingWeights(c.original.Adj),
 			float32(c.options.Indicators))
 	}
@@ -186,7 +186,7 @@ func (c *clusterGraph) tables(m infer.Model) (*infer.Tables, error) {
 	if k := slices.Index(c.models, m); k >= 0 {
 		return c.onS[k], nil
 	}
-	return c.fitter.Fit(m.Tables(c.original.Adj, c.inputs))
+	return c.fitter.Fit(c.tablesOfT(m))
 }
 
 func (c *clusterGraph) propagation(kind string, m infer.Model, alpha float32) (*infer.Tables, error) {
@@ -194,7 +194,7 @@ func (c *clusterGraph) propagation(kind string, m infer.Model, alpha float32) (*
 }
 
 func (c *clusterGraph) features(m infer.Model) (*infer.Tables, error) {
-	return c.fitter.Features(c.original.Adj, c.x, m.Hops)
+	return c.fitter.Features(c.original.Adj, c.x, m.Hops, c.bins.Weights()...)
 }
 
 func (c *clusterGraph) means() *artifact.Means {

@@ -81,7 +81,7 @@ func (g *Graph) FitOn(ctx context.Context, c *condense.Condensation, name string
 
 // Accuracy returns the accuracy of a model on the support nodes, joined to an S, in percent.
 func (g *Graph) Accuracy(m infer.Model, c *condense.Condensation) float64 {
-	return accuracyOn(eval.Plain(m.Joint(c.Adj, preprocess.Ready(c.X), g.Preprocess)), g.task.support.On(c.M))
+	return accuracyOn(eval.Plain(m.Joint(c.Adj, preprocess.Ready(c.X), g.Preprocess)), g.task.support.On(c.M, nil))
 }
 
 // tabledGraph is an S that serves by tables of its method; nothing is fitted on it.

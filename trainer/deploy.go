@@ -53,7 +53,7 @@ func (t *task) frozen(c condensation, m infer.Model) (*deploy.Deployment, error)
 		return nil, err
 	}
 	p := &deploy.Deployment{Model: m, Attachment: artifact.AttachFrozen, Tables: tables, Through: c.parts().M,
-		Kept: int64(condense.CachedBytes(tables))}
+		Bins: t.bins, Kept: int64(condense.CachedBytes(tables))}
 	if p.Through != nil {
 		p.Kept = int64(condense.MappingBytes(p.Through))
 	}

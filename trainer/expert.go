@@ -64,7 +64,7 @@ func (t *task) chooseExperts(ctx context.Context, r *recipe, progress Progress) 
 func (t *task) gatherSupport(placed []*deploy.Deployment) *expert.Support {
 	s := &expert.Support{}
 	for k, p := range placed {
-		on := p.On(t.support)
+		on, d := p.On(t.support), eval.Plain(p.Quickest())
 		without := &eval.Set{Labels: on.Labels}
 		for i, b := range on.Batches {
 			if k == 0 {
@@ -74,9 +74,8 @@ func (t *task) gatherSupport(placed []*deploy.Deployment) *expert.Support {
 					s.Degrees = append(s.Degrees, b.Degree(j))
 				}
 			}
-			without.Batches = append(without.Batches, withoutEdges(b.X, p.Through.Cols))
+			without.Batches = append(without.Batches, withoutEdges(b.X, d.Model.Nodes()))
 		}
-		d := eval.Plain(p.Quickest())
 		s.Models = append(s.Models, expert.Logits{Attached: graph.Stack(eval.Run(d, on).Logits...),
 			Alone: graph.Stack(eval.Run(d, without).Logits...)})
 	}

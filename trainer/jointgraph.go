@@ -55,7 +55,7 @@ func (t *task) fitOnGraph(ctx context.Context, name string, s artifact.Synthetic
 // supportTables returns the frozen tables of an S that was made for joint attachment, attached once to the support
 // nodes.
 func (t *task) supportTables(c *graphParts, m infer.Model) *infer.Tables {
-	all := eval.Attach(t.data, t.original, [][]int32{t.data.Validation}, true).On(c.M).Batches[0]
+	all := eval.Attach(t.data, t.original, [][]int32{t.data.Validation}, true).On(c.M, nil).Batches[0]
 	return tables.Attached(m, c.Adj, preprocess.Ready(c.X), all, t.pre)
 }
 
@@ -85,7 +85,12 @@ func (t *task) itself() *cachedTables {
 }
 
 func (u *cachedTables) tables(m infer.Model) (*infer.Tables, error) {
-	return m.Tables(u.original.Adj, u.inputs), nil
+	return u.tablesOfT(m), nil
+}
+
+// tablesOfT returns T's own frozen tables of a model, for all bins of weights.
+func (t *task) tablesOfT(m infer.Model) *infer.Tables {
+	return m.Tables(t.original.Adj, t.inputs, t.bins.Weights()...)
 }
 
 func (u *cachedTables) propagation(kind string, m infer.Model, alpha float32) (*infer.Tables, error) {
@@ -94,5 +99,5 @@ func (u *cachedTables) propagation(kind string, m infer.Model, alpha float32) (*
 
 // propagationOnT returns T's own frozen tables of label or error propagation.
 func (t *task) propagationOnT(kind string, m infer.Model, alpha float32) *infer.Tables {
-	return infer.PropagationTables(t.original.Adj, t.seeds(kind, m), alpha)
+	return infer.PropagationTables(t.original.Adj, t.seeds(kind, m), alpha, t.bins.Weights()...)
 }

@@ -48,12 +48,13 @@ type ground struct {
 	inputs preprocess.Inputs          // the same, seen through weights
 	pre    *preprocess.Parameters
 	judges *eval.Set
-	nodes  []int32 // of a sample; nil: all of T
+	nodes  []int32     // of a sample; nil: all of T
+	bins   *graph.Bins // of T's weights
 }
 
 // wholeGround is T itself.
 func (t *task) wholeGround() *ground {
-	return &ground{t.original.Adj, t.original.Labels, t.x, t.inputs, t.pre, t.judges, nil}
+	return &ground{t.original.Adj, t.original.Labels, t.x, t.inputs, t.pre, t.judges, nil, t.bins}
 }
 
 // sampledNodes is the number of nodes of T on which models with hidden layers are compared where T has more than
@@ -84,7 +85,7 @@ func (t *task) ground() *ground {
 	g := &ground{adj: t.original.Adj.Submatrix(nodes, index, len(nodes)), labels: take(t.original.Labels, nodes),
 		x:      &features.FactoredFeatures{Raw: t.x.Raw.Take(nodes), Factor: t.x.Factor, Offset: t.x.Offset},
 		inputs: t.pre.Raw(t.original.X.Take(nodes)), pre: t.pre, judges: &eval.Set{Labels: t.judges.Labels},
-		nodes: nodes}
+		nodes: nodes, bins: t.bins}
 	for _, b := range t.judges.Batches {
 		g.judges.Batches = append(g.judges.Batches, attachedTo(b, index, len(nodes)))
 	}
@@ -97,10 +98,8 @@ func attachedTo(b *attach.Batch, index []int32, nodes int) *attach.Batch {
 	for i := range all {
 		all[i] = int32(i)
 	}
-	out := &attach.Batch{X: b.X, R: b.R.Submatrix(all, index, nodes), Adj: b.Adj, Known: make([]int32, b.R.Rows)}
-	for i := range out.Known {
-		out.Known[i] = int32(out.R.RowLen(i))
-	}
+	out := &attach.Batch{X: b.X, R: b.R.Submatrix(all, index, nodes), Adj: b.Adj}
+	out.Count()
 	return out
 }
 

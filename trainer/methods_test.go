@@ -41,7 +41,7 @@ func TestSection2Attached(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := recipeOf(t, k)
-	all := eval.Attach(d, k.original, [][]int32{d.Validation}, true).On(r.served.parts().M).Batches[0]
+	all := eval.Attach(d, k.original, [][]int32{d.Validation}, true).On(r.served.parts().M, nil).Batches[0]
 	got := product.Attached(r.served.parts().Synthetic.Adj, all.R, all.Adj)
 	if got.NNZ() != r.served.parts().Synthetic.Adj.NNZ()+2*all.R.NNZ()+all.Adj.NNZ() {
 		t.Errorf("%d entries", got.NNZ())

@@ -70,7 +70,7 @@ func (e *explaining) answer(p *infer.Predictor, i int32, rows []attach.Row) (b *
 
 func (e *explaining) explain(p *infer.Predictor, i int32, rows []attach.Row) (*explain.Explanation, []float32) {
 	b, logits, probabilities := e.answer(p, i, rows)
-	return explain.New(p).Explain(b, [][]attach.Row{rows}, 0, logits, probabilities), logits
+	return explain.New(p, nil).Explain(b, [][]attach.Row{rows}, 0, logits, probabilities), logits
 }
 
 func (e *explaining) predictor(t testing.TB, m *artifact.Model) *infer.Predictor {

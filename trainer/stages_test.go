@@ -323,5 +323,5 @@ func answers(t *testing.T, b *artifact.Bundle, ids []string, set *eval.Set) *eva
 	if err != nil {
 		t.Fatal(err)
 	}
-	return eval.Run(eval.Plain(m.Frozen(b.Models[0].Tables, &b.Preprocess)), set.On(b.Mapping.Rows.Take(order)))
+	return eval.Run(eval.Plain(m.Frozen(b.Models[0].Tables, &b.Preprocess)), set.On(b.Mapping.Rows.Take(order), nil))
 }

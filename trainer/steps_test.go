@@ -127,7 +127,7 @@ func TestSection6ValidationChoosesPropagation(t *testing.T) {
 	r := recipeOf(t, k)
 	whole, onS, rows := r.whole[0], r.placed[0].Tables, r.served.parts().M
 	chosen := mustCalibrate(t, k, r.placed[0])
-	support := k.support.On(rows)
+	support := k.support.On(rows, nil)
 	fitter, err := tables.NewFitter(rows, tables.MeetingWeights(k.original.Adj))
 	if err != nil {
 		t.Fatal(err)
@@ -240,7 +240,7 @@ func TestSection5FormsOfSyntheticToSynthetic(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		batch := k.test()[GraphBatch].On(through.M).Batches[0]
+		batch := k.test()[GraphBatch].On(through.M, nil).Batches[0]
 		want := small.model.Frozen(of, k.pre).Logits(batch)
 		if got := d.Build().Logits(batch); cmp.Diff(want, got) != "" {
 			t.Errorf("S→S, shared M %v: other logits", d.SharedM)

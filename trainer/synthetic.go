@@ -185,7 +185,7 @@ func (c *clusterMethod) judge(ctx context.Context, on *ground, progress Progress
 		return nil, err
 	}
 	c.judging = c.mapping(&clusterGraph{clusterMethod: c, joined: c.join(c.labelled, c.points, relay.model),
-		models: []infer.Model{relay.model}, onT: []*infer.Tables{relay.model.Tables(c.original.Adj, c.inputs)}})
+		models: []infer.Model{relay.model}, onT: []*infer.Tables{c.tablesOfT(relay.model)}})
 	return on.behind(c.judging), nil
 }
 
@@ -199,11 +199,11 @@ func (g *ground) behind(m *graph.CSR) validator {
 		if err != nil {
 			return 0, err
 		}
-		onS, err := fitter.Fit(of.Tables(g.adj, g.inputs))
+		onS, err := fitter.Fit(of.Tables(g.adj, g.inputs, g.bins.Weights()...))
 		if err != nil {
 			return 0, err
 		}
-		return accuracyOn(eval.Plain(of.Frozen(onS, g.pre)), g.judges.On(m)), nil
+		return accuracyOn(eval.Plain(of.Frozen(onS, g.pre)), g.judges.On(m, g.bins)), nil
 	}
 }
 

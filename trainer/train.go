@@ -206,12 +206,12 @@ func (t *task) bundle(ctx context.Context, r *recipe, results []eval.Result, now
 	progress Progress) (*artifact.Bundle, error) {
 	const what = "making the artifact"
 	progress.Step(what, 0, 1)
-	b := &artifact.Bundle{Manifest: t.manifest(r, results, now), Preprocess: *t.pre,
+	b := &artifact.Bundle{Bins: t.bins, Manifest: t.manifest(r, results, now), Preprocess: *t.pre,
 		Synthetic: r.served.parts().Synthetic, Schema: t.schema}
 	if c, ok := r.served.(growable); ok {
 		b.Growth = c.growth()
 	}
-	if c, ok := r.served.(meansSource); ok && t.options.Means {
+	if c, ok := r.served.(meansSource); ok && t.options.Means && t.bins == nil { // they are of unweighted edges
 		b.Means = c.means()
 	}
 	if t.options.Spread {

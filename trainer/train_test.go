@@ -136,7 +136,7 @@ func TestArtifactServesWhatWasMeasured(t *testing.T) {
 		t.Fatal(err)
 	}
 	whole, served, err := eval.Compare(d, b, dataset.Batches(d.Test, 37), false,
-		eval.Plain(model.Frozen(b.Models[0].Tables, &b.Preprocess)))
+		eval.Plain(model.Frozen(b.Models[0].Tables, &b.Preprocess)), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

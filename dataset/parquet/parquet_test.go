@@ -227,7 +227,7 @@ func TestRefuses(t *testing.T) {
 			Source string  `parquet:"source"`
 			Target string  `parquet:"target"`
 			Weight float64 `parquet:"weight"`
-		}{{{"x", "y", 1}, {"x", "z", 2.5}}}), []string{"row 2", "column weight", "2.5", "not supported"}},
+		}{{{"x", "y", 1}, {"x", "z", -2.5}}}), []string{"row 2", "column weight", "-2.5", "above 0"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			files := map[string][]byte{"nodes.parquet": good, "edges.parquet": edges(edge{"y", "z"})}

@@ -11,7 +11,7 @@ const (
 	Unnamed    = "nodes without an id"
 	Unlabelled = "train, val and test nodes without a label"
 	Dangling   = "edges to or from ids that no node has"
-	Weighted   = "edges with a weight other than 1"
+	Weighted   = "edges with a weight that cannot be read"
 	Splitless  = "values of the split that stand for no role"
 	Roleless   = "roles without any node"
 )

@@ -354,7 +354,7 @@ func (f *Found) edges(s Source) error {
 	for i, c := range columns {
 		if names[i] == t.Weight && (len(c.distinct) > 1 || c.fractions > 0) {
 			f.Guesses = append(f.Guesses,
-				fmt.Sprintf("weight: column %s has weights other than 1, which are refused unless drop_weights is true", c.name))
+				fmt.Sprintf("weight: column %s has weights of edges; drop_weights: true reads each as 1", c.name))
 		}
 	}
 	return nil

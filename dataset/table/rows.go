@@ -3,6 +3,7 @@ package table
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -25,6 +26,7 @@ type Edge struct {
 	Row            int64 // from 1, over all files
 	At             Place
 	Source, Target string
+	Weight         float32
 }
 
 // NodeReader reads rows of a table of nodes.
@@ -160,7 +162,8 @@ type EdgeReader struct {
 	names    []string // of columns
 	plan     edgeColumns
 	id       func(*Cell) (string, error)
-	dropped  int // weights other than 1 that were read as 1
+	keep     bool // weights; else one that is not 1 is refused
+	dropped  int  // weights other than 1 that were read as 1
 }
 
 // NewEdgeReader returns the reader of a table that has columns of these names, and perhaps more. An error names the
@@ -182,37 +185,54 @@ func (r *EdgeReader) Columns() []int {
 
 // Read returns the ends of an edge, given the cells of a row of the columns [EdgeReader.Columns]. Errors name the
 // column; the ends are also there if the weight is a [Fault].
-func (r *EdgeReader) Read(cells []Cell) (source, target string, err error) {
+func (r *EdgeReader) Read(cells []Cell) (source, target string, weight float32, err error) {
 	if source, err = r.id(&cells[0]); err != nil {
-		return "", "", fmt.Errorf("column %s: %w", r.names[r.plan.source], err)
+		return "", "", 1, fmt.Errorf("column %s: %w", r.names[r.plan.source], err)
 	}
 	if target, err = r.id(&cells[1]); err != nil {
-		return "", "", fmt.Errorf("column %s: %w", r.names[r.plan.target], err)
+		return "", "", 1, fmt.Errorf("column %s: %w", r.names[r.plan.target], err)
 	}
 	for k, end := range []string{source, target} {
 		if end == "" {
-			return "", "", Fault{Dangling, fmt.Errorf("column %s: it is empty, want the id of a node", r.names[r.Columns()[k]])}
+			return "", "", 1, Fault{Dangling, fmt.Errorf("column %s: it is empty, want the id of a node",
+				r.names[r.Columns()[k]])}
 		}
 	}
+	weight = 1
 	if r.plan.weight >= 0 {
-		if err := r.weight(&cells[2]); err != nil {
-			return source, target, Fault{Weighted, fmt.Errorf("column %s: %w", r.names[r.plan.weight], err)}
+		if weight, err = r.weight(&cells[2]); err != nil {
+			return source, target, 1, Fault{Weighted, fmt.Errorf("column %s: %w", r.names[r.plan.weight], err)}
 		}
 	}
-	return source, target, nil
+	return source, target, weight, nil
 }
 
-// weight refuses a weight other than 1, unless weights are dropped.
-func (r *EdgeReader) weight(c *Cell) error {
+// weight returns a weight, or 1 if weights are dropped.
+func (r *EdgeReader) weight(c *Cell) (float32, error) {
+	const drop = "--drop-weights (drop_weights: true) reads each as 1"
 	w, err := c.number(r.settings.Decimal == ",")
 	switch {
 	case err == nil && w == 1:
-		return nil
+		return 1, nil
 	case r.settings.DropWeights:
 		r.dropped++
-		return nil
+		return 1, nil
 	case err != nil:
-		return err
+		return 1, fmt.Errorf("%w; %s", err, drop)
+	case !r.keep:
+		return 1, fmt.Errorf("it is %v, want 1: only a run that holds the graph in memory (--engine memory) reads weights; %s", w,
+			drop)
 	}
-	return fmt.Errorf("it is %v, want 1: weighted graphs are not supported; --drop-weights (drop_weights: true) reads each as 1", w)
+	if err := CheckWeight(w); err != nil {
+		return 1, fmt.Errorf("%w; %s", err, drop)
+	}
+	return float32(w), nil
+}
+
+// CheckWeight returns an error for a weight that no edge can have.
+func CheckWeight(w float64) error {
+	if narrow := float32(w); !(narrow > 0) || math.IsInf(float64(narrow), 0) {
+		return fmt.Errorf("the weight is %v, want a finite number above 0", w)
+	}
+	return nil
 }

@@ -50,7 +50,7 @@ type Settings struct {
 	Source string `yaml:"source,omitempty"`
 	Target string `yaml:"target,omitempty"`
 	Weight string `yaml:"weight,omitempty"`
-	// DropWeights reads every weight of an edge as 1. Otherwise one that is not 1 is an error.
+	// DropWeights reads every weight of an edge as 1.
 	DropWeights bool `yaml:"drop_weights,omitempty"`
 
 	// DropUnknown drops edges to and from ids that no node has, and counts them. Otherwise such an edge is an error.

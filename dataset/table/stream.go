@@ -21,6 +21,8 @@ type Stream struct {
 	Identity string
 	// Suspects say in whole sentences what in the tables may be misread.
 	Suspects []string
+	// KeepWeights says that edges have weights. Else one that is not 1 is refused.
+	KeepWeights bool
 	// Faults, if set, collects the faults of rows, which are then no errors.
 	Faults *Faults
 
@@ -231,12 +233,12 @@ func (s *Stream) EachEdge(use func(Edge) error) error {
 		}
 		s.endColumns = r.plan
 		s.noteGuess(f)
-		r.id = s.idReader()
+		r.id, r.keep = s.idReader(), s.KeepWeights
 		defer func() { s.dropped += r.dropped }()
 		return f.Each(r.Columns(), func(cells []Cell, at Place) (err error) {
 			e.Row++
 			e.At = at
-			if e.Source, e.Target, err = r.Read(cells); err != nil {
+			if e.Source, e.Target, e.Weight, err = r.Read(cells); err != nil {
 				if err := s.Faults.Take(err, at); err != nil || e.Source == "" {
 					return err
 				}

@@ -26,7 +26,7 @@ func (s *Schema) DecodeInPlace(data []byte, a *event.Arrival) error {
 }
 
 func (s *Schema) decodeArrival(data []byte, a *event.Arrival, p fields.InPlace) error {
-	a.ID, a.Edges, a.Time = "", a.Edges[:0], time.Time{}
+	a.ID, a.Edges, a.Weights, a.Time = "", a.Edges[:0], nil, time.Time{}
 	found, err := s.decode(data, s.arrival, fields.Arrival, unsafe.Pointer(a), p, nil)
 	if err == nil && found&fields.ArrivalFeatures == 0 {
 		return event.ErrNoFeatures

@@ -80,7 +80,12 @@ func (w *writer) message(m *table.Message, base unsafe.Pointer) {
 			}
 			w.Buf = binary.LittleEndian.AppendUint32(w.Buf, math.Float32bits(v))
 		case table.Floats:
-			if values := *f.Numbers(base); len(values) > 0 {
+			if values := *f.Numbers(base); f.NoAvro {
+				if len(values) > 0 {
+					w.Fail(event.Errorf(event.ReasonUnparsable, f.Name,
+						"the schema has no such field; a registry's schema may have it"))
+				}
+			} else if len(values) > 0 {
 				w.Fail(fields.CheckNumbers(values, f.Name))
 				w.floats(values)
 			} else {

@@ -26,6 +26,8 @@ var Arrival = table.New[event.Arrival]([]table.Field{
 	{Name: "features", Number: NumberDense, Kind: table.Features, Presence: table.Required,
 		Offset: unsafe.Offsetof(event.Arrival{}.Features)},
 	{Name: "edges", Number: NumberEdges, Kind: table.IDs, Offset: unsafe.Offsetof(event.Arrival{}.Edges)},
+	{Name: "weights", Number: NumberWeights, Kind: table.Floats, NoAvro: true,
+		Offset: unsafe.Offsetof(event.Arrival{}.Weights)},
 	{Name: "time", Number: NumberTime, Kind: table.Time, Offset: unsafe.Offsetof(event.Arrival{}.Time)},
 }, table.Alternative{Number: NumberSparse, Of: "features"}, table.Alternative{Number: NumberNamed, Of: "features"})
 
@@ -38,6 +40,8 @@ const (
 	NumberDense  = 2
 	NumberSparse = 3
 	NumberNamed  = 6
+
+	NumberWeights = 7
 )
 
 // Label is the table of event.Label.

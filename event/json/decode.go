@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -37,7 +38,7 @@ func decodeArrival(data []byte, a *event.Arrival, p fields.InPlace) error {
 
 // decodeTokens is DecodeArrival for records of any form.
 func decodeTokens(data []byte, a *event.Arrival) error {
-	a.ID, a.Edges, a.Time = "", a.Edges[:0], time.Time{}
+	a.ID, a.Edges, a.Weights, a.Time = "", a.Edges[:0], nil, time.Time{}
 	found, err := decodeMessage(data, fields.Arrival, unsafe.Pointer(a), nil)
 	if err == nil && found&fields.ArrivalFeatures == 0 {
 		return event.ErrNoFeatures
@@ -81,6 +82,13 @@ func decodeMessage(data []byte, m *table.Message, base unsafe.Pointer, check fun
 			return 0, err
 		}
 	}
+	if d.weights != nil {
+		a := (*event.Arrival)(base) // no other message has edges
+		if a.Weights != nil {
+			return 0, event.Errorf(event.ReasonUnparsable, "weights", "is there, and edges have weights of their own")
+		}
+		a.Weights = d.weights
+	}
 	return found, d.end()
 }
 
@@ -93,11 +101,14 @@ type decoder struct {
 	buf  bytes.Buffer
 	dec  *jsontext.Decoder
 	name []byte // an unquoted object name, text or time
+	id   []byte // of a neighbour
+	// weights are those of edges that are objects; nil: none is
+	weights []float32
 }
 
 // begin begins a record, or a value that has a field of its own; it is refused if it is empty.
 func (d *decoder) begin(data []byte, field string) error {
-	d.data, d.buf = data, *bytes.NewBuffer(data)
+	d.data, d.buf, d.weights = data, *bytes.NewBuffer(data), nil
 	d.dec.Reset(&d.buf)
 	if len(bytes.TrimSpace(data)) > 0 {
 		return nil
@@ -189,7 +200,7 @@ func (d *decoder) field(f *table.Field, base unsafe.Pointer) (err error) {
 func (d *decoder) compound(f *table.Field, base unsafe.Pointer) (err error) {
 	switch f.Kind {
 	case table.IDs:
-		*f.Strings(base), err = d.edges((*f.Strings(base))[:0])
+		err = d.edges((*event.Arrival)(base)) // no other message has ids
 	case table.Features:
 		err = d.features((*event.Features)(f.Inner(base)))
 	case table.Struct, table.Group:
@@ -301,16 +312,55 @@ func (d *decoder) null() bool {
 	return err == nil
 }
 
-func (d *decoder) edges(edges []string) ([]string, error) {
+// edges reads a list of ids or of objects with an id and a weight.
+func (d *decoder) edges(a *event.Arrival) error {
 	e := fields.NewEdgeIDs()
 	defer e.Release()
 	err := d.array("edges", func(i int) (err error) {
-		if d.name, err = d.appendID(d.name[:0], "edges", i); err != nil {
+		weight := float32(1)
+		if d.dec.PeekKind() == '{' {
+			if d.weights == nil {
+				d.weights = slices.Repeat([]float32{1}, i)
+			}
+			weight, err = d.edge(event.Element("edges", i))
+		} else {
+			d.id, err = d.appendID(d.id[:0], "edges", i)
+		}
+		if err != nil {
 			return err
 		}
-		return e.Add(d.name)
+		if d.weights != nil {
+			d.weights = append(d.weights, weight)
+		}
+		return e.Add(d.id)
 	})
-	return e.AppendTo(edges), err
+	a.Edges = e.AppendTo(a.Edges[:0])
+	return err
+}
+
+// edge reads an object with the id of a neighbour, into d.id, and perhaps the weight of the edge.
+func (d *decoder) edge(place string) (weight float32, err error) {
+	weight, d.id = 1, d.id[:0]
+	err = d.object(place, func(name []byte) (err error) {
+		switch string(name) {
+		case "id":
+			d.id, err = d.appendID(d.id[:0], place+".id", -1)
+		case "weight":
+			if !d.null() {
+				weight, err = d.float(place+".weight", -1)
+			}
+		default:
+			err = d.dec.SkipValue()
+		}
+		return err
+	})
+	if err == nil && len(d.id) == 0 {
+		err = event.Errorf(event.ReasonUnparsable, place+".id", "is missing")
+	}
+	if err == nil && weight <= 0 {
+		err = event.Errorf(event.ReasonUnparsable, place+".weight", "%v, weights must be above 0", weight)
+	}
+	return weight, err
 }
 
 // appendID reads a node id, element i of a list unless i is negative, and appends its text.

@@ -52,10 +52,11 @@ const (
 	hasIndices
 	hasValues
 	hasNamed
+	hasWeights
 )
 
 func (s *scanner) arrival(a *event.Arrival) bool {
-	a.ID, a.Edges, a.Time = "", a.Edges[:0], time.Time{}
+	a.ID, a.Edges, a.Weights, a.Time = "", a.Edges[:0], nil, time.Time{}
 	met, ok := s.object(func(name []byte) (field int, ok bool) {
 		switch string(name) {
 		case "id":
@@ -67,6 +68,9 @@ func (s *scanner) arrival(a *event.Arrival) bool {
 		case "edges":
 			a.Edges, ok = s.edges(a.Edges)
 			return hasEdges, ok
+		case "weights":
+			a.Weights, ok = s.floats(nil)
+			return hasWeights, ok
 		case "time":
 			a.Time, ok = s.time()
 			return hasTime, ok

@@ -51,7 +51,7 @@ func decodeArrival(data []byte, a *event.Arrival, p fields.InPlace) error {
 func walkArrival(data []byte, a *event.Arrival) error {
 	e := fields.NewEdgeIDs()
 	defer e.Release()
-	a.ID, a.Edges, a.Time = "", a.Edges[:0], time.Time{}
+	a.ID, a.Edges, a.Weights, a.Time = "", a.Edges[:0], nil, time.Time{}
 	if len(data) == 0 {
 		return event.Errorf(event.ReasonUnparsable, "", "the record is empty")
 	}
@@ -71,6 +71,9 @@ func walkArrival(data []byte, a *event.Arrival) error {
 		}
 		return err
 	})
+	if err == nil {
+		err = fields.CheckNumbers(a.Weights, "weights")
+	}
 	switch {
 	case err != nil:
 		return err

@@ -19,6 +19,8 @@ const (
 	tagEdge   = fields.NumberEdges<<3 | byte(protowire.BytesType)
 	tagTime   = fields.NumberTime<<3 | byte(protowire.BytesType)
 	tagNamed  = fields.NumberNamed<<3 | byte(protowire.BytesType)
+
+	tagWeights = fields.NumberWeights<<3 | byte(protowire.BytesType)
 )
 
 // Bits for the fields that have been met.
@@ -27,6 +29,7 @@ const (
 	metFeatures
 	metEdges
 	metTime
+	metWeights
 )
 
 // plainArrival reads an arrival in its plain form: the fields of the contract only, each once, the edges one after the
@@ -35,7 +38,7 @@ const (
 // the beginning and decides (TestPlainProtobufIsDecoded, FuzzDecodeProtobufArrival). It returns the set of the fields
 // that it met; the other fields of a are empty, except the features.
 func plainArrival(data []byte, a *event.Arrival, p fields.InPlace) (met int, ok bool) {
-	a.ID, a.Edges, a.Time = "", a.Edges[:0], time.Time{}
+	a.ID, a.Edges, a.Weights, a.Time = "", a.Edges[:0], nil, time.Time{}
 	for at := 0; at < len(data); {
 		tag, field := data[at], 0
 		if tag == tagEdge {
@@ -59,6 +62,11 @@ func plainArrival(data []byte, a *event.Arrival, p fields.InPlace) (met int, ok 
 		case tagDense, tagSparse, tagNamed:
 			field = metFeatures
 			err = readFeatures(&a.Features, v)
+		case tagWeights:
+			field = metWeights
+			if a.Weights, err = v.floats(nil, "weights"); err == nil {
+				err = fields.CheckNumbers(a.Weights, "weights")
+			}
 		case tagTime:
 			field = metTime
 			a.Time, err = v.time("time")

@@ -18,6 +18,7 @@ type Attacher struct {
 	looked        lookupRows // of the call under way
 	through       throughM
 	numbered      numberedRows
+	weighed       weighedRows
 }
 
 // sums are the sums of a row under way: sums of all columns, which are 0 but in the set.
@@ -28,7 +29,8 @@ type sums struct {
 
 // Bytes returns how much memory is kept for the next batch.
 func (a *Attacher) Bytes() int {
-	return 4*(cap(a.full.Data)+cap(a.sparse.ColIdx)+cap(a.sparse.Val)+cap(a.known)) + 8*(cap(a.begin)+cap(a.length))
+	return 4*(cap(a.full.Data)+cap(a.sparse.ColIdx)+cap(a.sparse.Val)+cap(a.known)) + 8*(cap(a.begin)+cap(a.length)) +
+		a.weighed.bytes()
 }
 
 func (a *Attacher) sums(synthetic int) *sums {
@@ -38,15 +40,30 @@ func (a *Attacher) sums(synthetic int) *sums {
 	return &sums{newColumns(synthetic), make([]float32, synthetic)}
 }
 
-// Attach sets the edges to S of arrivals as [Batch.Attach] does.
+// Attach sets the edges to S of arrivals as [Batch.Attach] does. Of rows that [Attacher.Weigh] has returned synthetic
+// is the number of their columns.
 func (a *Attacher) Attach(b *Batch, neighbours [][]Row, synthetic int) {
 	a.looked = lookupRows{neighbours}
 	a.set(b, &a.looked, synthetic)
 	a.looked = lookupRows{}
+	b.Weights = sumWeights(neighbours)
 }
 
 // AttachThrough sets the edges to S of arrivals as [Batch.AttachThrough] does.
-func (a *Attacher) AttachThrough(b *Batch, edges, m *graph.CSR) {
+func (a *Attacher) AttachThrough(b *Batch, edges, m *graph.CSR, bins *graph.Bins) {
+	if edges.Val != nil {
+		rows, weights := make([][]Row, edges.Rows), make([][]float32, edges.Rows)
+		for i := range rows {
+			nodes, of := edges.Row(i)
+			weights[i] = of
+			for _, j := range nodes {
+				cols, vals := m.Row(int(j))
+				rows[i] = append(rows[i], Row{Known: true, Cols: cols, Vals: vals})
+			}
+		}
+		a.Attach(b, a.Weigh(rows, weights, bins, m.Cols), bins.Len()*m.Cols)
+		return
+	}
 	a.through = throughM{edges, m}
 	a.set(b, &a.through, m.Cols)
 	a.through = throughM{}
@@ -79,8 +96,11 @@ func (b *Batch) Attach(neighbours [][]Row, synthetic int) {
 }
 
 // AttachThrough is [Batch.Attach], bit for bit, for an M in memory (m, N×N'): row i of edges (n×N) has the neighbours
-// of arrival i as columns, all nodes of T. Nothing is copied for an edge.
-func (b *Batch) AttachThrough(edges, m *graph.CSR) { new(Attacher).AttachThrough(b, edges, m) }
+// of arrival i as columns, all nodes of T, and the edges' weights as values where there are weights; these are put into
+// bins as [Attacher.Weigh] does. Nothing is copied for an edge without weight.
+func (b *Batch) AttachThrough(edges, m *graph.CSR, bins *graph.Bins) {
+	new(Attacher).AttachThrough(b, edges, m, bins)
+}
 
 // meetMost tells whether arrivals have about as many entries of M as S has nodes, or more. Of many arrivals some
 // stand for all.

@@ -15,6 +15,7 @@ type Row struct {
 	Known   bool
 	Unread  bool
 	Arrived bool
+	Weight  float32 // of the edge to the node, above 0, by which Vals are multiplied; 0: edges have no weights
 	Cols    []int32 // ascending
 	Vals    []float32
 }
@@ -26,7 +27,9 @@ type Batch struct {
 	R     *graph.CSR     // n×m edges to the graph: a on T, r = aM on S; nil if in Full
 	Full  *graph.Dense   // n×m: r if most of it is not zero; else nil
 	Known []int32        // n: number of distinct known neighbours, also where M's rows are empty
-	Adj   *graph.CSR     // n×n ã, symmetric 0/1 with zero diagonal; nil in a node batch
+	Adj   *graph.CSR     // n×n ã, symmetric with zero diagonal, 0/1 or weights; nil in a node batch
+	// Weights are the sums of the weights of the edges to known neighbours, n; nil: each edge weighs 1.
+	Weights []float32
 
 	// Memory is used for the results; nil: they are allocated.
 	Memory *Memory
@@ -35,13 +38,42 @@ type Batch struct {
 // Len is the number of arrivals n.
 func (b *Batch) Len() int { return len(b.Known) }
 
-// Degree is deg_i: the true edges of arrival i, known neighbours and neighbours in ã.
+// Degree is deg_i: the weights of arrival i's true edges, to known neighbours and to neighbours in ã; their number
+// where edges have no weights.
 func (b *Batch) Degree(i int) float32 {
-	deg := float32(b.Known[i])
+	deg := b.ToKnown(i)
 	if b.Adj != nil {
-		deg += float32(b.Adj.RowLen(i))
+		deg += b.Adj.RowSum(i)
 	}
 	return deg
+}
+
+// ToKnown is the part of Degree that comes of known neighbours.
+func (b *Batch) ToKnown(i int) float32 {
+	if b.Weights != nil {
+		return b.Weights[i]
+	}
+	return float32(b.Known[i])
+}
+
+// Squares is about the sum of the squared weights of arrival i's edges to known neighbours, as if all had the mean
+// weight: their number where edges have no weights.
+func (b *Batch) Squares(i int) float32 {
+	if b.Weights == nil || b.Known[i] == 0 {
+		return float32(b.Known[i])
+	}
+	return b.Weights[i] * b.Weights[i] / float32(b.Known[i])
+}
+
+// Count sets Known and Weights of a batch on T by R = a.
+func (b *Batch) Count() {
+	b.Known = make([]int32, b.R.Rows)
+	for i := range b.Known {
+		b.Known[i] = int32(b.R.RowLen(i))
+	}
+	if b.R.Val != nil {
+		b.Weights = b.R.RowSums()
+	}
 }
 
 // InvSqrtDegrees returns (extra + deg_i)^-½: q_i = D_i^-½ for extra = 1; extra = 2 counts one neighbour more.

@@ -7,6 +7,7 @@
 //	attach.go      Attacher: r, sparse or in full, in memory that is used again
 //	neighbours.go  where the rows of M come from: a lookup, or an M in memory
 //	packed.go      PackedRows, an M in memory in which a row is found by its number
+//	weights.go     rows times the weights of edges
 //	edges.go       access to r and to the edges among the arrivals
 //	memory.go      Memory, in which everything that is computed of a batch lies
 package attach

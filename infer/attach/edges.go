@@ -111,8 +111,12 @@ func (b *Batch) Gather(dst []float32, i int, in []float32, z *graph.Dense, at in
 	if b.Adj == nil {
 		return
 	}
-	cols, _ := b.Adj.Row(i)
-	for _, j := range cols {
-		graph.Axpy(dst, in[j], z.Row(int(j))[at:])
+	cols, weights := b.Adj.Row(i)
+	for p, j := range cols {
+		share := in[j]
+		if weights != nil {
+			share *= weights[p]
+		}
+		graph.Axpy(dst, share, z.Row(int(j))[at:])
 	}
 }

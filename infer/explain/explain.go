@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/attach"
 	"rivulet/infer/preprocess"
@@ -93,20 +94,21 @@ func (e *Explanation) Sum() Figure {
 type Explainer struct {
 	predictor *infer.Predictor
 	model     frozen // nil: the predictor's is joint
+	nodes     int    // of S
 }
 
-// New returns the explainer of a predictor, whose model is not to be exchanged later.
-func New(p *infer.Predictor) *Explainer {
-	return &Explainer{p, frozenOf(infer.PartsOf(p.Model))}
+// New returns the explainer of a predictor by tables of bins of weights, whose model is not to be exchanged later.
+func New(p *infer.Predictor, bins *graph.Bins) *Explainer {
+	return &Explainer{p, frozenOf(infer.PartsOf(p.Model)), p.Model.Nodes() / bins.Len()}
 }
 
 // Shares reports whether the predictor's model has shares: every frozen one does.
 func (x *Explainer) Shares() bool { return x.model != nil }
 
 // Explain tells why arrival i of a batch got its class (docs/algorithm.md, section 10). rows are the rows of M that
-// the batch was attached by ([attach.Batch.Attach]), logits and probabilities the arrival's answer by Predict. It is
-// for looking at single arrivals: a second pass for each removal is some fifty forward passes. The batch is not
-// changed.
+// the batch was attached by ([attach.Batch.Attach]), times the weights of edges ([attach.Attacher.Weigh]), logits and
+// probabilities the arrival's answer by Predict. It is for looking at single arrivals: a second pass for each removal
+// is some fifty forward passes. The batch is not changed.
 func (x *Explainer) Explain(b *attach.Batch, rows [][]attach.Row, i int, logits, probabilities []float32) *Explanation {
 	p := x.predictor
 	e := &Explanation{Class: infer.ArgMax(probabilities), ModelClass: infer.ArgMax(logits),

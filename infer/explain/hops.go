@@ -51,12 +51,12 @@ func (f *mixture) linearise(p *place, classes []int, out []linear) {
 			}
 			l.read.add(f.C+way-1, q*q*back)
 		}
-		for _, j := range p.among(0) {
+		for at, j := range p.among(0) {
 			sum, of := 0.0, p.index[j]
 			for t := range last {
 				sum += g[t+1] * h[of][t]
 			}
-			l.among = append(l.among, q*p.q(of)*sum)
+			l.among = append(l.among, p.weight(0, at)*q*p.q(of)*sum)
 		}
 	}
 }
@@ -79,8 +79,8 @@ func (p *place) hops(f *mixture, class int) [][]float64 {
 			}
 			q, at := p.q(m), f.U[t]+class
 			next := p.read(m, f.Tables, at, at+1)[0] + q*h[m][t]
-			for _, j := range p.among(m) {
-				next += p.q(p.index[j]) * h[p.index[j]][t]
+			for at, j := range p.among(m) {
+				next += p.weight(m, at) * p.q(p.index[j]) * h[p.index[j]][t]
 			}
 			if t > 0 {
 				for way, c := range p.read(m, f.Tables, f.C, f.C+t) {
@@ -147,12 +147,12 @@ func (f *restart) linearise(p *place, classes []int, out []linear) {
 			}
 		}
 		l.read.add(f.C, keep*keep*q*q*back)
-		for _, j := range p.among(0) {
+		for at, j := range p.among(0) {
 			sum, of := 0.0, p.index[j]
 			for t := range last {
 				sum += g[t+1] * h[of][t]
 			}
-			l.among = append(l.among, keep*q*p.q(of)*sum)
+			l.among = append(l.among, p.weight(0, at)*keep*q*p.q(of)*sum)
 		}
 	}
 }
@@ -175,8 +175,8 @@ func (f *restart) states(p *place, hidden [][]float64, class int) [][]float64 {
 			}
 			q, at := p.q(m), f.U[t]+class
 			next := p.read(m, f.Tables, at, at+1)[0] + q*h[m][t]
-			for _, j := range p.among(m) {
-				next += p.q(p.index[j]) * h[p.index[j]][t]
+			for at, j := range p.among(m) {
+				next += p.weight(m, at) * p.q(p.index[j]) * h[p.index[j]][t]
 			}
 			if t > 0 {
 				next += keep * q * back[m] * h[m][t-1]

@@ -157,10 +157,10 @@ func (f *convolution) hide(p *place, members []layerPass, m, n int) {
 			h[c] += me.in * z[c]
 		}
 	}
-	for _, j := range p.among(m) {
-		other := &members[p.index[j]]
+	for at, j := range p.among(m) {
+		other, weight := &members[p.index[j]], p.weight(m, at)
 		for c := range h {
-			h[c] += other.in * other.z[n][c]
+			h[c] += weight * other.in * other.z[n][c]
 		}
 	}
 	open := make([]bool, width)
@@ -183,7 +183,7 @@ func (f *convolution) hide(p *place, members []layerPass, m, n int) {
 
 // through adds D^{l−1} Ws/(a·c̄), or with self-loops D^{l−1} Wn/k, to the way back, as the deployment does.
 func (f *convolution) through(p *place, me *layerPass, m, n int, ways []float64) {
-	w, divisor := f.layers[n].w, float64(p.b.Known[p.members[m].i])
+	w, divisor := f.layers[n].w, float64(p.b.Squares(p.members[m].i))
 	if own := f.layers[n].own; own != nil {
 		w, divisor = own, p.read(m, f.Tables, f.scale, f.scale+1)[0]
 	}

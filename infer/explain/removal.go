@@ -179,11 +179,14 @@ func (r *removal) neighbours(i int, without int32) []attach.Row {
 
 // among adds a member's row of ã, without its edge to the arrival that is removed, or from it.
 func (r *removal) among(adj *graph.CSR, k, without, begin int32) {
-	cols, _ := r.b.Adj.Row(int(r.members[k]))
-	for _, j := range cols {
+	cols, weights := r.b.Adj.Row(int(r.members[k]))
+	for p, j := range cols {
 		gone := k == r.at && j == without || r.members[k] == without && j == r.members[r.at]
 		if !gone {
 			adj.ColIdx = append(adj.ColIdx, begin+r.index[j])
+			if weights != nil {
+				adj.Val = append(adj.Val, weights[p])
+			}
 		}
 	}
 	adj.RowPtr = append(adj.RowPtr, len(adj.ColIdx))

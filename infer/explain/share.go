@@ -73,6 +73,7 @@ type decomposition struct {
 
 	project *preprocess.Projection
 	tables  *graph.Dense
+	nodes   int // of S
 	expert  expertLines
 	cols    []int32   // features that are not 0
 	vals    []float64 // the same over the row's norm
@@ -80,7 +81,7 @@ type decomposition struct {
 
 func (s *decomposition) begin(x *Explainer, b *attach.Batch, rows [][]attach.Row, i, class, other int) {
 	model := x.model
-	s.project, s.tables = model.parts().Project, model.parts().Tables
+	s.project, s.tables, s.nodes = model.parts().Project, model.parts().Tables, x.nodes
 	s.classes, s.count = [2]int{class, other}, 2
 	if other < 0 {
 		s.count = 1
@@ -163,7 +164,7 @@ func (s *decomposition) through(row *attach.Row) []Through {
 	}
 	var out []Through
 	for p, node := range row.Cols {
-		out = append(out, Through{int(node), s.node(node, row.Vals[p])})
+		out = append(out, Through{int(node) % s.nodes, s.node(node, row.Vals[p])}) // of whichever bin of weights
 	}
 	slices.SortFunc(out, func(a, b Through) int {
 		return cmp.Or(cmp.Compare(math.Abs(b.Share.Margin), math.Abs(a.Share.Margin)), cmp.Compare(a.Node, b.Node))
@@ -270,6 +271,14 @@ func (p *place) among(m int) []int32 {
 	}
 	cols, _ := p.b.Adj.Row(p.members[m].i)
 	return cols
+}
+
+// weight is that of the edge at a place in a member's row of ã.
+func (p *place) weight(m, at int) float64 {
+	if _, weights := p.b.Adj.Row(p.members[m].i); weights != nil {
+		return float64(weights[at])
+	}
+	return 1
 }
 
 // degree is a member's deg_i.

@@ -17,6 +17,7 @@ import (
 type Grower struct {
 	models []Model
 	solver *nnls.Solver
+	edges  []float32 // weights for which tables are made, one a bin
 }
 
 // Model is one of the models that M was solved for.
@@ -26,9 +27,9 @@ type Model struct {
 }
 
 // NewGrower keeps the dictionary t' (N'×p), the models' messages of the synthetic nodes that M was solved against,
-// for rows of at most the given number of entries, and computes its Gram matrix.
-func NewGrower(dictionary *graph.Dense, entries int, models []Model) *Grower {
-	return &Grower{models: models, solver: nnls.NewSolver(dictionary, entries)}
+// for rows of at most the given number of entries, and computes its Gram matrix. bins are those of the models' tables.
+func NewGrower(dictionary *graph.Dense, entries int, models []Model, bins *graph.Bins) *Grower {
+	return &Grower{models: models, solver: nnls.NewSolver(dictionary, entries), edges: bins.Weights()}
 }
 
 // Solution are rows of M that were solved for arrivals.
@@ -93,7 +94,7 @@ func (g *Grower) Grow(b *attach.Batch) *Solution {
 	blocks := make([]*graph.Dense, len(g.models))
 	for k := range g.models {
 		m := &g.models[k]
-		blocks[k] = m.Messages.Of(m.Frozen.ArrivedTables(&apart))
+		blocks[k] = m.Messages.Of(infer.ArrivedTables(m.Frozen, &apart, g.edges))
 	}
 	if len(blocks) == 0 {
 		panic(fmt.Sprintf("infer: rows for %d arrivals without a model", b.Len()))

@@ -85,11 +85,13 @@ func (p *plan) stream() replay.Stream {
 // arrival returns the k-th arrival, with a time.
 func (p *plan) arrival(k int, at time.Time) event.Arrival {
 	a := replay.Arrival(p.data, p.order[k], at)
-	cols, _ := p.data.Adj.Row(int(p.order[k]))
-	a.Edges = a.Edges[:0]
-	for _, j := range cols {
+	cols, weights := p.data.Adj.Row(int(p.order[k]))
+	a.Edges, a.Weights = a.Edges[:0], a.Weights[:0]
+	for e, j := range cols {
 		if place := p.place[j]; place == inT || (place != nowhere && place < int32(k)) {
-			a.Edges = append(a.Edges, p.data.IDs[j])
+			if a.Edges = append(a.Edges, p.data.IDs[j]); weights != nil {
+				a.Weights = append(a.Weights, weights[e])
+			}
 		}
 	}
 	return a

@@ -32,7 +32,7 @@ type metrics struct {
 
 	arrivals, bytes, isolated, dropped, otherSchema, lookups, fetched, rebalances, abstained, degraded prometheus.Counter
 
-	predictions, deadLetters, drops, skipped, retries, lost *prometheus.CounterVec
+	predictions, deadLetters, drops, weights, skipped, retries, lost *prometheus.CounterVec
 
 	known, attached, inBatch, unknown prometheus.Counter
 
@@ -120,6 +120,9 @@ func newMetrics(opts Options, health *health) *metrics {
 		deadLetters: counters("dead_letters_total", "Records set aside, by reason.", "reason"),
 		otherSchema: counter("other_schema_records_total",
 			"Arrivals with features by name whose header rivulet-schema has another hash than the artifact's schema."),
+		weights: counters("edge_weights_total",
+			"Edges whose weight was read as another one: ignored (the artifact's edges have none) and missing (the arrival gives "+
+				"none) as 1, above (all weights of the training graph) by the tables of the heaviest.", "reading"),
 		drops: counters("dropped_records_total", "Records that no topic takes in any form, by the brokers' reason.",
 			"reason"),
 		skipped: counters("skipped_records_total", "Records that are no arrivals and nothing is wrong with, by kind.",
@@ -162,6 +165,9 @@ func (m *metrics) startAtZero() {
 	for _, reason := range []string{kafka.RefusedTooLarge, kafka.RefusedRecord, kafka.RefusedTimestamp} {
 		m.drops.WithLabelValues(reason)
 	}
+	for _, reading := range []string{"ignored", "missing", "above"} {
+		m.weights.WithLabelValues(reading)
+	}
 	for _, kind := range form.Skips {
 		m.skipped.WithLabelValues(string(kind))
 	}
@@ -186,6 +192,9 @@ func (m *metrics) batch(s consumer.BatchStats) {
 	m.isolated.Add(float64(s.Isolated))
 	m.dropped.Add(float64(s.Dropped))
 	m.otherSchema.Add(float64(s.OtherSchema))
+	m.weights.WithLabelValues("ignored").Add(float64(s.Weights.Ignored))
+	m.weights.WithLabelValues("missing").Add(float64(s.Weights.Missing))
+	m.weights.WithLabelValues("above").Add(float64(s.Weights.Above))
 	m.lookups.Add(float64(s.Lookups))
 	m.batchRecords.Observe(float64(s.Records))
 

@@ -55,7 +55,11 @@ func Answers(ctx context.Context, b *artifact.Bundle, answers []trainer.Answer, 
 			sent, arrivals = append(sent, answer), append(arrivals, a)
 		}
 	}
-	for _, codec := range []event.Codec{json.Codec{}, protobuf.Codec{}, avro.Codec{}} {
+	codecs := []event.Codec{json.Codec{}, protobuf.Codec{}, avro.Codec{}}
+	if b.Bins != nil {
+		codecs = codecs[:2] // Avro without a registry has no weights
+	}
+	for _, codec := range codecs {
 		records := make([]kafka.Record, len(arrivals))
 		for k := range arrivals {
 			value, err := codec.AppendArrival(nil, &arrivals[k])
@@ -75,7 +79,8 @@ func Answers(ctx context.Context, b *artifact.Bundle, answers []trainer.Answer, 
 
 // arrival is a node as a producer sends it.
 func arrival(answer *trainer.Answer) event.Arrival {
-	a := event.Arrival{ID: answer.ID, Edges: answer.Edges, Time: time.Unix(0, 0)}
+	a := event.Arrival{ID: answer.ID, Edges: answer.Edges, Weights: slices.Clone(answer.Weights),
+		Time: time.Unix(0, 0)}
 	if a.Features = replay.Positions(answer.X, 0); answer.Named != nil {
 		a.Features = event.Features{Named: answer.Named}
 	}

@@ -99,7 +99,7 @@ func servesAsMeasured(t *testing.T, d *dataset.Dataset, out *trainer.Outcome) {
 		deployed = model.Frozen(b.Models[0].Tables, &b.Preprocess)
 	}
 	_, served, err := eval.Compare(d, b, dataset.Batches(d.Test, 100), false, &infer.Predictor{Model: deployed,
-		Expert: b.Expert(info.Name), Calibration: infer.Calibration{Temperature: 1, Kind: infer.PropagateNone}})
+		Expert: b.Expert(info.Name), Calibration: infer.Calibration{Temperature: 1, Kind: infer.PropagateNone}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -134,8 +134,8 @@ func (c *Clusters) Own(op *graph.CSR) []float32 {
 	return out
 }
 
-// Adjacency returns A' of an unweighted graph: edges between two clusters over √(size·size), N'×N', zero diagonal.
-// Edges of nodes in no cluster are left out.
+// Adjacency returns A': weights of edges between two clusters over √(size·size), N'×N', zero diagonal; an edge without
+// weight weighs 1. Edges of nodes in no cluster are left out.
 func (c *Clusters) Adjacency(adj *graph.CSR) *graph.CSR {
 	members := MembershipMapping(c)
 	edges := product.Of(product.Of(members.Transpose(), adj), members) // counts of a few million are exact in float32
@@ -149,6 +149,14 @@ func (c *Clusters) Adjacency(adj *graph.CSR) *graph.CSR {
 			}
 		}
 		out.RowPtr[a+1] = len(out.ColIdx)
+	}
+	back := out.Transpose() // weights are added up in another order there: both directions get one of the sums
+	for a := range out.Rows {
+		for p := out.RowPtr[a]; p < out.RowPtr[a+1]; p++ {
+			if int(out.ColIdx[p]) < a {
+				out.Val[p] = back.Val[p]
+			}
+		}
 	}
 	return out
 }

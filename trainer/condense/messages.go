@@ -22,26 +22,31 @@ const (
 type Support struct {
 	Batch *attach.Batch
 	Pre   *preprocess.Parameters
+	Bins  []float32 // shares of the edges' weight in the bins of the tables; nil: there are none
+}
+
+// NewSupport attaches support nodes on T to tables of bins.
+func NewSupport(b *attach.Batch, pre *preprocess.Parameters, bins *graph.Bins) Support {
+	if bins == nil {
+		return Support{Batch: b, Pre: pre}
+	}
+	in, shares := *b, bins.Shares(b.R)
+	in.R = bins.Spread(b.R)
+	return Support{&in, pre, shares}
 }
 
 // degree is deg_i, edges in ã included.
-func (s Support) degree(i int) float64 {
-	d := float64(s.Batch.Known[i])
-	if s.Batch.Adj != nil {
-		d += float64(s.Batch.Adj.RowLen(i))
-	}
-	return d
-}
+func (s Support) degree(i int) float64 { return float64(s.Batch.Degree(i)) }
 
-// mean is the mean of f over the edges from support nodes to T; 1 where there are none.
+// mean is the mean of f over the edges from support nodes to T, by their weights; 1 where there are none.
 func (s Support) mean(f func(i int) float64) float64 {
 	edges := s.edges()
 	if edges == 0 {
 		return 1
 	}
 	sum := 0.0
-	for i, known := range s.Batch.Known {
-		if known > 0 {
+	for i := range s.Batch.Len() {
+		if known := s.Batch.ToKnown(i); known > 0 {
 			sum += float64(known) * f(i)
 		}
 	}
@@ -55,10 +60,15 @@ func (s Support) mean(f func(i int) float64) float64 {
 //	hops      [u_{K−1}·s_{K−1}, …, u_0·s_0, c·cs]; of SGC with K = 2 s = 1, RMS of 1/D_i and cs = RMS of ‖z_i‖/√D_i
 //	layers    [u_{L−1} less its class mean, …, u_0·P0, c·Pc]
 func MessagesOf(m infer.Model, tables *infer.Tables, s Support) growth.Messages {
+	parts := hopMessages
 	if m.Architecture.Convolves() {
-		return layerMessages(m, tables, s)
+		parts = layerMessages
 	}
-	return hopMessages(m, tables, s)
+	out := parts(m, tables, s)
+	for _, share := range s.Bins {
+		out.Bins = append(out.Bins, float32(math.Sqrt(float64(share))))
+	}
+	return out
 }
 
 // layerMessages are the messages for layers that read neighbours. A change of an arrival's state behind layer l has the
@@ -163,8 +173,8 @@ func (l byDegree) effects(s Support, rows, w *graph.Dense, kappas float64, back 
 	}
 	weighted := graph.NewDense(rows.Rows, rows.Cols)
 	for i := range rows.Rows {
-		if s.Batch.Known[i] > 0 {
-			factor := math.Sqrt(float64(s.Batch.Known[i])) * l.s(s.degree(i)) * kappa(s.degree(i))
+		if known := s.Batch.ToKnown(i); known > 0 {
+			factor := math.Sqrt(float64(known)) * l.s(s.degree(i)) * kappa(s.degree(i))
 			graph.Axpy(weighted.Row(i), float32(factor), rows.Row(i))
 		}
 	}
@@ -190,8 +200,8 @@ func (l byDegree) effects(s Support, rows, w *graph.Dense, kappas float64, back 
 
 func (s Support) edges() float64 {
 	edges := 0.0
-	for _, known := range s.Batch.Known {
-		edges += float64(known)
+	for i := range s.Batch.Len() {
+		edges += float64(s.Batch.ToKnown(i))
 	}
 	return edges
 }

@@ -19,8 +19,9 @@ import (
 type Deployment struct {
 	Model      infer.Model
 	Attachment string
-	Through    *graph.CSR // M; nil on T
-	Kept       int64      // bytes kept for T's nodes besides: see eval.Result.KeptBytes
+	Bins       *graph.Bins // of the tables; nil: joint, or edges have no weights
+	Through    *graph.CSR  // M; nil on T
+	Kept       int64       // bytes kept for T's nodes besides: see eval.Result.KeptBytes
 	Tables     *infer.Tables
 	Expert     *infer.Expert    // of own features, beside the model; nil: it answers alone
 	Own        artifact.OwnInfo // what the expert gained on validation
@@ -77,9 +78,9 @@ func (p *Deployment) Quickest() infer.Deployment {
 // On returns a set of batches attached to the graph of the model.
 func (p *Deployment) On(s *eval.Set) *eval.Set {
 	if p.Through == nil {
-		return s
+		return s.InBins(p.Bins)
 	}
-	return s.On(p.Through)
+	return s.On(p.Through, p.Bins)
 }
 
 // JointPropagation is propagation on a graph with the batch in it.

@@ -6,6 +6,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/dataset"
+	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/schema"
 	"rivulet/trainer/features"
@@ -14,9 +15,9 @@ import (
 
 // Compare measures the default model of an artifact on batches of test nodes (dataset indices), such as a stream
 // formed them: whole is the accuracy of O→O, the model joined to T batch by batch; served is the accuracy of
-// predict on S. Both in percent.
+// predict on S, whose tables have bins of weights. Both in percent.
 func Compare(d *dataset.Dataset, b *artifact.Bundle, batches [][]int32, graphBatch bool,
-	predict Predictor) (whole, served float64, err error) {
+	predict Predictor, bins *graph.Bins) (whole, served float64, err error) {
 	d, _, err = features.Encode(d, b.Schema, schema.FitOptions{})
 	if err != nil {
 		return 0, 0, err
@@ -27,7 +28,7 @@ func Compare(d *dataset.Dataset, b *artifact.Bundle, batches [][]int32, graphBat
 	if err != nil {
 		return 0, 0, err
 	}
-	onS := set.On(b.Mapping.Rows)
+	onS := set.On(b.Mapping.Rows, bins)
 	return Run(Plain(model), set).Accuracy(set), Run(predict, onS).Accuracy(onS), nil
 }
 

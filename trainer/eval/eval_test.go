@@ -51,7 +51,7 @@ func dense(m *graph.CSR) (out [][]float32) {
 
 // Paper's Eq. 11: r = aM. A node of T whose row of M is empty is known nevertheless.
 func TestEq11OnS(t *testing.T) {
-	on := attached().On(mapping())
+	on := attached().On(mapping(), nil)
 	for k, want := range [][][]float32{{{.25, 1.5}, {0, 0}}, {{0, 0}}} {
 		if diff := cmp.Diff(want, dense(on.Batches[k].R)); diff != "" {
 			t.Errorf("r of batch %d (-want +got):\n%s", k, diff)
@@ -94,7 +94,7 @@ func TestSection8Accuracy(t *testing.T) {
 
 // Attachment is part of inference: on S arrivals are attached anew for every prediction.
 func TestSection8AttachmentCounts(t *testing.T) {
-	on := attached().On(mapping())
+	on := attached().On(mapping(), nil)
 	for name, measure := range map[string]func(p Predictor){
 		"Run":    func(p Predictor) { Run(p, on) },
 		"Time":   func(p Predictor) { Time(p, on) },

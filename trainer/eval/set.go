@@ -46,17 +46,32 @@ func LabelsOf(d *dataset.Dataset, nodes []int32) []int32 {
 func (s *Set) Apart() *Set {
 	out := &Set{Labels: s.Labels}
 	for _, b := range s.Batches {
-		out.Batches = append(out.Batches, &attach.Batch{X: b.X, R: b.R, Known: b.Known})
+		out.Batches = append(out.Batches, &attach.Batch{X: b.X, R: b.R, Known: b.Known, Weights: b.Weights})
 	}
 	return out
 }
 
-// On returns the same batches attached to S through M (N×N'): r = aM. When time or memory of the result is
-// measured, attachment through the rows of M, which are in memory, is done again and counts as part of inference.
-func (s *Set) On(m *graph.CSR) *Set {
+// InBins returns the same batches on T with each edge in the columns of its bin, as frozen tables of T are read.
+func (s *Set) InBins(bins *graph.Bins) *Set {
+	if bins == nil {
+		return s
+	}
+	out := &Set{Labels: s.Labels}
+	for _, b := range s.Batches {
+		in := *b
+		in.R = bins.Spread(b.R)
+		out.Batches = append(out.Batches, &in)
+	}
+	return out
+}
+
+// On returns the same batches attached to S through M (N×N'): r = aM, by the bins of frozen tables.
+// When time or memory of the result is measured, attachment through the rows of M, which are in memory, is done again
+// and counts as part of inference.
+func (s *Set) On(m *graph.CSR, bins *graph.Bins) *Set {
 	out := &Set{Labels: s.Labels, attach: func(k int) *attach.Batch {
 		b := &attach.Batch{X: s.Batches[k].X, Adj: s.Batches[k].Adj}
-		b.AttachThrough(s.Batches[k].R, m)
+		b.AttachThrough(s.Batches[k].R, m, bins)
 		return b
 	}}
 	for k := range s.Batches {

@@ -14,7 +14,8 @@ type Version interface {
 	Predictor
 	// Rows sets rows[i] to the row of ids[i], the zero row for an unknown id.
 	Rows(ctx context.Context, ids []string, rows []attach.Row) error
-	SyntheticNodes() int
+	// Attach attaches arrivals by the rows of their neighbours; weights are those of the edges to these.
+	Attach(b *attach.Batch, neighbours [][]attach.Row, weights [][]float32)
 }
 
 // LookUp attaches nodes of a data set to a version, each on its own, in batches of at most size nodes. Neighbours are
@@ -24,11 +25,15 @@ func LookUp(ctx context.Context, d *dataset.Dataset, v Version, nodes []int32, s
 	for _, batch := range dataset.Batches(nodes, size) {
 		var ids []string
 		ends := make([]int, len(batch)) // of each node's neighbours in ids
+		weights := make([][]float32, len(batch))
 		for k, i := range batch {
-			cols, _ := d.Adj.Row(int(i))
-			for _, j := range cols {
-				if !past || j < i {
-					ids = append(ids, d.IDs[j])
+			cols, vals := d.Adj.Row(int(i))
+			for p, j := range cols {
+				if past && j >= i {
+					continue
+				}
+				if ids = append(ids, d.IDs[j]); vals != nil {
+					weights[k] = append(weights[k], vals[p])
 				}
 			}
 			ends[k] = len(ids)
@@ -45,7 +50,7 @@ func LookUp(ctx context.Context, d *dataset.Dataset, v Version, nodes []int32, s
 			neighbours[k], start = rows[start:end:end], end
 		}
 		b := &attach.Batch{X: d.X.Take(batch)}
-		b.Attach(neighbours, v.SyntheticNodes())
+		v.Attach(b, neighbours, weights)
 		s.Batches, s.Labels = append(s.Batches, b), append(s.Labels, LabelsOf(d, batch))
 	}
 	return s, ctx.Err()

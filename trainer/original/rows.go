@@ -80,6 +80,10 @@ func nodeRows(d *dataset.Dataset, roles []partition.Role) iter.Seq2[[]byte, erro
 // edgeRows gives each edge once, and none of a node that is in no role.
 func edgeRows(d *dataset.Dataset, roles []partition.Role) iter.Seq2[[]byte, error] {
 	return payloads(func(add func(row func(dst []byte) []byte) error) error {
+		if d.Adj.Val != nil {
+			return errors.New("edges have weights, which only a run that holds the graph in memory (--engine memory) reads; " +
+				"--drop-weights reads each as 1")
+		}
 		e := partition.Edge{}
 		for i := range d.Adj.Rows {
 			cols, _ := d.Adj.Row(i)

@@ -86,8 +86,13 @@ func (v *Version) Rows(_ context.Context, ids []string, rows []attach.Row) error
 	return nil
 }
 
-// SyntheticNodes implements [eval.Version].
+// SyntheticNodes is N'.
 func (v *Version) SyntheticNodes() int { return v.Bundle.Manifest.SyntheticNodes }
+
+// Attach implements [eval.Version], of edges without weights.
+func (v *Version) Attach(b *attach.Batch, neighbours [][]attach.Row, _ [][]float32) {
+	b.Attach(neighbours, v.SyntheticNodes())
+}
 
 // Grow gives arrivals of a data set rows of M, as a consumer with attach.arrivals on does, in micro-batches of size
 // nodes: a node uses the rows of T and of the batches before its own, whatever their order in the data set. left is the

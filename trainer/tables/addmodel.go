@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -22,6 +23,10 @@ func AddModel(b *artifact.Bundle, m infer.Model, preprocess string, now time.Tim
 	}
 	if slices.ContainsFunc(b.Models, func(of artifact.Model) bool { return of.Name == m.Name() }) {
 		return fmt.Errorf("the artifact has a model %s already", m.Name())
+	}
+	if b.Bins != nil {
+		return errors.New("the artifact is of a graph with weights of edges, for which it has no cluster means: " +
+			"train the models together, by --models")
 	}
 	m, err := Unscale(m, b.Preprocess.Scale)
 	if err != nil {

@@ -16,9 +16,28 @@ import (
 //
 //	MᵀwU0 = (Mᵀw n)·X    MᵀwU1 = (Mᵀw n²(B D^-½ + n))·X    n_j = (D_j+1)^-½
 //
-// and so on, and the factor in brackets is computed row by row (N), for one node of S after the other.
-func (f *Fitter) Features(adj *graph.CSR, x *features.FactoredFeatures, count int) (*infer.Tables, error) {
-	h := newHops(adj)
+// and so on, and the factor in brackets is computed row by row (N), for one node of S after the other. Edges are as of
+// [infer.Network.Tables].
+func (f *Fitter) Features(adj *graph.CSR, x *features.FactoredFeatures, count int, edges ...float32) (*infer.Tables,
+	error) {
+	if len(edges) == 0 {
+		return f.features(adj, x, count, 1)
+	}
+	var bins []*infer.Tables
+	for _, w := range edges {
+		of, err := f.features(adj, x, count, w)
+		if err != nil {
+			return nil, err
+		}
+		bins = append(bins, of)
+	}
+	return infer.Below(bins...), nil
+}
+
+// features are Features for the edges of a weight.
+func (f *Fitter) features(adj *graph.CSR, x *features.FactoredFeatures, count int, edge float32) (*infer.Tables,
+	error) {
+	h := newHops(adj, float64(edge))
 	out := &infer.Tables{}
 	byNode := f.m.Transpose() // N'×N: a synthetic node's nodes of T
 	for hop := range count {
@@ -29,7 +48,7 @@ func (f *Fitter) Features(adj *graph.CSR, x *features.FactoredFeatures, count in
 		out.U = append(out.U, solved)
 	}
 	// The rest of the tables does not depend on the features.
-	ways := infer.HopTables(adj, graph.NewDense(adj.Rows, 0), count).C
+	ways := infer.HopTables(adj, graph.NewDense(adj.Rows, 0), count, edge).C
 	var err error
 	out.C, err = f.table(ways)
 	return out, err
@@ -38,14 +57,14 @@ func (f *Fitter) Features(adj *graph.CSR, x *features.FactoredFeatures, count in
 // hops are the scales of a graph whose nodes have met one neighbour more.
 type hops struct {
 	adj      *graph.CSR
-	inv, met []float64 // N: D^-½ and n = (D+1)^-½
+	inv, met []float64 // N: D^-½ and n = (D+w)^-½
 }
 
-func newHops(adj *graph.CSR) *hops {
+func newHops(adj *graph.CSR, edge float64) *hops {
 	h := &hops{adj, make([]float64, adj.Rows), make([]float64, adj.Rows)}
 	for j, degree := range adj.RowSums() {
 		h.inv[j] = 1 / math.Sqrt(1+float64(degree))
-		h.met[j] = 1 / math.Sqrt(2+float64(degree))
+		h.met[j] = 1 / math.Sqrt(1+edge+float64(degree))
 	}
 	return h
 }

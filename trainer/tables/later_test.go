@@ -88,7 +88,7 @@ func laterAgainstStep4(t *testing.T, d *dataset.Dataset, models []string, equal,
 		t.Fatal(err)
 	}
 	means := condense.Means(w.original.Adj, w.x, w.clusters, w.weights)
-	test := w.test.On(rows)
+	test := w.test.On(rows, nil)
 	for _, name := range models {
 		m := w.fit(t, name)
 		step4, err := fitter.Fit(m.Tables(w.original.Adj, w.inputs))

@@ -89,8 +89,24 @@ func normalEquations(m *graph.CSR, w []float32) *mat.SymDense {
 	return normal
 }
 
-// Fit returns the tables of S for tables of T.
+// Fit returns the tables of S for tables of T, for each bin of weights if there are several.
 func (f *Fitter) Fit(t *infer.Tables) (*infer.Tables, error) {
+	n := f.m.Rows
+	if t.Nodes() == n {
+		return f.fit(t)
+	}
+	var bins []*infer.Tables
+	for lo := 0; lo < t.Nodes(); lo += n {
+		of, err := f.fit(t.Rows(lo, lo+n))
+		if err != nil {
+			return nil, err
+		}
+		bins = append(bins, of)
+	}
+	return infer.Below(bins...), nil
+}
+
+func (f *Fitter) fit(t *infer.Tables) (*infer.Tables, error) {
 	out := &infer.Tables{}
 	for _, u := range t.U {
 		fitted, err := f.table(u)

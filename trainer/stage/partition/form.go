@@ -194,7 +194,7 @@ func (c *edgeCells) rows(payload []byte) ([]byte, error) {
 	if err := c.read(payload); err != nil {
 		return nil, err
 	}
-	source, target, err := c.edge.Read(c.cells)
+	source, target, _, err := c.edge.Read(c.cells)
 	if err != nil {
 		return nil, c.at(err)
 	}

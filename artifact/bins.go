@@ -1,0 +1,52 @@
+package artifact
+
+import (
+	"fmt"
+	"math"
+
+	"rivulet/artifact/safetensors"
+	"rivulet/graph"
+)
+
+// binsFile has the bins of the weights of edges. It is a part of format 2: the tables have N' rows for each bin, which
+// an edge reads by its weight.
+const binsFile = "bins.safetensors"
+
+func binsTensors(b *graph.Bins) []safetensors.Tensor {
+	return []safetensors.Tensor{
+		safetensors.Float32s("upper", "largest weight of an edge in each bin, ascending", b.Upper, len(b.Upper)),
+		safetensors.Float32s("edges", "weight of an edge for which each bin's tables are made", b.Edges, len(b.Edges)),
+	}
+}
+
+func decodeBins(s safetensors.Set) (*graph.Bins, error) {
+	upper, err := s.Float32s("upper", safetensors.AnyLength)
+	if err != nil {
+		return nil, err
+	}
+	edges, err := s.Float32s("edges", len(upper))
+	return &graph.Bins{Upper: upper, Edges: edges}, err
+}
+
+// maxBins keeps tables, of which there are some for each bin, within reason.
+const maxBins = 64
+
+func validateBins(b *graph.Bins) error {
+	if n := len(b.Upper); n < 1 || n > maxBins || len(b.Edges) != n {
+		return fmt.Errorf("%d values of upper and %d of edges, want as many of both, 1 to %d", n, len(b.Edges), maxBins)
+	}
+	for k := range b.Upper {
+		upper, edge := b.Upper[k], b.Edges[k]
+		if !(edge > 0 && edge <= upper) || math.IsInf(float64(upper), 0) {
+			return fmt.Errorf("bin %d is for edges of %v up to %v, want finite weights above 0", k, edge, upper)
+		}
+		if k > 0 && (upper <= b.Upper[k-1] || edge <= b.Upper[k-1]) {
+			return fmt.Errorf("bin %d is for edges of %v up to %v, where the bin before ends at %v", k, edge, upper,
+				b.Upper[k-1])
+		}
+	}
+	return nil
+}
+
+// tableRows is the number of rows that frozen tables have.
+func (b *Bundle) tableRows() int { return b.Manifest.SyntheticNodes * b.Bins.Len() }

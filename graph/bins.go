@@ -1,0 +1,93 @@
+package graph
+
+import (
+	"math"
+	"slices"
+)
+
+// Bins divide edges by weight. An edge reads the tables of its bin, which are made for one weight: for bin k of m nodes
+// these are rows k·m to (k+1)·m of the tables. Nil are the bins of a graph whose edges all weigh 1.
+type Bins struct {
+	// Upper are the largest weights of the bins, ascending. A weight above the last is served by the last bin.
+	Upper []float32 `json:"upper"`
+	// Edges are the weights for which the tables are made: the weight-weighted mean of each bin.
+	Edges []float32 `json:"edges"`
+}
+
+// NewBins returns at most n bins of about equal shares of all weight on the edges of a graph; nil where all weigh 1.
+func NewBins(adj *CSR, n int) *Bins {
+	if adj.Val == nil {
+		return nil
+	}
+	weights, total := slices.Sorted(slices.Values(adj.Val)), 0.0
+	for _, w := range weights {
+		total += float64(w)
+	}
+	b := &Bins{}
+	var sum, within, squares float64
+	for i, w := range weights {
+		v := float64(w)
+		sum, within, squares = sum+v, within+v, squares+v*v
+		last := i+1 == len(weights)
+		if last || weights[i+1] > w && sum >= total*float64(len(b.Upper)+1)/float64(n) {
+			b.Upper, b.Edges = append(b.Upper, w), append(b.Edges, float32(squares/within))
+			within, squares = 0, 0
+		}
+	}
+	return b
+}
+
+// Len is the number of bins, 1 of nil.
+func (b *Bins) Len() int {
+	if b == nil {
+		return 1
+	}
+	return len(b.Upper)
+}
+
+// Of returns the bin of an edge.
+func (b *Bins) Of(w float32) int {
+	if b == nil {
+		return 0
+	}
+	k, _ := slices.BinarySearch(b.Upper, w)
+	return min(k, len(b.Upper)-1)
+}
+
+// Beyond reports whether a weight is above those of all bins.
+func (b *Bins) Beyond(w float32) bool { return b != nil && w > b.Upper[len(b.Upper)-1] }
+
+// Weights are the weights for which tables are made; none of nil.
+func (b *Bins) Weights() []float32 {
+	if b == nil {
+		return nil
+	}
+	return b.Edges
+}
+
+// Shares are the shares of the edges' weight that the bins have.
+func (b *Bins) Shares(edges *CSR) []float32 {
+	sums, total := make([]float64, b.Len()), 0.0
+	for _, w := range edges.Val {
+		sums[b.Of(w)] += float64(w)
+		total += float64(w)
+	}
+	out := make([]float32, b.Len())
+	for k, sum := range sums {
+		out[k] = float32(sum / math.Max(total, math.SmallestNonzeroFloat64))
+	}
+	return out
+}
+
+// Spread puts edges to m nodes into the columns of their bins, n×(bins·m).
+func (b *Bins) Spread(edges *CSR) *CSR {
+	if b == nil {
+		return edges
+	}
+	out := *edges
+	out.Cols, out.ColIdx = b.Len()*edges.Cols, slices.Clone(edges.ColIdx)
+	for p, w := range edges.Val {
+		out.ColIdx[p] += int32(b.Of(w) * edges.Cols)
+	}
+	return &out
+}
