@@ -60,6 +60,14 @@ func (d *Dataset) keepWeights(adj *graph.CSR) error {
 	return nil
 }
 
+// RequireUnweighted returns an error where edges have weights, which a capability does not read.
+func (d *Dataset) RequireUnweighted(capability string) error {
+	if d.Adj.Val == nil {
+		return nil
+	}
+	return fmt.Errorf("edges have weights, which %s does not read; --drop-weights reads each as 1", capability)
+}
+
 // weighted builds the adjacency matrix of undirected edges with weights. The weights of an edge that is given several
 // times in one direction are added up, as of interactions that are listed one by one; of two directions the larger
 // weight counts, so that a symmetric list means the same as one of its halves. Where all weights are 1 the edges have

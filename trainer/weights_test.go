@@ -47,7 +47,7 @@ func weighed(t testing.TB) *dataset.Dataset {
 func TestWeightsThroughARun(t *testing.T) {
 	d, o := weighed(t), options(30)
 	o.Models, o.Batch, o.Representation = []string{"sgc", "appnp"}, 1, true
-	o.Hidden = 16
+	o.Hidden, o.Map = 16, true
 	out := mustTrain(t, d, o)
 	if n := out.Bundle.Bins.Len(); out.Bundle.Bins == nil || n != weightBins {
 		t.Fatalf("%d bins", n)

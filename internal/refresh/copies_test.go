@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,6 +22,15 @@ func pair() *dataset.Dataset {
 		Adj:    &graph.CSR{Rows: 3, Cols: 3, RowPtr: []int{0, 1, 2, 2}, ColIdx: []int32{1, 0}},
 		X:      graph.Features{Dense: &graph.Dense{Rows: 3, Cols: 1, Data: []float32{1, 2, 3}}},
 		Labels: []int32{0, 0, 0}, Classes: []string{"one"}, Train: []int32{0}, Validation: []int32{1}, Test: []int32{2}}
+}
+
+// A refresh does not add arrivals to a graph with weights, and says so.
+func TestWeightsOfEdgesAreRefused(t *testing.T) {
+	d := pair()
+	d.Adj.Val = []float32{2, 2}
+	if _, err := NewGraph("", d); err == nil || !strings.Contains(err.Error(), "edges with weights") {
+		t.Errorf("error %v", err)
+	}
 }
 
 // stored stores the graph of a round.

@@ -85,8 +85,8 @@ func grow(ctx context.Context, d *dataset.Dataset, o GrowOptions, progress train
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	if d.Adj.Val != nil {
-		return nil, errors.New("edges have weights, which this study does not read; --drop-weights reads each as 1")
+	if err := d.RequireUnweighted("the study of growth"); err != nil {
+		return nil, err
 	}
 	if len(d.Test) < 2 {
 		return nil, fmt.Errorf("%d test nodes, want two waves of them", len(d.Test))

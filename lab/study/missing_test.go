@@ -2,6 +2,7 @@ package study
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,6 +40,19 @@ func TestThinned(t *testing.T) {
 	for e := range few {
 		if !half[e] || !all[e] {
 			t.Errorf("edge %v is lost at a half and not at nine tenths", e)
+		}
+	}
+}
+
+// The studies of growth and of missing edges do not read weights of edges, and say so.
+func TestWeightsOfEdgesAreRefused(t *testing.T) {
+	d := small(t, generate.BagOfWords)
+	d.Adj.Val = slices.Repeat([]float32{2}, d.Adj.NNZ())
+	_, missing := Missing(t.Context(), d, trainer.Defaults(), []uint64{0}, []float64{0}, trainer.Silent{})
+	_, grow := Grow(t.Context(), d, GrowDefaults(), trainer.Silent{})
+	for _, err := range []error{missing, grow} {
+		if err == nil || !strings.Contains(err.Error(), "edges have weights") {
+			t.Errorf("error %v", err)
 		}
 	}
 }

@@ -341,6 +341,16 @@ func TestOptionsOutOfRange(t *testing.T) {
 	}
 }
 
+// Evaluation in order does not read weights of edges, and says so.
+func TestWeightsOfEdgesAreRefused(t *testing.T) {
+	d := drifting(t, 400)
+	d.Adj.Val = slices.Repeat([]float32{2}, d.Adj.NNZ())
+	if _, err := Run(t.Context(), d, Defaults(), trainer.Silent{}); err == nil ||
+		!strings.Contains(err.Error(), "edges have weights") {
+		t.Errorf("error %v", err)
+	}
+}
+
 // An artifact without a dictionary cannot give arrivals rows of M, and is refused.
 func TestVersionWithoutGrowth(t *testing.T) {
 	s := started(t, drifting(t, 400), brief())

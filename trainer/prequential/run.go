@@ -75,8 +75,8 @@ func Run(ctx context.Context, d *dataset.Dataset, o Options, progress trainer.Pr
 }
 
 func run(ctx context.Context, d *dataset.Dataset, o Options, progress trainer.Progress) (*Result, error) {
-	if d.Adj.Val != nil {
-		return nil, errors.New("edges have weights, which evaluation in order does not read yet; --drop-weights reads each as 1")
+	if err := d.RequireUnweighted("evaluation in order"); err != nil {
+		return nil, err
 	}
 	out := &Result{Order: ByTime, Seed: o.Run.Seed, Delay: o.Delay}
 	var order []int32
