@@ -14,9 +14,10 @@ type Bins struct {
 	Edges []float32 `json:"edges"`
 }
 
-// NewBins returns at most n bins of about equal shares of all weight on the edges of a graph; nil where all weigh 1.
+// NewBins returns at most n bins of about equal shares of all weight on the edges of a graph; nil where all weigh 1, or
+// there are none.
 func NewBins(adj *CSR, n int) *Bins {
-	if adj.Val == nil {
+	if len(adj.Val) == 0 {
 		return nil
 	}
 	weights, total := slices.Sorted(slices.Values(adj.Val)), 0.0

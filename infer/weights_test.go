@@ -205,6 +205,9 @@ func TestBins(t *testing.T) {
 	for range 4000 {
 		adj.Val = append(adj.Val, float32(rng.ExpFloat64()+0.01))
 	}
+	if none := graph.NewBins(&graph.CSR{Val: []float32{}}, 4); none != nil {
+		t.Errorf("bins of no edges: %v", none)
+	}
 	b := graph.NewBins(adj, 4)
 	if b.Len() != 4 || !slices.IsSorted(b.Upper) || b.Upper[3] != slices.Max(adj.Val) {
 		t.Fatal(b)
