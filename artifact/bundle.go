@@ -25,7 +25,7 @@ type Bundle struct {
 	// Own are the layers of the perceptron of own features that answers beside those models whose ModelInfo.Own has an
 	// exponent; nil where none does.
 	Own []infer.Layer
-	// Bins are those of the weights of edges, for each of which tables have N' rows; nil where edges have no weights.
+	// Bins divide edges by weight, and tables have N' rows for each bin; nil where edges have no weights.
 	Bins  *graph.Bins
 	Means *Means // nil where the artifact has none, or they were not asked for: only [ReadMeans] reads them
 	// Spread is nil where the artifact has none, or it was not asked for: only [ReadSpread] reads it.

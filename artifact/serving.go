@@ -39,8 +39,8 @@ func EncodeServing(b *Bundle) (map[string][]byte, error) {
 }
 
 // DecodeServing reads the files that [EncodeServing] returns. It makes all checks of [Read] but the checks of M;
-// Mapping, Means and Spread are nil. A file that this build does not know may be missing, because later builds may leave it
-// out of the serving part. The error names the file, the field or tensor, and the reason.
+// Mapping, Means and Spread are nil. A file that this build does not know may be missing, because later builds may
+// leave it out of the serving part. The error names the file, the field or tensor, and the reason.
 func DecodeServing(files map[string][]byte) (*Bundle, error) {
 	for _, name := range []string{manifestFile, manifestSumFile} {
 		if _, ok := files[name]; !ok {

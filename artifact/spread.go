@@ -60,25 +60,23 @@ func spreadTensors(s *Spread) []safetensors.Tensor {
 
 func decodeSpread(set safetensors.Set, n, d, classes int) (s *Spread, err error) {
 	s = &Spread{}
-	for name, to := range map[string]**graph.Dense{"means": &s.Means, "factor": &s.Factor, "labels.means": &s.Soft,
-		"labels.factor": &s.SoftSpread} {
-		rows := map[string]int{"means": n, "labels.means": n}[name]
-		if rows == 0 {
-			rows = safetensors.AnyLength
-		}
-		columns := map[string]int{"means": d, "factor": d}[name]
-		if columns == 0 {
-			columns = classes
-		}
-		if *to, err = set.Dense(name, rows, columns); err != nil {
+	for _, m := range []struct {
+		name          string
+		to            **graph.Dense
+		rows, columns int
+	}{{"means", &s.Means, n, d}, {"factor", &s.Factor, safetensors.AnyLength, d}, {"labels.means", &s.Soft, n, classes},
+		{"labels.factor", &s.SoftSpread, safetensors.AnyLength, classes}} {
+		if *m.to, err = set.Dense(m.name, m.rows, m.columns); err != nil {
 			return nil, err
 		}
 	}
-	var decays [2][]float32
-	for name, to := range map[string]*[]float32{"weights": &s.Weights, "rest": &s.Rest, "decay": &decays[0],
-		"labels.decay": &decays[1]} {
-		length := map[string]int{"weights": n, "rest": d}[name]
-		if *to, err = set.Float32s(name, max(1, length)); err != nil {
+	var decay, softDecay []float32
+	for _, v := range []struct {
+		name   string
+		to     *[]float32
+		length int
+	}{{"weights", &s.Weights, n}, {"rest", &s.Rest, d}, {"decay", &decay, 1}, {"labels.decay", &softDecay, 1}} {
+		if *v.to, err = set.Float32s(v.name, v.length); err != nil {
 			return nil, err
 		}
 	}
@@ -86,7 +84,7 @@ func decodeSpread(set safetensors.Set, n, d, classes int) (s *Spread, err error)
 	if err != nil {
 		return nil, err
 	}
-	s.Rank, s.Decay, s.SoftDecay = rank[0], decays[0][0], decays[1][0]
+	s.Rank, s.Decay, s.SoftDecay = rank[0], decay[0], softDecay[0]
 	return s, nil
 }
 

@@ -24,7 +24,8 @@ const (
 	testPrefix   = envPrefix + "TEST_"  // settings of tests
 )
 
-// expansion is what a shell, a compose file or a template would replace. Files of settings are none of these.
+// expansion matches ${NAME}, which a shell or a compose file would replace by a variable. A file of settings is read as
+// it is.
 var expansion = regexp.MustCompile(`\$\{[A-Za-z_][A-Za-z0-9_]*[^}]*\}`)
 
 // Sources are the sources of settings besides the defaults.

@@ -106,10 +106,9 @@ func (c *WeightCounts) count(a *event.Arrival, by Weighing) {
 // among returns ã: symmetric, columns ascending; without values, or with weights, of which the larger counts where both
 // arrivals list each other. In a.listed it counts, for each arrival, the entries of its edge list that are in ã.
 func (a *attachment) among(arrivals []*slot, n *neighbours, as *attachmentNotes, weighted bool) *graph.CSR {
-	if a.heavier == nil {
+	if clear(a.heavier); weighted && a.heavier == nil {
 		a.heavier = make(map[uint64]float32)
 	}
-	clear(a.heavier)
 	if a.standing == nil {
 		a.standing = make(map[string]int32)
 	}

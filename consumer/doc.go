@@ -40,7 +40,7 @@
 //
 //	                        queue (unbuffered)      line (one ticket)
 //	reader, one a partition  ──chunk──▶ batcher ──batch──▶ lane ──▶ Process ──▶ Publish, Commit
-//	reader  ─────────────────chunk──▶  (run by     ──batch──▶ lane ──▶ Process ──▶ Publish after the first, Commit with it
+//	reader  ─────────────────chunk──▶  (run by     ──batch──▶ lane ──▶ Process ──▶ Publish behind it, Commit with it
 //	watcher: new partitions             the lane that
 //	grace: cuts the work off            is free)
 //

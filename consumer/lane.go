@@ -107,9 +107,9 @@ func (t *Ticket) publish() {
 	}
 }
 
-// pass lets the batch behind be committed together with this one, whose delivery is about to be committed: one request
-// to the brokers for both. A batch in a transaction passes it on only to one that is ready to be published, and so
-// waits for nothing else.
+// pass lets the batch behind be committed together with this one, so that the brokers get one request for both. It is
+// called just before this batch is committed. A transaction is shared only if the batch behind is ready to be
+// published: this batch then never waits for one that is still computed.
 func (t *Ticket) pass(d kafka.Delivery) {
 	s, ok := d.(kafka.Sharer)
 	if !ok || t == nil || d.Published().IsZero() && !t.awaited.Load() || !s.Share() {
@@ -129,7 +129,7 @@ func (t *Ticket) settle(err error) {
 // errBefore is why a batch is given up whose predecessor was not delivered: its offsets would commit the other's.
 var errBefore = errors.New("the batch before it was not delivered")
 
-// published returns nil once the batch behind that of t may be published; at once for a nil t.
+// published waits until the batch behind this ticket may be published, and returns nil then; at once for a nil ticket.
 func (t *Ticket) published(ctx context.Context) error {
 	if t == nil {
 		return nil
@@ -148,7 +148,7 @@ func (t *Ticket) published(ctx context.Context) error {
 	}
 }
 
-// passed returns nil once the batch behind that of t may be committed; at once for a nil t.
+// passed waits until the batch behind this ticket may be committed, and returns nil then; at once for a nil ticket.
 func (t *Ticket) passed(ctx context.Context) error {
 	if t == nil {
 		return nil

@@ -100,7 +100,7 @@ func isGraph(z *numpy.Archive) bool {
 //	edges                                              m×2 or 2×m indices of nodes
 //	attr_data, attr_indices, attr_indptr, attr_shape   CSR features; or attr_matrix, dense
 //	labels                                             class of each node as an integer; -1: none
-//	train_masks, val_masks, test_masks                 optional: bools of the nodes, or k×n for k splits: the first is read
+//	train_masks, val_masks, test_masks                 optional: bools of the nodes; of k×n the first is read
 //	class_names, node_names                            optional lists of strings
 //
 // The graph is taken as undirected, as the authors of these sets take it. Without masks a split is drawn.

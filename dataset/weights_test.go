@@ -59,7 +59,7 @@ func TestWeightsOfTables(t *testing.T) {
 	}
 }
 
-// Layouts of arrays keep weights where the user says so, with the names of what is wrong with them.
+// GraphSAINT and .npz data keep their weights with --weight data; a weight that no edge can have is named in the error.
 func TestWeightsOfLayouts(t *testing.T) {
 	files := pathFiles()
 	with := func(values []float32) string {

@@ -15,7 +15,7 @@ import (
 	"rivulet/config"
 )
 
-// object is what we rely on of an object of Kubernetes. tools/packaging holds that objects have Kubernetes' own fields.
+// object has the fields of a Kubernetes object that the tests here compare. tools/packaging checks all fields.
 type object struct {
 	Kind     string
 	Metadata struct{ Name string }

@@ -20,7 +20,7 @@ import (
 	"rivulet/event/form"
 )
 
-// asyncAPI is what the test reads of asyncapi.yaml.
+// asyncAPI has the parts of asyncapi.yaml that are compared with the code.
 type asyncAPI struct {
 	Channels map[string]struct {
 		Address  string

@@ -55,7 +55,7 @@ func (b *Bins) Of(w float32) int {
 	return min(k, len(b.Upper)-1)
 }
 
-// Beyond reports whether a weight is above those of all bins.
+// Beyond reports whether a weight is above the largest weight of the last bin.
 func (b *Bins) Beyond(w float32) bool { return b != nil && w > b.Upper[len(b.Upper)-1] }
 
 // Weights are the weights for which tables are made; none of nil.

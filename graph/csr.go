@@ -56,6 +56,12 @@ func NewCSR(r, c int, entries []Edge) *CSR {
 // NNZ returns the number of stored entries.
 func (m *CSR) NNZ() int { return len(m.ColIdx) }
 
+// Clone returns a copy with memory of its own.
+func (m *CSR) Clone() *CSR {
+	return &CSR{Rows: m.Rows, Cols: m.Cols, RowPtr: slices.Clone(m.RowPtr), ColIdx: slices.Clone(m.ColIdx),
+		Val: slices.Clone(m.Val)}
+}
+
 // Row returns the columns and values of row i as views; vals is nil if every value is 1.
 func (m *CSR) Row(i int) (cols []int32, vals []float32) {
 	lo, hi := m.RowPtr[i], m.RowPtr[i+1]

@@ -112,10 +112,10 @@ type Delivery interface {
 
 // Sharer is a delivery that can be committed together with the next one.
 type Sharer interface {
-	// Share says that another delivery follows. In a transaction the next one is then published into the same transaction,
-	// and Commit waits until the last one ends it: who shares must know that a next one comes. Outside of transactions the
-	// offsets go into the next request that commits any, together with those of later deliveries that share. It reports
-	// false where that cannot be done.
+	// Share is called where another delivery follows for certain. In a transaction that delivery is published into the
+	// same transaction, and Commit waits until the last delivery ends it. Outside of transactions the offsets go into the
+	// next request that commits any, with those of later deliveries that are shared. It returns false if the delivery
+	// cannot be shared.
 	Share() bool
 }
 

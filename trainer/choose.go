@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"rivulet/trainer/deploy"
-
 	"rivulet/infer"
+	"rivulet/trainer/deploy"
 	"rivulet/trainer/eval"
 )
 

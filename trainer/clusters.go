@@ -108,8 +108,8 @@ func clusters(mapping func(c *clusterGraph) *graph.CSR) maker {
 	}
 }
 
-// solveForSynthetic is the method solved with an M that knows nothing of W_O: rows are solved for the messages of an SGC
-// that was fitted on S, and W_O is served through it, as a model is that is imported later.
+// solveForSynthetic is the method solved with an M that knows nothing of W_O: rows are solved for the messages of an
+// SGC that was fitted on S, and W_O is served through it, as a model is that is imported later.
 func (t *task) solveForSynthetic(ctx context.Context, _ []*fitResult, progress Progress) (condensation, error) {
 	c := t.newClustering(solveRows, progress)
 	small, err := c.fit(ctx, modelSGC, progress)

@@ -3,26 +3,25 @@ package trainer
 import (
 	"fmt"
 
-	"rivulet/trainer/deploy"
-
 	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/preprocess"
 	"rivulet/trainer/condense"
+	"rivulet/trainer/deploy"
 )
 
 // jointOnT joins arrivals to T. It holds the projection of T's features, not the features.
 func (t *task) jointOnT(m infer.Model) *deploy.Deployment {
 	p := &deploy.Deployment{Model: m, Attachment: artifact.AttachJoint}
 	p.Build = func() infer.Deployment {
-		return deploy.CopyModel(m).Joint(deploy.CopyGraph(t.original.Adj), t.inputs, t.pre)
+		return deploy.CopyModel(m).Joint(t.original.Adj.Clone(), t.inputs, t.pre)
 	}
 	p.Pass = func() infer.Deployment {
 		return &infer.Pass{Model: m, Adj: t.original.Adj, X: t.inputs, Preprocess: t.pre}
 	}
 	p.Near = func() infer.Deployment {
-		return deploy.CopyModel(m).Neighbourhood(deploy.CopyGraph(t.original.Adj), t.inputs, t.pre)
+		return deploy.CopyModel(m).Neighbourhood(t.original.Adj.Clone(), t.inputs, t.pre)
 	}
 	p.Spread = func(kind string, alpha float32) (*deploy.Propagation, error) {
 		return deploy.JointPropagation(kind, t.original.Adj, t.original.Labels, t.classes(), alpha), nil
@@ -37,7 +36,7 @@ func (t *task) jointOnS(c *graphParts, m infer.Model) *deploy.Deployment {
 	p := &deploy.Deployment{Model: m, Attachment: artifact.AttachJoint, Through: c.M,
 		Kept: int64(condense.MappingBytes(c.M))}
 	p.Build = func() infer.Deployment {
-		return deploy.CopyModel(m).Joint(deploy.CopyGraph(s.Adj), preprocess.Ready(s.X), t.pre)
+		return deploy.CopyModel(m).Joint(s.Adj.Clone(), preprocess.Ready(s.X), t.pre)
 	}
 	p.Spread = func(kind string, alpha float32) (*deploy.Propagation, error) {
 		return deploy.JointPropagation(kind, s.Adj, s.Labels, t.classes(), alpha), nil

@@ -6,11 +6,10 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"rivulet/trainer/deploy"
-
 	"rivulet/artifact"
 	"rivulet/dataset"
 	"rivulet/infer"
+	"rivulet/trainer/deploy"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/watch"
 )

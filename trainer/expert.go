@@ -5,10 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"rivulet/trainer/deploy"
-
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/trainer/deploy"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/expert"
 )

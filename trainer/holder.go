@@ -83,7 +83,8 @@ func (t *task) servable() error {
 			MethodSolved, t.options.Method)
 	}
 	if t.options.Spread && !slices.Contains([]string{MethodSolved, MethodCluster}, t.options.Method) {
-		return fmt.Errorf("spread is set, which is around clusters: want method %s or %s, not %s", MethodSolved, MethodCluster,
+		return fmt.Errorf("spread is set, which is around clusters: want method %s or %s, not %s", MethodSolved,
+			MethodCluster,
 			t.options.Method)
 	}
 	return nil

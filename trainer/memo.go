@@ -4,11 +4,10 @@ import (
 	"context"
 	"time"
 
-	"rivulet/trainer/deploy"
-
 	"rivulet/artifact"
 	"rivulet/dataset"
 	"rivulet/graph"
+	"rivulet/trainer/deploy"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/watch"
 )

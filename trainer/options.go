@@ -8,11 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"rivulet/trainer/deploy"
-
 	"rivulet/artifact"
 	"rivulet/infer"
 	"rivulet/schema"
+	"rivulet/trainer/deploy"
 	"rivulet/trainer/features"
 )
 

@@ -7,12 +7,11 @@ import (
 	"math"
 	"slices"
 
-	"rivulet/trainer/deploy"
-
 	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/attach"
+	"rivulet/trainer/deploy"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/fit"
 )

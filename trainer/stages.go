@@ -5,13 +5,12 @@ import (
 	"fmt"
 	"time"
 
-	"rivulet/trainer/deploy"
-
 	"rivulet/artifact"
 	"rivulet/dataset"
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/trainer/condense"
+	"rivulet/trainer/deploy"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/features"
 	"rivulet/trainer/fit"

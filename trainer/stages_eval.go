@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"slices"
 
-	"rivulet/trainer/deploy"
-
 	"rivulet/artifact"
 	"rivulet/infer"
 	"rivulet/schema"
+	"rivulet/trainer/deploy"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/original"
 	"rivulet/trainer/stage"

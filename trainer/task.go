@@ -119,8 +119,8 @@ func weightable(o Options, m Method) error {
 	}
 	for name, given := range o.Weights {
 		if given.Architecture.Operator.Name == "sage" {
-			return fmt.Errorf("weights of %s: PyTorch Geometric's SAGEConv takes the plain mean of the neighbours, and the data have "+
-				"weights of edges; --drop-weights reads each as 1", name)
+			return fmt.Errorf("weights of %s: PyTorch Geometric's SAGEConv takes the plain mean of the neighbours, and the data "+
+				"have weights of edges; --drop-weights reads each as 1", name)
 		}
 	}
 	return nil

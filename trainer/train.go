@@ -5,12 +5,11 @@ import (
 	"fmt"
 	"time"
 
-	"rivulet/trainer/deploy"
-
 	"rivulet/artifact"
 	"rivulet/dataset"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/trainer/deploy"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/original"
 	"rivulet/trainer/plane"

@@ -140,7 +140,7 @@ func Means(seed uint64, b *artifact.Bundle) *artifact.Means {
 	return m
 }
 
-// Spread has random numbers in place of what S teaches models by.
+// Spread returns a spread of random numbers, in the shapes of a bundle.
 func Spread(seed uint64, b *artifact.Bundle) *artifact.Spread {
 	rng := rand.New(rand.NewPCG(seed, 6))
 	n, d, classes := b.Manifest.SyntheticNodes, b.Manifest.Data.Features, len(b.Manifest.Data.Classes)

@@ -123,7 +123,8 @@ func validation(r *artifact.Reference) string {
 func later(b *artifact.Bundle) string {
 	text := ""
 	if s := b.Spread; s != nil {
-		text = fmt.Sprintf("; S teaches an sgc, with PyTorch too: %d directions of spread, %d of them in its fit (spread.safetensors)",
+		text = fmt.Sprintf("; S teaches an sgc, with PyTorch too: %d directions of spread, %d of them in its fit "+
+			"(spread.safetensors)",
 			s.Factor.Rows, s.Rank)
 	}
 	if b.Manifest.HasMeans() {

@@ -62,7 +62,8 @@ func TestInspectShowsTheSpread(t *testing.T) {
 	b := artifacttest.Bundle(1, artifacttest.Size{Nodes: 30, Synthetic: 6, Classes: 3})
 	b.Spread = artifacttest.Spread(1, b)
 	out, err := harness.Execute(root(), "inspect", write(t, b))
-	if want := "S teaches an sgc, with PyTorch too: 3 directions of spread, 3 of them"; err != nil || !strings.Contains(out, want) {
+	if want := "S teaches an sgc, with PyTorch too: 3 directions of spread, 3 of them"; err != nil ||
+		!strings.Contains(out, want) {
 		t.Errorf("%v, no %q in:\n%s", err, want, out)
 	}
 }

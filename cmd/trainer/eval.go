@@ -129,9 +129,15 @@ func evalCommand() *cobra.Command {
 	flags.StringVar(&markdownFile, "markdown", "", "file to write the table to as Markdown")
 	measured := newMeasuring(flags)
 	stream := newPrequentialFlags(flags)
+	for _, table := range []string{"csv", "markdown", "artifact"} {
+		cmd.MarkFlagsMutuallyExclusive("prequential", table)
+		cmd.MarkFlagsMutuallyExclusive("missing-edges", table)
+	}
+	cmd.MarkFlagsMutuallyExclusive("prequential", "missing-edges")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		// before the work begins
-		if err := errors.Join(cli.TryFile("csv", csvFile), cli.TryFile("markdown", markdownFile)); err != nil {
+		if err := errors.Join(stream.check(), cli.TryFile("csv", csvFile),
+			cli.TryFile("markdown", markdownFile)); err != nil {
 			return err
 		}
 		if stream.on || stream.missing != nil {

@@ -37,7 +37,8 @@ func runFlags(flags *pflag.FlagSet, o *trainer.Options) {
 	flags.StringVar(&o.Own, "own", o.Own, ownUsage)
 	flags.IntVar(&o.Batch, "batch", o.Batch, "nodes of a batch in evaluation")
 	flags.Float64Var(&o.Indicators, "indicators", o.Indicators,
-		"weight of the clusters' indicators beside messages when rows of M are solved: 0.3 helps models that are imported later")
+		"weight of the clusters' indicators beside messages when rows of M are solved: 0.3 helps models that are "+
+			"imported later")
 	flags.BoolVar(&o.Costs, "costs", o.Costs, "measure time and memory of inference, too")
 	o.Keeper, o.More = mapping.Footprint{}, laboratory
 }
@@ -59,8 +60,8 @@ const ownUsage = "a small model of an arrival's own features answers beside the 
 	"auto (where validation gains more than 0.5 points), always or never"
 
 // spreadUsage is the help of --spread.
-const spreadUsage = "fit models on S (S->S) with the spread of the original nodes around the synthetic ones, too, and to " +
-	"soft labels (S->S labels); false: on S alone"
+const spreadUsage = "fit models on S (S->S) with the spread of the original nodes around the synthetic ones, too, and " +
+	"to soft labels (S->S labels); false: on S alone"
 
 // propagateUsage is the help of --propagate.
 const propagateUsage = "have validation choose label and error propagation (LP, EP), too; false leaves out their hops, on a large graph most of the work"
@@ -132,7 +133,8 @@ func (l *learnFlags) checkpoint() {
 var learnNames = []string{"rounds", "lambda", "beta", "mu", "delta", "patience", "checkpoint", "no-structure",
 	"no-inductive", "plain", "random-start"}
 
-// settings returns the settings of methods learned and gcond for runs of some methods on d. A flag that none of the methods reads is an error.
+// settings returns the settings of the learned methods for runs of some methods on d. A flag that none of these methods
+// reads is an error.
 func (l *learnFlags) settings(d *dataset.Dataset, names []string) (s methods.Settings, err error) {
 	said := slices.DeleteFunc(slices.Clone(learnNames), func(name string) bool { return !l.flags.Changed(name) })
 	if len(said) > 0 && !slices.ContainsFunc(names, learns) {

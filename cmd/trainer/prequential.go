@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,8 +19,8 @@ import (
 	"rivulet/trainer/prequential"
 )
 
-// streamed is the output of eval --prequential --json.
-type streamed struct {
+// prequentialOutput is the output of eval --prequential --json.
+type prequentialOutput struct {
 	Data        string                `json:"data"`
 	Fingerprint string                `json:"fingerprint"`
 	Command     string                `json:"command"`
@@ -55,6 +56,27 @@ func newPrequentialFlags(flags *pflag.FlagSet) *prequentialFlags {
 	return p
 }
 
+// prequentialNames and boundNames are the flags that only a stream reads, and only alarms.
+var (
+	prequentialNames = []string{"first", "chunks", "label-delay", "micro-batch", "picture"}
+	boundNames       = []string{"alarm-agreement", "alarm-drop", "alarm-growth", "alarm-most-growth", "alarm-sample"}
+)
+
+// requireFlag returns an error if one of the flags names is given without the flag that reads it.
+func requireFlag(flags *pflag.FlagSet, by string, on bool, names ...string) error {
+	for _, name := range names {
+		if !on && flags.Changed(name) {
+			return fmt.Errorf("--%s is read by --%s only", name, by)
+		}
+	}
+	return nil
+}
+
+// check returns an error for flags that nothing reads.
+func (p *prequentialFlags) check() error {
+	return requireFlag(p.flags, "prequential", p.on, slices.Concat(prequentialNames, boundNames)...)
+}
+
 // boundsFlags registers the flags of the alarms.
 func boundsFlags(flags *pflag.FlagSet, b *prequential.Bounds) {
 	flags.Float64Var(&b.Agreement, "alarm-agreement", b.Agreement,
@@ -75,7 +97,7 @@ func (p *prequentialFlags) run(cmd *cobra.Command, f *studyFlags, asJSON bool) e
 	var err error
 	switch {
 	case p.flags.Changed("methods") && len(f.o.Methods) > 1 || len(f.o.Nodes) > 1 || len(f.o.Ratios) > 1:
-		err = errors.New("--prequential is for one method and one size")
+		err = errors.New("--prequential and --missing-edges are for one method and one size")
 	case p.flags.Changed("methods"):
 		p.o.Run.Method = f.o.Methods[0]
 	}
@@ -95,7 +117,7 @@ func (p *prequentialFlags) run(cmd *cobra.Command, f *studyFlags, asJSON bool) e
 	if p.missing != nil {
 		return p.runMissing(cmd, f, d, asJSON)
 	}
-	out := streamed{Data: d.Name, Fingerprint: d.Fingerprint(), Command: strings.Join(os.Args, " ")}
+	out := prequentialOutput{Data: d.Name, Fingerprint: d.Fingerprint(), Command: strings.Join(os.Args, " ")}
 	for _, seed := range f.seeds {
 		p.o.Run.Seed = uint64(seed)
 		r, err := prequential.Run(cmd.Context(), d, p.o, cli.Stderr())
@@ -120,8 +142,8 @@ func (p *prequentialFlags) run(cmd *cobra.Command, f *studyFlags, asJSON bool) e
 	return nil
 }
 
-// lossy is the output of eval --missing-edges --json.
-type lossy struct {
+// missingOutput is the output of eval --missing-edges --json.
+type missingOutput struct {
 	Data        string                `json:"data"`
 	Fingerprint string                `json:"fingerprint"`
 	Command     string                `json:"command"`
@@ -131,7 +153,7 @@ type lossy struct {
 
 // runMissing measures the test nodes with shares of their edges lost, and prints what it found.
 func (p *prequentialFlags) runMissing(cmd *cobra.Command, f *studyFlags, d *dataset.Dataset, asJSON bool) error {
-	out := lossy{Data: d.Name, Fingerprint: d.Fingerprint(), Command: strings.Join(os.Args, " ")}
+	out := missingOutput{Data: d.Name, Fingerprint: d.Fingerprint(), Command: strings.Join(os.Args, " ")}
 	for _, seed := range f.seeds {
 		out.Seeds = append(out.Seeds, uint64(seed))
 	}
@@ -151,7 +173,7 @@ func (p *prequentialFlags) runMissing(cmd *cobra.Command, f *studyFlags, d *data
 }
 
 // draw writes the figures as a page.
-func (s *streamed) draw(file string) error {
+func (s *prequentialOutput) draw(file string) error {
 	p := page.Page{Title: s.Data + " in the order of arrival", Command: s.Command,
 		Data: page.Data{Name: s.Data, Fingerprint: s.Fingerprint}}
 	for _, r := range s.Results {

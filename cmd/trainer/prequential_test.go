@@ -14,7 +14,7 @@ import (
 func TestEvalPrequential(t *testing.T) {
 	dir := t.TempDir()
 	const short = " --prequential --chunks 2 --nodes 30 --weight-decays 1e-4 --json "
-	judged := func(line string) (s streamed) {
+	judged := func(line string) (s prequentialOutput) {
 		t.Helper()
 		if err := json.Unmarshal([]byte(run(t, "eval"+short+line)), &s); err != nil {
 			t.Fatal(err)
@@ -39,6 +39,8 @@ func TestEvalPrequential(t *testing.T) {
 		"--chunks 1":                 "chunks is 1",
 		"--methods solved,cached":    "one method and one size",
 		"--nodes 10,20":              "one method and one size",
+		"--missing-edges":            "none of the others can be",
+		"--markdown x.md":            "none of the others can be",
 		"--methods random":           "random",
 		"--alarm-agreement 200":      "agreement is 200",
 		"--picture " + dir + "/no/x": "--picture",
@@ -46,6 +48,12 @@ func TestEvalPrequential(t *testing.T) {
 		args := strings.Fields("eval --prequential --preset small --preset-nodes 900 " + line)
 		if _, err := harness.Execute(root(), args...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", line, err, want)
+		}
+	}
+	for _, flag := range []string{"--chunks=3", "--alarm-drop=2", "--picture=x.html"} {
+		_, err := harness.Execute(root(), "eval", "--preset", "small", flag)
+		if err == nil || !strings.Contains(err.Error(), "is read by --prequential only") {
+			t.Errorf("%s alone: error %v", flag, err)
 		}
 	}
 }

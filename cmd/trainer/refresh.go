@@ -210,7 +210,9 @@ func (f *refreshFlags) check() error {
 	case f.waiting < 0:
 		return fmt.Errorf("--waiting is %d, want 0 or more", f.waiting)
 	}
-	if err := errors.Join(f.bounds.Validate(), f.engine.checkFlags(f.out)); err != nil {
+	if err := errors.Join(f.bounds.Validate(), f.engine.checkFlags(f.out),
+		requireFlag(f.flags, "if-needed", f.ifNeeded,
+			append([]string{"attach-arrivals", "micro-batch"}, boundNames...)...)); err != nil {
 		return err
 	}
 	from, _, err := f.sources()

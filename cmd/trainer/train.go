@@ -83,7 +83,8 @@ func trainCommand() *cobra.Command {
 	flags.BoolVar(&o.Representation, "representation", o.Representation,
 		"add the tables by which a frozen sgc publishes embeddings")
 	flags.BoolVar(&o.Means, "means", o.Means, "add cluster means, by which trainer import adds a model without the data")
-	flags.BoolVar(&o.Spread, "spread", o.Spread, spreadUsage+"; the artifact then has what they are fitted to, for PyTorch")
+	flags.BoolVar(&o.Spread, "spread", o.Spread,
+		spreadUsage+"; the artifact then has what they are fitted to, for PyTorch")
 	flags.BoolVar(&o.Propagate, "propagate", o.Propagate, propagateUsage)
 	withMap := registerMap(flags, &o)
 	flags.Uint64Var(&o.Seed, "seed", o.Seed, "seed of everything random")

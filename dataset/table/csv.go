@@ -114,11 +114,9 @@ func (r *recordReader) head() (line, comment string) {
 // line is two integers and perhaps a weight, the names of an edge list. It returns nil for other files.
 func edgeList(line, comment string, comma rune) []string {
 	cells := strings.Split(line, string(comma))
-	if names := strings.FieldsFunc(comment, func(r rune) bool { return r == comma || r == '\t' || r == ' ' }); len(
-		names) == len(
-		cells,
-	) && !slices.ContainsFunc(names, isInteger) {
-		return names
+	said := strings.FieldsFunc(comment, func(r rune) bool { return r == comma || r == '\t' || r == ' ' })
+	if len(said) == len(cells) && !slices.ContainsFunc(said, isInteger) {
+		return said
 	}
 	const most = 4 // ends, weight and time
 	rising := comma == ','

@@ -102,7 +102,7 @@ type decoder struct {
 	dec  *jsontext.Decoder
 	name []byte // an unquoted object name, text or time
 	id   []byte // of a neighbour
-	// weights are those of edges that are objects; nil: none is
+	// weights are the weights of the edges, if at least one edge is an object; else nil
 	weights []float32
 }
 

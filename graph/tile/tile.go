@@ -41,8 +41,8 @@ func (v View) Columns(from, to int) View {
 	return v
 }
 
-// check panics if an element is outside the memory: the kernels do not look. It reads no element, as another goroutine may
-// be about to write the last row.
+// check panics if an element is outside the memory: the kernels do not look. It reads no element, as another goroutine
+// may be about to write the last row.
 func (v View) check() {
 	last := (v.Rows-1)*v.RowStride + (v.Cols-1)*v.ColStride
 	if v.Rows > 0 && v.Cols > 0 && last >= len(v.Data) {

@@ -187,7 +187,8 @@ func offline(t *testing.T, d *dataset.Dataset, p *plan, o Options) (accuracy, un
 	}
 	told := *p.base
 	told.Labels = d.Labels
-	if _, accuracy, err = eval.Compare(&told, outcome.Bundle, [][]int32{d.Test}, false, served, served.Bins()); err != nil {
+	if _, accuracy, err = eval.Compare(&told, outcome.Bundle, [][]int32{d.Test}, false, served,
+		served.Bins()); err != nil {
 		t.Fatal(err)
 	}
 	edges, toArrivals := 0, 0

@@ -178,7 +178,8 @@ func report(d *dataset.Dataset, outcome *trainer.Outcome, t *tally, o Options) (
 	if o.Mode == config.ModeNode {
 		batches = dataset.Batches(d.Test, o.Train.Batch) // as the trainer measures Whole
 	}
-	r.AccuracyWhole, r.AccuracyOffline, err = eval.Compare(d, &of, batches, o.Mode == config.ModeGraph, served, served.Bins())
+	r.AccuracyWhole, r.AccuracyOffline, err = eval.Compare(d, &of, batches, o.Mode == config.ModeGraph, served,
+		served.Bins())
 	if err != nil {
 		return nil, fmt.Errorf("comparing with Whole: %w", err)
 	}

@@ -121,8 +121,8 @@ func newMetrics(opts Options, health *health) *metrics {
 		otherSchema: counter("other_schema_records_total",
 			"Arrivals with features by name whose header rivulet-schema has another hash than the artifact's schema."),
 		weights: counters("edge_weights_total",
-			"Edges whose weight was read as another one: ignored (the artifact's edges have none) and missing (the arrival gives "+
-				"none) as 1, above (all weights of the training graph) by the tables of the heaviest.", "reading"),
+			"Edges whose weight was read as another one: ignored (the artifact's edges have none) and missing (the "+
+				"arrival gives none) as 1, above (all weights of the training graph) by the tables of the heaviest.", "reading"),
 		drops: counters("dropped_records_total", "Records that no topic takes in any form, by the brokers' reason.",
 			"reason"),
 		skipped: counters("skipped_records_total", "Records that are no arrivals and nothing is wrong with, by kind.",

@@ -120,6 +120,32 @@ func TestConsumersAnswerAsTheTrainer(t *testing.T) {
 	}
 }
 
+// Consumers read the weights of an arrival's edges: without them the answers are others than the trainer's.
+func TestConsumersReadWeights(t *testing.T) {
+	d := small(t)
+	var weights []float32
+	for i := range d.Adj.Rows {
+		cols, _ := d.Adj.Row(i)
+		for _, j := range cols {
+			weights = append(weights, 0.25+float32((i+int(j))%5)) // the same in both directions
+		}
+	}
+	d.Adj.Val = weights
+	out := train(t, d)
+	if out.Bundle.Bins.Len() < 2 {
+		t.Fatalf("%d bins of weights", out.Bundle.Bins.Len())
+	}
+	if warnings, err := Answers(t.Context(), out.Bundle, out.Answers, standard); err != nil || warnings != nil {
+		t.Errorf("%v, %q", err, warnings)
+	}
+	for k := range out.Answers {
+		out.Answers[k].Weights = nil
+	}
+	if _, err := Answers(t.Context(), out.Bundle, out.Answers, standard); err == nil {
+		t.Error("arrivals without their weights get the same answers")
+	}
+}
+
 // An artifact that serves other answers than the run has measured is refused, with the node, the field and both values.
 func TestAnotherAnswerIsAnError(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -62,8 +62,8 @@ func NewGraph(dir string, d *dataset.Dataset) (*Graph, error) {
 		return OpenTables(dir, true)
 	}
 	if d.Adj.Val != nil {
-		return nil, fmt.Errorf("%s has edges with weights, to which a refresh does not add arrivals yet: put the arrivals into "+
-			"the tables and train anew, or give --drop-weights, which reads each as 1", d.Name)
+		return nil, fmt.Errorf("%s has edges with weights, to which a refresh does not add arrivals yet: put the arrivals "+
+			"into the tables and train anew, or give --drop-weights, which reads each as 1", d.Name)
 	}
 	return New(dir, &merge.Data{Dataset: d})
 }

@@ -14,7 +14,7 @@ import (
 	"rivulet/trainer/condense"
 )
 
-// Settings are those of the method learned, and of gcond, gcond-x and doscond.
+// Settings are read by the methods learned, gcond, gcond-x and doscond.
 type Settings struct {
 	// Learn are the options of the run; nil: [mcond.Defaults] for the number of labelled nodes. The seed is the run's.
 	Learn *mcond.Options

@@ -25,7 +25,7 @@ const (
 	VNG     = "vng"
 )
 
-// All returns the methods of the laboratory. The settings are those of the method learned and of gcond and its kind.
+// All returns the methods of the laboratory. The learned ones (learned, gcond, gcond-x, doscond) read the settings.
 func All(s Settings) []trainer.Method {
 	return []trainer.Method{
 		{Name: Learned, Label: s.Label(), Condense: s.learned},

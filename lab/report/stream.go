@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Stream are the figures of nodes that were judged in the order of their arrival, a value each chunk.
+// Stream has the figures of nodes that were judged in the order of their arrival, one value for each chunk.
 type Stream struct {
 	Of    string // such as "seed 0, order of time"
 	Lines []StreamLine

@@ -186,8 +186,7 @@ func (g *growingGraph) measure(ctx context.Context, first, second []int32) (w wa
 		onS := g.version.Of(m.Name)
 		w.ignored[m.Name] = eval.Run(onS, ignored).Accuracy(ignored)
 		w.attached[m.Name] = eval.Run(onS, attached).Accuracy(attached)
-		whole := &infer.Predictor{Model: model.Joint(original.Adj, inputs, &b.Preprocess),
-			Calibration: infer.Calibration{Temperature: 1, Kind: infer.PropagateNone}}
+		whole := eval.Plain(model.Joint(original.Adj, inputs, &b.Preprocess))
 		w.whole[m.Name] = eval.Run(whole, onGrown).Accuracy(onGrown)
 	}
 	w.unknown, w.unknownAttached = g.unknown(second, ignored), g.unknown(second, attached)

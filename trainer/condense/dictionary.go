@@ -20,8 +20,8 @@ type Dictionary struct {
 
 // NewDictionary measures the messages of models on the support nodes and takes their means over clusters, weighted
 // by w_j (N). onT holds the models' tables of T. The messages of several models stand side by side, each scaled to
-// unit weighted RMS, so that one M serves all. Behind messages of unit size, the clusters' indicators stand with a weight;
-// 0: they do not. They draw each node to its own cluster, also in what the models' messages do not say.
+// unit weighted RMS, so that one M serves all. Behind messages of unit size, the clusters' indicators stand with a
+// weight; 0: they do not. They draw each node to its own cluster, also in what the models' messages do not say.
 func NewDictionary(models []infer.Model, onT []*infer.Tables, s Support, c *Clusters, weights []float32,
 	indicators float32) *Dictionary {
 	d := &Dictionary{}

@@ -7,8 +7,6 @@
 package deploy
 
 import (
-	"slices"
-
 	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/infer"
@@ -86,7 +84,7 @@ func (p *Deployment) On(s *eval.Set) *eval.Set {
 // JointPropagation is propagation on a graph with the batch in it.
 func JointPropagation(kind string, adj *graph.CSR, labels []int32, classes int, alpha float32) *Propagation {
 	return &Propagation{build: func(d infer.Deployment) infer.Propagation {
-		return jointPropagation(kind, CopyGraph(adj), labels, classes, d, alpha)
+		return jointPropagation(kind, adj.Clone(), labels, classes, d, alpha)
 	}}
 }
 
@@ -110,12 +108,6 @@ func FrozenPropagation(kind string, tables *infer.Tables, alpha float32) *Propag
 	return &Propagation{Tables: tables, build: func(infer.Deployment) infer.Propagation {
 		return infer.FrozenPropagation(tables, alpha, kind == infer.PropagateLabels)
 	}}
-}
-
-// CopyGraph returns a copy with its own memory.
-func CopyGraph(a *graph.CSR) *graph.CSR {
-	return &graph.CSR{Rows: a.Rows, Cols: a.Cols, RowPtr: slices.Clone(a.RowPtr), ColIdx: slices.Clone(a.ColIdx),
-		Val: slices.Clone(a.Val)}
 }
 
 // CopyModel returns a copy of a model with its own weights.

@@ -34,18 +34,18 @@ func (p GNNProblem) Around(s *Neighbourhood) GNNProblem {
 	for range copies {
 		out.Labels, out.Weights = append(out.Labels, p.Labels...), append(out.Weights, p.Weights...)
 	}
-	out.Hop = drawnHop(p.Hop, s.Own, s.Shared)
-	repeated := func(x *graph.Dense) *graph.Dense {
+	out.Hop = hopOfDraws(p.Hop, s.Own, s.Shared)
+	repeat := func(x *graph.Dense) *graph.Dense {
 		all := graph.NewDense(copies*n, x.Cols)
 		for b := range copies {
 			copy(all.Data[b*len(x.Data):], x.Data)
 		}
 		return all
 	}
-	means := [2]*graph.Dense{repeated(p.Propagated.(Explicit).X), repeated(p.Self.(Explicit).X)}
+	means := [2]*graph.Dense{repeat(p.Propagated.(Explicit).X), repeat(p.Self.(Explicit).X)}
 	out.Propagated, out.Self = Explicit{X: means[0]}, Explicit{X: means[1]}
 	if s.Logits != nil {
-		out.Soft = repeated(s.Logits) // of the means until they are drawn
+		out.Soft = repeat(s.Logits) // of the means until they are drawn
 	}
 	out.draw = func(seed uint64) (inputs [2]Design, soft *graph.Dense) {
 		rng := rand.New(rand.NewPCG(seed, 0))
@@ -65,7 +65,7 @@ func (p GNNProblem) Around(s *Neighbourhood) GNNProblem {
 		if s.Logits == nil {
 			return inputs, nil
 		}
-		soft = repeated(s.Logits)
+		soft = repeat(s.Logits)
 		gemm.Add(soft, 1, gemm.Of(noise), gemm.Of(s.Along))
 		for i := range soft.Rows {
 			row := soft.Row(i)
@@ -97,8 +97,8 @@ func (s *Spread) scatter(x *graph.Dense, seed uint64) {
 	})
 }
 
-// drawnHop is the hop of draws, a draw of all nodes after the other.
-func drawnHop(hop *graph.CSR, own []float32, shared float32) *graph.CSR {
+// hopOfDraws is the hop of draws, a draw of all nodes after the other.
+func hopOfDraws(hop *graph.CSR, own []float32, shared float32) *graph.CSR {
 	n := hop.Rows
 	var entries []graph.Edge
 	for b := range copies {

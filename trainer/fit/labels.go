@@ -25,9 +25,8 @@ type SoftLabels struct {
 // is 0 there for Y'_k = softmax(μ_k W + b) + 2 wd (α_k − ᾱ)/ω_k and Γ = 2 wd γ. The loss is convex, so a fit ends
 // there.
 type LabelSolve struct {
-	means, factor *graph.Dense
-	weights       []float32 // ω of the means
-	centre        []float32 // c0
+	means, factor *graph.Dense // μ − c0, V
+	weights       []float32    // ω of the means
 	basis, by     *graph.Dense
 	rows          Problem
 }
@@ -35,19 +34,17 @@ type LabelSolve struct {
 // NewLabelSolve projects T's labelled rows onto the span of S. weights are the numbers of labelled nodes of the
 // clusters, factor (r×d) the directions of the spread.
 func NewLabelSolve(rows Problem, means, factor *graph.Dense, weights []float32) *LabelSolve {
-	s := &LabelSolve{means: means, factor: factor, weights: weights, centre: make([]float32, means.Cols), rows: rows}
+	centre := graph.NewDense(1, means.Cols) // c0
 	for k := range means.Rows {
-		graph.Axpy(s.centre, 1/float32(means.Rows), means.Row(k))
+		graph.Axpy(centre.Data, 1/float32(means.Rows), means.Row(k))
 	}
-	stacked := graph.NewDense(means.Rows+factor.Rows, means.Cols)
-	copy(stacked.Data, means.Data)
-	copy(stacked.Data[len(means.Data):], factor.Data)
+	s := &LabelSolve{means: means.Clone(), factor: factor, weights: weights, rows: rows}
 	for k := range means.Rows {
-		graph.Axpy(stacked.Row(k), -1, s.centre)
+		graph.Axpy(s.means.Row(k), -1, centre.Data)
 	}
-	s.basis, s.by = span(stacked.Transposed())
+	s.basis, s.by = span(graph.Stack(s.means, factor).Transposed())
 	x := rows.Design.Forward(s.basis)
-	shift := gemm.Mul(gemm.Of(&graph.Dense{Rows: 1, Cols: len(s.centre), Data: s.centre}), gemm.Of(s.basis))
+	shift := gemm.Mul(gemm.Of(centre), gemm.Of(s.basis))
 	for i := range x.Rows {
 		graph.Axpy(x.Row(i), -1, shift.Data)
 	}
@@ -63,19 +60,15 @@ func (s *LabelSolve) Labels(ctx context.Context, decay float64, start *infer.Lay
 		return nil, nil, err
 	}
 	alpha := gemm.Mul(gemm.Of(s.by), gemm.Of(layer.Self))
-	centred(alpha)
+	centreRows(alpha)
 	n, classes := s.means.Rows, alpha.Cols
 	total, mean := float32(0), make([]float32, classes)
 	for k := range n {
 		total += s.weights[k]
 		graph.Axpy(mean, 1/float32(n), alpha.Row(k))
 	}
-	centredMeans := s.means.Clone()
-	for k := range n {
-		graph.Axpy(centredMeans.Row(k), -1, s.centre)
-	}
 	out := &SoftLabels{Spread: graph.NewDense(s.factor.Rows, classes)}
-	out.Means = gemm.Mul(gemm.Of(gemm.Mul(gemm.Of(centredMeans), gemm.Of(s.basis))),
+	out.Means = gemm.Mul(gemm.Of(gemm.Mul(gemm.Of(s.means), gemm.Of(s.basis))),
 		gemm.Of(layer.Self)).AddRow(layer.Bias)
 	for k := range n {
 		row := out.Means.Row(k)
@@ -88,8 +81,8 @@ func (s *LabelSolve) Labels(ctx context.Context, decay float64, start *infer.Lay
 	return out, layer, nil
 }
 
-// centred subtracts its mean from each row.
-func centred(m *graph.Dense) {
+// centreRows subtracts its mean from each row.
+func centreRows(m *graph.Dense) {
 	for i := range m.Rows {
 		sum := float32(0)
 		for _, v := range m.Row(i) {

@@ -195,9 +195,13 @@ func TestLabelSolveTeachesTheFitOfTheRows(t *testing.T) {
 		}
 	}
 	// the naive gradient of the rows' loss at W, within the span
+	centre := make([]float32, in.Means.Cols) // c0
+	for k := range in.Means.Rows {
+		graph.Axpy(centre, 1/float32(in.Means.Rows), in.Means.Row(k))
+	}
 	grad := reference.At(8, 3, func(k, c int) float64 { return 2 * wd * want[k][c] })
 	for i, row := range convert.Matrix(x) {
-		logits := reference.Matrix{row}.Mul(want).AddRow(bias64(layer.Bias, want, solve.centre))[0]
+		logits := reference.Matrix{row}.Mul(want).AddRow(bias64(layer.Bias, want, centre))[0]
 		total := 0.0
 		for _, v := range logits {
 			total += math.Exp(v)
@@ -239,7 +243,7 @@ func TestHopOfDraws(t *testing.T) {
 	const n, rho = 5, 0.4
 	hop, own := convert.Normal(rng, n, n, 0.6), []float32{0.1, 0, 0.3, 0.2, 0}
 	h := convert.Normal(rng, copies*n, 2, 1)
-	got := convert.Matrix(graph.Mul(drawnHop(convert.Sparse(hop, n, n), own, rho), convert.Dense(h)))
+	got := convert.Matrix(graph.Mul(hopOfDraws(convert.Sparse(hop, n, n), own, rho), convert.Dense(h)))
 	mean := reference.New(n, 2)
 	for i, row := range h {
 		for k, v := range row {

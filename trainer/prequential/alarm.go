@@ -35,7 +35,7 @@ type Bounds struct {
 	Growth float64
 	// MostGrowth is the share of T's nodes that may arrive before that alone is an alarm.
 	MostGrowth float64
-	// Sample is the number of newest arrivals by which both alarms are judged.
+	// Sample is the number of newest arrivals of which agreement is taken, and of newest labelled ones for accuracy.
 	Sample int
 	// Batch is the number of arrivals of a micro-batch.
 	Batch int

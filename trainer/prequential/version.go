@@ -44,8 +44,8 @@ func NewVersion(b *artifact.Bundle) (*Version, error) {
 			return nil, err
 		}
 		deployed[m.Name] = model.Frozen(m.Tables, &b.Preprocess)
-		v.models[m.Name] = &infer.Predictor{Model: deployed[m.Name], Expert: b.Expert(m.Name),
-			Calibration: infer.Calibration{Temperature: 1, Kind: infer.PropagateNone}}
+		v.models[m.Name] = eval.Plain(deployed[m.Name])
+		v.models[m.Name].Expert = b.Expert(m.Name)
 	}
 	var err error
 	v.grower, err = b.Grower(deployed)

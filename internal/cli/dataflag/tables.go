@@ -31,7 +31,8 @@ func (d *Data) registerTables(flags *pflag.FlagSet) {
 	flags.StringVar(&t.Source, "source", "", "tables: column of an edge's one end; empty: source")
 	flags.StringVar(&t.Target, "target", "", "tables: column of its other end; empty: target")
 	flags.StringVar(&t.Weight, "weight", "",
-		"tables: column of its weight; empty: weight, if there is one; data keeps the weights of graphsaint and gnn-benchmark")
+		"tables: column of its weight; empty: weight, if there is one; data keeps the weights of graphsaint and "+
+			"gnn-benchmark")
 	flags.BoolVar(&t.DropWeights, "drop-weights", false,
 		"tables: read any weight of an edge as 1, and say how many were not")
 	flags.BoolVar(&t.DropUnknown, "drop-unknown", false,
