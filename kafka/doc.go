@@ -13,13 +13,12 @@
 //	reader.go       a Reader: a topic without a group           tail.go          the newest records, for the live page
 //
 //	sink.go         a Sink: at least once                       transactions.go  exactly once
-//	shipment.go     records published together                  session.go       a transactional id
-//	partition.go    which partition a key goes to               refused.go       batches refused for their content
-//	timestamps.go   the brokers' time in the place of a wrong one
+//	shipment.go     records published together                  refused.go       batches refused for their content
+//	partition.go    which partition a key goes to               timestamps.go    the brokers' time for a wrong one
 //
-// Below it: package fetch has many partitions share a request, package wire writes and reads record batches and
-// requests byte by byte, package retry classifies errors and waits, package balance shares out partitions, and package
-// probe takes a connection step by step, for checks.
+// Below it: package fetch has many partitions share a request, package txn sends the requests of a transaction to its
+// coordinator, package wire writes and reads record batches and requests byte by byte, package retry classifies errors
+// and waits, package balance shares out partitions, and package probe takes a connection step by step, for checks.
 //
 // # Reading
 //
@@ -151,7 +150,7 @@
 //     wire.TestClaimsTakeNoMemory.
 //   - A context's deadline closes the connection. Deadlines are for brokers that hang, far beyond the wait that a
 //     request asks for; pauses use timers. TestAnIdleFetchKeepsItsConnection.
-//   - There is no transactional or idempotent writer (897, 797). session.go sends the requests of the protocol; codes
+//   - There is no transactional or idempotent writer (897, 797). Package txn sends the requests of the protocol; codes
 //     55 and 120 have no names there. TestATransactionCommitsAllOrNothing, TestLostAnswersRepeatNothing.
 //   - Records are encoded one at a time through small writes. wire/batch.go writes whole batches into one buffer, for
 //     about a tenth of the time, with room for producer id, epoch and sequence. wire.TestRecordBatchProperty,

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -41,7 +40,7 @@ func (c *Client) positions(ctx context.Context, group string, partitions []Topic
 	const withStable = 7 // Kafka 2.5
 	req := kmsg.NewPtrOffsetFetchRequest()
 	req.Group, req.RequireStable = group, stable
-	for topic, ids := range byTopic(slices.Values(partitions)) {
+	for topic, ids := range wire.ByTopic(slices.Values(partitions)) {
 		req.Topics = append(req.Topics, kmsg.OffsetFetchRequestTopic{Topic: topic, Partitions: ids})
 	}
 	coordinator, err := c.coordinator(ctx, group)
@@ -79,15 +78,6 @@ func (c *Client) positions(ctx context.Context, group string, partitions []Topic
 		}
 	}
 	return offsets, nil
-}
-
-// byTopic returns the ids of partitions by their topics.
-func byTopic(partitions iter.Seq[TopicPartition]) map[string][]int32 {
-	topics := make(map[string][]int32, 1)
-	for at := range partitions {
-		topics[at.Topic] = append(topics[at.Topic], int32(at.Partition))
-	}
-	return topics
 }
 
 // boundary is boundaries of one partition.
@@ -142,7 +132,7 @@ func (c *Client) commitMarked(ctx context.Context, by Member, next Offsets, coor
 	}
 	req := kmsg.NewPtrOffsetCommitRequest()
 	req.Group, req.Generation, req.MemberID = by.Group, by.Generation, by.ID
-	for topic, ids := range byTopic(maps.Keys(next)) {
+	for topic, ids := range wire.ByTopic(maps.Keys(next)) {
 		t := kmsg.NewOffsetCommitRequestTopic()
 		t.Topic = topic
 		for _, id := range ids {

@@ -77,16 +77,16 @@ var errRepartitioned = errors.New("the topic has fewer partitions than before")
 // just started may know of fewer partitions than there are.
 const missingFor = 5
 
-// repartitioned returns err, unless it says that a partition is unknown and a topic that was made anew has fewer
+// Repartitioned returns err, unless it says that a partition is unknown and a topic that was made anew has fewer
 // partitions now. No attempt would succeed then, so it returns an error that ends the generation: the records are
 // read again and placed by the new number.
-func (s *Sink) repartitioned(ctx context.Context, attempts *retry.Attempts, err error,
+func (c publishing) Repartitioned(ctx context.Context, attempts *retry.Attempts, err error,
 	partitions []TopicPartition) error {
 	if attempts.Failures() < missingFor || !errors.Is(err, kafkago.UnknownTopicOrPartition) {
 		return err
 	}
 	for _, at := range partitions {
-		t, unknown := s.client.topic(ctx, at.Topic)
+		t, unknown := c.topic(ctx, at.Topic)
 		if unknown == nil && at.Partition >= len(t.Partitions) {
 			return fmt.Errorf("%w: %w: %s had a partition %d, and has %d partitions", retry.ErrGeneration, errRepartitioned,
 				at.Topic, at.Partition, len(t.Partitions))

@@ -14,6 +14,7 @@ import (
 	"github.com/segmentio/kafka-go/protocol/rawproduce"
 
 	"rivulet/kafka/retry"
+	"rivulet/kafka/txn"
 	"rivulet/kafka/wire"
 )
 
@@ -32,7 +33,7 @@ type Shipment struct {
 	count int                    // records that were added
 	spare []wire.Batch           // earlier batches, for their memory
 	// within is the session whose transaction the batches are a part of; nil: there is none.
-	within *session
+	within *txn.Session
 }
 
 // load holds the record batches of one partition, which are written one after the other.
@@ -113,10 +114,10 @@ func (s *Shipment) batch() wire.Batch {
 }
 
 // join makes the record batches a part of the session's transaction.
-func (s *Shipment) join(tx *session) {
+func (s *Shipment) join(tx *txn.Session) {
 	s.within = tx
 	for _, l := range s.loads {
-		l.sequence = tx.next[l.at]
+		l.sequence = tx.Next[l.at]
 	}
 }
 
@@ -132,7 +133,7 @@ func (s *Sink) seal(sh *Shipment, l *load) error {
 		b = l.current()
 	}
 	if sh.within != nil {
-		b.Sign(sh.within.producer, sh.within.epoch, l.sequence)
+		b.Sign(sh.within.Producer, sh.within.Epoch, l.sequence)
 	}
 	bytes, err := b.Finish(s.compression)
 	if err != nil {
@@ -153,13 +154,13 @@ func (s *Sink) ship(ctx context.Context, sh *Shipment) (refused []Refusal, err e
 			attempts.Over()
 			continue
 		}
-		if err := attempts.Failed(ctx, s.repartitioned(ctx, attempts, err, places(left))); err != nil {
+		if err := attempts.Failed(ctx, s.coordinator.Repartitioned(ctx, attempts, err, places(left))); err != nil {
 			return nil, err
 		}
 	}
 	for _, l := range sh.loads {
 		if sh.within != nil {
-			sh.within.next[l.at] = l.sequence
+			sh.within.Next[l.at] = l.sequence
 		}
 		refused = append(refused, l.refused...)
 	}
@@ -227,7 +228,7 @@ func worst(errs []error) (err error) {
 func (s *Sink) write(ctx context.Context, sh *Shipment, loads []*load) error {
 	req := &rawproduce.Request{Acks: int16(kafkago.RequireAll), Timeout: int32(requestTimeout.Milliseconds())}
 	if sh.within != nil {
-		req.TransactionalID = sh.within.id
+		req.TransactionalID = sh.within.ID
 	}
 	for _, l := range loads {
 		k := slices.IndexFunc(req.Topics, func(t rawproduce.RequestTopic) bool { return t.Topic == l.at.Topic })
@@ -238,7 +239,7 @@ func (s *Sink) write(ctx context.Context, sh *Shipment, loads []*load) error {
 		req.Topics[k].Partitions = append(req.Topics[k].Partitions, rawproduce.RequestPartition{
 			Partition: int32(l.at.Partition), RecordSet: protocol.RawRecordSet{Reader: bytes.NewReader(l.wire)}})
 	}
-	m, err := s.ask(ctx, req)
+	m, err := s.coordinator.Ask(ctx, req)
 	if err != nil {
 		for _, l := range loads {
 			l.unsure = true
@@ -258,12 +259,15 @@ func (s *Sink) write(ctx context.Context, sh *Shipment, loads []*load) error {
 	return worst(errs)
 }
 
-// ask sends one request and waits for the answer. The deadline is for a broker that hangs: it ends the connection, so
+// publishing is the way of a sink and of its transactions to the brokers.
+type publishing struct{ *Client }
+
+// Ask sends one request and waits for the answer. The deadline is for a broker that hangs: it ends the connection, so
 // it is well beyond the time that a slow broker takes.
-func (s *Sink) ask(ctx context.Context, req kafkago.Request) (kafkago.Response, error) {
+func (c publishing) Ask(ctx context.Context, req kafkago.Request) (kafkago.Response, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout+10*time.Second)
 	defer cancel()
-	return s.client.transport.RoundTrip(ctx, s.client.addr, req)
+	return c.transport.RoundTrip(ctx, c.addr, req)
 }
 
 // settle goes on to the next batch where the broker has the current one, also where it says that it had it already:
@@ -276,7 +280,7 @@ func (s *Sink) settle(sh *Shipment, l *load, answer *produce.ResponsePartition) 
 	code := kafkago.Error(answer.ErrorCode)
 	switch {
 	case code == 0, code == kafkago.DuplicateSequenceNumber:
-		l.sequence = after(l.sequence, l.current().Count())
+		l.sequence = txn.After(l.sequence, l.current().Count())
 		l.wire, l.unsure = nil, false
 		l.written++
 		return nil

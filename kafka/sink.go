@@ -12,6 +12,7 @@ import (
 	kafkago "github.com/segmentio/kafka-go"
 
 	"rivulet/kafka/retry"
+	"rivulet/kafka/txn"
 	"rivulet/kafka/wire"
 )
 
@@ -32,6 +33,7 @@ type Sink struct {
 	scratch     sync.Pool // *Shipment
 	turn        atomic.Uint32
 	outage      *retry.Outage
+	coordinator txn.Coordinator
 	log         *slog.Logger
 
 	allowed atomic.Pointer[wire.Span] // timestamps that a broker allows; nil: none has been refused
@@ -51,6 +53,7 @@ func NewSink(c *Client, compression string, p retry.Patience) (*Sink, error) {
 			return nil, fmt.Errorf("kafka: compression is %q: %w", compression, err)
 		}
 	}
+	s.coordinator = txn.Coordinator{Brokers: publishing{c}, Outage: s.outage, Clock: s.clock}
 	s.scratch.New = func() any { return &Shipment{sink: s} }
 	return s, nil
 }

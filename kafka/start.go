@@ -9,6 +9,7 @@ import (
 	kafkago "github.com/segmentio/kafka-go"
 
 	"rivulet/kafka/retry"
+	"rivulet/kafka/wire"
 )
 
 // begin fills in where to start in partitions for which the group has no offset.
@@ -18,7 +19,7 @@ import (
 // members wait for that. From then on a partition without an offset is one that was added later, and all its records
 // have come since: it is read from its beginning, no matter which members ran when it was added.
 func (g *Generation) begin(ctx context.Context, offsets Offsets) error {
-	for topic, own := range byTopic(maps.Keys(offsets)) {
+	for topic, own := range wire.ByTopic(maps.Keys(offsets)) {
 		missing := slices.DeleteFunc(slices.Clone(own),
 			func(id int32) bool { return offsets[TopicPartition{Topic: topic, Partition: int(id)}] >= 0 })
 		var start Offsets

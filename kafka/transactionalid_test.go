@@ -46,16 +46,16 @@ func TestGroupsDoNotFenceOneAnother(t *testing.T) {
 // its partition, and its transaction is ended. Whoever may not use such an id has nobody who did.
 func TestMembersOfOlderReleasesAreFenced(t *testing.T) {
 	b := newBench(t, 1)
-	old, err := b.sink().open(t.Context(), "tx.arrivals.0", DefaultTransactionTimeout)
+	old, err := b.sink().coordinator.Open(t.Context(), "tx.arrivals.0", DefaultTransactionTimeout)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := old.addPartitions(t.Context(), []TopicPartition{{Topic: "predictions", Partition: 0}}); err != nil {
+	if err := old.AddPartitions(t.Context(), []TopicPartition{{Topic: "predictions", Partition: 0}}); err != nil {
 		t.Fatal(err)
 	}
 	b.transactions(anybody, zero)
 	b.wantEnded()
-	if err := old.end(t.Context(), true); !retry.Fenced(err) {
+	if err := old.End(t.Context(), true); !retry.Fenced(err) {
 		t.Errorf("the old member commits after another one has taken over: %v", err)
 	}
 
@@ -71,7 +71,7 @@ func TestMembersOfOlderReleasesAreFenced(t *testing.T) {
 	if err := deliver(t.Context(), b.transactions(anybody, zero), batch(anybody, zero, 0, 10)); err != nil {
 		t.Errorf("rights for the old id are missing: %v", err)
 	}
-	if _, err := b.sink().open(t.Context(), "tx.arrivals.0", DefaultTransactionTimeout); !errors.Is(err,
+	if _, err := b.sink().coordinator.Open(t.Context(), "tx.arrivals.0", DefaultTransactionTimeout); !errors.Is(err,
 		TransactionalIDAuthorizationFailed) {
 		t.Errorf("opening the old id by itself: %v", err)
 	}

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
 	"rivulet/kafka/retry"
+	"rivulet/kafka/txn"
 )
 
 // DefaultTransactionTimeout is the default transaction timeout.
@@ -27,7 +29,7 @@ type Transactions struct {
 	timeout time.Duration
 
 	mu      sync.Mutex
-	session *session // nil before Begin, and after a failure or an abort
+	session *txn.Session // nil before Begin, and after a failure or an abort
 	member  Member
 	open    *transaction // not ended; nil: there is none
 }
@@ -49,6 +51,12 @@ func (s *Sink) Transactions(id string, timeout time.Duration) (*Transactions, er
 	return &Transactions{sink: s, id: id, timeout: timeout}, nil
 }
 
+// TransactionalIDFor returns the transactional id under which the members of a group write for a partition that they
+// read: id:topic:partition. Two groups never have the same one, whatever their names: a topic's name has no colon.
+func TransactionalIDFor(id, topic string, partition int) string {
+	return id + ":" + topic + ":" + strconv.Itoa(partition)
+}
+
 // openAtOnce is how many transactional ids are opened side by side.
 const openAtOnce = 8
 
@@ -60,7 +68,7 @@ func (t *Transactions) Begin(ctx context.Context, by Committer, assigned []Topic
 	defer t.mu.Unlock()
 	t.close(errEnded)
 	t.session, t.member = nil, by.Member()
-	sessions := make([]*session, len(assigned))
+	sessions := make([]*txn.Session, len(assigned))
 	errs := make([]error, len(assigned))
 	assigned = slices.SortedFunc(slices.Values(assigned), func(a, b TopicPartition) int {
 		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition))
@@ -71,8 +79,8 @@ func (t *Transactions) Begin(ctx context.Context, by Committer, assigned []Topic
 		free <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-free }()
-			if errs[i] = t.sink.fenceFormer(ctx, t.id, at, t.timeout); errs[i] == nil {
-				sessions[i], errs[i] = t.sink.open(ctx, TransactionalIDFor(t.id, at.Topic, at.Partition), t.timeout)
+			if errs[i] = t.sink.coordinator.FenceFormer(ctx, t.id, at, t.timeout); errs[i] == nil {
+				sessions[i], errs[i] = t.sink.coordinator.Open(ctx, TransactionalIDFor(t.id, at.Topic, at.Partition), t.timeout)
 			}
 		})
 	}
@@ -105,12 +113,9 @@ func (t *Transactions) Publish(ctx context.Context, sh *Shipment, next Offsets, 
 		return nil, fmt.Errorf("%w: the transaction before was neither committed nor aborted", retry.ErrGeneration)
 	}
 	if t.open == nil {
-		if s.unclear.Load() {
-			// A request of the last transaction may still be on its way; under a new epoch it means nothing.
-			if err := s.init(ctx); err != nil {
-				t.session = nil
-				return nil, verdict(ctx, err)
-			}
+		if err := s.Renew(ctx); err != nil {
+			t.session = nil
+			return nil, verdict(ctx, err)
 		}
 		t.open = &transaction{partitions: make(map[TopicPartition]bool), ended: make(chan struct{})}
 	}
@@ -137,7 +142,7 @@ func (t *Transactions) failed(ctx context.Context, err error) error {
 	s := t.session
 	t.session = nil
 	if !retry.Fenced(err) { // the one that fenced it has ended it
-		err = errors.Join(err, s.abort(ctx))
+		err = errors.Join(err, s.Abort(ctx))
 	}
 	err = verdict(ctx, err)
 	t.close(err)
@@ -177,7 +182,7 @@ func (t *Transactions) enter(ctx context.Context, sh *Shipment) error {
 	if len(more) == 0 {
 		return nil
 	}
-	if err := t.session.addPartitions(ctx, more); err != nil {
+	if err := t.session.AddPartitions(ctx, more); err != nil {
 		return err
 	}
 	for _, at := range more {
@@ -189,12 +194,18 @@ func (t *Transactions) enter(ctx context.Context, sh *Shipment) error {
 // commitOffsets makes offsets a part of the session's transaction.
 func (t *Transactions) commitOffsets(ctx context.Context, next Offsets) error {
 	if !t.open.offsets {
-		if err := t.session.addOffsets(ctx, t.member.Group); err != nil {
+		if err := t.session.AddOffsets(ctx, t.member.Group); err != nil {
 			return err
 		}
 		t.open.offsets = true
 	}
-	return t.session.commitOffsets(ctx, t.member, next)
+	marked := make(map[TopicPartition]txn.Offset, len(next))
+	for at, offset := range next {
+		m := t.member.trail.mark(at, offset)
+		marked[at] = txn.Offset{Next: offset, Epoch: m.epoch, Metadata: m.metadata()}
+	}
+	return t.session.CommitOffsets(ctx,
+		txn.Group{Name: t.member.Group, Member: t.member.ID, Generation: t.member.Generation}, marked)
 }
 
 // transaction is an open transaction, with the records and offsets of one delivery or of several.
@@ -280,7 +291,7 @@ func (d *inTransaction) Commit(ctx context.Context) error {
 	if !d.last() {
 		return errEnded
 	}
-	if err := t.session.end(ctx, true); err != nil {
+	if err := t.session.End(ctx, true); err != nil {
 		t.session = nil
 		err = verdict(ctx, err)
 		t.close(err)
@@ -303,7 +314,7 @@ func (d *inTransaction) Abort(ctx context.Context) error {
 	s := t.session
 	t.session = nil
 	t.close(fmt.Errorf("%w: a later delivery aborted the transaction", retry.ErrGeneration))
-	return s.abort(ctx)
+	return s.Abort(ctx)
 }
 
 // Published returns when the brokers had acknowledged the commit.
@@ -314,20 +325,6 @@ func (d *inTransaction) Published() time.Time {
 	default:
 		return time.Time{}
 	}
-}
-
-// abortTimeout bounds the courtesy of an abort: readers wait for it less than for the transaction's timeout.
-const abortTimeout = 5 * time.Second
-
-// abort ends the transaction without anything in it, also where ctx has ended. That brokers have given it up before
-// is no error.
-func (s *session) abort(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTimeout)
-	defer cancel()
-	if err := s.end(ctx, false); err != nil && retry.Judge(err) != retry.GenerationOver {
-		return err
-	}
-	return nil
 }
 
 // verdict makes an error that another generation may not meet an end of this generation only.

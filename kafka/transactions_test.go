@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"net"
 	"strings"
 	"testing"
@@ -242,7 +241,7 @@ func TestACommitInDoubtIsSettledBeforeTheNext(t *testing.T) {
 	b := newBench(t, 3)
 	wire := b.cutAfter(int16(kmsg.EndTxn), 1)
 	tx := b.transactions(anybody, zero)
-	before := tx.session.epoch
+	before := tx.session.Epoch
 	if err := deliver(t.Context(), tx, batch(anybody, zero, 0, 50)); err != nil {
 		t.Fatal(err)
 	}
@@ -254,8 +253,8 @@ func TestACommitInDoubtIsSettledBeforeTheNext(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.want(60, 60)
-	if tx.session.epoch != before+1 {
-		t.Errorf("epoch %d after a request without an answer, %d before", tx.session.epoch, before)
+	if tx.session.Epoch != before+1 {
+		t.Errorf("epoch %d after a request without an answer, %d before", tx.session.Epoch, before)
 	}
 }
 
@@ -435,15 +434,6 @@ func TestTransactionOptionsAreChecked(t *testing.T) {
 	if err := deliver(t.Context(), b.transactions(anybody, zero), parcel{records: numbered(0, 1)}); err == nil ||
 		errors.Is(err, retry.ErrGeneration) {
 		t.Errorf("deliver without offsets: %v", err)
-	}
-}
-
-func TestSequencesBeginAgainAfterTheLast(t *testing.T) {
-	sequence := int32(math.MaxInt32 - 1)
-	for _, want := range []int32{1, 4} { // 2³¹-2, 2³¹-1, 0 | 1, 2, 3 | 4 …
-		if sequence = after(sequence, 3); sequence != want {
-			t.Errorf("sequence %d, want %d", sequence, want)
-		}
 	}
 }
 

@@ -91,10 +91,11 @@ var only = []struct {
 		"graph/gemm", "schema",
 		"durable"}},
 	{"config", []string{"spelling"}},
-	{"kafka", []string{"kafka/balance", "kafka/fetch", "kafka/retry", "kafka/wire"}},
+	{"kafka", []string{"kafka/balance", "kafka/fetch", "kafka/retry", "kafka/txn", "kafka/wire"}},
 	{"kafka/balance", nil},
 	{"kafka/fetch", []string{"kafka/retry", "kafka/wire"}},
 	{"kafka/probe", []string{"kafka/retry", "kafka/wire"}},
+	{"kafka/txn", []string{"kafka/retry", "kafka/wire"}},
 	{"kafka/wire", []string{"kafka/retry"}},
 	{"kafka/retry", nil},
 	{"internal/observe", []string{"artifact", "consumer", "event", "event/form", "internal/build", "internal/httpd",
@@ -139,6 +140,7 @@ var users = []struct {
 	{"internal/app", []string{"cmd/…", "internal/demo", "internal/bench"}},
 	{"kafka/wire", []string{"kafka/…"}}, // others see its records by kafka's names
 	{"kafka/fetch", []string{"kafka"}},
+	{"kafka/txn", []string{"kafka"}},
 	{"kafka/probe", []string{"internal/check"}},     // a connection that is not waited for
 	{"internal/registry", []string{"internal/app"}}, // a registry's client is the wiring's; the path sees an interface
 	{"internal/featurestore", []string{"internal/app", "cmd/rivulet"}},

@@ -14,7 +14,7 @@ import (
 
 // pathPackages are the packages on the way of a record.
 var pathPackages = []string{"consumer", "producer", "kafka", "kafka/balance", "kafka/fetch", "kafka/retry",
-	"kafka/wire"}
+	"kafka/txn", "kafka/wire"}
 
 // oneScreen lists the functions that a reader sees whole, and lines how many a screen has.
 var oneScreen = map[string]bool{"consumer.Consumer.serve": true, "consumer.Pipeline.Process": true}

@@ -1,6 +1,9 @@
 package wire
 
-import "time"
+import (
+	"iter"
+	"time"
+)
 
 // Header is one header of a record. It is an alias of a struct without a name, as event.Header is, so that both are
 // one type although neither package imports the other.
@@ -13,6 +16,15 @@ type Header = struct {
 type TopicPartition struct {
 	Topic     string
 	Partition int
+}
+
+// ByTopic returns the ids of partitions by their topics.
+func ByTopic(partitions iter.Seq[TopicPartition]) map[string][]int32 {
+	topics := make(map[string][]int32, 1)
+	for at := range partitions {
+		topics[at.Topic] = append(topics[at.Topic], int32(at.Partition))
+	}
+	return topics
 }
 
 // Position is where a record stands in the log. It converts to event.Source.
