@@ -28,10 +28,15 @@ func advised(err error, line string) error {
 	if errors.Is(err, consumer.ErrFeatures) { // another Redis, whose client has advised
 		return err
 	}
-	if do := redisAdvice(err, line); do != "" {
-		return fmt.Errorf("%w -> %s", err, do)
+	return withAdvice(err, redisAdvice(err, line))
+}
+
+// withAdvice adds advice to an error, if there is any.
+func withAdvice(err error, do string) error {
+	if do == "" {
+		return err
 	}
-	return err
+	return fmt.Errorf("%w -> %s", err, do)
 }
 
 // command finds the command that an ACL does not allow.

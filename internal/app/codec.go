@@ -56,26 +56,13 @@ func openRegistry(r config.Registry) (*registry.Registry, error) {
 		}
 	}
 	if r.Username != "" {
-		who := registryLogin{r}
+		who := account{"registry.password_file", r.Username, r.Password, r.PasswordFile}
 		if _, _, err := who.Credentials(); err != nil {
 			return nil, err
 		}
 		o.Login = who
 	}
 	return registry.New(o)
-}
-
-// registryLogin is the login that settings name. The file of a password is read for each request, so that it can be
-// renewed while the process runs.
-type registryLogin struct{ settings config.Registry }
-
-// Credentials reads the password.
-func (l registryLogin) Credentials() (username, password string, err error) {
-	if l.settings.PasswordFile == "" {
-		return l.settings.Username, l.settings.Password.Reveal(), nil
-	}
-	password, err = readPassword("registry.password_file", l.settings.PasswordFile)
-	return l.settings.Username, password, err
 }
 
 // outputCodec is the form of predictions. framed is the same form if it needs the registry, else nil: nothing may be

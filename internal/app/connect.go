@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"net"
 	"os"
 	"strconv"
@@ -45,40 +46,38 @@ func connectRedis(section string, s config.RedisAddress) (mapping.Client, error)
 
 // WithPublisher gives work a publisher with a connection of its own.
 func WithPublisher(s config.RedisServer, work func(*serving.Publisher) error) error {
-	client, err := ConnectRedis(s)
+	p, end, err := openPublisher(s)
 	if err != nil {
 		return err
 	}
-	defer client.Close()
-	p, err := serving.NewPublisher(client, s.Prefix)
-	if err != nil {
-		return err
-	}
+	defer end()
 	return advised(work(p), trainerACL)
 }
 
-// redisLogin gives user and password for each connection, and reads the file of a password each time, so that it can be
-// renewed while the process runs; nil if the URL has both.
+// openPublisher returns a publisher with a connection of its own, which end closes.
+func openPublisher(s config.RedisServer) (p *serving.Publisher, end func(), err error) {
+	client, err := ConnectRedis(s)
+	if err != nil {
+		return nil, nil, err
+	}
+	end = func() { _ = client.Close() }
+	if p, err = serving.NewPublisher(client, s.Prefix); err != nil {
+		end()
+		return nil, nil, err
+	}
+	return p, end, nil
+}
+
+// redisLogin gives user and password for each connection; nil if the URL has both.
 func redisLogin(section string, s config.RedisAddress) (func() (username, password string, err error), error) {
 	if s.Username == "" && s.Password == "" && s.PasswordFile == "" {
 		return nil, nil // the URL's
 	}
 	username, password := s.URL.Login()
-	if s.Username != "" {
-		username = s.Username
-	}
-	if s.Password != "" {
-		password = s.Password.Reveal()
-	}
-	if s.PasswordFile == "" {
-		return func() (string, string, error) { return username, password, nil }, nil
-	}
-	login := func() (string, string, error) {
-		password, err := readPassword(section+"password_file", s.PasswordFile)
-		return username, password, err
-	}
-	_, _, err := login()
-	return login, err
+	a := account{section + "password_file", cmp.Or(s.Username, username), cmp.Or(s.Password, config.Secret(password)),
+		s.PasswordFile}
+	_, _, err := a.Credentials()
+	return a.Credentials, err
 }
 
 // instance names this process among others on this and other hosts.

@@ -17,7 +17,6 @@ import (
 	"rivulet/internal/observe"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
-	"rivulet/mapping"
 	"rivulet/producer"
 	"rivulet/serving"
 )
@@ -69,37 +68,15 @@ func runConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, jou
 	also consumer.Observer) error {
 	running, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	var from versions
 	background := &services{}
-	if cfg.Artifact != "" {
-		var err error
-		if from, err = pinned(cfg.Artifact, choice(cfg), log); err != nil {
-			return err
-		}
-		log.Info("serving a pinned artifact", "version", from.name(), "directory", cfg.Artifact)
-	} else {
-		watcher, closeClient, err := follower(cfg, log)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = closeClient() }()
-		defer background.end() // first: the watcher still releases its versions
-		// A published version serves from the first batch on. For one that is not there or not reachable yet the watcher
-		// waits, and logs so once.
-		switch err := watcher.Load(ctx); {
-		case ctx.Err() != nil:
-			return nil
-		case mapping.Refused(err):
-			return advised(err, consumerACL)
-		}
-		from = versions{watcher}
-		background.start(ctx, func(ctx context.Context) error {
-			err := watcher.Run(ctx)
-			if err != nil {
-				cancel(err)
-			}
-			return err
-		})
+	from, end, err := servedVersions(ctx, cfg, consumerACL, log, background, cancel)
+	if err != nil {
+		return err
+	}
+	defer end()
+	defer background.end() // first: the watcher still releases its versions
+	if ctx.Err() != nil {
+		return nil
 	}
 	watched := observe.Options{Version: from.name, Classes: from.classes, Cache: from.cache, Arrivals: from.arrivals,
 		Losses: from.losses, Rollbacks: from.rollbacks, Reference: from.reference}

@@ -3,7 +3,6 @@ package app
 import (
 	"cmp"
 	"context"
-	"fmt"
 
 	"rivulet/config"
 	"rivulet/consumer"
@@ -33,10 +32,7 @@ func WithFeatures(f config.FeatureServer, work func(*featurestore.Store) error) 
 	}
 	defer end()
 	err = work(s)
-	if do := featuresAdvice(err, fillACL); do != "" {
-		err = fmt.Errorf("%w -> %s", err, do)
-	}
-	return err
+	return withAdvice(err, featuresAdvice(err, fillACL))
 }
 
 func openFeatures(f config.FeatureServer, limits config.Limits) (*featurestore.Store, func(), error) {
@@ -81,8 +77,5 @@ type advisedFeatures struct{ *featurestore.Store }
 func (a advisedFeatures) Read(ctx context.Context, ids []string, into []*event.Features,
 	faults []*event.FieldError) error {
 	err := a.Store.Read(ctx, ids, into, faults)
-	if do := featuresAdvice(err, featuresACL); do != "" {
-		err = fmt.Errorf("%w -> %s", err, do)
-	}
-	return err
+	return withAdvice(err, featuresAdvice(err, featuresACL))
 }

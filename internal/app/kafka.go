@@ -28,7 +28,7 @@ func security(b config.Brokers) (*tls.Config, kafka.Login, error) {
 	if b.SASL.Mechanism == config.SASLNone {
 		return secure, nil, nil
 	}
-	who := login{b.SASL}
+	who := newLogin(b.SASL)
 	if _, _, err := who.Credentials(); err != nil {
 		return nil, nil, err
 	}
@@ -49,18 +49,15 @@ func adviseKafka(err error, b config.Brokers) error {
 	return check.AdviseKafka(err, principal(b, secure))
 }
 
-// login is the SASL login that the settings name. The file of a password is read for each connection, so that it can
-// be renewed while the process runs.
-type login struct{ settings config.KafkaSASL }
+// login is the SASL login that the settings name.
+type login struct {
+	account
+	mechanism string
+}
+
+func newLogin(s config.KafkaSASL) login {
+	return login{account{"kafka.sasl.password_file", s.Username, s.Password, s.PasswordFile}, s.Mechanism}
+}
 
 // Mechanism is the mechanism's name on the wire.
-func (l login) Mechanism() string { return strings.ToUpper(l.settings.Mechanism) }
-
-// Credentials reads the password.
-func (l login) Credentials() (username, password string, err error) {
-	if l.settings.PasswordFile == "" {
-		return l.settings.Username, l.settings.Password.Reveal(), nil
-	}
-	password, err = readPassword("kafka.sasl.password_file", l.settings.PasswordFile)
-	return l.settings.Username, password, err
-}
+func (l login) Mechanism() string { return strings.ToUpper(l.mechanism) }

@@ -270,7 +270,7 @@ func with(s config.KafkaSASL, file string) config.KafkaSASL {
 // A password that is changed in its file holds for the next connection.
 func TestAPasswordIsReadAgain(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "password")
-	l := login{config.KafkaSASL{Mechanism: "plain", Username: "me", PasswordFile: file}}
+	l := newLogin(config.KafkaSASL{Mechanism: "plain", Username: "me", PasswordFile: file})
 	for _, want := range []string{"first", "second"} {
 		if err := os.WriteFile(file, []byte(want), 0o600); err != nil {
 			t.Fatal(err)

@@ -12,7 +12,6 @@ import (
 	"rivulet/internal/page"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
-	"rivulet/mapping"
 	"rivulet/serving"
 )
 
@@ -24,28 +23,15 @@ func RunPage(ctx context.Context, cfg config.Page, log *slog.Logger, ready func(
 	if err != nil {
 		return err
 	}
-	following, stop := context.WithCancel(ctx)
 	background := &services{}
-	defer background.end()
-	defer stop()
-	if cfg.Artifact != "" {
-		from, err := pinned(cfg.Artifact, choice(pageAsConsumer(cfg)), log)
-		if err != nil {
-			return err
-		}
-		o.Versions = from.source
-	} else {
-		watcher, closeClient, err := follower(pageAsConsumer(cfg), log)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = closeClient() }()
-		if err := watcher.Load(ctx); mapping.Refused(err) {
-			return advised(err, pageACL)
-		}
-		o.Versions = watcher
-		background.start(following, watcher.Run) // the page shows versions, also while Redis refuses it
+	from, end, err := servedVersions(ctx, pageAsConsumer(cfg), pageACL, log, background,
+		func(error) {}) // the page shows versions, also while Redis refuses it
+	if err != nil {
+		return err
 	}
+	defer end()
+	defer background.end() // first: the watcher still releases its versions
+	o.Versions = from.source
 	store, closeStore, err := Features(cfg.Features, cfg.Limits)
 	if err != nil {
 		return err
@@ -121,20 +107,6 @@ func pageOptions(cfg config.Page, log *slog.Logger) (o page.Options, closeAll fu
 	return o, closeAll, nil
 }
 
-// openPublisher returns a publisher with a connection of its own, which end closes.
-func openPublisher(s config.RedisServer) (p *serving.Publisher, end func(), err error) {
-	client, err := ConnectRedis(s)
-	if err != nil {
-		return nil, nil, err
-	}
-	end = func() { _ = client.Close() }
-	if p, err = serving.NewPublisher(client, s.Prefix); err != nil {
-		end()
-		return nil, nil, err
-	}
-	return p, end, nil
-}
-
 // pagePipelines sets the paths on which the page explains arrivals. They write nothing.
 func pagePipelines(cfg config.Page, store consumer.FeatureStore, o *page.Options) error {
 	forms, _, err := Forms(cfg.Input, cfg.Registry)
@@ -184,7 +156,7 @@ func listenForPage(ctx context.Context, s config.PageServer, o *page.Options) (l
 	tokens, err := tokensOf("page.", s.Access)
 	if err == nil {
 		g.Tokens = logTo(tokens, o.Log)
-		if o.TLS, err = encryption("page.", s.TLS); err == nil {
+		if o.TLS, err = serverTLS("page.tls", s.TLS); err == nil {
 			return l, url, nil
 		}
 	}

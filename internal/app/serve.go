@@ -13,7 +13,6 @@ import (
 	"rivulet/internal/httpd"
 	"rivulet/internal/observe"
 	"rivulet/internal/serve"
-	"rivulet/mapping"
 )
 
 // RunServe answers arrivals over HTTP until ctx ends, then finishes the requests under way. docs/serve.md is for users.
@@ -31,14 +30,14 @@ func serveOn(ctx context.Context, listener net.Listener, cfg config.Serve, log *
 	b := build.Read()
 	log.Info("the server starts", "version", b.Version, "commit", b.Commit, "go", b.Go)
 	log.Info("effective settings", config.LogValues(config.Shown(cfg))...)
-	secured, err := encryption("serve.", cfg.Server.TLS)
+	secured, err := serverTLS("serve.tls", cfg.Server.TLS)
 	if err != nil {
 		return err
 	}
 	running, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	background := &services{}
-	from, end, err := servedVersions(ctx, cfg, log, background, cancel)
+	from, end, err := servedVersions(ctx, serverAsConsumer(cfg), serveACL, log, background, cancel)
 	if err != nil {
 		return err
 	}
@@ -62,38 +61,6 @@ func serveOn(ctx context.Context, listener net.Listener, cfg config.Serve, log *
 		err = context.Cause(running)
 	}
 	return advised(err, serveACL)
-}
-
-// servedVersions returns the versions to serve: of Redis, followed in the background, or a pinned artifact. end closes
-// their connections.
-func servedVersions(ctx context.Context, cfg config.Serve, log *slog.Logger, background *services,
-	failed context.CancelCauseFunc) (from versions, end func(), err error) {
-	consumerCfg := serverAsConsumer(cfg)
-	if cfg.Artifact != "" {
-		if from, err = pinned(cfg.Artifact, choice(consumerCfg), log); err != nil {
-			return from, nil, err
-		}
-		log.Info("serving a pinned artifact", "version", from.name(), "directory", cfg.Artifact)
-		return from, func() {}, nil
-	}
-	watcher, closeClient, err := follower(consumerCfg, log)
-	if err != nil {
-		return from, nil, err
-	}
-	end = func() { _ = closeClient() }
-	// For a version that is not there yet the watcher waits; meanwhile requests are answered 503.
-	if err := watcher.Load(ctx); mapping.Refused(err) {
-		end()
-		return from, nil, advised(err, serveACL)
-	}
-	background.start(ctx, func(ctx context.Context) error {
-		err := watcher.Run(ctx)
-		if err != nil {
-			failed(err)
-		}
-		return err
-	})
-	return versions{watcher}, end, nil
 }
 
 // serverAsConsumer are the settings of a consumer that predicts as the server does.
@@ -135,24 +102,4 @@ func newServer(cfg config.Serve, from versions, store consumer.FeatureStore, sec
 		file.register(o.Metrics)
 	}
 	return serve.New(o)
-}
-
-// encryption returns the TLS of a server, nil where there is no certificate. The certificate is read again for each
-// connection, so that it can be renewed while the server runs.
-func encryption(section string, s config.ServerTLS) (*tls.Config, error) {
-	if s.CertFile == "" {
-		return nil, nil //nolint:nilnil // HTTP
-	}
-	read := func() (*tls.Certificate, error) {
-		pair, err := tls.LoadX509KeyPair(s.CertFile, s.KeyFile)
-		if err != nil {
-			return nil, fmt.Errorf("%stls.cert_file %q with key_file %q: %w", section, s.CertFile, s.KeyFile, err)
-		}
-		return &pair, nil
-	}
-	if _, err := read(); err != nil {
-		return nil, err
-	}
-	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"},
-		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return read() }}, nil
 }

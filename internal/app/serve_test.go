@@ -420,7 +420,7 @@ func TestServeWithTLSAndTokens(t *testing.T) {
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
-	if _, err := encryption("serve.", config.ServerTLS{CertFile: "missing", KeyFile: "missing"}); err == nil ||
+	if _, err := serverTLS("serve.tls", config.ServerTLS{CertFile: "missing", KeyFile: "missing"}); err == nil ||
 		!strings.Contains(err.Error(), "serve.tls.cert_file") {
 		t.Error(err)
 	}

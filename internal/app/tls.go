@@ -9,12 +9,42 @@ import (
 	"io"
 	"os"
 	"syscall"
+
+	"rivulet/config"
 )
 
-// tlsFiles are the settings of a client's TLS below one section, such as kafka.tls.
+// tlsFiles are the settings of TLS below one section, such as kafka.tls.
 type tlsFiles struct{ section, ca, cert, key, serverName string }
 
-// read reads the certificates. The client's are read again for each connection, so that they can be renewed while the
+// pair reads a certificate with its key.
+func (f tlsFiles) pair() (*tls.Certificate, error) {
+	cert, err := readSmall(f.cert)
+	key, failed := readSmall(f.key)
+	var pair tls.Certificate
+	if err = errors.Join(err, failed); err == nil {
+		pair, err = tls.X509KeyPair(cert, key)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s.cert_file %q with key_file %q: %w", f.section, f.cert, f.key, err)
+	}
+	return &pair, nil
+}
+
+// serverTLS returns the TLS of a server, nil where there is no certificate. The certificate is read again for each
+// connection, so that it can be renewed while the server runs.
+func serverTLS(section string, s config.ServerTLS) (*tls.Config, error) {
+	f := tlsFiles{section: section, cert: s.CertFile, key: s.KeyFile}
+	if f.cert == "" {
+		return nil, nil //nolint:nilnil // HTTP
+	}
+	if _, err := f.pair(); err != nil {
+		return nil, err
+	}
+	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"},
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return f.pair() }}, nil
+}
+
+// read reads the certificates of a client. The client's are read again for each connection, so that they can be renewed while the
 // process runs.
 func (f tlsFiles) read() (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: f.serverName}
@@ -28,24 +58,30 @@ func (f tlsFiles) read() (*tls.Config, error) {
 		}
 	}
 	if f.cert != "" {
-		read := func() (*tls.Certificate, error) {
-			cert, err := readSmall(f.cert)
-			key, failed := readSmall(f.key)
-			var pair tls.Certificate
-			if err = errors.Join(err, failed); err == nil {
-				pair, err = tls.X509KeyPair(cert, key)
-			}
-			if err != nil {
-				return nil, fmt.Errorf("%s.cert_file %q with key_file %q: %w", f.section, f.cert, f.key, err)
-			}
-			return &pair, nil
-		}
-		if _, err := read(); err != nil {
+		if _, err := f.pair(); err != nil {
 			return nil, err
 		}
-		c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return read() }
+		c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return f.pair() }
 	}
 	return c, nil
+}
+
+// account is a login that settings name. The file of a password is read at each use, so that it can be renewed while
+// the process runs.
+type account struct {
+	setting  string // of the file, such as registry.password_file
+	username string
+	password config.Secret
+	file     string // "": password is used
+}
+
+// Credentials returns the name and the password.
+func (a account) Credentials() (username, password string, err error) {
+	if a.file == "" {
+		return a.username, a.password.Reveal(), nil
+	}
+	password, err = readPassword(a.setting, a.file)
+	return a.username, password, err
 }
 
 // readPassword reads a password's file, without a line break at its end. key is the setting that names the file.

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 
@@ -113,6 +114,39 @@ func pinned(dir string, choice serving.Options, log *slog.Logger) (versions, err
 		log.Warn("serving an artifact in a way for which it was not made", "version", v.ID(), "reason", text)
 	}
 	return versions{serving.Pinned(v)}, nil
+}
+
+// servedVersions returns the versions that a program serves: of Redis, followed in the background, or a pinned
+// artifact. failed is told if following them fails. acl is the line of deploy/redis.acl with the program's rights. end
+// closes their connections.
+func servedVersions(ctx context.Context, cfg config.Consumer, acl string, log *slog.Logger, background *services,
+	failed context.CancelCauseFunc) (from versions, end func(), err error) {
+	if cfg.Artifact != "" {
+		if from, err = pinned(cfg.Artifact, choice(cfg), log); err != nil {
+			return from, nil, err
+		}
+		log.Info("serving a pinned artifact", "version", from.name(), "directory", cfg.Artifact)
+		return from, func() {}, nil
+	}
+	watcher, closeClient, err := follower(cfg, log)
+	if err != nil {
+		return from, nil, err
+	}
+	end = func() { _ = closeClient() }
+	// A published version serves at once. For one that is not there or not reachable yet the watcher waits, and logs so
+	// once; meanwhile nothing is predicted, and requests are answered 503.
+	if err := watcher.Load(ctx); ctx.Err() == nil && mapping.Refused(err) {
+		end()
+		return from, nil, advised(err, acl)
+	}
+	background.start(ctx, func(ctx context.Context) error {
+		err := watcher.Run(ctx)
+		if err != nil {
+			failed(err)
+		}
+		return err
+	})
+	return versions{watcher}, end, nil
 }
 
 // choice returns the model, attachment and outputs that the settings choose.
