@@ -19,13 +19,7 @@ type ServerTLS struct {
 func (a Access) HasToken() bool { return a.Token != "" || a.TokenFile != "" }
 
 func (a Access) problems() []Problem {
-	var found []Problem
-	if a.TLS.CertFile != "" && a.TLS.KeyFile == "" {
-		found = append(found, Problem{Key: "tls.key_file", Reason: "must not be empty if cert_file is set"})
-	}
-	if a.TLS.KeyFile != "" && a.TLS.CertFile == "" {
-		found = append(found, Problem{Key: "tls.cert_file", Reason: "must not be empty if key_file is set"})
-	}
+	found := unpaired("tls.", a.TLS.CertFile, a.TLS.KeyFile)
 	if a.Token != "" && a.TokenFile != "" {
 		found = append(found, Problem{Key: "token_file", Value: a.TokenFile, Reason: "is set, and so is token"})
 	}

@@ -98,34 +98,18 @@ func (k Kafka) StartTime() time.Time {
 }
 
 func (t KafkaTLS) problems() []Problem {
-	var found []Problem
-	for _, f := range []Problem{{Key: "ca_file", Value: t.CAFile}, {Key: "cert_file", Value: t.CertFile},
-		{Key: "key_file", Value: t.KeyFile}, {Key: "server_name", Value: t.ServerName}} {
-		if f.Value != "" && !t.Enabled {
-			f.Reason = "has no effect, because kafka.tls.enabled is false"
-			found = append(found, f)
-		}
+	reason := ""
+	if !t.Enabled {
+		reason = "has no effect, because kafka.tls.enabled is false"
 	}
-	if t.CertFile != "" && t.KeyFile == "" {
-		found = append(found, Problem{Key: "key_file", Reason: "must not be empty if cert_file is set"})
-	}
-	if t.KeyFile != "" && t.CertFile == "" {
-		found = append(found, Problem{Key: "cert_file", Reason: "must not be empty if key_file is set"})
-	}
-	return found
+	return tlsProblems("", RedisTLS{t.CAFile, t.CertFile, t.KeyFile, t.ServerName}, reason)
 }
 
 func (s KafkaSASL) problems() []Problem {
 	var found []Problem
 	if s.Mechanism == SASLNone {
-		for _, f := range []Problem{{Key: "username", Value: s.Username}, {Key: "password", Value: s.Password.String()},
-			{Key: "password_file", Value: s.PasswordFile}} {
-			if f.Value != "" {
-				f.Reason = "has no effect, because kafka.sasl.mechanism is none"
-				found = append(found, f)
-			}
-		}
-		return found
+		return unused("has no effect, because kafka.sasl.mechanism is none", Problem{Key: "username", Value: s.Username},
+			Problem{Key: "password", Value: s.Password.String()}, Problem{Key: "password_file", Value: s.PasswordFile})
 	}
 	if s.Username == "" {
 		found = append(found, Problem{Key: "username", Reason: "must not be empty if the mechanism is " + s.Mechanism})

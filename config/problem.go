@@ -26,6 +26,38 @@ func (p Problem) String() string {
 	return b.String() + ": " + p.Reason
 }
 
+// unused returns the values that are set although they have no effect, with the reason.
+func unused(reason string, values ...Problem) (found []Problem) {
+	for _, p := range values {
+		if p.Value != "" {
+			p.Reason = reason
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+// unpaired returns the missing one of a certificate and its key, whose settings begin with a prefix.
+func unpaired(prefix, cert, key string) (found []Problem) {
+	if cert != "" && key == "" {
+		found = append(found, Problem{Key: prefix + "key_file", Reason: "must not be empty if cert_file is set"})
+	}
+	if key != "" && cert == "" {
+		found = append(found, Problem{Key: prefix + "cert_file", Reason: "must not be empty if key_file is set"})
+	}
+	return found
+}
+
+// tlsProblems returns the problems of a client's TLS; noEffect is the reason why it is not used, if it is not.
+func tlsProblems(prefix string, t RedisTLS, noEffect string) (found []Problem) {
+	if noEffect != "" {
+		found = unused(noEffect, Problem{Key: prefix + "ca_file", Value: t.CAFile},
+			Problem{Key: prefix + "cert_file", Value: t.CertFile}, Problem{Key: prefix + "key_file", Value: t.KeyFile},
+			Problem{Key: prefix + "server_name", Value: t.ServerName})
+	}
+	return append(found, unpaired(prefix, t.CertFile, t.KeyFile)...)
+}
+
 // Error lists all problems of the settings.
 type Error struct{ Problems []Problem }
 

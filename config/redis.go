@@ -105,7 +105,11 @@ func (r RedisAddress) problems() []Problem {
 		complain("retry.max_backoff", r.Retry.MaxBackoff.String(),
 			fmt.Sprintf("less than min_backoff, %s", r.Retry.MinBackoff))
 	}
-	return append(append(found, r.loginProblems()...), r.tlsProblems()...)
+	noTLS := ""
+	if !strings.HasPrefix(string(r.URL), "rediss:") {
+		noTLS = "has no effect, because url does not begin with rediss://"
+	}
+	return append(append(found, r.loginProblems()...), tlsProblems("tls.", r.TLS, noTLS)...)
 }
 
 func (r RedisAddress) loginProblems() []Problem {
@@ -124,25 +128,6 @@ func (r RedisAddress) loginProblems() []Problem {
 	}
 	if r.Username != "" && r.Password == "" && r.PasswordFile == "" && !password {
 		found = append(found, Problem{Key: "password", Reason: "is empty, and so is password_file: a user needs one"})
-	}
-	return found
-}
-
-func (r RedisAddress) tlsProblems() []Problem {
-	var found []Problem
-	t := r.TLS
-	for _, f := range []Problem{{Key: "tls.ca_file", Value: t.CAFile}, {Key: "tls.cert_file", Value: t.CertFile},
-		{Key: "tls.key_file", Value: t.KeyFile}, {Key: "tls.server_name", Value: t.ServerName}} {
-		if f.Value != "" && !strings.HasPrefix(string(r.URL), "rediss:") {
-			f.Reason = "has no effect, because url does not begin with rediss://"
-			found = append(found, f)
-		}
-	}
-	if t.CertFile != "" && t.KeyFile == "" {
-		found = append(found, Problem{Key: "tls.key_file", Reason: "must not be empty if cert_file is set"})
-	}
-	if t.KeyFile != "" && t.CertFile == "" {
-		found = append(found, Problem{Key: "tls.cert_file", Reason: "must not be empty if key_file is set"})
 	}
 	return found
 }

@@ -38,12 +38,9 @@ func (r Registry) Secure() bool {
 
 func (r Registry) problems() []Problem {
 	var found []Problem
-	for _, f := range []Problem{{Key: "password", Value: r.Password.String()},
-		{Key: "password_file", Value: r.PasswordFile}} {
-		if f.Value != "" && r.Username == "" {
-			f.Reason = "has no effect, because username is empty"
-			found = append(found, f)
-		}
+	if r.Username == "" {
+		found = unused("has no effect, because username is empty", Problem{Key: "password", Value: r.Password.String()},
+			Problem{Key: "password_file", Value: r.PasswordFile})
 	}
 	switch {
 	case r.Username == "":
@@ -54,18 +51,11 @@ func (r Registry) problems() []Problem {
 	case r.Password != "" && r.PasswordFile != "":
 		found = append(found, Problem{Key: "password_file", Value: r.PasswordFile, Reason: "is set, and so is password"})
 	}
-	t := r.TLS
-	for _, f := range []Problem{{Key: "tls.ca_file", Value: t.CAFile}, {Key: "tls.cert_file", Value: t.CertFile},
-		{Key: "tls.key_file", Value: t.KeyFile}, {Key: "tls.server_name", Value: t.ServerName}} {
-		if f.Value != "" && !r.Secure() {
-			f.Reason = "has no effect, because no address of urls begins with https://"
-			found = append(found, f)
-		}
+	noTLS := ""
+	if !r.Secure() {
+		noTLS = "has no effect, because no address of urls begins with https://"
 	}
-	if (t.CertFile == "") != (t.KeyFile == "") {
-		found = append(found, Problem{Key: "tls.cert_file", Value: t.CertFile, Reason: "cert_file and key_file go together"})
-	}
-	return found
+	return append(found, tlsProblems("tls.", RedisTLS(r.TLS), noTLS)...)
 }
 
 // checkRegistries checks the addresses of a registry.
