@@ -80,7 +80,8 @@ func (t *Transactions) Begin(ctx context.Context, by Committer, assigned []Topic
 		wg.Go(func() {
 			defer func() { <-free }()
 			if errs[i] = t.sink.coordinator.FenceFormer(ctx, t.id, at, t.timeout); errs[i] == nil {
-				sessions[i], errs[i] = t.sink.coordinator.Open(ctx, TransactionalIDFor(t.id, at.Topic, at.Partition), t.timeout)
+				id := TransactionalIDFor(t.id, at.Topic, at.Partition)
+				sessions[i], errs[i] = t.sink.coordinator.Open(ctx, id, t.timeout)
 			}
 		})
 	}

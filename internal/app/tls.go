@@ -44,8 +44,8 @@ func serverTLS(section string, s config.ServerTLS) (*tls.Config, error) {
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return f.pair() }}, nil
 }
 
-// read reads the certificates of a client. The client's are read again for each connection, so that they can be renewed while the
-// process runs.
+// read reads the certificates of a client. Its own one is read again for each connection, so that it can be renewed
+// while the process runs.
 func (f tlsFiles) read() (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: f.serverName}
 	if f.ca != "" {
