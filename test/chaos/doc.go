@@ -26,6 +26,7 @@
 //	load.go              its sender
 //	transactions.go      arrivals in transactions that are committed or aborted
 //	reader.go            its readers
+//	rows.go              rows of arrivals, as Redis has them
 //	labels.go            arrivals with labels, and what consumers count of them
 //	asks.go              rivulet serve and the live page, asked while faults happen
 //	faults.go            the list of faults; faults of consumers

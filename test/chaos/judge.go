@@ -120,7 +120,7 @@ const retryTime = 2 * (time.Second + 500*time.Millisecond)
 func (r *run) explain(arrivals int) (oracle.Report, []string, error) {
 	w := r.world
 	o := oracle.Oracle{TTL: w.rowsLive, Retry: retryTime, InHand: inFlight, MostSlow: inFlight + arrivals/50,
-		OfStream: map[string][]oracle.Outage{},
+		Stored: r.stored.of, OfStream: map[string][]oracle.Outage{},
 		Model: func(version string) (oracle.Model, error) {
 			if dir := w.dirs[version]; dir != "" {
 				return oracle.ReadVersion(dir)

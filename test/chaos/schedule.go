@@ -28,6 +28,7 @@ type run struct {
 	// calm: one fault at a time.
 	calm             bool
 	brokers, redises sync.Mutex // one fault at a time does something to them
+	stored           storedRows
 	failed           chan<- error
 	refreshed        int // nodes of T after the last refresh
 }
@@ -93,6 +94,7 @@ func (r *run) faultsFor(ctx context.Context, next func() fault) (err error) {
 		}
 		senders.Go(func() { s.send(ctx, sending, r.world.rate) })
 	}
+	senders.Go(func() { r.stored.follow(sending, r.world.Store) })
 	if err := r.startAskers(); err != nil { //nolint:contextcheck // it does not wait
 		return err
 	}

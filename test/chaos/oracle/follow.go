@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -15,8 +16,8 @@ type follower struct {
 	violations []string
 	all        map[string][]*Said // the predictions of each id, by all versions
 	left       int                // predictions that were not explained at first
-	tried      int                // to explain predictions by rows that nobody saw
 	late       map[ending]int     // degraded predictions after each outage and its time of retries
+	first      string             // the first prediction that is undecided, for messages
 	many       map[*Said]bool     // predictions with more choices of neighbours than can be tried
 }
 
@@ -44,10 +45,7 @@ func (f *follower) follow(model Model, all []Said) {
 	}
 	for i := range all {
 		s := &all[i]
-		if f.explain(h, s, false) {
-			continue
-		}
-		if f.tried++; f.tried > mostUnseen || !f.explain(h, s, true) {
+		if !f.explain(h, s, false) && !f.explain(h, s, true) {
 			left = append(left, s)
 			f.left++
 		}
@@ -59,6 +57,12 @@ func (f *follower) follow(model Model, all []Said) {
 		if f.undecidable(h, s, undecided) {
 			undecided[s.ID] = append(undecided[s.ID], s)
 			f.report.Undecided++
+			if f.many[s] {
+				f.report.Many++
+			}
+			if f.first == "" {
+				f.first = fmt.Sprintf("%s, %s at %s", s.Made.Format(clock), s.Stream, s.Place)
+			}
 			continue
 		}
 		f.violated(s, "no neighbours of these counts give its numbers: %d known, %d arrivals, %d unknown, degraded %t",
@@ -67,7 +71,7 @@ func (f *follower) follow(model Model, all []Said) {
 }
 
 // undecidable reports whether a prediction may be right though no neighbours were found. One of them may have had a row
-// that nobody can know any more: of a prediction in a transaction that was aborted, or of one that is undecided itself.
+// that nobody read: of a prediction in a transaction that was aborted, or of one that is undecided itself.
 // Or there are more choices of neighbours than can be tried.
 func (f *follower) undecidable(h *history, s *Said, undecided map[string][]*Said) bool {
 	if f.many[s] || s.Arrivals == 0 {
@@ -99,32 +103,21 @@ func (f *follower) aborted(id string, s *Said) (all []*Said) {
 }
 
 // explain finds the neighbours of a prediction, checks that none is missing, and keeps the row that its arrival got.
-// unseen allows neighbours with rows of predictions that nobody saw: of a transaction that was aborted after the rows
-// were written.
-func (f *follower) explain(h *history, s *Said, unseen bool) bool {
+// stored allows neighbours with rows that Redis had, whatever gave them: a transaction that was aborted after its rows
+// were written leaves rows of predictions that nobody saw.
+func (f *follower) explain(h *history, s *Said, stored bool) bool {
 	a := f.oracle.Arrival(s.ID)
 	if a == nil {
 		f.violated(s, "no arrival of that id was sent")
 		return true
 	}
 	options, likely := h.options(a, s, f.oracle.TTL)
-	var rows []attach.Row
-	ok := false
-	if !unseen {
-		var all bool
-		if rows, ok, all = search(h.model, a, s, options, likely, f.tries()); !all {
-			f.many[s] = true
-		}
+	if stored && !f.oracle.addStored(a, s, options, likely) {
+		return false
 	}
-	for e := 0; unseen && !ok && e < len(options); e++ { // one such row at a time: they are few
-		if more := f.unseen(h, a.Edges[e], s); len(more) > 0 {
-			seen := options[e]
-			options[e] = slices.Concat(more, seen)
-			rows, ok, _ = search(h.model, a, s, options, likely, mostTries)
-			options[e] = seen
-		}
-	}
+	rows, ok, all := search(h.model, a, s, options, likely, f.tries())
 	if !ok {
+		f.many[s] = !all
 		return false
 	}
 	if s.Known+s.Arrivals+s.Unknown != len(a.Edges) {
@@ -133,8 +126,8 @@ func (f *follower) explain(h *history, s *Said, unseen bool) bool {
 	if s.Arrivals > 0 {
 		f.report.Attached++
 	}
-	if unseen {
-		f.report.Unseen++
+	if stored {
+		f.report.Stored++
 	}
 	if s.Degraded {
 		f.report.Degraded++
@@ -210,8 +203,6 @@ const (
 	skew = time.Second
 	// writing is how long after its prediction was seen a row may be written.
 	writing = 5 * time.Second
-	// mostUnseen is how many predictions are explained by rows that nobody saw, which takes long.
-	mostUnseen = 200
 	// mostLeft is after how many predictions that were not explained the search for others is short: each takes long.
 	// After a stall of a busy machine there may be many, as the rows that a neighbour may have had are as many as the
 	// records of its id in that time; rows that depend on theirs are not known either, until these have expired.
@@ -240,28 +231,29 @@ const longAgo = time.Minute
 
 func same(a, b attach.Row) bool { return slices.Equal(a.Cols, b.Cols) && slices.Equal(a.Vals, b.Vals) }
 
-// unseen returns rows that an arrival may have got by a prediction that nobody saw, attached to any of its own
-// neighbours that had rows then. Its record was predicted again later, perhaps by another version.
-func (f *follower) unseen(h *history, id string, s *Said) (rows []attach.Row) {
-	const most = 256
-	a := f.oracle.Arrival(id)
-	if a == nil || h.node(id).Known {
-		return nil
+// addStored adds the rows that Redis had for a prediction's neighbours when it was made, before the others. It reports
+// whether there are any that the options lack.
+func (o *Oracle) addStored(a *event.Arrival, s *Said, options [][]attach.Row, likely []bool) (more bool) {
+	if o.Stored == nil {
+		return false
 	}
-	for _, again := range f.aborted(id, s) {
-		then := &Said{Sent: again.Sent, Seen: s.Seen}
-		options, likely := h.options(a, then, f.oracle.TTL)
-		absent := func(e int) bool { return !h.node(a.Edges[e]).Known }
-		choices(options, likely, absent, -1, -1, func(choice []attach.Row) bool {
-			row := h.model.Grow(a, choice)
-			row.Arrived = true
-			if row.Known {
-				rows = append(rows, row)
+	for e, id := range a.Edges {
+		var there []attach.Row
+		for _, r := range o.Stored(s.Version, id) {
+			if r.To.Add(2*o.TTL).Before(s.Sent) || r.From.Add(-2*o.TTL).After(s.Seen) {
+				continue
 			}
-			return len(rows) < most
-		})
+			there, likely[e] = append(there, r.Row), true
+			more = more || !slices.ContainsFunc(options[e], func(other attach.Row) bool { return same(r.Row, other) })
+		}
+		for _, row := range options[e] {
+			if !slices.ContainsFunc(there, func(other attach.Row) bool { return same(row, other) }) {
+				there = append(there, row)
+			}
+		}
+		options[e] = there
 	}
-	return rows
+	return more
 }
 
 // complete checks that a prediction lacks no arrival whose row was there for certain.

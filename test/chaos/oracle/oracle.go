@@ -51,6 +51,8 @@ type Oracle struct {
 	Model func(version string) (Model, error)
 	// Arrival returns the arrival that is sent under an id.
 	Arrival func(id string) *event.Arrival
+	// Stored returns the rows that Redis had for an id under a version; nil: nobody read them.
+	Stored func(version, id string) []Stored
 	// TTL is attach.ttl. Rows live for at least that time and at most twice as long.
 	TTL time.Duration
 	// Outages are times in which rows may be unread, or were lost: of all consumers, and of those of each stream.
@@ -63,23 +65,29 @@ type Oracle struct {
 	InHand, MostSlow int
 }
 
+// Stored is a row of an arrival that Redis had, from the first time that it was read to the last.
+type Stored struct {
+	Row      attach.Row
+	From, To time.Time
+}
+
 // Report counts what was compared.
 type Report struct {
 	Attached int // predictions whose neighbours were arrivals, and whose numbers were explained
 	Degraded int // degraded predictions whose numbers were explained
 	Slow     int // degraded predictions of an outage of which only a consumer's log tells
 	Certain  int // neighbours that had to be attached, and were
-	Unseen   int // predictions explained by a row that a prediction gave which nobody saw
-	// Undecided are predictions with a neighbour whose row nobody can know: it may be of a transaction that was aborted.
-	// After many of them the rest of a version is undecided, too.
-	Undecided int
+	Stored   int // predictions explained by a row that Redis had and that no visible prediction gives
+	// Undecided are predictions with a neighbour whose row nobody read, which may be of a transaction that was aborted,
+	// or with more choices of neighbours than can be tried: Many.
+	Undecided, Many int
 }
 
 func (r Report) String() string {
 	return fmt.Sprintf("The oracle found the neighbours of %d predictions with arrivals among them (%d by a "+
-		"row that nobody saw) and of %d degraded ones, %d of these in time-outs that no fault explains; %d neighbours had "+
-		"to be arrivals; %d predictions may have been attached to rows of aborted transactions, which nobody knows",
-		r.Attached, r.Unseen, r.Degraded, r.Slow, r.Certain, r.Undecided)
+		"row that Redis had and no prediction gives) and of %d degraded ones, %d of these in time-outs that no fault explains; %d neighbours had "+
+		"to be arrivals; %d predictions were not decided, %d of them for more choices than can be tried",
+		r.Attached, r.Stored, r.Degraded, r.Slow, r.Certain, r.Undecided, r.Many)
 }
 
 // Judge returns what was compared, and what breaks a promise.
@@ -107,10 +115,9 @@ func (o *Oracle) Judge(all []Said) (Report, []string) {
 		}
 		from = to
 	}
-	if most := 20 + f.report.Attached/10; f.report.Undecided > most { // else the oracle sees too little
-		f.violations = append(f.violations, fmt.Sprintf(
-			"%d predictions may have been attached to rows of aborted transactions, "+
-				"at most %d may be", f.report.Undecided, most))
+	if most := 20 + f.report.Attached/10; f.report.Undecided+f.report.Stored > most { // else the oracle sees too little
+		f.violations = append(f.violations, fmt.Sprintf("%d predictions were not decided, and %d were attached to rows that "+
+			"no prediction gives: at most %d may be; the first at %s", f.report.Undecided, f.report.Stored, most, f.first))
 	}
 	for of, n := range f.late {
 		if n > o.InHand {

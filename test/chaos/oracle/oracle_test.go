@@ -56,6 +56,8 @@ type stream struct {
 	model
 	rows map[string]attach.Row
 	said []Said
+
+	stored map[string][]Stored // rows that Redis had
 }
 
 // edges of the arrivals: a has neighbours in T alone, b has a, c has both.
@@ -157,9 +159,19 @@ func TestJudge(t *testing.T) {
 			say: func(s *stream) {
 				a := s.predict(0, "a") // aborted, and predicted again
 				a.Made, a.Seen = after(31), after(32)
+				s.stored = map[string][]Stored{"a": {{Row: s.rows["a"], From: after(5), To: after(15)}}}
 				s.predict(10, "b")
 			},
-			want: Report{Attached: 1, Unseen: 1},
+			want: Report{Attached: 1, Stored: 1},
+		},
+		"attached to a row that Redis had long ago": {
+			say: func(s *stream) {
+				s.predict(0, "b")
+				s.rows["a"] = attach.Row{Known: true, Arrived: true, Cols: []int32{7}}
+				s.stored = map[string][]Stored{"a": {{Row: s.rows["a"], From: after(5), To: after(15)}}}
+				s.predict(200, "b")
+			},
+			violation: "no neighbours of these counts give its numbers",
 		},
 		"other numbers": {
 			say:       func(s *stream) { s.predict(0, "a").Numbers++ },
@@ -275,6 +287,7 @@ func TestJudge(t *testing.T) {
 					}
 					return &event.Arrival{ID: id, Edges: edges[id]}
 				},
+				Stored:   func(_, id string) []Stored { return s.stored[id] },
 				OfStream: map[string][]Outage{"slow": {{after(400), after(403)}}}}
 			if c.outage {
 				o.Outages = []Outage{{after(20), after(30)}}
