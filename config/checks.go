@@ -17,6 +17,7 @@ var checks = map[string]check{
 	"share":      func(v any) error { return checkShare(v.(float64)) },
 	"required":   func(v any) error { return checkRequired(v.(string)) },
 	"listen":     func(v any) error { return checkListen(v.(string)) },
+	"loopback":   func(v any) error { return checkLoopback(v.(string)) },
 	"address":    func(v any) error { return errors.Join(checkRequired(v.(string)), checkListen(v.(string))) },
 	"segment":    func(v any) error { return checkSegment(v.(string)) },
 	"addresses":  func(v any) error { return checkAddresses(v.([]string)) },
@@ -50,6 +51,17 @@ func checkListen(address string) error {
 	_, port, err := net.SplitHostPort(address)
 	if err != nil || !isPort(port, 0) {
 		return errors.New("want host:port or :port")
+	}
+	return nil
+}
+
+// checkLoopback accepts an address that only this machine reaches, and an empty one for none.
+func checkLoopback(address string) error {
+	if err := checkListen(address); address == "" || err != nil {
+		return err
+	}
+	if !loopback(address) {
+		return errors.New("others than this machine would reach it: want an address such as 127.0.0.1:6060")
 	}
 	return nil
 }

@@ -25,6 +25,7 @@ type Consumer struct {
 	Output   Output   `key:"output"`
 	Labels   Labels   `key:"labels"`
 	HTTP     HTTP     `key:"http"`
+	Debug    Debug    `key:"debug"`
 	Swap     Swap     `key:"swap"`
 	Shutdown Shutdown `key:"shutdown"`
 	Log      Log      `key:"log"`
@@ -54,6 +55,7 @@ const (
 
 	Auto      = "auto"  // chosen by the artifact
 	On        = "on"    // for Attach.Arrivals
+	LogJSON   = "json"  // a line of the log is JSON
 	ModeNode  = "node"  // each arrival on its own
 	ModeGraph = "graph" // edges among the arrivals of a micro-batch count
 )
@@ -165,6 +167,11 @@ type HTTP struct {
 	Hosts  []string `key:"hosts" default:"" usage:"further names under which this port is reached, with a port or without; other sites' pages could have a browser read it by a name of theirs" zero:"IP addresses, names without a dot, this machine's name and those of local networks (.local, .internal, .svc)"`
 }
 
+// Debug sets the address of profiles and effective settings.
+type Debug struct {
+	Listen string `key:"listen" default:"" check:"loopback" usage:"address of /debug/pprof/ and /debug/settings, such as 127.0.0.1:6060; only this machine may reach it" zero:"neither is served"`
+}
+
 // Swap sets how far a new version may misfit the stream before it is taken back.
 type Swap struct {
 	Rollback float64 `key:"rollback" default:"0.2" unit:"share" check:"share" usage:"share of dead letters among the arrivals after a swap, of at least 100, from which on the consumer goes back to the version before, once a version; not where that one had half as many" zero:"it never goes back"`
@@ -201,3 +208,6 @@ type DeadLetters struct {
 type Replay struct {
 	Kafka ProducerKafka `key:"kafka"`
 }
+
+// Logging returns how the program logs.
+func (c Consumer) Logging() Log { return c.Log }

@@ -44,7 +44,7 @@
 //	flags.go                    fields -> flags with their helps
 //	kubernetes.go               variables that Kubernetes sets for a Service called rivulet, which are passed over
 //	secret.go, redis_url.go     values that are not printed
-//	shown.go                    effective settings for the log
+//	shown.go                    effective settings for the log, with their origins; settings that differ
 //	consumer.go, serve.go       the settings of `consumer` and `rivulet serve`
 //	page.go, refresh.go         of `rivulet page` and `trainer refresh`
 //	kafka.go, redis.go          sections that programs share: services,

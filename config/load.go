@@ -37,11 +37,16 @@ type Sources struct {
 // Load reads the settings of T from all sources, checks them and returns them. The error is an [*Error] that lists
 // everything that is wrong, or it says why the file could not be read.
 func Load[T any](from Sources) (T, error) {
+	cfg, _, err := load[T](from)
+	return cfg, err
+}
+
+func load[T any](from Sources) (T, *loader, error) {
 	var cfg T
 	l := newLoader(reflect.TypeFor[T]())
 	if path := from.file(); path != "" {
 		if err := l.file(path); err != nil {
-			return cfg, err
+			return cfg, l, err
 		}
 	}
 	l.environ(from.Environ)
@@ -49,9 +54,9 @@ func Load[T any](from Sources) (T, error) {
 	loaded := reflect.New(reflect.TypeFor[T]()).Elem()
 	l.fill(loaded)
 	if l.problems != nil {
-		return cfg, &Error{l.problems}
+		return cfg, l, &Error{l.problems}
 	}
-	return loaded.Interface().(T), nil
+	return loaded.Interface().(T), l, nil
 }
 
 // Default returns the default settings of T. It panics if these alone are not valid.
@@ -94,7 +99,7 @@ func newLoader(t reflect.Type) *loader {
 		origins: map[string]string{},
 	}
 	for _, f := range l.schema.fields {
-		l.put(f.key, f.def, "default")
+		l.put(f.key, f.def, OriginDefault)
 	}
 	return l
 }

@@ -81,3 +81,6 @@ func (p Page) problems() []Problem {
 	}
 	return found
 }
+
+// Logging returns how the program logs.
+func (p Page) Logging() Log { return p.Log }

@@ -21,6 +21,7 @@ type Serve struct {
 		Answer
 	} `key:"output"`
 	Server   Server   `key:"serve"`
+	Debug    Debug    `key:"debug"`
 	Shutdown Shutdown `key:"shutdown"`
 	Log      Log      `key:"log"`
 }
@@ -75,3 +76,6 @@ func (s Server) problems() []Problem {
 	}
 	return found
 }
+
+// Logging returns how the program logs.
+func (s Serve) Logging() Log { return s.Log }

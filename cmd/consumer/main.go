@@ -1,6 +1,6 @@
 // Command consumer is the service: arrivals in from Kafka, predictions out.
 //
-// consumer check tries all its connections and reports the errors.
+// consumer check tries all its connections and reports the errors; consumer lint needs none.
 //
 // Its settings are flags, RIVULET_ variables and a YAML file; config/REFERENCE.md lists them. It stops on SIGTERM or
 // SIGINT after finishing, publishing and committing the current micro-batches; a second signal stops it at once, and
@@ -8,6 +8,7 @@
 package main
 
 import (
+	"log/slog"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -15,7 +16,6 @@ import (
 	"rivulet/config"
 	"rivulet/internal/app"
 	"rivulet/internal/cli"
-	"rivulet/internal/observe"
 )
 
 func main() { cli.Main(command()) }
@@ -33,16 +33,11 @@ func command() *cobra.Command {
 	}
 	config.Flags[config.Consumer](cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		cfg, err := config.Load[config.Consumer](config.Sources{Flags: cmd.Flags(), Environ: os.Environ()})
-		if err != nil {
-			return err
-		}
-		log, err := observe.NewLogger(cfg.Log.Level, cfg.Log.Format, os.Stderr)
-		if err != nil {
-			return err
-		}
-		return app.RunConsumer(cmd.Context(), cfg, log, nil)
+		return app.Run(config.Sources{Flags: cmd.Flags(), Environ: os.Environ()}, os.Stderr,
+			func(cfg config.Consumer, log *slog.Logger) error {
+				return app.RunConsumer(cmd.Context(), cfg, log, nil)
+			})
 	}
-	cmd.AddCommand(checkCommand())
+	cmd.AddCommand(checkCommand(), lintCommand())
 	return cmd
 }

@@ -107,7 +107,7 @@ func demoCommand() *cobra.Command {
 		if inOrder {
 			return judgeInOrder(cmd, data, o.Train, asJSON)
 		}
-		if o.Log, err = observe.NewLogger("warn", "text", os.Stderr); err != nil {
+		if o.Log, _, err = observe.NewLogger("warn", "text", os.Stderr); err != nil {
 			return err
 		}
 		o.Progress = cli.Stderr()

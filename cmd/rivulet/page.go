@@ -2,13 +2,13 @@ package main
 
 import (
 	"fmt"
+	"log/slog"
 	"os"
 
 	"github.com/spf13/cobra"
 
 	"rivulet/config"
 	"rivulet/internal/app"
-	"rivulet/internal/observe"
 )
 
 func pageCommand() *cobra.Command {
@@ -23,15 +23,10 @@ func pageCommand() *cobra.Command {
 	}
 	config.Flags[config.Page](cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		cfg, err := config.Load[config.Page](config.Sources{Flags: cmd.Flags(), Environ: os.Environ()})
-		if err != nil {
-			return err
-		}
-		log, err := observe.NewLogger(cfg.Log.Level, cfg.Log.Format, os.Stderr)
-		if err != nil {
-			return err
-		}
-		return app.RunPage(cmd.Context(), cfg, log, func(url string) { fmt.Fprintln(cmd.OutOrStdout(), url) })
+		return app.Run(config.Sources{Flags: cmd.Flags(), Environ: os.Environ()}, os.Stderr,
+			func(cfg config.Page, log *slog.Logger) error {
+				return app.RunPage(cmd.Context(), cfg, log, func(url string) { fmt.Fprintln(cmd.OutOrStdout(), url) })
+			})
 	}
 	return cmd
 }

@@ -1,13 +1,13 @@
 package main
 
 import (
+	"log/slog"
 	"os"
 
 	"github.com/spf13/cobra"
 
 	"rivulet/config"
 	"rivulet/internal/app"
-	"rivulet/internal/observe"
 )
 
 func serveCommand() *cobra.Command {
@@ -24,15 +24,10 @@ func serveCommand() *cobra.Command {
 	}
 	config.Flags[config.Serve](cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		cfg, err := config.Load[config.Serve](config.Sources{Flags: cmd.Flags(), Environ: os.Environ()})
-		if err != nil {
-			return err
-		}
-		log, err := observe.NewLogger(cfg.Log.Level, cfg.Log.Format, os.Stderr)
-		if err != nil {
-			return err
-		}
-		return app.RunServe(cmd.Context(), cfg, log)
+		return app.Run(config.Sources{Flags: cmd.Flags(), Environ: os.Environ()}, os.Stderr,
+			func(cfg config.Serve, log *slog.Logger) error {
+				return app.RunServe(cmd.Context(), cfg, log)
+			})
 	}
 	return cmd
 }

@@ -37,7 +37,7 @@ type Insider interface {
 func RunConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, also consumer.Observer) error {
 	b := build.Read()
 	log.Info("the consumer starts", "version", b.Version, "commit", b.Commit, "go", b.Go)
-	log.Info("effective settings", config.LogValues(config.Shown(cfg))...)
+	logSettings(log, cfg)
 	journal := observe.NewJournal(log, nil)
 	drained := announceDrain(ctx, cfg.Shutdown.DrainTimeout, log)
 	err := runConsumer(ctx, cfg, log, journal, also)
@@ -69,6 +69,10 @@ func runConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, jou
 	running, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	background := &services{}
+	if err := background.startDebug(ctx, cfg.Debug, config.Shown(cfg), log); err != nil {
+		return err
+	}
+	defer background.end()
 	from, end, err := servedVersions(ctx, cfg, consumerACL, log, background, cancel)
 	if err != nil {
 		return err

@@ -29,7 +29,7 @@ func RunServe(ctx context.Context, cfg config.Serve, log *slog.Logger) error {
 func serveOn(ctx context.Context, listener net.Listener, cfg config.Serve, log *slog.Logger) error {
 	b := build.Read()
 	log.Info("the server starts", "version", b.Version, "commit", b.Commit, "go", b.Go)
-	log.Info("effective settings", config.LogValues(config.Shown(cfg))...)
+	logSettings(log, cfg)
 	secured, err := serverTLS("serve.tls", cfg.Server.TLS)
 	if err != nil {
 		return err
@@ -37,6 +37,10 @@ func serveOn(ctx context.Context, listener net.Listener, cfg config.Serve, log *
 	running, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	background := &services{}
+	if err := background.startDebug(ctx, cfg.Debug, config.Shown(cfg), log); err != nil {
+		return err
+	}
+	defer background.end()
 	from, end, err := servedVersions(ctx, serverAsConsumer(cfg), serveACL, log, background, cancel)
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 
 	"rivulet/kafka"
 	"rivulet/kafka/probe"
+	"rivulet/spelling"
 )
 
 // Kafka checks everything that a consumer needs of Kafka.
@@ -65,10 +66,10 @@ func (k *Kafka) Run(ctx context.Context, report func(Result)) {
 		}
 	}
 	for _, topic := range k.Read {
-		report(k.topic(first.cluster, topic, read))
+		report(k.topic(first, topic, read))
 	}
 	for _, topic := range k.Write {
-		r := k.topic(first.cluster, topic, write)
+		r := k.topic(first, topic, write)
 		if r.State == OK {
 			r = k.settings(first, topic, r)
 		}
@@ -105,8 +106,8 @@ var (
 )
 
 // topic judges one topic.
-func (k *Kafka) topic(c *probe.Cluster, name string, op operation) Result {
-	what := "kafka topic " + name
+func (k *Kafka) topic(s *connection, name string, op operation) Result {
+	what, c := "kafka topic "+name, s.cluster
 	i := slices.IndexFunc(c.Topics, func(t probe.Topic) bool { return t.Name == name })
 	if i < 0 {
 		return result(what, "", &problem{"the broker says nothing about it", "look at the broker's log"})
@@ -120,7 +121,7 @@ func (k *Kafka) topic(c *probe.Cluster, name string, op operation) Result {
 		return result(what, "", &problem{fmt.Sprintf("missing ACL: %s may not see it (whether it exists is not told)",
 			k.Principal), allow})
 	case errors.Is(t.Err, kafka.UnknownTopicOrPartition):
-		return result(what, "", &problem{"it does not exist",
+		return result(what, "", &problem{"it does not exist" + similar(s, name),
 			"kafka-topics.sh --create --topic " + name + "; the consumer waits for it"})
 	case t.Err != nil && !errors.Is(t.Err, kafka.LeaderNotAvailable):
 		return result(what, "", &problem{t.Err.Error(), "look at the broker's log"})
@@ -137,6 +138,19 @@ func (k *Kafka) topic(c *probe.Cluster, name string, op operation) Result {
 		return result(what, "", &problem{fmt.Sprintf("missing ACL: it may not be %s by %s", op.verb, k.Principal), allow})
 	}
 	return result(what, found, nil)
+}
+
+// similar names the topic that was probably meant by one that does not exist.
+func similar(s *connection, name string) string {
+	all, err := s.Describe(nil)
+	if err != nil {
+		return ""
+	}
+	names := make([]string, len(all.Topics))
+	for i, t := range all.Topics {
+		names[i] = t.Name
+	}
+	return spelling.DidYouMean(name, names)
 }
 
 // patience is how often a coordinator that is not ready is asked again: the first group of a cluster has to wait

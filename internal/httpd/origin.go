@@ -60,9 +60,20 @@ func (o Origin) Same(r *http.Request) bool {
 func (o Origin) Refusal(r *http.Request, setting string) (status int, detail string) {
 	switch {
 	case !o.Knows(r.Host):
-		return http.StatusMisdirectedRequest, "this server is not reached under that name; " + setting + " lists its names"
+		return http.StatusMisdirectedRequest, "this server is not reached under that name; see " + setting
 	case !o.Same(r):
 		return http.StatusForbidden, "requests from other sites are refused"
 	}
 	return 0, ""
+}
+
+// Guard refuses requests that a browser sends for another site.
+func (o Origin) Guard(next http.Handler, setting string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if status, detail := o.Refusal(r, setting); status != 0 {
+			http.Error(w, detail, status)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }

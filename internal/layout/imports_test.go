@@ -116,7 +116,7 @@ var only = []struct {
 	{"spelling", nil},
 	{"internal/cli", []string{"internal/build", "spelling"}},
 	{"internal/cli/dataflag", []string{"dataset", "dataset/generate", "dataset/table"}},
-	{"internal/check", []string{"kafka", "kafka/probe", "kafka/retry"}},
+	{"internal/check", []string{"kafka", "kafka/probe", "kafka/retry", "spelling"}},
 	{"internal/page", []string{"artifact", "consumer", "event", "event/form", "event/json", "infer", "infer/attach",
 		"infer/explain",
 		"internal/explanation",

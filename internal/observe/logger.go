@@ -10,20 +10,20 @@ import (
 )
 
 // NewLogger returns a logger that writes lines in a format, "text" or "json", of at least a level: "debug", "info",
-// "warn" or "error".
-func NewLogger(level, format string, w io.Writer) (*slog.Logger, error) {
-	var least slog.Level
+// "warn" or "error". The level may be set while the logger is used.
+func NewLogger(level, format string, w io.Writer) (*slog.Logger, *slog.LevelVar, error) {
+	least := new(slog.LevelVar)
 	if err := least.UnmarshalText([]byte(level)); err != nil {
-		return nil, fmt.Errorf("log level is %q, want debug, info, warn or error", level)
+		return nil, nil, fmt.Errorf("log level is %q, want debug, info, warn or error", level)
 	}
 	opts := &slog.HandlerOptions{Level: least, ReplaceAttr: bounded}
 	switch format {
 	case "text":
-		return slog.New(slog.NewTextHandler(w, opts)), nil
+		return slog.New(slog.NewTextHandler(w, opts)), least, nil
 	case "json":
-		return slog.New(slog.NewJSONHandler(w, opts)), nil
+		return slog.New(slog.NewJSONHandler(w, opts)), least, nil
 	}
-	return nil, fmt.Errorf("log format is %q, want text or json", format)
+	return nil, nil, fmt.Errorf("log format is %q, want text or json", format)
 }
 
 // PlainLogger returns a logger that writes lines of text of the level info and above.

@@ -16,7 +16,7 @@ import (
 
 func TestNewLogger(t *testing.T) {
 	var out bytes.Buffer
-	logger, err := NewLogger("warn", "text", &out)
+	logger, _, err := NewLogger("warn", "text", &out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func TestNewLogger(t *testing.T) {
 	}
 
 	out.Reset()
-	if logger, err = NewLogger("debug", "json", &out); err != nil {
+	if logger, _, err = NewLogger("debug", "json", &out); err != nil {
 		t.Fatal(err)
 	}
 	logger.Debug("all")
@@ -36,10 +36,10 @@ func TestNewLogger(t *testing.T) {
 		t.Errorf("got %q, %v", out.String(), err)
 	}
 
-	if _, err := NewLogger("loud", "text", &out); err == nil || !strings.Contains(err.Error(), `"loud"`) {
+	if _, _, err := NewLogger("loud", "text", &out); err == nil || !strings.Contains(err.Error(), `"loud"`) {
 		t.Errorf("level: got %v", err)
 	}
-	if _, err := NewLogger("info", "xml", &out); err == nil || !strings.Contains(err.Error(), `"xml"`) {
+	if _, _, err := NewLogger("info", "xml", &out); err == nil || !strings.Contains(err.Error(), `"xml"`) {
 		t.Errorf("format: got %v", err)
 	}
 }
@@ -56,7 +56,7 @@ func TestLinesOfTheLogAreBounded(t *testing.T) {
 			for _, size := range []int{1, 1 << 20} {
 				hostile := strings.Repeat(text, max(1, size/len(text)))
 				var out bytes.Buffer
-				log, err := NewLogger("debug", format, &out)
+				log, _, err := NewLogger("debug", format, &out)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -34,18 +34,6 @@ func (o *Observer) Handler() http.Handler {
 
 const metricsPath = "/metrics"
 
-// local is Handler without requests that a browser sends for another site: the port has no token.
-func (o *Observer) local(origin httpd.Origin) http.Handler {
-	next := o.Handler()
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if status, detail := origin.Refusal(r, "http.hosts"); status != 0 {
-			http.Error(w, detail, status)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
 // probe answers 200, or 503 with the reason.
 func probe(check func() error) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
@@ -72,8 +60,9 @@ func Listen(ctx context.Context, address string) (net.Listener, error) {
 // Serve answers until ctx ends, which is no error, and closes the listener. hosts are names of the port's machine
 // beside its names in local networks.
 func (o *Observer) Serve(ctx context.Context, listener net.Listener, hosts []string) error {
-	return httpd.Run(ctx, listener, httpd.Options{Name: "metrics and health", Handler: o.local(httpd.Origin{Hosts: hosts}),
-		Header: readTimeout,
-		Body:   unreadBody, Write: writeTimeout, Drain: shutdownTimeout, Connections: connections,
+	// The port has no token, so it refuses the pages of other sites.
+	return httpd.Run(ctx, listener, httpd.Options{Name: "metrics and health",
+		Handler: httpd.Origin{Hosts: hosts}.Guard(o.Handler(), "http.hosts"), Header: readTimeout,
+		Body: unreadBody, Write: writeTimeout, Drain: shutdownTimeout, Connections: connections,
 		Health: func(r *http.Request) bool { return r.URL.Path != metricsPath }, Log: slog.Default()})
 }
