@@ -13,7 +13,8 @@ import (
 func TestLint(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "consumer.yaml")
-	text := "kafka:\n  brokers: [nowhere:9092]\n  sasl: {mechanism: plain, username: me, password_file: " + dir + "/none}\n"
+	text := "kafka:\n  brokers: [nowhere:9092]\n  sasl: {mechanism: plain, username: me, password_file: " + dir +
+		"/none}\n"
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +35,8 @@ func TestLint(t *testing.T) {
 	if strings.Contains(out, "linger") || strings.Contains(out, "hidden") {
 		t.Errorf("a default or a password is printed: %s", out)
 	}
-	if out, err := harness.Execute(command(), "lint", "--config", "", "--all"); err != nil || !strings.Contains(out, "batch.linger") {
+	if out, err := harness.Execute(command(), "lint", "--config", "", "--all"); err != nil ||
+		!strings.Contains(out, "batch.linger") {
 		t.Errorf("the defaults: %v, %s", err, out)
 	}
 }

@@ -22,7 +22,8 @@ func TestDebugHandler(t *testing.T) {
 		handler.ServeHTTP(w, r)
 		return w
 	}
-	if w := get("/debug/pprof/goroutine?debug=1", "127.0.0.1:6060"); !strings.Contains(w.Body.String(), "TestDebugHandler") {
+	if w := get("/debug/pprof/goroutine?debug=1", "127.0.0.1:6060"); !strings.Contains(w.Body.String(),
+		"TestDebugHandler") {
 		t.Errorf("goroutines: status %d, %s", w.Code, w.Body)
 	}
 	w := get("/debug/settings", "127.0.0.1:6060")

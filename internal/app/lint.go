@@ -6,8 +6,8 @@ import (
 	"rivulet/config"
 )
 
-// Lint tries all that a consumer's settings name and that needs no connection: certificates, passwords, the mapping, the
-// form of predictions, and an artifact that is pinned. It returns everything that is wrong.
+// Lint tries all that a consumer's settings name and that needs no connection: certificates, passwords, the mapping,
+// the form of predictions, and an artifact that is pinned. It returns everything that is wrong.
 func Lint(cfg config.Consumer) (wrong []error) {
 	try := func(err error) {
 		if err != nil {

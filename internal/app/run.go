@@ -72,8 +72,8 @@ func reload[T logged](from config.Sources, cfg T, log *slog.Logger, level *slog.
 		"need_a_new_start", strings.Join(others, ","))
 }
 
-// logSettings logs the effective settings: a line for each that differs from its default, which people read, or one line
-// with all of them as JSON, which programs read.
+// logSettings logs the effective settings: a line for each that differs from its default, which people read, or one
+// line with all of them as JSON, which programs read.
 func logSettings[T logged](log *slog.Logger, cfg T) {
 	settings := config.Shown(cfg)
 	if cfg.Logging().Format == config.LogJSON {

@@ -61,6 +61,7 @@ var only = []struct {
 	{"test/chaos/record", []string{"event", "event/…", "test/chaos/ledger"}},
 	{"test/chaos/oracle", []string{"artifact", "event", "graph", "infer", "infer/attach", "mapping", "serving",
 		"test/harness"}},
+	{"test/chaos/rows", []string{"mapping/arrivals", "test/chaos/oracle", "test/harness"}},
 	{"test/chaos/services", []string{"test/chaos/record", "test/harness"}},
 	{"test/chaos/…", []string{"test/harness"}},
 	{"consumer", []string{"event", "event/form", "hashtable", "infer", "infer/attach", "infer/explain", "infer/growth",
@@ -166,7 +167,7 @@ var users = []struct {
 var testOnly = []string{"test/reference", "test/reference/convert", "test/eventpb", "test/harness", "test/chaos",
 	"test/chaos/client", "test/chaos/gauge", "test/chaos/labels", "test/chaos/ledger", "test/chaos/member",
 	"test/chaos/oracle", "test/chaos/record",
-	"test/chaos/refresher", "test/chaos/services", "test/chaos/trap", "graph/gemm/peak"}
+	"test/chaos/refresher", "test/chaos/rows", "test/chaos/services", "test/chaos/trap", "graph/gemm/peak"}
 
 // never lists what a package must not reach, not even through others: its binary would carry it.
 var never = []struct {

@@ -26,7 +26,6 @@
 //	load.go              its sender
 //	transactions.go      arrivals in transactions that are committed or aborted
 //	reader.go            its readers
-//	rows.go              rows of arrivals, as Redis has them
 //	labels.go            arrivals with labels, and what consumers count of them
 //	asks.go              rivulet serve and the live page, asked while faults happen
 //	faults.go            the list of faults; faults of consumers
@@ -48,6 +47,7 @@
 //
 //	ledger/     what happened to each arrival, and which promise that breaks
 //	oracle/     which predictions are right where neighbours are arrivals, or were not read
+//	rows/       rows of arrivals, as Redis has them
 //	record/     arrivals in each form, poison, a schema registry
 //	client/     a client of rivulet serve and the live page
 //	labels/     labels of arrivals, and the judgement of consumers' counts of them

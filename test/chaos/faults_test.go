@@ -46,7 +46,7 @@ func TestTable(t *testing.T) {
 			3: {Arrivals: 1, Lost: 1, OutOfOrder: i, Different: 3 * i, Stall: 1540 * time.Millisecond}})
 	}
 	var out strings.Builder
-	ledger.Print(&out, rows(windows, kinds, judged))
+	ledger.Print(&out, tableRows(windows, kinds, judged))
 	got := strings.Split(strings.TrimSpace(out.String()), "\n")[2:]
 	want := []string{
 		"| none | 1 | 0 | 0 | 0 | 0 | 0 | 0.0 s | 0 | 0 | 0 | 0 | 0 | 0.0 s | 0 |",

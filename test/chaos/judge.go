@@ -45,7 +45,7 @@ func (r *run) report(ctx context.Context, o options) error {
 		"%d dead letters.\n\n", o.seed, o.length, o.rate, len(r.streams),
 		commit(),
 		len(r.dealt)-1, total.Arrivals, committed, aborted, degraded, letters)
-	ledger.Print(os.Stdout, rows(r.dealt, r.world.kinds(), judged))
+	ledger.Print(os.Stdout, tableRows(r.dealt, r.world.kinds(), judged))
 	fmt.Println()
 	for m, n := range r.repeats() {
 		fmt.Printf("Killed at %v, with growth, at least once: %d repetitions were compared, bit for bit.\n",
@@ -120,7 +120,7 @@ const retryTime = 2 * (time.Second + 500*time.Millisecond)
 func (r *run) explain(arrivals int) (oracle.Report, []string, error) {
 	w := r.world
 	o := oracle.Oracle{TTL: w.rowsLive, Retry: retryTime, InHand: inFlight, MostSlow: inFlight + arrivals/50,
-		Stored: r.stored.of, OfStream: map[string][]oracle.Outage{},
+		Stored: r.stored.Of, OfStream: map[string][]oracle.Outage{},
 		Model: func(version string) (oracle.Model, error) {
 			if dir := w.dirs[version]; dir != "" {
 				return oracle.ReadVersion(dir)

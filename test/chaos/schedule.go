@@ -13,6 +13,7 @@ import (
 	"rivulet/test/chaos/client"
 	"rivulet/test/chaos/ledger"
 	"rivulet/test/chaos/member"
+	"rivulet/test/chaos/rows"
 	"rivulet/test/harness"
 )
 
@@ -28,7 +29,7 @@ type run struct {
 	// calm: one fault at a time.
 	calm             bool
 	brokers, redises sync.Mutex // one fault at a time does something to them
-	stored           storedRows
+	stored           rows.Rows
 	failed           chan<- error
 	refreshed        int // nodes of T after the last refresh
 }
@@ -94,7 +95,7 @@ func (r *run) faultsFor(ctx context.Context, next func() fault) (err error) {
 		}
 		senders.Go(func() { s.send(ctx, sending, r.world.rate) })
 	}
-	senders.Go(func() { r.stored.follow(sending, r.world.Store) })
+	senders.Go(func() { r.stored.Follow(sending, r.world.Store, prefix, r.world.rowsLive/4) })
 	if err := r.startAskers(); err != nil { //nolint:contextcheck // it does not wait
 		return err
 	}

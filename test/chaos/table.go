@@ -6,8 +6,8 @@ import (
 	"rivulet/test/chaos/ledger"
 )
 
-// rows sums up the windows of each fault. judged are the tallies of each stream.
-func rows(dealt []dealt, kinds []kind, judged []map[ledger.Window]ledger.Tally) []ledger.Row {
+// tableRows sums up the windows of each fault. judged are the tallies of each stream.
+func tableRows(dealt []dealt, kinds []kind, judged []map[ledger.Window]ledger.Tally) []ledger.Row {
 	var all []ledger.Row
 	for w, d := range dealt {
 		outages := []string{""}

@@ -1,4 +1,5 @@
-package main
+// Package rows reads the rows of arrivals that Redis has while faults happen.
+package rows
 
 import (
 	"context"
@@ -15,28 +16,25 @@ import (
 	"rivulet/test/harness"
 )
 
-// storedRows are the rows of arrivals that Redis had in a run, of each version and id in the order in which they were
+// Rows are the rows of arrivals that Redis had in a run, of each version and id in the order in which they were
 // there. The oracle needs those that transactions wrote which were aborted: no visible prediction gives them.
-type storedRows struct {
+type Rows struct {
 	mu  sync.Mutex
 	all map[rowKey][]oracle.Stored
 }
 
 type rowKey struct{ version, id string }
 
-// readEvery is less than the shortest life of a row, so that most rows are read. Those that are lost before are few.
-const readEvery = rowsLive / 4
-
-// follow reads all rows again and again until ctx ends. While Redis is away it reads none.
-func (r *storedRows) follow(ctx context.Context, client redis.UniversalClient) {
-	r.all = map[rowKey][]oracle.Stored{}
-	for harness.Sleep(ctx, readEvery) == nil {
-		_ = r.read(ctx, client)
+// Follow reads all rows that have a prefix, again and again, until ctx ends. Between two times it waits for less than
+// the shortest life of a row, so that most are read. While Redis is away it reads none.
+func (r *Rows) Follow(ctx context.Context, client redis.UniversalClient, prefix string, wait time.Duration) {
+	for harness.Sleep(ctx, wait) == nil {
+		_ = r.read(ctx, client, prefix)
 	}
 }
 
 // read reads the rows of all versions: fields of the hashes PREFIX:VERSION:SERIAL:arrivals:BUCKET:EPOCH.
-func (r *storedRows) read(ctx context.Context, client redis.UniversalClient) error {
+func (r *Rows) read(ctx context.Context, client redis.UniversalClient, prefix string) error {
 	const batch = 1000
 	var keys []string
 	for found := client.ScanType(ctx, 0, prefix+":*:arrivals:*", batch, "hash").Iterator(); found.Next(ctx); {
@@ -63,7 +61,7 @@ func (r *storedRows) read(ctx context.Context, client redis.UniversalClient) err
 }
 
 // add keeps a row that was read. The bytes of its seal, which the consumers check, are its last four.
-func (r *storedRows) add(key rowKey, record string, at time.Time) {
+func (r *Rows) add(key rowKey, record string, at time.Time) {
 	const seal = 4
 	arrived, err := arrivals.DecodeArrived([]byte(record[:max(0, len(record)-seal)]), math.MaxInt32)
 	if err != nil {
@@ -71,6 +69,9 @@ func (r *storedRows) add(key rowKey, record string, at time.Time) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.all == nil {
+		r.all = map[rowKey][]oracle.Stored{}
+	}
 	rows := r.all[key]
 	if n := len(rows); n > 0 && slices.Equal(rows[n-1].Row.Cols, arrived.Row.Cols) &&
 		slices.Equal(rows[n-1].Row.Vals, arrived.Row.Vals) {
@@ -80,8 +81,8 @@ func (r *storedRows) add(key rowKey, record string, at time.Time) {
 	r.all[key] = append(rows, oracle.Stored{Row: arrived.Row, From: at, To: at})
 }
 
-// of returns the rows of an id under a version.
-func (r *storedRows) of(version, id string) []oracle.Stored {
+// Of returns the rows of an id under a version.
+func (r *Rows) Of(version, id string) []oracle.Stored {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.all[rowKey{version, id}]
