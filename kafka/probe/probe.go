@@ -128,7 +128,8 @@ type Topic struct {
 	Operations int32
 }
 
-// Describe asks for the cluster, for topics (nil: all that this client may see), and for the operations that this client is allowed on them.
+// Describe asks for the cluster, for topics (nil: all that this client may see), and for the operations that it is
+// allowed on them.
 func (p *Probe) Describe(topics []string) (*Cluster, error) {
 	req := kmsg.NewPtrMetadataRequest()
 	req.IncludeTopicAuthorizedOperations = true

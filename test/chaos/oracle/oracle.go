@@ -85,8 +85,8 @@ type Report struct {
 
 func (r Report) String() string {
 	return fmt.Sprintf("The oracle found the neighbours of %d predictions with arrivals among them (%d by a "+
-		"row that Redis had and no prediction gives) and of %d degraded ones, %d of these in time-outs that no fault explains; %d neighbours had "+
-		"to be arrivals; %d predictions were not decided, %d of them for more choices than can be tried",
+		"row that Redis had and no prediction gives) and of %d degraded ones, %d of these in time-outs that no fault explains; "+
+		"%d neighbours had to be arrivals; %d predictions were not decided, %d of them for more choices than can be tried",
 		r.Attached, r.Stored, r.Degraded, r.Slow, r.Certain, r.Undecided, r.Many)
 }
 
