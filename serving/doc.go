@@ -16,10 +16,13 @@
 //	p:v:g:blob:f:i   string  part i of file f of the artifact, of its serving part; 4 MiB a part
 //	{p}:v:writing    hash    v is being written: id ("g:content"), generation, content, meta, progress, begun_ms
 //	{p}:v:complete   hash    the marker, v is whole: id, generation, content, meta, seal, begun_ms, published_ms,
-//	                         current_ms, mended_ms, other_data
+//	                         current_ms, aborted_ms, mended_ms, other_data
 //	{p}:v:notes:content…  hash  attachments of arrivals in flight, which do expire (arrivals.Table)
 //	{p}:versions     set     names of the versions that have one of these two keys
 //	{p}:current      string  CURRENT: the version to serve
+//	{p}:candidate    string  CANDIDATE: "v since", a version to try beside it, and since when in ms; "" for none
+//	{p}:comparison   hash    consumer -> what it counted of CANDIDATE beside CURRENT, as JSON
+//	{p}:history      hash    "ms action" -> decision about CURRENT or CANDIDATE, as JSON; last -> the last one
 //	{p}:holders      zset    "v/consumer" -> when its heartbeat lapses, ms of Redis' clock
 //	{p}:deleting     hash    "v/g" -> meta: data without any reference, which are being removed
 //	{p}:generation   string  the last serial number that was drawn (fields and key say generation)
@@ -46,6 +49,13 @@
 // marker, after the rows. If the marker is missing or belongs to another publication, the answer is
 // [mapping.ErrVanished], never "unknown".
 //
+// # A candidate
+//
+// A version may be tried before it serves: Publish makes it CANDIDATE in place of CURRENT, and watchers that are asked
+// to load it beside the version that serves. Consumers report what they count ([Watcher.Report]); [Publisher.Compare]
+// adds that up. [Publisher.Promote] makes the candidate CURRENT, and [Publisher.Abort] gives it up. Each move of
+// CURRENT and CANDIDATE is in the history, the last 1000 after a pruning, with the figures as they were.
+//
 // # Rows of arrivals
 //
 // With growth on ([GrowthOptions]) arrivals get rows of M. These rows are solved against S of one version and stand
@@ -67,6 +77,8 @@
 //	meta.go                 the description of a publication in its marker
 //	publisher.go, mend.go   Publisher: publish, activate; a complete version compared, and written again where it differs
 //	gate.go                 checks before a version becomes CURRENT or a consumer takes it
+//	candidate.go            CANDIDATE: set, loaded, compared, promoted, given up; the history of decisions
+//	                        (package candidate has what is counted and decided, as values)
 //	list.go, prune.go       versions listed; old ones removed
 //	trial.go                Watcher: back to the version before if the new one makes dead letters
 //	watcher.go, load.go     Watcher: follows CURRENT, loads and swaps; heartbeats.go protects used versions

@@ -92,7 +92,7 @@ func (s *server) pastTheGate(t *testing.T, p *Publisher, b *artifact.Bundle) {
 		err = p.write(t.Context(), b, files, PublishOptions{})
 	}
 	if err == nil {
-		err = p.move(t.Context(), b.Manifest.Version, "v1")
+		err = p.point(t.Context(), b.Manifest.Version, "v1", false)
 	}
 	if err != nil {
 		t.Fatal(err)

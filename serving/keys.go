@@ -30,6 +30,9 @@ func newKeys(prefix string) (keys, error) {
 func (k keys) control(name string) string { return "{" + k.prefix + "}:" + name }
 
 func (k keys) current() string    { return k.control("current") }
+func (k keys) candidate() string  { return k.control("candidate") }
+func (k keys) comparison() string { return k.control("comparison") }
+func (k keys) history() string    { return k.control("history") }
 func (k keys) versions() string   { return k.control("versions") }
 func (k keys) holders() string    { return k.control("holders") }
 func (k keys) deleting() string   { return k.control("deleting") }

@@ -26,6 +26,7 @@ type VersionInfo struct {
 	Serial     int64
 	Content    string // SHA-256 of its files, hex; "" while it is deleted
 	Current    bool   // CURRENT names it
+	Candidate  bool   // CANDIDATE names it
 	Rows       int    // rows of M
 	Synthetic  int    // N'
 	FileBytes  int64  // size of the files except M
@@ -33,13 +34,18 @@ type VersionInfo struct {
 	Begun      time.Time // all by Redis' clock; zero if it has not happened
 	Published  time.Time
 	LastServed time.Time // when it last became CURRENT, or stopped being it
+	Aborted    time.Time // when it was given up as a candidate
 
 	id   string
 	meta meta
 }
 
-// lastUse returns the time by which versions are ordered for rolling back.
+// lastUse returns the time by which versions are ordered for rolling back: nobody rolls back to a candidate that was
+// given up and never served.
 func (v *VersionInfo) lastUse() time.Time {
+	if v.LastServed.IsZero() && !v.Aborted.IsZero() {
+		return time.Time{}
+	}
 	if v.LastServed.After(v.Published) {
 		return v.LastServed
 	}
@@ -61,6 +67,10 @@ func (p *Publisher) versions(ctx context.Context) (infos []VersionInfo, err erro
 	if err != nil {
 		return nil, err
 	}
+	candidate, err := p.Candidate(ctx)
+	if err != nil {
+		return nil, err
+	}
 	holders, err := p.liveHolders(ctx)
 	if err != nil {
 		return nil, err
@@ -77,7 +87,7 @@ func (p *Publisher) versions(ctx context.Context) (infos []VersionInfo, err erro
 		if info == nil {
 			continue // removed since
 		}
-		info.Current = name == current
+		info.Current, info.Candidate = name == current, name == candidate.Version
 		info.Holders = holders[name]
 		infos = append(infos, *info)
 	}
@@ -124,6 +134,7 @@ func (p *Publisher) version(ctx context.Context, name string) (*VersionInfo, err
 		info := newInfo(name, at.state, found)
 		info.Begun, info.Published, info.LastServed = millis(f["begun_ms"]), millis(f["published_ms"]),
 			millis(f["current_ms"])
+		info.Aborted = millis(f["aborted_ms"])
 		return &info, nil
 	}
 	return nil, nil

@@ -6,19 +6,20 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"rivulet/mapping"
 	"rivulet/mapping/arrivals"
 )
 
-// ErrInUse means that a version cannot be removed because CURRENT or a live heartbeat names it.
+// ErrInUse means that a version cannot be removed because CURRENT, CANDIDATE or a live heartbeat names it.
 var ErrInUse = errors.New("the version is in use")
 
 // Prune removes old versions that nobody uses, and returns their names. It removes:
 //
 //   - data of earlier removals that were interrupted;
-//   - complete versions, except CURRENT, versions with a live heartbeat, and, of the rest, the keep ones that were
-//     CURRENT, or were published, last;
+//   - complete versions, except CURRENT, CANDIDATE, versions with a live heartbeat, and, of the rest, the keep ones
+//     that were CURRENT, or were published, last; candidates that were given up come last;
 //   - versions that were not published completely, are older than CURRENT, and that nobody is writing.
 //
 // If CURRENT is not set, or names a version that is not complete, only data of earlier removals are removed.
@@ -39,7 +40,7 @@ func (p *Publisher) Prune(ctx context.Context, keep int) (removed []string, err 
 			removed = append(removed, v.Version)
 		}
 	}
-	return removed, nil
+	return removed, p.trimHistory(ctx)
 }
 
 // obsolete returns the versions that may be removed unless somebody uses them.
@@ -52,7 +53,7 @@ func obsolete(infos []VersionInfo, keep int) (old []VersionInfo) {
 	var complete []VersionInfo
 	for _, v := range infos {
 		switch {
-		case v.Current:
+		case v.Current || v.Candidate:
 		case v.State == Complete:
 			complete = append(complete, v)
 		case v.State == Writing && v.Serial < current.Serial:
@@ -73,13 +74,13 @@ func (p *Publisher) remove(ctx context.Context, v VersionInfo) error {
 	}
 	field := pending(v.Version, v.Serial)
 	answer, err := retire.Run(ctx, p.client,
-		[]string{state, p.keys.current(), p.keys.holders(), p.keys.deleting(), p.keys.versions()}, v.Version, v.id,
-		field).StringSlice()
+		[]string{state, p.keys.current(), p.keys.holders(), p.keys.deleting(), p.keys.versions(),
+			p.keys.candidate()}, v.Version, v.id, field).StringSlice()
 	switch {
 	case err != nil:
 		return fmt.Errorf("removing version %s: %w", v.Version, err)
-	case answer[0] == "current":
-		return fmt.Errorf("removing version %s: %w: it is CURRENT", v.Version, ErrInUse)
+	case answer[0] == "current" || answer[0] == "candidate":
+		return fmt.Errorf("removing version %s: %w: it is %s", v.Version, ErrInUse, strings.ToUpper(answer[0]))
 	case answer[0] == "held":
 		_, by := splitHolder(answer[1])
 		return fmt.Errorf("removing version %s: %w by %s", v.Version, ErrInUse, by)

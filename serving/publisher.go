@@ -12,6 +12,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/mapping"
+	"rivulet/serving/candidate"
 )
 
 // Publisher writes artifacts to Redis and moves CURRENT. It is safe for concurrent use, also by several processes.
@@ -43,6 +44,8 @@ type PublishOptions struct {
 	TempDir string
 	// OtherData lets an artifact follow that was made of other data than the version that serves.
 	OtherData bool
+	// Candidate makes the version CANDIDATE in place of CURRENT, for consumers to try; old versions stay.
+	Candidate bool
 	// Keep is the number of older versions that stay for rolling back, the most recent CURRENT ones; 0 means one, below 0
 	// all of them.
 	Keep int
@@ -116,12 +119,12 @@ func (p *Publisher) publish(ctx context.Context, b *artifact.Bundle, o PublishOp
 			return err
 		}
 	}
-	if err := p.move(ctx, b.Manifest.Version, expected); err != nil {
+	if err := p.point(ctx, b.Manifest.Version, expected, o.Candidate); err != nil {
 		return err
 	}
-	// CURRENT names the version by now. If this fails the heartbeat lapses by itself.
+	// CURRENT or CANDIDATE names the version by now. If this fails the heartbeat lapses by itself.
 	_ = p.client.ZRem(ctx, p.keys.holders(), holder(b.Manifest.Version, publisherName)).Err()
-	if o.Keep < 0 {
+	if o.Keep < 0 || o.Candidate {
 		return nil
 	}
 	if _, err := p.Prune(ctx, max(1, o.Keep)); err != nil {
@@ -186,7 +189,7 @@ func (p *Publisher) SetCurrent(ctx context.Context, version string, otherData bo
 	if err != nil {
 		return err
 	}
-	return p.move(ctx, version, found)
+	return p.move(ctx, version, found, "", byHand(candidate.ActionActivate, version, found))
 }
 
 // Activate makes a complete version CURRENT if that names the expected version, "" for none. It returns the errors of
@@ -199,22 +202,37 @@ func (p *Publisher) Activate(ctx context.Context, version, expected string) erro
 	if err := p.admitStored(ctx, version, expected); err != nil && !mapping.Refused(err) {
 		return err
 	}
-	return p.move(ctx, version, expected)
+	return p.move(ctx, version, expected, "", byHand(candidate.ActionActivate, version, expected))
 }
 
-func (p *Publisher) move(ctx context.Context, version, expected string) error {
+func byHand(action, version, before string) candidate.Decision {
+	return candidate.Decision{Action: action, Version: version, Before: before, By: candidate.ByHand}
+}
+
+// point points CURRENT or CANDIDATE at a version that has been written.
+func (p *Publisher) point(ctx context.Context, version, expected string, beside bool) error {
+	if beside {
+		return p.setCandidate(ctx, version)
+	}
+	return p.move(ctx, version, expected, "", byHand(candidate.ActionPublish, version, expected))
+}
+
+// move makes a version CURRENT if that names the expected one and, unless tried is "", CANDIDATE has that value.
+func (p *Publisher) move(ctx context.Context, version, expected, tried string, d candidate.Decision) error {
 	before := version
 	if expected != "" {
 		before = expected
 	}
 	answer, err := moveCurrent.Run(ctx, p.client,
-		[]string{p.keys.current(), p.keys.complete(version), p.keys.complete(before)}, version,
-		expected).StringSlice()
+		[]string{p.keys.current(), p.keys.complete(version), p.keys.complete(before), p.keys.candidate(), p.keys.history()},
+		version, expected, tried, d.Action, d.Text()).StringSlice()
 	switch {
 	case err != nil:
 		return fmt.Errorf("setting %s: %w", p.keys.current(), err)
 	case answer[0] == "incomplete":
 		return fmt.Errorf("setting CURRENT to %q: %w", version, ErrIncomplete)
+	case answer[0] == "candidate":
+		return fmt.Errorf("setting CURRENT to %q: %w of this name any more", version, ErrNoCandidate)
 	case answer[0] == "conflict":
 		return &ConflictError{Version: version, Expected: expected, Found: answer[1]}
 	}

@@ -1,6 +1,10 @@
 package serving
 
-import "github.com/redis/go-redis/v9"
+import (
+	"github.com/redis/go-redis/v9"
+
+	"rivulet/serving/candidate"
+)
 
 // Every change of a version's state is one of these scripts, so that no two of them can interleave. All keys of a
 // script are control keys, which share a slot. Each script may run twice with the same arguments, because a client
@@ -87,20 +91,75 @@ redis.call('HSET', KEYS[1], 'other_data', ms(now))
 return 1
 `)
 
-// moveCurrent is the compare-and-set of CURRENT.
+// lastDecision is the field of the history that has the decision of the last one again, for consumers' logs.
+const lastDecision = "last"
+
+// decide sets decided, which adds a decision to the history, under its time and action.
+const decide = `
+local function decided(history, action, text)
+  redis.call('HSET', history, ms(now) .. ' ' .. action, text, '` + lastDecision + `', text)
+end
+`
+
+// moveCurrent is the compare-and-set of CURRENT. The version that becomes CURRENT is no candidate any more.
 //
-//	KEYS  current, complete (of the new version), complete (of the expected one)
-//	ARGV  version, expected ("" for none)
-//	->    outcome: moved, conflict or incomplete; CURRENT as it was found
-var moveCurrent = redis.NewScript(nowMS + `
+//	KEYS  current, complete (of the new version), complete (of the expected one), candidate, history
+//	ARGV  version, expected ("" for none), value that candidate must have ("" for any), action, decision
+//	->    outcome: moved, conflict, candidate (it has another value) or incomplete; CURRENT as it was found
+var moveCurrent = redis.NewScript(nowMS + decide + `
 local found = redis.call('GET', KEYS[1]) or ''
+local candidate = redis.call('GET', KEYS[4]) or ''
 if redis.call('EXISTS', KEYS[2]) == 0 then return {'incomplete', found} end
 if found == ARGV[1] then return {'moved', found} end
 if found ~= ARGV[2] then return {'conflict', found} end
+if ARGV[3] ~= '' and candidate ~= ARGV[3] then return {'candidate', found} end
 redis.call('SET', KEYS[1], ARGV[1])
+if string.match(candidate, '^%S+') == ARGV[1] then redis.call('SET', KEYS[4], '') end
 redis.call('HSET', KEYS[2], 'current_ms', ms(now))
 if redis.call('EXISTS', KEYS[3]) == 1 then redis.call('HSET', KEYS[3], 'current_ms', ms(now)) end
+decided(KEYS[5], ARGV[4], ARGV[5])
 return {'moved', found}
+`)
+
+// setCandidate makes a version CANDIDATE, with no figures yet. A version that is CANDIDATE stays so, with its figures.
+//
+//	KEYS  candidate, complete, current, comparison, history
+//	ARGV  version, decision
+//	->    outcome: set, incomplete, current (it serves) or none (nothing serves)
+var setCandidate = redis.NewScript(nowMS + decide + `
+if redis.call('EXISTS', KEYS[2]) == 0 then return 'incomplete' end
+local current = redis.call('GET', KEYS[3]) or ''
+if current == '' then return 'none' end
+if current == ARGV[1] then return 'current' end
+if string.match(redis.call('GET', KEYS[1]) or '', '^%S+') == ARGV[1] then return 'set' end
+redis.call('SET', KEYS[1], ARGV[1] .. ' ' .. ms(now))
+redis.call('DEL', KEYS[4])
+decided(KEYS[5], '` + candidate.ActionCandidate + `', ARGV[2])
+return 'set'
+`)
+
+// abortCandidate gives CANDIDATE up, and notes that in the version's marker: it is pruned before versions that served.
+//
+//	KEYS  candidate, complete, history
+//	ARGV  value that candidate must have, decision
+//	->    1, or 0 if it has another one
+var abortCandidate = redis.NewScript(nowMS + decide + `
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], '')
+if redis.call('EXISTS', KEYS[2]) == 1 then redis.call('HSET', KEYS[2], 'aborted_ms', ms(now)) end
+decided(KEYS[3], '` + candidate.ActionAbort + `', ARGV[2])
+return 1
+`)
+
+// report writes what a consumer counted of CANDIDATE.
+//
+//	KEYS  candidate, comparison
+//	ARGV  value that candidate must have, consumer, counts
+//	->    1, or 0 if it has another one
+var report = redis.NewScript(`
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+redis.call('HSET', KEYS[2], ARGV[2], ARGV[3])
+return 1
 `)
 
 // hold renews a consumer's heartbeat on versions that have their marker, and removes lapsed heartbeats.
@@ -130,12 +189,13 @@ return redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. ms(now), '+inf')
 
 // retire takes a version out of use if nobody uses it: its data become pending for removal.
 //
-//	KEYS  the version's writing or complete key, current, holders, deleting, versions
+//	KEYS  the version's writing or complete key, current, holders, deleting, versions, candidate
 //	ARGV  version, id, field of deleting
-//	->    outcome: retired, current, held or changed; its holders
+//	->    outcome: retired, current, candidate, held or changed; its holders
 var retire = redis.NewScript(nowMS + `
 if redis.call('HGET', KEYS[1], 'id') ~= ARGV[2] then return {'changed', ''} end
 if redis.call('GET', KEYS[2]) == ARGV[1] then return {'current', ''} end
+if string.match(redis.call('GET', KEYS[6]) or '', '^%S+') == ARGV[1] then return {'candidate', ''} end
 redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', ms(now))
 local prefix = ARGV[1] .. '/'
 for _, member in ipairs(redis.call('ZRANGE', KEYS[3], 0, -1)) do

@@ -43,6 +43,9 @@ type WatcherOptions struct {
 	// Rollback is the share of dead letters among the first arrivals of a new version from which on the watcher goes
 	// back to the version before ([Watcher.Delivered]); 0: it never does.
 	Rollback float64
+	// Candidate loads the version that CANDIDATE names beside the one that serves ([Watcher.Candidate]). It takes the
+	// memory of a second version: its S and tables, and up to CacheBytes for rows.
+	Candidate bool
 	// Serve chooses among the models and settings of an artifact.
 	Serve Options
 	// Clock has no default.
@@ -71,6 +74,11 @@ type Watcher struct {
 	warned  string // the last warning about eviction, "" if there is none
 	silent  bool   // heartbeats are not taken
 	denied  int    // polls one after another that Redis refused
+
+	candidate        atomic.Pointer[Trial]
+	candidateRefused string // the last candidate that was refused, beside which version
+	candidateReason  error
+	candidateTrouble string // the problem of the candidate that was logged last
 }
 
 // NewWatcher checks the options. It does not connect to Redis yet, and the caller still owns the client.
@@ -174,7 +182,11 @@ func (w *Watcher) leave(ctx context.Context) {
 func (w *Watcher) poll(ctx context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return mapping.Misdirected(w.loader.client, w.follow(ctx))
+	err := mapping.Misdirected(w.loader.client, w.follow(ctx))
+	if w.o.Candidate && err == nil {
+		w.followCandidate(ctx)
+	}
+	return err
 }
 
 // follow reads CURRENT and takes the version that it names.
@@ -236,7 +248,9 @@ func (w *Watcher) take(ctx context.Context, name, id, tried string, otherData bo
 	var sample *artifact.Mapping
 	var warnings []string
 	err := refuse("%w: it is incomplete, or has been removed", ErrIncomplete)
-	if id != "" {
+	if c := w.candidate.Load(); c != nil && c.ID() == name && c.id == id {
+		v, otherData, err = c.Version, true, nil // it was promoted: it is loaded, and has passed the gate
+	} else if id != "" {
 		if err := w.checkEviction(ctx); err != nil {
 			return err
 		}
@@ -281,10 +295,15 @@ func (w *Watcher) checkEviction(ctx context.Context) error {
 	return err
 }
 
-func (w *Watcher) logTaken(v, before *Version, warnings []string) {
+// warnOf logs the warnings with which a version was loaded.
+func (w *Watcher) warnOf(v *Version, warnings []string) {
 	for _, text := range warnings {
 		w.o.Log.Warn("serving an artifact in a way for which it was not made", "version", v.ID(), "reason", text)
 	}
+}
+
+func (w *Watcher) logTaken(v, before *Version, warnings []string) {
+	w.warnOf(v, warnings)
 	previous := ""
 	if before != nil {
 		previous = before.ID()

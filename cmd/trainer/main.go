@@ -47,6 +47,7 @@ func root() *cobra.Command {
 	}
 	cmd.AddCommand(dataCommand(), trainCommand(), cleanCommand(), importCommand(), evalCommand(), growCommand(),
 		refreshCommand(),
-		reportCommand(), publishCommand(), verifyCommand(), versionsCommand(), activateCommand(), pruneCommand())
+		reportCommand(), publishCommand(), verifyCommand(), versionsCommand(), activateCommand(), promoteCommand(),
+		abortCommand(), historyCommand(), pruneCommand())
 	return cmd
 }

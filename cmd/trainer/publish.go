@@ -28,7 +28,7 @@ func settings[T any](cmd *cobra.Command) (T, error) {
 func publishCommand() *cobra.Command {
 	var keep int
 	var expect string
-	var otherData bool
+	var otherData, candidate bool
 	cmd := &cobra.Command{
 		Use:   "publish --artifact DIR",
 		Short: "Publish an artifact to Redis and point CURRENT at it",
@@ -36,10 +36,12 @@ func publishCommand() *cobra.Command {
 			"if nobody else has moved it. After an interruption run it again, and it continues where it stopped. Versions that are\n" +
 			"older than the --keep last ones and that no consumer uses are removed. An artifact is refused that predicts no finite\n" +
 			"numbers for its own synthetic nodes and, unless --other-data is given, one of other data than the version that\n" +
-			"serves: other features, classes or ids. An M of more than 262,144 rows is not read into\n" +
+			"serves: other features, classes or ids. With --candidate CANDIDATE is set in place of CURRENT: consumers try the version\n" +
+			"beside the one that serves, and trainer promote or abort ends that. An M of more than 262,144 rows is not read into\n" +
 			"memory: it takes temporary files of the size of its rows in Redis, in the directory that TMPDIR names.",
-		Args:    cobra.NoArgs,
-		Example: "  trainer publish --artifact out/small --redis redis://localhost:6379/0",
+		Args: cobra.NoArgs,
+		Example: "  trainer publish --artifact out/small --redis redis://localhost:6379/0\n" +
+			"  trainer publish --artifact out/next --candidate",
 	}
 	flags := cmd.Flags()
 	config.Flags[config.Publish](flags)
@@ -48,6 +50,7 @@ func publishCommand() *cobra.Command {
 	flags.StringVar(&expect, "expect", "",
 		"version that CURRENT must name now, or - for none; empty: the one that it names at the start")
 	flags.BoolVar(&otherData, "other-data", false, otherDataUsage)
+	flags.BoolVar(&candidate, "candidate", false, "set CANDIDATE in place of CURRENT")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		cfg, err := settings[config.Publish](cmd)
 		if err != nil {
@@ -61,11 +64,14 @@ func publishCommand() *cobra.Command {
 			return err
 		}
 		lines := cli.Stderr()
-		o := serving.PublishOptions{Keep: keep, OtherData: otherData,
+		o := serving.PublishOptions{Keep: keep, OtherData: otherData, Candidate: candidate,
 			Progress: func(done, total int) { lines.Step("publishing rows of M", done, total) }}
 		o.Warn = func(text string) { fmt.Fprintln(cmd.ErrOrStderr(), "warning:", text) }
 		if keep == 0 {
 			return fmt.Errorf("--keep is 0, want 1 or more, or -1 for all: there would be nothing to roll back to")
+		}
+		if candidate && cmd.Flags().Changed("keep") {
+			return errors.New("--keep is given with --candidate, which removes no version: old ones stay until one is CURRENT")
 		}
 		switch expect {
 		case "":
@@ -78,7 +84,11 @@ func publishCommand() *cobra.Command {
 			if err := p.Publish(cmd.Context(), bundle, o); err != nil {
 				return withOtherData(err)
 			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s is CURRENT under prefix %s\n", bundle.Manifest.Version,
+			place := "CURRENT"
+			if candidate {
+				place = "CANDIDATE"
+			}
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s is %s under prefix %s\n", bundle.Manifest.Version, place,
 				cfg.Redis.Prefix)
 			return err
 		})
@@ -233,8 +243,11 @@ func printVersions(w io.Writer, infos []serving.VersionInfo) error {
 	fmt.Fprintln(t, "VERSION\tSTATE\tCURRENT\tROWS\tPUBLISHED\tHELD BY")
 	for _, v := range infos {
 		current, published := "", ""
-		if v.Current {
+		switch {
+		case v.Current:
 			current = "yes"
+		case v.Candidate:
+			current = "candidate"
 		}
 		if !v.Published.IsZero() {
 			published = v.Published.UTC().Format(time.RFC3339)

@@ -59,3 +59,50 @@ func TestActivateListsWhatIsThere(t *testing.T) {
 		t.Errorf("%q, %v", out, err)
 	}
 }
+
+// A candidate's life by hand: published beside CURRENT, given up, published again, promoted; history tells it.
+func TestCandidateByHand(t *testing.T) {
+	redis, err := devstack.StartRedis()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer redis.Close()
+	at := "--redis.url=" + redis.URL()
+	run := func(want string, args ...string) {
+		t.Helper()
+		out, err := harness.Execute(root(), append(args, at)...)
+		if err != nil {
+			out = err.Error()
+		}
+		if !strings.Contains(out, want) {
+			t.Errorf("%q: %s\nwant %s", args, out, want)
+		}
+	}
+	var dirs, versions []string
+	for seed := range uint64(2) {
+		b := artifacttest.Bundle(seed, artifacttest.Size{Nodes: 20, Synthetic: 5, Features: 3, Classes: 2})
+		if err := b.Seal(); err != nil {
+			t.Fatal(err)
+		}
+		dirs, versions = append(dirs, filepath.Join(t.TempDir(), "artifact")), append(versions, b.Manifest.Version)
+		if err := artifact.Write(dirs[seed], b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run("no version serves", "publish", "--artifact", dirs[0], "--candidate")
+	run("is CURRENT", "publish", "--artifact", dirs[0])
+	run("there is no candidate: trainer publish --candidate", "promote")
+	run("--keep is given with --candidate", "publish", "--artifact", dirs[1], "--candidate", "--keep", "3")
+	run(versions[1]+" is CANDIDATE under prefix rivulet", "publish", "--artifact", dirs[1], "--candidate")
+	run(`"candidate":true`, "versions", "--json")
+	run("candidate  ", "versions")
+	run(versions[1]+" is no candidate any more, "+versions[0]+" stays CURRENT", "abort", "--reason", "by mistake")
+	run(versions[1]+" is CANDIDATE", "publish", "--artifact", dirs[1], "--candidate")
+	run(versions[1]+" is CURRENT\n", "promote")
+	out, err := harness.Execute(root(), "history", at)
+	if lines := strings.Split(strings.TrimSpace(out), "\n"); err != nil || len(lines) != 6 ||
+		!strings.Contains(lines[3], "abort") || !strings.HasSuffix(lines[3], "by mistake") ||
+		!strings.Contains(lines[5], "promote") || !strings.Contains(lines[5], versions[0]) {
+		t.Errorf("%v, history:\n%s", err, out)
+	}
+}

@@ -7,12 +7,12 @@ import (
 	"strconv"
 	"strings"
 
-	"gonum.org/v1/gonum/stat/distuv"
+	"rivulet/stats"
 )
 
 // Pairing compares a row's predictions with Whole's, node by node. Better counts the nodes that the row has right and
 // Whole has wrong, Worse the opposite, a number for each seed. P is the probability of a difference at least as large
-// by chance alone: [McNemar] for one seed, [Combined] for several.
+// by chance alone: [stats.McNemar] for one seed, [Combined] for several.
 type Pairing struct {
 	Better []int   `json:"better"`
 	Worse  []int   `json:"worse"`
@@ -33,18 +33,7 @@ func Pair(classes, whole []int32, s *Set) *Pairing {
 			at++
 		}
 	}
-	return &Pairing{Better: []int{better}, Worse: []int{worse}, P: McNemar(better, worse)}
-}
-
-// McNemar returns the two-sided mid-p value of McNemar's test of two classifiers on the same nodes. On better nodes
-// only the first is right, on worse nodes only the second: if both are equally good, better is binomial of better+worse
-// and ½, and p = 2·P(less than the smaller count) + P(the smaller count). Fagerland, Lydersen and Laake, "The McNemar
-// test for binary matched-pairs data: mid-p and asymptotic are better than exact conditional", 2013. It is 1 for two
-// zeros.
-func McNemar(better, worse int) float64 {
-	least := float64(min(better, worse))
-	of := distuv.Binomial{N: float64(better + worse), P: 0.5}
-	return math.Min(1, 2*of.CDF(least)-of.Prob(least))
+	return &Pairing{Better: []int{better}, Worse: []int{worse}, P: stats.McNemar(better, worse)}
 }
 
 // Combined returns the p value of tests of one hypothesis with several seeds, which see the same nodes and so
