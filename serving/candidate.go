@@ -52,8 +52,7 @@ func (p *Publisher) setCandidate(ctx context.Context, version string) error {
 	case answer == "current":
 		return fmt.Errorf("setting CANDIDATE to %q: it is CURRENT", version)
 	case answer == "none":
-		return fmt.Errorf("setting CANDIDATE to %q: no version serves that it could be compared with: publish this one as CURRENT",
-			version)
+		return fmt.Errorf("setting CANDIDATE to %q: nothing serves, so publish it as CURRENT", version)
 	}
 	return nil
 }

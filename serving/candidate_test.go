@@ -44,7 +44,7 @@ func TestACandidateIsPromoted(t *testing.T) {
 	onRedis(t, func(t *testing.T, s *server) {
 		p := s.publisher(t)
 		if err := p.Publish(t.Context(), bundle(t, 1, "v1"), PublishOptions{Candidate: true}); err == nil ||
-			!strings.Contains(err.Error(), "no version serves") {
+			!strings.Contains(err.Error(), "nothing serves") {
 			t.Errorf("a candidate beside nothing: %v", err)
 		}
 		s.publish(t, bundle(t, 1, "v1"))

@@ -18,8 +18,8 @@ func promoteCommand() *cobra.Command {
 	return decideCommand(&cobra.Command{
 		Use:   "promote",
 		Short: "Make the candidate CURRENT",
-		Long: "promote points CURRENT at the version that trainer publish --candidate published, if nobody moves either meanwhile.\n" +
-			"Consumers that try the candidate have it loaded, and take it over between two batches.",
+		Long: "promote points CURRENT at the version that trainer publish --candidate published, if nobody moves either\n" +
+			"meanwhile. Consumers that try the candidate have it loaded, and take it over between two batches.",
 		Example: "  trainer versions\n  trainer promote --reason more-often-right",
 	}, (*serving.Publisher).Promote)
 }
@@ -28,8 +28,8 @@ func abortCommand() *cobra.Command {
 	return decideCommand(&cobra.Command{
 		Use:   "abort",
 		Short: "Give the candidate up: CURRENT goes on serving",
-		Long: "abort ends the trial of the version that trainer publish --candidate published. The version stays in Redis until the\n" +
-			"next publish or prune removes it.",
+		Long: "abort ends the trial of the version that trainer publish --candidate published. The version stays in Redis\n" +
+			"until the next publish or prune removes it.",
 		Example: "  trainer abort --reason slower",
 	}, (*serving.Publisher).Abort)
 }

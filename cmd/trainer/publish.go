@@ -36,9 +36,10 @@ func publishCommand() *cobra.Command {
 			"if nobody else has moved it. After an interruption run it again, and it continues where it stopped. Versions that are\n" +
 			"older than the --keep last ones and that no consumer uses are removed. An artifact is refused that predicts no finite\n" +
 			"numbers for its own synthetic nodes and, unless --other-data is given, one of other data than the version that\n" +
-			"serves: other features, classes or ids. With --candidate CANDIDATE is set in place of CURRENT: consumers try the version\n" +
-			"beside the one that serves, and trainer promote or abort ends that. An M of more than 262,144 rows is not read into\n" +
-			"memory: it takes temporary files of the size of its rows in Redis, in the directory that TMPDIR names.",
+			"serves: other features, classes or ids. With --candidate CANDIDATE is set in place of CURRENT: consumers\n" +
+			"try the version beside the one that serves, and trainer promote or abort ends that.\n" +
+			"An M of more than 262,144 rows is not read into memory: it takes temporary files of the size of its rows in Redis, in\n" +
+			"the directory that TMPDIR names.",
 		Args: cobra.NoArgs,
 		Example: "  trainer publish --artifact out/small --redis redis://localhost:6379/0\n" +
 			"  trainer publish --artifact out/next --candidate",

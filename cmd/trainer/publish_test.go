@@ -89,7 +89,7 @@ func TestCandidateByHand(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	run("no version serves", "publish", "--artifact", dirs[0], "--candidate")
+	run("nothing serves", "publish", "--artifact", dirs[0], "--candidate")
 	run("is CURRENT", "publish", "--artifact", dirs[0])
 	run("there is no candidate: trainer publish --candidate", "promote")
 	run("--keep is given with --candidate", "publish", "--artifact", dirs[1], "--candidate", "--keep", "3")

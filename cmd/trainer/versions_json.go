@@ -36,7 +36,8 @@ func writeVersions(w io.Writer, infos []serving.VersionInfo) error {
 			holders = []string{}
 		}
 		listed[i] = listedVersion{
-			Version: v.Version, State: string(v.State), Current: v.Current, Candidate: v.Candidate, Serial: v.Serial, Content: v.Content,
+			Version: v.Version, State: string(v.State), Current: v.Current,
+			Candidate: v.Candidate, Serial: v.Serial, Content: v.Content,
 			Rows: v.Rows, SyntheticNodes: v.Synthetic, FileBytes: v.FileBytes, Holders: holders,
 			Begun: v.Begun.UTC(), Published: v.Published.UTC(), LastServed: v.LastServed.UTC(),
 			Aborted: v.Aborted,
