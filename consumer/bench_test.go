@@ -74,6 +74,24 @@ func newBenchVersion() *benchVersion {
 	return v
 }
 
+// benchExpert is an expert with layers of these widths, which answers for every arrival.
+func benchExpert(widths []int) *infer.Expert {
+	if len(widths) == 0 {
+		return nil
+	}
+	r, in := rand.New(rand.NewPCG(5, 6)), benchFeatures
+	var layers []infer.Layer
+	for _, width := range widths {
+		l := infer.Layer{Self: graph.NewDense(in, width), Bias: make([]float32, width)}
+		for k := range l.Self.Data {
+			l.Self.Data[k] = r.Float32() - 0.5
+		}
+		layers, in = append(layers, l), width
+	}
+	pre := &preprocess.Parameters{Kind: preprocess.L2Center, Mean: make([]float32, benchFeatures), Scale: 2}
+	return &infer.Expert{Perceptron: infer.NewPerceptron(layers, pre), Exponents: infer.Exponents{None: 1, Few: 1, Many: 1}}
+}
+
 func (v *benchVersion) ID() string          { return "bench" }
 func (v *benchVersion) Classes() []string   { return v.classes }
 func (v *benchVersion) Features() int       { return benchFeatures }
@@ -167,14 +185,20 @@ func (discard) Refused() []kafka.Refusal     { return nil }
 
 func (discard) Published() time.Time { return time.Time{} }
 
-// BenchmarkPath is the path of a record without Kafka.
+// BenchmarkPath is the path of a record without Kafka, by the model alone and with experts of own features: a regression,
+// and a perceptron with 64 hidden units.
 func BenchmarkPath(b *testing.B) {
 	all := benchArrivals(b, 16*benchBatch)
-	for _, mode := range []Mode{Node, Graph} {
-		b.Run(string(mode), func(b *testing.B) {
-			seen := newShares()
-			p := pipeline(b, PipelineOptions{Versions: serve(newBenchVersion()), Deliverer: discard{}, Mode: mode,
-				Observer: seen})
+	for _, of := range []struct {
+		name   string
+		mode   Mode
+		expert []int // widths of its layers; none: there is no expert
+	}{{"node", Node, nil}, {"graph", Graph, nil}, {"node/own=regression", Node, []int{benchClasses}},
+		{"node/own=hidden", Node, []int{64, benchClasses}}} {
+		b.Run(of.name, func(b *testing.B) {
+			seen, v := newShares(), newBenchVersion()
+			v.predictor.Expert = benchExpert(of.expert)
+			p := pipeline(b, PipelineOptions{Versions: serve(v), Deliverer: discard{}, Mode: of.mode, Observer: seen})
 			b.ReportAllocs()
 			b.ResetTimer()
 			for i := range b.N {

@@ -44,6 +44,11 @@ func halvedOf(t *testing.T, nodes int) (half *dataset.Dataset, arrivals []event.
 	if err != nil {
 		t.Fatal(err)
 	}
+	return halvedBy(d)
+}
+
+// halvedBy returns a data set without half of its training nodes, and these as arrivals and labels.
+func halvedBy(d *dataset.Dataset) (half *dataset.Dataset, arrivals []event.Arrival, labels []event.Label) {
 	var kept []int32
 	out := map[int32]bool{}
 	for k, i := range d.Train {

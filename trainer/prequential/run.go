@@ -187,7 +187,7 @@ func (s *stream) at(k int) *dataset.Dataset {
 // version trains on the graph when chunk k begins.
 func (s *stream) version(ctx context.Context, k int) (*Version, error) {
 	o := s.Run
-	o.Propagate, o.Means, o.Map, o.Costs = false, false, false, false
+	o.Propagate, o.Means, o.Spread, o.Map, o.Costs = false, false, false, false, false
 	out, err := trainer.Train(ctx, s.at(k), o, time.Unix(0, 0), s.progress)
 	if err != nil {
 		return nil, err
