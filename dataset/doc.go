@@ -9,6 +9,8 @@
 //	planetoid       ind.NAME.x, .y, .allx, .ally, .tx, .ty, .graph, .test.index
 //	gnn-benchmark   one file .npz with adj_… or edges, features, labels, and perhaps masks
 //	ogb             a node property prediction set of the Open Graph Benchmark, as its package downloads it
+//	graphland       a set of GraphLand with its split by time: info.yaml, features.csv, targets.csv, edgelist.csv and
+//	                split_masks_TH.csv
 //	csv             tables of nodes and edges
 //	parquet         the same tables; package dataset/parquet, a program must ask for it
 //	tables          a file data.yaml that names such tables and the roles of their columns ([Tables])
@@ -123,7 +125,7 @@
 //	merged.go      its record of arrivals that were merged; fitted.go: its schema and the columns of the features
 //	npz.go         one archive of NumPy with the whole set
 //	planetoid.go, planetoid_graph.go   Planetoid's pickles
-//	ogb.go         OGB's files
+//	ogb.go         OGB's files; graphland.go: GraphLand's
 //	save.go, savetables.go   writing the GraphSAINT layout, and tables
 //	symmetric.go   adjacency matrices of undirected edges
 //	inductive.go   the original graph T, batches of arrivals, and the same data in another order of nodes
