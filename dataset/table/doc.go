@@ -18,6 +18,7 @@
 //	split.go        finding the columns of the split: one column, or a mask for each role
 //	role.go         the role that a value stands for; the order of classes
 //	files.go        files of one table: directories, parts and partitions, columns in another order
+//	extend.go       files with other names of columns, and with columns that follow from a row's first cell
 //	csv.go          files of comma-separated values
 //	cell.go         one value of a row, as a number, bool, time or text
 //	list.go         a list of numbers in one cell, in the forms that programs print
