@@ -89,7 +89,8 @@ func benchExpert(widths []int) *infer.Expert {
 		layers, in = append(layers, l), width
 	}
 	pre := &preprocess.Parameters{Kind: preprocess.L2Center, Mean: make([]float32, benchFeatures), Scale: 2}
-	return &infer.Expert{Perceptron: infer.NewPerceptron(layers, pre), Exponents: infer.Exponents{None: 1, Few: 1, Many: 1}}
+	return &infer.Expert{Perceptron: infer.NewPerceptron(layers, pre),
+		Exponents: infer.Exponents{None: 1, Few: 1, Many: 1}}
 }
 
 func (v *benchVersion) ID() string          { return "bench" }
@@ -185,8 +186,8 @@ func (discard) Refused() []kafka.Refusal     { return nil }
 
 func (discard) Published() time.Time { return time.Time{} }
 
-// BenchmarkPath is the path of a record without Kafka, by the model alone and with experts of own features: a regression,
-// and a perceptron with 64 hidden units.
+// BenchmarkPath is the path of a record without Kafka, by the model alone and with experts of own features: a
+// regression, and a perceptron with 64 hidden units.
 func BenchmarkPath(b *testing.B) {
 	all := benchArrivals(b, 16*benchBatch)
 	for _, of := range []struct {

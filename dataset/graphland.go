@@ -14,7 +14,8 @@ import (
 	"rivulet/dataset/table"
 )
 
-// The files of a set of GraphLand. The first column of each table of nodes is the node's number, by which edges name it.
+// The files of a set of GraphLand. The first column of each table of nodes is the node's number, by which edges name
+// it.
 const (
 	landInfo     = "info.yaml"
 	landFeatures = "features.csv"

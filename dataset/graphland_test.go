@@ -22,7 +22,8 @@ func land() map[string][]byte {
 	}
 }
 
-// The split by time is inductive: T is the nodes that came first, with those whose class nobody knows; the others arrive.
+// The split by time is inductive: T is the nodes that came first, with those whose class nobody knows; the others
+// arrive.
 func TestGraphLandByTime(t *testing.T) {
 	d, err := Open(writeTree(t, land()), OpenOptions{})
 	if err != nil {
@@ -42,7 +43,8 @@ func TestGraphLandByTime(t *testing.T) {
 	for _, c := range d.Columns {
 		kinds[c.Name] = c.Type
 	}
-	if want := map[string]schema.ValueType{"age": schema.Number, "share": schema.Number, "city": schema.Text}; !maps.Equal(kinds, want) {
+	if want := map[string]schema.ValueType{"age": schema.Number, "share": schema.Number,
+		"city": schema.Text}; !maps.Equal(kinds, want) {
 		t.Errorf("features %v, want %v: cities are numbers that stand for names", kinds, want)
 	}
 	// T knows nothing of what came later
