@@ -13,7 +13,8 @@ import (
 func land() map[string][]byte {
 	return map[string][]byte{
 		landInfo: []byte("dataset_name: tiny\ntask: multiclass_classification\ntarget_name: kind\nmetric: accuracy\n" +
-			"numerical_features_names:\n- age\n- share\nfraction_features_names:\n- share\ncategorical_features_names:\n- city\n"),
+			"numerical_features_names:\n- age\n- share\n" +
+			"fraction_features_names:\n- share\ncategorical_features_names:\n- city\n"),
 		landFeatures: []byte(",age,share,city\n0,30,0.5,1\n1,,0.25,2\n2,25,1,1\n3,41,0,7\n4,19,0.75,2\n5,50,0.5,1\n"),
 		landTargets:  []byte("node_id,kind\n0,2.0\n1,0.0\n2,\n3,2.0\n4,\n5,0.0\n"),
 		landSplit: []byte("node_id,train,val,test\n0,True,False,False\n1,True,False,False\n2,True,False,False\n" +
