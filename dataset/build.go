@@ -254,22 +254,11 @@ func (b *builder) roles(d *Dataset, split bool, seed uint64) error {
 	if !split {
 		return d.drawSplit(seed)
 	}
-	for i, s := range b.split {
-		switch s {
-		case "train":
-			d.Train = append(d.Train, int32(i))
-		case "val":
-			d.Validation = append(d.Validation, int32(i))
-		case "test":
-			d.Test = append(d.Test, int32(i))
-		case "unlabelled":
-			d.Unlabelled = append(d.Unlabelled, int32(i))
-		}
-	}
+	err := d.takeRoles(b.split)
 	if withheld := len(d.Withheld()); d.Columns != nil && withheld > 0 {
 		d.note("%d nodes have a label and no split: they are in no role, and left out.", withheld)
 	}
-	return b.faults.Take(d.checkRoles(), table.Place{})
+	return b.faults.Take(err, table.Place{})
 }
 
 func (b *builder) classes(d *Dataset) error {

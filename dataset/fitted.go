@@ -2,14 +2,9 @@ package dataset
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 	"time"
 
-	"rivulet/dataset/file"
 	"rivulet/schema"
 )
 
@@ -26,18 +21,11 @@ type columnJSON struct {
 	Times       []time.Time `json:"times,omitempty"`
 }
 
-// saveFitted writes the schema that made X, and the columns that it made it of.
-func (d *Dataset) saveFitted(s saving) error {
-	if d.Schema == nil {
-		return nil
-	}
-	if err := s.file(schemaFile, func(w io.Writer) error { return json.NewEncoder(w).Encode(d.Schema) }); err != nil ||
-		d.Values == nil {
-		return err
-	}
-	out := make([]columnJSON, len(d.Values))
-	for k := range d.Values {
-		c := &d.Values[k]
+// columnsJSON returns columns in the form of columns.json.
+func columnsJSON(columns []schema.Column) []columnJSON {
+	out := make([]columnJSON, len(columns))
+	for k := range columns {
+		c := &columns[k]
 		out[k] = columnJSON{Name: c.Name, Type: c.Type.String(), Categorical: c.Categorical, Numbers: c.Numbers,
 			Bools: c.Bools,
 			Texts: c.Texts, Vectors: c.Vectors, Times: c.Times}
@@ -47,40 +35,24 @@ func (d *Dataset) saveFitted(s saving) error {
 			}
 		}
 	}
-	return s.file(columnsFile, func(w io.Writer) error { return json.NewEncoder(w).Encode(out) })
+	return out
 }
 
 // loadFitted reads them; data without a schema have features by position.
 func (d *Dataset) loadFitted(dir string) error {
-	if _, err := os.Lstat(filepath.Join(dir, schemaFile)); file.Missing(err) {
-		return nil
-	}
-	err := file.Read(dir, schemaFile, maxJSONBytes, func(f *os.File, _ int64) error {
-		text, err := io.ReadAll(f)
-		if err == nil {
-			d.Schema, err = schema.Parse(text)
-		}
-		if err == nil && d.Schema.Width() != d.X.Cols() {
+	var text json.RawMessage
+	err := readJSON(dir, schemaFile, &text, func() (err error) {
+		d.BagOfWords = false
+		if d.Schema, err = schema.Parse(text); err == nil && d.Schema.Width() != d.X.Cols() {
 			err = fmt.Errorf("it has %d positions, and the features %d", d.Schema.Width(), d.X.Cols())
 		}
 		return err
 	})
-	if err != nil {
+	if err != nil || d.Schema == nil {
 		return err
 	}
-	d.BagOfWords = false
-	if _, err := os.Lstat(filepath.Join(dir, columnsFile)); file.Missing(err) {
-		return nil
-	}
-	return file.Read(dir, columnsFile, maxJSONBytes, func(f *os.File, _ int64) error {
-		var in []columnJSON
-		decoder := json.NewDecoder(f)
-		if err := decoder.Decode(&in); err != nil {
-			return err
-		}
-		if decoder.More() {
-			return errors.New("content behind the JSON array")
-		}
+	var in []columnJSON
+	return readJSON(dir, columnsFile, &in, func() error {
 		for k := range in {
 			c, err := in[k].column(d.Nodes())
 			if err != nil {

@@ -3,6 +3,7 @@ package dataset
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -54,34 +55,19 @@ func load(dir string, o table.Settings) (*Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := d.loadFeatures(dir); err != nil {
-		return nil, err
+	for _, load := range []func(dir string) error{d.loadFeatures, d.loadRoles, d.loadClasses, d.loadIDs, d.loadClassNames,
+		d.loadMerged, d.loadTimes, d.loadFitted} {
+		if err := load(dir); err != nil {
+			return nil, err
+		}
 	}
-	if err := d.loadRoles(dir); err != nil {
-		return nil, err
-	}
-	if err := d.loadClasses(dir); err != nil {
-		return nil, err
-	}
-	if d.IDs, err = loadNames(dir, idsFile, d.Nodes()); err != nil {
-		return nil, err
-	}
-	if err := d.loadClassNames(dir); err != nil {
-		return nil, err
-	}
-	if d.Merged, err = loadMerged(dir, d); err != nil {
-		return nil, err
-	}
-	if err := d.loadTimes(dir); err != nil {
-		return nil, err
-	}
-	if err := d.loadFitted(dir); err != nil {
-		return nil, err
-	}
-	if d.Name, err = file.Name(dir); err != nil {
-		return nil, err
-	}
-	return d, nil
+	d.Name, err = file.Name(dir)
+	return d, err
+}
+
+func (d *Dataset) loadIDs(dir string) (err error) {
+	d.IDs, err = loadNames(dir, idsFile, d.Nodes())
+	return err
 }
 
 // Decimals returns "0", "1", … up to n-1: the ids of nodes that have no others.
@@ -213,7 +199,7 @@ func (d *Dataset) makeUndirected(t table.Settings) error {
 	if d.Adj.Val = nil; weights > 0 {
 		d.note("Weights of edges were dropped: %d were not 1; --weight %s keeps them.", weights, arrayOfWeights)
 	}
-	if checkSelfLoops(d.Adj) != nil || checkSymmetry(d.Adj) != nil {
+	if !isUndirected(d.Adj) {
 		d.symmetrise(d.Adj)
 	}
 	return nil
@@ -248,54 +234,44 @@ func checkSquare(adj *graph.CSR, prefix string) error {
 	return nil
 }
 
-func checkSelfLoops(adj *graph.CSR) error {
-	loops, first := 0, int32(0)
-	for i := range adj.Rows {
-		cols, _ := adj.Row(i)
-		for _, c := range cols {
-			if c != int32(i) {
-				continue
-			}
-			if loops == 0 {
-				first = c
-			}
-			loops++
-		}
-	}
-	if loops > 0 {
-		return fmt.Errorf("%d self-loops, the first at node %d: remove them, a model adds its own", loops, first)
-	}
-	return nil
-}
-
-// checkSymmetry compares the matrix with its transpose, whose rows are sorted, too.
-func checkSymmetry(adj *graph.CSR) error {
+// isUndirected reports whether a pattern has both directions of each edge and no self-loop. The columns of its rows are
+// sorted, as are those of its transpose.
+func isUndirected(adj *graph.CSR) bool {
 	t := adj.Transpose()
 	for i := range adj.Rows {
 		out, _ := adj.Row(i)
 		in, _ := t.Row(i)
-		for p := range max(len(out), len(in)) {
-			switch {
-			case p >= len(in) || (p < len(out) && out[p] < in[p]):
-				return fmt.Errorf("edge %d→%d without %d→%d: the graph is not symmetric", i, out[p], out[p], i)
-			case p >= len(out) || out[p] > in[p]:
-				return fmt.Errorf("edge %d→%d without %d→%d: the graph is not symmetric", in[p], i, i, in[p])
-			}
+		if _, loop := slices.BinarySearch(out, int32(i)); loop || !slices.Equal(out, in) {
+			return false
 		}
 	}
-	return nil
+	return true
 }
 
 // loadTimes reads when each node came; data without the file do not say it.
 func (d *Dataset) loadTimes(dir string) error {
-	if _, err := os.Lstat(filepath.Join(dir, timesFile)); file.Missing(err) {
+	return readJSON(dir, timesFile, &d.Times, func() error {
+		if len(d.Times) != d.Nodes() {
+			return fmt.Errorf("%d times of %d nodes", len(d.Times), d.Nodes())
+		}
+		return nil
+	})
+}
+
+// readJSON reads a file of one JSON value into value, and calls use if the file is there. Errors name the file.
+func readJSON(dir, name string, value any, use func() error) error {
+	if _, err := os.Lstat(filepath.Join(dir, name)); file.Missing(err) {
 		return nil
 	}
-	return file.Read(dir, timesFile, maxJSONBytes, func(f *os.File, _ int64) error {
-		err := json.NewDecoder(f).Decode(&d.Times)
-		if err == nil && len(d.Times) != d.Nodes() {
-			err = fmt.Errorf("%d times of %d nodes", len(d.Times), d.Nodes())
+	return file.Read(dir, name, maxJSONBytes, func(f *os.File, _ int64) error {
+		decoder := json.NewDecoder(bufio.NewReader(f))
+		decoder.DisallowUnknownFields()
+		if err := decoder.Decode(value); err != nil {
+			return err
 		}
-		return err
+		if decoder.More() {
+			return errors.New("content behind the JSON value")
+		}
+		return use()
 	})
 }

@@ -1,16 +1,9 @@
 package dataset
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"unicode/utf8"
-
-	"rivulet/dataset/file"
 )
 
 // Merged holds the open ends of arrivals that were merged into a data set: package merge goes on from them, so that it
@@ -36,38 +29,17 @@ type mergedJSON struct {
 	Labelled []int32   `json:"labelled"`
 }
 
-func (d *Dataset) saveMerged(s saving) error {
-	if d.Merged.empty() {
-		return nil
-	}
-	if err := d.Merged.check(d); err != nil {
-		return fmt.Errorf("%s: %w", mergedFile, err)
-	}
-	return s.file(mergedFile, func(w io.Writer) error { return json.NewEncoder(w).Encode(mergedJSON(d.Merged)) })
-}
-
-func loadMerged(dir string, d *Dataset) (m Merged, err error) {
-	if _, err := os.Lstat(filepath.Join(dir, mergedFile)); file.Missing(err) {
-		return m, nil
-	}
-	err = file.Read(dir, mergedFile, maxJSONBytes, func(f *os.File, _ int64) error {
-		decoder := json.NewDecoder(f)
-		decoder.DisallowUnknownFields()
-		if err := decoder.Decode((*mergedJSON)(&m)); err != nil {
-			return err
+func (d *Dataset) loadMerged(dir string) error {
+	var m mergedJSON
+	return readJSON(dir, mergedFile, &m, func() error {
+		if len(m.Waiting) > 0 {
+			d.Merged.Waiting = m.Waiting
 		}
-		if decoder.More() {
-			return errors.New("content behind the JSON object")
+		if len(m.Labelled) > 0 {
+			d.Merged.Labelled = m.Labelled
 		}
-		return m.check(d)
+		return d.Merged.check(d)
 	})
-	if len(m.Waiting) == 0 {
-		m.Waiting = nil
-	}
-	if len(m.Labelled) == 0 {
-		m.Labelled = nil
-	}
-	return m, err
 }
 
 // check refuses nodes that the data do not have, ids that they do have, and classes of nodes that have none.

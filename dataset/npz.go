@@ -229,19 +229,11 @@ func (d *Dataset) readMasks(z *numpy.Archive) error {
 		}
 	}
 	for i, role := range in {
-		switch node := int32(i); role {
-		case "train":
-			d.Train = append(d.Train, node)
-		case "val":
-			d.Validation = append(d.Validation, node)
-		case "test":
-			d.Test = append(d.Test, node)
-		default:
-			d.Unlabelled = append(d.Unlabelled, node)
-			d.Labels[i] = -1
+		if role == "" {
+			in[i], d.Labels[i] = "unlabelled", -1
 		}
 	}
-	return d.checkRoles()
+	return d.takeRoles(in)
 }
 
 // symmetrise drops self-loops and adds directions of edges that stand in one direction only.

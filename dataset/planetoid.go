@@ -102,7 +102,7 @@ func (p *planetoid) read() (*Dataset, error) {
 	d := &Dataset{Name: strings.TrimPrefix(p.prefix, "ind."), BagOfWords: true}
 	p.nodes = max(p.allx.Rows, int(slices.Max(p.test))+1)
 	d.IDs = Decimals(p.nodes)
-	if err := p.file("graph", func(f *os.File, size int64) error { return p.readGraph(f, size, d) }); err != nil {
+	if err := unpickle(p, "graph", func(lists *pickle.Dict, size int) error { return p.readGraph(lists, size, d) }); err != nil {
 		return nil, err
 	}
 	d.X.Sparse = p.features()
@@ -120,11 +120,11 @@ func (p *planetoid) file(part string, decode func(f *os.File, size int64) error)
 }
 
 // unpickle reads one part whose value is a T.
-func unpickle[T any](p *planetoid, part string, use func(T) error) error {
+func unpickle[T any](p *planetoid, part string, use func(v T, size int) error) error {
 	return p.file(part, func(f *os.File, size int64) error {
-		content, err := readAll(f, size)
-		if err != nil {
-			return err
+		content := make([]byte, size) // and no more, if the file grows meanwhile
+		if _, err := io.ReadFull(f, content); err != nil {
+			return numpy.Truncated(err)
 		}
 		value, err := pickle.Load(content)
 		if err != nil {
@@ -134,15 +134,8 @@ func unpickle[T any](p *planetoid, part string, use func(T) error) error {
 		if !ok {
 			return fmt.Errorf("the pickle holds %T, want %T", value, v)
 		}
-		return use(v)
+		return use(v, len(content))
 	})
-}
-
-// readAll reads a file of size bytes, and no more if it grows meanwhile.
-func readAll(r io.Reader, size int64) ([]byte, error) {
-	content := make([]byte, size)
-	_, err := io.ReadFull(r, content)
-	return content, numpy.Truncated(err)
 }
 
 func (p *planetoid) readMatrices() error {
@@ -151,7 +144,7 @@ func (p *planetoid) readMatrices() error {
 		name string
 		to   **graph.CSR
 	}{{"x", &x}, {"allx", &p.allx}, {"tx", &p.tx}} {
-		err := unpickle(p, part.name, func(o *pickle.Object) (err error) {
+		err := unpickle(p, part.name, func(o *pickle.Object, _ int) (err error) {
 			*part.to, err = pickledCSR(o)
 			return err
 		})
@@ -176,7 +169,7 @@ func (p *planetoid) readClasses() error {
 		rows int
 		to   *[]int32
 	}{{"y", p.train, &y}, {"ally", p.allx.Rows, &p.ally}, {"ty", p.tx.Rows, &p.ty}} {
-		err := unpickle(p, part.name, func(a *pickle.Array) (err error) {
+		err := unpickle(p, part.name, func(a *pickle.Array, _ int) (err error) {
 			*part.to, err = p.oneHot(a, part.rows)
 			return err
 		})

@@ -3,7 +3,6 @@ package dataset
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 
 	"rivulet/dataset/numpy"
@@ -12,20 +11,8 @@ import (
 )
 
 // readGraph takes each listed neighbour as an undirected edge.
-func (p *planetoid) readGraph(f *os.File, size int64, d *Dataset) error {
-	content, err := readAll(f, size)
-	if err != nil {
-		return err
-	}
-	value, err := pickle.Load(content)
-	if err != nil {
-		return err
-	}
-	lists, ok := value.(*pickle.Dict)
-	if !ok {
-		return fmt.Errorf("the pickle holds %T, want a dict of lists", value)
-	}
-	directed, loops, err := p.listed(lists, len(content))
+func (p *planetoid) readGraph(lists *pickle.Dict, size int, d *Dataset) error {
+	directed, loops, err := p.listed(lists, size)
 	if err != nil {
 		return err
 	}

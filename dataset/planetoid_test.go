@@ -229,7 +229,7 @@ func TestPlanetoidRefuses(t *testing.T) {
 		{"an index far beyond", "test.index", []byte("9\n6\n2000000000\n"), []string{"line 3", "2000000000"}},
 		{"an index twice", "test.index", []byte("9\n6\n9\n"), []string{"line 3", "occurs twice"}},
 		{"few indices", "test.index", []byte("9\n6\n"), []string{"2 nodes for the 3 rows"}},
-		{"a list for a graph", "graph", pickleOf("]"), []string{"*pickle.List", "dict of lists"}},
+		{"a list for a graph", "graph", pickleOf("]"), []string{"*pickle.List", "want *pickle.Dict"}},
 		{"no list", "graph", pickleOf("}K\x00K\x01s"), []string{"node 0", "int64", "want a list"}},
 		{"a key of words", "graph", pickleOf("}U\x01a]s"), []string{"key [0]", "string"}},
 		{"a key outside", "graph", pickleOf("}K\x0a]s"), []string{"key [0]", "node 10 is outside 0…9"}},

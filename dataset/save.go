@@ -29,98 +29,111 @@ func (d *Dataset) Save(dir string) error { return d.SaveOn(durable.Disk{}, dir) 
 
 // SaveOn is [Dataset.Save] on a disk.
 func (d *Dataset) SaveOn(disk durable.Disk, dir string) error {
-	if err := d.save(saving{disk, dir}); err != nil {
+	err := d.saveable()
+	var files []newFile
+	if err == nil {
+		files, err = d.layout()
+	}
+	if err == nil {
+		err = create(disk, dir, files, adjFile, sparseFile, denseFile, classesFile, rolesFile, idsFile, namesFile, mergedFile,
+			schemaFile, columnsFile, timesFile)
+	}
+	if err != nil {
 		return fmt.Errorf("saving data set to %s: %w", dir, err)
 	}
 	return nil
 }
 
-// saving is a directory that a data set is written to.
-type saving struct {
-	disk durable.Disk
-	dir  string
-}
-
-// file writes one file.
-func (s saving) file(name string, encode func(io.Writer) error) error {
-	return s.disk.WriteFile(s.dir, name, encode)
-}
-
-func (d *Dataset) save(s saving) error {
+// saveable returns an error for data that the layout cannot express.
+func (d *Dataset) saveable() error {
 	if d.Schema == nil && d.BagOfWords != (d.X.Sparse != nil) {
 		return fmt.Errorf("features that are a bag of words (%t) and sparse (%t): in the layout a bag of words is always sparse, and other features are dense",
 			d.BagOfWords, d.X.Sparse != nil)
 	}
-	if err := d.unweighted(); err != nil {
+	return d.unweighted()
+}
+
+// create writes the files of a directory, which is created if it is missing, and makes them durable. It is an error if
+// one of them or of the other names is there already.
+func create(disk durable.Disk, dir string, files []newFile, others ...string) error {
+	if err := disk.MkdirAll(dir); err != nil {
 		return err
 	}
-	if err := s.disk.MkdirAll(s.dir); err != nil {
-		return err
+	for _, f := range files {
+		others = append(others, f.name)
 	}
-	for _, name := range []string{adjFile, sparseFile, denseFile, classesFile, rolesFile, idsFile, namesFile,
-		mergedFile, schemaFile, columnsFile, timesFile} {
-		if _, err := os.Lstat(filepath.Join(s.dir, name)); !errors.Is(err, fs.ErrNotExist) {
+	for _, name := range others {
+		if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("%s: %w", name, errors.Join(err, fs.ErrExist))
 		}
 	}
-	if err := s.file(adjFile, func(w io.Writer) error { return writeCSR(w, d.Adj) }); err != nil {
-		return err
-	}
-	if err := d.saveFeatures(s); err != nil {
-		return err
-	}
-	if err := d.saveFitted(s); err != nil {
-		return err
-	}
-	if err := s.file(classesFile, d.writeClassMap); err != nil {
-		return err
-	}
-	if err := saveNames(s, idsFile, d.IDs); err != nil {
-		return err
-	}
-	if err := saveNames(s, namesFile, d.Classes); err != nil {
-		return err
-	}
-	if err := d.saveMerged(s); err != nil {
-		return err
-	}
-	if d.Times != nil {
-		if err := s.file(timesFile, func(w io.Writer) error { return json.NewEncoder(w).Encode(d.Times) }); err != nil {
+	for _, f := range files {
+		if err := disk.WriteFile(dir, f.name, f.write); err != nil {
 			return err
 		}
 	}
-	if err := s.file(rolesFile, d.writeRoles); err != nil {
-		return err
-	}
-	return s.disk.SyncDir(s.dir)
+	return disk.SyncDir(dir)
 }
 
-// saveNames writes a list of names as JSON, unless they are the decimal indices that [Open] gives without a file.
-func saveNames(s saving, file string, names []string) error {
-	if slices.Equal(names, Decimals(len(names))) {
-		return nil
-	}
-	if err := checkNames(names, len(names)); err != nil { // JSON would change other names
-		return fmt.Errorf("%s: %w", file, err)
-	}
-	return s.file(file, func(w io.Writer) error {
-		encoder := json.NewEncoder(w)
-		encoder.SetEscapeHTML(false)
-		return encoder.Encode(names)
-	})
+// newFile is a file to write.
+type newFile struct {
+	name  string
+	write func(io.Writer) error
 }
 
-func (d *Dataset) saveFeatures(s saving) error {
+// jsonFile is a file of one value as JSON.
+func jsonFile(name string, value any) newFile {
+	return newFile{name, func(w io.Writer) error { return json.NewEncoder(w).Encode(value) }}
+}
+
+// layout returns the files of the data set. The roles come last.
+func (d *Dataset) layout() ([]newFile, error) {
+	files := []newFile{{adjFile, func(w io.Writer) error { return writeCSR(w, d.Adj) }}, {denseFile, d.writeDense}}
 	if d.X.Sparse != nil {
-		return s.file(sparseFile, func(w io.Writer) error { return writeCSR(w, d.X.Sparse) })
+		files[1] = newFile{sparseFile, func(w io.Writer) error { return writeCSR(w, d.X.Sparse) }}
 	}
-	return s.file(denseFile, func(w io.Writer) error {
-		wide := make([]float64, len(d.X.Dense.Data))
-		for k, v := range d.X.Dense.Data {
-			wide[k] = float64(v)
+	if d.Schema != nil {
+		files = append(files, jsonFile(schemaFile, d.Schema))
+		if d.Values != nil {
+			files = append(files, jsonFile(columnsFile, columnsJSON(d.Values)))
 		}
-		return numpy.Write(w, wide, d.X.Rows(), d.X.Cols())
-	})
+	}
+	files = append(files, newFile{classesFile, d.writeClassMap})
+	for _, list := range []struct {
+		file  string
+		names []string
+	}{{idsFile, d.IDs}, {namesFile, d.Classes}} {
+		if slices.Equal(list.names, Decimals(len(list.names))) { // as [Open] gives them without a file
+			continue
+		}
+		if err := checkNames(list.names, len(list.names)); err != nil { // JSON would change other names
+			return nil, fmt.Errorf("%s: %w", list.file, err)
+		}
+		files = append(files, newFile{list.file, func(w io.Writer) error {
+			encoder := json.NewEncoder(w)
+			encoder.SetEscapeHTML(false)
+			return encoder.Encode(list.names)
+		}})
+	}
+	if !d.Merged.empty() {
+		if err := d.Merged.check(d); err != nil {
+			return nil, fmt.Errorf("%s: %w", mergedFile, err)
+		}
+		files = append(files, jsonFile(mergedFile, mergedJSON(d.Merged)))
+	}
+	if d.Times != nil {
+		files = append(files, jsonFile(timesFile, d.Times))
+	}
+	return append(files, newFile{rolesFile, d.writeRoles}), nil
+}
+
+// writeDense writes dense features as float64.
+func (d *Dataset) writeDense(w io.Writer) error {
+	wide := make([]float64, len(d.X.Dense.Data))
+	for k, v := range d.X.Dense.Data {
+		wide[k] = float64(v)
+	}
+	return numpy.Write(w, wide, d.X.Rows(), d.X.Cols())
 }
 
 // writeCSR writes a matrix for scipy.sparse.load_npz; SciPy brings indices and indptr to one integer type by itself.

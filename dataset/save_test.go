@@ -131,7 +131,7 @@ func TestSaveKeepsWhatIsOpen(t *testing.T) {
 		`{"waiting": [{"node": 0, "id": "1"}]}`: `waiting[0].id is "1", a node of the data`,
 		`{"labelled": [99]}`:                    "labelled[0] is 99, no training node",
 		`{"labelled": [], "other": 1}`:          "unknown field",
-		`{"labelled": []} {"labelled": []}`:     "content behind the JSON object",
+		`{"labelled": []} {"labelled": []}`:     "content behind the JSON value",
 		`{"waiting": [{"node": 0, "id": "late"`: "unexpected EOF",
 	} {
 		files := pathFiles()

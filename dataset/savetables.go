@@ -2,13 +2,9 @@ package dataset
 
 import (
 	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"iter"
-	"os"
-	"path/filepath"
 	"strconv"
 
 	"rivulet/dataset/table"
@@ -23,28 +19,14 @@ func (d *Dataset) SaveCSV(dir string) error {
 
 // SaveTables writes a table of nodes and one of edges, and makes them durable. Files that exist are refused.
 func (d *Dataset) SaveTables(dir, ext string, nodes, edges func(io.Writer) error) error {
-	if err := d.unweighted(); err != nil {
+	err := d.unweighted()
+	if err == nil {
+		err = create(durable.Disk{}, dir, []newFile{{"nodes" + ext, nodes}, {"edges" + ext, edges}})
+	}
+	if err != nil {
 		return fmt.Errorf("saving tables to %s: %w", dir, err)
 	}
-	to := saving{durable.Disk{}, dir}
-	if err := to.disk.MkdirAll(dir); err != nil {
-		return fmt.Errorf("saving tables to %s: %w", dir, err)
-	}
-	for _, file := range []struct {
-		name  string
-		write func(io.Writer) error
-	}{{"nodes" + ext, nodes}, {"edges" + ext, edges}} {
-		_, err := os.Lstat(filepath.Join(dir, file.name))
-		if !errors.Is(err, fs.ErrNotExist) {
-			err = errors.Join(err, fs.ErrExist)
-		} else {
-			err = to.file(file.name, file.write)
-		}
-		if err != nil {
-			return fmt.Errorf("saving tables to %s: %s: %w", dir, file.name, err)
-		}
-	}
-	return to.disk.SyncDir(dir)
+	return nil
 }
 
 // NodeRows yields the nodes as rows of a table. A row's features are valid until the next.

@@ -30,6 +30,17 @@ func (d *Dataset) drawSplit(seed uint64) error {
 	return d.checkRoles()
 }
 
+// takeRoles gives the nodes their roles: train, val, test, unlabelled or another word for none.
+func (d *Dataset) takeRoles(of []string) error {
+	lists := map[string]*[]int32{"train": &d.Train, "val": &d.Validation, "test": &d.Test, "unlabelled": &d.Unlabelled}
+	for i, role := range of {
+		if list := lists[role]; list != nil {
+			*list = append(*list, int32(i))
+		}
+	}
+	return d.checkRoles()
+}
+
 // checkRoles refuses a data set without the roles that a training run needs.
 func (d *Dataset) checkRoles() error {
 	for _, role := range []struct {
