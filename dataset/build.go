@@ -277,7 +277,7 @@ func (b *builder) classes(d *Dataset) error {
 
 // undirected builds the adjacency matrix of undirected edges and notes how many were merged or dropped.
 func undirected(d *Dataset, n int, edges [][2]int32, loops int) *graph.CSR {
-	adj := Symmetric(n, edges)
+	adj := graph.Symmetric(n, edges)
 	adj.SortRows() // a pattern: repetitions become one entry
 	d.noteMerged(len(edges), adj, loops)
 	return adj

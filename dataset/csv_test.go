@@ -29,7 +29,7 @@ const (
 // csvSet returns the data set of csvNodes and csvEdges.
 func csvSet() *Dataset {
 	return &Dataset{
-		Name: "path", IDs: []string{"anna", "b,ob", "7", "eve", "zoe"}, Adj: Symmetric(5, [][2]int32{{0, 2}, {1, 3}}),
+		Name: "path", IDs: []string{"anna", "b,ob", "7", "eve", "zoe"}, Adj: graph.Symmetric(5, [][2]int32{{0, 2}, {1, 3}}),
 		X:      graph.Features{Dense: &graph.Dense{Rows: 5, Cols: 2, Data: []float32{30, 1.7, -20, 0, 0.5, 1, 1, 2, 3, 4}}},
 		Labels: []int32{1, 0, 1, -1, -1}, Classes: []string{"9", "10"},
 		Train: []int32{0}, Validation: []int32{1}, Test: []int32{2}, Unlabelled: []int32{3},

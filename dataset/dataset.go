@@ -47,22 +47,18 @@ func (d *Dataset) Nodes() int { return d.Adj.Rows }
 // Neighbours returns the ids of all neighbours of a node in the whole graph, in ascending order of their index: the
 // edges that the node has as an arrival, known or not.
 func (d *Dataset) Neighbours(node int32) []string {
-	return d.AppendNeighbours(make([]string, 0, d.Adj.RowLen(int(node))), node)
+	cols, _ := d.Adj.Row(int(node))
+	ids := make([]string, len(cols))
+	for k, c := range cols {
+		ids[k] = d.IDs[c]
+	}
+	return ids
 }
 
 // Weights returns the weights of the edges to these neighbours, in their order; nil if edges have none.
 func (d *Dataset) Weights(node int32) []float32 {
 	_, weights := d.Adj.Row(int(node))
 	return slices.Clone(weights)
-}
-
-// AppendNeighbours appends the ids of [Dataset.Neighbours] to dst, for callers that reuse memory.
-func (d *Dataset) AppendNeighbours(dst []string, node int32) []string {
-	cols, _ := d.Adj.Row(int(node))
-	for _, c := range cols {
-		dst = append(dst, d.IDs[c])
-	}
-	return dst
 }
 
 // Isolated returns the number of nodes without any edge.

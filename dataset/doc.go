@@ -127,7 +127,6 @@
 //	planetoid.go, planetoid_graph.go   Planetoid's pickles
 //	ogb.go         OGB's files; graphland.go: GraphLand's
 //	save.go, savetables.go   writing the GraphSAINT layout, and tables
-//	symmetric.go   adjacency matrices of undirected edges
 //	inductive.go   the original graph T, batches of arrivals, and the same data in another order of nodes
 //	fingerprint.go the data's name by content
 //

@@ -45,13 +45,13 @@ func TestFaultsOfPositions(t *testing.T) {
 	}
 }
 
-// FindTables says what it guesses, and writes settings with which the tables are read.
+// table.Find says what it guesses, and writes settings with which the tables are read.
 func TestFindTables(t *testing.T) {
 	nodes := strings.ReplaceAll(strings.ReplaceAll(strings.Replace(users, "user_id", "Unnamed: 0,user_id", 1), "\nu",
 		"\n0,u"), "31.5", "\"31,5\"")
 	dir := writeTree(t, map[string][]byte{"users.csv": []byte(nodes),
 		"follows.csv": []byte("follower,followee,weight\nu1,u2,3\nu3,u4,1\n")})
-	found, err := FindTables(dir, OpenOptions{})
+	found, err := table.Find(dir, table.Settings{}, OpenOptions{}.Kinds())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestFindTables(t *testing.T) {
 		!strings.Contains(columns, "age: number; 1 of 4 missing") {
 		t.Errorf("columns:\n%s", columns)
 	}
-	if _, err := FindTables(t.TempDir(), OpenOptions{}); err == nil || !strings.Contains(err.Error(), "--nodes") {
+	if _, err := table.Find(t.TempDir(), table.Settings{}, OpenOptions{}.Kinds()); err == nil || !strings.Contains(err.Error(), "--nodes") {
 		t.Errorf("an empty directory: %v", err)
 	}
 }

@@ -1,10 +1,10 @@
 package dataset
 
 import (
+	"bufio"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"hash"
 	"math"
 
 	"rivulet/graph"
@@ -16,7 +16,8 @@ import (
 // names only. It does not depend on the machine, nor on the form in which the files were stored (item sizes,
 // compression, order of columns).
 func (d *Dataset) Fingerprint() string {
-	f := fingerprint{hash: sha256.New()}
+	sum := sha256.New()
+	f := fingerprint{bufio.NewWriterSize(sum, 1<<16)}
 	f.texts(d.IDs)
 	f.texts(d.Classes)
 	f.csr(d.Adj)
@@ -44,35 +45,24 @@ func (d *Dataset) Fingerprint() string {
 			f.u64(math.Float64bits(v))
 		}
 	}
-	f.flush()
-	return "sha256:" + hex.EncodeToString(f.hash.Sum(nil))
+	_ = f.Flush() // a hash's Write returns no error
+	return "sha256:" + hex.EncodeToString(sum.Sum(nil))
 }
 
 // fingerprint writes little-endian values, each list behind its length, so no two data sets write the same bytes.
-type fingerprint struct {
-	hash    hash.Hash
-	pending []byte // written and not yet hashed
+type fingerprint struct{ *bufio.Writer }
+
+func (f fingerprint) u32(v uint32) {
+	_, _ = f.Write(binary.LittleEndian.AppendUint32(f.AvailableBuffer(), v))
 }
 
-// put takes pending with more bytes at its end.
-func (f *fingerprint) put(pending []byte) {
-	if f.pending = pending; len(pending) >= 1<<16 {
-		f.flush()
-	}
+func (f fingerprint) size(n int) { f.u64(uint64(n)) }
+
+func (f fingerprint) u64(v uint64) {
+	_, _ = f.Write(binary.LittleEndian.AppendUint64(f.AvailableBuffer(), v))
 }
 
-func (f *fingerprint) flush() {
-	f.hash.Write(f.pending) // a hash's Write returns no error
-	f.pending = f.pending[:0]
-}
-
-func (f *fingerprint) u32(v uint32) { f.put(binary.LittleEndian.AppendUint32(f.pending, v)) }
-
-func (f *fingerprint) size(n int) { f.u64(uint64(n)) }
-
-func (f *fingerprint) u64(v uint64) { f.put(binary.LittleEndian.AppendUint64(f.pending, v)) }
-
-func (f *fingerprint) flag(v bool) {
+func (f fingerprint) flag(v bool) {
 	if v {
 		f.u32(1)
 	} else {
@@ -80,30 +70,30 @@ func (f *fingerprint) flag(v bool) {
 	}
 }
 
-func (f *fingerprint) ints(list []int32) {
+func (f fingerprint) ints(list []int32) {
 	f.size(len(list))
 	for _, v := range list {
 		f.u32(uint32(v))
 	}
 }
 
-func (f *fingerprint) values(list []float32) {
+func (f fingerprint) values(list []float32) {
 	f.size(len(list))
 	for _, v := range list {
 		f.u32(math.Float32bits(v))
 	}
 }
 
-func (f *fingerprint) texts(list []string) {
+func (f fingerprint) texts(list []string) {
 	f.size(len(list))
 	for _, s := range list {
 		f.size(len(s))
-		f.put(append(f.pending, s...))
+		_, _ = f.WriteString(s)
 	}
 }
 
 // csr writes a nil Val as ones.
-func (f *fingerprint) csr(m *graph.CSR) {
+func (f fingerprint) csr(m *graph.CSR) {
 	f.size(m.Rows)
 	f.size(m.Cols)
 	for i := range m.Rows {
@@ -120,7 +110,7 @@ func (f *fingerprint) csr(m *graph.CSR) {
 }
 
 // columns writes the values of columns as they are, before a schema.
-func (f *fingerprint) columns(columns []schema.Column) {
+func (f fingerprint) columns(columns []schema.Column) {
 	f.size(len(columns))
 	for i := range columns {
 		c := &columns[i]
@@ -145,7 +135,7 @@ func (f *fingerprint) columns(columns []schema.Column) {
 	}
 }
 
-func (f *fingerprint) merged(m *Merged) {
+func (f fingerprint) merged(m *Merged) {
 	f.size(len(m.Waiting))
 	for _, w := range m.Waiting {
 		f.u32(uint32(w.Node))

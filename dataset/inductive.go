@@ -39,7 +39,7 @@ func (d *Dataset) Original() *Original {
 	switch {
 	case d.Columns != nil: // X is made by a schema
 	case leading(o.Nodes):
-		o.X = first(d.X, len(o.Nodes))
+		o.X = d.X.Head(len(o.Nodes))
 	default:
 		o.X = d.X.Take(o.Nodes)
 	}
@@ -117,20 +117,6 @@ func (d *Dataset) Renumbered(order []int32) *Dataset {
 		out.Merged.Waiting[k].Node = index[out.Merged.Waiting[k].Node]
 	}
 	return &out
-}
-
-// first returns the first n rows, a view.
-func first(x graph.Features, n int) graph.Features {
-	if x.Sparse == nil {
-		return graph.Features{Dense: &graph.Dense{Rows: n, Cols: x.Dense.Cols, Data: x.Dense.Data[:n*x.Dense.Cols]}}
-	}
-	s := *x.Sparse
-	s.Rows, s.RowPtr = n, s.RowPtr[:n+1]
-	s.ColIdx = s.ColIdx[:s.RowPtr[n]]
-	if s.Val != nil {
-		s.Val = s.Val[:s.RowPtr[n]]
-	}
-	return graph.Features{Sparse: &s}
 }
 
 // Attach returns arrivals (dataset indices, distinct, none of them in T) as a batch on T: R = a (n×N), Known its

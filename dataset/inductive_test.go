@@ -17,7 +17,7 @@ import (
 func inductiveSet() *Dataset {
 	return &Dataset{
 		IDs:     []string{"a", "b", "c", "d", "e", "f", "g", "h"},
-		Adj:     Symmetric(8, [][2]int32{{0, 1}, {1, 3}, {3, 4}, {4, 5}, {5, 2}, {1, 2}, {3, 6}}),
+		Adj:     graph.Symmetric(8, [][2]int32{{0, 1}, {1, 3}, {3, 4}, {4, 5}, {5, 2}, {1, 2}, {3, 6}}),
 		X:       graph.Features{Dense: &graph.Dense{Rows: 8, Cols: 1, Data: []float32{0, 1, 2, 3, 4, 5, 6, 7}}},
 		Labels:  []int32{0, 1, 1, 0, 1, 0, 1, 0},
 		Classes: []string{"0", "1"},
@@ -30,7 +30,7 @@ func TestOriginal(t *testing.T) {
 		Nodes:  []int32{0, 1, 2},
 		Index:  []int32{0, 1, 2, -1, -1, -1, -1, -1},
 		IDs:    []string{"a", "b", "c"},
-		Adj:    Symmetric(3, [][2]int32{{0, 1}, {1, 2}}),
+		Adj:    graph.Symmetric(3, [][2]int32{{0, 1}, {1, 2}}),
 		X:      graph.Features{Dense: &graph.Dense{Rows: 3, Cols: 1, Data: []float32{0, 1, 2}}},
 		Labels: []int32{0, -1, 1},
 	}
@@ -50,7 +50,7 @@ func TestAttach(t *testing.T) {
 	if diff := cmp.Diff(want, d.Attach(o, []int32{4, 3, 7}, false)); diff != "" {
 		t.Errorf("node batch (-want +got):\n%s", diff)
 	}
-	want.Adj = Symmetric(3, [][2]int32{{0, 1}})
+	want.Adj = graph.Symmetric(3, [][2]int32{{0, 1}})
 	if diff := cmp.Diff(want, d.Attach(o, []int32{4, 3, 7}, true)); diff != "" {
 		t.Errorf("graph batch (-want +got):\n%s", diff)
 	}
@@ -101,9 +101,6 @@ func TestNeighbours(t *testing.T) {
 	if got := d.Neighbours(7); got == nil || len(got) != 0 {
 		t.Errorf("a node alone has neighbours %#v, want an empty list", got)
 	}
-	if diff := cmp.Diff([]string{"x", "d", "f"}, d.AppendNeighbours([]string{"x"}, 4)); diff != "" {
-		t.Error(diff)
-	}
 }
 
 func TestBatches(t *testing.T) {
@@ -120,7 +117,7 @@ func TestBatches(t *testing.T) {
 func TestFingerprint(t *testing.T) {
 	base := inductiveSet().Fingerprint()
 	for name, change := range map[string]func(*Dataset){
-		"edge":       func(d *Dataset) { d.Adj = Symmetric(8, [][2]int32{{0, 1}}) },
+		"edge":       func(d *Dataset) { d.Adj = graph.Symmetric(8, [][2]int32{{0, 1}}) },
 		"value":      func(d *Dataset) { d.X.Dense.Data[3] = -3 },
 		"shape":      func(d *Dataset) { d.X.Dense.Rows, d.X.Dense.Cols = 4, 2 },
 		"label":      func(d *Dataset) { d.Labels[7] = 1 },

@@ -414,7 +414,7 @@ func TestLoadMissingFiles(t *testing.T) {
 
 // TestSciPyFiles reads what NumPy and SciPy wrote (testdata/make.py).
 func TestSciPyFiles(t *testing.T) {
-	adj := Symmetric(5, [][2]int32{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {0, 4}, {0, 2}})
+	adj := graph.Symmetric(5, [][2]int32{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {0, 4}, {0, 2}})
 	sparse := graph.Features{Sparse: &graph.CSR{Rows: 5, Cols: 3, RowPtr: []int{0, 1, 2, 2, 4, 5},
 		ColIdx: []int32{0, 1, 0, 2, 1}, Val: []float32{1.5, -2, 0.25, 3, 1}}}
 	dense := graph.Features{Dense: &graph.Dense{Rows: 5, Cols: 3,
@@ -449,7 +449,7 @@ func TestPyTorchGeometric(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := &Dataset{Name: name, IDs: Decimals(5), Classes: Decimals(2), Labels: []int32{0, 1, 0, 1, -1}, X: x,
-				Adj:   Symmetric(5, [][2]int32{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {0, 4}, {0, 2}}),
+				Adj:   graph.Symmetric(5, [][2]int32{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {0, 4}, {0, 2}}),
 				Train: []int32{0, 3}, Validation: []int32{1}, Test: []int32{2}, Unlabelled: []int32{4}, BagOfWords: x.Sparse != nil}
 			if diff := cmp.Diff(want, d); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)

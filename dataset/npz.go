@@ -247,12 +247,35 @@ func (d *Dataset) symmetrise(adj *graph.CSR) {
 			}
 		}
 	}
-	if loops := adj.NNZ() - len(directed); loops > 0 {
-		d.note("%d self-loops were dropped: a model adds its own.", loops)
+	d.undirect(adj.Rows, directed, adj.NNZ()-len(directed))
+}
+
+// undirect builds the graph of n nodes from edges source<<32 | target, which it sorts; loops were left out of them. It
+// notes what it changes.
+func (d *Dataset) undirect(n int, directed []uint64, loops int) {
+	slices.Sort(directed)
+	distinct := slices.Compact(directed)
+	edges, oneWay := make([][2]int32, 0, len(distinct)/2), 0
+	for _, e := range distinct {
+		i, j := int32(e>>32), int32(uint32(e))
+		_, back := slices.BinarySearch(distinct, uint64(j)<<32|uint64(i))
+		if !back {
+			oneWay++
+		}
+		if !back || i < j {
+			edges = append(edges, [2]int32{i, j})
+		}
 	}
-	var oneWay int
-	if d.Adj, _, oneWay = undirect(adj.Rows, directed); oneWay > 0 {
-		d.note("%d edges that stood in one direction got the other.", oneWay)
+	d.Adj = graph.Symmetric(n, edges)
+	for _, note := range []struct {
+		n    int
+		what string
+	}{{loops, "self-loops were dropped: a model adds its own."},
+		{len(directed) - len(distinct), "edges that stand there again were merged."},
+		{oneWay, "edges that stood in one direction got the other."}} {
+		if note.n > 0 {
+			d.note("%d %s", note.n, note.what)
+		}
 	}
 }
 

@@ -17,7 +17,7 @@ func TestGNNBenchmark(t *testing.T) {
 	const loops, oneWay = "1 self-loops were dropped: a model adds its own.",
 		"5 edges that stood in one direction got the other."
 	const drawn = "The data have no split: it was drawn, 50% train, 25% validation, 25% test, with seed 3."
-	adj := Symmetric(5, [][2]int32{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {0, 4}, {0, 2}})
+	adj := graph.Symmetric(5, [][2]int32{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {0, 4}, {0, 2}})
 	sparse := &Dataset{
 		Name:    "sparse",
 		Adj:     adj,
@@ -80,7 +80,7 @@ func TestNpzOrigins(t *testing.T) {
 				Val:    []float32{1.5, -2, 0.25, 3, 1}}}},
 	} {
 		want.Name, want.IDs, want.Classes, want.Labels = name, Decimals(5), Decimals(2), []int32{0, 1, 0, 1, -1}
-		want.Adj = Symmetric(5, [][2]int32{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {0, 4}, {0, 2}})
+		want.Adj = graph.Symmetric(5, [][2]int32{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {0, 4}, {0, 2}})
 		want.Train, want.Validation, want.Test, want.Unlabelled = []int32{0, 3}, []int32{1}, []int32{2}, []int32{4}
 		d, err := Open("testdata/npz/"+name+".npz", OpenOptions{})
 		if err != nil {
@@ -146,7 +146,7 @@ func TestNpzEdgesAndMasksRefused(t *testing.T) {
 // The split is half, a quarter and the rest of the labelled nodes, by seed alone.
 func TestDrawSplit(t *testing.T) {
 	draw := func(seed uint64) *Dataset {
-		d := &Dataset{Adj: Symmetric(103, nil), Labels: make([]int32, 103)}
+		d := &Dataset{Adj: graph.Symmetric(103, nil), Labels: make([]int32, 103)}
 		for _, i := range []int{5, 50, 102} {
 			d.Labels[i] = -1
 		}

@@ -26,7 +26,7 @@ func TestOGB(t *testing.T) {
 		return Open(writeTree(t, files), OpenOptions{})
 	}
 	want := &Dataset{
-		Name: "path", IDs: Decimals(5), Adj: Symmetric(5, [][2]int32{{0, 1}, {2, 3}, {3, 0}}),
+		Name: "path", IDs: Decimals(5), Adj: graph.Symmetric(5, [][2]int32{{0, 1}, {2, 3}, {3, 0}}),
 		X: graph.Features{Dense: &graph.Dense{Rows: 5, Cols: 2, Data: []float32{0.5, -1, 1, 2, 3, 4, 5, 6, 7, 8}}},
 		Labels: []int32{
 			1,

@@ -136,8 +136,8 @@ func hasFile(name string) func(string) bool {
 	return func(dir string) bool { return file.Has(dir, name) }
 }
 
-// kinds are the kinds of tables that can be read.
-func (o OpenOptions) kinds() []table.Kind {
+// Kinds are the kinds of tables that can be read.
+func (o OpenOptions) Kinds() []table.Kind {
 	var kinds []table.Kind
 	for _, f := range append(Formats(), o.More...) {
 		if f.Tables != nil {

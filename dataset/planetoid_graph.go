@@ -3,7 +3,6 @@ package dataset
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"rivulet/dataset/numpy"
 	"rivulet/dataset/pickle"
@@ -16,7 +15,7 @@ func (p *planetoid) readGraph(lists *pickle.Dict, size int, d *Dataset) error {
 	if err != nil {
 		return err
 	}
-	d.Adj = p.undirected(directed, loops, d)
+	d.undirect(p.nodes, directed, loops)
 	return nil
 }
 
@@ -64,44 +63,6 @@ func (p *planetoid) node(v any) (uint32, error) {
 		return 0, fmt.Errorf("node %d is outside 0…%d", i, p.nodes-1)
 	}
 	return uint32(i), nil
-}
-
-// undirected merges edges that are listed twice, adds directions that are missing, and notes both.
-func (p *planetoid) undirected(directed []uint64, loops int, d *Dataset) *graph.CSR {
-	adj, again, oneWay := undirect(p.nodes, directed)
-	for _, count := range []struct {
-		n    int
-		what string
-	}{
-		{loops, "self-loops were dropped: a model adds its own."},
-		{again, "neighbours that a node lists again were merged."},
-		{oneWay, "edges that only one of their nodes lists got the other direction."},
-	} {
-		if count.n > 0 {
-			d.note("%d %s", count.n, count.what)
-		}
-	}
-	return adj
-}
-
-// undirect builds the adjacency matrix of n nodes from edges source<<32 | target without self-loops. It returns how
-// many were repeated, and how many lacked the other direction. It sorts directed.
-func undirect(n int, directed []uint64) (adj *graph.CSR, again, oneWay int) {
-	slices.Sort(directed)
-	distinct := slices.Compact(directed)
-	again = len(directed) - len(distinct)
-	edges := make([][2]int32, 0, len(distinct)/2)
-	for _, e := range distinct {
-		i, j := int32(e>>32), int32(uint32(e))
-		_, back := slices.BinarySearch(distinct, uint64(j)<<32|uint64(i))
-		if !back {
-			oneWay++
-		}
-		if !back || i < j {
-			edges = append(edges, [2]int32{i, j})
-		}
-	}
-	return Symmetric(n, edges), again, oneWay
 }
 
 // pickledCSR checks and converts a csr_matrix.

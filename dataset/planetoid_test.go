@@ -36,14 +36,14 @@ func planetoidSet(name string) *Dataset {
 	}
 	return &Dataset{
 		Name: name, IDs: Decimals(10), Classes: Decimals(3), BagOfWords: true,
-		Adj:    Symmetric(10, [][2]int32{{0, 1}, {0, 2}, {1, 6}, {2, 3}, {3, 9}, {4, 5}, {5, 8}, {0, 9}}),
+		Adj:    graph.Symmetric(10, [][2]int32{{0, 1}, {0, 2}, {1, 6}, {2, 3}, {3, 9}, {4, 5}, {5, 8}, {0, 9}}),
 		X:      graph.Features{Sparse: x},
 		Labels: []int32{0, 1, 2, 0, -1, -1, 0, -1, 1, 2},
 		Train:  []int32{0, 1}, Validation: []int32{2, 3}, Unlabelled: []int32{4, 5}, Test: []int32{6, 8, 9},
 		Notes: []string{
 			"1 self-loops were dropped: a model adds its own.",
-			"1 neighbours that a node lists again were merged.",
-			"1 edges that only one of their nodes lists got the other direction.",
+			"1 edges that stand there again were merged.",
+			"1 edges that stood in one direction got the other.",
 			"1 nodes that test.index leaves out have no features, class or role.",
 		},
 	}

@@ -27,7 +27,7 @@ func randomSet(t testing.TB, n int, sparse bool) *Dataset {
 			edges = append(edges, [2]int32{i, j})
 		}
 	}
-	d.Adj = Symmetric(n, edges)
+	d.Adj = graph.Symmetric(n, edges)
 	x := graph.NewDense(n, width)
 	for i := range n {
 		d.Labels[i] = int32(i % 4)

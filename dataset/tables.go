@@ -76,10 +76,10 @@ func (o OpenOptions) conventional(dir string, kind table.Kind) (s sources, err e
 func (o OpenOptions) named(name string) (s sources, err error) {
 	var errNodes, errEdges, errFeatures error
 	s.name = name
-	s.nodes, errNodes = table.Named(o.Tables.Nodes, o.kinds(), o.Tables.TextForm)
-	s.edges, errEdges = table.Named(o.Tables.Edges, o.kinds(), o.Tables.TextForm)
+	s.nodes, errNodes = table.Named(o.Tables.Nodes, o.Kinds(), o.Tables.TextForm)
+	s.edges, errEdges = table.Named(o.Tables.Edges, o.Kinds(), o.Tables.TextForm)
 	if o.Tables.Features != "" {
-		s.features, errFeatures = table.Named(o.Tables.Features, o.kinds(), o.Tables.TextForm)
+		s.features, errFeatures = table.Named(o.Tables.Features, o.Kinds(), o.Tables.TextForm)
 	}
 	return s, errors.Join(errNodes, errEdges, errFeatures)
 }
@@ -131,11 +131,6 @@ func OpenTables(o OpenOptions) (*Dataset, error) {
 		return nil, fmt.Errorf("loading tables: %w", err)
 	}
 	return d, nil
-}
-
-// FindTables looks for two tables in a directory, unless o.Tables names them, and for the meaning of their columns.
-func FindTables(dir string, o OpenOptions) (*table.Found, error) {
-	return table.Find(dir, o.Tables, o.kinds())
 }
 
 // OpenStream returns a data set that can be read row by row; false if this one cannot be: it is no tables, its

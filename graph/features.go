@@ -47,3 +47,17 @@ func (f Features) Take(rows []int32) Features {
 	}
 	return Features{Dense: f.Dense.Take(rows)}
 }
+
+// Head returns the first n rows, a view.
+func (f Features) Head(n int) Features {
+	if f.Sparse == nil {
+		return Features{Dense: &Dense{Rows: n, Cols: f.Dense.Cols, Data: f.Dense.Data[:n*f.Dense.Cols]}}
+	}
+	s := *f.Sparse
+	s.Rows, s.RowPtr = n, s.RowPtr[:n+1]
+	s.ColIdx = s.ColIdx[:s.RowPtr[n]]
+	if s.Val != nil {
+		s.Val = s.Val[:s.RowPtr[n]]
+	}
+	return Features{Sparse: &s}
+}

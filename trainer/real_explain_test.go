@@ -48,7 +48,7 @@ func newExplaining(t testing.TB, name string, nodes int) *explaining {
 // rows are the rows of M of a node's neighbours; an unknown one has none.
 func (e *explaining) rows(i int32) []attach.Row {
 	var out []attach.Row
-	for _, id := range e.data.AppendNeighbours(nil, i) {
+	for _, id := range e.data.Neighbours(i) {
 		var row attach.Row
 		if at, known := e.row[id]; known {
 			row.Known = true

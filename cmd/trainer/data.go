@@ -27,6 +27,9 @@ func dataCommand() *cobra.Command {
 	return cmd
 }
 
+// tableKinds are the kinds of tables that the trainer reads.
+var tableKinds = dataset.OpenOptions{More: []dataset.Format{parquet.Format}}.Kinds()
+
 func dataInitCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init [DIR]",
@@ -46,8 +49,7 @@ func dataInitCommand() *cobra.Command {
 		if data.Dir != "" || data.Preset != "" {
 			return errors.New("init takes a directory as its argument, and tables by --nodes and --edges; --data and --preset are for check")
 		}
-		found, err := dataset.FindTables(dir, dataset.OpenOptions{Tables: data.Tables,
-			More: []dataset.Format{parquet.Format}})
+		found, err := table.Find(dir, data.Tables, tableKinds)
 		if err != nil {
 			return err
 		}
@@ -145,7 +147,7 @@ const shownGuesses = 3
 // undescribed prints the settings that data init would write for the tables of a directory, and returns advice; if
 // there are no tables with names that it knows, it returns unknown.
 func undescribed(w io.Writer, dir string, unknown error) error {
-	found, err := dataset.FindTables(dir, dataset.OpenOptions{More: []dataset.Format{parquet.Format}})
+	found, err := table.Find(dir, table.Settings{}, tableKinds)
 	switch {
 	case errors.Is(err, table.ErrNoTable):
 		return unknown // it lists the formats that were looked for

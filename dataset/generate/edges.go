@@ -5,7 +5,6 @@ import (
 	"math/bits"
 	"math/rand/v2"
 
-	"rivulet/dataset"
 	"rivulet/graph"
 )
 
@@ -59,7 +58,7 @@ func (g Generator) drawEdges(b *blocks, r *rand.Rand) *graph.CSR {
 			}
 		}
 	}
-	return dataset.Symmetric(g.Nodes, edges)
+	return graph.Symmetric(g.Nodes, edges)
 }
 
 // drawnTogether is how many pairs are drawn before the first is looked for.

@@ -59,7 +59,7 @@ func TestLeaks(t *testing.T) {
 			edges = append(edges, [2]int32{i, i/100*100 + (i+step)%100})
 		}
 	}
-	d = &dataset.Dataset{IDs: dataset.Decimals(200), Adj: dataset.Symmetric(200, edges), Labels: labels,
+	d = &dataset.Dataset{IDs: dataset.Decimals(200), Adj: graph.Symmetric(200, edges), Labels: labels,
 		Classes: dataset.Decimals(2),
 		X:       graph.Features{Dense: &graph.Dense{Rows: 200, Cols: 1, Data: make([]float32, 200)}}}
 	d.Adj.SortRows()

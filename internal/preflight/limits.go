@@ -21,7 +21,6 @@ func Limits(d *dataset.Dataset, l consumer.Limits) (warnings []string, err error
 		}
 	}
 	r := refusals{}
-	var edges []string
 	for i, arrival := range arrives {
 		a := event.Arrival{ID: d.IDs[i]}
 		if d.Columns == nil { // columns are checked where they are read
@@ -31,13 +30,12 @@ func Limits(d *dataset.Dataset, l consumer.Limits) (warnings []string, err error
 			return nil, fmt.Errorf("node %.100q: a consumer refuses it: %w", a.ID, fault)
 		}
 		if arrival {
-			edges = d.AppendNeighbours(edges[:0], int32(i))
-			a.Edges = edges
+			a.Edges = d.Neighbours(int32(i))
 		}
 		if _, err := r.arrival(&a, l); err != nil {
 			return nil, err
 		}
-		if !arrival || l.RecordBytes == 0 || mostBytes(d, int32(i), edges) <= l.RecordBytes {
+		if !arrival || l.RecordBytes == 0 || mostBytes(d, int32(i), a.Edges) <= l.RecordBytes {
 			continue
 		}
 		a.Features = replay.Features(d, int32(i))

@@ -325,7 +325,7 @@ func TestValidationNodes(t *testing.T) {
 				int(d.Labels[i]) != k%2 {
 				t.Fatalf("node %s has features %g and class %d", d.IDs[i], d.X.Dense.Row(int(i)), d.Labels[i])
 			}
-			got := d.AppendNeighbours(nil, i)
+			got := d.Neighbours(i)
 			want := []string{"hub", fmt.Sprintf("v%d", (k+1)%1000), fmt.Sprintf("v%d", (k+999)%1000)}
 			slices.Sort(got)
 			slices.Sort(want)

@@ -1,14 +1,10 @@
-package dataset
+package graph
 
-import (
-	"slices"
-
-	"rivulet/graph"
-)
+import "slices"
 
 // Symmetric builds the adjacency matrix of distinct undirected edges.
-func Symmetric(n int, edges [][2]int32) *graph.CSR {
-	m := &graph.CSR{Rows: n, Cols: n, RowPtr: make([]int, n+1), ColIdx: make([]int32, 2*len(edges))}
+func Symmetric(n int, edges [][2]int32) *CSR {
+	m := &CSR{Rows: n, Cols: n, RowPtr: make([]int, n+1), ColIdx: make([]int32, 2*len(edges))}
 	for _, e := range edges {
 		m.RowPtr[e[0]+1]++
 		m.RowPtr[e[1]+1]++
@@ -25,15 +21,10 @@ func Symmetric(n int, edges [][2]int32) *graph.CSR {
 		put(e[0], e[1])
 		put(e[1], e[0])
 	}
-	sortRows(m)
-	return m
-}
-
-// sortRows puts the columns of a pattern in order.
-func sortRows(m *graph.CSR) {
-	graph.ParallelRows(m.Rows, m.NNZ(), func(lo, hi int) {
+	ParallelRows(m.Rows, m.NNZ(), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			slices.Sort(m.ColIdx[m.RowPtr[i]:m.RowPtr[i+1]])
 		}
 	})
+	return m
 }
