@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"rivulet/graph"
 	"rivulet/schema"
 )
 
@@ -36,7 +37,7 @@ func TestGraphLandByTime(t *testing.T) {
 			t.Errorf("%s %v, want %v", name, of[0], of[1])
 		}
 	}
-	if want := Symmetric(6, [][2]int32{{0, 1}, {1, 2}, {2, 3}, {0, 5}, {3, 5}, {1, 4}}); !slices.Equal(d.Adj.ColIdx,
+	if want := graph.Symmetric(6, [][2]int32{{0, 1}, {1, 2}, {2, 3}, {0, 5}, {3, 5}, {1, 4}}); !slices.Equal(d.Adj.ColIdx,
 		want.ColIdx) || !slices.Equal(d.Classes, []string{"0", "2"}) {
 		t.Errorf("edges %v, classes %q", d.Adj.ColIdx, d.Classes)
 	}
