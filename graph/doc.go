@@ -37,6 +37,7 @@
 //	exp.go                         exponentials; exp_amd64.go, exp_other.go
 //	prefetch.go                    memory brought into the caches; prefetch_asm.go, prefetch_other.go
 //	normalise.go                   degree normalisation
+//	symmetric.go                   the adjacency matrix of undirected edges
 //	bins.go                        bins of the weights of edges, each with tables of its own
 //	parallel.go                    work on several goroutines; helpers.go: goroutines that help with it
 //
