@@ -71,7 +71,8 @@ func TestFindTables(t *testing.T) {
 		!strings.Contains(columns, "age: number; 1 of 4 missing") {
 		t.Errorf("columns:\n%s", columns)
 	}
-	if _, err := table.Find(t.TempDir(), table.Settings{}, OpenOptions{}.Kinds()); err == nil || !strings.Contains(err.Error(), "--nodes") {
+	_, err = table.Find(t.TempDir(), table.Settings{}, OpenOptions{}.Kinds())
+	if err == nil || !strings.Contains(err.Error(), "--nodes") {
 		t.Errorf("an empty directory: %v", err)
 	}
 }
