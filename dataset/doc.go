@@ -124,7 +124,7 @@
 //	json.go        its JSON files: classes and roles; names.go: its lists of names
 //	merged.go      its record of arrivals that were merged; fitted.go: its schema and the columns of the features
 //	npz.go         one archive of NumPy with the whole set
-//	planetoid.go, planetoid_graph.go   Planetoid's pickles
+//	planetoid.go   Planetoid's split, features and graph
 //	ogb.go         OGB's files; graphland.go: GraphLand's
 //	save.go, savetables.go   writing the GraphSAINT layout, and tables
 //	inductive.go   the original graph T, batches of arrivals, and the same data in another order of nodes
@@ -135,7 +135,7 @@
 //	table      rows of two tables, read one by one; settings, types and conventions
 //	parquet    tables in Parquet files
 //	numpy      arrays of NumPy and matrices of SciPy
-//	pickle     Python's pickles, without running any of their code
+//	pickle     Python's pickles, without running any of their code; planetoid: the files of a Planetoid set
 //	file       files within bounds; leaks: what gives the labels away
 //	generate   graphs drawn at random
 package dataset

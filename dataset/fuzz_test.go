@@ -4,11 +4,9 @@ import (
 	"archive/zip"
 	"bytes"
 	"math"
-	"os"
 	"testing"
 
 	"rivulet/dataset/numpy"
-	"rivulet/dataset/pickle"
 )
 
 // fuzzLimit is the limit of one array while fuzzing: declared sizes beyond it must be refused before anything is
@@ -131,31 +129,6 @@ func FuzzRoles(f *testing.F) {
 				}
 				seen[i], last = true, i
 			}
-		}
-	})
-}
-
-// FuzzPickledCSR: any pickle gives a valid matrix or an error; package pickle fuzzes the steps before.
-func FuzzPickledCSR(f *testing.F) {
-	for _, file := range []string{"protocol0.allx", "protocol1.tx", "protocol2.x", "bigendian.tx", "python3.x"} {
-		content, err := os.ReadFile("testdata/planetoid/ind." + file)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(content)
-	}
-	f.Fuzz(func(t *testing.T, content []byte) {
-		v, err := pickle.Load(content)
-		o, ok := v.(*pickle.Object)
-		if err != nil || !ok {
-			return
-		}
-		m, err := pickledCSR(o)
-		if err != nil {
-			return
-		}
-		if err := m.Validate(); err != nil {
-			t.Fatal(err)
 		}
 	})
 }
