@@ -3,6 +3,7 @@ package artifact
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"rivulet/artifact/safetensors"
 	"rivulet/graph"
@@ -11,6 +12,34 @@ import (
 // binsFile has the bins of the weights of edges. It is a part of format 2: the tables have N' rows for each bin, which
 // an edge reads by its weight.
 const binsFile = "bins.safetensors"
+
+// directionsFile says that edges have directions: tables have N' rows for edges from an arrival, and N' for edges to
+// it. It is a part of its own, because a reader of bins of weights alone would serve such tables wrongly.
+const directionsFile = "directions.safetensors"
+
+// directionNames are the values of its one tensor, by which a reader tells the order of the tables.
+var directionNames = []int{0, 1}
+
+func directionsTensors() []safetensors.Tensor {
+	return []safetensors.Tensor{safetensors.Int64s("directions",
+		"directions of edges whose tables stand one below the other: 0 from an arrival, 1 to it", directionNames)}
+}
+
+func decodeDirections(s safetensors.Set) (*graph.Bins, error) {
+	order, err := s.Ints("directions", len(directionNames))
+	if err == nil && !slices.Equal(order, directionNames) {
+		err = fmt.Errorf("directions are %v, want %v", order, directionNames)
+	}
+	return &graph.Bins{Directed: true}, err
+}
+
+// part is the file of the bins.
+func part(b *graph.Bins) string {
+	if b.Directed {
+		return directionsFile
+	}
+	return binsFile
+}
 
 func binsTensors(b *graph.Bins) []safetensors.Tensor {
 	return []safetensors.Tensor{
@@ -32,6 +61,9 @@ func decodeBins(s safetensors.Set) (*graph.Bins, error) {
 const maxBins = 64
 
 func validateBins(b *graph.Bins) error {
+	if b.Directed {
+		return nil // there is nothing to choose
+	}
 	if n := len(b.Upper); n < 1 || n > maxBins || len(b.Edges) != n {
 		return fmt.Errorf("%d values of upper and %d of edges, want as many of both, 1 to %d", n, len(b.Edges), maxBins)
 	}

@@ -26,7 +26,7 @@ const (
 
 // optionalFiles are the files that [Read] reads if they are there. Only [ReadMeans] and [ReadSpread]
 // read the others.
-var optionalFiles = []string{growthFile, schemaFile, ownFile, binsFile, mapFile}
+var optionalFiles = []string{growthFile, schemaFile, ownFile, binsFile, directionsFile, mapFile}
 
 // trainerFiles are the files that the serving part leaves out: consumers do not read them whole.
 var trainerFiles = []string{mappingFile, meansFile, spreadFile}
@@ -56,7 +56,9 @@ func encodeTensorFiles(b *Bundle) (map[string][]byte, error) {
 		tensors[ownFile] = ownTensors(b.Own)
 	}
 	if b.Bins != nil {
-		tensors[binsFile] = binsTensors(b.Bins)
+		if tensors[part(b.Bins)] = binsTensors(b.Bins); b.Bins.Directed {
+			tensors[directionsFile] = directionsTensors()
+		}
 	}
 	if b.Growth != nil {
 		tensors[growthFile] = growthTensors(b.Growth)
@@ -306,6 +308,11 @@ func decodeTensorFile(b *Bundle, name string, data []byte) error {
 	case name == binsFile:
 		decode = func(s safetensors.Set) (err error) {
 			b.Bins, err = decodeBins(s)
+			return err
+		}
+	case name == directionsFile:
+		decode = func(s safetensors.Set) (err error) {
+			b.Bins, err = decodeDirections(s)
 			return err
 		}
 	case name == ownFile:

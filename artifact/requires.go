@@ -13,7 +13,7 @@ import (
 // Other files that a reader does not know stand in Manifest.Files only, and it ignores them.
 
 // knownParts are the parts that this build reads.
-var knownParts = []string{schemaFile, ownFile, binsFile, firstPart}
+var knownParts = []string{schemaFile, ownFile, binsFile, directionsFile, firstPart}
 
 // format returns the oldest format whose readers read the bundle rightly, and the parts that they must know.
 func (b *Bundle) format() (version int, requires []string) {
@@ -24,7 +24,7 @@ func (b *Bundle) format() (version int, requires []string) {
 		requires = append(requires, ownFile)
 	}
 	if b.Bins != nil {
-		requires = append(requires, binsFile)
+		requires = append(requires, part(b.Bins))
 	}
 	if b.hasParts() {
 		requires = append(requires, firstPart)

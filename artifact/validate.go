@@ -23,10 +23,14 @@ func (b *Bundle) Validate() error {
 	}
 	if b.Bins != nil {
 		if err := validateBins(b.Bins); err != nil {
-			return fmt.Errorf("%s: %w", binsFile, err)
+			return fmt.Errorf("%s: %w", part(b.Bins), err)
 		}
 		if b.Means != nil {
-			return fmt.Errorf("%s: cluster means are of edges without weights, and %s is there", meansFile, binsFile)
+			return fmt.Errorf("%s: cluster means are of edges without weights and directions, and %s is there", meansFile,
+				part(b.Bins))
+		}
+		if b.Bins.Directed && b.Growth != nil {
+			return fmt.Errorf("%s: rows of arrivals have no directions, and %s is there", growthFile, directionsFile)
 		}
 	}
 	if len(b.Models) != len(b.Manifest.Models) {
@@ -141,10 +145,17 @@ func (b *Bundle) validateModel(m *Model, info *ModelInfo) error {
 func (b *Bundle) validateTables(m *Model, info *ModelInfo, model infer.Model) error {
 	frozen := info.Attachment == AttachFrozen
 	classes := model.Classes()
-	lone := &graph.CSR{Rows: 1, Cols: 1, RowPtr: []int{0, 0}}
+	lone, read := &graph.CSR{Rows: 1, Cols: 1, RowPtr: []int{0, 0}}, &graph.CSR{Rows: 1, Cols: 1, RowPtr: []int{0, 0}}
+	if model.Architecture.Directed() {
+		read.Cols = 2
+	}
+	if directed := model.Architecture.Directed(); directed != b.Bins.ByDirection() || directed && !frozen {
+		return fmt.Errorf("model %s in attachment %s, and %s is there: %t", m.Name, info.Attachment, directionsFile,
+			b.Bins.ByDirection())
+	}
 	ofModel := m.Tables
 	if err := infer.Freezable(model); err == nil {
-		ofModel = model.Tables(lone, preprocess.Ready(graph.NewDense(1, model.Features())))
+		ofModel = model.Tables(read, preprocess.Ready(graph.NewDense(1, model.Features())))
 	} else if frozen || m.Tables != nil {
 		return fmt.Errorf("attachment is %s with %d frozen tables: %w", info.Attachment, countTables(m.Tables), err)
 	}

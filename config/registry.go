@@ -83,6 +83,7 @@ type Mapping struct {
 	Named    string `key:"named" default:"" check:"pointer" usage:"where an object is whose members are the features by their names, instead of input.mapping.features" zero:"features are where input.mapping.features says"`
 	Edges    string `key:"edges" default:"" check:"pointer" usage:"where the list of the neighbours' ids is" zero:"/edges"`
 	Weights  string `key:"weights" default:"" check:"pointer" usage:"where the list of the edges' weights is" zero:"/weights"`
+	Incoming string `key:"incoming" default:"" check:"pointer" usage:"where the list of the ids is whose edges lead to the arrival" zero:"/incoming"`
 	Time     string `key:"time" default:"" check:"pointer" usage:"where the time is" zero:"/time"`
 	TimeUnit string `key:"time_unit" default:"none" oneof:"none|s|ms|us|ns" usage:"unit of a time that is a number since 1970; none: it is text as in RFC 3339"`
 	Key      string `key:"key" default:"" check:"pointer" usage:"where the key is under which the prediction is published, a string or a number" zero:"the record's own key"`

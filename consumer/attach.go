@@ -10,23 +10,25 @@ import (
 
 // attachment holds the batch as the model sees it, and the counts of each arrival's neighbours.
 type attachment struct {
-	batch    attach.Batch      // the model's input
-	rows     [][]attach.Row    // the rows by which it is attached, times the weights of edges where these have some
+	batch attach.Batch // the model's input
+	// the rows by which it is attached, times the weights of edges, or shares of means, where there are some
+	rows     [][]attach.Row
 	memory   attach.Memory     // memory for the batch's logits, probabilities and tables
 	counts   []neighbourCounts // per arrival
 	degraded []bool            // per arrival: with all rows read, the prediction might differ
 
-	attacher attach.Attacher
-	weighed  WeightCounts
-	weights  [][]float32        // per arrival: weights of its edges
-	heavier  map[uint64]float32 // entry of ã -> its weight
-	listed   []int32            // per arrival: entries of its edge list that are in ã
-	standing map[string]int32   // id -> the arrival that has it in ã
-	pairs    []uint64           // entries of ã, row in the upper half
-	adj      graph.CSR
-	dense    graph.Dense
-	sparse   graph.CSR
-	reached  []int32 // memory of degrade
+	attacher   attach.Attacher
+	weighed    WeightCounts
+	weights    [][]float32        // per arrival: weights of its edges
+	directions [][]uint8          // per arrival: directions of its edges
+	heavier    map[uint64]float32 // entry of ã -> its weight
+	listed     []int32            // per arrival: entries of its edge list that are in ã
+	standing   map[string]int32   // id -> the arrival that has it in ã
+	pairs      []uint64           // entries of ã, row in the upper half
+	adj        graph.CSR
+	dense      graph.Dense
+	sparse     graph.CSR
+	reached    []int32 // memory of degrade
 }
 
 // neighbourCounts counts an arrival's distinct neighbours: nodes of T, earlier arrivals with rows, neighbours in ã
@@ -39,6 +41,7 @@ type neighbourCounts struct{ known, arrivals, inBatch, unknown int }
 //   - in a graph batch i–j is in ã if either lists the other; an id that is both a node of T and an arrival means the
 //     node of T;
 //   - of two arrivals with one id only the later has edges in ã: an edge that names the id leads to the later one;
+//   - where edges have directions, ã has none of them: edges among the arrivals of a batch are unknown;
 //   - every other id is unknown and counts in the prediction only, as do edges between arrivals in a node batch.
 //
 // So D_i = 1 + known + degree in ã. A neighbour whose row is unread is not counted as known, even if it is a node of T:
@@ -57,6 +60,15 @@ func (p *Pipeline) attach(out *attachment, version Version, in *decodedBatch, n 
 		out.rows = out.attacher.Weigh(as.rows, out.weights, w.Bins(), columns)
 		columns *= w.Bins().Len()
 	}
+	d := directed(version)
+	if d != nil {
+		out.directions = out.directions[:0]
+		for _, s := range in.arrivals {
+			out.directions = append(out.directions, s.arrival.Directions)
+		}
+		out.rows = out.attacher.Direct(as.rows, out.directions, columns)
+		columns *= d.Bins().Len()
+	}
 	if n.m != nil {
 		out.attacher.AttachNumbered(&out.batch, n.m, n.numbers, n.ends, columns)
 	} else {
@@ -64,9 +76,12 @@ func (p *Pipeline) attach(out *attachment, version Version, in *decodedBatch, n 
 	}
 	for _, s := range in.arrivals {
 		out.weighed.count(&s.arrival, w)
+		if d == nil {
+			out.weighed.Directions += len(s.arrival.Directions)
+		}
 	}
 	out.listed = zeroed(out.listed, len(in.arrivals))
-	if p.Mode == Graph {
+	if p.Mode == Graph && d == nil {
 		out.batch.Adj = out.among(in.arrivals, n, as, w != nil)
 	}
 	out.counts = zeroed(out.counts, len(in.arrivals))
@@ -83,9 +98,10 @@ func (p *Pipeline) attach(out *attachment, version Version, in *decodedBatch, n 
 
 // WeightCounts counts edges whose weight was read as another one.
 type WeightCounts struct {
-	Ignored int // the artifact's edges have no weights: read as 1
-	Missing int // the arrival gives none, and the artifact's edges have weights: read as 1
-	Above   int // above all weights of T: by the tables of its last bin
+	Ignored    int // the artifact's edges have no weights: read as 1
+	Missing    int // the arrival gives none, and the artifact's edges have weights: read as 1
+	Directions int // the artifact's edges have none: the edge was read as one without
+	Above      int // above all weights of T: by the tables of its last bin
 }
 
 func (c *WeightCounts) count(a *event.Arrival, by Weighing) {

@@ -51,8 +51,16 @@ type Weighing interface {
 	Version
 	// Weighted reports whether edges have weights. Weights that arrivals give are read as 1 otherwise.
 	Weighted() bool
-	// Bins are the bins of weights whose tables are served; nil where the batch is joined to S, with weights as they are.
+	// Bins are the bins of edges whose tables are served; nil where the batch is joined to S, with weights as they are.
 	Bins() *graph.Bins
+}
+
+// directed returns the version if edges have directions; nil otherwise.
+func directed(v Version) Weighing {
+	if w, ok := v.(Weighing); ok && w.Bins().ByDirection() {
+		return w
+	}
+	return nil
 }
 
 // weighing returns the version if edges have weights; nil otherwise.

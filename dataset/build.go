@@ -220,6 +220,12 @@ func keepRows(t sources, positional bool, o OpenOptions) (*Dataset, error) {
 	}
 	b.index, b.places = nil, nil
 	d.Adj = weighted(d, len(b.ids), b.edges, b.weights, b.loops)
+	if o.Tables.Directed {
+		if d.Adj.Val != nil {
+			return nil, errWeightsAndDirections
+		}
+		d.keepDirections(len(b.ids), b.edges)
+	}
 	b.edges, b.weights = nil, nil
 	if n := s.DroppedWeights(); n > 0 {
 		d.note("Weights of edges were dropped: %d were not 1.", n)

@@ -10,9 +10,12 @@ import (
 // Dataset is a whole graph with its roles, as it was read or generated.
 type Dataset struct {
 	Name string
-	IDs  []string       // external id of each node, distinct
-	Adj  *graph.CSR     // n×n symmetric, no self-loops, columns ascending; Val: weights above 0, nil: all 1
-	X    graph.Features // n×d raw
+	IDs  []string   // external id of each node, distinct
+	Adj  *graph.CSR // n×n symmetric, no self-loops, columns ascending; Val: weights above 0, nil: all 1
+	// Directed are the edges in their directions, [Po | Pi] of [graph.NewDirected], n×2n; nil: they have none. Adj has
+	// each edge both ways in any case.
+	Directed *graph.CSR
+	X        graph.Features // n×d raw
 	// Columns are the named features that X is to be made of by a schema; nil if the features have positions only.
 	Columns []schema.Column
 	// Dropped names the columns of nodes that the user has dropped: arrivals may still bring them.

@@ -119,6 +119,7 @@
 //	build.go       rows of tables become a Dataset
 //	classes.go     labels that are no classes; numbers that a consumer refuses
 //	weights.go     weights of edges
+//	directions.go  directions of edges
 //	split.go       a split drawn at random; withhold.go: nodes kept back for later
 //	load.go        the GraphSAINT layout
 //	json.go        its JSON files: classes and roles; names.go: its lists of names

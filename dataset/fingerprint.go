@@ -39,6 +39,9 @@ func (d *Dataset) Fingerprint() string {
 	if !d.Merged.empty() { // at the end, so that data without it keep their fingerprint
 		f.merged(&d.Merged)
 	}
+	if d.Directed != nil {
+		f.csr(d.Directed)
+	}
 	if d.Times != nil { // and this
 		f.size(len(d.Times))
 		for _, v := range d.Times {

@@ -9,12 +9,14 @@ import (
 
 // Original is T = (A, X, Y), the graph to condense: the subgraph induced on the training and the unlabelled nodes.
 type Original struct {
-	Nodes  []int32        // N: dataset index of each node of T, ascending
-	Index  []int32        // n: index in T of each node of the data set, -1 if it is not in T
-	IDs    []string       // N: external ids
-	Adj    *graph.CSR     // N×N symmetric, columns ascending; Val nil unless edges have weights
-	X      graph.Features // N×d raw
-	Labels []int32        // N: class index, -1 on unlabelled nodes
+	Nodes []int32    // N: dataset index of each node of T, ascending
+	Index []int32    // n: index in T of each node of the data set, -1 if it is not in T
+	IDs   []string   // N: external ids
+	Adj   *graph.CSR // N×N symmetric, columns ascending; Val nil unless edges have weights
+	// Directed are T's edges in their directions, [Po | Pi], N×2N; nil: they have none.
+	Directed *graph.CSR
+	X        graph.Features // N×d raw
+	Labels   []int32        // N: class index, -1 on unlabelled nodes
 }
 
 // Original cuts T out of the data set. It shares the ids' text with it, and the features if the nodes of T come first
@@ -36,6 +38,9 @@ func (d *Dataset) Original() *Original {
 		o.Labels[o.Index[i]] = -1
 	}
 	o.Adj = d.Adj.Submatrix(o.Nodes, o.Index, len(o.Nodes))
+	if d.Directed != nil {
+		o.Directed = d.Directed.CutDirected(o.Nodes, o.Index, len(o.Nodes))
+	}
 	switch {
 	case d.Columns != nil: // X is made by a schema
 	case leading(o.Nodes):
@@ -104,6 +109,9 @@ func (d *Dataset) Renumbered(order []int32) *Dataset {
 	out.X = d.X.Take(order)
 	out.Adj = d.Adj.Submatrix(order, index, len(order))
 	out.Adj.SortRows()
+	if d.Directed != nil {
+		out.Directed = d.Directed.CutDirected(order, index, len(order))
+	}
 	for _, list := range []*[]int32{&out.Train, &out.Unlabelled, &out.Validation, &out.Test, &out.Merged.Labelled} {
 		nodes := make([]int32, len(*list))
 		for k, i := range *list {
@@ -121,8 +129,12 @@ func (d *Dataset) Renumbered(order []int32) *Dataset {
 
 // Attach returns arrivals (dataset indices, distinct, none of them in T) as a batch on T: R = a (n×N), Known its
 // row lengths, X their raw features and, in a graph batch, Adj = ã (n×n), nil otherwise. Neighbours that are
-// neither in T nor in the batch are unknown and left out.
+// neither in T nor in the batch are unknown and left out. Where edges have directions R is [Po | Pi] to T, n×2N, and
+// there is no ã.
 func (d *Dataset) Attach(o *Original, nodes []int32, graphBatch bool) *attach.Batch {
+	if d.Directed != nil {
+		return d.attachDirected(o, nodes)
+	}
 	b := &attach.Batch{X: d.X.Take(nodes)}
 	if graphBatch {
 		b.Adj = d.among(nodes)

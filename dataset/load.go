@@ -185,8 +185,24 @@ func (d *Dataset) loadClassNames(dir string) error {
 }
 
 // makeUndirected drops self-loops and adds directions of edges that stand in one direction only. Weights are dropped
-// unless the settings keep them.
+// unless the settings keep them; so are directions, which stand beside the undirected graph if they are kept.
 func (d *Dataset) makeUndirected(t table.Settings) error {
+	if !t.Directed {
+		return d.bothWays(t)
+	}
+	if t.Weight != "" && !t.DropWeights {
+		return errWeightsAndDirections
+	}
+	edges := pairs(d.Adj)
+	err := d.bothWays(t)
+	if err == nil {
+		d.keepDirections(d.Adj.Rows, edges)
+	}
+	return err
+}
+
+// bothWays is makeUndirected without the directions.
+func (d *Dataset) bothWays(t table.Settings) error {
 	if t.Weight != "" && !t.DropWeights {
 		return d.keepWeights(d.Adj)
 	}

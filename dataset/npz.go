@@ -132,7 +132,8 @@ func (d *Dataset) readArchive(z *numpy.Archive, o OpenOptions) error {
 		return err
 	}
 	if edges != "" {
-		if err := z.Read(edges, d.readEdges); err != nil {
+		read := func(a *numpy.Array) error { return d.readEdges(a, o.Tables.Directed) }
+		if err := z.Read(edges, read); err != nil {
 			return err
 		}
 	}
@@ -157,7 +158,7 @@ func (d *Dataset) readArchive(z *numpy.Archive, o OpenOptions) error {
 }
 
 // readEdges reads the indices of the ends of edges, m×2 or 2×m; 2×2 is 2 edges, each a row.
-func (d *Dataset) readEdges(a *numpy.Array) error {
+func (d *Dataset) readEdges(a *numpy.Array, directed bool) error {
 	if len(a.Shape) != 2 || a.Shape[0] != 2 && a.Shape[1] != 2 {
 		return fmt.Errorf("shape %v, want edges×2 or 2×edges", a.Shape)
 	}
@@ -184,6 +185,9 @@ func (d *Dataset) readEdges(a *numpy.Array) error {
 		return e[0] == e[1]
 	})
 	d.Adj = undirected(d, n, edges, loops)
+	if directed {
+		d.keepDirections(n, edges)
+	}
 	return nil
 }
 

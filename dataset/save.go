@@ -50,7 +50,7 @@ func (d *Dataset) saveable() error {
 		return fmt.Errorf("features that are a bag of words (%t) and sparse (%t): in the layout a bag of words is always sparse, and other features are dense",
 			d.BagOfWords, d.X.Sparse != nil)
 	}
-	return d.unweighted()
+	return d.plain()
 }
 
 // create writes the files of a directory, which is created if it is missing, and makes them durable. It is an error if

@@ -17,7 +17,7 @@ const arrayOfWeights = "data"
 // layoutSettings returns an error if settings of tables say something about a layout of arrays that it has not.
 func layoutSettings(t table.Settings) error {
 	rest := t
-	rest.DropWeights = false
+	rest.DropWeights, rest.Directed = false, false
 	if rest.Weight == arrayOfWeights && !t.DropWeights {
 		rest.Weight = ""
 	}
@@ -28,10 +28,14 @@ func layoutSettings(t table.Settings) error {
 	return nil
 }
 
-// unweighted returns an error if edges have weights, which are not written: [Open] would not read them again unasked.
-func (d *Dataset) unweighted() error {
+// plain returns an error if edges have weights or directions, which are not written: [Open] would not read them again
+// unasked.
+func (d *Dataset) plain() error {
 	if d.Adj.Val != nil {
 		return errors.New("edges have weights, which would be lost")
+	}
+	if d.Directed != nil {
+		return errors.New("edges have directions, which would be lost")
 	}
 	return nil
 }
@@ -60,10 +64,10 @@ func (d *Dataset) keepWeights(adj *graph.CSR) error {
 	return nil
 }
 
-// RequireUnweighted returns an error where edges have weights, which a capability does not read.
-func (d *Dataset) RequireUnweighted(capability string) error {
+// RequirePlain returns an error where edges have weights or directions, which a capability does not read.
+func (d *Dataset) RequirePlain(capability string) error {
 	if d.Adj.Val == nil {
-		return nil
+		return d.RequireUndirected(capability)
 	}
 	return fmt.Errorf("edges have weights, which %s does not read; --drop-weights reads each as 1", capability)
 }

@@ -1,6 +1,7 @@
 package event
 
 import (
+	"bytes"
 	"math"
 	"sync"
 
@@ -26,8 +27,11 @@ func (a *Arrival) Check(d, maxEdges int) error {
 
 // CheckEdges is the part of [Arrival.Check] that is about edges.
 func (a *Arrival) CheckEdges(maxEdges int) error {
-	if maxEdges > 0 && len(a.Edges) > maxEdges {
-		return Errorf(ReasonTooManyEdges, "edges", "%d edges, at most %d are taken", len(a.Edges), maxEdges)
+	if n := len(a.Edges) + len(a.Incoming); maxEdges > 0 && n > maxEdges {
+		return Errorf(ReasonTooManyEdges, "edges", "%d edges, at most %d are taken", n, maxEdges)
+	}
+	if a.Weights != nil && (a.Directions != nil || a.Incoming != nil) {
+		return Errorf(ReasonUnparsable, "weights", "are given beside edges to the node, which have none")
 	}
 	if a.Weights != nil && len(a.Weights) != len(a.Edges) {
 		return Errorf(ReasonUnparsable, "weights", "%d weights for %d edges", len(a.Weights), len(a.Edges))
@@ -168,10 +172,11 @@ var edgeLists = sync.Pool{New: func() any { return new(hashtable.List) }}
 
 // NormaliseEdges makes the edges distinct and removes the arrival itself from them (docs/algorithm.md,
 // section 1). The first occurrence of an id stays, in the order given. It returns the number of dropped
-// edges and reuses a.Edges. Weights that are given for the same id are added up.
+// edges and reuses a.Edges. Weights that are given for the same id are added up, and its directions are joined.
 func (a *Arrival) NormaliseEdges() (dropped int) {
-	if a.Weights != nil {
-		return a.mergeWeights()
+	a.JoinIncoming()
+	if a.Weights != nil || a.Directions != nil {
+		return a.merge()
 	}
 	kept := a.Edges[:0]
 	if len(a.Edges) <= linearEdges {
@@ -197,23 +202,52 @@ func (a *Arrival) NormaliseEdges() (dropped int) {
 	return dropped
 }
 
-// mergeWeights is NormaliseEdges of edges with weights.
-func (a *Arrival) mergeWeights() (dropped int) {
+// Directions of an edge, as bits.
+const (
+	Outgoing = 1 << iota // from the node to its neighbour
+	Incoming             // from the neighbour to the node
+)
+
+// JoinIncoming puts the edges that lead to the node behind those that lead from it, each with its direction. Readers of
+// records ([form.Reader]) do so.
+func (a *Arrival) JoinIncoming() {
+	if len(a.Incoming) == 0 {
+		return
+	}
+	a.Directions = append(bytes.Repeat([]byte{Outgoing}, len(a.Edges)),
+		bytes.Repeat([]byte{Incoming}, len(a.Incoming))...)
+	a.Edges, a.Incoming = append(a.Edges, a.Incoming...), nil
+}
+
+// merge is NormaliseEdges of edges with weights or directions.
+func (a *Arrival) merge() (dropped int) {
 	places, n := make(map[string]int, len(a.Edges)), 0
 	for k, id := range a.Edges {
 		if id == a.ID {
 			continue
 		}
 		if at, there := places[id]; there {
-			a.Weights[at] = min(a.Weights[at]+a.Weights[k], math.MaxFloat32)
+			if a.Weights != nil {
+				a.Weights[at] = min(a.Weights[at]+a.Weights[k], math.MaxFloat32)
+			} else {
+				a.Directions[at] |= a.Directions[k]
+			}
 			continue
 		}
 		places[id] = n
-		a.Edges[n], a.Weights[n] = id, a.Weights[k]
+		if a.Edges[n] = id; a.Weights != nil {
+			a.Weights[n] = a.Weights[k]
+		} else {
+			a.Directions[n] = a.Directions[k]
+		}
 		n++
 	}
 	dropped = len(a.Edges) - n
 	clear(a.Edges[n:])
-	a.Edges, a.Weights = a.Edges[:n], a.Weights[:n]
+	if a.Edges = a.Edges[:n]; a.Weights != nil {
+		a.Weights = a.Weights[:n]
+	} else {
+		a.Directions = a.Directions[:n]
+	}
 	return dropped
 }

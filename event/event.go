@@ -13,10 +13,16 @@ type Arrival struct {
 	// Features are the node's raw features, before any preprocessing.
 	Features Features
 	// Edges are the ids of the node's neighbours: nodes of the original graph, other arrivals, or unknown ids.
-	// Edges are undirected and distinct.
+	// Edges are distinct.
 	Edges []string
 	// Weights are the weights of the edges, finite and above 0, as many as Edges; nil: the record gives none.
 	Weights []float32
+	// Incoming are the ids of the nodes whose edges lead to this one, as the record has them beside Edges, which lead
+	// from it; nil: the record tells no directions, or [Arrival.JoinIncoming] has put them into Edges.
+	Incoming []string
+	// Directions are bits of each edge, [Outgoing] and [Incoming]; nil: the record tells none, and each edge leads from
+	// the node.
+	Directions []uint8
 	// Time is the time at which the node was created; zero if the producer does not give it.
 	Time time.Time
 	// Key is the key under which the prediction is published, where a [form.Mapping] found one; nil: the record's.

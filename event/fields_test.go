@@ -58,7 +58,8 @@ func TestTablesAreTheSchemas(t *testing.T) {
 		avro    string
 		json    []byte
 	}{
-		{fields.Arrival, reflect.TypeFor[event.Arrival](), []string{"Key"}, &eventpb.Arrival{}, event.ArrivalAvro,
+		{fields.Arrival, reflect.TypeFor[event.Arrival](), []string{"Key", "Directions"}, &eventpb.Arrival{},
+			event.ArrivalAvro,
 			event.ArrivalSchema},
 		{fields.Label, reflect.TypeFor[event.Label](), nil, &eventpb.Label{}, event.LabelAvro, event.LabelSchema},
 		{fields.Prediction, reflect.TypeFor[event.Prediction](), []string{"Key"}, &eventpb.Prediction{}, event.PredictionAvro,
@@ -92,7 +93,8 @@ func requireRows(t *testing.T, m *table.Message, goType reflect.Type, inStruct m
 		want := kindsInSchemas[f.Kind]
 		of, values := goFieldOf(goType, f), inAvro[0]
 		if f.NoAvro {
-			values.Name, values.Type = f.Name, avro.SchemaNode{Type: "array", Items: &avro.SchemaNode{Type: "float"}}
+			values.Name, values.Type = f.Name, avro.SchemaNode{Type: "array", Items: &avro.SchemaNode{
+				Type: strings.TrimPrefix(want.avro, "array of ")}}
 		} else {
 			inAvro = inAvro[1:]
 		}

@@ -5,9 +5,12 @@ import (
 	"slices"
 )
 
-// Bins divide edges by weight. An edge reads the tables of its bin, which are made for one weight: for bin k of m nodes
-// these are rows k·m to (k+1)·m of the tables. Nil are the bins of a graph whose edges all weigh 1.
+// Bins divide edges by weight or by direction. An edge reads the tables of its bin: for bin k of m nodes these are rows
+// k·m to (k+1)·m of the tables. Nil are the bins of a graph whose edges all weigh 1 and have no directions.
 type Bins struct {
+	// Directed says that bin 0 is of edges that lead from an arrival and bin 1 of those that lead to it; there are no
+	// weights then.
+	Directed bool `json:"directed,omitempty"`
 	// Upper are the largest weights of the bins, ascending. A weight above the last is served by the last bin.
 	Upper []float32 `json:"upper"`
 	// Edges are the weights for which the tables are made: the weight-weighted mean of each bin.
@@ -43,8 +46,14 @@ func (b *Bins) Len() int {
 	if b == nil {
 		return 1
 	}
+	if b.Directed {
+		return 2
+	}
 	return len(b.Upper)
 }
+
+// ByDirection reports whether edges are divided by direction.
+func (b *Bins) ByDirection() bool { return b != nil && b.Directed }
 
 // Of returns the bin of an edge.
 func (b *Bins) Of(w float32) int {
@@ -56,7 +65,7 @@ func (b *Bins) Of(w float32) int {
 }
 
 // Beyond reports whether a weight is above the largest weight of the last bin.
-func (b *Bins) Beyond(w float32) bool { return b != nil && w > b.Upper[len(b.Upper)-1] }
+func (b *Bins) Beyond(w float32) bool { return b != nil && !b.Directed && w > b.Upper[len(b.Upper)-1] }
 
 // Weights are the weights for which tables are made; none of nil.
 func (b *Bins) Weights() []float32 {
@@ -66,10 +75,16 @@ func (b *Bins) Weights() []float32 {
 	return b.Edges
 }
 
-// Shares are the shares of the edges' weight that the bins have.
+// Shares are the shares of the edges' weight that the bins have. Of directions, where an edge counts by its share of a
+// mean, they are the sums of the squared shares over the number of edges: an error in a table counts by these.
 func (b *Bins) Shares(edges *CSR) []float32 {
 	sums, total := make([]float64, b.Len()), 0.0
-	for _, w := range edges.Val {
+	for p, w := range edges.Val {
+		if b.Directed {
+			sums[2*int(edges.ColIdx[p])/edges.Cols] += float64(w) * float64(w)
+			total++
+			continue
+		}
 		sums[b.Of(w)] += float64(w)
 		total += float64(w)
 	}
@@ -80,9 +95,9 @@ func (b *Bins) Shares(edges *CSR) []float32 {
 	return out
 }
 
-// Spread puts edges to m nodes into the columns of their bins, n×(bins·m).
+// Spread puts edges to m nodes into the columns of their bins, n×(bins·m). Edges with directions are there already.
 func (b *Bins) Spread(edges *CSR) *CSR {
-	if b == nil {
+	if b == nil || b.Directed {
 		return edges
 	}
 	out := *edges

@@ -18,7 +18,8 @@ import (
 //
 //	h⁰ = x    h^l = relu(P h^{l−1} Wn + h^{l−1} Ws + b)    logits = P h^{L−1} Wn + h^{L−1} Ws + b
 //
-// Layers that do not are a perceptron, whose outputs z are propagated Hops times: by Mix, with the bias of the last
+// Layers of an architecture with blocks ([infer.Tensor.Block]) read the directions of edges: directed.go. Other layers
+// are a perceptron, whose outputs z are propagated Hops times: by Mix, with the bias of the last
 // layer added at the end, or, if Mix is nil, with a restart and the bias in z:
 //
 //	logits = Σ_t w_t P^t z + b, w = Mix(α, K)        z^{t+1} = (1−α) P z^t + α z⁰, z⁰ = z + b, logits = z^K
@@ -45,8 +46,11 @@ type Tensor struct {
 	Tail                  string // the name behind the prefix
 	Bias                  bool
 	Neighbours, Self, Far float32
-	Optional              bool   // either all layers have it or none
-	Missing               string // why a state_dict without it is refused, if that is worth telling
+	// Block says, of an architecture that reads directions, which of x, Po x, Pi x, Po² x and Pi² x the tensor
+	// multiplies; its layers have all these matrices in [infer.Layer.Self], one below the other.
+	Block    int
+	Optional bool   // either all layers have it or none
+	Missing  string // why a state_dict without it is refused, if that is worth telling
 }
 
 // Layer are the weights of a layer, P being the operator and [infer.Layer.Far] nil in all but Chebyshev polynomials of
@@ -62,7 +66,7 @@ type Layer struct {
 func (l *Layer) Width() int { return len(l.Bias) }
 
 // architectures is the list of models; each is in a file of its own.
-var architectures = []*Architecture{appnp, cheby, gcn, sage, sgc, ssgc}
+var architectures = []*Architecture{appnp, cheby, dirsage, dirsgc, gcn, sage, sgc, ssgc}
 
 // Architectures are the known ones, in the order of their names.
 func Architectures() []*Architecture { return slices.Clone(architectures) }
@@ -74,6 +78,11 @@ func Names() []string {
 		names[k] = a.Name
 	}
 	return names
+}
+
+// Undirected are those that do not read the directions of edges.
+func Undirected() []*Architecture {
+	return slices.DeleteFunc(Architectures(), (*Architecture).Directed)
 }
 
 // Convolving are the names of the architectures whose layers read neighbours, in order. Models of two such layers can
@@ -110,7 +119,7 @@ func (a *Architecture) Convolves() bool {
 }
 
 // Linear reports whether the logits are linear in the features, so that the fit is convex.
-func (a *Architecture) Linear() bool { return a.Mix != nil && a.Most == 1 }
+func (a *Architecture) Linear() bool { return (a.Mix != nil || a.Directed()) && a.Most == 1 }
 
 // Tensor is the name of a tensor of a layer.
 func (a *Architecture) Tensor(layer int, t Tensor) string {

@@ -38,6 +38,8 @@ func (a *Architecture) New(layers []Layer, alpha float32, hops int) (Model, erro
 			switch {
 			case t.Bias:
 				weights = append(weights, Param{Name: a.Tensor(k, t), Value: rowOf(l.Bias)})
+			case a.Directed():
+				weights = append(weights, Param{Name: a.Tensor(k, t), Value: l.Block(t.Block, a.Blocks())})
 			case t.Neighbours != 0:
 				weights = append(weights, Param{Name: a.Tensor(k, t), Value: times(t.Neighbours, l.Neighbours)})
 			case !t.Optional:
@@ -151,6 +153,9 @@ func (m *Network) layer(p *tensor.Set, k int) Layer {
 			share(&l.Neighbours, t.Neighbours, w)
 			share(&l.Self, t.Self, w)
 			share(&l.Far, t.Far, w)
+			if t.Block > 0 {
+				l.Self = graph.Stack(l.Self, w)
+			}
 		}
 	}
 	return l
@@ -176,7 +181,7 @@ func (m *Network) Name() string { return m.Architecture.Name }
 func (m *Network) Features() int {
 	l := m.Layers[0]
 	if l.Self != nil {
-		return l.Self.Rows
+		return l.Self.Rows / m.Architecture.Blocks()
 	}
 	return l.Neighbours.Rows
 }
@@ -231,6 +236,8 @@ type form interface {
 
 func (m *Network) form() form {
 	switch {
+	case m.Architecture.Directed():
+		panic("infer: " + m.Name() + " reads directions of edges, and has a frozen form only")
 	case m.Architecture.Convolves():
 		return newConvolution(m)
 	case m.Architecture.Mix != nil:
@@ -249,8 +256,12 @@ func (m *Network) freezable() form {
 
 // Tables computes the frozen tables of a graph in which every node meets one neighbour more (docs/algorithm.md,
 // section 2). The edge to it has weight 1, or each of the given weights in turn: the tables for these are one below the
-// other, so that row b·m+j of m nodes is node j's for an edge of weight edges[b].
+// other, so that row b·m+j of m nodes is node j's for an edge of weight edges[b]. A model that reads directions takes
+// [Po | Pi] for adj, and its tables have the rows of the one direction above those of the other.
 func (m *Network) Tables(adj *graph.CSR, x preprocess.Inputs, edges ...float32) *Tables {
+	if m.Architecture.Directed() {
+		return newDirected(m).tables(adj, x)
+	}
 	f := m.freezable()
 	z := f.enter(x.Project(f.first()))
 	checkGraph(adj, z.Rows, "features")
@@ -258,10 +269,18 @@ func (m *Network) Tables(adj *graph.CSR, x preprocess.Inputs, edges ...float32) 
 }
 
 // TableWidths are the numbers of columns of the tables u_0, u_1, … of [Network.Tables], and of c.
-func (m *Network) TableWidths() (u []int, c int) { return widths(m.freezable()) }
+func (m *Network) TableWidths() (u []int, c int) {
+	if m.Architecture.Directed() {
+		return newDirected(m).widths(), 0
+	}
+	return widths(m.freezable())
+}
 
 // Frozen deploys the model on tables, for raw features.
 func (m *Network) Frozen(t *Tables, pre *preprocess.Parameters) Deployment {
+	if m.Architecture.Directed() {
+		return newDirected(m).frozen(t, pre)
+	}
 	f := m.freezable()
 	t.check(m.describe(), f)
 	return f.frozen(t, pre.Fold(f.first()))
@@ -269,7 +288,7 @@ func (m *Network) Frozen(t *Tables, pre *preprocess.Parameters) Deployment {
 
 // describe names the model and the sizes that decide the shapes of its tables, for messages.
 func (m *Network) describe() string {
-	if m.Architecture.Convolves() {
+	if m.Architecture.Convolves() || m.Architecture.Directed() {
 		return fmt.Sprintf("%s of %d hidden units and %d classes", m.Name(), m.Hidden(), m.Classes())
 	}
 	return fmt.Sprintf("%s of %d classes and %d hops", m.Name(), m.Classes(), m.Hops)

@@ -34,6 +34,13 @@ func PartsOf(d Deployment) *Parts {
 			p.U = append(p.U, 1+t*f.width)
 		}
 		return p
+	case *frozenDirected:
+		p := &Parts{Network: f.net, Project: f.project, Tables: f.tables, C: f.tables.Cols}
+		at := 0
+		for _, width := range f.widths() {
+			p.U, at = append(p.U, at), at+width
+		}
+		return p
 	case *frozenConvolution:
 		p := &Parts{Network: f.net, Project: f.project, Tables: f.tables, U: []int{0}, C: f.layers[0].width()}
 		at := p.C + f.back()
@@ -59,6 +66,10 @@ func HoldNorm(d Deployment) (held Deployment, project *preprocess.Projection) {
 		hold(&of.project)
 		held = &of
 	case *frozenConvolution:
+		of := *m
+		hold(&of.project)
+		held = &of
+	case *frozenDirected:
 		of := *m
 		hold(&of.project)
 		held = &of

@@ -60,6 +60,10 @@ func (v *Version) deployEmbedder(b *artifact.Bundle, made *artifact.Model) error
 		v.embedder = e
 		return nil
 	}
+	if b.Bins.ByDirection() {
+		return fmt.Errorf("representation is %q, which %s, a model of edges with directions, does not have: want %q",
+			RepresentEmbedding, made.Name, RepresentLogits)
+	}
 	if made.Features == nil {
 		return fmt.Errorf("representation is %q, and a frozen %s needs tables of features for it that the artifact lacks: "+
 			"train it with trainer train --representation, serve another of its models, or attach jointly",

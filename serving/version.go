@@ -54,7 +54,7 @@ type Version struct {
 	schema         *schema.Schema // nil: features have positions only
 	names          []string       // of features by position; nil without a schema
 	rows           mapping.Lookup
-	bins           *graph.Bins   // of the weights of edges; nil: they have none
+	bins           *graph.Bins   // of edges by weight or direction; nil: they have neither
 	plane          *artifact.Map // nil: the artifact has none
 	growthParts
 }
@@ -90,10 +90,10 @@ func (v *Version) Map() *artifact.Map { return v.plane }
 func (v *Version) SyntheticNodes() int { return v.manifest.SyntheticNodes }
 
 // Weighted reports whether edges have weights.
-func (v *Version) Weighted() bool { return v.bins != nil }
+func (v *Version) Weighted() bool { return v.bins != nil && !v.bins.Directed }
 
-// Bins are the bins of the weights of edges whose tables are served. They are nil where edges have no weights, and in
-// joint attachment, where every weight counts as it is.
+// Bins are the bins of edges whose tables are served, by weight or by direction. They are nil where edges have neither,
+// and in joint attachment, where every weight counts as it is.
 func (v *Version) Bins() *graph.Bins {
 	if v.attachment == artifact.AttachJoint {
 		return nil
@@ -102,9 +102,12 @@ func (v *Version) Bins() *graph.Bins {
 }
 
 // Attach attaches arrivals by the rows of M of their neighbours, as the version predicts; the weights of the edges to
-// these are all 1 if there are none.
+// these are all 1 if there are none. Where edges have directions they lead from the arrivals.
 func (v *Version) Attach(b *attach.Batch, neighbours [][]attach.Row, weights [][]float32) {
 	of, columns := new(attach.Attacher), v.SyntheticNodes()
+	if v.bins.ByDirection() {
+		neighbours, columns = of.Direct(neighbours, nil, columns), columns*v.bins.Len()
+	}
 	if v.Weighted() {
 		neighbours, columns = of.Weigh(neighbours, weights, v.Bins(), columns), columns*v.Bins().Len()
 	}

@@ -15,7 +15,9 @@ import (
 type Answer struct {
 	Role  string // train, validation or test
 	ID    string
-	Edges []string // neighbours; in a run of stages, only T's
+	Edges []string // neighbours; in a run of stages, only T's; where edges have directions, those that its edges lead to
+	// Incoming are the nodes whose edges lead to the node, where edges have directions.
+	Incoming []string
 	// Weights are those of the edges; nil if edges have none.
 	Weights []float32
 	// Degree is the number of all neighbours.
@@ -65,6 +67,9 @@ func (t *task) answer(ctx context.Context, r *recipe) ([]Answer, error) {
 			Weights:       t.weights(i),
 			X:             t.data.X.Take(nodes[k : k+1]),
 			Probabilities: probabilities.Row(k)}
+		if t.directed() {
+			out[k].Edges, out[k].Incoming = t.data.Directions(i)
+		}
 		if t.named != nil {
 			out[k].Named = t.named(out[k].ID)
 		}

@@ -84,7 +84,7 @@ func (t *task) choicesOf(ctx context.Context, r *recipe) ([]ModelChoice, error) 
 		return out, nil
 	}
 	alone := p.WithoutExpert()
-	c, err := deploy.Calibrate(ctx, alone, t.support, t.options.Coverage, t.options.kinds())
+	c, err := deploy.Calibrate(ctx, alone, t.support, t.options.Coverage, t.kinds())
 	if err != nil {
 		return nil, err
 	}

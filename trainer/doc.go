@@ -18,6 +18,7 @@
 //	synthetic.go   W_S of clusters: fitted on their means, with their spread, and to soft labels
 //	condenser.go   T as a method of another package condenses it: those of the laboratory (lab/methods)
 //	jointgraph.go  an S that is a graph: models fitted on it, its frozen tables; T's own tables as S (method cached)
+//	directions.go  what differs where edges have directions, and what refuses them
 //	choose.go      the model to serve, chosen on the support nodes (--models auto)
 //	own.go         perceptrons of own features (package fit); expert.go: those that answer beside the models on S
 //	               (package expert)

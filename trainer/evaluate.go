@@ -36,6 +36,12 @@ func (t *task) deployments(ctx context.Context, r *recipe, w Measurements, progr
 	add := func(setting string, f *fitResult, shared bool, p *deploy.Deployment) error {
 		return calibrated(setting, f, shared, p, w.Kinds)
 	}
+	if t.directed() { // S→O and S→S are left out, as nothing is fitted on S; there is one attachment and no propagation
+		progress.Step("models that read directions are measured in O→O and O→S, and are not fitted on S", 1, 1)
+		if w.Attachments = nil; w.Kinds != nil {
+			w.Kinds = []string{}
+		}
+	}
 	for k, whole := range r.whole {
 		watch.Begins(progress, "putting "+whole.model.Name()+" onto the original graph")
 		onT, kinds, err := t.holder.deploy(whole)
@@ -123,7 +129,7 @@ func (t *task) deployOnS(ctx context.Context, r *recipe, whole *fitResult, w Mea
 		}
 	}
 	onto, ok := r.served.(modelFitter)
-	if !ok {
+	if !ok || t.directed() {
 		return nil
 	}
 	small, err := onto.fit(ctx, whole.model.Name(), progress)
@@ -170,8 +176,8 @@ func (t *task) evaluate(ctx context.Context, deployments []deploy.Row, seconds f
 	if len(t.data.Test) == 0 {
 		return nil, ctx.Err()
 	}
-	total := len(deployments) * len(modes)
-	for _, mode := range modes {
+	total := len(deployments) * len(t.modes())
+	for _, mode := range t.modes() {
 		progress.Step(what, len(results), total)
 		again := t.regroup(mode)
 		for _, d := range deployments {

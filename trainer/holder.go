@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"rivulet/infer"
 	"rivulet/trainer/deploy"
 )
 
@@ -35,6 +36,10 @@ func (h inMemory) condense(ctx context.Context, whole []*fitResult, progress Pro
 }
 
 func (h inMemory) deploy(f *fitResult) (*deploy.Deployment, []string, error) {
+	if h.directed() {
+		p, err := h.frozen(h.itself(), f.model)
+		return p, nil, err
+	}
 	return h.jointOnT(f.model), nil, nil
 }
 
@@ -56,6 +61,18 @@ var requirements = []requirement{
 		"cluster means for later models are over all edges of three operators"},
 }
 
+// directedModel is the first of the models that reads directions; empty: none does.
+func directedModel(o *Options) string {
+	k := slices.IndexFunc(o.Models, func(name string) bool {
+		a, err := infer.Lookup(name)
+		return err == nil && a.Directed()
+	})
+	if k < 0 {
+		return ""
+	}
+	return o.Models[k]
+}
+
 // CheckStaged returns an error for options that need T in memory. It names the first.
 func CheckStaged(o Options) error {
 	if err := o.Validate(); err != nil {
@@ -64,6 +81,9 @@ func CheckStaged(o Options) error {
 	const not = "a run of stages (--engine disk, --sums fixed) does not hold"
 	if m, _ := o.method(); !m.tables {
 		return fmt.Errorf("method is %s, %s T in memory, which the method reads as a whole", o.Method, not)
+	}
+	if name := directedModel(&o); name != "" && !o.Choose {
+		return fmt.Errorf("models has %s, %s T in memory: a mean for each direction is not a stage", name, not)
 	}
 	for _, r := range requirements {
 		if r.set(&o) {
@@ -81,6 +101,9 @@ func (t *task) servable() error {
 	if t.options.Indicators > 0 && t.options.Method != MethodSolved {
 		return fmt.Errorf("indicators is %g, which stands beside messages: want method %s, not %s", t.options.Indicators,
 			MethodSolved, t.options.Method)
+	}
+	if t.options.Spread && t.directed() {
+		return fmt.Errorf("spread is set, by which models are fitted on S (S→S), which %s", noDirections)
 	}
 	if t.options.Spread && !slices.Contains([]string{MethodSolved, MethodCluster}, t.options.Method) {
 		return fmt.Errorf("spread is set, which is around clusters: want method %s or %s, not %s", MethodSolved,

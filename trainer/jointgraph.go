@@ -88,9 +88,9 @@ func (u *cachedTables) tables(m infer.Model) (*infer.Tables, error) {
 	return u.tablesOfT(m), nil
 }
 
-// tablesOfT returns T's own frozen tables of a model, for all bins of weights.
+// tablesOfT returns T's own frozen tables of a model, for all bins.
 func (t *task) tablesOfT(m infer.Model) *infer.Tables {
-	return m.Tables(t.original.Adj, t.inputs, t.bins.Weights()...)
+	return m.Tables(t.read(), t.inputs, t.bins.Weights()...)
 }
 
 func (u *cachedTables) propagation(kind string, m infer.Model, alpha float32) (*infer.Tables, error) {

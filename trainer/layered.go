@@ -54,7 +54,7 @@ type ground struct {
 
 // wholeGround is T itself.
 func (t *task) wholeGround() *ground {
-	return &ground{t.original.Adj, t.original.Labels, t.x, t.inputs, t.pre, t.judges, nil, t.bins}
+	return &ground{t.read(), t.original.Labels, t.x, t.inputs, t.pre, t.judges, nil, t.bins}
 }
 
 // sampledNodes is the number of nodes of T on which models with hidden layers are compared where T has more than
@@ -82,7 +82,7 @@ func (t *task) ground() *ground {
 	for k, i := range nodes {
 		index[i] = int32(k)
 	}
-	g := &ground{adj: t.original.Adj.Submatrix(nodes, index, len(nodes)), labels: take(t.original.Labels, nodes),
+	g := &ground{adj: t.cut(nodes, index), labels: take(t.original.Labels, nodes),
 		x:      &features.FactoredFeatures{Raw: t.x.Raw.Take(nodes), Factor: t.x.Factor, Offset: t.x.Offset},
 		inputs: t.pre.Raw(t.original.X.Take(nodes)), pre: t.pre, judges: &eval.Set{Labels: t.judges.Labels},
 		nodes: nodes, bins: t.bins}
@@ -92,11 +92,22 @@ func (t *task) ground() *ground {
 	return g
 }
 
+// cut is the graph that nodes induce, as models read it.
+func (t *task) cut(nodes, index []int32) *graph.CSR {
+	if t.directed() {
+		return t.original.Directed.CutDirected(nodes, index, len(nodes))
+	}
+	return t.original.Adj.Submatrix(nodes, index, len(nodes))
+}
+
 // attachedTo returns a batch on T with the edges to the nodes that index numbers, attached to these.
 func attachedTo(b *attach.Batch, index []int32, nodes int) *attach.Batch {
 	all := make([]int32, b.R.Rows)
 	for i := range all {
 		all[i] = int32(i)
+	}
+	if b.R.Cols == 2*len(index) { // edges have directions
+		return &attach.Batch{X: b.X, R: b.R.CutDirected(all, index, nodes), Known: b.Known}
 	}
 	out := &attach.Batch{X: b.X, R: b.R.Submatrix(all, index, nodes), Adj: b.Adj}
 	out.Count()
@@ -106,7 +117,7 @@ func attachedTo(b *attach.Batch, index []int32, nodes int) *attach.Batch {
 // validate returns the accuracy of a model on the judges, joined to the ground, in percent. It computes only the nodes
 // that the judges of a batch reach.
 func (g *ground) validate(ctx context.Context, m infer.Model) (float64, error) {
-	deployed := eval.Plain(m.Neighbourhood(g.adj, g.inputs, g.pre))
+	deployed := beside(m, g.adj, g.inputs, g.pre)
 	right, n := 0, 0
 	for k, labels := range g.judges.Labels {
 		if err := ctx.Err(); err != nil {

@@ -32,6 +32,11 @@ func (t *task) fitOriginal(ctx context.Context, name string, progress Progress) 
 	}
 	what := "fitting " + name + " on the original graph"
 	s := t.shape(name)
+	if hops := s.Reach(); hops > 0 && s.IsLinear() {
+		return t.chooseLinear(ctx, s, fit.Problem{Design: fit.NewDirected(t.read(), hops, t.x, t.labelled),
+			Labels: take(t.original.Labels, t.labelled), Classes: t.classes()}, t.options.decays(), t.validate, progress,
+			what)
+	}
 	if weights := s.Mix(); weights != nil {
 		return t.chooseLinear(ctx, s, fit.Problem{Design: t.design(weights), Labels: take(t.original.Labels, t.labelled),
 			Classes: t.classes()}, t.options.decays(), t.validate, progress, what)
@@ -182,7 +187,7 @@ func choose(what string, progress Progress, trials []trial) (*fitResult, error) 
 
 // validate returns the accuracy of a model on the judging support nodes, joined to T, in percent.
 func (t *task) validate(_ context.Context, m infer.Model) (float64, error) {
-	return accuracyOn(eval.Plain(m.Neighbourhood(t.original.Adj, t.inputs, t.pre)), t.judges), nil
+	return accuracyOn(beside(m, t.read(), t.inputs, t.pre), t.judges), nil
 }
 
 // accuracyOn returns the accuracy of a predictor on a set, in percent.
@@ -195,5 +200,8 @@ func (t *task) onOriginal(m infer.Model) infer.Deployment {
 
 // logitsOnT returns the model's logits of T's own nodes without arrivals, N×C.
 func (t *task) logitsOnT(m infer.Model) *graph.Dense {
+	if t.directed() {
+		return m.LogitsOf(t.read(), t.tablesOfT(m), t.original.X, t.pre)
+	}
 	return t.onOriginal(m).(infer.NodeLogits).GraphLogits(alone(t.original.X, t.original.Adj.Rows))
 }

@@ -37,6 +37,10 @@ func evaluateStaged(ctx context.Context, e stage.Engine, d original.RowData, b *
 	if err != nil {
 		return nil, err
 	}
+	if m.Architecture.Directed() {
+		return nil, fmt.Errorf("model %s reads directions, which stages do not: measure it by methods, with --directed",
+			m.Name())
+	}
 	o, err := Inherit(&b.Manifest, []Method{{Name: b.Manifest.Method}})
 	if err != nil {
 		return nil, err

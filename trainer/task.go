@@ -26,7 +26,7 @@ type task struct {
 	method   Method
 	data     *dataset.Dataset
 	original *dataset.Original
-	bins     *graph.Bins // of the weights of T's edges; nil: all are 1
+	bins     *graph.Bins // of T's edges by weight or direction; nil: all weigh 1 and have none
 	hat      *graph.CSR  // Â of T
 	pre      *preprocess.Parameters
 	x        *features.FactoredFeatures // pre(X) of T
@@ -81,14 +81,23 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 	t := &task{options: o, method: m, data: d, original: d.Original(), label: o.Label(), whole: newMemo(), schema: s,
 		named:       named,
 		sampledRows: sampledRows, sampledFrom: sampledFrom}
+	if o.Choose {
+		t.options.Models = t.readable(o.Models)
+	}
+	if err := t.directable(t.options); err != nil {
+		return nil, err
+	}
 	if t.bins = graph.NewBins(t.original.Adj, weightBins); t.bins != nil {
 		if err := weightable(o, m); err != nil {
 			return nil, err
 		}
 	}
+	if t.directed() {
+		t.bins = &graph.Bins{Directed: true}
+	}
 	t.holder = inMemory{t}
 	t.facts = artifact.Data{Name: d.Name, Fingerprint: fingerprint, Nodes: t.original.Adj.Rows,
-		Edges: t.original.Adj.NNZ() / 2, Features: t.original.X.Cols(), Classes: d.Classes}
+		Edges: t.read().NNZ() / 2, Features: t.original.X.Cols(), Classes: d.Classes}
 	t.labelled = labelledIn(t.original.Labels)
 	if err := t.divideNodes(); err != nil {
 		return nil, err
@@ -173,6 +182,9 @@ func (t *task) with(o Options, known *memo) (*task, error) {
 	out.holder = inMemory{&out}
 	out.options, out.label, out.whole = o, o.Label(), known
 	out.method, _ = o.method()
+	if err := out.directable(o); err != nil {
+		return nil, err
+	}
 	return &out, out.divideNodes()
 }
 

@@ -189,7 +189,7 @@ func (t *task) calibrateAll(ctx context.Context, r *recipe, progress Progress) e
 	const what = "choosing calibration and propagation"
 	for k, p := range r.placed {
 		progress.Step(what, k, len(r.placed))
-		c, err := deploy.Calibrate(ctx, p, t.support, t.options.Coverage, t.options.kinds())
+		c, err := deploy.Calibrate(ctx, p, t.support, t.options.Coverage, t.kinds())
 		if err != nil {
 			return err
 		}
@@ -207,10 +207,11 @@ func (t *task) bundle(ctx context.Context, r *recipe, results []eval.Result, now
 	progress.Step(what, 0, 1)
 	b := &artifact.Bundle{Bins: t.bins, Manifest: t.manifest(r, results, now), Preprocess: *t.pre,
 		Synthetic: r.served.parts().Synthetic, Schema: t.schema}
-	if c, ok := r.served.(growable); ok {
+	if c, ok := r.served.(growable); ok && !t.directed() { // rows of arrivals are solved without directions
 		b.Growth = c.growth()
 	}
-	if c, ok := r.served.(meansSource); ok && t.options.Means && t.bins == nil { // they are of unweighted edges
+	// they are of edges without weights and directions
+	if c, ok := r.served.(meansSource); ok && t.options.Means && t.bins == nil {
 		b.Means = c.means()
 	}
 	if t.options.Spread {
@@ -315,7 +316,9 @@ func (t *task) reference(r *recipe) artifact.Reference {
 		neighbours += t.data.Adj.RowLen(int(i))
 	}
 	for _, b := range support.Batches {
-		known += b.R.NNZ()
+		for _, n := range b.Known {
+			known += int(n)
+		}
 	}
 	if neighbours > 0 {
 		out.UnknownNeighbours = 1 - float64(known)/float64(neighbours)

@@ -59,7 +59,9 @@ func inspect(w io.Writer, b *artifact.Bundle) error {
 	}
 	row("S", "%d synthetic nodes (%.2f%% of T), %d edges", m.SyntheticNodes,
 		100*float64(m.SyntheticNodes)/float64(m.Data.Nodes), b.Synthetic.Adj.NNZ()/2)
-	if b.Bins != nil {
+	if b.Bins.ByDirection() {
+		row("directions", "edges have directions; tables of both")
+	} else if b.Bins != nil {
 		row("weights", "edges have weights; tables of %d bins, up to %g", b.Bins.Len(), b.Bins.Upper)
 	}
 	lengths, err := rowsByEntries(b)

@@ -125,7 +125,7 @@ func (f *importFlags) register(cmd *cobra.Command) *dataflag.Data {
 	return data
 }
 
-func hasAlpha(a *infer.Architecture) bool { return a.Alpha != 0 }
+func hasAlpha(a *infer.Architecture) bool { return a.Alpha != 0 || a.Name == "dirsage" }
 func hasHops(a *infer.Architecture) bool  { return a.Hops != 0 }
 
 // having are the names of the models that have something.

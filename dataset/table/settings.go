@@ -53,6 +53,9 @@ type Settings struct {
 	// DropWeights reads every weight of an edge as 1.
 	DropWeights bool `yaml:"drop_weights,omitempty"`
 
+	// Directed keeps the directions of edges, which lead from the source to the target. Otherwise each goes both ways.
+	Directed bool `yaml:"directed,omitempty" json:",omitempty"`
+
 	// DropUnknown drops edges to and from ids that no node has, and counts them. Otherwise such an edge is an error.
 	DropUnknown bool `yaml:"drop_unknown,omitempty"`
 
@@ -74,8 +77,8 @@ type TextForm struct {
 var columnTypes = map[string]schema.ValueType{"number": schema.Number, "bool": schema.Bool, "category": schema.Text,
 	"text": schema.Text, "time": schema.Time, "list": schema.Vector}
 
-// IsZero reports whether no field is set, so that the convention of the csv format holds. DropWeights changes no
-// column's meaning.
+// IsZero reports whether no field is set, so that the convention of the csv format holds. DropWeights
+// and Directed change no column's meaning.
 func (t Settings) IsZero() bool {
 	return t.Nodes == "" && t.Edges == "" && t.ID == "" && t.Label == "" && t.Split == "" && t.Time == "" &&
 		t.SplitValues == nil &&
@@ -110,6 +113,7 @@ func (t Settings) Over(base Settings) Settings {
 	}
 	t.Types = types
 	t.DropWeights = t.DropWeights || base.DropWeights
+	t.Directed = t.Directed || base.Directed
 	t.DropUnknown = t.DropUnknown || base.DropUnknown
 	t.Positional = t.Positional || base.Positional
 	return t

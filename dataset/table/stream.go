@@ -42,6 +42,10 @@ type Stream struct {
 // ErrNoNumber says that a value is no number, so that the features of a table cannot have positions only.
 var ErrNoNumber = errors.New("features by position are numbers")
 
+// ErrDirected says that edges are read row by row whose directions are to be kept.
+var ErrDirected = errors.New("edges have directions (--directed, directed: true), which only a run that holds " +
+	"the graph in memory (--engine memory) reads")
+
 // NewStream returns the tables to be read row by row, features by position or by name. It reads the table of nodes
 // once, to count the rows and to see how the ids are written and, of features with names, which types they have.
 func NewStream(name string, nodes, edges Source, s Settings, positional bool) (*Stream, error) {
@@ -233,7 +237,9 @@ func (s *Stream) EachEdge(use func(Edge) error) error {
 		}
 		s.endColumns = r.plan
 		s.noteGuess(f)
-		r.id, r.keep = s.idReader(), s.KeepWeights
+		if r.id, r.keep = s.idReader(), s.KeepWeights; !r.keep && s.settings.Directed {
+			return ErrDirected
+		}
 		defer func() { s.dropped += r.dropped }()
 		return f.Each(r.Columns(), func(cells []Cell, at Place) (err error) {
 			e.Row++

@@ -27,6 +27,7 @@ func (s *Schema) DecodeInPlace(data []byte, a *event.Arrival) error {
 
 func (s *Schema) decodeArrival(data []byte, a *event.Arrival, p fields.InPlace) error {
 	a.ID, a.Edges, a.Weights, a.Time = "", a.Edges[:0], nil, time.Time{}
+	a.Incoming, a.Directions = nil, nil
 	found, err := s.decode(data, s.arrival, fields.Arrival, unsafe.Pointer(a), p, nil)
 	if err == nil && found&fields.ArrivalFeatures == 0 {
 		return event.ErrNoFeatures
@@ -97,10 +98,10 @@ func (r *reader) id(t *schemaType, field string) (string, error) {
 	return r.inPlace.Text(b), err
 }
 
-// edges reads a list of ids.
-func (r *reader) edges(t *schemaType, list []string) ([]string, error) {
+// edges reads a list of ids of a field.
+func (r *reader) edges(t *schemaType, field string, list []string) ([]string, error) {
 	if t.kind != kindArray {
-		return list, unwantedType(t, "edges", "an array of ids")
+		return list, unwantedType(t, field, "an array of ids")
 	}
 	if t.items.kind == kindString {
 		if plain, ok := r.plainEdges(list); ok {
@@ -109,8 +110,9 @@ func (r *reader) edges(t *schemaType, list []string) ([]string, error) {
 	}
 	e := fields.NewEdgeIDs()
 	defer e.Release()
+	e.Field = field
 	for {
-		n, _, err := r.block("edges")
+		n, _, err := r.block(field)
 		if err != nil {
 			return list, err
 		}
@@ -167,7 +169,7 @@ func (r *reader) edge(t *schemaType, e *fields.EdgeIDs) error {
 		}
 		return e.Add(b)
 	}
-	id, err := r.id(t, event.Element("edges", e.Len()))
+	id, err := r.id(t, event.Element(e.Field, e.Len()))
 	if err != nil {
 		return err
 	}

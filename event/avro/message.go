@@ -81,10 +81,7 @@ func (w *writer) message(m *table.Message, base unsafe.Pointer) {
 			w.Buf = binary.LittleEndian.AppendUint32(w.Buf, math.Float32bits(v))
 		case table.Floats:
 			if values := *f.Numbers(base); f.NoAvro {
-				if len(values) > 0 {
-					w.Fail(event.Errorf(event.ReasonUnparsable, f.Name,
-						"the schema has no such field; a registry's schema may have it"))
-				}
+				w.absent(f, len(values))
 			} else if len(values) > 0 {
 				w.Fail(fields.CheckNumbers(values, f.Name))
 				w.floats(values)
@@ -102,6 +99,14 @@ func (w *writer) message(m *table.Message, base unsafe.Pointer) {
 		default:
 			w.compound(f, base)
 		}
+	}
+}
+
+// absent refuses values of a field that .avsc does not have.
+func (w *writer) absent(f *table.Field, values int) {
+	if values > 0 {
+		w.Fail(event.Errorf(event.ReasonUnparsable, f.Name,
+			"the schema has no such field; a registry's schema may have it"))
 	}
 }
 
@@ -135,7 +140,11 @@ func (w *writer) compound(f *table.Field, base unsafe.Pointer) {
 	failed := w.Err != nil
 	switch f.Kind {
 	case table.IDs:
-		w.ids(f, *f.Strings(base))
+		if ids := *f.Strings(base); f.NoAvro {
+			w.absent(f, len(ids))
+		} else {
+			w.ids(f, ids)
+		}
 		return
 	case table.Features:
 		features := (*event.Features)(f.Inner(base))
@@ -266,7 +275,7 @@ func (r *reader) field(t *schemaType, f *table.Field, base unsafe.Pointer) (give
 func (r *reader) compound(t *schemaType, f *table.Field, base unsafe.Pointer) (err error) {
 	switch f.Kind {
 	case table.IDs:
-		*f.Strings(base), err = r.edges(t, *f.Strings(base))
+		*f.Strings(base), err = r.edges(t, f.Name, *f.Strings(base))
 	case table.Struct, table.Group:
 		if err = r.inner(t, f, f.Inner(base)); err == nil && f.Kind == table.Group {
 			err = fields.CheckGroup(f.Message, base)

@@ -28,6 +28,8 @@ var Arrival = table.New[event.Arrival]([]table.Field{
 	{Name: "edges", Number: NumberEdges, Kind: table.IDs, Offset: unsafe.Offsetof(event.Arrival{}.Edges)},
 	{Name: "weights", Number: NumberWeights, Kind: table.Floats, NoAvro: true,
 		Offset: unsafe.Offsetof(event.Arrival{}.Weights)},
+	{Name: "incoming", Number: NumberIncoming, Kind: table.IDs, NoAvro: true,
+		Offset: unsafe.Offsetof(event.Arrival{}.Incoming)},
 	{Name: "time", Number: NumberTime, Kind: table.Time, Offset: unsafe.Offsetof(event.Arrival{}.Time)},
 }, table.Alternative{Number: NumberSparse, Of: "features"}, table.Alternative{Number: NumberNamed, Of: "features"})
 
@@ -42,6 +44,8 @@ const (
 	NumberNamed  = 6
 
 	NumberWeights = 7
+
+	NumberIncoming = 8
 )
 
 // Label is the table of event.Label.

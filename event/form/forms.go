@@ -163,14 +163,17 @@ func (f *Reader) codec(contentType string) (event.Codec, error) {
 	return codec, nil
 }
 
-// Arrival reads a record into a, reusing a's memory. The error is a *[event.FieldError], or a [Skip] where the record
-// is not to be predicted; then the content of a is undefined.
+// Arrival reads a record into a, reusing a's memory, with incoming edges among the others. The error is a
+// *[event.FieldError], or a [Skip] where the record is not to be predicted; then the content of a is undefined.
 func (f *Reader) Arrival(headers []event.Header, data []byte, a *event.Arrival) error {
 	if data == nil {
 		return SkipTombstone
 	}
 	a.Key, a.Features.Absent = nil, false
 	err := f.arrival(headers, data, a)
+	if err == nil || f.LookUp && event.LacksFeatures(err) {
+		a.JoinIncoming()
+	}
 	switch {
 	case err == nil:
 		return nil

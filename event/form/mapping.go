@@ -30,9 +30,9 @@ type MappingOptions struct {
 	// Preset is debezium, connect (rows of Kafka Connect, with or without the converter's schema around them, also changes
 	// that Debezium's ExtractNewRecordState has unwrapped), cloudevents, or none (also "").
 	Preset string
-	// ID, Features, Edges, Weights and Time are where these fields are; empty means /id, /features and so on. Named points
-	// to an object with the features by their names, and takes the place of Features.
-	ID, Features, Named, Edges, Weights, Time string
+	// ID, Features, Edges, Weights, Incoming and Time are where these fields are; empty means /id, /features and so on.
+	// Named points to an object with the features by their names, and takes the place of Features.
+	ID, Features, Named, Edges, Weights, Incoming, Time string
 	// TimeUnit is the unit of a time that is a number since 1970: s, ms, us or ns; none (also ""): it is text.
 	TimeUnit string
 	// Key points to the key of the prediction; empty: the prediction has the key of the record.
@@ -108,7 +108,8 @@ func NewMapping(o MappingOptions) (*Mapping, error) {
 		err = m.want("features", memberFeatures, o.Features, "/features")
 	}
 	err = errors.Join(err, m.want("edges", `"edges":`, o.Edges, "/edges"),
-		m.want("weights", `"weights":`, o.Weights, "/weights"), m.want("time", memberTime, o.Time, "/time"))
+		m.want("weights", `"weights":`, o.Weights, "/weights"),
+		m.want("incoming", `"incoming":`, o.Incoming, "/incoming"), m.want("time", memberTime, o.Time, "/time"))
 	if o.Key != "" {
 		m.key = len(m.wants)
 		err = errors.Join(err, m.want("key", "", o.Key, ""))
@@ -122,7 +123,7 @@ func NewMapping(o MappingOptions) (*Mapping, error) {
 // isNone reports whether the options ask for Rivulet's own form. Options for values count only with a preset.
 func (o MappingOptions) isNone() bool {
 	return (o.Preset == "" || o.Preset == PresetNone) && (o.TimeUnit == "" || o.TimeUnit == PresetNone) &&
-		o.ID+o.Features+o.Named+o.Edges+o.Weights+o.Time+o.Key == ""
+		o.ID+o.Features+o.Named+o.Edges+o.Weights+o.Incoming+o.Time+o.Key == ""
 }
 
 // reader returns the reader of values as connectors write them; nil where the options ask for none.
@@ -283,7 +284,7 @@ func (m *Mapping) arrival(text []byte, t *connect.Type, a *event.Arrival) (err e
 
 // read rewrites the wanted values in Rivulet's own form, and decodes that; named features it decodes by itself.
 func (m *Mapping) read(text []byte, t *connect.Type, a *event.Arrival) error {
-	var places [7][]byte
+	var places [8][]byte
 	found := places[:len(m.wants)]
 	if err := m.find(text, m.wants, found); err != nil {
 		return err

@@ -39,6 +39,7 @@ func decodeArrival(data []byte, a *event.Arrival, p fields.InPlace) error {
 // decodeTokens is DecodeArrival for records of any form.
 func decodeTokens(data []byte, a *event.Arrival) error {
 	a.ID, a.Edges, a.Weights, a.Time = "", a.Edges[:0], nil, time.Time{}
+	a.Incoming, a.Directions = nil, nil
 	found, err := decodeMessage(data, fields.Arrival, unsafe.Pointer(a), nil)
 	if err == nil && found&fields.ArrivalFeatures == 0 {
 		return event.ErrNoFeatures
@@ -82,12 +83,22 @@ func decodeMessage(data []byte, m *table.Message, base unsafe.Pointer, check fun
 			return 0, err
 		}
 	}
+	if d.incoming != nil && !d.weighs {
+		d.weights = nil // the objects tell directions
+	}
 	if d.weights != nil {
 		a := (*event.Arrival)(base) // no other message has edges
 		if a.Weights != nil {
 			return 0, event.Errorf(event.ReasonUnparsable, "weights", "is there, and edges have weights of their own")
 		}
 		a.Weights = d.weights
+	}
+	if d.incoming != nil {
+		a := (*event.Arrival)(base)
+		if a.Incoming != nil {
+			return 0, event.Errorf(event.ReasonUnparsable, "incoming", "is there, and edges have directions of their own")
+		}
+		a.Incoming = d.incoming
 	}
 	return found, d.end()
 }
@@ -104,11 +115,15 @@ type decoder struct {
 	id   []byte // of a neighbour
 	// weights are the weights of the edges, if at least one edge is an object; else nil
 	weights []float32
+	weighs  bool // one of them has a weight
+	// incoming are the ids of edges that are objects and lead to the node; nil: none does
+	incoming []string
 }
 
 // begin begins a record, or a value that has a field of its own; it is refused if it is empty.
 func (d *decoder) begin(data []byte, field string) error {
 	d.data, d.buf, d.weights = data, *bytes.NewBuffer(data), nil
+	d.weighs, d.incoming = false, nil
 	d.dec.Reset(&d.buf)
 	if len(bytes.TrimSpace(data)) > 0 {
 		return nil
@@ -200,7 +215,19 @@ func (d *decoder) field(f *table.Field, base unsafe.Pointer) (err error) {
 func (d *decoder) compound(f *table.Field, base unsafe.Pointer) (err error) {
 	switch f.Kind {
 	case table.IDs:
-		err = d.edges((*event.Arrival)(base)) // no other message has ids
+		if f.Number == fields.NumberEdges {
+			return d.edges((*event.Arrival)(base)) // no other message has ids
+		}
+		e := fields.NewEdgeIDs()
+		defer e.Release()
+		e.Field = f.Name
+		err = d.array(f.Name, func(i int) (err error) {
+			if d.id, err = d.appendID(d.id[:0], f.Name, i); err != nil {
+				return err
+			}
+			return e.Add(d.id)
+		})
+		*f.Strings(base) = e.AppendTo(nil)
 	case table.Features:
 		err = d.features((*event.Features)(f.Inner(base)))
 	case table.Struct, table.Group:
@@ -312,17 +339,20 @@ func (d *decoder) null() bool {
 	return err == nil
 }
 
-// edges reads a list of ids or of objects with an id and a weight.
+// edges reads a list of ids or of objects with an id and perhaps a weight or a direction.
 func (d *decoder) edges(a *event.Arrival) error {
 	e := fields.NewEdgeIDs()
 	defer e.Release()
 	err := d.array("edges", func(i int) (err error) {
 		weight := float32(1)
 		if d.dec.PeekKind() == '{' {
-			if d.weights == nil {
-				d.weights = slices.Repeat([]float32{1}, i)
+			var weighs, in bool
+			if weight, weighs, in, err = d.edge(event.Element("edges", i)); err == nil && in {
+				return d.leadsHere(weighs, event.Element("edges", i))
 			}
-			weight, err = d.edge(event.Element("edges", i))
+			if d.weighs = d.weighs || weighs; d.weights == nil {
+				d.weights = slices.Repeat([]float32{1}, e.Len())
+			}
 		} else {
 			d.id, err = d.appendID(d.id[:0], "edges", i)
 		}
@@ -338,8 +368,21 @@ func (d *decoder) edges(a *event.Arrival) error {
 	return err
 }
 
-// edge reads an object with the id of a neighbour, into d.id, and perhaps the weight of the edge.
-func (d *decoder) edge(place string) (weight float32, err error) {
+// leadsHere takes the edge to the node whose id was read.
+func (d *decoder) leadsHere(weighs bool, place string) error {
+	if weighs {
+		return event.Errorf(event.ReasonUnparsable, place+".weight", "is there, and an edge to the node has none")
+	}
+	if err := fields.CheckText(d.id, place+".id"); err != nil {
+		return err
+	}
+	d.incoming = append(d.incoming, string(d.id))
+	return nil
+}
+
+// edge reads an object with the id of a neighbour, into d.id, and perhaps the weight of the edge, or that it leads to
+// the node.
+func (d *decoder) edge(place string) (weight float32, weighs, in bool, err error) {
 	weight, d.id = 1, d.id[:0]
 	err = d.object(place, func(name []byte) (err error) {
 		switch string(name) {
@@ -347,7 +390,12 @@ func (d *decoder) edge(place string) (weight float32, err error) {
 			d.id, err = d.appendID(d.id[:0], place+".id", -1)
 		case "weight":
 			if !d.null() {
+				weighs = true
 				weight, err = d.float(place+".weight", -1)
+			}
+		case "in":
+			if !d.null() {
+				in, err = d.boolean(place + ".in")
 			}
 		default:
 			err = d.dec.SkipValue()
@@ -360,7 +408,7 @@ func (d *decoder) edge(place string) (weight float32, err error) {
 	if err == nil && weight <= 0 {
 		err = event.Errorf(event.ReasonUnparsable, place+".weight", "%v, weights must be above 0", weight)
 	}
-	return weight, err
+	return weight, weighs, in, err
 }
 
 // appendID reads a node id, element i of a list unless i is negative, and appends its text.

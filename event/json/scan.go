@@ -53,10 +53,12 @@ const (
 	hasValues
 	hasNamed
 	hasWeights
+	hasIncoming
 )
 
 func (s *scanner) arrival(a *event.Arrival) bool {
 	a.ID, a.Edges, a.Weights, a.Time = "", a.Edges[:0], nil, time.Time{}
+	a.Incoming, a.Directions = nil, nil
 	met, ok := s.object(func(name []byte) (field int, ok bool) {
 		switch string(name) {
 		case "id":
@@ -71,6 +73,9 @@ func (s *scanner) arrival(a *event.Arrival) bool {
 		case "weights":
 			a.Weights, ok = s.floats(nil)
 			return hasWeights, ok
+		case "incoming":
+			a.Incoming, ok = s.edges(nil)
+			return hasIncoming, ok
 		case "time":
 			a.Time, ok = s.time()
 			return hasTime, ok

@@ -49,9 +49,12 @@ func decodeArrival(data []byte, a *event.Arrival, p fields.InPlace) error {
 
 // walkArrival is [Codec.DecodeArrival] for a record in any form, and names its fault.
 func walkArrival(data []byte, a *event.Arrival) error {
-	e := fields.NewEdgeIDs()
+	e, incoming := fields.NewEdgeIDs(), fields.NewEdgeIDs()
 	defer e.Release()
+	defer incoming.Release()
+	incoming.Field = "incoming"
 	a.ID, a.Edges, a.Weights, a.Time = "", a.Edges[:0], nil, time.Time{}
+	a.Incoming, a.Directions = nil, nil
 	if len(data) == 0 {
 		return event.Errorf(event.ReasonUnparsable, "", "the record is empty")
 	}
@@ -65,7 +68,11 @@ func walkArrival(data []byte, a *event.Arrival) error {
 			hasFeatures = true
 			err = readFeatures(&a.Features, v)
 		case table.IDs:
-			err = e.Add(v.bytes)
+			of := e
+			if f.Number == fields.NumberIncoming {
+				of = incoming
+			}
+			err = of.Add(v.bytes)
 		default:
 			err = v.field(f, unsafe.Pointer(a))
 		}
@@ -80,6 +87,7 @@ func walkArrival(data []byte, a *event.Arrival) error {
 	case a.ID == "":
 		return event.Errorf(event.ReasonUnparsable, "id", "is missing")
 	}
+	a.Incoming = incoming.AppendTo(nil)
 	if a.Edges = e.AppendTo(a.Edges); !hasFeatures {
 		return event.ErrNoFeatures
 	}

@@ -39,6 +39,7 @@ const (
 // that it met; the other fields of a are empty, except the features.
 func plainArrival(data []byte, a *event.Arrival, p fields.InPlace) (met int, ok bool) {
 	a.ID, a.Edges, a.Weights, a.Time = "", a.Edges[:0], nil, time.Time{}
+	a.Incoming, a.Directions = nil, nil
 	for at := 0; at < len(data); {
 		tag, field := data[at], 0
 		if tag == tagEdge {

@@ -51,6 +51,10 @@ func (a *Attacher) Attach(b *Batch, neighbours [][]Row, synthetic int) {
 
 // AttachThrough sets the edges to S of arrivals as [Batch.AttachThrough] does.
 func (a *Attacher) AttachThrough(b *Batch, edges, m *graph.CSR, bins *graph.Bins) {
+	if bins.ByDirection() {
+		a.throughDirected(b, edges, m)
+		return
+	}
 	if edges.Val != nil {
 		rows, weights := make([][]Row, edges.Rows), make([][]float32, edges.Rows)
 		for i := range rows {
@@ -97,7 +101,8 @@ func (b *Batch) Attach(neighbours [][]Row, synthetic int) {
 
 // AttachThrough is [Batch.Attach], bit for bit, for an M in memory (m, N×N'): row i of edges (n×N) has the neighbours
 // of arrival i as columns, all nodes of T, and the edges' weights as values where there are weights; these are put into
-// bins as [Attacher.Weigh] does. Nothing is copied for an edge without weight.
+// bins as [Attacher.Weigh] does. Nothing is copied for an edge without weight. Where bins are of directions, edges are
+// [Po | Pi] to T's nodes, n×2N, and r has the columns of both directions.
 func (b *Batch) AttachThrough(edges, m *graph.CSR, bins *graph.Bins) {
 	new(Attacher).AttachThrough(b, edges, m, bins)
 }

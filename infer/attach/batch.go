@@ -15,9 +15,11 @@ type Row struct {
 	Known   bool
 	Unread  bool
 	Arrived bool
-	Weight  float32 // of the edge to the node, above 0, by which Vals are multiplied; 0: edges have no weights
-	Cols    []int32 // ascending
-	Vals    []float32
+	// Directions are bits of the edge to the node, [Outgoing] and [Incoming]; 0: edges have none.
+	Directions uint8
+	Weight     float32 // of the edge to the node, above 0, by which Vals are multiplied; 0: edges have no weights
+	Cols       []int32 // ascending
+	Vals       []float32
 }
 
 // Batch is n arrivals attached to a graph of m nodes: T (m = N) or S (m = N'). Results are the same whether its edges

@@ -7,7 +7,7 @@ import (
 	"rivulet/graph"
 )
 
-// weighedRows are rows of M times weights of edges, in memory that is used again.
+// weighedRows are rows of M times weights of edges, or shares of means, in memory that is used again.
 type weighedRows struct {
 	lists [][]Row
 	rows  []Row
@@ -19,16 +19,8 @@ type weighedRows struct {
 // weights nil: each is 1. With bins they have bins·synthetic columns, where each edge's are those of its bin; without,
 // for a graph that the batch is joined to, synthetic columns. The rows are valid until the next call.
 func (a *Attacher) Weigh(neighbours [][]Row, weights [][]float32, bins *graph.Bins, synthetic int) [][]Row {
-	edges, entries := 0, 0
-	for _, rows := range neighbours {
-		edges += len(rows)
-		for k := range rows {
-			entries += len(rows[k].Cols)
-		}
-	}
 	s := &a.weighed
-	s.lists, s.rows = s.lists[:0], slices.Grow(s.rows[:0], edges)
-	s.cols, s.vals = slices.Grow(s.cols[:0], entries), slices.Grow(s.vals[:0], entries)
+	s.begin(neighbours, 1)
 	for i, rows := range neighbours {
 		first := len(s.rows)
 		for k, row := range rows {
@@ -47,6 +39,19 @@ func (a *Attacher) Weigh(neighbours [][]Row, weights [][]float32, bins *graph.Bi
 		s.lists = append(s.lists, s.rows[first:])
 	}
 	return s.lists
+}
+
+// begin makes room for rows whose entries are kept up to so many times.
+func (s *weighedRows) begin(neighbours [][]Row, times int) {
+	edges, entries := 0, 0
+	for _, rows := range neighbours {
+		edges += len(rows)
+		for k := range rows {
+			entries += times * len(rows[k].Cols)
+		}
+	}
+	s.lists, s.rows = s.lists[:0], slices.Grow(s.rows[:0], edges)
+	s.cols, s.vals = slices.Grow(s.cols[:0], entries), slices.Grow(s.vals[:0], entries)
 }
 
 // bytes returns how much memory is kept.

@@ -74,13 +74,14 @@ type removal struct {
 	joint   bool
 	b       *attach.Batch
 	rows    [][]attach.Row
+	nodes   int // of S
 	members []int32
 	index   map[int32]int32
 	at      int32
 }
 
 func newRemoval(x *Explainer, b *attach.Batch, rows [][]attach.Row, i int) *removal {
-	r := &removal{joint: x.model == nil, b: b, rows: rows, index: map[int32]int32{}}
+	r := &removal{joint: x.model == nil, b: b, rows: rows, nodes: x.nodes, index: map[int32]int32{}}
 	r.model, r.project = infer.HoldNorm(x.predictor.Model)
 	r.expert = x.predictor.Expert.HoldNorm()
 	if r.joint {
@@ -174,7 +175,7 @@ func (r *removal) neighbours(i int, without int32) []attach.Row {
 	if without < 0 {
 		return r.rows[i]
 	}
-	return slices.Delete(slices.Clone(r.rows[i]), int(without), int(without)+1)
+	return attach.Without(r.rows[i], int(without), r.nodes)
 }
 
 // among adds a member's row of ã, without its edge to the arrival that is removed, or from it.

@@ -25,6 +25,8 @@ func frozenOf(p *infer.Parts) frozen {
 	switch {
 	case p == nil:
 		return nil
+	case p.Network.Architecture.Directed():
+		return directed{p}
 	case p.Network.Architecture.Convolves():
 		return newConvolution(p)
 	case p.Network.Architecture.Mix != nil:
@@ -164,7 +166,7 @@ func (s *decomposition) through(row *attach.Row) []Through {
 	}
 	var out []Through
 	for p, node := range row.Cols {
-		out = append(out, Through{int(node) % s.nodes, s.node(node, row.Vals[p])}) // of whichever bin of weights
+		out = append(out, Through{int(node) % s.nodes, s.node(node, row.Vals[p])}) // of any bin
 	}
 	slices.SortFunc(out, func(a, b Through) int {
 		return cmp.Or(cmp.Compare(math.Abs(b.Share.Margin), math.Abs(a.Share.Margin)), cmp.Compare(a.Node, b.Node))

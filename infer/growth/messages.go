@@ -15,7 +15,8 @@ import (
 //	layers    [u_{L−1} less its class mean, …, u_0·P0, c·Pc]
 //
 // Where edges have weights, the messages of all bins stand side by side, each times the root of the share of weight
-// that the bin has on the support edges, so that squared distances are weighted as edges are.
+// that the bin has on the support edges, so that squared distances are weighted as edges are. Where they have
+// directions, the messages of both stand side by side in the same way ([graph.Bins.Shares]).
 type Messages struct {
 	U    []Part // per table
 	C    Part
@@ -32,7 +33,7 @@ type Part struct {
 // Of are the messages of the nodes of tables, n×p. A row depends on its own row of the tables alone, bit for bit.
 // Parts that do not fit the tables are a programming error and panic.
 func (m *Messages) Of(t *infer.Tables) *graph.Dense {
-	if len(m.U) != len(t.U) || t.C == nil {
+	if len(m.U) != len(t.U) {
 		panic(fmt.Sprintf("infer: messages of %d tables for %s", len(m.U), t.Shapes()))
 	}
 	if m.Bins == nil {
@@ -53,7 +54,9 @@ func (m *Messages) one(t *infer.Tables) *graph.Dense {
 	for k := len(t.U) - 1; k >= 0; k-- {
 		at += m.U[k].write(out, at, t.U[k], true)
 	}
-	m.C.write(out, at, t.C, false)
+	if t.C != nil { // models that read directions have no way back
+		m.C.write(out, at, t.C, false)
+	}
 	return out
 }
 
@@ -61,7 +64,10 @@ func (m *Messages) one(t *infer.Tables) *graph.Dense {
 func (m *Messages) Width(t *infer.Tables) int { return max(1, len(m.Bins)) * m.width(t) }
 
 func (m *Messages) width(t *infer.Tables) int {
-	width := m.C.width(t.C)
+	width := 0
+	if t.C != nil {
+		width = m.C.width(t.C)
+	}
 	for k := range m.U {
 		width += m.U[k].width(t.U[k])
 	}

@@ -106,13 +106,17 @@ func (o *Options) shapes() ([]Shape, error) {
 
 func (o *Options) architectures() ([]*infer.Architecture, error) {
 	if len(o.Models) == 0 {
-		return infer.Architectures(), nil
+		return infer.Undirected(), nil
 	}
 	var out []*infer.Architecture
 	for _, name := range o.Models {
 		a, err := infer.Lookup(name)
 		if err != nil {
 			return nil, fmt.Errorf("--models: %w", err)
+		}
+		if a.Directed() {
+			return nil, fmt.Errorf("--models: %s reads the directions of edges, which the benchmark's graphs do not have",
+				name)
 		}
 		out = append(out, a)
 	}

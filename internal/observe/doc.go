@@ -43,7 +43,7 @@
 //	rivulet_neighbours_total{kind}                       neighbours of arrivals: known, arrival, in_batch, unknown
 //	rivulet_isolated_arrivals_total                      arrivals predicted from their features alone
 //	rivulet_dropped_edges_total                          edges to oneself and repeated ones
-//	rivulet_edge_weights_total{reading}                  edges whose weight was read as another: ignored, missing, above
+//	rivulet_edge_weights_total{reading}                  edges read otherwise: ignored, missing, above, direction
 //	rivulet_other_schema_records_total                   arrivals with features by name under the hash of another schema
 //	rivulet_feature_lookups_total                        arrivals whose features were looked up by id
 //	rivulet_row_lookups_total                            rows of M that were asked for: one for each edge if M is in memory, else for each distinct id of a batch

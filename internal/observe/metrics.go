@@ -121,8 +121,9 @@ func newMetrics(opts Options, health *health) *metrics {
 		otherSchema: counter("other_schema_records_total",
 			"Arrivals with features by name whose header rivulet-schema has another hash than the artifact's schema."),
 		weights: counters("edge_weights_total",
-			"Edges whose weight was read as another one: ignored (the artifact's edges have none) and missing (the "+
-				"arrival gives none) as 1, above (all weights of the training graph) by the tables of the heaviest.", "reading"),
+			"Edges whose weight or direction was read as another one: ignored (the artifact's edges have none) and missing ("+
+				"the arrival gives none) as 1, above (all weights of the training graph) by the tables of the heaviest, "+
+				"direction (the artifact's edges have none) as one without a direction.", "reading"),
 		drops: counters("dropped_records_total", "Records that no topic takes in any form, by the brokers' reason.",
 			"reason"),
 		skipped: counters("skipped_records_total", "Records that are no arrivals and nothing is wrong with, by kind.",
@@ -165,7 +166,7 @@ func (m *metrics) startAtZero() {
 	for _, reason := range []string{kafka.RefusedTooLarge, kafka.RefusedRecord, kafka.RefusedTimestamp} {
 		m.drops.WithLabelValues(reason)
 	}
-	for _, reading := range []string{"ignored", "missing", "above"} {
+	for _, reading := range []string{"ignored", "missing", "above", "direction"} {
 		m.weights.WithLabelValues(reading)
 	}
 	for _, kind := range form.Skips {
@@ -194,6 +195,7 @@ func (m *metrics) batch(s consumer.BatchStats) {
 	m.otherSchema.Add(float64(s.OtherSchema))
 	m.weights.WithLabelValues("ignored").Add(float64(s.Weights.Ignored))
 	m.weights.WithLabelValues("missing").Add(float64(s.Weights.Missing))
+	m.weights.WithLabelValues("direction").Add(float64(s.Weights.Directions))
 	m.weights.WithLabelValues("above").Add(float64(s.Weights.Above))
 	m.lookups.Add(float64(s.Lookups))
 	m.batchRecords.Observe(float64(s.Records))

@@ -54,7 +54,7 @@ func aBatch() consumer.BatchStats {
 	return consumer.BatchStats{
 		Name: "b", Version: "v1", Records: 4, Bytes: 1000,
 		Known: 7, Arrivals: 3, InBatch: 1, Unknown: 2, Isolated: 1, Dropped: 5, OtherSchema: 6, Fetched: 2,
-		Weights:  consumer.WeightCounts{Ignored: 7, Missing: 8, Above: 9},
+		Weights:  consumer.WeightCounts{Ignored: 7, Missing: 8, Above: 9, Directions: 10},
 		Features: 3 * time.Millisecond, Lookups: 6,
 		Decode: time.Millisecond, Lookup: 2 * time.Millisecond, Attach: 3 * time.Millisecond,
 		Infer: 4 * time.Millisecond, Encode: 10 * time.Millisecond, Wait: 5 * time.Millisecond, Publish: 6 * time.Millisecond,
@@ -239,9 +239,10 @@ rivulet_dropped_edges_total 5
 rivulet_dropped_records_total{reason="invalid_record"} 0
 rivulet_dropped_records_total{reason="invalid_timestamp"} 0
 rivulet_dropped_records_total{reason="too_large"} 1
-# HELP rivulet_edge_weights_total Edges whose weight was read as another one: ignored (the artifact's edges have none) and missing (the arrival gives none) as 1, above (all weights of the training graph) by the tables of the heaviest.
+# HELP rivulet_edge_weights_total Edges whose weight or direction was read as another one: ignored (the artifact's edges have none) and missing (the arrival gives none) as 1, above (all weights of the training graph) by the tables of the heaviest, direction (the artifact's edges have none) as one without a direction.
 # TYPE rivulet_edge_weights_total counter
 rivulet_edge_weights_total{reading="above"} 9
+rivulet_edge_weights_total{reading="direction"} 10
 rivulet_edge_weights_total{reading="ignored"} 7
 rivulet_edge_weights_total{reading="missing"} 8
 # HELP rivulet_feature_lookups_total Arrivals whose records brought no features, which were looked up by id.

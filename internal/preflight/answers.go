@@ -57,7 +57,7 @@ func Answers(ctx context.Context, b *artifact.Bundle, answers []trainer.Answer, 
 	}
 	codecs := []event.Codec{json.Codec{}, protobuf.Codec{}, avro.Codec{}}
 	if b.Bins != nil {
-		codecs = codecs[:2] // Avro without a registry has no weights
+		codecs = codecs[:2] // Avro without a registry has neither weights nor directions
 	}
 	for _, codec := range codecs {
 		records := make([]kafka.Record, len(arrivals))
@@ -79,8 +79,9 @@ func Answers(ctx context.Context, b *artifact.Bundle, answers []trainer.Answer, 
 
 // arrival is a node as a producer sends it.
 func arrival(answer *trainer.Answer) event.Arrival {
-	a := event.Arrival{ID: answer.ID, Edges: answer.Edges, Weights: slices.Clone(answer.Weights),
-		Time: time.Unix(0, 0)}
+	a := event.Arrival{ID: answer.ID, Edges: answer.Edges, Incoming: answer.Incoming,
+		Weights: slices.Clone(answer.Weights),
+		Time:    time.Unix(0, 0)}
 	if a.Features = replay.Positions(answer.X, 0); answer.Named != nil {
 		a.Features = event.Features{Named: answer.Named}
 	}
@@ -97,7 +98,7 @@ func (p pinned) Current() consumer.Version { return p.Version }
 func serve(b *artifact.Bundle, answers []trainer.Answer, l consumer.Limits, r *refusals) (pinned, error) {
 	wanted := map[string]bool{}
 	for _, a := range answers {
-		for _, id := range a.Edges {
+		for _, id := range slices.Concat(a.Edges, a.Incoming) {
 			wanted[id] = true
 		}
 	}
@@ -178,7 +179,7 @@ func sameArrival(of *trainer.Answer, a *event.Arrival) error {
 			return fmt.Errorf("features[%d] is %v at a consumer and %v at the trainer", k, got[k], want[k])
 		}
 	}
-	edges := slices.Compact(slices.Sorted(slices.Values(of.Edges)))
+	edges := slices.Compact(slices.Sorted(slices.Values(slices.Concat(of.Edges, of.Incoming))))
 	if got := slices.Sorted(slices.Values(a.Edges)); !slices.Equal(got, edges) {
 		return fmt.Errorf("edges are %.200q at a consumer and %.200q at the trainer", got, edges)
 	}

@@ -67,7 +67,14 @@ func options() trainer.Options {
 
 func train(t *testing.T, d *dataset.Dataset) *trainer.Outcome {
 	t.Helper()
-	out, err := trainer.Train(t.Context(), d, options(), time.Unix(0, 0), quiet{})
+	return trainModels(t, d, "sgc")
+}
+
+func trainModels(t *testing.T, d *dataset.Dataset, models ...string) *trainer.Outcome {
+	t.Helper()
+	o := options()
+	o.Models = models
+	out, err := trainer.Train(t.Context(), d, o, time.Unix(0, 0), quiet{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,6 +150,32 @@ func TestConsumersReadWeights(t *testing.T) {
 	}
 	if _, err := Answers(t.Context(), out.Bundle, out.Answers, standard); err == nil {
 		t.Error("arrivals without their weights get the same answers")
+	}
+}
+
+// Consumers read the directions of edges from records as the trainer read them from the data.
+func TestConsumersReadDirections(t *testing.T) {
+	d := small(t)
+	var edges []graph.Edge
+	for i := range int32(d.Adj.Rows) {
+		cols, _ := d.Adj.Row(int(i))
+		for _, j := range cols {
+			if j < i || (i+j)%5 == 0 { // some go both ways
+				edges = append(edges, graph.Edge{Row: i, Col: j, Val: 1})
+			}
+		}
+	}
+	d.Directed = graph.NewDirected(graph.NewCSR(d.Adj.Rows, d.Adj.Rows, edges))
+	out := trainModels(t, d, "dirsgc")
+	if warnings, err := Answers(t.Context(), out.Bundle, out.Answers, standard); err != nil || warnings != nil {
+		t.Errorf("%v, %q", err, warnings)
+	}
+	for k := range out.Answers {
+		a := &out.Answers[k]
+		a.Edges, a.Incoming = a.Incoming, a.Edges
+	}
+	if _, err := Answers(t.Context(), out.Bundle, out.Answers, standard); err == nil {
+		t.Error("arrivals with turned edges get the same answers")
 	}
 }
 

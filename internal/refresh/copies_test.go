@@ -31,6 +31,11 @@ func TestWeightsOfEdgesAreRefused(t *testing.T) {
 	if _, err := NewGraph("", d); err == nil || !strings.Contains(err.Error(), "edges with weights") {
 		t.Errorf("error %v", err)
 	}
+	d = pair()
+	d.Directed = graph.NewDirected(d.Adj)
+	if _, err := NewGraph("", d); err == nil || !strings.Contains(err.Error(), "edges have directions") {
+		t.Errorf("error %v", err)
+	}
 }
 
 // stored stores the graph of a round.

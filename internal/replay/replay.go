@@ -160,7 +160,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 // Arrival is a node of a data set as an arrival at a time. Its features share the data set's memory.
 func Arrival(d *dataset.Dataset, node int32, at time.Time) event.Arrival {
-	return event.Arrival{ID: d.IDs[node], Edges: d.Neighbours(node), Weights: d.Weights(node), Time: at,
+	to, from := d.Directions(node)
+	return event.Arrival{ID: d.IDs[node], Edges: to, Incoming: from, Weights: d.Weights(node), Time: at,
 		Features: Features(d, node)}
 }
 

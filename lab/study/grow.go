@@ -85,7 +85,7 @@ func grow(ctx context.Context, d *dataset.Dataset, o GrowOptions, progress train
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	if err := d.RequireUnweighted("the study of growth"); err != nil {
+	if err := d.RequirePlain("the study of growth"); err != nil {
 		return nil, err
 	}
 	if len(d.Test) < 2 {

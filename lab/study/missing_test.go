@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"rivulet/dataset/generate"
+	"rivulet/graph"
 	"rivulet/trainer"
 )
 
@@ -52,6 +53,14 @@ func TestWeightsOfEdgesAreRefused(t *testing.T) {
 	_, grow := Grow(t.Context(), d, GrowDefaults(), trainer.Silent{})
 	for _, err := range []error{missing, grow} {
 		if err == nil || !strings.Contains(err.Error(), "edges have weights") {
+			t.Errorf("error %v", err)
+		}
+	}
+	d.Adj.Val, d.Directed = nil, graph.NewDirected(d.Adj)
+	_, missing = Missing(t.Context(), d, trainer.Defaults(), []uint64{0}, []float64{0}, trainer.Silent{})
+	_, grow = Grow(t.Context(), d, GrowDefaults(), trainer.Silent{})
+	for _, err := range []error{missing, grow} {
+		if err == nil || !strings.Contains(err.Error(), "edges have directions") {
 			t.Errorf("error %v", err)
 		}
 	}

@@ -42,11 +42,14 @@ type Arrival struct {
 	//	*Arrival_Sparse
 	//	*Arrival_Named
 	Features isArrival_Features `protobuf_oneof:"features"`
-	// Ids of the neighbours: nodes of the graph, other arrivals, or ids that nobody knows. Undirected; repeated ids and the
-	// node itself do not count.
+	// Ids of the neighbours: nodes of the graph, other arrivals, or ids that nobody knows. Repeated ids and the node
+	// itself do not count. Of an artifact whose edges have directions, those that edges of this node lead to.
 	Edges []string `protobuf:"bytes,4,rep,name=edges,proto3" json:"edges,omitempty"`
 	// Weights of the edges, finite and above 0, as many as edges. None: all 1. Those of a repeated id are added up.
 	Weights []float32 `protobuf:"fixed32,7,rep,packed,name=weights,proto3" json:"weights,omitempty"`
+	// Ids of the nodes whose edges lead to this one; an id may be among edges, too. An artifact whose edges have no
+	// directions reads them as further edges.
+	Incoming []string `protobuf:"bytes,8,rep,name=incoming,proto3" json:"incoming,omitempty"`
 	// When the node came into being. Missing: not said.
 	Time          *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=time,proto3" json:"time,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -134,6 +137,13 @@ func (x *Arrival) GetEdges() []string {
 func (x *Arrival) GetWeights() []float32 {
 	if x != nil {
 		return x.Weights
+	}
+	return nil
+}
+
+func (x *Arrival) GetIncoming() []string {
+	if x != nil {
+		return x.Incoming
 	}
 	return nil
 }
@@ -498,14 +508,15 @@ var File_event_schema_arrival_proto protoreflect.FileDescriptor
 
 const file_event_schema_arrival_proto_rawDesc = "" +
 	"\n" +
-	"\x1aevent/schema/arrival.proto\x12\x10rivulet.event.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb3\x02\n" +
+	"\x1aevent/schema/arrival.proto\x12\x10rivulet.event.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xcf\x02\n" +
 	"\aArrival\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x127\n" +
 	"\x05dense\x18\x02 \x01(\v2\x1f.rivulet.event.v1.DenseFeaturesH\x00R\x05dense\x12:\n" +
 	"\x06sparse\x18\x03 \x01(\v2 .rivulet.event.v1.SparseFeaturesH\x00R\x06sparse\x127\n" +
 	"\x05named\x18\x06 \x01(\v2\x1f.rivulet.event.v1.NamedFeaturesH\x00R\x05named\x12\x14\n" +
 	"\x05edges\x18\x04 \x03(\tR\x05edges\x12\x18\n" +
-	"\aweights\x18\a \x03(\x02R\aweights\x12.\n" +
+	"\aweights\x18\a \x03(\x02R\aweights\x12\x1a\n" +
+	"\bincoming\x18\b \x03(\tR\bincoming\x12.\n" +
 	"\x04time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x04timeB\n" +
 	"\n" +
 	"\bfeatures\"'\n" +

@@ -61,7 +61,10 @@ func (s Support) mean(f func(i int) float64) float64 {
 //	layers    [u_{L−1} less its class mean, …, u_0·P0, c·Pc]
 func MessagesOf(m infer.Model, tables *infer.Tables, s Support) growth.Messages {
 	parts := hopMessages
-	if m.Architecture.Convolves() {
+	switch {
+	case m.Architecture.Directed():
+		parts = directedMessages
+	case m.Architecture.Convolves():
 		parts = layerMessages
 	}
 	out := parts(m, tables, s)
@@ -106,6 +109,30 @@ func layerMessages(m infer.Model, t *infer.Tables, s Support) growth.Messages {
 		effect = masked(own, mask)
 	}
 	out.C.Factor = diagonal(ways, t.C.Cols)
+	return out
+}
+
+// directedMessages are those of layers that read directions: [u_L less its class mean, …, u_1·P1]. An arrival's share
+// of a mean is in the scales of the directions, and there is no way back.
+func directedMessages(m infer.Model, t *infer.Tables, s Support) growth.Messages {
+	last, blocks := len(m.Layers)-1, m.Architecture.Blocks()
+	out := growth.Messages{U: make([]growth.Part, last+1)}
+	out.U[last].Scale = 1
+	one := func(float64) float64 { return 1 }
+	factor := byDegree{s: one, back: one, kappa: one}
+	states := m.Frozen(t, s.Pre).(interface {
+		States(b *attach.Batch) []*graph.Dense
+	}).States(s.Batch)
+	var effect *graph.Dense
+	for l := last - 1; l >= 0; l-- {
+		own := m.Layers[l+1].Block(0, blocks)
+		if effect != nil {
+			own = graph.MulDense(own, effect)
+		}
+		mask := masks(states[l])
+		out.U[l].Factor = factor.effects(s, mask, own, 0, nil, firstEffects)
+		effect = masked(own, mask)
+	}
 	return out
 }
 

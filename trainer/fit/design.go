@@ -48,9 +48,8 @@ func Propagated(hat *graph.CSR, weights []float32, x *features.FactoredFeatures,
 // propagatedRows computes rows of Σ_t w_t Â^t·pre(X), by blocks of columns so that no more than the result and two
 // blocks of N rows are held.
 func propagatedRows(hat *graph.CSR, weights []float32, x *features.FactoredFeatures, rows []int32) *graph.Dense {
-	const block = 128
 	out := graph.NewDense(len(rows), x.Raw.Cols())
-	x.Blocks(block, func(lo int, columns *graph.Dense) {
+	x.Blocks(blockColumns, func(lo int, columns *graph.Dense) {
 		z := Propagate(hat, weights, columns)
 		for k, i := range rows {
 			copy(out.Row(k)[lo:], z.Row(int(i)))

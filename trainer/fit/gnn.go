@@ -15,13 +15,14 @@ import (
 // GNNProblem is the classification of a graph's n nodes by a model with hidden layers. T and S pose the same problem;
 // OnOriginal and OnSynthetic make it from their data (gnn_problem.go).
 type GNNProblem struct {
-	Shape                 // of an architecture that is not linear
-	Classes    int        // C
-	Propagated Design     // P·pre(X), n rows: the first layer's input from neighbours; not read for appnp
-	Self       Design     // pre(X), n rows: its input from the node itself; not read for gcn
-	Hop        *graph.CSR // n×n, the P of every later layer; rows that no labelled node depends on may be empty
-	Labels     []int32    // n, −1: none
-	Weights    []float32  // n, ω_i ≥ 0, read where there is a label; nil: all 1
+	Shape             // of an architecture that is not linear
+	Classes    int    // C
+	Propagated Design // P·pre(X), n rows: the first layer's input from neighbours; not read for appnp
+	Self       Design // pre(X), n rows: its input from the node itself; not read for gcn
+	// n×n, the P of every later layer; rows that no labelled node depends on may be empty; or [Po | Pi]
+	Hop     *graph.CSR
+	Labels  []int32   // n, −1: none
+	Weights []float32 // n, ω_i ≥ 0, read where there is a label; nil: all 1
 	// Soft are probabilities of the classes, n×C, to be met in place of the labels, which are not read; nil: none.
 	Soft *graph.Dense
 	// draw draws inputs and soft labels of an epoch anew, by a seed; nil: they stay.

@@ -20,6 +20,12 @@ func drop(f Design, rate float64, seed uint64) Design {
 	switch f := f.(type) {
 	case *features.PropagatedDesign:
 		return f.Over(drop(f.Raw(), rate, seed))
+	case blocks: // of one X: all lose the same entries
+		out := make(blocks, len(f))
+		for k, of := range f {
+			out[k] = drop(of, rate, seed)
+		}
+		return out
 	case Explicit:
 		return droppedRows{maskedMatrix{f.X, m}}
 	case features.Sparse:

@@ -41,11 +41,17 @@ func (s Shape) Deepen(layers, hops int) Shape {
 
 // Mix are the weights of the hops of a linear model; nil for other models.
 func (s Shape) Mix() []float32 {
-	if a := s.architecture(); a.Linear() {
+	if a := s.architecture(); a.Mix != nil && a.Linear() {
 		return a.Mix(s.Alpha, s.Hops)
 	}
 	return nil
 }
+
+// Reach is the number of hops in each direction that a layer reads; 0: the model reads no directions.
+func (s Shape) Reach() int { return (s.architecture().Blocks() - 1) / 2 }
+
+// IsLinear reports whether the model is linear.
+func (s Shape) IsLinear() bool { return s.architecture().Linear() }
 
 // Linear is the linear model of a layer.
 func (s Shape) Linear(l *infer.Layer) infer.Model {
@@ -78,8 +84,14 @@ func OperatorOf(o *infer.Operator, adj *graph.CSR) *graph.CSR {
 // OnOriginal poses the problem of W_O on a graph of N nodes (T, or an S that is a graph): Propagated = P·pre(X), Self =
 // pre(X), Hop = P. labels (N) are −1 where unknown. If few nodes have a label, the problem has only the nodes that a
 // labelled one depends on: it is smaller and has the same solution.
+// Where edges have directions adj is [Po | Pi], which is Hop, and Self = [X, Po X, Pi X].
 func OnOriginal(s Shape, adj *graph.CSR, x *features.FactoredFeatures, labels []int32, classes int) GNNProblem {
 	arch := s.architecture()
+	if arch.Directed() {
+		inputs := NewInputs(x)
+		return GNNProblem{Shape: s, Classes: classes, Labels: labels, Hop: adj,
+			Self: blocks{inputs, inputs.Through(adj.OneDirection(0)), inputs.Through(adj.OneDirection(1))}}
+	}
 	op := OperatorOf(arch.Operator, adj)
 	p := GNNProblem{Shape: s, Classes: classes, Labels: labels, Hop: op}
 	if !arch.Convolves() { // reads as far as it has hops

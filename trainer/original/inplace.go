@@ -32,6 +32,9 @@ func InPlace(ctx context.Context, e stage.Engine, name string, o table.Settings)
 	if err != nil {
 		return RowData{}, fmt.Errorf("table %s: %w", nodes.Path, err)
 	}
+	if o.Directed {
+		return RowData{}, table.ErrDirected
+	}
 	ends, err := table.NewEdgeReader(o, edges.Names())
 	if err != nil {
 		return RowData{}, fmt.Errorf("table %s: %w", edges.Path, err)

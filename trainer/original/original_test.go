@@ -58,8 +58,8 @@ func prepared(t *testing.T, d *dataset.Dataset, o Options) *Tables {
 // shapesOfModels are shapes of every architecture, shallow and deep.
 func shapesOfModels() map[string]fit.Shape {
 	out := map[string]fit.Shape{}
-	for _, name := range infer.Names() {
-		out[name] = fit.NewShape(name, 12)
+	for _, a := range infer.Undirected() {
+		out[a.Name] = fit.NewShape(a.Name, 12)
 	}
 	out["gcn of 3 layers"] = fit.NewShape("gcn", 12).Deepen(3, 0)
 	out["sage of 4 layers"] = fit.NewShape("sage", 12).Deepen(4, 0)

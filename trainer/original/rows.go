@@ -84,6 +84,9 @@ func edgeRows(d *dataset.Dataset, roles []partition.Role) iter.Seq2[[]byte, erro
 			return errors.New("edges have weights, which only a run that holds the graph in memory (--engine memory) reads; " +
 				"--drop-weights reads each as 1")
 		}
+		if d.Directed != nil {
+			return table.ErrDirected
+		}
 		e := partition.Edge{}
 		for i := range d.Adj.Rows {
 			cols, _ := d.Adj.Row(i)

@@ -12,6 +12,7 @@ import (
 	"rivulet/dataset/generate"
 	"rivulet/durable"
 	"rivulet/event"
+	"rivulet/graph"
 	"rivulet/infer/attach"
 	"rivulet/trainer"
 	"rivulet/trainer/merge"
@@ -347,6 +348,11 @@ func TestWeightsOfEdgesAreRefused(t *testing.T) {
 	d.Adj.Val = slices.Repeat([]float32{2}, d.Adj.NNZ())
 	if _, err := Run(t.Context(), d, Defaults(), trainer.Silent{}); err == nil ||
 		!strings.Contains(err.Error(), "edges have weights") {
+		t.Errorf("error %v", err)
+	}
+	d.Adj.Val, d.Directed = nil, graph.NewDirected(d.Adj)
+	if _, err := Run(t.Context(), d, Defaults(), trainer.Silent{}); err == nil ||
+		!strings.Contains(err.Error(), "edges have directions") {
 		t.Errorf("error %v", err)
 	}
 }

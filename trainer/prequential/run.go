@@ -75,7 +75,7 @@ func Run(ctx context.Context, d *dataset.Dataset, o Options, progress trainer.Pr
 }
 
 func run(ctx context.Context, d *dataset.Dataset, o Options, progress trainer.Progress) (*Result, error) {
-	if err := d.RequireUnweighted("evaluation in order"); err != nil {
+	if err := d.RequirePlain("evaluation in order"); err != nil {
 		return nil, err
 	}
 	out := &Result{Order: ByTime, Seed: o.Run.Seed, Delay: o.Delay}

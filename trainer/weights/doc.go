@@ -15,6 +15,8 @@
 //	gcn    2 to 8  lin.weight, bias                  GCNConv
 //	sage   2 to 8  lin_l.weight, lin_l.bias, lin_r.weight
 //	                                                 SAGEConv with the mean
+//	dirsage        lin.weight, lin.bias, conv_out.lin_l.weight, conv_in.lin_l.weight and their biases
+//	       2 to 8  DirGNNConv around SAGEConv; α is no tensor
 //	appnp  2       weight, bias                      Linear; α and the number of hops are no tensors
 //	cheby  2       lins.0.weight, lins.1.weight, bias
 //	                                                 ChebConv of K = 2; with lins.2.weight of K = 3
@@ -31,4 +33,5 @@
 //	state.go   the file
 //	layers.go  from names to layers
 //	models.go  from layers to a model
+//	directions.go  DirGNNConv's α put into its weights
 package weights

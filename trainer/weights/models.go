@@ -65,6 +65,11 @@ func (s State) Model(name string, want Requirements) (*ImportedModel, error) {
 	if err != nil {
 		return nil, err
 	}
+	if name == "dirsage" {
+		if s, err = s.mixDirections(want.Alpha); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
 	out, err := s.assemble(arch, want)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)

@@ -1,6 +1,7 @@
 package weights
 
 import (
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -76,6 +77,49 @@ func TestModelsAnswerAsPyTorchGeometric(t *testing.T) {
 	}
 }
 
+// A DirGNNConv around SAGEConv answers as in PyTorch Geometric, for the nodes of a graph by its own tables: directions,
+// α, the three biases, and nodes without edges of a direction.
+func TestDirGNNConvAnswersAsPyTorchGeometric(t *testing.T) {
+	all := read(t, "dirsage")
+	state, answers := State{}, State{}
+	for name, value := range all {
+		if tail, ok := strings.CutPrefix(name, "answers."); ok {
+			answers[tail] = value
+		} else {
+			state[name] = value
+		}
+	}
+	want := wanted
+	want.Alpha = 0.3
+	got, err := state.Model("dirsage", want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	adj, x := graph.NewDirected(pattern(matrix(answers["adj"]))), graph.Features{Dense: matrix(answers["x"])}
+	plain := &preprocess.Parameters{Kind: preprocess.None, Scale: 1}
+	logits := got.Model.LogitsOf(adj, got.Model.Tables(adj, plain.Raw(x)), x, plain)
+	for k, v := range matrix(answers["logits"]).Data {
+		if math.Abs(float64(v-logits.Data[k])) > 1e-5 {
+			t.Fatalf("node %d, class %d: %v, PyTorch Geometric says %v", k/3, k%3, logits.Data[k], v)
+		}
+	}
+	for words, change := range map[string][]string{
+		"no matrix whose name ends in lin.weight": {"convs.0.lin.weight", "convs.1.lin.weight"}, // root_weight=False
+		"convs.1.conv_in.lin_l.weight is missing": {"convs.1.conv_in.lin_l.weight"}} {
+		less := maps.Clone(state)
+		for _, name := range change {
+			delete(less, name)
+		}
+		if _, err := less.Model("dirsage", want); err == nil || !strings.Contains(err.Error(), words) {
+			t.Errorf("without %s: %v, want %q", change, err, words)
+		}
+	}
+	want.Alpha = 2
+	if _, err := state.Model("dirsage", want); err == nil || !strings.Contains(err.Error(), "alpha is 2") {
+		t.Errorf("alpha 2: %v", err)
+	}
+}
+
 func TestSourcesNameTheTensors(t *testing.T) {
 	for name, want := range map[string][]Source{
 		"gcn_words": {
@@ -144,7 +188,7 @@ func TestModelRefuses(t *testing.T) {
 		want  Requirements
 		says  []string
 	}{
-		"unknown model": {"gat", gcn, wanted, []string{`model "gat" is not known, only appnp, cheby, gcn, sage, sgc, ssgc`}},
+		"unknown model": {"gat", gcn, wanted, []string{`model "gat" is not known, only appnp, cheby, dirsage`}},
 		"other data": {"gcn", gcn, Requirements{Features: 7, Classes: 3},
 			[]string{"gcn: tensor convs.0.lin.weight is [5 6], want [5 7]: the data have 7 features and 3 classes"}},
 		"other classes": {"gcn", gcn, Requirements{Features: 6, Classes: 4},

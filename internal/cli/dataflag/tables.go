@@ -35,6 +35,9 @@ func (d *Data) registerTables(flags *pflag.FlagSet) {
 			"gnn-benchmark")
 	flags.BoolVar(&t.DropWeights, "drop-weights", false,
 		"tables: read any weight of an edge as 1, and say how many were not")
+	flags.BoolVar(&t.Directed, "directed", false,
+		"edges have directions, from source to target, which the models dirsgc and dirsage read; also of graphsaint and "+
+			"gnn-benchmark")
 	flags.BoolVar(&t.DropUnknown, "drop-unknown", false,
 		"tables: drop edges to and from ids that no node has, and say how many")
 	flags.StringSliceVar(&t.Drop, "drop", nil, "tables: columns of nodes that are no features")
@@ -75,7 +78,7 @@ func Own(flags *pflag.FlagSet) bool {
 
 // TableFlags lists the flags of tables, except --nodes.
 var TableFlags = []string{"edges", "id", "label", "split", "split-values", "source", "target", "weight", "drop-weights",
-	"drop-unknown",
+	"directed", "drop-unknown",
 	"drop", "positional", "types", "separator", "decimal", "encoding"}
 
 // readTables reads the tables that flags name.

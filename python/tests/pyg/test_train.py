@@ -19,7 +19,7 @@ import torch.nn.functional as F
 from safetensors.torch import load_file, save_file
 from torch import nn
 from torch_geometric.data import Data
-from torch_geometric.nn import APPNP, GCN, ChebConv, GCNConv, GraphSAGE, SAGEConv, SGConv
+from torch_geometric.nn import APPNP, GCN, ChebConv, DirGNNConv, GCNConv, GraphSAGE, SAGEConv, SGConv
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 from rivulet_mcond.train import MODELS, TrainError, accuracy, attached, predict, read, train  # noqa: E402
@@ -195,10 +195,28 @@ def fixtures(out):
     save_file(answers, os.path.join(out, "answers.safetensors"))
 
 
+def directed(out):
+    """DirGNNConv around SAGEConv, α = 0.3, on edges with directions: state_dict and answers in one file."""
+    torch.manual_seed(3)
+    rng = np.random.default_rng(4)
+    adj = (rng.random((9, 9)) < 0.25).astype(np.float32)
+    np.fill_diagonal(adj, 0)
+    adj[2] = 0  # a node that leads nowhere, and one that nobody leads to
+    adj[:, 5] = 0
+    x, edge_index = torch.randn(9, 6), torch.from_numpy(np.stack(np.nonzero(adj)))
+    net = nn.Module()
+    net.convs = nn.ModuleList(DirGNNConv(SAGEConv(*of), alpha=0.3) for of in [(6, 5), (5, 3)])
+    logits = net.convs[1](net.convs[0](x, edge_index).relu(), edge_index).detach()
+    state = {name: value.contiguous() for name, value in net.state_dict().items()}
+    answers = {"answers.adj": torch.from_numpy(adj), "answers.x": x, "answers.logits": logits}
+    save_file(state | answers, os.path.join(out, "dirsage.safetensors"))
+
+
 if __name__ == "__main__":
     if sys.argv[1:] == ["--fixtures"]:
         testdata = os.path.join(HERE, "..", "..", "..", "trainer", "weights", "testdata")
         shutil.rmtree(testdata, ignore_errors=True)
         fixtures(testdata)
+        directed(testdata)
     else:
         unittest.main()

@@ -1,0 +1,132 @@
+package dataset
+
+import (
+	"archive/zip"
+	"slices"
+	"strings"
+	"testing"
+
+	"rivulet/dataset/table"
+)
+
+// openDirected reads tables with these edges and keeps their directions.
+func openDirected(t *testing.T, edges string) *Dataset {
+	t.Helper()
+	dir := writeTree(t, map[string][]byte{"nodes.csv": []byte(weighedNodes), "edges.csv": []byte(edges)})
+	d, err := Open(dir, OpenOptions{Tables: table.Settings{Directed: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// requireDirections compares the ids that a node's edges lead to, and from, with what is wanted.
+func requireDirections(t *testing.T, d *Dataset, id, to, from string) {
+	t.Helper()
+	out, in := d.Directions(int32(slices.Index(d.IDs, id)))
+	slices.Sort(out)
+	slices.Sort(in)
+	if got := [2]string{strings.Join(out, " "), strings.Join(in, " ")}; got != [2]string{to, from} {
+		t.Errorf("edges of %s lead to %q and from %q, want %q and %q", id, got[0], got[1], to, from)
+	}
+}
+
+// Edges of tables lead from the source to the target; loops are dropped and repeated edges count once.
+func TestDirectionsOfTables(t *testing.T) {
+	const edges = "source,target\na,b\na,b\nb,a\nc,a\nd,d\nc,b\n"
+	d := openDirected(t, edges)
+	requireDirections(t, d, "a", "b", "b c")
+	requireDirections(t, d, "b", "a", "a c")
+	requireDirections(t, d, "c", "a b", "")
+	requireDirections(t, d, "d", "", "")
+	if notes := strings.Join(d.Notes, " "); !strings.Contains(notes,
+		"Edges have directions: 4, of which 2 go both ways.") {
+		t.Error(notes)
+	}
+	dir := writeTree(t, map[string][]byte{"nodes.csv": []byte(weighedNodes), "edges.csv": []byte(edges),
+		"data.yaml": []byte("nodes: nodes.csv\nedges: edges.csv\ndirected: true\n")})
+	same, err := Open(dir, OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	requireDirections(t, same, "a", "b", "b c")
+	plain, err := Open(dir, OpenOptions{Format: CSV})
+	if err != nil || plain.Directed != nil || plain.Fingerprint() == d.Fingerprint() ||
+		!slices.Equal(plain.Adj.ColIdx, d.Adj.ColIdx) {
+		t.Errorf("without the switch: %v", err)
+	}
+	requireDirections(t, plain, "a", "b c", "")
+}
+
+// GraphSAINT and .npz data keep the directions of their adjacency matrix.
+func TestDirectionsOfLayouts(t *testing.T) {
+	files := pathFiles()
+	files[adjFile] = pathAdj().with("indices", npyBytes("<i4", "(4,)", []int32{1, 2, 0, 2})).
+		with("indptr", npyBytes("<i4", "(7,)", []int32{0, 1, 2, 3, 4, 4, 4})).
+		with("data", npyBytes("<f4", "(4,)", []float32{1, 1, 1, 1})).zip(zip.Deflate)
+	d, err := Open(writeFiles(t, files), OpenOptions{Tables: table.Settings{Directed: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	requireDirections(t, d, d.IDs[0], d.IDs[1], d.IDs[2])
+	requireDirections(t, d, d.IDs[2], d.IDs[0], d.IDs[1]+" "+d.IDs[3])
+	if d.Adj.NNZ() != 8 {
+		t.Errorf("%d entries without directions, want each edge both ways", d.Adj.NNZ())
+	}
+}
+
+// Weights and directions together are refused, and so is what would lose directions without a word.
+func TestDirectionsRefused(t *testing.T) {
+	require := func(err error, words ...string) {
+		t.Helper()
+		for _, word := range words {
+			if err == nil || !strings.Contains(err.Error(), word) {
+				t.Errorf("error %v, want %q", err, word)
+			}
+		}
+	}
+	directed := OpenOptions{Tables: table.Settings{Directed: true}}
+	weighed := writeTree(t, map[string][]byte{"nodes.csv": []byte(weighedNodes),
+		"edges.csv": []byte("source,target,weight\na,b,2\n")})
+	_, err := Open(weighed, directed)
+	require(err, "weights", "--directed", "--drop-weights")
+	layout := OpenOptions{Tables: table.Settings{Directed: true, Weight: "data"}}
+	_, err = Open(writeFiles(t, pathFiles()), layout)
+	require(err, "weights", "--directed")
+	d := openDirected(t, "source,target\na,b\nc,d\n")
+	require(d.Save(t.TempDir()+"/saved"), "directions")
+	require(d.RequirePlain("growth"), "directions", "growth", "--directed")
+	s, ok, err := OpenStream(writeTree(t, map[string][]byte{"nodes.csv": []byte(weighedNodes),
+		"edges.csv": []byte("source,target\na,b\n")}), directed)
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	require(s.EachEdge(func(table.Edge) error { return nil }), "directions", "--engine memory")
+}
+
+// Renumbering nodes and cutting T and batches out of the data keep directions; means are over the nodes that stay.
+func TestDirectionsStayWithTheirEdges(t *testing.T) {
+	d := openDirected(t, "source,target\na,b\nd,b\nb,c\nb,d\nc,a\n")
+	for name, d := range map[string]*Dataset{"as read": d, "renumbered": d.OriginalFirst()} {
+		requireDirections(t, d, "b", "c d", "a d")
+		o := d.Original() // a and d, with no edge between them
+		b := d.Attach(o, []int32{int32(slices.Index(d.IDs, "b")), int32(slices.Index(d.IDs, "c"))}, true)
+		a, dd := o.Index[slices.Index(d.IDs, "a")], o.Index[slices.Index(d.IDs, "d")]
+		want := [2][4]float32{}
+		want[0][dd], want[0][2+a], want[0][2+dd] = 1, 0.5, 0.5 // b leads to d; a and d lead to b
+		want[1][a] = 1
+		for i := range want {
+			got := [4]float32{}
+			cols, vals := b.R.Row(i)
+			for p, c := range cols {
+				got[c] = vals[p]
+			}
+			if got != want[i] {
+				t.Errorf("%s: row %d is %v, want %v", name, i, got, want[i])
+			}
+		}
+		if b.Adj != nil || b.Known[0] != 2 || b.Known[1] != 1 || o.Directed.NNZ() != 0 {
+			t.Errorf("%s: %d and %d neighbours", name, b.Known[0], b.Known[1])
+		}
+	}
+}

@@ -1,0 +1,274 @@
+package infer_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"rivulet/graph"
+	"rivulet/infer"
+	"rivulet/infer/attach"
+	"rivulet/infer/explain"
+	"rivulet/infer/infertest"
+	"rivulet/infer/preprocess"
+)
+
+// directedWorld is a graph with directions, n nodes and one arrival behind them; cites[i][j]: an edge of i leads to j.
+type directedWorld struct {
+	cites [][]bool
+	x     *graph.Dense // n+1×d
+	model infer.Model
+}
+
+// drawDirected draws a graph; both ways has the arrival's edges go both ways sometimes.
+func drawDirected(rng *rand.Rand, name string, n int) *directedWorld {
+	const d, hidden, classes = 3, 4, 3
+	w := &directedWorld{x: graph.NewDense(n+1, d)}
+	for i := range n + 1 {
+		w.cites = append(w.cites, make([]bool, n+1))
+		for j := range n {
+			w.cites[i][j] = i != j && rng.IntN(4) == 0
+		}
+	}
+	for j := range n {
+		w.cites[j][n] = !w.cites[n][j] && rng.IntN(4) == 0
+	}
+	for k := range w.x.Data {
+		w.x.Data[k] = float32(rng.NormFloat64())
+	}
+	draw := func(rows, cols int) *graph.Dense {
+		m := graph.NewDense(rows, cols)
+		for k := range m.Data {
+			m.Data[k] = float32(rng.NormFloat64())
+		}
+		return m
+	}
+	layers := []infer.Layer{{Self: draw(5*d, classes), Bias: draw(1, classes).Data}}
+	if name == "dirsage" {
+		layers = []infer.Layer{{Self: draw(3*d, hidden), Bias: draw(1, hidden).Data},
+			{Self: draw(3*hidden, classes), Bias: draw(1, classes).Data}}
+	}
+	w.model = infertest.Model(name, 0, 0, layers...)
+	return w
+}
+
+// graph is [Po | Pi] of the nodes below m.
+func (w *directedWorld) graph(m int) *graph.CSR {
+	var entries []graph.Edge
+	for i := range m {
+		for j := range m {
+			if w.cites[i][j] {
+				entries = append(entries, graph.Edge{Row: int32(i), Col: int32(j), Val: 1})
+			}
+		}
+	}
+	return graph.NewDirected(graph.NewCSR(m, m, entries))
+}
+
+// logits are the last node's, computed in float64 from the equations: of the graph in which nodes below read are
+// neighbours of all others, so that with read = n no node reads the last one but itself.
+func (w *directedWorld) logits(read int) []float64 {
+	n, blocks := len(w.cites), w.model.Architecture.Blocks()
+	mean := func(h [][]float64, way func(i, j int) bool) [][]float64 {
+		out := make([][]float64, n)
+		for i := range out {
+			count := 0.0
+			out[i] = make([]float64, len(h[0]))
+			for j := range n {
+				if way(i, j) && (j < read || i >= read) {
+					count++
+					for k, v := range h[j] {
+						out[i][k] += v
+					}
+				}
+			}
+			for k := range out[i] {
+				out[i][k] /= max(1, count)
+			}
+		}
+		return out
+	}
+	to := func(i, j int) bool { return w.cites[i][j] }
+	from := func(i, j int) bool { return w.cites[j][i] }
+	h := make([][]float64, n)
+	for i := range h {
+		for _, v := range w.x.Row(i) {
+			h[i] = append(h[i], float64(v))
+		}
+	}
+	for l, layer := range w.model.Layers {
+		ways := [][][]float64{h, mean(h, to), mean(h, from)}
+		if blocks == 5 {
+			ways = append(ways, mean(ways[1], to), mean(ways[2], from))
+		}
+		next := make([][]float64, n)
+		for i := range next {
+			for c, b := range layer.Bias {
+				sum := float64(b)
+				for k, of := range ways {
+					for f, v := range of[i] {
+						sum += v * float64(layer.Block(k, blocks).Row(f)[c])
+					}
+				}
+				if l+1 < len(w.model.Layers) {
+					sum = max(sum, 0)
+				}
+				next[i] = append(next[i], sum)
+			}
+		}
+		h = next
+	}
+	return h[n-1]
+}
+
+// arrival is the last node as a batch on the others.
+func (w *directedWorld) arrival() *attach.Batch {
+	n := len(w.cites) - 1
+	index := make([]int32, n+1)
+	for i := range index {
+		index[i] = int32(i)
+	}
+	index[n] = -1
+	b := &attach.Batch{X: graph.Features{Dense: w.x.Take([]int32{int32(n)})},
+		R: w.graph(n+1).CutDirected([]int32{int32(n)}, index, n)}
+	b.Known = []int32{int32(b.R.NNZ())}
+	return b
+}
+
+func identity() *preprocess.Parameters {
+	return &preprocess.Parameters{Kind: preprocess.None, Scale: 1}
+}
+
+// frozen deploys the model on the graph without the arrival.
+func (w *directedWorld) frozen() infer.Deployment {
+	n := len(w.cites) - 1
+	x := preprocess.Ready(&graph.Dense{Rows: n, Cols: w.x.Cols, Data: w.x.Data[:n*w.x.Cols]})
+	return w.model.Frozen(w.model.Tables(w.graph(n), x), identity())
+}
+
+// Frozen tables of dirsgc answer as the graph that the arrival is truly joined to, where no edge of the arrival goes
+// both ways; dirsage answers as the graph whose nodes do not read the arrival.
+func TestDirectedTablesAreAnArrivalTrulyJoined(t *testing.T) {
+	for seed := range uint64(200) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		n := 1 + rng.IntN(12)
+		for name, read := range map[string]int{"dirsgc": n + 1, "dirsage": n} {
+			w := drawDirected(rng, name, n)
+			got := w.frozen().Logits(w.arrival()).Row(0)
+			for c, want := range w.logits(read) {
+				if math.Abs(float64(got[c])-want) > 1e-4*(1+math.Abs(want)) {
+					t.Fatalf("seed %d, %s of %d nodes: class %d is %v, want %v", seed, name, n, c, got[c], want)
+				}
+			}
+		}
+	}
+}
+
+// A node's own logits by its graph's tables are those of an arrival with its edges.
+func TestDirectedLogitsOfTheGraphItself(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 1))
+	for _, name := range []string{"dirsgc", "dirsage"} {
+		w := drawDirected(rng, name, 9)
+		x := graph.Features{Dense: w.x}
+		adj := w.graph(10)
+		got := w.model.LogitsOf(adj, w.model.Tables(adj, preprocess.Ready(w.x)), x, identity()).Row(9)
+		for c, want := range w.logits(10) {
+			if math.Abs(float64(got[c])-want) > 1e-4*(1+math.Abs(want)) {
+				t.Errorf("%s: class %d is %v, want %v", name, c, got[c], want)
+			}
+		}
+	}
+}
+
+// Rows of M for two directions: shares of means, and what is left when a neighbour goes.
+func TestDirectedRowsOfM(t *testing.T) {
+	row := func(c int32) attach.Row { return attach.Row{Known: true, Cols: []int32{c}, Vals: []float32{1}} }
+	neighbours := [][]attach.Row{{row(0), {}, row(1), row(0)}}
+	both := [][]uint8{{attach.Outgoing, attach.Outgoing, attach.Outgoing | attach.Incoming, attach.Incoming}}
+	var a attach.Attacher
+	rows := a.Direct(neighbours, both, 2)
+	var b attach.Batch
+	b.Attach(rows, 4)
+	want := []float32{0.5, 0.5, 0.5, 0.5} // half of node 0 and of node 1 in each direction
+	for c, v := range rowOfR(&b) {
+		if v != want[c] {
+			t.Errorf("r is %v, want %v", rowOfR(&b), want)
+			break
+		}
+	}
+	if b.Known[0] != 3 || b.Weights != nil {
+		t.Errorf("%d known neighbours, weights %v", b.Known[0], b.Weights)
+	}
+	var less attach.Batch
+	less.Attach([][]attach.Row{attach.Without(rows[0], 0, 2)}, 4)
+	want = []float32{0, 1, 0.5, 0.5} // the one outgoing edge that stays is the whole mean
+	for c, v := range rowOfR(&less) {
+		if v != want[c] {
+			t.Errorf("without a neighbour r is %v, want %v", rowOfR(&less), want)
+			break
+		}
+	}
+	plain := a.Direct(neighbours, nil, 2)
+	if len(plain[0][0].Cols) != 1 || plain[0][0].Directions != attach.Outgoing {
+		t.Errorf("an edge without a direction reads %v", plain[0][0])
+	}
+}
+
+func rowOfR(b *attach.Batch) []float32 {
+	if b.Full != nil {
+		return b.Full.Row(0)
+	}
+	out := make([]float32, b.R.Cols)
+	cols, vals := b.R.Row(0)
+	for p, c := range cols {
+		out[c] = vals[p]
+	}
+	return out
+}
+
+// The shares of an explanation add up to the logit, and a removed neighbour is the prediction without it.
+func TestDirectedExplanations(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 1))
+	for _, name := range []string{"dirsgc", "dirsage"} {
+		w := drawDirected(rng, name, 9)
+		n := len(w.cites) - 1
+		p := &infer.Predictor{Model: w.frozen(), Calibration: infer.Calibration{Kind: infer.PropagateNone, Temperature: 1}}
+		var rows []attach.Row
+		var directions []uint8
+		for j := range n {
+			bits := uint8(0)
+			if w.cites[n][j] {
+				bits |= attach.Outgoing
+			}
+			if w.cites[j][n] {
+				bits |= attach.Incoming
+			}
+			if bits != 0 {
+				rows = append(rows, attach.Row{Known: true, Cols: []int32{int32(j)}, Vals: []float32{1}})
+				directions = append(directions, bits)
+			}
+		}
+		var a attach.Attacher
+		direct := a.Direct([][]attach.Row{rows}, [][]uint8{directions}, n)
+		b := &attach.Batch{X: graph.Features{Dense: w.x.Take([]int32{int32(n)})}}
+		b.Attach(direct, 2*n)
+		logits, probabilities := p.Predict(b)
+		x := explain.New(p, &graph.Bins{Directed: true})
+		e := x.Explain(b, direct, 0, logits.Row(0), probabilities.Row(0))
+		if sum := e.Sum(); math.Abs(sum.Class-e.Logit.Class) > 1e-4 || math.Abs(sum.Margin-e.Logit.Margin) > 1e-4 {
+			t.Errorf("%s: shares add up to %v, the logit is %v", name, sum, e.Logit)
+		}
+		if len(e.Neighbours) != len(rows) || len(rows) < 2 {
+			t.Fatalf("%s: %d terms of %d neighbours", name, len(e.Neighbours), len(rows))
+		}
+		for _, term := range e.Neighbours {
+			less := &attach.Batch{X: b.X}
+			less.Attach([][]attach.Row{attach.Without(direct[0], term.At, n)}, 2*n)
+			without, _ := p.Predict(less)
+			want := e.Logit.Class - float64(without.Row(0)[e.Class])
+			if !term.Removed || math.Abs(term.Without.Class-want) > 1e-4 {
+				t.Errorf("%s: without neighbour %d the logit falls by %v, want %v", name, term.At, term.Without.Class, want)
+			}
+		}
+	}
+}

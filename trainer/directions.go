@@ -1,0 +1,88 @@
+package trainer
+
+import (
+	"fmt"
+	"slices"
+
+	"rivulet/graph"
+	"rivulet/infer"
+	"rivulet/infer/preprocess"
+	"rivulet/trainer/eval"
+)
+
+// Where edges have directions, models read T as [Po | Pi] and are frozen on it: an arrival changes no mean that it
+// reads, so that T's own tables are Whole with each arrival joined alone. Clusters are those of the graph without
+// directions. What reads no directions refuses them by name.
+
+// directed reports whether T's edges have directions.
+func (t *task) directed() bool { return t.original.Directed != nil }
+
+// read is T as models read it.
+func (t *task) read() *graph.CSR {
+	if t.directed() {
+		return t.original.Directed
+	}
+	return t.original.Adj
+}
+
+// directable returns an error if a run cannot carry the directions of edges, or asks for a model that needs them.
+func (t *task) directable(o Options) error {
+	for _, name := range o.Models {
+		a, err := infer.Lookup(name)
+		switch {
+		case err != nil:
+			return err
+		case a.Directed() && !t.directed():
+			return fmt.Errorf("model %s reads the directions of edges, which are not kept: --directed keeps them", name)
+		case !a.Directed() && t.directed():
+			return fmt.Errorf("model %s does not read the directions of edges: want dirsgc or dirsage in --models, "+
+				"or without --directed each edge goes both ways", name)
+		}
+	}
+	if !t.directed() {
+		return nil
+	}
+	switch m := []string{MethodSolved, MethodCluster, MethodCached}; {
+	case !slices.Contains(m, o.Method):
+		return fmt.Errorf("method %s %s", o.Method, noDirections)
+	case o.Representation:
+		return fmt.Errorf("representation is set, which %s", noDirections)
+	}
+	return nil
+}
+
+const noDirections = "does not read the directions of edges; without --directed each goes both ways"
+
+// readable are those of some models that read the data's edges, with directions or without.
+func (t *task) readable(models []string) []string {
+	return slices.DeleteFunc(slices.Clone(models), func(name string) bool {
+		a, err := infer.Lookup(name)
+		return err == nil && a.Directed() != t.directed()
+	})
+}
+
+// kinds are the propagations among which validation chooses. They have no form for directions.
+func (t *task) kinds() []string {
+	if t.directed() {
+		return nil
+	}
+	return t.options.kinds()
+}
+
+// modes are the modes of batches in which test nodes are measured. Models that read directions read no edges among
+// arrivals.
+func (t *task) modes() []string {
+	if t.directed() {
+		return []string{NodeBatch}
+	}
+	return modes
+}
+
+// beside returns a model on a graph for which batches are judged: joined to it, over their neighbourhood, or where
+// edges have directions on its frozen tables.
+func beside(m infer.Model, adj *graph.CSR, x preprocess.Inputs, pre *preprocess.Parameters) eval.Predictor {
+	if m.Architecture.Directed() {
+		return eval.Plain(m.Frozen(m.Tables(adj, x), pre))
+	}
+	return eval.Plain(m.Neighbourhood(adj, x, pre))
+}
