@@ -17,6 +17,7 @@ var checks = map[string]check{
 	"share":      func(v any) error { return checkShare(v.(float64)) },
 	"required":   func(v any) error { return checkRequired(v.(string)) },
 	"listen":     func(v any) error { return checkListen(v.(string)) },
+	"endpoint":   func(v any) error { return checkEndpoint(v.(string)) },
 	"loopback":   func(v any) error { return checkLoopback(v.(string)) },
 	"address":    func(v any) error { return errors.Join(checkRequired(v.(string)), checkListen(v.(string))) },
 	"segment":    func(v any) error { return checkSegment(v.(string)) },

@@ -26,6 +26,7 @@ type Consumer struct {
 	Labels   Labels   `key:"labels"`
 	HTTP     HTTP     `key:"http"`
 	Debug    Debug    `key:"debug"`
+	Traces   Traces   `key:"traces"`
 	Swap     Swap     `key:"swap"`
 	Shutdown Shutdown `key:"shutdown"`
 	Log      Log      `key:"log"`
@@ -170,6 +171,12 @@ type HTTP struct {
 // Debug sets the address of profiles and effective settings.
 type Debug struct {
 	Listen string `key:"listen" default:"" check:"loopback" usage:"address of /debug/pprof/ and /debug/settings, such as 127.0.0.1:6060; only this machine may reach it" zero:"neither is served"`
+}
+
+// Traces sets where spans of batches go.
+type Traces struct {
+	Endpoint string  `key:"endpoint" default:"" check:"endpoint" usage:"address of an OpenTelemetry collector, such as http://localhost:4318, to which a span of each traced batch and its stages is sent (OTLP over HTTP, path /v1/traces); OTEL_EXPORTER_OTLP_HEADERS and the exporter's other variables hold" zero:"no spans, and predictions carry no trace context"`
+	Share    float64 `key:"share" default:"0" unit:"share" check:"share" usage:"share of the batches that are traced though none of their arrivals is" zero:"only batches with an arrival whose traceparent says that it is sampled"`
 }
 
 // Swap sets how far a new version may misfit the stream before it is taken back.

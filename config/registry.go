@@ -58,12 +58,22 @@ func (r Registry) problems() []Problem {
 	return append(found, tlsProblems("tls.", RedisTLS(r.TLS), noTLS)...)
 }
 
+func overHTTP(u *url.URL) bool { return u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") }
+
+// checkEndpoint accepts the address of a collector of traces, and none. Its logins are headers.
+func checkEndpoint(address string) error {
+	if u, err := url.Parse(address); address != "" && (err != nil || !overHTTP(u) || u.User != nil || u.RawQuery != "") {
+		return errors.New("want an address such as http://localhost:4318, and logins in OTEL_EXPORTER_OTLP_HEADERS")
+	}
+	return nil
+}
+
 // checkRegistries checks the addresses of a registry.
 func checkRegistries(addresses []string) error {
 	for _, a := range addresses {
 		u, err := url.Parse(a)
 		switch {
-		case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+		case err != nil || !overHTTP(u):
 			return errors.New("want addresses such as https://registry:8081")
 		case u.User != nil:
 			return errors.New("want no login in an address: there are username and password for it")

@@ -43,6 +43,8 @@ type PipelineOptions struct {
 	Features FeatureStore
 	// IgnoreUnknown passes over features whose names the version's schema does not have; else they are dead letters.
 	IgnoreUnknown bool
+	// Traced has predictions carry the trace context of their arrivals' records.
+	Traced bool
 	// Observer may be nil.
 	Observer Observer
 	// Clock may be nil: the machine's.

@@ -49,6 +49,9 @@ func (p *Pipeline) predict(out *predictionSet, version Version, name string, in 
 			Artifact: id, Batch: name, Source: event.Source(s.record.Position),
 			ArrivalTime: s.arrival.Time, IngestTime: s.record.Time, PredictedTime: now,
 		}
+		if p.Traced {
+			pr.Trace = event.TraceOf(s.record.Headers)
+		}
 		if p.Output.Probabilities {
 			pr.Probabilities = row
 		}

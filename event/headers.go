@@ -21,6 +21,9 @@ const (
 	HeaderIngestTime      = "rivulet-ingest-time"      // the arrival record's timestamp, RFC 3339 in UTC
 	HeaderTrimmed         = "rivulet-trimmed"          // parts of the record that were left out, for it was too large
 	HeaderValueBytes      = "rivulet-value-bytes"      // decimal: the bytes of a value that was left out
+	// W3C Trace Context of an arrival, which its prediction carries on where traces are on.
+	HeaderTraceParent = "traceparent"
+	HeaderTraceState  = "tracestate"
 	// of a dead letter's arrival that was fed in again; decimal: how often
 	HeaderReplayed = "rivulet-replayed"
 )
@@ -111,7 +114,7 @@ var predictionHeaders = [...]string{HeaderContentType, HeaderArtifact, HeaderSou
 
 // AppendPredictionHeaders appends the headers of a prediction's record to dst, so that a reader can route and
 // deduplicate without parsing the payload: content-type, rivulet-artifact, rivulet-source-topic, -partition and
-// -offset. Their values are appended to text, and are parts of it.
+// -offset, and traceparent and tracestate where the prediction has a trace. Values but those of a trace are appended to text, and are parts of it.
 func AppendPredictionHeaders(dst []Header, text []byte, p *Prediction, contentType string) ([]Header, []byte) {
 	begin, ends := len(text), [len(predictionHeaders)]int{}
 	text = append(text, contentType...)
@@ -127,6 +130,12 @@ func AppendPredictionHeaders(dst []Header, text []byte, p *Prediction, contentTy
 	for k, name := range predictionHeaders {
 		dst = append(dst, Header{name, text[begin:ends[k]:ends[k]]})
 		begin = ends[k]
+	}
+	if len(p.Trace.Parent) > 0 {
+		dst = append(dst, Header{HeaderTraceParent, p.Trace.Parent})
+	}
+	if len(p.Trace.State) > 0 {
+		dst = append(dst, Header{HeaderTraceState, p.Trace.State})
 	}
 	return dst, text
 }

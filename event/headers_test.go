@@ -134,3 +134,28 @@ func TestForContentType(t *testing.T) {
 		}
 	}
 }
+
+// A prediction carries the trace context of its arrival's record, and only a sampled trace has an id.
+func TestTraceContext(t *testing.T) {
+	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	record := []event.Header{{Key: "traceparent", Value: []byte(parent)}, {Key: "Tracestate", Value: []byte("a=1")}}
+	p := event.Prediction{Trace: event.TraceOf(record)}
+	headers, _ := event.AppendPredictionHeaders(nil, nil, &p, "application/json")
+	if got := event.TraceOf(headers); string(got.Parent) != parent || string(got.State) != "a=1" {
+		t.Errorf("got %q and %q", got.Parent, got.State)
+	}
+	for text, want := range map[string]string{
+		parent:                   "0af7651916cd43dd8448eb211c80319c",
+		parent + "-later":        "0af7651916cd43dd8448eb211c80319c", // a version to come may have more fields
+		parent[:54] + "0":        "",                                 // not sampled
+		parent[:54]:              "",
+		"":                       "",
+		"00-" + "x" + parent[4:]: "",
+		parent[:53] + "zz":       "",
+	} {
+		of := event.TraceContext{Parent: []byte(text)}
+		if id, ok := of.Sampled(); ok != (want != "") || ok && id != want {
+			t.Errorf("%q: got %q, %t", text, id, ok)
+		}
+	}
+}

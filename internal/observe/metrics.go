@@ -234,7 +234,7 @@ func (m *metrics) batch(s consumer.BatchStats) {
 			degraded++
 		}
 		if !p.IngestTime.IsZero() {
-			m.endToEnd.Observe(latency(p.IngestTime, s.Published).Seconds())
+			m.took(latency(p.IngestTime, s.Published).Seconds(), &p.Trace)
 		}
 	}
 	m.abstained.Add(float64(abstained))
@@ -242,6 +242,17 @@ func (m *metrics) batch(s consumer.BatchStats) {
 	for class, n := range classes {
 		m.predictions.WithLabelValues(class).Add(float64(n))
 	}
+}
+
+// took observes the seconds that an arrival took, with the id of its trace as an exemplar if it has one.
+func (m *metrics) took(seconds float64, of *event.TraceContext) {
+	id, traced := of.Sampled()
+	exemplars, ok := m.endToEnd.(prometheus.ExemplarObserver)
+	if !traced || !ok {
+		m.endToEnd.Observe(seconds)
+		return
+	}
+	exemplars.ObserveWithExemplar(seconds, prometheus.Labels{"trace_id": id})
 }
 
 // latency returns to−from, but 0 if the producer's clock is ahead of ours.

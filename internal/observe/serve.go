@@ -26,7 +26,7 @@ const (
 func (o *Observer) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET "+metricsPath, promhttp.HandlerFor(o.metrics.registry,
-		promhttp.HandlerOpts{Registry: o.metrics.registry}))
+		promhttp.HandlerOpts{Registry: o.metrics.registry, EnableOpenMetrics: true})) // only that form has exemplars
 	mux.HandleFunc("GET /healthz", probe(o.health.alive))
 	mux.HandleFunc("GET /readyz", probe(o.health.ready))
 	return mux

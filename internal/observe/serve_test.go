@@ -171,3 +171,22 @@ func TestAStreamThatStandsIsNotReady(t *testing.T) {
 	stalled("0")
 	wantStatus(t, o, "/readyz", 200, "ok")
 }
+
+// An arrival's time has the id of its trace beside it, in the form that Prometheus asks for exemplars in.
+func TestExemplars(t *testing.T) {
+	o, _ := newTestObserver()
+	b := aBatch()
+	for i := range b.Delivered.Predictions {
+		b.Delivered.Predictions[i].IngestTime = b.Published.Add(-time.Second)
+	}
+	const id = "0af7651916cd43dd8448eb211c80319c"
+	b.Delivered.Predictions[0].Trace.Parent = []byte("00-" + id + "-b7ad6b7169203331-01")
+	o.Batch(b)
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody)
+	r.Header.Set("Accept", "application/openmetrics-text; version=1.0.0")
+	w := httptest.NewRecorder()
+	o.Handler().ServeHTTP(w, r)
+	if want := `# {trace_id="` + id + `"} 1.0`; strings.Count(w.Body.String(), want) != 1 {
+		t.Errorf("%q is not there once", want)
+	}
+}
