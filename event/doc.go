@@ -37,7 +37,8 @@
 //	arrival.go      Check and NormaliseEdges
 //	named.go        features by name become rows of a schema
 //	field_error.go  FieldError: reason, path and value
-//	headers.go      the headers of records; trace.go: the trace context among them; times.go: times that every form can hold
+//	headers.go      the headers of records; trace.go: the trace context among them
+//	times.go        times that every form can hold
 //	schema.go       the files of schema/ as strings
 //	codec.go          Codec: the methods of every form
 //

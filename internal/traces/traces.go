@@ -1,8 +1,8 @@
 // Package traces sends a span of each traced batch, with its stages and links to the traces of its arrivals, to a
 // collector of OpenTelemetry (OTLP over HTTP).
 //
-// The spans are made when a batch has been delivered, of the times that its statistics have, so that the stream does not
-// wait for them. What the collector does not take in time is dropped. Arrivals bring their trace in the header
+// The spans are made when a batch has been delivered, of the times that its statistics have, so that the stream does
+// not wait for them. What the collector does not take in time is dropped. Arrivals bring their trace in the header
 // traceparent; their predictions have the same one, so that a reader's spans belong to the arrival's trace.
 package traces
 
