@@ -127,7 +127,7 @@ var only = []struct {
 		"internal/httpd", "internal/quantile", "kafka", "serving"}},
 	{"internal/explanation", []string{"consumer", "infer", "infer/attach", "infer/explain"}},
 	{"internal/quantile", nil},
-	{"internal/traces", []string{"consumer", "event"}}, // of cmd/consumer alone: its exporter is large
+	{"internal/traces", []string{"consumer", "event"}},
 	{"internal/httpd", nil},
 	{"internal/devstack", nil},
 	{"durable", nil},
@@ -179,7 +179,7 @@ var never = []struct {
 	reach    []string
 }{
 	{"cmd/consumer", []string{"dataset/…", "trainer/…", "internal/devstack", "internal/demo", "internal/bench"}},
-	{"cmd/rivulet", []string{"internal/traces"}}, // nobody who tries the demo builds an exporter
+	{"cmd/rivulet", []string{"internal/traces"}}, // nobody who tries the demo builds it
 	{"cmd/trainer", []string{"internal/devstack", "internal/demo", "internal/bench"}},
 	{"trainer/…", []string{"serving", "mapping/…", "consumer", "producer"}},
 	{"consumer", []string{"serving", "producer", "artifact", "mapping/…"}},

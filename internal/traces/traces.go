@@ -11,10 +11,10 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math"
+	"os"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -43,16 +43,16 @@ type Tracer struct {
 
 // New returns a tracer. It does not reach out yet; the caller closes it.
 func New(ctx context.Context, o Options) (*Tracer, error) {
-	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(o.Endpoint+"/v1/traces"))
+	headers, err := readHeaders(os.Getenv(headersVariable))
 	if err != nil {
-		return nil, fmt.Errorf("traces.endpoint is %q: %w", o.Endpoint, err)
+		return nil, err
 	}
 	about, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", o.Service),
 		attribute.String("service.version", o.Version)), resource.WithHost(), resource.WithFromEnv())
 	if err != nil {
 		return nil, fmt.Errorf("traces: %w", err)
 	}
-	t := &Tracer{share: o.Share, provider: sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter),
+	t := &Tracer{share: o.Share, provider: sdktrace.NewTracerProvider(sdktrace.WithBatcher(&exporter{address: o.Endpoint + "/v1/traces", headers: headers}),
 		sdktrace.WithResource(about), sdktrace.WithSampler(sdktrace.AlwaysSample()))}
 	t.tracer = t.provider.Tracer("rivulet/consumer")
 	return t, nil

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	tracepb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	"go.opentelemetry.io/otel"
 	spans "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
@@ -27,12 +27,12 @@ func collect(t *testing.T, share float64, batches ...consumer.BatchStats) (all [
 	t.Helper()
 	received := make(chan []*spans.Span, 10)
 	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		var request tracepb.ExportTraceServiceRequest
+		var request spans.TracesData // of the bytes of an ExportTraceServiceRequest
 		body, err := io.ReadAll(r.Body)
 		if err == nil {
 			err = proto.Unmarshal(body, &request)
 		}
-		if err != nil || r.URL.Path != "/v1/traces" {
+		if err != nil || r.URL.Path != "/v1/traces" || r.Header.Get("Authorization") != "Bearer a,b" {
 			t.Errorf("%s: %v", r.URL.Path, err)
 		}
 		for _, of := range request.GetResourceSpans() {
@@ -42,7 +42,7 @@ func collect(t *testing.T, share float64, batches ...consumer.BatchStats) (all [
 		}
 	}))
 	defer collector.Close()
-	t.Setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "none")
+	t.Setenv(headersVariable, "x=y, authorization=Bearer%20a%2Cb")
 	tracer, err := New(t.Context(), Options{Endpoint: collector.URL, Share: share, Service: "test", Version: "1"})
 	if err != nil {
 		t.Fatal(err)
@@ -111,5 +111,30 @@ func TestShare(t *testing.T) {
 	}
 	if traced < 60 || traced > 140 {
 		t.Errorf("%d of 400 batches are traced, want about 100", traced)
+	}
+}
+
+// A collector that refuses is an error that tells its answer, and so are headers that cannot be read.
+func TestRefusedSpans(t *testing.T) {
+	collector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "no room", http.StatusServiceUnavailable)
+	}))
+	defer collector.Close()
+	told := make(chan error, 10)
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { told <- err }))
+	tracer, err := New(t.Context(), Options{Endpoint: collector.URL, Share: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tracer.Batch(batch("a"))
+	if err := tracer.Close(time.Minute); err != nil {
+		told <- err
+	}
+	if err := <-told; !strings.Contains(err.Error(), "503") || !strings.Contains(err.Error(), "no room") {
+		t.Errorf("got %v", err)
+	}
+	t.Setenv(headersVariable, "authorization")
+	if _, err := New(t.Context(), Options{Endpoint: collector.URL}); err == nil || !strings.Contains(err.Error(), headersVariable) {
+		t.Errorf("got %v", err)
 	}
 }
