@@ -15,6 +15,7 @@ type check func(value any) error
 // checks holds the checks by the names that tags use.
 var checks = map[string]check{
 	"share":      func(v any) error { return checkShare(v.(float64)) },
+	"percent":    func(v any) error { return checkPercent(v.(float64)) },
 	"required":   func(v any) error { return checkRequired(v.(string)) },
 	"listen":     func(v any) error { return checkListen(v.(string)) },
 	"endpoint":   func(v any) error { return checkEndpoint(v.(string)) },
@@ -33,6 +34,13 @@ var checks = map[string]check{
 func checkShare(x float64) error {
 	if x < 0 || x > 1 {
 		return errors.New("want 0 to 1")
+	}
+	return nil
+}
+
+func checkPercent(x float64) error {
+	if x < 0 || x > 100 {
+		return errors.New("want 0 to 100")
 	}
 	return nil
 }

@@ -104,6 +104,11 @@ type WeightCounts struct {
 	Above      int // above all weights of T: by the tables of its last bin
 }
 
+// Add adds other counts.
+func (c *WeightCounts) Add(o WeightCounts) {
+	c.Ignored, c.Missing, c.Above = c.Ignored+o.Ignored, c.Missing+o.Missing, c.Above+o.Above
+}
+
 func (c *WeightCounts) count(a *event.Arrival, by Weighing) {
 	switch {
 	case by == nil:

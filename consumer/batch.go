@@ -20,10 +20,20 @@ type batch struct {
 	predicted  predictionSet   // predictions.go: predictions to publish, and those that are not finite
 	growth     newRows         // grow.go: the rows that the arrivals get
 	refused    refusals        // refused.go: records that were dropped
+
+	canary *batch // canary.go: the part that a candidate answers; nil: there is none
 }
 
-// leaves returns the batch's output: predictions and dead letters.
+// leaves returns the batch's output: predictions and dead letters, the candidate's behind the others.
 func (b *batch) leaves() event.Batch {
+	if b.canary == nil {
+		return b.output()
+	}
+	return joined(b.output(), b.canary.output())
+}
+
+// output returns the output of the batch without the candidate's part.
+func (b *batch) output() event.Batch {
 	return event.Batch{Predictions: b.predicted.predictions, Answered: b.predicted.answered,
 		DeadLetters: append(slices.Clip(b.decoded.deadLetters), b.predicted.deadLetters...)}
 }
@@ -36,6 +46,10 @@ const maxKept = 32 << 20
 // memory. Nothing of the batch is used afterwards.
 func (b *batch) shed() {
 	b.growth.solving.Wait()
+	if b.canary != nil { // memory of another pipeline
+		b.canary.shed()
+		b.canary = nil
+	}
 	if b.footprint() > maxKept {
 		*b = batch{}
 		return

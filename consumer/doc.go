@@ -19,6 +19,7 @@
 //	predictions.go  the forward pass and the predictions made of it
 //	reasons.go      the strongest reasons of each prediction
 //	grow.go         rows of arrivals
+//	canary.go       the part of a batch that a candidate answers
 //	refused.go      records that the brokers refused for their content
 //	observer.go     events and figures for an observer
 //
@@ -29,7 +30,7 @@
 //	lane.go         a batch at a time, delivered in order
 //
 //	decoder.go      records outside of a stream, for a refresh
-//	explain.go      the path up to predictions, each explained in full, for rivulet explain
+//	explain.go      the path up to predictions alone: explained in full, or for a comparison
 //
 // Everything of Kafka is in package kafka: the member of the group, offsets and where to begin, fetches, and waiting
 // for brokers.

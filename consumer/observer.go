@@ -83,6 +83,9 @@ type BatchStats struct {
 	// arrivals' rows were written, including the rest of the solve. Commit is the time until the offsets were committed,
 	// which waits for the batch before.
 	Decode, Features, Lookup, Note, Attach, Infer, Encode, Wait, Publish, Keep, Commit time.Duration
+	// Canary describes the part of the batch that a candidate answered: its records are among Records, and its
+	// predictions among Delivered. Measures and the stages up to Infer are without it.
+	Canary CanaryStats
 	// Started is when the batch was formed, Published when its predictions became visible: at least once when the brokers
 	// acknowledged them, exactly once when they acknowledged the transaction's end.
 	Started, Published time.Time

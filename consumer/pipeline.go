@@ -45,6 +45,8 @@ type PipelineOptions struct {
 	IgnoreUnknown bool
 	// Traced has predictions carry the trace context of their arrivals' records.
 	Traced bool
+	// Canary has a candidate answer some arrivals: of node batches, and without Arrivals.
+	Canary Canary
 	// Observer may be nil.
 	Observer Observer
 	// Clock may be nil: the machine's.
@@ -55,8 +57,10 @@ type PipelineOptions struct {
 // time; several pipelines may share everything in their options.
 type Pipeline struct {
 	PipelineOptions
-	batch   batch
-	keeping *retry.Attempts // waits for rows of arrivals to be written; nil: one attempt
+	batch     batch
+	keeping   *retry.Attempts // waits for rows of arrivals to be written; nil: one attempt
+	canary    canary          // the candidate's part of a batch
+	candidate bool            // this is the path of that part
 }
 
 // NewPipeline returns a pipeline. It needs no Kafka: the caller of [Pipeline.Process] says where records come from,
@@ -80,6 +84,9 @@ func NewPipeline(opts PipelineOptions) (*Pipeline, error) {
 	if opts.Output.Explain < 0 {
 		return nil, fmt.Errorf("consumer: %d reasons a prediction, want 0 or more", opts.Output.Explain)
 	}
+	if opts.Canary.Candidate != nil && (opts.Arrivals || opts.Mode == Graph) {
+		return nil, errors.New("consumer: a canary has node batches, and arrivals without rows")
+	}
 	if opts.Observer == nil {
 		opts.Observer = NopObserver{}
 	}
@@ -101,9 +108,9 @@ func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 		return err
 	}
 	b, watch := &p.batch, p.stopwatch()
-	defer b.shed()
+	defer p.shed()
 	stats := BatchStats{Name: in.Name, Version: version.ID(), Records: len(in.Records), Started: watch.last}
-
+	p.divide(&in) // the arrivals of some keys are a candidate's
 	// Bytes to arrivals, with features from a store where they bring none; else dead letters with the reason.
 	if err := p.decode(ctx, &b.decoded, in.Records, p.model(version)); err != nil {
 		return err
@@ -129,9 +136,10 @@ func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 	// Forward, propagate, calibrate; then make predictions of the results.
 	p.predict(&b.predicted, version, in.Name, &b.decoded, &b.attachment)
 	watch.lap(&stats.Infer)
-
+	if err := p.answerCanary(ctx, in.Name, b, watch, &stats.Canary); err != nil {
+		return err
+	}
 	p.solve(&b.growth, version, b) // rows of M for the arrivals, solved beside the next stages
-
 	// Published and, below, committed after the batches that were read before this one.
 	delivery, err := p.publish(ctx, in, b, watch, &stats)
 	if err != nil {
@@ -168,6 +176,12 @@ func (p *Pipeline) current() (Version, error) {
 		return nil, errNotExplaining
 	}
 	return version, nil
+}
+
+// shed drops what the batch and its candidate's part hold.
+func (p *Pipeline) shed() {
+	p.batch.shed()
+	p.canary.shed()
 }
 
 // stopwatch measures the stages of one batch.
@@ -226,7 +240,29 @@ func (p *Pipeline) report(stats BatchStats, delivery kafka.Delivery, b *batch, o
 	stats.Published = delivery.Published()
 	stats.Features, stats.Fetched = b.decoded.fetched.took, len(b.decoded.fetched.ids)
 	stats.Decode -= stats.Features
-	stats.Weights = b.attachment.weighed
+	for _, part := range b.parts() {
+		part.count(&stats)
+	}
+	if b.canary != nil {
+		stats.Canary.DeadLetters = len(out.DeadLetters) - len(b.decoded.deadLetters) - len(b.predicted.deadLetters)
+	}
+	stats.Solve, stats.Solved, stats.Residual = b.growth.took, len(b.growth.arrived), b.growth.residual
+	stats.Measures, stats.Named = measure(b.decoded.arrivals, b.decoded.by.schema)
+	stats.Delivered = out
+	p.Observer.Batch(stats)
+	for i := range out.DeadLetters {
+		p.Observer.DeadLetter(out.DeadLetters[i].Reason)
+	}
+	for _, part := range b.parts() {
+		for _, reason := range part.refused.dropped {
+			p.Observer.Dropped(reason)
+		}
+	}
+}
+
+// count adds a part of a batch to its figures.
+func (b *batch) count(stats *BatchStats) {
+	stats.Weights.Add(b.attachment.weighed)
 	for i, s := range b.decoded.arrivals {
 		c := &b.attachment.counts[i]
 		stats.Dropped += s.dropped
@@ -241,15 +277,6 @@ func (p *Pipeline) report(stats BatchStats, delivery kafka.Delivery, b *batch, o
 			stats.Isolated++
 		}
 	}
-	stats.Bytes, stats.Lookups, stats.Skipped = b.decoded.bytes, len(b.neighbours.ids), b.decoded.skipped
-	stats.Solve, stats.Solved, stats.Residual = b.growth.took, len(b.growth.arrived), b.growth.residual
-	stats.Measures, stats.Named = measure(b.decoded.arrivals, b.decoded.by.schema)
-	stats.Delivered = out
-	p.Observer.Batch(stats)
-	for i := range out.DeadLetters {
-		p.Observer.DeadLetter(out.DeadLetters[i].Reason)
-	}
-	for _, reason := range b.refused.dropped {
-		p.Observer.Dropped(reason)
-	}
+	stats.Bytes, stats.Lookups = stats.Bytes+b.decoded.bytes, stats.Lookups+len(b.neighbours.ids)
+	stats.Skipped = append(stats.Skipped, b.decoded.skipped...)
 }

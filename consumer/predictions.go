@@ -46,7 +46,7 @@ func (p *Pipeline) predict(out *predictionSet, version Version, name string, in 
 			Class: best, ClassName: classes[best], Probability: row[best], Abstained: row[best] < threshold,
 			Degraded: a.degraded[i], Top: p.top(out, pr.Top[:0], row, classes),
 			Known: c.known, Arrivals: c.arrivals, InBatch: c.inBatch, Unknown: c.unknown,
-			Artifact: id, Batch: name, Source: event.Source(s.record.Position),
+			Artifact: id, Canary: p.candidate, Batch: name, Source: event.Source(s.record.Position),
 			ArrivalTime: s.arrival.Time, IngestTime: s.record.Time, PredictedTime: now,
 		}
 		if p.Traced {

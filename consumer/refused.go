@@ -15,7 +15,16 @@ type refusals struct {
 // amend returns the batch as it was delivered: without the refused predictions, with the dead letters that replaced
 // them. A refused arrival gets no row: nobody knows of it.
 func (b *batch) amend(by []kafka.Refusal) event.Batch {
-	out := b.leaves()
+	if b.canary == nil {
+		return b.amendOutput(by)
+	}
+	own, candidate := b.refusals(by)
+	return joined(b.amendOutput(own), b.canary.amendOutput(candidate))
+}
+
+// amendOutput amends the batch without the candidate's part.
+func (b *batch) amendOutput(by []kafka.Refusal) event.Batch {
+	out := b.output()
 	b.refused.dropped = b.refused.dropped[:0]
 	if len(by) == 0 {
 		return out

@@ -62,7 +62,7 @@ func TestTablesAreTheSchemas(t *testing.T) {
 			event.ArrivalAvro,
 			event.ArrivalSchema},
 		{fields.Label, reflect.TypeFor[event.Label](), nil, &eventpb.Label{}, event.LabelAvro, event.LabelSchema},
-		{fields.Prediction, reflect.TypeFor[event.Prediction](), []string{"Key", "Trace"}, &eventpb.Prediction{},
+		{fields.Prediction, reflect.TypeFor[event.Prediction](), []string{"Key", "Trace", "Canary"}, &eventpb.Prediction{},
 			event.PredictionAvro,
 			event.PredictionSchema},
 	} {

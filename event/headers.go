@@ -13,6 +13,7 @@ const (
 	HeaderValueSchemaID   = "__value_schema_id"        // Confluent's: the schema of a value that does not begin with one
 	HeaderSchema          = "rivulet-schema"           // of an arrival: hash of its producer's schema
 	HeaderArtifact        = "rivulet-artifact"         // version of the artifact that made the prediction
+	HeaderCanary          = "rivulet-canary"           // true: that version is a candidate
 	HeaderReason          = "rivulet-reason"           // one of the Reason constants
 	HeaderDetail          = "rivulet-detail"           // the field and the value, for a person
 	HeaderSourceTopic     = "rivulet-source-topic"     // topic from which the arrival was read
@@ -114,8 +115,8 @@ var predictionHeaders = [...]string{HeaderContentType, HeaderArtifact, HeaderSou
 
 // AppendPredictionHeaders appends the headers of a prediction's record to dst, so that a reader can route and
 // deduplicate without parsing the payload: content-type, rivulet-artifact, rivulet-source-topic, -partition and
-// -offset, and the trace context where there is one. The values of the first five are appended to text, and are parts
-// of it.
+// -offset, the trace context where there is one, and of a candidate's prediction rivulet-canary. The values of the first
+// five are appended to text, and are parts of it.
 func AppendPredictionHeaders(dst []Header, text []byte, p *Prediction, contentType string) ([]Header, []byte) {
 	begin, ends := len(text), [len(predictionHeaders)]int{}
 	text = append(text, contentType...)
@@ -137,6 +138,9 @@ func AppendPredictionHeaders(dst []Header, text []byte, p *Prediction, contentTy
 	}
 	if len(p.Trace.State) > 0 {
 		dst = append(dst, Header{HeaderTraceState, p.Trace.State})
+	}
+	if p.Canary {
+		dst = append(dst, Header{HeaderCanary, []byte("true")})
 	}
 	return dst, text
 }

@@ -95,6 +95,40 @@ func (p *Publisher) Abort(ctx context.Context, c Candidate, by, reason string) (
 	return d, nil
 }
 
+// Decide promotes the candidate or gives it up as a rule says. The decision's Action is empty if nothing is to be decided
+// yet, and its Reason says what is known. Each look at the labels is taken once, whoever asks. It returns
+// [ErrNoCandidate], and the errors of [Publisher.Promote].
+func (p *Publisher) Decide(ctx context.Context, r candidate.Rule) (d candidate.Decision, err error) {
+	c, err := p.Candidate(ctx)
+	if err != nil {
+		return d, err
+	}
+	if c.Version == "" {
+		return d, ErrNoCandidate
+	}
+	sum, err := p.Compare(ctx)
+	if err != nil {
+		return d, err
+	}
+	action, reason := r.Judge(sum)
+	if k := r.Look(sum.Labels); action == "" && sum.Arrivals >= r.Arrivals && k >= 0 {
+		first, err := look.Run(ctx, p.client, []string{p.keys.comparison()}, fmt.Sprint("look ", k, " at ", sum.Current)).Bool()
+		if err != nil {
+			return d, fmt.Errorf("looking at the labels: %w", err)
+		}
+		if first {
+			action, reason = r.Test(sum, k)
+		}
+	}
+	switch action {
+	case candidate.ActionPromote:
+		return p.Promote(ctx, c, candidate.ByRule, reason)
+	case candidate.ActionAbort:
+		return p.Abort(ctx, c, candidate.ByRule, reason)
+	}
+	return candidate.Decision{Version: c.Version, Before: sum.Current, By: candidate.ByRule, Reason: reason}, nil
+}
+
 // decision describes what is decided of a candidate, with the figures of the comparison.
 func (p *Publisher) decision(ctx context.Context, c Candidate, action, by, reason string) (candidate.Decision, error) {
 	if c.Version == "" {
@@ -267,6 +301,9 @@ func (p *Publisher) Compare(ctx context.Context) (sum candidate.Comparison, err 
 	}
 	sum = candidate.Comparison{Current: current, Candidate: tried.value}
 	for field, text := range all {
+		if text == "" {
+			continue // a look
+		}
 		var one candidate.Comparison
 		if err := json.Unmarshal([]byte(text), &one); err != nil {
 			return sum, fmt.Errorf("reading %s: field %q: %w", p.keys.comparison(), field, err)

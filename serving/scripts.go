@@ -151,6 +151,17 @@ decided(KEYS[3], '` + candidate.ActionAbort + `', ARGV[2])
 return 1
 `)
 
+// look notes that the labels have been looked at, once for each look at two versions.
+//
+//	KEYS  comparison
+//	ARGV  the look
+//	->    1, or 0 if it has been taken
+var look = redis.NewScript(`
+if redis.call('HGET', KEYS[1], ARGV[1]) then return 0 end
+redis.call('HSET', KEYS[1], ARGV[1], '')
+return 1
+`)
+
 // report writes what a consumer counted of CANDIDATE.
 //
 //	KEYS  candidate, comparison

@@ -15,6 +15,7 @@ func root() *cobra.Command {
 	}
 	cmd.AddCommand(demoCommand(), devstackCommand(), replayCommand(), deadLettersCommand(), predictCommand(),
 		explainCommand(), inspectCommand(),
-		generateCommand(), featuresCommand(), benchCommand(), serveCommand(), pageCommand())
+		generateCommand(), featuresCommand(), benchCommand(), serveCommand(), pageCommand(),
+		compareCommand())
 	return cmd
 }

@@ -46,14 +46,69 @@ func decideCommand(cmd *cobra.Command, do func(p *serving.Publisher, ctx context
 			return err
 		}
 		d, err := do(p, cmd.Context(), c, candidate.ByHand, reason)
-		if errors.Is(err, serving.ErrNoCandidate) {
-			return fmt.Errorf("%w: trainer publish --candidate publishes one", err)
-		}
 		if err != nil {
-			return err
+			return noCandidate(err)
 		}
 		return printDecision(cmd.OutOrStdout(), d)
 	})
+}
+
+func decideByRuleCommand() *cobra.Command {
+	var r candidate.Rule
+	var every time.Duration
+	cmd := &cobra.Command{
+		Use:   "decide",
+		Short: "Promote the candidate or give it up, as a rule says",
+		Long: "decide looks at what consumers have compared (candidate.mode, rivulet compare). It gives the candidate up for dead\n" +
+			"letters, disagreement or slowness, and by labels promotes the better version or gives the worse one up. Labels are\n" +
+			"looked at once at --labels of them, at twice as many, at four times, and so on, so that all looks together decide\n" +
+			"wrongly between equal versions with probability --p at most. Without --every it looks once and ends.",
+		Args:    cobra.NoArgs,
+		Example: "  trainer decide\n  trainer decide --labels 500 --agreement 0.9 --slowdown 3 --every 10s",
+	}
+	flags := cmd.Flags()
+	flags.IntVar(&r.Arrivals, "arrivals", 1000, "arrivals that must have been compared before anything is decided")
+	flags.IntVar(&r.Labels, "labels", 200, "labels of these before labels decide, at least 1")
+	flags.Float64Var(&r.Agreement, "agreement", 0, "least share of arrivals with the same class, 0 to 1; 0: any will do")
+	flags.Float64Var(&r.DeadLetters, "dead-letters", 0.01,
+		"largest share of arrivals that the candidate alone makes dead letters of, 0 to 1")
+	flags.Float64Var(&r.Slowdown, "slowdown", 0, "how many times as long its slowest batches may take (p99); 0: any time will do")
+	flags.Float64Var(&r.P, "p", 0.05, "probability of a wrong decision by labels between versions that are equally good, 0 to 1")
+	flags.DurationVar(&every, "every", 0, "pause between two looks, until something is decided; 0s: look once")
+	return withVersions(cmd, func(cmd *cobra.Command, _ []string, p *serving.Publisher) error {
+		switch share := func(x float64) bool { return x >= 0 && x <= 1 }; {
+		case r.Arrivals < 0 || r.Labels < 1 || r.Slowdown < 0 || every < 0:
+			return errors.New("--arrivals, --slowdown and --every want 0 or more, --labels at least 1")
+		case !share(r.Agreement) || !share(r.DeadLetters) || !share(r.P):
+			return errors.New("--agreement, --dead-letters and --p want 0 to 1")
+		}
+		for {
+			d, err := p.Decide(cmd.Context(), r)
+			if err != nil {
+				return noCandidate(err)
+			}
+			if d.Action != "" {
+				return printDecision(cmd.OutOrStdout(), d)
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s is not decided yet: %s\n", d.Version, d.Reason)
+			if every == 0 {
+				return nil
+			}
+			select {
+			case <-time.After(every):
+			case <-cmd.Context().Done():
+				return cmd.Context().Err()
+			}
+		}
+	})
+}
+
+// noCandidate says what to do where there is no candidate.
+func noCandidate(err error) error {
+	if errors.Is(err, serving.ErrNoCandidate) {
+		return fmt.Errorf("%w: trainer publish --candidate publishes one", err)
+	}
+	return err
 }
 
 // printDecision says what was decided of a candidate.
@@ -61,6 +116,9 @@ func printDecision(w io.Writer, d candidate.Decision) error {
 	text := d.Version + " is CURRENT"
 	if d.Action == candidate.ActionAbort {
 		text = fmt.Sprintf("%s is no candidate any more, %s stays CURRENT", d.Version, d.Before)
+	}
+	if d.Reason != "" {
+		text += ": " + d.Reason
 	}
 	_, err := fmt.Fprintln(w, text)
 	return err

@@ -48,6 +48,6 @@ func root() *cobra.Command {
 	cmd.AddCommand(dataCommand(), trainCommand(), cleanCommand(), importCommand(), evalCommand(), growCommand(),
 		refreshCommand(),
 		reportCommand(), publishCommand(), verifyCommand(), versionsCommand(), activateCommand(), promoteCommand(),
-		abortCommand(), historyCommand(), pruneCommand())
+		abortCommand(), decideByRuleCommand(), historyCommand(), pruneCommand())
 	return cmd
 }

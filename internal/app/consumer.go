@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"sync"
 	"time"
 
@@ -87,12 +88,6 @@ func runConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, jou
 	if cfg.Labels.Topic != "" {
 		watched.Labels = &observe.LabelOptions{Remember: cfg.Labels.Remember, TTL: cfg.Labels.TTL}
 	}
-	observer := observe.New(watched)
-	var following func()
-	if insider, ok := also.(Insider); ok {
-		insider.Inside(observer, from.name)
-		following = insider.FollowsLabels
-	}
 	forms, known, err := Forms(cfg.Input, cfg.Registry)
 	if err != nil {
 		return err
@@ -106,11 +101,29 @@ func runConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, jou
 		return err
 	}
 	defer closeStore()
-	told := both(both(observer, journal), also)
+	w := wire{from, forms, known, store, out}
+	tried, err := tryCandidates(cfg, w, log)
+	if err != nil {
+		return err
+	}
+	if tried != nil {
+		watched.Candidate = tried.Compared
+		background.start(ctx, tried.Run)
+	}
+	observer := observe.New(watched)
+	var following func()
+	if insider, ok := also.(Insider); ok {
+		insider.Inside(observer, from.name)
+		following = insider.FollowsLabels
+	}
+	told, labelled := both(both(observer, journal), also), labelSink(observer)
+	if tried != nil {
+		told, labelled = both(told, tried), comparedLabels{observer, tried}
+	}
 	if watcher, ok := from.source.(*serving.Watcher); ok {
 		told = both(told, trial{watcher: watcher})
 	}
-	c, client, err := newConsumer(cfg, wire{from, forms, known, store, out}, log, told)
+	c, client, err := newConsumer(cfg, w, log, told)
 	if err != nil {
 		return err
 	}
@@ -131,7 +144,7 @@ func runConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, jou
 	}
 	if cfg.Labels.Topic != "" {
 		background.start(ctx, func(ctx context.Context) error {
-			err := followLabels(ctx, cfg, forms.OfLabels(), known, log, observer, following)
+			err := followLabels(ctx, cfg, forms.OfLabels(), known, log, labelled, following)
 			if err != nil {
 				cancel(err)
 			}
@@ -179,19 +192,27 @@ func newConsumer(cfg config.Consumer, w wire, log *slog.Logger,
 			SessionTimeout: cfg.Kafka.SessionTimeout, Heartbeat: cfg.Kafka.SessionTimeout / 3},
 		BatchSize: cfg.Batch.Size, BatchBytes: int(cfg.Batch.MaxBytes), BatchLinger: cfg.Batch.Linger,
 		DrainTimeout: cfg.Shutdown.DrainTimeout, Fencer: deliver, Registry: w.registry,
-		Path: consumer.PipelineOptions{Versions: w.versions, Deliverer: deliver, Mode: consumer.Mode(cfg.Batch.Mode),
-			Arrivals: cfg.Attach.Arrivals == config.On, Notes: cfg.Attach.Arrivals == config.On &&
-				cfg.Delivery != config.ExactlyOnce,
-			Limits:        Limits(cfg.Limits),
-			Output:        output(cfg.Output),
-			Forms:         w.forms,
-			Features:      w.features,
-			Traced:        cfg.Traces.Endpoint != "",
-			IgnoreUnknown: cfg.Input.UnknownFeatures == config.Ignore,
-			Observer:      observer},
-		Logger: log,
+		Path: w.path(cfg, deliver, observer), Logger: log,
 	})
 	return c, client, err
+}
+
+// path returns the settings of the path of a record.
+func (w wire) path(cfg config.Consumer, deliver consumer.Deliverer, observer consumer.Observer) consumer.PipelineOptions {
+	o := consumer.PipelineOptions{Versions: w.versions, Deliverer: deliver, Mode: consumer.Mode(cfg.Batch.Mode),
+		Arrivals: cfg.Attach.Arrivals == config.On, Notes: cfg.Attach.Arrivals == config.On &&
+			cfg.Delivery != config.ExactlyOnce,
+		Limits:        Limits(cfg.Limits),
+		Output:        output(cfg.Output),
+		Forms:         w.forms,
+		Features:      w.features,
+		Traced:        cfg.Traces.Endpoint != "",
+		IgnoreUnknown: cfg.Input.UnknownFeatures == config.Ignore,
+		Observer:      observer}
+	if watcher, ok := w.versions.(versions).source.(*serving.Watcher); ok && cfg.Candidate.Mode == config.Canary {
+		o.Canary = consumer.Canary{Candidate: candidates{watcher}, Share: int(math.Round(100 * cfg.Candidate.Percent))}
+	}
+	return o
 }
 
 // newProducer makes the producer that delivers batches.

@@ -21,6 +21,7 @@
 //	codec.go     settings -> the forms of records, in and out, and the schema registry
 //	features.go  settings -> features by id
 //	labels.go    labels that are read beside arrivals and compared with predictions
+//	candidate.go a candidate beside the version that serves: compared, or as a canary
 //	both.go      two observers as one
 //	advice.go    advice for refusals by Redis
 package app

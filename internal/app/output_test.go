@@ -91,12 +91,12 @@ func TestEmbeddingsReachTheTopicOfPredictions(t *testing.T) {
 	}
 }
 
-// brokerOf starts an embedded Kafka and gives a consumer's settings for it.
+// brokerOf starts an embedded Kafka, with a topic of labels, and gives a consumer's settings for it.
 func brokerOf(t *testing.T) config.Consumer {
 	t.Helper()
 	cfg := config.Default[config.Consumer]()
 	broker, err := devstack.StartKafka(devstack.KafkaOptions{Topics: map[string]int{
-		cfg.Kafka.Topics.Arrivals: 1, cfg.Kafka.Topics.Predictions: 1, cfg.Kafka.Topics.DeadLetters: 1}})
+		cfg.Kafka.Topics.Arrivals: 1, cfg.Kafka.Topics.Predictions: 1, cfg.Kafka.Topics.DeadLetters: 1, "labels": 1}})
 	if err != nil {
 		t.Fatal(err)
 	}

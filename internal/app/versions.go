@@ -85,7 +85,7 @@ type trial struct {
 
 // Batch is called for each delivered batch.
 func (t trial) Batch(s consumer.BatchStats) {
-	t.watcher.Delivered(s.Version, s.Records, len(s.Delivered.DeadLetters))
+	t.watcher.Delivered(s.Version, s.Records-s.Canary.Records, len(s.Delivered.DeadLetters)-s.Canary.DeadLetters)
 }
 
 // arrivals counts the rows of arrivals of the version that is served; ok is false where they get none.
@@ -179,7 +179,7 @@ func follower(cfg config.Consumer, log *slog.Logger) (*serving.Watcher, func() e
 		Degrade: cfg.Redis.Outage == config.Degrade, Log: log})
 	w, err := serving.NewWatcher(client, serving.WatcherOptions{Prefix: cfg.Redis.Prefix, Consumer: instance(),
 		Interval: cfg.Redis.PollInterval, HoldFor: cfg.Redis.HeartbeatTTL, CacheBytes: int64(cfg.Cache.Bytes),
-		LookupTimeout: cfg.Redis.LookupTimeout, Guard: guard, Rollback: cfg.Swap.Rollback,
+		LookupTimeout: cfg.Redis.LookupTimeout, Guard: guard, Rollback: cfg.Swap.Rollback, Candidate: cfg.Candidate.Tried(),
 		Serve: choice(cfg), Clock: consumer.SystemClock{}, Log: log})
 	if err != nil {
 		return nil, nil, fmt.Errorf("following CURRENT: %w", err)

@@ -17,7 +17,8 @@
 //	arrivals.go, losses.go     counts that rows of arrivals and of M keep themselves
 //	lag.go                     how far the consumer is behind in each partition
 //	drift.go                   predictions and features of a window, compared with training's
-//	labels.go                  predictions beside labels that come later
+//	labels.go, recent.go       predictions beside labels that come later; the memory of what waits for its counterpart
+//	candidate.go               what a candidate answers beside the version that serves
 //	health.go                  whether the loop moves and the consumer takes part in its group
 //	serve.go                   the port of metrics and health
 //	logger.go, journal.go      the log, and its lines about batches and dead letters
@@ -76,6 +77,17 @@
 //	rivulet_labels_total{result}                         labels: right, wrong, unmatched, refused; if labels.topic is set
 //	rivulet_window_labels, rivulet_window_accuracy_ratio, rivulet_window_calibration_error_ratio
 //	                                                     of the last 3840 to 4096 predictions whose label came
+//	rivulet_candidate_info{version}                      1 for the candidate that is tried, if candidate.mode is not off
+//	rivulet_candidate_arrivals_total{result}             arrivals and what the candidate says: agreed, changed, dead_letter; dropped because
+//	                                                     the consumer had too much to do, failed because Redis did not answer
+//	rivulet_candidate_predictions_total{by,class}        predictions of arrivals that both answered, by current and candidate
+//	rivulet_candidate_class_distance_ratio               predicted classes of the two, as total variation
+//	rivulet_candidate_confidence{by}                     mean probability of the predicted class
+//	rivulet_candidate_p99_seconds{by}                    99th percentile of a batch, from its records to its predictions
+//	rivulet_candidate_labels_total{result}               labels of arrivals that both answered: both_right, gain (the candidate alone is
+//	                                                     right), loss (the version that serves alone is right), both_wrong
+//	rivulet_candidate_p_value                            McNemar's test of gain against loss, two-sided
+//	rivulet_canary_predictions_total                     predictions that the candidate published
 //	rivulet_artifact_info{version}                       1 for the version that is served
 //	rivulet_build_info{version,revision,go_version}      1
 //
@@ -88,6 +100,9 @@
 // Every member reads all labels and compares them with its own predictions: right and wrong add up over members,
 // while a label for another member's prediction becomes unmatched here, once labels.remember further labels have
 // come. A label that comes before its prediction waits for it, and only the first label of a prediction counts.
+//
+// The figures of a candidate are of this consumer alone, and begin anew with each candidate and each version that serves;
+// rivulet compare adds up those of all consumers.
 //
 // The counts of the cache and of rows of arrivals begin anew with each version of the artifact, as Prometheus
 // expects of counters that restart.

@@ -60,6 +60,9 @@ func (d *drift) batch(s *consumer.BatchStats) {
 	b.unknown += s.Unknown
 	for i := range s.Delivered.Predictions {
 		p := &s.Delivered.Predictions[i]
+		if p.Canary { // training measured the version that serves
+			continue
+		}
 		b.predictions++
 		b.confidence += float64(p.Probability)
 		if p.Class < len(b.classes) {

@@ -43,8 +43,8 @@ type labels struct {
 	totals *prometheus.CounterVec
 
 	mu          sync.Mutex
-	predictions *recent[prediction]
-	waiting     *recent[event.Label]
+	predictions *Recent[prediction]
+	waiting     *Recent[event.Label]
 	blocks      []*calibrationTally
 	matched     int // predictions whose label came, since the start
 	right       int
@@ -62,7 +62,7 @@ const (
 )
 
 func newLabels(o LabelOptions, clock consumer.Clock, registry *prometheus.Registry) *labels {
-	l := &labels{clock: clock, predictions: newRecent[prediction](o), waiting: newRecent[event.Label](o),
+	l := &labels{clock: clock, predictions: NewRecent[prediction](o), waiting: NewRecent[event.Label](o),
 		totals: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: "labels_total",
 			Help: "Labels read, by their result for this member's predictions."}, []string{"result"})}
 	for _, result := range []string{labelRight, labelWrong, labelUnmatched, labelRefused} {
@@ -79,11 +79,11 @@ func (l *labels) predicted(all []event.Prediction) {
 	defer l.mu.Unlock()
 	for i := range all {
 		p := prediction{all[i].Class, all[i].ClassName, all[i].Probability}
-		if label, ok := l.waiting.take(all[i].ID, now); ok {
+		if label, ok := l.waiting.Take(all[i].ID, now); ok {
 			l.score(&label, p)
 			continue
 		}
-		l.predictions.put(strings.Clone(all[i].ID), p, now)
+		l.predictions.Put(strings.Clone(all[i].ID), p, now)
 	}
 }
 
@@ -92,21 +92,18 @@ func (l *labels) label(of *event.Label) {
 	now := l.clock.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if p, ok := l.predictions.take(of.ID, now); ok {
+	if p, ok := l.predictions.Take(of.ID, now); ok {
 		l.score(of, p)
 		return
 	}
-	if l.waiting.has(of.ID, now) || l.waiting.put(strings.Clone(of.ID), *of, now) {
+	if l.waiting.Has(of.ID, now) || l.waiting.Put(strings.Clone(of.ID), *of, now) {
 		l.totals.WithLabelValues(labelUnmatched).Inc()
 	}
 }
 
 // score counts a labelled prediction. A class that the model does not have makes it wrong.
 func (l *labels) score(of *event.Label, p prediction) {
-	right := of.Class == p.class
-	if of.ClassName != "" {
-		right = of.ClassName == p.name
-	}
+	right := IsRight(of, p.class, p.name)
 	result := labelWrong
 	if n := len(l.blocks); n == 0 || l.blocks[n-1].n == blockSize {
 		if n == windowBlocks {
@@ -126,6 +123,14 @@ func (l *labels) score(of *event.Label, p prediction) {
 		l.right++
 	}
 	l.totals.WithLabelValues(result).Inc()
+}
+
+// IsRight reports whether a label has the class that was predicted.
+func IsRight(of *event.Label, class int, name string) bool {
+	if of.ClassName != "" {
+		return of.ClassName == name
+	}
+	return of.Class == class
 }
 
 // LabelFigures compare predictions with their labels.
@@ -183,63 +188,4 @@ func (l *labels) collector() prometheus.Collector {
 			ch <- prometheus.MustNewConstMetric(ece, prometheus.GaugeValue, e)
 		}
 	}}
-}
-
-// recent remembers the last values by id.
-type recent[V any] struct {
-	ttl   time.Duration
-	by    map[string]labelMemory[V]
-	order []place // a ring of the ids in the order in which they came
-	next  int
-	count uint64
-}
-
-type labelMemory[V any] struct {
-	value V
-	since time.Time
-	count uint64
-}
-
-type place struct {
-	id    string
-	count uint64
-}
-
-// newRecent returns an empty memory for up to o.Remember values.
-func newRecent[V any](o LabelOptions) *recent[V] {
-	return &recent[V]{ttl: o.TTL, by: map[string]labelMemory[V]{}, order: make([]place, 0, o.Remember)}
-}
-
-// put remembers a value, and removes the oldest one if there is no room. lost reports that the removed value, or an
-// earlier value of the same id, was still waiting.
-func (r *recent[V]) put(id string, v V, now time.Time) (lost bool) {
-	_, lost = r.by[id]
-	r.count++
-	at := place{id, r.count}
-	if len(r.order) < cap(r.order) {
-		r.order = append(r.order, at)
-	} else {
-		old := r.order[r.next]
-		if r.by[old.id].count == old.count {
-			delete(r.by, old.id)
-			lost = true
-		}
-		r.order[r.next] = at
-		r.next = (r.next + 1) % len(r.order)
-	}
-	r.by[id] = labelMemory[V]{v, now, r.count}
-	return lost
-}
-
-// has reports whether a value of an id waits.
-func (r *recent[V]) has(id string, now time.Time) bool {
-	got, ok := r.by[id]
-	return ok && now.Sub(got.since) <= r.ttl
-}
-
-// take returns the value of an id, unless it has waited for too long, and removes it.
-func (r *recent[V]) take(id string, now time.Time) (V, bool) {
-	got, ok := r.by[id]
-	delete(r.by, id)
-	return got.value, ok && now.Sub(got.since) <= r.ttl
 }

@@ -74,6 +74,9 @@ func newMetrics(opts Options, health *health) *metrics {
 			Help: "New versions that made dead letters of the stream, so that the version before serves again."},
 			func() float64 { return float64(opts.Rollbacks()) }))
 	}
+	if opts.Candidate != nil {
+		registry.MustRegister(candidateCollector(opts.Candidate))
+	}
 	if opts.Arrivals != nil {
 		registry.MustRegister(arrivalsCollector(opts.Arrivals))
 	}

@@ -18,6 +18,7 @@ import (
 	"rivulet/kafka"
 	"rivulet/mapping"
 	"rivulet/mapping/arrivals"
+	"rivulet/serving/candidate"
 )
 
 // fakeClock moves only when the test moves it.
@@ -38,6 +39,11 @@ func newTestObserver() (*Observer, *fakeClock) {
 		Cache:     func() mapping.CacheStats { return mapping.CacheStats{Hits: 40, Misses: 2, Entries: 3, Bytes: 999} },
 		Losses:    func() mapping.LossStats { return mapping.LossStats{DamagedRows: 6, EvictedBuckets: 7} },
 		Rollbacks: func() uint64 { return 1 },
+		Candidate: func() (string, candidate.Comparison) {
+			return "v2", candidate.Comparison{Arrivals: 10, Agreed: 6, Dead: 2, Dropped: 3, Failed: 4, Canary: 5, Labels: 7, Right: 4,
+				Gain: 2, Loss: 1, Confidence: [2]float64{4, 6}, P99: [2]float64{1, 2}, Classes: map[string][2]int{"lens": {8, 6},
+					"tripod": {0, 2}}}
+		},
 		Arrivals: func() (arrivals.Stats, bool) {
 			return arrivals.Stats{Rows: 30, Bytes: 4000, Written: 20, Refused: 1, Found: 8, Damaged: 4, Lost: 5, Unnoted: 6},
 				true
@@ -207,6 +213,41 @@ rivulet_cache_hits_total 40
 # HELP rivulet_cache_misses_total Rows of M that were not found in memory.
 # TYPE rivulet_cache_misses_total counter
 rivulet_cache_misses_total 2
+# HELP rivulet_canary_predictions_total Predictions that the candidate published.
+# TYPE rivulet_canary_predictions_total counter
+rivulet_canary_predictions_total 5
+# HELP rivulet_candidate_arrivals_total Arrivals, by what the candidate says of them.
+# TYPE rivulet_candidate_arrivals_total counter
+rivulet_candidate_arrivals_total{result="agreed"} 6
+rivulet_candidate_arrivals_total{result="changed"} 2
+rivulet_candidate_arrivals_total{result="dead_letter"} 2
+rivulet_candidate_arrivals_total{result="dropped"} 3
+rivulet_candidate_arrivals_total{result="failed"} 4
+# HELP rivulet_candidate_class_distance_ratio Total variation between the classes that the two versions predict.
+# TYPE rivulet_candidate_class_distance_ratio gauge
+rivulet_candidate_class_distance_ratio 0.25
+# HELP rivulet_candidate_confidence Mean probability of the predicted class.
+# TYPE rivulet_candidate_confidence gauge
+rivulet_candidate_confidence{by="candidate"} 0.75
+rivulet_candidate_confidence{by="current"} 0.5
+# HELP rivulet_candidate_info The candidate that is tried; always 1.
+# TYPE rivulet_candidate_info gauge
+rivulet_candidate_info{version="v2"} 1
+# HELP rivulet_candidate_labels_total Labels of arrivals that both versions answered.
+# TYPE rivulet_candidate_labels_total counter
+rivulet_candidate_labels_total{result="both_right"} 3
+rivulet_candidate_labels_total{result="both_wrong"} 1
+rivulet_candidate_labels_total{result="gain"} 2
+rivulet_candidate_labels_total{result="loss"} 1
+# HELP rivulet_candidate_p_value McNemar's test of gain against loss, two-sided.
+# TYPE rivulet_candidate_p_value gauge
+rivulet_candidate_p_value 0.625
+# HELP rivulet_candidate_predictions_total Predictions of arrivals that both versions answered, by class.
+# TYPE rivulet_candidate_predictions_total counter
+rivulet_candidate_predictions_total{by="candidate",class="lens"} 6
+rivulet_candidate_predictions_total{by="candidate",class="tripod"} 2
+rivulet_candidate_predictions_total{by="current",class="lens"} 8
+rivulet_candidate_predictions_total{by="current",class="tripod"} 0
 # HELP rivulet_damaged_rows_total Rows of M that were asked for and are damaged in Redis, each time.
 # TYPE rivulet_damaged_rows_total counter
 rivulet_damaged_rows_total 6

@@ -2,5 +2,6 @@
 // Redis; nothing here asks for anything.
 //
 //	comparison.go  Comparison: what both versions answered to the same arrivals
+//	rule.go        Rule: when a candidate is promoted or given up without a person
 //	decision.go    Decision: what became of CURRENT and CANDIDATE, and why
 package candidate

@@ -1,0 +1,37 @@
+package config
+
+import "strconv"
+
+// Candidate says how the version that CANDIDATE names is tried on the stream.
+type Candidate struct {
+	Mode    string  `key:"mode" default:"off" oneof:"off|shadow|canary" usage:"shadow: the candidate (trainer publish --candidate) answers the arrivals, too, after the predictions of the version that serves are delivered, and is compared with it; canary: the same, and it answers a share of the keys itself (batch.mode node). It takes the memory of a second version; not with attach.arrivals"`
+	Percent float64 `key:"percent" default:"5" check:"percent" unit:"percent of the keys" usage:"share of the keys that a canary answers. Which keys these are depends on the keys alone" zero:"none: as in shadow"`
+	Load    float64 `key:"load" default:"0.05" check:"share" unit:"share" usage:"share of the time that goes into answers which are only compared, while the stream is behind by more than four micro-batches; arrivals beyond it are counted as dropped" zero:"none"`
+}
+
+// Values of [Candidate.Mode] on which wiring branches.
+const (
+	Shadow = "shadow"
+	Canary = "canary"
+)
+
+// Tried reports whether a candidate is tried at all.
+func (c Candidate) Tried() bool { return c.Mode == Shadow || c.Mode == Canary }
+
+// candidateProblems returns settings that contradict candidate.mode.
+func (c Consumer) candidateProblems() []Problem {
+	reason := ""
+	switch {
+	case !c.Candidate.Tried():
+	case c.Artifact != "":
+		reason = "a candidate comes from Redis, which is not used because artifact is set"
+	case c.Attach.Arrivals == On:
+		reason = "attach.arrivals is on: arrivals have rows of the version that serves alone, and a candidate would be compared without them"
+	case c.Candidate.Mode == Canary && c.Batch.Mode == ModeGraph:
+		reason = "a canary divides a micro-batch, and batch.mode is graph: want node, or candidate.mode shadow"
+	}
+	if reason == "" {
+		return nil
+	}
+	return []Problem{{Key: "candidate.mode", Value: strconv.Quote(c.Candidate.Mode), Reason: reason}}
+}

@@ -1,0 +1,288 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"rivulet/artifact"
+	"rivulet/artifact/artifacttest"
+	"rivulet/config"
+	"rivulet/consumer"
+	"rivulet/event"
+	"rivulet/event/json"
+	"rivulet/internal/observe"
+	"rivulet/internal/replay"
+	"rivulet/serving"
+	"rivulet/serving/candidate"
+	"rivulet/test/harness"
+)
+
+// rival is a version of the same data whose model is drawn by a seed.
+func rival(t *testing.T, seed uint64, version string) *artifact.Bundle {
+	t.Helper()
+	b := artifacttest.Bundle(seed, artifacttest.Size{Nodes: 120, Synthetic: 12, Features: 5, Classes: 3})
+	b.Manifest.Version = version
+	if err := b.Seal(); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// many are n arrivals whose ids begin with a prefix.
+func many(b *artifact.Bundle, prefix string, n int) []event.Arrival {
+	some, _ := newcomers(b, 40)
+	all := make([]event.Arrival, n)
+	for i := range all {
+		all[i] = some[i%len(some)]
+		all[i].ID = fmt.Sprint(prefix, i)
+	}
+	return all
+}
+
+// alone predicts arrivals by one artifact, without services.
+func alone(t *testing.T, b *artifact.Bundle, arrivals []event.Arrival) map[string]event.Prediction {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "a")
+	if err := artifact.Write(dir, b); err != nil {
+		t.Fatal(err)
+	}
+	from, err := Pinned(dir, serving.Options{}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var in, out bytes.Buffer
+	if err := (&replay.Lines{W: &in}).Send(t.Context(), arrivals); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := PredictLines(t.Context(), from, &in, &out, LineOptions{Mode: consumer.Node, Batch: 64}); err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]event.Prediction{}
+	for line := range bytes.Lines(out.Bytes()) {
+		var p event.Prediction
+		if err := (json.Codec{}).DecodePrediction(line, &p); err != nil {
+			t.Fatal(err)
+		}
+		all[p.ID] = p
+	}
+	return all
+}
+
+// labelled is an observer that says which version serves and when labels are read.
+type labelled struct {
+	consumer.NopObserver
+	version chan func() string
+	labels  chan struct{}
+}
+
+func (l labelled) Inside(_ *observe.Observer, version func() string) { l.version <- version }
+func (l labelled) FollowsLabels()                                    { l.labels <- struct{}{} }
+
+// A candidate answers what the version that serves answers, and labels decide: a better one is promoted, a worse one
+// given up, by the rule, in the history and in the consumer.
+func TestACandidateIsComparedAndDecided(t *testing.T) {
+	const n = 200
+	old, better := rival(t, 1, "old"), rival(t, 2, "better")
+	cfg := stackOf(t, old)
+	cfg.Redis.PollInterval, cfg.Redis.HeartbeatTTL = 10*time.Millisecond, time.Minute
+	cfg.Labels.Topic, cfg.Candidate.Mode, cfg.Candidate.Load = "labels", config.Shadow, 1
+	w, err := kgo.NewClient(kgo.SeedBrokers(cfg.Kafka.Brokers.Brokers...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	send := func(id string, class int) {
+		value := fmt.Sprintf(`{"id":%q,"class":%d}`, id, class)
+		if err := w.ProduceSync(t.Context(), &kgo.Record{Topic: "labels", Value: []byte(value)}).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	also, done := labelled{version: make(chan func() string, 1), labels: make(chan struct{}, 9)}, make(chan error, 1)
+	var log harness.Transcript
+	go func() { done <- RunConsumer(ctx, cfg, slog.New(slog.NewTextHandler(&log, nil)), also) }()
+	serves := <-also.version
+	<-also.labels
+
+	if err := WithPublisher(cfg.Redis.RedisServer, func(p *serving.Publisher) error {
+		// round publishes a candidate, sends arrivals and their labels, and returns what the rule decides.
+		round := func(current, tried *artifact.Bundle, ids string) candidate.Decision {
+			t.Helper()
+			if err := p.Publish(t.Context(), tried, serving.PublishOptions{Candidate: true}); err != nil {
+				t.Fatal(err)
+			}
+			await(t, func() bool {
+				return strings.Contains(log.String(), `msg="trying a candidate" candidate=`+tried.Manifest.Version)
+			})
+			arrivals := many(old, ids, n)
+			sendTo(t, cfg, arrivals)
+			was, is, want := alone(t, current, arrivals), alone(t, tried, arrivals), candidate.Comparison{
+				Current: current.Manifest.Version, Consumers: 1, Arrivals: n, Labels: n, Classes: map[string][2]int{}}
+			truth := alone(t, better, arrivals)
+			for id, a := range was {
+				b := is[id]
+				for k, p := range []event.Prediction{a, b} {
+					count := want.Classes[p.ClassName]
+					count[k]++
+					want.Classes[p.ClassName] = count
+				}
+				right, gains := a.Class == truth[id].Class, b.Class == truth[id].Class
+				for _, c := range []struct {
+					count *int
+					is    bool
+				}{{&want.Agreed, a.Class == b.Class}, {&want.Right, right}, {&want.Gain, gains && !right},
+					{&want.Loss, right && !gains}} {
+					if c.is {
+						*c.count++
+					}
+				}
+				send(id, truth[id].Class)
+			}
+			var got candidate.Comparison
+			await(t, func() bool {
+				got, err = p.Compare(t.Context())
+				return err != nil || got.Labels == n && got.Arrivals+got.Dropped == n
+			})
+			if got.Confidence[0] <= 0 || got.Confidence[1] <= 0 || got.P99[0] <= 0 || got.P99[1] <= 0 {
+				t.Errorf("confidence %v, p99 %v", got.Confidence, got.P99)
+			}
+			got.Confidence, got.P99, got.Candidate = want.Confidence, want.P99, ""
+			if diff := cmp.Diff(want, got); err != nil || diff != "" {
+				t.Errorf("%v, compared (-want +got):\n%s", err, diff)
+			}
+			d, err := p.Decide(t.Context(), candidate.Rule{Arrivals: n, Labels: n, P: 0.05, DeadLetters: 0.01})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return d
+		}
+		if d := round(old, better, "a"); d.Action != candidate.ActionPromote || d.By != candidate.ByRule {
+			t.Errorf("the better one: %+v", d)
+		}
+		await(t, func() bool { return serves() == "better" })
+		if d := round(better, rival(t, 3, "worse"), "b"); d.Action != candidate.ActionAbort || d.By != candidate.ByRule {
+			t.Errorf("the worse one: %+v", d)
+		}
+		await(t, func() bool { return strings.Count(log.String(), "the candidate is not tried any more") == 2 })
+		history, err := p.History(t.Context())
+		var told []string
+		for _, d := range history {
+			told = append(told, d.Action+" "+d.Version)
+		}
+		if diff := cmp.Diff([]string{"publish old", "candidate better", "promote better", "candidate worse", "abort worse"},
+			told); diff != "" {
+			t.Errorf("the history (-want +got):\n%s", diff)
+		}
+		return err
+	}); err != nil {
+		t.Error(err)
+	}
+	if serves() != "better" {
+		t.Errorf("%s serves", serves())
+	}
+	stop()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// A canary answers the same keys in every consumer and after a restart, about as many as were asked for, with the bits
+// that the version gives alone, and its predictions say so; at least once and exactly once.
+func TestACanaryKeepsItsKeys(t *testing.T) {
+	const n, percent = 3000, 30
+	for _, delivery := range []string{config.AtLeastOnce, config.ExactlyOnce} {
+		t.Run(delivery, func(t *testing.T) {
+			old, next := rival(t, 1, "old"), rival(t, 2, "next")
+			cfg := stackOf(t, old)
+			cfg.Delivery, cfg.Candidate.Mode, cfg.Candidate.Percent = delivery, config.Canary, percent
+			cfg.Kafka.TransactionTimeout = time.Minute
+			if err := WithPublisher(cfg.Redis.RedisServer, func(p *serving.Publisher) error {
+				return p.Publish(t.Context(), next, serving.PublishOptions{Candidate: true})
+			}); err != nil {
+				t.Fatal(err)
+			}
+			arrivals := many(old, "n", n)
+			bits := map[string]map[string]event.Prediction{"old": alone(t, old, arrivals), "next": alone(t, next, arrivals)}
+			arms := make([]map[string]string, 2)
+			for run := range arms { // two consumers, one after the other
+				all := streamUntil(t, cfg, arrivals, n*(run+1))
+				arms[run] = map[string]string{}
+				for _, p := range all[n*run:] {
+					arms[run][p.ID] = p.Artifact
+					if want := bits[p.Artifact][p.ID]; p.Class != want.Class || p.Probability != want.Probability {
+						t.Fatalf("%s by %s: class %d with %v, alone %d with %v", p.ID, p.Artifact, p.Class, p.Probability,
+							want.Class, want.Probability)
+					}
+				}
+			}
+			if diff := cmp.Diff(arms[0], arms[1]); diff != "" || len(arms[0]) != n {
+				t.Errorf("%d arrivals, after a restart other ones are the canary's:\n%s", len(arms[0]), diff)
+			}
+			canaries := 0
+			for _, version := range arms[0] {
+				if version == "next" {
+					canaries++
+				}
+			}
+			if share := 100 * float64(canaries) / n; share < percent-2.5 || share > percent+2.5 { // three standard deviations
+				t.Errorf("%.2f%% of the keys are the canary's, asked for were %d%%", share, percent)
+			}
+			headers := 0
+			r, err := kgo.NewClient(kgo.SeedBrokers(cfg.Kafka.Brokers.Brokers...), kgo.ConsumeTopics(cfg.Kafka.Topics.Predictions))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			for seen := 0; seen < 2*n; {
+				r.PollFetches(t.Context()).EachRecord(func(r *kgo.Record) {
+					seen++
+					var version, canary string
+					for _, h := range r.Headers {
+						switch h.Key {
+						case event.HeaderArtifact:
+							version = string(h.Value)
+						case event.HeaderCanary:
+							canary = string(h.Value)
+						}
+					}
+					if (version == "next") != (canary == "true") {
+						t.Errorf("a prediction by %s has the header %q", version, canary)
+					}
+					if canary != "" {
+						headers++
+					}
+				})
+			}
+			if headers != 2*canaries {
+				t.Errorf("%d predictions say that they are a canary's, want %d", headers, 2*canaries)
+			}
+		})
+	}
+}
+
+// Settings that a candidate cannot be tried with are refused by name.
+func TestACandidateRefusesSettings(t *testing.T) {
+	for set, want := range map[string]string{"--attach.arrivals=on": "attach.arrivals is on",
+		"--artifact=dir": "artifact is set", "--batch.mode=graph": "want node, or candidate.mode shadow"} {
+		flags := pflag.NewFlagSet("consumer", pflag.ContinueOnError)
+		config.Flags[config.Consumer](flags)
+		if err := flags.Parse([]string{"--candidate.mode=canary", set}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := config.Load[config.Consumer](config.Sources{Flags: flags}); err == nil ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", set, err, want)
+		}
+	}
+}
