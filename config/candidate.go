@@ -26,7 +26,8 @@ func (c Consumer) candidateProblems() []Problem {
 	case c.Artifact != "":
 		reason = "a candidate comes from Redis, which is not used because artifact is set"
 	case c.Attach.Arrivals == On:
-		reason = "attach.arrivals is on: arrivals have rows of the version that serves alone, and a candidate would be compared without them"
+		reason = "attach.arrivals is on: arrivals have rows of the version that serves " +
+			"alone, and a candidate would be compared without them"
 	case c.Candidate.Mode == Canary && c.Batch.Mode == ModeGraph:
 		reason = "a canary divides a micro-batch, and batch.mode is graph: want node, or candidate.mode shadow"
 	}

@@ -51,8 +51,8 @@ type canary struct {
 	own, records []kafka.Record
 }
 
-// divide takes the candidate's records out of a batch. The order of the records of one key stays: all of them are in one
-// part.
+// divide takes the candidate's records out of a batch. The order of the records of one key stays: all of them are in
+// one part.
 func (p *Pipeline) divide(in *Intake) {
 	if p.Canary.Candidate == nil {
 		return
@@ -73,7 +73,8 @@ func (p *Pipeline) divide(in *Intake) {
 }
 
 // answerCanary has the candidate answer its part of a batch.
-func (p *Pipeline) answerCanary(ctx context.Context, name string, b *batch, watch *stopwatch, stats *CanaryStats) error {
+func (p *Pipeline) answerCanary(ctx context.Context, name string, b *batch, watch *stopwatch,
+	stats *CanaryStats) error {
 	c := &p.canary
 	if c.candidate == nil || len(c.records) == 0 {
 		return nil

@@ -43,8 +43,8 @@ func (p *Pipeline) Explain(ctx context.Context, in Intake) ([]ExplainedArrival, 
 	return all, b.leaves().DeadLetters, nil
 }
 
-// answer takes a batch through the stages of [Pipeline.Process] up to its predictions, and notes nothing. rows says that
-// the rows of M of all neighbours are wanted, where their numbers would do.
+// answer takes a batch through the stages of [Pipeline.Process] up to its predictions, and notes nothing. rows says
+// that the rows of M of all neighbours are wanted, where their numbers would do.
 func (p *Pipeline) answer(ctx context.Context, version Version, in Intake, rows bool) error {
 	b := &p.batch
 	if err := p.decode(ctx, &b.decoded, in.Records, p.model(version)); err != nil {

@@ -95,8 +95,8 @@ func (p *Publisher) Abort(ctx context.Context, c Candidate, by, reason string) (
 	return d, nil
 }
 
-// Decide promotes the candidate or gives it up as a rule says. The decision's Action is empty if nothing is to be decided
-// yet, and its Reason says what is known. Each look at the labels is taken once, whoever asks. It returns
+// Decide promotes the candidate or gives it up as a rule says. The decision's Action is empty if nothing is to be
+// decided yet, and its Reason says what is known. Each look at the labels is taken once, whoever asks. It returns
 // [ErrNoCandidate], and the errors of [Publisher.Promote].
 func (p *Publisher) Decide(ctx context.Context, r candidate.Rule) (d candidate.Decision, err error) {
 	c, err := p.Candidate(ctx)
@@ -112,7 +112,8 @@ func (p *Publisher) Decide(ctx context.Context, r candidate.Rule) (d candidate.D
 	}
 	action, reason := r.Judge(sum)
 	if k := r.Look(sum.Labels); action == "" && sum.Arrivals >= r.Arrivals && k >= 0 {
-		first, err := look.Run(ctx, p.client, []string{p.keys.comparison()}, fmt.Sprint("look ", k, " at ", sum.Current)).Bool()
+		first, err := look.Run(ctx, p.client, []string{p.keys.comparison()},
+			fmt.Sprint("look ", k, " at ", sum.Current)).Bool()
 		if err != nil {
 			return d, fmt.Errorf("looking at the labels: %w", err)
 		}

@@ -24,9 +24,9 @@ func compareCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare",
 		Short: "Compare the candidate with the version that serves, on the arrivals that both have answered",
-		Long: "compare adds up what all consumers count of the candidate that trainer publish --candidate published, while\n" +
-			"their candidate.mode is shadow or canary: agreement, classes, confidence, latency and, with labels, the arrivals\n" +
-			"that one of the two alone has right.",
+		Long: "compare adds up what all consumers count of the candidate that trainer publish --candidate published,\n" +
+			"while their candidate.mode is shadow or canary: agreement, classes, confidence, latency and, with labels, the\n" +
+			"arrivals that one of the two alone has right.",
 		Args:    cobra.NoArgs,
 		Example: "  rivulet compare --redis.url redis://localhost:6379/0\n  rivulet compare --live",
 	}
@@ -99,8 +99,10 @@ func printComparison(w io.Writer, of serving.Candidate, c candidate.Comparison) 
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%d arrivals by %d consumers since %s: %.2f%% agree, classes shift by %.3f, gain:loss %d:%d, p = %.2g; "+
+	_, err := fmt.Fprintf(w, "%d arrivals by %d consumers since %s: %.2f%% agree, "+
+		"classes shift by %.3f, gain:loss %d:%d, p = %.2g; "+
 		"%d dead letters of the candidate, %d dropped, %d failed, %d published by it\n\n", c.Arrivals, c.Consumers,
-		of.Since.Format(time.RFC3339), 100*c.Agreement(), c.Shift(), c.Gain, c.Loss, c.P(), c.Dead, c.Dropped, c.Failed, c.Canary)
+		of.Since.Format(time.RFC3339), 100*c.Agreement(), c.Shift(), c.Gain, c.Loss, c.P(), c.Dead, c.Dropped, c.Failed,
+		c.Canary)
 	return err
 }

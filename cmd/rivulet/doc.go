@@ -5,6 +5,7 @@
 //	serve.go, page.go               answers over HTTP, the live page
 //	replay.go, deadletters.go       a data set sent as a stream, dead letters shown or sent again
 //	features.go, generate.go        features by id put into Redis, data sets drawn at random
+//	compare.go                      the candidate beside the version that serves
 //	inspect.go                      an artifact in words; inspect_json.go: as JSON; inspectschema.go: its named features
 //	main.go                         the root of the commands; collect_heap.go: a build by which a test watches the heap
 package main

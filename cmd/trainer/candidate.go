@@ -59,10 +59,11 @@ func decideByRuleCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "decide",
 		Short: "Promote the candidate or give it up, as a rule says",
-		Long: "decide looks at what consumers have compared (candidate.mode, rivulet compare). It gives the candidate up for dead\n" +
-			"letters, disagreement or slowness, and by labels promotes the better version or gives the worse one up. Labels are\n" +
-			"looked at once at --labels of them, at twice as many, at four times, and so on, so that all looks together decide\n" +
-			"wrongly between equal versions with probability --p at most. Without --every it looks once and ends.",
+		Long: "decide looks at what consumers have compared (candidate.mode, rivulet compare). It gives the candidate up\n" +
+			"for dead letters, disagreement or slowness; by labels it promotes a better one and gives a worse one up.\n" +
+			"Labels are looked at once at --labels of them, at twice as many, at four times, and so on, so that all\n" +
+			"looks together decide wrongly between equal versions with probability --p at most. Without --every it\n" +
+			"looks once.",
 		Args:    cobra.NoArgs,
 		Example: "  trainer decide\n  trainer decide --labels 500 --agreement 0.9 --slowdown 3 --every 10s",
 	}
@@ -72,8 +73,9 @@ func decideByRuleCommand() *cobra.Command {
 	flags.Float64Var(&r.Agreement, "agreement", 0, "least share of arrivals with the same class, 0 to 1; 0: any will do")
 	flags.Float64Var(&r.DeadLetters, "dead-letters", 0.01,
 		"largest share of arrivals that the candidate alone makes dead letters of, 0 to 1")
-	flags.Float64Var(&r.Slowdown, "slowdown", 0, "how many times as long its slowest batches may take (p99); 0: any time will do")
-	flags.Float64Var(&r.P, "p", 0.05, "probability of a wrong decision by labels between versions that are equally good, 0 to 1")
+	flags.Float64Var(&r.Slowdown, "slowdown", 0,
+		"how many times as long its slowest batches may take (p99); 0: any time will do")
+	flags.Float64Var(&r.P, "p", 0.05, "probability of a decision by labels between equally good versions, 0 to 1")
 	flags.DurationVar(&every, "every", 0, "pause between two looks, until something is decided; 0s: look once")
 	return withVersions(cmd, func(cmd *cobra.Command, _ []string, p *serving.Publisher) error {
 		switch share := func(x float64) bool { return x >= 0 && x <= 1 }; {

@@ -239,7 +239,8 @@ func TestACanaryKeepsItsKeys(t *testing.T) {
 				t.Errorf("%.2f%% of the keys are the canary's, asked for were %d%%", share, percent)
 			}
 			headers := 0
-			r, err := kgo.NewClient(kgo.SeedBrokers(cfg.Kafka.Brokers.Brokers...), kgo.ConsumeTopics(cfg.Kafka.Topics.Predictions))
+			r, err := kgo.NewClient(kgo.SeedBrokers(cfg.Kafka.Brokers.Brokers...),
+				kgo.ConsumeTopics(cfg.Kafka.Topics.Predictions))
 			if err != nil {
 				t.Fatal(err)
 			}

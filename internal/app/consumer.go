@@ -198,7 +198,8 @@ func newConsumer(cfg config.Consumer, w wire, log *slog.Logger,
 }
 
 // path returns the settings of the path of a record.
-func (w wire) path(cfg config.Consumer, deliver consumer.Deliverer, observer consumer.Observer) consumer.PipelineOptions {
+func (w wire) path(cfg config.Consumer, deliver consumer.Deliverer,
+	observer consumer.Observer) consumer.PipelineOptions {
 	o := consumer.PipelineOptions{Versions: w.versions, Deliverer: deliver, Mode: consumer.Mode(cfg.Batch.Mode),
 		Arrivals: cfg.Attach.Arrivals == config.On, Notes: cfg.Attach.Arrivals == config.On &&
 			cfg.Delivery != config.ExactlyOnce,

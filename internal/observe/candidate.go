@@ -15,7 +15,8 @@ func candidateCollector(compared func() (version string, c candidate.Comparison)
 	arrivals := desc("candidate_arrivals_total", "Arrivals, by what the candidate says of them.", "result")
 	predictions := desc("candidate_predictions_total", "Predictions of arrivals that both versions answered, by class.",
 		"by", "class")
-	distance := desc("candidate_class_distance_ratio", "Total variation between the classes that the two versions predict.")
+	distance := desc("candidate_class_distance_ratio",
+		"Total variation between the classes that the two versions predict.")
 	confidence := desc("candidate_confidence", "Mean probability of the predicted class.", "by")
 	p99 := desc("candidate_p99_seconds", "99th percentile of a batch, from its records to its predictions.", "by")
 	labels := desc("candidate_labels_total", "Labels of arrivals that both versions answered.", "result")

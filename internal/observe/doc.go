@@ -78,14 +78,14 @@
 //	rivulet_window_labels, rivulet_window_accuracy_ratio, rivulet_window_calibration_error_ratio
 //	                                                     of the last 3840 to 4096 predictions whose label came
 //	rivulet_candidate_info{version}                      1 for the candidate that is tried, if candidate.mode is not off
-//	rivulet_candidate_arrivals_total{result}             arrivals and what the candidate says: agreed, changed, dead_letter; dropped because
-//	                                                     the consumer had too much to do, failed because Redis did not answer
-//	rivulet_candidate_predictions_total{by,class}        predictions of arrivals that both answered, by current and candidate
+//	rivulet_candidate_arrivals_total{result}             what the candidate says: agreed, changed, dead_letter;
+//	                                                     dropped as there was too much to do, failed as Redis was away
+//	rivulet_candidate_predictions_total{by,class}        of arrivals that both answered, by current and candidate
 //	rivulet_candidate_class_distance_ratio               predicted classes of the two, as total variation
 //	rivulet_candidate_confidence{by}                     mean probability of the predicted class
 //	rivulet_candidate_p99_seconds{by}                    99th percentile of a batch, from its records to its predictions
-//	rivulet_candidate_labels_total{result}               labels of arrivals that both answered: both_right, gain (the candidate alone is
-//	                                                     right), loss (the version that serves alone is right), both_wrong
+//	rivulet_candidate_labels_total{result}               of arrivals that both answered: both_right, both_wrong, gain
+//	                                                     (the candidate alone is right), loss (the other alone is)
 //	rivulet_candidate_p_value                            McNemar's test of gain against loss, two-sided
 //	rivulet_canary_predictions_total                     predictions that the candidate published
 //	rivulet_artifact_info{version}                       1 for the version that is served
@@ -101,8 +101,8 @@
 // while a label for another member's prediction becomes unmatched here, once labels.remember further labels have
 // come. A label that comes before its prediction waits for it, and only the first label of a prediction counts.
 //
-// The figures of a candidate are of this consumer alone, and begin anew with each candidate and each version that serves;
-// rivulet compare adds up those of all consumers.
+// The figures of a candidate are of this consumer alone, and begin anew with each candidate and each version that
+// serves; rivulet compare adds up those of all consumers.
 //
 // The counts of the cache and of rows of arrivals begin anew with each version of the artifact, as Prometheus
 // expects of counters that restart.

@@ -66,8 +66,8 @@ type job struct {
 	took               time.Duration // of the version that serves, for its part
 }
 
-// part holds the records that one version answered, and its answers: part 0 is that of the version that serves, part 1 the
-// canary's.
+// part holds the records that one version answered, and its answers: part 0 is that of the version that serves, part 1
+// the canary's.
 type part struct {
 	records []kafka.Record
 	answers []answer

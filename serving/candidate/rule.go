@@ -28,27 +28,30 @@ func (r Rule) Judge(c Comparison) (action, reason string) {
 	dead := float64(c.Dead) / float64(c.Arrivals)
 	switch {
 	case dead > r.DeadLetters:
-		return ActionAbort, fmt.Sprintf("%.2f%% of %d arrivals are dead letters by the candidate alone, at most %.2f%% may be",
+		return ActionAbort, fmt.Sprintf("%.2f%% of %d arrivals are dead letters by the candidate alone, at most "+
+			"%.2f%% may be",
 			100*dead, c.Arrivals, 100*r.DeadLetters)
 	case c.Agreement() < r.Agreement:
 		return ActionAbort, fmt.Sprintf("%.1f%% of %d arrivals have the same class, at least %.1f%% should",
 			100*c.Agreement(), c.Both(), 100*r.Agreement)
 	case r.Slowdown > 0 && c.P99[1] > r.Slowdown*c.P99[0]:
-		return ActionAbort, fmt.Sprintf("99%% of batches take up to %.1f ms, with the version that serves %.1f ms: more than %g times",
+		return ActionAbort, fmt.Sprintf("99%% of batches take up to %.1f ms, with the version that serves "+
+			"%.1f ms: more than %g times",
 			c.P99[1], c.P99[0], r.Slowdown)
 	}
 	return "", fmt.Sprintf("gain:loss %d:%d of %d labels", c.Gain, c.Loss, c.Labels)
 }
 
-// Look returns which look at the labels is due: look 0 at [Rule.Labels] of them, 1 at twice as many, 2 at four times, and
-// so on; -1 before the first.
+// Look returns which look at the labels is due: look 0 at [Rule.Labels] of them, 1 at twice as many, 2 at four times,
+// and so on; -1 before the first.
 func (r Rule) Look(labels int) int { return bits.Len(uint(labels/max(1, r.Labels))) - 1 }
 
 // Test compares gain with loss at a look. Who looks often finds a small p by chance at last: so look k decides below
 // P/2^(k+1), and all looks together err with probability P at most (½ + ¼ + … = 1).
 func (r Rule) Test(c Comparison, look int) (action, reason string) {
 	p, bound := c.P(), r.P/float64(uint64(2)<<min(look, 60))
-	reason = fmt.Sprintf("gain:loss %d:%d of %d labels, p = %.2g at look %d, decided below %.2g", c.Gain, c.Loss, c.Labels, p,
+	reason = fmt.Sprintf("gain:loss %d:%d of %d labels, p = %.2g at look %d, decided below %.2g", c.Gain, c.Loss, c.Labels,
+		p,
 		look+1, bound)
 	switch {
 	case p >= bound:
