@@ -115,8 +115,8 @@ var predictionHeaders = [...]string{HeaderContentType, HeaderArtifact, HeaderSou
 
 // AppendPredictionHeaders appends the headers of a prediction's record to dst, so that a reader can route and
 // deduplicate without parsing the payload: content-type, rivulet-artifact, rivulet-source-topic, -partition and
-// -offset, the trace context where there is one, and of a candidate's prediction rivulet-canary. The values of the first
-// five are appended to text, and are parts of it.
+// -offset, the trace context where there is one, and rivulet-canary for a candidate. The values of the first five are
+// appended to text, and are parts of it.
 func AppendPredictionHeaders(dst []Header, text []byte, p *Prediction, contentType string) ([]Header, []byte) {
 	begin, ends := len(text), [len(predictionHeaders)]int{}
 	text = append(text, contentType...)
