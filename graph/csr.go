@@ -74,6 +74,14 @@ func (m *CSR) Row(i int) (cols []int32, vals []float32) {
 // RowLen returns the number of entries of row i.
 func (m *CSR) RowLen(i int) int { return m.RowPtr[i+1] - m.RowPtr[i] }
 
+// LongestRow returns the most entries of a row.
+func (m *CSR) LongestRow() (most int) {
+	for i := range m.Rows {
+		most = max(most, m.RowLen(i))
+	}
+	return most
+}
+
 // Validate checks the assumptions of every method: lengths, monotone row pointers, columns in range, finite values.
 // The error names the field and the place.
 func (m *CSR) Validate() error {

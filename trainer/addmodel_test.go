@@ -16,6 +16,7 @@ import (
 	"rivulet/infer"
 	"rivulet/infer/preprocess"
 	"rivulet/test/reference/convert"
+	"rivulet/trainer/deploy"
 	"rivulet/trainer/tables"
 )
 
@@ -59,8 +60,8 @@ func TestUnscaledModelsAnswerTheSame(t *testing.T) {
 	}
 	plain := &preprocess.Parameters{Kind: preprocess.None, Scale: 1}
 	logits := func(m infer.Model, x *graph.Dense) []float32 {
-		return m.Joint(adj, preprocess.Ready(x), plain).(infer.NodeLogits).GraphLogits(alone(graph.Features{Dense: x},
-			8)).Data
+		g := deploy.Graph{Adj: adj, X: preprocess.Ready(x), Preprocess: plain, Features: graph.Features{Dense: x}}
+		return g.Logits(m).Data
 	}
 	for name, m := range others(t) {
 		before := logits(m, x)

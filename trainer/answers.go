@@ -8,6 +8,7 @@ import (
 	"rivulet/infer"
 	"rivulet/schema"
 	"rivulet/trainer/eval"
+	"rivulet/trainer/sample"
 )
 
 // Answer is a node with the trainer's prediction for it as an arrival on its own, offline. A program that is to serve
@@ -36,7 +37,8 @@ const perRole = 10
 // also the one with most neighbours. Nodes of T are among them if T is in memory.
 func (t *task) answered() (nodes []int32, roles []string) {
 	add := func(role string, from []int32, more ...int32) {
-		for _, i := range slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(Evenly(from, perRole)), more...)))) {
+		some := append(slices.Clone(sample.Evenly(from, perRole)), more...)
+		for _, i := range slices.Compact(slices.Sorted(slices.Values(some))) {
 			nodes, roles = append(nodes, i), append(roles, role)
 		}
 	}

@@ -16,16 +16,7 @@ func (o *Options) Candidates() []string {
 	if m, _ := o.method(); m.Models != nil {
 		names = slices.Clone(m.Models)
 	}
-	slices.SortStableFunc(names, func(a, b string) int {
-		switch modelSGC {
-		case a:
-			return -1
-		case b:
-			return 1
-		}
-		return 0
-	})
-	return names
+	return inFront(names, modelSGC)
 }
 
 // ModelChoice is a candidate for the model that is served, on S of its own, with what validation says of it and what a

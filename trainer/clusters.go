@@ -3,7 +3,6 @@ package trainer
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
 	"rivulet/artifact"
@@ -15,21 +14,9 @@ import (
 	"rivulet/trainer/tables"
 )
 
-// projectedColumns is the width of the random projection in which wider features are clustered.
-const projectedColumns = 256
-
-// projection returns the random basis, d×256, on which more than 256 features are projected for k-means; nil for
-// fewer. A Gaussian projection keeps distances to a few percent (Johnson and Lindenstrauss); clusters of all columns
-// serve no better (amazon_photo).
+// projection returns the random basis on which more than so many features are projected for k-means.
 func (o *Options) projection(d int) *graph.Dense {
-	if d <= projectedColumns {
-		return nil
-	}
-	basis, rng := graph.NewDense(d, projectedColumns), o.rng(purposeProjection)
-	for k := range basis.Data {
-		basis.Data[k] = float32(rng.NormFloat64() / math.Sqrt(projectedColumns))
-	}
-	return basis
+	return condense.Projection(d, o.rng(purposeProjection))
 }
 
 // points returns the vectors of T's nodes for k-means, N×p: Â²·pre(X) or its projection.
@@ -54,22 +41,7 @@ func (t *task) join(c *condense.Clusters, points *graph.Dense, m infer.Model) *c
 	if len(t.labelled) == len(t.original.Labels) {
 		return c
 	}
-	return c.Join(points, classesAmong(t.logitsOnT(m), t.share))
-}
-
-// classesAmong returns the most probable class of each row, among the classes that have synthetic nodes.
-func classesAmong(logits *graph.Dense, share []int) []int32 {
-	out := make([]int32, logits.Rows)
-	for i := range out {
-		row := logits.Row(i)
-		for c, n := range share {
-			if n == 0 {
-				row[c] = float32(math.Inf(-1))
-			}
-		}
-		out[i] = int32(infer.ArgMax(row))
-	}
-	return out
+	return c.Join(points, condense.ClassesAmong(t.logitsOnT(m), t.share))
 }
 
 // clusterMethod is the state of the methods whose S consists of clusters, solved and cluster.

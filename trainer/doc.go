@@ -12,7 +12,7 @@
 //	task.go        options and data -> T, preprocessing (package features), support and test nodes, sizes of classes
 //	original.go    W_O fitted on T (package fit), hyperparameters chosen on the support nodes; or imported weights
 //	layered.go     the same for models with hidden layers
-//	memo.go        results that depend on T alone: a series of runs with many methods makes them once ([Series])
+//	memo.go        results that depend on T alone: a series of runs with many methods makes them once ([Series], eval.Memo)
 //	methods.go     the methods of condensation, and the interfaces of their results: S, M, and models on them
 //	clusters.go    methods solved and cluster: clusters and M (packages condense, nnls), tables of S (package tables)
 //	synthetic.go   W_S of clusters: fitted on their means, with their spread, and to soft labels
@@ -20,9 +20,9 @@
 //	jointgraph.go  an S that is a graph: models fitted on it, its frozen tables; T's own tables as S (method cached)
 //	directions.go  what differs where edges have directions, and what refuses them
 //	choose.go      the model to serve, chosen on the support nodes (--models auto)
-//	own.go         perceptrons of own features (package fit); expert.go: those that answer beside the models on S
-//	               (package expert)
-//	rivals.go      methods without S, for comparison: own features alone, and the classes of neighbours
+//	own.go         nodes with their own features, and the perceptrons that package expert fits to them; expert.go: those
+//	               that answer beside the models on S
+//	rivals.go      methods without S, for comparison: own features alone, and the classes of neighbours (package expert)
 //	deploy.go      a model on the graph that arrivals attach to: T or S, joint or frozen (package deploy)
 //	evaluate.go    models calibrated on the support nodes (package deploy); every deployment on the test nodes (eval)
 //	answers.go     some nodes with the predictions that consumers of the artifact have to repeat

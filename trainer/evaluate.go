@@ -224,34 +224,34 @@ func (t *task) measure(d deploy.Row, mode string, again *shuffledBatches) eval.R
 		Calibration: d.Calibration.Kind, SyntheticNodes: t.nodes, Ratio: float64(t.nodes) / float64(t.facts.Nodes),
 		Seeds: []uint64{t.options.Seed}, WeightDecay: d.WeightDecay, WeightDecays: []float64{d.WeightDecay},
 		KeptBytes: d.Kept, Served: d.Served, Own: d.Expert != nil}
-	if known, ok := t.whole.row(&r); ok {
+	if known, ok := t.whole.Row(&r); ok {
 		return known
 	}
 	set := d.On(t.test()[mode])
 	predictor := d.Quick()
 	answer := eval.Run(predictor, set)
 	// of a graph that is too large, Whole is frozen
-	first := d.Attachment == artifact.AttachJoint || t.whole.classes(&r) == nil
+	first := d.Attachment == artifact.AttachJoint || t.whole.Classes(&r) == nil
 	if r.Setting == eval.OtoO && first && d.Spreading == nil {
-		t.whole.keepClasses(&r, answer.Class)
+		t.whole.KeepClasses(&r, answer.Class)
 	} else {
-		r.VersusWhole = eval.Pair(answer.Class, t.whole.classes(&r), set)
+		r.VersusWhole = eval.Pair(answer.Class, t.whole.Classes(&r), set)
 	}
 	r.Confusion = answer.Confusion(set, t.classes())
 	r.Reliability = eval.Reliability(answer.Probabilities, set.Labels, nil)
 	r.ReliabilityBefore = eval.Reliability(deploy.Uncalibrated(predictor, answer, set), set.Labels, nil)
 	for of, value := range map[*eval.Spread]float64{
 		&r.Accuracy: answer.Accuracy(set), &r.MacroF1: eval.MacroF1(r.Confusion),
-		&r.Agreement:         eval.Equal(answer.Class, t.whole.classes(&r)),
+		&r.Agreement:         eval.Equal(answer.Class, t.whole.Classes(&r)),
 		&r.ChangedByBatching: again.changed(d, predictor, answer.Class),
 		&r.ECE:               eval.ECE(r.Reliability),
 		&r.ECEBefore:         eval.ECE(r.ReliabilityBefore),
 	} {
 		of.Mean = value
 	}
-	if t.options.Costs && !t.whole.costs(&r) {
+	if t.options.Costs && !t.whole.Costs(&r) {
 		d.Costs(&r, answer, set, t.footprint(d.Deployment))
 	}
-	t.whole.keepRow(r)
+	t.whole.Keep(r)
 	return r
 }

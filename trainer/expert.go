@@ -7,6 +7,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/trainer/deploy"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/expert"
@@ -73,7 +74,7 @@ func (t *task) gatherSupport(placed []*deploy.Deployment) *expert.Support {
 					s.Degrees = append(s.Degrees, b.Degree(j))
 				}
 			}
-			without.Batches = append(without.Batches, withoutEdges(b.X, d.Model.Nodes()))
+			without.Batches = append(without.Batches, attach.WithoutEdges(b.X, d.Model.Nodes()))
 		}
 		s.Models = append(s.Models, expert.Logits{Attached: graph.Stack(eval.Run(d, on).Logits...),
 			Alone: graph.Stack(eval.Run(d, without).Logits...)})

@@ -6,7 +6,6 @@ import (
 	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/infer"
-	"rivulet/infer/attach"
 	"rivulet/infer/preprocess"
 	"rivulet/trainer/condense"
 	"rivulet/trainer/eval"
@@ -31,7 +30,7 @@ func (j *jointGraph) tables(m infer.Model) (*infer.Tables, error) {
 }
 
 func (j *jointGraph) propagation(kind string, m infer.Model, alpha float32) (*infer.Tables, error) {
-	return tables.OfGraph(j.Adj, j.seedsOnS(kind, j.Synthetic, m), alpha), nil
+	return tables.OfGraph(j.Adj, j.onSynthetic(j.Synthetic).Seeds(kind, m), alpha), nil
 }
 
 func (j *jointGraph) fit(ctx context.Context, name string, progress Progress) (*fitResult, error) {
@@ -57,15 +56,6 @@ func (t *task) fitOnGraph(ctx context.Context, name string, s artifact.Synthetic
 func (t *task) supportTables(c *graphParts, m infer.Model) *infer.Tables {
 	all := eval.Attach(t.data, t.original, [][]int32{t.data.Validation}, true).On(c.M, nil).Batches[0]
 	return tables.Attached(m, c.Adj, preprocess.Ready(c.X), all, t.pre)
-}
-
-// alone returns a batch without arrivals, for a graph's own nodes.
-func alone(x graph.Features, nodes int) *attach.Batch { return withoutEdges(x.Take(nil), nodes) }
-
-// withoutEdges returns arrivals without edges to a graph of so many nodes.
-func withoutEdges(x graph.Features, nodes int) *attach.Batch {
-	n := x.Rows()
-	return &attach.Batch{X: x, R: &graph.CSR{Rows: n, Cols: nodes, RowPtr: make([]int, n+1)}, Known: make([]int32, n)}
 }
 
 // cachedTables is the method cached: T's own tables, with which M is compared (docs/algorithm.md, section 7). It is
@@ -99,5 +89,5 @@ func (u *cachedTables) propagation(kind string, m infer.Model, alpha float32) (*
 
 // propagationOnT returns T's own frozen tables of label or error propagation.
 func (t *task) propagationOnT(kind string, m infer.Model, alpha float32) *infer.Tables {
-	return infer.PropagationTables(t.original.Adj, t.seeds(kind, m), alpha, t.bins.Weights()...)
+	return infer.PropagationTables(t.original.Adj, t.onOriginal().Seeds(kind, m), alpha, t.bins.Weights()...)
 }

@@ -11,6 +11,7 @@ import (
 	"rivulet/trainer/eval"
 	"rivulet/trainer/features"
 	"rivulet/trainer/fit"
+	"rivulet/trainer/sample"
 	"rivulet/trainer/watch"
 )
 
@@ -155,7 +156,7 @@ func (t *task) fitLayeredOnT(ctx context.Context, s fit.Shape, progress Progress
 		return nil, err
 	}
 	if len(among.decays) > 1 {
-		best.weightDecay = fit.DecayOfAll(best.weightDecay, len(labelledIn(g.labels)), len(t.labelled))
+		best.weightDecay = fit.DecayOfAll(best.weightDecay, len(sample.Labelled(g.labels)), len(t.labelled))
 	}
 	among.decays, among.start = []float64{best.weightDecay}, best.model
 	return t.chooseGNN(ctx, pose(whole, s, t.classes()), among, whole.validate, progress, what+", all nodes")

@@ -13,6 +13,7 @@ import (
 	"rivulet/infer"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/fit"
+	"rivulet/trainer/sample"
 )
 
 // lines keeps what a run shows.
@@ -54,7 +55,8 @@ func TestValidationByNeighbourhoodIsThatOfT(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := k.wholeGround().validate(t.Context(), f.model)
-	if want := accuracyOn(eval.Plain(k.onOriginal(f.model)), k.judges); err != nil || got != want || got != f.validation {
+	want := accuracyOn(eval.Plain(k.jointOnT(f.model).Build()), k.judges)
+	if err != nil || got != want || got != f.validation {
 		t.Errorf("accuracy %v (%v), on all of T %v, of the fit %v", got, err, want, f.validation)
 	}
 }
@@ -124,7 +126,7 @@ func TestDecaysOfASampleAreScaled(t *testing.T) {
 			}
 			some := rows
 			if tt.model == "gcn" {
-				some = len(labelledIn(k.ground().labels))
+				some = len(sample.Labelled(k.ground().labels))
 			}
 			want := tt.decays
 			if tt.scaled {

@@ -185,7 +185,7 @@ func (m *graphParts) info() artifact.MappingInfo {
 	if m.stored != nil {
 		return m.size
 	}
-	return artifact.MappingInfo{Rows: m.M.Rows, Entries: m.M.NNZ(), MaxPerRow: longestRow(m.M), Indicators: m.indicators}
+	return artifact.MappingInfo{Rows: m.M.Rows, Entries: m.M.NNZ(), MaxPerRow: m.M.LongestRow(), Indicators: m.indicators}
 }
 
 func (m *graphParts) parts() *graphParts { return m }

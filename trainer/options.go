@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"rivulet/artifact"
 	"rivulet/infer"
 	"rivulet/schema"
 	"rivulet/trainer/deploy"
@@ -60,7 +59,7 @@ type Options struct {
 	// evaluation.
 	Costs bool
 	// Keeper says how much memory M takes where it is served, of costs; nil: that is not measured.
-	Keeper Keeper
+	Keeper deploy.Keeper
 	// Weights are models to use as W_O, by name, instead of fitting them. They must be for the data's features and
 	// classes, and for features with the scale of Preprocess alone: the global scale is 1 then.
 	Weights map[string]infer.Model
@@ -85,14 +84,6 @@ type Options struct {
 	Subgraph int64
 	// Map adds S in the plane, for people ([artifact.Map]); MapIDs names the heaviest nodes of T in it.
 	Map, MapIDs bool
-}
-
-// Keeper measures the memory of M, ids included, in bytes.
-type Keeper interface {
-	// Held returns the memory of M in a consumer. Nothing else may allocate meanwhile.
-	Held(m *artifact.Mapping) int64
-	// Stored returns the memory of M in Redis.
-	Stored(m *artifact.Mapping) int64
 }
 
 // Defaults returns the default options of a run.

@@ -193,15 +193,10 @@ func (t *task) validate(_ context.Context, m infer.Model) (float64, error) {
 // accuracyOn returns the accuracy of a predictor on a set, in percent.
 func accuracyOn(p eval.Predictor, s *eval.Set) float64 { return eval.Run(p, s).Accuracy(s) }
 
-// onOriginal deploys a model jointly on T.
-func (t *task) onOriginal(m infer.Model) infer.Deployment {
-	return m.Joint(t.original.Adj, t.inputs, t.pre)
-}
-
 // logitsOnT returns the model's logits of T's own nodes without arrivals, N×C.
 func (t *task) logitsOnT(m infer.Model) *graph.Dense {
 	if t.directed() {
 		return m.LogitsOf(t.read(), t.tablesOfT(m), t.original.X, t.pre)
 	}
-	return t.onOriginal(m).(infer.NodeLogits).GraphLogits(alone(t.original.X, t.original.Adj.Rows))
+	return t.onOriginal().Logits(m)
 }

@@ -10,8 +10,10 @@ import (
 	"rivulet/dataset/generate"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/expert"
+	"rivulet/trainer/sample"
 	"rivulet/trainer/stage/local"
 	"rivulet/trainer/stage/solved"
 )
@@ -137,11 +139,11 @@ func TestSection7EvidenceAgainstOracle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	deployed, err := task.fitEvidence(t.Context(), f.model, Silent{})
+	rival, err := task.fitEvidence(t.Context(), f.model, Silent{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, logits := deployed.(*evidence), task.logitsOnT(f.model)
+	e, logits := rival.build().(*expert.Evidence), task.logitsOnT(f.model)
 	b := task.test()[GraphBatch].Batches[0]
 	own, got := e.Perceptron.Logits(b.X), e.Logits(b)
 	for i := range b.Len() {
@@ -156,18 +158,19 @@ func TestSection7EvidenceAgainstOracle(t *testing.T) {
 		}
 		for c, v := range got.Row(i) {
 			deg := float64(len(cols))
-			want := float64(own.Row(i)[c]) + e.beta*math.Pow(deg, e.gamma)*math.Log((count[c]+e.epsilon)/(deg+3*e.epsilon))
+			want := float64(own.Row(i)[c]) + e.Beta*math.Pow(deg, e.Gamma)*math.Log((count[c]+e.Epsilon)/(deg+3*e.Epsilon))
 			if math.Abs(float64(v)-want) > 1e-4*max(1, math.Abs(want)) {
 				t.Fatalf("arrival %d, class %d: %v, want %v", i, c, v, want)
 			}
 		}
 	}
 	best := accuracyOn(eval.Plain(e), task.judges)
-	for _, other := range []evidenceOptions{{}, {1, 1, .1}, {4, 0, .03}, {.5, .5, .3}} {
+	for _, other := range []expert.EvidenceOptions{{}, {Beta: 1, Gamma: 1, Epsilon: .1},
+		{Beta: 4, Epsilon: .03}, {Beta: .5, Gamma: .5, Epsilon: .3}} {
 		at := *e
-		at.evidenceOptions = other
+		at.EvidenceOptions = other
 		if accuracy := accuracyOn(eval.Plain(&at), task.judges); accuracy > best {
-			t.Errorf("%+v has %.2f, chosen were %+v with %.2f", other, accuracy, e.evidenceOptions, best)
+			t.Errorf("%+v has %.2f, chosen were %+v with %.2f", other, accuracy, e.EvidenceOptions, best)
 		}
 	}
 }
@@ -179,16 +182,16 @@ func TestOwnSample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sample := drawNodes(task.labelled, 7, rand.New(rand.NewPCG(1, 2)))
-	if len(sample) != 7 || !slices.IsSorted(sample) || len(slices.Compact(slices.Clone(sample))) != 7 {
-		t.Errorf("sample %v", sample)
+	drawn := sample.Draw(task.labelled, 7, rand.New(rand.NewPCG(1, 2)))
+	if len(drawn) != 7 || !slices.IsSorted(drawn) || len(slices.Compact(slices.Clone(drawn))) != 7 {
+		t.Errorf("sample %v", drawn)
 	}
-	for _, i := range sample {
+	for _, i := range drawn {
 		if !slices.Contains(task.labelled, i) {
 			t.Errorf("node %d has no label", i)
 		}
 	}
-	if all := drawNodes(task.labelled, len(task.labelled), nil); !slices.Equal(all, task.labelled) {
+	if all := sample.Draw(task.labelled, len(task.labelled), nil); !slices.Equal(all, task.labelled) {
 		t.Error("all are not all")
 	}
 }
@@ -216,13 +219,13 @@ func TestSection11OnRealGraphs(t *testing.T) {
 			with, without := accuracyOn(p.Plain(), test), accuracyOn(p.WithoutExpert().Plain(), test)
 			bareTest := &eval.Set{Labels: test.Labels}
 			for _, b := range test.Batches {
-				bareTest.Batches = append(bareTest.Batches, withoutEdges(b.X, p.Through.Cols))
+				bareTest.Batches = append(bareTest.Batches, attach.WithoutEdges(b.X, p.Through.Cols))
 			}
 			own, err := task.fitOwn(t.Context(), ownHidden, ownDecays, Silent{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			lost, alone := accuracyOn(p.Plain(), bareTest), accuracyOn(eval.Plain(task.deployOwn(own)), test)
+			lost, alone := accuracyOn(p.Plain(), bareTest), accuracyOn(eval.Plain(task.deployOwn(own.Perceptron)), test)
 			t.Logf("exponents %+v: %.2f with own features, %.2f without; without edges %.2f (%.2f by S), the perceptron %.2f",
 				p.Own, with, without, lost, accuracyOn(p.WithoutExpert().Plain(), bareTest), alone)
 			if with < without+gain || lost < alone {

@@ -11,6 +11,7 @@ import (
 	"rivulet/infer"
 	"rivulet/infer/attach"
 	"rivulet/infer/explain"
+	"rivulet/trainer/sample"
 )
 
 // explainedNodes is the number of test nodes that models other than sgc are explained on; RIVULET_EXPLAIN=all has all
@@ -98,7 +99,7 @@ func TestSection10OnRealGraphs(t *testing.T) {
 				m := &e.Models[k]
 				nodes := e.data.Test
 				if m.Name != modelSGC && os.Getenv("RIVULET_EXPLAIN") != "all" {
-					nodes = Evenly(nodes, explainedNodes)
+					nodes = sample.Evenly(nodes, explainedNodes)
 				}
 				e.check(t, m.Name, e.predictor(t, m), nodes)
 			}
@@ -177,7 +178,7 @@ func BenchmarkExplain(b *testing.B) {
 		for k := range e.Models {
 			p := e.predictor(b, &e.Models[k])
 			b.Run(set.name+"/"+e.Models[k].Name, func(b *testing.B) {
-				nodes := Evenly(e.data.Test, 500)
+				nodes := sample.Evenly(e.data.Test, 500)
 				for n := 0; b.Loop(); n++ {
 					i := nodes[n%len(nodes)]
 					e.explain(p, i, e.rows(i))

@@ -40,14 +40,14 @@ func Inherit(m *artifact.Manifest, more []Method) (Options, error) {
 			o.Coverage = model.Calibration.Confidence.Coverage
 		}
 	}
-	slices.SortStableFunc(o.Models, func(a, b string) int { // the default comes first
-		switch m.DefaultModel {
-		case b:
-			return 1
-		case a:
-			return -1
-		}
-		return 0
-	})
+	o.Models = inFront(o.Models, m.DefaultModel)
 	return o, o.Validate()
+}
+
+// inFront returns names with one of them first, if it is among them.
+func inFront(names []string, one string) []string {
+	if k := slices.Index(names, one); k > 0 {
+		names = slices.Insert(slices.Delete(names, k, k+1), 0, one)
+	}
+	return names
 }

@@ -15,6 +15,7 @@ import (
 	"rivulet/trainer/features"
 	"rivulet/trainer/fit"
 	"rivulet/trainer/original"
+	"rivulet/trainer/sample"
 	"rivulet/trainer/stage"
 	"rivulet/trainer/stage/partition"
 )
@@ -29,7 +30,7 @@ func StagedOf(d *dataset.Dataset, o Options) (original.RowData, error) {
 	if s != nil {
 		identity += s.Hash()
 	}
-	rows := original.OfDataset(d, identity, projectedColumns)
+	rows := original.OfDataset(d, identity, condense.ProjectedColumns)
 	rows.Schema, rows.Named = s, named
 	return rows, nil
 }
@@ -182,7 +183,7 @@ func (s *tablesHolder) bringSubgraph(ctx context.Context) (*task, error) {
 	t := s.newTask(d, nodes)
 	t.hat = graph.Normalised(nodes.Adj)
 	t.x, t.inputs = features.Factor(nodes.X, s.Pre), s.Pre.Raw(nodes.X)
-	if t.labelled = labelledIn(nodes.Labels); len(t.labelled) == 0 {
+	if t.labelled = sample.Labelled(nodes.Labels); len(t.labelled) == 0 {
 		return nil, fmt.Errorf("no labelled training node is in the sample of %d nodes", len(nodes.Labels))
 	}
 	return t, nil

@@ -16,6 +16,7 @@ import (
 	"rivulet/test/reference"
 	"rivulet/test/reference/convert"
 	"rivulet/trainer/calibrate"
+	"rivulet/trainer/condense"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/fit"
 	"rivulet/trainer/tables"
@@ -45,7 +46,7 @@ func TestSection3ValidationChoosesWeightDecay(t *testing.T) {
 		if start, err = fit.SGC(t.Context(), problem, decay, fit.Final, start); err != nil {
 			t.Fatal(err)
 		}
-		accuracies = append(accuracies, eval.Run(eval.Plain(k.onOriginal(k.shape(modelSGC).Linear(start))),
+		accuracies = append(accuracies, eval.Run(eval.Plain(k.jointOnT(k.shape(modelSGC).Linear(start)).Build()),
 			k.support).Accuracy(k.support))
 	}
 	best := slices.Max(accuracies)
@@ -97,7 +98,7 @@ func TestSection5SyntheticWeights(t *testing.T) {
 // A node is never predicted to be of a class without synthetic nodes.
 func TestSection5ClassesAmong(t *testing.T) {
 	logits := convert.Dense(reference.Matrix{{1, 5, 3}, {2, 9, 1}})
-	if got := classesAmong(logits, []int{2, 0, 1}); !slices.Equal(got, []int32{2, 0}) {
+	if got := condense.ClassesAmong(logits, []int{2, 0, 1}); !slices.Equal(got, []int32{2, 0}) {
 		t.Errorf("classes %v, want 2 and 0", got)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"rivulet/trainer/condense"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/fit"
+	"rivulet/trainer/sample"
 	"rivulet/trainer/tables"
 )
 
@@ -154,7 +155,7 @@ type teacher struct {
 }
 
 // sample returns the labelled nodes of T that the spread and soft labels are made of.
-func (t *task) sample() []int32 { return Evenly(t.labelled, t.sampledRows) }
+func (t *task) sample() []int32 { return sample.Evenly(t.labelled, t.sampledRows) }
 
 func (c *clusterMethod) teacher(name string) *teacher {
 	mix, nodes, means := c.shape(name).Mix(), c.sample(), c.meansFor(name)
@@ -224,7 +225,7 @@ func (t *task) propagatedMeans(name string, labelled *condense.Clusters) *graph.
 // labelled nodes of each cluster. The means are over the labelled nodes only: with the unlabelled ones, whose class
 // is a guess, W_S loses a point (cora).
 func (t *task) onMeans(labelled *condense.Clusters, means *graph.Dense) fit.Problem {
-	return fit.Problem{Design: fit.Explicit{X: means}, Labels: labelled.Labels, Weights: sizes(labelled),
+	return fit.Problem{Design: fit.Explicit{X: means}, Labels: labelled.Labels, Weights: labelled.Weights(),
 		Classes: t.classes()}
 }
 
@@ -243,7 +244,7 @@ func (c *clusterMethod) fitLayered(ctx context.Context, name string, relay *fitR
 	what := "fitting " + name + " on the synthetic graph"
 	joined := c.join(c.labelled, c.points, relay.model)
 	p := fit.OnSynthetic(c.shape(name), c.original.Adj, c.x, c.labelled.Membership(), condense.MembershipMapping(joined),
-		c.labelled.Labels, sizes(c.labelled), c.classes())
+		c.labelled.Labels, c.labelled.Weights(), c.classes())
 	if !c.options.Spread {
 		return c.chooseGNN(ctx, p, onS(), c.ground().validate, progress, what)
 	}
@@ -289,13 +290,4 @@ func (c *clusterMethod) neighbourhood(name string, p fit.GNNProblem, joined *con
 	}
 	out.Shared = fit.SharedDeviation(op, e)
 	return out
-}
-
-// sizes returns the numbers of nodes of each cluster, as weights.
-func sizes(c *condense.Clusters) []float32 {
-	weights := make([]float32, len(c.Size))
-	for k, n := range c.Size {
-		weights[k] = float32(n)
-	}
-	return weights
 }

@@ -15,6 +15,7 @@ import (
 	"rivulet/trainer/condense"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/features"
+	"rivulet/trainer/sample"
 )
 
 // task is a data set made ready for training: T, its preprocessing, the support nodes and the test nodes.
@@ -98,7 +99,7 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 	t.holder = inMemory{t}
 	t.facts = artifact.Data{Name: d.Name, Fingerprint: fingerprint, Nodes: t.original.Adj.Rows,
 		Edges: t.read().NNZ() / 2, Features: t.original.X.Cols(), Classes: d.Classes}
-	t.labelled = labelledIn(t.original.Labels)
+	t.labelled = sample.Labelled(t.original.Labels)
 	if err := t.divideNodes(); err != nil {
 		return nil, err
 	}
@@ -139,7 +140,7 @@ func weightable(o Options, m Method) error {
 func (t *task) attachHeldOut() {
 	t.support = t.set(t.data.Validation, GraphBatch)
 	if t.judges = t.support; len(t.data.Validation) > judgingNodes {
-		t.judges = t.set(Evenly(t.data.Validation, judgingNodes), GraphBatch)
+		t.judges = t.set(sample.Evenly(t.data.Validation, judgingNodes), GraphBatch)
 	}
 	t.test = sync.OnceValue(func() map[string]*eval.Set {
 		whole := t.set(t.data.Test, GraphBatch)
@@ -147,31 +148,9 @@ func (t *task) attachHeldOut() {
 	})
 }
 
-// labelledIn returns the nodes that have a class.
-func labelledIn(labels []int32) (nodes []int32) {
-	for i, y := range labels {
-		if y >= 0 {
-			nodes = append(nodes, int32(i))
-		}
-	}
-	return nodes
-}
-
 // judgingNodes is the number of nodes that resolves accuracies to half a point; on a large T more would take long
 // for little.
 const judgingNodes = 5000
-
-// Evenly returns at most n of nodes, at even distances.
-func Evenly(nodes []int32, n int) []int32 {
-	if len(nodes) <= n {
-		return nodes
-	}
-	out := make([]int32, n)
-	for k := range out {
-		out[k] = nodes[k*len(nodes)/n]
-	}
-	return out
-}
 
 // with returns the same data for another run, which shares the results for T alone.
 func (t *task) with(o Options, known *memo) (*task, error) {

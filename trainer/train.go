@@ -7,7 +7,6 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/dataset"
-	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/trainer/deploy"
 	"rivulet/trainer/eval"
@@ -341,12 +340,4 @@ func (t *task) depth(m infer.Model) (layers, hops int) {
 		hops = m.Hops
 	}
 	return layers, hops
-}
-
-func longestRow(m *graph.CSR) int {
-	k := 0
-	for i := range m.Rows {
-		k = max(k, m.RowLen(i))
-	}
-	return k
 }

@@ -196,8 +196,8 @@ func TestSection8ResultsAreComplete(t *testing.T) {
 		t.Errorf("%d metrics, want %d", len(out.Bundle.Manifest.Metrics), len(want))
 	}
 	m := out.Bundle.Mapping.Rows
-	if longestRow(m) > Defaults().Entries {
-		t.Errorf("a row of M has %d entries, want at most %d", longestRow(m), Defaults().Entries)
+	if m.LongestRow() > Defaults().Entries {
+		t.Errorf("a row of M has %d entries, want at most %d", m.LongestRow(), Defaults().Entries)
 	}
 	if served, whole := find(t, out.Results, eval.OtoS, false, NodeBatch),
 		find(t, out.Results, eval.OtoO, false, NodeBatch); served.Accuracy.Mean < whole.Accuracy.Mean-5 {

@@ -107,3 +107,9 @@ func (b *Batch) shape() (n, m int) {
 	}
 	return b.R.Rows, b.R.Cols
 }
+
+// WithoutEdges returns arrivals without edges to a graph of so many nodes.
+func WithoutEdges(x graph.Features, nodes int) *Batch {
+	n := x.Rows()
+	return &Batch{X: x, R: &graph.CSR{Rows: n, Cols: nodes, RowPtr: make([]int, n+1)}, Known: make([]int32, n)}
+}

@@ -115,7 +115,7 @@ var only = []struct {
 		"trainer/prequential"}},
 	{"internal/preflight", []string{"artifact", "consumer", "dataset", "event", "event/avro", "event/form", "event/json",
 		"event/protobuf", "graph", "internal/replay", "kafka",
-		"mapping", "schema", "serving", "trainer", "trainer/features"}},
+		"mapping", "schema", "serving", "trainer", "trainer/features", "trainer/sample"}},
 	{"internal/replay", []string{"dataset", "event", "event/json", "graph", "schema", "kafka", "kafka/retry"}},
 	{"test/harness", []string{"event"}}, // tests of all packages but event use it
 	{"internal/build", nil},

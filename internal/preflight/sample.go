@@ -12,6 +12,7 @@ import (
 	"rivulet/schema"
 	"rivulet/trainer"
 	"rivulet/trainer/features"
+	"rivulet/trainer/sample"
 )
 
 // Bounds of the sample.
@@ -53,11 +54,11 @@ func sampleOf(d *dataset.Dataset) *dataset.Dataset {
 		}
 	}
 	taken := map[int32]byte{}
-	for _, i := range trainer.Evenly(d.Train, sampleNodes) {
+	for _, i := range sample.Evenly(d.Train, sampleNodes) {
 		taken[i] = train
 	}
 	for role, nodes := range map[byte][]int32{validation: d.Validation, test: d.Test} {
-		for _, i := range trainer.Evenly(nodes, sampleHeld) {
+		for _, i := range sample.Evenly(nodes, sampleHeld) {
 			taken[i] = role
 			cols, _ := d.Adj.Row(int(i))
 			for _, j := range cols {

@@ -160,3 +160,12 @@ func (c *Clusters) Adjacency(adj *graph.CSR) *graph.CSR {
 	}
 	return out
 }
+
+// Weights returns the numbers of nodes of each cluster, as weights.
+func (c *Clusters) Weights() []float32 {
+	weights := make([]float32, len(c.Size))
+	for k, n := range c.Size {
+		weights[k] = float32(n)
+	}
+	return weights
+}

@@ -10,6 +10,8 @@ import (
 	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
+	"rivulet/infer/preprocess"
 	"rivulet/trainer/eval"
 )
 
@@ -81,11 +83,50 @@ func (p *Deployment) On(s *eval.Set) *eval.Set {
 	return s.On(p.Through, p.Bins)
 }
 
-// JointPropagation is propagation on a graph with the batch in it.
-func JointPropagation(kind string, adj *graph.CSR, labels []int32, classes int, alpha float32) *Propagation {
-	return &Propagation{build: func(d infer.Deployment) infer.Propagation {
-		return jointPropagation(kind, adj.Clone(), labels, classes, d, alpha)
-	}}
+// Graph is a graph that arrivals are joined to: T, or an S that is a graph.
+type Graph struct {
+	Adj        *graph.CSR
+	X          preprocess.Inputs
+	Labels     []int32
+	Classes    int
+	Preprocess *preprocess.Parameters
+	Features   graph.Features // any raw features that models read
+}
+
+// Logits returns the logits of the graph's own nodes, without arrivals.
+func (g *Graph) Logits(m infer.Model) *graph.Dense {
+	none := attach.WithoutEdges(g.Features.Take(nil), g.Adj.Rows)
+	return m.Joint(g.Adj, g.X, g.Preprocess).(infer.NodeLogits).GraphLogits(none)
+}
+
+// Seeds returns F0 of a kind of propagation on the graph.
+func (g *Graph) Seeds(kind string, m infer.Model) *graph.Dense {
+	if kind == infer.PropagateLabels {
+		return infer.LabelSeeds(g.Labels, g.Classes)
+	}
+	return infer.ErrorSeeds(g.Labels, g.Logits(m))
+}
+
+// Joint returns a model on the graph with the arrivals in it.
+func (g *Graph) Joint(m infer.Model) *Deployment {
+	return &Deployment{Model: m, Attachment: artifact.AttachJoint,
+		Build: func() infer.Deployment { return copyModel(m).Joint(g.Adj.Clone(), g.X, g.Preprocess) },
+		Spread: func(kind string, alpha float32) (*Propagation, error) {
+			return &Propagation{build: func(d infer.Deployment) infer.Propagation {
+				return jointPropagation(kind, g.Adj.Clone(), g.Labels, g.Classes, d, alpha)
+			}}, nil
+		},
+		Sweep: func(kind string, d infer.Deployment) (infer.Sweeper, error) {
+			return jointPropagation(kind, g.Adj, g.Labels, g.Classes, d, 1), nil
+		}}
+}
+
+// Whole is Joint on T, which may also keep nothing between batches, or read only the neighbourhood of a batch.
+func (g *Graph) Whole(m infer.Model) *Deployment {
+	p := g.Joint(m)
+	p.Pass = func() infer.Deployment { return &infer.Pass{Model: m, Adj: g.Adj, X: g.X, Preprocess: g.Preprocess} }
+	p.Near = func() infer.Deployment { return copyModel(m).Neighbourhood(g.Adj.Clone(), g.X, g.Preprocess) }
+	return p
 }
 
 func jointPropagation(kind string, adj *graph.CSR, labels []int32, classes int, d infer.Deployment,
@@ -96,11 +137,19 @@ func jointPropagation(kind string, adj *graph.CSR, labels []int32, classes int, 
 	return infer.JointErrors(adj, labels, d.(infer.NodeLogits), alpha)
 }
 
-// JointSweep prepares propagation on a graph at all α at once.
-func JointSweep(adj *graph.CSR, labels []int32, classes int) func(string, infer.Deployment) (infer.Sweeper, error) {
-	return func(kind string, d infer.Deployment) (infer.Sweeper, error) {
-		return jointPropagation(kind, adj, labels, classes, d, 1), nil
-	}
+// Frozen returns a model that reads tables of T or S. propagation returns the tables of a kind of propagation at one α.
+func Frozen(m infer.Model, tables *infer.Tables, pre *preprocess.Parameters,
+	propagation func(kind string, alpha float32) (*infer.Tables, error)) *Deployment {
+	return &Deployment{Model: m, Attachment: artifact.AttachFrozen, Tables: tables,
+		Build: func() infer.Deployment { return copyModel(m).Frozen(tables, pre) },
+		Spread: func(kind string, alpha float32) (*Propagation, error) {
+			of, err := propagation(kind, alpha)
+			return FrozenPropagation(kind, of, alpha), err
+		},
+		Sweep: func(kind string, _ infer.Deployment) (infer.Sweeper, error) {
+			hops, err := propagation(kind, 1)
+			return infer.FrozenSweep(hops, kind == infer.PropagateLabels), err
+		}}
 }
 
 // FrozenPropagation is propagation on tables of T or S.
@@ -110,8 +159,8 @@ func FrozenPropagation(kind string, tables *infer.Tables, alpha float32) *Propag
 	}}
 }
 
-// CopyModel returns a copy of a model with its own weights.
-func CopyModel(m infer.Model) infer.Model {
+// copyModel returns a copy of a model with its own weights.
+func copyModel(m infer.Model) infer.Model {
 	params := m.Params()
 	for k := range params {
 		params[k].Value = params[k].Value.Clone()

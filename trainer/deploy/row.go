@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/attach"
@@ -93,3 +94,26 @@ func (p alonePropagation) Predict(b *attach.Batch) (logits, probabilities *graph
 // Footprint is the memory in bytes that a deployment takes for T's nodes where it serves: in each consumer, and in
 // Redis.
 type Footprint struct{ Memory, Stored int64 }
+
+// Keeper measures the memory of M, ids included, in bytes.
+type Keeper interface {
+	// Held returns the memory of M in a consumer. Nothing else may allocate meanwhile.
+	Held(m *artifact.Mapping) int64
+	// Stored returns the memory of M in Redis.
+	Stored(m *artifact.Mapping) int64
+}
+
+// Footprint measures the memory of M with the ids of T's nodes. T's own tables are kept by the same ids and have no
+// form in Redis: the bytes of ids and tables are counted.
+func (p *Deployment) Footprint(keeper Keeper, ids []string) Footprint {
+	if p.Through != nil {
+		m := &artifact.Mapping{IDs: ids, Rows: p.Through}
+		return Footprint{Memory: keeper.Held(m), Stored: keeper.Stored(m)}
+	}
+	only := &artifact.Mapping{IDs: ids, Rows: &graph.CSR{Rows: len(ids), Cols: 1, RowPtr: make([]int, len(ids)+1)}}
+	out := Footprint{Memory: p.Kept + keeper.Held(only), Stored: p.Kept}
+	for _, id := range ids {
+		out.Stored += int64(len(id))
+	}
+	return out
+}

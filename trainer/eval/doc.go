@@ -10,5 +10,6 @@
 //	version.go   nodes attached by ids              paired.go     McNemar's test against Whole
 //	cost.go      time and memory of a batch         aggregate.go  means over seeds
 //	result.go    a row of the tables                table.go      the tables as text, Markdown and CSV
+//	memo.go      rows of O→O, which are measured once
 //	compare.go   an artifact against the whole graph; reference.go  figures with which a consumer compares its stream
 package eval

@@ -1,0 +1,99 @@
+package expert
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"rivulet/graph"
+	"rivulet/infer"
+	"rivulet/infer/attach"
+	"rivulet/infer/preprocess"
+	"rivulet/trainer/fit"
+	"rivulet/trainer/watch"
+)
+
+// Perceptron is a perceptron of own features with its weight decay, and how good it is on the judging support nodes.
+type Perceptron struct {
+	*infer.Perceptron
+	WeightDecay float64
+	Validation  float64 // percent
+}
+
+// Fitter fits perceptrons of own features. The weight decay of each is chosen by validation.
+type Fitter struct {
+	Preprocess *preprocess.Parameters
+	Seed       uint64
+	Progress   watch.Progress
+	// Accuracy is the accuracy of a perceptron on the judging support nodes, in percent.
+	Accuracy func(p *infer.Perceptron) float64
+}
+
+// Regression fits a perceptron of one layer.
+func (f *Fitter) Regression(ctx context.Context, p fit.Problem, decays []float64) (*Perceptron, error) {
+	const what = "fitting own features, one layer"
+	var start *infer.Layer
+	var best *Perceptron
+	for k, decay := range decays {
+		f.Progress.Step(what, k, len(decays))
+		layer, err := fit.SGC(ctx, p, decay, fit.Rough, start)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", what, err)
+		}
+		start = layer
+		best = f.better(best, []infer.Layer{*layer}, decay)
+	}
+	f.Progress.Step(what, len(decays), len(decays))
+	return best, nil
+}
+
+// Hidden fits a perceptron with a hidden layer. The epoch is chosen by validation, too.
+func (f *Fitter) Hidden(ctx context.Context, p fit.GNNProblem, decays []float64) (*Perceptron, error) {
+	const what = "fitting own features, a hidden layer"
+	var best *Perceptron
+	for k, decay := range decays {
+		f.Progress.Step(what, k, len(decays))
+		o := fit.DefaultGNNOptions(decay, f.Seed)
+		o.Epochs, o.Every, o.Patience = 100, 5, 8
+		layers, _, err := fit.FitPerceptron(ctx, p, o, func(layers []infer.Layer) float64 {
+			return f.Accuracy(infer.NewPerceptron(layers, f.Preprocess))
+		})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", what, err)
+		}
+		best = f.better(best, layers, decay)
+	}
+	f.Progress.Step(what, len(decays), len(decays))
+	return best, nil
+}
+
+// better returns the perceptron of the higher accuracy, best among equals; best may be nil.
+func (f *Fitter) better(best *Perceptron, layers []infer.Layer, decay float64) *Perceptron {
+	p := infer.NewPerceptron(layers, f.Preprocess)
+	m := &Perceptron{p, decay, f.Accuracy(p)}
+	if best != nil && best.Validation >= m.Validation {
+		return best
+	}
+	return m
+}
+
+// Deployment is a perceptron in the place of a model on T, of which it reads nothing.
+type Deployment struct {
+	*infer.Perceptron
+	N int // nodes of T
+}
+
+// Nodes returns the number of T's nodes.
+func (d Deployment) Nodes() int { return d.N }
+
+// Logits returns the logits of the arrivals' own features.
+func (d Deployment) Logits(b *attach.Batch) *graph.Dense { return d.Perceptron.Logits(b.X) }
+
+// Clone returns a copy with its own weights.
+func (d Deployment) Clone(pre *preprocess.Parameters) Deployment {
+	layers := slices.Clone(d.Layers())
+	for k, l := range layers {
+		layers[k] = infer.Layer{Self: l.Self.Clone(), Bias: slices.Clone(l.Bias)}
+	}
+	return Deployment{infer.NewPerceptron(layers, pre), d.N}
+}
