@@ -213,16 +213,10 @@ func clockStepped(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	set := func(ahead time.Duration) error {
 		return r.each(which, func(m *member.Member) error { return m.SetClock(ahead) })
 	}
-	before := make([]int64, len(r.streams))
-	for i, s := range r.streams {
-		before[i] = s.stepped.Load()
-	}
-	err := errors.Join(set(ahead), harness.Sleep(ctx, between(rng, 3*time.Second, 8*time.Second)))
-	for i, s := range r.streams {
-		err = errors.Join(err,
-			r.eventually(ctx, s, "predictions have the time of a clock that was stepped (programs need the tag chaos)",
-				func() bool { return s.stepped.Load() > before[i] }))
-	}
+	err := r.rises(ctx, "predictions have the time of a clock that was stepped (programs need the tag chaos)", 0,
+		func(s *stream) int64 { return s.stepped.Load() }, func() error {
+			return errors.Join(set(ahead), harness.Sleep(ctx, between(rng, 3*time.Second, 8*time.Second)))
+		})
 	return 0, errors.Join(err, set(0))
 }
 

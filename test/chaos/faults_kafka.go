@@ -67,12 +67,17 @@ func leaderKilled(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 		}
 		return topics[topic].Partitions[partition].Leader
 	}
-	was := leader()
+	return r.moves(ctx, "kill", fmt.Sprintf("leader of %s/%d", topic, partition), leader)
+}
+
+// moves takes the broker down that has an office, and starts it when another one has it.
+func (r *run) moves(ctx context.Context, how, office string, broker func() int32) (int, error) {
+	was := broker()
 	if was < 1 {
-		return 0, r.took(false, "%s/%d has no leader", topic, partition)
+		return 0, r.took(false, "there is no %s", office)
 	}
-	return 2, r.without(ctx, "kill", r.world.Brokers[was-1:was], func() error {
-		return r.eventuallyIn(ctx, "another broker leads", func() bool { is := leader(); return is > 0 && is != was })
+	return 2, r.without(ctx, how, r.world.Brokers[was-1:was], func() error {
+		return r.eventuallyIn(ctx, "another broker is "+office, func() bool { is := broker(); return is > 0 && is != was })
 	})
 }
 
@@ -86,16 +91,7 @@ func coordinatorMoves(ctx context.Context, r *run, rng *rand.Rand) (int, error) 
 		}
 		return found.NodeID
 	}
-	was := coordinator()
-	if was < 1 {
-		return 0, r.took(false, "group %s has no coordinator", group)
-	}
-	return 2, r.without(ctx, "stop", r.world.Brokers[was-1:was], func() error {
-		return r.eventuallyIn(ctx, "another broker coordinates", func() bool {
-			is := coordinator()
-			return is > 0 && is != was
-		})
-	})
+	return r.moves(ctx, "stop", "coordinator of group "+group, coordinator)
 }
 
 func (r *run) eventuallyIn(ctx context.Context, what string, so func() bool) error {

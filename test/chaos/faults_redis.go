@@ -17,38 +17,43 @@ func cutRedis(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 func redisRestarted(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	r.redises.Lock()
 	defer r.redises.Unlock()
+	return 0, r.renewed(ctx, func() error {
+		if err := r.world.Redis.Stop(ctx); err != nil {
+			return err
+		}
+		return errors.Join(harness.Sleep(ctx, between(rng, time.Second, 5*time.Second)), r.world.Redis.Start())
+	})
+}
+
+// renewed has a fault strike after which Redis is another process.
+func (r *run) renewed(ctx context.Context, fault func() error) error {
 	before := r.world.RunID(ctx)
-	if err := r.world.Redis.Stop(ctx); err != nil {
-		return 0, err
-	}
-	err := errors.Join(harness.Sleep(ctx, between(rng, time.Second, 5*time.Second)), r.world.Redis.Start())
-	return 0, errors.Join(err, r.took(r.world.RunID(ctx) != before, "Redis is the process that it was"))
+	err := fault()
+	return errors.Join(err, r.took(r.world.RunID(ctx) != before, "Redis is the process that it was"))
 }
 
 // redisKilled kills Redis and starts it from its file.
 func redisKilled(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
-	before := r.world.RunID(ctx)
-	err := r.counting(ctx, func() error {
+	return 0, r.counting(ctx, func() error {
 		r.world.Redis.Kill()
 		return errors.Join(harness.Sleep(ctx, between(rng, 0, 5*time.Second)), r.world.Redis.Start())
 	})
-	return 0, errors.Join(err, r.took(r.world.RunID(ctx) != before, "Redis is the process that it was"))
 }
 
 // failover kills the master of Redis, so that its replica becomes the master.
 func failover(ctx context.Context, r *run, _ *rand.Rand) (int, error) {
-	before := r.world.RunID(ctx)
-	err := r.counting(ctx, r.world.Watched.Failover)
-	return 0, errors.Join(err, r.took(r.world.RunID(ctx) != before, "the master is the process that it was"))
+	return 0, r.counting(ctx, r.world.Watched.Failover)
 }
 
 // counting has a fault of Redis strike, and notes what Redis itself lost.
 func (r *run) counting(ctx context.Context, fault func() error) error {
 	r.redises.Lock()
 	defer r.redises.Unlock()
-	lost, counted, err := r.world.Counting(ctx, fault)
-	r.lostByRedis(lost)
-	return errors.Join(err, r.took(err != nil || counted, "nothing was counted"))
+	return r.renewed(ctx, func() error {
+		lost, counted, err := r.world.Counting(ctx, fault)
+		r.lostByRedis(lost)
+		return errors.Join(err, r.took(err != nil || counted, "nothing was counted"))
+	})
 }
 
 func redisHung(ctx context.Context, r *run, rng *rand.Rand) (int, error) {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -45,25 +44,8 @@ func registryAway(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 		took[slices.Index(r.streams, s)] = time.Since(back)
 		return failed
 	})
-	return 0, errors.Join(err, late(took, func(i int) bool { return writes(record.ByAvro)(r.streams[i].kind) },
+	return 0, errors.Join(err, ledger.Late(took, func(i int) bool { return writes(record.ByAvro)(r.streams[i].kind) },
 		longestPause+busy))
-}
-
-// late returns an error if a stream that waited for something took longer than the slowest of the others, and most.
-func late(took []time.Duration, waited func(int) bool, most time.Duration) error {
-	var others time.Duration
-	for i, t := range took {
-		if !waited(i) {
-			others = max(others, t)
-		}
-	}
-	for i, t := range took {
-		if waited(i) && t > others+most {
-			return fmt.Errorf("stream %d went on %v after the registry was back, others after %v: at most %v more may pass", i,
-				t.Round(time.Millisecond), others.Round(time.Millisecond), most)
-		}
-	}
-	return nil
 }
 
 // featuresAway hangs or restarts the Redis of the features by id.

@@ -72,7 +72,7 @@ func TestLate(t *testing.T) {
 		"a stream that goes on too late": {[]time.Duration{1, 1, 12, 1}, true},
 		"others may take what they take": {[]time.Duration{1, 90, 1, 1}, false},
 	} {
-		if err := late(c.took, waited, 10); (err != nil) != c.late {
+		if err := ledger.Late(c.took, waited, 10); (err != nil) != c.late {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

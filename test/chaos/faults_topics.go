@@ -33,7 +33,7 @@ func partitionsAdded(ctx context.Context, r *run, _ *rand.Rand) (int, error) {
 }
 
 // topicsConfigured has brokers stamp the records of all topics with their own time, and begin new segments often.
-func topicsConfigured(ctx context.Context, r *run, rng *rand.Rand) (_ int, err error) {
+func topicsConfigured(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	var topics []string
 	for _, s := range r.streams {
 		topics = append(topics, s.topic("arrivals"), s.topic("predictions"), s.topic("letters"))
@@ -43,19 +43,12 @@ func topicsConfigured(ctx context.Context, r *run, rng *rand.Rand) (_ int, err e
 		"retention.ms": "3600000"}
 	after := map[string]string{"message.timestamp.type": "CreateTime", "segment.bytes": "1073741824",
 		"retention.ms": "604800000"}
-	if err := k.Configure(ctx, during, topics...); err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, k.Configure(context.WithoutCancel(ctx), after, topics...)) }()
-	for _, s := range r.streams {
-		before := s.stamped.Load()
-		if err := r.eventually(ctx, s, "arrivals have the broker's time", func() bool {
-			return s.stamped.Load() > before
-		}); err != nil {
-			return 0, err
-		}
-	}
-	return 0, harness.Sleep(ctx, between(rng, 3*time.Second, 6*time.Second))
+	return 0, k.During(ctx, during, after, topics, func() error {
+		stamped := func(s *stream) int64 { return s.stamped.Load() }
+		return r.rises(ctx, "arrivals have the broker's time", 0, stamped, func() error {
+			return harness.Sleep(ctx, between(rng, 3*time.Second, 6*time.Second))
+		})
+	})
 }
 
 // stopped stops the consumers of a stream for a moment, shorter than their sessions, pauses its load once the ledger
@@ -143,7 +136,8 @@ func topicMadeAnew(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 			goOn()
 			if err == nil {
 				s.burst(ctx, 60+340*round)
-				_, err = s.flushed(ctx)
+				goOn, err = s.pause(ctx) // until everything that was sent is acknowledged
+				goOn()
 			}
 			blind(syscall.SIGCONT)
 			if err = errors.Join(err, harness.Sleep(ctx, between(rng, time.Second, 3*time.Second))); err != nil {
@@ -152,13 +146,6 @@ func topicMadeAnew(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 		}
 	}
 	return 2, nil
-}
-
-// flushed waits until everything that was sent is acknowledged.
-func (s *stream) flushed(ctx context.Context) (bool, error) {
-	goOn, err := s.pause(ctx)
-	goOn()
-	return err == nil, err
 }
 
 // newLife deletes the topic of arrivals and makes it anew. s.sending is held.

@@ -19,18 +19,30 @@ import (
 
 // poisoned has half of the records be such that nobody can predict them.
 func poisoned(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
-	before := make([]int, len(r.streams))
-	for i, s := range r.streams {
-		before[i] = s.ledger.Letters()
+	for _, s := range r.streams {
 		s.shares.poisoned.Store(50)
 		defer s.shares.poisoned.Store(quietPoison) //nolint:revive // all of them, when the window ends
 	}
-	err := harness.Sleep(ctx, between(rng, 3*time.Second, 6*time.Second))
+	return 0, r.rises(ctx, "dead letters come", 20, letters, func() error {
+		return harness.Sleep(ctx, between(rng, 3*time.Second, 6*time.Second))
+	})
+}
+
+func letters(s *stream) int64 { return int64(s.ledger.Letters()) }
+
+// rises does something, and waits until a count of each stream is higher than before by more than so much.
+func (r *run) rises(ctx context.Context, what string, by int64, count func(*stream) int64, do func() error) error {
+	before := make([]int64, len(r.streams))
 	for i, s := range r.streams {
-		err = errors.Join(err,
-			r.eventually(ctx, s, "dead letters come", func() bool { return s.ledger.Letters() > before[i]+20 }))
+		before[i] = count(s)
 	}
-	return 0, err
+	err := do()
+	for i, s := range r.streams {
+		if err == nil {
+			err = r.eventually(ctx, s, what, func() bool { return count(s) > before[i]+by })
+		}
+	}
+	return err
 }
 
 // quietPoison is how many of a hundred arrivals are poisoned at other times.
@@ -96,16 +108,21 @@ func smallMessages(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 // configured sets settings of the topics of answers, waits until they refuse a probe for the right reason, does
 // something, and sets the settings back.
 func (r *run) configured(ctx context.Context, during, after map[string]string, probe *kgo.Record, refusal error,
-	do func() error) (err error) {
-	k := r.world.Kafka
+	do func() error) error {
 	var topics []string
 	for _, s := range r.streams {
 		topics = append(topics, s.topic("predictions"), s.topic("letters"))
 	}
-	if err := k.Configure(ctx, during, topics...); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, k.Configure(context.WithoutCancel(ctx), after, topics...)) }()
+	return r.world.Kafka.During(ctx, during, after, topics, func() error {
+		if err := r.refusing(ctx, topics, probe, refusal); err != nil {
+			return err
+		}
+		return do()
+	})
+}
+
+// refusing waits until topics refuse a probe for the right reason.
+func (r *run) refusing(ctx context.Context, topics []string, probe *kgo.Record, refusal error) error {
 	for _, topic := range topics {
 		var last error
 		// If the broker that was killed was the controller too, its partitions have another leader only later.
@@ -117,7 +134,7 @@ func (r *run) configured(ctx context.Context, during, after map[string]string, p
 			return err
 		}
 	}
-	return do()
+	return nil
 }
 
 // bombs sends batches of records that are small on the wire and large when unpacked, between arrivals that can be
@@ -212,17 +229,8 @@ func (r *run) measured(ctx context.Context, do func() error) error {
 			before[id] = now
 		}
 	}
-	letters := make([]int, len(r.streams))
-	for i, s := range r.streams {
-		letters[i] = s.ledger.Letters()
-	}
-	if err := do(); err != nil {
+	if err := r.rises(ctx, "it is answered", 0, letters, do); err != nil {
 		return err
-	}
-	for i, s := range r.streams {
-		if err := r.eventually(ctx, s, "it is answered", func() bool { return s.ledger.Letters() > letters[i] }); err != nil {
-			return err
-		}
 	}
 	if err := harness.Sleep(ctx, 2*time.Second); err != nil {
 		return err

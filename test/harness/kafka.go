@@ -52,6 +52,16 @@ func (k *Kafka) Configure(ctx context.Context, settings map[string]string, topic
 	return err
 }
 
+// During does something while topics have other settings.
+func (k *Kafka) During(ctx context.Context, during, after map[string]string, topics []string,
+	do func() error) (err error) {
+	if err := k.Configure(ctx, during, topics...); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, k.Configure(context.WithoutCancel(ctx), after, topics...)) }()
+	return do()
+}
+
 // Members returns the members of a group: the names of their clients, by member id.
 func (k *Kafka) Members(ctx context.Context, group string) (map[string]string, error) {
 	groups, err := k.DescribeGroups(ctx, group)

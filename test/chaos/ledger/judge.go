@@ -131,3 +131,20 @@ func sameKey(at Place, e *entry) bool {
 	}
 	return key == e.arrival.Key
 }
+
+// Late returns an error if a stream that waited for something took longer than the slowest of the others, and most.
+func Late(took []time.Duration, waited func(int) bool, most time.Duration) error {
+	var others time.Duration
+	for i, t := range took {
+		if !waited(i) {
+			others = max(others, t)
+		}
+	}
+	for i, t := range took {
+		if waited(i) && t > others+most {
+			return fmt.Errorf("stream %d went on %v after the registry was back, others after %v: at most %v more may pass", i,
+				t.Round(time.Millisecond), others.Round(time.Millisecond), most)
+		}
+	}
+	return nil
+}
