@@ -12,7 +12,7 @@
 //	task.go        options and data -> T, preprocessing (package features), support and test nodes, sizes of classes
 //	original.go    W_O fitted on T (package fit), hyperparameters chosen on the support nodes; or imported weights
 //	layered.go     the same for models with hidden layers
-//	memo.go        results that depend on T alone: a series of runs with many methods makes them once ([Series], eval.Memo)
+//	memo.go        results that depend on T alone: a series of runs with many methods makes them once ([Series])
 //	methods.go     the methods of condensation, and the interfaces of their results: S, M, and models on them
 //	clusters.go    methods solved and cluster: clusters and M (packages condense, nnls), tables of S (package tables)
 //	synthetic.go   W_S of clusters: fitted on their means, with their spread, and to soft labels

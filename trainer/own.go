@@ -51,7 +51,8 @@ func (t *task) ownFeatures(nodes []int32) *features.FactoredFeatures {
 
 // fitOwn fits a perceptron of own features to the labelled nodes of T, of one layer where hidden is 0; decays are those
 // of a hidden layer. It is fitted once for a data set and a seed.
-func (t *task) fitOwn(ctx context.Context, hidden int, decays []float64, progress Progress) (*expert.Perceptron, error) {
+func (t *task) fitOwn(ctx context.Context, hidden int, decays []float64,
+	progress Progress) (*expert.Perceptron, error) {
 	key := fmt.Sprint(hidden, decays)
 	if known := t.whole.own[key]; known != nil {
 		return known, nil

@@ -112,7 +112,8 @@ func (t *task) fitEvidence(ctx context.Context, m infer.Model, progress Progress
 		return copiedRival{}, err
 	}
 	e := t.evidence(own, m)
-	return copiedRival{func() infer.Deployment { return e.Clone(t.pre) }, int64(len(e.Classes)), own.WeightDecay}, ctx.Err()
+	build := func() infer.Deployment { return e.Clone(t.pre) }
+	return copiedRival{build, int64(len(e.Classes)), own.WeightDecay}, ctx.Err()
 }
 
 // evidence returns own features times the classes of the neighbours on T: their labels, else W_O's classes.

@@ -1,5 +1,5 @@
-// Package expert fits perceptrons of an arrival's own features (perceptron.go), and chooses the exponents with which one
-// of them answers beside a model on S (docs/algorithm.md, section 11), on support nodes that both have answered.
+// Package expert fits perceptrons of an arrival's own features (perceptron.go), and chooses the exponents with which
+// one of them answers beside a model on S (docs/algorithm.md, section 11), on support nodes that both have answered.
 // evidence.go has a rival: own features times the classes of an arrival's neighbours.
 package expert
 
