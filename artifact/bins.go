@@ -20,9 +20,14 @@ const directionsFile = "directions.safetensors"
 // directionNames are the values of its one tensor, by which a reader tells the order of the tables.
 var directionNames = []int{0, 1}
 
-func directionsTensors() []safetensors.Tensor {
-	return []safetensors.Tensor{safetensors.Int64s("directions",
+func directionsTensors(b *graph.Bins) []safetensors.Tensor {
+	out := []safetensors.Tensor{safetensors.Int64s("directions",
 		"directions of edges whose tables stand one below the other: 0 from an arrival, 1 to it", directionNames)}
+	if b.Arriving != 0 {
+		out = append(out, safetensors.Int64s("arriving", "the only direction of edges that is read of an arrival",
+			[]int{int(b.Arriving) - 1}))
+	}
+	return out
 }
 
 func decodeDirections(s safetensors.Set) (*graph.Bins, error) {
@@ -30,7 +35,17 @@ func decodeDirections(s safetensors.Set) (*graph.Bins, error) {
 	if err == nil && !slices.Equal(order, directionNames) {
 		err = fmt.Errorf("directions are %v, want %v", order, directionNames)
 	}
-	return &graph.Bins{Directed: true}, err
+	b := &graph.Bins{Directed: true}
+	if _, ok := s["arriving"]; ok && err == nil {
+		var only []int
+		if only, err = s.Ints("arriving", 1); err == nil && !slices.Contains(directionNames, only[0]) {
+			err = fmt.Errorf("arriving is %d, want 0 or 1", only[0])
+		}
+		if err == nil {
+			b.Arriving = uint8(only[0] + 1) // graph.Outgoing or graph.Incoming
+		}
+	}
+	return b, err
 }
 
 // part is the file of the bins.

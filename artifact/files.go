@@ -57,7 +57,7 @@ func encodeTensorFiles(b *Bundle) (map[string][]byte, error) {
 	}
 	if b.Bins != nil {
 		if tensors[part(b.Bins)] = binsTensors(b.Bins); b.Bins.Directed {
-			tensors[directionsFile] = directionsTensors()
+			tensors[directionsFile] = directionsTensors(b.Bins)
 		}
 	}
 	if b.Growth != nil {

@@ -66,7 +66,7 @@ func (p *Pipeline) attach(out *attachment, version Version, in *decodedBatch, n 
 		for _, s := range in.arrivals {
 			out.directions = append(out.directions, s.arrival.Directions)
 		}
-		out.rows = out.attacher.Direct(as.rows, out.directions, columns)
+		out.rows = out.attacher.Direct(as.rows, out.directions, d.Bins(), columns)
 		columns *= d.Bins().Len()
 	}
 	if n.m != nil {

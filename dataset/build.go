@@ -224,7 +224,7 @@ func keepRows(t sources, positional bool, o OpenOptions) (*Dataset, error) {
 		if d.Adj.Val != nil {
 			return nil, errWeightsAndDirections
 		}
-		d.keepDirections(len(b.ids), b.edges)
+		d.keepDirections(len(b.ids), b.edges, o.Tables)
 	}
 	b.edges, b.weights = nil, nil
 	if n := s.DroppedWeights(); n > 0 {

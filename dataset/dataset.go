@@ -15,6 +15,8 @@ type Dataset struct {
 	// Directed are the edges in their directions, [Po | Pi] of [graph.NewDirected], n×2n; nil: they have none. Adj has
 	// each edge both ways in any case.
 	Directed *graph.CSR
+	// Arriving are the directions of the edges by which nodes are attached to T, as bits ([graph.Outgoing]); 0: both.
+	Arriving uint8
 	X        graph.Features // n×d raw
 	// Columns are the named features that X is to be made of by a schema; nil if the features have positions only.
 	Columns []schema.Column

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"rivulet/dataset/table"
 	"rivulet/graph"
 	"rivulet/infer/attach"
 )
@@ -14,7 +15,8 @@ var errWeightsAndDirections = errors.New("edges have weights, and directions are
 
 // keepDirections keeps the directions of edges, which lead from the first node to the second. Edges of a node to
 // itself are left out, and repeated ones count once.
-func (d *Dataset) keepDirections(n int, edges [][2]int32) {
+func (d *Dataset) keepDirections(n int, edges [][2]int32, t table.Settings) {
+	d.Arriving = map[string]uint8{"out": graph.Outgoing, "in": graph.Incoming}[t.ArrivalEdges]
 	entries := make([]graph.Edge, 0, len(edges))
 	for _, e := range edges {
 		if e[0] != e[1] {
@@ -46,18 +48,22 @@ func (d *Dataset) RequireUndirected(capability string) error {
 	return fmt.Errorf("edges have directions, which %s does not read; without --directed each goes both ways", capability)
 }
 
-// Directions returns the ids of the nodes that edges of a node lead to, and of the nodes whose edges lead to it. Where
-// edges have no directions, all neighbours are among the former.
+// Directions returns the ids of the nodes that edges of a node lead to, and of the nodes whose edges lead to it, as an
+// arrival brings them. Where edges have no directions, all neighbours are among the former.
 func (d *Dataset) Directions(node int32) (to, from []string) {
 	if d.Directed == nil {
 		return d.Neighbours(node), nil
 	}
-	both := d.Directed.Directions(int(node))
-	for _, j := range both[0] {
-		to = append(to, d.IDs[j])
-	}
-	for _, j := range both[1] {
-		from = append(from, d.IDs[int(j)-d.Nodes()])
+	for side, cols := range d.Directed.Directions(int(node)) {
+		for _, j := range cols {
+			switch {
+			case d.Arriving != 0 && d.Arriving>>side&1 == 0:
+			case side == 0:
+				to = append(to, d.IDs[j])
+			default:
+				from = append(from, d.IDs[int(j)-d.Nodes()])
+			}
+		}
 	}
 	return to, from
 }
@@ -67,13 +73,17 @@ func (d *Dataset) Directions(node int32) (to, from []string) {
 func (d *Dataset) attachDirected(o *Original, nodes []int32) *attach.Batch {
 	b := &attach.Batch{X: d.X.Take(nodes), R: d.Directed.CutDirected(nodes, o.Index, len(o.Nodes)),
 		Known: make([]int32, len(nodes))}
-	for k, i := range nodes {
-		cols, _ := d.Adj.Row(int(i))
-		for _, c := range cols {
-			if o.Index[c] >= 0 {
-				b.Known[k]++
+	if d.Arriving != 0 {
+		b.R = b.R.Leading(d.Arriving)
+	}
+	for k := range nodes {
+		met := map[int32]bool{}
+		for side, cols := range b.R.Directions(k) {
+			for _, j := range cols {
+				met[j-int32(side*len(o.Nodes))] = true
 			}
 		}
+		b.Known[k] = int32(len(met))
 	}
 	return b
 }

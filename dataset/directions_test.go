@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"archive/zip"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -93,6 +94,13 @@ func TestDirectionsRefused(t *testing.T) {
 	layout := OpenOptions{Tables: table.Settings{Directed: true, Weight: "data"}}
 	_, err = Open(writeFiles(t, pathFiles()), layout)
 	require(err, "weights", "--directed")
+	for word, settings := range map[string]table.Settings{"both, out or in": {Directed: true, ArrivalEdges: "up"},
+		"--directed": {ArrivalEdges: "out"}} {
+		_, err = Open(weighed, OpenOptions{Tables: settings})
+		require(err, "arrival_edges", word)
+		_, err = Open(writeFiles(t, pathFiles()), OpenOptions{Tables: settings})
+		require(err, "arrival_edges", word)
+	}
 	d := openDirected(t, "source,target\na,b\nc,d\n")
 	require(d.Save(t.TempDir()+"/saved"), "directions")
 	require(d.RequirePlain("growth"), "directions", "growth", "--directed")
@@ -127,6 +135,25 @@ func TestDirectionsStayWithTheirEdges(t *testing.T) {
 		}
 		if b.Adj != nil || b.Known[0] != 2 || b.Known[1] != 1 || o.Directed.NNZ() != 0 {
 			t.Errorf("%s: %d and %d neighbours", name, b.Known[0], b.Known[1])
+		}
+	}
+}
+
+// Where arrivals bring edges of one direction, they are attached to T by these alone, and sent with these alone; T
+// keeps both.
+func TestEdgesOfArrivalsInOneDirection(t *testing.T) {
+	for name, want := range map[string][3]string{"both": {"c d", "a d", "2 2"}, "out": {"c d", "", "1 2"},
+		"in": {"", "a d", "2 0"}} {
+		dir := writeTree(t, map[string][]byte{"nodes.csv": []byte(weighedNodes),
+			"edges.csv": []byte("source,target\na,b\nd,b\nb,c\nb,d\nc,a\na,d\nc,d\n")})
+		d, err := Open(dir, OpenOptions{Tables: table.Settings{Directed: true, ArrivalEdges: name}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		requireDirections(t, d, "b", want[0], want[1])
+		b := d.Attach(d.Original(), []int32{int32(slices.Index(d.IDs, "b")), int32(slices.Index(d.IDs, "c"))}, false)
+		if got := fmt.Sprint(b.Known[0], b.Known[1]); got != want[2] || d.Original().Directed.NNZ() != 2 {
+			t.Errorf("%s: %s known neighbours, want %s; T has %d entries", name, got, want[2], d.Original().Directed.NNZ())
 		}
 	}
 }

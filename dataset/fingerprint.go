@@ -42,6 +42,9 @@ func (d *Dataset) Fingerprint() string {
 	if d.Directed != nil {
 		f.csr(d.Directed)
 	}
+	if d.Arriving != 0 {
+		f.u32(uint32(d.Arriving))
+	}
 	if d.Times != nil { // and this
 		f.size(len(d.Times))
 		for _, v := range d.Times {

@@ -196,7 +196,7 @@ func (d *Dataset) makeUndirected(t table.Settings) error {
 	edges := pairs(d.Adj)
 	err := d.bothWays(t)
 	if err == nil {
-		d.keepDirections(d.Adj.Rows, edges)
+		d.keepDirections(d.Adj.Rows, edges, t)
 	}
 	return err
 }

@@ -11,6 +11,7 @@ import (
 
 	"rivulet/dataset/file"
 	"rivulet/dataset/numpy"
+	"rivulet/dataset/table"
 	"rivulet/graph"
 )
 
@@ -132,7 +133,7 @@ func (d *Dataset) readArchive(z *numpy.Archive, o OpenOptions) error {
 		return err
 	}
 	if edges != "" {
-		read := func(a *numpy.Array) error { return d.readEdges(a, o.Tables.Directed) }
+		read := func(a *numpy.Array) error { return d.readEdges(a, o.Tables) }
 		if err := z.Read(edges, read); err != nil {
 			return err
 		}
@@ -158,7 +159,7 @@ func (d *Dataset) readArchive(z *numpy.Archive, o OpenOptions) error {
 }
 
 // readEdges reads the indices of the ends of edges, m×2 or 2×m; 2×2 is 2 edges, each a row.
-func (d *Dataset) readEdges(a *numpy.Array, directed bool) error {
+func (d *Dataset) readEdges(a *numpy.Array, t table.Settings) error {
 	if len(a.Shape) != 2 || a.Shape[0] != 2 && a.Shape[1] != 2 {
 		return fmt.Errorf("shape %v, want edges×2 or 2×edges", a.Shape)
 	}
@@ -185,8 +186,8 @@ func (d *Dataset) readEdges(a *numpy.Array, directed bool) error {
 		return e[0] == e[1]
 	})
 	d.Adj = undirected(d, n, edges, loops)
-	if directed {
-		d.keepDirections(n, edges)
+	if t.Directed {
+		d.keepDirections(n, edges, t)
 	}
 	return nil
 }

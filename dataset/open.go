@@ -74,7 +74,8 @@ func Open(path string, o OpenOptions) (*Dataset, error) {
 			return nil, fmt.Errorf("loading data set %s (%s): %w", path, f.Name, err)
 		}
 	} else if f.Tables == nil && f.Name != describedTables &&
-		(!o.Tables.IsZero() || o.Tables.DropWeights || o.Tables.DropUnknown || o.Tables.Directed) {
+		(!o.Tables.IsZero() || o.Tables.DropWeights || o.Tables.DropUnknown || o.Tables.Directed ||
+			o.Tables.ArrivalEdges != "") {
 		return nil, fmt.Errorf("loading data set %s (%s): what is said about columns is for tables", path, f.Name)
 	}
 	d, err := f.Read(path, o)

@@ -16,6 +16,9 @@ const arrayOfWeights = "data"
 
 // layoutSettings returns an error if settings of tables say something about a layout of arrays that it has not.
 func layoutSettings(t table.Settings) error {
+	if err := t.CheckDirections(); err != nil {
+		return err
+	}
 	rest := t
 	rest.DropWeights, rest.Directed = false, false
 	if rest.Weight == arrayOfWeights && !t.DropWeights {

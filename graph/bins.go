@@ -11,6 +11,9 @@ type Bins struct {
 	// Directed says that bin 0 is of edges that lead from an arrival and bin 1 of those that lead to it; there are no
 	// weights then.
 	Directed bool `json:"directed,omitempty"`
+	// Arriving are the directions that arrivals' edges have, as bits ([Outgoing]); edges of the other direction are not
+	// read. 0: both.
+	Arriving uint8 `json:"arriving,omitempty"`
 	// Upper are the largest weights of the bins, ascending. A weight above the last is served by the last bin.
 	Upper []float32 `json:"upper"`
 	// Edges are the weights for which the tables are made: the weight-weighted mean of each bin.

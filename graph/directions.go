@@ -5,6 +5,26 @@ package graph
 // product with two tables, one below the other, is the mean over the former of the upper table plus the mean over the
 // latter of the lower one. An edge so names the table that it reads, as an edge with a weight does ([Bins]).
 
+// Directions of an edge, as bits.
+const (
+	Outgoing = 1 << iota // from the node
+	Incoming             // to the node
+)
+
+// Leading returns [Po | Pi] with the edges of some directions alone.
+func (m *CSR) Leading(directions uint8) *CSR {
+	out := &CSR{Rows: m.Rows, Cols: m.Cols, RowPtr: make([]int, m.Rows+1)}
+	for i := range m.Rows {
+		for side, cols := range m.Directions(i) {
+			if directions>>side&1 != 0 {
+				out.ColIdx = append(out.ColIdx, cols...)
+			}
+		}
+		out.RowPtr[i+1] = len(out.ColIdx)
+	}
+	return out.directed()
+}
+
 // NewDirected returns [Po | Pi] of a graph: row i of out has the nodes that edges of i lead to.
 func NewDirected(out *CSR) *CSR {
 	n, in := out.Rows, out.Transpose()

@@ -184,9 +184,10 @@ func TestDirectedLogitsOfTheGraphItself(t *testing.T) {
 func TestDirectedRowsOfM(t *testing.T) {
 	row := func(c int32) attach.Row { return attach.Row{Known: true, Cols: []int32{c}, Vals: []float32{1}} }
 	neighbours := [][]attach.Row{{row(0), {}, row(1), row(0)}}
-	both := [][]uint8{{attach.Outgoing, attach.Outgoing, attach.Outgoing | attach.Incoming, attach.Incoming}}
+	both := [][]uint8{{graph.Outgoing, graph.Outgoing, graph.Outgoing | graph.Incoming, graph.Incoming}}
+	directions := &graph.Bins{Directed: true}
 	var a attach.Attacher
-	rows := a.Direct(neighbours, both, 2)
+	rows := a.Direct(neighbours, both, directions, 2)
 	var b attach.Batch
 	b.Attach(rows, 4)
 	want := []float32{0.5, 0.5, 0.5, 0.5} // half of node 0 and of node 1 in each direction
@@ -208,9 +209,20 @@ func TestDirectedRowsOfM(t *testing.T) {
 			break
 		}
 	}
-	plain := a.Direct(neighbours, nil, 2)
-	if len(plain[0][0].Cols) != 1 || plain[0][0].Directions != attach.Outgoing {
+	plain := a.Direct(neighbours, nil, directions, 2)
+	if len(plain[0][0].Cols) != 1 || plain[0][0].Directions != graph.Outgoing {
 		t.Errorf("an edge without a direction reads %v", plain[0][0])
+	}
+	// Where arrivals bring edges of one direction, those of the other are unknown.
+	directions.Arriving = graph.Incoming
+	var only attach.Batch
+	only.Attach(a.Direct(neighbours, both, directions, 2), 4)
+	want = []float32{0, 0, 0.5, 0.5}
+	for c, v := range rowOfR(&only) {
+		if v != want[c] || only.Known[0] != 2 {
+			t.Errorf("of incoming edges r is %v with %d neighbours, want %v with 2", rowOfR(&only), only.Known[0], want)
+			break
+		}
 	}
 }
 
@@ -234,22 +246,22 @@ func TestDirectedExplanations(t *testing.T) {
 		n := len(w.cites) - 1
 		p := &infer.Predictor{Model: w.frozen(), Calibration: infer.Calibration{Kind: infer.PropagateNone, Temperature: 1}}
 		var rows []attach.Row
-		var directions []uint8
+		var bits []uint8
 		for j := range n {
-			bits := uint8(0)
+			way := uint8(0)
 			if w.cites[n][j] {
-				bits |= attach.Outgoing
+				way |= graph.Outgoing
 			}
 			if w.cites[j][n] {
-				bits |= attach.Incoming
+				way |= graph.Incoming
 			}
-			if bits != 0 {
+			if way != 0 {
 				rows = append(rows, attach.Row{Known: true, Cols: []int32{int32(j)}, Vals: []float32{1}})
-				directions = append(directions, bits)
+				bits = append(bits, way)
 			}
 		}
 		var a attach.Attacher
-		direct := a.Direct([][]attach.Row{rows}, [][]uint8{directions}, n)
+		direct := a.Direct([][]attach.Row{rows}, [][]uint8{bits}, &graph.Bins{Directed: true}, n)
 		b := &attach.Batch{X: graph.Features{Dense: w.x.Take([]int32{int32(n)})}}
 		b.Attach(direct, 2*n)
 		logits, probabilities := p.Predict(b)

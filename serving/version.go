@@ -1,6 +1,7 @@
 package serving
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -102,11 +103,18 @@ func (v *Version) Bins() *graph.Bins {
 }
 
 // Attach attaches arrivals by the rows of M of their neighbours, as the version predicts; the weights of the edges to
-// these are all 1 if there are none. Where edges have directions they lead from the arrivals.
+// these are all 1 if there are none. Where edges have directions they
+// lead from the arrivals, or to them where these bring no others.
 func (v *Version) Attach(b *attach.Batch, neighbours [][]attach.Row, weights [][]float32) {
 	of, columns := new(attach.Attacher), v.SyntheticNodes()
+	var directions [][]uint8 // nil: from the arrivals
+	if v.bins.ByDirection() && v.bins.Arriving == graph.Incoming {
+		for _, rows := range neighbours {
+			directions = append(directions, bytes.Repeat([]byte{graph.Incoming}, len(rows)))
+		}
+	}
 	if v.bins.ByDirection() {
-		neighbours, columns = of.Direct(neighbours, nil, columns), columns*v.bins.Len()
+		neighbours, columns = of.Direct(neighbours, directions, v.bins, columns), columns*v.bins.Len()
 	}
 	if v.Weighted() {
 		neighbours, columns = of.Weigh(neighbours, weights, v.Bins(), columns), columns*v.Bins().Len()

@@ -105,6 +105,28 @@ func TestDirectionsThroughARun(t *testing.T) {
 	}
 }
 
+// Where arrivals only cite, nothing of S is spent on the other direction, and the artifact says so.
+func TestDirectionsOfArrivalsThatOnlyCite(t *testing.T) {
+	d, o := cited(t), options(30)
+	d.Arriving, o.Models, o.Own = graph.Outgoing, []string{"dirsgc"}, OwnNever
+	out := mustTrain(t, d, o)
+	accuracy := map[string]float64{}
+	for _, r := range out.Results {
+		accuracy[r.Setting] = r.Accuracy.Mean
+	}
+	if gap := accuracy[eval.OtoO] - accuracy[eval.OtoS]; gap > 4 || accuracy[eval.OtoO] < 50 {
+		t.Errorf("%v", accuracy)
+	}
+	if b := reread(t, out.Bundle); b.Bins.Arriving != graph.Outgoing {
+		t.Errorf("the artifact reads directions %d of arrivals", b.Bins.Arriving)
+	}
+	for _, a := range out.Answers {
+		if len(a.Incoming) > 0 {
+			t.Fatalf("%s brings edges from %q", a.ID, a.Incoming)
+		}
+	}
+}
+
 // Tables of T are the same arrivals joined alone as through an M that is the identity: method cached.
 func TestDirectionsOnT(t *testing.T) {
 	d, o := cited(t), options(30)
@@ -177,5 +199,54 @@ func TestDirectionsRefused(t *testing.T) {
 	if m := infertest.Model("dirsgc", 0, 0,
 		infer.Layer{Self: graph.NewDense(5, 2), Bias: make([]float32, 2)}); m.Features() != 1 {
 		t.Errorf("%d features", m.Features())
+	}
+}
+
+// Beside a T to which each arrival is truly joined alone, T's own tables give the same classes of dirsgc, and of
+// dirsage almost all: what an arrival changes in its neighbours' hidden states is left out.
+func TestDirectionsBesideArrivalsTrulyJoined(t *testing.T) {
+	d, o := cited(t), options(30)
+	o.Models, o.Hidden, o.Own = []string{"dirsgc", "dirsage"}, 16, OwnNever
+	joinedAlone(t, d, o, map[string]float64{"dirsgc": 0, "dirsage": 6})
+}
+
+// joinedAlone compares, for the test nodes, the classes by T's tables with those of a graph that each is joined to
+// alone; at most so many percent may differ.
+func joinedAlone(t *testing.T, d *dataset.Dataset, o Options, most map[string]float64) {
+	t.Helper()
+	of, err := newTask(d, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, percent := range most {
+		f, err := of.fitOriginal(t.Context(), name, Silent{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tables := of.tablesOfT(f.model)
+		differ, right, joined := 0, 0, 0
+		for _, node := range of.data.Test {
+			batch := of.data.Attach(of.original, []int32{node}, false)
+			frozen := infer.ArgMax(f.model.Frozen(tables, of.pre).Logits(batch).Row(0))
+			with := of.data.Joined([]int32{node}).Original()
+			logits := f.model.LogitsOf(with.Directed, f.model.Tables(with.Directed, of.pre.Raw(with.X)), with.X, of.pre)
+			truly := infer.ArgMax(logits.Row(int(with.Index[node])))
+			if frozen != truly {
+				differ++
+			}
+			if frozen == int(of.data.Labels[node]) {
+				right++
+			}
+			if truly == int(of.data.Labels[node]) {
+				joined++
+			}
+		}
+		n := float64(len(of.data.Test))
+		t.Logf("%s: %.2f%% of classes differ, %.2f%% right frozen, %.2f%% joined", name, 100*float64(differ)/n,
+			100*float64(right)/n, 100*float64(joined)/n)
+		if got := 100 * float64(differ) / n; got > percent {
+			t.Errorf("%s: %.2f%% of the classes differ from those of arrivals that are joined to T, want at most %g%%", name,
+				got, percent)
+		}
 	}
 }

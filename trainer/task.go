@@ -94,7 +94,7 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 		}
 	}
 	if t.directed() {
-		t.bins = &graph.Bins{Directed: true}
+		t.bins = &graph.Bins{Directed: true, Arriving: d.Arriving}
 	}
 	t.holder = inMemory{t}
 	t.facts = artifact.Data{Name: d.Name, Fingerprint: fingerprint, Nodes: t.original.Adj.Rows,

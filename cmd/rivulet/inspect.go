@@ -60,7 +60,8 @@ func inspect(w io.Writer, b *artifact.Bundle) error {
 	row("S", "%d synthetic nodes (%.2f%% of T), %d edges", m.SyntheticNodes,
 		100*float64(m.SyntheticNodes)/float64(m.Data.Nodes), b.Synthetic.Adj.NNZ()/2)
 	if b.Bins.ByDirection() {
-		row("directions", "edges have directions; tables of both")
+		row("directions", "edges have directions; tables of both; read of arrivals: %s",
+			[]string{"both", "out", "in"}[b.Bins.Arriving])
 	} else if b.Bins != nil {
 		row("weights", "edges have weights; tables of %d bins, up to %g", b.Bins.Len(), b.Bins.Upper)
 	}

@@ -166,20 +166,21 @@ func TestImportRefuses(t *testing.T) {
 	sgc := stateDict(t, readArtifact(t, dir+"/sgc").Models[0], "", "")
 	line := "import --out " + dir + "/out --weights " + sgc + " --model "
 	for want, line := range map[string]string{
-		`required flag(s) "model", "weights" not set`: "import --out x",
-		`--weights is given 1 times and --model 2`:    line + "sgc --model gcn" + importData,
-		`no data set: give --data DIR`:                line + "sgc",
-		`--alpha is for model appnp or ssgc, not sgc`: line + "sgc --alpha 0.2" + importData,
-		`--preprocess is auto`:                        line + "sgc --preprocess auto" + importData,
-		`--default is for --artifact`:                 line + "sgc --default" + importData,
-		`--nodes is given with --artifact`:            line + "sgc --nodes 4 --artifact " + dir + "/sgc",
-		`models[0] is "gat"`:                          line + "gat" + importData,
-		`no matrix whose name ends in lin_l.weight`:   line + "sage" + importData,
-		`the data have 602 features`:                  line + "sgc --preset reddit --preset-nodes 2000",
-		`has a model sgc already`:                     line + "sgc --artifact " + dir + "/sgc",
-		`by none, the model's by l1`:                  line + "sgc --preprocess l1 --artifact " + dir + "/sgc",
-		`the artifact has none`:                       line + "sgc --artifact " + dir + "/bare",
-		`is not empty`:                                strings.Replace(line, dir+"/out", dir+"/sgc", 1) + "sgc" + importData,
+		`required flag(s) "model", "weights" not set`:            "import --out x",
+		`--weights is given 1 times and --model 2`:               line + "sgc --model gcn" + importData,
+		`no data set: give --data DIR`:                           line + "sgc",
+		`--alpha is for model appnp or dirsage or ssgc, not sgc`: line + "sgc --alpha 0.2" + importData,
+		`--preprocess is auto`:                                   line + "sgc --preprocess auto" + importData,
+		`--default is for --artifact`:                            line + "sgc --default" + importData,
+		`--nodes is given with --artifact`:                       line + "sgc --nodes 4 --artifact " + dir + "/sgc",
+		`models[0] is "gat"`:                                     line + "gat" + importData,
+		`no matrix whose name ends in lin_l.weight`:              line + "sage" + importData,
+		`the data have 602 features`:                             line + "sgc --preset reddit --preset-nodes 2000",
+		`has a model sgc already`:                                line + "sgc --artifact " + dir + "/sgc",
+		`by none, the model's by l1`:                             line + "sgc --preprocess l1 --artifact " + dir + "/sgc",
+		`the artifact has none`:                                  line + "sgc --artifact " + dir + "/bare",
+		`is not empty`: strings.Replace(line, dir+"/out", dir+"/sgc", 1) + "sgc" +
+			importData,
 	} {
 		if out, err := harness.Execute(root(), strings.Fields(line)...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q\n%s", line, err, want, out)

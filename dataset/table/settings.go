@@ -55,6 +55,9 @@ type Settings struct {
 
 	// Directed keeps the directions of edges, which lead from the source to the target. Otherwise each goes both ways.
 	Directed bool `yaml:"directed,omitempty" json:",omitempty"`
+	// ArrivalEdges says which edges arrivals bring where edges have directions: both, those that lead from them (out), or
+	// those that lead to them (in). Nodes that are not in T are attached by these alone. Empty: both.
+	ArrivalEdges string `yaml:"arrival_edges,omitempty" json:",omitempty"`
 
 	// DropUnknown drops edges to and from ids that no node has, and counts them. Otherwise such an edge is an error.
 	DropUnknown bool `yaml:"drop_unknown,omitempty"`
@@ -94,7 +97,7 @@ func (t Settings) Over(base Settings) Settings {
 		{&t.Source, &base.Source},
 		{&t.Target, &base.Target},
 		{&t.Weight, &base.Weight}, {&t.Separator, &base.Separator}, {&t.Encoding, &base.Encoding},
-		{&t.Decimal, &base.Decimal}} {
+		{&t.Decimal, &base.Decimal}, {&t.ArrivalEdges, &base.ArrivalEdges}} {
 		if *field.of == "" {
 			*field.of = *field.from
 		}
@@ -121,6 +124,9 @@ func (t Settings) Over(base Settings) Settings {
 
 // Validate returns an error for a field with an impossible value.
 func (t Settings) Validate() error {
+	if err := t.CheckDirections(); err != nil {
+		return err
+	}
 	for value, role := range t.SplitValues {
 		if _, ok := splitNames[role]; !ok {
 			return fmt.Errorf("split values: %.100q stands for %.100q, want train, val, test, unlabelled or none", value, role)
@@ -141,6 +147,20 @@ func (t Settings) Validate() error {
 	}
 	if t.Decimal != "" && t.Decimal != "." && t.Decimal != "," {
 		return fmt.Errorf("decimal is %.20q, want a point or a comma", t.Decimal)
+	}
+	return nil
+}
+
+// CheckDirections is the part of [Settings.Validate] that is about the directions of edges.
+func (t Settings) CheckDirections() error {
+	switch t.ArrivalEdges {
+	case "", "both", "out", "in":
+	default:
+		return fmt.Errorf("arrival_edges is %.20q, want both, out or in", t.ArrivalEdges)
+	}
+	if t.ArrivalEdges != "" && !t.Directed {
+		return fmt.Errorf("arrival_edges is %s, and edges have no directions: --directed (directed: true) keeps them",
+			t.ArrivalEdges)
 	}
 	return nil
 }

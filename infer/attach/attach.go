@@ -52,7 +52,7 @@ func (a *Attacher) Attach(b *Batch, neighbours [][]Row, synthetic int) {
 // AttachThrough sets the edges to S of arrivals as [Batch.AttachThrough] does.
 func (a *Attacher) AttachThrough(b *Batch, edges, m *graph.CSR, bins *graph.Bins) {
 	if bins.ByDirection() {
-		a.throughDirected(b, edges, m)
+		a.throughDirected(b, edges, m, bins)
 		return
 	}
 	if edges.Val != nil {

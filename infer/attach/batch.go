@@ -15,7 +15,7 @@ type Row struct {
 	Known   bool
 	Unread  bool
 	Arrived bool
-	// Directions are bits of the edge to the node, [Outgoing] and [Incoming]; 0: edges have none.
+	// Directions are bits of the edge to the node, [graph.Outgoing] and [graph.Incoming]; 0: edges have none.
 	Directions uint8
 	Weight     float32 // of the edge to the node, above 0, by which Vals are multiplied; 0: edges have no weights
 	Cols       []int32 // ascending

@@ -6,25 +6,24 @@ import (
 	"rivulet/graph"
 )
 
-// Directions of an edge, as bits: an edge of either direction, or both.
-const (
-	Outgoing = 1 << iota // from the arrival to the neighbour
-	Incoming             // from the neighbour to the arrival
-)
-
 // Direct returns the rows of neighbours for tables of two directions, for [Attacher.Attach] and explanations. An edge
 // from an arrival reads columns 0 to synthetic times its share of all edges from it to known neighbours, and an edge to
-// the arrival the columns behind them times its share of those. Directions are bits, [Outgoing] and [Incoming]; nil:
-// each edge leads from its arrival. The rows are valid until the next call.
-func (a *Attacher) Direct(neighbours [][]Row, directions [][]uint8, synthetic int) [][]Row {
+// the arrival the columns behind them times its share of those. Directions are bits, [graph.Outgoing] and
+// [graph.Incoming]; nil: each edge leads from its arrival. Neighbours by edges of a direction that the bins do not read
+// become unknown. The rows are valid until the next call.
+func (a *Attacher) Direct(neighbours [][]Row, directions [][]uint8, bins *graph.Bins, synthetic int) [][]Row {
 	s := &a.weighed
 	s.begin(neighbours, 2)
 	for i, rows := range neighbours {
 		of := func(k int) uint8 {
-			if directions == nil || directions[i] == nil {
-				return Outgoing
+			bits := uint8(graph.Outgoing)
+			if directions != nil && directions[i] != nil {
+				bits = directions[i][k]
 			}
-			return directions[i][k]
+			if bins.Arriving != 0 {
+				bits &= bins.Arriving
+			}
+			return bits
 		}
 		first, counts := len(s.rows), [2]int{}
 		for k := range rows {
@@ -37,6 +36,7 @@ func (a *Attacher) Direct(neighbours [][]Row, directions [][]uint8, synthetic in
 		for k, row := range rows {
 			from := len(s.cols)
 			row.Directions = of(k)
+			row.Known = row.Known && row.Directions != 0
 			for side, n := range counts {
 				if row.Directions>>side&1 == 0 {
 					continue
@@ -80,7 +80,7 @@ func Without(rows []Row, k, synthetic int) []Row {
 }
 
 // throughDirected sets the edges to S of arrivals on T, [Po | Pi] to T's nodes (n×2N), through M.
-func (a *Attacher) throughDirected(b *Batch, edges, m *graph.CSR) {
+func (a *Attacher) throughDirected(b *Batch, edges, m *graph.CSR, bins *graph.Bins) {
 	rows, directions := make([][]Row, edges.Rows), make([][]uint8, edges.Rows)
 	for i := range rows {
 		place := map[int32]int{}
@@ -97,5 +97,5 @@ func (a *Attacher) throughDirected(b *Batch, edges, m *graph.CSR) {
 			}
 		}
 	}
-	a.Attach(b, a.Direct(rows, directions, m.Cols), 2*m.Cols)
+	a.Attach(b, a.Direct(rows, directions, bins, m.Cols), 2*m.Cols)
 }

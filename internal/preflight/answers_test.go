@@ -166,6 +166,16 @@ func TestConsumersReadDirections(t *testing.T) {
 		}
 	}
 	d.Directed = graph.NewDirected(graph.NewCSR(d.Adj.Rows, d.Adj.Rows, edges))
+	d.Arriving = graph.Outgoing
+	cites := trainModels(t, d, "dirsgc")
+	for k := range cites.Answers { // what arrivals bring beside it is not read
+		other := func(id string) bool { return id == cites.Answers[k].ID }
+		cites.Answers[k].Incoming = slices.DeleteFunc(slices.Clone(d.IDs[:20]), other)
+	}
+	if _, err := Answers(t.Context(), cites.Bundle, cites.Answers, standard); err != nil {
+		t.Error(err)
+	}
+	d.Arriving = 0
 	out := trainModels(t, d, "dirsgc")
 	if warnings, err := Answers(t.Context(), out.Bundle, out.Answers, standard); err != nil || warnings != nil {
 		t.Errorf("%v, %q", err, warnings)

@@ -81,6 +81,7 @@ func TestOpenRefuses(t *testing.T) {
 		"--preset small --drop-unknown":        "a flag says what columns of tables mean",
 		"--preset small --drop-weights":        "a flag says what columns of tables mean",
 		"--preset small --directed":            "a flag says what columns of tables mean",
+		"--preset small --arrival-edges in":    "a flag says what columns of tables mean",
 		"--format parquet --data " + dir:       `format is "parquet", want one of graphsaint`,
 		"--format planetoid --data " + dir:     "no file ind.NAME.graph",
 		"--data " + filepath.Join(dir, "none"): "no such file",

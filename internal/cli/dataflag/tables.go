@@ -38,6 +38,8 @@ func (d *Data) registerTables(flags *pflag.FlagSet) {
 	flags.BoolVar(&t.Directed, "directed", false,
 		"edges have directions, from source to target, which the models dirsgc and dirsage read; also of graphsaint and "+
 			"gnn-benchmark")
+	flags.StringVar(&t.ArrivalEdges, "arrival-edges", "",
+		"with --directed: edges that arrivals bring, both, out (they only cite) or in; empty: both")
 	flags.BoolVar(&t.DropUnknown, "drop-unknown", false,
 		"tables: drop edges to and from ids that no node has, and say how many")
 	flags.StringSliceVar(&t.Drop, "drop", nil, "tables: columns of nodes that are no features")
@@ -78,7 +80,7 @@ func Own(flags *pflag.FlagSet) bool {
 
 // TableFlags lists the flags of tables, except --nodes.
 var TableFlags = []string{"edges", "id", "label", "split", "split-values", "source", "target", "weight", "drop-weights",
-	"directed", "drop-unknown",
+	"directed", "arrival-edges", "drop-unknown",
 	"drop", "positional", "types", "separator", "decimal", "encoding"}
 
 // readTables reads the tables that flags name.
