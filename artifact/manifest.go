@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"rivulet/infer"
+	"rivulet/infer/target"
 )
 
 // FormatVersion is the newest format that this build reads. It writes 2 where the artifact has a part that a reader
@@ -20,6 +21,7 @@ type Manifest struct {
 	Seed          uint64    `json:"seed"`
 
 	Data           Data            `json:"data"`
+	Task           target.Task     `json:"task,omitzero"`   // what is predicted; empty: classes
 	SyntheticNodes int             `json:"synthetic_nodes"` // N'
 	Mapping        MappingInfo     `json:"mapping"`
 	Preprocess     PreprocessInfo  `json:"preprocess"`
@@ -39,7 +41,7 @@ type Data struct {
 	Nodes       int      `json:"nodes"`       // N
 	Edges       int      `json:"edges"`       // undirected edges of T
 	Features    int      `json:"features"`    // d
-	Classes     []string `json:"classes"`     // names, by class index
+	Classes     []string `json:"classes"`     // names, by class index; of a task of numbers the outputs' names
 }
 
 // MappingInfo gives the size of M.
@@ -75,6 +77,9 @@ type ModelInfo struct {
 	// default.
 	Propagation map[string]PropagationInfo `json:"propagation,omitempty"`
 	Own         OwnInfo                    `json:"own,omitzero"` // of the expert beside the model; zero: it answers alone
+	// Radius is half the width of the interval of each output of a task of numbers, in which its number lies with a
+	// probability of 90%; empty: the task is classes.
+	Radius []float64 `json:"radius,omitempty"`
 }
 
 // OwnInfo says how the perceptron of own features answers beside a model ([infer.Expert]), and what it gained on the
@@ -114,7 +119,9 @@ type Metric struct {
 	Labels      bool    `json:"labels,omitzero"` // S->S, fitted to soft labels of S
 	Batch       string  `json:"batch"`           // "graph" or "node"
 	Calibration string  `json:"calibration"`
-	Accuracy    float64 `json:"accuracy"` // percent, test nodes
+	Accuracy    float64 `json:"accuracy"` // percent, test nodes; 0 of a task of numbers
+	// R2 is the mean R² of the outputs of a task of numbers, in percent; nil: the task is classes.
+	R2 *float64 `json:"r2,omitempty"`
 }
 
 // File is the size and checksum of one file.

@@ -183,6 +183,9 @@ func (m *Manifest) validate() error {
 	if err := m.Data.validate(); err != nil {
 		return fmt.Errorf("data.%w", err)
 	}
+	if err := m.validateTask(); err != nil {
+		return err
+	}
 	if m.Mapping.Rows != m.Data.Nodes {
 		return fmt.Errorf("mapping.rows is %d, want data.nodes, which is %d", m.Mapping.Rows, m.Data.Nodes)
 	}

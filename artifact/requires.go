@@ -3,8 +3,12 @@ package artifact
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 
+	"rivulet/infer"
+	"rivulet/infer/target"
 	"rivulet/schema"
 )
 
@@ -14,6 +18,37 @@ import (
 
 // knownParts are the parts that this build reads.
 var knownParts = []string{schemaFile, ownFile, binsFile, directionsFile, firstPart}
+
+// taskPrefix begins the name of a task in Manifest.Requires, which is no file: "task:number".
+const taskPrefix = "task:"
+
+// validateTask checks that the build knows the task, and that intervals are of its outputs. A task of numbers has no
+// propagation, no expert and no threshold: they are of classes.
+func (m *Manifest) validateTask() error {
+	if !m.Task.Known() {
+		return fmt.Errorf("task is %.40q, which this build does not know: %w", string(m.Task), errNewer)
+	}
+	for i := range m.Models {
+		of, want := &m.Models[i], 0
+		if m.Task == target.Number {
+			want = len(m.Data.Classes)
+			if of.Calibration.Kind != infer.PropagateNone || len(of.Propagation) > 0 || of.Own.answers() ||
+				len(of.Calibration.Confidence.Curve) > 0 {
+				return fmt.Errorf("models[%d] has a propagation, an expert or a threshold, which are of classes, and "+
+					"the task is %s", i, m.Task)
+			}
+		}
+		if len(of.Radius) != want {
+			return fmt.Errorf("models[%d].radius has %d values, want %d of task %s", i, len(of.Radius), want, m.Task)
+		}
+		for k, v := range of.Radius {
+			if !(v >= 0) || math.IsInf(v, 0) {
+				return fmt.Errorf("models[%d].radius[%d] is %v, want a finite number of at least 0", i, k, v)
+			}
+		}
+	}
+	return nil
+}
 
 // format returns the oldest format whose readers read the bundle rightly, and the parts that they must know.
 func (b *Bundle) format() (version int, requires []string) {
@@ -29,6 +64,9 @@ func (b *Bundle) format() (version int, requires []string) {
 	if b.hasParts() {
 		requires = append(requires, firstPart)
 	}
+	if b.Manifest.Task != target.Classes {
+		requires = append(requires, taskPrefix+b.Manifest.Task.String())
+	}
 	if len(requires) > 0 {
 		return FormatVersion, requires
 	}
@@ -38,6 +76,10 @@ func (b *Bundle) format() (version int, requires []string) {
 // validateParts checks that the build knows the parts that the artifact requires, and that exactly these are there.
 func (m *Manifest) validateParts() error {
 	for k, name := range m.Requires {
+		if task, ok := strings.CutPrefix(name, taskPrefix); ok && task == m.Task.String() &&
+			k == slices.Index(m.Requires, name) {
+			continue
+		}
 		_, there := m.Files[name]
 		switch {
 		case !slices.Contains(knownParts, name):
@@ -54,6 +96,9 @@ func (m *Manifest) validateParts() error {
 		if _, there := m.Files[name]; there && !slices.Contains(m.Requires, name) {
 			return fmt.Errorf("files lists %q, which requires does not name", name)
 		}
+	}
+	if named := slices.Contains(m.Requires, taskPrefix+m.Task.String()); m.Task != target.Classes && !named {
+		return fmt.Errorf("task is %q, which requires does not name", m.Task)
 	}
 	if m.FormatVersion >= 2 && len(m.Requires) == 0 {
 		return errors.New("requires is missing, which format_version 2 has")

@@ -3,12 +3,14 @@ package artifact_test
 import (
 	"bytes"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"testing"
 
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
+	"rivulet/infer/target"
 	"rivulet/schema"
 )
 
@@ -83,4 +85,48 @@ func TestPartsRefused(t *testing.T) {
 	b = named(t)
 	b.Schema, _ = schema.Parse([]byte(`{"schema_version":1,"seed":0,"features":[{"name":"a","kind":"bool","missing":"zero","mean":[0]}]}`))
 	wantError(t, b.Seal(), "schema.json", "features have 1 positions, data.features is 5")
+}
+
+// A task of numbers stands in the manifest, and in requires, where a reader that does not know it refuses the artifact
+// by its name. It has an interval for each output, and no part that is of classes.
+func TestTaskOfManifests(t *testing.T) {
+	numbers := func() *artifact.Bundle {
+		return artifacttest.Numbers(artifacttest.Bundle(1, artifacttest.Size{Classes: 2}))
+	}
+	good := readAll(t, mustWrite(t, numbers()))
+	b, err := artifact.DecodeAll(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := b.Manifest; m.Task != target.Number || !slices.Equal(m.Models[0].Radius, []float64{1, 2}) ||
+		m.FormatVersion != 2 || !slices.Equal(m.Requires, []string{"task:number"}) {
+		t.Errorf("task %q, format %d requires %q", m.Task, m.FormatVersion, m.Requires)
+	}
+	for _, tc := range []struct{ old, new, want string }{
+		{`"task": "number"`, `"task": "links"`, `task is "links", which this build does not know: use a newer build`},
+		{`"task:number"`, `"task:links"`, `requires[0] is "task:links", which this build does not know: use a newer build`},
+		{`"task": "number",`, ``, `models[0].radius has 2 values, want 0 of task classes`},
+		{`"requires": [
+    "task:number"
+  ],`, ``, `task is "number", which requires does not name`},
+	} {
+		files := maps.Clone(good)
+		text := strings.Replace(string(files["manifest.json"]), tc.old, tc.new, 1)
+		if text == string(files["manifest.json"]) {
+			t.Fatalf("%s has no %s", text, tc.old)
+		}
+		files["manifest.json"] = []byte(text)
+		artifact.Resign(files)
+		_, err := artifact.DecodeAll(files)
+		wantError(t, err, "manifest.json", tc.want)
+	}
+	for want, change := range map[string]func(b *artifact.Bundle){
+		"want a finite number":      func(b *artifact.Bundle) { b.Manifest.Models[0].Radius[1] = math.Inf(1) },
+		"radius has 1 values":       func(b *artifact.Bundle) { b.Manifest.Models[0].Radius = []float64{1} },
+		"which are of classes, and": func(b *artifact.Bundle) { b.Manifest.Models[0].Own.Exponents.Few = 1 },
+	} {
+		b := numbers()
+		change(b)
+		wantError(t, b.Seal(), "manifest.json", want)
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer/attach"
 	"rivulet/infer/explain"
+	"rivulet/infer/target"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 )
@@ -59,6 +60,24 @@ type Weighing interface {
 func directed(v Version) Weighing {
 	if w, ok := v.(Weighing); ok && w.Bins().ByDirection() {
 		return w
+	}
+	return nil
+}
+
+// Regressor is a version that may predict numbers in place of classes.
+type Regressor interface {
+	Version
+	// Task is what is predicted. Where that is numbers, Classes are the names of the outputs, both results of Predict are
+	// the numbers, and nothing abstains.
+	Task() target.Task
+	// Radius is half the width of the interval of each output; nil where the task is classes.
+	Radius() []float64
+}
+
+// radius returns half the width of the interval of each output of a version that predicts numbers; nil otherwise.
+func radius(v Version) []float64 {
+	if r, ok := v.(Regressor); ok && r.Task() == target.Number {
+		return r.Radius()
 	}
 	return nil
 }

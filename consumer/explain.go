@@ -32,6 +32,11 @@ func (p *Pipeline) Explain(ctx context.Context, in Intake) ([]ExplainedArrival, 
 	if !ok {
 		return nil, nil, errNotExplaining
 	}
+	if r, ok := version.(Regressor); ok {
+		if err := r.Task().Require("an explanation"); err != nil {
+			return nil, nil, err
+		}
+	}
 	b := &p.batch
 	if err := p.answer(ctx, version, in, true); err != nil {
 		return nil, nil, err

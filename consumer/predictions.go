@@ -36,11 +36,11 @@ func (p *Pipeline) predict(out *predictionSet, version Version, name string, in 
 	now := p.Clock.Now()
 	representation := p.representation(version, &a.batch, logits)
 	reasons := p.reasons(&out.reasons, version, in, a, logits, probabilities)
-	classes, id, threshold := version.Classes(), version.ID(), version.Threshold()
+	classes, id, threshold, radius := version.Classes(), version.ID(), version.Threshold(), radius(version)
 	n := 0
 	for i, s := range in.arrivals {
 		pr, row, c := &out.predictions[n], probabilities.Row(i), a.counts[i]
-		best := infer.ArgMax(row)
+		best, numbers := infer.ArgMax(row), pr.Numbers[:0]
 		*pr = event.Prediction{
 			ID: s.arrival.ID, Key: s.key(),
 			Class: best, ClassName: classes[best], Probability: row[best], Abstained: row[best] < threshold,
@@ -52,7 +52,10 @@ func (p *Pipeline) predict(out *predictionSet, version Version, name string, in 
 		if p.Traced {
 			pr.Trace = event.TraceOf(s.record.Headers)
 		}
-		if p.Output.Probabilities {
+		if radius != nil {
+			pr.Class, pr.ClassName, pr.Probability, pr.Abstained, pr.Top = 0, "", 0, false, nil
+			pr.Numbers = numbersOf(numbers, row, classes, radius)
+		} else if p.Output.Probabilities {
 			pr.Probabilities = row
 		}
 		if p.Output.Logits {
@@ -75,6 +78,15 @@ func (p *Pipeline) predict(out *predictionSet, version Version, name string, in 
 	out.predictions = out.predictions[:n]
 }
 
+// numbersOf appends predicted numbers with their intervals to dst.
+func numbersOf(dst []event.Number, row []float32, outputs []string, radius []float64) []event.Number {
+	for k, v := range row {
+		dst = append(dst, event.Number{Name: outputs[k], Value: v, Lower: float32(float64(v) - radius[k]),
+			Upper: float32(float64(v) + radius[k])})
+	}
+	return dst
+}
+
 // representation returns the logits or embeddings that the output asks for, a row for each arrival; nil where it asks
 // for none.
 func (p *Pipeline) representation(version Version, b *attach.Batch, logits *graph.Dense) *graph.Dense {
@@ -89,6 +101,11 @@ func (p *Pipeline) representation(version Version, b *attach.Batch, logits *grap
 
 // isNumber reports whether a prediction can be written.
 func isNumber(pr *event.Prediction) bool {
+	for _, n := range pr.Numbers {
+		if !finite(n.Value) || !finite(n.Lower) || !finite(n.Upper) {
+			return false
+		}
+	}
 	return finite(pr.Probability) && allFinite(pr.Logits) && allFinite(pr.Probabilities) && allFinite(pr.Representation)
 }
 

@@ -13,6 +13,7 @@ import (
 	"rivulet/dataset/file"
 	"rivulet/dataset/table"
 	"rivulet/graph"
+	"rivulet/infer/target"
 )
 
 // builder makes a data set of rows of nodes and, after them, of edges: they are kept. Its methods return errors with
@@ -190,6 +191,9 @@ func keepRows(t sources, positional bool, o OpenOptions) (*Dataset, error) {
 		return nil, errors.New("there are no nodes")
 	}
 	d := &Dataset{Name: t.name, IDs: b.ids, Columns: s.Columns(), Times: b.times}
+	if d.Task, err = target.Parse(o.Tables.Task); err != nil {
+		return nil, err
+	}
 	if err := d.checkMagnitudes(); err != nil {
 		return nil, err
 	}
@@ -250,7 +254,11 @@ func keepRows(t sources, positional bool, o OpenOptions) (*Dataset, error) {
 	if err := b.roles(d, s.HasSplit(), o.SplitSeed); err != nil {
 		return nil, err
 	}
-	d.checkTrained()
+	if d.Task == target.Classes {
+		d.checkTrained()
+	} else if err := d.checkNumbers(); err != nil {
+		return nil, err
+	}
 	d.Notes = append(d.Notes, s.Notes()...)
 	return d, nil
 }
@@ -272,6 +280,9 @@ func (b *builder) classes(d *Dataset) error {
 		if b.split[i] == "unlabelled" {
 			b.labels[i] = ""
 		}
+	}
+	if d.Task == target.Number {
+		return b.numbers(d)
 	}
 	d.Labels, d.Classes = numbered(b.labels)
 	column := cmp.Or(b.settings.Label, "label")

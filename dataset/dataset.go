@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"rivulet/graph"
+	"rivulet/infer/target"
 	"rivulet/schema"
 )
 
@@ -28,6 +29,11 @@ type Dataset struct {
 	Values  []schema.Column
 	Labels  []int32  // class index, -1 if unknown
 	Classes []string // class names by index
+
+	// Task says what is predicted. Where that is numbers, Classes are the names of the outputs, Targets (n×outputs) their
+	// values, and the label of each node that has them is 0: such nodes are of one pool, as it were of one class.
+	Task    target.Task
+	Targets *graph.Dense
 
 	// Times says when each node came, in any unit; nil: the data do not say it.
 	Times []float64

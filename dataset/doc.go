@@ -118,7 +118,7 @@
 //	tables.go      tables as a format: their files, and data.yaml
 //	build.go       rows of tables become a Dataset
 //	classes.go     labels that are no classes; numbers that a consumer refuses
-//	weights.go     weights of edges
+//	weights.go     weights of edges; targets.go: labels that are numbers
 //	directions.go  directions of edges
 //	split.go       a split drawn at random; withhold.go: nodes kept back for later
 //	load.go        the GraphSAINT layout

@@ -51,6 +51,10 @@ func (d *Dataset) Fingerprint() string {
 			f.u64(math.Float64bits(v))
 		}
 	}
+	if d.Targets != nil { // and this
+		f.texts([]string{d.Task.String()})
+		f.values(d.Targets.Data)
+	}
 	_ = f.Flush() // a hash's Write returns no error
 	return "sha256:" + hex.EncodeToString(sum.Sum(nil))
 }

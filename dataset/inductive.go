@@ -17,6 +17,8 @@ type Original struct {
 	Directed *graph.CSR
 	X        graph.Features // N×d raw
 	Labels   []int32        // N: class index, -1 on unlabelled nodes
+
+	Targets *graph.Dense // N×outputs, of a task of numbers; nil otherwise
 }
 
 // Original cuts T out of the data set. It shares the ids' text with it, and the features if the nodes of T come first
@@ -36,6 +38,9 @@ func (d *Dataset) Original() *Original {
 	}
 	for _, i := range d.Unlabelled {
 		o.Labels[o.Index[i]] = -1
+	}
+	if d.Targets != nil {
+		o.Targets = d.Targets.Take(o.Nodes)
 	}
 	o.Adj = d.Adj.Submatrix(o.Nodes, o.Index, len(o.Nodes))
 	if d.Directed != nil {
@@ -99,6 +104,9 @@ func (d *Dataset) Renumbered(order []int32) *Dataset {
 	out.IDs, out.Labels = make([]string, len(order)), make([]int32, len(order))
 	for k, i := range order {
 		out.IDs[k], out.Labels[k] = d.IDs[i], d.Labels[i]
+	}
+	if d.Targets != nil {
+		out.Targets = d.Targets.Take(order)
 	}
 	if d.Times != nil {
 		out.Times = make([]float64, len(order))

@@ -69,6 +69,10 @@ func Open(path string, o OpenOptions) (*Dataset, error) {
 	if err != nil {
 		return nil, fmt.Errorf("loading data set %s: %w", path, err)
 	}
+	if o.Tables.Task != "" && f.Tables == nil && f.Name != describedTables {
+		return nil, fmt.Errorf("loading data set %s (%s): --task %s is read from columns of tables, and the layout has "+
+			"classes", path, f.Name, o.Tables.Task)
+	}
 	if f.Name == GraphSAINT || f.Name == GNNBenchmark {
 		if err := layoutSettings(o.Tables); err != nil {
 			return nil, fmt.Errorf("loading data set %s (%s): %w", path, f.Name, err)

@@ -9,6 +9,7 @@ import (
 
 	"rivulet/dataset/file"
 	"rivulet/dataset/table"
+	"rivulet/infer/target"
 )
 
 // TablesFormat returns the format of directories with tables nodes and edges in files of a kind.
@@ -140,6 +141,13 @@ func OpenStream(path string, o OpenOptions) (*table.Stream, bool, error) {
 	t, ok, err := o.streamed(path)
 	if err != nil || !ok {
 		return nil, false, nil //nolint:nilerr // Open says what is wrong
+	}
+	task, err := target.Parse(t.settings.Task)
+	if err == nil {
+		err = task.Require("reading tables row by row, for a run of stages,")
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("loading data set %s: %w", cmp.Or(path, t.name), err)
 	}
 	if t.settings.Features != "" { // features in a table of their own are kept in memory
 		return nil, false, nil

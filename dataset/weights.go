@@ -40,7 +40,7 @@ func (d *Dataset) plain() error {
 	if d.Directed != nil {
 		return errors.New("edges have directions, which would be lost")
 	}
-	return nil
+	return d.Task.Require("saving a data set")
 }
 
 // keepWeights makes a read adjacency matrix the data's, with its weights.
@@ -67,8 +67,12 @@ func (d *Dataset) keepWeights(adj *graph.CSR) error {
 	return nil
 }
 
-// RequirePlain returns an error where edges have weights or directions, which a capability does not read.
+// RequirePlain returns an error where edges have weights or directions, or the task is none of classes, and a
+// capability does not read that.
 func (d *Dataset) RequirePlain(capability string) error {
+	if err := d.Task.Require(capability); err != nil {
+		return err
+	}
 	if d.Adj.Val == nil {
 		return d.RequireUndirected(capability)
 	}

@@ -57,6 +57,13 @@ type Score struct {
 	Probability float32
 }
 
+// Number is one predicted number, of a task of numbers, with its interval: the number lies in it with a probability of
+// 90%.
+type Number struct {
+	Name                string // of the output
+	Value, Lower, Upper float32
+}
+
 // Prediction is Rivulet's answer for one arrival.
 type Prediction struct {
 	// ID is the arrival's id.
@@ -85,6 +92,9 @@ type Prediction struct {
 	RepresentationKind string
 	// Explanation are the strongest reasons for the class; nil unless asked for.
 	Explanation *Explanation
+	// Numbers are the predicted numbers of a task of numbers, one an output; Class and Probability are 0 then, and say
+	// nothing. nil: the task is classes.
+	Numbers []Number
 	// Known counts the neighbours that are nodes of the original graph, Arrivals the neighbours that arrived before
 	// and have rows of M InBatch the arrivals of the same graph batch, Unknown all others.
 	Known, Arrivals, InBatch, Unknown int

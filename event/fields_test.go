@@ -93,6 +93,11 @@ func requireRows(t *testing.T, m *table.Message, goType reflect.Type, inStruct m
 		f := &m.Fields[i]
 		want := kindsInSchemas[f.Kind]
 		of, values := goFieldOf(goType, f), inAvro[0]
+		if f.Kind == table.List && f.NoAvro {
+			requireElements(t, f, of.Type.Elem(), message, resolveJSON(properties[f.Name].(map[string]any), document))
+			inStruct[of.Name] = true
+			continue
+		}
 		if f.NoAvro {
 			values.Name, values.Type = f.Name, avro.SchemaNode{Type: "array", Items: &avro.SchemaNode{
 				Type: strings.TrimPrefix(want.avro, "array of ")}}
@@ -151,6 +156,28 @@ func requireRows(t *testing.T, m *table.Message, goType reflect.Type, inStruct m
 	for i := range goType.NumField() {
 		if name := goType.Field(i).Name; !inStruct[name] && m != fields.RepresentationTable {
 			t.Errorf("%s: the struct's field %s has no row", goType, name)
+		}
+	}
+}
+
+// requireElements compares the messages of a list that Avro has not: each row has its field in .proto, JSON and Go.
+func requireElements(t *testing.T, list *table.Field, goType reflect.Type, message protoreflect.MessageDescriptor,
+	property map[string]any) {
+	t.Helper()
+	of := message.Fields().ByNumber(list.Number)
+	items, inner := property["items"].(map[string]any), of.Message().Fields()
+	properties := items["properties"].(map[string]any)
+	if string(of.Name()) != list.Name || !of.IsList() || inner.Len() != len(list.Message.Fields) ||
+		len(properties) != inner.Len() || goType.NumField() != inner.Len() {
+		t.Errorf("%s: %d rows, %d fields of %s in .proto, %d in JSON", goType, len(list.Message.Fields), inner.Len(),
+			of.Name(), len(properties))
+	}
+	for k := range list.Message.Fields {
+		f := &list.Message.Fields[k]
+		if n := inner.ByNumber(f.Number); string(n.Name()) != f.Name || protoWord(n) != kindsInSchemas[f.Kind].proto ||
+			properties[f.Name] == nil || goFieldOf(goType, f).Type != kindsInSchemas[f.Kind].goType ||
+			!slices.Contains(items["required"].([]any), any(f.Name)) {
+			t.Errorf("%s.%s is not the same in .proto, in the JSON Schema and in Go", goType, f.Name)
 		}
 	}
 }

@@ -78,6 +78,9 @@ func generatedPrediction(p *event.Prediction) *eventpb.Prediction {
 			event.RepresentationEmbedding: eventpb.Representation_KIND_EMBEDDING}[p.RepresentationKind]
 		g.Representation = &eventpb.Representation{Kind: kind, Values: p.Representation}
 	}
+	for _, n := range p.Numbers {
+		g.Numbers = append(g.Numbers, &eventpb.Number{Name: n.Name, Value: n.Value, Lower: n.Lower, Upper: n.Upper})
+	}
 	if e := p.Explanation; e != nil {
 		g.Explanation = &eventpb.Explanation{}
 		if e.RunnerUp >= 0 {

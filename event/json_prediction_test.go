@@ -31,6 +31,7 @@ func TestAppendPrediction(t *testing.T) {
 				`"representation":{"kind":"embedding","values":[0.5,-0.1]},` +
 				`"explanation":{"runner_up":1,"reasons":[{"kind":"feature","name":"country=DE","share":1.5,"margin":2.25},` +
 				`{"kind":"neighbour","id":"p4","share":-0.5,"margin":0.75},{"kind":"arrival","share":0,"margin":1e-9}]},` +
+				`"numbers":[{"name":"price","value":12.5,"lower":-1,"upper":26}],` +
 				`"artifact":"v7","batch":"b-1",` +
 				`"known_neighbours":3,"arrival_neighbours":4,"batch_neighbours":2,"unknown_neighbours":1,` +
 				`"source":{"topic":"arrivals","partition":4,"offset":1152921504606846976},` +
@@ -196,6 +197,12 @@ func TestPredictionsAreWrittenAsByTheLibrary(t *testing.T) {
 		Share  float32 `json:"share"`
 		Margin float32 `json:"margin"`
 	}
+	type number struct {
+		Name  string  `json:"name"`
+		Value float32 `json:"value"`
+		Lower float32 `json:"lower"`
+		Upper float32 `json:"upper"`
+	}
 	type explanation struct {
 		RunnerUp *int     `json:"runner_up,omitzero"`
 		Reasons  []reason `json:"reasons"`
@@ -212,6 +219,7 @@ func TestPredictionsAreWrittenAsByTheLibrary(t *testing.T) {
 		Logits         []float32       `json:"logits,omitempty"`
 		Representation *representation `json:"representation,omitzero"`
 		Explanation    *explanation    `json:"explanation,omitzero"`
+		Numbers        []number        `json:"numbers,omitempty"`
 		Artifact       string          `json:"artifact"`
 		Batch          string          `json:"batch,omitzero"`
 		Known          int             `json:"known_neighbours"`
@@ -231,10 +239,14 @@ func TestPredictionsAreWrittenAsByTheLibrary(t *testing.T) {
 		}
 		library := prediction{p.ID, p.Class, p.ClassName, p.Probability, p.Abstained, p.Degraded, nil, p.Probabilities,
 			p.Logits, nil,
-			nil, p.Artifact, p.Batch, p.Known, p.Arrivals, p.InBatch, p.Unknown, source(p.Source), p.ArrivalTime, p.IngestTime,
+			nil, nil, p.Artifact, p.Batch, p.Known, p.Arrivals, p.InBatch, p.Unknown, source(p.Source), p.ArrivalTime,
+			p.IngestTime,
 			p.PredictedTime}
 		for _, s := range p.Top {
 			library.Top = append(library.Top, score(s))
+		}
+		for _, n := range p.Numbers {
+			library.Numbers = append(library.Numbers, number(n))
 		}
 		if len(p.Representation) > 0 {
 			library.Representation = &representation{p.RepresentationKind, p.Representation}

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"rivulet/graph"
+	"rivulet/infer/target"
 )
 
 // Softmax sets dst = softmax(logits/temperature); dst may be logits.
@@ -48,8 +49,10 @@ const (
 	PropagateErrors = "ep"
 )
 
-// Calibration turns logits, and F if there is a propagation, into published probabilities (section 6):
+// Calibration turns logits, and F if there is a propagation, into published probabilities (section 6). Of a task of
+// numbers there is no propagation, and what is published are the model's numbers as they are.
 type Calibration struct {
+	Task        target.Task
 	Temperature float32 // τ > 0
 	Kind        string  // none, lp or ep
 	Alpha       float32 // α of the propagation, 0 < α < 1
@@ -107,6 +110,10 @@ func (c Calibration) run(logits, f, out *graph.Dense) *graph.Dense {
 func (p *calibrationBatch) Rows(lo, hi int) {
 	for i := lo; i < hi; i++ {
 		row := p.out.Row(i)
+		if p.Task == target.Number {
+			copy(row, p.logits.Row(i))
+			continue
+		}
 		Softmax(row, p.logits.Row(i), p.Temperature)
 		if p.f == nil {
 			continue

@@ -1,6 +1,7 @@
 package serving
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -271,6 +272,9 @@ func (w *Watcher) loadCandidate(ctx context.Context, version, id string, serves 
 	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("loading candidate %s: %w", version, err)
+	}
+	if err := cmp.Or(v.Task(), serves.Task()).Require("the trial of a candidate"); err != nil {
+		return nil, nil, refuse("candidate %s: %w", version, err)
 	}
 	other, err := w.loader.client.HGet(ctx, w.loader.keys.complete(version), fieldOtherData).Result()
 	if mapping.Failed(err) {

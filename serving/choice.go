@@ -12,6 +12,7 @@ const (
 	OptionCoverage       Option = "coverage"
 	OptionGrowth         Option = "growth"
 	OptionExplain        Option = "explain"
+	OptionTask           Option = "task"
 )
 
 // ChoiceError says that an artifact cannot be served as an option asks, though it could be served otherwise.

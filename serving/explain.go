@@ -13,8 +13,7 @@ func (v *Version) Explain(b *attach.Batch, rows [][]attach.Row, i int, logits,
 	return v.explainer.Explain(b, rows, i, logits, probabilities)
 }
 
-// Strongest appends the n strongest reasons, see [explain.Explainer.Strongest]. The version must have been made with
-// [Options.Explain].
+// Strongest appends the n strongest reasons ([explain.Explainer.Strongest]), of a version with [Options.Explain].
 func (v *Version) Strongest(dst []explain.Reason, n int, b *attach.Batch, rows [][]attach.Row, i, class int,
 	logits []float32) ([]explain.Reason, int) {
 	return v.explainer.Strongest(dst, n, b, rows, i, class, logits)
@@ -25,6 +24,9 @@ func (v *Version) FeatureNames() []string { return v.names }
 
 // prepareExplain makes the explainer, and refuses a model whose predictions have no shares if reasons are wanted.
 func (v *Version) prepareExplain(wanted bool) error {
+	if err := v.Task().Require("output.explain"); wanted && err != nil {
+		return err
+	}
 	v.explainer = explain.New(&v.predictor, v.Bins())
 	if wanted && !v.explainer.Shares() {
 		return fmt.Errorf("reasons are wanted, and in %s attachment a prediction has no shares: "+

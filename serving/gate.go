@@ -52,6 +52,9 @@ func compare(ctx context.Context, next, was *Version, sample *artifact.Mapping) 
 	if is.Data.Features != old.Data.Features {
 		found = append(found, fmt.Sprintf("arrivals have %d features in place of %d", is.Data.Features, old.Data.Features))
 	}
+	if is.Task != old.Task {
+		found = append(found, fmt.Sprintf("the task is %s in place of %s", is.Task, old.Task))
+	}
 	if !slices.Equal(is.Data.Classes, old.Data.Classes) {
 		found = append(found, fmt.Sprintf("the classes are %.200q in place of %.200q", is.Data.Classes, old.Data.Classes))
 	}

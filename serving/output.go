@@ -32,8 +32,7 @@ func (v *Version) Embed(b *attach.Batch) *graph.Dense {
 // Threshold returns the probability of the predicted class below which a prediction abstains; 0: none abstains.
 func (v *Version) Threshold() float32 { return v.threshold }
 
-// Joint reports whether arrivals are attached jointly: the arrivals of one batch then change one another's
-// predictions, even if no edge connects them.
+// Joint reports whether arrivals are attached jointly: those of a batch then change each other's predictions.
 func (v *Version) Joint() bool { return v.attachment == artifact.AttachJoint }
 
 // prepare sets the representation of the deployed model.
@@ -53,8 +52,7 @@ func (v *Version) prepare(b *artifact.Bundle, made *artifact.Model, representati
 	return nil
 }
 
-// deployEmbedder sets the source of embeddings: the deployment itself, or the tables of features for a frozen SGC,
-// whose other tables hold logits.
+// deployEmbedder sets the source of embeddings: the deployment itself, or of a frozen SGC its tables of features.
 func (v *Version) deployEmbedder(b *artifact.Bundle, made *artifact.Model) error {
 	if e, ok := v.predictor.Model.(infer.Embedder); ok {
 		v.embedder = e
@@ -81,6 +79,9 @@ func (v *Version) deployEmbedder(b *artifact.Bundle, made *artifact.Model) error
 func (v *Version) abstain(coverage float64) error {
 	if coverage == 0 {
 		return nil
+	}
+	if err := v.Task().Require("output.coverage"); err != nil {
+		return err
 	}
 	if !(coverage > 0 && coverage <= 1) {
 		return fmt.Errorf("coverage is %v, want 0 to 1", coverage)

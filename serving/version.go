@@ -14,6 +14,7 @@ import (
 	"rivulet/infer/attach"
 	"rivulet/infer/explain"
 	"rivulet/infer/preprocess"
+	"rivulet/infer/target"
 	"rivulet/mapping"
 	"rivulet/schema"
 )
@@ -36,6 +37,8 @@ type Options struct {
 	// Coverage is the share of arrivals to be answered, as measured on the validation nodes: predictions with a
 	// probability below the threshold for this share abstain. 0: none abstains.
 	Coverage float64
+	// ForClasses names a setting that is for classes alone: a version with another task is refused. Empty: none is set.
+	ForClasses string
 	// Explain says whether predictions carry their strongest reasons, which only frozen models have.
 	Explain bool
 	// Growth says whether arrivals get rows of M, so that later ones can attach to them.
@@ -77,6 +80,12 @@ func (v *Version) Calibration() infer.Calibration { return v.predictor.Calibrati
 
 // Classes returns the names of the C classes, by index.
 func (v *Version) Classes() []string { return v.manifest.Data.Classes }
+
+// Task returns what is predicted.
+func (v *Version) Task() target.Task { return v.manifest.Task }
+
+// Radius returns half the width of the interval of each output; nil where the task is classes.
+func (v *Version) Radius() []float64 { return v.model.Radius }
 
 // Features returns d, the number of raw features of an arrival.
 func (v *Version) Features() int { return v.manifest.Data.Features }
@@ -203,6 +212,9 @@ func (v *Version) choose(b *artifact.Bundle, o Options) (*artifact.Model, error)
 		return nil, OptionModel.because(fmt.Errorf("model is %q, the artifact has %s", name, strings.Join(has, ", ")))
 	}
 	v.model = v.manifest.Models[at]
+	if err := v.Task().Require(o.ForClasses); err != nil && o.ForClasses != "" {
+		return nil, OptionTask.because(err)
+	}
 	switch o.Attachment {
 	case "", Auto:
 		v.attachment = v.model.Attachment
@@ -214,6 +226,7 @@ func (v *Version) choose(b *artifact.Bundle, o Options) (*artifact.Model, error)
 			artifact.AttachJoint))
 	}
 	calibration, err := calibrate(&v.model, o.Calibration)
+	calibration.Task = v.manifest.Task
 	v.predictor.Calibration = calibration
 	return &b.Models[at], OptionCalibration.because(err)
 }

@@ -148,6 +148,7 @@ func (c *clusterMethod) make(ctx context.Context, models []infer.Model, what str
 func (c *clusterGraph) dictionary() *condense.Dictionary {
 	if c.solver == nil {
 		support := condense.NewSupport(c.data.Attach(c.original, c.data.Validation, true), c.pre, c.bins)
+		support.Units = c.units
 		c.solver = condense.NewDictionary(c.models, c.onT, support, c.joined, tables.MeetingWeights(c.original.Adj),
 			float32(c.options.Indicators))
 	}

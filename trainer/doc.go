@@ -34,6 +34,7 @@
 //
 //	stages.go       the holder of such a T
 //	stages_eval.go  an artifact measured on the test nodes of a data set that lies in tables
+//	numbers.go      a task of numbers: its units, and what refuses it
 //
 // # More than one run
 //

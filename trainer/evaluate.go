@@ -28,6 +28,9 @@ func (t *task) deployments(ctx context.Context, r *recipe, w Measurements, progr
 	var out []deploy.Row
 	calibrated := func(setting string, f *fitResult, shared bool, p *deploy.Deployment, kinds []string) error {
 		watch.Begins(progress, "calibrating "+f.model.Name()+", "+setting)
+		if t.units != nil {
+			kinds = nil
+		}
 		c, err := deploy.Calibrate(ctx, p, t.support, t.options.Coverage, kinds)
 		out = append(out, deploy.Rows(deploy.Row{Deployment: p, Setting: setting, SharedM: shared,
 			WeightDecay: cmp.Or(p.Decay, f.weightDecay), Served: r.serves(t, setting, f, p)}, c)...)
@@ -129,7 +132,7 @@ func (t *task) deployOnS(ctx context.Context, r *recipe, whole *fitResult, w Mea
 		}
 	}
 	onto, ok := r.served.(modelFitter)
-	if !ok || t.directed() {
+	if !ok || t.directed() || t.units != nil { // S has no numbers to fit to
 		return nil
 	}
 	small, err := onto.fit(ctx, whole.model.Name(), progress)
@@ -230,6 +233,14 @@ func (t *task) measure(d deploy.Row, mode string, again *shuffledBatches) eval.R
 	set := d.On(t.test()[mode])
 	predictor := d.Quick()
 	answer := eval.Run(predictor, set)
+	if t.units != nil {
+		r.Numbers = answer.Numbers(set, d.Radius)
+		if t.options.Costs {
+			d.Costs(&r, answer, set, t.footprint(d.Deployment))
+		}
+		t.whole.Keep(r)
+		return r
+	}
 	// of a graph that is too large, Whole is frozen
 	first := d.Attachment == artifact.AttachJoint || t.whole.Classes(&r) == nil
 	if r.Setting == eval.OtoO && first && d.Spreading == nil {

@@ -26,7 +26,7 @@ const expertDecay = 3e-3
 // chooseExperts fits perceptrons of own features and chooses, for each model on S, the exponents with which one of them
 // answers beside it (docs/algorithm.md, section 11). All models share the perceptron that is best beside the first.
 func (t *task) chooseExperts(ctx context.Context, r *recipe, progress Progress) error {
-	if t.options.Own == OwnNever || t.method.Comparison || len(r.placed) == 0 {
+	if t.options.Own == OwnNever || t.units != nil || t.method.Comparison || len(r.placed) == 0 {
 		return nil
 	}
 	start := time.Now()
@@ -65,7 +65,7 @@ func (t *task) gatherSupport(placed []*deploy.Deployment) *expert.Support {
 	s := &expert.Support{}
 	for k, p := range placed {
 		on, d := p.On(t.support), eval.Plain(p.Quickest())
-		without := &eval.Set{Labels: on.Labels}
+		without := on.Empty()
 		for i, b := range on.Batches {
 			if k == 0 {
 				s.Features = append(s.Features, b.X)

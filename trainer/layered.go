@@ -85,7 +85,7 @@ func (t *task) ground() *ground {
 	}
 	g := &ground{adj: t.cut(nodes, index), labels: take(t.original.Labels, nodes),
 		x:      &features.FactoredFeatures{Raw: t.x.Raw.Take(nodes), Factor: t.x.Factor, Offset: t.x.Offset},
-		inputs: t.pre.Raw(t.original.X.Take(nodes)), pre: t.pre, judges: &eval.Set{Labels: t.judges.Labels},
+		inputs: t.pre.Raw(t.original.X.Take(nodes)), pre: t.pre, judges: t.judges.Empty(),
 		nodes: nodes, bins: t.bins}
 	for _, b := range t.judges.Batches {
 		g.judges.Batches = append(g.judges.Batches, attachedTo(b, index, len(nodes)))

@@ -38,8 +38,11 @@ func (t *task) fitOriginal(ctx context.Context, name string, progress Progress) 
 			what)
 	}
 	if weights := s.Mix(); weights != nil {
-		return t.chooseLinear(ctx, s, fit.Problem{Design: t.design(weights), Labels: take(t.original.Labels, t.labelled),
-			Classes: t.classes()}, t.options.decays(), t.validate, progress, what)
+		p := fit.Problem{Design: t.design(weights), Labels: take(t.original.Labels, t.labelled), Classes: t.classes()}
+		if t.original.Targets != nil {
+			p.Targets = t.original.Targets.Take(t.labelled)
+		}
+		return t.chooseLinear(ctx, s, p, t.options.decays(), t.validate, progress, what)
 	}
 	return t.fitLayeredOnT(ctx, s, progress, what)
 }
@@ -190,8 +193,8 @@ func (t *task) validate(_ context.Context, m infer.Model) (float64, error) {
 	return accuracyOn(beside(m, t.read(), t.inputs, t.pre), t.judges), nil
 }
 
-// accuracyOn returns the accuracy of a predictor on a set, in percent.
-func accuracyOn(p eval.Predictor, s *eval.Set) float64 { return eval.Run(p, s).Accuracy(s) }
+// accuracyOn returns the accuracy of a predictor on a set, in percent; of numbers their R².
+func accuracyOn(p eval.Predictor, s *eval.Set) float64 { return eval.Run(p, s).Score(s) }
 
 // logitsOnT returns the model's logits of T's own nodes without arrivals, N×C.
 func (t *task) logitsOnT(m infer.Model) *graph.Dense {

@@ -27,6 +27,7 @@ type task struct {
 	method   Method
 	data     *dataset.Dataset
 	original *dataset.Original
+	units    []float64   // standard deviations of the outputs of a task of numbers on T; nil: the task is classes
 	bins     *graph.Bins // of T's edges by weight or direction; nil: all weigh 1 and have none
 	hat      *graph.CSR  // Â of T
 	pre      *preprocess.Parameters
@@ -96,10 +97,13 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 	if t.directed() {
 		t.bins = &graph.Bins{Directed: true, Arriving: d.Arriving}
 	}
+	t.labelled = sample.Labelled(t.original.Labels)
+	if err := t.readNumbers(); err != nil {
+		return nil, err
+	}
 	t.holder = inMemory{t}
 	t.facts = artifact.Data{Name: d.Name, Fingerprint: fingerprint, Nodes: t.original.Adj.Rows,
 		Edges: t.read().NNZ() / 2, Features: t.original.X.Cols(), Classes: d.Classes}
-	t.labelled = sample.Labelled(t.original.Labels)
 	if err := t.divideNodes(); err != nil {
 		return nil, err
 	}
@@ -161,7 +165,7 @@ func (t *task) with(o Options, known *memo) (*task, error) {
 	out.holder = inMemory{&out}
 	out.options, out.label, out.whole = o, o.Label(), known
 	out.method, _ = o.method()
-	if err := out.directable(o); err != nil {
+	if err := errors.Join(out.directable(o), out.checkTask()); err != nil {
 		return nil, err
 	}
 	return &out, out.divideNodes()

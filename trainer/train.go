@@ -209,8 +209,8 @@ func (t *task) bundle(ctx context.Context, r *recipe, results []eval.Result, now
 	if c, ok := r.served.(growable); ok && !t.directed() { // rows of arrivals are solved without directions
 		b.Growth = c.growth()
 	}
-	// they are of edges without weights and directions
-	if c, ok := r.served.(meansSource); ok && t.options.Means && t.bins == nil {
+	// they are of edges without weights and directions, for models of classes that come later
+	if c, ok := r.served.(meansSource); ok && t.options.Means && t.bins == nil && t.units == nil {
 		b.Means = c.means()
 	}
 	if t.options.Spread {
@@ -281,6 +281,7 @@ func (t *task) manifest(r *recipe, results []eval.Result, now time.Time) artifac
 	m := artifact.Manifest{
 		Created: now.UTC(), CreatedBy: "rivulet trainer", Method: t.label, Seed: t.options.Seed,
 		Data:           t.facts,
+		Task:           t.data.Task,
 		SyntheticNodes: t.nodes,
 		Mapping:        r.served.parts().info(),
 		Preprocess:     artifact.PreprocessInfo{Kind: t.pre.Kind, Scale: t.pre.Scale},
@@ -301,6 +302,9 @@ func (t *task) manifest(r *recipe, results []eval.Result, now time.Time) artifac
 		}
 		m.Metrics = append(m.Metrics, artifact.Metric{Model: r.Model, Setting: r.Setting, SharedM: r.SharedM, Own: r.Own,
 			Labels: labels, Batch: r.Batch, Calibration: r.Calibration, Accuracy: r.Accuracy.Mean})
+		if r.Numbers != nil {
+			m.Metrics[len(m.Metrics)-1].R2 = &r.Numbers.R2.Mean
+		}
 	}
 	return m
 }
@@ -324,6 +328,9 @@ func (t *task) reference(r *recipe) artifact.Reference {
 	}
 	out.FeatureNorm, out.FeatureCount = eval.FeatureHistograms(t.data.X.Take(t.data.Validation))
 	out.Named = eval.NamedHistograms(t.options.Keep, t.data.X.Take(t.data.Validation))
+	if t.units != nil { // no classes and no confidence
+		return out
+	}
 	for k, p := range r.placed {
 		set := p.On(support)
 		out.Models[p.Model.Name()] = eval.Run(r.predictor(k), set).Reference(set, t.classes())

@@ -13,6 +13,7 @@ import (
 	"rivulet/infer"
 	"rivulet/infer/growth"
 	"rivulet/infer/preprocess"
+	"rivulet/infer/target"
 )
 
 // Size is the size of a bundle; 0 means a small default.
@@ -228,6 +229,19 @@ func manifest(seed uint64, b *artifact.Bundle, size Size) artifact.Manifest {
 		m.Data.Classes = append(m.Data.Classes, fmt.Sprintf("class %d", c))
 	}
 	return m
+}
+
+// Numbers makes a bundle's task numbers, one for each of its classes, with intervals of 1, 2, ….
+func Numbers(b *artifact.Bundle) *artifact.Bundle {
+	b.Manifest.Task = target.Number
+	for k := range b.Models {
+		of, info := &b.Models[k], &b.Manifest.Models[k]
+		of.Labels, of.Errors, info.Propagation, info.Calibration.Confidence = nil, nil, nil, artifact.Confidence{}
+		for c := range b.Manifest.Data.Classes {
+			info.Radius = append(info.Radius, float64(c+1))
+		}
+	}
+	return b
 }
 
 func model(rng *rand.Rand, b *artifact.Bundle, size Size) artifact.Model {

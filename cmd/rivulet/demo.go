@@ -112,6 +112,9 @@ func demoCommand() *cobra.Command {
 		}
 		o.Progress = cli.Stderr()
 		d, err := data.Open(fallback)
+		if err == nil {
+			err = d.Task.Require("the demonstration")
+		}
 		if err != nil {
 			return err
 		}

@@ -14,6 +14,7 @@ import (
 	"rivulet/config"
 	"rivulet/infer"
 	"rivulet/infer/preprocess"
+	"rivulet/infer/target"
 	"rivulet/internal/cli"
 )
 
@@ -52,6 +53,9 @@ func inspect(w io.Writer, b *artifact.Bundle) error {
 		m.Created.Format("2006-01-02 15:04:05 MST"), m.CreatedBy)
 	row("data", "%s: %d nodes, %d edges, %d features, %d classes", m.Data.Name, m.Data.Nodes, m.Data.Edges,
 		m.Data.Features, len(m.Data.Classes))
+	if m.Task != target.Classes {
+		row("task", "%s: %s", m.Task, strings.Join(m.Data.Classes, ", "))
+	}
 	row("fingerprint", "%s", m.Data.Fingerprint)
 	row("method", "%s, seed %d, preprocessing %s (scale %.4g)", m.Method, m.Seed, m.Preprocess.Kind, m.Preprocess.Scale)
 	for _, line := range describeSchema(b.Schema) {
@@ -70,7 +74,9 @@ func inspect(w io.Writer, b *artifact.Bundle) error {
 		return err
 	}
 	row("M", "%s", sparsity(&m, lengths))
-	row("classes", "%s", classes(b))
+	if m.Task == target.Classes {
+		row("classes", "%s", classes(b))
+	}
 	row("later models", "%s", later(b))
 	row("map", "%s", drawn(&m))
 	row("validation", "%s", validation(&m.Reference))
@@ -83,6 +89,9 @@ func inspect(w io.Writer, b *artifact.Bundle) error {
 		row("model", "%s%s: %s attachment, fitted on %s, weight decay %.3g", model.Name, what, model.Attachment,
 			model.FittedOn, model.WeightDecay)
 		row("", "propagation %s, temperature %.3f", model.Calibration.Kind, model.Calibration.Temperature)
+		for k, radius := range model.Radius {
+			row("", "%s ± %.4g holds %d%% of the numbers", m.Data.Classes[k], radius, target.Interval)
+		}
 		if own := model.Own; own != (artifact.OwnInfo{}) {
 			row("", "own features answer beside it with exponents %g, %g, %g (no, few, many neighbours): "+
 				"%+.2f points on validation, %+.2f without edges",
@@ -264,15 +273,18 @@ func metrics(w io.Writer, all []artifact.Metric) {
 	}
 	byMode := map[key]map[string]float64{}
 	var order []key
+	what := "accuracy"
 	for _, x := range all {
 		k := key{x.Model, x.Setting, x.Calibration, x.SharedM, x.Own, x.Labels}
 		if byMode[k] == nil {
 			byMode[k] = map[string]float64{}
 			order = append(order, k)
 		}
-		byMode[k][x.Batch] = x.Accuracy
+		if byMode[k][x.Batch] = x.Accuracy; x.R2 != nil {
+			byMode[k][x.Batch], what = *x.R2, "R² (percent)"
+		}
 	}
-	fmt.Fprintln(w, "accuracy on the test nodes\tgraph batch\tnode batch\t")
+	fmt.Fprintf(w, "%s on the test nodes\tgraph batch\tnode batch\t\n", what)
 	for _, k := range order {
 		name := k.model + " " + k.setting
 		if k.shared {

@@ -34,6 +34,12 @@ func predictCommand() *cobra.Command {
 	flags.Float64Var(&f.choice.Coverage, "coverage", 0,
 		"share of the arrivals to answer, others are marked as abstained; 0: none is marked")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		switch {
+		case cfg.Output.TopK > 0:
+			f.choice.ForClasses = "--top-k"
+		case cfg.Output.Probabilities:
+			f.choice.ForClasses = "--probabilities"
+		}
 		versions, o, end, err := f.open(cmd)
 		if err != nil {
 			return err

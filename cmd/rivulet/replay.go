@@ -69,6 +69,9 @@ func replayCommand() *cobra.Command {
 			return err
 		}
 		d, err := data.Open("")
+		if err == nil && f.labels != "" {
+			err = d.Task.Require("sending labels (--labels)")
+		}
 		if err != nil {
 			return err
 		}

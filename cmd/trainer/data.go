@@ -17,6 +17,7 @@ import (
 	"rivulet/dataset/leaks"
 	"rivulet/dataset/parquet"
 	"rivulet/dataset/table"
+	"rivulet/infer/target"
 	"rivulet/internal/preflight"
 	"rivulet/trainer"
 )
@@ -171,10 +172,15 @@ func undescribed(w io.Writer, dir string, unknown error) error {
 const shownRules = 8
 
 func printCheck(w io.Writer, d *dataset.Dataset, faults *table.Faults, seed uint64) error {
-	fmt.Fprintf(w, "%s: %d nodes, %d edges, %d classes; %d nodes have no edge\n", d.Name, d.Nodes(), d.Adj.NNZ()/2,
-		len(d.Classes), d.Isolated())
+	fmt.Fprintf(w, "%s: %d nodes, %d edges, %d %s; %d nodes have no edge\n", d.Name, d.Nodes(), d.Adj.NNZ()/2,
+		len(d.Classes), map[bool]string{true: "classes", false: "outputs"}[d.Task == target.Classes], d.Isolated())
 	for _, kind := range faults.Kinds {
 		fmt.Fprintf(w, "fault: %d %s; the first: %s\n", faults.Counts[kind], kind, faults.First[kind])
+	}
+	if d.Task != target.Classes {
+		_, err := fmt.Fprintf(w, "task %s: %s of %d train, %d val and %d test nodes; %d nodes are unlabelled\n", d.Task,
+			strings.Join(d.Classes, ", "), len(d.Train), len(d.Validation), len(d.Test), len(d.Unlabelled))
+		return err
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(table, "class\ttrain\tval\ttest\t")

@@ -9,6 +9,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/dataset"
+	"rivulet/infer/target"
 	"rivulet/internal/cli"
 	"rivulet/lab/study"
 	"rivulet/trainer"
@@ -66,11 +67,20 @@ func (m *artifactMeasurement) results(ctx context.Context, f *studyFlags) (*data
 		if err != nil {
 			return nil, nil, err
 		}
+		if d.Task != target.Classes { // what is on where nothing is said is for classes
+			if !m.flags.Changed("calibrations") {
+				f.o.Calibrations = nil
+			}
+			f.o.Run.Spread = f.o.Run.Spread && m.flags.Changed("spread")
+		}
 		results, err := study.Run(ctx, d, f.o, cli.Stderr())
 		return d, results, err
 	}
 	b, err := artifact.Read(m.artifact)
 	if err != nil {
+		return nil, nil, err
+	}
+	if err := b.Manifest.Task.Require("eval --artifact"); err != nil {
 		return nil, nil, err
 	}
 	f.fingerprint, f.o.Seeds = b.Manifest.Data.Fingerprint, []uint64{b.Manifest.Seed}

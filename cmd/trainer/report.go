@@ -16,6 +16,7 @@ import (
 
 	"rivulet/dataset"
 	"rivulet/infer"
+	"rivulet/infer/target"
 	"rivulet/internal/cli"
 	"rivulet/lab/methods"
 	page "rivulet/lab/report"
@@ -134,6 +135,9 @@ func (f *reportFlags) page(ctx context.Context, flags *pflag.FlagSet) (*page.Pag
 	}
 	if f.data.Dir != "" || f.data.Preset != "" {
 		d, err := f.open(f.trained())
+		if err == nil {
+			err = d.Task.Require("a report")
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -196,6 +200,9 @@ func readResults(file string, p *page.Page) error {
 	}
 	if len(s.Results) == 0 {
 		return fmt.Errorf("%s: results is empty", file)
+	}
+	if s.Results[0].Numbers != nil {
+		return fmt.Errorf("%s: %w", file, target.Number.Require("a report"))
 	}
 	p.Data = page.Data{Name: s.Data, Fingerprint: s.Fingerprint, Classes: len(s.Classes)}
 	p.Batch, p.Classes, p.Results = s.Batch, s.Classes, s.Results

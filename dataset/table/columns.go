@@ -11,6 +11,7 @@ import (
 // nodeColumns holds the index of each column of a table of nodes; -1 if there is none.
 type nodeColumns struct {
 	id, label int
+	more      []int    // columns of further labels
 	time      int      // the column of times; -1: there is none
 	split     []int    // the column of the role, or a mask for each role; empty: none
 	masks     []string // the role of each of split; nil: split has one column, which names the role
@@ -20,13 +21,13 @@ type nodeColumns struct {
 	guess     string // a sentence on the column taken for the split, if no setting names it
 }
 
-// head are the columns of id, label, role and time.
+// head are the columns of id, label, role, time and further labels.
 func (c *nodeColumns) head() []int {
 	head := append([]int{c.id, c.label}, c.split...)
 	if c.time >= 0 {
 		head = append(head, c.time)
 	}
-	return head
+	return append(head, c.more...)
 }
 
 // values are the columns of features.
@@ -61,8 +62,18 @@ func (t Settings) planNodes(names []string, positional bool) (nodeColumns, error
 	if c.id, err = find(names, t.ID, "id", true); err != nil {
 		return c, err
 	}
-	if c.label, err = find(names, t.Label, "label", true); err != nil {
-		return c, err
+	for k, label := range t.Labels() {
+		i, err := find(names, label, "label", true)
+		switch {
+		case err != nil:
+			return c, err
+		case k == 0:
+			c.label = i
+		case i == c.label || slices.Contains(c.more, i):
+			return c, fmt.Errorf("column %.100s is twice among the labels", label)
+		default:
+			c.more = append(c.more, i)
+		}
 	}
 	if t.Time != "" {
 		if c.time, err = find(names, t.Time, "time", true); err != nil {
@@ -80,7 +91,8 @@ func (t Settings) planNodes(names []string, positional bool) (nodeColumns, error
 	}
 	for i, name := range names {
 		switch {
-		case i == c.id || i == c.label || i == c.list || i == c.time || slices.Contains(c.split, i):
+		case i == c.id || i == c.label || i == c.list || i == c.time ||
+			slices.Contains(c.split, i) || slices.Contains(c.more, i):
 		case c.list >= 0 || t.Features != "" || slices.Contains(t.Drop, name) || slices.Contains(masks, i):
 			c.ignored = append(c.ignored, name)
 		default:

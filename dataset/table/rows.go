@@ -2,6 +2,7 @@ package table
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -15,7 +16,7 @@ type Node struct {
 	Row      int64 // from 1, over all files
 	At       Place
 	ID       string
-	Label    string  // empty: none
+	Label    string  // empty: none; several with [LabelMark] between
 	Split    string  // train, val, test, unlabelled, or empty: no role
 	Time     float64 // when it came, if the settings name a column of times
 	Features []float32
@@ -81,15 +82,27 @@ func (r *NodeReader) Read(cells []Cell, n *Node) (err error) {
 // readHead is Read without features.
 func (r *NodeReader) readHead(cells []Cell, n *Node) (err error) {
 	var text [2 + roleMasks]string
-	for k, i := range r.plan.head() {
-		if i == r.plan.time {
+	head := r.plan.head()
+	further := make([]string, 0, len(r.plan.more))
+	for k, i := range head {
+		switch {
+		case i == r.plan.time:
 			n.Time, err = cells[k].when()
-		} else {
+		case k >= len(head)-len(r.plan.more):
+			var label string
+			if label, err = r.text[k](&cells[k]); err == nil && (label == "") != (text[1] == "") {
+				err = errors.New("it is empty, or another label of the node is: want all or none")
+			}
+			further = append(further, label)
+		default:
 			text[k], err = r.text[k](&cells[k])
 		}
 		if err != nil {
 			return fmt.Errorf("column %s: %w", r.names[i], err)
 		}
+	}
+	if text[1] != "" && len(further) > 0 {
+		text[1] = strings.Join(append([]string{text[1]}, further...), LabelMark)
 	}
 	if n.ID, n.Label = text[0], text[1]; n.ID == "" {
 		return Fault{Unnamed, fmt.Errorf("column %s: it is empty", r.names[r.plan.id])}

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"rivulet/infer/target"
 	"rivulet/schema"
 )
 
@@ -27,6 +29,8 @@ type Settings struct {
 	// ID, Label and Split are columns of nodes. Empty: id, label, and split if there is one.
 	ID    string `yaml:"id,omitempty"`
 	Label string `yaml:"label,omitempty"`
+	// Task says what labels are: classes (or empty), or number. Label may then be several columns, with commas between.
+	Task  string `yaml:"task,omitempty"`
 	Split string `yaml:"split,omitempty"`
 	// SplitValues are the roles that the values of Split stand for: train, val, test, unlabelled or none. Empty:
 	// these names and their other forms.
@@ -83,7 +87,8 @@ var columnTypes = map[string]schema.ValueType{"number": schema.Number, "bool": s
 // IsZero reports whether no field is set, so that the convention of the csv format holds. DropWeights
 // and Directed change no column's meaning.
 func (t Settings) IsZero() bool {
-	return t.Nodes == "" && t.Edges == "" && t.ID == "" && t.Label == "" && t.Split == "" && t.Time == "" &&
+	return t.Nodes == "" && t.Edges == "" && t.ID == "" && t.Label == "" && t.Task == "" && t.Split == "" &&
+		t.Time == "" &&
 		t.SplitValues == nil &&
 		t.Drop == nil && !t.Positional && t.Features == "" && t.Types == nil && t.Source == "" && t.Target == "" &&
 		t.Weight == "" &&
@@ -93,7 +98,8 @@ func (t Settings) IsZero() bool {
 // Over returns t, with the fields that are not set taken from another.
 func (t Settings) Over(base Settings) Settings {
 	for _, field := range []struct{ of, from *string }{{&t.Nodes, &base.Nodes}, {&t.Edges, &base.Edges}, {&t.ID, &base.ID},
-		{&t.Label, &base.Label}, {&t.Features, &base.Features}, {&t.Split, &base.Split}, {&t.Time, &base.Time},
+		{&t.Label, &base.Label}, {&t.Task, &base.Task}, {&t.Features, &base.Features}, {&t.Split, &base.Split},
+		{&t.Time, &base.Time},
 		{&t.Source, &base.Source},
 		{&t.Target, &base.Target},
 		{&t.Weight, &base.Weight}, {&t.Separator, &base.Separator}, {&t.Encoding, &base.Encoding},
@@ -124,6 +130,9 @@ func (t Settings) Over(base Settings) Settings {
 
 // Validate returns an error for a field with an impossible value.
 func (t Settings) Validate() error {
+	if _, err := target.Parse(t.Task); err != nil {
+		return err
+	}
 	if err := t.CheckDirections(); err != nil {
 		return err
 	}
@@ -197,6 +206,22 @@ func decodeSettings(r io.Reader) (t Settings, err error) {
 		return Settings{}, errors.New("want nodes and edges: the files of the two tables")
 	}
 	return t, t.Validate()
+}
+
+// LabelMark divides the labels of a node that has several, of a task other than classes.
+const LabelMark = ";"
+
+// Labels returns the columns of labels: one, or of numbers several.
+func (t Settings) Labels() []string {
+	label := cmp.Or(t.Label, "label")
+	if task, err := target.Parse(t.Task); err != nil || task == target.Classes {
+		return []string{label}
+	}
+	columns := strings.Split(label, ",")
+	for k := range columns {
+		columns[k] = strings.TrimSpace(columns[k])
+	}
+	return columns
 }
 
 // Name is the name of a data set of two tables: the file name of the table of nodes up to its first dot.

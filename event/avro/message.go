@@ -154,7 +154,11 @@ func (w *writer) compound(f *table.Field, base unsafe.Pointer) {
 		w.features(features)
 		return
 	case table.List:
-		w.list(f, base)
+		if _, n := f.Elements(base); f.NoAvro {
+			w.absent(f, n)
+		} else {
+			w.list(f, base)
+		}
 		return
 	case table.Struct:
 		w.message(f.Message, f.Inner(base))

@@ -98,6 +98,11 @@ func DrawPrediction(t *rapid.T) event.Prediction {
 		return event.Score{Class: count.Draw(t, "class"), Name: optional.Draw(t, "name"),
 			Probability: rapid.Float32Range(0, 1).Draw(t, "probability")}
 	})
+	number := rapid.Custom(func(t *rapid.T) event.Number {
+		return event.Number{Name: optional.Draw(t, "output"), Value: Finite().Draw(t, "value"),
+			Lower: Finite().Draw(t, "lower"),
+			Upper: Finite().Draw(t, "upper")}
+	})
 	when := rapid.OneOf(rapid.Just(time.Time{}), Moment())
 	p := event.Prediction{
 		ID:            Text().Draw(t, "id"),
@@ -107,6 +112,7 @@ func DrawPrediction(t *rapid.T) event.Prediction {
 		Top:           rapid.SliceOfN(score, 0, 5).Draw(t, "top"),
 		Probabilities: rapid.SliceOfN(rapid.Float32Range(0, 1), 0, 9).Draw(t, "probabilities"),
 		Logits:        rapid.SliceOfN(Finite(), 0, 9).Draw(t, "logits"),
+		Numbers:       rapid.SliceOfN(number, 0, 3).Draw(t, "numbers"),
 		Known:         count.Draw(t, "known"),
 		Arrivals:      count.Draw(t, "arrivals"),
 		InBatch:       count.Draw(t, "in batch"),
@@ -185,7 +191,8 @@ func FullPrediction() event.Prediction {
 		Explanation: &event.Explanation{RunnerUp: 1, Reasons: []event.Reason{
 			{Kind: event.KindFeature, Name: "country=DE", Share: 1.5, Margin: 2.25},
 			{Kind: event.KindNeighbour, ID: "p4", Share: -0.5, Margin: 0.75}, {Kind: event.KindArrival, Margin: 1e-9}}},
-		Known: 3, Arrivals: 4, InBatch: 2, Unknown: 1, Artifact: "v7", Batch: "b-1",
+		Numbers: []event.Number{{Name: "price", Value: 12.5, Lower: -1, Upper: 26}},
+		Known:   3, Arrivals: 4, InBatch: 2, Unknown: 1, Artifact: "v7", Batch: "b-1",
 		Source:        event.Source{Topic: "arrivals", Partition: 4, Offset: 1 << 60},
 		ArrivalTime:   time.Date(2026, 3, 1, 13, 0, 0, 0, cet),
 		IngestTime:    time.Date(2026, 3, 1, 13, 0, 0, 250_000_000, cet),

@@ -74,6 +74,8 @@ var Prediction = table.New[event.Prediction]([]table.Field{
 	{Name: "representation", Number: 9, Kind: table.Group, Message: RepresentationTable},
 	{Name: "explanation", Number: 21, Kind: table.Pointer, Offset: unsafe.Offsetof(event.Prediction{}.Explanation),
 		Message: explanationTable},
+	{Name: "numbers", Number: 22, Kind: table.List, NoAvro: true, Offset: unsafe.Offsetof(event.Prediction{}.Numbers),
+		Message: numberTable},
 	{Name: "artifact", Number: 10, Kind: table.Text, Presence: table.Required,
 		Offset: unsafe.Offsetof(event.Prediction{}.Artifact)},
 	{Name: "batch", Number: 11, Kind: table.Text, Offset: unsafe.Offsetof(event.Prediction{}.Batch)},
@@ -97,6 +99,13 @@ var scoreTable = table.New[event.Score]([]table.Field{
 	{Name: "name", Number: 2, Kind: table.Text, Offset: unsafe.Offsetof(event.Score{}.Name)},
 	{Name: "probability", Number: 3, Kind: table.Float, Presence: table.Always,
 		Offset: unsafe.Offsetof(event.Score{}.Probability)},
+})
+
+var numberTable = table.New[event.Number]([]table.Field{
+	{Name: "name", Number: 1, Kind: table.Text, Presence: table.Always, Offset: unsafe.Offsetof(event.Number{}.Name)},
+	{Name: "value", Number: 2, Kind: table.Float, Presence: table.Always, Offset: unsafe.Offsetof(event.Number{}.Value)},
+	{Name: "lower", Number: 3, Kind: table.Float, Presence: table.Always, Offset: unsafe.Offsetof(event.Number{}.Lower)},
+	{Name: "upper", Number: 4, Kind: table.Float, Presence: table.Always, Offset: unsafe.Offsetof(event.Number{}.Upper)},
 })
 
 // RepresentationTable has fields of the prediction itself.
@@ -142,14 +151,14 @@ var (
 // record and stays.
 func BeginPrediction(p *event.Prediction) {
 	*p = event.Prediction{Key: p.Key, Top: p.Top[:0], Probabilities: p.Probabilities[:0], Logits: p.Logits[:0],
-		Representation: p.Representation[:0]}
+		Representation: p.Representation[:0], Numbers: p.Numbers[:0]}
 }
 
 // EndPrediction sets lists that the record has not, or has empty, to nil. An error is always that the record cannot
 // be read: the other reasons are about arrivals.
 func EndPrediction(p *event.Prediction, err error) error {
 	p.Top, p.Probabilities, p.Logits = nilIfEmpty(p.Top), nilIfEmpty(p.Probabilities), nilIfEmpty(p.Logits)
-	p.Representation = nilIfEmpty(p.Representation)
+	p.Representation, p.Numbers = nilIfEmpty(p.Representation), nilIfEmpty(p.Numbers)
 	var fault *event.FieldError
 	if errors.As(err, &fault) {
 		fault.Reason = event.ReasonUnparsable

@@ -12,6 +12,36 @@ import (
 	"rivulet/serving"
 )
 
+// A setting that has a meaning for classes alone refuses an artifact of numbers by its name.
+func TestSettingsForClasses(t *testing.T) {
+	b := artifacttest.Numbers(artifacttest.Bundle(3, artifacttest.Size{Nodes: 20, Synthetic: 5, Features: 3, Classes: 2}))
+	if err := b.Seal(); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "artifact")
+	if err := artifact.Write(dir, b); err != nil {
+		t.Fatal(err)
+	}
+	for want, change := range map[string]func(*config.Consumer){
+		"":                     func(*config.Consumer) {},
+		"output.top_k":         func(cfg *config.Consumer) { cfg.Output.TopK = 2 },
+		"output.probabilities": func(cfg *config.Consumer) { cfg.Output.Probabilities = true },
+		"output.format avro":   func(cfg *config.Consumer) { cfg.Output.Format = "avro" },
+		"output.coverage":      func(cfg *config.Consumer) { cfg.Output.Coverage = 0.9 },
+		"output.explain":       func(cfg *config.Consumer) { cfg.Output.Explain = 1 },
+		"labels.topic":         func(cfg *config.Consumer) { cfg.Labels.Topic = "labels" },
+		"the page always asks": func(cfg *config.Consumer) { *cfg = pageAsConsumer(config.Default[config.Page]()) },
+	} {
+		cfg := config.Default[config.Consumer]()
+		change(&cfg)
+		cfg.Artifact = dir
+		if got := checkPinned(cfg); (got.State == check.OK) != (want == "") || !strings.Contains(got.Found, want) ||
+			want != "" && !strings.Contains(got.Found, "the task is number") {
+			t.Errorf("%q: %s", want, got)
+		}
+	}
+}
+
 // Where an artifact is well and only cannot be served as the settings ask, the advice is about these settings, with
 // Redis and without: publishing it again would not help.
 func TestAdviceOfACheck(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/config"
 	"rivulet/consumer"
+	"rivulet/infer/target"
 	"rivulet/internal/observe"
 	"rivulet/mapping"
 	"rivulet/mapping/arrivals"
@@ -37,7 +38,7 @@ func (v versions) name() string {
 
 // classes are the names of the serving version's classes, none before the first version.
 func (v versions) classes() []string {
-	if current := v.source.Current(); current != nil {
+	if current := v.source.Current(); current != nil && current.Task() == target.Classes {
 		return current.Classes()
 	}
 	return nil
@@ -149,10 +150,28 @@ func servedVersions(ctx context.Context, cfg config.Consumer, acl string, log *s
 	return versions{watcher}, end, nil
 }
 
+// forClasses names the first setting that has a meaning for classes alone; empty: none.
+func forClasses(cfg config.Consumer) string {
+	for _, of := range []struct {
+		setting string
+		used    bool
+	}{
+		{"output.top_k", cfg.Output.TopK > 0}, {"output.probabilities (which the page always asks for)",
+			cfg.Output.Probabilities},
+		{"output.format avro", cfg.Output.Format == "avro"}, {"labels.topic", cfg.Labels.Topic != ""},
+	} {
+		if of.used {
+			return of.setting
+		}
+	}
+	return ""
+}
+
 // choice returns the model, attachment and outputs that the settings choose.
 func choice(cfg config.Consumer) serving.Options {
 	return serving.Options{Model: cfg.Model, Attachment: cfg.Attachment, Calibration: cfg.Calibration,
 		Representation: cfg.Output.Representation, Coverage: cfg.Output.Coverage, Explain: cfg.Output.Explain > 0,
+		ForClasses: forClasses(cfg),
 		Growth: serving.GrowthOptions{On: cfg.Attach.Arrivals == config.On, TTL: cfg.Attach.TTL, MaxRows: cfg.Attach.MaxRows,
 			MaxBytes: int64(cfg.Attach.MaxBytes), Replicas: cfg.Attach.Replicas, Degrade: cfg.Redis.Outage == config.Degrade}}
 }

@@ -25,6 +25,7 @@ const (
 // block holds the figures of a part of the stream.
 type block struct {
 	predictions, arrivals    int
+	classified               int // predictions of classes
 	neighbours, unknown      int
 	confidence               float64
 	classes, norms, nonZeros []int
@@ -64,6 +65,10 @@ func (d *drift) batch(s *consumer.BatchStats) {
 			continue
 		}
 		b.predictions++
+		if len(p.Numbers) > 0 { // has neither class nor confidence
+			continue
+		}
+		b.classified++
 		b.confidence += float64(p.Probability)
 		if p.Class < len(b.classes) {
 			b.classes[p.Class]++
@@ -115,6 +120,7 @@ func (d *drift) sum() *block {
 	}
 	for _, b := range d.blocks {
 		all.predictions += b.predictions
+		all.classified += b.classified
 		all.arrivals += b.arrivals
 		all.neighbours += b.neighbours
 		all.unknown += b.unknown
@@ -160,8 +166,8 @@ func (d *drift) collector() prometheus.Collector {
 			}
 			all := d.sum()
 			gauge(size, float64(all.predictions))
-			if all.predictions > 0 {
-				gauge(confidence, all.confidence/float64(all.predictions))
+			if all.classified > 0 {
+				gauge(confidence, all.confidence/float64(all.classified))
 			}
 			if all.neighbours > 0 {
 				gauge(unknown, float64(all.unknown)/float64(all.neighbours))

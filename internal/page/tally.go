@@ -8,6 +8,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/event"
+	"rivulet/infer/target"
 	"rivulet/internal/quantile"
 	"rivulet/kafka"
 )
@@ -272,5 +273,8 @@ func decodePrediction(rec *kafka.Record, p *event.Prediction) error {
 	if err != nil {
 		return err
 	}
-	return codec.DecodePrediction(data, p)
+	if err := codec.DecodePrediction(data, p); err != nil || len(p.Numbers) == 0 {
+		return err
+	}
+	return target.Number.Require("the page")
 }

@@ -15,6 +15,7 @@ import (
 	"rivulet/event/json"
 	"rivulet/event/protobuf"
 	"rivulet/graph"
+	"rivulet/infer/target"
 	"rivulet/internal/replay"
 	"rivulet/kafka"
 	"rivulet/mapping"
@@ -158,6 +159,16 @@ func compare(ctx context.Context, version pinned, answers []trainer.Answer, reco
 		if i < 0 {
 			return fmt.Errorf("%s node %q gets no prediction: %s", of.Role, of.ID, out.dead)
 		}
+		for c, n := range out.records[i].Numbers {
+			want, scale := float64(of.Probabilities[c]), max(1, version.Radius()[c], math.Abs(float64(of.Probabilities[c])))
+			if !(math.Abs(float64(n.Value)-want) <= tolerance*scale) {
+				return fmt.Errorf("%s node %q: %s is %v at a consumer and %v at the trainer", of.Role, of.ID, n.Name, n.Value, want)
+			}
+		}
+		if version.Task() == target.Number && len(out.records[i].Numbers) != len(of.Probabilities) {
+			return fmt.Errorf("%s node %q: %d numbers at a consumer and %d at the trainer", of.Role, of.ID,
+				len(out.records[i].Numbers), len(of.Probabilities))
+		}
 		for c, p := range out.records[i].Probabilities {
 			if want := of.Probabilities[c]; !(math.Abs(float64(p-want)) <= tolerance) {
 				return fmt.Errorf("%s node %q: probabilities[%d] (class %q) is %v at a consumer and %v at the trainer", of.Role,
@@ -212,7 +223,7 @@ type predictions struct {
 func (p *predictions) Publish(_ context.Context, b event.Batch, _ kafka.Offsets, _ kafka.Committer) (kafka.Delivery,
 	error) {
 	for _, of := range b.Predictions {
-		of.Probabilities = slices.Clone(of.Probabilities)
+		of.Probabilities, of.Numbers = slices.Clone(of.Probabilities), slices.Clone(of.Numbers)
 		p.records = append(p.records, of)
 	}
 	if len(b.DeadLetters) > 0 {

@@ -9,8 +9,14 @@ import (
 
 	"rivulet/consumer"
 	"rivulet/dataset"
+	"rivulet/event/avro"
+	"rivulet/event/json"
 	"rivulet/graph"
+	"rivulet/infer/target"
+	"rivulet/kafka"
+	"rivulet/mapping"
 	"rivulet/schema"
+	"rivulet/serving"
 	"rivulet/trainer"
 	"rivulet/trainer/stage"
 	"rivulet/trainer/stage/local"
@@ -186,6 +192,87 @@ func TestConsumersReadDirections(t *testing.T) {
 	}
 	if _, err := Answers(t.Context(), out.Bundle, out.Answers, standard); err == nil {
 		t.Error("arrivals with turned edges get the same answers")
+	}
+}
+
+// numbered returns a data set with two numbers a node in place of a class.
+func numbered(t *testing.T) *dataset.Dataset {
+	t.Helper()
+	d := small(t)
+	d.Task, d.Classes, d.Targets = target.Number, []string{"price", "age"}, graph.NewDense(d.Nodes(), 2)
+	for i := range d.Labels {
+		x := d.X.Dense.Row(i)
+		d.Targets.Row(i)[0], d.Targets.Row(i)[1] = 1000*(x[0]+float32(d.Labels[i])), x[1]-x[2]
+		d.Labels[i] = min(d.Labels[i], 0)
+	}
+	return d
+}
+
+// Consumers predict the trainer's numbers, with their intervals, and neither a class nor a probability; a sample does,
+// too. Settings that have a meaning for classes alone refuse the artifact by their name.
+func TestConsumersPredictNumbers(t *testing.T) {
+	out := train(t, numbered(t))
+	if warnings, err := Answers(t.Context(), out.Bundle, out.Answers, standard); err != nil || warnings != nil {
+		t.Fatalf("%v, %q", err, warnings)
+	}
+	at := slices.IndexFunc(out.Answers, func(a trainer.Answer) bool { return a.Role == "test" })
+	out.Answers[at].Probabilities[1] += 0.5
+	if _, err := Answers(t.Context(), out.Bundle, out.Answers, standard); err == nil ||
+		!strings.Contains(err.Error(), "age is ") {
+		t.Errorf("another number is no error: %v", err)
+	}
+	if sent, err := Sample(t.Context(), numbered(t), options(), standard); err != nil || sent == 0 {
+		t.Errorf("a sample: %d nodes, %v", sent, err)
+	}
+	rows := mapping.FromBundle(out.Bundle)
+	for want, o := range map[string]serving.Options{
+		"output.coverage":            {Coverage: 0.9},
+		"output.explain":             {Explain: true},
+		"output.top_k":               {ForClasses: "output.top_k"},
+		"the artifact has parameter": {Calibration: "lp"},
+	} {
+		if _, _, err := serving.New(out.Bundle, rows, o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+	r := refusals{}
+	version, err := serve(out.Bundle, out.Answers[at:at+1], standard, &r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := arrival(&out.Answers[at])
+	value, err := json.Codec{}.AppendArrival(nil, &a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sink := &predictions{}
+	pipeline, err := consumer.NewPipeline(consumer.PipelineOptions{Versions: version, Deliverer: sink, Mode: consumer.Node,
+		Limits: standard, Output: consumer.Output{Logits: true}})
+	in := consumer.Intake{Name: "one", Records: []kafka.Record{{Key: []byte("k"), Value: value}}}
+	if err == nil {
+		err = pipeline.Process(t.Context(), in)
+	}
+	if err != nil || len(sink.records) != 1 {
+		t.Fatalf("%d predictions: %v", len(sink.records), err)
+	}
+	p := sink.records[0]
+	for k, n := range p.Numbers {
+		radius := version.Radius()[k]
+		if n.Name != version.Classes()[k] || !(n.Lower < n.Value && n.Value < n.Upper) ||
+			math.Abs(float64(n.Upper-n.Lower)-2*radius) > 1e-3*radius {
+			t.Errorf("%+v with radius %v", n, radius)
+		}
+	}
+	if len(p.Numbers) != 2 || p.Class != 0 || p.ClassName != "" || p.Probability != 0 || p.Abstained || p.Top != nil ||
+		p.Logits[1] != p.Numbers[1].Value {
+		t.Errorf("%+v", p)
+	}
+	if _, err := (avro.Codec{}).AppendPrediction(nil, &p); err == nil || !strings.Contains(err.Error(), "numbers") {
+		t.Errorf("Avro without a registry takes numbers: %v", err)
+	}
+	_, _, err = pipeline.Explain(t.Context(), in)
+	if err == nil || !strings.Contains(err.Error(), "an explanation is for") {
+		t.Errorf("numbers are explained: %v", err)
 	}
 }
 

@@ -71,7 +71,7 @@ func sampleOf(d *dataset.Dataset) *dataset.Dataset {
 	var order []int32
 	index := slices.Repeat([]int32{-1}, d.Nodes())
 	out := &dataset.Dataset{Name: d.Name, Classes: d.Classes, BagOfWords: d.BagOfWords, Dropped: d.Dropped,
-		Schema: d.Schema}
+		Schema: d.Schema, Task: d.Task}
 	for i := range int32(d.Nodes()) {
 		role, ok := taken[i]
 		if !ok {
@@ -85,6 +85,9 @@ func sampleOf(d *dataset.Dataset) *dataset.Dataset {
 		*list = append(*list, k)
 	}
 	out.Adj = d.Adj.Submatrix(order, index, len(order))
+	if d.Targets != nil {
+		out.Targets = d.Targets.Take(order)
+	}
 	if d.Columns == nil {
 		out.X = d.X.Take(order)
 	}

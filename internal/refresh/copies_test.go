@@ -14,6 +14,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/durable"
 	"rivulet/graph"
+	"rivulet/infer/target"
 )
 
 // pair is a–b, which train and validate, and c, which tests.
@@ -35,6 +36,11 @@ func TestWeightsOfEdgesAreRefused(t *testing.T) {
 	d.Directed = graph.NewDirected(d.Adj)
 	if _, err := NewGraph("", d); err == nil || !strings.Contains(err.Error(), "edges have directions") {
 		t.Errorf("error %v", err)
+	}
+	d = pair()
+	d.Task = target.Number
+	if _, err := NewGraph("", d); err == nil || !strings.Contains(err.Error(), "a refresh is for classes only") {
+		t.Errorf("numbers: error %v", err)
 	}
 }
 

@@ -104,7 +104,20 @@ func (s *Server) model(r *http.Request) (consumer.Version, *refusal) {
 	if v == nil {
 		return nil, because(consumer.ErrNoVersion)
 	}
+	if e := s.forClasses("the Open Inference Protocol"); e != nil {
+		return nil, e
+	}
 	return v, otherVersion(r, v.ID())
+}
+
+// forClasses is the refusal of what is for classes alone, where another task serves.
+func (s *Server) forClasses(what string) *refusal {
+	if of, ok := s.o.Path.Versions.Current().(consumer.Regressor); ok {
+		if err := of.Task().Require(what); err != nil {
+			return refused(http.StatusNotFound, "not_found", "%v; POST records to %s", err, predictPath)
+		}
+	}
+	return nil
 }
 
 // otherVersion is the refusal of a request for another version than the one that serves.

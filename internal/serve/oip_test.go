@@ -12,7 +12,9 @@ import (
 	"strings"
 	"testing"
 
+	"rivulet/artifact/artifacttest"
 	"rivulet/event"
+	"rivulet/serving"
 )
 
 const inferPath = "/v2/models/rivulet/infer"
@@ -256,4 +258,29 @@ func FuzzBodies(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Of an artifact of numbers records get the numbers. The protocol, which has tensors of classes, and explanations
+// refuse it.
+func TestNumbersAreServedAsRecords(t *testing.T) {
+	a := start(t, nil)
+	b := artifacttest.Numbers(bundle(t, 1))
+	if err := b.Seal(); err != nil {
+		t.Fatal(err)
+	}
+	a.version.now.Store(versionOf(t, b, serving.Options{}))
+	one := `{"id":"a","features":[1,2,3],"edges":["node-0-é"]}`
+	p := predictionOf(t, a.post(predictPath, one).body)
+	if len(p.Numbers) != 2 || p.Numbers[1].Name != "class 1" || p.Numbers[1].Upper-p.Numbers[1].Lower != 4 ||
+		p.Probability != 0 {
+		t.Errorf("predicted %+v", p)
+	}
+	tensors := `{"inputs":[{"name":"id","shape":[1],"datatype":"BYTES","data":["a"]},` +
+		`{"name":"features","shape":[1,3],"datatype":"FP32","data":[1,2,3]}]}`
+	for path, body := range map[string]string{inferPath: tensors, explainPath: one} {
+		if got := a.post(path, body); got.status != http.StatusNotFound || !strings.Contains(string(got.body),
+			"the task is number") {
+			t.Errorf("%s: %d %s", path, got.status, got.body)
+		}
+	}
 }

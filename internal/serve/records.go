@@ -27,7 +27,13 @@ var allowInvalid = jsontext.AllowInvalidUTF8(true)
 
 func (s *Server) predict(w http.ResponseWriter, r *http.Request) { s.answer(w, r, s.predicts) }
 
-func (s *Server) explain(w http.ResponseWriter, r *http.Request) { s.answer(w, r, s.explains) }
+func (s *Server) explain(w http.ResponseWriter, r *http.Request) {
+	if e := s.forClasses("an explanation"); e != nil {
+		fail(w, r, e)
+		return
+	}
+	s.answer(w, r, s.explains)
+}
 
 // answer answers arrivals as JSON: one with its prediction, or several with an array of the same order.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, queue *batcher) {

@@ -107,6 +107,13 @@ func (o *Options) run(ctx context.Context, d *dataset.Dataset, progress trainer.
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
+	for _, kind := range o.Calibrations {
+		if kind != infer.PropagateNone {
+			if err := d.Task.Require("calibration " + kind); err != nil {
+				return nil, err
+			}
+		}
+	}
 	runs := o.runs()
 	series, err := trainer.NewSeries(d, runs[0], progress)
 	if err != nil {

@@ -73,7 +73,7 @@ func (x Representation_Kind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Representation_Kind.Descriptor instead.
 func (Representation_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_event_schema_prediction_proto_rawDescGZIP(), []int{2, 0}
+	return file_event_schema_prediction_proto_rawDescGZIP(), []int{3, 0}
 }
 
 type Reason_Kind int32
@@ -127,7 +127,7 @@ func (x Reason_Kind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Reason_Kind.Descriptor instead.
 func (Reason_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_event_schema_prediction_proto_rawDescGZIP(), []int{4, 0}
+	return file_event_schema_prediction_proto_rawDescGZIP(), []int{5, 0}
 }
 
 // Prediction is what Rivulet says of one arrival.
@@ -176,7 +176,9 @@ type Prediction struct {
 	// Neighbours that arrived before and have become nodes to attach to (attach.arrivals: on).
 	ArrivalNeighbours uint32 `protobuf:"varint,20,opt,name=arrival_neighbours,json=arrivalNeighbours,proto3" json:"arrival_neighbours,omitempty"`
 	// The strongest reasons for the class; only where output.explain is above 0.
-	Explanation   *Explanation `protobuf:"bytes,21,opt,name=explanation,proto3" json:"explanation,omitempty"`
+	Explanation *Explanation `protobuf:"bytes,21,opt,name=explanation,proto3" json:"explanation,omitempty"`
+	// The predicted numbers, one an output, where the task is number; class and probability are 0 then, and say nothing.
+	Numbers       []*Number `protobuf:"bytes,22,rep,name=numbers,proto3" json:"numbers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -358,6 +360,84 @@ func (x *Prediction) GetExplanation() *Explanation {
 	return nil
 }
 
+func (x *Prediction) GetNumbers() []*Number {
+	if x != nil {
+		return x.Numbers
+	}
+	return nil
+}
+
+// Number is a predicted number with its interval.
+type Number struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the output.
+	Name  string  `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Value float32 `protobuf:"fixed32,2,opt,name=value,proto3" json:"value,omitempty"`
+	// The number lies between lower and upper with a probability of 90%, as measured on the validation nodes.
+	Lower         float32 `protobuf:"fixed32,3,opt,name=lower,proto3" json:"lower,omitempty"`
+	Upper         float32 `protobuf:"fixed32,4,opt,name=upper,proto3" json:"upper,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Number) Reset() {
+	*x = Number{}
+	mi := &file_event_schema_prediction_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Number) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Number) ProtoMessage() {}
+
+func (x *Number) ProtoReflect() protoreflect.Message {
+	mi := &file_event_schema_prediction_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Number.ProtoReflect.Descriptor instead.
+func (*Number) Descriptor() ([]byte, []int) {
+	return file_event_schema_prediction_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Number) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Number) GetValue() float32 {
+	if x != nil {
+		return x.Value
+	}
+	return 0
+}
+
+func (x *Number) GetLower() float32 {
+	if x != nil {
+		return x.Lower
+	}
+	return 0
+}
+
+func (x *Number) GetUpper() float32 {
+	if x != nil {
+		return x.Upper
+	}
+	return 0
+}
+
 // Score is one class with its probability.
 type Score struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -370,7 +450,7 @@ type Score struct {
 
 func (x *Score) Reset() {
 	*x = Score{}
-	mi := &file_event_schema_prediction_proto_msgTypes[1]
+	mi := &file_event_schema_prediction_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -382,7 +462,7 @@ func (x *Score) String() string {
 func (*Score) ProtoMessage() {}
 
 func (x *Score) ProtoReflect() protoreflect.Message {
-	mi := &file_event_schema_prediction_proto_msgTypes[1]
+	mi := &file_event_schema_prediction_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -395,7 +475,7 @@ func (x *Score) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Score.ProtoReflect.Descriptor instead.
 func (*Score) Descriptor() ([]byte, []int) {
-	return file_event_schema_prediction_proto_rawDescGZIP(), []int{1}
+	return file_event_schema_prediction_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Score) GetClass() uint32 {
@@ -432,7 +512,7 @@ type Representation struct {
 
 func (x *Representation) Reset() {
 	*x = Representation{}
-	mi := &file_event_schema_prediction_proto_msgTypes[2]
+	mi := &file_event_schema_prediction_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -444,7 +524,7 @@ func (x *Representation) String() string {
 func (*Representation) ProtoMessage() {}
 
 func (x *Representation) ProtoReflect() protoreflect.Message {
-	mi := &file_event_schema_prediction_proto_msgTypes[2]
+	mi := &file_event_schema_prediction_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -457,7 +537,7 @@ func (x *Representation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Representation.ProtoReflect.Descriptor instead.
 func (*Representation) Descriptor() ([]byte, []int) {
-	return file_event_schema_prediction_proto_rawDescGZIP(), []int{2}
+	return file_event_schema_prediction_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Representation) GetKind() Representation_Kind {
@@ -488,7 +568,7 @@ type Explanation struct {
 
 func (x *Explanation) Reset() {
 	*x = Explanation{}
-	mi := &file_event_schema_prediction_proto_msgTypes[3]
+	mi := &file_event_schema_prediction_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -500,7 +580,7 @@ func (x *Explanation) String() string {
 func (*Explanation) ProtoMessage() {}
 
 func (x *Explanation) ProtoReflect() protoreflect.Message {
-	mi := &file_event_schema_prediction_proto_msgTypes[3]
+	mi := &file_event_schema_prediction_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -513,7 +593,7 @@ func (x *Explanation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Explanation.ProtoReflect.Descriptor instead.
 func (*Explanation) Descriptor() ([]byte, []int) {
-	return file_event_schema_prediction_proto_rawDescGZIP(), []int{3}
+	return file_event_schema_prediction_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Explanation) GetRunnerUp() uint32 {
@@ -549,7 +629,7 @@ type Reason struct {
 
 func (x *Reason) Reset() {
 	*x = Reason{}
-	mi := &file_event_schema_prediction_proto_msgTypes[4]
+	mi := &file_event_schema_prediction_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -561,7 +641,7 @@ func (x *Reason) String() string {
 func (*Reason) ProtoMessage() {}
 
 func (x *Reason) ProtoReflect() protoreflect.Message {
-	mi := &file_event_schema_prediction_proto_msgTypes[4]
+	mi := &file_event_schema_prediction_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -574,7 +654,7 @@ func (x *Reason) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reason.ProtoReflect.Descriptor instead.
 func (*Reason) Descriptor() ([]byte, []int) {
-	return file_event_schema_prediction_proto_rawDescGZIP(), []int{4}
+	return file_event_schema_prediction_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Reason) GetKind() Reason_Kind {
@@ -624,7 +704,7 @@ type Source struct {
 
 func (x *Source) Reset() {
 	*x = Source{}
-	mi := &file_event_schema_prediction_proto_msgTypes[5]
+	mi := &file_event_schema_prediction_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -636,7 +716,7 @@ func (x *Source) String() string {
 func (*Source) ProtoMessage() {}
 
 func (x *Source) ProtoReflect() protoreflect.Message {
-	mi := &file_event_schema_prediction_proto_msgTypes[5]
+	mi := &file_event_schema_prediction_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -649,7 +729,7 @@ func (x *Source) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Source.ProtoReflect.Descriptor instead.
 func (*Source) Descriptor() ([]byte, []int) {
-	return file_event_schema_prediction_proto_rawDescGZIP(), []int{5}
+	return file_event_schema_prediction_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Source) GetTopic() string {
@@ -677,7 +757,7 @@ var File_event_schema_prediction_proto protoreflect.FileDescriptor
 
 const file_event_schema_prediction_proto_rawDesc = "" +
 	"\n" +
-	"\x1devent/schema/prediction.proto\x12\x10rivulet.event.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xf8\x06\n" +
+	"\x1devent/schema/prediction.proto\x12\x10rivulet.event.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xac\a\n" +
 	"\n" +
 	"Prediction\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
@@ -703,7 +783,13 @@ const file_event_schema_prediction_proto_rawDesc = "" +
 	"\x0epredicted_time\x18\x12 \x01(\v2\x1a.google.protobuf.TimestampR\rpredictedTime\x12\x1a\n" +
 	"\bdegraded\x18\x13 \x01(\bR\bdegraded\x12-\n" +
 	"\x12arrival_neighbours\x18\x14 \x01(\rR\x11arrivalNeighbours\x12?\n" +
-	"\vexplanation\x18\x15 \x01(\v2\x1d.rivulet.event.v1.ExplanationR\vexplanation\"S\n" +
+	"\vexplanation\x18\x15 \x01(\v2\x1d.rivulet.event.v1.ExplanationR\vexplanation\x122\n" +
+	"\anumbers\x18\x16 \x03(\v2\x18.rivulet.event.v1.NumberR\anumbers\"^\n" +
+	"\x06Number\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x02R\x05value\x12\x14\n" +
+	"\x05lower\x18\x03 \x01(\x02R\x05lower\x12\x14\n" +
+	"\x05upper\x18\x04 \x01(\x02R\x05upper\"S\n" +
 	"\x05Score\x12\x14\n" +
 	"\x05class\x18\x01 \x01(\rR\x05class\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12 \n" +
@@ -743,40 +829,44 @@ var (
 
 func file_event_schema_prediction_proto_rawDescGZIP() []byte {
 	file_event_schema_prediction_proto_rawDescOnce.Do(func() {
-		file_event_schema_prediction_proto_rawDescData = protoimpl.X.CompressGZIP(unsafe.Slice(unsafe.StringData(file_event_schema_prediction_proto_rawDesc), len(file_event_schema_prediction_proto_rawDesc)))
+		file_event_schema_prediction_proto_rawDescData = protoimpl.X.CompressGZIP(
+			unsafe.Slice(unsafe.StringData(file_event_schema_prediction_proto_rawDesc),
+				len(file_event_schema_prediction_proto_rawDesc)))
 	})
 	return file_event_schema_prediction_proto_rawDescData
 }
 
 var file_event_schema_prediction_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_event_schema_prediction_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_event_schema_prediction_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_event_schema_prediction_proto_goTypes = []any{
 	(Representation_Kind)(0),      // 0: rivulet.event.v1.Representation.Kind
 	(Reason_Kind)(0),              // 1: rivulet.event.v1.Reason.Kind
 	(*Prediction)(nil),            // 2: rivulet.event.v1.Prediction
-	(*Score)(nil),                 // 3: rivulet.event.v1.Score
-	(*Representation)(nil),        // 4: rivulet.event.v1.Representation
-	(*Explanation)(nil),           // 5: rivulet.event.v1.Explanation
-	(*Reason)(nil),                // 6: rivulet.event.v1.Reason
-	(*Source)(nil),                // 7: rivulet.event.v1.Source
-	(*timestamppb.Timestamp)(nil), // 8: google.protobuf.Timestamp
+	(*Number)(nil),                // 3: rivulet.event.v1.Number
+	(*Score)(nil),                 // 4: rivulet.event.v1.Score
+	(*Representation)(nil),        // 5: rivulet.event.v1.Representation
+	(*Explanation)(nil),           // 6: rivulet.event.v1.Explanation
+	(*Reason)(nil),                // 7: rivulet.event.v1.Reason
+	(*Source)(nil),                // 8: rivulet.event.v1.Source
+	(*timestamppb.Timestamp)(nil), // 9: google.protobuf.Timestamp
 }
 var file_event_schema_prediction_proto_depIdxs = []int32{
-	3,  // 0: rivulet.event.v1.Prediction.top:type_name -> rivulet.event.v1.Score
-	4,  // 1: rivulet.event.v1.Prediction.representation:type_name -> rivulet.event.v1.Representation
-	7,  // 2: rivulet.event.v1.Prediction.source:type_name -> rivulet.event.v1.Source
-	8,  // 3: rivulet.event.v1.Prediction.arrival_time:type_name -> google.protobuf.Timestamp
-	8,  // 4: rivulet.event.v1.Prediction.ingest_time:type_name -> google.protobuf.Timestamp
-	8,  // 5: rivulet.event.v1.Prediction.predicted_time:type_name -> google.protobuf.Timestamp
-	5,  // 6: rivulet.event.v1.Prediction.explanation:type_name -> rivulet.event.v1.Explanation
-	0,  // 7: rivulet.event.v1.Representation.kind:type_name -> rivulet.event.v1.Representation.Kind
-	6,  // 8: rivulet.event.v1.Explanation.reasons:type_name -> rivulet.event.v1.Reason
-	1,  // 9: rivulet.event.v1.Reason.kind:type_name -> rivulet.event.v1.Reason.Kind
-	10, // [10:10] is the sub-list for method output_type
-	10, // [10:10] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	4,  // 0: rivulet.event.v1.Prediction.top:type_name -> rivulet.event.v1.Score
+	5,  // 1: rivulet.event.v1.Prediction.representation:type_name -> rivulet.event.v1.Representation
+	8,  // 2: rivulet.event.v1.Prediction.source:type_name -> rivulet.event.v1.Source
+	9,  // 3: rivulet.event.v1.Prediction.arrival_time:type_name -> google.protobuf.Timestamp
+	9,  // 4: rivulet.event.v1.Prediction.ingest_time:type_name -> google.protobuf.Timestamp
+	9,  // 5: rivulet.event.v1.Prediction.predicted_time:type_name -> google.protobuf.Timestamp
+	6,  // 6: rivulet.event.v1.Prediction.explanation:type_name -> rivulet.event.v1.Explanation
+	3,  // 7: rivulet.event.v1.Prediction.numbers:type_name -> rivulet.event.v1.Number
+	0,  // 8: rivulet.event.v1.Representation.kind:type_name -> rivulet.event.v1.Representation.Kind
+	7,  // 9: rivulet.event.v1.Explanation.reasons:type_name -> rivulet.event.v1.Reason
+	1,  // 10: rivulet.event.v1.Reason.kind:type_name -> rivulet.event.v1.Reason.Kind
+	11, // [11:11] is the sub-list for method output_type
+	11, // [11:11] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_event_schema_prediction_proto_init() }
@@ -784,14 +874,15 @@ func file_event_schema_prediction_proto_init() {
 	if File_event_schema_prediction_proto != nil {
 		return
 	}
-	file_event_schema_prediction_proto_msgTypes[3].OneofWrappers = []any{}
+	file_event_schema_prediction_proto_msgTypes[4].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
-			RawDescriptor: unsafe.Slice(unsafe.StringData(file_event_schema_prediction_proto_rawDesc), len(file_event_schema_prediction_proto_rawDesc)),
+			RawDescriptor: unsafe.Slice(unsafe.StringData(file_event_schema_prediction_proto_rawDesc),
+				len(file_event_schema_prediction_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   6,
+			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -23,6 +23,9 @@ type Support struct {
 	Batch *attach.Batch
 	Pre   *preprocess.Parameters
 	Bins  []float32 // shares of the edges' weight in the bins of the tables; nil: there are none
+	// Units are the standard deviations of the outputs of a task of numbers: messages are in these units, with their
+	// means. nil: outputs are logits of classes, whose mean changes no prediction.
+	Units []float64
 }
 
 // NewSupport attaches support nodes on T to tables of bins.
@@ -32,7 +35,7 @@ func NewSupport(b *attach.Batch, pre *preprocess.Parameters, bins *graph.Bins) S
 	}
 	in, shares := *b, bins.Shares(b.R)
 	in.R = bins.Spread(b.R)
-	return Support{&in, pre, shares}
+	return Support{Batch: &in, Pre: pre, Bins: shares}
 }
 
 // degree is deg_i, edges in ã included.
@@ -59,6 +62,8 @@ func (s Support) mean(f func(i int) float64) float64 {
 //
 //	hops      [u_{K−1}·s_{K−1}, …, u_0·s_0, c·cs]; of SGC with K = 2 s = 1, RMS of 1/D_i and cs = RMS of ‖z_i‖/√D_i
 //	layers    [u_{L−1} less its class mean, …, u_0·P0, c·Pc]
+//
+// Numbers are measured in units of their standard deviations: u·diag(s/σ) in place of u less its class mean.
 func MessagesOf(m infer.Model, tables *infer.Tables, s Support) growth.Messages {
 	parts := hopMessages
 	switch {
@@ -275,17 +280,41 @@ func hopMessages(m infer.Model, t *infer.Tables, s Support) growth.Messages {
 			}
 			return sq(onward)
 		}))
-		if out.U = append(out.U, growth.Part{Scale: float32(scale)}); hop > 0 {
+		if out.U = append(out.U, s.part(scale)); hop > 0 {
 			sum += scale
 		}
 	}
 	z := ownAnswers(m, t, s)
-	back := math.Sqrt(s.mean(func(i int) float64 { return squaredLength(centred(z.Row(i))) / (s.degree(i) + 1) }))
+	back := math.Sqrt(s.mean(func(i int) float64 { return s.squaredEffect(z.Row(i)) / (s.degree(i) + 1) }))
 	if m.Architecture.Mix == nil {
 		sum = keep
 	}
 	out.C.Scale = float32(sum * back)
 	return out
+}
+
+// part is the part of the messages that a table of outputs becomes.
+func (s Support) part(scale float64) growth.Part {
+	if s.Units == nil {
+		return growth.Part{Scale: float32(scale)}
+	}
+	factor := graph.NewDense(len(s.Units), len(s.Units))
+	for k, unit := range s.Units {
+		factor.Row(k)[k] = float32(scale / unit)
+	}
+	return growth.Part{Factor: factor}
+}
+
+// squaredEffect is the squared length of a row of outputs in the units of the messages.
+func (s Support) squaredEffect(row []float32) float64 {
+	if s.Units == nil {
+		return squaredLength(centred(row))
+	}
+	sum := 0.0
+	for k, v := range row {
+		sum += sq(float64(v) / s.Units[k])
+	}
+	return sum
 }
 
 // ownAnswers are z of the support nodes before any hop, n×C.

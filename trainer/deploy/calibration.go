@@ -5,6 +5,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/infer"
+	"rivulet/infer/target"
 	"rivulet/trainer/calibrate"
 	"rivulet/trainer/eval"
 )
@@ -42,7 +43,18 @@ type Calibration struct {
 	Temperature float32 // τ without propagation; each kind has its own
 	confidence  artifact.Confidence
 	Kinds       map[string]*Choice
-	Validation  float64 // accuracy without propagation
+	Validation  float64 // accuracy without propagation, of numbers their R²
+	// Radius is half the width of the interval of each output, of a task of numbers; nil: the task is classes.
+	Radius []float64
+}
+
+// plain is the calibration without propagation.
+func (c *Calibration) plain() infer.Calibration {
+	out := infer.Calibration{Temperature: c.Temperature, Kind: infer.PropagateNone}
+	if c.Radius != nil {
+		out.Task = target.Number
+	}
+	return out
 }
 
 // Tables puts the tables of propagations into a model of an artifact.
@@ -61,7 +73,13 @@ func Calibrate(ctx context.Context, p *Deployment, nodes *eval.Set, coverage flo
 	kinds []string) (*Calibration, error) {
 	support := p.On(nodes)
 	answer := eval.Run(p.Plain(), support)
-	out := &Calibration{Kind: infer.PropagateNone, Kinds: map[string]*Choice{}, Validation: answer.Accuracy(support)}
+	out := &Calibration{Kind: infer.PropagateNone, Kinds: map[string]*Choice{}, Validation: answer.Score(support)}
+	if support.Targets != nil {
+		var err error
+		out.Temperature = 1
+		out.Radius, err = answer.Radius(support)
+		return out, err
+	}
 	validation := calibrate.Support{Logits: answer.Logits, Labels: support.Labels}
 	out.Temperature = validation.Temperature(0)
 	out.confidence = validation.Confidence(infer.Calibration{Temperature: out.Temperature}, coverage)
@@ -122,7 +140,7 @@ func choosePropagation(ctx context.Context, kind string, p *Deployment, answer *
 // CalibrationOf returns the calibration that an artifact describes.
 func CalibrationOf(info artifact.ModelInfo, m artifact.Model) *Calibration {
 	c := &Calibration{Kind: info.Calibration.Kind, Temperature: info.Calibration.Temperature,
-		Kinds: map[string]*Choice{}}
+		Kinds: map[string]*Choice{}, Radius: info.Radius}
 	for kind, t := range map[string]*infer.Tables{infer.PropagateLabels: m.Labels, infer.PropagateErrors: m.Errors} {
 		if p, ok := info.Propagation[kind]; ok && t != nil {
 			c.Kinds[kind] = &Choice{Info: p, Spreading: FrozenPropagation(kind, t, p.Alpha)}
@@ -136,7 +154,10 @@ func (c *Calibration) Info(p *Deployment, weightDecay float64, sample int, resul
 	out := artifact.ModelInfo{Name: p.Model.Name(), Attachment: p.Attachment, FittedOn: "O", WeightDecay: weightDecay,
 		Sample:      sample,
 		Calibration: artifact.CalibrationInfo{Kind: c.Kind, Temperature: c.Temperature, Confidence: c.confidence},
-		Propagation: map[string]artifact.PropagationInfo{}, Own: p.Own}
+		Propagation: map[string]artifact.PropagationInfo{}, Own: p.Own, Radius: c.Radius}
+	if c.Radius != nil { // numbers have no confidence
+		return out
+	}
 	tested(&out.Calibration.Confidence, results, out.Name, p.Attachment, infer.PropagateNone, p.Expert != nil)
 	for kind, of := range c.Kinds {
 		info := of.Info

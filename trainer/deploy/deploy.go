@@ -177,5 +177,5 @@ func (p *Deployment) Calibrated(c *Calibration) *infer.Predictor {
 	if chosen := c.Kinds[c.Kind]; chosen != nil {
 		return p.Predictor(chosen.Calibration(c.Kind), chosen.Spreading)
 	}
-	return p.Predictor(infer.Calibration{Temperature: c.Temperature, Kind: infer.PropagateNone}, nil)
+	return p.Predictor(c.plain(), nil)
 }

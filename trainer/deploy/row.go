@@ -17,6 +17,7 @@ type Row struct {
 	WeightDecay float64
 	Calibration infer.Calibration
 	Spreading   *Propagation // nil: without propagation
+	Radius      []float64    // of intervals of numbers; nil: the task is classes
 	Served      bool         // consumers serve it where nothing else is said
 }
 
@@ -26,7 +27,7 @@ func Rows(d Row, c *Calibration) []Row {
 	if c == nil {
 		return nil
 	}
-	d.Calibration = infer.Calibration{Temperature: c.Temperature, Kind: infer.PropagateNone}
+	d.Calibration, d.Radius = c.plain(), c.Radius
 	served := d.Served
 	d.Served = served && c.Kind == infer.PropagateNone
 	out := []Row{d}

@@ -28,8 +28,10 @@ type Result struct {
 	SyntheticNodes int      `json:"synthetic_nodes"`
 	Ratio          float64  `json:"ratio"` // N'/N
 	Seeds          []uint64 `json:"seeds"`
-	Accuracy       Spread   `json:"accuracy"`
-	MacroF1        Spread   `json:"macro_f1"`
+	// Numbers are the scores of a task of numbers, whose figures of classes are all 0; nil: the task is classes.
+	Numbers  *Numbers `json:"numbers,omitempty"`
+	Accuracy Spread   `json:"accuracy"`
+	MacroF1  Spread   `json:"macro_f1"`
 	// Agreement is the share of predictions equal to the predictions of Whole: the model fitted on T, joined to T, in
 	// the same batches.
 	Agreement Spread `json:"agreement"`

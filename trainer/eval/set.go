@@ -19,6 +19,8 @@ const (
 type Set struct {
 	Batches []*attach.Batch
 	Labels  [][]int32 // class of each node of each batch
+	// Targets are the numbers of each node of each batch, n×outputs; nil: the task is classes.
+	Targets []*graph.Dense
 
 	attach func(k int) *attach.Batch // makes Batches[k] again; nil if the batches came attached
 }
@@ -29,9 +31,15 @@ func Attach(d *dataset.Dataset, original *dataset.Original, batches [][]int32, g
 	for _, nodes := range batches {
 		s.Labels = append(s.Labels, LabelsOf(d, nodes))
 		s.Batches = append(s.Batches, d.Attach(original, nodes, graphBatch))
+		if d.Targets != nil {
+			s.Targets = append(s.Targets, d.Targets.Take(nodes))
+		}
 	}
 	return s
 }
+
+// Empty returns a set of the same nodes without batches.
+func (s *Set) Empty() *Set { return &Set{Labels: s.Labels, Targets: s.Targets} }
 
 // LabelsOf returns the labels of some nodes.
 func LabelsOf(d *dataset.Dataset, nodes []int32) []int32 {
@@ -44,7 +52,7 @@ func LabelsOf(d *dataset.Dataset, nodes []int32) []int32 {
 
 // Apart returns graph batches as node batches, of the same features and edges to T.
 func (s *Set) Apart() *Set {
-	out := &Set{Labels: s.Labels}
+	out := s.Empty()
 	for _, b := range s.Batches {
 		out.Batches = append(out.Batches, &attach.Batch{X: b.X, R: b.R, Known: b.Known, Weights: b.Weights})
 	}
@@ -56,7 +64,7 @@ func (s *Set) InBins(bins *graph.Bins) *Set {
 	if bins == nil {
 		return s
 	}
-	out := &Set{Labels: s.Labels}
+	out := s.Empty()
 	for _, b := range s.Batches {
 		in := *b
 		in.R = bins.Spread(b.R)
@@ -69,11 +77,12 @@ func (s *Set) InBins(bins *graph.Bins) *Set {
 // When time or memory of the result is measured, attachment through the rows of M, which are in memory, is done again
 // and counts as part of inference.
 func (s *Set) On(m *graph.CSR, bins *graph.Bins) *Set {
-	out := &Set{Labels: s.Labels, attach: func(k int) *attach.Batch {
+	out := s.Empty()
+	out.attach = func(k int) *attach.Batch {
 		b := &attach.Batch{X: s.Batches[k].X, Adj: s.Batches[k].Adj}
 		b.AttachThrough(s.Batches[k].R, m, bins)
 		return b
-	}}
+	}
 	for k := range s.Batches {
 		out.Batches = append(out.Batches, out.attach(k))
 	}
@@ -132,6 +141,14 @@ func Run(p Predictor, s *Set) *Answer {
 		}
 	}
 	return a
+}
+
+// Score is what hyperparameters are chosen by, in percent: the accuracy, or of numbers the mean R² of the outputs.
+func (a *Answer) Score(s *Set) float64 {
+	if s.Targets != nil {
+		return a.Numbers(s, nil).R2.Mean
+	}
+	return a.Accuracy(s)
 }
 
 // Accuracy returns the share of nodes whose class is their label, in percent; 0 for an empty set.

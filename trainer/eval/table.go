@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -140,6 +141,9 @@ as Whole    share of predictions equal to Whole's (O->O, joint), in the same bat
 gain:loss   nodes that are right here and wrong in Whole, and the other way round: means over seeds
 p           McNemar's mid-p of these counts, two-sided: small where the difference to Whole is no accident; of
             several seeds, which see the same nodes, twice the median
+R²          of a task of numbers: share of their variance that is explained, the mean over the outputs
+MAE         mean absolute error of each output, in its unit; in interval: share of numbers in the interval of their
+            prediction, which is made to hold 90 of 100
 rebatched   share of predictions that change in shuffled batches of a tenth of the size
 kept ms     Whole with XW of the first layer kept between batches; 2-hop ms: the same over the batch's two-hop
             neighbourhood alone
@@ -148,9 +152,39 @@ MB          graph, tables, weights and what a batch allocates, on S without M; +
             Whole is counted without ids
 `
 
+// ofClasses are the columns of scores of classes, in whose place results of numbers have those of ofNumbers.
+var ofClasses = []string{"graph %", "node %", "macro F1", "as Whole %", "gain:loss", "p", "rebatched %", "ECE"}
+
+var ofNumbers = []column{
+	{"graph R² %", func(l *line) string { return spread(l.graph.Numbers.R2, len(l.graph.Seeds)) }},
+	{"node R² %", func(l *line) string { return spread(l.node.Numbers.R2, len(l.node.Seeds)) }},
+	{"node MAE", func(l *line) string { return l.node.Numbers.mae() }},
+	{"in interval %", func(l *line) string {
+		return fmt.Sprintf("%.1f/%.1f", l.graph.Numbers.Covered.Mean, l.node.Numbers.Covered.Mean)
+	}},
+}
+
+// columnsOf returns the columns of results, which are all of one task.
+func columnsOf(results []Result) []column {
+	if len(results) == 0 || results[0].Numbers == nil {
+		return columns
+	}
+	var out []column
+	for _, c := range columns {
+		switch {
+		case c.name == ofClasses[0]:
+			out = append(out, ofNumbers...)
+		case !slices.Contains(ofClasses, c.name):
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
 // WriteTable writes results for a terminal, a line for each deployment; [Legend] explains its columns.
 func WriteTable(w io.Writer, results []Result) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	columns := columnsOf(results)
 	for _, c := range columns {
 		fmt.Fprint(t, c.name, "\t")
 	}
@@ -167,6 +201,7 @@ func WriteTable(w io.Writer, results []Result) error {
 // WriteMarkdown writes the same table as Markdown.
 func WriteMarkdown(w io.Writer, results []Result) error {
 	var out strings.Builder
+	columns := columnsOf(results)
 	for _, c := range columns {
 		out.WriteString("| " + c.name + " ")
 	}
@@ -196,6 +231,10 @@ func WriteCSV(w io.Writer, results []Result) error {
 		"ms_per_batch_neighbourhood",
 		"propagation_ms_per_batch", "inference_bytes", "held_bytes", "stored_bytes", "kept_bytes", "train_seconds",
 		"gain", "loss", "p")
+	numbers := len(results) > 0 && results[0].Numbers != nil
+	if numbers {
+		head = append(head, "r2_mean", "r2_std", "covered_mean", "covered_std", "mae")
+	}
 	if err := out.Write(head); err != nil {
 		return err
 	}
@@ -212,6 +251,9 @@ func WriteCSV(w io.Writer, results []Result) error {
 			strconv.FormatInt(r.InferenceBytes, 10), strconv.FormatInt(r.HeldBytes, 10),
 			strconv.FormatInt(r.StoredBytes, 10), strconv.FormatInt(r.KeptBytes, 10), number(r.TrainSeconds))
 		record = append(record, r.VersusWhole.record()...)
+		if n := r.Numbers; numbers {
+			record = append(record, number(n.R2.Mean), number(n.R2.Std), number(n.Covered.Mean), number(n.Covered.Std), n.mae())
+		}
 		if err := out.Write(record); err != nil {
 			return err
 		}

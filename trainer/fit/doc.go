@@ -31,7 +31,7 @@
 //
 // Files:
 //
-//	design.go, sgc.go    the convex fit; softmax.go: its loss and gradient
+//	design.go, sgc.go    the convex fit; softmax.go: its loss and gradient; ridge.go: the fit of numbers
 //	spread.go            the covariance of T's rows around the means of S, in the loss of a fit on S
 //	labels.go            soft labels of S, which a fit to T's rows writes
 //	draws.go             draws around the means of S, for models with hidden layers

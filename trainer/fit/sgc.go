@@ -27,6 +27,8 @@ type Problem struct {
 	// Soft are labels in place of Labels, with Directions (V, r×d) of its Spread; nil: Labels are.
 	Soft       *SoftLabels
 	Directions *graph.Dense
+	// Targets are numbers in place of Labels, n×Classes; nil: rows have classes. See [Ridge].
+	Targets *graph.Dense
 	// Report is told of every iteration of a fit; nil: nobody is told.
 	Report func(Iteration)
 }
@@ -53,6 +55,9 @@ func (p Problem) Sample(n int, rng *rand.Rand) (Problem, bool) {
 		Report: p.Report}
 	if p.Weights != nil {
 		out.Weights = make([]float32, n)
+	}
+	if p.Targets != nil {
+		out.Targets = p.Targets.Take(rows)
 	}
 	for k, i := range rows {
 		out.Labels[k] = p.Labels[i]
@@ -82,9 +87,19 @@ const (
 	Rough = 1e-4
 )
 
-// SGC fits W and b for one weight decay. start is where to begin (a fit with a larger weight decay, or of fewer rows),
-// nil for zeros. It ends early, with an error, where ctx does.
+// SGC fits W and b for one weight decay: a classifier, or where the problem has numbers as targets their [Ridge]. start
+// is where to begin (a fit with a larger weight decay, or of fewer rows), nil for zeros. It ends early, with an error,
+// where ctx does.
 func SGC(ctx context.Context, p Problem, weightDecay, tolerance float64, start *infer.Layer) (*infer.Layer, error) {
+	if p.Targets != nil {
+		return ridge(ctx, p, weightDecay, tolerance, start)
+	}
+	return minimise(ctx, p, weightDecay, tolerance, start)
+}
+
+// minimise finds the least loss by L-BFGS.
+func minimise(ctx context.Context, p Problem, weightDecay, tolerance float64, start *infer.Layer) (*infer.Layer,
+	error) {
 	n, d := p.Design.Dims()
 	if (p.Soft == nil && len(p.Labels) != n) || (p.Weights != nil && len(p.Weights) != n) {
 		panic(fmt.Sprintf("fit: %d rows, %d labels, %d weights", n, len(p.Labels), len(p.Weights)))
@@ -154,7 +169,7 @@ func newObjective(p Problem, weightDecay float64) *objective {
 	if p.Soft != nil {
 		o.linear = gemm.Mul(gemm.Of(p.Directions).T(), gemm.Of(p.Soft.Spread))
 	}
-	if design, ok := p.Design.(Explicit); ok && p.Spread == nil && p.Soft == nil {
+	if design, ok := p.Design.(Explicit); ok && p.Spread == nil && p.Soft == nil && p.Targets == nil {
 		share := make([]float32, len(p.Labels))
 		for i := range share {
 			share[i] = float32(o.weight(i) / o.total)
@@ -218,14 +233,18 @@ func (o *objective) products(x []float64) float64 {
 	bias := o.grad[len(x)-o.Classes:]
 	clear(bias)
 	loss := 0.0
-	if o.Soft == nil {
+	if o.Soft == nil && o.Targets == nil {
 		loss = descent.WeightedLoss(logits, o.Labels, o.weight, o.total, bias) / o.total
 	} else {
 		share := make([]float32, logits.Rows)
 		for i := range share {
 			share[i] = float32(o.weight(i) / o.total)
 		}
-		loss = descent.SoftLoss(logits, o.Soft.Means, share)
+		if o.Targets != nil {
+			loss = squaredLoss(logits, o.Targets, share)
+		} else {
+			loss = descent.SoftLoss(logits, o.Soft.Means, share)
+		}
 		for c, v := range columnSums(logits).Data {
 			bias[c] = float64(v)
 		}

@@ -24,6 +24,9 @@ func AddModel(b *artifact.Bundle, m infer.Model, preprocess string, now time.Tim
 	if slices.ContainsFunc(b.Models, func(of artifact.Model) bool { return of.Name == m.Name() }) {
 		return fmt.Errorf("the artifact has a model %s already", m.Name())
 	}
+	if err := b.Manifest.Task.Require("adding a model to an artifact"); err != nil {
+		return err
+	}
 	if b.Bins != nil || m.Architecture.Directed() {
 		return errors.New("the artifact or the model is of a graph with weights of edges or with directions, for which " +
 			"there are no cluster means: train the models together, by --models")

@@ -23,6 +23,8 @@ func (d *Data) registerTables(flags *pflag.FlagSet) {
 	flags.StringVar(&t.Edges, "edges", "", "table of edges, with --nodes")
 	flags.StringVar(&t.ID, "id", "", "tables: column of a node's id; empty: id")
 	flags.StringVar(&t.Label, "label", "", "tables: column of its class; empty: label")
+	flags.StringVar(&t.Task, "task", "",
+		"tables: what labels are: classes (also empty), or number: --label is then one column of numbers, or several, a,b")
 	flags.StringVar(&t.Split, "split", "", "tables: column of its role, or its masks, such as train_mask,val_mask,test_mask; empty: split or these, if there are any")
 	flags.StringToStringVar(&t.SplitValues, "split-values", nil,
 		"tables: what the values of --split stand for, such as 0=train,1=val,2=test; also unlabelled, none")
@@ -79,8 +81,8 @@ func Own(flags *pflag.FlagSet) bool {
 }
 
 // TableFlags lists the flags of tables, except --nodes.
-var TableFlags = []string{"edges", "id", "label", "split", "split-values", "source", "target", "weight", "drop-weights",
-	"directed", "arrival-edges", "drop-unknown",
+var TableFlags = []string{"edges", "id", "label", "task", "split", "split-values", "source", "target", "weight",
+	"drop-weights", "directed", "arrival-edges", "drop-unknown",
 	"drop", "positional", "types", "separator", "decimal", "encoding"}
 
 // readTables reads the tables that flags name.

@@ -1,0 +1,84 @@
+package dataset
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"rivulet/dataset/table"
+	"rivulet/graph"
+)
+
+// numbers reads the labels of nodes as numbers, one for each output.
+func (b *builder) numbers(d *Dataset) error {
+	d.Classes = b.settings.Labels()
+	d.Targets = graph.NewDense(len(b.labels), len(d.Classes))
+	d.Labels = make([]int32, len(b.labels))
+	labelled := 0
+	for i, text := range b.labels {
+		if d.Labels[i] = -1; text == "" {
+			continue
+		}
+		d.Labels[i], labelled = 0, labelled+1
+		parts := strings.Split(text, table.LabelMark)
+		if len(parts) != len(d.Classes) {
+			return fmt.Errorf("node %.100q: columns %s: %.100q are %d numbers, want %d", b.ids[i],
+				strings.Join(d.Classes, ", "), text, len(parts), len(d.Classes))
+		}
+		for k, part := range parts {
+			if b.settings.Decimal == "," {
+				part = strings.Replace(part, ",", ".", 1)
+			}
+			v, err := strconv.ParseFloat(strings.TrimSpace(part), 64)
+			if err == nil && (math.IsNaN(v) || math.Abs(v) > math.MaxFloat32) {
+				err = fmt.Errorf("it is %v, want a finite number", v)
+			}
+			if err != nil {
+				return fmt.Errorf("node %.100q: column %s: %.100q is no number, and the task is number: %w", b.ids[i],
+					d.Classes[k], part, err)
+			}
+			d.Targets.Row(i)[k] = float32(v)
+		}
+	}
+	if labelled == 0 {
+		return fmt.Errorf("columns %s: no node has a number to learn from", strings.Join(d.Classes, ", "))
+	}
+	return nil
+}
+
+// steepest is the largest share of an output's mean in its standard deviation that float32 carries without loss that
+// matters: a date in seconds since 1970 that varies by a week is at 2,800, one that varies by an hour at 500,000.
+const steepest = 1e4
+
+// checkNumbers refuses outputs that cannot be learned: all the same, or with a mean that hides their differences.
+func (d *Dataset) checkNumbers() error {
+	for k, name := range d.Classes {
+		n, sum, squares := 0.0, 0.0, 0.0
+		for _, i := range d.Train {
+			if d.Labels[i] >= 0 {
+				n, sum = n+1, sum+float64(d.Targets.Row(int(i))[k])
+			}
+		}
+		mean := sum / max(1, n)
+		for _, i := range d.Train {
+			if d.Labels[i] >= 0 {
+				e := float64(d.Targets.Row(int(i))[k]) - mean
+				squares += e * e
+			}
+		}
+		deviation := math.Sqrt(squares / max(1, n))
+		switch {
+		case n > 0 && deviation == 0:
+			return fmt.Errorf("column %s: all %d training nodes have the number %g, and there is nothing to learn", name,
+				int(n), mean)
+		case deviation > 0 && math.Abs(mean) > steepest*deviation:
+			return fmt.Errorf("column %s: its numbers lie around %g and differ by %.3g only, which single precision does not "+
+				"carry: write the difference from a fixed number", name, mean, deviation)
+		}
+		if n > 0 {
+			d.note("Output %s: %.4g in the mean of %d training nodes, standard deviation %.4g.", name, mean, int(n), deviation)
+		}
+	}
+	return nil
+}

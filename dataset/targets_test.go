@@ -1,0 +1,86 @@
+package dataset
+
+import (
+	"strings"
+	"testing"
+
+	"rivulet/dataset/table"
+	"rivulet/infer/target"
+)
+
+// Labels of a task of numbers are one column of numbers or several, in tables of CSV and in their settings' file.
+func TestNumbersOfTables(t *testing.T) {
+	edges := []byte("source,target\na,b\nc,d\n")
+	files := map[string][]byte{"edges.csv": edges, "nodes.csv": []byte(
+		"id,x,price,area,split\na,1,12.5,3,train\nb,2,-1e3,4,train\nc,3,7,5,val\nd,4,8,6,test\ne,5,,,unlabelled\n")}
+	dir := writeTree(t, files)
+	d, err := Open(dir, OpenOptions{Tables: table.Settings{Task: "number", Label: "price, area", Positional: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Task != target.Number || strings.Join(d.Classes, " ") != "price area" || d.X.Cols() != 1 ||
+		d.Targets.Row(1)[0] != -1000 || d.Targets.Row(3)[1] != 6 || d.Labels[0] != 0 || d.Labels[4] != -1 {
+		t.Errorf("task %s: %q, labels %v, %v", d.Task, d.Classes, d.Labels, d.Targets)
+	}
+	again := d.Renumbered([]int32{4, 3, 2, 1, 0})
+	if again.Targets.Row(0)[0] != d.Targets.Row(4)[0] || again.Targets.Row(3)[0] != -1000 {
+		t.Errorf("numbers do not follow their nodes: %v", again.Targets)
+	}
+	if o := again.Original(); o.Targets.Rows != 3 || o.Targets.Row(1)[0] != -1000 {
+		t.Errorf("T has the numbers %v", o.Targets)
+	}
+	other := *d
+	other.Targets = d.Targets.Clone()
+	other.Targets.Row(0)[0] = 13
+	if other.Fingerprint() == d.Fingerprint() {
+		t.Error("other numbers have the same fingerprint")
+	}
+	files["nodes.csv"] = []byte("id;x;price;split\na;1;12,5;train\nb;2;13;train\nc;3;7;val\nd;4;8;test\n")
+	files["data.yaml"] = []byte("nodes: nodes.csv\nedges: edges.csv\ntask: number\nlabel: price\ndecimal: \",\"\n")
+	if d, err = Open(writeTree(t, files), OpenOptions{}); err != nil || d.Targets.Row(0)[0] != 12.5 {
+		t.Errorf("a decimal comma: %v", err)
+	}
+}
+
+func TestNumbersOfTablesRefused(t *testing.T) {
+	for want, c := range map[string]struct {
+		nodes string
+		s     table.Settings
+	}{
+		`node "a": column price: "dear" is no number`: {
+			"id,x,price,split\na,1,dear,train\nb,2,3,train\nc,3,7,val\nd,4,8,test\n",
+			table.Settings{Task: "number", Label: "price"}},
+		`node "a": column price: "Inf" is no number`: {
+			"id,x,price,split\na,1,Inf,train\nb,2,3,train\nc,3,7,val\nd,4,8,test\n",
+			table.Settings{Task: "number", Label: "price"}},
+		`columns price: "2;3" are 2 numbers, want 1`: {
+			"id,x,price,split\na,1,2;3,train\nb,2,3,train\nc,3,7,val\nd,4,8,test\n",
+			table.Settings{Task: "number", Label: "price"}},
+		"another label of the node is": {"id,x,price,area,split\na,1,2,,train\nb,2,3,4,train\nc,3,7,5,val\nd,4,8,6,test\n",
+			table.Settings{Task: "number", Label: "price,area"}},
+		"there is nothing to learn": {"id,x,price,split\na,1,3,train\nb,2,3,train\nc,3,7,val\nd,4,8,test\n",
+			table.Settings{Task: "number", Label: "price"}},
+		"single precision does not carry": {
+			"id,x,at,split\na,1,1700000000,train\nb,2,1700000128,train\nc,3,7,val\nd,4,8,test\n",
+			table.Settings{Task: "number", Label: "at"}},
+		"task is \"numbers\", want classes or number": {"id,x,label,split\na,1,2,train\n", table.Settings{Task: "numbers"}},
+		"column price is twice among the labels": {"id,x,price,split\na,1,2,train\n",
+			table.Settings{Task: "number", Label: "price,price"}},
+	} {
+		dir := writeTree(t, map[string][]byte{"edges.csv": []byte("source,target\na,b\n"), "nodes.csv": []byte(c.nodes)})
+		if _, err := Open(dir, OpenOptions{Tables: c.s}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+	dir := writeFiles(t, pathFiles())
+	if _, err := Open(dir, OpenOptions{Tables: table.Settings{Task: "number"}}); err == nil ||
+		!strings.Contains(err.Error(), "--task number is read from columns of tables") {
+		t.Errorf("GraphSAINT takes numbers: %v", err)
+	}
+	dir = writeTree(t, map[string][]byte{"edges.csv": []byte("source,target\na,b\n"),
+		"nodes.csv": []byte("id,x,label,split\na,1,2,train\nb,2,3,val\n")})
+	if _, _, err := OpenStream(dir, OpenOptions{Tables: table.Settings{Task: "number", Positional: true}}); err == nil ||
+		!strings.Contains(err.Error(), "the task is number") {
+		t.Errorf("stages take numbers: %v", err)
+	}
+}
