@@ -35,7 +35,8 @@ type Bounds struct {
 	Growth float64
 	// MostGrowth is the share of T's nodes that may arrive before that alone is an alarm.
 	MostGrowth float64
-	// Sample is the number of newest arrivals of which agreement is taken, and of newest labelled ones for accuracy.
+	// Sample is the number of newest arrivals of which agreement is taken. Accuracy is that of a quarter as many newest
+	// labelled ones: a class that looks otherwise suddenly must not be hidden behind the arrivals before it.
 	Sample int
 	// Batch is the number of arrivals of a micro-batch.
 	Batch int
@@ -45,7 +46,7 @@ type Bounds struct {
 
 // DefaultBounds returns the bounds that hold if nothing is said.
 func DefaultBounds() Bounds {
-	return Bounds{Agreement: 90, Drop: 3, Growth: 0.15, MostGrowth: 0.25, Sample: 256, Batch: 64}
+	return Bounds{Agreement: 90, Drop: 3, Growth: 0.13, MostGrowth: 0.2, Sample: 256, Batch: 64}
 }
 
 // Validate returns an error that names a bound out of range.
@@ -101,7 +102,7 @@ func Judge(ctx context.Context, d *dataset.Dataset, arrivals []int32, v *Version
 	}
 	f.Agreement = share(onT, onS.Class[from:])
 	right := 0
-	for k := len(arrivals) - 1; k >= 0 && f.Labelled < b.Sample; k-- {
+	for k := len(arrivals) - 1; k >= 0 && f.Labelled < (b.Sample+3)/4; k-- {
 		y := d.Labels[arrivals[k]]
 		if y < 0 {
 			continue

@@ -185,7 +185,7 @@ func TestReplayKnowsThePast(t *testing.T) {
 
 func TestAlarms(t *testing.T) {
 	b := DefaultBounds()
-	fine := Figures{Growth: 20, Agreement: 95, Labelled: 256, Accuracy: 90, Reference: 92}
+	fine := Figures{Growth: 18, Agreement: 95, Labelled: 256, Accuracy: 90, Reference: 92}
 	for name, c := range map[string]struct {
 		change func(f *Figures)
 		want   string
@@ -197,7 +197,7 @@ func TestAlarms(t *testing.T) {
 		"by chance": {func(f *Figures) { f.Accuracy, f.Labelled = 87, 30 }, ""},
 		"no labels": {func(f *Figures) { f.Accuracy, f.Labelled = 0, 0 }, ""},
 		"all wrong": {func(f *Figures) { f.Accuracy = 0 }, Retrain},
-		"many":      {func(f *Figures) { f.Growth = 25 }, Outgrown},
+		"many":      {func(f *Figures) { f.Growth = 20 }, Outgrown},
 		"all of them": {func(f *Figures) {
 			f.Growth, f.Agreement, f.Accuracy = 30, 50, 50
 		}, "condense anew, retrain, outgrown"},
@@ -237,7 +237,7 @@ func TestJudgeOnADriftingStream(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if slices.Contains(f.Alarms, Retrain) != c.want || !c.want && len(f.Alarms) > 0 || f.Labelled != 128 ||
+		if slices.Contains(f.Alarms, Retrain) != c.want || !c.want && len(f.Alarms) > 0 || f.Labelled != 32 ||
 			f.Compared != 128 {
 			t.Errorf("%s: %+v, want an alarm: %v", name, f, c.want)
 		}
@@ -330,7 +330,7 @@ func TestOptionsOutOfRange(t *testing.T) {
 		"agreement is 101": func(o *Options) {
 			o.Bounds.Agreement = 101
 		}, "drop is -1": func(o *Options) { o.Bounds.Drop = -1 },
-		"growth is 0.15 and at most 0.1": func(o *Options) { o.Bounds.MostGrowth = 0.1 },
+		"growth is 0.13 and at most 0.1": func(o *Options) { o.Bounds.MostGrowth = 0.1 },
 		"micro-batch is 0":               func(o *Options) { o.Bounds.Batch = 0 },
 	} {
 		o := Defaults()
