@@ -51,7 +51,7 @@ type clusterMethod struct {
 	labelled *condense.Clusters               // of the labelled nodes alone
 	means    *graph.Dense                     // of Â²·pre(X) in them, N'×d, if at hand while S is made
 	mapping  func(c *clusterGraph) *graph.CSR // makes M of clusters
-	rows     *graph.Dense                     // of Â²·pre(X) of the nodes of sample, if at hand while S is made
+	rows     *graph.Dense                     // of Â²·pre(X) of the nodes of around, if at hand while S is made
 	relay    *fitResult                       // W_S of SGC, once it is asked for
 	taught   *fitResult                       // W_S of SGC fitted to soft labels, once it is asked for
 	exported artifact.Spread                  // what both were fitted to
@@ -66,7 +66,7 @@ func (t *task) newClustering(mapping func(c *clusterGraph) *graph.CSR, progress 
 	if t.twoHops != nil {
 		c.means = graph.Mul(c.labelled.Membership(), t.twoHops)
 		if t.options.Spread {
-			c.rows = t.twoHops.Take(c.sample())
+			c.rows = t.twoHops.Take(c.around())
 		}
 	}
 	progress.Step(what, 1, 1)
