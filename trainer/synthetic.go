@@ -260,11 +260,7 @@ func (c *clusterMethod) fitLayered(ctx context.Context, name string, relay *fitR
 	around.decays, around.dropouts = []float64{1e-3, 1e-4}, []dropouts{{0.5, 0}}
 	n := c.neighbourhood(name, p, joined, relay.model)
 	trials := c.trialsOf(ctx, p.Around(n), around, judge, progress)
-	if taught {
-		around.dropouts = append(around.dropouts, dropouts{0.2, 0})
-		n.Taught = 1 // the relay knows T's labels
-		trials = append(trials, c.trialsOf(ctx, p.Around(n), around, judge, progress)...)
-	} else {
+	if !taught {
 		n.Logits = nil
 		trials = slices.Concat(c.trialsOf(ctx, p, onS(), judge, progress), c.trialsOf(ctx, p.Around(n), around, judge,
 			progress), trials)
@@ -284,7 +280,7 @@ func (c *clusterMethod) neighbourhood(name string, p fit.GNNProblem, joined *con
 		inputs = append(inputs, fit.Input{Rows: c.ownFeatures(nodes).Design(), Means: p.Self.(fit.Explicit).X})
 	}
 	spreads := fit.Spreads(inputs, take(c.labelled.Of, nodes), slices.Max(spreadRanks))
-	out := fit.Neighbourhood{Propagated: spreads[1], Own: c.labelled.Own(op), Taught: 0.5,
+	out := fit.Neighbourhood{Propagated: spreads[1], Own: c.labelled.Own(op),
 		Logits: graph.MulDense(z.means, relay.Layers[0].Self).AddRow(relay.Layers[0].Bias),
 		Along:  graph.MulDense(spreads[0].Factor, relay.Layers[0].Self)}
 	if p.ReadsSelf() {

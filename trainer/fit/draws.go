@@ -18,10 +18,8 @@ type Neighbourhood struct {
 	Shared           float32   // ρ: the part of a node's deviation that its neighbours have, too
 	Own              []float32 // N': the mean weight of a node in its own row of P
 	// Logits (N'×C) and Along (r×C) are a linear model's logits of the means, and its weights along the directions. Its
-	// probabilities are the share Taught of the target of each draw, the class of the node is the rest. nil: the class is
-	// all.
+	// probabilities are half of the target of each draw, the class of the node is the other. nil: the class is all.
 	Logits, Along *graph.Dense
-	Taught        float32
 }
 
 // Around returns the problem of W_S with draws around the means of synthetic nodes in place of the means, drawn anew in
@@ -72,8 +70,8 @@ func (p GNNProblem) Around(s Neighbourhood) GNNProblem {
 		for i := range soft.Rows {
 			row := soft.Row(i)
 			infer.Softmax(row, row, 1)
-			graph.Scale(row, s.Taught)
-			row[out.Labels[i]] += 1 - s.Taught
+			graph.Scale(row, 0.5)
+			row[out.Labels[i]] += 0.5
 		}
 		return inputs, soft
 	}

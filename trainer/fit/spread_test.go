@@ -272,7 +272,7 @@ func TestDrawsAroundTheMeans(t *testing.T) {
 	p := GNNProblem{Shape: NewShape("gcn", 4), Classes: 2, Propagated: Explicit{X: means}, Self: Explicit{X: means},
 		Hop: graph.NewCSR(2, 2, nil), Labels: []int32{0, 1}, Weights: []float32{1, 1}}
 	around := Neighbourhood{Propagated: s, Own: []float32{0, 0}, Logits: graph.NewDense(2, 2),
-		Along: graph.NewDense(1, 2), Taught: 0.5}
+		Along: graph.NewDense(1, 2)}
 	p = p.Around(around)
 	around.Logits = nil // of another problem: this one keeps its labels
 	sum, squares, n := reference.New(1, 3), reference.New(3, 3), 0.0
