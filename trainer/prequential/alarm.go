@@ -46,7 +46,7 @@ type Bounds struct {
 
 // DefaultBounds returns the bounds that hold if nothing is said.
 func DefaultBounds() Bounds {
-	return Bounds{Agreement: 90, Drop: 3, Growth: 0.11, MostGrowth: 0.2, Sample: 256, Batch: 64}
+	return Bounds{Agreement: 90, Drop: 3, Growth: 0.15, MostGrowth: 0.2, Sample: 256, Batch: 64}
 }
 
 // Validate returns an error that names a bound out of range.

@@ -330,7 +330,7 @@ func TestOptionsOutOfRange(t *testing.T) {
 		"agreement is 101": func(o *Options) {
 			o.Bounds.Agreement = 101
 		}, "drop is -1": func(o *Options) { o.Bounds.Drop = -1 },
-		"growth is 0.11 and at most 0.1": func(o *Options) { o.Bounds.MostGrowth = 0.1 },
+		"growth is 0.15 and at most 0.1": func(o *Options) { o.Bounds.MostGrowth = 0.1 },
 		"micro-batch is 0":               func(o *Options) { o.Bounds.Batch = 0 },
 	} {
 		o := Defaults()
