@@ -155,9 +155,8 @@ type teacher struct {
 	problem fit.Problem  // of the means alone
 }
 
-// around returns the labelled nodes of T of which the spread is made. Soft labels are fitted to a quarter of as many. A
-// direction's variance is measured too wide along the widest directions and too narrow along others, by up to
-// 2√(d/rows): with 602 features and 16,384 rows that is 38%, with four times as many 19%.
+// around returns the labelled nodes of T of which the spread is made; soft labels are fitted to a quarter of as many.
+// Variances along directions are off by up to 2√(d/rows): with 602 features and 16,384 rows that is 38%.
 func (t *task) around() []int32 { return sample.Evenly(t.labelled, 4*t.sampledRows) }
 
 func (c *clusterMethod) teacher(name string) *teacher {

@@ -87,7 +87,8 @@ func boundsFlags(flags *pflag.FlagSet, b *prequential.Bounds) {
 		"alarm: share of T's nodes that have to arrive before accuracy raises one")
 	flags.Float64Var(&b.MostGrowth, "alarm-most-growth", b.MostGrowth,
 		"alarm: share of T's nodes that may arrive before that alone raises one")
-	flags.IntVar(&b.Sample, "alarm-sample", b.Sample, "alarm: newest arrivals for agreement; a quarter as many labelled ones for accuracy")
+	flags.IntVar(&b.Sample, "alarm-sample", b.Sample,
+		"alarm: newest arrivals for agreement; a quarter as many labelled ones for accuracy")
 }
 
 // run judges the data set of eval's flags in its order, and prints what it found.
