@@ -37,9 +37,9 @@ func TestCheck(t *testing.T) {
 			"ok kafka topic predictions",
 			"ok kafka topic arrivals.dead-letters", "ok kafka group rivulet", "ok artifact " + dir + ": " + b.Manifest.Version +
 				" can be served"}},
-		{[]string{"--artifact", dir + "x", "--kafka.topics.predictions=predicitons"}, "2 of 6 checks failed",
+		{[]string{"--artifact", dir + "x", "--kafka.topics.predictions=predictionss"}, "2 of 6 checks failed",
 			[]string{"ok kafka broker", "ok kafka topic arrivals",
-				"FAILED kafka topic predicitons: it does not exist, did you mean predictions?", "ok kafka topic arrivals.dead",
+				"FAILED kafka topic predictionss: it does not exist, did you mean predictions?", "ok kafka topic arrivals.dead",
 				"ok kafka group",
 				"FAILED artifact " + dir + "x: reading artifact"}},
 		{[]string{"--redis.url=redis://127.0.0.1:1"}, "2 of 7 checks failed or were skipped",

@@ -59,7 +59,7 @@ func run(ctx context.Context, cfg config.Consumer, log *slog.Logger) error {
 		return err
 	}
 	err = app.RunConsumer(ctx, cfg, log, tracer)
-	if failed := tracer.Close(cfg.Shutdown.DrainTimeout); failed != nil {
+	if failed := tracer.Close(ctx, cfg.Shutdown.DrainTimeout); failed != nil {
 		log.Warn("spans were not sent", "error", failed)
 	}
 	return err

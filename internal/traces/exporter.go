@@ -114,7 +114,7 @@ func spanID(of trace.SpanContext) []byte  { id := of.SpanID(); return id[:] }
 func attributes(pairs []attribute.KeyValue) []*common.KeyValue {
 	all := make([]*common.KeyValue, len(pairs))
 	for i, p := range pairs {
-		value := &common.AnyValue{Value: &common.AnyValue_StringValue{StringValue: p.Value.Emit()}}
+		value := &common.AnyValue{Value: &common.AnyValue_StringValue{StringValue: p.Value.String()}}
 		if p.Value.Type() == attribute.INT64 {
 			value.Value = &common.AnyValue_IntValue{IntValue: p.Value.AsInt64()}
 		}

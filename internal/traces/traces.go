@@ -58,9 +58,9 @@ func New(ctx context.Context, o Options) (*Tracer, error) {
 	return t, nil
 }
 
-// Close sends the spans that are left, for at most some time.
-func (t *Tracer) Close(limit time.Duration) error {
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
+// Close sends the spans that are left, for at most some time, also after ctx has ended.
+func (t *Tracer) Close(ctx context.Context, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	return t.provider.Shutdown(ctx)
 }

@@ -50,7 +50,7 @@ func collect(t *testing.T, share float64, batches ...consumer.BatchStats) (all [
 	for _, b := range batches {
 		tracer.Batch(b)
 	}
-	if err := tracer.Close(time.Minute); err != nil {
+	if err := tracer.Close(t.Context(), time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	close(received)
@@ -127,7 +127,7 @@ func TestRefusedSpans(t *testing.T) {
 		t.Fatal(err)
 	}
 	tracer.Batch(batch("a"))
-	if err := tracer.Close(time.Minute); err != nil {
+	if err := tracer.Close(t.Context(), time.Minute); err != nil {
 		told <- err
 	}
 	if err := <-told; !strings.Contains(err.Error(), "503") || !strings.Contains(err.Error(), "no room") {
