@@ -33,7 +33,7 @@ type importFlags struct {
 	from          string // an artifact, in place of the data
 	makeDefault   bool
 	out           string
-	asJSON        bool
+	asJSON, table bool
 	options       trainer.Options
 	named         *schemaFlags
 	engine        *engineFlags
@@ -118,6 +118,7 @@ func (f *importFlags) register(cmd *cobra.Command) *dataflag.Data {
 	f.named = registerSchema(flags, o)
 	data := dataFlags(flags)
 	f.engine = newEngineFlags(flags)
+	flags.BoolVar(&f.table, "table", false, tableUsage)
 	flags.BoolVar(&f.asJSON, "json", false, "print one JSON object and nothing else to standard output")
 	for _, name := range []string{"weights", "model", "out"} {
 		_ = cmd.MarkFlagRequired(name)
@@ -216,7 +217,7 @@ func (f *importFlags) onData(cmd *cobra.Command, data *dataflag.Data) error {
 			Seconds: outcome.Seconds, PeakBytes: cli.PeakBytes(), Results: outcome.Results}}
 	return f.print(cmd.OutOrStdout(), r, func(w io.Writer) error {
 		printSchema(w, outcome.Bundle.Schema)
-		return r.report.print(w, outcome.Bundle.Manifest)
+		return r.report.print(w, outcome.Bundle.Manifest, f.table)
 	})
 }
 

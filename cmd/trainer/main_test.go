@@ -2,8 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -62,6 +64,23 @@ func TestOutputsAreTriedFirst(t *testing.T) {
 		_, err := harness.Execute(root(), append(strings.Fields(line), "--data", filepath.Join(t.TempDir(), "no-data"))...)
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", line, err, want)
+		}
+	}
+}
+
+// train ends with what counts: what is served beside the whole graph. --table prints all settings.
+func TestTrainPrints(t *testing.T) {
+	for _, table := range []bool{false, true} {
+		out, err := harness.Execute(root(), "train", "--preset", "small", "--preset-nodes", "600", "--nodes", "12",
+			"--costs=false",
+			"--propagate=false", fmt.Sprintf("--table=%t", table), "--out", filepath.Join(t.TempDir(), "artifact"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		counts := regexp.MustCompile(`each arriving alone, [5-9]\d\.\d% right on 12 synthetic nodes, [5-9]\d\.\d% on the whole graph of \d+; ` +
+			`[5-9]\d\.\d% of the answers are the same`)
+		if !counts.MatchString(out) || strings.Contains(out, "rebatched") != table {
+			t.Errorf("--table=%t:\n%s", table, out)
 		}
 	}
 }

@@ -56,7 +56,7 @@ func newLearned(l *methods.Course) *learnedRun {
 func trainCommand() *cobra.Command {
 	o := trainer.Defaults()
 	var out string
-	var asJSON bool
+	var asJSON, table bool
 	cmd := &cobra.Command{
 		Use:   "train --data DIR --out DIR",
 		Short: "Train a model, condense its graph and write the artifact",
@@ -88,6 +88,7 @@ func trainCommand() *cobra.Command {
 	flags.BoolVar(&o.Propagate, "propagate", o.Propagate, propagateUsage)
 	withMap := registerMap(flags, &o)
 	flags.Uint64Var(&o.Seed, "seed", o.Seed, "seed of everything random")
+	flags.BoolVar(&table, "table", false, tableUsage)
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object and nothing else to standard output")
 	_ = cmd.MarkFlagRequired("out")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -114,7 +115,7 @@ func trainCommand() *cobra.Command {
 			return json.NewEncoder(cmd.OutOrStdout()).Encode(r)
 		}
 		printSchema(cmd.OutOrStdout(), outcome.Bundle.Schema)
-		return r.print(cmd.OutOrStdout(), outcome.Bundle.Manifest)
+		return r.print(cmd.OutOrStdout(), outcome.Bundle.Manifest, table)
 	}
 	return cmd
 }
@@ -157,8 +158,10 @@ func trained(cmd *cobra.Command, engine *engineFlags, learn *learnFlags, data *d
 	return outcome, err
 }
 
-// print writes the report for a person.
-func (r report) print(w io.Writer, m artifact.Manifest) error {
+const tableUsage = "print all settings as a table, and not only what is served beside the whole graph"
+
+// print writes the report for a person: of the results what is served, beside the whole graph, or all as a table.
+func (r report) print(w io.Writer, m artifact.Manifest, table bool) error {
 	fmt.Fprintf(w, "%s: %d original nodes -> %d synthetic, M with %d entries, preprocessing %s, seed %d\n",
 		m.Data.Name, m.Data.Nodes, m.SyntheticNodes, m.Mapping.Entries, m.Preprocess.Kind, m.Seed)
 	for _, model := range m.Models {
@@ -178,19 +181,49 @@ func (r report) print(w io.Writer, m artifact.Manifest) error {
 			return err
 		}
 	}
-	if err := eval.WriteTable(w, r.Results); err != nil {
-		return err
+	served, whole := r.served(m)
+	if table || served == nil {
+		if err := eval.WriteTable(w, r.Results); err != nil {
+			return err
+		}
+		fmt.Fprint(w, eval.Legend)
 	}
 	for _, model := range m.Models {
 		if model.Name == m.DefaultModel {
-			fmt.Fprintf(w,
-				"served: the row of model %s, setting O->S, attachment %s, calibration %s; consumers take each arrival on its\n"+
-					"own (node %%) unless batch.mode is graph\n", model.Name, model.Attachment, model.Calibration.Kind)
+			fmt.Fprintf(w, "served: model %s, setting O->S, attachment %s, calibration %s\n", model.Name, model.Attachment,
+				model.Calibration.Kind)
 		}
 	}
-	_, err := fmt.Fprintf(w, eval.Legend+"trained in %.2f s, %.0f MB at most; artifact %s in %s\n", r.Seconds,
+	if served != nil {
+		fmt.Fprintf(w, "of the test nodes, each arriving alone, %.1f%% right on %d synthetic nodes, %.1f%% on the whole graph of %d; "+
+			"%.1f%% of the answers are the same\n", served.Accuracy.Mean, m.SyntheticNodes, whole.Accuracy.Mean, m.Data.Nodes,
+			served.Agreement.Mean)
+	}
+	if served != nil && !table {
+		fmt.Fprintln(w, "--table prints all settings, with costs")
+	}
+	_, err := fmt.Fprintf(w, "trained in %.2f s, %.0f MB at most; artifact %s in %s\n", r.Seconds,
 		float64(r.PeakBytes)/1e6, r.Version, r.Artifact)
 	return err
+}
+
+// served returns the results by which consumers answer, and those of the whole graph, of arrivals that come alone; nil
+// where these were not measured, or are numbers.
+func (r report) served(m artifact.Manifest) (served, whole *eval.Result) {
+	for i := range r.Results {
+		of := &r.Results[i]
+		switch {
+		case of.Model != m.DefaultModel || of.Batch != eval.NodeBatch || of.Numbers != nil:
+		case of.Served:
+			served = of
+		case of.Setting == eval.OtoO && whole == nil:
+			whole = of
+		}
+	}
+	if served == nil || whole == nil {
+		return nil, nil
+	}
+	return served, whole
 }
 
 // writeChoices writes candidates as a table.
