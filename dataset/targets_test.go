@@ -72,6 +72,19 @@ func TestNumbersOfTablesRefused(t *testing.T) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
+	for want, s := range map[string]table.Settings{
+		"edges have weights, which task number does not read; --drop-weights":        {},
+		"edges have directions, which task number does not read; without --directed": {Directed: true, DropWeights: true},
+		"": {DropWeights: true},
+	} {
+		dir := writeTree(t, map[string][]byte{"edges.csv": []byte("source,target,weight\na,b,2\n"),
+			"nodes.csv": []byte("id,x,price,split\na,1,2,train\nb,2,3,train\nc,3,7,val\nd,4,8,test\n")})
+		s.Task, s.Label = "number", "price"
+		if _, err := Open(dir, OpenOptions{Tables: s}); (err == nil) != (want == "") ||
+			err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
 	dir := writeFiles(t, pathFiles())
 	if _, err := Open(dir, OpenOptions{Tables: table.Settings{Task: "number"}}); err == nil ||
 		!strings.Contains(err.Error(), "--task number is read from columns of tables") {

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -70,9 +71,11 @@ func (d *Dataset) keepWeights(adj *graph.CSR) error {
 // RequirePlain returns an error where edges have weights or directions, or the task is none of classes, and a
 // capability does not read that.
 func (d *Dataset) RequirePlain(capability string) error {
-	if err := d.Task.Require(capability); err != nil {
-		return err
-	}
+	return cmp.Or(d.Task.Require(capability), d.RequirePlainEdges(capability))
+}
+
+// RequirePlainEdges is the part of [Dataset.RequirePlain] that is about edges.
+func (d *Dataset) RequirePlainEdges(capability string) error {
 	if d.Adj.Val == nil {
 		return d.RequireUndirected(capability)
 	}

@@ -15,8 +15,8 @@ var numberMethods = []string{MethodSolved, MethodCached}
 
 // readNumbers prepares a task of numbers: it measures their units on T.
 func (t *task) readNumbers() error {
-	if err := t.checkTask(); err != nil || t.data.Task == target.Classes {
-		return err
+	if t.data.Task == target.Classes {
+		return nil
 	}
 	t.units = fit.UnitsOf(t.original.Targets.Take(t.labelled)).Deviation
 	for _, nodes := range [][]int32{t.data.Validation, t.data.Test} {
@@ -35,13 +35,16 @@ func (t *task) checkTask() error {
 	if t.data.Task == target.Classes {
 		return nil
 	}
+	if err := t.data.RequirePlainEdges("task number"); err != nil {
+		return err
+	}
 	o := &t.options
 	if !slices.Contains(numberMethods, o.Method) {
 		return t.data.Task.Require("method " + o.Method)
 	}
 	for _, name := range o.Models {
 		if a, err := infer.Lookup(name); err != nil || a.Mix == nil || !a.Linear() {
-			return errors.Join(err, t.data.Task.Require("a model with hidden layers, "+name+","))
+			return errors.Join(err, t.data.Task.Require("model "+name))
 		}
 	}
 	for _, of := range []struct {
@@ -51,7 +54,7 @@ func (t *task) checkTask() error {
 		{len(o.Weights) > 0, "importing weights"}, {o.Choose, "a choice among models (--models auto)"},
 		{o.Coverage > 0, "abstention (--coverage)"}, {o.Own == OwnAlways, "the expert of own features (--own always)"},
 		{o.Spread, "a fit with spread (--spread)"}, {o.Indicators > 0, "a weight of indicators (--indicators)"},
-		{o.Map, "the map (--map)"}, {t.directed(), "a model that reads directions of edges (--directed)"},
+		{o.Map, "the map (--map)"},
 	} {
 		if of.set {
 			return t.data.Task.Require(of.capability)

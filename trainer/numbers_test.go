@@ -3,6 +3,7 @@ package trainer
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -114,15 +115,15 @@ func TestNumbersRefused(t *testing.T) {
 	d := numbered(t, 1)
 	for want, change := range map[string]func(o *Options){
 		"method cluster":               func(o *Options) { o.Method = MethodCluster },
-		"a model with hidden layers":   func(o *Options) { o.Models = []string{"sgc", "gcn"} },
+		"model gcn is for classes":     func(o *Options) { o.Models = []string{"sgc", "gcn"} },
 		"a choice among models":        func(o *Options) { o.Choose = true },
 		"abstention":                   func(o *Options) { o.Coverage = 0.9 },
 		"the expert of own features":   func(o *Options) { o.Own = OwnAlways },
 		"a fit with spread":            func(o *Options) { o.Spread = true },
 		"a weight of indicators":       func(o *Options) { o.Indicators = 1 },
 		"the map":                      func(o *Options) { o.Map = true },
-		"appnp, is for classes only":   func(o *Options) { o.Models = []string{"appnp"} },
-		"sage, is for classes only":    func(o *Options) { o.Models = []string{"sage"} },
+		"model appnp is for classes":   func(o *Options) { o.Models = []string{"appnp"} },
+		"model sage is for classes":    func(o *Options) { o.Models = []string{"sage"} },
 		"method logreg is for classes": func(o *Options) { o.Method, o.Models = MethodLogreg, []string{"sgc"} },
 	} {
 		o := numberOptions(20)
@@ -130,6 +131,26 @@ func TestNumbersRefused(t *testing.T) {
 		if _, err := newTask(d, o); err == nil || !strings.Contains(err.Error(), want) ||
 			!strings.Contains(err.Error(), "the task is number") {
 			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+	for _, c := range []struct{ models, want string }{ // models with directions, on edges that have them and that do not
+		{"dirsgc", "edges have directions, which task number does not read; without --directed"},
+		{"sgc", "edges have directions, which task number does not read; without --directed"},
+		{"ssgc", "edges have weights, which task number does not read; --drop-weights"},
+		{"dirsgc", "the task is number, and model dirsgc is for classes only"},
+		{"dirsage", "the task is number, and model dirsage is for classes only"},
+	} {
+		o, other := numberOptions(20), *d
+		adj := *d.Adj
+		other.Adj, o.Models = &adj, []string{c.models}
+		switch {
+		case strings.Contains(c.want, "weights"):
+			adj.Val = slices.Repeat([]float32{2}, adj.NNZ())
+		case strings.Contains(c.want, "directions"):
+			other.Directed = graph.NewDirected(d.Adj)
+		}
+		if _, err := newTask(&other, o); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %q", c.models, err, c.want)
 		}
 	}
 	if err := d.RequirePlain("the study of growth"); err == nil {

@@ -22,6 +22,9 @@ import (
 
 // StagedOf gives a data set in memory to [TrainStaged], as the rows of two tables.
 func StagedOf(d *dataset.Dataset, o Options) (original.RowData, error) {
+	if err := d.Task.Require("a run of stages (--engine disk or spark, --sums fixed)"); err != nil {
+		return original.RowData{}, err
+	}
 	identity, named := d.Fingerprint(), valuesOf(d.IDs, d.Columns)
 	d, s, err := features.Encode(d, o.Keep, o.Schema)
 	if err != nil {

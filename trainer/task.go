@@ -1,6 +1,7 @@
 package trainer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -86,7 +87,7 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 	if o.Choose {
 		t.options.Models = t.readable(o.Models)
 	}
-	if err := t.directable(t.options); err != nil {
+	if err := cmp.Or(t.checkTask(), t.directable(t.options)); err != nil {
 		return nil, err
 	}
 	if t.bins = graph.NewBins(t.original.Adj, weightBins); t.bins != nil {
@@ -165,7 +166,7 @@ func (t *task) with(o Options, known *memo) (*task, error) {
 	out.holder = inMemory{&out}
 	out.options, out.label, out.whole = o, o.Label(), known
 	out.method, _ = o.method()
-	if err := errors.Join(out.directable(o), out.checkTask()); err != nil {
+	if err := cmp.Or(out.checkTask(), out.directable(o)); err != nil {
 		return nil, err
 	}
 	return &out, out.divideNodes()

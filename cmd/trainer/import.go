@@ -16,6 +16,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/infer"
 	"rivulet/infer/preprocess"
+	"rivulet/infer/target"
 	"rivulet/internal/cli"
 	"rivulet/internal/cli/dataflag"
 	"rivulet/trainer"
@@ -178,7 +179,10 @@ func (f *importFlags) check(flags *pflag.FlagSet) error {
 }
 
 // read returns the models of the files for data of d features and c classes.
-func (f *importFlags) read(d, c int) ([]importedModel, error) {
+func (f *importFlags) read(task target.Task, d, c int) ([]importedModel, error) {
+	if err := task.Require("importing weights"); err != nil {
+		return nil, err
+	}
 	var out []importedModel
 	for k, file := range f.files {
 		state, err := weights.Read(file)
@@ -234,7 +238,7 @@ func byName(models []importedModel) map[string]infer.Model {
 func (f *importFlags) byStages(ctx context.Context, data *dataflag.Data, o trainer.Options) (models []importedModel,
 	outcome *trainer.Outcome, err error) {
 	f.engine.weights = func(features, classes int) (map[string]infer.Model, error) {
-		models, err = f.read(features, classes)
+		models, err = f.read(target.Classes, features, classes)
 		return byName(models), err
 	}
 	outcome, err = f.engine.train(ctx, data, o, func(outcome *trainer.Outcome) error {
@@ -255,7 +259,7 @@ func (f *importFlags) inMemory(ctx context.Context, data *dataflag.Data, o train
 		return nil, nil, err
 	}
 	o.Keep = s
-	models, err := f.read(encoded.X.Cols(), len(d.Classes))
+	models, err := f.read(d.Task, encoded.X.Cols(), len(d.Classes))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -284,7 +288,7 @@ func (f *importFlags) intoArtifact(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	models, err := f.read(b.Manifest.Data.Features, len(b.Manifest.Data.Classes))
+	models, err := f.read(b.Manifest.Task, b.Manifest.Data.Features, len(b.Manifest.Data.Classes))
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
 	"rivulet/test/harness"
+	"rivulet/trainer"
 )
 
 // Programs that know classes alone refuse numbers by their name, before anything is written; check and train take them.
@@ -31,12 +34,18 @@ func TestNumbersAreRefusedByPrograms(t *testing.T) {
 		t.Errorf("train says %s", text)
 	}
 	for line, want := range map[string]string{
-		"train --engine disk --work " + work + " --out " + out + " --data " + dir:       "the task is number",
-		"train --sums fixed --out " + out + " --data " + dir:                            "the task is number",
-		"train --models gcn --out " + out + " --data " + dir:                            "a model with hidden layers, gcn,",
-		"eval --prequential --data " + dir:                                              "evaluation in order",
-		"eval --missing-edges=0.5 --data " + dir:                                        "the study of missing edges",
-		"eval --calibrations lp --data " + dir:                                          "calibration lp",
+		"train --engine disk --work " + work + " --out " + out + " --data " + dir:           "the task is number",
+		"train --sums fixed --out " + out + " --data " + dir:                                "the task is number",
+		"train --models gcn --out " + out + " --data " + dir:                                "model gcn",
+		"eval --prequential --data " + dir:                                                  "evaluation in order",
+		"eval --missing-edges=0.5 --data " + dir:                                            "the study of missing edges",
+		"eval --calibrations lp --data " + dir:                                              "calibration lp",
+		"grow --data " + dir:                                                                "the study of growth",
+		"import --weights nowhere --model sgc --out " + out + " --data " + dir:              "importing weights",
+		"import --weights nowhere --model sgc --out " + out + " --artifact " + model:        "importing weights",
+		"import --weights nowhere --model sgc --sums fixed --out " + out + " --data " + dir: "a run of stages",
+		"train --engine spark --work " + work + " --spark sc://h --out " + out + " --positional --task number " +
+			"--nodes hdfs://h/nodes --edges hdfs://h/edges": "reading tables by URL (--engine spark)",
 		"report --out " + out + " --data " + dir:                                        "a report",
 		"eval --engine disk --work " + work + " --artifact " + model + " --data " + dir: "eval --artifact",
 	} {
@@ -46,6 +55,21 @@ func TestNumbersAreRefusedByPrograms(t *testing.T) {
 		}
 		if _, err := os.Stat(out); err == nil {
 			t.Errorf("%s has written %s", line, out)
+		}
+	}
+	// Spark reads other tables from their files, after it is opened: here the engine is none
+	for name, positional := range map[string]bool{"a run of stages": false, "reading tables row by row": true} {
+		cmd := &cobra.Command{}
+		data := dataFlags(cmd.Flags())
+		data.Dir, data.Tables.Positional = dir, positional
+		if positional {
+			data.Tables.Drop = []string{"joined", "country", "device", "about", "favourite"}
+		}
+		f := newEngineFlags(cmd.Flags())
+		f.engine = engineSpark
+		if _, err := f.rows(t.Context(), nil, data, trainer.Defaults()); err == nil ||
+			!strings.Contains(err.Error(), "the task is number, and "+name) {
+			t.Errorf("Spark reads numbers: error %v, want %q", err, name)
 		}
 	}
 }

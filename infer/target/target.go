@@ -49,5 +49,5 @@ func (t Task) Require(capability string) error {
 	if t == Classes {
 		return nil
 	}
-	return fmt.Errorf("the task is %s, and %s is for classes only", t, capability)
+	return fmt.Errorf("the task is %s, and %s is for classes only (docs/tasks.md)", t, capability)
 }

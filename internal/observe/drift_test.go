@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"maps"
 	"math"
 	"strings"
 	"testing"
@@ -52,6 +53,26 @@ func observing(o *Observer, t *testing.T) map[string]float64 {
 		}
 	}
 	return got
+}
+
+// Numbers have neither a class nor a confidence, and training measured none: the metrics of both are absent.
+func TestDriftOfNumbers(t *testing.T) {
+	o := New(Options{Version: func() string { return "v1" }, Reference: func(string) (Reference, bool) {
+		r := trained()
+		r.Models = nil
+		return r, true
+	}})
+	s := like("v1", 10, 0)
+	for i := range s.Delivered.Predictions {
+		s.Delivered.Predictions[i] = event.Prediction{Numbers: []event.Number{{Name: "price", Value: 7}}}
+	}
+	o.Batch(s)
+	want := map[string]float64{"predictions": 10, "unknown_neighbours_ratio": 0.25,
+		"reference_unknown_neighbours_ratio": 0.125, "feature_distance_ratio norm": 0,
+		"feature_distance_ratio non_zeros": 0, "named_feature_distance_ratio age": 0}
+	if got := observing(o, t); !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
 }
 
 func TestDrift(t *testing.T) {

@@ -1,6 +1,7 @@
 package original
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"rivulet/dataset/table"
+	"rivulet/infer/target"
 	"rivulet/trainer/stage"
 	"rivulet/trainer/stage/partition"
 )
@@ -84,5 +86,6 @@ func CheckInPlace(o table.Settings) error {
 			}
 		}
 	}
-	return o.Validate()
+	task, err := target.Parse(o.Task)
+	return cmp.Or(err, o.Validate(), task.Require("reading tables by URL (--engine spark)"))
 }

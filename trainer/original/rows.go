@@ -87,9 +87,6 @@ func edgeRows(d *dataset.Dataset, roles []partition.Role) iter.Seq2[[]byte, erro
 		if d.Directed != nil {
 			return table.ErrDirected
 		}
-		if err := d.Task.Require("a run of stages (--engine disk or spark, --sums fixed)"); err != nil {
-			return err
-		}
 		e := partition.Edge{}
 		for i := range d.Adj.Rows {
 			cols, _ := d.Adj.Row(i)

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"rivulet/test/harness"
+)
+
+// Programs that know classes alone refuse numbers by their name, before anything is sent; arrivals of them are sent.
+func TestNumbersAreRefusedByPrograms(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS("../../examples/shop")); err != nil {
+		t.Fatal(err)
+	}
+	settings := "nodes: users.csv\nedges: follows.csv\nid: user_id\nsource: follower\ntarget: followee\n" +
+		"task: number\nlabel: age\n"
+	if err := os.WriteFile(filepath.Join(dir, "data.yaml"), []byte(settings), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	labels := filepath.Join(dir, "labels.jsonl")
+	for line, want := range map[string]string{
+		"demo --data " + dir:                                   "the demonstration",
+		"demo --grow --data " + dir:                            "the demonstration",
+		"demo --prequential --data " + dir:                     "evaluation in order",
+		"replay --out - --labels " + labels + " --data " + dir: "sending labels (--labels)",
+	} {
+		out, err := harness.Execute(root(), strings.Fields(line)...)
+		if want = "the task is number, and " + want + " is for classes only (docs/tasks.md)"; err == nil ||
+			!strings.Contains(err.Error(), want) || strings.Contains(out, `"id":`) {
+			t.Errorf("%s: error %v, want %q\n%s", line, err, want, out)
+		}
+	}
+	if _, err := os.Stat(labels); err == nil {
+		t.Error("labels are written")
+	}
+	out, err := harness.Execute(root(), "replay", "--out", "-", "--limit", "3", "--data", dir)
+	if err != nil || strings.Count(out, `"id":`) != 3 || strings.Contains(out, `"age"`) {
+		t.Errorf("arrivals: error %v\n%s", err, out)
+	}
+}
