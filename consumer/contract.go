@@ -102,7 +102,7 @@ type Explainer interface {
 	FeatureNames() []string
 }
 
-// Versions gives the version to serve. It is asked once a batch, so that a batch is served by one version only.
+// Versions gives the version to serve. It is asked once a batch: one version serves a batch, or a canary's part of it.
 type Versions interface {
 	// Current is nil (the interface, not a nil pointer in it) until the first version has been loaded.
 	Current() Version

@@ -81,7 +81,7 @@
 //   - When a rebalance begins, reading ends at once. Batches that are under way have half the rebalance timeout to be
 //     delivered and committed, while the group waits for this member; a batch that was only being formed is dropped.
 //   - The predictions of one key keep the order of its arrivals, repetitions aside.
-//   - A batch is served by one version.
+//   - A batch is served by one version; under a canary each of its two parts is, and a key's arrivals are in one part.
 //   - No record stops the stream: a record that cannot be predicted becomes a dead letter with the reason and the
 //     source. So does a record that the brokers refuse for its content, or it is dropped; its arrival gets no row.
 //

@@ -103,7 +103,7 @@ func NewPipeline(opts PipelineOptions) (*Pipeline, error) {
 // After an error nothing or all of the batch may have been published. Its offsets are not committed, unless it is the
 // commit that failed: then they may be.
 func (p *Pipeline) Process(ctx context.Context, in Intake) error {
-	version, err := p.current() // one version serves the whole batch
+	version, err := p.current() // one version serves the whole batch, but for a canary's part
 	if err != nil {
 		return err
 	}

@@ -26,6 +26,7 @@ type recorder struct {
 	batches    []BatchStats
 	letters    []string
 	dropped    []string
+	delivered  []string // offsets, with the version or the reason
 	lags       kafka.Offsets
 	lost       map[string]int64
 	assigned   [][]kafka.TopicPartition
@@ -37,6 +38,12 @@ func (r *recorder) Batch(s BatchStats) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.deliveries += len(s.Delivered.Predictions)
+	for _, p := range s.Delivered.Predictions {
+		r.delivered = append(r.delivered, fmt.Sprint(p.Source.Offset, " ", p.Artifact))
+	}
+	for _, d := range s.Delivered.DeadLetters {
+		r.delivered = append(r.delivered, fmt.Sprint(d.Source.Offset, " ", d.Reason))
+	}
 	s.Delivered = nil
 	r.batches = append(r.batches, s)
 }

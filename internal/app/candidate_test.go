@@ -5,7 +5,9 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +20,8 @@ import (
 	"rivulet/artifact/artifacttest"
 	"rivulet/config"
 	"rivulet/consumer"
+	"rivulet/dataset"
+	"rivulet/dataset/generate"
 	"rivulet/event"
 	"rivulet/event/json"
 	"rivulet/internal/observe"
@@ -88,11 +92,34 @@ type labelled struct {
 func (l labelled) Inside(_ *observe.Observer, version func() string) { l.version <- version }
 func (l labelled) FollowsLabels()                                    { l.labels <- struct{}{} }
 
-// A candidate answers what the version that serves answers, and labels decide: a better one is promoted, a worse one
-// given up, by the rule, in the history and in the consumer.
+// learned trains a version on a graph. Unless the seed is 0 it shuffles the labels first, those of all nodes.
+func learned(t *testing.T, d *dataset.Dataset, seed uint64, version string) *artifact.Bundle {
+	t.Helper()
+	of := *d
+	if of.Labels = slices.Clone(d.Labels); seed > 0 {
+		rand.New(rand.NewPCG(seed, 0)).Shuffle(len(of.Labels), func(i, k int) {
+			of.Labels[i], of.Labels[k] = of.Labels[k], of.Labels[i]
+		})
+	}
+	b := trained(t, &of)
+	b.Manifest.Version = version
+	if err := b.Seal(); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// A candidate answers what the version that serves answers, and labels decide: a better one is promoted, a worse one,
+// which was trained on shuffled labels, is given up, by the rule, in the history and in the consumer.
 func TestACandidateIsComparedAndDecided(t *testing.T) {
 	const n = 200
-	old, better := rival(t, 1, "old"), rival(t, 2, "better")
+	preset, _ := generate.Preset("small")
+	preset.Nodes, preset.Edges, preset.Train, preset.Validation, preset.Test = 1000, 6000, 300, 200, 2*n
+	d, err := generate.Graph(preset, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, better := learned(t, d, 1, "old"), learned(t, d, 0, "better")
 	cfg := stackOf(t, old)
 	cfg.Redis.PollInterval, cfg.Redis.HeartbeatTTL = 10*time.Millisecond, time.Minute
 	cfg.Labels.Topic, cfg.Candidate.Mode, cfg.Candidate.Load = "labels", config.Shadow, 1
@@ -116,8 +143,8 @@ func TestACandidateIsComparedAndDecided(t *testing.T) {
 	<-also.labels
 
 	if err := WithPublisher(cfg.Redis.RedisServer, func(p *serving.Publisher) error {
-		// round publishes a candidate, sends arrivals and their labels, and returns what the rule decides.
-		round := func(current, tried *artifact.Bundle, ids string) candidate.Decision {
+		// round publishes a candidate, sends nodes as arrivals and their labels, and returns what the rule decides.
+		round := func(current, tried *artifact.Bundle, nodes []int32) candidate.Decision {
 			t.Helper()
 			if err := p.Publish(t.Context(), tried, serving.PublishOptions{Candidate: true}); err != nil {
 				t.Fatal(err)
@@ -125,11 +152,15 @@ func TestACandidateIsComparedAndDecided(t *testing.T) {
 			await(t, func() bool {
 				return strings.Contains(log.String(), `msg="trying a candidate" candidate=`+tried.Manifest.Version)
 			})
-			arrivals := many(old, ids, n)
+			var arrivals []event.Arrival
+			truth := map[string]int{}
+			for _, node := range nodes {
+				arrivals = append(arrivals, replay.Arrival(d, node, time.Time{}))
+				truth[arrivals[len(arrivals)-1].ID] = int(d.Labels[node])
+			}
 			sendTo(t, cfg, arrivals)
 			was, is, want := alone(t, current, arrivals), alone(t, tried, arrivals), candidate.Comparison{
 				Current: current.Manifest.Version, Consumers: 1, Arrivals: n, Labels: n, Classes: map[string][2]int{}}
-			truth := alone(t, better, arrivals)
 			for id, a := range was {
 				b := is[id]
 				for k, p := range []event.Prediction{a, b} {
@@ -137,7 +168,7 @@ func TestACandidateIsComparedAndDecided(t *testing.T) {
 					count[k]++
 					want.Classes[p.ClassName] = count
 				}
-				right, gains := a.Class == truth[id].Class, b.Class == truth[id].Class
+				right, gains := a.Class == truth[id], b.Class == truth[id]
 				for _, c := range []struct {
 					count *int
 					is    bool
@@ -147,7 +178,7 @@ func TestACandidateIsComparedAndDecided(t *testing.T) {
 						*c.count++
 					}
 				}
-				send(id, truth[id].Class)
+				send(id, truth[id])
 			}
 			var got candidate.Comparison
 			await(t, func() bool {
@@ -167,11 +198,12 @@ func TestACandidateIsComparedAndDecided(t *testing.T) {
 			}
 			return d
 		}
-		if d := round(old, better, "a"); d.Action != candidate.ActionPromote || d.By != candidate.ByRule {
+		if d := round(old, better, d.Test[:n]); d.Action != candidate.ActionPromote || d.By != candidate.ByRule {
 			t.Errorf("the better one: %+v", d)
 		}
 		await(t, func() bool { return serves() == "better" })
-		if d := round(better, rival(t, 3, "worse"), "b"); d.Action != candidate.ActionAbort || d.By != candidate.ByRule {
+		worse := learned(t, d, 2, "worse")
+		if d := round(better, worse, d.Test[n:]); d.Action != candidate.ActionAbort || d.By != candidate.ByRule {
 			t.Errorf("the worse one: %+v", d)
 		}
 		await(t, func() bool { return strings.Count(log.String(), "the candidate is not tried any more") == 2 })
