@@ -351,7 +351,7 @@ func TestProtobufConcurrently(t *testing.T) {
 		wg.Go(func() {
 			a, p := eventtest.UsedArrival(), full
 			p.Top, p.Logits = nil, nil // decoding writes to them
-			p.Probabilities, p.Representation = nil, nil
+			p.Probabilities, p.Representation, p.Numbers = nil, nil, nil
 			for i := range 200 {
 				data := record(textField(arrivalID, "x"), dense(1, 2), textField(arrivalEdges, "a"), textField(arrivalEdges, "b"))
 				if i%3 == 0 {
