@@ -829,9 +829,7 @@ var (
 
 func file_event_schema_prediction_proto_rawDescGZIP() []byte {
 	file_event_schema_prediction_proto_rawDescOnce.Do(func() {
-		file_event_schema_prediction_proto_rawDescData = protoimpl.X.CompressGZIP(
-			unsafe.Slice(unsafe.StringData(file_event_schema_prediction_proto_rawDesc),
-				len(file_event_schema_prediction_proto_rawDesc)))
+		file_event_schema_prediction_proto_rawDescData = protoimpl.X.CompressGZIP(unsafe.Slice(unsafe.StringData(file_event_schema_prediction_proto_rawDesc), len(file_event_schema_prediction_proto_rawDesc)))
 	})
 	return file_event_schema_prediction_proto_rawDescData
 }
@@ -879,8 +877,7 @@ func file_event_schema_prediction_proto_init() {
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
-			RawDescriptor: unsafe.Slice(unsafe.StringData(file_event_schema_prediction_proto_rawDesc),
-				len(file_event_schema_prediction_proto_rawDesc)),
+			RawDescriptor: unsafe.Slice(unsafe.StringData(file_event_schema_prediction_proto_rawDesc), len(file_event_schema_prediction_proto_rawDesc)),
 			NumEnums:      2,
 			NumMessages:   7,
 			NumExtensions: 0,
