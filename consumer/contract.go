@@ -67,8 +67,8 @@ func directed(v Version) Weighing {
 // Regressor is a version that may predict numbers in place of classes.
 type Regressor interface {
 	Version
-	// Task is what is predicted. Where that is numbers, Classes are the names of the outputs, both results of Predict are
-	// the numbers, and nothing abstains.
+	// Task is what is predicted. If it is numbers, Classes returns the names of the outputs, both results of Predict are
+	// the numbers, and no prediction abstains.
 	Task() target.Task
 	// Radius is half the width of the interval of each output; nil where the task is classes.
 	Radius() []float64

@@ -30,8 +30,9 @@ type Dataset struct {
 	Labels  []int32  // class index, -1 if unknown
 	Classes []string // class names by index
 
-	// Task says what is predicted. Where that is numbers, Classes are the names of the outputs, Targets (n×outputs) their
-	// values, and the label of each node that has them is 0: such nodes are of one pool, as it were of one class.
+	// Task says what is predicted. If it is numbers, Classes has the names of the outputs and Targets (n×outputs) their
+	// values. The label of each node with values is 0, because condensation divides the nodes of each label into
+	// clusters, and here divides all of them together.
 	Task    target.Task
 	Targets *graph.Dense
 

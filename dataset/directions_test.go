@@ -76,7 +76,7 @@ func TestDirectionsOfLayouts(t *testing.T) {
 	}
 }
 
-// Weights and directions together are refused, and so is what would lose directions without a word.
+// Weights and directions together are refused, and so is each format and output that would drop directions silently.
 func TestDirectionsRefused(t *testing.T) {
 	require := func(err error, words ...string) {
 		t.Helper()

@@ -49,7 +49,7 @@ func TestGraphLandByTime(t *testing.T) {
 		"city": schema.Text}; !maps.Equal(kinds, want) {
 		t.Errorf("features %v, want %v: cities are numbers that stand for names", kinds, want)
 	}
-	// T knows nothing of what came later
+	// T has no node and no edge of a later time.
 	original := d.Original()
 	if edges := original.Adj.NNZ(); len(original.Labels) != 3 || edges != 4 {
 		t.Errorf("T has %d nodes and %d ends of edges, want 3 and 4", len(original.Labels), edges)

@@ -250,8 +250,8 @@ func checkSquare(adj *graph.CSR, prefix string) error {
 	return nil
 }
 
-// isUndirected reports whether a pattern has both directions of each edge and no self-loop. The columns of its rows are
-// sorted, as are those of its transpose.
+// isUndirected reports whether a pattern has both directions of each edge and no self-loop. The columns of each row
+// must ascend; those of the transpose then do, too.
 func isUndirected(adj *graph.CSR) bool {
 	t := adj.Transpose()
 	for i := range adj.Rows {

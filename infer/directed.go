@@ -28,8 +28,8 @@ var dirsgc = &Architecture{
 //
 //	h^l = relu(h^{l−1} W + Po h^{l−1} Wo + Pi h^{l−1} Wi + b)
 //
-// Wo and Wi have DirGNNConv's α and 1−α in them. Its tables are those of the graph without the arrival: what an arrival
-// would change in the states of its neighbours is left out.
+// DirGNNConv's factors α and 1−α are multiplied into Wo and Wi. The tables are computed on the graph without the
+// arrival, so that its effect on the hidden states of its neighbours is left out.
 var dirsage = &Architecture{
 	Name: "dirsage", Prefix: "convs.%d.", Fewest: 2, Most: maxLayers,
 	Tensors: []Tensor{
@@ -46,7 +46,7 @@ var dirsage = &Architecture{
 //
 //	u_l = h^{l−1} Wo_1 + Po h^{l−1} Wo_2 + …, and the same of Pi      p^l = h^{l−1} W + a·u_l + b
 //
-// with a the shares of the arrival's row of [Po | Pi]. The tables of the one direction are above those of the other.
+// with a the arrival's row of [Po | Pi]. A table has 2n rows: the first n are read through Po, the others through Pi.
 type directed struct {
 	net    *Network
 	layers []directedLayer

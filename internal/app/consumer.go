@@ -70,16 +70,15 @@ func runConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, jou
 	running, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	background := &services{}
-	if err := background.startDebug(ctx, cfg.Debug, config.Shown(cfg), log); err != nil {
-		return err
-	}
-	defer background.end()
 	from, end, err := servedVersions(ctx, cfg, consumerACL, log, background, cancel)
 	if err != nil {
 		return err
 	}
 	defer end()
 	defer background.end() // first: the watcher still releases its versions
+	if err := background.startDebug(ctx, cfg.Debug, config.Shown(cfg), log); err != nil {
+		return err
+	}
 	if ctx.Err() != nil {
 		return nil
 	}

@@ -18,12 +18,12 @@ import (
 // need no signal: they are read again by themselves.
 const levelKey = "log.level"
 
-// logged is the settings of a program that logs.
-type logged interface{ Logging() config.Log }
+// logging are the settings of a program that logs.
+type logging interface{ Logging() config.Log }
 
 // Run reads a program's settings and runs it with its log, which goes to w. At each SIGHUP the settings are read again:
 // log.level changes at once, and the log names the other settings that differ, which need a new start.
-func Run[T logged](from config.Sources, w io.Writer, program func(cfg T, log *slog.Logger) error) error {
+func Run[T logging](from config.Sources, w io.Writer, program func(cfg T, log *slog.Logger) error) error {
 	cfg, err := config.Load[T](from)
 	if err != nil {
 		return err
@@ -52,29 +52,28 @@ func Run[T logged](from config.Sources, w io.Writer, program func(cfg T, log *sl
 }
 
 // reload reads the settings of a program that began with cfg.
-func reload[T logged](from config.Sources, cfg T, log *slog.Logger, level *slog.LevelVar) {
+func reload[T logging](from config.Sources, cfg T, log *slog.Logger, level *slog.LevelVar) {
+	before := level.Level()
 	now, err := config.Load[T](from)
+	if err == nil {
+		err = level.UnmarshalText([]byte(now.Logging().Level))
+	}
 	if err != nil {
 		log.Error("the settings cannot be read again: nothing changes", "error", err)
 		return
 	}
-	before := level.Level()
-	if err := level.UnmarshalText([]byte(now.Logging().Level)); err != nil {
-		log.Error("the settings cannot be read again: nothing changes", "error", err) // the settings' check is wrong
-		return
-	}
-	var inEffect []string
+	inEffect := ""
 	if level.Level() != before {
-		inEffect = []string{levelKey}
+		inEffect = levelKey
 	}
 	others := slices.DeleteFunc(config.Changed(cfg, now), func(key string) bool { return key == levelKey })
-	log.Warn("the settings were read again", "in_effect", strings.Join(inEffect, ","),
+	log.Warn("the settings were read again", "in_effect", inEffect,
 		"need_a_new_start", strings.Join(others, ","))
 }
 
 // logSettings logs the effective settings: a line for each that differs from its default, which people read, or one
 // line with all of them as JSON, which programs read.
-func logSettings[T logged](log *slog.Logger, cfg T) {
+func logSettings[T logging](log *slog.Logger, cfg T) {
 	settings := config.Shown(cfg)
 	if cfg.Logging().Format == config.LogJSON {
 		log.Info("effective settings", config.LogValues(settings)...)

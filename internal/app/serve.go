@@ -37,16 +37,15 @@ func serveOn(ctx context.Context, listener net.Listener, cfg config.Serve, log *
 	running, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	background := &services{}
-	if err := background.startDebug(ctx, cfg.Debug, config.Shown(cfg), log); err != nil {
-		return err
-	}
-	defer background.end()
 	from, end, err := servedVersions(ctx, serverAsConsumer(cfg), serveACL, log, background, cancel)
 	if err != nil {
 		return err
 	}
 	defer end()
 	defer background.end() // first: the watcher still releases its versions
+	if err := background.startDebug(ctx, cfg.Debug, config.Shown(cfg), log); err != nil {
+		return err
+	}
 	store, closeStore, err := Features(cfg.Features, cfg.Limits)
 	if err != nil {
 		return err
