@@ -16,9 +16,8 @@ type weighedRows struct {
 }
 
 // Weigh returns the rows of neighbours times the weights of the edges to them, for [Attacher.Attach] and explanations.
-// Without weights (nil) each edge weighs 1. With bins a row has bins·synthetic columns, and an edge fills the columns
-// of its bin; without bins, for a graph that the batch is joined to, it has synthetic columns. The rows are valid until
-// the next call.
+// Without weights (nil) each edge weighs 1. With bins a row has bins·synthetic columns, and an edge fills those of its
+// bin; without bins, for a graph that the batch is joined to, synthetic columns. They are valid until the next call.
 func (a *Attacher) Weigh(neighbours [][]Row, weights [][]float32, bins *graph.Bins, synthetic int) [][]Row {
 	s := &a.weighed
 	s.begin(neighbours, 1)
