@@ -96,7 +96,7 @@ func (p *Pipeline) attach(out *attachment, version Version, in *decodedBatch, n 
 	out.degrade(version.Joint(), n.unread, as)
 }
 
-// WeightCounts counts edges whose weight was read as another one.
+// WeightCounts counts edges whose weight or direction was read as another one.
 type WeightCounts struct {
 	Ignored    int // the artifact's edges have no weights: read as 1
 	Missing    int // the arrival gives none, and the artifact's edges have weights: read as 1
@@ -106,7 +106,8 @@ type WeightCounts struct {
 
 // Add adds other counts.
 func (c *WeightCounts) Add(o WeightCounts) {
-	c.Ignored, c.Missing, c.Above = c.Ignored+o.Ignored, c.Missing+o.Missing, c.Above+o.Above
+	c.Ignored, c.Missing = c.Ignored+o.Ignored, c.Missing+o.Missing
+	c.Directions, c.Above = c.Directions+o.Directions, c.Above+o.Above
 }
 
 func (c *WeightCounts) count(a *event.Arrival, by Weighing) {

@@ -9,6 +9,7 @@ import (
 
 	"rivulet/event"
 	"rivulet/infer/attach"
+	"rivulet/kafka"
 )
 
 // The tests of this file are the sentences of "What is an edge" (docs/algorithm.md, section 1), in their order.
@@ -167,4 +168,15 @@ func TestAdjacencyProperty(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Weights and directions of edges that the served version does not read are counted.
+func TestReadingsThatAreIgnoredAreCounted(t *testing.T) {
+	seen := &recorder{}
+	processed(t, PipelineOptions{Versions: serve(newTestVersion("v1")), Observer: seen},
+		kafka.Record{Value: []byte(`{"id":"a","features":[1,2,3,4],"edges":["t0","t1","x"],"weights":[2,3,1]}`)},
+		kafka.Record{Value: []byte(`{"id":"b","features":[1,2,3,4],"edges":["t2"],"incoming":["t0"]}`)})
+	if want := (WeightCounts{Ignored: 3, Directions: 2}); seen.batches[0].Weights != want {
+		t.Errorf("counted %+v, want %+v", seen.batches[0].Weights, want)
+	}
 }

@@ -61,7 +61,7 @@ type BatchStats struct {
 	Isolated int
 	// Dropped is the number of entries of edge lists that named the arrival itself or a neighbour twice.
 	Dropped int
-	// Weights counts edges whose weight was read as another one.
+	// Weights counts edges whose weight or direction was read as another one.
 	Weights WeightCounts
 	// OtherSchema is the number of arrivals with features by name under the hash of another schema than the version's.
 	OtherSchema int
