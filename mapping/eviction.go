@@ -12,6 +12,9 @@ import (
 // ErrEvicts means that Redis may remove any key when its memory is full, and so rows of M.
 var ErrEvicts = errors.New("Redis may evict rows of M")
 
+// ErrFull means that Redis takes no writes because its memory is full; see [TakesNoWrites].
+var ErrFull = errors.New("Redis takes no writes: its memory is full")
+
 // policyName is the name of the setting maxmemory-policy in INFO. CONFIG has it, too, but managed services refuse
 // CONFIG.
 const policyName = "maxmemory_policy"
@@ -43,7 +46,7 @@ func CheckEviction(ctx context.Context, client Client) (found, warning string, e
 		}
 	}
 	if full {
-		warning = "Redis takes no writes: its memory is full"
+		warning = ErrFull.Error()
 		found += ", " + warning
 	}
 	return found, warning, nil

@@ -97,7 +97,7 @@ func Misdirected(client Client, err error) error {
 func TakesNoWrites(err error) bool {
 	var answer redis.Error
 	if !errors.As(err, &answer) {
-		return errors.Is(err, ErrFewReplicas)
+		return errors.Is(err, ErrFewReplicas) || errors.Is(err, ErrFull)
 	}
 	text := answer.Error()
 	// Before 7.0 the reason stands within the error of the script.

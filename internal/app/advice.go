@@ -53,7 +53,12 @@ type redisServer struct{ settings, keys, line string }
 
 // advice returns the advice for a refusal by this Redis, "" if err is none.
 func (r redisServer) advice(err error) string {
-	if !mapping.Refused(err) {
+	switch {
+	case errors.Is(err, mapping.ErrFull), mapping.TakesNoWrites(err) && strings.Contains(err.Error(), "OOM"):
+		return "give Redis more memory (maxmemory), or remove versions: trainer prune"
+	case mapping.TakesNoWrites(err):
+		return "let Redis take writes again: INFO persistence and INFO replication say why it does not"
+	case !mapping.Refused(err):
 		return ""
 	}
 	text := err.Error()

@@ -154,9 +154,13 @@ func (u unsuited) Unwrap() error { return u.error }
 // Advice returns the advice, as package check asks for it.
 func (u unsuited) Advice() string { return advice(u.error) }
 
-// checkMemory reports Redis' policy for a full memory.
+// checkMemory reports Redis' policy for a full memory. A memory that is full is an error.
 func checkMemory(ctx context.Context, client mapping.Client) (string, error) {
 	found, warning, err := mapping.CheckEviction(ctx, client)
+	if warning == mapping.ErrFull.Error() {
+		found, _ = strings.CutSuffix(found, ", "+warning)
+		return "", fmt.Errorf("%w: %s", mapping.ErrFull, found)
+	}
 	if warning != "" && !strings.Contains(found, warning) {
 		found = warning
 	}

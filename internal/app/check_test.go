@@ -10,6 +10,7 @@ import (
 	"rivulet/config"
 	"rivulet/internal/check"
 	"rivulet/serving"
+	"rivulet/test/harness"
 )
 
 // A setting that has a meaning for classes alone refuses an artifact of numbers by its name.
@@ -90,5 +91,51 @@ func TestAdviceOfACheck(t *testing.T) {
 				t.Errorf("%s %s: %s", name, where, last)
 			}
 		}
+	}
+}
+
+// A Redis whose memory is full fails the check of its memory, and that of a version whose arrivals get rows. The advice
+// is about memory: to publish again would not help.
+func TestCheckOfAFullRedis(t *testing.T) {
+	server := harness.StartRedis(t)
+	cfg := brokerOf(t)
+	cfg.Redis.URL, cfg.Attach.Arrivals = config.RedisURL(server.URL()), config.On
+	if err := WithPublisher(cfg.Redis.RedisServer, func(p *serving.Publisher) error {
+		return p.Publish(t.Context(), growing(t, 9), serving.PublishOptions{})
+	}); err != nil {
+		t.Fatal(err)
+	}
+	results := func() (memory, version check.Result) {
+		if _, _, err := Check(t.Context(), cfg, func(r check.Result) {
+			switch r.What {
+			case "redis memory":
+				memory = r
+			case "redis version":
+				version = r
+			}
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return memory, version
+	}
+	limit := func(bytes string) {
+		if err := server.Client().ConfigSet(t.Context(), "maxmemory", bytes).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	limit("1")
+	memory, version := results()
+	for _, r := range []check.Result{memory, version} {
+		if r.State != check.Failed || !strings.Contains(r.Do, "give Redis more memory") {
+			t.Errorf("%s", r)
+		}
+	}
+	if !strings.Contains(memory.Found, "its memory is full: maxmemory-policy") ||
+		!strings.Contains(memory.Found, " used, maxmemory 0.0 MB") {
+		t.Errorf("%s", memory)
+	}
+	limit("0")
+	if memory, version := results(); memory.State != check.OK || version.State != check.OK {
+		t.Errorf("%s\n%s", memory, version)
 	}
 }
