@@ -50,7 +50,7 @@ func (f directed) linearise(p *place, classes []int, out []linear) {
 	}
 }
 
-// pass takes the arrival through the hidden layers, and returns where each lets through.
+// pass takes the arrival through the hidden layers, and returns the mask of each: 1 where p > 0, else 0.
 func (f directed) pass(p *place) (open [][]bool) {
 	layers, blocks := f.Network.Layers, f.Network.Architecture.Blocks()
 	h := p.projected(0)
