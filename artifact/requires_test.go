@@ -60,7 +60,7 @@ func TestSchemaIsAPartOfFormat2(t *testing.T) {
 func TestPartsRefused(t *testing.T) {
 	b := named(t)
 	good := readAll(t, mustWrite(t, b))
-	for _, tc := range []struct{ old, new, want string }{
+	wantManifestErrors(t, good, []manifestFault{
 		{`"schema.json"
   ],`, `"schema.json", "other.json"
   ],`, `requires[1] is "other.json", which this build does not know: use a newer build, and update consumers before trainers`},
@@ -71,17 +71,7 @@ func TestPartsRefused(t *testing.T) {
   ],`, `
   ],`, `files lists "schema.json", which requires does not name`},
 		{`"format_version": 2`, `"format_version": 1`, `requires[0] is "schema.json" in format_version 1, want 2`},
-	} {
-		files := maps.Clone(good)
-		text := strings.Replace(string(files["manifest.json"]), tc.old, tc.new, 1)
-		if text == string(files["manifest.json"]) {
-			t.Fatalf("%s has no %s", text, tc.old)
-		}
-		files["manifest.json"] = []byte(text)
-		artifact.Resign(files)
-		_, err := artifact.DecodeAll(files)
-		wantError(t, err, "manifest.json", tc.want)
-	}
+	})
 	b = named(t)
 	b.Schema, _ = schema.Parse([]byte(`{"schema_version":1,"seed":0,"features":[{"name":"a","kind":"bool","missing":"zero","mean":[0]}]}`))
 	wantError(t, b.Seal(), "schema.json", "features have 1 positions, data.features is 5")
@@ -102,24 +92,14 @@ func TestTaskOfManifests(t *testing.T) {
 		m.FormatVersion != 2 || !slices.Equal(m.Requires, []string{"task:number"}) {
 		t.Errorf("task %q, format %d requires %q", m.Task, m.FormatVersion, m.Requires)
 	}
-	for _, tc := range []struct{ old, new, want string }{
+	wantManifestErrors(t, good, []manifestFault{
 		{`"task": "number"`, `"task": "links"`, `task is "links", which this build does not know: use a newer build`},
 		{`"task:number"`, `"task:links"`, `requires[0] is "task:links", which this build does not know: use a newer build`},
 		{`"task": "number",`, ``, `models[0].radius has 2 values, want 0 of task classes`},
 		{`"requires": [
     "task:number"
   ],`, ``, `task is "number", which requires does not name`},
-	} {
-		files := maps.Clone(good)
-		text := strings.Replace(string(files["manifest.json"]), tc.old, tc.new, 1)
-		if text == string(files["manifest.json"]) {
-			t.Fatalf("%s has no %s", text, tc.old)
-		}
-		files["manifest.json"] = []byte(text)
-		artifact.Resign(files)
-		_, err := artifact.DecodeAll(files)
-		wantError(t, err, "manifest.json", tc.want)
-	}
+	})
 	for want, change := range map[string]func(b *artifact.Bundle){
 		"want a finite number":      func(b *artifact.Bundle) { b.Manifest.Models[0].Radius[1] = math.Inf(1) },
 		"radius has 1 values":       func(b *artifact.Bundle) { b.Manifest.Models[0].Radius = []float64{1} },
@@ -128,5 +108,24 @@ func TestTaskOfManifests(t *testing.T) {
 		b := numbers()
 		change(b)
 		wantError(t, b.Seal(), "manifest.json", want)
+	}
+}
+
+// manifestFault replaces a text of a manifest, and says what the error must have.
+type manifestFault struct{ old, new, want string }
+
+// wantManifestErrors decodes an artifact once with each fault.
+func wantManifestErrors(t *testing.T, good map[string][]byte, faults []manifestFault) {
+	t.Helper()
+	for _, f := range faults {
+		files := maps.Clone(good)
+		text := strings.Replace(string(files["manifest.json"]), f.old, f.new, 1)
+		if text == string(files["manifest.json"]) {
+			t.Fatalf("%s has no %s", text, f.old)
+		}
+		files["manifest.json"] = []byte(text)
+		artifact.Resign(files)
+		_, err := artifact.DecodeAll(files)
+		wantError(t, err, "manifest.json", f.want)
 	}
 }
