@@ -51,7 +51,7 @@ func (w *world) explained() []explainedCase {
 		out = append(out, explainedCase{c.candidate, &served, c.joint, func(b reference.Arrivals) reference.Matrix {
 			logits, of := c.answer(b).Times(1), own(b.X)
 			for i, row := range of {
-				a := float64(expert.Exponents.At(float32(b.Degree[i])))
+				a := float64(expert.Exponents.At(int(b.Degree[i])))
 				for class, v := range row {
 					logits[i][class] += a * v
 				}

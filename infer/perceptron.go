@@ -126,11 +126,11 @@ type Exponents struct {
 const FewNeighbours = 4
 
 // At returns the exponent of an arrival with so many neighbours.
-func (e Exponents) At(degree float32) float32 {
+func (e Exponents) At(neighbours int) float32 {
 	switch {
-	case degree == 0:
+	case neighbours == 0:
 		return e.None
-	case degree <= FewNeighbours:
+	case neighbours <= FewNeighbours:
 		return e.Few
 	}
 	return e.Many
@@ -191,14 +191,14 @@ var expertPasses = sync.Pool{New: func() any { return new(expertPass) }}
 func (p *expertPass) Rows(lo, hi int) {
 	for lo < hi {
 		end := lo
-		for end < hi && p.Exponents.At(p.batch.Degree(end)) != 0 {
+		for end < hi && p.Exponents.At(p.batch.Neighbours(end)) != 0 {
 			end++
 		}
 		if end > lo {
 			p.rows(p.own, p.hidden, p.batch.X, lo, end)
 		}
 		for ; lo < end; lo++ {
-			graph.Axpy(p.logits.Row(lo), p.Exponents.At(p.batch.Degree(lo)), p.own.Row(lo))
+			graph.Axpy(p.logits.Row(lo), p.Exponents.At(p.batch.Neighbours(lo)), p.own.Row(lo))
 		}
 		lo++
 	}

@@ -71,7 +71,7 @@ func (t *task) gatherSupport(placed []*deploy.Deployment) *expert.Support {
 				s.Features = append(s.Features, b.X)
 				s.Labels = append(s.Labels, on.Labels[i]...)
 				for j := range b.Len() {
-					s.Degrees = append(s.Degrees, b.Degree(j))
+					s.Neighbours = append(s.Neighbours, b.Neighbours(j))
 				}
 			}
 			without.Batches = append(without.Batches, attach.WithoutEdges(b.X, d.Model.Nodes()))

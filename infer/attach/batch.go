@@ -50,6 +50,16 @@ func (b *Batch) Degree(i int) float32 {
 	return deg
 }
 
+// Neighbours is the number of arrival i's neighbours that the model reads, known ones and those in ã, whatever their
+// edges weigh.
+func (b *Batch) Neighbours(i int) int {
+	n := int(b.Known[i])
+	if b.Adj != nil {
+		n += b.Adj.RowLen(i)
+	}
+	return n
+}
+
 // ToKnown is the part of Degree that comes of known neighbours.
 func (b *Batch) ToKnown(i int) float32 {
 	if b.Weights != nil {

@@ -18,7 +18,7 @@ func (e *expertLines) begin(expert *infer.Expert, p *place, classes []int) {
 	if expert == nil {
 		return
 	}
-	a := float64(expert.Exponents.At(float32(p.degree(0))))
+	a := float64(expert.Exponents.At(p.b.Neighbours(p.members[0].i)))
 	if a == 0 {
 		return
 	}

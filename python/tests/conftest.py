@@ -5,7 +5,7 @@ import os
 import pathlib
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -29,40 +29,44 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 class Set:
     """An artifact trained on a data set, and its test nodes as arrivals."""
 
-    def __init__(self, programs: pathlib.Path, source: list[str], work: pathlib.Path, models: str) -> None:
+    def __init__(
+        self, programs: pathlib.Path, source: list[str], work: pathlib.Path, options: list[str]
+    ) -> None:
         self.programs = programs
         self.artifact = work / "artifact"
         self.lines = work / "arrivals.jsonl"
         if not self.artifact.exists():
-            options = [
-                "--models",
-                models,
-                "--hidden",
-                "8",
-                "--weight-decays",
-                "0.001",
-                "--costs=false",
-                "--means=false",
-                "--own",
-                "always",
-            ]
+            options = ["--weight-decays", "0.001", "--costs=false", "--means=false", *options]
             self.run("trainer", "train", *source, *options, "--out", str(self.artifact))
         self.run("rivulet", "replay", *source, "--limit", "1500", "--out", str(self.lines))
         self.arrivals = [Arrival.from_json(line) for line in self.lines.read_bytes().splitlines()]
 
     def run(self, program: str, *args: str, given: bytes = b"") -> bytes:
-        done = subprocess.run(
-            [str(self.programs / program), *args], input=given, capture_output=True, check=False
-        )
+        done = self._run(program, args, given)
         assert done.returncode == 0, done.stderr.decode()
         return done.stdout
 
-    def predict(self, model: str, calibration: str, given: bytes | None = None) -> list[dict[str, object]]:
+    def refuse(self, line: bytes) -> str:
+        """What `rivulet predict` says of an arrival that it refuses."""
+        done = self._run("rivulet", ("predict", "--artifact", str(self.artifact)), line)
+        assert done.returncode != 0
+        return done.stderr.decode()
+
+    def _run(self, program: str, args: Sequence[str], given: bytes) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(
+            [str(self.programs / program), *args], input=given, capture_output=True, check=False
+        )
+
+    def predict(
+        self,
+        model: str,
+        calibration: str,
+        given: bytes | None = None,
+        output: Sequence[str] = ("--probabilities", "--logits"),
+    ) -> list[dict[str, object]]:
         """What `rivulet predict` says of the arrivals."""
         options = ["--artifact", str(self.artifact), "--model", model, "--calibration", calibration]
-        lines = self.run(
-            "rivulet", "predict", *options, "--probabilities", "--logits", given=given or self.lines.read_bytes()
-        )
+        lines = self.run("rivulet", "predict", *options, *output, given=given or self.lines.read_bytes())
         return [json.loads(line) for line in lines.splitlines()]
 
 
@@ -86,7 +90,8 @@ def trained(programs: pathlib.Path, tmp_path_factory: pytest.TempPathFactory) ->
             )
             if work is not None:
                 work.mkdir(parents=True, exist_ok=True)
-            made[name] = Set(programs, source, work or tmp_path_factory.mktemp(name), models)
+            options = ["--models", models, "--hidden", "8", "--own", "always"]
+            made[name] = Set(programs, source, work or tmp_path_factory.mktemp(name), options)
         return made[name]
 
     return of

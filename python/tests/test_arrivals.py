@@ -9,7 +9,8 @@ from datetime import datetime, timedelta, timezone
 import numpy as np
 import pytest
 
-from rivulet_mcond import Arrival, ArrivalError, Named, Sparse
+from rivulet_mcond import Arrival, ArrivalError, Edge, Named, Sparse
+from rivulet_mcond.arrivals import OUTGOING
 
 from .conftest import ROOT
 
@@ -108,4 +109,6 @@ def test_what_is_refused(make: object, reason: str, field: str) -> None:
 
 
 def test_neighbours_are_distinct() -> None:
-    assert Arrival("x", [], ["b", "a", "x", "b", 7, "7"]).neighbours() == ["b", "a", "7"]
+    assert Arrival("x", [], ["b", "a", "x", "b", 7, "7"]).neighbours() == [
+        Edge("b", 1, OUTGOING), Edge("a", 1, OUTGOING), Edge("7", 1, OUTGOING),
+    ]  # fmt: skip

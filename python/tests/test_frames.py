@@ -55,6 +55,25 @@ def test_features_by_position() -> None:
     assert json.loads(sparse[1].to_json()) == {"id": "8", "features": {"indices": [1], "values": [2]}}
 
 
+def test_edges_with_weights_and_directions() -> None:
+    table = pd.DataFrame({"a": ["x", "x", "y", "z"], "b": ["y", "y", "x", "x"], "n": [1.0, 2.0, 2.5, 4.0]})
+    weighed = frames.edges_from_frame(table, source="a", target="b", weight="n")
+    assert weighed["x"] == [{"id": "y", "weight": 3.0}, {"id": "z", "weight": 4.0}]
+    assert weighed["y"] == [{"id": "x", "weight": 3.0}]
+    directed = frames.edges_from_frame(table, source="a", target="b", directed=True)
+    assert directed["x"] == ["y", {"id": "y", "in": True}, {"id": "z", "in": True}]
+    assert directed["z"] == ["x"]
+    users = pd.DataFrame({"id": ["x"], "age": [3.0]})
+    one = frames.arrivals_from_frame(users, id="id", edges=weighed)[0]
+    assert (one.edges, one.weights) == (("y", "z"), (3, 4))
+    one = frames.arrivals_from_frame(users, id="id", edges=directed)[0]
+    assert (one.edges, one.incoming) == (("y",), ("y", "z"))
+    with pytest.raises(ArrivalError, match=r"n\[0\]: -1.0, weights must be finite"):
+        frames.edges_from_frame(table.assign(n=-1.0), source="a", target="b", weight="n")
+    with pytest.raises(ArrivalError, match="have no weights"):
+        frames.edges_from_frame(table, source="a", target="b", weight="n", directed=True)
+
+
 @pytest.mark.parametrize(
     ("change", "options", "match"),
     [

@@ -13,11 +13,11 @@ import (
 
 // Support are the support nodes twice: as they are, attached to S, and without edges.
 type Support struct {
-	Labels   []int32
-	Degrees  []float32
-	Features []graph.Features
-	Models   []Logits
-	Own      *graph.Dense // logits of own features
+	Labels     []int32
+	Neighbours []int
+	Features   []graph.Features
+	Models     []Logits
+	Own        *graph.Dense // logits of own features
 }
 
 // Logits are a model's logits on S.
@@ -51,14 +51,14 @@ type Choice struct {
 func (s *Support) Choose(model int, always bool) (c Choice) {
 	m := &s.Models[model]
 	var all, few, many, attached []int
-	for i, degree := range s.Degrees {
+	for i, n := range s.Neighbours {
 		all = append(all, i)
-		if degree > 0 {
+		if n > 0 {
 			attached = append(attached, i)
 		}
-		if degree > infer.FewNeighbours {
+		if n > infer.FewNeighbours {
 			many = append(many, i)
-		} else if degree > 0 {
+		} else if n > 0 {
 			few = append(few, i)
 		}
 	}

@@ -15,7 +15,7 @@ func TestSection11ChoosesByTheOtherHalf(t *testing.T) {
 	s := &Support{Own: graph.NewDense(n, 2)}
 	logits := graph.NewDense(n, 2)
 	for i := range n {
-		s.Labels, s.Degrees = append(s.Labels, 0), append(s.Degrees, float32(i))
+		s.Labels, s.Neighbours = append(s.Labels, 0), append(s.Neighbours, i)
 		logits.Row(i)[1] = 1
 		s.Own.Row(i)[i/6] = 3 // the last two are wrong
 	}

@@ -7,9 +7,9 @@ The core needs NumPy alone. Modules with needs of their own: `frames` (pandas), 
 `export` and `train` (PyTorch Geometric), `teach` (PyTorch). python/README.md is the manual.
 """
 
-from .arrivals import Arrival, ArrivalError, Dense, Features, Named, Sparse
+from .arrivals import Arrival, ArrivalError, Dense, Edge, Features, Named, Sparse
 from .artifact import Artifact, ArtifactError, open_artifact
-from .predict import Predictions, Predictor
+from .predict import Numbers, Predictions, Predictor
 from .schema import Schema, SchemaError
 
 __all__ = [
@@ -18,8 +18,10 @@ __all__ = [
     "Artifact",
     "ArtifactError",
     "Dense",
+    "Edge",
     "Features",
     "Named",
+    "Numbers",
     "Predictions",
     "Predictor",
     "Schema",

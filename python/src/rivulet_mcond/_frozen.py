@@ -1,7 +1,8 @@
 """Models in frozen attachment (docs/algorithm.md, sections 2 and 6), in float64, for node batches.
 
 Notation: n arrivals, m = N' synthetic nodes, r = aM (n×m) their edges to them, deg (n) their known neighbours,
-q = (1 + deg)^-½ as a column. u_t and c are the tables of a model's file, side by side in one product with r.
+or the sum of the edges' weights, q = (1 + deg)^-½ as a column. u_t and c are the tables of a model's file, side
+by side in one product with r. Where edges are read by weight or direction, r and the tables have m for each bin.
 """
 
 from __future__ import annotations
@@ -27,6 +28,13 @@ class Attached:
     project: Projector
     r: Floats
     degrees: Floats
+    known: Floats
+    """Numbers of known neighbours: degrees where edges have no weights."""
+
+    @property
+    def squares(self) -> Floats:
+        """About the sums of the squared weights, as if all edges of an arrival had the mean weight."""
+        return self.degrees**2 / np.maximum(self.known, 1)
 
 
 class Tables:
@@ -171,21 +179,43 @@ class Convolution:
             width = messages.shape[1]
             back = into * messages
             if left is not None:
-                back = back + self._through(layer, left, c, batch.degrees)
+                back = back + self._through(layer, left, c, batch.squares)
             left, at = c[:, at : at + width] * back, at + width
             messages, own = after.split(relu(p) @ after.both)
         raise AssertionError("a convolution has layers")
 
-    def _through(self, layer: Layer, left: Floats, c: Floats, degrees: Floats) -> Floats:
+    def _through(self, layer: Layer, left: Floats, c: Floats, squares: Floats) -> Floats:
         if self.operator.loops:
-            passed, divisor = left @ layer.neighbours, degrees[:, None]
+            passed, divisor = left @ layer.neighbours, squares[:, None]
         else:
             assert layer.own is not None
             passed, divisor = left @ layer.own, c[:, -1:]
         return np.where(divisor != 0, passed / np.where(divisor != 0, divisor, 1), 0)
 
 
-Model = Mixture | Restart | Convolution
+class Directed:
+    """dirsgc and dirsage: layers that read a mean for each direction of edges, a relu between two of them."""
+
+    def __init__(self, tensors: Mapping[str, NDArray[Any]], own: str, bias: str) -> None:
+        """Take the weights that each layer gives a node itself; what neighbours send is in the tables."""
+        self.layers = list[tuple[Floats, Floats]]()
+        while not self.layers or own.format(len(self.layers)) in tensors:
+            k = len(self.layers)
+            self.layers.append((wide(tensors[own.format(k)]), wide(tensors[bias.format(k)]).reshape(1, -1)))
+            if own.format(k) == own:
+                break
+        self.tables = Tables(tensors, "tables.", False, len(self.layers))
+
+    def logits(self, batch: Attached) -> Floats:
+        """Return p^L of p^l = h^{l−1} W + r·u_l + b, h^l = relu(p^l), h⁰ = x; r has shares of means."""
+        p: Floats | None = None
+        for (own, bias), received in zip(self.layers, self.tables.read(batch.r), strict=True):
+            p = (batch.project(own) if p is None else relu(p) @ own) + received + bias
+        assert p is not None
+        return p
+
+
+Model = Mixture | Restart | Convolution | Directed
 
 
 def build(name: str, tensors: Mapping[str, NDArray[Any]]) -> Model:
@@ -197,6 +227,10 @@ def build(name: str, tensors: Mapping[str, NDArray[Any]]) -> Model:
         return Mixture(tensors, [alpha] + [(1 - alpha) / hops] * hops)
     if name == "appnp":
         return Restart(tensors)
+    if name == "dirsgc":
+        return Directed(tensors, "lin.weight", "lin.bias")
+    if name == "dirsage":
+        return Directed(tensors, "convs.{}.lin.weight", "convs.{}.lin.bias")
     if name in _LAYERS:
         operator, neighbours, own, bias, sign = _LAYERS[name]
         layers: list[Layer] = []
@@ -212,7 +246,7 @@ def build(name: str, tensors: Mapping[str, NDArray[Any]]) -> Model:
         if not layers:
             raise KeyError(f"convs.0.{neighbours}")
         return Convolution(tensors, operator, layers)
-    raise ValueError(f"model {name!r} is not known, only appnp, cheby, gcn, sage, sgc, ssgc")
+    raise ValueError(f"model {name!r} is not known, only appnp, cheby, dirsage, dirsgc, gcn, sage, sgc, ssgc")
 
 
 _LAYERS = {

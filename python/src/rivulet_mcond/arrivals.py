@@ -8,12 +8,14 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timezone
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 NodeId: TypeAlias = str | int
+EdgeLike: TypeAlias = NodeId | Mapping[str, Any]
+"""An edge as in JSON: the neighbour's id, or {"id": …, "weight": 2.5}, or {"id": …, "in": True}."""
 Scalar: TypeAlias = float | int | bool | str | datetime | Sequence[float] | NDArray[Any] | None
 """What a named feature may be; None is missing."""
 
@@ -84,6 +86,20 @@ class Named:
 Features: TypeAlias = Dense | Sparse | Named
 
 
+OUTGOING, INCOMING = 1, 2
+"""Directions of an edge, as bits: from the node to its neighbour, from the neighbour to the node."""
+
+
+class Edge(NamedTuple):
+    """An edge of an arrival to one neighbour: what the record says of it, taken together."""
+
+    id: str
+    weight: float
+    """The sum of the weights that are given for the id; 1 where none is."""
+    directions: int
+    """OUTGOING, INCOMING, or both."""
+
+
 @dataclass(frozen=True, eq=False)
 class Arrival:
     """A node that was not in the graph when the model was trained. The constructor checks everything but d."""
@@ -93,23 +109,46 @@ class Arrival:
     edges: tuple[str, ...] = ()
     time: str | None = None
     """RFC 3339."""
+    weights: tuple[float, ...] | None = None
+    """Of the edges; None: each is 1."""
+    incoming: tuple[str, ...] = ()
+    """Neighbours whose edges lead to the node."""
 
     def __init__(
         self,
         id: NodeId,
         features: Features | ArrayLike,
-        edges: Iterable[NodeId] = (),
+        edges: Iterable[EdgeLike] = (),
         time: datetime | str | None = None,
+        *,
+        weights: ArrayLike | None = None,
+        incoming: Iterable[NodeId] = (),
     ) -> None:
-        """Take features as Dense, Sparse or Named, or as a list of all d numbers; ids are text or integers."""
+        """Take features as Dense, Sparse or Named, or as a list of all d numbers; ids are text or integers.
+
+        Weights, as many as edges, may stand in the edges instead, as may directions: see EdgeLike.
+        """
         if not isinstance(features, Dense | Sparse | Named):
             features = Dense(features)
-        if isinstance(edges, str | bytes | Mapping):
-            _refuse("unparsable", "edges", f"{edges!r}, want a list of ids")
+        for name, ids in (("edges", edges), ("incoming", incoming)):
+            if isinstance(ids, str | bytes | Mapping):
+                _refuse("unparsable", name, f"{ids!r}, want a list of ids")
+        out, numbers, into = _edges(edges)
+        into += [node_id(e, f"incoming[{k}]") for k, e in enumerate(incoming)]
+        if weights is not None:
+            if numbers is not None:
+                _refuse("unparsable", "weights", "is there, and edges have weights of their own")
+            numbers = [_weight(w, f"weights[{k}]") for k, w in enumerate(_floats(weights, "weights").tolist())]
+            if len(numbers) != len(out):
+                _refuse("unparsable", "weights", f"{len(numbers)} weights for {len(out)} edges")
+        if numbers is not None and into:
+            _refuse("unparsable", "weights", "are given beside edges to the node, which have none")
         object.__setattr__(self, "id", node_id(id, "id"))
         object.__setattr__(self, "features", features)
-        object.__setattr__(self, "edges", tuple(node_id(e, f"edges[{k}]") for k, e in enumerate(edges)))
+        object.__setattr__(self, "edges", tuple(out))
         object.__setattr__(self, "time", None if time is None else rfc3339(time, "time"))
+        object.__setattr__(self, "weights", None if numbers is None else tuple(numbers))
+        object.__setattr__(self, "incoming", tuple(into))
 
     def check(self, features: int, max_edges: int = 0) -> None:
         """Raise ArrivalError if a model of so many raw features cannot take the arrival. max_edges 0: any."""
@@ -118,18 +157,35 @@ class Arrival:
             _refuse("feature_length", "features", f"{len(x.values)} values, the model takes {features}")
         if isinstance(x, Sparse) and len(x.indices) and x.indices[-1] >= features:
             _refuse("feature_length", "features.indices", f"{x.indices[-1]} is outside 0…{features - 1}")
-        if max_edges and len(self.edges) > max_edges:
-            _refuse("too_many_edges", "edges", f"{len(self.edges)} edges, at most {max_edges} are taken")
+        edges = len(self.edges) + len(self.incoming)
+        if max_edges and edges > max_edges:
+            _refuse("too_many_edges", "edges", f"{edges} edges, at most {max_edges} are taken")
 
-    def neighbours(self) -> list[str]:
-        """Return the distinct ids of edges, without the arrival itself, in order."""
-        return [id for id in dict.fromkeys(self.edges) if id != self.id]
+    def neighbours(self) -> list[Edge]:
+        """Return an edge for each distinct neighbour, without the arrival itself, in the order of the record."""
+        if self.weights is None and not self.incoming:
+            return [Edge(id, 1.0, OUTGOING) for id in dict.fromkeys(self.edges) if id != self.id]
+        out: dict[str, Edge] = {}
+        weights = self.weights or (1.0,) * len(self.edges)
+        given = [Edge(id, weight, OUTGOING) for id, weight in zip(self.edges, weights, strict=True)]
+        for edge in [*given, *(Edge(id, 1.0, INCOMING) for id in self.incoming)]:
+            met = out.get(edge.id)
+            if met is not None:
+                total = met.weight + edge.weight if self.weights is not None else 1.0
+                edge = Edge(edge.id, min(total, FLOAT32_MAX), met.directions | edge.directions)
+            if edge.id != self.id:
+                out[edge.id] = edge
+        return list(out.values())
 
     def to_json(self) -> bytes:
         """Return the record's value: one JSON object in UTF-8, without a line break."""
         parts = [f'"id":{_text(self.id)}', f'"features":{_features_json(self.features)}']
         if self.edges:
             parts.append(f'"edges":[{",".join(map(_text, self.edges))}]')
+        if self.weights:
+            parts.append(f'"weights":[{_numbers(np.array(self.weights, np.float32))}]')
+        if self.incoming:
+            parts.append(f'"incoming":[{",".join(map(_text, self.incoming))}]')
         if self.time is not None:
             parts.append(f'"time":{_text(self.time)}')
         return ("{" + ",".join(parts) + "}").encode()
@@ -150,13 +206,61 @@ class Arrival:
         for name in ("id", "features"):
             if said.get(name) is None:
                 _refuse("unparsable", name, "missing")
-        edges = said.get("edges")
-        if edges is not None and not isinstance(edges, list):
-            _refuse("unparsable", "edges", "not a list")
+        for name in ("edges", "weights", "incoming"):
+            if said.get(name) is not None and not isinstance(said[name], list):
+                _refuse("unparsable", name, "not a list")
+        edges, incoming = [_known(edge) for edge in said.get("edges") or ()], said.get("incoming") or ()
+        if incoming and any(isinstance(edge, dict) and edge.get("in") for edge in edges):
+            _refuse("unparsable", "incoming", "is there, and edges have directions of their own")
         time = said.get("time")
         if time is not None and not isinstance(time, str):
             _refuse("unparsable", "time", "not a string")
-        return cls(said["id"], _features(said["features"]), edges or (), time)
+        features = _features(said["features"])
+        return cls(said["id"], features, edges, time, weights=said.get("weights"), incoming=incoming)
+
+
+_EDGE_FIELDS = ("id", "weight", "in")
+
+
+def _known(edge: Any) -> Any:
+    """Return an edge of a record without the fields that nobody knows: readers pass over them."""
+    return {name: edge[name] for name in _EDGE_FIELDS if name in edge} if isinstance(edge, dict) else edge
+
+
+def _edges(edges: Iterable[EdgeLike]) -> tuple[list[str], list[float] | None, list[str]]:
+    """Divide edges into neighbours, their weights (None: none is given) and neighbours that lead to the node."""
+    out, weights, into, weighs, objects = list[str](), list[float](), list[str](), False, False
+    for k, edge in enumerate(edges):
+        place = f"edges[{k}]"
+        if not isinstance(edge, Mapping):
+            out.append(node_id(edge, place))
+            weights.append(1.0)
+            continue
+        for name in edge:
+            if name not in _EDGE_FIELDS:
+                _refuse("unparsable", f"{place}.{name}", "is not known, only id, weight and in")
+        if edge.get("id") is None:
+            _refuse("unparsable", f"{place}.id", "missing")
+        leads, weight = edge.get("in"), edge.get("weight")
+        if leads is not None and not isinstance(leads, bool):
+            _refuse("unparsable", f"{place}.in", f"{leads!r}, want true or false")
+        if leads and weight is not None:
+            _refuse("unparsable", f"{place}.weight", "is there, and an edge to the node has none")
+        if leads:
+            into.append(node_id(edge["id"], f"{place}.id"))
+            continue
+        weighs, objects = weighs or weight is not None, True
+        out.append(node_id(edge["id"], f"{place}.id"))
+        weights.append(
+            1.0 if weight is None else _weight(_floats([weight], f"{place}.weight")[0], f"{place}.weight")
+        )
+    return out, weights if weighs or (objects and not into) else None, into
+
+
+def _weight(value: float, field: str) -> float:
+    if value <= 0:
+        _refuse("unparsable", field, f"{value:g}, weights must be above 0")
+    return float(value)
 
 
 def node_id(value: NodeId, field: str) -> str:

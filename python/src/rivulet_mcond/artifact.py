@@ -28,8 +28,19 @@ OWN_PART = "own.safetensors"
 SPREAD = "spread.safetensors"
 """What S teaches models by; optional."""
 
-PARTS = ("schema.json", OWN_PART, MAPPING_PART)
+BINS_PART = "bins.safetensors"
+"""Edges have weights: the bins of them."""
+
+DIRECTIONS_PART = "directions.safetensors"
+"""Edges have directions."""
+
+NUMBER = "number"
+"""The task of a model that predicts numbers."""
+
+PARTS = ("schema.json", OWN_PART, MAPPING_PART, BINS_PART, DIRECTIONS_PART, f"task:{NUMBER}")
 """Parts of format 2 that this package knows."""
+
+_MAX_BINS = 64
 
 Tensors = Mapping[str, NDArray[Any]]
 Floats = NDArray[np.float64]
@@ -65,6 +76,25 @@ class NodeMapping:
     rows: SparseRows
     row_of: Mapping[str, int]
     """The row of a node's id."""
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Which tables, N' rows a bin one below the other, an edge reads: by its weight or by its direction."""
+
+    upper: NDArray[np.float32] | None
+    """Largest weight of each bin, ascending; None: edges have directions, from an arrival and to it."""
+    arriving: int | None = None
+    """The only direction of edges that is read of an arrival, 0 from it or 1 to it; None: both."""
+
+    @property
+    def directed(self) -> bool:
+        """Whether edges have directions, and no weights."""
+        return self.upper is None
+
+    def __len__(self) -> int:
+        """Return the number of bins."""
+        return 2 if self.upper is None else len(self.upper)
 
 
 @dataclass(frozen=True)
@@ -136,6 +166,8 @@ class Artifact:
     preprocess: Preprocess
     mapping: NodeMapping = field(repr=False)
     models: Mapping[str, StoredModel] = field(repr=False)
+    bins: Bins | None = None
+    """Which tables an edge reads; None: edges have neither weights nor directions."""
     schema: Schema | None = None
     """How named features become positions; None: the artifact takes features by position only."""
     own: Perceptron | None = field(default=None, repr=False)
@@ -149,8 +181,13 @@ class Artifact:
         return str(self.manifest["version"])
 
     @property
+    def task(self) -> str:
+        """What the models predict: "classes" or "number"."""
+        return str(self.manifest.get("task", "classes"))
+
+    @property
     def classes(self) -> list[str]:
-        """Names of the classes, by index."""
+        """Names of the classes, by index; of numbers the names of the outputs."""
         return list(self.manifest["data"]["classes"])
 
     @property
@@ -269,10 +306,32 @@ def _decode(root: pathlib.Path, manifest: Mapping[str, Any], contents: Mapping[s
         preprocess=_preprocess(manifest["preprocess"], s, d),
         mapping=_mapping(manifest, contents, rows, nodes),
         models=models,
+        bins=_bins(manifest, contents),
         schema=_schema(manifest, contents, d),
         own=_own(manifest, contents, d),
         spread=_spread(manifest, contents, nodes, d) if SPREAD in contents else None,
     )
+
+
+def _bins(manifest: Mapping[str, Any], contents: Mapping[str, bytes]) -> Bins | None:
+    required = manifest.get("requires", [])
+    if DIRECTIONS_PART in required:
+        s = _Reader(DIRECTIONS_PART, contents)
+        if s.integers("directions", (2,), np.int64).tolist() != [0, 1]:
+            raise s.fail("directions", "is not [0, 1]")
+        if "arriving" not in s.tensors:
+            return Bins(None)
+        only = int(s.integers("arriving", (1,), np.int64)[0])
+        if only not in (0, 1):
+            raise s.fail("arriving", f"is {only}, want 0 or 1")
+        return Bins(None, only)
+    if BINS_PART not in required:
+        return None
+    s = _Reader(BINS_PART, contents)
+    upper = s.floats("upper", None).reshape(-1)
+    if not 1 <= len(upper) <= _MAX_BINS or np.any(np.diff(upper, prepend=0) <= 0):
+        raise s.fail("upper", f"has {len(upper)} weights, want 1 to {_MAX_BINS} that ascend from above 0")
+    return Bins(upper)
 
 
 def _spread(manifest: Mapping[str, Any], contents: Mapping[str, bytes], nodes: int, d: int) -> Spread:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from .arrivals import Arrival, ArrivalError, Dense, Features, Named, NodeId, Scalar, Sparse, node_id
+from .arrivals import Arrival, ArrivalError, Dense, EdgeLike, Features, Named, NodeId, Scalar, Sparse, node_id
 
 Form = Literal["dense", "sparse", "named"]
 """How features are sent: all numbers by position, those that are not 0, or by name."""
@@ -28,15 +28,15 @@ def arrivals_from_frame(
     id: str,
     features: Sequence[str] | None = None,
     form: Form = "named",
-    edges: str | Mapping[str, Sequence[NodeId]] | Mapping[int, Sequence[NodeId]] | None = None,
+    edges: str | Mapping[str, Sequence[EdgeLike]] | Mapping[int, Sequence[EdgeLike]] | None = None,
     time: str | None = None,
 ) -> list[Arrival]:
     """Return an arrival for each row.
 
     features are the columns to send; None: all but those of id, edges and time. By position their order counts:
-    it must be that of the table which the model was trained on. edges is a column of lists of ids, or a mapping
-    from id to them, such as `edges_from_frame` or pandas' groupby gives: its keys may be integers. time is a
-    column of times with a zone.
+    it must be that of the table which the model was trained on. edges is a column of lists of ids, or of objects
+    with a weight or a direction as in JSON, or a mapping from id to such lists, as `edges_from_frame` or pandas'
+    groupby gives: its keys may be integers. time is a column of times with a zone.
 
     NaN, NaT and None are missing: sent as null by name, and refused by position. Raises ArrivalError, naming the
     row and the column, and KeyError for a column that is not there.
@@ -70,9 +70,9 @@ def arrivals_from_frame(
     return out
 
 
-def _by_id(edges: Any) -> dict[str, Sequence[NodeId]]:
+def _by_id(edges: Any) -> dict[str, Sequence[EdgeLike]]:
     """Return a mapping of edges with its keys as texts, as ids are: 1 and numpy.int64(1) are "1"."""
-    out: dict[str, Sequence[NodeId]] = {}
+    out: dict[str, Sequence[EdgeLike]] = {}
     for key, near in edges.items():
         id = node_id(key, "edges")
         if id in out:
@@ -121,14 +121,33 @@ def _plain(value: Any) -> Scalar:
     return value.item() if isinstance(value, np.generic) else value  # type: ignore[no-any-return]
 
 
-def edges_from_frame(frame: pd.DataFrame, *, source: str, target: str) -> dict[str, list[str]]:
-    """Return the neighbours of each id in a table of edges: both directions, each once, in its order."""
-    near: dict[str, dict[str, None]] = {}
-    for k, (a, b) in enumerate(zip(frame[source].tolist(), frame[target].tolist(), strict=True)):
-        one, other = node_id(a, f"{source}[{k}]"), node_id(b, f"{target}[{k}]")
-        near.setdefault(one, {})[other] = None
-        near.setdefault(other, {})[one] = None
-    return {id: list(others) for id, others in near.items()}
+def edges_from_frame(
+    frame: pd.DataFrame, *, source: str, target: str, weight: str | None = None, directed: bool = False
+) -> dict[str, list[EdgeLike]]:
+    """Return the neighbours of each id in a table of edges, each once, in its order.
+
+    An edge counts for both ends. weight is a column of weights: those of a pair that is there again are added
+    up, and of both directions the larger counts, as `trainer train` reads tables. Where edges are directed, that
+    of the target is an object that says so.
+    """
+    if weight is not None and directed:
+        raise ArrivalError("unparsable", weight, "edges with directions have no weights")
+    sums: dict[tuple[str, str], float] = {}
+    given = frame[weight].tolist() if weight is not None else [1.0] * len(frame)
+    for k, (a, b, w) in enumerate(zip(frame[source].tolist(), frame[target].tolist(), given, strict=True)):
+        pair = node_id(a, f"{source}[{k}]"), node_id(b, f"{target}[{k}]")
+        if _missing(w) or not 0 < w < float("inf"):
+            raise ArrivalError("unparsable", f"{weight}[{k}]", f"{w}, weights must be finite and above 0")
+        sums[pair] = sums.get(pair, 0.0) + w
+    near: dict[str, dict[tuple[str, bool], EdgeLike]] = {}
+    for (a, b), w in sums.items():
+        w = max(w, sums.get((b, a), 0.0))
+        for one, other, into in ((a, b, False), (b, a, True)):
+            edge: EdgeLike = other if weight is None else {"id": other, "weight": w}
+            if directed and into:
+                edge = {"id": other, "in": True}
+            near.setdefault(one, {})[other, directed and into] = edge
+    return {id: list(others.values()) for id, others in near.items()}
 
 
 def arrivals_from_data(

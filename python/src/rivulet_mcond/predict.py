@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _frozen
-from .arrivals import Arrival, ArrivalError, Dense, Named, Sparse
-from .artifact import Artifact, ArtifactError, Preprocess, SparseRows
+from .arrivals import INCOMING, OUTGOING, Arrival, ArrivalError, Dense, Edge, Named, Sparse
+from .artifact import NUMBER, Artifact, ArtifactError, Bins, Preprocess, SparseRows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,6 +62,36 @@ class Predictions:
         )
 
 
+@dataclass(frozen=True)
+class Numbers:
+    """Predictions of n arrivals by an artifact whose task is number, of C outputs."""
+
+    ids: list[str]
+    names: list[str]
+    """Of the outputs."""
+    values: Floats
+    """n×C."""
+    radius: Floats
+    """C: half the width of the interval within which the number lies with a probability of 90%."""
+    known_neighbours: NDArray[np.int64]
+    unknown_neighbours: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        """Return n."""
+        return len(self.ids)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a table with NAME, NAME_lower and NAME_upper of each output. Needs pandas."""
+        import pandas as pd
+
+        columns: dict[str, Any] = {"id": self.ids}
+        for k, name in enumerate(self.names):
+            value, radius = self.values[:, k], self.radius[k]
+            columns |= {name: value, f"{name}_lower": value - radius, f"{name}_upper": value + radius}
+        counts = {"known_neighbours": self.known_neighbours, "unknown_neighbours": self.unknown_neighbours}
+        return pd.DataFrame(columns | counts)
+
+
 class Predictor:
     """An artifact's model with its calibration, as a consumer serves it: frozen attachment, node batches."""
 
@@ -80,6 +110,7 @@ class Predictor:
             )
         self.artifact = artifact
         self.model = name
+        self._info = stored.info
         kind = stored.info["calibration"]["kind"] if calibration == "auto" else calibration
         try:
             self._network = _frozen.build(name, stored.tensors)
@@ -103,10 +134,31 @@ class Predictor:
         )
 
     def predict(self, arrivals: Iterable[Arrival]) -> Predictions:
-        """Predict arrivals, each on its own.
+        """Predict the classes of arrivals, each on its own.
 
-        Raises ArrivalError, naming the arrival, for the first that does not fit the model.
+        Raises ArrivalError, naming the arrival, for the first that does not fit the model, and ArtifactError
+        where the artifact predicts numbers.
         """
+        if self.artifact.task == NUMBER:
+            raise ArtifactError("the artifact predicts numbers: use predict_numbers")
+        return self._predict(arrivals)
+
+    def predict_numbers(self, arrivals: Iterable[Arrival]) -> Numbers:
+        """Predict the numbers of arrivals, each on its own.
+
+        Raises ArrivalError as predict does, and ArtifactError where the artifact predicts classes.
+        """
+        if self.artifact.task != NUMBER:
+            raise ArtifactError("the artifact predicts classes: use predict")
+        of = self._predict(arrivals)
+        radius = np.array(self._info.get("radius", []), np.float64)
+        if len(radius) != len(of.class_names):
+            raise ArtifactError(
+                f"manifest.json: models: {self.model}: radius has {len(radius)} numbers, not one an output"
+            )
+        return Numbers(of.ids, of.class_names, of.logits, radius, of.known_neighbours, of.unknown_neighbours)
+
+    def _predict(self, arrivals: Iterable[Arrival]) -> Predictions:
         parts = [self._batch(chunk) for chunk in _chunks(arrivals)]
         empty = np.zeros((0, len(self.artifact.classes)))
         return Predictions(
@@ -120,22 +172,23 @@ class Predictor:
 
     def _batch(self, arrivals: Sequence[Arrival]) -> Predictions:
         features = [self._positions(arrival) for arrival in arrivals]
-        known: list[list[int]] = []
-        unknown = []
-        for arrival in arrivals:
-            neighbours = arrival.neighbours()
-            rows = [self.artifact.mapping.row_of.get(id, -1) for id in neighbours]
-            known.append([row for row in rows if row >= 0])
-            unknown.append(len(rows) - len(known[-1]))
-        degrees = np.array([len(rows) for rows in known], np.float64)
+        mapping, bins = self.artifact.mapping, self.artifact.bins
+        edges = [arrival.neighbours() for arrival in arrivals]
+        known = [[e for e in of if e.id in mapping.row_of and _directions(bins, e)] for of in edges]
+        counts = np.array([len(of) for of in known], np.int64)
+        degrees = counts.astype(np.float64)
+        if bins is not None and not bins.directed:
+            degrees = np.array([sum(edge.weight for edge in of) for of in known], np.float64)
+        readings = [_readings(bins, mapping.row_of, of) for of in known]
         batch = _frozen.Attached(
             _Projection(self.artifact.preprocess, features).apply,
-            _attach(self.artifact.mapping.rows, known),
+            _attach(mapping.rows, readings, 1 if bins is None else len(bins)),
             degrees,
+            counts.astype(np.float64),
         )
         logits = self._network.logits(batch)
         if self._exponents is not None and self.artifact.own is not None:
-            logits = logits + self._exponent(degrees)[:, None] * self.artifact.own.logits(batch.project)
+            logits = logits + self._exponent(counts)[:, None] * self.artifact.own.logits(batch.project)
         probabilities = _frozen.softmax(logits, self._temperature)
         if self._propagation is not None:
             f = _frozen.propagate(self._propagation, self._alpha, batch, self.calibration == "lp")
@@ -145,11 +198,11 @@ class Predictor:
             self.artifact.classes,
             probabilities,
             logits,
-            degrees.astype(np.int64),
-            np.array(unknown, np.int64),
+            counts,
+            np.array([len(of) for of in edges], np.int64) - counts,
         )
 
-    def _exponent(self, degrees: Floats) -> Floats:
+    def _exponent(self, degrees: NDArray[np.int64]) -> Floats:
         """Return the exponent of own features of each arrival: artifact/FORMAT.md, own.safetensors."""
         none, few, many = (float(np.float32(self._exponents[name])) for name in ("none", "few", "many"))
         return np.where(degrees == 0, none, np.where(degrees <= _FEW_NEIGHBOURS, few, many))
@@ -184,17 +237,48 @@ def _chunks(arrivals: Iterable[Arrival]) -> Iterator[list[Arrival]]:
         yield chunk
 
 
-def _attach(m: SparseRows, neighbours: Sequence[Sequence[int]]) -> Floats:
-    """Return r = aM, n×N', of the rows of M of each arrival's known neighbours."""
-    r = np.zeros((len(neighbours), m.columns))
-    rows = np.array([row for of in neighbours for row in of], np.int64)
-    if len(rows) == 0:
+_Reading: TypeAlias = tuple[int, int, float]
+"""What an edge reads: a row of M, the bin of the tables that it meets, and by what it is multiplied."""
+
+
+def _directions(bins: Bins | None, edge: Edge) -> int:
+    """Return the directions of an edge that are read, as bits; some where edges have none."""
+    if bins is None or not bins.directed or bins.arriving is None:
+        return edge.directions
+    return edge.directions & (OUTGOING, INCOMING)[bins.arriving]
+
+
+def _readings(bins: Bins | None, row_of: Mapping[str, int], edges: Sequence[Edge]) -> list[_Reading]:
+    """Return what the edges of an arrival to its known neighbours read."""
+    if bins is None:
+        return [(row_of[edge.id], 0, 1.0) for edge in edges]
+    if bins.upper is not None:
+        at = np.minimum(
+            np.searchsorted(bins.upper, np.array([edge.weight for edge in edges], np.float32)), len(bins) - 1
+        )
+        return [(row_of[edge.id], k, edge.weight) for edge, k in zip(edges, at.tolist(), strict=True)]
+    out = []
+    for side, bit in enumerate((OUTGOING, INCOMING)):
+        rows = [row_of[edge.id] for edge in edges if _directions(bins, edge) & bit]
+        out += [(row, side, 1 / len(rows)) for row in rows]
+    return out
+
+
+def _attach(m: SparseRows, readings: Sequence[Sequence[_Reading]], bins: int) -> Floats:
+    """Return r = aM, n×(bins·N'), of the rows of M of each arrival's known neighbours."""
+    r = np.zeros((len(readings), bins * m.columns))
+    every = [reading for of in readings for reading in of]
+    if not every:
         return r
-    owners = np.repeat(np.arange(len(neighbours)), [len(of) for of in neighbours])
+    owners = np.repeat(np.arange(len(readings)), [len(of) for of in readings])
+    rows = np.array([row for row, _, _ in every], np.int64)
+    shifts = np.array([k * m.columns for _, k, _ in every], np.int64)
+    times = np.array([by for _, _, by in every])
     lengths = m.indptr[rows + 1] - m.indptr[rows]
     within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     at = np.repeat(m.indptr[rows], lengths) + within
-    np.add.at(r, (np.repeat(owners, lengths), m.indices[at]), m.values[at].astype(np.float64))
+    columns = m.indices[at] + np.repeat(shifts, lengths)
+    np.add.at(r, (np.repeat(owners, lengths), columns), m.values[at] * np.repeat(times, lengths))
     return r
 
 

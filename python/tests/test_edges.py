@@ -1,0 +1,184 @@
+"""Weights and directions of edges, and numbers: predictions in NumPy are those of `rivulet predict`."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import pathlib
+import re
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from rivulet_mcond import Arrival, ArrivalError, ArtifactError, Edge, Predictor, open_artifact
+from rivulet_mcond.arrivals import INCOMING, OUTGOING
+
+from .conftest import Set
+from .test_predict import MODELS
+
+
+def tables(directory: pathlib.Path, weights: bool) -> None:
+    """Write a graph of four classes, whose members lead edges to each other, with features by position."""
+    rng = np.random.default_rng(5)
+    label = rng.integers(0, 4, 500)
+    x = rng.normal(size=(500, 12)) + 0.8 * rng.normal(size=(4, 12))[label]
+    names = ",".join(f"f{k}" for k in range(12))
+    lines = [f"id,label,amount,split,{names}"]
+    for i, row in enumerate(x):
+        split = ("train", "train", "val", "test")[int(rng.integers(0, 4))]
+        amount = 2 * row[0] + label[i]
+        lines.append(f"n{i},{'abcd'[label[i]]},{amount:.4f},{split},{','.join(f'{v:.4f}' for v in row)}")
+    (directory / "nodes.csv").write_text("\n".join(lines) + "\n")
+    edges = ["source,target,weight"] if weights else ["source,target"]
+    for i in range(500):
+        same = np.flatnonzero(label == label[i])
+        for j in {*rng.choice(same, 5).tolist(), *rng.integers(0, 500, 2).tolist()} - {i}:
+            edges.append(f"n{i},n{j}" + (f",{np.exp(1.2 * rng.normal()):.3f}" if weights else ""))
+    (directory / "edges.csv").write_text("\n".join(edges) + "\n")
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """A graph, how it is read, what is trained on it."""
+
+    weights: bool
+    read: list[str]
+    models: str
+    options: list[str]
+
+
+CLASSES = ["--label", "label", "--drop", "amount", "--positional"]
+CASES = {
+    "weights": Case(True, CLASSES, "sgc,gcn,sage,appnp,cheby", ["--own", "always", "--hidden", "8"]),
+    "directions": Case(False, [*CLASSES, "--directed"], "dirsgc,dirsage", ["--hidden", "8"]),
+    "arrivals that only cite": Case(
+        False, [*CLASSES, "--directed", "--arrival-edges", "out"], "dirsgc", ["--own", "never"]
+    ),
+    "numbers": Case(
+        False, ["--task", "number", "--label", "amount", "--drop", "label", "--positional"], "sgc,ssgc", []
+    ),
+}
+
+
+@pytest.fixture(scope="module", params=CASES)
+def case(
+    request: pytest.FixtureRequest, programs: pathlib.Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Case, Set]:
+    case, work = CASES[request.param], tmp_path_factory.mktemp("set")
+    tables(work, case.weights)
+    options = ["--models", case.models, "--nodes", "20", *case.options]
+    return case, Set(programs, ["--data", str(work), *case.read], work, options)
+
+
+def test_predictions_are_those_of_rivulet(case: tuple[Case, Set]) -> None:
+    asked, of = case
+    artifact = open_artifact(of.artifact)
+    assert (artifact.bins is None) == (artifact.task == "number")
+    assert any(a.weights for a in of.arrivals) == asked.weights
+    assert any(a.incoming for a in of.arrivals) == (asked is CASES["directions"])
+    strange = [Arrival("x", a.features, [*a.edges, "x", a.edges[0], "nobody"]) for a in of.arrivals if a.edges][
+        :5
+    ]
+    arrivals = [*of.arrivals, *strange, Arrival("alone", of.arrivals[0].features)]
+    for model in asked.models.split(","):
+        lines = b"".join(arrival.to_json() + b"\n" for arrival in arrivals)
+        predictor = Predictor(artifact, model)
+        if artifact.task == "number":
+            numbers = predictor.predict_numbers(arrivals)
+            want = of.predict(model, "auto", lines, output=())
+            for k, output in enumerate(numbers.names):
+                for name, got in (
+                    ("value", numbers.values[:, k]),
+                    ("lower", numbers.values[:, k] - numbers.radius[k]),
+                    ("upper", numbers.values[:, k] + numbers.radius[k]),
+                ):
+                    there = [w["numbers"][k] for w in want]  # type: ignore[index]
+                    assert {t["name"] for t in there} == {output}
+                    assert np.abs(got - np.array([t[name] for t in there])).max() < 1e-4
+            known = numbers.known_neighbours
+        else:
+            want = of.predict(model, "auto", lines)
+            got = predictor.predict(arrivals)
+            off = np.abs(got.probabilities - np.array([w["probabilities"] for w in want])).max()
+            assert off < 1e-5, model
+            assert np.abs(got.logits - np.array([w["logits"] for w in want])).max() < 1e-3, model
+            known = got.known_neighbours
+        assert known.tolist() == [w["known_neighbours"] for w in want]
+        assert known.max() > 3
+
+
+def test_weights_and_directions_count(case: tuple[Case, Set]) -> None:
+    """An edge that weighs more, or leads the other way, gives another prediction where that is read."""
+    asked, of = case
+    artifact = open_artifact(of.artifact)
+    one = next(a for a in of.arrivals if len(a.edges) > 1)
+    heavy = Arrival("x", one.features, one.edges, weights=[50, *[1] * (len(one.edges) - 1)])
+    into = Arrival("x", one.features, one.edges[1:], incoming=one.edges[:1])
+    same = Arrival("x", one.features, one.edges)
+    predictor = Predictor(artifact)
+    if artifact.task == "number":
+        values = predictor.predict_numbers([same, heavy, into]).values
+    else:
+        values = predictor.predict([same, heavy, into]).logits
+    assert np.array_equal(values[0], values[1]) == (not asked.weights)
+    assert np.allclose(values[0], values[2]) == (artifact.bins is None or not artifact.bins.directed)
+
+
+def test_each_task_has_its_verb(case: tuple[Case, Set]) -> None:
+    _, of = case
+    artifact = open_artifact(of.artifact)
+    predictor = Predictor(artifact)
+    if artifact.task == "number":
+        with pytest.raises(ArtifactError, match="predicts numbers: use predict_numbers"):
+            predictor.predict([])
+        pytest.importorskip("pandas")
+        frame = predictor.predict_numbers(of.arrivals[:2]).to_frame()
+        assert list(frame.columns) == [
+            "id", "amount", "amount_lower", "amount_upper", "known_neighbours", "unknown_neighbours",
+        ]  # fmt: skip
+        assert (frame["amount_lower"] < frame["amount"]).all()
+        return
+    with pytest.raises(ArtifactError, match="predicts classes: use predict"):
+        predictor.predict_numbers([])
+
+
+def test_edges_in_their_forms() -> None:
+    objects = Arrival(
+        "x", [1], [{"id": "a", "weight": 3}, {"id": 4, "weight": 0.5}, "b", {"id": "a", "weight": 1}]
+    )
+    lists = Arrival("x", [1], ["a", 4, "b", "a"], weights=[3, 0.5, 1, 1])
+    assert objects.to_json() == lists.to_json()
+    assert lists.neighbours() == [Edge("a", 4, OUTGOING), Edge("4", 0.5, OUTGOING), Edge("b", 1, OUTGOING)]
+    cites = Arrival("x", [1], ["a", {"id": "b", "in": True}, {"id": "a", "in": True}])
+    assert cites.to_json() == Arrival("x", [1], ["a"], incoming=["b", "a"]).to_json()
+    assert cites.neighbours() == [Edge("a", 1, OUTGOING | INCOMING), Edge("b", 1, INCOMING)]
+    said = {"id": "x", "features": [1], "edges": [{"id": "a", "since": 3}, {"id": "b", "in": True}]}
+    assert Arrival.from_json(json.dumps(said)).neighbours() == [Edge("a", 1, OUTGOING), Edge("b", 1, INCOMING)]
+
+
+@pytest.mark.parametrize(
+    ("said", "reason", "place"),
+    [
+        ({"edges": ["a"], "weights": [1, 2]}, "unparsable", "weights"),
+        ({"edges": ["a"], "weights": [0]}, "unparsable", r"weights\[0\]"),
+        ({"edges": [{"id": "a", "weight": -1}]}, "unparsable", r"edges\[0\].weight"),
+        ({"edges": [{"id": "a", "weight": 1e300}]}, "not_finite", r"edges\[0\].weight"),
+        ({"edges": [{"weight": 1}]}, "unparsable", r"edges\[0\].id"),
+        ({"edges": [{"id": "a", "in": 1}]}, "unparsable", r"edges\[0\].in"),
+        ({"edges": [{"id": "a", "in": True, "weight": 2}]}, "unparsable", r"edges\[0\].weight"),
+        ({"edges": [{"id": "a", "in": True}], "incoming": ["b"]}, "unparsable", "incoming"),
+        ({"edges": ["a"], "weights": [1], "incoming": ["b"]}, "unparsable", "weights"),
+        ({"edges": [{"id": "a", "weight": 2}], "weights": [1]}, "unparsable", "weights"),
+        ({"edges": "a"}, "unparsable", "edges"),
+    ],
+)
+def test_edges_that_are_refused(
+    said: dict[str, object], reason: str, place: str, trained: Callable[[str, str], Set]
+) -> None:
+    """Each is a dead letter of rivulet, too, with the same reason and place."""
+    line = json.dumps({"id": "x", "features": {"indices": []}, **said})
+    with pytest.raises(ArrivalError, match=f"^{place}") as caught:
+        Arrival.from_json(line)
+    assert caught.value.reason == reason
+    assert re.search(place, trained("small", MODELS).refuse(line.encode()))
