@@ -240,14 +240,13 @@ func TestBins(t *testing.T) {
 	}
 }
 
-// The exponent of own features goes by the number of neighbours, whatever their edges weigh: an arrival with one light or
-// one heavy edge has few.
+// The exponent of own features goes by the number of neighbours: an arrival with one light or one heavy edge has few.
 func TestWeightsAreNoNeighbours(t *testing.T) {
 	b := &attach.Batch{Known: []int32{0, 1, 1, 9}, Weights: []float32{0, 0.01, 400, 0.5}}
 	of := infer.Exponents{None: 2, Few: 0.5, Many: 1}
 	for i, want := range []float32{2, 0.5, 0.5, 1} {
 		if got := of.At(b.Neighbours(i)); got != want {
-			t.Errorf("arrival %d with %d edges that weigh %v: exponent %v, want %v", i, b.Known[i], b.Weights[i], got, want)
+			t.Errorf("%d edges that weigh %v: exponent %v, want %v", b.Known[i], b.Weights[i], got, want)
 		}
 	}
 }

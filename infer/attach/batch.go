@@ -50,8 +50,8 @@ func (b *Batch) Degree(i int) float32 {
 	return deg
 }
 
-// Neighbours is the number of arrival i's neighbours that the model reads, known ones and those in ã, whatever the edges
-// weigh.
+// Neighbours is the number of arrival i's neighbours that the model reads: known ones and those in ã. What the edges
+// weigh does not matter.
 func (b *Batch) Neighbours(i int) int {
 	n := int(b.Known[i])
 	if b.Adj != nil {
