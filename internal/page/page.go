@@ -16,14 +16,17 @@ import (
 	"rivulet/internal/httpd"
 	"rivulet/kafka"
 	"rivulet/serving"
+	"rivulet/serving/candidate"
 )
 
 // Source gives the version that serves now, nil before the first.
 type Source interface{ Current() *serving.Version }
 
-// Publications lists the versions in Redis. A [serving.Publisher] is one.
+// Publications reads the versions in Redis, and how the candidate does. A [serving.Publisher] is one.
 type Publications interface {
 	Versions(ctx context.Context) ([]serving.VersionInfo, error)
+	Candidate(ctx context.Context) (serving.Candidate, error)
+	Compare(ctx context.Context) (candidate.Comparison, error)
 }
 
 // Activator points CURRENT at another version, if it names the expected one. A [serving.Publisher] is one.
@@ -70,6 +73,7 @@ type Page struct {
 	mu       sync.Mutex
 	troubles map[string]Trouble
 	versions []serving.VersionInfo
+	tried    *CandidateView // nil: there is no candidate
 	listed   bool
 	lit      lit
 

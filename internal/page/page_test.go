@@ -29,6 +29,7 @@ import (
 	"rivulet/kafka/retry"
 	"rivulet/mapping"
 	"rivulet/serving"
+	"rivulet/serving/candidate"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -60,9 +61,15 @@ func (p asVersions) Current() consumer.Version {
 type redis struct {
 	mu       sync.Mutex
 	versions []serving.VersionInfo
+	tried    serving.Candidate
+	compared candidate.Comparison
 	err      error
 	asked    [][2]string
 }
+
+func (r *redis) Candidate(context.Context) (serving.Candidate, error) { return r.tried, r.err }
+
+func (r *redis) Compare(context.Context) (candidate.Comparison, error) { return r.compared, r.err }
 
 func (r *redis) Versions(context.Context) ([]serving.VersionInfo, error) {
 	r.mu.Lock()
@@ -423,6 +430,35 @@ func TestActivatingSaysWhatItExpects(t *testing.T) {
 	}
 	if !get[Versions](b, "/api/versions").CanActivate {
 		t.Error("the page does not say that versions can be activated")
+	}
+}
+
+func TestCandidateIsShownBesideCurrent(t *testing.T) {
+	b := newBench(t, nil)
+	b.redis.versions = []serving.VersionInfo{{Version: "old", State: serving.Complete, Current: true},
+		{Version: "new", State: serving.Complete}}
+	list := func() *CandidateView {
+		t.Helper()
+		if err := b.page.list(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return get[Versions](b, "/api/versions").Candidate
+	}
+	if c := list(); c != nil {
+		t.Errorf("without a candidate there is %+v", c)
+	}
+	since := time.UnixMilli(1_700_000_000_000)
+	b.redis.tried = serving.Candidate{Version: "new", Since: since}
+	b.redis.compared = candidate.Comparison{Current: "old", Consumers: 2, Arrivals: 110, Dead: 10, Agreed: 75,
+		Classes: map[string][2]int{"a": {60, 40}, "b": {40, 60}}, Labels: 20, Right: 12, Gain: 5, Loss: 1}
+	c := list()
+	if c == nil || c.Version != "new" || c.Since != since.UnixMilli() || c.Agreement != 0.75 || c.Shift != 0.2 ||
+		c.P != b.redis.compared.P() || c.P <= 0 || c.Compared.Consumers != 2 || c.Compared.Classes["a"] != [2]int{60, 40} {
+		t.Errorf("the page has %+v", c)
+	}
+	b.redis.tried = serving.Candidate{} // promoted, or given up
+	if c := list(); c != nil {
+		t.Errorf("after the trial there is %+v", c)
 	}
 }
 

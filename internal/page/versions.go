@@ -8,28 +8,53 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/serving"
+	"rivulet/serving/candidate"
 )
 
-// list reads the versions in Redis.
+// list reads the versions in Redis, and how the candidate does.
 func (p *Page) list(ctx context.Context) error {
 	all, err := p.o.Publications.Versions(ctx)
 	if err != nil {
 		return err
 	}
+	c, err := p.o.Publications.Candidate(ctx)
+	if err != nil {
+		return err
+	}
+	var tried *CandidateView
+	if c.Version != "" {
+		sum, err := p.o.Publications.Compare(ctx)
+		if err != nil {
+			return err
+		}
+		tried = &CandidateView{Version: c.Version, Since: c.Since.UnixMilli(), Compared: sum, Agreement: sum.Agreement(),
+			Shift: sum.Shift(), P: sum.P()}
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.versions, p.listed = all, true
+	p.versions, p.tried, p.listed = all, tried, true
 	return nil
+}
+
+// CandidateView is how the candidate does beside CURRENT, as `rivulet compare` says it.
+type CandidateView struct {
+	Version   string               `json:"version"`
+	Since     int64                `json:"since"` // ms since 1970, by Redis' clock
+	Compared  candidate.Comparison `json:"compared"`
+	Agreement float64              `json:"agreement"` // share of the arrivals that both answered
+	Shift     float64              `json:"shift"`     // total variation between the classes of both, 0 to 1
+	P         float64              `json:"p"`         // of McNemar's test
 }
 
 // Versions is the page's view of the versions.
 type Versions struct {
-	Pinned      string        `json:"pinned"` // the pinned artifact's version; "": CURRENT in Redis decides
-	Current     string        `json:"current"`
-	Listed      bool          `json:"listed"` // Redis has answered
-	CanActivate bool          `json:"can_activate"`
-	Versions    []VersionView `json:"versions"` // newest first
-	Status      Status        `json:"status"`
+	Pinned      string         `json:"pinned"` // the pinned artifact's version; "": CURRENT in Redis decides
+	Current     string         `json:"current"`
+	Listed      bool           `json:"listed"` // Redis has answered
+	CanActivate bool           `json:"can_activate"`
+	Versions    []VersionView  `json:"versions"`  // newest first
+	Candidate   *CandidateView `json:"candidate"` // null: there is none
+	Status      Status         `json:"status"`
 }
 
 // VersionView is one version.
@@ -63,6 +88,7 @@ func (p *Page) versionsView() Versions {
 	}
 	p.mu.Lock()
 	infos := slices.Clone(p.versions)
+	v.Candidate = p.tried
 	v.Listed = v.Listed || p.listed
 	p.mu.Unlock()
 	for _, i := range slices.Backward(infos) {
