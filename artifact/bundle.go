@@ -5,6 +5,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/architecture"
 	"rivulet/infer/preprocess"
 	"rivulet/schema"
 )
@@ -24,7 +25,7 @@ type Bundle struct {
 	Schema *schema.Schema
 	// Own are the layers of the perceptron of own features that answers beside those models whose ModelInfo.Own has an
 	// exponent; nil where none does.
-	Own []infer.Layer
+	Own []architecture.Layer
 	// Bins divide edges by weight, and tables have N' rows for each bin; nil where edges have no weights.
 	Bins  *graph.Bins
 	Means *Means // nil where the artifact has none, or they were not asked for: only [ReadMeans] reads them

@@ -42,8 +42,6 @@
 //
 //	bundle.go, manifest.go   the types
 //	manifestjson.go          manifest.json: fields, ranges, checksum
-//	confidence.go            calibration errors, abstention and its curve
-//	reference.go             training's figures, to compare a stream with
 //	growth.go                the dictionary for rows of M of arrivals, in memory and as tensors
 //	means.go                 cluster means, in memory and as tensors
 //	spread.go                what S teaches models by, in memory and as tensors
@@ -51,6 +49,7 @@
 //	own.go                   the perceptron of own features, as tensors, and the expert of a model
 //	map.go                   the map, in memory and as tensors: [Map] gives the shape of each of its fields
 //	safetensors              a package: files of tensors
+//	baseline                 a package: figures of the validation nodes, to compare a stream with, and for abstention
 //	requires.go              the parts that a reader of format 2 must know
 //	rows.go                  M as rows in parts: written, read one part at a time, joined
 //	files.go                 the tensors of each file

@@ -3,7 +3,8 @@ package artifact
 import (
 	"time"
 
-	"rivulet/infer"
+	"rivulet/artifact/baseline"
+	"rivulet/infer/perceptron"
 	"rivulet/infer/target"
 )
 
@@ -20,18 +21,19 @@ type Manifest struct {
 	Method        string    `json:"method"` // condensation method: "solved"
 	Seed          uint64    `json:"seed"`
 
-	Data           Data            `json:"data"`
-	Task           target.Task     `json:"task,omitzero"`   // what is predicted; empty: classes
-	SyntheticNodes int             `json:"synthetic_nodes"` // N'
-	Mapping        MappingInfo     `json:"mapping"`
-	Preprocess     PreprocessInfo  `json:"preprocess"`
-	Models         []ModelInfo     `json:"models"`
-	DefaultModel   string          `json:"default_model"`
-	Metrics        []Metric        `json:"metrics"`
-	Reference      Reference       `json:"reference,omitzero"`
-	MapIDs         bool            `json:"map_ids,omitzero"`   // the map names the heaviest nodes of T
-	Requires       []string        `json:"requires,omitempty"` // parts of format 2 without which the rest would be misread
-	Files          map[string]File `json:"files"`              // by name relative to the directory
+	Data           Data               `json:"data"`
+	Task           target.Task        `json:"task,omitzero"`   // what is predicted; empty: classes
+	SyntheticNodes int                `json:"synthetic_nodes"` // N'
+	Mapping        MappingInfo        `json:"mapping"`
+	Preprocess     PreprocessInfo     `json:"preprocess"`
+	Models         []ModelInfo        `json:"models"`
+	DefaultModel   string             `json:"default_model"`
+	Metrics        []Metric           `json:"metrics"`
+	Reference      baseline.Reference `json:"reference,omitzero"`
+	MapIDs         bool               `json:"map_ids,omitzero"` // the map names the heaviest nodes of T
+	// parts of format 2 without which the rest would be misread
+	Requires []string        `json:"requires,omitempty"`
+	Files    map[string]File `json:"files"` // by name relative to the directory
 }
 
 // Data describes the data that the artifact was trained on.
@@ -82,32 +84,32 @@ type ModelInfo struct {
 	Radius []float64 `json:"radius,omitempty"`
 }
 
-// OwnInfo says how the perceptron of own features answers beside a model ([infer.Expert]), and what it gained on the
-// validation nodes in points of accuracy: exponents of one half of the nodes were chosen on the other for that.
+// OwnInfo says how the perceptron of own features answers beside a model ([perceptron.Expert]), and what it gained on
+// the validation nodes in points of accuracy: exponents of one half of the nodes were chosen on the other for that.
 type OwnInfo struct {
-	Exponents infer.Exponents `json:"exponents"`
-	Gain      float64         `json:"gain"`       // of the nodes as they are
-	GainAlone float64         `json:"gain_alone"` // of the nodes without their edges
+	Exponents perceptron.Exponents `json:"exponents"`
+	Gain      float64              `json:"gain"`       // of the nodes as they are
+	GainAlone float64              `json:"gain_alone"` // of the nodes without their edges
 }
 
 // answers reports whether there is an expert.
-func (o OwnInfo) answers() bool { return o.Exponents != infer.Exponents{} }
+func (o OwnInfo) answers() bool { return o.Exponents != perceptron.Exponents{} }
 
 // CalibrationInfo says how probabilities are made of the model's logits by default. Temperature and Confidence are
 // for probabilities without propagation, whatever the kind.
 type CalibrationInfo struct {
-	Kind        string     `json:"kind"` // none, or lp or ep with the parameters that Propagation has
-	Temperature float32    `json:"temperature"`
-	Confidence  Confidence `json:"confidence,omitzero"`
+	Kind        string              `json:"kind"` // none, or lp or ep with the parameters that Propagation has
+	Temperature float32             `json:"temperature"`
+	Confidence  baseline.Confidence `json:"confidence,omitzero"`
 }
 
 // PropagationInfo are the hyperparameters of one kind of propagation, and the temperature and confidence that
 // belong to them.
 type PropagationInfo struct {
-	Alpha       float32    `json:"alpha"`
-	Gamma       float32    `json:"gamma"`
-	Temperature float32    `json:"temperature"`
-	Confidence  Confidence `json:"confidence,omitzero"`
+	Alpha       float32             `json:"alpha"`
+	Gamma       float32             `json:"gamma"`
+	Temperature float32             `json:"temperature"`
+	Confidence  baseline.Confidence `json:"confidence,omitzero"`
 }
 
 // Metric is one measured figure, a row of the trainer's results.

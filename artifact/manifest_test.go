@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"rivulet/artifact"
+	"rivulet/artifact/baseline"
 )
 
 func formatDoc(t *testing.T) string {
@@ -46,7 +47,7 @@ func TestParseManifestExample(t *testing.T) {
 // fieldNames are the fields of a manifest's type as FORMAT.md writes them.
 func fieldNames(t reflect.Type, prefix string) []string {
 	switch {
-	case t == reflect.TypeFor[time.Time](), t == reflect.TypeFor[artifact.Confidence]() && prefix != "confidence.":
+	case t == reflect.TypeFor[time.Time](), t == reflect.TypeFor[baseline.Confidence]() && prefix != "confidence.":
 		return nil // a confidence is described once
 	case t.Kind() == reflect.Struct:
 		var names []string
@@ -81,7 +82,7 @@ func TestFormatDocumentsEveryField(t *testing.T) {
 		documented[row[1]] = true
 	}
 	for _, name := range append(fieldNames(reflect.TypeFor[artifact.Manifest](), ""),
-		fieldNames(reflect.TypeFor[artifact.Confidence](), "confidence.")...) {
+		fieldNames(reflect.TypeFor[baseline.Confidence](), "confidence.")...) {
 		if !documented[name] {
 			t.Errorf("FORMAT.md does not describe %s", name)
 		}

@@ -209,7 +209,11 @@ func (m *Manifest) validate() error {
 			return fmt.Errorf("metrics[%d].%w", i, err)
 		}
 	}
-	if err := m.Reference.validate(m.Models, len(m.Data.Classes)); err != nil {
+	names := make([]string, len(m.Models))
+	for k := range m.Models {
+		names[k] = m.Models[k].Name
+	}
+	if err := m.Reference.Validate(names, len(m.Data.Classes)); err != nil {
 		return fmt.Errorf("reference.%w", err)
 	}
 	return nil
@@ -295,11 +299,11 @@ func (m *ModelInfo) validate() error {
 		if err := c.Validate(); err != nil {
 			return fmt.Errorf("propagation.%s: %w", kind, err)
 		}
-		if err := p.Confidence.validate(); err != nil {
+		if err := p.Confidence.Validate(); err != nil {
 			return fmt.Errorf("propagation.%s.confidence.%w", kind, err)
 		}
 	}
-	if err := m.Calibration.Confidence.validate(); err != nil {
+	if err := m.Calibration.Confidence.Validate(); err != nil {
 		return fmt.Errorf("calibration.confidence.%w", err)
 	}
 	c := infer.Calibration{Kind: m.Calibration.Kind, Temperature: m.Calibration.Temperature}

@@ -9,14 +9,14 @@ import (
 
 	"rivulet/artifact/safetensors"
 	"rivulet/graph"
-	"rivulet/infer"
+	"rivulet/infer/architecture"
 )
 
 // Means give S tables of a model that comes when T is no longer at hand (docs/algorithm.md, section 5, last
 // part): means over the nodes j of T in each cluster, weighted by w_j = deg_j + 0.1. A consumer does not read them.
 type Means struct {
 	X         *graph.Dense             // N'×d, of x; Synthetic.X has all nodes of a cluster weigh the same
-	Operators map[string]OperatorMeans // by [infer.Operator]: gcn, sage, cheby
+	Operators map[string]OperatorMeans // by [architecture.Operator]: gcn, sage, cheby
 }
 
 // OperatorMeans are means of one operator's messages, every node as if it had one neighbour more: in_j scales the
@@ -40,7 +40,7 @@ var operators = operatorNames()
 
 func operatorNames() []string {
 	var names []string
-	for _, o := range infer.Operators() {
+	for _, o := range architecture.Operators() {
 		names = append(names, o.Name)
 	}
 	return names

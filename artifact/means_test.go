@@ -14,6 +14,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
+	"rivulet/artifact/baseline"
 	"rivulet/graph"
 )
 
@@ -219,7 +220,7 @@ func TestFeaturesAndConfidence(t *testing.T) {
 	info := &b.Manifest.Models[0]
 	info.Calibration.Confidence = artifacttest.Confidence()
 	lp := info.Propagation["lp"]
-	lp.Confidence = artifact.Confidence{ECE: artifact.CalibrationError{TestBefore: new(1.5)}}
+	lp.Confidence = baseline.Confidence{ECE: baseline.CalibrationError{TestBefore: new(1.5)}}
 	info.Propagation["lp"] = lp
 	dir := mustWrite(t, b)
 	got, err := artifact.Read(dir)
@@ -287,6 +288,6 @@ func TestThresholdAt(t *testing.T) {
 		_, err := c.ThresholdAt(coverage)
 		wantError(t, err, "coverage is", "goes from 0.5 to 1")
 	}
-	_, err := (&artifact.Confidence{Coverage: 0.9, Threshold: 0.5}).ThresholdAt(0.9)
-	wantError(t, err, artifact.ErrNoCurve.Error())
+	_, err := (&baseline.Confidence{Coverage: 0.9, Threshold: 0.5}).ThresholdAt(0.9)
+	wantError(t, err, baseline.ErrNoCurve.Error())
 }

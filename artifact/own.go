@@ -6,7 +6,8 @@ import (
 	"slices"
 
 	"rivulet/artifact/safetensors"
-	"rivulet/infer"
+	"rivulet/infer/architecture"
+	"rivulet/infer/perceptron"
 )
 
 // ownFile has the weights of the perceptron of own features. It is a part of format 2: without it the models that it
@@ -14,7 +15,7 @@ import (
 const ownFile = "own.safetensors"
 
 // ownTensors are the weights of each layer, under the names of PyTorch Geometric's MLP.
-func ownTensors(layers []infer.Layer) (out []safetensors.Tensor) {
+func ownTensors(layers []architecture.Layer) (out []safetensors.Tensor) {
 	for k, l := range layers {
 		out = append(out, safetensors.Dense(fmt.Sprintf("lins.%d.weight", k), "weight, in×out", l.Self),
 			safetensors.Float32s(fmt.Sprintf("lins.%d.bias", k), "bias, 1×out", l.Bias, 1, len(l.Bias)))
@@ -22,9 +23,9 @@ func ownTensors(layers []infer.Layer) (out []safetensors.Tensor) {
 	return out
 }
 
-func decodeOwn(s safetensors.Set) (layers []infer.Layer, err error) {
+func decodeOwn(s safetensors.Set) (layers []architecture.Layer, err error) {
 	for k := range len(s) / 2 {
-		var l infer.Layer
+		var l architecture.Layer
 		if l.Self, err = s.Dense(fmt.Sprintf("lins.%d.weight", k), safetensors.AnyLength, safetensors.AnyLength); err != nil {
 			return nil, err
 		}
@@ -63,16 +64,16 @@ func (b *Bundle) validateOwn() error {
 			return fmt.Errorf("tensor lins.%d.bias: %w", k, err)
 		}
 	}
-	return infer.CheckPerceptron(b.Own, b.Manifest.Data.Features, len(b.Manifest.Data.Classes))
+	return perceptron.Check(b.Own, b.Manifest.Data.Features, len(b.Manifest.Data.Classes))
 }
 
 // Expert returns what answers beside a model; nil where the model answers alone. The bundle is valid.
-func (b *Bundle) Expert(model string) *infer.Expert {
+func (b *Bundle) Expert(model string) *perceptron.Expert {
 	at := slices.IndexFunc(b.Manifest.Models, func(m ModelInfo) bool { return m.Name == model })
 	if at < 0 || !b.Manifest.Models[at].Own.answers() {
 		return nil
 	}
-	return &infer.Expert{Perceptron: infer.NewPerceptron(b.Own, &b.Preprocess),
+	return &perceptron.Expert{Perceptron: perceptron.New(b.Own, &b.Preprocess),
 		Exponents: b.Manifest.Models[at].Own.Exponents}
 }
 

@@ -10,7 +10,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
 	"rivulet/graph"
-	"rivulet/infer"
+	"rivulet/infer/perceptron"
 )
 
 func withOwn() *artifact.Bundle {
@@ -72,7 +72,9 @@ func TestOwnRefused(t *testing.T) {
 			b.Manifest.Models[0].Own = artifact.OwnInfo{}
 		}},
 		{"missing, a model of the manifest has own", func(b *artifact.Bundle) { b.Own = nil }},
-		{"own has no exponent above 0", func(b *artifact.Bundle) { b.Manifest.Models[0].Own.Exponents = infer.Exponents{} }},
+		{"own has no exponent above 0", func(b *artifact.Bundle) {
+			b.Manifest.Models[0].Own.Exponents = perceptron.Exponents{}
+		}},
 		{"own.exponents.many is -1", func(b *artifact.Bundle) { b.Manifest.Models[0].Own.Exponents.Many = -1 }},
 		{"a perceptron for 4 classes, want 3", func(b *artifact.Bundle) { b.Own = b.Own[:1] }},
 		{"layer 0 of a perceptron has", func(b *artifact.Bundle) { b.Own[0].Self = graph.NewDense(2, 4) }},

@@ -9,12 +9,13 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
+	"rivulet/artifact/baseline"
 )
 
-func reference() artifact.Reference {
-	return artifact.Reference{Nodes: 4, UnknownNeighbours: 0.25,
-		FeatureNorm: artifact.NewHistogram([]float64{1, 2, 3, 4}), FeatureCount: artifact.NewHistogram([]float64{7, 7, 7, 7}),
-		Models: map[string]artifact.ModelReference{"sgc": {Accuracy: 75, Confidence: 0.5,
+func reference() baseline.Reference {
+	return baseline.Reference{Nodes: 4, UnknownNeighbours: 0.25,
+		FeatureNorm: baseline.NewHistogram([]float64{1, 2, 3, 4}), FeatureCount: baseline.NewHistogram([]float64{7, 7, 7, 7}),
+		Models: map[string]baseline.ModelReference{"sgc": {Accuracy: 75, Confidence: 0.5,
 			Classes: []float64{0.5, 0.25, 0.25}}}}
 }
 
@@ -32,37 +33,37 @@ func TestReferenceIsKept(t *testing.T) {
 }
 
 func TestInvalidReference(t *testing.T) {
-	for want, change := range map[string]func(r *artifact.Reference){
-		"reference.nodes is 0":                func(r *artifact.Reference) { r.Nodes = 0 },
-		"reference.unknown_neighbours is 1.5": func(r *artifact.Reference) { r.UnknownNeighbours = 1.5 },
-		"reference.feature_norm.bounds is empty": func(r *artifact.Reference) {
+	for want, change := range map[string]func(r *baseline.Reference){
+		"reference.nodes is 0":                func(r *baseline.Reference) { r.Nodes = 0 },
+		"reference.unknown_neighbours is 1.5": func(r *baseline.Reference) { r.UnknownNeighbours = 1.5 },
+		"reference.feature_norm.bounds is empty": func(r *baseline.Reference) {
 			r.FeatureNorm.Bounds = nil
 		},
-		"reference.feature_norm.bounds[1] is 0 after": func(r *artifact.Reference) {
+		"reference.feature_norm.bounds[1] is 0 after": func(r *baseline.Reference) {
 			r.FeatureNorm.Bounds[1] = 0
 		},
-		"reference.feature_count.bounds[0] is +Inf": func(r *artifact.Reference) {
+		"reference.feature_count.bounds[0] is +Inf": func(r *baseline.Reference) {
 			r.FeatureCount.Bounds[0] = math.Inf(1)
 		},
-		"reference.feature_count.shares has 2 values for 2 bounds": func(r *artifact.Reference) {
+		"reference.feature_count.shares has 2 values for 2 bounds": func(r *baseline.Reference) {
 			r.FeatureCount.Shares = r.FeatureCount.Shares[1:]
 		},
-		"reference.feature_count.shares sum to 0.5": func(r *artifact.Reference) {
+		"reference.feature_count.shares sum to 0.5": func(r *baseline.Reference) {
 			r.FeatureCount.Shares[1] = 0.5
 		},
-		`reference.models has "gcn"`: func(r *artifact.Reference) {
+		`reference.models has "gcn"`: func(r *baseline.Reference) {
 			r.Models["gcn"] = r.Models["sgc"]
 		},
-		"reference.models.sgc.accuracy is 101": model(func(m *artifact.ModelReference) {
+		"reference.models.sgc.accuracy is 101": model(func(m *baseline.ModelReference) {
 			m.Accuracy = 101
 		}),
-		"reference.models.sgc.confidence is NaN": model(func(m *artifact.ModelReference) {
+		"reference.models.sgc.confidence is NaN": model(func(m *baseline.ModelReference) {
 			m.Confidence = math.NaN()
 		}),
-		"reference.models.sgc.classes has 2 values, want 3": model(func(m *artifact.ModelReference) {
+		"reference.models.sgc.classes has 2 values, want 3": model(func(m *baseline.ModelReference) {
 			m.Classes = m.Classes[1:]
 		}),
-		"reference.models.sgc.classes[0] is -0.5": model(func(m *artifact.ModelReference) {
+		"reference.models.sgc.classes[0] is -0.5": model(func(m *baseline.ModelReference) {
 			m.Classes[0] = -0.5
 		}),
 	} {
@@ -73,8 +74,8 @@ func TestInvalidReference(t *testing.T) {
 	}
 }
 
-func model(change func(*artifact.ModelReference)) func(*artifact.Reference) {
-	return func(r *artifact.Reference) {
+func model(change func(*baseline.ModelReference)) func(*baseline.Reference) {
+	return func(r *baseline.Reference) {
 		m := r.Models["sgc"]
 		change(&m)
 		r.Models["sgc"] = m
@@ -87,7 +88,7 @@ func TestHistogram(t *testing.T) {
 	for v := range 100 {
 		values = append(values, float64((v*37)%100+1)) // 1 to 100, in disorder
 	}
-	h := artifact.NewHistogram(values)
+	h := baseline.NewHistogram(values)
 	if len(h.Shares) != 12 || h.Shares[0] != 0 || h.Shares[11] != 0 {
 		t.Fatalf("shares %v", h.Shares)
 	}
@@ -101,7 +102,7 @@ func TestHistogram(t *testing.T) {
 			t.Errorf("bin of %v is %d, want %d", v, got, want)
 		}
 	}
-	same := artifact.NewHistogram([]float64{5, 5, 5})
+	same := baseline.NewHistogram([]float64{5, 5, 5})
 	if same.Bin(5) != 1 || same.Bin(4) != 0 || same.Bin(6) != 2 || !cmp.Equal(len(same.Shares), 3) {
 		t.Errorf("of equal values: %+v", same)
 	}
@@ -112,7 +113,7 @@ func TestTotalVariation(t *testing.T) {
 		counts []int
 		want   float64
 	}{{[]int{2, 1, 1}, 0}, {[]int{0, 0, 0}, 0}, {[]int{0, 0, 9}, 0.75}, {[]int{4, 2, 2}, 0}, {[]int{1, 1, 0}, 0.25}} {
-		if got := artifact.TotalVariation([]float64{0.5, 0.25, 0.25}, tc.counts); math.Abs(got-tc.want) > 1e-12 {
+		if got := baseline.TotalVariation([]float64{0.5, 0.25, 0.25}, tc.counts); math.Abs(got-tc.want) > 1e-12 {
 			t.Errorf("%v: %v, want %v", tc.counts, got, tc.want)
 		}
 	}

@@ -34,6 +34,9 @@ type Sources struct {
 	Environ []string       // NAME=value, as os.Environ gives it; nil: none
 }
 
+// OfProgram returns the sources of a program: its flags and its environment.
+func OfProgram(flags *pflag.FlagSet) Sources { return Sources{Flags: flags, Environ: os.Environ()} }
+
 // Load reads the settings of T from all sources, checks them and returns them. The error is an [*Error] that lists
 // everything that is wrong, or it says why the file could not be read.
 func Load[T any](from Sources) (T, error) {

@@ -11,7 +11,9 @@ import (
 	"rivulet/event/json"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/architecture"
 	"rivulet/infer/attach"
+	"rivulet/infer/perceptron"
 	"rivulet/infer/preprocess"
 	"rivulet/internal/devstack"
 	"rivulet/kafka"
@@ -75,22 +77,22 @@ func newBenchVersion() *benchVersion {
 }
 
 // benchExpert is an expert with layers of these widths, which answers for every arrival.
-func benchExpert(widths []int) *infer.Expert {
+func benchExpert(widths []int) *perceptron.Expert {
 	if len(widths) == 0 {
 		return nil
 	}
 	r, in := rand.New(rand.NewPCG(5, 6)), benchFeatures
-	var layers []infer.Layer
+	var layers []architecture.Layer
 	for _, width := range widths {
-		l := infer.Layer{Self: graph.NewDense(in, width), Bias: make([]float32, width)}
+		l := architecture.Layer{Self: graph.NewDense(in, width), Bias: make([]float32, width)}
 		for k := range l.Self.Data {
 			l.Self.Data[k] = r.Float32() - 0.5
 		}
 		layers, in = append(layers, l), width
 	}
 	pre := &preprocess.Parameters{Kind: preprocess.L2Center, Mean: make([]float32, benchFeatures), Scale: 2}
-	return &infer.Expert{Perceptron: infer.NewPerceptron(layers, pre),
-		Exponents: infer.Exponents{None: 1, Few: 1, Many: 1}}
+	return &perceptron.Expert{Perceptron: perceptron.New(layers, pre),
+		Exponents: perceptron.Exponents{None: 1, Few: 1, Many: 1}}
 }
 
 func (v *benchVersion) ID() string          { return "bench" }

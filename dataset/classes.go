@@ -1,10 +1,14 @@
 package dataset
 
 import (
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
+	"rivulet/dataset/table"
 	"rivulet/infer/preprocess"
 )
 
@@ -128,6 +132,44 @@ func (d *Dataset) checkMagnitudes() error {
 				return fmt.Errorf("column %s: %w", c.Name, err)
 			}
 		}
+	}
+	return nil
+}
+
+// numbered returns the classes of names, in the order of [table.Order], and each node's class, -1 for an empty name.
+func numbered(names []string) (labels []int32, classes []string) {
+	index := map[string]int32{}
+	for _, name := range names {
+		if name != "" {
+			index[name] = 0
+		}
+	}
+	classes = slices.Collect(maps.Keys(index))
+	slices.SortFunc(classes, table.Order(classes))
+	for c, name := range classes {
+		index[name] = int32(c)
+	}
+	index[""] = -1
+	labels = make([]int32, len(names))
+	for i, name := range names {
+		labels[i] = index[name]
+	}
+	return labels, classes
+}
+
+// CheckContiguous refuses a class without nodes.
+func CheckContiguous(labels []int32, classes int) error {
+	if classes == 0 {
+		return errors.New("no node has a class")
+	}
+	counts := make([]int, classes)
+	for _, c := range labels {
+		if c >= 0 {
+			counts[c]++
+		}
+	}
+	if c := slices.Index(counts, 0); c >= 0 {
+		return fmt.Errorf("no node has class %d, though classes go up to %d", c, classes-1)
 	}
 	return nil
 }

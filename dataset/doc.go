@@ -115,18 +115,18 @@
 //
 //	dataset.go     Dataset: a graph with its features, labels and roles
 //	open.go        Open: the formats, and finding the one of a path
-//	tables.go      tables as a format: their files, and data.yaml
+//	tables.go      tables as a format: their files, data.yaml, and the tables of GraphLand
 //	build.go       rows of tables become a Dataset
-//	classes.go     labels that are no classes; numbers that a consumer refuses
+//	classes.go     classes numbered in the order of their names; labels that are no classes; numbers that a consumer
+//	               refuses
 //	weights.go     weights of edges; targets.go: labels that are numbers
 //	directions.go  directions of edges
 //	split.go       a split drawn at random; withhold.go: nodes kept back for later
 //	load.go        the GraphSAINT layout
-//	json.go        its JSON files: classes and roles; names.go: its lists of names
 //	merged.go      its record of arrivals that were merged; fitted.go: its schema and the columns of the features
 //	npz.go         one archive of NumPy with the whole set
 //	planetoid.go   Planetoid's split, features and graph
-//	ogb.go         OGB's files; graphland.go: GraphLand's
+//	ogb.go         OGB's files
 //	save.go, savetables.go   writing the GraphSAINT layout, and tables
 //	inductive.go   the original graph T, batches of arrivals, and the same data in another order of nodes
 //	fingerprint.go the data's name by content
@@ -136,7 +136,8 @@
 //	table      rows of two tables, read one by one; settings, types and conventions
 //	parquet    tables in Parquet files
 //	numpy      arrays of NumPy and matrices of SciPy
-//	pickle     Python's pickles, without running any of their code; planetoid: the files of a Planetoid set
+//	pickle     Python's pickles, without running any of their code
+//	graphsaint the JSON files of GraphSAINT's layout; planetoid: the files of a Planetoid set; graphland: of GraphLand
 //	file       files within bounds; leaks: what gives the labels away
 //	generate   graphs drawn at random
 package dataset

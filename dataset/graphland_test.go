@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"rivulet/dataset/graphland"
 	"rivulet/graph"
 	"rivulet/schema"
 )
@@ -13,14 +14,14 @@ import (
 // land is a set in GraphLand's layout, with its roles by time.
 func land() map[string][]byte {
 	return map[string][]byte{
-		landInfo: []byte("dataset_name: tiny\ntask: multiclass_classification\ntarget_name: kind\nmetric: accuracy\n" +
+		graphland.Info: []byte("dataset_name: tiny\ntask: multiclass_classification\ntarget_name: kind\nmetric: accuracy\n" +
 			"numerical_features_names:\n- age\n- share\n" +
 			"fraction_features_names:\n- share\ncategorical_features_names:\n- city\n"),
-		landFeatures: []byte(",age,share,city\n0,30,0.5,1\n1,,0.25,2\n2,25,1,1\n3,41,0,7\n4,19,0.75,2\n5,50,0.5,1\n"),
-		landTargets:  []byte("node_id,kind\n0,2.0\n1,0.0\n2,\n3,2.0\n4,\n5,0.0\n"),
-		landSplit: []byte("node_id,train,val,test\n0,True,False,False\n1,True,False,False\n2,True,False,False\n" +
+		graphland.Features: []byte(",age,share,city\n0,30,0.5,1\n1,,0.25,2\n2,25,1,1\n3,41,0,7\n4,19,0.75,2\n5,50,0.5,1\n"),
+		graphland.Targets:  []byte("node_id,kind\n0,2.0\n1,0.0\n2,\n3,2.0\n4,\n5,0.0\n"),
+		graphland.Split: []byte("node_id,train,val,test\n0,True,False,False\n1,True,False,False\n2,True,False,False\n" +
 			"3,False,True,False\n4,False,False,True\n5,False,False,True\n"),
-		landEdges: []byte("source_node,target_node\n0,1\n1,2\n2,3\n5,0\n3,5\n4,1\n"),
+		graphland.Edges: []byte("source_node,target_node\n0,1\n1,2\n2,3\n5,0\n3,5\n4,1\n"),
 	}
 }
 
@@ -59,12 +60,12 @@ func TestGraphLandByTime(t *testing.T) {
 // What is not read, or does not fit, is named.
 func TestGraphLandFaults(t *testing.T) {
 	for want, change := range map[string][3]string{
-		`task is "regression"`:                   {landInfo, "multiclass_classification", "regression"},
-		`there is no column "kind"`:              {landTargets, "kind", "sort"},
-		`node "2" comes twice`:                   {landTargets, "3,2.0", "2,2.0"},
-		`line 7: node "5" is not in targets.csv`: {landTargets, "5,0.0\n", ""},
-		`"maybe" in column test`:                 {landSplit, "5,False,False,True", "5,False,False,maybe"},
-		`"9" is not the id of a node`:            {landEdges, "4,1", "4,9"},
+		`task is "regression"`:                   {graphland.Info, "multiclass_classification", "regression"},
+		`there is no column "kind"`:              {graphland.Targets, "kind", "sort"},
+		`node "2" comes twice`:                   {graphland.Targets, "3,2.0", "2,2.0"},
+		`line 7: node "5" is not in targets.csv`: {graphland.Targets, "5,0.0\n", ""},
+		`"maybe" in column test`:                 {graphland.Split, "5,False,False,True", "5,False,False,maybe"},
+		`"9" is not the id of a node`:            {graphland.Edges, "4,1", "4,9"},
 	} {
 		files := land()
 		files[change[0]] = []byte(strings.Replace(string(files[change[0]]), change[1], change[2], 1))

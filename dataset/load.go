@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"rivulet/dataset/file"
+	"rivulet/dataset/graphsaint"
 	"rivulet/dataset/numpy"
 	"rivulet/dataset/table"
 	"rivulet/graph"
@@ -70,6 +71,18 @@ func (d *Dataset) loadIDs(dir string) (err error) {
 	return err
 }
 
+// loadNames reads a list of n distinct names, in order; without the file they are decimal indices.
+func loadNames(dir, name string, n int) (names []string, err error) {
+	if _, err := os.Lstat(filepath.Join(dir, name)); file.Missing(err) {
+		return Decimals(n), nil
+	}
+	err = file.Read(dir, name, maxJSONBytes, func(f *os.File, _ int64) (err error) {
+		names, err = graphsaint.ReadNames(bufio.NewReader(f), n)
+		return err
+	})
+	return names, err
+}
+
 // Decimals returns "0", "1", … up to n-1: the ids of nodes that have no others.
 func Decimals(n int) []string {
 	names := make([]string, n)
@@ -124,11 +137,11 @@ func (d *Dataset) checkFeatureRows() error {
 
 func (d *Dataset) loadRoles(dir string) error {
 	return file.Read(dir, rolesFile, maxJSONBytes, func(f *os.File, _ int64) error {
-		r, err := readRoles(bufio.NewReader(f), d.Nodes())
+		r, err := graphsaint.ReadRoles(bufio.NewReader(f), d.Nodes())
 		if err != nil {
 			return err
 		}
-		d.Train, d.Validation, d.Test, d.Unlabelled = r.train, r.validation, r.test, r.unlabelled
+		d.Train, d.Validation, d.Test, d.Unlabelled = r.Train, r.Validation, r.Test, r.Unlabelled
 		return nil
 	})
 }
@@ -137,10 +150,11 @@ func (d *Dataset) loadRoles(dir string) error {
 // them by mistake.
 func (d *Dataset) loadClasses(dir string) error {
 	return file.Read(dir, classesFile, maxJSONBytes, func(f *os.File, _ int64) error {
-		labels, classes, err := readClassMap(bufio.NewReader(f), d.Nodes())
+		names, err := graphsaint.ReadClasses(bufio.NewReader(f), d.Nodes())
 		if err != nil {
 			return err
 		}
+		labels, classes := numbered(names)
 		for _, role := range []struct {
 			name  string
 			nodes []int32

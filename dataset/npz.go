@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"rivulet/dataset/file"
+	"rivulet/dataset/graphsaint"
 	"rivulet/dataset/numpy"
 	"rivulet/dataset/table"
 	"rivulet/graph"
@@ -338,7 +339,7 @@ func (d *Dataset) names(z *numpy.Archive, list string, n int) ([]string, error) 
 		if names, err = a.Texts(); err != nil {
 			return err
 		}
-		return checkNames(names, n)
+		return graphsaint.CheckNames(names, n)
 	})
 	if errors.Is(err, numpy.ErrElementType) {
 		d.note("%s are Python objects and were ignored: their indices are used instead.", list)

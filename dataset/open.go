@@ -50,7 +50,7 @@ func Formats() []Format {
 	return []Format{
 		{Name: GraphSAINT, Looks: "a directory with " + adjFile, Found: hasFile(adjFile),
 			Read: func(path string, o OpenOptions) (*Dataset, error) { return load(path, o.Tables) }},
-		planetoidFormat, npzFormat, ogbFormat, csvFormat, landFormat, tablesFormat(),
+		planetoidFormat, npzFormat, ogbFormat, csvFormat, graphlandFormat, tablesFormat(),
 	}
 }
 

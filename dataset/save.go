@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 
+	"rivulet/dataset/graphsaint"
 	"rivulet/dataset/numpy"
 	"rivulet/durable"
 	"rivulet/graph"
@@ -106,7 +107,7 @@ func (d *Dataset) layout() ([]newFile, error) {
 		if slices.Equal(list.names, Decimals(len(list.names))) { // as [Open] gives them without a file
 			continue
 		}
-		if err := checkNames(list.names, len(list.names)); err != nil { // JSON would change other names
+		if err := graphsaint.CheckNames(list.names, len(list.names)); err != nil { // JSON would change other names
 			return nil, fmt.Errorf("%s: %w", list.file, err)
 		}
 		files = append(files, newFile{list.file, func(w io.Writer) error {

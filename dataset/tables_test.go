@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/zstd"
 
+	"rivulet/dataset/graphsaint"
 	"rivulet/dataset/table"
 	"rivulet/schema"
 )
@@ -337,10 +338,11 @@ func TestClassMapsOfOtherNumbers(t *testing.T) {
 		`{"0":[0,1,0],"1":[0,0,1],"2":[0,1,0],"3":[0,0,1],"4":null}`:    {"1", "2"},
 		`{"0":0,"1":1,"2":0}`:                                           {"0", "1"},
 	} {
-		labels, classes, err := readClassMap(strings.NewReader(text), 6)
+		names, err := graphsaint.ReadClasses(strings.NewReader(text), 6)
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
+		labels, classes := numbered(names)
 		if diff := cmp.Diff(want, classes); diff != "" || labels[0] != 0 || labels[1] != 1 {
 			t.Errorf("%s: labels %v, classes (-want +got):\n%s", text, labels, diff)
 		}

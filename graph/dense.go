@@ -79,6 +79,18 @@ func (m *Dense) Columns(lo, hi int) *Dense {
 	return out
 }
 
+// Times returns a·m, which is m itself where a is 1 or there is no matrix.
+func (m *Dense) Times(a float32) *Dense {
+	if a == 1 || m == nil {
+		return m
+	}
+	out := NewDense(m.Rows, m.Cols)
+	for k, v := range m.Data {
+		out.Data[k] = a * v
+	}
+	return out
+}
+
 // AddRow adds b to every row and returns the matrix.
 func (m *Dense) AddRow(b []float32) *Dense {
 	for i := range m.Rows {

@@ -53,7 +53,7 @@ func (f *frozenConvolution) arrivedTables(b *attach.Batch, edge float64) *Tables
 		if layer > 0 {
 			z = met[layer]
 		}
-		in, out := f.at(float64(b.Degree(i)) + edge)
+		in, out := f.At(float64(b.Degree(i)) + edge)
 		back := float32(edge) * in * out
 		graph.Axpy(t.U[layer].Row(i), in, z.Row(i))
 		copy(s.row, u)

@@ -7,6 +7,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/architecture"
 	"rivulet/infer/attach"
 	"rivulet/infer/growth"
 	"rivulet/infer/infertest"
@@ -85,7 +86,7 @@ func flickr(n int) (*attach.Batch, *infer.Predictor) {
 }
 
 func flickrModel(rng *rand.Rand) (infer.Model, *preprocess.Parameters) {
-	m := infertest.Model("sgc", 0, 2, infer.Layer{Self: randomDense(rng, benchFeatures, benchClasses),
+	m := infertest.Model("sgc", 0, 2, architecture.Layer{Self: randomDense(rng, benchFeatures, benchClasses),
 		Bias: randomDense(rng, 1, benchClasses).Data})
 	return m, &preprocess.Parameters{Kind: preprocess.L2Center, Mean: randomDense(rng, 1, benchFeatures).Data, Scale: 3}
 }
@@ -146,12 +147,14 @@ func benchModels(hidden int) []benchModel {
 	b1, b2 := randomDense(rng, 1, hidden).Data, randomDense(rng, 1, benchClasses).Data
 	models := []infer.Model{
 		sgc,
-		infertest.Model("gcn", 0, 0, infer.Layer{Neighbours: first(), Bias: b1}, infer.Layer{Neighbours: second(), Bias: b2}),
-		infertest.Model("sage", 0, 0, infer.Layer{Neighbours: first(), Self: first(), Bias: b1},
-			infer.Layer{Neighbours: second(), Self: second(), Bias: b2}),
-		infertest.Model("appnp", 0.1, 10, infer.Layer{Self: first(), Bias: b1}, infer.Layer{Self: second(), Bias: b2}),
-		infertest.Model("cheby", 0, 0, infer.Layer{Neighbours: first(), Self: first(), Bias: b1},
-			infer.Layer{Neighbours: second(), Self: second(), Bias: b2}),
+		infertest.Model("gcn", 0, 0, architecture.Layer{Neighbours: first(), Bias: b1},
+			architecture.Layer{Neighbours: second(), Bias: b2}),
+		infertest.Model("sage", 0, 0, architecture.Layer{Neighbours: first(), Self: first(), Bias: b1},
+			architecture.Layer{Neighbours: second(), Self: second(), Bias: b2}),
+		infertest.Model("appnp", 0.1, 10, architecture.Layer{Self: first(), Bias: b1},
+			architecture.Layer{Self: second(), Bias: b2}),
+		infertest.Model("cheby", 0, 0, architecture.Layer{Neighbours: first(), Self: first(), Bias: b1},
+			architecture.Layer{Neighbours: second(), Self: second(), Bias: b2}),
 	}
 	lone := graph.NewCSR(1, 1, nil)
 	var out []benchModel
@@ -292,7 +295,7 @@ func benchReddit(b *testing.B, n int) {
 	const original, synthetic, features, classes, neighbours = 153_431, 154, 602, 41, 66
 	batches := 40_000 / n
 	rng := rand.New(rand.NewPCG(7, 0))
-	m := infertest.Model("sgc", 0, 2, infer.Layer{Self: randomDense(rng, features, classes),
+	m := infertest.Model("sgc", 0, 2, architecture.Layer{Self: randomDense(rng, features, classes),
 		Bias: randomDense(rng, 1, classes).Data})
 	pre := &preprocess.Parameters{Kind: preprocess.L2Center, Mean: randomDense(rng, 1, features).Data, Scale: 1}
 	p := &infer.Predictor{

@@ -7,6 +7,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/architecture"
 	"rivulet/infer/attach"
 	"rivulet/infer/infertest"
 	"rivulet/infer/preprocess"
@@ -121,7 +122,7 @@ func drawWorld(t *rapid.T) *world {
 func (w *world) classes() int { return len(w.model.B) }
 
 func (w *world) sgc() infer.Model {
-	return infertest.Model("sgc", 0, 2, infer.Layer{Self: dense(w.model.W), Bias: floats(w.model.B)})
+	return infertest.Model("sgc", 0, 2, architecture.Layer{Self: dense(w.model.W), Bias: floats(w.model.B)})
 }
 
 func (w *world) preprocess() *preprocess.Parameters {

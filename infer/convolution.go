@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"rivulet/graph"
+	"rivulet/infer/architecture"
 	"rivulet/infer/attach"
 	"rivulet/infer/preprocess"
 )
@@ -13,7 +14,7 @@ import (
 //
 //	p^l = out(Σ B in·h^{l−1} Wn) + h^{l−1} Ws + b    h^l = relu(p^l)    logits = p^L
 type convolution struct {
-	*Operator
+	*architecture.Operator
 	net    *Network
 	layers []*layer
 }
@@ -218,7 +219,7 @@ func (f *frozenConvolution) walk(b *attach.Batch, see look) *layerBatch {
 	b.Check(f.Nodes())
 	a := &layerBatch{Batch: b, f: f, see: see, in: b.Floats(b.Len()), out: b.Floats(b.Len()), z: project(b, f.project)}
 	for i := range a.in {
-		a.in[i], a.out[i] = f.at(float64(b.Degree(i)))
+		a.in[i], a.out[i] = f.At(float64(b.Degree(i)))
 	}
 	looks := see.received != nil || see.state != nil
 	a.enter(looks)

@@ -7,6 +7,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/architecture"
 	"rivulet/infer/attach"
 	"rivulet/infer/explain"
 	"rivulet/infer/infertest"
@@ -43,9 +44,9 @@ func drawDirected(rng *rand.Rand, name string, n int) *directedWorld {
 		}
 		return m
 	}
-	layers := []infer.Layer{{Self: draw(5*d, classes), Bias: draw(1, classes).Data}}
+	layers := []architecture.Layer{{Self: draw(5*d, classes), Bias: draw(1, classes).Data}}
 	if name == "dirsage" {
-		layers = []infer.Layer{{Self: draw(3*d, hidden), Bias: draw(1, hidden).Data},
+		layers = []architecture.Layer{{Self: draw(3*d, hidden), Bias: draw(1, hidden).Data},
 			{Self: draw(3*hidden, classes), Bias: draw(1, classes).Data}}
 	}
 	w.model = infertest.Model(name, 0, 0, layers...)

@@ -17,9 +17,9 @@
 // [attach.Batch.Attach] turns the rows of M of each arrival's neighbours into r, which with the raw features and, in a
 // graph batch, ã makes an [attach.Batch]. A [Predictor] answers it: its [Deployment] (a [Network] on a graph or on
 // tables) gives logits, starting with a [preprocess.Projection] (preprocessing and the first weights in one step); its
-// [Expert], where there is one, adds what the arrival's own features say; its [Propagation], where there is one,
-// spreads labels (LP) or errors (EP); its [Calibration] makes probabilities of both. Nothing on the path is changed by
-// a batch, so one Predictor serves several goroutines.
+// [perceptron.Expert], where there is one, adds what the arrival's own features say; its [Propagation], where there is
+// one, spreads labels (LP) or errors (EP); its [Calibration] makes probabilities of both. Nothing on the path is
+// changed by a batch, so one Predictor serves several goroutines.
 //
 // # Frozen and joint
 //
@@ -64,8 +64,9 @@
 //
 // # Models
 //
-// A model is an [Architecture], which is a value in a file of its own and in one list, with weights ([Network]).
-// Every form here, and the trainer's fits, messages, cluster means and imports, are derived from that value.
+// A model is an [architecture.Architecture], which is a value in a file of its own and in one list, with weights
+// ([Network]). Every form here, and the trainer's fits, messages, cluster means and imports, are derived from that
+// value.
 //
 //	name   file       frozen tables, m nodes                  joint degree      embedding
 //	sgc    sgc.go     K of m×C, c m×max(1, K−1)               with self-loop    Â^K x, n×d (see Embedder)
@@ -88,7 +89,8 @@
 //	preprocess        a package: Parameters, and Projection, which folds them into the weights
 //	growth            a package: rows of M for arrivals, by the solver of package nnls
 //	explain           a package: why an arrival got its class
-//	architecture.go   Architecture, Operator, and the list of models; sgc.go, ssgc.go, gcn.go, sage.go, appnp.go, cheby.go
+//	architecture      a package: the models as values, with their weights
+//	perceptron        a package: answers by an arrival's own features alone, beside a model's
 //	model.go          Network, and Build, which makes it of named weights; Tables, Deployment
 //	recurrence.go     a model's hops on a graph, for any part of its nodes: Enter, Step, Close; and the loop over them
 //	                  that makes tables of a graph in memory
@@ -101,7 +103,6 @@
 //	arrived.go        an arrival's own tables, for later arrivals
 //	propagate.go      LP and EP, frozen and joint
 //	calibration.go    temperature, mixing, clipping
-//	perceptron.go     models of own features alone, and the expert that answers beside a model on S
 //	predictor.go      model, propagation and calibration together; pass.go: a model on a whole graph, for comparison
 //	parts.go          the tables and weights of a frozen deployment, for package explain
 //

@@ -10,6 +10,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/architecture"
 	"rivulet/infer/attach"
 	"rivulet/infer/infertest"
 	"rivulet/infer/preprocess"
@@ -76,7 +77,7 @@ func TestAttachInFull(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 0))
 	const n, synthetic, features, classes = 150, 37, 19, 5
 	pre := &preprocess.Parameters{Kind: preprocess.None}
-	sgc := infertest.Model("sgc", 0, 2, infer.Layer{Self: randomDense(rng, features, classes),
+	sgc := infertest.Model("sgc", 0, 2, architecture.Layer{Self: randomDense(rng, features, classes),
 		Bias: randomDense(rng, 1, classes).Data})
 	model := sgc.Frozen(&infer.Tables{U: []*graph.Dense{randomDense(rng, synthetic, classes),
 		randomDense(rng, synthetic, classes)},
@@ -119,20 +120,20 @@ func TestClassesOfAJointModelDoNotDependOnTheirNumber(t *testing.T) {
 		&preprocess.Parameters{Kind: preprocess.None, Scale: 1}
 	for _, hops := range []int{1, 2, 3} {
 		for _, classes := range []int{13, 16, 41} {
-			wide := infer.Layer{Self: randomDense(rng, features, classes), Bias: randomDense(rng, 1, classes).Data}
-			narrow := infer.Layer{Self: graph.NewDense(features, few), Bias: wide.Bias[:few]}
+			wide := architecture.Layer{Self: randomDense(rng, features, classes), Bias: randomDense(rng, 1, classes).Data}
+			narrow := architecture.Layer{Self: graph.NewDense(features, few), Bias: wide.Bias[:few]}
 			for i := range features {
 				copy(narrow.Self.Row(i), wide.Self.Row(i))
 			}
-			of := func(l infer.Layer) infer.Deployment {
+			of := func(l architecture.Layer) infer.Deployment {
 				return infertest.Model("sgc", 0, hops, l).Joint(adj, preprocess.Ready(x), pre)
 			}
 			for _, n := range []int{1, 5} {
 				b := &attach.Batch{X: graph.Features{Dense: randomDense(rng, n, features)}}
 				b.Attach(manyRows(rng, n, 30, nodes), nodes)
-				for name, logits := range map[string]func(l infer.Layer) *graph.Dense{
-					"arrivals": func(l infer.Layer) *graph.Dense { return of(l).Logits(b) },
-					"nodes":    func(l infer.Layer) *graph.Dense { return of(l).(infer.NodeLogits).GraphLogits(b) },
+				for name, logits := range map[string]func(l architecture.Layer) *graph.Dense{
+					"arrivals": func(l architecture.Layer) *graph.Dense { return of(l).Logits(b) },
+					"nodes":    func(l architecture.Layer) *graph.Dense { return of(l).(infer.NodeLogits).GraphLogits(b) },
 				} {
 					got, want := logits(wide), logits(narrow)
 					for i := range want.Rows {

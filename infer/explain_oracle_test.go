@@ -13,6 +13,7 @@ import (
 	"rivulet/infer"
 	"rivulet/infer/attach"
 	"rivulet/infer/explain"
+	"rivulet/infer/perceptron"
 	"rivulet/infer/preprocess"
 	"rivulet/test/reference"
 )
@@ -63,7 +64,7 @@ func (w *world) explained() []explainedCase {
 }
 
 // ownScale bounds how much larger an expert's numbers are than those that [world.magnitude] bounds.
-func (w *world) ownScale(e *infer.Expert) float64 {
+func (w *world) ownScale(e *perceptron.Expert) float64 {
 	largest := 1.0
 	for _, l := range e.Layers() {
 		for _, v := range l.Self.Data {

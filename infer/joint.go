@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"rivulet/graph"
+	"rivulet/infer/architecture"
 	"rivulet/infer/attach"
 	"rivulet/infer/preprocess"
 )
@@ -83,14 +84,14 @@ func (j *joint) Embeddings(b *attach.Batch) *graph.Dense { return j.form.embed(j
 
 // host is a graph that batches are joined to, with everything that does not change from batch to batch.
 type host struct {
-	*Operator
+	*architecture.Operator
 	adj     *graph.CSR // m×m
 	degrees []float32  // m
 	in, out []float32  // m: scales of the graph by itself
 	all     []int32    // 0 … m−1
 }
 
-func newHost(adj *graph.CSR, o *Operator) *host {
+func newHost(adj *graph.CSR, o *architecture.Operator) *host {
 	h := &host{Operator: o, adj: adj, degrees: adj.RowSums()}
 	h.in, h.out = o.All(h.degrees, 0)
 	for node := range adj.Rows {
@@ -153,13 +154,13 @@ func (j *jointGraph) joinSparse(r *graph.CSR) {
 	j.meet(r)
 	for k, fromBatch := range j.rnt.RowSums() {
 		node := j.near[k]
-		j.inG[node], j.outG[node] = j.host.at(float64(j.degrees[node]) + float64(fromBatch))
+		j.inG[node], j.outG[node] = j.host.At(float64(j.degrees[node]) + float64(fromBatch))
 	}
 	degrees := r.RowSums()
 	for i := range degrees {
 		degrees[i] = j.among(i, degrees[i])
 	}
-	j.setAll(j.inB, j.outB, degrees, 0)
+	j.SetAll(j.inB, j.outB, degrees, 0)
 	j.rnt = scaledColumns(j.rnt, j.inB)
 	j.r = scaledColumns(r, j.inG)
 	j.rn.Val = j.r.Val

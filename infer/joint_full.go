@@ -52,7 +52,7 @@ func (j *jointGraph) scaleArrivals(lo, hi int) {
 		}
 	}
 	for i := lo; i < hi; i++ {
-		j.inB[i], j.outB[i] = j.host.at(float64(j.among(i, float32(degrees[i-lo]))))
+		j.inB[i], j.outB[i] = j.host.At(float64(j.among(i, float32(degrees[i-lo]))))
 	}
 }
 
@@ -71,7 +71,7 @@ func (j *jointGraph) joinNodes(lo, hi int) {
 	for k := range fromBatch {
 		fromBatch[k] = float32(wide[k])
 	}
-	j.host.setSums(fromBatch, j.outG[lo:hi], j.degrees[lo:hi], fromBatch)
+	j.host.SetSums(fromBatch, j.outG[lo:hi], j.degrees[lo:hi], fromBatch)
 }
 
 // fullRows is nodeRows of edges in full, with which all nodes are near.

@@ -7,6 +7,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/architecture"
 	"rivulet/infer/attach"
 	"rivulet/infer/infertest"
 	"rivulet/infer/preprocess"
@@ -15,7 +16,7 @@ import (
 // A wrong shape inside the core is a programming error; the panic says which shapes met.
 func TestMisusePanics(t *testing.T) {
 	const m, d, c = 4, 5, 3
-	model := infertest.Model("sgc", 0, 2, infer.Layer{Self: graph.NewDense(d, c), Bias: make([]float32, c)})
+	model := infertest.Model("sgc", 0, 2, architecture.Layer{Self: graph.NewDense(d, c), Bias: make([]float32, c)})
 	none := &preprocess.Parameters{Kind: preprocess.None, Scale: 1}
 	square := graph.NewCSR(m, m, nil)
 	table := graph.NewDense
@@ -122,10 +123,10 @@ func misuseOfModels(m int) map[string]func() {
 	table := graph.NewDense
 	none := &preprocess.Parameters{Kind: preprocess.None, Scale: 1}
 	b1, b2 := make([]float32, h), make([]float32, c)
-	gcn := infertest.Model("gcn", 0, 0, infer.Layer{Neighbours: table(d, h), Bias: b1},
-		infer.Layer{Neighbours: table(h, c), Bias: b2})
-	appnp := infertest.Model("appnp", 0.1, 2, infer.Layer{Self: table(d, h), Bias: b1},
-		infer.Layer{Self: table(h, c), Bias: b2})
+	gcn := infertest.Model("gcn", 0, 0, architecture.Layer{Neighbours: table(d, h), Bias: b1},
+		architecture.Layer{Neighbours: table(h, c), Bias: b2})
+	appnp := infertest.Model("appnp", 0.1, 2, architecture.Layer{Self: table(d, h), Bias: b1},
+		architecture.Layer{Self: table(h, c), Bias: b2})
 	cubic := cubicCheby([]*graph.Dense{table(d, h), table(d, h), table(d, h)},
 		[]*graph.Dense{table(h, c), table(h, c), table(h, c)}, b1, b2)
 	square := graph.NewCSR(m, m, nil)

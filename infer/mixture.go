@@ -353,7 +353,7 @@ func (m *mixture) run(j *jointGraph, zg, zb *graph.Dense, all, near bool) (nodes
 func (m *mixture) propagate(j *jointGraph, zg, zb *graph.Dense, all, near bool) (nodes, arrivals *graph.Dense) {
 	width := zb.Cols // zg may have more, see newJoint
 	near = near && m.weights == nil && m.hops > 1
-	nodes, arrivals = times(m.all[m.hops], zg), times(m.all[m.hops], zb)
+	nodes, arrivals = zg.Times(m.all[m.hops]), zb.Times(m.all[m.hops])
 	for t := m.hops - 1; t >= 0; t-- {
 		var next *graph.Dense
 		if t > 0 || all {

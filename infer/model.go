@@ -2,204 +2,44 @@ package infer
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"rivulet/graph"
+	"rivulet/infer/architecture"
 	"rivulet/infer/attach"
 	"rivulet/infer/preprocess"
 	"rivulet/infer/tensor"
 )
 
-// Model is a network with its weights.
+// Model is a network.
 type Model = *Network
 
-// Network is an architecture with its weights W.
-type Network struct {
-	Architecture *Architecture
-	Layers       []Layer
-	Alpha        float32 // α, 0 < α ≤ 1; 0 where the architecture has none
-	Hops         int     // K, 1 … 100; 0 where the architecture has none
-	params       []Param
-}
+// Network is a model's weights, with what can be computed by them.
+type Network struct{ *architecture.Weights }
 
 // Param is a named weight; a bias has Rows 1.
 type Param = tensor.Tensor
 
-// MaxHops keeps the number of tables, one a hop, within reason.
-const MaxHops = 100
-
-// New makes a model of layers without a second hop ([infer.Layer.Far]); alpha and hops are read if the architecture has
-// them. It returns the errors of [Build].
-func (a *Architecture) New(layers []Layer, alpha float32, hops int) (Model, error) {
-	var weights []Param
-	for k, l := range layers {
-		for _, t := range a.Tensors {
-			switch {
-			case t.Bias:
-				weights = append(weights, Param{Name: a.Tensor(k, t), Value: rowOf(l.Bias)})
-			case a.Directed():
-				weights = append(weights, Param{Name: a.Tensor(k, t), Value: l.Block(t.Block, a.Blocks())})
-			case t.Neighbours != 0:
-				weights = append(weights, Param{Name: a.Tensor(k, t), Value: times(t.Neighbours, l.Neighbours)})
-			case !t.Optional:
-				weights = append(weights, Param{Name: a.Tensor(k, t), Value: times(t.Self, l.Self)})
-			}
-		}
-	}
-	return Build(a.Name, a.Scalars(weights, alpha, hops))
+// New makes a model of layers without a second hop ([architecture.Layer.Far]); alpha and hops are read if the
+// architecture has them. It returns the errors of [Build].
+func New(a *architecture.Architecture, layers []architecture.Layer, alpha float32, hops int) (Model, error) {
+	return Build(a.Name, a.Params(layers, alpha, hops))
 }
 
-// Scalars adds α and K as tensors to weights, where the architecture has them.
-func (a *Architecture) Scalars(weights []Param, alpha float32, hops int) []Param {
-	if a.Alpha != 0 {
-		weights = append(weights, Param{Name: "alpha", Value: rowOf([]float32{alpha})})
-	}
-	if a.Hops != 0 && !(a.Implied && hops == a.Hops) {
-		weights = append(weights, Param{Name: "hops", Value: rowOf([]float32{float32(hops)})})
-	}
-	return weights
-}
-
-// times is share·w, which is w itself where the share is 1.
-func times(share float32, w *graph.Dense) *graph.Dense {
-	if share == 1 || w == nil {
-		return w
-	}
-	out := graph.NewDense(w.Rows, w.Cols)
-	for k, v := range w.Data {
-		out.Data[k] = share * v
-	}
-	return out
+// NewSGC makes an SGC of K = 2 of W (d×C) and b (C).
+func NewSGC(w *graph.Dense, b []float32) (Model, error) {
+	return New(architecture.SGC, []architecture.Layer{{Self: w, Bias: b}}, 0, architecture.SGC.Hops)
 }
 
 // Build makes a model from its architecture's name and its weights, in any order: the inverse of [Network.Params].
 // The error names the tensor, and both shapes where they do not fit. The model uses the memory of the weights.
-func Build(name string, weights []Param) (Model, error) {
-	a, err := Lookup(name)
+func Build(name string, params []Param) (Model, error) {
+	w, err := architecture.Build(name, params)
 	if err != nil {
 		return nil, err
 	}
-	p := tensor.NewSet(weights)
-	m := a.build(p)
-	if err := p.End(); err != nil {
-		return nil, fmt.Errorf("building %s: %w", name, err)
-	}
-	return m, nil
+	return &Network{w}, nil
 }
-
-// build takes the weights of as many layers as there are.
-func (a *Architecture) build(p *tensor.Set) *Network {
-	m := &Network{Architecture: a}
-	for k := 0; k < a.Fewest || (k < a.Most && a.begun(p, k)); k++ {
-		m.Layers = append(m.Layers, m.layer(p, k))
-	}
-	if a.Alpha != 0 {
-		m.Alpha = m.scalar(p, "alpha")
-		if !(m.Alpha > 0 && m.Alpha <= 1) {
-			p.Fail(fmt.Errorf("tensor alpha is %v, want more than 0 and at most 1", m.Alpha))
-		}
-	}
-	if m.Hops = a.Hops; a.Hops != 0 && !(a.Implied && !p.Has("hops")) {
-		hops := m.scalar(p, "hops")
-		if m.Hops = int(hops); !(hops >= 1 && hops <= MaxHops) || hops != float32(m.Hops) {
-			p.Fail(fmt.Errorf("tensor hops is %v, want a whole number of 1 to %d", hops, MaxHops))
-		}
-	}
-	return m
-}
-
-// scalar takes a tensor of 1×1 and keeps it among the weights.
-func (m *Network) scalar(p *tensor.Set, name string) float32 {
-	value := p.Sized(name, 1, 1)
-	m.params = append(m.params, Param{Name: name, Value: value})
-	return value.Data[0]
-}
-
-// begun reports whether there is a weight of layer k.
-func (a *Architecture) begun(p *tensor.Set, k int) bool {
-	return slices.ContainsFunc(a.Tensors, func(t Tensor) bool { return p.Has(a.Tensor(k, t)) })
-}
-
-// layer takes the weights of layer k, which reads as many columns as the layer before it gives. All its matrices
-// are of one shape.
-func (m *Network) layer(p *tensor.Set, k int) Layer {
-	a := m.Architecture
-	var l Layer
-	var first, before *graph.Dense
-	if k > 0 {
-		before = m.params[len(m.params)/k*(k-1)].Value // the first matrix of the layer before
-	}
-	for i, t := range a.Tensors {
-		name := a.Tensor(k, t)
-		if t.Optional && (k > 0 && m.Layers[0].Far == nil || k == 0 && !p.Has(name)) {
-			continue
-		}
-		var w *graph.Dense
-		switch {
-		case i == 0:
-			first = p.Free(name)
-			if w = first; k > 0 {
-				p.Chain(name, w, a.Tensor(k-1, t), before)
-			}
-		case t.Bias:
-			w = p.Sized(name, 1, first.Cols)
-			l.Bias = w.Data
-		default:
-			w = p.Sized(name, first.Rows, first.Cols)
-		}
-		m.params = append(m.params, Param{Name: name, Value: w})
-		if p.Err() == nil {
-			share(&l.Neighbours, t.Neighbours, w)
-			share(&l.Self, t.Self, w)
-			share(&l.Far, t.Far, w)
-			if t.Block > 0 {
-				l.Self = graph.Stack(l.Self, w)
-			}
-		}
-	}
-	return l
-}
-
-// share adds a share of w to a sum of matrices.
-func share(sum **graph.Dense, of float32, w *graph.Dense) {
-	switch {
-	case of == 0:
-	case *sum == nil:
-		*sum = times(of, w)
-	default:
-		out := (*sum).Clone()
-		graph.Axpy(out.Data, of, w.Data)
-		*sum = out
-	}
-}
-
-// Name is the architecture's: "sgc".
-func (m *Network) Name() string { return m.Architecture.Name }
-
-// Features is d.
-func (m *Network) Features() int {
-	l := m.Layers[0]
-	if l.Self != nil {
-		return l.Self.Rows / m.Architecture.Blocks()
-	}
-	return l.Neighbours.Rows
-}
-
-// Classes is C.
-func (m *Network) Classes() int { return m.Layers[len(m.Layers)-1].Width() }
-
-// Hidden is the width of the first hidden layer, 0 where there is none.
-func (m *Network) Hidden() int {
-	if len(m.Layers) < 2 {
-		return 0
-	}
-	return m.Layers[0].Width()
-}
-
-// Params are the weights under PyTorch Geometric's names, in shapes y = x W + b ([in, out]; PyTorch's weight is the
-// transpose). The model goes on using their memory.
-func (m *Network) Params() []Param { return slices.Clone(m.params) }
 
 // Freezable returns nil where the model has a frozen form and the reason where it has none: [Network.Tables] and
 // [Network.Frozen] panic then.
@@ -401,9 +241,6 @@ func shape(m *graph.Dense) string {
 	}
 	return fmt.Sprintf("%d×%d", m.Rows, m.Cols)
 }
-
-// rowOf views a bias as a matrix of one row.
-func rowOf(b []float32) *graph.Dense { return &graph.Dense{Rows: 1, Cols: len(b), Data: b} }
 
 func hasShape(m *graph.Dense, r, c int) bool { return m != nil && m.Rows == r && m.Cols == c }
 

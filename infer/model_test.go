@@ -12,6 +12,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/architecture"
 	"rivulet/infer/infertest"
 )
 
@@ -74,8 +75,8 @@ func weightsOf() map[string]infer.Model {
 	first := func() *graph.Dense { return randomDense(rng, d, h) }
 	second := func() *graph.Dense { return randomDense(rng, h, c) }
 	b1, b2 := randomDense(rng, 1, h).Data, randomDense(rng, 1, c).Data
-	layer := func(neighbours, self *graph.Dense, b []float32) infer.Layer {
-		return infer.Layer{Neighbours: neighbours, Self: self, Bias: b}
+	layer := func(neighbours, self *graph.Dense, b []float32) architecture.Layer {
+		return architecture.Layer{Neighbours: neighbours, Self: self, Bias: b}
 	}
 	middle := func() *graph.Dense { return randomDense(rng, h, h) }
 	models := map[string]infer.Model{
@@ -94,7 +95,7 @@ func weightsOf() map[string]infer.Model {
 
 func TestBuildEveryModel(t *testing.T) {
 	names := []string{"appnp", "cheby", "dirsage", "dirsgc", "gcn", "sage", "sgc", "ssgc"}
-	if diff := cmp.Diff(names, infer.Names()); diff != "" {
+	if diff := cmp.Diff(names, architecture.Names()); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}
 	for key, m := range weightsOf() {

@@ -11,6 +11,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/architecture"
 	"rivulet/infer/infertest"
 	"rivulet/test/reference"
 )
@@ -49,11 +50,11 @@ func drawCandidates(rng *rand.Rand, w *world, hidden int) []candidate {
 		convolved("gcn", gcn), convolved("sage", sage), convolved("gcn of 3 layers", deepGCN),
 		convolved("sage of 4 layers", deepSAGE),
 		{"appnp", appnp, infertest.Model("appnp", float32(appnp.Alpha), appnp.Hops,
-			infer.Layer{Self: dense(appnp.W1), Bias: floats(b1)},
-			infer.Layer{Self: dense(appnp.W2), Bias: floats(b2)}), appnp.W1, columnSum(appnp.W2)},
+			architecture.Layer{Self: dense(appnp.W1), Bias: floats(b1)},
+			architecture.Layer{Self: dense(appnp.W2), Bias: floats(b2)}), appnp.W1, columnSum(appnp.W2)},
 		{"cheby", cheby, infertest.Model("cheby", 0, 0,
-			infer.Layer{Neighbours: dense(cheby.W1[1].Times(-1)), Self: dense(cheby.W1[0]), Bias: floats(b1)},
-			infer.Layer{Neighbours: dense(cheby.W2[1].Times(-1)), Self: dense(cheby.W2[0]), Bias: floats(b2)}),
+			architecture.Layer{Neighbours: dense(cheby.W1[1].Times(-1)), Self: dense(cheby.W1[0]), Bias: floats(b1)},
+			architecture.Layer{Neighbours: dense(cheby.W2[1].Times(-1)), Self: dense(cheby.W2[0]), Bias: floats(b2)}),
 			beside(cheby.W1...), columnSum(cheby.W2...)},
 		{"cheby with K=3", cubic, cubicCheby(all(cubic.W1), all(cubic.W2), floats(b1), floats(b2)), beside(cubic.W1...),
 			3 * columnSum(cubic.W2...)},
@@ -62,7 +63,7 @@ func drawCandidates(rng *rand.Rand, w *world, hidden int) []candidate {
 		deep := w.model
 		deep.Hops = hops
 		out = append(out, candidate{fmt.Sprintf("sgc of %d hops", hops), deep,
-			infertest.Model("sgc", 0, hops, infer.Layer{Self: dense(deep.W), Bias: floats(deep.B)}), deep.W, 1})
+			infertest.Model("sgc", 0, hops, architecture.Layer{Self: dense(deep.W), Bias: floats(deep.B)}), deep.W, 1})
 	}
 	const alpha, hops = 0.25, 4
 	mean := w.model
@@ -71,15 +72,15 @@ func drawCandidates(rng *rand.Rand, w *world, hidden int) []candidate {
 		mean.Mix = append(mean.Mix, (1-alpha)/hops)
 	}
 	return append(out, candidate{"ssgc", mean,
-		infertest.Model("ssgc", alpha, hops, infer.Layer{Self: dense(mean.W), Bias: floats(mean.B)}), mean.W, 1})
+		infertest.Model("ssgc", alpha, hops, architecture.Layer{Self: dense(mean.W), Bias: floats(mean.B)}), mean.W, 1})
 }
 
 // convolved is a network of layers that read neighbours; its architecture is the first word of the name.
 func convolved(name string, c Convolution) candidate {
-	var layers []infer.Layer
+	var layers []architecture.Layer
 	gain := 1.0
 	for k, l := range c.Layers {
-		layer, read := infer.Layer{Neighbours: dense(l.Wn), Bias: floats(l.B)}, []reference.Matrix{l.Wn}
+		layer, read := architecture.Layer{Neighbours: dense(l.Wn), Bias: floats(l.B)}, []reference.Matrix{l.Wn}
 		if l.Ws != nil {
 			layer.Self, read = dense(l.Ws), append(read, l.Ws)
 		}

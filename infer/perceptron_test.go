@@ -8,31 +8,32 @@ import (
 
 	"pgregory.net/rapid"
 
-	"rivulet/infer"
+	"rivulet/infer/architecture"
+	"rivulet/infer/perceptron"
 	"rivulet/infer/preprocess"
 	"rivulet/test/reference"
 )
 
 // exponents has one of each kind: an expert that leaves some arrivals alone.
-var exponents = infer.Exponents{None: 2, Few: 0.5}
+var exponents = perceptron.Exponents{None: 2, Few: 0.5}
 
 // drawExpert draws the weights of a perceptron of one layer, or of two if hidden is above 0, and returns it with the
 // oracle of own(x) of preprocessed features.
-func drawExpert(rng *rand.Rand, pre *preprocess.Parameters, d, hidden, classes int) (*infer.Expert,
+func drawExpert(rng *rand.Rand, pre *preprocess.Parameters, d, hidden, classes int) (*perceptron.Expert,
 	func(x reference.Matrix) reference.Matrix) {
-	layer := func(in, out int) (infer.Layer, reference.Matrix, []float64) {
+	layer := func(in, out int) (architecture.Layer, reference.Matrix, []float64) {
 		w := reference.At(in, out, func(int, int) float64 { return float64(float32(rng.NormFloat64())) })
 		b := reference.Each(make([]float64, out), func(float64) float64 { return float64(float32(rng.NormFloat64())) })
-		return infer.Layer{Self: dense(w), Bias: floats(b)}, w, b
+		return architecture.Layer{Self: dense(w), Bias: floats(b)}, w, b
 	}
 	if hidden == 0 {
 		l, w, b := layer(d, classes)
-		return &infer.Expert{Perceptron: infer.NewPerceptron([]infer.Layer{l}, pre), Exponents: exponents},
+		return &perceptron.Expert{Perceptron: perceptron.New([]architecture.Layer{l}, pre), Exponents: exponents},
 			func(x reference.Matrix) reference.Matrix { return x.Mul(w).AddRow(b) }
 	}
 	l1, w1, b1 := layer(d, hidden)
 	l2, w2, b2 := layer(hidden, classes)
-	return &infer.Expert{Perceptron: infer.NewPerceptron([]infer.Layer{l1, l2}, pre), Exponents: exponents},
+	return &perceptron.Expert{Perceptron: perceptron.New([]architecture.Layer{l1, l2}, pre), Exponents: exponents},
 		func(x reference.Matrix) reference.Matrix { return relu(x.Mul(w1).AddRow(b1)).Mul(w2).AddRow(b2) }
 }
 
@@ -59,7 +60,7 @@ func TestSection11ExpertAgainstOracle(t *testing.T) {
 				own := expert.Logits(b.X)
 				for i := range b.Len() {
 					a := map[bool]float32{true: exponents.None, false: exponents.Few}[b.Degree(i) == 0]
-					if b.Degree(i) > infer.FewNeighbours {
+					if b.Degree(i) > perceptron.FewNeighbours {
 						a = exponents.Many
 					}
 					for c, v := range logits.Row(i) {
@@ -106,10 +107,10 @@ func TestSection11NodeBatchBits(t *testing.T) {
 }
 
 func TestPerceptronRefuses(t *testing.T) {
-	w := func(r, c int) infer.Layer {
-		return infer.Layer{Self: dense(reference.New(r, c)), Bias: make([]float32, c)}
+	w := func(r, c int) architecture.Layer {
+		return architecture.Layer{Self: dense(reference.New(r, c)), Bias: make([]float32, c)}
 	}
-	for want, layers := range map[string][]infer.Layer{
+	for want, layers := range map[string][]architecture.Layer{
 		"0 layers":                       nil,
 		"3 layers":                       {w(4, 3), w(3, 3), w(3, 2)},
 		"layer 0 of a perceptron has":    {w(5, 2)},
@@ -117,10 +118,10 @@ func TestPerceptronRefuses(t *testing.T) {
 		"for 3 classes, want 2":          {w(4, 3)},
 		"has weights of none and a bias": {{Bias: make([]float32, 2)}},
 	} {
-		wantError(t, infer.CheckPerceptron(layers, 4, 2), want)
+		wantError(t, perceptron.Check(layers, 4, 2), want)
 	}
-	if err := infer.CheckPerceptron([]infer.Layer{w(4, 3), w(3, 2)}, 4, 2); err != nil {
+	if err := perceptron.Check([]architecture.Layer{w(4, 3), w(3, 2)}, 4, 2); err != nil {
 		t.Error(err)
 	}
-	wantError(t, infer.Exponents{Few: -1}.Validate(), "few is -1")
+	wantError(t, perceptron.Exponents{Few: -1}.Validate(), "few is -1")
 }

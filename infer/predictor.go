@@ -5,14 +5,15 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer/attach"
+	"rivulet/infer/perceptron"
 )
 
 // Predictor turns an attached batch into published probabilities: by a deployed model and, if the calibration has one,
 // a propagation.
 type Predictor struct {
 	Model       Deployment
-	Expert      *Expert     // of own features; nil: the model answers alone
-	Propagation Propagation // nil where Calibration.Kind is none
+	Expert      *perceptron.Expert // of own features; nil: the model answers alone
+	Propagation Propagation        // nil where Calibration.Kind is none
 	Calibration Calibration
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"rivulet/graph"
+	"rivulet/infer/architecture"
 	"rivulet/infer/attach"
 )
 
@@ -79,7 +80,7 @@ func errorSeeds(labels []int32, logits *graph.Dense, portable bool) *graph.Dense
 func PropagationTables(adj *graph.CSR, f0 *graph.Dense, alpha float32, edges ...float32) *Tables {
 	checkGraph(adj, f0.Rows, "seeds")
 	f := &restart{width: f0.Cols, keep: alpha, hops: PropagationSteps}
-	return recurrence(f, normalised).tablesAt(adj, f0, edges)
+	return recurrence(f, architecture.Normalised).tablesAt(adj, f0, edges)
 }
 
 // Restarted are the tables of a propagation for one α, made of its hops (α = 1) on T or S. With V^s = Â^s F0, F^t =
@@ -177,7 +178,7 @@ func (p *frozenPropagation) Propagate(b *attach.Batch) *graph.Dense {
 func JointLabels(adj *graph.CSR, labels []int32, classes int, alpha float32) JointPropagation {
 	checkGraph(adj, len(labels), "labels")
 	f0 := LabelSeeds(labels, classes)
-	return &jointPropagation{host: newHost(adj, normalised), alpha: alpha, normalise: true,
+	return &jointPropagation{host: newHost(adj, architecture.Normalised), alpha: alpha, normalise: true,
 		seeds: func(*attach.Batch) *graph.Dense { return f0 }}
 }
 
@@ -190,9 +191,10 @@ type NodeLogits interface {
 // JointErrors deploys error propagation on the graph with the batch in it; the errors are the model's in that graph.
 func JointErrors(adj *graph.CSR, labels []int32, model NodeLogits, alpha float32) JointPropagation {
 	checkGraph(adj, len(labels), "labels")
-	return &jointPropagation{host: newHost(adj, normalised), alpha: alpha, seeds: func(b *attach.Batch) *graph.Dense {
-		return ErrorSeeds(labels, model.GraphLogits(b))
-	}}
+	return &jointPropagation{host: newHost(adj, architecture.Normalised), alpha: alpha,
+		seeds: func(b *attach.Batch) *graph.Dense {
+			return ErrorSeeds(labels, model.GraphLogits(b))
+		}}
 }
 
 type jointPropagation struct {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"rivulet/graph"
+	"rivulet/infer/architecture"
 	"rivulet/infer/preprocess"
 )
 
@@ -20,12 +21,12 @@ import (
 // restart.go. A row of a result depends on its own row alone and has the same bits on every processor.
 type Recurrence struct {
 	form     form
-	operator *Operator
+	operator *architecture.Operator
 	edge     float64 // the weight of the edge to the one neighbour more
 }
 
 // recurrence is of an unweighted graph.
-func recurrence(f form, o *Operator) *Recurrence { return &Recurrence{f, o, 1} }
+func recurrence(f form, o *architecture.Operator) *Recurrence { return &Recurrence{f, o, 1} }
 
 // Recurrence returns the model's. It panics if the model is not [Freezable].
 func (m *Network) Recurrence() *Recurrence {
@@ -35,12 +36,12 @@ func (m *Network) Recurrence() *Recurrence {
 // PropagationRecurrence is the recurrence of label and error propagation with α = 1 ([PropagationTables]), on seeds of
 // a width. It has no ways back, and Close is of no use.
 func PropagationRecurrence(width int) *Recurrence {
-	return recurrence(&restart{width: width, keep: 1, hops: PropagationSteps}, normalised)
+	return recurrence(&restart{width: width, keep: 1, hops: PropagationSteps}, architecture.Normalised)
 }
 
 // LinearRecurrence is the recurrence of K hops of Â on any Z = XW ([HopTables]); Close adds no bias.
 func LinearRecurrence(width, hops int) *Recurrence {
-	return recurrence(&mixture{bias: make([]float32, width), hops: hops}, normalised)
+	return recurrence(&mixture{bias: make([]float32, width), hops: hops}, architecture.Normalised)
 }
 
 // State is a node's numbers for the next hop; rows are nodes.
@@ -92,7 +93,7 @@ func (r *Recurrence) EnterSeeds(z *graph.Dense, degrees []float32) (*State, *gra
 	return r.run(-1, &State{Z: z}, nil, degrees)
 }
 
-// Send returns in∘z, the messages of nodes in this state to each neighbour at a hop (see [Operator]).
+// Send returns in∘z, the messages of nodes in this state to each neighbour at a hop (see [architecture.Operator]).
 func (r *Recurrence) Send(hop int, s *State, degrees []float32) *graph.Dense {
 	in, _ := r.operator.All(degrees, 0)
 	out := graph.NewDense(s.Z.Rows, r.Sent(hop))

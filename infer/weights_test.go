@@ -10,8 +10,10 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/architecture"
 	"rivulet/infer/attach"
 	"rivulet/infer/infertest"
+	"rivulet/infer/perceptron"
 	"rivulet/infer/preprocess"
 	"rivulet/test/reference"
 	"rivulet/test/reference/convert"
@@ -91,15 +93,15 @@ func weightedCases(rng *rand.Rand, d, c int) map[string]struct {
 	bias := func(n int) []float64 {
 		return reference.Each(make([]float64, n), func(float64) float64 { return rng.Float64() })
 	}
-	layer := func(in, out int) (infer.Layer, Layer) {
+	layer := func(in, out int) (architecture.Layer, Layer) {
 		l := Layer{Wn: positive(in, out), B: bias(out)}
-		return infer.Layer{Neighbours: dense(l.Wn), Bias: floats(l.B)}, l
+		return architecture.Layer{Neighbours: dense(l.Wn), Bias: floats(l.B)}, l
 	}
 	w, b := positive(d, c), bias(c)
-	linear := infer.Layer{Self: dense(w), Bias: floats(b)}
+	linear := architecture.Layer{Self: dense(w), Bias: floats(b)}
 	own1, oracle1 := layer(d, 5)
 	own2, oracle2 := layer(5, c)
-	withSelf := func(own infer.Layer, l Layer) (infer.Layer, Layer) {
+	withSelf := func(own architecture.Layer, l Layer) (architecture.Layer, Layer) {
 		l.Ws = positive(len(l.Wn), l.Wn.Cols())
 		own.Self = dense(l.Ws)
 		return own, l
@@ -159,7 +161,7 @@ func TestWeightsArrivedAreTheGrownGraph(t *testing.T) {
 		adj, a := triangleFree(rng, n, 1)
 		x, own := convert.Normal(rng, n, d, 1), convert.Normal(rng, 1, d, 1)
 		w := convert.Normal(rng, d, 2, 1)
-		m := infertest.Model("sgc", 0, 2, infer.Layer{Self: dense(w), Bias: make([]float32, 2)})
+		m := infertest.Model("sgc", 0, 2, architecture.Layer{Self: dense(w), Bias: make([]float32, 2)})
 		b := &attach.Batch{X: graph.Features{Dense: dense(own)}, R: sparse(a, 1, n)}
 		b.Count()
 		b.R = weights.Spread(b.R)
@@ -243,7 +245,7 @@ func TestBins(t *testing.T) {
 // The exponent of own features goes by the number of neighbours: an arrival with one light or one heavy edge has few.
 func TestWeightsAreNoNeighbours(t *testing.T) {
 	b := &attach.Batch{Known: []int32{0, 1, 1, 9}, Weights: []float32{0, 0.01, 400, 0.5}}
-	of := infer.Exponents{None: 2, Few: 0.5, Many: 1}
+	of := perceptron.Exponents{None: 2, Few: 0.5, Many: 1}
 	for i, want := range []float32{2, 0.5, 0.5, 1} {
 		if got := of.At(b.Neighbours(i)); got != want {
 			t.Errorf("%d edges that weigh %v: exponent %v, want %v", b.Known[i], b.Weights[i], got, want)

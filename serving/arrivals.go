@@ -15,6 +15,7 @@ import (
 	"rivulet/infer/growth"
 	"rivulet/mapping"
 	"rivulet/mapping/arrivals"
+	"rivulet/serving/keyspace"
 )
 
 // GrowthOptions say whether arrivals get rows of M of their own, and how long and how many are stored.
@@ -76,14 +77,14 @@ func (v *Version) prepareGrowth(b *artifact.Bundle, o GrowthOptions) (err error)
 // openArrivals opens the store of the arrivals' rows of a version that was loaded. If Redis takes no writes a version
 // that may degrade is served all the same, and opens the store later. So is any version if the store's settings are
 // damaged, for which no waiting helps.
-func (l *loader) openArrivals(ctx context.Context, v *Version, p publication) error {
+func (l *loader) openArrivals(ctx context.Context, v *Version, p keyspace.Publication) error {
 	o := l.options.Growth
 	if !o.On {
 		return nil
 	}
 	v.growthParts.guard, v.growthParts.degrade, v.growthParts.log = l.guard, o.Degrade, l.log
 	v.growthParts.open = func(ctx context.Context) (*arrivals.Rows, error) {
-		return arrivals.Open(ctx, l.client, l.keys.arrivals(v.ID(), p),
+		return arrivals.Open(ctx, l.client, l.keys.Arrivals(v.ID(), p),
 			arrivals.Options{TTL: o.TTL, MaxRows: o.MaxRows, MaxBytes: o.MaxBytes, Replicas: o.Replicas,
 				CacheBytes: l.cacheBytes / cacheShare, Limit: l.limit, Log: l.log})
 	}

@@ -324,7 +324,7 @@ func TestArrivalsOfAVersionThatIsAway(t *testing.T) {
 			t.Fatal(err)
 		}
 		v := w.Current()
-		if err := s.client.Del(t.Context(), keys{s.prefix}.complete("v1")).Err(); err != nil {
+		if err := s.client.Del(t.Context(), keysOf(s.prefix).Complete("v1")).Err(); err != nil {
 			t.Fatal(err)
 		}
 		rows, seen, notes := make([]attach.Row, 1), make([]*growth.ArrivalRow, 1), []growth.Note{{Place: "g:t:0"}}

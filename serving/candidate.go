@@ -12,6 +12,7 @@ import (
 
 	"rivulet/mapping"
 	"rivulet/serving/candidate"
+	"rivulet/serving/keyspace"
 )
 
 // Candidate is the version that consumers may try beside the one that serves.
@@ -30,10 +31,10 @@ func (p *Publisher) Candidate(ctx context.Context) (Candidate, error) {
 	return readCandidate(ctx, p.client, p.keys)
 }
 
-func readCandidate(ctx context.Context, client mapping.Client, k keys) (c Candidate, err error) {
-	value, err := client.Get(ctx, k.candidate()).Result()
+func readCandidate(ctx context.Context, client mapping.Client, k keyspace.Keys) (c Candidate, err error) {
+	value, err := client.Get(ctx, k.Candidate).Result()
 	if mapping.Failed(err) {
-		return c, fmt.Errorf("reading %s: %w", k.candidate(), err)
+		return c, fmt.Errorf("reading %s: %w", k.Candidate, err)
 	}
 	version, since, _ := strings.Cut(value, " ")
 	return Candidate{Version: version, Since: millis(since), value: value}, nil
@@ -43,11 +44,11 @@ func readCandidate(ctx context.Context, client mapping.Client, k keys) (c Candid
 func (p *Publisher) setCandidate(ctx context.Context, version string) error {
 	k := p.keys
 	d := candidate.Decision{Action: candidate.ActionCandidate, Version: version, By: candidate.ByHand}
-	answer, err := setCandidate.Run(ctx, p.client, []string{k.candidate(), k.complete(version), k.current(),
-		k.comparison(), k.history()}, version, d.Text()).Text()
+	answer, err := setCandidate.Run(ctx, p.client, []string{k.Candidate, k.Complete(version), k.Current,
+		k.Comparison, k.History}, version, d.Text()).Text()
 	switch {
 	case err != nil:
-		return fmt.Errorf("setting %s: %w", k.candidate(), err)
+		return fmt.Errorf("setting %s: %w", k.Candidate, err)
 	case answer == "incomplete":
 		return fmt.Errorf("setting CANDIDATE to %q: %w", version, ErrIncomplete)
 	case answer == "current":
@@ -65,9 +66,9 @@ func (p *Publisher) Promote(ctx context.Context, c Candidate, by, reason string)
 	if err != nil {
 		return d, err
 	}
-	other, err := p.client.HGet(ctx, p.keys.complete(c.Version), fieldOtherData).Result()
+	other, err := p.client.HGet(ctx, p.keys.Complete(c.Version), fieldOtherData).Result()
 	if mapping.Failed(err) {
-		return d, fmt.Errorf("reading %s: %w", p.keys.complete(c.Version), err)
+		return d, fmt.Errorf("reading %s: %w", p.keys.Complete(c.Version), err)
 	}
 	if other == "" {
 		if err := p.admitStored(ctx, c.Version, d.Before); err != nil {
@@ -85,11 +86,11 @@ func (p *Publisher) Abort(ctx context.Context, c Candidate, by, reason string) (
 		return d, err
 	}
 	k := p.keys
-	done, err := abortCandidate.Run(ctx, p.client, []string{k.candidate(), k.complete(c.Version), k.history()}, c.value,
+	done, err := abortCandidate.Run(ctx, p.client, []string{k.Candidate, k.Complete(c.Version), k.History}, c.value,
 		d.Text()).Bool()
 	switch {
 	case err != nil:
-		return d, fmt.Errorf("setting %s: %w", k.candidate(), err)
+		return d, fmt.Errorf("setting %s: %w", k.Candidate, err)
 	case !done:
 		return d, fmt.Errorf("aborting %q: %w of this name any more", c.Version, ErrNoCandidate)
 	}
@@ -113,7 +114,7 @@ func (p *Publisher) Decide(ctx context.Context, r candidate.Rule) (d candidate.D
 	}
 	action, reason := r.Judge(sum)
 	if k := r.Look(sum.Labels); action == "" && sum.Arrivals >= r.Arrivals && k >= 0 {
-		first, err := look.Run(ctx, p.client, []string{p.keys.comparison()},
+		first, err := look.Run(ctx, p.client, []string{p.keys.Comparison},
 			fmt.Sprint("look ", k, " at ", sum.Current)).Bool()
 		if err != nil {
 			return d, fmt.Errorf("looking at the labels: %w", err)
@@ -157,7 +158,7 @@ func (p *Publisher) History(ctx context.Context) ([]candidate.Decision, error) {
 	decisions := make([]candidate.Decision, len(fields))
 	for k, field := range fields {
 		if err := json.Unmarshal([]byte(all[field]), &decisions[k]); err != nil {
-			return nil, fmt.Errorf("reading %s: field %q: %w", p.keys.history(), field, err)
+			return nil, fmt.Errorf("reading %s: field %q: %w", p.keys.History, field, err)
 		}
 		ms, _, _ := strings.Cut(field, " ")
 		decisions[k].Time = millis(ms)
@@ -167,8 +168,8 @@ func (p *Publisher) History(ctx context.Context) ([]candidate.Decision, error) {
 
 // history returns the stored decisions by their fields, and the fields, oldest first.
 func (p *Publisher) history(ctx context.Context) (all map[string]string, fields []string, err error) {
-	if all, err = p.client.HGetAll(ctx, p.keys.history()).Result(); err != nil {
-		return nil, nil, fmt.Errorf("reading %s: %w", p.keys.history(), err)
+	if all, err = p.client.HGetAll(ctx, p.keys.History).Result(); err != nil {
+		return nil, nil, fmt.Errorf("reading %s: %w", p.keys.History, err)
 	}
 	for field := range all {
 		if field != lastDecision {
@@ -185,7 +186,7 @@ func (p *Publisher) trimHistory(ctx context.Context) error {
 	if err != nil || len(fields) <= historyKept {
 		return err
 	}
-	if err := p.client.HDel(ctx, p.keys.history(), fields[:len(fields)-historyKept]...).Err(); err != nil {
+	if err := p.client.HDel(ctx, p.keys.History, fields[:len(fields)-historyKept]...).Err(); err != nil {
 		return fmt.Errorf("removing old decisions: %w", err)
 	}
 	return nil
@@ -229,7 +230,7 @@ func (w *Watcher) tryCandidate(ctx context.Context) error {
 		w.candidateRefused = ""
 		if now != nil {
 			w.candidate.Store(nil)
-			decision, _ := w.loader.client.HGet(ctx, w.loader.keys.history(), lastDecision).Result()
+			decision, _ := w.loader.client.HGet(ctx, w.loader.keys.History, lastDecision).Result()
 			w.o.Log.Info("the candidate is not tried any more", "candidate", now.ID(), "decision", decision)
 		}
 		return nil
@@ -276,9 +277,9 @@ func (w *Watcher) loadCandidate(ctx context.Context, version, id string, serves 
 	if err := cmp.Or(v.Task(), serves.Task()).Require("the trial of a candidate"); err != nil {
 		return nil, nil, refuse("candidate %s: %w", version, err)
 	}
-	other, err := w.loader.client.HGet(ctx, w.loader.keys.complete(version), fieldOtherData).Result()
+	other, err := w.loader.client.HGet(ctx, w.loader.keys.Complete(version), fieldOtherData).Result()
 	if mapping.Failed(err) {
-		return nil, nil, fmt.Errorf("reading %s: %w", w.loader.keys.complete(version), err)
+		return nil, nil, fmt.Errorf("reading %s: %w", w.loader.keys.Complete(version), err)
 	}
 	if other == "" {
 		if err := compare(ctx, v, serves, sample); errors.As(err, new(*OtherDataError)) {
@@ -300,9 +301,9 @@ func (p *Publisher) Compare(ctx context.Context) (sum candidate.Comparison, err 
 	if err != nil {
 		return sum, err
 	}
-	all, err := p.client.HGetAll(ctx, p.keys.comparison()).Result()
+	all, err := p.client.HGetAll(ctx, p.keys.Comparison).Result()
 	if err != nil {
-		return sum, fmt.Errorf("reading %s: %w", p.keys.comparison(), err)
+		return sum, fmt.Errorf("reading %s: %w", p.keys.Comparison, err)
 	}
 	sum = candidate.Comparison{Current: current, Candidate: tried.value}
 	for field, text := range all {
@@ -311,7 +312,7 @@ func (p *Publisher) Compare(ctx context.Context) (sum candidate.Comparison, err 
 		}
 		var one candidate.Comparison
 		if err := json.Unmarshal([]byte(text), &one); err != nil {
-			return sum, fmt.Errorf("reading %s: field %q: %w", p.keys.comparison(), field, err)
+			return sum, fmt.Errorf("reading %s: field %q: %w", p.keys.Comparison, field, err)
 		}
 		if tried.Version != "" && one.Candidate == tried.value && one.Current == current {
 			sum.Add(one)
@@ -325,7 +326,7 @@ func (w *Watcher) Report(ctx context.Context, c candidate.Comparison) error {
 	text, err := json.Marshal(c)
 	if err == nil {
 		k := w.loader.keys
-		err = report.Run(ctx, w.loader.client, []string{k.candidate(), k.comparison()}, c.Candidate, w.held.by, text).Err()
+		err = report.Run(ctx, w.loader.client, []string{k.Candidate, k.Comparison}, c.Candidate, w.held.by, text).Err()
 	}
 	if err != nil {
 		return fmt.Errorf("reporting how CANDIDATE compares: %w", err)

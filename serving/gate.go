@@ -293,9 +293,9 @@ func (p *Publisher) compareWith(ctx context.Context, next *Version, sample *arti
 
 // load reads a complete version, and some rows of its M. An error that is not a [refusal] comes from Redis.
 func (p *Publisher) load(ctx context.Context, version string) (*Version, *artifact.Mapping, error) {
-	id, err := p.client.HGet(ctx, p.keys.complete(version), mapping.MarkerField).Result()
+	id, err := p.client.HGet(ctx, p.keys.Complete(version), mapping.MarkerField).Result()
 	if mapping.Failed(err) {
-		return nil, nil, fmt.Errorf("reading %s: %w", p.keys.complete(version), err)
+		return nil, nil, fmt.Errorf("reading %s: %w", p.keys.Complete(version), err)
 	}
 	if id == "" {
 		return nil, nil, refuse("version %s: %w", version, ErrIncomplete)
@@ -322,7 +322,7 @@ func (p *Publisher) admitStored(ctx context.Context, version, serves string) err
 
 // allowOther notes in the marker of a complete version that it may follow one of other data: consumers then take it.
 func (p *Publisher) allowOther(ctx context.Context, version string) error {
-	if err := allowOther.Run(ctx, p.client, []string{p.keys.complete(version)}).Err(); err != nil {
+	if err := allowOther.Run(ctx, p.client, []string{p.keys.Complete(version)}).Err(); err != nil {
 		return fmt.Errorf("allowing version %s to follow other data: %w", version, err)
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
+	"rivulet/artifact/baseline"
 	"rivulet/graph"
 	"rivulet/infer/attach"
 	"rivulet/mapping"
@@ -212,11 +213,11 @@ func referTo(b *artifact.Bundle) {
 	for k := range nodes {
 		b.Synthetic.Labels[k] = int32(slices.Index(p.Row(k), slices.Max(p.Row(k))))
 	}
-	h := artifact.NewHistogram([]float64{1, 2})
+	h := baseline.NewHistogram([]float64{1, 2})
 	shares := make([]float64, p.Cols)
 	shares[0] = 1
-	b.Manifest.Reference = artifact.Reference{Nodes: 50, FeatureNorm: h, FeatureCount: h,
-		Models: map[string]artifact.ModelReference{v.Model(): {Accuracy: 96, Confidence: 0.9, Classes: shares}}}
+	b.Manifest.Reference = baseline.Reference{Nodes: 50, FeatureNorm: h, FeatureCount: h,
+		Models: map[string]baseline.ModelReference{v.Model(): {Accuracy: 96, Confidence: 0.9, Classes: shares}}}
 }
 
 // wrong makes no label that of the prediction.

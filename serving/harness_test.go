@@ -22,6 +22,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer/attach"
 	"rivulet/mapping"
+	"rivulet/serving/keyspace"
 	"rivulet/test/harness"
 )
 
@@ -100,7 +101,7 @@ func (s *server) dataOf(t *testing.T, version string) string {
 	}
 	for _, v := range infos {
 		if v.Version == version {
-			return keys{s.prefix}.data(version, v.Serial)
+			return keysOf(s.prefix).Data(version, v.Serial)
 		}
 	}
 	t.Fatalf("there is no version %s", version)
@@ -368,4 +369,12 @@ func (p *Publisher) Remove(ctx context.Context, version string) error {
 		return fmt.Errorf("removing version %s: no version has that name", version)
 	}
 	return p.remove(ctx, infos[at])
+}
+
+func keysOf(prefix string) keyspace.Keys {
+	keys, err := keyspace.New(prefix)
+	if err != nil {
+		panic(err)
+	}
+	return keys
 }

@@ -8,6 +8,7 @@ import (
 	"weak"
 
 	"rivulet/mapping"
+	"rivulet/serving/keyspace"
 )
 
 // heartbeats holds the versions that this process may still read from, with their heartbeats. The pointers are
@@ -15,7 +16,7 @@ import (
 // began before a switch does.
 type heartbeats struct {
 	client  mapping.Client
-	keys    keys
+	keys    keyspace.Keys
 	by      string
 	holdFor time.Duration
 
@@ -59,14 +60,14 @@ func (u *heartbeats) beat(ctx context.Context, wanted string) (id string, err er
 		return "", nil
 	}
 	u.held = names // set before the attempt, because its answer may be lost
-	keysOf, args := []string{u.keys.holders()}, []any{u.holdFor.Milliseconds()}
+	keysOf, args := []string{u.keys.Holders}, []any{u.holdFor.Milliseconds()}
 	for _, name := range names {
-		keysOf = append(keysOf, u.keys.complete(name))
-		args = append(args, holder(name, u.by))
+		keysOf = append(keysOf, u.keys.Complete(name))
+		args = append(args, keyspace.Holder(name, u.by))
 	}
 	ids, err := hold.Run(ctx, u.client, keysOf, args...).StringSlice()
 	if mapping.TakesNoWrites(err) && wanted != "" {
-		found, failed := u.client.HGet(ctx, u.keys.complete(wanted), mapping.MarkerField).Result()
+		found, failed := u.client.HGet(ctx, u.keys.Complete(wanted), mapping.MarkerField).Result()
 		if !mapping.Failed(failed) {
 			return found, fmt.Errorf("sending the heartbeat: %w", err)
 		}
@@ -89,9 +90,9 @@ func (u *heartbeats) forget(ctx context.Context, versions []string) error {
 	}
 	var members []any
 	for _, version := range versions {
-		members = append(members, holder(version, u.by))
+		members = append(members, keyspace.Holder(version, u.by))
 	}
-	if err := u.client.ZRem(ctx, u.keys.holders(), members...).Err(); err != nil {
+	if err := u.client.ZRem(ctx, u.keys.Holders, members...).Err(); err != nil {
 		return fmt.Errorf("releasing %v: %w", versions, err)
 	}
 	u.held = slices.DeleteFunc(slices.Clone(u.held), func(name string) bool { return slices.Contains(versions, name) })

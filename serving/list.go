@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"rivulet/serving/keyspace"
 )
 
 // State is the stage of a version's life.
@@ -37,7 +39,7 @@ type VersionInfo struct {
 	Aborted    time.Time // when it was given up as a candidate
 
 	id   string
-	meta meta
+	meta keyspace.Meta
 }
 
 // lastUse returns the time by which versions are ordered for rolling back: nobody rolls back to a candidate that was
@@ -75,7 +77,7 @@ func (p *Publisher) versions(ctx context.Context) (infos []VersionInfo, err erro
 	if err != nil {
 		return nil, err
 	}
-	names, err := p.client.SMembers(ctx, p.keys.versions()).Result()
+	names, err := p.client.SMembers(ctx, p.keys.Versions).Result()
 	if err != nil {
 		return nil, err
 	}
@@ -95,20 +97,20 @@ func (p *Publisher) versions(ctx context.Context) (infos []VersionInfo, err erro
 }
 
 func (p *Publisher) appendDeleting(ctx context.Context, infos []VersionInfo) ([]VersionInfo, error) {
-	left, err := p.client.HGetAll(ctx, p.keys.deleting()).Result()
+	left, err := p.client.HGetAll(ctx, p.keys.Deleting).Result()
 	if err != nil {
 		return nil, err
 	}
 	for field, text := range left {
-		version, serial, err := splitPending(field)
+		version, serial, err := keyspace.SplitPending(field)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", p.keys.deleting(), err)
+			return nil, fmt.Errorf("%s: %w", p.keys.Deleting, err)
 		}
-		m, err := parseMeta(text)
+		m, err := keyspace.ParseMeta(text)
 		if err != nil {
-			return nil, fmt.Errorf("%s: field %q: %w", p.keys.deleting(), field, err)
+			return nil, fmt.Errorf("%s: field %q: %w", p.keys.Deleting, field, err)
 		}
-		infos = append(infos, newInfo(version, Deleting, publication{serial: serial, meta: m}))
+		infos = append(infos, newInfo(version, Deleting, keyspace.Publication{Serial: serial, Meta: m}))
 	}
 	return infos, nil
 }
@@ -119,7 +121,7 @@ func (p *Publisher) version(ctx context.Context, name string) (*VersionInfo, err
 		state State
 		key   string
 		// in this order, so that a version that completes meanwhile is not missed
-	}{{Writing, p.keys.writing(name)}, {Complete, p.keys.complete(name)}} {
+	}{{Writing, p.keys.Writing(name)}, {Complete, p.keys.Complete(name)}} {
 		f, err := p.client.HGetAll(ctx, at.key).Result()
 		if err != nil {
 			return nil, err
@@ -127,7 +129,7 @@ func (p *Publisher) version(ctx context.Context, name string) (*VersionInfo, err
 		if len(f) == 0 {
 			continue
 		}
-		found, err := parsePublication(f["generation"], f["content"], f["meta"])
+		found, err := keyspace.Parse(f["generation"], f["content"], f["meta"])
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", at.key, err)
 		}
@@ -140,12 +142,12 @@ func (p *Publisher) version(ctx context.Context, name string) (*VersionInfo, err
 	return nil, nil
 }
 
-func newInfo(version string, state State, p publication) VersionInfo {
+func newInfo(version string, state State, p keyspace.Publication) VersionInfo {
 	info := VersionInfo{
-		Version: version, State: state, Serial: p.serial, Content: p.content,
-		Rows: p.meta.Rows, Synthetic: p.meta.Synthetic, id: p.id(), meta: p.meta,
+		Version: version, State: state, Serial: p.Serial, Content: p.Content,
+		Rows: p.Meta.Rows, Synthetic: p.Meta.Synthetic, id: p.ID(), meta: p.Meta,
 	}
-	for _, f := range p.meta.Files {
+	for _, f := range p.Meta.Files {
 		info.FileBytes += f.Bytes
 	}
 	return info
@@ -162,13 +164,13 @@ func millis(text string) time.Time {
 
 // liveHolders returns the holders with a live heartbeat by version.
 func (p *Publisher) liveHolders(ctx context.Context) (map[string][]string, error) {
-	members, err := living.Run(ctx, p.client, []string{p.keys.holders()}).StringSlice()
+	members, err := living.Run(ctx, p.client, []string{p.keys.Holders}).StringSlice()
 	if err != nil {
 		return nil, err
 	}
 	holders := map[string][]string{}
 	for _, member := range members {
-		version, by := splitHolder(member)
+		version, by := keyspace.SplitHolder(member)
 		holders[version] = append(holders[version], by)
 	}
 	for _, by := range holders {

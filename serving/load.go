@@ -11,6 +11,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/mapping"
+	"rivulet/serving/keyspace"
 )
 
 // refusal is an error that another attempt would not cure: the version cannot be served.
@@ -23,7 +24,7 @@ func refuse(format string, args ...any) error { return refusal{fmt.Errorf(format
 // loader makes a Version of a publication in Redis.
 type loader struct {
 	client     mapping.Client
-	keys       keys
+	keys       keyspace.Keys
 	options    Options
 	cacheBytes int64
 	guard      *mapping.Guard
@@ -40,9 +41,9 @@ func (l *loader) load(ctx context.Context, version, id string, alive func() erro
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	files := make(map[string][]byte, len(p.meta.Files))
-	for _, f := range p.meta.Files {
-		if files[f.Name], err = l.file(ctx, version, p.serial, f, alive); err != nil {
+	files := make(map[string][]byte, len(p.Meta.Files))
+	for _, f := range p.Meta.Files {
+		if files[f.Name], err = l.file(ctx, version, p.Serial, f, alive); err != nil {
 			return nil, nil, nil, err
 		}
 	}
@@ -51,9 +52,9 @@ func (l *loader) load(ctx context.Context, version, id string, alive func() erro
 		return nil, nil, nil, refusal{err}
 	}
 	m := &b.Manifest
-	if m.Version != version || m.SyntheticNodes != p.meta.Synthetic || m.Mapping.Rows != p.meta.Rows {
+	if m.Version != version || m.SyntheticNodes != p.Meta.Synthetic || m.Mapping.Rows != p.Meta.Rows {
 		return nil, nil, nil, refuse("the files are of version %s, %d synthetic nodes and %d rows of M; Redis has %s, %d and %d",
-			m.Version, m.SyntheticNodes, m.Mapping.Rows, version, p.meta.Synthetic, p.meta.Rows)
+			m.Version, m.SyntheticNodes, m.Mapping.Rows, version, p.Meta.Synthetic, p.Meta.Rows)
 	}
 	rows, err := l.rows(ctx, version, p, alive)
 	if err != nil {
@@ -62,7 +63,7 @@ func (l *loader) load(ctx context.Context, version, id string, alive func() erro
 	if v, warnings, err = New(b, rows, l.options); err != nil {
 		return nil, nil, nil, refusal{err}
 	}
-	sample, err = mapping.NewRedis(l.client, l.keys.table(version, p)).Sample(ctx, sampleIDs)
+	sample, err = mapping.NewRedis(l.client, l.keys.Table(version, p)).Sample(ctx, sampleIDs)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -77,8 +78,9 @@ func (l *loader) load(ctx context.Context, version, id string, alive func() erro
 
 // rows checks that all rows are in Redis and makes their lookup. Redis may have lost some since they were published:
 // by a failover to a replica that lagged behind, by the restart of a node of a cluster, or by eviction.
-func (l *loader) rows(ctx context.Context, version string, p publication, alive func() error) (mapping.Lookup, error) {
-	inRedis := mapping.NewRedis(l.client, l.keys.table(version, p))
+func (l *loader) rows(ctx context.Context, version string, p keyspace.Publication, alive func() error) (mapping.Lookup,
+	error) {
+	inRedis := mapping.NewRedis(l.client, l.keys.Table(version, p))
 	whole, err := l.whole(ctx, inRedis, alive)
 	if err != nil {
 		return nil, err
@@ -90,8 +92,8 @@ func (l *loader) rows(ctx context.Context, version string, p publication, alive 
 		return nil, err
 	}
 	switch {
-	case there != p.meta.Rows:
-		return nil, refuse("Redis has %d of %d rows of M: the others were lost or evicted", there, p.meta.Rows)
+	case there != p.Meta.Rows:
+		return nil, refuse("Redis has %d of %d rows of M: the others were lost or evicted", there, p.Meta.Rows)
 	case whole != nil:
 		return whole, nil
 	}
@@ -113,34 +115,35 @@ func (l *loader) whole(ctx context.Context, inRedis *mapping.Redis, alive func()
 }
 
 // publication reads the marker of a version, whose id must be the one given.
-func (l *loader) publication(ctx context.Context, version, id string) (publication, error) {
-	key := l.keys.complete(version)
+func (l *loader) publication(ctx context.Context, version, id string) (keyspace.Publication, error) {
+	key := l.keys.Complete(version)
 	values, err := l.client.HMGet(ctx, key, "generation", "content", "meta").Result()
 	if err != nil {
-		return publication{}, fmt.Errorf("reading %s: %w", key, err)
+		return keyspace.Publication{}, fmt.Errorf("reading %s: %w", key, err)
 	}
 	fields := [3]string{}
 	for i, value := range values {
 		fields[i], _ = value.(string) // a missing field becomes "", which is refused below
 	}
-	p, err := parsePublication(fields[0], fields[1], fields[2])
+	p, err := keyspace.Parse(fields[0], fields[1], fields[2])
 	if err != nil {
-		return publication{}, refuse("%s: %w", key, err)
+		return keyspace.Publication{}, refuse("%s: %w", key, err)
 	}
-	if err := p.meta.current(); err != nil {
-		return publication{}, refuse("%s: %w", key, err)
+	if err := p.Meta.CheckLayout(); err != nil {
+		return keyspace.Publication{}, refuse("%s: %w", key, err)
 	}
-	if p.id() != id {
-		return publication{}, refuse("%s has id %s, want %s: it was replaced", key, p.id(), id)
+	if p.ID() != id {
+		return keyspace.Publication{}, refuse("%s has id %s, want %s: it was replaced", key, p.ID(), id)
 	}
 	return p, nil
 }
 
 // file reads the parts of one file and checks their sum.
-func (l *loader) file(ctx context.Context, version string, serial int64, f file, alive func() error) ([]byte, error) {
+func (l *loader) file(ctx context.Context, version string, serial int64, f keyspace.File, alive func() error) ([]byte,
+	error) {
 	data := []byte{}
 	for i := range f.Parts {
-		part, err := l.client.Get(ctx, l.keys.part(version, serial, f.Name, i)).Bytes()
+		part, err := l.client.Get(ctx, l.keys.Part(version, serial, f.Name, i)).Bytes()
 		switch {
 		case errors.Is(err, redis.Nil):
 			return nil, refuse("file %s: part %d of %d is missing", f.Name, i+1, f.Parts)
@@ -152,7 +155,7 @@ func (l *loader) file(ctx context.Context, version string, serial int64, f file,
 			return nil, err
 		}
 	}
-	if err := f.check(data); err != nil {
+	if err := f.Check(data); err != nil {
 		return nil, refusal{err}
 	}
 	return data, nil

@@ -8,6 +8,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/mapping"
 	"rivulet/mapping/arrivals"
+	"rivulet/serving/keyspace"
 )
 
 // fieldMended is the field of a marker that says when a complete version was mended last, in ms of Redis' clock.
@@ -22,9 +23,9 @@ const fieldOtherData = "other_data"
 // the version to look again.
 func (w *publishRun) mend(ctx context.Context, m *mapping.GroupedRows, files map[string][]byte,
 	told func(done, total int)) error {
-	rows, err := m.Mend(ctx, w.client, w.keys.table(w.version, w.publication), func(rows int) error {
+	rows, err := m.Mend(ctx, w.client, w.keys.Table(w.version, w.Publication), func(rows int) error {
 		if told != nil {
-			told(rows, w.meta.Rows)
+			told(rows, w.Meta.Rows)
 		}
 		return w.hold(ctx)
 	})
@@ -35,10 +36,10 @@ func (w *publishRun) mend(ctx context.Context, m *mapping.GroupedRows, files map
 	if err != nil {
 		return err
 	}
-	if err := arrivals.Mend(ctx, w.client, w.keys.arrivals(w.version, w.publication)); err != nil {
+	if err := arrivals.Mend(ctx, w.client, w.keys.Arrivals(w.version, w.Publication)); err != nil {
 		return err
 	}
-	ok, err := mended.Run(ctx, w.client, []string{w.keys.complete(w.version)}, w.id(), rows+parts, m.Seal()).Bool()
+	ok, err := mended.Run(ctx, w.client, []string{w.keys.Complete(w.version)}, w.ID(), rows+parts, m.Seal()).Bool()
 	if err != nil {
 		return fmt.Errorf("noting in the marker that it was mended: %w", err)
 	}
@@ -61,9 +62,9 @@ func (w *publishRun) mendFiles(ctx context.Context, files map[string][]byte) (wr
 // its name.
 func (w *publishRun) compareFiles(ctx context.Context, files map[string][]byte,
 	differs func(key, what string, part []byte) error) error {
-	for _, f := range w.meta.Files {
-		for i, part := range parts(files[f.Name]) {
-			key, what := w.keys.part(w.version, w.serial, f.Name, i), fmt.Sprintf("file %s, part %d of %d", f.Name, i+1, f.Parts)
+	for _, f := range w.Meta.Files {
+		for i, part := range keyspace.Parts(files[f.Name]) {
+			key, what := w.keys.Part(w.version, w.Serial, f.Name, i), fmt.Sprintf("file %s, part %d of %d", f.Name, i+1, f.Parts)
 			found, err := w.client.Get(ctx, key).Result()
 			if mapping.Failed(err) {
 				return fmt.Errorf("reading %s: %w", what, err)
@@ -106,7 +107,7 @@ func (p *Publisher) Verify(ctx context.Context, b *artifact.Bundle, o PublishOpt
 		return err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	marker := w.keys.complete(w.version)
+	marker := w.keys.Complete(w.version)
 	fields, err := p.client.HMGet(ctx, marker, mapping.MarkerField, mapping.MarkerSeal).Result()
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", marker, err)
@@ -115,20 +116,20 @@ func (p *Publisher) Verify(ctx context.Context, b *artifact.Bundle, o PublishOpt
 	if id == "" {
 		return ErrIncomplete
 	}
-	if w.publication, err = (&loader{client: p.client, keys: p.keys}).publication(ctx, w.version, id); err != nil {
+	if w.Publication, err = (&loader{client: p.client, keys: p.keys}).publication(ctx, w.version, id); err != nil {
 		return err
 	}
-	if _, content := describe(b, rows.Layout(), files); content != w.content {
-		return fmt.Errorf("it was published from another artifact (content %s, this one has %s)", w.content, content)
+	if _, content := keyspace.Describe(b, rows.Layout(), files); content != w.Content {
+		return fmt.Errorf("it was published from another artifact (content %s, this one has %s)", w.Content, content)
 	}
 	damaged := func(format string, args ...any) error { return &DamageError{fmt.Sprintf(format, args...)} }
-	table := w.keys.table(w.version, w.publication)
+	table := w.keys.Table(w.version, w.Publication)
 	err = rows.Compare(ctx, p.client, table, func(bucket int, found string, want []byte) error {
 		return damaged("bucket %d of %d of the rows of M (key %s) %s", bucket, table.Buckets, table.Key(bucket),
 			difference(found, want))
 	}, func(done int) error {
 		if o.Progress != nil {
-			o.Progress(done, w.meta.Rows)
+			o.Progress(done, w.Meta.Rows)
 		}
 		return ctx.Err()
 	})
@@ -162,10 +163,10 @@ func difference(found string, want []byte) string {
 
 // hold renews the publisher's heartbeat on a complete version, and fails if the version was removed.
 func (w *publishRun) hold(ctx context.Context) error {
-	ids, err := hold.Run(ctx, w.client, []string{w.keys.holders(), w.keys.complete(w.version)},
-		publisherHold.Milliseconds(), holder(w.version, publisherName)).StringSlice()
+	ids, err := hold.Run(ctx, w.client, []string{w.keys.Holders, w.keys.Complete(w.version)},
+		publisherHold.Milliseconds(), keyspace.Holder(w.version, publisherName)).StringSlice()
 	if err != nil {
 		return fmt.Errorf("renewing the heartbeat: %w", err)
 	}
-	return w.stillOurs(ctx, len(ids) == 1 && ids[0] == w.id())
+	return w.stillOurs(ctx, len(ids) == 1 && ids[0] == w.ID())
 }

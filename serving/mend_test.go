@@ -30,7 +30,7 @@ func TestPublishingAgainMends(t *testing.T) {
 				return s.client.SetRange(t.Context(), data+":blob:synthetic.safetensors:0", 99, "!").Err()
 			},
 			"seal of all rows": func(string) error {
-				return s.client.HSet(t.Context(), keys{s.prefix}.complete("v1"), mapping.MarkerSeal, "1").Err()
+				return s.client.HSet(t.Context(), keysOf(s.prefix).Complete("v1"), mapping.MarkerSeal, "1").Err()
 			},
 			"foreign row": func(data string) error {
 				return s.client.Append(t.Context(), data+":rows:3", "\x06nobody\x01\x00").Err()
@@ -41,7 +41,7 @@ func TestPublishingAgainMends(t *testing.T) {
 				b := bundle(t, 1, "v1")
 				s.publish(t, b)
 				s.publish(t, b)
-				marker := keys{s.prefix}.complete("v1")
+				marker := keysOf(s.prefix).Complete("v1")
 				if s.client.HExists(t.Context(), marker, fieldMended).Val() {
 					t.Error("a whole version was mended")
 				}

@@ -19,7 +19,7 @@ func TestVersionsOfAnOlderBuild(t *testing.T) {
 			if err := json.Unmarshal([]byte(s.client.HGet(t.Context(), marker, "meta").Val()), &m); err != nil {
 				t.Fatal(err)
 			}
-			m["layout"], m["buckets"] = oldestLayout, 7
+			m["layout"], m["buckets"] = 1, 7
 			delete(m, "pages")
 			text, err := json.Marshal(m)
 			if err != nil {
@@ -29,8 +29,8 @@ func TestVersionsOfAnOlderBuild(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		k := keys{s.prefix}
-		makeOlder(k.complete("v1"))
+		k := keysOf(s.prefix)
+		makeOlder(k.Complete("v1"))
 		rows := s.dataOf(t, "v1") + ":rows:"
 		for _, key := range s.data(t, "v1") {
 			if strings.HasPrefix(key, rows) {
@@ -54,7 +54,7 @@ func TestVersionsOfAnOlderBuild(t *testing.T) {
 		}
 		s.publish(t, bundle(t, 2, "v2"))
 		mustServe(t, w, "v2")
-		if err := s.client.Del(t.Context(), k.holders()).Err(); err != nil { // the publisher's heartbeat has not lapsed yet
+		if err := s.client.Del(t.Context(), k.Holders).Err(); err != nil { // the publisher's heartbeat has not lapsed yet
 			t.Fatal(err)
 		}
 		removed, err := s.publisher(t).Prune(t.Context(), 0)

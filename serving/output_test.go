@@ -11,6 +11,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
+	"rivulet/artifact/baseline"
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/attach"
@@ -28,7 +29,7 @@ func several(t *testing.T, version string) *artifact.Bundle {
 		b.Manifest.Models[k].Calibration.Confidence = artifacttest.Confidence()
 	}
 	lp := b.Manifest.Models[0].Propagation["lp"]
-	lp.Confidence = artifact.Confidence{Curve: []artifact.CoveragePoint{{Coverage: 0.5, Threshold: 0.8},
+	lp.Confidence = baseline.Confidence{Curve: []baseline.CoveragePoint{{Coverage: 0.5, Threshold: 0.8},
 		{Coverage: 1, Threshold: 0.2}}}
 	b.Manifest.Models[0].Propagation["lp"] = lp
 	return sealed(t, b, version)
@@ -149,7 +150,7 @@ func TestThreshold(t *testing.T) {
 		}
 	}
 	_, _, err := New(b, mapping.FromArtifact(b.Mapping), Options{Coverage: 0.9, Calibration: "ep"})
-	if !errors.Is(err, artifact.ErrNoCurve) ||
+	if !errors.Is(err, baseline.ErrNoCurve) ||
 		!strings.Contains(fmt.Sprint(err), `model sgc: a threshold for coverage 0.9 of probabilities with calibration "ep"`) {
 		t.Errorf("without a curve: %v", err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"rivulet/mapping"
 	"rivulet/mapping/arrivals"
+	"rivulet/serving/keyspace"
 )
 
 // ErrInUse means that a version cannot be removed because CURRENT, CANDIDATE or a live heartbeat names it.
@@ -68,21 +69,21 @@ func obsolete(infos []VersionInfo, keep int) (old []VersionInfo) {
 
 // remove retires a version and removes its data.
 func (p *Publisher) remove(ctx context.Context, v VersionInfo) error {
-	state := p.keys.complete(v.Version)
+	state := p.keys.Complete(v.Version)
 	if v.State == Writing {
-		state = p.keys.writing(v.Version)
+		state = p.keys.Writing(v.Version)
 	}
-	field := pending(v.Version, v.Serial)
+	field := keyspace.Pending(v.Version, v.Serial)
 	answer, err := retire.Run(ctx, p.client,
-		[]string{state, p.keys.current(), p.keys.holders(), p.keys.deleting(), p.keys.versions(),
-			p.keys.candidate()}, v.Version, v.id, field).StringSlice()
+		[]string{state, p.keys.Current, p.keys.Holders, p.keys.Deleting, p.keys.Versions,
+			p.keys.Candidate}, v.Version, v.id, field).StringSlice()
 	switch {
 	case err != nil:
 		return fmt.Errorf("removing version %s: %w", v.Version, err)
 	case answer[0] == "current" || answer[0] == "candidate":
 		return fmt.Errorf("removing version %s: %w: it is %s", v.Version, ErrInUse, strings.ToUpper(answer[0]))
 	case answer[0] == "held":
-		_, by := splitHolder(answer[1])
+		_, by := keyspace.SplitHolder(answer[1])
 		return fmt.Errorf("removing version %s: %w by %s", v.Version, ErrInUse, by)
 	case answer[0] == "changed":
 		return fmt.Errorf("removing version %s: %w: it was published, or removed, at the same time", v.Version, ErrInUse)
@@ -92,19 +93,19 @@ func (p *Publisher) remove(ctx context.Context, v VersionInfo) error {
 
 // finishRemovals erases data that earlier calls have retired but not erased completely.
 func (p *Publisher) finishRemovals(ctx context.Context) (erased []string, err error) {
-	left, err := p.client.HGetAll(ctx, p.keys.deleting()).Result()
+	left, err := p.client.HGetAll(ctx, p.keys.Deleting).Result()
 	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", p.keys.deleting(), err)
+		return nil, fmt.Errorf("reading %s: %w", p.keys.Deleting, err)
 	}
 	for field, text := range left {
-		m, err := parseMeta(text)
+		m, err := keyspace.ParseMeta(text)
 		if err != nil {
-			return erased, fmt.Errorf("reading %s: field %q: %w", p.keys.deleting(), field, err)
+			return erased, fmt.Errorf("reading %s: field %q: %w", p.keys.Deleting, field, err)
 		}
 		if err := p.erase(ctx, field, m); err != nil {
 			return erased, err
 		}
-		version, _ := splitHolder(field)
+		version, _ := keyspace.SplitHolder(field)
 		erased = append(erased, version)
 	}
 	slices.Sort(erased)
@@ -113,27 +114,29 @@ func (p *Publisher) finishRemovals(ctx context.Context) (erased []string, err er
 
 // erase removes the data of a retired publication. Nothing refers to them and their keys are never used again, so it
 // may be interrupted, repeated and run by two processes at once.
-func (p *Publisher) erase(ctx context.Context, field string, m meta) error {
-	version, serial, err := splitPending(field)
+func (p *Publisher) erase(ctx context.Context, field string, m keyspace.Meta) error {
+	version, serial, err := keyspace.SplitPending(field)
 	if err != nil {
 		return fmt.Errorf("removing data: %w", err)
 	}
-	if err := mapping.DeleteRows(ctx, p.client, p.keys.table(version, publication{serial: serial, meta: m})); err != nil {
+	if err := mapping.DeleteRows(ctx, p.client,
+		p.keys.Table(version, keyspace.Publication{Serial: serial, Meta: m})); err != nil {
 		return fmt.Errorf("removing version %s: %w", version, err)
 	}
-	if err := arrivals.Delete(ctx, p.client, p.keys.arrivals(version, publication{serial: serial, meta: m})); err != nil {
+	if err := arrivals.Delete(ctx, p.client,
+		p.keys.Arrivals(version, keyspace.Publication{Serial: serial, Meta: m})); err != nil {
 		return fmt.Errorf("removing version %s: %w", version, err)
 	}
 	pipe := p.client.Pipeline()
 	for _, f := range m.Files {
 		for i := range f.Parts {
-			pipe.Unlink(ctx, p.keys.part(version, serial, f.Name, i))
+			pipe.Unlink(ctx, p.keys.Part(version, serial, f.Name, i))
 		}
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		return fmt.Errorf("removing version %s: files: %w", version, err)
 	}
-	if err := p.client.HDel(ctx, p.keys.deleting(), field).Err(); err != nil {
+	if err := p.client.HDel(ctx, p.keys.Deleting, field).Err(); err != nil {
 		return fmt.Errorf("removing version %s: %w", version, err)
 	}
 	return nil

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+
+	"rivulet/serving/keyspace"
 )
 
 // lapse lets all heartbeats of a version lapse.
@@ -15,7 +17,7 @@ func (s *server) lapse(t *testing.T, version string) {
 	t.Helper()
 	key := "{" + s.prefix + "}:holders"
 	for _, member := range s.client.ZRange(t.Context(), key, 0, -1).Val() {
-		if v, _ := splitHolder(member); v == version {
+		if v, _ := keyspace.SplitHolder(member); v == version {
 			s.client.ZAdd(t.Context(), key, redis.Z{Score: 1, Member: member})
 		}
 	}

@@ -305,7 +305,7 @@ func TestCurrentIsComparedAndSet(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.mustCurrent(t, "v2")
-		if s.client.HExists(t.Context(), p.keys.complete("v2"), fieldMended).Val() {
+		if s.client.HExists(t.Context(), p.keys.Complete("v2"), fieldMended).Val() {
 			t.Error("rows of a complete version were written again")
 		}
 	})

@@ -13,17 +13,18 @@ import (
 	"rivulet/artifact"
 	"rivulet/mapping"
 	"rivulet/serving/candidate"
+	"rivulet/serving/keyspace"
 )
 
 // Publisher writes artifacts to Redis and moves CURRENT. It is safe for concurrent use, also by several processes.
 type Publisher struct {
 	client mapping.Client
-	keys   keys
+	keys   keyspace.Keys
 }
 
 // NewPublisher returns a publisher for keys with a prefix. The caller still owns the client.
 func NewPublisher(client mapping.Client, prefix string) (*Publisher, error) {
-	k, err := newKeys(prefix)
+	k, err := keyspace.New(prefix)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +124,7 @@ func (p *Publisher) publish(ctx context.Context, b *artifact.Bundle, o PublishOp
 		return err
 	}
 	// CURRENT or CANDIDATE names the version by now. If this fails the heartbeat lapses by itself.
-	_ = p.client.ZRem(ctx, p.keys.holders(), holder(b.Manifest.Version, publisherName)).Err()
+	_ = p.client.ZRem(ctx, p.keys.Holders, keyspace.Holder(b.Manifest.Version, publisherName)).Err()
 	if o.Keep < 0 || o.Candidate {
 		return nil
 	}
@@ -162,10 +163,10 @@ func (p *Publisher) Current(ctx context.Context) (string, error) {
 	return readCurrent(ctx, p.client, p.keys)
 }
 
-func readCurrent(ctx context.Context, client mapping.Client, k keys) (string, error) {
-	current, err := client.Get(ctx, k.current()).Result()
+func readCurrent(ctx context.Context, client mapping.Client, k keyspace.Keys) (string, error) {
+	current, err := client.Get(ctx, k.Current).Result()
 	if err != nil && !errors.Is(err, redis.Nil) {
-		return "", fmt.Errorf("reading %s: %w", k.current(), err)
+		return "", fmt.Errorf("reading %s: %w", k.Current, err)
 	}
 	return current, nil
 }
@@ -224,11 +225,11 @@ func (p *Publisher) move(ctx context.Context, version, expected, tried string, d
 		before = expected
 	}
 	answer, err := moveCurrent.Run(ctx, p.client,
-		[]string{p.keys.current(), p.keys.complete(version), p.keys.complete(before), p.keys.candidate(), p.keys.history()},
+		[]string{p.keys.Current, p.keys.Complete(version), p.keys.Complete(before), p.keys.Candidate, p.keys.History},
 		version, expected, tried, d.Action, d.Text()).StringSlice()
 	switch {
 	case err != nil:
-		return fmt.Errorf("setting %s: %w", p.keys.current(), err)
+		return fmt.Errorf("setting %s: %w", p.keys.Current, err)
 	case answer[0] == "incomplete":
 		return fmt.Errorf("setting CURRENT to %q: %w", version, ErrIncomplete)
 	case answer[0] == "candidate":
@@ -243,7 +244,7 @@ func (p *Publisher) move(ctx context.Context, version, expected, tried string, d
 type publishRun struct {
 	*Publisher
 	version string
-	publication
+	keyspace.Publication
 	progress int // buckets written
 }
 
@@ -282,8 +283,8 @@ func (w *publishRun) complete(ctx context.Context, rows *mapping.GroupedRows, fi
 	if err := w.verify(ctx); err != nil {
 		return err
 	}
-	ok, err := finish.Run(ctx, w.client, []string{w.keys.writing(w.version), w.keys.complete(w.version)},
-		w.id(), rows.Seal()).Bool()
+	ok, err := finish.Run(ctx, w.client, []string{w.keys.Writing(w.version), w.keys.Complete(w.version)},
+		w.ID(), rows.Seal()).Bool()
 	if err != nil {
 		return fmt.Errorf("writing the complete marker: %w", err)
 	}
@@ -294,15 +295,15 @@ func (w *publishRun) complete(ctx context.Context, rows *mapping.GroupedRows, fi
 // complete already.
 func (w *publishRun) begin(ctx context.Context, b *artifact.Bundle, rows mapping.Layout,
 	files map[string][]byte) (complete bool, err error) {
-	described, content := describe(b, rows, files)
+	described, content := keyspace.Describe(b, rows, files)
 	text, err := json.Marshal(described)
 	if err != nil {
 		return false, fmt.Errorf("encoding meta: %w", err)
 	}
 	answer, err := begin.Run(ctx, w.client,
-		[]string{w.keys.writing(w.version), w.keys.complete(w.version), w.keys.lastSerial(), w.keys.holders(),
-			w.keys.versions()},
-		w.version, content, text, holder(w.version, publisherName), publisherHold.Milliseconds()).StringSlice()
+		[]string{w.keys.Writing(w.version), w.keys.Complete(w.version), w.keys.LastSerial, w.keys.Holders,
+			w.keys.Versions},
+		w.version, content, text, keyspace.Holder(w.version, publisherName), publisherHold.Milliseconds()).StringSlice()
 	if err != nil {
 		return false, fmt.Errorf("registering it: %w", err)
 	}
@@ -310,34 +311,34 @@ func (w *publishRun) begin(ctx context.Context, b *artifact.Bundle, rows mapping
 		return false, fmt.Errorf("the name is taken by other content (%s in Redis, %s in this artifact): remove that version or give this one another name",
 			answer[2], content)
 	}
-	if w.publication, err = parsePublication(answer[1], content, answer[2]); err != nil {
+	if w.Publication, err = keyspace.Parse(answer[1], content, answer[2]); err != nil {
 		return false, fmt.Errorf("reading its meta in Redis: %w", err)
 	}
-	if err := w.meta.current(); err != nil {
+	if err := w.Meta.CheckLayout(); err != nil {
 		return false, err
 	}
-	if w.progress, err = strconv.Atoi(answer[3]); err != nil || w.progress < 0 || w.progress > w.meta.Buckets {
-		return false, fmt.Errorf("progress is %q, want 0 to %d buckets", answer[3], w.meta.Buckets)
+	if w.progress, err = strconv.Atoi(answer[3]); err != nil || w.progress < 0 || w.progress > w.Meta.Buckets {
+		return false, fmt.Errorf("progress is %q, want 0 to %d buckets", answer[3], w.Meta.Buckets)
 	}
 	return answer[0] == "complete", nil
 }
 
 func (w *publishRun) writeRows(ctx context.Context, m *mapping.GroupedRows, told func(done, total int)) error {
-	return m.Write(ctx, w.client, w.keys.table(w.version, w.publication), w.progress, func(buckets, rows int) error {
+	return m.Write(ctx, w.client, w.keys.Table(w.version, w.Publication), w.progress, func(buckets, rows int) error {
 		if told != nil {
-			told(rows, w.meta.Rows)
+			told(rows, w.Meta.Rows)
 		}
 		return w.advance(ctx, buckets)
 	})
 }
 
 func (w *publishRun) writeFiles(ctx context.Context, files map[string][]byte) error {
-	for _, f := range w.meta.Files {
-		for i, part := range parts(files[f.Name]) {
-			if err := w.client.Set(ctx, w.keys.part(w.version, w.serial, f.Name, i), part, 0).Err(); err != nil {
+	for _, f := range w.Meta.Files {
+		for i, part := range keyspace.Parts(files[f.Name]) {
+			if err := w.client.Set(ctx, w.keys.Part(w.version, w.Serial, f.Name, i), part, 0).Err(); err != nil {
 				return fmt.Errorf("writing file %s, part %d of %d: %w", f.Name, i+1, f.Parts, err)
 			}
-			if err := w.advance(ctx, w.meta.Buckets); err != nil {
+			if err := w.advance(ctx, w.Meta.Buckets); err != nil {
 				return err
 			}
 		}
@@ -347,8 +348,8 @@ func (w *publishRun) writeFiles(ctx context.Context, files map[string][]byte) er
 
 // advance stores the progress, and fails if the publication was removed.
 func (w *publishRun) advance(ctx context.Context, buckets int) error {
-	ok, err := advance.Run(ctx, w.client, []string{w.keys.writing(w.version), w.keys.holders()},
-		w.id(), buckets, holder(w.version, publisherName), publisherHold.Milliseconds()).Bool()
+	ok, err := advance.Run(ctx, w.client, []string{w.keys.Writing(w.version), w.keys.Holders},
+		w.ID(), buckets, keyspace.Holder(w.version, publisherName), publisherHold.Milliseconds()).Bool()
 	if err != nil {
 		return fmt.Errorf("storing the progress: %w", err)
 	}
@@ -363,11 +364,11 @@ func (w *publishRun) stillOurs(ctx context.Context, ok bool) error {
 	if ok {
 		return nil
 	}
-	id, err := w.client.HGet(ctx, w.keys.complete(w.version), mapping.MarkerField).Result()
+	id, err := w.client.HGet(ctx, w.keys.Complete(w.version), mapping.MarkerField).Result()
 	switch {
 	case mapping.Failed(err):
-		return fmt.Errorf("reading %s: %w", w.keys.complete(w.version), err)
-	case id == w.id():
+		return fmt.Errorf("reading %s: %w", w.keys.Complete(w.version), err)
+	case id == w.ID():
 		return errCompleted
 	}
 	return errors.New("it was removed while it was being written")
@@ -385,18 +386,18 @@ func (w *publishRun) verify(ctx context.Context) error {
 }
 
 func (w *publishRun) count(ctx context.Context) error {
-	rows, err := mapping.CountRows(ctx, w.client, w.keys.table(w.version, w.publication))
+	rows, err := mapping.CountRows(ctx, w.client, w.keys.Table(w.version, w.Publication))
 	if err != nil {
 		return err
 	}
-	if rows != w.meta.Rows {
+	if rows != w.Meta.Rows {
 		return fmt.Errorf("Redis has %d mapping rows after %d were written: did it restart, or does it evict keys?",
-			rows, w.meta.Rows)
+			rows, w.Meta.Rows)
 	}
-	for _, f := range w.meta.Files {
+	for _, f := range w.Meta.Files {
 		size := int64(0)
 		for i := range f.Parts {
-			n, err := w.client.StrLen(ctx, w.keys.part(w.version, w.serial, f.Name, i)).Result()
+			n, err := w.client.StrLen(ctx, w.keys.Part(w.version, w.Serial, f.Name, i)).Result()
 			if err != nil {
 				return fmt.Errorf("counting file %s: %w", f.Name, err)
 			}

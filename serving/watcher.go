@@ -14,6 +14,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/mapping"
+	"rivulet/serving/keyspace"
 )
 
 // Clock gives a watcher its pauses.
@@ -83,7 +84,7 @@ type Watcher struct {
 
 // NewWatcher checks the options. It does not connect to Redis yet, and the caller still owns the client.
 func NewWatcher(client mapping.Client, o WatcherOptions) (*Watcher, error) {
-	k, err := newKeys(o.Prefix)
+	k, err := keyspace.New(o.Prefix)
 	if err != nil {
 		return nil, err
 	}
@@ -200,10 +201,10 @@ func (w *Watcher) follow(ctx context.Context) error {
 		if _, err := w.held.beat(ctx, ""); err != nil {
 			return err
 		}
-		return fmt.Errorf("%w: %s is not set", ErrNothingPublished, w.loader.keys.current())
+		return fmt.Errorf("%w: %s is not set", ErrNothingPublished, w.loader.keys.Current)
 	}
 	if err := artifact.ValidVersion(name); err != nil {
-		return refuse("reading %s: %w", w.loader.keys.current(), err)
+		return refuse("reading %s: %w", w.loader.keys.Current, err)
 	}
 	id, err := w.beat(ctx, name)
 	if err != nil {
@@ -213,9 +214,9 @@ func (w *Watcher) follow(ctx context.Context) error {
 		w.refused = ""
 		return nil
 	}
-	marks, err := w.loader.client.HMGet(ctx, w.loader.keys.complete(name), fieldMended, fieldOtherData).Result()
+	marks, err := w.loader.client.HMGet(ctx, w.loader.keys.Complete(name), fieldMended, fieldOtherData).Result()
 	if err != nil {
-		return fmt.Errorf("reading %s: %w", w.loader.keys.complete(name), err)
+		return fmt.Errorf("reading %s: %w", w.loader.keys.Complete(name), err)
 	}
 	if tried := fmt.Sprint(name, " ", id, " ", marks); w.refused != tried {
 		return w.take(ctx, name, id, tried, marks[1] != nil)

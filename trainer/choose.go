@@ -6,13 +6,14 @@ import (
 	"slices"
 
 	"rivulet/infer"
+	"rivulet/infer/architecture"
 	"rivulet/trainer/deploy"
 	"rivulet/trainer/eval"
 )
 
 // Candidates are the models among which validation chooses for a method (`--models auto`), the simplest first.
 func (o *Options) Candidates() []string {
-	names := infer.Names()
+	names := architecture.Names()
 	if m, _ := o.method(); m.Models != nil {
 		names = slices.Clone(m.Models)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/architecture"
 	"rivulet/infer/preprocess"
 	"rivulet/trainer/eval"
 )
@@ -28,7 +29,7 @@ func (t *task) read() *graph.CSR {
 // directable returns an error if a run cannot carry the directions of edges, or asks for a model that needs them.
 func (t *task) directable(o Options) error {
 	for _, name := range o.Models {
-		a, err := infer.Lookup(name)
+		a, err := architecture.Lookup(name)
 		switch {
 		case err != nil:
 			return err
@@ -56,7 +57,7 @@ const noDirections = "does not read the directions of edges; without --directed 
 // readable are those of some models that read the data's edges, with directions or without.
 func (t *task) readable(models []string) []string {
 	return slices.DeleteFunc(slices.Clone(models), func(name string) bool {
-		a, err := infer.Lookup(name)
+		a, err := architecture.Lookup(name)
 		return err == nil && a.Directed() != t.directed()
 	})
 }

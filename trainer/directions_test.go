@@ -11,6 +11,7 @@ import (
 	"rivulet/dataset/generate"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/architecture"
 	"rivulet/infer/infertest"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/original"
@@ -151,7 +152,7 @@ func TestDirectionsAreReadByModelsThatReadThem(t *testing.T) {
 	for want, d := range map[string]*dataset.Dataset{"dirsage dirsgc": cited(t),
 		"appnp cheby gcn sage sgc ssgc": small(t, generate.BagOfWords)} {
 		o := options(30)
-		o.Models, o.Choose = infer.Names(), true
+		o.Models, o.Choose = architecture.Names(), true
 		of, err := newTask(d, o)
 		if err != nil || strings.Join(of.options.Models, " ") != want {
 			t.Errorf("%q (%v), want %s", of.options.Models, err, want)
@@ -197,7 +198,7 @@ func TestDirectionsRefused(t *testing.T) {
 	o.Models = []string{"dirsage"}
 	requireError(CheckStaged(o), "dirsage", "stages")
 	if m := infertest.Model("dirsgc", 0, 0,
-		infer.Layer{Self: graph.NewDense(5, 2), Bias: make([]float32, 2)}); m.Features() != 1 {
+		architecture.Layer{Self: graph.NewDense(5, 2), Bias: make([]float32, 2)}); m.Features() != 1 {
 		t.Errorf("%d features", m.Features())
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/dataset"
 	"rivulet/infer"
+	"rivulet/infer/perceptron"
 	"rivulet/trainer/deploy"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/watch"
@@ -90,7 +91,7 @@ func (r *recipe) serves(t *task, setting string, f *fitResult, p *deploy.Deploym
 }
 
 // expertOf returns the expert that answers beside a model on S; nil: none does.
-func (r *recipe) expertOf(f *fitResult) *infer.Expert {
+func (r *recipe) expertOf(f *fitResult) *perceptron.Expert {
 	for k, p := range r.placed {
 		if r.whole[k] == f {
 			return p.Expert

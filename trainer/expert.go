@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"rivulet/graph"
-	"rivulet/infer"
 	"rivulet/infer/attach"
+	"rivulet/infer/perceptron"
 	"rivulet/trainer/deploy"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/expert"
@@ -51,8 +51,8 @@ func (t *task) chooseExperts(ctx context.Context, r *recipe, progress Progress) 
 		const what = "choosing the exponents of own features"
 		progress.Step(fmt.Sprintf("%s: %s %+.2f, without neighbours %+.2f points", what, p.Model.Name(), c.Gain,
 			c.GainAlone), k+1, len(r.placed))
-		if c.Exponents != (infer.Exponents{}) {
-			p.Expert = &infer.Expert{Perceptron: best.Perceptron, Exponents: c.Exponents}
+		if c.Exponents != (perceptron.Exponents{}) {
+			p.Expert = &perceptron.Expert{Perceptron: best.Perceptron, Exponents: c.Exponents}
 			p.Own = c.OwnInfo
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"rivulet/infer"
+	"rivulet/infer/architecture"
 	"rivulet/trainer/deploy"
 )
 
@@ -64,7 +64,7 @@ var requirements = []requirement{
 // directedModel is the first of the models that reads directions; empty: none does.
 func directedModel(o *Options) string {
 	k := slices.IndexFunc(o.Models, func(name string) bool {
-		a, err := infer.Lookup(name)
+		a, err := architecture.Lookup(name)
 		return err == nil && a.Directed()
 	})
 	if k < 0 {

@@ -9,6 +9,7 @@ import (
 	"rivulet/dataset/generate"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/architecture"
 	"rivulet/infer/infertest"
 	"rivulet/trainer/eval"
 )
@@ -79,8 +80,8 @@ func TestGivenAPPNPShapesItsOwnOnS(t *testing.T) {
 	o.Models, o.Hidden = []string{"appnp"}, 8
 	classes := len(d.Classes)
 	o.Weights = map[string]infer.Model{"appnp": infertest.Model("appnp", 0.3, 4,
-		infer.Layer{Self: graph.NewDense(d.X.Cols(), 8), Bias: make([]float32, 8)},
-		infer.Layer{Self: graph.NewDense(8, classes), Bias: make([]float32, classes)})}
+		architecture.Layer{Self: graph.NewDense(d.X.Cols(), 8), Bias: make([]float32, 8)},
+		architecture.Layer{Self: graph.NewDense(8, classes), Bias: make([]float32, classes)})}
 	task, err := newTask(d, o)
 	if err != nil {
 		t.Fatal(err)

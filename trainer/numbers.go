@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"rivulet/infer"
+	"rivulet/infer/architecture"
 	"rivulet/infer/target"
 	"rivulet/trainer/fit"
 )
@@ -43,7 +43,7 @@ func (t *task) checkTask() error {
 		return t.data.Task.Require("method " + o.Method)
 	}
 	for _, name := range o.Models {
-		if a, err := infer.Lookup(name); err != nil || a.Mix == nil || !a.Linear() {
+		if a, err := architecture.Lookup(name); err != nil || a.Mix == nil || !a.Linear() {
 			return errors.Join(err, t.data.Task.Require("model "+name))
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"rivulet/infer"
+	"rivulet/infer/architecture"
 	"rivulet/schema"
 	"rivulet/trainer/deploy"
 	"rivulet/trainer/features"
@@ -114,7 +115,7 @@ func (o Options) Validate() error {
 	case o.Nodes > 0 && o.Ratio > 0:
 		return fmt.Errorf("both nodes (%d) and ratio (%g) are set, want one", o.Nodes, o.Ratio)
 	case len(o.Models) == 0:
-		return errors.New("models is empty, want at least one of " + strings.Join(infer.Names(), ", "))
+		return errors.New("models is empty, want at least one of " + strings.Join(architecture.Names(), ", "))
 	case o.Hidden < 1:
 		return fmt.Errorf("hidden is %d, want at least 1", o.Hidden)
 	case o.Layers < 0 || o.Hops < 0:
@@ -133,8 +134,8 @@ func (o Options) Validate() error {
 		return fmt.Errorf("own is %q, want %s, %s or %s", o.Own, OwnAuto, OwnAlways, OwnNever)
 	}
 	for k, name := range o.Models {
-		if !slices.Contains(infer.Names(), name) {
-			return fmt.Errorf("models[%d] is %q, want one of %s", k, name, strings.Join(infer.Names(), ", "))
+		if !slices.Contains(architecture.Names(), name) {
+			return fmt.Errorf("models[%d] is %q, want one of %s", k, name, strings.Join(architecture.Names(), ", "))
 		}
 		if slices.Contains(o.Models[:k], name) {
 			return fmt.Errorf("models[%d] is %q, which is there twice", k, name)
@@ -164,7 +165,7 @@ func (o Options) Validate() error {
 func (o Options) validateDepth() error {
 	deep, hopping := o.Layers == 0, o.Hops == 0
 	for _, name := range o.Models {
-		a, err := infer.Lookup(name)
+		a, err := architecture.Lookup(name)
 		if err != nil {
 			return err
 		}
@@ -179,8 +180,8 @@ func (o Options) validateDepth() error {
 	switch {
 	case !deep:
 		return fmt.Errorf("layers is %d, which none of %s has a choice of", o.Layers, strings.Join(o.Models, ", "))
-	case !hopping || o.Hops > infer.MaxHops:
-		return fmt.Errorf("hops is %d, want at most %d and a model that has hops, not %s", o.Hops, infer.MaxHops,
+	case !hopping || o.Hops > architecture.MaxHops:
+		return fmt.Errorf("hops is %d, want at most %d and a model that has hops, not %s", o.Hops, architecture.MaxHops,
 			strings.Join(o.Models, ", "))
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/architecture"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/fit"
 	"rivulet/trainer/watch"
@@ -145,7 +146,7 @@ func (t *task) comparable(all fit.Problem, decays []float64) (p fit.Problem, sam
 
 func (t *task) chooseDecay(ctx context.Context, s fit.Shape, p fit.Problem, decays []float64, validate validator,
 	progress Progress, what string) (*fitResult, error) {
-	var start *infer.Layer
+	var start *architecture.Layer
 	w := watch.New(progress, s.Model, len(decays))
 	trials := make([]trial, len(decays))
 	for k, decay := range decays {

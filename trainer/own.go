@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"rivulet/infer"
+	"rivulet/infer/perceptron"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/expert"
 	"rivulet/trainer/features"
@@ -76,9 +76,9 @@ func (t *task) fitOwn(ctx context.Context, hidden int, decays []float64,
 // ownFitter fits perceptrons that the judging support nodes choose.
 func (t *task) ownFitter(progress Progress) *expert.Fitter {
 	return &expert.Fitter{Preprocess: t.pre, Seed: t.options.Seed, Progress: progress,
-		Accuracy: func(p *infer.Perceptron) float64 { return accuracyOn(eval.Plain(t.deployOwn(p)), t.judges) }}
+		Accuracy: func(p *perceptron.Perceptron) float64 { return accuracyOn(eval.Plain(t.deployOwn(p)), t.judges) }}
 }
 
-func (t *task) deployOwn(p *infer.Perceptron) expert.Deployment {
+func (t *task) deployOwn(p *perceptron.Perceptron) expert.Deployment {
 	return expert.Deployment{Perceptron: p, N: t.original.Adj.Rows}
 }

@@ -11,6 +11,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/attach"
+	"rivulet/infer/perceptron"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/expert"
 	"rivulet/trainer/sample"
@@ -41,7 +42,7 @@ func TestSection11ExpertIsKeptWhereItGains(t *testing.T) {
 	o.Own = OwnAuto
 	out := mustTrain(t, d, o)
 	info := out.Bundle.Manifest.Models[0].Own
-	if info.Exponents == (infer.Exponents{}) || info.Gain <= expert.MinGain || !out.Bundle.Manifest.HasOwn() {
+	if info.Exponents == (perceptron.Exponents{}) || info.Gain <= expert.MinGain || !out.Bundle.Manifest.HasOwn() {
 		t.Fatalf("own features gained %+v", info)
 	}
 	with, without := ownRow(t, out.Results, true), ownRow(t, out.Results, false)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"rivulet/infer/architecture"
 	"rivulet/trainer/deploy"
 
 	"github.com/google/go-cmp/cmp"
@@ -40,7 +41,7 @@ func TestSection3ValidationChoosesWeightDecay(t *testing.T) {
 	}
 	problem := fit.Problem{Design: fit.NewPropagated(k.hat, []float32{0, 0, 1}, k.x, k.labelled),
 		Labels: take(k.original.Labels, k.labelled), Classes: k.classes()}
-	var start *infer.Layer
+	var start *architecture.Layer
 	var accuracies []float64
 	for _, decay := range WeightDecays {
 		if start, err = fit.SGC(t.Context(), problem, decay, fit.Final, start); err != nil {

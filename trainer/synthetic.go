@@ -7,6 +7,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/architecture"
 	"rivulet/trainer/condense"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/fit"
@@ -117,7 +118,7 @@ func (c *clusterMethod) fitLabels(ctx context.Context, name string, progress Pro
 	labels := map[infer.Model]fit.Problem{}
 	for _, rank := range spreadRanks {
 		solve := fit.NewLabelSolve(s.rows, s.means, s.spread.Narrow(rank).Factor, s.problem.Weights)
-		var start, small *infer.Layer
+		var start, small *architecture.Layer
 		for _, decay := range spreadDecays {
 			trials = append(trials, trial{decay, func() (infer.Model, float64, error) {
 				p := s.problem

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"rivulet/artifact"
+	"rivulet/artifact/baseline"
 	"rivulet/dataset"
 	"rivulet/infer"
 	"rivulet/trainer/deploy"
@@ -311,9 +312,9 @@ func (t *task) manifest(r *recipe, results []eval.Result, now time.Time) artifac
 
 // reference returns the figures of the validation nodes, each on its own, and of the served models' predictions for
 // them.
-func (t *task) reference(r *recipe) artifact.Reference {
+func (t *task) reference(r *recipe) baseline.Reference {
 	support := t.set(t.data.Validation, NodeBatch)
-	out := artifact.Reference{Nodes: len(t.data.Validation), Models: map[string]artifact.ModelReference{}}
+	out := baseline.Reference{Nodes: len(t.data.Validation), Models: map[string]baseline.ModelReference{}}
 	neighbours, known := 0, 0
 	for _, i := range t.data.Validation {
 		neighbours += t.data.Adj.RowLen(int(i))

@@ -12,6 +12,7 @@ import (
 	"rivulet/dataset/generate"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/architecture"
 	"rivulet/infer/infertest"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/original"
@@ -144,9 +145,9 @@ func TestWeightsRefused(t *testing.T) {
 
 	o = options(30)
 	wide := graph.NewDense
-	sage := infertest.Model("sage", 0, 0, infer.Layer{Neighbours: wide(40, 4), Self: wide(40, 4),
+	sage := infertest.Model("sage", 0, 0, architecture.Layer{Neighbours: wide(40, 4), Self: wide(40, 4),
 		Bias: make([]float32, 4)},
-		infer.Layer{Neighbours: wide(4, 3), Self: wide(4, 3), Bias: make([]float32, 3)})
+		architecture.Layer{Neighbours: wide(4, 3), Self: wide(4, 3), Bias: make([]float32, 3)})
 	o.Models, o.Weights = []string{"sage"}, map[string]infer.Model{"sage": sage}
 	_, err = Train(context.Background(), d, o, created, Silent{})
 	requireError(err, "weights of sage", "SAGEConv", "--drop-weights")

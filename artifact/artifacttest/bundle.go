@@ -9,9 +9,12 @@ import (
 	"time"
 
 	"rivulet/artifact"
+	"rivulet/artifact/baseline"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/architecture"
 	"rivulet/infer/growth"
+	"rivulet/infer/perceptron"
 	"rivulet/infer/preprocess"
 	"rivulet/infer/target"
 )
@@ -95,11 +98,11 @@ func Model(b *artifact.Bundle, k int) infer.Model {
 }
 
 // Confidence is a measured confidence whose curve falls from 0.9 at half of the nodes to 0.3 at all nodes.
-func Confidence() artifact.Confidence {
-	return artifact.Confidence{
-		ECE:      artifact.CalibrationError{ValidationBefore: new(4.75), ValidationAfter: new(0.0), TestAfter: new(2.5)},
+func Confidence() baseline.Confidence {
+	return baseline.Confidence{
+		ECE:      baseline.CalibrationError{ValidationBefore: new(4.75), ValidationAfter: new(0.0), TestAfter: new(2.5)},
 		Coverage: 0.75, Threshold: 0.6,
-		Curve: []artifact.CoveragePoint{
+		Curve: []baseline.CoveragePoint{
 			{Coverage: 0.5, Threshold: 0.9, Accuracy: 99}, {Coverage: 0.75, Threshold: 0.6, Accuracy: 97.5},
 			{Coverage: 1, Threshold: 0.3, Accuracy: 93.75},
 		},
@@ -162,22 +165,22 @@ func others(rng *rand.Rand, size Size) []infer.Model {
 	first := func() *graph.Dense { return dense(rng, size.Features, hidden) }
 	second := func() *graph.Dense { return dense(rng, hidden, size.Classes) }
 	b1, b2 := dense(rng, 1, hidden).Data, dense(rng, 1, size.Classes).Data
-	made := func(name string, layers ...infer.Layer) infer.Model {
-		a, err := infer.Lookup(name)
+	made := func(name string, layers ...architecture.Layer) infer.Model {
+		a, err := architecture.Lookup(name)
 		if err != nil {
 			panic(err)
 		}
-		m, err := a.New(layers, a.Alpha, a.Hops)
+		m, err := infer.New(a, layers, a.Alpha, a.Hops)
 		if err != nil {
 			panic(err)
 		}
 		return m
 	}
 	return []infer.Model{
-		made("gcn", infer.Layer{Neighbours: first(), Bias: b1}, infer.Layer{Neighbours: second(), Bias: b2}),
-		made("sage", infer.Layer{Neighbours: first(), Self: first(), Bias: b1},
-			infer.Layer{Neighbours: second(), Self: second(), Bias: b2}),
-		made("appnp", infer.Layer{Self: first(), Bias: b1}, infer.Layer{Self: second(), Bias: b2}),
+		made("gcn", architecture.Layer{Neighbours: first(), Bias: b1}, architecture.Layer{Neighbours: second(), Bias: b2}),
+		made("sage", architecture.Layer{Neighbours: first(), Self: first(), Bias: b1},
+			architecture.Layer{Neighbours: second(), Self: second(), Bias: b2}),
+		made("appnp", architecture.Layer{Self: first(), Bias: b1}, architecture.Layer{Self: second(), Bias: b2}),
 		Cheby(rng, size, 2),
 	}
 }
@@ -236,7 +239,7 @@ func Numbers(b *artifact.Bundle) *artifact.Bundle {
 	b.Manifest.Task = target.Number
 	for k := range b.Models {
 		of, info := &b.Models[k], &b.Manifest.Models[k]
-		of.Labels, of.Errors, info.Propagation, info.Calibration.Confidence = nil, nil, nil, artifact.Confidence{}
+		of.Labels, of.Errors, info.Propagation, info.Calibration.Confidence = nil, nil, nil, baseline.Confidence{}
 		for c := range b.Manifest.Data.Classes {
 			info.Radius = append(info.Radius, float64(c+1))
 		}
@@ -322,10 +325,10 @@ func withValues(m *graph.CSR) *graph.CSR {
 func AddOwn(seed uint64, b *artifact.Bundle) {
 	rng := rand.New(rand.NewPCG(seed, 3))
 	d, classes := b.Manifest.Data.Features, len(b.Manifest.Data.Classes)
-	layer := func(in, out int) infer.Layer {
-		return infer.Layer{Self: dense(rng, in, out), Bias: dense(rng, 1, out).Data}
+	layer := func(in, out int) architecture.Layer {
+		return architecture.Layer{Self: dense(rng, in, out), Bias: dense(rng, 1, out).Data}
 	}
-	b.Own = []infer.Layer{layer(d, 4), layer(4, classes)}
-	b.Manifest.Models[0].Own = artifact.OwnInfo{Exponents: infer.Exponents{None: 2, Few: 0.5, Many: 1}, Gain: 1.25,
+	b.Own = []architecture.Layer{layer(d, 4), layer(4, classes)}
+	b.Manifest.Models[0].Own = artifact.OwnInfo{Exponents: perceptron.Exponents{None: 2, Few: 0.5, Many: 1}, Gain: 1.25,
 		GainAlone: 8}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -24,7 +23,7 @@ func checkCommand() *cobra.Command {
 	}
 	config.Flags[config.Consumer](cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		cfg, err := config.Load[config.Consumer](config.Sources{Flags: cmd.Flags(), Environ: os.Environ()})
+		cfg, err := config.Load[config.Consumer](config.OfProgram(cmd.Flags()))
 		if err != nil {
 			return err
 		}

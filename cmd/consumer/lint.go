@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -28,7 +27,7 @@ func lintCommand() *cobra.Command {
 	config.Flags[config.Consumer](cmd.Flags())
 	cmd.Flags().BoolVar(&all, "all", false, "print the settings that have their defaults, too")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		cfg, settings, err := config.Explain[config.Consumer](config.Sources{Flags: cmd.Flags(), Environ: os.Environ()})
+		cfg, settings, err := config.Explain[config.Consumer](config.OfProgram(cmd.Flags()))
 		if err != nil {
 			return err
 		}

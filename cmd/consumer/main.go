@@ -38,7 +38,7 @@ func command() *cobra.Command {
 	}
 	config.Flags[config.Consumer](cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return app.Run(config.Sources{Flags: cmd.Flags(), Environ: os.Environ()}, os.Stderr,
+		return app.Run(config.OfProgram(cmd.Flags()), os.Stderr,
 			func(cfg config.Consumer, log *slog.Logger) error {
 				return run(cmd.Context(), cfg, log)
 			})

@@ -156,7 +156,7 @@ func (f *benchFlags) open(ctx context.Context, cmd *cobra.Command) (*bench.Servi
 		}
 		return bench.Embedded(ctx, program)
 	}
-	cfg, err := config.Load[config.Bench](config.Sources{Flags: cmd.Flags(), Environ: os.Environ()})
+	cfg, err := config.Load[config.Bench](config.OfProgram(cmd.Flags()))
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"text/tabwriter"
 	"time"
@@ -34,7 +33,7 @@ func compareCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&live, "live", false, "go on until the candidate is promoted or given up")
 	cmd.Flags().DurationVar(&every, "every", 2*time.Second, "pause between two looks of --live, more than 0s")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		cfg, err := config.Load[config.Versions](config.Sources{Flags: cmd.Flags(), Environ: os.Environ()})
+		cfg, err := config.Load[config.Versions](config.OfProgram(cmd.Flags()))
 		if err != nil {
 			return err
 		}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"text/tabwriter"
 	"time"
@@ -36,7 +35,7 @@ func (f *deadLetterFlags) add(cmd *cobra.Command) {
 // open connects to Kafka. since is the time that --from names.
 func (f *deadLetterFlags) open(cmd *cobra.Command) (l *replay.Letters, topics config.Topics, since time.Time,
 	err error) {
-	cfg, err := config.Load[config.DeadLetters](config.Sources{Flags: cmd.Flags(), Environ: os.Environ()})
+	cfg, err := config.Load[config.DeadLetters](config.OfProgram(cmd.Flags()))
 	if err != nil {
 		return nil, topics, since, err
 	}

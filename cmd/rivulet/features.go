@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -53,7 +52,7 @@ func putCommand() *cobra.Command {
 	data := dataflag.Register(flags, "", parquet.Format)
 	config.Flags[config.Put](flags)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		cfg, err := config.Load[config.Put](config.Sources{Flags: flags, Environ: os.Environ()})
+		cfg, err := config.Load[config.Put](config.OfProgram(flags))
 		if err != nil {
 			return err
 		}

@@ -11,8 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"rivulet/artifact"
+	"rivulet/artifact/baseline"
 	"rivulet/config"
-	"rivulet/infer"
+	"rivulet/infer/architecture"
 	"rivulet/infer/preprocess"
 	"rivulet/infer/target"
 	"rivulet/internal/cli"
@@ -119,7 +120,7 @@ func inspect(w io.Writer, b *artifact.Bundle) error {
 }
 
 // validation returns the figures with which a stream is compared, to tell when a refresh is due.
-func validation(r *artifact.Reference) string {
+func validation(r *baseline.Reference) string {
 	if r.Nodes == 0 {
 		return "no reference is kept: a consumer cannot tell how far its stream is from training"
 	}
@@ -140,7 +141,7 @@ func later(b *artifact.Bundle) string {
 			s.Factor.Rows, s.Rank)
 	}
 	if b.Manifest.HasMeans() {
-		return "cluster means are kept: " + strings.Join(infer.Convolving(),
+		return "cluster means are kept: " + strings.Join(architecture.Convolving(),
 			", ") + " of two layers can be added without the data set" + text
 	}
 	return "no cluster means are kept: adding a model needs the data set" + text
@@ -166,7 +167,7 @@ func drawn(m *artifact.Manifest) string {
 // confidences returns lines about the reliability of a model's probabilities, for each measured calibration.
 func confidences(model *artifact.ModelInfo) []string {
 	var lines []string
-	add := func(kind string, c artifact.Confidence) {
+	add := func(kind string, c baseline.Confidence) {
 		var parts []string
 		for _, of := range []struct {
 			name          string
@@ -216,7 +217,7 @@ func embeddings(m *artifact.Model, info *artifact.ModelInfo) string {
 }
 
 func linear(model string) bool {
-	a, err := infer.Lookup(model)
+	a, err := architecture.Lookup(model)
 	return err == nil && a.Linear()
 }
 

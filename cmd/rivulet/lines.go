@@ -48,7 +48,7 @@ func (f *lineFlags) open(cmd *cobra.Command) (versions consumer.Versions, o app.
 	if o.Batch < 1 {
 		return nil, o, nil, fmt.Errorf("--batch is %d, want at least 1", o.Batch)
 	}
-	lines, err := config.Load[config.Lines](config.Sources{Flags: cmd.Flags(), Environ: os.Environ()})
+	lines, err := config.Load[config.Lines](config.OfProgram(cmd.Flags()))
 	if err != nil {
 		return nil, o, nil, err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
+	"rivulet/artifact/baseline"
 	"rivulet/event"
 	"rivulet/event/json"
 	"rivulet/test/harness"
@@ -108,9 +109,9 @@ func TestInspectShowsTheReference(t *testing.T) {
 		t.Errorf("without a reference: %v\n%s", err, out)
 	}
 	b.Manifest.Version, b.Manifest.Files = "", nil
-	h := artifact.NewHistogram([]float64{1, 2})
-	b.Manifest.Reference = artifact.Reference{Nodes: 40, UnknownNeighbours: 0.25, FeatureNorm: h, FeatureCount: h,
-		Models: map[string]artifact.ModelReference{"sgc": {Accuracy: 92.5, Confidence: 0.875,
+	h := baseline.NewHistogram([]float64{1, 2})
+	b.Manifest.Reference = baseline.Reference{Nodes: 40, UnknownNeighbours: 0.25, FeatureNorm: h, FeatureCount: h,
+		Models: map[string]baseline.ModelReference{"sgc": {Accuracy: 92.5, Confidence: 0.875,
 			Classes: []float64{0.5, 0.25, 0.25}}}}
 	out, err = harness.Execute(root(), "inspect", write(t, b))
 	if want := "40 nodes, 25.0% of their neighbours unknown; sgc 92.50% right, confidence 0.875"; err != nil ||

@@ -23,7 +23,7 @@ func pageCommand() *cobra.Command {
 	}
 	config.Flags[config.Page](cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return app.Run(config.Sources{Flags: cmd.Flags(), Environ: os.Environ()}, os.Stderr,
+		return app.Run(config.OfProgram(cmd.Flags()), os.Stderr,
 			func(cfg config.Page, log *slog.Logger) error {
 				return app.RunPage(cmd.Context(), cfg, log, func(url string) { fmt.Fprintln(cmd.OutOrStdout(), url) })
 			})

@@ -108,7 +108,7 @@ func (f *replayFlags) check() error {
 
 // toTopic sends the nodes to Kafka, of the settings.
 func (f *replayFlags) toTopic(cmd *cobra.Command, d *dataset.Dataset, nodes []int32) error {
-	cfg, err := config.Load[config.Replay](config.Sources{Flags: cmd.Flags(), Environ: os.Environ()})
+	cfg, err := config.Load[config.Replay](config.OfProgram(cmd.Flags()))
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func serveCommand() *cobra.Command {
 	}
 	config.Flags[config.Serve](cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return app.Run(config.Sources{Flags: cmd.Flags(), Environ: os.Environ()}, os.Stderr,
+		return app.Run(config.OfProgram(cmd.Flags()), os.Stderr,
 			func(cfg config.Serve, log *slog.Logger) error {
 				return app.RunServe(cmd.Context(), cfg, log)
 			})

@@ -8,9 +8,7 @@
 //	grow.go       grow: what rows of M for arrivals are worth
 //	import.go     import: a model of PyTorch Geometric becomes an artifact, or is added to one
 //	refresh.go    refresh: arrivals and labels are merged, and the next artifact is made
-//	publish.go    publish, verify, versions, activate and prune; versions_json.go: the list of versions as JSON
-//	candidate.go  promote, abort, decide and history: what becomes of a version that was published as a candidate
 //	data.go       data init and data check; schema.go: flags and output of named features
 //	flags.go      flags that commands share; reading.go: a data set read, with progress
-//	main.go       the list of commands
+//	main.go       the list of commands; those that act on versions in Redis are package versions
 package main

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"rivulet/dataset"
-	"rivulet/infer"
+	"rivulet/infer/architecture"
 	"rivulet/lab/mcond"
 	"rivulet/lab/methods"
 	"rivulet/mapping"
@@ -23,11 +23,12 @@ var laboratory = methods.All(methods.Settings{})
 // runFlags registers the flags that train and eval share: the options of a run except method, size and seed.
 func runFlags(flags *pflag.FlagSet, o *trainer.Options) {
 	flags.StringSliceVar(&o.Models, "models", o.Models,
-		"models to fit and serve through one M, the first by default: "+strings.Join(infer.Names(), ", ")+
+		"models to fit and serve through one M, the first by default: "+strings.Join(architecture.Names(), ", ")+
 			"; auto: all, of which train serves the best on validation")
 	flags.IntVar(&o.Hidden, "hidden", o.Hidden, "width of the hidden layers, of models that have some")
 	flags.IntVar(&o.Layers, "layers", o.Layers,
-		"number of layers, of "+having(func(a *infer.Architecture) bool { return a.Most > a.Fewest })+"; 0: the fewest")
+		"number of layers, of "+having(func(a *architecture.Architecture) bool { return a.Most > a.Fewest })+
+			"; 0: the fewest")
 	flags.IntVar(&o.Hops, "hops", o.Hops, "number of hops, of "+having(hasHops)+"; 0: the model's default")
 	flags.Float64SliceVar(&o.WeightDecays, "weight-decays", trainer.WeightDecays,
 		"weight decays that validation chooses from, for each model fitted on the original graph")

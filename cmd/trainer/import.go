@@ -15,6 +15,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/infer"
+	"rivulet/infer/architecture"
 	"rivulet/infer/preprocess"
 	"rivulet/infer/target"
 	"rivulet/internal/cli"
@@ -69,7 +70,7 @@ func importCommand() *cobra.Command {
 		Long: "import reads the state_dict of a model (safetensors.torch.save_file(model.state_dict(), path)) and makes it the W_O of a\n" +
 			"new artifact: with --data the graph is condensed for it as train does, calibrated and measured; with --artifact it\n" +
 			"becomes one more model of an artifact that keeps cluster means, for which the data are not needed: two layers of\n" +
-			strings.Join(infer.Convolving(), ", ") + ".\n\n" +
+			strings.Join(architecture.Convolving(), ", ") + ".\n\n" +
 			"The weights are for features after --preprocess: none for raw ones, l1 for T.NormalizeFeatures().",
 		Args: cobra.NoArgs,
 		Example: "  trainer import --weights model.safetensors --model gcn --data shop --preprocess l1 --out out/shop\n" +
@@ -98,7 +99,7 @@ func (f *importFlags) register(cmd *cobra.Command) *dataflag.Data {
 	o.Preprocess = preprocess.None
 	flags.StringArrayVar(&f.files, "weights", nil,
 		"safetensors file of a state_dict (required); may be given again, each with its --model")
-	flags.StringArrayVar(&f.models, "model", nil, "its architecture (required): "+strings.Join(infer.Names(), ", "))
+	flags.StringArrayVar(&f.models, "model", nil, "its architecture (required): "+strings.Join(architecture.Names(), ", "))
 	flags.Float32Var(&f.alpha, "alpha", 0, "α of "+having(hasAlpha)+", which is no tensor; 0: the model's default")
 	flags.IntVar(&f.hops, "hops", 0, "number of hops of "+having(hasHops)+", which is no tensor; 0: the model's default")
 	flags.StringVar(&f.from, "artifact", "", "directory of an artifact to add the model to, instead of --data")
@@ -127,13 +128,13 @@ func (f *importFlags) register(cmd *cobra.Command) *dataflag.Data {
 	return data
 }
 
-func hasAlpha(a *infer.Architecture) bool { return a.Alpha != 0 || a.Name == "dirsage" }
-func hasHops(a *infer.Architecture) bool  { return a.Hops != 0 }
+func hasAlpha(a *architecture.Architecture) bool { return a.Alpha != 0 || a.Name == "dirsage" }
+func hasHops(a *architecture.Architecture) bool  { return a.Hops != 0 }
 
 // having are the names of the models that have something.
-func having(has func(*infer.Architecture) bool) string {
+func having(has func(*architecture.Architecture) bool) string {
 	var names []string
-	for _, a := range infer.Architectures() {
+	for _, a := range architecture.Architectures() {
 		if has(a) {
 			names = append(names, a.Name)
 		}
@@ -152,8 +153,8 @@ func (f *importFlags) check(flags *pflag.FlagSet) error {
 		return fmt.Errorf("--weights is given %d times and --model %d times, want a model for each file",
 			len(f.files), len(f.models))
 	}
-	for name, has := range map[string]func(*infer.Architecture) bool{"alpha": hasAlpha, "hops": hasHops} {
-		reads := func(model string) bool { a, err := infer.Lookup(model); return err != nil || has(a) }
+	for name, has := range map[string]func(*architecture.Architecture) bool{"alpha": hasAlpha, "hops": hasHops} {
+		reads := func(model string) bool { a, err := architecture.Lookup(model); return err != nil || has(a) }
 		if flags.Changed(name) && !slices.ContainsFunc(f.models, reads) {
 			return fmt.Errorf("--%s is for model %s, not %s", name, having(has), strings.Join(f.models, ", "))
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"rivulet/cmd/trainer/versions"
 	"rivulet/internal/cli"
 )
 
@@ -46,8 +47,7 @@ func root() *cobra.Command {
 			"writes them as an artifact, and publishes artifacts to the Redis that consumers follow.",
 	}
 	cmd.AddCommand(dataCommand(), trainCommand(), cleanCommand(), importCommand(), evalCommand(), growCommand(),
-		refreshCommand(),
-		reportCommand(), publishCommand(), verifyCommand(), versionsCommand(), activateCommand(), promoteCommand(),
-		abortCommand(), decideByRuleCommand(), historyCommand(), pruneCommand())
+		refreshCommand(), reportCommand())
+	cmd.AddCommand(versions.Commands()...)
 	return cmd
 }

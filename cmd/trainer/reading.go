@@ -49,21 +49,8 @@ func opened(data *dataflag.Data) (*dataset.Dataset, error) {
 // answered sends some nodes of a run through the consumers' path, before the artifact is written. It returns warnings
 // about nodes that consumers refuse.
 func answered(ctx context.Context, outcome *trainer.Outcome, l consumer.Limits) (warnings []string, err error) {
-	return warnings, during("sending nodes through the consumers' path", func() (err error) {
+	return warnings, cli.During("sending nodes through the consumers' path", func() (err error) {
 		warnings, err = preflight.Answers(ctx, outcome.Bundle, outcome.Answers, l)
 		return err
 	})
-}
-
-// during shows that work in one part is under way.
-func during(what string, work func() error) error {
-	lines := cli.Stderr()
-	lines.Step(what, 0, 1)
-	err := work()
-	if err != nil {
-		lines.Done()
-		return err
-	}
-	lines.Step(what, 1, 1)
-	return nil
 }

@@ -126,7 +126,7 @@ func refreshCommand() *cobra.Command {
 	_ = cmd.MarkFlagRequired("from")
 	_ = cmd.MarkFlagRequired("out")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		cfg, err := settings[config.Refresh](cmd)
+		cfg, err := config.Load[config.Refresh](config.OfProgram(cmd.Flags()))
 		if err != nil {
 			return err
 		}

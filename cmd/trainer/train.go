@@ -132,7 +132,7 @@ func trained(cmd *cobra.Command, engine *engineFlags, learn *learnFlags, data *d
 		if err != nil {
 			return err
 		}
-		return during("writing the artifact", func() error { return artifact.Write(out, outcome.Bundle) })
+		return cli.During("writing the artifact", func() error { return artifact.Write(out, outcome.Bundle) })
 	}
 	if engine.staged() {
 		return engine.train(cmd.Context(), data, o, write)

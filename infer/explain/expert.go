@@ -1,7 +1,7 @@
 package explain
 
 import (
-	"rivulet/infer"
+	"rivulet/infer/perceptron"
 	"rivulet/infer/preprocess"
 )
 
@@ -13,7 +13,7 @@ type expertLines struct {
 }
 
 // begin sets the lines of the arrival of a place.
-func (e *expertLines) begin(expert *infer.Expert, p *place, classes []int) {
+func (e *expertLines) begin(expert *perceptron.Expert, p *place, classes []int) {
 	e.project, e.lines = nil, e.lines[:0]
 	if expert == nil {
 		return

@@ -3,6 +3,7 @@ package explain
 import (
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/architecture"
 )
 
 // Models whose layers read neighbours are taken apart from the last layer to the first, with their relus held as
@@ -11,7 +12,7 @@ import (
 // convolution is a model whose layers read neighbours.
 type convolution struct {
 	*infer.Parts
-	*infer.Operator
+	*architecture.Operator
 	layers []layer
 	scale  int // the column of the tables with in* out*; of models that have it
 }

@@ -8,6 +8,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/attach"
+	"rivulet/infer/perceptron"
 	"rivulet/infer/preprocess"
 )
 
@@ -69,7 +70,7 @@ func (e *Explanation) removable(rows []attach.Row) []near {
 // on: the connected ones for frozen models, the whole batch for joint ones.
 type removal struct {
 	model   infer.Deployment       // takes features that were divided by their norm
-	expert  *infer.Expert          // of the same features; nil: there is none
+	expert  *perceptron.Expert     // of the same features; nil: there is none
 	project *preprocess.Projection // gives that norm
 	joint   bool
 	b       *attach.Batch

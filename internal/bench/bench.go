@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"rivulet/config"
-	"rivulet/infer"
+	"rivulet/infer/architecture"
 	"rivulet/internal/cli"
 )
 
@@ -104,13 +104,13 @@ func (o *Options) shapes() ([]Shape, error) {
 	return out, nil
 }
 
-func (o *Options) architectures() ([]*infer.Architecture, error) {
+func (o *Options) architectures() ([]*architecture.Architecture, error) {
 	if len(o.Models) == 0 {
-		return infer.Undirected(), nil
+		return architecture.Undirected(), nil
 	}
-	var out []*infer.Architecture
+	var out []*architecture.Architecture
 	for _, name := range o.Models {
-		a, err := infer.Lookup(name)
+		a, err := architecture.Lookup(name)
 		if err != nil {
 			return nil, fmt.Errorf("--models: %w", err)
 		}
@@ -155,7 +155,7 @@ type run struct {
 	Options
 	report *Report
 	shapes []Shape
-	models []*infer.Architecture
+	models []*architecture.Architecture
 }
 
 // batchSizes are the batch sizes of section core; section rivals takes the first and the last.

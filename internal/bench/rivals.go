@@ -8,6 +8,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/architecture"
 )
 
 // Rivals of S, which all answer the same arrivals.
@@ -24,7 +25,7 @@ func (b *run) rivals(ctx context.Context) error {
 	models := b.models
 	if len(b.Models) == 0 {
 		models = slices.DeleteFunc(slices.Clone(models),
-			func(a *infer.Architecture) bool { return a.Name != "sgc" && a.Name != "gcn" })
+			func(a *architecture.Architecture) bool { return a.Name != "sgc" && a.Name != "gcn" })
 	}
 	for k := range b.shapes {
 		shape := &b.shapes[k]
@@ -80,7 +81,7 @@ type rival struct {
 	by   infer.Predictor
 }
 
-func newRivalry(shape *Shape, bundle *artifact.Bundle, adj *graph.CSR, a *infer.Architecture) (*rivalry, error) {
+func newRivalry(shape *Shape, bundle *artifact.Bundle, adj *graph.CSR, a *architecture.Architecture) (*rivalry, error) {
 	m, err := shape.model(a)
 	if err != nil {
 		return nil, err

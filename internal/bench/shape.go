@@ -10,6 +10,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/architecture"
 	"rivulet/infer/preprocess"
 )
 
@@ -70,9 +71,9 @@ func distinct(rng *rand.Rand, dst []int32, k, n int) []int32 {
 }
 
 // model draws a model of an architecture with as few layers as it may have.
-func (s *Shape) model(a *infer.Architecture) (infer.Model, error) {
+func (s *Shape) model(a *architecture.Architecture) (infer.Model, error) {
 	rng, in := s.rng("model "+a.Name), s.Features
-	layers := make([]infer.Layer, a.Fewest)
+	layers := make([]architecture.Layer, a.Fewest)
 	for l := range layers {
 		out := hidden
 		if l == len(layers)-1 {
@@ -90,7 +91,7 @@ func (s *Shape) model(a *infer.Architecture) (infer.Model, error) {
 		}
 		in = out
 	}
-	return a.New(layers, a.Alpha, a.Hops)
+	return infer.New(a, layers, a.Alpha, a.Hops)
 }
 
 // addShare returns to + share·w, w for a nil to.
@@ -118,7 +119,7 @@ func (s *Shape) preprocess() preprocess.Parameters {
 func id(node int) string { return fmt.Sprintf("n%d", node) }
 
 // Bundle draws a sealed artifact with models of the architectures, in their order.
-func (s *Shape) Bundle(architectures []*infer.Architecture) (*artifact.Bundle, error) {
+func (s *Shape) Bundle(architectures []*architecture.Architecture) (*artifact.Bundle, error) {
 	rng := s.rng("synthetic")
 	b := &artifact.Bundle{
 		Preprocess: s.preprocess(),

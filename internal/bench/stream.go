@@ -11,7 +11,7 @@ import (
 
 	"rivulet/config"
 	"rivulet/event"
-	"rivulet/infer"
+	"rivulet/infer/architecture"
 	"rivulet/internal/app"
 	"rivulet/internal/replay"
 	"rivulet/kafka"
@@ -61,11 +61,11 @@ func (b *run) stream(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	sgc, err := infer.Lookup("sgc")
+	sgc, err := architecture.Lookup("sgc")
 	if err != nil {
 		return err
 	}
-	bundle, err := shape.Bundle([]*infer.Architecture{sgc})
+	bundle, err := shape.Bundle([]*architecture.Architecture{sgc})
 	if err != nil {
 		return err
 	}

@@ -120,3 +120,16 @@ func (l *Lines) write(text string) {
 	}
 	l.width = len(text)
 }
+
+// During shows on standard error that work in one part is under way.
+func During(what string, work func() error) error {
+	lines := Stderr()
+	lines.Step(what, 0, 1)
+	err := work()
+	if err != nil {
+		lines.Done()
+		return err
+	}
+	lines.Step(what, 1, 1)
+	return nil
+}

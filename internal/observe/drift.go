@@ -5,13 +5,13 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"rivulet/artifact"
+	"rivulet/artifact/baseline"
 	"rivulet/consumer"
 )
 
 // Reference holds the figures with which a stream is compared: the artifact's, and the serving model's.
 type Reference struct {
-	artifact.Reference
+	baseline.Reference
 	Model string
 }
 
@@ -177,17 +177,17 @@ func (d *drift) collector() prometheus.Collector {
 			}
 			gauge(wasUnknown, d.against.UnknownNeighbours)
 			if all.arrivals > 0 {
-				gauge(features, artifact.TotalVariation(d.against.FeatureNorm.Shares, all.norms), "norm")
-				gauge(features, artifact.TotalVariation(d.against.FeatureCount.Shares, all.nonZeros), "non_zeros")
+				gauge(features, baseline.TotalVariation(d.against.FeatureNorm.Shares, all.norms), "norm")
+				gauge(features, baseline.TotalVariation(d.against.FeatureCount.Shares, all.nonZeros), "non_zeros")
 				for name, of := range d.against.Named {
-					gauge(named, artifact.TotalVariation(of.Shares, all.named[name]), name)
+					gauge(named, baseline.TotalVariation(of.Shares, all.named[name]), name)
 				}
 			}
 			if model, ok := d.against.Models[d.against.Model]; ok {
 				gauge(was, model.Confidence)
 				gauge(wasRight, model.Accuracy/100)
 				if all.predictions > 0 {
-					gauge(classes, artifact.TotalVariation(model.Classes, all.classes))
+					gauge(classes, baseline.TotalVariation(model.Classes, all.classes))
 				}
 			}
 		}}

@@ -5,17 +5,17 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"rivulet/artifact"
+	"rivulet/artifact/baseline"
 	"rivulet/consumer"
 	"rivulet/event"
 )
 
 // Each named feature has a distance of its own: one that has moved is seen, and another one is not.
 func TestDriftByFeatureName(t *testing.T) {
-	half := artifact.Histogram{Bounds: []float64{0.5}, Shares: []float64{0.5, 0.5}}
+	half := baseline.Histogram{Bounds: []float64{0.5}, Shares: []float64{0.5, 0.5}}
 	d := newDrift(func(string) (Reference, bool) {
-		return Reference{Reference: artifact.Reference{Nodes: 4, FeatureNorm: half, FeatureCount: half,
-			Named: map[string]artifact.Histogram{"age": half, "plan": half}}}, true
+		return Reference{Reference: baseline.Reference{Nodes: 4, FeatureNorm: half, FeatureCount: half,
+			Named: map[string]baseline.Histogram{"age": half, "plan": half}}}, true
 	})
 	s := consumer.BatchStats{Version: "v1", Named: []string{"age", "plan", "new"}, Delivered: &event.Batch{}}
 	for i := range 100 {
@@ -25,7 +25,7 @@ func TestDriftByFeatureName(t *testing.T) {
 	d.batch(&s)
 	got := map[string]float64{}
 	for name, counts := range d.sum().named {
-		got[name] = artifact.TotalVariation(d.against.Named[name].Shares, counts)
+		got[name] = baseline.TotalVariation(d.against.Named[name].Shares, counts)
 	}
 	if len(got) != 2 || got["age"] != 0 || got["plan"] != 0.5 {
 		t.Errorf("distances %v, want 0 of age and 0.5 of plan", got)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"rivulet/artifact"
+	"rivulet/artifact/baseline"
 	"rivulet/consumer"
 	"rivulet/event"
 )
@@ -16,11 +16,11 @@ import (
 // trained returns a reference of two classes; norms and counts are 1 to 10.
 func trained() Reference {
 	values := []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
-	return Reference{Model: "sgc", Reference: artifact.Reference{Nodes: 10, UnknownNeighbours: 0.125,
-		FeatureNorm:  artifact.NewHistogram(values),
-		Named:        map[string]artifact.Histogram{"age": artifact.NewHistogram(values)},
-		FeatureCount: artifact.NewHistogram(values),
-		Models: map[string]artifact.ModelReference{"sgc": {Confidence: 0.75, Accuracy: 80,
+	return Reference{Model: "sgc", Reference: baseline.Reference{Nodes: 10, UnknownNeighbours: 0.125,
+		FeatureNorm:  baseline.NewHistogram(values),
+		Named:        map[string]baseline.Histogram{"age": baseline.NewHistogram(values)},
+		FeatureCount: baseline.NewHistogram(values),
+		Models: map[string]baseline.ModelReference{"sgc": {Confidence: 0.75, Accuracy: 80,
 			Classes: []float64{0.5, 0.5}}}}}
 }
 

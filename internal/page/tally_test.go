@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"rivulet/artifact"
+	"rivulet/artifact/baseline"
 	"rivulet/event"
 	"rivulet/event/form"
 	eventjson "rivulet/event/json"
@@ -131,8 +132,8 @@ func TestDriftIsAgainstTraining(t *testing.T) {
 		y.predicted(record(prediction("x", int(i%2), "v", event.Source{Offset: i}), noon), false)
 	}
 	m := &artifact.Manifest{Version: "v", Data: artifact.Data{Classes: []string{"cats", "dogs", "cows"}},
-		Reference: artifact.Reference{Nodes: 10, UnknownNeighbours: 0.25,
-			Models: map[string]artifact.ModelReference{"sgc": {Confidence: 0.9, Classes: []float64{0.5, 0.25, 0.25}}}}}
+		Reference: baseline.Reference{Nodes: 10, UnknownNeighbours: 0.25,
+			Models: map[string]baseline.ModelReference{"sgc": {Confidence: 0.9, Classes: []float64{0.5, 0.25, 0.25}}}}}
 	d := y.stream(0, 0, m, "sgc").Drift
 	if d.Distance == nil || math.Abs(float64(*d.Distance)-0.25) > 1e-6 || *d.TrainedConfidence != 0.9 ||
 		*d.TrainedUnknown != 0.25 {

@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"rivulet/artifact"
+	"rivulet/artifact/baseline"
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/trainer/eval"
@@ -97,7 +97,7 @@ var coverages = []float64{0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1}
 // Confidence measures published probabilities on the support nodes: the calibration error on the half that τ was
 // not fitted on, before (τ = 1) and after, and on all of them the threshold that answers a share, for the curve and
 // for coverage, if that is above 0.
-func (s Support) Confidence(c infer.Calibration, coverage float64) artifact.Confidence {
+func (s Support) Confidence(c infer.Calibration, coverage float64) baseline.Confidence {
 	held := func(i int) bool { return !calibrating(i) }
 	ece := func(c infer.Calibration) *float64 {
 		e := eval.ECE(eval.Reliability(s.Probabilities(c), s.Labels, held))
@@ -105,7 +105,7 @@ func (s Support) Confidence(c infer.Calibration, coverage float64) artifact.Conf
 	}
 	before := c
 	before.Temperature = 1
-	out := artifact.Confidence{ECE: artifact.CalibrationError{ValidationBefore: ece(before),
+	out := baseline.Confidence{ECE: baseline.CalibrationError{ValidationBefore: ece(before),
 		ValidationAfter: ece(c)}}
 	answers := rank(s.Probabilities(c), s.Labels)
 	for _, q := range coverages {
@@ -139,7 +139,7 @@ func rank(probabilities []*graph.Dense, labels [][]int32) []rankedPrediction {
 
 // pointOf returns the probability that a share of the predictions, at least one, reaches, and their accuracy in
 // percent.
-func pointOf(answers []rankedPrediction, share float64) artifact.CoveragePoint {
+func pointOf(answers []rankedPrediction, share float64) baseline.CoveragePoint {
 	n := min(len(answers), max(1, int(math.Ceil(share*float64(len(answers))))))
 	right := 0
 	for _, a := range answers[:n] {
@@ -147,6 +147,6 @@ func pointOf(answers []rankedPrediction, share float64) artifact.CoveragePoint {
 			right++
 		}
 	}
-	return artifact.CoveragePoint{Coverage: share, Threshold: min(1, max(0, answers[n-1].probability)),
+	return baseline.CoveragePoint{Coverage: share, Threshold: min(1, max(0, answers[n-1].probability)),
 		Accuracy: 100 * float64(right) / float64(n)}
 }

@@ -8,6 +8,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/architecture"
 	"rivulet/infer/infertest"
 	"rivulet/infer/preprocess"
 	"rivulet/test/reference"
@@ -42,10 +43,10 @@ func TestSection7CachedWayBackIsAMask(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rng := stream(rapid.Uint64().Draw(t, "seed"))
 		const n, d, h, c = 8, 3, 5, 2
-		model := infertest.Model("gcn", 0, 0, infer.Layer{Neighbours: convert.Dense(convert.Normal(rng, d, h, 1)),
+		model := infertest.Model("gcn", 0, 0, architecture.Layer{Neighbours: convert.Dense(convert.Normal(rng, d, h, 1)),
 			Bias: make([]float32, h)},
-			infer.Layer{Neighbours: convert.Dense(convert.Normal(rng, h, h, 1)), Bias: make([]float32, h)},
-			infer.Layer{Neighbours: convert.Dense(convert.Normal(rng, h, c, 1)), Bias: make([]float32, c)})
+			architecture.Layer{Neighbours: convert.Dense(convert.Normal(rng, h, h, 1)), Bias: make([]float32, h)},
+			architecture.Layer{Neighbours: convert.Dense(convert.Normal(rng, h, c, 1)), Bias: make([]float32, c)})
 		tables := model.Tables(convert.Pattern(convert.Graph(rng, n, 0.4)),
 			preprocess.Ready(convert.Dense(convert.Normal(rng, n, d, 1))))
 		for j := range n {

@@ -3,7 +3,7 @@ package condense
 import (
 	"rivulet/artifact"
 	"rivulet/graph"
-	"rivulet/infer"
+	"rivulet/infer/architecture"
 	"rivulet/trainer/features"
 	"rivulet/trainer/product"
 )
@@ -14,7 +14,7 @@ import (
 func Means(adj *graph.CSR, x *features.FactoredFeatures, c *Clusters, w []float32) *artifact.Means {
 	g, degrees := c.weightedMembership(w), adj.RowSums()
 	out := &artifact.Means{X: x.Combine(g), Operators: map[string]artifact.OperatorMeans{}}
-	for _, op := range infer.Operators() {
+	for _, op := range architecture.Operators() {
 		in, _ := op.All(degrees, 0)
 		scaled, sums := op.All(degrees, 1)
 		back := make([]float32, len(degrees))

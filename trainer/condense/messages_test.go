@@ -8,6 +8,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/architecture"
 	"rivulet/infer/attach"
 	"rivulet/infer/growth"
 	"rivulet/infer/infertest"
@@ -66,8 +67,8 @@ func gaussian(rng *rand.Rand, r, c int) *graph.Dense {
 func (w scene) models(d, h, c int) []infer.Model {
 	g := func(r, c int) *graph.Dense { return gaussian(w.rng, r, c) }
 	bias := func(n int) []float32 { return gaussian(w.rng, 1, n).Data }
-	layer := func(in, out int, neighbours, self bool) infer.Layer {
-		l := infer.Layer{Bias: bias(out)}
+	layer := func(in, out int, neighbours, self bool) architecture.Layer {
+		l := architecture.Layer{Bias: bias(out)}
 		if neighbours {
 			l.Neighbours = g(in, out)
 		}

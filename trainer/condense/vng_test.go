@@ -9,7 +9,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/graph"
-	"rivulet/infer"
+	"rivulet/infer/architecture"
 	"rivulet/infer/attach"
 	"rivulet/infer/infertest"
 	"rivulet/infer/preprocess"
@@ -135,7 +135,7 @@ func TestSection7VNGArrival(t *testing.T) {
 		}
 		want := reference.At(arrivals, classes, func(i, k int) float64 { return z[i][k] + bias[0][k] })
 
-		model := infertest.Model("sgc", 0, 2, infer.Layer{Self: convert.Dense(weight), Bias: convert.Dense(bias).Data})
+		model := infertest.Model("sgc", 0, 2, architecture.Layer{Self: convert.Dense(weight), Bias: convert.Dense(bias).Data})
 		batch := &attach.Batch{X: convert.Features(x, false), R: convert.Sparse(r, arrivals, len(v.Labels)),
 			Known: make([]int32, arrivals), Adj: convert.Pattern(among)}
 		for i := range batch.Known {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"rivulet/artifact"
+	"rivulet/artifact/baseline"
 	"rivulet/infer"
 	"rivulet/infer/target"
 	"rivulet/trainer/calibrate"
@@ -41,7 +42,7 @@ func (p *Choice) Calibration(kind string) infer.Calibration {
 type Calibration struct {
 	Kind        string
 	Temperature float32 // τ without propagation; each kind has its own
-	confidence  artifact.Confidence
+	confidence  baseline.Confidence
 	Kinds       map[string]*Choice
 	Validation  float64 // accuracy without propagation, of numbers their R²
 	// Radius is half the width of the interval of each output, of a task of numbers; nil: the task is classes.
@@ -168,7 +169,7 @@ func (c *Calibration) Info(p *Deployment, weightDecay float64, sample int, resul
 }
 
 // tested adds the calibration error on the test nodes, in node batches, to a model's confidence in the artifact.
-func tested(c *artifact.Confidence, results []eval.Result, model, attachment, kind string, own bool) {
+func tested(c *baseline.Confidence, results []eval.Result, model, attachment, kind string, own bool) {
 	for _, r := range results {
 		if r.Model == model && r.Setting == eval.OtoS && r.Attachment == attachment && r.Batch == eval.NodeBatch &&
 			r.Calibration == kind && r.Own == own {

@@ -11,6 +11,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/attach"
+	"rivulet/infer/perceptron"
 	"rivulet/infer/preprocess"
 	"rivulet/trainer/eval"
 )
@@ -23,9 +24,9 @@ type Deployment struct {
 	Through    *graph.CSR  // M; nil on T
 	Kept       int64       // bytes kept for T's nodes besides: see eval.Result.KeptBytes
 	Tables     *infer.Tables
-	Expert     *infer.Expert    // of own features, beside the model; nil: it answers alone
-	Own        artifact.OwnInfo // what the expert gained on validation
-	Decay      float64          // of a rival that has one of its own; 0: the model's
+	Expert     *perceptron.Expert // of own features, beside the model; nil: it answers alone
+	Own        artifact.OwnInfo   // what the expert gained on validation
+	Decay      float64            // of a rival that has one of its own; 0: the model's
 	// Build makes the deployment from its own copies, so that its memory can be measured.
 	Build func() infer.Deployment
 	// Pass is the same, with nothing kept between batches; nil on S.

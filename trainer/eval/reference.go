@@ -3,15 +3,15 @@ package eval
 import (
 	"math"
 
-	"rivulet/artifact"
+	"rivulet/artifact/baseline"
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/schema"
 )
 
 // Reference returns the figures of a model's answer with which a consumer compares its stream.
-func (a *Answer) Reference(set *Set, classes int) artifact.ModelReference {
-	m := artifact.ModelReference{Accuracy: a.Accuracy(set), Classes: make([]float64, classes)}
+func (a *Answer) Reference(set *Set, classes int) baseline.ModelReference {
+	m := baseline.ModelReference{Accuracy: a.Accuracy(set), Classes: make([]float64, classes)}
 	n := float64(len(a.Class))
 	for _, p := range a.Probabilities {
 		for i := range p.Rows {
@@ -25,7 +25,7 @@ func (a *Answer) Reference(set *Set, classes int) artifact.ModelReference {
 }
 
 // FeatureHistograms returns histograms of the rows' L2 norms and of their numbers of non-zeros.
-func FeatureHistograms(x graph.Features) (norm, count artifact.Histogram) {
+func FeatureHistograms(x graph.Features) (norm, count baseline.Histogram) {
 	norms, counts := make([]float64, x.Rows()), make([]float64, x.Rows())
 	for i := range norms {
 		x.Each(i, func(_ int, v float32) {
@@ -36,11 +36,11 @@ func FeatureHistograms(x graph.Features) (norm, count artifact.Histogram) {
 		})
 		norms[i] = math.Sqrt(norms[i])
 	}
-	return artifact.NewHistogram(norms), artifact.NewHistogram(counts)
+	return baseline.NewHistogram(norms), baseline.NewHistogram(counts)
 }
 
 // NamedHistograms returns histograms of the rows' measures by the schema's features; nil without a schema.
-func NamedHistograms(s *schema.Schema, x graph.Features) map[string]artifact.Histogram {
+func NamedHistograms(s *schema.Schema, x graph.Features) map[string]baseline.Histogram {
 	if s == nil {
 		return nil
 	}
@@ -57,9 +57,9 @@ func NamedHistograms(s *schema.Schema, x graph.Features) map[string]artifact.His
 			values[k] = append(values[k], float64(v))
 		}
 	}
-	out := make(map[string]artifact.Histogram, len(names))
+	out := make(map[string]baseline.Histogram, len(names))
 	for k, name := range names {
-		out[name] = artifact.NewHistogram(values[k])
+		out[name] = baseline.NewHistogram(values[k])
 	}
 	return out
 }

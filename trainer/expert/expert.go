@@ -9,6 +9,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/perceptron"
 )
 
 // Support are the support nodes twice: as they are, attached to S, and without edges.
@@ -31,7 +32,7 @@ var exponents = []float32{0, .25, .5, 1, 2, 4, 8, 16}
 const MinGain = 0.5
 
 // Logits returns a perceptron's logits.
-func (s *Support) Logits(p *infer.Perceptron) *graph.Dense {
+func (s *Support) Logits(p *perceptron.Perceptron) *graph.Dense {
 	var parts []*graph.Dense
 	for _, x := range s.Features {
 		parts = append(parts, p.Logits(x))
@@ -56,7 +57,7 @@ func (s *Support) Choose(model int, always bool) (c Choice) {
 		if n > 0 {
 			attached = append(attached, i)
 		}
-		if n > infer.FewNeighbours {
+		if n > perceptron.FewNeighbours {
 			many = append(many, i)
 		} else if n > 0 {
 			few = append(few, i)

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"rivulet/graph"
-	"rivulet/infer"
+	"rivulet/infer/perceptron"
 )
 
 // Section 11, on numbers that can be counted: 8 nodes of 2 classes that the model has wrong by 1, of which own features
@@ -28,13 +28,13 @@ func TestSection11ChoosesByTheOtherHalf(t *testing.T) {
 		t.Errorf("right %v, best %d, %d:%d; want %v, 2 (a = 0.5), 6:0", k.right, k.best, k.better, k.worse, want)
 	}
 	c := s.Choose(0, false) // degree 0 alone; 1 to 4 all right; 5 right, 6 and 7 wrong: too few to tell
-	if want := (infer.Exponents{None: .5, Few: .5, Many: .5}); c.Exponents != want || c.GainAlone != 75 {
+	if want := (perceptron.Exponents{None: .5, Few: .5, Many: .5}); c.Exponents != want || c.GainAlone != 75 {
 		t.Errorf("chosen %+v, want %+v", c.OwnInfo, want)
 	}
 	for i := range s.Own.Data {
 		s.Own.Data[i] = 0
 	}
-	if c := s.Choose(0, false); c.Exponents != (infer.Exponents{}) || c.Gain != 0 {
+	if c := s.Choose(0, false); c.Exponents != (perceptron.Exponents{}) || c.Gain != 0 {
 		t.Errorf("features that say nothing are chosen: %+v", c.OwnInfo)
 	}
 }

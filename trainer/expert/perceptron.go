@@ -6,8 +6,9 @@ import (
 	"slices"
 
 	"rivulet/graph"
-	"rivulet/infer"
+	"rivulet/infer/architecture"
 	"rivulet/infer/attach"
+	"rivulet/infer/perceptron"
 	"rivulet/infer/preprocess"
 	"rivulet/trainer/fit"
 	"rivulet/trainer/watch"
@@ -15,7 +16,7 @@ import (
 
 // Perceptron is a perceptron of own features with its weight decay, and how good it is on the judging support nodes.
 type Perceptron struct {
-	*infer.Perceptron
+	*perceptron.Perceptron
 	WeightDecay float64
 	Validation  float64 // percent
 }
@@ -26,13 +27,13 @@ type Fitter struct {
 	Seed       uint64
 	Progress   watch.Progress
 	// Accuracy is the accuracy of a perceptron on the judging support nodes, in percent.
-	Accuracy func(p *infer.Perceptron) float64
+	Accuracy func(p *perceptron.Perceptron) float64
 }
 
 // Regression fits a perceptron of one layer.
 func (f *Fitter) Regression(ctx context.Context, p fit.Problem, decays []float64) (*Perceptron, error) {
 	const what = "fitting own features, one layer"
-	var start *infer.Layer
+	var start *architecture.Layer
 	var best *Perceptron
 	for k, decay := range decays {
 		f.Progress.Step(what, k, len(decays))
@@ -41,7 +42,7 @@ func (f *Fitter) Regression(ctx context.Context, p fit.Problem, decays []float64
 			return nil, fmt.Errorf("%s: %w", what, err)
 		}
 		start = layer
-		best = f.better(best, []infer.Layer{*layer}, decay)
+		best = f.better(best, []architecture.Layer{*layer}, decay)
 	}
 	f.Progress.Step(what, len(decays), len(decays))
 	return best, nil
@@ -55,8 +56,8 @@ func (f *Fitter) Hidden(ctx context.Context, p fit.GNNProblem, decays []float64)
 		f.Progress.Step(what, k, len(decays))
 		o := fit.DefaultGNNOptions(decay, f.Seed)
 		o.Epochs, o.Every, o.Patience = 100, 5, 8
-		layers, _, err := fit.FitPerceptron(ctx, p, o, func(layers []infer.Layer) float64 {
-			return f.Accuracy(infer.NewPerceptron(layers, f.Preprocess))
+		layers, _, err := fit.FitPerceptron(ctx, p, o, func(layers []architecture.Layer) float64 {
+			return f.Accuracy(perceptron.New(layers, f.Preprocess))
 		})
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", what, err)
@@ -68,8 +69,8 @@ func (f *Fitter) Hidden(ctx context.Context, p fit.GNNProblem, decays []float64)
 }
 
 // better returns the perceptron of the higher accuracy, best among equals; best may be nil.
-func (f *Fitter) better(best *Perceptron, layers []infer.Layer, decay float64) *Perceptron {
-	p := infer.NewPerceptron(layers, f.Preprocess)
+func (f *Fitter) better(best *Perceptron, layers []architecture.Layer, decay float64) *Perceptron {
+	p := perceptron.New(layers, f.Preprocess)
 	m := &Perceptron{p, decay, f.Accuracy(p)}
 	if best != nil && best.Validation >= m.Validation {
 		return best
@@ -79,7 +80,7 @@ func (f *Fitter) better(best *Perceptron, layers []infer.Layer, decay float64) *
 
 // Deployment is a perceptron in the place of a model on T, of which it reads nothing.
 type Deployment struct {
-	*infer.Perceptron
+	*perceptron.Perceptron
 	N int // nodes of T
 }
 
@@ -93,7 +94,7 @@ func (d Deployment) Logits(b *attach.Batch) *graph.Dense { return d.Perceptron.L
 func (d Deployment) Clone(pre *preprocess.Parameters) Deployment {
 	layers := slices.Clone(d.Layers())
 	for k, l := range layers {
-		layers[k] = infer.Layer{Self: l.Self.Clone(), Bias: slices.Clone(l.Bias)}
+		layers[k] = architecture.Layer{Self: l.Self.Clone(), Bias: slices.Clone(l.Bias)}
 	}
-	return Deployment{infer.NewPerceptron(layers, pre), d.N}
+	return Deployment{perceptron.New(layers, pre), d.N}
 }

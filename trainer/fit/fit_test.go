@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"rivulet/graph"
-	"rivulet/infer"
+	"rivulet/infer/architecture"
 	"rivulet/infer/preprocess"
 	"rivulet/test/reference"
 	"rivulet/test/reference/convert"
@@ -211,7 +211,7 @@ func inner(a, b *graph.Dense) (sum, size float64) {
 	return sum, size
 }
 
-func flat(m *infer.Layer) []float64 {
+func flat(m *architecture.Layer) []float64 {
 	x := make([]float64, len(m.Self.Data)+len(m.Bias))
 	pack(x, m)
 	return x
@@ -222,9 +222,9 @@ func flat(m *infer.Layer) []float64 {
 func TestSection3FitIsStationary(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 0))
 	f, p := classification(rng, 40, 6, 3)
-	var start *infer.Layer
+	var start *architecture.Layer
 	for _, wd := range []float64{1e-1, 1e-2, 1e-3, 1e-4, 1e-5} {
-		for name, from := range map[string]*infer.Layer{"zeros": nil, "the last": start} {
+		for name, from := range map[string]*architecture.Layer{"zeros": nil, "the last": start} {
 			m, err := SGC(t.Context(), p, wd, Final, from)
 			if err != nil {
 				t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/architecture"
 	"rivulet/trainer/descent"
 )
 
@@ -102,7 +103,7 @@ func GNN(ctx context.Context, p GNNProblem, o GNNOptions,
 	if err := o.Validate(); err != nil {
 		return nil, trace, fmt.Errorf("fitting %s: %w", p.Model, err)
 	}
-	arch, err := infer.Lookup(p.Model)
+	arch, err := architecture.Lookup(p.Model)
 	if err != nil {
 		return nil, trace, fmt.Errorf("fitting: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"rivulet/graph"
 	"rivulet/graph/gemm"
 	"rivulet/infer"
+	"rivulet/infer/architecture"
 )
 
 // network is a model that is being fitted, derived from its architecture, with dropout δ and one or two blocks F_b
@@ -22,7 +23,7 @@ import (
 //	∂L/∂W1_b = δ(F_b)ᵀ ∂L/∂p      ∂L/∂b1 = column sums of ∂L/∂p
 type network struct {
 	problem *GNNProblem
-	arch    *infer.Architecture
+	arch    *architecture.Architecture
 	inputs  []Design
 	w1      []*param // d×h, one a block: on the neighbours and on the node itself, as far as there are
 	b1      *param   // 1×h
@@ -46,7 +47,7 @@ type layer interface {
 }
 
 // newNetwork draws the weights of a problem's model.
-func newNetwork(p *GNNProblem, arch *infer.Architecture, rng *rand.Rand) *network {
+func newNetwork(p *GNNProblem, arch *architecture.Architecture, rng *rand.Rand) *network {
 	n := &network{problem: p, arch: arch, b1: bias(p.Hidden)}
 	self := readsSelf(arch)
 	n.inputs = n.reads([2]Design{p.Propagated, p.Self})
@@ -89,8 +90,8 @@ func (n *network) reads(inputs [2]Design) (out []Design) {
 }
 
 // readsSelf reports whether layers read a node itself besides its neighbours.
-func readsSelf(a *infer.Architecture) bool {
-	return slices.ContainsFunc(a.Tensors, func(t infer.Tensor) bool { return t.Self != 0 })
+func readsSelf(a *architecture.Architecture) bool {
+	return slices.ContainsFunc(a.Tensors, func(t architecture.Tensor) bool { return t.Self != 0 })
 }
 
 func (n *network) params() []*param {
@@ -132,19 +133,19 @@ func (n *network) model(copied bool) infer.Model {
 		}
 		return p.value
 	}
-	layer := func(neighbours, self, bias *param) infer.Layer {
-		return infer.Layer{Neighbours: view(neighbours), Self: view(self), Bias: view(bias).Data}
+	layer := func(neighbours, self, bias *param) architecture.Layer {
+		return architecture.Layer{Neighbours: view(neighbours), Self: view(self), Bias: view(bias).Data}
 	}
 	first := slices.Clone(n.w1) // on the neighbours and on the node itself
 	if !n.arch.Convolves() {
 		first = slices.Insert(first, 0, nil)
 	}
 	first = append(first, nil)
-	layers := []infer.Layer{layer(first[0], first[1], n.b1)}
+	layers := []architecture.Layer{layer(first[0], first[1], n.b1)}
 	for _, l := range n.later {
 		layers = append(layers, layer(l.weights()))
 	}
-	m, err := n.arch.New(layers, n.problem.Alpha, n.problem.Hops)
+	m, err := infer.New(n.arch, layers, n.problem.Alpha, n.problem.Hops)
 	if err != nil {
 		panic(fmt.Sprintf("fit: %v", err)) // the network is made after the architecture
 	}

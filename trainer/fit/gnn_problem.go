@@ -5,6 +5,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/architecture"
 	"rivulet/trainer/features"
 	"rivulet/trainer/product"
 )
@@ -54,8 +55,8 @@ func (s Shape) Reach() int { return (s.architecture().Blocks() - 1) / 2 }
 func (s Shape) IsLinear() bool { return s.architecture().Linear() }
 
 // Linear is the linear model of a layer.
-func (s Shape) Linear(l *infer.Layer) infer.Model {
-	m, err := s.architecture().New([]infer.Layer{*l}, s.Alpha, s.Hops)
+func (s Shape) Linear(l *architecture.Layer) infer.Model {
+	m, err := infer.New(s.architecture(), []architecture.Layer{*l}, s.Alpha, s.Hops)
 	if err != nil {
 		panic(fmt.Sprintf("fit: %v", err)) // the shape is the model's
 	}
@@ -63,8 +64,8 @@ func (s Shape) Linear(l *infer.Layer) infer.Model {
 }
 
 // architecture is the shape's architecture; an unknown one panics.
-func (s Shape) architecture() *infer.Architecture {
-	a, err := infer.Lookup(s.Model)
+func (s Shape) architecture() *architecture.Architecture {
+	a, err := architecture.Lookup(s.Model)
 	if err != nil {
 		panic(fmt.Sprintf("fit: %v", err))
 	}
@@ -73,7 +74,7 @@ func (s Shape) architecture() *infer.Architecture {
 
 // OperatorOf is P, by which a model's layers read the neighbours in a graph B with weights ≥ 0 and without
 // self-loops: diag(out)·(B [+ I])·diag(in), […] where the operator has self-loops.
-func OperatorOf(o *infer.Operator, adj *graph.CSR) *graph.CSR {
+func OperatorOf(o *architecture.Operator, adj *graph.CSR) *graph.CSR {
 	in, out := o.All(adj.RowSums(), 0)
 	if o.Loops {
 		return graph.Scaled(adj, out, in, in)

@@ -16,6 +16,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/architecture"
 	"rivulet/infer/attach"
 	"rivulet/infer/preprocess"
 	"rivulet/test/reference"
@@ -58,7 +59,7 @@ func tiny(rng *rand.Rand, model string) GNNProblem {
 // build makes a network whose biases are not 0.
 func build(p *GNNProblem, seed uint64) *network {
 	rng := rand.New(rand.NewPCG(seed, 1))
-	arch, err := infer.Lookup(p.Model)
+	arch, err := architecture.Lookup(p.Model)
 	if err != nil {
 		panic(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"rivulet/graph"
 	"rivulet/graph/gemm"
 	"rivulet/infer"
+	"rivulet/infer/architecture"
 )
 
 // SoftLabels are the labels by which S teaches a linear model: rows of Means that sum to 1, and rows of the spread's
@@ -54,7 +55,8 @@ func NewLabelSolve(rows Problem, means, factor *graph.Dense, weights []float32) 
 
 // Labels fits within the span with a weight decay, from start or where that is nil from zeros, and returns the labels
 // and the layer Ω, b, from which a fit with a smaller weight decay may start.
-func (s *LabelSolve) Labels(ctx context.Context, decay float64, start *infer.Layer) (*SoftLabels, *infer.Layer, error) {
+func (s *LabelSolve) Labels(ctx context.Context, decay float64, start *architecture.Layer) (*SoftLabels,
+	*architecture.Layer, error) {
 	layer, err := SGC(ctx, s.rows, decay, Final, start)
 	if err != nil {
 		return nil, nil, err

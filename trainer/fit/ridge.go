@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"rivulet/graph"
-	"rivulet/infer"
+	"rivulet/infer/architecture"
 )
 
 // Units are the means and standard deviations of the outputs of a task of numbers.
@@ -35,7 +35,8 @@ func UnitsOf(targets *graph.Dense) Units {
 // ridge fits W and b to numbers, Σ_i ω_i ‖f_i W + b − y_i‖²/Σω + wd·‖W‖², with each output in units of its standard
 // deviation around its mean, so that one weight decay is for all. W and b that it takes and returns are in the
 // outputs' own units.
-func ridge(ctx context.Context, p Problem, weightDecay, tolerance float64, start *infer.Layer) (*infer.Layer, error) {
+func ridge(ctx context.Context, p Problem, weightDecay, tolerance float64,
+	start *architecture.Layer) (*architecture.Layer, error) {
 	units := UnitsOf(p.Targets)
 	p.Targets = p.Targets.Clone()
 	for i := range p.Targets.Rows {
@@ -45,7 +46,7 @@ func ridge(ctx context.Context, p Problem, weightDecay, tolerance float64, start
 		}
 	}
 	if start != nil {
-		inner := &infer.Layer{Self: start.Self.Clone(), Bias: make([]float32, len(start.Bias))}
+		inner := &architecture.Layer{Self: start.Self.Clone(), Bias: make([]float32, len(start.Bias))}
 		for k, deviation := range units.Deviation {
 			scaleColumn(inner.Self, k, 1/deviation)
 			inner.Bias[k] = float32((float64(start.Bias[k]) - units.Mean[k]) / deviation)

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"rivulet/graph"
-	"rivulet/infer"
+	"rivulet/infer/architecture"
 )
 
 // The fit of numbers solves the normal equations of its loss, in the outputs' own units, whatever these are, and from
@@ -29,7 +29,7 @@ func TestRidgeSolvesTheNormalEquations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	start := &infer.Layer{Self: first.Self.Clone(), Bias: []float32{7, 7}}
+	start := &architecture.Layer{Self: first.Self.Clone(), Bias: []float32{7, 7}}
 	again, err := SGC(t.Context(), p, decay, Final, start)
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +54,7 @@ func TestRidgeSolvesTheNormalEquations(t *testing.T) {
 		if err := want.SolveVec(a, b); err != nil {
 			t.Fatal(err)
 		}
-		for of, got := range map[string]*infer.Layer{"from zeros": first, "from another start": again} {
+		for of, got := range map[string]*architecture.Layer{"from zeros": first, "from another start": again} {
 			for r := range d + 1 {
 				have := (float64(got.Bias[k]) - units.Mean[k]) / units.Deviation[k]
 				if r < d {

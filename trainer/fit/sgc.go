@@ -12,7 +12,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/graph/gemm"
-	"rivulet/infer"
+	"rivulet/infer/architecture"
 	"rivulet/trainer/descent"
 )
 
@@ -90,7 +90,8 @@ const (
 // SGC fits W and b for one weight decay: a classifier, or where the problem has numbers as targets their [Ridge]. start
 // is where to begin (a fit with a larger weight decay, or of fewer rows), nil for zeros. It ends early, with an error,
 // where ctx does.
-func SGC(ctx context.Context, p Problem, weightDecay, tolerance float64, start *infer.Layer) (*infer.Layer, error) {
+func SGC(ctx context.Context, p Problem, weightDecay, tolerance float64,
+	start *architecture.Layer) (*architecture.Layer, error) {
 	if p.Targets != nil {
 		return ridge(ctx, p, weightDecay, tolerance, start)
 	}
@@ -98,7 +99,8 @@ func SGC(ctx context.Context, p Problem, weightDecay, tolerance float64, start *
 }
 
 // minimise finds the least loss by L-BFGS.
-func minimise(ctx context.Context, p Problem, weightDecay, tolerance float64, start *infer.Layer) (*infer.Layer,
+func minimise(ctx context.Context, p Problem, weightDecay, tolerance float64,
+	start *architecture.Layer) (*architecture.Layer,
 	error) {
 	n, d := p.Design.Dims()
 	if (p.Soft == nil && len(p.Labels) != n) || (p.Weights != nil && len(p.Weights) != n) {
@@ -259,7 +261,7 @@ func (o *objective) products(x []float64) float64 {
 }
 
 // pack and unpack: W row-major, then b.
-func pack(x []float64, m *infer.Layer) {
+func pack(x []float64, m *architecture.Layer) {
 	for k, v := range m.Self.Data {
 		x[k] = float64(v)
 	}
@@ -268,8 +270,8 @@ func pack(x []float64, m *infer.Layer) {
 	}
 }
 
-func (o *objective) unpack(x []float64) *infer.Layer {
-	m := &infer.Layer{Self: graph.NewDense(o.features, o.Classes), Bias: make([]float32, o.Classes)}
+func (o *objective) unpack(x []float64) *architecture.Layer {
+	m := &architecture.Layer{Self: graph.NewDense(o.features, o.Classes), Bias: make([]float32, o.Classes)}
 	for k := range m.Self.Data {
 		m.Self.Data[k] = float32(x[k])
 	}

@@ -12,6 +12,7 @@ import (
 	"rivulet/dataset/generate"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/architecture"
 	"rivulet/infer/attach"
 	"rivulet/trainer/features"
 	"rivulet/trainer/fit"
@@ -58,7 +59,7 @@ func prepared(t *testing.T, d *dataset.Dataset, o Options) *Tables {
 // shapesOfModels are shapes of every architecture, shallow and deep.
 func shapesOfModels() map[string]fit.Shape {
 	out := map[string]fit.Shape{}
-	for _, a := range infer.Undirected() {
+	for _, a := range architecture.Undirected() {
 		out[a.Name] = fit.NewShape(a.Name, 12)
 	}
 	out["gcn of 3 layers"] = fit.NewShape("gcn", 12).Deepen(3, 0)
@@ -73,7 +74,7 @@ func shapesOfModels() map[string]fit.Shape {
 // randomModel is a model of random weights.
 func randomModel(t *testing.T, s fit.Shape, features, classes int) infer.Model {
 	t.Helper()
-	a, err := infer.Lookup(s.Model)
+	a, err := architecture.Lookup(s.Model)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,14 +86,14 @@ func randomModel(t *testing.T, s fit.Shape, features, classes int) infer.Model {
 		}
 		return m
 	}
-	layers := make([]infer.Layer, max(1, s.Layers))
+	layers := make([]architecture.Layer, max(1, s.Layers))
 	width := features
 	for k := range layers {
 		next := s.Hidden
 		if k+1 == len(layers) {
 			next = classes
 		}
-		l := infer.Layer{Bias: matrix(1, next).Data}
+		l := architecture.Layer{Bias: matrix(1, next).Data}
 		for _, tensor := range a.Tensors {
 			switch {
 			case tensor.Bias || tensor.Optional:
@@ -104,7 +105,7 @@ func randomModel(t *testing.T, s fit.Shape, features, classes int) infer.Model {
 		}
 		layers[k], width = l, next
 	}
-	m, err := a.New(layers, s.Alpha, s.Hops)
+	m, err := infer.New(a, layers, s.Alpha, s.Hops)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/architecture"
 )
 
 // Later gives S the frozen tables of a model that is added when T is no longer at hand, from the cluster means that an
@@ -24,7 +25,7 @@ func Later(m infer.Model, means *artifact.Means) (*infer.Tables, error) {
 	if !m.Architecture.Convolves() || len(m.Layers) != 2 {
 		return nil, fmt.Errorf("model %s has no tables without the original graph: it propagates more often than the cluster means, "+
 			"which are for two layers of %s; give the data set as well", m.Name(),
-			strings.Join(infer.Convolving(), ", "))
+			strings.Join(architecture.Convolving(), ", "))
 	}
 	of, ok := means.Operators[m.Architecture.Operator.Name]
 	if !ok {

@@ -13,6 +13,7 @@ import (
 	"rivulet/dataset/generate"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/architecture"
 	"rivulet/infer/attach"
 	"rivulet/infer/infertest"
 	"rivulet/infer/preprocess"
@@ -30,8 +31,8 @@ var laterModels = []string{"gcn", "sage", "cheby"}
 func drawModel(rng *rand.Rand, name string, d, h, c int) infer.Model {
 	dense := func(r, c int) *graph.Dense { return convert.Dense(convert.Normal(rng, r, c, 1)) }
 	b1, b2 := dense(1, h).Data, dense(1, c).Data
-	layer := func(in, out int, bias []float32) infer.Layer {
-		l := infer.Layer{Neighbours: dense(in, out), Bias: bias}
+	layer := func(in, out int, bias []float32) architecture.Layer {
+		l := architecture.Layer{Neighbours: dense(in, out), Bias: bias}
 		if name != "gcn" {
 			l.Self = dense(in, out)
 		}
@@ -197,9 +198,9 @@ func TestLaterRefuses(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 0))
 	means := &artifact.Means{Operators: map[string]artifact.OperatorMeans{"gcn": {PX: graph.NewDense(1, 4)}}}
 	cheby := artifacttest.Cheby(rng, artifacttest.Size{Features: 4, Classes: 2}, 3)
-	wide, narrow := infer.Layer{Self: graph.NewDense(4, 3), Bias: make([]float32, 3)},
-		infer.Layer{Self: graph.NewDense(3, 2), Bias: make([]float32, 2)}
-	deep := infer.Layer{Neighbours: graph.NewDense(4, 4), Bias: make([]float32, 4)}
+	wide, narrow := architecture.Layer{Self: graph.NewDense(4, 3), Bias: make([]float32, 3)},
+		architecture.Layer{Self: graph.NewDense(3, 2), Bias: make([]float32, 2)}
+	deep := architecture.Layer{Neighbours: graph.NewDense(4, 4), Bias: make([]float32, 4)}
 	for want, m := range map[string]infer.Model{
 		"model sgc has no tables without the original graph":   infertest.Model("sgc", 0, 2, wide),
 		"model appnp has no tables without the original graph": infertest.Model("appnp", 0.1, 2, wide, narrow),

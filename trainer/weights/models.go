@@ -8,6 +8,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/architecture"
 )
 
 // Requirements are the sizes that the data ask of a model, and parameters that a state_dict lacks.
@@ -30,7 +31,7 @@ type Source struct {
 }
 
 // partsOf are the tensors of a layer. A matrix that layers may lack counts if any layer has it.
-func (s State) partsOf(a *infer.Architecture) (parts, error) {
+func (s State) partsOf(a *architecture.Architecture) (parts, error) {
 	p := parts{}
 	for _, t := range a.Tensors {
 		switch {
@@ -61,7 +62,7 @@ func (s State) partsOf(a *infer.Architecture) (parts, error) {
 // Model makes a model of the state. The error names the tensor and, where shapes differ, both of them as PyTorch
 // has them, [out in].
 func (s State) Model(name string, want Requirements) (*ImportedModel, error) {
-	arch, err := infer.Lookup(name)
+	arch, err := architecture.Lookup(name)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +78,7 @@ func (s State) Model(name string, want Requirements) (*ImportedModel, error) {
 	return out, nil
 }
 
-func (s State) assemble(arch *infer.Architecture, want Requirements) (*ImportedModel, error) {
+func (s State) assemble(arch *architecture.Architecture, want Requirements) (*ImportedModel, error) {
 	p, err := s.partsOf(arch)
 	if err != nil {
 		return nil, err
@@ -134,7 +135,7 @@ func (s State) weight(name string, bias bool, in, out int, want Requirements) (v
 }
 
 // wrongNumber reports the layers that were found instead of the model's.
-func (s State) wrongNumber(found []string, a *infer.Architecture, p parts) error {
+func (s State) wrongNumber(found []string, a *architecture.Architecture, p parts) error {
 	if len(found) == 0 {
 		return fmt.Errorf("no matrix whose name ends in %s; the file has %s", p.matrices[0], s.list(s.names()))
 	}

@@ -1,4 +1,4 @@
-package artifact
+package baseline
 
 import (
 	"errors"
@@ -87,13 +87,13 @@ func (r *Reference) isZero() bool {
 		r.FeatureNorm.Bounds == nil && r.FeatureCount.Bounds == nil
 }
 
-// validate checks a reference for models with a number of classes.
-func (r *Reference) validate(models []ModelInfo, classes int) error {
+// Validate checks the figures of models with these names and a number of classes.
+func (r *Reference) Validate(models []string, classes int) error {
 	switch {
 	case r.isZero():
 		return nil
-	case r.Nodes < 1 || r.Nodes > maxCount:
-		return fmt.Errorf("nodes is %d, want 1 to %d", r.Nodes, maxCount)
+	case r.Nodes < 1 || r.Nodes > math.MaxInt32:
+		return fmt.Errorf("nodes is %d, want 1 to %d", r.Nodes, math.MaxInt32)
 	case !(r.UnknownNeighbours >= 0 && r.UnknownNeighbours <= 1):
 		return fmt.Errorf("unknown_neighbours is %v, want 0 to 1", r.UnknownNeighbours)
 	}
@@ -110,7 +110,7 @@ func (r *Reference) validate(models []ModelInfo, classes int) error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Models)) {
-		if !slices.ContainsFunc(models, func(m ModelInfo) bool { return m.Name == name }) {
+		if !slices.Contains(models, name) {
 			return fmt.Errorf("models has %q, which is not one of the artifact's models", name)
 		}
 		of := r.Models[name]

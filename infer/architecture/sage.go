@@ -1,4 +1,4 @@
-package infer
+package architecture
 
 // sage is GraphSAGE with the mean aggregator (Hamilton et al., "Inductive Representation Learning on Large Graphs",
 // 2017), PyTorch Geometric's GraphSAGE: a layer is mean(neighbours) Wn + x Ws + b, with a relu between two of them.

@@ -1,11 +1,11 @@
-package infer
+package architecture
 
 // ssgc is Simple Spectral Graph Convolution (Zhu and Koniusz, "Simple Spectral Graph Convolution", 2021), PyTorch
 // Geometric's SSGConv: the mean of the hops, with a share α of the node's own features in each,
 //
 //	logits = (1/K Σ_{k=1…K} ((1−α) Â^k X + α X)) W + b
 var ssgc = &Architecture{
-	Name: "ssgc", Operator: normalised, Prefix: "lin.", Fewest: 1, Most: 1, Alpha: 0.05, Hops: 16, Mix: meanHop,
+	Name: "ssgc", Operator: Normalised, Prefix: "lin.", Fewest: 1, Most: 1, Alpha: 0.05, Hops: 16, Mix: meanHop,
 	Tensors: []Tensor{{Tail: "weight", Self: 1}, {Tail: "bias", Bias: true}},
 }
 

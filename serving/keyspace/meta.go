@@ -1,4 +1,4 @@
-package serving
+package keyspace
 
 import (
 	"crypto/sha256"
@@ -32,32 +32,32 @@ const partBytes = 4 << 20
 // maxParts bounds the work that a damaged meta can cause: 64 GiB a file.
 const maxParts = 1 << 14
 
-// meta lists the contents of a complete version.
-type meta struct {
+// Meta lists the contents of a complete version.
+type Meta struct {
 	Layout    int    `json:"layout"`
 	Rows      int    `json:"rows"` // N
 	Buckets   int    `json:"buckets"`
 	Pages     int    `json:"pages"`     // per bucket
 	Hash      string `json:"hash"`      // from an id to its page
 	Synthetic int    `json:"synthetic"` // N'
-	Files     []file `json:"files"`     // by name, ascending
+	Files     []File `json:"files"`     // by name, ascending
 }
 
-// file is one file of the artifact's serving part.
-type file struct {
+// File is one file of the artifact's serving part.
+type File struct {
 	Name   string `json:"name"`
 	Parts  int    `json:"parts"`
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"` // hex
 }
 
-// rows returns the layout of the rows of M.
-func (m *meta) rows() mapping.Layout { return mapping.Layout{Buckets: m.Buckets, Pages: m.Pages} }
+// RowLayout returns the layout of the rows of M.
+func (m *Meta) RowLayout() mapping.Layout { return mapping.Layout{Buckets: m.Buckets, Pages: m.Pages} }
 
-// describe returns the meta of a bundle and a SHA-256 (hex) of its content. The manifest is one of the files and
+// Describe returns the meta of a bundle and a SHA-256 (hex) of its content. The manifest is one of the files and
 // contains the checksum of M, so the SHA-256 covers the rows too.
-func describe(b *artifact.Bundle, rows mapping.Layout, files map[string][]byte) (m meta, content string) {
-	m = meta{
+func Describe(b *artifact.Bundle, rows mapping.Layout, files map[string][]byte) (m Meta, content string) {
+	m = Meta{
 		Layout:    layout,
 		Rows:      b.Manifest.Mapping.Rows,
 		Buckets:   rows.Buckets,
@@ -70,18 +70,18 @@ func describe(b *artifact.Bundle, rows mapping.Layout, files map[string][]byte) 
 		sum := sha256.Sum256(files[name])
 		fmt.Fprintf(all, "%s\x00%x\x00", name, sum)
 		size := len(files[name])
-		m.Files = append(m.Files, file{
+		m.Files = append(m.Files, File{
 			Name: name, Parts: (size + partBytes - 1) / partBytes, Bytes: int64(size), SHA256: hex.EncodeToString(sum[:]),
 		})
 	}
 	return m, hex.EncodeToString(all.Sum(nil))
 }
 
-// parts cuts a file into the parts that Redis stores.
-func parts(data []byte) [][]byte { return slices.Collect(slices.Chunk(data, partBytes)) }
+// Parts cuts a file into the parts that Redis stores.
+func Parts(data []byte) [][]byte { return slices.Collect(slices.Chunk(data, partBytes)) }
 
-// check compares a file with its size and SHA-256 in meta.
-func (f *file) check(data []byte) error {
+// Check compares a file with its size and SHA-256 in meta.
+func (f *File) Check(data []byte) error {
 	if int64(len(data)) != f.Bytes {
 		return fmt.Errorf("file %s has %d bytes, want %d", f.Name, len(data), f.Bytes)
 	}
@@ -92,37 +92,37 @@ func (f *file) check(data []byte) error {
 	return nil
 }
 
-// publication holds the fields of one writing or complete key.
-type publication struct {
-	serial  int64  // field generation
-	content string // SHA-256 of the files, hex
-	meta    meta
+// Publication holds the fields of one writing or complete key.
+type Publication struct {
+	Serial  int64  // field generation
+	Content string // SHA-256 of the files, hex
+	Meta    Meta
 }
 
-// id identifies a publication, even among ones with the same name in a Redis that lost everything in between.
-func (p publication) id() string { return strconv.FormatInt(p.serial, 10) + ":" + p.content }
+// ID identifies a publication, even among ones with the same name in a Redis that lost everything in between.
+func (p Publication) ID() string { return strconv.FormatInt(p.Serial, 10) + ":" + p.Content }
 
-// parsePublication reads the fields generation, content and meta of a writing or complete key.
-func parsePublication(serial, content, text string) (p publication, err error) {
-	p.content = content
-	if p.serial, err = strconv.ParseInt(serial, 10, 64); err != nil {
+// Parse reads the fields generation, content and meta of a writing or complete key.
+func Parse(serial, content, text string) (p Publication, err error) {
+	p.Content = content
+	if p.Serial, err = strconv.ParseInt(serial, 10, 64); err != nil {
 		return p, fmt.Errorf("the serial number (field generation) is %q, want a number", serial)
 	}
-	p.meta, err = parseMeta(text)
+	p.Meta, err = ParseMeta(text)
 	return p, err
 }
 
-// current returns an error if the rows of M are in an older layout: this build neither serves such a version nor goes
-// on writing it.
-func (m *meta) current() error {
+// CheckLayout returns an error if the rows of M are in an older layout: this build neither serves such a version nor
+// goes on writing it.
+func (m *Meta) CheckLayout() error {
 	if m.Layout != layout {
 		return fmt.Errorf("it was published by an older build (meta.layout is %d, this build serves %d): publish the artifact again under another version", m.Layout, layout)
 	}
 	return nil
 }
 
-// parseMeta reads and checks a meta, by which data are read or removed.
-func parseMeta(text string) (m meta, err error) {
+// ParseMeta reads and checks a meta, by which data are read or removed.
+func ParseMeta(text string) (m Meta, err error) {
 	if err := json.Unmarshal([]byte(text), &m); err != nil {
 		return m, fmt.Errorf("meta: %w", err)
 	}
@@ -140,7 +140,7 @@ func parseMeta(text string) (m meta, err error) {
 		return m, fmt.Errorf("meta.synthetic is %d, want 1 or more", m.Synthetic)
 	}
 	if m.Layout > oldestLayout {
-		if err := m.rows().Check(m.Rows); err != nil {
+		if err := m.RowLayout().Check(m.Rows); err != nil {
 			return m, fmt.Errorf("meta: %w", err)
 		}
 	}

@@ -1,4 +1,4 @@
-package infer
+package architecture
 
 // cheby is a network of two Chebyshev convolutions (Defferrard et al., "Convolutional Neural Networks on Graphs
 // with Fast Localized Spectral Filtering", 2016), PyTorch Geometric's ChebConv: a layer is Σ_k T_k(L̂) x W[k] + b

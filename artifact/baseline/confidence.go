@@ -1,4 +1,4 @@
-package artifact
+package baseline
 
 import (
 	"errors"
@@ -60,7 +60,8 @@ func (c *Confidence) ThresholdAt(coverage float64) (float32, error) {
 		c.Curve[0].Coverage, low.Coverage)
 }
 
-func (c *Confidence) validate() error {
+// Validate checks ranges, and the order of the curve.
+func (c *Confidence) Validate() error {
 	for _, e := range []struct {
 		name  string
 		value *float64

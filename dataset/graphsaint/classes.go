@@ -1,0 +1,91 @@
+package graphsaint
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+)
+
+// ReadClasses reads class_map.json: node index as a string -> class, an int, a text or a one-hot list. It returns the
+// name of each node's class, empty where the file does not name the node or maps it to null. The class of an int or a
+// list is the number in decimal.
+func ReadClasses(r io.Reader, nodes int) ([]string, error) {
+	names := make([]string, nodes)
+	seen := make([]bool, nodes)
+	form := ""
+	err := eachMember(r, func(dec *json.Decoder, key string) error {
+		node, err := strconv.Atoi(key)
+		if err != nil || node < 0 || node >= nodes {
+			return fmt.Errorf("key %q is not a node index of 0…%d", key, nodes-1)
+		}
+		if seen[node] {
+			return fmt.Errorf("node %d occurs twice", node)
+		}
+		seen[node] = true
+		var raw json.RawMessage
+		if err := dec.Decode(&raw); err != nil {
+			return fmt.Errorf("node %d: %w", node, whole(err))
+		}
+		class, as, err := parseClass(raw)
+		if err != nil {
+			return fmt.Errorf("node %d: %w", node, err)
+		}
+		if class == "" {
+			return nil
+		}
+		if form != "" && as != form {
+			return fmt.Errorf("node %d: class given as %s, others as %s", node, as, form)
+		}
+		form = as
+		names[node] = class
+		return nil
+	})
+	if err == nil && form == "" {
+		err = errors.New("no node has a class")
+	}
+	return names, err
+}
+
+// parseClass returns the name of the class of one node, empty for null, and the form in which it is given.
+func parseClass(raw json.RawMessage) (class, form string, err error) {
+	switch {
+	case string(raw) == "null":
+		return "", "", nil
+	case raw[0] == '"':
+		if err := json.Unmarshal(raw, &class); err != nil || class == "" {
+			return "", "", fmt.Errorf("class %.40s is no name", raw)
+		}
+		return class, "a text", nil
+	case raw[0] != '[':
+		c, err := strconv.Atoi(string(raw))
+		if err != nil || c < 0 {
+			return "", "", fmt.Errorf("class %.40s is not an integer ≥ 0", raw)
+		}
+		return strconv.Itoa(c), "an int", nil
+	}
+	var flags []float64
+	if err := json.Unmarshal(raw, &flags); err != nil {
+		return "", "", fmt.Errorf("class list %.40s: %w", raw, err)
+	}
+	set := 0
+	for c, v := range flags {
+		switch v {
+		case 0:
+		case 1:
+			class = strconv.Itoa(c)
+			set++
+		default:
+			return "", "", fmt.Errorf("class list has %v at [%d], want 0 or 1", v, c)
+		}
+	}
+	switch {
+	case set > 1:
+		return "", "", fmt.Errorf("%d of %d classes are set: data with several classes a node is not supported",
+			set, len(flags))
+	case set == 0:
+		return "", "", fmt.Errorf("none of its %d classes is set", len(flags))
+	}
+	return class, fmt.Sprintf("a list of %d", len(flags)), nil
+}
