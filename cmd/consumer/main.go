@@ -8,19 +8,15 @@
 package main
 
 import (
-	"context"
 	"log/slog"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
-	"go.opentelemetry.io/otel"
 
+	"rivulet"
 	"rivulet/config"
 	"rivulet/internal/app"
-	"rivulet/internal/build"
 	"rivulet/internal/cli"
-	"rivulet/internal/traces"
 )
 
 func main() { cli.Main(command()) }
@@ -40,27 +36,9 @@ func command() *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return app.Run(config.OfProgram(cmd.Flags()), os.Stderr,
 			func(cfg config.Consumer, log *slog.Logger) error {
-				return run(cmd.Context(), cfg, log)
+				return rivulet.RunConsumer(cmd.Context(), cfg, log)
 			})
 	}
 	cmd.AddCommand(checkCommand(), lintCommand())
 	return cmd
-}
-
-// run runs the consumer, with traces if the settings ask for them. Only this program has the exporter of traces.
-func run(ctx context.Context, cfg config.Consumer, log *slog.Logger) error {
-	if cfg.Traces.Endpoint == "" {
-		return app.RunConsumer(ctx, cfg, log, nil)
-	}
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("spans were not sent", "error", err) }))
-	tracer, err := traces.New(ctx, traces.Options{Endpoint: strings.TrimSuffix(cfg.Traces.Endpoint, "/"),
-		Share: cfg.Traces.Share, Service: "rivulet-consumer", Version: build.Read().Version})
-	if err != nil {
-		return err
-	}
-	err = app.RunConsumer(ctx, cfg, log, tracer)
-	if failed := tracer.Close(ctx, cfg.Shutdown.DrainTimeout); failed != nil {
-		log.Warn("spans were not sent", "error", failed)
-	}
-	return err
 }

@@ -142,6 +142,7 @@ var only = []struct {
 	{"internal/explanation", []string{"consumer", "infer", "infer/attach", "infer/explain"}},
 	{"internal/quantile", nil},
 	{"internal/traces", []string{"consumer", "event"}},
+	{".", []string{"config", "internal/app", "internal/build", "internal/traces"}},
 	{"internal/httpd", nil},
 	{"internal/devstack", nil},
 	{"durable", nil},
@@ -155,8 +156,9 @@ var users = []struct {
 	packages string
 	by       []string
 }{
-	{"config", []string{"cmd/…", "internal/app", "internal/demo", "internal/bench"}},
-	{"internal/app", []string{"cmd/…", "internal/demo", "internal/bench"}},
+	{"config", []string{".", "cmd/…", "internal/app", "internal/demo", "internal/bench"}},
+	{"internal/app", []string{".", "cmd/…", "internal/demo", "internal/bench"}},
+	{".", []string{"cmd/consumer"}},     // it is for programs of others
 	{"kafka/wire", []string{"kafka/…"}}, // others see its records by kafka's names
 	{"kafka/fetch", []string{"kafka"}},
 	{"kafka/txn", []string{"kafka"}},
@@ -347,6 +349,9 @@ func readFile(root fs.FS, file string, packages map[string]imports) error {
 		full, err := strconv.Unquote(spec.Path.Value)
 		if err != nil {
 			return fmt.Errorf("%s: import %s: %w", file, spec.Path.Value, err)
+		}
+		if full == module {
+			packages[name]["."] = true
 		}
 		if own, ok := strings.CutPrefix(full, module+"/"); ok {
 			packages[name][own] = true

@@ -1,0 +1,54 @@
+// Package rivulet runs Rivulet's services inside another Go program: what `consumer` and `rivulet serve` run, with the
+// same settings, metrics and promises (docs/guarantees.md).
+//
+// Settings are values of package config. [config.Default] has the defaults, [config.Load] reads a file, variables and
+// flags:
+//
+//	cfg, err := config.Load[config.Consumer](config.Sources{Environ: os.Environ()})
+//	if err != nil {
+//		return err
+//	}
+//	return rivulet.RunConsumer(ctx, cfg, slog.Default())
+//
+// The module is not published under an address yet. Another module takes it from a checkout:
+//
+//	go mod edit -require rivulet@v0.0.0 -replace rivulet=../rivulet
+package rivulet
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+
+	"go.opentelemetry.io/otel"
+
+	"rivulet/config"
+	"rivulet/internal/app"
+	"rivulet/internal/build"
+	"rivulet/internal/traces"
+)
+
+// RunConsumer predicts arrivals from Kafka until ctx ends, then drains: batches in hand are published and committed. It
+// returns nil after a drain, and otherwise an error that names the setting or the service. With traces.endpoint it sets
+// the process's error handler of OpenTelemetry.
+func RunConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger) error {
+	if cfg.Traces.Endpoint == "" {
+		return app.RunConsumer(ctx, cfg, log, nil)
+	}
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("spans were not sent", "error", err) }))
+	tracer, err := traces.New(ctx, traces.Options{Endpoint: strings.TrimSuffix(cfg.Traces.Endpoint, "/"),
+		Share: cfg.Traces.Share, Service: "rivulet-consumer", Version: build.Read().Version})
+	if err != nil {
+		return err
+	}
+	err = app.RunConsumer(ctx, cfg, log, tracer)
+	if failed := tracer.Close(ctx, cfg.Shutdown.DrainTimeout); failed != nil {
+		log.Warn("spans were not sent", "error", failed)
+	}
+	return err
+}
+
+// RunServe answers arrivals over HTTP until ctx ends, and finishes the requests that it has begun.
+func RunServe(ctx context.Context, cfg config.Serve, log *slog.Logger) error {
+	return app.RunServe(ctx, cfg, log)
+}
