@@ -92,21 +92,6 @@ func (r *recipe) predictor(k int) *infer.Predictor {
 	return r.placed[k].Calibrated(r.calibrations[k])
 }
 
-// valuesOf returns the named values of a node of columns by its id; nil if there are no columns.
-func valuesOf(ids []string, columns []schema.Column) func(id string) []schema.Field {
-	if columns == nil {
-		return nil
-	}
-	return func(id string) []schema.Field {
-		i := slices.Index(ids, id)
-		out := make([]schema.Field, len(columns))
-		for k := range columns {
-			out[k] = schema.Field{Name: columns[k].Name, Value: columns[k].At(i)}
-		}
-		return out
-	}
-}
-
 func (h inMemory) Neighbours(_ context.Context, nodes []int32) (ids [][]string, degrees []int, err error) {
 	for _, i := range nodes {
 		ids, degrees = append(ids, h.data.Neighbours(i)), append(degrees, h.data.Adj.RowLen(int(i)))

@@ -11,6 +11,7 @@ import (
 	"rivulet/infer"
 	"rivulet/infer/growth"
 	"rivulet/trainer/condense"
+	"rivulet/trainer/search"
 	"rivulet/trainer/tables"
 )
 
@@ -52,8 +53,8 @@ type clusterMethod struct {
 	means    *graph.Dense                     // of Â²·pre(X) in them, N'×d, if at hand while S is made
 	mapping  func(c *clusterGraph) *graph.CSR // makes M of clusters
 	rows     *graph.Dense                     // of Â²·pre(X) of the nodes of around, if at hand while S is made
-	relay    *fitResult                       // W_S of SGC, once it is asked for
-	taught   *fitResult                       // W_S of SGC fitted to soft labels, once it is asked for
+	relay    *search.Result                   // W_S of SGC, once it is asked for
+	taught   *search.Result                   // W_S of SGC fitted to soft labels, once it is asked for
 	exported artifact.Spread                  // what both were fitted to
 	judging  *graph.CSR                       // M of a relay, by which models are judged on S, once it is asked for
 }
@@ -75,20 +76,20 @@ func (t *task) newClustering(mapping func(c *clusterGraph) *graph.CSR, progress 
 
 // clusters returns the method that makes S of clusters and M by a mapping.
 func clusters(mapping func(c *clusterGraph) *graph.CSR) maker {
-	return func(t *task, ctx context.Context, whole []*fitResult, progress Progress) (condensation, error) {
+	return func(t *task, ctx context.Context, whole []*search.Result, progress Progress) (condensation, error) {
 		return t.newClustering(mapping, progress).make(ctx, models(whole), "condensing the graph", progress)
 	}
 }
 
 // solveForSynthetic is the method solved with an M that knows nothing of W_O: rows are solved for the messages of an
 // SGC that was fitted on S, and W_O is served through it, as a model is that is imported later.
-func (t *task) solveForSynthetic(ctx context.Context, _ []*fitResult, progress Progress) (condensation, error) {
+func (t *task) solveForSynthetic(ctx context.Context, _ []*search.Result, progress Progress) (condensation, error) {
 	c := t.newClustering(solveRows, progress)
 	small, err := c.fit(ctx, modelSGC, progress)
 	if err != nil {
 		return nil, err
 	}
-	return c.make(ctx, []infer.Model{small.model}, "condensing the graph for sgc of S", progress)
+	return c.make(ctx, []infer.Model{small.Model}, "condensing the graph for sgc of S", progress)
 }
 
 // solveRows returns one M for all models, solved for their messages (docs/algorithm.md, section 5).
@@ -184,6 +185,6 @@ func (c *clusterGraph) growth() *artifact.Growth {
 	return g
 }
 
-func (c *clusterGraph) renew(ctx context.Context, small *fitResult, progress Progress) (condensation, error) {
-	return c.make(ctx, []infer.Model{small.model}, "condensing the graph for "+small.model.Name()+" of S", progress)
+func (c *clusterGraph) renew(ctx context.Context, small *search.Result, progress Progress) (condensation, error) {
+	return c.make(ctx, []infer.Model{small.Model}, "condensing the graph for "+small.Model.Name()+" of S", progress)
 }

@@ -8,6 +8,7 @@ import (
 	"rivulet/dataset/generate"
 	"rivulet/infer"
 	"rivulet/trainer/eval"
+	"rivulet/trainer/search"
 )
 
 // Arrivals that are predicted on the growing graph find the arrivals before their step in T and no others.
@@ -30,7 +31,7 @@ func TestWholeGrowing(t *testing.T) {
 			t.Fatal(err)
 		}
 		joint := model.Joint(original.Adj, b.Preprocess.Raw(original.X), &b.Preprocess)
-		return accuracyOn(eval.Plain(joint), eval.Attach(d, original, [][]int32{nodes}, false))
+		return search.Accuracy(eval.Plain(joint), eval.Attach(d, original, [][]int32{nodes}, false))
 	}
 	alone, err := eval.WholeGrowing(t.Context(), d, b, order, 0, len(order), false, Silent{})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"rivulet/infer/preprocess"
 	"rivulet/trainer/condense"
 	"rivulet/trainer/eval"
+	"rivulet/trainer/search"
 	"rivulet/trainer/tables"
 )
 
@@ -22,7 +23,7 @@ type Graph struct {
 	Seed       uint64
 
 	task  *task
-	whole []*fitResult
+	whole []*search.Result
 }
 
 // Condenser makes S and M of T.
@@ -37,7 +38,7 @@ type Result struct {
 	Features func(hops int) *infer.Tables
 }
 
-func (t *task) graph(whole []*fitResult) *Graph {
+func (t *task) graph(whole []*search.Result) *Graph {
 	return &Graph{Original: t.original, Preprocess: t.pre, Classes: t.classes(), Share: t.share, Seed: t.options.Seed,
 		task: t, whole: whole}
 }
@@ -59,15 +60,15 @@ func (g *Graph) Support() *attach.Batch {
 // Whole returns W_O of a model: one of the run's, or fitted here.
 func (g *Graph) Whole(ctx context.Context, name string, progress Progress) (infer.Model, error) {
 	for _, f := range g.whole {
-		if f.model.Name() == name {
-			return f.model, nil
+		if f.Model.Name() == name {
+			return f.Model, nil
 		}
 	}
 	f, err := g.task.fitOriginal(ctx, name, progress)
 	if err != nil {
 		return nil, err
 	}
-	return f.model, nil
+	return f.Model, nil
 }
 
 // FitOn fits a model on an S that is a graph, and returns its accuracy on T's support nodes in percent: S→O.
@@ -76,12 +77,12 @@ func (g *Graph) FitOn(ctx context.Context, c *condense.Condensation, name string
 	if err != nil {
 		return nil, 0, err
 	}
-	return f.model, f.validation, nil
+	return f.Model, f.Validation, nil
 }
 
 // Accuracy returns the accuracy of a model on the support nodes, joined to an S, in percent.
 func (g *Graph) Accuracy(m infer.Model, c *condense.Condensation) float64 {
-	return accuracyOn(eval.Plain(m.Joint(c.Adj, preprocess.Ready(c.X), g.Preprocess)), g.task.support.On(c.M, nil))
+	return search.Accuracy(eval.Plain(m.Joint(c.Adj, preprocess.Ready(c.X), g.Preprocess)), g.task.support.On(c.M, nil))
 }
 
 // tabledGraph is an S that serves by tables of its method; nothing is fitted on it.

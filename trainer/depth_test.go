@@ -30,9 +30,9 @@ func TestSection2DepthOnCora(t *testing.T) {
 			t.Fatal(err)
 		}
 		all := k.test()[NodeBatch]
-		onT := whole.model.Tables(k.original.Adj, k.inputs)
-		frozen := eval.Run(eval.Plain(whole.model.Frozen(onT, k.pre)), all)
-		joint := whole.model.Joint(k.original.Adj, k.inputs, k.pre)
+		onT := whole.Model.Tables(k.original.Adj, k.inputs)
+		frozen := eval.Run(eval.Plain(whole.Model.Frozen(onT, k.pre)), all)
+		joint := whole.Model.Joint(k.original.Adj, k.inputs, k.pre)
 		var alone []int32
 		for _, i := range k.data.Test {
 			one := joint.Logits(k.data.Attach(k.original, []int32{i}, false))
@@ -40,10 +40,10 @@ func TestSection2DepthOnCora(t *testing.T) {
 		}
 		differ := 100 - eval.Equal(frozen.Class, alone)
 		t.Logf("%s of %d layers, %d hops: accuracy %.1f%% frozen, %.2f%% of predictions differ from those of arrivals joined alone",
-			c.model, len(whole.model.Layers), whole.model.Hops, frozen.Accuracy(all), differ)
+			c.model, len(whole.Model.Layers), whole.Model.Hops, frozen.Accuracy(all), differ)
 		if differ > 1.5 {
 			t.Errorf("%s of %d layers, %d hops: %.2f%% of predictions differ, want at most 1.5%%", c.model,
-				len(whole.model.Layers), whole.model.Hops, differ)
+				len(whole.Model.Layers), whole.Model.Hops, differ)
 		}
 	}
 }

@@ -5,10 +5,7 @@ import (
 	"slices"
 
 	"rivulet/graph"
-	"rivulet/infer"
 	"rivulet/infer/architecture"
-	"rivulet/infer/preprocess"
-	"rivulet/trainer/eval"
 )
 
 // Where edges have directions, models read T as [Po | Pi] and are frozen on it: an arrival changes no mean that it
@@ -77,13 +74,4 @@ func (t *task) modes() []string {
 		return []string{NodeBatch}
 	}
 	return modes
-}
-
-// beside returns a model on a graph for which batches are judged: joined to it, over their neighbourhood, or where
-// edges have directions on its frozen tables.
-func beside(m infer.Model, adj *graph.CSR, x preprocess.Inputs, pre *preprocess.Parameters) eval.Predictor {
-	if m.Architecture.Directed() {
-		return eval.Plain(m.Frozen(m.Tables(adj, x), pre))
-	}
-	return eval.Plain(m.Neighbourhood(adj, x, pre))
 }

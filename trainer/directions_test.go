@@ -224,13 +224,13 @@ func joinedAlone(t *testing.T, d *dataset.Dataset, o Options, most map[string]fl
 		if err != nil {
 			t.Fatal(err)
 		}
-		tables := of.tablesOfT(f.model)
+		tables := of.tablesOfT(f.Model)
 		differ, right, joined := 0, 0, 0
 		for _, node := range of.data.Test {
 			batch := of.data.Attach(of.original, []int32{node}, false)
-			frozen := infer.ArgMax(f.model.Frozen(tables, of.pre).Logits(batch).Row(0))
+			frozen := infer.ArgMax(f.Model.Frozen(tables, of.pre).Logits(batch).Row(0))
 			with := of.data.Joined([]int32{node}).Original()
-			logits := f.model.LogitsOf(with.Directed, f.model.Tables(with.Directed, of.pre.Raw(with.X)), with.X, of.pre)
+			logits := f.Model.LogitsOf(with.Directed, f.Model.Tables(with.Directed, of.pre.Raw(with.X)), with.X, of.pre)
 			truly := infer.ArgMax(logits.Row(int(with.Index[node])))
 			if frozen != truly {
 				differ++

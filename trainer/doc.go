@@ -10,7 +10,8 @@
 //
 //	options.go     the options of a run; reports of its progress are package watch
 //	task.go        options and data -> T, preprocessing (package features), support and test nodes, sizes of classes
-//	original.go    W_O fitted on T (package fit), hyperparameters chosen on the support nodes; or imported weights
+//	original.go    W_O fitted on T (package fit), hyperparameters chosen on the support nodes (package search); or
+//	               imported weights
 //	layered.go     the same for models with hidden layers
 //	memo.go        results that depend on T alone: a series of runs with many methods makes them once ([Series])
 //	methods.go     the methods of condensation, and the interfaces of their results: S, M, and models on them

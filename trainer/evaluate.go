@@ -3,15 +3,14 @@ package trainer
 import (
 	"cmp"
 	"context"
-	"math/rand/v2"
 	"slices"
 
 	"rivulet/artifact"
-	"rivulet/dataset"
 	"rivulet/infer"
 	"rivulet/infer/perceptron"
 	"rivulet/trainer/deploy"
 	"rivulet/trainer/eval"
+	"rivulet/trainer/search"
 	"rivulet/trainer/watch"
 )
 
@@ -27,17 +26,17 @@ type Measurements struct {
 // the method has them. If W_S has an M of its own, S→S is also deployed through W_O's M.
 func (t *task) deployments(ctx context.Context, r *recipe, w Measurements, progress Progress) ([]deploy.Row, error) {
 	var out []deploy.Row
-	calibrated := func(setting string, f *fitResult, shared bool, p *deploy.Deployment, kinds []string) error {
-		watch.Begins(progress, "calibrating "+f.model.Name()+", "+setting)
+	calibrated := func(setting string, f *search.Result, shared bool, p *deploy.Deployment, kinds []string) error {
+		watch.Begins(progress, "calibrating "+f.Model.Name()+", "+setting)
 		if t.units != nil {
 			kinds = nil
 		}
 		c, err := deploy.Calibrate(ctx, p, t.support, t.options.Coverage, kinds)
 		out = append(out, deploy.Rows(deploy.Row{Deployment: p, Setting: setting, SharedM: shared,
-			WeightDecay: cmp.Or(p.Decay, f.weightDecay), Served: r.serves(t, setting, f, p)}, c)...)
+			WeightDecay: cmp.Or(p.Decay, f.WeightDecay), Served: r.serves(t, setting, f, p)}, c)...)
 		return err
 	}
-	add := func(setting string, f *fitResult, shared bool, p *deploy.Deployment) error {
+	add := func(setting string, f *search.Result, shared bool, p *deploy.Deployment) error {
 		return calibrated(setting, f, shared, p, w.Kinds)
 	}
 	if t.directed() { // S→O and S→S are left out, as nothing is fitted on S; there is one attachment and no propagation
@@ -47,7 +46,7 @@ func (t *task) deployments(ctx context.Context, r *recipe, w Measurements, progr
 		}
 	}
 	for k, whole := range r.whole {
-		watch.Begins(progress, "putting "+whole.model.Name()+" onto the original graph")
+		watch.Begins(progress, "putting "+whole.Model.Name()+" onto the original graph")
 		onT, kinds, err := t.holder.deploy(whole)
 		if err != nil {
 			return nil, err
@@ -58,8 +57,8 @@ func (t *task) deployments(ctx context.Context, r *recipe, w Measurements, progr
 		if err := calibrated(eval.OtoO, whole, false, onT, kinds); err != nil {
 			return nil, err
 		}
-		if slices.Contains(w.Attachments, artifact.AttachFrozen) && infer.Freezable(whole.model) == nil {
-			frozen, err := t.frozen(t.itself(), whole.model)
+		if slices.Contains(w.Attachments, artifact.AttachFrozen) && infer.Freezable(whole.Model) == nil {
+			frozen, err := t.frozen(t.itself(), whole.Model)
 			if err != nil {
 				return nil, err
 			}
@@ -68,7 +67,7 @@ func (t *task) deployments(ctx context.Context, r *recipe, w Measurements, progr
 			}
 		}
 		if r.placed != nil && w.Kinds == nil { // calibrated already, for the artifact
-			out = append(out, deploy.Rows(deploy.Row{Deployment: r.placed[k], Setting: eval.OtoS, WeightDecay: whole.weightDecay,
+			out = append(out, deploy.Rows(deploy.Row{Deployment: r.placed[k], Setting: eval.OtoS, WeightDecay: whole.WeightDecay,
 				Served: r.serves(t, eval.OtoS, whole, r.placed[k])}, r.calibrations[k])...)
 			if r.placed[k].Expert != nil { // beside it, what it gains
 				if err := calibrated(eval.OtoS, whole, false, r.placed[k].WithoutExpert(), nil); err != nil {
@@ -85,13 +84,13 @@ func (t *task) deployments(ctx context.Context, r *recipe, w Measurements, progr
 
 // serves reports whether consumers of this run's artifact serve a deployment: the first model, fitted on T, on S in the
 // method's attachment, with the expert if there is one. Methods for comparison make no artifact.
-func (r *recipe) serves(t *task, setting string, f *fitResult, p *deploy.Deployment) bool {
+func (r *recipe) serves(t *task, setting string, f *search.Result, p *deploy.Deployment) bool {
 	return !t.method.Comparison && setting == eval.OtoS && f == r.whole[0] &&
 		p.Attachment == r.served.parts().Attachment && p.Expert == r.expertOf(f)
 }
 
 // expertOf returns the expert that answers beside a model on S; nil: none does.
-func (r *recipe) expertOf(f *fitResult) *perceptron.Expert {
+func (r *recipe) expertOf(f *search.Result) *perceptron.Expert {
 	for k, p := range r.placed {
 		if r.whole[k] == f {
 			return p.Expert
@@ -101,12 +100,12 @@ func (r *recipe) expertOf(f *fitResult) *perceptron.Expert {
 }
 
 // deployOnS adds the deployments of one model that involve S.
-func (t *task) deployOnS(ctx context.Context, r *recipe, whole *fitResult, w Measurements, progress Progress,
-	add func(setting string, f *fitResult, shared bool, p *deploy.Deployment) error) error {
+func (t *task) deployOnS(ctx context.Context, r *recipe, whole *search.Result, w Measurements, progress Progress,
+	add func(setting string, f *search.Result, shared bool, p *deploy.Deployment) error) error {
 	c := r.served.parts()
-	onS := func(setting string, f *fitResult, shared bool, c condensation, attachments []string) error {
+	onS := func(setting string, f *search.Result, shared bool, c condensation, attachments []string) error {
 		for _, attachment := range attachments {
-			p, err := t.place(c, f.model, attachment)
+			p, err := t.place(c, f.Model, attachment)
 			if err == nil {
 				err = add(setting, f, shared, p)
 			}
@@ -136,11 +135,11 @@ func (t *task) deployOnS(ctx context.Context, r *recipe, whole *fitResult, w Mea
 	if !ok || t.directed() || t.units != nil { // S has no numbers to fit to
 		return nil
 	}
-	small, err := onto.fit(ctx, whole.model.Name(), progress)
+	small, err := onto.fit(ctx, whole.Model.Name(), progress)
 	if err != nil {
 		return err
 	}
-	if err := add(eval.StoO, small, false, t.jointOnT(small.model)); err != nil || c.M == nil {
+	if err := add(eval.StoO, small, false, t.jointOnT(small.Model)); err != nil || c.M == nil {
 		return err
 	}
 	again, ok := r.served.(mappingRenewer)
@@ -161,7 +160,7 @@ func (t *task) deployOnS(ctx context.Context, r *recipe, whole *fitResult, w Mea
 	if !ok || !t.options.Spread {
 		return nil
 	}
-	taught, err := of.fitLabels(ctx, whole.model.Name(), progress)
+	taught, err := of.fitLabels(ctx, whole.Model.Name(), progress)
 	if err != nil {
 		return err
 	}
@@ -183,7 +182,7 @@ func (t *task) evaluate(ctx context.Context, deployments []deploy.Row, seconds f
 	total := len(deployments) * len(t.modes())
 	for _, mode := range t.modes() {
 		progress.Step(what, len(results), total)
-		again := t.regroup(mode)
+		again := eval.Regroup(t.data, t.original, t.options.Batch, mode == GraphBatch)
 		for _, d := range deployments {
 			if err := ctx.Err(); err != nil {
 				return nil, err
@@ -198,31 +197,7 @@ func (t *task) evaluate(ctx context.Context, deployments []deploy.Row, seconds f
 	return results, nil
 }
 
-// shuffledBatches holds the test nodes in other batches.
-type shuffledBatches struct {
-	set   *eval.Set
-	order []int // place of each node among the test nodes
-}
-
-// regroup shuffles the test nodes into batches of a tenth of the size. Nodes for two batches are enough.
-func (t *task) regroup(mode string) *shuffledBatches {
-	order := rand.New(rand.NewPCG(regroupSeed, 0)).Perm(len(t.data.Test))
-	g := &shuffledBatches{order: order[:min(len(order), 2*t.options.Batch)]}
-	g.set = eval.Attach(t.data, t.original, dataset.Batches(take(t.data.Test, g.order), max(1, t.options.Batch/10)),
-		mode == GraphBatch)
-	return g
-}
-
-// regroupSeed is the same for all runs: the other batches are the same for every method, seed and size.
-const regroupSeed = 1
-
-// changed returns the share of the regrouped nodes whose class differs from that in the usual batches, in percent.
-func (g *shuffledBatches) changed(d deploy.Row, p *infer.Predictor, classes []int32) float64 {
-	answer := eval.Run(p, d.On(g.set))
-	return 100 - eval.Equal(answer.Class, take(classes, g.order))
-}
-
-func (t *task) measure(d deploy.Row, mode string, again *shuffledBatches) eval.Result {
+func (t *task) measure(d deploy.Row, mode string, again *eval.Regrouped) eval.Result {
 	r := eval.Result{Method: t.label, Model: d.Model.Name(), Setting: d.Setting, SharedM: d.SharedM,
 		Attachment: d.Attachment, Batch: mode,
 		Calibration: d.Calibration.Kind, SyntheticNodes: t.nodes, Ratio: float64(t.nodes) / float64(t.facts.Nodes),
@@ -255,7 +230,7 @@ func (t *task) measure(d deploy.Row, mode string, again *shuffledBatches) eval.R
 	for of, value := range map[*eval.Spread]float64{
 		&r.Accuracy: answer.Accuracy(set), &r.MacroF1: eval.MacroF1(r.Confusion),
 		&r.Agreement:         eval.Equal(answer.Class, t.whole.Classes(&r)),
-		&r.ChangedByBatching: again.changed(d, predictor, answer.Class),
+		&r.ChangedByBatching: again.Changed(predictor, d.On, answer.Class),
 		&r.ECE:               eval.ECE(r.Reliability),
 		&r.ECEBefore:         eval.ECE(r.ReliabilityBefore),
 	} {

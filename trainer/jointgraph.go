@@ -11,6 +11,7 @@ import (
 	"rivulet/trainer/eval"
 	"rivulet/trainer/features"
 	"rivulet/trainer/fit"
+	"rivulet/trainer/search"
 	"rivulet/trainer/tables"
 )
 
@@ -33,13 +34,13 @@ func (j *jointGraph) propagation(kind string, m infer.Model, alpha float32) (*in
 	return tables.OfGraph(j.Adj, j.onSynthetic(j.Synthetic).Seeds(kind, m), alpha), nil
 }
 
-func (j *jointGraph) fit(ctx context.Context, name string, progress Progress) (*fitResult, error) {
+func (j *jointGraph) fit(ctx context.Context, name string, progress Progress) (*search.Result, error) {
 	return j.fitOnGraph(ctx, name, j.Synthetic, progress)
 }
 
 // fitOnGraph fits W_S on S as on any graph: docs/algorithm.md, section 3 with A', X' and Y' in place of A, X and Y.
 func (t *task) fitOnGraph(ctx context.Context, name string, s artifact.Synthetic,
-	progress Progress) (*fitResult, error) {
+	progress Progress) (*search.Result, error) {
 	what := "fitting " + name + " on the synthetic graph"
 	if shape := t.shape(name); shape.Mix() != nil {
 		design := fit.Explicit{X: fit.Propagate(graph.Normalised(s.Adj), shape.Mix(), s.X)}
@@ -47,8 +48,8 @@ func (t *task) fitOnGraph(ctx context.Context, name string, s artifact.Synthetic
 			WeightDecays, t.validate, progress, what)
 	}
 	ready := features.Factor(graph.Features{Dense: s.X}, &preprocess.Parameters{Kind: preprocess.None, Scale: 1})
-	return t.chooseGNN(ctx, fit.OnOriginal(t.shape(name), s.Adj, ready, s.Labels, t.classes()), onS(),
-		t.ground().validate, progress, what)
+	return search.OnS(t.options.Seed).Choose(ctx, fit.OnOriginal(t.shape(name), s.Adj, ready, s.Labels, t.classes()),
+		t.ground().Validate, progress, what)
 }
 
 // supportTables returns the frozen tables of an S that was made for joint attachment, attached once to the support
@@ -65,7 +66,7 @@ type cachedTables struct {
 	graphParts
 }
 
-func (t *task) condenseNothing(ctx context.Context, _ []*fitResult, _ Progress) (condensation, error) {
+func (t *task) condenseNothing(ctx context.Context, _ []*search.Result, _ Progress) (condensation, error) {
 	return t.itself(), ctx.Err()
 }
 

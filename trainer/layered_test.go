@@ -14,6 +14,7 @@ import (
 	"rivulet/trainer/eval"
 	"rivulet/trainer/fit"
 	"rivulet/trainer/sample"
+	"rivulet/trainer/search"
 )
 
 // lines keeps what a run shows.
@@ -54,10 +55,10 @@ func TestValidationByNeighbourhoodIsThatOfT(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := k.wholeGround().validate(t.Context(), f.model)
-	want := accuracyOn(eval.Plain(k.jointOnT(f.model).Build()), k.judges)
-	if err != nil || got != want || got != f.validation {
-		t.Errorf("accuracy %v (%v), on all of T %v, of the fit %v", got, err, want, f.validation)
+	got, err := k.wholeGround().Validate(t.Context(), f.Model)
+	want := search.Accuracy(eval.Plain(k.jointOnT(f.Model).Build()), k.judges)
+	if err != nil || got != want || got != f.Validation {
+		t.Errorf("accuracy %v (%v), on all of T %v, of the fit %v", got, err, want, f.Validation)
 	}
 }
 
@@ -66,30 +67,30 @@ func TestValidationByNeighbourhoodIsThatOfT(t *testing.T) {
 func TestGroundOfALargeT(t *testing.T) {
 	k := layeredTask(t)
 	n := k.original.Adj.Rows
-	if k.ground().adj != k.original.Adj {
+	if k.ground().Adj != k.original.Adj {
 		t.Fatal("the ground of a small T is not T")
 	}
 	k.sampledFrom = n - 1
 	g, again := k.ground(), k.ground()
 	size := (n - 1) / 4
-	if g.adj.Rows != size || g.x.Raw.Rows() != size || len(g.labels) != size {
-		t.Fatalf("%d nodes, %d rows, %d labels of %d, want %d", g.adj.Rows, g.x.Raw.Rows(), len(g.labels), n, size)
+	if g.Adj.Rows != size || g.X.Raw.Rows() != size || len(g.Labels) != size {
+		t.Fatalf("%d nodes, %d rows, %d labels of %d, want %d", g.Adj.Rows, g.X.Raw.Rows(), len(g.Labels), n, size)
 	}
-	if !slices.Equal(g.adj.ColIdx, again.adj.ColIdx) {
+	if !slices.Equal(g.Adj.ColIdx, again.Adj.ColIdx) {
 		t.Error("another ground for the same data and options")
 	}
 	nodes := sampleOf(k, size)
 	for a, i := range nodes {
 		for b, j := range nodes {
-			if has(g.adj, a, b) != has(k.original.Adj, int(i), int(j)) {
+			if has(g.Adj, a, b) != has(k.original.Adj, int(i), int(j)) {
 				t.Fatalf("edge %d–%d differs between the sample and T", i, j)
 			}
 		}
-		if g.labels[a] != k.original.Labels[i] {
-			t.Fatalf("label of node %d is %d", i, g.labels[a])
+		if g.Labels[a] != k.original.Labels[i] {
+			t.Fatalf("label of node %d is %d", i, g.Labels[a])
 		}
 	}
-	for b, batch := range g.judges.Batches {
+	for b, batch := range g.Judges.Batches {
 		whole := k.judges.Batches[b]
 		for r := range batch.R.Rows {
 			for a, i := range nodes {
@@ -126,7 +127,7 @@ func TestDecaysOfASampleAreScaled(t *testing.T) {
 			}
 			some := rows
 			if tt.model == "gcn" {
-				some = len(sample.Labelled(k.ground().labels))
+				some = len(sample.Labelled(k.ground().Labels))
 			}
 			want := tt.decays
 			if tt.scaled {
@@ -135,8 +136,8 @@ func TestDecaysOfASampleAreScaled(t *testing.T) {
 					want = append(want, fit.DecayOfAll(decay, some, len(k.labelled)))
 				}
 			}
-			if !slices.Contains(want, f.weightDecay) || tt.scaled && some >= len(k.labelled) {
-				t.Errorf("weight decay %v, want one of %v: %d of %d rows", f.weightDecay, want, some, len(k.labelled))
+			if !slices.Contains(want, f.WeightDecay) || tt.scaled && some >= len(k.labelled) {
+				t.Errorf("weight decay %v, want one of %v: %d of %d rows", f.WeightDecay, want, some, len(k.labelled))
 			}
 		})
 	}
@@ -174,12 +175,12 @@ func TestALargeTIsFittedOnce(t *testing.T) {
 	if !slices.Equal(shown.steps, want) {
 		t.Errorf("stages %q, want %q", shown.steps, want)
 	}
-	if large.validation < small.validation-5 {
-		t.Errorf("validation %.1f, with all decays on all of T %.1f", large.validation, small.validation)
+	if large.Validation < small.Validation-5 {
+		t.Errorf("validation %.1f, with all decays on all of T %.1f", large.Validation, small.Validation)
 	}
-	accuracy, err := k.wholeGround().validate(t.Context(), large.model)
-	if err != nil || accuracy != large.validation {
-		t.Errorf("validation %v, the model has %v (%v)", large.validation, accuracy, err)
+	accuracy, err := k.wholeGround().Validate(t.Context(), large.Model)
+	if err != nil || accuracy != large.Validation {
+		t.Errorf("validation %v, the model has %v (%v)", large.Validation, accuracy, err)
 	}
 }
 
@@ -223,7 +224,7 @@ func TestIterationsAreShown(t *testing.T) {
 		!strings.HasSuffix(first, " s left") {
 		t.Errorf("first line %q", first)
 	}
-	if !strings.HasPrefix(last, fmt.Sprintf("sgc, weight decay %g, iteration ", best.weightDecay)) ||
+	if !strings.HasPrefix(last, fmt.Sprintf("sgc, weight decay %g, iteration ", best.WeightDecay)) ||
 		!strings.Contains(last, ", best validation ") || !strings.HasSuffix(last, " s left") {
 		t.Errorf("last line %q", last)
 	}
@@ -252,7 +253,7 @@ func TestValidationEndsWithItsContext(t *testing.T) {
 	shape := fit.NewShape("gcn", 8)
 	p := fit.OnOriginal(shape, k.original.Adj, k.x, k.original.Labels, k.classes())
 	_, _, err := fit.GNN(t.Context(), p, fit.DefaultGNNOptions(1e-3, 1), func(m infer.Model) (float64, error) {
-		return k.wholeGround().validate(ctx, m)
+		return k.wholeGround().Validate(ctx, m)
 	})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want the context's", err)

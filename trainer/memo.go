@@ -9,20 +9,21 @@ import (
 	"rivulet/trainer/deploy"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/expert"
+	"rivulet/trainer/search"
 	"rivulet/trainer/watch"
 )
 
 // memo keeps the results that depend on T alone, with one seed: models, and their rows and answers. Runs that differ in
 // method and size share it.
 type memo struct {
-	fits map[string]*fitResult
+	fits map[string]*search.Result
 	own  map[string]*expert.Perceptron // of own features
 	*eval.Memo
 	footprints map[*graph.CSR]deploy.Footprint // by M
 }
 
 func newMemo() *memo {
-	return &memo{fits: map[string]*fitResult{}, own: map[string]*expert.Perceptron{}, Memo: eval.NewMemo(),
+	return &memo{fits: map[string]*search.Result{}, own: map[string]*expert.Perceptron{}, Memo: eval.NewMemo(),
 		footprints: map[*graph.CSR]deploy.Footprint{}}
 }
 
@@ -31,7 +32,7 @@ func newMemo() *memo {
 func (w *memo) seeded() *memo {
 	out := newMemo()
 	for name, f := range w.fits {
-		if f.model.Architecture.Linear() && !f.sampled {
+		if f.Model.Architecture.Linear() && !f.Sampled {
 			out.fits[name] = f
 		}
 	}
@@ -39,7 +40,7 @@ func (w *memo) seeded() *memo {
 }
 
 // fit returns W_O of a model, fitted once, or imported.
-func (w *memo) fit(ctx context.Context, t *task, name string, progress Progress) (*fitResult, error) {
+func (w *memo) fit(ctx context.Context, t *task, name string, progress Progress) (*search.Result, error) {
 	if f, ok := w.fits[name]; ok {
 		return f, nil
 	}
@@ -48,7 +49,7 @@ func (w *memo) fit(ctx context.Context, t *task, name string, progress Progress)
 	if err != nil {
 		return nil, err
 	}
-	f.seconds = time.Since(start).Seconds()
+	f.Seconds = time.Since(start).Seconds()
 	w.fits[name] = f
 	return f, nil
 }

@@ -11,6 +11,7 @@ import (
 	"rivulet/infer"
 	"rivulet/trainer/condense"
 	"rivulet/trainer/plane"
+	"rivulet/trainer/search"
 	"rivulet/trainer/tables"
 )
 
@@ -46,7 +47,7 @@ type Method struct {
 }
 
 // maker makes S and M; whole are W_O of the models of the run.
-type maker func(t *task, ctx context.Context, whole []*fitResult, progress Progress) (condensation, error)
+type maker func(t *task, ctx context.Context, whole []*search.Result, progress Progress) (condensation, error)
 
 // methods are those of this package. Code of a method must not read the list: a task knows its own method.
 var methods = []Method{
@@ -97,7 +98,7 @@ func (o *Options) Deployable() []string {
 }
 
 // condenseInMemory makes S and M by the task's method.
-func (t *task) condenseInMemory(ctx context.Context, whole []*fitResult, progress Progress) (condensation, error) {
+func (t *task) condenseInMemory(ctx context.Context, whole []*search.Result, progress Progress) (condensation, error) {
 	if t.method.make != nil {
 		return t.method.make(t, ctx, whole, progress)
 	}
@@ -126,13 +127,13 @@ type condensation interface {
 // modelFitter is a condensed graph on which models can be fitted.
 type modelFitter interface {
 	// fit fits W_S of a model on S.
-	fit(ctx context.Context, name string, progress Progress) (*fitResult, error)
+	fit(ctx context.Context, name string, progress Progress) (*search.Result, error)
 }
 
 // labelFitter is a condensed graph that has soft labels for the fit of models.
 type labelFitter interface {
 	// fitLabels fits W_S of a model to them.
-	fitLabels(ctx context.Context, name string, progress Progress) (*fitResult, error)
+	fitLabels(ctx context.Context, name string, progress Progress) (*search.Result, error)
 	// spread returns what S teaches an SGC by.
 	spread(ctx context.Context, progress Progress) (*artifact.Spread, error)
 }
@@ -140,7 +141,7 @@ type labelFitter interface {
 // mappingRenewer is a condensed graph whose M depends on models.
 type mappingRenewer interface {
 	// renew makes S and M anew from W_S, so that nothing fitted on T is in them.
-	renew(ctx context.Context, small *fitResult, progress Progress) (condensation, error)
+	renew(ctx context.Context, small *search.Result, progress Progress) (condensation, error)
 }
 
 // growable is a condensed graph that has tables for rows of M of arrivals.

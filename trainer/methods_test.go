@@ -49,14 +49,14 @@ func TestSection2Attached(t *testing.T) {
 	if diff := cmp.Diff(got, got.Transpose()); diff != "" {
 		t.Error("not symmetric")
 	}
-	joint := r.whole[0].model.Joint(r.served.parts().Synthetic.Adj, preprocess.Ready(r.served.parts().Synthetic.X),
+	joint := r.whole[0].Model.Joint(r.served.parts().Synthetic.Adj, preprocess.Ready(r.served.parts().Synthetic.X),
 		k.pre).Logits(all)
-	tables, err := r.served.tables(r.whole[0].model)
+	tables, err := r.served.tables(r.whole[0].Model)
 	if err != nil {
 		t.Fatal(err)
 	}
 	// Frozen on those tables the same nodes differ from joint ones by their own share in S's degrees and rows only.
-	frozen := r.whole[0].model.Frozen(tables, k.pre).Logits(all)
+	frozen := r.whole[0].Model.Frozen(tables, k.pre).Logits(all)
 	same := 0
 	for i := range joint.Rows {
 		if infer.ArgMax(joint.Row(i)) == infer.ArgMax(frozen.Row(i)) {

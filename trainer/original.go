@@ -7,27 +7,15 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
-	"rivulet/infer/architecture"
-	"rivulet/trainer/eval"
 	"rivulet/trainer/fit"
-	"rivulet/trainer/watch"
+	"rivulet/trainer/search"
 )
 
 // WeightDecays are the default candidates among which validation chooses.
 var WeightDecays = []float64{1e-1, 1e-2, 1e-3, 1e-4, 1e-5}
 
-// fitResult is a model with the weight decay that validation chose for it.
-type fitResult struct {
-	model       infer.Model
-	weightDecay float64
-	validation  float64 // accuracy of the joint model on the support nodes, percent
-	seconds     float64 // wall clock of the fit, all weight decays
-	sampled     bool    // the weight decay was chosen on a sample of the rows, which depends on the seed
-	read        int     // nodes of T that the fit read; 0: all
-}
-
 // fitOriginal fits W_O of a model on T, or takes the imported one.
-func (t *task) fitOriginal(ctx context.Context, name string, progress Progress) (*fitResult, error) {
+func (t *task) fitOriginal(ctx context.Context, name string, progress Progress) (*search.Result, error) {
 	if given, ok := t.options.Weights[name]; ok {
 		return t.accept(ctx, given)
 	}
@@ -63,12 +51,12 @@ func (t *task) design(weights []float32) fit.Design {
 }
 
 // accept takes imported weights as W_O.
-func (t *task) accept(ctx context.Context, m infer.Model) (*fitResult, error) {
+func (t *task) accept(ctx context.Context, m infer.Model) (*search.Result, error) {
 	if err := acceptable(m, t.original.X.Cols(), t.classes(), t); err != nil {
 		return nil, err
 	}
 	accuracy, err := t.validate(ctx, m)
-	return &fitResult{model: m, validation: accuracy}, err
+	return &search.Result{Model: m, Validation: accuracy}, err
 }
 
 // acceptable returns an error if imported weights are not for data of d features and c classes, or cannot be served as
@@ -99,103 +87,17 @@ func (t *task) shape(name string) fit.Shape {
 // sampledRows is the number of rows that suffices to compare weight decays.
 const sampledRows = 1 << 14
 
-// validator returns the accuracy of a model on the judging support nodes, in percent.
-type validator func(ctx context.Context, m infer.Model) (float64, error)
-
-// chooseLinear fits one linear model roughly for each weight decay of a list, chooses the best on the support nodes,
-// and fits it to the end. If there are many rows it chooses on a sample of them; the last fit
-// is on all rows, with the weight decay that corresponds to the chosen one. A single weight decay is used as it is.
-func (t *task) chooseLinear(ctx context.Context, s fit.Shape, all fit.Problem, decays []float64, validate validator,
-	progress Progress, what string) (*fitResult, error) {
-	p, sampled := t.comparable(all, decays)
-	best, err := t.chooseDecay(ctx, s, p, decays, validate, progress, what)
-	if err != nil {
-		return nil, err
-	}
-	best.weightDecay, best.sampled = fit.DecayOfAll(best.weightDecay, len(p.Labels), len(all.Labels)), sampled
-	return t.refit(ctx, s, all, best, validate, progress, what+", all rows")
-}
-
-// refit goes on with the fit of a linear model to the end, on all rows.
-func (t *task) refit(ctx context.Context, s fit.Shape, all fit.Problem, best *fitResult, validate validator,
-	progress Progress, what string) (*fitResult, error) {
-	progress.Step(what, 0, 1)
-	w := watch.New(progress, s.Model, 1)
-	w.Validated(best.validation)
-	all.Report = w.Linear(best.weightDecay)
-	layer, err := fit.SGC(ctx, all, best.weightDecay, fit.Final, &best.model.Layers[0])
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	best.model = s.Linear(layer)
-	if best.validation, err = validate(ctx, best.model); err != nil {
-		return nil, err
-	}
-	progress.Step(what, 1, 1)
-	return best, nil
-}
-
-// comparable returns the problem on which weight decays are compared: a sample of the rows, if they are many and there
-// is more than one weight decay, else all rows.
-func (t *task) comparable(all fit.Problem, decays []float64) (p fit.Problem, sampled bool) {
-	if len(decays) == 1 {
-		return all, false
-	}
-	return all.Sample(t.sampledRows, t.rng(purposeRows))
-}
-
-func (t *task) chooseDecay(ctx context.Context, s fit.Shape, p fit.Problem, decays []float64, validate validator,
-	progress Progress, what string) (*fitResult, error) {
-	var start *architecture.Layer
-	w := watch.New(progress, s.Model, len(decays))
-	trials := make([]trial, len(decays))
-	for k, decay := range decays {
-		trials[k] = trial{decay, func() (infer.Model, float64, error) {
-			p.Report = w.Linear(decay)
-			layer, err := fit.SGC(ctx, p, decay, fit.Rough, start)
-			if err != nil {
-				return nil, 0, err
-			}
-			start = layer
-			model := s.Linear(layer)
-			accuracy, err := validate(ctx, model)
-			w.Validated(accuracy)
-			return model, accuracy, err
-		}}
-	}
-	return choose(what, progress, trials)
-}
-
-// trial is a fit with hyperparameters among which validation chooses.
-type trial struct {
-	decay float64
-	fit   func() (m infer.Model, accuracy float64, err error)
-}
-
-// choose returns the trial of the highest accuracy, the first among equals: the strongest weight decay.
-func choose(what string, progress Progress, trials []trial) (*fitResult, error) {
-	var best *fitResult
-	for k, at := range trials {
-		progress.Step(what, k, len(trials))
-		model, accuracy, err := at.fit()
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", what, err)
-		}
-		if best == nil || accuracy > best.validation {
-			best = &fitResult{model: model, weightDecay: at.decay, validation: accuracy}
-		}
-	}
-	progress.Step(what, len(trials), len(trials))
-	return best, nil
+// chooseLinear chooses the weight decay of a linear model, among a list, and fits it.
+func (t *task) chooseLinear(ctx context.Context, s fit.Shape, all fit.Problem, decays []float64,
+	validate search.Validator, progress Progress, what string) (*search.Result, error) {
+	l := search.Linear{Shape: s, Validate: validate, Progress: progress, What: what}
+	return l.Choose(ctx, all, decays, t.sampledRows, t.rng(purposeRows))
 }
 
 // validate returns the accuracy of a model on the judging support nodes, joined to T, in percent.
 func (t *task) validate(_ context.Context, m infer.Model) (float64, error) {
-	return accuracyOn(beside(m, t.read(), t.inputs, t.pre), t.judges), nil
+	return search.Accuracy(search.Beside(m, t.read(), t.inputs, t.pre), t.judges), nil
 }
-
-// accuracyOn returns the accuracy of a predictor on a set, in percent; of numbers their R².
-func accuracyOn(p eval.Predictor, s *eval.Set) float64 { return eval.Run(p, s).Score(s) }
 
 // logitsOnT returns the model's logits of T's own nodes without arrivals, N×C.
 func (t *task) logitsOnT(m infer.Model) *graph.Dense {

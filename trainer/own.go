@@ -10,6 +10,7 @@ import (
 	"rivulet/trainer/features"
 	"rivulet/trainer/fit"
 	"rivulet/trainer/sample"
+	"rivulet/trainer/search"
 )
 
 // ownHidden is the width of the hidden layer of a perceptron of own features.
@@ -76,7 +77,7 @@ func (t *task) fitOwn(ctx context.Context, hidden int, decays []float64,
 // ownFitter fits perceptrons that the judging support nodes choose.
 func (t *task) ownFitter(progress Progress) *expert.Fitter {
 	return &expert.Fitter{Preprocess: t.pre, Seed: t.options.Seed, Progress: progress,
-		Accuracy: func(p *perceptron.Perceptron) float64 { return accuracyOn(eval.Plain(t.deployOwn(p)), t.judges) }}
+		Accuracy: func(p *perceptron.Perceptron) float64 { return search.Accuracy(eval.Plain(t.deployOwn(p)), t.judges) }}
 }
 
 func (t *task) deployOwn(p *perceptron.Perceptron) expert.Deployment {

@@ -15,6 +15,7 @@ import (
 	"rivulet/trainer/eval"
 	"rivulet/trainer/expert"
 	"rivulet/trainer/sample"
+	"rivulet/trainer/search"
 	"rivulet/trainer/stage/local"
 	"rivulet/trainer/stage/solved"
 )
@@ -140,11 +141,11 @@ func TestSection7EvidenceAgainstOracle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rival, err := task.fitEvidence(t.Context(), f.model, Silent{})
+	rival, err := task.fitEvidence(t.Context(), f.Model, Silent{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, logits := rival.build().(*expert.Evidence), task.logitsOnT(f.model)
+	e, logits := rival.build().(*expert.Evidence), task.logitsOnT(f.Model)
 	b := task.test()[GraphBatch].Batches[0]
 	own, got := e.Perceptron.Logits(b.X), e.Logits(b)
 	for i := range b.Len() {
@@ -165,12 +166,12 @@ func TestSection7EvidenceAgainstOracle(t *testing.T) {
 			}
 		}
 	}
-	best := accuracyOn(eval.Plain(e), task.judges)
+	best := search.Accuracy(eval.Plain(e), task.judges)
 	for _, other := range []expert.EvidenceOptions{{}, {Beta: 1, Gamma: 1, Epsilon: .1},
 		{Beta: 4, Epsilon: .03}, {Beta: .5, Gamma: .5, Epsilon: .3}} {
 		at := *e
 		at.EvidenceOptions = other
-		if accuracy := accuracyOn(eval.Plain(&at), task.judges); accuracy > best {
+		if accuracy := search.Accuracy(eval.Plain(&at), task.judges); accuracy > best {
 			t.Errorf("%+v has %.2f, chosen were %+v with %.2f", other, accuracy, e.EvidenceOptions, best)
 		}
 	}
@@ -217,7 +218,7 @@ func TestSection11OnRealGraphs(t *testing.T) {
 			}
 			p := r.placed[0]
 			test := p.On(task.test()[NodeBatch])
-			with, without := accuracyOn(p.Plain(), test), accuracyOn(p.WithoutExpert().Plain(), test)
+			with, without := search.Accuracy(p.Plain(), test), search.Accuracy(p.WithoutExpert().Plain(), test)
 			bareTest := &eval.Set{Labels: test.Labels}
 			for _, b := range test.Batches {
 				bareTest.Batches = append(bareTest.Batches, attach.WithoutEdges(b.X, p.Through.Cols))
@@ -226,9 +227,10 @@ func TestSection11OnRealGraphs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			lost, alone := accuracyOn(p.Plain(), bareTest), accuracyOn(eval.Plain(task.deployOwn(own.Perceptron)), test)
+			lost, alone := search.Accuracy(p.Plain(), bareTest), search.Accuracy(eval.Plain(task.deployOwn(own.Perceptron)),
+				test)
 			t.Logf("exponents %+v: %.2f with own features, %.2f without; without edges %.2f (%.2f by S), the perceptron %.2f",
-				p.Own, with, without, lost, accuracyOn(p.WithoutExpert().Plain(), bareTest), alone)
+				p.Own, with, without, lost, search.Accuracy(p.WithoutExpert().Plain(), bareTest), alone)
 			if with < without+gain || lost < alone {
 				t.Errorf("%.2f with own features, want %+g over %.2f; %.2f without edges, want at least %.2f", with, gain, without,
 					lost, alone)

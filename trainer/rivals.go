@@ -12,6 +12,7 @@ import (
 	"rivulet/trainer/expert"
 	"rivulet/trainer/fit"
 	"rivulet/trainer/sample"
+	"rivulet/trainer/search"
 )
 
 // rivals answer arrivals without a graph, or with a byte of each node of T (docs/algorithm.md, section 7). They are
@@ -35,14 +36,14 @@ var errNoTables = errors.New("a rival has no tables of S")
 
 // rival makes the rival that a function fits for one model.
 func rival(build func(t *task, ctx context.Context, m infer.Model, progress Progress) (copiedRival, error)) maker {
-	return func(t *task, ctx context.Context, whole []*fitResult, progress Progress) (condensation, error) {
+	return func(t *task, ctx context.Context, whole []*search.Result, progress Progress) (condensation, error) {
 		r := &rivals{task: t, graphParts: t.itself().graphParts, build: map[infer.Model]func() infer.Deployment{}}
 		for _, f := range whole {
-			d, err := build(t, ctx, f.model, progress)
+			d, err := build(t, ctx, f.Model, progress)
 			if err != nil {
 				return nil, err
 			}
-			r.kept, r.decay, r.build[f.model] = d.kept, d.decay, d.build
+			r.kept, r.decay, r.build[f.Model] = d.kept, d.decay, d.build
 		}
 		return r, nil
 	}
@@ -111,21 +112,7 @@ func (t *task) fitEvidence(ctx context.Context, m infer.Model, progress Progress
 	if err != nil {
 		return copiedRival{}, err
 	}
-	e := t.evidence(own, m)
+	e := expert.NewEvidence(t.deployOwn(own.Perceptron), t.original.Labels, t.logitsOnT(m), t.judges)
 	build := func() infer.Deployment { return e.Clone(t.pre) }
 	return copiedRival{build, int64(len(e.Classes)), own.WeightDecay}, ctx.Err()
-}
-
-// evidence returns own features times the classes of the neighbours on T: their labels, else W_O's classes.
-func (t *task) evidence(own *expert.Perceptron, m infer.Model) *expert.Evidence {
-	e := &expert.Evidence{Deployment: t.deployOwn(own.Perceptron), Classes: make([]uint8, t.original.Adj.Rows)}
-	logits := t.logitsOnT(m)
-	for i, y := range t.original.Labels {
-		if y < 0 {
-			y = int32(infer.ArgMax(logits.Row(i)))
-		}
-		e.Classes[i] = uint8(y)
-	}
-	e.Choose(t.judges)
-	return e
 }

@@ -16,6 +16,7 @@ import (
 	"rivulet/trainer/fit"
 	"rivulet/trainer/original"
 	"rivulet/trainer/sample"
+	"rivulet/trainer/search"
 	"rivulet/trainer/stage"
 	"rivulet/trainer/stage/partition"
 )
@@ -25,7 +26,7 @@ func StagedOf(d *dataset.Dataset, o Options) (original.RowData, error) {
 	if err := d.Task.Require("a run of stages (--engine disk or spark, --sums fixed)"); err != nil {
 		return original.RowData{}, err
 	}
-	identity, named := d.Fingerprint(), valuesOf(d.IDs, d.Columns)
+	identity, named := d.Fingerprint(), features.Named(d.IDs, d.Columns)
 	d, s, err := features.Encode(d, o.Keep, o.Schema)
 	if err != nil {
 		return original.RowData{}, err
@@ -45,7 +46,7 @@ type tablesHolder struct {
 	options  Options
 	progress Progress
 	task     *task
-	models   []*fitResult
+	models   []*search.Result
 	subgraph *task // the subgraph of T in which models are fitted; nil until one is
 }
 
@@ -108,24 +109,24 @@ func (s *tablesHolder) newTask(d *dataset.Dataset, nodes *dataset.Original) *tas
 }
 
 // fit returns W_O of a model, or the imported one, and takes it through its hops on T.
-func (s *tablesHolder) fit(ctx context.Context, name string, _ Progress) (*fitResult, error) {
+func (s *tablesHolder) fit(ctx context.Context, name string, _ Progress) (*search.Result, error) {
 	start := time.Now()
 	f, err := s.weights(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.Walk(ctx, f.model, len(s.models) == 0 || s.options.Propagate); err != nil {
+	if err := s.Walk(ctx, f.Model, len(s.models) == 0 || s.options.Propagate); err != nil {
 		return nil, err
 	}
 	s.models = append(s.models, f)
-	f.seconds = time.Since(start).Seconds()
+	f.Seconds = time.Since(start).Seconds()
 	return f, nil
 }
 
 // weights fits a model, or takes the imported one.
-func (s *tablesHolder) weights(ctx context.Context, name string) (*fitResult, error) {
+func (s *tablesHolder) weights(ctx context.Context, name string) (*search.Result, error) {
 	if given, ok := s.options.Weights[name]; ok {
-		return &fitResult{model: given}, acceptable(given, s.Graph.Summary.Width, len(s.Classes), s.task)
+		return &search.Result{Model: given}, acceptable(given, s.Graph.Summary.Width, len(s.Classes), s.task)
 	}
 	if name == modelSGC && (s.options.Hops == 0 || s.options.Hops == 2) && !s.Projected() {
 		whole, err := s.Fits(ctx)
@@ -135,7 +136,7 @@ func (s *tablesHolder) weights(ctx context.Context, name string) (*fitResult, er
 		if !whole {
 			f, err := s.fitLabelled(ctx)
 			if n := len(s.Labelled.Labels); err == nil && int64(n) < s.Graph.Summary.Roles[partition.Train] {
-				f.read = n
+				f.Read = n
 			}
 			return f, err
 		}
@@ -145,28 +146,28 @@ func (s *tablesHolder) weights(ctx context.Context, name string) (*fitResult, er
 		return nil, err
 	}
 	if n := len(s.subgraph.original.Nodes); int64(n) < s.Graph.Nodes {
-		f.read = n
+		f.Read = n
 	}
 	return f, nil
 }
 
 // fitLabelled fits W_O of an sgc of two hops to the labelled rows and chooses its weight decay on the validation nodes,
 // frozen on T.
-func (s *tablesHolder) fitLabelled(ctx context.Context) (*fitResult, error) {
+func (s *tablesHolder) fitLabelled(ctx context.Context) (*search.Result, error) {
 	all := fit.Problem{Design: fit.Explicit{X: s.Labelled.X}, Labels: s.Labelled.Labels, Classes: len(s.Classes)}
 	frozen := func(ctx context.Context, m infer.Model) (float64, error) {
 		onT, err := s.Fetch(ctx, m.Layers[0].Self)
 		if err != nil {
 			return 0, err
 		}
-		return accuracyOn(eval.Plain(m.Frozen(onT, s.Pre)), s.task.judges), nil
+		return search.Accuracy(eval.Plain(m.Frozen(onT, s.Pre)), s.task.judges), nil
 	}
 	return s.task.chooseLinear(ctx, fit.NewShape(modelSGC, s.options.Hidden), all, s.options.decays(), frozen, s.progress,
 		"fitting sgc on the original graph")
 }
 
 // fitSubgraph fits a model in a subgraph of T that fits into memory.
-func (s *tablesHolder) fitSubgraph(ctx context.Context, name string) (*fitResult, error) {
+func (s *tablesHolder) fitSubgraph(ctx context.Context, name string) (*search.Result, error) {
 	if s.subgraph == nil {
 		t, err := s.bringSubgraph(ctx)
 		if err != nil {
@@ -193,7 +194,7 @@ func (s *tablesHolder) bringSubgraph(ctx context.Context) (*task, error) {
 }
 
 // condense makes S and M (docs/algorithm.md, section 5), and the tables of propagation.
-func (s *tablesHolder) condense(ctx context.Context, _ []*fitResult, _ Progress) (condensation, error) {
+func (s *tablesHolder) condense(ctx context.Context, _ []*search.Result, _ Progress) (condensation, error) {
 	t := s.task
 	c, err := s.Condense(ctx, func(points *graph.Dense, labels []int32) *condense.Clusters {
 		return condense.Cluster(points, labels, t.share, t.rng(purposeClusters))
@@ -207,8 +208,8 @@ func (s *tablesHolder) condense(ctx context.Context, _ []*fitResult, _ Progress)
 }
 
 // deploy freezes a model on T: its tables are at hand, as are tables of propagation if the run makes any.
-func (s *tablesHolder) deploy(f *fitResult) (*deploy.Deployment, []string, error) {
-	p, err := s.task.frozen(s.frozen(s.OnT), f.model)
+func (s *tablesHolder) deploy(f *search.Result) (*deploy.Deployment, []string, error) {
+	p, err := s.task.frozen(s.frozen(s.OnT), f.Model)
 	return p, s.options.kinds(), err
 }
 

@@ -7,10 +7,10 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/infer"
-	"rivulet/schema"
 	"rivulet/trainer/deploy"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/original"
+	"rivulet/trainer/search"
 	"rivulet/trainer/stage"
 )
 
@@ -51,7 +51,7 @@ func evaluateStaged(ctx context.Context, e stage.Engine, d original.RowData, b *
 	if err != nil {
 		return nil, err
 	}
-	if err := matches(t, d.Schema, b); err != nil {
+	if err := t.Matches(d.Schema, b); err != nil {
 		return nil, err
 	}
 	s := &tablesHolder{Tables: t, rows: d, options: o, progress: progress}
@@ -76,8 +76,8 @@ func evaluateStaged(ctx context.Context, e stage.Engine, d original.RowData, b *
 	}
 	onS.Expert, onS.Own = b.Expert(m.Name()), info.Own
 	s.options.Propagate = false // T's own tables of propagation are not made
-	whole := &fitResult{model: m, weightDecay: info.WeightDecay}
-	r := &recipe{whole: []*fitResult{whole}, served: c, placed: []*deploy.Deployment{onS},
+	whole := &search.Result{Model: m, WeightDecay: info.WeightDecay}
+	r := &recipe{whole: []*search.Result{whole}, served: c, placed: []*deploy.Deployment{onS},
 		calibrations: []*deploy.Calibration{deploy.CalibrationOf(info, params)}}
 	deployments, err := s.task.deployments(ctx, r, Measurements{}, progress)
 	if err != nil {
@@ -100,25 +100,4 @@ func servedFrozen(b *artifact.Bundle) (artifact.ModelInfo, artifact.Model, error
 			"a run of stages (--engine disk, --sums fixed) evaluates", artifact.AttachFrozen)
 	}
 	return info, m, nil
-}
-
-// matches returns an error unless an artifact is for data of these features and classes.
-func matches(t *original.Tables, features *schema.Schema, b *artifact.Bundle) error {
-	if got, want := t.Graph.Summary.Width, b.Manifest.Data.Features; got != want {
-		return fmt.Errorf("the data have %d features, the artifact is for %d", got, want)
-	}
-	if got, want := schemaHash(features), schemaHash(b.Schema); got != want {
-		return fmt.Errorf("the data's features are of schema %s, the artifact's of %s", got, want)
-	}
-	if more := t.Classes[len(b.Manifest.Data.Classes):]; len(more) > 0 {
-		return fmt.Errorf("the data have the label %q, the artifact the classes %q", more[0], b.Manifest.Data.Classes)
-	}
-	return nil
-}
-
-func schemaHash(s *schema.Schema) string {
-	if s == nil {
-		return "none"
-	}
-	return s.Hash()
 }

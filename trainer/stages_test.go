@@ -299,7 +299,7 @@ func usually(t *testing.T, d *dataset.Dataset, o Options) *artifact.Bundle {
 		Preprocess: *task.pre,
 		Mapping:    &artifact.Mapping{IDs: task.original.IDs, Rows: r.served.parts().M},
 		Models: []artifact.Model{
-			{Name: modelSGC, Params: r.whole[0].model.Params(), Tables: r.placed[0].Tables},
+			{Name: modelSGC, Params: r.whole[0].Model.Params(), Tables: r.placed[0].Tables},
 		},
 	}
 }

@@ -54,8 +54,8 @@ func TestSection3ValidationChoosesWeightDecay(t *testing.T) {
 	if best == slices.Min(accuracies) {
 		t.Fatalf("all weight decays have accuracy %v: the case shows nothing", best)
 	}
-	if want := WeightDecays[slices.Index(accuracies, best)]; whole.weightDecay != want || whole.validation != best {
-		t.Errorf("weight decay %v at %v%%, want %v: accuracies %v", whole.weightDecay, whole.validation, want, accuracies)
+	if want := WeightDecays[slices.Index(accuracies, best)]; whole.WeightDecay != want || whole.Validation != best {
+		t.Errorf("weight decay %v at %v%%, want %v: accuracies %v", whole.WeightDecay, whole.Validation, want, accuracies)
 	}
 }
 
@@ -87,11 +87,11 @@ func TestSection5SyntheticWeights(t *testing.T) {
 	}
 	problem := fit.Problem{Design: fit.Explicit{X: convert.Dense(means)}, Labels: clusters.Labels, Weights: weights,
 		Classes: k.classes()}
-	want, err := fit.SGC(t.Context(), problem, small.weightDecay, fit.Final, nil)
+	want, err := fit.SGC(t.Context(), problem, small.WeightDecay, fit.Final, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if gap := convert.Gap(convert.Matrix(small.model.Layers[0].Self), convert.Matrix(want.Self)); gap > 1e-2 {
+	if gap := convert.Gap(convert.Matrix(small.Model.Layers[0].Self), convert.Matrix(want.Self)); gap > 1e-2 {
 		t.Errorf("W_S is off by %g", gap)
 	}
 }
@@ -134,9 +134,9 @@ func TestSection6ValidationChoosesPropagation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	logits := graph.Mul(k.hat, graph.Mul(k.hat, k.inputs.Project(whole.model.Layers[0].Self)))
+	logits := graph.Mul(k.hat, graph.Mul(k.hat, k.inputs.Project(whole.Model.Layers[0].Self)))
 	for i := range logits.Rows {
-		graph.Add(logits.Row(i), whole.model.Layers[0].Bias)
+		graph.Add(logits.Row(i), whole.Model.Layers[0].Bias)
 	}
 	for kind, seeds := range map[string]*graph.Dense{
 		infer.PropagateLabels: infer.LabelSeeds(k.original.Labels, k.classes()),
@@ -149,7 +149,7 @@ func TestSection6ValidationChoosesPropagation(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, gamma := range deploy.Gammas {
-				p := &infer.Predictor{Model: whole.model.Frozen(onS, k.pre),
+				p := &infer.Predictor{Model: whole.Model.Frozen(onS, k.pre),
 					Propagation: infer.FrozenPropagation(of, alpha, kind == infer.PropagateLabels),
 					Calibration: infer.Calibration{Temperature: 1, Kind: kind, Alpha: alpha, Gamma: gamma}}
 				accuracy := eval.Run(p, support).Accuracy(support)
@@ -170,7 +170,7 @@ func TestSection6ValidationChoosesPropagation(t *testing.T) {
 				chosen.Kinds[kind].Info.Gamma, best)
 		}
 	}
-	want := calibrate.Support{Logits: eval.Run(eval.Plain(whole.model.Frozen(onS, k.pre)), support).Logits,
+	want := calibrate.Support{Logits: eval.Run(eval.Plain(whole.Model.Frozen(onS, k.pre)), support).Logits,
 		Labels: support.Labels}.Temperature(0)
 	if chosen.Temperature != want || want == 1 {
 		t.Errorf("τ = %v, want %v", chosen.Temperature, want)
@@ -238,12 +238,12 @@ func TestSection5FormsOfSyntheticToSynthetic(t *testing.T) {
 		if diff := cmp.Diff(through.M, d.Through); diff != "" {
 			t.Errorf("S→S, shared M %v: another M", d.SharedM)
 		}
-		of, err := through.tables(small.model)
+		of, err := through.tables(small.Model)
 		if err != nil {
 			t.Fatal(err)
 		}
 		batch := k.test()[GraphBatch].On(through.M, nil).Batches[0]
-		want := small.model.Frozen(of, k.pre).Logits(batch)
+		want := small.Model.Frozen(of, k.pre).Logits(batch)
 		if got := d.Build().Logits(batch); cmp.Diff(want, got) != "" {
 			t.Errorf("S→S, shared M %v: other logits", d.SharedM)
 		}

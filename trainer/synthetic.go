@@ -9,10 +9,9 @@ import (
 	"rivulet/infer"
 	"rivulet/infer/architecture"
 	"rivulet/trainer/condense"
-	"rivulet/trainer/eval"
 	"rivulet/trainer/fit"
 	"rivulet/trainer/sample"
-	"rivulet/trainer/tables"
+	"rivulet/trainer/search"
 )
 
 // Candidates for a fit on S with the spread of T's nodes, or with soft labels (docs/algorithm.md, section 5).
@@ -22,7 +21,7 @@ var (
 )
 
 // fit fits W_S; it uses no model that was fitted on T.
-func (c *clusterMethod) fit(ctx context.Context, name string, progress Progress) (*fitResult, error) {
+func (c *clusterMethod) fit(ctx context.Context, name string, progress Progress) (*search.Result, error) {
 	if c.relay == nil {
 		relay, err := c.fitLinear(ctx, modelSGC, progress)
 		if err != nil {
@@ -40,7 +39,7 @@ func (c *clusterMethod) fit(ctx context.Context, name string, progress Progress)
 }
 
 // fitLinear fits W_S of a linear model.
-func (c *clusterMethod) fitLinear(ctx context.Context, name string, progress Progress) (*fitResult, error) {
+func (c *clusterMethod) fitLinear(ctx context.Context, name string, progress Progress) (*search.Result, error) {
 	if !c.options.Spread {
 		return c.fitSynthetic(ctx, name, c.labelled, c.meansFor(name), progress)
 	}
@@ -65,7 +64,7 @@ func (c *clusterMethod) fitLinear(ctx context.Context, name string, progress Pro
 	if of.Spread != nil {
 		e.Rank = of.Spread.Factor.Rows
 	}
-	e.Decay = float32(best.weightDecay)
+	e.Decay = float32(best.WeightDecay)
 	return best, nil
 }
 
@@ -80,24 +79,27 @@ func (c *clusterMethod) spread(ctx context.Context, progress Progress) (*artifac
 
 // chooseOnS fits a linear model to each of some problems with each weight decay, and keeps the best on S, with its
 // problem.
-func (t *task) chooseOnS(ctx context.Context, name string, problems []fit.Problem, judge validator, progress Progress,
-	what string) (best *fitResult, of fit.Problem, err error) {
+func (t *task) chooseOnS(ctx context.Context, name string, problems []fit.Problem, judge search.Validator,
+	progress Progress,
+	what string) (best *search.Result, of fit.Problem, err error) {
+	l := search.Linear{Shape: t.shape(name), Validate: judge, Progress: progress, What: what}
 	for _, p := range problems {
-		f, err := t.chooseDecay(ctx, t.shape(name), p, spreadDecays, judge, progress, what)
+		f, err := l.Rough(ctx, p, spreadDecays)
 		if err != nil {
 			return nil, of, err
 		}
-		if best == nil || f.validation > best.validation {
+		if best == nil || f.Validation > best.Validation {
 			best, of = f, p
 		}
 	}
-	best, err = t.refit(ctx, t.shape(name), of, best, judge, progress, what+", to the end")
+	l.What += ", to the end"
+	best, err = l.Refit(ctx, of, best)
 	return best, of, err
 }
 
 // fitLabels fits W_S to soft labels of S, which a fit to T's labelled nodes within the span of S has written. Models
 // with hidden layers are taught by such an SGC.
-func (c *clusterMethod) fitLabels(ctx context.Context, name string, progress Progress) (*fitResult, error) {
+func (c *clusterMethod) fitLabels(ctx context.Context, name string, progress Progress) (*search.Result, error) {
 	if c.shape(name).Mix() == nil {
 		relay, err := c.fitLabels(ctx, modelSGC, progress)
 		if err != nil {
@@ -114,13 +116,13 @@ func (c *clusterMethod) fitLabels(ctx context.Context, name string, progress Pro
 		return nil, err
 	}
 	s := c.teacher(name)
-	var trials []trial
+	var trials []search.Trial
 	labels := map[infer.Model]fit.Problem{}
 	for _, rank := range spreadRanks {
 		solve := fit.NewLabelSolve(s.rows, s.means, s.spread.Narrow(rank).Factor, s.problem.Weights)
 		var start, small *architecture.Layer
 		for _, decay := range spreadDecays {
-			trials = append(trials, trial{decay, func() (infer.Model, float64, error) {
+			trials = append(trials, search.Trial{Decay: decay, Fit: func() (infer.Model, float64, error) {
 				p := s.problem
 				p.Directions = s.spread.Narrow(rank).Factor
 				var err error
@@ -137,13 +139,13 @@ func (c *clusterMethod) fitLabels(ctx context.Context, name string, progress Pro
 			}})
 		}
 	}
-	best, err := choose(what, progress, trials)
+	best, err := search.Choose(what, progress, trials)
 	if err != nil || name != modelSGC {
 		return best, err
 	}
 	c.taught = best
-	c.exported.Soft, c.exported.SoftSpread = labels[best.model].Soft.Means, labels[best.model].Soft.Spread
-	c.exported.SoftDecay = float32(best.weightDecay)
+	c.exported.Soft, c.exported.SoftSpread = labels[best.Model].Soft.Means, labels[best.Model].Soft.Spread
+	c.exported.SoftDecay = float32(best.WeightDecay)
 	return best, nil
 }
 
@@ -177,39 +179,21 @@ func (c *clusterMethod) teacher(name string) *teacher {
 
 // judge returns the accuracy of models on S: by their tables behind the M of a relay, an SGC that was fitted on the N'
 // means. No model that was fitted on T has a part in it, and no model is deployed on T; on is T or a sample of it.
-func (c *clusterMethod) judge(ctx context.Context, on *ground, progress Progress) (validator, error) {
+func (c *clusterMethod) judge(ctx context.Context, on *search.Ground, progress Progress) (search.Validator, error) {
 	if c.judging != nil {
-		return on.behind(c.judging), nil
+		return on.Behind(c.judging), nil
 	}
 	byMembership := func(ctx context.Context, m infer.Model) (float64, error) {
-		return c.wholeGround().behind(condense.MembershipMapping(c.join(c.labelled, c.points, m)))(ctx, m)
+		return c.wholeGround().Behind(condense.MembershipMapping(c.join(c.labelled, c.points, m)))(ctx, m)
 	}
 	relay, _, err := c.chooseOnS(ctx, modelSGC, []fit.Problem{c.onMeans(c.labelled, c.meansFor(modelSGC))}, byMembership,
 		progress, "fitting a relay on the synthetic graph")
 	if err != nil {
 		return nil, err
 	}
-	c.judging = c.mapping(&clusterGraph{clusterMethod: c, joined: c.join(c.labelled, c.points, relay.model),
-		models: []infer.Model{relay.model}, onT: []*infer.Tables{c.tablesOfT(relay.model)}})
-	return on.behind(c.judging), nil
-}
-
-// behind returns the accuracy of models that are frozen on S behind M (N×N'), in percent of the judges.
-func (g *ground) behind(m *graph.CSR) validator {
-	if g.nodes != nil {
-		m = m.Take(g.nodes)
-	}
-	return func(_ context.Context, of infer.Model) (float64, error) {
-		fitter, err := tables.NewFitter(m, tables.MeetingWeights(g.adj))
-		if err != nil {
-			return 0, err
-		}
-		onS, err := fitter.Fit(of.Tables(g.adj, g.inputs, g.bins.Weights()...))
-		if err != nil {
-			return 0, err
-		}
-		return accuracyOn(eval.Plain(of.Frozen(onS, g.pre)), g.judges.On(m, g.bins)), nil
-	}
+	c.judging = c.mapping(&clusterGraph{clusterMethod: c, joined: c.join(c.labelled, c.points, relay.Model),
+		models: []infer.Model{relay.Model}, onT: []*infer.Tables{c.tablesOfT(relay.Model)}})
+	return on.Behind(c.judging), nil
 }
 
 // meansFor returns the means over clusters of the features that a linear model propagates, N'×d.
@@ -235,7 +219,7 @@ func (t *task) onMeans(labelled *condense.Clusters, means *graph.Dense) fit.Prob
 
 // fitSynthetic fits W_S of a linear model on the means alone.
 func (t *task) fitSynthetic(ctx context.Context, name string, labelled *condense.Clusters, means *graph.Dense,
-	progress Progress) (*fitResult, error) {
+	progress Progress) (*search.Result, error) {
 	return t.chooseLinear(ctx, t.shape(name), t.onMeans(labelled, means), WeightDecays, t.validate, progress,
 		"fitting "+name+" on the synthetic graph")
 }
@@ -243,29 +227,29 @@ func (t *task) fitSynthetic(ctx context.Context, name string, labelled *condense
 // fitLayered fits W_S of a model with hidden layers: layer 1 reads the means of the labelled nodes of each cluster,
 // later layers the clusters of their neighbours (docs/algorithm.md, section 5, step 5). With a spread, fits to draws
 // around the means are tried, too; relay is a linear model that teaches them. taught says that only these are.
-func (c *clusterMethod) fitLayered(ctx context.Context, name string, relay *fitResult, taught bool,
-	progress Progress) (*fitResult, error) {
+func (c *clusterMethod) fitLayered(ctx context.Context, name string, relay *search.Result, taught bool,
+	progress Progress) (*search.Result, error) {
 	what := "fitting " + name + " on the synthetic graph"
-	joined := c.join(c.labelled, c.points, relay.model)
+	joined := c.join(c.labelled, c.points, relay.Model)
 	p := fit.OnSynthetic(c.shape(name), c.original.Adj, c.x, c.labelled.Membership(), condense.MembershipMapping(joined),
 		c.labelled.Labels, c.labelled.Weights(), c.classes())
 	if !c.options.Spread {
-		return c.chooseGNN(ctx, p, onS(), c.ground().validate, progress, what)
+		return search.OnS(c.options.Seed).Choose(ctx, p, c.ground().Validate, progress, what)
 	}
 	judge, err := c.judge(ctx, c.ground(), progress)
 	if err != nil {
 		return nil, err
 	}
-	around := onS()
-	around.decays, around.dropouts = []float64{1e-3, 1e-4}, []dropouts{{0.5, 0}}
-	n := c.neighbourhood(name, p, joined, relay.model)
-	trials := c.trialsOf(ctx, p.Around(n), around, judge, progress)
+	around := search.OnS(c.options.Seed)
+	around.Decays, around.Dropouts = []float64{1e-3, 1e-4}, []search.Dropouts{{Hidden: 0.5}}
+	n := c.neighbourhood(name, p, joined, relay.Model)
+	trials := around.Trials(ctx, p.Around(n), judge, progress)
 	if !taught {
 		n.Logits = nil
-		trials = slices.Concat(c.trialsOf(ctx, p, onS(), judge, progress), c.trialsOf(ctx, p.Around(n), around, judge,
-			progress), trials)
+		trials = slices.Concat(search.OnS(c.options.Seed).Trials(ctx, p, judge, progress),
+			around.Trials(ctx, p.Around(n), judge, progress), trials)
 	}
-	return choose(what+", with its spread", progress, trials)
+	return search.Choose(what+", with its spread", progress, trials)
 }
 
 // neighbourhood measures how T's labelled nodes lie around the synthetic ones in what the layers of a model read, and

@@ -11,6 +11,7 @@ import (
 	"rivulet/infer"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/fit"
+	"rivulet/trainer/search"
 )
 
 // A fit to what the artifact has of S, and to nothing else, gives the labels row; without the option the artifact has
@@ -53,7 +54,7 @@ func TestSection5ArtifactTeaches(t *testing.T) {
 		t.Fatal(err)
 	}
 	set := p.On(k.test()[NodeBatch])
-	got, want := accuracyOn(p.Plain(), set), find(t, out.Results, eval.StoSLabels, false, NodeBatch).Accuracy.Mean
+	got, want := search.Accuracy(p.Plain(), set), find(t, out.Results, eval.StoSLabels, false, NodeBatch).Accuracy.Mean
 	if got < want-1 || got > want+1 {
 		t.Errorf("S teaches %.2f, the run says %.2f", got, want)
 	}

@@ -72,7 +72,7 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 		return nil, errors.New("no validation nodes: hyperparameters are chosen on them")
 	}
 	fingerprint := d.Fingerprint() // of the columns, if features have names
-	named := valuesOf(d.IDs, d.Columns)
+	named := features.Named(d.IDs, d.Columns)
 	start := time.Now()
 	d, s, err := features.Encode(d, o.Keep, o.Schema)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"rivulet/trainer/eval"
 	"rivulet/trainer/original"
 	"rivulet/trainer/plane"
+	"rivulet/trainer/search"
 	"rivulet/trainer/stage"
 	"rivulet/trainer/watch"
 )
@@ -135,7 +136,7 @@ func (t *task) run(ctx context.Context, now time.Time, progress Progress) (*Outc
 
 // recipe holds the results of a run before its evaluation.
 type recipe struct {
-	whole  []*fitResult // W_O of each model
+	whole  []*search.Result // W_O of each model
 	served condensation
 	// W_O of each model on S, in the method's attachment; nil if the method deploys on T only
 	placed       []*deploy.Deployment
@@ -152,7 +153,7 @@ func (t *task) condense(ctx context.Context, progress Progress) (*recipe, error)
 			return nil, err
 		}
 		r.whole = append(r.whole, f)
-		r.seconds += f.seconds
+		r.seconds += f.Seconds
 	}
 	var err error
 	start := time.Now()
@@ -165,8 +166,8 @@ func (t *task) condense(ctx context.Context, progress Progress) (*recipe, error)
 		return r, nil
 	}
 	for _, f := range r.whole {
-		watch.Begins(progress, "putting "+f.model.Name()+" onto the synthetic graph")
-		p, err := t.place(r.served, f.model, attachment)
+		watch.Begins(progress, "putting "+f.Model.Name()+" onto the synthetic graph")
+		p, err := t.place(r.served, f.Model, attachment)
 		if err != nil {
 			return nil, err
 		}
@@ -175,10 +176,10 @@ func (t *task) condense(ctx context.Context, progress Progress) (*recipe, error)
 	return r, t.chooseExperts(ctx, r, progress)
 }
 
-func models(all []*fitResult) []infer.Model {
+func models(all []*search.Result) []infer.Model {
 	out := make([]infer.Model, len(all))
 	for k, f := range all {
-		out[k] = f.model
+		out[k] = f.Model
 	}
 	return out
 }
@@ -286,25 +287,15 @@ func (t *task) manifest(r *recipe, results []eval.Result, now time.Time) artifac
 		SyntheticNodes: t.nodes,
 		Mapping:        r.served.parts().info(),
 		Preprocess:     artifact.PreprocessInfo{Kind: t.pre.Kind, Scale: t.pre.Scale},
-		DefaultModel:   r.whole[0].model.Name(),
+		DefaultModel:   r.whole[0].Model.Name(),
 		Reference:      t.reference(r),
+		Metrics:        eval.Metrics(results),
 	}
 	for k, p := range r.placed {
-		m.Models = append(m.Models, r.calibrations[k].Info(p, r.whole[k].weightDecay, r.whole[k].read, results))
+		m.Models = append(m.Models, r.calibrations[k].Info(p, r.whole[k].WeightDecay, r.whole[k].Read, results))
 		if _, given := t.options.Weights[p.Model.Name()]; !given {
 			m.Models[k].Hidden = p.Model.Hidden()
 			m.Models[k].Layers, m.Models[k].Hops = t.depth(p.Model)
-		}
-	}
-	for _, r := range results {
-		labels := r.Setting == eval.StoSLabels
-		if labels {
-			r.Setting = eval.StoS
-		}
-		m.Metrics = append(m.Metrics, artifact.Metric{Model: r.Model, Setting: r.Setting, SharedM: r.SharedM, Own: r.Own,
-			Labels: labels, Batch: r.Batch, Calibration: r.Calibration, Accuracy: r.Accuracy.Mean})
-		if r.Numbers != nil {
-			m.Metrics[len(m.Metrics)-1].R2 = &r.Numbers.R2.Mean
 		}
 	}
 	return m
@@ -314,21 +305,7 @@ func (t *task) manifest(r *recipe, results []eval.Result, now time.Time) artifac
 // them.
 func (t *task) reference(r *recipe) baseline.Reference {
 	support := t.set(t.data.Validation, NodeBatch)
-	out := baseline.Reference{Nodes: len(t.data.Validation), Models: map[string]baseline.ModelReference{}}
-	neighbours, known := 0, 0
-	for _, i := range t.data.Validation {
-		neighbours += t.data.Adj.RowLen(int(i))
-	}
-	for _, b := range support.Batches {
-		for _, n := range b.Known {
-			known += int(n)
-		}
-	}
-	if neighbours > 0 {
-		out.UnknownNeighbours = 1 - float64(known)/float64(neighbours)
-	}
-	out.FeatureNorm, out.FeatureCount = eval.FeatureHistograms(t.data.X.Take(t.data.Validation))
-	out.Named = eval.NamedHistograms(t.options.Keep, t.data.X.Take(t.data.Validation))
+	out := eval.Reference(t.data, support, t.options.Keep)
 	if t.units != nil { // no classes and no confidence
 		return out
 	}

@@ -11,6 +11,6 @@
 //	cost.go      time and memory of a batch         aggregate.go  means over seeds
 //	numbers.go   R², errors and intervals of numbers
 //	result.go    a row of the tables                table.go      the tables as text, Markdown and CSV
-//	memo.go      rows of O→O, which are measured once
+//	memo.go      rows of O→O, which are measured once; regroup.go  the same nodes in other batches
 //	compare.go   an artifact against the whole graph; reference.go  figures with which a consumer compares its stream
 package eval

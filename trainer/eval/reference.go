@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"rivulet/artifact/baseline"
+	"rivulet/dataset"
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/schema"
@@ -24,8 +25,29 @@ func (a *Answer) Reference(set *Set, classes int) baseline.ModelReference {
 	return m
 }
 
-// FeatureHistograms returns histograms of the rows' L2 norms and of their numbers of non-zeros.
-func FeatureHistograms(x graph.Features) (norm, count baseline.Histogram) {
+// Reference returns the figures of the validation nodes, which support has in node batches on T.
+func Reference(d *dataset.Dataset, support *Set, s *schema.Schema) baseline.Reference {
+	out := baseline.Reference{Nodes: len(d.Validation), Models: map[string]baseline.ModelReference{}}
+	neighbours, known := 0, 0
+	for _, i := range d.Validation {
+		neighbours += d.Adj.RowLen(int(i))
+	}
+	for _, b := range support.Batches {
+		for _, n := range b.Known {
+			known += int(n)
+		}
+	}
+	if neighbours > 0 {
+		out.UnknownNeighbours = 1 - float64(known)/float64(neighbours)
+	}
+	x := d.X.Take(d.Validation)
+	out.FeatureNorm, out.FeatureCount = featureHistograms(x)
+	out.Named = namedHistograms(s, x)
+	return out
+}
+
+// featureHistograms returns histograms of the rows' L2 norms and of their numbers of non-zeros.
+func featureHistograms(x graph.Features) (norm, count baseline.Histogram) {
 	norms, counts := make([]float64, x.Rows()), make([]float64, x.Rows())
 	for i := range norms {
 		x.Each(i, func(_ int, v float32) {
@@ -39,8 +61,8 @@ func FeatureHistograms(x graph.Features) (norm, count baseline.Histogram) {
 	return baseline.NewHistogram(norms), baseline.NewHistogram(counts)
 }
 
-// NamedHistograms returns histograms of the rows' measures by the schema's features; nil without a schema.
-func NamedHistograms(s *schema.Schema, x graph.Features) map[string]baseline.Histogram {
+// namedHistograms returns histograms of the rows' measures by the schema's features; nil without a schema.
+func namedHistograms(s *schema.Schema, x graph.Features) map[string]baseline.Histogram {
 	if s == nil {
 		return nil
 	}

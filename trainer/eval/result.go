@@ -1,5 +1,7 @@
 package eval
 
+import "rivulet/artifact"
+
 // Settings name where W was fitted and where it is deployed: O is the original graph T, S the synthetic graph.
 const (
 	OtoO = "O->O"
@@ -92,4 +94,20 @@ type Key struct {
 func (r *Result) Key() Key {
 	return Key{Method: r.Method, Model: r.Model, Setting: r.Setting, Attachment: r.Attachment, Batch: r.Batch,
 		Calibration: r.Calibration, SharedM: r.SharedM, Own: r.Own, SyntheticNodes: r.SyntheticNodes}
+}
+
+// Metrics returns the rows as an artifact's manifest has them.
+func Metrics(results []Result) (out []artifact.Metric) {
+	for _, r := range results {
+		labels := r.Setting == StoSLabels
+		if labels {
+			r.Setting = StoS
+		}
+		out = append(out, artifact.Metric{Model: r.Model, Setting: r.Setting, SharedM: r.SharedM, Own: r.Own,
+			Labels: labels, Batch: r.Batch, Calibration: r.Calibration, Accuracy: r.Accuracy.Mean})
+		if r.Numbers != nil {
+			out[len(out)-1].R2 = &r.Numbers.R2.Mean
+		}
+	}
+	return out
 }

@@ -25,6 +25,20 @@ type Evidence struct {
 // EvidenceOptions are the hyperparameters of [Evidence].
 type EvidenceOptions struct{ Beta, Gamma, Epsilon float64 }
 
+// NewEvidence returns own features times the classes of the neighbours on T, with the hyperparameters that judges
+// choose: a node's class is its label, or where that is below 0 the class of W_O's logits.
+func NewEvidence(own Deployment, labels []int32, logits *graph.Dense, judges *eval.Set) *Evidence {
+	e := &Evidence{Deployment: own, Classes: make([]uint8, len(labels))}
+	for i, y := range labels {
+		if y < 0 {
+			y = int32(infer.ArgMax(logits.Row(i)))
+		}
+		e.Classes[i] = uint8(y)
+	}
+	e.Choose(judges)
+	return e
+}
+
 // Clone returns a copy with memory of its own.
 func (e *Evidence) Clone(pre *preprocess.Parameters) *Evidence {
 	return &Evidence{e.Deployment.Clone(pre), slices.Clone(e.Classes), e.EvidenceOptions}

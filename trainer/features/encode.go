@@ -48,3 +48,18 @@ func Encode(d *dataset.Dataset, keep *schema.Schema, o schema.FitOptions) (*data
 	}
 	return &out, s, nil
 }
+
+// Named returns the named values of a node of columns by its id; nil if there are no columns.
+func Named(ids []string, columns []schema.Column) func(id string) []schema.Field {
+	if columns == nil {
+		return nil
+	}
+	return func(id string) []schema.Field {
+		i := slices.Index(ids, id)
+		out := make([]schema.Field, len(columns))
+		for k := range columns {
+			out[k] = schema.Field{Name: columns[k].Name, Value: columns[k].At(i)}
+		}
+		return out
+	}
+}

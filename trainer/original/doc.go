@@ -18,6 +18,7 @@
 //	tables.go      Tables: the graph read, the preprocessing fitted, features propagated
 //	heldout.go     rows that are brought: of the nodes held out, of the nodes of T that they read, of labelled nodes
 //	subgraph.go    a subgraph of T in memory
+//	matches.go     whether an artifact is for the data
 //	models.go      a model's hops: its tables, logits and messages on T
 //	condense.go    clusters, A', X', M
 //	propagation.go the hops of label and error propagation

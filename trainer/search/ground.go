@@ -1,0 +1,112 @@
+package search
+
+import (
+	"context"
+
+	"rivulet/graph"
+	"rivulet/infer"
+	"rivulet/infer/attach"
+	"rivulet/infer/preprocess"
+	"rivulet/trainer/eval"
+	"rivulet/trainer/features"
+	"rivulet/trainer/fit"
+	"rivulet/trainer/tables"
+)
+
+// Ground is the graph on which models are compared: T, or a sample of its nodes, with the judging support nodes
+// attached.
+type Ground struct {
+	Adj    *graph.CSR
+	Labels []int32
+	X      *features.FactoredFeatures // pre(X)
+	Inputs preprocess.Inputs          // the same, seen through weights
+	Pre    *preprocess.Parameters
+	Judges *eval.Set
+	Nodes  []int32     // of a sample; nil: all of T
+	Bins   *graph.Bins // of T's weights
+}
+
+// Sample returns the ground of some nodes of a T; raw are their features, adj the graph that they induce, and index the
+// number of each node of T in it, -1 of the others. Of the judges' edges it has those that lead to these nodes.
+func (g *Ground) Sample(nodes, index []int32, adj *graph.CSR, raw graph.Features) *Ground {
+	out := &Ground{Adj: adj, X: &features.FactoredFeatures{Raw: g.X.Raw.Take(nodes), Factor: g.X.Factor,
+		Offset: g.X.Offset}, Inputs: g.Pre.Raw(raw), Pre: g.Pre, Judges: g.Judges.Empty(), Nodes: nodes, Bins: g.Bins}
+	for _, i := range nodes {
+		out.Labels = append(out.Labels, g.Labels[i])
+	}
+	for _, b := range g.Judges.Batches {
+		out.Judges.Batches = append(out.Judges.Batches, attachedTo(b, index, len(nodes)))
+	}
+	return out
+}
+
+// attachedTo returns a batch on T with the edges to the nodes that index numbers, attached to these.
+func attachedTo(b *attach.Batch, index []int32, nodes int) *attach.Batch {
+	all := make([]int32, b.R.Rows)
+	for i := range all {
+		all[i] = int32(i)
+	}
+	if b.R.Cols == 2*len(index) { // edges have directions
+		return &attach.Batch{X: b.X, R: b.R.CutDirected(all, index, nodes), Known: b.Known}
+	}
+	out := &attach.Batch{X: b.X, R: b.R.Submatrix(all, index, nodes), Adj: b.Adj}
+	out.Count()
+	return out
+}
+
+// Validate returns the accuracy of a model on the judges, joined to the ground, in percent. It computes only the nodes
+// that the judges of a batch reach.
+func (g *Ground) Validate(ctx context.Context, m infer.Model) (float64, error) {
+	deployed := Beside(m, g.Adj, g.Inputs, g.Pre)
+	right, n := 0, 0
+	for k, labels := range g.Judges.Labels {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		_, p := deployed.Predict(g.Judges.Batches[k])
+		for i, y := range labels {
+			if infer.ArgMax(p.Row(i)) == int(y) {
+				right++
+			}
+			n++
+		}
+	}
+	return 100 * float64(right) / float64(max(1, n)), nil
+}
+
+// Behind returns the accuracy of models that are frozen on S behind M (N×N'), in percent of the judges.
+func (g *Ground) Behind(m *graph.CSR) Validator {
+	if g.Nodes != nil {
+		m = m.Take(g.Nodes)
+	}
+	return func(_ context.Context, of infer.Model) (float64, error) {
+		fitter, err := tables.NewFitter(m, tables.MeetingWeights(g.Adj))
+		if err != nil {
+			return 0, err
+		}
+		onS, err := fitter.Fit(of.Tables(g.Adj, g.Inputs, g.Bins.Weights()...))
+		if err != nil {
+			return 0, err
+		}
+		return Accuracy(eval.Plain(of.Frozen(onS, g.Pre)), g.Judges.On(m, g.Bins)), nil
+	}
+}
+
+// Problem poses the fit of a model on the ground.
+func (g *Ground) Problem(s fit.Shape, classes int) fit.GNNProblem {
+	return fit.OnOriginal(s, g.Adj, g.X, g.Labels, classes)
+}
+
+// Kept poses the same with P·pre(X) computed once.
+func (g *Ground) Kept(s fit.Shape, classes int) fit.GNNProblem {
+	return fit.OnOriginalKept(s, g.Adj, g.X, g.Labels, classes)
+}
+
+// Beside returns a model on a graph for which batches are judged: joined to it, over their neighbourhood, or where
+// edges have directions on its frozen tables.
+func Beside(m infer.Model, adj *graph.CSR, x preprocess.Inputs, pre *preprocess.Parameters) eval.Predictor {
+	if m.Architecture.Directed() {
+		return eval.Plain(m.Frozen(m.Tables(adj, x), pre))
+	}
+	return eval.Plain(m.Neighbourhood(adj, x, pre))
+}
