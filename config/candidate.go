@@ -1,12 +1,16 @@
 package config
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+)
 
 // Candidate says how the version that CANDIDATE names is tried on the stream.
 type Candidate struct {
 	Mode    string  `key:"mode" default:"off" oneof:"off|shadow|canary" usage:"shadow: the candidate (trainer publish --candidate) answers the arrivals, too, after the predictions of the version that serves are delivered, and is compared with it; canary: the same, and it answers a share of the keys itself (batch.mode node). It takes the memory of a second version; not with attach.arrivals"`
 	Percent float64 `key:"percent" default:"5" check:"percent" unit:"percent of the keys" usage:"share of the keys that a canary answers. Which keys these are depends on the keys alone" zero:"none: as in shadow"`
 	Load    float64 `key:"load" default:"0.05" check:"share" unit:"share" usage:"share of the time that goes into answers which are only compared, while the stream is behind by more than four micro-batches; arrivals beyond it are counted as dropped" zero:"none"`
+	Topic   string  `key:"topic" default:"" usage:"topic of the candidate's answers to arrivals that the version that serves has answered: those that were dropped or could not be answered are not on it" zero:"they are only compared"`
 }
 
 // Values of [Candidate.Mode] on which wiring branches.
@@ -20,8 +24,16 @@ func (c Candidate) Tried() bool { return c.Mode == Shadow || c.Mode == Canary }
 
 // candidateProblems returns settings that contradict candidate.mode.
 func (c Consumer) candidateProblems() []Problem {
+	topic := func(reason string) []Problem {
+		return []Problem{{Key: "candidate.topic", Value: c.Candidate.Topic, Reason: reason}}
+	}
 	reason := ""
-	switch {
+	switch topics := c.Kafka.Topics; {
+	case c.Candidate.Topic != "" && !c.Candidate.Tried():
+		return topic("has no effect, because candidate.mode is off")
+	case c.Candidate.Topic != "" && slices.Contains([]string{topics.Arrivals, topics.Predictions, topics.DeadLetters,
+		c.Labels.Topic}, c.Candidate.Topic):
+		return topic("is a topic of something else, too: want one of its own")
 	case !c.Candidate.Tried():
 	case c.Artifact != "":
 		reason = "a candidate comes from Redis, which is not used because artifact is set"

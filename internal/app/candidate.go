@@ -1,12 +1,15 @@
 package app
 
 import (
+	"context"
 	"log/slog"
 
 	"rivulet/config"
 	"rivulet/consumer"
+	"rivulet/event"
 	"rivulet/internal/observe"
 	"rivulet/internal/shadow"
+	"rivulet/kafka/retry"
 	"rivulet/serving"
 )
 
@@ -20,16 +23,42 @@ func (c candidates) Current() consumer.Version {
 	return nil
 }
 
-// tryCandidates returns what compares candidates with the version that serves; nil if none is to be tried.
-func tryCandidates(cfg config.Consumer, w wire, log *slog.Logger) (*shadow.Shadow, error) {
+// tryCandidates returns what compares candidates with the version that serves, nil if none is to be tried. The caller
+// calls end when nothing is compared any more.
+func tryCandidates(cfg config.Consumer, w wire, log *slog.Logger) (tried *shadow.Shadow, end func(), err error) {
+	end = func() {}
 	watcher, ok := w.versions.(versions).source.(*serving.Watcher)
 	if !ok || !cfg.Candidate.Tried() {
-		return nil, nil
+		return nil, end, nil
 	}
 	labels := observe.LabelOptions{Remember: 1, TTL: cfg.Labels.TTL}
 	if cfg.Labels.Topic != "" {
 		labels.Remember = cfg.Labels.Remember
 	}
-	return shadow.New(shadow.Options{Source: watcher, Path: w.path(cfg, nil, nil), Behind: 4 * int64(cfg.Batch.Size),
-		Load: cfg.Candidate.Load, Labels: labels, Interval: cfg.Redis.PollInterval, Log: log})
+	o := shadow.Options{Source: watcher, Path: w.path(cfg, nil, nil), Behind: 4 * int64(cfg.Batch.Size),
+		Load: cfg.Candidate.Load, Labels: labels, Interval: cfg.Redis.PollInterval, Log: log}
+	if cfg.Candidate.Topic != "" {
+		if o.Publish, end, err = candidateTopic(cfg, w, log); err != nil {
+			return nil, end, err
+		}
+	}
+	tried, err = shadow.New(o)
+	return tried, end, err
+}
+
+// candidateTopic returns what publishes a candidate's answers, by connections of its own: the stream's are not kept
+// waiting by it.
+func candidateTopic(cfg config.Consumer, w wire, log *slog.Logger) (
+	publish func(context.Context, event.Batch) error, end func(), err error) {
+	client, err := ConnectKafka(cfg.Kafka.Brokers, cfg.Candidate.Topic)
+	if err != nil {
+		return nil, func() {}, err
+	}
+	cfg.Delivery = config.AtLeastOnce
+	cfg.Kafka.Topics.Predictions, cfg.Kafka.Topics.DeadLetters = cfg.Candidate.Topic, cfg.Candidate.Topic
+	to, err := newProducer(cfg, client, w.out, retry.Patience{Logger: log})
+	return func(ctx context.Context, answers event.Batch) error {
+		_, err := to.Publish(ctx, answers, nil, nil)
+		return err
+	}, client.Close, err
 }

@@ -123,7 +123,8 @@ func TestACandidateIsComparedAndDecided(t *testing.T) {
 	cfg := stackOf(t, old)
 	cfg.Redis.PollInterval, cfg.Redis.HeartbeatTTL = 10*time.Millisecond, time.Minute
 	cfg.Labels.Topic, cfg.Candidate.Mode, cfg.Candidate.Load = "labels", config.Shadow, 1
-	w, err := kgo.NewClient(kgo.SeedBrokers(cfg.Kafka.Brokers.Brokers...))
+	cfg.Candidate.Topic = "tried"
+	w, err := kgo.NewClient(kgo.SeedBrokers(cfg.Kafka.Brokers.Brokers...), kgo.ConsumeTopics("tried"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,6 +188,23 @@ func TestACandidateIsComparedAndDecided(t *testing.T) {
 			})
 			if got.Confidence[0] <= 0 || got.Confidence[1] <= 0 || got.P99[0] <= 0 || got.P99[1] <= 0 {
 				t.Errorf("confidence %v, p99 %v", got.Confidence, got.P99)
+			}
+			answered := 0
+			for seen := 0; seen < got.Arrivals; {
+				w.PollFetches(t.Context()).EachRecord(func(r *kgo.Record) {
+					var p event.Prediction
+					if err := (json.Codec{}).DecodePrediction(r.Value, &p); err != nil {
+						t.Error(err)
+					}
+					seen++
+					if of := is[p.ID]; p.Artifact == tried.Manifest.Version && string(r.Key) == p.ID &&
+						p.Class == of.Class && p.Probability == of.Probability {
+						answered++
+					}
+				})
+			}
+			if answered != got.Arrivals {
+				t.Errorf("the topic of the candidate has %d of its %d answers", answered, got.Arrivals)
 			}
 			got.Confidence, got.P99, got.Candidate = want.Confidence, want.P99, ""
 			if diff := cmp.Diff(want, got); err != nil || diff != "" {
@@ -307,7 +325,8 @@ func TestACanaryKeepsItsKeys(t *testing.T) {
 // Settings that a candidate cannot be tried with are refused by name.
 func TestACandidateRefusesSettings(t *testing.T) {
 	for set, want := range map[string]string{"--attach.arrivals=on": "attach.arrivals is on",
-		"--artifact=dir": "artifact is set", "--batch.mode=graph": "want node, or candidate.mode shadow"} {
+		"--artifact=dir": "artifact is set", "--batch.mode=graph": "want node, or candidate.mode shadow",
+		"--candidate.topic=predictions": `candidate.topic is "predictions" (--candidate.topic): is a topic of something else`} {
 		flags := pflag.NewFlagSet("consumer", pflag.ContinueOnError)
 		config.Flags[config.Consumer](flags)
 		if err := flags.Parse([]string{"--candidate.mode=canary", set}); err != nil {

@@ -38,6 +38,9 @@ func Check(ctx context.Context, cfg config.Consumer, report func(check.Result)) 
 		Read: []string{cfg.Kafka.Topics.Arrivals}, Write: []string{cfg.Kafka.Topics.Predictions,
 			cfg.Kafka.Topics.DeadLetters},
 		Timeout: checkTimeout}
+	if cfg.Candidate.Topic != "" {
+		k.Write = append(k.Write, cfg.Candidate.Topic)
+	}
 	if cfg.Labels.Topic != "" {
 		k.Read = append(k.Read, cfg.Labels.Topic)
 	}

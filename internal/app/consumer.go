@@ -101,10 +101,11 @@ func runConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, jou
 	}
 	defer closeStore()
 	w := wire{from, forms, known, store, out}
-	tried, err := tryCandidates(cfg, w, log)
+	tried, endTrial, err := tryCandidates(cfg, w, log)
 	if err != nil {
 		return err
 	}
+	defer endTrial()
 	if tried != nil {
 		watched.Candidate = tried.Compared
 		background.start(ctx, tried.Run)

@@ -96,7 +96,8 @@ func brokerOf(t *testing.T) config.Consumer {
 	t.Helper()
 	cfg := config.Default[config.Consumer]()
 	broker, err := devstack.StartKafka(devstack.KafkaOptions{Topics: map[string]int{
-		cfg.Kafka.Topics.Arrivals: 1, cfg.Kafka.Topics.Predictions: 1, cfg.Kafka.Topics.DeadLetters: 1, "labels": 1}})
+		cfg.Kafka.Topics.Arrivals: 1, cfg.Kafka.Topics.Predictions: 1, cfg.Kafka.Topics.DeadLetters: 1, "labels": 1,
+		"tried": 1}})
 	if err != nil {
 		t.Fatal(err)
 	}

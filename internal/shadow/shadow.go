@@ -31,6 +31,9 @@ type Options struct {
 	// candidate then, 0 to 1.
 	Behind int64
 	Load   float64
+	// Publish is given the candidate's answers that are compared, and not those that it published; nil: nobody wants them.
+	// It ends with its context. While it waits nothing is compared.
+	Publish func(context.Context, event.Batch) error
 	// Labels bounds what waits for labels. Interval is how often the figures are reported.
 	Labels   observe.LabelOptions
 	Interval time.Duration
@@ -57,6 +60,8 @@ type Shadow struct {
 	labels  *observe.Recent[event.Label]
 	changed bool // since the last report
 	failing bool // the last report failed
+
+	unpublished time.Time // until then the candidate's answers are not published
 }
 
 // job is a batch that the candidate has not answered yet, in two parts.
@@ -88,7 +93,9 @@ type pair [2]answer
 func New(o Options) (*Shadow, error) {
 	o.Path.Versions, o.Path.Deliverer = noVersions{}, noDeliverer{}
 	o.Path.Canary, o.Path.Observer, o.Path.Notes = consumer.Canary{}, nil, false
-	o.Path.Output = consumer.Output{}
+	if o.Publish == nil {
+		o.Path.Output = consumer.Output{}
+	}
 	path, err := consumer.NewPipeline(o.Path)
 	if err != nil {
 		return nil, err
@@ -220,8 +227,31 @@ func (s *Shadow) compare(ctx context.Context, j job) {
 			s.changed = true
 		}
 		s.mu.Unlock()
+		if k == 0 && err == nil && s.o.Publish != nil {
+			s.publish(ctx, out)
+		}
 	}
 }
+
+// publish has the candidate's answers published. Where that fails, or takes too long, it is not tried for a while, so
+// that the comparison goes on.
+func (s *Shadow) publish(ctx context.Context, answers event.Batch) {
+	if time.Now().Before(s.unpublished) {
+		return
+	}
+	limited, cancel := context.WithTimeout(ctx, publishTimeout)
+	defer cancel()
+	answers.DeadLetters = nil
+	if err := s.o.Publish(limited, answers); err != nil && ctx.Err() == nil {
+		s.o.Log.Warn("the candidate's answers are not published", "again", publishRest, "error", err)
+		s.unpublished = time.Now().Add(publishRest)
+	}
+}
+
+const (
+	publishTimeout = 5 * time.Second
+	publishRest    = time.Minute
+)
 
 // count adds a part to the figures. canary says that the candidate published it. s.mu is held.
 func (s *Shadow) count(p *part, canary bool, out event.Batch, err error) {
