@@ -326,7 +326,7 @@ func TestACanaryKeepsItsKeys(t *testing.T) {
 func TestACandidateRefusesSettings(t *testing.T) {
 	for set, want := range map[string]string{"--attach.arrivals=on": "attach.arrivals is on",
 		"--artifact=dir": "artifact is set", "--batch.mode=graph": "want node, or candidate.mode shadow",
-		"--candidate.topic=predictions": `candidate.topic is "predictions" (--candidate.topic): is a topic of something else`} {
+		"--candidate.topic=predictions": `"predictions" (--candidate.topic): is a topic of something else`} {
 		flags := pflag.NewFlagSet("consumer", pflag.ContinueOnError)
 		config.Flags[config.Consumer](flags)
 		if err := flags.Parse([]string{"--candidate.mode=canary", set}); err != nil {
