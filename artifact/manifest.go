@@ -80,8 +80,10 @@ type ModelInfo struct {
 	Propagation map[string]PropagationInfo `json:"propagation,omitempty"`
 	Own         OwnInfo                    `json:"own,omitzero"` // of the expert beside the model; zero: it answers alone
 	// Radius is half the width of the interval of each output of a task of numbers, in which its number lies with a
-	// probability of 90%; empty: the task is classes.
+	// probability of 90%; empty: the task is another one.
 	Radius []float64 `json:"radius,omitempty"`
+	// Temperatures are those of each label of a task of labels; empty: the task is another one.
+	Temperatures []float32 `json:"temperatures,omitempty"`
 }
 
 // OwnInfo says how the perceptron of own features answers beside a model ([perceptron.Expert]), and what it gained on
@@ -121,9 +123,12 @@ type Metric struct {
 	Labels      bool    `json:"labels,omitzero"` // S->S, fitted to soft labels of S
 	Batch       string  `json:"batch"`           // "graph" or "node"
 	Calibration string  `json:"calibration"`
-	Accuracy    float64 `json:"accuracy"` // percent, test nodes; 0 of a task of numbers
-	// R2 is the mean R² of the outputs of a task of numbers, in percent; nil: the task is classes.
+	Accuracy    float64 `json:"accuracy"` // percent, test nodes; 0 of a task other than classes
+	// R2 is the mean R² of the outputs of a task of numbers, in percent; nil: the task is another one.
 	R2 *float64 `json:"r2,omitempty"`
+	// MicroF1 and MAP (mean average precision) are of a task of labels, in percent; nil: the task is another one.
+	MicroF1 *float64 `json:"micro_f1,omitempty"`
+	MAP     *float64 `json:"map,omitempty"`
 }
 
 // File is the size and checksum of one file.

@@ -22,24 +22,36 @@ var knownParts = []string{schemaFile, ownFile, binsFile, directionsFile, firstPa
 // taskPrefix begins the name of a task in Manifest.Requires, which is no file: "task:number".
 const taskPrefix = "task:"
 
-// validateTask checks that the build knows the task, and that intervals are of its outputs. A task of numbers has no
-// propagation, no expert and no threshold: they are of classes.
+// validateTask checks that the build knows the task, and that intervals or temperatures are of its outputs. Labels and
+// numbers have no propagation and no expert, and numbers have no threshold.
 func (m *Manifest) validateTask() error {
 	if !m.Task.Known() {
 		return fmt.Errorf("task is %.40q, which this build does not know: %w", string(m.Task), errNewer)
 	}
 	for i := range m.Models {
-		of, want := &m.Models[i], 0
-		if m.Task == target.Number {
-			want = len(m.Data.Classes)
-			if of.Calibration.Kind != infer.PropagateNone || len(of.Propagation) > 0 || of.Own.answers() ||
-				len(of.Calibration.Confidence.Curve) > 0 {
-				return fmt.Errorf("models[%d] has a propagation, an expert or a threshold, which are of classes, and "+
-					"the task is %s", i, m.Task)
+		of := &m.Models[i]
+		if m.Task != target.Classes && (of.Calibration.Kind != infer.PropagateNone || len(of.Propagation) > 0 ||
+			of.Own.answers() || m.Task == target.Number && len(of.Calibration.Confidence.Curve) > 0) {
+			return fmt.Errorf("models[%d] has a propagation, an expert or a threshold, which are of classes, and "+
+				"the task is %s", i, m.Task)
+		}
+		for _, list := range []struct {
+			name string
+			of   target.Task
+			has  int
+		}{{"radius", target.Number, len(of.Radius)}, {"temperatures", target.Labels, len(of.Temperatures)}} {
+			want := 0
+			if m.Task == list.of {
+				want = len(m.Data.Classes)
+			}
+			if list.has != want {
+				return fmt.Errorf("models[%d].%s has %d values, want %d of task %s", i, list.name, list.has, want, m.Task)
 			}
 		}
-		if len(of.Radius) != want {
-			return fmt.Errorf("models[%d].radius has %d values, want %d of task %s", i, len(of.Radius), want, m.Task)
+		for k, v := range of.Temperatures {
+			if !(v > 0) || math.IsInf(float64(v), 0) {
+				return fmt.Errorf("models[%d].temperatures[%d] is %v, want a positive number", i, k, v)
+			}
 		}
 		for k, v := range of.Radius {
 			if !(v >= 0) || math.IsInf(v, 0) {

@@ -111,6 +111,35 @@ func TestTaskOfManifests(t *testing.T) {
 	}
 }
 
+// A task of labels has a temperature for each label, and may have a threshold.
+func TestTaskOfLabelsOfManifests(t *testing.T) {
+	labels := func() *artifact.Bundle {
+		return artifacttest.Labels(artifacttest.Bundle(1, artifacttest.Size{Classes: 2}))
+	}
+	good := readAll(t, mustWrite(t, labels()))
+	b, err := artifact.DecodeAll(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := b.Manifest; m.Task != target.Labels || !slices.Equal(m.Models[0].Temperatures, []float32{1, 2}) ||
+		m.FormatVersion != 2 || !slices.Equal(m.Requires, []string{"task:labels"}) {
+		t.Errorf("task %q, format %d requires %q", m.Task, m.FormatVersion, m.Requires)
+	}
+	wantManifestErrors(t, good, []manifestFault{
+		{`"task": "labels",`, ``, `models[0].temperatures has 2 values, want 0 of task classes`},
+		{`"task": "labels"`, `"task": "number"`, `models[0]`},
+	})
+	for want, change := range map[string]func(b *artifact.Bundle){
+		"want a positive number":    func(b *artifact.Bundle) { b.Manifest.Models[0].Temperatures[1] = 0 },
+		"radius has 1 values":       func(b *artifact.Bundle) { b.Manifest.Models[0].Radius = []float64{1} },
+		"which are of classes, and": func(b *artifact.Bundle) { b.Manifest.Models[0].Own.Exponents.Few = 1 },
+	} {
+		b := labels()
+		change(b)
+		wantError(t, b.Seal(), "manifest.json", want)
+	}
+}
+
 // manifestFault replaces a text of a manifest, and says what the error must have.
 type manifestFault struct{ old, new, want string }
 

@@ -64,22 +64,14 @@ func directed(v Version) Weighing {
 	return nil
 }
 
-// Regressor is a version that may predict numbers in place of classes.
-type Regressor interface {
+// Tasked is a version that may predict labels or numbers in place of classes.
+type Tasked interface {
 	Version
-	// Task is what is predicted. If it is numbers, Classes returns the names of the outputs, both results of Predict are
-	// the numbers, and no prediction abstains.
+	// Task is what is predicted. Classes returns the names of the labels, or of the outputs. If it is numbers, both
+	// results of Predict are the numbers, and no prediction abstains.
 	Task() target.Task
-	// Radius is half the width of the interval of each output; nil where the task is classes.
+	// Radius is half the width of the interval of each output; nil where the task is not numbers.
 	Radius() []float64
-}
-
-// radius returns half the width of the interval of each output of a version that predicts numbers; nil otherwise.
-func radius(v Version) []float64 {
-	if r, ok := v.(Regressor); ok && r.Task() == target.Number {
-		return r.Radius()
-	}
-	return nil
 }
 
 // weighing returns the version if edges have weights; nil otherwise.

@@ -17,6 +17,7 @@
 //	notes.go        arrivals' attachments, kept for a consumer that predicts their records again
 //	attach.go       r, ã, degrees, features: which ids are edges
 //	predictions.go  the forward pass and the predictions made of it
+//	targets.go      labels and numbers, where that is the version's task
 //	reasons.go      the strongest reasons of each prediction
 //	grow.go         rows of arrivals
 //	canary.go       the part of a batch that a candidate answers

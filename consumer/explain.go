@@ -32,7 +32,7 @@ func (p *Pipeline) Explain(ctx context.Context, in Intake) ([]ExplainedArrival, 
 	if !ok {
 		return nil, nil, errNotExplaining
 	}
-	if r, ok := version.(Regressor); ok {
+	if r, ok := version.(Tasked); ok {
 		if err := r.Task().Require("an explanation"); err != nil {
 			return nil, nil, err
 		}

@@ -36,11 +36,11 @@ func (p *Pipeline) predict(out *predictionSet, version Version, name string, in 
 	now := p.Clock.Now()
 	representation := p.representation(version, &a.batch, logits)
 	reasons := p.reasons(&out.reasons, version, in, a, logits, probabilities)
-	classes, id, threshold, radius := version.Classes(), version.ID(), version.Threshold(), radius(version)
+	classes, id, threshold, tasked := version.Classes(), version.ID(), version.Threshold(), otherTask(version)
 	n := 0
 	for i, s := range in.arrivals {
 		pr, row, c := &out.predictions[n], probabilities.Row(i), a.counts[i]
-		best, numbers := infer.ArgMax(row), pr.Numbers[:0]
+		best, numbers, labels := infer.ArgMax(row), pr.Numbers, pr.Labels
 		*pr = event.Prediction{
 			ID: s.arrival.ID, Key: s.key(),
 			Class: best, ClassName: classes[best], Probability: row[best], Abstained: row[best] < threshold,
@@ -52,11 +52,12 @@ func (p *Pipeline) predict(out *predictionSet, version Version, name string, in 
 		if p.Traced {
 			pr.Trace = event.TraceOf(s.record.Headers)
 		}
-		if radius != nil {
-			pr.Class, pr.ClassName, pr.Probability, pr.Abstained, pr.Top = 0, "", 0, false, nil
-			pr.Numbers = numbersOf(numbers, row, classes, radius)
-		} else if p.Output.Probabilities {
+		if p.Output.Probabilities {
 			pr.Probabilities = row
+		}
+		if tasked != nil {
+			pr.Numbers, pr.Labels = numbers, labels
+			answerTask(pr, row, tasked)
 		}
 		if p.Output.Logits {
 			pr.Logits = logits.Row(i)
@@ -76,15 +77,6 @@ func (p *Pipeline) predict(out *predictionSet, version Version, name string, in 
 		n++
 	}
 	out.predictions = out.predictions[:n]
-}
-
-// numbersOf appends predicted numbers with their intervals to dst.
-func numbersOf(dst []event.Number, row []float32, outputs []string, radius []float64) []event.Number {
-	for k, v := range row {
-		dst = append(dst, event.Number{Name: outputs[k], Value: v, Lower: float32(float64(v) - radius[k]),
-			Upper: float32(float64(v) + radius[k])})
-	}
-	return dst
 }
 
 // representation returns the logits or embeddings that the output asks for, a row for each arrival; nil where it asks

@@ -254,10 +254,15 @@ func keepRows(t sources, positional bool, o OpenOptions) (*Dataset, error) {
 	if err := b.roles(d, s.HasSplit(), o.SplitSeed); err != nil {
 		return nil, err
 	}
-	if d.Task == target.Classes {
+	switch d.Task {
+	case target.Classes:
 		d.checkTrained()
-	} else if err := d.checkNumbers(); err != nil {
-		return nil, err
+	case target.Labels:
+		d.checkTrainedLabels()
+	case target.Number:
+		if err := d.checkNumbers(); err != nil {
+			return nil, err
+		}
 	}
 	d.Notes = append(d.Notes, s.Notes()...)
 	return d, nil
@@ -281,7 +286,10 @@ func (b *builder) classes(d *Dataset) error {
 			b.labels[i] = ""
 		}
 	}
-	if d.Task == target.Number {
+	switch d.Task {
+	case target.Labels:
+		return b.labelSets(d)
+	case target.Number:
 		return b.numbers(d)
 	}
 	d.Labels, d.Classes = numbered(b.labels)

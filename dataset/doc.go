@@ -81,7 +81,8 @@
 //	                and a note counts each
 //	feats.npz       n×d SciPy CSR, CSC or COO: a bag of words, or
 //	feats.npy       n×d dense array, C or Fortran order; exactly one of the two
-//	class_map.json  {"0": 3, "1": 0, …}: node index -> class as an int, a text, or a one-hot list
+//	class_map.json  {"0": 3, "1": 0, …}: node index -> class as an int, a text, or a one-hot list; lists of 0
+//	                and 1 of which one has several ones are labels
 //	role.json       {"tr": […], "va": […], "te": […], "un": […]}: disjoint lists of node indices
 //
 // npz entries may be deflated or stored. Indices are of any integer type, values bool, integers, float32 or
@@ -119,7 +120,8 @@
 //	build.go       rows of tables become a Dataset
 //	classes.go     classes numbered in the order of their names; labels that are no classes; numbers that a consumer
 //	               refuses
-//	weights.go     weights of edges; targets.go: labels that are numbers
+//	weights.go     weights of edges
+//	targets.go     labels that are numbers; labels.go: several labels a node
 //	directions.go  directions of edges
 //	split.go       a split drawn at random; withhold.go: nodes kept back for later
 //	load.go        the GraphSAINT layout

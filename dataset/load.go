@@ -17,6 +17,7 @@ import (
 	"rivulet/dataset/numpy"
 	"rivulet/dataset/table"
 	"rivulet/graph"
+	"rivulet/infer/target"
 )
 
 // The files of the GraphSAINT layout.
@@ -56,11 +57,15 @@ func load(dir string, o table.Settings) (*Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, load := range []func(dir string) error{d.loadFeatures, d.loadRoles, d.loadClasses, d.loadIDs, d.loadClassNames,
+	classes := func(dir string) error { return d.loadClasses(dir, o.Task) }
+	for _, load := range []func(dir string) error{d.loadFeatures, d.loadRoles, classes, d.loadIDs, d.loadClassNames,
 		d.loadMerged, d.loadTimes, d.loadFitted} {
 		if err := load(dir); err != nil {
 			return nil, err
 		}
+	}
+	if d.Task == target.Labels {
+		d.checkTrainedLabels()
 	}
 	d.Name, err = file.Name(dir)
 	return d, err
@@ -147,28 +152,42 @@ func (d *Dataset) loadRoles(dir string) error {
 }
 
 // loadClasses reads the labels after the roles: labels of unlabelled nodes are dropped, so that nothing can use
-// them by mistake.
-func (d *Dataset) loadClasses(dir string) error {
+// them by mistake. Lists of 0 and 1 of which one has several ones are labels; so are all lists if that is the task
+// which the settings name.
+func (d *Dataset) loadClasses(dir, task string) error {
 	return file.Read(dir, classesFile, maxJSONBytes, func(f *os.File, _ int64) error {
-		names, err := graphsaint.ReadClasses(bufio.NewReader(f), d.Nodes())
+		var names []string
+		var err error
+		if task != target.Labels.String() {
+			names, err = graphsaint.ReadClasses(bufio.NewReader(f), d.Nodes())
+			d.Labels, d.Classes = numbered(names)
+		}
+		if one := err; task == target.Labels.String() || task == "" && errors.Is(err, graphsaint.ErrLabels) {
+			if _, err = f.Seek(0, io.SeekStart); err == nil {
+				err = d.loadLabels(bufio.NewReader(f))
+			}
+			if one != nil && err == nil && !d.several() { // a node without a class among nodes of one each
+				err = one
+			}
+		}
 		if err != nil {
 			return err
 		}
-		labels, classes := numbered(names)
 		for _, role := range []struct {
 			name  string
 			nodes []int32
 		}{{"tr", d.Train}, {"va", d.Validation}, {"te", d.Test}} {
 			for _, i := range role.nodes {
-				if labels[i] < 0 {
+				if d.Labels[i] < 0 {
 					return fmt.Errorf("node %d of role %s has no class", i, role.name)
 				}
 			}
 		}
 		for _, i := range d.Unlabelled {
-			labels[i] = -1
+			if d.Labels[i] = -1; d.Targets != nil {
+				clear(d.Targets.Row(int(i)))
+			}
 		}
-		d.Labels, d.Classes = labels, classes
 		return nil
 	})
 }

@@ -286,7 +286,7 @@ func TestLoadRefusesClassesAndRoles(t *testing.T) {
 		{"no class at all", classesFile, []byte(`{}`), []string{"no node has a class"}},
 		{"missing", classesFile, []byte(`{"0": 0, "1": 1, "2": 0, "3": 1, "5": 1}`),
 			[]string{"node 4 of role te has no class"}},
-		{"several classes", classesFile, []byte(`{"0": [1, 0, 1]}`), []string{"node 0", "2 of 3 classes", "not supported"}},
+		{"several classes", classesFile, []byte(`{"0": [1, 0, 1]}`), []string{"node 2 of role tr has no class"}},
 		{"no class set", classesFile, []byte(`{"0": [0, 0]}`), []string{"node 0", "none of its 2 classes"}},
 		{"list of others", classesFile, []byte(`{"0": [0, 7]}`), []string{"node 0", "7 at [1]"}},
 		{"list of words", classesFile, []byte(`{"0": ["a"]}`), []string{"node 0"}},

@@ -8,6 +8,7 @@ import (
 
 	"rivulet/dataset/file"
 	"rivulet/dataset/table"
+	"rivulet/infer/target"
 )
 
 // Names of the formats that this package reads. Package dataset/parquet has one more.
@@ -69,9 +70,10 @@ func Open(path string, o OpenOptions) (*Dataset, error) {
 	if err != nil {
 		return nil, fmt.Errorf("loading data set %s: %w", path, err)
 	}
-	if o.Tables.Task != "" && f.Tables == nil && f.Name != describedTables {
+	if o.Tables.Task != "" && f.Tables == nil && f.Name != describedTables &&
+		(f.Name != GraphSAINT || o.Tables.Task == target.Number.String()) {
 		return nil, fmt.Errorf("loading data set %s (%s): --task %s is read from columns of tables, and the layout has "+
-			"classes", path, f.Name, o.Tables.Task)
+			"classes; graphsaint may have labels", path, f.Name, o.Tables.Task)
 	}
 	if f.Name == GraphSAINT || f.Name == GNNBenchmark {
 		if err := layoutSettings(o.Tables); err != nil {

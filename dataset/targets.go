@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"rivulet/dataset/table"
 	"rivulet/graph"
+	"rivulet/infer/target"
 )
 
 // numbers reads the labels of nodes as numbers, one for each output.
@@ -21,7 +21,7 @@ func (b *builder) numbers(d *Dataset) error {
 			continue
 		}
 		d.Labels[i], labelled = 0, labelled+1
-		parts := strings.Split(text, table.LabelMark)
+		parts := strings.Split(text, target.Mark)
 		if len(parts) != len(d.Classes) {
 			return fmt.Errorf("node %.100q: columns %s: %.100q are %d numbers, want %d", b.ids[i],
 				strings.Join(d.Classes, ", "), text, len(parts), len(d.Classes))

@@ -21,7 +21,7 @@ func layoutSettings(t table.Settings) error {
 		return err
 	}
 	rest := t
-	rest.DropWeights, rest.Directed = false, false
+	rest.DropWeights, rest.Directed, rest.Task = false, false, "" // Open refuses tasks that the layout does not have
 	if rest.Weight == arrayOfWeights && !t.DropWeights {
 		rest.Weight = ""
 	}

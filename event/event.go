@@ -93,8 +93,12 @@ type Prediction struct {
 	// Explanation are the strongest reasons for the class; nil unless asked for.
 	Explanation *Explanation
 	// Numbers are the predicted numbers of a task of numbers, one an output; Class and Probability are 0 then, and say
-	// nothing. nil: the task is classes.
+	// nothing. nil: the task is another one.
 	Numbers []Number
+	// Labels are the labels of a task of labels whose probability is one half or more, the most probable first. Class is 0
+	// then, and says nothing, Probability the share of the labels for which the answer is expected to be right, and Top
+	// the k most probable labels. Empty: the node has none of them; nil also: the task is another one.
+	Labels []Score
 	// Known counts the neighbours that are nodes of the original graph, Arrivals the neighbours that arrived before
 	// and have rows of M InBatch the arrivals of the same graph batch, Unknown all others.
 	Known, Arrivals, InBatch, Unknown int

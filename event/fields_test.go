@@ -176,7 +176,7 @@ func requireElements(t *testing.T, list *table.Field, goType reflect.Type, messa
 		f := &list.Message.Fields[k]
 		if n := inner.ByNumber(f.Number); string(n.Name()) != f.Name || protoWord(n) != kindsInSchemas[f.Kind].proto ||
 			properties[f.Name] == nil || goFieldOf(goType, f).Type != kindsInSchemas[f.Kind].goType ||
-			!slices.Contains(items["required"].([]any), any(f.Name)) {
+			slices.Contains(items["required"].([]any), any(f.Name)) != (f.Presence != table.Optional) {
 			t.Errorf("%s.%s is not the same in .proto, in the JSON Schema and in Go", goType, f.Name)
 		}
 	}

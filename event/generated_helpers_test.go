@@ -81,6 +81,9 @@ func generatedPrediction(p *event.Prediction) *eventpb.Prediction {
 	for _, n := range p.Numbers {
 		g.Numbers = append(g.Numbers, &eventpb.Number{Name: n.Name, Value: n.Value, Lower: n.Lower, Upper: n.Upper})
 	}
+	for _, l := range p.Labels {
+		g.Labels = append(g.Labels, &eventpb.Score{Class: uint32(l.Class), Name: l.Name, Probability: l.Probability})
+	}
 	if e := p.Explanation; e != nil {
 		g.Explanation = &eventpb.Explanation{}
 		if e.RunnerUp >= 0 {

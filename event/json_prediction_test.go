@@ -32,6 +32,7 @@ func TestAppendPrediction(t *testing.T) {
 				`"explanation":{"runner_up":1,"reasons":[{"kind":"feature","name":"country=DE","share":1.5,"margin":2.25},` +
 				`{"kind":"neighbour","id":"p4","share":-0.5,"margin":0.75},{"kind":"arrival","share":0,"margin":1e-9}]},` +
 				`"numbers":[{"name":"price","value":12.5,"lower":-1,"upper":26}],` +
+				`"labels":[{"class":2,"name":"sold","probability":0.75}],` +
 				`"artifact":"v7","batch":"b-1",` +
 				`"known_neighbours":3,"arrival_neighbours":4,"batch_neighbours":2,"unknown_neighbours":1,` +
 				`"source":{"topic":"arrivals","partition":4,"offset":1152921504606846976},` +
@@ -220,6 +221,7 @@ func TestPredictionsAreWrittenAsByTheLibrary(t *testing.T) {
 		Representation *representation `json:"representation,omitzero"`
 		Explanation    *explanation    `json:"explanation,omitzero"`
 		Numbers        []number        `json:"numbers,omitempty"`
+		Labels         []score         `json:"labels,omitempty"`
 		Artifact       string          `json:"artifact"`
 		Batch          string          `json:"batch,omitzero"`
 		Known          int             `json:"known_neighbours"`
@@ -239,7 +241,7 @@ func TestPredictionsAreWrittenAsByTheLibrary(t *testing.T) {
 		}
 		library := prediction{p.ID, p.Class, p.ClassName, p.Probability, p.Abstained, p.Degraded, nil, p.Probabilities,
 			p.Logits, nil,
-			nil, nil, p.Artifact, p.Batch, p.Known, p.Arrivals, p.InBatch, p.Unknown, source(p.Source), p.ArrivalTime,
+			nil, nil, nil, p.Artifact, p.Batch, p.Known, p.Arrivals, p.InBatch, p.Unknown, source(p.Source), p.ArrivalTime,
 			p.IngestTime,
 			p.PredictedTime}
 		for _, s := range p.Top {
@@ -247,6 +249,9 @@ func TestPredictionsAreWrittenAsByTheLibrary(t *testing.T) {
 		}
 		for _, n := range p.Numbers {
 			library.Numbers = append(library.Numbers, number(n))
+		}
+		for _, l := range p.Labels {
+			library.Labels = append(library.Labels, score(l))
 		}
 		if len(p.Representation) > 0 {
 			library.Representation = &representation{p.RepresentationKind, p.Representation}

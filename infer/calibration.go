@@ -49,14 +49,16 @@ const (
 	PropagateErrors = "ep"
 )
 
-// Calibration turns logits, and F if there is a propagation, into published probabilities (section 6). Of a task of
-// numbers there is no propagation, and what is published are the model's numbers as they are.
+// Calibration turns logits, and F if there is a propagation, into published probabilities (section 6). Other tasks than
+// classes have no propagation: numbers are published as they are, and each label has the sigmoid of its logit.
 type Calibration struct {
 	Task        target.Task
 	Temperature float32 // τ > 0
-	Kind        string  // none, lp or ep
-	Alpha       float32 // α of the propagation, 0 < α < 1
-	Gamma       float32 // γ ≥ 0
+	// Temperatures are the τ of each label, of a task of labels; nil: all are 1.
+	Temperatures []float32
+	Kind         string  // none, lp or ep
+	Alpha        float32 // α of the propagation, 0 < α < 1
+	Gamma        float32 // γ ≥ 0
 }
 
 // Validate checks ranges.
@@ -110,8 +112,12 @@ func (c Calibration) run(logits, f, out *graph.Dense) *graph.Dense {
 func (p *calibrationBatch) Rows(lo, hi int) {
 	for i := lo; i < hi; i++ {
 		row := p.out.Row(i)
-		if p.Task == target.Number {
+		switch p.Task {
+		case target.Number:
 			copy(row, p.logits.Row(i))
+			continue
+		case target.Labels:
+			p.labels(row, p.logits.Row(i))
 			continue
 		}
 		Softmax(row, p.logits.Row(i), p.Temperature)
@@ -123,6 +129,17 @@ func (p *calibrationBatch) Rows(lo, hi int) {
 			row[k] = max(row[k], 0)
 		}
 		normalise(row)
+	}
+}
+
+// labels sets the probabilities of labels by their logits.
+func (c Calibration) labels(dst, logits []float32) {
+	for k, v := range logits {
+		temperature := float32(1)
+		if c.Temperatures != nil {
+			temperature = c.Temperatures[k]
+		}
+		dst[k] = target.Probability(v, temperature)
 	}
 }
 

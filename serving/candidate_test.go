@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
 	"rivulet/infer/target"
 	"rivulet/serving/candidate"
@@ -235,32 +236,39 @@ func TestACandidateThatCannotBeTried(t *testing.T) {
 // An artifact of another task is one of other data. It is served where that is meant, with its intervals, and is not
 // tried as a candidate, which is compared by its classes.
 func TestNumbersAreOtherDataAndNoCandidate(t *testing.T) {
+	for task, of := range map[target.Task]func(*artifact.Bundle) *artifact.Bundle{
+		target.Number: artifacttest.Numbers, target.Labels: artifacttest.Labels} {
+		t.Run(task.String(), func(t *testing.T) { otherTask(t, task, of) })
+	}
+}
+
+func otherTask(t *testing.T, task target.Task, of func(*artifact.Bundle) *artifact.Bundle) {
 	onRedis(t, func(t *testing.T, s *server) {
 		p := s.publisher(t)
 		s.publish(t, bundle(t, 1, "v1"))
-		numbers := sealed(t, artifacttest.Numbers(bundle(t, 2, "v2")), "v2")
-		var other *OtherDataError
-		if err := p.Publish(t.Context(), numbers, PublishOptions{}); !errors.As(err, &other) ||
-			!strings.Contains(err.Error(), "the task is number in place of classes") {
+		other := sealed(t, of(bundle(t, 2, "v2")), "v2")
+		var refused *OtherDataError
+		if err := p.Publish(t.Context(), other, PublishOptions{}); !errors.As(err, &refused) ||
+			!strings.Contains(err.Error(), "the task is "+task.String()+" in place of classes") {
 			t.Errorf("another task: %v", err)
 		}
-		if err := p.Publish(t.Context(), numbers, PublishOptions{Candidate: true, OtherData: true}); err != nil {
+		if err := p.Publish(t.Context(), other, PublishOptions{Candidate: true, OtherData: true}); err != nil {
 			t.Fatal(err)
 		}
 		w, log := s.candidateWatcher(t, "a")
 		mustServe(t, w, "v1")
 		if got := strings.Join(log.take(), "\n"); w.Candidate() != nil ||
-			!strings.Contains(got, "the task is number, and the trial of a candidate is for classes only") {
-			t.Errorf("a candidate of numbers: %s", got)
+			!strings.Contains(got, "the task is "+task.String()+", and the trial of a candidate is for classes only") {
+			t.Errorf("a candidate of another task: %s", got)
 		}
 		if _, err := p.Abort(t.Context(), s.candidate(t), candidate.ByHand, ""); err != nil {
 			t.Fatal(err)
 		}
-		if err := p.Publish(t.Context(), numbers, PublishOptions{OtherData: true}); err != nil {
+		if err := p.Publish(t.Context(), other, PublishOptions{OtherData: true}); err != nil {
 			t.Fatal(err)
 		}
 		mustServe(t, w, "v2")
-		if v := w.Current(); v.Task() != target.Number || len(v.Radius()) != 4 {
+		if v := w.Current(); v.Task() != task || len(v.Radius()) != 4 && len(v.Calibration().Temperatures) != 4 {
 			t.Errorf("v2 serves task %s with radii %v", v.Task(), v.Radius())
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/attach"
+	"rivulet/infer/target"
 )
 
 // Values of [Options.Representation].
@@ -80,7 +81,7 @@ func (v *Version) abstain(coverage float64) error {
 	if coverage == 0 {
 		return nil
 	}
-	if err := v.Task().Require("output.coverage"); err != nil {
+	if err := v.Task().Require(target.Coverage); err != nil {
 		return err
 	}
 	if !(coverage > 0 && coverage <= 1) {

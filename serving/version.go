@@ -37,8 +37,9 @@ type Options struct {
 	// Coverage is the share of arrivals to be answered, as measured on the validation nodes: predictions with a
 	// probability below the threshold for this share abstain. 0: none abstains.
 	Coverage float64
-	// ForClasses names a setting that is for classes alone: a version with another task is refused. Empty: none is set.
-	ForClasses string
+	// Capabilities are those that the settings ask for, as [target.Task.Require] knows them: a version whose task does not
+	// have one is refused.
+	Capabilities []string
 	// Explain says whether predictions carry their strongest reasons, which only frozen models have.
 	Explain bool
 	// Growth says whether arrivals get rows of M, so that later ones can attach to them.
@@ -84,7 +85,7 @@ func (v *Version) Classes() []string { return v.manifest.Data.Classes }
 // Task returns what is predicted.
 func (v *Version) Task() target.Task { return v.manifest.Task }
 
-// Radius returns half the width of the interval of each output; nil where the task is classes.
+// Radius returns half the width of the interval of each output; nil where the task is not numbers.
 func (v *Version) Radius() []float64 { return v.model.Radius }
 
 // Features returns d, the number of raw features of an arrival.
@@ -212,8 +213,10 @@ func (v *Version) choose(b *artifact.Bundle, o Options) (*artifact.Model, error)
 		return nil, OptionModel.because(fmt.Errorf("model is %q, the artifact has %s", name, strings.Join(has, ", ")))
 	}
 	v.model = v.manifest.Models[at]
-	if err := v.Task().Require(o.ForClasses); err != nil && o.ForClasses != "" {
-		return nil, OptionTask.because(err)
+	for _, capability := range o.Capabilities {
+		if err := v.Task().Require(capability); err != nil {
+			return nil, OptionTask.because(err)
+		}
 	}
 	switch o.Attachment {
 	case "", Auto:
@@ -226,7 +229,7 @@ func (v *Version) choose(b *artifact.Bundle, o Options) (*artifact.Model, error)
 			artifact.AttachJoint))
 	}
 	calibration, err := calibrate(&v.model, o.Calibration)
-	calibration.Task = v.manifest.Task
+	calibration.Task, calibration.Temperatures = v.manifest.Task, v.model.Temperatures
 	v.predictor.Calibration = calibration
 	return &b.Models[at], OptionCalibration.because(err)
 }

@@ -35,7 +35,7 @@
 //
 //	stages.go       the holder of such a T
 //	stages_eval.go  an artifact measured on the test nodes of a data set that lies in tables
-//	numbers.go      a task of numbers: its units, and what refuses it
+//	targets.go      tasks of labels and numbers: units, scores, and the options that refuse them
 //
 // # More than one run
 //

@@ -8,6 +8,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/infer"
 	"rivulet/infer/perceptron"
+	"rivulet/infer/target"
 	"rivulet/trainer/deploy"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/search"
@@ -28,7 +29,7 @@ func (t *task) deployments(ctx context.Context, r *recipe, w Measurements, progr
 	var out []deploy.Row
 	calibrated := func(setting string, f *search.Result, shared bool, p *deploy.Deployment, kinds []string) error {
 		watch.Begins(progress, "calibrating "+f.Model.Name()+", "+setting)
-		if t.units != nil {
+		if t.data.Task != target.Classes {
 			kinds = nil
 		}
 		c, err := deploy.Calibrate(ctx, p, t.support, t.options.Coverage, kinds)
@@ -132,7 +133,7 @@ func (t *task) deployOnS(ctx context.Context, r *recipe, whole *search.Result, w
 		}
 	}
 	onto, ok := r.served.(modelFitter)
-	if !ok || t.directed() || t.units != nil { // S has no numbers to fit to
+	if !ok || t.directed() {
 		return nil
 	}
 	small, err := onto.fit(ctx, whole.Model.Name(), progress)
@@ -209,8 +210,8 @@ func (t *task) measure(d deploy.Row, mode string, again *eval.Regrouped) eval.Re
 	set := d.On(t.test()[mode])
 	predictor := d.Quick()
 	answer := eval.Run(predictor, set)
-	if t.units != nil {
-		r.Numbers = answer.Numbers(set, d.Radius)
+	if t.data.Task != target.Classes {
+		judge(&r, d, predictor, answer, set)
 		if t.options.Costs {
 			d.Costs(&r, answer, set, t.footprint(d.Deployment))
 		}

@@ -8,6 +8,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer/attach"
 	"rivulet/infer/perceptron"
+	"rivulet/infer/target"
 	"rivulet/trainer/deploy"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/expert"
@@ -26,7 +27,7 @@ const expertDecay = 3e-3
 // chooseExperts fits perceptrons of own features and chooses, for each model on S, the exponents with which one of them
 // answers beside it (docs/algorithm.md, section 11). All models share the perceptron that is best beside the first.
 func (t *task) chooseExperts(ctx context.Context, r *recipe, progress Progress) error {
-	if t.options.Own == OwnNever || t.units != nil || t.method.Comparison || len(r.placed) == 0 {
+	if t.options.Own == OwnNever || t.data.Task != target.Classes || t.method.Comparison || len(r.placed) == 0 {
 		return nil
 	}
 	start := time.Now()

@@ -27,7 +27,8 @@ func (t *task) fitOriginal(ctx context.Context, name string, progress Progress) 
 			what)
 	}
 	if weights := s.Mix(); weights != nil {
-		p := fit.Problem{Design: t.design(weights), Labels: take(t.original.Labels, t.labelled), Classes: t.classes()}
+		p := fit.Problem{Design: t.design(weights), Labels: take(t.original.Labels, t.labelled), Classes: t.classes(),
+			Task: t.data.Task}
 		if t.original.Targets != nil {
 			p.Targets = t.original.Targets.Take(t.labelled)
 		}

@@ -210,11 +210,15 @@ func (t *task) propagatedMeans(name string, labelled *condense.Clusters) *graph.
 }
 
 // onMeans poses the fit of W_S of a linear model: on the cluster means of its propagated features, weighted by the
-// labelled nodes of each cluster. The means are over the labelled nodes only: with the unlabelled ones, whose class
-// is a guess, W_S loses a point (cora).
+// labelled nodes of each cluster. A cluster has the class of its nodes, or the mean of their targets. The means are
+// over the labelled nodes only: with the unlabelled ones, whose class is a guess, W_S loses a point (cora).
 func (t *task) onMeans(labelled *condense.Clusters, means *graph.Dense) fit.Problem {
-	return fit.Problem{Design: fit.Explicit{X: means}, Labels: labelled.Labels, Weights: labelled.Weights(),
-		Classes: t.classes()}
+	p := fit.Problem{Design: fit.Explicit{X: means}, Labels: labelled.Labels, Weights: labelled.Weights(),
+		Classes: t.classes(), Task: t.data.Task}
+	if t.original.Targets != nil {
+		p.Targets = graph.Mul(labelled.Membership(), t.original.Targets)
+	}
+	return p
 }
 
 // fitSynthetic fits W_S of a linear model on the means alone.

@@ -12,6 +12,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/graph"
 	"rivulet/infer/preprocess"
+	"rivulet/infer/target"
 	"rivulet/schema"
 	"rivulet/trainer/condense"
 	"rivulet/trainer/eval"
@@ -28,7 +29,7 @@ type task struct {
 	method   Method
 	data     *dataset.Dataset
 	original *dataset.Original
-	units    []float64   // standard deviations of the outputs of a task of numbers on T; nil: the task is classes
+	units    []float64   // of messages, one an output ([condense.Support.Units]); nil: the task is classes
 	bins     *graph.Bins // of T's edges by weight or direction; nil: all weigh 1 and have none
 	hat      *graph.CSR  // Â of T
 	pre      *preprocess.Parameters
@@ -99,7 +100,7 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 		t.bins = &graph.Bins{Directed: true, Arriving: d.Arriving}
 	}
 	t.labelled = sample.Labelled(t.original.Labels)
-	if err := t.readNumbers(); err != nil {
+	if err := t.readTargets(); err != nil {
 		return nil, err
 	}
 	t.holder = inMemory{t}
@@ -187,7 +188,11 @@ func (t *task) divide(labels []int32, nodes, labelled int) (err error) {
 	for _, y := range labels {
 		present[y] = true
 	}
-	t.nodes = t.options.syntheticNodes(nodes, labelled, len(present))
+	kinds := len(present) // of labels, which all nodes share as one class, S needs as many nodes as of so many classes
+	if t.data.Task == target.Labels {
+		kinds = t.classes()
+	}
+	t.nodes = t.options.syntheticNodes(nodes, labelled, kinds)
 	if t.share, err = condense.Budget(labels, t.classes(), t.nodes); err != nil && t.options.Ratio > 0 {
 		return fmt.Errorf("ratio %g of %d: %w", t.options.Ratio, nodes, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"rivulet/artifact/baseline"
 	"rivulet/dataset"
 	"rivulet/infer"
+	"rivulet/infer/target"
 	"rivulet/trainer/deploy"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/original"
@@ -212,7 +213,7 @@ func (t *task) bundle(ctx context.Context, r *recipe, results []eval.Result, now
 		b.Growth = c.growth()
 	}
 	// they are of edges without weights and directions, for models of classes that come later
-	if c, ok := r.served.(meansSource); ok && t.options.Means && t.bins == nil && t.units == nil {
+	if c, ok := r.served.(meansSource); ok && t.options.Means && t.bins == nil && t.data.Task == target.Classes {
 		b.Means = c.means()
 	}
 	if t.options.Spread {
@@ -306,7 +307,7 @@ func (t *task) manifest(r *recipe, results []eval.Result, now time.Time) artifac
 func (t *task) reference(r *recipe) baseline.Reference {
 	support := t.set(t.data.Validation, NodeBatch)
 	out := eval.Reference(t.data, support, t.options.Keep)
-	if t.units != nil { // no classes and no confidence
+	if t.data.Task == target.Number { // no classes and no confidence
 		return out
 	}
 	for k, p := range r.placed {

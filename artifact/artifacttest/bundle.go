@@ -247,6 +247,21 @@ func Numbers(b *artifact.Bundle) *artifact.Bundle {
 	return b
 }
 
+// Labels makes a bundle's task labels, one for each of its classes, with temperatures of 1, 2, ….
+func Labels(b *artifact.Bundle) *artifact.Bundle {
+	b.Manifest.Task = target.Labels
+	clear(b.Synthetic.Labels)
+	for k := range b.Models {
+		of, info := &b.Models[k], &b.Manifest.Models[k]
+		of.Labels, of.Errors, info.Propagation, info.Calibration.Kind = nil, nil, nil, infer.PropagateNone
+		info.Calibration.Confidence = Confidence()
+		for c := range b.Manifest.Data.Classes {
+			info.Temperatures = append(info.Temperatures, float32(c+1))
+		}
+	}
+	return b
+}
+
 func model(rng *rand.Rand, b *artifact.Bundle, size Size) artifact.Model {
 	sgc, err := infer.NewSGC(dense(rng, size.Features, size.Classes), dense(rng, 1, size.Classes).Data)
 	if err != nil {

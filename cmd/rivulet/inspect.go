@@ -52,8 +52,8 @@ func inspect(w io.Writer, b *artifact.Bundle) error {
 	row := func(name, format string, args ...any) { fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
 	row("artifact", "%s (format %d), %s by %s", m.Version, m.FormatVersion,
 		m.Created.Format("2006-01-02 15:04:05 MST"), m.CreatedBy)
-	row("data", "%s: %d nodes, %d edges, %d features, %d classes", m.Data.Name, m.Data.Nodes, m.Data.Edges,
-		m.Data.Features, len(m.Data.Classes))
+	row("data", "%s: %d nodes, %d edges, %d features, %d %s", m.Data.Name, m.Data.Nodes, m.Data.Edges,
+		m.Data.Features, len(m.Data.Classes), m.Task.Outputs())
 	if m.Task != target.Classes {
 		row("task", "%s: %s", m.Task, strings.Join(m.Data.Classes, ", "))
 	}
@@ -89,7 +89,11 @@ func inspect(w io.Writer, b *artifact.Bundle) error {
 		}
 		row("model", "%s%s: %s attachment, fitted on %s, weight decay %.3g", model.Name, what, model.Attachment,
 			model.FittedOn, model.WeightDecay)
-		row("", "propagation %s, temperature %.3f", model.Calibration.Kind, model.Calibration.Temperature)
+		if t := model.Temperatures; len(t) > 0 {
+			row("", "temperatures %.3f to %.3f, one a label", slices.Min(t), slices.Max(t))
+		} else {
+			row("", "propagation %s, temperature %.3f", model.Calibration.Kind, model.Calibration.Temperature)
+		}
 		for k, radius := range model.Radius {
 			row("", "%s ± %.4g holds %d%% of the numbers", m.Data.Classes[k], radius, target.Interval)
 		}
@@ -281,8 +285,11 @@ func metrics(w io.Writer, all []artifact.Metric) {
 			byMode[k] = map[string]float64{}
 			order = append(order, k)
 		}
-		if byMode[k][x.Batch] = x.Accuracy; x.R2 != nil {
+		switch byMode[k][x.Batch] = x.Accuracy; {
+		case x.R2 != nil:
 			byMode[k][x.Batch], what = *x.R2, "R² (percent)"
+		case x.MicroF1 != nil:
+			byMode[k][x.Batch], what = *x.MicroF1, "micro F1"
 		}
 	}
 	fmt.Fprintf(w, "%s on the test nodes\tgraph batch\tnode batch\t\n", what)

@@ -34,11 +34,11 @@ func predictCommand() *cobra.Command {
 	flags.Float64Var(&f.choice.Coverage, "coverage", 0,
 		"share of the arrivals to answer, others are marked as abstained; 0: none is marked")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		switch {
-		case cfg.Output.TopK > 0:
-			f.choice.ForClasses = "--top-k"
-		case cfg.Output.Probabilities:
-			f.choice.ForClasses = "--probabilities"
+		if cfg.Output.TopK > 0 {
+			f.choice.Capabilities = append(f.choice.Capabilities, "--top-k")
+		}
+		if cfg.Output.Probabilities {
+			f.choice.Capabilities = append(f.choice.Capabilities, "--probabilities")
 		}
 		versions, o, end, err := f.open(cmd)
 		if err != nil {

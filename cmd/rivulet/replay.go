@@ -13,6 +13,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/dataset/parquet"
 	"rivulet/event/form"
+	"rivulet/infer/target"
 	"rivulet/internal/app"
 	"rivulet/internal/cli/dataflag"
 	"rivulet/internal/observe"
@@ -70,7 +71,7 @@ func replayCommand() *cobra.Command {
 		}
 		d, err := data.Open("")
 		if err == nil && f.labels != "" {
-			err = d.Task.Require("sending labels (--labels)")
+			err = d.Task.Require(target.SendLabels)
 		}
 		if err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -173,13 +174,13 @@ const shownRules = 8
 
 func printCheck(w io.Writer, d *dataset.Dataset, faults *table.Faults, seed uint64) error {
 	fmt.Fprintf(w, "%s: %d nodes, %d edges, %d %s; %d nodes have no edge\n", d.Name, d.Nodes(), d.Adj.NNZ()/2,
-		len(d.Classes), map[bool]string{true: "classes", false: "outputs"}[d.Task == target.Classes], d.Isolated())
+		len(d.Classes), d.Task.Outputs(), d.Isolated())
 	for _, kind := range faults.Kinds {
 		fmt.Fprintf(w, "fault: %d %s; the first: %s\n", faults.Counts[kind], kind, faults.First[kind])
 	}
 	if d.Task != target.Classes {
 		_, err := fmt.Fprintf(w, "task %s: %s of %d train, %d val and %d test nodes; %d nodes are unlabelled\n", d.Task,
-			strings.Join(d.Classes, ", "), len(d.Train), len(d.Validation), len(d.Test), len(d.Unlabelled))
+			outputs(d), len(d.Train), len(d.Validation), len(d.Test), len(d.Unlabelled))
 		return err
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -214,4 +215,21 @@ func printCheck(w io.Writer, d *dataset.Dataset, faults *table.Faults, seed uint
 			mark)
 	}
 	return nil
+}
+
+// outputs lists what is predicted of a node: the names of numbers, or those of labels with the number of the training
+// nodes that have each.
+func outputs(d *dataset.Dataset) string {
+	names := slices.Clone(d.Classes)
+	for k := range names {
+		if d.Task == target.Number {
+			continue
+		}
+		has := 0
+		for _, i := range d.Train {
+			has += int(d.Targets.Row(int(i))[k])
+		}
+		names[k] = fmt.Sprintf("%s (%d)", names[k], has)
+	}
+	return strings.Join(names, ", ")
 }

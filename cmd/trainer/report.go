@@ -201,8 +201,11 @@ func readResults(file string, p *page.Page) error {
 	if len(s.Results) == 0 {
 		return fmt.Errorf("%s: results is empty", file)
 	}
-	if s.Results[0].Numbers != nil {
-		return fmt.Errorf("%s: %w", file, target.Number.Require("a report"))
+	for task, is := range map[target.Task]bool{target.Number: s.Results[0].Numbers != nil,
+		target.Labels: s.Results[0].Labels != nil} {
+		if is {
+			return fmt.Errorf("%s: %w", file, task.Require("a report"))
+		}
 	}
 	p.Data = page.Data{Name: s.Data, Fingerprint: s.Fingerprint, Classes: len(s.Classes)}
 	p.Batch, p.Classes, p.Results = s.Batch, s.Classes, s.Results

@@ -195,9 +195,7 @@ func (r report) print(w io.Writer, m artifact.Manifest, table bool) error {
 		}
 	}
 	if served != nil {
-		fmt.Fprintf(w, "of the test nodes, each arriving alone, %.1f%% right on %d synthetic nodes, %.1f%% on the whole graph of %d; "+
-			"%.1f%% of the answers are the same\n", served.Accuracy.Mean, m.SyntheticNodes, whole.Accuracy.Mean, m.Data.Nodes,
-			served.Agreement.Mean)
+		fmt.Fprintln(w, served.Summary(whole, m.SyntheticNodes, m.Data.Nodes))
 	}
 	if served != nil && !table {
 		fmt.Fprintln(w, "--table prints all settings, with costs")
@@ -208,7 +206,8 @@ func (r report) print(w io.Writer, m artifact.Manifest, table bool) error {
 }
 
 // served returns two rows of node batches: that of the model that consumers serve, and that of the same model on the
-// whole graph. Both are nil if one of them was not measured, or if the task is numbers.
+// whole graph. Both are nil if one of them was not measured, or if the task is
+// numbers.
 func (r report) served(m artifact.Manifest) (served, whole *eval.Result) {
 	for i := range r.Results {
 		of := &r.Results[i]

@@ -13,21 +13,8 @@ import (
 // list is the number in decimal.
 func ReadClasses(r io.Reader, nodes int) ([]string, error) {
 	names := make([]string, nodes)
-	seen := make([]bool, nodes)
 	form := ""
-	err := eachMember(r, func(dec *json.Decoder, key string) error {
-		node, err := strconv.Atoi(key)
-		if err != nil || node < 0 || node >= nodes {
-			return fmt.Errorf("key %q is not a node index of 0…%d", key, nodes-1)
-		}
-		if seen[node] {
-			return fmt.Errorf("node %d occurs twice", node)
-		}
-		seen[node] = true
-		var raw json.RawMessage
-		if err := dec.Decode(&raw); err != nil {
-			return fmt.Errorf("node %d: %w", node, whole(err))
-		}
+	err := eachNode(r, nodes, func(raw json.RawMessage, node int) error {
 		class, as, err := parseClass(raw)
 		if err != nil {
 			return fmt.Errorf("node %d: %w", node, err)
@@ -46,6 +33,26 @@ func ReadClasses(r io.Reader, nodes int) ([]string, error) {
 		err = errors.New("no node has a class")
 	}
 	return names, err
+}
+
+// eachNode calls use with the value of each node of class_map.json, whose keys are indices of nodes.
+func eachNode(r io.Reader, nodes int, use func(raw json.RawMessage, node int) error) error {
+	seen := make([]bool, nodes)
+	return eachMember(r, func(dec *json.Decoder, key string) error {
+		node, err := strconv.Atoi(key)
+		if err != nil || node < 0 || node >= nodes {
+			return fmt.Errorf("key %q is not a node index of 0…%d", key, nodes-1)
+		}
+		if seen[node] {
+			return fmt.Errorf("node %d occurs twice", node)
+		}
+		seen[node] = true
+		var raw json.RawMessage
+		if err := dec.Decode(&raw); err != nil {
+			return fmt.Errorf("node %d: %w", node, whole(err))
+		}
+		return use(raw, node)
+	})
 }
 
 // parseClass returns the name of the class of one node, empty for null, and the form in which it is given.
@@ -82,10 +89,9 @@ func parseClass(raw json.RawMessage) (class, form string, err error) {
 	}
 	switch {
 	case set > 1:
-		return "", "", fmt.Errorf("%d of %d classes are set: data with several classes a node is not supported",
-			set, len(flags))
+		return "", "", fmt.Errorf("%d of %d classes are set: %w", set, len(flags), ErrLabels)
 	case set == 0:
-		return "", "", fmt.Errorf("none of its %d classes is set", len(flags))
+		return "", "", fmt.Errorf("none of its %d classes is set: %w", len(flags), ErrLabels)
 	}
 	return class, fmt.Sprintf("a list of %d", len(flags)), nil
 }

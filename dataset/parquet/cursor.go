@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"math/big"
+	"strings"
 	"time"
 
 	"github.com/parquet-go/parquet-go"
@@ -14,6 +15,7 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 
 	"rivulet/dataset/table"
+	"rivulet/infer/target"
 )
 
 // maxList bounds the list of a row, whose length is declared nowhere: pages of a few bytes each could fill any
@@ -26,6 +28,7 @@ type cursor struct {
 	most int // definition level of a value that is not null
 	list bool
 	null bool                             // elements of the list can be null
+	text bool                             // elements of the list are texts
 	read func(parquet.Value, *table.Cell) // a value that is not null
 
 	values  parquet.ColumnChunkValueReader
@@ -249,8 +252,44 @@ func (c *cursor) cell(to *table.Cell) error {
 	return nil
 }
 
-// cells reads a list of numbers that begins with v.
+// names reads a list of texts that begins with v.
+func (c *cursor) names(v parquet.Value, to *table.Cell) error {
+	empty := c.most - 1 // definition level of a list without elements; one that is null is below it
+	if c.null {
+		empty--
+	}
+	if v.IsNull() && v.DefinitionLevel() < empty {
+		return nil
+	}
+	to.Kind = table.Names
+	for n := 0; ; n++ {
+		var element table.Cell
+		if v.IsNull() && v.DefinitionLevel() > empty {
+			return fmt.Errorf("[%d]: it is null, want a text", n)
+		}
+		if !v.IsNull() {
+			c.read(v, &element)
+		}
+		if strings.Contains(element.Text, target.Mark) || n == maxList {
+			return fmt.Errorf("[%d]: %.40q has a semicolon, or the list is longer than %d", n, element.Text, maxList)
+		}
+		to.Text += element.Text + target.Mark
+		next, err := c.peek()
+		if errors.Is(err, io.EOF) || err == nil && next.RepetitionLevel() == 0 {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		v, c.next = next, c.next[1:]
+	}
+}
+
+// cells reads a list of numbers or texts that begins with v.
 func (c *cursor) cells(v parquet.Value, to *table.Cell) error {
+	if c.text {
+		return c.names(v, to)
+	}
 	// A list that is null or empty has one value, which is null at a lower level.
 	if v.IsNull() && (!c.null || v.DefinitionLevel() < c.most-1) {
 		return nil

@@ -206,7 +206,7 @@ func TestRefuses(t *testing.T) {
 			ID    []string `parquet:"id,list"`
 			Label string   `parquet:"label"`
 			Age   float64  `parquet:"age"`
-		}{{{[]string{"x"}, "A", 1}}}), []string{"row 1", "column id", "[0]"}},
+		}{{{[]string{"x"}, "A", 1}}}), []string{"row 1", "column id", "a list of texts"}},
 		{"struct", "nodes.parquet", encode(t, [][]struct {
 			ID    string `parquet:"id"`
 			Label string `parquet:"label"`

@@ -97,6 +97,12 @@ func (t *parquetFile) open(group, index int) (*cursor, error) {
 		return nil, err
 	}
 	read, err := reader(column, t.leaves[column.Index()])
+	text := false
+	if err == nil && column.Type().Kind() == parquet.ByteArray {
+		logical, _ := logicalType(column, t.leaves[column.Index()])
+		_, decimals := logical.(*format.DecimalType)
+		text = !decimals
+	}
 	if err != nil {
 		return nil, fmt.Errorf("column %s: %w", name, err)
 	}
@@ -106,7 +112,7 @@ func (t *parquetFile) open(group, index int) (*cursor, error) {
 		return nil, fmt.Errorf("column %s: %w", name, err)
 	}
 	return &cursor{name: name, most: column.MaxDefinitionLevel(), list: column.MaxRepetitionLevel() == 1,
-		null: column.Optional(),
+		null: column.Optional(), text: text,
 		read: read, values: parquet.NewColumnChunkValueReader(rows.ColumnChunks()[column.Index()])}, nil
 }
 

@@ -6,11 +6,14 @@ import (
 	"maps"
 	"os"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"rivulet/dataset"
 	"rivulet/dataset/table"
+	"rivulet/infer/target"
 )
 
 // typesRefused says by which words columns of testdata/types are refused: file/column, with path.Match's wildcards.
@@ -33,8 +36,6 @@ var typesRefused = map[string]string{
 	"duckdb*/STRUCT(a INTEGER)": "a struct of one field, a", "spark*/struct a int": "a struct of one field, a",
 	"pyarrow/list_list": "lists of lists or of structs", "pyarrow/list_struct": "lists of lists or of structs",
 	"polars/List_List": "lists of lists or of structs", "duckdb*/INTEGER????": "lists of lists or of structs",
-	"pyarrow/list_string": `"a" is not a number`, "polars/List_String": `"a" is not a number`,
-	"duckdb*/VARCHAR??": `"a" is not a number`, "spark*/array string": `"a" is not a number`,
 	"pyarrow/list_timestamp":    "is not a number",
 	"pyarrow/list_null_element": "[1]: it is null, want a number",
 	"pyarrow/fixed_binary":      "FIXED_LEN_BYTE_ARRAY is not supported",
@@ -142,7 +143,11 @@ func fromPython(t *testing.T, v *string) string {
 		list := "list"
 		for _, e := range elements {
 			kind, text, _ := strings.Cut(*e, " ")
-			if kind == "bool" {
+			switch kind {
+			case "text":
+				list += " " + text
+				continue
+			case "bool":
 				text = map[string]string{"true": "1", "false": "0"}[text]
 			}
 			list += " " + rounded(t, text, 32)
@@ -173,6 +178,10 @@ func fromCell(c *table.Cell) string {
 		return "bool " + c.String()
 	case table.Time:
 		return "time " + c.Time.Format("2006-01-02T15:04:05.000000000Z")
+	case table.Names:
+		if c.Text != target.Mark { // an empty list
+			return "list " + strings.Join(strings.Split(strings.TrimSuffix(c.Text, target.Mark), target.Mark), " ")
+		}
 	case table.List:
 		list := "list"
 		for _, v := range c.List {
@@ -181,4 +190,47 @@ func fromCell(c *table.Cell) string {
 		return list
 	}
 	return "null"
+}
+
+// A list of texts is labels: with marks between, the mark alone for an empty list, and missing where it is null. As a
+// feature it is refused.
+func TestListsOfTextsAreLabels(t *testing.T) {
+	for file, c := range map[string]struct {
+		column string
+		want   []string
+	}{"pyarrow": {"list_string", []string{"a;b;", ";", "null"}}, "polars": {"List_String", []string{"a;", ";", "null"}}} {
+		var got []string
+		err := dataFile("testdata/types/"+file+".parquet", func(in table.File) error {
+			return in.Each([]int{slices.Index(in.Columns(), c.column)}, func(cells []table.Cell, _ table.Place) error {
+				if got = append(got, cells[0].Text); cells[0].Kind == table.Null {
+					got[len(got)-1] = "null"
+				}
+				return nil
+			})
+		})
+		if err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, %v", file, got, err)
+		}
+	}
+	type node struct {
+		ID   string   `parquet:"id"`
+		Tags []string `parquet:"tags,list"`
+		Age  float64  `parquet:"age"`
+	}
+	dir := writeSet(t, map[string][]byte{"nodes.parquet": encode(t, [][]node{{{"x", []string{"red", "blue"}, 1},
+		{"y", []string{}, 2}, {"z", []string{"blue"}, 3}, {"w", []string{"red"}, 4}}}),
+		"edges.parquet": encode(t, [][]edge{{{"x", "y"}}})})
+	d, err := dataset.Open(dir, dataset.OpenOptions{More: []dataset.Format{Format},
+		Tables: table.Settings{Task: "labels", Label: "tags"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Join(d.Classes, " ") != "blue red" || !slices.Equal(d.Targets.Data, []float32{1, 1, 0, 0, 1, 0, 0, 1}) {
+		t.Errorf("%q %v", d.Classes, d.Targets)
+	}
+	if _, err := dataset.Open(dir, dataset.OpenOptions{More: []dataset.Format{Format},
+		Tables: table.Settings{Label: "id"}}); err == nil ||
+		!strings.Contains(err.Error(), "a list of texts is not a number") {
+		t.Errorf("as a feature: %v", err)
+	}
 }

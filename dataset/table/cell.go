@@ -26,6 +26,7 @@ const (
 	Bool           // true or false
 	Time           // a date, or a time
 	List           // numbers
+	Names          // a list of texts: Text has them with [target.Mark] between, or the mark alone if there are none
 )
 
 // Cell is one value of a row of a table. Text and List are valid until the next row.
@@ -86,6 +87,8 @@ func (c *Cell) String() string {
 		return c.Time.Format(time.RFC3339Nano)
 	case List:
 		return fmt.Sprintf("a list of %d numbers", len(c.List))
+	case Names:
+		return "a list of texts"
 	}
 	return "null"
 }

@@ -22,6 +22,7 @@
 //	csv.go          files of comma-separated values
 //	cell.go         one value of a row, as a number, bool, time or text
 //	list.go         a list of numbers in one cell, in the forms that programs print
+//	labels.go       several labels in one cell, or in columns
 //	survey.go       a first look at a column's values: its type, and how names are written
 //	column.go       the values of a feature with a name
 //	rows.go         NodeReader, EdgeReader: a row's cells become a node or an edge

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"rivulet/dataset/numpy"
+	"rivulet/infer/target"
 )
 
 // Node is a row of a table of nodes.
@@ -16,7 +17,7 @@ type Node struct {
 	Row      int64 // from 1, over all files
 	At       Place
 	ID       string
-	Label    string  // empty: none; several with [LabelMark] between
+	Label    string  // empty: none; several with [target.Mark] between
 	Split    string  // train, val, test, unlabelled, or empty: no role
 	Time     float64 // when it came, if the settings name a column of times
 	Features []float32
@@ -59,6 +60,16 @@ func newNodeReader(s Settings, names []string, positional bool) (*NodeReader, er
 	return r, err
 }
 
+// label reads the k-th cell of the head, which is a label; of a task of labels it may be a list.
+func (r *NodeReader) label(k int, c *Cell) (string, error) {
+	if r.settings.Task == target.Labels.String() {
+		if text, ok, err := c.labels(); ok {
+			return text, err
+		}
+	}
+	return r.text[k](c)
+}
+
 // Columns are the indexes of the columns that [NodeReader.Read] takes, in its order. The features are the last ones.
 func (r *NodeReader) Columns() []int { return slices.Concat(r.plan.head(), r.plan.values()) }
 
@@ -90,10 +101,12 @@ func (r *NodeReader) readHead(cells []Cell, n *Node) (err error) {
 			n.Time, err = cells[k].when()
 		case k >= len(head)-len(r.plan.more):
 			var label string
-			if label, err = r.text[k](&cells[k]); err == nil && (label == "") != (text[1] == "") {
+			if label, err = r.label(k, &cells[k]); err == nil && (label == "") != (text[1] == "") {
 				err = errors.New("it is empty, or another label of the node is: want all or none")
 			}
 			further = append(further, label)
+		case k == 1:
+			text[k], err = r.label(k, &cells[k])
 		default:
 			text[k], err = r.text[k](&cells[k])
 		}
@@ -102,7 +115,7 @@ func (r *NodeReader) readHead(cells []Cell, n *Node) (err error) {
 		}
 	}
 	if text[1] != "" && len(further) > 0 {
-		text[1] = strings.Join(append([]string{text[1]}, further...), LabelMark)
+		text[1] = strings.Join(append([]string{text[1]}, further...), target.Mark)
 	}
 	if n.ID, n.Label = text[0], text[1]; n.ID == "" {
 		return Fault{Unnamed, fmt.Errorf("column %s: it is empty", r.names[r.plan.id])}

@@ -1,7 +1,6 @@
 package table
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -29,7 +28,8 @@ type Settings struct {
 	// ID, Label and Split are columns of nodes. Empty: id, label, and split if there is one.
 	ID    string `yaml:"id,omitempty"`
 	Label string `yaml:"label,omitempty"`
-	// Task says what labels are: classes (or empty), or number. Label may then be several columns, with commas between.
+	// Task says what labels are: classes (or empty), labels or number. Of the latter two Label may be several columns,
+	// with commas between.
 	Task  string `yaml:"task,omitempty"`
 	Split string `yaml:"split,omitempty"`
 	// SplitValues are the roles that the values of Split stand for: train, val, test, unlabelled or none. Empty:
@@ -206,22 +206,6 @@ func decodeSettings(r io.Reader) (t Settings, err error) {
 		return Settings{}, errors.New("want nodes and edges: the files of the two tables")
 	}
 	return t, t.Validate()
-}
-
-// LabelMark divides the labels of a node that has several, of a task other than classes.
-const LabelMark = ";"
-
-// Labels returns the columns of labels: one, or of numbers several.
-func (t Settings) Labels() []string {
-	label := cmp.Or(t.Label, "label")
-	if task, err := target.Parse(t.Task); err != nil || task == target.Classes {
-		return []string{label}
-	}
-	columns := strings.Split(label, ",")
-	for k := range columns {
-		columns[k] = strings.TrimSpace(columns[k])
-	}
-	return columns
 }
 
 // Name is the name of a data set of two tables: the file name of the table of nodes up to its first dot.

@@ -34,7 +34,7 @@ type survey struct {
 	rows        int
 	nulls       int // missing values, whatever the type
 	words       int // raw text that is missing unless the column is text
-	kinds       [List + 1]int
+	kinds       [Names + 1]int
 	forms       [forms]int
 	first       [forms]sighting // the first value of each form
 	floats      int             // numbers that are written as floats
@@ -219,6 +219,9 @@ func (s *survey) columnType() (schema.ValueType, error) {
 		}
 	}
 	known := s.kinds[Raw]
+	if s.kinds[Names] > 0 {
+		return schema.Missing, fmt.Errorf("column %s: a list of texts is not a number: drop the column", s.name)
+	}
 	if known == 0 {
 		return schema.Missing, errNoValues
 	}

@@ -24,8 +24,16 @@ func (Codec) AppendLabel(dst []byte, l *event.Label) ([]byte, error) {
 
 // AppendPrediction appends p as a record of schema/prediction.avsc to dst, so that the same prediction always gives the
 // same bytes. A prediction that [protobuf.Codec.AppendPrediction] refuses is an error, and dst is then returned as it
-// was.
+// was. The schema has no field for labels, and cannot get one, as records are read without a schema of their own: they
+// stand in top. Labels and top are both the most probable ones, best first, so that the longer list has all of both.
 func (Codec) AppendPrediction(dst []byte, p *event.Prediction) ([]byte, error) {
+	if p.Labels != nil {
+		in := *p
+		if in.Labels = nil; len(p.Labels) > len(p.Top) {
+			in.Top = p.Labels
+		}
+		p = &in
+	}
 	return appendMessage(dst, fields.Prediction, unsafe.Pointer(p), "prediction of", p.ID, nil)
 }
 

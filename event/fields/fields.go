@@ -76,6 +76,8 @@ var Prediction = table.New[event.Prediction]([]table.Field{
 		Message: explanationTable},
 	{Name: "numbers", Number: 22, Kind: table.List, NoAvro: true, Offset: unsafe.Offsetof(event.Prediction{}.Numbers),
 		Message: numberTable},
+	{Name: "labels", Number: 23, Kind: table.List, NoAvro: true, Offset: unsafe.Offsetof(event.Prediction{}.Labels),
+		Message: scoreTable},
 	{Name: "artifact", Number: 10, Kind: table.Text, Presence: table.Required,
 		Offset: unsafe.Offsetof(event.Prediction{}.Artifact)},
 	{Name: "batch", Number: 11, Kind: table.Text, Offset: unsafe.Offsetof(event.Prediction{}.Batch)},
@@ -151,14 +153,14 @@ var (
 // record and stays.
 func BeginPrediction(p *event.Prediction) {
 	*p = event.Prediction{Key: p.Key, Top: p.Top[:0], Probabilities: p.Probabilities[:0], Logits: p.Logits[:0],
-		Representation: p.Representation[:0], Numbers: p.Numbers[:0]}
+		Representation: p.Representation[:0], Numbers: p.Numbers[:0], Labels: p.Labels[:0]}
 }
 
 // EndPrediction sets lists that the record has not, or has empty, to nil. An error is always that the record cannot
 // be read: the other reasons are about arrivals.
 func EndPrediction(p *event.Prediction, err error) error {
 	p.Top, p.Probabilities, p.Logits = nilIfEmpty(p.Top), nilIfEmpty(p.Probabilities), nilIfEmpty(p.Logits)
-	p.Representation, p.Numbers = nilIfEmpty(p.Representation), nilIfEmpty(p.Numbers)
+	p.Representation, p.Numbers, p.Labels = nilIfEmpty(p.Representation), nilIfEmpty(p.Numbers), nilIfEmpty(p.Labels)
 	var fault *event.FieldError
 	if errors.As(err, &fault) {
 		fault.Reason = event.ReasonUnparsable

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"log/slog"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -9,36 +10,53 @@ import (
 	"rivulet/artifact/artifacttest"
 	"rivulet/config"
 	"rivulet/internal/check"
+	"rivulet/internal/page"
 	"rivulet/serving"
 	"rivulet/test/harness"
 )
 
-// A setting that has a meaning for classes alone refuses an artifact of numbers by its name.
+// A setting that has a meaning for classes alone refuses an artifact of another task by its name, and so does the page.
 func TestSettingsForClasses(t *testing.T) {
-	b := artifacttest.Numbers(artifacttest.Bundle(3, artifacttest.Size{Nodes: 20, Synthetic: 5, Features: 3, Classes: 2}))
-	if err := b.Seal(); err != nil {
-		t.Fatal(err)
+	both := map[string]func(*config.Consumer){
+		"":               func(*config.Consumer) {},
+		"output.explain": func(cfg *config.Consumer) { cfg.Output.Explain = 1 },
 	}
-	dir := filepath.Join(t.TempDir(), "artifact")
-	if err := artifact.Write(dir, b); err != nil {
-		t.Fatal(err)
-	}
-	for want, change := range map[string]func(*config.Consumer){
-		"":                     func(*config.Consumer) {},
+	ofNumbers := map[string]func(*config.Consumer){
 		"output.top_k":         func(cfg *config.Consumer) { cfg.Output.TopK = 2 },
 		"output.probabilities": func(cfg *config.Consumer) { cfg.Output.Probabilities = true },
 		"output.format avro":   func(cfg *config.Consumer) { cfg.Output.Format = "avro" },
 		"output.coverage":      func(cfg *config.Consumer) { cfg.Output.Coverage = 0.9 },
-		"output.explain":       func(cfg *config.Consumer) { cfg.Output.Explain = 1 },
 		"labels.topic":         func(cfg *config.Consumer) { cfg.Labels.Topic = "labels" },
-		"the page always asks": func(cfg *config.Consumer) { *cfg = pageAsConsumer(config.Default[config.Page]()) },
-	} {
-		cfg := config.Default[config.Consumer]()
-		change(&cfg)
-		cfg.Artifact = dir
-		if got := checkPinned(cfg); (got.State == check.OK) != (want == "") || !strings.Contains(got.Found, want) ||
-			want != "" && !strings.Contains(got.Found, "the task is number") {
-			t.Errorf("%q: %s", want, got)
+	}
+	for task, make := range map[string]func(*artifact.Bundle) *artifact.Bundle{"number": artifacttest.Numbers,
+		"labels": artifacttest.Labels} {
+		b := make(artifacttest.Bundle(3, artifacttest.Size{Nodes: 20, Synthetic: 5, Features: 3, Classes: 2}))
+		if err := b.Seal(); err != nil {
+			t.Fatal(err)
+		}
+		dir := filepath.Join(t.TempDir(), "artifact")
+		if err := artifact.Write(dir, b); err != nil {
+			t.Fatal(err)
+		}
+		expect := func(want string, change func(*config.Consumer), refused bool) {
+			cfg := config.Default[config.Consumer]()
+			change(&cfg)
+			cfg.Artifact = dir
+			if got := checkPinned(cfg); (got.State == check.OK) == refused || refused && (!strings.Contains(got.Found, want) ||
+				!strings.Contains(got.Found, "the task is "+task)) {
+				t.Errorf("%s, %q: %s", task, want, got)
+			}
+		}
+		for want, change := range both {
+			expect(want, change, want != "")
+		}
+		for want, change := range ofNumbers {
+			expect(want, change, task == "number")
+		}
+		cfg := pageAsConsumer(config.Default[config.Page]())
+		if _, err := pinned(dir, choice(cfg, page.Capability), slog.New(slog.DiscardHandler)); err == nil ||
+			!strings.Contains(err.Error(), "the task is "+task+", and the page is for classes only") {
+			t.Errorf("%s: the page: %v", task, err)
 		}
 	}
 }

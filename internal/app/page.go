@@ -25,7 +25,7 @@ func RunPage(ctx context.Context, cfg config.Page, log *slog.Logger, ready func(
 	}
 	background := &services{}
 	from, end, err := servedVersions(ctx, pageAsConsumer(cfg), pageACL, log, background,
-		func(error) {}) // the page shows versions, also while Redis refuses it
+		func(error) {}, page.Capability) // the page shows versions, also while Redis refuses it
 	if err != nil {
 		return err
 	}

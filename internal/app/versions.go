@@ -118,18 +118,18 @@ func pinned(dir string, choice serving.Options, log *slog.Logger) (versions, err
 }
 
 // servedVersions returns the versions that a program serves: of Redis, followed in the background, or a pinned
-// artifact. failed is told if following them fails. acl is the line of deploy/redis.acl with the program's rights. end
-// closes their connections.
+// artifact. failed is told if following them fails. acl is the line of deploy/redis.acl with the program's rights.
+// capabilities are those that the program needs beside its settings. end closes their connections.
 func servedVersions(ctx context.Context, cfg config.Consumer, acl string, log *slog.Logger, background *services,
-	failed context.CancelCauseFunc) (from versions, end func(), err error) {
+	failed context.CancelCauseFunc, capabilities ...string) (from versions, end func(), err error) {
 	if cfg.Artifact != "" {
-		if from, err = pinned(cfg.Artifact, choice(cfg), log); err != nil {
+		if from, err = pinned(cfg.Artifact, choice(cfg, capabilities...), log); err != nil {
 			return from, nil, err
 		}
 		log.Info("serving a pinned artifact", "version", from.name(), "directory", cfg.Artifact)
 		return from, func() {}, nil
 	}
-	watcher, closeClient, err := follower(cfg, log)
+	watcher, closeClient, err := follower(cfg, log, capabilities...)
 	if err != nil {
 		return from, nil, err
 	}
@@ -150,28 +150,28 @@ func servedVersions(ctx context.Context, cfg config.Consumer, acl string, log *s
 	return versions{watcher}, end, nil
 }
 
-// forClasses names the first setting that has a meaning for classes alone; empty: none.
-func forClasses(cfg config.Consumer) string {
+// capabilities are those of settings that not every task has.
+func capabilities(cfg config.Consumer) (used []string) {
 	for _, of := range []struct {
-		setting string
-		used    bool
+		capability string
+		used       bool
 	}{
-		{"output.top_k", cfg.Output.TopK > 0}, {"output.probabilities (which the page always asks for)",
-			cfg.Output.Probabilities},
-		{"output.format avro", cfg.Output.Format == "avro"}, {"labels.topic", cfg.Labels.Topic != ""},
+		{target.TopK, cfg.Output.TopK > 0}, {target.Probabilities, cfg.Output.Probabilities},
+		{target.Avro, cfg.Output.Format == "avro"}, {target.LabelsTopic, cfg.Labels.Topic != ""},
 	} {
 		if of.used {
-			return of.setting
+			used = append(used, of.capability)
 		}
 	}
-	return ""
+	return used
 }
 
-// choice returns the model, attachment and outputs that the settings choose.
-func choice(cfg config.Consumer) serving.Options {
+// choice returns the model, attachment and outputs that the settings choose. more are capabilities that a program needs
+// beside them.
+func choice(cfg config.Consumer, more ...string) serving.Options {
 	return serving.Options{Model: cfg.Model, Attachment: cfg.Attachment, Calibration: cfg.Calibration,
 		Representation: cfg.Output.Representation, Coverage: cfg.Output.Coverage, Explain: cfg.Output.Explain > 0,
-		ForClasses: forClasses(cfg),
+		Capabilities: append(more, capabilities(cfg)...),
 		Growth: serving.GrowthOptions{On: cfg.Attach.Arrivals == config.On, TTL: cfg.Attach.TTL, MaxRows: cfg.Attach.MaxRows,
 			MaxBytes: int64(cfg.Attach.MaxBytes), Replicas: cfg.Attach.Replicas, Degrade: cfg.Redis.Outage == config.Degrade}}
 }
@@ -188,7 +188,7 @@ func output(cfg config.Output) consumer.Output {
 }
 
 // follower makes the watcher of a consumer.
-func follower(cfg config.Consumer, log *slog.Logger) (*serving.Watcher, func() error, error) {
+func follower(cfg config.Consumer, log *slog.Logger, capabilities ...string) (*serving.Watcher, func() error, error) {
 	client, err := ConnectRedis(cfg.Redis.RedisServer)
 	if err != nil {
 		return nil, nil, err
@@ -199,7 +199,7 @@ func follower(cfg config.Consumer, log *slog.Logger) (*serving.Watcher, func() e
 	w, err := serving.NewWatcher(client, serving.WatcherOptions{Prefix: cfg.Redis.Prefix, Consumer: instance(),
 		Interval: cfg.Redis.PollInterval, HoldFor: cfg.Redis.HeartbeatTTL, CacheBytes: int64(cfg.Cache.Bytes),
 		LookupTimeout: cfg.Redis.LookupTimeout, Guard: guard, Rollback: cfg.Swap.Rollback, Candidate: cfg.Candidate.Tried(),
-		Serve: choice(cfg), Clock: consumer.SystemClock{}, Log: log})
+		Serve: choice(cfg, capabilities...), Clock: consumer.SystemClock{}, Log: log})
 	if err != nil {
 		return nil, nil, fmt.Errorf("following CURRENT: %w", err)
 	}

@@ -25,7 +25,7 @@ const (
 // block holds the figures of a part of the stream.
 type block struct {
 	predictions, arrivals    int
-	classified               int // predictions of classes
+	classified               int // predictions of classes or labels
 	neighbours, unknown      int
 	confidence               float64
 	classes, norms, nonZeros []int
@@ -70,9 +70,13 @@ func (d *drift) batch(s *consumer.BatchStats) {
 		}
 		b.classified++
 		b.confidence += float64(p.Probability)
-		if p.Class < len(b.classes) {
-			b.classes[p.Class]++
+		if p.Labels != nil {
+			for _, label := range p.Labels {
+				b.count(label.Class)
+			}
+			continue
 		}
+		b.count(p.Class)
 	}
 	if !d.known {
 		return
@@ -86,6 +90,13 @@ func (d *drift) batch(s *consumer.BatchStats) {
 				b.named[s.Named[k]][of.Bin(float64(v))]++
 			}
 		}
+	}
+}
+
+// count counts a class, or one of the labels of a prediction.
+func (b *block) count(class int) {
+	if class < len(b.classes) {
+		b.classes[class]++
 	}
 }
 

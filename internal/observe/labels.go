@@ -2,6 +2,7 @@ package observe
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"rivulet/consumer"
 	"rivulet/event"
+	"rivulet/infer/target"
 )
 
 // LabelOptions bounds the predictions and labels that wait for their counterpart.
@@ -27,6 +29,7 @@ type calibrationTally struct {
 	count, right [calibrationBins]int
 	confidence   [calibrationBins]float64
 	n            int
+	labels       target.F1 // of predictions of labels, which are in no bin
 }
 
 // prediction is a prediction that waits for its label.
@@ -34,6 +37,7 @@ type prediction struct {
 	class       int
 	name        string
 	probability float32
+	labels      []event.Score // of a task of labels; nil: the task is classes
 }
 
 // labels compares predictions with labels, whichever comes first. Its memory is bounded by LabelOptions; the figures
@@ -78,7 +82,7 @@ func (l *labels) predicted(all []event.Prediction) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i := range all {
-		p := prediction{all[i].Class, all[i].ClassName, all[i].Probability}
+		p := prediction{all[i].Class, all[i].ClassName, all[i].Probability, slices.Clone(all[i].Labels)}
 		if label, ok := l.waiting.Take(all[i].ID, now); ok {
 			l.score(&label, p)
 			continue
@@ -101,9 +105,9 @@ func (l *labels) label(of *event.Label) {
 	}
 }
 
-// score counts a labelled prediction. A class that the model does not have makes it wrong.
+// score counts a labelled prediction. A class that the model does not have makes it wrong. A prediction of labels is
+// right if it has the same labels.
 func (l *labels) score(of *event.Label, p prediction) {
-	right := IsRight(of, p.class, p.name)
 	result := labelWrong
 	if n := len(l.blocks); n == 0 || l.blocks[n-1].n == blockSize {
 		if n == windowBlocks {
@@ -112,12 +116,21 @@ func (l *labels) score(of *event.Label, p prediction) {
 		l.blocks = append(l.blocks, &calibrationTally{})
 	}
 	b := l.blocks[len(l.blocks)-1]
-	bin := max(0, min(calibrationBins-1, int(float64(p.probability)*calibrationBins)))
 	b.n++
+	l.matched++
+	if p.labels != nil {
+		counts := compareLabels(p.labels, of)
+		if b.labels.Add(counts); counts.Right == max(counts.Said, counts.True) {
+			result = labelRight
+			l.right++
+		}
+		l.totals.WithLabelValues(result).Inc()
+		return
+	}
+	bin := max(0, min(calibrationBins-1, int(float64(p.probability)*calibrationBins)))
 	b.count[bin]++
 	b.confidence[bin] += float64(p.probability)
-	l.matched++
-	if right {
+	if IsRight(of, p.class, p.name) {
 		result = labelRight
 		b.right[bin]++
 		l.right++
@@ -133,12 +146,36 @@ func IsRight(of *event.Label, class int, name string) bool {
 	return of.Class == class
 }
 
+// compareLabels compares the labels that are said of a node with those that it has: names with [target.Mark] between,
+// or the index of one.
+func compareLabels(said []event.Score, of *event.Label) target.F1 {
+	counts := target.F1{Said: len(said), True: 1}
+	if of.ClassName == "" {
+		if slices.ContainsFunc(said, func(s event.Score) bool { return s.Class == of.Class }) {
+			counts.Right = 1
+		}
+		return counts
+	}
+	counts.True = 0
+	for name := range strings.SplitSeq(of.ClassName, target.Mark) {
+		if name = strings.TrimSpace(name); name != "" {
+			counts.Count(false, true)
+			if slices.ContainsFunc(said, func(s event.Score) bool { return s.Name == name }) {
+				counts.Right++
+			}
+		}
+	}
+	return counts
+}
+
 // LabelFigures compare predictions with their labels.
 type LabelFigures struct {
 	Matched, Right int // predictions whose label came, and the right ones among them, since the start
 
-	Window        int     // number of the last matched predictions, up to 3840 to 4096
-	Accuracy, ECE float64 // of the window, 0 to 1; 0 if it is empty
+	Window int // number of the last matched predictions, up to 3840 to 4096
+	// Accuracy and ECE are of the window, 0 to 1; 0 if it is empty. Of predictions of labels accuracy is their micro F1,
+	// and there is no ECE.
+	Accuracy, ECE float64
 }
 
 // LabelFigures returns the current figures, the same as the metrics'. Options.Labels must have been set.
@@ -157,11 +194,15 @@ func (l *labels) figures() (accuracy, ece float64, n int) {
 	var all calibrationTally
 	for _, b := range l.blocks {
 		all.n += b.n
+		all.labels.Add(b.labels)
 		for k := range calibrationBins {
 			all.count[k] += b.count[k]
 			all.right[k] += b.right[k]
 			all.confidence[k] += b.confidence[k]
 		}
+	}
+	if all.labels.Said+all.labels.True > 0 {
+		return all.labels.Ratio(), 0, all.n
 	}
 	for k := range calibrationBins {
 		accuracy += float64(all.right[k])
@@ -176,7 +217,8 @@ func (l *labels) collector() prometheus.Collector {
 		return prometheus.NewDesc(namespace+"_window_"+name, help, nil, nil)
 	}
 	size := desc("labels", "Labelled predictions from which accuracy and calibration error are computed: the last 3840 to 4096.")
-	accuracy := desc("accuracy_ratio", "Share of the labelled predictions that were right.")
+	accuracy := desc("accuracy_ratio",
+		"Share of the labelled predictions that were right; of predictions of labels their micro F1.")
 	ece := desc("calibration_error_ratio", "Expected calibration error of the labelled predictions in 15 bins.")
 	return collectorFunc{[]*prometheus.Desc{size, accuracy, ece}, func(ch chan<- prometheus.Metric) {
 		l.mu.Lock()

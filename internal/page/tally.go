@@ -273,8 +273,17 @@ func decodePrediction(rec *kafka.Record, p *event.Prediction) error {
 	if err != nil {
 		return err
 	}
-	if err := codec.DecodePrediction(data, p); err != nil || len(p.Numbers) == 0 {
+	err = codec.DecodePrediction(data, p)
+	switch {
+	case err != nil:
 		return err
+	case len(p.Numbers) > 0:
+		return target.Number.Require(Capability)
+	case len(p.Labels) > 0:
+		return target.Labels.Require(Capability)
 	}
-	return target.Number.Require("the page")
+	return nil
 }
+
+// Capability is the page's name among those that not every task has.
+const Capability = "the page"

@@ -1,13 +1,16 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"rivulet/dataset"
 	"rivulet/event"
 	"rivulet/graph"
+	"rivulet/infer/target"
 	"rivulet/schema"
 )
 
@@ -44,13 +47,27 @@ func (s Stream) Without() Stream {
 	return s
 }
 
-// Labels are the classes of nodes of a data set, by name, which became known at a time.
+// Labels are the classes or labels of nodes of a data set, by name, which became known at a time.
 func Labels(d *dataset.Dataset, nodes []int32, at time.Time) []event.Label {
 	labels := make([]event.Label, len(nodes))
 	for k, i := range nodes {
-		labels[k] = event.Label{ID: d.IDs[i], Class: event.ByName, ClassName: d.Classes[d.Labels[i]], Time: at}
+		labels[k] = event.Label{ID: d.IDs[i], Class: event.ByName, ClassName: labelName(d, i), Time: at}
 	}
 	return labels
+}
+
+// labelName is the name of a node's class, or of a task of labels their names as one text.
+func labelName(d *dataset.Dataset, node int32) string {
+	if d.Task != target.Labels {
+		return d.Classes[d.Labels[node]]
+	}
+	var names []string
+	for k, has := range d.Targets.Row(int(node)) {
+		if has != 0 {
+			names = append(names, d.Classes[k])
+		}
+	}
+	return cmp.Or(strings.Join(names, target.Mark), target.Mark)
 }
 
 // Options of a replay.

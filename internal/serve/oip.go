@@ -112,7 +112,7 @@ func (s *Server) model(r *http.Request) (consumer.Version, *refusal) {
 
 // forClasses is the refusal of what is for classes alone, where another task serves.
 func (s *Server) forClasses(what string) *refusal {
-	if of, ok := s.o.Path.Versions.Current().(consumer.Regressor); ok {
+	if of, ok := s.o.Path.Versions.Current().(consumer.Tasked); ok {
 		if err := of.Task().Require(what); err != nil {
 			return refused(http.StatusNotFound, "not_found", "%v; POST records to %s", err, predictPath)
 		}

@@ -260,6 +260,28 @@ func FuzzBodies(f *testing.F) {
 	})
 }
 
+// Of an artifact of labels records get the labels. The protocol and explanations refuse it.
+func TestLabelsAreServedAsRecords(t *testing.T) {
+	a := start(t, nil)
+	b := artifacttest.Labels(bundle(t, 1))
+	if err := b.Seal(); err != nil {
+		t.Fatal(err)
+	}
+	v := versionOf(t, b, serving.Options{})
+	a.version.now.Store(v)
+	one := `{"id":"a","features":[1,2,3],"edges":["node-0-é"]}`
+	p := predictionOf(t, a.post(predictPath, one).body)
+	if p.ClassName != "" || p.Probability < 0.5 || p.Probability > 1 || len(p.Labels) > 2 || p.Numbers != nil {
+		t.Errorf("predicted %+v", p)
+	}
+	for path, body := range map[string]string{inferPath: `{"inputs":[]}`, explainPath: one} {
+		if got := a.post(path, body); got.status != http.StatusNotFound || !strings.Contains(string(got.body),
+			"the task is labels") {
+			t.Errorf("%s: %d %s", path, got.status, got.body)
+		}
+	}
+}
+
 // Of an artifact of numbers records get the numbers. The protocol, which has tensors of classes, and explanations
 // refuse it.
 func TestNumbersAreServedAsRecords(t *testing.T) {

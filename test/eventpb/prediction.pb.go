@@ -178,7 +178,10 @@ type Prediction struct {
 	// The strongest reasons for the class; only where output.explain is above 0.
 	Explanation *Explanation `protobuf:"bytes,21,opt,name=explanation,proto3" json:"explanation,omitempty"`
 	// The predicted numbers, one an output, where the task is number; class and probability are 0 then, and say nothing.
-	Numbers       []*Number `protobuf:"bytes,22,rep,name=numbers,proto3" json:"numbers,omitempty"`
+	Numbers []*Number `protobuf:"bytes,22,rep,name=numbers,proto3" json:"numbers,omitempty"`
+	// The labels whose probability is one half or more, the most probable first, where the task is labels; class is 0
+	// then, and says nothing, and probability is the share of the labels for which the answer is expected to be right.
+	Labels        []*Score `protobuf:"bytes,23,rep,name=labels,proto3" json:"labels,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -363,6 +366,13 @@ func (x *Prediction) GetExplanation() *Explanation {
 func (x *Prediction) GetNumbers() []*Number {
 	if x != nil {
 		return x.Numbers
+	}
+	return nil
+}
+
+func (x *Prediction) GetLabels() []*Score {
+	if x != nil {
+		return x.Labels
 	}
 	return nil
 }
@@ -757,7 +767,7 @@ var File_event_schema_prediction_proto protoreflect.FileDescriptor
 
 const file_event_schema_prediction_proto_rawDesc = "" +
 	"\n" +
-	"\x1devent/schema/prediction.proto\x12\x10rivulet.event.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xac\a\n" +
+	"\x1devent/schema/prediction.proto\x12\x10rivulet.event.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xdd\a\n" +
 	"\n" +
 	"Prediction\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
@@ -784,7 +794,8 @@ const file_event_schema_prediction_proto_rawDesc = "" +
 	"\bdegraded\x18\x13 \x01(\bR\bdegraded\x12-\n" +
 	"\x12arrival_neighbours\x18\x14 \x01(\rR\x11arrivalNeighbours\x12?\n" +
 	"\vexplanation\x18\x15 \x01(\v2\x1d.rivulet.event.v1.ExplanationR\vexplanation\x122\n" +
-	"\anumbers\x18\x16 \x03(\v2\x18.rivulet.event.v1.NumberR\anumbers\"^\n" +
+	"\anumbers\x18\x16 \x03(\v2\x18.rivulet.event.v1.NumberR\anumbers\x12/\n" +
+	"\x06labels\x18\x17 \x03(\v2\x17.rivulet.event.v1.ScoreR\x06labels\"^\n" +
 	"\x06Number\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x02R\x05value\x12\x14\n" +
@@ -857,14 +868,15 @@ var file_event_schema_prediction_proto_depIdxs = []int32{
 	9,  // 5: rivulet.event.v1.Prediction.predicted_time:type_name -> google.protobuf.Timestamp
 	6,  // 6: rivulet.event.v1.Prediction.explanation:type_name -> rivulet.event.v1.Explanation
 	3,  // 7: rivulet.event.v1.Prediction.numbers:type_name -> rivulet.event.v1.Number
-	0,  // 8: rivulet.event.v1.Representation.kind:type_name -> rivulet.event.v1.Representation.Kind
-	7,  // 9: rivulet.event.v1.Explanation.reasons:type_name -> rivulet.event.v1.Reason
-	1,  // 10: rivulet.event.v1.Reason.kind:type_name -> rivulet.event.v1.Reason.Kind
-	11, // [11:11] is the sub-list for method output_type
-	11, // [11:11] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	4,  // 8: rivulet.event.v1.Prediction.labels:type_name -> rivulet.event.v1.Score
+	0,  // 9: rivulet.event.v1.Representation.kind:type_name -> rivulet.event.v1.Representation.Kind
+	7,  // 10: rivulet.event.v1.Explanation.reasons:type_name -> rivulet.event.v1.Reason
+	1,  // 11: rivulet.event.v1.Reason.kind:type_name -> rivulet.event.v1.Reason.Kind
+	12, // [12:12] is the sub-list for method output_type
+	12, // [12:12] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_event_schema_prediction_proto_init() }

@@ -18,6 +18,8 @@ type Support struct {
 	Logits []*graph.Dense
 	F      []*graph.Dense // of propagation; nil without one
 	Labels [][]int32
+	// Targets are the labels of each node, n×C, of a task of labels; nil: the task is classes.
+	Targets []*graph.Dense
 }
 
 // Accuracy returns the accuracy in percent of softmax(logits/τ) + γF.
@@ -42,9 +44,12 @@ func calibrating(i int) bool { return i%2 == 0 }
 // the support nodes, by golden section on log τ between 1/20 and 20 (Guo et al., "On Calibration of Modern Neural
 // Networks", 2017).
 func (s Support) Temperature(gamma float32) float32 {
-	loss := func(logTau float64) float64 {
-		return s.loss(infer.Calibration{Temperature: float32(math.Exp(logTau)), Gamma: gamma})
-	}
+	return leastTemperature(func(tau float32) float64 { return s.loss(infer.Calibration{Temperature: tau, Gamma: gamma}) })
+}
+
+// leastTemperature returns the τ of the smallest loss.
+func leastTemperature(of func(tau float32) float64) float32 {
+	loss := func(logTau float64) float64 { return of(float32(math.Exp(logTau))) }
 	const golden = 0.6180339887498949
 	lo, hi := -math.Log(20), math.Log(20)
 	a, b := hi-golden*(hi-lo), lo+golden*(hi-lo)
@@ -100,14 +105,14 @@ var coverages = []float64{0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1}
 func (s Support) Confidence(c infer.Calibration, coverage float64) baseline.Confidence {
 	held := func(i int) bool { return !calibrating(i) }
 	ece := func(c infer.Calibration) *float64 {
-		e := eval.ECE(eval.Reliability(s.Probabilities(c), s.Labels, held))
+		e := eval.ECE(s.reliability(s.Probabilities(c), held))
 		return &e
 	}
 	before := c
-	before.Temperature = 1
+	before.Temperature, before.Temperatures = 1, nil
 	out := baseline.Confidence{ECE: baseline.CalibrationError{ValidationBefore: ece(before),
 		ValidationAfter: ece(c)}}
-	answers := rank(s.Probabilities(c), s.Labels)
+	answers := s.rank(s.Probabilities(c))
 	for _, q := range coverages {
 		out.Curve = append(out.Curve, pointOf(answers, q))
 	}
@@ -118,19 +123,27 @@ func (s Support) Confidence(c infer.Calibration, coverage float64) baseline.Conf
 	return out
 }
 
-// rankedPrediction is a prediction with the probability of its class.
+// rankedPrediction is a prediction with its confidence, and whether it is right: 0 or 1, of labels the share of them
+// that is right.
 type rankedPrediction struct {
 	probability float32
-	right       bool
+	right       float64
 }
 
-// rank returns all predictions, the most probable first.
-func rank(probabilities []*graph.Dense, labels [][]int32) []rankedPrediction {
+// rank returns all predictions, the surest first.
+func (s Support) rank(probabilities []*graph.Dense) []rankedPrediction {
 	var out []rankedPrediction
 	for b, p := range probabilities {
-		for i, y := range labels[b] {
-			c := infer.ArgMax(p.Row(i))
-			out = append(out, rankedPrediction{p.Row(i)[c], c == int(y)})
+		for i, y := range s.Labels[b] {
+			if s.Targets != nil {
+				out = append(out, rankLabels(p.Row(i), s.Targets[b].Row(i)))
+				continue
+			}
+			c, right := infer.ArgMax(p.Row(i)), 0.0
+			if c == int(y) {
+				right = 1
+			}
+			out = append(out, rankedPrediction{p.Row(i)[c], right})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b rankedPrediction) int { return cmp.Compare(b.probability, a.probability) })
@@ -141,12 +154,10 @@ func rank(probabilities []*graph.Dense, labels [][]int32) []rankedPrediction {
 // percent.
 func pointOf(answers []rankedPrediction, share float64) baseline.CoveragePoint {
 	n := min(len(answers), max(1, int(math.Ceil(share*float64(len(answers))))))
-	right := 0
+	right := 0.0
 	for _, a := range answers[:n] {
-		if a.right {
-			right++
-		}
+		right += a.right
 	}
 	return baseline.CoveragePoint{Coverage: share, Threshold: min(1, max(0, answers[n-1].probability)),
-		Accuracy: 100 * float64(right) / float64(n)}
+		Accuracy: 100 * right / float64(n)}
 }

@@ -53,9 +53,9 @@ func TestSection6TemperatureOfTheMixture(t *testing.T) {
 		}
 	}
 	const gamma = .5
-	mixed := Support{logits, f, labels}.Temperature(gamma)
+	mixed := Support{Logits: logits, F: f, Labels: labels}.Temperature(gamma)
 	at := func(tau float32) float64 {
-		return Support{logits, f, labels}.loss(infer.Calibration{Temperature: tau, Gamma: gamma})
+		return Support{Logits: logits, F: f, Labels: labels}.loss(infer.Calibration{Temperature: tau, Gamma: gamma})
 	}
 	for _, factor := range []float32{.8, .95, 1.05, 1.25} {
 		if at(mixed*factor) < at(mixed) {
@@ -66,7 +66,7 @@ func TestSection6TemperatureOfTheMixture(t *testing.T) {
 	if math.Abs(float64(mixed/plain)-1) < 0.02 {
 		t.Errorf("τ = %v with F, %v without: is F in it?", mixed, plain)
 	}
-	if same := (Support{logits, f, labels}).Temperature(0); math.Abs(float64(same/plain)-1) > 1e-2 {
+	if same := (Support{Logits: logits, F: f, Labels: labels}).Temperature(0); math.Abs(float64(same/plain)-1) > 1e-2 {
 		t.Errorf("τ = %v with γ = 0, %v without F", same, plain)
 	}
 }
@@ -85,8 +85,8 @@ func TestSection6MixedAccuracy(t *testing.T) {
 		}
 	}
 	at := func(gamma float32) float64 {
-		return Support{logits, f, labels}.Accuracy(infer.Calibration{Temperature: 1, Kind: infer.PropagateLabels, Alpha: .5,
-			Gamma: gamma})
+		return Support{Logits: logits, F: f, Labels: labels}.Accuracy(infer.Calibration{Temperature: 1,
+			Kind: infer.PropagateLabels, Alpha: .5, Gamma: gamma})
 	}
 	if got, want := at(0), answer.Accuracy(set); got != want {
 		t.Errorf("γ = 0 gives %v, the model %v", got, want)

@@ -23,8 +23,8 @@ type Support struct {
 	Batch *attach.Batch
 	Pre   *preprocess.Parameters
 	Bins  []float32 // shares of the edges' weight in the bins of the tables; nil: there are none
-	// Units are the standard deviations of the outputs of a task of numbers: messages are in these units, with their
-	// means. nil: outputs are logits of classes, whose mean changes no prediction.
+	// Units are the standard deviations of the outputs of a task of numbers, or 1 for each label: messages are in these
+	// units, with their means. nil: outputs are logits of classes, whose mean changes no prediction.
 	Units []float64
 }
 
@@ -63,7 +63,8 @@ func (s Support) mean(f func(i int) float64) float64 {
 //	hops      [u_{K−1}·s_{K−1}, …, u_0·s_0, c·cs]; of SGC with K = 2 s = 1, RMS of 1/D_i and cs = RMS of ‖z_i‖/√D_i
 //	layers    [u_{L−1} less its class mean, …, u_0·P0, c·Pc]
 //
-// Numbers are measured in units of their standard deviations: u·diag(s/σ) in place of u less its class mean.
+// Numbers are measured in units of their standard deviations, and logits of labels as they are: u·diag(s/σ) in place of
+// u less its class mean.
 func MessagesOf(m infer.Model, tables *infer.Tables, s Support) growth.Messages {
 	parts := hopMessages
 	switch {

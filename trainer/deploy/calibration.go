@@ -44,18 +44,31 @@ type Calibration struct {
 	Temperature float32 // τ without propagation; each kind has its own
 	confidence  baseline.Confidence
 	Kinds       map[string]*Choice
-	Validation  float64 // accuracy without propagation, of numbers their R²
-	// Radius is half the width of the interval of each output, of a task of numbers; nil: the task is classes.
+	Validation  float64 // the task's score without propagation ([eval.Answer.Score])
+	Task        target.Task
+	// Radius is half the width of the interval of each output, of a task of numbers; nil: the task is another one.
 	Radius []float64
+	// Temperatures are the τ of each label, of a task of labels; nil: the task is another one.
+	Temperatures []float32
 }
 
 // plain is the calibration without propagation.
 func (c *Calibration) plain() infer.Calibration {
-	out := infer.Calibration{Temperature: c.Temperature, Kind: infer.PropagateNone}
-	if c.Radius != nil {
-		out.Task = target.Number
+	return infer.Calibration{Task: c.Task, Temperature: c.Temperature, Temperatures: c.Temperatures,
+		Kind: infer.PropagateNone}
+}
+
+// calibrateTargets makes the choices for a task other than classes, which has no propagation.
+func (c *Calibration) calibrateTargets(answer *eval.Answer, support *eval.Set, coverage float64) (err error) {
+	c.Temperature = 1
+	if c.Task == target.Number {
+		c.Radius, err = answer.Radius(support)
+		return err
 	}
-	return out
+	of := calibrate.Support{Logits: answer.Logits, Labels: support.Labels, Targets: support.Targets}
+	c.Temperatures = of.Temperatures()
+	c.confidence = of.Confidence(c.plain(), coverage)
+	return nil
 }
 
 // Tables puts the tables of propagations into a model of an artifact.
@@ -74,12 +87,10 @@ func Calibrate(ctx context.Context, p *Deployment, nodes *eval.Set, coverage flo
 	kinds []string) (*Calibration, error) {
 	support := p.On(nodes)
 	answer := eval.Run(p.Plain(), support)
-	out := &Calibration{Kind: infer.PropagateNone, Kinds: map[string]*Choice{}, Validation: answer.Score(support)}
-	if support.Targets != nil {
-		var err error
-		out.Temperature = 1
-		out.Radius, err = answer.Radius(support)
-		return out, err
+	out := &Calibration{Kind: infer.PropagateNone, Kinds: map[string]*Choice{}, Validation: answer.Score(support),
+		Task: support.Task}
+	if out.Task != target.Classes {
+		return out, out.calibrateTargets(answer, support, coverage)
 	}
 	validation := calibrate.Support{Logits: answer.Logits, Labels: support.Labels}
 	out.Temperature = validation.Temperature(0)
@@ -138,10 +149,9 @@ func choosePropagation(ctx context.Context, kind string, p *Deployment, answer *
 	return best, nil
 }
 
-// CalibrationOf returns the calibration that an artifact describes.
+// CalibrationOf returns the calibration that an artifact of classes describes.
 func CalibrationOf(info artifact.ModelInfo, m artifact.Model) *Calibration {
-	c := &Calibration{Kind: info.Calibration.Kind, Temperature: info.Calibration.Temperature,
-		Kinds: map[string]*Choice{}, Radius: info.Radius}
+	c := &Calibration{Kind: info.Calibration.Kind, Temperature: info.Calibration.Temperature, Kinds: map[string]*Choice{}}
 	for kind, t := range map[string]*infer.Tables{infer.PropagateLabels: m.Labels, infer.PropagateErrors: m.Errors} {
 		if p, ok := info.Propagation[kind]; ok && t != nil {
 			c.Kinds[kind] = &Choice{Info: p, Spreading: FrozenPropagation(kind, t, p.Alpha)}
@@ -155,8 +165,8 @@ func (c *Calibration) Info(p *Deployment, weightDecay float64, sample int, resul
 	out := artifact.ModelInfo{Name: p.Model.Name(), Attachment: p.Attachment, FittedOn: "O", WeightDecay: weightDecay,
 		Sample:      sample,
 		Calibration: artifact.CalibrationInfo{Kind: c.Kind, Temperature: c.Temperature, Confidence: c.confidence},
-		Propagation: map[string]artifact.PropagationInfo{}, Own: p.Own, Radius: c.Radius}
-	if c.Radius != nil { // numbers have no confidence
+		Propagation: map[string]artifact.PropagationInfo{}, Own: p.Own, Radius: c.Radius, Temperatures: c.Temperatures}
+	if c.Task == target.Number { // numbers have no confidence
 		return out
 	}
 	tested(&out.Calibration.Confidence, results, out.Name, p.Attachment, infer.PropagateNone, p.Expert != nil)

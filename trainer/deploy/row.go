@@ -76,7 +76,7 @@ func (d *Row) Costs(r *eval.Result, quick *eval.Answer, set *eval.Set, keep Foot
 // Uncalibrated returns the probabilities of an answer at temperature 1.
 func Uncalibrated(p *infer.Predictor, answer *eval.Answer, set *eval.Set) []*graph.Dense {
 	before := *p
-	before.Calibration.Temperature = 1
+	before.Calibration.Temperature, before.Calibration.Temperatures = 1, nil
 	if p.Propagation == nil {
 		return calibrate.Support{Logits: answer.Logits}.Probabilities(before.Calibration)
 	}

@@ -84,12 +84,38 @@ func WeightedLoss(logits *graph.Dense, labels []int32, weight func(i int) float6
 // SoftLoss returns Σ_i share_i·CE(target_i, softmax(row i)) of logits, n×C, with rows of probabilities as targets, and
 // leaves its gradient, share_i·(softmax(row i) − target_i), in row i.
 func SoftLoss(logits, targets *graph.Dense, share []float32) float64 {
+	return sumLosses(logits, targets, share, softLoss)
+}
+
+// LabelLoss returns Σ_i share_i·Σ_c BCE(target_ic, σ(row_ic)) of logits, n×C, with targets from 0 to 1, and leaves its
+// gradient, share_i·(σ(row i) − target_i), in row i.
+func LabelLoss(logits, targets *graph.Dense, share []float32) float64 {
+	return sumLosses(logits, targets, share, labelLoss)
+}
+
+// labelLoss is one row of [LabelLoss], without its share.
+func labelLoss(row, target []float32, by float32) float64 {
+	loss := 0.0
+	for c, v := range row {
+		z, y := float64(v), float64(target[c])
+		loss += LabelEntropy(z, y)
+		row[c] = by * float32(1/(1+math.Exp(-z))-y)
+	}
+	return loss
+}
+
+// LabelEntropy is −y·log σ(z) − (1−y)·log(1 − σ(z)), the cross-entropy of a label with the logit z.
+func LabelEntropy(z, y float64) float64 { return max(z, 0) - z*y + math.Log1p(math.Exp(-math.Abs(z))) }
+
+// sumLosses adds up the losses of rows, each by its share. of returns the loss of a row and leaves its gradient there.
+func sumLosses(logits, targets *graph.Dense, share []float32,
+	of func(row, target []float32, by float32) float64) float64 {
 	chunks := (logits.Rows + lossRows - 1) / lossRows
 	losses := make([]float64, chunks)
 	graph.ParallelRows(chunks, 16*len(logits.Data), func(lo, hi int) {
 		for chunk := lo; chunk < hi; chunk++ {
 			for i := chunk * lossRows; i < min((chunk+1)*lossRows, logits.Rows); i++ {
-				losses[chunk] += float64(share[i]) * softLoss(logits.Row(i), targets.Row(i), share[i])
+				losses[chunk] += float64(share[i]) * of(logits.Row(i), targets.Row(i), share[i])
 			}
 		}
 	})

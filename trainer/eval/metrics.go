@@ -69,8 +69,7 @@ const ReliabilityBins = 15
 // Reliability sorts predictions (n×C, a batch each) into bins by the probability of the predicted class. keep selects
 // rows by their place in the set; nil: all.
 func Reliability(probabilities []*graph.Dense, labels [][]int32, keep func(i int) bool) []Bin {
-	bins := make([]Bin, ReliabilityBins)
-	at := 0
+	bins, at := newBins(), 0
 	for b, p := range probabilities {
 		for i, y := range labels[b] {
 			at++
@@ -79,14 +78,29 @@ func Reliability(probabilities []*graph.Dense, labels [][]int32, keep func(i int
 			}
 			row := p.Row(i)
 			c := infer.ArgMax(row)
-			bin := &bins[min(ReliabilityBins-1, int(float64(row[c])*ReliabilityBins))]
-			bin.Count++
-			bin.Confidence += float64(row[c])
-			if c == int(y) {
-				bin.Accuracy++
-			}
+			bins.count(row[c], c == int(y))
 		}
 	}
+	return bins.means()
+}
+
+// binSums are bins whose confidence and accuracy are sums.
+type binSums []Bin
+
+func newBins() binSums { return make(binSums, ReliabilityBins) }
+
+// count adds a probability of something that is true or not.
+func (bins binSums) count(probability float32, is bool) {
+	bin := &bins[min(ReliabilityBins-1, int(float64(probability)*ReliabilityBins))]
+	bin.Count++
+	bin.Confidence += float64(probability)
+	if is {
+		bin.Accuracy++
+	}
+}
+
+// means divides the sums by the counts.
+func (bins binSums) means() []Bin {
 	for k := range bins {
 		if n := float64(bins[k].Count); n > 0 {
 			bins[k].Confidence /= n

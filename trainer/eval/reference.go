@@ -7,12 +7,17 @@ import (
 	"rivulet/dataset"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/target"
 	"rivulet/schema"
 )
 
 // Reference returns the figures of a model's answer with which a consumer compares its stream.
 func (a *Answer) Reference(set *Set, classes int) baseline.ModelReference {
-	m := baseline.ModelReference{Accuracy: a.Accuracy(set), Classes: make([]float64, classes)}
+	m := baseline.ModelReference{Accuracy: a.Score(set), Classes: make([]float64, classes)}
+	if set.Task == target.Labels {
+		m.Confidence = min(1, a.labelReference(m.Classes))
+		return m
+	}
 	n := float64(len(a.Class))
 	for _, p := range a.Probabilities {
 		for i := range p.Rows {

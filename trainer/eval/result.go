@@ -1,6 +1,10 @@
 package eval
 
-import "rivulet/artifact"
+import (
+	"fmt"
+
+	"rivulet/artifact"
+)
 
 // Settings name where W was fitted and where it is deployed: O is the original graph T, S the synthetic graph.
 const (
@@ -31,9 +35,12 @@ type Result struct {
 	Ratio          float64  `json:"ratio"` // N'/N
 	Seeds          []uint64 `json:"seeds"`
 	// Numbers are the scores of a task of numbers, whose figures of classes are all 0; nil: the task is classes.
-	Numbers  *Numbers `json:"numbers,omitempty"`
-	Accuracy Spread   `json:"accuracy"`
-	MacroF1  Spread   `json:"macro_f1"`
+	Numbers *Numbers `json:"numbers,omitempty"`
+	// Labels are the scores of a task of labels, which has a calibration error and none of the other figures of classes;
+	// nil: the task is another one.
+	Labels   *Labels `json:"labels,omitempty"`
+	Accuracy Spread  `json:"accuracy"`
+	MacroF1  Spread  `json:"macro_f1"`
 	// Agreement is the share of predictions equal to the predictions of Whole: the model fitted on T, joined to T, in
 	// the same batches.
 	Agreement Spread `json:"agreement"`
@@ -105,9 +112,24 @@ func Metrics(results []Result) (out []artifact.Metric) {
 		}
 		out = append(out, artifact.Metric{Model: r.Model, Setting: r.Setting, SharedM: r.SharedM, Own: r.Own,
 			Labels: labels, Batch: r.Batch, Calibration: r.Calibration, Accuracy: r.Accuracy.Mean})
-		if r.Numbers != nil {
-			out[len(out)-1].R2 = &r.Numbers.R2.Mean
+		switch of := &out[len(out)-1]; {
+		case r.Numbers != nil:
+			of.R2 = &r.Numbers.R2.Mean
+		case r.Labels != nil:
+			of.MicroF1, of.MAP = &r.Labels.MicroF1.Mean, &r.Labels.MAP.Mean
 		}
 	}
 	return out
+}
+
+// Summary says in a line how right a row of node batches on S is beside the same model on the whole graph.
+func (r *Result) Summary(whole *Result, synthetic, nodes int) string {
+	if r.Labels != nil {
+		return fmt.Sprintf("micro F1 on the test nodes, each arriving alone: %.1f%% on %d synthetic nodes, %.1f%% on the "+
+			"whole graph of %d; mean average precision %.1f%% and %.1f%%", r.Labels.MicroF1.Mean, synthetic,
+			whole.Labels.MicroF1.Mean, nodes, r.Labels.MAP.Mean, whole.Labels.MAP.Mean)
+	}
+	return fmt.Sprintf("of the test nodes, each arriving alone, %.1f%% right on %d synthetic nodes, %.1f%% on the whole "+
+		"graph of %d; %.1f%% of the answers are the same", r.Accuracy.Mean, synthetic, whole.Accuracy.Mean, nodes,
+		r.Agreement.Mean)
 }

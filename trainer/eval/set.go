@@ -7,6 +7,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/attach"
+	"rivulet/infer/target"
 )
 
 // Modes of a batch: whether edges among its arrivals count.
@@ -19,15 +20,16 @@ const (
 type Set struct {
 	Batches []*attach.Batch
 	Labels  [][]int32 // class of each node of each batch
-	// Targets are the numbers of each node of each batch, n×outputs; nil: the task is classes.
+	// Targets are the numbers or labels of each node of each batch, n×outputs; nil: the task is classes.
 	Targets []*graph.Dense
+	Task    target.Task
 
 	attach func(k int) *attach.Batch // makes Batches[k] again; nil if the batches came attached
 }
 
 // Attach joins batches of nodes (dataset indices) to T.
 func Attach(d *dataset.Dataset, original *dataset.Original, batches [][]int32, graphBatch bool) *Set {
-	s := &Set{}
+	s := &Set{Task: d.Task}
 	for _, nodes := range batches {
 		s.Labels = append(s.Labels, LabelsOf(d, nodes))
 		s.Batches = append(s.Batches, d.Attach(original, nodes, graphBatch))
@@ -39,7 +41,7 @@ func Attach(d *dataset.Dataset, original *dataset.Original, batches [][]int32, g
 }
 
 // Empty returns a set of the same nodes without batches.
-func (s *Set) Empty() *Set { return &Set{Labels: s.Labels, Targets: s.Targets} }
+func (s *Set) Empty() *Set { return &Set{Labels: s.Labels, Targets: s.Targets, Task: s.Task} }
 
 // LabelsOf returns the labels of some nodes.
 func LabelsOf(d *dataset.Dataset, nodes []int32) []int32 {
@@ -143,9 +145,13 @@ func Run(p Predictor, s *Set) *Answer {
 	return a
 }
 
-// Score is what hyperparameters are chosen by, in percent: the accuracy, or of numbers the mean R² of the outputs.
+// Score is what hyperparameters are chosen by, in percent: the accuracy, of labels their micro F1, and of numbers the
+// mean R² of the outputs.
 func (a *Answer) Score(s *Set) float64 {
-	if s.Targets != nil {
+	switch s.Task {
+	case target.Labels:
+		return a.Labels(s).MicroF1.Mean
+	case target.Number:
 		return a.Numbers(s, nil).R2.Mean
 	}
 	return a.Accuracy(s)

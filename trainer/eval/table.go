@@ -144,6 +144,8 @@ p           McNemar's mid-p of these counts, two-sided: small where the differen
 R²          of a task of numbers: share of their variance that is explained, the mean over the outputs
 MAE         mean absolute error of each output, in its unit; in interval: share of numbers in the interval of their
             prediction, which is made to hold 90 of 100
+micro F1    of a task of labels, percent: all nodes' labels counted together; macro F1: the mean over the labels; mAP:
+            the mean over the labels of the average precision of nodes ranked by the label's probability
 rebatched   share of predictions that change in shuffled batches of a tenth of the size
 kept ms     Whole with XW of the first layer kept between batches; 2-hop ms: the same over the batch's two-hop
             neighbourhood alone
@@ -152,8 +154,16 @@ MB          graph, tables, weights and what a batch allocates, on S without M; +
             Whole is counted without ids
 `
 
-// ofClasses are the columns of scores of classes, in whose place results of numbers have those of ofNumbers.
+// ofClasses are the columns of scores of classes, in whose place results of other tasks have columns of their own.
 var ofClasses = []string{"graph %", "node %", "macro F1", "as Whole %", "gain:loss", "p", "rebatched %", "ECE"}
+
+var ofLabels = []column{
+	{"graph micro F1", func(l *line) string { return spread(l.graph.Labels.MicroF1, len(l.graph.Seeds)) }},
+	{"node micro F1", func(l *line) string { return spread(l.node.Labels.MicroF1, len(l.node.Seeds)) }},
+	{"macro F1", func(l *line) string { return bothLabels(l, func(s *Labels) Spread { return s.MacroF1 }) }},
+	{"mAP %", func(l *line) string { return bothLabels(l, func(s *Labels) Spread { return s.MAP }) }},
+	{"ECE", func(l *line) string { return both(l, func(r *Result) Spread { return r.ECE }) }},
+}
 
 var ofNumbers = []column{
 	{"graph R² %", func(l *line) string { return spread(l.graph.Numbers.R2, len(l.graph.Seeds)) }},
@@ -166,14 +176,18 @@ var ofNumbers = []column{
 
 // columnsOf returns the columns of results, which are all of one task.
 func columnsOf(results []Result) []column {
-	if len(results) == 0 || results[0].Numbers == nil {
+	own := ofNumbers
+	switch {
+	case len(results) == 0 || results[0].Numbers == nil && results[0].Labels == nil:
 		return columns
+	case results[0].Labels != nil:
+		own = ofLabels
 	}
 	var out []column
 	for _, c := range columns {
 		switch {
 		case c.name == ofClasses[0]:
-			out = append(out, ofNumbers...)
+			out = append(out, own...)
 		case !slices.Contains(ofClasses, c.name):
 			out = append(out, c)
 		}
@@ -232,8 +246,13 @@ func WriteCSV(w io.Writer, results []Result) error {
 		"propagation_ms_per_batch", "inference_bytes", "held_bytes", "stored_bytes", "kept_bytes", "train_seconds",
 		"gain", "loss", "p")
 	numbers := len(results) > 0 && results[0].Numbers != nil
+	labels := len(results) > 0 && results[0].Labels != nil
 	if numbers {
 		head = append(head, "r2_mean", "r2_std", "covered_mean", "covered_std", "mae")
+	}
+	if labels {
+		head = append(head, "micro_f1_mean", "micro_f1_std", "label_macro_f1_mean", "label_macro_f1_std", "map_mean",
+			"map_std")
 	}
 	if err := out.Write(head); err != nil {
 		return err
@@ -253,6 +272,11 @@ func WriteCSV(w io.Writer, results []Result) error {
 		record = append(record, r.VersusWhole.record()...)
 		if n := r.Numbers; numbers {
 			record = append(record, number(n.R2.Mean), number(n.R2.Std), number(n.Covered.Mean), number(n.Covered.Std), n.mae())
+		}
+		if l := r.Labels; labels {
+			for _, s := range []Spread{l.MicroF1, l.MacroF1, l.MAP} {
+				record = append(record, number(s.Mean), number(s.Std))
+			}
 		}
 		if err := out.Write(record); err != nil {
 			return err

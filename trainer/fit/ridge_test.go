@@ -9,6 +9,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer/architecture"
+	"rivulet/infer/target"
 )
 
 // The fit of numbers solves the normal equations of its loss, in the outputs' own units, whatever these are, and from
@@ -24,7 +25,8 @@ func TestRidgeSolvesTheNormalEquations(t *testing.T) {
 		y.Row(i)[0] = 1000 * (5 + x.Row(i)[0] - 2*x.Row(i)[1] + float32(rng.NormFloat64()))
 		y.Row(i)[1] = 0.01 * (x.Row(i)[2] + float32(rng.NormFloat64()))
 	}
-	p := Problem{Design: Explicit{X: x}, Labels: make([]int32, n), Classes: outputs, Targets: y}
+	p := Problem{Design: Explicit{X: x}, Labels: make([]int32, n), Classes: outputs, Targets: y,
+		Task: target.Number}
 	first, err := SGC(t.Context(), p, decay, Final, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"rivulet/graph"
 	"rivulet/graph/gemm"
 	"rivulet/infer/architecture"
+	"rivulet/infer/target"
 	"rivulet/trainer/descent"
 )
 
@@ -27,8 +28,10 @@ type Problem struct {
 	// Soft are labels in place of Labels, with Directions (V, r×d) of its Spread; nil: Labels are.
 	Soft       *SoftLabels
 	Directions *graph.Dense
-	// Targets are numbers in place of Labels, n×Classes; nil: rows have classes. See [Ridge].
+	// Targets are numbers in place of Labels, or 1 for each label that a row has and else 0, as Task says: n×Classes. The
+	// targets of a synthetic node are the means of its cluster. nil: rows have classes.
 	Targets *graph.Dense
+	Task    target.Task
 	// Report is told of every iteration of a fit; nil: nobody is told.
 	Report func(Iteration)
 }
@@ -57,7 +60,7 @@ func (p Problem) Sample(n int, rng *rand.Rand) (Problem, bool) {
 		out.Weights = make([]float32, n)
 	}
 	if p.Targets != nil {
-		out.Targets = p.Targets.Take(rows)
+		out.Targets, out.Task = p.Targets.Take(rows), p.Task
 	}
 	for k, i := range rows {
 		out.Labels[k] = p.Labels[i]
@@ -87,12 +90,12 @@ const (
 	Rough = 1e-4
 )
 
-// SGC fits W and b for one weight decay: a classifier, or where the problem has numbers as targets their [Ridge]. start
-// is where to begin (a fit with a larger weight decay, or of fewer rows), nil for zeros. It ends early, with an error,
-// where ctx does.
+// SGC fits W and b for one weight decay: by the cross-entropy of classes, that of each label, or by ridge regression of
+// numbers. start is where to begin (a fit with a larger weight decay, or of fewer rows), nil for zeros. It ends early,
+// with an error, where ctx does.
 func SGC(ctx context.Context, p Problem, weightDecay, tolerance float64,
 	start *architecture.Layer) (*architecture.Layer, error) {
-	if p.Targets != nil {
+	if p.Task == target.Number {
 		return ridge(ctx, p, weightDecay, tolerance, start)
 	}
 	return minimise(ctx, p, weightDecay, tolerance, start)
@@ -242,10 +245,13 @@ func (o *objective) products(x []float64) float64 {
 		for i := range share {
 			share[i] = float32(o.weight(i) / o.total)
 		}
-		if o.Targets != nil {
-			loss = squaredLoss(logits, o.Targets, share)
-		} else {
+		switch {
+		case o.Targets == nil:
 			loss = descent.SoftLoss(logits, o.Soft.Means, share)
+		case o.Task == target.Labels:
+			loss = descent.LabelLoss(logits, o.Targets, share)
+		default:
+			loss = squaredLoss(logits, o.Targets, share)
 		}
 		for c, v := range columnSums(logits).Data {
 			bias[c] = float64(v)

@@ -24,7 +24,8 @@ func (d *Data) registerTables(flags *pflag.FlagSet) {
 	flags.StringVar(&t.ID, "id", "", "tables: column of a node's id; empty: id")
 	flags.StringVar(&t.Label, "label", "", "tables: column of its class; empty: label")
 	flags.StringVar(&t.Task, "task", "",
-		"tables: what labels are: classes (also empty), or number: --label is then one column of numbers, or several, a,b")
+		"tables: what labels are: classes (also empty); labels: several a node, in one column as a;b or as a list, or in "+
+			"a column of true and false for each, --label a,b; number: one column of numbers, or several, a,b")
 	flags.StringVar(&t.Split, "split", "", "tables: column of its role, or its masks, such as train_mask,val_mask,test_mask; empty: split or these, if there are any")
 	flags.StringToStringVar(&t.SplitValues, "split-values", nil,
 		"tables: what the values of --split stand for, such as 0=train,1=val,2=test; also unlabelled, none")

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"rivulet/test/harness"
+)
+
+// Labels of arrivals are sent with all their names; programs that know classes alone refuse the task by its name.
+func TestLabelsThroughThePrograms(t *testing.T) {
+	dir := t.TempDir()
+	files := map[string]string{
+		"nodes.csv": "id,x,tags,split\na,1,red;blue,train\nb,2,;,val\nc,3,blue,test\nd,4,;,test\ne,5,blue;red,test\n",
+		"edges.csv": "source,target\na,b\na,c\n",
+		"data.yaml": "nodes: nodes.csv\nedges: edges.csv\ntask: labels\nlabel: tags\n",
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	labels := filepath.Join(dir, "labels.jsonl")
+	if _, err := harness.Execute(root(), "replay", "--out", "-", "--labels", labels, "--data", dir); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(labels)
+	if err != nil || !strings.Contains(string(text), `{"id":"c","class_name":"blue"`) ||
+		!strings.Contains(string(text), `{"id":"d","class_name":";"`) ||
+		!strings.Contains(string(text), `{"id":"e","class_name":"blue;red"`) {
+		t.Errorf("labels are %s: %v", text, err)
+	}
+	if _, err := harness.Execute(root(), "demo", "--data", dir); err == nil ||
+		!strings.Contains(err.Error(), "the task is labels, and the demonstration is for classes only (docs/tasks.md)") {
+		t.Errorf("the demonstration of labels: %v", err)
+	}
+}

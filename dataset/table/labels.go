@@ -1,0 +1,69 @@
+package table
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"rivulet/infer/target"
+)
+
+// Labels returns the columns of labels: one of classes; of labels and numbers there may be several.
+func (t Settings) Labels() []string {
+	label := t.Label
+	if label == "" {
+		label = "label"
+	}
+	if task, err := target.Parse(t.Task); err != nil || task == target.Classes {
+		return []string{label}
+	}
+	columns := strings.Split(label, ",")
+	for k := range columns {
+		columns[k] = strings.TrimSpace(columns[k])
+	}
+	return columns
+}
+
+// SplitLabels returns the names in a cell of labels: a;b, or a list as programs print it, ["a", "b"] or ['a', 'b']. A
+// mark alone, or an empty list, is a node that has none of the labels.
+func SplitLabels(text string) ([]string, error) {
+	text, mark := strings.TrimSpace(text), target.Mark
+	if inner, ok := strings.CutPrefix(text, "["); ok {
+		if inner, ok = strings.CutSuffix(inner, "]"); !ok {
+			return nil, fmt.Errorf("the list %.40q has no closing bracket", text)
+		}
+		text, mark = inner, ","
+	}
+	names := []string{}
+	for part := range strings.SplitSeq(text, mark) {
+		part = strings.TrimSpace(part)
+		if n := len(part); mark == "," && n > 1 && part[0] == part[n-1] && strings.Contains(`"'`, part[:1]) {
+			part = part[1 : n-1]
+		}
+		if part == "" {
+			continue
+		}
+		if slices.Contains(names, part) {
+			return nil, fmt.Errorf("label %.40q is there twice; of 0 and 1 for each label make a column for each", part)
+		}
+		names = append(names, part)
+	}
+	return names, nil
+}
+
+// labels returns the text of a cell of a list as [SplitLabels] reads it; false: the cell is no list.
+func (c *Cell) labels() (text string, ok bool, err error) {
+	switch c.Kind {
+	case Names:
+		return c.Text, true, nil
+	case List:
+		names := make([]string, len(c.List))
+		for k, v := range c.List {
+			if names[k], err = decimal(v); err != nil {
+				return "", true, err
+			}
+		}
+		return strings.Join(names, target.Mark) + target.Mark, true, nil
+	}
+	return "", false, nil
+}

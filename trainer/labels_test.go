@@ -1,0 +1,123 @@
+package trainer
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"rivulet/dataset"
+	"rivulet/dataset/generate"
+	"rivulet/graph"
+	"rivulet/infer"
+	"rivulet/infer/target"
+	"rivulet/trainer/eval"
+)
+
+// neighbouring gives each node the labels of the classes that it or at least a fifth of its neighbours have. of has the
+// class of every node. All nodes of T know their labels.
+func neighbouring(d *dataset.Dataset, of []int32) *dataset.Dataset {
+	out := *d
+	out.Task, out.Labels, out.Targets = target.Labels, make([]int32, d.Nodes()), graph.NewDense(d.Nodes(), len(d.Classes))
+	for i := range d.Nodes() {
+		row := out.Targets.Row(i)
+		row[of[i]] = 1
+		neighbours, _ := d.Adj.Row(i)
+		count := make([]int, len(row))
+		for _, j := range neighbours {
+			if count[of[j]]++; 5*count[of[j]] >= len(neighbours) {
+				row[of[j]] = 1
+			}
+		}
+	}
+	t := append(append([]int32{}, d.Train...), d.Unlabelled...)
+	out.Train, out.Unlabelled = t, nil
+	return &out
+}
+
+// labelled is small with the labels of neighbouring.
+func labelled(t testing.TB) *dataset.Dataset {
+	d := small(t, generate.Dense)
+	return neighbouring(d, d.Labels)
+}
+
+// A run on labels makes an artifact that outlives being written. On S its micro F1 and mean average precision are
+// those of arrivals joined to T, and the probabilities of labels are calibrated.
+func TestLabelsThroughARun(t *testing.T) {
+	d := labelled(t)
+	o := numberOptions(60)
+	o.Coverage = 0.8
+	out := mustTrain(t, d, o)
+	for _, model := range []string{"sgc", "ssgc"} {
+		f1, precision := map[string]float64{}, map[string]float64{}
+		for _, r := range out.Results {
+			if r.Model != model || r.Batch != NodeBatch || r.SharedM {
+				continue
+			}
+			if r.Labels == nil || r.Calibration != infer.PropagateNone || r.Own || r.Accuracy.Mean != 0 {
+				t.Fatalf("%s %s has scores of classes: %+v", model, r.Setting, r)
+			}
+			f1[r.Setting], precision[r.Setting] = r.Labels.MicroF1.Mean, r.Labels.MAP.Mean
+			if r.ECE.Mean > 15 {
+				t.Errorf("%s %s: a calibration error of %.1f%%", model, r.Setting, r.ECE.Mean)
+			}
+		}
+		t.Logf("%s: micro F1 %v, mAP %v", model, f1, precision)
+		if len(f1) != 4 || f1[eval.OtoO] < 60 || math.Abs(f1[eval.OtoO]-f1[eval.OtoS]) > 2 || f1[eval.StoS] < 50 ||
+			math.Abs(precision[eval.OtoO]-precision[eval.OtoS]) > 2 {
+			t.Errorf("%s: micro F1 %v, mAP %v", model, f1, precision)
+		}
+	}
+	b := reread(t, out.Bundle)
+	of := b.Manifest.Models[0]
+	if b.Manifest.Task != target.Labels || strings.Join(b.Manifest.Requires, " ") != "task:labels" ||
+		b.Manifest.FormatVersion != 2 || b.Own != nil || len(of.Temperatures) != len(d.Classes) || of.Radius != nil {
+		t.Errorf("task %q requires %q, temperatures %v", b.Manifest.Task, b.Manifest.Requires, of.Temperatures)
+	}
+	if c := of.Calibration.Confidence; c.Coverage != 0.8 || c.Threshold <= 0.5 || c.Threshold >= 1 {
+		t.Errorf("a threshold of %v for a coverage of %v", c.Threshold, c.Coverage)
+	}
+	if r := b.Manifest.Reference.Models["sgc"]; r.Accuracy < 60 || r.Confidence < 0.6 || len(r.Classes) != len(d.Classes) {
+		t.Errorf("reference %+v", r)
+	}
+	again := mustTrain(t, labelled(t), o)
+	for k, a := range out.Answers {
+		for c, v := range a.Probabilities {
+			if v < 0 || v > 1 || again.Answers[k].Probabilities[c] != v {
+				t.Fatalf("%s: %v at first and %v again", a.ID, v, again.Answers[k].Probabilities[c])
+			}
+		}
+	}
+}
+
+// What does not do labels says so by its name.
+func TestLabelsRefused(t *testing.T) {
+	d := labelled(t)
+	for want, change := range map[string]func(o *Options){
+		"method cluster":               func(o *Options) { o.Method = MethodCluster },
+		"model gcn is for classes":     func(o *Options) { o.Models = []string{"sgc", "gcn"} },
+		"model sage is for classes":    func(o *Options) { o.Models = []string{"sage"} },
+		"a choice among models":        func(o *Options) { o.Choose = true },
+		"the expert of own features":   func(o *Options) { o.Own = OwnAlways },
+		"a fit with spread":            func(o *Options) { o.Spread = true },
+		"a weight of indicators":       func(o *Options) { o.Indicators = 1 },
+		"the map":                      func(o *Options) { o.Map = true },
+		"method logreg is for classes": func(o *Options) { o.Method, o.Models = MethodLogreg, []string{"sgc"} },
+	} {
+		o := numberOptions(20)
+		change(&o)
+		if _, err := newTask(d, o); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), "the task is labels") {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+	adj, other := *d.Adj, *d
+	adj.Val = make([]float32, adj.NNZ())
+	for k := range adj.Val {
+		adj.Val[k] = 2
+	}
+	other.Adj = &adj
+	if _, err := newTask(&other, numberOptions(20)); err == nil ||
+		!strings.Contains(err.Error(), "edges have weights, which task labels does not read") {
+		t.Errorf("weights: %v", err)
+	}
+}
