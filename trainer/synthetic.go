@@ -92,8 +92,7 @@ func (t *task) chooseOnS(ctx context.Context, name string, problems []fit.Proble
 			best, of = f, p
 		}
 	}
-	l.What += ", to the end"
-	best, err = l.Refit(ctx, of, best)
+	best, err = l.Refit(ctx, of, best, ", to the end")
 	return best, of, err
 }
 

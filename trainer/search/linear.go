@@ -34,25 +34,25 @@ func (l Linear) Choose(ctx context.Context, all fit.Problem, decays []float64, r
 		return nil, err
 	}
 	best.WeightDecay, best.Sampled = fit.DecayOfAll(best.WeightDecay, len(p.Labels), len(all.Labels)), sampled
-	l.What += ", all rows"
-	return l.Refit(ctx, all, best)
+	return l.Refit(ctx, all, best, ", all rows")
 }
 
-// Refit goes on with the fit of a model to the end, on all rows.
-func (l Linear) Refit(ctx context.Context, all fit.Problem, best *Result) (*Result, error) {
-	l.Progress.Step(l.What, 0, 1)
+// Refit goes on with the fit of a model to the end, on all rows. more is added to the name of the step.
+func (l Linear) Refit(ctx context.Context, all fit.Problem, best *Result, more string) (*Result, error) {
+	what := l.What + more
+	l.Progress.Step(what, 0, 1)
 	w := watch.New(l.Progress, l.Shape.Model, 1)
 	w.Validated(best.Validation)
 	all.Report = w.Linear(best.WeightDecay)
 	layer, err := fit.SGC(ctx, all, best.WeightDecay, fit.Final, &best.Model.Layers[0])
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", l.What, err)
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	best.Model = l.Shape.Linear(layer)
 	if best.Validation, err = l.Validate(ctx, best.Model); err != nil {
 		return nil, err
 	}
-	l.Progress.Step(l.What, 1, 1)
+	l.Progress.Step(what, 1, 1)
 	return best, nil
 }
 
