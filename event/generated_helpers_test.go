@@ -39,7 +39,8 @@ func generatedArrival(a *event.Arrival) *eventpb.Arrival {
 // arrivalOf returns the arrival that the codec makes of a message, in the order of the message's indices; a message
 // without features becomes a dense row.
 func arrivalOf(g *eventpb.Arrival) event.Arrival {
-	a := event.Arrival{ID: g.GetId(), Edges: g.GetEdges(), Features: event.Features{Values: g.GetDense().GetValues()}}
+	a := event.Arrival{ID: g.GetId(), Edges: g.GetEdges(), Weights: g.GetWeights(), Incoming: g.GetIncoming(),
+		Features: event.Features{Values: g.GetDense().GetValues()}}
 	if g.GetTime() != nil {
 		a.Time = g.GetTime().AsTime()
 	}

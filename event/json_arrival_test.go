@@ -3,7 +3,6 @@ package event_test
 import (
 	"errors"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -171,38 +170,6 @@ func TestDecodeArrivalError(t *testing.T) {
 	}
 }
 
-// Ids of earlier records must survive that their Arrival and their bytes are used again.
-func TestDecodeArrivalKeepsEarlierIDs(t *testing.T) {
-	var a event.Arrival
-	data := []byte(`{"id":"first","features":[1],"edges":["e1","e2"]}`)
-	if err := (json.Codec{}).DecodeArrival(data, &a); err != nil {
-		t.Fatal(err)
-	}
-	id, edges := a.ID, slices.Clone(a.Edges)
-	copy(data, strings.Repeat("#", len(data)))
-	if err := (json.Codec{}).DecodeArrival([]byte(`{"id":"other","features":[1],"edges":["zz","yy"]}`), &a); err != nil {
-		t.Fatal(err)
-	}
-	if id != "first" || !slices.Equal(edges, []string{"e1", "e2"}) {
-		t.Errorf("ids of the first record became %q, %q", id, edges)
-	}
-}
-
-// The allocations of a record once the memory has grown: the id, the text of the edges, and nothing per feature
-// or edge.
-func TestDecodeArrivalAllocations(t *testing.T) {
-	data := eventtest.BenchArrival(json.Codec{}, true)
-	var a event.Arrival
-	allocs := testing.AllocsPerRun(100, func() {
-		if err := (json.Codec{}).DecodeArrival(data, &a); err != nil {
-			t.Fatal(err)
-		}
-	})
-	if allocs > 4 && !raceEnabled { // under the race detector sync.Pool drops items on purpose
-		t.Errorf("%v allocations a record of %d edges, want at most 4", allocs, len(a.Edges))
-	}
-}
-
 func TestAppendArrival(t *testing.T) {
 	for name, tc := range map[string]struct {
 		arrival event.Arrival
@@ -233,38 +200,6 @@ func TestAppendArrival(t *testing.T) {
 			}
 			if diff := cmp.Diff("before "+tc.want, string(got)); diff != "" {
 				t.Error(diff)
-			}
-		})
-	}
-}
-
-func TestAppendArrivalError(t *testing.T) {
-	nan := float32(math.NaN())
-	for name, tc := range map[string]struct {
-		arrival event.Arrival
-		text    string
-	}{
-		"no id":        {event.Arrival{}, `encoding arrival "": id: is empty`},
-		"id not UTF-8": {event.Arrival{ID: "a\xff"}, `id: "a\xff" is not UTF-8`},
-		"edge empty":   {event.Arrival{ID: "x", Edges: []string{"a", ""}}, `edges[1]: is empty`},
-		"NaN":          {event.Arrival{ID: "x", Features: event.Features{Values: []float32{1, nan}}}, `features[1]: NaN`},
-		"year":         {event.Arrival{ID: "x", Time: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}, `time: 10000-01-01`},
-		"year 0": {event.Arrival{ID: "x", Time: time.Date(0, 12, 31, 0, 0, 0, 0, time.UTC)},
-			`is outside the years 1…9999`},
-		"sparse lengths": {event.Arrival{ID: "x", Features: event.Features{Indices: []int32{1}, Sparse: true}},
-			`0 values for 1 indices`},
-		"sparse order": {
-			event.Arrival{ID: "x", Features: event.Features{Indices: []int32{1, 1}, Values: []float32{1, 1}, Sparse: true}},
-			`features.indices[1]: 1 after 1, indices must ascend`,
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got, err := (json.Codec{}).AppendArrival([]byte("before"), &tc.arrival)
-			if err == nil || !strings.Contains(err.Error(), tc.text) {
-				t.Errorf("error %v, want …%s…", err, tc.text)
-			}
-			if string(got) != "before" {
-				t.Errorf("an error leaves %q, want what was there before", got)
 			}
 		})
 	}

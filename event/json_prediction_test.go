@@ -2,9 +2,7 @@ package event_test
 
 import (
 	"errors"
-	"math"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -57,49 +55,6 @@ func TestAppendPrediction(t *testing.T) {
 	}
 	if diff := cmp.Diff(eventtest.FullPrediction(), full); diff != "" {
 		t.Errorf("encoding changed the prediction:\n%s", diff)
-	}
-}
-
-func TestAppendPredictionError(t *testing.T) {
-	nan, inf := float32(math.NaN()), float32(math.Inf(1))
-	for name, tc := range map[string]struct {
-		change func(*event.Prediction)
-		text   string
-	}{
-		"no id":               {func(p *event.Prediction) { p.ID = "" }, `id: is empty`},
-		"id not UTF-8":        {func(p *event.Prediction) { p.ID = "a\xff" }, `encoding prediction of "a\xff": `},
-		"probability NaN":     {func(p *event.Prediction) { p.Probability = nan }, `probability: NaN`},
-		"logit infinite":      {func(p *event.Prediction) { p.Logits[1] = inf }, `logits[1]: +Inf, want a finite number`},
-		"probabilities NaN":   {func(p *event.Prediction) { p.Probabilities[2] = nan }, `probabilities[2]: NaN`},
-		"top probability NaN": {func(p *event.Prediction) { p.Top[0].Probability = nan }, `top[0].probability: NaN`},
-		"representation NaN":  {func(p *event.Prediction) { p.Representation[1] = nan }, `representation.values[1]: NaN`},
-		"representation kind": {func(p *event.Prediction) {
-			p.RepresentationKind = ""
-		}, `representation.kind: "", want "logits" or "embedding"`},
-		"reason's kind": {func(p *event.Prediction) {
-			p.Explanation.Reasons[1].Kind = "x"
-		}, `explanation.reasons[1].kind: "x", want "feature"`},
-		"reason's share NaN": {func(p *event.Prediction) {
-			p.Explanation.Reasons[0].Share = nan
-		}, `explanation.reasons[0].share: NaN`},
-		"year": {func(p *event.Prediction) {
-			p.PredictedTime = p.PredictedTime.AddDate(9000, 0, 0)
-		}, `predicted_time: 11026-03-01`},
-		"year 0": {func(p *event.Prediction) {
-			p.ArrivalTime = p.ArrivalTime.AddDate(-2026, 0, 0)
-		}, `arrival_time: 0000-03-01`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			p := eventtest.FullPrediction()
-			tc.change(&p)
-			got, err := (json.Codec{}).AppendPrediction([]byte("before"), &p)
-			if err == nil || !strings.Contains(err.Error(), tc.text) {
-				t.Errorf("error %v, want …%s…", err, tc.text)
-			}
-			if string(got) != "before" {
-				t.Errorf("an error leaves %q, want what was there before", got)
-			}
-		})
 	}
 }
 
@@ -270,32 +225,4 @@ func TestPredictionsAreWrittenAsByTheLibrary(t *testing.T) {
 			t.Fatalf("written as\n%s, by the library as\n%s (%v)", got, want, err)
 		}
 	})
-}
-
-// One codec serves all goroutines; the race detector watches the pooled memory.
-func TestJSONConcurrently(t *testing.T) {
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			a, p := eventtest.UsedArrival(), eventtest.FullPrediction()
-			for i := range 200 {
-				data := []byte(`{"id":"x","features":{"indices":[3,1]},"edges":["a","b"]}`)
-				if i%3 == 0 {
-					data = data[:len(data)-1] // an error must not spoil the memory for the next
-				}
-				err := (json.Codec{}).DecodeArrival(data, &a)
-				if (err != nil) != (i%3 == 0) || err == nil && (a.ID != "x" || a.Edges[1] != "b" || a.Features.Indices[0] != 1) {
-					t.Errorf("decoding gave %+v, %v", a, err)
-				}
-				out, err := (json.Codec{}).AppendPrediction(nil, &p)
-				if err == nil {
-					err = (json.Codec{}).DecodePrediction(out, &p)
-				}
-				if err != nil || p.Logits[0] != -1 || p.Top[0].Name != "Theory" {
-					t.Errorf("the prediction became %+v, %v", p, err)
-				}
-			}
-		})
-	}
-	wg.Wait()
 }

@@ -4,9 +4,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"math"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,7 +16,6 @@ import (
 	"rivulet/event"
 	"rivulet/event/connect"
 	"rivulet/event/eventtest"
-	"rivulet/event/json"
 	"rivulet/event/protobuf"
 	"rivulet/test/eventpb"
 )
@@ -178,44 +175,6 @@ func TestDecodeProtobufArrivalError(t *testing.T) {
 	}
 }
 
-// Ids of earlier records must survive that their Arrival and their bytes are used again.
-func TestDecodeProtobufArrivalKeepsEarlierIDs(t *testing.T) {
-	var a event.Arrival
-	data := record(textField(arrivalID, "first"), dense(1), textField(arrivalEdges, "e1"), textField(arrivalEdges, "e2"))
-	if err := (protobuf.Codec{}).DecodeArrival(data, &a); err != nil {
-		t.Fatal(err)
-	}
-	id, edges := a.ID, slices.Clone(a.Edges)
-	clear(data)
-	if err := (protobuf.Codec{}).DecodeArrival(record(textField(arrivalID, "other"), dense(1),
-		textField(arrivalEdges, "zzyy")),
-		&a); err != nil {
-		t.Fatal(err)
-	}
-	if id != "first" || !slices.Equal(edges, []string{"e1", "e2"}) {
-		t.Errorf("ids of the first record became %q, %q", id, edges)
-	}
-}
-
-// As for JSON: the id, the text of the edges, and nothing per feature or edge.
-func TestProtobufArrivalAllocations(t *testing.T) {
-	data := eventtest.BenchArrival(protobuf.Codec{}, true)
-	var a event.Arrival
-	decoding := testing.AllocsPerRun(100, func() {
-		if err := (protobuf.Codec{}).DecodeArrival(data, &a); err != nil {
-			t.Fatal(err)
-		}
-	})
-	encoding := testing.AllocsPerRun(100, func() {
-		if _, err := (protobuf.Codec{}).AppendArrival(data[:0], &a); err != nil {
-			t.Fatal(err)
-		}
-	})
-	if (decoding > 4 || encoding > 0) && !raceEnabled { // under the race detector sync.Pool drops items on purpose
-		t.Errorf("%v and %v allocations a record of %d edges, want at most 4 and 0", decoding, encoding, len(a.Edges))
-	}
-}
-
 func TestAppendProtobufArrival(t *testing.T) {
 	for name, tc := range map[string]struct {
 		arrival event.Arrival
@@ -245,40 +204,6 @@ func TestAppendProtobufArrival(t *testing.T) {
 			}
 			if diff := cmp.Diff(hex.EncodeToString([]byte("before "))+tc.want, hex.EncodeToString(got)); diff != "" {
 				t.Error(diff)
-			}
-		})
-	}
-}
-
-func TestAppendProtobufArrivalError(t *testing.T) {
-	nan := float32(math.NaN())
-	for name, tc := range map[string]struct {
-		arrival event.Arrival
-		text    string
-	}{
-		"no id":          {event.Arrival{}, `encoding arrival "": id: is empty`},
-		"id not UTF-8":   {event.Arrival{ID: "a\xff"}, `id: "a\xff" is not UTF-8`},
-		"edge empty":     {event.Arrival{ID: "x", Edges: []string{"a", ""}}, `edges[1]: is empty`},
-		"edge not UTF-8": {event.Arrival{ID: "x", Edges: []string{"a", "\xff"}}, `edges[1]: "\xff" is not UTF-8`},
-		"NaN":            {event.Arrival{ID: "x", Features: event.Features{Values: []float32{1, nan}}}, `features[1]: NaN`},
-		"year":           {event.Arrival{ID: "x", Time: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}, `time: 10000-01-01`},
-		"year 0": {event.Arrival{ID: "x", Time: time.Date(0, 12, 31, 0, 0, 0, 0, time.UTC)},
-			`is outside the years 1…9999`},
-		"sparse lengths": {event.Arrival{ID: "x", Features: event.Features{Indices: []int32{1}, Sparse: true}},
-			`0 values for 1 indices`},
-		"sparse order": {
-			event.Arrival{ID: "x", Features: event.Features{Indices: []int32{1, 1}, Values: []float32{1, 1}, Sparse: true}},
-			`features.indices[1]: 1 after 1, indices must ascend`,
-		},
-		"the first counts": {event.Arrival{Features: event.Features{Values: []float32{nan}}}, `id: is empty`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got, err := (protobuf.Codec{}).AppendArrival([]byte("before"), &tc.arrival)
-			if err == nil || !strings.Contains(err.Error(), tc.text) {
-				t.Errorf("error %v, want …%s…", err, tc.text)
-			}
-			if string(got) != "before" {
-				t.Errorf("an error leaves %q, want what was there before", got)
 			}
 		})
 	}
@@ -316,60 +241,4 @@ func TestProtobufArrivalRoundTrip(t *testing.T) {
 			}
 		}
 	})
-}
-
-// Both codecs hold the same fields: an arrival that passes through one and then the other is unchanged.
-func TestArrivalThroughBothForms(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		want := eventtest.DrawArrival(t)
-		got, between := eventtest.UsedArrival(), eventtest.UsedArrival()
-		for _, way := range [][2]event.Codec{{json.Codec{}, protobuf.Codec{}}, {protobuf.Codec{}, json.Codec{}}} {
-			a := &want
-			for _, step := range []struct {
-				codec event.Codec
-				into  *event.Arrival
-			}{{way[0], &between}, {way[1], &got}} {
-				data, err := step.codec.AppendArrival(nil, a)
-				if err == nil {
-					err = step.codec.DecodeArrival(data, step.into)
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-				a = step.into
-			}
-			eventtest.RequireSameArrival(t, &want, &got)
-		}
-	})
-}
-
-// One codec serves all goroutines; the race detector watches the pooled memory.
-func TestProtobufConcurrently(t *testing.T) {
-	full := eventtest.FullPrediction()
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			a, p := eventtest.UsedArrival(), full
-			p.Top, p.Logits = nil, nil // decoding writes to them
-			p.Probabilities, p.Representation, p.Numbers = nil, nil, nil
-			for i := range 200 {
-				data := record(textField(arrivalID, "x"), dense(1, 2), textField(arrivalEdges, "a"), textField(arrivalEdges, "b"))
-				if i%3 == 0 {
-					data = data[:len(data)-1] // an error must not spoil the memory for the next
-				}
-				err := (protobuf.Codec{}).DecodeArrival(data, &a)
-				if (err != nil) != (i%3 == 0) || err == nil && (a.ID != "x" || !slices.Equal(a.Edges, []string{"a", "b"})) {
-					t.Errorf("decoding gave %+v, %v", a, err)
-				}
-				out, err := (protobuf.Codec{}).AppendPrediction(nil, &full)
-				if err == nil {
-					err = (protobuf.Codec{}).DecodePrediction(out, &p)
-				}
-				if err != nil || p.Logits[0] != -1 || p.Top[0].Name != "Theory" {
-					t.Errorf("the prediction became %+v, %v", p, err)
-				}
-			}
-		})
-	}
-	wg.Wait()
 }
