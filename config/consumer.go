@@ -56,7 +56,7 @@ const (
 	ExactlyOnce = "exactly_once" // predictions, dead letters and offsets are one transaction
 
 	Auto      = "auto"  // chosen by the artifact
-	On        = "on"    // for Attach.Arrivals
+	On        = "on"    // for Attach.Arrivals and Input.Forget
 	LogJSON   = "json"  // a line of the log is JSON
 	ModeNode  = "node"  // each arrival on its own
 	ModeGraph = "graph" // edges among the arrivals of a micro-batch count
@@ -69,6 +69,10 @@ func (c Consumer) problems() []Problem {
 	if c.Output.Registry != RegistryNone && len(c.Registry.URLs) == 0 {
 		found = append(found, Problem{Key: "output.registry", Value: c.Output.Registry,
 			Reason: "needs a registry, and registry.urls is empty"})
+	}
+	if c.Output.Tombstones && c.Input.Forget != On {
+		found = append(found, Problem{Key: "output.tombstones", Value: "true",
+			Reason: "is about records that ask to forget an id, and input.forget is off"})
 	}
 	return found
 }
@@ -133,6 +137,7 @@ type Limits struct {
 
 // Input says how arrivals are read.
 type Input struct {
+	Forget string `key:"forget" default:"off" oneof:"off|on" usage:"on: a tombstone, a delete of Debezium or Connect, and a record {\"id\": …, \"forget\": true} remove what is stored of the id, and a refresh takes its node out of the graph (docs/forget.md); off: deletes and tombstones are passed over and counted"`
 	Format string `key:"format" default:"json" oneof:"json|protobuf|avro|confluent" usage:"form of arrivals whose record has no content-type header; confluent: each begins with a byte 0 and the id of its schema. Where there is a registry, a record that begins with a byte 0 is taken for one in any case"`
 	Reading
 }
@@ -146,8 +151,9 @@ type Reading struct {
 
 // Output sets the form of predictions and their optional fields.
 type Output struct {
-	Format   string `key:"format" default:"json" oneof:"json|protobuf|avro" usage:"form of predictions; their content-type header says it"`
-	Registry string `key:"registry" default:"none" oneof:"none|lookup|register" usage:"lookup: predictions have the Confluent wire format, with the schema that the registry has for the subject TOPIC-value; register: the same, and the schema is registered where it is missing"`
+	Format     string `key:"format" default:"json" oneof:"json|protobuf|avro" usage:"form of predictions; their content-type header says it"`
+	Tombstones bool   `key:"tombstones" default:"false" usage:"publish a tombstone under the key of each record that asks to forget an id; needs input.forget"`
+	Registry   string `key:"registry" default:"none" oneof:"none|lookup|register" usage:"lookup: predictions have the Confluent wire format, with the schema that the registry has for the subject TOPIC-value; register: the same, and the schema is registered where it is missing"`
 
 	Answer
 }

@@ -61,7 +61,7 @@ func TestDefaults(t *testing.T) {
 		Batch:    Batch{BatchMode{ModeNode}, 256, 8 << 20, 5 * time.Millisecond},
 		Cache:    Cache{256 << 20},
 		Limits:   Limits{1 << 20, 10000, 1 << 10},
-		Input: Input{Format: "json", Reading: Reading{Mapping{Preset: "none", TimeUnit: "none", NamedTimeUnit: "auto",
+		Input: Input{Forget: "off", Format: "json", Reading: Reading{Mapping{Preset: "none", TimeUnit: "none", NamedTimeUnit: "auto",
 			Decimals:    "auto",
 			Placeholder: "__debezium_unavailable_value", Unavailable: "refuse"}, "dead_letter"}},
 		Features:  Features{FromRecord, FeatureServer{"float32", "features:", 2 * time.Second, address}},

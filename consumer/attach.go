@@ -40,7 +40,8 @@ type neighbourCounts struct{ known, arrivals, inBatch, unknown int }
 //   - a neighbour is known if its id is a node of T, also when its row of M is empty;
 //   - in a graph batch i–j is in ã if either lists the other; an id that is both a node of T and an arrival means the
 //     node of T;
-//   - of two arrivals with one id only the later has edges in ã: an edge that names the id leads to the later one;
+//   - of two arrivals with one id only the later has edges in ã: an edge that names the id leads to the later one, or to
+//     none if the batch forgets the id after that;
 //   - where edges have directions, ã has none of them: edges among the arrivals of a batch are unknown;
 //   - every other id is unknown and counts in the prediction only, as do edges between arrivals in a node batch.
 //
@@ -82,7 +83,7 @@ func (p *Pipeline) attach(out *attachment, version Version, in *decodedBatch, n 
 	}
 	out.listed = zeroed(out.listed, len(in.arrivals))
 	if p.Mode == Graph && d == nil {
-		out.batch.Adj = out.among(in.arrivals, n, as, w != nil)
+		out.batch.Adj = out.among(in, n, as, w != nil)
 	}
 	out.counts = zeroed(out.counts, len(in.arrivals))
 	for i, s := range in.arrivals {
@@ -127,7 +128,8 @@ func (c *WeightCounts) count(a *event.Arrival, by Weighing) {
 
 // among returns ã: symmetric, columns ascending; without values, or with weights, of which the larger counts where both
 // arrivals list each other. In a.listed it counts, for each arrival, the entries of its edge list that are in ã.
-func (a *attachment) among(arrivals []*slot, n *neighbours, as *attachmentNotes, weighted bool) *graph.CSR {
+func (a *attachment) among(in *decodedBatch, n *neighbours, as *attachmentNotes, weighted bool) *graph.CSR {
+	arrivals := in.arrivals
 	if clear(a.heavier); weighted && a.heavier == nil {
 		a.heavier = make(map[uint64]float32)
 	}
@@ -137,6 +139,9 @@ func (a *attachment) among(arrivals []*slot, n *neighbours, as *attachmentNotes,
 	clear(a.standing)
 	for i, s := range arrivals {
 		a.standing[s.arrival.ID] = int32(i)
+		if in.forgets.after(s.arrival.ID, i) {
+			a.standing[s.arrival.ID] = -1
+		}
 	}
 	a.pairs = a.pairs[:0]
 	for i, s := range arrivals {
@@ -147,7 +152,7 @@ func (a *attachment) among(arrivals []*slot, n *neighbours, as *attachmentNotes,
 			if n.known(as, i, e) {
 				continue
 			}
-			if j, arrived := a.standing[id]; arrived {
+			if j, arrived := a.standing[id]; arrived && j >= 0 {
 				there, back := uint64(i)<<32|uint64(j), uint64(j)<<32|uint64(i)
 				a.pairs = append(a.pairs, there, back)
 				a.listed[i]++

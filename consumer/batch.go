@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"rivulet/event"
+	"rivulet/event/form"
 	"rivulet/infer/attach"
 	"rivulet/infer/explain"
 )
@@ -35,7 +36,8 @@ func (b *batch) leaves() event.Batch {
 // output returns the output of the batch without the candidate's part.
 func (b *batch) output() event.Batch {
 	return event.Batch{Predictions: b.predicted.predictions, Answered: b.predicted.answered,
-		DeadLetters: append(slices.Clip(b.decoded.deadLetters), b.predicted.deadLetters...)}
+		DeadLetters: append(slices.Clip(b.decoded.deadLetters), b.predicted.deadLetters...),
+		Tombstones:  b.predicted.tombstones}
 }
 
 // maxKept bounds the memory, in bytes, that a batch leaves to the next one. Usual batches take less; and a few batches
@@ -59,10 +61,12 @@ func (b *batch) shed() {
 	// Ids may be parts of records ([form.Reader.InPlace]).
 	for i := range b.decoded.slots {
 		s := &b.decoded.slots[i]
-		s.record, s.arrival.ID, s.arrival.Key = nil, "", nil
+		s.record, s.forget, s.arrival.ID, s.arrival.Key = nil, form.Forget{}, "", nil
 		clear(s.arrival.Edges)
 	}
 	clear(b.decoded.fetched.ids)
+	b.decoded.forgets.begin()
+	clear(b.predicted.tombstones)
 	b.neighbours.shed()
 	clear(b.attachment.standing)
 	predictions := b.predicted.predictions[:cap(b.predicted.predictions)] // also the withdrawn ones

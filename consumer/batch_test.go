@@ -69,7 +69,7 @@ func TestNoStageChangesWhatAnEarlierOneMade(t *testing.T) {
 		func() { p.solve(&b.growth, v, b); b.growth.solving.Wait() },
 		func() { b.leaves() },
 		func() {
-			if err := p.keep(t.Context(), v, &b.growth); err != nil {
+			if err := p.keep(t.Context(), v, Intake{}, &b.growth); err != nil {
 				t.Fatal(err)
 			}
 		},

@@ -108,9 +108,14 @@ func (b *batch) parts() []*batch {
 
 // joined is the output of a batch with that of the candidate's part behind it, predictions and dead letters each.
 func joined(own, candidate event.Batch) event.Batch {
+	tombstones := slices.Clip(own.Tombstones)
+	for _, t := range candidate.Tombstones {
+		t.Before += len(own.Predictions)
+		tombstones = append(tombstones, t)
+	}
 	return event.Batch{Predictions: append(slices.Clip(own.Predictions), candidate.Predictions...),
 		Answered:    append(slices.Clip(own.Answered), candidate.Answered...),
-		DeadLetters: append(slices.Clip(own.DeadLetters), candidate.DeadLetters...)}
+		DeadLetters: append(slices.Clip(own.DeadLetters), candidate.DeadLetters...), Tombstones: tombstones}
 }
 
 // refusals divides refusals, whose places count all predictions before all dead letters, between the two parts.

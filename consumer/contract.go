@@ -3,6 +3,7 @@ package consumer
 import (
 	"context"
 
+	"rivulet/consumer/ticket"
 	"rivulet/event"
 	"rivulet/graph"
 	"rivulet/infer/attach"
@@ -140,9 +141,9 @@ type Intake struct {
 	// Generation commits the offsets.
 	Generation kafka.Committer
 	// After is the batch that must be delivered before this one; nil where there is none or it does not matter.
-	After *Ticket
+	After *ticket.Ticket
 	// Ticket is the batch's own, for the one behind it; nil where there is none.
-	Ticket *Ticket
+	Ticket *ticket.Ticket
 }
 
 // Mode decides whether the arrivals of a batch see each other (docs/algorithm.md, section 1).

@@ -17,6 +17,7 @@ type decodedBatch struct {
 	arrivals    []*slot            // records for the model, in their order
 	deadLetters []event.DeadLetter // records that cannot be predicted
 	skipped     []form.Skip        // records that are no arrivals but not faulty, such as deletes
+	forgets     forgetList         // forget.go: records that ask to forget an id
 	bytes       int                // of all keys and values
 
 	slots   []slot         // one per record
@@ -32,13 +33,20 @@ type slot struct {
 	other   bool // its features have names, under the hash of another schema
 	dropped int  // entries of the edge list that named the arrival itself or a neighbour twice
 	fault   *event.FieldError
-	skip    form.Skip // why the record is passed over; empty if it is not
+	skip    form.Skip   // why the record is passed over; empty if it is not
+	forget  form.Forget // what the record asks to forget; the zero value if it is an arrival
 }
+
+// arrives reports whether the record is an arrival.
+func (s *slot) arrives() bool { return s.fault == nil && s.skip == "" && s.forget.ID == "" }
 
 // key is the key under which the prediction is published.
 func (s *slot) key() []byte {
-	if s.arrival.Key != nil {
+	switch {
+	case s.arrival.Key != nil:
 		return s.arrival.Key
+	case s.forget.Key != nil:
+		return s.forget.Key
 	}
 	return s.record.Key
 }
@@ -57,7 +65,7 @@ func (p *Pipeline) decode(ctx context.Context, out *decodedBatch, records []kafk
 		var text schemaText
 		for i := lo; i < hi; i++ {
 			s := &out.slots[i]
-			if p.decodeOne(s, by); s.fault != nil || s.skip != "" {
+			if p.decodeOne(s, by); !s.arrives() {
 				s.arrival = event.Arrival{} // may be many times the record: a list of ids takes 16 bytes for each "1,"
 			} else if p.Forms.Schemas != nil {
 				text.bound(s)
@@ -68,8 +76,11 @@ func (p *Pipeline) decode(ctx context.Context, out *decodedBatch, records []kafk
 		return err
 	}
 	out.arrivals, out.deadLetters, out.skipped = out.arrivals[:0], out.deadLetters[:0], out.skipped[:0]
+	out.forgets.begin()
 	for i := range out.slots {
 		switch s := &out.slots[i]; {
+		case s.forget.ID != "":
+			out.forgets.add(s, len(out.arrivals))
 		case s.skip != "":
 			out.skipped = append(out.skipped, s.skip)
 		case s.fault == nil:
@@ -126,7 +137,7 @@ func (s *slot) deadLetter(reason, detail string) event.DeadLetter {
 // decodeOne fills s from its record: with a fault, or with an arrival that the model can take once its features are
 // there.
 func (p *Pipeline) decodeOne(s *slot, by model) {
-	s.fault, s.skip, s.dropped, s.other = nil, "", 0, false
+	s.fault, s.skip, s.forget, s.dropped, s.other = nil, "", form.Forget{}, 0, false
 	if d := s.record.Damage; d != nil {
 		s.fault = &event.FieldError{Reason: event.ReasonUnparsable, Detail: d.Detail}
 		if d.TooLarge {
@@ -137,8 +148,8 @@ func (p *Pipeline) decodeOne(s *slot, by model) {
 	if s.fault = p.Limits.CheckRecord(s.bytes); s.fault != nil {
 		return
 	}
-	if err := p.Forms.Arrival(s.record.Headers, s.record.Value, &s.arrival); err != nil {
-		if !errors.As(err, &s.skip) {
+	if err := p.Forms.Event(s.record.Key, s.record.Headers, s.record.Value, &s.arrival); err != nil {
+		if !errors.As(err, &s.forget) && !errors.As(err, &s.skip) {
 			s.fault = asFault(err)
 		}
 		return

@@ -27,8 +27,8 @@ type Taken struct {
 	// Arrival has distinct edges that do not name itself; nil where Err is not.
 	Arrival *event.Arrival
 	Dropped int // entries of the edge list that did not stay
-	// Err is an [*event.FieldError], with the reason that a dead letter of the record would have, or an [form.Skip]: the
-	// record is no arrival.
+	// Err is an [*event.FieldError], with the reason that a dead letter of the record would have, or the record is no
+	// arrival: a [form.Skip] or a [form.Forget].
 	Err error
 }
 
@@ -57,6 +57,8 @@ func (o *Decoder) Arrivals(ctx context.Context, records []kafka.Record, d int) (
 	o.taken = zeroed(o.taken, len(records))
 	for i := range o.out.slots {
 		switch s := &o.out.slots[i]; {
+		case s.forget.ID != "":
+			o.taken[i].Err = s.forget
 		case s.skip != "":
 			o.taken[i].Err = s.skip
 		case s.fault != nil:

@@ -19,9 +19,9 @@ type slowRows struct {
 	takes time.Duration
 }
 
-func (v slowRows) KeepArrivals(ctx context.Context, arrived []growth.ArrivalRow) error {
+func (v slowRows) KeepArrivals(ctx context.Context, arrived []growth.ArrivalRow, by growth.Fence) error {
 	time.Sleep(v.takes)
-	return v.growingVersion.KeepArrivals(ctx, arrived)
+	return v.growingVersion.KeepArrivals(ctx, arrived, by)
 }
 
 var nobody = named{kafka.Member{Group: "g", Generation: -1}}

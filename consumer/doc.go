@@ -20,6 +20,7 @@
 //	targets.go      labels and numbers, where that is the version's task
 //	reasons.go      the strongest reasons of each prediction
 //	grow.go         rows of arrivals
+//	forget.go       ids that records ask to forget
 //	canary.go       the part of a batch that a candidate answers
 //	refused.go      records that the brokers refused for their content
 //	observer.go     events and figures for an observer
@@ -28,7 +29,7 @@
 //	generation.go   one generation: readers, lanes, grace
 //	schemas.go      the wait for the registry's schemas
 //	batcher.go      batches by size and linger
-//	lane.go         a batch at a time, delivered in order
+//	lane.go         a batch at a time, delivered in order; package ticket: the places in that order
 //
 //	decoder.go      records outside of a stream, for a refresh
 //	explain.go      the path up to predictions alone: explained in full, or for a comparison
@@ -50,7 +51,7 @@
 // batch down the path. So batches form in order, are computed and encoded side by side, and are delivered in order: a
 // batch waits on the ticket before its own, and is published after that batch; it is given up if that batch failed.
 //
-// Commits are shared (Ticket.pass), as a request to commit takes a broker some 5 to 10 ms whatever it holds. At least
+// Commits are shared ([ticket.Ticket.Pass]), as a request to commit takes a broker some 5 to 10 ms whatever it holds. At least
 // once, a batch is published while the one before it is committed, and the offsets of all batches that are published
 // meanwhile go into the next request. Exactly once, a batch that is ready when the one before it would be committed is
 // published into the same transaction, and the last one commits for all. A batch never waits for one that is not ready,
@@ -129,6 +130,9 @@
 //   - Rows belong to a version and go with it: a new one begins without any. When the limit of rows is reached,
 //     arrivals are predicted as ever and get none; if one is predicted again, it attaches to the rows that are there
 //     then.
+//   - With [PipelineOptions.Forget] the row of an id goes where a record asks to forget it, in the order of the records:
+//     a batch looks rows up once the batches before it have removed theirs, and writes its own behind its removals. So
+//     batches around such a record are not computed side by side.
 //   - While rows cannot be written the batch waits, published and not committed, as it does while brokers are away. If
 //     the wait is cut off, the delivery is aborted.
 //

@@ -46,7 +46,7 @@ func (p *Pipeline) fetch(ctx context.Context, out *decodedBatch, by model) error
 		return nil
 	}
 	for i := range out.slots {
-		if s := &out.slots[i]; s.fault == nil && s.skip == "" && s.arrival.Features.Absent {
+		if s := &out.slots[i]; s.arrives() && s.arrival.Features.Absent {
 			f.of, f.ids, f.into = append(f.of, s), append(f.ids, s.arrival.ID), append(f.into, &s.arrival.Features)
 		}
 	}

@@ -28,8 +28,8 @@ type GrowingVersion interface {
 	// Grow solves rows for the arrivals of a batch.
 	Grow(b *attach.Batch) *growth.Solution
 	// KeepArrivals writes rows; an id that already has a row keeps it, whichever consumer wrote it. It may be called again
-	// with the same rows.
-	KeepArrivals(ctx context.Context, arrived []growth.ArrivalRow) error
+	// with the same rows. It returns [growth.ErrOvertaken], and has written nothing, as by says.
+	KeepArrivals(ctx context.Context, arrived []growth.ArrivalRow, by growth.Fence) error
 	// NoteArrivals stores notes; if a record has a note already, that note replaces the given one. If the version may
 	// degrade, notes that can be neither stored nor read are Lost. It may be called again.
 	NoteArrivals(ctx context.Context, notes []growth.Note) error
@@ -70,7 +70,7 @@ var errNotGrowing = errors.New("the version was loaded without what rows of arri
 // In a graph batch, neighbours that are arrivals of the batch itself are in ã and are not looked up. listed are the ids
 // of neighbours.
 func (p *Pipeline) meet(ctx context.Context, out *neighbours, version GrowingVersion, arrivals []*slot,
-	listed []string) ([]attach.Row, error) {
+	listed []string, forgets *forgetList) ([]attach.Row, error) {
 	m := &out.earlier
 	m.own = m.own[:0]
 	for _, s := range arrivals {
@@ -93,6 +93,7 @@ func (p *Pipeline) meet(ctx context.Context, out *neighbours, version GrowingVer
 		case seen == nil:
 		case !seen.Row.Unread && seen.Record == met.record64:
 			met.again = seen
+		case forgets.before(s.arrival.ID, i): // the row is removed with this batch
 		default:
 			met.taken = true
 		}
@@ -185,28 +186,46 @@ func (p *Pipeline) solve(out *newRows, version Version, b *batch) {
 // grows reports whether arrival i is to get a row.
 func (b *batch) grows(i int) bool {
 	met := &b.neighbours.met[i]
+	if b.decoded.forgets.after(b.decoded.arrivals[i].arrival.ID, i) {
+		return false
+	}
 	return met.again == nil && !met.taken && !met.original && !b.attachment.degraded[i] && !b.predicted.withdrawn[i]
 }
 
 // keep writes the rows of a batch's arrivals once they are solved. In a consumer it tries again until they are
 // written or ctx ends.
-func (p *Pipeline) keep(ctx context.Context, version Version, g *newRows) error {
+func (p *Pipeline) keep(ctx context.Context, version Version, in Intake, g *newRows) error {
 	if g.none {
 		return nil
 	}
 	g.solving.Wait()
-	for {
-		err := version.(GrowingVersion).KeepArrivals(ctx, g.arrived)
-		if p.keeping != nil && err == nil {
-			p.keeping.Over()
-		} else if p.keeping != nil {
-			if err = p.keeping.Failed(ctx, err); err == nil {
-				continue
-			}
-		}
+	for by := p.fence(in); ; {
+		err := version.(GrowingVersion).KeepArrivals(ctx, g.arrived, by)
+		again, err := p.written(ctx, in, &by, err)
 		if err != nil {
 			return fmt.Errorf("writing rows of arrivals: %w", err)
 		}
-		return nil
+		if !again {
+			return nil
+		}
 	}
+}
+
+// written judges the error of a write to the store of rows. In a consumer the write is tried again until it succeeds or
+// ctx ends.
+func (p *Pipeline) written(ctx context.Context, in Intake, by *growth.Fence, err error) (again bool, _ error) {
+	if errors.Is(err, growth.ErrOvertaken) {
+		err := in.Generation.Current(ctx)
+		by.Confirmed = err == nil // the group was deleted, and its generations count anew
+		return by.Confirmed, err
+	}
+	switch {
+	case p.keeping == nil:
+		return false, err
+	case err == nil:
+		p.keeping.Over()
+		return false, nil
+	}
+	err = p.keeping.Failed(ctx, err)
+	return err == nil, err
 }

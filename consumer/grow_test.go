@@ -117,7 +117,7 @@ func (v *growingVersion) FindArrivals(_ context.Context, ids []string, rows []at
 
 func (v *growingVersion) Grow(b *attach.Batch) *growth.Solution { return v.grower.Grow(b) }
 
-func (v *growingVersion) KeepArrivals(_ context.Context, arrived []growth.ArrivalRow) error {
+func (v *growingVersion) KeepArrivals(_ context.Context, arrived []growth.ArrivalRow, _ growth.Fence) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.full != nil {

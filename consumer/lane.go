@@ -3,8 +3,8 @@ package consumer
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 
+	"rivulet/consumer/ticket"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 )
@@ -13,11 +13,11 @@ import (
 // batch's ticket.
 type line struct {
 	batcher
-	turn chan *Ticket // ticket of the batch before; nil for the first
+	turn chan *ticket.Ticket // ticket of the batch before; nil for the first
 }
 
 func (c *Consumer) newLine(member kafka.Member, queue <-chan chunk) *line {
-	l := &line{turn: make(chan *Ticket, 1),
+	l := &line{turn: make(chan *ticket.Ticket, 1),
 		batcher: batcher{queue: queue, size: c.opts.BatchSize, bytes: c.opts.BatchBytes, linger: c.opts.BatchLinger,
 			clock: c.opts.Path.Clock, member: member, formed: &c.formed}}
 	l.turn <- nil
@@ -45,11 +45,11 @@ func (l *lane) run(reading, work context.Context, in *line, g *kafka.Generation)
 			in.turn <- before
 			return nil
 		}
-		ticket := newTicket()
-		in.turn <- ticket
-		batch.After, batch.Ticket, batch.Generation = before, ticket, g
+		own := ticket.New()
+		in.turn <- own
+		batch.After, batch.Ticket, batch.Generation = before, own, g
 		err := l.process(work, batch)
-		ticket.settle(err)
+		own.Settle(err)
 		clear(l.records[:cap(l.records)]) // each record keeps alive all bytes that were fetched with it
 		if err != nil {
 			return err
@@ -82,91 +82,4 @@ func (l *lane) process(ctx context.Context, in Intake) error {
 			return err
 		}
 	}
-}
-
-// Ticket is a batch's place in the line. The batch behind waits for it twice: before it is published, and before it is
-// committed.
-type Ticket struct {
-	visible chan struct{} // closed when the batch behind may be published
-	shared  chan struct{} // closed when the batch behind may be committed together with this one
-	done    chan struct{} // closed when the batch is delivered or given up
-	err     error         // why it was not delivered; written before done is closed
-	shown   bool          // visible is closed; used by the ticket's owner only
-	awaited atomic.Bool   // the batch behind is ready to be published
-}
-
-func newTicket() *Ticket {
-	return &Ticket{visible: make(chan struct{}), shared: make(chan struct{}), done: make(chan struct{})}
-}
-
-// publish lets the batch behind be published.
-func (t *Ticket) publish() {
-	if t != nil && !t.shown {
-		t.shown = true
-		close(t.visible)
-	}
-}
-
-// pass lets the batch behind be committed together with this one, so that the brokers get one request for both. It is
-// called just before this batch is committed. A transaction is shared only if the batch behind is ready to be
-// published: this batch then never waits for one that is still computed.
-func (t *Ticket) pass(d kafka.Delivery) {
-	s, ok := d.(kafka.Sharer)
-	if !ok || t == nil || d.Published().IsZero() && !t.awaited.Load() || !s.Share() {
-		return
-	}
-	close(t.shared)
-	t.publish()
-}
-
-// settle lets the batch behind go on; if err says that this batch was not delivered, the batch behind fails.
-func (t *Ticket) settle(err error) {
-	t.err = err
-	close(t.done)
-	t.publish()
-}
-
-// errBefore is why a batch is given up whose predecessor was not delivered: its offsets would commit the other's.
-var errBefore = errors.New("the batch before it was not delivered")
-
-// published waits until the batch behind this ticket may be published, and returns nil then; at once for a nil ticket.
-func (t *Ticket) published(ctx context.Context) error {
-	if t == nil {
-		return nil
-	}
-	t.awaited.Store(true)
-	select {
-	case <-t.visible:
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	select {
-	case <-t.done:
-		return t.fate()
-	default:
-		return nil
-	}
-}
-
-// passed waits until the batch behind this ticket may be committed, and returns nil then; at once for a nil ticket.
-func (t *Ticket) passed(ctx context.Context) error {
-	if t == nil {
-		return nil
-	}
-	select {
-	case <-t.shared:
-		return nil
-	case <-t.done:
-		return t.fate()
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-// fate returns errBefore for the batch behind if the batch of t was not delivered. done must be closed.
-func (t *Ticket) fate() error {
-	if t.err != nil {
-		return errBefore
-	}
-	return nil
 }

@@ -100,12 +100,13 @@ func (p *Pipeline) lookupRows(ctx context.Context, out *neighbours, version Vers
 	distinct := out.original
 	if p.Arrivals && len(in.arrivals) > 0 {
 		var err error
-		if distinct, err = p.meet(ctx, out, version.(GrowingVersion), in.arrivals, out.ids[:listed]); err != nil {
+		if distinct, err = p.meet(ctx, out, version.(GrowingVersion), in.arrivals, out.ids[:listed],
+			&in.forgets); err != nil {
 			return err
 		}
 	}
 	out.unread = anyUnread(distinct)
-	out.spread(in.arrivals, distinct)
+	out.spread(in.arrivals, distinct, &in.forgets)
 	return nil
 }
 
@@ -135,8 +136,9 @@ func (n *neighbours) add(id string) int32 {
 }
 
 // spread lays out the rows of the distinct ids arrival by arrival, and notes the rows of earlier arrivals. An arrival
-// whose record got its row before sees the arrivals that it saw the first time, and no others.
-func (n *neighbours) spread(arrivals []*slot, distinct []attach.Row) {
+// whose record got its row before sees the arrivals that it saw the first time, and no others. A neighbour that was
+// forgotten earlier in the batch is unknown.
+func (n *neighbours) spread(arrivals []*slot, distinct []attach.Row, forgets *forgetList) {
 	n.edgeRows = sized(n.edgeRows, len(n.at))
 	n.rows = sized(n.rows, len(arrivals))
 	rest, at := n.edgeRows, n.at
@@ -152,6 +154,9 @@ func (n *neighbours) spread(arrivals []*slot, distinct []attach.Row) {
 					rest[e] = attach.Row{} // it came later
 					continue
 				}
+			} else if forgets.before(s.arrival.Edges[e], i) {
+				rest[e] = attach.Row{}
+				continue
 			}
 			m.attached = append(m.attached, int32(e))
 		}

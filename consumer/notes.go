@@ -26,7 +26,7 @@ type attachmentNotes struct {
 
 // note stores in Redis, before anything is predicted, which neighbours of each arrival of a node batch are arrivals,
 // and their rows. Only neighbours outside of T matter; rows of T never change under one version. A note stays until the
-// record's offset is committed ([Pipeline.forget]).
+// record's offset is committed ([Pipeline.forgetNotes]).
 //
 // An arrival with a row that could not be read has no note: its prediction is degraded, and the next attempt may do
 // better.
@@ -141,9 +141,9 @@ func notePlace(group string, at kafka.TopicPartition) string {
 	return group + ":" + at.Topic + ":" + strconv.Itoa(at.Partition)
 }
 
-// forget removes the notes of committed offsets, also notes that other consumers left behind. A note that cannot be
+// forgetNotes removes the notes of committed offsets, also notes that other consumers left behind. A note that cannot be
 // removed now is removed with the next batch of its partition.
-func (p *Pipeline) forget(ctx context.Context, version Version, in Intake, n *attachmentNotes) {
+func (p *Pipeline) forgetNotes(ctx context.Context, version Version, in Intake, n *attachmentNotes) {
 	if len(n.notes) == 0 {
 		return
 	}

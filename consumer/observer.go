@@ -68,6 +68,8 @@ type BatchStats struct {
 	// Skipped has, for each record that is no arrival and no dead letter, the reason why it was passed over. It may be
 	// read during the call only.
 	Skipped []form.Skip
+	// Forgets is the number of records that asked to forget an id, Forgotten for how many of them something was stored.
+	Forgets, Forgotten int
 	// Fetched is the number of arrivals whose features were looked up.
 	Fetched int
 	// Lookups is the number of rows of M that were asked for: one for each edge if M is in memory, else one for each

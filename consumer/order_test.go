@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"rivulet/consumer/ticket"
 	"rivulet/event"
 	"rivulet/kafka"
 )
@@ -92,17 +93,17 @@ func (*step) Refused() []kafka.Refusal { return nil }
 // side takes batches of one arrival each down paths of their own at once, the first of them last. It returns their
 // ends.
 func (s *steps) side(t *testing.T, ids ...string) []error {
-	var before *Ticket
+	var before *ticket.Ticket
 	var lanes sync.WaitGroup
 	errs := make([]error, len(ids))
 	for k, id := range ids {
-		in := Intake{Name: id, Records: records(t, arrival(id)), After: before, Ticket: newTicket()}
+		in := Intake{Name: id, Records: records(t, arrival(id)), After: before, Ticket: ticket.New()}
 		before = in.Ticket
 		p := pipeline(t, PipelineOptions{Versions: serve(newTestVersion("v1")), Deliverer: s})
 		lanes.Go(func() {
 			time.Sleep(time.Duration(len(ids)-k) * time.Second)
 			errs[k] = p.Process(t.Context(), in)
-			in.Ticket.settle(errs[k])
+			in.Ticket.Settle(errs[k])
 		})
 	}
 	lanes.Wait()
@@ -179,7 +180,7 @@ func TestNothingIsCommittedBehindAnUnpublishedBatch(t *testing.T) {
 			if got := s.all(); strings.Contains(got, "publish c") || strings.Contains(got, "commit c") {
 				t.Errorf("%s", got)
 			}
-			if errs[0] != nil || !errors.Is(errs[1], errNotPublished) || !errors.Is(errs[2], errBefore) {
+			if errs[0] != nil || !errors.Is(errs[1], errNotPublished) || !errors.Is(errs[2], ticket.ErrBefore) {
 				t.Errorf("the batches end with %v", errs)
 			}
 		})
@@ -197,8 +198,8 @@ func TestNothingIsCommittedBehindAFailure(t *testing.T) {
 		if slices.ContainsFunc(got, func(s string) bool { return strings.HasPrefix(s, "commit") }) {
 			t.Errorf("%q: something was committed", got)
 		}
-		if !errors.Is(errs[0], failure) || !errors.Is(errs[1], errBefore) || !errors.Is(errs[2], errBefore) {
-			t.Errorf("the batches end with %v, want the failure and twice %v", errs, errBefore)
+		if !errors.Is(errs[0], failure) || !errors.Is(errs[1], ticket.ErrBefore) || !errors.Is(errs[2], ticket.ErrBefore) {
+			t.Errorf("the batches end with %v, want the failure and twice %v", errs, ticket.ErrBefore)
 		}
 	})
 }

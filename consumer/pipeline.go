@@ -37,6 +37,10 @@ type PipelineOptions struct {
 	// Notes makes node batches note their arrivals' neighbours in Redis, so that a record that is predicted again gets the
 	// same bits. It is for deliveries at least once: in a transaction a repeat is never seen.
 	Notes bool
+	// Forget removes what is stored of the ids that records ask to forget, where Forms tells these. Tombstones has a
+	// tombstone published for each.
+	Forget     Forgetter
+	Tombstones bool
 	// Forms are the forms that records may have.
 	Forms form.Reader
 	// Features has the features of arrivals whose records hold none; nil: such records are dead letters.
@@ -112,7 +116,7 @@ func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 	stats := BatchStats{Name: in.Name, Version: version.ID(), Records: len(in.Records), Started: watch.last}
 	p.divide(&in) // the arrivals of some keys are a candidate's
 	// Bytes to arrivals, with features from a store where they bring none; else dead letters with the reason.
-	if err := p.decode(ctx, &b.decoded, in.Records, p.model(version)); err != nil {
+	if err := p.take(ctx, in, b, p.model(version)); err != nil {
 		return err
 	}
 	watch.lap(&stats.Decode)
@@ -146,18 +150,18 @@ func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 		return err
 	}
 	out := b.amend(delivery.Refused())
-	if err := p.keep(ctx, version, &b.growth); err != nil { // no arrival is committed without its row
+	if err := p.store(ctx, version, in, b, &stats); err != nil { // no arrival is committed without its row
 		return fmt.Errorf("aborting batch %s: %w", in.Name, errors.Join(err, delivery.Abort(ctx)))
 	}
 	watch.lap(&stats.Keep)
-	if err := in.After.passed(ctx); err != nil {
+	if err := in.After.Passed(ctx); err != nil {
 		return errors.Join(err, delivery.Abort(ctx))
 	}
-	in.Ticket.pass(delivery)
+	in.Ticket.Pass(delivery)
 	if err := delivery.Commit(ctx); err != nil {
 		return fmt.Errorf("committing batch %s: %w", in.Name, err)
 	}
-	p.forget(ctx, version, in, &b.noted)
+	p.forgetNotes(ctx, version, in, &b.noted)
 	watch.lap(&stats.Commit)
 	p.report(stats, delivery, b, &out)
 	return nil
@@ -209,7 +213,7 @@ func (p *Pipeline) publish(ctx context.Context, in Intake, b *batch, watch *stop
 	}
 	watch.lap(&stats.Encode)
 
-	if err := in.After.published(ctx); err != nil {
+	if err := in.After.Published(ctx); err != nil {
 		return nil, err
 	}
 	watch.lap(&stats.Wait)
@@ -219,7 +223,7 @@ func (p *Pipeline) publish(ctx context.Context, in Intake, b *batch, watch *stop
 		return nil, fmt.Errorf("publishing batch %s: %w", in.Name, err)
 	}
 	if !delivery.Published().IsZero() {
-		in.Ticket.publish()
+		in.Ticket.Publish()
 	}
 	watch.lap(&stats.Publish)
 	return delivery, nil

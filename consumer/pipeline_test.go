@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"rivulet/consumer/ticket"
 	"rivulet/event"
 	"rivulet/graph"
 	"rivulet/infer"
@@ -394,10 +395,10 @@ func TestErrorsOfThePath(t *testing.T) {
 func TestABatchWaitsForTheOneBeforeIt(t *testing.T) {
 	out := &kept{}
 	p := pipeline(t, PipelineOptions{Versions: serve(newTestVersion("v1")), Deliverer: out})
-	failed, hanging := newTicket(), newTicket()
-	failed.settle(errors.New("not delivered"))
+	failed, hanging := ticket.New(), ticket.New()
+	failed.Settle(errors.New("not delivered"))
 	in := Intake{Records: records(t, arrival("a")), After: failed}
-	if err := p.Process(t.Context(), in); !errors.Is(err, errBefore) {
+	if err := p.Process(t.Context(), in); !errors.Is(err, ticket.ErrBefore) {
 		t.Errorf("behind a failed batch: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -409,7 +410,7 @@ func TestABatchWaitsForTheOneBeforeIt(t *testing.T) {
 	if len(out.batches) != 0 {
 		t.Fatalf("delivered %d batches", len(out.batches))
 	}
-	hanging.settle(nil)
+	hanging.Settle(nil)
 	if err := p.Process(t.Context(), in); err != nil || len(out.batches) != 1 {
 		t.Errorf("behind a delivered batch: %v, %d delivered", err, len(out.batches))
 	}

@@ -16,6 +16,7 @@ type predictionSet struct {
 	answered    []event.Record     // the records of these predictions
 	withdrawn   []bool             // per arrival: its prediction is not finite
 	deadLetters []event.DeadLetter // for the withdrawn arrivals
+	tombstones  []event.Tombstone  // for ids that are to be forgotten
 
 	order   []int32 // classes, to be sorted by probability
 	reasons reasons
@@ -29,6 +30,9 @@ type predictionSet struct {
 func (p *Pipeline) predict(out *predictionSet, version Version, name string, in *decodedBatch, a *attachment) {
 	out.withdrawn, out.deadLetters = zeroed(out.withdrawn, len(in.arrivals)), out.deadLetters[:0]
 	out.predictions, out.answered = sized(out.predictions, len(in.arrivals)), out.answered[:0]
+	if out.tombstones = out.tombstones[:0]; p.Tombstones {
+		defer func() { out.tombstones = in.forgets.appendTombstones(out.tombstones, out.withdrawn) }()
+	}
 	if len(in.arrivals) == 0 {
 		return
 	}

@@ -94,9 +94,9 @@ func leading(nodes []int32) bool {
 	return true
 }
 
-// Renumbered returns the data with node order[k] as node k: order has each node once.
+// Renumbered returns the data with node order[k] as node k. Nodes that are not in order are left out, with their edges.
 func (d *Dataset) Renumbered(order []int32) *Dataset {
-	index := make([]int32, len(order))
+	index := slices.Repeat([]int32{-1}, d.Nodes())
 	for k, i := range order {
 		index[i] = int32(k)
 	}
@@ -121,16 +121,24 @@ func (d *Dataset) Renumbered(order []int32) *Dataset {
 		out.Directed = d.Directed.CutDirected(order, index, len(order))
 	}
 	for _, list := range []*[]int32{&out.Train, &out.Unlabelled, &out.Validation, &out.Test, &out.Merged.Labelled} {
-		nodes := make([]int32, len(*list))
-		for k, i := range *list {
-			nodes[k] = index[i]
+		var nodes []int32
+		for _, i := range *list {
+			if index[i] >= 0 {
+				nodes = append(nodes, index[i])
+			}
 		}
 		slices.Sort(nodes)
 		*list = nodes
 	}
-	out.Merged.Waiting = slices.Clone(d.Merged.Waiting)
-	for k := range out.Merged.Waiting {
-		out.Merged.Waiting[k].Node = index[out.Merged.Waiting[k].Node]
+	out.Merged.Waiting = nil
+	for _, w := range d.Merged.Waiting {
+		if w.Node = index[w.Node]; w.Node >= 0 {
+			out.Merged.Waiting = append(out.Merged.Waiting, w)
+		}
+	}
+	out.Values = slices.Clone(d.Values)
+	for k := range d.Values {
+		out.Values[k] = d.Values[k].Take(order)
 	}
 	return &out
 }

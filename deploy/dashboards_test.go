@@ -114,7 +114,7 @@ var dashboards = map[string][]row{
 		}},
 		{"What is not predicted", []panel{
 			{"Dead letters", "ops", "rivulet_dead_letters_total", nil},
-			{"Passed over", "ops", "rivulet_skipped_records_total", nil},
+			{"Passed over, and asked to forget", "ops", "rivulet_skipped_records_total rivulet_forgotten_ids_total", nil},
 			{"Dropped, or gone before they were read", "ops", "rivulet_dropped_records_total rivulet_lost_records_total", nil},
 			{"Degraded predictions", "ops", "rivulet_degraded_predictions_total", nil},
 			{"Versions given up", "ops", "rivulet_rollbacks_total", nil},

@@ -230,3 +230,35 @@ func TestOptionsAreChecked(t *testing.T) {
 		t.Errorf("dead letters without a topic: %v", err)
 	}
 }
+
+// Tombstones stand among the predictions of their batch, under their keys, and a prediction that is refused beside them
+// is still the one that becomes a dead letter.
+func TestTombstonesStandAmongPredictions(t *testing.T) {
+	b := newBench(t)
+	all := predictions(0, 4)
+	all[2].ClassName = strings.Repeat("x", 2<<20) // larger than its topic takes
+	d, err := b.producer().Publish(t.Context(), event.Batch{Predictions: all, DeadLetters: []event.DeadLetter{
+		{Value: []byte("bad"), Reason: event.ReasonUnparsable}},
+		Tombstones: []event.Tombstone{{Key: []byte("a")}, {Key: []byte("b"), Before: 2}, {Key: []byte("c"), Before: 2},
+			{Key: []byte("d"), Before: 4}}}, nil, &commits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := d.Refused(); len(r) != 1 || r[0].Place != 2 || !r[0].Replaced {
+		t.Errorf("refused: %+v", r)
+	}
+	var got []string
+	for _, r := range b.read("predictions") {
+		if text := string(r.Key); r.Value == nil {
+			got = append(got, "-"+text)
+		} else {
+			got = append(got, text)
+		}
+	}
+	if diff := cmp.Diff([]string{"-a", "key-0", "key-1", "-b", "-c", "key-3", "-d"}, got); diff != "" {
+		t.Errorf("keys (-want +got):\n%s", diff)
+	}
+	if letters := b.read("letters"); len(letters) != 2 {
+		t.Errorf("%d dead letters", len(letters))
+	}
+}

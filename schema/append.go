@@ -13,6 +13,25 @@ func (c *Column) Clone() Column {
 	return out
 }
 
+// Take returns the column with the values of some nodes, in their order.
+func (c *Column) Take(nodes []int32) Column {
+	out := *c
+	out.Missing, out.Numbers, out.Bools = take(c.Missing, nodes), take(c.Numbers, nodes), take(c.Bools, nodes)
+	out.Texts, out.Vectors, out.Times = take(c.Texts, nodes), take(c.Vectors, nodes), take(c.Times, nodes)
+	return out
+}
+
+func take[T any](of []T, nodes []int32) []T {
+	if of == nil {
+		return nil
+	}
+	some := make([]T, len(nodes))
+	for k, i := range nodes {
+		some[k] = of[i]
+	}
+	return some
+}
+
 // Append adds the value of one more node; [Column.Set] says how it is converted.
 func (c *Column) Append(v Value) {
 	if c.Missing != nil {

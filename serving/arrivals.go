@@ -213,10 +213,10 @@ func (v *Version) Grow(b *attach.Batch) *growth.Solution { return v.grower.Grow(
 
 // KeepArrivals writes rows of arrivals, see [arrivals.Rows.Keep]. The arrivals get no rows if the version is
 // no longer in Redis, or if it may degrade and Redis cannot be reached or takes no writes.
-func (v *Version) KeepArrivals(ctx context.Context, arrived []growth.ArrivalRow) error {
+func (v *Version) KeepArrivals(ctx context.Context, arrived []growth.ArrivalRow, by growth.Fence) error {
 	a, err := v.opened(ctx)
 	if err == nil {
-		err = a.Keep(ctx, arrived)
+		err = a.Keep(ctx, arrived, by)
 	}
 	switch {
 	case err == nil:

@@ -62,7 +62,7 @@ func TestArrivalsThroughRedis(t *testing.T) {
 			arrived = append(arrived, growth.ArrivalRow{ID: id, Record: uint64(i), Row: grown.Row(i)})
 		}
 		for k, v := range []*Version{one, other} {
-			if err := v.KeepArrivals(t.Context(), arrived[2*k:2*k+2]); err != nil {
+			if err := v.KeepArrivals(t.Context(), arrived[2*k:2*k+2], growth.Fence{}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -134,7 +134,7 @@ func TestRefusedWrites(t *testing.T) {
 		refusing.begin()
 		arrived := []growth.ArrivalRow{{ID: answer, Record: 1, Row: row}}
 		note := func() []growth.Note { return []growth.Note{{Place: "g:t:0", Offset: int64(done), Record: 1}} }
-		for what, err := range map[string]error{"rows": waits.KeepArrivals(t.Context(), arrived),
+		for what, err := range map[string]error{"rows": waits.KeepArrivals(t.Context(), arrived, growth.Fence{}),
 			"notes": waits.NoteArrivals(t.Context(), note())} {
 			if err == nil || !strings.Contains(err.Error(), answer) {
 				t.Errorf("%s: %s: %v", answer, what, err)
@@ -143,7 +143,8 @@ func TestRefusedWrites(t *testing.T) {
 		done++
 		notes, rows := note(), make([]attach.Row, 1)
 		_, err := degrades.FindArrivals(t.Context(), []string{answer}, make([]attach.Row, 1), nil, nil)
-		err = errors.Join(err, degrades.KeepArrivals(t.Context(), arrived), degrades.NoteArrivals(t.Context(), notes),
+		err = errors.Join(err, degrades.KeepArrivals(t.Context(), arrived, growth.Fence{}),
+			degrades.NoteArrivals(t.Context(), notes),
 			degrades.Rows(t.Context(), b.Mapping.IDs[:1], rows))
 		if stats, _ := degrades.ArrivalStats(); err != nil || !notes[0].Lost || !rows[0].Known ||
 			stats.Lost != uint64(done) || stats.Unnoted != uint64(done) {
@@ -151,7 +152,8 @@ func TestRefusedWrites(t *testing.T) {
 		}
 		refusing.end()
 		notes = note()
-		err = errors.Join(degrades.KeepArrivals(t.Context(), arrived), degrades.NoteArrivals(t.Context(), notes))
+		err = errors.Join(degrades.KeepArrivals(t.Context(), arrived, growth.Fence{}),
+			degrades.NoteArrivals(t.Context(), notes))
 		if stats, _ := degrades.ArrivalStats(); err != nil || notes[0].Lost || stats.Written != uint64(done) {
 			t.Errorf("after %s: %v, note %+v, stats %+v", answer, err, notes[0], stats)
 		}
@@ -185,7 +187,7 @@ func TestStartWhileWritesAreRefused(t *testing.T) {
 			rows, seen, notes := make([]attach.Row, 1), make([]*growth.ArrivalRow, 1), []growth.Note{{Place: "g:t:0"}}
 			arrived := []growth.ArrivalRow{{ID: "b", Record: 1, Row: v.Grow(attached(b, 2)).Row(0)}}
 			_, err := v.FindArrivals(t.Context(), []string{"a"}, rows, []string{"b"}, seen)
-			err = errors.Join(err, v.NoteArrivals(t.Context(), notes), v.KeepArrivals(t.Context(), arrived))
+			err = errors.Join(err, v.NoteArrivals(t.Context(), notes), v.KeepArrivals(t.Context(), arrived, growth.Fence{}))
 			if err != nil || !rows[0].Unread || seen[0] == nil || !seen[0].Row.Unread || !notes[0].Lost {
 				t.Errorf("%v; row %+v, own %+v, note %+v", err, rows[0], seen[0], notes[0])
 			}
@@ -202,7 +204,8 @@ func TestStartWhileWritesAreRefused(t *testing.T) {
 			refusing.end()
 			v.tried = time.Time{} // the second until it tries again is over
 			notes = []growth.Note{{Place: "g:t:0"}}
-			if err := errors.Join(v.KeepArrivals(t.Context(), arrived), v.NoteArrivals(t.Context(), notes)); err != nil ||
+			if err := errors.Join(v.KeepArrivals(t.Context(), arrived, growth.Fence{}),
+				v.NoteArrivals(t.Context(), notes)); err != nil ||
 				notes[0].Lost {
 				t.Errorf("after it: %v, note %+v", err, notes[0])
 			}
@@ -236,7 +239,7 @@ func TestDamagedSettingsOfArrivals(t *testing.T) {
 		arrived := []growth.ArrivalRow{{ID: "b", Record: 1, Row: v.Grow(attached(b, 2)).Row(0)}}
 		use := func() error {
 			_, err := v.FindArrivals(t.Context(), []string{"a"}, rows, nil, nil)
-			return errors.Join(err, v.NoteArrivals(t.Context(), notes), v.KeepArrivals(t.Context(), arrived))
+			return errors.Join(err, v.NoteArrivals(t.Context(), notes), v.KeepArrivals(t.Context(), arrived, growth.Fence{}))
 		}
 		err := use()
 		stats, _ := v.ArrivalStats()
@@ -330,7 +333,7 @@ func TestArrivalsOfAVersionThatIsAway(t *testing.T) {
 		rows, seen, notes := make([]attach.Row, 1), make([]*growth.ArrivalRow, 1), []growth.Note{{Place: "g:t:0"}}
 		_, err := v.FindArrivals(t.Context(), []string{"a"}, rows, []string{"b"}, seen)
 		err = errors.Join(err, v.NoteArrivals(t.Context(), notes),
-			v.KeepArrivals(t.Context(), []growth.ArrivalRow{{ID: "b", Row: v.Grow(attached(b, 2)).Row(0)}}))
+			v.KeepArrivals(t.Context(), []growth.ArrivalRow{{ID: "b", Row: v.Grow(attached(b, 2)).Row(0)}}, growth.Fence{}))
 		if err != nil || !rows[0].Unread || seen[0] == nil || !seen[0].Row.Unread || !notes[0].Lost {
 			t.Errorf("%v; row %+v, own %+v, note %+v", err, rows[0], seen[0], notes[0])
 		}

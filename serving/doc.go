@@ -56,4 +56,5 @@
 //	version.go, choice.go   Version: a model, its attachment and calibration; errors about a choice
 //	output.go, explain.go   representations and abstention; explanations
 //	arrivals.go             rows of arrivals and notes of one version
+//	forget.go               rows of arrivals that are forgotten, removed from all versions
 package serving

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,6 +30,7 @@ import (
 // refreshFlags holds the flags of refresh besides its settings.
 type refreshFlags struct {
 	from, labels, group string
+	forget              string
 	out, dataOut        string
 	current             string
 	publish             bool
@@ -83,6 +86,8 @@ func refreshCommand() *cobra.Command {
 		"labels: a file of JSON lines, or kafka: and a topic, which is always read whole; empty: none")
 	flags.StringVar(&f.group, "group", "",
 		"group of this refresh's own: only arrivals are read that the graph does not have, and its offsets show how far; empty: all are read")
+	flags.StringVar(&f.forget, "forget", "",
+		"file of ids, one a line, whose nodes and edges leave the graph, whenever they came; empty: none but those that the stream asks to forget (input.forget)")
 	flags.StringVar(&f.out, "out", "", "directory to write the artifact to (required)")
 	flags.StringVar(&f.dataOut, "data-out", "",
 		"directory to write the graph with its arrivals to, for the next refresh or train; empty: it is not kept")
@@ -149,6 +154,9 @@ func refreshCommand() *cobra.Command {
 		defer end()
 		defer r.Close()
 		r.Features = store
+		if r.Forget, err = f.ids(); err != nil {
+			return err
+		}
 		report := func(o *refresh.Report) error { return f.report(cmd.OutOrStdout(), o) }
 		if f.every == 0 && f.rounds == 0 {
 			o, err := f.once(cmd.Context(), r)
@@ -233,6 +241,26 @@ func (f *refreshFlags) check() error {
 		return nil // each refresh has directories of its own; there is no more to write
 	}
 	return errors.Join(artifact.CheckTarget(f.out), refresh.CheckTarget(f.dataOut))
+}
+
+// ids returns the ids of --forget.
+func (f *refreshFlags) ids() (ids []string, err error) {
+	if f.forget == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(f.forget)
+	if err != nil {
+		return nil, fmt.Errorf("--forget: %w", err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if id := strings.TrimRight(line, "\r\n"); id != "" {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, fmt.Errorf("--forget: %s has no ids, want one a line", f.forget)
+	}
+	return ids, nil
 }
 
 // sources returns the sources of arrivals and labels.

@@ -8,5 +8,6 @@
 //	mapping.go       Mapping: an arrival inside of a record of another shape; pointer.go: JSON pointers;
 //	                 row.go: the row in a record of Kafka Connect or Debezium
 //	cloudevents.go   CloudEvents
+//	forget.go        records that ask to forget an id: tombstones, deletes, "forget": true
 //	features.go      features that stand by themselves, as in a store of features
 package form

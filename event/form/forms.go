@@ -36,6 +36,8 @@ type Reader struct {
 	// LookUp says that arrivals may lack their features ([event.Features.Absent]), as these are looked up. Else such a
 	// record is refused.
 	LookUp bool
+	// Forget has [Reader.Event] tell records that ask to forget an id.
+	Forget bool
 	// InPlace lets the ids of arrivals be parts of their records' memory, which saves a copy of each. That memory must not
 	// change while an arrival is in use, and an id keeps all of it alive, so a caller that keeps an id for long must clone
 	// it. Some ids are copies even so: ids with escapes, and all ids of mapped records.
@@ -164,7 +166,8 @@ func (f *Reader) codec(contentType string) (event.Codec, error) {
 }
 
 // Arrival reads a record into a, reusing a's memory, with incoming edges among the others. The error is a
-// *[event.FieldError], or a [Skip] where the record is not to be predicted; then the content of a is undefined.
+// *[event.FieldError], or a [Skip] where the record is not to be predicted; then the content of a is undefined, but for
+// id and key of a [SkipDelete], which are the deleted row's, or empty.
 func (f *Reader) Arrival(headers []event.Header, data []byte, a *event.Arrival) error {
 	if data == nil {
 		return SkipTombstone

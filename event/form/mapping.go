@@ -276,6 +276,10 @@ func (m *Mapping) isConnector() bool { return m.preset == PresetDebezium || m.pr
 func (m *Mapping) arrival(text []byte, t *connect.Type, a *event.Arrival) (err error) {
 	if m.isConnector() {
 		if text, t, err = m.row(text, t); err != nil {
+			if errors.Is(err, SkipDelete) {
+				deleted, _ := m.forget(text, t)
+				a.ID, a.Key = deleted.ID, deleted.Key
+			}
 			return err
 		}
 	}

@@ -13,7 +13,7 @@ var rowWants = []want{
 	{"", []string{"op"}}, {"", []string{"after"}}, {"", []string{"schema"}}, {"", []string{"payload"}},
 	{"", []string{"__deleted"}}, {"", []string{"__op"}},
 	{"", []string{"ddl"}}, {"", []string{"tableChanges"}}, {"", []string{"event_count"}}, {"", []string{"aggregate_type"}},
-	{"", []string{"ts_ms"}},
+	{"", []string{"ts_ms"}}, {"", []string{"before"}},
 }
 
 // Places among rowWants.
@@ -29,12 +29,13 @@ const (
 	rowEventCount
 	rowAggregate
 	rowTime
+	rowBefore
 )
 
-// row returns the row of a connector's record, and its type if that is known. A record about no row, or about a deleted
-// one, is a [Skip].
+// row returns the row of a connector's record, and its type if that is known. A record about no row is a [Skip]. So is
+// one about a deleted row, which is returned, too, where the record has it.
 func (m *Mapping) row(text []byte, t *connect.Type) ([]byte, *connect.Type, error) {
-	var memory [rowTime + 1][]byte
+	var memory [rowBefore + 1][]byte
 	found := memory[:]
 	if err := m.find(text, rowWants, found); err != nil {
 		return nil, nil, err
@@ -57,7 +58,7 @@ func (m *Mapping) row(text []byte, t *connect.Type) ([]byte, *connect.Type, erro
 		return changedRow(text, found, t)
 	}
 	if string(found[rowDeleted]) == `"true"` || string(found[rowDeleted]) == "true" || string(found[rowAddedOp]) == `"d"` {
-		return nil, nil, SkipDelete
+		return text, t, SkipDelete
 	}
 	return text, t, nil
 }
@@ -74,7 +75,7 @@ func changedRow(text []byte, found [][]byte, t *connect.Type) ([]byte, *connect.
 		}
 		return inner(after), t.Field("after"), nil
 	case `"d"`:
-		return nil, nil, SkipDelete
+		return inner(found[rowBefore]), t.Field("before"), SkipDelete
 	case `"t"`, `"m"`:
 		return nil, nil, SkipOther
 	case "":

@@ -1,6 +1,7 @@
 package growth
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -85,6 +86,28 @@ type Note struct {
 	// Overtaken: a later generation has written notes of the place, and this one was not written.
 	Earlier, Lost, Overtaken bool
 }
+
+// Forget asks to remove the row of an arrival.
+type Forget struct {
+	ID string
+	// Except is the fingerprint of a record that came after the one that asks: if the row is its arrival's, it stays.
+	// Later says that there is such a record.
+	Except uint64
+	Later  bool
+}
+
+// Fence lets the store refuse writes of a consumer whose partitions another one has taken over: a consumer that was
+// stopped for a while must not write a row that was forgotten meanwhile, nor remove a later one.
+type Fence struct {
+	// Places name the group and the partitions of the records ([Note.Place]). None: nothing is refused.
+	Places []string
+	// Generation and Confirmed are as in a [Note].
+	Generation int32
+	Confirmed  bool
+}
+
+// ErrOvertaken says that a later generation has written to one of the places of a [Fence].
+var ErrOvertaken = errors.New("a later generation of the group has written rows of arrivals")
 
 // Grow solves rows for the arrivals of a batch. In a node batch a row depends on its own arrival alone, bit for bit,
 // in a graph batch on the arrival's connected component, as predictions do.

@@ -20,6 +20,7 @@ const (
 	pageACL     = "rivulet-page"
 	featuresACL = "rivulet-features" // reads features by id
 	fillACL     = "rivulet-fill"     // writes them
+	forgetACL   = "rivulet-forget"   // reads and removes them
 )
 
 // advised adds advice to an error by which Redis refuses this client ([mapping.Refused]); it returns any other error

@@ -15,7 +15,7 @@ import (
 // Forms are the forms that records of arrivals and labels have by these settings. The registry is nil where there is
 // none; it opens no connection yet.
 func Forms(in config.Input, r config.Registry) (forms form.Reader, known consumer.Registry, err error) {
-	forms.Confluent = in.Format == config.Confluent
+	forms.Confluent, forms.Forget = in.Format == config.Confluent, in.Forget == config.On
 	if !forms.Confluent {
 		if forms.Default, err = codec("input.format", in.Format); err != nil {
 			return forms, nil, err

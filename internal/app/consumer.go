@@ -209,7 +209,8 @@ func (w wire) path(cfg config.Consumer, deliver consumer.Deliverer,
 		Features:      w.features,
 		Traced:        cfg.Traces.Endpoint != "",
 		IgnoreUnknown: cfg.Input.UnknownFeatures == config.Ignore,
-		Observer:      observer}
+		Forget:        newForgetter(cfg, w), Tombstones: cfg.Output.Tombstones,
+		Observer: observer}
 	if watcher, ok := w.versions.(versions).source.(*serving.Watcher); ok && cfg.Candidate.Mode == config.Canary {
 		o.Canary = consumer.Canary{Candidate: candidates{watcher}, Share: int(math.Round(100 * cfg.Candidate.Percent))}
 	}

@@ -20,6 +20,7 @@
 //	tokens.go    the bearer tokens of serve and page, from settings or a file that is looked at with every request
 //	codec.go     settings -> the forms of records, in and out, and the schema registry
 //	features.go  settings -> features by id
+//	forget.go    what is removed where an id is to be forgotten
 //	labels.go    labels that are read beside arrivals and compared with predictions
 //	candidate.go a candidate beside the version that serves: compared, or as a canary
 //	both.go      two observers as one

@@ -33,6 +33,7 @@
 //	rivulet_dead_letters_total{reason}                   records set aside, by event's reasons
 //	rivulet_dropped_records_total{reason}                records that no topic takes in any form: too_large, invalid_record,
 //	                                                     invalid_timestamp; the log names their places
+//	rivulet_forgotten_ids_total{outcome}                 records that asked to forget an id (input.forget): removed, unknown (nothing was stored)
 //	rivulet_skipped_records_total{kind}                  records that are no arrivals and nothing is wrong with: delete, tombstone, other
 //	rivulet_batch_records                                records of a micro-batch (histogram)
 //	rivulet_stage_seconds{stage}                         a micro-batch in decode, lookup, attach, infer, encode, wait, publish, commit,

@@ -32,7 +32,7 @@ type metrics struct {
 
 	arrivals, bytes, isolated, dropped, otherSchema, lookups, fetched, rebalances, abstained, degraded prometheus.Counter
 
-	predictions, deadLetters, drops, weights, skipped, retries, lost *prometheus.CounterVec
+	predictions, deadLetters, drops, weights, forgotten, skipped, retries, lost *prometheus.CounterVec
 
 	known, attached, inBatch, unknown prometheus.Counter
 
@@ -129,6 +129,8 @@ func newMetrics(opts Options, health *health) *metrics {
 				"direction (the artifact's edges have none) as one without a direction.", "reading"),
 		drops: counters("dropped_records_total", "Records that no topic takes in any form, by the brokers' reason.",
 			"reason"),
+		forgotten: counters("forgotten_ids_total",
+			"Records that asked to forget an id, by whether something was stored of it: removed or unknown.", "outcome"),
 		skipped: counters("skipped_records_total", "Records that are no arrivals and nothing is wrong with, by kind.",
 			"kind"),
 		retries: counters("retries_total", "Repeated attempts, by stage.", "stage"),
@@ -172,6 +174,9 @@ func (m *metrics) startAtZero() {
 	for _, reading := range []string{"ignored", "missing", "above", "direction"} {
 		m.weights.WithLabelValues(reading)
 	}
+	for _, outcome := range []string{"removed", "unknown"} {
+		m.forgotten.WithLabelValues(outcome)
+	}
 	for _, kind := range form.Skips {
 		m.skipped.WithLabelValues(string(kind))
 	}
@@ -203,6 +208,8 @@ func (m *metrics) batch(s consumer.BatchStats) {
 	m.lookups.Add(float64(s.Lookups))
 	m.batchRecords.Observe(float64(s.Records))
 
+	m.forgotten.WithLabelValues("removed").Add(float64(s.Forgotten))
+	m.forgotten.WithLabelValues("unknown").Add(float64(s.Forgets - s.Forgotten))
 	for _, kind := range s.Skipped {
 		m.skipped.WithLabelValues(string(kind)).Inc()
 	}

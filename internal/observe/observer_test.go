@@ -61,6 +61,7 @@ func aBatch() consumer.BatchStats {
 	return consumer.BatchStats{
 		Name: "b", Version: "v1", Records: 4, Bytes: 1000,
 		Known: 7, Arrivals: 3, InBatch: 1, Unknown: 2, Isolated: 1, Dropped: 5, OtherSchema: 6, Fetched: 2,
+		Forgets: 3, Forgotten: 2,
 		Weights:  consumer.WeightCounts{Ignored: 7, Missing: 8, Above: 9, Directions: 10},
 		Features: 3 * time.Millisecond, Lookups: 6,
 		Decode: time.Millisecond, Lookup: 2 * time.Millisecond, Attach: 3 * time.Millisecond,
@@ -290,6 +291,10 @@ rivulet_edge_weights_total{reading="missing"} 8
 # HELP rivulet_feature_lookups_total Arrivals whose records brought no features, which were looked up by id.
 # TYPE rivulet_feature_lookups_total counter
 rivulet_feature_lookups_total 2
+# HELP rivulet_forgotten_ids_total Records that asked to forget an id, by whether something was stored of it: removed or unknown.
+# TYPE rivulet_forgotten_ids_total counter
+rivulet_forgotten_ids_total{outcome="removed"} 2
+rivulet_forgotten_ids_total{outcome="unknown"} 1
 # HELP rivulet_isolated_arrivals_total Arrivals without a neighbour to attach to, predicted from their features alone.
 # TYPE rivulet_isolated_arrivals_total counter
 rivulet_isolated_arrivals_total 1

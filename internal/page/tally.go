@@ -51,8 +51,10 @@ type tally struct {
 	lag     []Lag
 	lagged  bool // lag is known
 	skipped int64
-	unread  int64 // predictions that could not be read
-	lastBad string
+	// forgotten counts tombstones among the predictions
+	forgotten int64
+	unread    int64 // predictions that could not be read
+	lastBad   string
 }
 
 // Mark is an event in time.
@@ -137,6 +139,10 @@ func (t *tally) predicted(rec *kafka.Record, labelled bool) {
 		t.places.put(rec.Key, place)
 	}
 	t.mu.Unlock()
+	if rec.Damage == nil && rec.Value == nil {
+		t.forgetID(string(rec.Key))
+		return
+	}
 	if !take || rec.Damage != nil {
 		return
 	}
@@ -159,6 +165,19 @@ func (t *tally) predicted(rec *kafka.Record, labelled bool) {
 	if labelled {
 		t.labels.predicted(p.ID, &s)
 	}
+}
+
+// forgetID takes a tombstone: the samples of its id stay without the id.
+func (t *tally) forgetID(id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.forgotten++
+	t.feed.each(func(s *Sample) bool {
+		if s.ID == id {
+			s.ID = ""
+		}
+		return true
+	})
 }
 
 // sample counts a sample. The caller holds mu.
@@ -232,9 +251,11 @@ type Stream struct {
 	Marks   []Mark         `json:"marks"`
 	Feed    []Sample       `json:"feed"` // newest first
 	Skipped int64          `json:"skipped"`
-	Unread  int64          `json:"unread"`
-	LastBad string         `json:"last_unread"`
-	Status  Status         `json:"status"`
+	// Forgotten is the number of tombstones that were read.
+	Forgotten int64  `json:"forgotten"`
+	Unread    int64  `json:"unread"`
+	LastBad   string `json:"last_unread"`
+	Status    Status `json:"status"`
 }
 
 // LatencyFigures are of the last minute.
@@ -256,7 +277,7 @@ func (t *tally) stream(afterSecond int64, afterSample uint64, m *artifact.Manife
 	v := Stream{Now: now.UnixMilli(), Columns: t.series.columns(afterSecond, now), Totals: t.totals,
 		Latency: LatencyFigures{known(minute.Quantile(0.5)), known(minute.Quantile(0.99)), minute.Total()},
 		Chance:  int(t.chance), Lag: slices.Clone(t.lag), Lagged: t.lagged, Drift: t.window.drift(now.Unix(), m, model),
-		Marks: slices.Clone(t.marks), Feed: []Sample{}, Skipped: t.skipped, Unread: t.unread, LastBad: t.lastBad}
+		Marks: slices.Clone(t.marks), Feed: []Sample{}, Skipped: t.skipped, Forgotten: t.forgotten, Unread: t.unread, LastBad: t.lastBad}
 	t.feed.each(func(s *Sample) bool {
 		if s.Seq <= afterSample || len(v.Feed) == feedSent {
 			return false

@@ -10,14 +10,14 @@ import (
 )
 
 // judge sets the report's alarms about the artifact that serves, given the grown graph, and returns whether another one
-// is due. Without [Refresher.Bounds] it always is. Without an artifact that could be judged, as before the first one,
-// it is, too.
+// is due. Without [Refresher.Bounds] it always is. It is, too, without an artifact that could be judged, as before the
+// first one, and where something is to be forgotten.
 func (r *Refresher) judge(ctx context.Context, round *Round) (due bool, err error) {
 	dir := r.Current
 	if dir == "" {
 		dir = r.Graph.Artifact()
 	}
-	if r.Bounds == nil || r.anew || dir == "" {
+	if m := &round.Report.Merged; r.Bounds == nil || r.anew || dir == "" || m.Removed+m.RemovedEdges > 0 {
 		return true, nil
 	}
 	r.doing = "judging the artifact that serves"

@@ -61,7 +61,12 @@ func (in *intake) decode(ctx context.Context) error {
 		return err
 	}
 	for i := range taken {
+		var forget form.Forget
 		switch t := &taken[i]; {
+		case errors.As(t.Err, &forget):
+			if err := in.m.Forget(forget.ID); err != nil {
+				return err
+			}
 		case t.Err == nil:
 			in.m.Dropped(t.Dropped)
 			err := in.m.Arrival(t.Arrival)

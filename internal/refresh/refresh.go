@@ -57,9 +57,11 @@ type Refresher struct {
 	// RefitSchema fits the schema anew on the graph with its arrivals, which moves positions; else it is kept.
 	RefitSchema bool
 	// Check, if set, checks a trained model before it is written. Its error ends the round.
-	Check   func(context.Context, *trainer.Outcome) error
-	Limits  consumer.Limits // the consumers': dead letters there do not become nodes
-	Waiting int             // most edges to ids that have not arrived that are kept; 0: none
+	Check  func(context.Context, *trainer.Outcome) error
+	Limits consumer.Limits // the consumers': dead letters there do not become nodes
+	// Forget are ids that the first round takes out of the graph, whenever they came.
+	Forget  []string
+	Waiting int // most edges to ids that have not arrived that are kept; 0: none
 
 	// Current is the directory of the artifact to compare with, which Publish replaces; empty: the version that
 	// CURRENT names, if ToRedis.
@@ -364,6 +366,7 @@ func (r *Refresher) Publish(ctx context.Context, o *Round, dataOut string) (err 
 	if r.Current != "" {
 		r.Current = o.Report.Artifact
 	}
+	r.Forget = nil
 	r.doing = "committing offsets"
 	o.Report.Committed, err = r.commit(ctx, o.next)
 	return err

@@ -54,6 +54,9 @@ func (r *Refresher) read(ctx context.Context, m *merge.Merger) (next kafka.Offse
 	if err == nil {
 		err = in.decode(ctx)
 	}
+	for _, id := range r.Forget {
+		err = errors.Join(err, m.Forget(id))
+	}
 	if err == nil && in.unread != nil {
 		err = fmt.Errorf("reading the schema of the artifact that serves: %w", in.unread)
 	}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"math"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -104,6 +105,10 @@ type Rows struct {
 	settings
 	ordered bool            // see Redis
 	cache   *rowcache.Cache // nil if nothing is kept
+
+	// fresh guards additions to cache: none may follow a Clear that was due before it ([Rows.cacheAt]).
+	fresh     sync.RWMutex
+	forgotten atomic.Int64 // how often rows of the version were forgotten, as far as cache knows
 
 	epoch                            atomic.Int64 // by Redis' time, when it last answered
 	lonely                           atomic.Int64 // an epoch that is past and has no rows; noEpoch: none is known

@@ -59,11 +59,11 @@ func (w *worldOfArrivals) openWith(t *testing.T, o Options) *Rows {
 // now returns Redis' time.
 func (w *worldOfArrivals) now(t *testing.T) time.Time {
 	t.Helper()
-	_, now, err := parseStanding(standing.Run(t.Context(), w.client, []string{w.table.Marker}))
+	at, err := parseStanding(standing.Run(t.Context(), w.client, []string{w.table.Marker}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return now
+	return at.now
 }
 
 func arrivedAs(id string, record uint64, val float32, attached ...int32) growth.ArrivalRow {
@@ -73,7 +73,7 @@ func arrivedAs(id string, record uint64, val float32, attached ...int32) growth.
 
 func mustKeep(t *testing.T, a *Rows, arrived ...growth.ArrivalRow) {
 	t.Helper()
-	if err := a.Keep(t.Context(), arrived); err != nil {
+	if err := a.Keep(t.Context(), arrived, growth.Fence{}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -294,7 +294,7 @@ func TestArrivalsOfAVersionThatVanished(t *testing.T) {
 		}
 		// A consumer that was stopped for long comes too late: rows for a version that is gone are not written, or are
 		// removed again.
-		late := a.Keep(t.Context(), []growth.ArrivalRow{arrivedAs("late", 1, 1)})
+		late := a.Keep(t.Context(), []growth.ArrivalRow{arrivedAs("late", 1, 1)}, growth.Fence{})
 		noted := a.Note(t.Context(), []growth.Note{{Place: "g:t:0", Offset: 1}, {Place: "g:t:2"}})
 		left := append(keysOf(t, client, w.table.Keys+"*"), keysOf(t, client, w.table.Notes+":g:t:2")...)
 		if !errors.Is(late, mapping.ErrVanished) || !errors.Is(noted, mapping.ErrVanished) || len(left) > 0 {

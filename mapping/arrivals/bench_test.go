@@ -57,7 +57,7 @@ func arrivalMemory(t testing.TB, client redis.UniversalClient, prefix string, n,
 		}
 		size += len(id) + len(AppendArrived(nil, &arrived))
 		if batch = append(batch, arrived); len(batch) == 256 || i == n-1 {
-			if err := a.Keep(t.Context(), batch); err != nil {
+			if err := a.Keep(t.Context(), batch, growth.Fence{}); err != nil {
 				t.Fatal(err)
 			}
 			batch = batch[:0]

@@ -14,6 +14,7 @@
 //	settings.go  what all consumers of a version agree on: how long rows live, and in how many buckets they are
 //	find.go      rows are looked up; all of a version are removed
 //	keep.go      rows are written: by a script on one server, bucket by bucket on a cluster
+//	forget.go    rows are removed whose arrivals are forgotten; readers' memory follows
 //	notes.go     notes are written, recalled and forgotten
 //	seal.go      checksums behind rows, notes and settings: a damaged row is Unread, a damaged note Lost
 //	buckets.go   the buckets of ids, and the commands that read them

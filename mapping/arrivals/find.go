@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"sync/atomic"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -23,7 +23,8 @@ import (
 // [mapping.ErrVanished] as [mapping.Redis.Rows] does.
 //
 // Find returns rows of the epochs that live by Redis' time at the moment of the answer: if an epoch has begun since the
-// answer before, it asks again. It returns the later living epoch, for [Rows.Keep].
+// answer before, it asks again. So it does if rows were forgotten since then, and drops the rows in memory. It returns
+// the later living epoch, for [Rows.Keep].
 func (a *Rows) Find(ctx context.Context, ids []string, rows []attach.Row, own []string,
 	seen []*growth.ArrivalRow) (asOf int64, err error) {
 	mapping.CheckLengths(ids, rows)
@@ -33,32 +34,36 @@ func (a *Rows) Find(ctx context.Context, ids []string, rows []attach.Row, own []
 	for {
 		clear(rows)
 		clear(seen)
-		epoch := a.epoch.Load()
-		now, err := a.find(ctx, epoch, ids, rows, own, seen)
+		was := moment{a.epoch.Load(), a.forgotten.Load()}
+		now, err := a.find(ctx, was, ids, rows, own, seen)
 		if err != nil {
 			return 0, fmt.Errorf("reading rows of %d arrivals: %w", len(ids)+len(own), mapping.Permanent(err))
 		}
-		if a.epoch.Store(now); now == epoch {
-			return epoch, nil
+		a.epoch.Store(now.epoch)
+		if a.drop(now.forgotten); now == was {
+			return now.epoch, nil
 		}
 	}
 }
 
-// find is Find under one epoch. It returns the epoch of Redis' time; if that is another one, the results do not count.
-func (a *Rows) find(ctx context.Context, epoch int64, ids []string, rows []attach.Row, own []string,
-	seen []*growth.ArrivalRow) (now int64, err error) {
-	epochs := living(epoch, a.ttl)
+// moment is a state of a version's rows in Redis: rows of an epoch, less those that were forgotten.
+type moment struct{ epoch, forgotten int64 }
+
+// find is Find at one moment. It returns the moment of the answer; if that is another one, the results do not count.
+func (a *Rows) find(ctx context.Context, was moment, ids []string, rows []attach.Row, own []string,
+	seen []*growth.ArrivalRow) (now moment, err error) {
+	epochs := living(was.epoch, a.ttl)
 	absent := a.cached(ids, rows, epochs[0])
 	all := make([]string, 0, len(absent)+len(own))
 	for _, i := range absent {
 		all = append(all, ids[i])
 	}
 	all = append(all, own...)
-	if now = epoch; len(all) == 0 {
-		at, err := a.standing(ctx)
-		return epochAt(at, a.ttl), err
+	if now = was; len(all) == 0 {
+		at, err := a.standing(ctx, growth.Fence{})
+		return moment{epochAt(at.now, a.ttl), at.forgotten}, err
 	}
-	for lo, hi := 0, 0; lo < len(all) && now == epoch; lo = hi {
+	for lo, hi := 0, 0; lo < len(all) && now == was; lo = hi {
 		for size := 0; hi < len(all) && hi-lo < idsPerPipeline && size < mapping.BytesPerPipeline; hi++ {
 			size += len(all[hi]) * len(epochs)
 		}
@@ -67,8 +72,8 @@ func (a *Rows) find(ctx context.Context, epoch int64, ids []string, rows []attac
 		if got, of, now, err = a.read(ctx, all[lo:hi], epochs); err != nil {
 			return now, err
 		}
-		if now == epoch {
-			a.settle(all[lo:hi], got, of, lo, absent, rows, seen)
+		if now == was {
+			a.settle(all[lo:hi], got, of, lo, absent, rows, seen, now.forgotten)
 		}
 	}
 	return now, nil
@@ -78,7 +83,7 @@ func (a *Rows) find(ctx context.Context, epoch int64, ids []string, rows []attac
 // and the epoch found for ids[lo+k]. ids are the ids of all round trips: first the ids of the absent rows, then those
 // for seen.
 func (a *Rows) settle(ids []string, got []*growth.ArrivalRow, of []int64, lo int, absent []int32, rows []attach.Row,
-	seen []*growth.ArrivalRow) {
+	seen []*growth.ArrivalRow, forgotten int64) {
 	var found []rowcache.Row
 	for k, arrived := range got {
 		switch at := lo + k; {
@@ -94,13 +99,34 @@ func (a *Rows) settle(ids []string, got []*growth.ArrivalRow, of []int64, lo int
 		}
 	}
 	a.found.Add(uint64(len(found)))
-	a.cache.Set(slices.Values(found))
+	a.cacheAt(forgotten, slices.Values(found))
+}
+
+// cacheAt caches rows that were in Redis when rows of the version had been forgotten so often, unless more were since.
+func (a *Rows) cacheAt(forgotten int64, rows iter.Seq[rowcache.Row]) {
+	a.fresh.RLock()
+	defer a.fresh.RUnlock()
+	if a.forgotten.Load() == forgotten {
+		a.cache.Set(rows)
+	}
+}
+
+// drop drops all rows in memory if some of the version were forgotten since they were read: which ones is not known
+// here.
+func (a *Rows) drop(forgotten int64) {
+	if a.forgotten.Load() == forgotten {
+		return
+	}
+	a.fresh.Lock()
+	defer a.fresh.Unlock()
+	a.forgotten.Store(forgotten)
+	a.cache.Clear()
 }
 
 // read asks for ids in the epochs given, in one round trip, with the counts and, last, the marker and the time. It
-// returns the arrivals, the epoch of each, and the epoch of Redis' time.
+// returns the arrivals, the epoch of each, and the moment of the answer.
 func (a *Rows) read(ctx context.Context, ids []string, epochs []int64) (got []*growth.ArrivalRow, of []int64,
-	now int64, err error) {
+	now moment, err error) {
 	ctx, cancel := mapping.Within(ctx, a.o.Limit)
 	defer cancel()
 	order := byBucket(ids, a.buckets)
@@ -119,29 +145,29 @@ func (a *Rows) read(ctx context.Context, ids []string, epochs []int64) (got []*g
 		last = askStanding(ctx, pipe, a.table.Marker)
 	}
 	if _, err := pipe.Exec(ctx); mapping.Failed(err) {
-		return nil, nil, 0, err
+		return nil, nil, now, err
 	}
 	if !a.ordered {
 		last = standing.Run(ctx, a.client, []string{a.table.Marker})
 	}
-	id, at, err := parseStanding(last)
+	at, err := parseStanding(last)
 	if err == nil {
-		err = mapping.CheckMarker(id, a.table.Marker, a.table.MarkerID)
+		err = mapping.CheckMarker(at.id, a.table.Marker, a.table.MarkerID)
 	}
 	if err == nil {
 		err = errors.Join(take(&a.rows, rows), take(&a.bytes, bytes))
 	}
 	if err != nil {
-		return nil, nil, 0, err
+		return nil, nil, now, err
 	}
-	now = epochAt(at, a.ttl)
-	if lone := a.lone(epochs, rows[0], now); !lone && epochs[0] == without {
+	now = moment{epochAt(at.now, a.ttl), at.forgotten}
+	if lone := a.lone(epochs, rows[0], now.epoch); !lone && epochs[0] == without {
 		return a.read(ctx, ids, epochs)
 	}
 	got, of = make([]*growth.ArrivalRow, len(ids)), make([]int64, len(ids))
 	for e := range epochs {
 		if err := a.decode(ids, order, answers[e], epochs[e], got, of); err != nil {
-			return nil, nil, 0, err
+			return nil, nil, now, err
 		}
 	}
 	return got, of, now, nil
@@ -225,14 +251,14 @@ func Delete(ctx context.Context, client mapping.Client, table Table) error {
 	if err == nil {
 		agreed, err = parseSettings(fields, &table)
 	}
-	var now time.Time
+	var at stand
 	if err == nil {
-		_, now, err = parseStanding(standing.Run(ctx, client, []string{table.Marker}))
+		at, err = parseStanding(standing.Run(ctx, client, []string{table.Marker}))
 	}
 	if err != nil {
 		return fmt.Errorf("removing rows of arrivals: %w", err)
 	}
-	for _, epoch := range living(epochAt(now, agreed.ttl), agreed.ttl) {
+	for _, epoch := range living(epochAt(at.now, agreed.ttl), agreed.ttl) {
 		for first := 0; first < agreed.buckets; first += mapping.KeysPerPipeline {
 			pipe := client.Pipeline()
 			last := min(first+mapping.KeysPerPipeline, agreed.buckets)

@@ -20,14 +20,14 @@ const rowOverhead = 64
 
 // Keep writes rows of arrivals. An id that has a row keeps it. Rows beyond MaxRows or MaxBytes are left out. Keep
 // may be called again with the same rows, with the same result. It returns [mapping.ErrVanished], and leaves no row
-// behind, if the version is no longer in Redis.
+// behind, if the version is no longer in Redis; likewise [growth.ErrOvertaken].
 //
 // Find finds a row in memory afterwards, if Redis says that this call wrote it, and if it was looked up
 // ([growth.ArrivalRow].AsOf) in the epoch in which it was written.
-func (a *Rows) Keep(ctx context.Context, arrived []growth.ArrivalRow) error {
+func (a *Rows) Keep(ctx context.Context, arrived []growth.ArrivalRow, by growth.Fence) error {
 	for len(arrived) > 0 {
 		chunk := a.encode(arrived)
-		if err := a.write(ctx, chunk); err != nil {
+		if err := a.write(ctx, chunk, by); err != nil {
 			return fmt.Errorf("writing rows of %d arrivals: %w", len(chunk), mapping.Permanent(err))
 		}
 		arrived = arrived[len(chunk):]
@@ -73,24 +73,26 @@ func roomFor(arrived []growth.ArrivalRow) int {
 }
 
 // write writes rows under the epoch of Redis' time. If the answer names another epoch, it writes them again.
-func (a *Rows) write(ctx context.Context, rows []rowWrite) error {
+func (a *Rows) write(ctx context.Context, rows []rowWrite, by growth.Fence) error {
 	ctx, cancel := mapping.Within(ctx, a.o.Limit)
 	defer cancel()
 	for {
-		epoch := a.epoch.Load()
-		var now int64
+		was := moment{a.epoch.Load(), a.forgotten.Load()}
+		var now moment
 		var err error
 		if a.ordered {
-			now, err = a.writeServer(ctx, rows, epoch)
+			now, err = a.writeServer(ctx, rows, was.epoch, by)
 		} else {
-			now, err = a.writeCluster(ctx, rows, epoch)
+			now, err = a.writeCluster(ctx, rows, was.epoch, by)
 		}
-		a.epoch.Store(now)
+		a.epoch.Store(now.epoch)
 		if err != nil {
 			return err
 		}
-		if now == epoch {
-			a.remember(rows, epoch)
+		if now.epoch == was.epoch {
+			if now == was {
+				a.remember(rows, was)
+			}
 			return nil
 		}
 	}
@@ -99,48 +101,53 @@ func (a *Rows) write(ctx context.Context, rows []rowWrite) error {
 // remember puts rows into the cache that were written under an epoch, as if they had been read. It takes only rows that
 // every reader finds in Redis: Redis says that this process wrote them, their ids had no row in the epoch before, and
 // their bytes are readable. If an id was looked up before the epoch began, an older row of it may be there.
-func (a *Rows) remember(rows []rowWrite, epoch int64) {
-	a.cache.Set(func(yield func(rowcache.Row) bool) {
+func (a *Rows) remember(rows []rowWrite, at moment) {
+	a.cacheAt(at.forgotten, func(yield func(rowcache.Row) bool) {
 		for i := range rows {
 			r := &rows[i]
-			if r.written && r.AsOf == epoch && mapping.Readable(r.Row, a.table.Synthetic) &&
-				!yield(rowcache.Row{ID: r.ID, Row: r.Row, Stamp: epoch}) {
+			if r.written && r.AsOf == at.epoch && mapping.Readable(r.Row, a.table.Synthetic) &&
+				!yield(rowcache.Row{ID: r.ID, Row: r.Row, Stamp: at.epoch}) {
 				return
 			}
 		}
 	})
 }
 
-// writeServer writes rows to one server and returns the epoch. If that is another one, it has written nothing.
-func (a *Rows) writeServer(ctx context.Context, rows []rowWrite, epoch int64) (now int64, err error) {
-	keys, args := a.keepArguments(rows, epoch)
+// writeServer writes rows to one server and returns the moment. If its epoch is another one, it has written nothing.
+func (a *Rows) writeServer(ctx context.Context, rows []rowWrite, epoch int64, by growth.Fence) (now moment,
+	err error) {
+	now = moment{epoch: epoch}
+	keys, args := a.keepArguments(rows, epoch, by)
 	answer, err := a.run(ctx, keepRows, keys, args)
 	if err != nil {
-		return epoch, err
+		return now, err
 	}
-	var numbers [5]int64
+	var numbers [6]int64
 	for i := range numbers {
 		if numbers[i], err = strconv.ParseInt(answer[i+1], 10, 64); err != nil {
-			return epoch, fmt.Errorf("writing rows of arrivals: Redis answered %q: %w", answer, err)
+			return now, fmt.Errorf("writing rows of arrivals: Redis answered %q: %w", answer, err)
 		}
 	}
 	switch answer[0] {
 	case "gone":
-		return epoch, fmt.Errorf("%w: marker %s is missing or another one", mapping.ErrVanished, a.table.Marker)
+		return now, fmt.Errorf("%w: marker %s is missing or another one", mapping.ErrVanished, a.table.Marker)
+	case "overtaken":
+		return now, growth.ErrOvertaken
 	case "epoch":
-		return numbers[0], nil
+		return moment{epoch: numbers[0]}, nil
 	}
 	for i := range rows {
-		rows[i].written = answer[6][i] == '1'
+		rows[i].written = answer[7][i] == '1'
 	}
 	a.account(numbers[1], numbers[2])
 	a.rows.Store(numbers[3])
 	a.bytes.Store(numbers[4])
-	return epoch, nil
+	now.forgotten = numbers[5]
+	return now, nil
 }
 
 // keepArguments returns the keys and arguments of keepRows.
-func (a *Rows) keepArguments(rows []rowWrite, epoch int64) (keys []string, args []any) {
+func (a *Rows) keepArguments(rows []rowWrite, epoch int64, by growth.Fence) (keys []string, args []any) {
 	ids := make([]string, len(rows))
 	for i := range rows {
 		ids[i] = rows[i].ID
@@ -148,6 +155,7 @@ func (a *Rows) keepArguments(rows []rowWrite, epoch int64) (keys []string, args 
 	order := byBucket(ids, a.buckets)
 	keys = []string{a.table.Marker, a.table.count(epoch - 1), a.table.bytes(epoch - 1), a.table.count(epoch),
 		a.table.bytes(epoch)}
+	keys = append(keys, a.table.fenced(by)[1:]...)
 	places, at := make([]int, len(rows)), len(keys) // Lua counts from 1
 	for k, p := range order {
 		if k == 0 || p.Part != order[k-1].Part {
@@ -156,8 +164,8 @@ func (a *Rows) keepArguments(rows []rowWrite, epoch int64) (keys []string, args 
 		places[p.At] = at
 	}
 	keys = append(keys, a.table.bucketKeys(order, epoch)...)
-	args = append(make([]any, 0, 7+3*len(rows)), a.table.MarkerID, a.ttl.Milliseconds(), epoch, a.end(epoch),
-		a.o.MaxRows, a.mostBytes(), rowOverhead)
+	args = append(make([]any, 0, 10+3*len(rows)), a.table.MarkerID, a.ttl.Milliseconds(), epoch, a.end(epoch),
+		a.o.MaxRows, a.mostBytes(), rowOverhead, len(by.Places), by.Generation, by.Confirmed)
 	for i := range rows {
 		args = append(args, &places[i], &ids[i], &rows[i].record) // pointers, because a value in an interface is allocated
 	}
@@ -191,29 +199,31 @@ func (a *Rows) sayFull(full bool) {
 	}
 }
 
-// writeCluster writes rows to the nodes of a cluster and returns the epoch of the marker's node after that. If that is
-// another one, the rows were written under a past epoch, where they do no harm.
+// writeCluster writes rows to the nodes of a cluster and returns the moment of the marker's node after that. If its
+// epoch is another one, the rows were written under a past epoch, where they do no harm.
 //
 // The marker is on another node than most rows, so it is read after they were written: rows of a version that
-// is gone are removed again.
-func (a *Rows) writeCluster(ctx context.Context, rows []rowWrite, epoch int64) (now int64, err error) {
+// is gone, or of a consumer that was overtaken, are removed again.
+func (a *Rows) writeCluster(ctx context.Context, rows []rowWrite, epoch int64, by growth.Fence) (now moment,
+	err error) {
+	now = moment{epoch: epoch}
 	rows = a.room(rows)
 	answers, err := a.sendBuckets(ctx, rows, epoch)
 	if err != nil {
-		return epoch, err
+		return now, err
 	}
-	at, err := a.standing(ctx)
-	if errors.Is(err, mapping.ErrVanished) {
-		return epoch, errors.Join(err, a.withdraw(ctx, rows, epoch))
+	at, err := a.standing(ctx, by)
+	if errors.Is(err, mapping.ErrVanished) || errors.Is(err, growth.ErrOvertaken) {
+		return now, errors.Join(err, a.withdraw(ctx, rows, epoch))
 	}
 	if err != nil {
-		return epoch, err
+		return now, err
 	}
 	n, size := int64(0), int64(0)
 	for _, answer := range answers {
 		written, err := answer.Int64Slice()
 		if err != nil {
-			return epoch, err
+			return now, err
 		}
 		for i := range written {
 			if written[i] == 1 {
@@ -228,7 +238,7 @@ func (a *Rows) writeCluster(ctx context.Context, rows []rowWrite, epoch int64) (
 	if n > 0 {
 		err = a.counted(ctx, epoch, n, size)
 	}
-	return epochAt(at, a.ttl), err
+	return moment{epochAt(at.now, a.ttl), at.forgotten}, err
 }
 
 // bucketAnswer is the answer to the rows that were sent to one bucket.

@@ -209,7 +209,7 @@ func TestReplicasHaveWhatWasWritten(t *testing.T) {
 	}
 	few := w.openWith(t, Options{TTL: time.Hour, MaxRows: 9, Replicas: 2, Limit: time.Second})
 	for what, err := range map[string]error{
-		"rows":  few.Keep(t.Context(), []growth.ArrivalRow{arrivedAs("p", 1, 1)}),
+		"rows":  few.Keep(t.Context(), []growth.ArrivalRow{arrivedAs("p", 1, 1)}, growth.Fence{}),
 		"notes": few.Note(t.Context(), []growth.Note{noteAt("g:t:0", 7, 1)}),
 	} {
 		if !errors.Is(err, mapping.ErrFewReplicas) || !mapping.TakesNoWrites(err) ||

@@ -141,7 +141,7 @@ func TestOwnRowsOfAVersionThatVanished(t *testing.T) {
 		}
 		late = lookedUp(t, a, late...)
 		client.Del(t.Context(), w.table.Marker)
-		if err := a.Keep(t.Context(), late); !errors.Is(err, mapping.ErrVanished) {
+		if err := a.Keep(t.Context(), late, growth.Fence{}); !errors.Is(err, mapping.ErrVanished) {
 			t.Errorf("keeping: %v, want %v", err, mapping.ErrVanished)
 		}
 		client.HSet(t.Context(), w.table.Marker, mapping.MarkerField, w.table.MarkerID)

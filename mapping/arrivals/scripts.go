@@ -2,44 +2,62 @@ package arrivals
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"rivulet/infer/growth"
 	"rivulet/mapping"
 )
 
-// standing returns the marker's id and Redis' time.
+// standing returns the marker's id, how often rows of the version were forgotten, and Redis' time.
 //
-//	KEYS  marker
-//	->    id, "" if there is none; seconds; microseconds
+//	KEYS  marker, keys of notes of places
+//	ARGV  generation, 1 if that is confirmed; none without places
+//	->    id, "" if there is none; seconds; microseconds; count; 1 if a later generation has written to one of the places
 var standing = redis.NewScript(`
 local time = redis.call('TIME')
-return {redis.call('HGET', KEYS[1], 'id') or '', time[1], time[2]}
+` + overtaken + `
+return {redis.call('HGET', KEYS[1], 'id') or '', time[1], time[2], redis.call('HGET', KEYS[1], 'forgotten') or '0',
+  overtaken(2, #KEYS, ARGV[1], ARGV[2]) and '1' or '0'}
 `)
 
+// overtaken is a function of scripts: it returns whether a generation later than the given one has written to a place.
+// Places are the keys from first to last. A generation that the coordinator has confirmed is the last one.
+const overtaken = `
+local function overtaken(first, last, generation, confirmed)
+  for i = first, last do
+    local other = redis.call('HGET', KEYS[i], 'generation')
+    if other and (tonumber(other) or 0) > tonumber(generation) and confirmed ~= '1' then return true end
+  end
+  return false
+end`
+
 // keepRows writes rows of arrivals, on one server. An id that has a row keeps it. Nothing is written if the marker
-// is another one, or if the epoch is not the one of Redis' time, which is then the answer.
+// is another one, if a later generation has written to one of the places, or if the epoch is not the one of Redis' time,
+// which is then the answer.
 //
-//	KEYS  marker; counts of rows and of bytes of the epoch before, and of this one; buckets
+//	KEYS  marker; counts of rows and of bytes of the epoch before, and of this one; keys of notes of places; buckets
 //	ARGV  marker's id, TTL in ms, epoch, ms at which its keys expire, most rows, most bytes, bytes that a row takes besides
-//	      its content; of each row: its bucket's place in KEYS, id, record
-//	->    outcome: gone, epoch or kept; the epoch; how many were written, how many refused; rows and bytes that are there;
-//	      if kept, of each row: 1 if it was written, else 0, in one string
+//	      its content, number of places, generation, 1 if that is confirmed; of each row: its bucket's place in KEYS, id,
+//	      record
+//	->    outcome: gone, overtaken, epoch or kept; the epoch; how many were written, how many refused; rows and bytes that
+//	      are there; how often rows were forgotten; if kept, of each row: 1 if it was written, else 0, in one string
 var keepRows = redis.NewScript(`
 local function text(n) return string.format('%.0f', n) end
-if redis.call('HGET', KEYS[1], 'id') ~= ARGV[1] then return {'gone', '0', '0', '0', '0', '0'} end
+` + overtaken + `
+if redis.call('HGET', KEYS[1], 'id') ~= ARGV[1] then return {'gone', '0', '0', '0', '0', '0', '0'} end
+if overtaken(6, 5 + tonumber(ARGV[8]), ARGV[9], ARGV[10]) then return {'overtaken', '0', '0', '0', '0', '0', '0'} end
 local time, ttl, epoch = redis.call('TIME'), tonumber(ARGV[2]), '0'
 if ttl > 0 then epoch = text(math.floor((time[1] * 1000 + math.floor(time[2] / 1000)) / ttl)) end
-if epoch ~= ARGV[3] then return {'epoch', epoch, '0', '0', '0', '0'} end
+if epoch ~= ARGV[3] then return {'epoch', epoch, '0', '0', '0', '0', '0'} end
 local function sum(a, b) return (redis.call('GET', a) or 0) + (redis.call('GET', b) or 0) end
 local rows, bytes = sum(KEYS[2], KEYS[4]), sum(KEYS[3], KEYS[5])
 local rowsBefore, bytesBefore, refused, touched = rows, bytes, 0, {}
 local mostRows, mostBytes, written = tonumber(ARGV[5]), tonumber(ARGV[6]), {}
-for i = 8, #ARGV, 3 do
+for i = 11, #ARGV, 3 do
   local key, id, record = KEYS[tonumber(ARGV[i])], ARGV[i + 1], ARGV[i + 2]
   local size, new = #id + #record + ARGV[7], '0'
   if rows >= mostRows or bytes + size > mostBytes then
@@ -58,7 +76,7 @@ if rows > rowsBefore then
   end
 end
 return {'kept', epoch, text(rows - rowsBefore), text(refused), text(rows), text(bytes),
-  table.concat(written)}
+  redis.call('HGET', KEYS[1], 'forgotten') or '0', table.concat(written)}
 `)
 
 // keepBucket writes rows of arrivals into one bucket, on a cluster. An id that has a row keeps it.
@@ -85,11 +103,9 @@ return written
 //	      its key's place in KEYS, offset, note
 //	->    gone; overtaken; or noted, and if notes were there, of each note the one that was, "" if none was
 var noteAll = redis.NewScript(`
+` + overtaken + `
 if redis.call('HGET', KEYS[1], 'id') ~= ARGV[1] then return {'gone'} end
-for i = 2, #KEYS do
-  local last = redis.call('HGET', KEYS[i], 'generation')
-  if last and (tonumber(last) or 0) > tonumber(ARGV[3]) and ARGV[4] ~= '1' then return {'overtaken'} end
-end
+if overtaken(2, #KEYS, ARGV[3], ARGV[4]) then return {'overtaken'} end
 local answer, earlier = {'noted'}, false
 for i = 6, #ARGV, 3 do
   local key, offset, note = KEYS[tonumber(ARGV[i])], ARGV[i + 1], ARGV[i + 2]
@@ -126,13 +142,33 @@ end
 return 0
 `)
 
-// standing returns Redis' time if the version's marker stands, and else [mapping.ErrVanished].
-func (a *Rows) standing(ctx context.Context) (time.Time, error) {
-	id, now, err := parseStanding(standing.Run(ctx, a.client, []string{a.table.Marker}))
+// stand is what the marker's node says of a version.
+type stand struct {
+	id        string
+	now       time.Time
+	forgotten int64 // how often rows of the version were forgotten
+	overtaken bool
+}
+
+// standing returns Redis' time and more if the version's marker stands, and else [mapping.ErrVanished].
+func (a *Rows) standing(ctx context.Context, by growth.Fence) (stand, error) {
+	at, err := parseStanding(standing.Run(ctx, a.client, a.table.fenced(by), by.Generation, by.Confirmed))
 	if err != nil {
-		return time.Time{}, err
+		return stand{}, err
 	}
-	return now, mapping.CheckMarker(id, a.table.Marker, a.table.MarkerID)
+	if at.overtaken {
+		return stand{}, growth.ErrOvertaken
+	}
+	return at, mapping.CheckMarker(at.id, a.table.Marker, a.table.MarkerID)
+}
+
+// fenced returns the keys of the marker and of the notes of places.
+func (t *Table) fenced(by growth.Fence) []string {
+	keys := []string{t.Marker}
+	for _, place := range by.Places {
+		keys = append(keys, t.notes(place))
+	}
+	return keys
 }
 
 // askStanding is standing within a pipeline, where a script is sent whole.
@@ -140,17 +176,21 @@ func askStanding(ctx context.Context, pipe redis.Pipeliner, marker string) *redi
 	return standing.Eval(ctx, pipe, []string{marker})
 }
 
-func parseStanding(cmd *redis.Cmd) (id string, now time.Time, err error) {
+func parseStanding(cmd *redis.Cmd) (stand, error) {
 	answer, err := cmd.StringSlice()
 	if err != nil {
-		return "", time.Time{}, err
+		return stand{}, err
 	}
-	if len(answer) != 3 {
-		return "", time.Time{}, fmt.Errorf("Redis' time has %d parts, want 3", len(answer))
+	if len(answer) != 5 {
+		return stand{}, fmt.Errorf("what stands of a version has %d parts, want 5", len(answer))
 	}
-	seconds, err := strconv.ParseInt(answer[1], 10, 64)
-	micros, otherErr := strconv.ParseInt(answer[2], 10, 64)
-	return answer[0], time.Unix(seconds, micros*1000), errors.Join(err, otherErr)
+	var numbers [3]int64
+	for i := range numbers {
+		if numbers[i], err = strconv.ParseInt(answer[1+i], 10, 64); err != nil {
+			return stand{}, err
+		}
+	}
+	return stand{answer[0], time.Unix(numbers[0], numbers[1]*1000), numbers[2], answer[4] == "1"}, nil
 }
 
 // run runs a script that writes, and waits for replicas where that was asked for.

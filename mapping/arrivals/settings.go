@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"rivulet/infer/growth"
 	"rivulet/mapping"
 )
 
@@ -51,7 +52,7 @@ func sealOf(t *Table, ttl, buckets string) string {
 
 // agree takes the settings that the version's consumers have agreed on; the first consumer's are its own.
 func (a *Rows) agree(ctx context.Context) error {
-	now, err := a.standing(ctx)
+	at, err := a.standing(ctx, growth.Fence{})
 	if err != nil {
 		return err
 	}
@@ -91,7 +92,8 @@ func (a *Rows) agree(ctx context.Context) error {
 			"configured", a.o.TTL)
 	}
 	a.settings = agreed
-	a.epoch.Store(epochAt(now, a.ttl))
+	a.epoch.Store(epochAt(at.now, a.ttl))
+	a.forgotten.Store(at.forgotten)
 	return nil
 }
 

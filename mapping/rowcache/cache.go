@@ -216,6 +216,16 @@ func (c *Cache) add(id string, hash uint32, row attach.Row, stamp int64) {
 	c.young.add(id, hash, row, stamp, units)
 }
 
+// Clear drops all rows. A nil cache has none.
+func (c *Cache) Clear() {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.young, c.old, c.renewed = c.newGeneration(0), c.newGeneration(0), 0
+}
+
 // Size returns how many rows are in memory, and the memory.
 func (c *Cache) Size() (rows int, bytes int64) {
 	c.mu.RLock()

@@ -12,7 +12,7 @@
 //	p:v:g:blob:f:i   string  part i of file f of the artifact, of its serving part; 4 MiB a part
 //	{p}:v:writing    hash    v is being written: id ("g:content"), generation, content, meta, progress, begun_ms
 //	{p}:v:complete   hash    the marker, v is whole: id, generation, content, meta, seal, begun_ms, published_ms,
-//	                         current_ms, aborted_ms, mended_ms, other_data
+//	                         current_ms, aborted_ms, mended_ms, other_data, forgotten (how often rows of arrivals were)
 //	{p}:v:notes:content…  hash  attachments of arrivals in flight, which do expire (arrivals.Table)
 //	{p}:versions     set     names of the versions that have one of these two keys
 //	{p}:current      string  CURRENT: the version to serve

@@ -105,7 +105,9 @@ func (d *Data) grow(g *growth) (Graph, error) {
 		Classes:    d.Classes,
 		Validation: d.Validation, Test: d.Test, BagOfWords: d.BagOfWords, Notes: d.Notes}
 	for i, id := range d.IDs {
-		out.index[id] = int32(i)
+		if _, gone := g.forgotten[id]; !gone { // an arrival with its id is another node
+			out.index[id] = int32(i)
+		}
 	}
 	if err := out.nodes(d.roles()); err != nil {
 		return nil, err
@@ -119,7 +121,7 @@ func (d *Data) grow(g *growth) (Graph, error) {
 		out.d.X.Dense = out.dense()
 	}
 	out.d.Schema, out.d.Values = d.Dataset.Schema, out.values()
-	return &Data{out.d}, nil
+	return &Data{g.withoutForgotten(out.d, len(d.IDs))}, nil
 }
 
 // nodes sets roles and classes of the nodes; the last ones are new.
@@ -130,7 +132,9 @@ func (g *assembly) nodes(roles []Role) error {
 		if err != nil {
 			return err
 		}
-		if changed && is.role != None {
+		if _, gone := g.forgotten[g.d.IDs[i]]; gone {
+			roles[i] = None
+		} else if changed && is.role != None {
 			roles[i], g.d.Labels[i] = is.role, is.class
 		}
 	}

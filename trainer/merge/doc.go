@@ -4,6 +4,7 @@
 //
 //	m := merge.New(graph, scratch, disk)      // scratch "": arrivals are kept in memory, not in files
 //	err := m.Arrival(&a)                      // each arrival of the stream, in its order
+//	err = m.Forget(id)                        // each id that is to be forgotten, among the arrivals in their order
 //	err = m.Label(&l)                         // each label, before or after its arrival
 //	grown, report, err := m.Grow(ctx, false)
 //
@@ -26,6 +27,10 @@
 // of a node the later one is used, see [event.Label], and a class that came from a label gives way to a later label's.
 // Classes keep their names and order: a label of a class that the graph does not have is counted, and its node stays
 // without a class.
+//
+// An id that is forgotten ([Merger.Forget]) leaves the graph with its edges, whatever its role was, and so does its
+// arrival before that. An edge that names it is left out and does not wait for it. A later arrival with the id is
+// another node, and edges of arrivals that came after the forgetting lead to it.
 //
 // The same arrivals and labels in the same order give the same graph, in however many rounds they come, if each round
 // is given all labels so far and no more edges wait than may. Nodes of the graph keep their order; new ones come after
@@ -50,6 +55,7 @@
 // In memory are one bucket and the decisions on some hundred thousand rows at a time.
 //
 //	rules.go       the rules for one node; counters
+//	forget.go      ids that are forgotten: their nodes and edges leave the graph
 //	report.go      the outcomes of a merge, counted and printed
 //	graph.go       the interface of Data and Tables
 //	merger.go      arrivals and labels as they come

@@ -12,17 +12,21 @@ func (g *growth) ends() error {
 	g.targets = g.spill("targets", g.ids.Len())
 	var r spill.Record
 	order := int64(0)
-	put := func(source, target string) error {
+	put := func(source, target string, row int64) error {
+		if g.forgets(source, target, row) {
+			return nil
+		}
 		order++
 		return g.targets.Put(g.targets.Of(target), r.Reset().Number(order-1).Text(source).Text(target))
 	}
-	if err := g.base.eachWaiting(put); err != nil {
+	err := g.base.eachWaiting(func(node, id string) error { return put(node, id, beforeArrivals) })
+	if err != nil {
 		return err
 	}
 	g.waited = order
 	return g.eachJoin(func(a *arrival, _ decision) error {
 		for _, id := range a.edges {
-			if err := put(a.id, id); err != nil {
+			if err := put(a.id, id, a.row); err != nil {
 				return err
 			}
 		}
@@ -54,6 +58,8 @@ func (g *growth) matchBucket(k int) error {
 			}
 		case arrivalHead: // it has joined T, or the graph has its id
 			known[id] = true
+		case forgetRecord:
+			delete(known, id)
 		}
 		return nil
 	})
@@ -62,6 +68,10 @@ func (g *growth) matchBucket(k int) error {
 	}
 	return g.targets.Each(k, func(r *spill.Record) error {
 		order, source, target := r.NextNumber(), r.NextText(), r.NextText()
+		if _, gone := g.forgotten[target]; gone && !known[target] { // else its id would be kept with the graph
+			g.Report.RemovedEdges++
+			return nil
+		}
 		switch is := known[target]; {
 		case is && order < g.waited:
 			g.Report.WaitedEdges++

@@ -46,8 +46,13 @@ func grownData(t interface{ Fatal(...any) }, m *Merger) (*dataset.Dataset, Repor
 	return g.(*Data).Dataset, report
 }
 
+// feed gives arrivals and labels to a merger. An arrival without features stands for an id that is to be forgotten.
 func feed(m *Merger, arrivals []event.Arrival, labels []event.Label) {
 	for k := range arrivals {
+		if arrivals[k].Features.Absent {
+			_ = m.Forget(arrivals[k].ID)
+			continue
+		}
 		_ = m.Arrival(&arrivals[k]) // counted
 	}
 	for k := range labels {

@@ -34,12 +34,15 @@ type Merger struct {
 	labels   *spill.Buckets   // one file: id, class, time
 	kept     []event.Features // of arrivals, if everything is in memory; else they are in the file
 	settled  map[string]bool  // ids whose next arrival cannot join, as a node of T or an arrival has them; nil: not known
+	// forgotten has, of each id that was forgotten, its row among the arrivals: those before it are forgotten
+	forgotten map[string]int64
 }
 
 // New returns a merger for a graph, which it does not change. Its files are below dir, which must exist; the caller
 // removes it once the grown graph is not needed any more. Empty: arrivals are kept in memory.
 func New(base Graph, dir string, disk durable.Disk) *Merger {
-	m := &Merger{MaxWaiting: DefaultWaiting, Counter: newCounter(), base: base, dir: dir, disk: disk}
+	m := &Merger{MaxWaiting: DefaultWaiting, Counter: newCounter(), base: base, dir: dir, disk: disk,
+		forgotten: map[string]int64{}}
 	m.arrivals, m.labels = m.spill("arrivals", 1), m.spill("labels", 1)
 	if d, ok := base.(*Data); ok {
 		m.settled = map[string]bool{}

@@ -15,9 +15,13 @@ type Report struct {
 	Joined   int `json:"joined"`   // nodes that came into T
 	Labelled int `json:"labelled"` // of these, training nodes
 
-	Again   int `json:"again"`    // arrivals with the id of an earlier one, which stays
-	InT     int `json:"in_t"`     // ids of nodes of T, which are not changed
-	HeldOut int `json:"held_out"` // ids of validation and test nodes
+	Again        int `json:"again"`                   // arrivals with the id of an earlier one, which stays
+	InT          int `json:"in_t"`                    // ids of nodes of T, which are not changed
+	HeldOut      int `json:"held_out"`                // ids of validation and test nodes
+	Forgets      int `json:"forgets,omitempty"`       // ids that were to be forgotten
+	Forgotten    int `json:"forgotten,omitempty"`     // nodes of the graph, and arrivals, that were
+	Removed      int `json:"removed,omitempty"`       // of these, nodes of the graph
+	RemovedEdges int `json:"removed_edges,omitempty"` // entries that named a forgotten id
 	// Refused are records that are not arrivals that the model can take, by event's reasons.
 	Refused map[string]int `json:"refused,omitempty"`
 
@@ -50,6 +54,10 @@ func (r *Report) Print(w io.Writer) error {
 	}
 	list("left out", some(r.InT, "in T already"), some(r.HeldOut, "validation or test nodes"),
 		some(r.Again, "arrived again"), counts(r.Refused))
+	if r.Forgets > 0 {
+		list("forgotten", fmt.Sprintf("%d of %d ids", r.Forgotten, r.Forgets), some(r.Removed, "of the graph"),
+			some(r.RemovedEdges, "entries of edge lists"))
+	}
 	list("edges", fmt.Sprintf("%d new", r.Edges), some(r.UnknownEdges, "to unknown ids"),
 		some(r.DroppedEdges, "to oneself or repeated"))
 	if r.WaitedEdges+r.WaitingEdges+r.ForgottenEdges > 0 {
@@ -83,4 +91,6 @@ func counts(of map[string]int) string {
 }
 
 // Changed reports whether the data have changed so that training anew may give another model.
-func (r *Report) Changed() bool { return r.Joined+r.NewLabels+r.Relabelled > 0 }
+func (r *Report) Changed() bool {
+	return r.Joined+r.NewLabels+r.Relabelled+r.Removed+r.RemovedEdges > 0
+}

@@ -49,6 +49,7 @@ const (
 	labelledNode
 	arrivalHead
 	labelRecord
+	forgetRecord
 )
 
 // gather puts all facts about an id into one bucket: first the graph's, then arrivals and labels in their order.
@@ -73,7 +74,11 @@ func (g *growth) gather() error {
 		return err
 	}
 	err = g.eachArrival(g.ctx, func(a *arrival) error {
-		r.Reset().Number(arrivalHead).Text(a.id).Number(a.row).Number(a.dropped)
+		kind := int64(arrivalHead)
+		if a.dropped == forgetMark {
+			kind = forgetRecord
+		}
+		r.Reset().Number(kind).Text(a.id).Number(a.row).Number(a.dropped)
 		return put(a.id)
 	})
 	if err != nil {
@@ -168,6 +173,9 @@ func (g *growth) learn(n *knowledge, kind int64, r *spill.Record) {
 			n.arrival = row
 			g.Dropped(int(dropped))
 		}
+	case forgetRecord:
+		n.Forget(n.row > 0, &g.Report)
+		n.row = 0
 	case labelRecord:
 		class, at := int32(r.NextNumber()), nextTime(r)
 		if to := &n.label; !to.given || !earlier(at, to.time) {

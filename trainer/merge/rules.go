@@ -44,6 +44,20 @@ func (n *Node) Arrive(r *Report) bool {
 	return false
 }
 
+// Forget takes the node, or an arrival that has joined T, back, and counts it. inGraph: the graph has the node.
+func (n *Node) Forget(inGraph bool, r *Report) {
+	if n.Arrived {
+		r.Joined--
+	}
+	if inGraph {
+		r.Removed++
+	}
+	if n.Arrived || inGraph {
+		r.Forgotten++
+	}
+	*n = Node{}
+}
+
 // Label gives the node the class of its latest label, once all arrivals are known, and counts the outcome. It reports
 // whether role or class have changed.
 func (n *Node) Label(class int32, r *Report) bool {

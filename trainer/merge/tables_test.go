@@ -124,6 +124,11 @@ func arrived(id string, x, y float32, edges ...string) event.Arrival {
 	return event.Arrival{ID: id, Features: event.Features{Values: []float32{x, y}}, Edges: edges}
 }
 
+// forgotten stands for an id that is to be forgotten.
+func forgotten(id string) event.Arrival {
+	return event.Arrival{ID: id, Features: event.Features{Absent: true}}
+}
+
 // drawn returns arrivals and labels of a stream.
 func drawn(t *rapid.T, ids *rapid.Generator[string]) (arrivals []event.Arrival, labels []event.Label) {
 	for n := range rapid.IntRange(0, 12).Draw(t, "arrivals") {
@@ -161,6 +166,11 @@ func TestTablesAreTheMergeInMemory(t *testing.T) {
 		waiting := rapid.SampledFrom([]int{0, 1, 2, 1000}).Draw(rt, "most that wait")
 		for part := range rapid.IntRange(1, 3).Draw(rt, "parts") {
 			arrivals, labels := drawn(rt, ids)
+			for range rapid.IntRange(0, 2).Draw(rt, "forgotten") {
+				at := rapid.IntRange(0, len(arrivals)).Draw(rt, "place")
+				id := rapid.SampledFrom([]string{"b", "x", "y", "z", "w", "v", "ü-1"}).Draw(rt, "forgotten id")
+				arrivals = slices.Insert(arrivals, at, forgotten(id))
+			}
 			m := inMemory(whole)
 			m.MaxWaiting = waiting
 			feed(m, arrivals, labels)

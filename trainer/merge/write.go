@@ -97,7 +97,10 @@ func (g *tableWriter) nodes(original *int64) func(put func(table.Node) error) er
 				row.Split = "none"
 			}
 			is, changed, err := changes.on(n.Row)
+			_, gone := g.forgotten[n.ID]
 			switch {
+			case gone:
+				return err
 			case err != nil:
 				return err
 			case changed && is.role == None:
@@ -128,6 +131,9 @@ func (g *tableWriter) nodes(original *int64) func(put func(table.Node) error) er
 // table does not have it.
 func (g *tableWriter) edges(put func(parquet.Ends) error) error {
 	err := g.old.Stream.EachEdge(func(e table.Edge) error {
+		if g.forgets(e.Source, e.Target, beforeArrivals) {
+			return nil
+		}
 		return errors.Join(every(g.ctx, e.Row), put(parquet.Ends{Source: e.Source, Target: e.Target}))
 	})
 	if err != nil {

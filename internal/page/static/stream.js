@@ -186,6 +186,7 @@ export function stream(root, query, { refresh }) {
     const share = d.chance === 0 ? "Every prediction is shown" : `One of ${2 ** d.chance} predictions is a sample, chosen by a hash of its arrival's place`;
     const held_ = paused ? " · held still" : still ? " · held while you point at it" : "";
     text(feedNote, share + (d.skipped ? ` · ${count(d.skipped)} were passed over, as the stream ran ahead` : "") +
+      (d.forgotten ? ` · ${count(d.forgotten)} ids were forgotten` : "") +
       (d.unread ? ` · ${count(d.unread)} could not be read, the last at ${d.last_unread}` : "") + held_);
   }
 

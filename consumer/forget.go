@@ -1,0 +1,161 @@
+package consumer
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"rivulet/event"
+	"rivulet/infer/growth"
+)
+
+// Forgetter removes what is stored of ids.
+type Forgetter interface {
+	// Forget removes the rows of M and the features of ids, and returns for how many of them there were some. It may be
+	// called again. It returns [growth.ErrOvertaken], and has removed no row, as by says.
+	Forget(ctx context.Context, ids []growth.Forget, by growth.Fence) (known int, err error)
+}
+
+// forgetList are the records of a batch that ask to forget an id ([form.Forget]). What they ask for holds in the order
+// of the records, although rows are looked up once a batch. Of [arrival x, forget x, arrival y next to x, arrival x]
+// the first x gets no row, to y x is unknown, and the last x gets a row.
+type forgetList struct {
+	all   []forgetRecord
+	spans map[string]span // by id
+}
+
+// forgetRecord is a record that asks to forget an id, with so many arrivals of the batch before it.
+type forgetRecord struct {
+	*slot
+	before int
+}
+
+// span is how many arrivals of a batch are before the first and before the last record that asks to forget an id.
+type span struct{ first, last int }
+
+func (f *forgetList) begin() {
+	clear(f.all)
+	f.all, f.spans = f.all[:0], nil
+}
+
+// add takes a record that has so many arrivals before it.
+func (f *forgetList) add(s *slot, arrivals int) {
+	if f.spans == nil {
+		f.spans = make(map[string]span)
+	}
+	at, there := f.spans[s.forget.ID]
+	if at.last = arrivals; !there {
+		at.first = arrivals
+	}
+	f.all, f.spans[s.forget.ID] = append(f.all, forgetRecord{s, arrivals}), at
+}
+
+// before reports whether the batch forgets an id before its arrival i.
+func (f *forgetList) before(id string, i int) bool {
+	at, there := f.spans[id]
+	return there && at.first <= i
+}
+
+// after reports whether the batch forgets an id after its arrival i.
+func (f *forgetList) after(id string, i int) bool {
+	at, there := f.spans[id]
+	return there && at.last > i
+}
+
+// appendTombstones appends a tombstone for each record. withdrawn says which arrivals have no prediction.
+func (f *forgetList) appendTombstones(dst []event.Tombstone, withdrawn []bool) []event.Tombstone {
+	for _, r := range f.all {
+		t := event.Tombstone{Key: r.key(), Before: r.before}
+		for _, gone := range withdrawn[:r.before] {
+			if gone {
+				t.Before--
+			}
+		}
+		if t.Key == nil {
+			t.Key = []byte(r.forget.ID)
+		}
+		dst = append(dst, t)
+	}
+	return dst
+}
+
+// take decodes a batch, and waits until all that the batches before it forget is removed. Rows are looked up after
+// that: an arrival that was read after an id was to be forgotten finds nothing of it.
+func (p *Pipeline) take(ctx context.Context, in Intake, b *batch, by model) error {
+	err := p.decode(ctx, &b.decoded, in.Records, by)
+	if p.Forget == nil || err != nil {
+		return err
+	}
+	err = in.After.Cleared(ctx)
+	if err == nil && len(b.decoded.forgets.all) == 0 {
+		in.Ticket.Clear()
+	}
+	return err
+}
+
+// store removes what the batch forgets, and writes its arrivals' rows.
+func (p *Pipeline) store(ctx context.Context, version Version, in Intake, b *batch, stats *BatchStats) error {
+	if err := p.forgetIDs(ctx, in, b, stats); err != nil {
+		return err
+	}
+	return p.keep(ctx, version, in, &b.growth)
+}
+
+// forgetIDs removes what is stored of the ids that the batch forgets, after the batch before it has written its rows
+// and before this one does. In a consumer it tries again until that is done: no outage lets an id stay.
+func (p *Pipeline) forgetIDs(ctx context.Context, in Intake, b *batch, stats *BatchStats) error {
+	var ids []growth.Forget
+	for _, part := range b.parts() {
+		ids = part.decoded.append(ids, part.neighbours.met)
+	}
+	if p.Forget == nil || len(ids) == 0 {
+		return nil
+	}
+	if err := in.After.Passed(ctx); err != nil {
+		return err
+	}
+	stats.Forgets = len(ids)
+	for by, again := p.fence(in), true; again; {
+		var err error
+		stats.Forgotten, err = p.Forget.Forget(ctx, ids, by)
+		if again, err = p.written(ctx, in, &by, err); err != nil {
+			return fmt.Errorf("forgetting %d ids: %w", len(ids), err)
+		}
+	}
+	in.Ticket.Clear()
+	return nil
+}
+
+// append appends the ids that a batch forgets, each with the first arrival after that, whose row stays: a record that
+// is read again finds the row that its arrival got the first time.
+func (d *decodedBatch) append(ids []growth.Forget, met []growthState) []growth.Forget {
+	later := map[string]int{} // id -> the first arrival after all that forgets it
+	if len(d.forgets.all) > 0 {
+		for i, s := range slices.Backward(d.arrivals) {
+			if at, there := d.forgets.spans[s.arrival.ID]; there && at.last <= i {
+				later[s.arrival.ID] = i
+			}
+		}
+	}
+	for _, r := range d.forgets.all {
+		ask := growth.Forget{ID: r.forget.ID}
+		if i, there := later[r.forget.ID]; there {
+			ask.Except, ask.Later = met[i].record64, true
+		}
+		ids = append(ids, ask)
+	}
+	return ids
+}
+
+// fence names the place and the generation of a batch's writes, where ids may be forgotten.
+func (p *Pipeline) fence(in Intake) growth.Fence {
+	if p.Forget == nil || in.Generation == nil {
+		return growth.Fence{}
+	}
+	by := growth.Fence{Generation: in.Generation.Member().Generation}
+	for at := range in.Offsets {
+		by.Places = append(by.Places, notePlace(in.Generation.Member().Group, at))
+	}
+	slices.Sort(by.Places)
+	return by
+}

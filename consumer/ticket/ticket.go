@@ -1,0 +1,124 @@
+// Package ticket orders the deliveries of batches that are computed side by side.
+package ticket
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+
+	"rivulet/kafka"
+)
+
+// Ticket is a batch's place in the line. The batch behind waits for it twice: before it is published, and before it is
+// committed; where ids are to be forgotten also before it looks rows up.
+type Ticket struct {
+	visible chan struct{} // closed when the batch behind may be published
+	shared  chan struct{} // closed when the batch behind may be committed together with this one
+	done    chan struct{} // closed when the batch is delivered or given up
+	// removed is closed when all that this batch and those before it forget is removed: the batch behind looks rows up
+	removed chan struct{}
+	cleared bool        // removed is closed; used by the ticket's owner only
+	err     error       // why it was not delivered; written before done is closed
+	shown   bool        // visible is closed; used by the ticket's owner only
+	awaited atomic.Bool // the batch behind is ready to be published
+}
+
+// New returns a batch's ticket.
+func New() *Ticket {
+	return &Ticket{visible: make(chan struct{}), shared: make(chan struct{}), done: make(chan struct{}),
+		removed: make(chan struct{})}
+}
+
+// Publish lets the batch behind be published.
+func (t *Ticket) Publish() {
+	if t != nil && !t.shown {
+		t.shown = true
+		close(t.visible)
+	}
+}
+
+// Pass lets the batch behind be committed together with this one, so that the brokers get one request for both. It is
+// called just before this batch is committed. A transaction is shared only if the batch behind is ready to be
+// published: this batch then never waits for one that is still computed.
+func (t *Ticket) Pass(d kafka.Delivery) {
+	s, ok := d.(kafka.Sharer)
+	if !ok || t == nil || d.Published().IsZero() && !t.awaited.Load() || !s.Share() {
+		return
+	}
+	close(t.shared)
+	t.Publish()
+}
+
+// Settle lets the batch behind go on; if err says that this batch was not delivered, the batch behind fails.
+func (t *Ticket) Settle(err error) {
+	t.err = err
+	close(t.done)
+	t.Clear()
+	t.Publish()
+}
+
+// ErrBefore is why a batch is given up whose predecessor was not delivered: its offsets would commit the other's.
+var ErrBefore = errors.New("the batch before it was not delivered")
+
+// Published waits until the batch behind this ticket may be published, and returns nil then; at once for a nil ticket.
+func (t *Ticket) Published(ctx context.Context) error {
+	if t == nil {
+		return nil
+	}
+	t.awaited.Store(true)
+	select {
+	case <-t.visible:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	select {
+	case <-t.done:
+		return t.fate()
+	default:
+		return nil
+	}
+}
+
+// Passed waits until the batch behind this ticket may be committed, and returns nil then; at once for a nil ticket.
+func (t *Ticket) Passed(ctx context.Context) error {
+	if t == nil {
+		return nil
+	}
+	select {
+	case <-t.shared:
+		return nil
+	case <-t.done:
+		return t.fate()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// fate returns ErrBefore for the batch behind if the batch of t was not delivered. done must be closed.
+func (t *Ticket) fate() error {
+	if t.err != nil {
+		return ErrBefore
+	}
+	return nil
+}
+
+// Clear lets the batch behind look rows up.
+func (t *Ticket) Clear() {
+	if t != nil && !t.cleared {
+		t.cleared = true
+		close(t.removed)
+	}
+}
+
+// Cleared waits until the batch behind this ticket may look rows up; at once for a nil ticket.
+func (t *Ticket) Cleared(ctx context.Context) error {
+	if t == nil {
+		return nil
+	}
+	select {
+	case <-t.removed:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

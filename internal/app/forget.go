@@ -1,0 +1,56 @@
+package app
+
+import (
+	"context"
+
+	"rivulet/config"
+	"rivulet/consumer"
+	"rivulet/infer/growth"
+	"rivulet/serving"
+)
+
+// forgetter removes what a consumer stores of ids, and their features where these are looked up.
+type forgetter struct {
+	rows     *serving.Watcher // nil: an artifact is pinned, and there are no rows
+	features *advisedFeatures // nil: arrivals bring their features
+}
+
+// newForgetter returns what removes ids by these settings; nil if none are to be forgotten.
+func newForgetter(cfg config.Consumer, w wire) consumer.Forgetter {
+	if cfg.Input.Forget != config.On {
+		return nil
+	}
+	var f forgetter
+	if from, ok := w.versions.(versions); ok {
+		f.rows, _ = from.source.(*serving.Watcher)
+	}
+	if store, ok := w.features.(advisedFeatures); ok {
+		f.features = &store
+	}
+	return f
+}
+
+// Forget implements [consumer.Forgetter].
+func (f forgetter) Forget(ctx context.Context, ids []growth.Forget, by growth.Fence) (n int, err error) {
+	known := make([]bool, len(ids))
+	if f.rows != nil {
+		if err := f.rows.Forget(ctx, ids, by, known); err != nil {
+			return 0, err
+		}
+	}
+	if f.features != nil {
+		names := make([]string, len(ids))
+		for i := range ids {
+			names[i] = ids[i].ID
+		}
+		if err := f.features.Remove(ctx, names, known); err != nil {
+			return 0, withAdvice(err, featuresAdvice(err, forgetACL))
+		}
+	}
+	for _, is := range known {
+		if is {
+			n++
+		}
+	}
+	return n, nil
+}
