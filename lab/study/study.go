@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"rivulet/artifact"
 	"rivulet/dataset"
@@ -125,6 +126,12 @@ func (o *Options) run(ctx context.Context, d *dataset.Dataset, progress trainer.
 			w.Kinds = append(w.Kinds, kind)
 		}
 	}
+	plan := schedule{progress: progress, now: time.Now}
+	for _, run := range runs {
+		for range len(o.Seeds) * len(o.variants(run.Method, series.Labelled())) {
+			plan.runs = append(plan.runs, run.Method)
+		}
+	}
 	var rows []eval.Result
 	for _, run := range runs {
 		for _, seed := range o.Seeds {
@@ -134,6 +141,7 @@ func (o *Options) run(ctx context.Context, d *dataset.Dataset, progress trainer.
 					s.Traced = func(l *methods.Course) { o.Traced(run, l) }
 				}
 				run.More = methods.All(s)
+				plan.next(run, seed)
 				more, err := series.Measure(ctx, run, w, progress)
 				if err != nil {
 					return nil, fmt.Errorf("%s, seed %d: %w", run.Label(), seed, err)

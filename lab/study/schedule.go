@@ -1,0 +1,61 @@
+package study
+
+import (
+	"fmt"
+	"time"
+
+	"rivulet/trainer"
+)
+
+// schedule says how long a study will still take: each run that is left as long as those of its method so far, or, of a
+// method without one, as the mean of all.
+type schedule struct {
+	progress trainer.Progress
+	runs     []string // method of each run
+	took     []time.Duration
+	now      func() time.Time
+	began    time.Time // of the run under way
+}
+
+// next is called before each run.
+func (s *schedule) next(run trainer.Options, seed uint64) {
+	now := s.now()
+	if len(s.took) < len(s.runs) && !s.began.IsZero() {
+		s.took = append(s.took, now.Sub(s.began))
+	}
+	s.began = now
+	to, ok := s.progress.(interface{ Note(line string) })
+	if !ok || len(s.runs) == 1 {
+		return
+	}
+	size := ""
+	switch {
+	case run.Nodes > 0:
+		size = fmt.Sprintf(", N' = %d", run.Nodes)
+	case run.Ratio > 0:
+		size = fmt.Sprintf(", ratio %g", run.Ratio)
+	}
+	line := fmt.Sprintf("run %d of %d: %s%s, seed %d", len(s.took)+1, len(s.runs), run.Label(), size, seed)
+	if len(s.took) > 0 {
+		line += fmt.Sprintf(", about %.0f s left in all", s.left().Seconds())
+	}
+	to.Note(line)
+}
+
+func (s *schedule) left() (sum time.Duration) {
+	means := map[string]time.Duration{}
+	counts := map[string]time.Duration{}
+	for k, took := range s.took {
+		for _, of := range []string{s.runs[k], ""} { // "": of all methods
+			means[of] += (took - means[of]) / (counts[of] + 1)
+			counts[of]++
+		}
+	}
+	for _, method := range s.runs[len(s.took):] {
+		if counts[method] == 0 {
+			method = ""
+		}
+		sum += means[method]
+	}
+	return sum
+}
