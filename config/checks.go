@@ -24,6 +24,7 @@ var checks = map[string]check{
 	"segment":    func(v any) error { return checkSegment(v.(string)) },
 	"addresses":  func(v any) error { return checkAddresses(v.([]string)) },
 	"topic":      func(v any) error { return checkTopic(v.(string)) },
+	"instance":   func(v any) error { return checkInstance(v.(string)) },
 	"prefix":     func(v any) error { return checkPrefix(v.(string)) },
 	"start":      func(v any) error { return checkStart(v.(string)) },
 	"registries": func(v any) error { return checkRegistries(v.([]string)) },
@@ -107,6 +108,14 @@ func checkTopic(name string) error {
 		return errors.New("want 1 to 249 letters, digits, '.', '_' or '-'")
 	}
 	return nil
+}
+
+// checkInstance accepts a name by Kafka's rule, and an empty one for none.
+func checkInstance(name string) error {
+	if name == "" {
+		return nil
+	}
+	return checkTopic(name)
 }
 
 // checkStart accepts a word or a time.

@@ -1,6 +1,9 @@
 package config
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Brokers sets the addresses of Kafka and the name of the client.
 type Brokers struct {
@@ -38,12 +41,14 @@ const (
 // Kafka is the consumer's configuration of Kafka.
 type Kafka struct {
 	Brokers
-	Group          string        `key:"group" default:"rivulet" check:"required" usage:"consumer group; its members share the partitions" zero:"refused"`
-	Topics         Topics        `key:"topics"`
-	StartOffset    string        `key:"start_offset" default:"earliest" check:"start" usage:"where a group without an offset for the topic begins: earliest, latest, or a time (RFC 3339); later partitions are read whole. A group without members for offsets.retention.minutes (7 days) begins here again"`
-	SessionTimeout time.Duration `key:"session_timeout" default:"10s" min:"1s" max:"5m" usage:"silence after which the broker gives this member's partitions to others; heartbeats are sent three times as often"`
-	Fetch          Fetch         `key:"fetch"`
-	Compression    string        `key:"compression" default:"none" oneof:"none|gzip|snappy|lz4|zstd" usage:"compression of published records"`
+	Group             string        `key:"group" default:"rivulet" check:"required" usage:"consumer group; its members share the partitions" zero:"refused"`
+	Topics            Topics        `key:"topics"`
+	StartOffset       string        `key:"start_offset" default:"earliest" check:"start" usage:"where a group without an offset for the topic begins: earliest, latest, or a time (RFC 3339); later partitions are read whole. A group without members for offsets.retention.minutes (7 days) begins here again"`
+	SessionTimeout    time.Duration `key:"session_timeout" default:"10s" min:"1s" max:"5m" usage:"silence after which the broker gives this member's partitions to others"`
+	HeartbeatInterval time.Duration `key:"heartbeat_interval" default:"500ms" min:"50ms" max:"1m" usage:"how often this member tells the group that it is alive, and hears of rebalances: members stop up to this long in each; at most half of session_timeout"`
+	InstanceID        string        `key:"instance_id" default:"" check:"instance" usage:"name of this process in the group, which no other one has, such as the pod's: a restart within session_timeout keeps its partitions and stops no other member" zero:"none: every start and stop is a rebalance"`
+	Fetch             Fetch         `key:"fetch"`
+	Compression       string        `key:"compression" default:"none" oneof:"none|gzip|snappy|lz4|zstd" usage:"compression of published records"`
 
 	TransactionalID    string        `key:"transactional_id" default:"" usage:"beginning of the transactional ids of delivery exactly_once; a colon, the topic of arrivals, a colon and a partition follow. All members of a group must have the same, other groups another one" zero:"the group's name"`
 	TransactionTimeout time.Duration `key:"transaction_timeout" default:"1m" min:"1s" max:"24h" usage:"how long a transaction may be open before the brokers abort it; not more than their transaction.max.timeout.ms"`
@@ -95,6 +100,15 @@ func (k Kafka) StartTime() time.Time {
 		return time.Time{}
 	}
 	return at
+}
+
+func (k Kafka) problems() []Problem {
+	if 2*k.HeartbeatInterval <= k.SessionTimeout {
+		return nil
+	}
+	return []Problem{{Key: "heartbeat_interval", Value: k.HeartbeatInterval.String(),
+		Reason: fmt.Sprintf("more than half of session_timeout, %s: the group would lose this member for one heartbeat",
+			k.SessionTimeout)}}
 }
 
 func (t KafkaTLS) problems() []Problem {

@@ -77,6 +77,10 @@ func TestKafkaConnectionSettings(t *testing.T) {
 			"kafka.tls.key_file (default): must not be empty if cert_file is set"},
 		{nil, []string{"--kafka.tls.enabled", "--kafka.tls.key_file=k"},
 			"kafka.tls.cert_file (default): must not be empty if key_file is set"},
+		{nil, []string{"--kafka.instance_id=rivulet-consumer-0"}, ""},
+		{nil, []string{"--kafka.instance_id=a/b"}, "want 1 to 249 letters, digits"},
+		{nil, []string{"--kafka.heartbeat_interval=6s"},
+			`kafka.heartbeat_interval is "6s" (--kafka.heartbeat_interval): more than half of session_timeout, 10s`},
 		{nil, []string{"--kafka.start_offset=latest"}, ""},
 		{nil, []string{"--kafka.start_offset=yesterday"}, "want earliest, latest or a time as in RFC 3339"},
 	} {

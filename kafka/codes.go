@@ -23,6 +23,7 @@ const (
 	SecurityDisabled                   = kafkago.SecurityDisabled
 	InvalidGroupID                     = kafkago.InvalidGroupId
 	InvalidSessionTimeout              = kafkago.InvalidSessionTimeout
+	FencedInstanceID                   = kafkago.FencedInstanceID
 	InconsistentGroupProtocol          = kafkago.InconsistentGroupProtocol
 	InvalidTransactionTimeout          = kafkago.InvalidTransactionTimeout
 	UnsupportedVersion                 = kafkago.UnsupportedVersion

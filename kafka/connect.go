@@ -49,14 +49,12 @@ type Options struct {
 	MetadataTTL time.Duration
 }
 
-// Client is a way to a cluster: one pool of connections for all requests, and a dialer for the members of groups.
-// Several goroutines may use it.
+// Client is a way to a cluster: one pool of connections for all requests. Several goroutines may use it.
 type Client struct {
-	brokers   []string
+	clientID  string
 	addr      net.Addr
 	transport kafkago.RoundTripper
 	pool      *kafkago.Transport
-	dialer    *kafkago.Dialer
 	fetches   fetch.Pool
 }
 
@@ -74,9 +72,7 @@ func Connect(o Options) (*Client, error) {
 	}
 	pool := &kafkago.Transport{ClientID: o.ClientID, Dial: wire.Dial, DialTimeout: dialTimeout, MetadataTTL: o.MetadataTTL,
 		IdleTimeout: idleTimeout, MetadataTopics: o.Topics, TLS: o.TLS, SASL: mechanism}
-	c := &Client{brokers: o.Brokers, addr: kafkago.TCP(o.Brokers...), transport: pool, pool: pool,
-		dialer: &kafkago.Dialer{ClientID: o.ClientID, Timeout: dialTimeout, DualStack: true, TLS: o.TLS,
-			SASLMechanism: mechanism}}
+	c := &Client{clientID: o.ClientID, addr: kafkago.TCP(o.Brokers...), transport: pool, pool: pool}
 	c.fetches.Client = fetches{c}
 	return c, nil
 }
@@ -101,15 +97,43 @@ const hung = 30 * time.Second
 // where the broker speaks none of these versions.
 func ask[A kmsg.Response](ctx context.Context, c *Client, req kmsg.Request, least, most int16,
 	to wire.Target) (answer A, err error) {
-	ctx, cancel := context.WithTimeout(ctx, hung)
-	defer cancel()
-	m, err := c.transport.RoundTrip(ctx, c.addr, &wire.Request{Request: req, ClientID: c.dialer.ClientID,
-		Least: least, Most: most, To: to})
+	got, err := c.within(ctx, hung, &wire.Request{Request: req, Least: least, Most: most, To: to})
 	if err != nil {
 		return answer, err
 	}
-	answer, _ = m.(*wire.Answer).Response.(A)
+	answer, _ = got.(A)
 	return answer, nil
+}
+
+// within sends a request that kafka-go lacks, and waits for the answer for a limit at most.
+func (c *Client) within(ctx context.Context, limit time.Duration, req *wire.Request) (kmsg.Response, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	req.ClientID = c.clientID
+	m, err := c.transport.RoundTrip(ctx, c.addr, req)
+	if err != nil {
+		return nil, err
+	}
+	return m.(*wire.Answer).Response, nil
+}
+
+// groups is the way of a group's members to the brokers.
+type groups struct{ *Client }
+
+// Coordinator asks which broker coordinates a group.
+func (c groups) Coordinator(ctx context.Context, group string) (int32, error) {
+	return c.coordinator(ctx, group)
+}
+
+// Ask sends a member's request.
+func (c groups) Ask(ctx context.Context, limit time.Duration, req kmsg.Request, least int16,
+	to wire.Target) (kmsg.Response, error) {
+	return c.within(ctx, limit, &wire.Request{Request: req, Least: least, Most: req.MaxVersion(), To: to})
+}
+
+// Partitions returns how many partitions each topic has.
+func (c groups) Partitions(ctx context.Context, topics []string) (map[string]int, error) {
+	return c.countPartitions(ctx, topics...)
 }
 
 // coordinator asks which broker coordinates a group.

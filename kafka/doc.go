@@ -5,8 +5,7 @@
 //	record.go       records, offsets, members                   codes.go         codes that callers tell apart
 //
 //	source.go       a Source: a member of a group               generation.go    the right to read and commit
-//	start.go        where a group without offsets begins        leave.go         a member that leaves
-//	places.go       where a generation begins
+//	start.go        where a group without offsets begins        places.go        where a generation begins
 //	fetch.go        a Cursor: one partition                     offsets.go       the group's offsets, a partition's range
 //	position.go     a log that is not the one that was read     topicid.go       ids of topics, epochs of leaders
 //	trail.go        the mark that is committed beside offsets
@@ -16,16 +15,19 @@
 //	shipment.go     records published together                  refused.go       batches refused for their content
 //	partition.go    which partition a key goes to               timestamps.go    the brokers' time for a wrong one
 //
-// Below it: package fetch has many partitions share a request, package txn sends the requests of a transaction to its
-// coordinator, package wire writes and reads record batches and requests byte by byte, package retry classifies errors
-// and waits, package balance shares out partitions, and package probe takes a connection step by step, for checks.
+// Below it: package group joins a consumer group, sends its heartbeats and leaves it, package fetch has many partitions
+// share a request, package txn sends the requests of a transaction to its coordinator, package wire writes and reads
+// record batches and requests byte by byte, package retry classifies errors and waits, package balance shares out
+// partitions, and package probe takes a connection step by step, for checks.
 //
 // # Reading
 //
 // A [Source] is a member of a consumer group. [Source.Join] returns one [Generation] after the other. A generation
 // gives a [Cursor] for every assigned partition, and commits offsets in its own name: the broker refuses commits of an
 // earlier generation. When a rebalance begins, the group waits for [Generation.End], so that records already read can
-// still be committed.
+// still be committed. All members stop for a rebalance. The pause of a member lasts from the heartbeat by which it
+// hears of the rebalance until the last member has joined, so it is at most SourceOptions.Heartbeat and the time of the
+// last batches. A static member (SourceOptions.Instance) that restarts begins no rebalance.
 //
 // A small record batch may unpack to any size, so a [Cursor] unpacks it piece by piece: for each partition a few MiB of
 // records and one record are in memory. A record larger than SourceOptions.RecordBytes is given without its value, with
@@ -112,27 +114,20 @@
 // wire.TestAnswersThatAreNoneAreErrors.
 //
 //   - Its Reader keeps what it has fetched across a rebalance, so it hands out records of partitions that another
-//     member owns now (1398) and may commit them under the new generation (1308). Here its ConsumerGroup is used for
-//     membership and heartbeats only, and cursors fetch. TestAnEndedGenerationCommitsNothing,
+//     member owns now (1398) and may commit them under the new generation (1308). Its ConsumerGroup has no instance
+//     ids, ends a generation at the first heartbeat that fails, sends none while a member finishes its last batches,
+//     leaves only after its join is answered, and takes an error of OffsetFetch for "none committed". Here package
+//     group asks in kmsg's form, cursors fetch, and each generation asks for its offsets anew.
+//     TestAStaticMemberComesBack, TestAnEndedGenerationCommitsNothing, TestLeavingInALaterJoin,
+//     TestHeartbeatsGoOnInADrain, consumer.TestAFailedOffsetFetchIsNotTakenForNoOffset,
 //     consumer.TestRebalanceLosesNothingAndKeepsTheOrderOfKeys.
-//   - ConsumerGroup joins again as soon as a function of a generation returns. [Source] holds one open until
-//     [Generation.End], and through a drain until [Source.Leave]. TestAnEndedGenerationCommitsNothing.
-//   - ConsumerGroup ends only when its join is answered, which is when the others have joined too, and stays a member
-//     if it is then told to join again. [Source.Leave] leaves by itself. TestLeavingInALaterJoin,
-//     TestLeavingWhereAJoinIsCutOffByTheNext.
-//   - ConsumerGroup takes an error of OffsetFetch for "none committed", which would leave records out or repeat them.
-//     Offsets are asked for anew in each generation. consumer.TestAFailedOffsetFetchIsNotTakenForNoOffset.
-//   - A leader's ConsumerGroup shares out the partitions that one broker knows, and metadata is not the same at all
+//   - Its balancers share out the partitions that the leader's broker knows, and metadata is not the same at all
 //     brokers. The balancer goes by the most partitions that any member has seen, and a member asks for those that the
-//     assignment lacks. consumer.TestPartitionsOfAStaleBrokerAreAssigned,
-//     TestPartitionsThatAreAssignedToNobodyAreAskedFor.
-//   - ConsumerGroup creates a topic that is missing where brokers allow it. [Source.Await] and [Generation.Changed]
-//     wait before it asks. consumer.TestTopicsAreNotCreatedButWaitedFor,
-//     consumer.TestADeletedTopicIsWaitedForAndReadAnew.
+//     assignment lacks. TestPartitionsThatAreAssignedToNobodyAreAskedFor.
 //   - OffsetFetch ends at version 5, which cannot ask for stable offsets (KIP-447, version 7). offsets.go asks in
 //     kmsg's form. wire.TestRequestsOnTheWire, consumer.TestOffsetsOfAnOpenTransactionAreWaitedFor.
 //   - Client.Heartbeat reads the two fields of the answer in the wrong order, so that it finds no error in any
-//     answer, and its version 4 names another group. generation.go and package probe ask in kmsg's form.
+//     answer, and its version 4 names another group. Packages group and probe ask in kmsg's form.
 //     TestAnEndedGenerationCommitsNothing, check.TestAllIsWell.
 //   - Client.Fetch unpacks a whole answer, whatever it comes to: 28 KB of zstd took 524 MiB. It hides where control
 //     batches end, so that a reader which finds nothing else asks for the same offset for ever, and does not leave

@@ -7,21 +7,22 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
-	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"rivulet/kafka/group"
 	"rivulet/kafka/retry"
-	"rivulet/kafka/wire"
 )
 
 // Generation is one generation of the consumer group: the right to read and to commit for the partitions that it
 // assigned.
 type Generation struct {
 	source    *Source
-	joined    *kafkago.Generation
+	in        group.Membership
 	rebalance context.Context
-	over      chan struct{}
+	stop      chan struct{} // closed to end the heartbeats
+	silent    chan struct{} // closed when they have ended
 
 	trail *trail
 
@@ -29,7 +30,7 @@ type Generation struct {
 	queued *commitment // the next request to commit; nil: nobody has queued offsets for one
 
 	committing  sync.Mutex // held while a request to commit is under way
-	coordinator int32      // the broker's id and one; 0: it is not known
+	coordinator int32      // the broker's id; -1: it is not known
 	failure     error      // of the first commit that failed: the generation is over
 }
 
@@ -41,18 +42,51 @@ func (g *Generation) Rebalance() context.Context { return g.rebalance }
 
 // Member returns this process in the generation.
 func (g *Generation) Member() Member {
-	return Member{Group: g.joined.GroupID, ID: g.joined.MemberID, Generation: g.joined.ID, trail: g.trail}
+	return Member{Group: g.source.opts.Group, Instance: g.source.opts.Instance, ID: g.in.ID,
+		Generation: g.in.Generation, trail: g.trail}
 }
 
 // Assigned returns the partitions.
-func (g *Generation) Assigned() []TopicPartition {
-	var assigned []TopicPartition
-	for topic, partitions := range g.joined.Assignments {
-		for _, p := range partitions {
-			assigned = append(assigned, TopicPartition{Topic: topic, Partition: p.ID})
-		}
+func (g *Generation) Assigned() []TopicPartition { return g.in.Partitions }
+
+// heartbeats are those of a generation so far.
+type heartbeats struct {
+	coordinator int32     // the broker's id; -1: it is asked for
+	heard       time.Time // of the last answer
+}
+
+// beat sends a heartbeat, and reports whether the generation goes on. The group keeps a member that sends heartbeats,
+// also while a rebalance waits for its last batches. A coordinator that moves, or cannot be reached for a moment, is
+// asked for anew; the generation is over where none has answered for a whole session.
+func (g *Generation) beat(ctx context.Context, h *heartbeats) bool {
+	s := g.source
+	var err error
+	if h.coordinator < 0 {
+		h.coordinator, err = s.client.coordinator(ctx, s.opts.Group)
 	}
-	return assigned
+	if err == nil {
+		err = s.group.Beat(ctx, g.in, h.coordinator)
+	}
+	now := s.with.Clock.Now()
+	switch {
+	case err == nil:
+		h.heard = now
+		return true
+	case retry.Judge(err) != retry.Retriable: // a rebalance has begun, or another member has taken over
+		return false
+	}
+	h.coordinator = -1
+	return now.Sub(h.heard) < s.opts.SessionTimeout
+}
+
+// hush ends the heartbeats.
+func (g *Generation) hush() {
+	select {
+	case <-g.silent:
+	default:
+		close(g.stop)
+		<-g.silent
+	}
 }
 
 // commitment is one request to commit, with the offsets of all who queued them while the one before it was under way.
@@ -97,28 +131,22 @@ func (g *Generation) send(ctx context.Context, c *commitment) {
 	if c.err != nil {
 		return // the records of the commit that failed are read again, and those behind them
 	}
-	coordinator, err := g.source.client.commitMarked(context.WithoutCancel(ctx), g.Member(), c.next, g.coordinator-1)
-	g.coordinator = coordinator + 1
+	coordinator, err := g.source.client.commitMarked(context.WithoutCancel(ctx), g.Member(), c.next, g.coordinator)
+	g.coordinator = coordinator
 	if err != nil {
-		g.failure = fmt.Errorf("%w: generation %d: %w", retry.ErrGeneration, g.joined.ID, err)
+		g.failure = fmt.Errorf("%w: generation %d: %w", retry.ErrGeneration, g.in.Generation, err)
 		c.err = g.failure
 	}
 }
 
 // Current asks the coordinator, as a heartbeat does, whether this is still the group's generation.
 func (g *Generation) Current(ctx context.Context) error {
-	req := kmsg.NewPtrHeartbeatRequest()
-	req.Group, req.Generation, req.MemberID = g.joined.GroupID, g.joined.ID, g.joined.MemberID
-	coordinator, err := g.source.client.coordinator(ctx, g.joined.GroupID)
-	var answer *kmsg.HeartbeatResponse
+	coordinator, err := g.source.client.coordinator(ctx, g.source.opts.Group)
 	if err == nil {
-		answer, err = ask[*kmsg.HeartbeatResponse](ctx, g.source.client, req, 0, req.MaxVersion(), wire.Broker(coordinator))
-	}
-	if err == nil && answer != nil {
-		err = wire.Failure(answer.ErrorCode)
+		err = g.source.group.Beat(ctx, g.in, coordinator)
 	}
 	if err != nil {
-		return fmt.Errorf("%w: generation %d: %w", retry.ErrGeneration, g.joined.ID, err)
+		return fmt.Errorf("%w: generation %d: %w", retry.ErrGeneration, g.in.Generation, err)
 	}
 	return nil
 }
@@ -205,8 +233,7 @@ func (g *Generation) End(ctx context.Context, cause error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	g.source.joins = true
-	close(g.over)
+	g.hush()
 	return nil
 }
 

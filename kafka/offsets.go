@@ -132,6 +132,9 @@ func (c *Client) commitMarked(ctx context.Context, by Member, next Offsets, coor
 	}
 	req := kmsg.NewPtrOffsetCommitRequest()
 	req.Group, req.Generation, req.MemberID = by.Group, by.Generation, by.ID
+	if by.Instance != "" {
+		req.InstanceID = &by.Instance
+	}
 	for topic, ids := range wire.ByTopic(maps.Keys(next)) {
 		t := kmsg.NewOffsetCommitRequestTopic()
 		t.Topic = topic

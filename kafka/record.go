@@ -25,6 +25,7 @@ type Offsets map[TopicPartition]int64
 // Member is a member of a consumer group in one generation, as the brokers know it.
 type Member struct {
 	Group      string
+	Instance   string // of a static member
 	ID         string
 	Generation int32
 

@@ -16,14 +16,61 @@ import (
 
 // old makes the source a member as releases before the balancer were: it offers kafka-go's own ways only, or others.
 func (b *bench) old(s *Source, ways ...kafkago.GroupBalancer) *Source {
-	b.t.Helper()
-	config := s.groupConfig()
-	config.GroupBalancers = ways
-	var err error
-	if s.group, err = kafkago.NewConsumerGroup(config); err != nil {
-		b.t.Fatal(err)
+	if ways == nil {
+		ways = []kafkago.GroupBalancer{kafkago.RangeGroupBalancer{}, kafkago.RoundRobinGroupBalancer{}}
 	}
+	s.group.Balancers = ways
 	return s
+}
+
+// A member that joined by kafka-go, as those of older releases do, and a present one read what the other says of itself
+// and of the partitions, whichever leads.
+func TestMembersByKafkaGoShareTheGroup(t *testing.T) {
+	for name, first := range map[string]bool{"it leads": true, "it does not": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, 1)
+			present := b.source(asIs)
+			var it *kafkago.ConsumerGroup
+			joined := make(chan *kafkago.Generation, 10)
+			join := func() {
+				var err error
+				if it, err = kafkago.NewConsumerGroup(kafkago.ConsumerGroupConfig{ID: "g", Brokers: b.kafka.Addrs(),
+					Topics: []string{"arrivals"}, HeartbeatInterval: 20 * time.Millisecond,
+					GroupBalancers: present.balancer.All()}); err != nil {
+					t.Fatal(err)
+				}
+				go func() {
+					for {
+						g, err := it.Next(context.WithoutCancel(t.Context()))
+						if err != nil {
+							return
+						}
+						g.Start(func(ctx context.Context) { <-ctx.Done() })
+						joined <- g
+					}
+				}()
+			}
+			var mine *worker
+			if first {
+				join()
+				<-joined
+				mine = b.work(present, false)
+			} else {
+				mine = b.work(present, false)
+				b.until("it has both partitions", func() bool { return mine.holding() == 2 })
+				join()
+			}
+			b.until("it has one partition", func() bool { return mine.holding() == 1 })
+			if its := <-joined; len(its.Assignments["arrivals"]) != 1 {
+				t.Errorf("the member by kafka-go was assigned %v", its.Assignments)
+			}
+			if err := it.Close(); err != nil {
+				t.Error(err)
+			}
+			b.until("it has both partitions again", func() bool { return mine.holding() == 2 })
+		})
+	}
 }
 
 // worker is a source at work: it reads, commits and joins again.

@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"sync"
 	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
 
 	"rivulet/kafka/balance"
+	"rivulet/kafka/group"
 	"rivulet/kafka/retry"
-	"rivulet/kafka/wire"
 )
 
 // Start says where a group begins in a topic for which it has no offset.
@@ -44,6 +45,9 @@ type SourceOptions struct {
 	// FetchWait is how long the broker holds a fetch open while there is nothing; 0 means 500 ms. It delays no record.
 	FetchWait time.Duration
 
+	// Instance, where not empty, is this member's name in the group, which no other member has. A process that comes
+	// back under it within SessionTimeout gets the partitions it had, and stops no other member.
+	Instance string
 	// SessionTimeout, Heartbeat and RebalanceTimeout are the group's; 0 means 30 s, 3 s and 30 s.
 	SessionTimeout, Heartbeat, RebalanceTimeout time.Duration
 	// WatchInterval is how often topics are looked at for new partitions; 0 means 5 s.
@@ -97,16 +101,11 @@ const (
 
 // Source is a member of a consumer group, for one goroutine: Await, then Join for each generation, and Leave.
 type Source struct {
-	client *Client
-	opts   SourceOptions
-	with   retry.Patience
-	group  *kafkago.ConsumerGroup // nil before the first Join
-	// member is this member's id in the last generation, "" where it has none. joins says that kafka-go's group may be
-	// joining, by lines. leaving is closed by Leave.
-	member  string
-	joins   bool
-	lines   *wire.Lines
-	leaving chan struct{}
+	client  *Client
+	opts    SourceOptions
+	with    retry.Patience
+	group   *group.Member
+	last    *Generation // nil before the first
 	joining *retry.Attempts
 	// balancer knows how many partitions each topic has, as this member has last seen it.
 	balancer *balance.Balancer
@@ -122,25 +121,11 @@ func NewSource(c *Client, o SourceOptions, p retry.Patience) (*Source, error) {
 		return nil, err
 	}
 	p = p.Complete()
-	s := &Source{client: c, opts: o, with: p, balancer: &balance.Balancer{}, lines: wire.NewLines(),
-		leaving: make(chan struct{}),
-		joining: p.Outage(retry.StageGroup, "group", o.Group).Attempts()}
-	config := s.groupConfig()
-	if err := config.Validate(); err != nil {
-		return nil, fmt.Errorf("kafka: %w", err)
-	}
-	return s, nil
-}
-
-func (s *Source) groupConfig() kafkago.ConsumerGroupConfig {
-	dialer := *s.client.dialer
-	dialer.DialFunc = s.lines.Dial
-	return kafkago.ConsumerGroupConfig{
-		ID: s.opts.Group, Brokers: s.client.brokers, Dialer: &dialer, Topics: s.opts.Topics,
-		HeartbeatInterval: s.opts.Heartbeat, SessionTimeout: s.opts.SessionTimeout,
-		RebalanceTimeout: s.opts.RebalanceTimeout, JoinGroupBackoff: time.Second, GroupBalancers: s.balancer.All(),
-		StartOffset: kafkago.FirstOffset, // not used: Cursors asks by itself
-	}
+	b := &balance.Balancer{}
+	member := group.NewMember(groups{c}, group.Options{Group: o.Group, Topics: o.Topics, Instance: o.Instance,
+		Session: o.SessionTimeout, Rebalance: o.RebalanceTimeout, Balancers: b.All()})
+	return &Source{client: c, opts: o, with: p, group: member, balancer: b,
+		joining: p.Outage(retry.StageGroup, "group", o.Group).Attempts()}, nil
 }
 
 // RebalanceTimeout returns how long the group waits for this member when a rebalance begins.
@@ -168,48 +153,53 @@ func (s *Source) Await(ctx context.Context) error {
 // Join joins the group, or joins it again after a generation has ended, and returns the next generation. It waits for
 // brokers and coordinators. It returns an error when ctx has ended, or for a failure that waiting does not mend.
 func (s *Source) Join(ctx context.Context) (*Generation, error) {
-	if s.group == nil {
-		var err error
-		if s.group, err = kafkago.NewConsumerGroup(s.groupConfig()); err != nil {
-			return nil, fmt.Errorf("consumer group %s: %w", s.opts.Group, err)
-		}
-	}
-	s.joins = true
 	for {
-		joined, err := s.group.Next(ctx)
+		in, err := s.group.Join(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
 		case err == nil:
-			return s.begin(joined), nil
+			return s.begin(in), nil //nolint:contextcheck // its heartbeats go on until End or Leave
 		case errors.Is(err, kafkago.RebalanceInProgress):
 			continue // the broker paces the joins
 		}
-		if s.member != "" { // kafka-go's group joins as a new member after an error, and may have left the old one behind
-			s.client.leave(s.opts.Group, s.member) //nolint:contextcheck // it leaves also where ctx ends
-			s.member = ""
-		}
 		if err := s.joining.Failed(ctx, fmt.Errorf("joining consumer group %s: %w", s.opts.Group, err)); err != nil {
-			s.joins = ctx.Err() != nil
 			return nil, err
 		}
 	}
 }
 
-// begin keeps a generation of kafka-go's from ending: its group waits for the function that is started
-// here before it joins again.
-func (s *Source) begin(joined *kafkago.Generation) *Generation {
-	s.member, s.joins = joined.MemberID, false
-	g := &Generation{source: s, joined: joined, over: make(chan struct{}), trail: new(trail)}
-	entered := make(chan context.Context)
-	joined.Start(func(rebalance context.Context) {
-		entered <- rebalance
-		select {
-		case <-g.over:
-		case <-s.leaving: // returning before that would join again; the member stays in the group, with heartbeats
-			<-rebalance.Done()
+// begin starts the heartbeats of a generation, which [Generation.End] and Leave end.
+func (s *Source) begin(in group.Membership) *Generation {
+	rebalance, begins := context.WithCancel(context.Background())
+	g := &Generation{source: s, in: in, coordinator: in.Coordinator, rebalance: rebalance, trail: new(trail),
+		stop: make(chan struct{}), silent: make(chan struct{})}
+	beating, still := context.WithCancel(context.Background())
+	var beats sync.WaitGroup
+	beats.Go(func() {
+		h := heartbeats{coordinator: in.Coordinator, heard: s.with.Clock.Now()}
+		for retry.Sleep(beating, s.with.Clock, s.opts.Heartbeat) == nil {
+			if !g.beat(beating, &h) {
+				begins()
+			}
 		}
 	})
-	g.rebalance = <-entered
+	go func() {
+		defer close(g.silent)
+		<-g.stop
+		still()
+		beats.Wait()
+		begins()
+	}()
+	s.last = g
 	return g
+}
+
+// Leave leaves the group and ends the last generation. No work of that generation may be under way any more. A member
+// with an instance id stays in the group for the rest of its session: it is expected back.
+func (s *Source) Leave() {
+	if s.last != nil {
+		s.last.hush()
+	}
+	s.group.Leave()
 }

@@ -206,7 +206,8 @@ func (t *Transactions) commitOffsets(ctx context.Context, next Offsets) error {
 		marked[at] = txn.Offset{Next: offset, Epoch: m.epoch, Metadata: m.metadata()}
 	}
 	return t.session.CommitOffsets(ctx,
-		txn.Group{Name: t.member.Group, Member: t.member.ID, Generation: t.member.Generation}, marked)
+		txn.Group{Name: t.member.Group, Instance: t.member.Instance, Member: t.member.ID,
+			Generation: t.member.Generation}, marked)
 }
 
 // transaction is an open transaction, with the records and offsets of one delivery or of several.

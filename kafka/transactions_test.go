@@ -139,7 +139,11 @@ func TestARefusedOffsetAbortsTheTransaction(t *testing.T) {
 		tx := b.transactions(anybody, zero)
 		b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.TxnOffsetCommit}, Topic: "arrivals", Err: code})
 		err := deliver(t.Context(), tx, batch(anybody, zero, 0, 50))
-		if !errors.Is(err, retry.ErrGeneration) || !errors.Is(err, kafkago.Error(code.Code)) {
+		want := retry.GenerationOver
+		if code == kerr.FencedInstanceID { // two processes have one instance id
+			want = retry.Permanent
+		}
+		if err == nil || retry.Judge(err) != want || !errors.Is(err, kafkago.Error(code.Code)) {
 			t.Errorf("%v: deliver returned %v", code, err)
 		}
 		b.want(0, -1)

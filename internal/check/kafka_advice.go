@@ -46,6 +46,8 @@ func kafkaAdvice(code kafka.Error, principal string) string {
 		return "set kafka.group to a name that the brokers take"
 	case kafka.InvalidSessionTimeout:
 		return "set kafka.session_timeout to between the brokers' group.min.session.timeout.ms and group.max.session.timeout.ms"
+	case kafka.FencedInstanceID:
+		return "give each member of the group a kafka.instance_id of its own: another process has joined with this one's"
 	case kafka.InconsistentGroupProtocol:
 		return "set kafka.group to a group of this consumer's own: the members of this one share out partitions in a way that it does not know"
 	case kafka.InvalidTransactionTimeout:

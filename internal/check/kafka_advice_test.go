@@ -26,6 +26,7 @@ func TestAdviseKafka(t *testing.T) {
 		kerr.InvalidGroupID:                     "kafka.group",
 		kerr.InvalidSessionTimeout:              "kafka.session_timeout",
 		kerr.InconsistentGroupProtocol:          "kafka.group",
+		kerr.FencedInstanceID:                   "kafka.instance_id",
 		kerr.InvalidTransactionTimeout:          "kafka.transaction_timeout",
 		kerr.UnsupportedVersion:                 "2.5",
 		kerr.UnsupportedCompressionType:         "kafka.compression",

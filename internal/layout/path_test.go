@@ -13,8 +13,8 @@ import (
 )
 
 // pathPackages are the packages on the way of a record.
-var pathPackages = []string{"consumer", "producer", "kafka", "kafka/balance", "kafka/fetch", "kafka/retry",
-	"kafka/txn", "kafka/wire"}
+var pathPackages = []string{"consumer", "producer", "kafka", "kafka/balance", "kafka/fetch", "kafka/group",
+	"kafka/retry", "kafka/txn", "kafka/wire"}
 
 // oneScreen lists the functions that a reader sees whole, and lines how many a screen has.
 var oneScreen = map[string]bool{"consumer.Consumer.serve": true, "consumer.Pipeline.Process": true}

@@ -50,9 +50,9 @@ func Judge(err error) Verdict {
 			kafkago.InconsistentGroupProtocol,
 			kafkago.InvalidTransactionTimeout, kafkago.OffsetMetadataTooLarge,
 			kafkago.UnsupportedVersion, kafkago.UnsupportedForMessageFormat, kafkago.UnsupportedCompressionType,
-			kafkago.InvalidRequiredAcks:
+			kafkago.InvalidRequiredAcks, kafkago.FencedInstanceID:
 			return Permanent
-		case kafkago.InvalidProducerEpoch, kafkago.ProducerFenced, kafkago.FencedInstanceID,
+		case kafkago.InvalidProducerEpoch, kafkago.ProducerFenced,
 			kafkago.IllegalGeneration, kafkago.UnknownMemberId, kafkago.RebalanceInProgress,
 			kafkago.OutOfOrderSequenceNumber, kafkago.UnknownProducerId, kafkago.InvalidProducerIDMapping,
 			kafkago.InvalidTransactionState, TransactionAbortable:

@@ -117,8 +117,8 @@ func (s *Session) AddOffsets(ctx context.Context, group string) error {
 
 // Group is the member of a consumer group in whose name offsets are committed: one of an earlier generation is refused.
 type Group struct {
-	Name, Member string
-	Generation   int32
+	Name, Instance, Member string
+	Generation             int32
 }
 
 // Offset is the next offset to read of a partition, with what is stored beside it: the epoch of the leader that wrote
@@ -132,7 +132,8 @@ type Offset struct {
 // CommitOffsets gives offsets to the group's coordinator as a part of the transaction.
 func (s *Session) CommitOffsets(ctx context.Context, g Group, next map[wire.TopicPartition]Offset) error {
 	req := &txnoffsetcommit.Request{TransactionalID: s.ID, GroupID: g.Name, ProducerID: s.Producer,
-		ProducerEpoch: s.Epoch, GenerationID: g.Generation, MemberID: g.Member}
+		ProducerEpoch: s.Epoch, GenerationID: g.Generation, MemberID: g.Member,
+		GroupInstanceID: g.Instance}
 	for topic, ids := range wire.ByTopic(maps.Keys(next)) {
 		t := txnoffsetcommit.RequestTopic{Name: topic}
 		for _, id := range ids {

@@ -3,7 +3,6 @@ package wire
 import (
 	"context"
 	"net"
-	"sync"
 	"time"
 )
 
@@ -34,55 +33,4 @@ func (c *connection) LocalAddr() net.Addr { return c.local }
 type address struct {
 	net.Addr
 	versions Versions
-}
-
-// Lines are the connections of a group's member, which can be cut off. kafka-go's group ends no request before it is
-// answered.
-type Lines struct {
-	mu   sync.Mutex
-	open map[*line]struct{} // nil after Cut
-}
-
-// line is one connection.
-type line struct {
-	net.Conn
-	of *Lines
-}
-
-// NewLines returns no connections.
-func NewLines() *Lines { return &Lines{open: make(map[*line]struct{})} }
-
-// Dial opens a connection, unless the member was cut off.
-func (l *Lines) Dial(ctx context.Context, network, address string) (net.Conn, error) {
-	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
-	if err != nil {
-		return nil, err
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.open == nil {
-		_ = conn.Close()
-		return nil, net.ErrClosed
-	}
-	c := &line{conn, l}
-	l.open[c] = struct{}{}
-	return c, nil
-}
-
-// Close closes the connection.
-func (c *line) Close() error {
-	c.of.mu.Lock()
-	delete(c.of.open, c)
-	c.of.mu.Unlock()
-	return c.Conn.Close()
-}
-
-// Cut closes all connections, present and later ones.
-func (l *Lines) Cut() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for c := range l.open {
-		_ = c.Conn.Close()
-	}
-	l.open = nil
 }

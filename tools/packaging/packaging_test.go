@@ -114,6 +114,8 @@ func TestObjects(t *testing.T) {
 		"everything": everything(t),
 		"autoscaled": set(everything(t), map[string]any{"autoscaling.enabled": true,
 			"monitoring.dashboards": true, "monitoring.runbooks": "https://git.example/rivulet/"}),
+		"static members": set(everything(t), map[string]any{"consumer.staticMembership": true,
+			"autoscaling.enabled": true}),
 		"page in the network": set(everything(t), map[string]any{"page.secrets": map[string]any{
 			"page.tls.cert_file": map[string]any{"name": "tls", "key": "tls.crt"},
 			"page.tls.key_file":  map[string]any{"name": "tls", "key": "tls.key"},

@@ -105,6 +105,9 @@ securityContext:
   capabilities: {drop: [ALL]}
 env:
   - {name: RIVULET_CONFIG, value: /etc/rivulet/rivulet.yaml}
+  {{- if get $values "staticMembership" }}
+  - {name: RIVULET_KAFKA_INSTANCE_ID, valueFrom: {fieldRef: {fieldPath: metadata.name}}}
+  {{- end }}
   {{- range $name, $value := $values.env }}
   - {name: {{ $name }}, value: {{ $value | quote }}}
   {{- end }}

@@ -1,0 +1,278 @@
+// Package group speaks the protocol by which the members of a consumer group share out partitions. A [Member] joins,
+// sends heartbeats and leaves; each request goes to the broker that coordinates the group:
+//
+//	JoinGroup ─▶ the coordinator waits until all members have joined, and names one of them the leader
+//	SyncGroup ─▶ the leader sends who reads what; each member is answered with its own partitions
+//	Heartbeat ─▶ the coordinator answers whether the members have to join again
+//
+// A member with an instance id is a static one (KIP-345). The coordinator keeps its partitions for it while its process
+// is away, for the session timeout at most: a process that comes back with the same instance id gets the same
+// partitions, and no other member is stopped for that. So a static member does not leave. If two processes have one
+// instance id, the coordinator refuses the earlier one with FENCED_INSTANCE_ID.
+package group
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	kafkago "github.com/segmentio/kafka-go"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"rivulet/kafka/wire"
+)
+
+// Brokers is a member's way to the brokers.
+type Brokers interface {
+	// Coordinator asks which broker coordinates a group.
+	Coordinator(ctx context.Context, group string) (int32, error)
+	// Ask sends a request and waits for the answer, for limit at most. The answer is nil where the broker does not speak
+	// the version least or a newer one.
+	Ask(ctx context.Context, limit time.Duration, req kmsg.Request, least int16, to wire.Target) (kmsg.Response, error)
+	// Partitions returns how many partitions each topic has.
+	Partitions(ctx context.Context, topics []string) (map[string]int, error)
+}
+
+// Options are a member's.
+type Options struct {
+	Group  string
+	Topics []string
+	// Instance makes this a static member; empty means a member with no name of its own.
+	Instance string
+	// Session is the silence after which the coordinator gives a member's partitions to others. Rebalance is how long it
+	// waits for the members to join.
+	Session, Rebalance time.Duration
+	// Balancers are the ways to share out partitions that this member knows, the preferred one first.
+	Balancers []kafkago.GroupBalancer
+}
+
+// Member is a member of a group, for one goroutine; [Member.Beat] may be called by another one.
+type Member struct {
+	Options
+	brokers Brokers
+	id      string // by which the coordinator knows the member; "": it does not yet
+}
+
+// NewMember returns a member that has not joined. It sends nothing.
+func NewMember(b Brokers, o Options) *Member { return &Member{Options: o, brokers: b} }
+
+// Membership is a member's place in one generation of the group.
+type Membership struct {
+	ID          string
+	Generation  int32
+	Coordinator int32 // the broker's id
+	Partitions  []wire.TopicPartition
+}
+
+// The least versions of requests: with instance ids.
+const (
+	joinVersion      = 5 // Kafka 2.3
+	syncVersion      = 3
+	heartbeatVersion = 3
+	leaveVersion     = 3
+)
+
+// instant is how long a coordinator may take for a request that it answers at once.
+const instant = 5 * time.Second
+
+// Join joins the group, or joins it again, and returns when all members have. An error that [errors.Is]
+// RebalanceInProgress means to join again at once.
+func (m *Member) Join(ctx context.Context) (Membership, error) {
+	coordinator, err := m.brokers.Coordinator(ctx, m.Group)
+	if err != nil {
+		return Membership{}, err
+	}
+	first := ctx
+	if m.id == "" && m.Instance == "" { // an id comes at once; with it the member can leave while its join is waited for
+		first = context.WithoutCancel(ctx)
+	}
+	entered, err := m.enter(first, coordinator)
+	if errors.Is(err, kafkago.MemberIDRequired) {
+		entered, err = m.enter(ctx, coordinator)
+	}
+	if err != nil {
+		return Membership{}, err
+	}
+	return m.sync(ctx, coordinator, entered)
+}
+
+// enter sends JoinGroup, and remembers the member's id. If the coordinator does not know the member any more, it asks
+// to join as a new one.
+func (m *Member) enter(ctx context.Context, coordinator int32) (*kmsg.JoinGroupResponse, error) {
+	req := kmsg.NewPtrJoinGroupRequest()
+	req.Group, req.MemberID, req.InstanceID, req.ProtocolType = m.Group, m.id, m.instance(), protocolType
+	req.SessionTimeoutMillis = int32(m.Session.Milliseconds())
+	req.RebalanceTimeoutMillis = int32(m.Rebalance.Milliseconds())
+	for _, b := range m.Balancers {
+		data, err := b.UserData()
+		if err != nil {
+			return nil, fmt.Errorf("describing this member for %s: %w", b.ProtocolName(), err)
+		}
+		view := kmsg.ConsumerMemberMetadata{Topics: m.Topics, UserData: data}
+		req.Protocols = append(req.Protocols,
+			kmsg.JoinGroupRequestProtocol{Name: b.ProtocolName(), Metadata: view.AppendTo(nil)})
+	}
+	answer, err := ask[*kmsg.JoinGroupResponse](ctx, m, m.Rebalance+instant, req, joinVersion, coordinator)
+	if err != nil {
+		return nil, err
+	}
+	err = wire.Failure(answer.ErrorCode)
+	switch {
+	case errors.Is(err, kafkago.UnknownMemberId):
+		m.id = ""
+		return nil, fmt.Errorf("%w: %w", kafkago.RebalanceInProgress, err)
+	case err == nil, errors.Is(err, kafkago.MemberIDRequired):
+		m.id = answer.MemberID
+	}
+	return answer, err
+}
+
+// protocolType is the type of groups that share out partitions.
+const protocolType = "consumer"
+
+// sync sends SyncGroup, as a leader with the partitions of all members, and returns this member's.
+func (m *Member) sync(ctx context.Context, coordinator int32, entered *kmsg.JoinGroupResponse) (Membership, error) {
+	in := Membership{ID: m.id, Generation: entered.Generation, Coordinator: coordinator}
+	req := kmsg.NewPtrSyncGroupRequest()
+	req.Group, req.MemberID, req.InstanceID, req.Generation = m.Group, m.id, m.instance(), entered.Generation
+	req.ProtocolType, req.Protocol = kmsg.StringPtr(protocolType), entered.Protocol
+	if entered.LeaderID == m.id && !entered.SkipAssignment {
+		var err error
+		if req.GroupAssignment, err = m.assign(ctx, entered); err != nil {
+			return in, err
+		}
+	}
+	answer, err := ask[*kmsg.SyncGroupResponse](ctx, m, m.Rebalance+instant, req, syncVersion, coordinator)
+	if err == nil {
+		err = wire.Failure(answer.ErrorCode)
+	}
+	switch {
+	case errors.Is(err, kafkago.UnknownMemberId), errors.Is(err, kafkago.IllegalGeneration):
+		err = fmt.Errorf("%w: %w", kafkago.RebalanceInProgress, err)
+	case err == nil && len(answer.MemberAssignment) > 0:
+		var own kmsg.ConsumerMemberAssignment
+		if err := own.ReadFrom(answer.MemberAssignment); err != nil {
+			return in, fmt.Errorf("reading the partitions that the group's leader assigned: %w", err)
+		}
+		for _, t := range own.Topics {
+			for _, id := range t.Partitions {
+				in.Partitions = append(in.Partitions, wire.TopicPartition{Topic: t.Topic, Partition: int(id)})
+			}
+		}
+	}
+	return in, err
+}
+
+// assign shares out the partitions among all members, in the way that all of them know. Static members are in the order
+// of their instance ids, so that each gets the same partitions in every generation of the same members.
+func (m *Member) assign(ctx context.Context, entered *kmsg.JoinGroupResponse) (
+	[]kmsg.SyncGroupRequestGroupAssignment, error) {
+	counts, err := m.brokers.Partitions(ctx, m.Topics)
+	if err != nil && !errors.Is(err, kafkago.UnknownTopicOrPartition) {
+		return nil, err
+	}
+	var known []kafkago.Partition
+	for topic, n := range counts {
+		for id := range n {
+			known = append(known, kafkago.Partition{Topic: topic, ID: id})
+		}
+	}
+	ids := make(map[string]string, len(entered.Members)) // by the name that a balancer orders a member by
+	var members []kafkago.GroupMember
+	for _, other := range entered.Members {
+		view, err := metadata(other.ProtocolMetadata)
+		if err != nil {
+			return nil, fmt.Errorf("reading what member %s of the group knows: %w", other.MemberID, err)
+		}
+		name := other.MemberID
+		if other.InstanceID != nil {
+			name = *other.InstanceID
+		}
+		ids[name] = other.MemberID
+		members = append(members, kafkago.GroupMember{ID: name, Topics: view.Topics, UserData: view.UserData})
+	}
+	for _, b := range m.Balancers {
+		if entered.Protocol == nil || b.ProtocolName() != *entered.Protocol {
+			continue
+		}
+		var all []kmsg.SyncGroupRequestGroupAssignment
+		for name, topics := range b.AssignGroups(members, known) {
+			var own kmsg.ConsumerMemberAssignment
+			for topic, partitions := range topics {
+				t := kmsg.ConsumerMemberAssignmentTopic{Topic: topic}
+				for _, id := range partitions {
+					t.Partitions = append(t.Partitions, int32(id))
+				}
+				own.Topics = append(own.Topics, t)
+			}
+			all = append(all, kmsg.SyncGroupRequestGroupAssignment{MemberID: ids[name],
+				MemberAssignment: own.AppendTo(nil)})
+		}
+		return all, nil
+	}
+	return nil, kafkago.InconsistentGroupProtocol
+}
+
+// metadata reads what a member says of itself. kafka-go, with which members of older releases joined, calls its form
+// version 1 and leaves out the field that version 1 has beyond version 0.
+func metadata(raw []byte) (view kmsg.ConsumerMemberMetadata, err error) {
+	if err = view.ReadFrom(raw); err != nil && len(raw) > 2 {
+		plain := append([]byte{0, 0}, raw[2:]...)
+		view = kmsg.ConsumerMemberMetadata{}
+		err = view.ReadFrom(plain)
+	}
+	return view, err
+}
+
+// Beat sends a heartbeat to a broker that should be the coordinator. RebalanceInProgress means that the group waits for
+// this member to join again; IllegalGeneration and UnknownMemberId that it has not waited.
+func (m *Member) Beat(ctx context.Context, in Membership, coordinator int32) error {
+	req := kmsg.NewPtrHeartbeatRequest()
+	req.Group, req.Generation, req.MemberID, req.InstanceID = m.Group, in.Generation, in.ID, m.instance()
+	answer, err := ask[*kmsg.HeartbeatResponse](ctx, m, min(instant, m.Session/2), req, heartbeatVersion, coordinator)
+	if err != nil {
+		return err
+	}
+	return wire.Failure(answer.ErrorCode)
+}
+
+// Leave takes the member out of the group, so that its partitions go to others at once. A static member stays: it is
+// expected back. A failure is not worth a word: the end of the session removes the member, too.
+func (m *Member) Leave() {
+	if m.id == "" || m.Instance != "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), instant)
+	defer cancel()
+	coordinator, err := m.brokers.Coordinator(ctx, m.Group)
+	if err != nil {
+		return
+	}
+	req := kmsg.NewPtrLeaveGroupRequest()
+	req.Group = m.Group
+	req.Members = []kmsg.LeaveGroupRequestMember{{MemberID: m.id}}
+	_, _ = ask[*kmsg.LeaveGroupResponse](ctx, m, instant, req, leaveVersion, coordinator)
+}
+
+// instance returns the instance id as requests have it.
+func (m *Member) instance() *string {
+	if m.Instance == "" {
+		return nil
+	}
+	return &m.Instance
+}
+
+// ask sends a request to the coordinator.
+func ask[A kmsg.Response](ctx context.Context, m *Member, limit time.Duration, req kmsg.Request, least int16,
+	coordinator int32) (answer A, err error) {
+	got, err := m.brokers.Ask(ctx, limit, req, least, wire.Broker(coordinator))
+	if err != nil {
+		return answer, err
+	}
+	answer, answered := got.(A)
+	if !answered {
+		return answer, kafkago.UnsupportedVersion
+	}
+	return answer, nil
+}
