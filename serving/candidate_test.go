@@ -252,24 +252,27 @@ func otherTask(t *testing.T, task target.Task, of func(*artifact.Bundle) *artifa
 			!strings.Contains(err.Error(), "the task is "+task.String()+" in place of classes") {
 			t.Errorf("another task: %v", err)
 		}
-		if err := p.Publish(t.Context(), other, PublishOptions{Candidate: true, OtherData: true}); err != nil {
-			t.Fatal(err)
+		notTried := "the task is " + task.String() + ", and the trial of a candidate is for classes only"
+		err := p.Publish(t.Context(), other, PublishOptions{Candidate: true, OtherData: true})
+		if err == nil || !strings.Contains(err.Error(), notTried) || s.candidate(t).Version != "" {
+			t.Errorf("a candidate of another task: %v", err)
 		}
 		w, log := s.candidateWatcher(t, "a")
 		mustServe(t, w, "v1")
-		if got := strings.Join(log.take(), "\n"); w.Candidate() != nil ||
-			!strings.Contains(got, "the task is "+task.String()+", and the trial of a candidate is for classes only") {
-			t.Errorf("a candidate of another task: %s", got)
-		}
-		if _, err := p.Abort(t.Context(), s.candidate(t), candidate.ByHand, ""); err != nil {
-			t.Fatal(err)
-		}
 		if err := p.Publish(t.Context(), other, PublishOptions{OtherData: true}); err != nil {
 			t.Fatal(err)
 		}
 		mustServe(t, w, "v2")
 		if v := w.Current(); v.Task() != task || len(v.Radius()) != 4 && len(v.Calibration().Temperatures) != 4 {
 			t.Errorf("v2 serves task %s with radii %v", v.Task(), v.Radius())
+		}
+		if err := p.Publish(t.Context(), bundle(t, 3, "v3"), PublishOptions{Candidate: true, OtherData: true}); err != nil {
+			t.Fatal(err)
+		}
+		log.take()
+		mustServe(t, w, "v2")
+		if got := strings.Join(log.take(), "\n"); w.Candidate() != nil || !strings.Contains(got, notTried) {
+			t.Errorf("a candidate of classes beside another task: %s", got)
 		}
 	})
 }

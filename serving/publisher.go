@@ -98,6 +98,11 @@ func (p *Publisher) publish(ctx context.Context, b *artifact.Bundle, o PublishOp
 	if b.Mapping == nil && b.Parts == nil {
 		return errors.New("the artifact has no mapping M")
 	}
+	if o.Candidate {
+		if err := b.Manifest.Task.Require("the trial of a candidate"); err != nil {
+			return err
+		}
+	}
 	files, err := artifact.EncodeServing(b)
 	if err != nil {
 		return err

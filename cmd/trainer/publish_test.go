@@ -1,9 +1,15 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
 
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
@@ -60,14 +66,31 @@ func TestActivateListsWhatIsThere(t *testing.T) {
 	}
 }
 
+// undecided has decide look at a comparison again and again, which does not change: it prints one line.
+func undecided(t *testing.T, server *miniredis.Miniredis, version string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	looks := server.CommandCount() + 100
+	go func() {
+		for server.CommandCount() < looks && ctx.Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+		cancel()
+	}()
+	cmd := root()
+	cmd.SetContext(ctx)
+	out, err := harness.Execute(cmd, "decide", "--every", "1ms", "--redis.url=redis://"+server.Addr())
+	if want := version + " is not decided yet: 0 of at least 1000 arrivals are compared\n"; out != want ||
+		!errors.Is(err, context.Canceled) {
+		t.Errorf("%v, decide --every printed %q, want %q once", err, out, want)
+	}
+}
+
 // A candidate's life by hand: published beside CURRENT, given up, published again, promoted; history tells it.
 func TestCandidateByHand(t *testing.T) {
-	redis, err := devstack.StartRedis()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer redis.Close()
-	at := "--redis.url=" + redis.URL()
+	server := miniredis.RunT(t)
+	at := "--redis.url=redis://" + server.Addr()
 	run := func(want string, args ...string) {
 		t.Helper()
 		out, err := harness.Execute(root(), append(args, at)...)
@@ -98,11 +121,13 @@ func TestCandidateByHand(t *testing.T) {
 	run("candidate  ", "versions")
 	run(versions[1]+" is no candidate any more, "+versions[0]+" stays CURRENT", "abort", "--reason", "by mistake")
 	run(versions[1]+" is CANDIDATE", "publish", "--artifact", dirs[1], "--candidate")
+	undecided(t, server, versions[1])
 	run(versions[1]+" is CURRENT\n", "promote")
 	out, err := harness.Execute(root(), "history", at)
 	if lines := strings.Split(strings.TrimSpace(out), "\n"); err != nil || len(lines) != 6 ||
 		!strings.Contains(lines[3], "abort") || !strings.HasSuffix(lines[3], "by mistake") ||
-		!strings.Contains(lines[5], "promote") || !strings.Contains(lines[5], versions[0]) {
+		!strings.Contains(lines[5], "promote") || !strings.Contains(lines[5], versions[0]) ||
+		!slices.Contains(strings.Fields(lines[5]), "-") || strings.Contains(lines[5], "%") {
 		t.Errorf("%v, history:\n%s", err, out)
 	}
 }

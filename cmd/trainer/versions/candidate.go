@@ -63,7 +63,7 @@ func decideByRuleCommand() *cobra.Command {
 			"for dead letters, disagreement or slowness; by labels it promotes a better one and gives a worse one up.\n" +
 			"Labels are looked at once at --labels of them, at twice as many, at four times, and so on, so that all\n" +
 			"looks together decide wrongly between equal versions with probability --p at most. Without --every it\n" +
-			"looks once.",
+			"looks once; with it, it prints a line where something has changed.",
 		Args:    cobra.NoArgs,
 		Example: "  trainer decide\n  trainer decide --labels 500 --agreement 0.9 --slowdown 3 --every 10s",
 	}
@@ -84,7 +84,7 @@ func decideByRuleCommand() *cobra.Command {
 		case !share(r.Agreement) || !share(r.DeadLetters) || !share(r.P):
 			return errors.New("--agreement, --dead-letters and --p want 0 to 1")
 		}
-		for {
+		for said := ""; ; {
 			d, err := p.Decide(cmd.Context(), r)
 			if err != nil {
 				return noCandidate(err)
@@ -92,7 +92,10 @@ func decideByRuleCommand() *cobra.Command {
 			if d.Action != "" {
 				return printDecision(cmd.OutOrStdout(), d)
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s is not decided yet: %s\n", d.Version, d.Reason)
+			if text := fmt.Sprintf("%s is not decided yet: %s", d.Version, d.Reason); text != said {
+				fmt.Fprintln(cmd.OutOrStdout(), text)
+				said = text
+			}
 			if every == 0 {
 				return nil
 			}
@@ -139,7 +142,11 @@ func historyCommand() *cobra.Command {
 		for _, d := range all {
 			compared := "\t\t\t"
 			if c := d.Comparison; c != nil {
-				compared = fmt.Sprintf("%d\t%.1f%%\t%d\t%d:%d", c.Arrivals, 100*c.Agreement(), c.Labels, c.Gain, c.Loss)
+				agree := "-"
+				if c.Both() > 0 {
+					agree = fmt.Sprintf("%.1f%%", 100*c.Agreement())
+				}
+				compared = fmt.Sprintf("%d\t%s\t%d\t%d:%d", c.Arrivals, agree, c.Labels, c.Gain, c.Loss)
 			}
 			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", d.Time.Format(time.RFC3339), d.Action, d.By, d.Version, d.Before,
 				compared, d.Reason)
