@@ -43,9 +43,9 @@ func TestDefaults(t *testing.T) {
 			Group:          "rivulet",
 			Topics:         Topics{"arrivals", "predictions", "arrivals.dead-letters"},
 			StartOffset:    "earliest",
-			SessionTimeout: 10 * time.Second,
-			Fetch:          Fetch{4 << 20, 500 * time.Millisecond},
-			Compression:    "none",
+			SessionTimeout: 10 * time.Second, HeartbeatInterval: 500 * time.Millisecond,
+			Fetch:       Fetch{4 << 20, 500 * time.Millisecond},
+			Compression: "none",
 
 			TransactionTimeout: time.Minute,
 		},
