@@ -1,7 +1,6 @@
 package trainer
 
 import (
-	"fmt"
 	"slices"
 
 	"rivulet/graph"
@@ -10,7 +9,7 @@ import (
 
 // Where edges have directions, models read T as [Po | Pi] and are frozen on it: an arrival changes no mean that it
 // reads, so that T's own tables are Whole with each arrival joined alone. Clusters are those of the graph without
-// directions. What reads no directions refuses them by name.
+// directions.
 
 // directed reports whether T's edges have directions.
 func (t *task) directed() bool { return t.original.Directed != nil }
@@ -22,34 +21,6 @@ func (t *task) read() *graph.CSR {
 	}
 	return t.original.Adj
 }
-
-// directable returns an error if a run cannot carry the directions of edges, or asks for a model that needs them.
-func (t *task) directable(o Options) error {
-	for _, name := range o.Models {
-		a, err := architecture.Lookup(name)
-		switch {
-		case err != nil:
-			return err
-		case a.Directed() && !t.directed():
-			return fmt.Errorf("model %s reads the directions of edges, which are not kept: --directed keeps them", name)
-		case !a.Directed() && t.directed():
-			return fmt.Errorf("model %s does not read the directions of edges: want dirsgc or dirsage in --models, "+
-				"or without --directed each edge goes both ways", name)
-		}
-	}
-	if !t.directed() {
-		return nil
-	}
-	switch m := []string{MethodSolved, MethodCluster, MethodCached}; {
-	case !slices.Contains(m, o.Method):
-		return fmt.Errorf("method %s %s", o.Method, noDirections)
-	case o.Representation:
-		return fmt.Errorf("representation is set, which %s", noDirections)
-	}
-	return nil
-}
-
-const noDirections = "does not read the directions of edges; without --directed each goes both ways"
 
 // readable are those of some models that read the data's edges, with directions or without.
 func (t *task) readable(models []string) []string {

@@ -6,7 +6,7 @@
 // A run reads top to bottom in train.go: fit, condense, calibrate, evaluate, bundle. Only three steps read all of T,
 // and a holder does these (holder.go): it fits the models, condenses T, and deploys a model on T itself. One holder has
 // T in memory, the other has it in tables of stages, on disk or in Spark ([TrainStaged]). Everything else is written
-// once. Options that need T in memory say so in the table of requirements of holder.go, methods in their list.
+// once. What an option or a method cannot do, and why, is a row of capabilities.go or of the list of methods.
 //
 //	options.go     the options of a run; reports of its progress are package watch
 //	task.go        options and data -> T, preprocessing (package features), support and test nodes, sizes of classes
@@ -19,10 +19,11 @@
 //	synthetic.go   W_S of clusters: fitted on their means, with their spread, and to soft labels
 //	condenser.go   T as a method of another package condenses it: those of the laboratory (lab/methods)
 //	jointgraph.go  an S that is a graph: models fitted on it, its frozen tables; T's own tables as S (method cached)
-//	directions.go  what differs where edges have directions, and what refuses them
+//	directions.go  what differs where edges have directions
+//	capabilities.go the data and the holders that options and methods do not fit, each with its reason
 //	choose.go      the model to serve, chosen on the support nodes (--models auto)
-//	own.go         nodes with their own features, and the perceptrons that package expert fits to them; expert.go: those
-//	               that answer beside the models on S
+//	own.go         nodes with their own features, the perceptrons that package expert fits to them, and those that answer
+//	               beside the models on S
 //	rivals.go      methods without S, for comparison: own features alone, and the classes of neighbours (package expert)
 //	deploy.go      a model on the graph that arrivals attach to: T or S, joint or frozen (package deploy)
 //	evaluate.go    models calibrated on the support nodes (package deploy); every deployment on the test nodes (eval)
@@ -35,11 +36,11 @@
 //
 //	stages.go       the holder of such a T
 //	stages_eval.go  an artifact measured on the test nodes of a data set that lies in tables
-//	targets.go      tasks of labels and numbers: units, scores, and the options that refuse them
+//	targets.go      tasks of labels and numbers: units and scores
 //
 // # More than one run
 //
-//	refresh.go     options of the run that made an artifact; package eval compares an artifact with Whole
+//	options.go     has the options of the run that made an artifact; package eval compares an artifact with Whole
 //
 // # Notation
 //

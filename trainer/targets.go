@@ -1,22 +1,18 @@
 package trainer
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
 	"rivulet/infer"
-	"rivulet/infer/architecture"
 	"rivulet/infer/target"
 	"rivulet/trainer/deploy"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/fit"
 )
 
-// targetMethods are the methods that condense, or measure, a T whose nodes have labels or numbers.
-var targetMethods = []string{MethodSolved, MethodCached}
-
-// readTargets prepares a task of labels or numbers: it sets the units of their messages.
+// readTargets prepares a task of labels or numbers: it sets the units of their messages. [OwnAuto] means that no expert
+// of own features answers, and no propagation is chosen among: both are of classes.
 func (t *task) readTargets() error {
 	switch t.data.Task {
 	case target.Classes:
@@ -31,40 +27,6 @@ func (t *task) readTargets() error {
 			if t.data.Labels[i] < 0 {
 				return fmt.Errorf("node %.100q has no %s, and is among those that are measured", t.data.IDs[i], t.data.Task)
 			}
-		}
-	}
-	return nil
-}
-
-// checkTask returns an error for a method or an option that does not do the task, by its name. [OwnAuto] means that no
-// expert of own features answers, and no propagation is chosen among: both are of classes.
-func (t *task) checkTask() error {
-	if t.data.Task == target.Classes {
-		return nil
-	}
-	if err := t.data.RequirePlainEdges("task " + t.data.Task.String()); err != nil {
-		return err
-	}
-	o := &t.options
-	if !slices.Contains(targetMethods, o.Method) {
-		return t.data.Task.Require("method " + o.Method)
-	}
-	for _, name := range o.Models {
-		if a, err := architecture.Lookup(name); err != nil || a.Mix == nil || !a.Linear() {
-			return errors.Join(err, t.data.Task.Require("model "+name))
-		}
-	}
-	for _, of := range []struct {
-		set        bool
-		capability string
-	}{
-		{len(o.Weights) > 0, "importing weights"}, {o.Choose, "a choice among models (--models auto)"},
-		{o.Coverage > 0, target.Abstention}, {o.Own == OwnAlways, "the expert of own features (--own always)"},
-		{o.Spread, "a fit with spread (--spread)"}, {o.Indicators > 0, "a weight of indicators (--indicators)"},
-		{o.Map, "the map (--map)"},
-	} {
-		if err := t.data.Task.Require(of.capability); of.set && err != nil {
-			return err
 		}
 	}
 	return nil

@@ -1,7 +1,6 @@
 package trainer
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -88,11 +87,11 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 	if o.Choose {
 		t.options.Models = t.readable(o.Models)
 	}
-	if err := cmp.Or(t.checkTask(), t.directable(t.options)); err != nil {
+	if err := t.check(); err != nil {
 		return nil, err
 	}
 	if t.bins = graph.NewBins(t.original.Adj, weightBins); t.bins != nil {
-		if err := weightable(o, m); err != nil {
+		if err := t.checkWeights(); err != nil {
 			return nil, err
 		}
 	}
@@ -127,21 +126,6 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 // predictions are within half a point of arrivals that are truly joined alone, also where a few edges are heavy.
 const weightBins = 4
 
-// weightable returns an error if a run cannot carry weights of edges.
-func weightable(o Options, m Method) error {
-	if m.make == nil {
-		return fmt.Errorf("method %s does not read weights of edges, and the data have some; --drop-weights reads each as 1",
-			m.Name)
-	}
-	for name, given := range o.Weights {
-		if given.Architecture.Operator.Name == "sage" {
-			return fmt.Errorf("weights of %s: PyTorch Geometric's SAGEConv takes the plain mean of the neighbours, and the data "+
-				"have weights of edges; --drop-weights reads each as 1", name)
-		}
-	}
-	return nil
-}
-
 // attachHeldOut attaches the support nodes to T, and the test nodes when they are first asked for.
 func (t *task) attachHeldOut() {
 	t.support = t.set(t.data.Validation, GraphBatch)
@@ -167,7 +151,7 @@ func (t *task) with(o Options, known *memo) (*task, error) {
 	out.holder = inMemory{&out}
 	out.options, out.label, out.whole = o, o.Label(), known
 	out.method, _ = o.method()
-	if err := cmp.Or(out.checkTask(), out.directable(o)); err != nil {
+	if err := out.check(); err != nil {
 		return nil, err
 	}
 	return &out, out.divideNodes()

@@ -1,0 +1,150 @@
+package trainer
+
+import (
+	"fmt"
+	"slices"
+
+	"rivulet/infer/architecture"
+	"rivulet/infer/target"
+)
+
+// Not every option can be had with every kind of data and every holder. What an option or a method cannot do stands in
+// one row: of the table below, or of the list of methods. A run is refused by the first row that it does not fit.
+
+// capability is an option that some runs refuse.
+type capability struct {
+	option string
+	set    func(o *Options) bool
+	// task names the option where a task other than classes is asked for it ([target.Task.Require]); empty: all have it.
+	task string
+	// directions says why the option has no form for directions of edges, as the end of a sentence; empty: it has one.
+	directions string
+	// memory says why it needs T in memory; empty: stages have it.
+	memory string
+}
+
+var capabilities = []capability{
+	{option: "weights", set: func(o *Options) bool { return len(o.Weights) > 0 }, task: "importing weights"},
+	{option: "representation", set: func(o *Options) bool { return o.Representation }, directions: "which " + noDirections,
+		memory: "tables of features are added up over two hops of M"},
+	{option: "indicators", set: func(o *Options) bool { return o.Indicators > 0 },
+		task: "a weight of indicators (--indicators)", memory: "clusters of all nodes stand beside their messages"},
+	{option: "spread", set: func(o *Options) bool { return o.Spread }, task: "a fit with spread (--spread)",
+		directions: "by which models are fitted on S (S→S), which " + noDirections,
+		memory:     "models are fitted to deviations from means in it"},
+	{option: "models auto", set: func(o *Options) bool { return o.Choose }, task: "a choice among models (--models auto)",
+		memory: "each model is condensed on its own"},
+	{option: "means", set: func(o *Options) bool { return o.Means },
+		memory: "cluster means for later models are over all edges of three operators"},
+	{option: "coverage", set: func(o *Options) bool { return o.Coverage > 0 }, task: target.Abstention},
+	{option: "own", set: func(o *Options) bool { return o.Own == OwnAlways },
+		task: "the expert of own features (--own always)"},
+	{option: "map", set: func(o *Options) bool { return o.Map }, task: "the map (--map)"},
+}
+
+const noDirections = "does not read the directions of edges; without --directed each goes both ways"
+
+// check returns an error if the run's options do not fit its data.
+func (t *task) check() error {
+	of := t.data.Task
+	if of != target.Classes {
+		if err := t.data.RequirePlainEdges("task " + of.String()); err != nil {
+			return err
+		}
+	}
+	switch m := &t.method; {
+	case of != target.Classes && !m.targets:
+		return of.Require("method " + m.Name)
+	case t.directed() && !m.directions:
+		return fmt.Errorf("method %s %s", m.Name, noDirections)
+	}
+	for _, name := range t.options.Models {
+		if err := t.checkModel(name); err != nil {
+			return err
+		}
+	}
+	for _, c := range capabilities {
+		if !c.set(&t.options) {
+			continue
+		}
+		if c.task != "" {
+			if err := of.Require(c.task); err != nil {
+				return err
+			}
+		}
+		if t.directed() && c.directions != "" {
+			return fmt.Errorf("%s is set, %s", c.option, c.directions)
+		}
+	}
+	return nil
+}
+
+// checkModel returns an error for a model that does not read the data's edges, or does not do its task.
+func (t *task) checkModel(name string) error {
+	a, err := architecture.Lookup(name)
+	switch {
+	case err != nil:
+		return err
+	case t.data.Task != target.Classes && (a.Mix == nil || !a.Linear()):
+		return t.data.Task.Require("model " + name)
+	case a.Directed() && !t.directed():
+		return fmt.Errorf("model %s reads the directions of edges, which are not kept: --directed keeps them", name)
+	case !a.Directed() && t.directed():
+		return fmt.Errorf("model %s does not read the directions of edges: want dirsgc or dirsage in --models, "+
+			"or without --directed each edge goes both ways", name)
+	}
+	return nil
+}
+
+// checkWeights returns an error if a run cannot carry weights of edges.
+func (t *task) checkWeights() error {
+	if t.method.make == nil {
+		return fmt.Errorf("method %s does not read weights of edges, and the data have some; --drop-weights reads each as 1",
+			t.method.Name)
+	}
+	for name, given := range t.options.Weights {
+		if given.Architecture.Operator.Name == "sage" {
+			return fmt.Errorf("weights of %s: PyTorch Geometric's SAGEConv takes the plain mean of the neighbours, and the data "+
+				"have weights of edges; --drop-weights reads each as 1", name)
+		}
+	}
+	return nil
+}
+
+// CheckStaged returns an error for options that need T in memory. It names the first.
+func CheckStaged(o Options) error {
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	const not = "a run of stages (--engine disk, --sums fixed) does not hold"
+	if m, _ := o.method(); !m.tables {
+		return fmt.Errorf("method is %s, %s T in memory, which the method reads as a whole", o.Method, not)
+	}
+	for _, name := range o.Models {
+		if a, err := architecture.Lookup(name); err == nil && a.Directed() && !o.Choose {
+			return fmt.Errorf("models has %s, %s T in memory: a mean for each direction is not a stage", name, not)
+		}
+	}
+	for _, c := range capabilities {
+		if c.memory != "" && c.set(&o) {
+			return fmt.Errorf("%s is set, %s T in memory: %s", c.option, not, c.memory)
+		}
+	}
+	return nil
+}
+
+// servable returns an error if the run's method makes no artifact, or not one with the run's options.
+func (t *task) servable() error {
+	o := &t.options
+	switch clustered := slices.Contains([]string{MethodSolved, MethodCluster}, o.Method); {
+	case t.method.Comparison:
+		return fmt.Errorf("method %s has no S and M to serve and makes no artifact: it is measured by eval", o.Method)
+	case o.Indicators > 0 && o.Method != MethodSolved:
+		return fmt.Errorf("indicators is %g, which stands beside messages: want method %s, not %s", o.Indicators,
+			MethodSolved, o.Method)
+	case o.Spread && !clustered:
+		return fmt.Errorf("spread is set, which is around clusters: want method %s or %s, not %s", MethodSolved,
+			MethodCluster, o.Method)
+	}
+	return nil
+}
