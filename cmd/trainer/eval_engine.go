@@ -57,6 +57,14 @@ func (m *artifactMeasurement) check() error {
 	return nil
 }
 
+// leaveOutClasses leaves out what is on where nothing is said and is for classes alone.
+func (f *studyFlags) leaveOutClasses(flags *pflag.FlagSet) {
+	if !flags.Changed("calibrations") {
+		f.o.Calibrations = nil
+	}
+	f.o.Run.Spread = f.o.Run.Spread && flags.Changed("spread")
+}
+
 // results makes the measurements of the flags. If an artifact is measured, the data set has only a name and classes.
 func (m *artifactMeasurement) results(ctx context.Context, f *studyFlags) (*dataset.Dataset, []eval.Result, error) {
 	if err := m.check(); err != nil {
@@ -67,11 +75,8 @@ func (m *artifactMeasurement) results(ctx context.Context, f *studyFlags) (*data
 		if err != nil {
 			return nil, nil, err
 		}
-		if d.Task != target.Classes { // what is on where nothing is said is for classes
-			if !m.flags.Changed("calibrations") {
-				f.o.Calibrations = nil
-			}
-			f.o.Run.Spread = f.o.Run.Spread && m.flags.Changed("spread")
+		if d.Task != target.Classes {
+			f.leaveOutClasses(m.flags)
 		}
 		results, err := study.Run(ctx, d, f.o, cli.Stderr())
 		return d, results, err

@@ -33,6 +33,14 @@ func TestNumbersAreRefusedByPrograms(t *testing.T) {
 		strings.Contains(text, "as Whole %") {
 		t.Errorf("train says %s", text)
 	}
+	page := filepath.Join(dir, "page.html")
+	run(t, "report --costs=false --out "+page+" --data "+dir)
+	html, err := os.ReadFile(page)
+	for _, words := range []string{"has a R² of ", "mean absolute error", "in interval %"} {
+		if err != nil || !strings.Contains(string(html), words) {
+			t.Errorf("the report lacks %q: %v", words, err)
+		}
+	}
 	for line, want := range map[string]string{
 		"train --engine disk --work " + work + " --out " + out + " --data " + dir:           "the task is number",
 		"train --sums fixed --out " + out + " --data " + dir:                                "the task is number",
@@ -46,7 +54,7 @@ func TestNumbersAreRefusedByPrograms(t *testing.T) {
 		"import --weights nowhere --model sgc --sums fixed --out " + out + " --data " + dir: "a run of stages",
 		"train --engine spark --work " + work + " --spark sc://h --out " + out + " --positional --task number " +
 			"--nodes hdfs://h/nodes --edges hdfs://h/edges": "reading tables by URL (--engine spark)",
-		"report --out " + out + " --data " + dir:                                        "a report",
+		"report --parts sparsity --out " + out + " --data " + dir:                       "a part of the report",
 		"eval --engine disk --work " + work + " --artifact " + model + " --data " + dir: "eval --artifact",
 	} {
 		text, err := harness.Execute(root(), strings.Fields(line)...)

@@ -136,7 +136,7 @@ func (f *reportFlags) page(ctx context.Context, flags *pflag.FlagSet) (*page.Pag
 	if f.data.Dir != "" || f.data.Preset != "" {
 		d, err := f.open(f.trained())
 		if err == nil {
-			err = d.Task.Require("a report")
+			err = f.forTask(d, flags)
 		}
 		if err != nil {
 			return nil, err
@@ -155,6 +155,22 @@ func (f *reportFlags) page(ctx context.Context, flags *pflag.FlagSet) (*page.Pag
 		p.Title = "Condensation of " + p.Data.Name
 	}
 	return p, nil
+}
+
+// forTask leaves out what is on where nothing is said and is for classes alone, and refuses it where it is asked for.
+func (f *reportFlags) forTask(d *dataset.Dataset, flags *pflag.FlagSet) error {
+	if d.Task == target.Classes {
+		return nil
+	}
+	f.leaveOutClasses(flags)
+	if !flags.Changed("methods") {
+		f.o.Methods = []string{trainer.MethodSolved, trainer.MethodCached}
+	}
+	if flags.Changed("parts") && len(f.parts) > 0 {
+		return d.Task.Require("a part of the report (--parts)")
+	}
+	f.parts = nil
+	return nil
 }
 
 // measure makes the runs that are wanted and not in a file.
@@ -200,12 +216,6 @@ func readResults(file string, p *page.Page) error {
 	}
 	if len(s.Results) == 0 {
 		return fmt.Errorf("%s: results is empty", file)
-	}
-	for task, is := range map[target.Task]bool{target.Number: s.Results[0].Numbers != nil,
-		target.Labels: s.Results[0].Labels != nil} {
-		if is {
-			return fmt.Errorf("%s: %w", file, task.Require("a report"))
-		}
 	}
 	p.Data = page.Data{Name: s.Data, Fingerprint: s.Fingerprint, Classes: len(s.Classes)}
 	p.Batch, p.Classes, p.Results = s.Batch, s.Classes, s.Results

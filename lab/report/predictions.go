@@ -144,7 +144,11 @@ func (p *Page) reliability() section {
 		f.Values, f.Caption = t, calibration
 		g.Figures = append(g.Figures, f)
 	}
-	s.Text = []string{fmt.Sprintf("Predictions are sorted into %d bins by the probability of the predicted class. On the dotted diagonal a probability is the share that "+
+	of := "the probability of the predicted class"
+	if rows[0].Labels != nil {
+		of = "the probability of each label"
+	}
+	s.Text = []string{fmt.Sprintf("Predictions are sorted into %d bins by "+of+". On the dotted diagonal a probability is the share that "+
 		"is right; below it the model is too sure of itself.", len(rows[0].Reliability))}
 	s.Groups = []group{g}
 	return s

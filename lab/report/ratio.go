@@ -4,13 +4,14 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"rivulet/trainer/eval"
 )
 
 // ratio shows accuracy against N'/N: a plot for each model, setting and kind of batch, methods as lines.
 func (p *Page) ratio() section {
-	s := section{ID: "ratio", Title: "Accuracy against ratio"}
+	s := section{ID: "ratio", Title: capital(p.scoreName()) + " against ratio"}
 	for _, model := range distinct(p.Results, func(r *eval.Result) string { return r.Model }) {
 		g := group{Title: model}
 		for _, setting := range distinct(p.Results, settingOf) {
@@ -28,7 +29,7 @@ func (p *Page) ratio() section {
 		s.Missing = "No method was evaluated at two sizes of S or more. trainer report --data DIR --ratios 0.005,0.01,0.02 does that."
 		return s
 	}
-	s.Text = []string{"Test accuracy without label or error propagation. Bars are one sample deviation over seeds."}
+	s.Text = []string{"Test " + p.scoreName() + " without label or error propagation. Bars are one sample deviation over seeds."}
 	return s
 }
 
@@ -48,14 +49,14 @@ func (p *Page) ratioFigure(id, model, setting, batch string) (figure, bool) {
 		lines[name] = append(lines[name], r)
 	}
 	c := chart{id: id, title: fmt.Sprintf("%s, %s, %s batches", model, setting, batch),
-		x: axis{label: "N'/N (%)"}, y: axis{label: "accuracy (%)"}}
+		x: axis{label: "N'/N (%)"}, y: axis{label: p.scoreName() + " (%)"}}
 	most, low, high := 0, 0.0, 0.0
 	for _, name := range names {
 		rows := lines[name]
 		slices.SortStableFunc(rows, func(a, b *eval.Result) int { return cmp.Compare(a.Ratio, b.Ratio) })
 		line := curve{name: name, slot: p.slot(name)}
 		for _, r := range rows {
-			line.x, line.y = append(line.x, 100*r.Ratio), append(line.y, r.Accuracy)
+			line.x, line.y = append(line.x, 100*r.Ratio), append(line.y, scoreOf(r))
 			if low == 0 || r.Ratio < low {
 				low = r.Ratio
 			}
@@ -69,15 +70,18 @@ func (p *Page) ratioFigure(id, model, setting, batch string) (figure, bool) {
 	}
 	c.x.log = low > 0 && high >= 3*low
 	if whole := p.whole(model, batch); whole != nil {
-		c.curves = append(c.curves, curve{name: "Whole", x: []float64{100 * high}, y: []eval.Spread{whole.Accuracy},
+		c.curves = append(c.curves, curve{name: "Whole", x: []float64{100 * high}, y: []eval.Spread{scoreOf(whole)},
 			level: true})
 	}
-	c.description = fmt.Sprintf("Test accuracy by the share of nodes that S has, %d lines. The numbers are in the table below.",
-		len(c.curves))
+	c.description = fmt.Sprintf("Test %s by the share of nodes that S has, %d lines. The numbers are in the table below.",
+		p.scoreName(), len(c.curves))
 	f := c.figure()
 	f.Values = c.values(significant, percent)
 	return f, true
 }
+
+// capital returns a name as the beginning of a title.
+func capital(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
 
 // lineName returns the method, with the attachment if its rows have several.
 func (p *Page) lineName(r *eval.Result) string {

@@ -26,17 +26,7 @@ func (p *Page) results() section {
 	s.Text = []string{"O is the original graph T, S the synthetic graph; O→S reads: fitted on T, deployed on S. Whole is O→O. Graph batches " +
 		"keep the edges among arrivals, node batches drop them. A figure after ± is the sample deviation over seeds. Gained:lost are the nodes that a row has right and " +
 		"Whole has wrong, and the other way round, in the mean over seeds; p is McNemar's mid-p of them, two-sided, of several seeds twice their median."}
-	quality := []column{
-		{"accuracy %", func(r *eval.Result) string { return percents(r.Accuracy) }},
-		{"macro F1 %", func(r *eval.Result) string { return percents(r.MacroF1) }},
-		{"equal to Whole %", func(r *eval.Result) string { return measured(r.Agreement) }},
-		{"gained:lost against Whole", func(r *eval.Result) string { return dash(r.VersusWhole.Counts()) }},
-		{"p", func(r *eval.Result) string { return dash(r.VersusWhole.Value()) }},
-		{"changed by batching %", func(r *eval.Result) string { return percents(r.ChangedByBatching) }},
-		{"calibration error % before", func(r *eval.Result) string { return percents(r.ECEBefore) }},
-		{"after temperature", func(r *eval.Result) string { return percents(r.ECE) }},
-		{"weight decay", func(r *eval.Result) string { return number(r.WeightDecay) }},
-	}
+	quality := p.quality()
 	cost := []column{
 		{p.perBatch(), func(r *eval.Result) string { return positive(r.MsPerBatch, significant) }},
 		{"full graph, XW kept", func(r *eval.Result) string { return positive(r.MsPerBatchKept, significant) }},
@@ -50,6 +40,38 @@ func (p *Page) results() section {
 	}
 	s.Tables = append(s.Tables, rowTable("Predictions on the test nodes", rows, quality), rowTable("Cost", rows, cost))
 	return s
+}
+
+// quality are the columns of the figures of the task.
+func (p *Page) quality() []column {
+	calibration := []column{
+		{"calibration error % before", func(r *eval.Result) string { return percents(r.ECEBefore) }},
+		{"after temperature", func(r *eval.Result) string { return percents(r.ECE) }},
+		{"weight decay", func(r *eval.Result) string { return number(r.WeightDecay) }},
+	}
+	switch first := p.Results[0]; {
+	case first.Labels != nil:
+		return append([]column{
+			{"micro F1 %", func(r *eval.Result) string { return percents(r.Labels.MicroF1) }},
+			{"macro F1 %", func(r *eval.Result) string { return percents(r.Labels.MacroF1) }},
+			{"mean average precision %", func(r *eval.Result) string { return percents(r.Labels.MAP) }},
+		}, calibration...)
+	case first.Numbers != nil:
+		return []column{
+			{"R² %", func(r *eval.Result) string { return percents(r.Numbers.R2) }},
+			{"mean absolute error", func(r *eval.Result) string { return r.Numbers.Errors() }},
+			{"in interval %", func(r *eval.Result) string { return percents(r.Numbers.Covered) }},
+			calibration[2],
+		}
+	}
+	return append([]column{
+		{"accuracy %", func(r *eval.Result) string { return percents(r.Accuracy) }},
+		{"macro F1 %", func(r *eval.Result) string { return percents(r.MacroF1) }},
+		{"equal to Whole %", func(r *eval.Result) string { return measured(r.Agreement) }},
+		{"gained:lost against Whole", func(r *eval.Result) string { return dash(r.VersusWhole.Counts()) }},
+		{"p", func(r *eval.Result) string { return dash(r.VersusWhole.Value()) }},
+		{"changed by batching %", func(r *eval.Result) string { return percents(r.ChangedByBatching) }},
+	}, calibration...)
 }
 
 // keys are the columns that identify a row.

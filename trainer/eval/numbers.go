@@ -88,8 +88,8 @@ func joinedNumbers(rows []Result) *Numbers {
 	return out
 }
 
-// mae writes the errors of the outputs.
-func (n *Numbers) mae() string {
+// Errors writes the mean absolute errors of the outputs.
+func (n *Numbers) Errors() string {
 	text := make([]string, len(n.MAE))
 	for k, v := range n.MAE {
 		text[k] = fmt.Sprintf("%.4g", v)

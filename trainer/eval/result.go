@@ -122,6 +122,17 @@ func Metrics(results []Result) (out []artifact.Metric) {
 	return out
 }
 
+// Score is the first figure of a task, in percent, with its name: accuracy, micro F1 or R².
+func (r *Result) Score() (score Spread, name string) {
+	switch {
+	case r.Labels != nil:
+		return r.Labels.MicroF1, "micro F1"
+	case r.Numbers != nil:
+		return r.Numbers.R2, "R²"
+	}
+	return r.Accuracy, "accuracy"
+}
+
 // Summary says in a line how right a row of node batches on S is beside the same model on the whole graph.
 func (r *Result) Summary(whole *Result, synthetic, nodes int) string {
 	if r.Labels != nil {

@@ -168,7 +168,7 @@ var ofLabels = []column{
 var ofNumbers = []column{
 	{"graph R² %", func(l *line) string { return spread(l.graph.Numbers.R2, len(l.graph.Seeds)) }},
 	{"node R² %", func(l *line) string { return spread(l.node.Numbers.R2, len(l.node.Seeds)) }},
-	{"node MAE", func(l *line) string { return l.node.Numbers.mae() }},
+	{"node MAE", func(l *line) string { return l.node.Numbers.Errors() }},
 	{"in interval %", func(l *line) string {
 		return fmt.Sprintf("%.1f/%.1f", l.graph.Numbers.Covered.Mean, l.node.Numbers.Covered.Mean)
 	}},
@@ -271,7 +271,7 @@ func WriteCSV(w io.Writer, results []Result) error {
 			strconv.FormatInt(r.StoredBytes, 10), strconv.FormatInt(r.KeptBytes, 10), number(r.TrainSeconds))
 		record = append(record, r.VersusWhole.record()...)
 		if n := r.Numbers; numbers {
-			record = append(record, number(n.R2.Mean), number(n.R2.Std), number(n.Covered.Mean), number(n.Covered.Std), n.mae())
+			record = append(record, number(n.R2.Mean), number(n.R2.Std), number(n.Covered.Mean), number(n.Covered.Std), n.Errors())
 		}
 		if l := r.Labels; labels {
 			for _, s := range []Spread{l.MicroF1, l.MacroF1, l.MAP} {
