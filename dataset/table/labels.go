@@ -37,7 +37,7 @@ func SplitLabels(text string) ([]string, error) {
 	names := []string{}
 	for part := range strings.SplitSeq(text, mark) {
 		part = strings.TrimSpace(part)
-		if n := len(part); mark == "," && n > 1 && part[0] == part[n-1] && strings.Contains(`"'`, part[:1]) {
+		if n := len(part); mark == "," && n > 1 && part[0] == part[n-1] && (part[0] == '"' || part[0] == '\'') {
 			part = part[1 : n-1]
 		}
 		if part == "" {

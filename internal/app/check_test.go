@@ -28,9 +28,9 @@ func TestSettingsForClasses(t *testing.T) {
 		"output.coverage":      func(cfg *config.Consumer) { cfg.Output.Coverage = 0.9 },
 		"labels.topic":         func(cfg *config.Consumer) { cfg.Labels.Topic = "labels" },
 	}
-	for task, make := range map[string]func(*artifact.Bundle) *artifact.Bundle{"number": artifacttest.Numbers,
+	for task, of := range map[string]func(*artifact.Bundle) *artifact.Bundle{"number": artifacttest.Numbers,
 		"labels": artifacttest.Labels} {
-		b := make(artifacttest.Bundle(3, artifacttest.Size{Nodes: 20, Synthetic: 5, Features: 3, Classes: 2}))
+		b := of(artifacttest.Bundle(3, artifacttest.Size{Nodes: 20, Synthetic: 5, Features: 3, Classes: 2}))
 		if err := b.Seal(); err != nil {
 			t.Fatal(err)
 		}

@@ -24,11 +24,12 @@ def tables(directory: pathlib.Path, weights: bool) -> None:
     label = rng.integers(0, 4, 500)
     x = rng.normal(size=(500, 12)) + 0.8 * rng.normal(size=(4, 12))[label]
     names = ",".join(f"f{k}" for k in range(12))
-    lines = [f"id,label,amount,split,{names}"]
+    lines = [f"id,label,amount,tags,split,{names}"]
     for i, row in enumerate(x):
         split = ("train", "train", "val", "test")[int(rng.integers(0, 4))]
         amount = 2 * row[0] + label[i]
-        lines.append(f"n{i},{'abcd'[label[i]]},{amount:.4f},{split},{','.join(f'{v:.4f}' for v in row)}")
+        tags = "abcd"[label[i]] + (";positive" if row[0] > 0 else "")
+        lines.append(f"n{i},{'abcd'[label[i]]},{amount:.4f},{tags},{split},{','.join(f'{v:.4f}' for v in row)}")
     (directory / "nodes.csv").write_text("\n".join(lines) + "\n")
     edges = ["source,target,weight"] if weights else ["source,target"]
     for i in range(500):
@@ -48,7 +49,7 @@ class Case:
     options: list[str]
 
 
-CLASSES = ["--label", "label", "--drop", "amount", "--positional"]
+CLASSES = ["--label", "label", "--drop", "amount,tags", "--positional"]
 CASES = {
     "weights": Case(True, CLASSES, "sgc,gcn,sage,appnp,cheby", ["--own", "always", "--hidden", "8"]),
     "directions": Case(False, [*CLASSES, "--directed"], "dirsgc,dirsage", ["--hidden", "8"]),
@@ -56,7 +57,10 @@ CASES = {
         False, [*CLASSES, "--directed", "--arrival-edges", "out"], "dirsgc", ["--own", "never"]
     ),
     "numbers": Case(
-        False, ["--task", "number", "--label", "amount", "--drop", "label", "--positional"], "sgc,ssgc", []
+        False, ["--task", "number", "--label", "amount", "--drop", "label,tags", "--positional"], "sgc,ssgc", []
+    ),
+    "labels": Case(
+        False, ["--task", "labels", "--label", "tags", "--drop", "label,amount", "--positional"], "sgc,ssgc", []
     ),
 }
 
@@ -74,7 +78,7 @@ def case(
 def test_predictions_are_those_of_rivulet(case: tuple[Case, Set]) -> None:
     asked, of = case
     artifact = open_artifact(of.artifact)
-    assert (artifact.bins is None) == (artifact.task == "number")
+    assert (artifact.bins is None) == (artifact.task != "classes")
     assert any(a.weights for a in of.arrivals) == asked.weights
     assert any(a.incoming for a in of.arrivals) == (asked is CASES["directions"])
     strange = [Arrival("x", a.features, [*a.edges, "x", a.edges[0], "nobody"]) for a in of.arrivals if a.edges][
@@ -97,6 +101,15 @@ def test_predictions_are_those_of_rivulet(case: tuple[Case, Set]) -> None:
                     assert {t["name"] for t in there} == {output}
                     assert np.abs(got - np.array([t[name] for t in there])).max() < 1e-4
             known = numbers.known_neighbours
+        elif artifact.task == "labels":
+            labels = predictor.predict_labels(arrivals)
+            want = of.predict(model, "auto", lines)
+            off = np.abs(labels.probabilities - np.array([w["probabilities"] for w in want])).max()
+            assert off < 1e-5, model
+            for ours, theirs in zip(labels.labels, want, strict=True):
+                assert ours == [t["name"] for t in theirs.get("labels", [])]  # type: ignore[attr-defined]
+            assert max(len(said) for said in labels.labels) > 1
+            known = labels.known_neighbours
         else:
             want = of.predict(model, "auto", lines)
             got = predictor.predict(arrivals)
@@ -119,6 +132,8 @@ def test_weights_and_directions_count(case: tuple[Case, Set]) -> None:
     predictor = Predictor(artifact)
     if artifact.task == "number":
         values = predictor.predict_numbers([same, heavy, into]).values
+    elif artifact.task == "labels":
+        values = predictor.predict_labels([same, heavy, into]).logits
     else:
         values = predictor.predict([same, heavy, into]).logits
     assert np.array_equal(values[0], values[1]) == (not asked.weights)
@@ -139,8 +154,17 @@ def test_each_task_has_its_verb(case: tuple[Case, Set]) -> None:
         ]  # fmt: skip
         assert (frame["amount_lower"] < frame["amount"]).all()
         return
-    with pytest.raises(ArtifactError, match="predicts classes: use predict"):
-        predictor.predict_numbers([])
+    if artifact.task == "labels":
+        with pytest.raises(ArtifactError, match="predicts labels: use predict_labels"):
+            predictor.predict([])
+        pytest.importorskip("pandas")
+        frame = predictor.predict_labels(of.arrivals[:2]).to_frame()
+        assert list(frame.columns)[:3] == ["id", "labels", "a"]
+        assert list(frame.columns)[-3:] == ["positive", "known_neighbours", "unknown_neighbours"]
+        return
+    for verb in (predictor.predict_numbers, predictor.predict_labels):
+        with pytest.raises(ArtifactError, match="predicts classes: use predict"):
+            verb([])
 
 
 def test_edges_in_their_forms() -> None:

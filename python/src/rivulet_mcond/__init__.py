@@ -9,7 +9,7 @@ The core needs NumPy alone. Modules with needs of their own: `frames` (pandas), 
 
 from .arrivals import Arrival, ArrivalError, Dense, Edge, Features, Named, Sparse
 from .artifact import Artifact, ArtifactError, open_artifact
-from .predict import Numbers, Predictions, Predictor
+from .predict import Labels, Numbers, Predictions, Predictor
 from .schema import Schema, SchemaError
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "Dense",
     "Edge",
     "Features",
+    "Labels",
     "Named",
     "Numbers",
     "Predictions",

@@ -37,7 +37,10 @@ DIRECTIONS_PART = "directions.safetensors"
 NUMBER = "number"
 """The task of a model that predicts numbers."""
 
-PARTS = ("schema.json", OWN_PART, MAPPING_PART, BINS_PART, DIRECTIONS_PART, f"task:{NUMBER}")
+LABELS = "labels"
+"""The task of a model that predicts several labels a node."""
+
+PARTS = ("schema.json", OWN_PART, MAPPING_PART, BINS_PART, DIRECTIONS_PART, f"task:{NUMBER}", f"task:{LABELS}")
 """Parts of format 2 that this package knows."""
 
 _MAX_BINS = 64
@@ -182,12 +185,12 @@ class Artifact:
 
     @property
     def task(self) -> str:
-        """What the models predict: "classes" or "number"."""
+        """What the models predict: "classes", "labels" or "number"."""
         return str(self.manifest.get("task", "classes"))
 
     @property
     def classes(self) -> list[str]:
-        """Names of the classes, by index; of numbers the names of the outputs."""
+        """Names of the classes or labels, by index; of numbers the names of the outputs."""
         return list(self.manifest["data"]["classes"])
 
     @property

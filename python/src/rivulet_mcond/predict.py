@@ -11,12 +11,18 @@ from numpy.typing import NDArray
 
 from . import _frozen
 from .arrivals import INCOMING, OUTGOING, Arrival, ArrivalError, Dense, Edge, Named, Sparse
-from .artifact import NUMBER, Artifact, ArtifactError, Bins, Preprocess, SparseRows
+from .artifact import LABELS, NUMBER, Artifact, ArtifactError, Bins, Preprocess, SparseRows
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Floats = NDArray[np.float64]
+
+_VERBS = {
+    "classes": ("classes", "predict"),
+    LABELS: ("labels", "predict_labels"),
+    NUMBER: ("numbers", "predict_numbers"),
+}
 
 _FEW_NEIGHBOURS = 4  # at most so many count as few
 
@@ -92,6 +98,43 @@ class Numbers:
         return pd.DataFrame(columns | counts)
 
 
+@dataclass(frozen=True)
+class Labels:
+    """Predictions of n arrivals by an artifact whose task is labels, of C labels."""
+
+    ids: list[str]
+    names: list[str]
+    """Of the labels."""
+    probabilities: Floats
+    """n×C: of each label, after its temperature."""
+    logits: Floats
+    """n×C, the model's raw output."""
+    known_neighbours: NDArray[np.int64]
+    unknown_neighbours: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        """Return n."""
+        return len(self.ids)
+
+    @property
+    def labels(self) -> list[list[str]]:
+        """The labels of each arrival whose probability is one half or more, the most probable first."""
+        best = np.argsort(-self.probabilities, axis=1, kind="stable")
+        return [
+            [self.names[k] for k in order if row[k] >= 0.5]
+            for row, order in zip(self.probabilities, best, strict=True)
+        ]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a table of the labels, and a column with the probability of each label. Needs pandas."""
+        import pandas as pd
+
+        columns: dict[str, Any] = {"id": self.ids, "labels": self.labels}
+        columns |= {name: self.probabilities[:, k] for k, name in enumerate(self.names)}
+        counts = {"known_neighbours": self.known_neighbours, "unknown_neighbours": self.unknown_neighbours}
+        return pd.DataFrame(columns | counts)
+
+
 class Predictor:
     """An artifact's model with its calibration, as a consumer serves it: frozen attachment, node batches."""
 
@@ -137,19 +180,32 @@ class Predictor:
         """Predict the classes of arrivals, each on its own.
 
         Raises ArrivalError, naming the arrival, for the first that does not fit the model, and ArtifactError
-        where the artifact predicts numbers.
+        where the artifact predicts labels or numbers.
         """
-        if self.artifact.task == NUMBER:
-            raise ArtifactError("the artifact predicts numbers: use predict_numbers")
+        self._want("classes")
         return self._predict(arrivals)
+
+    def predict_labels(self, arrivals: Iterable[Arrival]) -> Labels:
+        """Predict the probabilities of several labels of arrivals, each on its own.
+
+        Raises ArrivalError as predict does, and ArtifactError where the artifact predicts something else.
+        """
+        self._want(LABELS)
+        of = self._predict(arrivals)
+        temperatures = np.array(self._info.get("temperatures", []), np.float64)
+        if len(temperatures) != len(of.class_names):
+            raise ArtifactError(
+                f"manifest.json: models: {self.model}: {len(temperatures)} temperatures, not one a label"
+            )
+        p = 1 / (1 + np.exp(-np.clip(of.logits / temperatures, -700, 700)))
+        return Labels(of.ids, of.class_names, p, of.logits, of.known_neighbours, of.unknown_neighbours)
 
     def predict_numbers(self, arrivals: Iterable[Arrival]) -> Numbers:
         """Predict the numbers of arrivals, each on its own.
 
-        Raises ArrivalError as predict does, and ArtifactError where the artifact predicts classes.
+        Raises ArrivalError as predict does, and ArtifactError where the artifact predicts something else.
         """
-        if self.artifact.task != NUMBER:
-            raise ArtifactError("the artifact predicts classes: use predict")
+        self._want(NUMBER)
         of = self._predict(arrivals)
         radius = np.array(self._info.get("radius", []), np.float64)
         if len(radius) != len(of.class_names):
@@ -157,6 +213,11 @@ class Predictor:
                 f"manifest.json: models: {self.model}: radius has {len(radius)} numbers, not one an output"
             )
         return Numbers(of.ids, of.class_names, of.logits, radius, of.known_neighbours, of.unknown_neighbours)
+
+    def _want(self, task: str) -> None:
+        if self.artifact.task != task:
+            what, verb = _VERBS[self.artifact.task]
+            raise ArtifactError(f"the artifact predicts {what}: use {verb}")
 
     def _predict(self, arrivals: Iterable[Arrival]) -> Predictions:
         parts = [self._batch(chunk) for chunk in _chunks(arrivals)]
