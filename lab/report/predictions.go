@@ -148,8 +148,8 @@ func (p *Page) reliability() section {
 	if rows[0].Labels != nil {
 		of = "the probability of each label"
 	}
-	s.Text = []string{fmt.Sprintf("Predictions are sorted into %d bins by "+of+". On the dotted diagonal a probability is the share that "+
-		"is right; below it the model is too sure of itself.", len(rows[0].Reliability))}
+	s.Text = []string{fmt.Sprintf("Predictions are sorted into %d bins by %s. On the dotted diagonal a probability is the "+
+		"share that is right; below it the model is too sure of itself.", len(rows[0].Reliability), of)}
 	s.Groups = []group{g}
 	return s
 }
