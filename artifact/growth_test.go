@@ -4,8 +4,6 @@ import (
 	"errors"
 	"maps"
 	"math"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -29,28 +27,9 @@ func withGrowth(seed uint64) *artifact.Bundle {
 // Growth is read as it was written, and is a part of what is served.
 func TestGrowthIsReadAndServed(t *testing.T) {
 	b := withGrowth(1)
-	dir := mustWrite(t, b)
-	got, err := artifact.Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(b, got); diff != "" {
+	read, files, served := roundTrip(t, b)
+	if diff := cmp.Diff(b, read); diff != "" {
 		t.Errorf("read differs from written (-written +read):\n%s", diff)
-	}
-	files, err := artifact.EncodeServing(got)
-	if err != nil {
-		t.Fatal(err)
-	}
-	onDisk, err := os.ReadFile(filepath.Join(dir, growthName))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(files[growthName]) != string(onDisk) {
-		t.Error("the serving part has other bytes than the directory")
-	}
-	served, err := artifact.DecodeServing(files)
-	if err != nil {
-		t.Fatal(err)
 	}
 	if diff := cmp.Diff(b.Growth, served.Growth); diff != "" {
 		t.Errorf("growth of the serving part (-written +served):\n%s", diff)
@@ -58,7 +37,8 @@ func TestGrowthIsReadAndServed(t *testing.T) {
 
 	// An artifact of before is served without.
 	delete(files, growthName)
-	if served, err = artifact.DecodeServing(files); err != nil || served.Growth != nil {
+	served, err := artifact.DecodeServing(files)
+	if err != nil || served.Growth != nil {
 		t.Errorf("a serving part without growth: %v, %v", served.Growth, err)
 	}
 	if _, err := served.Grower(nil); !errors.Is(err, artifact.ErrNoGrowth) {
@@ -173,12 +153,7 @@ func TestDecodeRefusesGrowthOfOtherShapes(t *testing.T) {
 	} {
 		b := withGrowth(4)
 		change(b.Growth)
-		files, err := artifact.EncodeUnchecked(b)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = artifact.DecodeAll(files)
-		wantError(t, err, growthName, want)
+		wantDecodeError(t, b, growthName, want)
 	}
 	b := withGrowth(5)
 	more := maps.Clone(b.Growth.Messages)

@@ -43,11 +43,7 @@ func TestMapIsReadAndServed(t *testing.T) {
 		if !ids {
 			b.Map.Heaviest = nil
 		}
-		dir := mustWrite(t, b)
-		got, err := artifact.Read(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got, files, served := roundTrip(t, b)
 		if diff := cmp.Diff(b, got); diff != "" {
 			t.Errorf("read differs from written (-written +read):\n%s", diff)
 		}
@@ -55,26 +51,12 @@ func TestMapIsReadAndServed(t *testing.T) {
 		if m.FormatVersion != 1 || m.MapIDs != ids || !m.HasMap() {
 			t.Errorf("format %d, ids %v, map %v, want 1, %v, true", m.FormatVersion, m.MapIDs, m.HasMap(), ids)
 		}
-		files, err := artifact.EncodeServing(got)
-		if err != nil {
-			t.Fatal(err)
-		}
-		onDisk, err := os.ReadFile(filepath.Join(dir, mapName))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if string(files[mapName]) != string(onDisk) {
-			t.Error("the serving part has other bytes than the directory")
-		}
-		served, err := artifact.DecodeServing(files)
-		if err != nil {
-			t.Fatal(err)
-		}
 		if diff := cmp.Diff(b.Map, served.Map); diff != "" {
 			t.Errorf("map of the serving part (-written +served):\n%s", diff)
 		}
 		delete(files, mapName) // as a publisher leaves it out that does not know it
-		if served, err = artifact.DecodeServing(files); err != nil || served.Map != nil {
+		served, err := artifact.DecodeServing(files)
+		if err != nil || served.Map != nil {
 			t.Errorf("a serving part without the map: %v, %v", served, err)
 		}
 	}
@@ -150,11 +132,6 @@ func TestDecodeRefusesAMapOfOtherShapes(t *testing.T) {
 	} {
 		b := withMap(3)
 		change(b.Map)
-		files, err := artifact.EncodeUnchecked(b)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = artifact.DecodeAll(files)
-		wantError(t, err, mapName, want)
+		wantDecodeError(t, b, mapName, want)
 	}
 }

@@ -198,12 +198,7 @@ func TestDecodeRefusesMeansOfOtherShapes(t *testing.T) {
 	} {
 		b := withMeans(6)
 		change(b.Means)
-		files, err := artifact.EncodeUnchecked(b)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = artifact.DecodeAll(files)
-		wantError(t, err, meansName, want)
+		wantDecodeError(t, b, meansName, want)
 	}
 }
 

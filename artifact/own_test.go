@@ -23,31 +23,19 @@ func withOwn() *artifact.Bundle {
 // was.
 func TestOwnIsAPartOfFormat2(t *testing.T) {
 	b := withOwn()
-	dir := mustWrite(t, b)
-	got, err := artifact.Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got, files, part := roundTrip(t, b)
 	if diff := cmp.Diff(b.Own, got.Own); diff != "" {
 		t.Errorf("read differs (-written +read):\n%s", diff)
 	}
 	if m := got.Manifest; m.FormatVersion != 2 || !slices.Equal(m.Requires, []string{"own.safetensors"}) || !m.HasOwn() {
 		t.Errorf("format %d requires %q", m.FormatVersion, m.Requires)
 	}
-	files, err := artifact.EncodeServing(got)
-	if err != nil {
-		t.Fatal(err)
-	}
-	part, err := artifact.DecodeServing(files)
-	if err != nil {
-		t.Fatal(err)
-	}
 	e := part.Expert(b.Models[0].Name)
 	if e == nil || e.Exponents != b.Manifest.Models[0].Own.Exponents || !cmp.Equal(e.Layers(), b.Own) {
 		t.Errorf("the expert of the serving part is %+v", e)
 	}
 	delete(files, "own.safetensors")
-	_, err = artifact.DecodeServing(files)
+	_, err := artifact.DecodeServing(files)
 	wantError(t, err, "own.safetensors", "missing")
 }
 

@@ -30,22 +30,9 @@ func named(t *testing.T) *artifact.Bundle {
 
 func TestSchemaIsAPartOfFormat2(t *testing.T) {
 	b := named(t)
-	dir := mustWrite(t, b)
-	files := readAll(t, dir)
+	got, files, part := roundTrip(t, b)
 	if text, _ := b.Schema.MarshalJSON(); !bytes.Equal(files["schema.json"], text) {
 		t.Errorf("schema.json is %s", files["schema.json"])
-	}
-	got, err := artifact.Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	serving, err := artifact.EncodeServing(got)
-	if err != nil {
-		t.Fatal(err)
-	}
-	part, err := artifact.DecodeServing(serving)
-	if err != nil {
-		t.Fatal(err)
 	}
 	for _, of := range []*artifact.Bundle{got, part} {
 		if of.Schema == nil || of.Schema.Hash() != b.Schema.Hash() {

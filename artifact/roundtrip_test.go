@@ -28,6 +28,41 @@ func mustWrite(t *testing.T, b *artifact.Bundle) (dir string) {
 	return dir
 }
 
+// roundTrip writes a bundle, and returns what is read of its directory, the files of the serving part, which have the
+// bytes of the directory, and what is decoded of these.
+func roundTrip(t *testing.T, b *artifact.Bundle) (read *artifact.Bundle, files map[string][]byte,
+	served *artifact.Bundle) {
+	t.Helper()
+	dir := mustWrite(t, b)
+	read, err := artifact.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files, err = artifact.EncodeServing(read); err != nil {
+		t.Fatal(err)
+	}
+	for name, onDisk := range readAll(t, dir) {
+		if of, there := files[name]; there && !bytes.Equal(of, onDisk) {
+			t.Errorf("%s of the serving part has other bytes than the directory", name)
+		}
+	}
+	if served, err = artifact.DecodeServing(files); err != nil {
+		t.Fatal(err)
+	}
+	return read, files, served
+}
+
+// wantDecodeError encodes a bundle without checks, and compares the error of decoding it.
+func wantDecodeError(t *testing.T, b *artifact.Bundle, texts ...string) {
+	t.Helper()
+	files, err := artifact.EncodeUnchecked(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = artifact.DecodeAll(files)
+	wantError(t, err, texts...)
+}
+
 // readAll returns the files below a directory by name.
 func readAll(t *testing.T, dir string) map[string][]byte {
 	t.Helper()
