@@ -80,7 +80,7 @@ func inspect(w io.Writer, b *artifact.Bundle) error {
 	}
 	row("later models", "%s", later(b))
 	row("map", "%s", drawn(&m))
-	row("validation", "%s", validation(&m.Reference))
+	row("validation", "%s", validation(m.Task, &m.Reference))
 	row("arrivals", "%s", arrivals(config.Default[config.Consumer]().Limits))
 	for i, model := range m.Models {
 		what := ""
@@ -124,14 +124,18 @@ func inspect(w io.Writer, b *artifact.Bundle) error {
 }
 
 // validation returns the figures with which a stream is compared, to tell when a refresh is due.
-func validation(r *baseline.Reference) string {
+func validation(task target.Task, r *baseline.Reference) string {
 	if r.Nodes == 0 {
 		return "no reference is kept: a consumer cannot tell how far its stream is from training"
 	}
 	text := fmt.Sprintf("%d nodes, %.1f%% of their neighbours unknown", r.Nodes, 100*r.UnknownNeighbours)
+	is := "right"
+	if task == target.Labels {
+		is = "micro F1"
+	}
 	for _, name := range sortedNames(r.Models) {
 		of := r.Models[name]
-		text += fmt.Sprintf("; %s %.2f%% right, confidence %.3f", name, of.Accuracy, of.Confidence)
+		text += fmt.Sprintf("; %s %.2f%% %s, confidence %.3f", name, of.Accuracy, is, of.Confidence)
 	}
 	return text
 }

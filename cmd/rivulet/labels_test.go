@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"rivulet/artifact"
+	"rivulet/artifact/artifacttest"
 	"rivulet/test/harness"
 )
 
@@ -31,6 +33,20 @@ func TestLabelsThroughThePrograms(t *testing.T) {
 		!strings.Contains(string(text), `{"id":"d","class_name":";"`) ||
 		!strings.Contains(string(text), `{"id":"e","class_name":"blue;red"`) {
 		t.Errorf("labels are %s: %v", text, err)
+	}
+	b := artifacttest.Labels(artifacttest.Bundle(1, artifacttest.Size{Classes: 2}))
+	if err := b.Seal(); err != nil {
+		t.Fatal(err)
+	}
+	model := filepath.Join(dir, "model")
+	if err := artifact.Write(model, b); err != nil {
+		t.Fatal(err)
+	}
+	out, err := harness.Execute(root(), "inspect", model)
+	for _, words := range []string{" 2 labels\n", "task ", "labels: class 0, class 1\n", "temperatures 1.000 to 2.000"} {
+		if err != nil || !strings.Contains(out, words) {
+			t.Errorf("inspect lacks %q: %s %v", words, out, err)
+		}
 	}
 	if _, err := harness.Execute(root(), "demo", "--data", dir); err == nil ||
 		!strings.Contains(err.Error(), "the task is labels, and the demonstration is for classes only (docs/tasks.md)") {

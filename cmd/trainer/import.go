@@ -66,7 +66,7 @@ func importCommand() *cobra.Command {
 	f := importFlags{options: trainer.Defaults()}
 	cmd := &cobra.Command{
 		Use:   "import --weights FILE --model NAME (--data DIR | --artifact DIR) --out DIR",
-		Short: "Make an artifact of a model that was trained in PyTorch Geometric",
+		Short: "Make an artifact of a model that was trained in PyTorch Geometric or DGL",
 		Long: "import reads the state_dict of a model (safetensors.torch.save_file(model.state_dict(), path)) and makes it the W_O of a\n" +
 			"new artifact: with --data the graph is condensed for it as train does, calibrated and measured; with --artifact it\n" +
 			"becomes one more model of an artifact that keeps cluster means, for which the data are not needed: two layers of\n" +

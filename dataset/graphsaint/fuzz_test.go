@@ -48,3 +48,24 @@ func FuzzRoles(f *testing.F) {
 		}
 	})
 }
+
+// FuzzLabels: any text gives each node labels or none, each once and among all, or an error.
+func FuzzLabels(f *testing.F) {
+	for _, text := range []string{`{"0": [1, 0, 1], "1": [0, 0, 0], "5": null}`, `{"0": [1], "1": [0, 1]}`, `{"0": 3}`, `{"0": []}`,
+		`{"0":[2]}`, `{"0":[1],"0":[1]}`} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		sets, names, err := ReadLabels(bytes.NewReader(text), 6)
+		if err != nil {
+			return
+		}
+		for _, set := range sets {
+			for k, name := range set {
+				if !slices.Contains(names, name) || slices.Contains(set[:k], name) {
+					t.Fatalf("labels %q of %q", set, names)
+				}
+			}
+		}
+	})
+}

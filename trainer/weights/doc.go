@@ -1,4 +1,4 @@
-// Package weights makes models of the weights that a user trained in PyTorch Geometric: a state_dict, written by
+// Package weights makes models of the weights that a user trained in PyTorch Geometric or DGL: a state_dict, written by
 //
 //	safetensors.torch.save_file(model.state_dict(), "model.safetensors")
 //
@@ -21,6 +21,10 @@
 //	cheby  2       lins.0.weight, lins.1.weight, bias
 //	                                                 ChebConv of K = 2; with lins.2.weight of K = 3
 //
+// DGL's layers have other tails: GraphConv weight ([in, out]) and bias, SAGEConv fc_neigh.weight, fc_self.weight and
+// fc_self.bias; SGConv (fc.weight, fc.bias) and the Linear layers of APPNPConv are read as they are. GraphConv adds no
+// loops: its model must have been trained on a graph of dgl.add_self_loop.
+//
 // A bias that is missing is 0. Layers stand in the order of the number in their names if the names differ in it alone
 // (conv1, conv2; layers.0, layers.2), else in the one order in which their shapes fit; if none fits, or several do, the
 // file is refused. Every tensor must have a place: one that is left over would be part of the user's model and not of
@@ -34,4 +38,5 @@
 //	layers.go  from names to layers
 //	models.go  from layers to a model
 //	directions.go  DirGNNConv's α put into its weights
+//	dgl.go     DGL's names for the same tensors
 package weights

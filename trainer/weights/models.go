@@ -71,9 +71,16 @@ func (s State) Model(name string, want Requirements) (*ImportedModel, error) {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
+	s, from, err := s.translate(arch, want)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
 	out, err := s.assemble(arch, want)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	for k := range out.Sources {
+		out.Sources[k].Tensor = cmp.Or(from[out.Sources[k].Tensor], out.Sources[k].Tensor)
 	}
 	return out, nil
 }
