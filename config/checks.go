@@ -25,6 +25,7 @@ var checks = map[string]check{
 	"addresses":  func(v any) error { return checkAddresses(v.([]string)) },
 	"topic":      func(v any) error { return checkTopic(v.(string)) },
 	"instance":   func(v any) error { return checkInstance(v.(string)) },
+	"issuer":     func(v any) error { return checkIssuer(v.(string)) },
 	"prefix":     func(v any) error { return checkPrefix(v.(string)) },
 	"start":      func(v any) error { return checkStart(v.(string)) },
 	"registries": func(v any) error { return checkRegistries(v.([]string)) },

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -24,10 +25,22 @@ type KafkaTLS struct {
 
 // KafkaSASL sets how this client logs in.
 type KafkaSASL struct {
-	Mechanism    string `key:"mechanism" default:"none" oneof:"none|plain|scram-sha-256|scram-sha-512" usage:"how this client logs in; plain sends the password in clear if TLS is off"`
-	Username     string `key:"username" default:"" usage:"name to log in with" zero:"refused, unless the mechanism is none"`
+	Mechanism    string `key:"mechanism" default:"none" oneof:"none|plain|scram-sha-256|scram-sha-512|oauthbearer" usage:"how this client logs in; plain and oauthbearer send the password or token in clear if TLS is off"`
+	Username     string `key:"username" default:"" usage:"name to log in with" zero:"refused, unless the mechanism is none or oauthbearer"`
 	Password     Secret `key:"password" default:"" usage:"password to log in with" zero:"read from password_file"`
 	PasswordFile string `key:"password_file" default:"" usage:"file with the password, read again for each connection; a line break at its end is left out" zero:"password is used"`
+	OAuth        OAuth  `key:"oauth"`
+}
+
+// OAuth sets where a client of mechanism oauthbearer gets its tokens: by its own credentials, from an issuer of OAuth
+// 2.0 or OpenID Connect.
+type OAuth struct {
+	TokenURL         string   `key:"token_url" default:"" check:"issuer" usage:"token endpoint of the issuer, https:// or http://, asked for a new token shortly before the last one expires" zero:"refused, if the mechanism is oauthbearer"`
+	ClientID         string   `key:"client_id" default:"" usage:"name of this client at the issuer" zero:"refused, if the mechanism is oauthbearer"`
+	ClientSecret     Secret   `key:"client_secret" default:"" usage:"secret of this client at the issuer" zero:"read from client_secret_file"`
+	ClientSecretFile string   `key:"client_secret_file" default:"" usage:"file with the secret, read again for each token; a line break at its end is left out" zero:"client_secret is used"`
+	Scopes           []string `key:"scopes" default:"" usage:"scopes to ask for" zero:"the issuer's default"`
+	CAFile           string   `key:"ca_file" default:"" usage:"PEM file of the certificate authorities that may have signed the issuer's certificate" zero:"the system's"`
 }
 
 // Values of [KafkaSASL.Mechanism].
@@ -36,6 +49,7 @@ const (
 	SASLPlain       = "plain"
 	SASLScramSHA256 = "scram-sha-256"
 	SASLScramSHA512 = "scram-sha-512"
+	SASLOAuth       = "oauthbearer"
 )
 
 // Kafka is the consumer's configuration of Kafka.
@@ -120,19 +134,49 @@ func (t KafkaTLS) problems() []Problem {
 }
 
 func (s KafkaSASL) problems() []Problem {
-	var found []Problem
-	if s.Mechanism == SASLNone {
-		return unused("has no effect, because kafka.sasl.mechanism is none", Problem{Key: "username", Value: s.Username},
-			Problem{Key: "password", Value: s.Password.String()}, Problem{Key: "password_file", Value: s.PasswordFile})
+	o := s.OAuth
+	passwords := []Problem{{Key: "username", Value: s.Username}, {Key: "password", Value: s.Password.String()},
+		{Key: "password_file", Value: s.PasswordFile}}
+	tokens := []Problem{{Key: "oauth.token_url", Value: o.TokenURL}, {Key: "oauth.client_id", Value: o.ClientID},
+		{Key: "oauth.client_secret", Value: o.ClientSecret.String()},
+		{Key: "oauth.client_secret_file", Value: o.ClientSecretFile},
+		{Key: "oauth.scopes", Value: strings.Join(o.Scopes, ",")}, {Key: "oauth.ca_file", Value: o.CAFile}}
+	because := "has no effect, because kafka.sasl.mechanism is " + s.Mechanism
+	switch s.Mechanism {
+	case SASLNone:
+		return unused(because, append(passwords, tokens...)...)
+	case SASLOAuth:
+		return append(unused(because, passwords...), login(s.Mechanism, passwordOf{"oauth.client_id", o.ClientID,
+			"oauth.client_secret", o.ClientSecret, o.ClientSecretFile}, needs{"oauth.token_url", o.TokenURL})...)
 	}
-	if s.Username == "" {
-		found = append(found, Problem{Key: "username", Reason: "must not be empty if the mechanism is " + s.Mechanism})
+	return append(unused(because, tokens...),
+		login(s.Mechanism, passwordOf{"username", s.Username, "password", s.Password, s.PasswordFile})...)
+}
+
+// needs is a setting that must not be empty.
+type needs struct{ key, value string }
+
+// passwordOf is a name with its password, which is set or in a file, by their keys.
+type passwordOf struct {
+	name, value string
+	key         string
+	password    Secret
+	file        string
+}
+
+// login returns what a mechanism lacks, or has twice.
+func login(mechanism string, p passwordOf, more ...needs) (found []Problem) {
+	for _, n := range append(more, needs{p.name, p.value}) {
+		if n.value == "" {
+			found = append(found, Problem{Key: n.key, Reason: "must not be empty if the mechanism is " + mechanism})
+		}
 	}
-	if s.Password == "" && s.PasswordFile == "" {
-		found = append(found, Problem{Key: "password", Reason: "is empty, and so is password_file"})
+	key := p.key[strings.LastIndexByte(p.key, '.')+1:]
+	if p.password == "" && p.file == "" {
+		found = append(found, Problem{Key: p.key, Reason: "is empty, and so is " + key + "_file"})
 	}
-	if s.Password != "" && s.PasswordFile != "" {
-		found = append(found, Problem{Key: "password_file", Value: s.PasswordFile, Reason: "is set, and so is password"})
+	if p.password != "" && p.file != "" {
+		found = append(found, Problem{Key: p.key + "_file", Value: p.file, Reason: "is set, and so is " + key})
 	}
 	return found
 }

@@ -68,6 +68,14 @@ func checkEndpoint(address string) error {
 	return nil
 }
 
+// checkIssuer accepts the address of a token endpoint, and an empty one for none.
+func checkIssuer(address string) error {
+	if u, err := url.Parse(address); address != "" && (err != nil || !overHTTP(u) || u.User != nil) {
+		return errors.New("want an address such as https://issuer/oauth2/token, without a login in it")
+	}
+	return nil
+}
+
 // checkRegistries checks the addresses of a registry.
 func checkRegistries(addresses []string) error {
 	for _, a := range addresses {

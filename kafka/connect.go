@@ -33,6 +33,7 @@ const (
 	Plain       = wire.Plain
 	ScramSHA256 = wire.ScramSHA256
 	ScramSHA512 = wire.ScramSHA512
+	OAuthBearer = wire.OAuthBearer
 )
 
 // Options say how to connect to a cluster.

@@ -34,7 +34,8 @@ func Check(ctx context.Context, cfg config.Consumer, report func(check.Result)) 
 		report(r)
 	}
 	k := check.Kafka{Brokers: cfg.Kafka.Brokers.Brokers, ClientID: cfg.Kafka.ClientID, TLS: secure, Login: who,
-		Username: cfg.Kafka.SASL.Username, Principal: principal(cfg.Kafka.Brokers, secure), Group: cfg.Kafka.Group,
+		Username:  cmp.Or(cfg.Kafka.SASL.Username, cfg.Kafka.SASL.OAuth.ClientID),
+		Principal: principal(cfg.Kafka.Brokers, secure), Group: cfg.Kafka.Group,
 		Read: []string{cfg.Kafka.Topics.Arrivals}, Write: []string{cfg.Kafka.Topics.Predictions,
 			cfg.Kafka.Topics.DeadLetters},
 		Timeout: checkTimeout}
@@ -74,7 +75,7 @@ func Check(ctx context.Context, cfg config.Consumer, report func(check.Result)) 
 // principal is the name of this client in ACLs, by Kafka's defaults.
 func principal(b config.Brokers, secure *tls.Config) string {
 	if b.SASL.Mechanism != config.SASLNone {
-		return "User:" + b.SASL.Username
+		return "User:" + cmp.Or(b.SASL.Username, b.SASL.OAuth.ClientID) // a broker may take another claim of the token
 	}
 	if secure != nil && secure.GetClientCertificate != nil {
 		if pair, err := secure.GetClientCertificate(nil); err == nil && pair.Leaf != nil {

@@ -15,6 +15,7 @@
 //	debug.go     profiles and settings over HTTP
 //	services.go  background services, and their end
 //	kafka.go     settings -> connections to Kafka: TLS, SASL, logins
+//	oauth.go     a login's tokens, from an issuer
 //	connect.go   settings -> a client of Redis
 //	tls.go       settings -> the TLS of clients, with certificates that are read again
 //	tokens.go    the bearer tokens of serve and page, from settings or a file that is looked at with every request

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"crypto/tls"
 	"strings"
 
@@ -28,8 +29,8 @@ func security(b config.Brokers) (*tls.Config, kafka.Login, error) {
 	if b.SASL.Mechanism == config.SASLNone {
 		return secure, nil, nil
 	}
-	who := newLogin(b.SASL)
-	if _, _, err := who.Credentials(); err != nil {
+	who, err := newLogin(b.SASL)
+	if err != nil {
 		return nil, nil, err
 	}
 	return secure, who, nil
@@ -55,9 +56,20 @@ type login struct {
 	mechanism string
 }
 
-func newLogin(s config.KafkaSASL) login {
-	return login{account{"kafka.sasl.password_file", s.Username, s.Password, s.PasswordFile}, s.Mechanism}
+// newLogin returns the login that the settings name, after a look at the files that it reads.
+func newLogin(s config.KafkaSASL) (kafka.Login, error) {
+	if s.Mechanism == config.SASLOAuth {
+		return newTokens(s.OAuth)
+	}
+	l := login{account{"kafka.sasl.password_file", s.Username, s.Password, s.PasswordFile}, s.Mechanism}
+	_, _, err := l.account.Credentials()
+	return l, err
 }
 
 // Mechanism is the mechanism's name on the wire.
 func (l login) Mechanism() string { return strings.ToUpper(l.mechanism) }
+
+// Credentials returns the name and the password.
+func (l login) Credentials(context.Context) (username, password string, err error) {
+	return l.account.Credentials()
+}

@@ -270,12 +270,18 @@ func with(s config.KafkaSASL, file string) config.KafkaSASL {
 // A password that is changed in its file holds for the next connection.
 func TestAPasswordIsReadAgain(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "password")
-	l := newLogin(config.KafkaSASL{Mechanism: "plain", Username: "me", PasswordFile: file})
+	if err := os.WriteFile(file, []byte("before"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l, err := newLogin(config.KafkaSASL{Mechanism: "plain", Username: "me", PasswordFile: file})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, want := range []string{"first", "second"} {
 		if err := os.WriteFile(file, []byte(want), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if username, password, err := l.Credentials(); err != nil || username != "me" || password != want ||
+		if username, password, err := l.Credentials(t.Context()); err != nil || username != "me" || password != want ||
 			l.Mechanism() != kafka.Plain {
 			t.Errorf("%s as %q with %q, %v, want %s", l.Mechanism(), username, password, err, want)
 		}

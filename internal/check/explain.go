@@ -182,6 +182,10 @@ func notOffered(mechanism string, code kafka.Error, offered []string) *problem {
 
 // refused explains why a login failed.
 func (k *Kafka) refused(mechanism, reason string) *problem {
+	if mechanism == kafka.OAuthBearer {
+		return &problem{fmt.Sprintf("it refuses the token that the issuer gave %s (%s)", k.Username, reason),
+			"compare the token's issuer, audience, scopes and times with what the listener expects; this is not about ACLs"}
+	}
 	return &problem{fmt.Sprintf("wrong password or unknown user: it refuses %s's login with %s (%s)", k.Username,
 		mechanism, reason),
 		"correct kafka.sasl.username and its password; this is not about ACLs"}

@@ -192,7 +192,9 @@ type login struct{ mechanism, user, password string }
 
 func (l login) Mechanism() string { return l.mechanism }
 
-func (l login) Credentials() (username, password string, err error) { return l.user, l.password, nil }
+func (l login) Credentials(context.Context) (username, password string, err error) {
+	return l.user, l.password, nil
+}
 
 func acl(resource kmsg.ACLResourceType, name string, op kmsg.ACLOperation) kfake.ACL {
 	return kfake.ACL{Resource: resource, Name: name, Pattern: kmsg.ACLResourcePatternTypeLiteral, Operation: op,

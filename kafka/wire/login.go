@@ -16,14 +16,16 @@ const (
 	Plain       = "PLAIN"
 	ScramSHA256 = "SCRAM-SHA-256"
 	ScramSHA512 = "SCRAM-SHA-512"
+	OAuthBearer = "OAUTHBEARER"
 )
 
 // Login is a client's login.
 type Login interface {
 	// Mechanism is one of the SASL mechanisms.
 	Mechanism() string
-	// Credentials are asked for at each connection, so that a password can be renewed while the process runs.
-	Credentials() (username, password string, err error)
+	// Credentials are asked for at each connection, so that a password can be renewed while the process runs. The
+	// password of OAUTHBEARER is the token, and it has no user name.
+	Credentials(ctx context.Context) (username, password string, err error)
 }
 
 // Mechanism returns a login as kafka-go asks for it.
@@ -37,7 +39,7 @@ func (e exchange) Name() string { return e.login.Mechanism() }
 
 // Start begins an exchange with a broker.
 func (e exchange) Start(ctx context.Context) (sasl.StateMachine, []byte, error) {
-	username, password, err := e.login.Credentials()
+	username, password, err := e.login.Credentials(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -45,17 +47,31 @@ func (e exchange) Start(ctx context.Context) (sasl.StateMachine, []byte, error) 
 	switch e.Name() {
 	case Plain:
 		return plain.Mechanism{Username: username, Password: password}.Start(ctx)
+	case OAuthBearer:
+		return bearer{}, []byte("n,,\x01auth=Bearer " + password + "\x01\x01"), nil
 	case ScramSHA256:
 		algorithm = scram.SHA256
 	case ScramSHA512:
 		algorithm = scram.SHA512
 	default:
-		return nil, nil, retry.Misuse(fmt.Sprintf("SASL mechanism is %q, want %s, %s or %s", e.Name(), Plain, ScramSHA256,
-			ScramSHA512))
+		return nil, nil, retry.Misuse(fmt.Sprintf("SASL mechanism is %q, want %s, %s, %s or %s", e.Name(), Plain, ScramSHA256,
+			ScramSHA512, OAuthBearer))
 	}
 	m, err := scram.Mechanism(algorithm, username, password)
 	if err != nil {
 		return nil, nil, retry.Misuse("the user name or the password has characters that SCRAM does not allow")
 	}
 	return m.Start(ctx)
+}
+
+// bearer is a client's side of OAUTHBEARER (RFC 7628), which kafka-go lacks: the first message has the token.
+type bearer struct{}
+
+// Next ends the exchange. A broker that refuses the token answers why, and fails the login after the client's last
+// word.
+func (bearer) Next(_ context.Context, answer []byte) (done bool, message []byte, err error) {
+	if len(answer) == 0 {
+		return true, nil, nil
+	}
+	return false, []byte{1}, nil
 }

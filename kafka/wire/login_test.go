@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -16,7 +17,7 @@ type passwords struct {
 
 func (p *passwords) Mechanism() string { return p.mechanism }
 
-func (p *passwords) Credentials() (username, password string, err error) {
+func (p *passwords) Credentials(context.Context) (username, password string, err error) {
 	if len(p.next) == 0 {
 		return "", "", errors.New("the file is gone")
 	}
@@ -41,5 +42,20 @@ func TestALoginThatCannotBeIsPermanent(t *testing.T) {
 		if _, _, err := (exchange{l}).Start(t.Context()); err == nil || retry.Judge(err) != retry.Permanent {
 			t.Errorf("%s: %v", l.mechanism, err)
 		}
+	}
+}
+
+// The first message of OAUTHBEARER has the form of RFC 7628, and a refusal is answered by the byte that ends it.
+func TestOAuthBearer(t *testing.T) {
+	state, message, err := exchange{&passwords{OAuthBearer, []string{"a.b.c"}}}.Start(t.Context())
+	if err != nil || string(message) != "n,,\x01auth=Bearer a.b.c\x01\x01" {
+		t.Fatalf("%q, %v", message, err)
+	}
+	done, message, err := state.Next(t.Context(), []byte(`{"status":"invalid_token"}`))
+	if done || string(message) != "\x01" || err != nil {
+		t.Errorf("a refusal: %v %q %v", done, message, err)
+	}
+	if done, _, err := state.Next(t.Context(), nil); !done || err != nil {
+		t.Errorf("an accepted token: %v %v", done, err)
 	}
 }

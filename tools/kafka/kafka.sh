@@ -11,7 +11,7 @@
 # PORT (default 29092) speaks plaintext; the other listeners follow it:
 #
 #   PORT    PLAINTEXT       nobody logs in; the principal is User:ANONYMOUS, a super user
-#   PORT+1  SASL_PLAINTEXT  PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512
+#   PORT+1  SASL_PLAINTEXT  PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, and OAUTHBEARER with tokens that nobody signed
 #   PORT+2  SSL             wants a client certificate; the principal is User: and its common name
 #   PORT+3  SASL_SSL        as SASL_PLAINTEXT, encrypted
 #   PORT+4  the controller
@@ -125,7 +125,7 @@ authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
 super.users=User:ANONYMOUS;User:admin
 allow.everyone.if.no.acl.found=false
 
-sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256,SCRAM-SHA-512
+sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256,SCRAM-SHA-512,OAUTHBEARER
 ssl.keystore.type=PEM
 ssl.keystore.location=$dir/tls/broker.both.pem
 ssl.truststore.type=PEM
@@ -136,6 +136,7 @@ EOF
   for listener in sasl_plaintext sasl_ssl; do
     echo "listener.name.$listener.plain.sasl.jaas.config=$login.plain.PlainLoginModule required user_admin=\"admin-word\" user_rivulet=\"rivulet-word\";"
     echo "listener.name.$listener.scram-sha-256.sasl.jaas.config=$login.scram.ScramLoginModule required;"
+    echo "listener.name.$listener.oauthbearer.sasl.jaas.config=$login.oauthbearer.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub=\"broker\";"
     echo "listener.name.$listener.scram-sha-512.sasl.jaas.config=$login.scram.ScramLoginModule required;"
   done >>"$dir/server.properties"
   cat >>"$dir/server.properties" <<EOF

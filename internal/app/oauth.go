@@ -1,0 +1,83 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/clientcredentials"
+
+	"rivulet/config"
+	"rivulet/kafka"
+	"rivulet/kafka/retry"
+)
+
+// tokenLogin is a login by OAUTHBEARER. It gets its token by the client credentials grant, and keeps it until shortly
+// before it expires.
+type tokenLogin struct {
+	account // of the client at the issuer
+	url     string
+	scopes  []string
+	client  *http.Client
+
+	mu    sync.Mutex
+	token *oauth2.Token
+}
+
+// tokenTimeout is how long an issuer may take.
+const tokenTimeout = 10 * time.Second
+
+// newTokens reads the secret and the certificates. It asks for no token yet.
+func newTokens(o config.OAuth) (kafka.Login, error) {
+	secure, err := tlsFiles{section: "kafka.sasl.oauth", ca: o.CAFile}.read()
+	if err != nil {
+		return nil, err
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.TLSClientConfig = secure
+	l := &tokenLogin{url: o.TokenURL, scopes: o.Scopes, client: &http.Client{Transport: transport, Timeout: tokenTimeout},
+		account: account{"kafka.sasl.oauth.client_secret_file", o.ClientID, o.ClientSecret, o.ClientSecretFile}}
+	_, _, err = l.account.Credentials()
+	return l, err
+}
+
+// Mechanism is the mechanism's name on the wire.
+func (*tokenLogin) Mechanism() string { return kafka.OAuthBearer }
+
+// mistakes are answers of an issuer that no waiting mends (RFC 6749, section 5.2).
+var mistakes = []string{"invalid_client", "invalid_scope", "unauthorized_client", "unsupported_grant_type"}
+
+// Credentials returns a token that is valid. An issuer that cannot be reached is asked again at the next connection.
+func (l *tokenLogin) Credentials(ctx context.Context) (_, token string, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.token.Valid() {
+		return "", l.token.AccessToken, nil
+	}
+	id, secret, err := l.account.Credentials()
+	if err != nil {
+		return "", "", err
+	}
+	from := clientcredentials.Config{ClientID: id, ClientSecret: secret, TokenURL: l.url, Scopes: l.scopes}
+	got, err := from.Token(context.WithValue(ctx, oauth2.HTTPClient, l.client))
+	var refused *oauth2.RetrieveError
+	switch {
+	case errors.As(err, &refused): // the answer's body, which nobody has checked, is left out
+		text := fmt.Sprintf("the issuer %s gives client %q no token: %s %s", l.url, id,
+			cmp.Or(refused.ErrorCode, refused.Response.Status), refused.ErrorDescription)
+		if slices.Contains(mistakes, refused.ErrorCode) {
+			return "", "", retry.Misuse(text)
+		}
+		return "", "", errors.New(text)
+	case err != nil:
+		return "", "", fmt.Errorf("asking the issuer for a token: %w", err)
+	}
+	l.token = got
+	return "", got.AccessToken, nil
+}

@@ -1,0 +1,142 @@
+package app
+
+import (
+	"cmp"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"rivulet/config"
+	"rivulet/kafka"
+	"rivulet/kafka/retry"
+)
+
+// issuer gives tokens that nobody signed to the client me with the secret word.
+type issuer struct {
+	*httptest.Server
+	asked  int
+	lives  int    // seconds of a token
+	word   string // the secret that it takes
+	status int    // of all answers, where not 0
+	token  string // in place of one that Kafka takes
+}
+
+func startIssuer(t *testing.T) *issuer {
+	i := &issuer{lives: 3600, word: "word"}
+	i.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		i.asked++
+		id, secret, _ := r.BasicAuth()
+		w.Header().Set("Content-Type", "application/json")
+		switch {
+		case i.status != 0:
+			w.WriteHeader(i.status)
+		case id != "me" || secret != i.word || r.FormValue("grant_type") != "client_credentials" ||
+			r.FormValue("scope") != "a b":
+			w.WriteHeader(http.StatusUnauthorized)
+			fmt.Fprint(w, `{"error":"invalid_client"}`)
+		default:
+			part := func(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }
+			now := time.Now().Unix()
+			token := part(`{"alg":"none"}`) + "." +
+				part(fmt.Sprintf(`{"sub":"admin","iat":%d,"exp":%d,"n":%d}`, now, now+3600, i.asked)) + "."
+			fmt.Fprintf(w, `{"access_token":%q,"token_type":"Bearer","expires_in":%d}`, cmp.Or(i.token, token), i.lives)
+		}
+	}))
+	t.Cleanup(i.Close)
+	return i
+}
+
+// settings are those of a login by the issuer, with the secret in a file.
+func (i *issuer) settings(t *testing.T) config.KafkaSASL {
+	file := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(file, []byte("word\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return config.KafkaSASL{Mechanism: config.SASLOAuth, OAuth: config.OAuth{TokenURL: i.URL, ClientID: "me",
+		ClientSecretFile: file, Scopes: []string{"a", "b"}}}
+}
+
+// A token serves until shortly before it expires; the secret is read again for the next one. What waiting does not mend
+// is permanent, and no error has the secret.
+func TestTokensOfAnIssuer(t *testing.T) {
+	i := startIssuer(t)
+	s := i.settings(t)
+	l, err := newLogin(s)
+	if err != nil || i.asked != 0 {
+		t.Fatalf("%v, asked %d times before there is a connection", err, i.asked)
+	}
+	_, first, err := l.Credentials(t.Context())
+	_, again, failed := l.Credentials(t.Context())
+	if err = errors.Join(err, failed); err != nil || first != again || first == "" || i.asked != 1 {
+		t.Fatalf("%v, %d tokens for two connections", err, i.asked)
+	}
+	i.lives, i.word = 1, "another"
+	l, err = newLogin(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = l.Credentials(t.Context())
+	if err == nil || retry.Judge(err) != retry.Permanent ||
+		!strings.Contains(err.Error(), `"me" no token: invalid_client`) ||
+		strings.Contains(err.Error(), "word") {
+		t.Errorf("a wrong secret: %v", err)
+	}
+	if err := os.WriteFile(s.OAuth.ClientSecretFile, []byte("another"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, first, err = l.Credentials(t.Context())
+	_, again, failed = l.Credentials(t.Context())
+	if err = errors.Join(err, failed); err != nil || first == again {
+		t.Errorf("%v, a token that is about to expire is used again", err)
+	}
+	i.status = http.StatusServiceUnavailable
+	if _, _, err := l.Credentials(t.Context()); err == nil || retry.Judge(err) != retry.Retriable {
+		t.Errorf("an issuer that is away for a moment: %v", err)
+	}
+	s.OAuth.CAFile = s.OAuth.ClientSecretFile
+	if _, err := newLogin(s); err == nil || !strings.Contains(err.Error(), "kafka.sasl.oauth.ca_file") {
+		t.Errorf("no certificates: %v", err)
+	}
+}
+
+// A real Kafka takes the issuer's tokens, and refuses another text for good.
+func TestOAuthBearerOnKafka(t *testing.T) {
+	dir := os.Getenv("RIVULET_TEST_KAFKA_DIR")
+	if dir == "" {
+		t.Skip("RIVULET_TEST_KAFKA_DIR is not set to the directory of a broker that tools/kafka/kafka.sh runs")
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "port"))
+	port, failed := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err = errors.Join(err, failed); err != nil {
+		t.Fatal(err)
+	}
+	i := startIssuer(t)
+	for _, token := range []string{"", "nonsense"} {
+		i.token = token
+		b := config.Brokers{Brokers: []string{"127.0.0.1:" + strconv.Itoa(port+1)}, ClientID: "test", SASL: i.settings(t)}
+		client, err := ConnectKafka(b, "arrivals")
+		if err != nil {
+			t.Fatal(err)
+		}
+		reader, err := kafka.NewReader(client, kafka.ReaderOptions{Topic: "arrivals"}, retry.Patience{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, err = reader.Range(t.Context())
+		if token == "" && err != nil && !errors.Is(err, kafka.UnknownTopicOrPartition) {
+			t.Errorf("a token of the issuer: %v", err)
+		}
+		if token != "" && (!errors.Is(err, kafka.SASLAuthenticationFailed) || retry.Judge(err) != retry.Permanent) {
+			t.Errorf("another text: %v", err)
+		}
+		client.Close()
+	}
+}
