@@ -40,8 +40,8 @@ type neighbourCounts struct{ known, arrivals, inBatch, unknown int }
 //   - a neighbour is known if its id is a node of T, also when its row of M is empty;
 //   - in a graph batch i–j is in ã if either lists the other; an id that is both a node of T and an arrival means the
 //     node of T;
-//   - of two arrivals with one id only the later has edges in ã: an edge that names the id leads to the later one, or to
-//     none if the batch forgets the id after that;
+//   - of two arrivals with one id only the later has edges in ã: an edge that names the id leads to the later one, or
+//     to none if the batch forgets the id after that;
 //   - where edges have directions, ã has none of them: edges among the arrivals of a batch are unknown;
 //   - every other id is unknown and counts in the prediction only, as do edges between arrivals in a node batch.
 //
@@ -139,7 +139,7 @@ func (a *attachment) among(in *decodedBatch, n *neighbours, as *attachmentNotes,
 	clear(a.standing)
 	for i, s := range arrivals {
 		a.standing[s.arrival.ID] = int32(i)
-		if in.forgets.after(s.arrival.ID, i) {
+		if in.forgets.After(s.arrival.ID, i) {
 			a.standing[s.arrival.ID] = -1
 		}
 	}

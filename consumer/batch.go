@@ -65,7 +65,7 @@ func (b *batch) shed() {
 		clear(s.arrival.Edges)
 	}
 	clear(b.decoded.fetched.ids)
-	b.decoded.forgets.begin()
+	b.decoded.forgets.Begin()
 	clear(b.predicted.tombstones)
 	b.neighbours.shed()
 	clear(b.attachment.standing)

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"rivulet/consumer/schemas"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 )
@@ -41,7 +42,7 @@ func New(opts Options) (*Consumer, error) {
 	if c.source, err = kafka.NewSource(opts.Kafka, opts.Source, c.wait); err != nil {
 		return nil, err
 	}
-	c.schemas = registryOutage(c.wait)
+	c.schemas = schemas.Outage(c.wait)
 	lookup, keeping := c.wait.Outage(StageLookup).Named("rows of M"),
 		c.wait.Outage(StageRows).Named("rows of arrivals to be written")
 	store := featuresOutage(c.wait)
@@ -122,7 +123,7 @@ type Options struct {
 
 	// Registry has the schemas of records in the Confluent wire format, and is the registry of Path.Forms too; nil: there
 	// is none.
-	Registry Registry
+	Registry schemas.Registry
 
 	// Fencer, where not nil, is told of each generation before anything of it is read.
 	Fencer Fencer

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 
+	"rivulet/consumer/forget"
 	"rivulet/event"
 	"rivulet/event/form"
 	"rivulet/graph"
@@ -17,7 +18,7 @@ type decodedBatch struct {
 	arrivals    []*slot            // records for the model, in their order
 	deadLetters []event.DeadLetter // records that cannot be predicted
 	skipped     []form.Skip        // records that are no arrivals but not faulty, such as deletes
-	forgets     forgetList         // forget.go: records that ask to forget an id
+	forgets     forget.List        // forget.go: records that ask to forget an id
 	bytes       int                // of all keys and values
 
 	slots   []slot         // one per record
@@ -76,11 +77,11 @@ func (p *Pipeline) decode(ctx context.Context, out *decodedBatch, records []kafk
 		return err
 	}
 	out.arrivals, out.deadLetters, out.skipped = out.arrivals[:0], out.deadLetters[:0], out.skipped[:0]
-	out.forgets.begin()
+	out.forgets.Begin()
 	for i := range out.slots {
 		switch s := &out.slots[i]; {
 		case s.forget.ID != "":
-			out.forgets.add(s, len(out.arrivals))
+			out.forgets.Add(s.forget.ID, s.key(), len(out.arrivals))
 		case s.skip != "":
 			out.skipped = append(out.skipped, s.skip)
 		case s.fault == nil:

@@ -16,18 +16,18 @@
 //	lookup.go       rows of M of all neighbours
 //	notes.go        arrivals' attachments, kept for a consumer that predicts their records again
 //	attach.go       r, ã, degrees, features: which ids are edges
-//	predictions.go  the forward pass and the predictions made of it
-//	targets.go      labels and numbers, where that is the version's task
+//	predictions.go  the forward pass and the predictions made of it; answer, a package: the most probable classes,
+//	                labels and numbers of a row of what a model predicts
 //	reasons.go      the strongest reasons of each prediction
 //	grow.go         rows of arrivals
-//	forget.go       ids that records ask to forget
+//	forget.go       ids that records ask to forget, removed; forget, a package: which ids, and where in a batch
 //	canary.go       the part of a batch that a candidate answers
 //	refused.go      records that the brokers refused for their content
 //	observer.go     events and figures for an observer
 //
 //	consumer.go     joining the group
 //	generation.go   one generation: readers, lanes, grace
-//	schemas.go      the wait for the registry's schemas
+//	schemas         a package: the wait for the registry's schemas
 //	batcher.go      batches by size and linger
 //	lane.go         a batch at a time, delivered in order; package ticket: the places in that order
 //
@@ -51,12 +51,12 @@
 // batch down the path. So batches form in order, are computed and encoded side by side, and are delivered in order: a
 // batch waits on the ticket before its own, and is published after that batch; it is given up if that batch failed.
 //
-// Commits are shared ([ticket.Ticket.Pass]), as a request to commit takes a broker some 5 to 10 ms whatever it holds. At least
-// once, a batch is published while the one before it is committed, and the offsets of all batches that are published
-// meanwhile go into the next request. Exactly once, a batch that is ready when the one before it would be committed is
-// published into the same transaction, and the last one commits for all. A batch never waits for one that is not ready,
-// so a stream that is not behind has a commit for each batch. Five lanes are the default: some batches are committed or
-// published while others are computed.
+// Commits are shared ([ticket.Ticket.Pass]), as a request to commit takes a broker some 5 to 10 ms whatever it holds.
+// At least once, a batch is published while the one before it is committed, and the offsets of all batches that are
+// published meanwhile go into the next request. Exactly once, a batch that is ready when the one before it would be
+// committed is published into the same transaction, and the last one commits for all. A batch never waits for one that
+// is not ready, so a stream that is not behind has a commit for each batch. Five lanes are the default: some batches
+// are committed or published while others are computed.
 //
 // serve waits for all of these, the group waits for serve before it joins again, and Run waits for the group. Nothing
 // outlives Run but connections of the Client, which belong to the caller.
@@ -130,9 +130,9 @@
 //   - Rows belong to a version and go with it: a new one begins without any. When the limit of rows is reached,
 //     arrivals are predicted as ever and get none; if one is predicted again, it attaches to the rows that are there
 //     then.
-//   - With [PipelineOptions.Forget] the row of an id goes where a record asks to forget it, in the order of the records:
-//     a batch looks rows up once the batches before it have removed theirs, and writes its own behind its removals. So
-//     batches around such a record are not computed side by side.
+//   - With [PipelineOptions.Forget] the row of an id goes where a record asks to forget it, in the order of the
+//     records: a batch looks rows up once the batches before it have removed theirs, and writes its own behind its
+//     removals. So batches around such a record are not computed side by side.
 //   - While rows cannot be written the batch waits, published and not committed, as it does while brokers are away. If
 //     the wait is cut off, the delivery is aborted.
 //

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"rivulet/event"
 	"rivulet/infer/growth"
 )
 
@@ -16,69 +15,6 @@ type Forgetter interface {
 	Forget(ctx context.Context, ids []growth.Forget, by growth.Fence) (known int, err error)
 }
 
-// forgetList are the records of a batch that ask to forget an id ([form.Forget]). What they ask for holds in the order
-// of the records, although rows are looked up once a batch. Of [arrival x, forget x, arrival y next to x, arrival x]
-// the first x gets no row, to y x is unknown, and the last x gets a row.
-type forgetList struct {
-	all   []forgetRecord
-	spans map[string]span // by id
-}
-
-// forgetRecord is a record that asks to forget an id, with so many arrivals of the batch before it.
-type forgetRecord struct {
-	*slot
-	before int
-}
-
-// span is how many arrivals of a batch are before the first and before the last record that asks to forget an id.
-type span struct{ first, last int }
-
-func (f *forgetList) begin() {
-	clear(f.all)
-	f.all, f.spans = f.all[:0], nil
-}
-
-// add takes a record that has so many arrivals before it.
-func (f *forgetList) add(s *slot, arrivals int) {
-	if f.spans == nil {
-		f.spans = make(map[string]span)
-	}
-	at, there := f.spans[s.forget.ID]
-	if at.last = arrivals; !there {
-		at.first = arrivals
-	}
-	f.all, f.spans[s.forget.ID] = append(f.all, forgetRecord{s, arrivals}), at
-}
-
-// before reports whether the batch forgets an id before its arrival i.
-func (f *forgetList) before(id string, i int) bool {
-	at, there := f.spans[id]
-	return there && at.first <= i
-}
-
-// after reports whether the batch forgets an id after its arrival i.
-func (f *forgetList) after(id string, i int) bool {
-	at, there := f.spans[id]
-	return there && at.last > i
-}
-
-// appendTombstones appends a tombstone for each record. withdrawn says which arrivals have no prediction.
-func (f *forgetList) appendTombstones(dst []event.Tombstone, withdrawn []bool) []event.Tombstone {
-	for _, r := range f.all {
-		t := event.Tombstone{Key: r.key(), Before: r.before}
-		for _, gone := range withdrawn[:r.before] {
-			if gone {
-				t.Before--
-			}
-		}
-		if t.Key == nil {
-			t.Key = []byte(r.forget.ID)
-		}
-		dst = append(dst, t)
-	}
-	return dst
-}
-
 // take decodes a batch, and waits until all that the batches before it forget is removed. Rows are looked up after
 // that: an arrival that was read after an id was to be forgotten finds nothing of it.
 func (p *Pipeline) take(ctx context.Context, in Intake, b *batch, by model) error {
@@ -87,7 +23,7 @@ func (p *Pipeline) take(ctx context.Context, in Intake, b *batch, by model) erro
 		return err
 	}
 	err = in.After.Cleared(ctx)
-	if err == nil && len(b.decoded.forgets.all) == 0 {
+	if err == nil && b.decoded.forgets.Len() == 0 {
 		in.Ticket.Clear()
 	}
 	return err
@@ -130,16 +66,16 @@ func (p *Pipeline) forgetIDs(ctx context.Context, in Intake, b *batch, stats *Ba
 // is read again finds the row that its arrival got the first time.
 func (d *decodedBatch) append(ids []growth.Forget, met []growthState) []growth.Forget {
 	later := map[string]int{} // id -> the first arrival after all that forgets it
-	if len(d.forgets.all) > 0 {
+	if d.forgets.Len() > 0 {
 		for i, s := range slices.Backward(d.arrivals) {
-			if at, there := d.forgets.spans[s.arrival.ID]; there && at.last <= i {
+			if d.forgets.Since(s.arrival.ID, i) {
 				later[s.arrival.ID] = i
 			}
 		}
 	}
-	for _, r := range d.forgets.all {
-		ask := growth.Forget{ID: r.forget.ID}
-		if i, there := later[r.forget.ID]; there {
+	for _, id := range d.forgets.IDs() {
+		ask := growth.Forget{ID: id}
+		if i, there := later[id]; there {
 			ask.Except, ask.Later = met[i].record64, true
 		}
 		ids = append(ids, ask)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"rivulet/consumer/schemas"
 	"rivulet/consumer/ticket"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
@@ -164,7 +165,7 @@ func (c *Consumer) grace(ctx, reading context.Context, finished <-chan struct{})
 // read hands over the records of one partition until ctx ends. It holds at most one chunk; the next is fetched while
 // that one waits. It returns an error only for a failure that waiting does not mend.
 func (c *Consumer) read(ctx context.Context, cursor *kafka.Cursor, queue chan<- chunk) error {
-	schemas := Schemas{&c.opts.Path.Forms, c.opts.Registry, c.schemas.Attempts()}
+	learner := schemas.New(&c.opts.Path.Forms, c.opts.Registry, c.schemas.Attempts())
 	for {
 		records, lag, err := cursor.Await(ctx)
 		if ctx.Err() != nil {
@@ -178,7 +179,7 @@ func (c *Consumer) read(ctx context.Context, cursor *kafka.Cursor, queue chan<- 
 			continue
 		}
 		// While the registry is away this partition waits, and no other. Only the end of ctx is an error.
-		if schemas.Await(ctx, records...) != nil {
+		if learner.Await(ctx, records...) != nil {
 			return nil
 		}
 		select {

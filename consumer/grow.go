@@ -10,6 +10,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"rivulet/consumer/forget"
 	"rivulet/infer/attach"
 	"rivulet/infer/growth"
 	"rivulet/kafka"
@@ -70,7 +71,7 @@ var errNotGrowing = errors.New("the version was loaded without what rows of arri
 // In a graph batch, neighbours that are arrivals of the batch itself are in ã and are not looked up. listed are the ids
 // of neighbours.
 func (p *Pipeline) meet(ctx context.Context, out *neighbours, version GrowingVersion, arrivals []*slot,
-	listed []string, forgets *forgetList) ([]attach.Row, error) {
+	listed []string, forgets *forget.List) ([]attach.Row, error) {
 	m := &out.earlier
 	m.own = m.own[:0]
 	for _, s := range arrivals {
@@ -93,7 +94,7 @@ func (p *Pipeline) meet(ctx context.Context, out *neighbours, version GrowingVer
 		case seen == nil:
 		case !seen.Row.Unread && seen.Record == met.record64:
 			met.again = seen
-		case forgets.before(s.arrival.ID, i): // the row is removed with this batch
+		case forgets.Before(s.arrival.ID, i): // the row is removed with this batch
 		default:
 			met.taken = true
 		}
@@ -186,7 +187,7 @@ func (p *Pipeline) solve(out *newRows, version Version, b *batch) {
 // grows reports whether arrival i is to get a row.
 func (b *batch) grows(i int) bool {
 	met := &b.neighbours.met[i]
-	if b.decoded.forgets.after(b.decoded.arrivals[i].arrival.ID, i) {
+	if b.decoded.forgets.After(b.decoded.arrivals[i].arrival.ID, i) {
 		return false
 	}
 	return met.again == nil && !met.taken && !met.original && !b.attachment.degraded[i] && !b.predicted.withdrawn[i]

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"rivulet/consumer/forget"
 	"rivulet/hashtable"
 	"rivulet/infer/attach"
 )
@@ -138,7 +139,7 @@ func (n *neighbours) add(id string) int32 {
 // spread lays out the rows of the distinct ids arrival by arrival, and notes the rows of earlier arrivals. An arrival
 // whose record got its row before sees the arrivals that it saw the first time, and no others. A neighbour that was
 // forgotten earlier in the batch is unknown.
-func (n *neighbours) spread(arrivals []*slot, distinct []attach.Row, forgets *forgetList) {
+func (n *neighbours) spread(arrivals []*slot, distinct []attach.Row, forgets *forget.List) {
 	n.edgeRows = sized(n.edgeRows, len(n.at))
 	n.rows = sized(n.rows, len(arrivals))
 	rest, at := n.edgeRows, n.at
@@ -154,7 +155,7 @@ func (n *neighbours) spread(arrivals []*slot, distinct []attach.Row, forgets *fo
 					rest[e] = attach.Row{} // it came later
 					continue
 				}
-			} else if forgets.before(s.arrival.Edges[e], i) {
+			} else if forgets.Before(s.arrival.Edges[e], i) {
 				rest[e] = attach.Row{}
 				continue
 			}

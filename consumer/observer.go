@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"rivulet/consumer/schemas"
 	"rivulet/event"
 	"rivulet/event/form"
 	"rivulet/kafka"
@@ -43,7 +44,7 @@ const (
 	StageFetch   = retry.StageFetch   // reading a partition
 	StageLookup  = "lookup"           // reading rows of M
 	StageRows    = "rows"             // writing rows of arrivals
-	StageSchemas = "schemas"          // asking the registry for schemas
+	StageSchemas = schemas.Stage      // asking the registry for schemas
 	StageStore   = "features"         // reading features by id
 	StagePublish = retry.StagePublish // writing predictions and dead letters; reported by the wiring, from the producer
 )

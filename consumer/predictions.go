@@ -1,13 +1,12 @@
 package consumer
 
 import (
-	"cmp"
-	"slices"
-
+	"rivulet/consumer/answer"
 	"rivulet/event"
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/attach"
+	"rivulet/infer/target"
 )
 
 // predictionSet holds the predictions of a batch, made of the model's output.
@@ -31,7 +30,7 @@ func (p *Pipeline) predict(out *predictionSet, version Version, name string, in 
 	out.withdrawn, out.deadLetters = zeroed(out.withdrawn, len(in.arrivals)), out.deadLetters[:0]
 	out.predictions, out.answered = sized(out.predictions, len(in.arrivals)), out.answered[:0]
 	if out.tombstones = out.tombstones[:0]; p.Tombstones {
-		defer func() { out.tombstones = in.forgets.appendTombstones(out.tombstones, out.withdrawn) }()
+		defer func() { out.tombstones = in.forgets.AppendTombstones(out.tombstones, out.withdrawn) }()
 	}
 	if len(in.arrivals) == 0 {
 		return
@@ -48,7 +47,7 @@ func (p *Pipeline) predict(out *predictionSet, version Version, name string, in 
 		*pr = event.Prediction{
 			ID: s.arrival.ID, Key: s.key(),
 			Class: best, ClassName: classes[best], Probability: row[best], Abstained: row[best] < threshold,
-			Degraded: a.degraded[i], Top: p.top(out, pr.Top[:0], row, classes),
+			Degraded: a.degraded[i], Top: answer.Top(pr.Top[:0], &out.order, p.Output.TopK, row, classes),
 			Known: c.known, Arrivals: c.arrivals, InBatch: c.inBatch, Unknown: c.unknown,
 			Artifact: id, Canary: p.candidate, Batch: name, Source: event.Source(s.record.Position),
 			ArrivalTime: s.arrival.Time, IngestTime: s.record.Time, PredictedTime: now,
@@ -72,7 +71,7 @@ func (p *Pipeline) predict(out *predictionSet, version Version, name string, in 
 		if reasons != nil {
 			pr.Explanation = &reasons[i]
 		}
-		if out.withdrawn[i] = !isNumber(pr); out.withdrawn[i] {
+		if out.withdrawn[i] = !answer.IsFinite(pr); out.withdrawn[i] {
 			out.deadLetters = append(out.deadLetters, s.deadLetter(event.ReasonNotFinite,
 				"features: the model's output is not finite, they are too far from those of training"))
 			continue
@@ -95,44 +94,23 @@ func (p *Pipeline) representation(version Version, b *attach.Batch, logits *grap
 	return nil
 }
 
-// isNumber reports whether a prediction can be written.
-func isNumber(pr *event.Prediction) bool {
-	for _, n := range pr.Numbers {
-		if !finite(n.Value) || !finite(n.Lower) || !finite(n.Upper) {
-			return false
-		}
+// otherTask returns the version if its task is another one than classes; nil otherwise.
+func otherTask(v Version) Tasked {
+	if t, ok := v.(Tasked); ok && t.Task() != target.Classes {
+		return t
 	}
-	return finite(pr.Probability) && allFinite(pr.Logits) && allFinite(pr.Probabilities) && allFinite(pr.Representation)
+	return nil
 }
 
-// finite is false for NaN and for both infinities.
-func finite(v float32) bool { return v-v == 0 }
-
-func allFinite(values []float32) bool {
-	for _, v := range values {
-		if !finite(v) {
-			return false
-		}
+// answerTask gives a prediction, which was made as one of classes, the answer of another task: the row of what a
+// version predicts. It uses the memory of the prediction's numbers and labels again.
+func answerTask(pr *event.Prediction, row []float32, version Tasked) {
+	task, names := version.Task(), version.Classes()
+	pr.Class, pr.ClassName, pr.Probability = 0, "", task.Confidence(row)
+	if pr.Abstained = pr.Probability < version.Threshold(); task == target.Labels {
+		pr.Labels = answer.Labels(pr.Labels[:0], row, names)
+		return
 	}
-	return true
-}
-
-// top appends the Output.TopK most probable classes to dst, best first; of equal ones the lower index first, as in
-// [infer.ArgMax].
-func (p *Pipeline) top(out *predictionSet, dst []event.Score, row []float32, classes []string) []event.Score {
-	k := min(p.Output.TopK, len(row))
-	if k <= 0 {
-		return nil
-	}
-	out.order = out.order[:0]
-	for c := range row {
-		out.order = append(out.order, int32(c))
-	}
-	slices.SortFunc(out.order, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(row[b], row[a]), cmp.Compare(a, b))
-	})
-	for _, c := range out.order[:k] {
-		dst = append(dst, event.Score{Class: int(c), Name: classes[c], Probability: row[c]})
-	}
-	return dst
+	pr.Abstained, pr.Top, pr.Probabilities = false, nil, nil
+	pr.Numbers = answer.Numbers(pr.Numbers[:0], row, names, version.Radius())
 }

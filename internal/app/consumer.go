@@ -12,6 +12,7 @@ import (
 
 	"rivulet/config"
 	"rivulet/consumer"
+	"rivulet/consumer/schemas"
 	"rivulet/event"
 	"rivulet/event/form"
 	"rivulet/internal/build"
@@ -164,7 +165,7 @@ func runConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, jou
 type wire struct {
 	versions consumer.Versions
 	forms    form.Reader
-	registry consumer.Registry // has the schemas of forms; nil: there is none
+	registry schemas.Registry // has the schemas of forms; nil: there is none
 	features consumer.FeatureStore
 	out      event.Codec
 }

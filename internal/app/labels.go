@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"rivulet/config"
-	"rivulet/consumer"
+	"rivulet/consumer/schemas"
 	"rivulet/event"
 	"rivulet/event/form"
 	"rivulet/internal/observe"
@@ -28,7 +28,7 @@ type labelSink interface {
 // refuse, missing rights too, is tried again and does not end the consumer; labels that come before that
 // succeeds are left out. It returns an error only for settings that cannot be used. started, if not nil, is
 // called when reading begins.
-func followLabels(ctx context.Context, cfg config.Consumer, forms *form.Reader, known consumer.Registry,
+func followLabels(ctx context.Context, cfg config.Consumer, forms *form.Reader, known schemas.Registry,
 	log *slog.Logger, to labelSink, started func()) error {
 	wait := retry.Patience{Observer: labelRetries{to}, Logger: log}
 	r, end, err := openReader(cfg.Kafka.Brokers, kafka.ReaderOptions{Topic: cfg.Labels.Topic,
@@ -40,7 +40,7 @@ func followLabels(ctx context.Context, cfg config.Consumer, forms *form.Reader, 
 	if started != nil {
 		started = sync.OnceFunc(started)
 	}
-	schemas := consumer.NewSchemas(forms, known, wait)
+	schemas := schemas.New(forms, known, schemas.Outage(wait).Attempts())
 	for refused := wait.Outage(observe.StageLabels, "topic", cfg.Labels.Topic).Attempts(); ; {
 		err := r.Follow(ctx, started, func(rec kafka.Record) {
 			refused.Over()

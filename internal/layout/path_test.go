@@ -13,7 +13,8 @@ import (
 )
 
 // pathPackages are the packages on the way of a record.
-var pathPackages = []string{"consumer", "producer", "kafka", "kafka/balance", "kafka/fetch", "kafka/group",
+var pathPackages = []string{"consumer", "consumer/answer", "consumer/forget", "consumer/schemas", "producer", "kafka",
+	"kafka/balance", "kafka/fetch", "kafka/group",
 	"kafka/retry", "kafka/txn", "kafka/wire"}
 
 // oneScreen lists the functions that a reader sees whole, and lines how many a screen has.

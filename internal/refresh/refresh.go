@@ -12,6 +12,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/consumer"
+	"rivulet/consumer/schemas"
 	"rivulet/dataset"
 	"rivulet/durable"
 	"rivulet/event/form"
@@ -49,7 +50,7 @@ type Refresher struct {
 	Services Services
 
 	Forms    form.Reader           // of arrivals and labels
-	Registry consumer.Registry     // has the schemas of Forms; nil: there is none
+	Registry schemas.Registry      // has the schemas of Forms; nil: there is none
 	Features consumer.FeatureStore // features for records without them; nil: these are refused
 	// IgnoreUnknown passes over features whose names the schema does not have, as the consumers do; else the arrival is
 	// refused.

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"rivulet/consumer"
+	"rivulet/consumer/schemas"
 	"rivulet/event"
 	"rivulet/event/form"
 	"rivulet/kafka"
@@ -137,7 +137,7 @@ func (r *Refresher) records(ctx context.Context, s Source, forms *form.Reader,
 		return nil, err
 	}
 	defer end()
-	schemas := consumer.NewSchemas(&r.Forms, r.Registry, retry.Patience{Logger: r.Log})
+	schemas := schemas.New(&r.Forms, r.Registry, schemas.Outage(retry.Patience{Logger: r.Log}).Attempts())
 	var from kafka.Offsets
 	if s.Group != "" {
 		if from, err = r.begin(ctx, t); err != nil {

@@ -1,0 +1,72 @@
+// Package schemas waits for the schemas of records in the Confluent wire format.
+package schemas
+
+import (
+	"context"
+
+	"rivulet/event/form"
+	"rivulet/kafka"
+	"rivulet/kafka/retry"
+)
+
+// Registry has the schemas of the Confluent wire format.
+type Registry interface {
+	form.Schemas
+	// LearnSchema asks for the schema of an id, unless the answer is known already; it may be that there is no such
+	// schema. An error means that the registry did not answer: the caller tries again.
+	LearnSchema(ctx context.Context, id form.SchemaID) error
+}
+
+// Learner waits until the registry has answered for all schemas that records name. Each partition has its own, so that
+// no partition waits for another's schemas.
+type Learner struct {
+	forms    *form.Reader
+	registry Registry // nil where there is none
+	attempts *retry.Attempts
+}
+
+// Stage names the wait for the registry, for an observer.
+const Stage = "schemas"
+
+// Outage returns the outage of the registry. All partitions share it, so that it is logged and counted once.
+func Outage(wait retry.Patience) *retry.Outage {
+	return wait.Outage(Stage).Named("the schema registry")
+}
+
+// New returns a Learner for one goroutine. registry may be nil; then there is nothing to wait for.
+func New(forms *form.Reader, registry Registry, attempts *retry.Attempts) *Learner {
+	return &Learner{forms, registry, attempts}
+}
+
+// Await returns nil once the schemas of all records are known, or known not to exist. It waits for a registry that
+// cannot be reached; its only error is ctx's.
+func (l *Learner) Await(ctx context.Context, records ...kafka.Record) error {
+	if l.registry == nil {
+		return nil
+	}
+	var last form.SchemaID
+	for i := range records {
+		id, names := l.forms.SchemaID(records[i].Headers, records[i].Value)
+		if !names || i > 0 && id == last {
+			continue
+		}
+		if err := l.learn(ctx, id); err != nil {
+			return err
+		}
+		last = id
+	}
+	return nil
+}
+
+func (l *Learner) learn(ctx context.Context, id form.SchemaID) error {
+	for {
+		err := l.registry.LearnSchema(ctx, id)
+		if err == nil {
+			l.attempts.Over()
+			return nil
+		}
+		if err := l.attempts.Failed(ctx, err); err != nil {
+			return err
+		}
+	}
+}
