@@ -95,16 +95,22 @@ func checkRegistries(addresses []string) error {
 // Mapping says where an arrival is in a record of another shape. Its pointers are JSON pointers (RFC 6901) that begin
 // below the preset's envelope; # is the whole of it. They work for JSON, and for records whose schema a registry has.
 type Mapping struct {
-	Preset   string `key:"preset" default:"none" oneof:"none|debezium|connect|cloudevents" usage:"what records are wrapped in: debezium (changes c, r and u have the arrival in after; deletes, tombstones, heartbeats and other records about no row are counted and passed over), connect (rows of Kafka Connect, with the converter's schema around them or without, also of ExtractNewRecordState) or cloudevents (binary, or structured with the arrival in data; the event's time where the arrival has none)"`
-	ID       string `key:"id" default:"" check:"pointer" usage:"where the id is" zero:"/id"`
-	Features string `key:"features" default:"" check:"pointer" usage:"where the features are, in a form that an arrival may have" zero:"/features"`
-	Named    string `key:"named" default:"" check:"pointer" usage:"where an object is whose members are the features by their names, instead of input.mapping.features" zero:"features are where input.mapping.features says"`
-	Edges    string `key:"edges" default:"" check:"pointer" usage:"where the list of the neighbours' ids is" zero:"/edges"`
-	Weights  string `key:"weights" default:"" check:"pointer" usage:"where the list of the edges' weights is" zero:"/weights"`
-	Incoming string `key:"incoming" default:"" check:"pointer" usage:"where the list of the ids is whose edges lead to the arrival" zero:"/incoming"`
-	Time     string `key:"time" default:"" check:"pointer" usage:"where the time is" zero:"/time"`
-	TimeUnit string `key:"time_unit" default:"none" oneof:"none|s|ms|us|ns" usage:"unit of a time that is a number since 1970; none: it is text as in RFC 3339"`
-	Key      string `key:"key" default:"" check:"pointer" usage:"where the key is under which the prediction is published, a string or a number" zero:"the record's own key"`
+	Preset    string `key:"preset" default:"none" oneof:"none|debezium|connect|cloudevents" usage:"what records are wrapped in: debezium (changes c, r and u have the arrival in after; deletes, tombstones, heartbeats and other records about no row are counted and passed over), connect (rows of Kafka Connect, with the converter's schema around them or without, also of ExtractNewRecordState) or cloudevents (binary, or structured with the arrival in data; the event's time where the arrival has none)"`
+	ID        string `key:"id" default:"" check:"pointer" usage:"where the id is" zero:"/id"`
+	Features  string `key:"features" default:"" check:"pointer" usage:"where the features are, in a form that an arrival may have" zero:"/features"`
+	Named     string `key:"named" default:"" check:"pointer" usage:"where an object is whose members are the features by their names, instead of input.mapping.features" zero:"features are where input.mapping.features says"`
+	Edges     string `key:"edges" default:"" check:"pointer" usage:"where the list of the neighbours' ids is" zero:"/edges"`
+	Weights   string `key:"weights" default:"" check:"pointer" usage:"where the list of the edges' weights is" zero:"/weights"`
+	Incoming  string `key:"incoming" default:"" check:"pointer" usage:"where the list of the ids is whose edges lead to the arrival" zero:"/incoming"`
+	EdgeCount string `key:"edge_count" default:"" check:"pointer" usage:"where the number of the arrival's edges is, for attach.wait" zero:"/edge_count"`
+	Time      string `key:"time" default:"" check:"pointer" usage:"where the time is" zero:"/time"`
+	TimeUnit  string `key:"time_unit" default:"none" oneof:"none|s|ms|us|ns" usage:"unit of a time that is a number since 1970; none: it is text as in RFC 3339"`
+	Key       string `key:"key" default:"" check:"pointer" usage:"where the key is under which the prediction is published, a string or a number" zero:"the record's own key"`
+
+	Source string `key:"source" default:"" check:"pointer" usage:"where the source of an edge is that comes as a record of its own; a record that has it, and input.mapping.target, is such an edge" zero:"no record is one by its content, only by the header rivulet-kind"`
+	Target string `key:"target" default:"" check:"pointer" usage:"where the target of such an edge is" zero:"as input.mapping.source"`
+	Weight string `key:"weight" default:"" check:"pointer" usage:"where the weight of such an edge is" zero:"/weight"`
+	In     string `key:"in" default:"" check:"pointer" usage:"where it is said, by true, that such an edge belongs to its target, and not to its source" zero:"/in"`
 
 	NamedTimeUnit string `key:"named_time_unit" default:"auto" oneof:"auto|none|days|s|ms|us|ns" usage:"unit of features by name that are times and come as numbers since 1970; auto: with the presets debezium and connect by the schema beside the record, else by the magnitude (a time within 107 days of 1970-01-01 needs the setting), and with other presets as none; none: times are text as in RFC 3339"`
 	Decimals      string `key:"decimals" default:"auto" oneof:"auto|text" usage:"with the presets debezium and connect: how decimals are written that come as text without a schema; auto: digits that could be bytes in base64, such as 1234, are refused for a number; text: they are the number (decimal.handling.mode=string)"`
@@ -115,6 +121,9 @@ type Mapping struct {
 func (m Mapping) problems() []Problem {
 	if m.Features != "" && m.Named != "" {
 		return []Problem{{Key: "named", Value: m.Named, Reason: "features is set too: want one of them"}}
+	}
+	if (m.Source == "") != (m.Target == "") || m.Source == "" && m.Weight+m.In != "" {
+		return []Problem{{Key: "source", Value: m.Source, Reason: "want source and target, or neither of source, target, weight and in"}}
 	}
 	return nil
 }

@@ -1,6 +1,6 @@
 package event
 
-// Codec is one wire form of arrivals, predictions and labels, chosen by the content-type header of a record.
+// Codec is one wire form of arrivals, edges, predictions and labels, chosen by the content-type header of a record.
 type Codec interface {
 	// ContentType returns the value of the content-type header, such as "application/json".
 	ContentType() string
@@ -13,4 +13,7 @@ type Codec interface {
 	// DecodeLabel reads one record into l; its error is a *[FieldError], too.
 	DecodeLabel(data []byte, l *Label) error
 	AppendLabel(dst []byte, l *Label) ([]byte, error)
+	// DecodeEdge reads one record into e; its error is a *[FieldError], too.
+	DecodeEdge(data []byte, e *Edge) error
+	AppendEdge(dst []byte, e *Edge) ([]byte, error)
 }

@@ -33,6 +33,7 @@
 // # Files
 //
 //	event.go        Arrival, Prediction, Explanation, DeadLetter, Batch; the reasons of dead letters
+//	edge.go         Edge: an edge that comes as a record of its own, and how arrivals take such edges
 //	label.go        Label: the class of a node that becomes known later
 //	arrival.go      Check and NormaliseEdges
 //	named.go        features by name become rows of a schema

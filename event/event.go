@@ -23,6 +23,9 @@ type Arrival struct {
 	// Directions are bits of each edge, [Outgoing] and [Incoming]; nil: the record tells none, and each edge leads from
 	// the node.
 	Directions []uint8
+	// EdgeCount is how many edges the arrival has in all, those among them that come as records of their own ([Edge]);
+	// 0: the record does not say.
+	EdgeCount int
 	// Time is the time at which the node was created; zero if the producer does not give it.
 	Time time.Time
 	// Key is the key under which the prediction is published, where a [form.Mapping] found one; nil: the record's.
@@ -176,6 +179,7 @@ const (
 	ReasonFeaturesStored = "features_stored" // the features that are stored for the id cannot be read
 	ReasonSchema         = "schema"          // features and schema do not belong together
 	ReasonTooManyEdges   = "too_many_edges"  // more edges than limits.edges
+	ReasonEdgeUnmatched  = "edge_unmatched"  // no arrival waited for this edge of its own
 	// the record is larger than limits.record_bytes, its key and id than 128 KiB, or an id than limits.id_bytes
 	ReasonTooLarge = "too_large"
 	// The brokers refuse the prediction: it is larger than its topic takes, or they name another reason.

@@ -40,6 +40,16 @@ func Errorf(reason, field, format string, args ...any) *FieldError {
 // Element returns the path of one element of a list.
 func Element(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
 
+// FaultOf returns the reason that an error of a codec or a check names. An error without one is of a record that could
+// not be parsed.
+func FaultOf(err error) *FieldError {
+	var fault *FieldError
+	if errors.As(err, &fault) {
+		return fault
+	}
+	return &FieldError{Reason: ReasonUnparsable, Detail: err.Error()}
+}
+
 // Cut shortens a value of a record to MaxQuoted bytes.
 func Cut(text string) string { return cutTo(text, MaxQuoted) }
 

@@ -212,7 +212,7 @@ func TestWrittenConforms(t *testing.T) {
 	})
 }
 
-var fence = regexp.MustCompile("(?ms)^```json (arrival|prediction|label)\n(.*?)^```$")
+var fence = regexp.MustCompile("(?ms)^```json (arrival|edge|prediction|label)\n(.*?)^```$")
 
 // The README is the contract's text; its examples must be records.
 func TestReadmeExamples(t *testing.T) {
@@ -232,9 +232,11 @@ func TestReadmeExamples(t *testing.T) {
 			requireGoodPrediction(t, predictions, match[2])
 		case "label":
 			requireGoodLabel(t, match[2])
+		case "edge":
+			requireGoodEdge(t, match[2])
 		}
 	}
-	if count["arrival"] < 2 || count["prediction"] < 2 || count["label"] < 2 {
+	if count["arrival"] < 2 || count["prediction"] < 2 || count["label"] < 2 || count["edge"] < 2 {
 		t.Errorf("found %v examples, want two of each", count)
 	}
 }
@@ -248,7 +250,7 @@ func TestReadmeIsComplete(t *testing.T) {
 	words := []string{
 		event.ReasonUnparsable, event.ReasonContentType, event.ReasonFeatureLength, event.ReasonNotFinite,
 		event.ReasonTooManyEdges, event.ReasonTooLarge,
-		event.ReasonFeatureUnknown,
+		event.ReasonFeatureUnknown, event.ReasonEdgeUnmatched, event.HeaderKind,
 		event.ReasonFeatureType, event.ReasonFeatureMissing, event.ReasonSchema, event.HeaderSchema, "named",
 		event.HeaderContentType, event.HeaderArtifact, event.HeaderReason, event.HeaderDetail, event.HeaderSourceTopic,
 		event.HeaderSourcePartition,
@@ -256,7 +258,7 @@ func TestReadmeIsComplete(t *testing.T) {
 		"share",
 		"margin",
 	}
-	for _, data := range [][]byte{event.ArrivalSchema, event.PredictionSchema, event.LabelSchema} {
+	for _, data := range [][]byte{event.ArrivalSchema, event.PredictionSchema, event.LabelSchema, event.EdgeSchema} {
 		var schema struct {
 			Properties map[string]any `json:"properties"`
 		}

@@ -11,6 +11,7 @@ import (
 const (
 	HeaderContentType     = "content-type"
 	HeaderValueSchemaID   = "__value_schema_id"        // Confluent's: the schema of a value that does not begin with one
+	HeaderKind            = "rivulet-kind"             // edge: the record is an [Edge]; an arrival has no such header
 	HeaderSchema          = "rivulet-schema"           // of an arrival: hash of its producer's schema
 	HeaderArtifact        = "rivulet-artifact"         // version of the artifact that made the prediction
 	HeaderCanary          = "rivulet-canary"           // true: that version is a candidate
@@ -28,6 +29,9 @@ const (
 	// of a dead letter's arrival that was fed in again; decimal: how often
 	HeaderReplayed = "rivulet-replayed"
 )
+
+// KindEdge is the value of [HeaderKind] of an edge of its own.
+const KindEdge = "edge"
 
 // maxDetail bounds the detail header in bytes.
 const maxDetail = 1024

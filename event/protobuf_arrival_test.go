@@ -155,9 +155,10 @@ func TestDecodeProtobufArrivalError(t *testing.T) {
 			`reading the number of a field: the record ends inside of it (byte 11)`},
 		{record(id, one, intField(1<<29, 1)), event.ReasonUnparsable,
 			`field 536870912: the largest number is 536870911 (byte 11)`},
-		{record(id, one, []byte{9<<3 | 6, 0}), event.ReasonUnparsable, `field 9: cannot parse reserved wire type`},
-		{record(id, one, tag(9, protowire.StartGroupType)), event.ReasonUnparsable, `field 9: the record ends inside of it`},
-		{record(id, one, []byte(strings.Repeat("\x4b", 100_000))), event.ReasonUnparsable, `field 9: `},
+		{record(id, one, []byte{10<<3 | 6, 0}), event.ReasonUnparsable, `field 10: cannot parse reserved wire type`},
+		{record(id, one, tag(10, protowire.StartGroupType)), event.ReasonUnparsable,
+			`field 10: the record ends inside of it`},
+		{record(id, one, []byte(strings.Repeat("\x53", 100_000))), event.ReasonUnparsable, `field 10: `},
 	} {
 		got := eventtest.UsedArrival()
 		err := (protobuf.Codec{}).DecodeArrival(tc.record, &got)

@@ -2,8 +2,8 @@ package event
 
 import _ "embed" // for the schema files
 
-// ArrivalSchema, PredictionSchema and LabelSchema are JSON Schemas (draft 2020-12) of the JSON forms. They are for
-// producers and readers in other languages; [json.Codec] does not evaluate them. Not to be written to.
+// ArrivalSchema, PredictionSchema, LabelSchema and EdgeSchema are JSON Schemas (draft 2020-12) of the JSON forms. They
+// are for producers and readers in other languages; [json.Codec] does not evaluate them. Not to be written to.
 var (
 	//go:embed schema/arrival.schema.json
 	ArrivalSchema []byte
@@ -11,9 +11,12 @@ var (
 	PredictionSchema []byte
 	//go:embed schema/label.schema.json
 	LabelSchema []byte
+	//go:embed schema/edge.schema.json
+	EdgeSchema []byte
 )
 
-// ArrivalAvro, PredictionAvro and LabelAvro are the Avro schemas of the forms that [avro.Codec] reads and writes.
+// ArrivalAvro, PredictionAvro, LabelAvro and EdgeAvro are the Avro schemas of the forms that [avro.Codec] reads and
+// writes.
 var (
 	//go:embed schema/arrival.avsc
 	ArrivalAvro string
@@ -21,6 +24,8 @@ var (
 	PredictionAvro string
 	//go:embed schema/label.avsc
 	LabelAvro string
+	//go:embed schema/edge.avsc
+	EdgeAvro string
 )
 
 // PredictionProto is the Protobuf schema of predictions, for a registry.

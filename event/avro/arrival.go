@@ -27,7 +27,7 @@ func (s *Schema) DecodeInPlace(data []byte, a *event.Arrival) error {
 
 func (s *Schema) decodeArrival(data []byte, a *event.Arrival, p fields.InPlace) error {
 	a.ID, a.Edges, a.Weights, a.Time = "", a.Edges[:0], nil, time.Time{}
-	a.Incoming, a.Directions = nil, nil
+	a.Incoming, a.Directions, a.EdgeCount = nil, nil, 0
 	found, err := s.decode(data, s.arrival, fields.Arrival, unsafe.Pointer(a), p, nil)
 	if err == nil && found&fields.ArrivalFeatures == 0 {
 		return event.ErrNoFeatures
@@ -40,6 +40,13 @@ func (s *Schema) DecodeLabel(data []byte, l *event.Label) error {
 	*l = event.Label{Class: event.ByName}
 	_, err := s.decode(data, s.label, fields.Label, unsafe.Pointer(l), false,
 		func(found uint64) error { return fields.CheckReadLabel(l, found) })
+	return err
+}
+
+// DecodeEdge reads one record that was written with the schema into e, as [protobuf.Codec.DecodeEdge] does.
+func (s *Schema) DecodeEdge(data []byte, e *event.Edge) error {
+	*e = event.Edge{Weight: 1}
+	_, err := s.decode(data, s.edge, fields.Edge, unsafe.Pointer(e), false, func(uint64) error { return e.Check() })
 	return err
 }
 

@@ -22,6 +22,7 @@ var _ event.Codec = Codec{}
 var (
 	ownArrival    = mustParse(event.ArrivalAvro)
 	ownLabel      = mustParse(event.LabelAvro)
+	ownEdge       = mustParse(event.EdgeAvro)
 	ownPrediction = mustParse(event.PredictionAvro)
 )
 
@@ -45,6 +46,9 @@ func (Codec) DecodeArrival(data []byte, a *event.Arrival) error {
 func (Codec) DecodeInPlace(data []byte, a *event.Arrival) error {
 	return ownArrival.DecodeInPlace(data, a)
 }
+
+// DecodeEdge is [Schema.DecodeEdge] of schema/edge.avsc.
+func (Codec) DecodeEdge(data []byte, e *event.Edge) error { return ownEdge.DecodeEdge(data, e) }
 
 // DecodeLabel is [Schema.DecodeLabel] of schema/label.avsc.
 func (Codec) DecodeLabel(data []byte, l *event.Label) error { return ownLabel.DecodeLabel(data, l) }

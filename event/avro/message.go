@@ -22,6 +22,12 @@ func (Codec) AppendLabel(dst []byte, l *event.Label) ([]byte, error) {
 	return appendMessage(dst, fields.Label, unsafe.Pointer(l), "label of", l.ID, fields.CheckLabel(l))
 }
 
+// AppendEdge appends e as a record of schema/edge.avsc to dst. An edge that [Codec.DecodeEdge] would refuse is an
+// error, and dst is then returned as it was.
+func (Codec) AppendEdge(dst []byte, e *event.Edge) ([]byte, error) {
+	return appendMessage(dst, fields.Edge, unsafe.Pointer(e), "edge of", e.Source, e.Check())
+}
+
 // AppendPrediction appends p as a record of schema/prediction.avsc to dst, so that the same prediction always gives the
 // same bytes. A prediction that [protobuf.Codec.AppendPrediction] refuses is an error, and dst is then returned as it
 // was. The schema has no field for labels, and cannot get one, as records are read without a schema of their own: they
@@ -70,7 +76,9 @@ func (w *writer) message(m *table.Message, base unsafe.Pointer) {
 		case table.Bool:
 			w.boolean(*f.Flag(base))
 		case table.Index, table.Count, table.Int32:
-			if v := *f.Int(base); uint(v) < 1<<6 {
+			if v := *f.Int(base); f.NoAvro {
+				w.absent(f, v)
+			} else if uint(v) < 1<<6 {
 				w.Buf = append(w.Buf, byte(2*v))
 			} else {
 				w.integer(f, int64(v))

@@ -89,8 +89,8 @@ type Schema struct {
 	root  *schemaType
 	row   *connect.Type // the type of AppendJSON's output
 	types int
-	// The field of an arrival, a label or a prediction for each field of the root; nil for none.
-	arrival, label, prediction []*table.Field
+	// The field of an arrival, a label, an edge or a prediction for each field of the root; nil for none.
+	arrival, label, edge, prediction []*table.Field
 }
 
 // maxTypes bounds the types of a schema.
@@ -117,7 +117,7 @@ func Parse(text string, references ...string) (*Schema, error) {
 	s := &Schema{root: root, types: c.types}
 	s.row = root.connectType(map[*schemaType]*connect.Type{})
 	s.arrival, s.label = root.roles(fields.Arrival, arrivalAliases), root.roles(fields.Label, labelAliases)
-	s.prediction = root.roles(fields.Prediction, nil)
+	s.edge, s.prediction = root.roles(fields.Edge, nil), root.roles(fields.Prediction, nil)
 	return s, nil
 }
 

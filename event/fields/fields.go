@@ -30,6 +30,8 @@ var Arrival = table.New[event.Arrival]([]table.Field{
 		Offset: unsafe.Offsetof(event.Arrival{}.Weights)},
 	{Name: "incoming", Number: NumberIncoming, Kind: table.IDs, NoAvro: true,
 		Offset: unsafe.Offsetof(event.Arrival{}.Incoming)},
+	{Name: "edge_count", Number: NumberEdgeCount, Kind: table.Count, NoAvro: true,
+		Offset: unsafe.Offsetof(event.Arrival{}.EdgeCount)},
 	{Name: "time", Number: NumberTime, Kind: table.Time, Offset: unsafe.Offsetof(event.Arrival{}.Time)},
 }, table.Alternative{Number: NumberSparse, Of: "features"}, table.Alternative{Number: NumberNamed, Of: "features"})
 
@@ -46,7 +48,19 @@ const (
 	NumberWeights = 7
 
 	NumberIncoming = 8
+
+	NumberEdgeCount = 9
 )
+
+// Edge is the table of event.Edge. A reader begins with the weight 1.
+var Edge = table.New[event.Edge]([]table.Field{
+	{Name: "source", Number: 1, Kind: table.NodeID, Presence: table.Required,
+		Offset: unsafe.Offsetof(event.Edge{}.Source)},
+	{Name: "target", Number: 2, Kind: table.NodeID, Presence: table.Required,
+		Offset: unsafe.Offsetof(event.Edge{}.Target)},
+	{Name: "weight", Number: 3, Kind: table.Float, Offset: unsafe.Offsetof(event.Edge{}.Weight)},
+	{Name: "in", Number: 4, Kind: table.Bool, Offset: unsafe.Offsetof(event.Edge{}.In)},
+})
 
 // Label is the table of event.Label.
 var Label = table.New[event.Label]([]table.Field{

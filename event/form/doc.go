@@ -7,6 +7,7 @@
 //	framing.go        names the likely form of a record that cannot be read
 //	mapping.go       Mapping: an arrival inside of a record of another shape; pointer.go: JSON pointers;
 //	                 row.go: the row in a record of Kafka Connect or Debezium
+//	edge.go          edges of their own, and how they are told from arrivals
 //	cloudevents.go   CloudEvents
 //	forget.go        records that ask to forget an id: tombstones, deletes, "forget": true
 //	features.go      features that stand by themselves, as in a store of features

@@ -69,6 +69,7 @@ type Schemas interface {
 type Written interface {
 	DecodeArrival(data []byte, a *event.Arrival) error
 	DecodeLabel(data []byte, l *event.Label) error
+	DecodeEdge(data []byte, e *event.Edge) error
 	// AppendJSON appends the record to dst as one JSON object.
 	AppendJSON(dst, data []byte) ([]byte, error)
 }
@@ -172,6 +173,9 @@ func (f *Reader) Arrival(headers []event.Header, data []byte, a *event.Arrival) 
 	if data == nil {
 		return SkipTombstone
 	}
+	if isEdge(headers) {
+		return SkipEdge
+	}
 	a.Key, a.Features.Absent = nil, false
 	err := f.arrival(headers, data, a)
 	if err == nil || f.LookUp && event.LacksFeatures(err) {
@@ -191,6 +195,9 @@ func (f *Reader) Arrival(headers []event.Header, data []byte, a *event.Arrival) 
 func (f *Reader) arrival(headers []event.Header, data []byte, a *event.Arrival) error {
 	contentType := ContentTypeOf(headers)
 	if f.Mapping != nil {
+		if is, _ := f.mappedEdge(contentType, headers, data, new(event.Edge)); is {
+			return SkipEdge
+		}
 		return f.mapped(contentType, headers, data, a)
 	}
 	if f.framed(contentType, headers, data) {

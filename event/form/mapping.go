@@ -30,13 +30,16 @@ type MappingOptions struct {
 	// Preset is debezium, connect (rows of Kafka Connect, with or without the converter's schema around them, also changes
 	// that Debezium's ExtractNewRecordState has unwrapped), cloudevents, or none (also "").
 	Preset string
-	// ID, Features, Edges, Weights, Incoming and Time are where these fields are; empty means /id, /features and so on.
-	// Named points to an object with the features by their names, and takes the place of Features.
-	ID, Features, Named, Edges, Weights, Incoming, Time string
+	// ID, Features, Edges, Weights, Incoming, EdgeCount and Time are where these fields are; empty means /id, /features
+	// and so on. Named points to an object with the features by their names, and takes the place of Features.
+	ID, Features, Named, Edges, Weights, Incoming, EdgeCount, Time string
 	// TimeUnit is the unit of a time that is a number since 1970: s, ms, us or ns; none (also ""): it is text.
 	TimeUnit string
 	// Key points to the key of the prediction; empty: the prediction has the key of the record.
 	Key string
+	// Source, Target, Weight and In are where the fields of an edge of its own are ([event.Edge]). A record that has both
+	// ends is an edge. Empty Source and Target: no record is told to be an edge by its content.
+	Source, Target, Weight, In string
 	// NamedTimeUnit is the unit of named features that are times and come as numbers since 1970: days, s, ms, us or ns;
 	// none: such numbers are no times; auto (also ""): none, but with the presets debezium and connect the unit is taken
 	// from the record's schema, else it is the only one that the magnitude allows.
@@ -59,6 +62,7 @@ type Mapping struct {
 	// rows reads values as connectors write them; nil: they are as in Rivulet's own form.
 	rows  *connect.Reader
 	types connect.Cache   // schemas beside rows, parsed
+	edge  []want          // of an edge of its own, source and target first; nil: there are none
 	own   map[string]bool // members beside the named features that are the arrival's other fields
 }
 
@@ -109,13 +113,15 @@ func NewMapping(o MappingOptions) (*Mapping, error) {
 	}
 	err = errors.Join(err, m.want("edges", `"edges":`, o.Edges, "/edges"),
 		m.want("weights", `"weights":`, o.Weights, "/weights"),
-		m.want("incoming", `"incoming":`, o.Incoming, "/incoming"), m.want("time", memberTime, o.Time, "/time"))
+		m.want("incoming", `"incoming":`, o.Incoming, "/incoming"),
+		m.want("edge_count", `"edge_count":`, o.EdgeCount, "/edge_count"), m.want("time", memberTime, o.Time, "/time"))
 	if o.Key != "" {
 		m.key = len(m.wants)
 		err = errors.Join(err, m.want("key", "", o.Key, ""))
 	}
 	if err == nil {
 		m.findOwn()
+		m.edge, err = o.edgeWants()
 	}
 	return m, err
 }
@@ -123,7 +129,7 @@ func NewMapping(o MappingOptions) (*Mapping, error) {
 // isNone reports whether the options ask for Rivulet's own form. Options for values count only with a preset.
 func (o MappingOptions) isNone() bool {
 	return (o.Preset == "" || o.Preset == PresetNone) && (o.TimeUnit == "" || o.TimeUnit == PresetNone) &&
-		o.ID+o.Features+o.Named+o.Edges+o.Weights+o.Incoming+o.Time+o.Key == ""
+		o.ID+o.Features+o.Named+o.Edges+o.Weights+o.Incoming+o.EdgeCount+o.Time+o.Key+o.Source+o.Target+o.Weight+o.In == ""
 }
 
 // reader returns the reader of values as connectors write them; nil where the options ask for none.
@@ -219,10 +225,12 @@ const (
 	SkipTombstone Skip = "tombstone" // a record without a value
 	// a connector's record that is about no row, such as a heartbeat or a change of a table
 	SkipOther Skip = "other"
+	// an edge of its own, where no arrival waits for edges (attach.wait)
+	SkipEdge Skip = "edge"
 )
 
 // Skips lists all reasons for which a record is passed over.
-var Skips = []Skip{SkipDelete, SkipTombstone, SkipOther}
+var Skips = []Skip{SkipDelete, SkipTombstone, SkipOther, SkipEdge}
 
 // Error returns the reason in words.
 func (s Skip) Error() string { return "the record is passed over: " + string(s) }

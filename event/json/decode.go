@@ -39,7 +39,7 @@ func decodeArrival(data []byte, a *event.Arrival, p fields.InPlace) error {
 // decodeTokens is DecodeArrival for records of any form.
 func decodeTokens(data []byte, a *event.Arrival) error {
 	a.ID, a.Edges, a.Weights, a.Time = "", a.Edges[:0], nil, time.Time{}
-	a.Incoming, a.Directions = nil, nil
+	a.Incoming, a.Directions, a.EdgeCount = nil, nil, 0
 	found, err := decodeMessage(data, fields.Arrival, unsafe.Pointer(a), nil)
 	if err == nil && found&fields.ArrivalFeatures == 0 {
 		return event.ErrNoFeatures
@@ -54,6 +54,14 @@ func (Codec) DecodeLabel(data []byte, l *event.Label) error {
 	_, err := decodeMessage(data, fields.Label, unsafe.Pointer(l), func(found uint64) error {
 		return fields.CheckReadLabel(l, found)
 	})
+	return err
+}
+
+// DecodeEdge reads one JSON record into e. It overwrites all of e with new strings. The error is a *[event.FieldError],
+// then the content of e is undefined.
+func (Codec) DecodeEdge(data []byte, e *event.Edge) error {
+	*e = event.Edge{Weight: 1}
+	_, err := decodeMessage(data, fields.Edge, unsafe.Pointer(e), func(uint64) error { return e.Check() })
 	return err
 }
 

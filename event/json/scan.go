@@ -54,11 +54,12 @@ const (
 	hasNamed
 	hasWeights
 	hasIncoming
+	hasEdgeCount
 )
 
 func (s *scanner) arrival(a *event.Arrival) bool {
 	a.ID, a.Edges, a.Weights, a.Time = "", a.Edges[:0], nil, time.Time{}
-	a.Incoming, a.Directions = nil, nil
+	a.Incoming, a.Directions, a.EdgeCount = nil, nil, 0
 	met, ok := s.object(func(name []byte) (field int, ok bool) {
 		switch string(name) {
 		case "id":
@@ -76,6 +77,9 @@ func (s *scanner) arrival(a *event.Arrival) bool {
 		case "incoming":
 			a.Incoming, ok = s.edges(nil)
 			return hasIncoming, ok
+		case "edge_count":
+			a.EdgeCount, ok = s.count()
+			return hasEdgeCount, ok
 		case "time":
 			a.Time, ok = s.time()
 			return hasTime, ok
@@ -232,6 +236,13 @@ func (s *scanner) id() (span, bool) {
 	n, ok := s.number()
 	id := span{from, s.at}
 	return id, ok && n.whole && !(n.negative && n.digits == 0)
+}
+
+// count reads an integer that a field of the kind Count holds.
+func (s *scanner) count() (int, bool) {
+	s.peek()
+	n, ok := s.number()
+	return int(n.digits), ok && n.whole && !n.negative && !n.inexact && n.digits <= math.MaxUint32
 }
 
 func (s *scanner) edges(edges []string) ([]string, bool) {

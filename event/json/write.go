@@ -236,6 +236,12 @@ func (Codec) AppendArrival(dst []byte, a *event.Arrival) ([]byte, error) {
 	return appendMessage(dst, fields.Arrival, unsafe.Pointer(a), "arrival", a.ID, nil)
 }
 
+// AppendEdge appends e as one JSON object to dst. An edge that [Codec.DecodeEdge] would refuse is an error, and dst is
+// then returned unchanged.
+func (Codec) AppendEdge(dst []byte, e *event.Edge) ([]byte, error) {
+	return appendMessage(dst, fields.Edge, unsafe.Pointer(e), "edge of", e.Source, e.Check())
+}
+
 // AppendLabel appends l as one JSON object to dst: id, class or class_name, time if it is not zero. A label that
 // [Codec.DecodeLabel] would refuse is an error, and dst is then returned unchanged.
 func (Codec) AppendLabel(dst []byte, l *event.Label) ([]byte, error) {

@@ -54,7 +54,7 @@ func walkArrival(data []byte, a *event.Arrival) error {
 	defer incoming.Release()
 	incoming.Field = "incoming"
 	a.ID, a.Edges, a.Weights, a.Time = "", a.Edges[:0], nil, time.Time{}
-	a.Incoming, a.Directions = nil, nil
+	a.Incoming, a.Directions, a.EdgeCount = nil, nil, 0
 	if len(data) == 0 {
 		return event.Errorf(event.ReasonUnparsable, "", "the record is empty")
 	}

@@ -26,6 +26,12 @@ func (Codec) AppendLabel(dst []byte, l *event.Label) ([]byte, error) {
 	return appendMessage(dst, fields.Label, unsafe.Pointer(l), "label of", l.ID, fields.CheckLabel(l))
 }
 
+// AppendEdge appends e as one message to dst, fields in the order of their numbers. An edge that [Codec.DecodeEdge]
+// would refuse is an error; dst is then returned as it was.
+func (Codec) AppendEdge(dst []byte, e *event.Edge) ([]byte, error) {
+	return appendMessage(dst, fields.Edge, unsafe.Pointer(e), "edge of", e.Source, e.Check())
+}
+
 // AppendPrediction appends p as one message to dst. Fields are in the order of their numbers, and fields that are 0 or
 // empty are left out: the same prediction always gives the same bytes. NaN, infinity, text that is not UTF-8, a class,
 // a count or a partition that the schema's integers cannot hold, and a time outside the years 1 to 9999 are errors, and
@@ -200,6 +206,16 @@ func (Codec) DecodeLabel(data []byte, l *event.Label) error {
 		return err
 	}
 	return fields.CheckReadLabel(l, found)
+}
+
+// DecodeEdge reads one Protobuf record into e. It writes over all of e, and the strings are new. The error is a
+// *[event.FieldError], after which e holds nothing to rely on.
+func (Codec) DecodeEdge(data []byte, e *event.Edge) error {
+	*e = event.Edge{Weight: 1}
+	if _, err := decodeMessage(data, fields.Edge, unsafe.Pointer(e)); err != nil {
+		return err
+	}
+	return e.Check()
 }
 
 // DecodePrediction reads one Protobuf record into p, for readers of the predictions topic and for tests. It

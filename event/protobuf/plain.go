@@ -2,6 +2,7 @@ package protobuf
 
 import (
 	"encoding/binary"
+	"math"
 	"time"
 	"unicode/utf8"
 
@@ -11,7 +12,7 @@ import (
 	"rivulet/event/fields"
 )
 
-// Tags of an arrival's fields by their numbers in the table, all of wire type 2 (a length and as many bytes).
+// Tags of an arrival's fields by their numbers in the table, of wire type 2 (a length and as many bytes).
 const (
 	tagID     = fields.NumberID<<3 | byte(protowire.BytesType)
 	tagDense  = fields.NumberDense<<3 | byte(protowire.BytesType)
@@ -21,6 +22,8 @@ const (
 	tagNamed  = fields.NumberNamed<<3 | byte(protowire.BytesType)
 
 	tagWeights = fields.NumberWeights<<3 | byte(protowire.BytesType)
+	// a varint, unlike the others
+	tagEdgeCount = fields.NumberEdgeCount<<3 | byte(protowire.VarintType)
 )
 
 // Bits for the fields that have been met.
@@ -30,6 +33,7 @@ const (
 	metEdges
 	metTime
 	metWeights
+	metEdgeCount
 )
 
 // plainArrival reads an arrival in its plain form: the fields of the contract only, each once, the edges one after the
@@ -39,7 +43,7 @@ const (
 // that it met; the other fields of a are empty, except the features.
 func plainArrival(data []byte, a *event.Arrival, p fields.InPlace) (met int, ok bool) {
 	a.ID, a.Edges, a.Weights, a.Time = "", a.Edges[:0], nil, time.Time{}
-	a.Incoming, a.Directions = nil, nil
+	a.Incoming, a.Directions, a.EdgeCount = nil, nil, 0
 	for at := 0; at < len(data); {
 		tag, field := data[at], 0
 		if tag == tagEdge {
@@ -50,6 +54,13 @@ func plainArrival(data []byte, a *event.Arrival, p fields.InPlace) (met int, ok 
 			continue
 		}
 		size, n := binary.Uvarint(data[at+1:])
+		if tag == tagEdgeCount {
+			if at += 1 + n; n <= 0 || size > math.MaxUint32 || met&metEdgeCount != 0 {
+				return met, false
+			}
+			a.EdgeCount, met = int(size), met|metEdgeCount
+			continue
+		}
 		if at += 1 + n; n <= 0 || size > uint64(len(data)-at) {
 			return met, false
 		}

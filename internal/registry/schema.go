@@ -112,38 +112,39 @@ func unreadable(format string, args ...any) error {
 const (
 	ownArrival = "rivulet.event.v1.Arrival"
 	ownLabel   = "rivulet.event.v1.Label"
+	ownEdge    = "rivulet.event.v1.Edge"
 )
 
 // DecodeArrival reads a message that has the fields of an arrival, by JSON's names.
 func (m messages) DecodeArrival(data []byte, a *event.Arrival) error {
-	typ, payload, err := m.message(data)
-	if err != nil {
-		return err
-	}
-	if typ.FullName() == ownArrival {
-		return protobuf.Codec{}.DecodeArrival(payload, a)
-	}
-	text, err := appendMessage(nil, typ, payload)
-	if err != nil {
-		return err
-	}
-	return json.Codec{}.DecodeArrival(text, a)
+	return decode(m, data, a, ownArrival, protobuf.Codec{}.DecodeArrival, json.Codec{}.DecodeArrival)
 }
 
 // DecodeLabel reads a message that has the fields of a label, by JSON's names.
 func (m messages) DecodeLabel(data []byte, l *event.Label) error {
+	return decode(m, data, l, ownLabel, protobuf.Codec{}.DecodeLabel, json.Codec{}.DecodeLabel)
+}
+
+// DecodeEdge reads a message that has the fields of an edge, by JSON's names.
+func (m messages) DecodeEdge(data []byte, e *event.Edge) error {
+	return decode(m, data, e, ownEdge, protobuf.Codec{}.DecodeEdge, json.Codec{}.DecodeEdge)
+}
+
+// decode reads a message of Rivulet's own by its wire form, and any other one by its JSON form.
+func decode[T any](m messages, data []byte, into *T, name protoreflect.FullName, own,
+	text func([]byte, *T) error) error {
 	typ, payload, err := m.message(data)
 	if err != nil {
 		return err
 	}
-	if typ.FullName() == ownLabel {
-		return protobuf.Codec{}.DecodeLabel(payload, l)
+	if typ.FullName() == name {
+		return own(payload, into)
 	}
-	text, err := appendMessage(nil, typ, payload)
+	inJSON, err := appendMessage(nil, typ, payload)
 	if err != nil {
 		return err
 	}
-	return json.Codec{}.DecodeLabel(text, l)
+	return text(inJSON, into)
 }
 
 // AppendJSON appends the message in Protobuf's JSON form, with the names of the schema.

@@ -50,6 +50,8 @@ type Arrival struct {
 	// Ids of the nodes whose edges lead to this one; an id may be among edges, too. An artifact whose edges have no
 	// directions reads them as further edges.
 	Incoming []string `protobuf:"bytes,8,rep,name=incoming,proto3" json:"incoming,omitempty"`
+	// How many edges the node has in all, those among them that come as records of their own (edge.proto). 0: not said.
+	EdgeCount uint32 `protobuf:"varint,9,opt,name=edge_count,json=edgeCount,proto3" json:"edge_count,omitempty"`
 	// When the node came into being. Missing: not said.
 	Time          *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=time,proto3" json:"time,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -146,6 +148,13 @@ func (x *Arrival) GetIncoming() []string {
 		return x.Incoming
 	}
 	return nil
+}
+
+func (x *Arrival) GetEdgeCount() uint32 {
+	if x != nil {
+		return x.EdgeCount
+	}
+	return 0
 }
 
 func (x *Arrival) GetTime() *timestamppb.Timestamp {
@@ -508,7 +517,7 @@ var File_event_schema_arrival_proto protoreflect.FileDescriptor
 
 const file_event_schema_arrival_proto_rawDesc = "" +
 	"\n" +
-	"\x1aevent/schema/arrival.proto\x12\x10rivulet.event.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xcf\x02\n" +
+	"\x1aevent/schema/arrival.proto\x12\x10rivulet.event.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xee\x02\n" +
 	"\aArrival\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x127\n" +
 	"\x05dense\x18\x02 \x01(\v2\x1f.rivulet.event.v1.DenseFeaturesH\x00R\x05dense\x12:\n" +
@@ -516,7 +525,9 @@ const file_event_schema_arrival_proto_rawDesc = "" +
 	"\x05named\x18\x06 \x01(\v2\x1f.rivulet.event.v1.NamedFeaturesH\x00R\x05named\x12\x14\n" +
 	"\x05edges\x18\x04 \x03(\tR\x05edges\x12\x18\n" +
 	"\aweights\x18\a \x03(\x02R\aweights\x12\x1a\n" +
-	"\bincoming\x18\b \x03(\tR\bincoming\x12.\n" +
+	"\bincoming\x18\b \x03(\tR\bincoming\x12\x1d\n" +
+	"\n" +
+	"edge_count\x18\t \x01(\rR\tedgeCount\x12.\n" +
 	"\x04time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x04timeB\n" +
 	"\n" +
 	"\bfeatures\"'\n" +

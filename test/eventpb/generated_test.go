@@ -20,7 +20,8 @@ var update = flag.Bool("update", false, "write the generated files anew")
 
 // sources are the .proto files, named from the root of the repository: a program that links these types knows them by
 // these names, which must differ from those of every other .proto file that it links.
-var sources = []string{"event/schema/arrival.proto", "event/schema/prediction.proto", "event/schema/label.proto"}
+var sources = []string{"event/schema/arrival.proto", "event/schema/prediction.proto", "event/schema/label.proto",
+	"event/schema/edge.proto"}
 
 // The .pb.go files are what the .proto files say now.
 func TestGenerated(t *testing.T) {
