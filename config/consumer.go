@@ -15,22 +15,22 @@ type Consumer struct {
 
 	Delivery string `key:"delivery" default:"at_least_once" oneof:"at_least_once|exactly_once" usage:"at_least_once: after a crash a prediction may come twice, with the same source headers; exactly_once: predictions, dead letters and offsets are one transaction, seen once by read-committed readers (Kafka 2.5 or newer)"`
 
-	Attach    Attach    `key:"attach"`
-	Batch     Batch     `key:"batch"`
-	Cache     Cache     `key:"cache"`
-	Limits    Limits    `key:"limits"`
-	Input     Input     `key:"input"`
-	Features  Features  `key:"features"`
-	Registry  Registry  `key:"registry"`
-	Output    Output    `key:"output"`
-	Labels    Labels    `key:"labels"`
-	HTTP      HTTP      `key:"http"`
-	Debug     Debug     `key:"debug"`
-	Traces    Traces    `key:"traces"`
-	Swap      Swap      `key:"swap"`
-	Candidate Candidate `key:"candidate"`
-	Shutdown  Shutdown  `key:"shutdown"`
-	Log       Log       `key:"log"`
+	Attach    AttachAndWait `key:"attach"`
+	Batch     Batch         `key:"batch"`
+	Cache     Cache         `key:"cache"`
+	Limits    Limits        `key:"limits"`
+	Input     Input         `key:"input"`
+	Features  Features      `key:"features"`
+	Registry  Registry      `key:"registry"`
+	Output    Output        `key:"output"`
+	Labels    Labels        `key:"labels"`
+	HTTP      HTTP          `key:"http"`
+	Debug     Debug         `key:"debug"`
+	Traces    Traces        `key:"traces"`
+	Swap      Swap          `key:"swap"`
+	Candidate Candidate     `key:"candidate"`
+	Shutdown  Shutdown      `key:"shutdown"`
+	Log       Log           `key:"log"`
 }
 
 // all has the settings of all programs.
@@ -57,13 +57,14 @@ const (
 
 	Auto      = "auto"  // chosen by the artifact
 	On        = "on"    // for Attach.Arrivals and Input.Forget
+	Drop      = "drop"  // for AttachAndWait.Unmatched
 	LogJSON   = "json"  // a line of the log is JSON
 	ModeNode  = "node"  // each arrival on its own
 	ModeGraph = "graph" // edges among the arrivals of a micro-batch count
 )
 
 func (c Consumer) problems() []Problem {
-	found := attachProblems(c.Attach, c.Choice, c.Redis)
+	found := attachProblems(c.Attach.Attach, c.Choice, c.Redis)
 	found = append(found, registryProblems(c.Input, c.Registry)...)
 	found = append(found, c.candidateProblems()...)
 	if c.Output.Registry != RegistryNone && len(c.Registry.URLs) == 0 {
@@ -121,6 +122,14 @@ type Attach struct {
 	MaxRows  int           `key:"max_rows" default:"1000000" min:"1" max:"1000000000" unit:"rows" usage:"most rows of arrivals of a version; at this number, further arrivals get none until some expire"`
 	MaxBytes Bytes         `key:"max_bytes" default:"256MiB" min:"0" usage:"approximate memory of Redis for rows of arrivals of a version: the bytes of each row and its id, and 64 more; beyond it, further arrivals get none until some expire" zero:"no limit"`
 	Replicas int           `key:"replicas" default:"0" min:"0" max:"100" unit:"replicas" usage:"how many replicas of Redis must have confirmed rows of arrivals and notes before these count as written (WAIT); not with redis.cluster" zero:"none: what a replica lacks is lost by a failover to it"`
+}
+
+// AttachAndWait is [Attach] of a consumer, whose arrivals may wait for edges that come as records of their own.
+type AttachAndWait struct {
+	Attach
+	Wait      time.Duration `key:"wait" default:"0s" min:"0s" max:"1h" usage:"how long an arrival waits for edges that come as records of their own, and such an edge for its arrival, in the time of the records' timestamps; an arrival with as many edges as its edge_count says waits no longer" zero:"arrivals do not wait, and such edges are counted and passed over"`
+	WaitBytes Bytes         `key:"wait_bytes" default:"64MiB" min:"64KiB" usage:"with attach.wait: most bytes of the records of a partition between one that waits and the last that was read, each with 256 more; an arrival or an edge waits no longer than that"`
+	Unmatched string        `key:"unmatched" default:"dead_letter" oneof:"dead_letter|drop" usage:"with attach.wait: what becomes of an edge for which no arrival has waited, as of one between nodes that are known already; dead_letter: it goes to the dead-letter topic; drop: it is counted only"`
 }
 
 // Cache bounds the rows of M in the memory of the process.

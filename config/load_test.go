@@ -56,11 +56,12 @@ func TestDefaults(t *testing.T) {
 		},
 		Choice:   Choice{Attachment: Auto, Calibration: Auto},
 		Delivery: "at_least_once",
-		Attach:   Attach{"off", 24 * time.Hour, 1_000_000, 256 << 20, 0},
-		Labels:   Labels{Remember: 100_000, TTL: 24 * time.Hour},
-		Batch:    Batch{BatchMode{ModeNode}, 256, 8 << 20, 5 * time.Millisecond},
-		Cache:    Cache{256 << 20},
-		Limits:   Limits{1 << 20, 10000, 1 << 10},
+		Attach: AttachAndWait{Attach{"off", 24 * time.Hour, 1_000_000, 256 << 20, 0}, 0, 64 << 20,
+			"dead_letter"},
+		Labels: Labels{Remember: 100_000, TTL: 24 * time.Hour},
+		Batch:  Batch{BatchMode{ModeNode}, 256, 8 << 20, 5 * time.Millisecond},
+		Cache:  Cache{256 << 20},
+		Limits: Limits{1 << 20, 10000, 1 << 10},
 		Input: Input{Forget: "off", Format: "json", Reading: Reading{Mapping{Preset: "none", TimeUnit: "none", NamedTimeUnit: "auto",
 			Decimals:    "auto",
 			Placeholder: "__debezium_unavailable_value", Unavailable: "refuse"}, "dead_letter"}},
@@ -380,7 +381,7 @@ func TestProblemsOfAttach(t *testing.T) {
 		t.Errorf("attach.replicas with a cluster: %v", err)
 	}
 	cfg, err := Load[Consumer](sources(t, "attach: {arrivals: on, ttl: 90m}", []string{"RIVULET_ATTACHMENT=frozen"}))
-	if err != nil || cfg.Attach != (Attach{On, 90 * time.Minute, 1_000_000, 256 << 20, 0}) {
+	if err != nil || cfg.Attach.Attach != (Attach{On, 90 * time.Minute, 1_000_000, 256 << 20, 0}) {
 		t.Errorf("%+v, %v", cfg.Attach, err)
 	}
 }

@@ -61,7 +61,7 @@ func (b *batch) shed() {
 	// Ids may be parts of records ([form.Reader.InPlace]).
 	for i := range b.decoded.slots {
 		s := &b.decoded.slots[i]
-		s.record, s.forget, s.arrival.ID, s.arrival.Key = nil, form.Forget{}, "", nil
+		s.record, s.edges, s.forget, s.arrival.ID, s.arrival.Key = nil, nil, form.Forget{}, "", nil
 		clear(s.arrival.Edges)
 	}
 	clear(b.decoded.fetched.ids)

@@ -50,7 +50,7 @@ func TestNoStageChangesWhatAnEarlierOneMade(t *testing.T) {
 	var then [5]string
 	for k, stage := range []func(){
 		func() {
-			if err := p.decode(t.Context(), &b.decoded, in.Records, p.model(v)); err != nil {
+			if err := p.decode(t.Context(), &b.decoded, in, p.model(v)); err != nil {
 				t.Fatal(err)
 			}
 		},

@@ -3,12 +3,14 @@ package consumer
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strconv"
 	"sync/atomic"
 	"time"
 
 	"github.com/cespare/xxhash/v2"
 
+	"rivulet/event"
 	"rivulet/kafka"
 )
 
@@ -16,6 +18,9 @@ import (
 type chunk struct {
 	at      kafka.TopicPartition
 	records []kafka.Record
+	// edges and deadLetters are as in an Intake
+	edges       map[kafka.Position][]event.Edge
+	deadLetters []event.DeadLetter
 	// next is the offset to read after the whole chunk; it may lie beyond the last record's, where the log has holes or
 	// control records.
 	next    int64
@@ -40,15 +45,19 @@ type batcher struct {
 
 // next forms a batch in the memory of buf: it closes when it has size records, when the next one would make it larger
 // than bytes, or when linger has passed since its first record was fetched and no more are waiting. A record that is
-// larger than bytes is a batch of its own. When ctx ends, the batch closes at once; it has no records only if ctx ended
+// larger than bytes is a batch of its own. When ctx ends, the batch closes at once; it has no name only if ctx ended
 // before the first one came.
 func (b *batcher) next(ctx context.Context, buf []kafka.Record) Intake {
 	in := Intake{Records: buf[:0]}
 	if !b.more(ctx) {
 		return in
 	}
-	first, deadline := &b.rest.records[0].Position, b.rest.fetched.Add(b.linger)
-	in.Name = batchName(first, b.member, b.formed.Add(1))
+	first := kafka.Position{Topic: b.rest.at.Topic, Partition: b.rest.at.Partition, Offset: b.rest.next}
+	if len(b.rest.records) > 0 {
+		first = b.rest.records[0].Position
+	}
+	deadline := b.rest.fetched.Add(b.linger)
+	in.Name = batchName(&first, b.member, b.formed.Add(1))
 	in.Offsets = make(kafka.Offsets, 1)
 	b.filled = 0
 	for b.take(&in) && len(in.Records) < b.size && b.moreBy(ctx, deadline) {
@@ -68,16 +77,23 @@ func batchName(first *kafka.Position, by kafka.Member, n int64) string {
 // take moves records from the chunk under way to the batch, and reports whether they all fitted.
 func (b *batcher) take(in *Intake) bool {
 	n := b.fitting(len(in.Records))
-	if n == 0 {
+	whole := n == len(b.rest.records)
+	if n == 0 && !whole {
 		return false
 	}
-	whole := n == len(b.rest.records)
 	in.Records = append(in.Records, b.rest.records[:n]...)
-	next := in.Records[len(in.Records)-1].Position.Offset + 1
-	if b.rest.records = b.rest.records[n:]; len(b.rest.records) == 0 {
-		next = b.rest.next
+	if in.Edges == nil {
+		in.Edges = b.rest.edges
+	} else if b.rest.edges != nil {
+		in.Edges = maps.Clone(in.Edges) // it is a chunk's
+		maps.Copy(in.Edges, b.rest.edges)
 	}
-	in.Offsets[b.rest.at] = next
+	if b.rest.records = b.rest.records[n:]; whole {
+		in.Offsets[b.rest.at] = b.rest.next
+		in.DeadLetters, b.rest.deadLetters = append(in.DeadLetters, b.rest.deadLetters...), nil
+	} else {
+		in.Offsets[b.rest.at] = in.Records[len(in.Records)-1].Position.Offset + 1
+	}
 	return whole
 }
 
@@ -86,6 +102,9 @@ func (b *batcher) fitting(has int) int {
 	records := b.rest.records[:min(b.size-has, len(b.rest.records))]
 	for n := range records {
 		size := recordBytes(&records[n])
+		for _, e := range b.rest.edges[records[n].Position] {
+			size += len(e.Source) + len(e.Target)
+		}
 		if b.bytes > 0 && has+n > 0 && b.filled+size > b.bytes {
 			return n
 		}

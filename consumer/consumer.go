@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"rivulet/consumer/schemas"
+	"rivulet/consumer/window"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 )
@@ -43,6 +44,9 @@ func New(opts Options) (*Consumer, error) {
 		return nil, err
 	}
 	c.schemas = schemas.Outage(c.wait)
+	forms := opts.Path.Forms
+	forms.LookUp = opts.Path.Features != nil
+	c.opts.Window.Forms, c.opts.Window.Limits = &forms, opts.Path.Limits
 	lookup, keeping := c.wait.Outage(StageLookup).Named("rows of M"),
 		c.wait.Outage(StageRows).Named("rows of arrivals to be written")
 	store := featuresOutage(c.wait)
@@ -117,6 +121,10 @@ type Options struct {
 	// Lanes is how many batches are under way at once, delivered in order; 0 means DefaultLanes: while some are being
 	// committed or published, the next are computed.
 	Lanes int
+
+	// Window has arrivals wait for edges that come as records of their own; with a Wait of 0 these are passed over. Its
+	// Forms and Limits are the path's.
+	Window window.Options
 
 	// DrainTimeout is how long the batches in hand have to be delivered after Run's context has ended; 0 means 20 s.
 	DrainTimeout time.Duration

@@ -136,6 +136,11 @@ type Intake struct {
 	Name string
 	// Records are in the order in which they were read; within a partition that is the order of offsets.
 	Records []kafka.Record
+	// Edges are the edges of their own that the records' arrivals have, by the places of the records; nil: none of them
+	// waited for any.
+	Edges map[kafka.Position][]event.Edge
+	// DeadLetters are records that have become dead letters before: edges without an arrival.
+	DeadLetters []event.DeadLetter
 	// Offsets are the next offsets to read once the batch is delivered; nil where the records come from elsewhere.
 	Offsets kafka.Offsets
 	// Generation commits the offsets.

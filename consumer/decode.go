@@ -29,6 +29,8 @@ type decodedBatch struct {
 // slot is one record of a batch, and the arrival that it holds.
 type slot struct {
 	record  *kafka.Record
+	edges   []event.Edge // edges of their own that the arrival has been given
+	waited  bool         // for edges: all of its edges then have one order
 	arrival event.Arrival
 	bytes   int  // of key and value
 	other   bool // its features have names, under the hash of another schema
@@ -54,12 +56,14 @@ func (s *slot) key() []byte {
 
 // decode turns records into arrivals that a model can take, and the rest into dead letters; features that a record
 // does not bring are looked up. Large batches are decoded on several processors.
-func (p *Pipeline) decode(ctx context.Context, out *decodedBatch, records []kafka.Record, by model) error {
+func (p *Pipeline) decode(ctx context.Context, out *decodedBatch, in Intake, by model) error {
+	records := in.Records
 	out.slots, out.bytes, out.by = sized(out.slots, len(records)), 0, by
 	for i := range records {
 		s := &out.slots[i]
 		s.record, s.bytes = &records[i], len(records[i].Key)+len(records[i].Value)
 		out.bytes += s.bytes
+		s.edges, s.waited = in.Edges[s.record.Position]
 	}
 	// ParallelRows weighs multiply-adds; a byte of a record costs about four.
 	graph.ParallelRows(len(records), 4*out.bytes, func(lo, hi int) {
@@ -76,7 +80,8 @@ func (p *Pipeline) decode(ctx context.Context, out *decodedBatch, records []kafk
 	if err := p.fetch(ctx, out, by); err != nil {
 		return err
 	}
-	out.arrivals, out.deadLetters, out.skipped = out.arrivals[:0], out.deadLetters[:0], out.skipped[:0]
+	out.arrivals, out.deadLetters, out.skipped = out.arrivals[:0], append(out.deadLetters[:0], in.DeadLetters...),
+		out.skipped[:0]
 	out.forgets.Begin()
 	for i := range out.slots {
 		switch s := &out.slots[i]; {
@@ -151,7 +156,7 @@ func (p *Pipeline) decodeOne(s *slot, by model) {
 	}
 	if err := p.Forms.Event(s.record.Key, s.record.Headers, s.record.Value, &s.arrival); err != nil {
 		if !errors.As(err, &s.forget) && !errors.As(err, &s.skip) {
-			s.fault = asFault(err)
+			s.fault = event.FaultOf(err)
 		}
 		return
 	}
@@ -160,17 +165,11 @@ func (p *Pipeline) decodeOne(s *slot, by model) {
 			return
 		}
 	}
+	if s.waited {
+		s.arrival.Join(s.edges)
+	}
 	if s.fault = p.Limits.CheckArrival(&s.arrival, len(s.key())); s.fault != nil {
 		return
 	}
 	s.dropped = s.arrival.NormaliseEdges()
-}
-
-// asFault gives the reason that a codec named; an error without one is a record that could not be parsed.
-func asFault(err error) *event.FieldError {
-	var fault *event.FieldError
-	if errors.As(err, &fault) {
-		return fault
-	}
-	return &event.FieldError{Reason: event.ReasonUnparsable, Detail: err.Error()}
 }

@@ -55,7 +55,7 @@ func TestTextOfABatchIsBounded(t *testing.T) {
 		return stats.HeapAlloc
 	}
 	before, out := heap(), new(decodedBatch)
-	if err := p.decode(t.Context(), out, records, model{features: 1}); err != nil {
+	if err := p.decode(t.Context(), out, Intake{Records: records}, model{features: 1}); err != nil {
 		t.Fatal(err)
 	}
 	took := int64(heap()) - int64(before)

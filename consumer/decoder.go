@@ -3,6 +3,7 @@ package consumer
 import (
 	"context"
 
+	"rivulet/consumer/limits"
 	"rivulet/event"
 	"rivulet/event/form"
 	"rivulet/kafka"
@@ -33,8 +34,8 @@ type Taken struct {
 }
 
 // NewDecoder returns a decoder of records of these forms.
-func NewDecoder(forms form.Reader, limits Limits) *Decoder {
-	return &Decoder{path: Pipeline{PipelineOptions: PipelineOptions{Forms: forms, Limits: limits, Clock: SystemClock{}}}}
+func NewDecoder(forms form.Reader, l limits.Limits) *Decoder {
+	return &Decoder{path: Pipeline{PipelineOptions: PipelineOptions{Forms: forms, Limits: l, Clock: SystemClock{}}}}
 }
 
 // ByName has the decoder make rows of arrivals whose features are by name; nil refuses them.
@@ -83,7 +84,7 @@ func (o *Decoder) Arrival(ctx context.Context, rec *kafka.Record, d int) (a *eve
 // decode decodes records as a batch of the path, as often as the store of features cannot be asked.
 func (o *Decoder) decode(ctx context.Context, records []kafka.Record, by model) error {
 	for {
-		err := o.path.decode(ctx, &o.out, records, by)
+		err := o.path.decode(ctx, &o.out, Intake{Records: records}, by)
 		if err == nil {
 			if o.attempts != nil {
 				o.attempts.Over()

@@ -7,7 +7,6 @@
 // predicts a file of arrivals feeds it lines, and its Deliverer writes lines.
 //
 //	contract.go     the interfaces that others implement, and the settings of the path
-//	limits.go       bounds of a record: edges, ids, bytes, magnitudes; trainers ask it, too
 //	pipeline.go     the path
 //	batch.go        the value that travels down the path: one part for each stage
 //	decode.go       bytes -> arrivals and dead letters
@@ -34,6 +33,7 @@
 //	decoder.go      records outside of a stream, for a refresh
 //	explain.go      the path up to predictions alone: explained in full, or for a comparison
 //
+// Bounds of a record are in package limits, and arrivals that wait for edges of their own in package window.
 // Everything of Kafka is in package kafka: the member of the group, offsets and where to begin, fetches, and waiting
 // for brokers.
 //
@@ -84,6 +84,7 @@
 //     delivered and committed, while the group waits for this member; a batch that was only being formed is dropped.
 //   - The predictions of one key keep the order of its arrivals, repetitions aside.
 //   - A batch is served by one version; under a canary each of its two parts is, and a key's arrivals are in one part.
+//   - Where arrivals wait for edges ([Options.Window]), a commit says from where to read the log again, too.
 //   - No record stops the stream: a record that cannot be predicted becomes a dead letter with the reason and the
 //     source. So does a record that the brokers refuse for its content, or it is dropped; its arrival gets no row.
 //

@@ -52,7 +52,7 @@ func (p *Pipeline) Explain(ctx context.Context, in Intake) ([]ExplainedArrival, 
 // that the rows of M of all neighbours are wanted, where their numbers would do.
 func (p *Pipeline) answer(ctx context.Context, version Version, in Intake, rows bool) error {
 	b := &p.batch
-	if err := p.decode(ctx, &b.decoded, in.Records, p.model(version)); err != nil {
+	if err := p.decode(ctx, &b.decoded, in, p.model(version)); err != nil {
 		return err
 	}
 	lookup := p.lookup

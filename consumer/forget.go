@@ -18,7 +18,7 @@ type Forgetter interface {
 // take decodes a batch, and waits until all that the batches before it forget is removed. Rows are looked up after
 // that: an arrival that was read after an id was to be forgotten finds nothing of it.
 func (p *Pipeline) take(ctx context.Context, in Intake, b *batch, by model) error {
-	err := p.decode(ctx, &b.decoded, in.Records, by)
+	err := p.decode(ctx, &b.decoded, in, by)
 	if p.Forget == nil || err != nil {
 		return err
 	}

@@ -133,7 +133,7 @@ func TestForgettingInAnyStream(t *testing.T) {
 			if _, there := want[id]; asks {
 				delete(want, id)
 			} else if !there {
-				want[id] = m.fingerprint(&all[k])
+				want[id] = m.fingerprint(&slot{record: &all[k]})
 			}
 		}
 		v := newGrowingVersion(map[string]growth.ArrivalRow{})

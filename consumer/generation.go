@@ -11,6 +11,7 @@ import (
 
 	"rivulet/consumer/schemas"
 	"rivulet/consumer/ticket"
+	"rivulet/consumer/window"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 )
@@ -50,7 +51,7 @@ func (c *Consumer) serve(ctx context.Context, g *kafka.Generation) error {
 	queue := make(chan chunk)
 	for _, cursor := range cursors {
 		readers.Go(func() {
-			if err := c.read(reading, cursor, queue); err != nil {
+			if err := c.read(reading, g, cursor, queue); err != nil {
 				stop(err)
 			}
 		})
@@ -164,7 +165,11 @@ func (c *Consumer) grace(ctx, reading context.Context, finished <-chan struct{})
 
 // read hands over the records of one partition until ctx ends. It holds at most one chunk; the next is fetched while
 // that one waits. It returns an error only for a failure that waiting does not mend.
-func (c *Consumer) read(ctx context.Context, cursor *kafka.Cursor, queue chan<- chunk) error {
+func (c *Consumer) read(ctx context.Context, g *kafka.Generation, cursor *kafka.Cursor, queue chan<- chunk) error {
+	var wait *window.Reader // nil: arrivals do not wait for edges
+	if c.opts.Window.Wait > 0 {
+		wait = window.NewReader(c.opts.Window, g, cursor)
+	}
 	learner := schemas.New(&c.opts.Path.Forms, c.opts.Registry, c.schemas.Attempts())
 	for {
 		records, lag, err := cursor.Await(ctx)
@@ -175,18 +180,42 @@ func (c *Consumer) read(ctx context.Context, cursor *kafka.Cursor, queue chan<- 
 			return err
 		}
 		c.opts.Path.Observer.Lag(cursor.Partition(), lag)
-		if len(records) == 0 {
+		if len(records) == 0 && wait == nil {
 			continue
 		}
 		// While the registry is away this partition waits, and no other. Only the end of ctx is an error.
 		if learner.Await(ctx, records...) != nil {
 			return nil
 		}
-		select {
-		case queue <- chunk{at: cursor.Partition(), records: records, next: cursor.Next(),
-			fetched: c.opts.Path.Clock.Now()}:
-		case <-ctx.Done():
-			return nil
+		if wait != nil {
+			c.join(ctx, wait, records, lag, cursor.Partition(), queue)
+			continue
+		}
+		// Where an earlier consumer had arrivals wait, it has answered those before this offset.
+		done := cursor.Resume().Next
+		records = slices.DeleteFunc(records, func(r kafka.Record) bool { return r.Position.Offset < done })
+		if len(records) > 0 {
+			c.hand(ctx, queue, chunk{at: cursor.Partition(), records: records, next: cursor.Next()})
 		}
 	}
+}
+
+// hand puts a chunk into the queue, unless ctx ends.
+func (c *Consumer) hand(ctx context.Context, queue chan<- chunk, some chunk) {
+	some.fetched = c.opts.Path.Clock.Now()
+	select {
+	case queue <- some:
+	case <-ctx.Done():
+	}
+}
+
+// join takes records into a partition's window, and hands over what leaves it: arrivals with their edges.
+func (c *Consumer) join(ctx context.Context, wait *window.Reader, records []kafka.Record, lag int64,
+	at kafka.TopicPartition, queue chan<- chunk) {
+	wait.Add(records, lag, c.opts.Path.Clock.Now())
+	for out, some := wait.Take(); some && ctx.Err() == nil; out, some = wait.Take() {
+		c.hand(ctx, queue, chunk{at: at, records: out.Records, edges: out.Edges, deadLetters: out.DeadLetters,
+			next: out.Progress.Next})
+	}
+	c.opts.Path.Observer.Window(at, wait.Stats())
 }

@@ -13,7 +13,6 @@ import (
 	"rivulet/consumer/forget"
 	"rivulet/infer/attach"
 	"rivulet/infer/growth"
-	"rivulet/kafka"
 )
 
 // GrowingVersion is a Version whose arrivals become nodes that later arrivals attach to, as each is given a row of M
@@ -89,7 +88,7 @@ func (p *Pipeline) meet(ctx context.Context, out *neighbours, version GrowingVer
 	}
 	for i, s := range arrivals {
 		own, met := &out.original[out.add(s.arrival.ID)], &out.met[i]
-		met.original, met.record64 = own.Known || own.Unread, m.fingerprint(s.record)
+		met.original, met.record64 = own.Known || own.Unread, m.fingerprint(s)
 		switch seen := m.seen[i]; {
 		case seen == nil:
 		case !seen.Row.Unread && seen.Record == met.record64:
@@ -128,8 +127,10 @@ func (m *earlier) strangers(listed []string, original []attach.Row, mode Mode) {
 	}
 }
 
-// fingerprint tells a record from every other: where it was read, and its key and value.
-func (m *earlier) fingerprint(r *kafka.Record) uint64 {
+// fingerprint tells a record from every other: where it was read, its key and value, and the edges of their own that it
+// was given.
+func (m *earlier) fingerprint(s *slot) uint64 {
+	r := s.record
 	if m.digest == nil {
 		m.digest = xxhash.New()
 	}
@@ -140,6 +141,13 @@ func (m *earlier) fingerprint(r *kafka.Record) uint64 {
 	binary.LittleEndian.PutUint64(place[16:], uint64(len(r.Key)))
 	for _, part := range [][]byte{[]byte(r.Position.Topic), place[:], r.Key, r.Value} {
 		_, _ = m.digest.Write(part) // it never fails
+	}
+	if len(s.edges) > 0 { // places of neighbours, kept with rows and notes, are places in this list
+		for _, id := range s.arrival.Edges {
+			binary.LittleEndian.PutUint64(place[:], uint64(len(id)))
+			_, _ = m.digest.Write(place[:8])
+			_, _ = m.digest.WriteString(id)
+		}
 	}
 	return m.digest.Sum64()
 }

@@ -40,7 +40,7 @@ func (l *lane) run(reading, work context.Context, in *line, g *kafka.Generation)
 		before := <-in.turn
 		batch := in.next(reading, l.records)
 		l.records = batch.Records
-		if len(batch.Records) == 0 || errors.Is(context.Cause(reading), errEnded) {
+		if batch.Name == "" || errors.Is(context.Cause(reading), errEnded) {
 			// Nothing more to read, or the partitions are about to be taken away: the next owner reads these records.
 			in.turn <- before
 			return nil

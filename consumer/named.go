@@ -1,6 +1,7 @@
 package consumer
 
 import (
+	"rivulet/consumer/limits"
 	"rivulet/event"
 	"rivulet/schema"
 )
@@ -34,12 +35,12 @@ func (p *Pipeline) model(version Version) model {
 // take makes the arrival's features a row for the model, or returns their fault.
 func (m model) take(s *slot) *event.FieldError {
 	if err := m.name(s); err != nil {
-		return asFault(err)
+		return event.FaultOf(err)
 	}
 	if err := s.arrival.Features.Check(m.features); err != nil {
-		return asFault(err)
+		return event.FaultOf(err)
 	}
-	return CheckMagnitudes(&s.arrival.Features)
+	return limits.CheckMagnitudes(&s.arrival.Features)
 }
 
 // name makes the row of features by name, and compares the hash of the producer's schema. It returns an

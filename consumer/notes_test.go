@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"rivulet/consumer/limits"
 	"rivulet/event"
 	"rivulet/infer/attach"
 	"rivulet/infer/growth"
@@ -209,7 +210,7 @@ func TestLongIDsAreDeadLetters(t *testing.T) {
 	long := strings.Repeat("i", 9)
 	out := &kept{}
 	p := pipeline(t, PipelineOptions{Versions: serve(newTestVersion("v1")), Deliverer: out, Mode: Node,
-		Limits: Limits{IDBytes: 8}})
+		Limits: limits.Limits{IDBytes: 8}})
 	all := records(t, arrival(long, "t0"), arrival("a", "t0", long), arrival(long[1:], long[1:]+"", "t1"))
 	if err := p.Process(t.Context(), Intake{Records: all}); err != nil {
 		t.Fatal(err)

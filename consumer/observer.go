@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"rivulet/consumer/schemas"
+	"rivulet/consumer/window"
 	"rivulet/event"
 	"rivulet/event/form"
 	"rivulet/kafka"
@@ -26,6 +27,8 @@ type Observer interface {
 	// Lag is called after each fetch: lag is the partition's high-water mark less the offset that is read next, in
 	// records.
 	Lag(tp kafka.TopicPartition, lag int64)
+	// Window is called after each fetch of a partition whose arrivals wait for edges ([Options.Window]).
+	Window(tp kafka.TopicPartition, s window.Stats)
 	// Rebalance is called when a generation of the group begins, with the partitions that it assigned to this consumer.
 	Rebalance(assigned []kafka.TopicPartition)
 	// Retry is called before each repeated attempt; stage is one of the Stage constants.
@@ -115,6 +118,9 @@ func (NopObserver) Dropped(string) {}
 
 // Lag does nothing.
 func (NopObserver) Lag(kafka.TopicPartition, int64) {}
+
+// Window does nothing.
+func (NopObserver) Window(kafka.TopicPartition, window.Stats) {}
 
 // Rebalance does nothing.
 func (NopObserver) Rebalance([]kafka.TopicPartition) {}

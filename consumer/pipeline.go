@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"rivulet/consumer/limits"
 	"rivulet/event"
 	"rivulet/event/form"
 	"rivulet/kafka"
@@ -28,7 +29,7 @@ type PipelineOptions struct {
 	Deliverer Deliverer
 	// Mode is graph or node; empty means graph.
 	Mode   Mode
-	Limits Limits
+	Limits limits.Limits
 	Output Output
 	// Arrivals has arrivals become nodes that later ones attach to. The versions must be [GrowingVersion] then.
 	Arrivals bool

@@ -13,7 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"rivulet/consumer/limits"
 	"rivulet/consumer/ticket"
+	"rivulet/consumer/window"
 	"rivulet/event"
 	"rivulet/graph"
 	"rivulet/infer"
@@ -32,6 +34,7 @@ type recorder struct {
 	lost       map[string]int64
 	assigned   [][]kafka.TopicPartition
 	retries    map[string]int
+	windows    window.Stats // its counts
 	deliveries int
 }
 
@@ -68,6 +71,15 @@ func (r *recorder) Lag(at kafka.TopicPartition, lag int64) {
 		r.lags = make(kafka.Offsets)
 	}
 	r.lags[at] = lag
+}
+
+func (r *recorder) Window(_ kafka.TopicPartition, s window.Stats) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for k, n := range s.Left {
+		r.windows.Left[k] += n
+	}
+	r.windows.Joined, r.windows.Unmatched = r.windows.Joined+s.Joined, r.windows.Unmatched+s.Unmatched
 }
 
 func (r *recorder) Rebalance(assigned []kafka.TopicPartition) {
@@ -129,7 +141,7 @@ func TestDeadLettersSayWhyAndDoNotStopTheBatch(t *testing.T) {
 	}
 	out, seen := &kept{}, &recorder{}
 	p := pipeline(t, PipelineOptions{Versions: serve(newTestVersion("v1")), Deliverer: out, Observer: seen,
-		Limits: Limits{Edges: 3, RecordBytes: 600}})
+		Limits: limits.Limits{Edges: 3, RecordBytes: 600}})
 	all := good[:1:1]
 	for reason, r := range bad {
 		r.Position = kafka.Position{Topic: "arrivals", Partition: 2, Offset: int64(len(reason))}

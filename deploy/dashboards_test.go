@@ -187,6 +187,10 @@ var dashboards = map[string][]row{
 			{"Neighbours of arrivals", "ops", "rivulet_neighbours_total", nil},
 			{"Arrivals without neighbours", "ops", "rivulet_isolated_arrivals_total", nil},
 			{"Edges to oneself, and repeated ones", "ops", "rivulet_dropped_edges_total", nil},
+			{"Arrivals that waited for edges of their own", "ops", "rivulet_edge_wait_arrivals_total", nil},
+			{"Edges of their own", "ops", "rivulet_edge_wait_edges_total", nil},
+			{"Arrivals and edges that wait", "short", "rivulet_edge_wait_records", nil},
+			{"Bytes of the records between them", "bytes", "rivulet_edge_wait_bytes", nil},
 			{"Edges whose weight was read as another one", "ops", "rivulet_edge_weights_total", nil},
 			{"What rows of arrivals leave out", "percentunit", "rivulet_arrival_solves_total", []string{
 				"left out: sum(rate(rivulet_arrival_residual_total{}[])) / " +

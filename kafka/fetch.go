@@ -31,6 +31,7 @@ type Cursor struct {
 	epoch    int32   // leader epoch of the record before next; -1: not known
 	leader   int32   // epoch of the leader that has the records up to next; -1: not known
 	trail    *trail  // the generation's marks; nil outside of a group
+	resume   Resume  // of the reader before; zero: there is none, or the log has changed
 	follows  bool    // goes on in a topic that was made anew
 	alone    bool    // shares no requests with other partitions
 	observer retry.Observer
@@ -81,6 +82,10 @@ func (c *Client) spread(ctx context.Context, cursors []*Cursor) {
 
 // Partition returns the partition that is read.
 func (c *Cursor) Partition() TopicPartition { return c.at }
+
+// Resume returns what [Generation.Resume] was told for the offset that the group has committed, without From; the zero
+// value where it was told nothing, or where the log has changed since.
+func (c *Cursor) Resume() Resume { return c.resume }
 
 // Next returns the offset that is read next. If the log has holes or control records, it lies further than one beyond
 // the last record.

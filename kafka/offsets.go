@@ -140,9 +140,9 @@ func (c *Client) commitMarked(ctx context.Context, by Member, next Offsets, coor
 		t.Topic = topic
 		for _, id := range ids {
 			at := TopicPartition{Topic: topic, Partition: int(id)}
-			m := by.trail.mark(at, next[at])
+			from, m := by.trail.mark(at, next[at])
 			p := kmsg.NewOffsetCommitRequestTopicPartition()
-			p.Partition, p.Offset, p.LeaderEpoch = id, next[at], m.epoch
+			p.Partition, p.Offset, p.LeaderEpoch = id, from, m.epoch
 			if metadata := cmp.Or(m.metadata(), by.note); metadata != "" {
 				p.Metadata = &metadata
 			}

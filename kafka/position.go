@@ -129,6 +129,8 @@ func (c *Cursor) lost(reason string, to, records int64) {
 	if c.observer != nil {
 		c.observer.Lost(reason, records)
 	}
-	c.next, c.answer = to, nil
+	if c.next, c.answer = to, nil; reason != LostRetention {
+		c.resume = Resume{}
+	}
 	c.epoch = -1 // until the next batch is read
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	kafkago "github.com/segmentio/kafka-go"
@@ -80,27 +81,55 @@ func (c *Client) epochEnd(ctx context.Context, at TopicPartition, leader, epoch 
 type mark struct {
 	topic topicID // zero: not known
 	epoch int32   // leader epoch of the record before the offset; -1: not known
+	// resume is beside an offset from which records are read again; zero: none are.
+	resume Resume
 }
 
-// markPrefix begins the metadata of the offsets that Rivulet commits.
-const markPrefix = "rivulet topic="
+// markPrefix begins the metadata of the offsets that Rivulet commits: "rivulet topic=ID", "rivulet topic=ID next=7
+// aside=9" where records are read again, or "rivulet next=7 aside=9" where the topic's id is not known.
+const markPrefix = "rivulet"
 
-// metadata is how a mark's topic is written; empty where it is not known.
+// metadata is how a mark is written; empty where nothing is known.
 func (m mark) metadata() string {
-	if m.topic == (topicID{}) {
+	text := markPrefix
+	if m.topic != (topicID{}) {
+		text += " topic=" + base64.RawURLEncoding.EncodeToString(m.topic[:])
+	}
+	if m.resume != (Resume{}) {
+		text += fmt.Sprintf(" next=%d aside=%d", m.resume.Next, m.resume.Aside)
+	}
+	if text == markPrefix {
 		return ""
 	}
-	return markPrefix + base64.RawURLEncoding.EncodeToString(m.topic[:])
+	return text
 }
 
 // markOf reads a stored mark. The epoch counts only beside a topic id: other clients commit 0 for an unknown epoch.
 func markOf(metadata string, epoch int32) mark {
-	text, ours := strings.CutPrefix(metadata, markPrefix)
-	id, err := base64.RawURLEncoding.DecodeString(text)
-	if !ours || err != nil || len(id) != len(topicID{}) {
-		return mark{epoch: -1}
+	text, ours := strings.CutPrefix(metadata, markPrefix+" ")
+	m := mark{epoch: -1}
+	if !ours {
+		return m
 	}
-	return mark{topic: topicID(id), epoch: epoch}
+	for _, word := range strings.Fields(text) {
+		name, value, _ := strings.Cut(word, "=")
+		number, err := strconv.ParseInt(value, 10, 64)
+		switch {
+		case name == "topic":
+			id, err := base64.RawURLEncoding.DecodeString(value)
+			if err != nil || len(id) != len(topicID{}) {
+				return mark{epoch: -1}
+			}
+			m.topic, m.epoch = topicID(id), epoch
+		case err != nil || number < 0:
+			return mark{epoch: -1}
+		case name == "next":
+			m.resume.Next = number
+		case name == "aside":
+			m.resume.Aside = number
+		}
+	}
+	return m
 }
 
 // epochs says in which leader's epoch the records of one partition were written.

@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"maps"
+	"slices"
 	"sync"
 )
 
@@ -11,6 +12,23 @@ type trail struct {
 	mu     sync.Mutex
 	ids    map[string]topicID
 	epochs map[TopicPartition]epochs
+	// resumes are by ascending Next; those of committed offsets are dropped.
+	resumes map[TopicPartition][]Resume
+	marked  map[TopicPartition]int64 // the last offset that was marked
+}
+
+// Resume says where to begin to read for going on at the offset Next, if what becomes of the records from Next on
+// depends on earlier ones. Aside is a second offset that the reader wants to know.
+type Resume struct{ From, Next, Aside int64 }
+
+// Resume says how to go on at an offset, or at any later one up to the next call's. A commit of such an offset then
+// stores From, and the others beside it, for [Cursor.Resume] of whoever reads the partition next.
+func (g *Generation) Resume(at TopicPartition, r Resume) {
+	t := g.trail
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	before := slices.DeleteFunc(t.resumes[at], func(o Resume) bool { return o.Next >= r.Next }) // after a truncation
+	t.resumes[at] = append(before, r)
 }
 
 // begin forgets everything but the ids of the topics that are read from now on.
@@ -18,6 +36,7 @@ func (t *trail) begin(ids map[string]topicID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.ids, t.epochs = ids, make(map[TopicPartition]epochs)
+	t.resumes, t.marked = make(map[TopicPartition][]Resume), make(map[TopicPartition]int64)
 }
 
 // id returns the id of a topic that is read; zero: it is not known.
@@ -44,12 +63,33 @@ func (t *trail) note(at TopicPartition, first int64, epoch int32) {
 	t.epochs[at] = t.epochs[at].add(first, epoch)
 }
 
-// mark returns the mark to commit beside the next offset of a partition.
-func (t *trail) mark(at TopicPartition, next int64) mark {
+// Marked returns the last offset of a partition that is committed, or on its way to be; 0: there is none.
+func (g *Generation) Marked(at TopicPartition) int64 {
+	g.trail.mu.Lock()
+	defer g.trail.mu.Unlock()
+	return g.trail.marked[at]
+}
+
+// mark returns the offset to commit for going on at an offset of a partition, and the mark to commit beside it.
+func (t *trail) mark(at TopicPartition, next int64) (from int64, m mark) {
 	if t == nil {
-		return mark{epoch: -1}
+		return next, mark{epoch: -1}
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return mark{topic: t.ids[at.Topic], epoch: t.epochs[at].of(next)}
+	if from = next; t.marked != nil {
+		t.marked[at] = next
+	}
+	k := len(t.resumes[at])
+	for k > 0 && t.resumes[at][k-1].Next > next {
+		k--
+	}
+	if k > 0 {
+		t.resumes[at] = t.resumes[at][k-1:]
+		if r := t.resumes[at][0]; r.From < next || r.Aside != next {
+			from, m.resume = min(r.From, next), Resume{Next: next, Aside: r.Aside}
+		}
+	}
+	m.topic, m.epoch = t.ids[at.Topic], t.epochs[at].of(from)
+	return from, m
 }

@@ -131,7 +131,7 @@ func dataCheckCommand() *cobra.Command {
 		if n := len(data.Faults.Kinds); n > 0 {
 			return fmt.Errorf("train refuses these tables: they have %d kinds of faults", n)
 		}
-		sent, err := preflight.Sample(cmd.Context(), d, trainer.Defaults(), limits)
+		sent, err := preflight.Sample(cmd.Context(), d, trainer.Defaults(), usual)
 		if errors.Is(err, preflight.ErrNoSample) {
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "no node is sent to a consumer: %v\n", err)
 		} else if err == nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"rivulet/config"
-	"rivulet/consumer"
+	"rivulet/consumer/limits"
 	"rivulet/dataset"
 	"rivulet/dataset/parquet"
 	"rivulet/internal/app"
@@ -18,13 +18,13 @@ import (
 	"rivulet/trainer"
 )
 
-// limits are the consumers' where nothing else is set.
-var limits = app.Limits(config.Default[config.Consumer]().Limits)
+// usual are the consumers' limits where nothing else is set.
+var usual = app.Limits(config.Default[config.Consumer]().Limits)
 
 // dataFlags registers the flags of a data set whose nodes consumers are to predict.
 func dataFlags(flags *pflag.FlagSet) *dataflag.Data {
 	data := dataflag.Register(flags, "", parquet.Format)
-	data.Check = func(d *dataset.Dataset) ([]string, error) { return preflight.Limits(d, limits) }
+	data.Check = func(d *dataset.Dataset) ([]string, error) { return preflight.Limits(d, usual) }
 	return data
 }
 
@@ -48,7 +48,7 @@ func opened(data *dataflag.Data) (*dataset.Dataset, error) {
 
 // answered sends some nodes of a run through the consumers' path, before the artifact is written. It returns warnings
 // about nodes that consumers refuse.
-func answered(ctx context.Context, outcome *trainer.Outcome, l consumer.Limits) (warnings []string, err error) {
+func answered(ctx context.Context, outcome *trainer.Outcome, l limits.Limits) (warnings []string, err error) {
 	return warnings, cli.During("sending nodes through the consumers' path", func() (err error) {
 		warnings, err = preflight.Answers(ctx, outcome.Bundle, outcome.Answers, l)
 		return err

@@ -125,7 +125,7 @@ func trainCommand() *cobra.Command {
 func trained(cmd *cobra.Command, engine *engineFlags, learn *learnFlags, data *dataflag.Data, o trainer.Options,
 	out string, traced func(*methods.Course)) (*trainer.Outcome, error) {
 	write := func(outcome *trainer.Outcome) error {
-		warnings, err := answered(cmd.Context(), outcome, limits)
+		warnings, err := answered(cmd.Context(), outcome, usual)
 		if err == nil && !data.Checked {
 			err = data.Warn(outcome.Bundle.Manifest.Data.Name, warnings)
 		}

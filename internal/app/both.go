@@ -2,6 +2,7 @@ package app
 
 import (
 	"rivulet/consumer"
+	"rivulet/consumer/window"
 	"rivulet/kafka"
 )
 
@@ -36,6 +37,12 @@ func (p pair) Dropped(reason string) {
 func (p pair) Lag(tp kafka.TopicPartition, lag int64) {
 	for _, o := range p {
 		o.Lag(tp, lag)
+	}
+}
+
+func (p pair) Window(tp kafka.TopicPartition, s window.Stats) {
+	for _, o := range p {
+		o.Window(tp, s)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"rivulet/config"
 	"rivulet/consumer"
 	"rivulet/consumer/schemas"
+	"rivulet/consumer/window"
 	"rivulet/event"
 	"rivulet/event/form"
 	"rivulet/internal/build"
@@ -193,6 +194,8 @@ func newConsumer(cfg config.Consumer, w wire, log *slog.Logger,
 			SessionTimeout: cfg.Kafka.SessionTimeout, Heartbeat: cfg.Kafka.HeartbeatInterval,
 			Instance: cfg.Kafka.InstanceID},
 		BatchSize: cfg.Batch.Size, BatchBytes: int(cfg.Batch.MaxBytes), BatchLinger: cfg.Batch.Linger,
+		Window: window.Options{Wait: cfg.Attach.Wait, Bytes: int(cfg.Attach.WaitBytes),
+			DropUnmatched: cfg.Attach.Unmatched == config.Drop},
 		DrainTimeout: cfg.Shutdown.DrainTimeout, Fencer: deliver, Registry: w.registry,
 		Path: w.path(cfg, deliver, observer), Logger: log,
 	})

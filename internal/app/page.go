@@ -53,7 +53,7 @@ func RunPage(ctx context.Context, cfg config.Page, log *slog.Logger, ready func(
 func pageAsConsumer(cfg config.Page) config.Consumer {
 	c := config.Default[config.Consumer]()
 	c.Output.Probabilities = true // the page shows them
-	c.Redis, c.Choice, c.Attach, c.Cache = cfg.Redis, cfg.Choice, cfg.Attach, cfg.Cache
+	c.Redis, c.Choice, c.Attach.Attach, c.Cache = cfg.Redis, cfg.Choice, cfg.Attach, cfg.Cache
 	return c
 }
 

@@ -25,7 +25,7 @@ func pageFor(cfg config.Consumer) config.Page {
 	p := config.Default[config.Page]()
 	p.Kafka.Brokers, p.Kafka.Group, p.Kafka.Topics, p.Redis = cfg.Kafka.Brokers, cfg.Kafka.Group, cfg.Kafka.Topics,
 		cfg.Redis
-	p.Attach, p.Page.Listen = cfg.Attach, "127.0.0.1:0"
+	p.Attach, p.Page.Listen = cfg.Attach.Attach, "127.0.0.1:0"
 	return p
 }
 

@@ -69,7 +69,7 @@ func serveOn(ctx context.Context, listener net.Listener, cfg config.Serve, log *
 // serverAsConsumer are the settings of a consumer that predicts as the server does.
 func serverAsConsumer(cfg config.Serve) config.Consumer {
 	c := config.Default[config.Consumer]()
-	c.Redis, c.Choice, c.Attach, c.Cache, c.Limits = cfg.Redis, cfg.Choice, cfg.Attach, cfg.Cache, cfg.Limits
+	c.Redis, c.Choice, c.Attach.Attach, c.Cache, c.Limits = cfg.Redis, cfg.Choice, cfg.Attach, cfg.Cache, cfg.Limits
 	c.Output.Answer, c.Input.Reading = cfg.Output.Answer, cfg.Input
 	return c
 }

@@ -35,7 +35,8 @@ import (
 // serveSettings are those of a server beside a consumer.
 func serveSettings(c config.Consumer) config.Serve {
 	cfg := config.Default[config.Serve]()
-	cfg.Redis, cfg.Choice, cfg.Attach, cfg.Cache, cfg.Output.Answer = c.Redis, c.Choice, c.Attach, c.Cache, c.Output.Answer
+	cfg.Redis, cfg.Choice, cfg.Attach, cfg.Cache, cfg.Output.Answer = c.Redis, c.Choice, c.Attach.Attach, c.Cache,
+		c.Output.Answer
 	cfg.Redis.PollInterval = 20 * time.Millisecond
 	return cfg
 }

@@ -4,7 +4,7 @@ import (
 	"log/slog"
 
 	"rivulet/config"
-	"rivulet/consumer"
+	"rivulet/consumer/limits"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 	"rivulet/mapping"
@@ -18,8 +18,8 @@ type Services struct {
 }
 
 // Limits returns the limits of records that settings name, for consumers and for a refresh.
-func Limits(l config.Limits) consumer.Limits {
-	return consumer.Limits{Edges: l.Edges, RecordBytes: int(l.RecordBytes), IDBytes: int(l.IDBytes)}
+func Limits(l config.Limits) limits.Limits {
+	return limits.Limits{Edges: l.Edges, RecordBytes: int(l.RecordBytes), IDBytes: int(l.IDBytes)}
 }
 
 // Reader returns a reader of a topic, with the offsets of a group if that is not empty. end closes its connections.

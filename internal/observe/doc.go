@@ -15,6 +15,7 @@
 //	observer.go                the consumer's events, passed on to the parts below
 //	metrics.go                 counters, gauges and histograms
 //	arrivals.go, losses.go     counts that rows of arrivals and of M keep themselves
+//	window.go                  arrivals that wait for edges of their own
 //	lag.go                     how far the consumer is behind in each partition
 //	drift.go                   predictions and features of a window, compared with training's
 //	labels.go, recent.go       predictions beside labels that come later; the memory of what waits for its counterpart
@@ -45,6 +46,11 @@
 //	rivulet_neighbours_total{kind}                       neighbours of arrivals: known, arrival, in_batch, unknown
 //	rivulet_isolated_arrivals_total                      arrivals predicted from their features alone
 //	rivulet_dropped_edges_total                          edges to oneself and repeated ones
+//	rivulet_edge_wait_records{kind}                      arrivals and edges of their own that wait for each other
+//	rivulet_edge_wait_bytes                              bytes of the records between them
+//	rivulet_edge_wait_arrivals_total{outcome}            why arrivals waited no longer: complete, late, crowded,
+//	                                                     superseded, idle
+//	rivulet_edge_wait_edges_total{outcome}               edges of their own: joined, unmatched
 //	rivulet_edge_weights_total{reading}                  edges read otherwise: ignored, missing, above, direction
 //	rivulet_other_schema_records_total                   arrivals with features by name under the hash of another schema
 //	rivulet_feature_lookups_total                        arrivals whose features were looked up by id

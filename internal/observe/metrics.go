@@ -40,6 +40,7 @@ type metrics struct {
 
 	assigned prometheus.Gauge
 	lag      *lag
+	windows  *windows
 
 	batchRecords, endToEnd prometheus.Histogram
 	stages                 [len(stageNames)]prometheus.Observer
@@ -149,6 +150,7 @@ func newMetrics(opts Options, health *health) *metrics {
 			Namespace: namespace, Name: "lag_records",
 			Help: "Records between the next one to read and the end of the partition."},
 			[]string{"topic", "partition"})),
+		windows:      newWindows(f),
 		batchRecords: histogram("batch_records", "Records of a micro-batch.", batchBuckets),
 		endToEnd: histogram("end_to_end_seconds", "Time from an arrival's record timestamp to its published prediction.",
 			endToEndBuckets),
@@ -165,7 +167,7 @@ func (m *metrics) startAtZero() {
 	for _, reason := range []string{event.ReasonUnparsable, event.ReasonContentType, event.ReasonFeatureLength,
 		event.ReasonNotFinite, event.ReasonTooManyEdges, event.ReasonTooLarge, event.ReasonPredictionRefused,
 		event.ReasonFeatureUnknown, event.ReasonFeatureType, event.ReasonFeatureMissing, event.ReasonSchema,
-		event.ReasonFeaturesAbsent, event.ReasonFeaturesStored} {
+		event.ReasonFeaturesAbsent, event.ReasonFeaturesStored, event.ReasonEdgeUnmatched} {
 		m.deadLetters.WithLabelValues(reason)
 	}
 	for _, reason := range []string{kafka.RefusedTooLarge, kafka.RefusedRecord, kafka.RefusedTimestamp} {

@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"rivulet/consumer"
+	"rivulet/consumer/window"
 	"rivulet/event"
 	"rivulet/kafka"
 	"rivulet/mapping"
@@ -111,12 +112,16 @@ func (o *Observer) Lag(tp kafka.TopicPartition, lag int64) {
 	o.metrics.lag.set(tp, lag)
 }
 
+// Window counts what has left a partition's window, and shows what waits.
+func (o *Observer) Window(tp kafka.TopicPartition, s window.Stats) { o.metrics.windows.set(tp, s) }
+
 // Rebalance counts a generation of the group, and removes the lag of partitions that other members have now.
 func (o *Observer) Rebalance(assigned []kafka.TopicPartition) {
 	o.health.joined(len(assigned))
 	o.metrics.rebalances.Inc()
 	o.metrics.assigned.Set(float64(len(assigned)))
 	o.metrics.lag.assign(assigned)
+	o.metrics.windows.assign(assigned)
 }
 
 // Retry counts a repeated attempt. A consumer that tries to join its group is not ready.

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"rivulet/consumer"
+	"rivulet/consumer/window"
 	"rivulet/event"
 	"rivulet/kafka"
 	"rivulet/mapping"
@@ -83,6 +84,10 @@ func aBatch() consumer.BatchStats {
 func observeAll(o *Observer) {
 	o.Rebalance([]kafka.TopicPartition{{Topic: "arrivals", Partition: 0}, {Topic: "arrivals", Partition: 1}})
 	o.Lag(kafka.TopicPartition{Topic: "arrivals", Partition: 1}, 12)
+	o.Window(kafka.TopicPartition{Topic: "arrivals", Partition: 1}, window.Stats{Arrivals: 9, Edges: 9, Bytes: 9,
+		Left: [...]int{window.Complete: 1, window.Late: 2, window.Idle: 4}, Joined: 5, Unmatched: 6})
+	o.Window(kafka.TopicPartition{Topic: "arrivals", Partition: 0}, window.Stats{Arrivals: 1, Edges: 1, Bytes: 100})
+	o.Window(kafka.TopicPartition{Topic: "arrivals", Partition: 1}, window.Stats{Arrivals: 1, Edges: 2, Bytes: 200})
 	o.Batch(aBatch())
 	o.Label(&event.Label{Class: 0}) // the predictions of aBatch have no ids
 	o.DeadLetter(event.ReasonNotFinite)
@@ -259,6 +264,7 @@ rivulet_evicted_buckets_total 7
 # HELP rivulet_dead_letters_total Records set aside, by reason.
 # TYPE rivulet_dead_letters_total counter
 rivulet_dead_letters_total{reason="content_type"} 0
+rivulet_dead_letters_total{reason="edge_unmatched"} 0
 rivulet_dead_letters_total{reason="feature_length"} 0
 rivulet_dead_letters_total{reason="feature_missing"} 0
 rivulet_dead_letters_total{reason="feature_type"} 0
@@ -282,6 +288,24 @@ rivulet_dropped_edges_total 5
 rivulet_dropped_records_total{reason="invalid_record"} 0
 rivulet_dropped_records_total{reason="invalid_timestamp"} 0
 rivulet_dropped_records_total{reason="too_large"} 1
+# HELP rivulet_edge_wait_arrivals_total Arrivals that have waited for edges, by why they wait no longer: complete, late, crowded, superseded, idle.
+# TYPE rivulet_edge_wait_arrivals_total counter
+rivulet_edge_wait_arrivals_total{outcome="complete"} 1
+rivulet_edge_wait_arrivals_total{outcome="crowded"} 0
+rivulet_edge_wait_arrivals_total{outcome="idle"} 4
+rivulet_edge_wait_arrivals_total{outcome="late"} 2
+rivulet_edge_wait_arrivals_total{outcome="superseded"} 0
+# HELP rivulet_edge_wait_bytes Bytes of the records between those that wait and the last ones that were read.
+# TYPE rivulet_edge_wait_bytes gauge
+rivulet_edge_wait_bytes 300
+# HELP rivulet_edge_wait_edges_total Edges of their own: joined to an arrival, or unmatched.
+# TYPE rivulet_edge_wait_edges_total counter
+rivulet_edge_wait_edges_total{outcome="joined"} 5
+rivulet_edge_wait_edges_total{outcome="unmatched"} 6
+# HELP rivulet_edge_wait_records Arrivals and edges of their own that wait for each other (attach.wait), by kind.
+# TYPE rivulet_edge_wait_records gauge
+rivulet_edge_wait_records{kind="arrival"} 2
+rivulet_edge_wait_records{kind="edge"} 3
 # HELP rivulet_edge_weights_total Edges whose weight or direction was read as another one: ignored (the artifact's edges have none) and missing (the arrival gives none) as 1, above (all weights of the training graph) by the tables of the heaviest, direction (the artifact's edges have none) as one without a direction.
 # TYPE rivulet_edge_weights_total counter
 rivulet_edge_weights_total{reading="above"} 9
@@ -348,6 +372,7 @@ rivulet_row_lookups_total 6
 # HELP rivulet_skipped_records_total Records that are no arrivals and nothing is wrong with, by kind.
 # TYPE rivulet_skipped_records_total counter
 rivulet_skipped_records_total{kind="delete"} 0
+rivulet_skipped_records_total{kind="edge"} 0
 rivulet_skipped_records_total{kind="other"} 0
 rivulet_skipped_records_total{kind="tombstone"} 0
 `

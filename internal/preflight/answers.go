@@ -9,6 +9,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/consumer"
+	"rivulet/consumer/limits"
 	"rivulet/event"
 	"rivulet/event/avro"
 	"rivulet/event/form"
@@ -30,7 +31,7 @@ const tolerance = 1e-6
 // Answers sends the nodes that a run has answered through the path of a record, from bytes to prediction, on the
 // artifact that the run is about to write: in JSON, Protobuf and Avro. The first difference is an error with the node,
 // the field and both values. Nodes that consumers with these limits refuse are warnings.
-func Answers(ctx context.Context, b *artifact.Bundle, answers []trainer.Answer, l consumer.Limits) (warnings []string,
+func Answers(ctx context.Context, b *artifact.Bundle, answers []trainer.Answer, l limits.Limits) (warnings []string,
 	err error) {
 	if len(answers) == 0 {
 		return nil, nil
@@ -96,7 +97,7 @@ func (p pinned) Current() consumer.Version { return p.Version }
 
 // serve makes a version of the artifact with the rows of M of the nodes' neighbours alone: M need not fit into memory.
 // It counts the ids of T that are too long.
-func serve(b *artifact.Bundle, answers []trainer.Answer, l consumer.Limits, r *refusals) (pinned, error) {
+func serve(b *artifact.Bundle, answers []trainer.Answer, l limits.Limits, r *refusals) (pinned, error) {
 	wanted := map[string]bool{}
 	for _, a := range answers {
 		for _, id := range slices.Concat(a.Edges, a.Incoming) {
@@ -128,7 +129,7 @@ func serve(b *artifact.Bundle, answers []trainer.Answer, l consumer.Limits, r *r
 
 // compare decodes records and predicts them, and compares the predictions with the answers.
 func compare(ctx context.Context, version pinned, answers []trainer.Answer, records []kafka.Record,
-	l consumer.Limits) error {
+	l limits.Limits) error {
 	decoder := consumer.NewDecoder(form.Reader{}, l)
 	decoder.ByName(version.Schema())
 	taken, err := decoder.Arrivals(ctx, records, version.Features())

@@ -12,6 +12,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/consumer"
+	"rivulet/consumer/limits"
 	"rivulet/consumer/schemas"
 	"rivulet/dataset"
 	"rivulet/durable"
@@ -59,7 +60,7 @@ type Refresher struct {
 	RefitSchema bool
 	// Check, if set, checks a trained model before it is written. Its error ends the round.
 	Check  func(context.Context, *trainer.Outcome) error
-	Limits consumer.Limits // the consumers': dead letters there do not become nodes
+	Limits limits.Limits // the consumers': dead letters there do not become nodes
 	// Forget are ids that the first round takes out of the graph, whenever they came.
 	Forget  []string
 	Waiting int // most edges to ids that have not arrived that are kept; 0: none

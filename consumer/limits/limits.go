@@ -1,6 +1,9 @@
-package consumer
+// Package limits bounds what a record may ask for: edges, ids, bytes, magnitudes. The path of a record asks it, and so
+// do trainers.
+package limits
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -20,9 +23,9 @@ type Limits struct {
 	IDBytes int
 }
 
-// maxNames is how long an arrival's key and id may be together. A prediction repeats both, and JSON takes six bytes for
+// MaxNames is how long an arrival's key and id may be together. A prediction repeats both, and JSON takes six bytes for
 // a control character: longer ones might not fit into a record of the predictions.
-const maxNames = 128 << 10
+const MaxNames = 128 << 10
 
 // CheckRecord refuses a record whose key and value are too large.
 func (l Limits) CheckRecord(bytes int) *event.FieldError {
@@ -37,12 +40,12 @@ func (l Limits) CheckRecord(bytes int) *event.FieldError {
 // key. Ids are sent to Redis and kept there.
 func (l Limits) CheckArrival(a *event.Arrival, key int) *event.FieldError {
 	if err := a.CheckEdges(l.Edges); err != nil {
-		return asFault(err)
+		return event.FaultOf(err)
 	}
-	if key+len(a.ID) > maxNames {
+	if key+len(a.ID) > MaxNames {
 		return &event.FieldError{Reason: event.ReasonTooLarge, Field: "id",
 			Detail: fmt.Sprintf("it has %d bytes and the key %d, and a prediction repeats both: together they must be at most %d",
-				len(a.ID), key, maxNames)}
+				len(a.ID), key, MaxNames)}
 	}
 	if l.IDBytes == 0 {
 		return nil
@@ -57,6 +60,18 @@ func (l Limits) CheckArrival(a *event.Arrival, key int) *event.FieldError {
 	}
 	return &event.FieldError{Reason: event.ReasonTooLarge, Field: field,
 		Detail: fmt.Sprintf("the id has %d bytes, limits.id_bytes is %d", len(id), l.IDBytes)}
+}
+
+// CheckEdge refuses an edge of its own with an id that is too long.
+func (l Limits) CheckEdge(e *event.Edge) *event.FieldError {
+	longest := cmp.Or(l.IDBytes, MaxNames)
+	for _, end := range []struct{ field, id string }{{"source", e.Source}, {"target", e.Target}} {
+		if len(end.id) > longest {
+			return &event.FieldError{Reason: event.ReasonTooLarge, Field: end.field,
+				Detail: fmt.Sprintf("the id has %d bytes, limits.id_bytes is %d", len(end.id), longest)}
+		}
+	}
+	return nil
 }
 
 // CheckMagnitudes refuses features beyond [preprocess.MaxFeature], and names the first.

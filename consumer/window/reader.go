@@ -1,0 +1,83 @@
+package window
+
+import (
+	"time"
+
+	"rivulet/kafka"
+)
+
+// Reader takes what a cursor reads through a window, and tells the generation where its commits resume.
+type Reader struct {
+	opts   Options
+	g      *kafka.Generation
+	cursor *kafka.Cursor
+	window *Window
+	before *Window   // of a log that was truncated since; nil: there is none, or all of it has left
+	read   time.Time // when records were read last
+}
+
+// NewReader returns a reader for one partition of a generation.
+func NewReader(o Options, g *kafka.Generation, cursor *kafka.Cursor) *Reader {
+	return &Reader{opts: o, g: g, cursor: cursor}
+}
+
+// Add takes the records of one fetch, maybe none. lag is how many records are left to read then.
+func (r *Reader) Add(records []kafka.Record, lag int64, now time.Time) {
+	if len(records) > 0 {
+		if first := records[0].Position.Offset; r.window == nil || first < r.window.next {
+			r.begin(first)
+		}
+		r.read = now
+	}
+	if r.window == nil {
+		return
+	}
+	for i := range records {
+		r.window.Add(&records[i])
+	}
+	r.window.Advance(r.cursor.Next())
+	// The partition is idle, and all that has left the window is committed or on its way to be ([Window.Flush]).
+	if lag == 0 && r.window.waits() && now.Sub(r.read) >= r.opts.Wait &&
+		r.g.Marked(r.cursor.Partition()) >= r.window.taken {
+		r.window.Flush()
+	}
+}
+
+// begin begins a window at an offset, where the group's last commit says how to go on.
+func (r *Reader) begin(first int64) {
+	if r.window != nil {
+		r.window.Flush()
+		r.before = r.window
+	}
+	resume := r.cursor.Resume()
+	r.window = New(r.opts, Progress{Next: resume.Next, Edges: resume.Aside})
+	// A batch that ends in the middle of the first output goes on here.
+	r.g.Resume(r.cursor.Partition(), kafka.Resume{From: first, Next: max(resume.Next, first),
+		Aside: max(resume.Aside, first)})
+}
+
+// Take returns what leaves the window, and false if that is nothing.
+func (r *Reader) Take() (out Output, some bool) {
+	if r.before != nil {
+		if out, some = r.before.Take(); some {
+			return out, true
+		}
+		r.before = nil
+	}
+	if r.window == nil {
+		return out, false
+	}
+	if out, some = r.window.Take(); some {
+		p := out.Progress
+		r.g.Resume(r.cursor.Partition(), kafka.Resume{From: p.From, Next: p.Next, Aside: p.Edges})
+	}
+	return out, some
+}
+
+// Stats describes the window.
+func (r *Reader) Stats() Stats {
+	if r.window == nil {
+		return Stats{}
+	}
+	return r.window.Stats()
+}

@@ -1,0 +1,452 @@
+package window
+
+import (
+	"cmp"
+	"container/heap"
+	"math"
+	"strings"
+	"time"
+
+	"rivulet/consumer/limits"
+	"rivulet/event"
+	"rivulet/event/form"
+	"rivulet/kafka"
+)
+
+// Options of a window.
+type Options struct {
+	// Wait is how long an arrival waits for edges, and an edge for its arrival, in the time that the records' timestamps
+	// tell.
+	Wait time.Duration
+	// Bytes bounds the records between one that waits and the last one that was read, each with overhead more than its
+	// key, value and headers; 0 means 64 MiB.
+	Bytes int
+	// Limits bound a record. An edge beyond them is a dead letter; an arrival is given one edge more than it may have, and
+	// no others.
+	Limits limits.Limits
+	// Forms reads records.
+	Forms *form.Reader
+	// DropUnmatched has edges without an arrival counted only; otherwise they are dead letters.
+	DropUnmatched bool
+}
+
+// overhead is about what a record takes in a window beside its bytes.
+const overhead = 256
+
+// Progress says what a window needs to go on where another one has stopped (see the package comment).
+type Progress struct{ From, Next, Edges int64 }
+
+// Outcomes of arrivals, as counted in [Stats].
+const (
+	Complete = iota
+	Late
+	Crowded
+	Superseded
+	Idle
+	outcomes
+)
+
+// OutcomeNames are the outcomes in words.
+var OutcomeNames = [outcomes]string{"complete", "late", "crowded", "superseded", "idle"}
+
+// Stats describe a window. Counts are since the last call of [Window.Stats].
+type Stats struct {
+	// Arrivals and Edges are waiting now, for each other; Bytes are those of the records between.
+	Arrivals, Edges, Bytes int
+	// Left counts the arrivals by outcome.
+	Left [outcomes]int
+	// Joined counts edges that an arrival has taken, Unmatched those that none has.
+	Joined, Unmatched int
+}
+
+// Output is what leaves a window together.
+type Output struct {
+	// Records are the records that are no edges, and Edges the edges that each has been given, by its place.
+	Records []kafka.Record
+	Edges   map[kafka.Position][]event.Edge
+	// DeadLetters are edges without an arrival, and records of edges that cannot be read.
+	DeadLetters []event.DeadLetter
+	Progress    Progress
+}
+
+// Window holds the records of one partition that wait.
+type Window struct {
+	opts  Options
+	start Progress // of the window before
+
+	nodes map[string]*node // by the id that arrivals and edges have
+
+	entries   []*entry  // of all records from From on
+	first     int       // place of the first entry that step one has not passed
+	deadlines deadlines // entries that wait
+	oldest    int       // place of the first entry that may wait
+	arrivals  []*entry  // that have not left
+	edges     []*entry  // whose fate is not told
+
+	next    int64 // offset behind the last record
+	read    int   // bytes of all records
+	taken   int64 // Next of the last output
+	flushed bool  // all waits have ended since
+	arrival event.Arrival
+	stats   Stats
+}
+
+// entry is a record.
+type entry struct {
+	offset   int64
+	begin    int   // bytes that were read before it
+	deadline int64 // timestamp, in milliseconds, that ends its wait
+	ended    int64 // offset of the record that has ended its wait; never while it waits
+	place    int   // in deadlines
+	of       *node // nil: it waits for nothing
+	record   *kafka.Record
+
+	isEdge bool
+	edge   event.Edge
+	fault  *event.FieldError // of an edge that cannot be read
+	joined bool              // an arrival has taken the edge
+
+	target int   // of an arrival: the number of the node's edges at which it is complete
+	left   int64 // of an arrival: offset of the record with which its edges end; never while it waits
+}
+
+// never is the end of a wait that has not ended.
+const never = math.MaxInt64
+
+// node is what waits under one id.
+type node struct {
+	id    string
+	edges []*entry // that wait, or that arrivals which have not left may have
+	alone []*entry // of those, the ones that no arrival has taken
+	live  int      // of the edges, those that wait
+	total int      // edges so far
+	open  *entry   // the arrival that waits
+	held  []*entry // arrivals that have not left
+}
+
+// New returns a window that goes on where another one has stopped; the zero Progress has no other.
+func New(o Options, from Progress) *Window {
+	o.Bytes = cmp.Or(o.Bytes, 64<<20)
+	return &Window{opts: o, start: from, nodes: make(map[string]*node), taken: -1}
+}
+
+// Advance says that there is nothing more before an offset: the log has holes.
+func (w *Window) Advance(next int64) { w.next = max(w.next, next) }
+
+// Add reads a record. It keeps the record's memory until the record has left.
+func (w *Window) Add(r *kafka.Record) {
+	bytes := len(r.Key) + len(r.Value)
+	e := &entry{offset: r.Position.Offset, begin: w.read, deadline: r.Time.Add(w.opts.Wait).UnixMilli(), ended: never,
+		left: never, record: r}
+	w.read += bytes + headerBytes(r) + overhead
+	w.endBefore(r.Time.UnixMilli(), e.offset)
+	w.Advance(e.offset + 1)
+	w.entries = append(w.entries, e)
+	if r.Damage != nil || w.opts.Limits.CheckRecord(bytes) != nil {
+		w.pass(e)
+		return
+	}
+	var err error
+	if e.isEdge, err = w.opts.Forms.Edge(r.Headers, r.Value, &e.edge); e.isEdge {
+		w.addEdge(e, err)
+	} else {
+		w.addArrival(e)
+	}
+}
+
+func headerBytes(r *kafka.Record) (size int) {
+	for i := range r.Headers {
+		size += len(r.Headers[i].Key) + len(r.Headers[i].Value)
+	}
+	return size
+}
+
+// pass lets a record leave that waits for nothing.
+func (w *Window) pass(e *entry) {
+	e.ended, e.left = e.offset, e.offset
+	if e.offset >= w.start.Next {
+		w.arrivals = append(w.arrivals, e)
+	} else {
+		e.record = nil
+	}
+}
+
+func (w *Window) addEdge(e *entry, err error) {
+	if err != nil {
+		e.fault = event.FaultOf(err)
+	} else {
+		e.fault = w.opts.Limits.CheckEdge(&e.edge)
+	}
+	if e.offset >= w.start.Edges {
+		w.edges = append(w.edges, e)
+	}
+	if e.fault != nil {
+		e.ended = e.offset
+		return
+	}
+	id, _ := e.edge.Ends()
+	n := w.node(id)
+	e.of, n.edges = n, append(n.edges, e)
+	n.live++
+	n.total++
+	if n.open == nil {
+		n.alone = append(n.alone, e)
+	} else if w.join(e); n.total >= n.open.target {
+		w.leave(n.open, e.offset, Complete)
+	}
+	heap.Push(&w.deadlines, e)
+}
+
+// join gives an edge to an arrival.
+func (w *Window) join(e *entry) {
+	if e.joined = true; e.offset >= w.start.Edges {
+		w.stats.Joined++
+	}
+}
+
+func (w *Window) addArrival(e *entry) {
+	a := &w.arrival
+	if err := w.opts.Forms.Event(e.record.Key, e.record.Headers, e.record.Value, a); err != nil {
+		w.pass(e) // a dead letter, passed over, or asks to forget an id
+		return
+	}
+	n := w.node(a.ID)
+	before := n.open
+	e.of, n.open, e.target = n, e, math.MaxInt
+	if before != nil {
+		w.leave(before, e.offset-1, Superseded)
+	}
+	for _, edge := range n.alone {
+		if edge.ended == never {
+			w.join(edge)
+		}
+	}
+	n.alone = nil
+	if e.offset >= w.start.Next {
+		w.arrivals, n.held = append(w.arrivals, e), append(n.held, e)
+	} else {
+		e.record = nil
+	}
+	if a.EdgeCount > 0 {
+		e.target = a.EdgeCount - len(a.Edges) - n.live + n.total
+	}
+	heap.Push(&w.deadlines, e)
+	if n.total >= e.target {
+		w.leave(e, e.offset, Complete)
+	}
+}
+
+func (w *Window) node(id string) *node {
+	n := w.nodes[id]
+	if n == nil {
+		n = &node{id: strings.Clone(id)}
+		w.nodes[n.id] = n
+	}
+	return n
+}
+
+// leave ends an arrival's list of edges with those up to an offset.
+func (w *Window) leave(e *entry, last int64, outcome int) {
+	if e.left = last; e.of.open == e {
+		e.of.open = nil
+	}
+	if e.offset >= w.start.Next {
+		w.stats.Left[outcome]++
+	}
+	w.tidy(e.of)
+}
+
+// endBefore ends the waits that a record with a timestamp, or the bytes read with it, ends.
+func (w *Window) endBefore(timestamp, offset int64) {
+	for len(w.deadlines) > 0 && w.deadlines[0].deadline <= timestamp {
+		w.end(heap.Pop(&w.deadlines).(*entry), offset, Late)
+	}
+	for ; w.oldest < len(w.entries); w.oldest++ {
+		e := w.entries[w.oldest]
+		if e.ended != never {
+			continue
+		}
+		if w.read-e.begin <= w.opts.Bytes {
+			break
+		}
+		heap.Remove(&w.deadlines, e.place)
+		w.end(e, offset, Crowded)
+	}
+}
+
+// end ends the wait of a record.
+func (w *Window) end(e *entry, offset int64, outcome int) {
+	e.ended = offset
+	switch {
+	case e.isEdge:
+		e.of.live--
+		w.tidy(e.of)
+	case e.of.open == e:
+		w.leave(e, offset-1, outcome)
+	}
+}
+
+// tidy drops edges that no arrival can have any more.
+func (w *Window) tidy(n *node) {
+	for len(n.alone) > 0 && n.alone[0].ended != never {
+		n.alone = n.alone[1:]
+	}
+	k := 0
+	for k < len(n.edges) && n.edges[k].ended != never && (len(n.held) == 0 || n.held[0].offset >= n.edges[k].ended) {
+		n.edges[k].edge = event.Edge{}
+		k++
+	}
+	if n.edges = n.edges[k:]; len(n.edges) == 0 && len(n.held) == 0 && n.open == nil {
+		delete(w.nodes, n.id)
+	}
+}
+
+// Flush ends all waits: the partition is idle. The output behind it may have the Next of the one before, which must be
+// on its way to be committed by then.
+func (w *Window) Flush() {
+	w.flushed = true
+	for len(w.deadlines) > 0 {
+		w.end(heap.Pop(&w.deadlines).(*entry), w.next, Idle)
+	}
+}
+
+// waits reports whether records wait, or would be read again.
+func (w *Window) waits() bool { return len(w.entries) > 0 }
+
+// most is how many arrivals, and how many edges without one, an output has at most.
+const most = 1 << 10
+
+// Take returns what leaves, and false if that is nothing. The caller goes on until then. Each output has a Next of its
+// own, so that a commit is told by it.
+func (w *Window) Take() (Output, bool) {
+	switch {
+	case len(w.arrivals) > 0 && w.arrivals[0].left == never,
+		w.next <= w.taken && !w.flushed,
+		w.next < max(w.start.Next, w.start.Edges): // all of it has left before
+		return Output{}, false
+	}
+	out := Output{Edges: make(map[kafka.Position][]event.Edge)}
+	for len(w.arrivals) > 0 && w.arrivals[0].left != never && len(out.Records) < most {
+		e := w.arrivals[0]
+		out.Records, out.Edges[e.record.Position] = append(out.Records, *e.record), w.gather(e)
+		w.arrivals[0], e.record = nil, nil
+		if w.arrivals = w.arrivals[1:]; e.of != nil {
+			e.of.held = e.of.held[1:]
+			w.tidy(e.of)
+		}
+	}
+	for n := 0; len(w.edges) > 0 && w.edges[0].told() && (n < most || w.flushed); n++ {
+		e := w.edges[0]
+		w.edges[0], w.edges = nil, w.edges[1:]
+		if !e.joined && e.fault == nil {
+			w.stats.Unmatched++
+		}
+		if e.fault != nil || !e.joined && !w.opts.DropUnmatched {
+			out.DeadLetters = append(out.DeadLetters, w.deadLetter(e))
+		}
+		e.record = nil
+	}
+	out.Progress = w.progress()
+	w.taken, w.flushed = out.Progress.Next, w.flushed && len(w.arrivals) > 0
+	return out, true
+}
+
+// told reports whether the fate of an edge is known.
+func (e *entry) told() bool { return e.joined || e.ended != never }
+
+// gather returns the edges that an arrival has.
+func (w *Window) gather(a *entry) []event.Edge {
+	if a.of == nil {
+		return nil
+	}
+	edges := []event.Edge{}
+	for _, e := range a.of.edges {
+		if e.offset > a.left || w.opts.Limits.Edges > 0 && len(edges) > w.opts.Limits.Edges {
+			break
+		}
+		if e.ended > a.offset {
+			edges = append(edges, e.edge)
+		}
+	}
+	return edges
+}
+
+func (w *Window) deadLetter(e *entry) event.DeadLetter {
+	fault := e.fault
+	if fault == nil {
+		id, _ := e.edge.Ends()
+		fault = &event.FieldError{Reason: event.ReasonEdgeUnmatched, Detail: "no arrival of the id " + event.Cut(id) +
+			" waited for it in its partition"}
+	}
+	return event.DeadLetter{Key: e.record.Key, Value: e.record.Value, Headers: e.record.Headers,
+		Source: event.Source(e.record.Position), IngestTime: e.record.Time, Reason: fault.Reason, Detail: fault.Error()}
+}
+
+// progress returns the three numbers of the package comment, and drops what is before From.
+func (w *Window) progress() Progress {
+	p := Progress{Next: w.next, Edges: w.next}
+	if len(w.arrivals) > 0 {
+		p.Next = w.arrivals[0].offset
+	}
+	if len(w.edges) > 0 {
+		p.Edges = w.edges[0].offset
+	}
+	one := min(p.Next, p.Edges)
+	w.first, one = w.back(w.first, one)
+	k, from := w.back(0, one)
+	p.From = from
+	clear(w.entries[:k])
+	w.entries, w.first, w.oldest = w.entries[k:], w.first-k, max(0, w.oldest-k)
+	return p
+}
+
+// back returns the first entry, from a place on, whose wait ends after an offset, and its offset; if there is none
+// before the offset, that offset.
+func (w *Window) back(k int, offset int64) (int, int64) {
+	for ; k < len(w.entries) && w.entries[k].offset < offset; k++ {
+		if w.entries[k].ended > offset {
+			return k, w.entries[k].offset
+		}
+	}
+	return k, offset
+}
+
+// Stats describes the window.
+func (w *Window) Stats() Stats {
+	s := w.stats
+	w.stats = Stats{}
+	s.Arrivals, s.Edges = len(w.arrivals), len(w.edges)
+	if len(w.entries) > w.oldest {
+		s.Bytes = w.read - w.entries[w.oldest].begin
+	}
+	return s
+}
+
+// deadlines is a heap of entries, the earliest deadline first.
+type deadlines []*entry
+
+// Len returns the number of entries.
+func (d deadlines) Len() int { return len(d) }
+
+// Less compares two deadlines.
+func (d deadlines) Less(i, j int) bool { return d[i].deadline < d[j].deadline }
+
+// Swap exchanges two entries.
+func (d deadlines) Swap(i, j int) {
+	d[i], d[j] = d[j], d[i]
+	d[i].place, d[j].place = i, j
+}
+
+// Push adds an entry.
+func (d *deadlines) Push(e any) {
+	e.(*entry).place = len(*d)
+	*d = append(*d, e.(*entry))
+}
+
+// Pop removes the last entry.
+func (d *deadlines) Pop() any {
+	last := (*d)[len(*d)-1]
+	(*d)[len(*d)-1] = nil
+	*d = (*d)[:len(*d)-1]
+	return last
+}

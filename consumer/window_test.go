@@ -1,0 +1,267 @@
+package consumer
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"rivulet/consumer/window"
+	"rivulet/event"
+	"rivulet/event/json"
+	"rivulet/infer/attach"
+	"rivulet/infer/growth"
+	"rivulet/kafka"
+	"rivulet/kafka/retry"
+)
+
+// manyNeighbours adds nodes k0 … k39 to T, whose rows add up to other bits in another order.
+func manyNeighbours(v *growingVersion) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for k := range 40 {
+		v.rows[fmt.Sprint("k", k)] = attach.Row{Known: true, Cols: []int32{0, 1, 2},
+			Vals: []float32{r.Float32(), r.Float32() * 1e-3, r.Float32() * 1e3}}
+	}
+}
+
+// edgeRecord is an edge of its own, under its arrival's key.
+func edgeRecord(t testing.TB, from, to string, at time.Time) kafka.Record {
+	t.Helper()
+	value, err := json.Codec{}.AppendEdge(nil, &event.Edge{Source: from, Target: to, Weight: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kafka.Record{Key: []byte(from), Value: value, Time: at,
+		Headers: []event.Header{{Key: event.HeaderKind, Value: []byte(event.KindEdge)}}}
+}
+
+func nodeRecord(t testing.TB, a event.Arrival, at time.Time) kafka.Record {
+	t.Helper()
+	value, err := json.Codec{}.AppendArrival(nil, &a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kafka.Record{Key: []byte(a.ID), Value: value, Time: at}
+}
+
+// waiting are the options of a consumer whose arrivals wait for an hour of the log, with the predictions' logits.
+func (s *stack) waiting(exactly bool, v *growingVersion, seen *recorder) Options {
+	o := s.options(seen)
+	if exactly {
+		o = s.exactlyOnce(seen)
+	}
+	o.Window.Wait = time.Hour
+	o.Path.Versions, o.Path.Arrivals, o.Path.Notes, o.Path.Output.Logits = serve(v), true, !exactly, true
+	v.notes = newNotebook()
+	return o
+}
+
+// predictions are those that a reader of committed records sees.
+func (s *stack) predictions() (all []event.Prediction) {
+	s.t.Helper()
+	for _, r := range s.published(predictionsTopic) {
+		var p event.Prediction
+		if err := (json.Codec{}).DecodePrediction(r.Value, &p); err != nil {
+			s.t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// eachDelivery runs a test for both deliveries and for one partition and four.
+func eachDelivery(t *testing.T, test func(t *testing.T, partitions int, exactly bool)) {
+	for _, partitions := range []int{1, 4} {
+		for name, exactly := range map[string]bool{"at least once": false, "exactly once": true} {
+			t.Run(fmt.Sprintf("%s, %d partitions", name, partitions), func(t *testing.T) { test(t, partitions, exactly) })
+		}
+	}
+}
+
+// The same stream as arrivals with all edges, and as nodes and edges apart in 20 random orders within the wait: the
+// same predictions bit for bit, and the same rows. Arrivals that bring sorted edges have these bits without a wait,
+// too.
+func TestEdgesApartGiveTheSameBits(t *testing.T) {
+	const nodes, orders = 25, 20
+	eachDelivery(t, func(t *testing.T, partitions int, exactly bool) {
+		s, v, seen := newStack(t, partitions), newGrowingVersion(map[string]growth.ArrivalRow{}), &recorder{}
+		manyNeighbours(v)
+		r := rand.New(rand.NewPCG(uint64(partitions), 3))
+		edges := make([][]string, nodes)
+		for i := range edges {
+			for range 2 + r.IntN(20) {
+				edges[i] = append(edges[i], fmt.Sprint("k", r.IntN(50))) // some are unknown, some come twice
+			}
+		}
+		begin := time.Now().Add(-time.Hour).Truncate(time.Millisecond)
+		var sorted, whole, apart []kafka.Record
+		for i := range edges {
+			a := arrival(fmt.Sprintf("whole-n%d", i), edges[i]...)
+			a.EdgeCount = len(a.Edges)
+			whole = append(whole, nodeRecord(t, a, begin))
+			a.ID, a.Edges = fmt.Sprintf("sorted-n%d", i), slices.Sorted(slices.Values(a.Edges))
+			sorted = append(sorted, nodeRecord(t, a, begin))
+		}
+		for order := range orders {
+			var some []kafka.Record
+			for i := range edges {
+				id, own := fmt.Sprintf("%d-n%d", order, i), r.IntN(len(edges[i]))
+				a := arrival(id, edges[i][:own]...)
+				a.EdgeCount = len(edges[i])
+				some = append(some, nodeRecord(t, a, begin.Add(time.Duration(r.IntN(1000))*time.Second)))
+				for _, to := range edges[i][own:] {
+					some = append(some, edgeRecord(t, id, to, begin.Add(time.Duration(r.IntN(1000))*time.Second)))
+				}
+			}
+			r.Shuffle(len(some), func(i, j int) { some[i], some[j] = some[j], some[i] })
+			apart = append(apart, some...)
+		}
+		o := s.waiting(exactly, v, seen)
+		for k, records := range [][]kafka.Record{sorted, append(whole, apart...)} {
+			o.Window.Wait = time.Duration(k) * time.Hour
+			if err := s.sender.Send(t.Context(), arrivalsTopic, records); err != nil {
+				t.Fatal(err)
+			}
+			want := []int{nodes, (2 + orders) * nodes}[k]
+			stop := s.start(o)
+			s.wait("all are predicted", func() bool {
+				seen.mu.Lock()
+				defer seen.mu.Unlock()
+				return seen.deliveries >= want
+			})
+			if err := stop(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		byNode := map[string][]event.Prediction{}
+		for _, p := range s.predictions() {
+			_, node, _ := strings.Cut(p.ID, "-")
+			byNode[node] = append(byNode[node], p)
+		}
+		same := cmpopts.IgnoreFields(event.Prediction{}, "ID", "Key", "Source", "IngestTime", "PredictedTime", "Batch")
+		for node, all := range byNode {
+			if len(all) != orders+2 {
+				t.Errorf("%s: %d predictions", node, len(all))
+			}
+			for _, p := range all {
+				if diff := cmp.Diff(all[0], p, same); diff != "" {
+					t.Fatalf("%s and %s (-one +other):\n%s", all[0].ID, p.ID, diff)
+				}
+				if diff := cmp.Diff(v.store[all[0].ID].Row, v.store[p.ID].Row); diff != "" || v.store[p.ID].ID == "" {
+					t.Fatalf("rows of %s and %s (-one +other):\n%s", all[0].ID, p.ID, diff)
+				}
+			}
+		}
+		if w := seen.windows; len(byNode) != nodes || w.Left[window.Complete] != (1+orders)*nodes || w.Unmatched != 0 ||
+			len(s.published(lettersTopic)) != 0 {
+			t.Errorf("%d nodes; the windows: %+v", len(byNode), w)
+		}
+	})
+}
+
+// dying is a Deliverer some of whose deliveries fail like a consumer's that is killed: before it has published
+// anything, or between publication and commit.
+type dying struct {
+	Deliverer
+	n    *atomic.Int64
+	most int64
+}
+
+func (d dying) Publish(ctx context.Context, b event.Batch, next kafka.Offsets, by kafka.Committer) (kafka.Delivery,
+	error) {
+	n := d.n.Add(1)
+	if n%3 == 1 && n < d.most {
+		return nil, fmt.Errorf("%w: killed", retry.ErrGeneration)
+	}
+	sent, err := d.Deliverer.Publish(ctx, b, next, by)
+	if err == nil && n%3 == 2 && n < d.most {
+		return nil, fmt.Errorf("%w: killed: %w", retry.ErrGeneration, sent.Abort(ctx))
+	}
+	return sent, err
+}
+
+// A consumer that dies while arrivals wait loses nothing: all are predicted with the bits and edges of a consumer that
+// does not die, and exactly once each is predicted, and each edge told, once.
+func TestKilledWhileArrivalsWait(t *testing.T) {
+	eachDelivery(t, func(t *testing.T, partitions int, exactly bool) {
+		r := rand.New(rand.NewPCG(uint64(partitions), 5))
+		begin := time.Now().Add(-100 * time.Hour).Truncate(time.Millisecond)
+		var parts [][]kafka.Record
+		for part := range 8 {
+			var records []kafka.Record
+			for k := range 60 {
+				at := begin.Add(time.Duration(part*60+k) * 20 * time.Second)
+				id := fmt.Sprint("n", part*10+r.IntN(20))
+				if r.IntN(4) == 0 {
+					a := arrival(id, "t0")
+					a.EdgeCount = r.IntN(6)
+					records = append(records, nodeRecord(t, a, at))
+				} else {
+					records = append(records, edgeRecord(t, id, fmt.Sprint("k", r.IntN(50)), at))
+				}
+			}
+			parts = append(parts, records)
+		}
+		var last []kafka.Record // of each partition: it ends all waits
+		for k := range 40 {
+			last = append(last, nodeRecord(t, arrival(fmt.Sprint("last", k)), begin.Add(90*time.Hour)),
+				nodeRecord(t, arrival(fmt.Sprint("last", k)), begin.Add(99*time.Hour)))
+		}
+		parts = append(parts, last)
+		// Each output by its place; "" where there is none.
+		run := func(kill int64) (outputs map[event.Source][]string) {
+			s, v, seen := newStack(t, partitions), newGrowingVersion(map[string]growth.ArrivalRow{}), &recorder{}
+			manyNeighbours(v)
+			o := s.waiting(exactly, v, seen)
+			o.Path.Arrivals, o.Path.Notes = false, false
+			o.Path.Deliverer = dying{o.Path.Deliverer, new(atomic.Int64), kill}
+			stop := s.start(o)
+			total := 0
+			for _, records := range parts {
+				if err := s.sender.Send(t.Context(), arrivalsTopic, records); err != nil {
+					t.Fatal(err)
+				}
+				total += len(records)
+				if kill > 0 { // and ends, and begins again
+					if err := stop(); err != nil {
+						t.Fatal(err)
+					}
+					stop = s.start(o)
+				}
+			}
+			s.wait("the second of the last records waits in each partition, and nothing before it", func() bool {
+				return s.committed() == int64(total-len(last)+partitions)
+			})
+			if err := stop(); err != nil {
+				t.Fatal(err)
+			}
+			outputs = map[event.Source][]string{}
+			for _, p := range s.predictions() {
+				outputs[p.Source] = append(outputs[p.Source], fmt.Sprint(p.ID, p.Logits, p.Known, p.Unknown))
+			}
+			for _, l := range s.published(lettersTopic) {
+				d, _, _ := event.ReadDeadLetter(l.Key, l.Value, l.Headers)
+				outputs[d.Source] = append(outputs[d.Source], d.Reason)
+			}
+			return outputs
+		}
+		want, got := run(0), run(6)
+		for at, words := range got {
+			if exactly && len(words) > 1 {
+				t.Errorf("%v: %d times", at, len(words))
+			}
+			slices.Sort(words)
+			got[at] = slices.Compact(words)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("(-undisturbed +killed):\n%s", diff)
+		}
+	})
+}
