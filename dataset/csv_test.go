@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"rivulet/dataset/csv"
 	"rivulet/dataset/table"
 	"rivulet/graph"
 )
@@ -229,7 +230,7 @@ func TestCSVRefusesFiles(t *testing.T) {
 
 // A file cannot make the reader use more memory than its limits.
 func TestCSVLimits(t *testing.T) {
-	limits := table.CSVLimits{Record: 4 << 10, Inflated: 16 << 10, InflateRatio: 2}
+	limits := csv.Limits{Record: 4 << 10, Inflated: 16 << 10, InflateRatio: 2}
 	var distinct strings.Builder
 	for i := range 1 << 14 {
 		fmt.Fprintf(&distinct, "%d,1,A\n", i)

@@ -136,7 +136,7 @@
 // # Packages
 //
 //	table      rows of two tables, read one by one; settings, types and conventions
-//	parquet    tables in Parquet files
+//	csv, parquet   tables in files of comma-separated values, and in Parquet files
 //	numpy      arrays of NumPy and matrices of SciPy
 //	pickle     Python's pickles, without running any of their code
 //	graphsaint the JSON files of GraphSAINT's layout; planetoid: the files of a Planetoid set; graphland: of GraphLand

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"rivulet/dataset/csv"
 	"rivulet/dataset/file"
 	"rivulet/dataset/numpy"
-	"rivulet/dataset/table"
 	"rivulet/graph"
 )
 
@@ -40,7 +40,7 @@ func readOGB(dir string, o OpenOptions) (*Dataset, error) {
 	records := func(name string, use func(record []string) error) {
 		if err == nil {
 			err = file.Read(dir, name, file.MaxBytes,
-				func(f *os.File, size int64) error { return table.EachRecord(f, name, size, use) })
+				func(f *os.File, size int64) error { return csv.EachRecord(f, name, size, use) })
 		}
 	}
 	x, spans := &graph.Dense{}, []numpy.Span(nil)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"rivulet/dataset/csv"
 	"rivulet/dataset/file"
 	"rivulet/dataset/graphland"
 	"rivulet/dataset/table"
@@ -36,7 +37,7 @@ func TablesFormat(name, looks string, kind table.Kind) Format {
 
 var csvFormat = TablesFormat(CSV,
 	"a directory with nodes.csv and edges.csv, or directories nodes and edges of such files, .gz, .zst or neither",
-	table.CSV)
+	csv.Kind)
 
 // describedTables is the name of the format of tables that a file data.yaml describes.
 const describedTables = "tables"

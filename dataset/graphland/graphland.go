@@ -12,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"rivulet/dataset/csv"
 	"rivulet/dataset/file"
 	"rivulet/dataset/table"
 )
@@ -58,7 +59,7 @@ func Tables(dir string) (nodes, edges table.Source, settings table.Settings, err
 		return nodes, edges, settings, err
 	}
 	for name, of := range map[string]*table.Source{Features: &nodes, Edges: &edges} {
-		if *of, err = table.Named(filepath.Join(dir, name), []table.Kind{table.CSV}, table.TextForm{}); err != nil {
+		if *of, err = table.Named(filepath.Join(dir, name), []table.Kind{csv.Kind}, table.TextForm{}); err != nil {
 			return nodes, edges, settings, err
 		}
 	}
@@ -101,7 +102,7 @@ func labelAndRole(id string, classes map[string]string, masks []map[string]strin
 func columnsByNode(dir, name string, columns ...string) ([]map[string]string, error) {
 	out, at := make([]map[string]string, len(columns)), []int(nil)
 	err := file.Read(dir, name, file.MaxBytes, func(f *os.File, size int64) error {
-		return table.EachRecord(f, name, size, func(record []string) error {
+		return csv.EachRecord(f, name, size, func(record []string) error {
 			for k, column := range columns {
 				if len(at) < len(columns) { // the names of the columns
 					at, out[k] = append(at, slices.Index(record, column)), map[string]string{}

@@ -109,7 +109,7 @@ func (c *Cell) number(commas bool) (float64, error) {
 		}
 		return c.Float, err
 	case Raw, Text:
-		return parseNumber(strings.TrimSpace(c.Text), commas)
+		return ParseNumber(strings.TrimSpace(c.Text), commas)
 	}
 	return 0, fmt.Errorf("%s is not a number", c)
 }
@@ -122,7 +122,8 @@ func (c *Cell) Number() (float64, error) {
 	return c.number(false)
 }
 
-func parseNumber(text string, commas bool) (float64, error) {
+// ParseNumber returns a finite number within the range of float32. With commas the decimal point is a comma: 1,5.
+func ParseNumber(text string, commas bool) (float64, error) {
 	plain := text
 	if commas {
 		plain = strings.Replace(text, ",", ".", 1)

@@ -19,7 +19,6 @@
 //	role.go         the role that a value stands for; the order of classes
 //	files.go        files of one table: directories, parts and partitions, columns in another order
 //	extend.go       files with other names of columns, and with columns that follow from a row's first cell
-//	csv.go          files of comma-separated values
 //	cell.go         one value of a row, as a number, bool, time or text
 //	list.go         a list of numbers in one cell, in the forms that programs print
 //	labels.go       several labels in one cell, or in columns

@@ -58,7 +58,7 @@ func ParseList(text string) (list []float64, err error) {
 	}
 	place := 0
 	for field := range strings.FieldsFuncSeq(text, betweenNumbers) {
-		v, err := parseNumber(strings.Trim(field, `'"`), false)
+		v, err := ParseNumber(strings.Trim(field, `'"`), false)
 		if err != nil {
 			return nil, fmt.Errorf("[%d]: %w", place, err)
 		}
@@ -85,14 +85,14 @@ func listLike(text string) bool {
 		func(r rune) bool { return betweenNumbers(r) || strings.ContainsRune(`[](){}<>'"`, r) })
 	numbers := 0
 	for _, field := range fields {
-		if _, err := parseNumber(field, false); err == nil || missingWords[field] {
+		if _, err := ParseNumber(field, false); err == nil || missingWords[field] {
 			numbers++
 		}
 	}
 	if len(fields) < 2 {
 		return false
 	}
-	_, err := parseNumber(fields[0], false)
+	_, err := ParseNumber(fields[0], false)
 	first := err == nil || missingWords[fields[0]]
 	return numbers == len(fields) ||
 		first && 2*numbers > len(fields) && (bare != text || closing.MatchString(text) || strings.Contains(text, "..."))

@@ -145,7 +145,7 @@ var (
 )
 
 func (s *survey) form(text string, at Place, commas bool) int {
-	if v, err := parseNumber(text, commas); err == nil {
+	if v, err := ParseNumber(text, commas); err == nil {
 		s.float(v, at)
 		if strings.Trim(text, "+-0123456789") == "" {
 			s.floats--
@@ -349,7 +349,7 @@ func integer(c *Cell) (string, error) {
 			len(lost[1])+1,
 		)
 	}
-	v, err := parseNumber(text, false)
+	v, err := ParseNumber(text, false)
 	if err != nil { // the id of no node
 		return c.text()
 	}

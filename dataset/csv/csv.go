@@ -1,4 +1,7 @@
-package table
+// Package csv reads tables from files of comma-separated values ([Kind]), whatever their separator, encoding and
+// compression, within bounds of memory. Files without a line of column names are edge lists, as SNAP and NetworkX write
+// them.
+package csv
 
 import (
 	"bufio"
@@ -17,31 +20,33 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
+
+	"rivulet/dataset/table"
 )
 
-// CSV is the kind of tables in files of comma-separated values.
-var CSV = CSVDefaults.Kind()
+// Kind is the kind of tables in files of comma-separated values.
+var Kind = Defaults.Kind()
 
-// CSVLimits bounds the memory that a file can make the reader use.
-type CSVLimits struct {
+// Limits bounds the memory that a file can make the reader use.
+type Limits struct {
 	Record       int64 // bytes of one record
 	Inflated     int64 // bytes that any compressed file may hold
 	InflateRatio int64 // and how many more for each of its own bytes
 }
 
-// CSVDefaults are the limits of [CSV].
-var CSVDefaults = CSVLimits{Record: 64 << 20, Inflated: 64 << 20, InflateRatio: 200}
+// Defaults are the limits of [Kind].
+var Defaults = Limits{Record: 64 << 20, Inflated: 64 << 20, InflateRatio: 200}
 
 // Kind is the kind of tables in files of comma-separated values, read within these limits.
-func (l CSVLimits) Kind() Kind {
-	return Kind{
+func (l Limits) Kind() table.Kind {
+	return table.Kind{
 		Exts:  []string{".csv", ".csv.gz", ".csv.zst", ".tsv", ".tsv.gz", ".tsv.zst"},
 		Named: []string{".txt", ".txt.gz", ".txt.zst", ".edges", ".edgelist"}, Open: l.open,
 	}
 }
 
 // open reads the header of a file and lets use read the rest.
-func (l CSVLimits) open(f *os.File, name string, size int64, form TextForm, use func(File) error) error {
+func (l Limits) open(f *os.File, name string, size int64, form table.TextForm, use func(table.File) error) error {
 	t, err := l.table(f, name, size, form)
 	if err != nil {
 		return err
@@ -59,7 +64,7 @@ type csvTable struct {
 	guess string
 }
 
-func (l CSVLimits) table(f io.Reader, name string, size int64, form TextForm) (*csvTable, error) {
+func (l Limits) table(f io.Reader, name string, size int64, form table.TextForm) (*csvTable, error) {
 	text, err := l.text(f, name, size, form.Encoding)
 	if err != nil {
 		return nil, err
@@ -121,7 +126,7 @@ func edgeList(line, comment string, comma rune) []string {
 	const most = 4 // ends, weight and time
 	rising := comma == ','
 	for k, cell := range cells {
-		_, err := parseNumber(strings.TrimSpace(cell), false)
+		_, err := table.ParseNumber(strings.TrimSpace(cell), false)
 		if len(cells) < 2 || len(cells) > most || k < 2 && !isInteger(cell) ||
 			err != nil && cell != "{}" { // {} is NetworkX's
 			return nil
@@ -145,7 +150,7 @@ func isInteger(text string) bool {
 
 // EachRecord calls use with each record of a file without names of columns, as in OGB. Its errors name the line.
 func EachRecord(f *os.File, name string, size int64, use func(record []string) error) error {
-	text, err := CSVDefaults.text(f, name, size, "")
+	text, err := Defaults.text(f, name, size, "")
 	if err != nil {
 		return err
 	}
@@ -172,7 +177,7 @@ func EachRecord(f *os.File, name string, size int64, use func(record []string) e
 var encodings = map[string]encoding.Encoding{"latin1": charmap.ISO8859_1, "windows-1252": charmap.Windows1252}
 
 // text returns the text of a file in UTF-8, inflated if it is compressed, without a byte order mark.
-func (l CSVLimits) text(f io.Reader, name string, size int64, from string) (*recordReader, error) {
+func (l Limits) text(f io.Reader, name string, size int64, from string) (*recordReader, error) {
 	r := &recordReader{src: bufio.NewReaderSize(f, 1<<16), most: l.Record, left: l.Record, close: func() {}}
 	limit := l.Inflated + l.InflateRatio*size
 	switch {
@@ -212,8 +217,8 @@ func (t *csvTable) Guess() string { return t.guess }
 func (t *csvTable) Categorical(int) bool { return false }
 
 // Each calls use with the cells of each record, which are raw text.
-func (t *csvTable) Each(columns []int, use func(cells []Cell, at Place) error) error {
-	cells := make([]Cell, len(columns))
+func (t *csvTable) Each(columns []int, use func(cells []table.Cell, at table.Place) error) error {
+	cells := make([]table.Cell, len(columns))
 	for {
 		t.text.startRecord()
 		record, err := t.in.Read()
@@ -224,10 +229,10 @@ func (t *csvTable) Each(columns []int, use func(cells []Cell, at Place) error) e
 			return err // names line and column
 		}
 		for k, column := range columns {
-			cells[k] = Cell{Kind: Raw, Text: record[column]}
+			cells[k] = table.Cell{Kind: table.Raw, Text: record[column]}
 		}
 		line, _ := t.in.FieldPos(0)
-		if err := use(cells, Place{t.file, "line", line}); err != nil {
+		if err := use(cells, table.Place{File: t.file, Unit: "line", Row: line}); err != nil {
 			return fmt.Errorf("line %d: %w", line, err)
 		}
 	}
