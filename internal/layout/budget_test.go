@@ -17,7 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/budget.txt and testdata/undocumented.txt as small as the code is now")
 
-// The aim of every package, and the limit of those that testdata/budget.txt does not list.
+// No package may be larger than this, whatever testdata/budget.txt says. A room that needs more is divided along a seam
+// that a newcomer would look for.
 const (
 	mostFiles = 25
 	mostLines = 3500
@@ -51,12 +52,15 @@ func TestBudget(t *testing.T) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(got)) {
 		limit, listed := want[name]
-		if !listed {
-			limit = size{mostFiles, mostLines, 0}
+		if most := (size{mostFiles, mostLines, 0}); !listed {
+			limit = most
+		} else if name != "total" {
+			limit = size{min(limit.files, most.files), min(limit.lines, most.lines), 0}
 		}
 		if is := got[name]; is.files > limit.files || is.lines > limit.lines || name == "total" && is.wide > limit.wide {
-			t.Errorf("%s has %d files, %d lines and %d wide lines; its budget is %d, %d and %d (%s)", name,
-				is.files, is.lines, is.wide, limit.files, limit.lines, limit.wide, budgetFile)
+			t.Errorf("%s has %d files, %d lines and %d wide lines; its budget is %d, %d and %d (%s, and %d files and %d lines "+
+				"at most)", name, is.files, is.lines, is.wide, limit.files, limit.lines, limit.wide, budgetFile, mostFiles,
+				mostLines)
 		}
 	}
 	for name := range want {
@@ -175,7 +179,7 @@ func readLines(t *testing.T, file string) (lines []string) {
 func writeBudget(t *testing.T, old, now map[string]size) {
 	t.Helper()
 	var out strings.Builder
-	fmt.Fprintf(&out, "# A package's production files and lines, at most. The aim is %d and %d: packages above it are marked.\n",
+	fmt.Fprintf(&out, "# A package's production files and lines, at most. None may have more than %d and %d, whatever stands here.\n",
 		mostFiles, mostLines)
 	out.WriteString("# The total has a third number, of lines that are too wide. go test ./internal/layout -update writes smaller numbers.\n")
 	for _, name := range slices.Sorted(maps.Keys(now)) {
@@ -184,12 +188,9 @@ func writeBudget(t *testing.T, old, now map[string]size) {
 		if limit, listed := old[name]; listed {
 			of = size{min(of.files, limit.files), min(of.lines, limit.lines), min(of.wide, limit.wide)}
 		}
-		switch {
-		case name == "total":
+		if name == "total" {
 			fmt.Fprintf(&out, "%s %d %d %d\n", name, of.files, of.lines, of.wide)
-		case of.files > mostFiles || of.lines > mostLines:
-			fmt.Fprintf(&out, "%s %d %d # above the aim\n", name, of.files, of.lines)
-		default:
+		} else {
 			fmt.Fprintf(&out, "%s %d %d\n", name, of.files, of.lines)
 		}
 	}
