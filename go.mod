@@ -43,6 +43,8 @@ require github.com/twmb/franz-go/pkg/sr v1.8.0
 require (
 	codeberg.org/sbinet/npyio v0.14.0
 	connectrpc.com/connect v1.21.1
+	github.com/johannesboyne/gofakes3 v1.2.0
+	github.com/minio/minio-go/v7 v7.4.1
 	go.opentelemetry.io/otel v1.44.0
 	go.opentelemetry.io/otel/sdk v1.44.0
 	go.opentelemetry.io/otel/trace v1.44.0
@@ -55,9 +57,15 @@ require github.com/xdg-go/pbkdf2 v1.0.0 // indirect
 require (
 	github.com/go-logr/logr v1.4.3 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
+	github.com/klauspost/cpuid/v2 v2.4.0 // indirect
+	github.com/minio/md5-simd v1.1.2 // indirect
 	github.com/nlpodyssey/gopickle v0.3.0 // indirect
+	github.com/ryszard/goskiplist v0.0.0-20150312221310-2dfbae5fcf46 // indirect
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
 	go.opentelemetry.io/otel/metric v1.44.0 // indirect
+	go.shabbyrobe.org/gocovmerge v0.0.0-20230507111327-fa4f82cfbf4d // indirect
+	golang.org/x/net v0.61.0 // indirect
+	gopkg.in/ini.v1 v1.67.3 // indirect
 )
 
 require (

@@ -42,7 +42,7 @@ type all struct {
 
 // Choice selects the artifact and the model that are served, and how.
 type Choice struct {
-	Artifact    string `key:"artifact" default:"" usage:"directory of an artifact to serve and pin; Redis is then not used" zero:"follow the version that CURRENT names in Redis"`
+	Artifact    string `key:"artifact" default:"" usage:"artifact to serve and pin: a directory, or an address that begins with file://, https:// or s3://bucket/; Redis is then not used" zero:"follow the version that CURRENT names in Redis"`
 	Model       string `key:"model" default:"" usage:"model to serve, one of the artifact's" zero:"the artifact's default model"`
 	Attachment  string `key:"attachment" default:"auto" oneof:"auto|frozen|joint" usage:"how arrivals are attached to the synthetic graph; auto: the one for which the model's tables and M were made"`
 	Calibration string `key:"calibration" default:"auto" oneof:"auto|none|lp|ep" usage:"propagation after the model: label (lp), error (ep) or none; auto: the choice of validation for the model"`
@@ -214,7 +214,7 @@ type Log struct {
 
 // Publish is the configuration of the trainer's publish: an artifact and the Redis that it goes to.
 type Publish struct {
-	Artifact string      `key:"artifact" default:"" check:"required" usage:"directory of the artifact to publish" zero:"refused"`
+	Artifact string      `key:"artifact" default:"" check:"required" usage:"artifact to publish: a directory, or an address that begins with file://, https:// or s3://bucket/" zero:"refused"`
 	Redis    RedisServer `key:"redis"`
 }
 

@@ -57,7 +57,7 @@ func (f *lineFlags) open(cmd *cobra.Command) (versions consumer.Versions, o app.
 	}
 	o.Limits = app.Limits(lines.Limits)
 	o.IgnoreUnknown = lines.Input.UnknownFeatures == config.Ignore
-	if versions, err = app.Pinned(f.cfg.Artifact, f.choice, observe.PlainLogger(os.Stderr)); err != nil {
+	if versions, err = app.Pinned(cmd.Context(), f.cfg.Artifact, f.choice, observe.PlainLogger(os.Stderr)); err != nil {
 		return nil, o, nil, err
 	}
 	o.Features, end, err = app.Features(lines.Features, lines.Limits)

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -113,10 +115,14 @@ func TestCandidateByHand(t *testing.T) {
 		}
 	}
 	run("nothing serves", "publish", "--artifact", dirs[0], "--candidate")
-	run("is CURRENT", "publish", "--artifact", dirs[0])
+	run("is CURRENT", "publish", "--artifact", "file://"+dirs[0])
+	web := httptest.NewServer(http.FileServer(http.Dir("/")))
+	defer web.Close()
+	run("manifest.json: the server answers 404", "publish", "--artifact", web.URL+dirs[1]+"/none")
 	run("there is no candidate: trainer publish --candidate", "promote")
 	run("--keep is given with --candidate", "publish", "--artifact", dirs[1], "--candidate", "--keep", "3")
-	run(versions[1]+" is CANDIDATE under prefix rivulet", "publish", "--artifact", dirs[1], "--candidate")
+	run(versions[1]+" is CANDIDATE under prefix rivulet", "publish", "--artifact", web.URL+dirs[1], "--candidate")
+	run("is in Redis as in the artifact", "verify", "--artifact", web.URL+dirs[1])
 	run(`"candidate":true`, "versions", "--json")
 	run("candidate  ", "versions")
 	run(versions[1]+" is no candidate any more, "+versions[0]+" stays CURRENT", "abort", "--reason", "by mistake")

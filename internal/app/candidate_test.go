@@ -60,7 +60,7 @@ func alone(t *testing.T, b *artifact.Bundle, arrivals []event.Arrival) map[strin
 	if err := artifact.Write(dir, b); err != nil {
 		t.Fatal(err)
 	}
-	from, err := Pinned(dir, serving.Options{}, slog.New(slog.DiscardHandler))
+	from, err := Pinned(t.Context(), dir, serving.Options{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

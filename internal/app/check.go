@@ -56,7 +56,7 @@ func Check(ctx context.Context, cfg config.Consumer, report func(check.Result)) 
 		count(checkFeatures(ctx, cfg.Features))
 	}
 	if cfg.Artifact != "" {
-		count(checkPinned(cfg))
+		count(checkPinned(ctx, cfg))
 		return made, failed, ctx.Err()
 	}
 	client, err := ConnectRedis(cfg.Redis.RedisServer)
@@ -116,9 +116,9 @@ func checkRegistry(ctx context.Context, cfg config.Consumer) check.Result {
 	return check.Result{State: check.OK, What: what, Found: "it answers, and has the schema of predictions"}
 }
 
-func checkPinned(cfg config.Consumer) check.Result {
+func checkPinned(ctx context.Context, cfg config.Consumer) check.Result {
 	what := "artifact " + cfg.Artifact
-	from, err := pinned(cfg.Artifact, choice(cfg), slog.New(slog.DiscardHandler))
+	from, err := pinned(ctx, cfg.Artifact, choice(cfg), slog.New(slog.DiscardHandler))
 	if err != nil {
 		return check.Result{State: check.Failed, What: what, Found: err.Error(),
 			Do: cmp.Or(advice(err), "correct artifact, or train it anew")}

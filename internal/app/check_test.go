@@ -42,7 +42,7 @@ func TestSettingsForClasses(t *testing.T) {
 			cfg := config.Default[config.Consumer]()
 			change(&cfg)
 			cfg.Artifact = dir
-			if got := checkPinned(cfg); (got.State == check.OK) == refused || refused && (!strings.Contains(got.Found, want) ||
+			if got := checkPinned(t.Context(), cfg); (got.State == check.OK) == refused || refused && (!strings.Contains(got.Found, want) ||
 				!strings.Contains(got.Found, "the task is "+task)) {
 				t.Errorf("%s, %q: %s", task, want, got)
 			}
@@ -54,7 +54,7 @@ func TestSettingsForClasses(t *testing.T) {
 			expect(want, change, task == "number")
 		}
 		cfg := pageAsConsumer(config.Default[config.Page]())
-		if _, err := pinned(dir, choice(cfg, page.Capability), slog.New(slog.DiscardHandler)); err == nil ||
+		if _, err := pinned(t.Context(), dir, choice(cfg, page.Capability), slog.New(slog.DiscardHandler)); err == nil ||
 			!strings.Contains(err.Error(), "the task is "+task+", and the page is for classes only") {
 			t.Errorf("%s: the page: %v", task, err)
 		}

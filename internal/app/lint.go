@@ -1,8 +1,10 @@
 package app
 
 import (
+	"context"
 	"log/slog"
 
+	"rivulet/artifact/remote"
 	"rivulet/config"
 )
 
@@ -25,8 +27,10 @@ func Lint(cfg config.Consumer) (wrong []error) {
 		closeStore()
 	}
 	if cfg.Artifact != "" {
-		_, err = pinned(cfg.Artifact, choice(cfg), slog.New(slog.DiscardHandler))
-		try(err)
+		if dir, here := remote.Local(cfg.Artifact); here {
+			_, err = pinned(context.Background(), dir, choice(cfg), slog.New(slog.DiscardHandler))
+			try(err)
+		}
 		return wrong
 	}
 	client, err := ConnectRedis(cfg.Redis.RedisServer)

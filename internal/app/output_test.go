@@ -218,7 +218,7 @@ func TestLinesCarryEmbeddings(t *testing.T) {
 			if !ok {
 				embedder = model.FrozenFeatures(made.Features, &b.Preprocess)
 			}
-			from, err := Pinned(dir, serving.Options{Model: made.Name, Attachment: attachment,
+			from, err := Pinned(t.Context(), dir, serving.Options{Model: made.Name, Attachment: attachment,
 				Representation: serving.RepresentEmbedding},
 				slog.New(slog.DiscardHandler))
 			if err != nil {

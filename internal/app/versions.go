@@ -2,10 +2,12 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 
 	"rivulet/artifact"
+	"rivulet/artifact/remote"
 	"rivulet/config"
 	"rivulet/consumer"
 	"rivulet/infer/target"
@@ -97,14 +99,18 @@ func (v versions) arrivals() (stats arrivals.Stats, ok bool) {
 	return stats, false
 }
 
-// Pinned serves the artifact of a directory, with M in this process's memory.
-func Pinned(dir string, choice serving.Options, log *slog.Logger) (consumer.Versions, error) {
-	return pinned(dir, choice, log)
+// Pinned serves the artifact of a directory or an address, with M in this process's memory.
+func Pinned(ctx context.Context, location string, choice serving.Options, log *slog.Logger) (consumer.Versions, error) {
+	return pinned(ctx, location, choice, log)
 }
 
-func pinned(dir string, choice serving.Options, log *slog.Logger) (versions, error) {
-	b, err := artifact.ReadAll(dir)
+func pinned(ctx context.Context, location string, choice serving.Options, log *slog.Logger) (versions, error) {
+	dir, remove, err := remote.Fetch(ctx, location)
 	if err != nil {
+		return versions{}, err
+	}
+	b, err := artifact.ReadAll(dir)
+	if err = errors.Join(err, remove()); err != nil {
 		return versions{}, err
 	}
 	v, warnings, err := serving.New(b, mapping.FromArtifact(b.Mapping), choice)
@@ -123,7 +129,7 @@ func pinned(dir string, choice serving.Options, log *slog.Logger) (versions, err
 func servedVersions(ctx context.Context, cfg config.Consumer, acl string, log *slog.Logger, background *services,
 	failed context.CancelCauseFunc, capabilities ...string) (from versions, end func(), err error) {
 	if cfg.Artifact != "" {
-		if from, err = pinned(cfg.Artifact, choice(cfg, capabilities...), log); err != nil {
+		if from, err = pinned(ctx, cfg.Artifact, choice(cfg, capabilities...), log); err != nil {
 			return from, nil, err
 		}
 		log.Info("serving a pinned artifact", "version", from.name(), "directory", cfg.Artifact)

@@ -231,7 +231,7 @@ func throughLines(t *testing.T, d *dataset.Dataset, dir string) map[string]strin
 		replay.Options{Chunk: 100}); err != nil {
 		t.Fatal(err)
 	}
-	versions, err := app.Pinned(dir, serving.Options{}, slog.New(slog.DiscardHandler))
+	versions, err := app.Pinned(t.Context(), dir, serving.Options{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

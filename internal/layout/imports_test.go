@@ -40,6 +40,7 @@ var only = []struct {
 		"infer/preprocess"}},
 	{"artifact/safetensors", []string{"graph"}},
 	{"artifact/baseline", nil},
+	{"artifact/remote", []string{"artifact"}},
 	{"artifact", []string{"artifact/baseline", "artifact/safetensors", "graph", "infer", "infer/architecture",
 		"infer/growth", "infer/perceptron", "infer/preprocess", "infer/target", "schema", "durable"}},
 	{"mapping", []string{"graph", "infer/attach", "artifact", "spill", "mapping/rowcache"}},

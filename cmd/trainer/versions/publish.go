@@ -1,12 +1,14 @@
 package versions
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"rivulet/artifact"
+	"rivulet/artifact/remote"
 	"rivulet/config"
 	"rivulet/internal/app"
 	"rivulet/internal/cli"
@@ -46,12 +48,14 @@ func publishCommand() *cobra.Command {
 			return err
 		}
 		var bundle *artifact.Bundle
+		var remove func() error
 		if err := cli.During("reading the artifact", func() (err error) {
-			bundle, err = artifact.Read(cfg.Artifact)
+			bundle, remove, err = read(cmd.Context(), cfg.Artifact)
 			return err
 		}); err != nil {
 			return err
 		}
+		defer func() { _ = remove() }()
 		lines := cli.Stderr()
 		o := serving.PublishOptions{Keep: keep, OtherData: otherData, Candidate: candidate,
 			Progress: func(done, total int) { lines.Step("publishing rows of M", done, total) }}
@@ -85,6 +89,18 @@ func publishCommand() *cobra.Command {
 	return cmd
 }
 
+// read reads an artifact from a directory or an address. An M in parts stays in its files until remove is called.
+func read(ctx context.Context, location string) (b *artifact.Bundle, remove func() error, err error) {
+	dir, remove, err := remote.Fetch(ctx, location)
+	if err != nil {
+		return nil, nil, err
+	}
+	if b, err = artifact.Read(dir); err != nil {
+		return nil, nil, errors.Join(err, remove())
+	}
+	return b, remove, nil
+}
+
 func verifyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify --artifact DIR",
@@ -101,10 +117,11 @@ func verifyCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		bundle, err := artifact.Read(cfg.Artifact)
+		bundle, remove, err := read(cmd.Context(), cfg.Artifact)
 		if err != nil {
 			return err
 		}
+		defer func() { _ = remove() }()
 		lines := cli.Stderr()
 		o := serving.PublishOptions{Progress: func(done, total int) { lines.Step("comparing rows of M", done, total) }}
 		return app.WithPublisher(cfg.Redis, func(p *serving.Publisher) error {

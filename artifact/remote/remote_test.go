@@ -1,0 +1,151 @@
+package remote
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+
+	"rivulet/artifact"
+	"rivulet/artifact/artifacttest"
+)
+
+// written is an artifact on disk.
+func written(t *testing.T) string {
+	t.Helper()
+	b := artifacttest.Bundle(1, artifacttest.Size{Nodes: 20, Synthetic: 5, Features: 3, Classes: 2})
+	dir := filepath.Join(t.TempDir(), "next")
+	if err := artifact.Write(dir, b); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// bring fetches an artifact and reads it, and removes what was fetched.
+func bring(t *testing.T, location string) (*artifact.Bundle, error) {
+	t.Helper()
+	dir, remove, err := Fetch(t.Context(), location)
+	if err != nil {
+		return nil, err
+	}
+	b, err := artifact.ReadAll(dir)
+	if err := remove(); err != nil {
+		t.Error(err)
+	}
+	if _, there := os.Stat(dir); there == nil && strings.Contains(location, "s3://") {
+		t.Errorf("%s is left behind", dir)
+	}
+	return b, err
+}
+
+// An artifact is the same from a directory, a web server and a bucket. A file that is missing, damaged or of another
+// size is refused by its name, and nothing of the artifact is left behind.
+func TestFetch(t *testing.T) {
+	dir := written(t)
+	want, err := artifact.ReadAll(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewServer(http.FileServer(http.Dir(filepath.Dir(dir))))
+	defer web.Close()
+	store := s3mem.New()
+	fake := httptest.NewServer(gofakes3.New(store).Server())
+	defer fake.Close()
+	if err := store.CreateBucket("kept"); err != nil {
+		t.Fatal(err)
+	}
+	put := func(name string) {
+		f, err := os.Open(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = f.Close() }()
+		info, err := f.Stat()
+		if err == nil {
+			_, err = store.PutObject("kept", "a/next/"+name, map[string]string{}, f, info.Size(), nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name := range want.Manifest.Files {
+		put(name)
+	}
+	put("manifest.json")
+	put("manifest.sha256")
+	t.Setenv("TMPDIR", t.TempDir())
+	t.Setenv("AWS_ENDPOINT_URL", fake.URL)
+	t.Setenv("AWS_ACCESS_KEY_ID", "me")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "word")
+	for _, location := range []string{dir, "file://" + dir, web.URL + "/next", web.URL + "/next/", "s3://kept/a/next"} {
+		got, err := bring(t, location)
+		if err != nil || got.Manifest.Version != want.Manifest.Version {
+			t.Errorf("%s: %v", location, err)
+		}
+	}
+	for location, said := range map[string]string{
+		"s3://kept/a/other": "manifest.json: the server answers 404", "s3://other/a/next": "404",
+		web.URL + "/other": "manifest.json: the server answers 404", "ftp://host/next": "want a directory, file://",
+		"http://example.org/next": "http:// on this machine alone", "https://me:word@host/next": "without a login",
+	} {
+		if _, err := bring(t, location); err == nil || !strings.Contains(err.Error(), said) ||
+			strings.Contains(err.Error(), "word") {
+			t.Errorf("%s: %v, want %s", location, err, said)
+		}
+	}
+	const damaged = "synthetic.safetensors"
+	for _, c := range []struct {
+		change func([]byte) []byte
+		said   string
+	}{
+		{func(b []byte) []byte { b[len(b)-1]++; return b }, damaged + ": SHA-256 is"},
+		{func(b []byte) []byte { return append(b, 0) }, damaged + ": "},
+		{func(b []byte) []byte { return b[:len(b)-2] }, damaged + ": "},
+	} {
+		text, err := os.ReadFile(filepath.Join(dir, damaged))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, damaged), c.change(text), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(damaged)
+		for _, location := range []string{web.URL + "/next", "s3://kept/a/next"} {
+			if _, err := bring(t, location); err == nil || !strings.Contains(err.Error(), c.said) {
+				t.Errorf("%s: %v, want %s", location, err, c.said)
+			}
+		}
+	}
+	if left, err := os.ReadDir(os.Getenv("TMPDIR")); err != nil || len(left) > 0 {
+		t.Errorf("%v, %v are left behind", err, left)
+	}
+}
+
+// The signature is the one of AWS' documentation, where the server compares it: a request with another key is refused.
+func TestRequestsAreSigned(t *testing.T) {
+	var header string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		header = r.Header.Get("Authorization") + " " + r.Header.Get("X-Amz-Content-Sha256") + " " +
+			r.Header.Get("X-Amz-Security-Token")
+		w.WriteHeader(http.StatusForbidden)
+	}))
+	defer s.Close()
+	t.Setenv("AWS_ENDPOINT_URL_S3", s.URL)
+	t.Setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "hidden")
+	t.Setenv("AWS_SESSION_TOKEN", "session")
+	t.Setenv("AWS_REGION", "eu-west-1")
+	_, _, err := Fetch(t.Context(), "s3://kept/next")
+	if err == nil || !strings.Contains(err.Error(), "403") || strings.Contains(err.Error(), "hidden") {
+		t.Errorf("%v, want 403", err)
+	}
+	if !strings.HasPrefix(header, "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/") ||
+		!strings.Contains(header, "/eu-west-1/s3/aws4_request") || !strings.HasSuffix(header, noBody+" session") {
+		t.Errorf("the request has %q", header)
+	}
+}

@@ -1,0 +1,60 @@
+package remote
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"time"
+
+	"github.com/minio/minio-go/v7/pkg/credentials"
+	"github.com/minio/minio-go/v7/pkg/signer"
+)
+
+// bucket returns the source of an address s3://bucket/path.
+func bucket(u *url.URL, transport http.RoundTripper) (*source, error) {
+	region := cmp.Or(os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION"), "us-east-1")
+	base := &url.URL{Scheme: "https", Host: u.Host + ".s3." + region + ".amazonaws.com", Path: u.Path}
+	if other := cmp.Or(os.Getenv("AWS_ENDPOINT_URL_S3"), os.Getenv("AWS_ENDPOINT_URL")); other != "" {
+		at, err := url.Parse(other)
+		if err != nil || at.Host == "" || at.User != nil {
+			return nil, errors.New("AWS_ENDPOINT_URL is no address such as https://minio:9000")
+		}
+		base = at.JoinPath(u.Host, u.Path) // servers other than AWS have no name for each bucket
+	}
+	var by credentials.Provider = &credentials.IAM{}
+	if os.Getenv("AWS_ACCESS_KEY_ID") != "" {
+		by = &credentials.EnvAWS{}
+	}
+	s := &signed{next: transport, region: region, keys: credentials.New(by),
+		// a role's server that is not there, as on a machine that is not AWS', does not answer at all
+		context: &credentials.CredContext{Client: &http.Client{Timeout: 10 * time.Second}}}
+	return &source{base, &http.Client{Transport: s, CheckRedirect: stay}}, nil
+}
+
+// stay refuses redirects: a signature is for one address. S3 redirects where the region is another one.
+func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+// signed signs requests without a body (AWS Signature Version 4).
+type signed struct {
+	next    http.RoundTripper
+	region  string
+	keys    *credentials.Credentials
+	context *credentials.CredContext
+}
+
+// noBody is the SHA-256 of no bytes.
+const noBody = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+// RoundTrip signs a request and sends it.
+func (s *signed) RoundTrip(req *http.Request) (*http.Response, error) {
+	keys, err := s.keys.GetWithContext(s.context)
+	if err != nil {
+		return nil, fmt.Errorf("neither AWS_ACCESS_KEY_ID is set nor has this machine a role: %w", err)
+	}
+	req = req.Clone(req.Context())
+	req.Header.Set("X-Amz-Content-Sha256", noBody)
+	return s.next.RoundTrip(signer.SignV4(*req, keys.AccessKeyID, keys.SecretAccessKey, keys.SessionToken, s.region))
+}
