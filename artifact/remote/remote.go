@@ -4,9 +4,9 @@
 //	https://host/artifacts/next      a web server, or a bucket that one fronts; http:// on this machine alone
 //	s3://bucket/artifacts/next       a bucket of S3, or of a server that speaks its protocol
 //
-// The environment says how a bucket is reached, with the names that AWS' own programs read: AWS_REGION, AWS_ENDPOINT_URL
-// of another server, and AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN. Without keys the role of
-// the pod or of the machine is asked for.
+// The environment says how a bucket is reached, with the names that AWS' own programs read: AWS_REGION,
+// AWS_ENDPOINT_URL of another server, and AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN. Without
+// keys the role of the pod or of the machine is asked for.
 //
 // An artifact's manifest lists its files, so nothing has to be listed at its source. A file of another size than the
 // manifest's is refused here, and [artifact.Read] compares all checksums.

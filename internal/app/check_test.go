@@ -42,8 +42,9 @@ func TestSettingsForClasses(t *testing.T) {
 			cfg := config.Default[config.Consumer]()
 			change(&cfg)
 			cfg.Artifact = dir
-			if got := checkPinned(t.Context(), cfg); (got.State == check.OK) == refused || refused && (!strings.Contains(got.Found, want) ||
-				!strings.Contains(got.Found, "the task is "+task)) {
+			if got := checkPinned(t.Context(), cfg); (got.State == check.OK) == refused || refused &&
+				(!strings.Contains(got.Found, want) ||
+					!strings.Contains(got.Found, "the task is "+task)) {
 				t.Errorf("%s, %q: %s", task, want, got)
 			}
 		}
