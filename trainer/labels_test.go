@@ -1,7 +1,6 @@
 package trainer
 
 import (
-	"math"
 	"strings"
 	"testing"
 
@@ -45,9 +44,9 @@ func labelled(t testing.TB) *dataset.Dataset {
 func TestLabelsThroughARun(t *testing.T) {
 	d := labelled(t)
 	o := numberOptions(60)
-	o.Coverage = 0.8
+	o.Models, o.Hidden, o.Coverage = []string{"sgc", "ssgc", "gcn", "sage", "appnp", "cheby"}, 32, 0.8
 	out := mustTrain(t, d, o)
-	for _, model := range []string{"sgc", "ssgc"} {
+	for _, model := range o.Models {
 		f1, precision := map[string]float64{}, map[string]float64{}
 		for _, r := range out.Results {
 			if r.Model != model || r.Batch != NodeBatch || r.SharedM {
@@ -62,8 +61,9 @@ func TestLabelsThroughARun(t *testing.T) {
 			}
 		}
 		t.Logf("%s: micro F1 %v, mAP %v", model, f1, precision)
-		if len(f1) != 4 || f1[eval.OtoO] < 60 || math.Abs(f1[eval.OtoO]-f1[eval.OtoS]) > 2 || f1[eval.StoS] < 50 ||
-			math.Abs(precision[eval.OtoO]-precision[eval.OtoS]) > 2 {
+		// clusters smooth what half of the neighbours, which are no nodes of T, leave noisy: S may be better
+		if len(f1) != 4 || f1[eval.OtoO] < 60 || f1[eval.OtoO]-f1[eval.OtoS] > 2 || f1[eval.StoS] < 50 ||
+			precision[eval.OtoO]-precision[eval.OtoS] > 2 {
 			t.Errorf("%s: micro F1 %v, mAP %v", model, f1, precision)
 		}
 	}
@@ -94,8 +94,8 @@ func TestLabelsRefused(t *testing.T) {
 	d := labelled(t)
 	for want, change := range map[string]func(o *Options){
 		"method cluster":               func(o *Options) { o.Method = MethodCluster },
-		"model gcn is for classes":     func(o *Options) { o.Models = []string{"sgc", "gcn"} },
-		"model sage is for classes":    func(o *Options) { o.Models = []string{"sage"} },
+		"model dirsgc is for classes":  func(o *Options) { o.Models = []string{"sgc", "dirsgc"} },
+		"model dirsage is for classes": func(o *Options) { o.Models = []string{"dirsage"} },
 		"a choice among models":        func(o *Options) { o.Choose = true },
 		"the expert of own features":   func(o *Options) { o.Own = OwnAlways },
 		"a fit with spread":            func(o *Options) { o.Spread = true },

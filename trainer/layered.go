@@ -12,7 +12,8 @@ import (
 
 // wholeGround is T itself.
 func (t *task) wholeGround() *search.Ground {
-	return &search.Ground{Adj: t.read(), Labels: t.original.Labels, X: t.x, Inputs: t.inputs, Pre: t.pre, Judges: t.judges,
+	return &search.Ground{Adj: t.read(), Labels: t.original.Labels, Targets: t.original.Targets, Task: t.data.Task,
+		X: t.x, Inputs: t.inputs, Pre: t.pre, Judges: t.judges,
 		Bins: t.bins}
 }
 

@@ -214,10 +214,16 @@ func (t *task) propagatedMeans(name string, labelled *condense.Clusters) *graph.
 func (t *task) onMeans(labelled *condense.Clusters, means *graph.Dense) fit.Problem {
 	p := fit.Problem{Design: fit.Explicit{X: means}, Labels: labelled.Labels, Weights: labelled.Weights(),
 		Classes: t.classes(), Task: t.data.Task}
-	if t.original.Targets != nil {
-		p.Targets = graph.Mul(labelled.Membership(), t.original.Targets)
-	}
+	p.Targets = t.meanTargets(labelled)
 	return p
+}
+
+// meanTargets are the means of the targets of each cluster, N'×C; nil where the task is classes.
+func (t *task) meanTargets(labelled *condense.Clusters) *graph.Dense {
+	if t.original.Targets == nil {
+		return nil
+	}
+	return graph.Mul(labelled.Membership(), t.original.Targets)
 }
 
 // fitSynthetic fits W_S of a linear model on the means alone.
@@ -235,7 +241,7 @@ func (c *clusterMethod) fitLayered(ctx context.Context, name string, relay *sear
 	what := "fitting " + name + " on the synthetic graph"
 	joined := c.join(c.labelled, c.points, relay.Model)
 	p := fit.OnSynthetic(c.shape(name), c.original.Adj, c.x, c.labelled.Membership(), condense.MembershipMapping(joined),
-		c.labelled.Labels, c.labelled.Weights(), c.classes())
+		c.labelled.Labels, c.labelled.Weights(), c.classes()).Of(c.data.Task, c.meanTargets(c.labelled))
 	if !c.options.Spread {
 		return search.OnS(c.options.Seed).Choose(ctx, p, c.ground().Validate, progress, what)
 	}

@@ -60,7 +60,10 @@ CASES = {
         False, ["--task", "number", "--label", "amount", "--drop", "label,tags", "--positional"], "sgc,ssgc", []
     ),
     "labels": Case(
-        False, ["--task", "labels", "--label", "tags", "--drop", "label,amount", "--positional"], "sgc,ssgc", []
+        False,
+        ["--task", "labels", "--label", "tags", "--drop", "label,amount", "--positional"],
+        "sgc,ssgc,gcn,sage,appnp,cheby",
+        ["--hidden", "8"],
     ),
 }
 

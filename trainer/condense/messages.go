@@ -96,7 +96,7 @@ func layerMessages(m infer.Model, t *infer.Tables, s Support) growth.Messages {
 		States(b *attach.Batch) (states, messages []*graph.Dense)
 	}).States(s.Batch)
 	out := growth.Messages{U: make([]growth.Part, last+1)}
-	out.U[last].Scale = 1
+	out.U[last] = s.part(1)
 	ways := make([]*graph.Dense, last)
 	var effect *graph.Dense // E_{l+1}, behind the mask of layer l+1
 	for l := last - 1; l >= 0; l-- {
@@ -193,7 +193,7 @@ func diagonal(blocks []*graph.Dense, rows int) *graph.Dense {
 	return out
 }
 
-// effects returns P (h×k) with PPᵀ ≈ (W̄ W̄ᵀ) ∘ E[s²κ² rᵀr]/E[s²], the mean squared effect on the centred logits of
+// effects returns P (h×k) with PPᵀ ≈ (W̄ W̄ᵀ) ∘ E[s²κ² rᵀr]/E[s²], the mean squared effect on the logits, centred or in units, of
 // a change in h columns that rows r (n×h) pass on to W (h×C), over the support edges.
 func (l byDegree) effects(s Support, rows, w *graph.Dense, kappas float64, back func(float64) float64,
 	keep int) *graph.Dense {
@@ -217,7 +217,7 @@ func (l byDegree) effects(s Support, rows, w *graph.Dense, kappas float64, back 
 		setRow(wide, i, weighted.Row(i))
 	}
 	for i := range h {
-		setRow(bar, i, centred(w.Row(i)))
+		setRow(bar, i, s.effect(w.Row(i)))
 	}
 	var met, effect mat.SymDense
 	met.SymOuterK(1, wide.T())
@@ -286,7 +286,7 @@ func hopMessages(m infer.Model, t *infer.Tables, s Support) growth.Messages {
 		}
 	}
 	z := ownAnswers(m, t, s)
-	back := math.Sqrt(s.mean(func(i int) float64 { return s.squaredEffect(z.Row(i)) / (s.degree(i) + 1) }))
+	back := math.Sqrt(s.mean(func(i int) float64 { return squaredLength(s.effect(z.Row(i))) / (s.degree(i) + 1) }))
 	if m.Architecture.Mix == nil {
 		sum = keep
 	}
@@ -306,16 +306,16 @@ func (s Support) part(scale float64) growth.Part {
 	return growth.Part{Factor: factor}
 }
 
-// squaredEffect is the squared length of a row of outputs in the units of the messages.
-func (s Support) squaredEffect(row []float32) float64 {
+// effect is a row of outputs in the units of the messages.
+func (s Support) effect(row []float32) []float32 {
 	if s.Units == nil {
-		return squaredLength(centred(row))
+		return centred(row)
 	}
-	sum := 0.0
+	out := make([]float32, len(row))
 	for k, v := range row {
-		sum += sq(float64(v) / s.Units[k])
+		out[k] = float32(float64(v) / s.Units[k])
 	}
-	return sum
+	return out
 }
 
 // ownAnswers are z of the support nodes before any hop, n×C.

@@ -130,19 +130,21 @@ func Run(p Predictor, s *Set) *Answer {
 		if k == 1 { // the first one warms up
 			start = time.Now()
 		}
-		logits, probabilities := p.Predict(s.batch(k))
-		a.Logits = append(a.Logits, logits)
-		a.Probabilities = append(a.Probabilities, probabilities)
+		a.Add(p.Predict(s.batch(k)))
 	}
 	if n := len(s.Batches) - 1; n >= timedBatches && time.Since(start) >= timedAtLeast {
 		a.MsPerBatch = milliseconds(time.Since(start), n)
 	}
-	for _, p := range a.Probabilities {
-		for i := range p.Rows {
-			a.Class = append(a.Class, int32(infer.ArgMax(p.Row(i))))
-		}
-	}
 	return a
+}
+
+// Add appends the answer to the next batch.
+func (a *Answer) Add(logits, probabilities *graph.Dense) {
+	a.Logits = append(a.Logits, logits)
+	a.Probabilities = append(a.Probabilities, probabilities)
+	for i := range probabilities.Rows {
+		a.Class = append(a.Class, int32(infer.ArgMax(probabilities.Row(i))))
+	}
 }
 
 // Score is what hyperparameters are chosen by, in percent: the accuracy, of labels their micro F1, and of numbers the

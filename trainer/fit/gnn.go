@@ -10,6 +10,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/architecture"
+	"rivulet/infer/target"
 	"rivulet/trainer/descent"
 )
 
@@ -24,10 +25,26 @@ type GNNProblem struct {
 	Hop     *graph.CSR
 	Labels  []int32   // n, −1: none
 	Weights []float32 // n, ω_i ≥ 0, read where there is a label; nil: all 1
-	// Soft are probabilities of the classes, n×C, to be met in place of the labels, which are not read; nil: none.
+	// Soft are probabilities of the classes, n×C, to be met in place of the labels, which are not read; nil: none. Of a
+	// task of labels they are the targets of the nodes that have a label, see [GNNProblem.Of].
 	Soft *graph.Dense
+	Task target.Task
 	// draw draws inputs and soft labels of an epoch anew, by a seed; nil: they stay.
 	draw func(seed uint64) (inputs [2]Design, soft *graph.Dense)
+	// nodes are the nodes of the graph that the problem is posed on which are its rows; nil: all.
+	nodes []int32
+}
+
+// Of returns the problem for the targets of all nodes of a task of labels: 1 for each label that a node has, or the
+// means of a cluster. Where there are none the problem is one of classes, and returned as it is.
+func (p GNNProblem) Of(task target.Task, targets *graph.Dense) GNNProblem {
+	if targets == nil {
+		return p
+	}
+	if p.Task, p.Soft = task, targets; p.nodes != nil {
+		p.Soft = targets.Take(p.nodes)
+	}
+	return p
 }
 
 // GNNOptions say how a model is fitted.
@@ -199,6 +216,7 @@ type targets struct {
 	labels []int32
 	share  []float32    // ω_i/Σω
 	soft   *graph.Dense // in place of labels; nil: none
+	task   target.Task
 }
 
 // newTargets is nil where nothing has a share.
@@ -206,10 +224,10 @@ func newTargets(p *GNNProblem) *targets {
 	if len(p.Labels) != p.Hop.Rows || (p.Weights != nil && len(p.Weights) != p.Hop.Rows) {
 		panic(fmt.Sprintf("fit: %d labels and %d weights of %d nodes", len(p.Labels), len(p.Weights), p.Hop.Rows))
 	}
-	t := &targets{labels: p.Labels, share: make([]float32, len(p.Labels)), soft: p.Soft}
+	t := &targets{labels: p.Labels, share: make([]float32, len(p.Labels)), soft: p.Soft, task: p.Task}
 	total := 0.0
 	for i, y := range p.Labels {
-		if y < 0 && p.Soft == nil {
+		if y < 0 && (p.Soft == nil || p.Task == target.Labels) {
 			continue
 		}
 		t.share[i] = 1
@@ -227,9 +245,12 @@ func newTargets(p *GNNProblem) *targets {
 	return t
 }
 
-// loss is the weighted mean cross-entropy; logits become its gradient.
+// loss is the weighted mean cross-entropy, of labels the sum of theirs; logits become its gradient.
 func (t *targets) loss(logits *graph.Dense) float64 {
-	if t.soft != nil {
+	switch {
+	case t.task == target.Labels:
+		return descent.LabelLoss(logits, t.soft, t.share)
+	case t.soft != nil:
 		return descent.SoftLoss(logits, t.soft, t.share)
 	}
 	return descent.WeightedLoss(logits, t.labels, func(i int) float64 { return float64(t.share[i]) }, 1, nil)

@@ -111,7 +111,7 @@ func OnOriginal(s Shape, adj *graph.CSR, x *features.FactoredFeatures, labels []
 	}
 	if len(hidden) < adj.Rows {
 		p.Hop = op.Submatrix(hidden, index(hidden, adj.Rows), len(hidden))
-		p.Labels = take(labels, hidden)
+		p.Labels, p.nodes = take(labels, hidden), hidden
 		read := reached(op, hidden) // nodes whose features are read
 		x = &features.FactoredFeatures{Raw: x.Raw.Take(read), Factor: x.Factor, Offset: x.Offset}
 		all := NewInputs(x)

@@ -7,6 +7,7 @@ import (
 	"rivulet/infer"
 	"rivulet/infer/attach"
 	"rivulet/infer/preprocess"
+	"rivulet/infer/target"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/features"
 	"rivulet/trainer/fit"
@@ -18,19 +19,26 @@ import (
 type Ground struct {
 	Adj    *graph.CSR
 	Labels []int32
-	X      *features.FactoredFeatures // pre(X)
-	Inputs preprocess.Inputs          // the same, seen through weights
-	Pre    *preprocess.Parameters
-	Judges *eval.Set
-	Nodes  []int32     // of a sample; nil: all of T
-	Bins   *graph.Bins // of T's weights
+	// Targets are those of a task of labels, one row a node; nil: the task is classes.
+	Targets *graph.Dense
+	Task    target.Task
+	X       *features.FactoredFeatures // pre(X)
+	Inputs  preprocess.Inputs          // the same, seen through weights
+	Pre     *preprocess.Parameters
+	Judges  *eval.Set
+	Nodes   []int32     // of a sample; nil: all of T
+	Bins    *graph.Bins // of T's weights
 }
 
 // Sample returns the ground of some nodes of a T; raw are their features, adj the graph that they induce, and index the
 // number of each node of T in it, -1 of the others. Of the judges' edges it has those that lead to these nodes.
 func (g *Ground) Sample(nodes, index []int32, adj *graph.CSR, raw graph.Features) *Ground {
 	out := &Ground{Adj: adj, X: &features.FactoredFeatures{Raw: g.X.Raw.Take(nodes), Factor: g.X.Factor,
-		Offset: g.X.Offset}, Inputs: g.Pre.Raw(raw), Pre: g.Pre, Judges: g.Judges.Empty(), Nodes: nodes, Bins: g.Bins}
+		Offset: g.X.Offset}, Inputs: g.Pre.Raw(raw), Pre: g.Pre, Judges: g.Judges.Empty(), Nodes: nodes, Bins: g.Bins,
+		Task: g.Task}
+	if g.Targets != nil {
+		out.Targets = g.Targets.Take(nodes)
+	}
 	for _, i := range nodes {
 		out.Labels = append(out.Labels, g.Labels[i])
 	}
@@ -54,24 +62,17 @@ func attachedTo(b *attach.Batch, index []int32, nodes int) *attach.Batch {
 	return out
 }
 
-// Validate returns the accuracy of a model on the judges, joined to the ground, in percent. It computes only the nodes
-// that the judges of a batch reach.
+// Validate returns the task's score of a model on the judges, joined to the ground, in percent. It computes only the
+// nodes that the judges of a batch reach.
 func (g *Ground) Validate(ctx context.Context, m infer.Model) (float64, error) {
-	deployed := Beside(m, g.Adj, g.Inputs, g.Pre)
-	right, n := 0, 0
-	for k, labels := range g.Judges.Labels {
+	deployed, answer := Beside(m, g.Adj, g.Inputs, g.Pre), &eval.Answer{}
+	for _, b := range g.Judges.Batches {
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
-		_, p := deployed.Predict(g.Judges.Batches[k])
-		for i, y := range labels {
-			if infer.ArgMax(p.Row(i)) == int(y) {
-				right++
-			}
-			n++
-		}
+		answer.Add(deployed.Predict(b))
 	}
-	return 100 * float64(right) / float64(max(1, n)), nil
+	return answer.Score(g.Judges), nil
 }
 
 // Behind returns the accuracy of models that are frozen on S behind M (N×N'), in percent of the judges.
@@ -94,12 +95,12 @@ func (g *Ground) Behind(m *graph.CSR) Validator {
 
 // Problem poses the fit of a model on the ground.
 func (g *Ground) Problem(s fit.Shape, classes int) fit.GNNProblem {
-	return fit.OnOriginal(s, g.Adj, g.X, g.Labels, classes)
+	return fit.OnOriginal(s, g.Adj, g.X, g.Labels, classes).Of(g.Task, g.Targets)
 }
 
 // Kept poses the same with P·pre(X) computed once.
 func (g *Ground) Kept(s fit.Shape, classes int) fit.GNNProblem {
-	return fit.OnOriginalKept(s, g.Adj, g.X, g.Labels, classes)
+	return fit.OnOriginalKept(s, g.Adj, g.X, g.Labels, classes).Of(g.Task, g.Targets)
 }
 
 // Beside returns a model on a graph for which batches are judged: joined to it, over their neighbourhood, or where
