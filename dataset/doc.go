@@ -139,7 +139,8 @@
 //	csv, parquet   tables in files of comma-separated values, and in Parquet files
 //	numpy      arrays of NumPy and matrices of SciPy
 //	pickle     Python's pickles, without running any of their code
-//	graphsaint the JSON files of GraphSAINT's layout; planetoid: the files of a Planetoid set; graphland: of GraphLand
+//	graphsaint the JSON files of GraphSAINT's layout; planetoid, graphland, ogb: the files of
+//	           such sets
 //	file       files within bounds; leaks: what gives the labels away
 //	generate   graphs drawn at random
 package dataset

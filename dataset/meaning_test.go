@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"rivulet/dataset/ogb"
 	"rivulet/dataset/table"
 	"rivulet/schema"
 )
@@ -217,7 +218,7 @@ func TestFilesInThePlaceOfData(t *testing.T) {
 			"csv, gzip":  {"nodes.csv.gz": []byte(stranger), "edges.csv": []byte("source,target\n")},
 			GraphSAINT:   {"adj_full.npz": []byte(stranger)},
 			Planetoid:    {"ind.a.graph": []byte(stranger), "ind.a.x": []byte(stranger)},
-			GNNBenchmark: {"a.npz": []byte(stranger)}, "ogb": {ogbFeatures: []byte(stranger)},
+			GNNBenchmark: {"a.npz": []byte(stranger)}, "ogb": {ogb.Features: []byte(stranger)},
 			"tables": {"data.yaml": []byte("nodes: n.csv\nedges: e.csv\n"), "n.csv": []byte(stranger),
 				"e.csv": []byte("source,target\n")},
 		} {

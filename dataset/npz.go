@@ -53,7 +53,7 @@ func npzFile(path string) (string, error) {
 	if strings.HasSuffix(path, ".npz") {
 		return path, nil
 	}
-	found, err := filepath.Glob(filepath.Join(escapeGlob(path), "*.npz"))
+	found, err := file.Glob(path, "*.npz")
 	switch {
 	case err != nil:
 		return "", err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"rivulet/dataset/ogb"
 	"rivulet/graph"
 )
 
@@ -14,7 +15,8 @@ import (
 // a split by one property of them.
 func TestOGB(t *testing.T) {
 	texts := map[string]string{
-		ogbFeatures: "0.5,-1\n1,2\n3,4\n5,6\n7,8\n", ogbLabels: "40\n7\n40\nnan\n7\n", ogbEdges: "0,1\n1,0\n2,3\n4,4\n3,0\n",
+		ogb.Features: "0.5,-1\n1,2\n3,4\n5,6\n7,8\n", ogb.Labels: "40\n7\n40\nnan\n7\n",
+		ogb.Edges:                  "0,1\n1,0\n2,3\n4,4\n3,0\n",
 		"raw/num-node-list.csv.gz": "5\n", "raw/node_year.csv.gz": "2010\n2011\n2012\n2013\n2014\n",
 		"split/time/train.csv.gz": "0\n", "split/time/valid.csv.gz": "1\n", "split/time/test.csv.gz": "2\n",
 	}
@@ -54,9 +56,9 @@ func TestOGB(t *testing.T) {
 		t.Errorf("without a split: %v, %+v", err, d)
 	}
 	for name, c := range map[string][2]string{
-		ogbFeatures:               {"1,2\n3\n", "wrong number of fields"},
-		ogbLabels:                 {"0,1\n1,0\n", "2 labels of a node, want its one class"},
-		ogbEdges:                  {"0,5\n", `line 1: "5" is not the number of one of 5 nodes`},
+		ogb.Features:              {"1,2\n3\n", "wrong number of fields"},
+		ogb.Labels:                {"0,1\n1,0\n", "2 labels of a node, want its one class"},
+		ogb.Edges:                 {"0,5\n", `line 1: "5" is not the number of one of 5 nodes`},
 		"split/time/valid.csv.gz": {"0\n", "node 0 is in train, too"},
 		"split/time/test.csv.gz":  {"3\n", "node 3 has no class, but a test node needs one"},
 		"split/user/train.csv.gz": {"0\n", "both exist: which is the split?"},

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"rivulet/dataset/file"
 	"rivulet/dataset/planetoid"
 	"rivulet/graph"
 )
@@ -38,7 +39,7 @@ func planetoidPrefix(path string) (string, error) {
 	if strings.HasPrefix(base, "ind.") && hasFile(base+".graph")(filepath.Dir(path)) {
 		return path, nil
 	}
-	found, err := filepath.Glob(filepath.Join(escapeGlob(path), "ind.*.graph"))
+	found, err := file.Glob(path, "ind.*.graph")
 	switch {
 	case err != nil:
 		return "", err
@@ -50,13 +51,8 @@ func planetoidPrefix(path string) (string, error) {
 	return strings.TrimSuffix(found[0], ".graph"), nil
 }
 
-// escapeGlob returns a path that Glob takes literally.
-func escapeGlob(path string) string {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
-}
-
-// readPlanetoid reads the files that begin with a path. The public split is Kipf and Welling's: y trains, so many of the
-// next nodes validate, test.index tests; the rest of allx is unlabelled.
+// readPlanetoid reads the files that begin with a path. The public split is Kipf and Welling's: y trains, so many of
+// the next nodes validate, test.index tests; the rest of allx is unlabelled.
 func readPlanetoid(path string, validation int) (*Dataset, error) {
 	prefix := filepath.Base(path)
 	p, err := planetoid.Read(filepath.Dir(path), prefix)
