@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"time"
@@ -27,7 +28,7 @@ const chunk = 1000
 type replayFlags struct {
 	replay.Options
 	nodes, out, labels, format string
-	bare                       bool
+	bare, apart                bool
 }
 
 // stream returns the nodes to send, as arrivals.
@@ -62,6 +63,8 @@ func replayCommand() *cobra.Command {
 		"form of the records in Kafka, json, protobuf or avro; lines are JSON")
 	flags.BoolVar(&f.bare, "without-features", false,
 		"leave the features out, for consumers that look them up (features put)")
+	flags.BoolVar(&f.apart, "edges-apart", false,
+		"send edges as records of their own, mixed with up to 1000 arrivals, for consumers with attach.wait")
 	flags.Float64Var(&f.Rate, "rate", 0, "arrivals a second; 0: as fast as Kafka takes them")
 	flags.IntVar(&f.Limit, "limit", 0, "stop after this many arrivals; 0: all of the nodes")
 	config.Flags[config.Replay](flags)
@@ -98,6 +101,10 @@ func (f *replayFlags) check() error {
 		return fmt.Errorf("--nodes is %q, want test or withheld", f.nodes)
 	case f.bare && f.format == "avro":
 		return fmt.Errorf("--without-features is given, and Rivulet's Avro schema has features of every arrival: want --record-format json or protobuf")
+	case f.apart && f.format == "avro":
+		return fmt.Errorf("--edges-apart is given, and Rivulet's Avro schema has no edge_count: want --record-format json or protobuf")
+	case f.apart && f.out != "":
+		return fmt.Errorf("--edges-apart is given, and a line has no header that tells an edge from an arrival: want no --out")
 	case f.out != "" && f.format != "json":
 		return fmt.Errorf("--record-format is %s, and lines, which --out asks for, are JSON", f.format)
 	}
@@ -132,6 +139,9 @@ func (f *replayFlags) toTopic(cmd *cobra.Command, d *dataset.Dataset, nodes []in
 		}
 		sink.In(codec)
 		sinks = append(sinks, sink)
+	}
+	if f.apart {
+		sinks[0].Apart(rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0)))
 	}
 	n, err := replay.Replay(cmd.Context(), f.stream(d, nodes), sinks[0], f.Options)
 	fmt.Fprintf(cmd.ErrOrStderr(), "%d arrivals sent to topic %s\n", n, topics[0])

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
+	"slices"
 	"time"
 
 	"rivulet/event"
@@ -53,6 +55,7 @@ type Topic struct {
 	name    string
 	codec   event.Codec
 	headers []event.Header // of every record: the codec's content-type
+	apart   *rand.Rand     // edges are records of their own, in an order that this draws; nil: they are not
 
 	buf     []byte
 	ends    []int // in buf, of the values of records
@@ -77,16 +80,48 @@ func (t *Topic) In(codec event.Codec) {
 	t.codec, t.headers = codec, []event.Header{{Key: event.HeaderContentType, Value: []byte(codec.ContentType())}}
 }
 
+// Apart has edges sent as records of their own from now on, mixed with the arrivals that are sent together, which say
+// how many edges they have.
+func (t *Topic) Apart(r *rand.Rand) { t.apart = r }
+
 // Send returns when the brokers have all of the arrivals.
 func (t *Topic) Send(ctx context.Context, arrivals []event.Arrival) error {
 	for i := range arrivals {
-		buf, err := t.codec.AppendArrival(t.buf, &arrivals[i])
-		if err != nil {
-			return fmt.Errorf("encoding arrival %q: %w", arrivals[i].ID, err)
+		a := arrivals[i]
+		if t.apart != nil {
+			if err := t.addEdges(&a); err != nil {
+				return err
+			}
 		}
-		t.add(buf, arrivals[i].ID, arrivals[i].Time)
+		buf, err := t.codec.AppendArrival(t.buf, &a)
+		if err != nil {
+			return fmt.Errorf("encoding arrival %q: %w", a.ID, err)
+		}
+		t.add(buf, a.ID, a.Time)
 	}
 	return t.publish(ctx)
+}
+
+// addEdges takes the edges of an arrival as records of their own.
+func (t *Topic) addEdges(a *event.Arrival) error {
+	edges := make([]event.Edge, 0, len(a.Edges)+len(a.Incoming))
+	for k, id := range a.Edges {
+		edges = append(edges, event.Edge{Source: a.ID, Target: id, Weight: a.Weight(k)})
+	}
+	for _, id := range a.Incoming {
+		edges = append(edges, event.Edge{Source: id, Target: a.ID, Weight: 1, In: true})
+	}
+	a.EdgeCount, a.Edges, a.Incoming, a.Weights = len(edges), nil, nil, nil
+	for i := range edges {
+		buf, err := t.codec.AppendEdge(t.buf, &edges[i])
+		if err != nil {
+			return fmt.Errorf("encoding an edge of %q: %w", a.ID, err)
+		}
+		t.add(buf, a.ID, a.Time)
+		of := &t.records[len(t.records)-1]
+		of.Headers = append(slices.Clip(t.headers), event.Header{Key: event.HeaderKind, Value: []byte(event.KindEdge)})
+	}
+	return nil
 }
 
 // SendLabels returns when the brokers have all of the labels.
@@ -115,6 +150,9 @@ func (t *Topic) publish(ctx context.Context) error {
 		start = end
 	}
 	records := t.records
+	if t.apart != nil {
+		t.apart.Shuffle(len(records), func(i, j int) { records[i], records[j] = records[j], records[i] })
+	}
 	t.buf, t.ends, t.records = t.buf[:0], t.ends[:0], t.records[:0]
 	return t.sink.Send(ctx, t.name, records)
 }
