@@ -120,7 +120,7 @@ func (l *labels) score(of *event.Label, p prediction) {
 	l.matched++
 	if p.labels != nil {
 		counts := compareLabels(p.labels, of)
-		if b.labels.Add(counts); counts.Right == max(counts.Said, counts.True) {
+		if b.labels.Add(counts); counts.Right == max(counts.Predicted, counts.True) {
 			result = labelRight
 			l.right++
 		}
@@ -149,7 +149,7 @@ func IsRight(of *event.Label, class int, name string) bool {
 // compareLabels compares the labels that are said of a node with those that it has: names with [target.Mark] between,
 // or the index of one.
 func compareLabels(said []event.Score, of *event.Label) target.F1 {
-	counts := target.F1{Said: len(said), True: 1}
+	counts := target.F1{Predicted: len(said), True: 1}
 	if of.ClassName == "" {
 		if slices.ContainsFunc(said, func(s event.Score) bool { return s.Class == of.Class }) {
 			counts.Right = 1
@@ -201,7 +201,7 @@ func (l *labels) figures() (accuracy, ece float64, n int) {
 			all.confidence[k] += b.confidence[k]
 		}
 	}
-	if all.labels.Said+all.labels.True > 0 {
+	if all.labels.Predicted+all.labels.True > 0 {
 		return all.labels.Ratio(), 0, all.n
 	}
 	for k := range calibrationBins {

@@ -12,9 +12,9 @@ import (
 // Labels are the scores of predictions of several labels, in percent. A node is said to have a label of a probability
 // of one half or more.
 type Labels struct {
-	// MicroF1 is 2·right/(said + true), with the labels of all nodes counted together.
+	// MicroF1 is 2·right/(predicted + true), with the labels of all nodes counted together.
 	MicroF1 Spread `json:"micro_f1"`
-	// MacroF1 is the mean of the F1 of the labels, without labels that are neither said nor true.
+	// MacroF1 is the mean of the F1 of the labels, without labels that are neither predicted nor true.
 	MacroF1 Spread `json:"macro_f1"`
 	// MAP is the mean over the labels of their average precision, without labels that no node has: nodes are ranked by
 	// the label's logit, and the precisions at the ranks of the nodes that have it are averaged.
@@ -40,7 +40,7 @@ func (a *Answer) Labels(s *Set) *Labels {
 	out := &Labels{MicroF1: Spread{Mean: 100 * all.Ratio()}}
 	said := 0
 	for _, of := range confusion {
-		if of.Said+of.True > 0 {
+		if of.Predicted+of.True > 0 {
 			said++
 			out.MacroF1.Mean += 100 * of.Ratio()
 		}
