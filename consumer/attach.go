@@ -238,8 +238,8 @@ func (a *attachment) degrade(joint, unread bool, as *attachmentNotes) {
 		return
 	}
 	reached := a.reached[:0] // marked, with neighbours in ã that may not be marked yet
-	for i, rows := range as.rows {
-		if joint && unread || anyUnread(rows) || as.lost[i] {
+	for i := range as.lost {
+		if joint && unread || as.lost[i] || len(as.rows) > 0 && anyUnread(as.rows[i]) {
 			a.degraded[i] = true
 			reached = append(reached, int32(i))
 		}

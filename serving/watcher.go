@@ -36,6 +36,8 @@ type WatcherOptions struct {
 	HoldFor time.Duration
 	// CacheBytes is the approximate memory for rows of M of each version; 0 caches none.
 	CacheBytes int64
+	// Version is served in place of the version that CURRENT names; empty: that one.
+	Version string
 	// LookupTimeout bounds one round trip for rows of M, its retries included; 0: only the client's own
 	// time-outs apply.
 	LookupTimeout time.Duration
@@ -193,7 +195,11 @@ func (w *Watcher) poll(ctx context.Context) error {
 // follow reads CURRENT and takes the version that it names.
 func (w *Watcher) follow(ctx context.Context) error {
 	w.settleTrial()
-	name, err := readCurrent(ctx, w.loader.client, w.loader.keys)
+	name := w.o.Version
+	var err error
+	if name == "" {
+		name, err = readCurrent(ctx, w.loader.client, w.loader.keys)
+	}
 	if err != nil {
 		return err
 	}

@@ -39,13 +39,8 @@ func (f *deadLetterFlags) open(cmd *cobra.Command) (l *replay.Letters, topics co
 	if err != nil {
 		return nil, topics, since, err
 	}
-	if f.from != "" {
-		if ago, err := time.ParseDuration(f.from); err == nil && ago > 0 {
-			since = time.Now().Add(-ago)
-		} else if since, err = time.Parse(time.RFC3339, f.from); err != nil {
-			return nil, topics, since, fmt.Errorf(
-				"--from is %q, want a time such as 2026-11-25T10:00:00Z, or a duration such as 2h", f.from)
-		}
+	if since, err = parseTime("--from", f.from); err != nil {
+		return nil, topics, since, err
 	}
 	client, err := app.ConnectKafka(cfg.Kafka.Brokers)
 	if err != nil {
@@ -53,6 +48,20 @@ func (f *deadLetterFlags) open(cmd *cobra.Command) (l *replay.Letters, topics co
 	}
 	return &replay.Letters{Client: client, Topic: cfg.Kafka.Topics.DeadLetters, Compression: cfg.Kafka.Compression,
 		Group: cfg.Kafka.Group, Log: observe.PlainLogger(cmd.ErrOrStderr())}, cfg.Kafka.Topics, since, nil
+}
+
+// parseTime parses a time, or a duration that ends now; the zero time for no text.
+func parseTime(flag, text string) (at time.Time, err error) {
+	if text == "" {
+		return at, nil
+	}
+	if ago, err := time.ParseDuration(text); err == nil && ago > 0 {
+		return time.Now().Add(-ago), nil
+	}
+	if at, err = time.Parse(time.RFC3339, text); err != nil {
+		err = fmt.Errorf("%s is %q, want a time such as 2026-11-25T10:00:00Z, or a duration such as 2h", flag, text)
+	}
+	return at, err
 }
 
 // chosen reports whether a reason is one of --reason, or none is given.

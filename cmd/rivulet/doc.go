@@ -2,6 +2,7 @@
 //
 //	demo.go, devstack.go, bench.go  the whole in one process, a stack to develop against, measurements
 //	predict.go, explain.go          arrivals as JSON lines, answered or explained; lines.go: the flags of both
+//	repredict.go                    arrivals that the topic still has, predicted again
 //	serve.go, page.go               answers over HTTP, the live page
 //	replay.go, deadletters.go       a data set sent as a stream, dead letters shown or sent again
 //	features.go, generate.go        features by id put into Redis, data sets drawn at random

@@ -184,8 +184,8 @@ func (s Source) Paths() []string {
 	return paths
 }
 
-// each opens the files one after another. Errors name the file.
-func (s Source) each(use func(File) error) error {
+// Each opens the files one after another. Errors name the file.
+func (s Source) Each(use func(File) error) error {
 	var first []string
 	for _, name := range s.Files {
 		err := file.Read(s.Dir, name, file.MaxBytes, func(f *os.File, size int64) error {

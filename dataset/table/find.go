@@ -105,7 +105,7 @@ func single(dir string, edges bool, kinds []Kind) (found string) {
 
 // survey reads all columns of a table.
 func (f *Found) survey(s Source) (columns []*survey, names []string, err error) {
-	err = s.each(func(t File) error {
+	err = s.Each(func(t File) error {
 		names = slices.Clone(t.Columns())
 		if guess := t.Guess(); guess != "" {
 			f.Guesses = append(f.Guesses, guess)

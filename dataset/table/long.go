@@ -83,7 +83,7 @@ func (s *Stream) ReadLong(from Source, index map[string]int32, path string,
 
 // eachFeature calls use with every row of a table of features.
 func (s *Stream) eachFeature(from Source, use func(node, feature string, value float64) error) error {
-	return from.each(func(f File) error {
+	return from.Each(func(f File) error {
 		var columns []int
 		for _, name := range []string{"node", "feature", "value"} {
 			i, err := find(f.Columns(), "", name, name != "value")

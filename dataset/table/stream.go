@@ -54,11 +54,11 @@ func NewStream(name string, nodes, edges Source, s Settings, positional bool) (*
 		return nil, err
 	}
 	if positional && s.Features == "" {
-		if err := nodes.each(t.lookAtFirst); err != nil && !errors.Is(err, errSeen) {
+		if err := nodes.Each(t.lookAtFirst); err != nil && !errors.Is(err, errSeen) {
 			return nil, err
 		}
 	}
-	err := nodes.each(t.survey)
+	err := nodes.Each(t.survey)
 	if err == nil && t.Rows == 0 {
 		err = fmt.Errorf("%s: there are no nodes", nodes.Files[len(nodes.Files)-1])
 	}
@@ -78,7 +78,7 @@ func (s *Stream) Identify() error {
 		s.Identity += fmt.Sprintf("%s %d %d\n", path, info.Size(), info.ModTime().UnixNano())
 	}
 	s.Identity += s.Meaning()
-	return s.edges.each(func(f File) (err error) {
+	return s.edges.Each(func(f File) (err error) {
 		s.noteGuess(f)
 		s.endColumns, err = s.settings.planEdges(f.Columns())
 		return err
@@ -195,7 +195,7 @@ func (s *Stream) EachNamed(use func(Node) error) error {
 // each calls use with every row of nodes and its cells of some columns. The node has no features.
 func (s *Stream) each(columns []int, use func(n *Node, r *NodeReader, cells []Cell) error) error {
 	n := &Node{}
-	return s.nodes.each(func(f File) error {
+	return s.nodes.Each(func(f File) error {
 		r, err := s.nodeReader(f)
 		if err != nil {
 			return err
@@ -230,7 +230,7 @@ func (s *Stream) nodeReader(f File) (*NodeReader, error) {
 func (s *Stream) EachEdge(use func(Edge) error) error {
 	e := Edge{}
 	s.dropped = 0
-	return s.edges.each(func(f File) error {
+	return s.edges.Each(func(f File) error {
 		r, err := NewEdgeReader(s.settings, f.Columns())
 		if err != nil {
 			return err

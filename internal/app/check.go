@@ -173,7 +173,7 @@ func checkMemory(ctx context.Context, client mapping.Client) (string, error) {
 
 // loadOnce loads the version that CURRENT names as the consumer does, and drops it.
 func loadOnce(ctx context.Context, cfg config.Consumer) (string, error) {
-	w, closeClient, err := follower(cfg, slog.New(slog.DiscardHandler))
+	w, closeClient, err := follower(cfg, "", slog.New(slog.DiscardHandler))
 	if err != nil {
 		return "", err
 	}

@@ -21,6 +21,7 @@
 //	tokens.go    the bearer tokens of serve and page, from settings or a file that is looked at with every request
 //	codec.go     settings -> the forms of records, in and out, and the schema registry
 //	features.go  settings -> features by id
+//	repredict.go Repredict: arrivals that the topic still has, predicted again
 //	forget.go    what is removed where an id is to be forgotten
 //	labels.go    labels that are read beside arrivals and compared with predictions
 //	candidate.go a candidate beside the version that serves: compared, or as a canary

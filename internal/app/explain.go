@@ -18,7 +18,7 @@ type ExplanationWriter interface {
 // many lines were explained and how many were rejected. Output and Rejected of the options are read as there.
 func ExplainLines(ctx context.Context, versions consumer.Versions, r io.Reader, w ExplanationWriter,
 	o LineOptions) (explained, rejected int, err error) {
-	pipeline, err := consumer.NewPipeline(consumer.PipelineOptions{Versions: versions, Deliverer: &lineWriter{},
+	pipeline, err := consumer.NewPipeline(consumer.PipelineOptions{Versions: versions, Deliverer: &fileDeliverer{},
 		Mode:  o.Mode,
 		Forms: o.Forms, Features: o.Features, IgnoreUnknown: o.IgnoreUnknown, Limits: o.Limits, Output: o.Output})
 	if err != nil {

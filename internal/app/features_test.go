@@ -187,7 +187,7 @@ func TestLinesLookFeaturesUp(t *testing.T) {
 	line := func(features string) string { return fmt.Sprintf(`{"id":"a"%s,"edges":[%q]}`, features, ids[0]) }
 	answer := func(text string) (out string, predicted, rejected int) {
 		var w bytes.Buffer
-		predicted, rejected, err := PredictLines(t.Context(), from, strings.NewReader(text), &w,
+		predicted, rejected, err := PredictLines(t.Context(), from, strings.NewReader(text), NewLineWriter(&w),
 			LineOptions{Mode: consumer.Node, Batch: 2, Features: store})
 		if err != nil {
 			t.Fatal(err)

@@ -28,18 +28,20 @@ type LineOptions struct {
 	// IgnoreUnknown passes over features whose names the version's schema does not have; else the line is rejected.
 	IgnoreUnknown bool
 	Output        consumer.Output
+	// Rows gives the rows of a table as records, with their numbers, in place of lines; nil: lines are read.
+	Rows func(use func(row int, record []byte) error) error
 	// Rejected is told of each line that cannot be predicted; line counts from 1.
 	Rejected func(line int64, d *event.DeadLetter)
 }
 
-// PredictLines reads arrivals as JSON lines and writes predictions as JSON lines, in order, on the same path that the
-// consumer takes. It returns how many lines were predicted and how many were rejected. Empty lines are passed over, and
-// so are changes of Debezium that leave no row. ctx ends it also while r gives nothing. Predictions made before an
-// error are written.
-func PredictLines(ctx context.Context, versions consumer.Versions, r io.Reader, w io.Writer,
+// PredictLines reads arrivals as JSON lines, or the rows of the options, and gives predictions to w, in order, on the
+// same path that the consumer takes. It closes w. It returns how many were predicted and how many were rejected. Empty
+// lines are passed over, and so are changes of Debezium that leave no row. ctx ends it also while r gives nothing.
+// Predictions made before an error are written.
+func PredictLines(ctx context.Context, versions consumer.Versions, r io.Reader, w PredictionWriter,
 	o LineOptions) (predicted, rejected int, err error) {
-	out := &lineWriter{w: bufio.NewWriter(w), rejected: o.Rejected}
-	defer func() { err = errors.Join(err, out.w.Flush()) }()
+	defer func() { err = errors.Join(err, w.Close()) }()
+	out := &fileDeliverer{out: w, rejected: o.Rejected, counts: &Counts{}}
 	pipeline, err := consumer.NewPipeline(consumer.PipelineOptions{Versions: versions, Deliverer: out, Mode: o.Mode,
 		Forms: o.Forms, Features: o.Features, IgnoreUnknown: o.IgnoreUnknown, Limits: o.Limits, Output: o.Output})
 	if err != nil {
@@ -48,14 +50,13 @@ func PredictLines(ctx context.Context, versions consumer.Versions, r io.Reader, 
 	err = eachBatch(ctx, r, &o, func(name string, records []kafka.Record) error {
 		return pipeline.Process(ctx, consumer.Intake{Name: name, Records: records})
 	})
-	return out.predicted, out.dead, err
+	return out.counts.Predicted, out.counts.Rejected, err
 }
 
 // eachBatch reads lines and calls process with so many of them as records, whose offsets are the lines' numbers. The
 // records are process's until it returns.
 func eachBatch(ctx context.Context, r io.Reader, o *LineOptions,
 	process func(name string, records []kafka.Record) error) error {
-	in := bufio.NewReaderSize(&interruptible{ctx: ctx, r: r}, 1<<20)
 	headers := o.Forms.LineHeaders()
 	var records []kafka.Record
 	flush := func(line int64) error {
@@ -69,18 +70,36 @@ func eachBatch(ctx context.Context, r io.Reader, o *LineOptions,
 		records = records[:0]
 		return err
 	}
+	add := func(line int64, text []byte) error {
+		records = append(records, kafka.Record{Value: text, Headers: headers, Position: kafka.Position{Offset: line}})
+		if len(records) < o.Batch {
+			return nil
+		}
+		return flush(line)
+	}
+	if o.Rows != nil {
+		last := int64(0)
+		err := o.Rows(func(row int, record []byte) error {
+			last = int64(row)
+			return add(last, record)
+		})
+		return errors.Join(err, flush(last))
+	}
+	in := bufio.NewReaderSize(&interruptible{ctx: ctx, r: r}, 1<<20)
 	for line := int64(1); ; line++ {
 		text, readErr := in.ReadBytes('\n')
 		if readErr != nil && readErr != io.EOF {
 			return fmt.Errorf("reading line %d: %w", line, readErr)
 		}
+		var err error
 		if text = bytes.TrimSpace(text); len(text) > 0 {
-			records = append(records, kafka.Record{Value: text, Headers: headers, Position: kafka.Position{Offset: line}})
+			err = add(line, text)
 		}
-		if len(records) == o.Batch || readErr == io.EOF {
-			if err := flush(line); err != nil {
-				return fmt.Errorf("predicting up to line %d: %w", line, err)
-			}
+		if readErr == io.EOF && err == nil {
+			err = flush(line)
+		}
+		if err != nil {
+			return fmt.Errorf("predicting up to line %d: %w", line, err)
 		}
 		if readErr == io.EOF {
 			return nil
@@ -114,42 +133,81 @@ func (i *interruptible) Read(p []byte) (int, error) {
 	}
 }
 
-// lineWriter delivers to a stream of lines.
+// PredictionWriter writes predictions to a file.
+type PredictionWriter interface {
+	Prediction(p *event.Prediction) error
+	// Close ends the file, and leaves what is below it open.
+	Close() error
+}
+
+// NewLineWriter returns a writer of JSON lines.
+func NewLineWriter(w io.Writer) PredictionWriter { return &lineWriter{w: bufio.NewWriter(w)} }
+
 type lineWriter struct {
-	w               *bufio.Writer
-	rejected        func(int64, *event.DeadLetter)
-	buf             []byte
-	predicted, dead int
-	at              time.Time // when the last batch was written
+	w   *bufio.Writer
+	buf []byte
 }
 
-// Publish writes the predictions of a batch; there is nothing to commit.
-func (l *lineWriter) Publish(_ context.Context, b event.Batch, _ kafka.Offsets,
-	_ kafka.Committer) (kafka.Delivery, error) {
-	for i := range b.DeadLetters {
-		l.dead++
-		if l.rejected != nil {
-			l.rejected(b.DeadLetters[i].Source.Offset, &b.DeadLetters[i])
-		}
+func (l *lineWriter) Prediction(p *event.Prediction) (err error) {
+	if l.buf, err = (json.Codec{}).AppendPrediction(l.buf[:0], p); err != nil {
+		return fmt.Errorf("encoding the prediction of %q: %w", p.ID, err)
 	}
+	if _, err := l.w.Write(append(l.buf, '\n')); err != nil {
+		return fmt.Errorf("writing the prediction of %q: %w", p.ID, err)
+	}
+	return nil
+}
+
+func (l *lineWriter) Close() error { return l.w.Flush() }
+
+// fileDeliverer delivers to a file of predictions; there is nothing to commit.
+type fileDeliverer struct {
+	out      PredictionWriter
+	rejected func(int64, *event.DeadLetter)
+	counts   *Counts
+	at       time.Time // when the last batch was written
+}
+
+// Counts are the outcomes of a batch outside of any stream.
+type Counts struct {
+	Predicted, Rejected int
+	Degraded            int // of the predictions: they may differ from those of the same records at another time
+	Skipped             int // records that are no arrivals
+	Forgotten           int // predictions that were left out: later records ask to forget their ids
+}
+
+// take counts a batch. line is told of each dead letter.
+func (c *Counts) take(b *event.Batch, rejected func(int64, *event.DeadLetter)) {
+	c.Predicted, c.Rejected = c.Predicted+len(b.Predictions), c.Rejected+len(b.DeadLetters)
 	for i := range b.Predictions {
-		var err error
-		if l.buf, err = (json.Codec{}).AppendPrediction(l.buf[:0], &b.Predictions[i]); err != nil {
-			return nil, fmt.Errorf("encoding the prediction of %q: %w", b.Predictions[i].ID, err)
+		if b.Predictions[i].Degraded {
+			c.Degraded++
 		}
-		if _, err := l.w.Write(append(l.buf, '\n')); err != nil {
-			return nil, fmt.Errorf("writing the prediction of %q: %w", b.Predictions[i].ID, err)
-		}
-		l.predicted++
 	}
-	l.at = time.Now()
-	return l, nil
+	for i := range b.DeadLetters {
+		if rejected != nil {
+			rejected(b.DeadLetters[i].Source.Offset, &b.DeadLetters[i])
+		}
+	}
 }
 
-func (l *lineWriter) Commit(context.Context) error { return nil }
+// Publish writes the predictions of a batch.
+func (f *fileDeliverer) Publish(_ context.Context, b event.Batch, _ kafka.Offsets,
+	_ kafka.Committer) (kafka.Delivery, error) {
+	f.counts.take(&b, f.rejected)
+	for i := range b.Predictions {
+		if err := f.out.Prediction(&b.Predictions[i]); err != nil {
+			return nil, err
+		}
+	}
+	f.at = time.Now()
+	return f, nil
+}
 
-func (l *lineWriter) Abort(context.Context) error { return nil }
+func (f *fileDeliverer) Commit(context.Context) error { return nil }
 
-func (l *lineWriter) Published() time.Time { return l.at }
+func (f *fileDeliverer) Abort(context.Context) error { return nil }
 
-func (l *lineWriter) Refused() []kafka.Refusal { return nil }
+func (f *fileDeliverer) Published() time.Time { return f.at }
+
+func (f *fileDeliverer) Refused() []kafka.Refusal { return nil }

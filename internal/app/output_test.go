@@ -225,7 +225,7 @@ func TestLinesCarryEmbeddings(t *testing.T) {
 				t.Fatal(err)
 			}
 			var out bytes.Buffer
-			_, _, err = PredictLines(t.Context(), from, strings.NewReader(in.String()), &out,
+			_, _, err = PredictLines(t.Context(), from, strings.NewReader(in.String()), NewLineWriter(&out),
 				LineOptions{Mode: consumer.Node, Batch: len(arrivals),
 					Output: consumer.Output{Representation: event.RepresentationEmbedding}})
 			if err != nil {

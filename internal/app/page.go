@@ -122,7 +122,7 @@ func pagePipelines(cfg config.Page, store consumer.FeatureStore, o *page.Options
 	for _, d := range []*consumer.Decoder{o.Decoder, o.LitDecoder} {
 		d.LookUp(store, retry.Patience{Logger: o.Log})
 	}
-	path := consumer.PipelineOptions{Versions: versions{o.Versions}, Deliverer: &lineWriter{}, Mode: consumer.Node,
+	path := consumer.PipelineOptions{Versions: versions{o.Versions}, Deliverer: &fileDeliverer{}, Mode: consumer.Node,
 		Arrivals: cfg.Attach.Arrivals == config.On, ReadOnly: true, Limits: limits, Features: store,
 		Output: consumer.Output{Probabilities: true}, IgnoreUnknown: cfg.Input.UnknownFeatures == config.Ignore}
 	if o.Tried, err = consumer.NewPipeline(path); err != nil {

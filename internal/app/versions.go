@@ -135,7 +135,7 @@ func servedVersions(ctx context.Context, cfg config.Consumer, acl string, log *s
 		log.Info("serving a pinned artifact", "version", from.name(), "directory", cfg.Artifact)
 		return from, func() {}, nil
 	}
-	watcher, closeClient, err := follower(cfg, log, capabilities...)
+	watcher, closeClient, err := follower(cfg, "", log, capabilities...)
 	if err != nil {
 		return from, nil, err
 	}
@@ -193,8 +193,9 @@ func output(cfg config.Output) consumer.Output {
 		Representation: cfg.Representation, Explain: cfg.Explain, ExplainIDs: cfg.ExplainIDs}
 }
 
-// follower makes the watcher of a consumer.
-func follower(cfg config.Consumer, log *slog.Logger, capabilities ...string) (*serving.Watcher, func() error, error) {
+// follower makes the watcher of a consumer, which follows CURRENT unless it is to serve another version.
+func follower(cfg config.Consumer, version string, log *slog.Logger,
+	capabilities ...string) (*serving.Watcher, func() error, error) {
 	client, err := ConnectRedis(cfg.Redis.RedisServer)
 	if err != nil {
 		return nil, nil, err
@@ -203,6 +204,7 @@ func follower(cfg config.Consumer, log *slog.Logger, capabilities ...string) (*s
 		OpenFor: cfg.Redis.Breaker.OpenFor,
 		Degrade: cfg.Redis.Outage == config.Degrade, Log: log})
 	w, err := serving.NewWatcher(client, serving.WatcherOptions{Prefix: cfg.Redis.Prefix, Consumer: instance(),
+		Version:  version,
 		Interval: cfg.Redis.PollInterval, HoldFor: cfg.Redis.HeartbeatTTL, CacheBytes: int64(cfg.Cache.Bytes),
 		LookupTimeout: cfg.Redis.LookupTimeout, Guard: guard, Rollback: cfg.Swap.Rollback, Candidate: cfg.Candidate.Tried(),
 		Serve: choice(cfg, capabilities...), Clock: consumer.SystemClock{}, Log: log})

@@ -146,6 +146,7 @@ var only = []struct {
 		"event/json",
 		"event/protobuf", "graph", "internal/replay", "kafka",
 		"mapping", "schema", "serving", "trainer", "trainer/features", "trainer/sample"}},
+	{"internal/batchfile", []string{"dataset/csv", "dataset/parquet", "dataset/table", "event", "event/json", "schema"}},
 	{"internal/replay", []string{"dataset", "event", "event/json", "graph", "infer/target", "schema", "kafka",
 		"kafka/retry"}},
 	{"test/harness", []string{"event"}}, // tests of all packages but event use it
@@ -193,7 +194,9 @@ var users = []struct {
 	{"internal/page", []string{"internal/app"}},
 	// it brings a second Kafka client, which only compares
 	{"internal/bench", []string{"cmd/rivulet"}},
-	{"dataset/parquet", []string{"cmd/trainer", "cmd/rivulet", "trainer/merge"}}, // it brings a large library
+	{"internal/batchfile", []string{"cmd/rivulet"}},
+	// it brings a large library
+	{"dataset/parquet", []string{"cmd/trainer", "cmd/rivulet", "trainer/merge", "internal/batchfile"}},
 	{"trainer/merge", []string{"cmd/trainer", "internal/refresh", "internal/demo"}},
 	{"lab/…", []string{"cmd/trainer", "lab/…"}},      // a laboratory: it reads the trainer, and no other room knows it
 	{"trainer/stage/spark", []string{"cmd/trainer"}}, // the client of Spark Connect
