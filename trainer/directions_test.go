@@ -191,8 +191,12 @@ func TestDirectionsRefused(t *testing.T) {
 		}}}
 	}), "method mine", "directions")
 	o := options(30)
+	o.Models, o.Spread = []string{"dirsgc"}, true
+	_, err := NewSeries(d, o, Silent{}) // measured, too
+	requireError(err, "spread", "S→S", "directions")
+	o = options(30)
 	o.Means = false
-	_, err := TrainStaged(t.Context(), local.NewMemory(solved.Functions, Silent{}),
+	_, err = TrainStaged(t.Context(), local.NewMemory(solved.Functions, Silent{}),
 		original.OfDataset(d, "x", d.X.Cols()), o, created, Silent{})
 	requireError(err, "directions", "--engine memory")
 	o.Models = []string{"dirsage"}
