@@ -10,6 +10,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"rivulet/artifact/signature"
 )
 
 // maxManifestBytes bounds the bytes that are read before anything can be checked.
@@ -182,7 +184,8 @@ func refuseUnlisted(root *os.Root, manifest *Manifest) error {
 				return fs.SkipDir
 			}
 			return nil
-		case entry.IsDir() || listed || name == manifestFile || name == manifestSumFile:
+		case entry.IsDir() || listed || name == manifestFile || name == manifestSumFile ||
+			name == signature.File:
 			return nil
 		}
 		return fmt.Errorf("%s: the manifest does not list it", name)

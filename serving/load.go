@@ -2,6 +2,7 @@ package serving
 
 import (
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"rivulet/artifact"
+	"rivulet/artifact/signature"
 	"rivulet/mapping"
 	"rivulet/serving/keyspace"
 )
@@ -46,6 +48,9 @@ func (l *loader) load(ctx context.Context, version, id string, alive func() erro
 		if files[f.Name], err = l.file(ctx, version, p.Serial, f, alive); err != nil {
 			return nil, nil, nil, err
 		}
+	}
+	if err := l.signed(ctx, version, files[manifestFile]); err != nil {
+		return nil, nil, nil, err
 	}
 	b, err := artifact.DecodeServing(files)
 	if err != nil {
@@ -159,4 +164,37 @@ func (l *loader) file(ctx context.Context, version string, serial int64, f keysp
 		return nil, refusal{err}
 	}
 	return data, nil
+}
+
+// manifestFile is the file of a version that is signed.
+const manifestFile = "manifest.json"
+
+// fieldSignature is the field of a marker with the signature of the manifest.
+const fieldSignature = "signature"
+
+// signed refuses a version whose manifest none of the expected keys has signed.
+func (l *loader) signed(ctx context.Context, version string, manifest []byte) error {
+	if l.options.Signers == nil {
+		return nil
+	}
+	text, err := l.client.HGet(ctx, l.keys.Complete(version), fieldSignature).Result()
+	if mapping.Failed(err) {
+		return fmt.Errorf("reading %s: %w", l.keys.Complete(version), err)
+	}
+	if err := signature.Check(manifest, []byte(text), l.options.Signers); err != nil {
+		return refusal{err}
+	}
+	return nil
+}
+
+// sign notes the signature of a version's manifest in its marker, before anything points at the version.
+func (p *Publisher) sign(ctx context.Context, version string, manifest []byte, key ed25519.PrivateKey) error {
+	done, err := sign.Run(ctx, p.client, []string{p.keys.Complete(version)}, ed25519.Sign(key, manifest)).Bool()
+	if err == nil && !done {
+		err = ErrIncomplete
+	}
+	if err != nil {
+		return fmt.Errorf("signing version %s: %w", version, err)
+	}
+	return nil
 }

@@ -2,6 +2,7 @@ package serving
 
 import (
 	"context"
+	"crypto/ed25519"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -45,6 +46,8 @@ type PublishOptions struct {
 	TempDir string
 	// OtherData lets an artifact follow that was made of other data than the version that serves.
 	OtherData bool
+	// Sign signs the manifest; nil: nobody does.
+	Sign ed25519.PrivateKey
 	// Candidate makes the version CANDIDATE in place of CURRENT, for consumers to try; old versions stay.
 	Candidate bool
 	// Keep is the number of older versions that stay for rolling back, the most recent CURRENT ones; 0 means one, below 0
@@ -119,6 +122,11 @@ func (p *Publisher) publish(ctx context.Context, b *artifact.Bundle, o PublishOp
 	}
 	if err := p.write(ctx, b, files, o); err != nil {
 		return err
+	}
+	if o.Sign != nil {
+		if err := p.sign(ctx, b.Manifest.Version, files[manifestFile], o.Sign); err != nil {
+			return err
+		}
 	}
 	if o.OtherData {
 		if err := p.allowOther(ctx, b.Manifest.Version); err != nil {

@@ -91,6 +91,17 @@ redis.call('HSET', KEYS[1], 'other_data', ms(now))
 return 1
 `)
 
+// sign notes the signature of a version's manifest in its marker.
+//
+//	KEYS  complete
+//	ARGV  signature
+//	->    1, or 0 if the version is not there
+var sign = redis.NewScript(`
+if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
+redis.call('HSET', KEYS[1], '` + fieldSignature + `', ARGV[1])
+return 1
+`)
+
 // lastDecision is the field of the history that has the decision of the last one again, for consumers' logs.
 const lastDecision = "last"
 

@@ -3,6 +3,7 @@ package serving
 import (
 	"bytes"
 	"context"
+	"crypto/ed25519"
 	"fmt"
 	"maps"
 	"slices"
@@ -42,6 +43,8 @@ type Options struct {
 	Capabilities []string
 	// Explain says whether predictions carry their strongest reasons, which only frozen models have.
 	Explain bool
+	// Signers are the keys of which one must have signed a version's manifest; nil: it need not be signed.
+	Signers []ed25519.PublicKey
 	// Growth says whether arrivals get rows of M, so that later ones can attach to them.
 	Growth GrowthOptions
 }

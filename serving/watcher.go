@@ -220,7 +220,8 @@ func (w *Watcher) follow(ctx context.Context) error {
 		w.refused = ""
 		return nil
 	}
-	marks, err := w.loader.client.HMGet(ctx, w.loader.keys.Complete(name), fieldMended, fieldOtherData).Result()
+	marks, err := w.loader.client.HMGet(ctx, w.loader.keys.Complete(name), fieldMended, fieldOtherData,
+		fieldSignature).Result()
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", w.loader.keys.Complete(name), err)
 	}

@@ -28,6 +28,7 @@ import (
 	"time"
 
 	"rivulet/artifact"
+	"rivulet/artifact/signature"
 )
 
 // mostManifest bounds the bytes of a manifest.
@@ -99,6 +100,7 @@ func fetch(ctx context.Context, location, dir string) error {
 	if err != nil {
 		return err
 	}
+	_ = from.copy(ctx, into, signature.File, -1) // where it must be there, it is missed later
 	for _, name := range slices.Sorted(maps.Keys(manifest.Files)) {
 		if err := from.copy(ctx, into, name, manifest.Files[name].Bytes); err != nil {
 			return err

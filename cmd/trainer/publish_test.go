@@ -2,9 +2,13 @@ package main
 
 import (
 	"context"
+	"crypto/ed25519"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -121,7 +125,20 @@ func TestCandidateByHand(t *testing.T) {
 	run("manifest.json: the server answers 404", "publish", "--artifact", web.URL+dirs[1]+"/none")
 	run("there is no candidate: trainer publish --candidate", "promote")
 	run("--keep is given with --candidate", "publish", "--artifact", dirs[1], "--candidate", "--keep", "3")
-	run(versions[1]+" is CANDIDATE under prefix rivulet", "publish", "--artifact", web.URL+dirs[1], "--candidate")
+	key := filepath.Join(t.TempDir(), "key.pem")
+	run("--sign "+key+": open", "publish", "--artifact", dirs[1], "--sign", key)
+	der, err := x509.MarshalPKCS8PrivateKey(ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)))
+	if err == nil {
+		err = os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(versions[1]+" is CANDIDATE under prefix rivulet", "publish", "--artifact", web.URL+dirs[1], "--candidate",
+		"--sign", key)
+	if got := server.HGet("{rivulet}:"+versions[1]+":complete", "signature"); len(got) != ed25519.SignatureSize {
+		t.Errorf("the signature in Redis is %q", got)
+	}
 	run("is in Redis as in the artifact", "verify", "--artifact", web.URL+dirs[1])
 	run(`"candidate":true`, "versions", "--json")
 	run("candidate  ", "versions")

@@ -55,7 +55,8 @@ func TestSettingsForClasses(t *testing.T) {
 			expect(want, change, task == "number")
 		}
 		cfg := pageAsConsumer(config.Default[config.Page]())
-		if _, err := pinned(t.Context(), dir, choice(cfg, page.Capability), slog.New(slog.DiscardHandler)); err == nil ||
+		cfg.Artifact = dir
+		if _, err := chosen(t.Context(), cfg, slog.New(slog.DiscardHandler), page.Capability); err == nil ||
 			!strings.Contains(err.Error(), "the task is "+task+", and the page is for classes only") {
 			t.Errorf("%s: the page: %v", task, err)
 		}

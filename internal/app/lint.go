@@ -27,10 +27,15 @@ func Lint(cfg config.Consumer) (wrong []error) {
 		closeStore()
 	}
 	if cfg.Artifact != "" {
-		if dir, here := remote.Local(cfg.Artifact); here {
-			_, err = pinned(context.Background(), dir, choice(cfg), slog.New(slog.DiscardHandler))
+		if _, here := remote.Local(cfg.Artifact); here {
+			_, err = chosen(context.Background(), cfg, slog.New(slog.DiscardHandler))
 			try(err)
+			return wrong
 		}
+	}
+	_, err = choice(cfg)
+	try(err)
+	if cfg.Artifact != "" {
 		return wrong
 	}
 	client, err := ConnectRedis(cfg.Redis.RedisServer)

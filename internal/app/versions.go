@@ -2,12 +2,14 @@ package app
 
 import (
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"log/slog"
 
 	"rivulet/artifact"
 	"rivulet/artifact/remote"
+	"rivulet/artifact/signature"
 	"rivulet/config"
 	"rivulet/consumer"
 	"rivulet/infer/target"
@@ -104,12 +106,29 @@ func Pinned(ctx context.Context, location string, choice serving.Options, log *s
 	return pinned(ctx, location, choice, log)
 }
 
+// chosen is pinned as the settings choose.
+func chosen(ctx context.Context, cfg config.Consumer, log *slog.Logger, capabilities ...string) (versions, error) {
+	o, err := choice(cfg, capabilities...)
+	if err != nil {
+		return versions{}, err
+	}
+	return pinned(ctx, cfg.Artifact, o, log)
+}
+
 func pinned(ctx context.Context, location string, choice serving.Options, log *slog.Logger) (versions, error) {
 	dir, remove, err := remote.Fetch(ctx, location)
 	if err != nil {
 		return versions{}, err
 	}
-	b, err := artifact.ReadAll(dir)
+	var b *artifact.Bundle
+	if choice.Signers != nil {
+		if err = signature.CheckDirectory(dir, choice.Signers); err != nil {
+			err = fmt.Errorf("artifact %s: %w", location, err)
+		}
+	}
+	if err == nil {
+		b, err = artifact.ReadAll(dir)
+	}
 	if err = errors.Join(err, remove()); err != nil {
 		return versions{}, err
 	}
@@ -129,7 +148,7 @@ func pinned(ctx context.Context, location string, choice serving.Options, log *s
 func servedVersions(ctx context.Context, cfg config.Consumer, acl string, log *slog.Logger, background *services,
 	failed context.CancelCauseFunc, capabilities ...string) (from versions, end func(), err error) {
 	if cfg.Artifact != "" {
-		if from, err = pinned(ctx, cfg.Artifact, choice(cfg, capabilities...), log); err != nil {
+		if from, err = chosen(ctx, cfg, log, capabilities...); err != nil {
 			return from, nil, err
 		}
 		log.Info("serving a pinned artifact", "version", from.name(), "directory", cfg.Artifact)
@@ -174,12 +193,30 @@ func capabilities(cfg config.Consumer) (used []string) {
 
 // choice returns the model, attachment and outputs that the settings choose. more are capabilities that a program needs
 // beside them.
-func choice(cfg config.Consumer, more ...string) serving.Options {
-	return serving.Options{Model: cfg.Model, Attachment: cfg.Attachment, Calibration: cfg.Calibration,
-		Representation: cfg.Output.Representation, Coverage: cfg.Output.Coverage, Explain: cfg.Output.Explain > 0,
-		Capabilities: append(more, capabilities(cfg)...),
-		Growth: serving.GrowthOptions{On: cfg.Attach.Arrivals == config.On, TTL: cfg.Attach.TTL, MaxRows: cfg.Attach.MaxRows,
-			MaxBytes: int64(cfg.Attach.MaxBytes), Replicas: cfg.Attach.Replicas, Degrade: cfg.Redis.Outage == config.Degrade}}
+func choice(cfg config.Consumer, more ...string) (serving.Options, error) {
+	signers, err := signersOf(cfg.VerifyKey)
+	return serving.Options{Signers: signers, Model: cfg.Model, Attachment: cfg.Attachment, Calibration: cfg.Calibration,
+			Representation: cfg.Output.Representation, Coverage: cfg.Output.Coverage, Explain: cfg.Output.Explain > 0,
+			Capabilities: append(more, capabilities(cfg)...),
+			Growth: serving.GrowthOptions{On: cfg.Attach.Arrivals == config.On, TTL: cfg.Attach.TTL, MaxRows: cfg.Attach.MaxRows,
+				MaxBytes: int64(cfg.Attach.MaxBytes), Replicas: cfg.Attach.Replicas, Degrade: cfg.Redis.Outage == config.Degrade}},
+		err
+}
+
+// signersOf reads the keys of which one must have signed a version; nil: no file is named.
+func signersOf(file string) ([]ed25519.PublicKey, error) {
+	if file == "" {
+		return nil, nil
+	}
+	text, err := readSmall(file)
+	if err != nil {
+		return nil, fmt.Errorf("verify_key_file: %w", err)
+	}
+	keys, err := signature.PublicKeys(text)
+	if err != nil {
+		return nil, fmt.Errorf("verify_key_file is %q: %w", file, err)
+	}
+	return keys, nil
 }
 
 var (
@@ -196,6 +233,10 @@ func output(cfg config.Output) consumer.Output {
 // follower makes the watcher of a consumer, which follows CURRENT unless it is to serve another version.
 func follower(cfg config.Consumer, version string, log *slog.Logger,
 	capabilities ...string) (*serving.Watcher, func() error, error) {
+	serve, err := choice(cfg, capabilities...)
+	if err != nil {
+		return nil, nil, err
+	}
 	client, err := ConnectRedis(cfg.Redis.RedisServer)
 	if err != nil {
 		return nil, nil, err
@@ -207,7 +248,7 @@ func follower(cfg config.Consumer, version string, log *slog.Logger,
 		Version:  version,
 		Interval: cfg.Redis.PollInterval, HoldFor: cfg.Redis.HeartbeatTTL, CacheBytes: int64(cfg.Cache.Bytes),
 		LookupTimeout: cfg.Redis.LookupTimeout, Guard: guard, Rollback: cfg.Swap.Rollback, Candidate: cfg.Candidate.Tried(),
-		Serve: choice(cfg, capabilities...), Clock: consumer.SystemClock{}, Log: log})
+		Serve: serve, Clock: consumer.SystemClock{}, Log: log})
 	if err != nil {
 		return nil, nil, fmt.Errorf("following CURRENT: %w", err)
 	}

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
 	"rivulet/artifact"
 	"rivulet/artifact/remote"
+	"rivulet/artifact/signature"
 	"rivulet/config"
 	"rivulet/internal/app"
 	"rivulet/internal/cli"
@@ -17,7 +19,7 @@ import (
 
 func publishCommand() *cobra.Command {
 	var keep int
-	var expect string
+	var expect, key string
 	var otherData, candidate bool
 	cmd := &cobra.Command{
 		Use:   "publish --artifact DIR",
@@ -41,6 +43,8 @@ func publishCommand() *cobra.Command {
 	flags.StringVar(&expect, "expect", "",
 		"version that CURRENT must name now, or - for none; empty: the one that it names at the start")
 	flags.BoolVar(&otherData, "other-data", false, otherDataUsage)
+	flags.StringVar(&key, "sign", "",
+		"PEM file of a private key of Ed25519 that signs the manifest, for consumers with verify_key_file")
 	flags.BoolVar(&candidate, "candidate", false, "set CANDIDATE in place of CURRENT")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		cfg, err := config.Load[config.Publish](config.OfProgram(cmd.Flags()))
@@ -60,6 +64,15 @@ func publishCommand() *cobra.Command {
 		o := serving.PublishOptions{Keep: keep, OtherData: otherData, Candidate: candidate,
 			Progress: func(done, total int) { lines.Step("publishing rows of M", done, total) }}
 		o.Warn = func(text string) { fmt.Fprintln(cmd.ErrOrStderr(), "warning:", text) }
+		if key != "" {
+			text, err := os.ReadFile(key)
+			if err == nil {
+				o.Sign, err = signature.PrivateKey(text)
+			}
+			if err != nil {
+				return fmt.Errorf("--sign %s: %w", key, err)
+			}
+		}
 		if keep == 0 {
 			return fmt.Errorf("--keep is 0, want 1 or more, or -1 for all: there would be nothing to roll back to")
 		}
