@@ -21,7 +21,8 @@ MC4CAQAwBQYDK2VwBCIEIOGcfSoU/QgUz7eKurhLywv66O14wOiIS5qo5vXIVkYI
 MCowBQYDK2VwAyEA7isPl6g2vNZ7pHyYFf6p5xybO/kOdG4lX2DR75tHpWY=
 -----END PUBLIC KEY-----
 `
-	signed = "dcb902e30bf554abf551b7c195a094b64d9fbd7fb8f4dcdea539bb50adacaf86255b45ca271050bb3990d69e203ade2717fd2c27887563fdf37ab898f50e320e"
+	signed = "dcb902e30bf554abf551b7c195a094b64d9fbd7fb8f4dcdea539bb50adacaf86" +
+		"255b45ca271050bb3990d69e203ade2717fd2c27887563fdf37ab898f50e320e"
 )
 
 // What OpenSSL signs is taken, and what is signed here has the same bytes; another text, another key and no signature
