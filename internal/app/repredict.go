@@ -94,7 +94,7 @@ func repredictor(ctx context.Context, cfg config.Consumer, version string, log *
 		if version != "" {
 			return from, nil, fmt.Errorf("--version is %s, and artifact pins %s: give one of them", version, cfg.Artifact)
 		}
-		from, err = pinned(ctx, cfg.Artifact, choice(cfg), log)
+		from, err = chosen(ctx, cfg, log)
 		return from, func() {}, err
 	}
 	cfg.Candidate.Mode = "off"
