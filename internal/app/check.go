@@ -11,7 +11,11 @@ import (
 	"time"
 
 	"rivulet/config"
+	"rivulet/event"
+	"rivulet/event/form"
 	"rivulet/internal/check"
+	"rivulet/kafka"
+	"rivulet/kafka/retry"
 	"rivulet/mapping"
 	"rivulet/serving"
 )
@@ -54,6 +58,9 @@ func Check(ctx context.Context, cfg config.Consumer, report func(check.Result)) 
 	}
 	if cfg.Features.From == config.FromRedis {
 		count(checkFeatures(ctx, cfg.Features))
+	}
+	if cfg.Attach.Wait > 0 {
+		count(checkEdges(ctx, cfg))
 	}
 	if cfg.Artifact != "" {
 		count(checkPinned(ctx, cfg))
@@ -191,4 +198,92 @@ func loadOnce(ctx context.Context, cfg config.Consumer) (string, error) {
 func served(v *serving.Version) string {
 	return fmt.Sprintf("%s can be served: model %s, attachment %s, %d synthetic nodes, %d rows of M", v.ID(),
 		v.Model(), v.Attachment(), v.SyntheticNodes(), v.Manifest().Mapping.Rows)
+}
+
+// edgeSample is how many of the newest records of each partition are looked at.
+const edgeSample = 2000
+
+// checkEdges looks whether edges of their own are in the partitions of their arrivals, as attach.wait needs it.
+func checkEdges(ctx context.Context, cfg config.Consumer) check.Result {
+	topic := cfg.Kafka.Topics.Arrivals
+	r := check.Result{State: check.OK, What: "edges of their own on " + topic}
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	near, far, read, err := sampleEdges(ctx, cfg)
+	const do = "give an edge the key of its arrival's record, and let producers of both choose the partition in the same way"
+	switch {
+	case err != nil:
+		r.State, r.Found, r.Do = check.Failed, err.Error(), "look at the checks of Kafka above"
+	case far > 0:
+		r.State, r.Do = check.Failed, do
+		r.Found = fmt.Sprintf("of the newest %d records %d are edges in another partition than their arrival, "+
+			"and %d in the same", read, far, near)
+	case near > 0:
+		r.Found = fmt.Sprintf("of the newest %d records %d are edges in the partition of their arrival, and none in another",
+			read, near)
+	default:
+		r.Found = fmt.Sprintf("none of the newest %d records is one whose arrival is among them, too: %s", read, do)
+	}
+	return r
+}
+
+// sampleEdges reads the newest records, and counts the edges that are in the partition of their arrival, and in
+// another.
+func sampleEdges(ctx context.Context, cfg config.Consumer) (near, far, read int, err error) {
+	forms, _, err := Forms(cfg.Input, cfg.Registry)
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	forms.LookUp = cfg.Features.From == config.FromRedis
+	client, err := ConnectKafka(cfg.Kafka.Brokers, cfg.Kafka.Topics.Arrivals)
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	defer client.Close()
+	reader, err := kafka.NewReader(client, kafka.ReaderOptions{Topic: cfg.Kafka.Topics.Arrivals}, retry.Patience{})
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	tail := reader.Tail(kafka.TailOptions{Backlog: edgeSample})
+	if _, err := tail.Look(ctx); err != nil {
+		return 0, 0, 0, err
+	}
+	arrivals, edges := map[string]map[int]bool{}, map[string][]int{} // the partitions of each id
+	for some := true; some; {
+		records, err := tail.Read(ctx)
+		if err != nil {
+			return 0, 0, 0, err
+		}
+		read, some = read+len(records), tail.Behind() > 0
+		for i := range records {
+			place(&records[i], &forms, arrivals, edges)
+		}
+	}
+	for id, partitions := range edges {
+		for _, at := range partitions {
+			switch {
+			case arrivals[id][at]:
+				near++
+			case arrivals[id] != nil:
+				far++
+			}
+		}
+	}
+	return near, far, read, nil
+}
+
+// place adds a record's partition to those of its arrival or edge.
+func place(r *kafka.Record, forms *form.Reader, arrivals map[string]map[int]bool, edges map[string][]int) {
+	var e event.Edge
+	var a event.Arrival
+	if is, err := forms.Edge(r.Headers, r.Value, &e); is {
+		if id, _ := e.Ends(); err == nil {
+			edges[id] = append(edges[id], r.Position.Partition)
+		}
+	} else if forms.Event(r.Key, r.Headers, r.Value, &a) == nil {
+		if arrivals[a.ID] == nil {
+			arrivals[a.ID] = map[int]bool{}
+		}
+		arrivals[a.ID][r.Position.Partition] = true
+	}
 }

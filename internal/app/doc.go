@@ -3,7 +3,7 @@
 //	consumer.go  RunConsumer: settings -> versions, producer, consumer, metrics; runs and ends them in order
 //	serve.go     RunServe: the same for arrivals over HTTP
 //	page.go      RunPage: the same for the live page
-//	check.go     Check: settings -> checks of all connections
+//	check.go     Check: settings -> checks of all connections, and of the partitions of edges of their own
 //	lint.go      Lint: settings -> faults of the files that they name
 //	lines.go     PredictLines: the path of a record without services, JSON lines in, JSON lines out
 //	explain.go   ExplainLines: the same for explanations
