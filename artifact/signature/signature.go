@@ -66,7 +66,16 @@ func PublicKeys(text []byte) (keys []ed25519.PublicKey, err error) {
 	return keys, nil
 }
 
-// PrivateKey reads the key of a PEM file. Errors tell nothing of its content.
+// PrivateKeyOf reads the key of a file.
+func PrivateKeyOf(file string) (ed25519.PrivateKey, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	return PrivateKey(text)
+}
+
+// PrivateKey reads the key of a PEM file's text. Errors tell nothing of its content.
 func PrivateKey(text []byte) (ed25519.PrivateKey, error) {
 	if block, _ := pem.Decode(text); block != nil {
 		parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)

@@ -93,6 +93,20 @@ func undecided(t *testing.T, server *miniredis.Miniredis, version string) {
 	}
 }
 
+// signingKey is a file with a key that signs.
+func signingKey(t *testing.T) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "key.pem")
+	der, err := x509.MarshalPKCS8PrivateKey(ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)))
+	if err == nil {
+		err = os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
 // A candidate's life by hand: published beside CURRENT, given up, published again, promoted; history tells it.
 func TestCandidateByHand(t *testing.T) {
 	server := miniredis.RunT(t)
@@ -125,15 +139,8 @@ func TestCandidateByHand(t *testing.T) {
 	run("manifest.json: the server answers 404", "publish", "--artifact", web.URL+dirs[1]+"/none")
 	run("there is no candidate: trainer publish --candidate", "promote")
 	run("--keep is given with --candidate", "publish", "--artifact", dirs[1], "--candidate", "--keep", "3")
-	key := filepath.Join(t.TempDir(), "key.pem")
-	run("--sign "+key+": open", "publish", "--artifact", dirs[1], "--sign", key)
-	der, err := x509.MarshalPKCS8PrivateKey(ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)))
-	if err == nil {
-		err = os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := signingKey(t)
+	run("--sign "+key+".none: open", "publish", "--artifact", dirs[1], "--sign", key+".none")
 	run(versions[1]+" is CANDIDATE under prefix rivulet", "publish", "--artifact", web.URL+dirs[1], "--candidate",
 		"--sign", key)
 	if got := server.HGet("{rivulet}:"+versions[1]+":complete", "signature"); len(got) != ed25519.SignatureSize {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/ed25519"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"rivulet/artifact"
+	"rivulet/artifact/signature"
 	"rivulet/config"
 	"rivulet/consumer"
 	"rivulet/internal/app"
@@ -34,6 +36,7 @@ type refreshFlags struct {
 	out, dataOut        string
 	current             string
 	publish             bool
+	sign                string
 	keep, keepCopies    int
 	waiting, rounds     int
 	maxDrop             float64
@@ -94,6 +97,7 @@ func refreshCommand() *cobra.Command {
 	flags.StringVar(&f.current, "current", "",
 		"directory of the artifact to compare with; empty: the one that CURRENT names, with --publish")
 	flags.BoolVar(&f.publish, "publish", false, "publish the artifact to Redis and point CURRENT at it")
+	flags.StringVar(&f.sign, "sign", "", "with --publish: PEM file of a private key of Ed25519 that signs the manifest")
 	flags.IntVar(&f.keep, "keep", 1, "older versions to keep for rolling back; -1: all")
 	flags.IntVar(&f.keepCopies, "keep-copies", 2,
 		"newest graphs and artifacts of --every to keep on the disk, besides those in use; -1: all")
@@ -206,6 +210,8 @@ func (f *refreshFlags) check() error {
 		return fmt.Errorf("--every is %s, want 0 or more", f.every)
 	case f.rounds < 0:
 		return fmt.Errorf("--rounds is %d, want 0 or more", f.rounds)
+	case f.sign != "" && !f.publish:
+		return errors.New("--sign is given without --publish: a version is signed where it is published")
 	case f.keep == 0 || f.keep < -1:
 		return fmt.Errorf("--keep is %d, want 1 or more, or -1 for all", f.keep)
 	case f.keepCopies == 0 || f.keepCopies < -1:
@@ -303,7 +309,13 @@ func (f *refreshFlags) refresher(given *refresh.Graph, cfg config.Refresh, progr
 	if f.ifNeeded {
 		bounds = &f.bounds
 	}
-	return &refresh.Refresher{Bounds: bounds, Graph: given, Trainer: by, Arrivals: arrivals, Labels: labels,
+	var key ed25519.PrivateKey
+	if f.sign != "" {
+		if key, err = signature.PrivateKeyOf(f.sign); err != nil {
+			return nil, fmt.Errorf("--sign %s: %w", f.sign, err)
+		}
+	}
+	return &refresh.Refresher{Bounds: bounds, Sign: key, Graph: given, Trainer: by, Arrivals: arrivals, Labels: labels,
 		Current: f.current,
 		ToRedis: f.publish, Keep: f.keep, Services: app.Services{Brokers: cfg.Kafka.Brokers, Server: cfg.Redis, Log: log},
 		Forms: forms, Registry: known, Limits: app.Limits(cfg.Limits), Check: check, RefitSchema: f.refit,

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/ed25519"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -13,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/alicebob/miniredis/v2"
 
 	"rivulet/artifact"
 	"rivulet/config"
@@ -236,16 +239,14 @@ func TestRefreshFromKafka(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer broker.Close()
-	redis, err := devstack.StartRedis()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer redis.Close()
+	server := miniredis.RunT(t)
+	at := "redis://" + server.Addr()
+	key := signingKey(t)
 	produce(t, broker.Addr(), arrivals[:200], labels)
 	mustRun(t, dir, "train --costs=false --data {}/data --out {}/first --nodes 40")
-	mustRun(t, dir, "publish --artifact {}/first --redis "+redis.URL())
+	mustRun(t, dir, "publish --artifact {}/first --redis "+at)
 	line := "--from kafka:arrivals --labels kafka:labels --group refresh --kafka.brokers " + broker.Addr() +
-		" --publish --redis " + redis.URL()
+		" --publish --redis " + at + " --sign " + key
 	o, err := runRefresh(t, dir, line+" --data {}/data --out {}/second --data-out {}/later")
 	if err != nil {
 		t.Fatal(err)
@@ -254,7 +255,10 @@ func TestRefreshFromKafka(t *testing.T) {
 		o.Before != mustRead(t, dir+"/first").Manifest.Version {
 		t.Errorf("%+v", o)
 	}
-	if out, err := harness.Execute(root(), "versions", "--redis.url", redis.URL()); err != nil ||
+	if got := server.HGet("{rivulet}:"+o.Version+":complete", "signature"); len(got) != ed25519.SignatureSize {
+		t.Errorf("the signature in Redis is %q", got)
+	}
+	if out, err := harness.Execute(root(), "versions", "--redis.url", at); err != nil ||
 		!strings.Contains(out, o.Version+"  complete  yes") {
 		t.Errorf("%s is not CURRENT (%v):\n%s", o.Version, err, out)
 	}

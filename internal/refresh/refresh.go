@@ -2,6 +2,7 @@ package refresh
 
 import (
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -68,8 +69,9 @@ type Refresher struct {
 	// Current is the directory of the artifact to compare with, which Publish replaces; empty: the version that
 	// CURRENT names, if ToRedis.
 	Current string
-	ToRedis bool // publish the artifact
-	Keep    int  // older versions to keep for rolling back; below 0: all
+	ToRedis bool               // publish the artifact
+	Keep    int                // older versions to keep for rolling back; below 0: all
+	Sign    ed25519.PrivateKey // signs what is published; nil: nobody does
 	MaxDrop float64
 	// Bounds are those of the alarms about the artifact of Current, or of the graph to go on from: a round trains only if
 	// one is raised, and else leaves the arrivals to the next round. nil: a round trains whenever there is something new.
@@ -421,8 +423,9 @@ func (r *Refresher) toRedis(ctx context.Context, o *Round, g *Graph) error {
 	if err != nil {
 		return err
 	}
-	err = p.Publish(ctx, o.Bundle, serving.PublishOptions{Keep: r.Keep, Expect: o.expect, OtherData: r.RefitSchema,
-		Progress: func(done, total int) { r.Progress.Step("publishing rows of M", done, total) }})
+	err = p.Publish(ctx, o.Bundle, serving.PublishOptions{Keep: r.Keep, Sign: r.Sign, Expect: o.expect,
+		OtherData: r.RefitSchema,
+		Progress:  func(done, total int) { r.Progress.Step("publishing rows of M", done, total) }})
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -65,11 +64,7 @@ func publishCommand() *cobra.Command {
 			Progress: func(done, total int) { lines.Step("publishing rows of M", done, total) }}
 		o.Warn = func(text string) { fmt.Fprintln(cmd.ErrOrStderr(), "warning:", text) }
 		if key != "" {
-			text, err := os.ReadFile(key)
-			if err == nil {
-				o.Sign, err = signature.PrivateKey(text)
-			}
-			if err != nil {
+			if o.Sign, err = signature.PrivateKeyOf(key); err != nil {
 				return fmt.Errorf("--sign %s: %w", key, err)
 			}
 		}
