@@ -40,6 +40,8 @@ func (c Consumer) candidateProblems() []Problem {
 	case c.Attach.Arrivals == On:
 		reason = "attach.arrivals is on: arrivals have rows of the version that serves " +
 			"alone, and a candidate would be compared without them"
+	case c.Candidate.Mode == Shadow && c.Attach.Wait > 0:
+		reason = "attach.wait is set: a shadow answers the records again, without the edges that came apart: want canary"
 	case c.Candidate.Mode == Canary && c.Batch.Mode == ModeGraph:
 		reason = "a canary divides a micro-batch, and batch.mode is graph: want node, or candidate.mode shadow"
 	}
