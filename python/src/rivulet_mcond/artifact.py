@@ -258,7 +258,7 @@ def _files(root: pathlib.Path, manifest: Mapping[str, Any]) -> dict[str, bytes]:
     if not isinstance(listed, dict):
         raise ArtifactError("manifest.json: files is missing")
     for name in _names(root):
-        if name not in listed and name not in ("manifest.json", "manifest.sha256"):
+        if name not in listed and name not in ("manifest.json", "manifest.sha256", "manifest.sig"):
             raise ArtifactError(f"{name}: the manifest does not list it")
     return {name: _file(root, name, listed[name]) for name in sorted(listed)}
 
