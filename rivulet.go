@@ -1,5 +1,5 @@
-// Package rivulet runs Rivulet's services inside another Go program: what `consumer` and `rivulet serve` run, with the
-// same settings, metrics and promises (docs/guarantees.md).
+// Package rivulet runs Rivulet's consumer inside another Go program: what the program `consumer` runs, with the same
+// settings, metrics and promises (docs/guarantees.md).
 //
 // Settings are values of package config. [config.Default] has the defaults, [config.Load] reads a file, variables and
 // flags:
@@ -46,9 +46,4 @@ func RunConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger) err
 		log.Warn("spans were not sent", "error", failed)
 	}
 	return err
-}
-
-// RunServe answers arrivals over HTTP until ctx ends, and finishes the requests that it has begun.
-func RunServe(ctx context.Context, cfg config.Serve, log *slog.Logger) error {
-	return app.RunServe(ctx, cfg, log)
 }
