@@ -123,7 +123,8 @@ func (m Mapping) problems() []Problem {
 		return []Problem{{Key: "named", Value: m.Named, Reason: "features is set too: want one of them"}}
 	}
 	if (m.Source == "") != (m.Target == "") || m.Source == "" && m.Weight+m.In != "" {
-		return []Problem{{Key: "source", Value: m.Source, Reason: "want source and target, or neither of source, target, weight and in"}}
+		return []Problem{{Key: "source", Value: m.Source,
+			Reason: "want source and target, or neither of source, target, weight and in"}}
 	}
 	return nil
 }

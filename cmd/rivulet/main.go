@@ -13,7 +13,8 @@ func root() *cobra.Command {
 		Use:   "rivulet",
 		Short: "Real-time predictions for nodes that were not there when the graph was trained",
 	}
-	cmd.AddCommand(demoCommand(), devstackCommand(), replayCommand(), deadLettersCommand(), predictCommand(), repredictCommand(),
+	cmd.AddCommand(demoCommand(), devstackCommand(), replayCommand(), deadLettersCommand(), predictCommand(),
+		repredictCommand(),
 		explainCommand(), inspectCommand(),
 		generateCommand(), featuresCommand(), benchCommand(), serveCommand(), pageCommand(),
 		compareCommand())

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// The most probable class is right with its probability; of labels the confidence is the mean over what is said of each.
+// The most probable class is right with its probability; of labels the confidence is the mean over what is said of
+// each.
 func TestConfidence(t *testing.T) {
 	row := []float32{0.9, 0.2, 0.5}
 	for task, want := range map[Task]float64{Classes: 0.9, Labels: (0.9 + 0.8 + 0.5) / 3, Number: 0} {
@@ -14,7 +15,8 @@ func TestConfidence(t *testing.T) {
 			t.Errorf("%s: %v, want %v", task, got, want)
 		}
 	}
-	if got := Probability(-2, 4); math.Abs(float64(got)-1/(1+math.Exp(0.5))) > 1e-6 || Has(got) || !Has(Probability(0, 3)) {
+	if got := Probability(-2, 4); math.Abs(float64(got)-1/(1+math.Exp(0.5))) > 1e-6 || Has(got) ||
+		!Has(Probability(0, 3)) {
 		t.Errorf("a logit of -2 at the temperature 4 has the probability %v", got)
 	}
 }

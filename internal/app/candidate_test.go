@@ -68,7 +68,8 @@ func alone(t *testing.T, b *artifact.Bundle, arrivals []event.Arrival) map[strin
 	if err := (&replay.Lines{W: &in}).Send(t.Context(), arrivals); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := PredictLines(t.Context(), from, &in, NewLineWriter(&out), LineOptions{Mode: consumer.Node, Batch: 64}); err != nil {
+	if _, _, err := PredictLines(t.Context(), from, &in, NewLineWriter(&out),
+		LineOptions{Mode: consumer.Node, Batch: 64}); err != nil {
 		t.Fatal(err)
 	}
 	all := map[string]event.Prediction{}

@@ -48,7 +48,8 @@ func TestExplainLinesExplainsWhatPredictSays(t *testing.T) {
 				}
 				from, options := versions{serving.Pinned(v)}, LineOptions{Mode: mode, Batch: 100}
 				var predictions bytes.Buffer
-				if _, _, err := PredictLines(t.Context(), from, bytes.NewReader(in.Bytes()), NewLineWriter(&predictions), options); err != nil {
+				if _, _, err := PredictLines(t.Context(), from, bytes.NewReader(in.Bytes()), NewLineWriter(&predictions),
+					options); err != nil {
 					t.Fatal(err)
 				}
 				var got collected

@@ -277,7 +277,8 @@ func (t *tally) stream(afterSecond int64, afterSample uint64, m *artifact.Manife
 	v := Stream{Now: now.UnixMilli(), Columns: t.series.columns(afterSecond, now), Totals: t.totals,
 		Latency: LatencyFigures{known(minute.Quantile(0.5)), known(minute.Quantile(0.99)), minute.Total()},
 		Chance:  int(t.chance), Lag: slices.Clone(t.lag), Lagged: t.lagged, Drift: t.window.drift(now.Unix(), m, model),
-		Marks: slices.Clone(t.marks), Feed: []Sample{}, Skipped: t.skipped, Forgotten: t.forgotten, Unread: t.unread, LastBad: t.lastBad}
+		Marks: slices.Clone(t.marks), Feed: []Sample{}, Skipped: t.skipped, Forgotten: t.forgotten, Unread: t.unread,
+		LastBad: t.lastBad}
 	t.feed.each(func(s *Sample) bool {
 		if s.Seq <= afterSample || len(v.Feed) == feedSent {
 			return false

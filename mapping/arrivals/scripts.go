@@ -36,8 +36,8 @@ local function overtaken(first, last, generation, confirmed)
 end`
 
 // keepRows writes rows of arrivals, on one server. An id that has a row keeps it. Nothing is written if the marker
-// is another one, if a later generation has written to one of the places, or if the epoch is not the one of Redis' time,
-// which is then the answer.
+// is another one, if a later generation has written to one of the places, or if the epoch is not the one of Redis'
+// time, which is then the answer.
 //
 //	KEYS  marker; counts of rows and of bytes of the epoch before, and of this one; keys of notes of places; buckets
 //	ARGV  marker's id, TTL in ms, epoch, ms at which its keys expire, most rows, most bytes, bytes that a row takes besides

@@ -193,8 +193,8 @@ func diagonal(blocks []*graph.Dense, rows int) *graph.Dense {
 	return out
 }
 
-// effects returns P (h×k) with PPᵀ ≈ (W̄ W̄ᵀ) ∘ E[s²κ² rᵀr]/E[s²], the mean squared effect on the logits, centred or in units, of
-// a change in h columns that rows r (n×h) pass on to W (h×C), over the support edges.
+// effects returns P (h×k) with PPᵀ ≈ (W̄ W̄ᵀ) ∘ E[s²κ² rᵀr]/E[s²], the mean squared effect on the logits, centred or in
+// units, of a change in h columns that rows r (n×h) pass on to W (h×C), over the support edges.
 func (l byDegree) effects(s Support, rows, w *graph.Dense, kappas float64, back func(float64) float64,
 	keep int) *graph.Dense {
 	kappa := func(degree float64) float64 {

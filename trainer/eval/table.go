@@ -271,7 +271,8 @@ func WriteCSV(w io.Writer, results []Result) error {
 			strconv.FormatInt(r.StoredBytes, 10), strconv.FormatInt(r.KeptBytes, 10), number(r.TrainSeconds))
 		record = append(record, r.VersusWhole.record()...)
 		if n := r.Numbers; numbers {
-			record = append(record, number(n.R2.Mean), number(n.R2.Std), number(n.Covered.Mean), number(n.Covered.Std), n.Errors())
+			record = append(record, number(n.R2.Mean), number(n.R2.Std), number(n.Covered.Mean), number(n.Covered.Std),
+				n.Errors())
 		}
 		if l := r.Labels; labels {
 			for _, s := range []Spread{l.MicroF1, l.MacroF1, l.MAP} {

@@ -52,5 +52,6 @@ func Choose(what string, progress watch.Progress, trials []Trial) (*Result, erro
 	return best, nil
 }
 
-// Accuracy returns the score of a predictor on a set by the task: accuracy, of labels micro F1, of numbers R²; in percent.
+// Accuracy returns the score of a predictor on a set by the task: accuracy, of labels micro F1, of numbers R²; in
+// percent.
 func Accuracy(p eval.Predictor, s *eval.Set) float64 { return eval.Run(p, s).Score(s) }

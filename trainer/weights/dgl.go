@@ -22,7 +22,8 @@ var dglTails = map[string]map[string]string{
 //
 // A GraphConv of DGL adds no loops: the model must have been trained with dgl.add_self_loop, which DGL asks for where a
 // node has no edge. SAGEConv is the one with the mean.
-func (s State) translate(a *architecture.Architecture, want Requirements) (out State, from map[string]string, err error) {
+func (s State) translate(a *architecture.Architecture, want Requirements) (out State, from map[string]string,
+	err error) {
 	tails := dglTails[a.Name]
 	if tails == nil || len(s.prefixes(a.Tensors[0].Tail)) > 0 || !s.isDGL(a.Name, want) {
 		return s, nil, nil
