@@ -235,7 +235,7 @@ func throughLines(t *testing.T, d *dataset.Dataset, dir string) map[string]strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	predicted, rejected, err := app.PredictLines(t.Context(), versions, &arrivals, &predictions,
+	predicted, rejected, err := app.PredictLines(t.Context(), versions, &arrivals, app.NewLineWriter(&predictions),
 		app.LineOptions{Mode: consumer.Node, Batch: 37, Output: consumer.Output{Logits: true}})
 	if err != nil || rejected != 0 || predicted != len(d.Test) {
 		t.Fatalf("%d predicted, %d rejected, %v", predicted, rejected, err)
