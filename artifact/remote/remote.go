@@ -117,21 +117,28 @@ func sourceOf(location string) (*source, error) {
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.ResponseHeaderTimeout = time.Minute
-	client := &http.Client{Transport: transport}
+	client := &http.Client{Transport: transport, CheckRedirect: func(to *http.Request, via []*http.Request) error {
+		if len(via) > 10 || !secure(to.URL) {
+			return fmt.Errorf("it redirects to %s, want https://", to.URL.Redacted())
+		}
+		return nil
+	}}
 	switch {
 	case u.User != nil || u.RawQuery != "":
 		return nil, errors.New("want an address without a login and a query")
 	case u.Scheme == "s3" && u.Host != "":
 		return bucket(u, transport)
-	case u.Scheme == "https" && u.Host != "", u.Scheme == "http" && loopback(u.Hostname()):
+	case secure(u):
 		return &source{u, client}, nil
 	}
 	return nil, errors.New("want a directory, file://, https:// or s3://bucket/path, and http:// on this machine alone")
 }
 
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
+// secure reports whether an address is read: by TLS, or of this machine.
+func secure(u *url.URL) bool {
+	host, ip := u.Hostname(), net.ParseIP(u.Hostname())
+	here := host == "localhost" || ip != nil && ip.IsLoopback()
+	return u.Scheme == "https" && host != "" || u.Scheme == "http" && here
 }
 
 // copy reads one file of the source, which must have the given size; below 0: that of a manifest.

@@ -88,7 +88,10 @@ func TestFetch(t *testing.T) {
 			t.Errorf("%s: %v", location, err)
 		}
 	}
+	away := httptest.NewServer(http.RedirectHandler("http://192.0.2.1/next/manifest.json", http.StatusFound))
+	defer away.Close()
 	for location, said := range map[string]string{
+		away.URL + "/next":  "it redirects to http://192.0.2.1/next/manifest.json, want https://",
 		"s3://kept/a/other": "manifest.json: the server answers 404", "s3://other/a/next": "404",
 		web.URL + "/other": "manifest.json: the server answers 404", "ftp://host/next": "want a directory, file://",
 		"http://example.org/next": "http:// on this machine alone", "https://me:word@host/next": "without a login",
