@@ -82,7 +82,7 @@ type ModelInfo struct {
 	// Radius is half the width of the interval of each output of a task of numbers, in which its number lies with a
 	// probability of 90%; empty: the task is another one.
 	Radius []float64 `json:"radius,omitempty"`
-	// Temperatures are those of each label of a task of labels; empty: the task is another one.
+	// Temperatures has the temperature of each label, by which its logit is divided; empty: the task is not labels.
 	Temperatures []float32 `json:"temperatures,omitempty"`
 }
 

@@ -22,31 +22,28 @@ const (
 // Tried reports whether a candidate is tried at all.
 func (c Candidate) Tried() bool { return c.Mode == Shadow || c.Mode == Canary }
 
-// candidateProblems returns settings that contradict candidate.mode.
+// candidateProblems returns the first of the candidate's settings that contradicts another one.
 func (c Consumer) candidateProblems() []Problem {
-	topic := func(reason string) []Problem {
-		return []Problem{{Key: "candidate.topic", Value: c.Candidate.Topic, Reason: reason}}
+	others := []string{c.Kafka.Topics.Arrivals, c.Kafka.Topics.Predictions, c.Kafka.Topics.DeadLetters, c.Labels.Topic}
+	found := func(key, value, reason string) []Problem {
+		return []Problem{{Key: "candidate." + key, Value: value, Reason: reason}}
 	}
-	reason := ""
-	switch topics := c.Kafka.Topics; {
-	case c.Candidate.Topic != "" && !c.Candidate.Tried():
-		return topic("has no effect, because candidate.mode is off")
-	case c.Candidate.Topic != "" && slices.Contains([]string{topics.Arrivals, topics.Predictions, topics.DeadLetters,
-		c.Labels.Topic}, c.Candidate.Topic):
-		return topic("is a topic of something else, too: want one of its own")
+	switch topic, mode := c.Candidate.Topic, strconv.Quote(c.Candidate.Mode); {
+	case topic != "" && !c.Candidate.Tried():
+		return found("topic", topic, "has no effect, because candidate.mode is off")
+	case topic != "" && slices.Contains(others, topic):
+		return found("topic", topic, "is a topic of something else, too: want one of its own")
 	case !c.Candidate.Tried():
 	case c.Artifact != "":
-		reason = "a candidate comes from Redis, which is not used because artifact is set"
+		return found("mode", mode, "a candidate comes from Redis, which is not used because artifact is set")
 	case c.Attach.Arrivals == On:
-		reason = "attach.arrivals is on: arrivals have rows of the version that serves " +
-			"alone, and a candidate would be compared without them"
+		return found("mode", mode, "attach.arrivals is on: arrivals have rows of the version that serves "+
+			"alone, and a candidate would be compared without them")
 	case c.Candidate.Mode == Shadow && c.Attach.Wait > 0:
-		reason = "attach.wait is set: a shadow answers the records again, without the edges that came apart: want canary"
+		return found("mode", mode, "attach.wait is set: a shadow answers the records again, "+
+			"without the edges that came apart: want canary")
 	case c.Candidate.Mode == Canary && c.Batch.Mode == ModeGraph:
-		reason = "a canary divides a micro-batch, and batch.mode is graph: want node, or candidate.mode shadow"
+		return found("mode", mode, "a canary divides a micro-batch, and batch.mode is graph: want node, or candidate.mode shadow")
 	}
-	if reason == "" {
-		return nil
-	}
-	return []Problem{{Key: "candidate.mode", Value: strconv.Quote(c.Candidate.Mode), Reason: reason}}
+	return nil
 }

@@ -68,7 +68,7 @@ func directed(v Version) Weighing {
 // Tasked is a version that may predict labels or numbers in place of classes.
 type Tasked interface {
 	Version
-	// Task is what is predicted. Classes returns the names of the labels, or of the outputs. If it is numbers, both
+	// Task is the version's task. Classes returns the names of the labels, or of the outputs. If the task is number, both
 	// results of Predict are the numbers, and no prediction abstains.
 	Task() target.Task
 	// Radius is half the width of the interval of each output; nil where the task is not numbers.

@@ -15,8 +15,8 @@
 //	lookup.go       rows of M of all neighbours
 //	notes.go        arrivals' attachments, kept for a consumer that predicts their records again
 //	attach.go       r, ã, degrees, features: which ids are edges
-//	predictions.go  the forward pass and the predictions made of it; answer, a package: the most probable classes,
-//	                labels and numbers of a row of what a model predicts
+//	predictions.go  the forward pass and the predictions made of it; answer, a package: classes, labels and numbers from
+//	                a model's output for one arrival
 //	reasons.go      the strongest reasons of each prediction
 //	grow.go         rows of arrivals
 //	forget.go       ids that records ask to forget, removed; forget, a package: which ids, and where in a batch

@@ -102,8 +102,8 @@ func otherTask(v Version) Tasked {
 	return nil
 }
 
-// answerTask gives a prediction, which was made as one of classes, the answer of another task: the row of what a
-// version predicts. It uses the memory of the prediction's numbers and labels again.
+// answerTask sets the labels or the numbers of a prediction from the model's output for the arrival, and clears the
+// class. It uses the memory of the prediction's labels and numbers again.
 func answerTask(pr *event.Prediction, row []float32, version Tasked) {
 	task, names := version.Task(), version.Classes()
 	pr.Class, pr.ClassName, pr.Probability = 0, "", task.Confidence(row)

@@ -85,7 +85,7 @@ func (v *Version) Calibration() infer.Calibration { return v.predictor.Calibrati
 // Classes returns the names of the C classes, by index.
 func (v *Version) Classes() []string { return v.manifest.Data.Classes }
 
-// Task returns what is predicted.
+// Task returns the version's task: classes, labels or number.
 func (v *Version) Task() target.Task { return v.manifest.Task }
 
 // Radius returns half the width of the interval of each output; nil where the task is not numbers.

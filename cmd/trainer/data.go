@@ -217,8 +217,8 @@ func printCheck(w io.Writer, d *dataset.Dataset, faults *table.Faults, seed uint
 	return nil
 }
 
-// outputs lists what is predicted of a node: the names of numbers, or those of labels with the number of the training
-// nodes that have each.
+// outputs returns the names of a data set's outputs, with commas. Behind the name of a label stands how many training
+// nodes have it.
 func outputs(d *dataset.Dataset) string {
 	names := slices.Clone(d.Classes)
 	for k := range names {

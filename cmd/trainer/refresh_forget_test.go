@@ -11,7 +11,7 @@ import (
 	"rivulet/graph"
 )
 
-// A refresh leaves the nodes out that the stream asks to forget and those of --forget: of T, held out, and arrivals.
+// A refresh leaves out the nodes whose ids the stream or --forget asks to forget: nodes of T, held-out ones, arrivals.
 // Neither the artifact nor the graph has their ids afterwards, in memory and by stages.
 func TestRefreshForgets(t *testing.T) {
 	half, arrivals, labels := halved(t)

@@ -1,5 +1,5 @@
-// Package answer turns a row of what a model predicts into the parts of a prediction: the most probable classes, labels
-// with their probabilities, numbers with their intervals. It uses the memory that it is given.
+// Package answer makes the parts of a prediction from a model's output for one arrival: the most probable classes, the
+// labels with their probabilities, or the numbers with their intervals. It appends to the memory of its caller.
 package answer
 
 import (

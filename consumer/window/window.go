@@ -51,7 +51,8 @@ var OutcomeNames = [outcomes]string{"complete", "late", "crowded", "superseded",
 
 // Stats describe a window. Counts are since the last call of [Window.Stats].
 type Stats struct {
-	// Arrivals and Edges are waiting now, for each other; Bytes are those of the records between.
+	// Arrivals is how many arrivals wait for edges now, and Edges how many edges wait for arrivals. Bytes is the size of
+	// all records since the oldest one that waits.
 	Arrivals, Edges, Bytes int
 	// Left counts the arrivals by outcome.
 	Left [outcomes]int
@@ -117,8 +118,8 @@ const never = math.MaxInt64
 type node struct {
 	id    string
 	edges []*entry // that wait, or that arrivals which have not left may have
-	alone []*entry // of those, the ones that no arrival has taken
-	live  int      // of the edges, those that wait
+	alone []*entry // edges that no arrival has taken
+	live  int      // how many of the edges wait
 	total int      // edges so far
 	open  *entry   // the arrival that waits
 	held  []*entry // arrivals that have not left

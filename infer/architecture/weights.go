@@ -29,7 +29,7 @@ type Layer struct {
 // Width is the number of columns that a layer gives.
 func (l *Layer) Width() int { return len(l.Bias) }
 
-// Block is matrix k of those that stand one below the other.
+// Block returns matrix k of a layer whose Self has so many matrices, one below the other.
 func (l *Layer) Block(k, blocks int) *graph.Dense {
 	rows := l.Self.Rows / blocks
 	return &graph.Dense{Rows: rows, Cols: l.Self.Cols, Data: l.Self.Data[k*rows*l.Self.Cols : (k+1)*rows*l.Self.Cols]}

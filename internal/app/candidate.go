@@ -46,8 +46,8 @@ func tryCandidates(cfg config.Consumer, w wire, log *slog.Logger) (tried *shadow
 	return tried, end, err
 }
 
-// candidateTopic returns what publishes a candidate's answers, by connections of its own: the stream's are not kept
-// waiting by it.
+// candidateTopic returns what publishes a candidate's answers. It has connections of its own, so that the stream does
+// not wait for them. An answer that the topic refuses becomes a dead letter there, and not among the stream's.
 func candidateTopic(cfg config.Consumer, w wire, log *slog.Logger) (
 	publish func(context.Context, event.Batch) error, end func(), err error) {
 	client, err := ConnectKafka(cfg.Kafka.Brokers, cfg.Candidate.Topic)

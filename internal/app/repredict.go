@@ -72,7 +72,7 @@ func Repredict(ctx context.Context, cfg config.Consumer, o RepredictOptions, log
 		}
 	}
 	forgotten := forgottenIDs{}
-	path := wire{from, forms, known, store, out}.path(cfg, &without{deliver, forgotten, &c}, nil)
+	path := wire{from, forms, known, store, out}.path(cfg, &forgottenFilter{deliver, forgotten, &c}, nil)
 	path.ReadOnly, path.Repeat, path.Notes, path.Tombstones, path.Forget = true, true, false, false, nil
 	path.Canary = consumer.Canary{}
 	pipeline, err := consumer.NewPipeline(path)
@@ -170,15 +170,15 @@ func (f forgottenIDs) has(p *event.Prediction) bool {
 	return is && (at.Partition != p.Source.Partition || at.Offset > p.Source.Offset)
 }
 
-// without delivers batches without the predictions of forgotten ids.
-type without struct {
+// forgottenFilter delivers batches without the predictions of forgotten ids.
+type forgottenFilter struct {
 	to     consumer.Deliverer
 	ids    forgottenIDs
 	counts *Counts
 }
 
 // Publish implements [consumer.Deliverer].
-func (w *without) Publish(ctx context.Context, b event.Batch, next kafka.Offsets,
+func (w *forgottenFilter) Publish(ctx context.Context, b event.Batch, next kafka.Offsets,
 	by kafka.Committer) (kafka.Delivery, error) {
 	if len(w.ids) == 0 {
 		return w.to.Publish(ctx, b, next, by)

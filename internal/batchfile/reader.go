@@ -119,39 +119,36 @@ func text(c *table.Cell) any {
 	return nil
 }
 
-// value returns a cell as JSON has it, without words as texts where numbers, true and false stand for themselves; nil:
-// it has no value.
-func value(c *table.Cell, words bool) any {
+// value returns a cell as a value of JSON, and nil for a cell without one. Where asText is not set, texts that look like
+// numbers, lists, true or false become these.
+func value(c *table.Cell, asText bool) any {
+	switch {
+	case c.Kind == table.List:
+		return c.List
+	case c.Kind == table.Float && math.IsNaN(c.Float):
+		return nil
+	case asText:
+		return text(c)
+	}
 	switch c.Kind {
 	case table.Int:
-		if !words {
-			return c.Int
-		}
+		return c.Int
 	case table.Float:
-		if math.IsNaN(c.Float) {
-			return nil
-		}
-		if !words {
-			return c.Float
-		}
+		return c.Float
 	case table.Bool:
-		if !words {
-			return c.Int != 0
-		}
-	case table.List:
-		return c.List
+		return c.Int != 0
 	case table.Raw:
 		plain := strings.TrimSpace(c.Text)
-		if n, err := strconv.ParseFloat(plain, 64); !words && err == nil {
+		if n, err := strconv.ParseFloat(plain, 64); err == nil {
 			if math.IsNaN(n) {
 				return nil
 			}
 			return n
 		}
-		if b, err := strconv.ParseBool(strings.ToLower(plain)); !words && err == nil {
+		if b, err := strconv.ParseBool(strings.ToLower(plain)); err == nil {
 			return b
 		}
-		if !words && strings.HasPrefix(plain, "[") && json.Valid([]byte(plain)) {
+		if strings.HasPrefix(plain, "[") && json.Valid([]byte(plain)) {
 			return json.RawMessage(plain)
 		}
 	}

@@ -20,7 +20,7 @@ type schedule struct {
 // next is called before each run.
 func (s *schedule) next(run trainer.Options, seed uint64) {
 	now := s.now()
-	if len(s.took) < len(s.runs) && !s.began.IsZero() {
+	if !s.began.IsZero() {
 		s.took = append(s.took, now.Sub(s.began))
 	}
 	s.began = now
@@ -42,12 +42,12 @@ func (s *schedule) next(run trainer.Options, seed uint64) {
 	to.Note(line)
 }
 
-func (s *schedule) left() (sum time.Duration) {
-	means := map[string]time.Duration{}
-	counts := map[string]time.Duration{}
+// left adds up the runs that are left, each as long as the mean of the runs of its method.
+func (s *schedule) left() (total time.Duration) {
+	sums, counts := map[string]time.Duration{}, map[string]int{}
 	for k, took := range s.took {
 		for _, of := range []string{s.runs[k], ""} { // "": of all methods
-			means[of] += (took - means[of]) / (counts[of] + 1)
+			sums[of] += took
 			counts[of]++
 		}
 	}
@@ -55,7 +55,7 @@ func (s *schedule) left() (sum time.Duration) {
 		if counts[method] == 0 {
 			method = ""
 		}
-		sum += means[method]
+		total += sums[method] / time.Duration(counts[method])
 	}
-	return sum
+	return total
 }

@@ -67,14 +67,28 @@ export function versions(root, query, { refresh }) {
       ] : empty("No consumer has answered with it yet: candidate.mode must be shadow or canary."));
   }
 
+  // compare redraws the comparison. Where its table was scrolled to, and that it has the focus, stays.
+  let compared = "";
+  function compare(d) {
+    const stamp = JSON.stringify([d.candidate, d.current]);
+    if (stamp === compared) return;
+    compared = stamp;
+    const before = trial.querySelector(".scroll");
+    const [left, focused] = [before?.scrollLeft ?? 0, before !== null && before === document.activeElement];
+    trial.hidden = !d.candidate;
+    trial.replaceChildren(...(d.candidate ? [tried(d.candidate, d.current)] : []));
+    const box = trial.querySelector(".scroll");
+    if (box) box.scrollLeft = left;
+    if (focused) box?.focus({ preventScroll: true });
+  }
+
   const accuracy = (v) => (v.accuracy ? `${((100 * v.accuracy.right) / v.accuracy.labels).toFixed(1)}% of ${count(v.accuracy.labels)}` : none);
 
   return {
     path: () => "api/versions",
     pause: 2000,
     update(d) {
-      trial.hidden = !d.candidate;
-      trial.replaceChildren(...(d.candidate ? [tried(d.candidate, d.current)] : []));
+      compare(d);
       const stamp = JSON.stringify([d.versions, d.can_activate, d.listed, d.candidate?.version]);
       if (stamp === before || body.contains(document.activeElement) && stamp.length === before.length) return;
       before = stamp;

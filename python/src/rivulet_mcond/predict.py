@@ -192,12 +192,7 @@ class Predictor:
         """
         self._want(LABELS)
         of = self._predict(arrivals)
-        temperatures = np.array(self._info.get("temperatures", []), np.float64)
-        if len(temperatures) != len(of.class_names):
-            raise ArtifactError(
-                f"manifest.json: models: {self.model}: {len(temperatures)} temperatures, not one a label"
-            )
-        p = 1 / (1 + np.exp(-np.clip(of.logits / temperatures, -700, 700)))
+        p = 1 / (1 + np.exp(-np.clip(of.logits / self._of_each("temperatures", of), -700, 700)))
         return Labels(of.ids, of.class_names, p, of.logits, of.known_neighbours, of.unknown_neighbours)
 
     def predict_numbers(self, arrivals: Iterable[Arrival]) -> Numbers:
@@ -207,12 +202,18 @@ class Predictor:
         """
         self._want(NUMBER)
         of = self._predict(arrivals)
-        radius = np.array(self._info.get("radius", []), np.float64)
-        if len(radius) != len(of.class_names):
-            raise ArtifactError(
-                f"manifest.json: models: {self.model}: radius has {len(radius)} numbers, not one an output"
-            )
+        radius = self._of_each("radius", of)
         return Numbers(of.ids, of.class_names, of.logits, radius, of.known_neighbours, of.unknown_neighbours)
+
+    def _of_each(self, field: str, of: Predictions) -> Floats:
+        """Return the manifest's numbers of the model, one for each label or output."""
+        numbers = np.array(self._info.get(field, []), np.float64)
+        if len(numbers) != len(of.class_names):
+            raise ArtifactError(
+                f"manifest.json: models: {self.model}: {field} has {len(numbers)} numbers, "
+                f"want {len(of.class_names)}"
+            )
+        return numbers
 
     def _want(self, task: str) -> None:
         if self.artifact.task != task:
