@@ -43,7 +43,8 @@ func (c Consumer) candidateProblems() []Problem {
 		return found("mode", mode, "attach.wait is set: a shadow answers the records again, "+
 			"without the edges that came apart: want canary")
 	case c.Candidate.Mode == Canary && c.Batch.Mode == ModeGraph:
-		return found("mode", mode, "a canary divides a micro-batch, and batch.mode is graph: want node, or candidate.mode shadow")
+		return found("mode", mode, "a canary divides a micro-batch, and batch.mode is graph: "+
+			"want node, or candidate.mode shadow")
 	}
 	return nil
 }

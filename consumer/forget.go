@@ -8,7 +8,7 @@ import (
 	"rivulet/infer/growth"
 )
 
-// Forgetter removes what is stored of ids.
+// Forgetter removes rows of M and stored features by the ids of arrivals.
 type Forgetter interface {
 	// Forget removes the rows of M and the features of ids, and returns for how many of them there were some. It may be
 	// called again. It returns [growth.ErrOvertaken], and has removed no row, as by says.

@@ -30,8 +30,8 @@ type Dataset struct {
 	Labels  []int32  // class index, -1 if unknown
 	Classes []string // class names by index
 
-	// Task is the task of the labels. If it is labels, Classes has their names, and Targets (n×labels) 1 for each label that
-	// a node has, else 0. If it is numbers, Classes has the names of the outputs and Targets (n×outputs) their
+	// Task is the task of the labels. If it is labels, Classes has their names, and Targets (n×labels) 1 for each label
+	// that a node has, else 0. If it is numbers, Classes has the names of the outputs and Targets (n×outputs) their
 	// values. The label of each node with values is 0, because condensation divides the nodes of each label into
 	// clusters, and here divides all of them together.
 	Task    target.Task

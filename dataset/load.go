@@ -152,8 +152,7 @@ func (d *Dataset) loadRoles(dir string) error {
 }
 
 // loadClasses reads the labels after the roles: labels of unlabelled nodes are dropped, so that nothing can use
-// them by mistake. Lists of 0 and 1 of which one has several ones are labels; so are all lists if that is the task
-// which the settings name.
+// them by mistake. Lists of 0 and 1 are labels where one of them has several ones, or where the settings say so.
 func (d *Dataset) loadClasses(dir, task string) error {
 	return file.Read(dir, classesFile, maxJSONBytes, func(f *os.File, _ int64) error {
 		var names []string

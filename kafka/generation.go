@@ -49,7 +49,7 @@ func (g *Generation) Member() Member {
 // Assigned returns the partitions.
 func (g *Generation) Assigned() []TopicPartition { return g.in.Partitions }
 
-// heartbeats are those of a generation so far.
+// heartbeats is how the heartbeats of a generation have gone so far.
 type heartbeats struct {
 	coordinator int32     // the broker's id; -1: it is asked for
 	heard       time.Time // of the last answer

@@ -17,12 +17,12 @@ type trail struct {
 	marked  map[TopicPartition]int64 // the last offset that was marked
 }
 
-// Resume says where to begin to read for going on at the offset Next, if what becomes of the records from Next on
-// depends on earlier ones. Aside is a second offset that the reader wants to know.
+// Resume is a place to go on at whose records depend on earlier ones: a reader begins at From, and answers the records
+// from Next on. Aside is a second offset that the reader wants to know.
 type Resume struct{ From, Next, Aside int64 }
 
 // Resume says how to go on at an offset, or at any later one up to the next call's. A commit of such an offset then
-// stores From, and the others beside it, for [Cursor.Resume] of whoever reads the partition next.
+// stores From, and the others beside it, for [Cursor.Resume] of the partition's next reader.
 func (g *Generation) Resume(at TopicPartition, r Resume) {
 	t := g.trail
 	t.mu.Lock()

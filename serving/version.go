@@ -43,7 +43,7 @@ type Options struct {
 	Capabilities []string
 	// Explain says whether predictions carry their strongest reasons, which only frozen models have.
 	Explain bool
-	// Signers are the keys of which one must have signed a version's manifest; nil: it need not be signed.
+	// Signers are public keys. One of them must have signed a version's manifest; nil: it need not be signed.
 	Signers []ed25519.PublicKey
 	// Growth says whether arrivals get rows of M, so that later ones can attach to them.
 	Growth GrowthOptions

@@ -57,7 +57,7 @@ func (m *artifactMeasurement) check() error {
 	return nil
 }
 
-// leaveOutClasses leaves out what is on where nothing is said and is for classes alone.
+// leaveOutClasses turns off defaults that are for classes alone. A flag that is given stays.
 func (f *studyFlags) leaveOutClasses(flags *pflag.FlagSet) {
 	if !flags.Changed("calibrations") {
 		f.o.Calibrations = nil

@@ -78,7 +78,8 @@ func TestRefreshForgets(t *testing.T) {
 	// Ids alone are a change, too.
 	writeFile(t, dir, "none.jsonl", nil)
 	writeFile(t, dir, "more.txt", []byte(half.IDs[half.Train[4]]))
-	o, err = runRefresh(t, dir, "--from {}/none.jsonl --forget {}/more.txt --data {}/data-memory --current {}/memory --out {}/less --max-drop 20")
+	o, err = runRefresh(t, dir, "--from {}/none.jsonl --forget {}/more.txt --data {}/data-memory --current {}/memory "+
+		"--out {}/less --max-drop 20")
 	if err != nil || o.Merged.Removed != 1 || o.Nodes != 700-4 {
 		t.Errorf("of ids alone: %+v (%v)", o, err)
 	}

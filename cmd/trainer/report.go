@@ -157,7 +157,7 @@ func (f *reportFlags) page(ctx context.Context, flags *pflag.FlagSet) (*page.Pag
 	return p, nil
 }
 
-// forTask leaves out what is on where nothing is said and is for classes alone, and refuses it where it is asked for.
+// forTask turns off defaults that are for classes alone where the task is another one, and refuses such flags.
 func (f *reportFlags) forTask(d *dataset.Dataset, flags *pflag.FlagSet) error {
 	if d.Task == target.Classes {
 		return nil

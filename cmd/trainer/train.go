@@ -205,9 +205,8 @@ func (r report) print(w io.Writer, m artifact.Manifest, table bool) error {
 	return err
 }
 
-// served returns two rows of node batches: that of the model that consumers serve, and that of the same model on the
-// whole graph. Both are nil if one of them was not measured, or if the task is
-// numbers.
+// served returns two rows of node batches: of the model that consumers serve, and of the same model on the whole graph.
+// Both are nil if one of them was not measured, or if the task is numbers.
 func (r report) served(m artifact.Manifest) (served, whole *eval.Result) {
 	for i := range r.Results {
 		of := &r.Results[i]

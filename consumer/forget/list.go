@@ -68,7 +68,7 @@ func (f *List) AppendTombstones(dst []event.Tombstone, withdrawn []bool) []event
 	return dst
 }
 
-// Since reports whether arrival i is behind all records that ask to forget an id, of which there is one or more.
+// Since reports whether the batch forgets an id, and its arrival i is behind all records that ask for that.
 func (f *List) Since(id string, i int) bool {
 	at, there := f.spans[id]
 	return there && at.last <= i

@@ -59,7 +59,7 @@ func (o MappingOptions) edgeWants() ([]want, error) {
 }
 
 // mappedEdge reads an edge from a record of another shape. is says whether the record has both ends. A record that
-// cannot be opened is none: whoever reads it as an arrival says why.
+// cannot be opened is no edge: reading it as an arrival gives the error.
 func (f *Reader) mappedEdge(contentType string, headers []event.Header, data []byte, e *event.Edge) (is bool,
 	err error) {
 	m := f.Mapping

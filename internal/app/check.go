@@ -125,7 +125,7 @@ func checkRegistry(ctx context.Context, cfg config.Consumer) check.Result {
 
 func checkPinned(ctx context.Context, cfg config.Consumer) check.Result {
 	what := "artifact " + cfg.Artifact
-	from, err := chosen(ctx, cfg, slog.New(slog.DiscardHandler))
+	from, err := pinnedBy(ctx, cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return check.Result{State: check.Failed, What: what, Found: err.Error(),
 			Do: cmp.Or(advice(err), "correct artifact, or train it anew")}

@@ -56,7 +56,7 @@ func TestSettingsForClasses(t *testing.T) {
 		}
 		cfg := pageAsConsumer(config.Default[config.Page]())
 		cfg.Artifact = dir
-		if _, err := chosen(t.Context(), cfg, slog.New(slog.DiscardHandler), page.Capability); err == nil ||
+		if _, err := pinnedBy(t.Context(), cfg, slog.New(slog.DiscardHandler), page.Capability); err == nil ||
 			!strings.Contains(err.Error(), "the task is "+task+", and the page is for classes only") {
 			t.Errorf("%s: the page: %v", task, err)
 		}

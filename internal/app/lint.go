@@ -28,7 +28,7 @@ func Lint(cfg config.Consumer) (wrong []error) {
 	}
 	if cfg.Artifact != "" {
 		if _, here := remote.Local(cfg.Artifact); here {
-			_, err = chosen(context.Background(), cfg, slog.New(slog.DiscardHandler))
+			_, err = pinnedBy(context.Background(), cfg, slog.New(slog.DiscardHandler))
 			try(err)
 			return wrong
 		}

@@ -31,8 +31,8 @@ type RepredictOptions struct {
 
 // Repredict predicts arrivals again that the topic still has, on the path of the consumer with its settings, and
 // commits nothing: no group's offsets move, and no arrival gets a row. Partitions are read one after the other.
-// Predictions for which it cannot be told that their neighbours are those of the first time are degraded. With
-// input.forget it leaves out what a later record of the topic, up to its end, asks to forget.
+// A prediction is degraded where nothing tells that its neighbours are those of the first time. With input.forget it
+// leaves out ids that a later record of the topic, up to its end, asks to forget.
 func Repredict(ctx context.Context, cfg config.Consumer, o RepredictOptions, log *slog.Logger) (c Counts, err error) {
 	if cfg.Attach.Wait > 0 {
 		return c, errors.New("attach.wait is set, and predicting again does not join edges that came as records of their own")
@@ -94,7 +94,7 @@ func repredictor(ctx context.Context, cfg config.Consumer, version string, log *
 		if version != "" {
 			return from, nil, fmt.Errorf("--version is %s, and artifact pins %s: give one of them", version, cfg.Artifact)
 		}
-		from, err = chosen(ctx, cfg, log)
+		from, err = pinnedBy(ctx, cfg, log)
 		return from, func() {}, err
 	}
 	cfg.Candidate.Mode = "off"

@@ -42,7 +42,7 @@ func TestVerifyKeyFile(t *testing.T) {
 	}
 	refused := func(want string) {
 		t.Helper()
-		_, err := chosen(t.Context(), cfg, slog.New(slog.DiscardHandler))
+		_, err := pinnedBy(t.Context(), cfg, slog.New(slog.DiscardHandler))
 		if err == nil || !strings.Contains(err.Error(), want) || len(Lint(cfg)) == 0 {
 			t.Errorf("got %v and %v, want %s", err, Lint(cfg), want)
 		}
@@ -57,7 +57,7 @@ func TestVerifyKeyFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(filepath.Join(cfg.Artifact, signature.File), ed25519.Sign(private, manifest))
-	if from, err := chosen(t.Context(), cfg, slog.New(slog.DiscardHandler)); err != nil || from.Current() == nil ||
+	if from, err := pinnedBy(t.Context(), cfg, slog.New(slog.DiscardHandler)); err != nil || from.Current() == nil ||
 		len(Lint(cfg)) != 0 {
 		t.Errorf("a signed artifact: %v", err)
 	}

@@ -106,8 +106,8 @@ func Pinned(ctx context.Context, location string, choice serving.Options, log *s
 	return pinned(ctx, location, choice, log)
 }
 
-// chosen is pinned as the settings choose.
-func chosen(ctx context.Context, cfg config.Consumer, log *slog.Logger, capabilities ...string) (versions, error) {
+// pinnedBy returns the artifact that the settings pin, with the model and the outputs that they choose.
+func pinnedBy(ctx context.Context, cfg config.Consumer, log *slog.Logger, capabilities ...string) (versions, error) {
 	o, err := choice(cfg, capabilities...)
 	if err != nil {
 		return versions{}, err
@@ -148,7 +148,7 @@ func pinned(ctx context.Context, location string, choice serving.Options, log *s
 func servedVersions(ctx context.Context, cfg config.Consumer, acl string, log *slog.Logger, background *services,
 	failed context.CancelCauseFunc, capabilities ...string) (from versions, end func(), err error) {
 	if cfg.Artifact != "" {
-		if from, err = chosen(ctx, cfg, log, capabilities...); err != nil {
+		if from, err = pinnedBy(ctx, cfg, log, capabilities...); err != nil {
 			return from, nil, err
 		}
 		log.Info("serving a pinned artifact", "version", from.name(), "directory", cfg.Artifact)
@@ -175,7 +175,7 @@ func servedVersions(ctx context.Context, cfg config.Consumer, acl string, log *s
 	return versions{watcher}, end, nil
 }
 
-// capabilities are those of settings that not every task has.
+// capabilities returns the capabilities that the settings ask for, and that some tasks lack ([target.Task.Require]).
 func capabilities(cfg config.Consumer) (used []string) {
 	for _, of := range []struct {
 		capability string
@@ -203,7 +203,7 @@ func choice(cfg config.Consumer, more ...string) (serving.Options, error) {
 		err
 }
 
-// signersOf reads the keys of which one must have signed a version; nil: no file is named.
+// signersOf reads a file of public keys ([serving.Options.Signers]); nil: no file is named.
 func signersOf(file string) ([]ed25519.PublicKey, error) {
 	if file == "" {
 		return nil, nil

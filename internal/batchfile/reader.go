@@ -119,8 +119,8 @@ func text(c *table.Cell) any {
 	return nil
 }
 
-// value returns a cell as a value of JSON, and nil for a cell without one. Where asText is not set, texts that look like
-// numbers, lists, true or false become these.
+// value returns a cell as a value of JSON, and nil for a cell without one. Where asText is not set, texts that look
+// like numbers, lists, true or false become these.
 func value(c *table.Cell, asText bool) any {
 	switch {
 	case c.Kind == table.List:

@@ -112,7 +112,7 @@ func (o *Observer) Lag(tp kafka.TopicPartition, lag int64) {
 	o.metrics.lag.set(tp, lag)
 }
 
-// Window counts what has left a partition's window, and shows what waits.
+// Window counts the arrivals and edges that have left a partition's window, and shows how many wait.
 func (o *Observer) Window(tp kafka.TopicPartition, s window.Stats) { o.metrics.windows.set(tp, s) }
 
 // Rebalance counts a generation of the group, and removes the lag of partitions that other members have now.

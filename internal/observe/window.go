@@ -39,7 +39,7 @@ func newWindows(f promauto.Factory) *windows {
 	return w
 }
 
-// add counts what has left a window.
+// add counts the arrivals and edges that have left a window.
 func (w *windows) add(s window.Stats) {
 	for k, n := range s.Left {
 		w.left.WithLabelValues(window.OutcomeNames[k]).Add(float64(n))

@@ -7,8 +7,8 @@ import (
 	"rivulet/trainer"
 )
 
-// schedule says how long a study will still take: each run that is left as long as those of its method so far, or, of a
-// method without one, as the mean of all.
+// schedule estimates how long the runs of a study that are left will take. A run counts as the mean of the finished
+// runs of its method, or of all finished runs where its method has none.
 type schedule struct {
 	progress trainer.Progress
 	runs     []string // method of each run

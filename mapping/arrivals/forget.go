@@ -19,8 +19,8 @@ import (
 //
 //	KEYS  marker; counts of rows and of bytes of the epoch before, and of this one; keys of notes of places; buckets
 //	ARGV  marker's id, TTL in ms, epoch, bytes that a row takes besides its content, ms until the keys of notes expire,
-//	      number of places, generation, 1 if that is confirmed; of each id and epoch: its bucket's place in KEYS, its count
-//	      of rows' place, id, the fingerprint of the record whose row stays, "" for none
+//	      number of places, generation, 1 if that is confirmed; of each id and epoch: the places in KEYS of its bucket
+//	      and of its count of rows, the id, the fingerprint of the record whose row stays, "" for none
 //	->    outcome: gone, overtaken, epoch or forgotten; the epoch; if forgotten, for each id and epoch 1 if there was a
 //	      row, else 0, in one string
 var forgetRows = redis.NewScript(overtaken + `

@@ -147,8 +147,8 @@ func (a *Answer) Add(logits, probabilities *graph.Dense) {
 	}
 }
 
-// Score is what hyperparameters are chosen by, in percent: the accuracy, of labels their micro F1, and of numbers the
-// mean R² of the outputs.
+// Score returns the figure by which hyperparameters are compared, in percent: the accuracy of classes, the micro F1 of
+// labels, or the mean R² of the outputs of numbers.
 func (a *Answer) Score(s *Set) float64 {
 	switch s.Task {
 	case target.Labels:

@@ -90,9 +90,9 @@ const (
 	Rough = 1e-4
 )
 
-// SGC fits W and b for one weight decay: by the cross-entropy of classes, that of each label, or by ridge regression of
-// numbers. start is where to begin (a fit with a larger weight decay, or of fewer rows), nil for zeros. It ends early,
-// with an error, where ctx does.
+// SGC fits W and b for one weight decay: classes by their cross-entropy, labels by the cross-entropy of each, numbers
+// by ridge regression. start is where to begin (a fit with a larger weight decay, or of fewer rows), nil for zeros. It
+// ends early, with an error, where ctx does.
 func SGC(ctx context.Context, p Problem, weightDecay, tolerance float64,
 	start *architecture.Layer) (*architecture.Layer, error) {
 	if p.Task == target.Number {

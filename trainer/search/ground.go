@@ -19,7 +19,7 @@ import (
 type Ground struct {
 	Adj    *graph.CSR
 	Labels []int32
-	// Targets are those of a task of labels, one row a node; nil: the task is classes.
+	// Targets has a row of labels, 0 or 1, for each node; nil: the task is classes.
 	Targets *graph.Dense
 	Task    target.Task
 	X       *features.FactoredFeatures // pre(X)

@@ -2,7 +2,7 @@
 // highest accuracy on the judging support nodes is kept ([Choose]).
 //
 //	search.go    Trial, Result, Choose
-//	linear.go    Linear: weight decays of a linear model, compared roughly on a sample of the rows, then one fit to the end
+//	linear.go    Linear: weight decays of a linear model, compared roughly on a sample of rows, then one fit to the end
 //	layered.go   Candidates: weight decays and dropouts of a model with hidden layers
 //	ground.go    Ground: the graph on which models are compared, T or a sample of it
 package search
