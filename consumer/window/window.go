@@ -85,6 +85,7 @@ type Window struct {
 	edges     []*entry  // whose fate is not told
 
 	next    int64 // offset behind the last record
+	added   int   // records since the last output
 	read    int   // bytes of all records
 	taken   int64 // Next of the last output
 	flushed bool  // all waits have ended since
@@ -140,6 +141,7 @@ func (w *Window) Add(r *kafka.Record) {
 	e := &entry{offset: r.Position.Offset, begin: w.read, deadline: r.Time.Add(w.opts.Wait).UnixMilli(), ended: never,
 		left: never, record: r}
 	w.read += bytes + headerBytes(r) + overhead
+	w.added++
 	w.endBefore(r.Time.UnixMilli(), e.offset)
 	w.Advance(e.offset + 1)
 	w.entries = append(w.entries, e)
@@ -314,7 +316,7 @@ func (w *Window) Flush() {
 // waits reports whether records wait, or would be read again.
 func (w *Window) waits() bool { return len(w.entries) > 0 }
 
-// most is how many arrivals, and how many edges without one, an output has at most.
+// most is how many arrivals an output has at most, and how many dead letters of edges if few records have come.
 const most = 1 << 10
 
 // Take returns what leaves, and false if that is nothing. The caller goes on until then. Each output has a Next of its
@@ -336,7 +338,9 @@ func (w *Window) Take() (Output, bool) {
 			w.tidy(e.of)
 		}
 	}
-	for n := 0; len(w.edges) > 0 && w.edges[0].told() && (n < most || w.flushed); n++ {
+	limit := max(most, 2*w.added) // so that dead letters leave faster than records come
+	w.added = 0
+	for len(w.edges) > 0 && w.edges[0].told() && (len(out.DeadLetters) < limit || w.flushed) {
 		e := w.edges[0]
 		w.edges[0], w.edges = nil, w.edges[1:]
 		if !e.joined && e.fault == nil {
