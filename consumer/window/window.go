@@ -31,7 +31,7 @@ type Options struct {
 }
 
 // overhead is about what a record takes in a window beside its bytes.
-const overhead = 256
+const overhead = 512
 
 // Progress says what a window needs to go on where another one has stopped (see the package comment).
 type Progress struct{ From, Next, Edges int64 }

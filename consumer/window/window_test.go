@@ -95,7 +95,7 @@ func TestArrivalsLeave(t *testing.T) {
 		"an edge after its arrival has left": {records: log(arriving("a", 1, 0), link("a", "x", 1), link("a", "y", 2),
 			link("b", "y", 2*time.Second)), want: [][]string{{}, {"a@10:x"}, {}, {"!12"}}},
 		"crowded": {records: log(arriving("a", 9, 0), link("a", "x", 1), link("a", "y", 2), link("b", "z", 3)),
-			options: func(o *Options) { o.Bytes = 3 * 350 }, want: [][]string{{}, {}, {}, {"a@10:x,y"}}},
+			options: func(o *Options) { o.Bytes = 3 * (overhead + 94) }, want: [][]string{{}, {}, {}, {"a@10:x,y"}}},
 		"no more edges than are taken": {records: log(link("a", "x", 0), link("a", "y", 0), link("a", "z", 0),
 			arriving("a", 3, 0)), options: func(o *Options) { o.Limits.Edges = 1 }, want: [][]string{{}, {}, {}, {"a@13:x,y"}}},
 		"a record that is none": {records: log(kafka.Record{Key: []byte("k"), Value: []byte("{"), Time: begin}),
