@@ -18,16 +18,18 @@ import (
 	"rivulet/trainer/search"
 )
 
-// ownHidden is the width of the hidden layer of a perceptron of own features.
-const ownHidden = 64
+// expertLayer is the hidden layer of a perceptron that is served beside a model: a small one, as it costs each arrival.
+var expertLayer = expert.HiddenLayer{Width: 64, Epochs: 100, WeightDecays: []float64{3e-3}}
+
+// rivalLayer is the hidden layer of a rival. With 64 units it would fall behind a linear model where classes are many.
+var rivalLayer = expert.HiddenLayer{Width: 256, Epochs: 400, WeightDecays: []float64{3e-2, 3e-3, 3e-4}}
+
+// oneLayer is no hidden layer. The weight decay is one of [WeightDecays].
+var oneLayer expert.HiddenLayer
 
 // ownRows is the most labelled nodes that a perceptron of own features is fitted to: more of them change little and
 // take as much longer.
 const ownRows = 1 << 14
-
-// ownDecays are the weight decays of a rival with a hidden layer, from which validation chooses. Those of one layer
-// have [WeightDecays].
-var ownDecays = []float64{3e-2, 3e-3, 3e-4}
 
 // ownData are nodes of T with their own features.
 type ownData struct {
@@ -55,11 +57,9 @@ func (t *task) ownFeatures(nodes []int32) *features.FactoredFeatures {
 	return &features.FactoredFeatures{Raw: t.x.Raw.Take(nodes), Factor: t.x.Factor, Offset: t.x.Offset}
 }
 
-// fitOwn fits a perceptron of own features to the labelled nodes of T, of one layer where hidden is 0; decays are those
-// of a hidden layer. It is fitted once for a data set and a seed.
-func (t *task) fitOwn(ctx context.Context, hidden int, decays []float64,
-	progress Progress) (*expert.Perceptron, error) {
-	key := fmt.Sprint(hidden, decays)
+// fitOwn fits a perceptron of own features to the labelled nodes of T, once for a data set and a seed.
+func (t *task) fitOwn(ctx context.Context, hidden expert.HiddenLayer, progress Progress) (*expert.Perceptron, error) {
+	key := fmt.Sprint(hidden)
 	if known := t.whole.own[key]; known != nil {
 		return known, nil
 	}
@@ -68,10 +68,10 @@ func (t *task) fitOwn(ctx context.Context, hidden int, decays []float64,
 		return nil, err
 	}
 	var m *expert.Perceptron
-	if hidden == 0 {
+	if hidden.Width == 0 {
 		m, err = t.ownFitter(progress).Regression(ctx, fit.Regression(data.x, data.labels, t.classes()), WeightDecays)
 	} else {
-		m, err = t.ownFitter(progress).Hidden(ctx, fit.Perceptron(hidden, data.x, data.labels, nil, t.classes()), decays)
+		m, err = t.ownFitter(progress).Hidden(ctx, fit.Perceptron(hidden.Width, data.x, data.labels, nil, t.classes()), hidden)
 	}
 	if err == nil {
 		t.whole.own[key] = m
@@ -96,9 +96,6 @@ const (
 	OwnNever  = "never"
 )
 
-// expertDecay is the weight decay of an expert with a hidden layer.
-const expertDecay = 3e-3
-
 // chooseExperts fits perceptrons of own features and chooses, for each model on S, the exponents with which one of them
 // answers beside it (docs/algorithm.md, section 11). All models share the perceptron that is best beside the first.
 func (t *task) chooseExperts(ctx context.Context, r *recipe, progress Progress) error {
@@ -107,11 +104,11 @@ func (t *task) chooseExperts(ctx context.Context, r *recipe, progress Progress) 
 	}
 	start := time.Now()
 	nodes, always := t.gatherSupport(r.placed), t.options.Own == OwnAlways
-	best, err := t.fitOwn(ctx, 0, nil, progress)
+	best, err := t.fitOwn(ctx, oneLayer, progress)
 	if err != nil {
 		return err
 	}
-	hidden, err := t.fitOwn(ctx, ownHidden, []float64{expertDecay}, progress)
+	hidden, err := t.fitOwn(ctx, expertLayer, progress)
 	if err != nil {
 		return err
 	}

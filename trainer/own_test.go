@@ -223,7 +223,7 @@ func TestSection11OnRealGraphs(t *testing.T) {
 			for _, b := range test.Batches {
 				bareTest.Batches = append(bareTest.Batches, attach.WithoutEdges(b.X, p.Through.Cols))
 			}
-			own, err := task.fitOwn(t.Context(), ownHidden, ownDecays, Silent{})
+			own, err := task.fitOwn(t.Context(), rivalLayer, Silent{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -76,11 +76,11 @@ func (r *rivals) deploy(m infer.Model) *deploy.Deployment {
 }
 
 func (t *task) fitLogreg(ctx context.Context, _ infer.Model, progress Progress) (copiedRival, error) {
-	return t.ownRival(t.fitOwn(ctx, 0, nil, progress))
+	return t.ownRival(t.fitOwn(ctx, oneLayer, progress))
 }
 
 func (t *task) fitMLP(ctx context.Context, _ infer.Model, progress Progress) (copiedRival, error) {
-	return t.ownRival(t.fitOwn(ctx, ownHidden, ownDecays, progress))
+	return t.ownRival(t.fitOwn(ctx, rivalLayer, progress))
 }
 
 // fitGLNN fits a perceptron to the probabilities that W_O gives the nodes of T, a sample of them where they are many.
@@ -91,8 +91,10 @@ func (t *task) fitGLNN(ctx context.Context, m infer.Model, progress Progress) (c
 		infer.Softmax(soft.Row(i), soft.Row(i), 1)
 	}
 	labels := take(t.original.Labels, nodes)
-	p := fit.Perceptron(ownHidden, t.ownFeatures(nodes), labels, soft, t.classes())
-	return t.ownRival(t.ownFitter(progress).Hidden(ctx, p, []float64{3e-4, 3e-5}))
+	layer := rivalLayer
+	layer.WeightDecays = []float64{3e-4, 3e-5} // probabilities of many nodes are not learnt by heart
+	p := fit.Perceptron(layer.Width, t.ownFeatures(nodes), labels, soft, t.classes())
+	return t.ownRival(t.ownFitter(progress).Hidden(ctx, p, layer))
 }
 
 func indices(n int) []int32 {
@@ -108,7 +110,7 @@ func (t *task) fitEvidence(ctx context.Context, m infer.Model, progress Progress
 	if t.classes() > math.MaxUint8+1 {
 		return copiedRival{}, fmt.Errorf("method evidence keeps one byte of each node, the data have %d classes", t.classes())
 	}
-	own, err := t.fitOwn(ctx, ownHidden, ownDecays, progress)
+	own, err := t.fitOwn(ctx, rivalLayer, progress)
 	if err != nil {
 		return copiedRival{}, err
 	}

@@ -48,14 +48,20 @@ func (f *Fitter) Regression(ctx context.Context, p fit.Problem, decays []float64
 	return best, nil
 }
 
+// HiddenLayer is the hidden layer of a perceptron, and how it is fitted.
+type HiddenLayer struct {
+	Width, Epochs int
+	WeightDecays  []float64 // from which validation chooses
+}
+
 // Hidden fits a perceptron with a hidden layer. The epoch is chosen by validation, too.
-func (f *Fitter) Hidden(ctx context.Context, p fit.GNNProblem, decays []float64) (*Perceptron, error) {
+func (f *Fitter) Hidden(ctx context.Context, p fit.GNNProblem, layer HiddenLayer) (*Perceptron, error) {
 	const what = "fitting own features, a hidden layer"
 	var best *Perceptron
-	for k, decay := range decays {
-		f.Progress.Step(what, k, len(decays))
+	for k, decay := range layer.WeightDecays {
+		f.Progress.Step(what, k, len(layer.WeightDecays))
 		o := fit.DefaultGNNOptions(decay, f.Seed)
-		o.Epochs, o.Every, o.Patience = 100, 5, 8
+		o.Epochs, o.Every, o.Patience = layer.Epochs, 5, 8
 		layers, _, err := fit.FitPerceptron(ctx, p, o, func(layers []architecture.Layer) float64 {
 			return f.Accuracy(perceptron.New(layers, f.Preprocess))
 		})
@@ -64,7 +70,7 @@ func (f *Fitter) Hidden(ctx context.Context, p fit.GNNProblem, decays []float64)
 		}
 		best = f.better(best, layers, decay)
 	}
-	f.Progress.Step(what, len(decays), len(decays))
+	f.Progress.Step(what, len(layer.WeightDecays), len(layer.WeightDecays))
 	return best, nil
 }
 
