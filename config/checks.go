@@ -24,6 +24,7 @@ var checks = map[string]check{
 	"segment":    func(v any) error { return checkSegment(v.(string)) },
 	"addresses":  func(v any) error { return checkAddresses(v.([]string)) },
 	"topic":      func(v any) error { return checkTopic(v.(string)) },
+	"topics":     func(v any) error { return checkTopics(v.([]string)) },
 	"instance":   func(v any) error { return checkInstance(v.(string)) },
 	"issuer":     func(v any) error { return checkIssuer(v.(string)) },
 	"prefix":     func(v any) error { return checkPrefix(v.(string)) },
@@ -107,6 +108,16 @@ func isPort(text string, least int) bool {
 func checkTopic(name string) error {
 	if name == "" || name == "." || name == ".." || len(name) > 249 || !madeOf(name, "._-") {
 		return errors.New("want 1 to 249 letters, digits, '.', '_' or '-'")
+	}
+	return nil
+}
+
+// checkTopics checks each name of a list.
+func checkTopics(names []string) error {
+	for _, name := range names {
+		if err := checkTopic(name); err != nil {
+			return fmt.Errorf("%q: %w", name, err)
+		}
 	}
 	return nil
 }

@@ -15,22 +15,23 @@ type Consumer struct {
 
 	Delivery string `key:"delivery" default:"at_least_once" oneof:"at_least_once|exactly_once" usage:"at_least_once: after a crash a prediction may come twice, with the same source headers; exactly_once: predictions, dead letters and offsets are one transaction, seen once by read-committed readers (Kafka 2.5 or newer)"`
 
-	Attach    AttachAndWait `key:"attach"`
-	Batch     Batch         `key:"batch"`
-	Cache     Cache         `key:"cache"`
-	Limits    Limits        `key:"limits"`
-	Input     Input         `key:"input"`
-	Features  Features      `key:"features"`
-	Registry  Registry      `key:"registry"`
-	Output    Output        `key:"output"`
-	Labels    Labels        `key:"labels"`
-	HTTP      HTTP          `key:"http"`
-	Debug     Debug         `key:"debug"`
-	Traces    Traces        `key:"traces"`
-	Swap      Swap          `key:"swap"`
-	Candidate Candidate     `key:"candidate"`
-	Shutdown  Shutdown      `key:"shutdown"`
-	Log       Log           `key:"log"`
+	Attach      AttachAndWait `key:"attach"`
+	Batch       Batch         `key:"batch"`
+	Cache       Cache         `key:"cache"`
+	Limits      Limits        `key:"limits"`
+	Input       Input         `key:"input"`
+	Repartition Repartition   `key:"repartition"`
+	Features    Features      `key:"features"`
+	Registry    Registry      `key:"registry"`
+	Output      Output        `key:"output"`
+	Labels      Labels        `key:"labels"`
+	HTTP        HTTP          `key:"http"`
+	Debug       Debug         `key:"debug"`
+	Traces      Traces        `key:"traces"`
+	Swap        Swap          `key:"swap"`
+	Candidate   Candidate     `key:"candidate"`
+	Shutdown    Shutdown      `key:"shutdown"`
+	Log         Log           `key:"log"`
 }
 
 // all has the settings of all programs.
@@ -68,6 +69,7 @@ func (c Consumer) problems() []Problem {
 	found := attachProblems(c.Attach.Attach, c.Choice, c.Redis)
 	found = append(found, registryProblems(c.Input, c.Registry)...)
 	found = append(found, c.candidateProblems()...)
+	found = append(found, c.repartitionProblems()...)
 	if c.Output.Registry != RegistryNone && len(c.Registry.URLs) == 0 {
 		found = append(found, Problem{Key: "output.registry", Value: c.Output.Registry,
 			Reason: "needs a registry, and registry.urls is empty"})

@@ -50,6 +50,7 @@
 //	kafka.go, redis.go          sections that programs share: services,
 //	registry.go, features.go    the schema registry, features by id,
 //	labels.go, access.go        labels, and access to a server
+//	repartition.go              topics that are brought to the topic of arrivals
 //	candidate.go                a candidate beside the version that serves
 //
 // No password is printed: every format shows xxxxx in place of it in a [RedisURL] and a [Secret]. A [Secret] has no

@@ -191,6 +191,8 @@ var dashboards = map[string][]row{
 			{"Edges of their own", "ops", "rivulet_edge_wait_edges_total", nil},
 			{"Arrivals and edges that wait", "short", "rivulet_edge_wait_records", nil},
 			{"Bytes of the records between them", "bytes", "rivulet_edge_wait_bytes", nil},
+			{"Records brought to the topic of arrivals", "ops", "rivulet_repartition_records_total", nil},
+			{"From timestamp to the topic of arrivals", "s", "rivulet_repartition_seconds", nil},
 			{"Edges whose weight was read as another one", "ops", "rivulet_edge_weights_total", nil},
 			{"What rows of arrivals leave out", "percentunit", "rivulet_arrival_solves_total", []string{
 				"left out: sum(rate(rivulet_arrival_residual_total{}[])) / " +

@@ -110,6 +110,24 @@ func (p *Producer) Pack(ctx context.Context, b event.Batch) (
 	}, nil
 }
 
+// SetAside publishes dead letters into a delivery that is neither committed nor aborted, in the forms in which Publish
+// does. One that its topic takes in no form is dropped, and logged.
+func (p *Producer) SetAside(ctx context.Context, into kafka.Sent, letters []event.DeadLetter) error {
+	s, as := p.opts.Sink.Shipment(), encodedBatch{Batch: event.Batch{DeadLetters: letters},
+		keyedLetters: p.keyedLetters.Load()}
+	for place := range letters {
+		t := as.first(place)
+		if err := p.pack(ctx, s, &t); err != nil {
+			return errors.Join(err, into.Abort(ctx))
+		}
+	}
+	err := into.Add(ctx, s)
+	if err == nil && len(into.Refused()) > 0 {
+		_, err = p.amend(ctx, into, &as)
+	}
+	return err
+}
+
 // bury adds the first tombstones to a shipment, which are published before the prediction or dead letter at a place,
 // and returns the others.
 func (p *Producer) bury(ctx context.Context, s *kafka.Shipment, as *encodedBatch, tombstones []event.Tombstone,

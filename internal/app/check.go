@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"rivulet/artifact/remote"
 	"rivulet/config"
 	"rivulet/event"
 	"rivulet/event/form"
@@ -51,6 +52,9 @@ func Check(ctx context.Context, cfg config.Consumer, report func(check.Result)) 
 	}
 	if cfg.Delivery == config.ExactlyOnce {
 		k.TransactionalID = cmp.Or(cfg.Kafka.TransactionalID, cfg.Kafka.Group)
+	}
+	if repartitions(cfg) {
+		k.Also, k.Write = repartitionMember(cfg), append(k.Write, cfg.Kafka.Topics.Arrivals)
 	}
 	k.Run(ctx, count)
 	if len(cfg.Registry.URLs) > 0 {
@@ -286,4 +290,43 @@ func place(r *kafka.Record, forms *form.Reader, arrivals map[string]map[int]bool
 		}
 		arrivals[a.ID][r.Position.Partition] = true
 	}
+}
+
+// Lint tries all that a consumer's settings name and that needs no connection: certificates, passwords, the mapping,
+// the form of predictions, and an artifact that is pinned. It returns everything that is wrong.
+func Lint(cfg config.Consumer) (wrong []error) {
+	try := func(err error) {
+		if err != nil {
+			wrong = append(wrong, err)
+		}
+	}
+	_, _, err := security(cfg.Kafka.Brokers)
+	try(err)
+	forms, _, err := Forms(cfg.Input, cfg.Registry)
+	try(err)
+	_, err = edgeForms(cfg, forms)
+	try(err)
+	_, _, err = outputCodec(cfg)
+	try(err)
+	_, closeStore, err := Features(cfg.Features, cfg.Limits)
+	if try(err); err == nil {
+		closeStore()
+	}
+	if cfg.Artifact != "" {
+		if _, here := remote.Local(cfg.Artifact); here {
+			_, err = pinnedBy(context.Background(), cfg, slog.New(slog.DiscardHandler))
+			try(err)
+			return wrong
+		}
+	}
+	_, err = choice(cfg)
+	try(err)
+	if cfg.Artifact != "" {
+		return wrong
+	}
+	client, err := ConnectRedis(cfg.Redis.RedisServer)
+	if try(err); err == nil {
+		try(client.Close())
+	}
+	return wrong
 }

@@ -130,6 +130,9 @@ func runConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, jou
 		return err
 	}
 	defer client.Close()
+	if err := background.startRepartition(ctx, cfg, forms, known, observer, log, cancel); err != nil {
+		return err
+	}
 	if cfg.HTTP.Listen != "" {
 		listener, err := observe.Listen(ctx, cfg.HTTP.Listen)
 		if err != nil {
@@ -183,16 +186,8 @@ func newConsumer(cfg config.Consumer, w wire, log *slog.Logger,
 	if err != nil {
 		return nil, nil, err
 	}
-	start := kafka.Start(cfg.Kafka.StartOffset)
-	if !cfg.Kafka.StartTime().IsZero() {
-		start = kafka.AtTime
-	}
 	c, err := consumer.New(consumer.Options{
-		Kafka: client,
-		Source: kafka.SourceOptions{Group: cfg.Kafka.Group, Topics: []string{topics.Arrivals}, Start: start,
-			StartTime: cfg.Kafka.StartTime(), FetchBytes: int(cfg.Kafka.Fetch.MaxBytes), FetchWait: cfg.Kafka.Fetch.MaxWait,
-			SessionTimeout: cfg.Kafka.SessionTimeout, Heartbeat: cfg.Kafka.HeartbeatInterval,
-			Instance: cfg.Kafka.InstanceID},
+		Kafka: client, Source: sourceOptions(cfg),
 		BatchSize: cfg.Batch.Size, BatchBytes: int(cfg.Batch.MaxBytes), BatchLinger: cfg.Batch.Linger,
 		Window: window.Options{Wait: cfg.Attach.Wait, Bytes: int(cfg.Attach.WaitBytes),
 			DropUnmatched: cfg.Attach.Unmatched == config.Drop},
@@ -200,6 +195,17 @@ func newConsumer(cfg config.Consumer, w wire, log *slog.Logger,
 		Path: w.path(cfg, deliver, observer), Logger: log,
 	})
 	return c, client, err
+}
+
+// sourceOptions say how the topic of arrivals is read.
+func sourceOptions(cfg config.Consumer) kafka.SourceOptions {
+	start := kafka.Start(cfg.Kafka.StartOffset)
+	if !cfg.Kafka.StartTime().IsZero() {
+		start = kafka.AtTime
+	}
+	return kafka.SourceOptions{Group: cfg.Kafka.Group, Topics: []string{cfg.Kafka.Topics.Arrivals}, Start: start,
+		StartTime: cfg.Kafka.StartTime(), FetchBytes: int(cfg.Kafka.Fetch.MaxBytes), FetchWait: cfg.Kafka.Fetch.MaxWait,
+		SessionTimeout: cfg.Kafka.SessionTimeout, Heartbeat: cfg.Kafka.HeartbeatInterval, Instance: cfg.Kafka.InstanceID}
 }
 
 // path returns the settings of the path of a record.

@@ -3,8 +3,8 @@
 //	consumer.go  RunConsumer: settings -> versions, producer, consumer, metrics; runs and ends them in order
 //	serve.go     RunServe: the same for arrivals over HTTP
 //	page.go      RunPage: the same for the live page
-//	check.go     Check: settings -> checks of all connections, and of the partitions of edges of their own
-//	lint.go      Lint: settings -> faults of the files that they name
+//	check.go     Check: settings -> checks of all connections, and of the partitions of edges of their own;
+//	             Lint: settings -> faults of the files that they name
 //	lines.go     PredictLines: the path of a record without services, JSON lines in, JSON lines out
 //	explain.go   ExplainLines: the same for explanations
 //
@@ -22,6 +22,7 @@
 //	codec.go     settings -> the forms of records, in and out, and the schema registry
 //	features.go  settings -> features by id
 //	repredict.go Repredict: arrivals that the topic still has, predicted again
+//	repartition.go other topics that are brought to the topic of arrivals
 //	forget.go    what is removed where an id is to be forgotten
 //	labels.go    labels that are read beside arrivals and compared with predictions
 //	candidate.go a candidate beside the version that serves: compared, or as a canary

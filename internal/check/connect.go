@@ -120,7 +120,7 @@ func (k *Kafka) login(ctx context.Context, s *connection, addr string) *problem 
 // describe asks for the cluster, the topics, and the operations that this client is allowed on them.
 func (k *Kafka) describe(_ context.Context, s *connection, _ string) *problem {
 	var err error
-	s.cluster, err = s.Describe(append(append([]string{}, k.Read...), k.Write...))
+	s.cluster, err = s.Describe(k.topics())
 	switch {
 	case err == nil:
 		return nil

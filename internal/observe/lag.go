@@ -23,7 +23,9 @@ func newLag(gauges *prometheus.GaugeVec) *lag { return &lag{gauges: gauges} }
 func (l *lag) assign(partitions []kafka.TopicPartition) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.gauges.Reset()
+	for tp := range l.assigned {
+		l.gauges.DeleteLabelValues(tp.Topic, strconv.Itoa(tp.Partition))
+	}
 	l.assigned = make(map[kafka.TopicPartition]prometheus.Gauge, len(partitions))
 	for _, tp := range partitions {
 		l.assigned[tp] = nil // no gauge before the lag is known
