@@ -150,6 +150,9 @@ func (f fingerprint) merged(m *Merged) {
 	for _, w := range m.Waiting {
 		f.u32(uint32(w.Node))
 		f.texts([]string{w.ID})
+		if w.From != "" {
+			f.texts([]string{w.From})
+		}
 	}
 	f.ints(m.Labelled)
 }

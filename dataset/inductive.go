@@ -132,7 +132,10 @@ func (d *Dataset) Renumbered(order []int32) *Dataset {
 	}
 	out.Merged.Waiting = nil
 	for _, w := range d.Merged.Waiting {
-		if w.Node = index[w.Node]; w.Node >= 0 {
+		if w.From == "" {
+			w.Node = index[w.Node]
+		}
+		if w.Node >= 0 || w.From != "" {
 			out.Merged.Waiting = append(out.Merged.Waiting, w)
 		}
 	}

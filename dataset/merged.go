@@ -15,10 +15,19 @@ type Merged struct {
 	Labelled []int32
 }
 
-// Waiting is an edge with only one known end.
+// Waiting is an edge without one of its ends, or without both.
 type Waiting struct {
-	Node int32  `json:"node"`
-	ID   string `json:"id"` // of the other end
+	Node int32  `json:"node"`           // -1: this end is no node yet either, and has the id From
+	ID   string `json:"id"`             // of the other end
+	From string `json:"from,omitempty"` // empty where Node is one
+}
+
+// WaitingEdge returns the edge from an id to one that is no node yet. index has the nodes of ids.
+func WaitingEdge(index map[string]int32, from, id string) Waiting {
+	if node, known := index[from]; known {
+		return Waiting{Node: node, ID: id}
+	}
+	return Waiting{Node: -1, ID: id, From: from}
 }
 
 func (m *Merged) empty() bool { return len(m.Waiting) == 0 && len(m.Labelled) == 0 }
@@ -50,7 +59,10 @@ func (m *Merged) check(d *Dataset) error {
 	}
 	for k, w := range m.Waiting {
 		switch {
-		case w.Node < 0 || int(w.Node) >= d.Nodes():
+		case w.From != "" && (w.Node != -1 || known[w.From] || !utf8.ValidString(w.From)):
+			return fmt.Errorf("waiting[%d].from is %.100q and node %d, want an id that is not there yet, and -1", k, w.From,
+				w.Node)
+		case w.From == "" && (w.Node < 0 || int(w.Node) >= d.Nodes()):
 			return fmt.Errorf("waiting[%d].node is %d, want 0 to %d", k, w.Node, d.Nodes()-1)
 		case w.ID == "" || !utf8.ValidString(w.ID):
 			return fmt.Errorf("waiting[%d].id is %.100q, want an id in UTF-8", k, w.ID)

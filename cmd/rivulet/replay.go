@@ -29,6 +29,7 @@ type replayFlags struct {
 	replay.Options
 	nodes, out, labels, format string
 	bare, apart                bool
+	edges                      string // topic
 }
 
 // stream returns the nodes to send, as arrivals.
@@ -47,7 +48,8 @@ func replayCommand() *cobra.Command {
 		Short: "Send a data set's test nodes as arrivals to Kafka, or write them as JSON lines",
 		Long: "replay sends nodes of a data set as arrivals, in their order, to Kafka or as JSON lines to a file. A refresh never\n" +
 			"trains on test nodes: for arrivals that it merges, withhold training nodes (generate --withhold) and send them with\n" +
-			"--nodes withheld and their classes with --labels.",
+			"--nodes withheld and their classes with --labels. --kafka.topics.arrivals accounts --edges-topic transfers sends\n" +
+			"nodes and edges as two tables.",
 		Args: cobra.NoArgs,
 		Example: "  rivulet replay --preset small --kafka.brokers localhost:9092 --rate 500\n" +
 			"  rivulet replay --preset small --out - | rivulet predict --artifact out/small     # after trainer train --preset small --out out/small\n" +
@@ -65,6 +67,8 @@ func replayCommand() *cobra.Command {
 		"leave the features out, for consumers that look them up (features put)")
 	flags.BoolVar(&f.apart, "edges-apart", false,
 		"send edges as records of their own, mixed with up to 1000 arrivals, for consumers with attach.wait")
+	flags.StringVar(&f.edges, "edges-topic", "",
+		"send edges as records of their own to this topic, without keys, for consumers with repartition.edges")
 	flags.Float64Var(&f.Rate, "rate", 0, "arrivals a second; 0: as fast as Kafka takes them")
 	flags.IntVar(&f.Limit, "limit", 0, "stop after this many arrivals; 0: all of the nodes")
 	config.Flags[config.Replay](flags)
@@ -94,6 +98,7 @@ func replayCommand() *cobra.Command {
 }
 
 func (f *replayFlags) check() error {
+	f.apart = f.apart || f.edges != ""
 	switch {
 	case f.Rate < 0 || f.Limit < 0:
 		return fmt.Errorf("--rate is %g and --limit %d, want 0 or more", f.Rate, f.Limit)
@@ -102,9 +107,9 @@ func (f *replayFlags) check() error {
 	case f.bare && f.format == "avro":
 		return fmt.Errorf("--without-features is given, and Rivulet's Avro schema has features of every arrival: want --record-format json or protobuf")
 	case f.apart && f.format == "avro":
-		return fmt.Errorf("--edges-apart is given, and Rivulet's Avro schema has no edge_count: want --record-format json or protobuf")
+		return fmt.Errorf("--edges-apart or --edges-topic is given, and Rivulet's Avro schema has no edge_count: want --record-format json or protobuf")
 	case f.apart && f.out != "":
-		return fmt.Errorf("--edges-apart is given, and a line has no header that tells an edge from an arrival: want no --out")
+		return fmt.Errorf("--edges-apart or --edges-topic is given, and a line has no header that tells an edge from an arrival: want no --out")
 	case f.out != "" && f.format != "json":
 		return fmt.Errorf("--record-format is %s, and lines, which --out asks for, are JSON", f.format)
 	}
@@ -121,8 +126,10 @@ func (f *replayFlags) toTopic(cmd *cobra.Command, d *dataset.Dataset, nodes []in
 		return err
 	}
 	topics := []string{cfg.Kafka.Topics.Arrivals}
-	if f.labels != "" {
-		topics = append(topics, f.labels)
+	for _, more := range []string{f.labels, f.edges} {
+		if more != "" {
+			topics = append(topics, more)
+		}
 	}
 	client, err := app.ConnectKafka(cfg.Kafka.Brokers, topics...)
 	if err != nil {
@@ -141,7 +148,11 @@ func (f *replayFlags) toTopic(cmd *cobra.Command, d *dataset.Dataset, nodes []in
 		sinks = append(sinks, sink)
 	}
 	if f.apart {
-		sinks[0].Apart(rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0)))
+		var edges *replay.Topic
+		if f.edges != "" {
+			edges = sinks[len(sinks)-1]
+		}
+		sinks[0].Apart(rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0)), edges)
 	}
 	n, err := replay.Replay(cmd.Context(), f.stream(d, nodes), sinks[0], f.Options)
 	fmt.Fprintf(cmd.ErrOrStderr(), "%d arrivals sent to topic %s\n", n, topics[0])

@@ -55,9 +55,12 @@ func (in *intake) add(ctx context.Context, rec *kafka.Record) error {
 
 // decode passes the held records to the merger.
 func (in *intake) decode(ctx context.Context) error {
+	defer func() {
+		clear(in.held)
+		in.held, in.bytes = in.held[:0], 0
+	}()
 	taken, err := in.taken(ctx)
-	clear(in.held)
-	if in.held, in.bytes = in.held[:0], 0; err != nil {
+	if err != nil {
 		return err
 	}
 	for i := range taken {
@@ -65,6 +68,10 @@ func (in *intake) decode(ctx context.Context) error {
 		switch t := &taken[i]; {
 		case errors.As(t.Err, &forget):
 			if err := in.m.Forget(forget.ID); err != nil {
+				return err
+			}
+		case errors.Is(t.Err, form.SkipEdge):
+			if err := in.edge(&in.held[i]); err != nil {
 				return err
 			}
 		case t.Err == nil:
@@ -82,6 +89,23 @@ func (in *intake) decode(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// edge passes a record of an edge of its own to the merger.
+func (in *intake) edge(rec *kafka.Record) error {
+	var e event.Edge
+	_, err := in.r.Forms.Edge(rec.Headers, rec.Value, &e)
+	if err == nil {
+		if fault := in.r.Limits.CheckEdge(&e); fault != nil {
+			err = fault
+		}
+	}
+	if err != nil {
+		in.m.Refuse(err)
+		in.refused.add(err)
+		return nil
+	}
+	return in.m.Edge(&e)
 }
 
 // taken decodes the held records. The schema is read for the first arrival that needs it.

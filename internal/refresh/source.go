@@ -61,7 +61,7 @@ func (r *Refresher) read(ctx context.Context, m *merge.Merger) (next kafka.Offse
 		err = fmt.Errorf("reading the schema of the artifact that serves: %w", in.unread)
 	}
 	if err == nil {
-		err = r.useless(r.Arrivals, "arrivals", m.Report.Arrivals, in.refused, wantArrival)
+		err = r.useless(r.Arrivals, "arrivals", m.Report.Arrivals+m.Report.EdgeRecords, in.refused, wantArrival)
 	}
 	if err != nil || r.Labels.File == "" && r.Labels.Topic == "" {
 		return next, err

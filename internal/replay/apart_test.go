@@ -40,7 +40,7 @@ func TestEdgesApart(t *testing.T) {
 			t.Fatal(err)
 		}
 		sink.In(codec)
-		sink.Apart(rand.New(rand.NewPCG(1, uint64(n))))
+		sink.Apart(rand.New(rand.NewPCG(1, uint64(n))), nil)
 		var arrivals []event.Arrival
 		for i := range 50 {
 			a := event.Arrival{ID: fmt.Sprint(n, "-", i), Features: event.Features{Values: []float32{1}},

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -56,6 +57,8 @@ type Topic struct {
 	codec   event.Codec
 	headers []event.Header // of every record: the codec's content-type
 	apart   *rand.Rand     // edges are records of their own, in an order that this draws; nil: they are not
+	edges   *Topic         // that gets these; nil: this one
+	sent    map[[2]string]bool
 
 	buf     []byte
 	ends    []int // in buf, of the values of records
@@ -81,8 +84,13 @@ func (t *Topic) In(codec event.Codec) {
 }
 
 // Apart has edges sent as records of their own from now on, mixed with the arrivals that are sent together, which say
-// how many edges they have.
-func (t *Topic) Apart(r *rand.Rand) { t.apart = r }
+// how many edges they have. Each arrival's edges have its key. Where edges names another topic they go there as rows of
+// a table of edges would: without a key, and an edge between two arrivals once.
+func (t *Topic) Apart(r *rand.Rand, edges *Topic) {
+	if t.apart, t.edges = r, edges; edges != nil {
+		edges.apart, t.sent = r, map[[2]string]bool{}
+	}
+}
 
 // Send returns when the brokers have all of the arrivals.
 func (t *Topic) Send(ctx context.Context, arrivals []event.Arrival) error {
@@ -97,7 +105,12 @@ func (t *Topic) Send(ctx context.Context, arrivals []event.Arrival) error {
 		if err != nil {
 			return fmt.Errorf("encoding arrival %q: %w", a.ID, err)
 		}
-		t.add(buf, a.ID, a.Time)
+		t.add(buf, []byte(a.ID), a.Time)
+	}
+	if t.edges != nil {
+		if err := t.edges.publish(ctx); err != nil {
+			return err
+		}
 	}
 	return t.publish(ctx)
 }
@@ -111,14 +124,26 @@ func (t *Topic) addEdges(a *event.Arrival) error {
 	for _, id := range a.Incoming {
 		edges = append(edges, event.Edge{Source: id, Target: a.ID, Weight: 1, In: true})
 	}
+	directed := a.Incoming != nil
 	a.EdgeCount, a.Edges, a.Incoming, a.Weights = len(edges), nil, nil, nil
-	for i := range edges {
-		buf, err := t.codec.AppendEdge(t.buf, &edges[i])
+	to, key := cmp.Or(t.edges, t), []byte(a.ID)
+	for _, e := range edges {
+		if to != t {
+			ends := [2]string{e.Source, e.Target}
+			if key, e.In = nil, false; !directed {
+				ends = [2]string{min(e.Source, e.Target), max(e.Source, e.Target)}
+			}
+			if t.sent[ends] {
+				continue
+			}
+			t.sent[ends] = true
+		}
+		buf, err := t.codec.AppendEdge(to.buf, &e)
 		if err != nil {
 			return fmt.Errorf("encoding an edge of %q: %w", a.ID, err)
 		}
-		t.add(buf, a.ID, a.Time)
-		of := &t.records[len(t.records)-1]
+		to.add(buf, key, a.Time)
+		of := &to.records[len(to.records)-1]
 		of.Headers = append(slices.Clip(t.headers), event.Header{Key: event.HeaderKind, Value: []byte(event.KindEdge)})
 	}
 	return nil
@@ -131,15 +156,15 @@ func (t *Topic) SendLabels(ctx context.Context, labels []event.Label) error {
 		if err != nil {
 			return fmt.Errorf("encoding the label of %q: %w", labels[i].ID, err)
 		}
-		t.add(buf, labels[i].ID, labels[i].Time)
+		t.add(buf, []byte(labels[i].ID), labels[i].Time)
 	}
 	return t.publish(ctx)
 }
 
 // add takes a record whose value ends buf.
-func (t *Topic) add(buf []byte, id string, at time.Time) {
+func (t *Topic) add(buf, key []byte, at time.Time) {
 	t.buf, t.ends = buf, append(t.ends, len(buf))
-	t.records = append(t.records, kafka.Record{Key: []byte(id), Headers: t.headers, Time: at})
+	t.records = append(t.records, kafka.Record{Key: key, Headers: t.headers, Time: at})
 }
 
 // publish sends the records, and forgets them.

@@ -71,6 +71,24 @@ func (d *Data) eachNode(ctx context.Context, use func(id string, role Role, clas
 	return nil
 }
 
+func (d *Data) eachEdge(ctx context.Context, use func(source, target string) error) error {
+	for i := range d.Adj.Rows {
+		cols, _ := d.Adj.Row(i)
+		for _, j := range cols {
+			if int(j) < i {
+				continue // its other entry
+			}
+			if err := use(d.IDs[i], d.IDs[j]); err != nil {
+				return err
+			}
+		}
+		if err := every(ctx, int64(i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (d *Data) eachLabelled(use func(id string) error) error {
 	for _, i := range d.Merged.Labelled {
 		if err := use(d.IDs[i]); err != nil {
@@ -82,7 +100,11 @@ func (d *Data) eachLabelled(use func(id string) error) error {
 
 func (d *Data) eachWaiting(use func(node, id string) error) error {
 	for _, w := range d.Merged.Waiting {
-		if err := use(d.IDs[w.Node], w.ID); err != nil {
+		node := w.From
+		if w.Node >= 0 {
+			node = d.IDs[w.Node]
+		}
+		if err := use(node, w.ID); err != nil {
 			return err
 		}
 	}
@@ -174,7 +196,7 @@ func (g *assembly) nodes(roles []Role) error {
 func (g *assembly) edges() error {
 	old, n := g.old.Adj, len(g.d.IDs)
 	more := make([][]int32, n) // new neighbours of each node
-	err := g.eachPair(func(low, high string) error {
+	err := g.eachPair(func(low, high string, _ bool) error {
 		i, j := g.index[low], g.index[high]
 		more[i], more[j] = append(more[i], j), append(more[j], i)
 		return nil
@@ -197,7 +219,7 @@ func (g *assembly) edges() error {
 	g.Report.Edges = (adj.NNZ() - old.NNZ()) / 2
 	g.d.Adj = adj
 	return g.eachUnmatched(func(node, id string) error {
-		g.d.Merged.Waiting = append(g.d.Merged.Waiting, dataset.Waiting{Node: g.index[node], ID: id})
+		g.d.Merged.Waiting = append(g.d.Merged.Waiting, dataset.WaitingEdge(g.index, node, id))
 		return nil
 	})
 }

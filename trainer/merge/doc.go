@@ -4,6 +4,7 @@
 //
 //	m := merge.New(graph, scratch, disk)      // scratch "": arrivals are kept in memory, not in files
 //	err := m.Arrival(&a)                      // each arrival of the stream, in its order
+//	err = m.Edge(&e)                          // each edge that came as a record of its own, in the same order
 //	err = m.Forget(id)                        // each id that is to be forgotten, among the arrivals in their order
 //	err = m.Label(&l)                         // each label, before or after its arrival
 //	grown, report, err := m.Grow(ctx, false)
@@ -17,8 +18,9 @@
 //	…of a validation or test node    nothing: these nodes must not be trained on (counted)
 //	…of an earlier arrival           nothing: the first one stays, as it would in T (counted)
 //
-// Edges have no direction: two arrivals are joined if either lists the other. Self-edges and repeated ones are
-// left out and counted. Edges to validation and test nodes are kept: these nodes then meet the arrival as a
+// Edges have no direction: two arrivals are joined if either lists the other, or if an edge of its own names both. An
+// edge of its own may also join two nodes that the graph had, or come before both of its ends. Self-edges and repeated
+// ones are left out and counted. Edges to validation and test nodes are kept: these nodes then meet the arrival as a
 // neighbour, as they would on the stream. Edges to ids that are neither in the graph nor among the arrivals wait until
 // the id arrives, at most [Merger.MaxWaiting] of them: beyond that the oldest are forgotten (counted).
 //
@@ -47,8 +49,10 @@
 //
 //	gather, resolve   ids of nodes, arrivals and labels go to buckets by their hash; one bucket in memory decides which
 //	                  arrivals join T and which nodes have another class
-//	ends, match       edges of arrivals, and waiting ones, go to buckets by the id of the end that may be unknown;
-//	                  the known ones become pairs in buckets by both ends, and the others wait
+//	ends, match       edges of arrivals go to buckets by the id of the end that may be unknown, edges of their own
+//	                  and waiting ones first by the one end and then by the other; those with two known ends become
+//	                  pairs in buckets by both ends, and the others wait
+//	compare           edges between nodes of the graph are looked up in it
 //	the graph's grow  writes tables, or assembles a data set: nodes with these changes, then the arrivals that join;
 //	                  edges, then the new pairs, each once
 //

@@ -1,32 +1,50 @@
 package merge
 
 import (
+	"cmp"
 	"errors"
 	"slices"
+
+	"github.com/cespare/xxhash/v2"
 
 	"rivulet/spill"
 )
 
-// ends puts waiting edges, and edges of arrivals that join T, into buckets by the id at the other end.
+// ends puts edges into buckets: those of arrivals that join T by the id at their other end, and edges of their own and
+// waiting ones, of which no end need be known, by the id at the first end.
 func (g *growth) ends() error {
-	g.targets = g.spill("targets", g.ids.Len())
+	g.sources, g.targets = g.spill("sources", g.ids.Len()), g.spill("targets", g.ids.Len())
 	var r spill.Record
 	order := int64(0)
-	put := func(source, target string, row int64) error {
+	put := func(to *spill.Buckets, by, source, target string, row int64) error {
 		if g.forgets(source, target, row) {
 			return nil
 		}
 		order++
-		return g.targets.Put(g.targets.Of(target), r.Reset().Number(order-1).Text(source).Text(target))
+		r.Reset().Number(order - 1)
+		if to == g.targets {
+			r.Number(hasArrived)
+		}
+		return to.Put(to.Of(by), r.Text(source).Text(target))
 	}
-	err := g.base.eachWaiting(func(node, id string) error { return put(node, id, beforeArrivals) })
+	err := g.base.eachWaiting(func(node, id string) error {
+		low, high := min(node, id), max(node, id)
+		return put(g.sources, low, low, high, beforeArrivals)
+	})
 	if err != nil {
 		return err
 	}
 	g.waited = order
-	return g.eachJoin(func(a *arrival, _ decision) error {
+	joins := newDecisions(g.joins)
+	return g.eachArrival(g.ctx, func(a *arrival) error {
+		if a.dropped == edgeMark {
+			return put(g.sources, a.id, a.id, a.edges[0], a.row)
+		}
+		if _, join, err := joins.on(a.row); err != nil || !join {
+			return err
+		}
 		for _, id := range a.edges {
-			if err := put(a.id, id, a.row); err != nil {
+			if err := put(g.targets, id, a.id, id, a.row); err != nil {
 				return err
 			}
 		}
@@ -34,77 +52,211 @@ func (g *growth) ends() error {
 	})
 }
 
-// match finds the edges whose other end is known, a bucket of ids at a time.
+// What is known of an id.
+const (
+	isUnknown  = iota
+	hasArrived // it is a node of the grown graph
+	isOld      // it was a node of the graph before
+)
+
+// match finds the ends of edges, a bucket of ids at a time: first the one, then the other.
 func (g *growth) match() error {
-	g.pairs = g.spill("pairs", bucketsFor(g.targets.Records()))
-	g.unknown = g.spill("unknown", ranges(g.targets.Records()))
-	for k := range g.targets.Len() {
-		if err := errors.Join(g.ctx.Err(), g.matchBucket(k)); err != nil {
-			return err
+	g.pairs, g.unmatched = g.spill("pairs", bucketsFor(g.sources.Records()+g.targets.Records())),
+		g.spill("unmatched", bucketsFor(g.sources.Records()+g.targets.Records()))
+	for _, of := range []*spill.Buckets{g.sources, g.targets} {
+		for k := range of.Len() {
+			if of.Records() == 0 {
+				break
+			}
+			if err := errors.Join(g.ctx.Err(), g.matchBucket(k, of)); err != nil {
+				return err
+			}
 		}
 	}
-	over := max(0, g.unknowns-int64(g.MaxWaiting))
-	g.Report.ForgottenEdges, g.Report.WaitingEdges = int(over), int(g.unknowns-over)
-	return nil
+	return g.wait()
 }
 
-func (g *growth) matchBucket(k int) error {
-	known := map[string]bool{}
+// known returns what is known of the ids of a bucket.
+func (g *growth) known(k int) (map[string]int64, error) {
+	known := map[string]int64{}
 	err := g.ids.Each(k, func(r *spill.Record) error {
 		switch kind, id := r.NextNumber(), r.NextText(); kind {
 		case graphNode:
 			if _, role := r.NextNumber(), Role(r.NextNumber()); role != None || g.base.withoutRole() {
-				known[id] = true
+				known[id] = isOld
 			}
 		case arrivalHead: // it has joined T, or the graph has its id
-			known[id] = true
+			known[id] = max(known[id], hasArrived)
 		case forgetRecord:
 			delete(known, id)
 		}
 		return nil
 	})
+	return known, err
+}
+
+func (g *growth) matchBucket(k int, of *spill.Buckets) error {
+	known, err := g.known(k)
 	if err != nil {
 		return err
 	}
-	return g.targets.Each(k, func(r *spill.Record) error {
-		order, source, target := r.NextNumber(), r.NextText(), r.NextText()
-		if _, gone := g.forgotten[target]; gone && !known[target] { // else its id would be kept with the graph
+	return of.Each(k, func(r *spill.Record) error {
+		order, first := r.NextNumber(), int64(isUnknown)
+		if of == g.targets {
+			first = r.NextNumber()
+		}
+		source, target := r.NextText(), r.NextText()
+		id := target
+		if of == g.sources {
+			id = source
+		}
+		is := known[id]
+		if _, gone := g.forgotten[id]; gone && is == isUnknown { // else its id would be kept with the graph
 			g.Report.RemovedEdges++
 			return nil
 		}
-		switch is := known[target]; {
-		case is && order < g.waited:
-			g.Report.WaitedEdges++
-		case !is && order >= g.waited:
+		var out spill.Record
+		if of == g.sources {
+			return g.targets.Put(g.targets.Of(target), out.Number(order).Number(is).Text(source).Text(target))
+		}
+		low, high := min(source, target), max(source, target)
+		if first != isUnknown && is != isUnknown {
+			if order < g.waited {
+				g.Report.WaitedEdges++
+			}
+			old := int64(0)
+			if first == isOld && is == isOld {
+				old = 1
+				g.between.add(low, high)
+			}
+			return g.pairs.Put(g.pairs.Of(low+"\x00"+high), out.Number(old).Text(low).Text(high))
+		}
+		if order >= g.waited {
 			g.Report.UnknownEdges++
 		}
-		if !known[target] {
-			g.unknowns++
-			return g.unknown.Put(int(order/rangeRows), r)
+		if is != isUnknown { // the end that is known goes first
+			source, target = target, source
 		}
-		var pair spill.Record
-		low, high := min(source, target), max(source, target)
-		return g.pairs.Put(g.pairs.Of(low+"\x00"+high), pair.Text(low).Text(high))
+		return g.unmatched.Put(g.unmatched.Of(low+"\x00"+high), out.Number(order).Text(source).Text(target))
 	})
 }
 
-// eachPair calls use with the new edges, each once.
-func (g *growth) eachPair(use func(low, high string) error) error {
-	for k := range g.pairs.Len() {
-		seen := map[[2]string]bool{}
-		err := g.pairs.Each(k, func(r *spill.Record) error {
-			ends := [2]string{r.NextText(), r.NextText()}
-			if seen[ends] {
-				return nil
+// wait puts each edge that waits into its place in the order in which they came. One that came twice waits once.
+func (g *growth) wait() error {
+	g.unknown = g.spill("unknown", ranges(g.sources.Records()+g.targets.Records()))
+	all, fresh := int64(0), 0
+	for k := range g.unmatched.Len() {
+		first := map[[2]string]int64{}
+		err := g.unmatched.Each(k, func(r *spill.Record) error {
+			order, ends := r.NextNumber(), [2]string{r.NextText(), r.NextText()}
+			if before, is := first[ends]; !is || order < before {
+				first[ends] = order
 			}
-			seen[ends] = true
-			return use(ends[0], ends[1])
+			return nil
 		})
+		for ends, order := range first {
+			var r spill.Record
+			err = errors.Join(err, g.unknown.Put(int(order/rangeRows), r.Number(order).Text(ends[0]).Text(ends[1])))
+			if all++; order >= g.waited {
+				fresh++
+			}
+		}
 		if err := errors.Join(err, g.ctx.Err()); err != nil {
 			return err
 		}
 	}
+	over := max(0, all-int64(g.MaxWaiting))
+	g.Report.ForgottenEdges, g.Report.WaitingEdges = int(over), int(all-over)
+	g.Report.NewWaiting = min(fresh, g.Report.WaitingEdges)
 	return nil
+}
+
+// compare looks which edges between nodes of the graph it has already, and counts the others.
+func (g *growth) compare() error {
+	g.existing = g.spill("existing", g.pairs.Len())
+	if g.between.bits == nil {
+		return nil
+	}
+	err := g.base.eachEdge(g.ctx, func(source, target string) error {
+		low, high := min(source, target), max(source, target)
+		if !g.between.has(low, high) {
+			return nil
+		}
+		var r spill.Record
+		return g.existing.Put(g.existing.Of(low+"\x00"+high), r.Text(low).Text(high))
+	})
+	if err != nil {
+		return err
+	}
+	return g.eachPair(func(_, _ string, old bool) error {
+		if old {
+			g.Report.OldEdges++
+		}
+		return nil
+	})
+}
+
+// eachPair calls use with the new edges, each once. old says that the graph had both of its ends.
+func (g *growth) eachPair(use func(low, high string, old bool) error) error {
+	for k := range g.pairs.Len() {
+		seen := map[[2]string]bool{}
+		err := g.existing.Each(k, func(r *spill.Record) error {
+			seen[[2]string{r.NextText(), r.NextText()}] = true
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		var fresh []pair
+		err = g.pairs.Each(k, func(r *spill.Record) error {
+			p := pair{old: r.NextNumber() == 1, low: r.NextText(), high: r.NextText()}
+			if ends := [2]string{p.low, p.high}; !seen[ends] {
+				seen[ends], fresh = true, append(fresh, p)
+			}
+			return nil
+		})
+		if err := errors.Join(err, g.ctx.Err()); err != nil {
+			return err
+		}
+		// In whatever records an edge came, it has the same place.
+		slices.SortFunc(fresh, func(a, b pair) int { return cmp.Or(cmp.Compare(a.low, b.low), cmp.Compare(a.high, b.high)) })
+		for _, p := range fresh {
+			if err := use(p.low, p.high, p.old); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// pair is a new edge. old says that the graph had both of its ends.
+type pair struct {
+	low, high string
+	old       bool
+}
+
+// filter holds pairs of ids as single bits of 8 MiB: it may take a pair for one of them, and never overlooks one.
+type filter struct{ bits []uint64 } // nil: it has none
+
+const filterBits = 1 << 26
+
+// place returns where the bit of a pair is.
+func (f *filter) place(low, high string) (word int, bit uint64) {
+	at := xxhash.Sum64String(low+"\x00"+high) % filterBits
+	return int(at / 64), 1 << (at % 64)
+}
+
+func (f *filter) add(low, high string) {
+	if f.bits == nil {
+		f.bits = make([]uint64, filterBits/64)
+	}
+	word, bit := f.place(low, high)
+	f.bits[word] |= bit
+}
+
+func (f *filter) has(low, high string) bool {
+	word, bit := f.place(low, high)
+	return f.bits[word]&bit != 0
 }
 
 // eachUnmatched calls use with the edges that wait, in their order, without the oldest if they are too many.

@@ -2,7 +2,6 @@ package merge
 
 import (
 	"rivulet/dataset"
-	"rivulet/event"
 	"rivulet/spill"
 )
 
@@ -18,9 +17,6 @@ func (m *Merger) Forget(id string) error {
 	m.Report.Forgets++
 	m.forgotten[id] = m.arrivals.Records()
 	delete(m.settled, id)
-	if m.dir == "" {
-		m.kept = append(m.kept, event.Features{})
-	}
 	var r spill.Record
 	return m.arrivals.Put(0, r.Text(id).Number(forgetMark).Number(0))
 }

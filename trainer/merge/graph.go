@@ -34,9 +34,12 @@ type Graph interface {
 	withoutRole() bool
 	// eachNode gives the nodes in their order.
 	eachNode(ctx context.Context, use func(id string, role Role, class int32) error) error
+	// eachEdge gives the edges, each at least once.
+	eachEdge(ctx context.Context, use func(source, target string) error) error
 	// eachLabelled gives the nodes whose class came from a label.
 	eachLabelled(use func(id string) error) error
-	// eachWaiting gives the edges that wait, in the order in which they came.
+	// eachWaiting gives the edges that wait, in the order in which they came: the id of the other end is not known, and of
+	// an edge of its own the node may not be known either.
 	eachWaiting(use func(node, id string) error) error
 	// grow returns the graph with the growth's decisions carried out.
 	grow(g *growth) (Graph, error)

@@ -46,11 +46,16 @@ func grownData(t interface{ Fatal(...any) }, m *Merger) (*dataset.Dataset, Repor
 	return g.(*Data).Dataset, report
 }
 
-// feed gives arrivals and labels to a merger. An arrival without features stands for an id that is to be forgotten.
+// feed gives arrivals and labels to a merger. An arrival without features stands for an id that is to be forgotten, or
+// for an edge of its own ([linked]).
 func feed(m *Merger, arrivals []event.Arrival, labels []event.Label) {
 	for k := range arrivals {
 		if arrivals[k].Features.Absent {
-			_ = m.Forget(arrivals[k].ID)
+			if of := arrivals[k].Edges; of != nil {
+				_ = m.Edge(&event.Edge{Source: arrivals[k].ID, Target: of[0]})
+			} else {
+				_ = m.Forget(arrivals[k].ID)
+			}
 			continue
 		}
 		_ = m.Arrival(&arrivals[k]) // counted
@@ -95,7 +100,7 @@ func TestRules(t *testing.T) {
 	}
 	wantReport := Report{Arrivals: 7, Joined: 3, Labelled: 1, Again: 1, InT: 1, HeldOut: 2,
 		Refused: map[string]int{event.ReasonFeatureLength: 1, event.ReasonUnparsable: 1},
-		Edges:   4, UnknownEdges: 1, DroppedEdges: 2, WaitingEdges: 1,
+		Edges:   4, UnknownEdges: 1, DroppedEdges: 2, WaitingEdges: 1, NewWaiting: 1,
 		Labels: 8, NewLabels: 1, LabelConflict: 1, LabelHeldOut: 1, LabelUnknown: 2,
 		UnknownClass: map[string]int{`"bee"`: 1, "2": 1}, LabelRefused: map[string]int{event.ReasonUnparsable: 1}}
 	if diff := cmp.Diff(wantReport, report); diff != "" {
@@ -173,6 +178,7 @@ func TestMergedIsADataset(t *testing.T) {
 		for range rapid.IntRange(0, 12).Draw(t, "arrivals") {
 			arrivals = append(arrivals, arrived(ids.Draw(t, "id"), 1, 2, rapid.SliceOfN(ids, 0, 6).Draw(t, "edges")...))
 		}
+		arrivals = withLinks(t, ids, arrivals)
 		for range rapid.IntRange(0, 6).Draw(t, "labels") {
 			labels = append(labels, event.Label{ID: ids.Draw(t, "id"), Class: rapid.IntRange(0, 2).Draw(t, "class")})
 		}
@@ -212,6 +218,7 @@ func TestPartsAreTheWhole(t *testing.T) {
 		for n := range rapid.IntRange(0, 12).Draw(t, "arrivals") {
 			arrivals = append(arrivals, arrived(ids.Draw(t, "id"), float32(n), 2, rapid.SliceOfN(ids, 0, 6).Draw(t, "edges")...))
 		}
+		arrivals = withLinks(t, ids, arrivals)
 		for range rapid.IntRange(0, 8).Draw(t, "labels") {
 			labels = append(labels, event.Label{ID: ids.Draw(t, "id"), Class: rapid.IntRange(0, 2).Draw(t, "class"),
 				Time: time.Unix(rapid.Int64Range(1, 3).Draw(t, "time"), 0)})

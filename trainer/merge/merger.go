@@ -30,7 +30,7 @@ type Merger struct {
 	disk    durable.Disk
 	buckets []*spill.Buckets // all, to be closed
 
-	arrivals *spill.Buckets   // one file, see arrival
+	arrivals *spill.Buckets   // one file, see arrival: also edges of their own, and ids that are to be forgotten
 	labels   *spill.Buckets   // one file: id, class, time
 	kept     []event.Features // of arrivals, if everything is in memory; else they are in the file
 	settled  map[string]bool  // ids whose next arrival cannot join, as a node of T or an arrival has them; nil: not known
@@ -94,6 +94,23 @@ func (m *Merger) Arrival(a *event.Arrival) error {
 			Values: slices.Clone(a.Features.Values), Named: named(a.Features.Named, m.base.columns())}
 	}
 	m.kept = append(m.kept, f)
+	return m.arrivals.Put(0, &r)
+}
+
+// edgeMark stands where a record of an arrival has the number of dropped entries, and says that it is an edge of its own:
+// its ends are the id and the only entry.
+const edgeMark = -2
+
+// Edge takes an edge that came as a record of its own, between nodes that the graph has or that arrive. Its direction
+// and its weight do not count. An error is the disk's.
+func (m *Merger) Edge(e *event.Edge) error {
+	m.Report.EdgeRecords++
+	if e.Source == e.Target {
+		m.Dropped(1)
+		return nil
+	}
+	var r spill.Record
+	r.Text(min(e.Source, e.Target)).Number(edgeMark).Number(1).Text(max(e.Source, e.Target))
 	return m.arrivals.Put(0, &r)
 }
 
@@ -165,9 +182,10 @@ func nextTime(r *spill.Record) time.Time {
 }
 
 // arrival is a taken arrival: its id, the number of dropped entries of its list of edges, the other entries, and its
-// features. Rows count from 0.
+// features. Rows count from 0. Where dropped is forgetMark or edgeMark, the record is no arrival.
 type arrival struct {
 	row     int64
+	place   int // of its features among those that are kept in memory
 	id      string
 	dropped int64
 	edges   []string
@@ -183,7 +201,9 @@ func (m *Merger) eachArrival(ctx context.Context, use func(*arrival) error) erro
 			a.edges = append(a.edges, r.NextText())
 		}
 		err := errors.Join(every(ctx, a.row), use(&a))
-		a.row++
+		if a.row++; a.dropped >= 0 {
+			a.place++
+		}
 		return err
 	})
 }
@@ -191,7 +211,7 @@ func (m *Merger) eachArrival(ctx context.Context, use func(*arrival) error) erro
 // featuresOf returns the features of an arrival.
 func (m *Merger) featuresOf(a *arrival) event.Features {
 	if m.dir == "" {
-		return m.kept[a.row]
+		return m.kept[a.place]
 	}
 	return event.Features{Values: a.record.NextFloats()}
 }
@@ -208,7 +228,7 @@ func (m *Merger) Grow(ctx context.Context, anew bool) (grown Graph, _ Report, er
 		}
 	}()
 	g := &growth{Merger: m, ctx: ctx}
-	for _, step := range []func() error{g.gather, g.resolve, g.ends, g.match} {
+	for _, step := range []func() error{g.gather, g.resolve, g.ends, g.match, g.compare} {
 		if err := step(); err != nil {
 			return nil, m.Report, err
 		}

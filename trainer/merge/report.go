@@ -25,13 +25,16 @@ type Report struct {
 	// Refused are records that are not arrivals that the model can take, by event's reasons.
 	Refused map[string]int `json:"refused,omitempty"`
 
-	Edges        int `json:"edges"`         // undirected edges that came with the arrivals
-	UnknownEdges int `json:"unknown_edges"` // entries of edge lists with unknown ids
-	DroppedEdges int `json:"dropped_edges"` // entries that name the arrival itself or a neighbour twice
+	EdgeRecords  int `json:"edge_records,omitempty"` // edges that came as records of their own
+	Edges        int `json:"edges"`                  // undirected edges that came with the arrivals, or by themselves
+	OldEdges     int `json:"old_edges,omitempty"`    // of these, edges between nodes that the graph had
+	UnknownEdges int `json:"unknown_edges"`          // entries of edge lists with unknown ids
+	DroppedEdges int `json:"dropped_edges"`          // entries that name the arrival itself or a neighbour twice
 
-	WaitedEdges    int `json:"waited_edges"`    // entries of earlier merges whose unknown id has arrived
-	WaitingEdges   int `json:"waiting_edges"`   // entries, of all merges, that wait for their id now
-	ForgottenEdges int `json:"forgotten_edges"` // entries that wait no more, because too many do
+	WaitedEdges    int `json:"waited_edges"`                // entries of earlier merges whose unknown id has arrived
+	WaitingEdges   int `json:"waiting_edges"`               // entries, of all merges, that wait for their id now
+	NewWaiting     int `json:"new_waiting_edges,omitempty"` // of these, entries of this merge
+	ForgottenEdges int `json:"forgotten_edges"`             // entries that wait no more, because too many do
 
 	Labels        int            `json:"labels"`         // records that are labels
 	NewLabels     int            `json:"new_labels"`     // unlabelled nodes of T that became training nodes
@@ -58,7 +61,8 @@ func (r *Report) Print(w io.Writer) error {
 		list("forgotten", fmt.Sprintf("%d of %d ids", r.Forgotten, r.Forgets), some(r.Removed, "of the graph"),
 			some(r.RemovedEdges, "entries of edge lists"))
 	}
-	list("edges", fmt.Sprintf("%d new", r.Edges), some(r.UnknownEdges, "to unknown ids"),
+	list("edges", fmt.Sprintf("%d new", r.Edges), some(r.OldEdges, "of these between nodes of before"),
+		some(r.EdgeRecords, "records of their own"), some(r.UnknownEdges, "to unknown ids"),
 		some(r.DroppedEdges, "to oneself or repeated"))
 	if r.WaitedEdges+r.WaitingEdges+r.ForgottenEdges > 0 {
 		list("edges to ids not yet arrived", some(r.WaitedEdges, "found theirs"), some(r.WaitingEdges, "wait"),
@@ -92,5 +96,5 @@ func counts(of map[string]int) string {
 
 // Changed reports whether the data have changed so that training anew may give another model.
 func (r *Report) Changed() bool {
-	return r.Joined+r.NewLabels+r.Relabelled+r.Removed+r.RemovedEdges > 0
+	return r.Joined+r.NewLabels+r.Relabelled+r.Removed+r.RemovedEdges+r.OldEdges+r.NewWaiting > 0
 }

@@ -28,11 +28,14 @@ type growth struct {
 	joins    *spill.Buckets // by range of rows: arrivals that join T
 	labelled *spill.Buckets // one file: ids of nodes whose class came from a label
 
-	waited   int64          // edges that waited for an id before
-	targets  *spill.Buckets // by the id at the other end: edges of arrivals, and waiting ones
-	pairs    *spill.Buckets // by both ids: new edges
-	unknown  *spill.Buckets // by range of their order: edges to ids that have not arrived
-	unknowns int64
+	waited    int64          // edges that waited for an id before
+	sources   *spill.Buckets // by the id at the first end: edges of their own, and waiting ones
+	targets   *spill.Buckets // by the id at the other end: the same, and edges of arrivals
+	pairs     *spill.Buckets // by both ids: edges whose ends are known
+	between   filter         // pairs of nodes that the graph had: it may have the edge, too
+	existing  *spill.Buckets // by both ids, as pairs: edges of the graph that are in the filter
+	unmatched *spill.Buckets // by both ids: edges to ids that have not arrived
+	unknown   *spill.Buckets // by range of their order: the same
 }
 
 // every returns the error of ctx, which it looks at for some rows only.
@@ -75,7 +78,10 @@ func (g *growth) gather() error {
 	}
 	err = g.eachArrival(g.ctx, func(a *arrival) error {
 		kind := int64(arrivalHead)
-		if a.dropped == forgetMark {
+		switch a.dropped {
+		case edgeMark:
+			return nil
+		case forgetMark:
 			kind = forgetRecord
 		}
 		r.Reset().Number(kind).Text(a.id).Number(a.row).Number(a.dropped)

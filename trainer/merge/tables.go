@@ -77,6 +77,10 @@ func (t *Tables) eachNode(ctx context.Context, use func(id string, role Role, cl
 	})
 }
 
+func (t *Tables) eachEdge(ctx context.Context, use func(source, target string) error) error {
+	return t.Stream.EachEdge(func(e table.Edge) error { return errors.Join(every(ctx, e.Row), use(e.Source, e.Target)) })
+}
+
 // meta is the form of tables.json.
 type meta struct {
 	Name     string          `json:"name"`
@@ -248,7 +252,7 @@ func (t *Tables) Load() (*dataset.Dataset, error) {
 	}
 	slices.Sort(d.Merged.Labelled)
 	return d, t.eachWaiting(func(node, id string) error {
-		d.Merged.Waiting = append(d.Merged.Waiting, dataset.Waiting{Node: index[node], ID: id})
+		d.Merged.Waiting = append(d.Merged.Waiting, dataset.WaitingEdge(index, node, id))
 		return nil
 	})
 }

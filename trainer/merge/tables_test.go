@@ -78,7 +78,11 @@ func contentOf(d *dataset.Dataset) content {
 		c.Edges[min(source, target)+"-"+max(source, target)] = true
 	}
 	for _, w := range d.Merged.Waiting {
-		c.Waiting = append(c.Waiting, d.IDs[w.Node]+"-"+w.ID)
+		node := w.From
+		if w.Node >= 0 {
+			node = d.IDs[w.Node]
+		}
+		c.Waiting = append(c.Waiting, node+"-"+w.ID)
 	}
 	for _, i := range d.Merged.Labelled {
 		c.Labelled = append(c.Labelled, d.IDs[i])
@@ -129,6 +133,20 @@ func forgotten(id string) event.Arrival {
 	return event.Arrival{ID: id, Features: event.Features{Absent: true}}
 }
 
+// linked stands for an edge of its own.
+func linked(source, target string) event.Arrival {
+	return event.Arrival{ID: source, Edges: []string{target}, Features: event.Features{Absent: true}}
+}
+
+// withLinks puts edges of their own among arrivals.
+func withLinks(t *rapid.T, ids *rapid.Generator[string], arrivals []event.Arrival) []event.Arrival {
+	for range rapid.IntRange(0, 8).Draw(t, "edges of their own") {
+		at := rapid.IntRange(0, len(arrivals)).Draw(t, "place of an edge")
+		arrivals = slices.Insert(arrivals, at, linked(ids.Draw(t, "source"), ids.Draw(t, "target")))
+	}
+	return arrivals
+}
+
 // drawn returns arrivals and labels of a stream.
 func drawn(t *rapid.T, ids *rapid.Generator[string]) (arrivals []event.Arrival, labels []event.Label) {
 	for n := range rapid.IntRange(0, 12).Draw(t, "arrivals") {
@@ -138,6 +156,7 @@ func drawn(t *rapid.T, ids *rapid.Generator[string]) (arrivals []event.Arrival, 
 		}
 		arrivals = append(arrivals, a)
 	}
+	arrivals = withLinks(t, ids, arrivals)
 	for range rapid.IntRange(0, 8).Draw(t, "labels") {
 		l := event.Label{ID: ids.Draw(t, "id"), Class: rapid.IntRange(0, 2).Draw(t, "class")}
 		if at := rapid.Int64Range(0, 3).Draw(t, "time"); at > 0 { // also beyond what nanoseconds in 64 bits reach

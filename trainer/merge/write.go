@@ -127,19 +127,18 @@ func (g *tableWriter) nodes(original *int64) func(put func(table.Node) error) er
 	}
 }
 
-// edges gives the table of edges and then the new ones, each once: a new edge has an end that has arrived now, so the
-// table does not have it.
+// edges gives the table of edges and then the new ones, each once.
 func (g *tableWriter) edges(put func(parquet.Ends) error) error {
-	err := g.old.Stream.EachEdge(func(e table.Edge) error {
-		if g.forgets(e.Source, e.Target, beforeArrivals) {
+	err := g.old.eachEdge(g.ctx, func(source, target string) error {
+		if g.forgets(source, target, beforeArrivals) {
 			return nil
 		}
-		return errors.Join(every(g.ctx, e.Row), put(parquet.Ends{Source: e.Source, Target: e.Target}))
+		return put(parquet.Ends{Source: source, Target: target})
 	})
 	if err != nil {
 		return err
 	}
-	return g.eachPair(func(low, high string) error {
+	return g.eachPair(func(low, high string, _ bool) error {
 		g.Report.Edges++
 		return put(parquet.Ends{Source: low, Target: high})
 	})

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"rivulet/event"
+	eventjson "rivulet/event/json"
+	"rivulet/graph"
+)
+
+// The known answer: a refresh from nodes and edges apart, each edge as a record under both of its ends, gives the graph
+// and the artifact that a refresh from whole arrivals gives, byte for byte, in memory and by stages.
+func TestRefreshOfEdgesApart(t *testing.T) {
+	half, arrivals, labels := halved(t)
+	x := graph.NewDense(half.X.Rows(), half.X.Cols()) // as tables have them
+	for i := range x.Rows {
+		half.X.Each(i, func(c int, v float32) { x.Row(i)[c] = v })
+	}
+	half.X, half.BagOfWords = graph.Features{Dense: x}, false
+	arrivals[3].Edges = append(arrivals[3].Edges, "never-came")
+	dir := files(t, half, arrivals, labels)
+	if err := half.SaveCSV(dir + "/tables"); err != nil {
+		t.Fatal(err)
+	}
+	var apart []byte
+	edges := 0
+	for k := range arrivals {
+		a := arrivals[k]
+		for _, id := range a.Edges {
+			edges += 2
+			for _, e := range []event.Edge{{Source: a.ID, Target: id, Weight: 1}, {Source: id, Target: a.ID, Weight: 1}} {
+				apart, _ = eventjson.Codec{}.AppendEdge(apart, &e)
+				apart = append(apart, '\n')
+			}
+		}
+		a.Edges = nil
+		apart, _ = eventjson.Codec{}.AppendArrival(apart, &a)
+		apart = append(apart, '\n')
+	}
+	writeFile(t, dir, "apart.jsonl", append(apart, "{\"source\": \"a\", \"target\": 1.5}\n"...))
+	mustRun(t, dir, "train --sums fixed --data {}/data --out {}/first --nodes 40 --entries 3 --seed 5")
+	for engine, how := range map[string]string{"memory": "--data {}/data --sums fixed",
+		"disk": "--data {}/tables --engine disk --memory 256MiB"} {
+		for _, from := range []string{"arrivals", "apart"} {
+			o, err := runRefresh(t, dir, fmt.Sprintf("--from {}/%s.jsonl --labels {}/labels.jsonl --current {}/first --max-drop 20 "+
+				"--input.mapping.source /source --input.mapping.target /target --out {}/%s-%s --data-out {}/%s-%s-data %s",
+				from, engine, from, engine, from, how))
+			if err != nil {
+				t.Fatal(engine, from, err)
+			}
+			if m := o.Merged; m.Joined != len(arrivals) || m.WaitingEdges != 1 || from == "apart" && (m.EdgeRecords != edges ||
+				m.Refused[event.ReasonUnparsable] != 1) {
+				t.Errorf("%s from %s: %+v", engine, from, m)
+			}
+		}
+		sameParts(t, dir+"/"+engine+"-arrivals", dir+"/"+engine+"-apart")
+		sameFiles(t, dir+"/"+engine+"-arrivals-data", dir+"/"+engine+"-apart-data")
+	}
+}
+
+// sameFiles compares the files of two graphs byte for byte, but for the state beside them, which names their artifacts.
+func sameFiles(t *testing.T, a, b string) {
+	t.Helper()
+	n := 0
+	err := fs.WalkDir(os.DirFS(a), ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || path == "refresh.json" {
+			return err
+		}
+		n++
+		one, err := os.ReadFile(filepath.Join(a, path))
+		if err != nil {
+			return err
+		}
+		other, err := os.ReadFile(filepath.Join(b, path))
+		if err == nil && !bytes.Equal(one, other) {
+			t.Errorf("%s differs in %s", path, b)
+		}
+		return err
+	})
+	if err != nil || n < 4 {
+		t.Errorf("%d files: %v", n, err)
+	}
+}
