@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"rivulet/consumer/schemas"
 	"rivulet/consumer/ticket"
@@ -172,6 +173,7 @@ func (c *Consumer) read(ctx context.Context, g *kafka.Generation, cursor *kafka.
 	}
 	learner := schemas.New(&c.opts.Path.Forms, c.opts.Registry, c.schemas.Attempts())
 	for {
+		asked := c.opts.Path.Clock.Now()
 		records, lag, err := cursor.Await(ctx)
 		if ctx.Err() != nil {
 			return nil
@@ -188,7 +190,7 @@ func (c *Consumer) read(ctx context.Context, g *kafka.Generation, cursor *kafka.
 			return nil
 		}
 		if wait != nil {
-			c.join(ctx, wait, records, lag, cursor.Partition(), queue)
+			c.join(ctx, wait, records, lag, asked, cursor.Partition(), queue)
 			continue
 		}
 		// Where an earlier consumer had arrivals wait, it has answered those before this offset.
@@ -210,9 +212,9 @@ func (c *Consumer) hand(ctx context.Context, queue chan<- chunk, some chunk) {
 }
 
 // join takes records into a partition's window, and hands over what leaves it: arrivals with their edges.
-func (c *Consumer) join(ctx context.Context, wait *window.Reader, records []kafka.Record, lag int64,
+func (c *Consumer) join(ctx context.Context, wait *window.Reader, records []kafka.Record, lag int64, asked time.Time,
 	at kafka.TopicPartition, queue chan<- chunk) {
-	wait.Add(records, lag, c.opts.Path.Clock.Now())
+	wait.Add(records, lag, asked, c.opts.Path.Clock.Now())
 	for out, some := wait.Take(); some && ctx.Err() == nil; out, some = wait.Take() {
 		c.hand(ctx, queue, chunk{at: at, records: out.Records, edges: out.Edges, deadLetters: out.DeadLetters,
 			next: out.Progress.Next})

@@ -1,7 +1,9 @@
 package consumer
 
 import (
-	"sync/atomic"
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -136,21 +138,22 @@ func TestAPositionBeyondTheLogGoesOnAtItsEnd(t *testing.T) {
 }
 
 // divides makes the brokers say where the records of an epoch end: -1, they do not know.
-func (s *stack) divides(end int64) *atomic.Int32 {
-	asked := new(atomic.Int32)
+func (s *stack) divides(end int64) { s.dividesBy(func(int32) int64 { return end }) }
+
+// dividesBy makes the brokers say where the records of each epoch end.
+func (s *stack) dividesBy(end func(epoch int32) int64) {
 	s.kafka.Cluster.ControlKey(int16(kmsg.OffsetForLeaderEpoch), func(r kmsg.Request) (kmsg.Response, error, bool) {
 		s.kafka.Cluster.KeepControl()
-		asked.Add(1)
 		req := r.(*kmsg.OffsetForLeaderEpochRequest)
 		res := req.ResponseKind().(*kmsg.OffsetForLeaderEpochResponse)
 		p := kmsg.NewOffsetForLeaderEpochResponseTopicPartition()
-		p.EndOffset, p.LeaderEpoch = end, req.Topics[0].Partitions[0].LeaderEpoch
+		p.LeaderEpoch = req.Topics[0].Partitions[0].LeaderEpoch
+		p.EndOffset = end(p.LeaderEpoch)
 		topic := kmsg.NewOffsetForLeaderEpochResponseTopic()
 		topic.Topic, topic.Partitions = req.Topics[0].Topic, append(topic.Partitions, p)
 		res.Topics = append(res.Topics, topic)
 		return res, nil, true
 	})
-	return asked
 }
 
 // lead moves partition 0 of the arrivals to the other broker, which begins an epoch.
@@ -232,5 +235,73 @@ func TestALogThatDividesSomewhereIsReadWhole(t *testing.T) {
 	s.check()
 	if diff := cmp.Diff(map[string]int64{kafka.LostTruncation: 3}, seen.lost); diff != "" {
 		t.Errorf("lost (-want +got):\n%s", diff)
+	}
+}
+
+// A consumer has answered up to offset 10, and is to read again from offset 3 on, as arrivals waited. Then a leader
+// that lacks the records from offset 7 on is elected. The new records at 7, 8 and 9 are predicted.
+func TestALogThatDividesInTheWaitIsAnsweredFromThere(t *testing.T) {
+	for _, wait := range []time.Duration{time.Hour, 0} { // also where the wait is turned off meanwhile
+		t.Run(wait.String(), func(t *testing.T) {
+			t.Parallel()
+			s, seen := newStack(t, 1), &recorder{}
+			o := s.options(seen)
+			o.Window.Wait = time.Hour
+			begin := time.Now().Add(-24 * time.Hour)
+			send := func(from, to int, at time.Time) {
+				var all []kafka.Record
+				for i := from; i < to; i++ {
+					a := arrival(fmt.Sprint("n", i), "t0")
+					a.EdgeCount = 1
+					all = append(all, nodeRecord(t, a, at))
+				}
+				if err := s.sender.Send(t.Context(), arrivalsTopic, all); err != nil {
+					t.Fatal(err)
+				}
+			}
+			stop := s.start(o)
+			predicted := func(n int) {
+				s.wait(fmt.Sprint(n, " are predicted"), func() bool { return s.size(predictionsTopic) >= int64(n) })
+			}
+			send(0, 3, begin)
+			send(3, 5, begin.Add(12*time.Hour)) // the waits of the first three are over
+			predicted(5)
+			s.lead()
+			send(5, 10, begin.Add(12*time.Hour))
+			predicted(10)
+			s.wait("all are committed", func() bool {
+				return strings.Contains(s.kafka.Cluster.GroupInfo("g").Commits[arrivalsTopic][0].Metadata, "next=10")
+			})
+			if err := stop(); err != nil {
+				t.Fatal(err)
+			}
+			if got := s.committed(); got != 3 {
+				t.Fatalf("records are read again from offset %d on, want 3", got)
+			}
+			first := s.kafka.Cluster.GroupInfo("g").Commits[arrivalsTopic][0].LeaderEpoch
+			s.dividesBy(func(epoch int32) int64 {
+				if epoch == first {
+					return 5
+				}
+				return 7
+			})
+			s.lead()
+			o.Window.Wait = wait
+			stop = s.start(o)
+			predicted(13)
+			if err := stop(); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(map[string]int64{kafka.LostTruncation: 3}, seen.lost); diff != "" {
+				t.Errorf("lost (-want +got):\n%s", diff)
+			}
+			var again []string
+			for _, p := range s.predictions()[10:] {
+				again = append(again, p.ID)
+			}
+			if !slices.Equal(again, []string{"n7", "n8", "n9"}) {
+				t.Errorf("predicted again: %v", again)
+			}
+		})
 	}
 }

@@ -32,6 +32,7 @@ type Cursor struct {
 	leader   int32   // epoch of the leader that has the records up to next; -1: not known
 	trail    *trail  // the generation's marks; nil outside of a group
 	resume   Resume  // of the reader before; zero: there is none, or the log has changed
+	ahead    int32   // leader epoch of the last record before the offsets of resume; -1: not known
 	follows  bool    // goes on in a topic that was made anew
 	alone    bool    // shares no requests with other partitions
 	observer retry.Observer
@@ -56,12 +57,12 @@ func (c *Client) cursor(at TopicPartition, offset int64, maxBytes, largest int, 
 		names: make(map[string]string), stable: -1, epoch: -1, leader: -1}
 }
 
-// ofGroup makes the cursor one of a generation, which begins after a record of an epoch; -1: not known.
-func (c *Cursor) ofGroup(t *trail, epoch int32) {
-	c.trail, c.id = t, t.id(c.at.Topic)
-	if epoch >= 0 {
-		c.epoch, c.leader = epoch, epoch
-		t.note(c.at, c.next-1, epoch)
+// ofGroup makes the cursor one of a generation, which begins where the group's last commit has its mark.
+func (c *Cursor) ofGroup(t *trail, m mark) {
+	c.trail, c.id, c.resume, c.ahead = t, t.id(c.at.Topic), m.resume, m.ahead
+	if m.epoch >= 0 {
+		c.epoch, c.leader = m.epoch, m.epoch
+		t.note(c.at, c.next-1, m.epoch)
 	}
 }
 
@@ -83,8 +84,8 @@ func (c *Client) spread(ctx context.Context, cursors []*Cursor) {
 // Partition returns the partition that is read.
 func (c *Cursor) Partition() TopicPartition { return c.at }
 
-// Resume returns what [Generation.Resume] was told for the offset that the group has committed, without From; the zero
-// value where it was told nothing, or where the log has changed since.
+// Resume returns what [Generation.Resume] was told for the offset that the group has committed, without From; zero: nothing,
+// or the log has changed since. Its offsets become lower when a new leader lacks records before them.
 func (c *Cursor) Resume() Resume { return c.resume }
 
 // Next returns the offset that is read next. If the log has holes or control records, it lies further than one beyond
@@ -144,7 +145,7 @@ func (c *Cursor) ask(ctx context.Context) (records []Record, lag int64, err erro
 // request fetches from the partition's leader. It first checks that a new leader has the records that were read.
 func (c *Cursor) request(ctx context.Context) error {
 	leader, epoch, _ := c.client.leader(ctx, c.at) // a request to an unknown leader says why it is unknown
-	if epoch > c.leader && c.leader >= 0 && c.epoch >= 0 {
+	if epoch > c.leader && (c.leader >= 0 && c.epoch >= 0 || c.resume != Resume{}) {
 		done, err := c.client.fetches.Beside(ctx, leader)
 		if err != nil {
 			return err

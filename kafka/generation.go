@@ -169,8 +169,7 @@ func (g *Generation) Cursors(ctx context.Context) ([]*Cursor, error) {
 			s.memory.last = make(map[TopicPartition]*Cursor, len(places))
 			for at, p := range places {
 				c := s.client.cursor(at, p.offset, min(s.opts.FetchBytes, share), s.opts.RecordBytes, s.opts.FetchWait, s.with)
-				c.ofGroup(g.trail, p.mark.epoch)
-				c.resume = p.mark.resume
+				c.ofGroup(g.trail, p.mark)
 				s.memory.last[at] = c
 			}
 			cursors := slices.Collect(maps.Values(s.memory.last))

@@ -67,7 +67,7 @@ func (g *Generation) places(ctx context.Context) (map[TopicPartition]place, erro
 			return nil, err
 		}
 		g.report(at, p.offset, anew[at])
-		offsets[at], marks[at] = anew[at], mark{epoch: -1}
+		offsets[at], marks[at] = anew[at], noMark
 	}
 	if len(anew) > 0 { // before anything else, so that nobody begins anew once more
 		if err := g.Commit(ctx, anew); err != nil {

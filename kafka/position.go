@@ -106,8 +106,21 @@ func (c *Cursor) outOfRange(ctx context.Context) error {
 }
 
 // check asks a new leader whether its log holds the records that were read, and moves next back to where the logs
-// diverge.
+// diverge. Nor may a record be taken for answered only because the lost one at its offset was.
 func (c *Cursor) check(ctx context.Context, leader int32) error {
+	if last := max(c.resume.Next, c.resume.Aside); c.next < last && c.ahead >= 0 && c.ahead < leader {
+		end, err := c.client.epochEnd(ctx, c.at, leader, c.ahead)
+		if err != nil {
+			return err
+		}
+		if end >= 0 && end < last {
+			c.report(LostTruncation, last, end, last-end)
+			c.resume.Next, c.resume.Aside = min(c.resume.Next, end), min(c.resume.Aside, end)
+		}
+	}
+	if c.leader < 0 || c.epoch < 0 {
+		return nil
+	}
 	end, err := c.client.epochEnd(ctx, c.at, leader, c.epoch)
 	if err != nil || end < 0 || end >= c.next {
 		return err
@@ -122,13 +135,18 @@ func (c *Cursor) check(ctx context.Context, leader int32) error {
 	return nil
 }
 
-// lost moves next, and logs and reports the reason.
-func (c *Cursor) lost(reason string, to, records int64) {
+// report logs and reports records that were lost, and where reading goes on.
+func (c *Cursor) report(reason string, from, to, records int64) {
 	c.logger.Warn("records are gone: reading goes on elsewhere", "reason", reason,
-		"topic", c.at.Topic, "partition", c.at.Partition, "from", c.next, "to", to, "records", records)
+		"topic", c.at.Topic, "partition", c.at.Partition, "from", from, "to", to, "records", records)
 	if c.observer != nil {
 		c.observer.Lost(reason, records)
 	}
+}
+
+// lost moves next, and reports the reason.
+func (c *Cursor) lost(reason string, to, records int64) {
+	c.report(reason, c.next, to, records)
 	if c.next, c.answer = to, nil; reason != LostRetention {
 		c.resume = Resume{}
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
-	"slices"
+	"math"
 	"strconv"
 	"strings"
 
@@ -22,9 +22,7 @@ type topicID [16]byte
 func (c *Client) topicIDs(ctx context.Context, topics ...string) (ids map[string]topicID, known bool, err error) {
 	req := kmsg.NewPtrMetadataRequest()
 	for _, name := range topics {
-		t := kmsg.NewMetadataRequestTopic()
-		t.Topic = &name
-		req.Topics = append(req.Topics, t)
+		req.Topics = append(req.Topics, kmsg.MetadataRequestTopic{Topic: &name})
 	}
 	const withIDs = 10 // Kafka 2.8
 	answer, err := ask[*kmsg.MetadataResponse](ctx, c, req, withIDs, req.MaxVersion(), wire.Target{})
@@ -83,13 +81,17 @@ type mark struct {
 	epoch int32   // leader epoch of the record before the offset; -1: not known
 	// resume is beside an offset from which records are read again; zero: none are.
 	resume Resume
+	ahead  int32 // leader epoch of the last record before the offsets of resume; -1: not known
 }
 
+// noMark is the mark of an offset about which nothing more is known.
+var noMark = mark{epoch: -1, ahead: -1}
+
 // markPrefix begins the metadata of the offsets that Rivulet commits: "rivulet topic=ID", "rivulet topic=ID next=7
-// aside=9" where records are read again, or "rivulet next=7 aside=9" where the topic's id is not known.
+// aside=9 epoch=2" where records are read again. What is not known is left out.
 const markPrefix = "rivulet"
 
-// metadata is how a mark is written; empty where nothing is known.
+// metadata writes a mark; empty: nothing is known.
 func (m mark) metadata() string {
 	text := markPrefix
 	if m.topic != (topicID{}) {
@@ -97,6 +99,9 @@ func (m mark) metadata() string {
 	}
 	if m.resume != (Resume{}) {
 		text += fmt.Sprintf(" next=%d aside=%d", m.resume.Next, m.resume.Aside)
+		if m.ahead >= 0 {
+			text += fmt.Sprintf(" epoch=%d", m.ahead)
+		}
 	}
 	if text == markPrefix {
 		return ""
@@ -107,7 +112,7 @@ func (m mark) metadata() string {
 // markOf reads a stored mark. The epoch counts only beside a topic id: other clients commit 0 for an unknown epoch.
 func markOf(metadata string, epoch int32) mark {
 	text, ours := strings.CutPrefix(metadata, markPrefix+" ")
-	m := mark{epoch: -1}
+	m := noMark
 	if !ours {
 		return m
 	}
@@ -118,44 +123,18 @@ func markOf(metadata string, epoch int32) mark {
 		case name == "topic":
 			id, err := base64.RawURLEncoding.DecodeString(value)
 			if err != nil || len(id) != len(topicID{}) {
-				return mark{epoch: -1}
+				return noMark
 			}
 			m.topic, m.epoch = topicID(id), epoch
 		case err != nil || number < 0:
-			return mark{epoch: -1}
+			return noMark
 		case name == "next":
 			m.resume.Next = number
 		case name == "aside":
 			m.resume.Aside = number
+		case name == "epoch":
+			m.ahead = int32(min(number, math.MaxInt32))
 		}
 	}
 	return m
-}
-
-// epochs says in which leader's epoch the records of one partition were written.
-type epochs []wire.EpochStart
-
-// mostEpochs is how many changes of leaders are remembered for records that are not committed yet.
-const mostEpochs = 64
-
-// add notes that the records from an offset on are of an epoch.
-func (e epochs) add(first int64, epoch int32) epochs {
-	e = slices.DeleteFunc(e, func(s wire.EpochStart) bool { return s.First >= first }) // after a truncation
-	if len(e) > 0 && e[len(e)-1].Epoch == epoch {
-		return e
-	}
-	if len(e) == mostEpochs {
-		e = slices.Delete(e, 0, 1)
-	}
-	return append(e, wire.EpochStart{First: first, Epoch: epoch})
-}
-
-// of returns the epoch of the record before an offset; -1: not known.
-func (e epochs) of(next int64) int32 {
-	for _, s := range slices.Backward(e) {
-		if s.First < next {
-			return s.Epoch
-		}
-	}
-	return -1
 }

@@ -10,50 +10,34 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"github.com/twmb/franz-go/pkg/kversion"
 
 	"rivulet/kafka/retry"
-	"rivulet/kafka/wire"
 )
 
 var someID = topicID{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}
 
 func TestWhatIsCommittedBesideAnOffset(t *testing.T) {
-	m := mark{topic: someID, epoch: 7}
-	if got := markOf(m.metadata(), 7); got != m {
-		t.Errorf("read %+v, want %+v", got, m)
+	m := mark{topic: someID, epoch: 7, ahead: -1}
+	resumes := m
+	resumes.resume, resumes.ahead = Resume{Next: 120, Aside: 118}, 9
+	for _, want := range []mark{m, resumes} {
+		if got := markOf(want.metadata(), 7); got != want {
+			t.Errorf("read %+v, want %+v", got, want)
+		}
+	}
+	earlier := strings.TrimSuffix(resumes.metadata(), " epoch=9") // as releases before 0.2 have it
+	resumes.ahead = -1
+	if got := markOf(earlier, 7); got != resumes {
+		t.Errorf("%q is read as %+v, want %+v", earlier, got, resumes)
 	}
 	for _, text := range []string{"", "by hand", markPrefix, markPrefix + "short",
 		strings.TrimPrefix(m.metadata(), markPrefix), m.metadata() + "x"} {
-		if got := markOf(text, 7); got != (mark{epoch: -1}) {
+		if got := markOf(text, 7); got != noMark {
 			t.Errorf("%q means %+v, want nothing", text, got)
 		}
-	}
-}
-
-func TestEpochsOfOffsets(t *testing.T) {
-	var e epochs
-	// the last is after a truncation
-	for _, s := range []wire.EpochStart{{First: 10, Epoch: 1}, {First: 20, Epoch: 1}, {First: 30, Epoch: 4},
-		{First: 50, Epoch: 5}, {First: 40, Epoch: 6}} {
-		e = e.add(s.First, s.Epoch)
-	}
-	if diff := cmp.Diff(epochs{{First: 10, Epoch: 1}, {First: 30, Epoch: 4}, {First: 40, Epoch: 6}}, e); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	for next, want := range map[int64]int32{10: -1, 11: 1, 30: 1, 31: 4, 40: 4, 41: 6, 1000: 6} {
-		if got := e.of(next); got != want {
-			t.Errorf("before offset %d: epoch %d, want %d", next, got, want)
-		}
-	}
-	for i := range int64(1000) {
-		e = e.add(100+i, int32(i))
-	}
-	if len(e) != mostEpochs {
-		t.Errorf("%d epochs are remembered, want %d", len(e), mostEpochs)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"sync"
+
+	"rivulet/kafka/wire"
 )
 
 // trail collects topic ids and leader epochs from the cursors of a generation, for the marks of its commits. Several
@@ -11,7 +13,7 @@ import (
 type trail struct {
 	mu     sync.Mutex
 	ids    map[string]topicID
-	epochs map[TopicPartition]epochs
+	epochs map[TopicPartition]wire.Epochs
 	// resumes are by ascending Next; those of committed offsets are dropped.
 	resumes map[TopicPartition][]Resume
 	marked  map[TopicPartition]int64 // the last offset that was marked
@@ -35,7 +37,7 @@ func (g *Generation) Resume(at TopicPartition, r Resume) {
 func (t *trail) begin(ids map[string]topicID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.ids, t.epochs = ids, make(map[TopicPartition]epochs)
+	t.ids, t.epochs = ids, make(map[TopicPartition]wire.Epochs)
 	t.resumes, t.marked = make(map[TopicPartition][]Resume), make(map[TopicPartition]int64)
 }
 
@@ -60,7 +62,7 @@ func (t *trail) note(at TopicPartition, first int64, epoch int32) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.epochs[at] = t.epochs[at].add(first, epoch)
+	t.epochs[at] = t.epochs[at].Add(first, epoch)
 }
 
 // Marked returns the last offset of a partition that is committed, or on its way to be; 0: there is none.
@@ -73,10 +75,11 @@ func (g *Generation) Marked(at TopicPartition) int64 {
 // mark returns the offset to commit for going on at an offset of a partition, and the mark to commit beside it.
 func (t *trail) mark(at TopicPartition, next int64) (from int64, m mark) {
 	if t == nil {
-		return next, mark{epoch: -1}
+		return next, noMark
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	m = noMark
 	if from = next; t.marked != nil {
 		t.marked[at] = next
 	}
@@ -88,8 +91,9 @@ func (t *trail) mark(at TopicPartition, next int64) (from int64, m mark) {
 		t.resumes[at] = t.resumes[at][k-1:]
 		if r := t.resumes[at][0]; r.From < next || r.Aside != next {
 			from, m.resume = min(r.From, next), Resume{Next: next, Aside: r.Aside}
+			m.ahead = t.epochs[at].Of(max(next, r.Aside))
 		}
 	}
-	m.topic, m.epoch = t.ids[at.Topic], t.epochs[at].of(from)
+	m.topic, m.epoch = t.ids[at.Topic], t.epochs[at].Of(from)
 	return from, m
 }

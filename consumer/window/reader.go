@@ -12,8 +12,10 @@ type Reader struct {
 	g      *kafka.Generation
 	cursor *kafka.Cursor
 	window *Window
-	before *Window   // of a log that was truncated since; nil: there is none, or all of it has left
-	read   time.Time // when records were read last
+	first  int64        // where the window begins
+	resume kafka.Resume // from which offsets on it answers
+	before *Window      // of a log that was truncated since; nil: there is none, or all of it has left
+	read   time.Time    // when records were read last
 }
 
 // NewReader returns a reader for one partition of a generation.
@@ -21,11 +23,14 @@ func NewReader(o Options, g *kafka.Generation, cursor *kafka.Cursor) *Reader {
 	return &Reader{opts: o, g: g, cursor: cursor}
 }
 
-// Add takes the records of one fetch, maybe none. lag is how many records are left to read then.
-func (r *Reader) Add(records []kafka.Record, lag int64, now time.Time) {
+// Add takes the records of one fetch, maybe none. lag is how many records are left to read then. The fetch was asked for
+// at one time and read at another: a process that was stopped in between says nothing about the partition.
+func (r *Reader) Add(records []kafka.Record, lag int64, asked, now time.Time) {
 	if len(records) > 0 {
 		if first := records[0].Position.Offset; r.window == nil || first < r.window.next {
 			r.begin(first)
+		} else if resume := r.cursor.Resume(); resume != r.resume {
+			r.goOn(resume) // the log was truncated in front of the window
 		}
 		r.read = now
 	}
@@ -37,7 +42,7 @@ func (r *Reader) Add(records []kafka.Record, lag int64, now time.Time) {
 	}
 	r.window.Advance(r.cursor.Next())
 	// The partition is idle, and all that has left the window is committed or on its way to be ([Window.Flush]).
-	if lag == 0 && r.window.waits() && now.Sub(r.read) >= r.opts.Wait &&
+	if lag == 0 && r.window.waits() && asked.Sub(r.read) >= r.opts.Wait &&
 		r.g.Marked(r.cursor.Partition()) >= r.window.taken {
 		r.window.Flush()
 	}
@@ -49,11 +54,16 @@ func (r *Reader) begin(first int64) {
 		r.window.Flush()
 		r.before = r.window
 	}
-	resume := r.cursor.Resume()
-	r.window = New(r.opts, Progress{Next: resume.Next, Edges: resume.Aside})
+	r.window, r.first = New(r.opts, Progress{}), first
+	r.goOn(r.cursor.Resume())
+}
+
+// goOn leaves out of the window's output what the group's last commit says is answered.
+func (r *Reader) goOn(resume kafka.Resume) {
+	r.resume, r.window.start = resume, Progress{Next: resume.Next, Edges: resume.Aside}
 	// A batch that ends in the middle of the first output goes on here.
-	r.g.Resume(r.cursor.Partition(), kafka.Resume{From: first, Next: max(resume.Next, first),
-		Aside: max(resume.Aside, first)})
+	r.g.Resume(r.cursor.Partition(), kafka.Resume{From: r.first, Next: max(resume.Next, r.first),
+		Aside: max(resume.Aside, r.first)})
 }
 
 // Take returns what leaves the window, and false if that is nothing.
