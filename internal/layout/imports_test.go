@@ -74,6 +74,12 @@ var only = []struct {
 		"test/harness"}},
 	{"test/chaos/rows", []string{"mapping/arrivals", "test/chaos/oracle", "test/harness"}},
 	{"test/chaos/services", []string{"test/chaos/record", "test/harness"}},
+	{"test/chaos/edges", []string{"test/chaos/ledger"}},
+	{"test/chaos/forget", []string{"test/chaos/ledger"}},
+	{"test/chaos/versions", []string{"artifact", "event", "event/…", "test/chaos/record", "test/harness"}},
+	{"test/chaos/world", []string{"test/chaos/record", "test/chaos/services", "test/chaos/trap", "test/chaos/versions",
+		"test/harness"}},
+	{"test/chaos/stream", []string{"event", "event/…", "test/chaos/…", "test/harness"}},
 	{"test/chaos/…", []string{"test/harness"}},
 	{"consumer/limits", []string{"event", "infer/preprocess"}},
 	{"consumer/ticket", []string{"kafka"}},
@@ -213,9 +219,10 @@ var users = []struct {
 // testOnly are packages that only tests, and each other, import: test/chaos is a test as a program. So are
 // packages whose names end in test.
 var testOnly = []string{"test/reference", "test/reference/convert", "test/eventpb", "test/harness", "test/chaos",
-	"test/chaos/client", "test/chaos/gauge", "test/chaos/labels", "test/chaos/ledger", "test/chaos/member",
-	"test/chaos/oracle", "test/chaos/record",
-	"test/chaos/refresher", "test/chaos/rows", "test/chaos/services", "test/chaos/trap", "graph/gemm/peak"}
+	"test/chaos/client", "test/chaos/edges", "test/chaos/forget", "test/chaos/gauge", "test/chaos/labels",
+	"test/chaos/ledger", "test/chaos/member", "test/chaos/oracle", "test/chaos/record", "test/chaos/refresher",
+	"test/chaos/rows", "test/chaos/services", "test/chaos/stream", "test/chaos/trap", "test/chaos/versions",
+	"test/chaos/world", "graph/gemm/peak"}
 
 // never lists what a package must not reach, not even through others: its binary would carry it.
 var never = []struct {

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"rivulet/test/chaos/services"
 	"strings"
 	"time"
 
 	"rivulet/event"
 	"rivulet/event/json"
 	"rivulet/test/chaos/client"
+	"rivulet/test/chaos/ledger"
 	"rivulet/test/chaos/oracle"
 	"rivulet/test/chaos/record"
 	"rivulet/test/harness"
@@ -30,7 +32,7 @@ func (r *run) startAskers() error {
 		}
 		at := 0
 		next := func() (string, []byte) {
-			a := w.arrivals[at%int(w.released.Load())]
+			a := w.Arrivals[at%int(w.Released.Load())]
 			at++
 			return a.ID, a.Value[record.JSON]
 		}
@@ -61,7 +63,7 @@ func (r *run) askerConfig(name, addr, outage string) string {
 	if name == "page" {
 		kafka = fmt.Sprintf("kafka: {brokers: [%s], group: %s, topics: {arrivals: %[2]s.arrivals, "+
 			"predictions: %[2]s.predictions, dead_letters: %[2]s.letters}}\n"+
-			"registry: {urls: [%[3]q]}\n", strings.Join(brokers, ", "), s.name,
+			"registry: {urls: [%[3]q]}\n", strings.Join(brokers, ", "), s.Name,
 			r.world.Registry.URL())
 	} else {
 		kafka = "output: {logits: true}\n"
@@ -70,7 +72,7 @@ func (r *run) askerConfig(name, addr, outage string) string {
   {%s, prefix: %s, poll_interval: 100ms, outage: %s, read_timeout: 500ms, breaker: {open_for: 1s}}
 cache: {bytes: 32KiB}
 %s: {listen: %q}
-%s`, r.world.RedisURL(r.world.RedisWays[0].Addr()), prefix, outage, name, addr, kafka)
+%s`, r.world.RedisURL(r.world.RedisWays[0].Addr()), services.Prefix, outage, name, addr, kafka)
 }
 
 // askedAgain waits until each program answers requests that were sent after a time.
@@ -98,7 +100,7 @@ func (r *run) asked() (said []oracle.Said, violations []string) {
 		violations = append(violations, broken...)
 		for _, answer := range answers {
 			if a.Name == "page" {
-				violations = append(violations, r.world.checkPage(answer)...)
+				violations = append(violations, checkPage(r.world.Expected, answer)...)
 				continue
 			}
 			var p event.Prediction
@@ -116,9 +118,9 @@ func (r *run) asked() (said []oracle.Said, violations []string) {
 }
 
 // checkPage compares an answer of the page with what its version says of the arrival.
-func (w *world) checkPage(answer client.Answer) (violations []string) {
+func checkPage(expected ledger.Expectation, answer client.Answer) (violations []string) {
 	got, err := answer.Page()
-	want, known := w.expected(got.Artifact, answer.ID)
+	want, known := expected(got.Artifact, answer.ID)
 	if err != nil || got.ID != answer.ID || got.Degraded || !known || !strings.HasPrefix(want, got.String()) {
 		violations = append(violations, fmt.Sprintf("page: it says of arrival %s by version %s: %s degraded %t, want %.60s",
 			answer.ID, got.Artifact, got, got.Degraded, want))

@@ -19,17 +19,18 @@
 // shorter time than an arrival takes to come again, so that neighbours come and go all the time. Beside the streams,
 // clients ask rivulet serve and the live page.
 //
+// In two of the streams edges come as records of their own, and arrivals wait for them for 2 s (attach.wait): in the
+// first and third with an odd seed, in the others with an even one. Three arrivals of four have one to four edges
+// apart, before and after them in a random order. Of six such arrivals four are complete in time, one says that it has
+// an edge more than there is, and one has edges that come too late. Where no refresh reads the stream, two ids a second
+// are predicted and then forgotten, by a tombstone or by a record that says so.
+//
 //	main.go              flags, and the two commands
-//	world.go             binaries, artifacts, versions
-//	arrivals.go          the arrivals to send, and each artifact's answers to them
-//	stream.go            one stream
-//	load.go              its sender
-//	transactions.go      arrivals in transactions that are committed or aborted
-//	reader.go            its readers
-//	labels.go            arrivals with labels, and what consumers count of them
 //	asks.go              rivulet serve and the live page, asked while faults happen
+//	labels.go            what consumers count of labels
 //	faults.go            the list of faults; faults of consumers
 //	faults_kafka.go      faults of brokers
+//	faults_election.go   a leader that lacks records, while arrivals wait
 //	faults_topics.go     faults of topics
 //	faults_offsets.go    of a group's offsets: reset, expired, begun at latest
 //	faults_redis.go      faults of Redis
@@ -40,13 +41,18 @@
 //	hostile.go           records that are hard to take
 //	windows.go           the faults that do that
 //	judge.go             the end of a run: streams judged, graph batches predicted again, what the oracle is given
-//	table.go             the rows of the printed table
+//	judge_forgotten.go   ids that were forgotten, looked for in Redis after each fault
 //	soak.go              the steady rate
 //
 // The packages below are what these use:
 //
+//	world/      the directory of a run: programs, artifacts, services
+//	versions/   artifacts that are published, and what each says of every arrival
+//	stream/     one stream: its load, its readers, and the judgement of arrivals that waited
 //	ledger/     what happened to each arrival, and which promise that breaks
 //	oracle/     which predictions are right where neighbours are arrivals, or were not read
+//	edges/      which edges an arrival has that waited for them, by the log alone
+//	forget/     ids that are forgotten: their tombstones, and what is stored of them
 //	rows/       rows of arrivals, as Redis has them
 //	record/     arrivals in each form, poison, a schema registry
 //	client/     a client of rivulet serve and the live page
@@ -99,6 +105,17 @@
 // The oracle checks the rest, to the bit, with the artifact that a prediction names: predictions of arrivals that are
 // attached to earlier arrivals, and degraded ones, which must come while Redis is away or just after. A time-out of a
 // busy machine is told apart by the consumer's log and counted: see its documentation.
+//
+// Where edges come apart, package edges says from the log which ones each arrival has, by the rule of docs/edges.md. A
+// complete arrival without arrivals as neighbours must be predicted as `rivulet predict` says of the whole arrival; the
+// oracle judges the rest with the edges that came in time. Only where a clock, an operator or a deletion may have ended
+// a wait may an arrival have fewer; those are counted. Exactly once, each edge that no arrival took has one dead
+// letter, and no other has one.
+//
+// Of ids that are forgotten: each has a tombstone, exactly once a single one, and no prediction behind it; an arrival
+// behind the record that asked for it, in its partition, does not find the id; and when that record is committed, no
+// key and no value of either Redis has the id. At least once a consumer that comes back from a stop may publish a
+// prediction behind a tombstone, as docs/forget.md says: as many as are in flight.
 //
 // # Moments of a delivery
 //

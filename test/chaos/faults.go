@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"rivulet/test/chaos/services"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +15,8 @@ import (
 	"rivulet/test/chaos/ledger"
 	"rivulet/test/chaos/member"
 	"rivulet/test/chaos/record"
+	"rivulet/test/chaos/stream"
+	"rivulet/test/chaos/world"
 	"rivulet/test/harness"
 )
 
@@ -24,7 +27,7 @@ type fault struct {
 	redis bool // it is about Redis, so that redis.outage tells its effect
 	rows  bool // like such a fault, it may take rows of M away, so that predictions may be degraded
 	// of reports whether a world can have the fault; nil: all can.
-	of   func(*world) bool
+	of   func(*world.World) bool
 	deal func(ctx context.Context, r *run, rng *rand.Rand) (blows int, err error)
 	// alone: it is not dealt together with others.
 	alone bool
@@ -36,14 +39,14 @@ func between(rng *rand.Rand, from, to time.Duration) time.Duration {
 }
 
 // Kinds of worlds.
-func cluster(w *world) bool  { return len(w.Brokers) > 2 }
-func single(w *world) bool   { return w.Redis != nil }
-func sentinel(w *world) bool { return w.Watched != nil }
-func with(of func(kind) bool) func(*world) bool {
-	return func(w *world) bool { return slices.ContainsFunc(w.kinds(), of) }
+func cluster(w *world.World) bool  { return len(w.Brokers) > 2 }
+func single(w *world.World) bool   { return w.Redis != nil }
+func sentinel(w *world.World) bool { return w.Watched != nil }
+func with(of func(stream.Kind) bool) func(*world.World) bool {
+	return func(w *world.World) bool { return slices.ContainsFunc(stream.Kinds(w.Options), of) }
 }
-func merges(k kind) bool { return k.merged }
-func others(k kind) bool { return !k.merged }
+func merges(k stream.Kind) bool { return k.Merged }
+func others(k stream.Kind) bool { return !k.Merged }
 
 // faults lists all faults in the order of the table.
 var faults = []fault{
@@ -56,7 +59,9 @@ var faults = []fault{
 	{name: "consumers join and leave", deal: rebalance},
 	{name: "SIGTERM in a join", deal: termInJoin},
 	{name: "consumer's clock stepped by hours, and back", deal: clockStepped},
-	{name: "old and new programs in one group", of: func(w *world) bool { return w.oldBin != "" }, deal: rollingUpgrade,
+	{name: "old and new programs in one group", of: func(w *world.World) bool {
+		return w.OldBin != ""
+	}, deal: rollingUpgrade,
 		alone: true},
 	{name: "broker killed (SIGKILL) and started", deal: brokerDown("kill")},
 	{name: "broker restarted in order", deal: brokerDown("stop")},
@@ -64,6 +69,10 @@ var faults = []fault{
 	{name: "leader of arrivals killed and started", of: cluster, deal: leaderKilled},
 	{name: "coordinator of groups moves", of: cluster, deal: coordinatorMoves},
 	{name: "min.insync.replicas unmet", of: cluster, deal: replicasMissing, alone: true},
+	{name: "unclean election, consumers killed in the wait", of: func(w *world.World) bool {
+		return cluster(w) && with(waits)(w)
+	},
+		deal: uncleanElection, alone: true},
 	{name: "consumer cut off from Kafka", deal: cutKafka},
 	{name: "partitions added", deal: partitionsAdded, alone: true},
 	{name: "topic of arrivals deleted and made anew", of: with(others), deal: topicMadeAnew, alone: true},
@@ -110,7 +119,7 @@ var several = fault{name: "three of these at once", rows: true, deal: func(ctx c
 	results := make([]dealt, 3)
 	for i, which := range rng.Perm(len(may))[:len(results)] {
 		own := rand.New(rand.NewPCG(rng.Uint64(), 0))
-		r.world.say("  at once: %s", may[which].name)
+		r.world.Say("  at once: %s", may[which].name)
 		wait.Go(func() { results[i].blows, results[i].err = may[which].deal(ctx, r, own) })
 	}
 	wait.Wait()
@@ -131,18 +140,18 @@ func (r *run) took(so bool, format string, args ...any) error {
 }
 
 // eventually waits for a fault's necessary effect on a stream.
-func (r *run) eventually(ctx context.Context, s *stream, what string, so func() bool) error {
+func (r *run) eventually(ctx context.Context, s *stream.Stream, what string, so func() bool) error {
 	if !r.calm {
 		return nil
 	}
-	return harness.Await(ctx, patience, s.name+": "+what, func() bool { return s.broken.Load() || so() })
+	return harness.Await(ctx, patience, s.Name+": "+what, func() bool { return s.Broken.Load() || so() })
 }
 
 // each does something to one member of every stream.
 func (r *run) each(which int, do func(*member.Member) error) error {
 	var err error
 	for _, s := range r.streams {
-		err = errors.Join(err, do(s.members[which]))
+		err = errors.Join(err, do(s.Members[which]))
 	}
 	return err
 }
@@ -170,19 +179,19 @@ func killAll(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 func zombie(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	which := rng.IntN(2)
 	err := r.each(which, func(m *member.Member) error { return m.Signal(syscall.SIGSTOP) })
-	err = errors.Join(err, harness.Sleep(ctx, sessionTimeout+between(rng, time.Second, 4*time.Second)))
-	err = errors.Join(err, r.atOnce(func(s *stream) error { return r.awaitMember(ctx, s, which, false) }))
+	err = errors.Join(err, harness.Sleep(ctx, stream.SessionTimeout+between(rng, time.Second, 4*time.Second)))
+	err = errors.Join(err, r.atOnce(func(s *stream.Stream) error { return r.awaitMember(ctx, s, which, false) }))
 	return 1, errors.Join(err, r.each(which, func(m *member.Member) error { return m.Signal(syscall.SIGCONT) }))
 }
 
 // rebalance lets a guest come, one of the others leave and return, and the guest leave.
 func rebalance(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
-	const guest = members - 1
+	const guest = services.Members - 1
 	pause := func() error { return harness.Sleep(ctx, between(rng, time.Second, 3*time.Second)) }
 	drain := func(m *member.Member) error { return m.Drain(patience) }
 	group := func(which int, there bool) func() error {
 		return func() error {
-			return r.atOnce(func(s *stream) error { return r.awaitMember(ctx, s, which, there) })
+			return r.atOnce(func(s *stream.Stream) error { return r.awaitMember(ctx, s, which, there) })
 		}
 	}
 	other := rng.IntN(2)
@@ -199,22 +208,19 @@ func rebalance(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	return 4, nil
 }
 
-// clockStep is the smallest step of a clock: brokers refuse timestamps that are off by as much.
-const clockStep = 61 * time.Minute
-
 // clockStepped steps the clock of a consumer of each stream forth or back, and then back.
 func clockStepped(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
-	which, ahead := rng.IntN(2), between(rng, clockStep, 3*time.Hour)
+	which, ahead := rng.IntN(2), between(rng, stream.ClockStep, 3*time.Hour)
 	if rng.IntN(2) == 0 {
 		ahead = -ahead
 	}
-	r.world.say("  by %v", ahead)
-	r.world.ahead.Store(int64(ahead))
+	r.world.Say("  by %v", ahead)
+	r.world.Ahead.Store(int64(ahead))
 	set := func(ahead time.Duration) error {
 		return r.each(which, func(m *member.Member) error { return m.SetClock(ahead) })
 	}
 	err := r.rises(ctx, "predictions have the time of a clock that was stepped (programs need the tag chaos)", 0,
-		func(s *stream) int64 { return s.stepped.Load() }, func() error {
+		func(s *stream.Stream) int64 { return s.Stepped.Load() }, func() error {
 			return errors.Join(set(ahead), harness.Sleep(ctx, between(rng, 3*time.Second, 8*time.Second)))
 		})
 	return 0, errors.Join(err, set(0))
@@ -226,10 +232,10 @@ func rollingUpgrade(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	for begin := time.Now(); time.Since(begin) < 2*time.Minute; {
 		which, old := rng.IntN(2), rng.IntN(2) == 0
 		for _, s := range r.streams {
-			m := s.members[which]
+			m := s.Members[which]
 			m.Bin = ""
 			if old {
-				m.Bin = r.world.oldBin
+				m.Bin = r.world.OldBin
 			}
 			if rng.IntN(2) == 0 {
 				m.Kill()
@@ -241,14 +247,14 @@ func rollingUpgrade(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 				return 0, err
 			}
 		}
-		err := r.atOnce(func(s *stream) error { return r.awaitMember(ctx, s, which, true) })
+		err := r.atOnce(func(s *stream.Stream) error { return r.awaitMember(ctx, s, which, true) })
 		if err = errors.Join(err, harness.Sleep(ctx, between(rng, 2*time.Second, 8*time.Second))); err != nil {
 			return 0, err
 		}
 	}
 	for which := range 2 { // all of them new again
 		for _, s := range r.streams {
-			m := s.members[which]
+			m := s.Members[which]
 			if m.Bin == "" {
 				continue
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"rivulet/test/chaos/services"
+	"rivulet/test/chaos/stream"
 	"rivulet/test/harness"
 )
 
@@ -22,7 +23,7 @@ func (r *run) cut(ctx context.Context, rng *rand.Rand, proxies ...*harness.Proxy
 		conns += p.Conns()
 		p.Set(how)
 	}
-	err := harness.Sleep(ctx, between(rng, 2*time.Second, sessionTimeout+3*time.Second))
+	err := harness.Sleep(ctx, between(rng, 2*time.Second, stream.SessionTimeout+3*time.Second))
 	return errors.Join(err, r.took(conns > 0, "nobody was connected"))
 }
 
@@ -59,7 +60,7 @@ func (r *run) without(ctx context.Context, how string, down harness.Brokers, do 
 
 // leaderKilled kills the leader of a partition of arrivals and starts it when another one leads.
 func leaderKilled(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
-	topic, partition := r.streams[rng.IntN(len(r.streams))].topic("arrivals"), int32(rng.IntN(partitions))
+	topic, partition := r.streams[rng.IntN(len(r.streams))].Topic("arrivals"), int32(rng.IntN(stream.Partitions))
 	leader := func() int32 {
 		topics, err := r.world.Kafka.ListTopics(ctx, topic)
 		if err != nil || topics[topic].Partitions[partition].Err != nil {
@@ -83,7 +84,7 @@ func (r *run) moves(ctx context.Context, how, office string, broker func() int32
 
 // coordinatorMoves stops the coordinator of a group until another broker is.
 func coordinatorMoves(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
-	group := r.streams[rng.IntN(len(r.streams))].name
+	group := r.streams[rng.IntN(len(r.streams))].Name
 	coordinator := func() int32 {
 		found := r.world.Kafka.FindGroupCoordinators(ctx, group)[group]
 		if found.Err != nil {

@@ -74,5 +74,5 @@ func redisFlushed(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	err = errors.Join(err, r.took(len(left) == 0, "versions are left: %s", strings.Join(left, ", ")))
 	r.redises.Unlock()
 	err = errors.Join(err, harness.Sleep(ctx, between(rng, time.Second, 4*time.Second)))
-	return 0, errors.Join(err, r.world.publish(ctx, rng.IntN(len(r.world.artifacts))))
+	return 0, errors.Join(err, r.world.Publish(ctx, rng.IntN(len(r.world.Artifacts))))
 }

@@ -9,12 +9,13 @@ import (
 
 	"rivulet/test/chaos/ledger"
 	"rivulet/test/chaos/record"
+	"rivulet/test/chaos/stream"
 	"rivulet/test/harness"
 )
 
 // writes tells streams with a form of arrivals.
-func writes(form record.Form) func(kind) bool {
-	return func(k kind) bool { return slices.Contains(k.forms, form) }
+func writes(form record.Form) func(stream.Kind) bool {
+	return func(k stream.Kind) bool { return slices.Contains(k.Forms, form) }
 }
 
 // registryAway has senders write with schemas that nobody has read yet, while the registry answers no request: the
@@ -27,7 +28,7 @@ func registryAway(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	defer registry.SetAway(false)
 	err := registry.Renew()
 	for _, s := range r.streams {
-		s.burst(ctx, batchSize)
+		s.Burst(ctx, stream.BatchSize)
 	}
 	err = errors.Join(err, harness.Sleep(ctx, between(rng, 2*time.Second, 8*time.Second)))
 	err = errors.Join(err, r.took(registry.SetAway(false) > before, "nobody asked the registry"))
@@ -36,15 +37,15 @@ func registryAway(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	}
 	back, w := time.Now(), ledger.Window(len(r.dealt)-1)
 	for _, s := range r.streams {
-		s.settled.Store(true)
+		s.Settled.Store(true)
 	}
 	took := make([]time.Duration, len(r.streams))
-	err = r.atOnce(func(s *stream) error {
+	err = r.atOnce(func(s *stream.Stream) error {
 		failed := r.streamAnswered(ctx, s, w, false)
 		took[slices.Index(r.streams, s)] = time.Since(back)
 		return failed
 	})
-	return 0, errors.Join(err, ledger.Late(took, func(i int) bool { return writes(record.ByAvro)(r.streams[i].kind) },
+	return 0, errors.Join(err, ledger.Late(took, func(i int) bool { return writes(record.ByAvro)(r.streams[i].Kind) },
 		longestPause+busy))
 }
 

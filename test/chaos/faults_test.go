@@ -2,17 +2,13 @@ package main
 
 import (
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"rivulet/artifact"
-	"rivulet/artifact/artifacttest"
 	"rivulet/test/chaos/ledger"
-	"rivulet/test/harness"
+	"rivulet/test/chaos/stream"
 )
 
 func TestScheduleIsThatOfItsSeed(t *testing.T) {
@@ -39,14 +35,14 @@ func TestTable(t *testing.T) {
 	hung := faults[slices.IndexFunc(faults, func(f fault) bool { return strings.HasPrefix(f.name, "Redis hung") })]
 	windows := []dealt{{fault: fault{name: "none"}}, {fault: hung}, {fault: faults[0]}, {fault: faults[0], lost: 4}}
 	var judged []map[ledger.Window]ledger.Tally
-	for i := range kinds {
+	for i := range stream.All {
 		judged = append(judged, map[ledger.Window]ledger.Tally{
 			1: {Arrivals: 10 + i, Stall: time.Duration(i) * time.Second},
 			2: {Arrivals: 1, Duplicated: 2 * i},
 			3: {Arrivals: 1, Lost: 1, OutOfOrder: i, Different: 3 * i, Stall: 1540 * time.Millisecond}})
 	}
 	var out strings.Builder
-	ledger.Print(&out, tableRows(windows, kinds, judged))
+	ledger.Print(&out, tableRows(windows, stream.All, judged))
 	got := strings.Split(strings.TrimSpace(out.String()), "\n")[2:]
 	want := []string{
 		"| none | 1 | 0 | 0 | 0 | 0 | 0 | 0.0 s | 0 | 0 | 0 | 0 | 0 | 0.0 s | 0 |",
@@ -75,34 +71,5 @@ func TestLate(t *testing.T) {
 		if err := ledger.Late(c.took, waited, 10); (err != nil) != c.late {
 			t.Errorf("%s: %v", name, err)
 		}
-	}
-}
-
-// An artifact of a refresh can be read after the refresh has removed it, and is learned once; half of one is none.
-func TestCopiedArtifactsStay(t *testing.T) {
-	w := &world{Workshop: harness.Workshop{Dir: t.TempDir()}, said: map[string]map[string]string{}}
-	original := filepath.Join(t.TempDir(), "of-a-refresh")
-	if err := artifact.Write(original, artifacttest.Bundle(1, artifacttest.Size{})); err != nil {
-		t.Fatal(err)
-	}
-	version, into, err := w.copied(original)
-	if err != nil || version == "" || into == "" {
-		t.Fatalf("version %q in %q: %v", version, into, err)
-	}
-	w.said[version] = map[string]string{}
-	if again, twice, err := w.copied(original); err != nil || again != version || twice != "" {
-		t.Errorf("copied again: version %q in %q: %v", again, twice, err)
-	}
-	if err := os.RemoveAll(original); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := artifact.Read(into); err != nil {
-		t.Errorf("the copy: %v", err)
-	}
-	if err := os.Remove(filepath.Join(into, "manifest.json")); err != nil {
-		t.Fatal(err)
-	}
-	if version, into, err := w.copied(into); err != nil || version != "" || into != "" {
-		t.Errorf("half of an artifact: version %q in %q: %v", version, into, err)
 	}
 }

@@ -11,13 +11,14 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 
 	"rivulet/test/chaos/ledger"
+	"rivulet/test/chaos/stream"
 	"rivulet/test/harness"
 )
 
 // partitionsAdded gives each topic of arrivals another partition.
 func partitionsAdded(ctx context.Context, r *run, _ *rand.Rand) (int, error) {
-	return 2, r.atOnce(func(s *stream) error {
-		topic := s.topic("arrivals")
+	return 2, r.atOnce(func(s *stream.Stream) error {
+		topic := s.Topic("arrivals")
 		topics, err := r.world.Kafka.ListTopics(ctx, topic)
 		if err != nil {
 			return err
@@ -28,7 +29,7 @@ func partitionsAdded(ctx context.Context, r *run, _ *rand.Rand) (int, error) {
 			return fmt.Errorf("adding a partition to %s: %w", topic, err)
 		}
 		return r.eventually(ctx, s, "an arrival of the new partition is answered",
-			func() bool { return s.ledger.AnsweredIn(s.life(), was) })
+			func() bool { return s.Ledger.AnsweredIn(s.Life(), was) })
 	})
 }
 
@@ -36,7 +37,7 @@ func partitionsAdded(ctx context.Context, r *run, _ *rand.Rand) (int, error) {
 func topicsConfigured(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	var topics []string
 	for _, s := range r.streams {
-		topics = append(topics, s.topic("arrivals"), s.topic("predictions"), s.topic("letters"))
+		topics = append(topics, s.Topic("arrivals"), s.Topic("predictions"), s.Topic("letters"))
 	}
 	k := r.world.Kafka
 	during := map[string]string{"message.timestamp.type": "LogAppendTime", "segment.bytes": "1048576",
@@ -44,7 +45,7 @@ func topicsConfigured(ctx context.Context, r *run, rng *rand.Rand) (int, error) 
 	after := map[string]string{"message.timestamp.type": "CreateTime", "segment.bytes": "1073741824",
 		"retention.ms": "604800000"}
 	return 0, k.During(ctx, during, after, topics, func() error {
-		stamped := func(s *stream) int64 { return s.stamped.Load() }
+		stamped := func(s *stream.Stream) int64 { return s.Stamped.Load() }
 		return r.rises(ctx, "arrivals have the broker's time", 0, stamped, func() error {
 			return harness.Sleep(ctx, between(rng, 3*time.Second, 6*time.Second))
 		})
@@ -53,18 +54,18 @@ func topicsConfigured(ctx context.Context, r *run, rng *rand.Rand) (int, error) 
 
 // stopped stops the consumers of a stream for a moment, shorter than their sessions, pauses its load once the ledger
 // has everything that was sent, and calls do.
-func (r *run) stopped(ctx context.Context, s *stream, do func() error) error {
-	for _, m := range s.members {
+func (r *run) stopped(ctx context.Context, s *stream.Stream, do func() error) error {
+	for _, m := range s.Members {
 		if err := m.Signal(syscall.SIGSTOP); err != nil {
 			return err
 		}
 		defer func() { _ = m.Signal(syscall.SIGCONT) }() //nolint:revive // all of them, at the end
 	}
-	s.burst(ctx, 100)
-	goOn, err := s.pause(ctx)
+	s.Burst(ctx, 100)
+	goOn, err := s.Pause(ctx)
 	defer goOn()
 	if err == nil {
-		err = harness.Await(ctx, patience, s.name+": all arrivals are read", s.ledger.AllRead)
+		err = harness.Await(ctx, patience, s.Name+": all arrivals are read", s.Ledger.AllRead)
 	}
 	if err != nil {
 		return err
@@ -75,7 +76,7 @@ func (r *run) stopped(ctx context.Context, s *stream, do func() error) error {
 // recordsDeleted deletes records that the consumers have not read, as retention does.
 func recordsDeleted(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	for _, s := range r.streams {
-		if s.merged {
+		if s.Merged {
 			continue
 		}
 		if err := r.stopped(ctx, s, func() error { return r.deleteRecords(ctx, s, rng) }); err != nil {
@@ -85,8 +86,8 @@ func recordsDeleted(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	return 1, nil
 }
 
-func (r *run) deleteRecords(ctx context.Context, s *stream, rng *rand.Rand) error {
-	topic := s.topic("arrivals")
+func (r *run) deleteRecords(ctx context.Context, s *stream.Stream, rng *rand.Rand) error {
+	topic := s.Topic("arrivals")
 	ends, err := r.world.Kafka.ListEndOffsets(ctx, topic)
 	if err != nil {
 		return err
@@ -101,7 +102,8 @@ func (r *run) deleteRecords(ctx context.Context, s *stream, rng *rand.Rand) erro
 	}
 	gone := 0
 	deleted.Each(func(d kadm.DeleteRecordsResponse) {
-		gone += s.ledger.Removed(s.life(), int(d.Partition), d.LowWatermark)
+		gone += s.Ledger.Removed(s.Life(), int(d.Partition), d.LowWatermark)
+		s.Begins(s.Place(d.Partition, d.LowWatermark), true)
 	})
 	return r.took(gone > 0, "%s: the records that were deleted were answered already", topic)
 }
@@ -110,14 +112,14 @@ func (r *run) deleteRecords(ctx context.Context, s *stream, rng *rand.Rand) erro
 // until the new topic has more records than the old one had.
 func topicMadeAnew(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	for _, s := range r.streams {
-		if s.merged {
+		if s.Merged {
 			continue
 		}
 		for round := range 2 {
-			goOn, err := s.pause(ctx)
+			goOn, err := s.Pause(ctx)
 			if err == nil {
-				err = harness.Await(ctx, patience, s.name+": all is answered", func() bool {
-					return s.broken.Load() || s.ledger.Answered(ledger.Window(s.window.Load()), true)
+				err = harness.Await(ctx, patience, s.Name+": all is answered", func() bool {
+					return s.Broken.Load() || s.Ledger.Answered(ledger.Window(s.Window.Load()), true)
 				})
 			}
 			if err == nil {
@@ -125,18 +127,18 @@ func topicMadeAnew(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 				err = harness.Sleep(ctx, time.Second)
 			}
 			blind := func(signal syscall.Signal) {
-				for _, m := range s.members {
+				for _, m := range s.Members {
 					if round == 1 {
 						err = errors.Join(err, m.Signal(signal))
 					}
 				}
 			}
 			blind(syscall.SIGSTOP)
-			err = errors.Join(err, s.newLife(ctx))
+			err = errors.Join(err, s.NewLife(ctx))
 			goOn()
 			if err == nil {
-				s.burst(ctx, 60+340*round)
-				goOn, err = s.pause(ctx) // until everything that was sent is acknowledged
+				s.Burst(ctx, 60+340*round)
+				goOn, err = s.Pause(ctx) // until everything that was sent is acknowledged
 				goOn()
 			}
 			blind(syscall.SIGCONT)
@@ -146,38 +148,4 @@ func topicMadeAnew(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 		}
 	}
 	return 2, nil
-}
-
-// newLife deletes the topic of arrivals and makes it anew. s.sending is held.
-func (s *stream) newLife(ctx context.Context) error {
-	k, topic := s.world.Kafka, s.topic("arrivals")
-	before, err := k.ListTopics(ctx, topic)
-	if err != nil {
-		return err
-	}
-	n := len(before[topic].Partitions)
-	s.sender.Close()
-	s.mu.Lock()
-	stop := s.arrivals
-	s.mu.Unlock()
-	stop()
-	if _, err := k.DeleteTopic(ctx, topic); err != nil {
-		return fmt.Errorf("deleting %s: %w", topic, err)
-	}
-	s.mu.Lock()
-	s.lives = append(s.lives, time.Now().Truncate(time.Millisecond))
-	s.mu.Unlock()
-	var last error
-	err = harness.Await(ctx, patience, topic+" is made anew", func() bool {
-		last = k.MakeTopics(ctx, map[string]int{topic: n})
-		return last == nil
-	})
-	if err != nil {
-		return errors.Join(err, last)
-	}
-	err = harness.Await(ctx, patience, topic+" has another id", func() bool {
-		now, err := k.ListTopics(ctx, topic)
-		return err == nil && now[topic].Err == nil && len(now[topic].Partitions) == n && now[topic].ID != before[topic].ID
-	})
-	return errors.Join(err, s.connect(), s.readArrivals()) //nolint:contextcheck // it reads until it is stopped
 }

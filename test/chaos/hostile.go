@@ -14,24 +14,26 @@ import (
 	"rivulet/event"
 	"rivulet/test/chaos/record"
 	"rivulet/test/chaos/services"
+	"rivulet/test/chaos/stream"
 	"rivulet/test/harness"
 )
 
 // poisoned has half of the records be such that nobody can predict them.
 func poisoned(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	for _, s := range r.streams {
-		s.shares.poisoned.Store(50)
-		defer s.shares.poisoned.Store(quietPoison) //nolint:revive // all of them, when the window ends
+		s.Shares.Poisoned.Store(50)
+		defer s.Shares.Poisoned.Store(quietPoison) //nolint:revive // all of them, when the window ends
 	}
 	return 0, r.rises(ctx, "dead letters come", 20, letters, func() error {
 		return harness.Sleep(ctx, between(rng, 3*time.Second, 6*time.Second))
 	})
 }
 
-func letters(s *stream) int64 { return int64(s.ledger.Letters()) }
+func letters(s *stream.Stream) int64 { return int64(s.Ledger.Letters()) }
 
 // rises does something, and waits until a count of each stream is higher than before by more than so much.
-func (r *run) rises(ctx context.Context, what string, by int64, count func(*stream) int64, do func() error) error {
+func (r *run) rises(ctx context.Context, what string, by int64, count func(*stream.Stream) int64,
+	do func() error) error {
 	before := make([]int64, len(r.streams))
 	for i, s := range r.streams {
 		before[i] = count(s)
@@ -51,17 +53,17 @@ const quietPoison = 1
 // sizes sends records of one byte, of exactly the limit, of a byte more, and of sizes between.
 func sizes(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	for _, s := range r.streams {
-		s.shares.padded.Store(60)
-		defer s.shares.padded.Store(0) //nolint:revive // all of them, when the window ends
-		s.sending.Lock()
-		for _, m := range r.world.arrivals[:3] {
-			text := s.text(&m)
+		s.Shares.Padded.Store(60)
+		defer s.Shares.Padded.Store(0) //nolint:revive // all of them, when the window ends
+		s.Sending.Lock()
+		for _, m := range r.world.Arrivals[:3] {
+			text := s.Text(&m)
 			room := record.MaxBytes - len(text) - 1 // beside a key of one byte
-			s.sendOne(ctx, []byte("k"), m.ID, record.Value{Bytes: record.Padded(text, room)})
-			s.sendOne(ctx, []byte("k"), m.ID, record.Value{Bytes: record.Padded(text, room+1), Reason: event.ReasonTooLarge})
-			s.sendOne(ctx, []byte("k"), m.ID, record.Value{Bytes: []byte("{"), Reason: event.ReasonUnparsable})
+			s.SendOne(ctx, []byte("k"), m.ID, record.Value{Bytes: record.Padded(text, room)})
+			s.SendOne(ctx, []byte("k"), m.ID, record.Value{Bytes: record.Padded(text, room+1), Reason: event.ReasonTooLarge})
+			s.SendOne(ctx, []byte("k"), m.ID, record.Value{Bytes: []byte("{"), Reason: event.ReasonUnparsable})
 		}
-		s.sending.Unlock()
+		s.Sending.Unlock()
 	}
 	return 0, harness.Sleep(ctx, between(rng, 3*time.Second, 6*time.Second))
 }
@@ -73,13 +75,13 @@ func keyless(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 		map[string]string{"cleanup.policy": "delete"},
 		&kgo.Record{Value: []byte("no key")}, kerr.InvalidRecord, func() error {
 			for _, s := range r.streams {
-				s.shares.keyless.Store(40)
-				s.shares.poisoned.Store(20)
+				s.Shares.Keyless.Store(40)
+				s.Shares.Poisoned.Store(20)
 			}
 			err := harness.Sleep(ctx, between(rng, 3*time.Second, 6*time.Second))
 			for _, s := range r.streams {
-				s.shares.keyless.Store(0)
-				s.shares.poisoned.Store(quietPoison)
+				s.Shares.Keyless.Store(0)
+				s.Shares.Poisoned.Store(quietPoison)
 			}
 			return errors.Join(err, harness.Sleep(ctx, 3*time.Second)) // until they are answered
 		})
@@ -94,12 +96,12 @@ func smallMessages(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 		&kgo.Record{Key: []byte("k"), Value: bytes.Repeat([]byte("large "), small/4)}, kerr.MessageTooLarge,
 		func() error {
 			for _, s := range r.streams {
-				s.shares.poisoned.Store(10)
-				s.burst(ctx, 10*batchSize)
+				s.Shares.Poisoned.Store(10)
+				s.Burst(ctx, 10*stream.BatchSize)
 			}
 			err := harness.Sleep(ctx, between(rng, 3*time.Second, 6*time.Second))
 			for _, s := range r.streams {
-				s.shares.poisoned.Store(quietPoison)
+				s.Shares.Poisoned.Store(quietPoison)
 			}
 			return errors.Join(err, harness.Sleep(ctx, 3*time.Second)) // until they are answered
 		})
@@ -111,7 +113,7 @@ func (r *run) configured(ctx context.Context, during, after map[string]string, p
 	do func() error) error {
 	var topics []string
 	for _, s := range r.streams {
-		topics = append(topics, s.topic("predictions"), s.topic("letters"))
+		topics = append(topics, s.Topic("predictions"), s.Topic("letters"))
 	}
 	return r.world.Kafka.During(ctx, during, after, topics, func() error {
 		if err := r.refusing(ctx, topics, probe, refusal); err != nil {
@@ -150,19 +152,19 @@ func bombs(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 			if err != nil {
 				return err
 			}
-			first, last := r.world.arrivals[0], r.world.arrivals[1]
+			first, last := r.world.Arrivals[0], r.world.Arrivals[1]
 			key := []byte("key-0")
-			batch := []*kgo.Record{s.record(key, first.ID, record.Value{Bytes: s.text(&first)}),
-				s.record(key, "", record.Value{Bytes: bytes.Repeat([]byte{' '}, size), Reason: event.ReasonTooLarge}),
-				s.record(key, last.ID, record.Value{Bytes: s.text(&last)})}
-			err = s.sendBatch(ctx, bomber, batch)
+			batch := []*kgo.Record{s.Record(key, first.ID, record.Value{Bytes: s.Text(&first)}),
+				s.Record(key, "", record.Value{Bytes: bytes.Repeat([]byte{' '}, size), Reason: event.ReasonTooLarge}),
+				s.Record(key, last.ID, record.Value{Bytes: s.Text(&last)})}
+			err = s.SendBatch(ctx, bomber, batch)
 			bomber.Close()
 			if err == nil {
 				err = r.took(batch[2].Offset == batch[0].Offset+2 &&
 					batch[1].Attrs.CompressionType() == 4, "the bomb is not in one batch, or not packed")
 			}
 			if err != nil {
-				return fmt.Errorf("%s: a batch that unpacks to %d MiB: %w", s.name, size>>20, err)
+				return fmt.Errorf("%s: a batch that unpacks to %d MiB: %w", s.Name, size>>20, err)
 			}
 		}
 		return nil
@@ -185,31 +187,18 @@ func manyHeaders(ctx context.Context, r *run, _ *rand.Rand) (int, error) {
 				for range n {
 					p.Headers = append(p.Headers, kgo.RecordHeader{Key: "h", Value: []byte("0123456789")})
 				}
-				if err = s.sendBatch(ctx, sender, []*kgo.Record{s.record([]byte("bad"), "", p)}); !errors.Is(err,
+				if err = s.SendBatch(ctx, sender, []*kgo.Record{s.Record([]byte("bad"), "", p)}); !errors.Is(err,
 					kerr.MessageTooLarge) {
 					break
 				}
 			}
 			sender.Close()
 			if err != nil {
-				return fmt.Errorf("%s: a record of many headers: %w", s.name, err)
+				return fmt.Errorf("%s: a record of many headers: %w", s.Name, err)
 			}
 		}
 		return nil
 	})
-}
-
-// sendBatch sends records by a client of their own, and enters the accepted ones.
-func (s *stream) sendBatch(ctx context.Context, by *kgo.Client, records []*kgo.Record) error {
-	s.sending.Lock()
-	defer s.sending.Unlock()
-	err := by.ProduceSync(ctx, records...).FirstErr()
-	if err == nil {
-		for _, r := range records {
-			s.gave(r)
-		}
-	}
-	return err
 }
 
 // memoryGrowth is by how many bytes a consumer's memory may grow.
@@ -221,10 +210,10 @@ func (r *run) measured(ctx context.Context, do func() error) error {
 	before := map[int]int64{} // by process
 	for _, s := range r.streams {
 		for which := range 2 {
-			id := s.members[which].ID()
+			id := s.Members[which].ID()
 			now, err := harness.ResetPeak(id)
 			if err != nil {
-				return r.took(false, "the memory of %s: %v", s.client(which), err)
+				return r.took(false, "the memory of %s: %v", s.Client(which), err)
 			}
 			before[id] = now
 		}
@@ -237,12 +226,12 @@ func (r *run) measured(ctx context.Context, do func() error) error {
 	}
 	for _, s := range r.streams {
 		for which := range 2 {
-			id := s.members[which].ID()
+			id := s.Members[which].ID()
 			peak, err := harness.PeakMemory(id)
 			if was, same := before[id]; same && err == nil && peak > was+memoryGrowth {
 				r.fail(fmt.Errorf("%s: %s: %d MiB of memory became %d MiB at most, %d more may be",
 					r.dealt[len(r.dealt)-1].fault.name,
-					s.client(which), was>>20, peak>>20, int64(memoryGrowth)>>20))
+					s.Client(which), was>>20, peak>>20, int64(memoryGrowth)>>20))
 			}
 		}
 	}

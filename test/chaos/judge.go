@@ -13,6 +13,7 @@ import (
 	"rivulet/test/chaos/ledger"
 	"rivulet/test/chaos/oracle"
 	"rivulet/test/chaos/record"
+	"rivulet/test/chaos/stream"
 )
 
 // report judges the streams and prints.
@@ -22,19 +23,19 @@ func (r *run) report(ctx context.Context, o options) error {
 	var total ledger.Tally
 	degraded, letters, committed, aborted := 0, 0, 0, 0
 	for _, s := range r.streams {
-		if err == nil && len(s.codecs) == 0 {
-			err = fmt.Errorf("%s: no arrival came compressed", s.name)
+		if err == nil && !s.Compressed() {
+			err = fmt.Errorf("%s: no arrival came compressed", s.Name)
 		}
-		c, a := s.transactions.Counts()
+		c, a := s.Transactions.Counts()
 		committed, aborted = committed+c, aborted+a
-		tallies, violations := s.ledger.Judge(r.mayRepeat, r.world.complete)
+		tallies, violations := s.Ledger.Judge(r.mayRepeat, r.world.Complete())
 		judged = append(judged, tallies)
 		for _, t := range tallies {
 			total.Add(t)
 		}
-		degraded, letters = degraded+s.ledger.Degraded(), letters+s.ledger.Letters()
+		degraded, letters = degraded+s.Ledger.Degraded(), letters+s.Ledger.Letters()
 		for i := range violations {
-			violations[i] = fmt.Sprintf("%s: %s", s.kind, violations[i])
+			violations[i] = fmt.Sprintf("%s: %s", s.Kind, violations[i])
 		}
 		err = errors.Join(err, listed(violations))
 	}
@@ -42,16 +43,19 @@ func (r *run) report(ctx context.Context, o options) error {
 	err = errors.Join(err, unread, listed(violations))
 	fmt.Printf("Seed %d, %v, %d arrivals a second to each of %d streams, commit %s: %d faults; %d arrivals, "+
 		"%d of them in transactions, and %d in aborted ones, %d predictions that were marked as degraded, "+
-		"%d dead letters.\n\n", o.seed, o.length, o.rate, len(r.streams),
+		"%d dead letters.\n\n", o.Seed, o.length, o.rate, len(r.streams),
 		commit(),
 		len(r.dealt)-1, total.Arrivals, committed, aborted, degraded, letters)
-	ledger.Print(os.Stdout, tableRows(r.dealt, r.world.kinds(), judged))
+	ledger.Print(os.Stdout, tableRows(r.dealt, stream.Kinds(r.world.Options), judged))
 	fmt.Println()
 	for m, n := range r.repeats() {
 		fmt.Printf("Killed at %v, with growth, at least once: %d repetitions were compared, bit for bit.\n",
 			ledger.Moment(m), n)
 	}
 	fmt.Printf("\n%s.\n", explained)
+	for _, line := range r.summary {
+		fmt.Printf("%s.\n", line)
+	}
 	for _, a := range r.askers {
 		fmt.Printf("%s.\n", a)
 	}
@@ -78,35 +82,40 @@ const groupsChecked = 100
 // it need not be there.
 func (r *run) checkGroups(ctx context.Context) error {
 	for _, s := range r.streams {
-		if s.mode != "graph" || s.delivery != "exactly_once" {
+		if s.Mode != "graph" || s.Delivery != "exactly_once" {
 			continue
 		}
-		groups, of := s.ledger.Groups(groupsChecked)
+		groups, of := s.Ledger.Groups(groupsChecked, func(g ledger.Grouped) bool {
+			_, can := s.Repeatable(g)
+			return can
+		})
 		for _, g := range groups {
-			if err := s.checkGroup(ctx, g); err != nil {
+			if err := r.checkGroup(ctx, s, g); err != nil {
 				return err
 			}
 		}
 		if of > 0 {
-			r.world.say("%s: %d graph batches were predicted again", s.name, len(groups))
+			r.world.Say("%s: %d graph batches were predicted again", s.Name, len(groups))
 		}
 	}
 	return nil
 }
 
 // checkGroup predicts one batch again with its version.
-func (s *stream) checkGroup(ctx context.Context, group ledger.Group) error {
+func (r *run) checkGroup(ctx context.Context, s *stream.Stream, group ledger.Group) error {
 	var lines bytes.Buffer
 	for _, g := range group.All {
-		lines.Write(s.world.byID[g.ID].Value[record.JSON])
+		a, _ := s.Repeatable(g)
+		v, err := record.Of(a, record.JSON)
+		if err != nil {
+			return err
+		}
+		lines.Write(v.Bytes)
 		lines.WriteByte('\n')
 	}
-	s.world.mu.Lock()
-	dir := s.world.dirs[group.Version]
-	s.world.mu.Unlock()
-	says, err := s.world.predict(ctx, dir, "graph", &lines)
+	says, err := r.world.Predict(ctx, group.Version, "graph", &lines)
 	if err == nil {
-		s.ledger.Compare(group, says)
+		s.Ledger.Compare(group, says)
 	}
 	return err
 }
@@ -119,15 +128,24 @@ const retryTime = 2 * (time.Second + 500*time.Millisecond)
 // in fifty may be degraded by a time-out of a busy machine.
 func (r *run) explain(arrivals int) (oracle.Report, []string, error) {
 	w := r.world
-	o := oracle.Oracle{TTL: w.rowsLive, Retry: retryTime, InHand: inFlight, MostSlow: inFlight + arrivals/50,
-		Stored: r.stored.Of, OfStream: map[string][]oracle.Outage{},
+	o := oracle.Oracle{TTL: w.Options.RowsLive, Retry: retryTime, InHand: stream.InFlight,
+		MostSlow: stream.InFlight + arrivals/50,
+		Stored:   r.stored.Of, OfStream: map[string][]oracle.Outage{},
 		Model: func(version string) (oracle.Model, error) {
-			if dir := w.dirs[version]; dir != "" {
+			if dir := w.DirOf(version); dir != "" {
 				return oracle.ReadVersion(dir)
 			}
 			return nil, nil // the ledger tells of versions that nobody published
 		},
-		Arrival: func(id string) *event.Arrival { return w.byID[id].Decoded }}
+		Arrival: func(id string) *event.Arrival { return w.ByID[id].Decoded },
+		Forgotten: func(id string) time.Time {
+			for _, s := range r.streams {
+				if s.Forgotten != nil && !s.Forgotten.Asked(id).IsZero() {
+					return s.Forgotten.Asked(id)
+				}
+			}
+			return time.Time{}
+		}}
 	for _, d := range r.dealt {
 		if d.fault.redis || d.fault.rows {
 			o.Outages = append(o.Outages, oracle.Outage{From: d.from, To: d.to})
@@ -142,15 +160,33 @@ func (r *run) explain(arrivals int) (oracle.Report, []string, error) {
 		o.OfStream[a.Name] = outages
 	}
 	for _, s := range r.streams {
-		said = append(said, s.said...)
-		for _, m := range s.members {
+		some, broken, summary := s.Judge(r.stored.IDs())
+		said, wrong, r.summary = append(said, some...), append(wrong, broken...), append(r.summary, summary...)
+		for _, m := range s.Members {
 			outages, err := oracle.OutagesOf(m.Log)
 			if err != nil {
 				return oracle.Report{}, nil, err
 			}
-			o.OfStream[s.kind.String()] = slices.Concat(o.OfStream[s.kind.String()], outages)
+			o.OfStream[s.Kind.String()] = slices.Concat(o.OfStream[s.Kind.String()], outages)
 		}
 	}
 	report, violations := o.Judge(said)
 	return report, append(wrong, violations...), nil
+}
+
+// tableRows sums up the windows of each fault. judged are the tallies of each stream.
+func tableRows(dealt []dealt, kinds []stream.Kind, judged []map[ledger.Window]ledger.Tally) []ledger.Row {
+	var windows []ledger.Fault
+	for _, d := range dealt {
+		windows = append(windows, ledger.Fault{Name: d.fault.name, Redis: d.fault.redis, Lost: d.lost})
+	}
+	var streams []ledger.Stream
+	for i, k := range kinds {
+		streams = append(streams, ledger.Stream{Delivery: k.Delivery, Outage: k.Outage, By: judged[i]})
+	}
+	order := []string{dealt[0].fault.name}
+	for _, f := range append(faults, several) {
+		order = append(order, f.name)
+	}
+	return ledger.Rows(windows, streams, order)
 }

@@ -14,58 +14,53 @@ import (
 	"syscall"
 	"time"
 
+	"rivulet/test/chaos/stream"
+	"rivulet/test/chaos/world"
 	"rivulet/test/harness"
 )
 
 // options are the command line's.
 type options struct {
-	seed   uint64
-	length time.Duration
-	rate   int
-	dir    string
-	bin    string
-	only   string
-
-	brokers  int
-	repeats  int
-	sentinel bool
-	streams  string
-	old      string
-	ids      int
-	rowsLive time.Duration // ttl of rows of arrivals
+	world.Options
+	length  time.Duration
+	rate    int
+	only    string
+	repeats int
 }
 
 func main() {
 	var o options
-	flag.Uint64Var(&o.seed, "seed", 1, "decides the order of the faults, and when and whom they hit")
+	flag.Uint64Var(&o.Seed, "seed", 1, "decides the order of the faults, and when and whom they hit")
 	flag.DurationVar(&o.length, "time", 10*time.Minute,
 		"how long: no fault begins, and no arrival of the steady rate is sent, after that")
 	flag.IntVar(&o.rate, "rate", 100, "arrivals a second, of each stream")
-	flag.StringVar(&o.dir, "dir", "",
+	flag.StringVar(&o.Dir, "dir", "",
 		"keep logs and configurations in this new directory; empty: in one that is removed where all is well")
-	flag.StringVar(&o.bin, "bin", "", "directory of the programs; empty: they are built")
+	flag.StringVar(&o.Bin, "bin", "", "directory of the programs; empty: they are built")
 	flag.StringVar(&o.only, "only", "", "deal only faults whose names contain this; several: with | between them")
-	flag.IntVar(&o.brokers, "brokers", 3, "brokers of Kafka: 1, or 3 or more, with three replicas of all topics")
-	flag.BoolVar(&o.sentinel, "sentinel", false, "Redis is a master and a replica with a sentinel, and fails over")
-	flag.StringVar(&o.streams, "streams", "",
+	flag.IntVar(&o.Brokers, "brokers", 3, "brokers of Kafka: 1, or 3 or more, with three replicas of all topics")
+	flag.BoolVar(&o.Sentinel, "sentinel", false, "Redis is a master and a replica with a sentinel, and fails over")
+	flag.StringVar(&o.Streams, "streams", "",
 		"run only streams whose delivery and redis.outage, as \"at_least_once, wait\", contain this")
 	flag.IntVar(&o.repeats, "repeats", 0,
 		"go on until so many repetitions were compared after kills at each moment of a delivery")
-	flag.StringVar(&o.old, "old", "",
+	flag.StringVar(&o.Old, "old", "",
 		"a commit whose programs run beside the new ones for two minutes, of faults; empty: none")
-	flag.DurationVar(&patience, "patience", patience, "how long to wait for answers before a run ends and calls them lost")
+	flag.DurationVar(&o.Patience, "patience", patience,
+		"how long to wait for answers before a run ends and calls them lost")
 	flag.Usage = func() {
 		fmt.Fprintln(flag.CommandLine.Output(), "usage: go run ./test/chaos [flags] faults|soak, in the module")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
-	command := map[string]func(context.Context, *world, options) error{"faults": faultsCommand,
+	command := map[string]func(context.Context, *world.World, options) error{"faults": faultsCommand,
 		"soak": soakCommand}[flag.Arg(0)]
-	if flag.NArg() != 1 || command == nil || o.rate < 1 || o.brokers < 1 || o.brokers == 2 {
+	if flag.NArg() != 1 || command == nil || o.rate < 1 || o.Brokers < 1 || o.Brokers == 2 {
 		flag.Usage()
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	patience = o.Patience
 	err := inWorld(ctx, o, command)
 	stop()
 	if err != nil {
@@ -75,30 +70,30 @@ func main() {
 }
 
 // inWorld runs a command with everything started, and cleans up.
-func inWorld(ctx context.Context, o options, command func(context.Context, *world, options) error) (err error) {
+func inWorld(ctx context.Context, o options, command func(context.Context, *world.World, options) error) (err error) {
 	if _, err := harness.Root(); err != nil {
 		return err
 	}
-	if o.dir == "" {
-		if o.dir, err = os.MkdirTemp("", "rivulet-chaos"); err != nil {
+	if o.Dir == "" {
+		if o.Dir, err = os.MkdirTemp("", "rivulet-chaos"); err != nil {
 			return err
 		}
 		defer func() {
 			if err == nil {
-				_ = os.RemoveAll(o.dir)
+				_ = os.RemoveAll(o.Dir)
 			} else {
-				err = fmt.Errorf("%w\nlogs are in %s", err, o.dir)
+				err = fmt.Errorf("%w\nlogs are in %s", err, o.Dir)
 			}
 		}()
-	} else if err := os.Mkdir(o.dir, 0o700); err != nil {
+	} else if err := os.Mkdir(o.Dir, 0o700); err != nil {
 		return err
 	}
 	if flag.Arg(0) == "soak" {
-		o.ids, o.rowsLive, o.brokers = soakIDs, soakRowsLive, 1
+		o.IDs, o.RowsLive, o.Brokers = soakIDs, soakRowsLive, 1
 	} else {
-		o.rowsLive = rowsLive
+		o.RowsLive = rowsLive
 	}
-	w, err := newWorld(ctx, o, os.Stderr)
+	w, err := world.New(ctx, o.Options, os.Stderr)
 	defer w.Close(context.WithoutCancel(ctx)) //nolint:staticcheck // it returns what it has started, also with an error
 	if err != nil {
 		return err
@@ -107,29 +102,29 @@ func inWorld(ctx context.Context, o options, command func(context.Context, *worl
 }
 
 // faultsCommand causes the faults and prints the table.
-func faultsCommand(ctx context.Context, w *world, o options) error {
+func faultsCommand(ctx context.Context, w *world.World, o options) error {
 	all := possible(w, o.only)
-	if len(all) == 0 || len(w.kinds()) == 0 {
-		return fmt.Errorf("-only is %q and -streams %q: there is no such fault, or no such stream", o.only, o.streams)
+	if len(all) == 0 || len(stream.Kinds(w.Options)) == 0 {
+		return fmt.Errorf("-only is %q and -streams %q: there is no such fault, or no such stream", o.only, o.Streams)
 	}
 	failed := make(chan error)
-	r := &run{world: w, failed: failed}
+	r := &run{options: o, world: w, failed: failed}
 	trouble := collect(w, failed)
-	kinds := w.kinds()
+	kinds := stream.Kinds(w.Options)
 	for i, k := range kinds {
-		s, err := newStream(ctx, w, k, uint64(i+1), failed)
+		s, err := stream.New(ctx, w, k, uint64(i+1), failed)
 		if err != nil {
 			return err
 		}
-		s.oracle = true
+		s.Oracle = true
 		r.streams = append(r.streams, s)
 	}
-	err := r.faultsFor(ctx, schedule(rand.New(rand.NewPCG(o.seed, 0)), all))
+	err := r.faultsFor(ctx, schedule(rand.New(rand.NewPCG(o.Seed, 0)), all))
 	if err != nil {
-		w.say("%v", err)
+		w.Say("%v", err)
 	}
 	for _, s := range r.streams {
-		s.close()
+		s.Close()
 	}
 	close(failed)
 	err = errors.Join(err, trouble())
@@ -141,12 +136,12 @@ func faultsCommand(ctx context.Context, w *world, o options) error {
 
 // collect gathers the errors of the goroutines beside the faults; the returned function returns them once failed is
 // closed.
-func collect(w *world, failed <-chan error) func() error {
+func collect(w *world.World, failed <-chan error) func() error {
 	var all error
 	var wait sync.WaitGroup
 	wait.Go(func() {
 		for err := range failed {
-			w.say("%v", err)
+			w.Say("%v", err)
 			all = errors.Join(all, err)
 		}
 	})

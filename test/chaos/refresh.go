@@ -9,68 +9,33 @@ import (
 	"slices"
 	"time"
 
-	"rivulet/artifact"
 	"rivulet/test/chaos/refresher"
+	"rivulet/test/chaos/stream"
+	"rivulet/test/chaos/world"
 	"rivulet/test/harness"
 )
 
 // newRefresher returns a refresher of the arrivals of a stream.
-func newRefresher(w *world, name string, from *stream, every time.Duration) (*refresher.Refresher, error) {
-	f := &refresher.Refresher{Workshop: w.Workshop, Name: name, Topic: from.topic("arrivals"), Every: every}
-	return f, f.Configure(w.Kafka.Addrs, w.redisConfig())
+func newRefresher(w *world.World, name string, from *stream.Stream, every time.Duration) (*refresher.Refresher, error) {
+	f := &refresher.Refresher{Workshop: w.Workshop, Name: name, Topic: from.Topic("arrivals"), Every: every}
+	return f, f.Configure(w.Kafka.Addrs, w.RedisConfig())
 }
 
-// learnRefreshed notes what all artifacts of refreshes say that it has not seen before. A refresh removes all but its
-// last two artifacts, so that they are copied.
-func (w *world) learnRefreshed(ctx context.Context, f *refresher.Refresher) error {
-	all, err := f.Artifacts()
+// learnRefreshed notes what the artifacts of a refresh say.
+func learnRefreshed(ctx context.Context, w *world.World, f *refresher.Refresher) error {
+	dirs, err := f.Artifacts()
 	if err != nil {
 		return err
 	}
-	for _, dir := range all {
-		version, copied, err := w.copied(dir)
-		if err != nil {
-			return err
-		}
-		if copied != "" {
-			if err := w.learn(ctx, version, copied); err != nil {
-				return err
-			}
-		}
-		if version == "" {
-			continue
-		}
-		if err := w.noteComplete(ctx, version, false); err != nil { // it may have been learned before it was published
-			return err
-		}
-	}
-	return nil
-}
-
-// copied copies an artifact, and returns its version; the copy is empty if there was one before. There is no version
-// where the artifact is being written, or was when its refresh was killed, or is being removed.
-func (w *world) copied(dir string) (version, into string, err error) {
-	into = w.Path(fmt.Sprintf("copy-%d", w.copies.Add(1)))
-	if os.CopyFS(into, os.DirFS(dir)) == nil {
-		if bundle, err := artifact.Read(into); err == nil {
-			version = bundle.Manifest.Version
-		}
-	}
-	w.mu.Lock()
-	known := w.said[version] != nil
-	w.mu.Unlock()
-	if version == "" || known {
-		return version, "", os.RemoveAll(into)
-	}
-	return version, into, nil
+	return w.LearnRefreshed(ctx, dirs)
 }
 
 // merged returns the stream whose arrivals refreshes read, when it has sent new ones.
-func (r *run) merged(ctx context.Context) (*stream, error) {
-	s := r.streams[slices.IndexFunc(r.streams, func(s *stream) bool { return s.kind.merged })]
-	r.world.release()
+func (r *run) merged(ctx context.Context) (*stream.Stream, error) {
+	s := r.streams[slices.IndexFunc(r.streams, func(s *stream.Stream) bool { return s.Kind.Merged })]
+	r.world.Release()
 	return s, harness.Await(ctx, patience, "new arrivals are sent", func() bool {
-		return s.fresh.Load() == r.world.released.Load()
+		return s.Fresh.Load() == r.world.Released.Load()
 	})
 }
 
@@ -96,9 +61,9 @@ func refreshed(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	default:
 	}
 	p.Kill()
-	err = errors.Join(err, r.world.learnRefreshed(ctx, f))
+	err = errors.Join(err, learnRefreshed(ctx, r.world, f))
 	before := len(f.Rounds()) // it may have been faster than the kill
-	r.world.say("  killed after %d rounds", before)
+	r.world.Say("  killed after %d rounds", before)
 	if err != nil {
 		return 0, err
 	}
@@ -142,9 +107,9 @@ func (r *run) refreshOnce(ctx context.Context, f *refresher.Refresher, before in
 	err = p.Drain(patience)
 	all := f.Rounds()
 	last = all[len(all)-1]
-	r.world.say("  %s: %d arrivals, %d joined, T has %d nodes", f.Name, last.Merged.Arrivals, last.Merged.Joined,
+	r.world.Say("  %s: %d arrivals, %d joined, T has %d nodes", f.Name, last.Merged.Arrivals, last.Merged.Joined,
 		last.Nodes)
-	return last, errors.Join(err, r.world.learnRefreshed(ctx, f))
+	return last, errors.Join(err, learnRefreshed(ctx, r.world, f))
 }
 
 // twoRefreshers has two refreshes, each with a group and a graph of its own, train and publish at once. The second to
@@ -176,7 +141,7 @@ func twoRefreshers(ctx context.Context, r *run, _ *rand.Rand) (int, error) {
 	})
 	for i, f := range both {
 		if err == nil {
-			err = errors.Join(running[i].Drain(patience), r.world.learnRefreshed(ctx, f))
+			err = errors.Join(running[i].Drain(patience), learnRefreshed(ctx, r.world, f))
 		}
 		if err == nil && !published(f) {
 			_, err = r.refreshOnce(ctx, f, len(f.Rounds()))

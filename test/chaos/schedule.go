@@ -14,16 +14,23 @@ import (
 	"rivulet/test/chaos/ledger"
 	"rivulet/test/chaos/member"
 	"rivulet/test/chaos/rows"
+	"rivulet/test/chaos/services"
+	"rivulet/test/chaos/stream"
+	"rivulet/test/chaos/world"
 	"rivulet/test/harness"
 )
+
+// rowsLive is how long rows of arrivals live at least: shorter than an arrival takes to come again.
+const rowsLive = 5 * time.Second
 
 // patience is how long the streams may take to answer everything after a fault, on a machine that may be busy.
 var patience = 10 * time.Minute
 
 // run is one run of the faults.
 type run struct {
-	world   *world
-	streams []*stream
+	options
+	world   *world.World
+	streams []*stream.Stream
 	askers  []*client.Program
 	dealt   []dealt // one a window; window 0 is before the first fault
 	// calm: one fault at a time.
@@ -32,6 +39,7 @@ type run struct {
 	stored           rows.Rows
 	failed           chan<- error
 	refreshed        int // nodes of T after the last refresh
+	summary          []string
 }
 
 // dealt is a fault and its window.
@@ -66,7 +74,7 @@ func schedule(rng *rand.Rand, all []fault) func() fault {
 
 // possible returns the faults that a world can have and whose names contain one of some words, with
 // bars between them.
-func possible(w *world, only string) (all []fault) {
+func possible(w *world.World, only string) (all []fault) {
 	words := strings.Split(only, "|")
 	for _, f := range append(append([]fault{}, faults...), several) {
 		if slices.ContainsFunc(words, func(word string) bool { return strings.Contains(f.name, word) }) &&
@@ -85,17 +93,17 @@ func (r *run) faultsFor(ctx context.Context, next func() fault) (err error) {
 	defer stop()
 	for _, s := range r.streams {
 		for which := range 2 {
-			if err := s.members[which].Start(); err != nil {
+			if err := s.Members[which].Start(); err != nil {
 				return err
 			}
 		}
-		s.shares.poisoned.Store(quietPoison)
-		if err := s.read(); err != nil { //nolint:contextcheck // it reads until it is stopped
+		s.Shares.Poisoned.Store(quietPoison)
+		if err := s.Read(); err != nil { //nolint:contextcheck // it reads until it is stopped
 			return err
 		}
-		senders.Go(func() { s.send(ctx, sending, r.world.rate) })
+		senders.Go(func() { s.Send(ctx, sending, r.rate) })
 	}
-	senders.Go(func() { r.stored.Follow(sending, r.world.Store, prefix, r.world.rowsLive/4) })
+	senders.Go(func() { r.stored.Follow(sending, r.world.Store, services.Prefix, r.world.Options.RowsLive/4) })
 	if err := r.startAskers(); err != nil { //nolint:contextcheck // it does not wait
 		return err
 	}
@@ -113,9 +121,9 @@ func (r *run) faultsFor(ctx context.Context, next func() fault) (err error) {
 	number := uint64(0)
 	deal := func(f fault) error {
 		number++
-		return r.window(ctx, f, rand.New(rand.NewPCG(r.world.seed, 999+number)))
+		return r.window(ctx, f, rand.New(rand.NewPCG(r.Seed, 999+number)))
 	}
-	for begin := time.Now(); time.Since(begin) < r.world.length; {
+	for begin := time.Now(); time.Since(begin) < r.length; {
 		if err := deal(next()); err != nil {
 			return err
 		}
@@ -131,9 +139,9 @@ func (r *run) faultsFor(ctx context.Context, next func() fault) (err error) {
 // forceRepeats kills consumers at each moment until enough repetitions were compared.
 func (r *run) forceRepeats(deal func(fault) error) error {
 	for m, part := range []string{"between note and publish", "between publish and rows", "between rows and commit"} {
-		for tries := 0; r.repeats()[m] < r.world.repeats; tries++ {
+		for tries := 0; r.repeats()[m] < r.options.repeats; tries++ {
 			if tries == 100 {
-				return fmt.Errorf("%v: %d repetitions were compared, want %d", ledger.Moment(m), r.repeats()[m], r.world.repeats)
+				return fmt.Errorf("%v: %d repetitions were compared, want %d", ledger.Moment(m), r.repeats()[m], r.options.repeats)
 			}
 			if err := deal(named(part)); err != nil {
 				return err
@@ -146,10 +154,10 @@ func (r *run) forceRepeats(deal func(fault) error) error {
 // repeats returns how many repetitions were compared, by moment, in streams that grow.
 func (r *run) repeats() (counts [ledger.Moments]int) {
 	for _, s := range r.streams {
-		if !s.growth {
+		if !s.Growth {
 			continue
 		}
-		for m, n := range s.ledger.Repeats() {
+		for m, n := range s.Ledger.Repeats() {
 			counts[m] += n
 		}
 	}
@@ -161,14 +169,14 @@ func (r *run) window(ctx context.Context, f fault, rng *rand.Rand) error {
 	w := ledger.Window(len(r.dealt))
 	r.dealt = append(r.dealt, dealt{fault: f})
 	for _, s := range r.streams {
-		s.window.Store(int64(w))
-		s.settled.Store(false)
+		s.Window.Store(int64(w))
+		s.Settled.Store(false)
 	}
 	// Earlier arrivals belong to the previous fault.
 	if err := r.answered(ctx, w-1, true); err != nil {
 		return err
 	}
-	r.world.say("window %d: %s", w, f.name)
+	r.world.Say("window %d: %s", w, f.name)
 	if err := harness.Sleep(ctx, 200*time.Millisecond); err != nil {
 		return err
 	}
@@ -186,10 +194,10 @@ func (r *run) window(ctx context.Context, f fault, rng *rand.Rand) error {
 			return err
 		}
 	}
-	if err := errors.Join(r.settle(ctx, w), r.labelsCounted(ctx)); err != nil {
+	if err := errors.Join(r.settle(ctx, w), r.labelsCounted(ctx), r.checkForgotten(ctx, false)); err != nil {
 		return err
 	}
-	r.world.say("  over after %v, answered %v later", over.Sub(begin).Round(time.Millisecond),
+	r.world.Say("  over after %v, answered %v later", over.Sub(begin).Round(time.Millisecond),
 		time.Since(over).Round(time.Millisecond))
 	return nil
 }
@@ -197,7 +205,7 @@ func (r *run) window(ctx context.Context, f fault, rng *rand.Rand) error {
 // settle waits until everything that was sent up to now is answered.
 func (r *run) settle(ctx context.Context, w ledger.Window) error {
 	for _, s := range r.streams {
-		s.settled.Store(true)
+		s.Settled.Store(true)
 	}
 	return errors.Join(r.answered(ctx, w, false), r.askedAgain(ctx, time.Now()))
 }
@@ -205,15 +213,15 @@ func (r *run) settle(ctx context.Context, w ledger.Window) error {
 // answered waits until the arrivals up to a window are answered: of the last one, the arrivals sent before its fault
 // was over, or all.
 func (r *run) answered(ctx context.Context, w ledger.Window, all bool) error {
-	return r.atOnce(func(s *stream) error { return r.streamAnswered(ctx, s, w, all) })
+	return r.atOnce(func(s *stream.Stream) error { return r.streamAnswered(ctx, s, w, all) })
 }
 
 // streamAnswered is answered for one stream.
-func (r *run) streamAnswered(ctx context.Context, s *stream, w ledger.Window, all bool) error {
-	what := fmt.Sprintf("%s: the arrivals of window %d are answered", s.name, w)
-	err := harness.Await(ctx, patience, what, func() bool { return s.broken.Load() || s.ledger.Answered(w, all) })
-	if s.broken.Load() {
-		return fmt.Errorf("%s: %w", s.name, errBroken)
+func (r *run) streamAnswered(ctx context.Context, s *stream.Stream, w ledger.Window, all bool) error {
+	what := fmt.Sprintf("%s: the arrivals of window %d are answered", s.Name, w)
+	err := harness.Await(ctx, patience, what, func() bool { return s.Broken.Load() || s.Ledger.Answered(w, all) })
+	if s.Broken.Load() {
+		return fmt.Errorf("%s: %w", s.Name, errBroken)
 	}
 	return err
 }
@@ -222,10 +230,11 @@ func (r *run) streamAnswered(ctx context.Context, s *stream, w ledger.Window, al
 func (r *run) finish(ctx context.Context) (err error) {
 	err = r.answered(ctx, ledger.Window(len(r.dealt)-1), true)
 	for _, s := range r.streams {
-		for _, m := range s.members {
+		for _, m := range s.Members {
 			err = errors.Join(err, m.Drain(patience))
 		}
 	}
+	err = errors.Join(err, r.checkForgotten(ctx, true))
 	return errors.Join(err, harness.Sleep(ctx, 2*time.Second)) // time for answers that should not be there
 }
 
@@ -233,8 +242,5 @@ func (r *run) finish(ctx context.Context) (err error) {
 // flight when a fault strikes, and when a generation of the group ends, which on a busy machine happens without a
 // fault.
 func (r *run) mayRepeat(w ledger.Window, generations int) int {
-	return (r.dealt[w].blows + max(0, generations-1)) * inFlight
+	return (r.dealt[w].blows + max(0, generations-1)) * stream.InFlight
 }
-
-// inFlight is the number of arrivals of a stream may have been published and not committed.
-const inFlight = members * lanes * batchSize

@@ -9,6 +9,8 @@ import (
 
 	"rivulet/test/chaos/gauge"
 	"rivulet/test/chaos/ledger"
+	"rivulet/test/chaos/stream"
+	"rivulet/test/chaos/world"
 	"rivulet/test/harness"
 )
 
@@ -22,32 +24,32 @@ const (
 // soakCommand sends arrivals at a steady rate to one consumer with growth, while a refresh takes over every sixth of
 // the time, and compares the means of resident memory, heap and goroutines in three equal parts of the time after
 // the second refresh, each as long as one or more of the pauses between refreshes.
-func soakCommand(ctx context.Context, w *world, o options) error {
+func soakCommand(ctx context.Context, w *world.World, o options) error {
 	failed := make(chan error)
 	trouble := collect(w, failed)
-	k := kinds[0]
-	k.forms = k.forms[:1] // refreshes read them without the registry
-	k.labelled = false
-	s, err := newStream(ctx, w, k, 1, failed)
+	k := stream.All[0]
+	k.Forms = k.Forms[:1] // refreshes read them without the registry
+	k.Labelled = false
+	s, err := stream.New(ctx, w, k, 1, failed)
 	if err != nil {
 		return err
 	}
-	samples, refreshes, err := s.soak(ctx)
-	s.close()
+	samples, refreshes, err := soak(ctx, w, s, o)
+	s.Close()
 	close(failed)
 	err = errors.Join(err, trouble())
 	if ctx.Err() != nil {
 		return err
 	}
-	tallies, violations := s.ledger.Judge(func(_ ledger.Window, generations int) int {
-		return max(0, generations-1) * inFlight
-	}, w.complete)
+	tallies, violations := s.Ledger.Judge(func(_ ledger.Window, generations int) int {
+		return max(0, generations-1) * stream.InFlight
+	}, w.Complete())
 	for _, v := range violations[:min(len(violations), 20)] {
 		err = errors.Join(err, errors.New(v))
 	}
 	t := tallies[0]
 	fmt.Printf("Soak of %v at %d arrivals a second of %d ids, with growth and %d refreshes, commit %s: %d arrivals, %d lost, %d duplicated, "+
-		"%d out of order, %d of different bits, longest stall %.1f s.\n\n", o.length, o.rate, len(w.arrivals),
+		"%d out of order, %d of different bits, longest stall %.1f s.\n\n", o.length, o.rate, len(w.Arrivals),
 		len(refreshes), commit(), t.Arrivals,
 		t.Lost, t.Duplicated, t.OutOfOrder, t.Different, t.Stall.Seconds())
 	values, cutErr := gauge.Compared(samples, refreshes, o.length/soakRefreshes)
@@ -58,35 +60,35 @@ func soakCommand(ctx context.Context, w *world, o options) error {
 }
 
 // soak runs the consumer and returns samples of the gauges and the times of refreshes, in time order.
-func (s *stream) soak(ctx context.Context) (samples []gauge.Sample, refreshes []time.Time, err error) {
-	w := s.world
+func soak(ctx context.Context, w *world.World, s *stream.Stream, o options) (samples []gauge.Sample,
+	refreshes []time.Time, err error) {
 	addr, err := harness.FreeAddr() //nolint:contextcheck // it does not wait
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := s.newMember(0, s.config(0, w.Kafka.Addrs, w.Redis.Addr, addr)); err != nil {
+	if err := s.NewMember(0, s.Config(0, w.Kafka.Addrs, w.Redis.Addr, addr)); err != nil {
 		return nil, nil, err
 	}
-	if err := s.members[0].Start(); err != nil {
+	if err := s.Members[0].Start(); err != nil {
 		return nil, nil, err
 	}
-	sending, stop := context.WithTimeout(ctx, w.length)
+	sending, stop := context.WithTimeout(ctx, o.length)
 	defer stop()
 	var beside sync.WaitGroup
 	defer beside.Wait()
-	if err := s.read(); err != nil { //nolint:contextcheck // it reads until it is stopped
+	if err := s.Read(); err != nil { //nolint:contextcheck // it reads until it is stopped
 		return nil, nil, err
 	}
-	s.shares.poisoned.Store(quietPoison)
-	beside.Go(func() { s.send(ctx, sending, w.rate) })
+	s.Shares.Poisoned.Store(quietPoison)
+	beside.Go(func() { s.Send(ctx, sending, o.rate) })
 	if err := harness.Await(ctx, patience, "the first arrivals are answered", func() bool {
-		return s.ledger.Letters() > 0
+		return s.Ledger.Letters() > 0
 	}); err != nil {
 		return nil, nil, err
 	}
 	var refreshing error
-	beside.Go(func() { refreshes, refreshing = s.refreshes(ctx, sending) })
-	for every := max(time.Second, w.length/720); sending.Err() == nil; _ = harness.Sleep(sending, every) {
+	beside.Go(func() { refreshes, refreshing = refreshRounds(ctx, sending, w, s, o.length/soakRefreshes) })
+	for every := max(time.Second, o.length/720); sending.Err() == nil; _ = harness.Sleep(sending, every) {
 		values, err := gauge.Scrape(ctx, "http://"+addr+"/metrics")
 		if err != nil {
 			return nil, nil, err
@@ -95,14 +97,14 @@ func (s *stream) soak(ctx context.Context) (samples []gauge.Sample, refreshes []
 	}
 	beside.Wait()
 	err = harness.Await(ctx, patience, "all arrivals are answered",
-		func() bool { return s.broken.Load() || s.ledger.Answered(0, true) })
-	return samples, refreshes, errors.Join(err, refreshing, s.members[0].Drain(patience))
+		func() bool { return s.Broken.Load() || s.Ledger.Answered(0, true) })
+	return samples, refreshes, errors.Join(err, refreshing, s.Members[0].Drain(patience))
 }
 
 // refreshes runs a refresh again and again until sending ends, and returns the times at which each had published.
-func (s *stream) refreshes(ctx, sending context.Context) (ended []time.Time, err error) {
-	every := s.world.length / soakRefreshes
-	f, err := newRefresher(s.world, "refresh", s, every)
+func refreshRounds(ctx, sending context.Context, w *world.World, s *stream.Stream,
+	every time.Duration) (ended []time.Time, err error) {
+	f, err := newRefresher(w, "refresh", s, every)
 	if err != nil || harness.Sleep(sending, every) != nil {
 		return nil, err
 	}
@@ -117,11 +119,11 @@ func (s *stream) refreshes(ctx, sending context.Context) (ended []time.Time, err
 				p.Kill()
 				return ended, fmt.Errorf("a refresh has not published: %+v\n%s", last, f.Said.String())
 			}
-			s.world.say("refresh %d: %d arrivals, %d joined, T has %d nodes", len(all), last.Merged.Arrivals,
+			w.Say("refresh %d: %d arrivals, %d joined, T has %d nodes", len(all), last.Merged.Arrivals,
 				last.Merged.Joined, last.Nodes)
 			ended = append(ended, time.Now())
-			s.world.release() // for the next one
-			if err := s.world.learnRefreshed(ctx, f); err != nil {
+			w.Release() // for the next one
+			if err := learnRefreshed(ctx, w, f); err != nil {
 				p.Kill()
 				return ended, err
 			}
@@ -132,5 +134,5 @@ func (s *stream) refreshes(ctx, sending context.Context) (ended []time.Time, err
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
-	return ended, errors.Join(p.Drain(patience), s.world.learnRefreshed(ctx, f))
+	return ended, errors.Join(p.Drain(patience), learnRefreshed(ctx, w, f))
 }

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"rivulet/test/chaos/services"
 	"sync"
 	"time"
 
 	"rivulet/test/chaos/ledger"
 	"rivulet/test/chaos/record"
+	"rivulet/test/chaos/stream"
 	"rivulet/test/chaos/trap"
 	"rivulet/test/harness"
 )
@@ -22,7 +24,7 @@ func killAt(m ledger.Moment) func(context.Context, *run, *rand.Rand) (int, error
 	return func(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 		first := rng.IntN(2)
 		for i := range 2 {
-			if err := r.atOnce(func(s *stream) error { return r.strike(ctx, s, (first+i)%2, m) }); err != nil {
+			if err := r.atOnce(func(s *stream.Stream) error { return r.strike(ctx, s, (first+i)%2, m) }); err != nil {
 				return 0, err
 			}
 		}
@@ -31,7 +33,7 @@ func killAt(m ledger.Moment) func(context.Context, *run, *rand.Rand) (int, error
 }
 
 // atOnce does something to all streams at the same time.
-func (r *run) atOnce(do func(*stream) error) error {
+func (r *run) atOnce(do func(*stream.Stream) error) error {
 	var wait sync.WaitGroup
 	failed := make([]error, len(r.streams))
 	for i, s := range r.streams {
@@ -42,35 +44,35 @@ func (r *run) atOnce(do func(*stream) error) error {
 }
 
 // strike kills a member at a moment, lets the group know at once, and starts it again.
-func (r *run) strike(ctx context.Context, s *stream, which int, m ledger.Moment) error {
+func (r *run) strike(ctx context.Context, s *stream.Stream, which int, m ledger.Moment) error {
 	if err := r.awaitMember(ctx, s, which, true); err != nil {
 		return err
 	}
-	set := s.arm(which, m)
-	defer r.world.traps.Disarm(set)
-	s.burst(ctx, 6*batchSize)
+	set := r.arm(s, which, m)
+	defer r.world.Traps.Disarm(set)
+	s.Burst(ctx, 6*stream.BatchSize)
 	if err := r.sprung(ctx, s, set); err != nil {
-		return fmt.Errorf("%s, consumer %d, to be killed at %v: %w", s.name, which, m, err)
+		return fmt.Errorf("%s, consumer %d, to be killed at %v: %w", s.Name, which, m, err)
 	}
-	if err := r.world.Kafka.Bury(ctx, s.name, s.client(which)); err != nil && r.calm {
+	if err := r.world.Kafka.Bury(ctx, s.Name, s.Client(which)); err != nil && r.calm {
 		return fmt.Errorf("taking the consumer that was killed out of its group: %w", err)
 	}
-	return errors.Join(s.members[which].Start(), r.awaitMember(ctx, s, which, true))
+	return errors.Join(s.Members[which].Start(), r.awaitMember(ctx, s, which, true))
 }
 
 // arm sets a trap for a member.
-func (s *stream) arm(which int, at ledger.Moment) *trap.Trap {
-	return s.world.traps.Arm(trap.Options{Client: s.client(which), At: at, Worth: batchSize / 4,
-		Kill: func() { s.members[which].Kill() },
+func (r *run) arm(s *stream.Stream, which int, at ledger.Moment) *trap.Trap {
+	return r.world.Traps.Arm(trap.Options{Client: s.Client(which), At: at, Worth: stream.BatchSize / 4,
+		Kill: func() { s.Members[which].Kill() },
 		Parse: func(h record.Headers, key, value []byte) (ledger.Place, ledger.Answer, error) {
-			at, a, _, err := s.parseAnswer(h, key, value, time.Now())
+			at, a, _, err := s.ParseAnswer(h, key, value, time.Now())
 			return at, a, err
 		},
-		Killed: s.ledger.Killed, Failed: func(err error) { s.failed <- err }})
+		Killed: s.Ledger.Killed, Failed: func(err error) { r.failed <- err }})
 }
 
 // sprung waits for a trap.
-func (r *run) sprung(ctx context.Context, s *stream, set *trap.Trap) error {
+func (r *run) sprung(ctx context.Context, s *stream.Stream, set *trap.Trap) error {
 	limit := time.NewTimer(strikeLimit)
 	defer limit.Stop()
 	for {
@@ -82,7 +84,7 @@ func (r *run) sprung(ctx context.Context, s *stream, set *trap.Trap) error {
 		case <-limit.C:
 			return r.took(false, "the moment has not come for %v", strikeLimit)
 		case <-time.After(100 * time.Millisecond):
-			if s.broken.Load() {
+			if s.Broken.Load() {
 				return errBroken
 			}
 		}
@@ -90,18 +92,18 @@ func (r *run) sprung(ctx context.Context, s *stream, set *trap.Trap) error {
 }
 
 // awaitMember waits until a member is in its group, or is not.
-func (r *run) awaitMember(ctx context.Context, s *stream, which int, there bool) error {
+func (r *run) awaitMember(ctx context.Context, s *stream.Stream, which int, there bool) error {
 	limit := patience
 	if !r.calm {
 		limit = 20 * time.Second // another fault may keep it out
 	}
-	err := harness.Await(ctx, limit, fmt.Sprintf("%s is in its group: %t", s.client(which), there), func() bool {
-		members, err := r.world.Kafka.Members(ctx, s.name)
+	err := harness.Await(ctx, limit, fmt.Sprintf("%s is in its group: %t", s.Client(which), there), func() bool {
+		members, err := r.world.Kafka.Members(ctx, s.Name)
 		is := false
 		for _, client := range members {
-			is = is || client == s.client(which)
+			is = is || client == s.Client(which)
 		}
-		return err == nil && is == there || s.broken.Load()
+		return err == nil && is == there || s.Broken.Load()
 	})
 	if err != nil && !r.calm && ctx.Err() == nil {
 		return nil
@@ -111,14 +113,14 @@ func (r *run) awaitMember(ctx context.Context, s *stream, which int, there bool)
 
 // termInJoin lets a guest come to each group and sends it SIGTERM while it joins.
 func termInJoin(ctx context.Context, r *run, _ *rand.Rand) (int, error) {
-	const guest = members - 1
-	return 2, r.atOnce(func(s *stream) error {
-		set := s.arm(guest, trap.InJoin)
-		defer r.world.traps.Disarm(set)
-		if err := s.members[guest].Start(); err != nil {
+	const guest = services.Members - 1
+	return 2, r.atOnce(func(s *stream.Stream) error {
+		set := r.arm(s, guest, trap.InJoin)
+		defer r.world.Traps.Disarm(set)
+		if err := s.Members[guest].Start(); err != nil {
 			return err
 		}
 		err := r.sprung(ctx, s, set)
-		return errors.Join(err, s.members[guest].Drain(patience))
+		return errors.Join(err, s.Members[guest].Drain(patience))
 	})
 }

@@ -3,6 +3,7 @@ package ledger
 import (
 	"fmt"
 	"hash/maphash"
+	"math"
 	"regexp"
 	"slices"
 	"sync"
@@ -43,6 +44,7 @@ type Answer struct {
 	Version, Batch string // of a prediction
 	Said           string // the prediction's numbers, to the bit
 	Alone          bool   // no arrival was a neighbour, so that the version alone decides the numbers
+	Edges          int    // neighbours, where these depend on edges that came in time; else 0
 	Grouped        bool   // some arrival of its graph batch was a neighbour, so that a repetition may differ
 	Degraded       bool
 	Made, Seen     time.Time
@@ -67,7 +69,8 @@ func (m Moment) String() string {
 type statement struct {
 	version string
 	hash    uint64
-	bound   bool // another prediction of the same record by the same version must say the same
+	bound   bool // another prediction of the same record and edges by the same version must say the same
+	edges   int
 }
 
 // entry is the state of one arrival.
@@ -234,10 +237,20 @@ func (l *Ledger) Arrived(at Place, a Arrival) {
 // Removed records that the arrivals of a partition before an offset are no longer in the log, and returns how
 // many of them had no answer.
 func (l *Ledger) Removed(life, partition int, before int64) (unanswered int) {
+	return l.remove(life, partition, 0, before)
+}
+
+// Truncated is Removed for the arrivals from an offset on.
+func (l *Ledger) Truncated(life, partition int, from int64) (unanswered int) {
+	return l.remove(life, partition, from, math.MaxInt64)
+}
+
+func (l *Ledger) remove(life, partition int, from, before int64) (unanswered int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for at, e := range l.entries {
-		if at.Life == life && at.Partition == partition && at.Offset < before && e.first == nil && !e.closed {
+		if at.Life == life && at.Partition == partition && from <= at.Offset && at.Offset < before && e.first == nil &&
+			!e.closed {
 			e.gone = true
 			l.close(e)
 			unanswered++
@@ -357,7 +370,7 @@ func (l *Ledger) prediction(at Place, e *entry, a *Answer) {
 		e.said = said
 	}
 	if a.Grouped {
-		l.grouped[a.Batch] = append(l.grouped[a.Batch], Grouped{at, a.ID, said.hash, a.Degraded})
+		l.grouped[a.Batch] = append(l.grouped[a.Batch], Grouped{at, a.ID, a.Edges, said.hash, a.Degraded})
 	}
 	if a.Degraded || !a.Alone {
 		return
@@ -373,7 +386,8 @@ func (l *Ledger) prediction(at Place, e *entry, a *Answer) {
 }
 
 func (l *Ledger) statement(a *Answer) statement {
-	return statement{a.Version, maphash.String(l.seed, a.Said), a.Reason == "" && !a.Degraded && !a.Grouped}
+	return statement{a.Version, maphash.String(l.seed, a.Said), a.Reason == "" && !a.Degraded && !a.Grouped,
+		a.Edges}
 }
 
 // compare compares a prediction with earlier answers to the same record, also of consumers that were killed.
@@ -383,7 +397,7 @@ func (l *Ledger) compare(at Place, e *entry, said statement, text string) {
 		before = append([]statement{e.said}, before...)
 	}
 	for _, b := range before {
-		if !b.bound || !said.bound || b.version != said.version {
+		if !b.bound || !said.bound || b.version != said.version || b.edges != said.edges {
 			continue
 		}
 		for m := range Moments {

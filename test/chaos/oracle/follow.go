@@ -77,7 +77,7 @@ func (f *follower) undecidable(h *history, s *Said, undecided map[string][]*Said
 	if f.many[s] || s.Arrivals == 0 {
 		return f.many[s]
 	}
-	for _, id := range f.oracle.Arrival(s.ID).Edges {
+	for _, id := range f.oracle.arrivals(s)[0].Edges {
 		if h.node(id).Known {
 			continue
 		}
@@ -106,7 +106,19 @@ func (f *follower) aborted(id string, s *Said) (all []*Said) {
 // stored allows neighbours with rows that Redis had, whatever gave them: a transaction that was aborted after its rows
 // were written leaves rows of predictions that nobody saw.
 func (f *follower) explain(h *history, s *Said, stored bool) bool {
-	a := f.oracle.Arrival(s.ID)
+	for i, a := range f.oracle.arrivals(s) {
+		if f.explainAs(h, s, a, stored) {
+			if s.Choices != nil && (i > 0 || !s.ByLog) {
+				f.report.Cut++
+			}
+			return true
+		}
+	}
+	return false
+}
+
+// explainAs is explain for one of the arrivals that a prediction may be of.
+func (f *follower) explainAs(h *history, s *Said, a *event.Arrival, stored bool) bool {
 	if a == nil {
 		f.violated(s, "no arrival of that id was sent")
 		return true
@@ -279,6 +291,11 @@ func (f *follower) complete(h *history, s *Said, a *event.Arrival, rows []attach
 func (h *history) certain(o *Oracle, id string, s *Said) *Said {
 	if h.node(id).Known {
 		return nil
+	}
+	if o.Forgotten != nil {
+		if asked := o.Forgotten(id); !asked.IsZero() && asked.Before(s.Seen) {
+			return nil
+		}
 	}
 	for _, c := range slices.Backward(h.rows[id]) {
 		if c.of.made().Before(s.Sent.Add(-2*o.TTL-longAgo)) && o.TTL > 0 {

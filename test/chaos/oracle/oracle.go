@@ -35,6 +35,10 @@ type Said struct {
 	Sent      time.Time // its record's timestamp: its neighbours were not looked up before
 	Made      time.Time // by the consumer's clock; zero: that was stepped
 	Seen      time.Time // by the reader
+	// Arrivals that it may be of, where edges come as records of their own: the first one by the log, if ByLog is set, and
+	// others where waits may have ended for other reasons. nil: the one that is sent under its id.
+	Choices []*event.Arrival
+	ByLog   bool
 }
 
 // made returns when the prediction was made, or the closest that is known.
@@ -51,6 +55,8 @@ type Oracle struct {
 	Model func(version string) (Model, error)
 	// Arrival returns the arrival that is sent under an id.
 	Arrival func(id string) *event.Arrival
+	// Forgotten returns when the record was sent that asks to forget an id; zero: it was not. nil: no id is forgotten.
+	Forgotten func(id string) time.Time
 	// Stored returns the rows that Redis had for an id under a version; nil: nobody read them.
 	Stored func(version, id string) []Stored
 	// TTL is attach.ttl. Rows live for at least that time and at most twice as long.
@@ -71,12 +77,21 @@ type Stored struct {
 	From, To time.Time
 }
 
+// arrivals returns the arrivals that a prediction may be of.
+func (o *Oracle) arrivals(s *Said) []*event.Arrival {
+	if s.Choices != nil {
+		return s.Choices
+	}
+	return []*event.Arrival{o.Arrival(s.ID)}
+}
+
 // Report counts what was compared.
 type Report struct {
 	Attached int // predictions whose neighbours were arrivals, and whose numbers were explained
 	Degraded int // degraded predictions whose numbers were explained
 	Slow     int // degraded predictions of an outage of which only a consumer's log tells
 	Certain  int // neighbours that had to be attached, and were
+	Cut      int // predictions explained by edges that are not those by the log
 	Stored   int // predictions explained by a row that Redis had and that no visible prediction gives
 	// Undecided are predictions with a neighbour whose row nobody read, which may be of a transaction that was aborted,
 	// or with more choices of neighbours than can be tried: Many.
@@ -85,9 +100,10 @@ type Report struct {
 
 func (r Report) String() string {
 	return fmt.Sprintf("The oracle found the neighbours of %d predictions with arrivals among them (%d by a "+
-		"row that Redis had and no prediction gives) and of %d degraded ones, %d of these in time-outs that no fault explains; "+
+		"row that Redis had and no prediction gives, %d by edges whose waits a clock or an operator ended) and of %d "+
+		"degraded ones, %d of these in time-outs that no fault explains; "+
 		"%d neighbours had to be arrivals; %d predictions were not decided, %d of them for more choices than can be tried",
-		r.Attached, r.Stored, r.Degraded, r.Slow, r.Certain, r.Undecided, r.Many)
+		r.Attached, r.Stored, r.Cut, r.Degraded, r.Slow, r.Certain, r.Undecided, r.Many)
 }
 
 // Judge returns what was compared, and what breaks a promise.

@@ -19,6 +19,13 @@ const (
 	HeaderReason  = "chaos-reason"
 	// HeaderTransaction has the number of the transaction that a record is written in.
 	HeaderTransaction = "chaos-transaction"
+	// These tell what a record of a stream says whose edges come as records of their own: the id of its arrival,
+	// its neighbours with commas between them, and its edge_count.
+	HeaderArrival    = "chaos-arrival"
+	HeaderNeighbours = "chaos-neighbours"
+	HeaderCount      = "chaos-count"
+	// HeaderForget is true in a record that asks to forget the arrival.
+	HeaderForget = "chaos-forget"
 )
 
 // Headers are the headers of a record; of two with one name the last counts.

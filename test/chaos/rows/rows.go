@@ -81,6 +81,17 @@ func (r *Rows) add(key rowKey, record string, at time.Time) {
 	r.all[key] = append(rows, oracle.Stored{Row: arrived.Row, From: at, To: at})
 }
 
+// IDs returns the ids of which Redis had a row.
+func (r *Rows) IDs() map[string]bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	ids := map[string]bool{}
+	for key := range r.all {
+		ids[key.id] = true
+	}
+	return ids
+}
+
 // Of returns the rows of an id under a version.
 func (r *Rows) Of(version, id string) []oracle.Stored {
 	r.mu.Lock()

@@ -85,3 +85,41 @@ func (s *Services) Ends(ctx context.Context, topic string, n func() int64) (kadm
 	})
 	return offsets, errors.Join(err, failed, first.Error(), last.Error())
 }
+
+// Assign gives the partitions of a topic these replicas.
+func (s *Services) Assign(ctx context.Context, topic string, replicas ...int32) error {
+	topics, err := s.Kafka.ListTopics(ctx, topic)
+	if err != nil {
+		return err
+	}
+	var change kadm.AlterPartitionAssignmentsReq
+	for p := range topics[topic].Partitions {
+		change.Assign(topic, p, replicas)
+	}
+	answer, err := s.Kafka.AlterPartitionAssignments(ctx, change)
+	return errors.Join(err, answer.Error())
+}
+
+// Led reports whether a broker leads each partition of a topic, with so many replicas in sync.
+func (s *Services) Led(ctx context.Context, topic string, by int32, inSync int) bool {
+	topics, err := s.Kafka.ListTopics(ctx, topic)
+	if err != nil {
+		return false
+	}
+	for _, p := range topics[topic].Partitions {
+		if p.Err != nil || p.Leader != by || len(p.ISR) != inSync {
+			return false
+		}
+	}
+	return len(topics[topic].Partitions) > 0
+}
+
+// Elect makes replicas the leaders that are alive, whatever they lack, and reports whether the brokers were asked.
+func (s *Services) Elect(ctx context.Context, topic string) bool {
+	topics, err := s.Kafka.ListTopics(ctx, topic)
+	if err != nil {
+		return false
+	}
+	_, err = s.Kafka.ElectLeaders(ctx, kadm.ElectLiveReplica, topics.TopicsSet())
+	return err == nil
+}

@@ -1,4 +1,4 @@
-package main
+package stream
 
 import (
 	"context"
@@ -16,13 +16,13 @@ import (
 // turns. Consumers must pass over those of one that is aborted: an answer to one names a place where the reader, which
 // sees committed records only, has found no arrival. Transactions that a fault leaves open are ended by the next one,
 // or by the broker after their timeout.
-func (s *stream) transact(sending context.Context) {
+func (s *Stream) transact(sending context.Context) {
 	const pause = 500 * time.Millisecond
 	for n := 0; sending.Err() == nil; _ = harness.Sleep(sending, pause) {
-		client, err := kgo.NewClient(kgo.SeedBrokers(s.world.Kafka.Addrs...), kgo.TransactionalID(s.name+".transactions"),
+		client, err := kgo.NewClient(kgo.SeedBrokers(s.world.Kafka.Addrs...), kgo.TransactionalID(s.Name+".transactions"),
 			kgo.TransactionTimeout(10*time.Second), kgo.MetadataMinAge(200*time.Millisecond), kgo.UnknownTopicRetries(-1))
 		if err != nil {
-			s.failed <- fmt.Errorf("%s: writing transactions: %w", s.name, err)
+			s.failed <- fmt.Errorf("%s: writing transactions: %w", s.Name, err)
 			return
 		}
 		for err == nil && harness.Sleep(sending, pause) == nil {
@@ -34,9 +34,9 @@ func (s *stream) transact(sending context.Context) {
 }
 
 // transaction writes and ends one transaction.
-func (s *stream) transaction(sending context.Context, client *kgo.Client, n int) error {
-	s.transacting.Lock()
-	defer s.transacting.Unlock()
+func (s *Stream) transaction(sending context.Context, client *kgo.Client, n int) error {
+	s.Transacting.Lock()
+	defer s.Transacting.Unlock()
 	ctx, cancel := context.WithTimeout(sending, 5*time.Second)
 	defer cancel()
 	if err := client.BeginTransaction(); err != nil {
@@ -44,8 +44,8 @@ func (s *stream) transaction(sending context.Context, client *kgo.Client, n int)
 	}
 	var records []*kgo.Record
 	for i := range ledger.TransactionSize {
-		m := s.world.arrivals[(n*ledger.TransactionSize+i)%int(s.world.released.Load())]
-		r := s.record(fmt.Appendf(nil, "transaction-%d", n%keys), m.ID, record.Value{Bytes: s.text(&m)})
+		m := s.world.Arrivals[(n*ledger.TransactionSize+i)%int(s.world.Released.Load())]
+		r := s.Record(fmt.Appendf(nil, "transaction-%d", n%keys), m.ID, record.Value{Bytes: s.Text(&m)})
 		r.Headers = append(r.Headers, kgo.RecordHeader{Key: record.HeaderTransaction, Value: fmt.Append(nil, n)})
 		records = append(records, r)
 		copy(r.Headers[:2], records[0].Headers[:2]) // they count for one window
@@ -56,13 +56,13 @@ func (s *stream) transaction(sending context.Context, client *kgo.Client, n int)
 	if n%2 == 0 {
 		err := client.EndTransaction(ctx, kgo.TryAbort)
 		if err == nil {
-			s.transactions.Aborted()
+			s.Transactions.Aborted()
 		}
 		return err
 	}
 	err := client.EndTransaction(ctx, kgo.TryCommit)
 	if err == nil {
-		for range s.transactions.Committed(fmt.Sprint(n)) {
+		for range s.Transactions.Committed(fmt.Sprint(n)) {
 			s.gave(records[0])
 		}
 	}

@@ -1,0 +1,321 @@
+package edges
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"rivulet/test/chaos/ledger"
+)
+
+// Record is a record of the topic of arrivals, as far as it matters to others.
+type Record struct {
+	Time time.Time // its timestamp
+	Seen time.Time // when it was read
+	// ID is the id of the arrival, or of the arrival that an edge belongs to, or the id that is to be forgotten; empty:
+	// the record only ends waits.
+	ID   string
+	Kind Kind
+	// Neighbours are those in the arrival's own record, or the one of an edge.
+	Neighbours []string
+	Count      int // edge_count of an arrival; 0: it has none
+}
+
+// Kind is the kind of a record that has an id.
+type Kind byte
+
+// The kinds.
+const (
+	Arrival Kind = iota
+	Edge
+	Forget
+)
+
+// Outcome says with what an arrival's edges end.
+type Outcome int
+
+// Outcomes by the log. Open is that of an arrival at the end of the log.
+const (
+	Open Outcome = iota
+	Complete
+	Late
+	Superseded
+	Outcomes
+)
+
+func (o Outcome) String() string { return [...]string{"open", "complete", "late", "superseded"}[o] }
+
+// Sets are the sets of neighbours that an arrival may have.
+type Sets struct {
+	Record  Record
+	Outcome Outcome
+	// All has the set by the log first, then those by cuts. A set is sorted, without repeated ids and the arrival's own.
+	All [][]string
+	// Disturbed says that a cut lies near enough to matter.
+	Disturbed bool
+}
+
+// Log has the records of a topic.
+type Log struct {
+	wait time.Duration
+	mu   sync.Mutex
+	all  map[partition]*records
+}
+
+type partition struct{ life, number int }
+
+// records are the records of a partition, in the order of their offsets.
+type records struct {
+	offsets []int64
+	all     []Record
+	ended   []int            // places of the records that ended their waits, as far as they were looked for; 0: not yet
+	edges   map[string][]int // places of the edges of an id
+	forgets map[string]int   // places of records that ask to forget an id
+	begins  []begin
+}
+
+// begin is an offset at which consumers began to read. Records before to were read again.
+type begin struct {
+	at, to int64
+	unread bool // records before at were deleted, some of them unread
+}
+
+// NewLog returns an empty log.
+func NewLog(wait time.Duration) *Log { return &Log{wait: wait, all: map[partition]*records{}} }
+
+func (l *Log) of(at ledger.Place) *records {
+	p := partition{at.Life, at.Partition}
+	if l.all[p] == nil {
+		l.all[p] = &records{edges: map[string][]int{}, forgets: map[string]int{}}
+	}
+	return l.all[p]
+}
+
+// Add takes the next record of a partition.
+func (l *Log) Add(at ledger.Place, r Record) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := l.of(at)
+	k := len(p.all)
+	p.offsets, p.all, p.ended = append(p.offsets, at.Offset), append(p.all, r), append(p.ended, 0)
+	switch {
+	case r.ID == "":
+	case r.Kind == Edge:
+		p.edges[r.ID] = append(p.edges[r.ID], k)
+	case r.Kind == Forget:
+		p.forgets[r.ID] = k
+	}
+}
+
+// Begin says that consumers begin to read a partition at a place: what is before it is unknown to them. unread says
+// that records before it were deleted, some of which they had not read.
+func (l *Log) Begin(at ledger.Place, unread bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := l.of(at)
+	b := begin{at: at.Offset, to: at.Offset, unread: unread}
+	if n := len(p.offsets); n > 0 {
+		b.to = max(b.to, p.offsets[n-1]+1)
+	}
+	p.begins = append(p.begins, b)
+}
+
+// Sets returns the sets of an arrival; nil: there is none at that place.
+func (l *Log) Sets(at ledger.Place) *Sets {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := l.of(at)
+	a, found := slices.BinarySearch(p.offsets, at.Offset)
+	if !found || p.all[a].ID == "" || p.all[a].Kind != Arrival {
+		return nil
+	}
+	return l.sets(p, a)
+}
+
+func (l *Log) sets(p *records, a int) *Sets {
+	before := l.before(p, a)
+	after, outcome := l.after(p, a, len(before))
+	s := &Sets{Record: p.all[a], Outcome: outcome}
+	span := slices.Concat(before, []int{a}, after)
+	cuts := []int{} // places of records before which waits may have ended
+	for k := span[0] + 1; k <= span[len(span)-1]; k++ {
+		if l.cut(p, k) {
+			cuts = append(cuts, k)
+		}
+	}
+	s.Disturbed = len(cuts) > 0
+	from, to := map[int]bool{0: true}, map[int]bool{len(after): true} // of before and after, what cuts leave
+	for _, k := range cuts {
+		if k <= a {
+			n, _ := slices.BinarySearch(before, k)
+			from[n] = true
+		} else {
+			n, _ := slices.BinarySearch(after, k)
+			to[n] = true
+		}
+	}
+	for _, f := range slices.Sorted(maps.Keys(from)) {
+		for _, t := range slices.Backward(slices.Sorted(maps.Keys(to))) {
+			set := p.neighbours(a, slices.Concat(before[f:], after[:t]))
+			if !slices.ContainsFunc(s.All, func(o []string) bool { return slices.Equal(o, set) }) {
+				s.All = append(s.All, set)
+			}
+		}
+	}
+	return s
+}
+
+// before returns the places of the edges that wait when the record at a place arrives.
+func (l *Log) before(p *records, a int) (waiting []int) {
+	const disorder = 2 * time.Minute // of timestamps, which senders give before brokers take records
+	all := p.edges[p.all[a].ID]
+	n, _ := slices.BinarySearch(all, a)
+	for _, e := range slices.Backward(all[:n]) {
+		if p.all[a].Time.Sub(p.all[e].Time) > l.wait+disorder {
+			break
+		}
+		if l.ended(p, e) > a {
+			waiting = append(waiting, e)
+		}
+	}
+	slices.Reverse(waiting)
+	return waiting
+}
+
+// ended returns the place of the first record whose timestamp ends the wait of another one; the end of the log if there
+// is none. Timestamps have milliseconds.
+func (l *Log) ended(p *records, k int) int {
+	if p.ended[k] == 0 {
+		until := p.all[k].Time.Add(l.wait).UnixMilli()
+		for next := k + 1; next < len(p.all); next++ {
+			if p.all[next].Time.UnixMilli() >= until {
+				p.ended[k] = next
+				return next
+			}
+		}
+		return len(p.all)
+	}
+	return p.ended[k]
+}
+
+// after returns the places of the edges that come while an arrival waits, and how that ends.
+func (l *Log) after(p *records, a, waiting int) (more []int, outcome Outcome) {
+	r := &p.all[a]
+	have := len(r.Neighbours) + waiting
+	if r.Count > 0 && have >= r.Count {
+		return nil, Complete
+	}
+	last := l.ended(p, a)
+	for k := a + 1; k < last; k++ {
+		next := &p.all[k]
+		switch {
+		case next.ID != r.ID || next.Kind == Forget:
+		case next.Kind == Arrival:
+			return more, Superseded
+		default:
+			more, have = append(more, k), have+1
+			if r.Count > 0 && have >= r.Count {
+				return more, Complete
+			}
+		}
+	}
+	if last == len(p.all) {
+		return more, Open
+	}
+	return more, Late
+}
+
+// cut reports whether waits may have ended just before a record though no timestamp says so.
+func (l *Log) cut(p *records, k int) bool {
+	const deleted = 500 // records that a consumer may not have read when they were deleted
+	at := p.offsets[k]
+	return slices.ContainsFunc(p.begins, func(b begin) bool {
+		return p.offsets[k-1] < b.at && b.at <= at || b.unread && b.at-deleted <= at && at < b.at
+	}) || p.all[k].Seen.Sub(p.all[k-1].Time) >= l.wait-rounding
+}
+
+// rounding is by how much two timestamps may be nearer to each other than their records were.
+const rounding = 10 * time.Millisecond
+
+// neighbours returns the set that an arrival has of its own record and some edges. An id that was forgotten before the
+// arrival is another one, that nobody knows.
+func (p *records) neighbours(a int, edges []int) []string {
+	r := &p.all[a]
+	set := slices.Clone(r.Neighbours)
+	for _, e := range edges {
+		set = append(set, p.all[e].Neighbours...)
+	}
+	set = slices.DeleteFunc(set, func(id string) bool { return id == r.ID })
+	for i, id := range set {
+		if k, forgotten := p.forgets[id]; forgotten && k < a {
+			set[i] = id + "~forgotten"
+		}
+	}
+	slices.Sort(set)
+	return slices.Compact(set)
+}
+
+// Unmatched judges what became of the edges where each has one dead letter that no arrival takes, and none otherwise.
+// It counts those of both kinds, and returns the places of the others. told returns how many dead letters an edge has;
+// nil: none is written. last is the life of the topic that was not deleted. Edges near a cut are not judged.
+func (l *Log) Unmatched(told func(ledger.Place) int, last int) (unmatched, joined int, wrong []ledger.Place) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for of, p := range l.all {
+		taken := map[int]bool{}
+		for a := range p.all {
+			if p.all[a].ID != "" && p.all[a].Kind == Arrival {
+				before := l.before(p, a)
+				after, _ := l.after(p, a, len(before))
+				for _, e := range append(before, after...) {
+					taken[e] = true
+				}
+			}
+		}
+		for _, all := range p.edges {
+			for _, e := range all {
+				at := ledger.Place{Life: of.life, Partition: of.number, Offset: p.offsets[e]}
+				letters := 0
+				if told != nil {
+					letters = told(at)
+				} else if !taken[e] {
+					letters = 1
+				}
+				switch {
+				case l.disturbed(p, e, of.life < last):
+				case taken[e] && letters > 0, !taken[e] && letters != 1:
+					wrong = append(wrong, at)
+				case taken[e]:
+					joined++
+				default:
+					unmatched++
+				}
+			}
+		}
+	}
+	slices.SortFunc(wrong, func(a, b ledger.Place) int {
+		return cmp.Or(cmp.Compare(a.Life, b.Life), cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.Offset, b.Offset))
+	})
+	return unmatched, joined, wrong
+}
+
+// disturbed reports whether a cut, or the end of a topic that was deleted, lies near a record.
+func (l *Log) disturbed(p *records, e int, deleted bool) bool {
+	at := p.all[e].Time
+	near := func(k int) bool { return k < len(p.all) && p.all[k].Time.Sub(at).Abs() <= 2*l.wait }
+	for k := e; k > 0 && near(k-1); k-- {
+		if l.cut(p, k) {
+			return true
+		}
+	}
+	k := e + 1
+	for ; near(k); k++ {
+		if l.cut(p, k) {
+			return true
+		}
+	}
+	return k == len(p.all) && deleted || k < len(p.all) && l.cut(p, k) ||
+		slices.ContainsFunc(p.begins, func(b begin) bool { return b.at <= p.offsets[e] && p.offsets[e] < b.to })
+}

@@ -1,0 +1,173 @@
+package edges
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"rivulet/consumer/window"
+	"rivulet/event"
+	"rivulet/event/form"
+	"rivulet/event/json"
+	"rivulet/kafka"
+	"rivulet/test/chaos/ledger"
+)
+
+const wait = 2 * time.Second
+
+// topic has one partition whose records go through a window and into a log.
+type topic struct {
+	t      *testing.T
+	window *window.Window
+	log    *Log
+	next   int64
+	got    map[int64][]string // the edges that the window gives each arrival
+}
+
+func newTopic(t *testing.T) *topic {
+	return &topic{t, window.New(window.Options{Wait: wait, Forms: &form.Reader{}}, window.Progress{}), NewLog(wait), 0,
+		map[int64][]string{}}
+}
+
+func (p *topic) add(value []byte, err error, r Record, headers ...event.Header) {
+	p.t.Helper()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	r.Seen = r.Time
+	p.log.Add(ledger.Place{Offset: p.next}, r)
+	p.window.Add(&kafka.Record{Position: kafka.Position{Offset: p.next}, Time: r.Time, Value: value, Headers: headers})
+	p.next++
+}
+
+func (p *topic) edge(id, to string, at time.Time) {
+	p.t.Helper()
+	value, err := json.Codec{}.AppendEdge(nil, &event.Edge{Source: id, Target: to, Weight: 1})
+	p.add(value, err, Record{Time: at, ID: id, Kind: Edge, Neighbours: []string{to}},
+		event.Header{Key: event.HeaderKind, Value: []byte(event.KindEdge)})
+}
+
+func (p *topic) arrival(id string, own []string, count int, at time.Time) {
+	p.t.Helper()
+	a := event.Arrival{ID: id, Features: event.Features{Values: []float32{1}}, Edges: own, EdgeCount: count}
+	value, err := json.Codec{}.AppendArrival(nil, &a)
+	p.add(value, err, Record{Time: at, ID: id, Neighbours: own, Count: count})
+}
+
+// take reads what leaves the window.
+func (p *topic) take() {
+	for out, some := p.window.Take(); some; out, some = p.window.Take() {
+		for _, r := range out.Records {
+			var a event.Arrival
+			if err := (json.Codec{}).DecodeArrival(r.Value, &a); err != nil {
+				p.t.Fatal(err)
+			}
+			set := slices.Clone(a.Edges)
+			for _, e := range out.Edges[r.Position] {
+				set = append(set, e.Target)
+			}
+			slices.Sort(set)
+			p.got[r.Position.Offset] = slices.Compact(set)
+		}
+	}
+}
+
+// Each arrival has by the log the edges that a consumer's window gives it, whatever comes in whatever order.
+func TestSetsAreThoseOfAWindow(t *testing.T) {
+	var outcomes [Outcomes]int
+	for seed := range uint64(200) {
+		p, rng := newTopic(t), rand.New(rand.NewPCG(seed, 0))
+		begin := time.UnixMilli(1_700_000_000_000)
+		for k := range 150 {
+			at := begin.Add(time.Duration(k)*200*time.Millisecond + time.Duration(rng.IntN(3000))*time.Millisecond)
+			id := fmt.Sprint("n", rng.IntN(8))
+			if rng.IntN(3) > 0 {
+				p.edge(id, fmt.Sprint("k", rng.IntN(20)), at)
+			} else {
+				p.arrival(id, []string{"t"}, rng.IntN(5), at)
+			}
+		}
+		p.take()
+		p.window.Flush()
+		p.take()
+		for offset, want := range p.got {
+			s := p.log.Sets(ledger.Place{Offset: offset})
+			if !slices.Equal(s.All[0], want) {
+				t.Fatalf("seed %d, offset %d: %v with %v, the window gives it %v", seed, offset, s.Outcome, s.All[0], want)
+			}
+			outcomes[s.Outcome]++
+		}
+	}
+	for o, n := range outcomes {
+		if n == 0 {
+			t.Errorf("no arrival is %v", Outcome(o))
+		}
+	}
+}
+
+// Where a partition was idle, reading began anew, or records were deleted unread, an arrival may have fewer edges.
+func TestCuts(t *testing.T) {
+	begin := time.UnixMilli(1_700_000_000_000)
+	at := func(ms int) time.Time { return begin.Add(time.Duration(ms) * time.Millisecond) }
+	for name, c := range map[string]struct {
+		seen   int // of the edge behind the arrival
+		do     func(*Log)
+		want   [][]string
+		forget bool
+	}{
+		"no cut": {seen: 300, want: [][]string{{"before", "behind", "own"}}},
+		"idle":   {seen: 2200, want: [][]string{{"before", "behind", "own"}, {"before", "own"}}},
+		"begun at the arrival": {seen: 300, want: [][]string{{"before", "behind", "own"}, {"behind", "own"}},
+			do: func(l *Log) { l.Begin(ledger.Place{Offset: 1}, false) }},
+		"deleted unread": {seen: 300, want: [][]string{{"before", "behind", "own"}, {"before", "own"}, {"behind", "own"},
+			{"own"}}, do: func(l *Log) { l.Begin(ledger.Place{Offset: 3}, true) }},
+		"the neighbour is forgotten": {seen: 300, want: [][]string{{"before~forgotten", "behind", "own"}}, forget: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := NewLog(wait)
+			add := func(offset int64, r Record, ms, seen int) {
+				r.Time, r.Seen = at(ms), at(seen)
+				l.Add(ledger.Place{Offset: offset}, r)
+			}
+			add(0, Record{ID: "n", Kind: Edge, Neighbours: []string{"before"}}, 0, 0)
+			if c.forget {
+				add(1, Record{ID: "before", Kind: Forget}, 50, 50)
+			}
+			add(2, Record{ID: "n", Neighbours: []string{"own"}, Count: 4}, 100, 100)
+			add(3, Record{ID: "n", Kind: Edge, Neighbours: []string{"behind"}}, 200, c.seen)
+			add(4, Record{}, 4000, 4000)
+			if c.do != nil {
+				c.do(l)
+			}
+			s := l.Sets(ledger.Place{Offset: 2})
+			if !slices.EqualFunc(s.All, c.want, slices.Equal) || s.Outcome != Late || s.Disturbed != (len(c.want) > 1) {
+				t.Errorf("%+v", s)
+			}
+		})
+	}
+}
+
+// An edge that no arrival takes has a dead letter, and one that is taken has none.
+func TestUnmatched(t *testing.T) {
+	begin := time.UnixMilli(1_700_000_000_000)
+	p := newTopic(t)
+	p.edge("n", "taken", begin)
+	p.arrival("n", nil, 1, begin.Add(time.Second))
+	p.edge("n", "late", begin.Add(1500*time.Millisecond))
+	for k := range 6 {
+		p.arrival("other", nil, 1, begin.Add(time.Duration(2+k)*time.Second))
+	}
+	for letters, want := range map[[2]int][]int64{{0, 1}: nil, {1, 1}: {0}, {0, 0}: {2}, {0, 2}: {2}} {
+		_, _, wrong := p.log.Unmatched(func(at ledger.Place) int { return letters[at.Offset/2] }, 0)
+		var got []int64
+		for _, at := range wrong {
+			got = append(got, at.Offset)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%d dead letters of the edge that is taken and %d of the other: wrong %v, want %v", letters[0],
+				letters[1], got, want)
+		}
+	}
+}

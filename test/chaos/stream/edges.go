@@ -1,0 +1,154 @@
+package stream
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"rivulet/event"
+	"rivulet/test/chaos/edges"
+	"rivulet/test/chaos/ledger"
+	"rivulet/test/chaos/record"
+)
+
+const (
+	wholeShare  = 4  // one arrival of so many brings all its edges
+	forgetShare = 50 // and one of so many is forgotten
+)
+
+// delayed is a record that is sent at a time, unless the load is paused.
+type delayed struct {
+	due  time.Time
+	send func(context.Context)
+}
+
+// sendLater sends a record after some time.
+func (s *Stream) sendLater(after time.Duration, send func(context.Context)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.later = append(s.later, delayed{time.Now().Add(after), send})
+}
+
+// sendDue sends the records whose time has come.
+func (s *Stream) sendDue(ctx context.Context, now time.Time) {
+	s.Sending.Lock()
+	defer s.Sending.Unlock()
+	var due []delayed
+	s.mu.Lock()
+	s.later = slices.DeleteFunc(s.later, func(one delayed) bool {
+		if one.due.After(now) {
+			return false
+		}
+		due = append(due, one)
+		return true
+	})
+	s.mu.Unlock()
+	for _, one := range due {
+		one.send(ctx)
+	}
+}
+
+// sendApart sends an arrival and some of its edges under a key, in a random order; s.Sending is held. It is predicted
+// as an arrival that is sent whole, under the id base.
+func (s *Stream) sendApart(key []byte, base string, whole *event.Arrival) {
+	d := edges.NewDeal(whole.Edges, s.rng, EdgeWait)
+	part := *whole
+	part.Edges, part.EdgeCount = d.Own, d.Count
+	value, err := record.Of(&part, s.Forms[0])
+	s.check(err)
+	s.sendLater(d.After, func(ctx context.Context) { s.SendOne(ctx, key, base, value) })
+	for _, one := range d.Apart {
+		edge, err := record.OfEdge(whole.ID, one.Neighbour, s.rng)
+		s.check(err)
+		s.sendLater(one.After, func(ctx context.Context) {
+			s.sendBeside(ctx, key, &edge, whole.ID, kgo.RecordHeader{Key: event.HeaderKind, Value: []byte(event.KindEdge)},
+				kgo.RecordHeader{Key: record.HeaderNeighbours, Value: []byte(one.Neighbour)})
+		})
+	}
+}
+
+// sendBeside sends a record that belongs to an arrival: it has no answer of its own.
+func (s *Stream) sendBeside(ctx context.Context, key []byte, v *record.Value, id string, more ...kgo.RecordHeader) {
+	r := &kgo.Record{Topic: s.Topic("arrivals"), Key: key, Value: v.Bytes, Headers: append(more,
+		kgo.RecordHeader{Key: record.HeaderArrival, Value: []byte(id)})}
+	if v.ContentType != "" {
+		r.Headers = append(r.Headers, kgo.RecordHeader{Key: event.HeaderContentType, Value: []byte(v.ContentType)})
+	}
+	s.produce(ctx, r)
+}
+
+// check reports an arrival or edge that cannot be written.
+func (s *Stream) check(err error) {
+	if err != nil {
+		s.failed <- fmt.Errorf("%s: writing a record: %w", s.Name, err)
+	}
+}
+
+// sendForgettable sends an arrival under an id of its own, which is its key; s.Sending is held.
+func (s *Stream) sendForgettable(ctx context.Context, m *record.Arrival) {
+	own := *m.Decoded
+	own.ID = s.Forgotten.Next(m.ID)
+	own.EdgeCount = len(own.Edges)
+	if slices.Contains(s.Forms, record.Absent) && s.store(ctx, own.ID, m) != nil {
+		return // while the store is away
+	}
+	value, err := record.Of(&own, s.Forms[0])
+	s.check(err)
+	s.SendOne(ctx, []byte(own.ID), m.ID, value)
+}
+
+// store stores the features of an arrival by an id, which are removed when the id is forgotten.
+func (s *Stream) store(ctx context.Context, id string, m *record.Arrival) error {
+	ctx, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
+	defer cancel()
+	client := s.world.Stored.Client()
+	defer func() { _ = client.Close() }()
+	return client.Set(ctx, "features:"+id, m.Stored(s.world.Features), 0).Err()
+}
+
+// forgetSoon sends, when the prediction of an id was read, an arrival that has it as a neighbour, then what asks to
+// forget it, and then another such arrival.
+func (s *Stream) forgetSoon(id string) {
+	const between = 300 * time.Millisecond
+	key := []byte(id)
+	neighbour := func(context.Context) {
+		m := s.world.Arrivals[s.rng.Int64N(s.world.Released.Load())]
+		a := *m.Decoded
+		a.Edges = append(slices.Clone(a.Edges), id)
+		s.sendApart(key, m.ID, &a)
+	}
+	s.sendLater(0, neighbour)
+	s.sendLater(EdgeWait/2+between, func(ctx context.Context) {
+		var ask record.Value // a tombstone, or a record that says so
+		if s.rng.IntN(2) == 0 {
+			ask.Bytes = fmt.Appendf(nil, `{"id":%q,"forget":true}`, id)
+		}
+		s.Forgotten.Ask(id, time.Now())
+		s.sendBeside(ctx, key, &ask, id, kgo.RecordHeader{Key: record.HeaderForget, Value: []byte("true")})
+	})
+	s.sendLater(EdgeWait/2+2*between, neighbour)
+}
+
+// noteBeside takes a record of the topic of arrivals for the log of edges. It reports whether it is no arrival.
+func (s *Stream) noteBeside(life int, r *kgo.Record) (beside bool) {
+	h := record.HeadersOf(r.Headers)
+	at := ledger.Place{Life: life, Partition: int(r.Partition), Offset: r.Offset}
+	one := edges.Record{Time: r.Timestamp, Seen: time.Now(), ID: h[record.HeaderArrival],
+		Count: int(h.Number(record.HeaderCount))}
+	if all := h[record.HeaderNeighbours]; all != "" {
+		one.Neighbours = strings.Split(all, ",")
+	}
+	switch {
+	case h[event.HeaderKind] == event.KindEdge:
+		one.Kind = edges.Edge
+	case h[record.HeaderForget] != "":
+		one.Kind = edges.Forget
+		s.Forgotten.Read(one.ID, at)
+	}
+	s.log.Add(at, one)
+	return one.Kind != edges.Arrival
+}

@@ -1,0 +1,150 @@
+package stream
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cespare/xxhash/v2"
+
+	"rivulet/event"
+	"rivulet/test/chaos/edges"
+	"rivulet/test/chaos/ledger"
+	"rivulet/test/chaos/oracle"
+)
+
+// unmatched is the setting for edges that no arrival takes. Exactly once each has one dead letter.
+func (s *Stream) unmatched() string {
+	if s.Delivery == "exactly_once" {
+		return "dead_letter"
+	}
+	return "drop"
+}
+
+// waited is more about a prediction of a stream whose arrivals wait for edges.
+type waited struct {
+	at   ledger.Place
+	base string // the id of the arrival that it is predicted as
+	says uint64 // a hash of what it says
+}
+
+// joined counts what became of the arrivals of a stream, and of their edges.
+type joined struct {
+	outcomes [edges.Outcomes]int // of predictions whose edges are those by the log
+	// of the complete ones, those that `rivulet predict` says the same of when they are whole
+	whole     int
+	undecided int    // predictions near a cut, with edges that no cut explains
+	edges     [2]int // without an arrival, and taken by one
+}
+
+func (j *joined) String() string {
+	text := fmt.Sprintf("%d predictions have the bits of their whole arrivals", j.whole)
+	for o, n := range j.outcomes {
+		text += fmt.Sprintf(", %d are %v", n, edges.Outcome(o))
+	}
+	return fmt.Sprintf("%s, %d undecided; %d edges joined, %d unmatched", text, j.undecided, j.edges[1], j.edges[0])
+}
+
+// resolve gives each prediction of a stream the edges that its arrival may have, and drops those that nobody can
+// decide. What is complete is compared with `rivulet predict` of the whole arrival.
+func (s *Stream) resolve() (said []oracle.Said, j joined, violations []string) {
+	violated := func(p *oracle.Said, format string, args ...any) {
+		violations = append(violations, fmt.Sprintf("%s: %s: arrival %s: %s", p.Stream, p.Place, p.ID,
+			fmt.Sprintf(format, args...)))
+	}
+	for i, p := range s.said {
+		w := s.waited[i]
+		sets := s.log.Sets(w.at)
+		if sets == nil {
+			continue // the ledger tells that there is no such arrival
+		}
+		whole := s.world.ByID[w.base].Decoded
+		for k, set := range sets.All {
+			if len(set) != p.Known+p.Arrivals+p.Unknown {
+				continue
+			}
+			a := *whole
+			a.ID, a.Edges = p.ID, set
+			p.Choices, p.ByLog = append(p.Choices, &a), p.ByLog || k == 0
+		}
+		switch {
+		case p.Choices == nil && sets.Disturbed:
+			j.undecided++
+			continue
+		case p.Choices == nil:
+			violated(&p, "it counts %d neighbours, and is %v with %v", p.Known+p.Arrivals+p.Unknown, sets.Outcome, sets.All[0])
+			continue
+		case p.ByLog:
+			j.outcomes[sets.Outcome]++
+		}
+		if p.ByLog && p.Arrivals == 0 && !p.Degraded && slices.Equal(sets.All[0], whole.Edges) {
+			want, known := s.world.Expected(p.Version, w.base)
+			if known && xxhash.Sum64String(want) != w.says {
+				violated(&p, "version %s says of the whole arrival: %s", p.Version, want)
+			}
+			j.whole++
+		}
+		said = append(said, p)
+	}
+	if most := 20 + len(s.said)/100; j.undecided > most {
+		violations = append(violations, fmt.Sprintf("%s: the edges of %d predictions are undecided, at most %d may be",
+			s.Kind,
+			j.undecided, most))
+	}
+	told := func(at ledger.Place) int { return s.letters[at] }
+	if s.unmatched() == "drop" {
+		told = nil
+	}
+	var wrong []ledger.Place
+	j.edges[0], j.edges[1], wrong = s.log.Unmatched(told, s.Life())
+	for _, at := range wrong {
+		violations = append(violations, fmt.Sprintf("%s: the edge at %v has %d dead letters", s.Kind, at, s.letters[at]))
+	}
+	return said, j, violations
+}
+
+// Repeatable reports whether a prediction of a graph batch can be made again: its edges are those by the log, and
+// nobody has asked to forget one of its neighbours. It returns the arrival.
+func (s *Stream) Repeatable(g ledger.Grouped) (*event.Arrival, bool) {
+	a := *s.world.ByID[g.ID].Decoded
+	if s.log == nil {
+		return &a, true
+	}
+	sets := s.log.Sets(g.At)
+	if sets == nil || len(sets.All[0]) != g.Edges || sets.Record.ID != g.ID ||
+		slices.ContainsFunc(sets.All[0], func(id string) bool { return strings.Contains(id, "~") }) {
+		return nil, false
+	}
+	a.Edges = sets.All[0]
+	return &a, true
+}
+
+// judgeForgotten returns what became of the ids that were forgotten, and what breaks a promise.
+func (s *Stream) judgeForgotten(stored map[string]bool) (string, []string) {
+	c, violations := s.Forgotten.Judge(s.Delivery == "exactly_once", InFlight, stored)
+	for i := range violations {
+		violations[i] = fmt.Sprintf("%s: %s", s.Kind, violations[i])
+	}
+	if s.Growth && c.Forgotten > 0 && c.Stored == 0 {
+		violations = append(violations, fmt.Sprintf("%s: none of %d ids had a row before it was forgotten", s.Kind,
+			c.Forgotten))
+	}
+	return fmt.Sprintf("%d ids forgotten, of which Redis had %d before; %d with a prediction behind their tombstone",
+		c.Forgotten, c.Stored, c.Behind), violations
+}
+
+// Judge returns the predictions for the oracle, what breaks a promise, and what became of edges and forgotten ids, in
+// words. stored are ids that Redis had.
+func (s *Stream) Judge(stored map[string]bool) (said []oracle.Said, violations, summary []string) {
+	said = s.said
+	if s.log != nil {
+		var j joined
+		said, j, violations = s.resolve()
+		summary = append(summary, fmt.Sprintf("%s: %v", s.Kind, &j))
+	}
+	if s.Forgotten != nil {
+		text, broken := s.judgeForgotten(stored)
+		violations, summary = append(violations, broken...), append(summary, fmt.Sprintf("%s: %s", s.Kind, text))
+	}
+	return said, violations, summary
+}

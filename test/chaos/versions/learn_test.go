@@ -1,0 +1,40 @@
+package versions
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"rivulet/artifact"
+	"rivulet/artifact/artifacttest"
+	"rivulet/test/harness"
+)
+
+// An artifact of a refresh can be read after the refresh has removed it, and is learned once; half of one is none.
+func TestCopiedArtifactsStay(t *testing.T) {
+	v := New(Options{Workshop: harness.Workshop{Dir: t.TempDir()}})
+	original := filepath.Join(t.TempDir(), "of-a-refresh")
+	if err := artifact.Write(original, artifacttest.Bundle(1, artifacttest.Size{})); err != nil {
+		t.Fatal(err)
+	}
+	version, into, err := v.copied(original)
+	if err != nil || version == "" || into == "" {
+		t.Fatalf("version %q in %q: %v", version, into, err)
+	}
+	v.said[version] = map[string]string{}
+	if again, twice, err := v.copied(original); err != nil || again != version || twice != "" {
+		t.Errorf("copied again: version %q in %q: %v", again, twice, err)
+	}
+	if err := os.RemoveAll(original); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := artifact.Read(into); err != nil {
+		t.Errorf("the copy: %v", err)
+	}
+	if err := os.Remove(filepath.Join(into, "manifest.json")); err != nil {
+		t.Fatal(err)
+	}
+	if version, into, err := v.copied(into); err != nil || version != "" || into != "" {
+		t.Errorf("half of an artifact: version %q in %q: %v", version, into, err)
+	}
+}
