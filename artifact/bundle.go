@@ -27,8 +27,10 @@ type Bundle struct {
 	// exponent; nil where none does.
 	Own []architecture.Layer
 	// Bins divide edges by weight, and tables have N' rows for each bin; nil where edges have no weights.
-	Bins  *graph.Bins
-	Means *Means // nil where the artifact has none, or they were not asked for: only [ReadMeans] reads them
+	Bins *graph.Bins
+	// Candidates are those of a task of links; nil where the task is another one.
+	Candidates *Candidates
+	Means      *Means // nil where the artifact has none, or they were not asked for: only [ReadMeans] reads them
 	// Spread is nil where the artifact has none, or it was not asked for: only [ReadSpread] reads it.
 	Spread *Spread
 	Map    *Map // S in the plane; nil where the artifact has none

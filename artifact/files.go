@@ -26,7 +26,7 @@ const (
 
 // optionalFiles are the files that [Read] reads if they are there. Only [ReadMeans] and [ReadSpread]
 // read the others.
-var optionalFiles = []string{growthFile, schemaFile, ownFile, binsFile, directionsFile, mapFile}
+var optionalFiles = []string{growthFile, schemaFile, ownFile, binsFile, directionsFile, candidatesFile, mapFile}
 
 // trainerFiles are the files that the serving part leaves out: consumers do not read them whole.
 var trainerFiles = []string{mappingFile, meansFile, spreadFile}
@@ -59,6 +59,9 @@ func encodeTensorFiles(b *Bundle) (map[string][]byte, error) {
 		if tensors[part(b.Bins)] = binsTensors(b.Bins); b.Bins.Directed {
 			tensors[directionsFile] = directionsTensors(b.Bins)
 		}
+	}
+	if b.Candidates != nil {
+		tensors[candidatesFile] = candidatesTensors(b.Candidates)
 	}
 	if b.Growth != nil {
 		tensors[growthFile] = growthTensors(b.Growth)
@@ -242,16 +245,21 @@ func decodeTables(s safetensors.Set, prefix string, synthetic int) (*infer.Table
 }
 
 func mappingTensors(m *Mapping) []safetensors.Tensor {
-	offsets := make([]int, 1, len(m.IDs)+1)
-	var ids []byte
-	for _, id := range m.IDs {
-		ids = append(ids, id...)
-		offsets = append(offsets, len(ids))
-	}
 	return append(safetensors.CSR("", "M, N×N'", m.Rows),
+		idTensors(m.IDs, "the ids of M's rows, UTF-8, one after another")...)
+}
+
+// idTensors are ids one after another, which [decodeIDs] reads.
+func idTensors(ids []string, about string) []safetensors.Tensor {
+	offsets := make([]int, 1, len(ids)+1)
+	var text []byte
+	for _, id := range ids {
+		text = append(text, id...)
+		offsets = append(offsets, len(text))
+	}
+	return []safetensors.Tensor{
 		safetensors.Int64s("ids.offsets", "N+1: id i is ids.bytes[offsets[i]:offsets[i+1]]", offsets),
-		safetensors.Tensor{Name: "ids.bytes", DType: safetensors.U8, Shape: []int{len(ids)},
-			About: "the ids of M's rows, UTF-8, one after another", Data: ids})
+		{Name: "ids.bytes", DType: safetensors.U8, Shape: []int{len(text)}, About: about, Data: text}}
 }
 
 // decodeRows reads rows of M with their ids.
@@ -318,6 +326,11 @@ func decodeTensorFile(b *Bundle, name string, data []byte) error {
 	case name == ownFile:
 		decode = func(s safetensors.Set) (err error) {
 			b.Own, err = decodeOwn(s)
+			return err
+		}
+	case name == candidatesFile:
+		decode = func(s safetensors.Set) (err error) {
+			b.Candidates, err = decodeCandidates(s, len(b.Manifest.Data.Classes))
 			return err
 		}
 	case name == growthFile:

@@ -17,13 +17,13 @@ import (
 // Other files that a reader does not know stand in Manifest.Files only, and it ignores them.
 
 // knownParts are the parts that this build reads.
-var knownParts = []string{schemaFile, ownFile, binsFile, directionsFile, firstPart}
+var knownParts = []string{schemaFile, ownFile, binsFile, directionsFile, candidatesFile, firstPart}
 
 // taskPrefix begins the name of a task in Manifest.Requires, which is no file: "task:number".
 const taskPrefix = "task:"
 
-// validateTask checks that the build knows the task, and that intervals or temperatures are of its outputs. Labels and
-// numbers have no propagation and no expert, and numbers have no threshold.
+// validateTask checks that the build knows the task, and that intervals or temperatures are of its outputs. Tasks
+// other than classes have no propagation and no expert, and numbers and links have no threshold.
 func (m *Manifest) validateTask() error {
 	if !m.Task.Known() {
 		return fmt.Errorf("task is %.40q, which this build does not know: %w", string(m.Task), errNewer)
@@ -31,7 +31,7 @@ func (m *Manifest) validateTask() error {
 	for i := range m.Models {
 		of := &m.Models[i]
 		if m.Task != target.Classes && (of.Calibration.Kind != infer.PropagateNone || len(of.Propagation) > 0 ||
-			of.Own.answers() || m.Task == target.Number && len(of.Calibration.Confidence.Curve) > 0) {
+			of.Own.answers() || m.Task.Regression() && len(of.Calibration.Confidence.Curve) > 0) {
 			return fmt.Errorf("models[%d] has a propagation, an expert or a threshold, which are of classes, and "+
 				"the task is %s", i, m.Task)
 		}
@@ -72,6 +72,9 @@ func (b *Bundle) format() (version int, requires []string) {
 	}
 	if b.Bins != nil {
 		requires = append(requires, part(b.Bins))
+	}
+	if b.Candidates != nil {
+		requires = append(requires, candidatesFile)
 	}
 	if b.hasParts() {
 		requires = append(requires, firstPart)

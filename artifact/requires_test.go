@@ -10,6 +10,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
+	"rivulet/graph"
 	"rivulet/infer/target"
 	"rivulet/schema"
 )
@@ -80,8 +81,8 @@ func TestTaskOfManifests(t *testing.T) {
 		t.Errorf("task %q, format %d requires %q", m.Task, m.FormatVersion, m.Requires)
 	}
 	wantManifestErrors(t, good, []manifestFault{
-		{`"task": "number"`, `"task": "links"`, `task is "links", which this build does not know: use a newer build`},
-		{`"task:number"`, `"task:links"`, `requires[0] is "task:links", which this build does not know: use a newer build`},
+		{`"task": "number"`, `"task": "order"`, `task is "order", which this build does not know: use a newer build`},
+		{`"task:number"`, `"task:order"`, `requires[0] is "task:order", which this build does not know: use a newer build`},
 		{`"task": "number",`, ``, `models[0].radius has 2 values, want 0 of task classes`},
 		{`"requires": [
     "task:number"
@@ -95,6 +96,37 @@ func TestTaskOfManifests(t *testing.T) {
 		b := numbers()
 		change(b)
 		wantError(t, b.Seal(), "manifest.json", want)
+	}
+}
+
+// A task of links has candidates, and no other has; their vectors are as long as the model has outputs.
+func TestCandidates(t *testing.T) {
+	links := func() *artifact.Bundle {
+		return artifacttest.Links(artifacttest.Bundle(1, artifacttest.Size{Classes: 2}))
+	}
+	good := readAll(t, mustWrite(t, links()))
+	b, err := artifact.DecodeAll(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, want := b.Manifest, links().Candidates; m.Task != target.Links || m.FormatVersion != 2 ||
+		!slices.Equal(m.Requires, []string{"candidates.safetensors", "task:links"}) ||
+		!slices.Equal(b.Candidates.IDs, want.IDs) || !slices.Equal(b.Candidates.Vectors.Data, want.Vectors.Data) {
+		t.Errorf("task %q requires %q, candidates %+v", m.Task, m.Requires, b.Candidates)
+	}
+	wantManifestErrors(t, good, []manifestFault{
+		{`"candidates.safetensors",`, ``, `files lists "candidates.safetensors", which requires does not name`},
+	})
+	for want, change := range map[string]func(b *artifact.Bundle){
+		"missing, the task is links":    func(b *artifact.Bundle) { b.Candidates = nil },
+		"is there, the task is classes": func(b *artifact.Bundle) { b.Manifest.Task = target.Classes },
+		"has no candidate":              func(b *artifact.Bundle) { b.Candidates.IDs = nil },
+		"tensor vectors":                func(b *artifact.Bundle) { b.Candidates.Vectors = graph.NewDense(2, 3) },
+		"ids[1] is":                     func(b *artifact.Bundle) { b.Candidates.IDs = []string{"a", "a"} },
+	} {
+		b := links()
+		change(b)
+		wantError(t, b.Seal(), "candidates.safetensors", want)
 	}
 }
 

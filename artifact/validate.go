@@ -44,6 +44,9 @@ func (b *Bundle) Validate() error {
 	if err := b.validateOwn(); err != nil {
 		return fmt.Errorf("%s: %w", ownFile, err)
 	}
+	if err := b.validateCandidates(); err != nil {
+		return fmt.Errorf("%s: %w", candidatesFile, err)
+	}
 	if b.Mapping != nil {
 		if err := b.validateMapping(); err != nil {
 			return fmt.Errorf("%s: %w", mappingFile, err)

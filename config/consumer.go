@@ -172,7 +172,7 @@ type Output struct {
 
 // Answer sets the optional fields of predictions.
 type Answer struct {
-	TopK          int  `key:"top_k" default:"0" min:"0" unit:"classes" usage:"how many of the most probable classes a prediction lists" zero:"no list; a number above that of the classes lists all"`
+	TopK          int  `key:"top_k" default:"0" min:"0" unit:"classes" usage:"how many of the most probable classes a prediction lists, or of the best candidates of a task of links" zero:"no list of classes, 10 candidates; a number above that of the classes lists all"`
 	Probabilities bool `key:"probabilities" default:"false" usage:"add the probabilities of all classes"`
 	Logits        bool `key:"logits" default:"false" usage:"add the model's raw output, before temperature and propagation"`
 

@@ -8,6 +8,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer/attach"
 	"rivulet/infer/explain"
+	"rivulet/infer/retrieval"
 	"rivulet/infer/target"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
@@ -65,7 +66,7 @@ func directed(v Version) Weighing {
 	return nil
 }
 
-// Tasked is a version that may predict labels or numbers in place of classes.
+// Tasked is a version that may predict labels, numbers or links in place of classes.
 type Tasked interface {
 	Version
 	// Task is the version's task. Classes returns the names of the labels, or of the outputs. If the task is number, both
@@ -73,6 +74,8 @@ type Tasked interface {
 	Task() target.Task
 	// Radius is half the width of the interval of each output; nil where the task is not numbers.
 	Radius() []float64
+	// Candidates are those of a task of links, whose results of Predict are embeddings; nil where the task is another one.
+	Candidates() *retrieval.Index
 }
 
 // weighing returns the version if edges have weights; nil otherwise.

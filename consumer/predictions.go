@@ -40,6 +40,11 @@ func (p *Pipeline) predict(out *predictionSet, version Version, name string, in 
 	representation := p.representation(version, &a.batch, logits)
 	reasons := p.reasons(&out.reasons, version, in, a, logits, probabilities)
 	classes, id, threshold, tasked := version.Classes(), version.ID(), version.Threshold(), otherTask(version)
+	var links [][]event.Link // of each arrival, of a task of links
+	if tasked != nil && tasked.Candidates() != nil {
+		links = answer.Links(tasked.Candidates(), logits, func(i int) []string { return in.arrivals[i].arrival.Edges },
+			p.Output.TopK)
+	}
 	n := 0
 	for i, s := range in.arrivals {
 		pr, row, c := &out.predictions[n], probabilities.Row(i), a.counts[i]
@@ -60,7 +65,9 @@ func (p *Pipeline) predict(out *predictionSet, version Version, name string, in 
 		}
 		if tasked != nil {
 			pr.Numbers, pr.Labels = numbers, labels
-			answerTask(pr, row, tasked)
+			if answerTask(pr, row, tasked); links != nil {
+				pr.Links = links[i]
+			}
 		}
 		if p.Output.Logits {
 			pr.Logits = logits.Row(i)
@@ -103,7 +110,7 @@ func otherTask(v Version) Tasked {
 }
 
 // answerTask sets the labels or the numbers of a prediction from the model's output for the arrival, and clears the
-// class. It uses the memory of the prediction's labels and numbers again.
+// class; links are set apart, for a whole batch. It uses the memory of the prediction's labels and numbers again.
 func answerTask(pr *event.Prediction, row []float32, version Tasked) {
 	task, names := version.Task(), version.Classes()
 	pr.Class, pr.ClassName, pr.Probability = 0, "", task.Confidence(row)
@@ -111,6 +118,7 @@ func answerTask(pr *event.Prediction, row []float32, version Tasked) {
 		pr.Labels = answer.Labels(pr.Labels[:0], row, names)
 		return
 	}
-	pr.Abstained, pr.Top, pr.Probabilities = false, nil, nil
-	pr.Numbers = answer.Numbers(pr.Numbers[:0], row, names, version.Radius())
+	if pr.Abstained, pr.Top, pr.Probabilities = false, nil, nil; task == target.Number {
+		pr.Numbers = answer.Numbers(pr.Numbers[:0], row, names, version.Radius())
+	}
 }

@@ -263,6 +263,10 @@ func keepRows(t sources, positional bool, o OpenOptions) (*Dataset, error) {
 		if err := d.checkNumbers(); err != nil {
 			return nil, err
 		}
+	case target.Links:
+		if err := d.checkLinks(); err != nil {
+			return nil, err
+		}
 	}
 	d.Notes = append(d.Notes, s.Notes()...)
 	return d, nil
@@ -291,6 +295,8 @@ func (b *builder) classes(d *Dataset) error {
 		return b.labelSets(d)
 	case target.Number:
 		return b.numbers(d)
+	case target.Links:
+		return b.candidates(d)
 	}
 	d.Labels, d.Classes = numbered(b.labels)
 	column := cmp.Or(b.settings.Label, "label")

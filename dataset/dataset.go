@@ -36,6 +36,9 @@ type Dataset struct {
 	// clusters, and here divides all of them together.
 	Task    target.Task
 	Targets *graph.Dense
+	// Candidates are the nodes with which a task of links answers, as far as they are in T; nil: all are. A task of links
+	// has no classes, and the label of each node is 0.
+	Candidates []bool
 
 	// Times says when each node came, in any unit; nil: the data do not say it.
 	Times []float64

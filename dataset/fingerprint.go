@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"rivulet/graph"
+	"rivulet/infer/target"
 	"rivulet/schema"
 )
 
@@ -49,6 +50,12 @@ func (d *Dataset) Fingerprint() string {
 		f.size(len(d.Times))
 		for _, v := range d.Times {
 			f.u64(math.Float64bits(v))
+		}
+	}
+	if d.Task == target.Links { // and this
+		f.texts([]string{d.Task.String()})
+		for _, is := range d.Candidates {
+			f.flag(is)
 		}
 	}
 	if d.Targets != nil { // and this

@@ -108,6 +108,12 @@ func (d *Dataset) Renumbered(order []int32) *Dataset {
 	if d.Targets != nil {
 		out.Targets = d.Targets.Take(order)
 	}
+	if d.Candidates != nil {
+		out.Candidates = make([]bool, len(order))
+		for k, i := range order {
+			out.Candidates[k] = d.Candidates[i]
+		}
+	}
 	if d.Times != nil {
 		out.Times = make([]float64, len(order))
 		for k, i := range order {

@@ -70,6 +70,12 @@ func Open(path string, o OpenOptions) (*Dataset, error) {
 	if err != nil {
 		return nil, fmt.Errorf("loading data set %s: %w", path, err)
 	}
+	// Links are read from edges, which every layout has, unless a column tells the candidates.
+	links := o.Tables.Task == target.Links.String() && o.Tables.Candidates == "" && f.Tables == nil &&
+		f.Name != describedTables
+	if links {
+		o.Tables.Task = ""
+	}
 	if o.Tables.Task != "" && f.Tables == nil && f.Name != describedTables &&
 		(f.Name != GraphSAINT || o.Tables.Task == target.Number.String()) {
 		return nil, fmt.Errorf("loading data set %s (%s): --task %s is read from columns of tables, and the layout has "+
@@ -85,6 +91,9 @@ func Open(path string, o OpenOptions) (*Dataset, error) {
 		return nil, fmt.Errorf("loading data set %s (%s): what is said about columns is for tables", path, f.Name)
 	}
 	d, err := f.Read(path, o)
+	if err == nil && links {
+		err = d.AsLinks()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("loading data set %s (%s): %w", path, f.Name, err)
 	}

@@ -11,22 +11,28 @@ import (
 // drawSplit deals the labelled nodes half to train, a quarter to validation and the rest to test, at random. Nodes
 // without a label are unlabelled: they belong to the original graph.
 func (d *Dataset) drawSplit(seed uint64) error {
-	var labelled []int32
+	var labelled, candidates []int32
 	for i, c := range d.Labels {
-		if c < 0 {
+		switch {
+		case c < 0:
 			d.Unlabelled = append(d.Unlabelled, int32(i))
-		} else {
+		case d.Candidates != nil && d.Candidates[i]: // they are in T, as no answer has others
+			candidates = append(candidates, int32(i))
+		default:
 			labelled = append(labelled, int32(i))
 		}
 	}
 	r := rand.New(rand.NewPCG(seed, 0))
 	r.Shuffle(len(labelled), func(i, j int) { labelled[i], labelled[j] = labelled[j], labelled[i] })
 	n := len(labelled)
-	d.Train, d.Validation, d.Test = labelled[:n/2:n/2], labelled[n/2:n/2+n/4:n/2+n/4], labelled[n/2+n/4:]
+	d.Train, d.Validation, d.Test = append(candidates, labelled[:n/2]...), labelled[n/2:n/2+n/4:n/2+n/4], labelled[n/2+n/4:]
 	for _, list := range [][]int32{d.Train, d.Validation, d.Test} {
 		slices.Sort(list)
 	}
 	d.note("The data have no split: it was drawn, 50%% train, 25%% validation, 25%% test, with seed %d.", seed)
+	if candidates != nil {
+		d.note("All %d candidates are training nodes; the split is of the other nodes.", len(candidates))
+	}
 	return d.checkRoles()
 }
 

@@ -67,6 +67,12 @@ type Number struct {
 	Value, Lower, Upper float32
 }
 
+// Link is a candidate of a task of links: the id of a node, and its score.
+type Link struct {
+	ID    string
+	Score float32
+}
+
 // Prediction is Rivulet's answer for one arrival.
 type Prediction struct {
 	// ID is the arrival's id.
@@ -102,6 +108,9 @@ type Prediction struct {
 	// then, and says nothing, Probability the share of the labels for which the answer is expected to be right, and Top
 	// the k most probable labels. Empty: the node has none of them; nil also: the task is another one.
 	Labels []Score
+	// Links are the candidates with the highest scores, best first, of a task of links; Class and Probability are 0 then,
+	// and say nothing. Candidates that are neighbours of the arrival are left out. nil: the task is another one.
+	Links []Link
 	// Known counts the neighbours that are nodes of the original graph, Arrivals the neighbours that arrived before
 	// and have rows of M InBatch the arrivals of the same graph batch, Unknown all others.
 	Known, Arrivals, InBatch, Unknown int

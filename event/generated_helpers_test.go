@@ -85,6 +85,9 @@ func generatedPrediction(p *event.Prediction) *eventpb.Prediction {
 	for _, l := range p.Labels {
 		g.Labels = append(g.Labels, &eventpb.Score{Class: uint32(l.Class), Name: l.Name, Probability: l.Probability})
 	}
+	for _, l := range p.Links {
+		g.Links = append(g.Links, &eventpb.Link{Id: l.ID, Score: l.Score})
+	}
 	if e := p.Explanation; e != nil {
 		g.Explanation = &eventpb.Explanation{}
 		if e.RunnerUp >= 0 {

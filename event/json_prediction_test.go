@@ -31,6 +31,7 @@ func TestAppendPrediction(t *testing.T) {
 				`{"kind":"neighbour","id":"p4","share":-0.5,"margin":0.75},{"kind":"arrival","share":0,"margin":1e-9}]},` +
 				`"numbers":[{"name":"price","value":12.5,"lower":-1,"upper":26}],` +
 				`"labels":[{"class":2,"name":"sold","probability":0.75}],` +
+				`"links":[{"id":"i7","score":-1.5}],` +
 				`"artifact":"v7","batch":"b-1",` +
 				`"known_neighbours":3,"arrival_neighbours":4,"batch_neighbours":2,"unknown_neighbours":1,` +
 				`"source":{"topic":"arrivals","partition":4,"offset":1152921504606846976},` +
@@ -159,6 +160,10 @@ func TestPredictionsAreWrittenAsByTheLibrary(t *testing.T) {
 		Lower float32 `json:"lower"`
 		Upper float32 `json:"upper"`
 	}
+	type link struct {
+		ID    string  `json:"id"`
+		Score float32 `json:"score"`
+	}
 	type explanation struct {
 		RunnerUp *int     `json:"runner_up,omitzero"`
 		Reasons  []reason `json:"reasons"`
@@ -177,6 +182,7 @@ func TestPredictionsAreWrittenAsByTheLibrary(t *testing.T) {
 		Explanation    *explanation    `json:"explanation,omitzero"`
 		Numbers        []number        `json:"numbers,omitempty"`
 		Labels         []score         `json:"labels,omitempty"`
+		Links          []link          `json:"links,omitempty"`
 		Artifact       string          `json:"artifact"`
 		Batch          string          `json:"batch,omitzero"`
 		Known          int             `json:"known_neighbours"`
@@ -196,7 +202,7 @@ func TestPredictionsAreWrittenAsByTheLibrary(t *testing.T) {
 		}
 		library := prediction{p.ID, p.Class, p.ClassName, p.Probability, p.Abstained, p.Degraded, nil, p.Probabilities,
 			p.Logits, nil,
-			nil, nil, nil, p.Artifact, p.Batch, p.Known, p.Arrivals, p.InBatch, p.Unknown, source(p.Source), p.ArrivalTime,
+			nil, nil, nil, nil, p.Artifact, p.Batch, p.Known, p.Arrivals, p.InBatch, p.Unknown, source(p.Source), p.ArrivalTime,
 			p.IngestTime,
 			p.PredictedTime}
 		for _, s := range p.Top {
@@ -207,6 +213,9 @@ func TestPredictionsAreWrittenAsByTheLibrary(t *testing.T) {
 		}
 		for _, l := range p.Labels {
 			library.Labels = append(library.Labels, score(l))
+		}
+		for _, l := range p.Links {
+			library.Links = append(library.Links, link(l))
 		}
 		if len(p.Representation) > 0 {
 			library.Representation = &representation{p.RepresentationKind, p.Representation}

@@ -50,7 +50,7 @@ const (
 )
 
 // Calibration turns logits, and F if there is a propagation, into published probabilities (section 6). Other tasks than
-// classes have no propagation: numbers are published as they are, and each label has the sigmoid of its logit.
+// classes have no propagation: numbers and embeddings stay as they are, and each label has the sigmoid of its logit.
 type Calibration struct {
 	Task        target.Task
 	Temperature float32 // τ > 0
@@ -112,11 +112,11 @@ func (c Calibration) run(logits, f, out *graph.Dense) *graph.Dense {
 func (p *calibrationBatch) Rows(lo, hi int) {
 	for i := lo; i < hi; i++ {
 		row := p.out.Row(i)
-		switch p.Task {
-		case target.Number:
+		switch {
+		case p.Task.Regression():
 			copy(row, p.logits.Row(i))
 			continue
-		case target.Labels:
+		case p.Task == target.Labels:
 			p.labels(row, p.logits.Row(i))
 			continue
 		}

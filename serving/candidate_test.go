@@ -237,7 +237,7 @@ func TestACandidateThatCannotBeTried(t *testing.T) {
 // tried as a candidate, which is compared by its classes.
 func TestNumbersAreOtherDataAndNoCandidate(t *testing.T) {
 	for task, of := range map[target.Task]func(*artifact.Bundle) *artifact.Bundle{
-		target.Number: artifacttest.Numbers, target.Labels: artifacttest.Labels} {
+		target.Number: artifacttest.Numbers, target.Labels: artifacttest.Labels, target.Links: artifacttest.Links} {
 		t.Run(task.String(), func(t *testing.T) { otherTask(t, task, of) })
 	}
 }
@@ -263,8 +263,9 @@ func otherTask(t *testing.T, task target.Task, of func(*artifact.Bundle) *artifa
 			t.Fatal(err)
 		}
 		mustServe(t, w, "v2")
-		if v := w.Current(); v.Task() != task || len(v.Radius()) != 4 && len(v.Calibration().Temperatures) != 4 {
-			t.Errorf("v2 serves task %s with radii %v", v.Task(), v.Radius())
+		if v := w.Current(); v.Task() != task || (v.Candidates() != nil) != (task == target.Links) ||
+			v.Candidates() == nil && len(v.Radius()) != 4 && len(v.Calibration().Temperatures) != 4 {
+			t.Errorf("v2 serves task %s with radii %v and candidates %v", v.Task(), v.Radius(), v.Candidates())
 		}
 		if err := p.Publish(t.Context(), bundle(t, 3, "v3"), PublishOptions{Candidate: true, OtherData: true}); err != nil {
 			t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"rivulet/infer/attach"
 	"rivulet/infer/explain"
 	"rivulet/infer/preprocess"
+	"rivulet/infer/retrieval"
 	"rivulet/infer/target"
 	"rivulet/mapping"
 	"rivulet/schema"
@@ -62,8 +63,9 @@ type Version struct {
 	schema         *schema.Schema // nil: features have positions only
 	names          []string       // of features by position; nil without a schema
 	rows           mapping.Lookup
-	bins           *graph.Bins   // of edges by weight or direction; nil: they have neither
-	plane          *artifact.Map // nil: the artifact has none
+	bins           *graph.Bins      // of edges by weight or direction; nil: they have neither
+	plane          *artifact.Map    // nil: the artifact has none
+	candidates     *retrieval.Index // nil: the task is another one than links
 	growthParts
 }
 
@@ -85,11 +87,14 @@ func (v *Version) Calibration() infer.Calibration { return v.predictor.Calibrati
 // Classes returns the names of the C classes, by index.
 func (v *Version) Classes() []string { return v.manifest.Data.Classes }
 
-// Task returns the version's task: classes, labels or number.
+// Task returns the version's task.
 func (v *Version) Task() target.Task { return v.manifest.Task }
 
 // Radius returns half the width of the interval of each output; nil where the task is not numbers.
 func (v *Version) Radius() []float64 { return v.model.Radius }
+
+// Candidates are the nodes with which a task of links answers; nil where the task is another one.
+func (v *Version) Candidates() *retrieval.Index { return v.candidates }
 
 // Features returns d, the number of raw features of an arrival.
 func (v *Version) Features() int { return v.manifest.Data.Features }
@@ -172,6 +177,9 @@ func New(b *artifact.Bundle, rows mapping.Lookup, o Options) (*Version, []string
 	v := &Version{manifest: b.Manifest, rows: rows, schema: b.Schema, plane: b.Map, bins: b.Bins}
 	if b.Schema != nil {
 		v.names = b.Schema.Names()
+	}
+	if b.Candidates != nil {
+		v.candidates = retrieval.New(b.Candidates.IDs, b.Candidates.Vectors)
 	}
 	made, err := v.choose(b, o)
 	if err != nil {

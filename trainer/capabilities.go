@@ -85,7 +85,7 @@ func (t *task) checkModel(name string) error {
 	switch {
 	case err != nil:
 		return err
-	case t.data.Task == target.Labels && a.Directed(), t.data.Task == target.Number && (a.Mix == nil || !a.Linear()):
+	case t.data.Task == target.Labels && a.Directed(), t.data.Task.Regression() && (a.Mix == nil || !a.Linear()):
 		return t.data.Task.Require("model " + name)
 	case a.Directed() && !t.directed():
 		return fmt.Errorf("model %s reads the directions of edges, which are not kept: --directed keeps them", name)

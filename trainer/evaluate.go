@@ -133,7 +133,7 @@ func (t *task) deployOnS(ctx context.Context, r *recipe, whole *search.Result, w
 		}
 	}
 	onto, ok := r.served.(modelFitter)
-	if !ok || t.directed() {
+	if !ok || t.directed() || t.links != nil { // links are not fitted on S
 		return nil
 	}
 	small, err := onto.fit(ctx, whole.Model.Name(), progress)

@@ -32,6 +32,9 @@ func (t *task) fitOriginal(ctx context.Context, name string, progress Progress) 
 		if t.original.Targets != nil {
 			p.Targets = t.original.Targets.Take(t.labelled)
 		}
+		if t.links != nil {
+			p.Weights = t.links.Weights // all nodes of T are labelled
+		}
 		return t.chooseLinear(ctx, s, p, t.options.decays(), t.validate, progress, what)
 	}
 	return t.fitLayeredOnT(ctx, s, progress, what)

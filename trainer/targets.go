@@ -11,7 +11,7 @@ import (
 	"rivulet/trainer/fit"
 )
 
-// readTargets prepares a task of labels or numbers: it sets the units of their messages. [OwnAuto] means that no expert
+// readTargets prepares a task of labels, numbers or links: it sets the units of their messages. [OwnAuto] means that no expert
 // of own features answers, and no propagation is chosen among: both are of classes.
 func (t *task) readTargets() error {
 	switch t.data.Task {
@@ -21,6 +21,8 @@ func (t *task) readTargets() error {
 		t.units = slices.Repeat([]float64{1}, t.classes())
 	case target.Number:
 		t.units = fit.UnitsOf(t.original.Targets.Take(t.labelled)).Deviation
+	case target.Links: // one unit for all coordinates, as scores are sums over them
+		t.units = slices.Repeat([]float64{fit.UnitsOf(t.original.Targets.Take(t.labelled)).Length()}, t.classes())
 	}
 	for _, nodes := range [][]int32{t.data.Validation, t.data.Test} {
 		for _, i := range nodes {
@@ -32,10 +34,15 @@ func (t *task) readTargets() error {
 	return nil
 }
 
-// judge sets the scores of a task of labels or numbers.
+// judge sets the scores of a task of labels, numbers or links.
 func judge(r *eval.Result, d deploy.Row, predictor *infer.Predictor, answer *eval.Answer, set *eval.Set) {
-	if set.Task == target.Number {
+	switch set.Task {
+	case target.Number:
 		r.Numbers = answer.Numbers(set, d.Radius)
+		return
+	case target.Links:
+		r.Links = answer.Links(set)
+		r.Links.Popularity.Mean, r.Links.AdamicAdar.Mean = set.Queries.Baselines()
 		return
 	}
 	r.Labels = answer.Labels(set)

@@ -16,6 +16,7 @@ import (
 	"rivulet/trainer/condense"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/features"
+	"rivulet/trainer/links"
 	"rivulet/trainer/sample"
 )
 
@@ -28,9 +29,10 @@ type task struct {
 	method   Method
 	data     *dataset.Dataset
 	original *dataset.Original
-	units    []float64   // of messages, one an output ([condense.Support.Units]); nil: the task is classes
-	bins     *graph.Bins // of T's edges by weight or direction; nil: all weigh 1 and have none
-	hat      *graph.CSR  // Â of T
+	units    []float64      // of messages, one an output ([condense.Support.Units]); nil: the task is classes
+	links    *links.Problem // of a task of links; nil: the task is another one
+	bins     *graph.Bins    // of T's edges by weight or direction; nil: all weigh 1 and have none
+	hat      *graph.CSR     // Â of T
 	pre      *preprocess.Parameters
 	x        *features.FactoredFeatures // pre(X) of T
 	inputs   preprocess.Inputs          // the same, seen through weights
@@ -80,9 +82,15 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 	}
 	o.Keep = s // X is of its positions
 	d = d.OriginalFirst()
+	var problem *links.Problem
+	if d.Task == target.Links {
+		if problem, d, err = links.Prepare(d, o.rng(purposeHeldOut)); err != nil {
+			return nil, err
+		}
+	}
 	m, _ := o.method()
 	t := &task{options: o, method: m, data: d, original: d.Original(), label: o.Label(), whole: newMemo(), schema: s,
-		named:       named,
+		links: problem, named: named,
 		sampledRows: sampledRows, sampledFrom: sampledFrom}
 	if o.Choose {
 		t.options.Models = t.readable(o.Models)
@@ -176,7 +184,10 @@ func (t *task) divide(labels []int32, nodes, labelled int) (err error) {
 	if t.data.Task == target.Labels {
 		kinds = t.classes()
 	}
-	t.nodes = t.options.syntheticNodes(nodes, labelled, kinds)
+	if t.nodes = t.options.syntheticNodes(nodes, labelled, kinds); t.links != nil && t.options.Nodes == 0 &&
+		t.options.Ratio == 0 {
+		t.nodes = links.NodesOf(nodes)
+	}
 	if t.share, err = condense.Budget(labels, t.classes(), t.nodes); err != nil && t.options.Ratio > 0 {
 		return fmt.Errorf("ratio %g of %d: %w", t.options.Ratio, nodes, err)
 	}
@@ -185,7 +196,11 @@ func (t *task) divide(labels []int32, nodes, labelled int) (err error) {
 
 // set cuts nodes of the data set into batches on T.
 func (t *task) set(nodes []int32, mode string) *eval.Set {
-	return eval.Attach(t.data, t.original, dataset.Batches(nodes, t.options.Batch), mode == GraphBatch)
+	s := eval.Attach(t.data, t.original, dataset.Batches(nodes, t.options.Batch), mode == GraphBatch)
+	if t.links != nil {
+		s.Queries = t.links.Queries(nodes)
+	}
+	return s
 }
 
 // Purposes of random streams.
@@ -197,6 +212,7 @@ const (
 	purposeNodes
 	purposeMap
 	purposeOwn
+	purposeHeldOut
 )
 
 // rng returns a separate random stream for each purpose, so that one more draw in one place moves nothing

@@ -216,6 +216,9 @@ func (t *task) bundle(ctx context.Context, r *recipe, results []eval.Result, now
 	if c, ok := r.served.(meansSource); ok && t.options.Means && t.bins == nil && t.data.Task == target.Classes {
 		b.Means = c.means()
 	}
+	if t.links != nil {
+		b.Candidates = &artifact.Candidates{IDs: t.links.IDs(t.original.IDs), Vectors: t.links.Vectors}
+	}
 	if t.options.Spread {
 		var err error
 		if b.Spread, err = r.served.(labelFitter).spread(ctx, progress); err != nil {
@@ -307,7 +310,7 @@ func (t *task) manifest(r *recipe, results []eval.Result, now time.Time) artifac
 func (t *task) reference(r *recipe) baseline.Reference {
 	support := t.set(t.data.Validation, NodeBatch)
 	out := eval.Reference(t.data, support, t.options.Keep)
-	if t.data.Task == target.Number { // no classes and no confidence
+	if t.data.Task.Regression() { // no classes and no confidence
 		return out
 	}
 	for k, p := range r.placed {

@@ -247,6 +247,17 @@ func Numbers(b *artifact.Bundle) *artifact.Bundle {
 	return b
 }
 
+// Links makes a bundle's task links, whose first rows of M are candidates with the unit vectors of its outputs.
+func Links(b *artifact.Bundle) *artifact.Bundle {
+	Numbers(b).Manifest.Task = target.Links
+	for k := range b.Manifest.Models {
+		b.Manifest.Models[k].Radius = nil
+	}
+	n := len(b.Manifest.Data.Classes)
+	b.Candidates = &artifact.Candidates{IDs: b.Mapping.IDs[:n], Vectors: graph.Identity(n)}
+	return b
+}
+
 // Labels makes a bundle's task labels, one for each of its classes, with temperatures of 1, 2, ….
 func Labels(b *artifact.Bundle) *artifact.Bundle {
 	b.Manifest.Task = target.Labels

@@ -54,7 +54,10 @@ func inspect(w io.Writer, b *artifact.Bundle) error {
 		m.Created.Format("2006-01-02 15:04:05 MST"), m.CreatedBy)
 	row("data", "%s: %d nodes, %d edges, %d features, %d %s", m.Data.Name, m.Data.Nodes, m.Data.Edges,
 		m.Data.Features, len(m.Data.Classes), m.Task.Outputs())
-	if m.Task != target.Classes {
+	switch {
+	case b.Candidates != nil:
+		row("task", "%s: %d candidates, embeddings of %d", m.Task, len(b.Candidates.IDs), b.Candidates.Vectors.Cols)
+	case m.Task != target.Classes:
 		row("task", "%s: %s", m.Task, strings.Join(m.Data.Classes, ", "))
 	}
 	row("fingerprint", "%s", m.Data.Fingerprint)
@@ -292,6 +295,8 @@ func metrics(w io.Writer, all []artifact.Metric) {
 		switch byMode[k][x.Batch] = x.Accuracy; {
 		case x.R2 != nil:
 			byMode[k][x.Batch], what = *x.R2, "R² (percent)"
+		case x.MRR != nil:
+			byMode[k][x.Batch], what = *x.MRR, "MRR (percent)"
 		case x.MicroF1 != nil:
 			byMode[k][x.Batch], what = *x.MicroF1, "micro F1"
 		}

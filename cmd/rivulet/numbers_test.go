@@ -11,12 +11,22 @@ import (
 
 // Programs that know classes alone refuse numbers by their name, before anything is sent; arrivals of them are sent.
 func TestNumbersAreRefusedByPrograms(t *testing.T) {
+	refusedByPrograms(t, "number", "label: age\n")
+}
+
+func TestLinksAreRefusedByPrograms(t *testing.T) {
+	refusedByPrograms(t, "links", "candidates: country=NL\n")
+}
+
+// refusedByPrograms runs commands that do not know a task, and sends its arrivals.
+func refusedByPrograms(t *testing.T, task, more string) {
+	t.Helper()
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS("../../examples/shop")); err != nil {
 		t.Fatal(err)
 	}
 	settings := "nodes: users.csv\nedges: follows.csv\nid: user_id\nsource: follower\ntarget: followee\n" +
-		"task: number\nlabel: age\n"
+		"task: " + task + "\n" + more
 	if err := os.WriteFile(filepath.Join(dir, "data.yaml"), []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +38,7 @@ func TestNumbersAreRefusedByPrograms(t *testing.T) {
 		"replay --out - --labels " + labels + " --data " + dir: "sending labels (--labels)",
 	} {
 		out, err := harness.Execute(root(), strings.Fields(line)...)
-		if want = "the task is number, and " + want + " is for classes "; err == nil ||
+		if want = "the task is " + task + ", and " + want + " is for classes "; err == nil ||
 			!strings.Contains(err.Error(), want) || strings.Contains(out, `"id":`) {
 			t.Errorf("%s: error %v, want %q\n%s", line, err, want, out)
 		}
@@ -37,7 +47,7 @@ func TestNumbersAreRefusedByPrograms(t *testing.T) {
 		t.Error("labels are written")
 	}
 	out, err := harness.Execute(root(), "replay", "--out", "-", "--limit", "3", "--data", dir)
-	if err != nil || strings.Count(out, `"id":`) != 3 || strings.Contains(out, `"age"`) {
+	if err != nil || strings.Count(out, `"id":`) != 3 || strings.Contains(out, `"age"`) == (task == "number") {
 		t.Errorf("arrivals: error %v\n%s", err, out)
 	}
 }

@@ -37,7 +37,7 @@ func predictCommand() *cobra.Command {
 	var in, out string
 	flags.StringVar(&in, "in", "-", "file of arrivals: .jsonl, .csv or .parquet; -: JSON lines of standard input")
 	flags.StringVar(&out, "out", "-", "file of predictions: .jsonl, .csv or .parquet; -: JSON lines on standard output")
-	flags.IntVar(&cfg.Output.TopK, "top-k", 0, "how many of the most probable classes a prediction lists")
+	flags.IntVar(&cfg.Output.TopK, "top-k", 0, "how many of the most probable classes a prediction lists; of links, of the best candidates, 0: 10")
 	flags.BoolVar(&cfg.Output.Probabilities, "probabilities", false, "add the probabilities of all classes")
 	flags.BoolVar(&cfg.Output.Logits, "logits", false, "add the model's raw output")
 	flags.StringVar(&f.choice.Representation, "representation", serving.RepresentNone,

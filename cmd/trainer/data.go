@@ -173,10 +173,27 @@ func undescribed(w io.Writer, dir string, unknown error) error {
 const shownRules = 8
 
 func printCheck(w io.Writer, d *dataset.Dataset, faults *table.Faults, seed uint64) error {
-	fmt.Fprintf(w, "%s: %d nodes, %d edges, %d %s; %d nodes have no edge\n", d.Name, d.Nodes(), d.Adj.NNZ()/2,
-		len(d.Classes), d.Task.Outputs(), d.Isolated())
+	fmt.Fprintf(w, "%s: %d nodes, %d edges, ", d.Name, d.Nodes(), d.Adj.NNZ()/2)
+	if d.Task != target.Links {
+		fmt.Fprintf(w, "%d %s; ", len(d.Classes), d.Task.Outputs())
+	}
+	fmt.Fprintf(w, "%d nodes have no edge\n", d.Isolated())
 	for _, kind := range faults.Kinds {
 		fmt.Fprintf(w, "fault: %d %s; the first: %s\n", faults.Counts[kind], kind, faults.First[kind])
+	}
+	if d.Task == target.Links {
+		candidates := len(d.Train)
+		if d.Candidates != nil {
+			candidates = 0
+			for _, i := range d.Train {
+				if d.Candidates[i] {
+					candidates++
+				}
+			}
+		}
+		_, err := fmt.Fprintf(w, "task %s: %d candidates among %d train nodes; %d val and %d test nodes\n", d.Task, candidates,
+			len(d.Train), len(d.Validation), len(d.Test))
+		return err
 	}
 	if d.Task != target.Classes {
 		_, err := fmt.Fprintf(w, "task %s: %s of %d train, %d val and %d test nodes; %d nodes are unlabelled\n", d.Task,

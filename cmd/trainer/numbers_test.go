@@ -14,16 +14,8 @@ import (
 
 // Programs that know classes alone refuse numbers by their name, before anything is written; check and train take them.
 func TestNumbersAreRefusedByPrograms(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS("../../examples/shop")); err != nil {
-		t.Fatal(err)
-	}
-	settings := "nodes: users.csv\nedges: follows.csv\nid: user_id\nsource: follower\ntarget: followee\n" +
-		"drop: [favourite]\ntask: number\nlabel: age\n"
-	if err := os.WriteFile(filepath.Join(dir, "data.yaml"), []byte(settings), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	out, model, work := filepath.Join(dir, "out"), filepath.Join(dir, "model"), filepath.Join(dir, "work")
+	dir := shopOf(t, "task: number\nlabel: age\n")
+	model := filepath.Join(dir, "model")
 	if text := run(t, "data check --data "+dir); !strings.Contains(text, "task number: age of ") ||
 		!strings.Contains(text, "consumers read ") {
 		t.Errorf("data check says %s", text)
@@ -33,38 +25,8 @@ func TestNumbersAreRefusedByPrograms(t *testing.T) {
 		strings.Contains(text, "as Whole %") {
 		t.Errorf("train says %s", text)
 	}
-	page := filepath.Join(dir, "page.html")
-	run(t, "report --costs=false --out "+page+" --data "+dir)
-	html, err := os.ReadFile(page)
-	for _, words := range []string{"has a R² of ", "mean absolute error", "in interval %"} {
-		if err != nil || !strings.Contains(string(html), words) {
-			t.Errorf("the report lacks %q: %v", words, err)
-		}
-	}
-	for line, want := range map[string]string{
-		"train --engine disk --work " + work + " --out " + out + " --data " + dir:           "the task is number",
-		"train --sums fixed --out " + out + " --data " + dir:                                "the task is number",
-		"train --models gcn --out " + out + " --data " + dir:                                "model gcn",
-		"eval --prequential --data " + dir:                                                  "evaluation in order",
-		"eval --missing-edges=0.5 --data " + dir:                                            "the study of missing edges",
-		"eval --calibrations lp --data " + dir:                                              "calibration lp",
-		"grow --data " + dir:                                                                "the study of growth",
-		"import --weights nowhere --model sgc --out " + out + " --data " + dir:              "importing weights",
-		"import --weights nowhere --model sgc --out " + out + " --artifact " + model:        "importing weights",
-		"import --weights nowhere --model sgc --sums fixed --out " + out + " --data " + dir: "a run of stages",
-		"train --engine spark --work " + work + " --spark sc://h --out " + out + " --positional --task number " +
-			"--nodes hdfs://h/nodes --edges hdfs://h/edges": "reading tables by URL (--engine spark)",
-		"report --parts sparsity --out " + out + " --data " + dir:                       "a part of the report",
-		"eval --engine disk --work " + work + " --artifact " + model + " --data " + dir: "eval --artifact",
-	} {
-		text, err := harness.Execute(root(), strings.Fields(line)...)
-		if err == nil || !strings.Contains(err.Error(), "the task is number") || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q\n%s", line, err, want, text)
-		}
-		if _, err := os.Stat(out); err == nil {
-			t.Errorf("%s has written %s", line, out)
-		}
-	}
+	reported(t, dir, "has a R² of ", "mean absolute error", "in interval %")
+	refusedByPrograms(t, "number", dir)
 	// Spark reads other tables from their files, after it is opened: here the engine is none
 	for name, positional := range map[string]bool{"a run of stages": false, "reading tables row by row": true} {
 		cmd := &cobra.Command{}
@@ -78,6 +40,83 @@ func TestNumbersAreRefusedByPrograms(t *testing.T) {
 		if _, err := f.rows(t.Context(), nil, data, trainer.Defaults()); err == nil ||
 			!strings.Contains(err.Error(), "the task is number, and "+name) {
 			t.Errorf("Spark reads numbers: error %v, want %q", err, name)
+		}
+	}
+}
+
+// The same programs refuse links; data check says how many candidates there are, and train what it has measured.
+func TestLinksThroughThePrograms(t *testing.T) {
+	dir := shopOf(t, "task: links\ncandidates: country=NL\n")
+	if text := run(t, "data check --data "+dir); !strings.Contains(text, "task links: ") ||
+		!strings.Contains(text, " candidates among ") || !strings.Contains(text, "consumers read ") {
+		t.Errorf("data check says %s", text)
+	}
+	text := run(t, "train --costs=false --data "+dir+" --out "+filepath.Join(dir, "model"))
+	if !strings.Contains(text, "a tenth of the edges of test nodes") || !strings.Contains(text, "by popularity MRR ") {
+		t.Errorf("train says %s", text)
+	}
+	reported(t, dir, "has a MRR of ", "hits@10 %")
+	if text := run(t, "eval --costs=false --seeds 0,1 --data "+dir); !strings.Contains(text, "hits@50 %") ||
+		!strings.Contains(text, "Adamic-Adar MRR %") {
+		t.Errorf("eval says %s", text)
+	}
+	refusedByPrograms(t, "links", dir)
+}
+
+// shopOf copies the example, with settings of a task.
+func shopOf(t *testing.T, task string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS("../../examples/shop")); err != nil {
+		t.Fatal(err)
+	}
+	settings := "nodes: users.csv\nedges: follows.csv\nid: user_id\nsource: follower\ntarget: followee\n" +
+		"drop: [favourite]\n" + task
+	if err := os.WriteFile(filepath.Join(dir, "data.yaml"), []byte(settings), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// reported makes a report, which must have some words.
+func reported(t *testing.T, dir string, words ...string) {
+	t.Helper()
+	page := filepath.Join(dir, "page.html")
+	run(t, "report --costs=false --out "+page+" --data "+dir)
+	html, err := os.ReadFile(page)
+	for _, of := range words {
+		if err != nil || !strings.Contains(string(html), of) {
+			t.Errorf("the report lacks %q: %v", of, err)
+		}
+	}
+}
+
+// refusedByPrograms runs commands that do not know the task of a data set, with the model in it.
+func refusedByPrograms(t *testing.T, task, dir string) {
+	t.Helper()
+	out, model, work := filepath.Join(dir, "out"), filepath.Join(dir, "model"), filepath.Join(dir, "work")
+	for line, want := range map[string]string{
+		"train --engine disk --work " + work + " --out " + out + " --data " + dir:           "the task is " + task,
+		"train --sums fixed --out " + out + " --data " + dir:                                "the task is " + task,
+		"train --models gcn --out " + out + " --data " + dir:                                "model gcn",
+		"eval --prequential --data " + dir:                                                  "evaluation in order",
+		"eval --missing-edges=0.5 --data " + dir:                                            "the study of missing edges",
+		"eval --calibrations lp --data " + dir:                                              "calibration lp",
+		"grow --data " + dir:                                                                "the study of growth",
+		"import --weights nowhere --model sgc --out " + out + " --data " + dir:              "importing weights",
+		"import --weights nowhere --model sgc --out " + out + " --artifact " + model:        "importing weights",
+		"import --weights nowhere --model sgc --sums fixed --out " + out + " --data " + dir: "a run of stages",
+		"train --engine spark --work " + work + " --spark sc://h --out " + out + " --positional --task " + task + " " +
+			"--nodes hdfs://h/nodes --edges hdfs://h/edges": "reading tables by URL (--engine spark)",
+		"report --parts sparsity --out " + out + " --data " + dir:                       "a part of the report",
+		"eval --engine disk --work " + work + " --artifact " + model + " --data " + dir: "eval --artifact",
+	} {
+		text, err := harness.Execute(root(), strings.Fields(line)...)
+		if err == nil || !strings.Contains(err.Error(), "the task is "+task) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q\n%s", line, err, want, text)
+		}
+		if _, err := os.Stat(out); err == nil {
+			t.Errorf("%s has written %s", line, out)
 		}
 	}
 }

@@ -1,5 +1,6 @@
 // Package answer makes the parts of a prediction from a model's output for one arrival: the most probable classes, the
-// labels with their probabilities, or the numbers with their intervals. It appends to the memory of its caller.
+// labels with their probabilities, the numbers with their intervals, or the best candidates (links.go). Other than these it
+// appends to the memory of its caller.
 package answer
 
 import (
@@ -58,6 +59,11 @@ func Top(dst []event.Score, order *[]int32, k int, row []float32, classes []stri
 func IsFinite(pr *event.Prediction) bool {
 	for _, n := range pr.Numbers {
 		if !finite(n.Value) || !finite(n.Lower) || !finite(n.Upper) {
+			return false
+		}
+	}
+	for _, l := range pr.Links {
+		if !finite(l.Score) {
 			return false
 		}
 	}

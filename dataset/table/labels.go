@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,8 +9,15 @@ import (
 	"rivulet/infer/target"
 )
 
-// Labels returns the columns of labels: one of classes; of labels and numbers there may be several.
+// Labels returns the columns of labels: one of classes; of labels and numbers there may be several. A task of links has
+// no labels: in their place stands the column that tells the candidates, or the id where all nodes may be candidates.
 func (t Settings) Labels() []string {
+	if t.Task == target.Links.String() {
+		if column, _, ok := strings.Cut(t.Candidates, "="); ok {
+			return []string{column}
+		}
+		return []string{cmp.Or(t.ID, "id")}
+	}
 	label := t.Label
 	if label == "" {
 		label = "label"
@@ -66,4 +74,20 @@ func (c *Cell) labels() (text string, ok bool, err error) {
 		return strings.Join(names, target.Mark) + target.Mark, true, nil
 	}
 	return "", false, nil
+}
+
+// checkLinks returns an error for candidates that are not a column and its value, or are of another task than links, and
+// for a column of labels, which links do not have.
+func (t Settings) checkLinks() error {
+	links := t.Task == target.Links.String()
+	column, value, ok := strings.Cut(t.Candidates, "=")
+	switch {
+	case t.Candidates != "" && !links:
+		return fmt.Errorf("candidates is %.100q, and the task is not links", t.Candidates)
+	case t.Candidates != "" && (!ok || column == "" || value == ""):
+		return fmt.Errorf("candidates is %.100q, want a column of nodes and its value, such as kind=item", t.Candidates)
+	case links && t.Label != "":
+		return fmt.Errorf("label is %.100q, and the task links has none: edges are what it learns from", t.Label)
+	}
+	return nil
 }

@@ -29,9 +29,12 @@ type Settings struct {
 	ID    string `yaml:"id,omitempty"`
 	Label string `yaml:"label,omitempty"`
 	// Task says what labels are: classes (or empty), labels or number. Of the latter two Label may be several columns,
-	// with commas between.
-	Task  string `yaml:"task,omitempty"`
-	Split string `yaml:"split,omitempty"`
+	// with commas between. Of links there are none.
+	Task string `yaml:"task,omitempty"`
+	// Candidates names the nodes with which a task of links answers by a column and its value: kind=item. The column is no
+	// feature. Empty: all nodes of T.
+	Candidates string `yaml:"candidates,omitempty" json:",omitempty"`
+	Split      string `yaml:"split,omitempty"`
 	// SplitValues are the roles that the values of Split stand for: train, val, test, unlabelled or none. Empty:
 	// these names and their other forms.
 	SplitValues map[string]string `yaml:"split_values,omitempty"`
@@ -87,7 +90,7 @@ var columnTypes = map[string]schema.ValueType{"number": schema.Number, "bool": s
 // IsZero reports whether no field is set, so that the convention of the csv format holds. DropWeights
 // and Directed change no column's meaning.
 func (t Settings) IsZero() bool {
-	return t.Nodes == "" && t.Edges == "" && t.ID == "" && t.Label == "" && t.Task == "" && t.Split == "" &&
+	return t.Nodes == "" && t.Edges == "" && t.ID == "" && t.Label == "" && t.Task == "" && t.Candidates == "" && t.Split == "" &&
 		t.Time == "" &&
 		t.SplitValues == nil &&
 		t.Drop == nil && !t.Positional && t.Features == "" && t.Types == nil && t.Source == "" && t.Target == "" &&
@@ -98,7 +101,8 @@ func (t Settings) IsZero() bool {
 // Over returns t, with the fields that are not set taken from another.
 func (t Settings) Over(base Settings) Settings {
 	for _, field := range []struct{ of, from *string }{{&t.Nodes, &base.Nodes}, {&t.Edges, &base.Edges}, {&t.ID, &base.ID},
-		{&t.Label, &base.Label}, {&t.Task, &base.Task}, {&t.Features, &base.Features}, {&t.Split, &base.Split},
+		{&t.Label, &base.Label}, {&t.Task, &base.Task}, {&t.Candidates, &base.Candidates},
+		{&t.Features, &base.Features}, {&t.Split, &base.Split},
 		{&t.Time, &base.Time},
 		{&t.Source, &base.Source},
 		{&t.Target, &base.Target},
@@ -134,6 +138,9 @@ func (t Settings) Validate() error {
 		return err
 	}
 	if err := t.CheckDirections(); err != nil {
+		return err
+	}
+	if err := t.checkLinks(); err != nil {
 		return err
 	}
 	for value, role := range t.SplitValues {

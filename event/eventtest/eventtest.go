@@ -103,6 +103,9 @@ func DrawPrediction(t *rapid.T) event.Prediction {
 			Lower: Finite().Draw(t, "lower"),
 			Upper: Finite().Draw(t, "upper")}
 	})
+	link := rapid.Custom(func(t *rapid.T) event.Link {
+		return event.Link{ID: optional.Draw(t, "candidate"), Score: Finite().Draw(t, "score")}
+	})
 	when := rapid.OneOf(rapid.Just(time.Time{}), Moment())
 	p := event.Prediction{
 		ID:            Text().Draw(t, "id"),
@@ -114,6 +117,7 @@ func DrawPrediction(t *rapid.T) event.Prediction {
 		Logits:        rapid.SliceOfN(Finite(), 0, 9).Draw(t, "logits"),
 		Numbers:       rapid.SliceOfN(number, 0, 3).Draw(t, "numbers"),
 		Labels:        rapid.SliceOfN(score, 0, 3).Draw(t, "labels"),
+		Links:         rapid.SliceOfN(link, 0, 3).Draw(t, "links"),
 		Known:         count.Draw(t, "known"),
 		Arrivals:      count.Draw(t, "arrivals"),
 		InBatch:       count.Draw(t, "in batch"),
@@ -194,6 +198,7 @@ func FullPrediction() event.Prediction {
 			{Kind: event.KindNeighbour, ID: "p4", Share: -0.5, Margin: 0.75}, {Kind: event.KindArrival, Margin: 1e-9}}},
 		Numbers: []event.Number{{Name: "price", Value: 12.5, Lower: -1, Upper: 26}},
 		Labels:  []event.Score{{Class: 2, Name: "sold", Probability: 0.75}},
+		Links:   []event.Link{{ID: "i7", Score: -1.5}},
 		Known:   3, Arrivals: 4, InBatch: 2, Unknown: 1, Artifact: "v7", Batch: "b-1",
 		Source:        event.Source{Topic: "arrivals", Partition: 4, Offset: 1 << 60},
 		ArrivalTime:   time.Date(2026, 3, 1, 13, 0, 0, 0, cet),

@@ -92,6 +92,8 @@ var Prediction = table.New[event.Prediction]([]table.Field{
 		Message: numberTable},
 	{Name: "labels", Number: 23, Kind: table.List, NoAvro: true, Offset: unsafe.Offsetof(event.Prediction{}.Labels),
 		Message: scoreTable},
+	{Name: "links", Number: 24, Kind: table.List, NoAvro: true, Offset: unsafe.Offsetof(event.Prediction{}.Links),
+		Message: linkTable},
 	{Name: "artifact", Number: 10, Kind: table.Text, Presence: table.Required,
 		Offset: unsafe.Offsetof(event.Prediction{}.Artifact)},
 	{Name: "batch", Number: 11, Kind: table.Text, Offset: unsafe.Offsetof(event.Prediction{}.Batch)},
@@ -122,6 +124,11 @@ var numberTable = table.New[event.Number]([]table.Field{
 	{Name: "value", Number: 2, Kind: table.Float, Presence: table.Always, Offset: unsafe.Offsetof(event.Number{}.Value)},
 	{Name: "lower", Number: 3, Kind: table.Float, Presence: table.Always, Offset: unsafe.Offsetof(event.Number{}.Lower)},
 	{Name: "upper", Number: 4, Kind: table.Float, Presence: table.Always, Offset: unsafe.Offsetof(event.Number{}.Upper)},
+})
+
+var linkTable = table.New[event.Link]([]table.Field{
+	{Name: "id", Number: 1, Kind: table.Text, Presence: table.Always, Offset: unsafe.Offsetof(event.Link{}.ID)},
+	{Name: "score", Number: 2, Kind: table.Float, Presence: table.Always, Offset: unsafe.Offsetof(event.Link{}.Score)},
 })
 
 // RepresentationTable has fields of the prediction itself.
@@ -167,7 +174,7 @@ var (
 // record and stays.
 func BeginPrediction(p *event.Prediction) {
 	*p = event.Prediction{Key: p.Key, Top: p.Top[:0], Probabilities: p.Probabilities[:0], Logits: p.Logits[:0],
-		Representation: p.Representation[:0], Numbers: p.Numbers[:0], Labels: p.Labels[:0]}
+		Representation: p.Representation[:0], Numbers: p.Numbers[:0], Labels: p.Labels[:0], Links: p.Links[:0]}
 }
 
 // EndPrediction sets lists that the record has not, or has empty, to nil. An error is always that the record cannot
@@ -175,6 +182,7 @@ func BeginPrediction(p *event.Prediction) {
 func EndPrediction(p *event.Prediction, err error) error {
 	p.Top, p.Probabilities, p.Logits = nilIfEmpty(p.Top), nilIfEmpty(p.Probabilities), nilIfEmpty(p.Logits)
 	p.Representation, p.Numbers, p.Labels = nilIfEmpty(p.Representation), nilIfEmpty(p.Numbers), nilIfEmpty(p.Labels)
+	p.Links = nilIfEmpty(p.Links)
 	var fault *event.FieldError
 	if errors.As(err, &fault) {
 		fault.Reason = event.ReasonUnparsable

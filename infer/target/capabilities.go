@@ -16,12 +16,12 @@ const (
 var capabilities = map[string][]Task{
 	Abstention:    {Labels},
 	Coverage:      {Labels},
-	TopK:          {Labels},
+	TopK:          {Labels, Links},
 	Probabilities: {Labels},
 	Avro:          {Labels}, // in top, as the schema has no field for them
 	LabelsTopic:   {Labels},
 	SendLabels:    {Labels},
 
-	"--top-k":         {Labels},
+	"--top-k":         {Labels, Links},
 	"--probabilities": {Labels},
 }

@@ -5,6 +5,7 @@
 //	classes   one of several classes   a probability, by softmax     accuracy
 //	labels    any of several labels    a probability, by sigmoid     micro and macro F1, mean average precision
 //	number    a number an output       the number itself             R² and mean absolute error
+//	links     its neighbours           a coordinate of the embedding the rank of neighbours that were held out
 //
 // Files: target.go has tasks and their verbs, f1.go counts of labels, capabilities.go the table of parts that know
 // other tasks than classes.
@@ -27,6 +28,9 @@ const (
 	Labels Task = "labels"
 	// Number is one number or several for each node, the outputs.
 	Number Task = "number"
+	// Links are the neighbours of each node among candidates: what is predicted is an embedding, whose dot products with
+	// those of the candidates are their scores.
+	Links Task = "links"
 )
 
 // Interval is the share of nodes, in percent, whose number is to lie within the interval of its prediction.
@@ -37,7 +41,7 @@ const Interval = 90
 const Mark = ";"
 
 // tasks are the tasks that this build knows.
-var tasks = []Task{Classes, Labels, Number}
+var tasks = []Task{Classes, Labels, Number, Links}
 
 // Parse returns the task of a name; an empty name is classes.
 func Parse(name string) (Task, error) {
@@ -46,7 +50,7 @@ func Parse(name string) (Task, error) {
 			return t, nil
 		}
 	}
-	return Classes, fmt.Errorf("task is %.40q, want classes, labels or number", name)
+	return Classes, fmt.Errorf("task is %.40q, want classes, labels, number or links", name)
 }
 
 // String is the name that users write.
@@ -62,11 +66,18 @@ func (t Task) Known() bool { return slices.Contains(tasks, t) }
 
 // Outputs names what the columns of an answer stand for.
 func (t Task) Outputs() string {
-	if t == Number {
+	switch t {
+	case Number:
 		return "outputs"
+	case Links:
+		return "coordinates"
 	}
 	return t.String()
 }
+
+// Regression reports whether the outputs of a model are fitted to numbers by least squares and used as they are, so
+// that they have neither probabilities nor a confidence.
+func (t Task) Regression() bool { return t == Number || t == Links }
 
 // Has reports whether a node is said to have a label of a probability.
 func Has(probability float32) bool { return probability >= 0.5 }

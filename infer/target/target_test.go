@@ -10,7 +10,7 @@ import (
 // each.
 func TestConfidence(t *testing.T) {
 	row := []float32{0.9, 0.2, 0.5}
-	for task, want := range map[Task]float64{Classes: 0.9, Labels: (0.9 + 0.8 + 0.5) / 3, Number: 0} {
+	for task, want := range map[Task]float64{Classes: 0.9, Labels: (0.9 + 0.8 + 0.5) / 3, Number: 0, Links: 0} {
 		if got := float64(task.Confidence(row)); math.Abs(got-want) > 1e-6 {
 			t.Errorf("%s: %v, want %v", task, got, want)
 		}
@@ -29,6 +29,8 @@ func TestRequire(t *testing.T) {
 	}{
 		{Classes, "anything", ""}, {Labels, Coverage, ""},
 		{Number, Coverage, "the task is number, and output.coverage is for classes and labels only"},
+		{Links, TopK, ""},
+		{Links, Coverage, "the task is links, and output.coverage is for classes and labels only"},
 		{Labels, "the page", "the task is labels, and the page is for classes only"},
 	} {
 		err := c.task.Require(c.capability)
@@ -36,12 +38,13 @@ func TestRequire(t *testing.T) {
 			t.Errorf("%s, %s: %v, want %q", c.task, c.capability, err, c.err)
 		}
 	}
-	for name, want := range map[string]Task{"": Classes, "classes": Classes, "labels": Labels, "number": Number} {
+	for name, want := range map[string]Task{"": Classes, "classes": Classes, "labels": Labels, "number": Number,
+		"links": Links} {
 		if got, err := Parse(name); got != want || err != nil {
 			t.Errorf("%q is %v, %v", name, got, err)
 		}
 	}
-	if _, err := Parse("links"); err == nil {
-		t.Error("links is a task")
+	if _, err := Parse("communities"); err == nil {
+		t.Error("communities is a task")
 	}
 }

@@ -29,7 +29,7 @@ func TestSettingsForClasses(t *testing.T) {
 		"labels.topic":         func(cfg *config.Consumer) { cfg.Labels.Topic = "labels" },
 	}
 	for task, of := range map[string]func(*artifact.Bundle) *artifact.Bundle{"number": artifacttest.Numbers,
-		"labels": artifacttest.Labels} {
+		"labels": artifacttest.Labels, "links": artifacttest.Links} {
 		b := of(artifacttest.Bundle(3, artifacttest.Size{Nodes: 20, Synthetic: 5, Features: 3, Classes: 2}))
 		if err := b.Seal(); err != nil {
 			t.Fatal(err)
@@ -52,7 +52,7 @@ func TestSettingsForClasses(t *testing.T) {
 			expect(want, change, want != "")
 		}
 		for want, change := range ofNumbers {
-			expect(want, change, task == "number")
+			expect(want, change, task == "number" || task == "links" && want != "output.top_k")
 		}
 		cfg := pageAsConsumer(config.Default[config.Page]())
 		cfg.Artifact = dir

@@ -51,6 +51,7 @@ type row struct {
 	Representation []float32 `column:"representation" parquet:"representation,list"`
 	Top            string    `column:"top" parquet:"top"`
 	Numbers        string    `column:"numbers" parquet:"numbers"`
+	Links          string    `column:"links" parquet:"links"`
 	Explanation    string    `column:"explanation" parquet:"explanation"`
 	Known          int32     `column:"known_neighbours" parquet:"known_neighbours"`
 	Arrivals       int32     `column:"arrival_neighbours" parquet:"arrival_neighbours"`
@@ -74,16 +75,17 @@ func rowOf(p *event.Prediction) (r row, err error) {
 		Artifact: p.Artifact, Batch: p.Batch, Topic: p.Source.Topic, Partition: int32(p.Source.Partition),
 		Offset: p.Source.Offset, ArrivalTime: timeText(p.ArrivalTime), IngestTime: timeText(p.IngestTime),
 		PredictedTime: timeText(p.PredictedTime)}
-	if len(p.Top)+len(p.Numbers) == 0 && p.Explanation == nil {
+	if len(p.Top)+len(p.Numbers)+len(p.Links) == 0 && p.Explanation == nil {
 		return r, nil
 	}
 	// The texts are those of the prediction's own JSON.
 	text, err := (json.Codec{}).AppendPrediction(nil, p)
-	var members struct{ Top, Numbers, Explanation stdjson.RawMessage }
+	var members struct{ Top, Numbers, Links, Explanation stdjson.RawMessage }
 	if err == nil {
 		err = stdjson.Unmarshal(text, &members)
 	}
-	r.Top, r.Numbers, r.Explanation = string(members.Top), string(members.Numbers), string(members.Explanation)
+	r.Top, r.Numbers = string(members.Top), string(members.Numbers)
+	r.Links, r.Explanation = string(members.Links), string(members.Explanation)
 	return r, err
 }
 

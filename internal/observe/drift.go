@@ -65,7 +65,7 @@ func (d *drift) batch(s *consumer.BatchStats) {
 			continue
 		}
 		b.predictions++
-		if len(p.Numbers) > 0 { // has neither class nor confidence
+		if len(p.Numbers) > 0 || p.Links != nil { // has neither class nor confidence
 			continue
 		}
 		b.classified++

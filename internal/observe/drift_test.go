@@ -57,6 +57,12 @@ func observing(o *Observer, t *testing.T) map[string]float64 {
 
 // Numbers have neither a class nor a confidence, and training measured none: the metrics of both are absent.
 func TestDriftOfNumbers(t *testing.T) {
+	for _, p := range []event.Prediction{{Numbers: []event.Number{{Name: "price", Value: 7}}}, {Links: []event.Link{}}} {
+		driftWithoutClasses(t, p)
+	}
+}
+
+func driftWithoutClasses(t *testing.T, p event.Prediction) {
 	o := New(Options{Version: func() string { return "v1" }, Reference: func(string) (Reference, bool) {
 		r := trained()
 		r.Models = nil
@@ -64,7 +70,7 @@ func TestDriftOfNumbers(t *testing.T) {
 	}})
 	s := like("v1", 10, 0)
 	for i := range s.Delivered.Predictions {
-		s.Delivered.Predictions[i] = event.Prediction{Numbers: []event.Number{{Name: "price", Value: 7}}}
+		s.Delivered.Predictions[i] = p
 	}
 	o.Batch(s)
 	want := map[string]float64{"predictions": 10, "unknown_neighbours_ratio": 0.25,

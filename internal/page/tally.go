@@ -303,6 +303,8 @@ func decodePrediction(rec *kafka.Record, p *event.Prediction) error {
 		return target.Number.Require(Capability)
 	case len(p.Labels) > 0:
 		return target.Labels.Require(Capability)
+	case len(p.Links) > 0:
+		return target.Links.Require(Capability)
 	}
 	return nil
 }

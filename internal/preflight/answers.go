@@ -9,6 +9,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/consumer"
+	"rivulet/consumer/answer"
 	"rivulet/consumer/limits"
 	"rivulet/event"
 	"rivulet/event/avro"
@@ -170,11 +171,34 @@ func compare(ctx context.Context, version pinned, answers []trainer.Answer, reco
 			return fmt.Errorf("%s node %q: %d numbers at a consumer and %d at the trainer", of.Role, of.ID,
 				len(out.records[i].Numbers), len(of.Probabilities))
 		}
+		if err := sameLinks(of, out.records[i].Links, version); err != nil {
+			return err
+		}
 		for c, p := range out.records[i].Probabilities {
 			if want := of.Probabilities[c]; !(math.Abs(float64(p-want)) <= tolerance) {
 				return fmt.Errorf("%s node %q: probabilities[%d] (class %q) is %v at a consumer and %v at the trainer", of.Role,
 					of.ID, c, version.Classes()[c], p, want)
 			}
+		}
+	}
+	return nil
+}
+
+// sameLinks compares the candidates of a prediction with the best for the trainer's embedding of the node.
+func sameLinks(of *trainer.Answer, got []event.Link, version pinned) error {
+	candidates := version.Candidates()
+	if candidates == nil {
+		return nil
+	}
+	embedding := &graph.Dense{Rows: 1, Cols: len(of.Probabilities), Data: of.Probabilities}
+	want := answer.Links(candidates, embedding, func(int) []string { return of.Edges }, 0)[0]
+	if len(got) != len(want) {
+		return fmt.Errorf("%s node %q: %d candidates at a consumer and %d at the trainer", of.Role, of.ID, len(got), len(want))
+	}
+	for k, l := range got {
+		if w := want[k]; !(math.Abs(float64(l.Score-w.Score)) <= tolerance*max(1, math.Abs(float64(w.Score)))) {
+			return fmt.Errorf("%s node %q: candidate %d is %q of score %v at a consumer and %q of %v at the trainer", of.Role,
+				of.ID, k+1, l.ID, l.Score, w.ID, w.Score)
 		}
 	}
 	return nil
@@ -224,7 +248,7 @@ type predictions struct {
 func (p *predictions) Publish(_ context.Context, b event.Batch, _ kafka.Offsets, _ kafka.Committer) (kafka.Delivery,
 	error) {
 	for _, of := range b.Predictions {
-		of.Probabilities, of.Numbers = slices.Clone(of.Probabilities), slices.Clone(of.Numbers)
+		of.Probabilities, of.Numbers = slices.Clone(of.Probabilities), slices.Clone(of.Numbers) // links are made anew
 		p.records = append(p.records, of)
 	}
 	if len(b.DeadLetters) > 0 {

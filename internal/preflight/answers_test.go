@@ -1,6 +1,8 @@
 package preflight
 
 import (
+	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -274,6 +276,93 @@ func TestConsumersPredictNumbers(t *testing.T) {
 	_, _, err = pipeline.Explain(t.Context(), in)
 	if err == nil || !strings.Contains(err.Error(), "an explanation is for") {
 		t.Errorf("numbers are explained: %v", err)
+	}
+}
+
+// linked is small with links to nodes of one class in place of classes.
+func linked(t *testing.T) *dataset.Dataset {
+	t.Helper()
+	d := small(t)
+	d.Candidates = make([]bool, d.Nodes())
+	for i, y := range d.Labels {
+		d.Candidates[i] = y == 0
+	}
+	if err := d.AsLinks(); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// Consumers answer with the candidates that have the largest dot products with the trainer's embedding, summed in
+// float64, without neighbours of the arrival.
+func TestConsumersPredictLinks(t *testing.T) {
+	out := train(t, linked(t))
+	if warnings, err := Answers(t.Context(), out.Bundle, out.Answers, standard); err != nil || warnings != nil {
+		t.Fatalf("%v, %q", err, warnings)
+	}
+	if sent, err := Sample(t.Context(), linked(t), options(), standard); err != nil || sent == 0 {
+		t.Errorf("a sample: %d nodes, %v", sent, err)
+	}
+	r := refusals{}
+	version, err := serve(out.Bundle, out.Answers, standard, &r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var records []kafka.Record
+	for k := range out.Answers {
+		a := arrival(&out.Answers[k])
+		value, err := json.Codec{}.AppendArrival(nil, &a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		records = append(records, kafka.Record{Key: []byte("k"), Value: value})
+	}
+	const most = 7
+	sink := &predictions{}
+	pipeline, err := consumer.NewPipeline(consumer.PipelineOptions{Versions: version, Deliverer: sink, Mode: consumer.Node,
+		Limits: standard, Output: consumer.Output{TopK: most}})
+	in := consumer.Intake{Name: "all", Records: records}
+	if err == nil {
+		err = pipeline.Process(t.Context(), in)
+	}
+	if err != nil || len(sink.records) != len(records) {
+		t.Fatalf("%d predictions of %d: %v", len(sink.records), len(records), err)
+	}
+	candidates := out.Bundle.Candidates
+	for k, p := range sink.records {
+		of := &out.Answers[k]
+		score := map[string]float64{}
+		for c, id := range candidates.IDs {
+			if slices.Contains(of.Edges, id) {
+				continue
+			}
+			for j, v := range candidates.Vectors.Row(c) {
+				score[id] += float64(v) * float64(of.Probabilities[j])
+			}
+		}
+		want := slices.SortedFunc(maps.Values(score), func(a, b float64) int { return cmp.Compare(b, a) })[:most]
+		if len(p.Links) != most || p.Probability != 0 || p.Top != nil || p.Numbers != nil || p.Abstained {
+			t.Fatalf("%+v", p)
+		}
+		for n, l := range p.Links {
+			if got, there := score[l.ID]; !there || math.Abs(got-want[n]) > 1e-5 || math.Abs(float64(l.Score)-want[n]) > 1e-5 {
+				t.Errorf("%s: candidate %d is %+v, want the score %v", of.ID, n, l, want[n])
+			}
+		}
+	}
+	if _, err := (avro.Codec{}).AppendPrediction(nil, &sink.records[0]); err == nil || !strings.Contains(err.Error(), "links") {
+		t.Errorf("Avro without a registry takes links: %v", err)
+	}
+	if _, _, err = pipeline.Explain(t.Context(), in); err == nil || !strings.Contains(err.Error(), "an explanation is for") {
+		t.Errorf("links are explained: %v", err)
+	}
+	at := slices.IndexFunc(out.Answers, func(a trainer.Answer) bool { return a.Role == "test" })
+	for j := range out.Answers[at].Probabilities {
+		out.Answers[at].Probabilities[j] += 5
+	}
+	if _, err := Answers(t.Context(), out.Bundle, out.Answers, standard); err == nil ||
+		!strings.Contains(err.Error(), "candidate ") {
+		t.Errorf("other candidates are no error: %v", err)
 	}
 }
 

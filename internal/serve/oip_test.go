@@ -306,3 +306,26 @@ func TestNumbersAreServedAsRecords(t *testing.T) {
 		}
 	}
 }
+
+// An artifact of links is answered as a record with candidates, without the arrival's neighbours.
+func TestLinksAreServedAsRecords(t *testing.T) {
+	a := start(t, nil)
+	b := artifacttest.Links(bundle(t, 1))
+	if err := b.Seal(); err != nil {
+		t.Fatal(err)
+	}
+	a.version.now.Store(versionOf(t, b, serving.Options{}))
+	one := fmt.Sprintf(`{"id":"a","features":[1,2,3],"edges":[%q]}`, b.Candidates.IDs[0])
+	p := predictionOf(t, a.post(predictPath, one).body)
+	if len(p.Links) != 1 || p.Links[0].ID != b.Candidates.IDs[1] || p.Class != 0 || p.Probability != 0 || p.Top != nil {
+		t.Errorf("predicted %+v", p)
+	}
+	tensors := `{"inputs":[{"name":"id","shape":[1],"datatype":"BYTES","data":["a"]},` +
+		`{"name":"features","shape":[1,3],"datatype":"FP32","data":[1,2,3]}]}`
+	for path, body := range map[string]string{inferPath: tensors, explainPath: one} {
+		if got := a.post(path, body); got.status != http.StatusNotFound || !strings.Contains(string(got.body),
+			"the task is links") {
+			t.Errorf("%s: %d %s", path, got.status, got.body)
+		}
+	}
+}

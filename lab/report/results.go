@@ -56,6 +56,12 @@ func (p *Page) quality() []column {
 			{"macro F1 %", func(r *eval.Result) string { return percents(r.Labels.MacroF1) }},
 			{"mean average precision %", func(r *eval.Result) string { return percents(r.Labels.MAP) }},
 		}, calibration...)
+	case first.Links != nil:
+		return []column{
+			{"MRR %", func(r *eval.Result) string { return percents(r.Links.MRR) }},
+			{"hits@10 %", func(r *eval.Result) string { return percents(r.Links.Hits10) }},
+			calibration[2],
+		}
 	case first.Numbers != nil:
 		return []column{
 			{"R² %", func(r *eval.Result) string { return percents(r.Numbers.R2) }},

@@ -1,4 +1,4 @@
-"""Weights and directions of edges, and numbers: predictions in NumPy are those of `rivulet predict`."""
+"""Weights and directions of edges, numbers and links: predictions in NumPy are those of `rivulet predict`."""
 
 from __future__ import annotations
 
@@ -59,6 +59,9 @@ CASES = {
     "numbers": Case(
         False, ["--task", "number", "--label", "amount", "--drop", "label,tags", "--positional"], "sgc,ssgc", []
     ),
+    "links": Case(
+        False, ["--task", "links", "--candidates", "label=b", "--drop", "amount,tags", "--positional"], "sgc,ssgc", []
+    ),
     "labels": Case(
         False,
         ["--task", "labels", "--label", "tags", "--drop", "label,amount", "--positional"],
@@ -104,6 +107,15 @@ def test_predictions_are_those_of_rivulet(case: tuple[Case, Set]) -> None:
                     assert {t["name"] for t in there} == {output}
                     assert np.abs(got - np.array([t[name] for t in there])).max() < 1e-4
             known = numbers.known_neighbours
+        elif artifact.task == "links":
+            links = predictor.predict_links(arrivals, 7)
+            want = of.predict(model, "auto", lines, output=("--top-k", "7", "--logits"))
+            assert np.abs(links.embeddings - np.array([w["logits"] for w in want])).max() < 1e-4
+            for found, scores, theirs in zip(links.candidates, links.scores, want, strict=True):
+                said = theirs["links"]
+                assert np.abs(scores - np.array([t["score"] for t in said])).max() < 1e-4  # type: ignore[attr-defined]
+                assert len({t["id"] for t in said} & set(found)) >= 5  # type: ignore[attr-defined]
+            known = links.known_neighbours
         elif artifact.task == "labels":
             labels = predictor.predict_labels(arrivals)
             want = of.predict(model, "auto", lines)
@@ -135,6 +147,8 @@ def test_weights_and_directions_count(case: tuple[Case, Set]) -> None:
     predictor = Predictor(artifact)
     if artifact.task == "number":
         values = predictor.predict_numbers([same, heavy, into]).values
+    elif artifact.task == "links":
+        values = predictor.predict_links([same, heavy, into]).embeddings
     elif artifact.task == "labels":
         values = predictor.predict_labels([same, heavy, into]).logits
     else:
@@ -157,6 +171,14 @@ def test_each_task_has_its_verb(case: tuple[Case, Set]) -> None:
         ]  # fmt: skip
         assert (frame["amount_lower"] < frame["amount"]).all()
         return
+    if artifact.task == "links":
+        with pytest.raises(ArtifactError, match="predicts links: use predict_links"):
+            predictor.predict([])
+        pytest.importorskip("pandas")
+        frame = predictor.predict_links(of.arrivals[:2], 3).to_frame()
+        assert list(frame.columns) == ["id", "candidate", "rank", "score"]
+        assert frame["rank"].tolist() == [1, 2, 3] * 2
+        return
     if artifact.task == "labels":
         with pytest.raises(ArtifactError, match="predicts labels: use predict_labels"):
             predictor.predict([])
@@ -165,7 +187,7 @@ def test_each_task_has_its_verb(case: tuple[Case, Set]) -> None:
         assert list(frame.columns)[:3] == ["id", "labels", "a"]
         assert list(frame.columns)[-3:] == ["positive", "known_neighbours", "unknown_neighbours"]
         return
-    for verb in (predictor.predict_numbers, predictor.predict_labels):
+    for verb in (predictor.predict_numbers, predictor.predict_labels, predictor.predict_links):
         with pytest.raises(ArtifactError, match="predicts classes: use predict"):
             verb([])
 

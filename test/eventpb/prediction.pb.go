@@ -73,7 +73,7 @@ func (x Representation_Kind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Representation_Kind.Descriptor instead.
 func (Representation_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_event_schema_prediction_proto_rawDescGZIP(), []int{3, 0}
+	return file_event_schema_prediction_proto_rawDescGZIP(), []int{4, 0}
 }
 
 type Reason_Kind int32
@@ -127,7 +127,7 @@ func (x Reason_Kind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Reason_Kind.Descriptor instead.
 func (Reason_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_event_schema_prediction_proto_rawDescGZIP(), []int{5, 0}
+	return file_event_schema_prediction_proto_rawDescGZIP(), []int{6, 0}
 }
 
 // Prediction is what Rivulet says of one arrival.
@@ -181,7 +181,10 @@ type Prediction struct {
 	Numbers []*Number `protobuf:"bytes,22,rep,name=numbers,proto3" json:"numbers,omitempty"`
 	// The labels whose probability is one half or more, the most probable first, where the task is labels; class is 0
 	// then, and says nothing, and probability is the share of the labels for which the answer is expected to be right.
-	Labels        []*Score `protobuf:"bytes,23,rep,name=labels,proto3" json:"labels,omitempty"`
+	Labels []*Score `protobuf:"bytes,23,rep,name=labels,proto3" json:"labels,omitempty"`
+	// The candidates with the highest scores, best first, where the task is links; class and probability are 0 then, and
+	// say nothing.
+	Links         []*Link `protobuf:"bytes,24,rep,name=links,proto3" json:"links,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -377,6 +380,67 @@ func (x *Prediction) GetLabels() []*Score {
 	return nil
 }
 
+func (x *Prediction) GetLinks() []*Link {
+	if x != nil {
+		return x.Links
+	}
+	return nil
+}
+
+// Link is a candidate with its score.
+type Link struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of the node.
+	Id            string  `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Score         float32 `protobuf:"fixed32,2,opt,name=score,proto3" json:"score,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Link) Reset() {
+	*x = Link{}
+	mi := &file_event_schema_prediction_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Link) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Link) ProtoMessage() {}
+
+func (x *Link) ProtoReflect() protoreflect.Message {
+	mi := &file_event_schema_prediction_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Link.ProtoReflect.Descriptor instead.
+func (*Link) Descriptor() ([]byte, []int) {
+	return file_event_schema_prediction_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Link) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Link) GetScore() float32 {
+	if x != nil {
+		return x.Score
+	}
+	return 0
+}
+
 // Number is a predicted number with its interval.
 type Number struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -392,7 +456,7 @@ type Number struct {
 
 func (x *Number) Reset() {
 	*x = Number{}
-	mi := &file_event_schema_prediction_proto_msgTypes[1]
+	mi := &file_event_schema_prediction_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -404,7 +468,7 @@ func (x *Number) String() string {
 func (*Number) ProtoMessage() {}
 
 func (x *Number) ProtoReflect() protoreflect.Message {
-	mi := &file_event_schema_prediction_proto_msgTypes[1]
+	mi := &file_event_schema_prediction_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -417,7 +481,7 @@ func (x *Number) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Number.ProtoReflect.Descriptor instead.
 func (*Number) Descriptor() ([]byte, []int) {
-	return file_event_schema_prediction_proto_rawDescGZIP(), []int{1}
+	return file_event_schema_prediction_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Number) GetName() string {
@@ -460,7 +524,7 @@ type Score struct {
 
 func (x *Score) Reset() {
 	*x = Score{}
-	mi := &file_event_schema_prediction_proto_msgTypes[2]
+	mi := &file_event_schema_prediction_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -472,7 +536,7 @@ func (x *Score) String() string {
 func (*Score) ProtoMessage() {}
 
 func (x *Score) ProtoReflect() protoreflect.Message {
-	mi := &file_event_schema_prediction_proto_msgTypes[2]
+	mi := &file_event_schema_prediction_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -485,7 +549,7 @@ func (x *Score) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Score.ProtoReflect.Descriptor instead.
 func (*Score) Descriptor() ([]byte, []int) {
-	return file_event_schema_prediction_proto_rawDescGZIP(), []int{2}
+	return file_event_schema_prediction_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Score) GetClass() uint32 {
@@ -522,7 +586,7 @@ type Representation struct {
 
 func (x *Representation) Reset() {
 	*x = Representation{}
-	mi := &file_event_schema_prediction_proto_msgTypes[3]
+	mi := &file_event_schema_prediction_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -534,7 +598,7 @@ func (x *Representation) String() string {
 func (*Representation) ProtoMessage() {}
 
 func (x *Representation) ProtoReflect() protoreflect.Message {
-	mi := &file_event_schema_prediction_proto_msgTypes[3]
+	mi := &file_event_schema_prediction_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -547,7 +611,7 @@ func (x *Representation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Representation.ProtoReflect.Descriptor instead.
 func (*Representation) Descriptor() ([]byte, []int) {
-	return file_event_schema_prediction_proto_rawDescGZIP(), []int{3}
+	return file_event_schema_prediction_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Representation) GetKind() Representation_Kind {
@@ -578,7 +642,7 @@ type Explanation struct {
 
 func (x *Explanation) Reset() {
 	*x = Explanation{}
-	mi := &file_event_schema_prediction_proto_msgTypes[4]
+	mi := &file_event_schema_prediction_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -590,7 +654,7 @@ func (x *Explanation) String() string {
 func (*Explanation) ProtoMessage() {}
 
 func (x *Explanation) ProtoReflect() protoreflect.Message {
-	mi := &file_event_schema_prediction_proto_msgTypes[4]
+	mi := &file_event_schema_prediction_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -603,7 +667,7 @@ func (x *Explanation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Explanation.ProtoReflect.Descriptor instead.
 func (*Explanation) Descriptor() ([]byte, []int) {
-	return file_event_schema_prediction_proto_rawDescGZIP(), []int{4}
+	return file_event_schema_prediction_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Explanation) GetRunnerUp() uint32 {
@@ -639,7 +703,7 @@ type Reason struct {
 
 func (x *Reason) Reset() {
 	*x = Reason{}
-	mi := &file_event_schema_prediction_proto_msgTypes[5]
+	mi := &file_event_schema_prediction_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -651,7 +715,7 @@ func (x *Reason) String() string {
 func (*Reason) ProtoMessage() {}
 
 func (x *Reason) ProtoReflect() protoreflect.Message {
-	mi := &file_event_schema_prediction_proto_msgTypes[5]
+	mi := &file_event_schema_prediction_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -664,7 +728,7 @@ func (x *Reason) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reason.ProtoReflect.Descriptor instead.
 func (*Reason) Descriptor() ([]byte, []int) {
-	return file_event_schema_prediction_proto_rawDescGZIP(), []int{5}
+	return file_event_schema_prediction_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Reason) GetKind() Reason_Kind {
@@ -714,7 +778,7 @@ type Source struct {
 
 func (x *Source) Reset() {
 	*x = Source{}
-	mi := &file_event_schema_prediction_proto_msgTypes[6]
+	mi := &file_event_schema_prediction_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -726,7 +790,7 @@ func (x *Source) String() string {
 func (*Source) ProtoMessage() {}
 
 func (x *Source) ProtoReflect() protoreflect.Message {
-	mi := &file_event_schema_prediction_proto_msgTypes[6]
+	mi := &file_event_schema_prediction_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -739,7 +803,7 @@ func (x *Source) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Source.ProtoReflect.Descriptor instead.
 func (*Source) Descriptor() ([]byte, []int) {
-	return file_event_schema_prediction_proto_rawDescGZIP(), []int{6}
+	return file_event_schema_prediction_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Source) GetTopic() string {
@@ -767,7 +831,7 @@ var File_event_schema_prediction_proto protoreflect.FileDescriptor
 
 const file_event_schema_prediction_proto_rawDesc = "" +
 	"\n" +
-	"\x1devent/schema/prediction.proto\x12\x10rivulet.event.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xdd\a\n" +
+	"\x1devent/schema/prediction.proto\x12\x10rivulet.event.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x8b\b\n" +
 	"\n" +
 	"Prediction\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
@@ -795,7 +859,11 @@ const file_event_schema_prediction_proto_rawDesc = "" +
 	"\x12arrival_neighbours\x18\x14 \x01(\rR\x11arrivalNeighbours\x12?\n" +
 	"\vexplanation\x18\x15 \x01(\v2\x1d.rivulet.event.v1.ExplanationR\vexplanation\x122\n" +
 	"\anumbers\x18\x16 \x03(\v2\x18.rivulet.event.v1.NumberR\anumbers\x12/\n" +
-	"\x06labels\x18\x17 \x03(\v2\x17.rivulet.event.v1.ScoreR\x06labels\"^\n" +
+	"\x06labels\x18\x17 \x03(\v2\x17.rivulet.event.v1.ScoreR\x06labels\x12,\n" +
+	"\x05links\x18\x18 \x03(\v2\x16.rivulet.event.v1.LinkR\x05links\",\n" +
+	"\x04Link\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
+	"\x05score\x18\x02 \x01(\x02R\x05score\"^\n" +
 	"\x06Number\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x02R\x05value\x12\x14\n" +
@@ -846,37 +914,39 @@ func file_event_schema_prediction_proto_rawDescGZIP() []byte {
 }
 
 var file_event_schema_prediction_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_event_schema_prediction_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_event_schema_prediction_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_event_schema_prediction_proto_goTypes = []any{
 	(Representation_Kind)(0),      // 0: rivulet.event.v1.Representation.Kind
 	(Reason_Kind)(0),              // 1: rivulet.event.v1.Reason.Kind
 	(*Prediction)(nil),            // 2: rivulet.event.v1.Prediction
-	(*Number)(nil),                // 3: rivulet.event.v1.Number
-	(*Score)(nil),                 // 4: rivulet.event.v1.Score
-	(*Representation)(nil),        // 5: rivulet.event.v1.Representation
-	(*Explanation)(nil),           // 6: rivulet.event.v1.Explanation
-	(*Reason)(nil),                // 7: rivulet.event.v1.Reason
-	(*Source)(nil),                // 8: rivulet.event.v1.Source
-	(*timestamppb.Timestamp)(nil), // 9: google.protobuf.Timestamp
+	(*Link)(nil),                  // 3: rivulet.event.v1.Link
+	(*Number)(nil),                // 4: rivulet.event.v1.Number
+	(*Score)(nil),                 // 5: rivulet.event.v1.Score
+	(*Representation)(nil),        // 6: rivulet.event.v1.Representation
+	(*Explanation)(nil),           // 7: rivulet.event.v1.Explanation
+	(*Reason)(nil),                // 8: rivulet.event.v1.Reason
+	(*Source)(nil),                // 9: rivulet.event.v1.Source
+	(*timestamppb.Timestamp)(nil), // 10: google.protobuf.Timestamp
 }
 var file_event_schema_prediction_proto_depIdxs = []int32{
-	4,  // 0: rivulet.event.v1.Prediction.top:type_name -> rivulet.event.v1.Score
-	5,  // 1: rivulet.event.v1.Prediction.representation:type_name -> rivulet.event.v1.Representation
-	8,  // 2: rivulet.event.v1.Prediction.source:type_name -> rivulet.event.v1.Source
-	9,  // 3: rivulet.event.v1.Prediction.arrival_time:type_name -> google.protobuf.Timestamp
-	9,  // 4: rivulet.event.v1.Prediction.ingest_time:type_name -> google.protobuf.Timestamp
-	9,  // 5: rivulet.event.v1.Prediction.predicted_time:type_name -> google.protobuf.Timestamp
-	6,  // 6: rivulet.event.v1.Prediction.explanation:type_name -> rivulet.event.v1.Explanation
-	3,  // 7: rivulet.event.v1.Prediction.numbers:type_name -> rivulet.event.v1.Number
-	4,  // 8: rivulet.event.v1.Prediction.labels:type_name -> rivulet.event.v1.Score
-	0,  // 9: rivulet.event.v1.Representation.kind:type_name -> rivulet.event.v1.Representation.Kind
-	7,  // 10: rivulet.event.v1.Explanation.reasons:type_name -> rivulet.event.v1.Reason
-	1,  // 11: rivulet.event.v1.Reason.kind:type_name -> rivulet.event.v1.Reason.Kind
-	12, // [12:12] is the sub-list for method output_type
-	12, // [12:12] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	5,  // 0: rivulet.event.v1.Prediction.top:type_name -> rivulet.event.v1.Score
+	6,  // 1: rivulet.event.v1.Prediction.representation:type_name -> rivulet.event.v1.Representation
+	9,  // 2: rivulet.event.v1.Prediction.source:type_name -> rivulet.event.v1.Source
+	10, // 3: rivulet.event.v1.Prediction.arrival_time:type_name -> google.protobuf.Timestamp
+	10, // 4: rivulet.event.v1.Prediction.ingest_time:type_name -> google.protobuf.Timestamp
+	10, // 5: rivulet.event.v1.Prediction.predicted_time:type_name -> google.protobuf.Timestamp
+	7,  // 6: rivulet.event.v1.Prediction.explanation:type_name -> rivulet.event.v1.Explanation
+	4,  // 7: rivulet.event.v1.Prediction.numbers:type_name -> rivulet.event.v1.Number
+	5,  // 8: rivulet.event.v1.Prediction.labels:type_name -> rivulet.event.v1.Score
+	3,  // 9: rivulet.event.v1.Prediction.links:type_name -> rivulet.event.v1.Link
+	0,  // 10: rivulet.event.v1.Representation.kind:type_name -> rivulet.event.v1.Representation.Kind
+	8,  // 11: rivulet.event.v1.Explanation.reasons:type_name -> rivulet.event.v1.Reason
+	1,  // 12: rivulet.event.v1.Reason.kind:type_name -> rivulet.event.v1.Reason.Kind
+	13, // [13:13] is the sub-list for method output_type
+	13, // [13:13] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_event_schema_prediction_proto_init() }
@@ -884,14 +954,14 @@ func file_event_schema_prediction_proto_init() {
 	if File_event_schema_prediction_proto != nil {
 		return
 	}
-	file_event_schema_prediction_proto_msgTypes[4].OneofWrappers = []any{}
+	file_event_schema_prediction_proto_msgTypes[5].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_event_schema_prediction_proto_rawDesc), len(file_event_schema_prediction_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   7,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

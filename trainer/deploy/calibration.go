@@ -61,9 +61,12 @@ func (c *Calibration) plain() infer.Calibration {
 // calibrateTargets makes the choices for a task other than classes, which has no propagation.
 func (c *Calibration) calibrateTargets(answer *eval.Answer, support *eval.Set, coverage float64) (err error) {
 	c.Temperature = 1
-	if c.Task == target.Number {
+	switch c.Task {
+	case target.Number:
 		c.Radius, err = answer.Radius(support)
 		return err
+	case target.Links:
+		return nil
 	}
 	of := calibrate.Support{Logits: answer.Logits, Labels: support.Labels, Targets: support.Targets}
 	c.Temperatures = of.Temperatures()
@@ -166,7 +169,7 @@ func (c *Calibration) Info(p *Deployment, weightDecay float64, sample int, resul
 		Sample:      sample,
 		Calibration: artifact.CalibrationInfo{Kind: c.Kind, Temperature: c.Temperature, Confidence: c.confidence},
 		Propagation: map[string]artifact.PropagationInfo{}, Own: p.Own, Radius: c.Radius, Temperatures: c.Temperatures}
-	if c.Task == target.Number { // numbers have no confidence
+	if c.Task.Regression() { // it has no confidence
 		return out
 	}
 	tested(&out.Calibration.Confidence, results, out.Name, p.Attachment, infer.PropagateNone, p.Expert != nil)

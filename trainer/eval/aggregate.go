@@ -46,7 +46,7 @@ func joined(rows []Result) Result {
 	out.HeldBytes = int64(mean(func(r *Result) float64 { return float64(r.HeldBytes) }))
 	out.StoredBytes = int64(mean(func(r *Result) float64 { return float64(r.StoredBytes) }))
 	out.KeptBytes = int64(mean(func(r *Result) float64 { return float64(r.KeptBytes) }))
-	out.Numbers, out.Labels = joinedNumbers(rows), joinedLabels(rows)
+	out.Numbers, out.Labels, out.Links = joinedNumbers(rows), joinedLabels(rows), joinedLinks(rows)
 	out.Seeds, out.WeightDecays = nil, nil
 	served := 0
 	for _, r := range rows {

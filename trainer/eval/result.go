@@ -38,9 +38,11 @@ type Result struct {
 	Numbers *Numbers `json:"numbers,omitempty"`
 	// Labels are the scores of a task of labels, which has a calibration error and none of the other figures of classes;
 	// nil: the task is another one.
-	Labels   *Labels `json:"labels,omitempty"`
-	Accuracy Spread  `json:"accuracy"`
-	MacroF1  Spread  `json:"macro_f1"`
+	Labels *Labels `json:"labels,omitempty"`
+	// Links are the scores of a task of links, which has none of the figures of classes; nil: the task is another one.
+	Links    *Links `json:"links,omitempty"`
+	Accuracy Spread `json:"accuracy"`
+	MacroF1  Spread `json:"macro_f1"`
 	// Agreement is the share of predictions equal to the predictions of Whole: the model fitted on T, joined to T, in
 	// the same batches.
 	Agreement Spread `json:"agreement"`
@@ -115,6 +117,8 @@ func Metrics(results []Result) (out []artifact.Metric) {
 		switch of := &out[len(out)-1]; {
 		case r.Numbers != nil:
 			of.R2 = &r.Numbers.R2.Mean
+		case r.Links != nil:
+			of.MRR = &r.Links.MRR.Mean
 		case r.Labels != nil:
 			of.MicroF1, of.MAP = &r.Labels.MicroF1.Mean, &r.Labels.MAP.Mean
 		}
@@ -122,19 +126,27 @@ func Metrics(results []Result) (out []artifact.Metric) {
 	return out
 }
 
-// Score is the first figure of a task, in percent, with its name: accuracy, micro F1 or R².
+// Score is the first figure of a task, in percent, with its name: accuracy, micro F1, R² or MRR.
 func (r *Result) Score() (score Spread, name string) {
 	switch {
 	case r.Labels != nil:
 		return r.Labels.MicroF1, "micro F1"
 	case r.Numbers != nil:
 		return r.Numbers.R2, "R²"
+	case r.Links != nil:
+		return r.Links.MRR, "MRR"
 	}
 	return r.Accuracy, "accuracy"
 }
 
 // Summary says in a line how right a row of node batches on S is beside the same model on the whole graph.
 func (r *Result) Summary(whole *Result, synthetic, nodes int) string {
+	if r.Links != nil {
+		return fmt.Sprintf("a tenth of the edges of test nodes, each arriving alone, was held out: MRR %.2f%%, hits@10 %.1f%% on "+
+			"%d synthetic nodes, %.2f%% and %.1f%% on the whole graph of %d; by popularity MRR %.2f%%, by common neighbours "+
+			"(Adamic-Adar) %.2f%%", r.Links.MRR.Mean, r.Links.Hits10.Mean, synthetic, whole.Links.MRR.Mean,
+			whole.Links.Hits10.Mean, nodes, r.Links.Popularity.Mean, r.Links.AdamicAdar.Mean)
+	}
 	if r.Labels != nil {
 		return fmt.Sprintf("micro F1 on the test nodes, each arriving alone: %.1f%% on %d synthetic nodes, %.1f%% on the "+
 			"whole graph of %d; mean average precision %.1f%% and %.1f%%", r.Labels.MicroF1.Mean, synthetic,

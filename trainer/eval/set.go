@@ -23,6 +23,8 @@ type Set struct {
 	// Targets are the numbers or labels of each node of each batch, n×outputs; nil: the task is classes.
 	Targets []*graph.Dense
 	Task    target.Task
+	// Queries are the neighbours that were held out, of a task of links; nil: the task is another one.
+	Queries *Queries
 
 	attach func(k int) *attach.Batch // makes Batches[k] again; nil if the batches came attached
 }
@@ -41,7 +43,9 @@ func Attach(d *dataset.Dataset, original *dataset.Original, batches [][]int32, g
 }
 
 // Empty returns a set of the same nodes without batches.
-func (s *Set) Empty() *Set { return &Set{Labels: s.Labels, Targets: s.Targets, Task: s.Task} }
+func (s *Set) Empty() *Set {
+	return &Set{Labels: s.Labels, Targets: s.Targets, Task: s.Task, Queries: s.Queries}
+}
 
 // LabelsOf returns the labels of some nodes.
 func LabelsOf(d *dataset.Dataset, nodes []int32) []int32 {
@@ -148,13 +152,15 @@ func (a *Answer) Add(logits, probabilities *graph.Dense) {
 }
 
 // Score returns the figure by which hyperparameters are compared, in percent: the accuracy of classes, the micro F1 of
-// labels, or the mean R² of the outputs of numbers.
+// labels, the mean R² of the outputs of numbers, or the mean reciprocal rank of links.
 func (a *Answer) Score(s *Set) float64 {
 	switch s.Task {
 	case target.Labels:
 		return a.Labels(s).MicroF1.Mean
 	case target.Number:
 		return a.Numbers(s, nil).R2.Mean
+	case target.Links:
+		return a.Links(s).MRR.Mean
 	}
 	return a.Accuracy(s)
 }

@@ -144,6 +144,9 @@ p           McNemar's mid-p of these counts, two-sided: small where the differen
 R²          of a task of numbers: share of their variance that is explained, the mean over the outputs
 MAE         mean absolute error of each output, in its unit; in interval: share of numbers in the interval of their
             prediction, which is made to hold 90 of 100
+MRR         of a task of links, percent: a tenth of the edges between test nodes and candidates is held out, and each of
+            these candidates is ranked among those that are no neighbours of the node; the mean of 1/rank; hits@k: share
+            of ranks up to k; popularity ranks by degree, Adamic-Adar by neighbours that both have
 micro F1    of a task of labels, percent: all nodes' labels counted together; macro F1: the mean over the labels; mAP:
             the mean over the labels of the average precision of nodes ranked by the label's probability
 rebatched   share of predictions that change in shuffled batches of a tenth of the size
@@ -176,12 +179,19 @@ var ofNumbers = []column{
 
 // columnsOf returns the columns of results, which are all of one task.
 func columnsOf(results []Result) []column {
-	own := ofNumbers
-	switch {
-	case len(results) == 0 || results[0].Numbers == nil && results[0].Labels == nil:
+	if len(results) == 0 {
 		return columns
-	case results[0].Labels != nil:
+	}
+	var own []column
+	switch first := results[0]; {
+	case first.Numbers != nil:
+		own = ofNumbers
+	case first.Labels != nil:
 		own = ofLabels
+	case first.Links != nil:
+		own = linkColumns()
+	default:
+		return columns
 	}
 	var out []column
 	for _, c := range columns {
@@ -254,6 +264,12 @@ func WriteCSV(w io.Writer, results []Result) error {
 		head = append(head, "micro_f1_mean", "micro_f1_std", "label_macro_f1_mean", "label_macro_f1_std", "map_mean",
 			"map_std")
 	}
+	links := len(results) > 0 && results[0].Links != nil
+	for _, name := range linkScores {
+		if links {
+			head = append(head, name[1]+"_mean", name[1]+"_std")
+		}
+	}
 	if err := out.Write(head); err != nil {
 		return err
 	}
@@ -276,6 +292,11 @@ func WriteCSV(w io.Writer, results []Result) error {
 		}
 		if l := r.Labels; labels {
 			for _, s := range []Spread{l.MicroF1, l.MacroF1, l.MAP} {
+				record = append(record, number(s.Mean), number(s.Std))
+			}
+		}
+		if links {
+			for _, s := range r.Links.spreads() {
 				record = append(record, number(s.Mean), number(s.Std))
 			}
 		}

@@ -32,6 +32,15 @@ func UnitsOf(targets *graph.Dense) Units {
 	return u
 }
 
+// Length is the root mean square of the deviations of all outputs.
+func (u Units) Length() float64 {
+	sum := 0.0
+	for _, v := range u.Deviation {
+		sum += v * v / float64(len(u.Deviation))
+	}
+	return math.Sqrt(sum)
+}
+
 // ridge fits W and b to numbers, Σ_i ω_i ‖f_i W + b − y_i‖²/Σω + wd·‖W‖², with each output in units of its standard
 // deviation around its mean, so that one weight decay is for all. W and b that it takes and returns are in the
 // outputs' own units.

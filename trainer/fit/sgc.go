@@ -95,7 +95,7 @@ const (
 // ends early, with an error, where ctx does.
 func SGC(ctx context.Context, p Problem, weightDecay, tolerance float64,
 	start *architecture.Layer) (*architecture.Layer, error) {
-	if p.Task == target.Number {
+	if p.Task.Regression() {
 		return ridge(ctx, p, weightDecay, tolerance, start)
 	}
 	return minimise(ctx, p, weightDecay, tolerance, start)

@@ -25,7 +25,10 @@ func (d *Data) registerTables(flags *pflag.FlagSet) {
 	flags.StringVar(&t.Label, "label", "", "tables: column of its class; empty: label")
 	flags.StringVar(&t.Task, "task", "",
 		"tables: what labels are: classes (also empty); labels: several a node, in one column as a;b or as a list, or in "+
-			"a column of true and false for each, --label a,b; number: one column of numbers, or several, a,b")
+			"a column of true and false for each, --label a,b; number: one column of numbers, or several, a,b; "+
+			"links: which nodes an arrival links to, without labels; also of other layouts")
+	flags.StringVar(&t.Candidates, "candidates", "",
+		"tables, task links: column and value of the nodes that answers have, such as kind=item; empty: all training nodes")
 	flags.StringVar(&t.Split, "split", "", "tables: column of its role, or its masks, such as train_mask,val_mask,test_mask; empty: split or these, if there are any")
 	flags.StringToStringVar(&t.SplitValues, "split-values", nil,
 		"tables: what the values of --split stand for, such as 0=train,1=val,2=test; also unlabelled, none")
@@ -82,7 +85,7 @@ func Own(flags *pflag.FlagSet) bool {
 }
 
 // TableFlags lists the flags of tables, except --nodes.
-var TableFlags = []string{"edges", "id", "label", "task", "split", "split-values", "source", "target", "weight",
+var TableFlags = []string{"edges", "id", "label", "task", "candidates", "split", "split-values", "source", "target", "weight",
 	"drop-weights", "directed", "arrival-edges", "drop-unknown",
 	"drop", "positional", "types", "separator", "decimal", "encoding"}
 

@@ -8,8 +8,8 @@ The core needs NumPy alone. Modules with needs of their own: `frames` (pandas), 
 """
 
 from .arrivals import Arrival, ArrivalError, Dense, Edge, Features, Named, Sparse
-from .artifact import Artifact, ArtifactError, open_artifact
-from .predict import Labels, Numbers, Predictions, Predictor
+from .artifact import Artifact, ArtifactError, Candidates, open_artifact
+from .predict import Labels, Links, Numbers, Predictions, Predictor
 from .schema import Schema, SchemaError
 
 __all__ = [
@@ -17,10 +17,12 @@ __all__ = [
     "ArrivalError",
     "Artifact",
     "ArtifactError",
+    "Candidates",
     "Dense",
     "Edge",
     "Features",
     "Labels",
+    "Links",
     "Named",
     "Numbers",
     "Predictions",

@@ -40,7 +40,21 @@ NUMBER = "number"
 LABELS = "labels"
 """The task of a model that predicts several labels a node."""
 
-PARTS = ("schema.json", OWN_PART, MAPPING_PART, BINS_PART, DIRECTIONS_PART, f"task:{NUMBER}", f"task:{LABELS}")
+LINKS = "links"
+"""The task of a model that predicts which nodes an arrival links to."""
+
+CANDIDATES_PART = "candidates.safetensors"
+"""The task is links: the nodes that it answers with."""
+
+PARTS = (
+    "schema.json",
+    OWN_PART,
+    MAPPING_PART,
+    BINS_PART,
+    DIRECTIONS_PART,
+    CANDIDATES_PART,
+    *(f"task:{task}" for task in (NUMBER, LABELS, LINKS)),
+)
 """Parts of format 2 that this package knows."""
 
 _MAX_BINS = 64
@@ -155,6 +169,15 @@ class Spread:
 
 
 @dataclass(frozen=True)
+class Candidates:
+    """The nodes with which a task of links answers."""
+
+    ids: list[str]
+    vectors: NDArray[np.float32]
+    """Their embeddings, a row each: a score is the dot product with that of an arrival."""
+
+
+@dataclass(frozen=True)
 class Artifact:
     """An artifact in memory. The arrays are read-only."""
 
@@ -177,6 +200,8 @@ class Artifact:
     """What answers beside the models that have `own` in the manifest; None: they answer alone."""
     spread: Spread | None = field(default=None, repr=False)
     """What S teaches models by; None: the artifact has none."""
+    candidates: Candidates | None = field(default=None, repr=False)
+    """Those of a task of links; None: the task is another one."""
 
     @property
     def version(self) -> str:
@@ -185,12 +210,12 @@ class Artifact:
 
     @property
     def task(self) -> str:
-        """What the models predict: "classes", "labels" or "number"."""
+        """What the models predict: "classes", "labels", "number" or "links"."""
         return str(self.manifest.get("task", "classes"))
 
     @property
     def classes(self) -> list[str]:
-        """Names of the classes or labels, by index; of numbers the names of the outputs."""
+        """Names of the classes or labels, by index; of numbers and links the names of the outputs."""
         return list(self.manifest["data"]["classes"])
 
     @property
@@ -313,7 +338,16 @@ def _decode(root: pathlib.Path, manifest: Mapping[str, Any], contents: Mapping[s
         schema=_schema(manifest, contents, d),
         own=_own(manifest, contents, d),
         spread=_spread(manifest, contents, nodes, d) if SPREAD in contents else None,
+        candidates=_candidates(manifest, contents) if CANDIDATES_PART in contents else None,
     )
+
+
+def _candidates(manifest: Mapping[str, Any], contents: Mapping[str, bytes]) -> Candidates:
+    s, outputs = _Reader(CANDIDATES_PART, contents), len(manifest["data"]["classes"])
+    vectors = s.floats("vectors", None)
+    if vectors.ndim != 2 or vectors.shape[1] != outputs:
+        raise s.fail("vectors", f"shape {vectors.shape}, want a row of {outputs} for each candidate")
+    return Candidates(list(s.ids(len(vectors))), vectors)
 
 
 def _bins(manifest: Mapping[str, Any], contents: Mapping[str, bytes]) -> Bins | None:

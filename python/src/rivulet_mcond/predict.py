@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from . import _frozen
 from .arrivals import INCOMING, OUTGOING, Arrival, ArrivalError, Dense, Edge, Named, Sparse
-from .artifact import LABELS, NUMBER, Artifact, ArtifactError, Bins, Preprocess, SparseRows
+from .artifact import LABELS, LINKS, NUMBER, Artifact, ArtifactError, Bins, Preprocess, SparseRows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,6 +22,7 @@ _VERBS = {
     "classes": ("classes", "predict"),
     LABELS: ("labels", "predict_labels"),
     NUMBER: ("numbers", "predict_numbers"),
+    LINKS: ("links", "predict_links"),
 }
 
 _FEW_NEIGHBOURS = 4  # at most so many count as few
@@ -135,6 +136,36 @@ class Labels:
         return pd.DataFrame(columns | counts)
 
 
+@dataclass(frozen=True)
+class Links:
+    """Predictions of n arrivals by an artifact whose task is links."""
+
+    ids: list[str]
+    candidates: list[list[str]]
+    """The candidates with the highest scores of each arrival, best first, without its neighbours."""
+    scores: list[Floats]
+    """Of these candidates."""
+    embeddings: Floats
+    """n×outputs: the model's output."""
+    known_neighbours: NDArray[np.int64]
+    unknown_neighbours: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        """Return n."""
+        return len(self.ids)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a table of arrivals and candidates with their rank, from 1, and score. Needs pandas."""
+        import pandas as pd
+
+        rows = [
+            (id, candidate, rank, score)
+            for id, found, scores in zip(self.ids, self.candidates, self.scores, strict=True)
+            for rank, (candidate, score) in enumerate(zip(found, scores, strict=True), 1)
+        ]
+        return pd.DataFrame(rows, columns=["id", "candidate", "rank", "score"])
+
+
 class Predictor:
     """An artifact's model with its calibration, as a consumer serves it: frozen attachment, node batches."""
 
@@ -180,7 +211,7 @@ class Predictor:
         """Predict the classes of arrivals, each on its own.
 
         Raises ArrivalError, naming the arrival, for the first that does not fit the model, and ArtifactError
-        where the artifact predicts labels or numbers.
+        where the artifact predicts something else.
         """
         self._want("classes")
         return self._predict(arrivals)
@@ -204,6 +235,25 @@ class Predictor:
         of = self._predict(arrivals)
         radius = self._of_each("radius", of)
         return Numbers(of.ids, of.class_names, of.logits, radius, of.known_neighbours, of.unknown_neighbours)
+
+    def predict_links(self, arrivals: Iterable[Arrival], k: int = 10) -> Links:
+        """Find the k candidates with the highest scores for arrivals, each on its own.
+
+        Raises ArrivalError as predict does, and ArtifactError where the artifact predicts something else.
+        """
+        self._want(LINKS)
+        every, of = list(arrivals), self.artifact.candidates
+        if of is None:
+            raise ArtifactError("candidates.safetensors: missing, the task is links")
+        got, vectors = self._predict(every), of.vectors.astype(np.float64)
+        candidates, scores = list[list[str]](), list[Floats]()
+        for arrival, embedding in zip(every, got.logits, strict=True):
+            score, linked = vectors @ embedding, {edge.id for edge in arrival.neighbours()}
+            order = np.argsort(-score, kind="stable")[: k + len(linked)]
+            best = [c for c in order.tolist() if of.ids[c] not in linked][:k]
+            candidates.append([of.ids[c] for c in best])
+            scores.append(score[best])
+        return Links(got.ids, candidates, scores, got.logits, got.known_neighbours, got.unknown_neighbours)
 
     def _of_each(self, field: str, of: Predictions) -> Floats:
         """Return the manifest's numbers of the model, one for each label or output."""
