@@ -46,6 +46,7 @@
 //	means.go                 cluster means, in memory and as tensors
 //	spread.go                what S teaches models by, in memory and as tensors
 //	bins.go                  bins of the weights of edges, as tensors
+//	candidates.go            the nodes with which a task of links answers
 //	own.go                   the perceptron of own features, as tensors, and the expert of a model
 //	map.go                   the map, in memory and as tensors: [Map] gives the shape of each of its fields
 //	safetensors              a package: files of tensors

@@ -42,8 +42,11 @@ func (p *Pipeline) predict(out *predictionSet, version Version, name string, in 
 	classes, id, threshold, tasked := version.Classes(), version.ID(), version.Threshold(), otherTask(version)
 	var links [][]event.Link // of each arrival, of a task of links
 	if tasked != nil && tasked.Candidates() != nil {
-		links = answer.Links(tasked.Candidates(), logits, func(i int) []string { return in.arrivals[i].arrival.Edges },
-			p.Output.TopK)
+		neighbours := make([][]string, len(in.arrivals))
+		for i, s := range in.arrivals {
+			neighbours[i] = s.arrival.Edges
+		}
+		links = answer.Links(tasked.Candidates(), logits, neighbours, p.Output.TopK)
 	}
 	n := 0
 	for i, s := range in.arrivals {

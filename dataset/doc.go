@@ -121,7 +121,7 @@
 //	classes.go     classes numbered in the order of their names; labels that are no classes; numbers that a consumer
 //	               refuses
 //	weights.go     weights of edges
-//	targets.go     labels that are numbers; labels.go: several labels a node
+//	targets.go     labels that are numbers; labels.go: several labels a node; links.go: candidates of links
 //	directions.go  directions of edges
 //	split.go       a split drawn at random; withhold.go: nodes kept back for later
 //	load.go        the GraphSAINT layout

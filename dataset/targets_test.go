@@ -63,7 +63,7 @@ func TestNumbersOfTablesRefused(t *testing.T) {
 		"single precision does not carry": {
 			"id,x,at,split\na,1,1700000000,train\nb,2,1700000128,train\nc,3,7,val\nd,4,8,test\n",
 			table.Settings{Task: "number", Label: "at"}},
-		"task is \"numbers\", want classes, labels or number": {"id,x,label,split\na,1,2,train\n",
+		"task is \"numbers\", want classes, labels, number or links": {"id,x,label,split\na,1,2,train\n",
 			table.Settings{Task: "numbers"}},
 		"column price is twice among the labels": {"id,x,price,split\na,1,2,train\n",
 			table.Settings{Task: "number", Label: "price,price"}},

@@ -36,7 +36,7 @@
 //
 //	stages.go       the holder of such a T
 //	stages_eval.go  an artifact measured on the test nodes of a data set that lies in tables
-//	targets.go      tasks of labels and numbers: units and scores
+//	targets.go      tasks of labels, numbers and links: units and scores
 //
 // # More than one run
 //
