@@ -147,10 +147,10 @@ func replayLettersCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay --reason REASON",
 		Short: "Feed dead letters in again, each once, under its key and with its headers",
-		Long: "replay publishes the records of dead letters to the topic of arrivals as they came, in transactions. For each reason it\n" +
-			"remembers in Kafka up to where it has come (the offsets of group GROUP.dead-letters.REASON), so that the same command run\n" +
-			"again, or killed and run again, feeds nothing in twice. A record that becomes a dead letter once more stays one: the\n" +
-			"header rivulet-replayed says that it was fed in before. Dead letters whose value was too large to be kept are counted.\n" +
+		Long: "replay publishes the records of dead letters as they came, to the topics that they came from, in transactions. For each\n" +
+			"reason it remembers in Kafka up to where it has come (the offsets of group GROUP.dead-letters.REASON), so that the same\n" +
+			"command run again, or killed and run again, feeds nothing in twice. A record that becomes a dead letter once more stays\n" +
+			"one: the header rivulet-replayed says that it was fed in before. Dead letters whose value was too large to be kept are counted.\n" +
 			"Mend the cause first: publish or activate the right artifact, or change the setting.",
 		Args: cobra.NoArgs,
 		Example: "  rivulet dead-letters replay --reason feature_length --from 2h\n" +
@@ -158,7 +158,7 @@ func replayLettersCommand() *cobra.Command {
 	}
 	f.add(cmd)
 	cmd.Flags().BoolVar(&all, "all", false, "dead letters of every reason")
-	cmd.Flags().StringVar(&to, "to-topic", "", "topic to publish to; empty: kafka.topics.arrivals")
+	cmd.Flags().StringVar(&to, "to-topic", "", "topic to publish to; empty: of each record the one that it came from")
 	cmd.Flags().BoolVar(&again, "again", false, "also those that were fed in before")
 	cmd.MarkFlagsOneRequired("reason", "all")
 	cmd.MarkFlagsMutuallyExclusive("reason", "all")
@@ -168,8 +168,9 @@ func replayLettersCommand() *cobra.Command {
 			return err
 		}
 		defer letters.Client.Close()
-		if to == "" {
-			to = topics.Arrivals
+		into := "to the topics that they came from"
+		if to != "" {
+			into = "to topic " + to
 		}
 		reasons := f.reasons
 		if all {
@@ -183,8 +184,9 @@ func replayLettersCommand() *cobra.Command {
 			reasons = slices.Sorted(maps.Keys(found))
 		}
 		for _, reason := range reasons {
-			n, err := letters.Replay(cmd.Context(), replay.LetterOptions{To: to, Reason: reason, From: since, Again: again})
-			fmt.Fprintf(cmd.OutOrStdout(), "%s: %d fed in again to topic %s%s%s%s\n", cli.Text(reason), n.Sent, to,
+			n, err := letters.Replay(cmd.Context(), replay.LetterOptions{To: to, Lost: topics.Arrivals, Reason: reason,
+				From: since, Again: again})
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: %d fed in again %s%s%s%s\n", cli.Text(reason), n.Sent, into,
 				leftOut(n.Older, "older than --from"),
 				leftOut(n.Replayed, "fed in before, and dead letters again (--again feeds them in)"),
 				leftOut(n.Trimmed, "without all of their record"))

@@ -26,7 +26,7 @@ type letters struct {
 func newLetters(t *testing.T) *letters {
 	t.Helper()
 	kafka, err := devstack.StartKafka(devstack.KafkaOptions{
-		Topics: map[string]int{"arrivals": 3, "arrivals.dead-letters": 2}})
+		Topics: map[string]int{"arrivals": 3, "arrivals.dead-letters": 2, "transfers": 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,6 +114,7 @@ func TestDeadLettersAreFedInOnce(t *testing.T) {
 			Detail: "features: 4 in place of 3"})
 	}
 	l.add(event.DeadLetter{Value: []byte("{"), Reason: event.ReasonUnparsable, Detail: "\x1b[2J"})
+	l.add(event.DeadLetter{Value: []byte("x"), Source: event.Source{Topic: "transfers"}, Reason: event.ReasonEdgeUnmatched})
 	l.add(event.DeadLetter{Key: []byte("again"), Value: []byte("x"), Reason: event.ReasonFeatureLength},
 		event.Header{Key: event.HeaderReplayed, Value: []byte("1")})
 	l.add(event.DeadLetter{Key: []byte("large"), Reason: event.ReasonFeatureLength},
@@ -122,7 +123,7 @@ func TestDeadLettersAreFedInOnce(t *testing.T) {
 	out, err := l.run("list", "--limit", "3")
 	if err != nil || !strings.Contains(out, fmt.Sprint(n+2, " dead letters")) ||
 		!strings.Contains(out, "1 dead letters") ||
-		strings.Contains(out, "\x1b") || strings.Count(out, "\n") != 6 {
+		strings.Contains(out, "\x1b") || strings.Count(out, "\n") != 7 {
 		t.Errorf("list: %v\n%s", err, out)
 	}
 	// fenced at its first end
@@ -131,7 +132,7 @@ func TestDeadLettersAreFedInOnce(t *testing.T) {
 		t.Errorf("a replay that was fenced ends without an error:\n%s", out)
 	}
 	out, err = l.run("replay", "--reason", "feature_length")
-	if want := fmt.Sprintf("feature_length: %d fed in again to topic arrivals; 1 left out: fed in before",
+	if want := fmt.Sprintf("feature_length: %d fed in again to the topics that they came from; 1 left out: fed in before",
 		n); err != nil ||
 		!strings.HasPrefix(out, want) || !strings.Contains(out, "1 left out: without all of their record") {
 		t.Errorf("replay: %v\n%s", err, out)
@@ -149,6 +150,10 @@ func TestDeadLettersAreFedInOnce(t *testing.T) {
 	}
 	if len(found) != n {
 		t.Errorf("%d arrivals, want %d", len(found), n)
+	}
+	if _, err := l.run("replay", "--reason", event.ReasonEdgeUnmatched); err != nil ||
+		l.kafka.Cluster.PartitionInfo("transfers", 0).HighWatermark == 0 || len(l.arrivals()) != n {
+		t.Errorf("a record of another topic is not fed in there: %v", err)
 	}
 
 	later := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)

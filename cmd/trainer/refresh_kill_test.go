@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -140,7 +141,12 @@ func TestRefreshOfTablesKilledAtEveryStep(t *testing.T) {
 func killedAtEveryStep(w *world, steps []string) {
 	t := w.t
 	t.Helper()
-	produce(t, w.broker.Addr(), w.arrivals[:100], w.labels)
+	produce(t, w.broker.Addr(), w.arrivals[:50], w.labels)
+	apart := sink(t, w.broker.Addr(), "arrivals")
+	apart.Apart(rand.New(rand.NewPCG(1, 2)), nil)
+	if err := apart.Send(t.Context(), w.arrivals[50:100]); err != nil {
+		t.Fatal(err)
+	}
 	published := func(prefix string) *world {
 		t.Helper()
 		mustRun(t, w.dir, "publish --artifact {}/first --redis "+w.redis.URL()+" --redis.prefix "+prefix)
@@ -148,7 +154,8 @@ func killedAtEveryStep(w *world, steps []string) {
 		one.prefix = prefix
 		return &one
 	}
-	if o := published("whole").life(w.below("whole"), 1)[0]; !o.Published || o.Merged.Joined != 100 {
+	if o := published("whole").life(w.below("whole"), 1)[0]; !o.Published || o.Merged.Joined != 100 ||
+		o.Merged.EdgeRecords == 0 {
 		t.Fatalf("uninterrupted: %+v", o)
 	}
 	want := graphFiles(t, w.below("whole").dataOut)

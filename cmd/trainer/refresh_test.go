@@ -279,28 +279,31 @@ func TestRefreshFromKafka(t *testing.T) {
 
 func produce(t *testing.T, broker string, arrivals []event.Arrival, labels []event.Label) {
 	t.Helper()
+	if err := sink(t, broker, "arrivals").Send(t.Context(), arrivals); err != nil {
+		t.Fatal(err)
+	}
+	inProtobuf := sink(t, broker, "labels")
+	inProtobuf.In(protobuf.Codec{})
+	if err := inProtobuf.SendLabels(t.Context(), labels); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sink returns what sends to a topic.
+func sink(t *testing.T, broker, name string) *replay.Topic {
+	t.Helper()
 	brokers := config.Default[config.Refresh]().Kafka.Brokers
 	brokers.Brokers = []string{broker}
 	client, err := app.ConnectKafka(brokers)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer client.Close()
-	topic := func(name string) *replay.Topic {
-		topic, err := replay.NewTopic(client, name, "gzip", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return topic
-	}
-	if err := topic("arrivals").Send(t.Context(), arrivals); err != nil {
+	t.Cleanup(client.Close)
+	topic, err := replay.NewTopic(client, name, "gzip", nil)
+	if err != nil {
 		t.Fatal(err)
 	}
-	inProtobuf := topic("labels")
-	inProtobuf.In(protobuf.Codec{})
-	if err := inProtobuf.SendLabels(t.Context(), labels); err != nil {
-		t.Fatal(err)
-	}
+	return topic
 }
 
 // ticks is a clock whose timers fire at once; the stop comes after a number of them.

@@ -106,6 +106,70 @@ func TestEdgesApart(t *testing.T) {
 	}
 }
 
+// Edges on a topic of their own are rows of a table: without a key, and an edge between two arrivals once.
+func TestEdgesOfATable(t *testing.T) {
+	k, err := devstack.StartKafka(devstack.KafkaOptions{Topics: map[string]int{"accounts": 2, "transfers": 3}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer k.Close()
+	client, err := kafka.Connect(kafka.Options{Brokers: k.Addrs()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	var sinks []*Topic
+	for _, name := range []string{"accounts", "transfers"} {
+		sink, err := NewTopic(client, name, "", slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sinks = append(sinks, sink)
+	}
+	sinks[0].Apart(rand.New(rand.NewPCG(1, 2)), sinks[1])
+	features := event.Features{Values: []float32{1}}
+	for _, sent := range [][]event.Arrival{
+		{{ID: "a", Features: features, Edges: []string{"b", "t1"}}, {ID: "b", Features: features, Edges: []string{"a"}}},
+		{{ID: "c", Features: features, Edges: []string{"a"}, Incoming: []string{"b"}},
+			{ID: "d", Features: features, Edges: []string{"a"}, Incoming: []string{"a"}}}, // two edges
+	} {
+		if err := sinks[0].Send(t.Context(), sent); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	counts := map[string]int{}
+	for _, topic := range []string{"accounts", "transfers"} {
+		reader, err := kafka.NewReader(client, kafka.ReaderOptions{Topic: topic}, retry.Patience{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = reader.ToEnd(t.Context(), nil, func(r kafka.Record) error {
+			var e event.Edge
+			if is, err := (&form.Reader{}).Edge(r.Headers, r.Value, &e); is {
+				if got = append(got, e.Source+"-"+e.Target); r.Key != nil || e.In || topic != "transfers" {
+					t.Errorf("%s: key %q, %+v", topic, r.Key, e)
+				}
+				return err
+			}
+			var a event.Arrival
+			err := (&form.Reader{}).Arrival(r.Headers, r.Value, &a)
+			counts[a.ID] = a.EdgeCount
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	slices.Sort(got)
+	if want := []string{"a-b", "a-d", "a-t1", "b-c", "c-a", "d-a"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if diff := cmp.Diff(map[string]int{"a": 2, "b": 1, "c": 2, "d": 2}, counts); diff != "" {
+		t.Errorf("edge_count (-want +got):\n%s", diff)
+	}
+}
+
 // byNeighbour orders the edges of an arrival by the neighbour.
 func byNeighbour(a, b event.Edge) int {
 	_, x := a.Ends()

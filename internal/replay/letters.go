@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,7 +63,8 @@ func letterOf(rec *kafka.Record) Letter {
 
 // LetterOptions choose the dead letters that [Letters.Replay] feeds in again.
 type LetterOptions struct {
-	To     string    // topic of arrivals
+	To     string    // topic; empty: of each record the one that it came from
+	Lost   string    // topic of those that do not say where they came from, where To is empty
 	Reason string    // of the dead letters
 	From   time.Time // older ones are left out
 	// Again also feeds in arrivals that an earlier call has fed in, and arrivals that became dead letters again after
@@ -169,7 +171,8 @@ func (r *letterReplay) take(ctx context.Context, rec *kafka.Record) error {
 	if r.shipment == nil {
 		r.shipment = r.sink.Shipment()
 	}
-	if err := r.shipment.Add(ctx, r.options.To, &arrival); err != nil {
+	to := cmp.Or(r.options.To, letter.Source.Topic, r.options.Lost)
+	if err := r.shipment.Add(ctx, to, &arrival); err != nil {
 		return err
 	}
 	if r.packed++; r.packed < replayChunk {
@@ -191,8 +194,7 @@ func (r *letterReplay) flush(ctx context.Context) error {
 		return fmt.Errorf("feeding dead letters in again: %w", err)
 	}
 	if refused := d.Refused(); len(refused) > 0 {
-		return fmt.Errorf("topic %s refuses %d arrivals, nothing of this transaction is fed in: %w", r.options.To,
-			len(refused),
+		return fmt.Errorf("%d records are refused, nothing of this transaction is fed in: %w", len(refused),
 			errors.Join(refused[0].Err, d.Abort(ctx)))
 	}
 	if err := d.Commit(ctx); err != nil {
