@@ -42,7 +42,7 @@ type refreshFlags struct {
 	maxDrop             float64
 	every               time.Duration
 	asJSON              bool
-	refit               bool
+	refit, update       bool
 	ifNeeded            bool
 	bounds              prequential.Bounds
 	run                 trainer.Options
@@ -91,6 +91,8 @@ func refreshCommand() *cobra.Command {
 		"group of this refresh's own: only arrivals are read that the graph does not have, and its offsets show how far; empty: all are read")
 	flags.StringVar(&f.forget, "forget", "",
 		"file of ids, one a line, whose nodes and edges leave the graph, whenever they came; empty: none but those that the stream asks to forget (input.forget)")
+	flags.BoolVar(&f.update, "update-features", false,
+		"a node that arrives again gets the features of its last record, also a node of the graph; otherwise its first ones stay")
 	flags.StringVar(&f.out, "out", "", "directory to write the artifact to (required)")
 	flags.StringVar(&f.dataOut, "data-out", "",
 		"directory to write the graph with its arrivals to, for the next refresh or train; empty: it is not kept")
@@ -319,7 +321,8 @@ func (f *refreshFlags) refresher(given *refresh.Graph, cfg config.Refresh, progr
 		Current: f.current,
 		ToRedis: f.publish, Keep: f.keep, Services: app.Services{Brokers: cfg.Kafka.Brokers, Server: cfg.Redis, Log: log},
 		Forms: forms, Registry: known, Limits: app.Limits(cfg.Limits), Check: check, RefitSchema: f.refit,
-		IgnoreUnknown: cfg.Input.UnknownFeatures == config.Ignore, Waiting: f.waiting, MaxDrop: f.maxDrop, Options: f.options,
+		IgnoreUnknown: cfg.Input.UnknownFeatures == config.Ignore, Waiting: f.waiting, UpdateFeatures: f.update,
+		MaxDrop: f.maxDrop, Options: f.options,
 		Progress: progress, Log: log, Now: time.Now}, nil
 }
 

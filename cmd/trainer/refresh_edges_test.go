@@ -61,6 +61,17 @@ func TestRefreshOfEdgesApart(t *testing.T) {
 		sameParts(t, dir+"/"+engine+"-arrivals", dir+"/"+engine+"-apart")
 		sameFiles(t, dir+"/"+engine+"-arrivals-data", dir+"/"+engine+"-apart-data")
 	}
+	// A node of T that comes again changes its features where that is asked for, and else nothing.
+	again := event.Arrival{ID: half.IDs[half.Train[0]], Features: event.Features{Values: x.Row(int(half.Train[1]))}}
+	line, _ := eventjson.Codec{}.AppendArrival(nil, &again)
+	writeFile(t, dir, "again.jsonl", append(line, '\n'))
+	for flag, updated := range map[string]int{"": 0, "--update-features": 1} {
+		o, err := runRefresh(t, dir, fmt.Sprintf("--from {}/again.jsonl --data {}/memory-apart-data --current {}/memory-apart "+
+			"--max-drop 20 --sums fixed --out {}/updated-%d %s", updated, flag))
+		if err != nil || o.Merged.Updated != updated || (o.Artifact != "") != (updated > 0) {
+			t.Errorf("%q: %+v (%v)", flag, o, err)
+		}
+	}
 }
 
 // sameFiles compares the files of two graphs byte for byte, but for the state beside them, which names their artifacts.

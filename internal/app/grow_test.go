@@ -8,6 +8,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/config"
+	"rivulet/event"
 	"rivulet/infer"
 	"rivulet/infer/attach"
 	"rivulet/mapping"
@@ -66,6 +67,36 @@ func TestArrivalsAttachToArrivals(t *testing.T) {
 			}
 			checkNotes(t, cfg)
 		})
+	}
+}
+
+// A record with the id of an earlier arrival and other features is a new prediction, by these features. Its row of M, to
+// which later arrivals attach, stays that of the first record.
+func TestASecondRecordOfAnID(t *testing.T) {
+	b := growing(t, 9)
+	some, _ := newcomers(b, 4)
+	first, changed, later := some[1], some[1], some[3]
+	changed.Features, later.Edges = some[2].Features, []string{first.ID}
+	predicted := func(records ...event.Arrival) (p event.Prediction) {
+		cfg := stackOf(t, b)
+		cfg.Attach.Arrivals, cfg.Model, cfg.Output.Logits = config.On, "sgc", true
+		for k := range records {
+			p = streamUntil(t, cfg, records[k:k+1], k+1)[k]
+		}
+		return p
+	}
+	if diff := cmp.Diff(predicted(changed).Logits, predicted(first, changed).Logits); diff != "" {
+		t.Errorf("the second record (-as the first one +after another):\n%s", diff)
+	}
+	if cmp.Equal(predicted(first).Logits, predicted(changed).Logits) {
+		t.Error("other features change nothing")
+	}
+	want, got := predicted(first, later), predicted(first, changed, later)
+	if diff := cmp.Diff(want.Logits, got.Logits); diff != "" || got.Arrivals != 1 {
+		t.Errorf("its neighbour, with %d arrivals (-without the second record +with it):\n%s", got.Arrivals, diff)
+	}
+	if cmp.Equal(want.Logits, predicted(changed, later).Logits) {
+		t.Error("the row does not depend on the features")
 	}
 }
 

@@ -65,6 +65,8 @@ type Refresher struct {
 	// Forget are ids that the first round takes out of the graph, whenever they came.
 	Forget  []string
 	Waiting int // most edges to ids that have not arrived that are kept; 0: none
+	// UpdateFeatures gives a node the features of the last arrival with its id; else its first ones stay.
+	UpdateFeatures bool
 
 	// Current is the directory of the artifact to compare with, which Publish replaces; empty: the version that
 	// CURRENT names, if ToRedis.
@@ -167,7 +169,7 @@ func (r *Refresher) Make(ctx context.Context, out, dataOut string) (round *Round
 // merge reads the new arrivals and labels, and merges them.
 func (r *Refresher) merge(ctx context.Context, round *Round) (err error) {
 	m := merge.New(r.Graph.Graph, round.scratch, r.Disk)
-	m.MaxWaiting = r.Waiting
+	m.MaxWaiting, m.UpdateFeatures = r.Waiting, r.UpdateFeatures
 	r.doing, r.gone = "reading arrivals", 0
 	r.Progress.Step(r.doing, 0, 1)
 	if round.next, err = r.read(ctx, m); err != nil {

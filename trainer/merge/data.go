@@ -148,8 +148,13 @@ func (d *Data) grow(g *growth) (Graph, error) {
 
 // nodes sets roles and classes of the nodes; the last ones are new.
 func (g *assembly) nodes(roles []Role) error {
-	changes := newDecisions(g.changes)
+	changes, features := newDecisions(g.changes), newByRow(g.ofNodes, g.nextFeatures)
 	for i := range roles {
+		if f, is, err := features.on(int64(i) + 1); err != nil {
+			return err
+		} else if is {
+			g.source[i] = &f
+		}
 		is, changed, err := changes.on(int64(i) + 1)
 		if err != nil {
 			return err
@@ -160,7 +165,7 @@ func (g *assembly) nodes(roles []Role) error {
 			roles[i], g.d.Labels[i] = is.role, is.class
 		}
 	}
-	err := g.eachJoin(func(a *arrival, is decision) error {
+	err := g.eachJoin(func(a *arrival, f event.Features, is decision) error {
 		i, known := g.index[a.id] // a node in no role
 		if !known {
 			i = int32(len(g.d.IDs))
@@ -168,7 +173,6 @@ func (g *assembly) nodes(roles []Role) error {
 			g.d.IDs, g.d.Labels = append(g.d.IDs, a.id), append(g.d.Labels, -1)
 			g.source, roles = append(g.source, nil), append(roles, None)
 		}
-		f := g.featuresOf(a)
 		g.source[i], roles[i], g.d.Labels[i] = &f, is.role, is.class
 		return nil
 	})

@@ -17,6 +17,7 @@
 //	…of a node of T                  nothing: the node of T stays (counted)
 //	…of a validation or test node    nothing: these nodes must not be trained on (counted)
 //	…of an earlier arrival           nothing: the first one stays, as it would in T (counted)
+//	…of any of the last three        its features become the node's, with [Merger.UpdateFeatures]
 //
 // Edges have no direction: two arrivals are joined if either lists the other, or if an edge of its own names both. An
 // edge of its own may also join two nodes that the graph had, or come before both of its ends. Self-edges and repeated
@@ -49,6 +50,7 @@
 //
 //	gather, resolve   ids of nodes, arrivals and labels go to buckets by their hash; one bucket in memory decides which
 //	                  arrivals join T and which nodes have another class
+//	update            features of arrivals that come again go to buckets by the rows of their nodes
 //	ends, match       edges of arrivals go to buckets by the id of the end that may be unknown, edges of their own
 //	                  and waiting ones first by the one end and then by the other; those with two known ends become
 //	                  pairs in buckets by both ends, and the others wait

@@ -223,7 +223,9 @@ func TestPartsAreTheWhole(t *testing.T) {
 			labels = append(labels, event.Label{ID: ids.Draw(t, "id"), Class: rapid.IntRange(0, 2).Draw(t, "class"),
 				Time: time.Unix(rapid.Int64Range(1, 3).Draw(t, "time"), 0)})
 		}
+		update := rapid.Bool().Draw(t, "features are updated")
 		whole := inMemory(path())
+		whole.UpdateFeatures = update
 		feed(whole, arrivals, labels)
 		want, _ := grownData(t, whole)
 
@@ -238,6 +240,7 @@ func TestPartsAreTheWhole(t *testing.T) {
 				a = 0
 			}
 			m := inMemory(got)
+			m.UpdateFeatures = update
 			feed(m, arrivals[a:toA], labels[:toL])
 			got, _ = grownData(t, m)
 			a, l = toA, toL

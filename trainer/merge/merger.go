@@ -24,6 +24,9 @@ type Merger struct {
 	Counter
 	// MaxWaiting is how many edges to ids that have not arrived are kept with the graph, the latest ones; 0: none.
 	MaxWaiting int
+	// UpdateFeatures gives a node the features of the last arrival with its id, where the node is in the graph already or
+	// has arrived before. Otherwise its first features stay.
+	UpdateFeatures bool
 
 	base    Graph
 	dir     string // of files; empty: everything is in memory
@@ -89,7 +92,7 @@ func (m *Merger) Arrival(a *event.Arrival) error {
 		return m.arrivals.Put(0, r.Floats(dense(&a.Features, m.base.Features())))
 	}
 	var f event.Features
-	if joins {
+	if joins || m.UpdateFeatures {
 		f = event.Features{Sparse: a.Features.Sparse, Indices: slices.Clone(a.Features.Indices),
 			Values: slices.Clone(a.Features.Values), Named: named(a.Features.Named, m.base.columns())}
 	}
@@ -208,12 +211,20 @@ func (m *Merger) eachArrival(ctx context.Context, use func(*arrival) error) erro
 	})
 }
 
-// featuresOf returns the features of an arrival.
-func (m *Merger) featuresOf(a *arrival) event.Features {
+// putFeatures appends the features of an arrival to a record, or their place in memory.
+func (m *Merger) putFeatures(r *spill.Record, a *arrival) *spill.Record {
 	if m.dir == "" {
-		return m.kept[a.place]
+		return r.Number(int64(a.place))
 	}
-	return event.Features{Values: a.record.NextFloats()}
+	return r.Bytes(a.record.NextBytes())
+}
+
+// nextFeatures reads what putFeatures wrote.
+func (m *Merger) nextFeatures(r *spill.Record) event.Features {
+	if m.dir == "" {
+		return m.kept[r.NextNumber()]
+	}
+	return event.Features{Values: r.NextFloats()}
 }
 
 // Grow returns the graph with the arrivals and labels, and the report of their outcomes. Tables are in files below the
@@ -228,7 +239,7 @@ func (m *Merger) Grow(ctx context.Context, anew bool) (grown Graph, _ Report, er
 		}
 	}()
 	g := &growth{Merger: m, ctx: ctx}
-	for _, step := range []func() error{g.gather, g.resolve, g.ends, g.match, g.compare} {
+	for _, step := range []func() error{g.gather, g.resolve, g.update, g.ends, g.match, g.compare} {
 		if err := step(); err != nil {
 			return nil, m.Report, err
 		}

@@ -18,6 +18,7 @@ type Report struct {
 	Again        int `json:"again"`                   // arrivals with the id of an earlier one, which stays
 	InT          int `json:"in_t"`                    // ids of nodes of T, which are not changed
 	HeldOut      int `json:"held_out"`                // ids of validation and test nodes
+	Updated      int `json:"updated,omitempty"`       // of these nodes, those whose features are an arrival's now
 	Forgets      int `json:"forgets,omitempty"`       // ids that were to be forgotten
 	Forgotten    int `json:"forgotten,omitempty"`     // nodes of the graph, and arrivals, that were
 	Removed      int `json:"removed,omitempty"`       // of these, nodes of the graph
@@ -57,6 +58,7 @@ func (r *Report) Print(w io.Writer) error {
 	}
 	list("left out", some(r.InT, "in T already"), some(r.HeldOut, "validation or test nodes"),
 		some(r.Again, "arrived again"), counts(r.Refused))
+	list("features", some(r.Updated, "nodes have those of a later arrival"))
 	if r.Forgets > 0 {
 		list("forgotten", fmt.Sprintf("%d of %d ids", r.Forgotten, r.Forgets), some(r.Removed, "of the graph"),
 			some(r.RemovedEdges, "entries of edge lists"))
@@ -96,5 +98,5 @@ func counts(of map[string]int) string {
 
 // Changed reports whether the data have changed so that training anew may give another model.
 func (r *Report) Changed() bool {
-	return r.Joined+r.NewLabels+r.Relabelled+r.Removed+r.RemovedEdges+r.OldEdges+r.NewWaiting > 0
+	return r.Joined+r.NewLabels+r.Relabelled+r.Removed+r.RemovedEdges+r.OldEdges+r.NewWaiting+r.Updated > 0
 }

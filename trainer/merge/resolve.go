@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"rivulet/event"
 	"rivulet/spill"
 )
 
@@ -27,6 +28,9 @@ type growth struct {
 	changes  *spill.Buckets // by range of rows: nodes of the graph that have changed
 	joins    *spill.Buckets // by range of rows: arrivals that join T
 	labelled *spill.Buckets // one file: ids of nodes whose class came from a label
+	latest   *spill.Buckets // by range of rows: arrivals that give their features to a node that was there
+	// their features, by range of rows of the graph's nodes, and of arrivals that join T
+	ofNodes, ofJoins *spill.Buckets
 
 	waited    int64          // edges that waited for an id before
 	sources   *spill.Buckets // by the id at the first end: edges of their own, and waiting ones
@@ -102,6 +106,7 @@ type knowledge struct {
 	Node
 	row     int64 // of the graph's nodes, from 1; 0: it is none
 	arrival int64 // of the arrivals, if Arrived
+	latest  int64 // row of the last arrival that came after the node was there, from 1; 0: there is none
 	label   struct {
 		given bool
 		class int32
@@ -113,7 +118,7 @@ type knowledge struct {
 func (g *growth) resolve() error {
 	g.changes = g.spill("changes", ranges(g.base.rows()))
 	g.joins = g.spill("joins", ranges(g.arrivals.Records()))
-	g.labelled = g.spill("labelled", 1)
+	g.labelled, g.latest = g.spill("labelled", 1), g.spill("latest", ranges(g.arrivals.Records()))
 	for k := range g.ids.Len() {
 		if err := errors.Join(g.ctx.Err(), g.resolveBucket(k)); err != nil {
 			return err
@@ -159,6 +164,15 @@ func (g *growth) decide(id string, n *knowledge) error {
 	case changed:
 		err = putDecision(g.changes, n.row, decision{n.Role, n.Class})
 	}
+	if n.latest > 0 {
+		var r spill.Record
+		g.Report.Updated++
+		r.Number(n.latest - 1).Number(n.row)
+		if n.Arrived {
+			r.Reset().Number(n.latest - 1).Number(-1 - n.arrival)
+		}
+		err = errors.Join(err, g.latest.Put(int((n.latest-1)/rangeRows), &r))
+	}
 	if n.Labelled {
 		var r spill.Record
 		err = errors.Join(err, g.labelled.Put(0, r.Text(id)))
@@ -178,10 +192,12 @@ func (g *growth) learn(n *knowledge, kind int64, r *spill.Record) {
 		if n.Arrive(&g.Report) {
 			n.arrival = row
 			g.Dropped(int(dropped))
+		} else if g.UpdateFeatures {
+			n.latest = row + 1
 		}
 	case forgetRecord:
 		n.Forget(n.row > 0, &g.Report)
-		n.row = 0
+		n.row, n.latest = 0, 0
 	case labelRecord:
 		class, at := int32(r.NextNumber()), nextTime(r)
 		if to := &n.label; !to.given || !earlier(at, to.time) {
@@ -201,40 +217,74 @@ func putDecision(to *spill.Buckets, row int64, d decision) error {
 	return to.Put(int(row/rangeRows), r.Number(row).Number(int64(d.role)).Number(int64(d.class)))
 }
 
-// decisions gives the decisions on rows, which are asked for in ascending order.
-type decisions struct {
+// byRow gives what is known of rows, which are asked for in ascending order.
+type byRow[T any] struct {
 	of     *spill.Buckets
+	read   func(r *spill.Record) T
 	loaded int // range in memory; -1: none
-	rows   map[int64]decision
+	rows   map[int64]T
 }
 
-func newDecisions(of *spill.Buckets) *decisions { return &decisions{of: of, loaded: -1} }
+func newByRow[T any](of *spill.Buckets, read func(r *spill.Record) T) *byRow[T] {
+	return &byRow[T]{of: of, read: read, loaded: -1}
+}
 
-// on returns the decision on a row; false if there is none.
-func (d *decisions) on(row int64) (decision, bool, error) {
+func newDecisions(of *spill.Buckets) *byRow[decision] {
+	return newByRow(of, func(r *spill.Record) decision { return decision{Role(r.NextNumber()), int32(r.NextNumber())} })
+}
+
+// on returns what is known of a row; false if there is nothing.
+func (d *byRow[T]) on(row int64) (is T, ok bool, err error) {
 	if at := int(row / rangeRows); at != d.loaded {
-		d.loaded, d.rows = at, map[int64]decision{}
-		err := d.of.Each(at, func(r *spill.Record) error {
+		d.loaded, d.rows = at, map[int64]T{}
+		err = d.of.Each(at, func(r *spill.Record) error {
 			row := r.NextNumber()
-			d.rows[row] = decision{Role(r.NextNumber()), int32(r.NextNumber())}
+			d.rows[row] = d.read(r)
 			return nil
 		})
-		if err != nil {
-			return decision{}, false, err
-		}
 	}
-	is, ok := d.rows[row]
-	return is, ok, nil
+	is, ok = d.rows[row]
+	return is, ok, err
 }
 
-// eachJoin calls use with the arrivals that join T, in their order.
-func (g *growth) eachJoin(use func(a *arrival, is decision) error) error {
-	joins := newDecisions(g.joins)
+// update finds the features of arrivals that give them to nodes that were there.
+func (g *growth) update() error {
+	g.ofNodes, g.ofJoins = g.spill("features-nodes", ranges(g.base.rows())),
+		g.spill("features-joins", ranges(g.arrivals.Records()))
+	if g.latest.Records() == 0 {
+		return nil
+	}
+	latest := newByRow(g.latest, (*spill.Record).NextNumber)
+	return g.eachArrival(g.ctx, func(a *arrival) error {
+		row, is, err := latest.on(a.row)
+		if err != nil || !is {
+			return err
+		}
+		to := g.ofNodes
+		if row < 0 {
+			row, to = -1-row, g.ofJoins
+		}
+		var r spill.Record
+		return to.Put(int(row/rangeRows), g.putFeatures(r.Number(row), a))
+	})
+}
+
+// eachJoin calls use with the arrivals that join T, in their order, and the features that they have in the end.
+func (g *growth) eachJoin(use func(a *arrival, f event.Features, is decision) error) error {
+	joins, later := newDecisions(g.joins), newByRow(g.ofJoins, g.nextFeatures)
 	return g.eachArrival(g.ctx, func(a *arrival) error {
 		is, join, err := joins.on(a.row)
 		if err != nil || !join {
 			return err
 		}
-		return use(a, is)
+		f, changed, err := later.on(a.row)
+		if err != nil {
+			return err
+		}
+		if !changed {
+			var r spill.Record
+			f = g.nextFeatures(g.putFeatures(&r, a))
+		}
+		return use(a, f, is)
 	})
 }

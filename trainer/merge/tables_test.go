@@ -92,7 +92,7 @@ func contentOf(d *dataset.Dataset) content {
 
 // grown merges into tables in a directory of its own, and installs the result.
 func grown(t testing.TB, base *Tables, scratch string, arrivals []event.Arrival, labels []event.Label,
-	waiting int) (*Tables, Report) {
+	waiting int, options ...func(*Merger)) (*Tables, Report) {
 	t.Helper()
 	work := filepath.Join(scratch, "work")
 	if err := os.MkdirAll(work, 0o755); err != nil {
@@ -100,6 +100,9 @@ func grown(t testing.TB, base *Tables, scratch string, arrivals []event.Arrival,
 	}
 	m := New(base, work, durable.Disk{})
 	m.MaxWaiting = waiting
+	for _, set := range options {
+		set(m)
+	}
 	feed(m, arrivals, labels)
 	got, report, err := m.Grow(t.Context(), false)
 	if err != nil {
@@ -183,6 +186,7 @@ func TestTablesAreTheMergeInMemory(t *testing.T) {
 		}
 		ids := rapid.SampledFrom([]string{"a", "b", "c", "d", "x", "y", "z", "w", "v", "ü-1"})
 		waiting := rapid.SampledFrom([]int{0, 1, 2, 1000}).Draw(rt, "most that wait")
+		update := rapid.Bool().Draw(rt, "features are updated")
 		for part := range rapid.IntRange(1, 3).Draw(rt, "parts") {
 			arrivals, labels := drawn(rt, ids)
 			for range rapid.IntRange(0, 2).Draw(rt, "forgotten") {
@@ -191,11 +195,12 @@ func TestTablesAreTheMergeInMemory(t *testing.T) {
 				arrivals = slices.Insert(arrivals, at, forgotten(id))
 			}
 			m := inMemory(whole)
-			m.MaxWaiting = waiting
+			m.MaxWaiting, m.UpdateFeatures = waiting, update
 			feed(m, arrivals, labels)
 			want, wantReport := grownData(rt, m)
 
-			got, report := grown(t, base, filepath.Join(dir, fmt.Sprint(round), fmt.Sprint(part)), arrivals, labels, waiting)
+			got, report := grown(t, base, filepath.Join(dir, fmt.Sprint(round), fmt.Sprint(part)), arrivals, labels, waiting,
+				func(m *Merger) { m.UpdateFeatures = update })
 			if diff := cmp.Diff(wantReport, report); diff != "" {
 				rt.Fatalf("report of part %d (-in memory +of tables):\n%s", part, diff)
 			}

@@ -9,6 +9,7 @@ import (
 
 	"rivulet/dataset/parquet"
 	"rivulet/dataset/table"
+	"rivulet/event"
 	"rivulet/spill"
 	"rivulet/trainer/stage/partition"
 )
@@ -90,13 +91,17 @@ func pulled[T any](push func(put func(T) error) error) iter.Seq2[T, error] {
 // nodes gives the table of nodes with its changes, and then the arrivals that join, and counts nodes of T.
 func (g *tableWriter) nodes(original *int64) func(put func(table.Node) error) error {
 	return func(put func(table.Node) error) error {
-		changes := newDecisions(g.changes)
+		changes, features := newDecisions(g.changes), newByRow(g.ofNodes, g.nextFeatures)
 		err := g.old.Stream.EachNode(func(n table.Node) error {
 			row := table.Node{ID: n.ID, Features: n.Features, Label: n.Label, Split: n.Split}
 			if row.Split == "" {
 				row.Split = "none"
 			}
 			is, changed, err := changes.on(n.Row)
+			f, updated, errFeatures := features.on(n.Row)
+			if err = errors.Join(err, errFeatures); updated {
+				row.Features = f.Values
+			}
 			_, gone := g.forgotten[n.ID]
 			switch {
 			case gone:
@@ -116,8 +121,8 @@ func (g *tableWriter) nodes(original *int64) func(put func(table.Node) error) er
 		if err != nil {
 			return err
 		}
-		return g.eachJoin(func(a *arrival, is decision) error {
-			row := table.Node{ID: a.id, Features: g.featuresOf(a).Values, Split: splits[is.role]}
+		return g.eachJoin(func(a *arrival, f event.Features, is decision) error {
+			row := table.Node{ID: a.id, Features: f.Values, Split: splits[is.role]}
 			if is.role == Train {
 				row.Label = g.old.Classes[is.class]
 			}
