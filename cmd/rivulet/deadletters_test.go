@@ -114,7 +114,8 @@ func TestDeadLettersAreFedInOnce(t *testing.T) {
 			Detail: "features: 4 in place of 3"})
 	}
 	l.add(event.DeadLetter{Value: []byte("{"), Reason: event.ReasonUnparsable, Detail: "\x1b[2J"})
-	l.add(event.DeadLetter{Value: []byte("x"), Source: event.Source{Topic: "transfers"}, Reason: event.ReasonEdgeUnmatched})
+	l.add(event.DeadLetter{Value: []byte("x"), Source: event.Source{Topic: "transfers"},
+		Reason: event.ReasonEdgeUnmatched})
 	l.add(event.DeadLetter{Key: []byte("again"), Value: []byte("x"), Reason: event.ReasonFeatureLength},
 		event.Header{Key: event.HeaderReplayed, Value: []byte("1")})
 	l.add(event.DeadLetter{Key: []byte("large"), Reason: event.ReasonFeatureLength},

@@ -47,8 +47,9 @@ func TestRefreshOfEdgesApart(t *testing.T) {
 	for engine, how := range map[string]string{"memory": "--data {}/data --sums fixed",
 		"disk": "--data {}/tables --engine disk --memory 256MiB"} {
 		for _, from := range []string{"arrivals", "apart"} {
-			o, err := runRefresh(t, dir, fmt.Sprintf("--from {}/%s.jsonl --labels {}/labels.jsonl --current {}/first --max-drop 20 "+
-				"--input.mapping.source /source --input.mapping.target /target --out {}/%s-%s --data-out {}/%s-%s-data %s",
+			o, err := runRefresh(t, dir, fmt.Sprintf(
+				"--from {}/%s.jsonl --labels {}/labels.jsonl --current {}/first --max-drop 20 "+
+					"--input.mapping.source /source --input.mapping.target /target --out {}/%s-%s --data-out {}/%s-%s-data %s",
 				from, engine, from, engine, from, how))
 			if err != nil {
 				t.Fatal(engine, from, err)
@@ -66,8 +67,9 @@ func TestRefreshOfEdgesApart(t *testing.T) {
 	line, _ := eventjson.Codec{}.AppendArrival(nil, &again)
 	writeFile(t, dir, "again.jsonl", append(line, '\n'))
 	for flag, updated := range map[string]int{"": 0, "--update-features": 1} {
-		o, err := runRefresh(t, dir, fmt.Sprintf("--from {}/again.jsonl --data {}/memory-apart-data --current {}/memory-apart "+
-			"--max-drop 20 --sums fixed --out {}/updated-%d %s", updated, flag))
+		o, err := runRefresh(t, dir, fmt.Sprintf(
+			"--from {}/again.jsonl --data {}/memory-apart-data --current {}/memory-apart "+
+				"--max-drop 20 --sums fixed --out {}/updated-%d %s", updated, flag))
 		if err != nil || o.Merged.Updated != updated || (o.Artifact != "") != (updated > 0) {
 			t.Errorf("%q: %+v (%v)", flag, o, err)
 		}

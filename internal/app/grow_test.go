@@ -70,8 +70,8 @@ func TestArrivalsAttachToArrivals(t *testing.T) {
 	}
 }
 
-// A record with the id of an earlier arrival and other features is a new prediction, by these features. Its row of M, to
-// which later arrivals attach, stays that of the first record.
+// A record with the id of an earlier arrival and other features is a new prediction, by these features. Its row of M,
+// to which later arrivals attach, stays that of the first record.
 func TestASecondRecordOfAnID(t *testing.T) {
 	b := growing(t, 9)
 	some, _ := newcomers(b, 4)

@@ -100,8 +100,8 @@ func (m *Merger) Arrival(a *event.Arrival) error {
 	return m.arrivals.Put(0, &r)
 }
 
-// edgeMark stands where a record of an arrival has the number of dropped entries, and says that it is an edge of its own:
-// its ends are the id and the only entry.
+// edgeMark stands where a record of an arrival has the number of dropped entries, and says that it is an edge of its
+// own: its ends are the id and the only entry.
 const edgeMark = -2
 
 // Edge takes an edge that came as a record of its own, between nodes that the graph has or that arrive. Its direction
