@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
+
 	"rivulet/test/chaos/stream"
 	"rivulet/test/harness"
 )
@@ -49,10 +51,8 @@ func uncleanElection(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 			return nil
 		},
 		func() error { return down("kill", lags) }, await("the leader is alone", led(leads, 1)),
-		func() error {
-			s.Burst(ctx, 100)
-			return harness.Sleep(ctx, between(rng, stream.EdgeWait, 2*stream.EdgeWait))
-		},
+		func() error { return r.answeredBehindTheEnd(ctx, s) },
+		func() error { return harness.Sleep(ctx, between(rng, 0, stream.EdgeWait)) },
 		func() (err error) {
 			free()
 			free, err = s.Pause(ctx)
@@ -83,6 +83,22 @@ func uncleanElection(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 
 // waits tells streams whose arrivals wait for edges and that no refresh reads.
 func waits(k stream.Kind) bool { return k.Apart && !k.Merged }
+
+// answeredBehindTheEnd sends arrivals until some are answered that stand behind the present end of each partition.
+func (r *run) answeredBehindTheEnd(ctx context.Context, s *stream.Stream) error {
+	ends, err := r.world.Kafka.ListEndOffsets(ctx, s.Topic("arrivals"))
+	if err = errors.Join(err, ends.Error()); err != nil {
+		return err
+	}
+	s.Burst(ctx, 100)
+	return r.eventually(ctx, s, "arrivals are answered that one replica has", func() (so bool) {
+		so = true
+		ends.Each(func(o kadm.ListedOffset) {
+			so = so && s.Ledger.AnsweredIn(s.Life(), int(o.Partition), o.Offset)
+		})
+		return so
+	})
+}
 
 // truncated has a stream go on where the log of its arrivals ends now.
 func (r *run) truncated(ctx context.Context, s *stream.Stream) error {

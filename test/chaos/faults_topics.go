@@ -29,7 +29,7 @@ func partitionsAdded(ctx context.Context, r *run, _ *rand.Rand) (int, error) {
 			return fmt.Errorf("adding a partition to %s: %w", topic, err)
 		}
 		return r.eventually(ctx, s, "an arrival of the new partition is answered",
-			func() bool { return s.Ledger.AnsweredIn(s.Life(), was) })
+			func() bool { return s.Ledger.AnsweredIn(s.Life(), was, 0) })
 	})
 }
 

@@ -104,6 +104,17 @@ func (f *Forgets) Begin(at ledger.Place, removed bool) {
 	}
 }
 
+// Truncated says that a partition ends at a place: what was behind it is lost.
+func (f *Forgets) Truncated(at ledger.Place) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, one := range f.all {
+		if one.read && one.at.Life == at.Life && one.at.Partition == at.Partition && one.at.Offset >= at.Offset {
+			one.gone = one.tombstones == 0
+		}
+	}
+}
+
 // Tombstone takes a tombstone that was read. Tombstones of other keys count for nothing.
 func (f *Forgets) Tombstone(key string) {
 	f.mu.Lock()

@@ -11,7 +11,6 @@ import (
 type Grouped struct {
 	At       Place
 	ID       string
-	Edges    int // of its answer
 	hash     uint64
 	degraded bool
 }

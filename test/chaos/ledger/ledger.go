@@ -193,12 +193,12 @@ func (l *Ledger) Letters() int {
 	return l.letters
 }
 
-// AnsweredIn reports whether an arrival of a partition is answered.
-func (l *Ledger) AnsweredIn(life, partition int) bool {
+// AnsweredIn reports whether an arrival of a partition is answered, of those from an offset on.
+func (l *Ledger) AnsweredIn(life, partition int, from int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for at, e := range l.entries {
-		if at.Life == life && at.Partition == partition && e.first != nil {
+		if at.Life == life && at.Partition == partition && at.Offset >= from && e.first != nil {
 			return true
 		}
 	}
@@ -370,7 +370,7 @@ func (l *Ledger) prediction(at Place, e *entry, a *Answer) {
 		e.said = said
 	}
 	if a.Grouped {
-		l.grouped[a.Batch] = append(l.grouped[a.Batch], Grouped{at, a.ID, a.Edges, said.hash, a.Degraded})
+		l.grouped[a.Batch] = append(l.grouped[a.Batch], Grouped{at, a.ID, said.hash, a.Degraded})
 	}
 	if a.Degraded || !a.Alone {
 		return

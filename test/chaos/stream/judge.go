@@ -3,12 +3,13 @@ package stream
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/cespare/xxhash/v2"
 
 	"rivulet/event"
 	"rivulet/test/chaos/edges"
+	"rivulet/test/chaos/forget"
+	"rivulet/test/chaos/labels"
 	"rivulet/test/chaos/ledger"
 	"rivulet/test/chaos/oracle"
 )
@@ -24,7 +25,6 @@ func (s *Stream) unmatched() string {
 // waited is more about a prediction of a stream whose arrivals wait for edges.
 type waited struct {
 	at   ledger.Place
-	base string // the id of the arrival that it is predicted as
 	says uint64 // a hash of what it says
 }
 
@@ -58,7 +58,7 @@ func (s *Stream) resolve() (said []oracle.Said, j joined, violations []string) {
 		if sets == nil {
 			continue // the ledger tells that there is no such arrival
 		}
-		whole := s.world.ByID[w.base].Decoded
+		whole := s.world.ByID[base(p.ID)].Decoded
 		for k, set := range sets.All {
 			if len(set) != p.Known+p.Arrivals+p.Unknown {
 				continue
@@ -78,7 +78,7 @@ func (s *Stream) resolve() (said []oracle.Said, j joined, violations []string) {
 			j.outcomes[sets.Outcome]++
 		}
 		if p.ByLog && p.Arrivals == 0 && !p.Degraded && slices.Equal(sets.All[0], whole.Edges) {
-			want, known := s.world.Expected(p.Version, w.base)
+			want, known := s.world.Expected(p.Version, base(p.ID))
 			if known && xxhash.Sum64String(want) != w.says {
 				violated(&p, "version %s says of the whole arrival: %s", p.Version, want)
 			}
@@ -103,20 +103,24 @@ func (s *Stream) resolve() (said []oracle.Said, j joined, violations []string) {
 	return said, j, violations
 }
 
-// Repeatable reports whether a prediction of a graph batch can be made again: its edges are those by the log, and
-// nobody has asked to forget one of its neighbours. It returns the arrival.
+// Repeatable returns the arrival of a prediction of a graph batch, if the log tells which edges it has.
 func (s *Stream) Repeatable(g ledger.Grouped) (*event.Arrival, bool) {
-	a := *s.world.ByID[g.ID].Decoded
+	a := *s.world.ByID[base(g.ID)].Decoded
 	if s.log == nil {
 		return &a, true
 	}
 	sets := s.log.Sets(g.At)
-	if sets == nil || len(sets.All[0]) != g.Edges || sets.Record.ID != g.ID ||
-		slices.ContainsFunc(sets.All[0], func(id string) bool { return strings.Contains(id, "~") }) {
+	if sets == nil || len(sets.All) != 1 {
 		return nil, false
 	}
-	a.Edges = sets.All[0]
+	a.ID, a.Edges = g.ID, sets.All[0]
 	return &a, true
+}
+
+// base returns the id of the arrival that an arrival with an id of its own repeats.
+func base(id string) string {
+	id, _ = labels.Base(forget.Base(id))
+	return id
 }
 
 // judgeForgotten returns what became of the ids that were forgotten, and what breaks a promise.

@@ -93,6 +93,9 @@ func (s *Stream) Truncated(ctx context.Context) (lost int, err error) {
 		lost += s.Ledger.Truncated(at.Life, at.Partition, at.Offset)
 		from[o.Partition] = o.Offset
 		s.Begins(at, false)
+		if s.Forgotten != nil {
+			s.Forgotten.Truncated(at)
+		}
 	})
 	s.beginLife()
 	return lost, errors.Join(s.connect(), s.readArrivals(from)) //nolint:contextcheck // it reads until it is stopped

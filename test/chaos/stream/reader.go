@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -11,8 +12,6 @@ import (
 
 	"rivulet/event"
 	wire "rivulet/event/form"
-	"rivulet/test/chaos/forget"
-	"rivulet/test/chaos/labels"
 	"rivulet/test/chaos/ledger"
 	"rivulet/test/chaos/oracle"
 	"rivulet/test/chaos/record"
@@ -78,7 +77,7 @@ func (s *Stream) noteArrival(life int, r *kgo.Record) {
 		s.gave(r)
 	}
 	s.Ledger.Arrived(ledger.Place{Life: life, Partition: int(r.Partition), Offset: r.Offset},
-		ledger.Arrival{Key: string(r.Key), ID: h[record.HeaderID], Reason: h[record.HeaderReason],
+		ledger.Arrival{Key: string(r.Key), ID: cmp.Or(h[record.HeaderArrival], h[record.HeaderID]), Reason: h[record.HeaderReason],
 			Content: h.Content(r.Value),
 			Window:  ledger.Window(h.Number(record.HeaderWindow)), Settled: h[record.HeaderSettled] == "true",
 			Sent: time.Unix(0, h.Number(record.HeaderSent))})
@@ -134,7 +133,7 @@ func (s *Stream) remember(at ledger.Place, a *ledger.Answer, p *event.Prediction
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.log != nil {
-		s.waited = append(s.waited, waited{at, a.ID, xxhash.Sum64String(harness.Says(p))})
+		s.waited = append(s.waited, waited{at, xxhash.Sum64String(harness.Says(p))})
 	}
 	s.said = append(s.said, oracle.Said{Stream: s.Kind.String(), Place: fmt.Sprintf("%v", at), ID: strings.Clone(p.ID),
 		Version: a.Version,
@@ -172,7 +171,10 @@ func (s *Stream) ParseAnswer(h record.Headers, key, value []byte, now time.Time)
 		return at, a, nil, fmt.Errorf("the prediction is of %v, its headers name %v", p.Source, at)
 	}
 	at.Life = s.lifeAt(p.IngestTime)
-	id, _ := labels.Base(forget.Base(p.ID))
+	id := p.ID
+	if s.log == nil {
+		id = base(id)
+	}
 	a.ID, a.Version, a.Batch = strings.Clone(id), strings.Clone(p.Artifact), strings.Clone(p.Batch)
 	a.Said, a.Degraded, a.Made = harness.Says(p), p.Degraded, p.PredictedTime
 	a.Alone, a.Grouped = p.Arrivals+p.InBatch == 0, p.InBatch > 0
