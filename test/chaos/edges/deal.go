@@ -11,11 +11,11 @@ type Deal struct {
 	Own   []string // neighbours in the arrival's own record
 	Count int      // its edge_count
 	After time.Duration
-	Apart []Apart
+	Edges []EdgeDeal
 }
 
-// Apart is an edge that is sent as a record of its own.
-type Apart struct {
+// EdgeDeal is an edge that is sent as a record of its own.
+type EdgeDeal struct {
 	Neighbour string
 	After     time.Duration
 }
@@ -31,11 +31,11 @@ func NewDeal(neighbours []string, rng *rand.Rand, wait time.Duration) Deal {
 	d := Deal{Own: all[n:], Count: len(all), After: soon()}
 	kind := rng.IntN(6)
 	for _, id := range all[:n] {
-		one := Apart{id, soon()}
+		one := EdgeDeal{id, soon()}
 		if kind == 0 && rng.IntN(2) == 0 {
 			one.After += d.After + 2*wait
 		}
-		d.Apart = append(d.Apart, one)
+		d.Edges = append(d.Edges, one)
 	}
 	if kind == 1 {
 		d.Count++

@@ -49,8 +49,8 @@ func (o Outcome) String() string { return [...]string{"open", "complete", "late"
 
 // Sets are the sets of neighbours that an arrival may have.
 type Sets struct {
-	Record  Record
 	Outcome Outcome
+	Ready   time.Time // when the record was sent that ends it; zero: it is open
 	// All has the set by the log first, then those by cuts. A set is sorted, without repeated ids and the arrival's own.
 	All [][]string
 	// Disturbed says that a cut lies near enough to matter.
@@ -136,8 +136,11 @@ func (l *Log) Sets(at ledger.Place) *Sets {
 
 func (l *Log) sets(p *records, a int) *Sets {
 	before := l.before(p, a)
-	after, outcome := l.after(p, a, len(before))
-	s := &Sets{Record: p.all[a], Outcome: outcome}
+	after, end, outcome := l.after(p, a, len(before))
+	s := &Sets{Outcome: outcome}
+	if end < len(p.all) {
+		s.Ready = p.all[end].Time
+	}
 	span := slices.Concat(before, []int{a}, after)
 	cuts := []int{} // places of records before which waits may have ended
 	for k := span[0] + 1; k <= span[len(span)-1]; k++ {
@@ -200,12 +203,12 @@ func (l *Log) ended(p *records, k int) int {
 	return p.ended[k]
 }
 
-// after returns the places of the edges that come while an arrival waits, and how that ends.
-func (l *Log) after(p *records, a, waiting int) (more []int, outcome Outcome) {
+// after returns the places of the edges that come while an arrival waits, and with which record and how that ends.
+func (l *Log) after(p *records, a, waiting int) (more []int, end int, outcome Outcome) {
 	r := &p.all[a]
 	have := len(r.Neighbours) + waiting
 	if r.Count > 0 && have >= r.Count {
-		return nil, Complete
+		return nil, a, Complete
 	}
 	last := l.ended(p, a)
 	for k := a + 1; k < last; k++ {
@@ -213,18 +216,18 @@ func (l *Log) after(p *records, a, waiting int) (more []int, outcome Outcome) {
 		switch {
 		case next.ID != r.ID || next.Kind == Forget:
 		case next.Kind == Arrival:
-			return more, Superseded
+			return more, k, Superseded
 		default:
 			more, have = append(more, k), have+1
 			if r.Count > 0 && have >= r.Count {
-				return more, Complete
+				return more, k, Complete
 			}
 		}
 	}
 	if last == len(p.all) {
-		return more, Open
+		return more, last, Open
 	}
-	return more, Late
+	return more, last, Late
 }
 
 // cut reports whether waits may have ended just before a record though no timestamp says so.
@@ -268,7 +271,7 @@ func (l *Log) Unmatched(told func(ledger.Place) int, last int) (unmatched, joine
 		for a := range p.all {
 			if p.all[a].ID != "" && p.all[a].Kind == Arrival {
 				before := l.before(p, a)
-				after, _ := l.after(p, a, len(before))
+				after, _, _ := l.after(p, a, len(before))
 				for _, e := range append(before, after...) {
 					taken[e] = true
 				}

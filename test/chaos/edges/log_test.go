@@ -94,7 +94,7 @@ func TestSetsAreThoseOfAWindow(t *testing.T) {
 		p.take()
 		for offset, want := range p.got {
 			s := p.log.Sets(ledger.Place{Offset: offset})
-			if !slices.Equal(s.All[0], want) {
+			if !slices.Equal(s.All[0], want) || s.Ready.IsZero() != (s.Outcome == Open) {
 				t.Fatalf("seed %d, offset %d: %v with %v, the window gives it %v", seed, offset, s.Outcome, s.All[0], want)
 			}
 			outcomes[s.Outcome]++

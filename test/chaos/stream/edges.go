@@ -20,8 +20,8 @@ const (
 	forgetShare = 50 // and one of so many is forgotten
 )
 
-// delayed is a record that is sent at a time, unless the load is paused.
-type delayed struct {
+// departure is a record that is sent at a time, unless the load is paused.
+type departure struct {
 	due  time.Time
 	send func(context.Context)
 }
@@ -30,16 +30,16 @@ type delayed struct {
 func (s *Stream) sendLater(after time.Duration, send func(context.Context)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.later = append(s.later, delayed{time.Now().Add(after), send})
+	s.later = append(s.later, departure{time.Now().Add(after), send})
 }
 
 // sendDue sends the records whose time has come.
 func (s *Stream) sendDue(ctx context.Context, now time.Time) {
 	s.Sending.Lock()
 	defer s.Sending.Unlock()
-	var due []delayed
+	var due []departure
 	s.mu.Lock()
-	s.later = slices.DeleteFunc(s.later, func(one delayed) bool {
+	s.later = slices.DeleteFunc(s.later, func(one departure) bool {
 		if one.due.After(now) {
 			return false
 		}
@@ -61,7 +61,7 @@ func (s *Stream) sendApart(key []byte, base string, whole *event.Arrival) {
 	value, err := record.Of(&part, s.Forms[0])
 	s.check(err)
 	s.sendLater(d.After, func(ctx context.Context) { s.SendOne(ctx, key, base, value) })
-	for _, one := range d.Apart {
+	for _, one := range d.Edges {
 		edge, err := record.OfEdge(whole.ID, one.Neighbour, s.rng)
 		s.check(err)
 		s.sendLater(one.After, func(ctx context.Context) {

@@ -14,49 +14,51 @@ import (
 	"rivulet/test/chaos/oracle"
 )
 
-// unmatched is the setting for edges that no arrival takes. Exactly once each has one dead letter.
-func (s *Stream) unmatched() string {
+// unmatchedPolicy is attach.unmatched, for edges that no arrival takes. Exactly once each has one dead letter.
+func (s *Stream) unmatchedPolicy() string {
 	if s.Delivery == "exactly_once" {
 		return "dead_letter"
 	}
 	return "drop"
 }
 
-// waited is more about a prediction of a stream whose arrivals wait for edges.
-type waited struct {
+// origin is more about a prediction of a stream whose arrivals wait for edges.
+type origin struct {
 	at   ledger.Place
 	says uint64 // a hash of what it says
 }
 
-// joined counts what became of the arrivals of a stream, and of their edges.
-type joined struct {
-	outcomes [edges.Outcomes]int // of predictions whose edges are those by the log
-	// of the complete ones, those that `rivulet predict` says the same of when they are whole
-	whole     int
-	undecided int    // predictions near a cut, with edges that no cut explains
-	edges     [2]int // without an arrival, and taken by one
+// counts says what became of the arrivals of a stream, and of their edges.
+type counts struct {
+	outcomes        [edges.Outcomes]int // of predictions whose edges are those by the log
+	whole           int                 // predictions that were compared with `rivulet predict` of the whole arrival
+	undecided       int                 // predictions near a cut, with edges that no cut explains
+	unmatched, took int                 // edges without an arrival, and with one
 }
 
-func (j *joined) String() string {
+func (j *counts) String() string {
 	text := fmt.Sprintf("%d predictions have the bits of their whole arrivals", j.whole)
 	for o, n := range j.outcomes {
 		text += fmt.Sprintf(", %d are %v", n, edges.Outcome(o))
 	}
-	return fmt.Sprintf("%s, %d undecided; %d edges joined, %d unmatched", text, j.undecided, j.edges[1], j.edges[0])
+	return fmt.Sprintf("%s, %d undecided; %d edges joined, %d unmatched", text, j.undecided, j.took, j.unmatched)
 }
 
 // resolve gives each prediction of a stream the edges that its arrival may have, and drops those that nobody can
 // decide. What is complete is compared with `rivulet predict` of the whole arrival.
-func (s *Stream) resolve() (said []oracle.Said, j joined, violations []string) {
+func (s *Stream) resolve() (said []oracle.Said, j counts, violations []string) {
 	violated := func(p *oracle.Said, format string, args ...any) {
 		violations = append(violations, fmt.Sprintf("%s: %s: arrival %s: %s", p.Stream, p.Place, p.ID,
 			fmt.Sprintf(format, args...)))
 	}
 	for i, p := range s.said {
-		w := s.waited[i]
+		w := s.origins[i]
 		sets := s.log.Sets(w.at)
 		if sets == nil {
 			continue // the ledger tells that there is no such arrival
+		}
+		if len(sets.All) == 1 && sets.Ready.After(p.Sent) {
+			p.Sent = sets.Ready // its neighbours were not looked up before
 		}
 		whole := s.world.ByID[base(p.ID)].Decoded
 		for k, set := range sets.All {
@@ -87,16 +89,15 @@ func (s *Stream) resolve() (said []oracle.Said, j joined, violations []string) {
 		said = append(said, p)
 	}
 	if most := 20 + len(s.said)/100; j.undecided > most {
-		violations = append(violations, fmt.Sprintf("%s: the edges of %d predictions are undecided, at most %d may be",
-			s.Kind,
-			j.undecided, most))
+		violations = append(violations, fmt.Sprintf("%s: the edges of %d predictions are undecided, at most %d "+
+			"may be", s.Kind, j.undecided, most))
 	}
 	told := func(at ledger.Place) int { return s.letters[at] }
-	if s.unmatched() == "drop" {
+	if s.unmatchedPolicy() == "drop" {
 		told = nil
 	}
 	var wrong []ledger.Place
-	j.edges[0], j.edges[1], wrong = s.log.Unmatched(told, s.Life())
+	j.unmatched, j.took, wrong = s.log.Unmatched(told, s.Life())
 	for _, at := range wrong {
 		violations = append(violations, fmt.Sprintf("%s: the edge at %v has %d dead letters", s.Kind, at, s.letters[at]))
 	}
@@ -142,7 +143,7 @@ func (s *Stream) judgeForgotten(stored map[string]bool) (string, []string) {
 func (s *Stream) Judge(stored map[string]bool) (said []oracle.Said, violations, summary []string) {
 	said = s.said
 	if s.log != nil {
-		var j joined
+		var j counts
 		said, j, violations = s.resolve()
 		summary = append(summary, fmt.Sprintf("%s: %v", s.Kind, &j))
 	}

@@ -112,14 +112,14 @@ type Stream struct {
 	Forgotten    *forget.Forgets // nil: no id is forgotten
 
 	mu       sync.Mutex
-	later    []delayed            // records to be sent
+	later    []departure          // records to be sent
 	lives    []time.Time          // when each life of the topic of arrivals began
 	answers  func()               // stops the reader of answers; nil: there is none
 	arrivals func()               // stops the reader of arrivals of the present life
 	codecs   map[uint8]int        // compressed arrivals that were read, by codec
 	Oracle   bool                 // predictions are kept for the oracle
 	said     []oracle.Said        // these
-	waited   []waited             // more about each of these, where log is not nil
+	origins  []origin             // more about each of these, where log is not nil
 	letters  map[ledger.Place]int // dead letters of edges
 }
 
@@ -218,7 +218,7 @@ func (s *Stream) Config(i int, brokers []string, redis, http string) string {
 		more += fmt.Sprintf("labels: {topic: %s, remember: 20000}\n", s.Topic("labels"))
 	}
 	if s.log != nil {
-		attach += fmt.Sprintf(", wait: %v, unmatched: %s", EdgeWait, s.unmatched())
+		attach += fmt.Sprintf(", wait: %v, unmatched: %s", EdgeWait, s.unmatchedPolicy())
 	}
 	if s.Forgotten != nil {
 		input, output = append(input, "forget: \"on\""), output+", tombstones: true"
