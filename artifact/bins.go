@@ -1,6 +1,7 @@
 package artifact
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -16,6 +17,11 @@ const binsFile = "bins.safetensors"
 // directionsFile says that edges have directions: tables have N' rows for edges from an arrival, and N' for edges to
 // it. It is a part of its own, because a reader of bins of weights alone would serve such tables wrongly.
 const directionsFile = "directions.safetensors"
+
+// edgeTypesFile says that edges have types, and perhaps directions: tables have N' rows for each relation. It is JSON,
+// as types have names. Like the other files of bins it comes before models in the order of names, in which files are
+// read: the shapes of tables depend on it.
+const edgeTypesFile = "edge_types.json"
 
 // directionNames are the values of its one tensor, by which a reader tells the order of the tables.
 var directionNames = []int{0, 1}
@@ -48,9 +54,40 @@ func decodeDirections(s safetensors.Set) (*graph.Bins, error) {
 	return b, err
 }
 
+// edgeTypes is the content of [edgeTypesFile]: the types in the order of their tables, and whether each has a table for
+// edges from an arrival and, behind it, one for edges to it; "only" is the only one of these that is read.
+type edgeTypes struct {
+	Types    []string `json:"types"`
+	Directed bool     `json:"directed,omitempty"`
+	Only     string   `json:"only,omitempty"`
+}
+
+// onlyDirections are the values of edgeTypes.Only, by graph.Bins.Arriving.
+var onlyDirections = []string{"", "out", "in"}
+
+func encodeEdgeTypes(b *graph.Bins) ([]byte, error) {
+	return json.MarshalIndent(edgeTypes{b.Types, b.Directed, onlyDirections[b.Arriving]}, "", "  ")
+}
+
+func decodeEdgeTypes(data []byte) (*graph.Bins, error) {
+	var r edgeTypes
+	if err := json.Unmarshal(data, &r); err != nil {
+		return nil, err
+	}
+	only := slices.Index(onlyDirections, r.Only)
+	if only < 0 || only > 0 && !r.Directed {
+		return nil, fmt.Errorf("only is %.20q, want out or in where edges have directions", r.Only)
+	}
+	b := &graph.Bins{Types: r.Types, Directed: r.Directed, Arriving: uint8(only)}
+	return b, b.Validate()
+}
+
 // part is the file of the bins.
 func part(b *graph.Bins) string {
-	if b.Directed {
+	switch {
+	case len(b.Types) > 0:
+		return edgeTypesFile
+	case b.Directed:
 		return directionsFile
 	}
 	return binsFile
@@ -76,8 +113,8 @@ func decodeBins(s safetensors.Set) (*graph.Bins, error) {
 const maxBins = 64
 
 func validateBins(b *graph.Bins) error {
-	if b.Directed {
-		return nil // there is nothing to choose
+	if b.ByRelation() {
+		return b.Validate()
 	}
 	if n := len(b.Upper); n < 1 || n > maxBins || len(b.Edges) != n {
 		return fmt.Errorf("%d values of upper and %d of edges, want as many of both, 1 to %d", n, len(b.Edges), maxBins)

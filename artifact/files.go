@@ -26,7 +26,7 @@ const (
 
 // optionalFiles are the files that [Read] reads if they are there. Only [ReadMeans] and [ReadSpread]
 // read the others.
-var optionalFiles = []string{growthFile, schemaFile, ownFile, binsFile, directionsFile, candidatesFile, mapFile}
+var optionalFiles = []string{growthFile, schemaFile, ownFile, binsFile, directionsFile, edgeTypesFile, candidatesFile, mapFile}
 
 // trainerFiles are the files that the serving part leaves out: consumers do not read them whole.
 var trainerFiles = []string{mappingFile, meansFile, spreadFile}
@@ -56,7 +56,10 @@ func encodeTensorFiles(b *Bundle) (map[string][]byte, error) {
 		tensors[ownFile] = ownTensors(b.Own)
 	}
 	if b.Bins != nil {
-		if tensors[part(b.Bins)] = binsTensors(b.Bins); b.Bins.Directed {
+		switch part(b.Bins) {
+		case binsFile:
+			tensors[binsFile] = binsTensors(b.Bins)
+		case directionsFile:
 			tensors[directionsFile] = directionsTensors(b.Bins)
 		}
 	}
@@ -82,6 +85,13 @@ func encodeTensorFiles(b *Bundle) (map[string][]byte, error) {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		files[name] = data
+	}
+	if b.Bins != nil && part(b.Bins) == edgeTypesFile {
+		data, err := encodeEdgeTypes(b.Bins)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", edgeTypesFile, err)
+		}
+		files[edgeTypesFile] = data
 	}
 	if b.Schema != nil {
 		data, err := b.Schema.MarshalJSON()
@@ -306,6 +316,12 @@ func decodeTensorFile(b *Bundle, name string, data []byte) error {
 	switch {
 	case name == schemaFile:
 		return b.decodeSchema(data)
+	case name == edgeTypesFile:
+		of, err := decodeEdgeTypes(data)
+		if b.Bins = of; err != nil {
+			return fmt.Errorf("%s: %w", edgeTypesFile, err)
+		}
+		return nil
 	case name == syntheticFile:
 		decode = func(s safetensors.Set) error { return decodeSynthetic(b, s) }
 	case name == mappingFile:

@@ -17,7 +17,7 @@ import (
 // Other files that a reader does not know stand in Manifest.Files only, and it ignores them.
 
 // knownParts are the parts that this build reads.
-var knownParts = []string{schemaFile, ownFile, binsFile, directionsFile, candidatesFile, firstPart}
+var knownParts = []string{schemaFile, ownFile, binsFile, directionsFile, edgeTypesFile, candidatesFile, firstPart}
 
 // taskPrefix begins the name of a task in Manifest.Requires, which is no file: "task:number".
 const taskPrefix = "task:"

@@ -26,11 +26,12 @@ func (b *Bundle) Validate() error {
 			return fmt.Errorf("%s: %w", part(b.Bins), err)
 		}
 		if b.Means != nil {
-			return fmt.Errorf("%s: cluster means are of edges without weights and directions, and %s is there", meansFile,
+			return fmt.Errorf("%s: cluster means are of edges without weights, types and directions, and %s is there", meansFile,
 				part(b.Bins))
 		}
-		if b.Bins.Directed && b.Growth != nil {
-			return fmt.Errorf("%s: rows of arrivals have no directions, and %s is there", growthFile, directionsFile)
+		if b.Bins.ByRelation() && b.Growth != nil {
+			return fmt.Errorf("%s: rows of arrivals have neither types nor directions, and %s is there", growthFile,
+				part(b.Bins))
 		}
 	}
 	if len(b.Models) != len(b.Manifest.Models) {
@@ -149,12 +150,14 @@ func (b *Bundle) validateTables(m *Model, info *ModelInfo, model infer.Model) er
 	frozen := info.Attachment == AttachFrozen
 	classes := model.Classes()
 	lone, read := &graph.CSR{Rows: 1, Cols: 1, RowPtr: []int{0, 0}}, &graph.CSR{Rows: 1, Cols: 1, RowPtr: []int{0, 0}}
-	if model.Architecture.Directed() {
-		read.Cols = 2
-	}
-	if directed := model.Architecture.Directed(); directed != b.Bins.ByDirection() || directed && !frozen {
-		return fmt.Errorf("model %s in attachment %s, and %s is there: %t", m.Name, info.Attachment, directionsFile,
-			b.Bins.ByDirection())
+	switch a := model.Architecture; {
+	case a.Relational() && (!frozen || !a.Reads(b.Bins) || a.Relations() != b.Bins.Len()):
+		return fmt.Errorf("model %s in attachment %s reads %d relations of edges, and tables are of %d relations or weights",
+			m.Name, info.Attachment, a.Relations(), b.Bins.Len())
+	case a.Relational():
+		read.Cols = a.Relations()
+	case !a.Reads(b.Bins):
+		return fmt.Errorf("model %s reads no relations of edges, and %s is there", m.Name, part(b.Bins))
 	}
 	ofModel := m.Tables
 	if err := infer.Freezable(model); err == nil {

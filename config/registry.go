@@ -102,6 +102,7 @@ type Mapping struct {
 	Edges     string `key:"edges" default:"" check:"pointer" usage:"where the list of the neighbours' ids is" zero:"/edges"`
 	Weights   string `key:"weights" default:"" check:"pointer" usage:"where the list of the edges' weights is" zero:"/weights"`
 	Incoming  string `key:"incoming" default:"" check:"pointer" usage:"where the list of the ids is whose edges lead to the arrival" zero:"/incoming"`
+	Types     string `key:"types" default:"" check:"pointer" usage:"where the list of the edges' types is" zero:"/types"`
 	EdgeCount string `key:"edge_count" default:"" check:"pointer" usage:"where the number of the arrival's edges is, for attach.wait" zero:"/edge_count"`
 	Time      string `key:"time" default:"" check:"pointer" usage:"where the time is" zero:"/time"`
 	TimeUnit  string `key:"time_unit" default:"none" oneof:"none|s|ms|us|ns" usage:"unit of a time that is a number since 1970; none: it is text as in RFC 3339"`
@@ -111,6 +112,7 @@ type Mapping struct {
 	Target string `key:"target" default:"" check:"pointer" usage:"where the target of such an edge is" zero:"as input.mapping.source"`
 	Weight string `key:"weight" default:"" check:"pointer" usage:"where the weight of such an edge is" zero:"/weight"`
 	In     string `key:"in" default:"" check:"pointer" usage:"where it is said, by true, that such an edge belongs to its target, and not to its source" zero:"/in"`
+	Type   string `key:"type" default:"" check:"pointer" usage:"where the type of such an edge is" zero:"/type"`
 
 	NamedTimeUnit string `key:"named_time_unit" default:"auto" oneof:"auto|none|days|s|ms|us|ns" usage:"unit of features by name that are times and come as numbers since 1970; auto: with the presets debezium and connect by the schema beside the record, else by the magnitude (a time within 107 days of 1970-01-01 needs the setting), and with other presets as none; none: times are text as in RFC 3339"`
 	Decimals      string `key:"decimals" default:"auto" oneof:"auto|text" usage:"with the presets debezium and connect: how decimals are written that come as text without a schema; auto: digits that could be bytes in base64, such as 1234, are refused for a number; text: they are the number (decimal.handling.mode=string)"`
@@ -122,7 +124,7 @@ func (m Mapping) problems() []Problem {
 	if m.Features != "" && m.Named != "" {
 		return []Problem{{Key: "named", Value: m.Named, Reason: "features is set too: want one of them"}}
 	}
-	if (m.Source == "") != (m.Target == "") || m.Source == "" && m.Weight+m.In != "" {
+	if (m.Source == "") != (m.Target == "") || m.Source == "" && m.Weight+m.In+m.Type != "" {
 		return []Problem{{Key: "source", Value: m.Source,
 			Reason: "want source and target, or neither of source, target, weight and in"}}
 	}

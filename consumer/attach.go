@@ -3,7 +3,7 @@ package consumer
 import (
 	"slices"
 
-	"rivulet/event"
+	"rivulet/consumer/edges"
 	"rivulet/graph"
 	"rivulet/infer/attach"
 )
@@ -17,18 +17,18 @@ type attachment struct {
 	counts   []neighbourCounts // per arrival
 	degraded []bool            // per arrival: with all rows read, the prediction might differ
 
-	attacher   attach.Attacher
-	weighed    WeightCounts
-	weights    [][]float32        // per arrival: weights of its edges
-	directions [][]uint8          // per arrival: directions of its edges
-	heavier    map[uint64]float32 // entry of ã -> its weight
-	listed     []int32            // per arrival: entries of its edge list that are in ã
-	standing   map[string]int32   // id -> the arrival that has it in ã
-	pairs      []uint64           // entries of ã, row in the upper half
-	adj        graph.CSR
-	dense      graph.Dense
-	sparse     graph.CSR
-	reached    []int32 // memory of degrade
+	attacher  attach.Attacher
+	weighed   edges.Counts
+	weights   [][]float32        // per arrival: weights of its edges
+	relations [][]uint32         // per arrival: relations of its edges
+	heavier   map[uint64]float32 // entry of ã -> its weight
+	listed    []int32            // per arrival: entries of its edge list that are in ã
+	standing  map[string]int32   // id -> the arrival that has it in ã
+	pairs     []uint64           // entries of ã, row in the upper half
+	adj       graph.CSR
+	dense     graph.Dense
+	sparse    graph.CSR
+	reached   []int32 // memory of degrade
 }
 
 // neighbourCounts counts an arrival's distinct neighbours: nodes of T, earlier arrivals with rows, neighbours in ã
@@ -42,7 +42,8 @@ type neighbourCounts struct{ known, arrivals, inBatch, unknown int }
 //     node of T;
 //   - of two arrivals with one id only the later has edges in ã: an edge that names the id leads to the later one, or
 //     to none if the batch forgets the id after that;
-//   - where edges have directions, ã has none of them: edges among the arrivals of a batch are unknown;
+//   - where edges have types or directions, ã has none of them: edges among the arrivals of a batch are unknown, and so
+//     are neighbours by an edge of no type that the version knows;
 //   - every other id is unknown and counts in the prediction only, as do edges between arrivals in a node batch.
 //
 // So D_i = 1 + known + degree in ã. A neighbour whose row is unread is not counted as known, even if it is a node of T:
@@ -50,25 +51,27 @@ type neighbourCounts struct{ known, arrivals, inBatch, unknown int }
 // change.
 func (p *Pipeline) attach(out *attachment, version Version, in *decodedBatch, n *neighbours, as *attachmentNotes) {
 	out.batch = attach.Batch{X: out.features(in.arrivals, version.Features()), Memory: out.memory.Again()}
-	out.rows, out.weighed = as.rows, WeightCounts{}
+	out.rows, out.weighed = as.rows, edges.Counts{}
 	columns := version.SyntheticNodes()
+	var bins *graph.Bins // of weights
 	w := weighing(version)
 	if w != nil {
+		bins = w.Bins()
 		out.weights = out.weights[:0]
 		for _, s := range in.arrivals {
 			out.weights = append(out.weights, s.arrival.Weights)
 		}
-		out.rows = out.attacher.Weigh(as.rows, out.weights, w.Bins(), columns)
-		columns *= w.Bins().Len()
+		out.rows = out.attacher.Weigh(as.rows, out.weights, bins, columns)
+		columns *= bins.Len()
 	}
-	d := directed(version)
+	d := relations(version)
 	if d != nil {
-		out.directions = out.directions[:0]
+		out.relations = out.relations[:0]
 		for _, s := range in.arrivals {
-			out.directions = append(out.directions, s.arrival.Directions)
+			out.relations = append(out.relations, s.arrival.Relations)
 		}
-		out.rows = out.attacher.Direct(as.rows, out.directions, d.Bins(), columns)
-		columns *= d.Bins().Len()
+		out.rows = out.attacher.Relate(as.rows, out.relations, columns)
+		columns *= d.Len()
 	}
 	if n.m != nil {
 		out.attacher.AttachNumbered(&out.batch, n.m, n.numbers, n.ends, columns)
@@ -76,9 +79,9 @@ func (p *Pipeline) attach(out *attachment, version Version, in *decodedBatch, n 
 		out.attacher.Attach(&out.batch, out.rows, columns)
 	}
 	for _, s := range in.arrivals {
-		out.weighed.count(&s.arrival, w)
-		if d == nil {
-			out.weighed.Directions += len(s.arrival.Directions)
+		out.weighed.Weigh(&s.arrival, w != nil, bins)
+		if out.weighed.Add(s.unread); d == nil {
+			out.weighed.Directions += len(s.arrival.Relations)
 		}
 	}
 	out.listed = zeroed(out.listed, len(in.arrivals))
@@ -95,35 +98,6 @@ func (p *Pipeline) attach(out *attachment, version Version, in *decodedBatch, n 
 		}
 	}
 	out.degrade(version.Joint(), n.unread, as)
-}
-
-// WeightCounts counts edges whose weight or direction was read as another one.
-type WeightCounts struct {
-	Ignored    int // the artifact's edges have no weights: read as 1
-	Missing    int // the arrival gives none, and the artifact's edges have weights: read as 1
-	Directions int // the artifact's edges have none: the edge was read as one without
-	Above      int // above all weights of T: by the tables of its last bin
-}
-
-// Add adds other counts.
-func (c *WeightCounts) Add(o WeightCounts) {
-	c.Ignored, c.Missing = c.Ignored+o.Ignored, c.Missing+o.Missing
-	c.Directions, c.Above = c.Directions+o.Directions, c.Above+o.Above
-}
-
-func (c *WeightCounts) count(a *event.Arrival, by Weighing) {
-	switch {
-	case by == nil:
-		c.Ignored += len(a.Weights)
-	case a.Weights == nil:
-		c.Missing += len(a.Edges)
-	default:
-		for _, w := range a.Weights {
-			if by.Bins().Beyond(w) {
-				c.Above++
-			}
-		}
-	}
 }
 
 // among returns ã: symmetric, columns ascending; without values, or with weights, of which the larger counts where both

@@ -58,10 +58,10 @@ type Weighing interface {
 	Bins() *graph.Bins
 }
 
-// directed returns the version if edges have directions; nil otherwise.
-func directed(v Version) Weighing {
-	if w, ok := v.(Weighing); ok && w.Bins().ByDirection() {
-		return w
+// relations returns the version's bins if edges have types or directions; nil otherwise.
+func relations(v Version) *graph.Bins {
+	if w, ok := v.(Weighing); ok && w.Bins().ByRelation() {
+		return w.Bins()
 	}
 	return nil
 }

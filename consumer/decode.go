@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 
+	"rivulet/consumer/edges"
 	"rivulet/consumer/forget"
 	"rivulet/event"
 	"rivulet/event/form"
@@ -32,9 +33,10 @@ type slot struct {
 	edges   []event.Edge // edges of their own that the arrival has been given
 	waited  bool         // for edges: all of its edges then have one order
 	arrival event.Arrival
-	bytes   int  // of key and value
-	other   bool // its features have names, under the hash of another schema
-	dropped int  // entries of the edge list that named the arrival itself or a neighbour twice
+	bytes   int          // of key and value
+	other   bool         // its features have names, under the hash of another schema
+	dropped int          // entries of the edge list that named the arrival itself or a neighbour twice
+	unread  edges.Counts // types and directions of edges that the version does not know
 	fault   *event.FieldError
 	skip    form.Skip   // why the record is passed over; empty if it is not
 	forget  form.Forget // what the record asks to forget; the zero value if it is an arrival
@@ -171,5 +173,6 @@ func (p *Pipeline) decodeOne(s *slot, by model) {
 	if s.fault = p.Limits.CheckArrival(&s.arrival, len(s.key())); s.fault != nil {
 		return
 	}
+	s.unread = edges.Relate(&s.arrival, by.relations)
 	s.dropped = s.arrival.NormaliseEdges()
 }

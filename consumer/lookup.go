@@ -34,7 +34,7 @@ type neighbours struct {
 // batch needs nothing of them but r.
 func (p *Pipeline) lookup(ctx context.Context, out *neighbours, version Version, in *decodedBatch) error {
 	numbering, ok := version.(Numbering)
-	if ok && !p.Arrivals && p.Output.Explain == 0 && weighing(version) == nil && directed(version) == nil &&
+	if ok && !p.Arrivals && p.Output.Explain == 0 && weighing(version) == nil && relations(version) == nil &&
 		numbering.Numbers(nil, nil) != nil {
 		out.number(numbering, in.arrivals)
 		return nil

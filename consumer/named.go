@@ -3,6 +3,7 @@ package consumer
 import (
 	"rivulet/consumer/limits"
 	"rivulet/event"
+	"rivulet/graph"
 	"rivulet/schema"
 )
 
@@ -12,14 +13,15 @@ type NamedVersion interface {
 	Schema() *schema.Schema
 }
 
-// model holds the two properties of the version that predicts which decoding needs.
+// model holds the properties of the version that predicts which decoding needs.
 type model struct {
-	features int            // d
-	schema   *schema.Schema // nil: features have positions only
+	features  int            // d
+	schema    *schema.Schema // nil: features have positions only
+	relations *graph.Bins    // nil: edges have neither types nor directions
 }
 
 func (p *Pipeline) model(version Version) model {
-	m := model{features: version.Features()}
+	m := model{features: version.Features(), relations: relations(version)}
 	if named, ok := version.(NamedVersion); ok {
 		m.schema = named.Schema()
 	}

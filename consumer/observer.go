@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"rivulet/consumer/edges"
 	"rivulet/consumer/schemas"
 	"rivulet/consumer/window"
 	"rivulet/event"
@@ -66,7 +67,7 @@ type BatchStats struct {
 	// Dropped is the number of entries of edge lists that named the arrival itself or a neighbour twice.
 	Dropped int
 	// Weights counts edges whose weight or direction was read as another one.
-	Weights WeightCounts
+	Weights edges.Counts
 	// OtherSchema is the number of arrivals with features by name under the hash of another schema than the version's.
 	OtherSchema int
 	// Skipped has, for each record that is no arrival and no dead letter, the reason why it was passed over. It may be

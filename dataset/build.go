@@ -30,10 +30,11 @@ type builder struct {
 	split  []string
 	times  []float64 // nil: the settings name no column of times
 	x      []float32
-	names  map[string]string // one copy of each label
+	names  map[string]string // one copy of each label and type of edges
 
 	edges   [][2]int32
 	weights []float32 // nil as long as all are 1
+	kinds   []string  // types of the edges; nil: they have none
 	loops   int       // self-loops dropped
 	unknown int       // edges to or from unknown ids that were dropped
 }
@@ -84,7 +85,7 @@ func (b *builder) addNode(n table.Node) error {
 
 // addEdge takes an edge between two nodes that were added before. It has no direction: the other direction and
 // repetitions are merged with it. Self-loops are dropped and counted.
-func (b *builder) addEdge(source, target string, weight float32) error {
+func (b *builder) addEdge(source, target, kind string, weight float32) error {
 	i, ok := b.index[source]
 	if !ok && b.settings.DropUnknown {
 		b.unknown++
@@ -110,6 +111,14 @@ func (b *builder) addEdge(source, target string, weight float32) error {
 	}
 	if b.edges = append(b.edges, [2]int32{i, j}); b.weights != nil {
 		b.weights = append(b.weights, weight)
+	}
+	if b.settings.EdgeType != "" {
+		name, known := b.names[kind]
+		if !known {
+			name = strings.Clone(kind)
+			b.names[name] = name
+		}
+		b.kinds = append(b.kinds, name)
 	}
 	return nil
 }
@@ -183,7 +192,7 @@ func keepRows(t sources, positional bool, o OpenOptions) (*Dataset, error) {
 		return nil, err
 	}
 	if err := s.EachEdge(func(e table.Edge) error {
-		return b.faults.Take(b.addEdge(e.Source, e.Target, e.Weight), e.At)
+		return b.faults.Take(b.addEdge(e.Source, e.Target, e.Type, e.Weight), e.At)
 	}); err != nil {
 		return nil, err
 	}
@@ -224,13 +233,15 @@ func keepRows(t sources, positional bool, o OpenOptions) (*Dataset, error) {
 	}
 	b.index, b.places = nil, nil
 	d.Adj = weighted(d, len(b.ids), b.edges, b.weights, b.loops)
-	if o.Tables.Directed {
+	if o.Tables.Directed || o.Tables.EdgeType != "" {
 		if d.Adj.Val != nil {
-			return nil, errWeightsAndDirections
+			return nil, weightsBesideRelations(o.Tables)
 		}
-		d.keepDirections(len(b.ids), b.edges, o.Tables)
+		if err := d.keepRelations(len(b.ids), b.edges, b.kinds, o.Tables); err != nil {
+			return nil, err
+		}
 	}
-	b.edges, b.weights = nil, nil
+	b.edges, b.weights, b.kinds = nil, nil, nil
 	if n := s.DroppedWeights(); n > 0 {
 		d.note("Weights of edges were dropped: %d were not 1.", n)
 	}

@@ -13,12 +13,11 @@ type Dataset struct {
 	Name string
 	IDs  []string   // external id of each node, distinct
 	Adj  *graph.CSR // n×n symmetric, no self-loops, columns ascending; Val: weights above 0, nil: all 1
-	// Directed are the edges in their directions, [Po | Pi] of [graph.NewDirected], n×2n; nil: they have none. Adj has
-	// each edge both ways in any case.
-	Directed *graph.CSR
-	// Arriving are the directions of the edges by which nodes are attached to T, as bits ([graph.Outgoing]); 0: both.
-	Arriving uint8
-	X        graph.Features // n×d raw
+	// Relations are the edges by their types and directions, [P_1 | … | P_R] of [graph.NewRelations], n×Rn, which By
+	// describes; nil: they have neither. Adj has each edge both ways in any case.
+	Relations *graph.CSR
+	By        *graph.Bins
+	X         graph.Features // n×d raw
 	// Columns are the named features that X is to be made of by a schema; nil if the features have positions only.
 	Columns []schema.Column
 	// Dropped names the columns of nodes that the user has dropped: arrivals may still bring them.

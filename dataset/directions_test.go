@@ -24,7 +24,8 @@ func openDirected(t *testing.T, edges string) *Dataset {
 // requireDirections compares the ids that a node's edges lead to, and from, with what is wanted.
 func requireDirections(t *testing.T, d *Dataset, id, to, from string) {
 	t.Helper()
-	out, in := d.Directions(int32(slices.Index(d.IDs, id)))
+	e := d.Edges(int32(slices.Index(d.IDs, id)))
+	out, in := e.To, e.From
 	slices.Sort(out)
 	slices.Sort(in)
 	if got := [2]string{strings.Join(out, " "), strings.Join(in, " ")}; got != [2]string{to, from} {
@@ -52,7 +53,7 @@ func TestDirectionsOfTables(t *testing.T) {
 	}
 	requireDirections(t, same, "a", "b", "b c")
 	plain, err := Open(dir, OpenOptions{Format: CSV})
-	if err != nil || plain.Directed != nil || plain.Fingerprint() == d.Fingerprint() ||
+	if err != nil || plain.By != nil || plain.Fingerprint() == d.Fingerprint() ||
 		!slices.Equal(plain.Adj.ColIdx, d.Adj.ColIdx) {
 		t.Errorf("without the switch: %v", err)
 	}
@@ -133,7 +134,7 @@ func TestDirectionsStayWithTheirEdges(t *testing.T) {
 				t.Errorf("%s: row %d is %v, want %v", name, i, got, want[i])
 			}
 		}
-		if b.Adj != nil || b.Known[0] != 2 || b.Known[1] != 1 || o.Directed.NNZ() != 0 {
+		if b.Adj != nil || b.Known[0] != 2 || b.Known[1] != 1 || o.Relations.NNZ() != 0 {
 			t.Errorf("%s: %d and %d neighbours", name, b.Known[0], b.Known[1])
 		}
 	}
@@ -152,8 +153,8 @@ func TestEdgesOfArrivalsInOneDirection(t *testing.T) {
 		}
 		requireDirections(t, d, "b", want[0], want[1])
 		b := d.Attach(d.Original(), []int32{int32(slices.Index(d.IDs, "b")), int32(slices.Index(d.IDs, "c"))}, false)
-		if got := fmt.Sprint(b.Known[0], b.Known[1]); got != want[2] || d.Original().Directed.NNZ() != 2 {
-			t.Errorf("%s: %s known neighbours, want %s; T has %d entries", name, got, want[2], d.Original().Directed.NNZ())
+		if got := fmt.Sprint(b.Known[0], b.Known[1]); got != want[2] || d.Original().Relations.NNZ() != 2 {
+			t.Errorf("%s: %s known neighbours, want %s; T has %d entries", name, got, want[2], d.Original().Relations.NNZ())
 		}
 	}
 }

@@ -122,7 +122,7 @@
 //	               refuses
 //	weights.go     weights of edges
 //	targets.go     labels that are numbers; labels.go: several labels a node; links.go: candidates of links
-//	directions.go  directions of edges
+//	relations.go   types and directions of edges
 //	split.go       a split drawn at random; withhold.go: nodes kept back for later
 //	load.go        the GraphSAINT layout
 //	merged.go      its record of arrivals that were merged; fitted.go: its schema and the columns of the features
@@ -131,7 +131,7 @@
 //	ogb.go         OGB's files
 //	save.go, savetables.go   writing the GraphSAINT layout, and tables
 //	inductive.go   the original graph T, batches of arrivals, and the same data in another order of nodes
-//	fingerprint.go the data's name by content
+//	fingerprint.go the data's name by content; digest, a package: how values are hashed
 //
 // # Packages
 //

@@ -13,10 +13,10 @@ type Original struct {
 	Index []int32    // n: index in T of each node of the data set, -1 if it is not in T
 	IDs   []string   // N: external ids
 	Adj   *graph.CSR // N×N symmetric, columns ascending; Val nil unless edges have weights
-	// Directed are T's edges in their directions, [Po | Pi], N×2N; nil: they have none.
-	Directed *graph.CSR
-	X        graph.Features // N×d raw
-	Labels   []int32        // N: class index, -1 on unlabelled nodes
+	// Relations are T's edges by their types and directions, [P_1 | … | P_R], N×RN; nil: they have neither.
+	Relations *graph.CSR
+	X         graph.Features // N×d raw
+	Labels    []int32        // N: class index, -1 on unlabelled nodes
 
 	Targets *graph.Dense // N×outputs, of a task of numbers; nil otherwise
 }
@@ -43,9 +43,7 @@ func (d *Dataset) Original() *Original {
 		o.Targets = d.Targets.Take(o.Nodes)
 	}
 	o.Adj = d.Adj.Submatrix(o.Nodes, o.Index, len(o.Nodes))
-	if d.Directed != nil {
-		o.Directed = d.Directed.CutDirected(o.Nodes, o.Index, len(o.Nodes))
-	}
+	o.Relations = d.cutRelations(o.Nodes, o.Index)
 	switch {
 	case d.Columns != nil: // X is made by a schema
 	case leading(o.Nodes):
@@ -123,9 +121,7 @@ func (d *Dataset) Renumbered(order []int32) *Dataset {
 	out.X = d.X.Take(order)
 	out.Adj = d.Adj.Submatrix(order, index, len(order))
 	out.Adj.SortRows()
-	if d.Directed != nil {
-		out.Directed = d.Directed.CutDirected(order, index, len(order))
-	}
+	out.Relations = d.cutRelations(order, index)
 	for _, list := range []*[]int32{&out.Train, &out.Unlabelled, &out.Validation, &out.Test, &out.Merged.Labelled} {
 		var nodes []int32
 		for _, i := range *list {
@@ -154,11 +150,11 @@ func (d *Dataset) Renumbered(order []int32) *Dataset {
 
 // Attach returns arrivals (dataset indices, distinct, none of them in T) as a batch on T: R = a (n×N), Known its
 // row lengths, X their raw features and, in a graph batch, Adj = ã (n×n), nil otherwise. Neighbours that are
-// neither in T nor in the batch are unknown and left out. Where edges have directions R is [Po | Pi] to T, n×2N, and
-// there is no ã.
+// neither in T nor in the batch are unknown and left out. Where edges have relations R is [P_1 | … | P_R] to T,
+// n×RN, and there is no ã.
 func (d *Dataset) Attach(o *Original, nodes []int32, graphBatch bool) *attach.Batch {
-	if d.Directed != nil {
-		return d.attachDirected(o, nodes)
+	if d.By != nil {
+		return d.attachRelations(o, nodes)
 	}
 	b := &attach.Batch{X: d.X.Take(nodes)}
 	if graphBatch {

@@ -223,12 +223,12 @@ func (d *Dataset) makeUndirected(t table.Settings) error {
 		return d.bothWays(t)
 	}
 	if t.Weight != "" && !t.DropWeights {
-		return errWeightsAndDirections
+		return weightsBesideRelations(t)
 	}
 	edges := pairs(d.Adj)
 	err := d.bothWays(t)
 	if err == nil {
-		d.keepDirections(d.Adj.Rows, edges, t)
+		err = d.keepRelations(d.Adj.Rows, edges, nil, t)
 	}
 	return err
 }

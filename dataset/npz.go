@@ -188,7 +188,7 @@ func (d *Dataset) readEdges(a *numpy.Array, t table.Settings) error {
 	})
 	d.Adj = undirected(d, n, edges, loops)
 	if t.Directed {
-		d.keepDirections(n, edges, t)
+		return d.keepRelations(n, edges, nil, t)
 	}
 	return nil
 }

@@ -87,7 +87,7 @@ func Open(path string, o OpenOptions) (*Dataset, error) {
 		}
 	} else if f.Tables == nil && f.Name != describedTables &&
 		(!o.Tables.IsZero() || o.Tables.DropWeights || o.Tables.DropUnknown || o.Tables.Directed ||
-			o.Tables.ArrivalEdges != "") {
+			o.Tables.EdgeType != "" || o.Tables.ArrivalEdges != "") {
 		return nil, fmt.Errorf("loading data set %s (%s): what is said about columns is for tables", path, f.Name)
 	}
 	d, err := f.Read(path, o)

@@ -25,6 +25,9 @@ func layoutSettings(t table.Settings) error {
 	if rest.Weight == arrayOfWeights && !t.DropWeights {
 		rest.Weight = ""
 	}
+	if t.EdgeType != "" {
+		return fmt.Errorf("edge types (--edge-type %s) are a column of a table of edges, which the layout has not", t.EdgeType)
+	}
 	if !rest.IsZero() || rest.DropUnknown {
 		return fmt.Errorf("what is said about columns is for tables; of this layout --weight %s keeps the weights of edges, "+
 			"and --drop-weights reads each as 1", arrayOfWeights)
@@ -32,14 +35,14 @@ func layoutSettings(t table.Settings) error {
 	return nil
 }
 
-// plain returns an error if edges have weights or directions, which are not written: [Open] would not read them again
+// plain returns an error if edges have weights, types or directions, which are not written: [Open] would not read them again
 // unasked.
 func (d *Dataset) plain() error {
 	if d.Adj.Val != nil {
 		return errors.New("edges have weights, which would be lost")
 	}
-	if d.Directed != nil {
-		return errors.New("edges have directions, which would be lost")
+	if d.By != nil {
+		return errors.New("edges have types or directions, which would be lost")
 	}
 	return d.Task.Require("saving a data set")
 }
@@ -68,7 +71,7 @@ func (d *Dataset) keepWeights(adj *graph.CSR) error {
 	return nil
 }
 
-// RequirePlain returns an error where edges have weights or directions, or the task is none of classes, and a
+// RequirePlain returns an error where edges have weights, types or directions, or the task is none of classes, and a
 // capability does not read that.
 func (d *Dataset) RequirePlain(capability string) error {
 	return cmp.Or(d.Task.Require(capability), d.RequirePlainEdges(capability))
@@ -77,7 +80,7 @@ func (d *Dataset) RequirePlain(capability string) error {
 // RequirePlainEdges is the part of [Dataset.RequirePlain] that is about edges.
 func (d *Dataset) RequirePlainEdges(capability string) error {
 	if d.Adj.Val == nil {
-		return d.RequireUndirected(capability)
+		return d.RequireNoRelations(capability)
 	}
 	return fmt.Errorf("edges have weights, which %s does not read; --drop-weights reads each as 1", capability)
 }

@@ -1,8 +1,8 @@
 package event
 
 import (
-	"bytes"
 	"math"
+	"slices"
 	"sync"
 
 	"rivulet/hashtable"
@@ -30,7 +30,10 @@ func (a *Arrival) CheckEdges(maxEdges int) error {
 	if n := len(a.Edges) + len(a.Incoming); maxEdges > 0 && n > maxEdges {
 		return Errorf(ReasonTooManyEdges, "edges", "%d edges, at most %d are taken", n, maxEdges)
 	}
-	if a.Weights != nil && (a.Directions != nil || a.Incoming != nil) {
+	if n := len(a.Edges) + len(a.Incoming); a.Types != nil && len(a.Types) != n {
+		return Errorf(ReasonUnparsable, "types", "%d types for %d edges", len(a.Types), n)
+	}
+	if a.Weights != nil && (a.Relations != nil || a.Incoming != nil) {
 		return Errorf(ReasonUnparsable, "weights", "are given beside edges to the node, which have none")
 	}
 	if a.Weights != nil && len(a.Weights) != len(a.Edges) {
@@ -172,10 +175,12 @@ var edgeLists = sync.Pool{New: func() any { return new(hashtable.List) }}
 
 // NormaliseEdges makes the edges distinct and removes the arrival itself from them (docs/algorithm.md,
 // section 1). The first occurrence of an id stays, in the order given. It returns the number of dropped
-// edges and reuses a.Edges. Weights that are given for the same id are added up, and its directions are joined.
+// edges and reuses a.Edges. Weights that are given for the same id are added up, and its relations are joined. Types
+// that [Arrival.Relate] has not read are dropped.
 func (a *Arrival) NormaliseEdges() (dropped int) {
 	a.JoinIncoming()
-	if a.Weights != nil || a.Directions != nil {
+	a.Types = nil
+	if a.Weights != nil || a.Relations != nil {
 		return a.merge()
 	}
 	kept := a.Edges[:0]
@@ -214,40 +219,61 @@ func (a *Arrival) JoinIncoming() {
 	if len(a.Incoming) == 0 {
 		return
 	}
-	a.Directions = append(bytes.Repeat([]byte{Outgoing}, len(a.Edges)),
-		bytes.Repeat([]byte{Incoming}, len(a.Incoming))...)
+	a.Relations = append(slices.Repeat([]uint32{Outgoing}, len(a.Edges)),
+		slices.Repeat([]uint32{Incoming}, len(a.Incoming))...)
 	a.Edges, a.Incoming = append(a.Edges, a.Incoming...), nil
 }
 
-// merge is NormaliseEdges of edges with weights or directions.
+// Relate makes relations of the version that predicts of the type and the directions of each edge; 0: it does not read
+// the edge.
+func (a *Arrival) Relate(relations func(kind string, directions uint32) uint32) {
+	a.JoinIncoming()
+	of := make([]uint32, len(a.Edges))
+	for k := range of {
+		kind, directions := "", uint32(Outgoing)
+		if a.Types != nil {
+			kind = a.Types[k]
+		}
+		if a.Relations != nil {
+			directions = a.Relations[k]
+		}
+		of[k] = relations(kind, directions)
+	}
+	a.Relations, a.Types = of, nil
+}
+
+// merge is NormaliseEdges of edges with weights or relations.
 func (a *Arrival) merge() (dropped int) {
 	places, n := make(map[string]int, len(a.Edges)), 0
 	for k, id := range a.Edges {
 		if id == a.ID {
 			continue
 		}
-		if at, there := places[id]; there {
-			if a.Weights != nil {
-				a.Weights[at] = min(a.Weights[at]+a.Weights[k], math.MaxFloat32)
-			} else {
-				a.Directions[at] |= a.Directions[k]
-			}
-			continue
+		at, there := places[id]
+		if !there {
+			at, places[id] = n, n
+			a.Edges[n] = id
+			n++
 		}
-		places[id] = n
-		if a.Edges[n] = id; a.Weights != nil {
-			a.Weights[n] = a.Weights[k]
-		} else {
-			a.Directions[n] = a.Directions[k]
+		if a.Weights != nil && there {
+			a.Weights[at] = min(a.Weights[at]+a.Weights[k], math.MaxFloat32)
+		} else if a.Weights != nil {
+			a.Weights[at] = a.Weights[k]
 		}
-		n++
+		if a.Relations != nil && there {
+			a.Relations[at] |= a.Relations[k]
+		} else if a.Relations != nil {
+			a.Relations[at] = a.Relations[k]
+		}
 	}
 	dropped = len(a.Edges) - n
 	clear(a.Edges[n:])
-	if a.Edges = a.Edges[:n]; a.Weights != nil {
+	a.Edges = a.Edges[:n]
+	if a.Weights != nil {
 		a.Weights = a.Weights[:n]
-	} else {
-		a.Directions = a.Directions[:n]
+	}
+	if a.Relations != nil {
+		a.Relations = a.Relations[:n]
 	}
 	return dropped
 }

@@ -20,7 +20,7 @@ func TestDirectionsInEveryForm(t *testing.T) {
 	sent := event.Arrival{ID: "u", Features: event.Features{Values: []float32{1, 2}}, Edges: []string{"a", "b"},
 		Incoming: []string{"b", "7"}}
 	want := event.Arrival{ID: "u", Features: event.Features{Values: []float32{1, 2}}, Edges: []string{"a", "b", "7"},
-		Directions: []uint8{event.Outgoing, event.Outgoing | event.Incoming, event.Incoming}}
+		Relations: []uint32{event.Outgoing, event.Outgoing | event.Incoming, event.Incoming}}
 	require := func(name string, got event.Arrival, err error) {
 		t.Helper()
 		if err == nil {
@@ -48,8 +48,8 @@ func TestDirectionsInEveryForm(t *testing.T) {
 		if record, err = codec.AppendArrival(nil, &plain); err != nil {
 			t.Fatal(err)
 		}
-		if err := reader.Arrival(nil, record, &got); err != nil || got.Directions != nil || got.Incoming != nil {
-			t.Errorf("%s: directions %v are left of another arrival: %v", codec.ContentType(), got.Directions, err)
+		if err := reader.Arrival(nil, record, &got); err != nil || got.Relations != nil || got.Incoming != nil {
+			t.Errorf("%s: directions %v are left of another arrival: %v", codec.ContentType(), got.Relations, err)
 		}
 	}
 	plain := form.Reader{Default: json.Codec{}}

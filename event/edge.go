@@ -13,6 +13,8 @@ type Edge struct {
 	Source, Target string
 	// Weight is finite and above 0; 1 where the record gives none.
 	Weight float32
+	// Type is the edge's type; empty: the record gives none.
+	Type string
 	// In says that the arrival is the target, as "in" does in an arrival's list. Otherwise the arrival is the source.
 	In bool
 }
@@ -42,8 +44,8 @@ func (e *Edge) Check() error {
 	return nil
 }
 
-// Join adds edges that came as records of their own, and sorts all edges: by the neighbour, then by direction and
-// weight. So the order in which they came changes no bit of the prediction, nor does it matter which of them the
+// Join adds edges that came as records of their own, and sorts all edges: by the neighbour, then by type,
+// direction and weight. So the order in which they came changes no bit of the prediction, nor does it matter which of them the
 // arrival's record brought itself.
 func (a *Arrival) Join(edges []Edge) {
 	a.JoinIncoming()
@@ -52,30 +54,37 @@ func (a *Arrival) Join(edges []Edge) {
 		if e.Weight != 1 && a.Weights == nil {
 			a.Weights = slices.Repeat([]float32{1}, len(a.Edges))
 		}
-		if e.In && a.Directions == nil {
-			a.Directions = slices.Repeat([]uint8{Outgoing}, len(a.Edges))
+		if e.In && a.Relations == nil {
+			a.Relations = slices.Repeat([]uint32{Outgoing}, len(a.Edges))
+		}
+		if e.Type != "" && a.Types == nil {
+			a.Types = make([]string, len(a.Edges))
 		}
 		_, neighbour := e.Ends()
 		a.Edges = append(a.Edges, neighbour)
 		if a.Weights != nil {
 			a.Weights = append(a.Weights, e.Weight)
 		}
-		if direction := uint8(Outgoing); a.Directions != nil {
+		if a.Types != nil {
+			a.Types = append(a.Types, e.Type)
+		}
+		if direction := uint32(Outgoing); a.Relations != nil {
 			if e.In {
 				direction = Incoming
 			}
-			a.Directions = append(a.Directions, direction)
+			a.Relations = append(a.Relations, direction)
 		}
 	}
+	fits := func(n int) bool { return n == 0 || n == len(a.Edges) } // else [Arrival.CheckEdges] refuses the arrival
 	switch {
-	case a.Weights == nil && a.Directions == nil:
+	case a.Weights == nil && a.Relations == nil && a.Types == nil:
 		slices.Sort(a.Edges)
-	case a.Weights == nil || len(a.Weights) == len(a.Edges): // else [Arrival.CheckEdges] refuses the arrival
+	case fits(len(a.Weights)) && fits(len(a.Types)):
 		sort.Sort((*sortedEdges)(a))
 	}
 }
 
-// sortedEdges sorts the edges of an arrival, with their weights and directions.
+// sortedEdges sorts the edges of an arrival, with their types, directions and weights.
 type sortedEdges Arrival
 
 // Len returns the number of edges.
@@ -86,8 +95,10 @@ func (s *sortedEdges) Less(i, j int) bool {
 	switch {
 	case s.Edges[i] != s.Edges[j]:
 		return s.Edges[i] < s.Edges[j]
-	case s.Directions != nil && s.Directions[i] != s.Directions[j]:
-		return s.Directions[i] < s.Directions[j]
+	case s.Types != nil && s.Types[i] != s.Types[j]:
+		return s.Types[i] < s.Types[j]
+	case s.Relations != nil && s.Relations[i] != s.Relations[j]:
+		return s.Relations[i] < s.Relations[j]
 	}
 	return s.Weights != nil && math.Float32bits(s.Weights[i]) < math.Float32bits(s.Weights[j]) // positive numbers
 }
@@ -98,7 +109,10 @@ func (s *sortedEdges) Swap(i, j int) {
 	if s.Weights != nil {
 		s.Weights[i], s.Weights[j] = s.Weights[j], s.Weights[i]
 	}
-	if s.Directions != nil {
-		s.Directions[i], s.Directions[j] = s.Directions[j], s.Directions[i]
+	if s.Types != nil {
+		s.Types[i], s.Types[j] = s.Types[j], s.Types[i]
+	}
+	if s.Relations != nil {
+		s.Relations[i], s.Relations[j] = s.Relations[j], s.Relations[i]
 	}
 }

@@ -20,9 +20,12 @@ type Arrival struct {
 	// Incoming are the ids of the nodes whose edges lead to this one, as the record has them beside Edges, which lead
 	// from it; nil: the record tells no directions, or [Arrival.JoinIncoming] has put them into Edges.
 	Incoming []string
-	// Directions are bits of each edge, [Outgoing] and [Incoming]; nil: the record tells none, and each edge leads from
-	// the node.
-	Directions []uint8
+	// Types are the types of the edges, as many as Edges, or where Incoming is set as both; empty: the record gives this
+	// edge none. nil: it gives none, or [Arrival.Relate] has read them.
+	Types []string
+	// Relations are bits of each edge: its directions, [Outgoing] and [Incoming], until [Arrival.Relate] has made relations
+	// of the served version of them. nil: the record tells no directions, and each edge leads from the node.
+	Relations []uint32
 	// EdgeCount is how many edges the arrival has in all, those among them that come as records of their own ([Edge]);
 	// 0: the record does not say.
 	EdgeCount int

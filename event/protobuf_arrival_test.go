@@ -155,10 +155,10 @@ func TestDecodeProtobufArrivalError(t *testing.T) {
 			`reading the number of a field: the record ends inside of it (byte 11)`},
 		{record(id, one, intField(1<<29, 1)), event.ReasonUnparsable,
 			`field 536870912: the largest number is 536870911 (byte 11)`},
-		{record(id, one, []byte{10<<3 | 6, 0}), event.ReasonUnparsable, `field 10: cannot parse reserved wire type`},
-		{record(id, one, tag(10, protowire.StartGroupType)), event.ReasonUnparsable,
-			`field 10: the record ends inside of it`},
-		{record(id, one, []byte(strings.Repeat("\x53", 100_000))), event.ReasonUnparsable, `field 10: `},
+		{record(id, one, []byte{11<<3 | 6, 0}), event.ReasonUnparsable, `field 11: cannot parse reserved wire type`},
+		{record(id, one, tag(11, protowire.StartGroupType)), event.ReasonUnparsable,
+			`field 11: the record ends inside of it`},
+		{record(id, one, []byte(strings.Repeat("\x5b", 100_000))), event.ReasonUnparsable, `field 11: `},
 	} {
 		got := eventtest.UsedArrival()
 		err := (protobuf.Codec{}).DecodeArrival(tc.record, &got)

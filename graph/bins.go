@@ -1,15 +1,20 @@
 package graph
 
 import (
+	"fmt"
 	"math"
 	"slices"
 )
 
-// Bins divide edges by weight or by direction. An edge reads the tables of its bin: for bin k of m nodes these are rows
-// k·m to (k+1)·m of the tables. Nil are the bins of a graph whose edges all weigh 1 and have no directions.
+// Bins divide edges by weight or by relation. An edge reads the tables of its bin: for bin k of m nodes these are rows
+// k·m to (k+1)·m of the tables. Nil are the bins of a graph whose edges all weigh 1 and have neither types nor
+// directions.
 type Bins struct {
-	// Directed says that bin 0 is of edges that lead from an arrival and bin 1 of those that lead to it; there are no
-	// weights then.
+	// Types are the names of the types of edges, each a relation; none: edges have no types. Where edges have types or
+	// directions they have no weights.
+	Types []string `json:"types,omitempty"`
+	// Directed says that edges have directions: a relation for those that lead from an arrival and one for those that
+	// lead to it, of each type. Relation 2t of type t is the former.
 	Directed bool `json:"directed,omitempty"`
 	// Arriving are the directions that arrivals' edges have, as bits ([Outgoing]); edges of the other direction are not
 	// read. 0: both.
@@ -49,14 +54,71 @@ func (b *Bins) Len() int {
 	if b == nil {
 		return 1
 	}
+	if !b.ByRelation() {
+		return len(b.Upper)
+	}
+	return max(1, len(b.Types)) * b.sides()
+}
+
+// Validate returns an error for types that have no name, are not distinct, or of which there are too many.
+func (b *Bins) Validate() error {
+	if n := b.Len(); n > MaxRelations {
+		return fmt.Errorf("edges have %d types and %d relations, at most %d relations are read (a type has two where edges "+
+			"have directions)", len(b.Types), n, MaxRelations)
+	}
+	for k, name := range b.Types {
+		if name == "" || slices.Contains(b.Types[:k], name) {
+			return fmt.Errorf("type %d of edges is %.100q, want distinct names", k, name)
+		}
+	}
+	return nil
+}
+
+// ByRelation reports whether edges are divided by type, by direction, or by both.
+func (b *Bins) ByRelation() bool { return b != nil && (b.Directed || len(b.Types) > 0) }
+
+// sides is the number of relations of a type.
+func (b *Bins) sides() int {
 	if b.Directed {
 		return 2
 	}
-	return len(b.Upper)
+	return 1
 }
 
-// ByDirection reports whether edges are divided by direction.
-func (b *Bins) ByDirection() bool { return b != nil && b.Directed }
+// Relations returns the relations of an edge of a type, as bits, from its directions, as bits; a type's number is its
+// place among the types, and 0 where edges have none. A negative type is unknown, and no relation.
+func (b *Bins) Relations(kind int, directions uint32) uint32 {
+	switch {
+	case kind < 0:
+		return 0
+	case !b.Directed:
+		return 1 << kind
+	case b.Arriving != 0:
+		directions &= uint32(b.Arriving)
+	}
+	return directions << (2 * kind)
+}
+
+// Leading are the relations, as bits, of edges of all types that lead from an arrival, or to it where arrivals bring no
+// others.
+func (b *Bins) Leading() (relations uint32) {
+	direction := uint32(Outgoing)
+	if b.Arriving == Incoming {
+		direction = Incoming
+	}
+	for kind := range max(1, len(b.Types)) {
+		relations |= b.Relations(kind, direction)
+	}
+	return relations
+}
+
+// Type returns the place of a type among the types, and -1 of another one; 0 where edges have none.
+func (b *Bins) Type(name string) int {
+	if len(b.Types) == 0 {
+		return 0
+	}
+	return slices.Index(b.Types, name)
+}
 
 // Of returns the bin of an edge.
 func (b *Bins) Of(w float32) int {
@@ -68,7 +130,9 @@ func (b *Bins) Of(w float32) int {
 }
 
 // Beyond reports whether a weight is above the largest weight of the last bin.
-func (b *Bins) Beyond(w float32) bool { return b != nil && !b.Directed && w > b.Upper[len(b.Upper)-1] }
+func (b *Bins) Beyond(w float32) bool {
+	return b != nil && !b.ByRelation() && w > b.Upper[len(b.Upper)-1]
+}
 
 // Weights are the weights for which tables are made; none of nil.
 func (b *Bins) Weights() []float32 {
@@ -78,13 +142,13 @@ func (b *Bins) Weights() []float32 {
 	return b.Edges
 }
 
-// Shares are the shares of the edges' weight that the bins have. Of directions, where an edge counts by its share of a
+// Shares are the shares of the edges' weight that the bins have. Of relations, where an edge counts by its share of a
 // mean, they are the sums of the squared shares over the number of edges: an error in a table counts by these.
 func (b *Bins) Shares(edges *CSR) []float32 {
 	sums, total := make([]float64, b.Len()), 0.0
 	for p, w := range edges.Val {
-		if b.Directed {
-			sums[2*int(edges.ColIdx[p])/edges.Cols] += float64(w) * float64(w)
+		if b.ByRelation() {
+			sums[len(sums)*int(edges.ColIdx[p])/edges.Cols] += float64(w) * float64(w)
 			total++
 			continue
 		}
@@ -98,9 +162,9 @@ func (b *Bins) Shares(edges *CSR) []float32 {
 	return out
 }
 
-// Spread puts edges to m nodes into the columns of their bins, n×(bins·m). Edges with directions are there already.
+// Spread puts edges to m nodes into the columns of their bins, n×(bins·m). Edges with relations are there already.
 func (b *Bins) Spread(edges *CSR) *CSR {
-	if b == nil || b.Directed {
+	if b == nil || b.ByRelation() {
 		return edges
 	}
 	out := *edges

@@ -38,8 +38,8 @@
 //	prefetch.go                    memory brought into the caches; prefetch_asm.go, prefetch_other.go
 //	normalise.go                   degree normalisation
 //	symmetric.go                   the adjacency matrix of undirected edges
-//	bins.go                        bins of edges by weight or direction, each with tables of its own
-//	directions.go                  a graph whose edges have directions as one matrix [Po | Pi]
+//	bins.go                        bins of edges by weight or relation, each with tables of its own
+//	relations.go                   a graph whose edges have types or directions as one matrix [P_1 | … | P_R]
 //	parallel.go                    work on several goroutines; helpers.go: goroutines that help with it
 //
 // Degree normalisation follows Kipf and Welling, "Semi-Supervised Classification with Graph Convolutional Networks"

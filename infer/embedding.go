@@ -14,7 +14,7 @@ import (
 //	                  classifier, so it knows nothing of the arrival's neighbours
 //	sgc               the propagated features Â²x that W is applied to, n×d
 //
-// Every deployment is an Embedder, except of models that read directions, and the frozen one of a linear model: its
+// Every deployment is an Embedder, except of models that read relations, and the frozen one of a linear model: its
 // tables have been through W, so that they are C columns wide and not d. For propagated features of a frozen SGC there
 // is [FrozenFeatures], from [FeatureTables], which a trainer stores beside the others at roughly K(d+1) numbers a node.
 type Embedder interface {

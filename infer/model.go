@@ -76,8 +76,8 @@ type form interface {
 
 func (m *Network) form() form {
 	switch {
-	case m.Architecture.Directed():
-		panic("infer: " + m.Name() + " reads directions of edges, and has a frozen form only")
+	case m.Architecture.Relational():
+		panic("infer: " + m.Name() + " reads relations of edges, and has a frozen form only")
 	case m.Architecture.Convolves():
 		return newConvolution(m)
 	case m.Architecture.Mix != nil:
@@ -96,11 +96,11 @@ func (m *Network) freezable() form {
 
 // Tables computes the frozen tables of a graph in which every node meets one neighbour more (docs/algorithm.md,
 // section 2). The edge to it has weight 1, or each of the given weights in turn: the tables for these are one below the
-// other, so that row b·m+j of m nodes is node j's for an edge of weight edges[b]. A model that reads directions takes
-// [Po | Pi] for adj, and its tables have the rows of the one direction above those of the other.
+// other, so that row b·m+j of m nodes is node j's for an edge of weight edges[b]. A model that reads relations takes
+// [P_1 | … | P_R] for adj, and its tables have m rows for each relation, one below the other.
 func (m *Network) Tables(adj *graph.CSR, x preprocess.Inputs, edges ...float32) *Tables {
-	if m.Architecture.Directed() {
-		return newDirected(m).tables(adj, x)
+	if m.Architecture.Relational() {
+		return newRelational(m).tables(adj, x)
 	}
 	f := m.freezable()
 	z := f.enter(x.Project(f.first()))
@@ -110,16 +110,16 @@ func (m *Network) Tables(adj *graph.CSR, x preprocess.Inputs, edges ...float32) 
 
 // TableWidths are the numbers of columns of the tables u_0, u_1, … of [Network.Tables], and of c.
 func (m *Network) TableWidths() (u []int, c int) {
-	if m.Architecture.Directed() {
-		return newDirected(m).widths(), 0
+	if m.Architecture.Relational() {
+		return newRelational(m).widths(), 0
 	}
 	return widths(m.freezable())
 }
 
 // Frozen deploys the model on tables, for raw features.
 func (m *Network) Frozen(t *Tables, pre *preprocess.Parameters) Deployment {
-	if m.Architecture.Directed() {
-		return newDirected(m).frozen(t, pre)
+	if m.Architecture.Relational() {
+		return newRelational(m).frozen(t, pre)
 	}
 	f := m.freezable()
 	t.check(m.describe(), f)
@@ -128,7 +128,7 @@ func (m *Network) Frozen(t *Tables, pre *preprocess.Parameters) Deployment {
 
 // describe names the model and the sizes that decide the shapes of its tables, for messages.
 func (m *Network) describe() string {
-	if m.Architecture.Convolves() || m.Architecture.Directed() {
+	if m.Architecture.Convolves() || m.Architecture.Relational() {
 		return fmt.Sprintf("%s of %d hidden units and %d classes", m.Name(), m.Hidden(), m.Classes())
 	}
 	return fmt.Sprintf("%s of %d classes and %d hops", m.Name(), m.Classes(), m.Hops)

@@ -34,7 +34,7 @@ func PartsOf(d Deployment) *Parts {
 			p.U = append(p.U, 1+t*f.width)
 		}
 		return p
-	case *frozenDirected:
+	case *frozenRelational:
 		p := &Parts{Network: f.net, Project: f.project, Tables: f.tables, C: f.tables.Cols}
 		at := 0
 		for _, width := range f.widths() {
@@ -69,7 +69,7 @@ func HoldNorm(d Deployment) (held Deployment, project *preprocess.Projection) {
 		of := *m
 		hold(&of.project)
 		held = &of
-	case *frozenDirected:
+	case *frozenRelational:
 		of := *m
 		hold(&of.project)
 		held = &of

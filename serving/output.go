@@ -59,8 +59,8 @@ func (v *Version) deployEmbedder(b *artifact.Bundle, made *artifact.Model) error
 		v.embedder = e
 		return nil
 	}
-	if b.Bins.ByDirection() {
-		return fmt.Errorf("representation is %q, which %s, a model of edges with directions, does not have: want %q",
+	if b.Bins.ByRelation() {
+		return fmt.Errorf("representation is %q, which %s, a model of edges with types or directions, does not have: want %q",
 			RepresentEmbedding, made.Name, RepresentLogits)
 	}
 	if made.Features == nil {

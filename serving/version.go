@@ -1,7 +1,6 @@
 package serving
 
 import (
-	"bytes"
 	"context"
 	"crypto/ed25519"
 	"fmt"
@@ -109,9 +108,9 @@ func (v *Version) Map() *artifact.Map { return v.plane }
 func (v *Version) SyntheticNodes() int { return v.manifest.SyntheticNodes }
 
 // Weighted reports whether edges have weights.
-func (v *Version) Weighted() bool { return v.bins != nil && !v.bins.Directed }
+func (v *Version) Weighted() bool { return v.bins != nil && !v.bins.ByRelation() }
 
-// Bins are the bins of edges whose tables are served, by weight or by direction. They are nil where edges have neither,
+// Bins are the bins of edges whose tables are served, by weight or by relation. They are nil where edges have neither,
 // and in joint attachment, where every weight counts as it is.
 func (v *Version) Bins() *graph.Bins {
 	if v.attachment == artifact.AttachJoint {
@@ -121,18 +120,17 @@ func (v *Version) Bins() *graph.Bins {
 }
 
 // Attach attaches arrivals by the rows of M of their neighbours, as the version predicts; the weights of the edges to
-// these are all 1 if there are none. Where edges have directions they
-// lead from the arrivals, or to them where these bring no others.
+// these are all 1 if there are none. Where edges have relations each edge has all of those that lead from the arrivals,
+// or of those that lead to them where these bring no others.
 func (v *Version) Attach(b *attach.Batch, neighbours [][]attach.Row, weights [][]float32) {
 	of, columns := new(attach.Attacher), v.SyntheticNodes()
-	var directions [][]uint8 // nil: from the arrivals
-	if v.bins.ByDirection() && v.bins.Arriving == graph.Incoming {
+	if v.bins.ByRelation() {
+		all := v.bins.Leading()
+		var relations [][]uint32
 		for _, rows := range neighbours {
-			directions = append(directions, bytes.Repeat([]byte{graph.Incoming}, len(rows)))
+			relations = append(relations, slices.Repeat([]uint32{all}, len(rows)))
 		}
-	}
-	if v.bins.ByDirection() {
-		neighbours, columns = of.Direct(neighbours, directions, v.bins, columns), columns*v.bins.Len()
+		neighbours, columns = of.Relate(neighbours, relations, columns), columns*v.bins.Len()
 	}
 	if v.Weighted() {
 		neighbours, columns = of.Weigh(neighbours, weights, v.Bins(), columns), columns*v.Bins().Len()

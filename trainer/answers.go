@@ -19,6 +19,8 @@ type Answer struct {
 	Edges []string // neighbours; in a run of stages, only T's; where edges have directions, those that its edges lead to
 	// Incoming are the nodes whose edges lead to the node, where edges have directions.
 	Incoming []string
+	// Types are the types of the edges, and of the incoming ones behind them; nil: edges have none.
+	Types []string
 	// Weights are those of the edges; nil if edges have none.
 	Weights []float32
 	// Degree is the number of all neighbours.
@@ -69,8 +71,9 @@ func (t *task) answer(ctx context.Context, r *recipe) ([]Answer, error) {
 			Weights:       t.weights(i),
 			X:             t.data.X.Take(nodes[k : k+1]),
 			Probabilities: probabilities.Row(k)}
-		if t.directed() {
-			out[k].Edges, out[k].Incoming = t.data.Directions(i)
+		if t.related() {
+			e := t.data.Edges(i)
+			out[k].Edges, out[k].Incoming, out[k].Types = e.To, e.From, e.Types
 		}
 		if t.named != nil {
 			out[k].Named = t.named(out[k].ID)

@@ -17,21 +17,21 @@ type capability struct {
 	set    func(o *Options) bool
 	// task names the option where a task other than classes is asked for it ([target.Task.Require]); empty: all have it.
 	task string
-	// directions says why the option has no form for directions of edges, as the end of a sentence; empty: it has one.
-	directions string
+	// relations names the option where edges have types or directions, for which it has no form; empty: it has one.
+	relations string
 	// memory says why it needs T in memory; empty: stages have it.
 	memory string
 }
 
 var capabilities = []capability{
 	{option: "weights", set: func(o *Options) bool { return len(o.Weights) > 0 }, task: "importing weights"},
-	{option: "representation", set: func(o *Options) bool { return o.Representation }, directions: "which " + noDirections,
+	{option: "representation", set: func(o *Options) bool { return o.Representation }, relations: "representation",
 		memory: "tables of features are added up over two hops of M"},
 	{option: "indicators", set: func(o *Options) bool { return o.Indicators > 0 },
 		task: "a weight of indicators (--indicators)", memory: "clusters of all nodes stand beside their messages"},
 	{option: "spread", set: func(o *Options) bool { return o.Spread }, task: "a fit with spread (--spread)",
-		directions: "by which models are fitted on S (S→S), which " + noDirections,
-		memory:     "models are fitted to deviations from means in it"},
+		relations: "a fit on S (S→S) with spread",
+		memory:    "models are fitted to deviations from means in it"},
 	{option: "models auto", set: func(o *Options) bool { return o.Choose }, task: "a choice among models (--models auto)",
 		memory: "each model is condensed on its own"},
 	{option: "means", set: func(o *Options) bool { return o.Means },
@@ -41,8 +41,6 @@ var capabilities = []capability{
 		task: "the expert of own features (--own always)"},
 	{option: "map", set: func(o *Options) bool { return o.Map }, task: "the map (--map)"},
 }
-
-const noDirections = "does not read the directions of edges; without --directed each goes both ways"
 
 // check returns an error if the run's options do not fit its data.
 func (t *task) check() error {
@@ -55,8 +53,10 @@ func (t *task) check() error {
 	switch m := &t.method; {
 	case of != target.Classes && !m.targets:
 		return of.Require("method " + m.Name)
-	case t.directed() && !m.directions:
-		return fmt.Errorf("method %s %s", m.Name, noDirections)
+	case !m.relations:
+		if err := t.data.RequireNoRelations("method " + m.Name); err != nil {
+			return err
+		}
 	}
 	for _, name := range t.options.Models {
 		if err := t.checkModel(name); err != nil {
@@ -72,8 +72,10 @@ func (t *task) check() error {
 				return err
 			}
 		}
-		if t.directed() && c.directions != "" {
-			return fmt.Errorf("%s is set, %s", c.option, c.directions)
+		if c.relations != "" {
+			if err := t.data.RequireNoRelations(c.relations); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -85,15 +87,20 @@ func (t *task) checkModel(name string) error {
 	switch {
 	case err != nil:
 		return err
-	case t.data.Task == target.Labels && a.Directed(), t.data.Task.Regression() && (a.Mix == nil || !a.Linear()):
+	case t.data.Task == target.Labels && a.Relational(), t.data.Task.Regression() && (a.Mix == nil || !a.Linear()):
 		return t.data.Task.Require("model " + name)
-	case a.Directed() && !t.directed():
+	case a.Reads(t.data.By):
+		return nil
+	case a.Typed():
+		return fmt.Errorf("model %s reads the types of edges, which are not kept: --edge-type COLUMN keeps them", name)
+	case !t.related():
 		return fmt.Errorf("model %s reads the directions of edges, which are not kept: --directed keeps them", name)
-	case !a.Directed() && t.directed():
-		return fmt.Errorf("model %s does not read the directions of edges: want dirsgc or dirsage in --models, "+
-			"or without --directed each edge goes both ways", name)
+	case t.data.By.Types != nil:
+		return fmt.Errorf("model %s does not read the types of edges: want rsgc or rgcn in --models, or without "+
+			"--edge-type all edges are of one", name)
 	}
-	return nil
+	return fmt.Errorf("model %s does not read the directions of edges: want dirsgc or dirsage in --models, "+
+		"or without --directed each edge goes both ways", name)
 }
 
 // checkWeights returns an error if a run cannot carry weights of edges.
@@ -121,8 +128,8 @@ func CheckStaged(o Options) error {
 		return fmt.Errorf("method is %s, %s T in memory, which the method reads as a whole", o.Method, not)
 	}
 	for _, name := range o.Models {
-		if a, err := architecture.Lookup(name); err == nil && a.Directed() && !o.Choose {
-			return fmt.Errorf("models has %s, %s T in memory: a mean for each direction is not a stage", name, not)
+		if a, err := architecture.Lookup(name); err == nil && a.Relational() && !o.Choose {
+			return fmt.Errorf("models has %s, %s T in memory: a mean for each relation is not a stage", name, not)
 		}
 	}
 	for _, c := range capabilities {

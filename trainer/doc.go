@@ -19,7 +19,7 @@
 //	synthetic.go   W_S of clusters: fitted on their means, with their spread, and to soft labels
 //	condenser.go   T as a method of another package condenses it: those of the laboratory (lab/methods)
 //	jointgraph.go  an S that is a graph: models fitted on it, its frozen tables; T's own tables as S (method cached)
-//	directions.go  what differs where edges have directions
+//	relations.go   what differs where edges have types or directions
 //	capabilities.go the data and the holders that options and methods do not fit, each with its reason
 //	choose.go      the model to serve, chosen on the support nodes (--models auto)
 //	own.go         nodes with their own features, the perceptrons that package expert fits to them, and those that answer

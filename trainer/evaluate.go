@@ -40,8 +40,8 @@ func (t *task) deployments(ctx context.Context, r *recipe, w Measurements, progr
 	add := func(setting string, f *search.Result, shared bool, p *deploy.Deployment) error {
 		return calibrated(setting, f, shared, p, w.Kinds)
 	}
-	if t.directed() { // S→O and S→S are left out, as nothing is fitted on S; there is one attachment and no propagation
-		progress.Step("models that read directions are measured in O→O and O→S, and are not fitted on S", 1, 1)
+	if t.related() { // S→O and S→S are left out, as nothing is fitted on S; there is one attachment and no propagation
+		progress.Step("models that read directions or types are measured in O→O and O→S, and are not fitted on S", 1, 1)
 		if w.Attachments = nil; w.Kinds != nil {
 			w.Kinds = []string{}
 		}
@@ -133,7 +133,7 @@ func (t *task) deployOnS(ctx context.Context, r *recipe, whole *search.Result, w
 		}
 	}
 	onto, ok := r.served.(modelFitter)
-	if !ok || t.directed() || t.links != nil { // links are not fitted on S
+	if !ok || t.related() || t.links != nil { // links are not fitted on S
 		return nil
 	}
 	small, err := onto.fit(ctx, whole.Model.Name(), progress)

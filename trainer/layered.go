@@ -47,8 +47,8 @@ func (t *task) ground() *search.Ground {
 
 // cut is the graph that nodes induce, as models read it.
 func (t *task) cut(nodes, index []int32) *graph.CSR {
-	if t.directed() {
-		return t.original.Directed.CutDirected(nodes, index, len(nodes))
+	if t.related() {
+		return t.original.Relations.CutRelations(nodes, index, len(nodes))
 	}
 	return t.original.Adj.Submatrix(nodes, index, len(nodes))
 }

@@ -113,7 +113,7 @@ func TestLinksRefused(t *testing.T) {
 	}
 	for want, change := range map[string]func(d *dataset.Dataset){
 		"edges have directions, which task links does not read": func(d *dataset.Dataset) {
-			d.Directed = graph.NewDirected(d.Adj)
+			d.Relate(&graph.Bins{Directed: true}, d.Adj)
 		},
 		"edges have weights, which task links does not read; --drop-weights": func(d *dataset.Dataset) {
 			adj := *d.Adj

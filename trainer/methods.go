@@ -42,10 +42,10 @@ type Method struct {
 	// Frozen says that M is made for frozen attachment, from the models' messages or tables.
 	Frozen bool
 
-	tables     bool  // the method makes S and M also where T lies in tables of stages
-	directions bool  // it condenses a T whose edges have directions
-	targets    bool  // it condenses, or measures, a T whose nodes have labels or numbers
-	make       maker // of a method of this package, in place of Condense
+	tables    bool  // the method makes S and M also where T lies in tables of stages
+	relations bool  // it condenses a T whose edges have types or directions
+	targets   bool  // it condenses, or measures, a T whose nodes have labels or numbers
+	make      maker // of a method of this package, in place of Condense
 }
 
 // maker makes S and M; whole are W_O of the models of the run.
@@ -53,15 +53,15 @@ type maker func(t *task, ctx context.Context, whole []*search.Result, progress P
 
 // methods are those of this package. Code of a method must not read the list: a task knows its own method.
 var methods = []Method{
-	{Name: MethodCached, make: (*task).condenseNothing, Comparison: true, Frozen: true, directions: true,
+	{Name: MethodCached, make: (*task).condenseNothing, Comparison: true, Frozen: true, relations: true,
 		targets: true},
-	{Name: MethodCluster, make: clusters(membershipRows), Frozen: true, directions: true},
+	{Name: MethodCluster, make: clusters(membershipRows), Frozen: true, relations: true},
 	{Name: MethodEvidence, make: rival((*task).fitEvidence), Comparison: true},
 	{Name: MethodGLNN, make: rival((*task).fitGLNN), Comparison: true},
 	{Name: MethodLater, make: (*task).solveForSynthetic, Comparison: true, Frozen: true},
 	{Name: MethodLogreg, make: rival((*task).fitLogreg), Comparison: true},
 	{Name: MethodMLP, make: rival((*task).fitMLP), Comparison: true},
-	{Name: MethodSolved, make: clusters(solveRows), Frozen: true, tables: true, directions: true, targets: true},
+	{Name: MethodSolved, make: clusters(solveRows), Frozen: true, tables: true, relations: true, targets: true},
 }
 
 // Methods returns the names that [Options.Method] may have with more methods, in order.

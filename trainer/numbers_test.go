@@ -147,7 +147,7 @@ func TestNumbersRefused(t *testing.T) {
 		case strings.Contains(c.want, "weights"):
 			adj.Val = slices.Repeat([]float32{2}, adj.NNZ())
 		case strings.Contains(c.want, "directions"):
-			other.Directed = graph.NewDirected(d.Adj)
+			other.Relate(&graph.Bins{Directed: true}, d.Adj)
 		}
 		if _, err := newTask(&other, o); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %q", c.models, err, c.want)

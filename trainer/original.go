@@ -22,7 +22,7 @@ func (t *task) fitOriginal(ctx context.Context, name string, progress Progress) 
 	what := "fitting " + name + " on the original graph"
 	s := t.shape(name)
 	if hops := s.Reach(); hops > 0 && s.IsLinear() {
-		return t.chooseLinear(ctx, s, fit.Problem{Design: fit.NewDirected(t.read(), hops, t.x, t.labelled),
+		return t.chooseLinear(ctx, s, fit.Problem{Design: fit.NewRelational(t.read(), hops, t.x, t.labelled),
 			Labels: take(t.original.Labels, t.labelled), Classes: t.classes()}, t.options.decays(), t.validate, progress,
 			what)
 	}
@@ -70,6 +70,9 @@ func acceptable(m infer.Model, d, c int, t *task) error {
 		return fmt.Errorf("weights of %s are for %d features and %d classes, the data have %d and %d", m.Name(),
 			m.Features(), m.Classes(), d, c)
 	}
+	if n := m.Architecture.Relations(); t.bins.ByRelation() && n != t.bins.Len() {
+		return fmt.Errorf("weights of %s are for %d relations of edges, the data have %d", m.Name(), n, t.bins.Len())
+	}
 	if err := infer.Freezable(m); err != nil && t.method.Frozen {
 		return fmt.Errorf("weights of %s: method %s serves frozen: %w", m.Name(), t.options.Method, err)
 	}
@@ -80,6 +83,7 @@ func acceptable(m infer.Model, d, c int, t *task) error {
 // theirs. The models that a run asks for have the numbers of layers and hops of the options.
 func (t *task) shape(name string) fit.Shape {
 	s := fit.NewShape(name, t.options.Hidden)
+	s.Relations = t.bins.Len()
 	if given, ok := t.options.Weights[name]; ok {
 		s.Layers, s.Alpha, s.Hops = len(given.Layers), given.Alpha, given.Hops
 	} else if slices.Contains(t.options.Models, name) {
@@ -105,7 +109,7 @@ func (t *task) validate(_ context.Context, m infer.Model) (float64, error) {
 
 // logitsOnT returns the model's logits of T's own nodes without arrivals, N×C.
 func (t *task) logitsOnT(m infer.Model) *graph.Dense {
-	if t.directed() {
+	if t.related() {
 		return m.LogitsOf(t.read(), t.tablesOfT(m), t.original.X, t.pre)
 	}
 	return t.onOriginal().Logits(m)

@@ -37,8 +37,8 @@ func evaluateStaged(ctx context.Context, e stage.Engine, d original.RowData, b *
 	if err != nil {
 		return nil, err
 	}
-	if m.Architecture.Directed() {
-		return nil, fmt.Errorf("model %s reads directions, which stages do not: measure it by methods, with --directed",
+	if m.Architecture.Relational() {
+		return nil, fmt.Errorf("model %s reads directions or types of edges, which stages do not: measure it by methods",
 			m.Name())
 	}
 	o, err := Inherit(&b.Manifest, []Method{{Name: b.Manifest.Method}})

@@ -31,7 +31,7 @@ type task struct {
 	original *dataset.Original
 	units    []float64      // of messages, one an output ([condense.Support.Units]); nil: the task is classes
 	links    *links.Problem // of a task of links; nil: the task is another one
-	bins     *graph.Bins    // of T's edges by weight or direction; nil: all weigh 1 and have none
+	bins     *graph.Bins    // of T's edges by weight or relation; nil: all weigh 1 and have none
 	hat      *graph.CSR     // Â of T
 	pre      *preprocess.Parameters
 	x        *features.FactoredFeatures // pre(X) of T
@@ -103,8 +103,8 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 			return nil, err
 		}
 	}
-	if t.directed() {
-		t.bins = &graph.Bins{Directed: true, Arriving: d.Arriving}
+	if t.related() {
+		t.bins = d.By
 	}
 	t.labelled = sample.Labelled(t.original.Labels)
 	if err := t.readTargets(); err != nil {

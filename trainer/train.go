@@ -209,10 +209,10 @@ func (t *task) bundle(ctx context.Context, r *recipe, results []eval.Result, now
 	progress.Step(what, 0, 1)
 	b := &artifact.Bundle{Bins: t.bins, Manifest: t.manifest(r, results, now), Preprocess: *t.pre,
 		Synthetic: r.served.parts().Synthetic, Schema: t.schema}
-	if c, ok := r.served.(growable); ok && !t.directed() { // rows of arrivals are solved without directions
+	if c, ok := r.served.(growable); ok && !t.related() { // rows of arrivals are solved without relations
 		b.Growth = c.growth()
 	}
-	// they are of edges without weights and directions, for models of classes that come later
+	// they are of edges without weights and relations, for models of classes that come later
 	if c, ok := r.served.(meansSource); ok && t.options.Means && t.bins == nil && t.data.Task == target.Classes {
 		b.Means = c.means()
 	}

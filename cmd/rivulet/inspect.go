@@ -67,10 +67,13 @@ func inspect(w io.Writer, b *artifact.Bundle) error {
 	}
 	row("S", "%d synthetic nodes (%.2f%% of T), %d edges", m.SyntheticNodes,
 		100*float64(m.SyntheticNodes)/float64(m.Data.Nodes), b.Synthetic.Adj.NNZ()/2)
-	if b.Bins.ByDirection() {
+	if b.Bins.ByRelation() && len(b.Bins.Types) > 0 {
+		row("types", "edges have types: %s; tables of %d relations", strings.Join(b.Bins.Types, ", "), b.Bins.Len())
+	}
+	if b.Bins.ByRelation() && b.Bins.Directed {
 		row("directions", "edges have directions; tables of both; read of arrivals: %s",
 			[]string{"both", "out", "in"}[b.Bins.Arriving])
-	} else if b.Bins != nil {
+	} else if !b.Bins.ByRelation() && b.Bins != nil {
 		row("weights", "edges have weights; tables of %d bins, up to %g", b.Bins.Len(), b.Bins.Upper)
 	}
 	lengths, err := rowsByEntries(b)

@@ -23,7 +23,8 @@ func predictCommand() *cobra.Command {
 			"another shape are mapped as the consumer maps records: give its input.* here, or its file with --config. Predictions have\n" +
 			"no keys here, so input.mapping.key is only checked.\n\n" +
 			"--in reads a table, CSV or Parquet, with a row for each arrival: the columns id, edges (ids as JSON text, or with spaces\n" +
-			"between them), weights, incoming, time, and the features as one list in a column features, or as columns of their own.\n" +
+			"between them), weights, incoming, types, time, and the features as one list in a column features, or as columns of\n" +
+			"their own.\n" +
 			"--out writes JSON lines, CSV or Parquet.",
 		Args: cobra.NoArgs,
 		Example: "  trainer train --preset small --out out/small\n" +

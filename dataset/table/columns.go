@@ -128,8 +128,8 @@ func isIndex(name string) bool {
 
 // edgeColumns holds the index of each column of a table of edges; -1 if there is none.
 type edgeColumns struct {
-	source, target, weight int
-	ignored                []string
+	source, target, weight, kind int // kind is the column of the type
+	ignored                      []string
 }
 
 // planEdges finds the columns of edges by name. Others are ignored.
@@ -148,8 +148,13 @@ func (t Settings) planEdges(names []string) (edgeColumns, error) {
 	if c.weight, err = find(names, t.Weight, "weight", false); err != nil {
 		return c, err
 	}
+	if c.kind = -1; t.EdgeType != "" {
+		if c.kind, err = find(names, t.EdgeType, "type of an edge (--edge-type)", true); err != nil {
+			return c, err
+		}
+	}
 	for i, name := range names {
-		if i != c.source && i != c.target && i != c.weight {
+		if i != c.source && i != c.target && i != c.weight && i != c.kind {
 			c.ignored = append(c.ignored, name)
 		}
 	}

@@ -12,6 +12,7 @@ const (
 	Unlabelled = "train, val and test nodes without a label"
 	Dangling   = "edges to or from ids that no node has"
 	Weighted   = "edges with a weight that cannot be read"
+	Untyped    = "edges without a type"
 	Splitless  = "values of the split that stand for no role"
 	Roleless   = "roles without any node"
 )

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"rivulet/dataset/numpy"
 	"rivulet/infer/target"
@@ -29,6 +30,7 @@ type Edge struct {
 	At             Place
 	Source, Target string
 	Weight         float32
+	Type           string // empty: the settings name no column of types
 }
 
 // NodeReader reads rows of a table of nodes.
@@ -206,6 +208,9 @@ func (r *EdgeReader) Columns() []int {
 	if r.plan.weight >= 0 {
 		columns = append(columns, r.plan.weight)
 	}
+	if r.plan.kind >= 0 {
+		columns = append(columns, r.plan.kind)
+	}
 	return columns
 }
 
@@ -231,6 +236,21 @@ func (r *EdgeReader) Read(cells []Cell) (source, target string, weight float32, 
 		}
 	}
 	return source, target, weight, nil
+}
+
+// Type returns the type of an edge, given the cells that Read takes; empty if the settings name no column of types.
+func (r *EdgeReader) Type(cells []Cell) (string, error) {
+	if r.plan.kind < 0 {
+		return "", nil
+	}
+	kind, err := asWritten(&cells[len(cells)-1], false)
+	if err == nil && (kind == "" || !utf8.ValidString(kind)) {
+		err = fmt.Errorf("the type is %.100q, want text", kind)
+	}
+	if err != nil {
+		return "", Fault{Untyped, fmt.Errorf("column %s: %w", r.names[r.plan.kind], err)}
+	}
+	return kind, nil
 }
 
 // weight returns a weight, or 1 if weights are dropped.

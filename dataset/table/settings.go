@@ -60,6 +60,8 @@ type Settings struct {
 	// DropWeights reads every weight of an edge as 1.
 	DropWeights bool `yaml:"drop_weights,omitempty"`
 
+	// EdgeType is the column of edges that has their type: a relation each. Empty: edges have no types.
+	EdgeType string `yaml:"edge_type,omitempty" json:",omitempty"`
 	// Directed keeps the directions of edges, which lead from the source to the target. Otherwise each goes both ways.
 	Directed bool `yaml:"directed,omitempty" json:",omitempty"`
 	// ArrivalEdges says which edges arrivals bring where edges have directions: both, those that lead from them (out), or
@@ -87,8 +89,8 @@ type TextForm struct {
 var columnTypes = map[string]schema.ValueType{"number": schema.Number, "bool": schema.Bool, "category": schema.Text,
 	"text": schema.Text, "time": schema.Time, "list": schema.Vector}
 
-// IsZero reports whether no field is set, so that the convention of the csv format holds. DropWeights
-// and Directed change no column's meaning.
+// IsZero reports whether no field is set, so that the convention of the csv format holds. DropWeights,
+// EdgeType and Directed change no other column's meaning.
 func (t Settings) IsZero() bool {
 	return t.Nodes == "" && t.Edges == "" && t.ID == "" && t.Label == "" && t.Task == "" && t.Candidates == "" && t.Split == "" &&
 		t.Time == "" &&
@@ -107,7 +109,7 @@ func (t Settings) Over(base Settings) Settings {
 		{&t.Source, &base.Source},
 		{&t.Target, &base.Target},
 		{&t.Weight, &base.Weight}, {&t.Separator, &base.Separator}, {&t.Encoding, &base.Encoding},
-		{&t.Decimal, &base.Decimal}, {&t.ArrivalEdges, &base.ArrivalEdges}} {
+		{&t.Decimal, &base.Decimal}, {&t.ArrivalEdges, &base.ArrivalEdges}, {&t.EdgeType, &base.EdgeType}} {
 		if *field.of == "" {
 			*field.of = *field.from
 		}

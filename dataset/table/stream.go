@@ -42,9 +42,17 @@ type Stream struct {
 // ErrNoNumber says that a value is no number, so that the features of a table cannot have positions only.
 var ErrNoNumber = errors.New("features by position are numbers")
 
-// ErrDirected says that edges are read row by row whose directions are to be kept.
-var ErrDirected = errors.New("edges have directions (--directed, directed: true), which only a run that holds " +
-	"the graph in memory (--engine memory) reads")
+// CheckRows returns an error for settings that edges which are read row by row do not keep.
+func (t Settings) CheckRows() error {
+	const only = ", which only a run that holds the graph in memory (--engine memory) reads"
+	switch {
+	case t.Directed:
+		return errors.New("edges have directions (--directed, directed: true)" + only)
+	case t.EdgeType != "":
+		return fmt.Errorf("edges have types (--edge-type %s, edge_type)"+only, t.EdgeType)
+	}
+	return nil
+}
 
 // NewStream returns the tables to be read row by row, features by position or by name. It reads the table of nodes
 // once, to count the rows and to see how the ids are written and, of features with names, which types they have.
@@ -237,8 +245,10 @@ func (s *Stream) EachEdge(use func(Edge) error) error {
 		}
 		s.endColumns = r.plan
 		s.noteGuess(f)
-		if r.id, r.keep = s.idReader(), s.KeepWeights; !r.keep && s.settings.Directed {
-			return ErrDirected
+		if r.id, r.keep = s.idReader(), s.KeepWeights; !r.keep {
+			if err := s.settings.CheckRows(); err != nil {
+				return err
+			}
 		}
 		defer func() { s.dropped += r.dropped }()
 		return f.Each(r.Columns(), func(cells []Cell, at Place) (err error) {
@@ -248,6 +258,9 @@ func (s *Stream) EachEdge(use func(Edge) error) error {
 				if err := s.Faults.Take(err, at); err != nil || e.Source == "" {
 					return err
 				}
+			}
+			if e.Type, err = r.Type(cells); err != nil {
+				return s.Faults.Take(err, at)
 			}
 			return use(e)
 		})

@@ -30,6 +30,7 @@ var Arrival = table.New[event.Arrival]([]table.Field{
 		Offset: unsafe.Offsetof(event.Arrival{}.Weights)},
 	{Name: "incoming", Number: NumberIncoming, Kind: table.IDs, NoAvro: true,
 		Offset: unsafe.Offsetof(event.Arrival{}.Incoming)},
+	{Name: "types", Number: NumberTypes, Kind: table.IDs, NoAvro: true, Offset: unsafe.Offsetof(event.Arrival{}.Types)},
 	{Name: "edge_count", Number: NumberEdgeCount, Kind: table.Count, NoAvro: true,
 		Offset: unsafe.Offsetof(event.Arrival{}.EdgeCount)},
 	{Name: "time", Number: NumberTime, Kind: table.Time, Offset: unsafe.Offsetof(event.Arrival{}.Time)},
@@ -50,6 +51,8 @@ const (
 	NumberIncoming = 8
 
 	NumberEdgeCount = 9
+
+	NumberTypes = 10
 )
 
 // Edge is the table of event.Edge. A reader begins with the weight 1.
@@ -59,6 +62,7 @@ var Edge = table.New[event.Edge]([]table.Field{
 	{Name: "target", Number: 2, Kind: table.NodeID, Presence: table.Required,
 		Offset: unsafe.Offsetof(event.Edge{}.Target)},
 	{Name: "weight", Number: 3, Kind: table.Float, Offset: unsafe.Offsetof(event.Edge{}.Weight)},
+	{Name: "type", Number: 5, Kind: table.Text, NoAvro: true, Offset: unsafe.Offsetof(event.Edge{}.Type)},
 	{Name: "in", Number: 4, Kind: table.Bool, Offset: unsafe.Offsetof(event.Edge{}.In)},
 })
 

@@ -46,15 +46,16 @@ func (f *Reader) ownEdge(contentType string, headers []event.Header, data []byte
 
 // edgeWants are the places of an edge's fields; nil where the options have none.
 func (o MappingOptions) edgeWants() ([]want, error) {
-	if o.Source+o.Target+o.Weight+o.In == "" {
+	if o.Source+o.Target+o.Weight+o.In+o.Type == "" {
 		return nil, nil
 	}
 	if o.Source == "" || o.Target == "" {
-		return nil, errors.New("source and target go together: want both, or neither of source, target, weight and in")
+		return nil, errors.New("source and target go together: want both, or neither of source, target, weight, in and type")
 	}
 	var m Mapping
 	err := errors.Join(m.want("source", `"source":`, o.Source, ""), m.want("target", `"target":`, o.Target, ""),
-		m.want("weight", `"weight":`, o.Weight, "/weight"), m.want("in", `"in":`, o.In, "/in"))
+		m.want("weight", `"weight":`, o.Weight, "/weight"), m.want("in", `"in":`, o.In, "/in"),
+		m.want("type", `"type":`, o.Type, "/type"))
 	return m.wants, err
 }
 
@@ -91,7 +92,7 @@ func (f *Reader) mappedEdge(contentType string, headers []event.Header, data []b
 		}
 		text = inner(inline[0])
 	}
-	var places [4][]byte
+	var places [5][]byte
 	if m.find(text, m.edge, places[:]) != nil || isAbsent(places[0]) || isAbsent(places[1]) {
 		return false, nil
 	}

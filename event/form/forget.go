@@ -105,7 +105,7 @@ var plainMapping = &Mapping{preset: PresetNone, key: -1, named: -1, wants: []wan
 
 // forget returns the id in a row, or in the key of one.
 func (m *Mapping) forget(text []byte, t *connect.Type) (ask Forget, err error) {
-	var places [8][]byte
+	var places [9][]byte
 	found := places[:len(m.wants)]
 	if err := m.find(text, m.wants, found); err != nil {
 		return ask, err

@@ -30,16 +30,16 @@ type MappingOptions struct {
 	// Preset is debezium, connect (rows of Kafka Connect, with or without the converter's schema around them, also changes
 	// that Debezium's ExtractNewRecordState has unwrapped), cloudevents, or none (also "").
 	Preset string
-	// ID, Features, Edges, Weights, Incoming, EdgeCount and Time are where these fields are; empty means /id, /features
-	// and so on. Named points to an object with the features by their names, and takes the place of Features.
-	ID, Features, Named, Edges, Weights, Incoming, EdgeCount, Time string
+	// ID, Features, Edges, Weights, Incoming, Types, EdgeCount and Time are where these fields are; empty means /id,
+	// /features and so on. Named points to an object with the features by their names, and takes the place of Features.
+	ID, Features, Named, Edges, Weights, Incoming, Types, EdgeCount, Time string
 	// TimeUnit is the unit of a time that is a number since 1970: s, ms, us or ns; none (also ""): it is text.
 	TimeUnit string
 	// Key points to the key of the prediction; empty: the prediction has the key of the record.
 	Key string
-	// Source, Target, Weight and In are where the fields of an edge of its own are ([event.Edge]). A record that has both
+	// Source, Target, Weight, In and Type are where the fields of an edge of its own are ([event.Edge]). A record that has both
 	// ends is an edge. Empty Source and Target: no record is told to be an edge by its content.
-	Source, Target, Weight, In string
+	Source, Target, Weight, In, Type string
 	// NamedTimeUnit is the unit of named features that are times and come as numbers since 1970: days, s, ms, us or ns;
 	// none: such numbers are no times; auto (also ""): none, but with the presets debezium and connect the unit is taken
 	// from the record's schema, else it is the only one that the magnitude allows.
@@ -113,7 +113,7 @@ func NewMapping(o MappingOptions) (*Mapping, error) {
 	}
 	err = errors.Join(err, m.want("edges", `"edges":`, o.Edges, "/edges"),
 		m.want("weights", `"weights":`, o.Weights, "/weights"),
-		m.want("incoming", `"incoming":`, o.Incoming, "/incoming"),
+		m.want("incoming", `"incoming":`, o.Incoming, "/incoming"), m.want("types", `"types":`, o.Types, "/types"),
 		m.want("edge_count", `"edge_count":`, o.EdgeCount, "/edge_count"), m.want("time", memberTime, o.Time, "/time"))
 	if o.Key != "" {
 		m.key = len(m.wants)
@@ -129,7 +129,8 @@ func NewMapping(o MappingOptions) (*Mapping, error) {
 // isNone reports whether the options ask for Rivulet's own form. Options for values count only with a preset.
 func (o MappingOptions) isNone() bool {
 	return (o.Preset == "" || o.Preset == PresetNone) && (o.TimeUnit == "" || o.TimeUnit == PresetNone) &&
-		o.ID+o.Features+o.Named+o.Edges+o.Weights+o.Incoming+o.EdgeCount+o.Time+o.Key+o.Source+o.Target+o.Weight+o.In == ""
+		o.ID+o.Features+o.Named+o.Edges+o.Weights+o.Incoming+o.Types+o.EdgeCount+o.Time+o.Key+o.Source+o.Target+
+			o.Weight+o.In+o.Type == ""
 }
 
 // reader returns the reader of values as connectors write them; nil where the options ask for none.
@@ -296,7 +297,7 @@ func (m *Mapping) arrival(text []byte, t *connect.Type, a *event.Arrival) (err e
 
 // read rewrites the wanted values in Rivulet's own form, and decodes that; named features it decodes by itself.
 func (m *Mapping) read(text []byte, t *connect.Type, a *event.Arrival) error {
-	var places [8][]byte
+	var places [9][]byte
 	found := places[:len(m.wants)]
 	if err := m.find(text, m.wants, found); err != nil {
 		return err

@@ -39,7 +39,7 @@ func decodeArrival(data []byte, a *event.Arrival, p fields.InPlace) error {
 // decodeTokens is DecodeArrival for records of any form.
 func decodeTokens(data []byte, a *event.Arrival) error {
 	a.ID, a.Edges, a.Weights, a.Time = "", a.Edges[:0], nil, time.Time{}
-	a.Incoming, a.Directions, a.EdgeCount = nil, nil, 0
+	a.Incoming, a.Types, a.Relations, a.EdgeCount = nil, nil, nil, 0
 	found, err := decodeMessage(data, fields.Arrival, unsafe.Pointer(a), nil)
 	if err == nil && found&fields.ArrivalFeatures == 0 {
 		return event.ErrNoFeatures
@@ -91,8 +91,18 @@ func decodeMessage(data []byte, m *table.Message, base unsafe.Pointer, check fun
 			return 0, err
 		}
 	}
-	if d.incoming != nil && !d.weighs {
-		d.weights = nil // the objects tell directions
+	if (d.incoming != nil || d.typed) && !d.weighs {
+		d.weights = nil // the objects tell directions or types
+	}
+	if d.typed {
+		a := (*event.Arrival)(base)
+		if a.Types != nil {
+			return 0, event.Errorf(event.ReasonUnparsable, "types", "is there, and edges have types of their own")
+		}
+		if d.types == nil { // edges to the node alone are objects
+			d.types = make([]string, len(a.Edges))
+		}
+		a.Types = append(d.types, d.incomingTypes...)
 	}
 	if d.weights != nil {
 		a := (*event.Arrival)(base) // no other message has edges
@@ -126,12 +136,16 @@ type decoder struct {
 	weighs  bool // one of them has a weight
 	// incoming are the ids of edges that are objects and lead to the node; nil: none does
 	incoming []string
+	// types are those of the edges and of the incoming ones, if at least one edge is an object; typed: one has a type
+	types, incomingTypes []string
+	typed                bool
 }
 
 // begin begins a record, or a value that has a field of its own; it is refused if it is empty.
 func (d *decoder) begin(data []byte, field string) error {
 	d.data, d.buf, d.weights = data, *bytes.NewBuffer(data), nil
 	d.weighs, d.incoming = false, nil
+	d.types, d.incomingTypes, d.typed = nil, nil, false
 	d.dec.Reset(&d.buf)
 	if len(bytes.TrimSpace(data)) > 0 {
 		return nil
@@ -347,19 +361,19 @@ func (d *decoder) null() bool {
 	return err == nil
 }
 
-// edges reads a list of ids or of objects with an id and perhaps a weight or a direction.
+// edges reads a list of ids or of objects with an id and perhaps a weight, a type or a direction.
 func (d *decoder) edges(a *event.Arrival) error {
 	e := fields.NewEdgeIDs()
 	defer e.Release()
 	err := d.array("edges", func(i int) (err error) {
-		weight := float32(1)
+		edge := event.Edge{Weight: 1}
 		if d.dec.PeekKind() == '{' {
-			var weighs, in bool
-			if weight, weighs, in, err = d.edge(event.Element("edges", i)); err == nil && in {
-				return d.leadsHere(weighs, event.Element("edges", i))
+			var weighs bool
+			if weighs, err = d.edge(event.Element("edges", i), &edge); err == nil && edge.In {
+				return d.leadsHere(&edge, weighs, event.Element("edges", i))
 			}
 			if d.weighs = d.weighs || weighs; d.weights == nil {
-				d.weights = slices.Repeat([]float32{1}, e.Len())
+				d.weights, d.types = slices.Repeat([]float32{1}, e.Len()), make([]string, e.Len())
 			}
 		} else {
 			d.id, err = d.appendID(d.id[:0], "edges", i)
@@ -368,7 +382,7 @@ func (d *decoder) edges(a *event.Arrival) error {
 			return err
 		}
 		if d.weights != nil {
-			d.weights = append(d.weights, weight)
+			d.weights, d.types = append(d.weights, edge.Weight), append(d.types, edge.Type)
 		}
 		return e.Add(d.id)
 	})
@@ -377,21 +391,21 @@ func (d *decoder) edges(a *event.Arrival) error {
 }
 
 // leadsHere takes the edge to the node whose id was read.
-func (d *decoder) leadsHere(weighs bool, place string) error {
+func (d *decoder) leadsHere(edge *event.Edge, weighs bool, place string) error {
 	if weighs {
 		return event.Errorf(event.ReasonUnparsable, place+".weight", "is there, and an edge to the node has none")
 	}
 	if err := fields.CheckText(d.id, place+".id"); err != nil {
 		return err
 	}
-	d.incoming = append(d.incoming, string(d.id))
+	d.incoming, d.incomingTypes = append(d.incoming, string(d.id)), append(d.incomingTypes, edge.Type)
 	return nil
 }
 
-// edge reads an object with the id of a neighbour, into d.id, and perhaps the weight of the edge, or that it leads to
-// the node.
-func (d *decoder) edge(place string) (weight float32, weighs, in bool, err error) {
-	weight, d.id = 1, d.id[:0]
+// edge reads an object with the id of a neighbour, into d.id, and perhaps the weight of the edge, its type, or that it
+// leads to the node.
+func (d *decoder) edge(place string, edge *event.Edge) (weighs bool, err error) {
+	d.id = d.id[:0]
 	err = d.object(place, func(name []byte) (err error) {
 		switch string(name) {
 		case "id":
@@ -399,11 +413,17 @@ func (d *decoder) edge(place string) (weight float32, weighs, in bool, err error
 		case "weight":
 			if !d.null() {
 				weighs = true
-				weight, err = d.float(place+".weight", -1)
+				edge.Weight, err = d.float(place+".weight", -1)
+			}
+		case "type":
+			if !d.null() {
+				d.typed = true
+				d.name, err = d.appendID(d.name[:0], place+".type", -1)
+				edge.Type = string(d.name)
 			}
 		case "in":
 			if !d.null() {
-				in, err = d.boolean(place + ".in")
+				edge.In, err = d.boolean(place + ".in")
 			}
 		default:
 			err = d.dec.SkipValue()
@@ -413,10 +433,10 @@ func (d *decoder) edge(place string) (weight float32, weighs, in bool, err error
 	if err == nil && len(d.id) == 0 {
 		err = event.Errorf(event.ReasonUnparsable, place+".id", "is missing")
 	}
-	if err == nil && weight <= 0 {
-		err = event.Errorf(event.ReasonUnparsable, place+".weight", "%v, weights must be above 0", weight)
+	if err == nil && edge.Weight <= 0 {
+		err = event.Errorf(event.ReasonUnparsable, place+".weight", "%v, weights must be above 0", edge.Weight)
 	}
-	return weight, weighs, in, err
+	return weighs, err
 }
 
 // appendID reads a node id, element i of a list unless i is negative, and appends its text.

@@ -55,11 +55,12 @@ const (
 	hasWeights
 	hasIncoming
 	hasEdgeCount
+	hasTypes
 )
 
 func (s *scanner) arrival(a *event.Arrival) bool {
 	a.ID, a.Edges, a.Weights, a.Time = "", a.Edges[:0], nil, time.Time{}
-	a.Incoming, a.Directions, a.EdgeCount = nil, nil, 0
+	a.Incoming, a.Types, a.Relations, a.EdgeCount = nil, nil, nil, 0
 	met, ok := s.object(func(name []byte) (field int, ok bool) {
 		switch string(name) {
 		case "id":
@@ -77,6 +78,9 @@ func (s *scanner) arrival(a *event.Arrival) bool {
 		case "incoming":
 			a.Incoming, ok = s.edges(nil)
 			return hasIncoming, ok
+		case "types":
+			a.Types, ok = s.edges(nil)
+			return hasTypes, ok
 		case "edge_count":
 			a.EdgeCount, ok = s.count()
 			return hasEdgeCount, ok

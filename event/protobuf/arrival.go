@@ -49,12 +49,13 @@ func decodeArrival(data []byte, a *event.Arrival, p fields.InPlace) error {
 
 // walkArrival is [Codec.DecodeArrival] for a record in any form, and names its fault.
 func walkArrival(data []byte, a *event.Arrival) error {
-	e, incoming := fields.NewEdgeIDs(), fields.NewEdgeIDs()
+	e, incoming, types := fields.NewEdgeIDs(), fields.NewEdgeIDs(), fields.NewEdgeIDs()
 	defer e.Release()
 	defer incoming.Release()
-	incoming.Field = "incoming"
+	defer types.Release()
+	incoming.Field, types.Field = "incoming", "types"
 	a.ID, a.Edges, a.Weights, a.Time = "", a.Edges[:0], nil, time.Time{}
-	a.Incoming, a.Directions, a.EdgeCount = nil, nil, 0
+	a.Incoming, a.Types, a.Relations, a.EdgeCount = nil, nil, nil, 0
 	if len(data) == 0 {
 		return event.Errorf(event.ReasonUnparsable, "", "the record is empty")
 	}
@@ -69,8 +70,11 @@ func walkArrival(data []byte, a *event.Arrival) error {
 			err = readFeatures(&a.Features, v)
 		case table.IDs:
 			of := e
-			if f.Number == fields.NumberIncoming {
+			switch f.Number {
+			case fields.NumberIncoming:
 				of = incoming
+			case fields.NumberTypes:
+				of = types
 			}
 			err = of.Add(v.bytes)
 		default:
@@ -87,7 +91,7 @@ func walkArrival(data []byte, a *event.Arrival) error {
 	case a.ID == "":
 		return event.Errorf(event.ReasonUnparsable, "id", "is missing")
 	}
-	a.Incoming = incoming.AppendTo(nil)
+	a.Incoming, a.Types = incoming.AppendTo(nil), types.AppendTo(nil)
 	if a.Edges = e.AppendTo(a.Edges); !hasFeatures {
 		return event.ErrNoFeatures
 	}

@@ -43,7 +43,7 @@ const (
 // that it met; the other fields of a are empty, except the features.
 func plainArrival(data []byte, a *event.Arrival, p fields.InPlace) (met int, ok bool) {
 	a.ID, a.Edges, a.Weights, a.Time = "", a.Edges[:0], nil, time.Time{}
-	a.Incoming, a.Directions, a.EdgeCount = nil, nil, 0
+	a.Incoming, a.Types, a.Relations, a.EdgeCount = nil, nil, nil, 0
 	for at := 0; at < len(data); {
 		tag, field := data[at], 0
 		if tag == tagEdge {

@@ -15,7 +15,7 @@ import (
 //
 //	h⁰ = x    h^l = relu(P h^{l−1} Wn + h^{l−1} Ws + b)    logits = P h^{L−1} Wn + h^{L−1} Ws + b
 //
-// Layers of an architecture with blocks ([Tensor.Block]) read the directions of edges: directed.go. Other layers
+// Layers of an architecture with blocks ([Tensor.Block]) read the relations of edges: relations.go. Other layers
 // are a perceptron, whose outputs z are propagated Hops times: by Mix, with the bias of the last
 // layer added at the end, or, if Mix is nil, with a restart and the bias in z:
 //
@@ -36,6 +36,10 @@ type Architecture struct {
 	Implied bool
 	// Refused are tensors of PyTorch Geometric's variants of a layer that are not served, with the reason, by tail.
 	Refused map[string]string
+	// Reach is the number of hops that a layer goes along each relation of edges; 0: layers read none.
+	Reach int
+	// tensors are those of a layer for a number of relations, where this follows from the data; else nil.
+	tensors func(relations int) []Tensor
 }
 
 // Tensor is one weight of a layer: a matrix, with its shares in the matrices of [Layer], or the bias.
@@ -43,7 +47,7 @@ type Tensor struct {
 	Tail                  string // the name behind the prefix
 	Bias                  bool
 	Neighbours, Self, Far float32
-	// Block says, of an architecture that reads directions, which of x, Po x, Pi x, Po² x and Pi² x the tensor
+	// Block says, of an architecture that reads relations, which of x, P_1 x, …, P_R x, P_1² x, … the tensor
 	// multiplies; its layers have all these matrices in [Layer.Self], one below the other.
 	Block    int
 	Optional bool   // either all layers have it or none
@@ -51,7 +55,7 @@ type Tensor struct {
 }
 
 // architectures is the list of models; each is in a file of its own.
-var architectures = []*Architecture{appnp, cheby, dirsage, dirsgc, gcn, sage, SGC, ssgc}
+var architectures = []*Architecture{appnp, cheby, dirsage, dirsgc, gcn, rgcn, rsgc, sage, SGC, ssgc}
 
 // Architectures are the known ones, in the order of their names.
 func Architectures() []*Architecture { return slices.Clone(architectures) }
@@ -65,9 +69,9 @@ func Names() []string {
 	return names
 }
 
-// Undirected are those that do not read the directions of edges.
-func Undirected() []*Architecture {
-	return slices.DeleteFunc(Architectures(), (*Architecture).Directed)
+// Plain are those that do not read the relations of edges.
+func Plain() []*Architecture {
+	return slices.DeleteFunc(Architectures(), (*Architecture).Relational)
 }
 
 // Convolving are the names of the architectures whose layers read neighbours, in order. Models of two such layers can
@@ -104,7 +108,7 @@ func (a *Architecture) Convolves() bool {
 }
 
 // Linear reports whether the logits are linear in the features, so that the fit is convex.
-func (a *Architecture) Linear() bool { return (a.Mix != nil || a.Directed()) && a.Most == 1 }
+func (a *Architecture) Linear() bool { return (a.Mix != nil || a.Relational()) && a.Most == 1 }
 
 // Tensor is the name of a tensor of a layer.
 func (a *Architecture) Tensor(layer int, t Tensor) string {

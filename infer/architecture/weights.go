@@ -47,7 +47,7 @@ func (a *Architecture) Params(layers []Layer, alpha float32, hops int) []tensor.
 			switch {
 			case t.Bias:
 				weights = append(weights, tensor.Tensor{Name: a.Tensor(k, t), Value: rowOf(l.Bias)})
-			case a.Directed():
+			case a.Relational():
 				weights = append(weights, tensor.Tensor{Name: a.Tensor(k, t), Value: l.Block(t.Block, a.Blocks())})
 			case t.Neighbours != 0:
 				weights = append(weights, tensor.Tensor{Name: a.Tensor(k, t), Value: l.Neighbours.Times(t.Neighbours)})
@@ -78,7 +78,7 @@ func Build(name string, params []tensor.Tensor) (*Weights, error) {
 		return nil, err
 	}
 	p := tensor.NewSet(params)
-	m := a.build(p)
+	m := a.fitted(p.Has).build(p)
 	if err := p.End(); err != nil {
 		return nil, fmt.Errorf("building %s: %w", name, err)
 	}

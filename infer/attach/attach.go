@@ -51,8 +51,8 @@ func (a *Attacher) Attach(b *Batch, neighbours [][]Row, synthetic int) {
 
 // AttachThrough sets the edges to S of arrivals as [Batch.AttachThrough] does.
 func (a *Attacher) AttachThrough(b *Batch, edges, m *graph.CSR, bins *graph.Bins) {
-	if bins.ByDirection() {
-		a.throughDirected(b, edges, m, bins)
+	if bins.ByRelation() {
+		a.throughRelations(b, edges, m, bins)
 		return
 	}
 	if edges.Val != nil {
@@ -101,8 +101,8 @@ func (b *Batch) Attach(neighbours [][]Row, synthetic int) {
 
 // AttachThrough is [Batch.Attach], bit for bit, for an M in memory (m, N×N'): row i of edges (n×N) has the neighbours
 // of arrival i as columns, all nodes of T, and the edges' weights as values where there are weights; these are put into
-// bins as [Attacher.Weigh] does. Nothing is copied for an edge without weight. Where bins are of directions, edges are
-// [Po | Pi] to T's nodes, n×2N, and r has the columns of both directions.
+// bins as [Attacher.Weigh] does. Nothing is copied for an edge without weight. Where bins are of relations, edges are
+// [P_1 | … | P_R] to T's nodes, n×RN, and r has the columns of all relations.
 func (b *Batch) AttachThrough(edges, m *graph.CSR, bins *graph.Bins) {
 	new(Attacher).AttachThrough(b, edges, m, bins)
 }

@@ -15,11 +15,11 @@ type Row struct {
 	Known   bool
 	Unread  bool
 	Arrived bool
-	// Directions are bits of the edge to the node, [graph.Outgoing] and [graph.Incoming]; 0: edges have none.
-	Directions uint8
-	Weight     float32 // of the edge to the node, above 0, by which Vals are multiplied; 0: edges have no weights
-	Cols       []int32 // ascending
-	Vals       []float32
+	Weight  float32 // of the edge to the node, above 0, by which Vals are multiplied; 0: edges have no weights
+	// Relations are bits of the edge to the node ([graph.Bins.Relations]); 0: edges have none.
+	Relations uint32
+	Cols      []int32 // ascending
+	Vals      []float32
 }
 
 // Batch is n arrivals attached to a graph of m nodes: T (m = N) or S (m = N'). Results are the same whether its edges

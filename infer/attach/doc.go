@@ -8,7 +8,7 @@
 //	neighbours.go  where the rows of M come from: a lookup, or an M in memory
 //	packed.go      PackedRows, an M in memory in which a row is found by its number
 //	weights.go     rows times the weights of edges
-//	directions.go  rows times an edge's share of the mean over its direction
+//	relations.go   rows times an edge's share of the mean over its relation
 //	edges.go       access to r and to the edges among the arrivals
 //	memory.go      Memory, in which everything that is computed of a batch lies
 package attach

@@ -20,7 +20,7 @@ type weighedRows struct {
 // bin; without bins, for a graph that the batch is joined to, synthetic columns. They are valid until the next call.
 func (a *Attacher) Weigh(neighbours [][]Row, weights [][]float32, bins *graph.Bins, synthetic int) [][]Row {
 	s := &a.weighed
-	s.begin(neighbours, 1)
+	s.begin(neighbours)
 	for i, rows := range neighbours {
 		first := len(s.rows)
 		for k, row := range rows {
@@ -41,13 +41,13 @@ func (a *Attacher) Weigh(neighbours [][]Row, weights [][]float32, bins *graph.Bi
 	return s.lists
 }
 
-// begin makes room for rows whose entries are kept up to so many times.
-func (s *weighedRows) begin(neighbours [][]Row, times int) {
+// begin makes room for rows and about as many entries as they have.
+func (s *weighedRows) begin(neighbours [][]Row) {
 	edges, entries := 0, 0
 	for _, rows := range neighbours {
 		edges += len(rows)
 		for k := range rows {
-			entries += times * len(rows[k].Cols)
+			entries += len(rows[k].Cols)
 		}
 	}
 	s.lists, s.rows = s.lists[:0], slices.Grow(s.rows[:0], edges)

@@ -25,8 +25,8 @@ func frozenOf(p *infer.Parts) frozen {
 	switch {
 	case p == nil:
 		return nil
-	case p.Network.Architecture.Directed():
-		return directed{p}
+	case p.Network.Architecture.Relational():
+		return relational{p}
 	case p.Network.Architecture.Convolves():
 		return newConvolution(p)
 	case p.Network.Architecture.Mix != nil:

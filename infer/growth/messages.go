@@ -16,7 +16,7 @@ import (
 //
 // Where edges have weights, the messages of all bins stand side by side, each times the root of the share of weight
 // that the bin has on the support edges, so that squared distances are weighted as edges are. Where they have
-// directions, the messages of both stand side by side in the same way ([graph.Bins.Shares]).
+// relations, the messages of all stand side by side in the same way ([graph.Bins.Shares]).
 type Messages struct {
 	U    []Part // per table
 	C    Part
@@ -54,7 +54,7 @@ func (m *Messages) one(t *infer.Tables) *graph.Dense {
 	for k := len(t.U) - 1; k >= 0; k-- {
 		at += m.U[k].write(out, at, t.U[k], true)
 	}
-	if t.C != nil { // models that read directions have no way back
+	if t.C != nil { // models that read relations have no way back
 		m.C.write(out, at, t.C, false)
 	}
 	return out

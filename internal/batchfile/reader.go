@@ -16,7 +16,7 @@ import (
 )
 
 // Each gives the rows of a CSV or Parquet file of arrivals as JSON records of Rivulet's own form. The columns id,
-// edges, weights, incoming and time are these fields; a list is a cell of numbers, JSON text, or ids with spaces,
+// edges, weights, incoming, types and time are these fields; a list is a cell of numbers, JSON text, or ids with spaces,
 // commas, semicolons or bars between them. A column features has the features as a list; else all other columns are the
 // features: by their names where the model has a schema, or by their positions, in their order.
 func Each(path string, s *schema.Schema, use func(row int, record []byte) error) error {
@@ -50,6 +50,7 @@ type reader struct {
 	listed bool            // features are in one column
 	texts  map[string]bool // features whose values are text, whatever they look like
 	named  bool
+	types  bool // the column types is the edges' types, and no feature of the schema
 }
 
 // fields are the columns of an arrival beside its features.
@@ -57,9 +58,11 @@ var fields = map[string]bool{"id": true, "edges": true, "weights": true, "incomi
 	"features": true}
 
 func newReader(names []string, s *schema.Schema) *reader {
-	r := &reader{names: names, listed: slices.Contains(names, "features"), named: s != nil, texts: map[string]bool{}}
+	r := &reader{names: names, listed: slices.Contains(names, "features"), named: s != nil, types: true,
+		texts: map[string]bool{}}
 	if s != nil {
 		for _, f := range s.Features() {
+			r.types = r.types && f.Name != "types"
 			r.texts[f.Name] = f.Kind == schema.KindCategory || f.Kind == schema.KindText
 		}
 	}
@@ -72,7 +75,7 @@ func (r *reader) record(cells []table.Cell) ([]byte, error) {
 	for i, name := range r.names {
 		c := &cells[i]
 		switch {
-		case name == "edges" || name == "incoming":
+		case name == "edges" || name == "incoming" || name == "types" && r.types:
 			record[name] = list(c, true)
 		case name == "weights" || name == "features":
 			record[name] = list(c, false)

@@ -106,7 +106,7 @@ func (o *Options) shapes() ([]Shape, error) {
 
 func (o *Options) architectures() ([]*architecture.Architecture, error) {
 	if len(o.Models) == 0 {
-		return architecture.Undirected(), nil
+		return architecture.Plain(), nil
 	}
 	var out []*architecture.Architecture
 	for _, name := range o.Models {
@@ -114,8 +114,8 @@ func (o *Options) architectures() ([]*architecture.Architecture, error) {
 		if err != nil {
 			return nil, fmt.Errorf("--models: %w", err)
 		}
-		if a.Directed() {
-			return nil, fmt.Errorf("--models: %s reads the directions of edges, which the benchmark's graphs do not have",
+		if a.Relational() {
+			return nil, fmt.Errorf("--models: %s reads types or directions of edges, which the benchmark's graphs do not have",
 				name)
 		}
 		out = append(out, a)

@@ -55,15 +55,15 @@ func TestShapesAreThoseOfThePresets(t *testing.T) {
 func TestAnArtifactOfAShape(t *testing.T) {
 	for _, words := range []int{0, 7} {
 		shape := small(words)
-		b, err := shape.Bundle(architecture.Undirected())
+		b, err := shape.Bundle(architecture.Plain())
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := shape.Bundle(architecture.Undirected())
+		again, err := shape.Bundle(architecture.Plain())
 		if err != nil || again.Manifest.Version != b.Manifest.Version {
 			t.Errorf("drawn twice it is %s and %s (%v)", b.Manifest.Version, again.Manifest.Version, err)
 		}
-		if len(b.Models) != len(architecture.Undirected()) || b.Mapping.Rows.NNZ() != shape.Original*mapEntries {
+		if len(b.Models) != len(architecture.Plain()) || b.Mapping.Rows.NNZ() != shape.Original*mapEntries {
 			t.Errorf("%d models, %d entries of M", len(b.Models), b.Mapping.Rows.NNZ())
 		}
 	}

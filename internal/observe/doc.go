@@ -55,7 +55,8 @@
 //	rivulet_repartition_records_total{outcome}           records of topics that were brought to the topic of arrivals: node, edge,
 //	                                                     forget, skipped, dead_letter; if repartition.nodes or edges is set
 //	rivulet_repartition_seconds                          from such a record's timestamp until it was committed there
-//	rivulet_edge_weights_total{reading}                  edges read otherwise: ignored, missing, above, direction
+//	rivulet_edge_weights_total{reading}                  edges read otherwise: ignored, missing, above, direction,
+//	                                                     type, unknown_type
 //	rivulet_other_schema_records_total                   arrivals with features by name under the hash of another schema
 //	rivulet_feature_lookups_total                        arrivals whose features were looked up by id
 //	rivulet_row_lookups_total                            rows of M that were asked for: one for each edge if M is in memory, else for each distinct id of a batch

@@ -125,9 +125,10 @@ func newMetrics(opts Options, health *health) *metrics {
 		otherSchema: counter("other_schema_records_total",
 			"Arrivals with features by name whose header rivulet-schema has another hash than the artifact's schema."),
 		weights: counters("edge_weights_total",
-			"Edges whose weight or direction was read as another one: ignored (the artifact's edges have none) and missing ("+
+			"Edges whose weight, direction or type was read as another one: ignored (the artifact's edges have none) and missing ("+
 				"the arrival gives none) as 1, above (all weights of the training graph) by the tables of the heaviest, "+
-				"direction (the artifact's edges have none) as one without a direction.", "reading"),
+				"direction and type (the artifact's edges have none) as one without; unknown_type (the artifact's edges have "+
+				"none of this name, or the arrival gives none) as an edge to an unknown neighbour.", "reading"),
 		drops: counters("dropped_records_total", "Records that no topic takes in any form, by the brokers' reason.",
 			"reason"),
 		forgotten: counters("forgotten_ids_total",
@@ -173,7 +174,7 @@ func (m *metrics) startAtZero() {
 	for _, reason := range []string{kafka.RefusedTooLarge, kafka.RefusedRecord, kafka.RefusedTimestamp} {
 		m.drops.WithLabelValues(reason)
 	}
-	for _, reading := range []string{"ignored", "missing", "above", "direction"} {
+	for _, reading := range []string{"ignored", "missing", "above", "direction", "type", "unknown_type"} {
 		m.weights.WithLabelValues(reading)
 	}
 	for _, outcome := range []string{"removed", "unknown"} {
@@ -207,6 +208,8 @@ func (m *metrics) batch(s consumer.BatchStats) {
 	m.weights.WithLabelValues("missing").Add(float64(s.Weights.Missing))
 	m.weights.WithLabelValues("direction").Add(float64(s.Weights.Directions))
 	m.weights.WithLabelValues("above").Add(float64(s.Weights.Above))
+	m.weights.WithLabelValues("type").Add(float64(s.Weights.Types))
+	m.weights.WithLabelValues("unknown_type").Add(float64(s.Weights.Unknown))
 	m.lookups.Add(float64(s.Lookups))
 	m.batchRecords.Observe(float64(s.Records))
 

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"rivulet/consumer"
+	"rivulet/consumer/edges"
 	"rivulet/consumer/window"
 	"rivulet/event"
 	"rivulet/kafka"
@@ -63,7 +64,7 @@ func aBatch() consumer.BatchStats {
 		Name: "b", Version: "v1", Records: 4, Bytes: 1000,
 		Known: 7, Arrivals: 3, InBatch: 1, Unknown: 2, Isolated: 1, Dropped: 5, OtherSchema: 6, Fetched: 2,
 		Forgets: 3, Forgotten: 2,
-		Weights:  consumer.WeightCounts{Ignored: 7, Missing: 8, Above: 9, Directions: 10},
+		Weights:  edges.Counts{Ignored: 7, Missing: 8, Above: 9, Directions: 10, Types: 11, Unknown: 12},
 		Features: 3 * time.Millisecond, Lookups: 6,
 		Decode: time.Millisecond, Lookup: 2 * time.Millisecond, Attach: 3 * time.Millisecond,
 		Infer: 4 * time.Millisecond, Encode: 10 * time.Millisecond, Wait: 5 * time.Millisecond, Publish: 6 * time.Millisecond,
@@ -306,12 +307,14 @@ rivulet_edge_wait_edges_total{outcome="unmatched"} 6
 # TYPE rivulet_edge_wait_records gauge
 rivulet_edge_wait_records{kind="arrival"} 2
 rivulet_edge_wait_records{kind="edge"} 3
-# HELP rivulet_edge_weights_total Edges whose weight or direction was read as another one: ignored (the artifact's edges have none) and missing (the arrival gives none) as 1, above (all weights of the training graph) by the tables of the heaviest, direction (the artifact's edges have none) as one without a direction.
+# HELP rivulet_edge_weights_total Edges whose weight, direction or type was read as another one: ignored (the artifact's edges have none) and missing (the arrival gives none) as 1, above (all weights of the training graph) by the tables of the heaviest, direction and type (the artifact's edges have none) as one without; unknown_type (the artifact's edges have none of this name, or the arrival gives none) as an edge to an unknown neighbour.
 # TYPE rivulet_edge_weights_total counter
 rivulet_edge_weights_total{reading="above"} 9
 rivulet_edge_weights_total{reading="direction"} 10
 rivulet_edge_weights_total{reading="ignored"} 7
 rivulet_edge_weights_total{reading="missing"} 8
+rivulet_edge_weights_total{reading="type"} 11
+rivulet_edge_weights_total{reading="unknown_type"} 12
 # HELP rivulet_feature_lookups_total Arrivals whose records brought no features, which were looked up by id.
 # TYPE rivulet_feature_lookups_total counter
 rivulet_feature_lookups_total 2

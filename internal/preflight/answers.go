@@ -60,7 +60,7 @@ func Answers(ctx context.Context, b *artifact.Bundle, answers []trainer.Answer, 
 	}
 	codecs := []event.Codec{json.Codec{}, protobuf.Codec{}, avro.Codec{}}
 	if b.Bins != nil {
-		codecs = codecs[:2] // Avro without a registry has neither weights nor directions
+		codecs = codecs[:2] // Avro without a registry has neither weights, types nor directions
 	}
 	for _, codec := range codecs {
 		records := make([]kafka.Record, len(arrivals))
@@ -82,7 +82,7 @@ func Answers(ctx context.Context, b *artifact.Bundle, answers []trainer.Answer, 
 
 // arrival is a node as a producer sends it.
 func arrival(answer *trainer.Answer) event.Arrival {
-	a := event.Arrival{ID: answer.ID, Edges: answer.Edges, Incoming: answer.Incoming,
+	a := event.Arrival{ID: answer.ID, Edges: answer.Edges, Incoming: answer.Incoming, Types: answer.Types,
 		Weights: slices.Clone(answer.Weights),
 		Time:    time.Unix(0, 0)}
 	if a.Features = replay.Positions(answer.X, 0); answer.Named != nil {

@@ -174,8 +174,8 @@ func TestConsumersReadDirections(t *testing.T) {
 			}
 		}
 	}
-	d.Directed = graph.NewDirected(graph.NewCSR(d.Adj.Rows, d.Adj.Rows, edges))
-	d.Arriving = graph.Outgoing
+	d.Relate(&graph.Bins{Directed: true}, graph.NewCSR(d.Adj.Rows, d.Adj.Rows, edges))
+	d.By.Arriving = graph.Outgoing
 	cites := trainModels(t, d, "dirsgc")
 	for k := range cites.Answers { // what arrivals bring beside it is not read
 		other := func(id string) bool { return id == cites.Answers[k].ID }
@@ -184,7 +184,7 @@ func TestConsumersReadDirections(t *testing.T) {
 	if _, err := Answers(t.Context(), cites.Bundle, cites.Answers, standard); err != nil {
 		t.Error(err)
 	}
-	d.Arriving = 0
+	d.By.Arriving = 0
 	out := trainModels(t, d, "dirsgc")
 	if warnings, err := Answers(t.Context(), out.Bundle, out.Answers, standard); err != nil || warnings != nil {
 		t.Errorf("%v, %q", err, warnings)
@@ -195,6 +195,48 @@ func TestConsumersReadDirections(t *testing.T) {
 	}
 	if _, err := Answers(t.Context(), out.Bundle, out.Answers, standard); err == nil {
 		t.Error("arrivals with turned edges get the same answers")
+	}
+}
+
+// Consumers read the types of edges from records as the trainer read them from the data. Edges of a type that nobody
+// knows count as unknown neighbours.
+func TestConsumersReadTypes(t *testing.T) {
+	for _, directed := range []bool{false, true} {
+		d := small(t)
+		by := &graph.Bins{Types: []string{"likes", "views"}, Directed: directed}
+		out := make([][]graph.Edge, 2)
+		for i := range int32(d.Adj.Rows) {
+			cols, _ := d.Adj.Row(int(i))
+			for _, j := range cols {
+				for k := range out { // some are of both types
+					if (i+j)%3 != int32(k) && (!directed || j < i) {
+						out[k] = append(out[k], graph.Edge{Row: i, Col: j, Val: 1})
+					}
+				}
+			}
+		}
+		n := d.Adj.Rows
+		d.Relate(by, graph.NewCSR(n, n, out[0]), graph.NewCSR(n, n, out[1]))
+		of := trainModels(t, d, "rsgc")
+		if warnings, err := Answers(t.Context(), of.Bundle, of.Answers, standard); err != nil || warnings != nil {
+			t.Fatalf("%v, %q", err, warnings)
+		}
+		for k := range of.Answers { // as an edge to an unknown node
+			a := &of.Answers[k]
+			other := d.IDs[slices.IndexFunc(d.IDs, func(id string) bool { return id != a.ID })]
+			a.Edges, a.Types = append([]string{other}, a.Edges...), append([]string{"buys"}, a.Types...)
+		}
+		if _, err := Answers(t.Context(), of.Bundle, of.Answers, standard); err != nil {
+			t.Error(err)
+		}
+		for k := range of.Answers {
+			for e, kind := range of.Answers[k].Types {
+				of.Answers[k].Types[e] = map[string]string{"likes": "views", "views": "likes"}[kind] + "s"
+			}
+		}
+		if _, err := Answers(t.Context(), of.Bundle, of.Answers, standard); err == nil {
+			t.Error("arrivals with other types get the same answers")
+		}
 	}
 }
 

@@ -33,7 +33,7 @@ func TestWeightsOfEdgesAreRefused(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	d = pair()
-	d.Directed = graph.NewDirected(d.Adj)
+	d.Relate(&graph.Bins{Directed: true}, d.Adj)
 	if _, err := NewGraph("", d); err == nil || !strings.Contains(err.Error(), "edges have directions") {
 		t.Errorf("error %v", err)
 	}

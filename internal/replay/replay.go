@@ -177,9 +177,9 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 // Arrival is a node of a data set as an arrival at a time. Its features share the data set's memory.
 func Arrival(d *dataset.Dataset, node int32, at time.Time) event.Arrival {
-	to, from := d.Directions(node)
-	return event.Arrival{ID: d.IDs[node], Edges: to, Incoming: from, Weights: d.Weights(node), Time: at,
-		Features: Features(d, node)}
+	e := d.Edges(node)
+	return event.Arrival{ID: d.IDs[node], Edges: e.To, Incoming: e.From, Types: e.Types, Weights: d.Weights(node),
+		Time: at, Features: Features(d, node)}
 }
 
 // Features are a node's features in a data set, by name if the data set has columns.

@@ -58,7 +58,7 @@ type Topic struct {
 	headers []event.Header // of every record: the codec's content-type
 	apart   *rand.Rand     // edges are records of their own, in an order that this draws; nil: they are not
 	edges   *Topic         // that gets these; nil: this one
-	sent    map[[2]string]bool
+	sent    map[[3]string]bool
 
 	buf     []byte
 	ends    []int // in buf, of the values of records
@@ -88,7 +88,7 @@ func (t *Topic) In(codec event.Codec) {
 // a table of edges would: without a key, and an edge between two arrivals once.
 func (t *Topic) Apart(r *rand.Rand, edges *Topic) {
 	if t.apart, t.edges = r, edges; edges != nil {
-		edges.apart, t.sent = r, map[[2]string]bool{}
+		edges.apart, t.sent = r, map[[3]string]bool{}
 	}
 }
 
@@ -125,13 +125,16 @@ func (t *Topic) addEdges(a *event.Arrival) error {
 		edges = append(edges, event.Edge{Source: id, Target: a.ID, Weight: 1, In: true})
 	}
 	directed := a.Incoming != nil
-	a.EdgeCount, a.Edges, a.Incoming, a.Weights = len(edges), nil, nil, nil
+	for k, kind := range a.Types {
+		edges[k].Type = kind
+	}
+	a.EdgeCount, a.Edges, a.Incoming, a.Types, a.Weights = len(edges), nil, nil, nil, nil
 	to, key := cmp.Or(t.edges, t), []byte(a.ID)
 	for _, e := range edges {
 		if to != t {
-			ends := [2]string{e.Source, e.Target}
+			ends := [3]string{e.Source, e.Target, e.Type}
 			if key, e.In = nil, false; !directed {
-				ends = [2]string{min(e.Source, e.Target), max(e.Source, e.Target)}
+				ends = [3]string{min(e.Source, e.Target), max(e.Source, e.Target), e.Type}
 			}
 			if t.sent[ends] {
 				continue

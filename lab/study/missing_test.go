@@ -56,7 +56,8 @@ func TestWeightsOfEdgesAreRefused(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 	}
-	d.Adj.Val, d.Directed = nil, graph.NewDirected(d.Adj)
+	d.Adj.Val = nil
+	d.Relate(&graph.Bins{Directed: true}, d.Adj)
 	_, missing = Missing(t.Context(), d, trainer.Defaults(), []uint64{0}, []float64{0}, trainer.Silent{})
 	_, grow = Grow(t.Context(), d, GrowDefaults(), trainer.Silent{})
 	for _, err := range []error{missing, grow} {

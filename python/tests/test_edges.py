@@ -31,11 +31,11 @@ def tables(directory: pathlib.Path, weights: bool) -> None:
         tags = "abcd"[label[i]] + (";positive" if row[0] > 0 else "")
         lines.append(f"n{i},{'abcd'[label[i]]},{amount:.4f},{tags},{split},{','.join(f'{v:.4f}' for v in row)}")
     (directory / "nodes.csv").write_text("\n".join(lines) + "\n")
-    edges = ["source,target,weight"] if weights else ["source,target"]
+    edges = ["source,target,weight"] if weights else ["source,target,kind"]
     for i in range(500):
         same = np.flatnonzero(label == label[i])
         for j in {*rng.choice(same, 5).tolist(), *rng.integers(0, 500, 2).tolist()} - {i}:
-            edges.append(f"n{i},n{j}" + (f",{np.exp(1.2 * rng.normal()):.3f}" if weights else ""))
+            edges.append(f"n{i},n{j}" + (f",{np.exp(1.2 * rng.normal()):.3f}" if weights else f",{'xyz'[(i * j) % 3]}"))
     (directory / "edges.csv").write_text("\n".join(edges) + "\n")
 
 
@@ -55,6 +55,10 @@ CASES = {
     "directions": Case(False, [*CLASSES, "--directed"], "dirsgc,dirsage", ["--hidden", "8"]),
     "arrivals that only cite": Case(
         False, [*CLASSES, "--directed", "--arrival-edges", "out"], "dirsgc", ["--own", "never"]
+    ),
+    "types": Case(False, [*CLASSES, "--edge-type", "kind"], "rsgc,rgcn", ["--hidden", "8"]),
+    "types with directions": Case(
+        False, [*CLASSES, "--edge-type", "kind", "--directed", "--arrival-edges", "in"], "rsgc", ["--own", "never"]
     ),
     "numbers": Case(
         False, ["--task", "number", "--label", "amount", "--drop", "label,tags", "--positional"], "sgc,ssgc", []
@@ -86,10 +90,13 @@ def test_predictions_are_those_of_rivulet(case: tuple[Case, Set]) -> None:
     artifact = open_artifact(of.artifact)
     assert (artifact.bins is None) == (artifact.task != "classes")
     assert any(a.weights for a in of.arrivals) == asked.weights
-    assert any(a.incoming for a in of.arrivals) == (asked is CASES["directions"])
-    strange = [Arrival("x", a.features, [*a.edges, "x", a.edges[0], "nobody"]) for a in of.arrivals if a.edges][
-        :5
-    ]
+    assert any(a.incoming for a in of.arrivals) == (asked in (CASES["directions"], CASES["types with directions"]))
+    assert any(a.types for a in of.arrivals) == ("kind" in asked.read)
+    strange = [
+        Arrival("x", a.features, [*a.edges, "x", a.edges[0], "nobody"],
+                types=a.types and [*a.types[: len(a.edges)], "z", "z", "no type"])
+        for a in of.arrivals if a.edges
+    ][:5]  # fmt: skip
     arrivals = [*of.arrivals, *strange, Arrival("alone", of.arrivals[0].features)]
     for model in asked.models.split(","):
         lines = b"".join(arrival.to_json() + b"\n" for arrival in arrivals)
@@ -141,9 +148,12 @@ def test_weights_and_directions_count(case: tuple[Case, Set]) -> None:
     asked, of = case
     artifact = open_artifact(of.artifact)
     one = next(a for a in of.arrivals if len(a.edges) > 1)
-    heavy = Arrival("x", one.features, one.edges, weights=[50, *[1] * (len(one.edges) - 1)])
-    into = Arrival("x", one.features, one.edges[1:], incoming=one.edges[:1])
-    same = Arrival("x", one.features, one.edges)
+    types = one.types and one.types[: len(one.edges)]
+    heavy = Arrival("x", one.features, one.edges, weights=[50, *[1] * (len(one.edges) - 1)], types=types)
+    into = Arrival(
+        "x", one.features, one.edges[1:], incoming=one.edges[:1], types=types and [*types[1:], types[0]]
+    )
+    same = Arrival("x", one.features, one.edges, types=types)
     predictor = Predictor(artifact)
     if artifact.task == "number":
         values = predictor.predict_numbers([same, heavy, into]).values
@@ -202,6 +212,15 @@ def test_edges_in_their_forms() -> None:
     cites = Arrival("x", [1], ["a", {"id": "b", "in": True}, {"id": "a", "in": True}])
     assert cites.to_json() == Arrival("x", [1], ["a"], incoming=["b", "a"]).to_json()
     assert cites.neighbours() == [Edge("a", 1, OUTGOING | INCOMING), Edge("b", 1, INCOMING)]
+    kinds = Arrival("x", [1], [{"id": "a", "type": "buys"}, {"id": "b", "in": True, "type": "views"}, "a"])
+    assert kinds.neighbours() == [
+        Edge("a", 1, OUTGOING, (("buys", OUTGOING), ("", OUTGOING))),
+        Edge("b", 1, INCOMING, (("views", INCOMING),)),
+    ]
+    assert Arrival.from_json(kinds.to_json()).neighbours() == kinds.neighbours()
+    typed = Arrival("x", [1], ["a", "b"], types=["buys", "views"])
+    assert json.loads(typed.to_json())["types"] == ["buys", "views"]
+    assert Arrival.from_json(typed.to_json()).neighbours() == typed.neighbours()
     said = {"id": "x", "features": [1], "edges": [{"id": "a", "since": 3}, {"id": "b", "in": True}]}
     assert Arrival.from_json(json.dumps(said)).neighbours() == [Edge("a", 1, OUTGOING), Edge("b", 1, INCOMING)]
 
@@ -219,6 +238,8 @@ def test_edges_in_their_forms() -> None:
         ({"edges": [{"id": "a", "in": True}], "incoming": ["b"]}, "unparsable", "incoming"),
         ({"edges": ["a"], "weights": [1], "incoming": ["b"]}, "unparsable", "weights"),
         ({"edges": [{"id": "a", "weight": 2}], "weights": [1]}, "unparsable", "weights"),
+        ({"edges": ["a"], "types": ["x", "y"]}, "unparsable", "types"),
+        ({"edges": [{"id": "a", "type": ""}]}, "unparsable", r"edges\[0\].type"),
         ({"edges": "a"}, "unparsable", "edges"),
     ],
 )

@@ -72,6 +72,10 @@ def test_edges_with_weights_and_directions() -> None:
         frames.edges_from_frame(table.assign(n=-1.0), source="a", target="b", weight="n")
     with pytest.raises(ArrivalError, match="have no weights"):
         frames.edges_from_frame(table, source="a", target="b", weight="n", directed=True)
+    typed = frames.edges_from_frame(table.assign(k=["p", "p", "q", "q"]), source="a", target="b", type="k")
+    assert typed["x"] == [{"id": "y", "type": "p"}, {"id": "y", "type": "q"}, {"id": "z", "type": "q"}]
+    one = frames.arrivals_from_frame(users, id="id", edges=typed)[0]
+    assert (one.edges, one.types) == (("y", "y", "z"), ("p", "q", "q"))
 
 
 @pytest.mark.parametrize(

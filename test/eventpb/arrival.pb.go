@@ -52,6 +52,8 @@ type Arrival struct {
 	Incoming []string `protobuf:"bytes,8,rep,name=incoming,proto3" json:"incoming,omitempty"`
 	// How many edges the node has in all, those among them that come as records of their own (edge.proto). 0: not said.
 	EdgeCount uint32 `protobuf:"varint,9,opt,name=edge_count,json=edgeCount,proto3" json:"edge_count,omitempty"`
+	// Types of the edges, as many as edges, and behind them those of incoming. None: the edges have no types.
+	Types []string `protobuf:"bytes,10,rep,name=types,proto3" json:"types,omitempty"`
 	// When the node came into being. Missing: not said.
 	Time          *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=time,proto3" json:"time,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -155,6 +157,13 @@ func (x *Arrival) GetEdgeCount() uint32 {
 		return x.EdgeCount
 	}
 	return 0
+}
+
+func (x *Arrival) GetTypes() []string {
+	if x != nil {
+		return x.Types
+	}
+	return nil
 }
 
 func (x *Arrival) GetTime() *timestamppb.Timestamp {
@@ -517,7 +526,7 @@ var File_event_schema_arrival_proto protoreflect.FileDescriptor
 
 const file_event_schema_arrival_proto_rawDesc = "" +
 	"\n" +
-	"\x1aevent/schema/arrival.proto\x12\x10rivulet.event.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xee\x02\n" +
+	"\x1aevent/schema/arrival.proto\x12\x10rivulet.event.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x84\x03\n" +
 	"\aArrival\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x127\n" +
 	"\x05dense\x18\x02 \x01(\v2\x1f.rivulet.event.v1.DenseFeaturesH\x00R\x05dense\x12:\n" +
@@ -527,7 +536,9 @@ const file_event_schema_arrival_proto_rawDesc = "" +
 	"\aweights\x18\a \x03(\x02R\aweights\x12\x1a\n" +
 	"\bincoming\x18\b \x03(\tR\bincoming\x12\x1d\n" +
 	"\n" +
-	"edge_count\x18\t \x01(\rR\tedgeCount\x12.\n" +
+	"edge_count\x18\t \x01(\rR\tedgeCount\x12\x14\n" +
+	"\x05types\x18\n" +
+	" \x03(\tR\x05types\x12.\n" +
 	"\x04time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x04timeB\n" +
 	"\n" +
 	"\bfeatures\"'\n" +

@@ -37,7 +37,9 @@ type Edge struct {
 	// Finite and above 0. Missing: 1.
 	Weight float32 `protobuf:"fixed32,3,opt,name=weight,proto3" json:"weight,omitempty"`
 	// The arrival is the target.
-	In            bool `protobuf:"varint,4,opt,name=in,proto3" json:"in,omitempty"`
+	In bool `protobuf:"varint,4,opt,name=in,proto3" json:"in,omitempty"`
+	// The edge's type. Empty: not said.
+	Type          string `protobuf:"bytes,5,opt,name=type,proto3" json:"type,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -100,16 +102,24 @@ func (x *Edge) GetIn() bool {
 	return false
 }
 
+func (x *Edge) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
 var File_event_schema_edge_proto protoreflect.FileDescriptor
 
 const file_event_schema_edge_proto_rawDesc = "" +
 	"\n" +
-	"\x17event/schema/edge.proto\x12\x10rivulet.event.v1\"^\n" +
+	"\x17event/schema/edge.proto\x12\x10rivulet.event.v1\"r\n" +
 	"\x04Edge\x12\x16\n" +
 	"\x06source\x18\x01 \x01(\tR\x06source\x12\x16\n" +
 	"\x06target\x18\x02 \x01(\tR\x06target\x12\x16\n" +
 	"\x06weight\x18\x03 \x01(\x02R\x06weight\x12\x0e\n" +
-	"\x02in\x18\x04 \x01(\bR\x02inB\x16Z\x14rivulet/test/eventpbb\x06proto3"
+	"\x02in\x18\x04 \x01(\bR\x02in\x12\x12\n" +
+	"\x04type\x18\x05 \x01(\tR\x04typeB\x16Z\x14rivulet/test/eventpbb\x06proto3"
 
 var (
 	file_event_schema_edge_proto_rawDescOnce sync.Once

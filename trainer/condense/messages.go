@@ -68,8 +68,8 @@ func (s Support) mean(f func(i int) float64) float64 {
 func MessagesOf(m infer.Model, tables *infer.Tables, s Support) growth.Messages {
 	parts := hopMessages
 	switch {
-	case m.Architecture.Directed():
-		parts = directedMessages
+	case m.Architecture.Relational():
+		parts = relationalMessages
 	case m.Architecture.Convolves():
 		parts = layerMessages
 	}
@@ -118,9 +118,9 @@ func layerMessages(m infer.Model, t *infer.Tables, s Support) growth.Messages {
 	return out
 }
 
-// directedMessages are those of layers that read directions: [u_L less its class mean, …, u_1·P1]. An arrival's share
-// of a mean is in the scales of the directions, and there is no way back.
-func directedMessages(m infer.Model, t *infer.Tables, s Support) growth.Messages {
+// relationalMessages are those of layers that read relations: [u_L less its class mean, …, u_1·P1]. An arrival's share
+// of a mean is in the scales of the relations, and there is no way back.
+func relationalMessages(m infer.Model, t *infer.Tables, s Support) growth.Messages {
 	last, blocks := len(m.Layers)-1, m.Architecture.Blocks()
 	out := growth.Messages{U: make([]growth.Part, last+1)}
 	out.U[last].Scale = 1

@@ -40,7 +40,7 @@
 //	                     the weights become a model
 //	param.go             parameters, their start and their steps
 //	gnn_problem.go       T and S as problems, and P
-//	directed.go          designs and layers that read the two directions of edges
+//	relational.go          designs and layers that read the two directions of edges
 //	gnn_inputs.go        pre(X) with dropout;  gnn_products.go: wide products, dropout masks
 //	perceptron.go        models of a node's own features alone, as problems of the two fits
 //

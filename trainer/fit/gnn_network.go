@@ -53,13 +53,13 @@ func newNetwork(p *GNNProblem, arch *architecture.Architecture, rng *rand.Rand) 
 	n.inputs = n.reads([2]Design{p.Propagated, p.Self})
 	for _, f := range n.inputs {
 		rows, d := f.Dims()
-		if rows != p.Hop.Rows || (rows != p.Hop.Cols && !arch.Directed()) {
+		if rows != p.Hop.Rows || (rows != p.Hop.Cols && !arch.Relational()) {
 			panic(fmt.Sprintf("fit: inputs of %d nodes, hops %d×%d", rows, p.Hop.Rows, p.Hop.Cols))
 		}
 		n.w1 = append(n.w1, glorot(rng, d, p.Hidden))
 	}
-	if arch.Directed() {
-		n.later = directedLayers(p, max(p.Layers, arch.Fewest), rng)
+	if arch.Relational() {
+		n.later = relationalLayers(p, max(p.Layers, arch.Fewest), rng)
 		return n
 	}
 	if !arch.Convolves() {

@@ -17,6 +17,8 @@ type Shape struct {
 	Hidden int     // h
 	Alpha  float32 // α, of an architecture that has it
 	Hops   int     // K, of an architecture that has it
+	// Relations is the number of relations of the data's edges, of an architecture that reads their types.
+	Relations int
 }
 
 // NewShape is the default shape of a model of so many hidden units; an unknown model panics.
@@ -48,8 +50,8 @@ func (s Shape) Mix() []float32 {
 	return nil
 }
 
-// Reach is the number of hops in each direction that a layer reads; 0: the model reads no directions.
-func (s Shape) Reach() int { return (s.architecture().Blocks() - 1) / 2 }
+// Reach is the number of hops along each relation that a layer reads; 0: the model reads no relations.
+func (s Shape) Reach() int { return s.architecture().Reach }
 
 // IsLinear reports whether the model is linear.
 func (s Shape) IsLinear() bool { return s.architecture().Linear() }
@@ -69,7 +71,7 @@ func (s Shape) architecture() *architecture.Architecture {
 	if err != nil {
 		panic(fmt.Sprintf("fit: %v", err))
 	}
-	return a
+	return a.With(max(1, s.Relations))
 }
 
 // OperatorOf is P, by which a model's layers read the neighbours in a graph B with weights ≥ 0 and without
@@ -85,13 +87,16 @@ func OperatorOf(o *architecture.Operator, adj *graph.CSR) *graph.CSR {
 // OnOriginal poses the problem of W_O on a graph of N nodes (T, or an S that is a graph): Propagated = P·pre(X), Self =
 // pre(X), Hop = P. labels (N) are −1 where unknown. If few nodes have a label, the problem has only the nodes that a
 // labelled one depends on: it is smaller and has the same solution.
-// Where edges have directions adj is [Po | Pi], which is Hop, and Self = [X, Po X, Pi X].
+// Where edges have relations adj is [P_1 | … | P_R], which is Hop, and Self = [X, P_1 X, …, P_R X].
 func OnOriginal(s Shape, adj *graph.CSR, x *features.FactoredFeatures, labels []int32, classes int) GNNProblem {
 	arch := s.architecture()
-	if arch.Directed() {
+	if arch.Relational() {
 		inputs := NewInputs(x)
-		return GNNProblem{Shape: s, Classes: classes, Labels: labels, Hop: adj,
-			Self: blocks{inputs, inputs.Through(adj.OneDirection(0)), inputs.Through(adj.OneDirection(1))}}
+		self := blocks{inputs}
+		for r := range arch.Relations() {
+			self = append(self, inputs.Through(adj.Relation(r, adj.Rows)))
+		}
+		return GNNProblem{Shape: s, Classes: classes, Labels: labels, Hop: adj, Self: self}
 	}
 	op := OperatorOf(arch.Operator, adj)
 	p := GNNProblem{Shape: s, Classes: classes, Labels: labels, Hop: op}

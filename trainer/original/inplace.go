@@ -34,8 +34,8 @@ func InPlace(ctx context.Context, e stage.Engine, name string, o table.Settings)
 	if err != nil {
 		return RowData{}, fmt.Errorf("table %s: %w", nodes.Path, err)
 	}
-	if o.Directed {
-		return RowData{}, table.ErrDirected
+	if err := o.CheckRows(); err != nil {
+		return RowData{}, err
 	}
 	ends, err := table.NewEdgeReader(o, edges.Names())
 	if err != nil {

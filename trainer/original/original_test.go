@@ -59,7 +59,7 @@ func prepared(t *testing.T, d *dataset.Dataset, o Options) *Tables {
 // shapesOfModels are shapes of every architecture, shallow and deep.
 func shapesOfModels() map[string]fit.Shape {
 	out := map[string]fit.Shape{}
-	for _, a := range architecture.Undirected() {
+	for _, a := range architecture.Plain() {
 		out[a.Name] = fit.NewShape(a.Name, 12)
 	}
 	out["gcn of 3 layers"] = fit.NewShape("gcn", 12).Deepen(3, 0)

@@ -84,8 +84,8 @@ func edgeRows(d *dataset.Dataset, roles []partition.Role) iter.Seq2[[]byte, erro
 			return errors.New("edges have weights, which only a run that holds the graph in memory (--engine memory) reads; " +
 				"--drop-weights reads each as 1")
 		}
-		if d.Directed != nil {
-			return table.ErrDirected
+		if err := d.RequireNoRelations("a run by rows of tables (only --engine memory has the graph in memory)"); err != nil {
+			return err
 		}
 		e := partition.Edge{}
 		for i := range d.Adj.Rows {

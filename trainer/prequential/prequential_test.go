@@ -350,7 +350,8 @@ func TestWeightsOfEdgesAreRefused(t *testing.T) {
 		!strings.Contains(err.Error(), "edges have weights") {
 		t.Errorf("error %v", err)
 	}
-	d.Adj.Val, d.Directed = nil, graph.NewDirected(d.Adj)
+	d.Adj.Val = nil
+	d.Relate(&graph.Bins{Directed: true}, d.Adj)
 	if _, err := Run(t.Context(), d, Defaults(), trainer.Silent{}); err == nil ||
 		!strings.Contains(err.Error(), "edges have directions") {
 		t.Errorf("error %v", err)

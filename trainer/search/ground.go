@@ -27,7 +27,7 @@ type Ground struct {
 	Pre     *preprocess.Parameters
 	Judges  *eval.Set
 	Nodes   []int32     // of a sample; nil: all of T
-	Bins    *graph.Bins // of T's weights
+	Bins    *graph.Bins // of T's weights or relations
 }
 
 // Sample returns the ground of some nodes of a T; raw are their features, adj the graph that they induce, and index the
@@ -54,8 +54,8 @@ func attachedTo(b *attach.Batch, index []int32, nodes int) *attach.Batch {
 	for i := range all {
 		all[i] = int32(i)
 	}
-	if b.R.Cols == 2*len(index) { // edges have directions
-		return &attach.Batch{X: b.X, R: b.R.CutDirected(all, index, nodes), Known: b.Known}
+	if b.R.Cols > len(index) { // edges have relations
+		return &attach.Batch{X: b.X, R: b.R.CutRelations(all, index, nodes), Known: b.Known}
 	}
 	out := &attach.Batch{X: b.X, R: b.R.Submatrix(all, index, nodes), Adj: b.Adj}
 	out.Count()
@@ -104,9 +104,9 @@ func (g *Ground) Kept(s fit.Shape, classes int) fit.GNNProblem {
 }
 
 // Beside returns a model on a graph for which batches are judged: joined to it, over their neighbourhood, or where
-// edges have directions on its frozen tables.
+// edges have relations on its frozen tables.
 func Beside(m infer.Model, adj *graph.CSR, x preprocess.Inputs, pre *preprocess.Parameters) eval.Predictor {
-	if m.Architecture.Directed() {
+	if m.Architecture.Relational() {
 		return eval.Plain(m.Frozen(m.Tables(adj, x), pre))
 	}
 	return eval.Plain(m.Neighbourhood(adj, x, pre))

@@ -27,8 +27,8 @@ func AddModel(b *artifact.Bundle, m infer.Model, preprocess string, now time.Tim
 	if err := b.Manifest.Task.Require("adding a model to an artifact"); err != nil {
 		return err
 	}
-	if b.Bins != nil || m.Architecture.Directed() {
-		return errors.New("the artifact or the model is of a graph with weights of edges or with directions, for which " +
+	if b.Bins != nil || m.Architecture.Relational() {
+		return errors.New("the artifact or the model is of a graph with weights of edges, types or directions, for which " +
 			"there are no cluster means: train the models together, by --models")
 	}
 	m, err := Unscale(m, b.Preprocess.Scale)

@@ -16,6 +16,7 @@
 //	sage   2 to 8  lin_l.weight, lin_l.bias, lin_r.weight
 //	                                                 SAGEConv with the mean
 //	dirsage        lin.weight, lin.bias, conv_out.lin_l.weight, conv_in.lin_l.weight and their biases
+//	rgcn           root, bias, weight, of all relations, and comp where these are of a basis
 //	       2 to 8  DirGNNConv around SAGEConv; α is no tensor
 //	appnp  2       weight, bias                      Linear; α and the number of hops are no tensors
 //	cheby  2       lins.0.weight, lins.1.weight, bias
@@ -37,6 +38,6 @@
 //	state.go   the file
 //	layers.go  from names to layers
 //	models.go  from layers to a model
-//	directions.go  DirGNNConv's α put into its weights
+//	relations.go  the matrices of DirGNNConv and RGCNConv as one for each relation
 //	dgl.go     DGL's names for the same tensors
 package weights

@@ -71,6 +71,13 @@ func (s State) Model(name string, want Requirements) (*ImportedModel, error) {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
+	if name == "rgcn" {
+		relations := 0
+		if s, relations, err = s.divideRelations(); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		arch = arch.With(relations)
+	}
 	s, from, err := s.translate(arch, want)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)

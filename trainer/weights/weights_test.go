@@ -95,7 +95,8 @@ func TestDirGNNConvAnswersAsPyTorchGeometric(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	adj, x := graph.NewDirected(pattern(matrix(answers["adj"]))), graph.Features{Dense: matrix(answers["x"])}
+	cites := pattern(matrix(answers["adj"]))
+	adj, x := graph.NewRelations(cites, cites.Transpose()), graph.Features{Dense: matrix(answers["x"])}
 	plain := &preprocess.Parameters{Kind: preprocess.None, Scale: 1}
 	logits := got.Model.LogitsOf(adj, got.Model.Tables(adj, plain.Raw(x)), x, plain)
 	for k, v := range matrix(answers["logits"]).Data {
@@ -117,6 +118,55 @@ func TestDirGNNConvAnswersAsPyTorchGeometric(t *testing.T) {
 	want.Alpha = 2
 	if _, err := state.Model("dirsage", want); err == nil || !strings.Contains(err.Error(), "alpha is 2") {
 		t.Errorf("alpha 2: %v", err)
+	}
+}
+
+// RGCNConv with the mean for each relation answers as in PyTorch Geometric, with a matrix for each relation or with a
+// basis of fewer.
+func TestRGCNConvAnswersAsPyTorchGeometric(t *testing.T) {
+	for _, file := range []string{"rgcn", "rgcnbases"} {
+		state, answers := State{}, State{}
+		for name, value := range read(t, file) {
+			if tail, ok := strings.CutPrefix(name, "answers."); ok {
+				answers[tail] = value
+			} else {
+				state[name] = value
+			}
+		}
+		const classes = 4
+		got, err := state.Model("rgcn", Requirements{Features: 6, Classes: classes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		adj := answers["adj"]
+		var by []*graph.CSR
+		for r, n := 0, adj.Shape[1]; r < adj.Shape[0]; r++ {
+			by = append(by, pattern(&graph.Dense{Rows: n, Cols: n, Data: adj.Values[r*n*n : (r+1)*n*n]}))
+		}
+		all, x := graph.NewRelations(by...), graph.Features{Dense: matrix(answers["x"])}
+		plain := &preprocess.Parameters{Kind: preprocess.None, Scale: 1}
+		logits := got.Model.LogitsOf(all, got.Model.Tables(all, plain.Raw(x)), x, plain)
+		for k, v := range matrix(answers["logits"]).Data {
+			if math.Abs(float64(v-logits.Data[k])) > 1e-5 {
+				t.Fatalf("%s: node %d, class %d: %v, PyTorch Geometric says %v", file, k/classes, k%classes, logits.Data[k], v)
+			}
+		}
+		for words, change := range map[string]func(s State){
+			"convs.0.weight is []": func(s State) { delete(s, "convs.0.weight") },
+			"num_blocks": func(s State) {
+				w := s["convs.0.weight"]
+				w.Shape = []int{w.Shape[0], 2, 3, 5}
+				s["convs.0.weight"] = w
+			},
+			"no matrix whose name ends in root": func(s State) { delete(s, "convs.0.root"); delete(s, "convs.1.root") },
+		} {
+			less := maps.Clone(state)
+			change(less)
+			if _, err := less.Model("rgcn", Requirements{Features: 6, Classes: classes}); err == nil ||
+				!strings.Contains(err.Error(), words) {
+				t.Errorf("error %v, want %q", err, words)
+			}
+		}
 	}
 }
 

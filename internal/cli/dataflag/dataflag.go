@@ -101,7 +101,7 @@ func (d *Data) open(fallback string) (*dataset.Dataset, error) {
 	case d.Dir != "" && d.Nodes != 0:
 		return nil, fmt.Errorf("--preset-nodes is %d, but --data %s is not a preset", d.Nodes, d.Dir)
 	case d.Dir == "" && !tables && (!d.Tables.IsZero() || d.Tables.DropWeights || d.Tables.DropUnknown ||
-		d.Tables.Directed || d.Tables.ArrivalEdges != ""):
+		d.Tables.EdgeType != "" || d.Tables.Directed || d.Tables.ArrivalEdges != ""):
 		return nil, errors.New("a flag says what columns of tables mean, but neither --nodes and --edges nor --data is given")
 	case d.Dir == "" && !tables && d.Format != "":
 		return nil, fmt.Errorf("--format is %s, but no --data is given", d.Format)

@@ -41,8 +41,11 @@ func (d *Data) registerTables(flags *pflag.FlagSet) {
 			"gnn-benchmark")
 	flags.BoolVar(&t.DropWeights, "drop-weights", false,
 		"tables: read any weight of an edge as 1, and say how many were not")
+	flags.StringVar(&t.EdgeType, "edge-type", "",
+		"tables: column of an edge's type, which the models rsgc and rgcn read, with --directed as two relations a type")
 	flags.BoolVar(&t.Directed, "directed", false,
-		"edges have directions, from source to target, which the models dirsgc and dirsage read; also of graphsaint and "+
+		"edges have directions, from source to target, which the models dirsgc and dirsage read (with types rsgc and rgcn); "+
+			"also of graphsaint and "+
 			"gnn-benchmark")
 	flags.StringVar(&t.ArrivalEdges, "arrival-edges", "",
 		"with --directed: edges that arrivals bring, both, out (they only cite) or in; empty: both")
@@ -86,7 +89,7 @@ func Own(flags *pflag.FlagSet) bool {
 
 // TableFlags lists the flags of tables, except --nodes.
 var TableFlags = []string{"edges", "id", "label", "task", "candidates", "split", "split-values", "source", "target", "weight",
-	"drop-weights", "directed", "arrival-edges", "drop-unknown",
+	"drop-weights", "edge-type", "directed", "arrival-edges", "drop-unknown",
 	"drop", "positional", "types", "separator", "decimal", "encoding"}
 
 // readTables reads the tables that flags name.

@@ -2,7 +2,7 @@
 
 Notation: n arrivals, m = N' synthetic nodes, r = aM (n×m) their edges to them, deg (n) their known neighbours,
 or the sum of the edges' weights, q = (1 + deg)^-½ as a column. u_t and c are the tables of a model's file, side
-by side in one product with r. Where edges are read by weight or direction, r and the tables have m for each bin.
+by side in one product with r. Where edges are read by weight or relation, r and the tables have m for each bin.
 """
 
 from __future__ import annotations
@@ -193,8 +193,8 @@ class Convolution:
         return np.where(divisor != 0, passed / np.where(divisor != 0, divisor, 1), 0)
 
 
-class Directed:
-    """dirsgc and dirsage: layers that read a mean for each direction of edges, a relu between two of them."""
+class Relational:
+    """rsgc, rgcn, dirsgc, dirsage: layers that read a mean for each relation of edges, a relu between two of them."""
 
     def __init__(self, tensors: Mapping[str, NDArray[Any]], own: str, bias: str) -> None:
         """Take the weights that each layer gives a node itself; what neighbours send is in the tables."""
@@ -215,7 +215,7 @@ class Directed:
         return p
 
 
-Model = Mixture | Restart | Convolution | Directed
+Model = Mixture | Restart | Convolution | Relational
 
 
 def build(name: str, tensors: Mapping[str, NDArray[Any]]) -> Model:
@@ -227,10 +227,8 @@ def build(name: str, tensors: Mapping[str, NDArray[Any]]) -> Model:
         return Mixture(tensors, [alpha] + [(1 - alpha) / hops] * hops)
     if name == "appnp":
         return Restart(tensors)
-    if name == "dirsgc":
-        return Directed(tensors, "lin.weight", "lin.bias")
-    if name == "dirsage":
-        return Directed(tensors, "convs.{}.lin.weight", "convs.{}.lin.bias")
+    if name in _RELATIONAL:
+        return Relational(tensors, *_RELATIONAL[name])
     if name in _LAYERS:
         operator, neighbours, own, bias, sign = _LAYERS[name]
         layers: list[Layer] = []
@@ -246,9 +244,15 @@ def build(name: str, tensors: Mapping[str, NDArray[Any]]) -> Model:
         if not layers:
             raise KeyError(f"convs.0.{neighbours}")
         return Convolution(tensors, operator, layers)
-    raise ValueError(f"model {name!r} is not known, only appnp, cheby, dirsage, dirsgc, gcn, sage, sgc, ssgc")
+    raise ValueError(f"model {name!r} is not known, only appnp, cheby, dirsage, dirsgc, gcn, rgcn, rsgc, sage, sgc, ssgc")
 
 
+_RELATIONAL = {
+    "dirsgc": ("lin.weight", "lin.bias"),
+    "rsgc": ("lin.weight", "lin.bias"),
+    "dirsage": ("convs.{}.lin.weight", "convs.{}.lin.bias"),
+    "rgcn": ("convs.{}.root", "convs.{}.bias"),
+}
 _LAYERS = {
     "gcn": (Operator(_normalised, True), "lin.weight", None, "bias", 1),
     "sage": (Operator(_mean, False), "lin_l.weight", "lin_r.weight", "lin_l.bias", 1),

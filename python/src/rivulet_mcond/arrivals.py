@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timezone
 from typing import Any, NamedTuple, NoReturn, TypeAlias
@@ -98,6 +98,8 @@ class Edge(NamedTuple):
     """The sum of the weights that are given for the id; 1 where none is."""
     directions: int
     """OUTGOING, INCOMING, or both."""
+    types: tuple[tuple[str, int], ...] = ()
+    """Each type of the edge, empty for none, with the directions that it has; none: the record tells no types."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +115,8 @@ class Arrival:
     """Of the edges; None: each is 1."""
     incoming: tuple[str, ...] = ()
     """Neighbours whose edges lead to the node."""
+    types: tuple[str, ...] | None = None
+    """Of the edges, and of the incoming ones behind them, empty where none is given; None: of none."""
 
     def __init__(
         self,
@@ -123,18 +127,26 @@ class Arrival:
         *,
         weights: ArrayLike | None = None,
         incoming: Iterable[NodeId] = (),
+        types: Iterable[NodeId] | None = None,
     ) -> None:
         """Take features as Dense, Sparse or Named, or as a list of all d numbers; ids are text or integers.
 
-        Weights, as many as edges, may stand in the edges instead, as may directions: see EdgeLike.
+        Weights, as many as edges, may stand in the edges instead, as may directions and types: see EdgeLike. Types
+        are as many as edges and, behind them, incoming.
         """
         if not isinstance(features, Dense | Sparse | Named):
             features = Dense(features)
         for name, ids in (("edges", edges), ("incoming", incoming)):
             if isinstance(ids, str | bytes | Mapping):
                 _refuse("unparsable", name, f"{ids!r}, want a list of ids")
-        out, numbers, into = _edges(edges)
+        out, numbers, into, kinds = _edges(edges)
         into += [node_id(e, f"incoming[{k}]") for k, e in enumerate(incoming)]
+        if types is not None:
+            if kinds is not None:
+                _refuse("unparsable", "types", "is there, and edges have types of their own")
+            kinds = [node_id(kind, f"types[{k}]") for k, kind in enumerate(types)]
+            if len(kinds) != len(out) + len(into):
+                _refuse("unparsable", "types", f"{len(kinds)} types for {len(out) + len(into)} edges")
         if weights is not None:
             if numbers is not None:
                 _refuse("unparsable", "weights", "is there, and edges have weights of their own")
@@ -149,6 +161,7 @@ class Arrival:
         object.__setattr__(self, "time", None if time is None else rfc3339(time, "time"))
         object.__setattr__(self, "weights", None if numbers is None else tuple(numbers))
         object.__setattr__(self, "incoming", tuple(into))
+        object.__setattr__(self, "types", None if kinds is None else tuple(kinds))
 
     def check(self, features: int, max_edges: int = 0) -> None:
         """Raise ArrivalError if a model of so many raw features cannot take the arrival. max_edges 0: any."""
@@ -163,32 +176,44 @@ class Arrival:
 
     def neighbours(self) -> list[Edge]:
         """Return an edge for each distinct neighbour, without the arrival itself, in the order of the record."""
-        if self.weights is None and not self.incoming:
+        if self.weights is None and not self.incoming and self.types is None:
             return [Edge(id, 1.0, OUTGOING) for id in dict.fromkeys(self.edges) if id != self.id]
         out: dict[str, Edge] = {}
-        weights = self.weights or (1.0,) * len(self.edges)
-        given = [Edge(id, weight, OUTGOING) for id, weight in zip(self.edges, weights, strict=True)]
-        for edge in [*given, *(Edge(id, 1.0, INCOMING) for id in self.incoming)]:
-            met = out.get(edge.id)
-            if met is not None:
-                total = met.weight + edge.weight if self.weights is not None else 1.0
-                edge = Edge(edge.id, min(total, FLOAT32_MAX), met.directions | edge.directions)
-            if edge.id != self.id:
-                out[edge.id] = edge
+        ids = [*self.edges, *self.incoming]
+        weights = self.weights or (1.0,) * len(ids)
+        for k, (id, weight, kind) in enumerate(zip(ids, weights, self.types or [""] * len(ids), strict=True)):
+            direction = OUTGOING if k < len(self.edges) else INCOMING
+            met = out.get(id, Edge(id, 0.0, 0))
+            total = met.weight + weight if self.weights is not None else 1.0
+            types = dict(met.types)
+            if self.types is not None:
+                types[kind] = types.get(kind, 0) | direction
+            if id != self.id:
+                out[id] = Edge(id, min(total, FLOAT32_MAX), met.directions | direction, tuple(types.items()))
         return list(out.values())
 
     def to_json(self) -> bytes:
         """Return the record's value: one JSON object in UTF-8, without a line break."""
         parts = [f'"id":{_text(self.id)}', f'"features":{_features_json(self.features)}']
-        if self.edges:
-            parts.append(f'"edges":[{",".join(map(_text, self.edges))}]')
-        if self.weights:
+        lists: dict[str, Sequence[str]] = {
+            "edges": self.edges, "incoming": self.incoming, "types": self.types or ()
+        }  # fmt: skip
+        if not all(lists["types"]):  # a list of types has one for each edge
+            lists = {"edges": [], "incoming": [], "types": []}
+            parts.append(f'"edges":[{",".join(self._objects())}]')
+        if self.weights and lists["edges"]:
             parts.append(f'"weights":[{_numbers(np.array(self.weights, np.float32))}]')
-        if self.incoming:
-            parts.append(f'"incoming":[{",".join(map(_text, self.incoming))}]')
+        parts += [f'"{name}":[{",".join(map(_text, of))}]' for name, of in lists.items() if of]
         if self.time is not None:
             parts.append(f'"time":{_text(self.time)}')
         return ("{" + ",".join(parts) + "}").encode()
+
+    def _objects(self) -> Iterator[str]:
+        """Yield the edges as objects, for edges of which some have no type."""
+        for k, (id, kind) in enumerate(zip([*self.edges, *self.incoming], self.types or (), strict=True)):
+            weight = "" if not self.weights else f',"weight":{_numbers(np.array(self.weights[k : k + 1], np.float32))}'
+            leads = "" if k < len(self.edges) else ',"in":true'
+            yield f'{{"id":{_text(id)}{weight}{leads}' + (f',"type":{_text(kind)}}}' if kind else "}")
 
     @classmethod
     def from_json(cls, value: bytes | str) -> Arrival:
@@ -206,7 +231,7 @@ class Arrival:
         for name in ("id", "features"):
             if said.get(name) is None:
                 _refuse("unparsable", name, "missing")
-        for name in ("edges", "weights", "incoming"):
+        for name in ("edges", "weights", "incoming", "types"):
             if said.get(name) is not None and not isinstance(said[name], list):
                 _refuse("unparsable", name, "not a list")
         edges, incoming = [_known(edge) for edge in said.get("edges") or ()], said.get("incoming") or ()
@@ -216,10 +241,11 @@ class Arrival:
         if time is not None and not isinstance(time, str):
             _refuse("unparsable", "time", "not a string")
         features = _features(said["features"])
-        return cls(said["id"], features, edges, time, weights=said.get("weights"), incoming=incoming)
+        return cls(said["id"], features, edges, time, weights=said.get("weights"), incoming=incoming,
+                   types=said.get("types"))
 
 
-_EDGE_FIELDS = ("id", "weight", "in")
+_EDGE_FIELDS = ("id", "weight", "type", "in")
 
 
 def _known(edge: Any) -> Any:
@@ -227,25 +253,31 @@ def _known(edge: Any) -> Any:
     return {name: edge[name] for name in _EDGE_FIELDS if name in edge} if isinstance(edge, dict) else edge
 
 
-def _edges(edges: Iterable[EdgeLike]) -> tuple[list[str], list[float] | None, list[str]]:
-    """Divide edges into neighbours, their weights (None: none is given) and neighbours that lead to the node."""
+def _edges(edges: Iterable[EdgeLike]) -> tuple[list[str], list[float] | None, list[str], list[str] | None]:
+    """Divide edges into neighbours, their weights (None: none is given), neighbours that lead to the node, and types.
+
+    The types are those of both lists, one behind the other; None: none is given.
+    """
     out, weights, into, weighs, objects = list[str](), list[float](), list[str](), False, False
+    kinds: tuple[list[str], list[str]] = ([], [])
     for k, edge in enumerate(edges):
         place = f"edges[{k}]"
         if not isinstance(edge, Mapping):
             out.append(node_id(edge, place))
             weights.append(1.0)
+            kinds[0].append("")
             continue
         for name in edge:
             if name not in _EDGE_FIELDS:
-                _refuse("unparsable", f"{place}.{name}", "is not known, only id, weight and in")
+                _refuse("unparsable", f"{place}.{name}", "is not known, only id, weight, type and in")
         if edge.get("id") is None:
             _refuse("unparsable", f"{place}.id", "missing")
-        leads, weight = edge.get("in"), edge.get("weight")
+        leads, weight, kind = edge.get("in"), edge.get("weight"), edge.get("type")
         if leads is not None and not isinstance(leads, bool):
             _refuse("unparsable", f"{place}.in", f"{leads!r}, want true or false")
         if leads and weight is not None:
             _refuse("unparsable", f"{place}.weight", "is there, and an edge to the node has none")
+        kinds[bool(leads)].append("" if kind is None else node_id(kind, f"{place}.type"))
         if leads:
             into.append(node_id(edge["id"], f"{place}.id"))
             continue
@@ -254,7 +286,9 @@ def _edges(edges: Iterable[EdgeLike]) -> tuple[list[str], list[float] | None, li
         weights.append(
             1.0 if weight is None else _weight(_floats([weight], f"{place}.weight")[0], f"{place}.weight")
         )
-    return out, weights if weighs or (objects and not into) else None, into
+    typed = [*kinds[0], *kinds[1]] if any(kinds[0]) or any(kinds[1]) else None
+    counts = weighs or (objects and not into and typed is None)
+    return out, weights if counts else None, into, typed
 
 
 def _weight(value: float, field: str) -> float:

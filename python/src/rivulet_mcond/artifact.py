@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _safetensors
+from .arrivals import Edge
 from .schema import Schema, SchemaError
 
 FORMAT_VERSION = 2
@@ -34,6 +35,9 @@ BINS_PART = "bins.safetensors"
 DIRECTIONS_PART = "directions.safetensors"
 """Edges have directions."""
 
+EDGE_TYPES_PART = "edge_types.json"
+"""Edges have types, and perhaps directions."""
+
 NUMBER = "number"
 """The task of a model that predicts numbers."""
 
@@ -52,6 +56,7 @@ PARTS = (
     MAPPING_PART,
     BINS_PART,
     DIRECTIONS_PART,
+    EDGE_TYPES_PART,
     CANDIDATES_PART,
     *(f"task:{task}" for task in (NUMBER, LABELS, LINKS)),
 )
@@ -97,21 +102,35 @@ class NodeMapping:
 
 @dataclass(frozen=True)
 class Bins:
-    """Which tables, N' rows a bin one below the other, an edge reads: by its weight or by its direction."""
+    """Which tables, N' rows a bin one below the other, an edge reads: by its weight, or by its type and direction."""
 
     upper: NDArray[np.float32] | None
-    """Largest weight of each bin, ascending; None: edges have directions, from an arrival and to it."""
+    """Largest weight of each bin, ascending; None: edges have types or directions."""
     arriving: int | None = None
     """The only direction of edges that is read of an arrival, 0 from it or 1 to it; None: both."""
-
-    @property
-    def directed(self) -> bool:
-        """Whether edges have directions, and no weights."""
-        return self.upper is None
+    types: tuple[str, ...] = ()
+    """Types of edges; empty: edges have none."""
+    directed: bool = False
+    """Whether edges have directions: of type t, table 2t is for edges from an arrival, 2t+1 for those to it."""
 
     def __len__(self) -> int:
         """Return the number of bins."""
-        return 2 if self.upper is None else len(self.upper)
+        if self.upper is not None:
+            return len(self.upper)
+        return max(1, len(self.types)) * (2 if self.directed else 1)
+
+    def relations(self, edge: Edge) -> list[int]:
+        """Return the tables that an edge reads by its types and directions."""
+        out = []
+        for kind, directions in edge.types or (("", edge.directions),):
+            if self.types and kind not in self.types:
+                continue
+            of = self.types.index(kind) if self.types else 0
+            if not self.directed:
+                out.append(of)
+                continue
+            out += [2 * of + k for k in (0, 1) if directions >> k & 1 and self.arriving in (None, k)]
+        return sorted(set(out))
 
 
 @dataclass(frozen=True)
@@ -352,16 +371,25 @@ def _candidates(manifest: Mapping[str, Any], contents: Mapping[str, bytes]) -> C
 
 def _bins(manifest: Mapping[str, Any], contents: Mapping[str, bytes]) -> Bins | None:
     required = manifest.get("requires", [])
+    if EDGE_TYPES_PART in required:
+        said = json.loads(contents[EDGE_TYPES_PART])
+        types, only = tuple(said["types"]), said.get("only")
+        if not types or not all(isinstance(t, str) and t for t in types) or len(set(types)) != len(types):
+            raise ArtifactError(f"{EDGE_TYPES_PART}: types are {types}, want distinct names")
+        if only not in (None, "out", "in"):
+            raise ArtifactError(f"{EDGE_TYPES_PART}: only is {only!r}, want out or in")
+        arriving = None if only is None else ("out", "in").index(only)
+        return Bins(None, arriving, types, bool(said.get("directed", False)))
     if DIRECTIONS_PART in required:
         s = _Reader(DIRECTIONS_PART, contents)
         if s.integers("directions", (2,), np.int64).tolist() != [0, 1]:
             raise s.fail("directions", "is not [0, 1]")
         if "arriving" not in s.tensors:
-            return Bins(None)
+            return Bins(None, directed=True)
         only = int(s.integers("arriving", (1,), np.int64)[0])
         if only not in (0, 1):
             raise s.fail("arriving", f"is {only}, want 0 or 1")
-        return Bins(None, only)
+        return Bins(None, only, directed=True)
     if BINS_PART not in required:
         return None
     s = _Reader(BINS_PART, contents)

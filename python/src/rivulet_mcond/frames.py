@@ -122,16 +122,24 @@ def _plain(value: Any) -> Scalar:
 
 
 def edges_from_frame(
-    frame: pd.DataFrame, *, source: str, target: str, weight: str | None = None, directed: bool = False
+    frame: pd.DataFrame,
+    *,
+    source: str,
+    target: str,
+    weight: str | None = None,
+    type: str | None = None,
+    directed: bool = False,
 ) -> dict[str, list[EdgeLike]]:
-    """Return the neighbours of each id in a table of edges, each once, in its order.
+    """Return the neighbours of each id in a table of edges, each once for each type, in its order.
 
     An edge counts for both ends. weight is a column of weights: those of a pair that is there again are added
-    up, and of both directions the larger counts, as `trainer train` reads tables. Where edges are directed, that
-    of the target is an object that says so.
+    up, and of both directions the larger counts, as `trainer train` reads tables. type is a column of types, which
+    the edges are objects with. Where edges are directed, that of the target is an object that says so.
     """
-    if weight is not None and directed:
-        raise ArrivalError("unparsable", weight, "edges with directions have no weights")
+    if weight is not None and (directed or type is not None):
+        raise ArrivalError("unparsable", weight, "edges with types or directions have no weights")
+    if type is not None:
+        return _typed_edges(frame, source, target, type, directed)
     sums: dict[tuple[str, str], float] = {}
     given = frame[weight].tolist() if weight is not None else [1.0] * len(frame)
     for k, (a, b, w) in enumerate(zip(frame[source].tolist(), frame[target].tolist(), given, strict=True)):
@@ -147,6 +155,20 @@ def edges_from_frame(
             if directed and into:
                 edge = {"id": other, "in": True}
             near.setdefault(one, {})[other, directed and into] = edge
+    return {id: list(others.values()) for id, others in near.items()}
+
+
+def _typed_edges(
+    frame: pd.DataFrame, source: str, target: str, type: str, directed: bool
+) -> dict[str, list[EdgeLike]]:
+    near: dict[str, dict[tuple[str, str, bool], EdgeLike]] = {}
+    for k, (a, b, of) in enumerate(
+        zip(frame[source].tolist(), frame[target].tolist(), frame[type].tolist(), strict=True)
+    ):
+        ends, kind = (node_id(a, f"{source}[{k}]"), node_id(b, f"{target}[{k}]")), node_id(of, f"{type}[{k}]")
+        for (one, other), into in ((ends, False), (ends[::-1], directed)):
+            edge: EdgeLike = {"id": other, "type": kind, **({"in": True} if into else {})}
+            near.setdefault(one, {})[other, kind, into] = edge
     return {id: list(others.values()) for id, others in near.items()}
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _frozen
-from .arrivals import INCOMING, OUTGOING, Arrival, ArrivalError, Dense, Edge, Named, Sparse
+from .arrivals import Arrival, ArrivalError, Dense, Edge, Named, Sparse
 from .artifact import LABELS, LINKS, NUMBER, Artifact, ArtifactError, Bins, Preprocess, SparseRows
 
 if TYPE_CHECKING:
@@ -286,10 +286,10 @@ class Predictor:
         features = [self._positions(arrival) for arrival in arrivals]
         mapping, bins = self.artifact.mapping, self.artifact.bins
         edges = [arrival.neighbours() for arrival in arrivals]
-        known = [[e for e in of if e.id in mapping.row_of and _directions(bins, e)] for of in edges]
+        known = [[e for e in of if e.id in mapping.row_of and _is_read(bins, e)] for of in edges]
         counts = np.array([len(of) for of in known], np.int64)
         degrees = counts.astype(np.float64)
-        if bins is not None and not bins.directed:
+        if bins is not None and bins.upper is not None:
             degrees = np.array([sum(edge.weight for edge in of) for of in known], np.float64)
         readings = [_readings(bins, mapping.row_of, of) for of in known]
         batch = _frozen.Attached(
@@ -353,11 +353,9 @@ _Reading: TypeAlias = tuple[int, int, float]
 """What an edge reads: a row of M, the bin of the tables that it meets, and by what it is multiplied."""
 
 
-def _directions(bins: Bins | None, edge: Edge) -> int:
-    """Return the directions of an edge that are read, as bits; some where edges have none."""
-    if bins is None or not bins.directed or bins.arriving is None:
-        return edge.directions
-    return edge.directions & (OUTGOING, INCOMING)[bins.arriving]
+def _is_read(bins: Bins | None, edge: Edge) -> bool:
+    """Return whether an edge reads any table: none is for a type that the artifact does not know."""
+    return bins is None or bins.upper is not None or bool(bins.relations(edge))
 
 
 def _readings(bins: Bins | None, row_of: Mapping[str, int], edges: Sequence[Edge]) -> list[_Reading]:
@@ -369,11 +367,11 @@ def _readings(bins: Bins | None, row_of: Mapping[str, int], edges: Sequence[Edge
             np.searchsorted(bins.upper, np.array([edge.weight for edge in edges], np.float32)), len(bins) - 1
         )
         return [(row_of[edge.id], k, edge.weight) for edge, k in zip(edges, at.tolist(), strict=True)]
-    out = []
-    for side, bit in enumerate((OUTGOING, INCOMING)):
-        rows = [row_of[edge.id] for edge in edges if _directions(bins, edge) & bit]
-        out += [(row, side, 1 / len(rows)) for row in rows]
-    return out
+    by: dict[int, list[int]] = {}
+    for edge in edges:
+        for relation in bins.relations(edge):
+            by.setdefault(relation, []).append(row_of[edge.id])
+    return [(row, relation, 1 / len(rows)) for relation, rows in sorted(by.items()) for row in rows]
 
 
 def _attach(m: SparseRows, readings: Sequence[Sequence[_Reading]], bins: int) -> Floats:

@@ -19,7 +19,7 @@ import torch.nn.functional as F
 from safetensors.torch import load_file, save_file
 from torch import nn
 from torch_geometric.data import Data
-from torch_geometric.nn import APPNP, GCN, ChebConv, DirGNNConv, GCNConv, GraphSAGE, SAGEConv, SGConv
+from torch_geometric.nn import APPNP, GCN, ChebConv, DirGNNConv, GCNConv, GraphSAGE, RGCNConv, SAGEConv, SGConv
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 from rivulet_mcond.train import MODELS, TrainError, accuracy, attached, predict, read, train  # noqa: E402
@@ -212,11 +212,33 @@ def directed(out):
     save_file(state | answers, os.path.join(out, "dirsage.safetensors"))
 
 
+def relational(out):
+    """RGCNConv with the mean over the edges of each type: state_dict and answers in one file, and with a basis."""
+    rng = np.random.default_rng(5)
+    adj = (rng.random((3, 9, 9)) < 0.2).astype(np.float32)
+    adj[:, range(9), range(9)] = 0
+    adj[:, 2] = 0  # a node that reads nobody
+    kind, target, source = np.nonzero(adj)
+    edges = torch.from_numpy(np.stack([source, target])), torch.from_numpy(kind)
+    for name, bases in (("rgcn", None), ("rgcnbases", 2)):
+        torch.manual_seed(6)
+        x = torch.randn(9, 6)
+        net = nn.Module()
+        net.convs = nn.ModuleList(RGCNConv(*of, 3, num_bases=bases, aggr="mean") for of in [(6, 5), (5, 4)])
+        for conv in net.convs:
+            nn.init.normal_(conv.bias)
+        logits = net.convs[1](net.convs[0](x, *edges).relu(), *edges).detach()
+        state = {key: value.contiguous() for key, value in net.state_dict().items()}
+        answers = {"answers.adj": torch.from_numpy(adj), "answers.x": x, "answers.logits": logits}
+        save_file(state | answers, os.path.join(out, name + ".safetensors"))
+
+
 if __name__ == "__main__":
     if sys.argv[1:] == ["--fixtures"]:
         testdata = os.path.join(HERE, "..", "..", "..", "trainer", "weights", "testdata")
         shutil.rmtree(testdata, ignore_errors=True)
         fixtures(testdata)
         directed(testdata)
+        relational(testdata)
     else:
         unittest.main()

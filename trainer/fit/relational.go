@@ -8,20 +8,21 @@ import (
 	"rivulet/trainer/features"
 )
 
-// NewDirected returns the design [X, Po X, Pi X, Po² X, …] of pre(X), as far as so many hops, of some rows of a graph
-// [Po | Pi] ([graph.NewDirected]). Each block is explicit if that is cheaper, as of [NewPropagated].
-func NewDirected(adj *graph.CSR, hops int, x *features.FactoredFeatures, rows []int32) Design {
-	index := make([]int32, adj.Rows)
+// NewRelational returns the design [X, P_1 X, …, P_R X, P_1² X, …] of pre(X), as far as so many hops, of some rows of a
+// graph [P_1 | … | P_R] ([graph.NewRelations]). Each block is explicit if that is cheaper, as of [NewPropagated].
+func NewRelational(adj *graph.CSR, hops int, x *features.FactoredFeatures, rows []int32) Design {
+	n := adj.Rows
+	index := make([]int32, n)
 	for i := range index {
 		index[i] = int32(i)
 	}
-	out := blocks{blockOf(x, rows, selection(rows, index, adj.Rows))}
-	paths := [2][]*graph.CSR{}
+	out := blocks{blockOf(x, rows, selection(rows, index, n))}
+	paths := make([][]*graph.CSR, adj.Cols/n)
 	for range hops {
-		for k := range paths {
-			one := adj.OneDirection(k)
-			out = append(out, blockOf(x, rows, append(paths[k][:len(paths[k]):len(paths[k])], one.Take(rows))...))
-			paths[k] = append(paths[k], one)
+		for r := range paths {
+			one := adj.Relation(r, n)
+			out = append(out, blockOf(x, rows, append(paths[r][:len(paths[r]):len(paths[r])], one.Take(rows))...))
+			paths[r] = append(paths[r], one)
 		}
 	}
 	return out
@@ -87,41 +88,46 @@ func (b blocks) Adjoint(g *graph.Dense) *graph.Dense {
 	return graph.Stack(parts...)
 }
 
-// directed is a layer that reads the two directions of edges:
+// relational is a layer that reads the relations of edges:
 //
-//	o = [a, Po a, Pi a] W + b    ∂L/∂W = [a, Po a, Pi a]ᵀg    ∂L/∂b = 1ᵀg
-//	∂L/∂a = G_0 + Poᵀ G_1 + Piᵀ G_2, G = g Wᵀ
-type directed struct {
-	hops, backs [2]*graph.CSR
-	w, b        *param // 3h×C, 1×C
+//	o = [a, P_1 a, …, P_R a] W + b    ∂L/∂W = [a, P_1 a, …, P_R a]ᵀg    ∂L/∂b = 1ᵀg
+//	∂L/∂a = G_0 + Σ_r P_rᵀ G_r, G = g Wᵀ
+type relational struct {
+	hops, backs []*graph.CSR
+	w, b        *param // (1+R)h×C, 1×C
 	read        *graph.Dense
 }
 
-// directedLayers are the layers after the first.
-func directedLayers(p *GNNProblem, layers int, rng *rand.Rand) (out []layer) {
-	var hops, backs [2]*graph.CSR
-	for k := range hops {
-		hops[k] = p.Hop.OneDirection(k)
-		backs[k] = hops[k].Transpose()
+// relationalLayers are the layers after the first.
+func relationalLayers(p *GNNProblem, layers int, rng *rand.Rand) (out []layer) {
+	var hops, backs []*graph.CSR
+	for r := range p.Hop.Cols / p.Hop.Rows {
+		hop := p.Hop.Relation(r, p.Hop.Rows)
+		hops, backs = append(hops, hop), append(backs, hop.Transpose())
 	}
 	for k := 2; k <= layers; k++ {
 		width := p.Hidden
 		if k == layers {
 			width = p.Classes
 		}
-		out = append(out, &directed{hops: hops, backs: backs, w: glorot(rng, 3*p.Hidden, width), b: bias(width)})
+		out = append(out, &relational{hops: hops, backs: backs, w: glorot(rng, (1+len(hops))*p.Hidden, width),
+			b: bias(width)})
 	}
 	return out
 }
 
-func (d *directed) weights() (neighbours, self, bias *param) { return nil, d.w, d.b }
+func (d *relational) weights() (neighbours, self, bias *param) { return nil, d.w, d.b }
 
-func (d *directed) forward(hidden *graph.Dense) *graph.Dense {
-	d.read = graph.Beside(hidden, graph.Mul(d.hops[0], hidden), graph.Mul(d.hops[1], hidden))
+func (d *relational) forward(hidden *graph.Dense) *graph.Dense {
+	read := []*graph.Dense{hidden}
+	for _, hop := range d.hops {
+		read = append(read, graph.Mul(hop, hidden))
+	}
+	d.read = graph.Beside(read...)
 	return gemm.Mul(gemm.Of(d.read), gemm.Of(d.w.value)).AddRow(d.b.value.Data)
 }
 
-func (d *directed) backward(hidden, g *graph.Dense) *graph.Dense {
+func (d *relational) backward(hidden, g *graph.Dense) *graph.Dense {
 	d.b.grad = columnSums(g)
 	d.w.grad = Explicit{X: d.read}.Adjoint(g)
 	all, h := timesTransposed(g, d.w.value), hidden.Cols

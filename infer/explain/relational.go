@@ -2,17 +2,17 @@ package explain
 
 import "rivulet/infer"
 
-// directed is a model whose layers read the two directions of edges. The arrival reads its neighbours' rows at each
+// relational is a model whose layers read the relations of edges. The arrival reads its neighbours' rows at each
 // layer, and no other arrival.
-type directed struct{ *infer.Parts }
+type relational struct{ *infer.Parts }
 
-func (f directed) parts() *infer.Parts { return f.Parts }
-func (f directed) reach() int          { return 0 }
+func (f relational) parts() *infer.Parts { return f.Parts }
+func (f relational) reach() int          { return 0 }
 
 // linearise has, with γ^L the class's unit vector and γ^{l−1} = 1[p^{l−1}>0]∘γ^l Wᵀ,
 //
 //	logit = Σ_l γ^l·(a·u_l + b) + γ¹·xW
-func (f directed) linearise(p *place, classes []int, out []linear) {
+func (f relational) linearise(p *place, classes []int, out []linear) {
 	layers, blocks := f.Network.Layers, f.Network.Architecture.Blocks()
 	open := f.pass(p)
 	for k, class := range classes {
@@ -51,7 +51,7 @@ func (f directed) linearise(p *place, classes []int, out []linear) {
 }
 
 // pass takes the arrival through the hidden layers, and returns the mask of each: 1 where p > 0, else 0.
-func (f directed) pass(p *place) (open [][]bool) {
+func (f relational) pass(p *place) (open [][]bool) {
 	layers, blocks := f.Network.Layers, f.Network.Architecture.Blocks()
 	h := p.projected(0)
 	for n := range layers[:len(layers)-1] {

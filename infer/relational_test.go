@@ -10,29 +10,48 @@ import (
 	"rivulet/infer/architecture"
 	"rivulet/infer/attach"
 	"rivulet/infer/explain"
-	"rivulet/infer/infertest"
 	"rivulet/infer/preprocess"
 )
 
-// directedWorld is a graph with directions, n nodes and one arrival behind them; cites[i][j]: an edge of i leads to j.
-type directedWorld struct {
-	cites [][]bool
+// relatedWorld is a graph with relations, n nodes and one arrival behind them; by[r][i][j]: node i reads j by relation r.
+type relatedWorld struct {
+	by    [][][]bool
 	x     *graph.Dense // n+1×d
 	model infer.Model
+	bins  *graph.Bins
 }
 
-// drawDirected draws a graph; both ways has the arrival's edges go both ways sometimes.
-func drawDirected(rng *rand.Rand, name string, n int) *directedWorld {
+// drawRelated draws a graph of two directions for dirsgc and dirsage, else of three types. No edge of the arrival goes
+// both ways.
+func drawRelated(rng *rand.Rand, name string, n int) *relatedWorld {
 	const d, hidden, classes = 3, 4, 3
-	w := &directedWorld{x: graph.NewDense(n+1, d)}
-	for i := range n + 1 {
-		w.cites = append(w.cites, make([]bool, n+1))
-		for j := range n {
-			w.cites[i][j] = i != j && rng.IntN(4) == 0
-		}
+	w := &relatedWorld{x: graph.NewDense(n+1, d), bins: &graph.Bins{Types: []string{"a", "b", "c"}}}
+	if name == "dirsgc" || name == "dirsage" {
+		w.bins = &graph.Bins{Directed: true}
 	}
-	for j := range n {
-		w.cites[j][n] = !w.cites[n][j] && rng.IntN(4) == 0
+	for range w.bins.Len() {
+		m := make([][]bool, n+1)
+		for i := range m {
+			m[i] = make([]bool, n+1)
+		}
+		w.by = append(w.by, m)
+	}
+	for i := range n + 1 {
+		for j := range i {
+			for r := range w.by {
+				if rng.IntN(4) > 0 {
+					continue
+				}
+				other := r
+				if w.bins.Directed {
+					other = 1 - r
+				}
+				if i == n && w.bins.Directed && (w.by[0][i][j] || w.by[1][i][j]) {
+					continue
+				}
+				w.by[r][i][j], w.by[other][j][i] = true, true
+			}
+		}
 	}
 	for k := range w.x.Data {
 		w.x.Data[k] = float32(rng.NormFloat64())
@@ -44,39 +63,52 @@ func drawDirected(rng *rand.Rand, name string, n int) *directedWorld {
 		}
 		return m
 	}
-	layers := []architecture.Layer{{Self: draw(5*d, classes), Bias: draw(1, classes).Data}}
-	if name == "dirsage" {
-		layers = []architecture.Layer{{Self: draw(3*d, hidden), Bias: draw(1, hidden).Data},
-			{Self: draw(3*hidden, classes), Bias: draw(1, classes).Data}}
+	a, _ := architecture.Lookup(name)
+	blocks := a.With(w.bins.Len()).Blocks()
+	layers := []architecture.Layer{{Self: draw(blocks*d, classes), Bias: draw(1, classes).Data}}
+	if !a.Linear() {
+		layers = []architecture.Layer{{Self: draw(blocks*d, hidden), Bias: draw(1, hidden).Data},
+			{Self: draw(blocks*hidden, classes), Bias: draw(1, classes).Data}}
 	}
-	w.model = infertest.Model(name, 0, 0, layers...)
+	m, err := infer.New(a.With(w.bins.Len()), layers, 0, 0)
+	if err != nil {
+		panic(err)
+	}
+	w.model = m
 	return w
 }
 
-// graph is [Po | Pi] of the nodes below m.
-func (w *directedWorld) graph(m int) *graph.CSR {
-	var entries []graph.Edge
-	for i := range m {
-		for j := range m {
-			if w.cites[i][j] {
-				entries = append(entries, graph.Edge{Row: int32(i), Col: int32(j), Val: 1})
+// nodes is the number of nodes without the arrival.
+func (w *relatedWorld) nodes() int { return w.x.Rows - 1 }
+
+// graph is [P_1 | … | P_R] of the nodes below m.
+func (w *relatedWorld) graph(m int) *graph.CSR {
+	var by []*graph.CSR
+	for _, of := range w.by {
+		var entries []graph.Edge
+		for i := range m {
+			for j := range m {
+				if of[i][j] {
+					entries = append(entries, graph.Edge{Row: int32(i), Col: int32(j), Val: 1})
+				}
 			}
 		}
+		by = append(by, graph.NewCSR(m, m, entries))
 	}
-	return graph.NewDirected(graph.NewCSR(m, m, entries))
+	return graph.NewRelations(by...)
 }
 
 // logits are the last node's, computed in float64 from the equations: of the graph in which nodes below read are
 // neighbours of all others, so that with read = n no node reads the last one but itself.
-func (w *directedWorld) logits(read int) []float64 {
-	n, blocks := len(w.cites), w.model.Architecture.Blocks()
-	mean := func(h [][]float64, way func(i, j int) bool) [][]float64 {
+func (w *relatedWorld) logits(read int) []float64 {
+	n, blocks := w.x.Rows, w.model.Architecture.Blocks()
+	mean := func(h [][]float64, of [][]bool) [][]float64 {
 		out := make([][]float64, n)
 		for i := range out {
 			count := 0.0
 			out[i] = make([]float64, len(h[0]))
 			for j := range n {
-				if way(i, j) && (j < read || i >= read) {
+				if of[i][j] && (j < read || i >= read) {
 					count++
 					for k, v := range h[j] {
 						out[i][k] += v
@@ -89,8 +121,6 @@ func (w *directedWorld) logits(read int) []float64 {
 		}
 		return out
 	}
-	to := func(i, j int) bool { return w.cites[i][j] }
-	from := func(i, j int) bool { return w.cites[j][i] }
 	h := make([][]float64, n)
 	for i := range h {
 		for _, v := range w.x.Row(i) {
@@ -98,9 +128,13 @@ func (w *directedWorld) logits(read int) []float64 {
 		}
 	}
 	for l, layer := range w.model.Layers {
-		ways := [][][]float64{h, mean(h, to), mean(h, from)}
-		if blocks == 5 {
-			ways = append(ways, mean(ways[1], to), mean(ways[2], from))
+		ways := [][][]float64{h}
+		for k := 1; k < blocks; k++ {
+			before := h
+			if k > len(w.by) {
+				before = ways[k-len(w.by)]
+			}
+			ways = append(ways, mean(before, w.by[(k-1)%len(w.by)]))
 		}
 		next := make([][]float64, n)
 		for i := range next {
@@ -123,15 +157,15 @@ func (w *directedWorld) logits(read int) []float64 {
 }
 
 // arrival is the last node as a batch on the others.
-func (w *directedWorld) arrival() *attach.Batch {
-	n := len(w.cites) - 1
+func (w *relatedWorld) arrival() *attach.Batch {
+	n := w.nodes()
 	index := make([]int32, n+1)
 	for i := range index {
 		index[i] = int32(i)
 	}
 	index[n] = -1
 	b := &attach.Batch{X: graph.Features{Dense: w.x.Take([]int32{int32(n)})},
-		R: w.graph(n+1).CutDirected([]int32{int32(n)}, index, n)}
+		R: w.graph(n+1).CutRelations([]int32{int32(n)}, index, n)}
 	b.Known = []int32{int32(b.R.NNZ())}
 	return b
 }
@@ -141,20 +175,26 @@ func identity() *preprocess.Parameters {
 }
 
 // frozen deploys the model on the graph without the arrival.
-func (w *directedWorld) frozen() infer.Deployment {
-	n := len(w.cites) - 1
+func (w *relatedWorld) frozen() infer.Deployment {
+	n := w.nodes()
 	x := preprocess.Ready(&graph.Dense{Rows: n, Cols: w.x.Cols, Data: w.x.Data[:n*w.x.Cols]})
 	return w.model.Frozen(w.model.Tables(w.graph(n), x), identity())
 }
 
+var relationalModels = []string{"dirsgc", "dirsage", "rsgc", "rgcn"}
+
 // Frozen tables of dirsgc answer as the graph that the arrival is truly joined to, where no edge of the arrival goes
-// both ways; dirsage answers as the graph whose nodes do not read the arrival.
-func TestDirectedTablesAreAnArrivalTrulyJoined(t *testing.T) {
+// both ways; the others answer as the graph whose nodes do not read the arrival.
+func TestRelationalTablesAreAnArrivalTrulyJoined(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		n := 1 + rng.IntN(12)
-		for name, read := range map[string]int{"dirsgc": n + 1, "dirsage": n} {
-			w := drawDirected(rng, name, n)
+		for _, name := range relationalModels {
+			read := n
+			if name == "dirsgc" {
+				read = n + 1
+			}
+			w := drawRelated(rng, name, n)
 			got := w.frozen().Logits(w.arrival()).Row(0)
 			for c, want := range w.logits(read) {
 				if math.Abs(float64(got[c])-want) > 1e-4*(1+math.Abs(want)) {
@@ -166,10 +206,10 @@ func TestDirectedTablesAreAnArrivalTrulyJoined(t *testing.T) {
 }
 
 // A node's own logits by its graph's tables are those of an arrival with its edges.
-func TestDirectedLogitsOfTheGraphItself(t *testing.T) {
+func TestRelationalLogitsOfTheGraphItself(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 1))
-	for _, name := range []string{"dirsgc", "dirsage"} {
-		w := drawDirected(rng, name, 9)
+	for _, name := range relationalModels {
+		w := drawRelated(rng, name, 9)
 		x := graph.Features{Dense: w.x}
 		adj := w.graph(10)
 		got := w.model.LogitsOf(adj, w.model.Tables(adj, preprocess.Ready(w.x)), x, identity()).Row(9)
@@ -181,14 +221,13 @@ func TestDirectedLogitsOfTheGraphItself(t *testing.T) {
 	}
 }
 
-// Rows of M for two directions: shares of means, and what is left when a neighbour goes.
-func TestDirectedRowsOfM(t *testing.T) {
+// Rows of M for two relations: shares of means, and what is left when a neighbour goes.
+func TestRelatedRowsOfM(t *testing.T) {
 	row := func(c int32) attach.Row { return attach.Row{Known: true, Cols: []int32{c}, Vals: []float32{1}} }
 	neighbours := [][]attach.Row{{row(0), {}, row(1), row(0)}}
-	both := [][]uint8{{graph.Outgoing, graph.Outgoing, graph.Outgoing | graph.Incoming, graph.Incoming}}
-	directions := &graph.Bins{Directed: true}
+	both := [][]uint32{{graph.Outgoing, graph.Outgoing, graph.Outgoing | graph.Incoming, graph.Incoming}}
 	var a attach.Attacher
-	rows := a.Direct(neighbours, both, directions, 2)
+	rows := a.Relate(neighbours, both, 2)
 	var b attach.Batch
 	b.Attach(rows, 4)
 	want := []float32{0.5, 0.5, 0.5, 0.5} // half of node 0 and of node 1 in each direction
@@ -210,14 +249,9 @@ func TestDirectedRowsOfM(t *testing.T) {
 			break
 		}
 	}
-	plain := a.Direct(neighbours, nil, directions, 2)
-	if len(plain[0][0].Cols) != 1 || plain[0][0].Directions != graph.Outgoing {
-		t.Errorf("an edge without a direction reads %v", plain[0][0])
-	}
-	// Where arrivals bring edges of one direction, those of the other are unknown.
-	directions.Arriving = graph.Incoming
+	// Edges of no relation are to unknown neighbours.
 	var only attach.Batch
-	only.Attach(a.Direct(neighbours, both, directions, 2), 4)
+	only.Attach(a.Relate(neighbours, [][]uint32{{0, 0, graph.Incoming, graph.Incoming}}, 2), 4)
 	want = []float32{0, 0, 0.5, 0.5}
 	for c, v := range rowOfR(&only) {
 		if v != want[c] || only.Known[0] != 2 {
@@ -240,21 +274,20 @@ func rowOfR(b *attach.Batch) []float32 {
 }
 
 // The shares of an explanation add up to the logit, and a removed neighbour is the prediction without it.
-func TestDirectedExplanations(t *testing.T) {
+func TestRelationalExplanations(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 1))
-	for _, name := range []string{"dirsgc", "dirsage"} {
-		w := drawDirected(rng, name, 9)
-		n := len(w.cites) - 1
+	for _, name := range relationalModels {
+		w := drawRelated(rng, name, 9)
+		n, relations := w.nodes(), w.bins.Len()
 		p := &infer.Predictor{Model: w.frozen(), Calibration: infer.Calibration{Kind: infer.PropagateNone, Temperature: 1}}
 		var rows []attach.Row
-		var bits []uint8
+		var bits []uint32
 		for j := range n {
-			way := uint8(0)
-			if w.cites[n][j] {
-				way |= graph.Outgoing
-			}
-			if w.cites[j][n] {
-				way |= graph.Incoming
+			way := uint32(0)
+			for r := range w.by {
+				if w.by[r][n][j] {
+					way |= 1 << r
+				}
 			}
 			if way != 0 {
 				rows = append(rows, attach.Row{Known: true, Cols: []int32{int32(j)}, Vals: []float32{1}})
@@ -262,11 +295,11 @@ func TestDirectedExplanations(t *testing.T) {
 			}
 		}
 		var a attach.Attacher
-		direct := a.Direct([][]attach.Row{rows}, [][]uint8{bits}, &graph.Bins{Directed: true}, n)
+		direct := a.Relate([][]attach.Row{rows}, [][]uint32{bits}, n)
 		b := &attach.Batch{X: graph.Features{Dense: w.x.Take([]int32{int32(n)})}}
-		b.Attach(direct, 2*n)
+		b.Attach(direct, relations*n)
 		logits, probabilities := p.Predict(b)
-		x := explain.New(p, &graph.Bins{Directed: true})
+		x := explain.New(p, w.bins)
 		e := x.Explain(b, direct, 0, logits.Row(0), probabilities.Row(0))
 		if sum := e.Sum(); math.Abs(sum.Class-e.Logit.Class) > 1e-4 || math.Abs(sum.Margin-e.Logit.Margin) > 1e-4 {
 			t.Errorf("%s: shares add up to %v, the logit is %v", name, sum, e.Logit)
@@ -276,7 +309,7 @@ func TestDirectedExplanations(t *testing.T) {
 		}
 		for _, term := range e.Neighbours {
 			less := &attach.Batch{X: b.X}
-			less.Attach([][]attach.Row{attach.Without(direct[0], term.At, n)}, 2*n)
+			less.Attach([][]attach.Row{attach.Without(direct[0], term.At, n)}, relations*n)
 			without, _ := p.Predict(less)
 			want := e.Logit.Class - float64(without.Row(0)[e.Class])
 			if !term.Removed || math.Abs(term.Without.Class-want) > 1e-4 {

@@ -1,0 +1,68 @@
+// Package edges reads the weights, types and directions of arrivals' edges as a version knows them, and counts those
+// that it reads otherwise.
+package edges
+
+import (
+	"rivulet/event"
+	"rivulet/graph"
+)
+
+// Counts are numbers of edges whose weight, direction or type was read as another one, or not at all.
+type Counts struct {
+	Ignored    int // the artifact's edges have no weights: read as 1
+	Missing    int // the arrival gives none, and the artifact's edges have weights: read as 1
+	Directions int // the artifact's edges have none: the edge was read as one without
+	Above      int // above all weights of T: by the tables of its last bin
+	Types      int // the artifact's edges have none: the edge was read as one without
+	Unknown    int // no type of the artifact's edges, or no type at all where these have some: an unknown neighbour
+}
+
+// Add adds other counts.
+func (c *Counts) Add(o Counts) {
+	c.Ignored, c.Missing = c.Ignored+o.Ignored, c.Missing+o.Missing
+	c.Directions, c.Above = c.Directions+o.Directions, c.Above+o.Above
+	c.Types, c.Unknown = c.Types+o.Types, c.Unknown+o.Unknown
+}
+
+// Weigh counts the weights of an arrival for a version whose edges have weights or have none, with bins or none.
+func (c *Counts) Weigh(a *event.Arrival, weighted bool, bins *graph.Bins) {
+	switch {
+	case !weighted:
+		c.Ignored += len(a.Weights)
+	case a.Weights == nil:
+		c.Missing += len(a.Edges)
+	default:
+		for _, w := range a.Weights {
+			if bins.Beyond(w) {
+				c.Above++
+			}
+		}
+	}
+}
+
+// Relate makes relations of a version of the types and directions of an arrival's edges, and counts the others. Of a
+// version without relations (nil) directions stay, which are counted when edges are distinct.
+func Relate(a *event.Arrival, bins *graph.Bins) (unread Counts) {
+	if bins == nil {
+		for _, kind := range a.Types {
+			if kind != "" {
+				unread.Types++
+			}
+		}
+		return unread
+	}
+	if !bins.Directed {
+		unread.Directions = len(a.Relations)
+	}
+	a.Relate(func(kind string, directions uint32) uint32 {
+		of := bins.Type(kind)
+		switch {
+		case of < 0:
+			unread.Unknown++
+		case len(bins.Types) == 0 && kind != "":
+			unread.Types++
+		}
+		return bins.Relations(of, directions)
+	})
+	return unread
+}

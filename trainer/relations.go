@@ -1,0 +1,48 @@
+package trainer
+
+import (
+	"slices"
+
+	"rivulet/graph"
+	"rivulet/infer/architecture"
+)
+
+// Where edges have types or directions, models read T as [P_1 | … | P_R] and are frozen on it: its own tables are Whole
+// with each arrival joined alone, but for what the arrival would change in the means of its neighbours. Clusters are
+// those of the graph without types and directions.
+
+// related reports whether T's edges have types or directions.
+func (t *task) related() bool { return t.original.Relations != nil }
+
+// read is T as models read it.
+func (t *task) read() *graph.CSR {
+	if t.related() {
+		return t.original.Relations
+	}
+	return t.original.Adj
+}
+
+// readable are those of some models that read the data's edges as these are divided.
+func (t *task) readable(models []string) []string {
+	return slices.DeleteFunc(slices.Clone(models), func(name string) bool {
+		a, err := architecture.Lookup(name)
+		return err == nil && !a.Reads(t.data.By)
+	})
+}
+
+// kinds are the propagations among which validation chooses. They have no form for relations.
+func (t *task) kinds() []string {
+	if t.related() {
+		return nil
+	}
+	return t.options.kinds()
+}
+
+// modes are the modes of batches in which test nodes are measured. Models that read relations read no edges among
+// arrivals.
+func (t *task) modes() []string {
+	if t.related() {
+		return []string{NodeBatch}
+	}
+	return modes
+}
