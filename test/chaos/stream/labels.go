@@ -1,7 +1,6 @@
 package stream
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 
@@ -19,9 +18,13 @@ func (s *Stream) SendLabelled(ctx context.Context) {
 	m := s.world.Arrivals[s.rng.Int64N(s.world.Released.Load())]
 	own, before := s.Labels.Next(m.ID)
 	s.sendLabels(ctx, before)
-	value := bytes.Replace(s.Text(&m), fmt.Appendf(nil, "%q", m.ID), fmt.Appendf(nil, "%q", own), 1)
-	s.SendOne(ctx, fmt.Appendf(nil, "key-%d", s.rng.IntN(keys)), m.ID,
-		record.Value{Bytes: value, Arrival: &event.Arrival{ID: own, Edges: m.Decoded.Edges}})
+	a := *m.Decoded
+	if a.ID = own; s.log != nil {
+		a.EdgeCount = len(a.Edges) // it has all its edges, and waits for none
+	}
+	value, err := record.Of(&a, s.Forms[0])
+	s.check(err)
+	s.SendOne(ctx, fmt.Appendf(nil, "key-%d", s.rng.IntN(keys)), m.ID, value)
 }
 
 func (s *Stream) sendLabels(ctx context.Context, all []event.Label) {
