@@ -52,17 +52,21 @@ func typedByWords(d *dataset.Dataset) *dataset.Dataset {
 }
 
 // On real graphs with typed edges the accuracy of rsgc on S is that of arrivals that are each truly joined to T alone,
-// within half a point over five seeds. Of the larger graph every fourth test node is joined, and what T's tables are off
-// by there is taken for all; W_O is the same with every seed.
+// within half a point, over five seeds of the smaller graph and one of the larger. Of the larger graph every so-many-th
+// test node is joined, and what T's tables are off by there is taken for all; W_O is the same with every seed.
 func TestTypesOnRealGraphs(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it trains ten times, and joins hundreds of arrivals one by one")
+		t.Skip("it trains six times, and joins hundreds of arrivals one by one")
 	}
 	for _, set := range explainedSets[:2] {
 		d := typedByWords(realSet(t, set.name))
 		var alone, onS []float64
 		correction := 0.0
-		for seed := range uint64(5) {
+		seeds := uint64(1)
+		if set.name == "cora" {
+			seeds = 5
+		}
+		for seed := range seeds {
 			o := Defaults()
 			o.Models, o.Nodes, o.Costs, o.Seed, o.Own = []string{"rsgc"}, 2*set.nodes, false, seed, OwnNever
 			accuracy := map[string]float64{}

@@ -194,7 +194,7 @@ class Convolution:
 
 
 class Relational:
-    """rsgc, rgcn, dirsgc, dirsage: layers that read a mean for each relation of edges, a relu between two of them."""
+    """rsgc, rgcn, dirsgc, dirsage: layers that read a mean for each relation of edges, a relu between them."""
 
     def __init__(self, tensors: Mapping[str, NDArray[Any]], own: str, bias: str) -> None:
         """Take the weights that each layer gives a node itself; what neighbours send is in the tables."""
@@ -244,7 +244,9 @@ def build(name: str, tensors: Mapping[str, NDArray[Any]]) -> Model:
         if not layers:
             raise KeyError(f"convs.0.{neighbours}")
         return Convolution(tensors, operator, layers)
-    raise ValueError(f"model {name!r} is not known, only appnp, cheby, dirsage, dirsgc, gcn, rgcn, rsgc, sage, sgc, ssgc")
+    raise ValueError(
+        f"model {name!r} is not known, only appnp, cheby, dirsage, dirsgc, gcn, rgcn, rsgc, sage, sgc, ssgc"
+    )
 
 
 _RELATIONAL = {

@@ -99,7 +99,7 @@ class Edge(NamedTuple):
     directions: int
     """OUTGOING, INCOMING, or both."""
     types: tuple[tuple[str, int], ...] = ()
-    """Each type of the edge, empty for none, with the directions that it has; none: the record tells no types."""
+    """Each type of the edge, empty for none, with its directions; none: the record tells no types."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,8 +131,8 @@ class Arrival:
     ) -> None:
         """Take features as Dense, Sparse or Named, or as a list of all d numbers; ids are text or integers.
 
-        Weights, as many as edges, may stand in the edges instead, as may directions and types: see EdgeLike. Types
-        are as many as edges and, behind them, incoming.
+        Weights, as many as edges, may stand in the edges instead, as may directions and types: see EdgeLike.
+        Types are as many as edges and, behind them, incoming.
         """
         if not isinstance(features, Dense | Sparse | Named):
             features = Dense(features)
@@ -211,7 +211,11 @@ class Arrival:
     def _objects(self) -> Iterator[str]:
         """Yield the edges as objects, for edges of which some have no type."""
         for k, (id, kind) in enumerate(zip([*self.edges, *self.incoming], self.types or (), strict=True)):
-            weight = "" if not self.weights else f',"weight":{_numbers(np.array(self.weights[k : k + 1], np.float32))}'
+            weight = (
+                ""
+                if not self.weights
+                else f',"weight":{_numbers(np.array(self.weights[k : k + 1], np.float32))}'
+            )
             leads = "" if k < len(self.edges) else ',"in":true'
             yield f'{{"id":{_text(id)}{weight}{leads}' + (f',"type":{_text(kind)}}}' if kind else "}")
 
@@ -241,8 +245,15 @@ class Arrival:
         if time is not None and not isinstance(time, str):
             _refuse("unparsable", "time", "not a string")
         features = _features(said["features"])
-        return cls(said["id"], features, edges, time, weights=said.get("weights"), incoming=incoming,
-                   types=said.get("types"))
+        return cls(
+            said["id"],
+            features,
+            edges,
+            time,
+            weights=said.get("weights"),
+            incoming=incoming,
+            types=said.get("types"),
+        )
 
 
 _EDGE_FIELDS = ("id", "weight", "type", "in")
@@ -254,7 +265,7 @@ def _known(edge: Any) -> Any:
 
 
 def _edges(edges: Iterable[EdgeLike]) -> tuple[list[str], list[float] | None, list[str], list[str] | None]:
-    """Divide edges into neighbours, their weights (None: none is given), neighbours that lead to the node, and types.
+    """Divide edges into neighbours, their weights (None: none), neighbours that lead to the node, and types.
 
     The types are those of both lists, one behind the other; None: none is given.
     """

@@ -102,7 +102,7 @@ class NodeMapping:
 
 @dataclass(frozen=True)
 class Bins:
-    """Which tables, N' rows a bin one below the other, an edge reads: by its weight, or by its type and direction."""
+    """Which tables, N' rows a bin one below the other, an edge reads: by weight, or by type and direction."""
 
     upper: NDArray[np.float32] | None
     """Largest weight of each bin, ascending; None: edges have types or directions."""

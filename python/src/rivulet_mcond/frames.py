@@ -133,8 +133,8 @@ def edges_from_frame(
     """Return the neighbours of each id in a table of edges, each once for each type, in its order.
 
     An edge counts for both ends. weight is a column of weights: those of a pair that is there again are added
-    up, and of both directions the larger counts, as `trainer train` reads tables. type is a column of types, which
-    the edges are objects with. Where edges are directed, that of the target is an object that says so.
+    up, and of both directions the larger counts, as `trainer train` reads tables. type is a column of types: the
+    edges are objects with these. Where edges are directed, that of the target is an object that says so.
     """
     if weight is not None and (directed or type is not None):
         raise ArrivalError("unparsable", weight, "edges with types or directions have no weights")

@@ -1,0 +1,90 @@
+package infer_test
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"rivulet/graph"
+	"rivulet/infer"
+	"rivulet/infer/architecture"
+	"rivulet/infer/attach"
+	"rivulet/infer/preprocess"
+)
+
+// BenchmarkBins attaches and predicts arrivals of 12 neighbours, whose rows of M were looked up, by one table a node, by
+// four bins of weights, and by three relations, in turn: N' = 80, 100 features of which 10 are not 0, 8 classes.
+func BenchmarkBins(b *testing.B) {
+	const n, synthetic, features, classes, edges, entries = 1000, 80, 100, 8, 12, 4
+	rng := rand.New(rand.NewPCG(1, 1))
+	draw := func(rows, cols int) *graph.Dense {
+		m := graph.NewDense(rows, cols)
+		for k := range m.Data {
+			m.Data[k] = float32(rng.NormFloat64())
+		}
+		return m
+	}
+	x := &graph.CSR{Rows: n, Cols: features, RowPtr: []int{0}}
+	rows, weights, relations := make([][]attach.Row, n), make([][]float32, n), make([][]uint32, n)
+	for i := range n {
+		for c := range int32(10) {
+			x.ColIdx, x.Val = append(x.ColIdx, 10*c+int32(i%10)), append(x.Val, 1)
+		}
+		x.RowPtr = append(x.RowPtr, len(x.ColIdx))
+		for range edges {
+			row := attach.Row{Known: true}
+			for k := range int32(entries) {
+				row.Cols, row.Vals = append(row.Cols, 20*k+rng.Int32N(20)), append(row.Vals, rng.Float32())
+			}
+			rows[i] = append(rows[i], row)
+			weights[i] = append(weights[i], rng.Float32()+0.1)
+			relations[i] = append(relations[i], 1<<rng.IntN(3))
+		}
+	}
+	tables := func(bins int) *infer.Tables {
+		return &infer.Tables{U: []*graph.Dense{draw(bins*synthetic, classes), draw(bins*synthetic, classes)},
+			C: draw(bins*synthetic, 1)}
+	}
+	sgc, err := infer.NewSGC(draw(features, classes), make([]float32, classes))
+	if err != nil {
+		b.Fatal(err)
+	}
+	a, _ := architecture.Lookup("rsgc")
+	a = a.With(3)
+	rsgc, err := infer.New(a, []architecture.Layer{{Self: draw(a.Blocks()*features, classes),
+		Bias: make([]float32, classes)}}, 0, 0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	pre := &preprocess.Parameters{Kind: preprocess.None, Scale: 1}
+	bins := &graph.Bins{Upper: []float32{0.3, 0.5, 0.8, 2}, Edges: []float32{0.2, 0.4, 0.6, 1}}
+	one, four := sgc.Frozen(tables(1), pre), sgc.Frozen(tables(4), pre)
+	three := rsgc.Frozen(&infer.Tables{U: []*graph.Dense{draw(3*synthetic, classes)}}, pre)
+	var attachers [3]attach.Attacher
+	least := [3]time.Duration{time.Hour, time.Hour, time.Hour} // of a machine that does other things, too
+	for b.Loop() {
+		for k, run := range []func(batch *attach.Batch){
+			func(batch *attach.Batch) {
+				attachers[0].Attach(batch, rows, synthetic)
+				one.Logits(batch)
+			},
+			func(batch *attach.Batch) {
+				attachers[1].Attach(batch, attachers[1].Weigh(rows, weights, bins, synthetic), 4*synthetic)
+				four.Logits(batch)
+			},
+			func(batch *attach.Batch) {
+				attachers[2].Attach(batch, attachers[2].Relate(rows, relations, synthetic), 3*synthetic)
+				three.Logits(batch)
+			},
+		} {
+			start := time.Now()
+			run(&attach.Batch{X: graph.Features{Sparse: x}})
+			least[k] = min(least[k], time.Since(start))
+		}
+	}
+	for k, name := range []string{"µs/one-table", "µs/four-bins", "µs/three-relations"} {
+		b.ReportMetric(float64(least[k].Nanoseconds())/1000/n, name)
+	}
+	b.ReportMetric(float64(least[1])/float64(least[0]), "four/one")
+	b.ReportMetric(float64(least[2])/float64(least[0]), "three/one")
+}
