@@ -278,6 +278,9 @@ func (v *Version) deploy(b *artifact.Bundle, made *artifact.Model) error {
 	}
 	v.predictor.Expert = b.Expert(made.Name)
 	if v.attachment == artifact.AttachJoint {
+		if err := v.Task().Require("attachment joint"); b.Candidates != nil { // their vectors are in the tables
+			return OptionAttachment.because(err)
+		}
 		v.predictor.Model = model.Joint(b.Synthetic.Adj, preprocess.Ready(b.Synthetic.X), &b.Preprocess)
 		return OptionCalibration.because(v.deployJointPropagation(&b.Synthetic))
 	}

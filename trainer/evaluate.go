@@ -46,6 +46,9 @@ func (t *task) deployments(ctx context.Context, r *recipe, w Measurements, progr
 			w.Kinds = []string{}
 		}
 	}
+	if t.links != nil { // vectors of candidates are in tables alone
+		w.Attachments = nil
+	}
 	for k, whole := range r.whole {
 		watch.Begins(progress, "putting "+whole.Model.Name()+" onto the original graph")
 		onT, kinds, err := t.holder.deploy(whole)
@@ -211,7 +214,7 @@ func (t *task) measure(d deploy.Row, mode string, again *eval.Regrouped) eval.Re
 	predictor := d.Quick()
 	answer := eval.Run(predictor, set)
 	if t.data.Task != target.Classes {
-		judge(&r, d, predictor, answer, set)
+		d.Judge(&r, predictor, answer, set)
 		if t.options.Costs {
 			d.Costs(&r, answer, set, t.footprint(d.Deployment))
 		}

@@ -34,7 +34,7 @@ func (h inMemory) condense(ctx context.Context, whole []*search.Result, progress
 }
 
 func (h inMemory) deploy(f *search.Result) (*deploy.Deployment, []string, error) {
-	if h.related() {
+	if h.related() || h.links != nil {
 		p, err := h.frozen(h.itself(), f.Model)
 		return p, nil, err
 	}

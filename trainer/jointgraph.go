@@ -81,7 +81,7 @@ func (u *cachedTables) tables(m infer.Model) (*infer.Tables, error) {
 
 // tablesOfT returns T's own frozen tables of a model, for all bins.
 func (t *task) tablesOfT(m infer.Model) *infer.Tables {
-	return m.Tables(t.read(), t.inputs, t.bins.Weights()...)
+	return t.links.Beside(m.Tables(t.read(), t.inputs, t.bins.Weights()...), m)
 }
 
 func (u *cachedTables) propagation(kind string, m infer.Model, alpha float32) (*infer.Tables, error) {

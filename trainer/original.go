@@ -35,7 +35,11 @@ func (t *task) fitOriginal(ctx context.Context, name string, progress Progress) 
 		if t.links != nil {
 			p.Weights = t.links.Weights // all nodes of T are labelled
 		}
-		return t.chooseLinear(ctx, s, p, t.options.decays(), t.validate, progress, what)
+		best, err := t.chooseLinear(ctx, s, p, t.options.decays(), t.validate, progress, what)
+		if err == nil && t.links != nil {
+			best.Validation, err = t.chooseShare(best.Model)
+		}
+		return best, err
 	}
 	return t.fitLayeredOnT(ctx, s, progress, what)
 }

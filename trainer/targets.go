@@ -6,9 +6,9 @@ import (
 
 	"rivulet/infer"
 	"rivulet/infer/target"
-	"rivulet/trainer/deploy"
-	"rivulet/trainer/eval"
 	"rivulet/trainer/fit"
+	"rivulet/trainer/links"
+	"rivulet/trainer/search"
 )
 
 // readTargets prepares a task of labels, numbers or links: it sets the units of their messages. [OwnAuto] means that no expert
@@ -34,19 +34,22 @@ func (t *task) readTargets() error {
 	return nil
 }
 
-// judge sets the scores of a task of labels, numbers or links.
-func judge(r *eval.Result, d deploy.Row, predictor *infer.Predictor, answer *eval.Answer, set *eval.Set) {
-	switch set.Task {
-	case target.Number:
-		r.Numbers = answer.Numbers(set, d.Radius)
-		return
-	case target.Links:
-		r.Links = answer.Links(set)
-		r.Links.Popularity.Mean, r.Links.AdamicAdar.Mean = set.Queries.Baselines()
-		return
+// entries is the most entries of a row of M.
+func (t *task) entries() int {
+	if t.links != nil {
+		return links.Entries * t.options.Entries
 	}
-	r.Labels = answer.Labels(set)
-	r.Reliability = eval.LabelReliability(answer.Probabilities, set.Targets, nil)
-	r.ReliabilityBefore = eval.LabelReliability(deploy.Uncalibrated(predictor, answer, set), set.Targets, nil)
-	r.ECE.Mean, r.ECEBefore.Mean = eval.ECE(r.Reliability), eval.ECE(r.ReliabilityBefore)
+	return t.options.Entries
+}
+
+// chooseShare chooses by validation how much the vectors of an arrival's known candidates count beside what a model says,
+// and returns its MRR on T.
+func (t *task) chooseShare(m infer.Model) (best float64, err error) {
+	return t.links.ChooseShare(m, m.Tables(t.read(), t.inputs), func() (float64, error) {
+		p, err := t.frozen(t.itself(), m)
+		if err != nil {
+			return 0, err
+		}
+		return search.Accuracy(p.Plain(), p.On(t.judges)), nil
+	})
 }

@@ -12,8 +12,10 @@ import (
 	"strings"
 	"testing"
 
+	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
 	"rivulet/event"
+	"rivulet/mapping"
 	"rivulet/serving"
 )
 
@@ -319,6 +321,10 @@ func TestLinksAreServedAsRecords(t *testing.T) {
 	p := predictionOf(t, a.post(predictPath, one).body)
 	if len(p.Links) != 1 || p.Links[0].ID != b.Candidates.IDs[1] || p.Class != 0 || p.Probability != 0 || p.Top != nil {
 		t.Errorf("predicted %+v", p)
+	}
+	_, _, err := serving.New(b, mapping.FromBundle(b), serving.Options{Attachment: artifact.AttachJoint})
+	if err == nil || !strings.Contains(err.Error(), "the task is links, and attachment joint is for classes only") {
+		t.Errorf("joint attachment: %v", err)
 	}
 	tensors := `{"inputs":[{"name":"id","shape":[1],"datatype":"BYTES","data":["a"]},` +
 		`{"name":"features","shape":[1,3],"datatype":"FP32","data":[1,2,3]}]}`

@@ -5,6 +5,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/attach"
+	"rivulet/infer/target"
 	"rivulet/trainer/calibrate"
 	"rivulet/trainer/eval"
 )
@@ -71,6 +72,23 @@ func (d *Row) Costs(r *eval.Result, quick *eval.Answer, set *eval.Set, keep Foot
 			r.MsPerBatchNear = eval.Time(eval.Plain(d.Near()), set)
 		}
 	}
+}
+
+// Judge sets the scores of a task of labels, numbers or links.
+func (d *Row) Judge(r *eval.Result, predictor *infer.Predictor, answer *eval.Answer, set *eval.Set) {
+	switch set.Task {
+	case target.Number:
+		r.Numbers = answer.Numbers(set, d.Radius)
+		return
+	case target.Links:
+		r.Links = answer.Links(set)
+		r.Links.Popularity.Mean, r.Links.AdamicAdar.Mean = set.Queries.Baselines()
+		return
+	}
+	r.Labels = answer.Labels(set)
+	r.Reliability = eval.LabelReliability(answer.Probabilities, set.Targets, nil)
+	r.ReliabilityBefore = eval.LabelReliability(Uncalibrated(predictor, answer, set), set.Targets, nil)
+	r.ECE.Mean, r.ECEBefore.Mean = eval.ECE(r.Reliability), eval.ECE(r.ReliabilityBefore)
 }
 
 // Uncalibrated returns the probabilities of an answer at temperature 1.

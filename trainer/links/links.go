@@ -9,7 +9,8 @@
 // the known neighbours).
 //
 //	links.go     Prepare: candidates, edges that are held out, targets
-//	queries.go   what was held out, as the scores read it; two scores without a model
+//	structure.go the vectors of known neighbours, which count beside the features
+//	queries.go   the edges that were held out, as the scores read them; two scores without a model
 package links
 
 import (
@@ -23,13 +24,16 @@ import (
 	"rivulet/trainer/features"
 )
 
-// Rank is the number of coordinates of an embedding, unless there are fewer candidates. Of Amazon Photo 32, 64 and 128 of
-// them rank with an MRR of 17.9, 20.8 and 24.6%.
+// Rank is the number of coordinates of an embedding, unless there are fewer candidates. On Amazon Photo the MRR of features
+// alone is 17.9, 20.8 and 24.6% with 32, 64 and 128 coordinates.
 const Rank = 128
 
 // NodesOf returns the size of S for a T of n nodes. Messages of as many coordinates as embeddings have need more synthetic
 // nodes than those of a few classes.
-func NodesOf(n int) int { return min(mostNodes, max(1, n*15/100)) }
+func NodesOf(n int) int { return min(mostNodes, max(1, n/5)) }
+
+// Entries is how many times as many entries a row of M has as one of another task.
+const Entries = 2
 
 // mostNodes bounds the time of solving rows of M, which grows by the square of the size of S.
 const mostNodes = 2000
@@ -42,6 +46,8 @@ type Problem struct {
 	Candidates []int32      // nodes of T, ascending
 	Vectors    *graph.Dense // their embeddings, a row each
 	Weights    []float32    // of T's nodes in a fit: 1, or 0 of a node without a candidate among its neighbours
+
+	structures map[string]*structure // by model; those that are chosen
 
 	place []int32    // of each node of the data set among the candidates; -1: it is none
 	adj   *graph.CSR // of T

@@ -9,6 +9,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/dataset/generate"
 	"rivulet/graph"
+	"rivulet/infer"
 )
 
 func prepared(t *testing.T) (*dataset.Dataset, *Problem, *dataset.Dataset) {
@@ -146,5 +147,47 @@ func TestBaselines(t *testing.T) {
 	}
 	if want := score(shared); math.Abs(adamicAdar-want) > 1e-3 {
 		t.Errorf("Adamic-Adar %v, want %v", adamicAdar, want)
+	}
+}
+
+// Tables have the hops of the candidates' vectors beside the model's, times the share of the highest score: of two that
+// are equal the smaller.
+func TestVectorsOfKnownCandidates(t *testing.T) {
+	_, p, _ := prepared(t)
+	m, err := infer.NewSGC(graph.NewDense(3, p.Vectors.Cols), make([]float32, p.Vectors.Cols))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ones := func() *infer.Tables {
+		z := graph.NewDense(p.adj.Rows, p.Vectors.Cols)
+		for k := range z.Data {
+			z.Data[k] = 1
+		}
+		return infer.HopTables(p.adj, z, m.Hops)
+	}
+	var none *Problem
+	if plain := ones(); none.Beside(plain, m) != plain || p.Beside(plain, m) != plain {
+		t.Error("tables change without a share")
+	}
+	calls, scores := 0, []float64{1, 2, 7, 7, 3, 0}
+	best, err := p.ChooseShare(m, ones(), func() (float64, error) {
+		calls++
+		return scores[calls-1], nil
+	})
+	if err != nil || best != 7 || calls != len(shares) {
+		t.Fatalf("score %v after %d calls: %v", best, calls, err)
+	}
+	s := p.structures[m.Name()]
+	unit := length(ones()) / length(s.tables)
+	if got := s.share / unit; math.Abs(float64(got-shares[2])) > 1e-5 {
+		t.Errorf("the share is %v units, want %v", got, shares[2])
+	}
+	got, plain := p.Beside(ones(), m), ones()
+	for k, u := range got.U {
+		for i, v := range u.Data {
+			if want := plain.U[k].Data[i] + s.share*s.tables.U[k].Data[i]; math.Abs(float64(v-want)) > 1e-5 {
+				t.Fatalf("table %d: %v, want %v", k, v, want)
+			}
+		}
 	}
 }
