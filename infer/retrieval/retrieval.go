@@ -10,6 +10,7 @@ package retrieval
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 
@@ -139,7 +140,7 @@ func (h *heap) scan(scores []float32, first int) {
 // add takes a hit if it is among the best so far.
 func (h *heap) add(hit Hit) {
 	switch {
-	case hit.Score != hit.Score || h.most == 0:
+	case math.IsNaN(float64(hit.Score)) || h.most == 0:
 	case len(h.hits) < h.most:
 		h.hits = append(h.hits, hit)
 		for at := len(h.hits) - 1; at > 0; {
