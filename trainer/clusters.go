@@ -93,7 +93,9 @@ func (t *task) solveForSynthetic(ctx context.Context, _ []*search.Result, progre
 }
 
 // solveRows returns one M for all models, solved for their messages (docs/algorithm.md, section 5).
-func solveRows(c *clusterGraph) *graph.CSR { return c.dictionary().Solve(c.entries()) }
+func solveRows(c *clusterGraph) *graph.CSR {
+	return c.dictionary().Solve(c.links.Entries(c.options.Entries))
+}
 
 // membershipRows returns M = one-hot cluster membership (docs/algorithm.md, section 7).
 func membershipRows(c *clusterGraph) *graph.CSR { return condense.MembershipMapping(c.joined) }
@@ -177,7 +179,7 @@ func (c *clusterGraph) means() *artifact.Means {
 
 func (c *clusterGraph) growth() *artifact.Growth {
 	d := c.dictionary()
-	g := &artifact.Growth{Entries: min(c.entries(), c.nodes), Dictionary: d.Messages(),
+	g := &artifact.Growth{Entries: min(c.links.Entries(c.options.Entries), c.nodes), Dictionary: d.Messages(),
 		Messages: map[string]growth.Messages{}}
 	for k, m := range c.models {
 		g.Messages[m.Name()] = d.Parts[k]

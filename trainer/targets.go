@@ -7,7 +7,6 @@ import (
 	"rivulet/infer"
 	"rivulet/infer/target"
 	"rivulet/trainer/fit"
-	"rivulet/trainer/links"
 	"rivulet/trainer/search"
 )
 
@@ -32,14 +31,6 @@ func (t *task) readTargets() error {
 		}
 	}
 	return nil
-}
-
-// entries is the most entries of a row of M.
-func (t *task) entries() int {
-	if t.links != nil {
-		return links.Entries * t.options.Entries
-	}
-	return t.options.Entries
 }
 
 // chooseShare chooses by validation how much the vectors of an arrival's known candidates count beside what a model says,

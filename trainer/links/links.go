@@ -32,8 +32,13 @@ const Rank = 128
 // nodes than those of a few classes.
 func NodesOf(n int) int { return min(mostNodes, max(1, n/5)) }
 
-// Entries is how many times as many entries a row of M has as one of another task.
-const Entries = 2
+// Entries returns the most entries of a row of M, given those of another task: a task of links has twice as many.
+func (p *Problem) Entries(others int) int {
+	if p == nil {
+		return others
+	}
+	return 2 * others
+}
 
 // mostNodes bounds the time of solving rows of M, which grows by the square of the size of S.
 const mostNodes = 2000
