@@ -72,6 +72,9 @@ func (r *Repartition) Committed(s repartition.Stats) {
 	for _, reason := range s.DeadLetters {
 		r.of.DeadLetter(reason)
 	}
+	for _, reason := range s.Dropped {
+		r.of.Dropped(reason)
+	}
 	for _, t := range s.Times {
 		r.delay.Observe(max(0, s.At.Sub(t).Seconds()))
 	}

@@ -37,17 +37,20 @@ func TestRepartition(t *testing.T) {
 	if diff := cmp.Diff(map[string]float64{"1": 4, "2": 5}, lags(t, o)); diff != "" {
 		t.Errorf("lag by partition (-want +got):\n%s", diff)
 	}
-	stats := repartition.Stats{DeadLetters: []string{event.ReasonUnparsable}, Times: []time.Time{clock.now}, At: clock.now}
+	stats := repartition.Stats{DeadLetters: []string{event.ReasonUnparsable}, Dropped: []string{kafka.RefusedRecord},
+		Times: []time.Time{clock.now}, At: clock.now}
 	stats.Outcomes[repartition.Edge], stats.Outcomes[repartition.DeadLetter] = 7, 1
 	r.Committed(stats)
-	if edges, letters := testutil.ToFloat64(r.records.WithLabelValues("edge")),
-		testutil.ToFloat64(o.metrics.deadLetters.WithLabelValues(event.ReasonUnparsable)); edges != 7 || letters != 1 {
-		t.Errorf("%g edges, %g dead letters", edges, letters)
+	if edges, letters, drops := testutil.ToFloat64(r.records.WithLabelValues("edge")),
+		testutil.ToFloat64(o.metrics.deadLetters.WithLabelValues(event.ReasonUnparsable)),
+		testutil.ToFloat64(o.metrics.drops.WithLabelValues(kafka.RefusedRecord)); edges != 7 || letters != 1 || drops != 1 {
+		t.Errorf("%g edges, %g dead letters, %g dropped records", edges, letters, drops)
 	}
 	r.Retry(consumer.StagePublish, errors.New("no broker"))
 	clock.now = clock.now.Add(readyWithin)
 	o.Lag(arrivals, 0)
-	if err := o.health.ready(); err == nil || !strings.HasPrefix(err.Error(), "the repartition: the stream has stood for 30s") {
+	if err := o.health.ready(); err == nil ||
+		!strings.HasPrefix(err.Error(), "the repartition: the stream has stood for 30s") {
 		t.Errorf("%v", err)
 	}
 	r.Retry(consumer.StageGroup, errors.New("no coordinator"))

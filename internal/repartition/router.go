@@ -32,9 +32,10 @@ type Observer interface {
 
 // Stats describe a transaction that was committed.
 type Stats struct {
-	// Outcomes has the number of records of each [Outcome], DeadLetters the reasons of dead letters.
-	Outcomes    [outcomes]int
-	DeadLetters []string
+	// Outcomes has the number of records of each [Outcome], DeadLetters the reasons of dead letters. Dropped are the
+	// brokers' reasons, as kafka's Refused constants, for those that their topic takes in no form.
+	Outcomes             [outcomes]int
+	DeadLetters, Dropped []string
 	// Times are the records' timestamps, At is when the transaction was committed.
 	Times []time.Time
 	At    time.Time
@@ -281,15 +282,21 @@ func (r *Router) deliver(ctx context.Context, g *kafka.Generation, records []kaf
 	}
 	letters = append(letters, r.refused(records, from, sent.Refused())...)
 	if len(letters) > 0 {
-		if err := r.opts.DeadLetters.SetAside(ctx, sent, letters); err != nil {
+		dropped, err := r.opts.DeadLetters.SetAside(ctx, sent, letters)
+		if err != nil {
 			return err
+		}
+		for _, d := range dropped {
+			stats.Dropped, letters[d.Place].Reason = append(stats.Dropped, d.Reason()), ""
 		}
 	}
 	if err := sent.Commit(ctx); err != nil {
 		return err
 	}
 	for i := range letters {
-		stats.DeadLetters = append(stats.DeadLetters, letters[i].Reason)
+		if reason := letters[i].Reason; reason != "" {
+			stats.DeadLetters = append(stats.DeadLetters, reason)
+		}
 	}
 	stats.At = sent.Published()
 	r.opts.Observer.Committed(stats)

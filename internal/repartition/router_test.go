@@ -23,13 +23,17 @@ import (
 )
 
 // nobody is an observer that counts transactions.
-type nobody struct{ committed atomic.Int64 }
+type nobody struct{ committed, letters, dropped atomic.Int64 }
 
 func (*nobody) Retry(string, error)              {}
 func (*nobody) Lost(string, int64)               {}
 func (*nobody) Rebalance([]kafka.TopicPartition) {}
 func (*nobody) Lag(kafka.TopicPartition, int64)  {}
-func (n *nobody) Committed(Stats)                { n.committed.Add(1) }
+func (n *nobody) Committed(s Stats) {
+	n.committed.Add(1)
+	n.letters.Add(int64(len(s.DeadLetters)))
+	n.dropped.Add(int64(len(s.Dropped)))
+}
 
 // stack is an embedded broker with the topics of two tables.
 type stack struct {
@@ -248,14 +252,21 @@ func TestRefusedRecords(t *testing.T) {
 	s.await("letters", 2)
 	s.send("accounts", kafka.Record{Key: []byte("k"), Value: []byte(`{"id":"n2","features":[1]}`)})
 	s.await("arrivals", 2)
+	s.limit("letters", "80") // takes no dead letter in any form
+	s.send("accounts", kafka.Record{Key: []byte("k"), Value: []byte(`{"id":"n4"`)})
+	s.send("accounts", kafka.Record{Key: []byte("k"), Value: []byte(`{"id":"n5","features":[1]}`)})
+	s.await("arrivals", 3)
 	end()
+	if seen.letters.Load() != 2 || seen.dropped.Load() != 1 {
+		t.Errorf("%d dead letters, %d dropped records", seen.letters.Load(), seen.dropped.Load())
+	}
 	for _, r := range s.read("letters") {
 		d, _, _ := event.ReadDeadLetter(r.Key, r.Value, r.Headers)
 		if d.Reason != event.ReasonTooLarge || !strings.HasPrefix(d.Detail, "topic arrivals does not take the record: ") {
 			t.Errorf("%s: %s", d.Reason, d.Detail)
 		}
 	}
-	if a, l := len(s.read("arrivals")), len(s.read("letters")); a != 2 || l != 2 || seen.committed.Load() < 2 {
+	if a, l := len(s.read("arrivals")), len(s.read("letters")); a != 3 || l != 2 || seen.committed.Load() < 2 {
 		t.Errorf("%d arrivals, %d dead letters, %d transactions", a, l, seen.committed.Load())
 	}
 }
