@@ -20,12 +20,20 @@ func (o *Options) projection(d int) *graph.Dense {
 	return condense.Projection(d, o.rng(purposeProjection))
 }
 
+// basis is the matrix on which features are projected for k-means, of d rows.
+func (t *task) basis() *graph.Dense {
+	if basis := t.options.projection(t.original.X.Cols()); basis != nil {
+		return basis
+	}
+	return graph.Identity(t.original.X.Cols())
+}
+
 // points returns the vectors of T's nodes for k-means, N×p: Â²·pre(X) or its projection.
 func (t *task) points() *graph.Dense {
-	basis := t.options.projection(t.original.X.Cols())
-	if basis == nil {
-		basis = graph.Identity(t.original.X.Cols())
+	if t.exact != nil {
+		return t.exact
 	}
+	basis := t.basis()
 	if t.twoHops != nil {
 		return gemm.Mul(gemm.Of(t.twoHops), gemm.Of(basis))
 	}
@@ -49,17 +57,17 @@ func (t *task) join(c *condense.Clusters, points *graph.Dense, m infer.Model) *c
 type clusterMethod struct {
 	*task
 	points   *graph.Dense
-	labelled *condense.Clusters               // of the labelled nodes alone
-	means    *graph.Dense                     // of Â²·pre(X) in them, N'×d, if at hand while S is made
-	mapping  func(c *clusterGraph) *graph.CSR // makes M of clusters
-	rows     *graph.Dense                     // of Â²·pre(X) of the nodes of around, if at hand while S is made
-	relay    *search.Result                   // W_S of SGC, once it is asked for
-	taught   *search.Result                   // W_S of SGC fitted to soft labels, once it is asked for
-	exported artifact.Spread                  // what both were fitted to
-	judging  *graph.CSR                       // M of a relay, by which models are judged on S, once it is asked for
+	labelled *condense.Clusters                        // of the labelled nodes alone
+	means    *graph.Dense                              // of Â²·pre(X) in them, N'×d, if at hand while S is made
+	mapping  func(c *clusterGraph) (*graph.CSR, error) // makes M of clusters
+	rows     *graph.Dense                              // of Â²·pre(X) of the nodes of around, if at hand while S is made
+	relay    *search.Result                            // W_S of SGC, once it is asked for
+	taught   *search.Result                            // W_S of SGC fitted to soft labels, once it is asked for
+	exported artifact.Spread                           // what both were fitted to
+	judging  *graph.CSR                                // M of a relay, by which models are judged on S, once it is asked for
 }
 
-func (t *task) newClustering(mapping func(c *clusterGraph) *graph.CSR, progress Progress) *clusterMethod {
+func (t *task) newClustering(mapping func(c *clusterGraph) (*graph.CSR, error), progress Progress) *clusterMethod {
 	const what = "clustering the graph"
 	progress.Step(what, 0, 1)
 	c := &clusterMethod{task: t, points: t.points(), mapping: mapping}
@@ -75,7 +83,7 @@ func (t *task) newClustering(mapping func(c *clusterGraph) *graph.CSR, progress 
 }
 
 // clusters returns the method that makes S of clusters and M by a mapping.
-func clusters(mapping func(c *clusterGraph) *graph.CSR) maker {
+func clusters(mapping func(c *clusterGraph) (*graph.CSR, error)) maker {
 	return func(t *task, ctx context.Context, whole []*search.Result, progress Progress) (condensation, error) {
 		return t.newClustering(mapping, progress).make(ctx, models(whole), "condensing the graph", progress)
 	}
@@ -93,12 +101,14 @@ func (t *task) solveForSynthetic(ctx context.Context, _ []*search.Result, progre
 }
 
 // solveRows returns one M for all models, solved for their messages (docs/algorithm.md, section 5).
-func solveRows(c *clusterGraph) *graph.CSR {
-	return c.dictionary().Solve(c.links.Entries(c.options.Entries))
+func solveRows(c *clusterGraph) (*graph.CSR, error) {
+	return c.dictionary().Solve(c.links.Entries(c.options.Entries)), nil
 }
 
 // membershipRows returns M = one-hot cluster membership (docs/algorithm.md, section 7).
-func membershipRows(c *clusterGraph) *graph.CSR { return condense.MembershipMapping(c.joined) }
+func membershipRows(c *clusterGraph) (*graph.CSR, error) {
+	return condense.MembershipMapping(c.joined), nil
+}
 
 // clusterGraph holds S and M of clusters, for some models.
 type clusterGraph struct {
@@ -114,8 +124,8 @@ type clusterGraph struct {
 
 // make builds S, M and the tables of models; unlabelled nodes join clusters by the first model's predictions. what
 // names the step in reports of progress.
-func (c *clusterMethod) make(ctx context.Context, models []infer.Model, what string, progress Progress) (condensation,
-	error) {
+func (c *clusterMethod) make(ctx context.Context, models []infer.Model, what string,
+	progress Progress) (*clusterGraph, error) {
 	const parts = 4
 	progress.Step(what, 0, parts)
 	out := &clusterGraph{clusterMethod: c, joined: c.join(c.labelled, c.points, models[0]), models: models}
@@ -124,15 +134,18 @@ func (c *clusterMethod) make(ctx context.Context, models []infer.Model, what str
 		out.onT = append(out.onT, c.tablesOfT(m))
 	}
 	progress.Step(what, 2, parts)
-	out.Condensation = &condense.Condensation{Attachment: artifact.AttachFrozen, M: c.mapping(out),
+	m, err := c.mapping(out)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	out.Condensation = &condense.Condensation{Attachment: artifact.AttachFrozen, M: m,
 		Synthetic: artifact.Synthetic{
 			Adj: out.joined.Adjacency(c.original.Adj), X: c.x.Combine(out.joined.Membership()),
 			Labels: out.joined.Labels}}
 	if c.options.Method != MethodCluster {
 		out.indicators = c.options.Indicators
 	}
-	var err error
-	if out.fitter, err = tables.NewFitter(out.M, tables.MeetingWeights(c.original.Adj)); err != nil {
+	if out.fitter, err = tables.NewFitter(out.M, c.meeting); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	progress.Step(what, 3, parts)
@@ -152,7 +165,7 @@ func (c *clusterGraph) dictionary() *condense.Dictionary {
 	if c.solver == nil {
 		support := condense.NewSupport(c.data.Attach(c.original, c.data.Validation, true), c.pre, c.bins)
 		support.Units = c.units
-		c.solver = condense.NewDictionary(c.models, c.onT, support, c.joined, tables.MeetingWeights(c.original.Adj),
+		c.solver = condense.NewDictionary(c.models, c.onT, support, c.joined, c.meeting,
 			float32(c.options.Indicators))
 	}
 	return c.solver
@@ -174,7 +187,7 @@ func (c *clusterGraph) features(m infer.Model) (*infer.Tables, error) {
 }
 
 func (c *clusterGraph) means() *artifact.Means {
-	return condense.Means(c.original.Adj, c.x, c.joined, tables.MeetingWeights(c.original.Adj))
+	return condense.Means(c.original.Adj, c.x, c.joined, c.meeting)
 }
 
 func (c *clusterGraph) growth() *artifact.Growth {

@@ -81,6 +81,9 @@ func (u *cachedTables) tables(m infer.Model) (*infer.Tables, error) {
 
 // tablesOfT returns T's own frozen tables of a model, for all bins.
 func (t *task) tablesOfT(m infer.Model) *infer.Tables {
+	if t.stored != nil {
+		return t.stored.Tables(m)
+	}
 	return t.links.Beside(m.Tables(t.read(), t.inputs, t.bins.Weights()...), m)
 }
 

@@ -112,7 +112,7 @@ func (t *task) condenseInMemory(ctx context.Context, whole []*search.Result, pro
 	if r.Tables == nil {
 		return t.onGraph(r.Condensation), nil
 	}
-	fitter, err := tables.NewFitter(r.M, tables.MeetingWeights(t.original.Adj))
+	fitter, err := tables.NewFitter(r.M, t.meeting)
 	return &tabledGraph{t, graphParts{Condensation: r.Condensation}, r, fitter}, err
 }
 

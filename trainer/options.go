@@ -81,8 +81,8 @@ type Options struct {
 	// Spread fits W_S with the spread of T's nodes around the synthetic ones, too, and to soft labels, judged on S alone;
 	// an artifact then has what they were fitted to. For methods with clusters (docs/algorithm.md, section 5).
 	Spread bool
-	// Subgraph is the memory of the subgraph of T in which a run of stages fits models whose layers read neighbours:
-	// bytes of its features and edges; 0: 128 MB. See [TrainStaged].
+	// Subgraph is the memory of the subgraph of T in which a run of stages fits models and makes S: bytes of its features
+	// and edges; 0: 128 MB. See [TrainStaged].
 	Subgraph int64
 	// Map adds S in the plane, for people ([artifact.Map]); MapIDs names the heaviest nodes of T in it.
 	Map, MapIDs bool

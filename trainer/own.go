@@ -43,15 +43,6 @@ func (h inMemory) own(context.Context) (ownData, error) {
 	return ownData{h.ownFeatures(nodes), take(h.original.Labels, nodes)}, nil
 }
 
-// own returns labelled nodes, a sample of them as far as their features fit into the memory of labelled rows.
-func (s *tablesHolder) own(ctx context.Context) (ownData, error) {
-	x, labels, err := s.LabelledFeatures(ctx, ownRows)
-	if err != nil {
-		return ownData{}, err
-	}
-	return ownData{features.Factor(x, s.Pre), labels}, nil
-}
-
 // ownFeatures returns pre(X) of nodes of T.
 func (t *task) ownFeatures(nodes []int32) *features.FactoredFeatures {
 	return &features.FactoredFeatures{Raw: t.x.Raw.Take(nodes), Factor: t.x.Factor, Offset: t.x.Offset}

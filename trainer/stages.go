@@ -19,6 +19,7 @@ import (
 	"rivulet/trainer/search"
 	"rivulet/trainer/stage"
 	"rivulet/trainer/stage/partition"
+	"rivulet/trainer/tables"
 )
 
 // StagedOf gives a data set in memory to [TrainStaged], as the rows of two tables.
@@ -39,48 +40,38 @@ func StagedOf(d *dataset.Dataset, o Options) (original.RowData, error) {
 	return rows, nil
 }
 
-// tablesHolder is the [holder] of a T in tables of an engine.
+// tablesHolder is the [holder] of a T in tables of an engine. It brings T, or a subgraph of it that fits into memory, into
+// a task, in which models are fitted and S is made. A model's hops and rows of M are made from the tables.
 type tablesHolder struct {
 	*original.Tables
 	rows     original.RowData
 	options  Options
-	progress Progress
-	task     *task
-	models   []*search.Result
-	subgraph *task // the subgraph of T in which models are fitted; nil until one is
+	task     *task // of the nodes held out, attached to the nodes of T that they read
+	subgraph *task
+	labelled *original.LabelledRows // to which an sgc is fitted, where T is larger and has dense features; else nil
 }
 
-// newTablesHolder reads T, fits the preprocessing, and makes the task of the nodes that are held out.
-func newTablesHolder(ctx context.Context, e stage.Engine, d original.RowData, o Options,
-	progress Progress) (*tablesHolder, error) {
+// newTablesHolder reads T, brings the subgraph with its preprocessing, and makes the task of the nodes held out.
+func newTablesHolder(ctx context.Context, e stage.Engine, d original.RowData, o Options) (*tablesHolder, error) {
 	start := time.Now()
-	t, err := original.Read(ctx, e, d)
+	t, err := original.Read(ctx, e, d, original.Options{Seed: o.Seed, Subgraph: o.Subgraph, Propagate: o.Propagate})
 	if err != nil {
 		return nil, err
 	}
-	s := &tablesHolder{Tables: t, rows: d, options: o, progress: progress}
+	s := &tablesHolder{Tables: t, rows: d, options: o}
 	if s.rows.Weights != nil {
 		if s.options.Weights, err = s.rows.Weights(s.Graph.Summary.Width, len(s.Classes)); err != nil {
 			return nil, err
 		}
 	}
-	if err := s.Prepare(ctx, s.choices()); err != nil {
-		return nil, err
+	if err := s.bringSubgraph(ctx); err != nil {
+		return nil, fmt.Errorf("the subgraph in which models are fitted: %w", err)
 	}
+	s.Pre = s.subgraph.pre
 	s.task = s.newTask(s.Data, s.Original)
-	if err := s.task.divide(s.Labelled.Labels, int(s.Graph.Nodes),
-		int(s.Graph.Summary.Roles[partition.Train])); err != nil {
-		return nil, err
-	}
+	s.task.share, s.task.nodes = s.subgraph.share, s.subgraph.nodes
 	s.task.seconds = time.Since(start).Seconds()
 	return s, nil
-}
-
-// choices are the options of the run that its tables depend on.
-func (s *tablesHolder) choices() original.Options {
-	o := s.options
-	return original.Options{Seed: o.Seed, Preprocess: o.Preprocess, Unscaled: len(o.Weights) > 0, Basis: o.projection,
-		Subgraph: o.Subgraph, Entries: o.Entries, Propagate: o.Propagate}
 }
 
 // newTask makes a task of nodes that are held out, attached to some nodes of T.
@@ -88,128 +79,122 @@ func (s *tablesHolder) newTask(d *dataset.Dataset, nodes *dataset.Original) *tas
 	o := s.options
 	o.Costs = false // they are of a whole M and of T, which are not in memory
 	method, _ := o.method()
-	t := &task{
-		options: o,
-		holder:  s,
+	t := &task{options: o, holder: s, method: method, schema: s.rows.Schema, named: s.rows.Named, data: d, original: nodes,
+		pre: s.Pre, label: o.Label(), whole: newMemo(), sampledFrom: sampledFrom, sampledRows: sampledRows,
 		facts: artifact.Data{Name: s.rows.Name, Fingerprint: s.Fingerprint, Nodes: int(s.Graph.Nodes),
-			Edges: int(s.Graph.Entries / 2), Features: s.Graph.Summary.Width, Classes: s.Classes},
-		method:      method,
-		schema:      s.rows.Schema,
-		named:       s.rows.Named,
-		data:        d,
-		original:    nodes,
-		pre:         s.Pre,
-		label:       o.Label(),
-		whole:       newMemo(),
-		sampledFrom: sampledFrom,
-		sampledRows: sampledRows,
-	}
+			Edges: int(s.Graph.Entries / 2), Features: s.Graph.Summary.Width, Classes: s.Classes}}
 	t.attachHeldOut()
 	return t
 }
 
-// fit returns W_O of a model, or the imported one, and takes it through its hops on T.
-func (s *tablesHolder) fit(ctx context.Context, name string, _ Progress) (*search.Result, error) {
+// bringSubgraph makes the task whose T is the subgraph.
+func (s *tablesHolder) bringSubgraph(ctx context.Context) error {
+	d, nodes, degrees, err := s.BringSubgraph(ctx)
+	if err != nil {
+		return err
+	}
+	t := s.newTask(d, nodes)
+	if t.labelled = sample.Labelled(nodes.Labels); len(t.labelled) == 0 {
+		return fmt.Errorf("no labelled training node is in the sample of %d nodes", len(nodes.Labels))
+	}
+	t.meeting, s.subgraph = tables.WeightsOf(degrees), t
+	err = t.divide(take(nodes.Labels, t.labelled), int(s.Graph.Nodes), int(s.Graph.Summary.Roles[partition.Train]))
+	if err != nil {
+		return err
+	}
+	if err := t.prepare(); err != nil || int64(len(nodes.IDs)) == s.Graph.Nodes {
+		return err
+	}
+	s.Pre = t.pre // two hops lead out of the subgraph
+	if t.twoHops != nil {
+		t.twoHops, s.labelled, err = s.TwoHops(ctx, graph.Identity(nodes.X.Cols()), true)
+	} else {
+		t.exact, _, err = s.TwoHops(ctx, t.basis(), false)
+	}
+	return err
+}
+
+// fit returns W_O of a model, fitted in the subgraph or imported, and takes it through its hops on T.
+func (s *tablesHolder) fit(ctx context.Context, name string, progress Progress) (*search.Result, error) {
 	start := time.Now()
-	f, err := s.weights(ctx, name)
+	f, err := s.fitSample(ctx, name, progress)
+	if err == nil {
+		err = s.Walk(ctx, f.Model)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if err := s.Walk(ctx, f.Model, len(s.models) == 0 || s.options.Propagate); err != nil {
-		return nil, err
-	}
-	s.models = append(s.models, f)
 	f.Seconds = time.Since(start).Seconds()
 	return f, nil
 }
 
-// weights fits a model, or takes the imported one.
-func (s *tablesHolder) weights(ctx context.Context, name string) (*search.Result, error) {
+// fitSample takes an imported model, or fits it to a sample of T: to labelled rows, or in the subgraph.
+func (s *tablesHolder) fitSample(ctx context.Context, name string, progress Progress) (f *search.Result, err error) {
 	if given, ok := s.options.Weights[name]; ok {
 		return &search.Result{Model: given}, acceptable(given, s.Graph.Summary.Width, len(s.Classes), s.task)
 	}
-	if name == modelSGC && (s.options.Hops == 0 || s.options.Hops == 2) && !s.Projected() {
-		whole, err := s.Fits(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if !whole {
-			f, err := s.fitLabelled(ctx)
-			if n := len(s.Labelled.Labels); err == nil && int64(n) < s.Graph.Summary.Roles[partition.Train] {
-				f.Read = n
-			}
-			return f, err
-		}
+	read, all := len(s.subgraph.original.Nodes), s.Graph.Nodes
+	if s.labelled != nil && name == modelSGC && (s.options.Hops == 0 || s.options.Hops == 2) {
+		read, all = len(s.labelled.Labels), s.Graph.Summary.Roles[partition.Train]
+		f, err = s.fitLabelled(ctx, progress)
+	} else {
+		f, err = s.subgraph.whole.fit(ctx, s.subgraph, name, progress)
 	}
-	f, err := s.fitSubgraph(ctx, name)
-	if err != nil {
-		return nil, err
+	if err == nil && int64(read) < all {
+		f.Read = read
 	}
-	if n := len(s.subgraph.original.Nodes); int64(n) < s.Graph.Nodes {
-		f.Read = n
-	}
-	return f, nil
+	return f, err
 }
 
-// fitLabelled fits W_O of an sgc of two hops to the labelled rows and chooses its weight decay on the validation nodes,
-// frozen on T.
-func (s *tablesHolder) fitLabelled(ctx context.Context) (*search.Result, error) {
-	all := fit.Problem{Design: fit.Explicit{X: s.Labelled.X}, Labels: s.Labelled.Labels, Classes: len(s.Classes)}
+// fitLabelled fits an sgc to the labelled rows and chooses its weight decay on the validation nodes, frozen on T.
+func (s *tablesHolder) fitLabelled(ctx context.Context, progress Progress) (*search.Result, error) {
+	all := fit.Problem{Design: fit.Explicit{X: s.labelled.X}, Labels: s.labelled.Labels, Classes: len(s.Classes)}
 	frozen := func(ctx context.Context, m infer.Model) (float64, error) {
-		onT, err := s.Fetch(ctx, m.Layers[0].Self)
+		onT, err := s.TablesOf(ctx, m)
 		if err != nil {
 			return 0, err
 		}
 		return search.Accuracy(eval.Plain(m.Frozen(onT, s.Pre)), s.task.judges), nil
 	}
-	return s.task.chooseLinear(ctx, fit.NewShape(modelSGC, s.options.Hidden), all, s.options.decays(), frozen, s.progress,
+	return s.task.chooseLinear(ctx, fit.NewShape(modelSGC, s.options.Hidden), all, s.options.decays(), frozen, progress,
 		"fitting sgc on the original graph")
 }
 
-// fitSubgraph fits a model in a subgraph of T that fits into memory.
-func (s *tablesHolder) fitSubgraph(ctx context.Context, name string) (*search.Result, error) {
-	if s.subgraph == nil {
-		t, err := s.bringSubgraph(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("the subgraph in which %s is fitted: %w", name, err)
+// condense makes S of the subgraph, and M for all of T (docs/algorithm.md, section 5).
+func (s *tablesHolder) condense(ctx context.Context, whole []*search.Result, progress Progress) (condensation, error) {
+	if err := s.Pick(ctx); err != nil {
+		return nil, err
+	}
+	t := s.subgraph
+	t.stored, s.labelled = s.Subgraph, nil
+	var m *original.Mapping
+	solve := func(c *clusterGraph) (rows *graph.CSR, err error) {
+		d := c.dictionary()
+		if m, err = s.Solve(ctx, d.Parts, d.Clusters, t.options.Entries); err == nil {
+			rows = m.Subgraph
 		}
-		s.subgraph = t
+		return rows, err
 	}
-	return s.subgraph.whole.fit(ctx, s.subgraph, name, s.progress)
-}
-
-// bringSubgraph makes the task whose T is a subgraph of T.
-func (s *tablesHolder) bringSubgraph(ctx context.Context) (*task, error) {
-	d, nodes, err := s.Subgraph(ctx)
+	c, err := t.newClustering(solve, progress).make(ctx, models(whole), "condensing the graph", progress)
 	if err != nil {
 		return nil, err
 	}
-	t := s.newTask(d, nodes)
-	t.hat = graph.Normalised(nodes.Adj)
-	t.x, t.inputs = features.Factor(nodes.X, s.Pre), s.Pre.Raw(nodes.X)
-	if t.labelled = sample.Labelled(nodes.Labels); len(t.labelled) == 0 {
-		return nil, fmt.Errorf("no labelled training node is in the sample of %d nodes", len(nodes.Labels))
+	onT := *c.Condensation
+	onT.M, t.twoHops = m.OnT, nil
+	onS := original.NewFrozen(c.models, c.onS)
+	if s.options.Propagate {
+		err = s.Propagate(ctx, onS, c.fitter.Table)
 	}
-	return t, nil
+	return &frozenTables{graphParts{Condensation: &onT, stored: m.Rows, size: m.Size}, onS, c.growth()}, err
 }
 
-// condense makes S and M (docs/algorithm.md, section 5), and the tables of propagation.
-func (s *tablesHolder) condense(ctx context.Context, _ []*search.Result, _ Progress) (condensation, error) {
-	t := s.task
-	c, err := s.Condense(ctx, func(points *graph.Dense, labels []int32) *condense.Clusters {
-		return condense.Cluster(points, labels, t.share, t.rng(purposeClusters))
-	})
-	if err != nil {
-		return nil, err
-	}
-	out := s.frozen(s.OnS)
-	out.Synthetic, out.M, out.stored, out.size, out.grown = c.Synthetic, c.M, c.Rows, c.Size, s.Growth(c)
-	return out, nil
+func (s *tablesHolder) own(ctx context.Context) (ownData, error) {
+	return inMemory{s.subgraph}.own(ctx)
 }
 
 // deploy freezes a model on T: its tables are at hand, as are tables of propagation if the run makes any.
 func (s *tablesHolder) deploy(f *search.Result) (*deploy.Deployment, []string, error) {
-	p, err := s.task.frozen(s.frozen(s.OnT), f.Model)
+	p, err := s.task.frozen(frozenOf(s.OnT), f.Model)
 	return p, s.options.kinds(), err
 }
 
@@ -220,15 +205,14 @@ type frozenTables struct {
 	grown *artifact.Growth // of S
 }
 
-func (s *tablesHolder) frozen(of *original.Frozen) *frozenTables {
-	return &frozenTables{graphParts: graphParts{Condensation: &condense.Condensation{Attachment: artifact.AttachFrozen}},
-		of: of}
+func frozenOf(of *original.Frozen) *frozenTables {
+	return &frozenTables{graphParts{Condensation: &condense.Condensation{Attachment: artifact.AttachFrozen}}, of, nil}
 }
+
+func (f *frozenTables) growth() *artifact.Growth { return f.grown }
 
 func (f *frozenTables) tables(m infer.Model) (*infer.Tables, error) { return f.of.Tables(m), nil }
 
 func (f *frozenTables) propagation(kind string, m infer.Model, alpha float32) (*infer.Tables, error) {
 	return f.of.Propagation(kind, m, alpha), nil
 }
-
-func (f *frozenTables) growth() *artifact.Growth { return f.grown }

@@ -47,26 +47,25 @@ func evaluateStaged(ctx context.Context, e stage.Engine, d original.RowData, b *
 	}
 	o.Batch = batch
 	d.Classes = b.Manifest.Data.Classes
-	t, err := original.Read(ctx, e, d)
+	o.Propagate = false // T's own tables of propagation are not made
+	t, err := original.Read(ctx, e, d, original.Options{Seed: o.Seed})
 	if err != nil {
 		return nil, err
 	}
 	if err := t.Matches(d.Schema, b); err != nil {
 		return nil, err
 	}
-	s := &tablesHolder{Tables: t, rows: d, options: o, progress: progress}
-	if err := s.Take(ctx, &b.Preprocess, s.choices()); err != nil {
-		return nil, err
-	}
+	s := &tablesHolder{Tables: t, rows: d, options: o}
+	s.Pre = &b.Preprocess
 	s.task = s.newTask(s.Data, s.Original)
 	s.task.nodes = o.Nodes
-	if err := s.Walk(ctx, m, false); err != nil {
+	if err := s.Walk(ctx, m); err != nil {
 		return nil, err
 	}
 	if err := s.Pick(ctx); err != nil {
 		return nil, err
 	}
-	c := s.frozen(original.NewFrozen(m, params.Tables))
+	c := frozenOf(original.NewFrozen([]infer.Model{m}, []*infer.Tables{params.Tables}))
 	if c.M, err = s.RowsOf(ctx, b); err != nil {
 		return nil, err
 	}
@@ -75,7 +74,6 @@ func evaluateStaged(ctx context.Context, e stage.Engine, d original.RowData, b *
 		return nil, err
 	}
 	onS.Expert, onS.Own = b.Expert(m.Name()), info.Own
-	s.options.Propagate = false // T's own tables of propagation are not made
 	whole := &search.Result{Model: m, WeightDecay: info.WeightDecay}
 	r := &recipe{whole: []*search.Result{whole}, served: c, placed: []*deploy.Deployment{onS},
 		calibrations: []*deploy.Calibration{deploy.CalibrationOf(info, params)}}

@@ -126,13 +126,13 @@ func TestStagedMap(t *testing.T) {
 // withMessages hides that an engine has a shorter way for hops.
 type withMessages struct{ stage.Engine }
 
-// A hop by messages, as a cluster has it, gives the bits of one without. Dense features, which have no room in memory
-// here, are fitted by labelled rows.
+// A hop by messages, as a cluster has it, gives the bits of one without. Dense features have no room in memory here:
+// the sgc is fitted to labelled rows, and S is made in a subgraph.
 func TestStagedHopsByMessages(t *testing.T) {
 	for name, d := range generatedSets(t) {
 		o := stagedOptions()
 		if d.X.Sparse == nil {
-			o.Subgraph = 1
+			o.Subgraph = int64(d.Nodes()*d.X.Cols()) * 2
 		}
 		short, _ := trainStaged(t, local.NewMemory(solved.Functions, Silent{}), d, o)
 		long, _ := trainStaged(t, withMessages{local.NewMemory(solved.Functions, Silent{})}, d, o)

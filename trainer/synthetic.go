@@ -190,9 +190,9 @@ func (c *clusterMethod) judge(ctx context.Context, on *search.Ground, progress P
 	if err != nil {
 		return nil, err
 	}
-	c.judging = c.mapping(&clusterGraph{clusterMethod: c, joined: c.join(c.labelled, c.points, relay.Model),
+	c.judging, err = c.mapping(&clusterGraph{clusterMethod: c, joined: c.join(c.labelled, c.points, relay.Model),
 		models: []infer.Model{relay.Model}, onT: []*infer.Tables{c.tablesOfT(relay.Model)}})
-	return on.Behind(c.judging), nil
+	return on.Behind(c.judging), err
 }
 
 // meansFor returns the means over clusters of the features that a linear model propagates, N'×d.

@@ -17,7 +17,9 @@ import (
 	"rivulet/trainer/eval"
 	"rivulet/trainer/features"
 	"rivulet/trainer/links"
+	"rivulet/trainer/original"
 	"rivulet/trainer/sample"
+	"rivulet/trainer/tables"
 )
 
 // task is a data set made ready for training: T, its preprocessing, the support nodes and the test nodes.
@@ -37,6 +39,9 @@ type task struct {
 	x        *features.FactoredFeatures // pre(X) of T
 	inputs   preprocess.Inputs          // the same, seen through weights
 	twoHops  *graph.Dense               // Â²·pre(X) of T, N×d, of dense features while W_O and S are made; nil elsewhere
+	meeting  []float32                  // how often an arrival meets each node of T: [tables.MeetingWeights]
+	stored   *original.Frozen           // tables of T's nodes that stages have made; nil: they are made here
+	exact    *graph.Dense               // points of T's nodes by the edges of a larger graph, of which T is a part; or nil
 	labelled []int32                    // nodes of T that have a class
 	share    []int                      // synthetic nodes of each class, N' in all
 	nodes    int                        // N'
@@ -116,18 +121,28 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 	if err := t.divideNodes(); err != nil {
 		return nil, err
 	}
-	t.hat = graph.Normalised(t.original.Adj)
-	if t.pre, t.twoHops, err = features.FitTwoHops(o.Preprocess, t.original.X, d.BagOfWords, t.schema, t.hat); err != nil {
-		return nil, fmt.Errorf("fitting the preprocessing: %w", err)
+	t.meeting = tables.MeetingWeights(t.original.Adj)
+	if err := t.prepare(); err != nil {
+		return nil, err
 	}
-	if len(o.Weights) > 0 {
+	t.attachHeldOut()
+	t.seconds = time.Since(start).Seconds()
+	return t, nil
+}
+
+// prepare fits the preprocessing of T.
+func (t *task) prepare() (err error) {
+	t.hat = graph.Normalised(t.original.Adj)
+	if t.pre, t.twoHops, err = features.FitTwoHops(t.options.Preprocess, t.original.X, t.data.BagOfWords, t.schema,
+		t.hat); err != nil {
+		return fmt.Errorf("fitting the preprocessing: %w", err)
+	}
+	if len(t.options.Weights) > 0 {
 		t.pre.Scale, t.twoHops = 1, nil
 	}
 	t.x = features.Factor(t.original.X, t.pre)
 	t.inputs = t.pre.Raw(t.original.X)
-	t.attachHeldOut()
-	t.seconds = time.Since(start).Seconds()
-	return t, nil
+	return nil
 }
 
 // weightBins is the number of bins of weights, with tables for each: with four of equal shares of weight, frozen

@@ -61,9 +61,8 @@ func Train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time, pr
 // The bundle's bits depend on data and options, not on the engine. What differs from Train:
 //
 //   - [CheckStaged] refuses options that need T in memory.
-//   - Sums over nodes are sums of integers.
-//   - Models are fitted in T where it fits into [Options.Subgraph], else on samples by hash of the id: an sgc of two
-//     hops of dense features on labelled rows, others in a subgraph of T.
+//   - Models are fitted and S is made in T where it fits into [Options.Subgraph], else in a subgraph by hash of the id,
+//     and an sgc of two hops of dense features is fitted to labelled rows. Hops over all of T are sums of integers.
 //   - Whole is measured frozen, and there are no W_S.
 //   - An M of more than [artifact.PartRows] rows is in Bundle.Parts, which reads the engine's tables: the bundle must
 //     be written before the engine is closed.
@@ -72,7 +71,7 @@ func TrainStaged(ctx context.Context, e stage.Engine, d original.RowData, o Opti
 	if err := CheckStaged(o); err != nil {
 		return nil, err
 	}
-	s, err := newTablesHolder(ctx, e, d, o, progress)
+	s, err := newTablesHolder(ctx, e, d, o)
 	if err != nil {
 		return nil, failed(d.Name, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -89,49 +90,38 @@ type TextForm struct {
 var columnTypes = map[string]schema.ValueType{"number": schema.Number, "bool": schema.Bool, "category": schema.Text,
 	"text": schema.Text, "time": schema.Time, "list": schema.Vector}
 
-// IsZero reports whether no field is set, so that the convention of the csv format holds. DropWeights,
-// EdgeType and Directed change no other column's meaning.
+// IsZero reports whether no field is set, so that the convention of the csv format holds. DropWeights, DropUnknown, and
+// the directions and types of edges change no other column's meaning.
 func (t Settings) IsZero() bool {
-	return t.Nodes == "" && t.Edges == "" && t.ID == "" && t.Label == "" && t.Task == "" && t.Candidates == "" && t.Split == "" &&
-		t.Time == "" &&
-		t.SplitValues == nil &&
-		t.Drop == nil && !t.Positional && t.Features == "" && t.Types == nil && t.Source == "" && t.Target == "" &&
-		t.Weight == "" &&
-		t.TextForm == TextForm{} && t.Decimal == ""
+	columns := t
+	columns.DropWeights, columns.DropUnknown, columns.Directed = false, false, false
+	columns.ArrivalEdges, columns.EdgeType = "", ""
+	return reflect.ValueOf(columns).IsZero()
 }
 
-// Over returns t, with the fields that are not set taken from another.
+// Over returns t, with the fields that are not set taken from another. Types of columns are added to the other's.
 func (t Settings) Over(base Settings) Settings {
-	for _, field := range []struct{ of, from *string }{{&t.Nodes, &base.Nodes}, {&t.Edges, &base.Edges}, {&t.ID, &base.ID},
-		{&t.Label, &base.Label}, {&t.Task, &base.Task}, {&t.Candidates, &base.Candidates},
-		{&t.Features, &base.Features}, {&t.Split, &base.Split},
-		{&t.Time, &base.Time},
-		{&t.Source, &base.Source},
-		{&t.Target, &base.Target},
-		{&t.Weight, &base.Weight}, {&t.Separator, &base.Separator}, {&t.Encoding, &base.Encoding},
-		{&t.Decimal, &base.Decimal}, {&t.ArrivalEdges, &base.ArrivalEdges}, {&t.EdgeType, &base.EdgeType}} {
-		if *field.of == "" {
-			*field.of = *field.from
-		}
-	}
-	if t.SplitValues == nil {
-		t.SplitValues = base.SplitValues
-	}
-	if t.Drop == nil {
-		t.Drop = base.Drop
-	}
 	types := maps.Clone(base.Types)
 	if types == nil {
 		types = t.Types
 	} else {
 		maps.Copy(types, t.Types)
 	}
+	over(reflect.ValueOf(&t).Elem(), reflect.ValueOf(base))
 	t.Types = types
-	t.DropWeights = t.DropWeights || base.DropWeights
-	t.Directed = t.Directed || base.Directed
-	t.DropUnknown = t.DropUnknown || base.DropUnknown
-	t.Positional = t.Positional || base.Positional
 	return t
+}
+
+// over sets the fields of a struct that are zero to those of another one.
+func over(to, from reflect.Value) {
+	for k := range to.NumField() {
+		switch field := to.Field(k); {
+		case field.Kind() == reflect.Struct:
+			over(field, from.Field(k))
+		case field.IsZero():
+			field.Set(from.Field(k))
+		}
+	}
 }
 
 // Validate returns an error for a field with an impossible value.

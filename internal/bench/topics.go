@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"rivulet/config"
 )
@@ -18,7 +17,7 @@ const partitions = 4
 
 // topics makes the topics and names the groups of a run.
 type topics struct {
-	client *kgo.Client
+	client *kadm.Client
 	name   string // begins all names
 	made   int
 	left   []string // topics to be deleted at the end
@@ -30,24 +29,14 @@ func openTopics(b config.Brokers) (*topics, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &topics{client: client, name: fmt.Sprintf("rivulet-bench-%d", time.Now().UnixNano())}, nil
+	return &topics{client: kadm.NewClient(client), name: fmt.Sprintf("rivulet-bench-%d", time.Now().UnixNano())}, nil
 }
 
 // topic makes one.
 func (t *topics) topic(ctx context.Context, purpose string) (string, error) {
 	t.made++
 	name := fmt.Sprintf("%s-%d-%s", t.name, t.made, purpose)
-	topic := kmsg.NewCreateTopicsRequestTopic()
-	topic.Topic, topic.NumPartitions, topic.ReplicationFactor = name, partitions, -1
-	request := kmsg.NewPtrCreateTopicsRequest()
-	request.Topics = append(request.Topics, topic)
-	answer, err := request.RequestWith(ctx, t.client)
-	if err == nil {
-		for _, made := range answer.Topics {
-			err = errors.Join(err, kerr.ErrorForCode(made.ErrorCode))
-		}
-	}
-	if err != nil {
+	if _, err := t.client.CreateTopic(ctx, partitions, -1, nil, name); err != nil {
 		return "", fmt.Errorf("making the topic %s: %w", name, err)
 	}
 	t.left = append(t.left, name)
@@ -67,14 +56,7 @@ func (t *topics) group() string {
 func (t *topics) drop(ctx context.Context, names ...string) error {
 	ctx, done := tidying(ctx)
 	defer done()
-	request := kmsg.NewPtrDeleteTopicsRequest()
-	request.TopicNames = names
-	for _, name := range names { // newer brokers want them so
-		topic := kmsg.NewDeleteTopicsRequestTopic()
-		topic.Topic = kmsg.StringPtr(name)
-		request.Topics = append(request.Topics, topic)
-	}
-	_, err := request.RequestWith(ctx, t.client)
+	_, err := t.client.DeleteTopics(ctx, names...)
 	return err
 }
 
@@ -83,9 +65,7 @@ func (t *topics) close(ctx context.Context) error {
 	ctx, done := tidying(ctx)
 	defer done()
 	err := t.drop(ctx, t.left...)
-	request := kmsg.NewPtrDeleteGroupsRequest()
-	request.Groups = t.used
-	_, err2 := request.RequestWith(ctx, t.client)
+	_, err2 := t.client.DeleteGroups(ctx, t.used...)
 	t.client.Close()
 	return errors.Join(err, err2)
 }

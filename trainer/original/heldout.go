@@ -1,18 +1,15 @@
 package original
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
 
 	"rivulet/dataset"
 	"rivulet/graph"
-	"rivulet/infer"
 	"rivulet/trainer/stage"
 	"rivulet/trainer/stage/partition"
 	"rivulet/trainer/stage/solved"
-	"rivulet/trainer/stage/wire"
 )
 
 // heldOutNodes are the held-out nodes, or a sample of them, and the nodes of T that they read.
@@ -20,8 +17,14 @@ type heldOutNodes struct {
 	nodes    []solved.HeldNode
 	x        graph.Features // their raw features
 	original []solved.Number
-	asked    stage.Table // original, by block
 }
+
+// stagedJudges and stagedTest are the most nodes that are held out of the tables. They are the same for every engine, and
+// so are the samples.
+const (
+	stagedJudges = 5000
+	stagedTest   = 10000
+)
 
 // holdOut brings the validation and test nodes, or a sample of them, and makes them a data set with the nodes of T that
 // they read.
@@ -30,11 +33,11 @@ func (t *Tables) holdOut(ctx context.Context) error {
 	roles := g.Summary.Roles
 	o := solved.HeldOptions{Validation: solved.SampleOf(t.options.Seed, roles[partition.Validation], stagedJudges),
 		Test: solved.SampleOf(t.options.Seed, roles[partition.Test], stagedTest)}
-	made, err := t.run(ctx, stage.NewSpec(solved.StageHeld, o, nil, 2), g.Names, g.HeldFeatures, g.Held)
+	made, err := t.run(ctx, stage.NewSpec(solved.StageHeld, o, nil, 1), g.Names, g.HeldFeatures, g.Held)
 	if err != nil {
 		return err
 	}
-	t.held = &heldOutNodes{asked: made[1]}
+	t.held = &heldOutNodes{}
 	var parts []graph.Features
 	for r, err := range t.engine.Read(ctx, made[0]) {
 		if err != nil {
@@ -129,112 +132,4 @@ func (t *Tables) attached(numbers []solved.Number) (*dataset.Dataset, *dataset.O
 		d.Adj.RowPtr[n+k+1] = len(d.Adj.ColIdx)
 	}
 	return d, original
-}
-
-// scaled is W times the global scale, for features without it.
-func (t *Tables) scaled(w *graph.Dense) *graph.Dense {
-	out := w.Clone()
-	for k := range out.Data {
-		out.Data[k] *= t.Pre.Scale
-	}
-	return out
-}
-
-// Fetch returns the tables of T of an sgc of two hops, for weights (d×columns), of the nodes that are read.
-func (t *Tables) Fetch(ctx context.Context, weights *graph.Dense) (*infer.Tables, error) {
-	g := t.Graph
-	spec := stage.NewSpec(
-		solved.StageFetch,
-		t.preparing, // in all columns
-		t.with(stage.Sides{solved.SideWeights: wire.AppendDense(nil, t.scaled(weights))}),
-		1,
-	)
-	made, err := t.run(ctx, spec, t.held.asked, g.Features, g.Degrees, t.s1)
-	if err != nil {
-		return nil, err
-	}
-	n := len(t.held.original)
-	out := &infer.Tables{U: []*graph.Dense{graph.NewDense(n, weights.Cols), graph.NewDense(n, weights.Cols)},
-		C: graph.NewDense(n, 1)}
-	at := 0
-	for r, err := range t.engine.Read(ctx, made[0]) {
-		if err != nil {
-			return nil, err
-		}
-		part, err := solved.ReadFetched(r.Payload)
-		if err != nil {
-			return nil, err
-		}
-		first := at
-		if at, err = t.inOrder(r.Key, part.Places, at); err != nil {
-			return nil, err
-		}
-		copy(out.U[0].Data[first*weights.Cols:], part.U0.Data)
-		copy(out.U[1].Data[first*weights.Cols:], part.U1.Data)
-		for k, degree := range part.Degrees {
-			out.C.Data[first+k] = float32(1 / (2 + float64(degree)))
-		}
-	}
-	if at != n {
-		return nil, fmt.Errorf("%d nodes were fetched, %d asked for", at, n)
-	}
-	return out, nil
-}
-
-// LabelledRows are rows of Â²·pre(X) of labelled nodes, or of its projection where that is propagated.
-type LabelledRows struct {
-	Labels []int32
-	X      *graph.Dense
-	nodes  []solved.Number
-	rows   []int64 // of the data
-}
-
-// inOrder returns the labels in the order of the data, and that order. It moves the rows of x to it.
-func (l *LabelledRows) inOrder(x *graph.Dense) (labels, order []int32) {
-	order = make([]int32, len(l.rows))
-	for k := range order {
-		order[k] = int32(k)
-	}
-	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(l.rows[a], l.rows[b]) })
-	moved, first := make([]bool, len(order)), make([]float32, x.Cols)
-	for start := range order { // a cycle of moves at a time: a copy of all rows may be large
-		if moved[start] {
-			continue
-		}
-		copy(first, x.Row(start))
-		at := start
-		for next := int(order[at]); next != start; at, next = next, int(order[next]) {
-			copy(x.Row(at), x.Row(next))
-			moved[at] = true
-		}
-		copy(x.Row(at), first)
-		moved[at] = true
-	}
-	labels = make([]int32, len(order))
-	for k, i := range order {
-		labels[k] = l.Labels[i]
-	}
-	return labels, order
-}
-
-func (t *Tables) readLabelled(ctx context.Context, from stage.Table) (*LabelledRows, error) {
-	index := t.classIndex()
-	out := &LabelledRows{X: &graph.Dense{}}
-	for r, err := range t.engine.Read(ctx, from) {
-		if err != nil {
-			return nil, err
-		}
-		rows, err := solved.ReadLabelled(r.Payload)
-		if err != nil {
-			return nil, err
-		}
-		for k, place := range rows.Places {
-			out.nodes = append(out.nodes, solved.Number{Block: r.Key, Place: place})
-			out.Labels = append(out.Labels, index[rows.Labels[k]])
-		}
-		out.rows = append(out.rows, rows.Rows...)
-		out.X.Cols, out.X.Data = rows.X.Cols, append(out.X.Data, rows.X.Data...)
-	}
-	out.X.Rows = len(out.nodes)
-	return out, nil
 }

@@ -4,30 +4,76 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"slices"
 
 	"rivulet/artifact"
 	"rivulet/graph"
-	"rivulet/infer"
 	"rivulet/infer/growth"
 	"rivulet/trainer/plane"
 	"rivulet/trainer/stage"
 	"rivulet/trainer/stage/partition"
 	"rivulet/trainer/stage/solved"
 	"rivulet/trainer/stage/wire"
-	"rivulet/trainer/tables"
 )
 
+// Mapping is M in tables.
+type Mapping struct {
+	Rows iter.Seq2[plane.Rows, error] // all of M, a block at a time, as long as the engine is open
+	Size artifact.MappingInfo
+	OnT  *graph.CSR // the rows of the nodes of Original
+	// Subgraph are the rows of the nodes of the subgraph.
+	Subgraph *graph.CSR
+
+	clusters int         // N'
+	rows     stage.Table // all of M
+}
+
+// Solve gives each node of T a row of M of at most so many entries (docs/algorithm.md, section 5). messages say how the
+// tables of the walked models become messages, and the dictionary has those of the clusters.
+func (t *Tables) Solve(ctx context.Context, messages []growth.Messages, dictionary *graph.Dense,
+	entries int) (*Mapping, error) {
+	o, sides := solved.SolveOptions{Entries: entries}, stage.Sides{}
+	sides[solved.SideDictionary] = wire.AppendDense(nil, dictionary)
+	var inputs []stage.Table
+	for k, m := range t.models {
+		of := solved.TableOptions{}
+		of.U, of.C = m.TableWidths()
+		o.Models, inputs = append(o.Models, of), append(inputs, m.parts...)
+		sides[solved.SideMessages(k)] = solved.AppendMessages(messages[k])
+	}
+	made, records, err := t.sums(ctx, stage.NewSpec(solved.StageSolve, o, sides, 2), 1, inputs...)
+	if err != nil {
+		return nil, err
+	}
+	var size solved.MappingSize
+	for _, r := range records {
+		if err := size.Add(r.Payload); err != nil {
+			return nil, err
+		}
+	}
+	if size.Rows != t.Graph.Nodes {
+		return nil, fmt.Errorf("M has %d rows for %d nodes", size.Rows, t.Graph.Nodes)
+	}
+	m := &Mapping{clusters: dictionary.Rows, rows: made[0],
+		Size: artifact.MappingInfo{Rows: int(size.Rows), Entries: int(size.Entries), MaxPerRow: size.Longest}}
+	m.Rows = t.stored(ctx, m)
+	brought, err := t.pickMapping(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	m.OnT, m.Subgraph = brought.Take(t.OnT.at), brought.Take(t.Subgraph.at)
+	return m, nil
+}
+
 // stored gives all rows of M with T's ids and classes, a block at a time, as long as the engine is open.
-func (t *Tables) stored(ctx context.Context, c *Synthetic) iter.Seq2[plane.Rows, error] {
+func (t *Tables) stored(ctx context.Context, m *Mapping) iter.Seq2[plane.Rows, error] {
 	index := t.classIndex()
 	return func(yield func(plane.Rows, error) bool) {
-		next, stop := iter.Pull2(t.engine.Read(ctx, c.rows))
+		next, stop := iter.Pull2(t.engine.Read(ctx, m.rows))
 		defer stop()
 		for r, err := range t.engine.Read(ctx, t.Graph.Names) {
 			var p plane.Rows
 			if err == nil {
-				p, err = t.rowsOfBlock(c, r, next, index)
+				p, err = t.rowsOfBlock(m, r, next, index)
 			}
 			if p.Mapping == nil && err == nil {
 				continue
@@ -40,7 +86,7 @@ func (t *Tables) stored(ctx context.Context, c *Synthetic) iter.Seq2[plane.Rows,
 }
 
 // rowsOfBlock returns the rows of M of a block, given its names; none if it has no nodes of T.
-func (t *Tables) rowsOfBlock(c *Synthetic, block stage.Record, next func() (stage.Record, error, bool),
+func (t *Tables) rowsOfBlock(m *Mapping, block stage.Record, next func() (stage.Record, error, bool),
 	index map[string]int32) (p plane.Rows, err error) {
 	names, err := partition.ReadNames(block.Payload)
 	if err != nil || names.Original == 0 {
@@ -63,7 +109,7 @@ func (t *Tables) rowsOfBlock(c *Synthetic, block stage.Record, next func() (stag
 		return p, fmt.Errorf("M has %d rows of block %d for the %d nodes of block %d", rows.Rows, r.Key, names.Original,
 			block.Key)
 	}
-	p.Mapping = &artifact.Mapping{IDs: names.IDs[:names.Original], Rows: &graph.CSR{Rows: rows.Rows, Cols: c.clusters,
+	p.Mapping = &artifact.Mapping{IDs: names.IDs[:names.Original], Rows: &graph.CSR{Rows: rows.Rows, Cols: m.clusters,
 		RowPtr: rows.RowPtr, ColIdx: rows.ColIdx, Val: rows.Val}}
 	for j := range names.Original {
 		y, known := index[names.Labels[j]]
@@ -75,37 +121,13 @@ func (t *Tables) rowsOfBlock(c *Synthetic, block stage.Record, next func() (stag
 	return p, nil
 }
 
-// synthetic gives the models U' of the normal equations of M.
-func (t *Tables) synthetic(clusters int, normal, right []float64) error {
-	all, err := tables.Solve(normal, right, clusters)
-	if err != nil {
-		return err
-	}
-	at := 0
-	next := func(width int) *graph.Dense {
-		at += width
-		return all.Columns(at-width, at)
-	}
-	t.OnS = &Frozen{}
-	for _, m := range t.models {
-		widths, back := m.TableWidths()
-		of := &infer.Tables{}
-		for _, width := range widths {
-			of.U = append(of.U, next(width))
-		}
-		of.C = next(back)
-		t.OnS.add(m.Model, of)
-	}
-	return nil
-}
-
-// pickMapping returns the rows of M of the nodes of T that are read.
-func (t *Tables) pickMapping(ctx context.Context, c *Synthetic) (*graph.CSR, error) {
-	made, err := t.run(ctx, stage.NewSpec(solved.StagePickRows, struct{}{}, nil, 1), t.held.asked, c.rows)
+// pickMapping returns the rows of M of the nodes whose rows are brought.
+func (t *Tables) pickMapping(ctx context.Context, m *Mapping) (*graph.CSR, error) {
+	made, err := t.run(ctx, stage.NewSpec(solved.StagePickRows, struct{}{}, nil, 1), t.asked, m.rows)
 	if err != nil {
 		return nil, err
 	}
-	out, at := &graph.CSR{Rows: len(t.held.original), Cols: c.clusters, RowPtr: []int{0}}, 0
+	out, at := &graph.CSR{Rows: len(t.brought), Cols: m.clusters, RowPtr: []int{0}}, 0
 	for r, err := range t.engine.Read(ctx, made[0]) {
 		if err != nil {
 			return nil, err
@@ -123,10 +145,7 @@ func (t *Tables) pickMapping(ctx context.Context, c *Synthetic) (*graph.CSR, err
 			out.RowPtr = append(out.RowPtr, len(out.ColIdx))
 		}
 	}
-	if at != out.Rows {
-		return nil, fmt.Errorf("rows of M of %d nodes were brought, %d asked for", at, out.Rows)
-	}
-	return out, nil
+	return out, t.all(at)
 }
 
 // RowsOf returns the rows of an artifact's M of the nodes of T that are read, by their ids, with one part of M in
@@ -168,47 +187,4 @@ func (t *Tables) RowsOf(ctx context.Context, b *artifact.Bundle) (*graph.CSR, er
 		out.RowPtr = append(out.RowPtr, len(out.ColIdx))
 	}
 	return out, nil
-}
-
-// Frozen are the tables of models that arrivals read: of the nodes of T that the nodes held out have edges to, or of S.
-type Frozen struct {
-	models         []infer.Model
-	tables, errors []*infer.Tables // per model: its own tables, and error propagation's
-	labels         *infer.Tables   // of label propagation
-}
-
-// NewFrozen returns tables of S that an artifact has.
-func NewFrozen(m infer.Model, onS *infer.Tables) *Frozen {
-	f := &Frozen{}
-	f.add(m, onS)
-	return f
-}
-
-func (f *Frozen) add(m infer.Model, of *infer.Tables) {
-	f.models, f.tables = append(f.models, m), append(f.tables, of)
-}
-
-// Tables returns a model's tables.
-func (f *Frozen) Tables(m infer.Model) *infer.Tables { return f.tables[slices.Index(f.models, m)] }
-
-// Propagation returns the tables of label or error propagation of a model at one α.
-func (f *Frozen) Propagation(kind string, m infer.Model, alpha float32) *infer.Tables {
-	hops := f.labels
-	if kind == infer.PropagateErrors {
-		hops = f.errors[slices.Index(f.models, m)]
-	}
-	if alpha == 1 {
-		return hops
-	}
-	return hops.Restarted(alpha)
-}
-
-// Growth returns the dictionary with which consumers give arrivals rows of M.
-func (t *Tables) Growth(c *Synthetic) *artifact.Growth {
-	g := &artifact.Growth{Entries: min(t.options.Entries, c.clusters), Dictionary: c.Dictionary,
-		Messages: map[string]growth.Messages{}}
-	for _, m := range t.models {
-		g.Messages[m.Name()] = m.messages
-	}
-	return g
 }

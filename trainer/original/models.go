@@ -3,12 +3,13 @@ package original
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"rivulet/graph"
 	"rivulet/infer"
-	"rivulet/infer/growth"
-	"rivulet/trainer/condense"
+	"rivulet/trainer/features"
 	"rivulet/trainer/stage"
+	"rivulet/trainer/stage/partition"
 	"rivulet/trainer/stage/solved"
 	"rivulet/trainer/stage/wire"
 )
@@ -16,179 +17,232 @@ import (
 // model is a model whose tables on T are made.
 type model struct {
 	infer.Model
-	// parts are its tables on T, logits the logits of T's nodes, and bounds the largest numbers in the columns of the
-	// tables u_0, u_1, …, c.
-	parts    []stage.Table
-	logits   stage.Table
-	bounds   []float64
-	messages growth.Messages
+	parts  []stage.Table // its tables on T
+	logits stage.Table   // of T's nodes, for error propagation
 }
 
-// Walk takes a model through its hops on T: to its tables, and to its logits if they are wanted. Error propagation
-// reads the logits; unlabelled nodes that join clusters read the first model's.
-func (t *Tables) Walk(ctx context.Context, of infer.Model, logits bool) error {
+// Walk takes a model through its hops on T: to its tables, and to its logits where propagation is wanted.
+func (t *Tables) Walk(ctx context.Context, of infer.Model) error {
+	m, err := t.walk(ctx, of, t.options.Propagate)
+	t.models = append(t.models, m)
+	return err
+}
+
+// mostLabelledBytes is the memory of rows of labelled nodes, and of what they were made of.
+const mostLabelledBytes = 256 << 20
+
+// LabelledRows are rows of Â²·pre(X) of labelled nodes, with their classes.
+type LabelledRows struct {
+	X      *graph.Dense
+	Labels []int32
+}
+
+// TwoHops returns Â²·pre(X)·W by the edges of all of T, which is the logits of an sgc of these weights: rows of the
+// subgraph's nodes and, where labelled ones are wanted, of as many labelled nodes as fit into memory.
+func (t *Tables) TwoHops(ctx context.Context, w *graph.Dense, labelled bool) (*graph.Dense, *LabelledRows, error) {
+	of, err := infer.NewSGC(w, make([]float32, w.Cols))
+	if err != nil {
+		return nil, nil, err
+	}
+	m, err := t.walk(ctx, of, true)
+	if err != nil {
+		return nil, nil, err
+	}
+	out, nodes := &LabelledRows{}, []solved.Number(nil)
+	if labelled {
+		c, index := &subgraphChoice{Tables: t}, t.classIndex()
+		o := solved.MarkOptions{Labelled: solved.SampleOf(t.options.Seed, t.Graph.Summary.Roles[partition.Train],
+			int64(mostLabelledBytes/(4*max(1, w.Cols))))}
+		if _, err := c.begin(ctx, o, nil); err != nil {
+			return nil, nil, err
+		}
+		if err := c.eachBrought(ctx, func(block int64, some *solved.Brought) {
+			for k, place := range some.Places {
+				nodes = append(nodes, solved.Number{Block: block, Place: place})
+				out.Labels = append(out.Labels, index[some.Names.Labels[k]])
+			}
+		}); err != nil {
+			return nil, nil, err
+		}
+	}
+	places, err := t.ask(ctx, t.part, nodes)
+	if err != nil {
+		return nil, nil, err
+	}
+	rows, err := t.pick(ctx, w.Cols, m.logits)
+	if err != nil {
+		return nil, nil, err
+	}
+	out.X = rows.Take(places[1])
+	return rows.Take(places[0]), out, nil
+}
+
+// TablesOf returns the tables of a model on T, for the nodes that the nodes held out read.
+func (t *Tables) TablesOf(ctx context.Context, of infer.Model) (*infer.Tables, error) {
+	m, err := t.walk(ctx, of, false)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := t.ask(ctx, t.held.original); err != nil {
+		return nil, err
+	}
+	rows, err := t.pickTables(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	return solved.TablesOf(m.Model, rows)
+}
+
+// pickTables returns rows of a model's tables, side by side.
+func (t *Tables) pickTables(ctx context.Context, m *model) (*graph.Dense, error) {
+	widths, columns := m.TableWidths()
+	for _, width := range widths {
+		columns += width
+	}
+	rows, err := t.pick(ctx, columns, m.parts...)
+	if err != nil {
+		err = fmt.Errorf("tables of %s: %w", m.Name(), err)
+	}
+	return rows, err
+}
+
+func (t *Tables) walk(ctx context.Context, of infer.Model, logits bool) (*model, error) {
 	m := &model{Model: of}
 	g, side := t.Graph, solved.AppendModel(of)
-	o := solved.WalkOptions{FeatureScaling: t.preparing, Scale: t.Pre.Scale, Terms: g.HighestDegree}
-	made, err := t.run(ctx, stage.NewSpec(solved.StageEnter, o, t.with(stage.Sides{solved.SideModel: side}),
+	factor, offset := features.Vectors(t.Pre, g.Summary.Width)
+	o := solved.WalkOptions{Kind: t.Pre.Kind, Terms: g.HighestDegree}
+	made, err := t.run(ctx, stage.NewSpec(solved.StageEnter, o, stage.Sides{solved.SideModel: side,
+		solved.SideFactor: wire.AppendFloats(nil, factor), solved.SideOffset: wire.AppendFloats(nil, offset)},
 		solved.WalkOutputs), g.Features, g.Degrees)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	hops := solved.WalkHops(of)
-	widths, _ := m.TableWidths()
-	var ways []float64
 	for hop := range hops {
 		records, err := t.records(ctx, made[solved.OutHighest])
 		if err != nil {
-			return err
+			return nil, err
 		}
-		sent, part, err := solved.Highest(of, hop, records)
+		sent, err := solved.Highest(of, hop, records)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		m.parts = append(m.parts, made[solved.OutPart])
-		m.bounds, ways = append(m.bounds, part[:widths[hop]]...), append(ways, part[widths[hop]:]...)
 		state := made[solved.OutState]
-		if hop+1 == hops && !logits {
-			if err := t.engine.Drop(ctx, state); err != nil {
-				return err
+		if hop+1 < hops || logits {
+			o := solved.WalkOptions{Hop: hop, Terms: g.HighestDegree}
+			sides := stage.Sides{solved.SideModel: side, solved.SideLargest: wire.AppendDoubles(nil, sent)}
+			one := []stage.Table{state, g.Degrees}
+			if made, err = stage.Hop(ctx, t.engine, stage.NewSpec(solved.StageStep, o, sides, 1),
+				stage.NewSpec(solved.StageTake, o, sides, solved.WalkOutputs), g.Tiles, one, one); err != nil {
+				return nil, err
 			}
-			break
-		}
-		o := solved.WalkOptions{Hop: hop, Terms: g.HighestDegree}
-		sides := stage.Sides{solved.SideModel: side, solved.SideLargest: wire.AppendDoubles(nil, sent)}
-		one := []stage.Table{state, g.Degrees}
-		made, err = stage.Hop(ctx, t.engine, stage.NewSpec(solved.StageStep, o, sides, 1),
-			stage.NewSpec(solved.StageTake, o, sides, solved.WalkOutputs), g.Tiles, one, one)
-		if err != nil {
-			return err
 		}
 		if err := t.engine.Drop(ctx, state); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if logits {
 		m.logits = made[solved.OutState]
 	}
-	m.bounds = append(m.bounds, ways...)
-	t.models = append(t.models, m)
-	return nil
+	return m, nil
 }
 
-// Pick brings the tables of the nodes of T that are read, of each model.
+// Frozen are the tables of models that arrivals read: of some nodes of T, or of S.
+type Frozen struct {
+	at             []int32 // the nodes' places among those that are brought
+	models         []infer.Model
+	tables, errors []*infer.Tables // per model: its own tables, and error propagation's
+	labels         *infer.Tables   // of label propagation
+}
+
+// NewFrozen returns tables of S of some models.
+func NewFrozen(models []infer.Model, onS []*infer.Tables) *Frozen {
+	return &Frozen{models: models, tables: onS}
+}
+
+// Tables returns a model's tables.
+func (f *Frozen) Tables(m infer.Model) *infer.Tables { return f.tables[slices.Index(f.models, m)] }
+
+// Propagation returns the tables of label or error propagation of a model at one α.
+func (f *Frozen) Propagation(kind string, m infer.Model, alpha float32) *infer.Tables {
+	hops := f.labels
+	if kind == infer.PropagateErrors {
+		hops = f.errors[slices.Index(f.models, m)]
+	}
+	if alpha == 1 {
+		return hops
+	}
+	return hops.Restarted(alpha)
+}
+
+// Pick brings the tables of the models that were walked, for the nodes of T that the nodes held out read, and for those
+// of the subgraph if there is one.
 func (t *Tables) Pick(ctx context.Context) error {
-	t.OnT = &Frozen{}
+	places, err := t.ask(ctx, t.held.original, t.part)
+	if err != nil {
+		return err
+	}
+	t.OnT, t.Subgraph = &Frozen{at: places[0]}, &Frozen{at: places[1]}
 	for _, m := range t.models {
-		widths, columns := m.TableWidths()
-		for _, width := range widths {
-			columns += width
-		}
-		rows, err := t.pick(ctx, columns, m.parts...)
+		rows, err := t.pickTables(ctx, m)
 		if err != nil {
-			return fmt.Errorf("tables of %s: %w", m.Name(), err)
+			return err
 		}
-		of, err := solved.TablesOf(m.Model, rows)
-		if err != nil {
-			return fmt.Errorf("tables of %s: %w", m.Name(), err)
+		for _, f := range []*Frozen{t.OnT, t.Subgraph} {
+			of, err := solved.TablesOf(m.Model, rows.Take(f.at))
+			if err != nil {
+				return fmt.Errorf("tables of %s: %w", m.Name(), err)
+			}
+			f.models, f.tables = append(f.models, m.Model), append(f.tables, of)
 		}
-		t.OnT.add(m.Model, of)
 	}
 	return nil
 }
 
-// pick returns rows of dense tables, side by side, of the nodes of T that are read. They have so many columns together.
-func (t *Tables) pick(ctx context.Context, columns int, of ...stage.Table) (*graph.Dense, error) {
-	made, err := t.run(ctx, stage.NewSpec(solved.StagePick, struct{}{}, nil, 1),
-		append([]stage.Table{t.held.asked}, of...)...)
-	if err != nil {
-		return nil, err
+// Propagate makes the hops of label and error propagation: one sequence of hops for both kinds, all models and all α
+// (docs/algorithm.md, section 6). It adds their tables to OnT, and to those of S, which fit makes of the rows of the
+// subgraph's nodes.
+func (t *Tables) Propagate(ctx context.Context, onS *Frozen, fit func(*graph.Dense) (*graph.Dense, error)) error {
+	g, classes := t.Graph, len(t.Classes)
+	for _, f := range []*Frozen{t.OnT, onS} {
+		f.labels = &infer.Tables{}
+		for range t.models {
+			f.errors = append(f.errors, &infer.Tables{})
+		}
 	}
-	return t.readPicked(ctx, made[0], columns)
-}
-
-// readPicked reads a row of each node of T that is read.
-func (t *Tables) readPicked(ctx context.Context, from stage.Table, columns int) (*graph.Dense, error) {
-	out, at := graph.NewDense(len(t.held.original), columns), 0
-	for r, err := range t.engine.Read(ctx, from) {
+	o := solved.SpreadOptions{Classes: t.Classes, Models: len(t.models), Degree: g.HighestDegree}
+	inputs := []stage.Table{g.Names, g.Degrees}
+	for _, m := range t.models {
+		inputs = append(inputs, m.logits)
+	}
+	made, err := t.run(ctx, stage.NewSpec(solved.StageSeeds, o, nil, 2), append(inputs, t.asked)...)
+	for hop := 0; err == nil; hop++ {
+		rows, err := t.readPicked(ctx, made[1], (1+len(t.models))*classes)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		places, rows, err := solved.ReadPicked(r.Payload)
+		t.OnT.addHop(rows.Take(t.OnT.at), classes)
+		if rows, err = fit(rows.Take(t.Subgraph.at)); err != nil {
+			return err
+		}
+		onS.addHop(rows, classes)
+		if hop+1 == infer.PropagationSteps {
+			return nil
+		}
+		made, err = stage.Hop(ctx, t.engine, stage.NewSpec(solved.StageSpread, o, nil, 1),
+			stage.NewSpec(solved.StageGather, o, nil, 2), g.Tiles, []stage.Table{made[0], g.Degrees},
+			[]stage.Table{made[0], g.Degrees, t.asked})
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if rows.Cols != columns {
-			return nil, fmt.Errorf("rows of %d columns were brought, want %d", rows.Cols, columns)
-		}
-		if at, err = t.inOrder(r.Key, places, at); err != nil {
-			return nil, err
-		}
-		copy(out.Data[(at-len(places))*out.Cols:], rows.Data)
 	}
-	if at != out.Rows {
-		return nil, fmt.Errorf("rows of %d nodes were brought, %d asked for", at, out.Rows)
-	}
-	return out, nil
+	return err
 }
 
-// inOrder checks that places of a block are the nodes from at on that are read, and returns the next.
-func (t *Tables) inOrder(block int64, places []int32, at int) (int, error) {
-	for _, place := range places {
-		if at >= len(t.held.original) || t.held.original[at] != (solved.Number{Block: block, Place: place}) {
-			return at, fmt.Errorf("block %d, place %d was brought and not asked for", block, place)
-		}
-		at++
+// addHop adds the tables of a hop of propagation: columns of label propagation, and of each model's errors.
+func (f *Frozen) addHop(rows *graph.Dense, classes int) {
+	for k, to := range append([]*infer.Tables{f.labels}, f.errors...) {
+		to.U = append(to.U, rows.Columns(k*classes, (k+1)*classes))
 	}
-	return at, nil
-}
-
-// messageInputs has the inputs of stages that make messages of nodes: options, sides and the first tables.
-type messageInputs struct {
-	solved.MessageOptions
-	sides  stage.Sides
-	inputs []stage.Table
-}
-
-// messages measures how the tables of the models become messages, as [condense.NewDictionary] does.
-func (t *Tables) messages(ctx context.Context, clusters int) (*messageInputs, error) {
-	support := condense.Support{Batch: t.Data.Attach(t.Original, t.Data.Validation, true), Pre: t.Pre}
-	for k, m := range t.models {
-		m.messages = condense.MessagesOf(m.Model, t.OnT.tables[k], support)
-	}
-	of := t.messaging(clusters)
-	if len(t.models) == 1 {
-		return of, nil
-	}
-	spec := stage.NewSpec(solved.StageNorms, of.MessageOptions, of.sides, 1)
-	_, records, err := t.sums(ctx, spec, 0, of.inputs...)
-	if err != nil {
-		return nil, err
-	}
-	norms, err := solved.Norms(of.MessageOptions, of.sides, records)
-	if err != nil {
-		return nil, err
-	}
-	for k, m := range t.models {
-		if norms[k] > 0 {
-			m.messages.Times(float32(1 / norms[k]))
-		}
-	}
-	return t.messaging(clusters), nil
-}
-
-// messaging gathers the inputs for the models' messages.
-func (t *Tables) messaging(clusters int) *messageInputs {
-	g := t.Graph
-	out := &messageInputs{MessageOptions: solved.MessageOptions{Clusters: clusters, Degree: g.HighestDegree},
-		sides: stage.Sides{}, inputs: []stage.Table{g.Degrees}}
-	for k, m := range t.models {
-		of := solved.TableOptions{}
-		of.U, of.C = m.TableWidths()
-		out.Models = append(out.Models, of)
-		out.sides[solved.SideMessages(k)] = solved.AppendMessages(m.messages)
-		out.sides[solved.SideBounds(k)] = wire.AppendDoubles(nil, m.bounds)
-		out.inputs = append(out.inputs, m.parts...)
-	}
-	return out
 }

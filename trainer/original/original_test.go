@@ -42,15 +42,11 @@ type quiet struct{}
 
 func (quiet) Step(string, int, int) {}
 
-// prepared returns the tables of a data set that are prepared for a run.
-func prepared(t *testing.T, d *dataset.Dataset, o Options) *Tables {
+// read returns the tables of a data set.
+func read(t *testing.T, d *dataset.Dataset, o Options) *Tables {
 	t.Helper()
-	s, err := Read(t.Context(), local.NewMemory(solved.Functions, quiet{}), OfDataset(d, d.Fingerprint(), 256))
+	s, err := Read(t.Context(), local.NewMemory(solved.Functions, quiet{}), OfDataset(d, d.Fingerprint(), 256), o)
 	if err != nil {
-		t.Fatal(err)
-	}
-	o.Basis = func(int) *graph.Dense { return nil }
-	if err := s.Prepare(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -133,8 +129,9 @@ func walkAsInMemory(t *testing.T, d *dataset.Dataset, shape fit.Shape) {
 	}
 	pre.Scale = 1
 	inputs := pre.Raw(known.X)
-	s := prepared(t, d, Options{Preprocess: features.Auto, Unscaled: true})
-	if err := s.Walk(ctx, m, true); err != nil {
+	s := read(t, d, Options{Propagate: true})
+	s.Pre = pre
+	if err := s.Walk(ctx, m); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Pick(ctx); err != nil {
@@ -212,19 +209,22 @@ func TestSubgraphOfT(t *testing.T) {
 
 func subgraphOf(t *testing.T, d *dataset.Dataset) {
 	ctx := t.Context()
-	s := prepared(t, d, Options{Preprocess: features.Auto})
-	_, whole, err := s.Subgraph(ctx)
+	s := read(t, d, Options{})
+	_, whole, degrees, err := s.BringSubgraph(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	original := d.Original()
-	if got, want := len(whole.IDs), len(original.IDs); got != want {
-		t.Fatalf("%d of %d nodes, though there is room for all", got, want)
+	if !slices.Equal(whole.IDs, original.IDs) {
+		t.Fatal("not the nodes of the data in their order, though there is room for all")
+	}
+	if !slices.Equal(degrees, original.Adj.RowSums()) {
+		t.Error("not the degrees of T's nodes")
 	}
 	asInduced(t, d, whole)
 	bytes := s.Graph.Features.Bytes + 8*s.Graph.Entries
 	s.options.Subgraph = bytes * 3 / 4
-	of, some, err := s.Subgraph(ctx)
+	of, some, _, err := s.BringSubgraph(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +244,7 @@ func subgraphOf(t *testing.T, d *dataset.Dataset) {
 	}
 	s.options.Subgraph = 1
 	// A judge without neighbours fits in.
-	if d, some, err := s.Subgraph(ctx); err == nil && len(d.Validation) > 0 && len(some.IDs) > 0 ||
+	if d, some, _, err := s.BringSubgraph(ctx); err == nil && len(d.Validation) > 0 && len(some.IDs) > 0 ||
 		err != nil &&
 			!strings.Contains(err.Error(), "1 bytes have no room for the neighbours") {
 		t.Errorf("%d nodes and the error %v of a subgraph of one byte", len(some.IDs), err)

@@ -34,7 +34,7 @@ type RowData struct {
 }
 
 // OfDataset gives the rows of a data set in memory, whose features have positions. identity stands for the data in the
-// names of tables. Sparse features are propagated in at most so many columns.
+// names of tables. A row of sparse features counts as at most so many columns.
 func OfDataset(d *dataset.Dataset, identity string, columns int) RowData {
 	roles := make([]partition.Role, d.Nodes())
 	for role, nodes := range map[partition.Role][]int32{partition.Train: d.Train, partition.Unlabelled: d.Unlabelled,

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 
 	"rivulet/dataset"
@@ -30,88 +29,51 @@ type subgraphChoice struct {
 	sizes stage.Table // how many belong to it in each block
 	// first has, for each block with nodes of the subgraph, its number and the number of its first node. nodes is how many
 	// there are in all.
-	first []int32
-	nodes int64
+	first   []int32
+	nodes   int64
+	degrees []float32 // of its nodes, in T
 }
 
-// Subgraph brings T into memory if it fits into [Options.Subgraph], else labelled nodes, the nodes that some of the
-// validation nodes read, and nodes around them, up to two edges away. The data set has the held-out nodes, attached to
-// that subgraph; its validation nodes have all their neighbours in it.
-func (t *Tables) Subgraph(ctx context.Context) (*dataset.Dataset, *dataset.Original, error) {
+// BringSubgraph brings T into memory if it fits into [Options.Subgraph], else labelled nodes, the nodes that some of the
+// validation nodes read, and nodes around them, up to two edges away. The nodes are in the order of the data, so that a
+// T that fits is the one that a run in memory has. The data set has the held-out nodes, attached to that subgraph; its
+// validation nodes have all their neighbours in it. degrees are those of the subgraph's nodes in T.
+func (t *Tables) BringSubgraph(ctx context.Context) (d *dataset.Dataset, out *dataset.Original, degrees []float32,
+	err error) {
 	judges := t.Data.Validation
-	c, room, whole, err := t.roomInSubgraph(ctx)
+	c := &subgraphChoice{Tables: t}
+	all, err := c.begin(ctx, solved.MarkOptions{All: true}, nil)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	if !whole {
+	node := float64(all.Bytes+8*t.Graph.Entries) / float64(max(1, all.Nodes)) // bytes of one
+	if room := min(int64(float64(t.memory())/node), solved.MostInSubgraph); all.Nodes > room {
 		if judges, err = c.sample(ctx, room); err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 	}
 	if err := c.number(ctx); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	of, numbers, err := c.bring(ctx)
+	of, err := c.bring(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	d, out := t.attached(numbers)
+	d, out = t.attached(t.part)
 	out.IDs, out.Labels, out.X, out.Adj = of.IDs, of.Labels, of.X, of.Adj
 	d.Validation = judges
-	return d, out, nil
-}
-
-// LabelledFeatures returns the raw features and classes of at most so many labelled nodes: of fewer, if these have no
-// room in the memory of labelled rows.
-func (t *Tables) LabelledFeatures(ctx context.Context, most int64) (graph.Features, []int32, error) {
-	c := &subgraphChoice{Tables: t}
-	most = min(most, int64(stagedLabelled/(4*max(1, t.source.Features))))
-	sample := solved.SampleOf(t.options.Seed, t.Graph.Summary.Roles[partition.Train], most)
-	if _, err := c.begin(ctx, solved.MarkOptions{Labelled: sample}, nil); err != nil {
-		return graph.Features{}, nil, err
-	}
-	index, labels, parts := c.classIndex(), []int32(nil), []graph.Features(nil)
-	err := c.eachBrought(ctx, func(_ int64, some *solved.Brought) {
-		for _, label := range some.Names.Labels {
-			labels = append(labels, index[label])
-		}
-		parts = append(parts, some.X)
-	})
-	return stackedFeatures(parts), labels, err
-}
-
-// Fits reports whether all of T has room in the memory of a subgraph.
-func (t *Tables) Fits(ctx context.Context) (bool, error) {
-	_, _, whole, err := t.roomInSubgraph(ctx)
-	return whole, err
-}
-
-// roomInSubgraph returns how many nodes of T the memory of the subgraph has room for, and whether these are all: c is
-// marked with all nodes.
-func (t *Tables) roomInSubgraph(ctx context.Context) (c *subgraphChoice, room int64, whole bool, err error) {
-	c = &subgraphChoice{Tables: t}
-	all, err := c.begin(ctx, solved.MarkOptions{All: true}, nil)
-	if err != nil {
-		return nil, 0, false, err
-	}
-	node := float64(all.Bytes+8*t.Graph.Entries) / float64(max(1, all.Nodes)) // bytes of one
-	room = min(int64(float64(t.memory())/node), solved.MostInSubgraph)
-	return c, room, all.Nodes <= room, nil
+	return d, out, c.degrees, nil
 }
 
 // memory is the subgraph's memory, in bytes.
 func (t *Tables) memory() int64 { return cmp.Or(t.options.Subgraph, stagedSubgraph) }
 
-// begin marks the nodes with which the subgraph begins: the options' nodes, and places by block.
-func (c *subgraphChoice) begin(ctx context.Context, o solved.MarkOptions, places []stage.Record) (solved.SubgraphSize,
+// begin marks the nodes with which the subgraph begins: the options' nodes, and others.
+func (c *subgraphChoice) begin(ctx context.Context, o solved.MarkOptions, nodes []solved.Number) (solved.SubgraphSize,
 	error) {
 	inputs := []stage.Table{c.Graph.Names, c.Graph.Features}
-	if len(places) > 0 {
-		sides := stage.Sides{} // a table's name depends on its content
-		for _, r := range places {
-			sides[fmt.Sprint(r.Key)] = r.Payload
-		}
-		asked, err := c.engine.Put(ctx, stage.NewSpec("judged", struct{}{}, sides, 1).Table(0, c.Graph.Names.Name), places)
+	if len(nodes) > 0 {
+		asked, err := c.put(ctx, "judged", nodes)
 		if err != nil {
 			return solved.SubgraphSize{}, err
 		}
@@ -143,13 +105,13 @@ func (c *subgraphChoice) size(ctx context.Context, of stage.Table) (all solved.S
 
 // sample chooses a subgraph of T with room for so many nodes, and returns the judges whose neighbours are all in it.
 func (c *subgraphChoice) sample(ctx context.Context, room int64) ([]int32, error) {
-	judges, places := c.judged(room / 4)
+	judges, neighbours := c.judged(room / 4)
 	if len(judges) == 0 {
 		return nil, fmt.Errorf("%d bytes have no room for the neighbours of any validation node", c.memory())
 	}
 	o := solved.MarkOptions{Labelled: solved.SampleOf(c.options.Seed, c.Graph.Summary.Roles[partition.Train],
 		min(room/8, mostLabelled))}
-	size, err := c.begin(ctx, o, places)
+	size, err := c.begin(ctx, o, neighbours)
 	if err != nil {
 		return nil, err
 	}
@@ -163,30 +125,17 @@ func (c *subgraphChoice) sample(ctx context.Context, room int64) ([]int32, error
 }
 
 // judged returns the first judges whose neighbours in T are so many together, leaving out judges with too many, and
-// these neighbours by block.
-func (c *subgraphChoice) judged(room int64) (judges []int32, neighbours []stage.Record) {
-	of := map[int64][]int32{}
+// these neighbours.
+func (c *subgraphChoice) judged(room int64) (judges []int32, neighbours []solved.Number) {
 	for _, i := range c.Data.Validation {
 		n := &c.held.nodes[i]
 		if int64(len(n.Original)) > room {
 			continue
 		}
 		room -= int64(len(n.Original))
-		judges = append(judges, i)
-		for _, j := range n.Original {
-			of[j.Block] = append(of[j.Block], j.Place)
-		}
+		judges, neighbours = append(judges, i), append(neighbours, n.Original...)
 	}
-	return judges, places(of)
-}
-
-// places are places by block, as a table has them.
-func places(of map[int64][]int32) (out []stage.Record) {
-	for _, block := range slices.Sorted(maps.Keys(of)) {
-		slices.Sort(of[block])
-		out = append(out, stage.Record{Key: block, Payload: wire.AppendInts(nil, slices.Compact(of[block]))})
-	}
-	return out
+	return judges, neighbours
 }
 
 // around adds the nodes next to the subgraph, or a sample of so many.
@@ -232,10 +181,13 @@ func (c *subgraphChoice) number(ctx context.Context) error {
 	return nil
 }
 
-// bring brings the nodes of the subgraph with the edges among them, and their numbers.
-func (c *subgraphChoice) bring(ctx context.Context) (*dataset.Original, []solved.Number, error) {
+// bring brings the nodes of the subgraph with the edges among them, and sets their numbers and degrees.
+func (c *subgraphChoice) bring(ctx context.Context) (*dataset.Original, error) {
 	index := c.classIndex()
-	out, numbers, parts := &dataset.Original{}, []solved.Number{}, []graph.Features{}
+	out, parts := &dataset.Original{}, []graph.Features{}
+	var numbers []solved.Number
+	var degrees []float32
+	var rows []int64 // of the data
 	err := c.eachBrought(ctx, func(block int64, some *solved.Brought) {
 		for k, place := range some.Places {
 			label := int32(-1)
@@ -244,23 +196,52 @@ func (c *subgraphChoice) bring(ctx context.Context) (*dataset.Original, []solved
 			}
 			out.IDs, out.Labels = append(out.IDs, some.Names.IDs[k]), append(out.Labels, label)
 			numbers = append(numbers, solved.Number{Block: block, Place: place})
+			degrees, rows = append(degrees, float32(some.Degrees[k])), append(rows, some.Names.Rows[k])
 		}
 		parts = append(parts, some.X)
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if int64(len(numbers)) != c.nodes {
-		return nil, nil, fmt.Errorf("%d nodes were brought, %d counted", len(numbers), c.nodes)
+		return nil, fmt.Errorf("%d nodes were brought, %d counted", len(numbers), c.nodes)
 	}
-	out.X = stackedFeatures(parts)
-	out.Adj, err = c.links(ctx)
-	return out, numbers, err
+	adj, err := c.links(ctx)
+	if err != nil {
+		return nil, err
+	}
+	order, place := make([]int32, len(rows)), make([]int32, len(rows))
+	for k := range order {
+		order[k] = int32(k)
+	}
+	slices.SortFunc(order, func(a, b int32) int { return cmp.Or(cmp.Compare(rows[a], rows[b]), cmp.Compare(a, b)) })
+	for k, i := range order {
+		place[i] = int32(k)
+	}
+	out.Adj = adj.Submatrix(order, place, len(order))
+	for k := range order {
+		cols, _ := out.Adj.Row(k)
+		slices.Sort(cols)
+	}
+	out.X = stackedFeatures(parts).Take(order)
+	out.IDs, out.Labels = permuted(out.IDs, order), permuted(out.Labels, order)
+	c.part, c.degrees = permuted(numbers, order), permuted(degrees, order)
+	return out, nil
+}
+
+// permuted returns values in an order.
+func permuted[T any](values []T, order []int32) []T {
+	out := make([]T, len(order))
+	for k, i := range order {
+		out[k] = values[i]
+	}
+	return out
 }
 
 // eachBrought brings the marked nodes, block by block.
 func (c *subgraphChoice) eachBrought(ctx context.Context, take func(block int64, some *solved.Brought)) error {
-	made, err := c.run(ctx, stage.NewSpec(solved.StageBring, struct{}{}, nil, 1), c.Graph.Names, c.Graph.Features, c.marks)
+	made, err := c.run(ctx, stage.NewSpec(solved.StageBring, struct{}{}, nil, 1), c.Graph.Names, c.Graph.Features, c.marks,
+		c.Graph.Degrees)
 	if err != nil {
 		return err
 	}
@@ -312,16 +293,14 @@ func (c *subgraphChoice) links(ctx context.Context) (*graph.CSR, error) {
 // Neighbours returns, of nodes that are held out, the ids of their neighbours in T, and how many neighbours there are
 // in all.
 func (t *Tables) Neighbours(ctx context.Context, nodes []int32) (ids [][]string, degrees []int, err error) {
-	of := map[int64][]int32{}
+	var of []solved.Number
 	for _, i := range nodes {
-		for _, j := range t.held.nodes[i].Original {
-			of[j.Block] = append(of[j.Block], j.Place)
-		}
+		of = append(of, t.held.nodes[i].Original...)
 	}
 	names := map[solved.Number]string{}
 	if len(of) > 0 {
 		c := &subgraphChoice{Tables: t}
-		if _, err := c.begin(ctx, solved.MarkOptions{}, places(of)); err != nil {
+		if _, err := c.begin(ctx, solved.MarkOptions{}, of); err != nil {
 			return nil, nil, err
 		}
 		if err := c.eachBrought(ctx, func(block int64, some *solved.Brought) {

@@ -4,42 +4,23 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"math"
+	"slices"
 
 	"rivulet/dataset"
 	"rivulet/graph"
 	"rivulet/infer/preprocess"
-	"rivulet/trainer/features"
 	"rivulet/trainer/stage"
 	"rivulet/trainer/stage/partition"
 	"rivulet/trainer/stage/solved"
 	"rivulet/trainer/stage/wire"
 )
 
-// Bounds of the data that a staged run brings from the tables into this process's memory. They are the same for every
-// engine, and so are the samples.
-const (
-	// stagedLabelled is the memory of the labelled rows to which W_O is fitted and in which clusters are found.
-	stagedLabelled = 256 << 20
-	// stagedJudges and stagedTest are the most nodes that are held out.
-	stagedJudges = 5000
-	stagedTest   = 10000
-)
-
 // Options are the choices of a run that its tables depend on.
 type Options struct {
 	Seed uint64
-	// Preprocess is the kind of preprocessing, or auto.
-	Preprocess string
-	// Unscaled leaves the global scale at 1, as imported weights want it.
-	Unscaled bool
-	// Basis returns the matrix on which points of d features are projected; nil: they are not.
-	Basis func(d int) *graph.Dense
 	// Subgraph is the memory of a subgraph of T in bytes; 0: 128 MB.
 	Subgraph int64
-	// Entries is k, the most entries of a row of M.
-	Entries int
-	// Propagate has [Tables.Condense] make the tables of label and error propagation, too.
+	// Propagate has [Tables.Walk] keep the logits of T's nodes, which [Tables.Propagate] reads.
 	Propagate bool
 }
 
@@ -52,50 +33,30 @@ type Tables struct {
 	Graph       *partition.Graph
 	Fingerprint string
 	Classes     []string
-	Pre         *preprocess.Parameters
-	preparing   solved.FeatureScaling
-	sides       stage.Sides  // of preprocessing: factor, offset
-	bounds      []float64    // of the columns of x̄
-	basis       *graph.Dense // on which points are projected; nil: they are Â²·pre(X) itself
-	s1, s2      stage.Table  // sums of the hops
+	// Pre is the preprocessing, which the run fits in a subgraph of T or takes from an artifact.
+	Pre *preprocess.Parameters
 
 	// Data are the nodes held out, numbered first, and behind them the nodes of T to which they have edges. Original
 	// has of these only their number.
 	Data     *dataset.Dataset
 	Original *dataset.Original
 	held     *heldOutNodes
-	// Labelled are rows of labelled nodes of T. [Tables.Condense] lets go of their features.
-	Labelled *LabelledRows
+	part     []solved.Number // the nodes of the subgraph, in its order; nil before there is one
 
+	brought  []solved.Number // nodes of T whose rows are brought to the run, ascending: those of Original and of the subgraph
+	asked    stage.Table     // the same, by block
 	models   []*model
-	OnT, OnS *Frozen // tables of the nodes of T that are read, and of S
+	OnT      *Frozen // tables of the nodes of Original
+	Subgraph *Frozen // and of the nodes of the subgraph
 }
 
-// Read makes the tables of the graph.
-func Read(ctx context.Context, e stage.Engine, d RowData) (*Tables, error) {
-	t := &Tables{engine: e, source: d, OnT: &Frozen{}, OnS: &Frozen{}}
-	return t, t.read(ctx)
-}
-
-// Prepare fits the preprocessing, brings labelled rows of Â²·pre(X) and the nodes that are held out.
-func (t *Tables) Prepare(ctx context.Context, o Options) error {
-	t.options = o
-	for _, step := range []func(context.Context) error{t.preprocess, t.propagate, t.holdOut} {
-		if err := step(ctx); err != nil {
-			return err
-		}
+// Read makes the tables of the graph, and brings the nodes that are held out.
+func Read(ctx context.Context, e stage.Engine, d RowData, o Options) (*Tables, error) {
+	t := &Tables{engine: e, source: d, options: o}
+	if err := t.read(ctx); err != nil {
+		return nil, err
 	}
-	return nil
-}
-
-// Take takes the preprocessing of an artifact in place of fitting one, and brings the nodes that are held out.
-func (t *Tables) Take(ctx context.Context, pre *preprocess.Parameters, o Options) error {
-	t.options, t.Pre = o, pre
-	unscaled := *pre
-	unscaled.Scale = 1
-	t.bound(pre.Kind)
-	t.sides = preprocessSides(&unscaled, t.Graph.Summary.Width)
-	return t.holdOut(ctx)
+	return t, t.holdOut(ctx)
 }
 
 // read makes the tables of the graph.
@@ -108,8 +69,7 @@ func (t *Tables) read(ctx context.Context) (err error) {
 	g := t.Graph
 	if g.Unknown > 0 && g.Entries == 0 {
 		return fmt.Errorf("no edge between nodes of T is left: %d edges are to or from ids that no node has: "+
-			"are the ids of both tables "+
-			"written in one form?", g.Unknown)
+			"are the ids of both tables written in one form?", g.Unknown)
 	}
 	for role, name := range map[partition.Role]string{partition.Train: "training", partition.Validation: "validation"} {
 		if g.Summary.Roles[role] == 0 {
@@ -150,144 +110,6 @@ func (t *Tables) records(ctx context.Context, from stage.Table) ([]stage.Record,
 	return out, nil
 }
 
-// preprocess fits the preprocessing, without its scale.
-func (t *Tables) preprocess(ctx context.Context) error {
-	g := t.Graph
-	kind := features.KindOf(t.options.Preprocess, t.source.BagOfWords, t.source.Schema)
-	t.bound(kind)
-	_, records, err := t.sums(ctx, stage.NewSpec(solved.StageMoments, t.preparing,
-		stage.Sides{solved.SideLargest: wire.AppendDoubles(nil, t.bounds)}, 1), 0, g.Features)
-	if err != nil {
-		return err
-	}
-	mean, variance, err := solved.Moments(records, t.bounds)
-	if err != nil {
-		return err
-	}
-	t.Pre = features.Moments(kind, mean, variance, t.source.Schema)
-	t.sides = preprocessSides(t.Pre, g.Summary.Width)
-	return nil
-}
-
-// bound sets the largest values of the columns of x̄ for a kind of preprocessing.
-func (t *Tables) bound(kind string) {
-	t.preparing = solved.FeatureScaling{Kind: kind}
-	t.bounds = make([]float64, t.Graph.Summary.Width)
-	for k, l := range t.Graph.Summary.Largest {
-		if t.bounds[k] = float64(l); kind == preprocess.L2Center || kind == preprocess.L1 {
-			t.bounds[k] = 1
-		}
-		t.bounds[k] *= 1 + 1e-6
-	}
-}
-
-// preprocessSides are the sides of a preprocessing of d features, whose scale is 1.
-func preprocessSides(pre *preprocess.Parameters, d int) stage.Sides {
-	factor, offset := features.Vectors(pre, d)
-	return stage.Sides{
-		solved.SideFactor: wire.AppendFloats(nil, factor),
-		solved.SideOffset: wire.AppendFloats(nil, offset),
-	}
-}
-
-// Projected reports whether the hops propagate a projection of the features: sparse features of d columns would be
-// dense after a hop.
-func (t *Tables) Projected() bool { return t.basis != nil && t.Graph.Summary.Sparse }
-
-// hopping returns the options and sides of the stages that propagate features, and bounds of the propagated columns.
-func (t *Tables) hopping() (solved.FeatureScaling, stage.Sides, []float64) {
-	factor, offset := features.Vectors(t.Pre, len(t.bounds))
-	largest := make([]float64, len(t.bounds))
-	for k, bound := range t.bounds {
-		largest[k] = (bound*math.Abs(float64(factor[k])) + math.Abs(float64(offset[k]))) * (1 + 1e-5)
-	}
-	preparing, sides := t.preparing, stage.Sides{}
-	if t.Projected() {
-		preparing.Projected = true
-		columns := make([]float64, t.basis.Cols)
-		for k, l := range largest {
-			for c, v := range t.basis.Row(k) {
-				columns[c] += float64(l*math.Abs(float64(v))) * (1 + 1e-5)
-			}
-		}
-		largest, sides[solved.SideBasis] = columns, wire.AppendDense(nil, t.basis)
-	}
-	sides[solved.SideLargest] = wire.AppendDoubles(nil, largest)
-	return preparing, t.with(sides), largest
-}
-
-// with returns the sides of the preprocessing with more.
-func (t *Tables) with(more stage.Sides) stage.Sides {
-	out := maps.Clone(t.sides)
-	maps.Copy(out, more)
-	return out
-}
-
-// propagate makes the sums of two hops, brings the labelled rows of Â²·pre(X) and gives the preprocessing its
-// scale.
-func (t *Tables) propagate(ctx context.Context) error {
-	g := t.Graph
-	t.basis = t.options.Basis(g.Summary.Width)
-	preparing, sides, largest := t.hopping()
-	for hop, sums := range []*stage.Table{&t.s1, &t.s2} {
-		if err := t.hop(ctx, hop, sums); err != nil {
-			return err
-		}
-	}
-	wanted := int64(stagedLabelled / (4 * max(1, len(largest))))
-	o := solved.RowsOptions{FeatureScaling: preparing,
-		Labelled: solved.SampleOf(t.options.Seed, g.Summary.Roles[partition.Train], wanted)}
-	made, records, err := t.sums(ctx, stage.NewSpec(solved.StageRows, o, sides, 2), 1, g.Names, g.Features, g.Degrees,
-		t.s1,
-		t.s2)
-	if err != nil {
-		return err
-	}
-	if t.Labelled, err = t.readLabelled(ctx, made[0]); err != nil {
-		return err
-	}
-	scale, err := solved.SquaresScale(largest)
-	if err != nil {
-		return err
-	}
-	var total stage.Sum
-	for _, r := range records {
-		if err := total.Plus(stage.ReadSum(r.Payload)); err != nil {
-			return err
-		}
-	}
-	_, offset := features.Vectors(t.Pre, g.Summary.Width)
-	norm := math.Sqrt(total.Value(scale) / float64(g.Nodes)) // of a projection: as long in the mean
-	if t.Pre.Scale, err = features.GlobalScale(t.Pre, norm, offset); err != nil {
-		return err
-	}
-	if t.options.Unscaled {
-		t.Pre.Scale = 1
-	}
-	for k := range t.Labelled.X.Data {
-		t.Labelled.X.Data[k] *= t.Pre.Scale
-	}
-	return nil
-}
-
-// hop makes the sums of a hop of features: 0, or 1 after it.
-func (t *Tables) hop(ctx context.Context, hop int, sums *stage.Table) error {
-	g := t.Graph
-	preparing, sides, _ := t.hopping()
-	o := solved.HopOptions{FeatureScaling: preparing, Hop: hop, Terms: g.HighestDegree + 1}
-	from := []stage.Table{g.Features, g.Degrees}
-	if hop > 0 {
-		from = append(from, t.s1)
-	}
-	made, err := stage.Hop(ctx, t.engine, stage.NewSpec(solved.StageSend, o, sides, 1),
-		stage.NewSpec(solved.StageReceive, o, sides, 1), g.Tiles, from, []stage.Table{g.Degrees})
-	if err != nil {
-		return err
-	}
-	*sums = made[0]
-	return nil
-}
-
 // classIndex maps the names of classes to their numbers.
 func (t *Tables) classIndex() map[string]int32 {
 	index := make(map[string]int32, len(t.Classes))
@@ -295,4 +117,88 @@ func (t *Tables) classIndex() map[string]int32 {
 		index[name] = int32(k)
 	}
 	return index
+}
+
+// put stores places of blocks as a table, whose name depends on them.
+func (t *Tables) put(ctx context.Context, name string, nodes []solved.Number) (stage.Table, error) {
+	of := map[int64][]int32{}
+	for _, n := range nodes {
+		of[n.Block] = append(of[n.Block], n.Place)
+	}
+	var records []stage.Record
+	sides := stage.Sides{}
+	for _, block := range slices.Sorted(maps.Keys(of)) {
+		slices.Sort(of[block])
+		r := stage.Record{Key: block, Payload: wire.AppendInts(nil, slices.Compact(of[block]))}
+		records, sides[fmt.Sprint(block)] = append(records, r), r.Payload
+	}
+	return t.engine.Put(ctx, stage.NewSpec(name, struct{}{}, sides, 1).Table(0, t.Graph.Names.Name), records)
+}
+
+// ask decides of which nodes of T rows are brought, and returns for each list of nodes their places among these.
+func (t *Tables) ask(ctx context.Context, lists ...[]solved.Number) (places [][]int32, err error) {
+	t.brought = slices.Concat(lists...)
+	slices.SortFunc(t.brought, solved.Number.Compare)
+	t.brought = slices.Compact(t.brought)
+	for _, list := range lists {
+		of := make([]int32, len(list))
+		for k, n := range list {
+			at, _ := slices.BinarySearchFunc(t.brought, n, solved.Number.Compare)
+			of[k] = int32(at)
+		}
+		places = append(places, of)
+	}
+	t.asked, err = t.put(ctx, "asked", t.brought)
+	return places, err
+}
+
+// pick returns rows of dense tables, side by side, of the nodes whose rows are brought. They have so many columns
+// together.
+func (t *Tables) pick(ctx context.Context, columns int, of ...stage.Table) (*graph.Dense, error) {
+	made, err := t.run(ctx, stage.NewSpec(solved.StagePick, struct{}{}, nil, 1), append([]stage.Table{t.asked}, of...)...)
+	if err != nil {
+		return nil, err
+	}
+	return t.readPicked(ctx, made[0], columns)
+}
+
+// readPicked reads a row of each node whose row is brought.
+func (t *Tables) readPicked(ctx context.Context, from stage.Table, columns int) (*graph.Dense, error) {
+	out, at := graph.NewDense(len(t.brought), columns), 0
+	for r, err := range t.engine.Read(ctx, from) {
+		if err != nil {
+			return nil, err
+		}
+		places, rows, err := solved.ReadPicked(r.Payload)
+		if err != nil {
+			return nil, err
+		}
+		if rows.Cols != columns {
+			return nil, fmt.Errorf("rows of %d columns were brought, want %d", rows.Cols, columns)
+		}
+		if at, err = t.inOrder(r.Key, places, at); err != nil {
+			return nil, err
+		}
+		copy(out.Data[(at-len(places))*out.Cols:], rows.Data)
+	}
+	return out, t.all(at)
+}
+
+// inOrder checks that places of a block are the nodes from at on whose rows are brought, and returns the next.
+func (t *Tables) inOrder(block int64, places []int32, at int) (int, error) {
+	for _, place := range places {
+		if at >= len(t.brought) || t.brought[at] != (solved.Number{Block: block, Place: place}) {
+			return at, fmt.Errorf("block %d, place %d was brought and not asked for", block, place)
+		}
+		at++
+	}
+	return at, nil
+}
+
+// all checks that as many rows were brought as were asked for.
+func (t *Tables) all(rows int) error {
+	if rows != len(t.brought) {
+		return fmt.Errorf("rows of %d nodes were brought, %d asked for", rows, len(t.brought))
+	}
+	return nil
 }

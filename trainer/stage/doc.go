@@ -21,9 +21,9 @@
 // # Sums
 //
 // Floating-point addition depends on order, and order on partitions. Sums over nodes are therefore sums of integers. A
-// [Scale] belongs to a column and is made of the largest value that the column can have, so that no sum overflows: of a
-// hop, int64 with room for as many terms as the highest degree; of a whole column, 128 bits, with room for 2^64 values
-// of any column. A value above the scale's largest is an error, never a wrong sum.
+// [Scale] belongs to a column and is made of the largest value that the column can have, so that no sum overflows: an
+// int64 has room for as many terms as the highest degree. A value above the scale's largest is an error, never a wrong
+// sum.
 //
 // # Names
 //

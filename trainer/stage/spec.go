@@ -99,7 +99,7 @@ func (s Sides) Names() []string {
 
 // Code is the revision of the stages' results. It is part of the name of every table: raise it with every change of a
 // result, so that an older build's tables are not taken for this one's.
-const Code = 3
+const Code = 4
 
 // Table is the name of an output of a stage on inputs: "NAME-" and 32 hexadecimal digits of the SHA-256 of the
 // stage with its options and sides, the inputs' names and the output's number. Two tables of one name have the

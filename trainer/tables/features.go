@@ -50,7 +50,7 @@ func (f *Fitter) features(adj *graph.CSR, x *features.FactoredFeatures, count in
 	// The rest of the tables does not depend on the features.
 	ways := infer.HopTables(adj, graph.NewDense(adj.Rows, 0), count, edge).C
 	var err error
-	out.C, err = f.table(ways)
+	out.C, err = f.Table(ways)
 	return out, err
 }
 

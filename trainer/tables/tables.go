@@ -16,12 +16,14 @@ import (
 const ridge = 1e-4
 
 // MeetingWeights are w_j = deg_j + 0.1: how often an arrival meets node j (docs/algorithm.md, section 5).
-func MeetingWeights(adj *graph.CSR) []float32 {
-	w := adj.RowSums()
-	for j := range w {
-		w[j] += 0.1
+func MeetingWeights(adj *graph.CSR) []float32 { return WeightsOf(adj.RowSums()) }
+
+// WeightsOf returns the weights of [MeetingWeights] for nodes of these degrees, in the memory of the degrees.
+func WeightsOf(degrees []float32) []float32 {
+	for j := range degrees {
+		degrees[j] += 0.1
 	}
-	return w
+	return degrees
 }
 
 // Fitter computes tables of S for a fixed M: U' = (MᵀwM + 1e-4·mean diag·I)⁻¹ MᵀwU (docs/algorithm.md, section 5,
@@ -52,16 +54,6 @@ func (f *Fitter) factorize(normal *mat.SymDense) error {
 		return fmt.Errorf("tables of S: the normal equations of M (%d columns) are not positive definite", n)
 	}
 	return nil
-}
-
-// Solve returns the tables of S of normal equations that were added up elsewhere: normal is the upper triangle of MᵀwM,
-// N'×N' row by row, right is MᵀwU, N'×width.
-func Solve(normal, right []float64, nodes int) (*graph.Dense, error) {
-	f := &Fitter{m: &graph.CSR{Cols: nodes}}
-	if err := f.factorize(mat.NewSymDense(nodes, normal)); err != nil {
-		return nil, err
-	}
-	return f.solve(mat.NewDense(nodes, len(right)/nodes, right))
 }
 
 // normalEquations is MᵀwM, N'×N'. Most pairs of columns have no row in common, so it is assembled as a sparse
@@ -109,7 +101,7 @@ func (f *Fitter) Fit(t *infer.Tables) (*infer.Tables, error) {
 func (f *Fitter) fit(t *infer.Tables) (*infer.Tables, error) {
 	out := &infer.Tables{}
 	for _, u := range t.U {
-		fitted, err := f.table(u)
+		fitted, err := f.Table(u)
 		if err != nil {
 			return nil, err
 		}
@@ -119,11 +111,12 @@ func (f *Fitter) fit(t *infer.Tables) (*infer.Tables, error) {
 		return out, nil
 	}
 	var err error
-	out.C, err = f.table(t.C)
+	out.C, err = f.Table(t.C)
 	return out, err
 }
 
-func (f *Fitter) table(u *graph.Dense) (*graph.Dense, error) {
+// Table returns the table of S for one of T.
+func (f *Fitter) Table(u *graph.Dense) (*graph.Dense, error) {
 	right := mat.NewDense(f.m.Cols, u.Cols, nil) // MᵀwU
 	for j := range f.m.Rows {
 		cols, vals := f.m.Row(j)

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"rivulet/trainer/stage"
 	"rivulet/trainer/stage/local"
 	"rivulet/trainer/stage/partition"
@@ -69,9 +67,6 @@ func TestReadCountsEdgesOnce(t *testing.T) {
 			}
 			if g.Entries != 4 || g.HighestDegree != 2 || g.Loops != 1 || g.Nodes != 4 {
 				t.Errorf("%d entries, degree %d, %d loops, %d nodes", g.Entries, g.HighestDegree, g.Loops, g.Nodes)
-			}
-			if diff := cmp.Diff([]float32{5, 2}, g.Summary.Largest); diff != "" {
-				t.Error(diff)
 			}
 		})
 	}

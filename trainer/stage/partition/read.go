@@ -187,7 +187,7 @@ func (blocks) Reduce(key int64, in stage.Records, out stage.Output) error {
 		}
 	}
 	own, held := rowsOf(all[:names.Original]), rowsOf(all[names.Original:])
-	s := summarise(names, own, all[0].Width)
+	s := summarise(names, all[0].Width)
 	return errors.Join(out.Emit(OutNames, stage.Record{Key: key, Payload: names.Append(nil)}),
 		out.Emit(OutFeatures, stage.Record{Key: key, Payload: wire.AppendFeatures(nil, own)}),
 		out.Emit(OutHeldFeatures, stage.Record{Key: key, Payload: wire.AppendFeatures(nil, held)}),
@@ -225,17 +225,14 @@ func rowsOf(all []Node) graph.Features {
 
 // Summary holds the run's facts of a block and, added up, of the graph.
 type Summary struct {
-	Width   int
-	Sparse  bool             // the features of T are
-	Roles   [Test + 1]int64  // nodes by role
-	Labels  map[string]int64 // nodes of role train by label
-	Others  map[string]bool  // labels of nodes that are held out
-	Largest []float32        // per feature over T, without sign
+	Width  int
+	Roles  [Test + 1]int64  // nodes by role
+	Labels map[string]int64 // nodes of role train by label
+	Others map[string]bool  // labels of nodes that are held out
 }
 
-func summarise(n *Names, x graph.Features, width int) *Summary {
-	s := &Summary{Width: width, Sparse: x.Sparse != nil, Labels: map[string]int64{}, Others: map[string]bool{},
-		Largest: make([]float32, width)}
+func summarise(n *Names, width int) *Summary {
+	s := &Summary{Width: width, Labels: map[string]int64{}, Others: map[string]bool{}}
 	for k, role := range n.Roles {
 		s.Roles[role]++
 		switch {
@@ -244,9 +241,6 @@ func summarise(n *Names, x graph.Features, width int) *Summary {
 		case role != Unlabelled:
 			s.Others[n.Labels[k]] = true
 		}
-	}
-	for i := range x.Rows() {
-		x.Each(i, func(c int, v float32) { s.Largest[c] = max(s.Largest[c], v, -v) })
 	}
 	return s
 }
@@ -272,7 +266,6 @@ func (s *Summary) Add(payload []byte) error {
 	if s.Width != other.Width {
 		return fmt.Errorf("some nodes have %d features and others %d", s.Width, other.Width)
 	}
-	s.Sparse = s.Sparse || other.Sparse // a block may have no nodes of T
 	for role, n := range other.Roles {
 		s.Roles[role] += n
 	}
@@ -281,9 +274,6 @@ func (s *Summary) Add(payload []byte) error {
 	}
 	for label := range other.Others {
 		s.Others[label] = true
-	}
-	for c, v := range other.Largest {
-		s.Largest[c] = max(s.Largest[c], v)
 	}
 	return nil
 }

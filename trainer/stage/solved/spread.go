@@ -1,7 +1,6 @@
 package solved
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -24,72 +23,45 @@ type SpreadOptions struct {
 	Classes []string `json:"classes"`
 	// Models is the number of models, each with its errors.
 	Models int `json:"models"`
-	// Clusters is N'.
-	Clusters int `json:"clusters"`
-	// Degree is the highest of a node, and Entry the largest number in M; they bound the sums.
-	Degree int64   `json:"degree"`
-	Entry  float32 `json:"entry"`
+	// Degree is the highest of a node, which bounds the sums.
+	Degree int64 `json:"degree"`
 }
 
 // columns is the number of columns of F0: labels, and errors of each model, C wide each.
 func (o *SpreadOptions) columns() int { return (1 + o.Models) * len(o.Classes) }
-
-// hops returns the scales of the messages of a hop: no value of F0 is above 1, nor is any of Â^t F0/√D (see hopScales).
-func (o *SpreadOptions) hops() ([]stage.Scale, error) {
-	return hopScales(slices.Repeat([]float64{1}, o.columns()), o.Degree+1)
-}
-
-// right returns the scales of the sums MᵀwU: u of the next hop is (Σ_k V_k/√D_k + u)/(D_j+1), so that no u is above 1
-// either.
-func (o *SpreadOptions) right() ([]stage.Scale, error) {
-	s, err := stage.NewScale(float64(o.Degree+1) * float64(o.Entry) * 1.001)
-	return slices.Repeat([]stage.Scale{s}, o.columns()), err
-}
 
 // propagationStage is shared by the stages of propagation: F0 of label propagation and of the error propagation of each
 // model, side by side, in [infer.PropagationRecurrence] (docs/algorithm.md, section 6, with α = 1). All its hops are
 // alike, so that each is made as hop 0.
 type propagationStage struct {
 	SpreadOptions
-	hops      *infer.Recurrence
-	hop, sums []stage.Scale
+	hops *infer.Recurrence
+	hop  []stage.Scale // of the columns that are sent
 }
 
+// newSpreading makes the scales of a hop. No value of F0 is above 1, nor is any of V = Â^t F0/√D: it is the sum of
+// deg_j + 1 values of at most 1, over D_j = deg_j + 1. A little is added for rounding.
 func newSpreading(o SpreadOptions) (propagationStage, error) {
-	f := propagationStage{SpreadOptions: o, hops: infer.PropagationRecurrence(o.columns())}
-	var errs [2]error
-	f.hop, errs[0] = o.hops()
-	f.sums, errs[1] = o.right()
-	return f, errors.Join(errs[:]...)
+	scale, err := stage.NewScale(1+1e-4, o.Degree+1)
+	return propagationStage{SpreadOptions: o, hops: infer.PropagationRecurrence(o.columns()),
+		hop: slices.Repeat([]stage.Scale{scale}, o.columns())}, err
 }
 
-// emit writes the state of a block (output 0), its table u's part of MᵀwU (output 1, key 0) and the rows of u of places
-// (output 2).
-func (f *propagationStage) emit(key int64, state *infer.State, u *graph.Dense, d *degrees, mapping []byte,
-	places []int32,
-	out stage.Output) error {
-	m, err := wire.ReadMapping(mapping)
-	if err != nil {
-		return err
-	}
-	if m.Rows != u.Rows || len(d.of) != u.Rows {
-		return fmt.Errorf("block %d: %d rows of M and %d degrees for %d nodes", key, m.Rows, len(d.of), u.Rows)
-	}
-	right := newGroups(f.sums)
-	right.addColumns(d, m, u)
-	if err := errors.Join(right.emit(1, key, out),
-		out.Emit(0, stage.Record{Key: key, Payload: wire.AppendDense(nil, state.Beside())})); err != nil || len(places) == 0 {
+// emit writes the state of a block (output 0), and the rows of its table u of places (output 1).
+func (f *propagationStage) emit(key int64, state *infer.State, u *graph.Dense, places []int32, out stage.Output) error {
+	err := out.Emit(0, stage.Record{Key: key, Payload: wire.AppendDense(nil, state.Beside())})
+	if err != nil || len(places) == 0 {
 		return err
 	}
 	payload, err := appendPlaces(key, places, u.Rows)
 	if err != nil {
 		return err
 	}
-	return out.Emit(2, stage.Record{Key: key, Payload: append(payload, wire.AppendDense(nil, u.Take(places))...)})
+	return out.Emit(1, stage.Record{Key: key, Payload: append(payload, wire.AppendDense(nil, u.Take(places))...)})
 }
 
 // seeds makes F0 of the nodes of T: of a labelled node the one-hot row of its class, and of each model that less its
-// probabilities on T alone. Inputs: 0 names, 1 degrees, 2 rows of M, then the logits of each model, and at last places.
+// probabilities on T alone. Inputs: 0 names, 1 degrees, then the logits of each model, and at last places.
 type seeds struct {
 	propagationStage
 	index map[string]int
@@ -106,7 +78,7 @@ func newSeeds(o SpreadOptions, _ stage.Sides) (stage.Function, error) {
 }
 
 // firstLogits is the first input of stage seeds that has logits.
-const firstLogits = 3
+const firstLogits = 2
 
 // Reduce implements [stage.Function].
 func (f *seeds) Reduce(key int64, in stage.Records, out stage.Output) error {
@@ -138,7 +110,7 @@ func (f *seeds) Reduce(key int64, in stage.Records, out stage.Output) error {
 		f0 = append(f0, infer.PortableErrorSeeds(labels, of))
 	}
 	state, u := f.hops.EnterSeeds(graph.Beside(f0...), d.sums)
-	return f.emit(key, state, u, d, p[2], places, out)
+	return f.emit(key, state, u, places, out)
 }
 
 // logits are the logits of a block's nodes, by model.
@@ -178,8 +150,7 @@ func (s *spreadSender) vectors(in stage.Records) (*stage.Vectors, error) {
 	return integers(s.hops.Send(0, state, d.sums), s.hop)
 }
 
-// spreadGather takes the state of a block to the next hop. Inputs: 0 messages, 1 the state, 2 degrees, 3 rows of M,
-// 4 places.
+// spreadGather takes the state of a block to the next hop. Inputs: 0 messages, 1 the state, 2 degrees, 3 places.
 type spreadGather struct{ propagationStage }
 
 func newSpreadGather(o SpreadOptions, _ stage.Sides) (stage.Function, error) {
@@ -194,7 +165,7 @@ func (f *spreadGather) Reduce(key int64, in stage.Records, out stage.Output) err
 
 // Gather implements [stage.Gatherer].
 func (f *spreadGather) Gather(key int64, in stage.Records) (stage.BlockSums, error) {
-	places, p, err := asked(in, 4)
+	places, p, err := asked(in, 3)
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +173,7 @@ func (f *spreadGather) Gather(key int64, in stage.Records) (stage.BlockSums, err
 	if err != nil {
 		return nil, err
 	}
-	return &spreadSums{newFeatureSums(f.hop, key, len(d.of)), f, state, d, p[3], places}, nil
+	return &spreadSums{newFeatureSums(f.hop, key, len(d.of)), f, state, d, places}, nil
 }
 
 type spreadSums struct {
@@ -210,27 +181,16 @@ type spreadSums struct {
 	f       *spreadGather
 	state   *infer.State
 	degrees *degrees
-	mapping []byte
 	places  []int32
 }
 
 // Bytes implements [stage.BlockSums].
 func (g *spreadSums) Bytes() int64 {
-	return g.featureSums.Bytes() + int64((4*g.f.hops.Columns(0)+16)*g.rows+len(g.mapping))
+	return g.featureSums.Bytes() + int64((4*g.f.hops.Columns(0)+16)*g.rows)
 }
 
 // End implements [stage.BlockSums].
 func (g *spreadSums) End(out stage.Output) error {
 	state, u := g.f.hops.Step(0, g.state, g.values(), g.degrees.sums)
-	return g.f.emit(g.key, state, u, g.degrees, g.mapping, g.places, out)
-}
-
-// SpreadRight adds up MᵀwU of a hop, N'×(1+models)C, of label propagation and of each model's error propagation side by
-// side.
-func SpreadRight(o SpreadOptions, records []stage.Record) ([]float64, error) {
-	scale, err := o.right()
-	if err != nil {
-		return nil, err
-	}
-	return sideSums(records, o.Clusters, scale)
+	return g.f.emit(g.key, state, u, g.places, out)
 }

@@ -102,7 +102,7 @@ func inSubgraph(marks []int32) (nodes int64) {
 
 // reachScale is the scale of the number that a node of the subgraph sends, 1.
 func reachScale(terms int64) ([]stage.Scale, error) {
-	s, err := stage.NewScale64(1, terms)
+	s, err := stage.NewScale(1, terms)
 	return []stage.Scale{s}, err
 }
 
@@ -212,29 +212,33 @@ func (f *thin) Reduce(key int64, in stage.Records, out stage.Output) error {
 	return emitMarks(key, marks, SubgraphSize{Nodes: inSubgraph(marks)}, out)
 }
 
-// subgraphReader brings the names, roles, labels and raw features of the subgraph to the run. Inputs: 0 names, 1
-// features, 2 marks.
+// subgraphReader brings the names, roles, labels, raw features and degrees in T of the subgraph to the run. Inputs: 0
+// names, 1 features, 2 marks, 3 degrees.
 type subgraphReader struct{}
 
 // Reduce implements [stage.Function].
 func (subgraphReader) Reduce(key int64, in stage.Records, out stage.Output) error {
-	names, p, err := namedPayloads(in, 3)
+	names, p, err := namedPayloads(in, 4)
 	if err != nil || names == nil {
+		return err
+	}
+	degrees, err := partition.ReadDegrees(p[3])
+	if err != nil {
 		return err
 	}
 	x, err := wire.ReadFeatures(p[1])
 	if err != nil {
 		return err
 	}
-	some, places := &partition.Names{}, []int32{}
+	some, places, of := &partition.Names{}, []int32{}, []int32{}
 	for j, m := range wire.ReadInts(p[2]) {
 		if m == outside {
 			continue
 		}
-		if j >= names.Original || j >= x.Rows() {
+		if j >= names.Original || j >= x.Rows() || j >= len(degrees) {
 			return fmt.Errorf("block %d: a mark of place %d of %d", key, j, names.Original)
 		}
-		places = append(places, int32(j))
+		places, of = append(places, int32(j)), append(of, degrees[j])
 		some.IDs, some.Roles = append(some.IDs, names.IDs[j]), append(some.Roles, names.Roles[j])
 		some.Labels, some.Rows = append(some.Labels, names.Labels[j]), append(some.Rows, names.Rows[j])
 	}
@@ -242,7 +246,7 @@ func (subgraphReader) Reduce(key int64, in stage.Records, out stage.Output) erro
 		return nil
 	}
 	some.Original = len(places)
-	payload := wire.AppendInts(wire.AppendNumber(nil, len(places)), places)
+	payload := wire.AppendInts(wire.AppendInts(wire.AppendNumber(nil, len(places)), places), of)
 	named := some.Append(nil)
 	payload = append(wire.AppendNumber(payload, len(named)), named...)
 	return out.Emit(0, stage.Record{Key: key, Payload: wire.AppendFeatures(payload, x.Take(places))})
@@ -250,15 +254,16 @@ func (subgraphReader) Reduce(key int64, in stage.Records, out stage.Output) erro
 
 // Brought are the nodes of a subgraph of T in a block.
 type Brought struct {
-	Places []int32
-	Names  *partition.Names
-	X      graph.Features // raw
+	Places, Degrees []int32 // degrees in T
+	Names           *partition.Names
+	X               graph.Features // raw
 }
 
 // ReadBrought reads a record of stage bring.
 func ReadBrought(payload []byte) (*Brought, error) {
 	w := wire.NewReader(payload)
-	out := &Brought{Places: w.Ints(w.Count(4))}
+	n := w.Count(8)
+	out := &Brought{Places: w.Ints(n), Degrees: w.Ints(n)}
 	names, err := partition.ReadNames(w.Take(w.Number()))
 	if err != nil {
 		return nil, err
@@ -275,7 +280,7 @@ func ReadBrought(payload []byte) (*Brought, error) {
 const SideFirst = "first"
 
 // MostInSubgraph is the most nodes that a subgraph of T has: a float32 holds their numbers exactly.
-const MostInSubgraph = 1<<valueOfCluster - 1
+const MostInSubgraph = 1<<numberBits - 1
 
 // nodeNumbering gives the nodes of the subgraph their numbers, and -1 to the others. Input 0 are marks.
 type nodeNumbering struct{ first map[int64]int32 }
@@ -317,7 +322,7 @@ type link struct{}
 
 // Reduce implements [stage.Function].
 func (f link) Reduce(key int64, in stage.Records, out stage.Output) error {
-	return gather(f, clusterScale, key, in, out)
+	return gather(f, numberScale, key, in, out)
 }
 
 // Gather implements [stage.Gatherer].

@@ -22,16 +22,15 @@ const (
 const (
 	OutState    = iota // the state for the next hop; after the last one the logits, n×C
 	OutPart            // u and columns of c side by side
-	OutHighest         // key 0: the largest number, without sign, of each column that is sent next, and of the part
+	OutHighest         // key 0: the largest number, without sign, of each column that is sent next
 	WalkOutputs        // how many there are
 )
 
 // WalkOptions are the options of the stages enter, step and take.
 type WalkOptions struct {
-	FeatureScaling
-	Scale float32 `json:"scale,omitzero"` // the global one of pre(X); of stage enter
-	Hop   int     `json:"hop"`            // hops before this one
-	Terms int64   `json:"terms"`          // the most that are added up for a node
+	Kind  string `json:"kind,omitempty"` // of preprocess.Parameters; of stage enter
+	Hop   int    `json:"hop"`            // hops before this one
+	Terms int64  `json:"terms"`          // the most that are added up for a node
 }
 
 // recurrenceStage is shared by these stages. The side largest has the largest values of the sent columns, from output
@@ -67,7 +66,7 @@ func newReceiving(o WalkOptions, sides stage.Sides) (recurrenceStage, error) {
 	}
 	f.scale = make([]stage.Scale, len(largest))
 	for k, l := range largest {
-		if f.scale[k], err = stage.NewScale64(l, f.Terms); err != nil {
+		if f.scale[k], err = stage.NewScale(l, f.Terms); err != nil {
 			return f, fmt.Errorf("hop %d of %s, column %d: %w", f.Hop, f.model.Name(), k, err)
 		}
 	}
@@ -78,45 +77,37 @@ func newReceiving(o WalkOptions, sides stage.Sides) (recurrenceStage, error) {
 func (f *recurrenceStage) emit(key int64, hop int, state *infer.State, part *graph.Dense, d *degrees,
 	out stage.Output) error {
 	sent := f.hops.Send(hop, state, d.sums)
-	highest := make([]float64, sent.Cols+part.Cols)
+	highest := make([]float64, sent.Cols)
 	for j := range sent.Rows {
-		atLeast(highest, sent.Row(j))
-		atLeast(highest[sent.Cols:], part.Row(j))
+		for k, v := range sent.Row(j) {
+			if size := math.Abs(float64(v)); !(size <= highest[k]) { // NaN too
+				highest[k] = size
+			}
+		}
 	}
 	return errors.Join(out.Emit(OutState, stage.Record{Key: key, Payload: wire.AppendDense(nil, state.Beside())}),
 		out.Emit(OutPart, stage.Record{Key: key, Payload: wire.AppendDense(nil, part)}),
 		out.Emit(OutHighest, stage.Record{Order: stage.OrderOf(key), Payload: wire.AppendDoubles(nil, highest)}))
 }
 
-// atLeast raises highest where a number of the row is larger, without its sign, or is NaN.
-func atLeast(highest []float64, row []float32) {
-	for k, v := range row {
-		if size := math.Abs(float64(v)); !(size <= highest[k]) {
-			highest[k] = size
-		}
-	}
-}
-
-// Highest merges output OutHighest of all blocks, for the next hop of a model: the largest numbers of the sent columns,
-// and of the part of the tables. NaN and infinity are errors.
-func Highest(m infer.Model, hop int, records []stage.Record) (sent, part []float64, err error) {
-	f := m.Recurrence()
-	u, c := f.Part(hop)
-	all := make([]float64, f.Sent(hop)+u+c)
+// Highest merges output OutHighest of all blocks: the largest numbers of the columns that are sent in a model's next
+// hop. NaN and infinity are errors.
+func Highest(m infer.Model, hop int, records []stage.Record) ([]float64, error) {
+	all := make([]float64, m.Recurrence().Sent(hop))
 	for _, r := range records {
 		of := wire.ReadDoubles(r.Payload)
 		if len(of) != len(all) {
-			return nil, nil, wire.ErrPayload
+			return nil, wire.ErrPayload
 		}
 		for k, v := range of {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return nil, nil, fmt.Errorf("%s: an answer of a node in block %d before hop %d is %v: its weights are too large",
+				return nil, fmt.Errorf("%s: an answer of a node in block %d before hop %d is %v: its weights are too large",
 					m.Name(), stage.FromOrder(r.Order), hop, v)
 			}
 			all[k] = max(all[k], v)
 		}
 	}
-	return all[:f.Sent(hop)], all[f.Sent(hop):], nil
+	return all, nil
 }
 
 // WalkHops is the number of hops that a model makes on T to its logits. One less makes its tables.
@@ -132,7 +123,7 @@ func newEnter(o WalkOptions, sides stage.Sides) (stage.Function, error) {
 	f := &enter{}
 	var errs [2]error
 	f.recurrenceStage, errs[0] = newWalking(o, sides)
-	f.featurePreparer, errs[1] = newPrepared(f.FeatureScaling, sides)
+	f.featurePreparer, errs[1] = newPrepared(f.Kind, sides)
 	return f, errors.Join(errs[:]...)
 }
 
@@ -156,7 +147,7 @@ func (f *enter) Reduce(key int64, in stage.Records, out stage.Output) error {
 	if len(d.of) != raw.Rows() {
 		return fmt.Errorf("block %d: %d degrees for %d nodes", key, len(d.of), raw.Rows())
 	}
-	state, part := f.hops.Enter(inputs{f.featurePreparer, raw, f.Scale}, d.sums)
+	state, part := f.hops.Enter(inputs{f.featurePreparer, raw}, d.sums)
 	return f.emit(key, 0, state, part, d, out)
 }
 

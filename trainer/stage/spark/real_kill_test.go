@@ -107,7 +107,7 @@ func (k *executorKiller) Step(what string, done, total int) {
 func TestSparkWithAnExecutorKilled(t *testing.T) {
 	a, dir, d := realSpark(t), sparkDir(t), generated(t)
 	want := train(t, local.NewMemory(solved.Functions, trainer.Silent{}), d)
-	for _, stage := range []string{partition.StageBlocks, solved.StageReceive} {
+	for _, stage := range []string{partition.StageBlocks, solved.StageTake} {
 		killer := &executorKiller{shown: shown{t}, stage: stage, dir: dir}
 		e, err := spark.Open(t.Context(), spark.Connect(connect.New(a, nil)), spark.Options{
 			Work: t.TempDir(), Partitions: 4, Workers: workers(t), Progress: killer})
@@ -230,7 +230,7 @@ func TestSparkWithTheTrainerKilled(t *testing.T) {
 	realSpark(t)
 	dir, work := sparkDir(t), t.TempDir()
 	want := train(t, local.NewMemory(solved.Functions, trainer.Silent{}), generated(t))
-	for _, stage := range []string{partition.StageTiles, solved.StageRows} {
+	for _, stage := range []string{partition.StageTiles, solved.StageBring} {
 		c := startChild(t, work, filepath.Join(t.TempDir(), "artifact"))
 		if !c.until("begins "+stage, 1) {
 			text, err := c.end()
@@ -252,7 +252,7 @@ func TestSparkWithItsDriverKilled(t *testing.T) {
 	dir, work := sparkDir(t), t.TempDir()
 	want := train(t, local.NewMemory(solved.Functions, trainer.Silent{}), generated(t))
 	c := startChild(t, work, filepath.Join(t.TempDir(), "artifact"))
-	if !c.until("begins "+solved.StageReceive, 1) {
+	if !c.until("begins "+solved.StageTake, 1) {
 		text, err := c.end()
 		t.Fatalf("%v: %s", err, text)
 	}
