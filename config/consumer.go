@@ -1,7 +1,10 @@
 package config
 
 import (
+	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -12,6 +15,8 @@ type Consumer struct {
 	Redis Redis `key:"redis"`
 
 	Choice
+
+	Models []string `key:"models" default:"" usage:"models of the artifact that each answer every arrival, in place of model: a prediction of each is published, in this order, and names its model. Metrics, the live page and labels follow the first" zero:"one model answers: model"`
 
 	Delivery string `key:"delivery" default:"at_least_once" oneof:"at_least_once|exactly_once" usage:"at_least_once: after a crash a prediction may come twice, with the same source headers; exactly_once: predictions, dead letters and offsets are one transaction, seen once by read-committed readers (Kafka 2.5 or newer)"`
 
@@ -70,6 +75,7 @@ func (c Consumer) problems() []Problem {
 	found = append(found, registryProblems(c.Input, c.Registry)...)
 	found = append(found, c.candidateProblems()...)
 	found = append(found, c.repartitionProblems()...)
+	found = append(found, c.modelProblems()...)
 	if c.Output.Registry != RegistryNone && len(c.Registry.URLs) == 0 {
 		found = append(found, Problem{Key: "output.registry", Value: c.Output.Registry,
 			Reason: "needs a registry, and registry.urls is empty"})
@@ -77,6 +83,21 @@ func (c Consumer) problems() []Problem {
 	if c.Output.Tombstones && c.Input.Forget != On {
 		found = append(found, Problem{Key: "output.tombstones", Value: "true",
 			Reason: "is about records that ask to forget an id, and input.forget is off"})
+	}
+	return found
+}
+
+// modelProblems returns what is wrong with the list of models.
+func (c Consumer) modelProblems() (found []Problem) {
+	if len(c.Models) > 0 && c.Model != "" {
+		found = append(found, Problem{Key: "models", Value: strings.Join(c.Models, ","),
+			Reason: "is set, and so is model: want one of the two"})
+	}
+	for k, name := range c.Models {
+		if name == "" || slices.Contains(c.Models[:k], name) {
+			found = append(found, Problem{Key: "models", Value: strings.Join(c.Models, ","),
+				Reason: fmt.Sprintf("names %q twice, or nothing", name)})
+		}
 	}
 	return found
 }

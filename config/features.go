@@ -1,11 +1,40 @@
 package config
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Features says where the features of an arrival are whose record brings none.
 type Features struct {
-	From string `key:"from" default:"record" oneof:"record|redis" usage:"record: each arrival brings its features; redis: an arrival without features has those that are stored under its id (event/README.md), and without any it is a dead letter"`
+	From string `key:"from" default:"record" oneof:"record|redis|feast" usage:"record: each arrival brings its features; redis: an arrival without features has those that are stored under its id (event/README.md), and without any it is a dead letter; feast: the same, with the features that Feast's online store has in the Redis of features.redis"`
 	FeatureServer
+	Feast Feast `key:"feast"`
+}
+
+// Feast names the features of Feast's online store. Its serialization of entity keys is version 3.
+type Feast struct {
+	Project  string   `key:"project" default:"" usage:"Feast's project" zero:"refused, if features.from is feast"`
+	JoinKey  string   `key:"join_key" default:"" usage:"join key of the entity; its value is the arrival's id" zero:"refused, if features.from is feast"`
+	JoinType string   `key:"join_type" default:"string" oneof:"string|int32|int64" usage:"type of the join key"`
+	Features []string `key:"features" default:"" usage:"features to read, view:feature each: with features.format json they have their names, without the view's, for an artifact with a schema; with float32 one of them is a list of numbers, the row by position" zero:"refused, if features.from is feast"`
+}
+
+// problems returns what features.from: feast lacks, or what has no effect without it.
+func (f Features) problems() []Problem {
+	values := []Problem{{Key: "feast.project", Value: f.Feast.Project}, {Key: "feast.join_key", Value: f.Feast.JoinKey},
+		{Key: "feast.features", Value: strings.Join(f.Feast.Features, ",")}}
+	if f.From != FromFeast {
+		return unused("has no effect, because features.from is "+f.From, values...)
+	}
+	var found []Problem
+	for _, p := range values {
+		if p.Value == "" {
+			p.Reason = "must not be empty if features.from is feast"
+			found = append(found, p)
+		}
+	}
+	return found
 }
 
 // FeatureServer sets the Redis that has features by id, and the form of the values there.
@@ -16,8 +45,9 @@ type FeatureServer struct {
 	Redis   RedisAddress  `key:"redis"`
 }
 
-// FromRecord and FromRedis are the values of [Features.From].
+// Values of [Features.From].
 const (
 	FromRecord = "record"
 	FromRedis  = "redis"
+	FromFeast  = "feast"
 )

@@ -25,8 +25,8 @@ type KafkaTLS struct {
 
 // KafkaSASL sets how this client logs in.
 type KafkaSASL struct {
-	Mechanism    string `key:"mechanism" default:"none" oneof:"none|plain|scram-sha-256|scram-sha-512|oauthbearer" usage:"how this client logs in; plain and oauthbearer send the password or token in clear if TLS is off"`
-	Username     string `key:"username" default:"" usage:"name to log in with" zero:"refused, unless the mechanism is none or oauthbearer"`
+	Mechanism    string `key:"mechanism" default:"none" oneof:"none|plain|scram-sha-256|scram-sha-512|oauthbearer|aws-msk-iam" usage:"how this client logs in; plain and oauthbearer send the password or token in clear if TLS is off. aws-msk-iam is Amazon MSK's, as the user of AWS_ACCESS_KEY_ID or the machine's role, in the region AWS_REGION"`
+	Username     string `key:"username" default:"" usage:"name to log in with" zero:"refused, unless the mechanism is none, oauthbearer or aws-msk-iam"`
 	Password     Secret `key:"password" default:"" usage:"password to log in with" zero:"read from password_file"`
 	PasswordFile string `key:"password_file" default:"" usage:"file with the password, read again for each connection; a line break at its end is left out" zero:"password is used"`
 	OAuth        OAuth  `key:"oauth"`
@@ -50,6 +50,7 @@ const (
 	SASLScramSHA256 = "scram-sha-256"
 	SASLScramSHA512 = "scram-sha-512"
 	SASLOAuth       = "oauthbearer"
+	SASLAmazon      = "aws-msk-iam"
 )
 
 // Kafka is the consumer's configuration of Kafka.
@@ -143,7 +144,7 @@ func (s KafkaSASL) problems() []Problem {
 		{Key: "oauth.scopes", Value: strings.Join(o.Scopes, ",")}, {Key: "oauth.ca_file", Value: o.CAFile}}
 	because := "has no effect, because kafka.sasl.mechanism is " + s.Mechanism
 	switch s.Mechanism {
-	case SASLNone:
+	case SASLNone, SASLAmazon:
 		return unused(because, append(passwords, tokens...)...)
 	case SASLOAuth:
 		return append(unused(because, passwords...), login(s.Mechanism, passwordOf{"oauth.client_id", o.ClientID,

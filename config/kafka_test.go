@@ -65,7 +65,7 @@ func TestKafkaConnectionSettings(t *testing.T) {
 		{word, []string{sasl, "--kafka.sasl.username=me"}, ""},
 		{nil, []string{sasl, "--kafka.sasl.username=me", "--kafka.sasl.password_file=f"}, ""},
 		{nil, []string{"--kafka.tls.enabled", "--kafka.tls.cert_file=c", "--kafka.tls.key_file=k"}, ""},
-		{nil, []string{"--kafka.sasl.mechanism=gssapi"}, "want none, plain, scram-sha-256, scram-sha-512 or oauthbearer"},
+		{nil, []string{"--kafka.sasl.mechanism=gssapi"}, "want none, plain, scram-sha-256, scram-sha-512, oauthbearer or aws-msk-iam"},
 		{word, []string{sasl}, "kafka.sasl.username (default): must not be empty if the mechanism is scram-sha-512"},
 		{nil, []string{sasl, "--kafka.sasl.username=me"}, "kafka.sasl.password (default): is empty, and so is password_file"},
 		{word, []string{sasl, "--kafka.sasl.username=me", "--kafka.sasl.password_file=f"},

@@ -74,7 +74,9 @@ func (b *batch) shed() {
 		predictions[i].ID, predictions[i].Key = "", nil
 	}
 	clear(b.predicted.answered)
-	clear(b.predicted.reasons.wire)
+	for k := range b.predicted.outputs {
+		clear(b.predicted.outputs[k].reasons.wire)
+	}
 	clear(b.growth.arrived[:cap(b.growth.arrived)])
 }
 
@@ -93,8 +95,10 @@ func (b *batch) footprint() int {
 		text*cap(m.asked)
 	a := &b.attachment
 	sum += 8*cap(a.pairs) + 4*(cap(a.dense.Data)+cap(a.adj.ColIdx)+cap(a.sparse.ColIdx)+cap(a.sparse.Val))
-	r := &b.predicted.reasons
-	sum += int(unsafe.Sizeof(explain.Reason{}))*cap(r.found) + int(unsafe.Sizeof(event.Reason{}))*cap(r.wire)
+	for k := range b.predicted.outputs {
+		r := &b.predicted.outputs[k].reasons
+		sum += int(unsafe.Sizeof(explain.Reason{}))*cap(r.found) + int(unsafe.Sizeof(event.Reason{}))*cap(r.wire)
+	}
 	return sum + a.attacher.Bytes() + a.memory.Bytes()
 }
 

@@ -40,6 +40,16 @@ type Version interface {
 	Threshold() float32
 }
 
+// Model is one of several models of a version. They share its rows of M, the way in which arrivals are attached, its
+// task and its classes.
+type Model struct {
+	Version
+	Name string // as predictions name it
+}
+
+// Models gives the models of a version that each answer every arrival, the version itself first.
+type Models interface{ Of(v Version) []Model }
+
 // Numbering is a version that may have all of M in memory. A row is then a number, and nothing else is copied for an
 // edge.
 type Numbering interface {

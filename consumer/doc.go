@@ -22,7 +22,7 @@
 //	forget.go       ids that records ask to forget, removed; forget, a package: which ids, and where in a batch
 //	canary.go       the part of a batch that a candidate answers
 //	refused.go      records that the brokers refused for their content
-//	observer.go     events and figures for an observer
+//	observer.go     events and figures for an observer; measure, a package: sums of the arrivals' features
 //
 //	consumer.go     joining the group
 //	generation.go   one generation: readers, lanes, grace
@@ -84,6 +84,7 @@
 //     delivered and committed, while the group waits for this member; a batch that was only being formed is dropped.
 //   - The predictions of one key keep the order of its arrivals, repetitions aside.
 //   - A batch is served by one version; under a canary each of its two parts is, and a key's arrivals are in one part.
+//   - Several models of the version ([PipelineOptions.Models]) answer each arrival, one prediction behind the other.
 //   - Where arrivals wait for edges ([Options.Window]), a commit says from where to read the log again, too.
 //   - No record stops the stream: a record that cannot be predicted becomes a dead letter with the reason and the
 //     source. So does a record that the brokers refuse for its content, or it is dropped; its arrival gets no row.

@@ -1,17 +1,17 @@
 package consumer
 
 import (
-	"math"
 	"time"
 
+	"rivulet/consumer/answer"
 	"rivulet/consumer/edges"
+	"rivulet/consumer/measure"
 	"rivulet/consumer/schemas"
 	"rivulet/consumer/window"
 	"rivulet/event"
 	"rivulet/event/form"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
-	"rivulet/schema"
 )
 
 // Observer is told of batches, dead letters, retries and losses. Its methods are called from several goroutines at once
@@ -99,8 +99,10 @@ type BatchStats struct {
 	// Named are the names of the measures' Named; nil where the version has no schema.
 	Named []string
 	// Measures describe the features of all arrivals of the batch, also of those whose prediction was not finite.
-	Measures []Measure
-	// Delivered is the batch itself. It may be read during the call only: its memory is used again, and ids are parts of
+	Measures []measure.Measure
+	// Models count the predictions of each of several models; nil: one model answers alone.
+	Models []answer.ModelCount
+	// Delivered is the batch itself, of several models the first one's predictions. It may be read during the call only: its memory is used again, and ids are parts of
 	// records, so an observer that keeps an id must clone it.
 	Delivered *event.Batch
 }
@@ -133,46 +135,3 @@ func (NopObserver) Retry(string, error) {}
 func (NopObserver) Lost(string, int64) {}
 
 var _ Observer = NopObserver{}
-
-// Measure sums up an arrival's raw features: enough to see when they come to differ from training's.
-type Measure struct {
-	Norm  float32 // L2
-	Count int32   // values that are not 0
-	// Named has a number for each of the schema's measures ([schema.Schema.Measures]); nil where there is none.
-	Named []float32
-}
-
-// measure returns the measures of all arrivals of a batch, in order, and the names of the schema's measures.
-func measure(arrivals []*slot, by *schema.Schema) (out []Measure, names []string) {
-	out = make([]Measure, len(arrivals))
-	for i, s := range arrivals {
-		out[i] = measureOf(&s.arrival.Features)
-	}
-	if by == nil {
-		return out, nil
-	}
-	names = by.Measures()
-	numbers := make([]float32, len(arrivals)*len(names))
-	for i, s := range arrivals {
-		f, n := &s.arrival.Features, len(names)
-		indices := f.Indices
-		if !f.Sparse {
-			indices = nil
-		}
-		out[i].Named = numbers[i*n : (i+1)*n : (i+1)*n]
-		by.Measure(out[i].Named, indices, f.Values)
-	}
-	return out, names
-}
-
-func measureOf(f *event.Features) (m Measure) {
-	sum := 0.0
-	for _, v := range f.Values {
-		sum += float64(v) * float64(v)
-		if v != 0 {
-			m.Count++
-		}
-	}
-	m.Norm = float32(math.Sqrt(sum))
-	return m
-}

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"time"
 
+	"rivulet/consumer/answer"
 	"rivulet/consumer/limits"
+	"rivulet/consumer/measure"
 	"rivulet/event"
 	"rivulet/event/form"
 	"rivulet/kafka"
@@ -55,6 +57,8 @@ type PipelineOptions struct {
 	Traced bool
 	// Canary has a candidate answer some arrivals: of node batches, and without Arrivals.
 	Canary Canary
+	// Models has the models that each answer every arrival; nil: the version answers alone, and predictions name no model.
+	Models Models
 	// Observer may be nil.
 	Observer Observer
 	// Clock may be nil: the machine's.
@@ -255,8 +259,12 @@ func (p *Pipeline) report(stats BatchStats, delivery kafka.Delivery, b *batch, o
 		stats.Canary.DeadLetters = len(out.DeadLetters) - len(b.decoded.deadLetters) - len(b.predicted.deadLetters)
 	}
 	stats.Solve, stats.Solved, stats.Residual = b.growth.took, len(b.growth.arrived), b.growth.residual
-	stats.Measures, stats.Named = measure(b.decoded.arrivals, b.decoded.by.schema)
-	stats.Delivered = out
+	features := make([]*event.Features, len(b.decoded.arrivals))
+	for i, s := range b.decoded.arrivals {
+		features[i] = &s.arrival.Features
+	}
+	stats.Measures, stats.Named = measure.All(features, b.decoded.by.schema)
+	stats.Delivered, stats.Models = answer.Split(out, b.predicted.first)
 	p.Observer.Batch(stats)
 	for i := range out.DeadLetters {
 		p.Observer.DeadLetter(out.DeadLetters[i].Reason)

@@ -9,87 +9,127 @@ import (
 	"rivulet/infer/target"
 )
 
-// predictionSet holds the predictions of a batch, made of the model's output.
+// predictionSet holds the predictions of a batch, made of the output of its models.
 type predictionSet struct {
-	predictions []event.Prediction // without the withdrawn ones, in the arrivals' order
+	// without those of withdrawn arrivals; an arrival's predictions by several models follow one another, in their order
+	predictions []event.Prediction
 	answered    []event.Record     // the records of these predictions
-	withdrawn   []bool             // per arrival: its prediction is not finite
+	withdrawn   []bool             // per arrival: a prediction of it is not finite
 	deadLetters []event.DeadLetter // for the withdrawn arrivals
 	tombstones  []event.Tombstone  // for ids that are to be forgotten
 
-	order   []int32 // classes, to be sorted by probability
-	reasons reasons
+	outputs []output // per model
+	first   string   // name of the first of several models
+	order   []int32  // classes, to be sorted by probability
 }
 
-// predict runs the model, and makes an event.Prediction for each arrival.
+// output is what one model says of a batch, a row for each arrival.
+type output struct {
+	logits, probabilities, representation *graph.Dense // representation: nil where none is asked for
+	explanations                          []event.Explanation
+	links                                 [][]event.Link // per arrival, of a task of links
+	reasons                               reasons
+}
+
+// predict has each model answer, and makes an event.Prediction of each answer.
 //
 // Predictions that are not finite are withdrawn and become dead letters: no codec could carry them, and the stream
 // would stop at them for good. They occur if features are so large that the model overflows; in a graph
-// batch the neighbours of such an arrival are withdrawn with it.
+// batch the neighbours of such an arrival are withdrawn with it. An arrival has the predictions of all models, or is
+// one dead letter.
 func (p *Pipeline) predict(out *predictionSet, version Version, name string, in *decodedBatch, a *attachment) {
-	out.withdrawn, out.deadLetters = zeroed(out.withdrawn, len(in.arrivals)), out.deadLetters[:0]
-	out.predictions, out.answered = sized(out.predictions, len(in.arrivals)), out.answered[:0]
-	if out.tombstones = out.tombstones[:0]; p.Tombstones {
-		defer func() { out.tombstones = in.forgets.AppendTombstones(out.tombstones, out.withdrawn) }()
+	models := []Model{{Version: version}}
+	if p.Models != nil {
+		models = p.Models.Of(version)
 	}
+	out.first = models[0].Name
+	out.withdrawn, out.deadLetters = zeroed(out.withdrawn, len(in.arrivals)), out.deadLetters[:0]
+	out.predictions, out.answered = sized(out.predictions, len(models)*len(in.arrivals)), out.answered[:0]
+	if out.tombstones = out.tombstones[:0]; p.Tombstones {
+		defer func() {
+			out.tombstones = in.forgets.AppendTombstones(out.tombstones, out.withdrawn, len(models))
+		}()
+	}
+	out.outputs = sized(out.outputs, len(models))
 	if len(in.arrivals) == 0 {
 		return
 	}
-	logits, probabilities := version.Predict(&a.batch) // n×C
-	now := p.Clock.Now()
-	representation := p.representation(version, &a.batch, logits)
-	reasons := p.reasons(&out.reasons, version, in, a, logits, probabilities)
-	classes, id, threshold, tasked := version.Classes(), version.ID(), version.Threshold(), otherTask(version)
-	var links [][]event.Link // of each arrival, of a task of links
-	if tasked != nil && tasked.Candidates() != nil {
-		neighbours := make([][]string, len(in.arrivals))
-		for i, s := range in.arrivals {
-			neighbours[i] = s.arrival.Edges
+	for k, model := range models {
+		o := &out.outputs[k]
+		o.logits, o.probabilities = model.Predict(&a.batch) // n×C
+		o.representation = p.representation(model.Version, &a.batch, o.logits)
+		o.links = nil
+		if tasked := otherTask(model.Version); tasked != nil && tasked.Candidates() != nil {
+			o.links = answer.Links(tasked.Candidates(), o.logits, neighbourIDs(in.arrivals), p.Output.TopK)
 		}
-		links = answer.Links(tasked.Candidates(), logits, neighbours, p.Output.TopK)
+		o.explanations = p.reasons(&o.reasons, model.Version, in, a, o.logits, o.probabilities)
 	}
-	n := 0
+	now, n := p.Clock.Now(), 0
 	for i, s := range in.arrivals {
-		pr, row, c := &out.predictions[n], probabilities.Row(i), a.counts[i]
-		best, numbers, labels := infer.ArgMax(row), pr.Numbers, pr.Labels
-		*pr = event.Prediction{
-			ID: s.arrival.ID, Key: s.key(),
-			Class: best, ClassName: classes[best], Probability: row[best], Abstained: row[best] < threshold,
-			Degraded: a.degraded[i], Top: answer.Top(pr.Top[:0], &out.order, p.Output.TopK, row, classes),
-			Known: c.known, Arrivals: c.arrivals, InBatch: c.inBatch, Unknown: c.unknown,
-			Artifact: id, Canary: p.candidate, Batch: name, Source: event.Source(s.record.Position),
-			ArrivalTime: s.arrival.Time, IngestTime: s.record.Time, PredictedTime: now,
-		}
-		if p.Traced {
-			pr.Trace = event.TraceOf(s.record.Headers)
-		}
-		if p.Output.Probabilities {
-			pr.Probabilities = row
-		}
-		if tasked != nil {
-			pr.Numbers, pr.Labels = numbers, labels
-			if answerTask(pr, row, tasked); links != nil {
-				pr.Links = links[i]
+		c, finite := a.counts[i], true
+		for k := range models {
+			pr := &out.predictions[n+k]
+			*pr = event.Prediction{ID: s.arrival.ID, Key: s.key(), Degraded: a.degraded[i],
+				Top: pr.Top, Numbers: pr.Numbers, Labels: pr.Labels, // their memory is used again
+				Known: c.known, Arrivals: c.arrivals, InBatch: c.inBatch, Unknown: c.unknown,
+				Canary: p.candidate, Batch: name, Source: event.Source(s.record.Position),
+				ArrivalTime: s.arrival.Time, IngestTime: s.record.Time, PredictedTime: now}
+			if p.Traced {
+				pr.Trace = event.TraceOf(s.record.Headers)
 			}
+			p.answerBy(pr, &models[k], &out.outputs[k], i, &out.order)
+			finite = finite && answer.IsFinite(pr)
 		}
-		if p.Output.Logits {
-			pr.Logits = logits.Row(i)
-		}
-		if representation != nil {
-			pr.Representation, pr.RepresentationKind = representation.Row(i), p.Output.Representation
-		}
-		if reasons != nil {
-			pr.Explanation = &reasons[i]
-		}
-		if out.withdrawn[i] = !answer.IsFinite(pr); out.withdrawn[i] {
+		if out.withdrawn[i] = !finite; !finite {
 			out.deadLetters = append(out.deadLetters, s.deadLetter(event.ReasonNotFinite,
 				"features: the model's output is not finite, they are too far from those of training"))
 			continue
 		}
-		out.answered = append(out.answered, event.Record{Value: s.record.Value, Headers: s.record.Headers})
-		n++
+		for range models {
+			out.answered = append(out.answered, event.Record{Value: s.record.Value, Headers: s.record.Headers})
+		}
+		n += len(models)
 	}
 	out.predictions = out.predictions[:n]
+}
+
+// neighbourIDs returns the ids of the neighbours of each arrival.
+func neighbourIDs(arrivals []*slot) [][]string {
+	all := make([][]string, len(arrivals))
+	for i, s := range arrivals {
+		all[i] = s.arrival.Edges
+	}
+	return all
+}
+
+// answerBy sets the fields of a prediction that depend on the model: of arrival i, by the model's output. order is
+// memory for classes.
+func (p *Pipeline) answerBy(pr *event.Prediction, model *Model, o *output, i int, order *[]int32) {
+	row, classes := o.probabilities.Row(i), model.Classes()
+	numbers, labels := pr.Numbers, pr.Labels
+	pr.Artifact, pr.Model, pr.Numbers, pr.Labels = model.ID(), model.Name, nil, nil
+	best := infer.ArgMax(row)
+	pr.Class, pr.ClassName, pr.Probability = best, classes[best], row[best]
+	pr.Abstained = row[best] < model.Threshold()
+	pr.Top = answer.Top(pr.Top[:0], order, p.Output.TopK, row, classes)
+	if p.Output.Probabilities {
+		pr.Probabilities = row
+	}
+	if tasked := otherTask(model.Version); tasked != nil {
+		pr.Numbers, pr.Labels = numbers, labels
+		if answerTask(pr, row, tasked); o.links != nil {
+			pr.Links = o.links[i]
+		}
+	}
+	if p.Output.Logits {
+		pr.Logits = o.logits.Row(i)
+	}
+	if o.representation != nil {
+		pr.Representation, pr.RepresentationKind = o.representation.Row(i), p.Output.Representation
+	}
+	if o.explanations != nil {
+		pr.Explanation = &o.explanations[i]
+	}
 }
 
 // representation returns the logits or embeddings that the output asks for, a row for each arrival; nil where it asks

@@ -46,14 +46,16 @@ func (b *batch) amendOutput(by []kafka.Refusal) event.Batch {
 		if b.predicted.withdrawn[i] {
 			continue
 		}
-		if !gone[place] {
-			delivered.Predictions = append(delivered.Predictions, out.Predictions[place])
-			delivered.Answered = append(delivered.Answered, out.Answered[place])
-		} else if unanswered = append(unanswered, b.neighbours.met[i].record64); replaced[place] != nil {
-			letter := s.deadLetter(event.ReasonPredictionRefused, replaced[place].Error())
-			delivered.DeadLetters = append(delivered.DeadLetters, letter)
+		for range b.predicted.outputs {
+			if !gone[place] {
+				delivered.Predictions = append(delivered.Predictions, out.Predictions[place])
+				delivered.Answered = append(delivered.Answered, out.Answered[place])
+			} else if unanswered = append(unanswered, b.neighbours.met[i].record64); replaced[place] != nil {
+				letter := s.deadLetter(event.ReasonPredictionRefused, replaced[place].Error())
+				delivered.DeadLetters = append(delivered.DeadLetters, letter)
+			}
+			place++
 		}
-		place++
 	}
 	for k := range out.DeadLetters {
 		if !gone[n+k] {

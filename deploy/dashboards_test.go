@@ -166,21 +166,24 @@ var dashboards = map[string][]row{
 				"{{feature}}: topk(10, max by (feature) (rivulet_window_named_feature_distance_ratio{}))"}},
 			{"Predictions in the window", "short", "rivulet_window_predictions", nil},
 		}},
-		{"A candidate beside it", []panel{
-			{"Candidate", "short", "", []string{"{{version}}: count by (version) (rivulet_candidate_info{})"}},
+		{"Candidates beside it", []panel{
+			{"Candidates", "short", "", []string{"{{version}}: count by (version) (rivulet_candidate_info{})"}},
 			{"What it answers beside the version that serves", "ops",
 				"rivulet_candidate_arrivals_total rivulet_canary_predictions_total", nil},
 			{"Labels: which of the two is right", "ops", "rivulet_candidate_labels_total", nil},
 			{"Distance of classes, and p of the labels", "percentunit",
 				"rivulet_candidate_class_distance_ratio rivulet_candidate_p_value", nil},
-			{"Confidence of both", "percentunit", "", []string{"{{by}}: avg by (by) (rivulet_candidate_confidence{})"}},
+			{"Confidence of both", "percentunit", "", []string{
+				"{{version}} {{by}}: avg by (version, by) (rivulet_candidate_confidence{})"}},
 			{"Batch from records to predictions, 99th percentile", "s", "",
-				[]string{"{{by}}: max by (by) (rivulet_candidate_p99_seconds{})"}},
+				[]string{"{{version}} {{by}}: max by (version, by) (rivulet_candidate_p99_seconds{})"}},
 			{"Predictions by class of both", "ops", "rivulet_candidate_predictions_total", nil},
 		}},
 		{"What it says", []panel{
 			{"Predictions by class", "ops", "rivulet_predictions_total", nil},
 			{"Abstained", "ops", "rivulet_abstained_predictions_total", nil},
+			{"Of several models: predictions, and those with the first one's class", "ops",
+				"rivulet_model_predictions_total rivulet_model_agreed_predictions_total", nil},
 			{"Features under another schema", "ops", "rivulet_other_schema_records_total", nil},
 		}},
 		{"What it reads", []panel{

@@ -32,7 +32,7 @@ func TestAppendPrediction(t *testing.T) {
 				`"numbers":[{"name":"price","value":12.5,"lower":-1,"upper":26}],` +
 				`"labels":[{"class":2,"name":"sold","probability":0.75}],` +
 				`"links":[{"id":"i7","score":-1.5}],` +
-				`"artifact":"v7","batch":"b-1",` +
+				`"artifact":"v7","model":"sage","batch":"b-1",` +
 				`"known_neighbours":3,"arrival_neighbours":4,"batch_neighbours":2,"unknown_neighbours":1,` +
 				`"source":{"topic":"arrivals","partition":4,"offset":1152921504606846976},` +
 				`"arrival_time":"2026-03-01T12:00:00Z","ingest_time":"2026-03-01T12:00:00.25Z",` +
@@ -184,6 +184,7 @@ func TestPredictionsAreWrittenAsByTheLibrary(t *testing.T) {
 		Labels         []score         `json:"labels,omitempty"`
 		Links          []link          `json:"links,omitempty"`
 		Artifact       string          `json:"artifact"`
+		Model          string          `json:"model,omitempty"`
 		Batch          string          `json:"batch,omitzero"`
 		Known          int             `json:"known_neighbours"`
 		Arrivals       int             `json:"arrival_neighbours,omitzero"`
@@ -202,7 +203,7 @@ func TestPredictionsAreWrittenAsByTheLibrary(t *testing.T) {
 		}
 		library := prediction{p.ID, p.Class, p.ClassName, p.Probability, p.Abstained, p.Degraded, nil, p.Probabilities,
 			p.Logits, nil,
-			nil, nil, nil, nil, p.Artifact, p.Batch, p.Known, p.Arrivals, p.InBatch, p.Unknown, source(p.Source), p.ArrivalTime,
+			nil, nil, nil, nil, p.Artifact, p.Model, p.Batch, p.Known, p.Arrivals, p.InBatch, p.Unknown, source(p.Source), p.ArrivalTime,
 			p.IngestTime,
 			p.PredictedTime}
 		for _, s := range p.Top {

@@ -59,7 +59,7 @@ type growthParts struct {
 	lost, unnoted atomic.Uint64 // rows and notes that were given up
 }
 
-// prepareGrowth makes the solver of the arrivals' rows.
+// prepareGrowth makes the solver of the arrivals' rows, which are for all models that answer.
 func (v *Version) prepareGrowth(b *artifact.Bundle, o GrowthOptions) (err error) {
 	if !o.On {
 		return nil
@@ -67,7 +67,11 @@ func (v *Version) prepareGrowth(b *artifact.Bundle, o GrowthOptions) (err error)
 	if v.attachment != artifact.AttachFrozen {
 		return fmt.Errorf("growth is on, so attachment must be frozen, and attachment is %s", v.attachment)
 	}
-	v.growthParts.grower, err = b.Grower(map[string]infer.Deployment{v.model.Name: v.predictor.Model})
+	models := map[string]infer.Deployment{}
+	for _, model := range v.Models() {
+		models[model.Model()] = model.predictor.Model
+	}
+	v.growthParts.grower, err = b.Grower(models)
 	if errors.Is(err, artifact.ErrNoGrowth) {
 		return fmt.Errorf("growth is on: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -13,39 +14,67 @@ import (
 	"rivulet/mapping"
 	"rivulet/serving/candidate"
 	"rivulet/serving/keyspace"
+	"rivulet/serving/script"
 )
 
-// Candidate is the version that consumers may try beside the one that serves.
+// Candidate is a version that consumers may try beside the one that serves.
 type Candidate struct {
-	Version string    // "": there is none
+	Version string
 	Since   time.Time // by Redis' clock
 
-	value string // of the key
+	line string // of the key's value
 }
 
-// ErrNoCandidate means that CANDIDATE names no version, or another one by now.
+// ErrNoCandidate means that CANDIDATE names no version, or not this one any more.
 var ErrNoCandidate = errors.New("there is no candidate")
 
-// Candidate returns the version that CANDIDATE names.
-func (p *Publisher) Candidate(ctx context.Context) (Candidate, error) {
-	return readCandidate(ctx, p.client, p.keys)
+// Candidates returns the versions that CANDIDATE names, first the one that was published first.
+func (p *Publisher) Candidates(ctx context.Context) ([]Candidate, error) {
+	return readCandidates(ctx, p.client, p.keys)
 }
 
-func readCandidate(ctx context.Context, client mapping.Client, k keyspace.Keys) (c Candidate, err error) {
+func readCandidates(ctx context.Context, client mapping.Client, k keyspace.Keys) (all []Candidate, err error) {
 	value, err := client.Get(ctx, k.Candidate).Result()
 	if mapping.Failed(err) {
-		return c, fmt.Errorf("reading %s: %w", k.Candidate, err)
+		return nil, fmt.Errorf("reading %s: %w", k.Candidate, err)
 	}
-	version, since, _ := strings.Cut(value, " ")
-	return Candidate{Version: version, Since: millis(since), value: value}, nil
+	for _, line := range strings.FieldsFunc(value, func(r rune) bool { return r == '\n' }) {
+		version, since, _ := strings.Cut(line, " ")
+		all = append(all, Candidate{Version: version, Since: millis(since), line: line})
+	}
+	return all, nil
 }
 
-// setCandidate makes a complete version CANDIDATE.
+// Candidate returns the candidate of a version, or of "" the only one. It returns [ErrNoCandidate] if there is none.
+func (p *Publisher) Candidate(ctx context.Context, version string) (Candidate, error) {
+	all, err := p.Candidates(ctx)
+	if err != nil {
+		return Candidate{}, err
+	}
+	if version == "" && len(all) > 1 {
+		var names []string
+		for _, c := range all {
+			names = append(names, c.Version)
+		}
+		return Candidate{}, fmt.Errorf("there are several candidates: name one of %s", strings.Join(names, ", "))
+	}
+	for _, c := range all {
+		if version == "" || c.Version == version {
+			return c, nil
+		}
+	}
+	if version != "" {
+		return Candidate{}, fmt.Errorf("version %s: %w of this name", version, ErrNoCandidate)
+	}
+	return Candidate{}, ErrNoCandidate
+}
+
+// setCandidate makes a complete version a candidate.
 func (p *Publisher) setCandidate(ctx context.Context, version string) error {
 	k := p.keys
 	d := candidate.Decision{Action: candidate.ActionCandidate, Version: version, By: candidate.ByHand}
-	answer, err := setCandidate.Run(ctx, p.client, []string{k.Candidate, k.Complete(version), k.Current,
-		k.Comparison, k.History}, version, d.Text()).Text()
+	answer, err := script.SetCandidate.Run(ctx, p.client, []string{k.Candidate, k.Complete(version), k.Current,
+		k.Comparison, k.History}, version, d.Text(), script.MostCandidates).Text()
 	switch {
 	case err != nil:
 		return fmt.Errorf("setting %s: %w", k.Candidate, err)
@@ -55,11 +84,14 @@ func (p *Publisher) setCandidate(ctx context.Context, version string) error {
 		return fmt.Errorf("setting CANDIDATE to %q: it is CURRENT", version)
 	case answer == "none":
 		return fmt.Errorf("setting CANDIDATE to %q: nothing serves, so publish it as CURRENT", version)
+	case answer == "full":
+		return fmt.Errorf("setting CANDIDATE to %q: there are %d candidates, and more may not be: promote or abort one",
+			version, script.MostCandidates)
 	}
 	return nil
 }
 
-// Promote makes CANDIDATE CURRENT, if it still is the one that c names. It passes the gate of [Publisher.SetCurrent],
+// Promote makes a candidate CURRENT, if it still is one. It passes the gate of [Publisher.SetCurrent],
 // unless it was published for other data, and returns the errors of it, and [ErrNoCandidate].
 func (p *Publisher) Promote(ctx context.Context, c Candidate, by, reason string) (candidate.Decision, error) {
 	d, err := p.decision(ctx, c, candidate.ActionPromote, by, reason)
@@ -75,19 +107,19 @@ func (p *Publisher) Promote(ctx context.Context, c Candidate, by, reason string)
 			return d, err
 		}
 	}
-	return d, p.move(ctx, c.Version, d.Before, c.value, d)
+	return d, p.move(ctx, c.Version, d.Before, c.line, d)
 }
 
-// Abort ends the trial of CANDIDATE, if it still is the one that c names; the version stays in Redis until it is
-// pruned. It returns [ErrNoCandidate] otherwise.
+// Abort ends the trial of a candidate; the version stays in Redis until it is pruned. It returns [ErrNoCandidate] if it
+// is none any more.
 func (p *Publisher) Abort(ctx context.Context, c Candidate, by, reason string) (candidate.Decision, error) {
 	d, err := p.decision(ctx, c, candidate.ActionAbort, by, reason)
 	if err != nil {
 		return d, err
 	}
 	k := p.keys
-	done, err := abortCandidate.Run(ctx, p.client, []string{k.Candidate, k.Complete(c.Version), k.History}, c.value,
-		d.Text()).Bool()
+	done, err := script.AbortCandidate.Run(ctx, p.client, []string{k.Candidate, k.Complete(c.Version), k.History},
+		c.Version, c.line, d.Text()).Bool()
 	switch {
 	case err != nil:
 		return d, fmt.Errorf("setting %s: %w", k.Candidate, err)
@@ -97,25 +129,22 @@ func (p *Publisher) Abort(ctx context.Context, c Candidate, by, reason string) (
 	return d, nil
 }
 
-// Decide promotes the candidate or gives it up as a rule says. The decision's Action is empty if nothing is to be
+// Decide promotes a candidate or gives it up as a rule says; version may be "" as for Candidate. The decision's Action is empty if nothing is to be
 // decided yet, and its Reason says what is known. Each look at the labels is taken once, whoever asks. It returns
 // [ErrNoCandidate], and the errors of [Publisher.Promote].
-func (p *Publisher) Decide(ctx context.Context, r candidate.Rule) (d candidate.Decision, err error) {
-	c, err := p.Candidate(ctx)
+func (p *Publisher) Decide(ctx context.Context, version string, r candidate.Rule) (d candidate.Decision, err error) {
+	c, err := p.Candidate(ctx, version)
 	if err != nil {
 		return d, err
 	}
-	if c.Version == "" {
-		return d, ErrNoCandidate
-	}
-	sum, err := p.Compare(ctx)
+	sum, err := p.Compare(ctx, c)
 	if err != nil {
 		return d, err
 	}
 	action, reason := r.Judge(sum)
 	if k := r.Look(sum.Labels); action == "" && sum.Arrivals >= r.Arrivals && k >= 0 {
-		first, err := look.Run(ctx, p.client, []string{p.keys.Comparison},
-			fmt.Sprint("look ", k, " at ", sum.Current)).Bool()
+		first, err := script.Look.Run(ctx, p.client, []string{p.keys.Comparison},
+			fmt.Sprint("look ", k, " at ", sum.Current, " and ", c.line)).Bool()
 		if err != nil {
 			return d, fmt.Errorf("looking at the labels: %w", err)
 		}
@@ -137,7 +166,7 @@ func (p *Publisher) decision(ctx context.Context, c Candidate, action, by, reaso
 	if c.Version == "" {
 		return candidate.Decision{}, ErrNoCandidate
 	}
-	sum, err := p.Compare(ctx)
+	sum, err := p.Compare(ctx, c)
 	if err != nil {
 		return candidate.Decision{}, err
 	}
@@ -172,7 +201,7 @@ func (p *Publisher) history(ctx context.Context) (all map[string]string, fields 
 		return nil, nil, fmt.Errorf("reading %s: %w", p.keys.History, err)
 	}
 	for field := range all {
-		if field != lastDecision {
+		if field != script.LastDecision {
 			fields = append(fields, field)
 		}
 	}
@@ -200,13 +229,78 @@ type Trial struct {
 	id string // of its marker
 }
 
-// Candidate returns the candidate that is loaded, nil if there is none. Do not hold it longer than a batch lasts.
-func (w *Watcher) Candidate() *Trial { return w.candidate.Load() }
+// Candidates returns the candidates that are loaded. Do not hold them longer than a batch lasts.
+func (w *Watcher) Candidates() []*Trial {
+	if all := w.candidates.Load(); all != nil {
+		return *all
+	}
+	return nil
+}
 
-// followCandidate reads CANDIDATE and loads the version that it names beside the one that serves. What fails is logged
-// once, and concerns nobody else.
-func (w *Watcher) followCandidate(ctx context.Context) {
-	err := w.tryCandidate(ctx)
+// candidateState is what the watcher remembers of a candidate from poll to poll.
+type candidateState struct {
+	refused string // the candidate that was refused, beside which version
+	reason  error
+	trouble string // the problem that was logged last
+}
+
+// followCandidates reads CANDIDATE and loads the versions that it names beside the one that serves. What fails is
+// logged once, and concerns nobody else.
+func (w *Watcher) followCandidates(ctx context.Context) {
+	all, err := readCandidates(ctx, w.loader.client, w.loader.keys)
+	if err != nil {
+		w.tell(ctx, "", err)
+		return
+	}
+	if len(all) > w.o.Candidates {
+		all = all[:w.o.Candidates]
+	}
+	var next []*Trial
+	names := map[string]bool{"": true}
+	for _, c := range all {
+		now := w.trialOf(c.Version)
+		if serves := w.Current(); serves != nil && serves.ID() != c.Version {
+			now, err = w.tryCandidate(ctx, c, serves, now)
+			w.tell(ctx, c.Version, err)
+			names[c.Version] = true
+		} else {
+			now = nil
+		}
+		if now != nil {
+			next = append(next, now)
+		}
+	}
+	w.tell(ctx, "", nil)
+	for _, now := range w.Candidates() {
+		if !names[now.ID()] {
+			decision, _ := w.loader.client.HGet(ctx, w.loader.keys.History, script.LastDecision).Result()
+			w.o.Log.Info("the candidate is not tried any more", "candidate", now.ID(), "decision", decision)
+		}
+	}
+	maps.DeleteFunc(w.candidateStates, func(name string, _ *candidateState) bool { return !names[name] })
+	w.candidates.Store(&next)
+}
+
+// trialOf returns the candidate of a version that is loaded; nil: there is none.
+func (w *Watcher) trialOf(version string) *Trial {
+	for _, t := range w.Candidates() {
+		if t.ID() == version {
+			return t
+		}
+	}
+	return nil
+}
+
+// stateOf returns the state of a candidate.
+func (w *Watcher) stateOf(version string) *candidateState {
+	if w.candidateStates[version] == nil {
+		w.candidateStates[version] = &candidateState{}
+	}
+	return w.candidateStates[version]
+}
+
+// tell logs why a candidate cannot be tried, once; of "" why none can.
+func (w *Watcher) tell(ctx context.Context, version string, err error) {
 	reason := ""
 	switch {
 	case errors.As(err, new(refusal)):
@@ -214,52 +308,40 @@ func (w *Watcher) followCandidate(ctx context.Context) {
 	case err != nil:
 		reason = "unreachable" // the error texts of one outage differ in ports and times
 	}
-	if reason != "" && reason != w.candidateTrouble && ctx.Err() == nil {
+	state := w.stateOf(version)
+	if reason != "" && reason != state.trouble && ctx.Err() == nil {
 		w.o.Log.Warn("the candidate cannot be tried", "error", err)
 	}
-	w.candidateTrouble = reason
+	state.trouble = reason
 }
 
-func (w *Watcher) tryCandidate(ctx context.Context) error {
-	c, err := readCandidate(ctx, w.loader.client, w.loader.keys)
-	if err != nil {
-		return err
-	}
-	now, serves := w.candidate.Load(), w.Current()
-	if c.Version == "" || serves == nil || serves.ID() == c.Version {
-		w.candidateRefused = ""
-		if now != nil {
-			w.candidate.Store(nil)
-			decision, _ := w.loader.client.HGet(ctx, w.loader.keys.History, lastDecision).Result()
-			w.o.Log.Info("the candidate is not tried any more", "candidate", now.ID(), "decision", decision)
-		}
-		return nil
-	}
+// tryCandidate returns the trial of a candidate: now, if it is that, or one that it loads. It returns now also with an
+// error that may pass.
+func (w *Watcher) tryCandidate(ctx context.Context, c Candidate, serves *Version, now *Trial) (*Trial, error) {
 	id, err := w.held.beat(ctx, c.Version)
 	if err != nil && !mapping.TakesNoWrites(err) {
-		return err
+		return now, err
 	}
-	if now != nil && now.Candidate == c.value && now.id == id {
-		return nil
+	if now != nil && now.Candidate == c.line && now.id == id {
+		return now, nil
 	}
-	tried := c.value + " " + id + " " + serves.ID()
-	if w.candidateRefused == tried {
-		return w.candidateReason
+	state, tried := w.stateOf(c.Version), c.line+" "+id+" "+serves.ID()
+	if state.refused == tried {
+		return nil, state.reason
 	}
 	v, warnings, err := w.loadCandidate(ctx, c.Version, id, serves)
 	if errors.As(err, new(refusal)) {
-		w.candidate.Store(nil)
-		w.candidateRefused, w.candidateReason = tried, err
+		state.refused, state.reason = tried, err
+		return nil, err
 	}
 	if err != nil {
-		return err
+		return now, err
 	}
 	w.held.add(v)
-	w.candidate.Store(&Trial{Version: v, Candidate: c.value, id: id})
 	w.warnOf(v, warnings)
 	w.o.Log.Info("trying a candidate", "candidate", v.ID(), "serving", serves.ID(), "model", v.Model(), "attachment",
 		v.Attachment(), "calibration", v.Calibration().Kind, "rows", v.manifest.Mapping.Rows, "since", c.Since)
-	return nil
+	return &Trial{Version: v, Candidate: c.line, id: id}, nil
 }
 
 // loadCandidate loads a version, which must pass the gate of a version that is served.
@@ -291,13 +373,9 @@ func (w *Watcher) loadCandidate(ctx context.Context, version, id string, serves 
 	return v, warnings, nil
 }
 
-// Compare returns the sum of all consumers' counts for CANDIDATE beside CURRENT, as both are now.
-func (p *Publisher) Compare(ctx context.Context) (sum candidate.Comparison, err error) {
+// Compare returns the sum of all consumers' counts for a candidate beside CURRENT, as that is now.
+func (p *Publisher) Compare(ctx context.Context, c Candidate) (sum candidate.Comparison, err error) {
 	current, err := p.Current(ctx)
-	if err != nil {
-		return sum, err
-	}
-	tried, err := p.Candidate(ctx)
 	if err != nil {
 		return sum, err
 	}
@@ -305,7 +383,7 @@ func (p *Publisher) Compare(ctx context.Context) (sum candidate.Comparison, err 
 	if err != nil {
 		return sum, fmt.Errorf("reading %s: %w", p.keys.Comparison, err)
 	}
-	sum = candidate.Comparison{Current: current, Candidate: tried.value}
+	sum = candidate.Comparison{Current: current, Candidate: c.line}
 	for field, text := range all {
 		if text == "" {
 			continue // a look
@@ -314,22 +392,23 @@ func (p *Publisher) Compare(ctx context.Context) (sum candidate.Comparison, err 
 		if err := json.Unmarshal([]byte(text), &one); err != nil {
 			return sum, fmt.Errorf("reading %s: field %q: %w", p.keys.Comparison, field, err)
 		}
-		if tried.Version != "" && one.Candidate == tried.value && one.Current == current {
+		if one.Candidate == c.line && one.Current == current {
 			sum.Add(one)
 		}
 	}
 	return sum, nil
 }
 
-// Report writes this consumer's counts, if CANDIDATE is still the one that they are of.
+// Report writes this consumer's counts of a candidate, if that still is one.
 func (w *Watcher) Report(ctx context.Context, c candidate.Comparison) error {
 	text, err := json.Marshal(c)
 	if err == nil {
 		k := w.loader.keys
-		err = report.Run(ctx, w.loader.client, []string{k.Candidate, k.Comparison}, c.Candidate, w.held.by, text).Err()
+		err = script.Report.Run(ctx, w.loader.client, []string{k.Candidate, k.Comparison}, c.Candidate,
+			w.held.by+" "+c.Version(), text).Err()
 	}
 	if err != nil {
-		return fmt.Errorf("reporting how CANDIDATE compares: %w", err)
+		return fmt.Errorf("reporting how a candidate compares: %w", err)
 	}
 	return nil
 }

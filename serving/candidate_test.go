@@ -14,13 +14,14 @@ import (
 	"rivulet/artifact/artifacttest"
 	"rivulet/infer/target"
 	"rivulet/serving/candidate"
+	"rivulet/serving/script"
 )
 
 // candidateWatcher returns a watcher that tries candidates.
 func (s *server) candidateWatcher(t *testing.T, name string) (*Watcher, *lines) {
 	t.Helper()
 	w, log := s.watcher(t, name)
-	w.o.Candidate = true
+	w.o.Candidates = script.MostCandidates
 	return w, log
 }
 
@@ -32,13 +33,22 @@ func (s *server) publishCandidate(t *testing.T, seed uint64, version string) {
 	}
 }
 
+// candidate returns the only candidate; the zero value: there is none.
 func (s *server) candidate(t *testing.T) Candidate {
 	t.Helper()
-	c, err := s.publisher(t).Candidate(t.Context())
-	if err != nil {
+	c, err := s.publisher(t).Candidate(t.Context(), "")
+	if err != nil && !errors.Is(err, ErrNoCandidate) {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// first returns the first candidate that a watcher has loaded, nil for none.
+func first(w *Watcher) *Trial {
+	for _, t := range w.Candidates() {
+		return t
+	}
+	return nil
 }
 
 // The life of a candidate that is promoted: loaded beside CURRENT, spared by prunes, compared by two consumers, and
@@ -77,9 +87,9 @@ func TestACandidateIsPromoted(t *testing.T) {
 		plain, _ := s.watcher(t, "plain")
 		mustServe(t, w, "v1")
 		mustServe(t, plain, "v1")
-		tried := w.Candidate()
-		if tried == nil || tried.ID() != "v2" || plain.Candidate() != nil {
-			t.Fatalf("candidates %v and %v", tried, plain.Candidate())
+		tried := first(w)
+		if tried == nil || tried.ID() != "v2" || first(plain) != nil {
+			t.Fatalf("candidates %v and %v", tried, first(plain))
 		}
 		mustAnswerLike(t, tried.Version, bundle(t, 2, "v2"))
 
@@ -103,7 +113,7 @@ func TestACandidateIsPromoted(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		sum, err := p.Compare(t.Context())
+		sum, err := p.Compare(t.Context(), c)
 		want := candidate.Comparison{Current: "v1", Candidate: tried.Candidate, Consumers: 2, Arrivals: 14, Agreed: 9,
 			Dead:   2,
 			Labels: 6, Gain: 4, Loss: 1, P99: [2]float64{2, 3}, Classes: map[string][2]int{"x": {12, 8}, "y": {0, 4}}}
@@ -121,7 +131,7 @@ func TestACandidateIsPromoted(t *testing.T) {
 		}
 		s.mustCurrent(t, "v2")
 		mustServe(t, w, "v2")
-		if w.Current() != tried.Version || w.Candidate() != nil {
+		if w.Current() != tried.Version || first(w) != nil {
 			t.Error("the candidate was loaded again, or is still tried")
 		}
 		if got := log.take(); len(got) != 2 || !strings.Contains(got[0], `msg="serving version" version=v2 previous=v1`) ||
@@ -155,6 +165,72 @@ func TestACandidateIsPromoted(t *testing.T) {
 	})
 }
 
+// Several candidates are tried at once: each has figures of its own, is decided by its name, and stays while another is
+// given up or promoted.
+func TestSeveralCandidates(t *testing.T) {
+	onRedis(t, func(t *testing.T, s *server) {
+		p := s.publisher(t)
+		s.publish(t, bundle(t, 1, "v1"))
+		for k := range script.MostCandidates {
+			s.publishCandidate(t, uint64(k), fmt.Sprintf("c%d", k))
+		}
+		if err := p.Publish(t.Context(), bundle(t, 9, "c9"), PublishOptions{Candidate: true}); err == nil ||
+			!strings.Contains(err.Error(), "there are 4 candidates") {
+			t.Errorf("one too many: %v", err)
+		}
+		if _, err := p.Candidate(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "name one of c0, c1, c2, c3") {
+			t.Errorf("which of them: %v", err)
+		}
+		w, _ := s.candidateWatcher(t, "a")
+		canary, _ := s.candidateWatcher(t, "b")
+		canary.o.Candidates = 1
+		mustServe(t, w, "v1")
+		mustServe(t, canary, "v1")
+		tried := func(of *Watcher) (names []string) {
+			for _, trial := range of.Candidates() {
+				names = append(names, trial.ID())
+			}
+			return names
+		}
+		if got, one := tried(w), tried(canary); !slices.Equal(got, []string{"c0", "c1", "c2", "c3"}) ||
+			!slices.Equal(one, []string{"c0"}) {
+			t.Errorf("tried are %q, by a canary %q", got, one)
+		}
+		for k, trial := range w.Candidates() {
+			if err := w.Report(t.Context(), candidate.Comparison{Current: "v1", Candidate: trial.Candidate, Consumers: 1,
+				Arrivals: 100 * k, Labels: 200, Gain: 100 * k, Loss: 50}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if removed, err := p.Prune(t.Context(), 0); err != nil || len(removed) > 0 {
+			t.Errorf("removed %q, %v", removed, err)
+		}
+		one, err := p.Candidate(t.Context(), "c1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Abort(t.Context(), one, candidate.ByHand, "slow"); err != nil {
+			t.Fatal(err)
+		}
+		rule := candidate.Rule{Labels: 200, P: 0.05}
+		d, err := p.Decide(t.Context(), "c2", rule)
+		if err != nil || d.Action != candidate.ActionPromote || d.Comparison.Gain != 200 {
+			t.Errorf("%+v, %v", d, err)
+		}
+		mustServe(t, w, "c2")
+		if got := tried(w); !slices.Equal(got, []string{"c0", "c3"}) {
+			t.Errorf("c1 is given up, c2 serves, and tried are %q", got)
+		}
+		// Beside the new version everything is compared anew.
+		if d, err := p.Decide(t.Context(), "c3", rule); err != nil || d.Action != "" {
+			t.Errorf("%+v, %v", d, err)
+		}
+		if _, err := p.Decide(t.Context(), "c1", rule); !errors.Is(err, ErrNoCandidate) {
+			t.Errorf("a candidate that was given up: %v", err)
+		}
+	})
+}
+
 // A candidate that is given up goes from the consumers, and is pruned before the version to which one would roll back.
 func TestACandidateIsAborted(t *testing.T) {
 	onRedis(t, func(t *testing.T, s *server) {
@@ -166,7 +242,7 @@ func TestACandidateIsAborted(t *testing.T) {
 		w, _ := s.candidateWatcher(t, "a")
 		mustServe(t, w, "v1")
 		stale := s.candidate(t)
-		stale.value += "0"
+		stale.line += "0"
 		if _, err := p.Abort(t.Context(), stale, candidate.ByRule, ""); !errors.Is(err, ErrNoCandidate) {
 			t.Errorf("a decision about an earlier trial: %v", err)
 		}
@@ -177,10 +253,10 @@ func TestACandidateIsAborted(t *testing.T) {
 			t.Fatalf("%+v, %v", d, err)
 		}
 		mustServe(t, w, "v1")
-		if w.Candidate() != nil || s.candidate(t).Version != "" {
+		if first(w) != nil || s.candidate(t).Version != "" {
 			t.Error("it is still tried")
 		}
-		if err := w.Report(t.Context(), candidate.Comparison{Candidate: stale.value, Current: "v1"}); err != nil {
+		if err := w.Report(t.Context(), candidate.Comparison{Candidate: stale.line, Current: "v1"}); err != nil {
 			t.Error(err)
 		}
 		w.leave(t.Context())
@@ -210,7 +286,7 @@ func TestACandidateThatCannotBeTried(t *testing.T) {
 		}
 		w, log := s.candidateWatcher(t, "a")
 		mustServe(t, w, "v1")
-		if w.Candidate() == nil {
+		if first(w) == nil {
 			t.Fatal("a candidate that was allowed is not tried")
 		}
 		if _, err := p.Abort(t.Context(), s.candidate(t), candidate.ByHand, ""); err != nil {
@@ -224,9 +300,9 @@ func TestACandidateThatCannotBeTried(t *testing.T) {
 		for range 3 {
 			mustServe(t, w, "v1")
 		}
-		if got := log.take(); len(got) != 1 || !strings.Contains(got[0], "the candidate cannot be tried") ||
-			w.Candidate() != nil {
-			t.Errorf("logged %q, want once that v3 cannot be tried", got)
+		if got := log.take(); len(got) != 2 || !strings.Contains(got[0], "the candidate cannot be tried") ||
+			!strings.Contains(got[1], `is not tried any more" candidate=v2`) || first(w) != nil {
+			t.Errorf("logged %q, want once that v3 cannot be tried, and that v2 is not", got)
 		}
 		s.publish(t, bundle(t, 4, "v4"))
 		mustServe(t, w, "v4")
@@ -272,7 +348,7 @@ func otherTask(t *testing.T, task target.Task, of func(*artifact.Bundle) *artifa
 		}
 		log.take()
 		mustServe(t, w, "v2")
-		if got := strings.Join(log.take(), "\n"); w.Candidate() != nil || !strings.Contains(got, notTried) {
+		if got := strings.Join(log.take(), "\n"); first(w) != nil || !strings.Contains(got, notTried) {
 			t.Errorf("a candidate of classes beside another task: %s", got)
 		}
 	})

@@ -21,12 +21,13 @@
 // marker, after the rows. If the marker is missing or belongs to another publication, the answer is
 // [mapping.ErrVanished], never "unknown".
 //
-// # A candidate
+// # Candidates
 //
-// A version may be tried before it serves: Publish makes it CANDIDATE in place of CURRENT, and watchers that are asked
-// to load it beside the version that serves. Consumers report what they count ([Watcher.Report]); [Publisher.Compare]
-// adds that up. [Publisher.Promote] makes the candidate CURRENT, and [Publisher.Abort] gives it up. Each move of
-// CURRENT and CANDIDATE is in the history, the last 1000 after a pruning, with the figures as they were.
+// A version may be tried before it serves: Publish adds it to those that CANDIDATE names, [script.MostCandidates] at
+// most, and watchers that are asked to load them beside the version that serves. Consumers report what they count
+// ([Watcher.Report]); [Publisher.Compare] adds that up. [Publisher.Promote] makes a candidate CURRENT, and
+// [Publisher.Abort] gives it up. Each move of CURRENT and CANDIDATE is in the history, the last 1000 after a pruning,
+// with the figures as they were.
 //
 // # Rows of arrivals
 //
@@ -45,7 +46,6 @@
 //
 // # Files
 //
-//	scripts.go              every change of a version's state, each one script
 //	publisher.go, mend.go   Publisher: publish, activate; a complete version compared, and written again where it differs
 //	gate.go                 checks before a version becomes CURRENT or a consumer takes it
 //	candidate.go            CANDIDATE: set, loaded, compared, promoted, given up; the history of decisions
@@ -57,4 +57,6 @@
 //	output.go, explain.go   representations and abstention; explanations
 //	arrivals.go             rows of arrivals and notes of one version
 //	forget.go               rows of arrivals that are forgotten, removed from all versions
+//
+// Package script has every change of a version's state, each one script; package keyspace the names of keys.
 package serving

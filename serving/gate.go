@@ -13,6 +13,7 @@ import (
 	"rivulet/infer/attach"
 	"rivulet/infer/preprocess"
 	"rivulet/mapping"
+	"rivulet/serving/script"
 )
 
 // OtherDataError means that a version was made of other data than the one that serves. It is not made CURRENT, and a
@@ -322,7 +323,7 @@ func (p *Publisher) admitStored(ctx context.Context, version, serves string) err
 
 // allowOther notes in the marker of a complete version that it may follow one of other data: consumers then take it.
 func (p *Publisher) allowOther(ctx context.Context, version string) error {
-	if err := allowOther.Run(ctx, p.client, []string{p.keys.Complete(version)}).Err(); err != nil {
+	if err := script.AllowOther.Run(ctx, p.client, []string{p.keys.Complete(version)}).Err(); err != nil {
 		return fmt.Errorf("allowing version %s to follow other data: %w", version, err)
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 
 	"rivulet/mapping"
 	"rivulet/serving/keyspace"
+	"rivulet/serving/script"
 )
 
 // heartbeats holds the versions that this process may still read from, with their heartbeats. The pointers are
@@ -65,7 +66,7 @@ func (u *heartbeats) beat(ctx context.Context, wanted string) (id string, err er
 		keysOf = append(keysOf, u.keys.Complete(name))
 		args = append(args, keyspace.Holder(name, u.by))
 	}
-	ids, err := hold.Run(ctx, u.client, keysOf, args...).StringSlice()
+	ids, err := script.Hold.Run(ctx, u.client, keysOf, args...).StringSlice()
 	if mapping.TakesNoWrites(err) && wanted != "" {
 		found, failed := u.client.HGet(ctx, u.keys.Complete(wanted), mapping.MarkerField).Result()
 		if !mapping.Failed(failed) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"rivulet/serving/keyspace"
+	"rivulet/serving/script"
 )
 
 // State is the stage of a version's life.
@@ -69,7 +70,7 @@ func (p *Publisher) versions(ctx context.Context) (infos []VersionInfo, err erro
 	if err != nil {
 		return nil, err
 	}
-	candidate, err := p.Candidate(ctx)
+	candidates, err := p.Candidates(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +90,8 @@ func (p *Publisher) versions(ctx context.Context) (infos []VersionInfo, err erro
 		if info == nil {
 			continue // removed since
 		}
-		info.Current, info.Candidate = name == current, name == candidate.Version
+		info.Current, info.Candidate = name == current, slices.ContainsFunc(candidates,
+			func(c Candidate) bool { return c.Version == name })
 		info.Holders = holders[name]
 		infos = append(infos, *info)
 	}
@@ -164,7 +166,7 @@ func millis(text string) time.Time {
 
 // liveHolders returns the holders with a live heartbeat by version.
 func (p *Publisher) liveHolders(ctx context.Context) (map[string][]string, error) {
-	members, err := living.Run(ctx, p.client, []string{p.keys.Holders}).StringSlice()
+	members, err := script.Living.Run(ctx, p.client, []string{p.keys.Holders}).StringSlice()
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"rivulet/artifact/signature"
 	"rivulet/mapping"
 	"rivulet/serving/keyspace"
+	"rivulet/serving/script"
 )
 
 // refusal is an error that another attempt would not cure: the version cannot be served.
@@ -72,8 +73,10 @@ func (l *loader) load(ctx context.Context, version, id string, alive func() erro
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	if err := try(v, b, sample); err != nil {
-		return nil, nil, nil, refusal{err}
+	for _, model := range v.Models() {
+		if err := try(model, b, sample); err != nil {
+			return nil, nil, nil, refusal{err}
+		}
 	}
 	if err := l.openArrivals(ctx, v, p); err != nil {
 		return nil, nil, nil, err
@@ -169,15 +172,12 @@ func (l *loader) file(ctx context.Context, version string, serial int64, f keysp
 // manifestFile is the file of a version that is signed.
 const manifestFile = "manifest.json"
 
-// fieldSignature is the field of a marker with the signature of the manifest.
-const fieldSignature = "signature"
-
 // signed refuses a version whose manifest none of the expected keys has signed.
 func (l *loader) signed(ctx context.Context, version string, manifest []byte) error {
 	if l.options.Signers == nil {
 		return nil
 	}
-	text, err := l.client.HGet(ctx, l.keys.Complete(version), fieldSignature).Result()
+	text, err := l.client.HGet(ctx, l.keys.Complete(version), script.FieldSignature).Result()
 	if mapping.Failed(err) {
 		return fmt.Errorf("reading %s: %w", l.keys.Complete(version), err)
 	}
@@ -189,7 +189,7 @@ func (l *loader) signed(ctx context.Context, version string, manifest []byte) er
 
 // sign notes the signature of a version's manifest in its marker, before anything points at the version.
 func (p *Publisher) sign(ctx context.Context, version string, manifest []byte, key ed25519.PrivateKey) error {
-	done, err := sign.Run(ctx, p.client, []string{p.keys.Complete(version)}, ed25519.Sign(key, manifest)).Bool()
+	done, err := script.Sign.Run(ctx, p.client, []string{p.keys.Complete(version)}, ed25519.Sign(key, manifest)).Bool()
 	if err == nil && !done {
 		err = ErrIncomplete
 	}

@@ -9,6 +9,7 @@ import (
 	"rivulet/mapping"
 	"rivulet/mapping/arrivals"
 	"rivulet/serving/keyspace"
+	"rivulet/serving/script"
 )
 
 // fieldMended is the field of a marker that says when a complete version was mended last, in ms of Redis' clock.
@@ -39,7 +40,7 @@ func (w *publishRun) mend(ctx context.Context, m *mapping.GroupedRows, files map
 	if err := arrivals.Mend(ctx, w.client, w.keys.Arrivals(w.version, w.Publication)); err != nil {
 		return err
 	}
-	ok, err := mended.Run(ctx, w.client, []string{w.keys.Complete(w.version)}, w.ID(), rows+parts, m.Seal()).Bool()
+	ok, err := script.Mended.Run(ctx, w.client, []string{w.keys.Complete(w.version)}, w.ID(), rows+parts, m.Seal()).Bool()
 	if err != nil {
 		return fmt.Errorf("noting in the marker that it was mended: %w", err)
 	}
@@ -163,7 +164,7 @@ func difference(found string, want []byte) string {
 
 // hold renews the publisher's heartbeat on a complete version, and fails if the version was removed.
 func (w *publishRun) hold(ctx context.Context) error {
-	ids, err := hold.Run(ctx, w.client, []string{w.keys.Holders, w.keys.Complete(w.version)},
+	ids, err := script.Hold.Run(ctx, w.client, []string{w.keys.Holders, w.keys.Complete(w.version)},
 		publisherHold.Milliseconds(), keyspace.Holder(w.version, publisherName)).StringSlice()
 	if err != nil {
 		return fmt.Errorf("renewing the heartbeat: %w", err)

@@ -11,6 +11,7 @@ import (
 	"rivulet/mapping"
 	"rivulet/mapping/arrivals"
 	"rivulet/serving/keyspace"
+	"rivulet/serving/script"
 )
 
 // ErrInUse means that a version cannot be removed because CURRENT, CANDIDATE or a live heartbeat names it.
@@ -74,7 +75,7 @@ func (p *Publisher) remove(ctx context.Context, v VersionInfo) error {
 		state = p.keys.Writing(v.Version)
 	}
 	field := keyspace.Pending(v.Version, v.Serial)
-	answer, err := retire.Run(ctx, p.client,
+	answer, err := script.Retire.Run(ctx, p.client,
 		[]string{state, p.keys.Current, p.keys.Holders, p.keys.Deleting, p.keys.Versions,
 			p.keys.Candidate}, v.Version, v.id, field).StringSlice()
 	switch {

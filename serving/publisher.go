@@ -15,6 +15,7 @@ import (
 	"rivulet/mapping"
 	"rivulet/serving/candidate"
 	"rivulet/serving/keyspace"
+	"rivulet/serving/script"
 )
 
 // Publisher writes artifacts to Redis and moves CURRENT. It is safe for concurrent use, also by several processes.
@@ -48,7 +49,7 @@ type PublishOptions struct {
 	OtherData bool
 	// Sign signs the manifest; nil: nobody does.
 	Sign ed25519.PrivateKey
-	// Candidate makes the version CANDIDATE in place of CURRENT, for consumers to try; old versions stay.
+	// Candidate makes the version a candidate in place of CURRENT, for consumers to try; old versions stay.
 	Candidate bool
 	// Keep is the number of older versions that stay for rolling back, the most recent CURRENT ones; 0 means one, below 0
 	// all of them.
@@ -231,13 +232,13 @@ func (p *Publisher) point(ctx context.Context, version, expected string, beside 
 	return p.move(ctx, version, expected, "", byHand(candidate.ActionPublish, version, expected))
 }
 
-// move makes a version CURRENT if that names the expected one and, unless tried is "", CANDIDATE has that value.
+// move makes a version CURRENT if that names the expected one and, unless tried is "", CANDIDATE has that line of it.
 func (p *Publisher) move(ctx context.Context, version, expected, tried string, d candidate.Decision) error {
 	before := version
 	if expected != "" {
 		before = expected
 	}
-	answer, err := moveCurrent.Run(ctx, p.client,
+	answer, err := script.MoveCurrent.Run(ctx, p.client,
 		[]string{p.keys.Current, p.keys.Complete(version), p.keys.Complete(before), p.keys.Candidate, p.keys.History},
 		version, expected, tried, d.Action, d.Text()).StringSlice()
 	switch {
@@ -296,7 +297,7 @@ func (w *publishRun) complete(ctx context.Context, rows *mapping.GroupedRows, fi
 	if err := w.verify(ctx); err != nil {
 		return err
 	}
-	ok, err := finish.Run(ctx, w.client, []string{w.keys.Writing(w.version), w.keys.Complete(w.version)},
+	ok, err := script.Finish.Run(ctx, w.client, []string{w.keys.Writing(w.version), w.keys.Complete(w.version)},
 		w.ID(), rows.Seal()).Bool()
 	if err != nil {
 		return fmt.Errorf("writing the complete marker: %w", err)
@@ -313,7 +314,7 @@ func (w *publishRun) begin(ctx context.Context, b *artifact.Bundle, rows mapping
 	if err != nil {
 		return false, fmt.Errorf("encoding meta: %w", err)
 	}
-	answer, err := begin.Run(ctx, w.client,
+	answer, err := script.Begin.Run(ctx, w.client,
 		[]string{w.keys.Writing(w.version), w.keys.Complete(w.version), w.keys.LastSerial, w.keys.Holders,
 			w.keys.Versions},
 		w.version, content, text, keyspace.Holder(w.version, publisherName), publisherHold.Milliseconds()).StringSlice()
@@ -361,7 +362,7 @@ func (w *publishRun) writeFiles(ctx context.Context, files map[string][]byte) er
 
 // advance stores the progress, and fails if the publication was removed.
 func (w *publishRun) advance(ctx context.Context, buckets int) error {
-	ok, err := advance.Run(ctx, w.client, []string{w.keys.Writing(w.version), w.keys.Holders},
+	ok, err := script.Advance.Run(ctx, w.client, []string{w.keys.Writing(w.version), w.keys.Holders},
 		w.ID(), buckets, keyspace.Holder(w.version, publisherName), publisherHold.Milliseconds()).Bool()
 	if err != nil {
 		return fmt.Errorf("storing the progress: %w", err)

@@ -4,6 +4,8 @@ import (
 	"crypto/ed25519"
 	"strings"
 	"testing"
+
+	"rivulet/serving/script"
 )
 
 // A consumer that wants signatures refuses versions that nobody or another key has signed, by name, and goes on with
@@ -42,9 +44,9 @@ func TestUnsignedVersionsAreRefused(t *testing.T) {
 		}
 		publish(uint64(2+len("unsigned")), "unsigned", former)
 		mustServe(t, w, "unsigned")
-		copied := s.client.HGet(t.Context(), p.keys.Complete("unsigned"), fieldSignature).Val()
+		copied := s.client.HGet(t.Context(), p.keys.Complete("unsigned"), script.FieldSignature).Val()
 		publish(4, "v4", nil)
-		if err := s.client.HSet(t.Context(), p.keys.Complete("v4"), fieldSignature, copied).Err(); err != nil {
+		if err := s.client.HSet(t.Context(), p.keys.Complete("v4"), script.FieldSignature, copied).Err(); err != nil {
 			t.Fatal(err)
 		}
 		if err := w.Load(t.Context()); err == nil || !strings.Contains(err.Error(), "or of another manifest") {

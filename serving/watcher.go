@@ -15,6 +15,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/mapping"
 	"rivulet/serving/keyspace"
+	"rivulet/serving/script"
 )
 
 // Clock gives a watcher its pauses.
@@ -46,9 +47,9 @@ type WatcherOptions struct {
 	// Rollback is the share of dead letters among the first arrivals of a new version from which on the watcher goes
 	// back to the version before ([Watcher.Delivered]); 0: it never does.
 	Rollback float64
-	// Candidate loads the version that CANDIDATE names beside the one that serves ([Watcher.Candidate]). It takes the
-	// memory of a second version: its S and tables, and up to CacheBytes for rows.
-	Candidate bool
+	// Candidates is how many of the versions that CANDIDATE names are loaded beside the one that serves
+	// ([Watcher.Candidates]). Each takes the memory of another version: its S and tables, and up to CacheBytes for rows.
+	Candidates int
 	// Serve chooses among the models and settings of an artifact.
 	Serve Options
 	// Clock has no default.
@@ -78,10 +79,8 @@ type Watcher struct {
 	silent  bool   // heartbeats are not taken
 	denied  int    // polls one after another that Redis refused
 
-	candidate        atomic.Pointer[Trial]
-	candidateRefused string // the last candidate that was refused, beside which version
-	candidateReason  error
-	candidateTrouble string // the problem of the candidate that was logged last
+	candidates      atomic.Pointer[[]*Trial]
+	candidateStates map[string]*candidateState // by version
 }
 
 // NewWatcher checks the options. It does not connect to Redis yet, and the caller still owns the client.
@@ -113,7 +112,8 @@ func NewWatcher(client mapping.Client, o WatcherOptions) (*Watcher, error) {
 		o: o,
 		loader: loader{client: client, keys: k, options: o.Serve, cacheBytes: o.CacheBytes,
 			guard: o.Guard, limit: o.LookupTimeout, log: o.Log},
-		held: heartbeats{client: client, keys: k, by: o.Consumer, holdFor: o.HoldFor},
+		candidateStates: map[string]*candidateState{},
+		held:            heartbeats{client: client, keys: k, by: o.Consumer, holdFor: o.HoldFor},
 	}, nil
 }
 
@@ -186,8 +186,8 @@ func (w *Watcher) poll(ctx context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	err := mapping.Misdirected(w.loader.client, w.follow(ctx))
-	if w.o.Candidate && err == nil {
-		w.followCandidate(ctx)
+	if w.o.Candidates > 0 && err == nil {
+		w.followCandidates(ctx)
 	}
 	return err
 }
@@ -221,7 +221,7 @@ func (w *Watcher) follow(ctx context.Context) error {
 		return nil
 	}
 	marks, err := w.loader.client.HMGet(ctx, w.loader.keys.Complete(name), fieldMended, fieldOtherData,
-		fieldSignature).Result()
+		script.FieldSignature).Result()
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", w.loader.keys.Complete(name), err)
 	}
@@ -256,7 +256,7 @@ func (w *Watcher) take(ctx context.Context, name, id, tried string, otherData bo
 	var sample *artifact.Mapping
 	var warnings []string
 	err := refuse("%w: it is incomplete, or has been removed", ErrIncomplete)
-	if c := w.candidate.Load(); c != nil && c.ID() == name && c.id == id {
+	if c := w.trialOf(name); c != nil && c.id == id {
 		v, otherData, err = c.Version, true, nil // it was promoted: it is loaded, and has passed the gate
 	} else if id != "" {
 		if err := w.checkEviction(ctx); err != nil {
@@ -316,7 +316,7 @@ func (w *Watcher) logTaken(v, before *Version, warnings []string) {
 	if before != nil {
 		previous = before.ID()
 	}
-	w.o.Log.Info("serving version", "version", v.ID(), "previous", previous, "model", v.Model(), "attachment",
+	w.o.Log.Info("serving version", "version", v.ID(), "previous", previous, "model", v.modelNames(), "attachment",
 		v.Attachment(),
 		"calibration", v.Calibration().Kind, "synthetic_nodes", v.SyntheticNodes(), "rows", v.manifest.Mapping.Rows,
 		"features", v.Features(), "classes", len(v.Classes()), "fingerprint", v.manifest.Data.Fingerprint)

@@ -15,7 +15,7 @@ import (
 
 // bucket returns the source of an address s3://bucket/path.
 func bucket(u *url.URL, transport http.RoundTripper) (*source, error) {
-	region := cmp.Or(os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION"), "us-east-1")
+	region := cmp.Or(Region(), "us-east-1")
 	base := &url.URL{Scheme: "https", Host: u.Host + ".s3." + region + ".amazonaws.com", Path: u.Path}
 	if other := cmp.Or(os.Getenv("AWS_ENDPOINT_URL_S3"), os.Getenv("AWS_ENDPOINT_URL")); other != "" {
 		at, err := url.Parse(other)
@@ -24,14 +24,36 @@ func bucket(u *url.URL, transport http.RoundTripper) (*source, error) {
 		}
 		base = at.JoinPath(u.Host, u.Path) // servers other than AWS have no name for each bucket
 	}
+	s := &signed{next: transport, region: region, by: NewAWS()}
+	return &source{base, &http.Client{Transport: s, CheckRedirect: stay}}, nil
+}
+
+// Region returns the region of AWS that the environment names, "" for none.
+func Region() string { return cmp.Or(os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION")) }
+
+// AWS has credentials of AWS: those of the environment, or of the machine's role, which it renews before they expire.
+type AWS struct {
+	keys    *credentials.Credentials
+	context *credentials.CredContext
+}
+
+// NewAWS looks at the environment. It asks nobody yet.
+func NewAWS() *AWS {
 	var by credentials.Provider = &credentials.IAM{}
 	if os.Getenv("AWS_ACCESS_KEY_ID") != "" {
 		by = &credentials.EnvAWS{}
 	}
-	s := &signed{next: transport, region: region, keys: credentials.New(by),
-		// a role's server that is not there, as on a machine that is not AWS', does not answer at all
-		context: &credentials.CredContext{Client: &http.Client{Timeout: 10 * time.Second}}}
-	return &source{base, &http.Client{Transport: s, CheckRedirect: stay}}, nil
+	// a role's server that is not there, as on a machine that is not AWS', does not answer at all
+	return &AWS{credentials.New(by), &credentials.CredContext{Client: &http.Client{Timeout: 10 * time.Second}}}
+}
+
+// Keys returns credentials that are valid; those of a user have no session.
+func (a *AWS) Keys() (id, secret, session string, err error) {
+	keys, err := a.keys.GetWithContext(a.context)
+	if err != nil {
+		return "", "", "", fmt.Errorf("neither AWS_ACCESS_KEY_ID is set nor has this machine a role: %w", err)
+	}
+	return keys.AccessKeyID, keys.SecretAccessKey, keys.SessionToken, nil
 }
 
 // stay refuses redirects: a signature is for one address. S3 redirects where the region is another one.
@@ -39,10 +61,9 @@ func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse
 
 // signed signs requests without a body (AWS Signature Version 4).
 type signed struct {
-	next    http.RoundTripper
-	region  string
-	keys    *credentials.Credentials
-	context *credentials.CredContext
+	next   http.RoundTripper
+	region string
+	by     *AWS
 }
 
 // noBody is the SHA-256 of no bytes.
@@ -50,11 +71,11 @@ const noBody = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
 
 // RoundTrip signs a request and sends it.
 func (s *signed) RoundTrip(req *http.Request) (*http.Response, error) {
-	keys, err := s.keys.GetWithContext(s.context)
+	id, secret, session, err := s.by.Keys()
 	if err != nil {
-		return nil, fmt.Errorf("neither AWS_ACCESS_KEY_ID is set nor has this machine a role: %w", err)
+		return nil, err
 	}
 	req = req.Clone(req.Context())
 	req.Header.Set("X-Amz-Content-Sha256", noBody)
-	return s.next.RoundTrip(signer.SignV4(*req, keys.AccessKeyID, keys.SecretAccessKey, keys.SessionToken, s.region))
+	return s.next.RoundTrip(signer.SignV4(*req, id, secret, session, s.region))
 }

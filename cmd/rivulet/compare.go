@@ -22,15 +22,15 @@ func compareCommand() *cobra.Command {
 	var every time.Duration
 	cmd := &cobra.Command{
 		Use:   "compare",
-		Short: "Compare the candidate with the version that serves, on the arrivals that both have answered",
-		Long: "compare adds up what all consumers count of the candidate that trainer publish --candidate published,\n" +
+		Short: "Compare candidates with the version that serves, on the arrivals that both have answered",
+		Long: "compare adds up what all consumers count of each candidate that trainer publish --candidate published,\n" +
 			"while their candidate.mode is shadow or canary: agreement, classes, confidence, latency and, with labels, the\n" +
 			"arrivals that one of the two alone has right.",
 		Args:    cobra.NoArgs,
 		Example: "  rivulet compare --redis.url redis://localhost:6379/0\n  rivulet compare --live",
 	}
 	config.Flags[config.Versions](cmd.Flags())
-	cmd.Flags().BoolVar(&live, "live", false, "go on until the candidate is promoted or given up")
+	cmd.Flags().BoolVar(&live, "live", false, "go on until all candidates are promoted or given up")
 	cmd.Flags().DurationVar(&every, "every", 2*time.Second, "pause between two looks of --live, more than 0s")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		cfg, err := config.Load[config.Versions](config.OfProgram(cmd.Flags()))
@@ -47,14 +47,14 @@ func compareCommand() *cobra.Command {
 	return cmd
 }
 
-// compare prints the comparison, and again every so often until there is no candidate any more.
+// compare prints a comparison for each candidate, and again every so often until there is none any more.
 func compare(ctx context.Context, w io.Writer, p *serving.Publisher, live bool, every time.Duration) error {
 	for before := false; ; before = true {
-		c, err := p.Candidate(ctx)
+		tried, err := p.Candidates(ctx)
 		if err != nil {
 			return err
 		}
-		if c.Version == "" && before {
+		if len(tried) == 0 && before {
 			all, err := p.History(ctx)
 			if err == nil && len(all) > 0 {
 				last := all[len(all)-1]
@@ -62,15 +62,20 @@ func compare(ctx context.Context, w io.Writer, p *serving.Publisher, live bool, 
 			}
 			return err
 		}
-		if c.Version == "" {
+		if len(tried) == 0 {
 			return fmt.Errorf("%w: trainer publish --candidate publishes one", serving.ErrNoCandidate)
 		}
-		sum, err := p.Compare(ctx)
-		if err != nil {
-			return err
+		for _, c := range tried {
+			sum, err := p.Compare(ctx, c)
+			if err == nil {
+				err = printComparison(w, c, sum)
+			}
+			if err != nil {
+				return err
+			}
 		}
-		if err := printComparison(w, c, sum); err != nil || !live {
-			return err
+		if !live {
+			return nil
 		}
 		select {
 		case <-time.After(every):

@@ -100,6 +100,8 @@ var Prediction = table.New[event.Prediction]([]table.Field{
 		Message: linkTable},
 	{Name: "artifact", Number: 10, Kind: table.Text, Presence: table.Required,
 		Offset: unsafe.Offsetof(event.Prediction{}.Artifact)},
+	{Name: "model", Number: 25, Kind: table.Text, NoAvro: true, InHeader: true,
+		Offset: unsafe.Offsetof(event.Prediction{}.Model)},
 	{Name: "batch", Number: 11, Kind: table.Text, Offset: unsafe.Offsetof(event.Prediction{}.Batch)},
 	{Name: "known_neighbours", Number: 12, Kind: table.Count, Presence: table.Required,
 		Offset: unsafe.Offsetof(event.Prediction{}.Known)},

@@ -11,16 +11,22 @@ import (
 	"rivulet/internal/shadow"
 	"rivulet/kafka/retry"
 	"rivulet/serving"
+	"rivulet/serving/script"
 )
 
-// candidates gives the candidate as the consumer asks for it; a nil *Trial must not become a Version.
-type candidates struct{ watcher *serving.Watcher }
+// canary gives the candidate that answers some keys.
+type canary struct{ watcher *serving.Watcher }
 
-func (c candidates) Current() consumer.Version {
-	if trial := c.watcher.Candidate(); trial != nil {
-		return trial.Version
+func (c canary) Current() consumer.Version {
+	if all := c.watcher.Candidates(); len(all) > 0 {
+		return all[0].Version
 	}
 	return nil
+}
+
+// mostCandidates is how many candidates a consumer tries: a canary is one, shadows are as many as there may be.
+func mostCandidates(c config.Candidate) int {
+	return map[string]int{config.Canary: 1, config.Shadow: script.MostCandidates}[c.Mode]
 }
 
 // tryCandidates returns what compares candidates with the version that serves, nil if none is to be tried. The caller

@@ -183,8 +183,12 @@ func TestACandidateIsComparedAndDecided(t *testing.T) {
 				send(id, truth[id])
 			}
 			var got candidate.Comparison
+			c, err := p.Candidate(t.Context(), tried.Manifest.Version)
+			if err != nil {
+				t.Fatal(err)
+			}
 			await(t, func() bool {
-				got, err = p.Compare(t.Context())
+				got, err = p.Compare(t.Context(), c)
 				return err != nil || got.Labels == n && got.Arrivals+got.Dropped == n
 			})
 			if got.Confidence[0] <= 0 || got.Confidence[1] <= 0 || got.P99[0] <= 0 || got.P99[1] <= 0 {
@@ -211,7 +215,7 @@ func TestACandidateIsComparedAndDecided(t *testing.T) {
 			if diff := cmp.Diff(want, got); err != nil || diff != "" {
 				t.Errorf("%v, compared (-want +got):\n%s", err, diff)
 			}
-			d, err := p.Decide(t.Context(), candidate.Rule{Arrivals: n, Labels: n, P: 0.05, DeadLetters: 0.01})
+			d, err := p.Decide(t.Context(), "", candidate.Rule{Arrivals: n, Labels: n, P: 0.05, DeadLetters: 0.01})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -60,7 +60,7 @@ func Check(ctx context.Context, cfg config.Consumer, report func(check.Result)) 
 	if len(cfg.Registry.URLs) > 0 {
 		count(checkRegistry(ctx, cfg))
 	}
-	if cfg.Features.From == config.FromRedis {
+	if cfg.Features.From != config.FromRecord {
 		count(checkFeatures(ctx, cfg.Features))
 	}
 	if cfg.Attach.Wait > 0 {
@@ -86,7 +86,7 @@ func Check(ctx context.Context, cfg config.Consumer, report func(check.Result)) 
 // principal is the name of this client in ACLs, by Kafka's defaults.
 func principal(b config.Brokers, secure *tls.Config) string {
 	if b.SASL.Mechanism != config.SASLNone {
-		return "User:" + cmp.Or(b.SASL.Username, b.SASL.OAuth.ClientID) // a broker may take another claim of the token
+		return "User:" + cmp.Or(b.SASL.Username, b.SASL.OAuth.ClientID, "AWS") // a broker may take another claim of the token
 	}
 	if secure != nil && secure.GetClientCertificate != nil {
 		if pair, err := secure.GetClientCertificate(nil); err == nil && pair.Leaf != nil {
@@ -239,7 +239,7 @@ func sampleEdges(ctx context.Context, cfg config.Consumer) (near, far, read int,
 	if err != nil {
 		return 0, 0, 0, err
 	}
-	forms.LookUp = cfg.Features.From == config.FromRedis
+	forms.LookUp = cfg.Features.From != config.FromRecord
 	client, err := ConnectKafka(cfg.Kafka.Brokers, cfg.Kafka.Topics.Arrivals)
 	if err != nil {
 		return 0, 0, 0, err

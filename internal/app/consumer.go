@@ -109,7 +109,7 @@ func runConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, jou
 	}
 	defer endTrial()
 	if tried != nil {
-		watched.Candidate = tried.Compared
+		watched.Candidates = tried.Compared
 		background.start(ctx, tried.Run)
 	}
 	observer := observe.New(watched)
@@ -222,8 +222,11 @@ func (w wire) path(cfg config.Consumer, deliver consumer.Deliverer,
 		IgnoreUnknown: cfg.Input.UnknownFeatures == config.Ignore,
 		Forget:        newForgetter(cfg, w), Tombstones: cfg.Output.Tombstones,
 		Observer: observer}
+	if len(cfg.Models) > 0 {
+		o.Models = models{}
+	}
 	if watcher, ok := w.versions.(versions).source.(*serving.Watcher); ok && cfg.Candidate.Mode == config.Canary {
-		o.Canary = consumer.Canary{Candidate: candidates{watcher}, Share: int(math.Round(100 * cfg.Candidate.Percent))}
+		o.Canary = consumer.Canary{Candidate: canary{watcher}, Share: int(math.Round(100 * cfg.Candidate.Percent))}
 	}
 	return o
 }

@@ -14,14 +14,37 @@ import (
 
 // Features opens the store of features by id that settings name; nil if arrivals bring their features. end closes it.
 func Features(f config.Features, limits config.Limits) (store consumer.FeatureStore, end func(), err error) {
-	if f.From != config.FromRedis {
-		return nil, func() {}, nil
+	switch f.From {
+	case config.FromRedis:
+		s, end, err := openFeatures(f.FeatureServer, limits)
+		if err != nil {
+			return nil, nil, err
+		}
+		return advisedFeatures{s, s}, end, nil
+	case config.FromFeast:
+		s, end, err := openFeast(f)
+		if err != nil {
+			return nil, nil, err
+		}
+		return advisedFeatures{s, nil}, end, nil
 	}
-	s, end, err := openFeatures(f.FeatureServer, limits)
+	return nil, func() {}, nil
+}
+
+// openFeast opens the online store of Feast.
+func openFeast(f config.Features) (*featurestore.Feast, func(), error) {
+	client, err := connectRedis("features.redis.", f.Redis)
 	if err != nil {
 		return nil, nil, err
 	}
-	return advisedFeatures{s}, end, nil
+	s, err := featurestore.NewFeast(featurestore.FeastOptions{Client: client, Project: f.Feast.Project,
+		JoinKey: f.Feast.JoinKey, JoinType: f.Feast.JoinType, Features: f.Feast.Features,
+		Row: form.FeatureForm(f.Format) == form.FeaturesFloat32, Timeout: f.Timeout})
+	if err != nil {
+		_ = client.Close()
+		return nil, nil, err
+	}
+	return s, func() { _ = client.Close() }, nil
 }
 
 // WithFeatures gives work a store of features to write to, with a connection of its own.
@@ -52,12 +75,12 @@ func openFeatures(f config.FeatureServer, limits config.Limits) (*featurestore.S
 // checkFeatures asks the store for the features of an id that nobody has.
 func checkFeatures(ctx context.Context, f config.Features) check.Result {
 	what := "features in redis " + f.Redis.URL.String()
-	store, end, err := openFeatures(f.FeatureServer, config.Limits{})
+	store, end, err := Features(f, config.Limits{})
 	if err == nil {
 		defer end()
 		ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 		defer cancel()
-		err = store.Read(ctx, []string{"?"}, []*event.Features{{}}, make([]*event.FieldError, 1))
+		err = store.Read(ctx, []string{"1"}, []*event.Features{{}}, make([]*event.FieldError, 1))
 	}
 	if err != nil {
 		return check.Result{State: check.Failed, What: what, Found: err.Error(), Do: cmp.Or(featuresAdvice(err, featuresACL),
@@ -71,11 +94,14 @@ func featuresAdvice(err error, line string) string {
 }
 
 // advisedFeatures is a store whose refusals carry advice.
-type advisedFeatures struct{ *featurestore.Store }
+type advisedFeatures struct {
+	consumer.FeatureStore
+	own *featurestore.Store // from which features of ids are removed; nil: it is Feast's
+}
 
 // Read implements [consumer.FeatureStore].
 func (a advisedFeatures) Read(ctx context.Context, ids []string, into []*event.Features,
 	faults []*event.FieldError) error {
-	err := a.Store.Read(ctx, ids, into, faults)
+	err := a.FeatureStore.Read(ctx, ids, into, faults)
 	return withAdvice(err, featuresAdvice(err, featuresACL))
 }

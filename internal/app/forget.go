@@ -6,13 +6,14 @@ import (
 	"rivulet/config"
 	"rivulet/consumer"
 	"rivulet/infer/growth"
+	"rivulet/internal/featurestore"
 	"rivulet/serving"
 )
 
 // forgetter removes what a consumer stores of ids, and their features where these are looked up.
 type forgetter struct {
-	rows     *serving.Watcher // nil: an artifact is pinned, and there are no rows
-	features *advisedFeatures // nil: arrivals bring their features
+	rows     *serving.Watcher    // nil: an artifact is pinned, and there are no rows
+	features *featurestore.Store // nil: arrivals bring their features, or Feast has them
 }
 
 // newForgetter returns what removes ids by these settings; nil if none are to be forgotten.
@@ -25,7 +26,7 @@ func newForgetter(cfg config.Consumer, w wire) consumer.Forgetter {
 		f.rows, _ = from.source.(*serving.Watcher)
 	}
 	if store, ok := w.features.(advisedFeatures); ok {
-		f.features = &store
+		f.features = store.own
 	}
 	return f
 }

@@ -7,6 +7,7 @@ import (
 
 	"rivulet/config"
 	"rivulet/internal/check"
+	"rivulet/internal/msk"
 	"rivulet/kafka"
 )
 
@@ -58,8 +59,11 @@ type login struct {
 
 // newLogin returns the login that the settings name, after a look at the files that it reads.
 func newLogin(s config.KafkaSASL) (kafka.Login, error) {
-	if s.Mechanism == config.SASLOAuth {
+	switch s.Mechanism {
+	case config.SASLOAuth:
 		return newTokens(s.OAuth)
+	case config.SASLAmazon:
+		return msk.NewLogin()
 	}
 	l := login{account{"kafka.sasl.password_file", s.Username, s.Password, s.PasswordFile}, s.Mechanism}
 	_, _, err := l.account.Credentials()

@@ -34,6 +34,9 @@ type RepredictOptions struct {
 // A prediction is degraded where nothing tells that its neighbours are those of the first time. With input.forget it
 // leaves out ids that a later record of the topic, up to its end, asks to forget.
 func Repredict(ctx context.Context, cfg config.Consumer, o RepredictOptions, log *slog.Logger) (c Counts, err error) {
+	if len(cfg.Models) > 0 {
+		return c, errors.New("models is set, and one model predicts again: set model in its place")
+	}
 	if cfg.Attach.Wait > 0 {
 		return c, errors.New("attach.wait is set, and predicting again does not join edges that came as records of their own")
 	}

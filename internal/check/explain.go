@@ -182,6 +182,10 @@ func notOffered(mechanism string, code kafka.Error, offered []string) *problem {
 
 // refused explains why a login failed.
 func (k *Kafka) refused(mechanism, reason string) *problem {
+	if mechanism == kafka.OAuthBearer && k.Username == "" {
+		return &problem{fmt.Sprintf("it refuses the token that is signed with this client's credentials of AWS (%s)", reason),
+			"compare AWS_REGION with the cluster's region, and see that the user or role may do kafka-cluster:Connect"}
+	}
 	if mechanism == kafka.OAuthBearer {
 		return &problem{fmt.Sprintf("it refuses the token that the issuer gave %s (%s)", k.Username, reason),
 			"compare the token's issuer, audience, scopes and times with what the listener expects; this is not about ACLs"}

@@ -52,13 +52,17 @@ func New(o Options) (*Store, error) {
 // Read sets into[i] to the features of ids[i], or faults[i] to why it has none. An error says that the store could not
 // be asked.
 func (s *Store) Read(ctx context.Context, ids []string, into []*event.Features, faults []*event.FieldError) error {
-	if len(into) != len(ids) || len(faults) != len(ids) {
-		panic(fmt.Sprintf("featurestore: %d ids, %d places for features, %d for faults", len(ids), len(into), len(faults)))
-	}
+	return inPortions(s.o.Client, ids, func(from, to int) error {
+		return s.portion(ctx, ids[from:to], into[from:to], faults[from:to])
+	})
+}
+
+// inPortions calls read with a portion of ids after the other, each of which goes into one request of the client.
+func inPortions(client mapping.Client, ids []string, read func(from, to int) error) error {
 	for from := 0; from < len(ids); {
 		n := portion(ids[from:])
-		if err := s.portion(ctx, ids[from:from+n], into[from:from+n], faults[from:from+n]); err != nil {
-			return fmt.Errorf("the features of %d ids: %w", len(ids), mapping.Final(s.o.Client, err))
+		if err := read(from, from+n); err != nil {
+			return fmt.Errorf("the features of %d ids: %w", len(ids), mapping.Final(client, err))
 		}
 		from += n
 	}

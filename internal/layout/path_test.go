@@ -13,7 +13,8 @@ import (
 )
 
 // pathPackages are the packages on the way of a record.
-var pathPackages = []string{"consumer", "consumer/answer", "consumer/edges", "consumer/forget", "consumer/schemas", "consumer/limits",
+var pathPackages = []string{"consumer", "consumer/answer", "consumer/edges", "consumer/forget", "consumer/schemas",
+	"consumer/limits", "consumer/measure",
 	"consumer/window", "producer", "kafka",
 	"kafka/balance", "kafka/fetch", "kafka/group",
 	"kafka/retry", "kafka/txn", "kafka/wire"}

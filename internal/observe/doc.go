@@ -29,6 +29,9 @@
 //
 //	rivulet_arrivals_total, rivulet_arrival_bytes_total  records read and delivered as predictions or dead letters, and their bytes
 //	rivulet_predictions_total{class}                     predictions published
+//	rivulet_model_predictions_total{model}               the same by model, where several answer each arrival; every other
+//	                                                     figure of predictions is of the first model's
+//	rivulet_model_agreed_predictions_total{model}        of these, with the class that the first model predicts
 //	rivulet_abstained_predictions_total                  predictions below the abstention threshold
 //	rivulet_degraded_predictions_total                   predictions that lack rows of M because Redis was down, or had lost or damaged them,
 //	                                                     or a note could not be written
@@ -89,17 +92,17 @@
 //	rivulet_labels_total{result}                         labels: right, wrong, unmatched, refused; if labels.topic is set
 //	rivulet_window_labels, rivulet_window_accuracy_ratio, rivulet_window_calibration_error_ratio
 //	                                                     of the last 3840 to 4096 predictions whose label came
-//	rivulet_candidate_info{version}                      1 for the candidate that is tried, if candidate.mode is not off
-//	rivulet_candidate_arrivals_total{result}             what the candidate says: agreed, changed, dead_letter;
+//	rivulet_candidate_info{version}                      1 for each candidate that is tried, if candidate.mode is not off
+//	rivulet_candidate_arrivals_total{result,version}     what a candidate says: agreed, changed, dead_letter;
 //	                                                     dropped as there was too much to do, failed as Redis was away
-//	rivulet_candidate_predictions_total{by,class}        of arrivals that both answered, by current and candidate
-//	rivulet_candidate_class_distance_ratio               predicted classes of the two, as total variation
-//	rivulet_candidate_confidence{by}                     mean probability of the predicted class
-//	rivulet_candidate_p99_seconds{by}                    99th percentile of a batch, from its records to its predictions
-//	rivulet_candidate_labels_total{result}               of arrivals that both answered: both_right, both_wrong, gain
+//	rivulet_candidate_predictions_total{by,class,version} of arrivals that both answered, by current and candidate
+//	rivulet_candidate_class_distance_ratio{version}      predicted classes of the two, as total variation
+//	rivulet_candidate_confidence{by,version}             mean probability of the predicted class
+//	rivulet_candidate_p99_seconds{by,version}            99th percentile of a batch, from its records to its predictions
+//	rivulet_candidate_labels_total{result,version}       of arrivals that both answered: both_right, both_wrong, gain
 //	                                                     (the candidate alone is right), loss (the other alone is)
-//	rivulet_candidate_p_value                            McNemar's test of gain against loss, two-sided
-//	rivulet_canary_predictions_total                     predictions that the candidate published
+//	rivulet_candidate_p_value{version}                   McNemar's test of gain against loss, two-sided
+//	rivulet_canary_predictions_total{version}            predictions that the candidate published
 //	rivulet_artifact_info{version}                       1 for the version that is served
 //	rivulet_build_info{version,revision,go_version}      1
 //

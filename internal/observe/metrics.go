@@ -33,6 +33,7 @@ type metrics struct {
 	arrivals, bytes, isolated, dropped, otherSchema, lookups, fetched, rebalances, abstained, degraded prometheus.Counter
 
 	predictions, deadLetters, drops, weights, forgotten, skipped, retries, lost *prometheus.CounterVec
+	modelPredictions, modelAgreed                                               *prometheus.CounterVec
 
 	known, attached, inBatch, unknown prometheus.Counter
 
@@ -75,8 +76,8 @@ func newMetrics(opts Options, health *health) *metrics {
 			Help: "New versions that made dead letters of the stream, so that the version before serves again."},
 			func() float64 { return float64(opts.Rollbacks()) }))
 	}
-	if opts.Candidate != nil {
-		registry.MustRegister(candidateCollector(opts.Candidate))
+	if opts.Candidates != nil {
+		registry.MustRegister(candidateCollector(opts.Candidates))
 	}
 	if opts.Arrivals != nil {
 		registry.MustRegister(arrivalsCollector(opts.Arrivals))
@@ -122,6 +123,10 @@ func newMetrics(opts Options, health *health) *metrics {
 				"or a note that could not be written."),
 		predictions: predictions,
 		deadLetters: counters("dead_letters_total", "Records set aside, by reason.", "reason"),
+		modelPredictions: counters("model_predictions_total",
+			"Predictions published, by model, where several answer each arrival.", "model"),
+		modelAgreed: counters("model_agreed_predictions_total",
+			"Of these the predictions with the class that the first model predicts.", "model"),
 		otherSchema: counter("other_schema_records_total",
 			"Arrivals with features by name whose header rivulet-schema has another hash than the artifact's schema."),
 		weights: counters("edge_weights_total",
@@ -254,6 +259,10 @@ func (m *metrics) batch(s consumer.BatchStats) {
 	}
 	m.abstained.Add(float64(abstained))
 	m.degraded.Add(float64(degraded))
+	for _, of := range s.Models {
+		m.modelPredictions.WithLabelValues(of.Name).Add(float64(of.Predictions))
+		m.modelAgreed.WithLabelValues(of.Name).Add(float64(of.Agreed))
+	}
 	for class, n := range classes {
 		m.predictions.WithLabelValues(class).Add(float64(n))
 	}

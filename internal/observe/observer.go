@@ -34,8 +34,8 @@ type Options struct {
 	Arrivals func() (stats arrivals.Stats, ok bool)
 	// Labels, if not nil, lets predictions be compared with labels.
 	Labels *LabelOptions
-	// Candidate returns the candidate that is tried, "" for none, and what it answered; nil: none is ever tried.
-	Candidate func() (version string, c candidate.Comparison)
+	// Candidates returns what each candidate that is tried has answered; nil: none is ever tried.
+	Candidates func() []candidate.Comparison
 	// Clock is the consumer's; nil: the machine's.
 	Clock consumer.Clock
 	// NoGroup says that the arrivals come from no consumer group: a loaded artifact then suffices to be ready.

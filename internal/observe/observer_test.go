@@ -14,7 +14,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"rivulet/consumer"
+	"rivulet/consumer/answer"
 	"rivulet/consumer/edges"
+	"rivulet/consumer/measure"
 	"rivulet/consumer/window"
 	"rivulet/event"
 	"rivulet/kafka"
@@ -41,11 +43,10 @@ func newTestObserver() (*Observer, *fakeClock) {
 		Cache:     func() mapping.CacheStats { return mapping.CacheStats{Hits: 40, Misses: 2, Entries: 3, Bytes: 999} },
 		Losses:    func() mapping.LossStats { return mapping.LossStats{DamagedRows: 6, EvictedBuckets: 7} },
 		Rollbacks: func() uint64 { return 1 },
-		Candidate: func() (string, candidate.Comparison) {
-			return "v2", candidate.Comparison{Arrivals: 10, Agreed: 6, Dead: 2, Dropped: 3, Failed: 4, Canary: 5, Labels: 7,
-				Right: 4,
-				Gain:  2, Loss: 1, Confidence: [2]float64{4, 6}, P99: [2]float64{1, 2}, Classes: map[string][2]int{"lens": {8, 6},
-					"tripod": {0, 2}}}
+		Candidates: func() []candidate.Comparison {
+			return []candidate.Comparison{{Candidate: "v2 1700000000000", Arrivals: 10, Agreed: 6, Dead: 2, Dropped: 3, Failed: 4,
+				Canary: 5, Labels: 7, Right: 4, Gain: 2, Loss: 1, Confidence: [2]float64{4, 6}, P99: [2]float64{1, 2},
+				Classes: map[string][2]int{"lens": {8, 6}, "tripod": {0, 2}}}}
 		},
 		Arrivals: func() (arrivals.Stats, bool) {
 			return arrivals.Stats{Rows: 30, Bytes: 4000, Written: 20, Refused: 1, Found: 8, Damaged: 4, Lost: 5, Unnoted: 6},
@@ -70,7 +71,8 @@ func aBatch() consumer.BatchStats {
 		Infer: 4 * time.Millisecond, Encode: 10 * time.Millisecond, Wait: 5 * time.Millisecond, Publish: 6 * time.Millisecond,
 		Commit: 9 * time.Millisecond,
 		Solved: 3, Residual: 0.5, Note: 2 * time.Millisecond, Solve: 7 * time.Millisecond, Keep: 8 * time.Millisecond,
-		Started: noon, Published: noon.Add(21 * time.Millisecond), Measures: []consumer.Measure{{Norm: 2, Count: 3}},
+		Started: noon, Published: noon.Add(21 * time.Millisecond), Measures: []measure.Measure{{Norm: 2, Count: 3}},
+		Models: []answer.ModelCount{{Name: "sgc", Predictions: 3, Agreed: 3}, {Name: "sage", Predictions: 3, Agreed: 2}},
 		Delivered: &event.Batch{
 			Predictions: []event.Prediction{
 				{ClassName: "lens", IngestTime: noon.Add(-9 * time.Millisecond)},
@@ -223,39 +225,39 @@ rivulet_cache_hits_total 40
 rivulet_cache_misses_total 2
 # HELP rivulet_canary_predictions_total Predictions that the candidate published.
 # TYPE rivulet_canary_predictions_total counter
-rivulet_canary_predictions_total 5
+rivulet_canary_predictions_total{version="v2"} 5
 # HELP rivulet_candidate_arrivals_total Arrivals, by what the candidate says of them.
 # TYPE rivulet_candidate_arrivals_total counter
-rivulet_candidate_arrivals_total{result="agreed"} 6
-rivulet_candidate_arrivals_total{result="changed"} 2
-rivulet_candidate_arrivals_total{result="dead_letter"} 2
-rivulet_candidate_arrivals_total{result="dropped"} 3
-rivulet_candidate_arrivals_total{result="failed"} 4
+rivulet_candidate_arrivals_total{result="agreed",version="v2"} 6
+rivulet_candidate_arrivals_total{result="changed",version="v2"} 2
+rivulet_candidate_arrivals_total{result="dead_letter",version="v2"} 2
+rivulet_candidate_arrivals_total{result="dropped",version="v2"} 3
+rivulet_candidate_arrivals_total{result="failed",version="v2"} 4
 # HELP rivulet_candidate_class_distance_ratio Total variation between the classes that the two versions predict.
 # TYPE rivulet_candidate_class_distance_ratio gauge
-rivulet_candidate_class_distance_ratio 0.25
+rivulet_candidate_class_distance_ratio{version="v2"} 0.25
 # HELP rivulet_candidate_confidence Mean probability of the predicted class.
 # TYPE rivulet_candidate_confidence gauge
-rivulet_candidate_confidence{by="candidate"} 0.75
-rivulet_candidate_confidence{by="current"} 0.5
-# HELP rivulet_candidate_info The candidate that is tried; always 1.
+rivulet_candidate_confidence{by="candidate",version="v2"} 0.75
+rivulet_candidate_confidence{by="current",version="v2"} 0.5
+# HELP rivulet_candidate_info A candidate that is tried; always 1.
 # TYPE rivulet_candidate_info gauge
 rivulet_candidate_info{version="v2"} 1
 # HELP rivulet_candidate_labels_total Labels of arrivals that both versions answered.
 # TYPE rivulet_candidate_labels_total counter
-rivulet_candidate_labels_total{result="both_right"} 3
-rivulet_candidate_labels_total{result="both_wrong"} 1
-rivulet_candidate_labels_total{result="gain"} 2
-rivulet_candidate_labels_total{result="loss"} 1
+rivulet_candidate_labels_total{result="both_right",version="v2"} 3
+rivulet_candidate_labels_total{result="both_wrong",version="v2"} 1
+rivulet_candidate_labels_total{result="gain",version="v2"} 2
+rivulet_candidate_labels_total{result="loss",version="v2"} 1
 # HELP rivulet_candidate_p_value McNemar's test of gain against loss, two-sided.
 # TYPE rivulet_candidate_p_value gauge
-rivulet_candidate_p_value 0.625
+rivulet_candidate_p_value{version="v2"} 0.625
 # HELP rivulet_candidate_predictions_total Predictions of arrivals that both versions answered, by class.
 # TYPE rivulet_candidate_predictions_total counter
-rivulet_candidate_predictions_total{by="candidate",class="lens"} 6
-rivulet_candidate_predictions_total{by="candidate",class="tripod"} 2
-rivulet_candidate_predictions_total{by="current",class="lens"} 8
-rivulet_candidate_predictions_total{by="current",class="tripod"} 0
+rivulet_candidate_predictions_total{by="candidate",class="lens",version="v2"} 6
+rivulet_candidate_predictions_total{by="candidate",class="tripod",version="v2"} 2
+rivulet_candidate_predictions_total{by="current",class="lens",version="v2"} 8
+rivulet_candidate_predictions_total{by="current",class="tripod",version="v2"} 0
 # HELP rivulet_damaged_rows_total Rows of M that were asked for and are damaged in Redis, each time.
 # TYPE rivulet_damaged_rows_total counter
 rivulet_damaged_rows_total 6
@@ -328,6 +330,14 @@ rivulet_isolated_arrivals_total 1
 # HELP rivulet_lag_records Records between the next one to read and the end of the partition.
 # TYPE rivulet_lag_records gauge
 rivulet_lag_records{partition="1",topic="arrivals"} 12
+# HELP rivulet_model_agreed_predictions_total Of these the predictions with the class that the first model predicts.
+# TYPE rivulet_model_agreed_predictions_total counter
+rivulet_model_agreed_predictions_total{model="sage"} 2
+rivulet_model_agreed_predictions_total{model="sgc"} 3
+# HELP rivulet_model_predictions_total Predictions published, by model, where several answer each arrival.
+# TYPE rivulet_model_predictions_total counter
+rivulet_model_predictions_total{model="sage"} 3
+rivulet_model_predictions_total{model="sgc"} 3
 # HELP rivulet_lost_records_total Records of the input that are gone, by reason, as far as their number is known.
 # TYPE rivulet_lost_records_total counter
 rivulet_lost_records_total{reason="recreated"} 0

@@ -22,11 +22,11 @@ import (
 // Source gives the version that serves now, nil before the first.
 type Source interface{ Current() *serving.Version }
 
-// Publications reads the versions in Redis, and how the candidate does. A [serving.Publisher] is one.
+// Publications reads the versions in Redis, and how candidates do. A [serving.Publisher] is one.
 type Publications interface {
 	Versions(ctx context.Context) ([]serving.VersionInfo, error)
-	Candidate(ctx context.Context) (serving.Candidate, error)
-	Compare(ctx context.Context) (candidate.Comparison, error)
+	Candidates(ctx context.Context) ([]serving.Candidate, error)
+	Compare(ctx context.Context, c serving.Candidate) (candidate.Comparison, error)
 }
 
 // Activator points CURRENT at another version, if it names the expected one. A [serving.Publisher] is one.
@@ -73,7 +73,7 @@ type Page struct {
 	mu       sync.Mutex
 	troubles map[string]Trouble
 	versions []serving.VersionInfo
-	tried    *CandidateView // nil: there is no candidate
+	tried    []CandidateView
 	listed   bool
 	lit      lit
 

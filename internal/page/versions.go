@@ -11,24 +11,24 @@ import (
 	"rivulet/serving/candidate"
 )
 
-// list reads the versions in Redis, and how the candidate does.
+// list reads the versions in Redis, and how candidates do.
 func (p *Page) list(ctx context.Context) error {
 	all, err := p.o.Publications.Versions(ctx)
 	if err != nil {
 		return err
 	}
-	c, err := p.o.Publications.Candidate(ctx)
+	candidates, err := p.o.Publications.Candidates(ctx)
 	if err != nil {
 		return err
 	}
-	var tried *CandidateView
-	if c.Version != "" {
-		sum, err := p.o.Publications.Compare(ctx)
+	tried := []CandidateView{}
+	for _, c := range candidates {
+		sum, err := p.o.Publications.Compare(ctx, c)
 		if err != nil {
 			return err
 		}
-		tried = &CandidateView{Version: c.Version, Since: c.Since.UnixMilli(), Compared: sum, Agreement: sum.Agreement(),
-			Shift: sum.Shift(), P: sum.P()}
+		tried = append(tried, CandidateView{Version: c.Version, Since: c.Since.UnixMilli(), Compared: sum,
+			Agreement: sum.Agreement(), Shift: sum.Shift(), P: sum.P()})
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -36,7 +36,7 @@ func (p *Page) list(ctx context.Context) error {
 	return nil
 }
 
-// CandidateView is how the candidate does beside CURRENT, as `rivulet compare` says it.
+// CandidateView is how a candidate does beside CURRENT, as `rivulet compare` says it.
 type CandidateView struct {
 	Version   string               `json:"version"`
 	Since     int64                `json:"since"` // ms since 1970, by Redis' clock
@@ -48,13 +48,13 @@ type CandidateView struct {
 
 // Versions is the page's view of the versions.
 type Versions struct {
-	Pinned      string         `json:"pinned"` // the pinned artifact's version; "": CURRENT in Redis decides
-	Current     string         `json:"current"`
-	Listed      bool           `json:"listed"` // Redis has answered
-	CanActivate bool           `json:"can_activate"`
-	Versions    []VersionView  `json:"versions"`  // newest first
-	Candidate   *CandidateView `json:"candidate"` // null: there is none
-	Status      Status         `json:"status"`
+	Pinned      string          `json:"pinned"` // the pinned artifact's version; "": CURRENT in Redis decides
+	Current     string          `json:"current"`
+	Listed      bool            `json:"listed"` // Redis has answered
+	CanActivate bool            `json:"can_activate"`
+	Versions    []VersionView   `json:"versions"` // newest first
+	Candidates  []CandidateView `json:"candidates"`
+	Status      Status          `json:"status"`
 }
 
 // VersionView is one version.
@@ -75,7 +75,7 @@ type VersionView struct {
 
 // versionsView returns the versions in Redis, and the versions that predicted.
 func (p *Page) versionsView() Versions {
-	v := Versions{Versions: []VersionView{}, CanActivate: p.o.Activator != nil, Status: p.status()}
+	v := Versions{Versions: []VersionView{}, Candidates: []CandidateView{}, CanActivate: p.o.Activator != nil, Status: p.status()}
 	current := p.o.Versions.Current()
 	if p.o.Publications == nil {
 		v.Listed = true
@@ -88,7 +88,7 @@ func (p *Page) versionsView() Versions {
 	}
 	p.mu.Lock()
 	infos := slices.Clone(p.versions)
-	v.Candidate = p.tried
+	v.Candidates = append(v.Candidates, p.tried...)
 	v.Listed = v.Listed || p.listed
 	p.mu.Unlock()
 	for _, i := range slices.Backward(infos) {

@@ -1,4 +1,4 @@
-// Package shadow tries a candidate on the live stream: the arrivals of a batch are answered by the candidate after the
+// Package shadow tries candidates on the live stream: the arrivals of a batch are answered by each of them after the
 // predictions of the version that serves are delivered, and the two answers are compared.
 //
 // A [Shadow] observes the consumer's batches. It keeps references to their records until it has answered them, in a

@@ -3,6 +3,7 @@ package shadow
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -16,10 +17,10 @@ import (
 	"rivulet/serving/candidate"
 )
 
-// Source has the version that serves, and the candidate. A [serving.Watcher] is one.
+// Source has the version that serves, and the candidates. A [serving.Watcher] is one.
 type Source interface {
 	Current() *serving.Version
-	Candidate() *serving.Trial
+	Candidates() []*serving.Trial
 	Report(ctx context.Context, c candidate.Comparison) error
 }
 
@@ -31,7 +32,7 @@ type Options struct {
 	// candidate then, 0 to 1.
 	Behind int64
 	Load   float64
-	// Publish is given the candidate's answers that are compared, and not those that it published; nil: nobody wants them.
+	// Publish is given the candidates' answers that are compared, and not those that it published; nil: nobody wants them.
 	// It ends with its context. While it waits nothing is compared.
 	Publish func(context.Context, event.Batch) error
 	// Labels bounds what waits for labels. Interval is how often the figures are reported.
@@ -40,10 +41,10 @@ type Options struct {
 	Log      *slog.Logger
 }
 
-// waiting is how many batches wait for the candidate at most.
+// waiting is how many batches wait for the candidates at most.
 const waiting = 4
 
-// Shadow compares a candidate with the version that serves. It is safe for concurrent use.
+// Shadow compares candidates with the version that serves. It is safe for concurrent use.
 type Shadow struct {
 	consumer.NopObserver
 	o     Options
@@ -52,23 +53,29 @@ type Shadow struct {
 
 	mu      sync.Mutex
 	lags    map[kafka.TopicPartition]int64
-	lag     int64                // their sum
-	rest    time.Time            // until then nothing is compared while the stream is behind
-	sum     candidate.Comparison // of one candidate and one version that serves
+	lag     int64      // their sum
+	rest    time.Time  // until then nothing is compared while the stream is behind
+	figures []*figures // of each candidate beside the version that serves
+	failing bool       // the last report failed
+
+	unpublished time.Time // until then the candidates' answers are not published
+}
+
+// figures compare one candidate with one version that serves.
+type figures struct {
+	sum     candidate.Comparison
 	took    [2]quantile.Histogram
 	answers *observe.Recent[pair] // without a label yet
 	labels  *observe.Recent[event.Label]
 	changed bool // since the last report
-	failing bool // the last report failed
-
-	unpublished time.Time // until then the candidate's answers are not published
 }
 
-// job is a batch that the candidate has not answered yet, in two parts.
+// job is a batch that the candidates have not answered yet, in two parts.
 type job struct {
-	current, candidate string
-	parts              [2]part
-	took               time.Duration // of the version that serves, for its part
+	current string
+	of      []*figures // of the candidates when the batch was delivered
+	parts   [2]part
+	took    time.Duration // of the version that serves, for its part
 }
 
 // part holds the records that one version answered, and its answers: part 0 is that of the version that serves, part 1
@@ -92,7 +99,7 @@ type pair [2]answer
 // New returns a Shadow that compares nothing yet.
 func New(o Options) (*Shadow, error) {
 	o.Path.Versions, o.Path.Deliverer = noVersions{}, noDeliverer{}
-	o.Path.Canary, o.Path.Observer, o.Path.Notes = consumer.Canary{}, nil, false
+	o.Path.Canary, o.Path.Models, o.Path.Observer, o.Path.Notes = consumer.Canary{}, nil, nil, false
 	if o.Publish == nil {
 		o.Path.Output = consumer.Output{}
 	}
@@ -100,41 +107,43 @@ func New(o Options) (*Shadow, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Shadow{o: o, path: path, queue: make(chan job, waiting), lags: map[kafka.TopicPartition]int64{},
-		answers: observe.NewRecent[pair](o.Labels), labels: observe.NewRecent[event.Label](o.Labels)}, nil
+	return &Shadow{o: o, path: path, queue: make(chan job, waiting), lags: map[kafka.TopicPartition]int64{}}, nil
 }
 
-// Batch queues a delivered batch for the candidate, or drops it.
+// Batch queues a delivered batch for the candidates, or drops it.
 func (s *Shadow) Batch(b consumer.BatchStats) {
-	trial := s.o.Source.Candidate()
-	if trial == nil {
-		return
-	}
+	trials := s.o.Source.Candidates()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.follow(b.Version, trial.Candidate)
-	s.changed = true
-	predictions := b.Delivered.Predictions
-	for i := range predictions {
-		if predictions[i].Canary {
-			s.sum.Canary++
-		}
-	}
-	if s.lag > s.o.Behind && time.Now().Before(s.rest) || len(s.queue) == waiting ||
-		len(b.Delivered.Answered) != len(predictions) {
-		s.sum.Dropped += len(predictions)
+	s.follow(b.Version, trials)
+	if len(trials) == 0 {
 		return
 	}
-	select {
-	case s.queue <- jobOf(&b, trial.Candidate):
-	default:
-		s.sum.Dropped += len(predictions)
+	predictions := b.Delivered.Predictions
+	for _, f := range s.figures {
+		f.changed = true
+		for i := range predictions {
+			if predictions[i].Canary && predictions[i].Artifact == f.sum.Version() {
+				f.sum.Canary++
+			}
+		}
+	}
+	if !(s.lag > s.o.Behind && time.Now().Before(s.rest)) && len(b.Delivered.Answered) == len(predictions) &&
+		len(s.queue) < waiting {
+		select {
+		case s.queue <- jobOf(&b, slices.Clone(s.figures)):
+			return
+		default:
+		}
+	}
+	for _, f := range s.figures {
+		f.sum.Dropped += len(predictions)
 	}
 }
 
 // jobOf keeps what a batch delivered. The values of its records are nobody's to change.
-func jobOf(b *consumer.BatchStats, candidate string) job {
-	j := job{current: b.Version, candidate: candidate, took: b.Decode + b.Features + b.Lookup + b.Attach + b.Infer}
+func jobOf(b *consumer.BatchStats, of []*figures) job {
+	j := job{current: b.Version, of: of, took: b.Decode + b.Features + b.Lookup + b.Attach + b.Infer}
 	for i := range b.Delivered.Predictions {
 		p, of := &b.Delivered.Predictions[i], &j.parts[0]
 		if p.Canary {
@@ -167,14 +176,22 @@ func (s *Shadow) Rebalance([]kafka.TopicPartition) {
 	s.lag = 0
 }
 
-// follow begins the figures anew for another candidate, or another version that serves. s.mu is held.
-func (s *Shadow) follow(current, tried string) {
-	if s.sum.Current == current && s.sum.Candidate == tried {
-		return
+// follow keeps the figures of the candidates that are tried beside a version, and begins others anew. s.mu is held.
+func (s *Shadow) follow(current string, trials []*serving.Trial) {
+	next := make([]*figures, len(trials))
+	for k, t := range trials {
+		at := slices.IndexFunc(s.figures, func(f *figures) bool {
+			return f.sum.Current == current && f.sum.Candidate == t.Candidate
+		})
+		if at >= 0 {
+			next[k] = s.figures[at]
+			continue
+		}
+		next[k] = &figures{sum: candidate.Comparison{Current: current, Candidate: t.Candidate, Consumers: 1,
+			Classes: map[string][2]int{}}, answers: observe.NewRecent[pair](s.o.Labels),
+			labels: observe.NewRecent[event.Label](s.o.Labels)}
 	}
-	s.sum = candidate.Comparison{Current: current, Candidate: tried, Consumers: 1, Classes: map[string][2]int{}}
-	s.took = [2]quantile.Histogram{}
-	s.answers = observe.NewRecent[pair](s.o.Labels)
+	s.figures = next
 }
 
 // Run answers batches until ctx ends, and reports the figures.
@@ -199,33 +216,34 @@ func (s *Shadow) Run(ctx context.Context) error {
 	}
 }
 
-// compare has the other version answer each part of a batch.
+// compare has the other version answer each part of a batch, for each candidate that is still tried.
 func (s *Shadow) compare(ctx context.Context, j job) {
-	trial, current := s.o.Source.Candidate(), s.o.Source.Current()
-	for k, version := range [2]func() consumer.Version{
-		func() consumer.Version { return trial.Version },
-		func() consumer.Version { return current },
-	} {
+	for _, trial := range s.o.Source.Candidates() {
+		at := slices.IndexFunc(j.of, func(f *figures) bool { return f.sum.Candidate == trial.Candidate })
+		if current := s.o.Source.Current(); at >= 0 && current != nil && current.ID() == j.current {
+			s.compareWith(ctx, &j, j.of[at], [2]consumer.Version{trial.Version, current})
+		}
+	}
+}
+
+// compareWith has the versions answer the parts of a batch that they have not answered.
+func (s *Shadow) compareWith(ctx context.Context, j *job, f *figures, versions [2]consumer.Version) {
+	for k, version := range versions {
 		p := &j.parts[k]
 		if len(p.records) == 0 {
 			continue
 		}
-		if trial == nil || current == nil || trial.Candidate != j.candidate || current.ID() != j.current {
-			return // the comparison is over
-		}
 		begun := time.Now()
-		out, err := s.path.Predict(ctx, version(), consumer.Intake{Name: "shadow", Records: p.records})
+		out, err := s.path.Predict(ctx, version, consumer.Intake{Name: "shadow", Records: p.records})
 		took := time.Since(begun)
 		s.mu.Lock()
-		if s.sum.Current == j.current && s.sum.Candidate == j.candidate {
-			s.count(p, k == 1, out, err)
-			if k == 0 && err == nil {
-				s.took[0].Add(j.took)
-				s.took[1].Add(took)
-				s.sum.P99 = [2]float64{s.took[0].Quantile(.99), s.took[1].Quantile(.99)}
-			}
-			s.changed = true
+		f.count(p, k == 1, out, err)
+		if k == 0 && err == nil {
+			f.took[0].Add(j.took)
+			f.took[1].Add(took)
+			f.sum.P99 = [2]float64{f.took[0].Quantile(.99), f.took[1].Quantile(.99)}
 		}
+		f.changed = true
 		s.mu.Unlock()
 		if k == 0 && err == nil && s.o.Publish != nil {
 			s.publish(ctx, out)
@@ -253,10 +271,10 @@ const (
 	publishRest    = time.Minute
 )
 
-// count adds a part to the figures. canary says that the candidate published it. s.mu is held.
-func (s *Shadow) count(p *part, canary bool, out event.Batch, err error) {
+// count adds a part to the figures. canary says that the candidate published it. The lock of the shadow is held.
+func (f *figures) count(p *part, canary bool, out event.Batch, err error) {
 	if err != nil {
-		s.sum.Failed += len(p.answers)
+		f.sum.Failed += len(p.answers)
 		return
 	}
 	now, at := time.Now(), 0
@@ -269,38 +287,38 @@ func (s *Shadow) count(p *part, canary bool, out event.Batch, err error) {
 		}
 		switch {
 		case both[0].degraded || both[1].degraded:
-			s.sum.Failed++
+			f.sum.Failed++
 			continue
 		case !answered && canary:
 			continue // the candidate alone has an answer
 		case !answered:
-			s.sum.Arrivals, s.sum.Dead = s.sum.Arrivals+1, s.sum.Dead+1
+			f.sum.Arrivals, f.sum.Dead = f.sum.Arrivals+1, f.sum.Dead+1
 			continue
 		case canary:
 			both[0], both[1] = both[1], both[0]
 		}
-		s.add(both)
+		f.add(both)
 		id := strings.Clone(published.id) // a part of its record
 		both[0].id, both[1].id = "", ""
-		if label, ok := s.labels.Take(id, now); ok {
-			s.score(&label, both)
+		if label, ok := f.labels.Take(id, now); ok {
+			f.score(&label, both)
 		} else {
-			s.answers.Put(id, both, now)
+			f.answers.Put(id, both, now)
 		}
 	}
 }
 
 // add counts an arrival that both versions answered.
-func (s *Shadow) add(both pair) {
-	s.sum.Arrivals++
+func (f *figures) add(both pair) {
+	f.sum.Arrivals++
 	if both[0].name == both[1].name {
-		s.sum.Agreed++
+		f.sum.Agreed++
 	}
 	for k, a := range both {
-		s.sum.Confidence[k] += float64(a.probability)
-		n := s.sum.Classes[a.name]
+		f.sum.Confidence[k] += float64(a.probability)
+		n := f.sum.Classes[a.name]
 		n[k]++
-		s.sum.Classes[a.name] = n
+		f.sum.Classes[a.name] = n
 	}
 }
 
@@ -309,60 +327,77 @@ func (s *Shadow) Label(l *event.Label) {
 	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if both, ok := s.answers.Take(l.ID, now); ok {
-		s.score(l, both)
-	} else if s.sum.Candidate != "" && !s.labels.Has(l.ID, now) {
-		s.labels.Put(strings.Clone(l.ID), *l, now)
-	}
-}
-
-func (s *Shadow) score(l *event.Label, both pair) {
-	current, tried := observe.IsRight(l, both[0].class, both[0].name), observe.IsRight(l, both[1].class, both[1].name)
-	s.sum.Labels++
-	s.changed = true
-	switch {
-	case current && tried:
-		s.sum.Right++
-	case current:
-		s.sum.Right, s.sum.Loss = s.sum.Right+1, s.sum.Loss+1
-	case tried:
-		s.sum.Gain++
-	}
-}
-
-// Compared returns the candidate's name, "" for none, and the figures of this consumer.
-func (s *Shadow) Compared() (version string, c candidate.Comparison) {
-	trial := s.o.Source.Candidate()
-	if trial == nil {
-		return "", c
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c = candidate.Comparison{}
-	c.Add(s.sum) // with a map of its own
-	return trial.ID(), c
-}
-
-// report writes the figures to Redis if they have changed. That it fails is logged once.
-func (s *Shadow) report(ctx context.Context) {
-	version, c := s.Compared()
-	s.mu.Lock()
-	changed := s.changed
-	s.changed = false
-	s.mu.Unlock()
-	if version == "" || !changed {
-		return
-	}
-	err := s.o.Source.Report(ctx, c)
-	if err != nil {
-		s.mu.Lock()
-		s.changed = true
-		s.mu.Unlock()
-		if !s.failing {
-			s.o.Log.Warn("what the candidate answers cannot be reported: rivulet compare does not see it", "error", err)
+	for _, f := range s.figures {
+		if both, ok := f.answers.Take(l.ID, now); ok {
+			f.score(l, both)
+		} else if !f.labels.Has(l.ID, now) {
+			f.labels.Put(strings.Clone(l.ID), *l, now)
 		}
 	}
-	s.failing = err != nil
+}
+
+func (f *figures) score(l *event.Label, both pair) {
+	current, tried := observe.IsRight(l, both[0].class, both[0].name), observe.IsRight(l, both[1].class, both[1].name)
+	f.sum.Labels++
+	f.changed = true
+	switch {
+	case current && tried:
+		f.sum.Right++
+	case current:
+		f.sum.Right, f.sum.Loss = f.sum.Right+1, f.sum.Loss+1
+	case tried:
+		f.sum.Gain++
+	}
+}
+
+// Compared returns the figures of this consumer for each candidate.
+func (s *Shadow) Compared() (all []candidate.Comparison) {
+	trials := s.o.Source.Candidates()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range trials {
+		one := candidate.Comparison{Candidate: t.Candidate}
+		for _, f := range s.figures {
+			if f.sum.Candidate == t.Candidate {
+				one.Add(f.sum) // with a map of its own
+			}
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// report writes the figures that have changed to Redis. That it fails is logged once.
+func (s *Shadow) report(ctx context.Context) {
+	for _, c := range s.takeChanged() {
+		err := s.o.Source.Report(ctx, c)
+		if err != nil {
+			s.mu.Lock()
+			for _, f := range s.figures {
+				f.changed = f.changed || f.sum.Candidate == c.Candidate
+			}
+			s.mu.Unlock()
+			if !s.failing {
+				s.o.Log.Warn("what a candidate answers cannot be reported: rivulet compare does not see it", "error", err)
+			}
+		}
+		s.failing = err != nil
+	}
+}
+
+// takeChanged returns the figures that have changed since it was last called.
+func (s *Shadow) takeChanged() (all []candidate.Comparison) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range s.figures {
+		if f.changed {
+			f.changed = false
+			var c candidate.Comparison
+			c.Add(f.sum)
+			all = append(all, c)
+		}
+	}
+	return all
 }
 
 // noVersions and noDeliverer are parts of a pipeline that a [consumer.Pipeline.Predict] does not ask.

@@ -2,6 +2,7 @@ package candidate
 
 import (
 	"math"
+	"strings"
 
 	"rivulet/stats"
 )
@@ -10,7 +11,7 @@ import (
 // to Redis; [Comparison.Add] makes the sum.
 type Comparison struct {
 	Current   string `json:"current"`   // the version that served
-	Candidate string `json:"candidate"` // value of the key CANDIDATE: the version, and since when
+	Candidate string `json:"candidate"` // line of the key CANDIDATE: the version, and since when
 	Consumers int    `json:"consumers"` // 1, and in a sum how many
 
 	Arrivals   int        `json:"arrivals"`     // predicted by CURRENT and given to CANDIDATE
@@ -28,6 +29,12 @@ type Comparison struct {
 	Right  int `json:"right"`  // CURRENT is right
 	Gain   int `json:"gain"`   // CANDIDATE alone is right
 	Loss   int `json:"loss"`   // CURRENT alone is right
+}
+
+// Version is the name of the candidate.
+func (c *Comparison) Version() string {
+	version, _, _ := strings.Cut(c.Candidate, " ")
+	return version
 }
 
 // Add adds another consumer's counts.

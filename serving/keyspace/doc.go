@@ -16,8 +16,8 @@
 //	{p}:v:notes:content…  hash  attachments of arrivals in flight, which do expire (arrivals.Table)
 //	{p}:versions     set     names of the versions that have one of these two keys
 //	{p}:current      string  CURRENT: the version to serve
-//	{p}:candidate    string  CANDIDATE: "v since", a version to try beside it, and since when in ms; "" for none
-//	{p}:comparison   hash    consumer -> what it counted of CANDIDATE beside CURRENT, as JSON
+//	{p}:candidate    string  CANDIDATE: a line "v since" for each version to try beside it, and since when in ms
+//	{p}:comparison   hash    "consumer v" -> what it counted of candidate v beside CURRENT, as JSON
 //	{p}:history      hash    "ms action" -> decision about CURRENT or CANDIDATE, as JSON; last -> the last one
 //	{p}:holders      zset    "v/consumer" -> when its heartbeat lapses, ms of Redis' clock
 //	{p}:deleting     hash    "v/g" -> meta: data without any reference, which are being removed

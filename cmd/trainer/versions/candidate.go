@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -16,34 +17,35 @@ import (
 
 func promoteCommand() *cobra.Command {
 	return decideCommand(&cobra.Command{
-		Use:   "promote",
-		Short: "Make the candidate CURRENT",
-		Long: "promote points CURRENT at the version that trainer publish --candidate published, if nobody moves either\n" +
-			"meanwhile. Consumers that try the candidate have it loaded, and take it over between two batches.",
+		Use:   "promote [VERSION]",
+		Short: "Make a candidate CURRENT",
+		Long: "promote points CURRENT at a version that trainer publish --candidate published, if nobody moves either\n" +
+			"meanwhile. Consumers that try it have it loaded, and take it over between two batches. Other candidates stay,\n" +
+			"and are compared anew with it. Where there is one candidate, VERSION may be left out.",
 		Example: "  trainer versions\n  trainer promote --reason more-often-right",
 	}, (*serving.Publisher).Promote)
 }
 
 func abortCommand() *cobra.Command {
 	return decideCommand(&cobra.Command{
-		Use:   "abort",
-		Short: "Give the candidate up: CURRENT goes on serving",
-		Long: "abort ends the trial of the version that trainer publish --candidate published. The version stays in Redis\n" +
-			"until the next publish or prune removes it.",
+		Use:   "abort [VERSION]",
+		Short: "Give a candidate up: CURRENT goes on serving",
+		Long: "abort ends the trial of a version that trainer publish --candidate published. The version stays in Redis\n" +
+			"until the next publish or prune removes it. Where there is one candidate, VERSION may be left out.",
 		Example: "  trainer abort --reason slower",
 	}, (*serving.Publisher).Abort)
 }
 
-// decideCommand makes a command of a decision about the candidate that a person makes.
+// decideCommand makes a command of a decision about a candidate that a person makes.
 func decideCommand(cmd *cobra.Command, do func(p *serving.Publisher, ctx context.Context, c serving.Candidate, by,
 	reason string) (candidate.Decision, error)) *cobra.Command {
 	var reason string
-	cmd.Args = cobra.NoArgs
+	cmd.Args = cobra.MaximumNArgs(1)
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for the history")
-	return withVersions(cmd, func(cmd *cobra.Command, _ []string, p *serving.Publisher) error {
-		c, err := p.Candidate(cmd.Context())
+	return withVersions(cmd, func(cmd *cobra.Command, args []string, p *serving.Publisher) error {
+		c, err := p.Candidate(cmd.Context(), only(args))
 		if err != nil {
-			return err
+			return noCandidate(err)
 		}
 		d, err := do(p, cmd.Context(), c, candidate.ByHand, reason)
 		if err != nil {
@@ -57,14 +59,15 @@ func decideByRuleCommand() *cobra.Command {
 	var r candidate.Rule
 	var every time.Duration
 	cmd := &cobra.Command{
-		Use:   "decide",
-		Short: "Promote the candidate or give it up, as a rule says",
-		Long: "decide looks at what consumers have compared (candidate.mode, rivulet compare). It gives the candidate up\n" +
+		Use:   "decide [VERSION]",
+		Short: "Promote a candidate or give it up, as a rule says",
+		Long: "decide looks at what consumers have compared (candidate.mode, rivulet compare). It gives a candidate up\n" +
 			"for dead letters, disagreement or slowness; by labels it promotes a better one and gives a worse one up.\n" +
 			"Labels are looked at once at --labels of them, at twice as many, at four times, and so on, so that all\n" +
 			"looks together decide wrongly between equal versions with probability --p at most. Without --every it\n" +
-			"looks once; with it, it prints a line where something has changed.",
-		Args:    cobra.NoArgs,
+			"looks once; with it, it prints a line where something has changed. Where there is one candidate, VERSION may\n" +
+			"be left out.",
+		Args:    cobra.MaximumNArgs(1),
 		Example: "  trainer decide\n  trainer decide --labels 500 --agreement 0.9 --slowdown 3 --every 10s",
 	}
 	flags := cmd.Flags()
@@ -77,7 +80,7 @@ func decideByRuleCommand() *cobra.Command {
 		"how many times as long its slowest batches may take (p99); 0: any time will do")
 	flags.Float64Var(&r.P, "p", 0.05, "probability of a decision by labels between equally good versions, 0 to 1")
 	flags.DurationVar(&every, "every", 0, "pause between two looks, until something is decided; 0s: look once")
-	return withVersions(cmd, func(cmd *cobra.Command, _ []string, p *serving.Publisher) error {
+	return withVersions(cmd, func(cmd *cobra.Command, args []string, p *serving.Publisher) error {
 		switch share := func(x float64) bool { return x >= 0 && x <= 1 }; {
 		case r.Arrivals < 0 || r.Labels < 1 || r.Slowdown < 0 || every < 0:
 			return errors.New("--arrivals, --slowdown and --every want 0 or more, --labels at least 1")
@@ -85,7 +88,7 @@ func decideByRuleCommand() *cobra.Command {
 			return errors.New("--agreement, --dead-letters and --p want 0 to 1")
 		}
 		for said := ""; ; {
-			d, err := p.Decide(cmd.Context(), r)
+			d, err := p.Decide(cmd.Context(), only(args), r)
 			if err != nil {
 				return noCandidate(err)
 			}
@@ -107,6 +110,9 @@ func decideByRuleCommand() *cobra.Command {
 		}
 	})
 }
+
+// only returns the one argument, "" for none.
+func only(args []string) string { return strings.Join(args, "") }
 
 // noCandidate says what to do where there is no candidate.
 func noCandidate(err error) error {

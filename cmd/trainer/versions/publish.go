@@ -44,7 +44,7 @@ func publishCommand() *cobra.Command {
 	flags.BoolVar(&otherData, "other-data", false, otherDataUsage)
 	flags.StringVar(&key, "sign", "",
 		"PEM file of a private key of Ed25519 that signs the manifest, for consumers with verify_key_file")
-	flags.BoolVar(&candidate, "candidate", false, "set CANDIDATE in place of CURRENT")
+	flags.BoolVar(&candidate, "candidate", false, "make it a candidate in place of CURRENT, beside those that there are")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		cfg, err := config.Load[config.Publish](config.OfProgram(cmd.Flags()))
 		if err != nil {

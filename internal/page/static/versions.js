@@ -42,14 +42,14 @@ export function versions(root, query, { refresh }) {
     close.focus();
   }
 
-  // tried shows how the candidate does beside CURRENT, with the words of rivulet compare.
+  // tried shows how a candidate does beside CURRENT, with the words of rivulet compare.
   function tried(c, current) {
     const of = c.compared, both = of.arrivals - of.dead_letters;
     const share = (n, all) => (all ? percent(n / all) : none);
     const classes = Object.entries(of.classes ?? {}).sort(([a], [b]) => (a < b ? -1 : 1)).slice(0, 12);
     const row = (title, one, other) => h("tr", null, h("th", { scope: "row" }, title), h("td", null, one), h("td", null, other));
     const p = of.gain + of.loss ? `, p = ${c.p < 0.001 ? "<0.001" : c.p.toFixed(3)}` : "";
-    return card("Candidate", { class: "wide", note: `${count(of.arrivals)} arrivals answered by both versions, by ${count(of.consumers)} consumers since ${date(c.since)}` },
+    return card(`Candidate ${c.version}`, { class: "wide", note: `${count(of.arrivals)} arrivals answered by both versions, by ${count(of.consumers)} consumers since ${date(c.since)}` },
       of.arrivals ? [
         h("dl", { class: "facts" },
           h("dt", null, "Same class"), h("dd", null, share(of.agreed, both)),
@@ -70,16 +70,17 @@ export function versions(root, query, { refresh }) {
   // compare redraws the comparison. Where its table was scrolled to, and that it has the focus, stays.
   let compared = "";
   function compare(d) {
-    const stamp = JSON.stringify([d.candidate, d.current]);
+    const stamp = JSON.stringify([d.candidates, d.current]);
     if (stamp === compared) return;
     compared = stamp;
-    const before = trial.querySelector(".scroll");
-    const [left, focused] = [before?.scrollLeft ?? 0, before !== null && before === document.activeElement];
-    trial.hidden = !d.candidate;
-    trial.replaceChildren(...(d.candidate ? [tried(d.candidate, d.current)] : []));
-    const box = trial.querySelector(".scroll");
-    if (box) box.scrollLeft = left;
-    if (focused) box?.focus({ preventScroll: true });
+    const before = [...trial.querySelectorAll(".scroll")].map((box) => [box.scrollLeft, box === document.activeElement]);
+    trial.hidden = !d.candidates.length;
+    trial.replaceChildren(...d.candidates.map((c) => tried(c, d.current)));
+    trial.querySelectorAll(".scroll").forEach((box, k) => {
+      const [left, focused] = before[k] ?? [0, false];
+      box.scrollLeft = left;
+      if (focused) box.focus({ preventScroll: true });
+    });
   }
 
   const accuracy = (v) => (v.accuracy ? `${((100 * v.accuracy.right) / v.accuracy.labels).toFixed(1)}% of ${count(v.accuracy.labels)}` : none);
@@ -89,7 +90,7 @@ export function versions(root, query, { refresh }) {
     pause: 2000,
     update(d) {
       compare(d);
-      const stamp = JSON.stringify([d.versions, d.can_activate, d.listed, d.candidate?.version]);
+      const stamp = JSON.stringify([d.versions, d.can_activate, d.listed, d.candidates.map((c) => c.version)]);
       if (stamp === before || body.contains(document.activeElement) && stamp.length === before.length) return;
       before = stamp;
       note.textContent = d.pinned ? "A pinned artifact is served from its directory; Redis is not used." : d.can_activate ? "" :
@@ -102,7 +103,7 @@ export function versions(root, query, { refresh }) {
       const current = d.versions.find((v) => v.current);
       body.replaceChildren(...d.versions.map((v) => h("tr", null,
         h("th", { scope: "row" }, h("code", null, v.version), h("span", { class: "sub" }, `${count(v.synthetic)} synthetic nodes, ${count(v.rows)} rows of M`, v.file_bytes ? ", " + bytes(v.file_bytes) : "")),
-        h("td", null, v.current ? h("span", { class: "badge good" }, "CURRENT") : d.candidate?.version === v.version ? h("span", { class: "badge warn" }, "CANDIDATE") : null, h("span", { class: "badge" }, v.state), v.last_predicted ? h("span", { class: "sub" }, "predicted ", ago(v.last_predicted, Date.now())) : null),
+        h("td", null, v.current ? h("span", { class: "badge good" }, "CURRENT") : d.candidates.some((c) => c.version === v.version) ? h("span", { class: "badge warn" }, "CANDIDATE") : null, h("span", { class: "badge" }, v.state), v.last_predicted ? h("span", { class: "sub" }, "predicted ", ago(v.last_predicted, Date.now())) : null),
         h("td", null, v.published ? date(v.published) : none),
         h("td", null, accuracy(v)), h("td", null, v.trained === null ? none : v.trained.toFixed(1) + "%"),
         h("td", null, v.holders.length ? h("ul", { class: "plain" }, v.holders.slice(0, 8).map((x) => h("li", null, h("code", null, x))), v.holders.length > 8 ? h("li", { class: "muted" }, `and ${v.holders.length - 8} more`) : null) : h("span", { class: "muted" }, "nobody")),

@@ -1,14 +1,15 @@
-package serving
+// Package script has the scripts that change a version's state in Redis.
+//
+// Every change is one of these scripts, so that no two of them can interleave. All keys of a script are control keys,
+// which share a slot. Each script may run twice with the same arguments, because a client that lost the answer asks
+// again: the second run finds that the work is done and says so.
+package script
 
 import (
 	"github.com/redis/go-redis/v9"
 
 	"rivulet/serving/candidate"
 )
-
-// Every change of a version's state is one of these scripts, so that no two of them can interleave. All keys of a
-// script are control keys, which share a slot. Each script may run twice with the same arguments, because a client
-// that lost the answer asks again: the second run finds that the work is done and says so.
 
 // nowMS sets now to Redis' own time, by which heartbeats lapse, so that consumers' clocks need not agree.
 const nowMS = `
@@ -17,13 +18,13 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local function ms(t) return string.format('%.0f', t) end
 `
 
-// begin registers a publication, or finds an interrupted or complete one. Its serial number is the time in
+// Begin registers a publication, or finds an interrupted or complete one. Its serial number is the time in
 // microseconds, or one more than the last: even a Redis that lost the last one never draws it again.
 //
 //	KEYS  writing, complete, generation, holders, versions
 //	ARGV  version, content, meta, holder, ms until its heartbeat lapses
 //	->    state: new, resume, complete, or other (another content has the name); serial; meta; progress
-var begin = redis.NewScript(nowMS + `
+var Begin = redis.NewScript(nowMS + `
 local function found(key, state)
   local f = redis.call('HMGET', key, 'generation', 'content', 'meta', 'progress')
   if f[2] ~= ARGV[2] then return {'other', f[1] or '', f[2] or '', ''} end
@@ -42,24 +43,24 @@ redis.call('ZADD', KEYS[4], ms(now + ARGV[5]), ARGV[4])
 return {'new', generation, ARGV[3], '0'}
 `)
 
-// advance stores the number of buckets that were written, and renews the publisher's heartbeat.
+// Advance stores the number of buckets that were written, and renews the publisher's heartbeat.
 //
 //	KEYS  writing, holders
 //	ARGV  id, progress, holder, ms until its heartbeat lapses
 //	->    1, or 0 if the publication is not being written any more
-var advance = redis.NewScript(nowMS + `
+var Advance = redis.NewScript(nowMS + `
 if redis.call('HGET', KEYS[1], 'id') ~= ARGV[1] then return 0 end
 redis.call('HSET', KEYS[1], 'progress', ARGV[2])
 redis.call('ZADD', KEYS[2], ms(now + ARGV[4]), ARGV[3])
 return 1
 `)
 
-// finish makes the marker of a publication that was being written.
+// Finish makes the marker of a publication that was being written.
 //
 //	KEYS  writing, complete
 //	ARGV  id, seal of the rows
 //	->    1, or 0 if the publication is not being written any more
-var finish = redis.NewScript(nowMS + `
+var Finish = redis.NewScript(nowMS + `
 if redis.call('HGET', KEYS[2], 'id') == ARGV[1] then return 1 end
 if redis.call('HGET', KEYS[1], 'id') ~= ARGV[1] then return 0 end
 redis.call('HDEL', KEYS[1], 'progress')
@@ -68,128 +69,156 @@ redis.call('RENAME', KEYS[1], KEYS[2])
 return 1
 `)
 
-// mended notes in the marker that a complete version was mended: its rows or files, or the seal of its rows.
+// Mended notes in the marker that a complete version was mended: its rows or files, or the seal of its rows.
 //
 //	KEYS  complete
 //	ARGV  id, how many rows and files were written, seal of the rows
 //	->    1, or 0 if the version is not there any more
-var mended = redis.NewScript(nowMS + `
+var Mended = redis.NewScript(nowMS + `
 if redis.call('HGET', KEYS[1], 'id') ~= ARGV[1] then return 0 end
 if ARGV[2] == '0' and redis.call('HGET', KEYS[1], 'seal') == ARGV[3] then return 1 end
 redis.call('HSET', KEYS[1], 'mended_ms', ms(now), 'seal', ARGV[3])
 return 1
 `)
 
-// allowOther notes in a marker, with the time, that the version may follow one of other data, and may be taken again by
+// AllowOther notes in a marker, with the time, that the version may follow one of other data, and may be taken again by
 // consumers that have gone back from it.
 //
 //	KEYS  complete
 //	->    1, or 0 if the version is not there
-var allowOther = redis.NewScript(nowMS + `
+var AllowOther = redis.NewScript(nowMS + `
 if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
 redis.call('HSET', KEYS[1], 'other_data', ms(now))
 return 1
 `)
 
-// sign notes the signature of a version's manifest in its marker.
+// FieldSignature is the field of a marker with the signature of the manifest.
+const FieldSignature = "signature"
+
+// Sign notes the signature of a version's manifest in its marker.
 //
 //	KEYS  complete
 //	ARGV  signature
 //	->    1, or 0 if the version is not there
-var sign = redis.NewScript(`
+var Sign = redis.NewScript(`
 if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
-redis.call('HSET', KEYS[1], '` + fieldSignature + `', ARGV[1])
+redis.call('HSET', KEYS[1], '` + FieldSignature + `', ARGV[1])
 return 1
 `)
 
-// lastDecision is the field of the history that has the decision of the last one again, for consumers' logs.
-const lastDecision = "last"
+// LastDecision is the field of the history that has the decision of the last one again, for consumers' logs.
+const LastDecision = "last"
 
 // decide sets decided, which adds a decision to the history, under its time and action.
 const decide = `
 local function decided(history, action, text)
-  redis.call('HSET', history, ms(now) .. ' ' .. action, text, '` + lastDecision + `', text)
+  redis.call('HSET', history, ms(now) .. ' ' .. action, text, '` + LastDecision + `', text)
 end
 `
 
-// moveCurrent is the compare-and-set of CURRENT. The version that becomes CURRENT is no candidate any more.
+// MostCandidates is how many versions CANDIDATE names at most: each takes the memory of a version in every consumer.
+const MostCandidates = 4
+
+// entries sets entry and without, which find a version's line in the value of CANDIDATE, and take it out.
+const entries = `
+local function entry(value, version)
+  for line in string.gmatch(value, '[^\n]+') do
+    if string.match(line, '^%S+') == version then return line end
+  end
+end
+local function without(value, version)
+  local left = {}
+  for line in string.gmatch(value, '[^\n]+') do
+    if string.match(line, '^%S+') ~= version then left[#left + 1] = line end
+  end
+  return table.concat(left, '\n')
+end
+`
+
+// MoveCurrent is the compare-and-set of CURRENT. The version that becomes CURRENT is no candidate any more.
 //
 //	KEYS  current, complete (of the new version), complete (of the expected one), candidate, history
-//	ARGV  version, expected ("" for none), value that candidate must have ("" for any), action, decision
-//	->    outcome: moved, conflict, candidate (it has another value) or incomplete; CURRENT as it was found
-var moveCurrent = redis.NewScript(nowMS + decide + `
+//	ARGV  version, expected ("" for none), line that candidate must have of it ("" for any), action, decision
+//	->    outcome: moved, conflict, candidate (it has another line) or incomplete; CURRENT as it was found
+var MoveCurrent = redis.NewScript(nowMS + decide + entries + `
 local found = redis.call('GET', KEYS[1]) or ''
 local candidate = redis.call('GET', KEYS[4]) or ''
 if redis.call('EXISTS', KEYS[2]) == 0 then return {'incomplete', found} end
 if found == ARGV[1] then return {'moved', found} end
 if found ~= ARGV[2] then return {'conflict', found} end
-if ARGV[3] ~= '' and candidate ~= ARGV[3] then return {'candidate', found} end
+if ARGV[3] ~= '' and entry(candidate, ARGV[1]) ~= ARGV[3] then return {'candidate', found} end
 redis.call('SET', KEYS[1], ARGV[1])
-if string.match(candidate, '^%S+') == ARGV[1] then redis.call('SET', KEYS[4], '') end
+if entry(candidate, ARGV[1]) then redis.call('SET', KEYS[4], without(candidate, ARGV[1])) end
 redis.call('HSET', KEYS[2], 'current_ms', ms(now))
 if redis.call('EXISTS', KEYS[3]) == 1 then redis.call('HSET', KEYS[3], 'current_ms', ms(now)) end
 decided(KEYS[5], ARGV[4], ARGV[5])
 return {'moved', found}
 `)
 
-// setCandidate makes a version CANDIDATE, with no figures yet. A version that is CANDIDATE stays so, with its figures.
+// SetCandidate makes a version a candidate, with no figures yet, behind those that there are. A version that is one
+// stays so, with its figures.
 //
 //	KEYS  candidate, complete, current, comparison, history
-//	ARGV  version, decision
-//	->    outcome: set, incomplete, current (it serves) or none (nothing serves)
-var setCandidate = redis.NewScript(nowMS + decide + `
+//	ARGV  version, decision, most candidates
+//	->    outcome: set, incomplete, current (it serves), none (nothing serves) or full (there are as many as may be)
+var SetCandidate = redis.NewScript(nowMS + decide + entries + `
 if redis.call('EXISTS', KEYS[2]) == 0 then return 'incomplete' end
 local current = redis.call('GET', KEYS[3]) or ''
 if current == '' then return 'none' end
 if current == ARGV[1] then return 'current' end
-if string.match(redis.call('GET', KEYS[1]) or '', '^%S+') == ARGV[1] then return 'set' end
-redis.call('SET', KEYS[1], ARGV[1] .. ' ' .. ms(now))
-redis.call('DEL', KEYS[4])
+local all = redis.call('GET', KEYS[1]) or ''
+if entry(all, ARGV[1]) then return 'set' end
+local _, n = string.gsub(all, '[^\n]+', '')
+if n >= tonumber(ARGV[3]) then return 'full' end
+if n == 0 then redis.call('DEL', KEYS[4]) else all = all .. '\n' end
+redis.call('SET', KEYS[1], all .. ARGV[1] .. ' ' .. ms(now))
 decided(KEYS[5], '` + candidate.ActionCandidate + `', ARGV[2])
 return 'set'
 `)
 
-// abortCandidate gives CANDIDATE up, and notes that in the version's marker: it is pruned before versions that served.
+// AbortCandidate gives a candidate up, and notes that in the version's marker: it is pruned before versions that
+// served.
 //
 //	KEYS  candidate, complete, history
-//	ARGV  value that candidate must have, decision
+//	ARGV  version, line that candidate must have of it, decision
 //	->    1, or 0 if it has another one
-var abortCandidate = redis.NewScript(nowMS + decide + `
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-redis.call('SET', KEYS[1], '')
+var AbortCandidate = redis.NewScript(nowMS + decide + entries + `
+local all = redis.call('GET', KEYS[1]) or ''
+if entry(all, ARGV[1]) ~= ARGV[2] then return 0 end
+redis.call('SET', KEYS[1], without(all, ARGV[1]))
 if redis.call('EXISTS', KEYS[2]) == 1 then redis.call('HSET', KEYS[2], 'aborted_ms', ms(now)) end
-decided(KEYS[3], '` + candidate.ActionAbort + `', ARGV[2])
+decided(KEYS[3], '` + candidate.ActionAbort + `', ARGV[3])
 return 1
 `)
 
-// look notes that the labels have been looked at, once for each look at two versions.
+// Look notes that the labels have been looked at, once for each look at two versions.
 //
 //	KEYS  comparison
 //	ARGV  the look
 //	->    1, or 0 if it has been taken
-var look = redis.NewScript(`
+var Look = redis.NewScript(`
 if redis.call('HGET', KEYS[1], ARGV[1]) then return 0 end
 redis.call('HSET', KEYS[1], ARGV[1], '')
 return 1
 `)
 
-// report writes what a consumer counted of CANDIDATE.
+// Report writes what a consumer counted of a candidate.
 //
 //	KEYS  candidate, comparison
-//	ARGV  value that candidate must have, consumer, counts
-//	->    1, or 0 if it has another one
-var report = redis.NewScript(`
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+//	ARGV  line that candidate must have, consumer and version, counts
+//	->    1, or 0 if it has none
+var Report = redis.NewScript(entries + `
+if entry(redis.call('GET', KEYS[1]) or '', string.match(ARGV[1], '^%S+')) ~= ARGV[1] then return 0 end
 redis.call('HSET', KEYS[2], ARGV[2], ARGV[3])
 return 1
 `)
 
-// hold renews a consumer's heartbeat on versions that have their marker, and removes lapsed heartbeats.
+// Hold renews a consumer's heartbeat on versions that have their marker, and removes lapsed heartbeats.
 //
 //	KEYS  holders, complete of each version
 //	ARGV  ms until the heartbeat lapses, holder of each version
 //	->    for each version the id of its marker, "" if it has none and was not held
-var hold = redis.NewScript(nowMS + `
+var Hold = redis.NewScript(nowMS + `
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ms(now))
 local ids = {}
 for i = 2, #KEYS do
@@ -200,24 +229,24 @@ end
 return ids
 `)
 
-// living returns the holders whose heartbeat has not lapsed, by the clock of the node that stores the heartbeats:
+// Living returns the holders whose heartbeat has not lapsed, by the clock of the node that stores the heartbeats:
 // other nodes of a cluster may have other clocks.
 //
 //	KEYS  holders
 //	->    their members
-var living = redis.NewScript(nowMS + `
+var Living = redis.NewScript(nowMS + `
 return redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. ms(now), '+inf')
 `)
 
-// retire takes a version out of use if nobody uses it: its data become pending for removal.
+// Retire takes a version out of use if nobody uses it: its data become pending for removal.
 //
 //	KEYS  the version's writing or complete key, current, holders, deleting, versions, candidate
 //	ARGV  version, id, field of deleting
 //	->    outcome: retired, current, candidate, held or changed; its holders
-var retire = redis.NewScript(nowMS + `
+var Retire = redis.NewScript(nowMS + entries + `
 if redis.call('HGET', KEYS[1], 'id') ~= ARGV[2] then return {'changed', ''} end
 if redis.call('GET', KEYS[2]) == ARGV[1] then return {'current', ''} end
-if string.match(redis.call('GET', KEYS[6]) or '', '^%S+') == ARGV[1] then return {'candidate', ''} end
+if entry(redis.call('GET', KEYS[6]) or '', ARGV[1]) then return {'candidate', ''} end
 redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', ms(now))
 local prefix = ARGV[1] .. '/'
 for _, member in ipairs(redis.call('ZRANGE', KEYS[3], 0, -1)) do

@@ -1,0 +1,179 @@
+"""Artifacts as models of MLflow: logged with their metrics, loaded to predict tables, published by their names.
+
+    log_artifact("out/artifact", registered_model_name="papers")
+    mlflow.pyfunc.load_model("models:/papers/1").predict(frame)
+    publish("models:/papers/1", "--candidate")  # also: python -m rivulet_mcond.mlflow publish models:/papers/1
+
+The model in MLflow is the artifact's directory, with this module as the loader: nothing is pickled.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pathlib
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import mlflow
+import mlflow.pyfunc
+import pandas as pd
+from mlflow.models import Model
+from mlflow.models.model import ModelInfo
+
+from .arrivals import Arrival, Dense
+from .artifact import LABELS, NUMBER, Artifact, open_artifact
+from .frames import arrivals_from_frame
+from .predict import Predictor
+
+_LISTS = ("edges", "weights", "incoming")
+
+
+def log_artifact(
+    directory: str | os.PathLike[str],
+    name: str = "model",
+    *,
+    model: str | None = None,
+    calibration: str = "auto",
+    registered_model_name: str | None = None,
+) -> ModelInfo:
+    """Log an artifact as a model, with parameters and metrics of its manifest, in the active run or a new one.
+
+    model and calibration are those of `Predictor`. Raises ArtifactError for a directory that is no artifact.
+    """
+    artifact = open_artifact(directory)
+    Predictor(artifact, model, calibration)
+    config = {"calibration": calibration} | ({} if model is None else {"model": model})
+    with contextlib.nullcontext() if mlflow.active_run() else mlflow.start_run():
+        mlflow.log_params(parameters(artifact))
+        mlflow.log_metrics(metrics(artifact))
+        return mlflow.pyfunc.log_model(
+            name=name,
+            loader_module=__name__,
+            data_path=str(artifact.directory),
+            model_config=config,
+            pip_requirements=["rivulet-mcond[mlflow]"],
+            registered_model_name=registered_model_name,
+        )
+
+
+def parameters(artifact: Artifact) -> dict[str, Any]:
+    """Return what the artifact was made of, as MLflow's parameters."""
+    m, data = artifact.manifest, artifact.manifest["data"]
+    return {
+        "artifact": artifact.version,
+        "task": artifact.task,
+        "method": m["method"],
+        "seed": m["seed"],
+        "synthetic_nodes": m["synthetic_nodes"],
+        "default_model": m["default_model"],
+        "models": ",".join(artifact.models),
+        **{f"data.{name}": data[name] for name in ("name", "fingerprint", "nodes", "edges", "features")},
+    }
+
+
+def metrics(artifact: Artifact) -> dict[str, float]:
+    """Return what training measured: accuracy on the validation nodes, and each figure of the test nodes."""
+    out: dict[str, float] = {}
+    for model, of in artifact.manifest.get("reference", {}).get("models", {}).items():
+        out[f"{model}/validation/accuracy"] = of["accuracy"]
+    for of in artifact.manifest.get("metrics") or []:
+        place = "/".join((of["model"], of["setting"].replace("->", "-"), of["batch"], of["calibration"]))
+        for figure in ("accuracy", "r2", "micro_f1", "map"):
+            if of.get(figure):
+                out.setdefault(f"{place}/{figure}", of[figure])
+    return out
+
+
+class ArtifactModel:
+    """An artifact that predicts the rows of a table, for `mlflow.pyfunc.load_model`."""
+
+    def __init__(self, predictor: Predictor) -> None:
+        """Predict by a predictor."""
+        self.predictor = predictor
+
+    def predict(self, frame: pd.DataFrame, params: Mapping[str, Any] | None = None) -> pd.DataFrame:
+        """Return a prediction for each row, with the columns of `Predictions.to_frame`.
+
+        The table is one that `rivulet predict --in` reads: id, edges, weights, incoming, time, and features as one
+        column of lists or as columns of their own.
+        """
+        given = arrivals(self.predictor.artifact, frame)
+        task = self.predictor.artifact.task
+        if task == NUMBER:
+            return self.predictor.predict_numbers(given).to_frame()
+        if task == LABELS:
+            return self.predictor.predict_labels(given).to_frame()
+        return self.predictor.predict(given).to_frame()
+
+
+def arrivals(artifact: Artifact, frame: pd.DataFrame) -> list[Arrival]:
+    """Return the arrivals of a table. Lists are lists, JSON text, or words with spaces between them."""
+    lists = {name: [_list(cell) for cell in frame[name]] for name in _LISTS if name in frame}
+    near: list[list[Any]] = [[] for _ in range(len(frame))]
+    for i in range(len(frame)):
+        edges = lists["edges"][i] if "edges" in lists else []
+        if "weights" in lists and lists["weights"][i]:
+            edges = [{"id": e, "weight": float(w)} for e, w in zip(edges, lists["weights"][i], strict=True)]
+        incoming = lists["incoming"][i] if "incoming" in lists else []
+        near[i] = [*edges, *({"id": e, "in": True} for e in incoming)]
+    table = frame.drop(columns=list(lists)).assign(edges=near)
+    time = "time" if "time" in table else None
+    if "features" not in table:
+        form = "dense" if artifact.schema is None else "named"
+        return arrivals_from_frame(table, id="id", form=form, edges="edges", time=time)
+    times = table["time"].tolist() if time else [None] * len(table)
+    rows = zip(table["id"].tolist(), table["features"].tolist(), near, times, strict=True)
+    return [Arrival(id, Dense([float(v) for v in _list(x)]), edges, when) for id, x, edges, when in rows]
+
+
+def _list(cell: Any) -> list[Any]:
+    if cell is None or (isinstance(cell, float) and cell != cell):
+        return []
+    if not isinstance(cell, str):
+        return list(cell)
+    return list(json.loads(cell)) if cell.lstrip().startswith("[") else cell.split()
+
+
+def _load_pyfunc(path: str, model_config: Mapping[str, Any] | None = None) -> ArtifactModel:
+    """Load the artifact that was logged; MLflow calls this."""
+    config = model_config or {}
+    predictor = Predictor(open_artifact(path), config.get("model"), config.get("calibration", "auto"))
+    return ArtifactModel(predictor)
+
+
+def fetch(uri: str, directory: str | os.PathLike[str] | None = None) -> pathlib.Path:
+    """Return the artifact's directory of a model, such as models:/papers/1 or runs:/ID/model, downloaded."""
+    into = None if directory is None else str(directory)
+    local = pathlib.Path(mlflow.artifacts.download_artifacts(artifact_uri=uri, dst_path=into))
+    flavor = Model.load(str(local)).flavors[mlflow.pyfunc.FLAVOR_NAME]
+    if flavor.get("loader_module") != __name__:
+        raise ValueError(f"{uri} is no artifact of Rivulet: log it with rivulet_mcond.mlflow.log_artifact")
+    return local / flavor["data"]
+
+
+def publish(uri: str, *arguments: str, program: str = "trainer") -> None:
+    """Publish a model of MLflow to Redis: `trainer publish --artifact` with further arguments.
+
+    program is the trainer, by its name or path. Raises subprocess.CalledProcessError if it fails.
+    """
+    subprocess.run([program, "publish", "--artifact", str(fetch(uri)), *arguments], check=True)
+
+
+def main(given: Sequence[str] | None = None) -> None:
+    """Run the command line: log DIRECTORY [REGISTERED_NAME], or publish URI [ARGUMENTS of trainer publish]."""
+    match list(sys.argv[1:] if given is None else given):
+        case ["log", directory, *name] if len(name) <= 1:
+            info = log_artifact(directory, registered_model_name=name[0] if name else None)
+            print(info.model_uri)
+        case ["publish", uri, *arguments]:
+            publish(uri, *arguments, program=os.environ.get("RIVULET_TRAINER", "trainer"))
+        case _:
+            sys.exit("usage: python -m rivulet_mcond.mlflow (log DIRECTORY [NAME] | publish URI [ARGUMENTS])")
+
+
+if __name__ == "__main__":
+    main()
