@@ -57,7 +57,7 @@ func TestDefaults(t *testing.T) {
 		Choice:   Choice{Attachment: Auto, Calibration: Auto},
 		Delivery: "at_least_once",
 		Attach: AttachAndWait{Attach{"off", 24 * time.Hour, 1_000_000, 256 << 20, 0}, 0, 64 << 20,
-			"dead_letter"},
+			"dead_letter", Off, 10 * time.Second, time.Hour},
 		Labels: Labels{Remember: 100_000, TTL: 24 * time.Hour},
 		Batch:  Batch{BatchMode{ModeNode}, 256, 8 << 20, 5 * time.Millisecond},
 		Cache:  Cache{256 << 20},

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"rivulet/consumer/window"
 	"rivulet/event"
 	"rivulet/event/form"
 	"rivulet/infer/attach"
@@ -61,7 +62,7 @@ func (b *batch) shed() {
 	// Ids may be parts of records ([form.Reader.InPlace]).
 	for i := range b.decoded.slots {
 		s := &b.decoded.slots[i]
-		s.record, s.edges, s.forget, s.arrival.ID, s.arrival.Key = nil, nil, form.Forget{}, "", nil
+		s.record, s.joined, s.forget, s.arrival.ID, s.arrival.Key = nil, window.Joined{}, form.Forget{}, "", nil
 		clear(s.arrival.Edges)
 	}
 	clear(b.decoded.fetched.ids)

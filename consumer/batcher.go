@@ -1,6 +1,7 @@
 package consumer
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"rivulet/consumer/window"
 	"rivulet/event"
 	"rivulet/kafka"
 )
@@ -18,8 +20,8 @@ import (
 type chunk struct {
 	at      kafka.TopicPartition
 	records []kafka.Record
-	// edges and deadLetters are as in an Intake
-	edges       map[kafka.Position][]event.Edge
+	// joined and deadLetters are as in an Intake
+	joined      map[kafka.Position]window.Joined
 	deadLetters []event.DeadLetter
 	// next is the offset to read after the whole chunk; it may lie beyond the last record's, where the log has holes or
 	// control records.
@@ -82,27 +84,51 @@ func (b *batcher) take(in *Intake) bool {
 		return false
 	}
 	in.Records = append(in.Records, b.rest.records[:n]...)
-	if in.Edges == nil {
-		in.Edges = b.rest.edges
-	} else if b.rest.edges != nil {
-		in.Edges = maps.Clone(in.Edges) // it is a chunk's
-		maps.Copy(in.Edges, b.rest.edges)
+	if in.Joined == nil {
+		in.Joined = b.rest.joined
+	} else if b.rest.joined != nil {
+		in.Joined = maps.Clone(in.Joined) // it is a chunk's
+		maps.Copy(in.Joined, b.rest.joined)
 	}
-	if b.rest.records = b.rest.records[n:]; whole {
+	if whole {
 		in.Offsets[b.rest.at] = b.rest.next
 		in.DeadLetters, b.rest.deadLetters = append(in.DeadLetters, b.rest.deadLetters...), nil
 	} else {
-		in.Offsets[b.rest.at] = in.Records[len(in.Records)-1].Position.Offset + 1
+		in.Offsets[b.rest.at] = b.rest.end(n)
 	}
+	b.rest.records = b.rest.records[n:]
 	return whole
 }
 
-// fitting returns how many more records fit into a batch that has some, and counts their bytes.
+// end is the offset to go on at behind the first n records.
+func (c *chunk) end(n int) int64 {
+	at := c.records[n-1].Position
+	return cmp.Or(c.joined[at].End, at.Offset+1)
+}
+
+// fitting returns how many more records fit into a batch that has some. Records with the same end are not parted: a
+// batch that has none takes them, however many they are.
 func (b *batcher) fitting(has int) int {
+	n := b.counted(has)
+	parts := func() bool { return n < len(b.rest.records) && b.rest.end(n) == b.rest.end(n+1) }
+	for n > 0 && parts() {
+		n--
+	}
+	if n == 0 && has == 0 && len(b.rest.records) > 0 {
+		n = 1
+		for parts() {
+			n++
+		}
+	}
+	return n
+}
+
+// counted returns how many more records there is room for in a batch that has some, and counts their bytes.
+func (b *batcher) counted(has int) int {
 	records := b.rest.records[:min(b.size-has, len(b.rest.records))]
 	for n := range records {
 		size := recordBytes(&records[n])
-		for _, e := range b.rest.edges[records[n].Position] {
+		for _, e := range b.rest.joined[records[n].Position].Edges {
 			size += len(e.Source) + len(e.Target)
 		}
 		if b.bytes > 0 && has+n > 0 && b.filled+size > b.bytes {

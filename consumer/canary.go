@@ -8,6 +8,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"rivulet/consumer/window"
 	"rivulet/event"
 	"rivulet/kafka"
 )
@@ -49,7 +50,7 @@ type canary struct {
 	candidate    Version   // nil: there is none now
 	path         *Pipeline // up to predictions; nil before the first batch that has a part
 	own, records []kafka.Record
-	edges        map[kafka.Position][]event.Edge
+	joined       map[kafka.Position]window.Joined
 }
 
 // divide takes the candidate's records out of a batch. The order of the records of one key stays: all of them are in
@@ -62,7 +63,7 @@ func (p *Pipeline) divide(in *Intake) {
 	if c.candidate = p.Canary.Candidate.Current(); c.candidate == nil {
 		return
 	}
-	c.own, c.records, c.edges = c.own[:0], c.records[:0], in.Edges
+	c.own, c.records, c.joined = c.own[:0], c.records[:0], in.Joined
 	for i := range in.Records {
 		if r := in.Records[i]; p.Canary.takes(&r) {
 			c.records = append(c.records, r)
@@ -84,7 +85,8 @@ func (p *Pipeline) answerCanary(ctx context.Context, name string, b *batch, watc
 		c.path = &Pipeline{PipelineOptions: p.PipelineOptions, candidate: true}
 	}
 	b.canary = &c.path.batch
-	if err := c.path.answer(ctx, c.candidate, Intake{Name: name, Records: c.records, Edges: c.edges}, false); err != nil {
+	if err := c.path.answer(ctx, c.candidate, Intake{Name: name, Records: c.records, Joined: c.joined},
+		false); err != nil {
 		return err
 	}
 	stats.Version, stats.Records = c.candidate.ID(), len(c.records)
@@ -94,7 +96,7 @@ func (p *Pipeline) answerCanary(ctx context.Context, name string, b *batch, watc
 
 // shed drops the candidate and the records, each of which keeps alive all that was fetched with it.
 func (c *canary) shed() {
-	c.candidate, c.edges = nil, nil
+	c.candidate, c.joined = nil, nil
 	clear(c.own[:cap(c.own)])
 	clear(c.records[:cap(c.records)])
 }

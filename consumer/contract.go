@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"rivulet/consumer/ticket"
+	"rivulet/consumer/window"
 	"rivulet/event"
 	"rivulet/graph"
 	"rivulet/infer/attach"
@@ -149,9 +150,9 @@ type Intake struct {
 	Name string
 	// Records are in the order in which they were read; within a partition that is the order of offsets.
 	Records []kafka.Record
-	// Edges are the edges of their own that the records' arrivals have, by the places of the records; nil: none of them
-	// waited for any.
-	Edges map[kafka.Position][]event.Edge
+	// Joined is what arrivals that waited for edges of their own have been given, by the places of the records; nil: none
+	// of them waited.
+	Joined map[kafka.Position]window.Joined
 	// DeadLetters are records that have become dead letters before: edges without an arrival.
 	DeadLetters []event.DeadLetter
 	// Offsets are the next offsets to read once the batch is delivered; nil where the records come from elsewhere.

@@ -1,13 +1,13 @@
 package consumer
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"strings"
 
 	"rivulet/consumer/edges"
 	"rivulet/consumer/forget"
+	"rivulet/consumer/limits"
+	"rivulet/consumer/window"
 	"rivulet/event"
 	"rivulet/event/form"
 	"rivulet/graph"
@@ -30,8 +30,8 @@ type decodedBatch struct {
 // slot is one record of a batch, and the arrival that it holds.
 type slot struct {
 	record  *kafka.Record
-	edges   []event.Edge // edges of their own that the arrival has been given
-	waited  bool         // for edges: all of its edges then have one order
+	joined  window.Joined // edges of their own that the arrival has been given
+	waited  bool          // for edges: all of its edges then have one order
 	arrival event.Arrival
 	bytes   int          // of key and value
 	other   bool         // its features have names, under the hash of another schema
@@ -44,6 +44,17 @@ type slot struct {
 
 // arrives reports whether the record is an arrival.
 func (s *slot) arrives() bool { return s.fault == nil && s.skip == "" && s.forget.ID == "" }
+
+// revises reports whether the arrival was predicted before, with fewer edges.
+func (s *slot) revises() bool { return s.joined.Revision > 0 }
+
+// source is the place of the arrival's record.
+func (s *slot) source() event.Source {
+	if s.revises() {
+		return event.Source(s.joined.Source)
+	}
+	return event.Source(s.record.Position)
+}
 
 // key is the key under which the prediction is published.
 func (s *slot) key() []byte {
@@ -65,17 +76,17 @@ func (p *Pipeline) decode(ctx context.Context, out *decodedBatch, in Intake, by 
 		s := &out.slots[i]
 		s.record, s.bytes = &records[i], len(records[i].Key)+len(records[i].Value)
 		out.bytes += s.bytes
-		s.edges, s.waited = in.Edges[s.record.Position]
+		s.joined, s.waited = in.Joined[s.record.Position]
 	}
 	// ParallelRows weighs multiply-adds; a byte of a record costs about four.
 	graph.ParallelRows(len(records), 4*out.bytes, func(lo, hi int) {
-		var text schemaText
+		var text limits.Text
 		for i := lo; i < hi; i++ {
 			s := &out.slots[i]
 			if p.decodeOne(s, by); !s.arrives() {
 				s.arrival = event.Arrival{} // may be many times the record: a list of ids takes 16 bytes for each "1,"
 			} else if p.Forms.Schemas != nil {
-				text.bound(s)
+				text.Bound(&s.arrival, s.bytes, s.dropped)
 			}
 		}
 	})
@@ -93,6 +104,7 @@ func (p *Pipeline) decode(ctx context.Context, out *decodedBatch, in Intake, by 
 			out.skipped = append(out.skipped, s.skip)
 		case s.fault == nil:
 			out.arrivals = append(out.arrivals, s)
+		case s.revises(): // its first prediction, or dead letter, stands
 		default:
 			out.deadLetters = append(out.deadLetters, s.deadLetter(s.fault.Reason, s.fault.Error()))
 		}
@@ -100,46 +112,10 @@ func (p *Pipeline) decode(ctx context.Context, out *decodedBatch, in Intake, by 
 	return nil
 }
 
-// schemaText bounds the memory of text that a registry's schema expands. A schema can make long text of a few bytes: if
-// neighbours are values of an enum, a record of 2 KB can hold 1 MiB of ids, and a batch 256 times that. Such ids are a
-// few words of the schema, and the batch keeps each word once.
-type schemaText struct{ words map[string]string }
-
-// bound drops the text that was made of an arrival's record, if it is longer than the record. Features by name have
-// become a row.
-func (t *schemaText) bound(s *slot) {
-	a, text := &s.arrival, 0
-	for i := range a.Features.Named {
-		text += len(a.Features.Named[i].Name) + len(a.Features.Named[i].Value.Text)
-	}
-	if text > s.bytes {
-		a.Features.Named = nil
-	}
-	longest := len(a.ID)
-	for _, id := range a.Edges {
-		text, longest = text+len(id), max(longest, len(id))
-	}
-	if text += s.dropped * longest; text <= s.bytes {
-		return
-	}
-	if t.words == nil {
-		t.words = make(map[string]string)
-	}
-	a.ID, a.Key = strings.Clone(a.ID), bytes.Clone(a.Key) // each id is a part of the text of all
-	for i, id := range a.Edges {
-		word, is := t.words[id]
-		if !is {
-			word = strings.Clone(id)
-			t.words[word] = word
-		}
-		a.Edges[i] = word
-	}
-}
-
 // deadLetter is the record set aside.
 func (s *slot) deadLetter(reason, detail string) event.DeadLetter {
 	return event.DeadLetter{Key: s.record.Key, Value: s.record.Value, Headers: s.record.Headers,
-		Source: event.Source(s.record.Position), IngestTime: s.record.Time, Reason: reason, Detail: detail}
+		Source: s.source(), IngestTime: s.record.Time, Reason: reason, Detail: detail}
 }
 
 // decodeOne fills s from its record: with a fault, or with an arrival that the model can take once its features are
@@ -168,7 +144,7 @@ func (p *Pipeline) decodeOne(s *slot, by model) {
 		}
 	}
 	if s.waited {
-		s.arrival.Join(s.edges)
+		s.arrival.Join(s.joined.Edges)
 	}
 	if s.fault = p.Limits.CheckArrival(&s.arrival, len(s.key())); s.fault != nil {
 		return

@@ -27,8 +27,9 @@ type GrowingVersion interface {
 		err error)
 	// Grow solves rows for the arrivals of a batch.
 	Grow(b *attach.Batch) *growth.Solution
-	// KeepArrivals writes rows; an id that already has a row keeps it, whichever consumer wrote it. It may be called again
-	// with the same rows. It returns [growth.ErrOvertaken], and has written nothing, as by says.
+	// KeepArrivals writes rows; an id that already has a row keeps it, whichever consumer wrote it, unless the new one is
+	// to replace it. It may be called again with the same rows. It returns [growth.ErrOvertaken], and has written nothing,
+	// as by says.
 	KeepArrivals(ctx context.Context, arrived []growth.ArrivalRow, by growth.Fence) error
 	// NoteArrivals stores notes; if a record has a note already, that note replaces the given one. If the version may
 	// degrade, notes that can be neither stored nor read are Lost. It may be called again.
@@ -142,7 +143,7 @@ func (m *earlier) fingerprint(s *slot) uint64 {
 	for _, part := range [][]byte{[]byte(r.Position.Topic), place[:], r.Key, r.Value} {
 		_, _ = m.digest.Write(part) // it never fails
 	}
-	if len(s.edges) > 0 { // places of neighbours, kept with rows and notes, are places in this list
+	if len(s.joined.Edges) > 0 { // places of neighbours, kept with rows and notes, are places in this list
 		for _, id := range s.arrival.Edges {
 			binary.LittleEndian.PutUint64(place[:], uint64(len(id)))
 			_, _ = m.digest.Write(place[:8])
@@ -185,7 +186,7 @@ func (p *Pipeline) solve(out *newRows, version Version, b *batch) {
 				continue // its messages are not finite
 			}
 			out.arrived = append(out.arrived, growth.ArrivalRow{ID: s.arrival.ID, Row: row, Record: b.neighbours.met[i].record64,
-				Attached: b.noted.attached[i], AsOf: b.neighbours.earlier.asOf})
+				Attached: b.noted.attached[i], AsOf: b.neighbours.earlier.asOf, Replace: s.revises()})
 			out.residual += float64(grown.Left[i])
 		}
 		watch.lap(&out.took)
@@ -194,11 +195,11 @@ func (p *Pipeline) solve(out *newRows, version Version, b *batch) {
 
 // grows reports whether arrival i is to get a row.
 func (b *batch) grows(i int) bool {
-	met := &b.neighbours.met[i]
-	if b.decoded.forgets.After(b.decoded.arrivals[i].arrival.ID, i) {
+	met, s := &b.neighbours.met[i], b.decoded.arrivals[i]
+	if b.decoded.forgets.After(s.arrival.ID, i) || met.taken && !s.revises() {
 		return false
 	}
-	return met.again == nil && !met.taken && !met.original && !b.attachment.degraded[i] && !b.predicted.withdrawn[i]
+	return met.again == nil && !met.original && !b.attachment.degraded[i] && !b.predicted.withdrawn[i]
 }
 
 // keep writes the rows of a batch's arrivals once they are solved. In a consumer it tries again until they are

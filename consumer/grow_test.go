@@ -69,13 +69,14 @@ func (v *growingVersion) NoteArrivals(_ context.Context, notes []growth.Note) er
 		if v.notes.notes[n.Place] == nil {
 			v.notes.notes[n.Place] = map[int64]growth.Note{}
 		}
-		if there, ok := v.notes.notes[n.Place][n.Offset]; ok && there.Record == n.Record {
+		at := n.Offset + n.Edge<<32
+		if there, ok := v.notes.notes[n.Place][at]; ok && there.Record == n.Record {
 			n.Attached, n.Rows, n.Earlier = slices.Clone(there.Attached), there.Rows, true
 			continue
 		}
 		kept := *n
 		kept.Attached, kept.Rows = slices.Clone(n.Attached), slices.Clone(n.Rows)
-		v.notes.notes[n.Place][n.Offset] = kept
+		v.notes.notes[n.Place][at] = kept
 	}
 	return nil
 }
@@ -84,7 +85,7 @@ func (v *growingVersion) ForgetNotes(_ context.Context, below map[string]int64) 
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for place, next := range below {
-		maps.DeleteFunc(v.notes.notes[place], func(offset int64, _ growth.Note) bool { return offset < next })
+		maps.DeleteFunc(v.notes.notes[place], func(_ int64, n growth.Note) bool { return n.Offset < next })
 	}
 	return nil
 }
@@ -125,7 +126,7 @@ func (v *growingVersion) KeepArrivals(_ context.Context, arrived []growth.Arriva
 	}
 	for _, a := range arrived {
 		v.written++
-		if _, ok := v.store[a.ID]; !ok {
+		if _, ok := v.store[a.ID]; !ok || a.Replace {
 			a.Attached = slices.Clone(a.Attached)
 			v.store[a.ID] = a
 		}

@@ -187,10 +187,11 @@ func (d dying) Publish(ctx context.Context, b event.Batch, next kafka.Offsets, b
 	return sent, err
 }
 
-// A consumer that dies while arrivals wait loses nothing: all are predicted with the bits and edges of a consumer that
-// does not die, and exactly once each is predicted, and each edge told, once.
+// A consumer that dies while arrivals wait, or revisions settle, loses nothing: all are predicted with the bits and
+// edges of a consumer that does not die, and exactly once each is predicted, and each edge told, once.
 func TestKilledWhileArrivalsWait(t *testing.T) {
 	eachDelivery(t, func(t *testing.T, partitions int, exactly bool) {
+		revisions := 0
 		r := rand.New(rand.NewPCG(uint64(partitions), 5))
 		begin := time.Now().Add(-100 * time.Hour).Truncate(time.Millisecond)
 		var parts [][]kafka.Record
@@ -215,12 +216,17 @@ func TestKilledWhileArrivalsWait(t *testing.T) {
 				nodeRecord(t, arrival(fmt.Sprint("last", k)), begin.Add(99*time.Hour)))
 		}
 		parts = append(parts, last)
+		type place struct {
+			event.Source
+			Revision int
+		}
 		// Each output by its place; "" where there is none.
-		run := func(kill int64) (outputs map[event.Source][]string) {
+		run := func(kill int64) (outputs map[place][]string) {
 			s, v, seen := newStack(t, partitions), newGrowingVersion(map[string]growth.ArrivalRow{}), &recorder{}
 			manyNeighbours(v)
 			o := s.waiting(exactly, v, seen)
 			o.Path.Arrivals, o.Path.Notes = false, false
+			o.Path.Update, o.Window.Age, o.Window.Settle = window.UpdatePredict, 4*time.Hour, 5*time.Minute
 			o.Path.Deliverer = dying{o.Path.Deliverer, new(atomic.Int64), kill}
 			stop := s.start(o)
 			total := 0
@@ -242,13 +248,16 @@ func TestKilledWhileArrivalsWait(t *testing.T) {
 			if err := stop(); err != nil {
 				t.Fatal(err)
 			}
-			outputs = map[event.Source][]string{}
+			outputs = map[place][]string{}
 			for _, p := range s.predictions() {
-				outputs[p.Source] = append(outputs[p.Source], fmt.Sprint(p.ID, p.Logits, p.Known, p.Unknown))
+				at := place{p.Source, p.Revision}
+				outputs[at] = append(outputs[at], fmt.Sprint(p.ID, p.Logits, p.Known, p.Unknown))
+				revisions += min(p.Revision, 1)
 			}
 			for _, l := range s.published(lettersTopic) {
 				d, _, _ := event.ReadDeadLetter(l.Key, l.Value, l.Headers)
-				outputs[d.Source] = append(outputs[d.Source], d.Reason)
+				at := place{Source: d.Source}
+				outputs[at] = append(outputs[at], d.Reason)
 			}
 			return outputs
 		}
@@ -262,6 +271,9 @@ func TestKilledWhileArrivalsWait(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("(-undisturbed +killed):\n%s", diff)
+		}
+		if revisions < 50 {
+			t.Errorf("%d revisions", revisions)
 		}
 	})
 }

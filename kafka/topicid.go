@@ -88,7 +88,7 @@ type mark struct {
 var noMark = mark{epoch: -1, ahead: -1}
 
 // markPrefix begins the metadata of the offsets that Rivulet commits: "rivulet topic=ID", "rivulet topic=ID next=7
-// aside=9 epoch=2" where records are read again. What is not known is left out.
+// aside=9 epoch=2 note=x" where records are read again. What is not known is left out.
 const markPrefix = "rivulet"
 
 // metadata writes a mark; empty: nothing is known.
@@ -101,6 +101,9 @@ func (m mark) metadata() string {
 		text += fmt.Sprintf(" next=%d aside=%d", m.resume.Next, m.resume.Aside)
 		if m.ahead >= 0 {
 			text += fmt.Sprintf(" epoch=%d", m.ahead)
+		}
+		if m.resume.Note != "" {
+			text += " note=" + m.resume.Note
 		}
 	}
 	if text == markPrefix {
@@ -126,6 +129,8 @@ func markOf(metadata string, epoch int32) mark {
 				return noMark
 			}
 			m.topic, m.epoch = topicID(id), epoch
+		case name == "note":
+			m.resume.Note = value
 		case err != nil || number < 0:
 			return noMark
 		case name == "next":

@@ -20,8 +20,11 @@ type trail struct {
 }
 
 // Resume is a place to go on at whose records depend on earlier ones: a reader begins at From, and answers the records
-// from Next on. Aside is a second offset that the reader wants to know.
-type Resume struct{ From, Next, Aside int64 }
+// from Next on. Aside is a second offset that the reader wants to know, Note a short text without spaces.
+type Resume struct {
+	From, Next, Aside int64
+	Note              string
+}
 
 // Resume says how to go on at an offset, or at any later one up to the next call's. A commit of such an offset then
 // stores From, and the others beside it, for [Cursor.Resume] of the partition's next reader.
@@ -90,7 +93,7 @@ func (t *trail) mark(at TopicPartition, next int64) (from int64, m mark) {
 	if k > 0 {
 		t.resumes[at] = t.resumes[at][k-1:]
 		if r := t.resumes[at][0]; r.From < next || r.Aside != next {
-			from, m.resume = min(r.From, next), Resume{Next: next, Aside: r.Aside}
+			from, m.resume = min(r.From, next), Resume{Next: next, Aside: r.Aside, Note: r.Note}
 			m.ahead = t.epochs[at].Of(max(next, r.Aside))
 		}
 	}

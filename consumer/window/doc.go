@@ -5,13 +5,14 @@
 //   - complete: it says how many edges it has (edge_count), and so many have been read;
 //   - late: a record has been read whose timestamp is the arrival's plus the wait, or more;
 //   - crowded: the records since then have more bytes than the window may hold;
-//   - superseded: a record with the same id has come, which waits in its place;
+//   - superseded: a record with the same id has come, which waits in its place, or one that asks to forget the id;
 //   - idle: the partition has nothing more to read, for as long as the wait ([Window.Flush]).
 //
 // An edge may come before its arrival, as it waits in the same way. An edge for which no arrival has waited is
 // unmatched. An arrival takes each edge of its id that was waiting when it came, also one that an earlier arrival of
 // this id has taken, and each that comes until it leaves. Arrivals leave in the order of their offsets, so one that
-// waits delays those behind it.
+// waits delays those behind it. With [Options.Update] an arrival that has left is kept, and leaves again with edges
+// that come later (revision.go).
 //
 // # The same again after a crash
 //
@@ -23,7 +24,8 @@
 //	Edges  the first edge whose fate is not told yet: all before it are joined, or dead letters
 //	From   where to begin to read, so that all records from the other two on meet the same others
 //
-// From is found in two steps back from K, the lesser of Next and Edges. With a wait of 2 s:
+// From is found in two steps back from K, the least of Next, Edges and the first arrival that is kept. With a wait of
+// 2 s:
 //
 //	offset   40      41      60      75 = K
 //	        edge  arrival   edge     ...
@@ -41,11 +43,14 @@
 // before it, but not of those behind it.
 //
 // Idle is told by a clock and not by the log. It ends all waits at once, and the next commit has all three numbers at
-// the end of the log. A crash before that commit, and an edge that comes after the idle time with a timestamp from
-// before it, may give a repeat of the arrival that edge, too.
+// the end of the log, or says beside them where the partition was idle if arrivals are kept. A crash before that
+// commit, and an edge that comes after the idle time with a timestamp from before it, may give a repeat of the arrival
+// that edge, too.
 //
-//	window.go  Window: what waits, for how long, and what leaves
-//	reader.go  Reader: a window over what a cursor reads
+//	window.go    Window: what waits, for how long, and what leaves
+//	revision.go  arrivals that are kept, and leave again
+//	timers.go    the timestamps that end waits, in their order
+//	reader.go    Reader: a window over what a cursor reads
 //
 // A window is used by one goroutine.
 package window

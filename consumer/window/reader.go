@@ -14,6 +14,7 @@ type Reader struct {
 	window *Window
 	first  int64        // where the window begins
 	resume kafka.Resume // from which offsets on it answers
+	at     Progress     // the last one that the generation was told
 	before *Window      // of a log that was truncated since; nil: there is none, or all of it has left
 	read   time.Time    // when records were read last
 }
@@ -23,14 +24,15 @@ func NewReader(o Options, g *kafka.Generation, cursor *kafka.Cursor) *Reader {
 	return &Reader{opts: o, g: g, cursor: cursor}
 }
 
-// Add takes the records of one fetch, maybe none. lag is how many records are left to read then. The fetch was asked for
-// at one time and read at another: a process that was stopped in between says nothing about the partition.
+// Add takes the records of one fetch, maybe none. lag is how many records are left to read then. The fetch was asked
+// for at one time and read at another: a process that was stopped in between says nothing about the partition.
 func (r *Reader) Add(records []kafka.Record, lag int64, asked, now time.Time) {
 	if len(records) > 0 {
 		if first := records[0].Position.Offset; r.window == nil || first < r.window.next {
 			r.begin(first)
 		} else if resume := r.cursor.Resume(); resume != r.resume {
-			r.goOn(resume) // the log was truncated in front of the window
+			r.window.forgetIdle(max(resume.Next, resume.Aside)) // the log was truncated in front of the window
+			r.goOn(resume)
 		}
 		r.read = now
 	}
@@ -42,28 +44,38 @@ func (r *Reader) Add(records []kafka.Record, lag int64, asked, now time.Time) {
 	}
 	r.window.Advance(r.cursor.Next())
 	// The partition is idle, and all that has left the window is committed or on its way to be ([Window.Flush]).
-	if lag == 0 && r.window.waits() && asked.Sub(r.read) >= r.opts.Wait &&
+	idle := asked.Sub(r.read)
+	settle := r.window.settling > 0 && idle >= max(r.opts.Wait, r.opts.Settle)
+	if lag == 0 && (settle || r.window.waits() && idle >= r.opts.Wait) &&
 		r.g.Marked(r.cursor.Partition()) >= r.window.taken {
-		r.window.Flush()
+		r.window.Flush(settle)
+		r.at.Idle = r.window.idleSince(r.at.From)
+		r.tell(r.at)
 	}
+}
+
+// tell tells the generation where to go on.
+func (r *Reader) tell(p Progress) {
+	r.at = p
+	r.g.Resume(r.cursor.Partition(), kafka.Resume{From: p.From, Next: p.Next, Aside: p.Edges, Note: p.Idle})
 }
 
 // begin begins a window at an offset, where the group's last commit says how to go on.
 func (r *Reader) begin(first int64) {
 	if r.window != nil {
-		r.window.Flush()
+		r.window.Flush(true)
 		r.before = r.window
 	}
-	r.window, r.first = New(r.opts, Progress{}), first
-	r.goOn(r.cursor.Resume())
+	resume := r.cursor.Resume()
+	r.window, r.first = New(r.opts, Progress{Idle: resume.Note}), first
+	r.goOn(resume)
 }
 
 // goOn leaves out of the window's output what the group's last commit says is answered.
 func (r *Reader) goOn(resume kafka.Resume) {
 	r.resume, r.window.start = resume, Progress{Next: resume.Next, Edges: resume.Aside}
 	// A batch that ends in the middle of the first output goes on here.
-	r.g.Resume(r.cursor.Partition(), kafka.Resume{From: r.first, Next: max(resume.Next, r.first),
-		Aside: max(resume.Aside, r.first)})
+	r.tell(Progress{From: r.first, Next: max(resume.Next, r.first), Edges: max(resume.Aside, r.first), Idle: resume.Note})
 }
 
 // Take returns what leaves the window, and false if that is nothing.
@@ -78,8 +90,7 @@ func (r *Reader) Take() (out Output, some bool) {
 		return out, false
 	}
 	if out, some = r.window.Take(); some {
-		p := out.Progress
-		r.g.Resume(r.cursor.Partition(), kafka.Resume{From: p.From, Next: p.Next, Aside: p.Edges})
+		r.tell(out.Progress)
 	}
 	return out, some
 }

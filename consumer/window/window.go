@@ -3,6 +3,7 @@ package window
 import (
 	"cmp"
 	"container/heap"
+	"errors"
 	"math"
 	"strings"
 	"time"
@@ -28,13 +29,21 @@ type Options struct {
 	Forms *form.Reader
 	// DropUnmatched has edges without an arrival counted only; otherwise they are dead letters.
 	DropUnmatched bool
+	// Update, if it is not off, has arrivals kept after they have left: an arrival for which an edge comes then leaves
+	// again, as a revision (revision.go). Age is how long after its timestamp an arrival is kept, at least Wait, and Settle how long after the
+	// first such edge it leaves again, with all that have come by then; both in the time of the records' timestamps.
+	Update      Update
+	Age, Settle time.Duration
 }
 
 // overhead is about what a record takes in a window beside its bytes.
 const overhead = 512
 
 // Progress says what a window needs to go on where another one has stopped (see the package comment).
-type Progress struct{ From, Next, Edges int64 }
+type Progress struct {
+	From, Next, Edges int64
+	Idle              string // where the partition was idle since From, as idleSince writes it
+}
 
 // Outcomes of arrivals, as counted in [Stats].
 const (
@@ -58,16 +67,32 @@ type Stats struct {
 	Left [outcomes]int
 	// Joined counts edges that an arrival has taken, Unmatched those that none has.
 	Joined, Unmatched int
+	// Kept is how many arrivals are kept for later edges now, and Released counts by reason those that are no longer.
+	// Late counts the edges that came while their arrival was kept, Revisions the revisions that have left.
+	Kept            int
+	Released        [reasons]int
+	Late, Revisions int
 }
 
 // Output is what leaves a window together.
 type Output struct {
-	// Records are the records that are no edges, and Edges the edges that each has been given, by its place.
+	// Records are the records that are no edges, and Joined what each has been given, by its place. A revision is its
+	// arrival's record with the place of the first edge that came late.
 	Records []kafka.Record
-	Edges   map[kafka.Position][]event.Edge
+	Joined  map[kafka.Position]Joined
 	// DeadLetters are edges without an arrival, and records of edges that cannot be read.
 	DeadLetters []event.DeadLetter
 	Progress    Progress
+}
+
+// Joined is what an arrival has been given.
+type Joined struct {
+	Edges []event.Edge
+	// Revision is 2 or more for an arrival that leaves again, else 0. Source is then the place of the arrival's record,
+	// and End the offset to go on at behind the revision: all with the same End belong into one batch.
+	Revision int
+	Source   kafka.Position
+	End      int64
 }
 
 // Window holds the records of one partition that wait.
@@ -77,12 +102,19 @@ type Window struct {
 
 	nodes map[string]*node // by the id that arrivals and edges have
 
-	entries   []*entry  // of all records from From on
-	first     int       // place of the first entry that step one has not passed
-	deadlines deadlines // entries that wait
-	oldest    int       // place of the first entry that may wait
-	arrivals  []*entry  // that have not left
-	edges     []*entry  // whose fate is not told
+	entries   []*entry    // of all records from From on
+	first     int         // place of the first entry that step one has not passed
+	timers    timers      // of entries that wait or are kept, and of revisions that settle
+	oldest    int         // place of the first entry that may wait
+	arrivals  []*entry    // that have not left
+	edges     []*entry    // whose fate is not told
+	kept      []*entry    // arrivals from the first one on that is kept, or has a revision that has not left
+	uncrowded int         // place of the first of them that may be kept
+	keptNow   int         // how many of them are
+	settling  int         // how many revisions settle
+	revisions []*revision // that have settled and have not left, by End
+	idle      []int64     // where the partition was idle, since From: twice the offset, and 1 more if revisions settled
+	replay    []int64     // those of the window before that this one has not reached
 
 	next    int64 // offset behind the last record
 	added   int   // records since the last output
@@ -95,13 +127,12 @@ type Window struct {
 
 // entry is a record.
 type entry struct {
-	offset   int64
-	begin    int   // bytes that were read before it
-	deadline int64 // timestamp, in milliseconds, that ends its wait
-	ended    int64 // offset of the record that has ended its wait; never while it waits
-	place    int   // in deadlines
-	of       *node // nil: it waits for nothing
-	record   *kafka.Record
+	timer
+	offset int64
+	begin  int   // bytes that were read before it
+	ended  int64 // offset of the record that has ended its wait; never while it waits
+	of     *node // nil: it waits for nothing
+	record *kafka.Record
 
 	isEdge bool
 	edge   event.Edge
@@ -110,6 +141,7 @@ type entry struct {
 
 	target int   // of an arrival: the number of the node's edges at which it is complete
 	left   int64 // of an arrival: offset of the record with which its edges end; never while it waits
+	keeping
 }
 
 // never is the end of a wait that has not ended.
@@ -124,26 +156,32 @@ type node struct {
 	total int      // edges so far
 	open  *entry   // the arrival that waits
 	held  []*entry // arrivals that have not left
+	kept  *entry   // the last arrival that waits no longer, while it is kept
 }
 
 // New returns a window that goes on where another one has stopped; the zero Progress has no other.
 func New(o Options, from Progress) *Window {
 	o.Bytes = cmp.Or(o.Bytes, 64<<20)
-	return &Window{opts: o, start: from, nodes: make(map[string]*node), taken: -1}
+	return &Window{opts: o, start: from, nodes: make(map[string]*node), taken: -1, replay: idleMarks(from.Idle)}
 }
 
 // Advance says that there is nothing more before an offset: the log has holes.
-func (w *Window) Advance(next int64) { w.next = max(w.next, next) }
+func (w *Window) Advance(next int64) {
+	w.idleAgain(next)
+	w.next = max(w.next, next)
+}
 
 // Add reads a record. It keeps the record's memory until the record has left.
 func (w *Window) Add(r *kafka.Record) {
+	w.idleAgain(r.Position.Offset)
 	bytes := len(r.Key) + len(r.Value)
-	e := &entry{offset: r.Position.Offset, begin: w.read, deadline: r.Time.Add(w.opts.Wait).UnixMilli(), ended: never,
-		left: never, record: r}
+	e := &entry{offset: r.Position.Offset, begin: w.read, ended: never, left: never, record: r,
+		timer: timer{deadline: r.Time.Add(w.opts.Wait).UnixMilli(), place: none}}
+	e.entry = e
 	w.read += bytes + headerBytes(r) + overhead
 	w.added++
 	w.endBefore(r.Time.UnixMilli(), e.offset)
-	w.Advance(e.offset + 1)
+	w.next = max(w.next, e.offset+1)
 	w.entries = append(w.entries, e)
 	if r.Damage != nil || w.opts.Limits.CheckRecord(bytes) != nil {
 		w.pass(e)
@@ -192,12 +230,17 @@ func (w *Window) addEdge(e *entry, err error) {
 	e.of, n.edges = n, append(n.edges, e)
 	n.live++
 	n.total++
-	if n.open == nil {
+	heap.Push(&w.timers, &e.timer)
+	switch {
+	case n.open != nil:
+		if w.join(e); n.total >= n.open.target {
+			w.leave(n.open, e.offset, Complete)
+		}
+	case n.kept != nil:
+		w.revise(n.kept, e)
+	default:
 		n.alone = append(n.alone, e)
-	} else if w.join(e); n.total >= n.open.target {
-		w.leave(n.open, e.offset, Complete)
 	}
-	heap.Push(&w.deadlines, e)
 }
 
 // join gives an edge to an arrival.
@@ -210,15 +253,18 @@ func (w *Window) join(e *entry) {
 func (w *Window) addArrival(e *entry) {
 	a := &w.arrival
 	if err := w.opts.Forms.Event(e.record.Key, e.record.Headers, e.record.Value, a); err != nil {
+		var forget form.Forget
+		if errors.As(err, &forget) {
+			w.forget(forget.ID, e.offset)
+		}
 		w.pass(e) // a dead letter, passed over, or asks to forget an id
 		return
 	}
 	n := w.node(a.ID)
 	before := n.open
 	e.of, n.open, e.target = n, e, math.MaxInt
-	if before != nil {
-		w.leave(before, e.offset-1, Superseded)
-	}
+	w.supersede(n, before, e.offset, replaced)
+	w.keep(e, len(a.Edges))
 	for _, edge := range n.alone {
 		if edge.ended == never {
 			w.join(edge)
@@ -227,13 +273,13 @@ func (w *Window) addArrival(e *entry) {
 	n.alone = nil
 	if e.offset >= w.start.Next {
 		w.arrivals, n.held = append(w.arrivals, e), append(n.held, e)
-	} else {
+	} else if e.taken = true; !e.kept {
 		e.record = nil
 	}
 	if a.EdgeCount > 0 {
 		e.target = a.EdgeCount - len(a.Edges) - n.live + n.total
 	}
-	heap.Push(&w.deadlines, e)
+	heap.Push(&w.timers, &e.timer)
 	if n.total >= e.target {
 		w.leave(e, e.offset, Complete)
 	}
@@ -253,16 +299,19 @@ func (w *Window) leave(e *entry, last int64, outcome int) {
 	if e.left = last; e.of.open == e {
 		e.of.open = nil
 	}
+	if e.kept {
+		e.of.kept = e
+	}
 	if e.offset >= w.start.Next {
 		w.stats.Left[outcome]++
 	}
 	w.tidy(e.of)
 }
 
-// endBefore ends the waits that a record with a timestamp, or the bytes read with it, ends.
+// endBefore ends the waits that a record with a timestamp, or the bytes read with it, ends, and then what is kept.
 func (w *Window) endBefore(timestamp, offset int64) {
-	for len(w.deadlines) > 0 && w.deadlines[0].deadline <= timestamp {
-		w.end(heap.Pop(&w.deadlines).(*entry), offset, Late)
+	for len(w.timers) > 0 && w.timers[0].deadline <= timestamp {
+		w.fire(heap.Pop(&w.timers).(*timer), offset)
 	}
 	for ; w.oldest < len(w.entries); w.oldest++ {
 		e := w.entries[w.oldest]
@@ -272,9 +321,10 @@ func (w *Window) endBefore(timestamp, offset int64) {
 		if w.read-e.begin <= w.opts.Bytes {
 			break
 		}
-		heap.Remove(&w.deadlines, e.place)
+		heap.Remove(&w.timers, e.place)
 		w.end(e, offset, Crowded)
 	}
+	w.releaseCrowded(offset)
 }
 
 // end ends the wait of a record.
@@ -284,8 +334,13 @@ func (w *Window) end(e *entry, offset int64, outcome int) {
 	case e.isEdge:
 		e.of.live--
 		w.tidy(e.of)
+		return
 	case e.of.open == e:
 		w.leave(e, offset-1, outcome)
+	}
+	if e.kept {
+		e.deadline += max(0, w.opts.Age-w.opts.Wait).Milliseconds()
+		heap.Push(&w.timers, &e.timer)
 	}
 }
 
@@ -294,49 +349,84 @@ func (w *Window) tidy(n *node) {
 	for len(n.alone) > 0 && n.alone[0].ended != never {
 		n.alone = n.alone[1:]
 	}
+	first := int64(never) // arrival that may have edges
+	if len(n.held) > 0 {
+		first = n.held[0].offset
+	}
+	for _, a := range []*entry{n.open, n.kept} {
+		if a != nil && a.kept {
+			first = min(first, a.offset)
+		}
+	}
 	k := 0
-	for k < len(n.edges) && n.edges[k].ended != never && (len(n.held) == 0 || n.held[0].offset >= n.edges[k].ended) {
+	for k < len(n.edges) && n.edges[k].ended != never && n.edges[k].ended <= first {
 		n.edges[k].edge = event.Edge{}
 		k++
 	}
-	if n.edges = n.edges[k:]; len(n.edges) == 0 && len(n.held) == 0 && n.open == nil {
+	if n.edges = n.edges[k:]; len(n.edges) == 0 && len(n.held) == 0 && n.open == nil && n.kept == nil {
 		delete(w.nodes, n.id)
 	}
 }
 
-// Flush ends all waits: the partition is idle. The output behind it may have the Next of the one before, which must be
-// on its way to be committed by then.
-func (w *Window) Flush() {
+// Flush ends all waits, as the partition is idle, and lets all revisions settle if it has been for long enough for
+// that. The output behind it may have the Next of the one before, which must be on its way to be committed by then.
+// Arrivals that are kept stay.
+func (w *Window) Flush(settle bool) { w.flush(settle, false) }
+
+// flush is Flush, now or again as the window before has done it.
+func (w *Window) flush(settle, again bool) {
 	w.flushed = true
-	for len(w.deadlines) > 0 {
-		w.end(heap.Pop(&w.deadlines).(*entry), w.next, Idle)
+	var rest timers
+	for len(w.timers) > 0 {
+		switch t := heap.Pop(&w.timers).(*timer); {
+		case t.revision != nil && settle:
+			w.settle(t.revision, w.next-1, again && w.next <= w.start.Next)
+		case t.revision != nil:
+			rest = append(rest, t)
+		case t.entry.ended == never:
+			w.end(t.entry, w.next, Idle)
+		default:
+			rest = append(rest, t)
+		}
 	}
+	for _, t := range rest {
+		heap.Push(&w.timers, t)
+	}
+	w.noteIdle(settle)
 }
 
-// waits reports whether records wait, or would be read again.
-func (w *Window) waits() bool { return len(w.entries) > 0 }
+// waits reports whether records wait, or would be read again without being needed.
+func (w *Window) waits() bool {
+	return len(w.arrivals) > 0 || len(w.edges) > 0 || w.firstKept() == nil && len(w.entries) > 0
+}
 
-// most is how many arrivals an output has at most, and how many dead letters of edges if few records have come.
+// most is how many arrivals an output has at most, but for revisions that leave together, and how many dead letters of
+// edges if few records have come.
 const most = 1 << 10
 
 // Take returns what leaves, and false if that is nothing. The caller goes on until then. Each output has a Next of its
 // own, so that a commit is told by it.
 func (w *Window) Take() (Output, bool) {
+	r := w.settled()
 	switch {
-	case len(w.arrivals) > 0 && w.arrivals[0].left == never,
+	case r == nil && len(w.arrivals) > 0 && w.arrivals[0].left == never,
 		w.next <= w.taken && !w.flushed,
 		w.next < max(w.start.Next, w.start.Edges): // all of it has left before
 		return Output{}, false
 	}
-	out := Output{Edges: make(map[kafka.Position][]event.Edge)}
-	for len(w.arrivals) > 0 && w.arrivals[0].left != never && len(out.Records) < most {
-		e := w.arrivals[0]
-		out.Records, out.Edges[e.record.Position] = append(out.Records, *e.record), w.gather(e)
-		w.arrivals[0], e.record = nil, nil
-		if w.arrivals = w.arrivals[1:]; e.of != nil {
-			e.of.held = e.of.held[1:]
-			w.tidy(e.of)
+	out := Output{Joined: make(map[kafka.Position]Joined)}
+	for end := int64(0); ; r = w.settled() {
+		switch {
+		case r != nil && (len(out.Records) < most || r.end+1 == end):
+			end = r.end + 1
+			w.takeRevision(r, &out)
+			continue
+		case r == nil && len(w.arrivals) > 0 && w.arrivals[0].left != never && len(out.Records) < most:
+			end = w.arrivals[0].offset + 1
+			w.takeArrival(&out)
+			continue
 		}
+		break
 	}
 	limit := max(most, 2*w.added) // so that dead letters leave faster than records come
 	w.added = 0
@@ -356,17 +446,31 @@ func (w *Window) Take() (Output, bool) {
 	return out, true
 }
 
+// takeArrival moves the first arrival to an output.
+func (w *Window) takeArrival(out *Output) {
+	e := w.arrivals[0]
+	out.Records, out.Joined[e.record.Position] = append(out.Records, *e.record), Joined{Edges: w.gather(e, e.left)}
+	w.arrivals[0], w.arrivals = nil, w.arrivals[1:]
+	if e.taken = true; !e.kept {
+		e.record = nil
+	}
+	if e.of != nil {
+		e.of.held = e.of.held[1:]
+		w.tidy(e.of)
+	}
+}
+
 // told reports whether the fate of an edge is known.
 func (e *entry) told() bool { return e.joined || e.ended != never }
 
-// gather returns the edges that an arrival has.
-func (w *Window) gather(a *entry) []event.Edge {
+// gather returns the edges that an arrival has, up to an offset.
+func (w *Window) gather(a *entry, last int64) []event.Edge {
 	if a.of == nil {
 		return nil
 	}
 	edges := []event.Edge{}
 	for _, e := range a.of.edges {
-		if e.offset > a.left || w.opts.Limits.Edges > 0 && len(edges) > w.opts.Limits.Edges {
+		if e.offset > last || w.opts.Limits.Edges > 0 && len(edges) > w.opts.Limits.Edges {
 			break
 		}
 		if e.ended > a.offset {
@@ -387,21 +491,28 @@ func (w *Window) deadLetter(e *entry) event.DeadLetter {
 		Source: event.Source(e.record.Position), IngestTime: e.record.Time, Reason: fault.Reason, Detail: fault.Error()}
 }
 
-// progress returns the three numbers of the package comment, and drops what is before From.
+// progress returns the numbers of the package comment, and drops what is before From.
 func (w *Window) progress() Progress {
 	p := Progress{Next: w.next, Edges: w.next}
 	if len(w.arrivals) > 0 {
 		p.Next = w.arrivals[0].offset
 	}
+	if len(w.revisions) > 0 {
+		p.Next = min(p.Next, w.revisions[0].end)
+	}
 	if len(w.edges) > 0 {
 		p.Edges = w.edges[0].offset
 	}
 	one := min(p.Next, p.Edges)
+	if e := w.firstKept(); e != nil {
+		one = min(one, e.offset)
+	}
 	w.first, one = w.back(w.first, one)
 	k, from := w.back(0, one)
 	p.From = from
 	clear(w.entries[:k])
 	w.entries, w.first, w.oldest = w.entries[k:], w.first-k, max(0, w.oldest-k)
+	p.Idle = w.idleSince(from)
 	return p
 }
 
@@ -420,38 +531,14 @@ func (w *Window) back(k int, offset int64) (int, int64) {
 func (w *Window) Stats() Stats {
 	s := w.stats
 	w.stats = Stats{}
-	s.Arrivals, s.Edges = len(w.arrivals), len(w.edges)
+	s.Arrivals, s.Edges, s.Kept = len(w.arrivals), len(w.edges), w.keptNow
+	oldest := w.read
 	if len(w.entries) > w.oldest {
-		s.Bytes = w.read - w.entries[w.oldest].begin
+		oldest = w.entries[w.oldest].begin
 	}
+	if e := w.firstKept(); e != nil {
+		oldest = min(oldest, e.begin)
+	}
+	s.Bytes = w.read - oldest
 	return s
-}
-
-// deadlines is a heap of entries, the earliest deadline first.
-type deadlines []*entry
-
-// Len returns the number of entries.
-func (d deadlines) Len() int { return len(d) }
-
-// Less compares two deadlines.
-func (d deadlines) Less(i, j int) bool { return d[i].deadline < d[j].deadline }
-
-// Swap exchanges two entries.
-func (d deadlines) Swap(i, j int) {
-	d[i], d[j] = d[j], d[i]
-	d[i].place, d[j].place = i, j
-}
-
-// Push adds an entry.
-func (d *deadlines) Push(e any) {
-	e.(*entry).place = len(*d)
-	*d = append(*d, e.(*entry))
-}
-
-// Pop removes the last entry.
-func (d *deadlines) Pop() any {
-	last := (*d)[len(*d)-1]
-	(*d)[len(*d)-1] = nil
-	*d = (*d)[:len(*d)-1]
-	return last
 }

@@ -51,15 +51,21 @@ func log(records ...kafka.Record) []kafka.Record {
 	return records
 }
 
-// left says what leaves, in words: "a@12:x,y" is the arrival at offset 12 with its neighbours, "!13" a dead letter.
+// left says what leaves, in words: "a@12:x,y" is the arrival at offset 12 with its neighbours, "a@12#2:x,y,z" its first
+// revision, "!13" a dead letter.
 func left(out Output) (words []string) {
 	for _, r := range out.Records {
 		var neighbours []string
-		for _, e := range out.Edges[r.Position] {
+		joined := out.Joined[r.Position]
+		for _, e := range joined.Edges {
 			_, neighbour := e.Ends()
 			neighbours = append(neighbours, neighbour)
 		}
-		words = append(words, fmt.Sprintf("%s@%d:%s", r.Key, r.Position.Offset, strings.Join(neighbours, ",")))
+		offset, number := r.Position.Offset, ""
+		if joined.Revision > 0 {
+			offset, number = joined.Source.Offset, fmt.Sprintf("#%d", joined.Revision)
+		}
+		words = append(words, fmt.Sprintf("%s@%d%s:%s", r.Key, offset, number, strings.Join(neighbours, ",")))
 	}
 	for _, d := range out.DeadLetters {
 		words = append(words, fmt.Sprintf("!%d", d.Source.Offset))
@@ -133,12 +139,12 @@ func TestFlushEndsAllWaits(t *testing.T) {
 	if got := all(w); got != nil || !w.waits() {
 		t.Fatalf("%q", got)
 	}
-	w.Flush()
+	w.Flush(true)
 	out, some := w.Take()
 	if got := left(out); !some || !slices.Equal(got, []string{"a@10:x", "!12"}) {
 		t.Errorf("%q", got)
 	}
-	if (out.Progress != Progress{13, 13, 13}) || w.waits() {
+	if (out.Progress != Progress{From: 13, Next: 13, Edges: 13}) || w.waits() {
 		t.Errorf("%+v", out.Progress)
 	}
 	s := w.Stats()
@@ -196,7 +202,7 @@ func TestGoesOnAfterACrash(t *testing.T) {
 				commits = append(commits, commit{out.Progress, len(want)})
 			}
 		}
-		w.Flush()
+		w.Flush(true)
 		want = append(want, all(w)...)
 		for _, c := range commits {
 			if c.From > min(c.Next, c.Edges) {
@@ -208,7 +214,7 @@ func TestGoesOnAfterACrash(t *testing.T) {
 					again.Add(&records[i])
 				}
 			}
-			again.Flush()
+			again.Flush(true)
 			got, rest := append([]string{}, all(again)...), append([]string{}, want[c.words:]...)
 			slices.Sort(got) // arrivals and edges leave in orders of their own
 			slices.Sort(rest)

@@ -110,6 +110,8 @@ var Prediction = table.New[event.Prediction]([]table.Field{
 		Offset: unsafe.Offsetof(event.Prediction{}.InBatch)},
 	{Name: "unknown_neighbours", Number: 14, Kind: table.Count, Presence: table.Required,
 		Offset: unsafe.Offsetof(event.Prediction{}.Unknown)},
+	{Name: "revision", Number: 26, Kind: table.Count, NoAvro: true,
+		Offset: unsafe.Offsetof(event.Prediction{}.Revision)},
 	{Name: "source", Number: 15, Kind: table.Struct, Presence: table.Required,
 		Offset:  unsafe.Offsetof(event.Prediction{}.Source),
 		Message: sourceTable},

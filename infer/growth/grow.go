@@ -62,6 +62,8 @@ type ArrivalRow struct {
 	// others, whatever has arrived since, and gets the same bits.
 	Record   uint64
 	Attached []int32
+	// Replace says that the arrival was predicted again, with more edges: the row replaces the one that its id has.
+	Replace bool
 	// AsOf is the epoch in which the store of rows was when the id was looked up there and had no row. It is not stored.
 	AsOf int64
 }
@@ -70,10 +72,11 @@ type ArrivalRow struct {
 // lose them; a consumer that predicts the record again attaches it to the rows of the note and no others, and gets the
 // same bits.
 type Note struct {
-	// Place names the group and the partition, Offset the record's offset. Record is its fingerprint.
-	Place  string
-	Offset int64
-	Record uint64
+	// Place names the group and the partition, Offset the record's offset. Record is its fingerprint. Of an arrival that
+	// is predicted again, Offset is that of the record that gave rise to it, and Edge that of its first new edge; else 0.
+	Place        string
+	Offset, Edge int64
+	Record       uint64
 	// Generation is the consumer group's generation that read the record. Confirmed says that the group's coordinator
 	// still calls it the last one.
 	Generation int32

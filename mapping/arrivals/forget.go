@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/redis/go-redis/v9"
@@ -166,50 +167,63 @@ func (a *Rows) forgetServer(ctx context.Context, ids []growth.Forget, by growth.
 func (a *Rows) forgetCluster(ctx context.Context, ids []growth.Forget, by growth.Fence, known []bool) error {
 	ctx, cancel := mapping.Within(ctx, a.o.Limit)
 	defer cancel()
-	// A note of nothing asks for the generation, and writes it.
-	keys := a.table.fenced(by)
-	answer, err := a.run(ctx, noteAll, keys, []any{a.table.MarkerID, noteTTL.Milliseconds(), by.Generation, by.Confirmed,
-		false})
-	if err != nil || answer[0] == "gone" {
+	if err := a.fence(ctx, by); err != nil {
 		return err
-	}
-	if answer[0] == "overtaken" {
-		return growth.ErrOvertaken
 	}
 	at, err := a.standing(ctx, growth.Fence{})
 	if err != nil {
 		return err
 	}
-	removed := false
 	for _, epoch := range living(epochAt(at.now, a.ttl), a.ttl) {
-		pipe := a.client.Pipeline()
-		answers := make([]*redis.Cmd, len(ids))
-		for i := range ids {
-			answers[i] = forgetBucket.Eval(ctx, pipe, []string{a.table.bucket(bucketOf(ids[i].ID, a.buckets), epoch)},
-				ids[i].ID, kept(&ids[i]))
-		}
-		if _, err := pipe.Exec(ctx); err != nil {
+		if err := a.removeCluster(ctx, ids, epoch, known); err != nil {
 			return err
 		}
-		rows, bytes := int64(0), int64(0)
-		for i := range ids {
-			sizes, err := answers[i].Int64Slice()
-			if err != nil {
-				return err
-			}
-			if sizes[0] > 0 {
-				known[i], removed = true, true
-				rows, bytes = rows-1, bytes-sizes[0]-rowOverhead
-			}
-		}
-		if rows < 0 {
-			if err := a.counted(ctx, epoch, rows, bytes); err != nil {
-				return err
-			}
-		}
 	}
-	if !removed {
+	if !slices.Contains(known, true) {
 		return nil
 	}
 	return countForgotten.Run(ctx, a.client, []string{a.table.Marker}, a.table.MarkerID).Err()
+}
+
+// fence writes the generation to its places, for which a note of nothing suffices. It returns [growth.ErrOvertaken] if
+// a later one has written there, and [mapping.ErrVanished] if the version is gone.
+func (a *Rows) fence(ctx context.Context, by growth.Fence) error {
+	answer, err := a.run(ctx, noteAll, a.table.fenced(by), []any{a.table.MarkerID, noteTTL.Milliseconds(), by.Generation,
+		by.Confirmed, false})
+	switch {
+	case err != nil:
+		return err
+	case answer[0] == "gone":
+		return mapping.ErrVanished
+	case answer[0] == "overtaken":
+		return growth.ErrOvertaken
+	}
+	return nil
+}
+
+// removeCluster removes the rows of ids under one epoch, and sets known[i] if ids[i] had one.
+func (a *Rows) removeCluster(ctx context.Context, ids []growth.Forget, epoch int64, known []bool) error {
+	pipe := a.client.Pipeline()
+	answers := make([]*redis.Cmd, len(ids))
+	for i := range ids {
+		answers[i] = forgetBucket.Eval(ctx, pipe, []string{a.table.bucket(bucketOf(ids[i].ID, a.buckets), epoch)},
+			ids[i].ID, kept(&ids[i]))
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return err
+	}
+	rows, bytes := int64(0), int64(0)
+	for i := range ids {
+		sizes, err := answers[i].Int64Slice()
+		if err != nil {
+			return err
+		}
+		if sizes[0] > 0 {
+			known[i], rows, bytes = true, rows-1, bytes-sizes[0]-rowOverhead
+		}
+	}
+	if rows == 0 {
+		return nil
+	}
+	return a.counted(ctx, epoch, rows, bytes)
 }

@@ -18,9 +18,10 @@ import (
 // 50 bytes take less.
 const rowOverhead = 64
 
-// Keep writes rows of arrivals. An id that has a row keeps it. Rows beyond MaxRows or MaxBytes are left out. Keep
-// may be called again with the same rows, with the same result. It returns [mapping.ErrVanished], and leaves no row
-// behind, if the version is no longer in Redis; likewise [growth.ErrOvertaken].
+// Keep writes rows of arrivals. An id that has a row keeps it, unless the new one is to replace it. Rows beyond MaxRows
+// or MaxBytes are left out. Keep may be called again with the same rows, with the same result. It returns
+// [mapping.ErrVanished], and leaves no row behind, if the version is no longer in Redis; likewise
+// [growth.ErrOvertaken].
 //
 // Find finds a row in memory afterwards, if Redis says that this call wrote it, and if it was looked up
 // ([growth.ArrivalRow].AsOf) in the epoch in which it was written.
@@ -164,10 +165,15 @@ func (a *Rows) keepArguments(rows []rowWrite, epoch int64, by growth.Fence) (key
 		places[p.At] = at
 	}
 	keys = append(keys, a.table.bucketKeys(order, epoch)...)
-	args = append(make([]any, 0, 10+3*len(rows)), a.table.MarkerID, a.ttl.Milliseconds(), epoch, a.end(epoch),
-		a.o.MaxRows, a.mostBytes(), rowOverhead, len(by.Places), by.Generation, by.Confirmed)
+	args = append(make([]any, 0, 11+4*len(rows)), a.table.MarkerID, a.ttl.Milliseconds(), epoch, a.end(epoch),
+		a.o.MaxRows, a.mostBytes(), rowOverhead, len(by.Places), by.Generation, by.Confirmed, noteTTL.Milliseconds())
+	none := 0
 	for i := range rows {
-		args = append(args, &places[i], &ids[i], &rows[i].record) // pointers, because a value in an interface is allocated
+		// pointers, because a value in an interface is allocated
+		if args = append(args, &places[i], &ids[i], &rows[i].record, &none); rows[i].Replace {
+			keys = append(keys, a.table.bucket(bucketOf(ids[i], a.buckets), epoch-1))
+			args[len(args)-1] = len(keys)
+		}
 	}
 	return keys, args
 }
@@ -208,7 +214,15 @@ func (a *Rows) writeCluster(ctx context.Context, rows []rowWrite, epoch int64, b
 	err error) {
 	now = moment{epoch: epoch}
 	rows = a.room(rows)
+	replaced, err := a.replaced(ctx, rows, by)
+	if err != nil {
+		return now, err
+	}
 	answers, err := a.sendBuckets(ctx, rows, epoch)
+	if err == nil && len(replaced) > 0 { // readers would find the older row
+		err = errors.Join(a.removeCluster(ctx, replaced, epoch-1, make([]bool, len(replaced))),
+			countForgotten.Run(ctx, a.client, []string{a.table.Marker}, a.table.MarkerID).Err())
+	}
 	if err != nil {
 		return now, err
 	}
@@ -241,6 +255,19 @@ func (a *Rows) writeCluster(ctx context.Context, rows []rowWrite, epoch int64, b
 	return moment{epochAt(at.now, a.ttl), at.forgotten}, err
 }
 
+// replaced returns the ids whose rows are replaced, and takes care that no earlier generation replaces them again.
+func (a *Rows) replaced(ctx context.Context, rows []rowWrite, by growth.Fence) (ids []growth.Forget, err error) {
+	for i := range rows {
+		if rows[i].Replace {
+			ids = append(ids, growth.Forget{ID: rows[i].ID})
+		}
+	}
+	if len(ids) > 0 {
+		err = a.fence(ctx, by)
+	}
+	return ids, err
+}
+
 // bucketAnswer is the answer to the rows that were sent to one bucket.
 type bucketAnswer struct {
 	*redis.Cmd
@@ -253,7 +280,7 @@ func (a *Rows) sendBuckets(ctx context.Context, rows []rowWrite, epoch int64) (a
 	for bucket, rows := range a.inBuckets(rows) {
 		args := []any{a.end(epoch)}
 		for _, row := range rows {
-			args = append(args, row.ID, row.record)
+			args = append(args, row.ID, row.record, row.Replace)
 		}
 		answers = append(answers, bucketAnswer{keepBucket.Eval(ctx, pipe, []string{a.table.bucket(bucket, epoch)},
 			args...), rows})

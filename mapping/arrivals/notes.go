@@ -95,7 +95,7 @@ func (a *Rows) noteArguments(notes []growth.Note, lo int, replace bool) (keys []
 			last = place
 		}
 		note, begin := &notes[hi], len(arena)
-		arena = appendSeal(AppendNote(arena, note), begin, a.table.noteSeed(note.Offset), note.Place)
+		arena = appendSeal(AppendNote(arena, note), begin, a.table.noteSeed(note), note.Place)
 		places, ends = append(places, at), append(ends, len(arena))
 	}
 	texts := mapping.CutText(arena, ends)
@@ -103,7 +103,9 @@ func (a *Rows) noteArguments(notes []growth.Note, lo int, replace bool) (keys []
 		notes[lo].Confirmed, replace)
 	for i := range texts {
 		// pointers, because a value in an interface is allocated
-		args = append(args, &places[i], &notes[lo+i].Offset, &texts[i])
+		if args = append(args, &places[i], &notes[lo+i].Offset, &texts[i]); notes[lo+i].Edge > 0 {
+			args[len(args)-2] = fmt.Sprintf("%d.%d", notes[lo+i].Offset, notes[lo+i].Edge)
+		}
 	}
 	return keys, args, hi
 }
@@ -111,7 +113,7 @@ func (a *Rows) noteArguments(notes []growth.Note, lo int, replace bool) (keys []
 // recall takes the attachment of a stored note over. It reports false for the note of another record.
 func (a *Rows) recall(n *growth.Note, stored []byte) bool {
 	var earlier *growth.Note
-	data, err := unseal(stored, a.table.noteSeed(n.Offset), n.Place)
+	data, err := unseal(stored, a.table.noteSeed(n), n.Place)
 	if err == nil {
 		earlier, err = DecodeNote(data, a.table.Synthetic)
 	}

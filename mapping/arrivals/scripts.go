@@ -35,14 +35,16 @@ local function overtaken(first, last, generation, confirmed)
   return false
 end`
 
-// keepRows writes rows of arrivals, on one server. An id that has a row keeps it. Nothing is written if the marker
-// is another one, if a later generation has written to one of the places, or if the epoch is not the one of Redis'
-// time, which is then the answer.
+// keepRows writes rows of arrivals, on one server. An id that has a row keeps it, unless the new one replaces it: then
+// the generation is kept, too, and readers drop the rows in their memory as if some had been forgotten. Nothing is
+// written if the marker is another one, if a later generation has written to one of the places, or if the epoch is not
+// the one of Redis' time, which is then the answer.
 //
 //	KEYS  marker; counts of rows and of bytes of the epoch before, and of this one; keys of notes of places; buckets
 //	ARGV  marker's id, TTL in ms, epoch, ms at which its keys expire, most rows, most bytes, bytes that a row takes besides
-//	      its content, number of places, generation, 1 if that is confirmed; of each row: its bucket's place in KEYS, id,
-//	      record
+//	      its content, number of places, generation, 1 if that is confirmed, ms until the keys of notes expire; of each
+//	      row: its bucket's place in KEYS, id, record, and if it replaces another one the place in KEYS of the id's
+//	      bucket in the epoch before, else 0
 //	->    outcome: gone, overtaken, epoch or kept; the epoch; how many were written, how many refused; rows and bytes that
 //	      are there; how often rows were forgotten; if kept, of each row: 1 if it was written, else 0, in one string
 var keepRows = redis.NewScript(`
@@ -56,10 +58,24 @@ if epoch ~= ARGV[3] then return {'epoch', epoch, '0', '0', '0', '0', '0'} end
 local function sum(a, b) return (redis.call('GET', a) or 0) + (redis.call('GET', b) or 0) end
 local rows, bytes = sum(KEYS[2], KEYS[4]), sum(KEYS[3], KEYS[5])
 local rowsBefore, bytesBefore, refused, touched = rows, bytes, 0, {}
-local mostRows, mostBytes, written = tonumber(ARGV[5]), tonumber(ARGV[6]), {}
-for i = 11, #ARGV, 3 do
-  local key, id, record = KEYS[tonumber(ARGV[i])], ARGV[i + 1], ARGV[i + 2]
+local mostRows, mostBytes, written, replaced = tonumber(ARGV[5]), tonumber(ARGV[6]), {}, false
+local function drop(key, id, count)
+  local was = redis.call('HGET', key, id)
+  if not was then return end
+  local size = #id + #was + ARGV[7]
+  redis.call('HDEL', key, id)
+  redis.call('INCRBY', KEYS[count], -1)
+  redis.call('INCRBY', KEYS[count + 1], -size)
+  rows, bytes, rowsBefore, bytesBefore = rows - 1, bytes - size, rowsBefore - 1, bytesBefore - size
+end
+for i = 12, #ARGV, 4 do
+  local key, id, record, older = KEYS[tonumber(ARGV[i])], ARGV[i + 1], ARGV[i + 2], tonumber(ARGV[i + 3])
   local size, new = #id + #record + ARGV[7], '0'
+  if older > 0 then
+    drop(key, id, 4)
+    drop(KEYS[older], id, 2)
+    replaced = true
+  end
   if rows >= mostRows or bytes + size > mostBytes then
     refused = refused + 1 - redis.call('HEXISTS', key, id)
   elseif redis.call('HSETNX', key, id, record) == 1 then
@@ -75,18 +91,29 @@ if rows > rowsBefore then
     for key in pairs(touched) do redis.call('PEXPIREAT', key, ARGV[4]) end
   end
 end
+if replaced then
+  redis.call('HSET', KEYS[1], 'forgotten', (tonumber(redis.call('HGET', KEYS[1], 'forgotten')) or 0) + 1)
+  for i = 6, 5 + tonumber(ARGV[8]) do
+    redis.call('HSET', KEYS[i], 'generation', ARGV[9])
+    redis.call('PEXPIRE', KEYS[i], ARGV[11])
+  end
+end
 return {'kept', epoch, text(rows - rowsBefore), text(refused), text(rows), text(bytes),
   redis.call('HGET', KEYS[1], 'forgotten') or '0', table.concat(written)}
 `)
 
-// keepBucket writes rows of arrivals into one bucket, on a cluster. An id that has a row keeps it.
+// keepBucket writes rows of arrivals into one bucket, on a cluster. An id that has a row keeps it, unless the new one
+// replaces it.
 //
 //	KEYS  bucket
-//	ARGV  ms at which it expires, 0 for never; of each row: id, record
-//	->    of each row: 1 if it was written
+//	ARGV  ms at which it expires, 0 for never; of each row: id, record, 1 if it replaces another one
+//	->    of each row: 1 if the id had none
 var keepBucket = redis.NewScript(`
 local written = {}
-for i = 2, #ARGV, 2 do written[#written + 1] = redis.call('HSETNX', KEYS[1], ARGV[i], ARGV[i + 1]) end
+for i = 2, #ARGV, 3 do
+  local command = ARGV[i + 2] == '1' and 'HSET' or 'HSETNX'
+  written[#written + 1] = redis.call(command, KEYS[1], ARGV[i], ARGV[i + 1])
+end
 if ARGV[1] ~= '0' then redis.call('PEXPIREAT', KEYS[1], ARGV[1]) end
 return written
 `)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/cespare/xxhash/v2"
+
+	"rivulet/infer/growth"
 )
 
 // Behind each stored row and note is a checksum, its seal: of the bytes before it, and of where they belong, so that a
@@ -38,6 +40,8 @@ func unseal(data []byte, seed uint64, key string) ([]byte, error) {
 	return data[:end], nil
 }
 
-// rowSeed and noteSeed are the seeds of rows, and of a note at an offset.
-func (t *Table) rowSeed() uint64              { return xxhash.Sum64String(t.Keys) }
-func (t *Table) noteSeed(offset int64) uint64 { return xxhash.Sum64String(t.Notes) + uint64(offset) }
+// rowSeed and noteSeed are the seeds of rows, and of a note by its offset and edge.
+func (t *Table) rowSeed() uint64 { return xxhash.Sum64String(t.Keys) }
+func (t *Table) noteSeed(n *growth.Note) uint64 {
+	return xxhash.Sum64String(t.Notes) + uint64(n.Offset) + uint64(n.Edge)<<32
+}

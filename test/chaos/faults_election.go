@@ -45,12 +45,19 @@ func uncleanElection(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	for _, step := range []func() error{
 		replicas(leads), await("one replica leads", led(leads, 1)), replicas(leads, lags),
 		await("both replicas are in sync", led(leads, 2)),
-		// No transaction may be open, as its end would be lost without its records. And what is lost is sent within the
-		// wait, so that consumers answer beyond the place at which they are to read again.
-		func() (err error) { free, err = s.Pause(ctx); return err },
+		func() error { // else the end of a transaction may be lost without its records
+			s.Transacting.Lock()
+			free = s.Transacting.Unlock
+			return nil
+		},
 		func() error { return down("kill", lags) }, await("the leader is alone", led(leads, 1)),
-		func() error { free(); free = func() {}; return r.answeredBehindTheEnd(ctx, s) },
-		func() (err error) { free, err = s.Pause(ctx); return err },
+		func() error { return r.answeredBehindTheEnd(ctx, s) },
+		func() error { return harness.Sleep(ctx, between(rng, 0, stream.EdgeWait)) },
+		func() (err error) {
+			free()
+			free, err = s.Pause(ctx)
+			return err
+		},
 		func() error { return harness.Await(ctx, patience, s.Name+": all arrivals are read", s.Ledger.AllRead) },
 		func() error { return errors.Join(r.kill(s.Members[0]), r.kill(s.Members[1])) },
 		func() error { return down("kill", leads) }, func() error { return down("start", lags) },

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 
@@ -18,13 +19,9 @@ func (s *Stream) SendLabelled(ctx context.Context) {
 	m := s.world.Arrivals[s.rng.Int64N(s.world.Released.Load())]
 	own, before := s.Labels.Next(m.ID)
 	s.sendLabels(ctx, before)
-	a := *m.Decoded
-	if a.ID = own; s.log != nil {
-		a.EdgeCount = len(a.Edges) // it has all its edges, and waits for none
-	}
-	value, err := record.Of(&a, s.Forms[0])
-	s.check(err)
-	s.SendOne(ctx, fmt.Appendf(nil, "key-%d", s.rng.IntN(keys)), m.ID, value)
+	value := bytes.Replace(s.Text(&m), fmt.Appendf(nil, "%q", m.ID), fmt.Appendf(nil, "%q", own), 1)
+	s.SendOne(ctx, fmt.Appendf(nil, "key-%d", s.rng.IntN(keys)), m.ID,
+		record.Value{Bytes: value, Arrival: &event.Arrival{ID: own, Edges: m.Decoded.Edges}})
 }
 
 func (s *Stream) sendLabels(ctx context.Context, all []event.Label) {

@@ -178,7 +178,6 @@ func (s *Stream) connect() (err error) {
 	return err
 }
 
-// Topic returns the name of a topic of the stream.
 func (s *Stream) Topic(of string) string { return s.Name + "." + of }
 
 // Client returns the name by which a member is known to the brokers.
