@@ -65,7 +65,7 @@ func (p *topic) take() {
 				p.t.Fatal(err)
 			}
 			set := slices.Clone(a.Edges)
-			for _, e := range out.Edges[r.Position] {
+			for _, e := range out.Joined[r.Position].Edges {
 				set = append(set, e.Target)
 			}
 			slices.Sort(set)
