@@ -63,7 +63,8 @@ func (p *Pipeline) predict(out *predictionSet, version Version, name string, in 
 		o.representation = p.representation(model.Version, &a.batch, o.logits)
 		o.links = nil
 		if tasked := otherTask(model.Version); tasked != nil && tasked.Candidates() != nil {
-			o.links = answer.Links(tasked.Candidates(), o.logits, neighbourIDs(in.arrivals), p.Output.TopK)
+			neighbours := func(i int) []string { return in.arrivals[i].arrival.Edges }
+			o.links = answer.Links(tasked.Candidates(), o.logits, neighbours, p.Output.TopK)
 		}
 		o.explanations = p.reasons(&o.reasons, model.Version, in, a, o.logits, o.probabilities)
 	}
@@ -96,15 +97,6 @@ func (p *Pipeline) predict(out *predictionSet, version Version, name string, in 
 		n += len(models)
 	}
 	out.predictions = out.predictions[:n]
-}
-
-// neighbourIDs returns the ids of the neighbours of each arrival.
-func neighbourIDs(arrivals []*slot) [][]string {
-	all := make([][]string, len(arrivals))
-	for i, s := range arrivals {
-		all[i] = s.arrival.Edges
-	}
-	return all
 }
 
 // answerBy sets the fields of a prediction that depend on the model: of arrival i, by the model's output. order is

@@ -191,7 +191,7 @@ func sameLinks(of *trainer.Answer, got []event.Link, version pinned) error {
 		return nil
 	}
 	embedding := &graph.Dense{Rows: 1, Cols: len(of.Probabilities), Data: of.Probabilities}
-	want := answer.Links(candidates, embedding, [][]string{of.Edges}, 0)[0]
+	want := answer.Links(candidates, embedding, func(int) []string { return of.Edges }, 0)[0]
 	if len(got) != len(want) {
 		return fmt.Errorf("%s node %q: %d candidates at a consumer and %d at the trainer", of.Role, of.ID, len(got), len(want))
 	}

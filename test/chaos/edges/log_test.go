@@ -90,7 +90,7 @@ func TestSetsAreThoseOfAWindow(t *testing.T) {
 			}
 		}
 		p.take()
-		p.window.Flush()
+		p.window.Flush(true)
 		p.take()
 		for offset, want := range p.got {
 			s := p.log.Sets(ledger.Place{Offset: offset})
