@@ -50,7 +50,8 @@ func (o Outcome) String() string { return [...]string{"open", "complete", "late"
 // Sets are the sets of neighbours that an arrival may have.
 type Sets struct {
 	Outcome Outcome
-	Ready   time.Time // when the record was sent that ends it; zero: it is open
+	// Ready is when the record was sent that ends it. Zero: the log has none, or a cut may have ended it before.
+	Ready time.Time
 	// All has the set by the log first, then those by cuts. A set is sorted, without repeated ids and the arrival's own.
 	All [][]string
 	// Disturbed says that a cut lies near enough to matter.
@@ -138,16 +139,18 @@ func (l *Log) sets(p *records, a int) *Sets {
 	before := l.before(p, a)
 	after, end, outcome := l.after(p, a, len(before))
 	s := &Sets{Outcome: outcome}
-	if end < len(p.all) {
-		s.Ready = p.all[end].Time
-	}
 	span := slices.Concat(before, []int{a}, after)
+	last := span[len(span)-1]
 	cuts := []int{} // places of records before which waits may have ended
-	for k := span[0] + 1; k <= span[len(span)-1]; k++ {
+	for k := span[0] + 1; k <= min(end, len(p.all)-1); k++ {
 		if l.cut(p, k) {
 			cuts = append(cuts, k)
 		}
 	}
+	if len(cuts) == 0 && end < len(p.all) {
+		s.Ready = p.all[end].Time
+	}
+	cuts = slices.DeleteFunc(cuts, func(k int) bool { return k > last }) // they take no edge away
 	s.Disturbed = len(cuts) > 0
 	from, to := map[int]bool{0: true}, map[int]bool{len(after): true} // of before and after, what cuts leave
 	for _, k := range cuts {

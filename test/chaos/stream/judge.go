@@ -57,7 +57,7 @@ func (s *Stream) resolve() (said []oracle.Said, j counts, violations []string) {
 		if sets == nil {
 			continue // the ledger tells that there is no such arrival
 		}
-		if len(sets.All) == 1 && sets.Ready.After(p.Sent) {
+		if sets.Ready.After(p.Sent) {
 			p.Sent = sets.Ready // its neighbours were not looked up before
 		}
 		whole := s.world.ByID[base(p.ID)].Decoded
