@@ -162,16 +162,31 @@ func (l *Log) sets(p *records, a int) *Sets {
 			to[n] = true
 		}
 	}
+	add := func(edges []int) {
+		set := p.neighbours(a, edges)
+		if !slices.ContainsFunc(s.All, func(o []string) bool { return slices.Equal(o, set) }) {
+			s.All = append(s.All, set)
+		}
+	}
 	for _, f := range slices.Sorted(maps.Keys(from)) {
 		for _, t := range slices.Backward(slices.Sorted(maps.Keys(to))) {
-			set := p.neighbours(a, slices.Concat(before[f:], after[:t]))
-			if !slices.ContainsFunc(s.All, func(o []string) bool { return slices.Equal(o, set) }) {
-				s.All = append(s.All, set)
+			add(slices.Concat(before[f:], after[:t]))
+		}
+	}
+	for _, b := range p.begins { // a consumer that runs may have read edges before those that were deleted
+		all := slices.Concat(before, after)
+		n := len(all) - len(slices.DeleteFunc(slices.Clone(all), func(e int) bool { return p.offsets[e] < b.at }))
+		for i := range n {
+			if b.unread && p.offsets[all[i]] >= b.at-deleted {
+				add(slices.Concat(all[:i], all[n:]))
 			}
 		}
 	}
 	return s
 }
+
+// deleted is how many records before a place a consumer may not have read when they were deleted.
+const deleted = 500
 
 // before returns the places of the edges that wait when the record at a place arrives.
 func (l *Log) before(p *records, a int) (waiting []int) {
@@ -235,7 +250,6 @@ func (l *Log) after(p *records, a, waiting int) (more []int, end int, outcome Ou
 
 // cut reports whether waits may have ended just before a record though no timestamp says so.
 func (l *Log) cut(p *records, k int) bool {
-	const deleted = 500 // records that a consumer may not have read when they were deleted
 	at := p.offsets[k]
 	return slices.ContainsFunc(p.begins, func(b begin) bool {
 		return p.offsets[k-1] < b.at && b.at <= at || b.unread && b.at-deleted <= at && at < b.at

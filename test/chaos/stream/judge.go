@@ -24,15 +24,16 @@ func (s *Stream) unmatchedPolicy() string {
 
 // origin is more about a prediction of a stream whose arrivals wait for edges.
 type origin struct {
-	at   ledger.Place
-	says uint64 // a hash of what it says
+	at      ledger.Place
+	says    uint64 // a hash of what it says
+	stepped bool   // by a consumer whose clock was stepped, which tells it that a partition is idle
 }
 
 // counts says what became of the arrivals of a stream, and of their edges.
 type counts struct {
 	outcomes        [edges.Outcomes]int // of predictions whose edges are those by the log
 	whole           int                 // predictions that were compared with `rivulet predict` of the whole arrival
-	undecided       int                 // predictions near a cut, with edges that no cut explains
+	undecided       int                 // predictions near a cut or a stepped clock, with edges that nothing explains
 	unmatched, took int                 // edges without an arrival, and with one
 }
 
@@ -70,7 +71,7 @@ func (s *Stream) resolve() (said []oracle.Said, j counts, violations []string) {
 			p.Choices, p.ByLog = append(p.Choices, &a), p.ByLog || k == 0
 		}
 		switch {
-		case p.Choices == nil && sets.Disturbed:
+		case p.Choices == nil && (sets.Disturbed || w.stepped):
 			j.undecided++
 			continue
 		case p.Choices == nil:
