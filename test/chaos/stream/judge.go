@@ -3,6 +3,7 @@ package stream
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/cespare/xxhash/v2"
 
@@ -24,9 +25,8 @@ func (s *Stream) unmatchedPolicy() string {
 
 // origin is more about a prediction of a stream whose arrivals wait for edges.
 type origin struct {
-	at      ledger.Place
-	says    uint64 // a hash of what it says
-	stepped bool   // by a consumer whose clock was stepped, which tells it that a partition is idle
+	at   ledger.Place
+	says uint64 // a hash of what it says
 }
 
 // counts says what became of the arrivals of a stream, and of their edges.
@@ -47,7 +47,7 @@ func (j *counts) String() string {
 
 // resolve gives each prediction of a stream the edges that its arrival may have, and drops those that nobody can
 // decide. What is complete is compared with `rivulet predict` of the whole arrival.
-func (s *Stream) resolve() (said []oracle.Said, j counts, violations []string) {
+func (s *Stream) resolve(stepped func(time.Time) bool) (said []oracle.Said, j counts, violations []string) {
 	violated := func(p *oracle.Said, format string, args ...any) {
 		violations = append(violations, fmt.Sprintf("%s: %s: arrival %s: %s", p.Stream, p.Place, p.ID,
 			fmt.Sprintf(format, args...)))
@@ -71,7 +71,7 @@ func (s *Stream) resolve() (said []oracle.Said, j counts, violations []string) {
 			p.Choices, p.ByLog = append(p.Choices, &a), p.ByLog || k == 0
 		}
 		switch {
-		case p.Choices == nil && (sets.Disturbed || w.stepped):
+		case p.Choices == nil && (sets.Disturbed || stepped(p.Seen)):
 			j.undecided++
 			continue
 		case p.Choices == nil:
@@ -140,12 +140,13 @@ func (s *Stream) judgeForgotten(stored map[string]bool) (string, []string) {
 }
 
 // Judge returns the predictions for the oracle, what breaks a promise, and what became of edges and forgotten ids, in
-// words. stored are ids that Redis had.
-func (s *Stream) Judge(stored map[string]bool) (said []oracle.Said, violations, summary []string) {
+// words. stored are ids that Redis had; stepped tells times at which a clock was stepped, or just before: to such a clock
+// any partition may seem idle.
+func (s *Stream) Judge(stored map[string]bool, stepped func(time.Time) bool) (said []oracle.Said, violations, summary []string) {
 	said = s.said
 	if s.log != nil {
 		var j counts
-		said, j, violations = s.resolve()
+		said, j, violations = s.resolve(stepped)
 		summary = append(summary, fmt.Sprintf("%s: %v", s.Kind, &j))
 	}
 	if s.Forgotten != nil {
