@@ -140,9 +140,10 @@ func (s *Stream) judgeForgotten(stored map[string]bool) (string, []string) {
 }
 
 // Judge returns the predictions for the oracle, what breaks a promise, and what became of edges and forgotten ids, in
-// words. stored are ids that Redis had; stepped tells times at which a clock was stepped, or just before: to such a clock
-// any partition may seem idle.
-func (s *Stream) Judge(stored map[string]bool, stepped func(time.Time) bool) (said []oracle.Said, violations, summary []string) {
+// words. stored are ids that Redis had; stepped tells times at which a clock was stepped, or just before: to such a
+// clock any partition may seem idle.
+func (s *Stream) Judge(stored map[string]bool, stepped func(time.Time) bool) (said []oracle.Said, violations,
+	summary []string) {
 	said = s.said
 	if s.log != nil {
 		var j counts
