@@ -59,8 +59,7 @@ func (b *batch) shed() {
 	}
 	clear(b.decoded.deadLetters[:cap(b.decoded.deadLetters)])
 	clear(b.predicted.deadLetters[:cap(b.predicted.deadLetters)])
-	// Ids may be parts of records ([form.Reader.InPlace]).
-	for i := range b.decoded.slots {
+	for i := range b.decoded.slots { // ids may be parts of records ([form.Reader.InPlace])
 		s := &b.decoded.slots[i]
 		s.record, s.joined, s.forget, s.arrival.ID, s.arrival.Key = nil, window.Joined{}, form.Forget{}, "", nil
 		clear(s.arrival.Edges)
@@ -92,8 +91,7 @@ func (b *batch) footprint() int {
 	}
 	n, m := &b.neighbours, &b.neighbours.earlier
 	sum += text*cap(n.ids) + n.place.Bytes() + 4*(cap(n.at)+cap(n.numbers)+cap(n.ends)) +
-		row*(cap(n.original)+cap(n.edgeRows)+cap(m.found)+cap(m.rows)) +
-		text*cap(m.asked)
+		row*(cap(n.original)+cap(n.edgeRows)+cap(m.found)+cap(m.rows)) + text*cap(m.asked)
 	a := &b.attachment
 	sum += 8*cap(a.pairs) + 4*(cap(a.dense.Data)+cap(a.adj.ColIdx)+cap(a.sparse.ColIdx)+cap(a.sparse.Val))
 	for k := range b.predicted.outputs {

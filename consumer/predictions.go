@@ -35,10 +35,9 @@ type output struct {
 
 // predict has each model answer, and makes an event.Prediction of each answer.
 //
-// Predictions that are not finite are withdrawn and become dead letters: no codec could carry them, and the stream
-// would stop at them for good. They occur if features are so large that the model overflows; in a graph
-// batch the neighbours of such an arrival are withdrawn with it. An arrival has the predictions of all models, or is
-// one dead letter.
+// Predictions that are not finite, as the model overflows where features are very large, become dead letters: no codec
+// could carry them. In a graph batch the neighbours of such an arrival are withdrawn with it. An arrival has the
+// predictions of all models, or is one dead letter.
 func (p *Pipeline) predict(out *predictionSet, version Version, name string, in *decodedBatch, a *attachment) {
 	models := []Model{{Version: version}}
 	if p.Models != nil {
@@ -49,9 +48,7 @@ func (p *Pipeline) predict(out *predictionSet, version Version, name string, in 
 	out.unpublished = zeroed(out.unpublished, len(in.arrivals))
 	out.predictions, out.answered = sized(out.predictions, len(models)*len(in.arrivals)), out.answered[:0]
 	if out.tombstones = out.tombstones[:0]; p.Tombstones {
-		defer func() {
-			out.tombstones = in.forgets.AppendTombstones(out.tombstones, out.unpublished, len(models))
-		}()
+		defer func() { out.tombstones = in.forgets.AppendTombstones(out.tombstones, out.unpublished, len(models)) }()
 	}
 	out.outputs = sized(out.outputs, len(models))
 	if len(in.arrivals) == 0 {

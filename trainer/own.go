@@ -27,8 +27,7 @@ var rivalLayer = expert.HiddenLayer{Width: 256, Epochs: 400, WeightDecays: []flo
 // oneLayer is no hidden layer. The weight decay is one of [WeightDecays].
 var oneLayer expert.HiddenLayer
 
-// ownRows is the most labelled nodes that a perceptron of own features is fitted to: more of them change little and
-// take as much longer.
+// ownRows is the most labelled nodes that a perceptron of own features is fitted to: more of them change little.
 const ownRows = 1 << 14
 
 // ownData are nodes of T with their own features.

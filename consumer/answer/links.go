@@ -13,8 +13,8 @@ import (
 const linksAsked = 10
 
 // Links returns for each arrival the k candidates with the highest scores, given its embedding in a row; 0: 10 of them.
-// Candidates that are neighbours of arrival i, whose ids a function returns, are left out: it has them already. An embedding that is not finite gets a
-// score that is no number, which [IsFinite] finds.
+// Candidates that are neighbours of arrival i, whose ids a function returns, are left out: it has them already. An
+// embedding that is not finite gets a score that is no number, which [IsFinite] finds.
 func Links(candidates *retrieval.Index, embeddings *graph.Dense, neighbours func(i int) []string, k int) [][]event.Link {
 	if k == 0 {
 		k = linksAsked

@@ -124,6 +124,14 @@ func (r *run) checkGroup(ctx context.Context, s *stream.Stream, group ledger.Gro
 // open and a lookup's time-out.
 const retryTime = 2 * (time.Second + 500*time.Millisecond)
 
+// stepped reports whether the clock of a consumer was stepped at some time, or just before.
+func (r *run) stepped(at time.Time) bool {
+	return slices.ContainsFunc(r.dealt, func(d dealt) bool {
+		return (d.fault.name == named("clock stepped").name || d.fault.name == several.name) && !at.Before(d.from) &&
+			at.Before(d.to.Add(oracle.Settling))
+	})
+}
+
 // explain has the oracle judge the predictions whose neighbours were arrivals or could not be read. Of all arrivals one
 // in fifty may be degraded by a time-out of a busy machine.
 func (r *run) explain(arrivals int) (oracle.Report, []string, error) {
@@ -160,7 +168,7 @@ func (r *run) explain(arrivals int) (oracle.Report, []string, error) {
 		o.OfStream[a.Name] = outages
 	}
 	for _, s := range r.streams {
-		some, broken, summary := s.Judge(r.stored.IDs())
+		some, broken, summary := s.Judge(r.stored.IDs(), r.stepped)
 		said, wrong, r.summary = append(said, some...), append(wrong, broken...), append(r.summary, summary...)
 		for _, m := range s.Members {
 			outages, err := oracle.OutagesOf(m.Log)

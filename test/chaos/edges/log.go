@@ -50,7 +50,8 @@ func (o Outcome) String() string { return [...]string{"open", "complete", "late"
 // Sets are the sets of neighbours that an arrival may have.
 type Sets struct {
 	Outcome Outcome
-	Ready   time.Time // when the record was sent that ends it; zero: it is open
+	// Ready is when the record was sent that ends it. Zero: the log has none, or a cut may have ended it before.
+	Ready time.Time
 	// All has the set by the log first, then those by cuts. A set is sorted, without repeated ids and the arrival's own.
 	All [][]string
 	// Disturbed says that a cut lies near enough to matter.
@@ -138,16 +139,18 @@ func (l *Log) sets(p *records, a int) *Sets {
 	before := l.before(p, a)
 	after, end, outcome := l.after(p, a, len(before))
 	s := &Sets{Outcome: outcome}
-	if end < len(p.all) {
-		s.Ready = p.all[end].Time
-	}
 	span := slices.Concat(before, []int{a}, after)
+	last := span[len(span)-1]
 	cuts := []int{} // places of records before which waits may have ended
-	for k := span[0] + 1; k <= span[len(span)-1]; k++ {
+	for k := span[0] + 1; k <= min(end, len(p.all)-1); k++ {
 		if l.cut(p, k) {
 			cuts = append(cuts, k)
 		}
 	}
+	if len(cuts) == 0 && end < len(p.all) {
+		s.Ready = p.all[end].Time
+	}
+	cuts = slices.DeleteFunc(cuts, func(k int) bool { return k > last }) // they take no edge away
 	s.Disturbed = len(cuts) > 0
 	from, to := map[int]bool{0: true}, map[int]bool{len(after): true} // of before and after, what cuts leave
 	for _, k := range cuts {
@@ -159,16 +162,31 @@ func (l *Log) sets(p *records, a int) *Sets {
 			to[n] = true
 		}
 	}
+	add := func(edges []int) {
+		set := p.neighbours(a, edges)
+		if !slices.ContainsFunc(s.All, func(o []string) bool { return slices.Equal(o, set) }) {
+			s.All = append(s.All, set)
+		}
+	}
 	for _, f := range slices.Sorted(maps.Keys(from)) {
 		for _, t := range slices.Backward(slices.Sorted(maps.Keys(to))) {
-			set := p.neighbours(a, slices.Concat(before[f:], after[:t]))
-			if !slices.ContainsFunc(s.All, func(o []string) bool { return slices.Equal(o, set) }) {
-				s.All = append(s.All, set)
+			add(slices.Concat(before[f:], after[:t]))
+		}
+	}
+	for _, b := range p.begins { // a consumer that runs may have read edges before those that were deleted
+		all := slices.Concat(before, after)
+		n := len(all) - len(slices.DeleteFunc(slices.Clone(all), func(e int) bool { return p.offsets[e] < b.at }))
+		for i := range n {
+			if b.unread && p.offsets[all[i]] >= b.at-deleted {
+				add(slices.Concat(all[:i], all[n:]))
 			}
 		}
 	}
 	return s
 }
+
+// deleted is how many records before a place a consumer may not have read when they were deleted.
+const deleted = 500
 
 // before returns the places of the edges that wait when the record at a place arrives.
 func (l *Log) before(p *records, a int) (waiting []int) {
@@ -232,7 +250,6 @@ func (l *Log) after(p *records, a, waiting int) (more []int, end int, outcome Ou
 
 // cut reports whether waits may have ended just before a record though no timestamp says so.
 func (l *Log) cut(p *records, k int) bool {
-	const deleted = 500 // records that a consumer may not have read when they were deleted
 	at := p.offsets[k]
 	return slices.ContainsFunc(p.begins, func(b begin) bool {
 		return p.offsets[k-1] < b.at && b.at <= at || b.unread && b.at-deleted <= at && at < b.at

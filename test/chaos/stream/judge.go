@@ -3,6 +3,7 @@ package stream
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/cespare/xxhash/v2"
 
@@ -32,7 +33,7 @@ type origin struct {
 type counts struct {
 	outcomes        [edges.Outcomes]int // of predictions whose edges are those by the log
 	whole           int                 // predictions that were compared with `rivulet predict` of the whole arrival
-	undecided       int                 // predictions near a cut, with edges that no cut explains
+	undecided       int                 // predictions near a cut or a stepped clock, with edges that nothing explains
 	unmatched, took int                 // edges without an arrival, and with one
 }
 
@@ -46,7 +47,7 @@ func (j *counts) String() string {
 
 // resolve gives each prediction of a stream the edges that its arrival may have, and drops those that nobody can
 // decide. What is complete is compared with `rivulet predict` of the whole arrival.
-func (s *Stream) resolve() (said []oracle.Said, j counts, violations []string) {
+func (s *Stream) resolve(stepped func(time.Time) bool) (said []oracle.Said, j counts, violations []string) {
 	violated := func(p *oracle.Said, format string, args ...any) {
 		violations = append(violations, fmt.Sprintf("%s: %s: arrival %s: %s", p.Stream, p.Place, p.ID,
 			fmt.Sprintf(format, args...)))
@@ -57,7 +58,7 @@ func (s *Stream) resolve() (said []oracle.Said, j counts, violations []string) {
 		if sets == nil {
 			continue // the ledger tells that there is no such arrival
 		}
-		if len(sets.All) == 1 && sets.Ready.After(p.Sent) {
+		if sets.Ready.After(p.Sent) {
 			p.Sent = sets.Ready // its neighbours were not looked up before
 		}
 		whole := s.world.ByID[base(p.ID)].Decoded
@@ -70,7 +71,7 @@ func (s *Stream) resolve() (said []oracle.Said, j counts, violations []string) {
 			p.Choices, p.ByLog = append(p.Choices, &a), p.ByLog || k == 0
 		}
 		switch {
-		case p.Choices == nil && sets.Disturbed:
+		case p.Choices == nil && (sets.Disturbed || stepped(p.Seen)):
 			j.undecided++
 			continue
 		case p.Choices == nil:
@@ -139,12 +140,14 @@ func (s *Stream) judgeForgotten(stored map[string]bool) (string, []string) {
 }
 
 // Judge returns the predictions for the oracle, what breaks a promise, and what became of edges and forgotten ids, in
-// words. stored are ids that Redis had.
-func (s *Stream) Judge(stored map[string]bool) (said []oracle.Said, violations, summary []string) {
+// words. stored are ids that Redis had; stepped tells times at which a clock was stepped, or just before: to such a
+// clock any partition may seem idle.
+func (s *Stream) Judge(stored map[string]bool, stepped func(time.Time) bool) (said []oracle.Said, violations,
+	summary []string) {
 	said = s.said
 	if s.log != nil {
 		var j counts
-		said, j, violations = s.resolve()
+		said, j, violations = s.resolve(stepped)
 		summary = append(summary, fmt.Sprintf("%s: %v", s.Kind, &j))
 	}
 	if s.Forgotten != nil {
