@@ -15,8 +15,7 @@ import (
 	"rivulet/kafka/retry"
 )
 
-// Version is an artifact that is served. It does not change: its holder may go on using it after a newer one has taken
-// over.
+// Version is an artifact that is served. It does not change, and may be used after a newer one has taken over.
 type Version interface {
 	// ID is the artifact's version, as predictions name it.
 	ID() string

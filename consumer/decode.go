@@ -27,6 +27,9 @@ type decodedBatch struct {
 	fetched featureRequest // features.go: features that were looked up
 }
 
+// NeighboursOf returns the ids of the neighbours of arrival i.
+func (d *decodedBatch) NeighboursOf(i int) []string { return d.arrivals[i].arrival.Edges }
+
 // slot is one record of a batch, and the arrival that it holds.
 type slot struct {
 	record  *kafka.Record

@@ -60,8 +60,7 @@ func (p *Pipeline) predict(out *predictionSet, version Version, name string, in 
 		o.representation = p.representation(model.Version, &a.batch, o.logits)
 		o.links = nil
 		if tasked := otherTask(model.Version); tasked != nil && tasked.Candidates() != nil {
-			neighbours := func(i int) []string { return in.arrivals[i].arrival.Edges }
-			o.links = answer.Links(tasked.Candidates(), o.logits, neighbours, p.Output.TopK)
+			o.links = answer.Links(tasked.Candidates(), o.logits, in, p.Output.TopK)
 		}
 		o.explanations = p.reasons(&o.reasons, model.Version, in, a, o.logits, o.probabilities)
 	}

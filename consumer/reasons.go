@@ -10,7 +10,6 @@ import (
 	"rivulet/infer/explain"
 )
 
-// errNotExplaining is an error in the wiring of a consumer.
 var errNotExplaining = errors.New("the version cannot say why it predicts what it does")
 
 // reasons is the memory of a batch's strongest reasons.

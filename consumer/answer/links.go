@@ -12,23 +12,26 @@ import (
 // linksAsked is the number of candidates of a prediction where the settings ask for none.
 const linksAsked = 10
 
+// Neighbours are the ids of the neighbours of some arrivals.
+type Neighbours interface{ NeighboursOf(i int) []string }
+
 // Links returns for each arrival the k candidates with the highest scores, given its embedding in a row; 0: 10 of them.
-// Candidates that are neighbours of arrival i, whose ids a function returns, are left out: it has them already. An
-// embedding that is not finite gets a score that is no number, which [IsFinite] finds.
-func Links(candidates *retrieval.Index, embeddings *graph.Dense, neighbours func(i int) []string, k int) [][]event.Link {
+// Candidates that are neighbours of the arrival are left out: it has them already. An embedding that is not finite gets a
+// score that is no number, which [IsFinite] finds.
+func Links(candidates *retrieval.Index, embeddings *graph.Dense, arrivals Neighbours, k int) [][]event.Link {
 	if k == 0 {
 		k = linksAsked
 	}
 	most := make([]int, embeddings.Rows)
 	for i := range most {
-		most[i] = k + len(neighbours(i))
+		most[i] = k + len(arrivals.NeighboursOf(i))
 	}
 	out := make([][]event.Link, embeddings.Rows)
 	for i, hits := range candidates.Top(embeddings, most) {
 		out[i] = make([]event.Link, 0, min(k, len(hits)))
 		for _, hit := range hits {
 			id := candidates.ID(hit.Candidate)
-			if len(out[i]) < k && !slices.Contains(neighbours(i), id) {
+			if len(out[i]) < k && !slices.Contains(arrivals.NeighboursOf(i), id) {
 				out[i] = append(out[i], event.Link{ID: id, Score: hit.Score})
 			}
 		}

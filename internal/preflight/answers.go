@@ -191,7 +191,7 @@ func sameLinks(of *trainer.Answer, got []event.Link, version pinned) error {
 		return nil
 	}
 	embedding := &graph.Dense{Rows: 1, Cols: len(of.Probabilities), Data: of.Probabilities}
-	want := answer.Links(candidates, embedding, func(int) []string { return of.Edges }, 0)[0]
+	want := answer.Links(candidates, embedding, neighbours(of.Edges), 0)[0]
 	if len(got) != len(want) {
 		return fmt.Errorf("%s node %q: %d candidates at a consumer and %d at the trainer", of.Role, of.ID, len(got), len(want))
 	}
@@ -268,3 +268,9 @@ func (p *predictions) Published() time.Time { return time.Time{} }
 
 // Refused returns nothing.
 func (p *predictions) Refused() []kafka.Refusal { return nil }
+
+// neighbours are those of the only arrival.
+type neighbours []string
+
+// NeighboursOf returns them.
+func (n neighbours) NeighboursOf(int) []string { return n }
