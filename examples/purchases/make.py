@@ -2,9 +2,9 @@
 
     python3 examples/purchases/make.py out/purchases
 
-The shop is invented. It has 60 styles in ten departments. A user has two or three favourite styles, from which come
-three of four purchases; the department says something about them, age and country a little. Standard library alone;
-the same seed writes the same files.
+The shop is invented. It has 60 styles in ten departments. A user has two or three favourite styles, from which
+come three of four purchases; the department says something about them, age and country a little. Standard
+library alone; the same seed writes the same files.
 """
 
 import random
@@ -12,8 +12,8 @@ import sys
 from pathlib import Path
 
 USERS, ITEMS, STYLES = 4000, 1200, 60
-DEPARTMENTS = "books garden games sports kitchen music pets shoes toys tools".split()
-COUNTRIES = "DE FR NL PL SE".split()
+DEPARTMENTS = ["books", "garden", "games", "sports", "kitchen", "music", "pets", "shoes", "toys", "tools"]
+COUNTRIES = ["DE", "FR", "NL", "PL", "SE"]
 SETTINGS = """nodes: nodes.csv
 edges: purchases.csv
 source: user

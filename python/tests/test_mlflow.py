@@ -58,9 +58,9 @@ def test_a_logged_artifact_predicts_as_the_program_does(trained: Trained, store:
     assert run.data.params["synthetic_nodes"] == str(artifact.manifest["synthetic_nodes"])
     validation = artifact.manifest["reference"]["models"]["sage"]["accuracy"]
     assert run.data.metrics["sage/validation/accuracy"] == validation
-    by_name = mlflow.pyfunc.load_model("models:/papers/2").predict(table(of).head(5).assign(
-        edges=[json.dumps(edges) for edges in table(of).head(5)["edges"]]
-    ))
+    by_name = mlflow.pyfunc.load_model("models:/papers/2").predict(
+        table(of).head(5).assign(edges=[json.dumps(edges) for edges in table(of).head(5)["edges"]])
+    )
     assert by_name["probability"].tolist() == got["probability"].head(5).tolist()
 
 

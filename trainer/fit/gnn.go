@@ -120,11 +120,10 @@ func GNN(ctx context.Context, p GNNProblem, o GNNOptions,
 	if err := o.Validate(); err != nil {
 		return nil, trace, fmt.Errorf("fitting %s: %w", p.Model, err)
 	}
-	arch, err := architecture.Lookup(p.Model)
-	if err != nil {
+	if _, err := architecture.Lookup(p.Model); err != nil {
 		return nil, trace, fmt.Errorf("fitting: %w", err)
 	}
-	arch = p.architecture() // of the data's relations
+	arch := p.architecture() // of the data's relations
 	if p.Layers = max(p.Layers, arch.Fewest); p.Layers > arch.Most || arch.Linear() {
 		return nil, trace, fmt.Errorf("fitting %s: no network of %d layers, it has %d to %d", p.Model, p.Layers,
 			arch.Fewest, arch.Most)

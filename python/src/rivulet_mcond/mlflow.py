@@ -16,7 +16,7 @@ import pathlib
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import mlflow
 import mlflow.pyfunc
@@ -98,8 +98,8 @@ class ArtifactModel:
     def predict(self, frame: pd.DataFrame, params: Mapping[str, Any] | None = None) -> pd.DataFrame:
         """Return a prediction for each row, with the columns of `Predictions.to_frame`.
 
-        The table is one that `rivulet predict --in` reads: id, edges, weights, incoming, time, and features as one
-        column of lists or as columns of their own.
+        The table is one that `rivulet predict --in` reads: id, edges, weights, incoming, time, and features as
+        one column of lists or as columns of their own.
         """
         given = arrivals(self.predictor.artifact, frame)
         task = self.predictor.artifact.task
@@ -120,10 +120,10 @@ def arrivals(artifact: Artifact, frame: pd.DataFrame) -> list[Arrival]:
             edges = [{"id": e, "weight": float(w)} for e, w in zip(edges, lists["weights"][i], strict=True)]
         incoming = lists["incoming"][i] if "incoming" in lists else []
         near[i] = [*edges, *({"id": e, "in": True} for e in incoming)]
-    table = frame.drop(columns=list(lists)).assign(edges=near)
+    table = frame.drop(columns=list(lists)).assign(edges=pd.Series(near, index=frame.index))
     time = "time" if "time" in table else None
     if "features" not in table:
-        form = "dense" if artifact.schema is None else "named"
+        form: Literal["dense", "named"] = "dense" if artifact.schema is None else "named"
         return arrivals_from_frame(table, id="id", form=form, edges="edges", time=time)
     times = table["time"].tolist() if time else [None] * len(table)
     rows = zip(table["id"].tolist(), table["features"].tolist(), near, times, strict=True)
@@ -152,7 +152,7 @@ def fetch(uri: str, directory: str | os.PathLike[str] | None = None) -> pathlib.
     flavor = Model.load(str(local)).flavors[mlflow.pyfunc.FLAVOR_NAME]
     if flavor.get("loader_module") != __name__:
         raise ValueError(f"{uri} is no artifact of Rivulet: log it with rivulet_mcond.mlflow.log_artifact")
-    return local / flavor["data"]
+    return local / str(flavor["data"])
 
 
 def publish(uri: str, *arguments: str, program: str = "trainer") -> None:

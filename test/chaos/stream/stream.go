@@ -178,6 +178,7 @@ func (s *Stream) connect() (err error) {
 	return err
 }
 
+// Topic returns the name of one of the stream's topics.
 func (s *Stream) Topic(of string) string { return s.Name + "." + of }
 
 // Client returns the name by which a member is known to the brokers.
