@@ -147,7 +147,7 @@ def test_format_2_with_a_schema(copy: pathlib.Path) -> None:
     seal(copy, lambda m: add(m, features[:-1]))  # type: ignore[arg-type]
     with pytest.raises(ArtifactError, match="positions, the manifest says"):
         open_artifact(copy)
-    for part in ("weights.json", "relations.safetensors", "task:links"):
+    for part in ("weights.json", "relations.safetensors", "task:nodes"):
         seal(copy, lambda m, part=part: add(m, features, ("schema.json", part)))  # type: ignore[arg-type,misc]
         with pytest.raises(ArtifactError, match=f"requires {re.escape(part)}, which"):
             open_artifact(copy)
