@@ -1,6 +1,7 @@
 package trainer
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -143,14 +144,14 @@ func TestLinksRefused(t *testing.T) {
 // of that of arrivals that are each truly joined to T, over five seeds.
 func TestLinksOnRealGraphs(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it trains five times")
+		t.Skip("it trains on a real graph")
 	}
 	d := realSet(t, "amazon_photo")
 	if err := d.AsLinks(); err != nil {
 		t.Fatal(err)
 	}
 	scores := map[string][]float64{}
-	for seed := range uint64(5) {
+	for seed := range realSeeds(5) {
 		o := Defaults()
 		o.Costs, o.Seed, o.WeightDecays = false, seed, []float64{1e-4} // which validation chooses
 		for _, r := range mustTrain(t, d, o).Results {
@@ -170,4 +171,13 @@ func TestLinksOnRealGraphs(t *testing.T) {
 	if mean[eval.OtoS] < 0.98*mean[eval.OtoO] || mean[eval.OtoO] < 2*mean["popularity"] {
 		t.Errorf("MRR %v", mean)
 	}
+}
+
+// realSeeds is the number of seeds of a test on real graphs: one, or all of them where RIVULET_SEEDS is all, as of make
+// nightly.
+func realSeeds(all uint64) uint64 {
+	if os.Getenv("RIVULET_SEEDS") == "all" {
+		return all
+	}
+	return 1
 }

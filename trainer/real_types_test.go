@@ -56,7 +56,7 @@ func typedByWords(d *dataset.Dataset) *dataset.Dataset {
 // test node is joined, and what T's tables are off by there is taken for all; W_O is the same with every seed.
 func TestTypesOnRealGraphs(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it trains six times, and joins hundreds of arrivals one by one")
+		t.Skip("it trains on real graphs, and joins hundreds of arrivals one by one")
 	}
 	for _, set := range explainedSets[:2] {
 		d := typedByWords(realSet(t, set.name))
@@ -64,7 +64,7 @@ func TestTypesOnRealGraphs(t *testing.T) {
 		correction := 0.0
 		seeds := uint64(1)
 		if set.name == "cora" {
-			seeds = 5
+			seeds = realSeeds(5)
 		}
 		for seed := range seeds {
 			o := Defaults()
