@@ -223,7 +223,9 @@ func TestSection11OnRealGraphs(t *testing.T) {
 			for _, b := range test.Batches {
 				bareTest.Batches = append(bareTest.Batches, attach.WithoutEdges(b.X, p.Through.Cols))
 			}
-			own, err := task.fitOwn(t.Context(), rivalLayer, Silent{})
+			layer := expertLayer // of the size that is served; a rival's is wider
+			layer.WeightDecays = rivalLayer.WeightDecays
+			own, err := task.fitOwn(t.Context(), layer, Silent{})
 			if err != nil {
 				t.Fatal(err)
 			}
