@@ -21,6 +21,7 @@ type EdgeMapping struct {
 	Source string `key:"source" default:"" check:"pointer" usage:"where the id of an edge's source is" zero:"/source"`
 	Target string `key:"target" default:"" check:"pointer" usage:"where the id of its target is" zero:"/target"`
 	Weight string `key:"weight" default:"" check:"pointer" usage:"where its weight is" zero:"/weight"`
+	Type   string `key:"type" default:"" check:"pointer" usage:"where its type is" zero:"/type"`
 }
 
 // repartitionProblems returns topics that are named twice, and edges that nobody waits for.

@@ -37,7 +37,7 @@ func edgeForms(cfg config.Consumer, nodes form.Reader) (form.Reader, error) {
 	o := form.MappingOptions{Preset: m.Preset, Decimals: values.Decimals, Placeholder: values.Placeholder,
 		Unavailable: values.Unavailable}
 	if m != config.Default[config.Consumer]().Repartition.Mapping {
-		o.Source, o.Target, o.Weight = cmp.Or(m.Source, "/source"), cmp.Or(m.Target, "/target"), m.Weight
+		o.Source, o.Target, o.Weight, o.Type = cmp.Or(m.Source, "/source"), cmp.Or(m.Target, "/target"), m.Weight, m.Type
 	}
 	edges := form.Reader{Default: nodes.Default, Confluent: nodes.Confluent, Schemas: nodes.Schemas}
 	var err error
@@ -54,7 +54,7 @@ func newRouter(cfg config.Consumer, nodes form.Reader, known schemas.Registry, o
 	if err != nil {
 		return nil, nil, err
 	}
-	nodes.LookUp = cfg.Features.From == config.FromRedis
+	nodes.LookUp = cfg.Features.From != config.FromRecord
 	as, topics := repartitionMember(cfg), cfg.Kafka.Topics
 	client, err := ConnectKafka(cfg.Kafka.Brokers, slices.Concat(as.Read, []string{topics.Arrivals, topics.DeadLetters})...)
 	if err != nil {

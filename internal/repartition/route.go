@@ -103,17 +103,16 @@ func (r *Router) edge(rec *kafka.Record, e *event.Edge, mapped bool) (out []kafk
 	if fault := r.opts.Limits.CheckEdge(e); fault != nil {
 		return nil, DeadLetter, fault
 	}
-	directed := r.opts.Directed || e.In
+	source, target := *e, *e
+	if source.In, target.In = false, r.opts.Directed || e.In; !target.In {
+		target.Source, target.Target = e.Target, e.Source
+	}
 	var edges []event.Edge
 	if r.opts.Ends != Target {
-		edges = append(edges, event.Edge{Source: e.Source, Target: e.Target, Weight: e.Weight})
+		edges = append(edges, source)
 	}
-	switch {
-	case r.opts.Ends == Source || e.Source == e.Target && r.opts.Ends == Both:
-	case directed:
-		edges = append(edges, event.Edge{Source: e.Source, Target: e.Target, Weight: e.Weight, In: true})
-	default:
-		edges = append(edges, event.Edge{Source: e.Target, Target: e.Source, Weight: e.Weight})
+	if r.opts.Ends == Target || r.opts.Ends == Both && e.Source != e.Target {
+		edges = append(edges, target)
 	}
 	for k := range edges {
 		id, _ := edges[k].Ends()
