@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// Repartition says which other topics the consumers bring to the topic of arrivals, each record under the key of its
-// node, exactly once.
+// Repartition names topics whose records the consumers bring to the topic of arrivals, exactly once.
 type Repartition struct {
 	Nodes    []string    `key:"nodes" default:"" check:"topics" usage:"topics whose records are arrivals in the form that input says; the consumers write each to kafka.topics.arrivals under its id, exactly once" zero:"none: producers write arrivals there themselves"`
 	Edges    []string    `key:"edges" default:"" check:"topics" usage:"topics whose records are edges; the consumers write each to kafka.topics.arrivals under the ids of its ends, exactly once. Needs attach.wait" zero:"none"`
