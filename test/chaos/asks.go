@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"rivulet/test/chaos/services"
 	"strings"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"rivulet/test/chaos/ledger"
 	"rivulet/test/chaos/oracle"
 	"rivulet/test/chaos/record"
+	"rivulet/test/chaos/services"
 	"rivulet/test/harness"
 )
 

@@ -20,10 +20,10 @@
 // clients ask rivulet serve and the live page.
 //
 // In two of the streams edges come as records of their own, and arrivals wait for them for 2 s (attach.wait): in the
-// first and third with an odd seed, in the others with an even one. Three arrivals of four have one to four edges
-// apart, before and after them in a random order. Of six such arrivals four are complete in time, one says that it has
-// an edge more than there is, and one has edges that come too late. Where no refresh reads the stream, two ids a second
-// are predicted and then forgotten, by a tombstone or by a record that says so.
+// first and third with an odd seed, in the others with an even one. Of four arrivals, three have one to four edges
+// apart, before and after them in a random order. Of six such arrivals, four are complete in time, one has an
+// edge_count that is too high by one, and one may have edges that come too late. In streams that no refresh reads, two
+// ids a second are predicted and then forgotten, by a tombstone or by a record that says so.
 //
 //	main.go              flags, and the two commands
 //	asks.go              rivulet serve and the live page, asked while faults happen
@@ -32,14 +32,14 @@
 //	faults_kafka.go      faults of brokers
 //	faults_election.go   a leader that lacks records, while arrivals wait
 //	faults_topics.go     faults of topics
-//	faults_offsets.go    of a group's offsets: reset, expired, begun at latest
+//	faults_offsets.go    faults of a group's offsets: reset, expired, begun at latest
 //	faults_redis.go      faults of Redis
-//	faults_sources.go    of the schema registry and the features by id
-//	faults_artifacts.go  of versions: publish, swap, prune
-//	refresh.go           of refreshes
+//	faults_sources.go    faults of the schema registry and the features by id
+//	faults_artifacts.go  faults of versions: publish, swap, prune
+//	refresh.go           faults of refreshes
 //	schedule.go          in which order faults come, window by window
 //	hostile.go           records that are hard to take
-//	windows.go           the faults that do that
+//	windows.go           consumers killed at a moment of a delivery, or while they join
 //	judge.go             the end of a run: streams judged, graph batches predicted again, what the oracle is given
 //	judge_forgotten.go   ids that were forgotten, looked for in Redis after each fault
 //	soak.go              the steady rate
@@ -106,16 +106,16 @@
 // attached to earlier arrivals, and degraded ones, which must come while Redis is away or just after. A time-out of a
 // busy machine is told apart by the consumer's log and counted: see its documentation.
 //
-// Where edges come apart, package edges says from the log which ones each arrival has, by the rule of docs/edges.md. A
-// complete arrival without arrivals as neighbours must be predicted as `rivulet predict` says of the whole arrival; the
-// oracle judges the rest with the edges that came in time. Only where a clock, an operator or a deletion may have ended
-// a wait may an arrival have fewer; those are counted. Exactly once, each edge that no arrival took has one dead
-// letter, and no other has one.
+// If edges come as records of their own, package edges says from the log which edges each arrival has, by the rule of
+// docs/edges.md. A complete arrival without arrivals as neighbours must be predicted as `rivulet predict` says of the
+// whole arrival; the oracle judges the rest with the edges that came in time. An arrival may have fewer edges only if a
+// clock, an operator or a deletion may have ended its wait; such arrivals are counted. Exactly once, each edge that no
+// arrival took has one dead letter, and no other edge has one.
 //
-// Of ids that are forgotten: each has a tombstone, exactly once a single one, and no prediction behind it; an arrival
-// behind the record that asked for it, in its partition, does not find the id; and when that record is committed, no
-// key and no value of either Redis has the id. At least once a consumer that comes back from a stop may publish a
-// prediction behind a tombstone, as docs/forget.md says: as many as are in flight.
+// An id that is forgotten has a tombstone (exactly once, a single one) and no prediction behind it. An arrival behind
+// the record that asks to forget the id, in its partition, does not find the id. When that record is committed, no key
+// and no value of either Redis has the id. At least once, a consumer that comes back from a stop may publish
+// predictions behind tombstones, as docs/forget.md says: as many as are in flight.
 //
 // # Moments of a delivery
 //

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"rivulet/test/chaos/services"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	"rivulet/test/chaos/ledger"
 	"rivulet/test/chaos/member"
 	"rivulet/test/chaos/record"
+	"rivulet/test/chaos/services"
 	"rivulet/test/chaos/stream"
 	"rivulet/test/chaos/world"
 	"rivulet/test/harness"
@@ -42,6 +42,8 @@ func between(rng *rand.Rand, from, to time.Duration) time.Duration {
 func cluster(w *world.World) bool  { return len(w.Brokers) > 2 }
 func single(w *world.World) bool   { return w.Redis != nil }
 func sentinel(w *world.World) bool { return w.Watched != nil }
+func upgraded(w *world.World) bool { return w.OldBin != "" }
+func elects(w *world.World) bool   { return cluster(w) && with(waits)(w) }
 func with(of func(stream.Kind) bool) func(*world.World) bool {
 	return func(w *world.World) bool { return slices.ContainsFunc(stream.Kinds(w.Options), of) }
 }
@@ -59,20 +61,14 @@ var faults = []fault{
 	{name: "consumers join and leave", deal: rebalance},
 	{name: "SIGTERM in a join", deal: termInJoin},
 	{name: "consumer's clock stepped by hours, and back", deal: clockStepped},
-	{name: "old and new programs in one group", of: func(w *world.World) bool {
-		return w.OldBin != ""
-	}, deal: rollingUpgrade,
-		alone: true},
+	{name: "old and new programs in one group", of: upgraded, deal: rollingUpgrade, alone: true},
 	{name: "broker killed (SIGKILL) and started", deal: brokerDown("kill")},
 	{name: "broker restarted in order", deal: brokerDown("stop")},
 	{name: "all brokers killed (SIGKILL) and started", of: cluster, deal: allBrokersKilled},
 	{name: "leader of arrivals killed and started", of: cluster, deal: leaderKilled},
 	{name: "coordinator of groups moves", of: cluster, deal: coordinatorMoves},
 	{name: "min.insync.replicas unmet", of: cluster, deal: replicasMissing, alone: true},
-	{name: "unclean election, consumers killed in the wait", of: func(w *world.World) bool {
-		return cluster(w) && with(waits)(w)
-	},
-		deal: uncleanElection, alone: true},
+	{name: "unclean election, consumers killed in the wait", of: elects, deal: uncleanElection, alone: true},
 	{name: "consumer cut off from Kafka", deal: cutKafka},
 	{name: "partitions added", deal: partitionsAdded, alone: true},
 	{name: "topic of arrivals deleted and made anew", of: with(others), deal: topicMadeAnew, alone: true},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -124,7 +125,7 @@ func (r *run) checkGroup(ctx context.Context, s *stream.Stream, group ledger.Gro
 // open and a lookup's time-out.
 const retryTime = 2 * (time.Second + 500*time.Millisecond)
 
-// stepped reports whether the clock of a consumer was stepped at some time, or just before.
+// stepped reports whether the clock of a consumer was stepped at a time, or just before.
 func (r *run) stepped(at time.Time) bool {
 	return slices.ContainsFunc(r.dealt, func(d dealt) bool {
 		return (d.fault.name == named("clock stepped").name || d.fault.name == several.name) && !at.Before(d.from) &&
@@ -146,13 +147,13 @@ func (r *run) explain(arrivals int) (oracle.Report, []string, error) {
 			return nil, nil // the ledger tells of versions that nobody published
 		},
 		Arrival: func(id string) *event.Arrival { return w.ByID[id].Decoded },
-		Forgotten: func(id string) time.Time {
+		Forgotten: func(id string) (asked time.Time) {
 			for _, s := range r.streams {
-				if s.Forgotten != nil && !s.Forgotten.Asked(id).IsZero() {
-					return s.Forgotten.Asked(id)
+				if s.Forgotten != nil {
+					asked = cmp.Or(asked, s.Forgotten.Asked(id))
 				}
 			}
-			return time.Time{}
+			return asked
 		}}
 	for _, d := range r.dealt {
 		if d.fault.redis || d.fault.rows {
@@ -182,7 +183,7 @@ func (r *run) explain(arrivals int) (oracle.Report, []string, error) {
 	return report, append(wrong, violations...), nil
 }
 
-// tableRows sums up the windows of each fault. judged are the tallies of each stream.
+// tableRows sums up the windows of each fault. judged has the tallies of each stream.
 func tableRows(dealt []dealt, kinds []stream.Kind, judged []map[ledger.Window]ledger.Tally) []ledger.Row {
 	var windows []ledger.Fault
 	for _, d := range dealt {

@@ -12,8 +12,8 @@ import (
 	"rivulet/test/chaos/stream"
 )
 
-// checkForgotten looks for ids in both Redis servers that are forgotten: the record that asked for it is committed. all
-// says that every record is.
+// checkForgotten looks in both Redis servers for forgotten ids, and records an error for each that is still there. An
+// id is forgotten when the offset of the record that asks to forget it is committed. If all is set, every offset is.
 func (r *run) checkForgotten(ctx context.Context, all bool) error {
 	committed := map[*stream.Stream]map[int]int64{}
 	for _, s := range r.streams {
@@ -29,7 +29,7 @@ func (r *run) checkForgotten(ctx context.Context, all bool) error {
 			committed[s][int(p)] = o.At
 		}
 	}
-	if len(committed) == 0 || r.dealt[len(r.dealt)-1].lost > 0 { // Redis may have lost that an id was removed
+	if len(committed) == 0 || r.dealt[len(r.dealt)-1].lost > 0 { // Redis may have lost the removal of an id
 		return nil
 	}
 	features := r.world.Stored.Client()

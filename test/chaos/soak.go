@@ -101,7 +101,7 @@ func soak(ctx context.Context, w *world.World, s *stream.Stream, o options) (sam
 	return samples, refreshes, errors.Join(err, refreshing, s.Members[0].Drain(patience))
 }
 
-// refreshes runs a refresh again and again until sending ends, and returns the times at which each had published.
+// refreshRounds runs a refresh again and again until sending ends, and returns the times at which each had published.
 func refreshRounds(ctx, sending context.Context, w *world.World, s *stream.Stream,
 	every time.Duration) (ended []time.Time, err error) {
 	f, err := newRefresher(w, "refresh", s, every)

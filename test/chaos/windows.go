@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"rivulet/test/chaos/services"
 	"sync"
 	"time"
 
 	"rivulet/test/chaos/ledger"
 	"rivulet/test/chaos/record"
+	"rivulet/test/chaos/services"
 	"rivulet/test/chaos/stream"
 	"rivulet/test/chaos/trap"
 	"rivulet/test/harness"

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Deal is how an arrival and its edges are sent.
+// Deal says how an arrival and its edges are sent.
 type Deal struct {
-	Own   []string // neighbours in the arrival's own record
-	Count int      // its edge_count
-	After time.Duration
+	Own   []string      // neighbours in the arrival's own record
+	Count int           // its edge_count
+	After time.Duration // until its record is sent
 	Edges []EdgeDeal
 }
 
@@ -21,8 +21,8 @@ type EdgeDeal struct {
 }
 
 // NewDeal draws a way of sending an arrival with some neighbours: up to four of them apart, before and after the
-// arrival in a random order. Of six deals four are complete within the wait, one says that there is an edge more than
-// there is, and of one some edges come when the wait is over.
+// arrival in a random order. Of six deals, four are complete within the wait, one has an edge_count that is too high by
+// one, and one may have edges that come after the wait.
 func NewDeal(neighbours []string, rng *rand.Rand, wait time.Duration) Deal {
 	all := slices.Clone(neighbours)
 	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })

@@ -10,15 +10,15 @@ import (
 	"rivulet/test/chaos/ledger"
 )
 
-// Record is a record of the topic of arrivals, as far as it matters to others.
+// Record is what a record of the topic of arrivals means for waits: its own, and others'.
 type Record struct {
 	Time time.Time // its timestamp
 	Seen time.Time // when it was read
-	// ID is the id of the arrival, or of the arrival that an edge belongs to, or the id that is to be forgotten; empty:
-	// the record only ends waits.
+	// ID is the id of the arrival, of the arrival that an edge belongs to, or the id that is to be forgotten. If it is
+	// empty, the record only ends waits.
 	ID   string
 	Kind Kind
-	// Neighbours are those in the arrival's own record, or the one of an edge.
+	// Neighbours are the neighbours in the arrival's own record, or the one neighbour of an edge.
 	Neighbours []string
 	Count      int // edge_count of an arrival; 0: it has none
 }
@@ -33,10 +33,11 @@ const (
 	Forget
 )
 
-// Outcome says with what an arrival's edges end.
+// Outcome says how the wait of an arrival ends.
 type Outcome int
 
-// Outcomes by the log. Open is that of an arrival at the end of the log.
+// The outcomes. Open: the log ends first. Complete: the arrival has edge_count edges. Late: a record's timestamp ends
+// the wait. Superseded: the id arrives again.
 const (
 	Open Outcome = iota
 	Complete
@@ -50,9 +51,10 @@ func (o Outcome) String() string { return [...]string{"open", "complete", "late"
 // Sets are the sets of neighbours that an arrival may have.
 type Sets struct {
 	Outcome Outcome
-	// Ready is when the record was sent that ends it. Zero: the log has none, or a cut may have ended it before.
+	// Ready is the timestamp of the record that ends the wait. Zero: there is none, or a cut may have ended it before.
 	Ready time.Time
-	// All has the set by the log first, then those by cuts. A set is sorted, without repeated ids and the arrival's own.
+	// All has the set by the log first, then the sets by cuts. A set is sorted, without repeated ids and without the
+	// arrival's own.
 	All [][]string
 	// Disturbed says that a cut lies near enough to matter.
 	Disturbed bool
@@ -71,7 +73,7 @@ type partition struct{ life, number int }
 type records struct {
 	offsets []int64
 	all     []Record
-	ended   []int            // places of the records that ended their waits, as far as they were looked for; 0: not yet
+	ended   []int            // of each record, the result of Log.ended; 0: not known yet
 	edges   map[string][]int // places of the edges of an id
 	forgets map[string]int   // places of records that ask to forget an id
 	begins  []begin
@@ -110,8 +112,8 @@ func (l *Log) Add(at ledger.Place, r Record) {
 	}
 }
 
-// Begin says that consumers begin to read a partition at a place: what is before it is unknown to them. unread says
-// that records before it were deleted, some of which they had not read.
+// Begin notes that consumers begin to read a partition at a place, without the records before it. If unread is set,
+// these were deleted, and some of them were not read.
 func (l *Log) Begin(at ledger.Place, unread bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -173,9 +175,9 @@ func (l *Log) sets(p *records, a int) *Sets {
 			add(slices.Concat(before[f:], after[:t]))
 		}
 	}
+	all := slices.Concat(before, after)
 	for _, b := range p.begins { // a consumer that runs may have read edges before those that were deleted
-		all := slices.Concat(before, after)
-		n := len(all) - len(slices.DeleteFunc(slices.Clone(all), func(e int) bool { return p.offsets[e] < b.at }))
+		n, _ := slices.BinarySearchFunc(all, b.at, func(e int, at int64) int { return cmp.Compare(p.offsets[e], at) })
 		for i := range n {
 			if b.unread && p.offsets[all[i]] >= b.at-deleted {
 				add(slices.Concat(all[:i], all[n:]))
@@ -185,7 +187,7 @@ func (l *Log) sets(p *records, a int) *Sets {
 	return s
 }
 
-// deleted is how many records before a place a consumer may not have read when they were deleted.
+// deleted is how many of the records that were deleted before a place may have been unread.
 const deleted = 500
 
 // before returns the places of the edges that wait when the record at a place arrives.
@@ -205,23 +207,24 @@ func (l *Log) before(p *records, a int) (waiting []int) {
 	return waiting
 }
 
-// ended returns the place of the first record whose timestamp ends the wait of another one; the end of the log if there
-// is none. Timestamps have milliseconds.
+// ended returns the place of the record that ends the wait of record k by its timestamp, which is in milliseconds;
+// len(p.all) if there is none.
 func (l *Log) ended(p *records, k int) int {
-	if p.ended[k] == 0 {
-		until := p.all[k].Time.Add(l.wait).UnixMilli()
-		for next := k + 1; next < len(p.all); next++ {
-			if p.all[next].Time.UnixMilli() >= until {
-				p.ended[k] = next
-				return next
-			}
-		}
-		return len(p.all)
+	if p.ended[k] != 0 {
+		return p.ended[k]
 	}
-	return p.ended[k]
+	until := p.all[k].Time.Add(l.wait).UnixMilli()
+	for next := k + 1; next < len(p.all); next++ {
+		if p.all[next].Time.UnixMilli() >= until {
+			p.ended[k] = next
+			return next
+		}
+	}
+	return len(p.all)
 }
 
-// after returns the places of the edges that come while an arrival waits, and with which record and how that ends.
+// after returns the places of the edges that come while an arrival waits, the place of the record that ends the wait,
+// and the outcome. waiting is the number of edges that came before the arrival.
 func (l *Log) after(p *records, a, waiting int) (more []int, end int, outcome Outcome) {
 	r := &p.all[a]
 	have := len(r.Neighbours) + waiting
@@ -259,8 +262,8 @@ func (l *Log) cut(p *records, k int) bool {
 // rounding is by how much two timestamps may be nearer to each other than their records were.
 const rounding = 10 * time.Millisecond
 
-// neighbours returns the set that an arrival has of its own record and some edges. An id that was forgotten before the
-// arrival is another one, that nobody knows.
+// neighbours returns the neighbours in an arrival's own record and in some edges. An id that was forgotten before the
+// arrival gets another name, as nobody knows it.
 func (p *records) neighbours(a int, edges []int) []string {
 	r := &p.all[a]
 	set := slices.Clone(r.Neighbours)
@@ -277,10 +280,11 @@ func (p *records) neighbours(a int, edges []int) []string {
 	return slices.Compact(set)
 }
 
-// Unmatched judges what became of the edges where each has one dead letter that no arrival takes, and none otherwise.
-// It counts those of both kinds, and returns the places of the others. told returns how many dead letters an edge has;
-// nil: none is written. last is the life of the topic that was not deleted. Edges near a cut are not judged.
-func (l *Log) Unmatched(told func(ledger.Place) int, last int) (unmatched, joined int, wrong []ledger.Place) {
+// Unmatched judges edges by their dead letters: an edge that no arrival takes must have one, and an edge that is taken
+// must have none. It counts both kinds, and returns the places of edges for which this is not so. letters returns the
+// number of an edge's dead letters; if it is nil, none are written. last is the present life of the topic. Edges near a
+// cut are not judged.
+func (l *Log) Unmatched(letters func(ledger.Place) int, last int) (unmatched, joined int, wrong []ledger.Place) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for of, p := range l.all {
@@ -297,15 +301,13 @@ func (l *Log) Unmatched(told func(ledger.Place) int, last int) (unmatched, joine
 		for _, all := range p.edges {
 			for _, e := range all {
 				at := ledger.Place{Life: of.life, Partition: of.number, Offset: p.offsets[e]}
-				letters := 0
-				if told != nil {
-					letters = told(at)
-				} else if !taken[e] {
-					letters = 1
+				want := 1
+				if taken[e] {
+					want = 0
 				}
 				switch {
 				case l.disturbed(p, e, of.life < last):
-				case taken[e] && letters > 0, !taken[e] && letters != 1:
+				case letters != nil && letters(at) != want:
 					wrong = append(wrong, at)
 				case taken[e]:
 					joined++
@@ -321,8 +323,8 @@ func (l *Log) Unmatched(told func(ledger.Place) int, last int) (unmatched, joine
 	return unmatched, joined, wrong
 }
 
-// disturbed reports whether a cut, or the end of a topic that was deleted, lies near a record.
-func (l *Log) disturbed(p *records, e int, deleted bool) bool {
+// disturbed reports whether a cut lies near a record, or the end of its topic if that was deleted.
+func (l *Log) disturbed(p *records, e int, gone bool) bool {
 	at := p.all[e].Time
 	near := func(k int) bool { return k < len(p.all) && p.all[k].Time.Sub(at).Abs() <= 2*l.wait }
 	for k := e; k > 0 && near(k-1); k-- {
@@ -336,6 +338,6 @@ func (l *Log) disturbed(p *records, e int, deleted bool) bool {
 			return true
 		}
 	}
-	return k == len(p.all) && deleted || k < len(p.all) && l.cut(p, k) ||
+	return k == len(p.all) && gone || k < len(p.all) && l.cut(p, k) ||
 		slices.ContainsFunc(p.begins, func(b begin) bool { return b.at <= p.offsets[e] && p.offsets[e] < b.to })
 }

@@ -13,7 +13,7 @@ import (
 // name is an id that will be forgotten, wherever it stands in a key or a value.
 var name = regexp.MustCompile(`[\w-]*` + mark + `[a-z-]+-\d+`)
 
-// Find returns the ids of this package in all keys and values of a Redis. A value that is gone meanwhile has none.
+// Find returns the ids of this package in all keys and values of a Redis. Keys that expire meanwhile are passed over.
 func Find(ctx context.Context, client *redis.Client) (ids []string, err error) {
 	var text strings.Builder
 	for keys := client.Scan(ctx, 0, "", 1000).Iterator(); ; {

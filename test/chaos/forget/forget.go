@@ -13,8 +13,8 @@ import (
 // mark stands in an id that will be forgotten, between the name of its stream and a number.
 const mark = "~forget-"
 
-// Forgets are the ids of a stream that will be forgotten.
-type Forgets struct {
+// IDs are the ids of a stream that will be forgotten.
+type IDs struct {
 	stream string
 	mu     sync.Mutex
 	all    []*id
@@ -25,7 +25,8 @@ type id struct {
 	name       string
 	asked      time.Time    // when the record that asks to forget it was sent; zero: it was not
 	at         ledger.Place // of that record, when it was read
-	read, gone bool         // that record was read, or deleted
+	read       bool         // that record was read
+	gone       bool         // it was deleted, or lost with the end of its partition, before there was a tombstone
 	again      int          // how often it was read again
 	predicted  bool
 	tombstones int
@@ -33,7 +34,7 @@ type id struct {
 }
 
 // New returns the ids of a stream.
-func New(stream string) *Forgets { return &Forgets{stream: stream} }
+func New(stream string) *IDs { return &IDs{stream: stream} }
 
 // Base returns the id of the arrival that an arrival of Next repeats; any other id is returned as it is.
 func Base(id string) string {
@@ -41,8 +42,8 @@ func Base(id string) string {
 	return base
 }
 
-// Next returns the id of the next arrival that will be forgotten, which repeats another one.
-func (f *Forgets) Next(base string) string {
+// Next returns the id of the next arrival that will be forgotten, which repeats the arrival base.
+func (f *IDs) Next(base string) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	one := &id{name: base + mark + f.stream + "-" + strconv.Itoa(len(f.all))}
@@ -50,8 +51,8 @@ func (f *Forgets) Next(base string) string {
 	return one.name
 }
 
-// find returns one of the ids; nil: it is none.
-func (f *Forgets) find(name string) *id {
+// find returns the id of that name; nil if there is none.
+func (f *IDs) find(name string) *id {
 	_, rest, found := strings.Cut(name, mark)
 	number, ours := strings.CutPrefix(rest, f.stream+"-")
 	n, err := strconv.Atoi(number)
@@ -61,8 +62,8 @@ func (f *Forgets) find(name string) *id {
 	return f.all[n]
 }
 
-// Predicted takes a prediction that was read, and reports whether it is the first of an id that will be forgotten.
-func (f *Forgets) Predicted(name string) (first bool) {
+// Predicted notes a prediction that was read, and reports whether it is the first one of an id that will be forgotten.
+func (f *IDs) Predicted(name string) (first bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	one := f.find(name)
@@ -74,23 +75,23 @@ func (f *Forgets) Predicted(name string) (first bool) {
 	return first
 }
 
-// Ask says that a record which asks to forget an id is being sent.
-func (f *Forgets) Ask(name string, now time.Time) {
+// Ask notes that the record which asks to forget an id is being sent.
+func (f *IDs) Ask(name string, now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.find(name).asked = now
 }
 
-// Read says that this record was read.
-func (f *Forgets) Read(name string, at ledger.Place) {
+// Read notes that the record which asks to forget an id was read.
+func (f *IDs) Read(name string, at ledger.Place) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	one := f.find(name)
 	one.at, one.read = at, true
 }
 
-// Begin says that consumers begin to read a partition at a place. removed says that nobody reads what is before.
-func (f *Forgets) Begin(at ledger.Place, removed bool) {
+// Begin notes that consumers begin to read a partition at a place. If removed is set, nobody reads what is before it.
+func (f *IDs) Begin(at ledger.Place, removed bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, one := range f.all {
@@ -104,8 +105,8 @@ func (f *Forgets) Begin(at ledger.Place, removed bool) {
 	}
 }
 
-// Truncated says that a partition ends at a place: what was behind it is lost.
-func (f *Forgets) Truncated(at ledger.Place) {
+// Truncated notes that a partition ends at a place now: the records behind it are lost.
+func (f *IDs) Truncated(at ledger.Place) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, one := range f.all {
@@ -115,8 +116,8 @@ func (f *Forgets) Truncated(at ledger.Place) {
 	}
 }
 
-// Tombstone takes a tombstone that was read. Tombstones of other keys count for nothing.
-func (f *Forgets) Tombstone(key string) {
+// Tombstone notes a tombstone that was read. Other keys are passed over.
+func (f *IDs) Tombstone(key string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if one := f.find(key); one != nil {
@@ -125,8 +126,8 @@ func (f *Forgets) Tombstone(key string) {
 	}
 }
 
-// Asked returns when the record was sent that asks to forget an id; zero: it was not.
-func (f *Forgets) Asked(name string) time.Time {
+// Asked returns when the record that asks to forget an id was sent; zero: it was not.
+func (f *IDs) Asked(name string) time.Time {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if one := f.find(name); one != nil {
@@ -135,9 +136,9 @@ func (f *Forgets) Asked(name string) time.Time {
 	return time.Time{}
 }
 
-// Stored takes an id that a Redis has, and reports whether it must not: committed returns the offset up to which a
-// partition was committed before the id was found.
-func (f *Forgets) Stored(name string, committed func(ledger.Place) int64) (wrong bool) {
+// Stored reports whether Redis may no longer have an id that was found there. committed returns the offset that was
+// committed for the partition of a place before the id was found.
+func (f *IDs) Stored(name string, committed func(ledger.Place) int64) (wrong bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	one := f.find(name)
@@ -154,9 +155,9 @@ type Counts struct {
 	Behind    int // ids with a prediction behind the tombstone, which a compacted topic keeps
 }
 
-// Judge returns the counts, and which promises are broken. At least once so many ids may have a prediction behind their
-// tombstone: that of a consumer that was stopped and comes back. stored are ids that Redis had.
-func (f *Forgets) Judge(exactlyOnce bool, mayRepeat int, stored map[string]bool) (c Counts, violations []string) {
+// Judge returns the counts, and which promises are broken. At least once, mayRepeat ids may have a prediction behind
+// their tombstone, by a consumer that was stopped and comes back. stored are the ids that Redis had.
+func (f *IDs) Judge(exactlyOnce bool, mayRepeat int, stored map[string]bool) (c Counts, violations []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var behind []string

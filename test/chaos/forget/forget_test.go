@@ -12,24 +12,24 @@ import (
 )
 
 // An id that is forgotten has one tombstone, no prediction behind it, and is not in Redis once that is committed.
-func TestForgets(t *testing.T) {
+func TestJudge(t *testing.T) {
 	for name, c := range map[string]struct {
-		do    func(f *Forgets, id string)
+		do    func(f *IDs, id string)
 		exact string // what is wrong exactly once; empty: nothing
 		least string // and at least once
 	}{
-		"as it should be": {do: func(f *Forgets, id string) { f.Tombstone(id) }},
-		"another key":     {do: func(f *Forgets, id string) { f.Tombstone(id); f.Tombstone("key-7") }},
-		"no tombstone":    {do: func(*Forgets, string) {}, exact: "no tombstone", least: "no tombstone"},
-		"deleted unread":  {do: func(f *Forgets, id string) { f.Begin(ledger.Place{Offset: 9}, true) }},
-		"two":             {do: func(f *Forgets, id string) { f.Tombstone(id); f.Tombstone(id) }, exact: "2 tombstones"},
-		"read again": {do: func(f *Forgets, id string) {
+		"as it should be": {do: func(f *IDs, id string) { f.Tombstone(id) }},
+		"another key":     {do: func(f *IDs, id string) { f.Tombstone(id); f.Tombstone("key-7") }},
+		"no tombstone":    {do: func(*IDs, string) {}, exact: "no tombstone", least: "no tombstone"},
+		"deleted unread":  {do: func(f *IDs, id string) { f.Begin(ledger.Place{Offset: 9}, true) }},
+		"two":             {do: func(f *IDs, id string) { f.Tombstone(id); f.Tombstone(id) }, exact: "2 tombstones"},
+		"read again": {do: func(f *IDs, id string) {
 			f.Tombstone(id)
 			f.Begin(ledger.Place{}, false)
 			f.Tombstone(id)
 		}},
-		"predicted again":    {do: func(f *Forgets, id string) { f.Tombstone(id); f.Predicted(id) }, exact: "behind"},
-		"and then forgotten": {do: func(f *Forgets, id string) { f.Predicted(id); f.Tombstone(id) }},
+		"predicted again":    {do: func(f *IDs, id string) { f.Tombstone(id); f.Predicted(id) }, exact: "behind"},
+		"and then forgotten": {do: func(f *IDs, id string) { f.Predicted(id); f.Tombstone(id) }},
 	} {
 		f := New("a-stream")
 		id := f.Next("n1-0")

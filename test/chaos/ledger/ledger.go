@@ -44,7 +44,7 @@ type Answer struct {
 	Version, Batch string // of a prediction
 	Said           string // the prediction's numbers, to the bit
 	Alone          bool   // no arrival was a neighbour, so that the version alone decides the numbers
-	Edges          int    // neighbours, where these depend on edges that came in time; else 0
+	Edges          int    // number of neighbours, if edges come as records of their own; else 0
 	Grouped        bool   // some arrival of its graph batch was a neighbour, so that a repetition may differ
 	Degraded       bool
 	Made, Seen     time.Time
@@ -193,7 +193,7 @@ func (l *Ledger) Letters() int {
 	return l.letters
 }
 
-// AnsweredIn reports whether an arrival of a partition is answered, of those from an offset on.
+// AnsweredIn reports whether an arrival of a partition is answered that stands at an offset or behind it.
 func (l *Ledger) AnsweredIn(life, partition int, from int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -240,7 +240,7 @@ func (l *Ledger) Removed(life, partition int, before int64) (unanswered int) {
 	return l.remove(life, partition, 0, before)
 }
 
-// Truncated is Removed for the arrivals from an offset on.
+// Truncated is Removed for the arrivals at an offset and behind it.
 func (l *Ledger) Truncated(life, partition int, from int64) (unanswered int) {
 	return l.remove(life, partition, from, math.MaxInt64)
 }
@@ -386,8 +386,7 @@ func (l *Ledger) prediction(at Place, e *entry, a *Answer) {
 }
 
 func (l *Ledger) statement(a *Answer) statement {
-	return statement{a.Version, maphash.String(l.seed, a.Said), a.Reason == "" && !a.Degraded && !a.Grouped,
-		a.Edges}
+	return statement{a.Version, maphash.String(l.seed, a.Said), a.Reason == "" && !a.Degraded && !a.Grouped, a.Edges}
 }
 
 // compare compares a prediction with earlier answers to the same record, also of consumers that were killed.

@@ -35,8 +35,9 @@ type Said struct {
 	Sent      time.Time // its record's timestamp: its neighbours were not looked up before
 	Made      time.Time // by the consumer's clock; zero: that was stepped
 	Seen      time.Time // by the reader
-	// Arrivals that it may be of, where edges come as records of their own: the first one by the log, if ByLog is set, and
-	// others where waits may have ended for other reasons. nil: the one that is sent under its id.
+	// Choices are the arrivals that it may be of, if edges come as records of their own: first, if ByLog is set, the
+	// arrival with its edges by the log, then with the edges that it has if its wait ended for another reason. nil: the
+	// arrival that is sent under its id.
 	Choices []*event.Arrival
 	ByLog   bool
 }
@@ -55,7 +56,7 @@ type Oracle struct {
 	Model func(version string) (Model, error)
 	// Arrival returns the arrival that is sent under an id.
 	Arrival func(id string) *event.Arrival
-	// Forgotten returns when the record was sent that asks to forget an id; zero: it was not. nil: no id is forgotten.
+	// Forgotten returns when the record that asks to forget an id was sent; zero: it was not. nil: no id is forgotten.
 	Forgotten func(id string) time.Time
 	// Stored returns the rows that Redis had for an id under a version; nil: nobody read them.
 	Stored func(version, id string) []Stored
@@ -91,7 +92,7 @@ type Report struct {
 	Degraded int // degraded predictions whose numbers were explained
 	Slow     int // degraded predictions of an outage of which only a consumer's log tells
 	Certain  int // neighbours that had to be attached, and were
-	Cut      int // predictions explained by edges that are not those by the log
+	Cut      int // predictions explained by other edges than their arrivals have by the log
 	Stored   int // predictions explained by a row that Redis had and that no visible prediction gives
 	// Undecided are predictions with a neighbour whose row nobody read, which may be of a transaction that was aborted,
 	// or with more choices of neighbours than can be tried: Many.

@@ -30,7 +30,7 @@ type Value struct {
 	ContentType string // empty: JSON, or a schema of the registry
 	Headers     []kgo.RecordHeader
 	Reason      string // of the dead letter that it must become, or ledger.PassedOver; empty: it must be predicted
-	// Arrival is the arrival in it, where it is not the one under whose id it is sent.
+	// Arrival is the arrival in it, if that is another one than the world has under the id in HeaderID; else nil.
 	Arrival *event.Arrival
 }
 

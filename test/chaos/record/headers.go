@@ -19,12 +19,12 @@ const (
 	HeaderReason  = "chaos-reason"
 	// HeaderTransaction has the number of the transaction that a record is written in.
 	HeaderTransaction = "chaos-transaction"
-	// These tell what a record of a stream says whose edges come as records of their own: the id of its arrival,
-	// its neighbours with commas between them, and its edge_count.
+	// The next three are in records of streams whose edges come as records of their own: the id of the arrival, the
+	// neighbours in the record with commas between them, and its edge_count.
 	HeaderArrival    = "chaos-arrival"
 	HeaderNeighbours = "chaos-neighbours"
 	HeaderCount      = "chaos-count"
-	// HeaderForget is true in a record that asks to forget the arrival.
+	// HeaderForget is in a record that asks to forget the arrival.
 	HeaderForget = "chaos-forget"
 )
 

@@ -81,7 +81,7 @@ func (r *Rows) add(key rowKey, record string, at time.Time) {
 	r.all[key] = append(rows, oracle.Stored{Row: arrived.Row, From: at, To: at})
 }
 
-// IDs returns the ids of which Redis had a row.
+// IDs returns the ids that had a row in Redis.
 func (r *Rows) IDs() map[string]bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -86,7 +86,7 @@ func (s *Services) Ends(ctx context.Context, topic string, n func() int64) (kadm
 	return offsets, errors.Join(err, failed, first.Error(), last.Error())
 }
 
-// Assign gives the partitions of a topic these replicas.
+// Assign gives each partition of a topic these replicas.
 func (s *Services) Assign(ctx context.Context, topic string, replicas ...int32) error {
 	topics, err := s.Kafka.ListTopics(ctx, topic)
 	if err != nil {
@@ -114,7 +114,7 @@ func (s *Services) Led(ctx context.Context, topic string, by int32, inSync int) 
 	return len(topics[topic].Partitions) > 0
 }
 
-// Elect makes replicas the leaders that are alive, whatever they lack, and reports whether the brokers were asked.
+// Elect makes living replicas the leaders, whatever records they lack, and reports whether the brokers were asked.
 func (s *Services) Elect(ctx context.Context, topic string) bool {
 	topics, err := s.Kafka.ListTopics(ctx, topic)
 	if err != nil {

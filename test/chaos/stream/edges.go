@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	wholeShare  = 4  // one arrival of so many brings all its edges
-	forgetShare = 50 // and one of so many is forgotten
+	wholeShare  = 4  // one arrival in so many brings all its edges
+	forgetShare = 50 // one in so many is forgotten
 )
 
 // departure is a record that is sent at a time, unless the load is paused.
@@ -52,14 +52,13 @@ func (s *Stream) sendDue(ctx context.Context, now time.Time) {
 	}
 }
 
-// sendApart sends an arrival and some of its edges under a key, in a random order; s.Sending is held. It is predicted
-// as an arrival that is sent whole, under the id base.
+// sendApart sends an arrival and some of its edges under a key, in a random order; s.Sending is held. base is the id of
+// the world's arrival that it is or repeats.
 func (s *Stream) sendApart(key []byte, base string, whole *event.Arrival) {
 	d := edges.NewDeal(whole.Edges, s.rng, EdgeWait)
 	part := *whole
 	part.Edges, part.EdgeCount = d.Own, d.Count
-	value, err := record.Of(&part, s.Forms[0])
-	s.check(err)
+	value := s.write(&part)
 	s.sendLater(d.After, func(ctx context.Context) { s.SendOne(ctx, key, base, value) })
 	for _, one := range d.Edges {
 		edge, err := record.OfEdge(whole.ID, one.Neighbour, s.rng)
@@ -71,7 +70,8 @@ func (s *Stream) sendApart(key []byte, base string, whole *event.Arrival) {
 	}
 }
 
-// sendBeside sends a record that belongs to an arrival: it has no answer of its own.
+// sendBeside sends a record beside arrivals, which has no answer of its own: an edge of the arrival with an id, or a
+// record that asks to forget it.
 func (s *Stream) sendBeside(ctx context.Context, key []byte, v *record.Value, id string, more ...kgo.RecordHeader) {
 	r := &kgo.Record{Topic: s.Topic("arrivals"), Key: key, Value: v.Bytes, Headers: append(more,
 		kgo.RecordHeader{Key: record.HeaderArrival, Value: []byte(id)})}
@@ -81,7 +81,14 @@ func (s *Stream) sendBeside(ctx context.Context, key []byte, v *record.Value, id
 	s.produce(ctx, r)
 }
 
-// check reports an arrival or edge that cannot be written.
+// write returns an arrival in the stream's form of JSON.
+func (s *Stream) write(a *event.Arrival) record.Value {
+	value, err := record.Of(a, s.Forms[0])
+	s.check(err)
+	return value
+}
+
+// check fails the run if a record cannot be written.
 func (s *Stream) check(err error) {
 	if err != nil {
 		s.failed <- fmt.Errorf("%s: writing a record: %w", s.Name, err)
@@ -94,14 +101,12 @@ func (s *Stream) sendForgettable(ctx context.Context, m *record.Arrival) {
 	own.ID = s.Forgotten.Next(m.ID)
 	own.EdgeCount = len(own.Edges)
 	if slices.Contains(s.Forms, record.Absent) && s.store(ctx, own.ID, m) != nil {
-		return // while the store is away
+		return // the feature store is away
 	}
-	value, err := record.Of(&own, s.Forms[0])
-	s.check(err)
-	s.SendOne(ctx, []byte(own.ID), m.ID, value)
+	s.SendOne(ctx, []byte(own.ID), m.ID, s.write(&own))
 }
 
-// store stores the features of an arrival by an id, which are removed when the id is forgotten.
+// store stores the features of an arrival under an id. They are removed when the id is forgotten.
 func (s *Stream) store(ctx context.Context, id string, m *record.Arrival) error {
 	ctx, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
 	defer cancel()
@@ -110,8 +115,8 @@ func (s *Stream) store(ctx context.Context, id string, m *record.Arrival) error 
 	return client.Set(ctx, "features:"+id, m.Stored(s.world.Features), 0).Err()
 }
 
-// forgetSoon sends, when the prediction of an id was read, an arrival that has it as a neighbour, then what asks to
-// forget it, and then another such arrival.
+// forgetSoon is called when the first prediction of an id was read. It sends an arrival that has the id as a neighbour,
+// then the record that asks to forget it, and then another such arrival.
 func (s *Stream) forgetSoon(id string) {
 	const between = 300 * time.Millisecond
 	key := []byte(id)
@@ -133,8 +138,8 @@ func (s *Stream) forgetSoon(id string) {
 	s.sendLater(EdgeWait/2+2*between, neighbour)
 }
 
-// noteBeside takes a record of the topic of arrivals for the log of edges. It reports whether it is no arrival.
-func (s *Stream) noteBeside(life int, r *kgo.Record) (beside bool) {
+// noteWaits adds a record of the topic of arrivals to the log of edges, and reports whether it is no arrival.
+func (s *Stream) noteWaits(life int, r *kgo.Record) (beside bool) {
 	h := record.HeadersOf(r.Headers)
 	at := ledger.Place{Life: life, Partition: int(r.Partition), Offset: r.Offset}
 	one := edges.Record{Time: r.Timestamp, Seen: time.Now(), ID: h[record.HeaderArrival],

@@ -15,7 +15,7 @@ import (
 	"rivulet/test/chaos/oracle"
 )
 
-// unmatchedPolicy is attach.unmatched, for edges that no arrival takes. Exactly once each has one dead letter.
+// unmatchedPolicy returns attach.unmatched. Exactly once, each edge that no arrival takes has one dead letter.
 func (s *Stream) unmatchedPolicy() string {
 	if s.Delivery == "exactly_once" {
 		return "dead_letter"
@@ -23,31 +23,31 @@ func (s *Stream) unmatchedPolicy() string {
 	return "drop"
 }
 
-// origin is more about a prediction of a stream whose arrivals wait for edges.
+// origin is where a prediction of a stream whose arrivals wait for edges comes from.
 type origin struct {
-	at   ledger.Place
-	says uint64 // a hash of what it says
+	at   ledger.Place // of its arrival
+	says uint64       // a hash of what it says
 }
 
-// counts says what became of the arrivals of a stream, and of their edges.
+// counts tells what became of the arrivals of a stream, and of their edges.
 type counts struct {
-	outcomes        [edges.Outcomes]int // of predictions whose edges are those by the log
+	outcomes        [edges.Outcomes]int // predictions that have the edges by the log, by the outcome of their waits
 	whole           int                 // predictions that were compared with `rivulet predict` of the whole arrival
 	undecided       int                 // predictions near a cut or a stepped clock, with edges that nothing explains
 	unmatched, took int                 // edges without an arrival, and with one
 }
 
-func (j *counts) String() string {
-	text := fmt.Sprintf("%d predictions have the bits of their whole arrivals", j.whole)
-	for o, n := range j.outcomes {
+func (c *counts) String() string {
+	text := fmt.Sprintf("%d predictions have the bits of their whole arrivals", c.whole)
+	for o, n := range c.outcomes {
 		text += fmt.Sprintf(", %d are %v", n, edges.Outcome(o))
 	}
-	return fmt.Sprintf("%s, %d undecided; %d edges joined, %d unmatched", text, j.undecided, j.took, j.unmatched)
+	return fmt.Sprintf("%s, %d undecided; %d edges joined, %d unmatched", text, c.undecided, c.took, c.unmatched)
 }
 
-// resolve gives each prediction of a stream the edges that its arrival may have, and drops those that nobody can
-// decide. What is complete is compared with `rivulet predict` of the whole arrival.
-func (s *Stream) resolve(stepped func(time.Time) bool) (said []oracle.Said, j counts, violations []string) {
+// resolve gives each prediction of a stream the edges that its arrival may have, and drops predictions that nobody can
+// decide. A prediction with all edges of its arrival is compared with `rivulet predict` of the whole arrival.
+func (s *Stream) resolve(stepped func(time.Time) bool) (said []oracle.Said, c counts, violations []string) {
 	violated := func(p *oracle.Said, format string, args ...any) {
 		violations = append(violations, fmt.Sprintf("%s: %s: arrival %s: %s", p.Stream, p.Place, p.ID,
 			fmt.Sprintf(format, args...)))
@@ -72,40 +72,42 @@ func (s *Stream) resolve(stepped func(time.Time) bool) (said []oracle.Said, j co
 		}
 		switch {
 		case p.Choices == nil && (sets.Disturbed || stepped(p.Seen)):
-			j.undecided++
+			c.undecided++
 			continue
 		case p.Choices == nil:
 			violated(&p, "it counts %d neighbours, and is %v with %v", p.Known+p.Arrivals+p.Unknown, sets.Outcome, sets.All[0])
 			continue
 		case p.ByLog:
-			j.outcomes[sets.Outcome]++
+			c.outcomes[sets.Outcome]++
 		}
 		if p.ByLog && p.Arrivals == 0 && !p.Degraded && slices.Equal(sets.All[0], whole.Edges) {
-			want, known := s.world.Expected(p.Version, base(p.ID))
+			want, known := s.world.Expected(p.Version, base(p.ID)) // the ledger tells of versions that nobody published
+			if known {
+				c.whole++
+			}
 			if known && xxhash.Sum64String(want) != w.says {
 				violated(&p, "version %s says of the whole arrival: %s", p.Version, want)
 			}
-			j.whole++
 		}
 		said = append(said, p)
 	}
-	if most := 20 + len(s.said)/100; j.undecided > most {
+	if most := 20 + len(s.said)/100; c.undecided > most {
 		violations = append(violations, fmt.Sprintf("%s: the edges of %d predictions are undecided, at most %d "+
-			"may be", s.Kind, j.undecided, most))
+			"may be", s.Kind, c.undecided, most))
 	}
-	told := func(at ledger.Place) int { return s.letters[at] }
+	letters := func(at ledger.Place) int { return s.letters[at] }
 	if s.unmatchedPolicy() == "drop" {
-		told = nil
+		letters = nil
 	}
 	var wrong []ledger.Place
-	j.unmatched, j.took, wrong = s.log.Unmatched(told, s.Life())
+	c.unmatched, c.took, wrong = s.log.Unmatched(letters, s.Life())
 	for _, at := range wrong {
 		violations = append(violations, fmt.Sprintf("%s: the edge at %v has %d dead letters", s.Kind, at, s.letters[at]))
 	}
-	return said, j, violations
+	return said, c, violations
 }
 
-// Repeatable returns the arrival of a prediction of a graph batch, if the log tells which edges it has.
+// Repeatable returns the arrival of a prediction of a graph batch; false if the log does not tell its edges.
 func (s *Stream) Repeatable(g ledger.Grouped) (*event.Arrival, bool) {
 	a := *s.world.ByID[base(g.ID)].Decoded
 	if s.log == nil {
@@ -140,15 +142,15 @@ func (s *Stream) judgeForgotten(stored map[string]bool) (string, []string) {
 }
 
 // Judge returns the predictions for the oracle, what breaks a promise, and what became of edges and forgotten ids, in
-// words. stored are ids that Redis had; stepped tells times at which a clock was stepped, or just before: to such a
-// clock any partition may seem idle.
+// words. stored are the ids that Redis had. stepped reports whether a clock was stepped at a time or just before: to
+// such a clock any partition may seem idle.
 func (s *Stream) Judge(stored map[string]bool, stepped func(time.Time) bool) (said []oracle.Said, violations,
 	summary []string) {
 	said = s.said
 	if s.log != nil {
-		var j counts
-		said, j, violations = s.resolve(stepped)
-		summary = append(summary, fmt.Sprintf("%s: %v", s.Kind, &j))
+		var c counts
+		said, c, violations = s.resolve(stepped)
+		summary = append(summary, fmt.Sprintf("%s: %v", s.Kind, &c))
 	}
 	if s.Forgotten != nil {
 		text, broken := s.judgeForgotten(stored)

@@ -1,7 +1,6 @@
 package stream
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 
@@ -9,7 +8,6 @@ import (
 
 	"rivulet/event"
 	"rivulet/event/json"
-	"rivulet/test/chaos/record"
 )
 
 const labelledShare = 20 // one arrival of so many has a label, whatever breaks
@@ -19,18 +17,17 @@ func (s *Stream) SendLabelled(ctx context.Context) {
 	m := s.world.Arrivals[s.rng.Int64N(s.world.Released.Load())]
 	own, before := s.Labels.Next(m.ID)
 	s.sendLabels(ctx, before)
-	value := bytes.Replace(s.Text(&m), fmt.Appendf(nil, "%q", m.ID), fmt.Appendf(nil, "%q", own), 1)
-	s.SendOne(ctx, fmt.Appendf(nil, "key-%d", s.rng.IntN(keys)), m.ID,
-		record.Value{Bytes: value, Arrival: &event.Arrival{ID: own, Edges: m.Decoded.Edges}})
+	a := *m.Decoded
+	if a.ID = own; s.log != nil {
+		a.EdgeCount = len(a.Edges) // it has all its edges, and waits for none
+	}
+	s.SendOne(ctx, fmt.Appendf(nil, "key-%d", s.rng.IntN(keys)), m.ID, s.write(&a))
 }
 
 func (s *Stream) sendLabels(ctx context.Context, all []event.Label) {
 	for i := range all {
 		value, err := json.Codec{}.AppendLabel(nil, &all[i])
-		if err != nil {
-			s.failed <- fmt.Errorf("%s: the label of %s: %w", s.Name, all[i].ID, err)
-			continue
-		}
+		s.check(err)
 		s.SendLabel(ctx, value)
 	}
 }

@@ -64,7 +64,7 @@ func (s *Stream) Place(partition int32, offset int64) ledger.Place {
 	return ledger.Place{Life: s.Life(), Partition: int(partition), Offset: offset}
 }
 
-// Begins says that the consumers begin to read a partition there; removed, that nobody can read what is before.
+// Begins notes that the consumers begin to read a partition at a place. If removed is set, nobody reads what is before.
 func (s *Stream) Begins(at ledger.Place, removed bool) {
 	if s.log != nil {
 		s.log.Begin(at, removed)
@@ -74,8 +74,8 @@ func (s *Stream) Begins(at ledger.Place, removed bool) {
 	}
 }
 
-// Truncated has the stream go on where the log of its arrivals ends now, and returns how many arrivals behind that have
-// no answer. s.Sending is held.
+// Truncated has the stream go on at the present ends of its arrivals' partitions, and returns how many arrivals behind
+// them have no answer. s.Sending is held.
 func (s *Stream) Truncated(ctx context.Context) (lost int, err error) {
 	s.stopReading()
 	var ends kadm.ListedOffsets

@@ -107,7 +107,7 @@ func (s *Stream) produce(ctx context.Context, r *kgo.Record) {
 	})
 }
 
-// gave enters a record into the ledger, under the window that it names: that may be over by now.
+// gave enters a record into the ledger, under the window that it names, which may be over by now.
 func (s *Stream) gave(r *kgo.Record) {
 	h := record.HeadersOf(r.Headers)
 	s.Ledger.Sent(ledger.Window(h.Number(record.HeaderWindow)), h[record.HeaderSettled] == "true")

@@ -70,16 +70,16 @@ func (s *Stream) noteArrival(life int, r *kgo.Record) {
 	if r.Attrs.TimestampType() == 1 { // LogAppendTime
 		s.Stamped.Add(1)
 	}
-	if s.log != nil && s.noteBeside(life, r) {
+	if s.log != nil && s.noteWaits(life, r) {
 		return
 	}
 	if s.Transactions.Read(h[record.HeaderTransaction]) {
 		s.gave(r)
 	}
 	s.Ledger.Arrived(ledger.Place{Life: life, Partition: int(r.Partition), Offset: r.Offset},
-		ledger.Arrival{Key: string(r.Key), ID: cmp.Or(h[record.HeaderArrival], h[record.HeaderID]), Reason: h[record.HeaderReason],
-			Content: h.Content(r.Value),
-			Window:  ledger.Window(h.Number(record.HeaderWindow)), Settled: h[record.HeaderSettled] == "true",
+		ledger.Arrival{Key: string(r.Key), ID: cmp.Or(h[record.HeaderArrival], h[record.HeaderID]),
+			Reason: h[record.HeaderReason], Content: h.Content(r.Value),
+			Window: ledger.Window(h.Number(record.HeaderWindow)), Settled: h[record.HeaderSettled] == "true",
 			Sent: time.Unix(0, h.Number(record.HeaderSent))})
 }
 
@@ -108,7 +108,7 @@ func (s *Stream) noteAnswer(h record.Headers, key, value []byte, now time.Time) 
 	return nil
 }
 
-// noteUnmatched takes a dead letter of an edge.
+// noteUnmatched counts a dead letter of an edge.
 func (s *Stream) noteUnmatched(at ledger.Place, reason string) error {
 	if reason != event.ReasonEdgeUnmatched {
 		return fmt.Errorf("the dead letter of the edge at %v gives the reason %q", at, reason)
@@ -136,9 +136,9 @@ func (s *Stream) remember(at ledger.Place, a *ledger.Answer, p *event.Prediction
 		s.origins = append(s.origins, origin{at, xxhash.Sum64String(harness.Says(p))})
 	}
 	s.said = append(s.said, oracle.Said{Stream: s.Kind.String(), Place: fmt.Sprintf("%v", at), ID: strings.Clone(p.ID),
-		Version: a.Version,
-		Numbers: oracle.Numbers(p), Known: p.Known, Arrivals: p.Arrivals, Unknown: p.Unknown, Degraded: p.Degraded,
-		Grows: s.Growth, Committed: s.Delivery == "exactly_once", Sent: p.IngestTime, Made: made, Seen: a.Seen})
+		Version: a.Version, Numbers: oracle.Numbers(p), Known: p.Known, Arrivals: p.Arrivals, Unknown: p.Unknown,
+		Degraded: p.Degraded, Grows: s.Growth, Committed: s.Delivery == "exactly_once", Sent: p.IngestTime, Made: made,
+		Seen: a.Seen})
 }
 
 // ParseAnswer returns the content of a prediction (p) or a dead letter, and the place of its arrival.
@@ -178,7 +178,7 @@ func (s *Stream) ParseAnswer(h record.Headers, key, value []byte, now time.Time)
 	a.ID, a.Version, a.Batch = strings.Clone(id), strings.Clone(p.Artifact), strings.Clone(p.Batch)
 	a.Said, a.Degraded, a.Made = harness.Says(p), p.Degraded, p.PredictedTime
 	a.Alone, a.Grouped = p.Arrivals+p.InBatch == 0, p.InBatch > 0
-	if s.log != nil { // the log tells at the end which edges it has
+	if s.log != nil { // which edges it has, the log tells at the end
 		a.Alone, a.Edges = false, p.Known+p.Arrivals+p.InBatch+p.Unknown
 	}
 	if now.Sub(a.Made).Abs() > ClockStep/2 { // its clock was stepped

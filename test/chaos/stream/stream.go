@@ -54,7 +54,7 @@ type Kind struct {
 
 func (k Kind) String() string { return k.Delivery + ", " + k.Outage }
 
-// forgets reports whether ids of the stream are forgotten. Those of a stream that refreshes read would be in T.
+// forgets reports whether ids of the stream are forgotten. If refreshes read the stream, these ids would be in T.
 func (k Kind) forgets() bool { return k.Apart && !k.Merged }
 
 // All are the streams of a run.
@@ -69,8 +69,8 @@ var All = []Kind{
 		Forms: []record.Form{record.JSON, record.Avro, record.ByAvro}, output: "json", Labelled: true},
 }
 
-// Kinds returns the streams that were asked for. In every second one edges come as records of their own: an odd seed
-// begins with the first, an even one with the second. Programs of another commit may not know such edges.
+// Kinds returns the streams that were asked for. In every second one edges come as records of their own: in the first
+// and third with an odd seed, in the others with an even one. Programs of another commit may not know such edges.
 func Kinds(o world.Options) (some []Kind) {
 	for i, k := range All {
 		k.Apart = o.Old == "" && (o.Seed+uint64(i))%2 == 1
@@ -107,9 +107,9 @@ type Stream struct {
 
 	Transacting  sync.Mutex // held by a transaction that is under way, and to write none
 	Transactions ledger.Transactions
-	Labels       *labels.Labels  // nil: none
-	log          *edges.Log      // of the arrivals; nil: none waits for edges
-	Forgotten    *forget.Forgets // nil: no id is forgotten
+	Labels       *labels.Labels // nil: none
+	log          *edges.Log     // of the arrivals; nil: none waits for edges
+	Forgotten    *forget.IDs    // nil: no id is forgotten
 
 	mu       sync.Mutex
 	later    []departure          // records to be sent
@@ -118,8 +118,8 @@ type Stream struct {
 	arrivals func()               // stops the reader of arrivals of the present life
 	codecs   map[uint8]int        // compressed arrivals that were read, by codec
 	Oracle   bool                 // predictions are kept for the oracle
-	said     []oracle.Said        // these
-	origins  []origin             // more about each of these, where log is not nil
+	said     []oracle.Said        // the predictions that are kept
+	origins  []origin             // where each of them comes from, if log is not nil
 	letters  map[ledger.Place]int // dead letters of edges
 }
 
@@ -162,7 +162,7 @@ func New(ctx context.Context, w *world.World, k Kind, seed uint64, failed chan<-
 	return s, s.connect()
 }
 
-// StartOffset has member i begin there from its next start on, if its group has no offsets.
+// StartOffset sets start_offset of member i from its next start on. It counts if the group has no offsets.
 func (s *Stream) StartOffset(i int, at string) error {
 	text := strings.Replace(s.configs[i], "kafka:\n", "kafka:\n  start_offset: "+at+"\n", 1)
 	return os.WriteFile(s.Members[i].Config, []byte(text), 0o600)
@@ -171,10 +171,8 @@ func (s *Stream) StartOffset(i int, at string) error {
 // connect makes the client that sends.
 func (s *Stream) connect() (err error) {
 	s.Sender, err = kgo.NewClient(kgo.SeedBrokers(s.world.Kafka.Addrs...), kgo.MaxBufferedRecords(1<<20),
-		kgo.ProducerLinger(0),
-		kgo.ProducerBatchCompression(s.codec), kgo.MetadataMinAge(200*time.Millisecond),
-		kgo.MetadataMaxAge(time.Second),
-		kgo.UnknownTopicRetries(-1)) // the topics are new
+		kgo.ProducerLinger(0), kgo.ProducerBatchCompression(s.codec), kgo.MetadataMinAge(200*time.Millisecond),
+		kgo.MetadataMaxAge(time.Second), kgo.UnknownTopicRetries(-1)) // the topics are new
 	return err
 }
 
@@ -188,8 +186,7 @@ func (s *Stream) Client(which int) string { return s.Name + "-" + strconv.Itoa(w
 func (s *Stream) NewMember(i int, config string) error {
 	file := s.Client(i)
 	s.Members[i] = &member.Member{Workshop: s.world.Workshop, Config: s.world.Path(file + ".yaml"),
-		Log:   s.world.Path(file + ".log"),
-		Clock: s.world.Path(file + ".clock"), Ended: func(err error) {
+		Log: s.world.Path(file + ".log"), Clock: s.world.Path(file + ".clock"), Ended: func(err error) {
 			s.Broken.Store(true)
 			how := "exit status 0"
 			if err != nil {

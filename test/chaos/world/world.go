@@ -16,20 +16,16 @@ import (
 	"rivulet/test/harness"
 )
 
-const (
-	prefix  = services.Prefix
-	members = services.Members
-)
-
-// Options say what is made.
+// Options say how a world is made.
 type Options struct {
 	Seed     uint64
-	Dir, Bin string // of everything, and of the programs; where the latter is empty they are built
-	Old      string // a commit whose programs are built, too
+	Dir      string // of everything
+	Bin      string // directory of the programs; empty: they are built
+	Old      string // a commit whose programs are built, too; empty: none
 	Streams  string // only streams whose name contains this run
 	Brokers  int
 	Sentinel bool // Redis is a master and a replica with a sentinel
-	// arrivals that are made at least, and sent before the first refresh; 0: as many as the data set has
+	// IDs is how many arrivals are made at least, and sent before the first refresh; 0: as many as the data set has.
 	IDs      int
 	RowsLive time.Duration // ttl of rows of arrivals
 	Patience time.Duration // how long anything may take on a busy machine
@@ -48,7 +44,7 @@ type World struct {
 
 	services.Services
 	Traps trap.Traps
-	Ahead atomic.Int64 // by how much the clocks were stepped that were stepped last, in ns
+	Ahead atomic.Int64 // the last step of a clock, in ns
 }
 
 // New builds, trains and starts everything. The caller closes it, also after an error.
@@ -93,8 +89,7 @@ func (w *World) build(ctx context.Context) error {
 func (w *World) startServices(ctx context.Context) (err error) {
 	w.Say("starting Kafka, %d brokers, and Redis", w.Options.Brokers)
 	return w.Launch(ctx, services.Options{Dir: w.Workshop.Dir, Brokers: w.Options.Brokers, Sentinel: w.Options.Sentinel,
-		Seed: w.Options.Seed,
-		Tap:  &w.Traps})
+		Seed: w.Options.Seed, Tap: &w.Traps})
 }
 
 // train makes a data set and two artifacts.
@@ -121,14 +116,14 @@ func (w *World) RedisConfig() string {
 	if w.Redis != nil {
 		addr = w.Redis.Addr
 	}
-	return fmt.Sprintf("redis: {%s, prefix: %s}\n", w.RedisURL(addr), prefix)
+	return fmt.Sprintf("redis: {%s, prefix: %s}\n", w.RedisURL(addr), services.Prefix)
 }
 
-// aRefresh is the number of unsent arrivals for one refresh, so that it has something to merge. At first a quarter of
-// all arrivals is kept for refreshes; in a soak, all that are made beyond the number that is asked for.
+// aRefresh is how many arrivals are kept back for one refresh, so that it has something to merge. At first a quarter of
+// all arrivals is kept back; in a soak, all that are made beyond Options.IDs.
 const aRefresh = 40
 
-// Release lets the next arrivals be sent that are for a refresh.
+// Release lets the arrivals be sent that are kept back for the next refresh.
 func (w *World) Release() { w.Released.Store(min(w.Released.Load()+aRefresh, int64(len(w.Arrivals)))) }
 
 // expect makes arrivals of the data set's test nodes, stores the features of those that may come without, and notes
