@@ -17,8 +17,9 @@ import (
 	"rivulet/test/harness"
 )
 
-// quiet are queries that a stream without named features, tokens, several models and a candidate does not answer.
-var quiet = regexp.MustCompile(`named_feature|http_token|rivulet_candidate|rivulet_canary|rivulet_model_|rivulet_repartition`)
+// quiet matches queries without an answer, as the stream has no named features, no tokens, one model, no candidate and
+// no repartition.
+var quiet = regexp.MustCompile(`named_feature|http_token|rivulet_(candidate|canary|model_|repartition)`)
 
 // Each query of the dashboards is answered by a real Prometheus that scrapes the programs while a stream passes, in a
 // job that is called neither rivulet nor consumer; and no alert fires.

@@ -9,16 +9,17 @@ import (
 	"rivulet/test/harness"
 )
 
-// Programs that know classes alone refuse numbers by their name, before anything is sent; arrivals of them are sent.
+// Commands that know only classes refuse numbers by name, before they send anything; replay sends arrivals of numbers.
 func TestNumbersAreRefusedByPrograms(t *testing.T) {
 	refusedByPrograms(t, "number", "label: age\n")
 }
 
+// The same commands refuse links by name.
 func TestLinksAreRefusedByPrograms(t *testing.T) {
 	refusedByPrograms(t, "links", "candidates: country=NL\n")
 }
 
-// refusedByPrograms runs commands that do not know a task, and sends its arrivals.
+// refusedByPrograms checks that commands which do not know a task refuse it, and that replay sends its arrivals.
 func refusedByPrograms(t *testing.T, task, more string) {
 	t.Helper()
 	dir := t.TempDir()

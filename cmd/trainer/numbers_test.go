@@ -12,7 +12,7 @@ import (
 	"rivulet/trainer"
 )
 
-// Programs that know classes alone refuse numbers by their name, before anything is written; check and train take them.
+// Commands that know only classes refuse numbers by name, before they write anything; data check and train take them.
 func TestNumbersAreRefusedByPrograms(t *testing.T) {
 	dir := shopOf(t, "task: number\nlabel: age\n")
 	model := filepath.Join(dir, "model")
@@ -25,7 +25,7 @@ func TestNumbersAreRefusedByPrograms(t *testing.T) {
 		strings.Contains(text, "as Whole %") {
 		t.Errorf("train says %s", text)
 	}
-	reported(t, dir, "has a R² of ", "mean absolute error", "in interval %")
+	checkReport(t, dir, "has a R² of ", "mean absolute error", "in interval %")
 	refusedByPrograms(t, "number", dir)
 	// Spark reads other tables from their files, after it is opened: here the engine is none
 	for name, positional := range map[string]bool{"a run of stages": false, "reading tables row by row": true} {
@@ -44,7 +44,7 @@ func TestNumbersAreRefusedByPrograms(t *testing.T) {
 	}
 }
 
-// The same programs refuse links; data check says how many candidates there are, and train what it has measured.
+// The same commands refuse links by name. data check prints the number of candidates, and train what it has measured.
 func TestLinksThroughThePrograms(t *testing.T) {
 	dir := shopOf(t, "task: links\ncandidates: country=NL\n")
 	if text := run(t, "data check --data "+dir); !strings.Contains(text, "task links: ") ||
@@ -55,7 +55,7 @@ func TestLinksThroughThePrograms(t *testing.T) {
 	if !strings.Contains(text, "a tenth of the edges of test nodes") || !strings.Contains(text, "by popularity MRR ") {
 		t.Errorf("train says %s", text)
 	}
-	reported(t, dir, "has a MRR of ", "hits@10 %")
+	checkReport(t, dir, "has a MRR of ", "hits@10 %")
 	if text := run(t, "eval --costs=false --seeds 0,1 --data "+dir); !strings.Contains(text, "hits@50 %") ||
 		!strings.Contains(text, "Adamic-Adar MRR %") {
 		t.Errorf("eval says %s", text)
@@ -63,7 +63,7 @@ func TestLinksThroughThePrograms(t *testing.T) {
 	refusedByPrograms(t, "links", dir)
 }
 
-// shopOf copies the example, with settings of a task.
+// shopOf copies examples/shop with the settings of a task, and returns the copy's directory.
 func shopOf(t *testing.T, task string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -78,8 +78,8 @@ func shopOf(t *testing.T, task string) string {
 	return dir
 }
 
-// reported makes a report, which must have some words.
-func reported(t *testing.T, dir string, words ...string) {
+// checkReport makes a report of a data set, which must contain some words.
+func checkReport(t *testing.T, dir string, words ...string) {
 	t.Helper()
 	page := filepath.Join(dir, "page.html")
 	run(t, "report --costs=false --out "+page+" --data "+dir)
@@ -91,7 +91,8 @@ func reported(t *testing.T, dir string, words ...string) {
 	}
 }
 
-// refusedByPrograms runs commands that do not know the task of a data set, with the model in it.
+// refusedByPrograms checks that commands which do not know a data set's task refuse it and write nothing. Commands that
+// need an artifact take the one that dir has under model.
 func refusedByPrograms(t *testing.T, task, dir string) {
 	t.Helper()
 	out, model, work := filepath.Join(dir, "out"), filepath.Join(dir, "model"), filepath.Join(dir, "work")

@@ -13,8 +13,8 @@ import (
 	"rivulet/graph"
 )
 
-// The known answer: a refresh from nodes and edges apart, each edge as a record under both of its ends, gives the graph
-// and the artifact that a refresh from whole arrivals gives, byte for byte, in memory and by stages.
+// A refresh from nodes and edges apart, with each edge as a record under both of its ends, gives the graph and the
+// artifact that a refresh from whole arrivals gives, byte for byte, in memory and by stages.
 func TestRefreshOfEdgesApart(t *testing.T) {
 	half, arrivals, labels := halved(t)
 	x := graph.NewDense(half.X.Rows(), half.X.Cols()) // as tables have them
@@ -62,7 +62,7 @@ func TestRefreshOfEdgesApart(t *testing.T) {
 		sameParts(t, dir+"/"+engine+"-arrivals", dir+"/"+engine+"-apart")
 		sameFiles(t, dir+"/"+engine+"-arrivals-data", dir+"/"+engine+"-apart-data")
 	}
-	// A node of T that comes again changes its features where that is asked for, and else nothing.
+	// A node of T that comes again changes its features with --update-features, and nothing without it.
 	again := event.Arrival{ID: half.IDs[half.Train[0]], Features: event.Features{Values: x.Row(int(half.Train[1]))}}
 	line, _ := eventjson.Codec{}.AppendArrival(nil, &again)
 	writeFile(t, dir, "again.jsonl", append(line, '\n'))
@@ -76,7 +76,7 @@ func TestRefreshOfEdgesApart(t *testing.T) {
 	}
 }
 
-// sameFiles compares the files of two graphs byte for byte, but for the state beside them, which names their artifacts.
+// sameFiles compares the files of two graphs byte for byte, except refresh.json, which names their artifacts.
 func sameFiles(t *testing.T, a, b string) {
 	t.Helper()
 	n := 0

@@ -289,7 +289,7 @@ func produce(t *testing.T, broker string, arrivals []event.Arrival, labels []eve
 	}
 }
 
-// sink returns what sends to a topic.
+// sink returns a sender to a topic.
 func sink(t *testing.T, broker, name string) *replay.Topic {
 	t.Helper()
 	brokers := config.Default[config.Refresh]().Kafka.Brokers

@@ -137,7 +137,7 @@ func (s *growing) refresh() (joined int, version string) {
 		"kafka:"+s.topic("arrivals"),
 		"--labels", "kafka:"+s.topic("labels"), "--data", s.Path("data"), "--data-out", s.Path("data-later"), "--out",
 		s.Path("refreshed"),
-		"--publish", "--max-drop", "100") // its accuracy depends on how many arrivals have come, and is no subject here
+		"--publish", "--max-drop", "100") // accuracy depends on how many arrivals have come, and is not this test's subject
 	s.must(err)
 	var said struct {
 		Merged    struct{ Joined, Labelled int }
