@@ -108,31 +108,31 @@ func (c *Cursor) outOfRange(ctx context.Context) error {
 // check asks a new leader whether its log holds the records that were read, and moves next back to where the logs
 // diverge. Nor may a record be taken for answered only because the lost one at its offset was.
 func (c *Cursor) check(ctx context.Context, leader int32) error {
-	if last := max(c.resume.Next, c.resume.Aside); c.next < last && c.ahead >= 0 && c.ahead < leader {
-		end, err := c.client.epochEnd(ctx, c.at, leader, c.ahead)
+	if c.leader >= 0 && c.epoch >= 0 {
+		end, err := c.client.epochEnd(ctx, c.at, leader, c.epoch)
 		if err != nil {
 			return err
 		}
-		if end >= 0 && end < last {
-			c.report(LostTruncation, last, end, last-end)
-			c.resume.Next, c.resume.Aside = min(c.resume.Next, end), min(c.resume.Aside, end)
+		if end >= 0 && end < c.next {
+			first, err := c.client.boundary(ctx, c.at, kafkago.FirstOffset)
+			if err != nil {
+				return err
+			}
+			if to := max(first, end); to < c.next {
+				c.lost(LostTruncation, to, c.next-to)
+			}
 		}
 	}
-	if c.leader < 0 || c.epoch < 0 {
+	last := max(c.resume.Next, c.resume.Aside)
+	if last <= c.next || c.ahead < 0 || c.ahead >= leader {
 		return nil
 	}
-	end, err := c.client.epochEnd(ctx, c.at, leader, c.epoch)
-	if err != nil || end < 0 || end >= c.next {
-		return err
+	end, err := c.client.epochEnd(ctx, c.at, leader, c.ahead)
+	if err == nil && end >= 0 && end < last {
+		c.report(LostTruncation, last, end, last-end)
+		c.resume.Next, c.resume.Aside = min(c.resume.Next, end), min(c.resume.Aside, end)
 	}
-	first, err := c.client.boundary(ctx, c.at, kafkago.FirstOffset)
-	if err != nil {
-		return err
-	}
-	if to := max(first, end); to < c.next {
-		c.lost(LostTruncation, to, c.next-to)
-	}
-	return nil
+	return err
 }
 
 // report logs and reports records that were lost, and where reading goes on.

@@ -110,7 +110,7 @@ func TestStagedRunKilledAtManySteps(t *testing.T) {
 // A disk that takes no more is an error, and the run goes on when there is room.
 func TestStagedRunWithoutRoom(t *testing.T) {
 	work, out := t.TempDir(), t.TempDir()+"/artifact"
-	text, err := child(work, out, 0, "60000")
+	text, err := child(work, out, 0, "12000")
 	if err == nil || !strings.Contains(text, "file too large") || !strings.Contains(text, "stage ") {
 		t.Fatalf("%v: %s", err, text)
 	}

@@ -132,7 +132,7 @@ func TestStagedHopsByMessages(t *testing.T) {
 	for name, d := range generatedSets(t) {
 		o := stagedOptions()
 		if d.X.Sparse == nil {
-			o.Subgraph = int64(d.Nodes()*d.X.Cols()) * 2
+			o.Subgraph = (int64(d.Nodes()*d.X.Cols())*4 + int64(d.Adj.NNZ())*8) * 3 / 4
 		}
 		short, _ := trainStaged(t, local.NewMemory(solved.Functions, Silent{}), d, o)
 		long, _ := trainStaged(t, withMessages{local.NewMemory(solved.Functions, Silent{})}, d, o)
