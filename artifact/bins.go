@@ -109,7 +109,7 @@ func decodeBins(s safetensors.Set) (*graph.Bins, error) {
 	return &graph.Bins{Upper: upper, Edges: edges}, err
 }
 
-// maxBins keeps tables, of which there are some for each bin, within reason.
+// maxBins bounds the memory of tables: each bin has its own.
 const maxBins = 64
 
 func validateBins(b *graph.Bins) error {

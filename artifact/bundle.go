@@ -28,7 +28,7 @@ type Bundle struct {
 	Own []architecture.Layer
 	// Bins divide edges by weight, and tables have N' rows for each bin; nil where edges have no weights.
 	Bins *graph.Bins
-	// Candidates are those of a task of links; nil where the task is another one.
+	// Candidates are the nodes that a link may lead to, with their vectors; nil where the task is not links.
 	Candidates *Candidates
 	Means      *Means // nil where the artifact has none, or they were not asked for: only [ReadMeans] reads them
 	// Spread is nil where the artifact has none, or it was not asked for: only [ReadSpread] reads it.

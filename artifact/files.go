@@ -42,8 +42,7 @@ const (
 	featuresPrefix = "features."
 )
 
-// encodeTensorFiles returns every file except the manifest; those that are optional
-// only if b has them. b is valid.
+// encodeTensorFiles returns every file except the manifest; an optional file only if b has its part. b is valid.
 func encodeTensorFiles(b *Bundle) (map[string][]byte, error) {
 	tensors := map[string][]safetensors.Tensor{syntheticFile: syntheticTensors(b)}
 	for _, m := range b.Models {

@@ -67,7 +67,8 @@ func (b *Bundle) validateOwn() error {
 	return perceptron.Check(b.Own, b.Manifest.Data.Features, len(b.Manifest.Data.Classes))
 }
 
-// Expert returns what answers beside a model; nil where the model answers alone. The bundle is valid.
+// Expert returns the expert of own features that answers beside a model; nil where the model answers alone. The bundle
+// is valid.
 func (b *Bundle) Expert(model string) *perceptron.Expert {
 	at := slices.IndexFunc(b.Manifest.Models, func(m ModelInfo) bool { return m.Name == model })
 	if at < 0 || !b.Manifest.Models[at].Own.answers() {

@@ -92,7 +92,7 @@ func (c Consumer) problems() []Problem {
 	return found
 }
 
-// modelProblems returns what is wrong with the list of models.
+// modelProblems returns the problems of the list of models.
 func (c Consumer) modelProblems() (found []Problem) {
 	if len(c.Models) > 0 && c.Model != "" {
 		found = append(found, Problem{Key: "models", Value: strings.Join(c.Models, ","),

@@ -20,7 +20,7 @@ type Feast struct {
 	Features []string `key:"features" default:"" usage:"features to read, view:feature each: with features.format json they have their names, without the view's, for an artifact with a schema; with float32 one of them is a list of numbers, the row by position" zero:"refused, if features.from is feast"`
 }
 
-// problems returns what features.from: feast lacks, or what has no effect without it.
+// problems returns a problem for each setting that features.from: feast lacks, or that has no effect without it.
 func (f Features) problems() []Problem {
 	values := []Problem{{Key: "feast.project", Value: f.Feast.Project}, {Key: "feast.join_key", Value: f.Feast.JoinKey},
 		{Key: "feast.features", Value: strings.Join(f.Feast.Features, ",")}}

@@ -165,7 +165,7 @@ type passwordOf struct {
 	file        string
 }
 
-// login returns what a mechanism lacks, or has twice.
+// login returns a problem for each setting that a mechanism lacks, or has twice.
 func login(mechanism string, p passwordOf, more ...needs) (found []Problem) {
 	for _, n := range append(more, needs{p.name, p.value}) {
 		if n.value == "" {

@@ -94,7 +94,7 @@ func (p *Pipeline) answerCanary(ctx context.Context, name string, b *batch, watc
 	return nil
 }
 
-// shed drops the candidate and the records, each of which keeps alive all that was fetched with it.
+// shed drops the candidate and the records: one record keeps the memory of its whole fetch alive.
 func (c *canary) shed() {
 	c.candidate, c.joined = nil, nil
 	clear(c.own[:cap(c.own)])

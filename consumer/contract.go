@@ -84,7 +84,8 @@ type Tasked interface {
 	Task() target.Task
 	// Radius is half the width of the interval of each output; nil where the task is not numbers.
 	Radius() []float64
-	// Candidates are those of a task of links, whose results of Predict are embeddings; nil where the task is another one.
+	// Candidates are the nodes that a link may lead to, with their vectors. Predict returns embeddings then. They are nil
+	// where the task is not links.
 	Candidates() *retrieval.Index
 }
 
@@ -149,8 +150,8 @@ type Intake struct {
 	Name string
 	// Records are in the order in which they were read; within a partition that is the order of offsets.
 	Records []kafka.Record
-	// Joined is what arrivals that waited for edges of their own have been given, by the places of the records; nil: none
-	// of them waited.
+	// Joined has the edges that came as records of their own, by the place of the arrival that waited for them; nil: no
+	// arrival of the batch waited.
 	Joined map[kafka.Position]window.Joined
 	// DeadLetters are records that have become dead letters before: edges without an arrival.
 	DeadLetters []event.DeadLetter

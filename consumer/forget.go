@@ -43,8 +43,8 @@ func (p *Pipeline) store(ctx context.Context, version Version, in Intake, b *bat
 	return p.keep(ctx, version, in, &b.growth)
 }
 
-// forgetIDs removes what is stored of the ids that the batch forgets, after the batch before it has written its rows
-// and before this one does. In a consumer it tries again until that is done: no outage lets an id stay.
+// forgetIDs removes the rows, notes and features of the ids that the batch forgets. The batch before it has written its
+// rows by then, and this one has not. In a consumer it tries again until that is done: no outage lets an id stay.
 func (p *Pipeline) forgetIDs(ctx context.Context, in Intake, b *batch, stats *BatchStats) error {
 	var ids []growth.Forget
 	for _, part := range b.parts() {

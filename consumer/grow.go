@@ -62,7 +62,7 @@ type earlier struct {
 }
 
 // errNotGrowing is an error in the wiring of a consumer.
-var errNotGrowing = errors.New("the version was loaded without what rows of arrivals are solved against")
+var errNotGrowing = errors.New("the version was loaded without the dictionary that rows of arrivals are solved with")
 
 // meet looks up, among the rows of earlier arrivals, the neighbours that are not in T, and what is stored for the
 // batch's own ids. An arrival that got its row from the same record before sees the neighbours that it saw then and no

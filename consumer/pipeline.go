@@ -47,8 +47,8 @@ type PipelineOptions struct {
 	Notes bool
 	// Update says whether revisions, which come from a window alone, are published, and that rows may be replaced.
 	Update window.Update
-	// Forget removes what is stored of the ids that records ask to forget, where Forms tells these. Tombstones has a
-	// tombstone published for each.
+	// Forget removes stored rows, notes and features of the ids that records ask to forget; nil: such records are passed
+	// over. With Tombstones a tombstone is published for each id.
 	Forget     Forgetter
 	Tombstones bool
 	// Forms are the forms that records may have.

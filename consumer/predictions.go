@@ -12,7 +12,8 @@ import (
 
 // predictionSet holds the predictions of a batch, made of the output of its models.
 type predictionSet struct {
-	// without those of withdrawn arrivals; an arrival's predictions by several models follow one another, in their order
+	// predictions has none for withdrawn arrivals. With several models an arrival has one prediction of each, side by
+	// side, in the order of the models.
 	predictions []event.Prediction
 	answered    []event.Record     // the records of these predictions
 	withdrawn   []bool             // per arrival: a prediction of it is not finite
@@ -25,7 +26,7 @@ type predictionSet struct {
 	order   []int32  // classes, to be sorted by probability
 }
 
-// output is what one model says of a batch, a row for each arrival.
+// output has the logits of one model for a batch, and everything computed from them. Row i is the batch's arrival i.
 type output struct {
 	logits, probabilities, representation *graph.Dense // representation: nil where none is asked for
 	explanations                          []event.Explanation

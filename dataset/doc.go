@@ -82,7 +82,7 @@
 //	feats.npz       n×d SciPy CSR, CSC or COO: a bag of words, or
 //	feats.npy       n×d dense array, C or Fortran order; exactly one of the two
 //	class_map.json  {"0": 3, "1": 0, …}: node index -> class as an int, a text, or a one-hot list; lists of 0
-//	                and 1 of which one has several ones are labels
+//	                and 1 are labels where one of them has several ones
 //	role.json       {"tr": […], "va": […], "te": […], "un": […]}: disjoint lists of node indices
 //
 // npz entries may be deflated or stored. Indices are of any integer type, values bool, integers, float32 or

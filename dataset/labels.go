@@ -12,8 +12,8 @@ import (
 	"rivulet/infer/target"
 )
 
-// labelSets reads the labels of nodes, of which a node may have several: from one column with a list, or from a column
-// of true and false for each label.
+// labelSets reads the labels of nodes that may have several: from one column with a list, or from a column of true and
+// false for each label.
 func (b *builder) labelSets(d *Dataset) error {
 	columns := b.settings.Labels()
 	sets := make([][]string, len(b.labels))

@@ -131,7 +131,7 @@ type Prediction struct {
 	Revision int
 	// Source is the arrival's place in Kafka.
 	Source Source
-	// Trace is the trace of which the arrival is a part; without a Parent it is of none, or traces are off.
+	// Trace is the trace that the arrival belongs to. It has no Parent where the record names no trace, or traces are off.
 	Trace TraceContext
 	// ArrivalTime is Arrival.Time, IngestTime the record's timestamp, PredictedTime the time after the model had run.
 	// An IngestTime outside the years 1 to 9999, which a record may have by mistake, is not published.

@@ -60,7 +60,7 @@ func (b *Bins) Len() int {
 	return max(1, len(b.Types)) * b.sides()
 }
 
-// Validate returns an error for types that have no name, are not distinct, or of which there are too many.
+// Validate returns an error where a type has no name, two have the same name, or there are more than [MaxRelations].
 func (b *Bins) Validate() error {
 	if n := b.Len(); n > MaxRelations {
 		return fmt.Errorf("edges have %d types and %d relations, at most %d relations are read (a type has two where edges "+

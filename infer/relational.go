@@ -51,7 +51,7 @@ func (d *relational) widths() (u []int) {
 	return u
 }
 
-// tables are those of a graph [P_1 | … | P_R] of n nodes, R·n rows.
+// tables returns the tables of a graph [P_1 | … | P_R] of n nodes: R·n rows.
 func (d *relational) tables(adj *graph.CSR, x preprocess.Inputs) *Tables {
 	relations := d.net.Architecture.Relations()
 	if adj.Cols != relations*adj.Rows {

@@ -25,7 +25,7 @@ const (
 	defaultMetadataTTL = 2 * time.Second
 )
 
-// Login says who a client is. It holds one of the mechanisms below.
+// Login has a client's credentials, for one of the mechanisms below.
 type Login = wire.Login
 
 // SASL mechanisms.

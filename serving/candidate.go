@@ -129,8 +129,8 @@ func (p *Publisher) Abort(ctx context.Context, c Candidate, by, reason string) (
 	return d, nil
 }
 
-// Decide promotes a candidate or gives it up as a rule says; version may be "" as for Candidate. The decision's Action is empty if nothing is to be
-// decided yet, and its Reason says what is known. Each look at the labels is taken once, whoever asks. It returns
+// Decide promotes a candidate or gives it up as a rule says; version may be "" as for Candidate. The decision's Action is empty where it is too early to decide,
+// and its Reason says why. Each look at the labels is taken once, whichever process asks. It returns
 // [ErrNoCandidate], and the errors of [Publisher.Promote].
 func (p *Publisher) Decide(ctx context.Context, version string, r candidate.Rule) (d candidate.Decision, err error) {
 	c, err := p.Candidate(ctx, version)
@@ -161,7 +161,7 @@ func (p *Publisher) Decide(ctx context.Context, version string, r candidate.Rule
 	return candidate.Decision{Version: c.Version, Before: sum.Current, By: candidate.ByRule, Reason: reason}, nil
 }
 
-// decision describes what is decided of a candidate, with the figures of the comparison.
+// decision returns a decision about a candidate, with the figures of the comparison.
 func (p *Publisher) decision(ctx context.Context, c Candidate, action, by, reason string) (candidate.Decision, error) {
 	if c.Version == "" {
 		return candidate.Decision{}, ErrNoCandidate
@@ -178,7 +178,7 @@ func (p *Publisher) decision(ctx context.Context, c Candidate, action, by, reaso
 // historyKept is how many decisions stay in Redis when versions are pruned.
 const historyKept = 1000
 
-// History returns what was decided of CURRENT and CANDIDATE, oldest first.
+// History returns the decisions about CURRENT and CANDIDATE, oldest first.
 func (p *Publisher) History(ctx context.Context) ([]candidate.Decision, error) {
 	all, fields, err := p.history(ctx)
 	if err != nil {
@@ -237,7 +237,7 @@ func (w *Watcher) Candidates() []*Trial {
 	return nil
 }
 
-// candidateState is what the watcher remembers of a candidate from poll to poll.
+// candidateState is the watcher's memory of a candidate from poll to poll.
 type candidateState struct {
 	refused string // the candidate that was refused, beside which version
 	reason  error

@@ -49,7 +49,7 @@
 //	publisher.go, mend.go   Publisher: publish, activate; a complete version compared, and written again where it differs
 //	gate.go                 checks before a version becomes CURRENT or a consumer takes it
 //	candidate.go            CANDIDATE: set, loaded, compared, promoted, given up; the history of decisions
-//	                        (package candidate has what is counted and decided, as values)
+//	                        (package candidate has counts and decisions as values)
 //	list.go, prune.go       versions listed; old ones removed
 //	trial.go                Watcher: back to the version before if the new one makes dead letters
 //	watcher.go, load.go     Watcher: follows CURRENT, loads and swaps; heartbeats.go protects used versions

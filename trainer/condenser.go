@@ -29,7 +29,7 @@ type Graph struct {
 // Condenser makes S and M of T.
 type Condenser func(ctx context.Context, g *Graph, progress Progress) (*Result, error)
 
-// Result is what a method makes of T.
+// Result is the outcome of a method: S, M, and the tables by which S is served.
 type Result struct {
 	*condense.Condensation
 	// Tables returns S's frozen tables of a model, and Features those of features that are propagated over so many hops;

@@ -51,7 +51,7 @@ type Method struct {
 // maker makes S and M; whole are W_O of the models of the run.
 type maker func(t *task, ctx context.Context, whole []*search.Result, progress Progress) (condensation, error)
 
-// methods are those of this package. Code of a method must not read the list: a task knows its own method.
+// methods are the methods of this package. The code of a method must not read the list: a task knows its own method.
 var methods = []Method{
 	{Name: MethodCached, make: (*task).condenseNothing, Comparison: true, Frozen: true, relations: true,
 		targets: true},

@@ -22,7 +22,7 @@ func (t *task) read() *graph.CSR {
 	return t.original.Adj
 }
 
-// readable are those of some models that read the data's edges as these are divided.
+// readable returns the models that read the data's edges as they are: with directions, with types, or with neither.
 func (t *task) readable(models []string) []string {
 	return slices.DeleteFunc(slices.Clone(models), func(name string) bool {
 		a, err := architecture.Lookup(name)

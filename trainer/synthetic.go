@@ -68,7 +68,7 @@ func (c *clusterMethod) fitLinear(ctx context.Context, name string, progress Pro
 	return best, nil
 }
 
-// spread returns what S teaches an SGC by.
+// spread returns the spread of S, from which an SGC can be fitted on S alone.
 func (c *clusterMethod) spread(ctx context.Context, progress Progress) (*artifact.Spread, error) {
 	if _, err := c.fit(ctx, modelSGC, progress); err != nil {
 		return nil, err
@@ -157,8 +157,8 @@ type teacher struct {
 	problem fit.Problem  // of the means alone
 }
 
-// around returns the labelled nodes of T of which the spread is made; soft labels are fitted to a quarter of as many.
-// Variances along directions are off by up to 2√(d/rows): with 602 features and 16,384 rows that is 38%.
+// around returns the sample of labelled nodes of T from which the spread is computed; soft labels are fitted to a
+// quarter of it. Variances along directions are off by up to 2√(d/rows): with 602 features and 16,384 rows that is 38%.
 func (t *task) around() []int32 { return sample.Evenly(t.labelled, 4*t.sampledRows) }
 
 func (c *clusterMethod) teacher(name string) *teacher {

@@ -31,7 +31,8 @@ func bucket(u *url.URL, transport http.RoundTripper) (*source, error) {
 // Region returns the region of AWS that the environment names, "" for none.
 func Region() string { return cmp.Or(os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION")) }
 
-// AWS has credentials of AWS: those of the environment, or of the machine's role, which it renews before they expire.
+// AWS has the credentials of the environment, or of the machine's role. A role's credentials are renewed before they
+// expire.
 type AWS struct {
 	keys    *credentials.Credentials
 	context *credentials.CredContext
@@ -47,7 +48,7 @@ func NewAWS() *AWS {
 	return &AWS{credentials.New(by), &credentials.CredContext{Client: &http.Client{Timeout: 10 * time.Second}}}
 }
 
-// Keys returns credentials that are valid; those of a user have no session.
+// Keys returns valid credentials. session is empty for a user's.
 func (a *AWS) Keys() (id, secret, session string, err error) {
 	keys, err := a.keys.GetWithContext(a.context)
 	if err != nil {

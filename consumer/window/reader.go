@@ -78,7 +78,7 @@ func (r *Reader) goOn(resume kafka.Resume) {
 	r.tell(Progress{From: r.first, Next: max(resume.Next, r.first), Edges: max(resume.Aside, r.first), Idle: resume.Note})
 }
 
-// Take returns what leaves the window, and false if that is nothing.
+// Take returns the next records that leave the window, and false where none do now.
 func (r *Reader) Take() (out Output, some bool) {
 	if r.before != nil {
 		if out, some = r.before.Take(); some {

@@ -28,7 +28,7 @@ import (
 // record asks to forget its id. In the last two cases a revision that settles is given up: the new arrival's prediction
 // replaces it, or nothing of the id may be predicted any more.
 
-// Update says what becomes of an arrival that was predicted when another edge of it comes.
+// Update is the setting attach.update: what happens to an arrival that was predicted before one of its edges came.
 type Update string
 
 // Updates. Empty is off.

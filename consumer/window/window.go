@@ -39,7 +39,7 @@ type Options struct {
 // overhead is about what a record takes in a window beside its bytes.
 const overhead = 512
 
-// Progress says what a window needs to go on where another one has stopped (see the package comment).
+// Progress is the state with which a window continues where another one stopped (see the package comment).
 type Progress struct {
 	From, Next, Edges int64
 	Idle              string // where the partition was idle since From, as idleSince writes it
@@ -67,16 +67,17 @@ type Stats struct {
 	Left [outcomes]int
 	// Joined counts edges that an arrival has taken, Unmatched those that none has.
 	Joined, Unmatched int
-	// Kept is how many arrivals are kept for later edges now, and Released counts by reason those that are no longer.
+	// Kept is the number of arrivals that are kept for later edges now. Released counts the arrivals that are not kept any
+	// more, by reason.
 	// Late counts the edges that came while their arrival was kept, Revisions the revisions that have left.
 	Kept            int
 	Released        [reasons]int
 	Late, Revisions int
 }
 
-// Output is what leaves a window together.
+// Output is a group of records that leave a window together.
 type Output struct {
-	// Records are the records that are no edges, and Joined what each has been given, by its place. A revision is its
+	// Records are the arrivals, and Joined has the edges that each was given, by its place. A revision is its
 	// arrival's record with the place of the first edge that came late.
 	Records []kafka.Record
 	Joined  map[kafka.Position]Joined
@@ -85,7 +86,7 @@ type Output struct {
 	Progress    Progress
 }
 
-// Joined is what an arrival has been given.
+// Joined has the edges that an arrival was given by records of their own.
 type Joined struct {
 	Edges []event.Edge
 	// Revision is 2 or more for an arrival that leaves again, else 0. Source is then the place of the arrival's record,
@@ -147,7 +148,7 @@ type entry struct {
 // never is the end of a wait that has not ended.
 const never = math.MaxInt64
 
-// node is what waits under one id.
+// node has the arrivals and edges that wait under one id.
 type node struct {
 	id    string
 	edges []*entry // that wait, or that arrivals which have not left may have
@@ -308,7 +309,8 @@ func (w *Window) leave(e *entry, last int64, outcome int) {
 	w.tidy(e.of)
 }
 
-// endBefore ends the waits that a record with a timestamp, or the bytes read with it, ends, and then what is kept.
+// endBefore ends the waits whose deadline a record's timestamp has reached, then the waits that exceed the bytes allowed,
+// then the time of arrivals that are kept.
 func (w *Window) endBefore(timestamp, offset int64) {
 	for len(w.timers) > 0 && w.timers[0].deadline <= timestamp {
 		w.fire(heap.Pop(&w.timers).(*timer), offset)
@@ -404,8 +406,8 @@ func (w *Window) waits() bool {
 // edges if few records have come.
 const most = 1 << 10
 
-// Take returns what leaves, and false if that is nothing. The caller goes on until then. Each output has a Next of its
-// own, so that a commit is told by it.
+// Take returns the next records that leave the window, and false where none do now; the caller repeats it until then.
+// Each output has a Next of its own, by which its commit is recognised.
 func (w *Window) Take() (Output, bool) {
 	r := w.settled()
 	switch {
@@ -491,7 +493,7 @@ func (w *Window) deadLetter(e *entry) event.DeadLetter {
 		Source: event.Source(e.record.Position), IngestTime: e.record.Time, Reason: fault.Reason, Detail: fault.Error()}
 }
 
-// progress returns the numbers of the package comment, and drops what is before From.
+// progress returns the offsets that the package comment describes, and drops the records before From.
 func (w *Window) progress() Progress {
 	p := Progress{Next: w.next, Edges: w.next}
 	if len(w.arrivals) > 0 {

@@ -18,7 +18,7 @@ type Forget struct {
 	Key []byte // under which predictions of the id are published, where a [Mapping] found one; nil: the record's
 }
 
-// Error returns what the record asks for.
+// Error says which id the record asks to forget.
 func (f Forget) Error() string { return "the record asks to forget " + event.Cut(f.ID) }
 
 // Event reads a record as [Reader.Arrival] does. With [Reader.Forget] four kinds of records are a [Forget]:

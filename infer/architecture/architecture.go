@@ -69,7 +69,7 @@ func Names() []string {
 	return names
 }
 
-// Plain are those that do not read the relations of edges.
+// Plain returns the architectures that do not read the relations of edges.
 func Plain() []*Architecture {
 	return slices.DeleteFunc(Architectures(), (*Architecture).Relational)
 }

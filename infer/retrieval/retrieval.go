@@ -36,7 +36,7 @@ const (
 	queryRows = 64   // queries that are compared with a block at once
 )
 
-// New makes an index of candidates, of which ids[i] has the vector in row i. It copies the vectors.
+// New makes an index of candidates: ids[i] has the vector in row i. It copies the vectors.
 func New(ids []string, vectors *graph.Dense) *Index {
 	if len(ids) != vectors.Rows {
 		panic(fmt.Sprintf("retrieval: %d ids of %d vectors", len(ids), vectors.Rows))

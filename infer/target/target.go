@@ -18,7 +18,7 @@ import (
 	"strings"
 )
 
-// Task is what a model predicts of a node.
+// Task is the kind of a prediction: a class, labels, numbers or links.
 type Task string
 
 const (
@@ -28,8 +28,8 @@ const (
 	Labels Task = "labels"
 	// Number is one number or several for each node, the outputs.
 	Number Task = "number"
-	// Links are the neighbours of each node among candidates: what is predicted is an embedding, whose dot products with
-	// those of the candidates are their scores.
+	// Links are the candidates that each node will be linked to. The model computes an embedding, whose dot products with
+	// the candidates' vectors are their scores.
 	Links Task = "links"
 )
 

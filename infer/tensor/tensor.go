@@ -21,7 +21,7 @@ type Set struct {
 	err  error
 }
 
-// NewSet returns a set of these tensors, each of which needs a name of its own.
+// NewSet returns a set of these tensors. Two with the same name are an error.
 func NewSet(all []Tensor) *Set {
 	s := &Set{left: make(map[string]*graph.Dense, len(all))}
 	for _, t := range all {
@@ -41,7 +41,7 @@ func NewSet(all []Tensor) *Set {
 	return s
 }
 
-// Fail says what is wrong, unless something was wrong before.
+// Fail keeps an error, unless an earlier one is kept.
 func (s *Set) Fail(err error) {
 	if s.err == nil {
 		s.err = err

@@ -23,7 +23,7 @@
 //	features.go  settings -> features by id
 //	repredict.go Repredict: arrivals that the topic still has, predicted again
 //	repartition.go other topics that are brought to the topic of arrivals
-//	forget.go    what is removed where an id is to be forgotten
+//	forget.go    an id is forgotten: its row, note and stored features are removed
 //	labels.go    labels that are read beside arrivals and compared with predictions
 //	candidate.go a candidate beside the version that serves: compared, or as a canary
 //	both.go      two observers as one

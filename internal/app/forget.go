@@ -16,7 +16,7 @@ type forgetter struct {
 	features *featurestore.Store // nil: arrivals bring their features, or Feast has them
 }
 
-// newForgetter returns what removes ids by these settings; nil if none are to be forgotten.
+// newForgetter returns the forgetter that the settings want; nil where input.forget is off.
 func newForgetter(cfg config.Consumer, w wire) consumer.Forgetter {
 	if cfg.Input.Forget != config.On {
 		return nil

@@ -136,7 +136,7 @@ func (i *interruptible) Read(p []byte) (int, error) {
 // PredictionWriter writes predictions to a file.
 type PredictionWriter interface {
 	Prediction(p *event.Prediction) error
-	// Close ends the file, and leaves what is below it open.
+	// Close ends the file's format. The underlying writer stays open.
 	Close() error
 }
 

@@ -120,7 +120,7 @@ func repredictor(ctx context.Context, cfg config.Consumer, version string, log *
 	return versions{serving.Pinned(current)}, func() { _ = closeClient() }, nil
 }
 
-// deliverer returns what takes predictions, and how it is closed.
+// deliverer returns the topic or file that predictions go to, and the function that closes it.
 func (o *RepredictOptions) deliverer(cfg config.Consumer, out event.Codec, wait retry.Patience,
 	c *Counts) (consumer.Deliverer, func() error, error) {
 	rejected := func(_ int64, d *event.DeadLetter) { o.Rejected(d) }

@@ -155,7 +155,7 @@ func pinned(ctx context.Context, location string, choice serving.Options, log *s
 
 // servedVersions returns the versions that a program serves: of Redis, followed in the background, or a pinned
 // artifact. failed is told if following them fails. acl is the line of deploy/redis.acl with the program's rights.
-// capabilities are those that the program needs beside its settings. end closes their connections.
+// capabilities names the capabilities that the program needs beyond its settings'. end closes the connections.
 func servedVersions(ctx context.Context, cfg config.Consumer, acl string, log *slog.Logger, background *services,
 	failed context.CancelCauseFunc, capabilities ...string) (from versions, end func(), err error) {
 	if cfg.Artifact != "" {

@@ -18,7 +18,7 @@ import (
 // Writer writes predictions.
 type Writer interface {
 	Prediction(p *event.Prediction) error
-	// Close ends the file, and leaves what is below it open.
+	// Close ends the file's format. The underlying writer stays open.
 	Close() error
 }
 

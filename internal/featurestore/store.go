@@ -57,7 +57,7 @@ func (s *Store) Read(ctx context.Context, ids []string, into []*event.Features, 
 	})
 }
 
-// inPortions calls read with a portion of ids after the other, each of which goes into one request of the client.
+// inPortions calls read with one portion of ids after the other. A portion fits into one request of the client.
 func inPortions(client mapping.Client, ids []string, read func(from, to int) error) error {
 	for from := 0; from < len(ids); {
 		n := portion(ids[from:])

@@ -269,7 +269,7 @@ func (p *predictions) Published() time.Time { return time.Time{} }
 // Refused returns nothing.
 func (p *predictions) Refused() []kafka.Refusal { return nil }
 
-// neighbours are those of the only arrival.
+// neighbours are the neighbours of the batch's only arrival.
 type neighbours []string
 
 // NeighboursOf returns them.

@@ -12,7 +12,7 @@ type fetched struct {
 	more    bool  // the partition had more records then
 }
 
-// inflow is what has been read of one partition and is not written yet.
+// inflow has the records of one partition that are read and not yet written.
 type inflow struct {
 	at      kafka.TopicPartition
 	records []kafka.Record

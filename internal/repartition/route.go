@@ -10,7 +10,7 @@ import (
 	"rivulet/kafka"
 )
 
-// Outcome is what becomes of a record.
+// Outcome is how a record was routed.
 type Outcome uint8
 
 // Outcomes.

@@ -110,7 +110,7 @@ func (s *Server) model(r *http.Request) (consumer.Version, *refusal) {
 	return v, otherVersion(r, v.ID())
 }
 
-// forClasses is the refusal of what is for classes alone, where another task serves.
+// forClasses refuses a request that needs classes where the version that serves has another task.
 func (s *Server) forClasses(what string) *refusal {
 	if of, ok := s.o.Path.Versions.Current().(consumer.Tasked); ok {
 		if err := of.Task().Require(what); err != nil {

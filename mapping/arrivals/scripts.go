@@ -118,8 +118,8 @@ if ARGV[1] ~= '0' then redis.call('PEXPIREAT', KEYS[1], ARGV[1]) end
 return written
 `)
 
-// noteAll stores notes, and returns those that are there already, which stay. If it is asked to replace, a note of
-// another record at the same offset, of a topic that was deleted and made anew, gives way. Notes begin with the
+// noteAll stores notes. A note that is there already stays, and is returned. With replace, a note of another record at
+// the same offset is overwritten: its topic was deleted and created again. Notes begin with the
 // record's fingerprint, in 8 bytes.
 //
 // A member that was stopped while another one took its partition over may write no note any more, as the other one has
@@ -169,7 +169,7 @@ end
 return 0
 `)
 
-// stand is what the marker's node says of a version.
+// stand is the state of a version on the node of Redis that has its marker.
 type stand struct {
 	id        string
 	now       time.Time

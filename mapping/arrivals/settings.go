@@ -13,7 +13,7 @@ import (
 	"rivulet/mapping"
 )
 
-// settings are what all consumers of a version must agree on to find each other's rows.
+// settings are the values that all consumers of a version must share to find each other's rows.
 type settings struct {
 	ttl     time.Duration // whole milliseconds; 0: rows live as long as the version
 	buckets int
@@ -26,7 +26,7 @@ const (
 	fieldSeal    = "seal"
 )
 
-// agree writes settings that are not there yet, in one step, and returns those that are there.
+// agree writes the settings that are missing, in one step, and returns all of them.
 //
 //	KEYS  the hash
 //	ARGV  field, value, field, value, …
@@ -97,7 +97,7 @@ func (a *Rows) agree(ctx context.Context) error {
 	return nil
 }
 
-// storedSettings returns the fields of a version's settings, "" for those that are not there.
+// storedSettings returns the fields of a version's settings, "" for a missing one.
 func storedSettings(ctx context.Context, client mapping.Client, t *Table) (fields [3]string, err error) {
 	values, err := client.HMGet(ctx, t.Keys, fieldTTL, fieldBuckets, fieldSeal).Result()
 	for k, value := range values {

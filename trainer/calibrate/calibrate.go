@@ -13,7 +13,7 @@ import (
 	"rivulet/trainer/eval"
 )
 
-// Support is what a model says of the support nodes, batch by batch.
+// Support has a model's logits for the support nodes, batch by batch.
 type Support struct {
 	Logits []*graph.Dense
 	F      []*graph.Dense // of propagation; nil without one

@@ -118,8 +118,8 @@ func layerMessages(m infer.Model, t *infer.Tables, s Support) growth.Messages {
 	return out
 }
 
-// relationalMessages are those of layers that read relations: [u_L less its class mean, …, u_1·P1]. An arrival's share
-// of a mean is in the scales of the relations, and there is no way back.
+// relationalMessages returns the messages of layers that read relations: [u_L less its class mean, …, u_1·P1]. The
+// scale of a relation contains an arrival's share of the mean. No message goes back to an arrival's neighbours.
 func relationalMessages(m infer.Model, t *infer.Tables, s Support) growth.Messages {
 	last, blocks := len(m.Layers)-1, m.Architecture.Blocks()
 	out := growth.Messages{U: make([]growth.Part, last+1)}

@@ -84,7 +84,7 @@ func (f *Fitter) better(best *Perceptron, layers []architecture.Layer, decay flo
 	return m
 }
 
-// Deployment is a perceptron in the place of a model on T, of which it reads nothing.
+// Deployment serves a perceptron where a model on T is expected. It reads the arrival's features, and nothing of T.
 type Deployment struct {
 	*perceptron.Perceptron
 	N int // nodes of T

@@ -78,7 +78,7 @@ func newNetwork(p *GNNProblem, arch *architecture.Architecture, rng *rand.Rand) 
 	return n
 }
 
-// reads returns those of P·pre(X) and pre(X) that the first layer reads.
+// reads returns the inputs of the first layer: P·pre(X), pre(X), or both.
 func (n *network) reads(inputs [2]Design) (out []Design) {
 	if n.arch.Convolves() {
 		out = append(out, inputs[0])

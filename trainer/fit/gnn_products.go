@@ -54,8 +54,8 @@ func (m mask) drop(x *graph.CSR) *graph.CSR {
 	return out
 }
 
-// maskedMatrix is an explicit matrix of which a mask leaves entries out. It is stored a block of rows at a time, so
-// that package gemm can multiply it and it takes little memory.
+// maskedMatrix is a matrix in which a mask sets entries to 0, as dropout does. One block of rows at a time is written
+// out, so that package gemm can multiply it in little memory.
 type maskedMatrix struct {
 	x    *graph.Dense
 	mask mask

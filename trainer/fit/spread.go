@@ -81,7 +81,7 @@ func (s *Spread) gradient(grad []float64, g *graph.Dense, labels []int32, sw *gr
 	}
 }
 
-// Input is what a layer reads of labelled nodes: their rows, and the means of these over the clusters.
+// Input has the rows that a layer reads of labelled nodes, and their means over the clusters.
 type Input struct {
 	Rows  Design       // n×d
 	Means *graph.Dense // N'×d
@@ -200,8 +200,8 @@ func Spreads(inputs []Input, of []int32, rank int) []*Spread {
 	return out
 }
 
-// Subspace iteration: columns beyond those that are wanted, and passes over the rows (Halko, Martinsson and Tropp,
-// "Finding structure with randomness", 2011). The start is sums of rows in place of random numbers.
+// Subspace iteration (Halko, Martinsson and Tropp, "Finding structure with randomness", 2011): the number of columns
+// computed beyond the rank, and of passes over the rows. It starts from sums of rows in place of random numbers.
 const (
 	oversampling = 10
 	passes       = 2

@@ -10,8 +10,8 @@ import (
 	"rivulet/spill"
 )
 
-// ends puts edges into buckets: those of arrivals that join T by the id at their other end, and edges of their own and
-// waiting ones, of which no end need be known, by the id at the first end.
+// ends puts edges into buckets. An edge of an arrival that joins T goes by the id at its other end. An edge of its own,
+// and one that waits since an earlier refresh, goes by its first id, because neither of its ends need be known.
 func (g *growth) ends() error {
 	g.sources, g.targets = g.spill("sources", g.ids.Len()), g.spill("targets", g.ids.Len())
 	var r spill.Record
@@ -76,7 +76,7 @@ func (g *growth) match() error {
 	return g.wait()
 }
 
-// known returns what is known of the ids of a bucket.
+// known returns the row of each id of a bucket that T has.
 func (g *growth) known(k int) (map[string]int64, error) {
 	known := map[string]int64{}
 	err := g.ids.Each(k, func(r *spill.Record) error {

@@ -217,7 +217,7 @@ func putDecision(to *spill.Buckets, row int64, d decision) error {
 	return to.Put(int(row/rangeRows), r.Number(row).Number(int64(d.role)).Number(int64(d.class)))
 }
 
-// byRow gives what is known of rows, which are asked for in ascending order.
+// byRow looks up the value of a row. Rows are asked for in ascending order, a range of them is in memory.
 type byRow[T any] struct {
 	of     *spill.Buckets
 	read   func(r *spill.Record) T
@@ -233,7 +233,7 @@ func newDecisions(of *spill.Buckets) *byRow[decision] {
 	return newByRow(of, func(r *spill.Record) decision { return decision{Role(r.NextNumber()), int32(r.NextNumber())} })
 }
 
-// on returns what is known of a row; false if there is nothing.
+// on returns the value of a row; false where it has none.
 func (d *byRow[T]) on(row int64) (is T, ok bool, err error) {
 	if at := int(row / rangeRows); at != d.loaded {
 		d.loaded, d.rows = at, map[int64]T{}

@@ -135,7 +135,7 @@ func (t *Tables) put(ctx context.Context, name string, nodes []solved.Number) (s
 	return t.engine.Put(ctx, stage.NewSpec(name, struct{}{}, sides, 1).Table(0, t.Graph.Names.Name), records)
 }
 
-// ask decides of which nodes of T rows are brought, and returns for each list of nodes their places among these.
+// ask notes the nodes of T whose rows are brought, and returns for each list the places of its nodes among them.
 func (t *Tables) ask(ctx context.Context, lists ...[]solved.Number) (places [][]int32, err error) {
 	t.brought = slices.Concat(lists...)
 	slices.SortFunc(t.brought, solved.Number.Compare)

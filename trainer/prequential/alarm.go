@@ -35,8 +35,8 @@ type Bounds struct {
 	Growth float64
 	// MostGrowth is the share of T's nodes that may arrive before that alone is an alarm.
 	MostGrowth float64
-	// Sample is the number of newest arrivals of which agreement is taken. Accuracy is that of a quarter as many newest
-	// labelled ones: a class that looks otherwise suddenly must not be hidden behind the arrivals before it.
+	// Sample is the number of newest arrivals over which agreement is measured. Accuracy is measured over a quarter as many
+	// of the newest labelled ones: a class that changes suddenly must not be hidden behind the arrivals before it.
 	Sample int
 	// Batch is the number of arrivals of a micro-batch.
 	Batch int
@@ -66,7 +66,7 @@ func (b Bounds) Validate() error {
 	return nil
 }
 
-// Figures are what the alarms are raised by. Accuracies and shares are in percent.
+// Figures are the measurements that raise alarms. Accuracies and shares are in percent.
 type Figures struct {
 	Arrivals  int      `json:"arrivals"`  // since the version was made
 	Growth    float64  `json:"growth"`    // the same as a share of T's nodes

@@ -114,7 +114,7 @@ func decideByRuleCommand() *cobra.Command {
 // only returns the one argument, "" for none.
 func only(args []string) string { return strings.Join(args, "") }
 
-// noCandidate says what to do where there is no candidate.
+// noCandidate adds to [serving.ErrNoCandidate] the command that publishes a candidate.
 func noCandidate(err error) error {
 	if errors.Is(err, serving.ErrNoCandidate) {
 		return fmt.Errorf("%w: trainer publish --candidate publishes one", err)
@@ -122,7 +122,7 @@ func noCandidate(err error) error {
 	return err
 }
 
-// printDecision says what was decided of a candidate.
+// printDecision prints a decision about a candidate.
 func printDecision(w io.Writer, d candidate.Decision) error {
 	text := d.Version + " is CURRENT"
 	if d.Action == candidate.ActionAbort {
