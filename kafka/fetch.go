@@ -84,8 +84,8 @@ func (c *Client) spread(ctx context.Context, cursors []*Cursor) {
 // Partition returns the partition that is read.
 func (c *Cursor) Partition() TopicPartition { return c.at }
 
-// Resume returns the value that [Generation.Resume] stored beside the offset that the group has committed, without From.
-// It is zero where there is none, or the log has changed since. Its offsets become lower when a new leader lacks
+// Resume returns the value that [Generation.Resume] stored beside the offset that the group has committed, without
+// From. It is zero where there is none, or the log has changed since. Its offsets become lower when a new leader lacks
 // records before them.
 func (c *Cursor) Resume() Resume { return c.resume }
 

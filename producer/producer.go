@@ -71,8 +71,8 @@ func (p *Producer) Begin(ctx context.Context, by kafka.Committer, assigned []kaf
 // generation.
 //
 // Records that the brokers refuse for their content are published in another form (amend.go). The delivery's Refused
-// lists the records that their topic has in no form, by their places in the batch: predictions first, then dead letters.
-// A prediction may have been replaced by a dead letter.
+// lists the records that their topic has in no form, by their places in the batch: predictions first, then dead
+// letters. A prediction may have been replaced by a dead letter.
 func (p *Producer) Publish(ctx context.Context, b event.Batch, next kafka.Offsets,
 	by kafka.Committer) (kafka.Delivery, error) {
 	publish, err := p.Pack(ctx, b)

@@ -129,9 +129,9 @@ func (p *Publisher) Abort(ctx context.Context, c Candidate, by, reason string) (
 	return d, nil
 }
 
-// Decide promotes a candidate or gives it up as a rule says; version may be "" as for Candidate. The decision's Action is empty where it is too early to decide,
-// and its Reason says why. Each look at the labels is taken once, whichever process asks. It returns
-// [ErrNoCandidate], and the errors of [Publisher.Promote].
+// Decide promotes a candidate or gives it up as a rule says; version may be "" as for Candidate. The decision's Action
+// is empty where it is too early to decide, and its Reason says why. Each look at the labels is taken once, whichever
+// process asks. It returns [ErrNoCandidate], and the errors of [Publisher.Promote].
 func (p *Publisher) Decide(ctx context.Context, version string, r candidate.Rule) (d candidate.Decision, err error) {
 	c, err := p.Candidate(ctx, version)
 	if err != nil {

@@ -62,7 +62,8 @@ func TestRefreshOfEdgesApart(t *testing.T) {
 		sameParts(t, dir+"/"+engine+"-arrivals", dir+"/"+engine+"-apart")
 		sameFiles(t, dir+"/"+engine+"-arrivals-data", dir+"/"+engine+"-apart-data")
 	}
-	// A node of T that arrives again has its features replaced with --update-features; without the flag it stays as it was.
+	// A node of T that arrives again has its features replaced with --update-features; without the flag it stays as it
+	// was.
 	again := event.Arrival{ID: half.IDs[half.Train[0]], Features: event.Features{Values: x.Row(int(half.Train[1]))}}
 	line, _ := eventjson.Codec{}.AppendArrival(nil, &again)
 	writeFile(t, dir, "again.jsonl", append(line, '\n'))

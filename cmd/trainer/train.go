@@ -160,7 +160,8 @@ func trained(cmd *cobra.Command, engine *engineFlags, learn *learnFlags, data *d
 
 const tableUsage = "print all settings as a table, and not only what is served beside the whole graph"
 
-// print writes the report for a person: the accuracy that is served beside the whole graph's, or all results as a table.
+// print writes the report for a person: the accuracy that is served beside the whole graph's, or all results as a
+// table.
 func (r report) print(w io.Writer, m artifact.Manifest, table bool) error {
 	fmt.Fprintf(w, "%s: %d original nodes -> %d synthetic, M with %d entries, preprocessing %s, seed %d\n",
 		m.Data.Name, m.Data.Nodes, m.SyntheticNodes, m.Mapping.Entries, m.Preprocess.Kind, m.Seed)

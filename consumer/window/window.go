@@ -30,8 +30,9 @@ type Options struct {
 	// DropUnmatched has edges without an arrival counted only; otherwise they are dead letters.
 	DropUnmatched bool
 	// Update, if it is not off, has arrivals kept after they have left: an arrival for which an edge comes then leaves
-	// again, as a revision (revision.go). Age is how long after its timestamp an arrival is kept, at least Wait, and Settle how long after the
-	// first such edge it leaves again, with all that have come by then; both in the time of the records' timestamps.
+	// again, as a revision (revision.go). Age is how long after its timestamp an arrival is kept, at least Wait, and
+	// Settle how long after the first such edge it leaves again, with all that have come by then; both in the time of the
+	// records' timestamps.
 	Update      Update
 	Age, Settle time.Duration
 }
@@ -309,8 +310,8 @@ func (w *Window) leave(e *entry, last int64, outcome int) {
 	w.tidy(e.of)
 }
 
-// endBefore ends the waits whose deadline a record's timestamp has reached, then the waits that exceed the bytes allowed,
-// then the time of arrivals that are kept.
+// endBefore ends the waits whose deadline a record's timestamp has reached, then the waits that exceed the bytes
+// allowed, then the time of arrivals that are kept.
 func (w *Window) endBefore(timestamp, offset int64) {
 	for len(w.timers) > 0 && w.timers[0].deadline <= timestamp {
 		w.fire(heap.Pop(&w.timers).(*timer), offset)

@@ -29,8 +29,8 @@ func mostCandidates(c config.Candidate) int {
 	return map[string]int{config.Canary: 1, config.Shadow: script.MostCandidates}[c.Mode]
 }
 
-// tryCandidates returns the comparison of candidates with the version that serves, nil where the settings want none. The
-// caller calls end after the last comparison.
+// tryCandidates returns the comparison of candidates with the version that serves, nil where the settings want none.
+// The caller calls end after the last comparison.
 func tryCandidates(cfg config.Consumer, w wire, log *slog.Logger) (tried *shadow.Shadow, end func(), err error) {
 	end = func() {}
 	watcher, ok := w.versions.(versions).source.(*serving.Watcher)
@@ -53,7 +53,8 @@ func tryCandidates(cfg config.Consumer, w wire, log *slog.Logger) (tried *shadow
 }
 
 // candidateTopic returns the function that publishes a candidate's answers. It has connections of its own, so that the
-// stream does not wait for them. An answer that the topic refuses becomes a dead letter there, and not among the stream's.
+// stream does not wait for them. An answer that the topic refuses becomes a dead letter there, and not among the
+// stream's.
 func candidateTopic(cfg config.Consumer, w wire, log *slog.Logger) (
 	publish func(context.Context, event.Batch) error, end func(), err error) {
 	client, err := ConnectKafka(cfg.Kafka.Brokers, cfg.Candidate.Topic)

@@ -35,8 +35,8 @@ type Bounds struct {
 	Growth float64
 	// MostGrowth is the share of T's nodes that may arrive before that alone is an alarm.
 	MostGrowth float64
-	// Sample is the number of newest arrivals over which agreement is measured. Accuracy is measured over a quarter as many
-	// of the newest labelled ones: a class that changes suddenly must not be hidden behind the arrivals before it.
+	// Sample is the number of newest arrivals over which agreement is measured. Accuracy is measured over a quarter as
+	// many of the newest labelled ones: a class that changes suddenly must not be hidden behind the arrivals before it.
 	Sample int
 	// Batch is the number of arrivals of a micro-batch.
 	Batch int
