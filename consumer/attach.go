@@ -100,9 +100,8 @@ func (p *Pipeline) attach(out *attachment, version Version, in *decodedBatch, n 
 	out.degrade(version.Joint(), n.unread, as)
 }
 
-// among returns ã: symmetric, columns ascending; without values, or with weights. Where both arrivals list each other
-// with different weights, the larger one counts. In a.listed it counts, for each arrival, the entries of its edge list
-// that are in ã.
+// among returns ã: symmetric, columns ascending; without values, or with weights, the larger where both arrivals
+// list each other. In a.listed it counts the entries of each arrival's edge list that are in ã.
 func (a *attachment) among(in *decodedBatch, n *neighbours, as *attachmentNotes, weighted bool) *graph.CSR {
 	arrivals := in.arrivals
 	if clear(a.heavier); weighted && a.heavier == nil {

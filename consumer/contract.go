@@ -84,8 +84,7 @@ type Tasked interface {
 	Task() target.Task
 	// Radius is half the width of the interval of each output; nil where the task is not numbers.
 	Radius() []float64
-	// Candidates are the nodes that a link may lead to, with their vectors. Predict returns embeddings then. They are nil
-	// where the task is not links.
+	// Candidates are the nodes that a link may lead to, and Predict returns embeddings; nil: the task is not links.
 	Candidates() *retrieval.Index
 }
 

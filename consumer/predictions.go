@@ -12,8 +12,7 @@ import (
 
 // predictionSet holds the predictions of a batch, made of the output of its models.
 type predictionSet struct {
-	// predictions has none for withdrawn arrivals. With several models an arrival has one prediction of each, side by
-	// side, in the order of the models.
+	// none for withdrawn arrivals; one of each model, side by side in the order of the models
 	predictions []event.Prediction
 	answered    []event.Record     // the records of these predictions
 	withdrawn   []bool             // per arrival: a prediction of it is not finite
