@@ -125,8 +125,7 @@ func (s *decomposition) feature(at int) Figure {
 	return f
 }
 
-// featureOf is the share of one feature, with value x, in the projections that lines have; nothing if there are no
-// lines.
+// featureOf is the share of one feature with value x in the lines' projections; nothing if there are no lines.
 func featureOf(lines []linear, project *preprocess.Projection, col int32, x float64) Figure {
 	if len(lines) == 0 {
 		return Figure{}
