@@ -20,9 +20,10 @@ import (
 type chunk struct {
 	at      kafka.TopicPartition
 	records []kafka.Record
-	// joined and deadLetters are as in an Intake
+	// joined, deadLetters and unmatched are as in an Intake
 	joined      map[kafka.Position]window.Joined
 	deadLetters []event.DeadLetter
+	unmatched   [][2]string
 	// next is the offset to read after the whole chunk; it may lie beyond the last record's, where the log has holes or
 	// control records.
 	next    int64
@@ -93,6 +94,7 @@ func (b *batcher) take(in *Intake) bool {
 	if whole {
 		in.Offsets[b.rest.at] = b.rest.next
 		in.DeadLetters, b.rest.deadLetters = append(in.DeadLetters, b.rest.deadLetters...), nil
+		in.Unmatched, b.rest.unmatched = append(in.Unmatched, b.rest.unmatched...), nil
 	} else {
 		in.Offsets[b.rest.at] = b.rest.end(n)
 	}

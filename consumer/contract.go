@@ -31,8 +31,7 @@ type Version interface {
 	Rows(ctx context.Context, ids []string, rows []attach.Row) error
 	// Predict returns raw logits and published probabilities, both n×C.
 	Predict(b *attach.Batch) (logits, probabilities *graph.Dense)
-	// Embed returns the layer before the classifier, n×width. It is asked only where
-	// [Output.Representation] is embedding.
+	// Embed returns the layer before the classifier, n×width. It is asked only where [Output.Representation] is embedding.
 	Embed(b *attach.Batch) *graph.Dense
 	// Joint reports whether arrivals of a batch change each other's predictions even without an edge between them.
 	Joint() bool
@@ -154,6 +153,7 @@ type Intake struct {
 	Joined map[kafka.Position]window.Joined
 	// DeadLetters are records that have become dead letters before: edges without an arrival.
 	DeadLetters []event.DeadLetter
+	Unmatched   [][2]string // ends of all edges without an arrival, also of those that are only counted
 	// Offsets are the next offsets to read once the batch is delivered; nil where the records come from elsewhere.
 	Offsets kafka.Offsets
 	// Generation commits the offsets.

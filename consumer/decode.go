@@ -121,8 +121,7 @@ func (s *slot) deadLetter(reason, detail string) event.DeadLetter {
 		Source: s.source(), IngestTime: s.record.Time, Reason: reason, Detail: detail}
 }
 
-// decodeOne fills s from its record: with a fault, or with an arrival that the model can take once its features are
-// there.
+// decodeOne fills s from its record: with a fault, or with an arrival that the model can take once it has features.
 func (p *Pipeline) decodeOne(s *slot, by model) {
 	s.fault, s.skip, s.forget, s.dropped, s.other = nil, "", form.Forget{}, 0, false
 	if d := s.record.Damage; d != nil {

@@ -33,9 +33,8 @@
 //	decoder.go      records outside of a stream, for a refresh
 //	explain.go      the path up to predictions alone: explained in full, or for a comparison
 //
-// Bounds of a record are in package limits, and arrivals that wait for edges of their own in package window.
-// Everything of Kafka is in package kafka: the member of the group, offsets and where to begin, fetches, and waiting
-// for brokers.
+// Bounds of a record are in package limits, and arrivals that wait for edges of their own in package window. Everything
+// of Kafka is in package kafka: the member of the group, offsets and where to begin, fetches, and waiting for brokers.
 //
 // # Goroutines
 //

@@ -97,8 +97,7 @@ func (c *Consumer) begun(g *kafka.Generation, cursors []*kafka.Cursor) {
 	slices.Sort(from)
 	member := g.Member()
 	c.opts.Logger.Info("joined the consumer group", "group", member.Group, "generation", member.Generation,
-		"partitions", len(from),
-		"read_from", strings.Join(from, " "))
+		"partitions", len(from), "read_from", strings.Join(from, " "))
 }
 
 // over tells the log why a generation has ended, unless it is for a drain.
@@ -107,8 +106,7 @@ func (c *Consumer) over(ctx, reading context.Context, g *kafka.Generation, err e
 		return
 	}
 	member := g.Member()
-	c.opts.Logger.Info("a generation of the consumer group is over: its partitions are given back", "group",
-		member.Group,
+	c.opts.Logger.Info("a generation of the consumer group is over: its partitions are given back", "group", member.Group,
 		"generation", member.Generation, "reason", cmp.Or(err, context.Cause(reading)))
 }
 
@@ -217,7 +215,7 @@ func (c *Consumer) join(ctx context.Context, wait *window.Reader, records []kafk
 	wait.Add(records, lag, asked, c.opts.Path.Clock.Now())
 	for out, some := wait.Take(); some && ctx.Err() == nil; out, some = wait.Take() {
 		c.hand(ctx, queue, chunk{at: at, records: out.Records, joined: out.Joined, deadLetters: out.DeadLetters,
-			next: out.Progress.Next})
+			unmatched: out.Unmatched, next: out.Progress.Next})
 	}
 	c.opts.Path.Observer.Window(at, wait.Stats())
 }

@@ -23,8 +23,7 @@ type GrowingVersion interface {
 	// arrivals that are about to be predicted: seen[i] is set to the row and attachment kept under own[i]; nil: none is
 	// kept; its Row is Unread if Redis could not tell. asOf is for KeepArrivals ([growth.ArrivalRow]).
 	FindArrivals(ctx context.Context, ids []string, rows []attach.Row, own []string,
-		seen []*growth.ArrivalRow) (asOf int64,
-		err error)
+		seen []*growth.ArrivalRow) (asOf int64, err error)
 	// Grow solves rows for the arrivals of a batch.
 	Grow(b *attach.Batch) *growth.Solution
 	// KeepArrivals writes rows; an id that already has a row keeps it, whichever consumer wrote it, unless the new one is

@@ -17,9 +17,8 @@ type line struct {
 }
 
 func (c *Consumer) newLine(member kafka.Member, queue <-chan chunk) *line {
-	l := &line{turn: make(chan *ticket.Ticket, 1),
-		batcher: batcher{queue: queue, size: c.opts.BatchSize, bytes: c.opts.BatchBytes, linger: c.opts.BatchLinger,
-			clock: c.opts.Path.Clock, member: member, formed: &c.formed}}
+	l := &line{turn: make(chan *ticket.Ticket, 1), batcher: batcher{queue: queue, size: c.opts.BatchSize,
+		bytes: c.opts.BatchBytes, linger: c.opts.BatchLinger, clock: c.opts.Path.Clock, member: member, formed: &c.formed}}
 	l.turn <- nil
 	return l
 }

@@ -132,8 +132,7 @@ func (n *attachmentNotes) write(by kafka.Member, arrivals []*slot, found *neighb
 	}
 }
 
-// mayChange reports whether the next lookup of the same neighbours may find other rows, though all of
-// these were read.
+// mayChange reports whether the next lookup of the same neighbours may find other rows, though all of these were read.
 func mayChange(rows []attach.Row) bool {
 	outside := false
 	for i := range rows {

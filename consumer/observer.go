@@ -68,6 +68,8 @@ type BatchStats struct {
 	Dropped int
 	// Weights counts edges whose weight or direction was read as another one.
 	Weights edges.Counts
+	// OldEdges is the number of edges of their own between two nodes of T. No prediction has them before a refresh.
+	OldEdges int
 	// OtherSchema is the number of arrivals with features by name under the hash of another schema than the version's.
 	OtherSchema int
 	// Skipped has, for each record that is no arrival and no dead letter, the reason why it was passed over. It may be

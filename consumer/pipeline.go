@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"rivulet/consumer/answer"
+	"rivulet/consumer/edges"
 	"rivulet/consumer/limits"
 	"rivulet/consumer/measure"
 	"rivulet/consumer/window"
@@ -20,8 +21,7 @@ import (
 // ErrNoVersion is returned while no artifact has been loaded.
 var ErrNoVersion = errors.New("no version of the artifact is loaded yet")
 
-// ErrLookup is wrapped by an error of the row store. Nothing of the batch has left the process: it
-// may be tried again.
+// ErrLookup is wrapped by an error of the row store. Nothing of the batch has left the process: it may be tried again.
 var ErrLookup = errors.New("reading mapping rows")
 
 // ErrNotes is wrapped by an error of the notes of arrivals, in the same way.
@@ -135,7 +135,10 @@ func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 	watch.lap(&stats.Decode)
 
 	// The rows of M of all neighbours: their numbers where M is in memory, else each distinct id once.
-	if err := p.lookup(ctx, &b.neighbours, version, &b.decoded); err != nil {
+	if err = p.lookup(ctx, &b.neighbours, version, &b.decoded); err == nil {
+		stats.OldEdges, err = edges.Old(ctx, in.Unmatched, version.Rows)
+	}
+	if err != nil {
 		return fmt.Errorf("%w: %w", ErrLookup, err)
 	}
 	watch.lap(&stats.Lookup)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"rivulet/consumer/edges"
 	"rivulet/consumer/window"
 	"rivulet/event"
 	"rivulet/event/json"
@@ -276,4 +277,142 @@ func TestKilledWhileArrivalsWait(t *testing.T) {
 			t.Errorf("%d revisions", revisions)
 		}
 	})
+}
+
+// An edge of its own between two nodes of T reaches no prediction and moves no row. It is counted, whatever becomes of
+// arrivals with late edges, and is a dead letter only where unmatched edges are.
+func TestEdgesBetweenNodesOfTAreCounted(t *testing.T) {
+	for _, update := range []window.Update{window.UpdateOff, window.UpdateRow, window.UpdatePredict} {
+		for _, drop := range []bool{false, true} {
+			t.Run(fmt.Sprint(update, " ", drop), func(t *testing.T) {
+				s, v, seen := newStack(t, 1), newGrowingVersion(map[string]growth.ArrivalRow{}), &recorder{}
+				begin := time.Now().Add(-5 * time.Hour).Truncate(time.Millisecond)
+				a, last := arrival("n", "t0"), arrival("last")
+				a.EdgeCount = 1
+				records := []kafka.Record{nodeRecord(t, a, begin)}
+				for _, ends := range [][2]string{{"t0", "t1"}, {"t1", "t0"}, {"t1", "t2"}, {"t0", "t0"}, {"t0", "n"},
+					{"t0", "nobody"}, {"nobody", "t0"}} {
+					records = append(records, edgeRecord(t, ends[0], ends[1], begin))
+				}
+				records = append(records, nodeRecord(t, last, begin.Add(3*time.Hour)),
+					nodeRecord(t, last, begin.Add(6*time.Hour)))
+				if err := s.sender.Send(t.Context(), arrivalsTopic, records); err != nil {
+					t.Fatal(err)
+				}
+				o := s.waiting(true, v, seen)
+				o.Path.Update, o.Window.Age, o.Window.DropUnmatched = update, 2*time.Hour, drop
+				stop := s.start(o)
+				s.wait("all but the last record is told", func() bool { return s.committed() == int64(len(records)-1) })
+				if err := stop(); err != nil {
+					t.Fatal(err)
+				}
+				old := 0
+				for _, b := range seen.batches {
+					old += b.OldEdges
+				}
+				if old != 3 || seen.windows.Unmatched != 7 {
+					t.Errorf("%d edges between nodes of T, want 3; %d of all unmatched, want 7", old, seen.windows.Unmatched)
+				}
+				letters := s.published(lettersTopic)
+				if want := map[bool]int{false: 7, true: 0}[drop]; len(letters) != want {
+					t.Errorf("%d dead letters, want %d", len(letters), want)
+				}
+				for _, r := range letters {
+					if !strings.Contains(fmt.Sprintf("%s", r.Headers), "no arrival of the id "+string(r.Key)+" waited") {
+						t.Errorf("%s", r.Headers)
+					}
+				}
+				if got := s.predictions(); len(got) != 2 || got[0].ID != "n" || got[0].Known != 1 {
+					t.Errorf("predicted %+v", got)
+				}
+				for _, id := range []string{"t0", "t1", "t2"} {
+					if _, there := v.store[id]; there {
+						t.Errorf("%s has a row of its own", id)
+					}
+				}
+			})
+		}
+	}
+}
+
+// Edges of their own that say little, or too much: to oneself, twice, to nobody, with types, directions and weights that
+// the version does not read, and what no edge may be. Each is counted, or a dead letter with the reason.
+func TestOddEdgesOfTheirOwn(t *testing.T) {
+	s, v, seen := newStack(t, 1), newGrowingVersion(map[string]growth.ArrivalRow{}), &recorder{}
+	begin := time.Now().Add(-5 * time.Hour).Truncate(time.Millisecond)
+	var records []kafka.Record
+	edge := func(id, text string) {
+		records = append(records, kafka.Record{Key: []byte(id), Value: []byte(text), Time: begin,
+			Headers: []event.Header{{Key: event.HeaderKind, Value: []byte(event.KindEdge)}}})
+	}
+	node := func(id string, edges int) {
+		a := arrival(id)
+		a.EdgeCount = edges
+		records = append(records, nodeRecord(t, a, begin))
+	}
+	node("a", 5)
+	edge("a", `{"source": "a", "target": "a"}`)
+	edge("a", `{"source": "a", "target": "t0"}`)
+	edge("a", `{"source": "a", "target": "t0"}`)
+	edge("a", `{"source": "a", "target": "nobody"}`)
+	edge("a", `{"source": "a", "target": "t1", "type": "likes"}`)
+	node("both", 2)
+	edge("both", `{"source": "both", "target": "t0"}`)
+	edge("both", `{"source": "t0", "target": "both", "in": true}`)
+	node("heavy", 1)
+	edge("heavy", `{"source": "heavy", "target": "t0", "weight": 3}`)
+	node("mixed", 2)
+	edge("mixed", `{"source": "mixed", "target": "t0", "weight": 3}`)
+	edge("mixed", `{"source": "t1", "target": "mixed", "in": true}`)
+	edge("x", `{"source": "t0", "target": "x", "weight": 3, "in": true}`)
+	edge("x", `{"source": "x", "target": "t0", "weight": 0}`)
+	edge("x", `{"source": "x", "target": ""}`)
+	edge("x", `{"source": "x", "target": "`+strings.Repeat("x", 70)+`"}`)
+	edge("x", `{"source": "x", "target": "t0"}`)
+	last := arrival("last")
+	records = append(records, nodeRecord(t, last, begin.Add(3*time.Hour)), nodeRecord(t, last, begin.Add(6*time.Hour)))
+	if err := s.sender.Send(t.Context(), arrivalsTopic, records); err != nil {
+		t.Fatal(err)
+	}
+	o := s.waiting(true, v, seen)
+	o.Path.Limits.IDBytes = 64
+	stop := s.start(o)
+	s.wait("all but the last record is told", func() bool { return s.committed() == int64(len(records)-1) })
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, p := range s.predictions() {
+		got = append(got, fmt.Sprintf("%s %d known %d unknown", p.ID, p.Known, p.Unknown))
+	}
+	if want := []string{"a 2 known 1 unknown", "both 1 known 0 unknown", "heavy 1 known 0 unknown",
+		"last 0 known 0 unknown"}; !slices.Equal(got, want) {
+		t.Errorf("predicted %q, want %q", got, want)
+	}
+	var dropped int
+	var read edges.Counts
+	for _, b := range seen.batches {
+		dropped += b.Dropped
+		read.Add(b.Weights)
+	}
+	if want := (edges.Counts{Types: 1, Directions: 1, Ignored: 1}); dropped != 3 || read != want {
+		t.Errorf("%d edges were dropped, want 3; read otherwise: %+v, want %+v", dropped, read, want)
+	}
+	var letters []string
+	for _, r := range s.published(lettersTopic) {
+		text := string(r.Key)
+		for _, h := range r.Headers {
+			if h.Key == event.HeaderReason || h.Key == event.HeaderDetail {
+				text += ": " + string(h.Value)
+			}
+		}
+		letters = append(letters, text)
+	}
+	slices.Sort(letters)
+	want := []string{"mixed: unparsable: weights: ", "x: edge_unmatched: no arrival of the id x waited",
+		"x: too_large: target: ", "x: unparsable: target: is empty", "x: unparsable: weight: 0, weights must be above 0",
+		"x: unparsable: weight: 3, but an edge that leads to the arrival has no weight"}
+	if !slices.EqualFunc(letters, want, strings.HasPrefix) {
+		t.Errorf("dead letters %q, want %q", letters, want)
+	}
 }

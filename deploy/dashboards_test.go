@@ -192,6 +192,7 @@ var dashboards = map[string][]row{
 			{"Edges to oneself, and repeated ones", "ops", "rivulet_dropped_edges_total", nil},
 			{"Arrivals that waited for edges of their own", "ops", "rivulet_edge_wait_arrivals_total", nil},
 			{"Edges of their own", "ops", "rivulet_edge_wait_edges_total", nil},
+			{"Edges between nodes of the graph", "ops", "rivulet_old_edges_total", nil},
 			{"Arrivals updated by late edges", "ops", "rivulet_edge_update_revisions_total", nil},
 			{"Arrivals that can be updated no longer", "ops", "rivulet_edge_update_released_total", nil},
 			{"Arrivals and edges that wait", "short", "rivulet_edge_wait_records", nil},

@@ -84,9 +84,9 @@ func (c *Client) spread(ctx context.Context, cursors []*Cursor) {
 // Partition returns the partition that is read.
 func (c *Cursor) Partition() TopicPartition { return c.at }
 
-// Resume returns the value that [Generation.Resume] stored beside the offset that the group has committed, without
-// From. It is zero where there is none, or the log has changed since. Its offsets become lower when a new leader lacks
-// records before them.
+// Resume returns the value that [Generation.Resume] stored beside the offset that the group has committed. It is zero
+// where there is none, or the log has changed since. Its offsets become lower when a new leader lacks records before
+// them. From is then where the two logs divide, else 0.
 func (c *Cursor) Resume() Resume { return c.resume }
 
 // Next returns the offset that is read next. If the log has holes or control records, it lies further than one beyond

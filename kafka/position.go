@@ -130,7 +130,7 @@ func (c *Cursor) check(ctx context.Context, leader int32) error {
 	end, err := c.client.epochEnd(ctx, c.at, leader, c.ahead)
 	if err == nil && end >= 0 && end < last {
 		c.report(LostTruncation, last, end, last-end)
-		c.resume.Next, c.resume.Aside = min(c.resume.Next, end), min(c.resume.Aside, end)
+		c.resume = Resume{From: end, Next: min(c.resume.Next, end), Aside: min(c.resume.Aside, end), Note: c.resume.Note}
 	}
 	return err
 }

@@ -63,7 +63,7 @@ func repredictCommand() *cobra.Command {
 		}
 		refused, progress := map[string]int{}, cli.Stderr()
 		o.Rejected = func(d *event.DeadLetter) { refused[d.Reason]++ }
-		o.Progress = func(done, total int) { progress.Step("predicting again", done, max(total, 1)) }
+		o.Progress = func(doing string, done, total int) { progress.Step(doing, done, max(total, 1)) }
 		var c app.Counts
 		var form batchfile.Form
 		predict := func(w io.Writer) error {

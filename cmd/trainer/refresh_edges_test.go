@@ -77,6 +77,52 @@ func TestRefreshOfEdgesApart(t *testing.T) {
 	}
 }
 
+// Edges between nodes that T has, as records of their own: the refreshed graph and its artifact are those of a T that had
+// them from the beginning, byte for byte.
+func TestRefreshOfOldEdges(t *testing.T) {
+	whole, _, _ := halved(t)
+	dir := files(t, whole, nil, nil)
+	ofT := make([]bool, whole.Nodes())
+	for _, i := range whole.Train {
+		ofT[i] = true
+	}
+	var stay []graph.Edge
+	var records []byte
+	late := 0
+	for i := range int32(whole.Nodes()) {
+		cols, _ := whole.Adj.Row(int(i))
+		for _, j := range cols {
+			if !ofT[i] || !ofT[j] || (i+j)%7 > 0 {
+				stay = append(stay, graph.Edge{Row: i, Col: j, Val: 1})
+			} else if i < j {
+				late++
+				records, _ = eventjson.Codec{}.AppendEdge(records, &event.Edge{Source: whole.IDs[j], Target: whole.IDs[i], Weight: 1})
+				records = append(records, '\n')
+			}
+		}
+	}
+	before := *whole
+	before.Adj = graph.NewCSR(whole.Nodes(), whole.Nodes(), stay)
+	before.Adj.Val = nil
+	if err := before.Save(dir + "/before"); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, dir, "edges.jsonl", records)
+	for _, of := range []string{"before", "data"} {
+		mustRun(t, dir, fmt.Sprintf("train --data {}/%s --out {}/%s-model --nodes 40 --entries 3 --seed 5", of, of))
+	}
+	o, err := runRefresh(t, dir, "--from {}/edges.jsonl --data {}/before --current {}/before-model --max-drop 20 "+
+		"--input.mapping.source /source --input.mapping.target /target --out {}/refreshed --data-out {}/refreshed-data")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := o.Merged; late == 0 || m.OldEdges != late || m.EdgeRecords != late || m.Edges != late || m.Joined != 0 {
+		t.Errorf("%d edges of their own: %+v", late, m)
+	}
+	sameFiles(t, dir+"/data", dir+"/refreshed-data")
+	sameParts(t, dir+"/data-model", dir+"/refreshed")
+}
+
 // sameFiles compares the files of two graphs byte for byte, except refresh.json, which names their artifacts.
 func sameFiles(t *testing.T, a, b string) {
 	t.Helper()

@@ -1,10 +1,13 @@
 // Package edges reads the weights, types and directions of arrivals' edges as a version knows them, and counts those
-// that it reads otherwise.
+// that it reads otherwise, and edges of their own that join two nodes of T.
 package edges
 
 import (
+	"context"
+
 	"rivulet/event"
 	"rivulet/graph"
+	"rivulet/infer/attach"
 )
 
 // Counts are numbers of edges whose weight, direction or type was read as another one, or not at all.
@@ -65,4 +68,30 @@ func Relate(a *event.Arrival, bins *graph.Bins) (unread Counts) {
 		return bins.Relations(of, directions)
 	})
 	return unread
+}
+
+// Old counts the edges that join two nodes of T, among edges without an arrival, given by the ids of their ends. rows
+// looks up rows of M. An end whose row cannot be read counts as no node of T.
+func Old(ctx context.Context, ends [][2]string, rows func(context.Context, []string, []attach.Row) error) (int, error) {
+	if len(ends) == 0 {
+		return 0, nil
+	}
+	place, ids := make(map[string]int, 2*len(ends)), make([]string, 0, 2*len(ends))
+	for _, e := range ends {
+		for _, id := range e {
+			if _, there := place[id]; !there {
+				place[id], ids = len(ids), append(ids, id)
+			}
+		}
+	}
+	found, old := make([]attach.Row, len(ids)), 0
+	if err := rows(ctx, ids, found); err != nil {
+		return 0, err
+	}
+	for _, e := range ends {
+		if found[place[e[0]]].Known && found[place[e[1]]].Known && e[0] != e[1] {
+			old++
+		}
+	}
+	return old, nil
 }

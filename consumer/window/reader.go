@@ -31,8 +31,7 @@ func (r *Reader) Add(records []kafka.Record, lag int64, asked, now time.Time) {
 		if first := records[0].Position.Offset; r.window == nil || first < r.window.next {
 			r.begin(first)
 		} else if resume := r.cursor.Resume(); resume != r.resume {
-			r.window.forgetIdle(max(resume.Next, resume.Aside)) // the log was truncated in front of the window
-			r.goOn(resume)
+			r.goOn(resume) // the log was truncated in front of the window
 		}
 		r.read = now
 	}
@@ -71,8 +70,12 @@ func (r *Reader) begin(first int64) {
 	r.goOn(resume)
 }
 
-// goOn leaves out of the window's output what the group's last commit says is answered.
+// goOn leaves out of the window's output what the group's last commit says is answered. Of a log that was truncated it
+// forgets where the lost part was idle.
 func (r *Reader) goOn(resume kafka.Resume) {
+	if resume.From > 0 {
+		r.window.forgetIdle(resume.From)
+	}
 	r.resume, r.window.start = resume, Progress{Next: resume.Next, Edges: resume.Aside}
 	// A batch that ends in the middle of the first output goes on here.
 	r.tell(Progress{From: r.first, Next: max(resume.Next, r.first), Edges: max(resume.Aside, r.first), Idle: resume.Note})

@@ -84,7 +84,9 @@ type Output struct {
 	Joined  map[kafka.Position]Joined
 	// DeadLetters are edges without an arrival, and records of edges that cannot be read.
 	DeadLetters []event.DeadLetter
-	Progress    Progress
+	// Unmatched are the ends of all edges without an arrival, whether they are dead letters or not.
+	Unmatched [][2]string
+	Progress  Progress
 }
 
 // Joined has the edges that an arrival was given by records of their own.
@@ -363,7 +365,9 @@ func (w *Window) tidy(n *node) {
 	}
 	k := 0
 	for k < len(n.edges) && n.edges[k].ended != never && n.edges[k].ended <= first {
-		n.edges[k].edge = event.Edge{}
+		if n.edges[k].joined { // else its dead letter names it
+			n.edges[k].edge = event.Edge{}
+		}
 		k++
 	}
 	if n.edges = n.edges[k:]; len(n.edges) == 0 && len(n.held) == 0 && n.open == nil && n.kept == nil {
@@ -438,11 +442,14 @@ func (w *Window) Take() (Output, bool) {
 		w.edges[0], w.edges = nil, w.edges[1:]
 		if !e.joined && e.fault == nil {
 			w.stats.Unmatched++
+			out.Unmatched = append(out.Unmatched, [2]string{e.edge.Source, e.edge.Target})
 		}
 		if e.fault != nil || !e.joined && !w.opts.DropUnmatched {
 			out.DeadLetters = append(out.DeadLetters, w.deadLetter(e))
 		}
-		e.record = nil
+		if e.record = nil; !e.joined {
+			e.edge = event.Edge{}
+		}
 	}
 	out.Progress = w.progress()
 	w.taken, w.flushed = out.Progress.Next, w.flushed && len(w.arrivals) > 0

@@ -25,9 +25,16 @@ type RepredictOptions struct {
 	Out      PredictionWriter
 	// Rejected is told of each record that cannot be predicted: no dead letter is published.
 	Rejected func(d *event.DeadLetter)
-	// Progress is told of records that are done, of all that there are.
-	Progress func(done, total int)
+	// Progress is told of records that are done, of all that there are, and what goes on.
+	Progress func(doing string, done, total int)
 }
+
+// Doing of [RepredictOptions.Progress].
+const (
+	repredicting = "predicting again"
+	waitsForRows = "predicting again: waiting for rows of M"
+	waitsForIDs  = "predicting again: waiting for features by id"
+)
 
 // Repredict predicts arrivals again that the topic still has, on the path of the consumer with its settings, and
 // commits nothing: no group's offsets move, and no arrival gets a row. Partitions are read one after the other.
@@ -84,7 +91,9 @@ func Repredict(ctx context.Context, cfg config.Consumer, o RepredictOptions, log
 	}
 	b := &backfill{pipeline: pipeline, forms: &forms, forgotten: forgotten, size: cfg.Batch.Size,
 		bytes: int(cfg.Batch.MaxBytes), progress: o.Progress,
-		schemas: schemas.New(&forms, known, schemas.Outage(wait).Attempts())}
+		rows:     wait.Outage(consumer.StageLookup).Named("rows of M").Attempts(),
+		features: wait.Outage(consumer.StageStore).Named("features by id").Attempts(),
+		schemas:  schemas.New(&forms, known, schemas.Outage(wait).Attempts())}
 	err = b.read(running, cfg, o.From, o.To, wait)
 	c.Skipped = b.done - c.Predicted - c.Rejected - c.Forgotten
 	return c, advised(adviseKafka(err, cfg.Kafka.Brokers), serveACL)
@@ -202,9 +211,11 @@ type backfill struct {
 	pipeline    *consumer.Pipeline
 	schemas     *schemas.Learner
 	size, bytes int // of a batch
-	progress    func(done, total int)
+	progress    func(doing string, done, total int)
 	forms       *form.Reader
 	forgotten   forgottenIDs
+
+	rows, features *retry.Attempts // wait for Redis
 
 	held        []kafka.Record
 	weight      int // bytes of held
@@ -249,7 +260,7 @@ func (b *backfill) read(ctx context.Context, cfg config.Consumer, from, to time.
 	if r, err = kafka.NewReader(client, o, wait); err != nil {
 		return err
 	}
-	b.progress(0, b.total)
+	b.progress(repredicting, 0, b.total)
 	if _, err = r.ToEnd(ctx, first, func(rec kafka.Record) error { return b.take(ctx, rec) }); err != nil {
 		return err
 	}
@@ -268,16 +279,33 @@ func (b *backfill) take(ctx context.Context, rec kafka.Record) error {
 	return b.flush(ctx)
 }
 
-// flush takes the batch down the path.
+// flush takes the batch down the path, again and again while rows of M or features cannot be read.
 func (b *backfill) flush(ctx context.Context) error {
 	if len(b.held) == 0 {
 		return nil
 	}
 	b.batches++
-	err := b.pipeline.Process(ctx, consumer.Intake{Name: fmt.Sprintf("repredict-%d", b.batches), Records: b.held})
-	b.done += len(b.held)
-	b.progress(b.done, b.total)
-	clear(b.held)
-	b.held, b.weight = b.held[:0], 0
-	return err
+	in := consumer.Intake{Name: fmt.Sprintf("repredict-%d", b.batches), Records: b.held}
+	for {
+		err := b.pipeline.Process(ctx, in)
+		attempts, doing := b.rows, waitsForRows
+		switch {
+		case err == nil:
+			b.rows.Over()
+			b.features.Over()
+			b.done += len(b.held)
+			b.progress(repredicting, b.done, b.total)
+			clear(b.held)
+			b.held, b.weight = b.held[:0], 0
+			return nil
+		case errors.Is(err, consumer.ErrFeatures):
+			attempts, doing = b.features, waitsForIDs
+		case !errors.Is(err, consumer.ErrLookup):
+			return err
+		}
+		b.progress(doing, b.done, b.total)
+		if err := attempts.Failed(ctx, err); err != nil {
+			return err
+		}
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,7 +24,10 @@ func again(t *testing.T, cfg config.Consumer, o RepredictOptions) ([]event.Predi
 	t.Helper()
 	var out bytes.Buffer
 	o.Out = NewLineWriter(&out)
-	o.Progress, o.Rejected = func(int, int) {}, func(d *event.DeadLetter) { t.Errorf("%s: %s", d.Reason, d.Detail) }
+	if o.Progress == nil {
+		o.Progress = func(string, int, int) {}
+	}
+	o.Rejected = func(d *event.DeadLetter) { t.Errorf("%s: %s", d.Reason, d.Detail) }
 	counts, err := Repredict(t.Context(), cfg, o, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
@@ -136,7 +140,7 @@ func TestRepredictToATopic(t *testing.T) {
 	refused, done := "", 0
 	cfg.Model = "gcn"
 	counts, err := Repredict(t.Context(), cfg, RepredictOptions{From: time.Now().Add(-time.Hour), Topic: "again",
-		Rejected: func(d *event.DeadLetter) { refused += d.Reason }, Progress: func(n, total int) { done = n*100 + total }},
+		Rejected: func(d *event.DeadLetter) { refused += d.Reason }, Progress: func(_ string, n, total int) { done = n*100 + total }},
 		slog.New(slog.DiscardHandler))
 	if err != nil || counts != (Counts{Predicted: 3, Rejected: 1}) || refused != event.ReasonFeatureLength || done != 404 {
 		t.Errorf("counts %+v, refused %q, %d done: %v", counts, refused, done, err)
@@ -147,5 +151,39 @@ func TestRepredictToATopic(t *testing.T) {
 	}
 	if !cmp.Equal(keys, []string{arrivals[0].ID, arrivals[1].ID, arrivals[2].ID}) {
 		t.Errorf("keys %v", keys)
+	}
+}
+
+// Where Redis goes away in the middle, predicting again says so and waits; the bits are those of then.
+func TestRepredictWaitsForRedis(t *testing.T) {
+	same := cmpopts.IgnoreFields(event.Prediction{}, "PredictedTime", "Batch")
+	b := growing(t, 9)
+	cfg := stackOf(t, b)
+	cfg.Attach.Arrivals, cfg.Output.Logits, cfg.Batch.Size = config.On, true, 2
+	arrivals, _ := newcomers(b, 7)
+	published := stream(t, cfg, arrivals)
+	proxy, err := harness.NewProxy(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer proxy.Close()
+	go proxy.Serve(t.Context(), strings.TrimPrefix(string(cfg.Redis.URL), "redis://"))
+	cfg.Redis.URL = config.RedisURL("redis://" + proxy.Addr())
+	waited := 0
+	got, counts := again(t, cfg, RepredictOptions{From: time.Unix(0, 0), Version: b.Manifest.Version,
+		Progress: func(doing string, done, total int) {
+			switch {
+			case doing == repredicting && done == 4:
+				proxy.Set(harness.Refused)
+			case doing == waitsForRows && done == 4 && total == 7:
+				if waited++; waited == 3 {
+					proxy.Set(harness.Passing)
+				}
+			case doing == waitsForRows:
+				t.Errorf("%d of %d are done while it waits", done, total)
+			}
+		}})
+	if diff := cmp.Diff(published, got, same); diff != "" || waited < 3 || counts != (Counts{Predicted: 7}) {
+		t.Errorf("waited %d times, counts %+v, predicted again (-published +again):\n%s", waited, counts, diff)
 	}
 }

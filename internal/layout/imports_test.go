@@ -87,7 +87,7 @@ var only = []struct {
 	{"consumer/limits", []string{"event", "infer/preprocess"}},
 	{"consumer/ticket", []string{"kafka"}},
 	{"consumer/answer", []string{"event", "graph", "infer/retrieval", "infer/target"}},
-	{"consumer/edges", []string{"event", "graph"}},
+	{"consumer/edges", []string{"event", "graph", "infer/attach"}},
 	{"consumer/forget", []string{"event"}},
 	{"consumer/measure", []string{"event", "schema"}},
 	{"consumer/schemas", []string{"event/form", "kafka", "kafka/retry"}},

@@ -59,6 +59,7 @@
 //	rivulet_edge_update_revisions_total                  arrivals that were updated because an edge came late
 //	rivulet_edge_update_released_total{reason}           arrivals that no later edge updates any more: aged, crowded,
 //	                                                     superseded, forgotten
+//	rivulet_old_edges_total                              of the unmatched ones, those between two nodes of the graph
 //	rivulet_repartition_records_total{outcome}           records of topics that were brought to the topic of arrivals: node, edge,
 //	                                                     forget, skipped, dead_letter; if repartition.nodes or edges is set
 //	rivulet_repartition_seconds                          from such a record's timestamp until it was committed there

@@ -22,7 +22,8 @@ const (
 )
 
 // Journal logs batches: at level debug a line a batch, at level warn a line a dead letter, the first ten of a minute
-// and then the number of further ones, and a summary at the end. It is safe for concurrent use and has no goroutine.
+// and then the number of further ones, at level info the first edge between two nodes of the graph, and a summary at the
+// end. It is safe for concurrent use and has no goroutine.
 type Journal struct {
 	consumer.NopObserver
 	log   *slog.Logger
@@ -34,6 +35,7 @@ type Journal struct {
 	since  time.Time // when the period of dead letters began
 	shown  int       // dead letters that were logged in it
 	hidden map[string]int
+	old    bool // edges between nodes of the graph have been seen
 }
 
 // totals are the figures of the summary.
@@ -80,6 +82,12 @@ func (j *Journal) Batch(s consumer.BatchStats) {
 	}
 	for i := range s.Delivered.DeadLetters {
 		j.deadLetter(&s.Delivered.DeadLetters[i])
+	}
+	if s.OldEdges > 0 && !j.old {
+		j.old = true
+		j.log.Info("an edge joins two nodes of the graph: their rows of M stay, as neither their features nor their degrees are "+
+			"stored, and predictions have the edge after the next trainer refresh; rivulet_old_edges_total counts such edges",
+			"batch", s.Name, "edges", s.OldEdges)
 	}
 }
 

@@ -65,6 +65,20 @@ func TestDeadLettersInTheLogAreLimited(t *testing.T) {
 	}
 }
 
+// The first edge between two nodes of the graph has a line, and no later one.
+func TestTheFirstOldEdgeIsLogged(t *testing.T) {
+	j, _, out := journal(slog.LevelInfo)
+	for _, old := range []int{0, 3, 2} {
+		s := letters(event.ReasonEdgeUnmatched, 0)
+		s.OldEdges = old
+		j.Batch(s)
+	}
+	if got := out.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "trainer refresh") ||
+		!strings.Contains(got, "edges=3") {
+		t.Errorf("logged:\n%s", got)
+	}
+}
+
 // Another program's key cannot fill the log.
 func TestLongIDsAreCut(t *testing.T) {
 	j, _, out := journal(slog.LevelInfo)

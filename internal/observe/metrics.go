@@ -215,6 +215,7 @@ func (m *metrics) batch(s consumer.BatchStats) {
 	m.weights.WithLabelValues("above").Add(float64(s.Weights.Above))
 	m.weights.WithLabelValues("type").Add(float64(s.Weights.Types))
 	m.weights.WithLabelValues("unknown_type").Add(float64(s.Weights.Unknown))
+	m.windows.old.Add(float64(s.OldEdges))
 	m.lookups.Add(float64(s.Lookups))
 	m.batchRecords.Observe(float64(s.Records))
 

@@ -64,7 +64,7 @@ func aBatch() consumer.BatchStats {
 	return consumer.BatchStats{
 		Name: "b", Version: "v1", Records: 4, Bytes: 1000,
 		Known: 7, Arrivals: 3, InBatch: 1, Unknown: 2, Isolated: 1, Dropped: 5, OtherSchema: 6, Fetched: 2,
-		Forgets: 3, Forgotten: 2,
+		Forgets: 3, Forgotten: 2, OldEdges: 13,
 		Weights:  edges.Counts{Ignored: 7, Missing: 8, Above: 9, Directions: 10, Types: 11, Unknown: 12},
 		Features: 3 * time.Millisecond, Lookups: 6,
 		Decode: time.Millisecond, Lookup: 2 * time.Millisecond, Attach: 3 * time.Millisecond,
@@ -361,6 +361,9 @@ rivulet_neighbours_total{kind="arrival"} 3
 rivulet_neighbours_total{kind="in_batch"} 1
 rivulet_neighbours_total{kind="known"} 7
 rivulet_neighbours_total{kind="unknown"} 2
+# HELP rivulet_old_edges_total Edges of their own between two nodes of the graph, which change no prediction before the next refresh.
+# TYPE rivulet_old_edges_total counter
+rivulet_old_edges_total 13
 # HELP rivulet_other_schema_records_total Arrivals with features by name whose header rivulet-schema has another hash than the artifact's schema.
 # TYPE rivulet_other_schema_records_total counter
 rivulet_other_schema_records_total 6

@@ -17,7 +17,7 @@ type windows struct {
 	waiting               *prometheus.GaugeVec
 	bytes                 prometheus.Gauge
 	left, edges, released *prometheus.CounterVec
-	revisions             prometheus.Counter
+	revisions, old        prometheus.Counter
 
 	mu  sync.Mutex
 	now map[kafka.TopicPartition]window.Stats
@@ -40,6 +40,8 @@ func newWindows(f promauto.Factory) *windows {
 			[]string{"reason"}),
 		revisions: f.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "edge_update_revisions_total",
 			Help: "Arrivals that were updated because an edge came late."}),
+		old: f.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "old_edges_total",
+			Help: "Edges of their own between two nodes of the graph, which change no prediction before the next refresh."}),
 		now: make(map[kafka.TopicPartition]window.Stats),
 	}
 	w.add(window.Stats{})

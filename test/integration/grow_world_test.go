@@ -24,6 +24,7 @@ type growing struct {
 	*world
 	suffix, prefix string
 	partitions     int
+	attach         string // settings beside those of rows
 	store          *redis.Client
 	sender         *kgo.Client
 
@@ -78,7 +79,7 @@ func (s *growing) topic(name string) string { return name + s.suffix }
 // member starts a consumer that reaches the broker at an address, with a setting of delivery.
 func (s *growing) member(broker, delivery string) *harness.Process {
 	s.t.Helper()
-	name := "consumer-" + strings.ReplaceAll(broker, ":", "-") + ".yaml"
+	name := "consumer-" + s.suffix + strings.ReplaceAll(broker, ":", "-") + ".yaml"
 	s.write(name, fmt.Sprintf(`kafka:
   brokers: [%q]
   group: %q
@@ -86,12 +87,13 @@ func (s *growing) member(broker, delivery string) *harness.Process {
   topics: {arrivals: %q, predictions: %q, dead_letters: %q}
 redis: {url: %q, prefix: %q, poll_interval: 50ms}
 delivery: %s
-attach: {arrivals: on, ttl: 1h}
+attach: {arrivals: on, ttl: 1h%s}
 batch: {mode: node, size: 32, linger: 20ms}
 output: {probabilities: true, logits: true}
 http: {listen: ""}
 log: {level: warn}
-`, broker, s.topic("group"), sessionTimeout, s.topic("arrivals"), s.topic("predictions"), s.topic("letters"), s.redis, s.prefix, delivery))
+`, broker, s.topic("group"), sessionTimeout, s.topic("arrivals"), s.topic("predictions"), s.topic("letters"), s.redis, s.prefix, delivery,
+		s.attach))
 	return s.consumer(name)
 }
 
