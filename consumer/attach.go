@@ -160,8 +160,7 @@ func (a *attachment) among(in *decodedBatch, n *neighbours, as *attachmentNotes,
 	return &a.adj
 }
 
-// features returns the raw features of the batch: dense where every arrival's are, else sparse. infer gives the same
-// bits either way.
+// features returns the raw features of the batch: dense where every arrival's are, else sparse. The bits are the same.
 func (a *attachment) features(arrivals []*slot, d int) graph.Features {
 	for _, s := range arrivals {
 		if s.arrival.Features.Sparse {

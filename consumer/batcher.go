@@ -24,8 +24,7 @@ type chunk struct {
 	joined      map[kafka.Position]window.Joined
 	deadLetters []event.DeadLetter
 	unmatched   [][2]string
-	// next is the offset to read after the whole chunk; it may lie beyond the last record's, where the log has holes or
-	// control records.
+	// next is the offset to read after the whole chunk. It lies beyond the last record where the log has holes.
 	next    int64
 	fetched time.Time
 }

@@ -53,8 +53,7 @@ type canary struct {
 	joined       map[kafka.Position]window.Joined
 }
 
-// divide takes the candidate's records out of a batch. The order of the records of one key stays: all of them are in
-// one part.
+// divide takes the candidate's records out of a batch. All records of a key are in one part, in their order.
 func (p *Pipeline) divide(in *Intake) {
 	if p.Canary.Candidate == nil {
 		return

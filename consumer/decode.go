@@ -21,6 +21,7 @@ type decodedBatch struct {
 	skipped     []form.Skip        // records that are no arrivals but not faulty, such as deletes
 	forgets     forget.List        // forget.go: records that ask to forget an id
 	bytes       int                // of all keys and values
+	unmatched   [][2]string        // ends of edges of their own without an arrival
 
 	slots   []slot         // one per record
 	by      model          // the version that predicts
@@ -74,7 +75,7 @@ func (s *slot) key() []byte {
 // does not bring are looked up. Large batches are decoded on several processors.
 func (p *Pipeline) decode(ctx context.Context, out *decodedBatch, in Intake, by model) error {
 	records := in.Records
-	out.slots, out.bytes, out.by = sized(out.slots, len(records)), 0, by
+	out.slots, out.bytes, out.by, out.unmatched = sized(out.slots, len(records)), 0, by, in.Unmatched
 	for i := range records {
 		s := &out.slots[i]
 		s.record, s.bytes = &records[i], len(records[i].Key)+len(records[i].Value)

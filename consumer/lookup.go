@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"rivulet/consumer/edges"
 	"rivulet/consumer/forget"
 	"rivulet/hashtable"
 	"rivulet/infer/attach"
@@ -14,10 +15,10 @@ type neighbours struct {
 	// rows[i]: rows of the neighbours of arrival i, in the order of its edges; none where numbers is used
 	rows [][]attach.Row
 	met  []growthState // per arrival: its state before it gets a row of its own
-	// ids are the distinct ids of all edges, and of the arrivals themselves if these get rows; with numbers, one id per
-	// edge
+	// ids are the distinct ids of all edges, and of arrivals that get rows; with numbers, one id per edge
 	ids    []string
 	unread bool // the row of one of ids could not be read
+	old    int  // edges of their own between two nodes of T
 
 	m       *attach.PackedRows // the rows that numbers counts; nil where rows is used
 	numbers []uint32           // row number per edge, arrival by arrival; 0: unknown neighbour
@@ -32,7 +33,10 @@ type neighbours struct {
 
 // lookup finds the rows of M of every neighbour of the batch. It takes only their numbers if M is in memory and the
 // batch needs nothing of them but r.
-func (p *Pipeline) lookup(ctx context.Context, out *neighbours, version Version, in *decodedBatch) error {
+func (p *Pipeline) lookup(ctx context.Context, out *neighbours, version Version, in *decodedBatch) (err error) {
+	if out.old, err = edges.Old(ctx, in.unmatched, version); err != nil {
+		return err
+	}
 	numbering, ok := version.(Numbering)
 	if ok && !p.Arrivals && p.Output.Explain == 0 && weighing(version) == nil && relations(version) == nil &&
 		numbering.Numbers(nil, nil) != nil {

@@ -61,8 +61,7 @@ type BatchStats struct {
 	Records, Bytes int
 	// Known, Arrivals, InBatch and Unknown are the sums over the batch of the predictions' fields of these names.
 	Known, Arrivals, InBatch, Unknown int
-	// Isolated is the number of arrivals without a known neighbour and without one in the batch: predicted from their
-	// features alone.
+	// Isolated is the number of arrivals that are predicted from their features alone, without any neighbour.
 	Isolated int
 	// Dropped is the number of entries of edge lists that named the arrival itself or a neighbour twice.
 	Dropped int

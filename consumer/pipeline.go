@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"rivulet/consumer/answer"
-	"rivulet/consumer/edges"
 	"rivulet/consumer/limits"
 	"rivulet/consumer/measure"
 	"rivulet/consumer/window"
@@ -135,10 +134,7 @@ func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 	watch.lap(&stats.Decode)
 
 	// The rows of M of all neighbours: their numbers where M is in memory, else each distinct id once.
-	if err = p.lookup(ctx, &b.neighbours, version, &b.decoded); err == nil {
-		stats.OldEdges, err = edges.Old(ctx, in.Unmatched, version.Rows)
-	}
-	if err != nil {
+	if err := p.lookup(ctx, &b.neighbours, version, &b.decoded); err != nil {
 		return fmt.Errorf("%w: %w", ErrLookup, err)
 	}
 	watch.lap(&stats.Lookup)
@@ -287,6 +283,7 @@ func (p *Pipeline) report(stats BatchStats, delivery kafka.Delivery, b *batch, o
 // count adds a part of a batch to its figures.
 func (b *batch) count(stats *BatchStats) {
 	stats.Weights.Add(b.attachment.weighed)
+	stats.OldEdges += b.neighbours.old
 	for i, s := range b.decoded.arrivals {
 		c := &b.attachment.counts[i]
 		stats.Dropped += s.dropped

@@ -77,8 +77,8 @@ func TestRefreshOfEdgesApart(t *testing.T) {
 	}
 }
 
-// Edges between nodes that T has, as records of their own: the refreshed graph and its artifact are those of a T that had
-// them from the beginning, byte for byte.
+// Edges between nodes that T has, as records of their own: the refreshed graph and its artifact are those of a T that
+// had them from the beginning, byte for byte.
 func TestRefreshOfOldEdges(t *testing.T) {
 	whole, _, _ := halved(t)
 	dir := files(t, whole, nil, nil)
@@ -96,7 +96,8 @@ func TestRefreshOfOldEdges(t *testing.T) {
 				stay = append(stay, graph.Edge{Row: i, Col: j, Val: 1})
 			} else if i < j {
 				late++
-				records, _ = eventjson.Codec{}.AppendEdge(records, &event.Edge{Source: whole.IDs[j], Target: whole.IDs[i], Weight: 1})
+				e := event.Edge{Source: whole.IDs[j], Target: whole.IDs[i], Weight: 1}
+				records, _ = eventjson.Codec{}.AppendEdge(records, &e)
 				records = append(records, '\n')
 			}
 		}

@@ -70,9 +70,14 @@ func Relate(a *event.Arrival, bins *graph.Bins) (unread Counts) {
 	return unread
 }
 
-// Old counts the edges that join two nodes of T, among edges without an arrival, given by the ids of their ends. rows
-// looks up rows of M. An end whose row cannot be read counts as no node of T.
-func Old(ctx context.Context, ends [][2]string, rows func(context.Context, []string, []attach.Row) error) (int, error) {
+// Mapping looks up rows of M, the mapping from original to synthetic nodes.
+type Mapping interface {
+	Rows(ctx context.Context, ids []string, rows []attach.Row) error
+}
+
+// Old counts the edges that join two nodes of T, among edges without an arrival, given by the ids of their ends. An end
+// whose row cannot be read counts as no node of T.
+func Old(ctx context.Context, ends [][2]string, m Mapping) (int, error) {
 	if len(ends) == 0 {
 		return 0, nil
 	}
@@ -85,7 +90,7 @@ func Old(ctx context.Context, ends [][2]string, rows func(context.Context, []str
 		}
 	}
 	found, old := make([]attach.Row, len(ids)), 0
-	if err := rows(ctx, ids, found); err != nil {
+	if err := m.Rows(ctx, ids, found); err != nil {
 		return 0, err
 	}
 	for _, e := range ends {

@@ -140,7 +140,8 @@ func TestRepredictToATopic(t *testing.T) {
 	refused, done := "", 0
 	cfg.Model = "gcn"
 	counts, err := Repredict(t.Context(), cfg, RepredictOptions{From: time.Now().Add(-time.Hour), Topic: "again",
-		Rejected: func(d *event.DeadLetter) { refused += d.Reason }, Progress: func(_ string, n, total int) { done = n*100 + total }},
+		Rejected: func(d *event.DeadLetter) { refused += d.Reason },
+		Progress: func(_ string, n, total int) { done = n*100 + total }},
 		slog.New(slog.DiscardHandler))
 	if err != nil || counts != (Counts{Predicted: 3, Rejected: 1}) || refused != event.ReasonFeatureLength || done != 404 {
 		t.Errorf("counts %+v, refused %q, %d done: %v", counts, refused, done, err)

@@ -361,7 +361,7 @@ rivulet_neighbours_total{kind="arrival"} 3
 rivulet_neighbours_total{kind="in_batch"} 1
 rivulet_neighbours_total{kind="known"} 7
 rivulet_neighbours_total{kind="unknown"} 2
-# HELP rivulet_old_edges_total Edges of their own between two nodes of the graph, which change no prediction before the next refresh.
+# HELP rivulet_old_edges_total Edges of their own between two nodes of the graph, for the next refresh.
 # TYPE rivulet_old_edges_total counter
 rivulet_old_edges_total 13
 # HELP rivulet_other_schema_records_total Arrivals with features by name whose header rivulet-schema has another hash than the artifact's schema.

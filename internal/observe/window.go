@@ -41,7 +41,7 @@ func newWindows(f promauto.Factory) *windows {
 		revisions: f.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "edge_update_revisions_total",
 			Help: "Arrivals that were updated because an edge came late."}),
 		old: f.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "old_edges_total",
-			Help: "Edges of their own between two nodes of the graph, which change no prediction before the next refresh."}),
+			Help: "Edges of their own between two nodes of the graph, for the next refresh."}),
 		now: make(map[kafka.TopicPartition]window.Stats),
 	}
 	w.add(window.Stats{})

@@ -92,8 +92,8 @@ batch: {mode: node, size: 32, linger: 20ms}
 output: {probabilities: true, logits: true}
 http: {listen: ""}
 log: {level: warn}
-`, broker, s.topic("group"), sessionTimeout, s.topic("arrivals"), s.topic("predictions"), s.topic("letters"), s.redis, s.prefix, delivery,
-		s.attach))
+`, broker, s.topic("group"), sessionTimeout, s.topic("arrivals"), s.topic("predictions"), s.topic("letters"),
+		s.redis, s.prefix, delivery, s.attach))
 	return s.consumer(name)
 }
 

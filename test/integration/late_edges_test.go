@@ -85,8 +85,8 @@ func newLateEdges(w *world, b *artifact.Bundle, update string) *lateEdges {
 }
 
 func (l *lateEdges) killRounds() {
-	member := func(k int) *harness.Process { return l.member(fmt.Sprint(l.kafka.Addr), config.ExactlyOnce) }
-	members := []*harness.Process{member(0), member(1)}
+	member := func() *harness.Process { return l.member(l.kafka.Addr, config.ExactlyOnce) }
+	members := []*harness.Process{member(), member()}
 	stop := repeatedly(l.t, l.step)
 	l.await("arrivals are predicted", func() bool { return len(l.committed) > 100 })
 	inHand := 0
@@ -103,7 +103,7 @@ func (l *lateEdges) killRounds() {
 			members[k].Kill()
 		}
 		for _, k := range victims {
-			members[k] = member(k)
+			members[k] = member()
 		}
 	}
 	l.awaitMembers(len(members))
@@ -113,7 +113,7 @@ func (l *lateEdges) killRounds() {
 		return func() bool { return len(s.committed["end-1-0"]) > 0 && len(s.committed["end-1-1"]) > 0 }
 	}
 	l.await("the log is predicted", ends(l.growing))
-	undisturbed := l.whole.member(fmt.Sprint(l.kafka.Addr), config.ExactlyOnce)
+	undisturbed := l.whole.member(l.kafka.Addr, config.ExactlyOnce)
 	l.whole.await("the log is predicted without kills", ends(l.whole))
 	for _, m := range append(members, undisturbed) {
 		l.drain(m)
@@ -132,7 +132,7 @@ func (l *lateEdges) step() error {
 	l.now = l.now.Add(lateStep)
 	var records []kgo.Record
 	ids := l.bundle.Mapping.IDs
-	for range 2 {
+	for range 4 {
 		a := event.Arrival{ID: fmt.Sprintf("n%d", l.nodes), Features: event.Features{Sparse: true}}
 		d := int32(l.bundle.Manifest.Data.Features)
 		for c := l.rng.Int32N(d / 8); c < d; c += 1 + l.rng.Int32N(d/8) {
