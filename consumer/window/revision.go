@@ -160,12 +160,11 @@ func (w *Window) release(a *entry, offset int64, reason int) {
 		heap.Remove(&w.timers, a.place)
 	}
 	switch given := reason == replaced || reason == forgotten; {
-	case given && a.settling != nil:
+	case a.settling == nil:
+	case given:
 		w.unsettle(a.settling)
-	case a.settling != nil:
+	default:
 		w.settle(a.settling, offset, offset < w.start.Next)
-	case given && a.last != nil && a.last.end == offset: // it would leave behind the record that makes it void
-		a.last.record = nil
 	}
 	if a.taken {
 		a.record = nil
@@ -173,6 +172,19 @@ func (w *Window) release(a *entry, offset int64, reason int) {
 	if a.of.kept == a {
 		a.of.kept = nil
 		w.tidy(a.of)
+	}
+}
+
+// void gives up the revision of an id that the record at an offset has let settle, as it would leave behind that record,
+// which is a new arrival of the id or asks to forget it.
+func (w *Window) void(id string, offset int64) {
+	for _, r := range slices.Backward(w.revisions) {
+		if r.end != offset {
+			return
+		}
+		if r.entry.of.id == id {
+			r.record = nil
+		}
 	}
 }
 
@@ -188,6 +200,7 @@ func (w *Window) supersede(n *node, open *entry, offset int64, reason int) {
 
 // forget ends all that waits or is kept under an id. Edges that came before are no later arrival's.
 func (w *Window) forget(id string, offset int64) {
+	w.void(id, offset)
 	n := w.nodes[id]
 	if n == nil {
 		return

@@ -264,6 +264,7 @@ func (w *Window) addArrival(e *entry) {
 		w.pass(e) // a dead letter, passed over, or asks to forget an id
 		return
 	}
+	w.void(a.ID, e.offset)
 	n := w.node(a.ID)
 	before := n.open
 	e.of, n.open, e.target = n, e, math.MaxInt

@@ -54,7 +54,7 @@ func uncleanElection(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 		func() error { return down("kill", lags) }, await("the leader is alone", led(leads, 1)),
 		func() error { free(); free = func() {}; return r.answeredBehindTheEnd(ctx, s) },
 		func() (err error) { free, err = s.Pause(ctx); return err },
-		func() error { return harness.Await(ctx, patience, s.Name+": all arrivals are read", s.Ledger.AllRead) },
+		func() error { return harness.Await(ctx, patience, s.Name+": all arrivals are read", s.AllRead) },
 		func() error { return errors.Join(r.kill(s.Members[0]), r.kill(s.Members[1])) },
 		func() error { return down("kill", leads) }, func() error { return down("start", lags) },
 		await("the other replica leads", func() bool { return r.world.Elect(ctx, topic) && led(lags, 1)() }),

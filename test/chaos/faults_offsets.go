@@ -43,7 +43,7 @@ func (r *run) withoutConsumersOf(ctx context.Context, s *stream.Stream, do func(
 	defer goOn()
 	if err == nil {
 		err = harness.Await(ctx, patience, s.Name+": all is answered", func() bool {
-			return s.Broken.Load() || s.Ledger.AllRead() && s.Ledger.Answered(ledger.Window(s.Window.Load()), true)
+			return s.Broken.Load() || s.AllRead() && s.Ledger.Answered(ledger.Window(s.Window.Load()), true)
 		})
 	}
 	for which := range 2 {
@@ -103,7 +103,7 @@ func startAtLatest(ctx context.Context, r *run, _ *rand.Rand) (int, error) {
 		defer cancel()
 		err := s.Sender.Flush(last)
 		if err == nil {
-			err = harness.Await(ctx, patience, s.Name+": all arrivals are read", s.Ledger.AllRead)
+			err = harness.Await(ctx, patience, s.Name+": all arrivals are read", s.AllRead)
 		}
 		ends, failed := r.world.Ends(ctx, s.Topic("arrivals"), func() int64 { return 0 })
 		left := 0

@@ -65,7 +65,7 @@ func (r *run) stopped(ctx context.Context, s *stream.Stream, do func() error) er
 	goOn, err := s.Pause(ctx)
 	defer goOn()
 	if err == nil {
-		err = harness.Await(ctx, patience, s.Name+": all arrivals are read", s.Ledger.AllRead)
+		err = harness.Await(ctx, patience, s.Name+": all arrivals are read", s.AllRead)
 	}
 	if err != nil {
 		return err

@@ -169,7 +169,7 @@ func (r *run) explain(arrivals int) (oracle.Report, []string, error) {
 		o.OfStream[a.Name] = outages
 	}
 	for _, s := range r.streams {
-		some, broken, summary := s.Judge(r.stored.IDs(), r.stepped)
+		some, broken, summary := s.Judge(r.stored.IDs(), r.mayRepeatInAll(), r.stepped)
 		said, wrong, r.summary = append(said, some...), append(wrong, broken...), append(r.summary, summary...)
 		for _, m := range s.Members {
 			outages, err := oracle.OutagesOf(m.Log)

@@ -72,7 +72,7 @@ func countLabels(ctx context.Context, s *stream.Stream) (violations []string, er
 		return nil
 	}
 	if err := await("all is answered", func() bool {
-		return s.Ledger.AllRead() && s.Ledger.Answered(ledger.Window(s.Window.Load()), true)
+		return s.AllRead() && s.Ledger.Answered(ledger.Window(s.Window.Load()), true)
 	}); err != nil {
 		return nil, err
 	}

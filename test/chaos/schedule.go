@@ -230,6 +230,7 @@ func (r *run) streamAnswered(ctx context.Context, s *stream.Stream, w ledger.Win
 func (r *run) finish(ctx context.Context) (err error) {
 	err = r.answered(ctx, ledger.Window(len(r.dealt)-1), true)
 	for _, s := range r.streams {
+		err = errors.Join(err, harness.Await(ctx, patience, s.Name+": all edges of the table are read", s.AllRead))
 		for _, m := range s.Members {
 			err = errors.Join(err, m.Drain(patience))
 		}
@@ -243,4 +244,12 @@ func (r *run) finish(ctx context.Context) (err error) {
 // fault.
 func (r *run) mayRepeat(w ledger.Window, generations int) int {
 	return (r.dealt[w].blows + max(0, generations-1)) * stream.InFlight
+}
+
+// mayRepeatInAll is the same for all windows of a run, with a generation that ends in each.
+func (r *run) mayRepeatInAll() (n int) {
+	for w := range r.dealt {
+		n += r.mayRepeat(ledger.Window(w), 2)
+	}
+	return n
 }

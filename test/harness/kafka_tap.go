@@ -27,6 +27,7 @@ type KafkaRequest struct {
 	Key     int16
 	Version int16
 	Body    []byte // past the header; nil in [KafkaTap.Response]
+	member  string // as Member returned it
 }
 
 // ServeTapped carries connections of Kafka clients to target until Close, request by request.
@@ -111,6 +112,39 @@ func parseRequest(frame []byte) (r *KafkaRequest, correlation uint32, err error)
 	}
 	r.Body = rest
 	return r, correlation, nil
+}
+
+// Member returns the group or the transactional id that a request names which produces, commits or joins; empty: it is
+// another one, or names none. In [KafkaTap.Response] it is what it was in [KafkaTap.Request].
+func (r *KafkaRequest) Member() string {
+	if r.Body != nil {
+		r.member = r.memberOf()
+	}
+	return r.member
+}
+
+func (r *KafkaRequest) memberOf() string {
+	request := kmsg.RequestForKey(r.Key)
+	if request == nil {
+		return ""
+	}
+	request.SetVersion(r.Version)
+	if err := request.ReadFrom(r.Body); err != nil {
+		return ""
+	}
+	switch q := request.(type) {
+	case *kmsg.ProduceRequest:
+		if q.TransactionID != nil {
+			return *q.TransactionID
+		}
+	case *kmsg.EndTxnRequest:
+		return q.TransactionalID
+	case *kmsg.OffsetCommitRequest:
+		return q.Group
+	case *kmsg.JoinGroupRequest:
+		return q.Group
+	}
+	return ""
 }
 
 // Produced returns the records of a Produce request.

@@ -22,7 +22,7 @@ type EdgeDeal struct {
 
 // NewDeal draws a way of sending an arrival with some neighbours: up to four of them apart, before and after the
 // arrival in a random order. Of six deals, four are complete within the wait, one has an edge_count that is too high by
-// one, and one may have edges that come after the wait.
+// one, and one may have edges that come after the wait, up to five times as late.
 func NewDeal(neighbours []string, rng *rand.Rand, wait time.Duration) Deal {
 	all := slices.Clone(neighbours)
 	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
@@ -33,7 +33,7 @@ func NewDeal(neighbours []string, rng *rand.Rand, wait time.Duration) Deal {
 	for _, id := range all[:n] {
 		one := EdgeDeal{id, soon()}
 		if kind == 0 && rng.IntN(2) == 0 {
-			one.After += d.After + 2*wait
+			one.After += d.After + 2*wait + time.Duration(rng.Int64N(int64(4*wait)))
 		}
 		d.Edges = append(d.Edges, one)
 	}

@@ -37,16 +37,20 @@ const (
 type Outcome int
 
 // The outcomes. Open: the log ends first. Complete: the arrival has edge_count edges. Late: a record's timestamp ends
-// the wait. Superseded: the id arrives again.
+// the wait. Superseded: the id arrives again, or is to be forgotten.
+// Revised: the arrival was predicted before, and is predicted again.
 const (
 	Open Outcome = iota
 	Complete
 	Late
 	Superseded
+	Revised
 	Outcomes
 )
 
-func (o Outcome) String() string { return [...]string{"open", "complete", "late", "superseded"}[o] }
+func (o Outcome) String() string {
+	return [...]string{"open", "complete", "late", "superseded", "revised"}[o]
+}
 
 // Sets are the sets of neighbours that an arrival may have.
 type Sets struct {
@@ -60,11 +64,14 @@ type Sets struct {
 	Disturbed bool
 }
 
+// Options are the settings of the consumers. Age is 0 if no arrival is updated; else Settle is more than 0.
+type Options struct{ Wait, Settle, Age time.Duration }
+
 // Log has the records of a topic.
 type Log struct {
-	wait time.Duration
-	mu   sync.Mutex
-	all  map[partition]*records
+	Options
+	mu  sync.Mutex
+	all map[partition]*records
 }
 
 type partition struct{ life, number int }
@@ -77,6 +84,8 @@ type records struct {
 	edges   map[string][]int // places of the edges of an id
 	forgets map[string]int   // places of records that ask to forget an id
 	begins  []begin
+	cuts    []int  // places of all cuts
+	known   [2]int // how many records and begins there were when these were looked for
 }
 
 // begin is an offset at which consumers began to read. Records before to were read again.
@@ -86,7 +95,7 @@ type begin struct {
 }
 
 // NewLog returns an empty log.
-func NewLog(wait time.Duration) *Log { return &Log{wait: wait, all: map[partition]*records{}} }
+func NewLog(o Options) *Log { return &Log{Options: o, all: map[partition]*records{}} }
 
 func (l *Log) of(at ledger.Place) *records {
 	p := partition{at.Life, at.Partition}
@@ -131,7 +140,7 @@ func (l *Log) Sets(at ledger.Place) *Sets {
 	defer l.mu.Unlock()
 	p := l.of(at)
 	a, found := slices.BinarySearch(p.offsets, at.Offset)
-	if !found || p.all[a].ID == "" || p.all[a].Kind != Arrival {
+	if !found || !p.isArrival(a) {
 		return nil
 	}
 	return l.sets(p, a)
@@ -165,7 +174,7 @@ func (l *Log) sets(p *records, a int) *Sets {
 		}
 	}
 	add := func(edges []int) {
-		set := p.neighbours(a, edges)
+		set := p.neighbours(a, edges, a)
 		if !slices.ContainsFunc(s.All, func(o []string) bool { return slices.Equal(o, set) }) {
 			s.All = append(s.All, set)
 		}
@@ -196,7 +205,8 @@ func (l *Log) before(p *records, a int) (waiting []int) {
 	all := p.edges[p.all[a].ID]
 	n, _ := slices.BinarySearch(all, a)
 	for _, e := range slices.Backward(all[:n]) {
-		if p.all[a].Time.Sub(p.all[e].Time) > l.wait+disorder {
+		if forget, asked := p.forgets[p.all[a].ID]; p.all[a].Time.Sub(p.all[e].Time) > l.Wait+disorder ||
+			asked && e < forget && forget < a {
 			break
 		}
 		if l.ended(p, e) > a {
@@ -213,7 +223,7 @@ func (l *Log) ended(p *records, k int) int {
 	if p.ended[k] != 0 {
 		return p.ended[k]
 	}
-	until := p.all[k].Time.Add(l.wait).UnixMilli()
+	until := p.all[k].Time.Add(l.Wait).UnixMilli()
 	for next := k + 1; next < len(p.all); next++ {
 		if p.all[next].Time.UnixMilli() >= until {
 			p.ended[k] = next
@@ -235,8 +245,8 @@ func (l *Log) after(p *records, a, waiting int) (more []int, end int, outcome Ou
 	for k := a + 1; k < last; k++ {
 		next := &p.all[k]
 		switch {
-		case next.ID != r.ID || next.Kind == Forget:
-		case next.Kind == Arrival:
+		case next.ID != r.ID:
+		case next.Kind != Edge:
 			return more, k, Superseded
 		default:
 			more, have = append(more, k), have+1
@@ -256,15 +266,15 @@ func (l *Log) cut(p *records, k int) bool {
 	at := p.offsets[k]
 	return slices.ContainsFunc(p.begins, func(b begin) bool {
 		return p.offsets[k-1] < b.at && b.at <= at || b.unread && b.at-deleted <= at && at < b.at
-	}) || p.all[k].Seen.Sub(p.all[k-1].Time) >= l.wait-rounding
+	}) || p.all[k].Seen.Sub(p.all[k-1].Time) >= l.Wait-rounding
 }
 
 // rounding is by how much two timestamps may be nearer to each other than their records were.
 const rounding = 10 * time.Millisecond
 
-// neighbours returns the neighbours in an arrival's own record and in some edges. An id that was forgotten before the
-// arrival gets another name, as nobody knows it.
-func (p *records) neighbours(a int, edges []int) []string {
+// neighbours returns the neighbours in an arrival's own record and in some edges. An id that was forgotten before a
+// place gets another name, as nobody knows it.
+func (p *records) neighbours(a int, edges []int, at int) []string {
 	r := &p.all[a]
 	set := slices.Clone(r.Neighbours)
 	for _, e := range edges {
@@ -272,7 +282,7 @@ func (p *records) neighbours(a int, edges []int) []string {
 	}
 	set = slices.DeleteFunc(set, func(id string) bool { return id == r.ID })
 	for i, id := range set {
-		if k, forgotten := p.forgets[id]; forgotten && k < a {
+		if k, forgotten := p.forgets[id]; forgotten && k <= at {
 			set[i] = id + "~forgotten"
 		}
 	}
@@ -280,8 +290,8 @@ func (p *records) neighbours(a int, edges []int) []string {
 	return slices.Compact(set)
 }
 
-// Unmatched judges edges by their dead letters: an edge that no arrival takes must have one, and an edge that is taken
-// must have none. It counts both kinds, and returns the places of edges for which this is not so. letters returns the
+// Unmatched judges edges by their dead letters: an edge that no arrival takes must have one, and an edge that is taken,
+// or dropped as its id is to be forgotten, must have none. It counts both kinds, and returns the places of edges for which this is not so. letters returns the
 // number of an edge's dead letters; if it is nil, none are written. last is the present life of the topic. Edges near a
 // cut are not judged.
 func (l *Log) Unmatched(letters func(ledger.Place) int, last int) (unmatched, joined int, wrong []ledger.Place) {
@@ -290,12 +300,22 @@ func (l *Log) Unmatched(letters func(ledger.Place) int, last int) (unmatched, jo
 	for of, p := range l.all {
 		taken := map[int]bool{}
 		for a := range p.all {
-			if p.all[a].ID != "" && p.all[a].Kind == Arrival {
-				before := l.before(p, a)
-				after, _, _ := l.after(p, a, len(before))
-				for _, e := range append(before, after...) {
-					taken[e] = true
-				}
+			if !p.isArrival(a) {
+				continue
+			}
+			before := l.before(p, a)
+			after, _, _ := l.after(p, a, len(before))
+			if l.Age > 0 {
+				release, _ := l.release(p, a)
+				after = p.edgesBetween(p.all[a].ID, a, release)
+			}
+			for _, e := range slices.Concat(before, after) {
+				taken[e] = true
+			}
+		}
+		for id, forget := range p.forgets { // edges that wait for an arrival then are dropped
+			for _, e := range p.edgesBetween(id, -1, forget) {
+				taken[e] = taken[e] || l.ended(p, e) > forget
 			}
 		}
 		for _, all := range p.edges {
@@ -326,7 +346,7 @@ func (l *Log) Unmatched(letters func(ledger.Place) int, last int) (unmatched, jo
 // disturbed reports whether a cut lies near a record, or the end of its topic if that was deleted.
 func (l *Log) disturbed(p *records, e int, gone bool) bool {
 	at := p.all[e].Time
-	near := func(k int) bool { return k < len(p.all) && p.all[k].Time.Sub(at).Abs() <= 2*l.wait }
+	near := func(k int) bool { return k < len(p.all) && p.all[k].Time.Sub(at).Abs() <= 2*l.Wait }
 	for k := e; k > 0 && near(k-1); k-- {
 		if l.cut(p, k) {
 			return true
@@ -338,6 +358,16 @@ func (l *Log) disturbed(p *records, e int, gone bool) bool {
 			return true
 		}
 	}
-	return k == len(p.all) && gone || k < len(p.all) && l.cut(p, k) ||
+	return k == len(p.all) && gone || k < len(p.all) && l.cut(p, k) || l.keptBefore(p, e) ||
 		slices.ContainsFunc(p.begins, func(b begin) bool { return b.at <= p.offsets[e] && p.offsets[e] < b.to })
+}
+
+// keptBefore reports whether an edge may be one of an arrival that is before the place at which consumers began to read,
+// or before the beginning of the log.
+func (l *Log) keptBefore(p *records, e int) bool {
+	since := func(k int) bool { return p.all[e].Time.Sub(p.all[k].Time) <= l.Age+2*l.Wait }
+	return l.Age > 0 && (slices.ContainsFunc(p.begins, func(b begin) bool {
+		k, _ := slices.BinarySearch(p.offsets, b.at)
+		return k <= e && since(k)
+	}))
 }

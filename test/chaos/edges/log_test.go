@@ -23,12 +23,18 @@ type topic struct {
 	window *window.Window
 	log    *Log
 	next   int64
-	got    map[int64][]string // the edges that the window gives each arrival
+	got    map[int64][]string    // the edges that the window gives each arrival
+	again  map[[2]int64][]string // the edges of each revision, by its arrival's offset and its number
 }
 
-func newTopic(t *testing.T) *topic {
-	return &topic{t, window.New(window.Options{Wait: wait, Forms: &form.Reader{}}, window.Progress{}), NewLog(wait), 0,
-		map[int64][]string{}}
+func newTopic(t *testing.T, o Options) *topic {
+	update := window.UpdateOff
+	if o.Age > 0 {
+		update = window.UpdatePredict
+	}
+	return &topic{t, window.New(window.Options{Wait: o.Wait, Update: update, Settle: o.Settle, Age: o.Age,
+		Forms: &form.Reader{Forget: true}}, window.Progress{}), NewLog(o), 0, map[int64][]string{},
+		map[[2]int64][]string{}}
 }
 
 func (p *topic) add(value []byte, err error, r Record, headers ...event.Header) {
@@ -38,7 +44,8 @@ func (p *topic) add(value []byte, err error, r Record, headers ...event.Header) 
 	}
 	r.Seen = r.Time
 	p.log.Add(ledger.Place{Offset: p.next}, r)
-	p.window.Add(&kafka.Record{Position: kafka.Position{Offset: p.next}, Time: r.Time, Value: value, Headers: headers})
+	p.window.Add(&kafka.Record{Position: kafka.Position{Offset: p.next}, Time: r.Time, Key: []byte(r.ID), Value: value,
+		Headers: headers})
 	p.next++
 }
 
@@ -60,30 +67,45 @@ func (p *topic) arrival(id string, own []string, count int, at time.Time) {
 func (p *topic) take() {
 	for out, some := p.window.Take(); some; out, some = p.window.Take() {
 		for _, r := range out.Records {
+			if r.Value == nil {
+				continue // it asks to forget an id
+			}
 			var a event.Arrival
 			if err := (json.Codec{}).DecodeArrival(r.Value, &a); err != nil {
 				p.t.Fatal(err)
 			}
 			set := slices.Clone(a.Edges)
-			for _, e := range out.Joined[r.Position].Edges {
+			joined := out.Joined[r.Position]
+			for _, e := range joined.Edges {
 				set = append(set, e.Target)
 			}
 			slices.Sort(set)
-			p.got[r.Position.Offset] = slices.Compact(set)
+			if set = slices.Compact(set); joined.Revision > 0 {
+				p.again[[2]int64{joined.Source.Offset, int64(joined.Revision)}] = set
+			} else {
+				p.got[r.Position.Offset] = set
+			}
 		}
 	}
 }
 
 // Each arrival has by the log the edges that a consumer's window gives it, whatever comes in whatever order.
 func TestSetsAreThoseOfAWindow(t *testing.T) {
-	var outcomes [Outcomes]int
+	var outcomes [Revised]int
+	revisions := 0
 	for seed := range uint64(200) {
-		p, rng := newTopic(t), rand.New(rand.NewPCG(seed, 0))
+		o := Options{Wait: wait}
+		if seed%2 == 1 {
+			o.Age, o.Settle = 4*wait, time.Duration(1+seed%3)*time.Second
+		}
+		p, rng := newTopic(t, o), rand.New(rand.NewPCG(seed, 0))
 		begin := time.UnixMilli(1_700_000_000_000)
 		for k := range 150 {
 			at := begin.Add(time.Duration(k)*200*time.Millisecond + time.Duration(rng.IntN(3000))*time.Millisecond)
 			id := fmt.Sprint("n", rng.IntN(8))
-			if rng.IntN(3) > 0 {
+			if once := fmt.Sprint("n", k/25); rng.IntN(40) == 0 && p.log.of(ledger.Place{}).forgets[once] == 0 {
+				p.add(nil, nil, Record{Time: at, ID: once, Kind: Forget})
+			} else if rng.IntN(3) > 0 {
 				p.edge(id, fmt.Sprint("k", rng.IntN(20)), at)
 			} else {
 				p.arrival(id, []string{"t"}, rng.IntN(5), at)
@@ -92,6 +114,22 @@ func TestSetsAreThoseOfAWindow(t *testing.T) {
 		p.take()
 		p.window.Flush(true)
 		p.take()
+		p.log.EachRevised(func(at ledger.Place, r *Revisions) {
+			for _, one := range r.All {
+				key := [2]int64{at.Offset, int64(one.Number)}
+				if got := p.again[key]; !slices.Equal(got, one.Set) {
+					t.Fatalf("seed %d, revision %d of offset %d has %v, the window gives it %v", seed, one.Number, at.Offset,
+						one.Set, got)
+				}
+				delete(p.again, key)
+				revisions++
+			}
+		})
+		for key := range p.again { // one may settle as the partition is idle
+			if r := p.log.Revisions(ledger.Place{Offset: key[0]}); !r.Open || int(key[1]) != len(r.All)+2 {
+				t.Fatalf("seed %d: the window gives offset %d revision %d, by the log it has %d", seed, key[0], key[1], len(r.All))
+			}
+		}
 		for offset, want := range p.got {
 			s := p.log.Sets(ledger.Place{Offset: offset})
 			if !slices.Equal(s.All[0], want) || s.Outcome == Open && !s.Ready.IsZero() {
@@ -104,6 +142,9 @@ func TestSetsAreThoseOfAWindow(t *testing.T) {
 		if n == 0 {
 			t.Errorf("no arrival is %v", Outcome(o))
 		}
+	}
+	if revisions < 100 {
+		t.Errorf("%d revisions were compared", revisions)
 	}
 }
 
@@ -126,7 +167,7 @@ func TestCuts(t *testing.T) {
 		"the neighbour is forgotten": {seen: 300, want: [][]string{{"before~forgotten", "behind", "own"}}, forget: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := NewLog(wait)
+			l := NewLog(Options{Wait: wait})
 			add := func(offset int64, r Record, ms, seen int) {
 				r.Time, r.Seen = at(ms), at(seen)
 				l.Add(ledger.Place{Offset: offset}, r)
@@ -153,7 +194,7 @@ func TestCuts(t *testing.T) {
 // An edge that no arrival takes has a dead letter, and one that is taken has none.
 func TestUnmatched(t *testing.T) {
 	begin := time.UnixMilli(1_700_000_000_000)
-	p := newTopic(t)
+	p := newTopic(t, Options{Wait: wait})
 	p.edge("n", "taken", begin)
 	p.arrival("n", nil, 1, begin.Add(time.Second))
 	p.edge("n", "late", begin.Add(1500*time.Millisecond))

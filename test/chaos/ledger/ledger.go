@@ -45,6 +45,7 @@ type Answer struct {
 	Said           string // the prediction's numbers, to the bit
 	Alone          bool   // no arrival was a neighbour, so that the version alone decides the numbers
 	Edges          int    // number of neighbours, if edges come as records of their own; else 0
+	Revision       int    // 2 or more: the arrival was predicted again; the ledger takes first predictions only
 	Grouped        bool   // some arrival of its graph batch was a neighbour, so that a repetition may differ
 	Degraded       bool
 	Made, Seen     time.Time
@@ -118,6 +119,7 @@ type Ledger struct {
 	closed     map[Window][2]int    // arrivals that were read and answered, or are gone
 	unknown    []unknown
 	grouped    map[string][]Grouped // graph batches, by name
+	revised    map[string]bool      // graph batches with revisions
 	violations []string
 	degraded   int
 	letters    int
@@ -127,7 +129,8 @@ type Ledger struct {
 func New(exactlyOnce, degrades bool, expected Expectation) *Ledger {
 	return &Ledger{exactlyOnce: exactlyOnce, degrades: degrades, expected: expected, seed: maphash.MakeSeed(),
 		entries: map[Place]*entry{}, last: map[string]int64{}, batches: map[string]string{}, made: map[string]time.Time{},
-		given: map[Window][2]int{}, closed: map[Window][2]int{}, grouped: map[string][]Grouped{}}
+		given: map[Window][2]int{}, closed: map[Window][2]int{}, grouped: map[string][]Grouped{},
+		revised: map[string]bool{}}
 }
 
 func (l *Ledger) violated(format string, args ...any) {
@@ -418,7 +421,7 @@ func (l *Ledger) compare(at Place, e *entry, said statement, text string) {
 func (l *Ledger) Killed(m Moment, at Place, a Answer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.exactlyOnce {
+	if l.exactlyOnce || a.Revision > 0 {
 		return
 	}
 	e := l.entry(at)

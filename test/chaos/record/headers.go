@@ -24,6 +24,8 @@ const (
 	HeaderArrival    = "chaos-arrival"
 	HeaderNeighbours = "chaos-neighbours"
 	HeaderCount      = "chaos-count"
+	// HeaderRow is the number of a row of a table of edges.
+	HeaderRow = "chaos-row"
 	// HeaderForget is in a record that asks to forget the arrival.
 	HeaderForget = "chaos-forget"
 )

@@ -9,4 +9,6 @@
 //	life.go          the topic of arrivals made anew, or cut off
 //	reader.go        the readers, which fill the ledger
 //	judge.go         predictions of arrivals that waited for edges, and forgotten ids, judged at the end
+//	tables.go        arrivals and edges that are rows of tables, which the consumers bring to the topic of arrivals
+//	revisions.go     arrivals that were predicted again, noted and judged
 package stream

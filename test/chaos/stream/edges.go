@@ -52,33 +52,45 @@ func (s *Stream) sendDue(ctx context.Context, now time.Time) {
 	}
 }
 
-// sendApart sends an arrival and some of its edges under a key, in a random order; s.Sending is held. base is the id of
+// sendApart sends an arrival and some of its edges under a key, or as rows of tables, in a random order; s.Sending is
+// held. base is the id of
 // the world's arrival that it is or repeats.
 func (s *Stream) sendApart(key []byte, base string, whole *event.Arrival) {
 	d := edges.NewDeal(whole.Edges, s.rng, EdgeWait)
+	tabled := s.rng.IntN(2) == 0
 	part := *whole
 	part.Edges, part.EdgeCount = d.Own, d.Count
 	value := s.write(&part)
-	s.sendLater(d.After, func(ctx context.Context) { s.SendOne(ctx, key, base, value) })
+	s.sendLater(d.After, func(ctx context.Context) { s.sendNode(ctx, tabled, key, base, value) })
 	for _, one := range d.Edges {
-		edge, err := record.OfEdge(whole.ID, one.Neighbour, s.rng)
-		s.check(err)
-		s.sendLater(one.After, func(ctx context.Context) {
-			s.sendBeside(ctx, key, &edge, whole.ID, kgo.RecordHeader{Key: event.HeaderKind, Value: []byte(event.KindEdge)},
-				kgo.RecordHeader{Key: record.HeaderNeighbours, Value: []byte(one.Neighbour)})
-		})
+		s.sendEdge(tabled, key, whole.ID, one.Neighbour, one.After)
 	}
 }
 
-// sendBeside sends a record beside arrivals, which has no answer of its own: an edge of the arrival with an id, or a
+// sendEdge sends an edge of an arrival under its key, or as a row of the table of edges, after some time.
+func (s *Stream) sendEdge(tabled bool, key []byte, id, neighbour string, after time.Duration) {
+	edge, err := record.OfEdge(id, neighbour, s.rng)
+	s.check(err)
+	s.sendLater(after, func(ctx context.Context) {
+		r := s.beside(key, &edge, id, kgo.RecordHeader{Key: record.HeaderNeighbours, Value: []byte(neighbour)})
+		if tabled {
+			r = s.row("edges", r)
+		} else {
+			r.Headers = append(r.Headers, kindEdge)
+		}
+		s.produce(ctx, r)
+	})
+}
+
+// beside returns a record beside arrivals, which has no answer of its own: an edge of the arrival with an id, or a
 // record that asks to forget it.
-func (s *Stream) sendBeside(ctx context.Context, key []byte, v *record.Value, id string, more ...kgo.RecordHeader) {
-	r := &kgo.Record{Topic: s.Topic("arrivals"), Key: key, Value: v.Bytes, Headers: append(more,
-		kgo.RecordHeader{Key: record.HeaderArrival, Value: []byte(id)})}
+func (s *Stream) beside(key []byte, v *record.Value, id string, more kgo.RecordHeader) *kgo.Record {
+	r := &kgo.Record{Topic: s.Topic("arrivals"), Key: key, Value: v.Bytes, Headers: []kgo.RecordHeader{more,
+		{Key: record.HeaderArrival, Value: []byte(id)}}}
 	if v.ContentType != "" {
 		r.Headers = append(r.Headers, kgo.RecordHeader{Key: event.HeaderContentType, Value: []byte(v.ContentType)})
 	}
-	s.produce(ctx, r)
+	return r
 }
 
 // write returns an arrival in the stream's form of JSON.
@@ -116,7 +128,7 @@ func (s *Stream) store(ctx context.Context, id string, m *record.Arrival) error 
 }
 
 // forgetSoon is called when the first prediction of an id was read. It sends an arrival that has the id as a neighbour,
-// then the record that asks to forget it, and then another such arrival.
+// edges of the id that come late, then the record that asks to forget it, and then more of both.
 func (s *Stream) forgetSoon(id string) {
 	const between = 300 * time.Millisecond
 	key := []byte(id)
@@ -127,13 +139,23 @@ func (s *Stream) forgetSoon(id string) {
 		s.sendApart(key, m.ID, &a)
 	}
 	s.sendLater(0, neighbour)
+	// The first edge's revision settles before, that of the others is given up; after that no arrival takes an edge.
+	for _, at := range []time.Duration{0, EdgeWait/2 + between/2, EdgeWait/2 + 2*between} {
+		s.sendLater(at, func(context.Context) {
+			s.sendEdge(false, key, id, s.world.Arrivals[s.rng.Int64N(s.world.Released.Load())].ID, 0)
+		})
+	}
 	s.sendLater(EdgeWait/2+between, func(ctx context.Context) {
 		var ask record.Value // a tombstone, or a record that says so
 		if s.rng.IntN(2) == 0 {
 			ask.Bytes = fmt.Appendf(nil, `{"id":%q,"forget":true}`, id)
 		}
 		s.Forgotten.Ask(id, time.Now())
-		s.sendBeside(ctx, key, &ask, id, kgo.RecordHeader{Key: record.HeaderForget, Value: []byte("true")})
+		r := s.beside(key, &ask, id, kgo.RecordHeader{Key: record.HeaderForget, Value: []byte("true")})
+		if ask.Bytes != nil && s.rng.IntN(2) == 0 { // a tombstone needs its key
+			r = s.row("nodes", r)
+		}
+		s.produce(ctx, r)
 	})
 	s.sendLater(EdgeWait/2+2*between, neighbour)
 }
@@ -149,7 +171,10 @@ func (s *Stream) noteWaits(life int, r *kgo.Record) (beside bool) {
 	}
 	switch {
 	case h[event.HeaderKind] == event.KindEdge:
-		one.Kind = edges.Edge
+		if one.Kind = edges.Edge; h[record.HeaderRow] != "" {
+			id, neighbour := s.noteRow(h, string(r.Key))
+			one.ID, one.Neighbours = id, []string{neighbour}
+		}
 	case h[record.HeaderForget] != "":
 		one.Kind = edges.Forget
 		s.Forgotten.Read(one.ID, at)

@@ -25,8 +25,8 @@ func (s *Stream) unmatchedPolicy() string {
 
 // origin is where a prediction of a stream whose arrivals wait for edges comes from.
 type origin struct {
-	at   ledger.Place // of its arrival
-	says uint64       // a hash of what it says
+	revised
+	says uint64 // a hash of what it says
 }
 
 // counts tells what became of the arrivals of a stream, and of their edges.
@@ -54,7 +54,7 @@ func (s *Stream) resolve(stepped func(time.Time) bool) (said []oracle.Said, c co
 	}
 	for i, p := range s.said {
 		w := s.origins[i]
-		sets := s.log.Sets(w.at)
+		sets := s.setsOf(w.revised)
 		if sets == nil {
 			continue // the ledger tells that there is no such arrival
 		}
@@ -63,7 +63,7 @@ func (s *Stream) resolve(stepped func(time.Time) bool) (said []oracle.Said, c co
 		}
 		whole := s.world.ByID[base(p.ID)].Decoded
 		for k, set := range sets.All {
-			if len(set) != p.Known+p.Arrivals+p.Unknown {
+			if set == nil || len(set) != p.Known+p.Arrivals+p.Unknown {
 				continue
 			}
 			a := *whole
@@ -142,15 +142,21 @@ func (s *Stream) judgeForgotten(stored map[string]bool) (string, []string) {
 }
 
 // Judge returns the predictions for the oracle, what breaks a promise, and what became of edges and forgotten ids, in
-// words. stored are the ids that Redis had. stepped reports whether a clock was stepped at a time or just before: to
-// such a clock any partition may seem idle.
-func (s *Stream) Judge(stored map[string]bool, stepped func(time.Time) bool) (said []oracle.Said, violations,
-	summary []string) {
+// words. stored are the ids that Redis had. mayRepeat bounds the revisions that are read more than once. stepped reports
+// whether a clock was stepped at a time or just before: to such a clock any partition may seem idle.
+func (s *Stream) Judge(stored map[string]bool, mayRepeat int, stepped func(time.Time) bool) (said []oracle.Said,
+	violations, summary []string) {
 	said = s.said
 	if s.log != nil {
 		var c counts
 		said, c, violations = s.resolve(stepped)
-		summary = append(summary, fmt.Sprintf("%s: %v", s.Kind, &c))
+		revisions, broken := s.judgeRevisions(stepped, mayRepeat)
+		rows, lost := s.tables.judge()
+		for i := range lost {
+			lost[i] = fmt.Sprintf("%s: %s", s.Kind, lost[i])
+		}
+		violations = slices.Concat(violations, broken, s.sayTheSame(), lost)
+		summary = append(summary, fmt.Sprintf("%s: %v; attach.update %s: %v; %s", s.Kind, &c, s.Update, &revisions, rows))
 	}
 	if s.Forgotten != nil {
 		text, broken := s.judgeForgotten(stored)

@@ -40,6 +40,7 @@ func (s *Stream) NewLife(ctx context.Context) error {
 	}
 	n := len(before[topic].Partitions)
 	s.stopReading()
+	s.tables.lose()
 	if _, err := k.DeleteTopic(ctx, topic); err != nil {
 		return fmt.Errorf("deleting %s: %w", topic, err)
 	}
@@ -69,6 +70,9 @@ func (s *Stream) Begins(at ledger.Place, removed bool) {
 	if s.log != nil {
 		s.log.Begin(at, removed)
 	}
+	if removed {
+		s.tables.lose()
+	}
 	if s.Forgotten != nil {
 		s.Forgotten.Begin(at, removed)
 	}
@@ -97,7 +101,11 @@ func (s *Stream) Truncated(ctx context.Context) (lost int, err error) {
 			s.Forgotten.Truncated(at)
 		}
 	})
+	s.tables.lose()
 	s.beginLife()
+	for p, at := range from {
+		s.log.Begin(s.Place(p, at), false)
+	}
 	return lost, errors.Join(s.connect(), s.readArrivals(from)) //nolint:contextcheck // it reads until it is stopped
 }
 

@@ -95,6 +95,9 @@ func (s *Stream) noteAnswer(h record.Headers, key, value []byte, now time.Time) 
 	if h[event.HeaderKind] == event.KindEdge {
 		return s.noteUnmatched(at, a.Reason)
 	}
+	if a.Revision > 0 {
+		return s.noteRevision(at, &a, p)
+	}
 	if p != nil && s.Labels != nil { // before the arrival counts as answered
 		s.sendLabels(context.Background(), s.Labels.Answered(p))
 	}
@@ -133,7 +136,7 @@ func (s *Stream) remember(at ledger.Place, a *ledger.Answer, p *event.Prediction
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.log != nil {
-		s.origins = append(s.origins, origin{at, xxhash.Sum64String(harness.Says(p))})
+		s.origins = append(s.origins, origin{revised{at, p.Revision}, xxhash.Sum64String(harness.Says(p))})
 	}
 	s.said = append(s.said, oracle.Said{Stream: s.Kind.String(), Place: fmt.Sprintf("%v", at), ID: strings.Clone(p.ID),
 		Version: a.Version, Numbers: oracle.Numbers(p), Known: p.Known, Arrivals: p.Arrivals, Unknown: p.Unknown,
@@ -176,7 +179,7 @@ func (s *Stream) ParseAnswer(h record.Headers, key, value []byte, now time.Time)
 		id = base(id)
 	}
 	a.ID, a.Version, a.Batch = strings.Clone(id), strings.Clone(p.Artifact), strings.Clone(p.Batch)
-	a.Said, a.Degraded, a.Made = harness.Says(p), p.Degraded, p.PredictedTime
+	a.Said, a.Degraded, a.Made, a.Revision = harness.Says(p), p.Degraded, p.PredictedTime, p.Revision
 	a.Alone, a.Grouped = p.Arrivals+p.InBatch == 0, p.InBatch > 0
 	if s.log != nil { // which edges it has, the log tells at the end
 		a.Alone, a.Edges = false, p.Known+p.Arrivals+p.InBatch+p.Unknown

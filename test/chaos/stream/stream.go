@@ -33,6 +33,8 @@ const (
 	Partitions     = 3
 	keys           = 60
 	EdgeWait       = 2 * time.Second // attach.wait
+	settle         = time.Second     // attach.settle
+	updateAge      = 4 * EdgeWait    // attach.update_age: shorter than the latest edges take
 	// InFlight is how many arrivals of a stream may have been published and not committed.
 	InFlight = services.Members * lanes * BatchSize
 	// ClockStep is the smallest step of a clock: brokers refuse timestamps that are off by as much.
@@ -50,6 +52,7 @@ type Kind struct {
 	output           string               // output.format of predictions
 	Labelled         bool                 // some arrivals have labels
 	Apart            bool                 // edges come as records of their own (attach.wait)
+	Update           string               // attach.update, if they do
 }
 
 func (k Kind) String() string { return k.Delivery + ", " + k.Outage }
@@ -70,10 +73,16 @@ var All = []Kind{
 }
 
 // Kinds returns the streams that were asked for. In every second one edges come as records of their own: in the first
-// and third with an odd seed, in the others with an even one. Programs of another commit may not know such edges.
+// and third with an odd seed, in the others with an even one. Edges that come later still make revisions there, or new
+// rows alone in a stream that grows, with every second pair of seeds. Programs of another commit may not know such edges.
 func Kinds(o world.Options) (some []Kind) {
 	for i, k := range All {
-		k.Apart = o.Old == "" && (o.Seed+uint64(i))%2 == 1
+		if k.Apart = o.Old == "" && (o.Seed+uint64(i))%2 == 1; k.Apart {
+			k.Update = "predict"
+			if k.Growth && o.Seed/2%2 == 0 {
+				k.Update = "row"
+			}
+		}
 		if strings.Contains(k.String(), o.Streams) {
 			some = append(some, k)
 		}
@@ -109,6 +118,7 @@ type Stream struct {
 	Transactions ledger.Transactions
 	Labels       *labels.Labels // nil: none
 	log          *edges.Log     // of the arrivals; nil: none waits for edges
+	tables       tables         // if there is a log
 	Forgotten    *forget.IDs    // nil: no id is forgotten
 
 	mu       sync.Mutex
@@ -121,6 +131,7 @@ type Stream struct {
 	said     []oracle.Said        // the predictions that are kept
 	origins  []origin             // where each of them comes from, if log is not nil
 	letters  map[ledger.Place]int // dead letters of edges
+	revised  map[revised]int      // how often each revision was read
 }
 
 // Shares are how many of a hundred arrivals are unlike others.
@@ -133,14 +144,16 @@ type Shares struct {
 // New makes the topics and configurations of a stream. It starts nothing but the clients' connections.
 func New(ctx context.Context, w *world.World, k Kind, seed uint64, failed chan<- error) (*Stream, error) {
 	s := &Stream{Kind: k, world: w, Name: strings.ReplaceAll(k.Delivery, "_", "-") + "-" + k.Outage, failed: failed,
-		rng: rand.New(rand.NewPCG(w.Options.Seed, seed)), codecs: map[uint8]int{}, letters: map[ledger.Place]int{}}
+		rng: rand.New(rand.NewPCG(w.Options.Seed, seed)), codecs: map[uint8]int{}, letters: map[ledger.Place]int{},
+		revised: map[revised]int{}}
 	s.Ledger = ledger.New(k.Delivery == "exactly_once", k.Outage == "degrade", w.Expected)
 	topics := map[string]int{s.Topic("arrivals"): Partitions, s.Topic("predictions"): Partitions, s.Topic("letters"): 1}
 	if k.Labelled {
 		s.Labels, topics[s.Topic("labels")] = new(labels.Labels), 1
 	}
 	if k.Apart {
-		s.log = edges.NewLog(EdgeWait)
+		topics[s.Topic("nodes")], topics[s.Topic("edges")] = 2, Partitions
+		s.log = edges.NewLog(edges.Options{Wait: EdgeWait, Settle: settle, Age: updateAge})
 	}
 	if k.forgets() {
 		s.Forgotten = forget.New(s.Name)
@@ -216,7 +229,9 @@ func (s *Stream) Config(i int, brokers []string, redis, http string) string {
 		more += fmt.Sprintf("labels: {topic: %s, remember: 20000}\n", s.Topic("labels"))
 	}
 	if s.log != nil {
-		attach += fmt.Sprintf(", wait: %v, unmatched: %s", EdgeWait, s.unmatchedPolicy())
+		attach += fmt.Sprintf(", wait: %v, unmatched: %s, update: %s, settle: %v, update_age: %v", EdgeWait,
+			s.unmatchedPolicy(), s.Update, settle, updateAge)
+		more += fmt.Sprintf("repartition: {nodes: [%s], edges: [%s]}\n", s.Topic("nodes"), s.Topic("edges"))
 	}
 	if s.Forgotten != nil {
 		input, output = append(input, "forget: \"on\""), output+", tombstones: true"

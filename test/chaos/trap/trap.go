@@ -4,6 +4,7 @@ package trap
 
 import (
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -90,7 +91,7 @@ func (t *Traps) Disarm(one *Trap) {
 func (t *Traps) Request(r *harness.KafkaRequest) (passes bool) {
 	t.mu.Lock()
 	one := t.armed[r.Client]
-	if one == nil || !one.meets(r) {
+	if one == nil || repartitions(r) || !one.meets(r) {
 		t.mu.Unlock()
 		return true
 	}
@@ -99,6 +100,9 @@ func (t *Traps) Request(r *harness.KafkaRequest) (passes bool) {
 	one.spring()
 	return one.At == InJoin
 }
+
+// repartitions reports whether a request is one of the consumer's repartition, which delivers no answers.
+func repartitions(r *harness.KafkaRequest) bool { return strings.Contains(r.Member(), "-repartition") }
 
 // meets notes the records that a request publishes, and reports whether it is the trap's moment.
 func (one *Trap) meets(r *harness.KafkaRequest) bool {
@@ -121,7 +125,8 @@ func (one *Trap) meets(r *harness.KafkaRequest) bool {
 func (t *Traps) Response(r *harness.KafkaRequest) (passes bool) {
 	t.mu.Lock()
 	one := t.armed[r.Client]
-	if one == nil || one.At != ledger.AfterPublish || kmsg.Key(r.Key) != kmsg.Produce || !one.full() {
+	if one == nil || one.At != ledger.AfterPublish || kmsg.Key(r.Key) != kmsg.Produce || repartitions(r) ||
+		!one.full() {
 		t.mu.Unlock()
 		return true
 	}
