@@ -324,3 +324,16 @@ func TestFloodIsBounded(t *testing.T) {
 		})
 	}
 }
+
+// The dead letter of an edge that no arrival took names the node that it waited for.
+func TestUnmatchedEdgesNameTheirNode(t *testing.T) {
+	w := New(options(), Progress{})
+	records := log(link("a", "x", 0), link("b", "y", time.Hour))
+	for i := range records {
+		w.Add(&records[i])
+	}
+	out, _ := w.Take()
+	if len(out.DeadLetters) != 1 || !strings.Contains(out.DeadLetters[0].Detail, "of the id a waited") {
+		t.Errorf("%+v", out.DeadLetters)
+	}
+}

@@ -76,6 +76,8 @@ func (l *Log) revisions(p *records, a int) (r Revisions) {
 				r.May = append(r.May, p.neighbours(a, slices.Concat(before[f:], all[:t]), a))
 			}
 		}
+		slices.SortFunc(r.May, slices.Compare)
+		r.May = slices.CompactFunc(r.May, slices.Equal)
 	}
 	if outcome == Superseded || end == len(p.all) {
 		return r

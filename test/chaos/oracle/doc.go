@@ -22,6 +22,7 @@
 //
 //	oracle.go    predictions as the reader saw them, and the judgement of all of them
 //	follow.go    rows of arrivals, in the order of the stream
+//	silent.go    rows that were solved anew, of which no prediction tells
 //	search.go    the neighbours that explain a prediction's numbers
 //	version.go   one version, read from its artifact
 //	outages.go   times without Redis, by faults and by consumers' logs

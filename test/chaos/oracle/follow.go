@@ -33,6 +33,8 @@ type history struct {
 	rows  map[string][]candidate // of each id, in the order of the stream
 	inT   map[string]attach.Row  // rows of nodes of T, and of ids that are none
 	tries map[string][]*Said     // the predictions of each id, degraded or not
+
+	unsolved []*Said // rows that were solved anew, whose neighbours are not found
 }
 
 // follow judges the predictions of one version. A prediction whose neighbours are not explained yet, because a
@@ -41,17 +43,22 @@ func (f *follower) follow(model Model, all []Said) {
 	h := &history{model: model, rows: map[string][]candidate{}, inT: map[string]attach.Row{}, tries: map[string][]*Said{}}
 	var left []*Said
 	for i := range all {
-		h.tries[all[i].ID] = append(h.tries[all[i].ID], &all[i])
+		if !all[i].Silent {
+			h.tries[all[i].ID] = append(h.tries[all[i].ID], &all[i])
+		}
 	}
 	for i := range all {
 		s := &all[i]
-		if !f.explain(h, s, false) && !f.explain(h, s, true) {
+		if s.Silent {
+			f.solve(h, s)
+		} else if !f.explain(h, s, false) && !f.explain(h, s, true) {
 			left = append(left, s)
 			f.left++
 		}
 	}
 	// Of a consumer whose clock was stepped it is not known when predictions were made: they come late in this order.
 	left = slices.DeleteFunc(left, func(s *Said) bool { return f.explain(h, s, false) })
+	f.countStrange(h)
 	undecided := map[string][]*Said{}
 	for _, s := range left {
 		if f.undecidable(h, s, undecided) {

@@ -40,6 +40,8 @@ type Said struct {
 	// arrival that is sent under its id.
 	Choices []*event.Arrival
 	ByLog   bool
+	// Silent: no prediction, but the row of one that was solved anew.
+	Silent bool
 }
 
 // made returns when the prediction was made, or the closest that is known.
@@ -93,6 +95,8 @@ type Report struct {
 	Slow     int // degraded predictions of an outage of which only a consumer's log tells
 	Certain  int // neighbours that had to be attached, and were
 	Cut      int // predictions explained by other edges than their arrivals have by the log
+	Rows     int // rows that were solved anew without a prediction, whose neighbours were found
+	Strange  int // such rows that nothing gives
 	Stored   int // predictions explained by a row that Redis had and that no visible prediction gives
 	// Undecided are predictions with a neighbour whose row nobody read, which may be of a transaction that was aborted,
 	// or with more choices of neighbours than can be tried: Many.
@@ -103,8 +107,9 @@ func (r Report) String() string {
 	return fmt.Sprintf("The oracle found the neighbours of %d predictions with arrivals among them (%d by a "+
 		"row that Redis had and no prediction gives, %d by edges whose waits a clock or an operator ended) and of %d "+
 		"degraded ones, %d of these in time-outs that no fault explains; "+
-		"%d neighbours had to be arrivals; %d predictions were not decided, %d of them for more choices than can be tried",
-		r.Attached, r.Stored, r.Cut, r.Degraded, r.Slow, r.Certain, r.Undecided, r.Many)
+		"%d neighbours had to be arrivals; %d predictions were not decided, %d of them for more choices than can be tried; "+
+		"%d rows were solved anew without a prediction, and %d more have values that nothing explains",
+		r.Attached, r.Stored, r.Cut, r.Degraded, r.Slow, r.Certain, r.Undecided, r.Many, r.Rows, r.Strange)
 }
 
 // Judge returns what was compared, and what breaks a promise.
@@ -115,6 +120,9 @@ func (o *Oracle) Judge(all []Said) (Report, []string) {
 	f := follower{oracle: o, all: map[string][]*Said{}, many: map[*Said]bool{}, late: map[ending]int{}}
 	for i := range all {
 		s := &all[i]
+		if s.Silent {
+			continue
+		}
 		f.all[s.ID] = append(f.all[s.ID], s)
 		if s.Degraded {
 			f.bound(s)
@@ -135,6 +143,10 @@ func (o *Oracle) Judge(all []Said) (Report, []string) {
 	if most := 20 + f.report.Attached/10; f.report.Undecided+f.report.Stored > most { // else the oracle sees too little
 		f.violations = append(f.violations, fmt.Sprintf("%d predictions were not decided, and %d were attached to rows that "+
 			"no prediction gives: at most %d may be; the first at %s", f.report.Undecided, f.report.Stored, most, f.first))
+	}
+	if most := 20 + f.report.Rows/10; f.report.Strange > most {
+		f.violations = append(f.violations, fmt.Sprintf("%d rows that were solved anew have values that nothing explains, "+
+			"at most %d may", f.report.Strange, most))
 	}
 	for of, n := range f.late {
 		if n > o.InHand {

@@ -150,6 +150,9 @@ func (s *Stream) Judge(stored map[string]bool, mayRepeat int, stepped func(time.
 	if s.log != nil {
 		var c counts
 		said, c, violations = s.resolve(stepped)
+		if s.Update == "row" {
+			said = append(said, s.silent(said)...)
+		}
 		revisions, broken := s.judgeRevisions(stepped, mayRepeat)
 		rows, lost := s.tables.judge()
 		for i := range lost {

@@ -8,6 +8,7 @@ import (
 	"rivulet/event"
 	"rivulet/test/chaos/edges"
 	"rivulet/test/chaos/ledger"
+	"rivulet/test/chaos/oracle"
 )
 
 // revised is a prediction of the arrival at a place: its first one (0), or a revision (2 and on).
@@ -55,7 +56,11 @@ func (s *Stream) setsOf(of revised) *edges.Sets {
 	if sets.All == nil {
 		sets.All = append(sets.All, nil) // none by the log
 	}
-	sets.All = append(sets.All, all.May...)
+	for _, set := range all.May {
+		if !slices.Equal(set, sets.All[0]) {
+			sets.All = append(sets.All, set)
+		}
+	}
 	return sets
 }
 
@@ -66,10 +71,11 @@ func (s *Stream) unsure(at ledger.Place, r *edges.Revisions, stepped func(time.T
 }
 
 // revisions counts what became of revisions.
-type revisions struct{ seen, again, unsure int }
+type revisions struct{ byLog, seen, again, unsure int }
 
 func (c *revisions) String() string {
-	return fmt.Sprintf("%d revisions, %d of them read again, %d near a cut", c.seen, c.again, c.unsure)
+	return fmt.Sprintf("%d revisions by the log, %d predicted, %d of them more than once, %d near a cut", c.byLog, c.seen,
+		c.again, c.unsure)
 }
 
 // judgeRevisions compares the revisions that were read with those of the log. At least once, some may be read again, up
@@ -80,11 +86,13 @@ func (s *Stream) judgeRevisions(stepped func(time.Time) bool, most int) (c revis
 			fmt.Sprintf(format, args...)))
 	}
 	expected := map[revised]bool{}
+	visible := s.Update == "predict"
 	s.log.EachRevised(func(at ledger.Place, r *edges.Revisions) {
 		unsure := s.unsure(at, r, stepped)
 		for _, one := range r.All {
+			c.byLog++
 			of := revised{at, one.Number}
-			if expected[of] = true; s.revised[of] == 0 && !unsure {
+			if expected[of] = true; visible && s.revised[of] == 0 && !unsure {
 				violated(of, "is lost; it settled with the record of %v", one.Ready)
 			}
 		}
@@ -136,4 +144,24 @@ func (s *Stream) sayTheSame() (violations []string) {
 		}
 	}
 	return violations
+}
+
+// silent returns the rows that are solved anew though no prediction tells: by the log, under the versions that their
+// arrivals were predicted by.
+func (s *Stream) silent(said []oracle.Said) (rows []oracle.Said) {
+	first := map[string]*oracle.Said{}
+	for i := range said {
+		first[said[i].Place] = &said[i]
+	}
+	s.log.EachRevised(func(at ledger.Place, r *edges.Revisions) {
+		p := first[fmt.Sprintf("%v", at)]
+		for _, one := range r.All {
+			if p != nil && !p.Degraded {
+				a := *s.world.ByID[base(p.ID)].Decoded
+				a.ID, a.Edges = p.ID, one.Set
+				rows = append(rows, oracle.Silent(*p, &a, one.Ready))
+			}
+		}
+	})
+	return rows
 }
