@@ -22,8 +22,11 @@
 // In two of the streams edges come as records of their own, and arrivals wait for them for 2 s (attach.wait): in the
 // first and third with an odd seed, in the others with an even one. Of four arrivals, three have one to four edges
 // apart, before and after them in a random order. Of six such arrivals, four are complete in time, one has an
-// edge_count that is too high by one, and one may have edges that come too late. In streams that no refresh reads, two
-// ids a second are predicted and then forgotten, by a tombstone or by a record that says so.
+// edge_count that is too high by one, and one may have edges that come too late. Every second of these arrivals and its
+// edges are rows of two tables, topics of their own that the consumers repartition: each edge comes under the ids of
+// both its ends. Arrivals are updated for 8 s (attach.update_age): predicted again (attach.update predict), or, in a
+// stream that grows, with seeds 1, 4, 5, 8 and so on, given another row alone (row). In streams that no refresh reads,
+// two ids a second are predicted, get edges late, and are then forgotten, by a tombstone or by a record that says so.
 //
 //	main.go              flags, and the two commands
 //	asks.go              rivulet serve and the live page, asked while faults happen
@@ -111,6 +114,11 @@
 // whole arrival; the oracle judges the rest with the edges that came in time. An arrival may have fewer edges only if a
 // clock, an operator or a deletion may have ended its wait; such arrivals are counted. Exactly once, each edge that no
 // arrival took has one dead letter, and no other edge has one.
+//
+// The same log says which revisions each arrival has, and with which edges. None is lost, none comes before the one
+// with a lower number, none is doubled exactly once, and each has the bits of its edges. A row that is solved anew
+// without a prediction is looked for in Redis: it must be that of the arrival's edges by the log. Each edge of the table
+// is on the topic of arrivals once under each of its ends; the ledger sees the same of the table of nodes.
 //
 // An id that is forgotten has a tombstone (exactly once, a single one) and no prediction behind it. An arrival behind
 // the record that asks to forget the id, in its partition, does not find the id. When that record is committed, no key

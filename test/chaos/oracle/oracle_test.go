@@ -96,6 +96,15 @@ func (s *stream) predict(n int, id string, without ...string) *Said {
 	return &s.said[len(s.said)-1]
 }
 
+// anew has the row of an arrival solved anew at n, with other edges.
+func (s *stream) anew(first Said, n int, edges ...string) attach.Row {
+	a := &event.Arrival{ID: first.ID, Edges: edges}
+	s.said = append(s.said, Silent(first, a, after(n)))
+	row := s.Grow(a, s.Rows(edges))
+	row.Arrived = true
+	return row
+}
+
 func TestJudge(t *testing.T) {
 	for name, c := range map[string]struct {
 		say       func(s *stream)
@@ -172,6 +181,24 @@ func TestJudge(t *testing.T) {
 				s.predict(200, "b")
 			},
 			violation: "no neighbours of these counts give its numbers",
+		},
+		"attached to a row that was solved anew without a prediction": {
+			say: func(s *stream) {
+				s.rows["a"] = s.anew(*s.predict(0, "a"), 5, "t1", "t2", "t3")
+				s.stored = map[string][]Stored{"a": {{Row: s.rows["a"], From: after(6), To: after(15)}}}
+				s.predict(30, "b")
+			},
+			want: Report{Attached: 1, Certain: 1, Rows: 1},
+		},
+		"rows solved anew that are not those of their edges": {
+			say: func(s *stream) {
+				for n := range 30 {
+					row := s.anew(*s.predict(1000*n, "a"), 1000*n+5, "t1", "t2", "t3")
+					s.said[len(s.said)-1].Choices[0].Edges = []string{"t1", "t2", "t4"}
+					s.stored = map[string][]Stored{"a": append(s.stored["a"], Stored{row, after(1000*n + 6), after(1000*n + 9)})}
+				}
+			},
+			violation: "30 rows that were solved anew have values that nothing explains, at most 20 may",
 		},
 		"other numbers": {
 			say:       func(s *stream) { s.predict(0, "a").Numbers++ },
