@@ -494,8 +494,9 @@ func (w *Window) gather(a *entry, last int64) []event.Edge {
 func (w *Window) deadLetter(e *entry) event.DeadLetter {
 	fault := e.fault
 	if fault == nil {
-		fault = &event.FieldError{Reason: event.ReasonEdgeUnmatched, Detail: "no arrival of the id " +
-			event.Cut(e.of.id) + " waited for it in its partition"}
+		id, _ := e.edge.Ends()
+		fault = &event.FieldError{Reason: event.ReasonEdgeUnmatched, Detail: "no arrival of the id " + event.Cut(id) +
+			" waited for it in its partition"}
 	}
 	return event.DeadLetter{Key: e.record.Key, Value: e.record.Value, Headers: e.record.Headers,
 		Source: event.Source(e.record.Position), IngestTime: e.record.Time, Reason: fault.Reason, Detail: fault.Error()}
