@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -305,6 +306,65 @@ func TestALogThatDividesInTheWaitIsAnsweredFromThere(t *testing.T) {
 				t.Errorf("predicted again: %v", again)
 			}
 		})
+	}
+}
+
+// Arrivals wait in a consumer when a leader is elected that lacks them from offset 7 on. They are answered, and the
+// consumer dies before it has answered the new records at 7, 8 and 9: these are read again and answered.
+func TestACrashAfterALogHasDividedInTheWait(t *testing.T) {
+	t.Parallel()
+	s, seen := newStack(t, 1), &recorder{}
+	o := s.options(seen)
+	o.Window.Wait, o.BatchSize = time.Hour, 2
+	at := time.Now().Add(-24 * time.Hour)
+	var records []kafka.Record
+	for i := range 10 {
+		a := arrival(fmt.Sprint("n", i), "t0")
+		if a.EdgeCount = 1; i >= 5 {
+			a.EdgeCount = 2
+		}
+		records = append(records, nodeRecord(t, a, at))
+	}
+	if err := s.sender.Send(t.Context(), arrivalsTopic, records); err != nil {
+		t.Fatal(err)
+	}
+	predicted := func(n int) {
+		s.wait(fmt.Sprint(n, " are predicted"), func() bool { return s.size(predictionsTopic) >= int64(n) })
+	}
+	stop := s.start(o)
+	predicted(5)
+	var end atomic.Int64
+	end.Store(7)
+	s.dividesBy(func(int32) int64 { return end.Load() })
+	s.lead()
+	predicted(10)
+	s.wait("no more is committed than is answered of the new log", func() bool { return s.committed() == 7 })
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	if text := s.kafka.Cluster.GroupInfo("g").Commits[arrivalsTopic][0].Metadata; strings.Contains(text, "next=") {
+		t.Errorf("committed %q", text)
+	}
+	records = records[:0]
+	for _, id := range []string{"n7", "n8", "n9"} {
+		records = append(records, edgeRecord(t, id, "t1", at))
+	}
+	if err := s.sender.Send(t.Context(), arrivalsTopic, records); err != nil {
+		t.Fatal(err)
+	}
+	end.Store(13) // as the new leader knows its own log
+	stop = s.start(o)
+	predicted(13)
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, p := range s.predictions() {
+		got = append(got, fmt.Sprint(p.ID, " ", p.Known))
+	}
+	if want := []string{"n0 1", "n1 1", "n2 1", "n3 1", "n4 1", "n5 1", "n6 1", "n7 1", "n8 1", "n9 1", "n7 2", "n8 2",
+		"n9 2"}; !slices.Equal(got, want) {
+		t.Errorf("predicted %q, want %q", got, want)
 	}
 }
 

@@ -1,6 +1,7 @@
 package window
 
 import (
+	"cmp"
 	"time"
 
 	"rivulet/kafka"
@@ -85,6 +86,7 @@ func (r *Reader) goOn(resume kafka.Resume) {
 func (r *Reader) Take() (out Output, some bool) {
 	if r.before != nil {
 		if out, some = r.before.Take(); some {
+			out.endAt(r.first)
 			return out, true
 		}
 		r.before = nil
@@ -96,6 +98,18 @@ func (r *Reader) Take() (out Output, some bool) {
 		r.tell(out.Progress)
 	}
 	return out, some
+}
+
+// endAt has the commit of an output go no further than an offset. The output is of a log that was truncated there: the
+// records that the new log has from there on are not answered.
+func (out *Output) endAt(offset int64) {
+	out.Progress.Next = min(out.Progress.Next, offset)
+	for i := range out.Records {
+		at := out.Records[i].Position
+		joined := out.Joined[at]
+		joined.End = min(cmp.Or(joined.End, at.Offset+1), offset)
+		out.Joined[at] = joined
+	}
 }
 
 // Stats describes the window.
