@@ -12,7 +12,8 @@ import (
 type Parts struct {
 	Network *Network
 	Project *preprocess.Projection // onto the first weights
-	// Tables has a node's tables in one row: u_t begins at column U[t], c at column C. There may be more columns.
+	// Tables has a node's tables in one row: u_t begins at column U[t], c at column C. There may be more columns. Of
+	// layers U has one place for each, also for those that read no neighbours and have no u.
 	Tables *graph.Dense
 	U      []int
 	C      int
@@ -46,7 +47,7 @@ func PartsOf(d Deployment) *Parts {
 		at := p.C + f.back()
 		for _, l := range f.layers[1:] {
 			p.U = append(p.U, at)
-			at += l.width()
+			at += l.sent()
 		}
 		return p
 	}

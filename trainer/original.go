@@ -89,7 +89,7 @@ func (t *task) shape(name string) fit.Shape {
 	s := fit.NewShape(name, t.options.Hidden)
 	s.Relations = t.bins.Len()
 	if given, ok := t.options.Weights[name]; ok {
-		s.Layers, s.Alpha, s.Hops = len(given.Layers), given.Alpha, given.Hops
+		s.Layers, s.Alpha, s.Hops = given.Depth(), given.Alpha, given.Hops
 	} else if slices.Contains(t.options.Models, name) {
 		s = s.Deepen(t.options.Layers, t.options.Hops)
 	}

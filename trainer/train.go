@@ -321,8 +321,8 @@ func (t *task) reference(r *recipe) baseline.Reference {
 
 // depth returns the numbers of layers and hops of a model, 0 for its architecture's defaults.
 func (t *task) depth(m infer.Model) (layers, hops int) {
-	if len(m.Layers) > m.Architecture.Fewest {
-		layers = len(m.Layers)
+	if m.Depth() > m.Architecture.Fewest {
+		layers = m.Depth()
 	}
 	if m.Hops != m.Architecture.Hops {
 		hops = m.Hops

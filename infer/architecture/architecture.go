@@ -15,6 +15,7 @@ import (
 //
 //	h⁰ = x    h^l = relu(P h^{l−1} Wn + h^{l−1} Ws + b)    logits = P h^{L−1} Wn + h^{L−1} Ws + b
 //
+// Where a layer is a perceptron (a tensor is [Tensor.Second]) it is two of these, and the second has no Wn.
 // Layers of an architecture with blocks ([Tensor.Block]) read the relations of edges: relations.go. Other layers
 // are a perceptron, whose outputs z are propagated Hops times: by Mix, with the bias of the last
 // layer added at the end, or, if Mix is nil, with a restart and the bias in z:
@@ -47,6 +48,9 @@ type Tensor struct {
 	Tail                  string // the name behind the prefix
 	Bias                  bool
 	Neighbours, Self, Far float32
+	// Epsilon says that the tensor is ε, a number: the layer has (1+ε) Wn on the node itself.
+	Epsilon bool
+	Second  bool // of the second linear layer of a perceptron, which reads no neighbours
 	// Block says, of an architecture that reads relations, which of x, P_1 x, …, P_R x, P_1² x, … the tensor
 	// multiplies; its layers have all these matrices in [Layer.Self], one below the other.
 	Block    int
@@ -55,7 +59,7 @@ type Tensor struct {
 }
 
 // architectures is the list of models; each is in a file of its own.
-var architectures = []*Architecture{appnp, cheby, dirsage, dirsgc, gcn, rgcn, rsgc, sage, SGC, ssgc}
+var architectures = []*Architecture{appnp, cheby, dirsage, dirsgc, gcn, gin, rgcn, rsgc, sage, SGC, ssgc}
 
 // Architectures are the known ones, in the order of their names.
 func Architectures() []*Architecture { return slices.Clone(architectures) }
@@ -74,10 +78,21 @@ func Plain() []*Architecture {
 	return slices.DeleteFunc(Architectures(), (*Architecture).Relational)
 }
 
-// Convolving are the names of the architectures whose layers read neighbours, in order. Models of two such layers can
-// be made frozen by cluster means (docs/algorithm.md, section 5, last part).
+// Convolving are the names of the architectures whose layers all read neighbours, in order. Models of two such layers
+// can be made frozen by cluster means (docs/algorithm.md, section 5, last part).
 func Convolving() []string {
-	return slices.DeleteFunc(Names(), func(name string) bool { a, _ := Lookup(name); return !a.Convolves() })
+	return slices.DeleteFunc(Names(), func(name string) bool { a, _ := Lookup(name); return !a.meets() })
+}
+
+// meets reports whether all layers read neighbours.
+func (a *Architecture) meets() bool { return a.Convolves() && a.Linears() == 1 }
+
+// Linears is the number of [Weights.Layers] that a layer of the architecture is: 2 where it is a perceptron.
+func (a *Architecture) Linears() int {
+	if slices.ContainsFunc(a.Tensors, func(t Tensor) bool { return t.Second }) {
+		return 2
+	}
+	return 1
 }
 
 // Lookup returns the architecture of a name; the error lists the names.
@@ -90,11 +105,11 @@ func Lookup(name string) (*Architecture, error) {
 	return nil, fmt.Errorf("model %q is not known, only %s", name, strings.Join(Names(), ", "))
 }
 
-// Operators lists the operators of the architectures whose layers read neighbours, in the order of those architectures.
+// Operators lists the operators of the architectures of [Convolving], in the order of those architectures.
 func Operators() []*Operator {
 	var out []*Operator
 	for _, a := range architectures {
-		if a.Convolves() && !slices.Contains(out, a.Operator) {
+		if a.meets() && !slices.Contains(out, a.Operator) {
 			out = append(out, a.Operator)
 		}
 	}

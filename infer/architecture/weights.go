@@ -24,6 +24,7 @@ type Weights struct {
 type Layer struct {
 	Neighbours, Self, Far *graph.Dense // in×out; nil: none
 	Bias                  []float32    // out
+	Epsilon               float32      // ε, where Self is (1+ε) Neighbours
 }
 
 // Width is the number of columns that a layer gives.
@@ -42,9 +43,15 @@ const MaxHops = 100
 // them: the inverse of [Build].
 func (a *Architecture) Params(layers []Layer, alpha float32, hops int) []tensor.Tensor {
 	var weights []tensor.Tensor
-	for k, l := range layers {
+	for k := range len(layers) / a.Linears() {
 		for _, t := range a.Tensors {
+			l := layers[k*a.Linears()]
+			if t.Second {
+				l = layers[k*a.Linears()+1]
+			}
 			switch {
+			case t.Epsilon:
+				weights = append(weights, tensor.Tensor{Name: a.Tensor(k, t), Value: rowOf([]float32{l.Epsilon})})
 			case t.Bias:
 				weights = append(weights, tensor.Tensor{Name: a.Tensor(k, t), Value: rowOf(l.Bias)})
 			case a.Relational():
@@ -88,8 +95,9 @@ func Build(name string, params []tensor.Tensor) (*Weights, error) {
 // build takes the weights of as many layers as there are.
 func (a *Architecture) build(p *tensor.Set) *Weights {
 	m := &Weights{Architecture: a}
+	var before tensor.Tensor
 	for k := 0; k < a.Fewest || (k < a.Most && a.begun(p, k)); k++ {
-		m.Layers = append(m.Layers, m.layer(p, k))
+		m.Layers = append(m.Layers, m.layer(p, k, &before)...)
 	}
 	if a.Alpha != 0 {
 		m.Alpha = m.scalar(p, "alpha")
@@ -119,26 +127,33 @@ func (a *Architecture) begun(p *tensor.Set, k int) bool {
 }
 
 // layer takes the weights of layer k, which reads as many columns as the layer before it gives. All its matrices
-// are of one shape.
-func (m *Weights) layer(p *tensor.Set, k int) Layer {
+// are of one shape, and so are those of the second layer of a perceptron. before is the first matrix of the layer before,
+// and becomes that of this one.
+func (m *Weights) layer(p *tensor.Set, k int, before *tensor.Tensor) []Layer {
 	a := m.Architecture
-	var l Layer
-	var first, before *graph.Dense
-	if k > 0 {
-		before = m.params[len(m.params)/k*(k-1)].Value // the first matrix of the layer before
-	}
-	for i, t := range a.Tensors {
+	layers := make([]Layer, a.Linears())
+	l, first := &layers[0], (*graph.Dense)(nil)
+	for _, t := range a.Tensors {
 		name := a.Tensor(k, t)
 		if t.Optional && (k > 0 && m.Layers[0].Far == nil || k == 0 && !p.Has(name)) {
 			continue
 		}
+		if t.Second && l == &layers[0] {
+			first, l = nil, &layers[1]
+		}
 		var w *graph.Dense
 		switch {
-		case i == 0:
-			first = p.Free(name)
-			if w = first; k > 0 {
-				p.Chain(name, w, a.Tensor(k-1, t), before)
+		case t.Epsilon:
+			if w = p.Sized(name, 1, 1); p.Err() == nil {
+				l.Epsilon = w.Data[0]
+				share(&l.Self, 1+l.Epsilon, l.Neighbours)
 			}
+		case first == nil:
+			first = p.Free(name)
+			if w = first; before.Value != nil {
+				p.Chain(name, w, before.Name, before.Value)
+			}
+			*before = tensor.Tensor{Name: name, Value: w}
 		case t.Bias:
 			w = p.Sized(name, 1, first.Cols)
 			l.Bias = w.Data
@@ -155,7 +170,7 @@ func (m *Weights) layer(p *tensor.Set, k int) Layer {
 			}
 		}
 	}
-	return l
+	return layers
 }
 
 // share adds a share of w to a sum of matrices.
@@ -185,6 +200,9 @@ func (m *Weights) Features() int {
 
 // Classes is C.
 func (m *Weights) Classes() int { return m.Layers[len(m.Layers)-1].Width() }
+
+// Depth is the number of layers of the architecture; where they are perceptrons, [Weights.Layers] are twice as many.
+func (m *Weights) Depth() int { return len(m.Layers) / m.Architecture.Linears() }
 
 // Hidden is the width of the first hidden layer, 0 where there is none.
 func (m *Weights) Hidden() int {

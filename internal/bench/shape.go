@@ -73,14 +73,17 @@ func distinct(rng *rand.Rand, dst []int32, k, n int) []int32 {
 // model draws a model of an architecture with as few layers as it may have.
 func (s *Shape) model(a *architecture.Architecture) (infer.Model, error) {
 	rng, in := s.rng("model "+a.Name), s.Features
-	layers := make([]architecture.Layer, a.Fewest)
+	layers := make([]architecture.Layer, a.Fewest*a.Linears())
 	for l := range layers {
-		out := hidden
+		out, second := hidden, l%a.Linears() > 0
 		if l == len(layers)-1 {
 			out = s.Classes
 		}
 		for _, t := range a.Tensors {
 			switch {
+			case t.Second != second:
+			case t.Epsilon:
+				layers[l].Self = layers[l].Neighbours
 			case t.Bias:
 				layers[l].Bias = dense(rng, 1, out, 0.1).Data
 			case !t.Optional:

@@ -2,6 +2,7 @@ package condense
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -85,6 +86,8 @@ func MessagesOf(m infer.Model, tables *infer.Tables, s Support) growth.Messages 
 // mean masks μ of their relus:
 //
 //	E_{L−1} = Wo of layer L      E_l = Wo of layer l+1 · diag(μ_{l+1}) · E_{l+1}
+//
+// A layer that reads no neighbours has no u; what the arrival left behind it goes on through its Ws, in place of Wn.
 func layerMessages(m infer.Model, t *infer.Tables, s Support) growth.Messages {
 	op, last := m.Architecture.Operator, len(m.Layers)-1
 	factor := byDegree{s: func(d float64) float64 { _, out := op.Scales(d); return out },
@@ -95,10 +98,12 @@ func layerMessages(m infer.Model, t *infer.Tables, s Support) growth.Messages {
 	states, messages := m.Frozen(t, s.Pre).(interface {
 		States(b *attach.Batch) (states, messages []*graph.Dense)
 	}).States(s.Batch)
-	out := growth.Messages{U: make([]growth.Part, last+1)}
-	out.U[last] = s.part(1)
-	ways := make([]*graph.Dense, last)
-	var effect *graph.Dense // E_{l+1}, behind the mask of layer l+1
+	var out growth.Messages
+	if m.Layers[last].Neighbours != nil {
+		out.U = []growth.Part{s.part(1)}
+	}
+	var ways []*graph.Dense
+	var effect, left *graph.Dense // E_{l+1} and the same of what the arrival left, behind the mask of layer l+1
 	for l := last - 1; l >= 0; l-- {
 		next := m.Layers[l+1]
 		own, onward := next.Self, next.Neighbours
@@ -106,14 +111,27 @@ func layerMessages(m infer.Model, t *infer.Tables, s Support) growth.Messages {
 			own = next.Neighbours
 		}
 		if effect != nil {
-			own, onward = graph.MulDense(own, effect), graph.MulDense(onward, effect)
+			own = graph.MulDense(own, effect)
+		}
+		switch {
+		case onward == nil && left != nil:
+			onward = graph.MulDense(next.Self, left)
+		case onward != nil && effect != nil:
+			onward = graph.MulDense(onward, effect)
 		}
 		mask := masks(states[l])
 		steps := float64(last - 1 - l) // layers of the arrival's own between this one and the last
-		out.U[l].Factor = factor.effects(s, mask, own, steps+1, nil, firstEffects)
-		ways[l] = factor.effects(s, messages[l], onward, steps, factor.back, backEffects)
+		if m.Layers[l].Neighbours != nil {
+			out.U = append(out.U, growth.Part{Factor: factor.effects(s, mask, own, steps+1, nil, firstEffects)})
+		}
+		if onward != nil { // a later layer reads it
+			ways = append(ways, factor.effects(s, messages[l], onward, steps, factor.back, backEffects))
+			left = masked(onward, mask)
+		}
 		effect = masked(own, mask)
 	}
+	slices.Reverse(out.U)
+	slices.Reverse(ways)
 	out.C.Factor = diagonal(ways, t.C.Cols)
 	return out
 }

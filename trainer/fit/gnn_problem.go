@@ -2,6 +2,7 @@ package fit
 
 import (
 	"fmt"
+	"slices"
 
 	"rivulet/graph"
 	"rivulet/infer"
@@ -74,14 +75,36 @@ func (s Shape) architecture() *architecture.Architecture {
 	return a.With(max(1, s.Relations))
 }
 
-// OperatorOf is P, by which a model's layers read the neighbours in a graph B with weights ≥ 0 and without
+// hopOf is P, by which the shape's layers read the neighbours in a graph B with weights ≥ 0 and without
 // self-loops: diag(out)·(B [+ I])·diag(in), […] where the operator has self-loops.
-func OperatorOf(o *architecture.Operator, adj *graph.CSR) *graph.CSR {
+//
+// Where a layer sums up its neighbours and (1+ε) of the node itself (GIN), P is (B + I)/unit: ε is 0. With unit the mean
+// degree, itself included, rows of P·X are as long as those of other operators, so that the start, the learning rate and
+// weight decays suit them; the weights of the model are those of the fit over unit. Of other operators unit is 1.
+func hopOf(s Shape, adj *graph.CSR) (p *graph.CSR, unit float32) {
+	a := s.architecture()
+	o := a.Operator
 	in, out := o.All(adj.RowSums(), 0)
-	if o.Loops {
-		return graph.Scaled(adj, out, in, in)
+	switch {
+	case summing(a):
+		total := 0.0
+		for _, d := range adj.RowSums() {
+			total += 1 + float64(d)
+		}
+		unit = float32(total / float64(max(1, adj.Rows)))
+		for k := range out {
+			out[k] = 1 / unit
+		}
+		return graph.Scaled(adj, out, in, in), unit
+	case o.Loops:
+		return graph.Scaled(adj, out, in, in), 1
 	}
-	return graph.Scaled(adj, out, in, nil)
+	return graph.Scaled(adj, out, in, nil), 1
+}
+
+// summing reports whether layers have one matrix for the neighbours and, times 1+ε, for the node itself.
+func summing(a *architecture.Architecture) bool {
+	return slices.ContainsFunc(a.Tensors, func(t architecture.Tensor) bool { return t.Epsilon })
 }
 
 // OnOriginal poses the problem of W_O on a graph of N nodes (T, or an S that is a graph): Propagated = P·pre(X), Self =
@@ -98,8 +121,8 @@ func OnOriginal(s Shape, adj *graph.CSR, x *features.FactoredFeatures, labels []
 		}
 		return GNNProblem{Shape: s, Classes: classes, Labels: labels, Hop: adj, Self: self}
 	}
-	op := OperatorOf(arch.Operator, adj)
-	p := GNNProblem{Shape: s, Classes: classes, Labels: labels, Hop: op}
+	op, unit := hopOf(s, adj)
+	p := GNNProblem{Shape: s, Classes: classes, Labels: labels, Hop: op, unit: unit}
 	if !arch.Convolves() { // reads as far as it has hops
 		p.Self = NewInputs(x)
 		return p
@@ -137,8 +160,9 @@ func OnOriginalKept(s Shape, adj *graph.CSR, x *features.FactoredFeatures, label
 	if !ReadsHopsOnly(s) {
 		panic(fmt.Sprintf("fit: %s reads pre(X) besides P·pre(X)", s.Model))
 	}
-	op := OperatorOf(s.architecture().Operator, adj)
-	return GNNProblem{Shape: s, Classes: classes, Labels: labels, Hop: op, Propagated: Explicit{X: sums(op, x)}}
+	op, unit := hopOf(s, adj)
+	return GNNProblem{Shape: s, Classes: classes, Labels: labels, Hop: op, unit: unit,
+		Propagated: Explicit{X: sums(op, x)}}
 }
 
 // sums is P·pre(X).
@@ -165,7 +189,8 @@ func ReadsHopsOnly(s Shape) bool {
 
 // Operator is P of the problem's model on a graph.
 func (p *GNNProblem) Operator(adj *graph.CSR) *graph.CSR {
-	return OperatorOf(p.architecture().Operator, adj)
+	op, _ := hopOf(p.Shape, adj)
+	return op
 }
 
 // ReadsSelf reports whether layers read a node itself besides its neighbours.
@@ -229,8 +254,9 @@ func selection(nodes, index []int32, columns int) *graph.CSR {
 // labelled nodes alone while their neighbours count wherever they belong.
 func OnSynthetic(s Shape, adj *graph.CSR, x *features.FactoredFeatures, means, members *graph.CSR, labels []int32,
 	weights []float32, classes int) GNNProblem {
-	averaged := product.Of(means, OperatorOf(s.architecture().Operator, adj))
-	return GNNProblem{Shape: s, Classes: classes,
+	op, unit := hopOf(s, adj)
+	averaged := product.Of(means, op)
+	return GNNProblem{Shape: s, Classes: classes, unit: unit,
 		Propagated: Explicit{X: x.Combine(averaged)}, Self: Explicit{X: x.Combine(means)},
 		Hop: product.Of(averaged, members), Labels: labels, Weights: weights}
 }

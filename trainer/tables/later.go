@@ -2,6 +2,7 @@ package tables
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"rivulet/artifact"
@@ -22,7 +23,7 @@ func Later(m infer.Model, means *artifact.Means) (*infer.Tables, error) {
 	if err := infer.Freezable(m); err != nil {
 		return nil, err
 	}
-	if !m.Architecture.Convolves() || len(m.Layers) != 2 {
+	if !slices.Contains(architecture.Convolving(), m.Name()) || len(m.Layers) != 2 {
 		return nil, fmt.Errorf("model %s has no tables without the original graph: it propagates more often than the cluster means, "+
 			"which are for two layers of %s; give the data set as well", m.Name(),
 			strings.Join(architecture.Convolving(), ", "))

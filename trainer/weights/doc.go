@@ -15,6 +15,9 @@
 //	gcn    2 to 8  lin.weight, bias                  GCNConv
 //	sage   2 to 8  lin_l.weight, lin_l.bias, lin_r.weight
 //	                                                 SAGEConv with the mean
+//	gin    2 to 4  nn.lins.0.weight, nn.lins.1.weight and their biases, eps
+//	                                                 GINConv of a perceptron of two linear layers: PyTorch Geometric's MLP, or
+//	                                                 an nn.Sequential (nn.0.weight, nn.2.weight); BatchNorms are folded in
 //	dirsage        lin.weight, lin.bias, conv_out.lin_l.weight, conv_in.lin_l.weight and their biases
 //	rgcn           root, bias, weight, of all relations, and comp where these are of a basis
 //	       2 to 8  DirGNNConv around SAGEConv; α is no tensor
@@ -39,5 +42,6 @@
 //	layers.go  from names to layers
 //	models.go  from layers to a model
 //	relations.go  the matrices of DirGNNConv and RGCNConv as one for each relation
+//	gin.go     the perceptrons of GINConv, with BatchNorms folded in
 //	dgl.go     DGL's names for the same tensors
 package weights

@@ -9,10 +9,13 @@ import (
 	"strings"
 )
 
-// parts are the tensors of one layer by the tails of their names. All matrices of a layer are of one shape.
+// parts are the tensors of one layer by the tails of their names. All matrices of a layer are of one shape, but the
+// second of a perceptron.
 type parts struct {
 	matrices []string // that every layer has
-	bias     string   // that a layer may have
+	out      string   // the matrix whose columns the layer gives: the first, or the second of a perceptron
+	biases   []string // that a layer may have
+	numbers  []string // that every layer has
 }
 
 // layers are the names of the layers in a state: of all prefixes that come with the first matrix.
@@ -71,13 +74,14 @@ func (s State) order(layers []string, p parts, features, classes int) ([]string,
 // chains are the orders of layers in which each reads as many columns as the one before it gives.
 func (s State) chains(layers []string, p parts, in, classes int) (orders [][]string) {
 	for k, layer := range layers {
-		shape, rest := s[tensor(layer, p.matrices[0])].Shape, slices.Delete(slices.Clone(layers), k, k+1)
+		reads, out := s[tensor(layer, p.matrices[0])].Shape[1], s[tensor(layer, p.out)].Shape[0]
+		rest := slices.Delete(slices.Clone(layers), k, k+1)
 		switch {
-		case shape[1] != in:
-		case len(rest) == 0 && shape[0] == classes:
+		case reads != in:
+		case len(rest) == 0 && out == classes:
 			orders = append(orders, []string{layer})
 		default:
-			for _, order := range s.chains(rest, p, shape[0], classes) {
+			for _, order := range s.chains(rest, p, out, classes) {
 				orders = append(orders, append([]string{layer}, order...))
 			}
 		}

@@ -36,9 +36,14 @@ func (s State) partsOf(a *architecture.Architecture) (parts, error) {
 	for _, t := range a.Tensors {
 		switch {
 		case t.Bias:
-			p.bias = t.Tail
+			p.biases = append(p.biases, t.Tail)
+		case t.Epsilon:
+			p.numbers = append(p.numbers, t.Tail)
 		case !t.Optional || len(s.prefixes(t.Tail)) > 0:
 			p.matrices = append(p.matrices, t.Tail)
+			if p.out == "" || t.Second {
+				p.out = t.Tail
+			}
 		}
 	}
 	layers := s.layers(p)
@@ -62,9 +67,17 @@ func (s State) partsOf(a *architecture.Architecture) (parts, error) {
 // Model makes a model of the state. The error names the tensor and, where shapes differ, both of them as PyTorch
 // has them, [out in].
 func (s State) Model(name string, want Requirements) (*ImportedModel, error) {
+	if err := s.refuseAttention(); err != nil {
+		return nil, err
+	}
 	arch, err := architecture.Lookup(name)
 	if err != nil {
 		return nil, err
+	}
+	if name == "gin" {
+		if s, err = s.perceptrons(); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
 	}
 	if name == "dirsage" {
 		if s, err = s.mixDirections(want.Alpha); err != nil {
@@ -92,6 +105,19 @@ func (s State) Model(name string, want Requirements) (*ImportedModel, error) {
 	return out, nil
 }
 
+// refuseAttention returns an error for the weights of a GATConv or GATv2Conv, by PyTorch Geometric's names or DGL's.
+func (s State) refuseAttention() error {
+	for _, name := range s.names() {
+		for _, tail := range []string{"att_src", "att_dst", "att", "attn_l", "attn_r", "attn"} {
+			if _, ok := layerOf(name, tail); ok {
+				return fmt.Errorf("tensor %s %v is of an attention to neighbours (GATConv, GATv2Conv), which is not served: it "+
+					"depends on the arrival (docs/algorithm.md, section 3)", name, s[name].Shape)
+			}
+		}
+	}
+	return nil
+}
+
 func (s State) assemble(arch *architecture.Architecture, want Requirements) (*ImportedModel, error) {
 	p, err := s.partsOf(arch)
 	if err != nil {
@@ -110,11 +136,28 @@ func (s State) assemble(arch *architecture.Architecture, want Requirements) (*Im
 	out, width := &ImportedModel{}, want.Features
 	var params []infer.Param
 	for k, name := range names {
-		next := want.Classes // the layer's output width
+		end := want.Classes // the layer's output width
 		if k+1 < len(names) {
+			end = s[tensor(name, p.out)].Shape[0]
+		}
+		next := end
+		if arch.Linears() > 1 { // of the first layer of a perceptron
 			next = s[tensor(name, p.matrices[0])].Shape[0]
 		}
-		for _, t := range arch.Tensors {
+		for i, t := range arch.Tensors {
+			if t.Second && !arch.Tensors[i-1].Second {
+				width, next = next, end
+			}
+			if t.Epsilon {
+				values, err := s.shaped(tensor(name, t.Tail), want, 1)
+				if err != nil {
+					return nil, err
+				}
+				param := arch.Tensor(k, t)
+				params = append(params, infer.Param{Name: param, Value: &graph.Dense{Rows: 1, Cols: 1, Data: values}})
+				out.Sources = append(out.Sources, Source{param, tensor(name, t.Tail)})
+				continue
+			}
 			if !t.Bias && !slices.Contains(p.matrices, t.Tail) {
 				continue
 			}
@@ -169,7 +212,7 @@ func (s State) refuseExtra(layers []string, p parts) error {
 	var extra []string
 	for _, name := range s.names() {
 		if !slices.ContainsFunc(layers, func(layer string) bool {
-			return name == tensor(layer, p.bias) || slices.ContainsFunc(p.matrices,
+			return slices.ContainsFunc(slices.Concat(p.matrices, p.biases, p.numbers),
 				func(tail string) bool { return name == tensor(layer, tail) })
 		}) {
 			extra = append(extra, name)

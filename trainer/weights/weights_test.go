@@ -77,6 +77,59 @@ func TestModelsAnswerAsPyTorchGeometric(t *testing.T) {
 	}
 }
 
+// GINConv answers as in PyTorch Geometric: with BatchNorms within the perceptron and behind it, with ε, and with an
+// nn.Sequential whose layers are of different widths.
+func TestGINConvAnswersAsPyTorchGeometric(t *testing.T) {
+	all := read(t, "gin")
+	adj, x := pattern(matrix(all["adj"])), graph.Features{Dense: matrix(all["x"])}
+	plain := &preprocess.Parameters{Kind: preprocess.None, Scale: 1}
+	nobody := &attach.Batch{X: x.Take(nil), R: &graph.CSR{Cols: adj.Rows, RowPtr: []int{0}}}
+	for name, depth := range map[string]int{"pyg": 2, "norms": 3, "sequence": 2} {
+		got, err := stateOf(all, name).Model("gin", wanted)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if got.Model.Depth() != depth {
+			t.Errorf("%s: %d layers, want %d", name, got.Model.Depth(), depth)
+		}
+		logits := got.Model.Joint(adj, plain.Raw(x), plain).(infer.NodeLogits).GraphLogits(nobody)
+		for k, want := range all["answers."+name].Values {
+			if v := logits.Data[k]; math.Abs(float64(v-want)) > 1e-5*max(1, math.Abs(float64(want))) {
+				t.Errorf("%s: node %d, class %d: %v, PyTorch Geometric says %v", name, k/3, k%3, v, want)
+				break
+			}
+		}
+	}
+	sequence := stateOf(all, "sequence")
+	for want, change := range map[string]func(s State){
+		"want two with numbers": func(s State) { s["conv1.nn.4.weight"] = s["conv1.nn.3.weight"] },
+		"no place for conv1.nn.5.running_mean": func(s State) { // behind a relu
+			s["conv1.nn.5.running_mean"] = s["conv1.nn.1.running_mean"]
+		},
+		"tensor conv1.nn.1.running_var is [5]": func(s State) { s["conv1.nn.1.running_var"] = s["conv1.nn.3.bias"] },
+		"no matrix whose name ends in":         func(s State) { delete(s, "conv1.eps"); delete(s, "conv2.eps") },
+	} {
+		other := maps.Clone(sequence)
+		change(other)
+		if _, err := other.Model("gin", wanted); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}
+
+// Attention to neighbours has no frozen form: the error names the tensor and the page that says why.
+func TestAttentionIsRefused(t *testing.T) {
+	for _, name := range []string{"conv1.att_src", "layers.0.attn_l", "conv1.att"} {
+		state := State{name: {Type: "F32", Shape: []int{1, 8, 8}, Values: make([]float32, 64)}}
+		_, err := state.Model("gcn", wanted)
+		if err == nil || !strings.Contains(err.Error(), "tensor "+name+" [1 8 8] is of an attention") ||
+			!strings.Contains(err.Error(), "docs/algorithm.md") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // A DirGNNConv around SAGEConv answers as in PyTorch Geometric, for the nodes of a graph by its own tables: directions,
 // α, the three biases, and nodes without edges of a direction.
 func TestDirGNNConvAnswersAsPyTorchGeometric(t *testing.T) {
