@@ -44,7 +44,7 @@ func TestBuildErrors(t *testing.T) {
 		params []infer.Param
 		want   string
 	}{
-		"unknown model": {"gat", nil, `model "gat" is not known, only appnp, cheby, dirsage, dirsgc, gcn, gin, rgcn, rsgc, sage, sgc, ssgc`},
+		"unknown model": {"gat", nil, `model "gat" is not known, only appnp, cheby, dirsage, dirsgc, gcn, gin, rgcn, rsgc, sage, sgc, sign, ssgc`},
 		"no weights":    {"sgc", nil, "building sgc: tensor lin.weight is missing"},
 		"missing":       {"sgc", []infer.Param{weight}, "tensor lin.bias is missing"},
 		"shape": {"sgc", []infer.Param{weight, named("lin.bias", graph.NewDense(1, 4))},
@@ -94,7 +94,7 @@ func weightsOf() map[string]infer.Model {
 }
 
 func TestBuildEveryModel(t *testing.T) {
-	names := []string{"appnp", "cheby", "dirsage", "dirsgc", "gcn", "gin", "rgcn", "rsgc", "sage", "sgc", "ssgc"}
+	names := []string{"appnp", "cheby", "dirsage", "dirsgc", "gcn", "gin", "rgcn", "rsgc", "sage", "sgc", "sign", "ssgc"}
 	if diff := cmp.Diff(names, architecture.Names()); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}

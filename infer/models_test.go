@@ -66,6 +66,9 @@ func drawCandidates(rng *rand.Rand, w *world, hidden int) []candidate {
 	}
 	out = append(out, convolved("gin", GIN(append(gin(d, hidden), gin(hidden, c)...)...)),
 		convolved("gin of 3 layers", GIN(append(append(gin(d, hidden), gin(hidden, hidden)...), gin(hidden, c)...)...)))
+	for _, hops := range []int{2, 1, 3} {
+		out = append(out, drawSIGN(weights, d, hidden, c, hops))
+	}
 	for _, hops := range []int{1, 3, 5} {
 		deep := w.model
 		deep.Hops = hops
@@ -80,6 +83,22 @@ func drawCandidates(rng *rand.Rand, w *world, hidden int) []candidate {
 	}
 	return append(out, candidate{"ssgc", mean,
 		infertest.Model("ssgc", alpha, hops, architecture.Layer{Self: dense(mean.W), Bias: floats(mean.B)}), mean.W, 1})
+}
+
+func drawSIGN(weights func(r, c int) reference.Matrix, d, hidden, c, hops int) candidate {
+	of, first := SIGN{V: weights((hops+1)*hidden, c), B: weights(1, c)[0]}, reference.Matrix{}
+	var layers []architecture.Layer
+	for range hops + 1 {
+		l := Layer{Ws: weights(d, hidden), B: weights(1, hidden)[0]}
+		of.Hops, first = append(of.Hops, l), beside(first, l.Ws)
+		layers = append(layers, architecture.Layer{Self: dense(l.Ws), Bias: floats(l.B)})
+	}
+	name := "sign"
+	if hops != 2 {
+		name = fmt.Sprintf("sign of %d hops", hops)
+	}
+	return candidate{name, of, infertest.Model("sign", 0, hops,
+		append(layers, architecture.Layer{Self: dense(of.V), Bias: floats(of.B)})...), first, columnSum(of.V)}
 }
 
 // convolved is a network of layers that read neighbours; its architecture is the first word of the name.

@@ -35,6 +35,13 @@ func PartsOf(d Deployment) *Parts {
 			p.U = append(p.U, 1+t*f.width)
 		}
 		return p
+	case *frozenInception:
+		p := &Parts{Network: f.net, Project: f.project, Tables: f.tables, C: f.tables.Cols - 1}
+		at := 0
+		for t := range f.hops {
+			p.U, at = append(p.U, at), at+f.sent(t)
+		}
+		return p
 	case *frozenRelational:
 		p := &Parts{Network: f.net, Project: f.project, Tables: f.tables, C: f.tables.Cols}
 		at := 0
@@ -67,6 +74,10 @@ func HoldNorm(d Deployment) (held Deployment, project *preprocess.Projection) {
 		hold(&of.project)
 		held = &of
 	case *frozenConvolution:
+		of := *m
+		hold(&of.project)
+		held = &of
+	case *frozenInception:
 		of := *m
 		hold(&of.project)
 		held = &of

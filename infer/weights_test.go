@@ -118,10 +118,12 @@ func weightedCases(rng *rand.Rand, d, c int) map[string]struct {
 	for own, of := range map[*architecture.Layer]*Layer{&within: &withinOracle, &last: &lastOracle} {
 		own.Self, own.Neighbours, of.Ws, of.Wn = own.Neighbours, nil, of.Wn, nil
 	}
+	signed := drawSIGN(func(r, c int) reference.Matrix { return positive(r, c) }, d, 4, c, 2)
 	return map[string]struct {
 		own    infer.Model
 		oracle Model
 	}{
+		"sign": {signed.own, signed.oracle},
 		"gin": {infertest.Model("gin", 0, 0, gin1, within, gin2, last),
 			GIN(ginOracle1, withinOracle, ginOracle2, lastOracle)},
 		"sgc":  {infertest.Model("sgc", 0, 2, linear), reference.SGC{W: w, B: b}},

@@ -170,13 +170,16 @@ func (o Options) validateDepth() error {
 		if err != nil {
 			return err
 		}
-		if a.Most > a.Fewest && o.Layers > 0 {
+		if a.Deepens() && o.Layers > 0 {
 			deep = true
 			if o.Layers < a.Fewest || o.Layers > a.Most {
 				return fmt.Errorf("layers is %d, %s has %d to %d", o.Layers, name, a.Fewest, a.Most)
 			}
 		}
 		hopping = hopping || a.Hops > 0
+		if a.Inception() && o.Hops >= a.Most {
+			return fmt.Errorf("hops is %d, %s has 1 to %d", o.Hops, name, a.Most-1)
+		}
 	}
 	switch {
 	case !deep:

@@ -27,7 +27,7 @@ func runFlags(flags *pflag.FlagSet, o *trainer.Options) {
 			"; auto: all, of which train serves the best on validation")
 	flags.IntVar(&o.Hidden, "hidden", o.Hidden, "width of the hidden layers, of models that have some")
 	flags.IntVar(&o.Layers, "layers", o.Layers,
-		"number of layers, of "+having(func(a *architecture.Architecture) bool { return a.Most > a.Fewest })+
+		"number of layers, of "+having(func(a *architecture.Architecture) bool { return a.Deepens() })+
 			"; 0: the fewest")
 	flags.IntVar(&o.Hops, "hops", o.Hops, "number of hops, of "+having(hasHops)+"; 0: the model's default")
 	flags.Float64SliceVar(&o.WeightDecays, "weight-decays", trainer.WeightDecays,

@@ -21,10 +21,13 @@ import (
 // layer added at the end, or, if Mix is nil, with a restart and the bias in z:
 //
 //	logits = Σ_t w_t P^t z + b, w = Mix(α, K)        z^{t+1} = (1−α) P z^t + α z⁰, z⁰ = z + b, logits = z^K
+//
+// With a Head layer t reads P^t x, and the last layer reads all of the others side by side (sign.go).
 type Architecture struct {
 	Name     string
 	Operator *Operator
 	Prefix   string   // of a layer's tensors; a %d in it is the layer's number
+	Head     string   // prefix of the last layer, where it reads all others side by side; empty: the one before alone
 	Tensors  []Tensor // a layer's, in the order of [Weights.Params]
 	// Fewest and Most are the numbers of layers that a model may have.
 	Fewest, Most int
@@ -59,7 +62,7 @@ type Tensor struct {
 }
 
 // architectures is the list of models; each is in a file of its own.
-var architectures = []*Architecture{appnp, cheby, dirsage, dirsgc, gcn, gin, rgcn, rsgc, sage, SGC, ssgc}
+var architectures = []*Architecture{appnp, cheby, dirsage, dirsgc, gcn, gin, rgcn, rsgc, sage, SGC, sign, ssgc}
 
 // Architectures are the known ones, in the order of their names.
 func Architectures() []*Architecture { return slices.Clone(architectures) }

@@ -44,6 +44,10 @@ const MaxHops = 100
 func (a *Architecture) Params(layers []Layer, alpha float32, hops int) []tensor.Tensor {
 	var weights []tensor.Tensor
 	for k := range len(layers) / a.Linears() {
+		named := a
+		if a.Inception() && k+1 == len(layers) {
+			named = a.head()
+		}
 		for _, t := range a.Tensors {
 			l := layers[k*a.Linears()]
 			if t.Second {
@@ -51,15 +55,15 @@ func (a *Architecture) Params(layers []Layer, alpha float32, hops int) []tensor.
 			}
 			switch {
 			case t.Epsilon:
-				weights = append(weights, tensor.Tensor{Name: a.Tensor(k, t), Value: rowOf([]float32{l.Epsilon})})
+				weights = append(weights, tensor.Tensor{Name: named.Tensor(k, t), Value: rowOf([]float32{l.Epsilon})})
 			case t.Bias:
-				weights = append(weights, tensor.Tensor{Name: a.Tensor(k, t), Value: rowOf(l.Bias)})
+				weights = append(weights, tensor.Tensor{Name: named.Tensor(k, t), Value: rowOf(l.Bias)})
 			case a.Relational():
-				weights = append(weights, tensor.Tensor{Name: a.Tensor(k, t), Value: l.Block(t.Block, a.Blocks())})
+				weights = append(weights, tensor.Tensor{Name: named.Tensor(k, t), Value: l.Block(t.Block, a.Blocks())})
 			case t.Neighbours != 0:
-				weights = append(weights, tensor.Tensor{Name: a.Tensor(k, t), Value: l.Neighbours.Times(t.Neighbours)})
+				weights = append(weights, tensor.Tensor{Name: named.Tensor(k, t), Value: l.Neighbours.Times(t.Neighbours)})
 			case !t.Optional:
-				weights = append(weights, tensor.Tensor{Name: a.Tensor(k, t), Value: l.Self.Times(t.Self)})
+				weights = append(weights, tensor.Tensor{Name: named.Tensor(k, t), Value: l.Self.Times(t.Self)})
 			}
 		}
 	}
@@ -71,7 +75,7 @@ func (a *Architecture) Scalars(weights []tensor.Tensor, alpha float32, hops int)
 	if a.Alpha != 0 {
 		weights = append(weights, tensor.Tensor{Name: "alpha", Value: rowOf([]float32{alpha})})
 	}
-	if a.Hops != 0 && !(a.Implied && hops == a.Hops) {
+	if a.Hops != 0 && !a.Inception() && !(a.Implied && hops == a.Hops) {
 		weights = append(weights, tensor.Tensor{Name: "hops", Value: rowOf([]float32{float32(hops)})})
 	}
 	return weights
@@ -95,6 +99,9 @@ func Build(name string, params []tensor.Tensor) (*Weights, error) {
 // build takes the weights of as many layers as there are.
 func (a *Architecture) build(p *tensor.Set) *Weights {
 	m := &Weights{Architecture: a}
+	if a.Inception() {
+		return m.inception(p)
+	}
 	var before tensor.Tensor
 	for k := 0; k < a.Fewest || (k < a.Most && a.begun(p, k)); k++ {
 		m.Layers = append(m.Layers, m.layer(p, k, &before)...)
@@ -111,6 +118,31 @@ func (a *Architecture) build(p *tensor.Set) *Weights {
 			p.Fail(fmt.Errorf("tensor hops is %v, want a whole number of 1 to %d", hops, MaxHops))
 		}
 	}
+	return m
+}
+
+// head is the architecture of the last layer alone, where it has a name of its own.
+func (a *Architecture) head() *Architecture {
+	of := *a
+	of.Prefix, of.Head = a.Head, ""
+	return &of
+}
+
+// inception takes the weights of a layer for each hop, all of one shape, and of the last layer.
+func (m *Weights) inception(p *tensor.Set) *Weights {
+	a := m.Architecture
+	for k := 0; k < a.Fewest || (k < a.Most && a.begun(p, k)); k++ {
+		m.Layers = append(m.Layers, m.layer(p, k, &tensor.Tensor{})...)
+		if first, l := m.params[0].Value, m.params[2*k].Value; l.Rows != first.Rows || l.Cols != first.Cols {
+			p.Fail(fmt.Errorf("tensor %s is %d×%d, want %d×%d as %s", m.params[2*k].Name, l.Rows, l.Cols, first.Rows, first.Cols,
+				m.params[0].Name))
+		}
+	}
+	m.Hops = len(m.Layers) - 1
+	side := graph.Dense{Cols: len(m.Layers) * m.params[0].Value.Cols}
+	head := &Weights{Architecture: a.head()}
+	m.Layers = append(m.Layers, head.layer(p, 0, &tensor.Tensor{Name: "all layers side by side", Value: &side})...)
+	m.params = append(m.params, head.params...)
 	return m
 }
 
@@ -202,7 +234,14 @@ func (m *Weights) Features() int {
 func (m *Weights) Classes() int { return m.Layers[len(m.Layers)-1].Width() }
 
 // Depth is the number of layers of the architecture; where they are perceptrons, [Weights.Layers] are twice as many.
-func (m *Weights) Depth() int { return len(m.Layers) / m.Architecture.Linears() }
+//
+// Of a layer for each hop it is the fewest.
+func (m *Weights) Depth() int {
+	if m.Architecture.Inception() {
+		return m.Architecture.Fewest
+	}
+	return len(m.Layers) / m.Architecture.Linears()
+}
 
 // Hidden is the width of the first hidden layer, 0 where there is none.
 func (m *Weights) Hidden() int {

@@ -53,7 +53,7 @@ class Case:
 
 CLASSES = ["--label", "label", "--drop", "amount,tags", "--positional"]
 CASES = {
-    "weights": Case(True, CLASSES, "sgc,gcn,sage,gin,appnp,cheby", ["--own", "always", "--hidden", "8"]),
+    "weights": Case(True, CLASSES, "sgc,gcn,sage,gin,sign,appnp,cheby", ["--own", "always", "--hidden", "8"]),
     "directions": Case(False, [*CLASSES, "--directed"], "dirsgc,dirsage", ["--hidden", "8"]),
     "arrivals that only cite": Case(
         False, [*CLASSES, "--directed", "--arrival-edges", "out"], "dirsgc", ["--own", "never"]
@@ -77,7 +77,7 @@ CASES = {
     "labels": Case(
         False,
         ["--task", "labels", "--label", "tags", "--drop", "label,amount", "--positional"],
-        "sgc,ssgc,gcn,sage,gin,appnp,cheby",
+        "sgc,ssgc,gcn,sage,gin,sign,appnp,cheby",
         ["--hidden", "8"],
     ),
 }

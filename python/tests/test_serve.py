@@ -18,7 +18,7 @@ http = pytest.importorskip("tritonclient.http", reason="tritonclient[http] is no
 
 @pytest.fixture(scope="module")
 def small(trained: Callable[[str, str], Set]) -> Set:
-    return trained("small", "sgc,ssgc,gcn,sage,gin,appnp,cheby")
+    return trained("small", "sgc,ssgc,gcn,sage,gin,sign,appnp,cheby")
 
 
 @pytest.fixture(scope="module")

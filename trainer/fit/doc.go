@@ -19,6 +19,7 @@
 //	cheby   the same, W[0] = Ws and W[1] = −Wn                                      P = D^-½ A D^-½
 //	gin     p = P δ(X) W1 + b1                  q = a W2 + b2, p = P δ(relu(q)) W3  P = (B + I)/unit
 //	        of two convolutions: + b3           o = a W4 + b4
+//	sign    p = [δ(X) W_0 | P δ(X) W_1 | …] + b o = a V + b'                        P = D^-½ A D^-½
 //	appnp   p = δ(X) W1 + b1                    z⁰ = a W2 + b2                      P = Â
 //	                                            z^{t+1} = (1−α) P z^t + α z⁰, o = z^K
 //
@@ -42,6 +43,7 @@
 //	                     the weights become a model
 //	param.go             parameters, their start and their steps
 //	gnn_problem.go       T and S as problems, and P
+//	inception.go           designs of hops that have weights of their own
 //	relational.go          designs and layers that read the two directions of edges
 //	gnn_inputs.go        pre(X) with dropout;  gnn_products.go: wide products, dropout masks
 //	perceptron.go        models of a node's own features alone, as problems of the two fits

@@ -6,7 +6,6 @@ import (
 
 	"rivulet/graph"
 	"rivulet/graph/gemm"
-	"rivulet/infer"
 )
 
 // copies is the number of draws of a synthetic node in an epoch.
@@ -67,12 +66,8 @@ func (p GNNProblem) Around(s Neighbourhood) GNNProblem {
 		}
 		soft = repeat(s.Logits)
 		gemm.Add(soft, 1, gemm.Of(noise), gemm.Of(s.Along))
-		for i := range soft.Rows {
-			row := soft.Row(i)
-			infer.Softmax(row, row, 1)
-			graph.Scale(row, 0.5)
-			row[out.Labels[i]] += 0.5
-		}
+		drawn := GNNProblem{Soft: soft, Labels: out.Labels}
+		drawn.soften()
 		return inputs, soft
 	}
 	return out

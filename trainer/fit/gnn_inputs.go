@@ -26,6 +26,12 @@ func drop(f Design, rate float64, seed uint64) Design {
 			out[k] = drop(of, rate, seed)
 		}
 		return out
+	case inception:
+		out := make(inception, len(f))
+		for k, of := range f {
+			out[k] = drop(of, rate, seed)
+		}
+		return out
 	case Explicit:
 		return droppedRows{maskedMatrix{f.X, m}}
 	case features.Sparse:

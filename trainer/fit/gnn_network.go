@@ -50,6 +50,9 @@ type layer interface {
 // newNetwork draws the weights of a problem's model.
 func newNetwork(p *GNNProblem, arch *architecture.Architecture, rng *rand.Rand) *network {
 	n := &network{problem: p, arch: arch, b1: bias(p.Hidden)}
+	if arch.Inception() {
+		return newInceptionNetwork(n, p, rng)
+	}
 	self := readsSelf(arch)
 	n.inputs = n.reads([2]Design{p.Propagated, p.Self})
 	for _, f := range n.inputs {
@@ -156,6 +159,9 @@ func (n *network) model(copied bool) infer.Model {
 	}
 	first = append(first, nil)
 	layers := []architecture.Layer{layer(first[0], first[1], n.b1)}
+	if n.arch.Inception() {
+		layers = hopLayers(layers[0].Self, layers[0].Bias, n.problem.Hops+1)
+	}
 	for _, l := range n.later {
 		layers = append(layers, layer(l.weights()))
 	}
@@ -171,11 +177,15 @@ func (n *network) unit() float32 { return cmp.Or(n.problem.unit, 1) }
 
 // begin sets the weights to a model's, the inverse of model; a model of another shape panics.
 func (n *network) begin(m infer.Model) {
-	if m.Architecture != n.arch || len(m.Layers) != 1+len(n.later) {
-		panic(fmt.Sprintf("fit: %s of %d layers to begin a %s of %d", m.Name(), len(m.Layers), n.arch.Name, 1+len(n.later)))
+	layers := m.Layers
+	if n.arch.Inception() {
+		layers = sideBySide(layers)
+	}
+	if m.Architecture != n.arch || len(layers) != 1+len(n.later) {
+		panic(fmt.Sprintf("fit: %s of %d layers to begin a %s of %d", m.Name(), len(layers), n.arch.Name, 1+len(n.later)))
 	}
 	params := n.params()
-	for _, l := range m.Layers {
+	for _, l := range layers {
 		if summing(n.arch) && l.Neighbours != nil {
 			l.Neighbours, l.Self = l.Neighbours.Times(n.unit()), nil
 		}

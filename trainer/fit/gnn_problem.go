@@ -34,7 +34,7 @@ func NewShape(model string, hidden int) Shape {
 // it is.
 func (s Shape) Deepen(layers, hops int) Shape {
 	a := s.architecture()
-	if layers > 0 && a.Most > a.Fewest {
+	if layers > 0 && a.Deepens() {
 		s.Layers = layers
 	}
 	if hops > 0 && a.Hops > 0 {
@@ -120,6 +120,9 @@ func OnOriginal(s Shape, adj *graph.CSR, x *features.FactoredFeatures, labels []
 			self = append(self, inputs.Through(adj.Relation(r, adj.Rows)))
 		}
 		return GNNProblem{Shape: s, Classes: classes, Labels: labels, Hop: adj, Self: self}
+	}
+	if arch.Inception() {
+		return onHops(s, adj, x, labels, classes)
 	}
 	op, unit := hopOf(s, adj)
 	p := GNNProblem{Shape: s, Classes: classes, Labels: labels, Hop: op, unit: unit}
@@ -255,6 +258,10 @@ func selection(nodes, index []int32, columns int) *graph.CSR {
 func OnSynthetic(s Shape, adj *graph.CSR, x *features.FactoredFeatures, means, members *graph.CSR, labels []int32,
 	weights []float32, classes int) GNNProblem {
 	op, unit := hopOf(s, adj)
+	if s.architecture().Inception() {
+		return GNNProblem{Shape: s, Classes: classes, Hop: noHop(len(labels)), Labels: labels, Weights: weights,
+			Self: newInception(op, s.Hops, x, numbered(adj.Rows)).over(means)}
+	}
 	averaged := product.Of(means, op)
 	return GNNProblem{Shape: s, Classes: classes, unit: unit,
 		Propagated: Explicit{X: x.Combine(averaged)}, Self: Explicit{X: x.Combine(means)},

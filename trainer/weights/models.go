@@ -91,6 +91,13 @@ func (s State) Model(name string, want Requirements) (*ImportedModel, error) {
 		}
 		arch = arch.With(relations)
 	}
+	if arch.Inception() {
+		out, err := s.inception(arch, want)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		return out, nil
+	}
 	s, from, err := s.translate(arch, want)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)

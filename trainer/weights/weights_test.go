@@ -118,6 +118,41 @@ func TestGINConvAnswersAsPyTorchGeometric(t *testing.T) {
 	}
 }
 
+// The example of SIGN answers as in PyTorch Geometric, behind its transform.
+func TestSIGNAnswersAsPyTorchGeometric(t *testing.T) {
+	all := read(t, "sign")
+	adj, x := pattern(matrix(all["adj"])), graph.Features{Dense: matrix(all["x"])}
+	plain := &preprocess.Parameters{Kind: preprocess.None, Scale: 1}
+	nobody := &attach.Batch{X: x.Take(nil), R: &graph.CSR{Cols: adj.Rows, RowPtr: []int{0}}}
+	state := stateOf(all, "sign")
+	got, err := state.Model("sign", wanted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Model.Hops != 2 {
+		t.Errorf("%d hops, want 2", got.Model.Hops)
+	}
+	logits := got.Model.Joint(adj, plain.Raw(x), plain).(infer.NodeLogits).GraphLogits(nobody)
+	for k, want := range all["answers.sign"].Values {
+		if v := logits.Data[k]; math.Abs(float64(v-want)) > 1e-5 {
+			t.Fatalf("node %d, class %d: %v, PyTorch Geometric says %v", k/3, k%3, v, want)
+		}
+	}
+	for want, change := range map[string]func(s State){
+		"want one; the file has":          func(s State) { delete(s, "lin.weight") },
+		"layers by lins.N.weight: 1":      func(s State) { delete(s, "lins.1.weight") },
+		"tensor lins.2.weight is [6 5]":   func(s State) { s["lins.2.weight"] = swapped(s["lins.2.weight"]) },
+		"no place for lins.3.bias [5]":    func(s State) { s["lins.3.bias"] = s["lins.2.bias"] },
+		"tensor lin.weight is [3 15], wa": func(s State) { s["lins.3.weight"] = s["lins.2.weight"] },
+	} {
+		other := maps.Clone(state)
+		change(other)
+		if _, err := other.Model("sign", wanted); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}
+
 // Attention to neighbours has no frozen form: the error names the tensor and the page that says why.
 func TestAttentionIsRefused(t *testing.T) {
 	for _, name := range []string{"conv1.att_src", "layers.0.attn_l", "conv1.att"} {

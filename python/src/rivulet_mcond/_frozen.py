@@ -204,6 +204,35 @@ class Convolution:
         return np.where(divisor != 0, passed / np.where(divisor != 0, divisor, 1), 0)
 
 
+class Inception:
+    """SIGN: a layer of its own for each hop, and one that reads all of them."""
+
+    def __init__(self, tensors: Mapping[str, NDArray[Any]]) -> None:
+        """Take a layer for each hop; columns that travel stand first, H fewer a hop."""
+        self.hops = 0
+        while f"lins.{self.hops + 1}.weight" in tensors or self.hops == 0:
+            self.hops += 1
+        order = range(self.hops, -1, -1)
+        self.width = tensors["lins.0.weight"].shape[1]
+        self.first = np.concatenate([wide(tensors[f"lins.{t}.weight"]) for t in order], axis=1)
+        self.bias = np.concatenate([wide(tensors[f"lins.{t}.bias"]).reshape(1, -1) for t in order], axis=1)
+        rows = np.split(wide(tensors["lin.weight"]), self.hops + 1)
+        self.head, self.last = np.concatenate(rows[::-1]), wide(tensors["lin.bias"]).reshape(1, -1)
+        self.tables = Tables(tensors, "tables.", True, self.hops)
+
+    def logits(self, batch: Attached) -> Floats:
+        """Return relu([h^K | … | h⁰] + b) V + b' of h^{t+1} = q a·u_t + q² (a·c) h^{t−1}, without ã."""
+        q = _where_positive(batch.degrees, -0.5)[:, None]
+        *u, c = self.tables.read(batch.r)
+        h = [batch.project(self.first)]
+        for t, received in enumerate(u):
+            if t > 0:
+                received = received + q * c * h[t - 1][:, : received.shape[1]]
+            h.append(q * received)
+        p = np.concatenate([h[t][:, -self.width :] for t in range(self.hops, -1, -1)], axis=1)
+        return relu(p + self.bias) @ self.head + self.last
+
+
 class Relational:
     """rsgc, rgcn, dirsgc, dirsage: layers that read a mean for each relation of edges, a relu between them."""
 
@@ -226,7 +255,7 @@ class Relational:
         return p
 
 
-Model = Mixture | Restart | Convolution | Relational
+Model = Mixture | Restart | Convolution | Inception | Relational
 
 
 def build(name: str, tensors: Mapping[str, NDArray[Any]]) -> Model:
@@ -240,6 +269,8 @@ def build(name: str, tensors: Mapping[str, NDArray[Any]]) -> Model:
         return Restart(tensors)
     if name in _RELATIONAL:
         return Relational(tensors, *_RELATIONAL[name])
+    if name == "sign":
+        return Inception(tensors)
     if name == "gin":
         return Convolution(tensors, Operator(_sum, False), _perceptrons(tensors))
     if name in _LAYERS:
@@ -259,7 +290,7 @@ def build(name: str, tensors: Mapping[str, NDArray[Any]]) -> Model:
         return Convolution(tensors, operator, layers)
     raise ValueError(
         f"model {name!r} is not known, only appnp, cheby, dirsage, dirsgc, gcn, gin, rgcn, rsgc, sage, "
-        "sgc, ssgc"
+        "sgc, sign, ssgc"
     )
 
 

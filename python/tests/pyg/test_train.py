@@ -21,6 +21,8 @@ from torch import nn
 from torch_geometric.data import Data
 from torch_geometric.nn import APPNP, GCN, GIN, ChebConv, DirGNNConv, GCNConv, GINConv, GraphSAGE, RGCNConv, SAGEConv, SGConv
 
+from torch_geometric.transforms import SIGN
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 from rivulet_mcond.train import MODELS, TrainError, accuracy, attached, predict, read, train  # noqa: E402
 
@@ -264,6 +266,23 @@ def isomorphic(out):
     save_file(tensors, os.path.join(out, "gin.safetensors"))
 
 
+def inception(out):
+    """The network of PyTorch Geometric's example of SIGN, K = 2, behind its transform."""
+    torch.manual_seed(9)
+    rng = np.random.default_rng(8)
+    upper = np.triu(rng.random((9, 9)) < 0.35, 1)
+    upper[:, 8] = False  # a node without edges
+    adj = (upper | upper.T).astype(np.float32)
+    x, edge_index = torch.randn(9, 6), torch.from_numpy(np.stack(np.nonzero(adj)))
+    net = nn.Module()
+    net.lins, net.lin = nn.ModuleList(nn.Linear(6, 5) for _ in range(3)), nn.Linear(15, 3)
+    hops = SIGN(2)(Data(x=x, edge_index=edge_index, num_nodes=9))
+    hidden = [lin(of).relu() for lin, of in zip(net.lins, (hops.x, hops.x1, hops.x2))]
+    tensors = {"adj": torch.from_numpy(adj), "x": x, "answers.sign": net.lin(torch.cat(hidden, 1)).detach()}
+    tensors |= {f"sign.{key}": value.contiguous() for key, value in net.state_dict().items()}
+    save_file(tensors, os.path.join(out, "sign.safetensors"))
+
+
 if __name__ == "__main__":
     if sys.argv[1:] == ["--fixtures"]:
         testdata = os.path.join(HERE, "..", "..", "..", "trainer", "weights", "testdata")
@@ -272,5 +291,6 @@ if __name__ == "__main__":
         directed(testdata)
         relational(testdata)
         isomorphic(testdata)
+        inception(testdata)
     else:
         unittest.main()
