@@ -18,13 +18,13 @@ import (
 // SIGN's hops have weights of their own: its design is [X W_0 | P X W_1 | P² X W_2] on the labelled rows, with the
 // adjoint to that, and means over clusters are of the hops. The fit learns, and its model starts another one.
 func TestHopsHaveWeightsOfTheirOwn(t *testing.T) {
-	const n, d, classes, hidden = 60, 8, 3, 4
+	const n, d, classes, hidden = 60, 8, 3, 16
 	rng := rand.New(rand.NewPCG(4, 0))
 	adj, x := convert.Graph(rng, n, 0.1), convert.Normal(rng, n, d, 1)
 	labels, training := make([]int32, n), make([]int32, n)
 	for i := range n {
 		labels[i] = int32(i % classes)
-		x[i][labels[i]] += 2
+		x[i][labels[i]] += 4
 		if training[i] = labels[i]; i%2 == 1 {
 			training[i] = -1
 		}
