@@ -166,8 +166,8 @@ func (c *convolution) step(hop int, s *scratch, x *node) {
 	s.row = row
 }
 
-// closeHop takes the row, a hop's sum, to the hidden state that the next hop reads, or the logits, and returns the layer
-// of the next hop. It sets ways to c of the layers that it goes through, if there are ways.
+// closeHop takes the row, a hop's sum, to the hidden state that the next hop reads, or the logits, and returns the
+// layer of the next hop. It sets ways to c of the layers that it goes through, if there are ways.
 func (c *convolution) closeHop(hop int, s *scratch, z, ways []float32, back float32) (next *layer) {
 	end := len(c.layers)
 	if hop+1 < c.depth() {

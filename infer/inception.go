@@ -13,8 +13,8 @@ import (
 //
 //	p = [P^K x W_K | … | P x W_1 | x W_0] + b    logits = relu(p) V + b'
 //
-// Each P^t x W_t is linear, so that W_t is applied first and H columns travel t hops: of z = x [W_K | … | W_0] the leading
-// columns travel, H fewer at each hop. The columns that a hop leaves behind are done.
+// Each P^t x W_t is linear, so that W_t is applied first and H columns travel t hops: of z = x [W_K | … | W_0] the
+// leading columns travel, H fewer at each hop. The columns that a hop leaves behind are done.
 type inception struct {
 	*architecture.Operator
 	net         *Network
@@ -57,19 +57,21 @@ func (p *inception) part(k int) (u, ways int) {
 	return p.sent(k), ways
 }
 
-// close makes logits of p without its bias, which becomes the hidden layer.
-func (p *inception) close(logits, hidden []float32, nz *graph.NonZeros) {
-	for k, b := range p.bias {
-		hidden[k] = max(hidden[k]+b, 0)
+// hide makes the hidden layer of p without its bias, in its memory.
+func (p *inception) hide(h *graph.Dense) *graph.Dense {
+	for k, v := range h.AddRow(p.bias).Data {
+		h.Data[k] = max(v, 0)
 	}
-	copy(logits, p.last)
-	nz.Grow(len(hidden))
-	nz.Set(hidden)
-	nz.AddTo(logits, p.head)
+	return h
 }
 
-// begin and step compute, with h^t the hops of the graph as it is and in*, out* the scales by degree + 1 (the node has met
-// the arrival),
+// logits are those of p without its bias, which becomes the hidden layer.
+func (p *inception) logits(h *graph.Dense) *graph.Dense {
+	return graph.MulDense(p.hide(h), p.head).AddRow(p.last)
+}
+
+// begin and step compute, with h^t the hops of the graph as it is and in*, out* the scales by degree + 1 (the node has
+// met the arrival),
 //
 //	u_0 = in* z    u_t = in* out* Σ_k B_jk in_k h^{t−1}_k    c = w in* out*
 //
@@ -93,7 +95,13 @@ func (p *inception) step(hop int, s *scratch, x *node) {
 		copy(x.nextZ, s.behind)
 		return
 	}
-	p.close(x.nextZ, s.behind, s.nz)
+	for k, b := range p.bias {
+		s.behind[k] = max(s.behind[k]+b, 0)
+	}
+	copy(x.nextZ, p.last)
+	s.nz.Grow(len(s.behind))
+	s.nz.Set(s.behind)
+	s.nz.AddTo(x.nextZ, p.head)
 }
 
 func (p *inception) frozen(t *Tables, project *preprocess.Projection) Deployment {
@@ -113,29 +121,13 @@ func (f *frozenInception) Nodes() int { return f.tables.Rows }
 //	h⁰ = z    h^{t+1} = out(a·u_t + ã(in h^t)) + in out (a·c) h^{t−1}    logits = relu(p) V + b'
 //
 // h^t has the leading (K+1−t)H columns. The last term is what the arrival sent to its neighbours a hop before.
-func (f *frozenInception) Logits(b *attach.Batch) *graph.Dense {
-	hidden, logits := f.hidden(b), b.Dense(b.Len(), len(f.last))
-	graph.ParallelRows(b.Len(), b.Len()*len(f.bias)*len(f.last), func(lo, hi int) {
-		s := borrow(1, len(f.last))
-		for i := lo; i < hi; i++ {
-			f.close(logits.Row(i), hidden.Row(i), s.nz)
-		}
-		s.giveBack()
-	})
-	return logits
-}
+func (f *frozenInception) Logits(b *attach.Batch) *graph.Dense { return f.logits(f.arrived(b)) }
 
 // Embeddings are the hidden layer of the arrivals, n×(K+1)H.
-func (f *frozenInception) Embeddings(b *attach.Batch) *graph.Dense {
-	hidden, logits := f.hidden(b), make([]float32, len(f.last))
-	for i := range b.Len() {
-		f.close(logits, hidden.Row(i), new(graph.NonZeros))
-	}
-	return hidden
-}
+func (f *frozenInception) Embeddings(b *attach.Batch) *graph.Dense { return f.hide(f.arrived(b)) }
 
-// hidden returns p of the arrivals without its bias.
-func (f *frozenInception) hidden(b *attach.Batch) *graph.Dense {
+// arrived returns p of the arrivals without its bias.
+func (f *frozenInception) arrived(b *attach.Batch) *graph.Dense {
 	h, _, _ := f.walk(b)
 	out := b.Dense(b.Len(), len(f.bias))
 	for t, of := range h {
@@ -198,21 +190,10 @@ func (f *frozenInception) arrivedTables(b *attach.Batch, edge float64) *Tables {
 // run takes both blocks through the hops; a hop leaves its last columns behind, in the rows that are closed at the end.
 func (p *inception) run(j *jointGraph, zg, zb *graph.Dense, all, _ bool) (nodes, arrivals *graph.Dense) {
 	hg, hb := p.through(j, zg, zb, all)
-	closed := func(hidden *graph.Dense) *graph.Dense {
-		out := j.batch.Dense(hidden.Rows, len(p.last))
-		graph.ParallelRows(hidden.Rows, hidden.Rows*len(p.bias)*len(p.last), func(lo, hi int) {
-			s := borrow(1, len(p.last))
-			for i := lo; i < hi; i++ {
-				p.close(out.Row(i), hidden.Row(i), s.nz)
-			}
-			s.giveBack()
-		})
-		return out
-	}
 	if all {
-		nodes = closed(hg)
+		nodes = p.logits(hg)
 	}
-	return nodes, closed(hb)
+	return nodes, p.logits(hb)
 }
 
 // through returns p without its bias: of the arrivals, and with all of the graph's nodes.
@@ -243,9 +224,5 @@ func (p *inception) through(j *jointGraph, zg, zb *graph.Dense, all bool) (hg, h
 func (p *inception) embed(j *joint, b *attach.Batch) *graph.Dense {
 	on, zg, zb := j.enter(b)
 	_, hidden := p.through(on, zg, zb, false)
-	logits := make([]float32, len(p.last))
-	for i := range hidden.Rows {
-		p.close(logits, hidden.Row(i), new(graph.NonZeros))
-	}
-	return hidden
+	return p.hide(hidden)
 }

@@ -4,8 +4,8 @@ import (
 	"rivulet/test/reference"
 )
 
-// SIGN reads each hop of D^-½ B D^-½ by a layer of its own, and all of them by the last one: logits = relu([x W_0 + b_0 |
-// P x W_1 + b_1 | …]) V + B.
+// SIGN reads each hop of D^-½ B D^-½ by a layer of its own, and all of them by the last one: logits = relu([x W_0 +
+// b_0 | P x W_1 + b_1 | …]) V + B.
 type SIGN struct {
 	Hops []Layer // Ws and B of hops 0 … K
 	V    reference.Matrix

@@ -103,9 +103,6 @@ func (t *task) checkModel(name string) error {
 		"or without --directed each edge goes both ways", name)
 }
 
-// unweighted says, by operator, which layers of PyTorch Geometric do not read the weights that the operator reads.
-var unweighted = map[string]string{"sage": "SAGEConv takes the plain mean", "gin": "GINConv takes the plain sum"}
-
 // checkWeights returns an error if a run cannot carry weights of edges.
 func (t *task) checkWeights() error {
 	if t.method.make == nil {
@@ -113,9 +110,9 @@ func (t *task) checkWeights() error {
 			t.method.Name)
 	}
 	for name, given := range t.options.Weights {
-		if conv := unweighted[given.Architecture.Operator.Name]; conv != "" {
-			return fmt.Errorf("weights of %s: PyTorch Geometric's %s of the neighbours, and the data "+
-				"have weights of edges; --drop-weights reads each as 1", name, conv)
+		if o := given.Architecture.Operator.Name; o == "sage" || o == "gin" {
+			return fmt.Errorf("weights of %s: PyTorch Geometric's SAGEConv takes the plain mean of the neighbours, and GINConv "+
+				"their sum, and the data have weights of edges; --drop-weights reads each as 1", name)
 		}
 	}
 	return nil

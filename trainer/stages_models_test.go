@@ -11,7 +11,8 @@ import (
 // severalModels are options of a run with a model of each kind.
 func severalModels() Options {
 	o := stagedOptions()
-	o.Models, o.Hidden, o.WeightDecays = []string{"sgc", "gcn", "sage", "gin", "sign", "appnp", "ssgc"}, 12, []float64{1e-3}
+	o.Models, o.Hidden = []string{"sgc", "gcn", "sage", "gin", "sign", "appnp", "ssgc"}, 12
+	o.WeightDecays = []float64{1e-3}
 	return o
 }
 

@@ -251,8 +251,7 @@ func (c *clusterMethod) fitLayered(ctx context.Context, name string, relay *sear
 	}
 	if p.ReadsHops() { // their means alone are fitted, not draws around them
 		if taught {
-			w := relay.Model.Layers[0]
-			p = p.Taught(graph.MulDense(c.teacher(modelSGC).means, w.Self).AddRow(w.Bias))
+			p = p.Taught(&relay.Model.Layers[0], c.teacher(modelSGC).means)
 		}
 		return search.OnS(c.options.Seed).Choose(ctx, p, judge, progress, what)
 	}

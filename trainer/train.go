@@ -298,7 +298,7 @@ func (t *task) manifest(r *recipe, results []eval.Result, now time.Time) artifac
 		m.Models = append(m.Models, r.calibrations[k].Info(p, r.whole[k].WeightDecay, r.whole[k].Read, results))
 		if _, given := t.options.Weights[p.Model.Name()]; !given {
 			m.Models[k].Hidden = p.Model.Hidden()
-			m.Models[k].Layers, m.Models[k].Hops = t.depth(p.Model)
+			m.Models[k].Layers, m.Models[k].Hops = p.Model.Choices()
 		}
 	}
 	return m
@@ -317,15 +317,4 @@ func (t *task) reference(r *recipe) baseline.Reference {
 		out.Models[p.Model.Name()] = eval.Run(r.predictor(k), set).Reference(set, t.classes())
 	}
 	return out
-}
-
-// depth returns the numbers of layers and hops of a model, 0 for its architecture's defaults.
-func (t *task) depth(m infer.Model) (layers, hops int) {
-	if m.Depth() > m.Architecture.Fewest {
-		layers = m.Depth()
-	}
-	if m.Hops != m.Architecture.Hops {
-		hops = m.Hops
-	}
-	return layers, hops
 }

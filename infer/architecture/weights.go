@@ -159,8 +159,8 @@ func (a *Architecture) begun(p *tensor.Set, k int) bool {
 }
 
 // layer takes the weights of layer k, which reads as many columns as the layer before it gives. All its matrices
-// are of one shape, and so are those of the second layer of a perceptron. before is the first matrix of the layer before,
-// and becomes that of this one.
+// are of one shape, and so are those of the second layer of a perceptron. before is the first matrix of the layer
+// before, and becomes that of this one.
 func (m *Weights) layer(p *tensor.Set, k int, before *tensor.Tensor) []Layer {
 	a := m.Architecture
 	layers := make([]Layer, a.Linears())
@@ -241,6 +241,17 @@ func (m *Weights) Depth() int {
 		return m.Architecture.Fewest
 	}
 	return len(m.Layers) / m.Architecture.Linears()
+}
+
+// Choices are the numbers of layers and hops, 0 where they are the architecture's defaults.
+func (m *Weights) Choices() (layers, hops int) {
+	if m.Depth() > m.Architecture.Fewest {
+		layers = m.Depth()
+	}
+	if m.Hops != m.Architecture.Hops {
+		hops = m.Hops
+	}
+	return layers, hops
 }
 
 // Hidden is the width of the first hidden layer, 0 where there is none.

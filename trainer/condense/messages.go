@@ -139,9 +139,9 @@ func layerMessages(m infer.Model, t *infer.Tables, s Support) growth.Messages {
 	return out
 }
 
-// inceptionMessages are the messages for hops that have layers of their own. Hop t of an arrival is out·(a·u_{t−1}): the
-// other columns of u_{t−1} go on to later hops through other arrivals alone, and have no part. P_t weighs the hop's columns
-// by their effect on the logits; the way back by that of the arrival's own x W_t, t ≥ 2, on them.
+// inceptionMessages are the messages for hops that have layers of their own. Hop t of an arrival is out·(a·u_{t−1}):
+// the other columns of u_{t−1} go on to later hops through other arrivals alone, and have no part. P_t weighs the
+// hop's columns by their effect on the logits; the way back by that of the arrival's own x W_t, t ≥ 2, on them.
 func inceptionMessages(m infer.Model, t *infer.Tables, s Support) growth.Messages {
 	op := m.Architecture.Operator
 	scale := func(d float64) float64 { _, out := op.Scales(d); return out }

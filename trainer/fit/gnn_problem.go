@@ -78,9 +78,10 @@ func (s Shape) architecture() *architecture.Architecture {
 // hopOf is P, by which the shape's layers read the neighbours in a graph B with weights ≥ 0 and without
 // self-loops: diag(out)·(B [+ I])·diag(in), […] where the operator has self-loops.
 //
-// Where a layer sums up its neighbours and (1+ε) of the node itself (GIN), P is (B + I)/unit: ε is 0. With unit the mean
-// degree, itself included, rows of P·X are as long as those of other operators, so that the start, the learning rate and
-// weight decays suit them; the weights of the model are those of the fit over unit. Of other operators unit is 1.
+// Where a layer sums up its neighbours and (1+ε) of the node itself (GIN), P is (B + I)/unit: ε is 0. With unit the
+// mean degree, itself included, rows of P·X are as long as those of other operators, so that the start, the learning
+// rate and weight decays suit them; the weights of the model are those of the fit over unit. Of other operators unit
+// is 1.
 func hopOf(s Shape, adj *graph.CSR) (p *graph.CSR, unit float32) {
 	a := s.architecture()
 	o := a.Operator

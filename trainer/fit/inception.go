@@ -91,9 +91,10 @@ func onHops(s Shape, adj *graph.CSR, x *features.FactoredFeatures, labels []int3
 // ReadsHops reports whether hops have layers of their own, so that a row reads no other one.
 func (p *GNNProblem) ReadsHops() bool { return p.architecture().Inception() }
 
-// Taught returns the problem with soft labels, half the labels and half the probabilities of a relay's logits.
-func (p GNNProblem) Taught(logits *graph.Dense) GNNProblem {
-	p.Soft = logits.Clone()
+// Taught returns the problem with soft labels, half the labels and half the probabilities that the layer of a linear
+// relay gives the rows of x.
+func (p GNNProblem) Taught(relay *architecture.Layer, x *graph.Dense) GNNProblem {
+	p.Soft = graph.MulDense(x, relay.Self).AddRow(relay.Bias)
 	p.soften()
 	return p
 }

@@ -89,7 +89,8 @@ func TestHopsHaveWeightsOfTheirOwn(t *testing.T) {
 	plain := &preprocess.Parameters{Kind: preprocess.None, Scale: 1}
 	accuracy := func(m infer.Model) (float64, error) {
 		nobody := attach.WithoutEdges(graph.Features{Dense: graph.NewDense(0, d)}, n)
-		logits := m.Joint(convert.Pattern(adj), preprocess.Ready(convert.Dense(x)), plain).(infer.NodeLogits).GraphLogits(nobody)
+		joint := m.Joint(convert.Pattern(adj), preprocess.Ready(convert.Dense(x)), plain)
+		logits := joint.(infer.NodeLogits).GraphLogits(nobody)
 		hits := 0
 		for i := 1; i < n; i += 2 {
 			if int32(infer.ArgMax(logits.Row(i))) == labels[i] {

@@ -24,8 +24,8 @@ func Later(m infer.Model, means *artifact.Means) (*infer.Tables, error) {
 		return nil, err
 	}
 	if !slices.Contains(architecture.Convolving(), m.Name()) || len(m.Layers) != 2 {
-		return nil, fmt.Errorf("model %s has no tables without the original graph: it reads more than the cluster means have, "+
-			"which are for two layers of %s; give the data set as well", m.Name(),
+		return nil, fmt.Errorf("model %s has no tables without the original graph: it reads more than the cluster means "+
+			"have, which are for two layers of %s; give the data set as well", m.Name(),
 			strings.Join(architecture.Convolving(), ", "))
 	}
 	of, ok := means.Operators[m.Architecture.Operator.Name]

@@ -16,8 +16,9 @@
 //	sage   2 to 8  lin_l.weight, lin_l.bias, lin_r.weight
 //	                                                 SAGEConv with the mean
 //	gin    2 to 4  nn.lins.0.weight, nn.lins.1.weight and their biases, eps
-//	                                                 GINConv of a perceptron of two linear layers: PyTorch Geometric's MLP, or
-//	                                                 an nn.Sequential (nn.0.weight, nn.2.weight); BatchNorms are folded in
+//	                                                 GINConv of a perceptron of two linear layers: an MLP of PyTorch
+//	                                                 Geometric, or an nn.Sequential (nn.0.weight, nn.2.weight);
+//	                                                 BatchNorms are folded in
 //	sign   2 to 9  lins.0.weight, lins.1.weight, … of the hops, lin.weight of all of them, and their biases
 //	                                                 the example of PyTorch Geometric's transform SIGN
 //	dirsage        lin.weight, lin.bias, conv_out.lin_l.weight, conv_in.lin_l.weight and their biases

@@ -14,9 +14,9 @@ import (
 // normShift is what PyTorch's BatchNorm1d adds to a variance.
 const normShift = 1e-5
 
-// perceptrons gives each GINConv the names of PyTorch Geometric's MLP: `nn.lins.0` and `nn.lins.1`. The perceptron may be
-// an nn.Sequential as well, whose layers have numbers. A BatchNorm directly behind a linear layer is folded into it, with
-// the mean and the variance of training: a y + c behind y = W x + b is (aW) x + (ab + c).
+// perceptrons gives each GINConv the names of PyTorch Geometric's MLP: `nn.lins.0` and `nn.lins.1`. The perceptron may
+// be an nn.Sequential as well, whose layers have numbers. A BatchNorm directly behind a linear layer is folded into
+// it, with the mean and the variance of training: a y + c behind y = W x + b is (aW) x + (ab + c).
 func (s State) perceptrons() (State, error) {
 	out := maps.Clone(s)
 	for _, name := range s.names() {
@@ -63,7 +63,8 @@ func (s State) linears(conv string) ([]string, error) {
 	}
 	sorted, ok := byNumber(found)
 	if len(found) != 2 || !ok {
-		return nil, fmt.Errorf("the perceptron of %s has the linear layers %v, want two with numbers", tensor(conv, "eps"), found)
+		return nil, fmt.Errorf("the perceptron of %s has the linear layers %v, want two with numbers", tensor(conv, "eps"),
+			found)
 	}
 	return sorted, nil
 }

@@ -8,8 +8,8 @@ import (
 	"rivulet/infer/architecture"
 )
 
-// inception makes a model of lins.0, lins.1, …, a linear layer for each hop, and lin, which reads all of them: the names of
-// PyTorch Geometric's example of SIGN, behind any prefix.
+// inception makes a model of lins.0, lins.1, …, a linear layer for each hop, and lin, which reads all of them: the
+// names of PyTorch Geometric's example of SIGN, behind any prefix.
 func (s State) inception(a *architecture.Architecture, want Requirements) (*ImportedModel, error) {
 	heads := s.prefixes(a.Head + "weight")
 	if len(heads) != 1 {
