@@ -5,6 +5,5 @@
 //	operator.go       Operator: how the messages of a hop are scaled
 //	weights.go        Weights: an architecture with the weights of its layers, from tensors and back
 //	appnp.go, cheby.go, gcn.go, gin.go, sage.go, sgc.go, sign.go, ssgc.go   an architecture each;
-//	relations.go: rgcn, rsgc, dirsage
-//	and dirsgc
+//	relations.go: rgcn, rsgc, dirsage and dirsgc
 package architecture
