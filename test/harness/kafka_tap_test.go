@@ -141,3 +141,25 @@ func TestTapRefusesWhatIsNoRequest(t *testing.T) {
 		t.Error("a batch of 11 bytes is taken")
 	}
 }
+
+// A request that produces, commits or joins tells whose it is.
+func TestMember(t *testing.T) {
+	id := "rivulet-repartition:0"
+	produce, end := kmsg.NewPtrProduceRequest(), kmsg.NewPtrEndTxnRequest()
+	produce.TransactionID, end.TransactionalID = &id, id
+	commit, join := kmsg.NewPtrOffsetCommitRequest(), kmsg.NewPtrJoinGroupRequest()
+	commit.Group, join.Group = "rivulet", "rivulet"
+	for _, c := range []struct {
+		request kmsg.Request
+		version int16
+		want    string
+	}{{produce, 9, id}, {kmsg.NewPtrProduceRequest(), 9, ""}, {end, 3, id}, {commit, 8, "rivulet"}, {join, 9, "rivulet"},
+		{kmsg.NewPtrMetadataRequest(), 12, ""}} {
+		c.request.SetVersion(c.version)
+		r := &KafkaRequest{Key: c.request.Key(), Version: c.version, Body: c.request.AppendTo(nil)}
+		got := r.Member()
+		if r.Body = nil; got != c.want || r.Member() != c.want {
+			t.Errorf("request %d names %q, then %q, want %q", r.Key, got, r.Member(), c.want)
+		}
+	}
+}
