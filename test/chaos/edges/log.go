@@ -291,9 +291,9 @@ func (p *records) neighbours(a int, edges []int, at int) []string {
 }
 
 // Unmatched judges edges by their dead letters: an edge that no arrival takes must have one, and an edge that is taken,
-// or dropped as its id is to be forgotten, must have none. It counts both kinds, and returns the places of edges for which this is not so. letters returns the
-// number of an edge's dead letters; if it is nil, none are written. last is the present life of the topic. Edges near a
-// cut are not judged.
+// or dropped as its id is to be forgotten, must have none. It counts both kinds, and returns the places of edges for
+// which this is not so. letters returns the number of an edge's dead letters; if it is nil, none are written. last is
+// the present life of the topic. Edges near a cut are not judged.
 func (l *Log) Unmatched(letters func(ledger.Place) int, last int) (unmatched, joined int, wrong []ledger.Place) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -362,8 +362,8 @@ func (l *Log) disturbed(p *records, e int, gone bool) bool {
 		slices.ContainsFunc(p.begins, func(b begin) bool { return b.at <= p.offsets[e] && p.offsets[e] < b.to })
 }
 
-// keptBefore reports whether an edge may be one of an arrival that is before the place at which consumers began to read,
-// or before the beginning of the log.
+// keptBefore reports whether an edge may be one of an arrival before the place at which consumers began to read, or
+// before the beginning of the log.
 func (l *Log) keptBefore(p *records, e int) bool {
 	since := func(k int) bool { return p.all[e].Time.Sub(p.all[k].Time) <= l.Age+2*l.Wait }
 	return l.Age > 0 && (slices.ContainsFunc(p.begins, func(b begin) bool {

@@ -18,13 +18,16 @@ type Revision struct {
 // Revisions are the revisions of an arrival.
 type Revisions struct {
 	All []Revision // by the log, in their order
-	// May are all sets that a revision can have near a cut. Disturbed says that a cut lies near enough to matter: then
-	// revisions may settle earlier and be more, or fewer.
+	// May are all sets that a revision can have near a cut, or at the end of the log. Disturbed says that a cut lies near
+	// enough to matter: then revisions may settle earlier and be more, or fewer.
 	May       [][]string
 	Disturbed bool
 	Open      bool      // the log ends before the arrival is released, so that there may be one more
 	From, To  time.Time // the timestamps of the arrival and of the record that releases it, or of the log's last one
 	Again     bool      // its records were read again
+	// Least is how many neighbours its last prediction has at least, wherever the partition was idle; 0: that is not
+	// known.
+	Least int
 }
 
 // Revisions returns the revisions of an arrival at a place.
@@ -39,7 +42,7 @@ func (l *Log) Revisions(at ledger.Place) Revisions {
 	return l.revisions(p, a)
 }
 
-// EachRevised calls visit with each arrival that has revisions by the log.
+// EachRevised calls visit with each arrival that has revisions by the log, or may have some.
 func (l *Log) EachRevised(visit func(ledger.Place, *Revisions)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -48,7 +51,7 @@ func (l *Log) EachRevised(visit func(ledger.Place, *Revisions)) {
 			if !p.isArrival(a) || l.Age == 0 {
 				continue
 			}
-			if r := l.revisions(p, a); len(r.All) > 0 {
+			if r := l.revisions(p, a); len(r.All) > 0 || r.Disturbed {
 				visit(ledger.Place{Life: of.life, Partition: of.number, Offset: p.offsets[a]}, &r)
 			}
 		}
@@ -70,7 +73,11 @@ func (l *Log) revisions(p *records, a int) (r Revisions) {
 	r.Disturbed = p.cutWithin(l, from+1, last)
 	r.Again = slices.ContainsFunc(p.begins, func(b begin) bool { return b.at <= p.offsets[a] && p.offsets[a] < b.to })
 	all := p.edgesBetween(p.all[a].ID, a, release)
-	if r.Disturbed {
+	begun := func(b begin) bool { return p.offsets[from]-deleted < b.at && b.at <= p.offsets[last] }
+	if !given && !r.Open && !r.Again && !slices.ContainsFunc(p.begins, begun) {
+		r.Least = len(p.neighbours(a, all, a))
+	}
+	if r.Disturbed || r.Open {
 		for f := range len(before) + 1 {
 			for t := range len(all) + 1 {
 				r.May = append(r.May, p.neighbours(a, slices.Concat(before[f:], all[:t]), a))

@@ -142,8 +142,8 @@ func (s *Stream) judgeForgotten(stored map[string]bool) (string, []string) {
 }
 
 // Judge returns the predictions for the oracle, what breaks a promise, and what became of edges and forgotten ids, in
-// words. stored are the ids that Redis had. mayRepeat bounds the revisions that are read more than once. stepped reports
-// whether a clock was stepped at a time or just before: to such a clock any partition may seem idle.
+// words. stored are the ids that Redis had. mayRepeat bounds the revisions that are read more than once. stepped
+// reports whether a clock was stepped at a time or just before: to such a clock any partition may seem idle.
 func (s *Stream) Judge(stored map[string]bool, mayRepeat int, stepped func(time.Time) bool) (said []oracle.Said,
 	violations, summary []string) {
 	said = s.said

@@ -95,6 +95,11 @@ func (s *Stream) noteAnswer(h record.Headers, key, value []byte, now time.Time) 
 	if h[event.HeaderKind] == event.KindEdge {
 		return s.noteUnmatched(at, a.Reason)
 	}
+	if p != nil && s.log != nil {
+		s.mu.Lock()
+		s.most[at] = max(s.most[at], a.Edges)
+		s.mu.Unlock()
+	}
 	if a.Revision > 0 {
 		return s.noteRevision(at, &a, p)
 	}

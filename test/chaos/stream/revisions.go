@@ -67,7 +67,8 @@ func (s *Stream) setsOf(of revised) *edges.Sets {
 // unsure reports whether the log does not decide the revisions of an arrival: near a cut, while a clock was stepped, or
 // as it goes on in another life of its topic.
 func (s *Stream) unsure(at ledger.Place, r *edges.Revisions, stepped func(time.Time) bool) bool {
-	return stepped != nil && (stepped(r.From) || stepped(r.To.Add(EdgeWait))) || r.Disturbed || r.Open && at.Life < s.Life()
+	return stepped != nil && (stepped(r.From) || stepped(r.To.Add(EdgeWait))) || r.Disturbed ||
+		r.Open && at.Life < s.Life()
 }
 
 // revisions counts what became of revisions.
@@ -78,7 +79,8 @@ func (c *revisions) String() string {
 		c.again, c.unsure)
 }
 
-// judgeRevisions compares the revisions that were read with those of the log. At least once, some may be read again, up
+// judgeRevisions compares the revisions that were read with those of the log. Wherever the partition was idle, the last
+// one has all edges. At least once, some may be read again, up
 // to most; exactly once, only those of records that were.
 func (s *Stream) judgeRevisions(stepped func(time.Time) bool, most int) (c revisions, violations []string) {
 	violated := func(of revised, format string, args ...any) {
@@ -89,6 +91,10 @@ func (s *Stream) judgeRevisions(stepped func(time.Time) bool, most int) (c revis
 	visible := s.Update == "predict"
 	s.log.EachRevised(func(at ledger.Place, r *edges.Revisions) {
 		unsure := s.unsure(at, r, stepped)
+		if had, predicted := s.most[at]; visible && predicted && had < r.Least {
+			violations = append(violations, fmt.Sprintf("%s: no prediction of %v has all of its %d neighbours, at most "+
+				"%d", s.Kind, at, r.Least, had))
+		}
 		for _, one := range r.All {
 			c.byLog++
 			of := revised{at, one.Number}

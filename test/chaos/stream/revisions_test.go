@@ -15,6 +15,7 @@ func TestRevisionsAreJudged(t *testing.T) {
 	for name, c := range map[string]struct {
 		delivery string
 		read     map[int]int // how often each revision was read
+		short    int         // neighbours that its last prediction lacks
 		lag      time.Duration
 		want     string // a part of the only violation; empty: none
 	}{
@@ -25,9 +26,12 @@ func TestRevisionsAreJudged(t *testing.T) {
 		"doubled more than may be": {delivery: "at_least_once", read: map[int]int{2: 2, 3: 2}, want: "2 violations"},
 		"none by the log":          {delivery: "exactly_once", read: map[int]int{2: 1, 3: 1}, want: "the log, which has 1"},
 		"near a cut":               {delivery: "exactly_once", read: map[int]int{2: 1, 3: 1}, lag: 3 * time.Second},
+		"an edge lost near a cut": {delivery: "exactly_once", lag: 3 * time.Second, short: 1,
+			want: "has all of its 2 neighbours, at most 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &Stream{Kind: Kind{Delivery: c.delivery, Update: "predict"}, revised: map[revised]int{},
+				most:  map[ledger.Place]int{{}: 2 - c.short},
 				lives: []time.Time{begin},
 				log:   edges.NewLog(edges.Options{Wait: EdgeWait, Settle: settle, Age: updateAge})}
 			for k := range 12 { // one record a second

@@ -74,7 +74,8 @@ var All = []Kind{
 
 // Kinds returns the streams that were asked for. In every second one edges come as records of their own: in the first
 // and third with an odd seed, in the others with an even one. Edges that come later still make revisions there, or new
-// rows alone in a stream that grows, with every second pair of seeds. Programs of another commit may not know such edges.
+// rows alone in a stream that grows, with seeds 1, 4, 5, 8 and so on. Programs of another commit may not know such
+// edges.
 func Kinds(o world.Options) (some []Kind) {
 	for i, k := range All {
 		if k.Apart = o.Old == "" && (o.Seed+uint64(i))%2 == 1; k.Apart {
@@ -132,6 +133,7 @@ type Stream struct {
 	origins  []origin             // where each of them comes from, if log is not nil
 	letters  map[ledger.Place]int // dead letters of edges
 	revised  map[revised]int      // how often each revision was read
+	most     map[ledger.Place]int // the most neighbours of a prediction of each arrival, if log is not nil
 }
 
 // Shares are how many of a hundred arrivals are unlike others.
@@ -145,7 +147,7 @@ type Shares struct {
 func New(ctx context.Context, w *world.World, k Kind, seed uint64, failed chan<- error) (*Stream, error) {
 	s := &Stream{Kind: k, world: w, Name: strings.ReplaceAll(k.Delivery, "_", "-") + "-" + k.Outage, failed: failed,
 		rng: rand.New(rand.NewPCG(w.Options.Seed, seed)), codecs: map[uint8]int{}, letters: map[ledger.Place]int{},
-		revised: map[revised]int{}}
+		revised: map[revised]int{}, most: map[ledger.Place]int{}}
 	s.Ledger = ledger.New(k.Delivery == "exactly_once", k.Outage == "degrade", w.Expected)
 	topics := map[string]int{s.Topic("arrivals"): Partitions, s.Topic("predictions"): Partitions, s.Topic("letters"): 1}
 	if k.Labelled {
