@@ -89,6 +89,7 @@ func (f *follower) undecidable(h *history, s *Said, undecided map[string][]*Said
 			continue
 		}
 		if len(f.aborted(id, s)) > 0 ||
+			slices.ContainsFunc(h.unsolved, func(of *Said) bool { return of.ID == id && lives(of, s, f.oracle.TTL) }) ||
 			slices.ContainsFunc(undecided[id], func(of *Said) bool { return lives(of, s, f.oracle.TTL) }) {
 			return true
 		}

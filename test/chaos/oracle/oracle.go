@@ -114,6 +114,11 @@ func (r Report) String() string {
 
 // Judge returns what was compared, and what breaks a promise.
 func (o *Oracle) Judge(all []Said) (Report, []string) {
+	for i := range all {
+		if all[i].Silent {
+			o.date(&all[i])
+		}
+	}
 	slices.SortStableFunc(all, func(a, b Said) int {
 		return cmp.Or(cmp.Compare(a.Version, b.Version), a.made().Compare(b.made()))
 	})

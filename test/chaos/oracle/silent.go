@@ -12,7 +12,7 @@ import (
 // from then on must be that of the arrival with all its edges, attached to rows that its neighbours may have had.
 
 // mostSolved is how many choices of neighbours are solved for one row.
-const mostSolved = 1 << 8
+const mostSolved = 1 << 10
 
 // solve finds the neighbours of a row that was solved anew, among the rows that Redis had, and keeps it for later
 // predictions.
@@ -43,10 +43,23 @@ func (f *follower) solve(h *history, s *Said) {
 	h.unsolved = append(h.unsolved, s)
 }
 
+// date sets the time of a row that was solved anew, of which nobody tells, to that at which it was first read.
+func (o *Oracle) date(s *Said) {
+	if o.Stored == nil {
+		return
+	}
+	for _, r := range o.Stored(s.Version, s.ID) {
+		if r.From.After(s.Sent) {
+			s.Seen = r.From
+			return
+		}
+	}
+}
+
 // storedSince returns the rows that Redis had for an id after its row was to be solved anew.
 func (o *Oracle) storedSince(s *Said) (rows []attach.Row) {
 	for _, r := range o.Stored(s.Version, s.ID) {
-		if !r.To.Before(s.Sent) && r.From.Before(s.Sent.Add(2*o.TTL)) {
+		if r.From.After(s.Sent) && !r.From.After(s.Seen) {
 			rows = append(rows, r.Row)
 		}
 	}
