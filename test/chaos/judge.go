@@ -24,6 +24,12 @@ func (r *run) report(ctx context.Context, o options) error {
 	var total ledger.Tally
 	degraded, letters, committed, aborted := 0, 0, 0, 0
 	for _, s := range r.streams {
+		for _, m := range s.Members {
+			times, failed := oracle.PublishedAgain(m.Log)
+			r.publishedAgain, err = append(r.publishedAgain, times...), errors.Join(err, failed)
+		}
+	}
+	for _, s := range r.streams {
 		if err == nil && !s.Compressed() {
 			err = fmt.Errorf("%s: no arrival came compressed", s.Name)
 		}

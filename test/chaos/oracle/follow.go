@@ -34,13 +34,15 @@ type history struct {
 	inT   map[string]attach.Row  // rows of nodes of T, and of ids that are none
 	tries map[string][]*Said     // the predictions of each id, degraded or not
 
-	unsolved []*Said // rows that were solved anew, whose neighbours are not found
+	anew     map[string][]*Said // rows of each id that were solved anew without a prediction
+	unsolved []*Said            // those of them whose neighbours are not found
 }
 
 // follow judges the predictions of one version. A prediction whose neighbours are not explained yet, because a
 // consumer's clock was stepped, is looked at again when the others are.
 func (f *follower) follow(model Model, all []Said) {
-	h := &history{model: model, rows: map[string][]candidate{}, inT: map[string]attach.Row{}, tries: map[string][]*Said{}}
+	h := &history{model: model, rows: map[string][]candidate{}, inT: map[string]attach.Row{},
+		tries: map[string][]*Said{}, anew: map[string][]*Said{}}
 	var left []*Said
 	for i := range all {
 		if !all[i].Silent {
@@ -79,7 +81,8 @@ func (f *follower) follow(model Model, all []Said) {
 
 // undecidable reports whether a prediction may be right though no neighbours were found. One of them may have had a row
 // that nobody read: of a prediction in a transaction that was aborted, or of one that is undecided itself.
-// Or there are more choices of neighbours than can be tried.
+// Or its row was solved anew without a prediction, near a cut with other edges. Or there are more choices of neighbours
+// than can be tried.
 func (f *follower) undecidable(h *history, s *Said, undecided map[string][]*Said) bool {
 	if f.many[s] || s.Arrivals == 0 {
 		return f.many[s]
@@ -89,7 +92,7 @@ func (f *follower) undecidable(h *history, s *Said, undecided map[string][]*Said
 			continue
 		}
 		if len(f.aborted(id, s)) > 0 ||
-			slices.ContainsFunc(h.unsolved, func(of *Said) bool { return of.ID == id && lives(of, s, f.oracle.TTL) }) ||
+			slices.ContainsFunc(h.anew[id], func(of *Said) bool { return lives(of, s, f.oracle.TTL) }) ||
 			slices.ContainsFunc(undecided[id], func(of *Said) bool { return lives(of, s, f.oracle.TTL) }) {
 			return true
 		}

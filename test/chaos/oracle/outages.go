@@ -70,6 +70,21 @@ func ReadOutages(log io.Reader) (all []Outage, err error) {
 	return all, lines.Err()
 }
 
+// PublishedAgain returns the times at which, by a consumer's log, brokers did not take records at once. Some that are
+// published again then may have been taken.
+func PublishedAgain(path string) (all []time.Time, err error) {
+	log, err := os.ReadFile(path)
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	for line := range strings.Lines(string(log)) {
+		if at, ok := timeOf(line); ok && strings.Contains(line, "msg=\"waiting for the brokers to take records\"") {
+			all = append(all, at)
+		}
+	}
+	return all, err
+}
+
 // OutagesOf returns the outages of the log in a file; a consumer that was never started has none.
 func OutagesOf(path string) ([]Outage, error) {
 	log, err := os.Open(path)

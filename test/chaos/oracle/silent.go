@@ -20,6 +20,7 @@ func (f *follower) solve(h *history, s *Said) {
 	if f.oracle.Stored == nil || h.node(s.ID).Known {
 		return
 	}
+	h.anew[s.ID] = append(h.anew[s.ID], s)
 	for _, a := range s.Choices {
 		options, likely := h.options(a, s, f.oracle.TTL)
 		absent := func(e int) bool { return len(options[e]) == 0 || options[e][0].Arrived }

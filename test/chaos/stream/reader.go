@@ -179,6 +179,7 @@ func (s *Stream) ParseAnswer(h record.Headers, key, value []byte, now time.Time)
 		return at, a, nil, fmt.Errorf("the prediction is of %v, its headers name %v", p.Source, at)
 	}
 	at.Life = s.lifeAt(p.IngestTime)
+	p.Revision = int(h.Number(event.HeaderRevision)) // in Avro the header alone has it
 	id := p.ID
 	if s.log == nil {
 		id = base(id)
