@@ -116,9 +116,10 @@
 // arrival took has one dead letter, and no other edge has one.
 //
 // The same log says which revisions each arrival has, and with which edges. None is lost, none comes before the one
-// with a lower number, none is doubled exactly once, and each has the bits of its edges. A row that is solved anew
-// without a prediction is looked for in Redis: it must be that of the arrival's edges by the log. Each edge of the table
-// is on the topic of arrivals once under each of its ends; the ledger sees the same of the table of nodes.
+// with a lower number, none is doubled exactly once, and each has the bits of its edges. Near a cut their number is not
+// known, but the last one has all edges. A row that is solved anew without a prediction is looked for in Redis: it must
+// be that of the arrival's edges by the log. Each edge of the table is on the topic of arrivals once under each of its
+// ends; the ledger sees the same of the table of nodes.
 //
 // An id that is forgotten has a tombstone (exactly once, a single one) and no prediction behind it. An arrival behind
 // the record that asks to forget the id, in its partition, does not find the id. When that record is committed, no key
