@@ -173,16 +173,19 @@ func (c *Client) topic(ctx context.Context, topic string) (*metadata.ResponseTop
 }
 
 // countPartitions returns how many partitions each topic has, without topics that have none, and then an error of one
-// of these.
+// of these, which names a similar topic if there is one.
 func (c *Client) countPartitions(ctx context.Context, topics ...string) (counts map[string]int, err error) {
 	counts = make(map[string]int, len(topics))
 	for _, name := range topics {
 		t, missing := c.topic(ctx, name)
-		if missing != nil {
-			err = missing
+		if missing == nil {
+			counts[name] = len(t.Partitions)
 			continue
 		}
-		counts[name] = len(t.Partitions)
+		if err = missing; errors.Is(err, kafkago.UnknownTopicOrPartition) {
+			all, _ := c.within(ctx, hung, wire.AllTopics()) // without an answer nothing is similar
+			err = fmt.Errorf("%w%s", err, wire.Similar(all, name))
+		}
 	}
 	return counts, err
 }

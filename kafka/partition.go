@@ -36,10 +36,9 @@ func (s *Sink) lane(ctx context.Context, topic string) (*lane, error) {
 	}
 	attempts := s.outage.Attempts()
 	for {
-		t, err := s.client.topic(ctx, topic)
-		if err == nil {
+		counts, err := s.client.countPartitions(ctx, topic)
+		if n := counts[topic]; err == nil {
 			attempts.Over()
-			n := len(t.Partitions)
 			l := &lane{topic: topic, ids: make([]int, n), keyless: int(s.turn.Add(1) % uint32(n)), limit: s.limit(topic)}
 			for i := range l.ids {
 				l.ids[i] = i

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +23,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
 	"rivulet/config"
+	"rivulet/consumer"
 	"rivulet/event"
 	"rivulet/internal/devstack"
 	"rivulet/internal/replay"
@@ -234,6 +236,41 @@ func TestRefusalsEndTheConsumer(t *testing.T) {
 		err := RunConsumer(t.Context(), cfg, slog.New(slog.NewTextHandler(t.Output(), nil)), nil)
 		if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) || strings.Contains(err.Error(), c.password) {
 			t.Errorf("%s with password %q: %v, want %v", c.user, c.password, err, c.want)
+		}
+	}
+}
+
+// A consumer that waits for a topic which does not exist names a similar one of the cluster.
+func TestAMissingTopicIsNamedWithASimilarOne(t *testing.T) {
+	k, err := devstack.StartKafka(devstack.KafkaOptions{Topics: topics()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer k.Close()
+	for _, c := range []struct {
+		misspell    func(*config.Topics)
+		waits, name string
+	}{
+		{func(t *config.Topics) { t.Arrivals = "arivals" }, "waiting for the topics", "did you mean arrivals?"},
+		{func(t *config.Topics) { t.Predictions = "predicitons" }, "waiting for the brokers to take records",
+			"did you mean predictions?"},
+	} {
+		cfg, ids := pinnedConfig(t, k.Addrs()...)
+		send(t, cfg, ids)
+		c.misspell(&cfg.Kafka.Topics)
+		cfg.Shutdown.DrainTimeout = time.Second
+		ctx, stop := context.WithCancel(t.Context())
+		var log harness.Transcript
+		done := make(chan error, 1)
+		go func() { done <- RunConsumer(ctx, cfg, slog.New(slog.NewTextHandler(&log, nil)), nil) }()
+		await(t, func() bool {
+			return slices.ContainsFunc(strings.Split(log.String(), "\n"), func(line string) bool {
+				return strings.Contains(line, c.waits) && strings.Contains(line, c.name)
+			})
+		})
+		stop()
+		if err := <-done; err != nil && !errors.Is(err, consumer.ErrDrainTimeout) {
+			t.Error(err)
 		}
 	}
 }

@@ -138,7 +138,7 @@ var only = []struct {
 	{"kafka/fetch", []string{"kafka/retry", "kafka/wire"}},
 	{"kafka/probe", []string{"kafka/retry", "kafka/wire"}},
 	{"kafka/txn", []string{"kafka/retry", "kafka/wire"}},
-	{"kafka/wire", []string{"kafka/retry"}},
+	{"kafka/wire", []string{"kafka/retry", "spelling"}},
 	{"kafka/retry", nil},
 	{"internal/observe", []string{"artifact", "artifact/baseline", "consumer", "consumer/answer", "consumer/measure",
 		"consumer/window", "event",

@@ -5,6 +5,7 @@
 //	dial.go     connections: of kafka-go's transport, and of a group's member
 //	login.go    SASL: logins
 //	request.go  requests that kafka-go lacks: kmsg describes them, kafka-go's transport carries them
+//	topics.go   the topic that was meant by one that does not exist
 //	epochs.go   which leader's epoch each record was written in
 //	reader.go   the records of a fetch's answer, piece by piece, without aborted transactions
 //	unpack.go   gzip, snappy, lz4 and zstd as streams in bounded memory
