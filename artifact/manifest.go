@@ -1,6 +1,9 @@
 package artifact
 
 import (
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"rivulet/artifact/baseline"
@@ -137,4 +140,15 @@ type Metric struct {
 type File struct {
 	SHA256 string `json:"sha256"` // hex
 	Bytes  int64  `json:"bytes"`
+}
+
+// MappingContent returns the checksums of M's files: artifacts in which they are the same have the same M.
+func (m *Manifest) MappingContent() string {
+	var sums strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(m.Files)) {
+		if name == mappingFile || isPart(name) {
+			sums.WriteString(name + " " + m.Files[name].SHA256 + "\n")
+		}
+	}
+	return sums.String()
 }

@@ -18,6 +18,8 @@ type Consumer struct {
 
 	Models []string `key:"models" default:"" usage:"models of the artifact that each answer every arrival, in place of model: a prediction of each is published, in this order, and names its model. Metrics, the live page and labels follow the first" zero:"one model answers: model"`
 
+	Pipelines []string `key:"pipelines" default:"" usage:"files of settings, one for each stream that this process follows, such as orders.yaml with another kafka.group, kafka.topics and redis.prefix; what a file sets goes before all other settings for its stream. An M that several of them load is in memory once" zero:"one stream, of these settings"`
+
 	Delivery string `key:"delivery" default:"at_least_once" oneof:"at_least_once|exactly_once" usage:"at_least_once: after a crash a prediction may come twice, with the same source headers; exactly_once: predictions, dead letters and offsets are one transaction, seen once by read-committed readers (Kafka 2.5 or newer)"`
 
 	Attach      AttachAndWait `key:"attach"`

@@ -46,6 +46,7 @@
 //	secret.go, redis_url.go     values that are not printed
 //	shown.go                    effective settings for the log, with their origins; settings that differ
 //	consumer.go, serve.go       the settings of `consumer` and `rivulet serve`
+//	pipelines.go                the settings of each of several streams in one consumer
 //	page.go, refresh.go         of `rivulet page` and `trainer refresh`
 //	kafka.go, redis.go          sections that programs share: services,
 //	registry.go, features.go    the schema registry, features by id,

@@ -3,7 +3,10 @@ package mapping
 import (
 	"context"
 	"fmt"
+	"maps"
+	"sync"
 	"sync/atomic"
+	"weak"
 
 	"rivulet/artifact"
 	"rivulet/infer/attach"
@@ -34,6 +37,32 @@ func FromArtifact(m *artifact.Mapping) *Memory {
 		memory.bytes += memoryBytes(id, m.Rows.RowLen(i))
 	}
 	return memory
+}
+
+// inUse has the M's in the memory of this process, by their contents. It keeps none of them there.
+var inUse struct {
+	sync.Mutex
+	indexes map[string]weak.Pointer[index]
+}
+
+// Shared returns a lookup of the same M, with counts of its own. If the process already has an M of this content in
+// memory, as another version or another pipeline does, the lookup uses that one, and m's memory is free. An M without a
+// content is not shared.
+func (m *Memory) Shared(content string) *Memory {
+	if content == "" {
+		return m
+	}
+	inUse.Lock()
+	defer inUse.Unlock()
+	maps.DeleteFunc(inUse.indexes, func(_ string, x weak.Pointer[index]) bool { return x.Value() == nil })
+	if there := inUse.indexes[content].Value(); there != nil {
+		return &Memory{index: there, bytes: m.bytes}
+	}
+	if inUse.indexes == nil {
+		inUse.indexes = map[string]weak.Pointer[index]{}
+	}
+	inUse.indexes[content] = weak.Make(m.index)
+	return m
 }
 
 // Len returns N, the number of ids.

@@ -1,7 +1,9 @@
 package mapping
 
 import (
+	"runtime"
 	"testing"
+	"weak"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -87,5 +89,37 @@ func TestRowsPanicsOnLengths(t *testing.T) {
 			}()
 			_ = lookup.Rows(t.Context(), []string{"a", "c"}, make([]attach.Row, 1))
 		})
+	}
+}
+
+// Lookups of one M have one memory and counts of their own, for as long as one of them is used; other M's, and those of
+// which nobody knows whether they are the same, have their own.
+func TestOneMIsInMemoryOnce(t *testing.T) {
+	var numbers [1]uint32
+	rows := func(m *Memory) *attach.PackedRows { return m.Numbers([]string{"a"}, numbers[:]) }
+	first := FromArtifact(testMapping()).Shared("M of " + t.Name())
+	second := FromArtifact(testMapping()).Shared("M of " + t.Name())
+	if rows(first) != rows(second) {
+		t.Error("one M is in memory twice")
+	}
+	if got := second.Stats(); got.Hits != 1 || got.Entries != 3 || got.Bytes != first.Stats().Bytes {
+		t.Errorf("the second has counted %+v", got)
+	}
+	for _, content := range []string{"another M of " + t.Name(), ""} {
+		if rows(FromArtifact(testMapping()).Shared(content)) == rows(first) {
+			t.Errorf("an M of content %q has the memory of another one", content)
+		}
+	}
+	if rows(FromArtifact(testMapping()).Shared("")) == rows(FromArtifact(testMapping()).Shared("")) {
+		t.Error("M's without a content are shared")
+	}
+	gone := weak.Make(first.index)
+	runtime.KeepAlive(first)
+	first, second = nil, nil
+	for gone.Value() != nil {
+		runtime.GC()
+	}
+	if again := FromArtifact(testMapping()).Shared("M of " + t.Name()); rows(again) == nil {
+		t.Error("an M that was let go of is not there again")
 	}
 }

@@ -66,6 +66,9 @@ func (l *loader) load(ctx context.Context, version, id string, alive func() erro
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	if whole, is := rows.(*mapping.Memory); is {
+		rows = whole.Shared(m.MappingContent())
+	}
 	if v, warnings, err = New(b, rows, l.options); err != nil {
 		return nil, nil, nil, refusal{err}
 	}

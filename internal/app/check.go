@@ -24,9 +24,28 @@ import (
 // checkTimeout is the limit of each step of a check.
 const checkTimeout = 5 * time.Second
 
-// Check tries all connections that a consumer with these settings needs and reports each result at once. It returns how
-// many it made and how many failed; the error is about settings that cannot be used at all.
+// Check tries all connections that a consumer with these settings needs, for one of its pipelines after the other, and
+// reports each result at once. It returns how many it made and how many failed; the error is about settings that cannot
+// be used at all.
 func Check(ctx context.Context, cfg config.Consumer, report func(check.Result)) (made, failed int, err error) {
+	pipelines, err := config.Pipelines(cfg)
+	for _, p := range pipelines {
+		if err != nil {
+			break
+		}
+		var m, f int
+		m, f, err = checkPipeline(ctx, p.Settings, func(r check.Result) {
+			if p.Name != "" {
+				r.What = "pipeline " + p.Name + ": " + r.What
+			}
+			report(r)
+		})
+		made, failed = made+m, failed+f
+	}
+	return made, failed, err
+}
+
+func checkPipeline(ctx context.Context, cfg config.Consumer, report func(check.Result)) (made, failed int, err error) {
 	secure, who, err := security(cfg.Kafka.Brokers)
 	if err != nil {
 		return 0, 0, err
@@ -293,9 +312,26 @@ func place(r *kafka.Record, forms *form.Reader, arrivals map[string]map[int]bool
 	}
 }
 
-// Lint tries all that a consumer's settings name and that needs no connection: certificates, passwords, the mapping,
-// the form of predictions, and an artifact that is pinned. It returns everything that is wrong.
+// Lint tries all that a consumer's settings name and that needs no connection: the settings of its pipelines,
+// certificates, passwords, the mapping, the form of predictions, and an artifact that is pinned. It returns everything
+// that is wrong.
 func Lint(cfg config.Consumer) (wrong []error) {
+	pipelines, err := config.Pipelines(cfg)
+	if err != nil {
+		return []error{err}
+	}
+	for _, p := range pipelines {
+		for _, err := range lintPipeline(p.Settings) {
+			if p.Name != "" {
+				err = fmt.Errorf("pipeline %s: %w", p.Name, err)
+			}
+			wrong = append(wrong, err)
+		}
+	}
+	return wrong
+}
+
+func lintPipeline(cfg config.Consumer) (wrong []error) {
 	try := func(err error) {
 		if err != nil {
 			wrong = append(wrong, err)

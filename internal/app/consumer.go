@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"rivulet/config"
 	"rivulet/consumer"
@@ -18,6 +21,7 @@ import (
 	"rivulet/event/form"
 	"rivulet/internal/build"
 	"rivulet/internal/observe"
+	"rivulet/internal/registry"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 	"rivulet/producer"
@@ -34,23 +38,43 @@ type Insider interface {
 	FollowsLabels()
 }
 
-// RunConsumer runs the service until ctx ends, then drains: the consumer first, whose batches still need a version,
-// then the services behind it. also, where not nil, observes the same events as the metrics, and more if it is an
-// [Insider]. It returns nil after a drain. docs/operate.md explains the lines of the log.
+// RunConsumer runs the service until ctx ends, then drains: the consumers of all pipelines first, whose batches still
+// need a version, then the services behind them. If one of several pipelines fails, all end. also, where not nil,
+// observes the same events as the metrics, and more if it is an [Insider]. It returns nil after a drain.
+// docs/operate.md explains the lines of the log.
 func RunConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, also consumer.Observer) error {
 	b := build.Read()
 	log.Info("the consumer starts", "version", b.Version, "commit", b.Commit, "go", b.Go)
 	logSettings(log, cfg)
-	journal := observe.NewJournal(log, nil)
-	drained := announceDrain(ctx, cfg.Shutdown.DrainTimeout, log)
-	err := runConsumer(ctx, cfg, log, journal, also)
-	drained()
-	if errors.Is(err, consumer.ErrDrainTimeout) { // the rest only names the work that was cut off
-		err = fmt.Errorf("%w: what was in hand after %s is not committed, and is read again",
-			consumer.ErrDrainTimeout, cfg.Shutdown.DrainTimeout)
+	settings, err := config.Pipelines(cfg)
+	if err != nil {
+		return err
 	}
-	journal.Summary(err)
-	return err
+	running, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	of := make([]*pipeline, len(settings))
+	for k, s := range settings {
+		of[k] = &pipeline{cfg: s.Settings, name: s.Name, log: log, background: &services{}}
+		if s.Name != "" {
+			of[k].log = log.With("pipeline", s.Name)
+			logChanged(of[k].log, cfg, s.Settings)
+		}
+		of[k].journal = observe.NewJournal(of[k].log, nil)
+	}
+	drained := announceDrain(ctx, cfg.Shutdown.DrainTimeout, log)
+	errs := runPipelines(ctx, running, cfg, of, log, also, cancel)
+	drained()
+	for k, p := range of {
+		if errors.Is(errs[k], consumer.ErrDrainTimeout) { // the rest only names the work that was cut off
+			errs[k] = fmt.Errorf("%w: what was in hand after %s is not committed, and is read again",
+				consumer.ErrDrainTimeout, cfg.Shutdown.DrainTimeout)
+		}
+		if errs[k] != nil && p.name != "" {
+			errs[k] = fmt.Errorf("pipeline %s: %w", p.name, errs[k])
+		}
+		p.journal.Summary(errs[k])
+	}
+	return errors.Join(errs...)
 }
 
 // announceDrain logs when ctx ends, and why. The caller calls ended when the drain is over, or never began.
@@ -67,25 +91,95 @@ func announceDrain(ctx context.Context, limit time.Duration, log *slog.Logger) (
 	}
 }
 
-func runConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, journal *observe.Journal,
-	also consumer.Observer) error {
-	running, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	background := &services{}
-	from, end, err := servedVersions(ctx, cfg, consumerACL, log, background, cancel)
+// runPipelines opens all pipelines, serves their metrics and health, and runs them until running ends. It returns the
+// error of each.
+func runPipelines(ctx, running context.Context, cfg config.Consumer, of []*pipeline, log *slog.Logger,
+	also consumer.Observer, cancel context.CancelCauseFunc) []error {
+	errs := make([]error, len(of))
+	shared := &services{}
+	failed := func(err error) []error {
+		if err != nil {
+			errs[0] = errors.Join(err, errs[0])
+		}
+		return errs
+	}
+	metrics, observers := observe.NewRegistry(), make([]*observe.Observer, len(of))
+	for k, p := range of {
+		defer p.close()
+		if errs[k] = p.open(ctx, metrics, also, cancel); errs[k] != nil || ctx.Err() != nil {
+			return errs
+		}
+		observers[k] = p.observer
+	}
+	defer shared.end()
+	if err := shared.startDebug(ctx, cfg.Debug, config.Shown(cfg), log); err != nil {
+		return failed(err)
+	}
+	if cfg.HTTP.Listen != "" {
+		listener, err := observe.Listen(ctx, cfg.HTTP.Listen)
+		if err != nil {
+			return failed(err)
+		}
+		log.Info("listening for metrics and health", "address", listener.Addr().String())
+		shared.start(ctx, func(ctx context.Context) error {
+			err := observe.Serve(ctx, listener, cfg.HTTP.Hosts, observers...)
+			if err != nil {
+				cancel(err)
+			}
+			return err
+		})
+	}
+	var wait sync.WaitGroup
+	for k, p := range of {
+		wait.Go(func() {
+			if errs[k] = p.run(running); errs[k] != nil {
+				cancel(errs[k]) // nobody runs without the others
+			}
+		})
+	}
+	wait.Wait()
+	shared.end()
+	return failed(shared.failed)
+}
+
+// pipeline is one stream of arrivals and what runs beside it.
+type pipeline struct {
+	cfg        config.Consumer
+	name       string // "" if there is only one
+	log        *slog.Logger
+	journal    *observe.Journal
+	background *services
+	closers    []func() // in the order in which things were opened
+
+	observer *observe.Observer
+	told     consumer.Observer // of all events
+	framed   *registry.Output  // nil: predictions are not in the registry's form
+	consumer *consumer.Consumer
+}
+
+// close ends what open has begun.
+func (p *pipeline) close() {
+	p.background.end() // first: the watcher still releases its versions
+	for _, end := range slices.Backward(p.closers) {
+		end()
+	}
+}
+
+// open loads the version that is served, and wires the path of a record and the services beside it. Where ctx ends
+// meanwhile it returns nil, and nothing can be run.
+func (p *pipeline) open(ctx context.Context, metrics *prometheus.Registry, also consumer.Observer,
+	cancel context.CancelCauseFunc) error {
+	cfg, log := p.cfg, p.log
+	from, end, err := servedVersions(ctx, cfg, consumerACL, log, p.background, cancel)
 	if err != nil {
 		return err
 	}
-	defer end()
-	defer background.end() // first: the watcher still releases its versions
-	if err := background.startDebug(ctx, cfg.Debug, config.Shown(cfg), log); err != nil {
-		return err
-	}
+	p.closers = append(p.closers, end)
 	if ctx.Err() != nil {
 		return nil
 	}
 	watched := observe.Options{Version: from.name, Classes: from.classes, Cache: from.cache, Arrivals: from.arrivals,
-		Losses: from.losses, Rollbacks: from.rollbacks, Reference: from.reference}
+		Losses: from.losses, Rollbacks: from.rollbacks, Reference: from.reference, Pipeline: p.name, Registry: metrics}
 	if cfg.Labels.Topic != "" {
 		watched.Labels = &observe.LabelOptions{Remember: cfg.Labels.Remember, TTL: cfg.Labels.TTL}
 	}
@@ -101,54 +195,41 @@ func runConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, jou
 	if err != nil {
 		return err
 	}
-	defer closeStore()
+	p.closers = append(p.closers, closeStore)
 	w := wire{from, forms, known, store, out}
 	tried, endTrial, err := tryCandidates(cfg, w, log)
 	if err != nil {
 		return err
 	}
-	defer endTrial()
+	p.closers = append(p.closers, endTrial)
 	if tried != nil {
 		watched.Candidates = tried.Compared
-		background.start(ctx, tried.Run)
+		p.background.start(ctx, tried.Run)
 	}
-	observer := observe.New(watched)
+	p.observer, p.framed = observe.New(watched), framed
 	var following func()
 	if insider, ok := also.(Insider); ok {
-		insider.Inside(observer, from.name)
+		insider.Inside(p.observer, from.name)
 		following = insider.FollowsLabels
 	}
-	told, labelled := both(both(observer, journal), also), labelSink(observer)
+	labelled := labelSink(p.observer)
+	p.told = both(both(p.observer, p.journal), also)
 	if tried != nil {
-		told, labelled = both(told, tried), comparedLabels{observer, tried}
+		p.told, labelled = both(p.told, tried), comparedLabels{p.observer, tried}
 	}
 	if watcher, ok := from.source.(*serving.Watcher); ok {
-		told = both(told, trial{watcher: watcher})
+		p.told = both(p.told, trial{watcher: watcher})
 	}
-	c, client, err := newConsumer(cfg, w, log, told)
+	c, client, err := newConsumer(cfg, w, log, p.told)
 	if err != nil {
 		return err
 	}
-	defer client.Close()
-	if err := background.startRepartition(ctx, cfg, forms, known, observer, log, cancel); err != nil {
+	p.consumer, p.closers = c, append(p.closers, client.Close)
+	if err := p.background.startRepartition(ctx, cfg, forms, known, p.observer, log, cancel); err != nil {
 		return err
 	}
-	if cfg.HTTP.Listen != "" {
-		listener, err := observe.Listen(ctx, cfg.HTTP.Listen)
-		if err != nil {
-			return err
-		}
-		log.Info("listening for metrics and health", "address", listener.Addr().String())
-		background.start(ctx, func(ctx context.Context) error {
-			err := observer.Serve(ctx, listener, cfg.HTTP.Hosts)
-			if err != nil {
-				cancel(err)
-			}
-			return err
-		})
-	}
 	if cfg.Labels.Topic != "" {
-		background.start(ctx, func(ctx context.Context) error {
+		p.background.start(ctx, func(ctx context.Context) error {
 			err := followLabels(ctx, cfg, forms.OfLabels(), known, log, labelled, following)
 			if err != nil {
 				cancel(err)
@@ -156,13 +237,19 @@ func runConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, jou
 			return err
 		})
 	}
-	if err = resolveOutput(running, framed, retry.Patience{Observer: told, Logger: log}); err == nil {
-		err = adviseKafka(c.Run(running), cfg.Kafka.Brokers)
-	} else if ctx.Err() != nil { // a stop while the registry was away
+	return nil
+}
+
+// run consumes until running ends, and then drains.
+func (p *pipeline) run(running context.Context) error {
+	err := resolveOutput(running, p.framed, retry.Patience{Observer: p.told, Logger: p.log})
+	if err == nil {
+		err = adviseKafka(p.consumer.Run(running), p.cfg.Kafka.Brokers)
+	} else if running.Err() != nil { // a stop while the registry was away
 		err = nil
 	}
-	background.end()
-	return advised(errors.Join(err, background.failed), consumerACL)
+	p.background.end()
+	return advised(errors.Join(err, p.background.failed), consumerACL)
 }
 
 // wire is a consumer's input and output: versions, forms, registry.
@@ -249,35 +336,4 @@ func newProducer(cfg config.Consumer, client *kafka.Client, out event.Codec,
 		}
 	}
 	return producer.New(o)
-}
-
-// services run beside the consumer.
-type services struct {
-	cancels []context.CancelFunc
-	wait    sync.WaitGroup
-	mu      sync.Mutex
-	failed  error
-}
-
-// start runs f until end. f does not see the end of ctx: the consumer drains first.
-func (s *services) start(ctx context.Context, f func(context.Context) error) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	s.cancels = append(s.cancels, cancel)
-	s.wait.Go(func() {
-		if err := f(ctx); err != nil {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			if s.failed == nil {
-				s.failed = err
-			}
-		}
-	})
-}
-
-// end ends all services and waits for them; failed is the first error then.
-func (s *services) end() {
-	for _, cancel := range s.cancels {
-		cancel()
-	}
-	s.wait.Wait()
 }

@@ -41,6 +41,14 @@ const (
 // A prediction is degraded where nothing tells that its neighbours are those of the first time. With input.forget it
 // leaves out ids that a later record of the topic, up to its end, asks to forget.
 func Repredict(ctx context.Context, cfg config.Consumer, o RepredictOptions, log *slog.Logger) (c Counts, err error) {
+	pipelines, err := config.Pipelines(cfg)
+	if err != nil {
+		return c, err
+	}
+	if len(pipelines) > 1 {
+		return c, errors.New("pipelines lists several, and one is predicted again: want --pipelines with its file alone")
+	}
+	cfg = pipelines[0].Settings
 	if len(cfg.Models) > 0 {
 		return c, errors.New("models is set, and one model predicts again: set model in its place")
 	}

@@ -79,8 +79,13 @@ func logSettings[T logging](log *slog.Logger, cfg T) {
 		log.Info("effective settings", config.LogValues(settings)...)
 		return
 	}
-	changed := config.Changed(config.Default[T](), cfg)
-	for _, s := range settings {
+	logChanged(log, config.Default[T](), cfg)
+}
+
+// logChanged logs a line for each setting that differs from another one's.
+func logChanged[T any](log *slog.Logger, from, to T) {
+	changed := config.Changed(from, to)
+	for _, s := range config.Shown(to) {
 		if slices.Contains(changed, s.Key) {
 			log.Info("a setting that differs from its default", s.Key, s.Value)
 		}

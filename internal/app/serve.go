@@ -94,7 +94,7 @@ func newServer(cfg config.Serve, from versions, store consumer.FeatureStore, sec
 			QueueArrivals: limits.Queue.Arrivals, QueueBytes: int64(limits.Queue.Bytes), Connections: limits.Connections},
 		Batching: serve.Batching{Size: limits.Batch.Size, Linger: limits.Batch.Linger},
 		TLS:      secured, Origin: httpd.Origin{TLS: secured != nil, Hosts: limits.Hosts},
-		Health: observer.Handler(), Metrics: observer.Registry(), Log: log,
+		Health: observe.Handler(observer), Metrics: observer.Registry(), Log: log,
 	}
 	tokens, err := tokensOf("serve.", limits.Access)
 	if err != nil {

@@ -1,7 +1,9 @@
 package app
 
 import (
+	"context"
 	"log/slog"
+	"sync"
 
 	"rivulet/config"
 	"rivulet/consumer/limits"
@@ -43,4 +45,35 @@ func openReader(b config.Brokers, o kafka.ReaderOptions, wait retry.Patience) (r
 func (s Services) Redis() (mapping.Client, string, error) {
 	client, err := ConnectRedis(s.Server)
 	return client, s.Server.Prefix, err
+}
+
+// services run beside the consumer.
+type services struct {
+	cancels []context.CancelFunc
+	wait    sync.WaitGroup
+	mu      sync.Mutex
+	failed  error
+}
+
+// start runs f until end. f does not see the end of ctx: the consumer drains first.
+func (s *services) start(ctx context.Context, f func(context.Context) error) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	s.cancels = append(s.cancels, cancel)
+	s.wait.Go(func() {
+		if err := f(ctx); err != nil {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if s.failed == nil {
+				s.failed = err
+			}
+		}
+	})
+}
+
+// end ends all services and waits for them; failed is the first error then.
+func (s *services) end() {
+	for _, cancel := range s.cancels {
+		cancel()
+	}
+	s.wait.Wait()
 }

@@ -143,7 +143,8 @@ func pinned(ctx context.Context, location string, choice serving.Options, log *s
 	if err = errors.Join(err, remove()); err != nil {
 		return versions{}, err
 	}
-	v, warnings, err := serving.New(b, mapping.FromArtifact(b.Mapping), choice)
+	rows := mapping.FromArtifact(b.Mapping).Shared(b.Manifest.MappingContent())
+	v, warnings, err := serving.New(b, rows, choice)
 	if err != nil {
 		return versions{}, err
 	}

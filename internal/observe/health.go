@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,7 +17,8 @@ type health struct {
 	version    func() string
 	stallAfter time.Duration
 
-	noGroup bool
+	noGroup  bool
+	pipeline string // its name, where there are several
 	// repartition is the health of the repartition in this process; nil: there is none.
 	repartition *health
 
@@ -26,6 +28,14 @@ type health struct {
 	partitions int
 	stalled    time.Time // when a batch began to wait for something; zero: none waits
 	stalledBy  string    // the thing that it waits for, and the error
+}
+
+// named begins each line of an error with the name of the pipeline, where there are several.
+func (h *health) named(err error) error {
+	if err == nil || h.pipeline == "" {
+		return err
+	}
+	return errors.New(h.pipeline + ": " + strings.ReplaceAll(err.Error(), "\n", "\n"+h.pipeline+": "))
 }
 
 // readyWithin is how long a stream may stand before the consumer is not ready.
@@ -66,7 +76,8 @@ func (h *health) stalledFor() (time.Duration, string) {
 }
 
 func newHealth(opts Options) *health {
-	return &health{clock: opts.Clock, version: opts.Version, stallAfter: opts.StallAfter, noGroup: opts.NoGroup}
+	return &health{clock: opts.Clock, version: opts.Version, stallAfter: opts.StallAfter, noGroup: opts.NoGroup,
+		pipeline: opts.Pipeline}
 }
 
 // sign records that the loop moves.

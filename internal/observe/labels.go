@@ -65,7 +65,7 @@ const (
 	labelRefused   = "refused"   // the record is not a label
 )
 
-func newLabels(o LabelOptions, clock consumer.Clock, registry *prometheus.Registry) *labels {
+func newLabels(o LabelOptions, clock consumer.Clock, registry prometheus.Registerer) *labels {
 	l := &labels{clock: clock, predictions: NewRecent[prediction](o), waiting: NewRecent[event.Label](o),
 		totals: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: "labels_total",
 			Help: "Labels read, by their result for this member's predictions."}, []string{"result"})}

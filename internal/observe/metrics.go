@@ -29,6 +29,7 @@ var (
 // metrics holds the metrics that doc.go describes.
 type metrics struct {
 	registry *prometheus.Registry
+	register prometheus.Registerer // to it, with the label pipeline if there are several
 
 	arrivals, bytes, isolated, dropped, otherSchema, lookups, fetched, rebalances, abstained, degraded prometheus.Counter
 
@@ -52,12 +53,24 @@ type metrics struct {
 var stageNames = [...]string{"decode", "lookup", "attach", "infer", "encode", "wait", "publish", "commit", "features",
 	"note", "solve", "keep"}
 
-func newMetrics(opts Options, health *health) *metrics {
+// NewRegistry returns a registry with the metrics of this process: of its build, of Go and of the system.
+func NewRegistry() *prometheus.Registry {
 	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), buildInfo())
+	return registry
+}
+
+func newMetrics(opts Options, health *health) *metrics {
+	all := opts.Registry
+	if all == nil {
+		all = NewRegistry()
+	}
+	registry := prometheus.Registerer(all)
+	if opts.Pipeline != "" {
+		registry = prometheus.WrapRegistererWith(prometheus.Labels{"pipeline": opts.Pipeline}, registry)
+	}
 	registry.MustRegister(
-		collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		buildInfo(),
 		artifactInfo(opts.Version),
 		readiness(health.ready),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Name: "stalled_seconds",
@@ -103,7 +116,7 @@ func newMetrics(opts Options, health *health) *metrics {
 	registry.MustRegister(byClass{predictions, opts.Classes})
 
 	m := &metrics{
-		registry: registry,
+		registry: all, register: registry,
 		arrivals: counter("arrivals_total", "Records that were read and delivered, as predictions or dead letters."),
 		bytes:    counter("arrival_bytes_total", "Bytes of the keys and values of those records."),
 		isolated: counter("isolated_arrivals_total",

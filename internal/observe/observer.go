@@ -42,6 +42,10 @@ type Options struct {
 	NoGroup bool
 	// StallAfter is how long a consumer with partitions may be silent before /healthz fails; 0: two minutes.
 	StallAfter time.Duration
+	// Pipeline is the name of one of several pipelines of this process: a label of its metrics, and the beginning of what
+	// it lacks in /readyz. Registry has the metrics of all of them; nil: a registry for these alone.
+	Pipeline string
+	Registry *prometheus.Registry
 }
 
 // Observer counts the consumer's events and knows its health. It is safe for concurrent use and has no goroutine.
@@ -70,9 +74,9 @@ func New(opts Options) *Observer {
 	}
 	health := newHealth(opts)
 	o := &Observer{newMetrics(opts, health), health, newDrift(opts.Reference), nil}
-	o.metrics.registry.MustRegister(o.drift.collector())
+	o.metrics.register.MustRegister(o.drift.collector())
 	if opts.Labels != nil {
-		o.labels = newLabels(*opts.Labels, opts.Clock, o.metrics.registry)
+		o.labels = newLabels(*opts.Labels, opts.Clock, o.metrics.register)
 		o.metrics.retries.WithLabelValues(StageLabels)
 	}
 	return o

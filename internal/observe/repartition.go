@@ -23,7 +23,7 @@ var _ repartition.Observer = (*Repartition)(nil)
 
 // Repartition returns the observer of the repartition. It is called once, before anything is served.
 func (o *Observer) Repartition() *Repartition {
-	f := promauto.With(o.metrics.registry)
+	f := promauto.With(o.metrics.register)
 	r := &Repartition{of: o, lag: newLag(o.metrics.lag.gauges),
 		health: newHealth(Options{Clock: o.health.clock, StallAfter: o.health.stallAfter,
 			Version: func() string { return "none is needed" }}),

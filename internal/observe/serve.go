@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -22,13 +23,23 @@ const (
 	shutdownTimeout = 3 * time.Second
 )
 
-// Handler serves /metrics, /healthz and /readyz.
-func (o *Observer) Handler() http.Handler {
+// Handler serves /metrics, /healthz and /readyz of one observer, or of those of all pipelines of a process, which have
+// one registry.
+func Handler(observers ...*Observer) http.Handler {
+	registry := observers[0].metrics.registry
+	of := func(check func(*health) error) http.HandlerFunc {
+		return probe(func() (err error) {
+			for _, o := range observers {
+				err = errors.Join(err, o.health.named(check(o.health)))
+			}
+			return err
+		})
+	}
 	mux := http.NewServeMux()
-	mux.Handle("GET "+metricsPath, promhttp.HandlerFor(o.metrics.registry,
-		promhttp.HandlerOpts{Registry: o.metrics.registry, EnableOpenMetrics: true})) // only that form has exemplars
-	mux.HandleFunc("GET /healthz", probe(o.health.alive))
-	mux.HandleFunc("GET /readyz", probe(o.health.ready))
+	mux.Handle("GET "+metricsPath, promhttp.HandlerFor(registry,
+		promhttp.HandlerOpts{Registry: registry, EnableOpenMetrics: true})) // only that form has exemplars
+	mux.HandleFunc("GET /healthz", of((*health).alive))
+	mux.HandleFunc("GET /readyz", of((*health).ready))
 	return mux
 }
 
@@ -48,7 +59,7 @@ func probe(check func() error) http.HandlerFunc {
 	}
 }
 
-// Listen listens on an address (host:port), for [Observer.Serve].
+// Listen listens on an address (host:port), for [Serve].
 func Listen(ctx context.Context, address string) (net.Listener, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
@@ -57,12 +68,12 @@ func Listen(ctx context.Context, address string) (net.Listener, error) {
 	return listener, nil
 }
 
-// Serve answers until ctx ends, which is no error, and closes the listener. hosts are names of the port's machine
-// beside its names in local networks.
-func (o *Observer) Serve(ctx context.Context, listener net.Listener, hosts []string) error {
+// Serve answers as [Handler] until ctx ends, which is no error, and closes the listener. hosts are names of the port's
+// machine beside its names in local networks.
+func Serve(ctx context.Context, listener net.Listener, hosts []string, observers ...*Observer) error {
 	// The port has no token, so it refuses the pages of other sites.
 	return httpd.Run(ctx, listener, httpd.Options{Name: "metrics and health",
-		Handler: httpd.Origin{Hosts: hosts}.Guard(o.Handler(), "http.hosts"), Header: readTimeout,
+		Handler: httpd.Origin{Hosts: hosts}.Guard(Handler(observers...), "http.hosts"), Header: readTimeout,
 		Body: unreadBody, Write: writeTimeout, Drain: shutdownTimeout, Connections: connections,
 		Health: func(r *http.Request) bool { return r.URL.Path != metricsPath }, Log: slog.Default()})
 }

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func ask(t *testing.T, o *Observer, path string) (int, string) {
 	t.Helper()
 	w := httptest.NewRecorder()
-	o.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
+	Handler(o).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
 	return w.Code, strings.TrimSpace(w.Body.String())
 }
 
@@ -92,7 +92,7 @@ func TestHandler(t *testing.T) {
 	wantStatus(t, o, "/metrics", 200, "go_goroutines")
 	wantStatus(t, o, "/elsewhere", 404, "")
 	w := httptest.NewRecorder()
-	o.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/healthz", http.NoBody))
+	Handler(o).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/healthz", http.NoBody))
 	if w.Code != http.StatusMethodNotAllowed {
 		t.Errorf("POST /healthz: got %d", w.Code)
 	}
@@ -108,7 +108,7 @@ func TestServe(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	served := make(chan error, 1)
-	go func() { served <- o.Serve(ctx, listener, nil) }()
+	go func() { served <- Serve(ctx, listener, nil, o) }()
 
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+listener.Addr().String()+"/healthz",
 		http.NoBody)
@@ -185,8 +185,42 @@ func TestExemplars(t *testing.T) {
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody)
 	r.Header.Set("Accept", "application/openmetrics-text; version=1.0.0")
 	w := httptest.NewRecorder()
-	o.Handler().ServeHTTP(w, r)
+	Handler(o).ServeHTTP(w, r)
 	if want := `# {trace_id="` + id + `"} 1.0`; strings.Count(w.Body.String(), want) != 1 {
 		t.Errorf("%q is not there once", want)
+	}
+}
+
+// Several pipelines have one port: their metrics have a label, what one lacks is told by its name, and the process'
+// own metrics are there once.
+func TestPipelinesShareAPort(t *testing.T) {
+	registry, versions := NewRegistry(), []string{"v1", ""}
+	var of []*Observer
+	for k, name := range []string{"orders", "users"} {
+		of = append(of, New(Options{Version: func() string { return versions[k] }, Pipeline: name, Registry: registry,
+			Labels: &LabelOptions{Remember: 1, TTL: time.Hour}}))
+		of[k].Repartition()
+		of[k].Rebalance(nil)
+	}
+	of[0].Batch(consumer.BatchStats{Records: 3})
+	get := func(path string) (int, string) {
+		w := httptest.NewRecorder()
+		Handler(of...).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
+		return w.Code, w.Body.String()
+	}
+	const lacks = "users: no artifact is loaded\nusers: the repartition: the consumer group is not joined\n"
+	if code, text := get("/readyz"); code != 503 || !strings.HasSuffix(text, lacks) || strings.Contains(text, "orders: no") {
+		t.Errorf("/readyz: %d %q, want it to end with %q", code, text, lacks)
+	}
+	if code, text := get("/healthz"); code != 200 {
+		t.Errorf("/healthz: %d %q", code, text)
+	}
+	code, text := get("/metrics")
+	for _, want := range []string{`rivulet_arrivals_total{pipeline="orders"} 3`, `rivulet_arrivals_total{pipeline="users"} 0`,
+		`rivulet_artifact_info{pipeline="orders",version="v1"} 1`, `rivulet_ready{pipeline="users"} 0`,
+		`rivulet_labels_total{pipeline="users",result="right"} 0`, "\nrivulet_build_info{go_version=", "\ngo_goroutines "} {
+		if code != 200 || strings.Count(text, want) != 1 {
+			t.Errorf("%d metrics %s, want one", strings.Count(text, want), want)
+		}
 	}
 }

@@ -1,0 +1,76 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Pipeline is one of the streams that a consumer's process follows: a topic of arrivals, and the version that answers
+// them.
+type Pipeline struct {
+	Name     string // the name of its file, without the ending; empty where the settings list no pipelines
+	Settings Consumer
+}
+
+// processSections are the settings that all pipelines of a process share.
+var processSections = []string{"pipelines", "http", "debug", "traces", "shutdown", "log"}
+
+// Pipelines returns the pipelines of a consumer: its settings with those of each of its files over them, or its
+// settings alone. The error is an [*Error] that lists everything that is wrong, or it says why a file could not be read.
+func Pipelines(cfg Consumer) ([]Pipeline, error) {
+	if len(cfg.Pipelines) == 0 {
+		return []Pipeline{{Settings: cfg}}, nil
+	}
+	var all []Pipeline
+	var problems []Problem
+	for _, path := range cfg.Pipelines {
+		l := newLoader(reflect.TypeFor[Consumer]())
+		l.base = reflect.ValueOf(cfg)
+		if err := l.file(path); err != nil {
+			return nil, err
+		}
+		for key, origin := range l.origins {
+			section, _, _ := strings.Cut(key, ".")
+			if origin != OriginDefault && slices.Contains(processSections, section) {
+				l.problem(key, "", origin, "is of the whole process: want it beside pipelines")
+			}
+		}
+		p := Pipeline{Name: strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))}
+		l.fill(reflect.ValueOf(&p.Settings).Elem())
+		p.Settings.Pipelines = nil
+		for k := range all {
+			l.problems = append(l.problems, p.clashes(&all[k], path)...)
+		}
+		for k := range l.problems {
+			if l.problems[k].Origin == OriginDefault { // of a setting that is not the file's, beside one that is
+				l.problems[k].Origin = "with file " + path
+			}
+		}
+		problems, all = append(problems, l.problems...), append(all, p)
+	}
+	if problems != nil {
+		return nil, &Error{problems}
+	}
+	return all, nil
+}
+
+// clashes returns the settings that two pipelines must not have in common. Members of one group would share out the
+// partitions of both topics, and members with one transactional id would end each other's transactions.
+func (p *Pipeline) clashes(other *Pipeline, path string) (found []Problem) {
+	k, o := p.Settings.Kafka, other.Settings.Kafka
+	for _, same := range []struct{ key, value, other string }{
+		{"pipelines", p.Name, other.Name},
+		{"kafka.group", k.Group, o.Group},
+		{"kafka.transactional_id", cmp.Or(k.TransactionalID, k.Group), cmp.Or(o.TransactionalID, o.Group)},
+	} {
+		if same.value == same.other {
+			return []Problem{{Key: same.key, Value: same.value, Origin: "file " + path,
+				Reason: fmt.Sprintf("is that of pipeline %s, too: want another one", other.Name)}}
+		}
+	}
+	return nil
+}
