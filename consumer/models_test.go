@@ -3,6 +3,7 @@ package consumer
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -111,4 +112,29 @@ func TestRefusalsOfSeveralModels(t *testing.T) {
 	if diff := cmp.Diff([]string{"sgc a", "sage b", "prediction_refused a"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+}
+
+// BenchmarkModels takes batches down the path with one model and with two of the same kind, in turn in one process, and
+// reports how long two take beside one: decoding, lookup and attachment are done once, prediction twice. Encoding is not
+// in it, as in BenchmarkPath.
+func BenchmarkModels(b *testing.B) {
+	version, all := newBenchVersion(), benchArrivals(b, benchBatch)
+	var took [2]time.Duration
+	var paths [2]*Pipeline
+	for k, models := range []Models{nil, both{version}} {
+		paths[k] = pipeline(b, PipelineOptions{Versions: serve(version), Deliverer: discard{}, Mode: Node, Models: models})
+	}
+	for b.Loop() {
+		for k, p := range paths {
+			begun := time.Now()
+			if err := p.Process(b.Context(), Intake{Name: "bench", Records: all}); err != nil {
+				b.Fatal(err)
+			}
+			took[k] += time.Since(begun)
+		}
+	}
+	for k, unit := range []string{"µs/arrival-one", "µs/arrival-two"} {
+		b.ReportMetric(took[k].Seconds()*1e6/float64(b.N*len(all)), unit)
+	}
+	b.ReportMetric(took[1].Seconds()/took[0].Seconds(), "two/one")
 }

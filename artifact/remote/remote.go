@@ -130,8 +130,18 @@ func sourceOf(location string) (*source, error) {
 		return bucket(u, transport)
 	case secure(u):
 		return &source{u, client}, nil
+	case elsewhere[u.Scheme] != "":
+		return nil, errors.New(elsewhere[u.Scheme])
 	}
 	return nil, errors.New("want a directory, file://, https:// or s3://bucket/path, and http:// on this machine alone")
+}
+
+// elsewhere says how buckets of other clouds are read. The library of Google's wants gRPC, with which the consumer's
+// program would be half as large again.
+var elsewhere = map[string]string{
+	"gs": "want s3:// in place of gs://, with AWS_ENDPOINT_URL=https://storage.googleapis.com, AWS_REGION=auto and an " +
+		"HMAC key of a service account as AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+	"azblob": "want a directory to which azcopy has brought it, in place of azblob://",
 }
 
 // secure reports whether an address is read: by TLS, or of this machine.

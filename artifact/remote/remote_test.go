@@ -95,6 +95,7 @@ func TestFetch(t *testing.T) {
 		"s3://kept/a/other": "manifest.json: the server answers 404", "s3://other/a/next": "404",
 		web.URL + "/other": "manifest.json: the server answers 404", "ftp://host/next": "want a directory, file://",
 		"http://example.org/next": "http:// on this machine alone", "https://me:word@host/next": "without a login",
+		"gs://kept/next": "AWS_ENDPOINT_URL=https://storage.googleapis.com", "azblob://kept/next": "azcopy",
 	} {
 		if _, err := bring(t, location); err == nil || !strings.Contains(err.Error(), said) ||
 			strings.Contains(err.Error(), "word") {

@@ -2,6 +2,7 @@ package integration
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -92,21 +93,63 @@ func (s *canaryStream) answered(n int) {
 		func() string { return fmt.Sprint(count(), " are") })
 }
 
-// send publishes test nodes as arrivals under keys of their own, and their labels.
+// send publishes test nodes as arrivals, each under a key of its own.
 func (s *canaryStream) send(prefix string, from, to int) {
+	s.t.Helper()
+	s.produce("arrivals", prefix, from, to, func(id string, node int32) ([]byte, error) {
+		a := replay.Arrival(s.data, node, time.Time{})
+		a.ID = id
+		return (json.Codec{}).AppendArrival(nil, &a)
+	})
+}
+
+// label publishes the labels of arrivals that were sent.
+func (s *canaryStream) label(prefix string, from, to int) {
+	s.t.Helper()
+	s.produce("labels", prefix, from, to, func(id string, node int32) ([]byte, error) {
+		return fmt.Appendf(nil, `{"id":%q,"class":%d}`, id, s.data.Labels[node]), nil
+	})
+}
+
+func (s *canaryStream) produce(topic, prefix string, from, to int, value func(id string, node int32) ([]byte, error)) {
 	s.t.Helper()
 	var records []*kgo.Record
 	for i := from; i < to; i++ {
-		node := s.data.Test[i%len(s.data.Test)]
-		a := replay.Arrival(s.data, node, time.Time{})
-		a.ID = fmt.Sprint(prefix, i)
-		value, err := (json.Codec{}).AppendArrival(nil, &a)
+		r := &kgo.Record{Topic: s.topic(topic), Key: fmt.Append(nil, prefix, i)}
+		var err error
+		r.Value, err = value(string(r.Key), s.data.Test[i%len(s.data.Test)])
 		s.must(err)
-		label := fmt.Sprintf(`{"id":%q,"class":%d}`, a.ID, s.data.Labels[node])
-		records = append(records, &kgo.Record{Topic: s.topic("arrivals"), Key: []byte(a.ID), Value: value},
-			&kgo.Record{Topic: s.topic("labels"), Key: []byte(a.ID), Value: []byte(label)})
+		records = append(records, r)
 	}
 	s.must(s.sender.ProduceSync(s.t.Context(), records...).FirstErr())
+}
+
+// start starts a consumer, and returns when it tries the candidate.
+func (s *canaryStream) start(candidate string) *tried {
+	s.t.Helper()
+	c := &tried{}
+	var err error
+	c.Process, err = s.Start(io.MultiWriter(&c.log, s.t.Output()), "consumer", "--config", s.Path("consumer.yaml"))
+	s.must(err)
+	s.t.Cleanup(c.Kill)
+	s.tries(candidate, c)
+	return c
+}
+
+// tries waits until consumers try a candidate.
+func (s *canaryStream) tries(candidate string, consumers ...*tried) {
+	s.t.Helper()
+	for _, c := range consumers {
+		s.await("a consumer tries "+candidate, func() bool {
+			return strings.Contains(c.log.String(), `msg="trying a candidate" candidate=`+candidate)
+		}, c.log.String)
+	}
+}
+
+// tried is a consumer with its log.
+type tried struct {
+	*harness.Process
+	log harness.Transcript
 }
 
 // trainerSays returns what a command of the trainer prints.
@@ -164,7 +207,7 @@ http: {listen: ""}
 	s.learned("worse", 2)
 	s.trainerSays("publish", "--artifact", s.Path("first"))
 	s.trainerSays("publish", "--artifact", s.Path("better"), "--candidate")
-	consumers := []*harness.Process{s.consumer("consumer.yaml"), s.consumer("consumer.yaml")}
+	consumers := []*tried{s.start("better"), s.start("better")}
 	for round := range rounds {
 		s.send("key-", 0, keys/2)
 		s.answered(round*keys + keys/10)
@@ -172,13 +215,14 @@ http: {listen: ""}
 		case 1:
 			consumers[0].Kill()
 		case 2:
-			consumers[0] = s.consumer("consumer.yaml")
+			consumers[0] = s.start("better")
 		case 3:
-			consumers = append(consumers, s.consumer("consumer.yaml"))
+			consumers = append(consumers, s.start("better"))
 		}
 		s.send("key-", keys/2, keys)
 		s.answered((round + 1) * keys)
 	}
+	s.label("key-", 0, keys)
 	canaries, changed := 0, 0
 	s.mu.Lock()
 	for _, versions := range s.by {
@@ -204,8 +248,10 @@ http: {listen: ""}
 		t.Errorf("the better one: %s", said)
 	}
 	s.trainerSays("publish", "--artifact", s.Path("worse"), "--candidate")
+	s.tries("worse", consumers...)
 	s.send("late-", 0, 2000)
 	s.answered(rounds*keys + 2000)
+	s.label("late-", 0, 2000)
 	if said := s.trainerSays(rule...); !strings.Contains(said, "worse") {
 		t.Errorf("the worse one: %s", said)
 	}
@@ -220,6 +266,6 @@ http: {listen: ""}
 		t.Errorf("the history (-want +got):\n%s", cmp.Diff(want, told))
 	}
 	for _, c := range consumers {
-		s.drain(c)
+		s.drain(c.Process)
 	}
 }
