@@ -20,7 +20,8 @@ type Pipeline struct {
 var processSections = []string{"pipelines", "http", "debug", "traces", "shutdown", "log"}
 
 // Pipelines returns the pipelines of a consumer: its settings with those of each of its files over them, or its
-// settings alone. The error is an [*Error] that lists everything that is wrong, or it says why a file could not be read.
+// settings alone. The error is an [*Error] that lists everything that is wrong, or it says why a file could not be
+// read.
 func Pipelines(cfg Consumer) ([]Pipeline, error) {
 	if len(cfg.Pipelines) == 0 {
 		return []Pipeline{{Settings: cfg}}, nil

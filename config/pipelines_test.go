@@ -25,7 +25,8 @@ func files(t *testing.T, texts map[string]string) string {
 
 // A pipeline has the settings of its process, from all their sources, under those of its own file.
 func TestPipelinesOverrideTheirProcess(t *testing.T) {
-	orders := files(t, map[string]string{"orders": "kafka: {group: orders, topics: {arrivals: orders}}\nredis: {prefix: shop}\n"})
+	orders := files(t, map[string]string{
+		"orders": "kafka: {group: orders, topics: {arrivals: orders}}\nredis: {prefix: shop}\n"})
 	users := files(t, map[string]string{"users": "kafka: {group: users}\nbatch: {size: 7}\nmodels: [a, b]\n"})
 	cfg, err := Load[Consumer](sources(t, "batch: {linger: 9ms}\nkafka: {group: shared}\n",
 		[]string{"RIVULET_KAFKA_BROKERS=a:1,b:2", "RIVULET_BATCH_SIZE=3"}, "--pipelines", orders+","+users))

@@ -115,8 +115,8 @@ func TestRefusalsOfSeveralModels(t *testing.T) {
 }
 
 // BenchmarkModels takes batches down the path with one model and with two of the same kind, in turn in one process, and
-// reports how long two take beside one: decoding, lookup and attachment are done once, prediction twice. Encoding is not
-// in it, as in BenchmarkPath.
+// reports how long two take beside one: decoding, lookup and attachment are done once, prediction twice. Encoding is
+// not in it, as in BenchmarkPath.
 func BenchmarkModels(b *testing.B) {
 	version, all := newBenchVersion(), benchArrivals(b, benchBatch)
 	var took [2]time.Duration

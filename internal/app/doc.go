@@ -1,6 +1,7 @@
 // Package app wires a configuration to running parts: only it knows all of them.
 //
-//	consumer.go  RunConsumer: settings -> pipelines, each of versions, producer, consumer, metrics; runs and ends them in order
+//	consumer.go  RunConsumer: settings -> pipelines, each of versions, producer, consumer, metrics; runs and ends
+//	             them in order
 //	serve.go     RunServe: the same for arrivals over HTTP
 //	page.go      RunPage: the same for the live page
 //	check.go     Check: settings -> checks of all connections, and of the partitions of edges of their own;

@@ -135,8 +135,8 @@ func TestPipelinesSideBySide(t *testing.T) {
 	for name, b := range versions {
 		count := fmt.Sprintf("rivulet_arrivals_total{pipeline=%q} %d", name, n)
 		await(t, func() bool { return strings.Contains(get("/metrics"), count) }) // after the commit
-		if info := fmt.Sprintf("rivulet_artifact_info{pipeline=%q,version=%q} 1", name, b.Manifest.Version); !strings.Contains(
-			get("/metrics"), info) {
+		info := fmt.Sprintf("rivulet_artifact_info{pipeline=%q,version=%q} 1", name, b.Manifest.Version)
+		if !strings.Contains(get("/metrics"), info) {
 			t.Errorf("no %s", info)
 		}
 	}

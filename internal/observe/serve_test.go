@@ -209,14 +209,16 @@ func TestPipelinesShareAPort(t *testing.T) {
 		return w.Code, w.Body.String()
 	}
 	const lacks = "users: no artifact is loaded\nusers: the repartition: the consumer group is not joined\n"
-	if code, text := get("/readyz"); code != 503 || !strings.HasSuffix(text, lacks) || strings.Contains(text, "orders: no") {
+	if code, text := get("/readyz"); code != 503 || !strings.HasSuffix(text, lacks) ||
+		strings.Contains(text, "orders: no") {
 		t.Errorf("/readyz: %d %q, want it to end with %q", code, text, lacks)
 	}
 	if code, text := get("/healthz"); code != 200 {
 		t.Errorf("/healthz: %d %q", code, text)
 	}
 	code, text := get("/metrics")
-	for _, want := range []string{`rivulet_arrivals_total{pipeline="orders"} 3`, `rivulet_arrivals_total{pipeline="users"} 0`,
+	for _, want := range []string{`rivulet_arrivals_total{pipeline="orders"} 3`,
+		`rivulet_arrivals_total{pipeline="users"} 0`,
 		`rivulet_artifact_info{pipeline="orders",version="v1"} 1`, `rivulet_ready{pipeline="users"} 0`,
 		`rivulet_labels_total{pipeline="users",result="right"} 0`, "\nrivulet_build_info{go_version=", "\ngo_goroutines "} {
 		if code != 200 || strings.Count(text, want) != 1 {

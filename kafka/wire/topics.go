@@ -13,8 +13,8 @@ func AllTopics() *Request {
 	return &Request{Request: req, Least: listsAll, Most: req.MaxVersion()}
 }
 
-// Similar returns ", did you mean TOPIC?" for a topic that does not exist, with the one of an answer to [AllTopics] that
-// was probably meant; it returns nothing if none is similar, or if there is no answer.
+// Similar returns ", did you mean TOPIC?" for a topic that does not exist, with the one of an answer to [AllTopics]
+// that was probably meant; it returns nothing if none is similar, or if there is no answer.
 func Similar(answer kmsg.Response, topic string) string {
 	all, ok := answer.(*kmsg.MetadataResponse)
 	if !ok {

@@ -155,16 +155,17 @@ type tried struct {
 // trainerSays returns what a command of the trainer prints.
 func (s *canaryStream) trainerSays(args ...string) string {
 	s.t.Helper()
-	out, err := s.Output(s.t.Context(), nil, "trainer", append(args, "--redis.url", s.redis, "--redis.prefix", s.t.Name()+s.suffix)...)
+	out, err := s.Output(s.t.Context(), nil, "trainer", append(args, "--redis.url", s.redis, "--redis.prefix",
+		s.t.Name()+s.suffix)...)
 	s.must(err)
 	s.t.Log(strings.Join(args, " "), "\n", string(out))
 	return string(out)
 }
 
 // A canary on a real broker and Redis, exactly once, over several partitions: two consumers, of which one is killed in
-// the middle and started again, and then a third. Every arrival has one answer; the canary has the share of the keys that was
-// asked for; and a key has the same version each time that it comes. The rule promotes the candidate, which is better,
-// and gives up the next one, whose labels were shuffled.
+// the middle and started again, and then a third. Every arrival has one answer; the canary has the share of the keys
+// that was asked for; and a key has the same version each time that it comes. The rule promotes the candidate, which is
+// better, and gives up the next one, whose labels were shuffled.
 func TestACanaryOnARealBroker(t *testing.T) {
 	broker := needBroker(t)
 	if os.Getenv("RIVULET_TEST_REDIS") == "" {
@@ -184,7 +185,8 @@ func TestACanaryOnARealBroker(t *testing.T) {
 	s := &canaryStream{world: bareWorld(t), suffix: newSuffix(), data: d, places: map[event.Source]bool{},
 		by: map[string][]string{}}
 	s.use(broker.Addr(harness.Plaintext))
-	s.makeTopics(map[string]int{s.topic("arrivals"): 6, s.topic("predictions"): 6, s.topic("letters"): 1, s.topic("labels"): 1})
+	s.makeTopics(map[string]int{s.topic("arrivals"): 6, s.topic("predictions"): 6, s.topic("letters"): 1,
+		s.topic("labels"): 1})
 	s.write("consumer.yaml", fmt.Sprintf(`kafka:
   brokers: [%q]
   group: %s
@@ -195,8 +197,8 @@ redis: {url: %q, prefix: %q, poll_interval: 50ms}
 candidate: {mode: canary, percent: %d, load: 1}
 labels: {topic: %s}
 http: {listen: ""}
-`, s.kafka.Addr, s.topic("group"), sessionTimeout, s.topic("arrivals"), s.topic("predictions"), s.topic("letters"), s.redis,
-		t.Name()+s.suffix, percent, s.topic("labels")))
+`, s.kafka.Addr, s.topic("group"), sessionTimeout, s.topic("arrivals"), s.topic("predictions"), s.topic("letters"),
+		s.redis, t.Name()+s.suffix, percent, s.topic("labels")))
 	s.sender, err = kgo.NewClient(kgo.SeedBrokers(s.kafka.Addr), kgo.UnknownTopicRetries(-1))
 	s.must(err)
 	t.Cleanup(s.sender.Close)
@@ -234,12 +236,12 @@ http: {listen: ""}
 		}
 	}
 	share := 100 * float64(canaries) / float64(keys)
-	t.Logf("%d arrivals of %d keys: %d keys, %.3f%%, are the canary's; %d keys changed the version, %d arrivals were answered twice",
-		s.answers, len(s.by), canaries, share, changed, s.twice)
+	t.Logf("%d arrivals of %d keys: %d keys, %.3f%%, are the canary's; %d keys changed the version, %d arrivals were "+
+		"answered twice", s.answers, len(s.by), canaries, share, changed, s.twice)
 	within := max(0.5, 300*math.Sqrt(percent*(100-percent)/1e4/float64(keys))) // three standard deviations of few keys
 	if len(s.by) != keys || changed > 0 || s.twice > 0 || s.answers != rounds*keys || math.Abs(share-percent) > within {
-		t.Errorf("want %d keys and %d arrivals, none of them changed or answered twice, and %d%% within %.2f", keys, rounds*keys,
-			percent, within)
+		t.Errorf("want %d keys and %d arrivals, none of them changed or answered twice, and %d%% within %.2f", keys,
+			rounds*keys, percent, within)
 	}
 	s.mu.Unlock()
 
