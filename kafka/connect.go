@@ -172,8 +172,7 @@ func (c *Client) topic(ctx context.Context, topic string) (*metadata.ResponseTop
 	return nil, fmt.Errorf("reading the partitions of %s: %w", topic, kafkago.UnknownTopicOrPartition)
 }
 
-// countPartitions returns how many partitions each topic has, without topics that have none, and then an error of one
-// of these, which names a similar topic if there is one.
+// countPartitions returns the partitions of each topic that has some; the error of another one names a similar topic.
 func (c *Client) countPartitions(ctx context.Context, topics ...string) (counts map[string]int, err error) {
 	counts = make(map[string]int, len(topics))
 	for _, name := range topics {
