@@ -31,7 +31,7 @@ helm.sh/chart: {{ (index . 0).Chart.Name }}-{{ (index . 0).Chart.Version }}
 {{- else if eq $component "page" }}
 {{- $_ := set $own "page" (dict "listen" (ternary ":9466" "127.0.0.1:9466" (eq (include "rivulet.protected" .) "yes"))) }}
 {{- end }}
-{{- with (index $root.Values $component).pipelines }}
+{{- with get (index $root.Values $component) "pipelines" }}
 {{- if hasKey . "rivulet" }}{{ fail "consumer.pipelines: rivulet is the name of the file of all settings: want another one" }}{{ end }}
 {{- $files := list }}
 {{- range $name := keys . | sortAlpha }}{{ $files = append $files (printf "/etc/rivulet/%s.yaml" $name) }}{{ end }}
@@ -135,5 +135,10 @@ volumeMounts:
 
 {{/* A change of the settings rolls the pods. */}}
 {{- define "rivulet.checksum" -}}
-checksum/settings: {{ printf "%s%s" (include "rivulet.settings" .) ((index (index . 0).Values (index . 1)).pipelines | default "" | toYaml | trimAll "\"") | sha256sum }}
+checksum/settings: {{ printf "%s%s" (include "rivulet.settings" .) (include "rivulet.pipelines" .) | sha256sum }}
+{{- end }}
+
+{{/* The settings of each stream of the consumers; nothing of a component that follows one. */}}
+{{- define "rivulet.pipelines" -}}
+{{- with get (index (index . 0).Values (index . 1)) "pipelines" }}{{ toYaml . }}{{ end }}
 {{- end }}
