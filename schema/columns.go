@@ -15,6 +15,11 @@ type Rows struct {
 // EncodeColumns returns the rows of all nodes of a table, each with the numbers of [Schema.Encode]. Columns that the
 // schema does not have are passed over. An error names the column that is missing, or the feature, value and node.
 func (s *Schema) EncodeColumns(columns []Column) (*Rows, error) {
+	if s.typed >= 0 { // a table has nodes of all types
+		whole := *s
+		whole.table = true
+		s = &whole
+	}
 	used, n, err := s.pick(columns)
 	if err != nil {
 		return nil, err

@@ -42,12 +42,12 @@ func (r *row) put(position int, v float32) {
 	}
 }
 
-// absent is the slot of a feature without a field.
-const absent = -1
+// noField is the slot of a feature without a field.
+const noField = -1
 
 // scratch is the memory of one call of encode.
 type scratch struct {
-	slots []int32 // the field of each feature and unused column, or absent
+	slots []int32 // the field of each feature and unused column, or noField
 	// order has, for each field of the last row, its feature or unused column. The rows of a stream mostly have their
 	// fields in one order, so that order is tried first. It may be the order of another schema.
 	order []int32
@@ -65,8 +65,26 @@ func (s *Schema) encode(r *row, fields []Field) error {
 	if err := s.assign(m, fields); err != nil {
 		return err
 	}
+	kind, err := s.typeOf(m.slots, fields)
+	if err != nil {
+		return err
+	}
 	for k, position := range s.numbers {
 		v := value(m.slots, k, fields)
+		if s.typed >= 0 {
+			f := &s.features[k]
+			if k == s.typed {
+				r.put(f.start+f.category[kind], 1)
+				continue
+			}
+			if f.Of != "" && f.Of != kind {
+				if err := f.foreign(v, kind); err != nil {
+					return err
+				}
+				f.absent(r)
+				continue
+			}
+		}
 		if position >= 0 && v.Type == Number && representable(v.Number) { // most features of most rows
 			r.put(int(position), float32(v.Number))
 			continue
@@ -87,7 +105,7 @@ func (s *Schema) encode(r *row, fields []Field) error {
 
 // value returns the field in a slot.
 func value(slots []int32, k int, fields []Field) *Value {
-	if slots[k] == absent {
+	if slots[k] == noField {
 		return &none
 	}
 	return &fields[slots[k]].Value
@@ -103,7 +121,7 @@ func (s *Schema) assign(m *scratch, fields []Field) error {
 	m.of = nil
 	m.slots = slices.Grow(m.slots[:0], len(s.names))[:len(s.names)]
 	for k := range m.slots {
-		m.slots[k] = absent
+		m.slots[k] = noField
 	}
 	for k := len(m.order); k < len(fields); k++ {
 		m.order = append(m.order, int32(k))
@@ -122,7 +140,7 @@ func (s *Schema) assign(m *scratch, fields []Field) error {
 			}
 			m.order[i] = int32(slot)
 		}
-		if m.slots[slot] != absent {
+		if m.slots[slot] != noField {
 			return faultf(Repeated, name, "is given twice")
 		}
 		m.slots[slot] = int32(i)

@@ -48,6 +48,11 @@ type Feature struct {
 	Until time.Time `json:"until,omitzero"`
 	// UntilFeature is the time or age feature, or the unused column, up to whose time an age counts.
 	UntilFeature string `json:"until_feature,omitempty"`
+	// Of is the type of the nodes that have the feature; empty: all do. A node of another type has its means, or zeros.
+	Of string `json:"of,omitempty"`
+	// Arriving is set on the category that is a node's type: the types that an arrival may have. If there is one only,
+	// arrivals need not say it.
+	Arriving []string `json:"arriving,omitempty"`
 
 	start    int            // first position
 	category map[string]int // index of each category

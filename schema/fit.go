@@ -18,6 +18,17 @@ type FitOptions struct {
 	Seed     uint64   // for hashed words
 	Drop     []string // columns that do not become features
 	Dropped  []string // columns that the table has and its reader left out; arrivals may still bring them
+	Types    *Types   // of nodes; nil: all are of one
+}
+
+// Types are the types of nodes that a table has.
+type Types struct {
+	Column   string            // names each node's type
+	Arriving []string          // the types that arrivals may have
+	Of       map[string]string // the type whose nodes have a column, by the column's name
+	// Zero writes 0 for what nodes of another type do not have, as a model wants that was fitted to features which are
+	// not centred; otherwise it is the mean, which centring makes 0.
+	Zero bool
 }
 
 // Defaults of [FitOptions].
@@ -34,12 +45,15 @@ const (
 //   - texts that repeat become categories, texts of several words become hashed words;
 //   - a column that is constant or looks like an id becomes no feature, and Unused says why.
 //
+// With types of nodes a column is learned from the nodes of its type.
+//
 // For a column that Missing does not name, the rule is column if values are missing in the rows, else mean if the
 // kind has a mean, else zero. An error names the column and the value.
 func Fit(columns []Column, rows []int32, o FitOptions) (*Schema, error) {
 	if err := o.check(columns, rows); err != nil {
 		return nil, err
 	}
+	of := o.Types.rows(columns, rows)
 	d := document{Version: formatVersion, Seed: o.Seed}
 	for k := range columns {
 		c := &columns[k]
@@ -47,13 +61,22 @@ func Fit(columns []Column, rows []int32, o FitOptions) (*Schema, error) {
 			d.Unused = append(d.Unused, Unused{c.Name, "dropped"})
 			continue
 		}
-		f, reason, err := o.feature(c, rows)
+		if o.Types != nil && c.Name == o.Types.Column {
+			f, err := o.Types.feature(c, rows)
+			if err != nil {
+				return nil, fmt.Errorf("column %q: %w", c.Name, err)
+			}
+			d.Features = append(d.Features, f)
+			continue
+		}
+		f, reason, err := o.feature(c, of(c.Name))
 		switch {
 		case err != nil:
 			return nil, fmt.Errorf("column %q: %w", c.Name, err)
 		case reason != "":
 			d.Unused = append(d.Unused, Unused{c.Name, reason})
 		default:
+			o.Types.own(f)
 			d.Features = append(d.Features, *f)
 		}
 	}
@@ -195,6 +218,7 @@ func (d *document) average(columns []Column, rows []int32) error {
 	plain.Features = slices.Clone(d.Features)
 	for k := range plain.Features {
 		plain.Features[k].Missing = RuleZero
+		plain.Features[k].Of, plain.Features[k].Arriving = "", nil // a value is missing where a node is of another type
 	}
 	s, err := build(plain)
 	if err != nil {

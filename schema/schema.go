@@ -32,6 +32,8 @@ type Schema struct {
 	text     []byte         // the canonical JSON
 	hash     string
 	tolerant bool
+	typed    int  // the feature that is a node's type; -1: nodes have none
+	table    bool // rows are those of a table, whose nodes may be of any type
 	// optional reports whether a field without a feature is passed over; nil: none is.
 	optional func(name string) bool
 }
@@ -94,6 +96,9 @@ func build(d document) (*Schema, error) {
 		f.until = slot
 	}
 	s.sparse = s.entries()*4 <= s.width
+	if err := s.checkTypes(); err != nil {
+		return nil, err
+	}
 	return s, s.seal()
 }
 
