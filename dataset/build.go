@@ -48,8 +48,12 @@ func (b *builder) addNode(n table.Node) error {
 		return fmt.Errorf("id %.100q or label %.100q is not UTF-8", n.ID, n.Label)
 	}
 	if first, twice := b.index[n.ID]; twice {
-		return table.Fault{Kind: table.Repeated,
-			Err: fmt.Errorf("column %s: %.100q is already the id of %s", cmp.Or(b.settings.ID, "id"), n.ID, b.places[first])}
+		hint := ""
+		if b.settings.NodeTables() != nil {
+			hint = "; ids are distinct over all types: write the type before them, user:7, in all tables"
+		}
+		return table.Fault{Kind: table.Repeated, Err: fmt.Errorf("column %s: %.100q is already the id of %s%s",
+			cmp.Or(b.settings.ID, "id"), n.ID, b.places[first], hint)}
 	}
 	if len(b.ids) == math.MaxInt32 {
 		return fmt.Errorf("more than %d nodes", math.MaxInt32)
@@ -265,6 +269,7 @@ func keepRows(t sources, positional bool, o OpenOptions) (*Dataset, error) {
 	if err := b.roles(d, s.HasSplit(), o.SplitSeed); err != nil {
 		return nil, err
 	}
+	d.takeTypes(s.ColumnTypes())
 	switch d.Task {
 	case target.Classes:
 		d.checkTrained()

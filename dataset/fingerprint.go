@@ -1,7 +1,9 @@
 package dataset
 
 import (
+	"maps"
 	"math"
+	"slices"
 
 	"rivulet/dataset/digest"
 	"rivulet/infer/target"
@@ -59,6 +61,11 @@ func (d *Dataset) Fingerprint() string {
 	if d.Targets != nil { // and this
 		f.Texts([]string{d.Task.String()})
 		f.Values(d.Targets.Data)
+	}
+	if d.NodeTypes != nil { // and this
+		for _, column := range slices.Sorted(maps.Keys(d.NodeTypes.Of)) {
+			f.Texts([]string{column, d.NodeTypes.Of[column]})
+		}
 	}
 	return f.Sum()
 }

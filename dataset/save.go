@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"archive/zip"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 
+	"rivulet/dataset/columns"
 	"rivulet/dataset/graphsaint"
 	"rivulet/dataset/numpy"
 	"rivulet/durable"
@@ -51,7 +53,7 @@ func (d *Dataset) saveable() error {
 		return fmt.Errorf("features that are a bag of words (%t) and sparse (%t): in the layout a bag of words is always sparse, and other features are dense",
 			d.BagOfWords, d.X.Sparse != nil)
 	}
-	return d.plain()
+	return cmp.Or(d.RequireOneType("saving a data set"), d.plain())
 }
 
 // create writes the files of a directory, which is created if it is missing, and makes them durable. It is an error if
@@ -96,7 +98,7 @@ func (d *Dataset) layout() ([]newFile, error) {
 	if d.Schema != nil {
 		files = append(files, jsonFile(schemaFile, d.Schema))
 		if d.Values != nil {
-			files = append(files, jsonFile(columnsFile, columnsJSON(d.Values)))
+			files = append(files, jsonFile(columnsFile, columns.Of(d.Values)))
 		}
 	}
 	files = append(files, newFile{classesFile, d.writeClassMap})

@@ -97,7 +97,11 @@ func (o OpenOptions) conventional(dir string, kind table.Kind) (s sources, err e
 func (o OpenOptions) named(name string) (s sources, err error) {
 	var errNodes, errEdges, errFeatures error
 	s.name = name
-	s.nodes, errNodes = table.Named(o.Tables.Nodes, o.Kinds(), o.Tables.TextForm)
+	if o.Tables.NodeTables() != nil {
+		s.nodes, errNodes = table.TypedNodes(o.Tables, o.Kinds())
+	} else {
+		s.nodes, errNodes = table.Named(o.Tables.Nodes, o.Kinds(), o.Tables.TextForm)
+	}
 	s.edges, errEdges = table.Named(o.Tables.Edges, o.Kinds(), o.Tables.TextForm)
 	if o.Tables.Features != "" {
 		s.features, errFeatures = table.Named(o.Tables.Features, o.Kinds(), o.Tables.TextForm)

@@ -71,10 +71,10 @@ func (d *Dataset) keepWeights(adj *graph.CSR) error {
 	return nil
 }
 
-// RequirePlain returns an error where edges have weights, types or directions, or the task is none of classes, and a
-// capability does not read that.
+// RequirePlain returns an error where edges have weights, types or directions, nodes have types, or the task is none of
+// classes, and a capability does not read that.
 func (d *Dataset) RequirePlain(capability string) error {
-	return cmp.Or(d.Task.Require(capability), d.RequirePlainEdges(capability))
+	return cmp.Or(d.Task.Require(capability), d.RequirePlainEdges(capability), d.RequireOneType(capability))
 }
 
 // RequirePlainEdges is the part of [Dataset.RequirePlain] that is about edges.

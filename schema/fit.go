@@ -19,6 +19,9 @@ type FitOptions struct {
 	Drop     []string // columns that do not become features
 	Dropped  []string // columns that the table has and its reader left out; arrivals may still bring them
 	Types    *Types   // of nodes; nil: all are of one
+	// Zero writes 0 for what nodes of another type do not have, as a model wants that was fitted to features which are
+	// not centred. Otherwise it is the mean, which centring makes 0.
+	Zero bool
 }
 
 // Types are the types of nodes that a table has.
@@ -26,9 +29,6 @@ type Types struct {
 	Column   string            // names each node's type
 	Arriving []string          // the types that arrivals may have
 	Of       map[string]string // the type whose nodes have a column, by the column's name
-	// Zero writes 0 for what nodes of another type do not have, as a model wants that was fitted to features which are
-	// not centred; otherwise it is the mean, which centring makes 0.
-	Zero bool
 }
 
 // Defaults of [FitOptions].
@@ -76,7 +76,7 @@ func Fit(columns []Column, rows []int32, o FitOptions) (*Schema, error) {
 		case reason != "":
 			d.Unused = append(d.Unused, Unused{c.Name, reason})
 		default:
-			o.Types.own(f)
+			o.own(f)
 			d.Features = append(d.Features, *f)
 		}
 	}

@@ -112,11 +112,11 @@ func (t *Types) feature(c *Column, rows []int32) (Feature, error) {
 }
 
 // own makes a feature one of the type whose nodes have its column.
-func (t *Types) own(f *Feature) {
-	if t == nil {
+func (o *FitOptions) own(f *Feature) {
+	if o.Types == nil {
 		return
 	}
-	if f.Of = t.Of[f.Name]; f.Of != "" && t.Zero && f.Missing != RuleColumn {
+	if f.Of = o.Types.Of[f.Name]; f.Of != "" && o.Zero && f.Missing != RuleColumn {
 		f.Missing = RuleZero
 	}
 }

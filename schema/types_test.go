@@ -20,8 +20,8 @@ func typedColumns() []Column {
 
 func typedSchema(t *testing.T, zero bool) *Schema {
 	t.Helper()
-	s, err := Fit(typedColumns(), []int32{0, 1, 2, 3, 4, 5}, FitOptions{MinCount: 1, Kinds: map[string]string{"kind": "category"},
-		Types: &Types{Column: "node_type", Arriving: []string{"user"}, Zero: zero,
+	s, err := Fit(typedColumns(), []int32{0, 1, 2, 3, 4, 5}, FitOptions{MinCount: 1, Zero: zero, Kinds: map[string]string{"kind": "category"},
+		Types: &Types{Column: "node_type", Arriving: []string{"user"},
 			Of: map[string]string{"age": "user", "price": "item", "kind": "item"}}})
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package trainer
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -54,7 +55,8 @@ func (t *task) check() error {
 	case of != target.Classes && !m.targets:
 		return of.Require("method " + m.Name)
 	case !m.relations:
-		if err := t.data.RequireNoRelations("method " + m.Name); err != nil {
+		what := "method " + m.Name
+		if err := cmp.Or(t.data.RequireNoRelations(what), t.data.RequireOneType(what)); err != nil {
 			return err
 		}
 	}
@@ -73,7 +75,7 @@ func (t *task) check() error {
 			}
 		}
 		if c.relations != "" {
-			if err := t.data.RequireNoRelations(c.relations); err != nil {
+			if err := cmp.Or(t.data.RequireNoRelations(c.relations), t.data.RequireOneType(c.relations)); err != nil {
 				return err
 			}
 		}

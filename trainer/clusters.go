@@ -40,24 +40,19 @@ func (t *task) points() *graph.Dense {
 	return graph.Mul(t.hat, graph.Mul(t.hat, t.inputs.Project(basis)))
 }
 
-// cluster groups T's labelled nodes with k-means, one class at a time.
-func (t *task) cluster(points *graph.Dense) *condense.Clusters {
-	return condense.Cluster(points, t.original.Labels, t.share, t.rng(purposeClusters))
-}
-
 // join adds T's unlabelled nodes to the clusters of the classes that a model predicts.
 func (t *task) join(c *condense.Clusters, points *graph.Dense, m infer.Model) *condense.Clusters {
-	if len(t.labelled) == len(t.original.Labels) {
-		return c
+	if slices.Contains(t.groups.Of, -1) {
+		c = c.Join(points, t.groups.Predicted(t.logitsOnT(m), t.share))
 	}
-	return c.Join(points, condense.ClassesAmong(t.logitsOnT(m), t.share))
+	return t.groups.Divided(c, func() *graph.Dense { return t.logitsOnT(m) })
 }
 
 // clusterMethod is the state of the methods whose S consists of clusters, solved and cluster.
 type clusterMethod struct {
 	*task
 	points   *graph.Dense
-	labelled *condense.Clusters                        // of the labelled nodes alone
+	labelled *condense.Clusters                        // of the nodes in groups alone
 	means    *graph.Dense                              // of Â²·pre(X) in them, N'×d, if at hand while S is made
 	mapping  func(c *clusterGraph) (*graph.CSR, error) // makes M of clusters
 	rows     *graph.Dense                              // of Â²·pre(X) of the nodes of around, if at hand while S is made
@@ -71,7 +66,7 @@ func (t *task) newClustering(mapping func(c *clusterGraph) (*graph.CSR, error), 
 	const what = "clustering the graph"
 	progress.Step(what, 0, 1)
 	c := &clusterMethod{task: t, points: t.points(), mapping: mapping}
-	c.labelled = t.cluster(c.points)
+	c.labelled = condense.Cluster(c.points, t.groups.Of, t.share, t.rng(purposeClusters)) // within a class
 	if t.twoHops != nil {
 		c.means = graph.Mul(c.labelled.Membership(), t.twoHops)
 		if t.options.Spread {

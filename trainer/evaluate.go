@@ -136,7 +136,7 @@ func (t *task) deployOnS(ctx context.Context, r *recipe, whole *search.Result, w
 		}
 	}
 	onto, ok := r.served.(modelFitter)
-	if !ok || t.related() || t.links != nil { // links are not fitted on S
+	if !ok || t.related() || t.links != nil || t.groups.Several() { // they are not fitted on S
 		return nil
 	}
 	small, err := onto.fit(ctx, whole.Model.Name(), progress)

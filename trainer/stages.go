@@ -69,7 +69,7 @@ func newTablesHolder(ctx context.Context, e stage.Engine, d original.RowData, o 
 	}
 	s.Pre = s.subgraph.pre
 	s.task = s.newTask(s.Data, s.Original)
-	s.task.share, s.task.nodes = s.subgraph.share, s.subgraph.nodes
+	s.task.groups, s.task.share, s.task.nodes = s.subgraph.groups, s.subgraph.share, s.subgraph.nodes
 	s.task.seconds = time.Since(start).Seconds()
 	return s, nil
 }
@@ -98,7 +98,8 @@ func (s *tablesHolder) bringSubgraph(ctx context.Context) error {
 		return fmt.Errorf("no labelled training node is in the sample of %d nodes", len(nodes.Labels))
 	}
 	t.meeting, s.subgraph = tables.WeightsOf(degrees), t
-	err = t.divide(take(nodes.Labels, t.labelled), int(s.Graph.Nodes), int(s.Graph.Summary.Roles[partition.Train]))
+	t.groups = condense.NewGroups(nodes.Labels, t.classes(), nil, nil)
+	err = t.divide(int(s.Graph.Nodes), int(s.Graph.Summary.Roles[partition.Train]))
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ import (
 	"rivulet/trainer/condense"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/fit"
+	"rivulet/trainer/sample"
 	"rivulet/trainer/tables"
 )
 
@@ -40,7 +41,7 @@ func TestSection3ValidationChoosesWeightDecay(t *testing.T) {
 		t.Fatal(err)
 	}
 	problem := fit.Problem{Design: fit.NewPropagated(k.hat, []float32{0, 0, 1}, k.x, k.labelled),
-		Labels: take(k.original.Labels, k.labelled), Classes: k.classes()}
+		Labels: sample.Take(k.original.Labels, k.labelled), Classes: k.classes()}
 	var start *architecture.Layer
 	var accuracies []float64
 	for _, decay := range WeightDecays {
@@ -62,7 +63,7 @@ func TestSection3ValidationChoosesWeightDecay(t *testing.T) {
 // Section 5, step 5: W_S is fitted on the cluster means of Â²·pre(X) of the labelled nodes, weighted by their number.
 func TestSection5SyntheticWeights(t *testing.T) {
 	k := smallTask(t, partly(small(t, generate.BagOfWords)))
-	clusters := k.cluster(k.points())
+	clusters := condense.Cluster(k.points(), k.groups.Of, k.share, k.rng(purposeClusters))
 	small, err := k.fitSynthetic(t.Context(), modelSGC, clusters, k.propagatedMeans(modelSGC, clusters), Silent{})
 	if err != nil {
 		t.Fatal(err)

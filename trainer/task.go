@@ -43,7 +43,8 @@ type task struct {
 	stored   *original.Frozen           // tables of T's nodes that stages have made; nil: they are made here
 	exact    *graph.Dense               // points of T's nodes by the edges of a larger graph, of which T is a part; or nil
 	labelled []int32                    // nodes of T that have a class
-	share    []int                      // synthetic nodes of each class, N' in all
+	groups   *condense.Groups           // of T's nodes, within which clusters are: classes, or classes of a type
+	share    []int                      // synthetic nodes of each group, N' in all
 	nodes    int                        // N'
 	label    string                     // the method's name in results
 	whole    *memo
@@ -81,6 +82,7 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 	fingerprint := d.Fingerprint() // of the columns, if features have names
 	named := features.Named(d.IDs, d.Columns)
 	start := time.Now()
+	o.Schema.Zero = o.Preprocess == preprocess.None || o.Preprocess == preprocess.L1
 	d, s, err := features.Encode(d, o.Keep, o.Schema)
 	if err != nil {
 		return nil, err
@@ -180,30 +182,32 @@ func (t *task) with(o Options, known *memo) (*task, error) {
 	return &out, out.divideNodes()
 }
 
-// divideNodes gives each class of T its synthetic nodes.
+// divideNodes gives each group of T's nodes its synthetic nodes.
 func (t *task) divideNodes() error {
 	if len(t.labelled) == 0 {
 		return errors.New("no labelled training nodes")
 	}
-	return t.divide(take(t.original.Labels, t.labelled), len(t.original.Labels), len(t.labelled))
+	types, met := t.data.TypesOfT(t.original)
+	t.groups = condense.NewGroups(t.original.Labels, t.classes(), types, met)
+	return t.divide(len(t.original.Labels), len(sample.Labelled(t.groups.Of)))
 }
 
-// divide gives each class its synthetic nodes, by the labels of labelled nodes or of a sample of them. labelled is how
-// many of T's nodes have a label.
-func (t *task) divide(labels []int32, nodes, labelled int) (err error) {
+// divide gives each group its synthetic nodes. T has so many nodes, of which so many are in a group; those at hand may
+// be a sample.
+func (t *task) divide(nodes, grouped int) (err error) {
 	present := map[int32]bool{}
-	for _, y := range labels {
+	for _, y := range sample.Take(t.groups.Of, sample.Labelled(t.groups.Of)) {
 		present[y] = true
 	}
 	kinds := len(present) // of labels, which all nodes share as one class, S needs as many nodes as of so many classes
 	if t.data.Task == target.Labels {
 		kinds = t.classes()
 	}
-	if t.nodes = t.options.syntheticNodes(nodes, labelled, kinds); t.links != nil && t.options.Nodes == 0 &&
+	if t.nodes = t.options.syntheticNodes(nodes, grouped, kinds); t.links != nil && t.options.Nodes == 0 &&
 		t.options.Ratio == 0 {
 		t.nodes = links.NodesOf(nodes)
 	}
-	if t.share, err = condense.Budget(labels, t.classes(), t.nodes); err != nil && t.options.Ratio > 0 {
+	if t.share, err = t.groups.Budget(t.nodes); err != nil && t.options.Ratio > 0 {
 		return fmt.Errorf("ratio %g of %d: %w", t.options.Ratio, nodes, err)
 	}
 	return err
@@ -237,12 +241,3 @@ func (o *Options) rng(purpose uint64) *rand.Rand { return rand.New(rand.NewPCG(o
 func (t *task) rng(purpose uint64) *rand.Rand { return t.options.rng(purpose) }
 
 func (t *task) classes() int { return len(t.data.Classes) }
-
-// take returns the values of some nodes.
-func take[I int | int32](values []int32, nodes []I) []int32 {
-	out := make([]int32, len(nodes))
-	for k, i := range nodes {
-		out[k] = values[i]
-	}
-	return out
-}

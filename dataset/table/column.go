@@ -114,8 +114,8 @@ func (c *Column) addVector(cell *Cell, at Place, missing bool) error {
 	return nil
 }
 
-// describe returns the column's name and type as text.
-func (c *Column) describe() string {
+// describe returns the column's name and type as text. elsewhere is the number of nodes of types that lack the column.
+func (c *Column) describe(elsewhere int) string {
 	what := c.Type.String()
 	switch {
 	case c.Categorical:
@@ -127,8 +127,8 @@ func (c *Column) describe() string {
 	case c.Type == schema.Time && c.survey.kinds[Raw] > 0 && c.survey.zones < c.survey.kinds[Raw]:
 		what = "time, UTC where no zone is given"
 	}
-	if c.absent > 0 {
-		what += fmt.Sprintf(", %d missing", c.absent)
+	if c.absent > elsewhere {
+		what += fmt.Sprintf(", %d missing", c.absent-elsewhere)
 	}
 	return fmt.Sprintf("%s (%s)", c.Name, what)
 }

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -22,7 +23,8 @@ const SettingsFile = "data.yaml"
 // Settings say where a table of nodes and a table of edges are, and what their columns mean. The zero value is the
 // convention of the csv format. In a file the keys are the yaml tags, and paths are relative to the file.
 type Settings struct {
-	// Nodes and Edges are files, or directories of files of one header; .csv, .csv.gz, .csv.zst, or .parquet.
+	// Nodes and Edges are files, or directories of files of one header; .csv, .csv.gz, .csv.zst, or .parquet. Nodes of
+	// several types have a table each: user=users.csv,item=items.csv, in a file a mapping of types to tables.
 	Nodes string `yaml:"nodes,omitempty"`
 	Edges string `yaml:"edges,omitempty"`
 
@@ -135,6 +137,9 @@ func (t Settings) Validate() error {
 	if err := t.checkLinks(); err != nil {
 		return err
 	}
+	if err := t.checkNodeTables(); err != nil {
+		return err
+	}
 	for value, role := range t.SplitValues {
 		if _, ok := splitNames[role]; !ok {
 			return fmt.Errorf("split values: %.100q stands for %.100q, want train, val, test, unlabelled or none", value, role)
@@ -184,11 +189,13 @@ func ReadSettings(file string) (Settings, error) {
 	if err != nil {
 		return Settings{}, fmt.Errorf("%s: %w", file, err)
 	}
-	for _, path := range []*string{&t.Nodes, &t.Edges, &t.Features} {
-		if *path != "" && !filepath.IsAbs(*path) && !IsURL(*path) {
-			*path = filepath.Join(filepath.Dir(file), *path)
+	in := func(path string) string {
+		if path == "" || filepath.IsAbs(path) || IsURL(path) {
+			return path
 		}
+		return filepath.Join(filepath.Dir(file), path)
 	}
+	t.Nodes, t.Edges, t.Features = t.mapNodes(in), in(t.Edges), in(t.Features)
 	return t, nil
 }
 
@@ -196,7 +203,14 @@ func ReadSettings(file string) (Settings, error) {
 const maxSettingsBytes = 1 << 20
 
 func decodeSettings(r io.Reader) (t Settings, err error) {
-	in := yaml.NewDecoder(r)
+	content, err := io.ReadAll(r)
+	if err != nil {
+		return t, err
+	}
+	if content, err = inlineNodeTables(content); err != nil {
+		return t, err
+	}
+	in := yaml.NewDecoder(bytes.NewReader(content))
 	in.KnownFields(true)
 	if err := in.Decode(&t); err != nil && !errors.Is(err, io.EOF) {
 		return Settings{}, err
@@ -207,8 +221,12 @@ func decodeSettings(r io.Reader) (t Settings, err error) {
 	return t, t.Validate()
 }
 
-// Name is the name of a data set of two tables: the file name of the table of nodes up to its first dot.
+// Name is the name of a data set of two tables: the file name of the first table of nodes up to its first dot.
 func (t Settings) Name() string {
-	name, _, _ := strings.Cut(filepath.Base(t.Nodes), ".")
+	path := t.Nodes
+	if tables := t.NodeTables(); tables != nil {
+		path = tables[0].Path
+	}
+	name, _, _ := strings.Cut(filepath.Base(path), ".")
 	return name
 }

@@ -102,7 +102,11 @@ func (s *Stream) survey(f File) (err error) {
 	s.noteGuess(f)
 	which := s.plan.head()
 	if !s.positional {
-		which = slices.Concat(which, s.plan.features)
+		for _, i := range s.plan.features {
+			if !slices.Contains(which, i) {
+				which = append(which, i)
+			}
+		}
 	}
 	for i := len(s.columns); i < len(names); i++ {
 		s.columns = append(s.columns, &survey{name: names[i], categorical: f.Categorical(i)})
@@ -275,7 +279,9 @@ func (s *Stream) nameFeatures() error {
 		c := &Column{survey: s.columns[i], commas: s.settings.Decimal == ",", texts: map[string]string{}}
 		c.Name, c.Categorical = c.survey.name, c.survey.categorical
 		var err error
-		if said, ok := s.settings.Types[c.Name]; ok {
+		if s.nodes.types != nil && i == 0 {
+			c.Type, c.Categorical = schema.Text, true
+		} else if said, ok := s.settings.Types[c.Name]; ok {
 			c.Type, c.Categorical = columnTypes[said], said == "category"
 		} else if c.Type, err = c.survey.columnType(); errors.Is(err, errNoValues) {
 			s.unused = append(s.unused, c.Name)
@@ -339,7 +345,7 @@ func (s *Stream) Notes() (notes []string) {
 	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	var used []string
 	for _, c := range s.features {
-		used = append(used, c.describe())
+		used = append(used, c.describe(s.elsewhere(c.Name)))
 	}
 	if used != nil {
 		note("Features by name: %s.", strings.Join(Most(used), ", "))

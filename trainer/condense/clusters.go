@@ -15,6 +15,8 @@ type Clusters struct {
 	Of     []int32 // N: cluster of each node, −1 if it is in none
 	Labels []int32 // N': Y', the class of each cluster
 	Size   []int   // N': nodes in each cluster, at least 1
+
+	types, nodeTypes []int32 // N' and N: the type of each cluster and node; nil: all nodes are of one ([Groups.Divided])
 }
 
 // Cluster divides the labelled nodes: k-means of the points (rows of Â²X or of a projection of it, N×p) within

@@ -15,7 +15,8 @@ type Dictionary struct {
 	Clusters *graph.Dense      // t', N'×p: the mean messages of each cluster; with indicators N' columns more
 
 	nodes      *graph.Dense // t, N×p
-	indicators int          // columns of indicators behind the messages
+	of         *Clusters
+	indicators int // columns of indicators behind the messages
 }
 
 // NewDictionary measures the messages of models on the support nodes and takes their means over clusters, weighted
@@ -24,7 +25,7 @@ type Dictionary struct {
 // weight; 0: they do not. They draw each node to its own cluster, also in what the models' messages do not say.
 func NewDictionary(models []infer.Model, onT []*infer.Tables, s Support, c *Clusters, weights []float32,
 	indicators float32) *Dictionary {
-	d := &Dictionary{}
+	d := &Dictionary{of: c}
 	for k, m := range models {
 		d.Parts = append(d.Parts, MessagesOf(m, onT[k], s))
 	}
@@ -49,8 +50,24 @@ func (d *Dictionary) Messages() *graph.Dense {
 }
 
 // Solve finds M (N×N'), at most k entries a row: row j is the non-negative combination of the clusters' messages
-// nearest to j's own, min ‖t_j − m·t'‖².
-func (d *Dictionary) Solve(k int) *graph.CSR { return nnls.Rows(d.Clusters, d.nodes, k) }
+// nearest to j's own, min ‖t_j − m·t'‖². Where nodes are of several types, it is of clusters of its own type.
+func (d *Dictionary) Solve(k int) *graph.CSR {
+	if d.of == nil || d.of.types == nil {
+		return nnls.Rows(d.Clusters, d.nodes, k)
+	}
+	var entries []graph.Edge
+	nodes, clusters := d.of.blocks()
+	for kind := range nodes {
+		rows := nnls.Rows(d.Clusters.Take(clusters[kind]), d.nodes.Take(nodes[kind]), k)
+		for j := range rows.Rows {
+			cols, vals := rows.Row(j)
+			for p, c := range cols {
+				entries = append(entries, graph.Edge{Row: nodes[kind][j], Col: clusters[kind][c], Val: vals[p]})
+			}
+		}
+	}
+	return graph.NewCSR(d.nodes.Rows, d.Clusters.Rows, entries)
+}
 
 // sideBySide returns the messages of models, N×p; those of several, and any that are to be scaled, have unit RMS.
 func sideBySide(parts []growth.Messages, onT []*infer.Tables, weights []float32, scaled bool) *graph.Dense {

@@ -29,13 +29,17 @@ func Projection(d int, rng *rand.Rand) *graph.Dense {
 func ClassesAmong(logits *graph.Dense, share []int) []int32 {
 	out := make([]int32, logits.Rows)
 	for i := range out {
-		row := logits.Row(i)
-		for c, n := range share {
-			if n == 0 {
-				row[c] = float32(math.Inf(-1))
-			}
-		}
-		out[i] = int32(infer.ArgMax(row))
+		out[i] = classAmong(logits.Row(i), share)
 	}
 	return out
+}
+
+// classAmong is the class of a row of logits among those with a share of S; logits of others become −∞.
+func classAmong(row []float32, share []int) int32 {
+	for c, n := range share {
+		if n == 0 {
+			row[c] = float32(math.Inf(-1))
+		}
+	}
+	return int32(infer.ArgMax(row))
 }

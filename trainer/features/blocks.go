@@ -3,6 +3,7 @@ package features
 import (
 	"math"
 
+	"rivulet/graph"
 	"rivulet/schema"
 )
 
@@ -36,6 +37,33 @@ func blockDeviations(std []float32, variance []float64, s *schema.Schema) {
 		}
 		for p := lo; p < hi; p++ {
 			std[p] = float32(math.Sqrt(sum))
+		}
+	}
+}
+
+// ownVariances replaces the variances of features that nodes of one type have by those among these nodes, so that a
+// feature of a rare type is as large as one of a frequent type.
+func ownVariances(variance []float64, x graph.Features, s *schema.Schema) {
+	nodes := map[string][]int32{}
+	for k := range s.Features() {
+		if f := &s.Features()[k]; f.Arriving != nil {
+			for i := range x.Rows() {
+				x.Each(i, func(c int, v float32) {
+					if at := c - f.Start(); at >= 0 && at < len(f.Categories) && v != 0 {
+						nodes[f.Categories[at]] = append(nodes[f.Categories[at]], int32(i))
+					}
+				})
+			}
+		}
+	}
+	own := map[string][]float64{}
+	for name, of := range nodes {
+		_, own[name] = variances(x.Take(of))
+	}
+	for k := range s.Features() {
+		f := &s.Features()[k]
+		if of := own[f.Of]; of != nil {
+			copy(variance[f.Start():f.Start()+f.Width()], of[f.Start():])
 		}
 	}
 }

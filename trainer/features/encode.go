@@ -28,7 +28,7 @@ func Encode(d *dataset.Dataset, keep *schema.Schema, o schema.FitOptions) (*data
 		original := slices.Concat(d.Train, d.Unlabelled)
 		slices.Sort(original)
 		var err error
-		o.Dropped = d.Dropped
+		o.Dropped, o.Types = d.Dropped, d.NodeTypes
 		if s, err = schema.Fit(d.Columns, original, o); err != nil {
 			return nil, nil, fmt.Errorf("fitting the schema: %w", err)
 		}

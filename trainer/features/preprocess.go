@@ -71,6 +71,7 @@ func fitted(kind string, x graph.Features, bagOfWords bool, s *schema.Schema, ha
 		pre.Mean, pre.Std = moments(x)
 		if s != nil {
 			_, variance := variances(x)
+			ownVariances(variance, x, s)
 			blockDeviations(pre.Std, variance, s)
 		}
 	}

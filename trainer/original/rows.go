@@ -1,6 +1,7 @@
 package original
 
 import (
+	"cmp"
 	"errors"
 	"iter"
 
@@ -84,7 +85,8 @@ func edgeRows(d *dataset.Dataset, roles []partition.Role) iter.Seq2[[]byte, erro
 			return errors.New("edges have weights, which only a run that holds the graph in memory (--engine memory) reads; " +
 				"--drop-weights reads each as 1")
 		}
-		if err := d.RequireNoRelations("a run by rows of tables (only --engine memory has the graph in memory)"); err != nil {
+		const what = "a run by rows of tables (only --engine memory has the graph in memory)"
+		if err := cmp.Or(d.RequireNoRelations(what), d.RequireOneType(what)); err != nil {
 			return err
 		}
 		e := partition.Edge{}

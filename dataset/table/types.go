@@ -1,0 +1,228 @@
+package table
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// NodeType is the column that names each node's type, where nodes of several types have a table each.
+const NodeType = "node_type"
+
+// NodeTable is the table of the nodes of one type.
+type NodeTable struct{ Type, Path string }
+
+var namedTable = regexp.MustCompile(`^([^=./\\]+)=(.+)$`)
+
+// NodeTables returns the tables that Nodes names, one for each type of nodes; nil: nodes are of one type, in one table.
+func (t Settings) NodeTables() (tables []NodeTable) {
+	for part := range strings.SplitSeq(t.Nodes, ",") {
+		of := namedTable.FindStringSubmatch(strings.TrimSpace(part))
+		if of == nil {
+			return nil
+		}
+		tables = append(tables, NodeTable{of[1], of[2]})
+	}
+	if len(tables) < 2 { // split=train/part.csv is a path
+		return nil
+	}
+	return tables
+}
+
+// mapNodes applies a function to the path of each table of nodes.
+func (t Settings) mapNodes(path func(string) string) string {
+	tables := t.NodeTables()
+	if tables == nil {
+		return path(t.Nodes)
+	}
+	var parts []string
+	for _, of := range tables {
+		parts = append(parts, of.Type+"="+path(of.Path))
+	}
+	return strings.Join(parts, ",")
+}
+
+// checkNodeTables returns an error for types that cannot be told apart, and for features by position, which types of
+// nodes do not have.
+func (t Settings) checkNodeTables() error {
+	tables := t.NodeTables()
+	for k, of := range tables {
+		switch {
+		case slices.ContainsFunc(tables[:k], func(other NodeTable) bool { return other.Type == of.Type }):
+			return fmt.Errorf("nodes: two tables are of the type %.100q", of.Type)
+		case t.Positional:
+			return errors.New("nodes have types, whose features have names: --positional (positional) is for one table of nodes")
+		case t.Features != "":
+			return errors.New("nodes have types, whose features are columns of their tables: a table of features (features) is for one table of nodes")
+		}
+	}
+	return nil
+}
+
+// inlineNodeTables writes a mapping of types to tables, as data.yaml has it, in the form of the flag --nodes.
+func inlineNodeTables(content []byte) ([]byte, error) {
+	var document yaml.Node
+	if err := yaml.Unmarshal(content, &document); err != nil || len(document.Content) == 0 ||
+		document.Content[0].Kind != yaml.MappingNode {
+		return content, nil //nolint:nilerr // decoding says what is wrong
+	}
+	entries := document.Content[0].Content
+	for k := 0; k+1 < len(entries); k += 2 {
+		nodes := entries[k+1]
+		if entries[k].Value != "nodes" || nodes.Kind != yaml.MappingNode {
+			continue
+		}
+		var parts []string
+		for i := 0; i+1 < len(nodes.Content); i += 2 {
+			name, path := nodes.Content[i].Value, nodes.Content[i+1].Value
+			part := name + "=" + path
+			if strings.Contains(part, ",") || namedTable.FindStringSubmatch(part) == nil {
+				return nil, fmt.Errorf("nodes: %.100q is %.100q, want a type, without point, slash and comma, and the path of its table",
+					name, path)
+			}
+			parts = append(parts, part)
+		}
+		if len(parts) < 2 {
+			return nil, fmt.Errorf("nodes has the tables of %d types, want at least 2, or the path of one table", len(parts))
+		}
+		entries[k+1] = &yaml.Node{Kind: yaml.ScalarNode, Value: strings.Join(parts, ",")}
+		return yaml.Marshal(&document)
+	}
+	return content, nil
+}
+
+// typed is what is known of the columns of tables of several types.
+type typed struct {
+	names       []string            // of all tables' columns together
+	categorical []bool              // of each of them
+	of          map[string]string   // the type whose nodes have a column; columns that all types share have none
+	columns     map[string][]string // of a table's columns the names among all, by its type
+}
+
+// TypedNodes finds the tables of nodes by their types as one table. It has the columns of all of them and, first, the
+// column [NodeType]. Columns of one name in several tables become columns of their own, user.age and item.age, unless
+// they have a meaning of their own, such as id, label and split.
+func TypedNodes(t Settings, kinds []Kind) (Source, error) {
+	of := &typed{names: []string{NodeType}, categorical: []bool{true}, of: map[string]string{},
+		columns: map[string][]string{}}
+	out := Source{types: of}
+	opens, typeOf := map[string]Opener{}, map[string]string{}
+	categorical := map[string]bool{} // by type and column
+	seen := map[string]int{}
+	for _, one := range t.NodeTables() {
+		s, err := Named(one.Path, kinds, t.TextForm)
+		if err != nil {
+			return out, err
+		}
+		var own []string
+		if err := s.Each(func(f File) error {
+			own = slices.Clone(f.Columns())
+			for i, name := range own {
+				categorical[one.Type+"."+name] = f.Categorical(i)
+			}
+			return errSeen
+		}); err != nil && !errors.Is(err, errSeen) {
+			return out, err
+		}
+		if slices.Contains(own, NodeType) {
+			return out, fmt.Errorf("%s: it has a column %s, which names the types of nodes (%s) here: rename or leave it out",
+				one.Path, NodeType, t.Nodes)
+		}
+		if _, err := find(own, t.ID, "id", true); err != nil {
+			return out, fmt.Errorf("%s: %w", one.Path, err)
+		}
+		for _, name := range own {
+			seen[name]++
+		}
+		of.columns[one.Type] = own
+		for _, path := range s.Paths() {
+			opens[path], typeOf[path] = s.open, one.Type
+		}
+		out.Files = append(out.Files, s.Paths()...)
+	}
+	for _, one := range t.NodeTables() {
+		own := of.columns[one.Type]
+		for i, name := range own {
+			shared := t.shared(name)
+			if !shared && seen[name] > 1 {
+				own[i] = one.Type + "." + name
+			}
+			if !shared {
+				of.of[own[i]] = one.Type
+			}
+			if !slices.Contains(of.names, own[i]) {
+				of.names, of.categorical = append(of.names, own[i]), append(of.categorical, categorical[one.Type+"."+name])
+			}
+		}
+		if err := distinctNames(own); err != nil {
+			return out, fmt.Errorf("%s: %w", one.Path, err)
+		}
+	}
+	first := map[string][]string{} // a type's columns as its first file has them
+	out.form = t.TextForm
+	out.open = func(f *os.File, name string, size int64, form TextForm, use func(File) error) error {
+		return opens[name](f, name, size, form, func(file File) error {
+			kind := typeOf[name]
+			file, err := partitioned(file, name)
+			if err != nil {
+				return err
+			}
+			if first[kind] == nil {
+				first[kind] = slices.Clone(file.Columns())
+			}
+			if file, err = ordered(file, first[kind]); err != nil {
+				return err
+			}
+			return use(of.view(file, kind))
+		})
+	}
+	return out, nil
+}
+
+// shared reports whether a column has one meaning in the tables of all types.
+func (t Settings) shared(name string) bool {
+	return name == cmp.Or(t.ID, "id") || slices.Contains(t.Labels(), name) || name == t.Time ||
+		slices.Contains(strings.Split(t.Split, ","), name) || slices.Contains(t.Drop, name) || isIndex(name) ||
+		maskNames[strings.ToLower(name)] != "" || slices.Contains(usualSplits, strings.ToLower(name))
+}
+
+// view shows a table of one type with the columns of all.
+func (of *typed) view(file File, kind string) File {
+	v := &typedFile{view: view{File: file, names: of.names, values: make([]Cell, len(of.names))}, of: of}
+	v.values[0] = Cell{Kind: Text, Text: kind}
+	for _, name := range of.names {
+		v.from = append(v.from, slices.Index(of.columns[kind], name))
+	}
+	return v
+}
+
+// typedFile is a table of one type with the columns of all types.
+type typedFile struct {
+	view
+	of *typed
+}
+
+func (v *typedFile) Categorical(column int) bool { return v.of.categorical[column] }
+
+// ColumnTypes returns the type whose nodes have a column, by the column's name; nil: nodes are of one type.
+func (s *Stream) ColumnTypes() map[string]string {
+	if s.nodes.types == nil {
+		return nil
+	}
+	return s.nodes.types.of
+}
+
+// elsewhere is the number of nodes of other types than the one that has a column.
+func (s *Stream) elsewhere(column string) int {
+	kind, ok := s.ColumnTypes()[column]
+	if !ok {
+		return 0
+	}
+	return int(s.Rows) - s.columns[0].distinct[kind]
+}

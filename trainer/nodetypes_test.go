@@ -1,0 +1,160 @@
+package trainer
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"rivulet/artifact"
+	"rivulet/dataset"
+	"rivulet/dataset/table"
+	"rivulet/trainer/eval"
+)
+
+// typedNodes is a set with known truth: users who buy and view items of shops. The class of a user is the kind of most
+// of the items that they buy; what they view says nothing. An item tells its kind by its numbers, a shop has no features
+// and sells items of one kind, and a user's age says little.
+func typedNodes(t testing.TB, users int, seed uint64) *dataset.Dataset {
+	t.Helper()
+	const kinds, items, shops = 4, 120, 40
+	rng := rand.New(rand.NewPCG(seed, 7))
+	var tables [4]bytes.Buffer
+	tables[0].WriteString("id,label,split,age,level\n")
+	tables[1].WriteString("id,price,weight,size,level\n")
+	tables[2].WriteString("id\n")
+	tables[3].WriteString("source,target,kind\n")
+	for i := range items {
+		kind := i % kinds
+		fmt.Fprintf(&tables[1], "i%d,%.3f,%.3f,%.3f,%d\n", i, float64(kind%2)+0.7*rng.NormFloat64(),
+			float64(kind/2)+0.7*rng.NormFloat64(), rng.NormFloat64(), rng.IntN(5))
+		fmt.Fprintf(&tables[3], "s%d,i%d,sells\n", kind+kinds*rng.IntN(shops/kinds), i)
+	}
+	for s := range shops {
+		fmt.Fprintf(&tables[2], "s%d\n", s)
+	}
+	roles := []string{"train", "train", "val", "test"}
+	for u := range users {
+		kind := rng.IntN(kinds)
+		fmt.Fprintf(&tables[0], "u%d,k%d,%s,%.2f,%d\n", u, kind, roles[u%4], float64(kind)+4*rng.NormFloat64(), rng.IntN(5))
+		for range 4 {
+			bought := kind
+			if rng.IntN(4) == 0 {
+				bought = rng.IntN(kinds)
+			}
+			fmt.Fprintf(&tables[3], "u%d,i%d,buys\n", u, bought+kinds*rng.IntN(items/kinds))
+			fmt.Fprintf(&tables[3], "u%d,i%d,views\n", u, rng.IntN(items))
+		}
+	}
+	dir := t.TempDir()
+	for k, name := range []string{"users", "items", "shops", "edges"} {
+		if err := os.WriteFile(filepath.Join(dir, name+".csv"), tables[k].Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := func(name string) string { return filepath.Join(dir, name+".csv") }
+	d, err := dataset.OpenTables(dataset.OpenOptions{Tables: table.Settings{Edges: path("edges"), EdgeType: "kind",
+		Nodes: "user=" + path("users") + ",item=" + path("items") + ",shop=" + path("shops")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// Users who arrive alone are answered from S as if each were truly joined to T, within half a point over five sets and
+// seeds, and far better than without what the items say.
+func TestTypesOfNodesOnS(t *testing.T) {
+	var alone, onS []float64
+	for seed := range uint64(5) {
+		d := typedNodes(t, 4000, seed)
+		o := options(60)
+		o.Models, o.Seed, o.Own = []string{"rsgc"}, seed, OwnNever
+		accuracy := map[string]float64{}
+		for _, r := range mustTrain(t, d, o).Results {
+			accuracy[r.Setting] = r.Accuracy.Mean
+		}
+		_, frozen, joined := besideJoined(t, d, o, 4) // a quarter of the test nodes says by how much T's tables are off
+		alone, onS = append(alone, accuracy[eval.OtoO]+joined-frozen), append(onS, accuracy[eval.OtoS])
+		t.Logf("seed %d: O→O by tables %.2f, joined alone %+.2f, O→S %.2f", seed, accuracy[eval.OtoO], joined-frozen,
+			accuracy[eval.OtoS])
+	}
+	of, on := eval.SpreadOf(alone), eval.SpreadOf(onS)
+	t.Logf("joined alone %.2f ±%.2f, on S %.2f ±%.2f", of.Mean, of.Std, on.Mean, on.Std)
+	if math.Abs(of.Mean-on.Mean) > 0.5 {
+		t.Errorf("%.2f joined alone and %.2f on S", of.Mean, on.Mean)
+	}
+	if of.Mean < 70 { // a user has the most frequent of four kinds, of which age alone tells little
+		t.Errorf("%.2f of the users have the kind that they buy", of.Mean)
+	}
+}
+
+// S has a block of synthetic nodes for each type, M's rows are over their own type's block, and the artifact is read
+// again with a schema that knows the types.
+func TestTypesOfNodesHaveTheirBlocksOfS(t *testing.T) {
+	d := typedNodes(t, 1200, 1)
+	o := options(60)
+	o.Models, o.Own = []string{"rsgc"}, OwnNever
+	r := mustTrain(t, d, o)
+	b := r.Bundle
+	types := map[string]map[int32]bool{}
+	of := d.TypesOf()
+	for row, id := range b.Mapping.IDs {
+		kind := of[slices.Index(d.IDs, id)]
+		if types[kind] == nil {
+			types[kind] = map[int32]bool{}
+		}
+		cols, _ := b.Mapping.Rows.Row(row)
+		for _, c := range cols {
+			types[kind][c] = true
+		}
+	}
+	sum, all := 0, map[int32]bool{}
+	for _, nodes := range types {
+		sum += len(nodes)
+		for c := range nodes {
+			all[c] = true
+		}
+	}
+	if len(types) != 3 || sum != len(all) {
+		t.Errorf("synthetic nodes are of %d types, and %d of them of several", len(types), sum-len(all))
+	}
+	// users are neighbours of items alone, so that four classes of users and the shops have a synthetic node each
+	if of := len(b.Synthetic.Labels) - 5; len(types["item"]) > of || len(types["item"]) < of/2 {
+		t.Errorf("items are mapped to %d synthetic nodes, want %d or less", len(types["item"]), of)
+	}
+	dir := filepath.Join(t.TempDir(), "artifact")
+	if err := artifact.Write(dir, b); err != nil {
+		t.Fatal(err)
+	}
+	read, err := artifact.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := strings.Join(read.Schema.Names(), " ")
+	if want := "node_type=item node_type=shop node_type=user node_type=(other) age user.level price weight size item.level"; names != want {
+		t.Errorf("positions %s, want %s", names, want)
+	}
+}
+
+// What does not read types of nodes says so by name.
+func TestTypesOfNodesRefused(t *testing.T) {
+	d := typedNodes(t, 400, 1)
+	for words, change := range map[string]func(o *Options){
+		"nodes are of several types (a table for each), which method evidence": func(o *Options) { o.Method = MethodEvidence },
+		"which representation does not read":                                   func(o *Options) { o.Representation = true },
+	} {
+		o := options(30)
+		o.Models = []string{"sgc"}
+		change(&o)
+		plain := *d
+		plain.By, plain.Relations = nil, nil
+		if _, err := Train(t.Context(), &plain, o, created, Silent{}); err == nil || !strings.Contains(err.Error(), words) {
+			t.Errorf("error %v, want %q", err, words)
+		}
+	}
+}
