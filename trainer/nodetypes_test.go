@@ -67,10 +67,14 @@ func typedNodes(t testing.TB, users int, seed uint64) *dataset.Dataset {
 }
 
 // Users who arrive alone are answered from S as if each were truly joined to T, within half a point over five sets and
-// seeds, and far better than without what the items say.
+// seeds, or two points of one, and far better than without what the items say.
 func TestTypesOfNodesOnS(t *testing.T) {
 	var alone, onS []float64
-	for seed := range uint64(5) {
+	seeds, most := realSeeds(5), 0.5
+	if seeds == 1 {
+		most = 2
+	}
+	for seed := range seeds {
 		d := typedNodes(t, 4000, seed)
 		o := options(60)
 		o.Models, o.Seed, o.Own = []string{"rsgc"}, seed, OwnNever
@@ -85,7 +89,7 @@ func TestTypesOfNodesOnS(t *testing.T) {
 	}
 	of, on := eval.SpreadOf(alone), eval.SpreadOf(onS)
 	t.Logf("joined alone %.2f ±%.2f, on S %.2f ±%.2f", of.Mean, of.Std, on.Mean, on.Std)
-	if math.Abs(of.Mean-on.Mean) > 0.5 {
+	if math.Abs(of.Mean-on.Mean) > most {
 		t.Errorf("%.2f joined alone and %.2f on S", of.Mean, on.Mean)
 	}
 	if of.Mean < 70 { // a user has the most frequent of four kinds, of which age alone tells little

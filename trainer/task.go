@@ -82,7 +82,7 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 	fingerprint := d.Fingerprint() // of the columns, if features have names
 	named := features.Named(d.IDs, d.Columns)
 	start := time.Now()
-	o.Schema.Zero = o.Preprocess == preprocess.None || o.Preprocess == preprocess.L1
+	o.Schema.Zero = !features.Centres(o.Preprocess)
 	d, s, err := features.Encode(d, o.Keep, o.Schema)
 	if err != nil {
 		return nil, err

@@ -183,7 +183,7 @@ func (f *importFlags) check(flags *pflag.FlagSet) error {
 }
 
 // read returns the models of the files for data of d features and c classes.
-func (f *importFlags) read(task target.Task, d, c int) ([]importedModel, error) {
+func (f *importFlags) read(task target.Task, d, c int, types *weights.NodeTypes) ([]importedModel, error) {
 	if err := task.Require("importing weights"); err != nil {
 		return nil, err
 	}
@@ -193,7 +193,8 @@ func (f *importFlags) read(task target.Task, d, c int) ([]importedModel, error) 
 		if err != nil {
 			return nil, err
 		}
-		of, err := state.Model(f.models[k], weights.Requirements{Features: d, Classes: c, Alpha: f.alpha, Hops: f.hops})
+		of, err := state.Model(f.models[k], weights.Requirements{Features: d, Classes: c, Alpha: f.alpha, Hops: f.hops,
+			Types: types})
 		if err != nil {
 			return nil, fmt.Errorf("weights %s: %w", file, err)
 		}
@@ -242,7 +243,7 @@ func byName(models []importedModel) map[string]infer.Model {
 func (f *importFlags) byStages(ctx context.Context, data *dataflag.Data, o trainer.Options) (models []importedModel,
 	outcome *trainer.Outcome, err error) {
 	f.engine.weights = func(features, classes int) (map[string]infer.Model, error) {
-		models, err = f.read(target.Classes, features, classes)
+		models, err = f.read(target.Classes, features, classes, nil)
 		return byName(models), err
 	}
 	outcome, err = f.engine.train(ctx, data, o, func(outcome *trainer.Outcome) error {
@@ -258,12 +259,13 @@ func (f *importFlags) inMemory(ctx context.Context, data *dataflag.Data, o train
 	if err != nil {
 		return nil, nil, err
 	}
+	o.Schema.Zero = !features.Centres(o.Preprocess)
 	encoded, s, err := features.Encode(d, o.Keep, o.Schema)
 	if err != nil {
 		return nil, nil, err
 	}
 	o.Keep = s
-	models, err := f.read(d.Task, encoded.X.Cols(), len(d.Classes))
+	models, err := f.read(d.Task, encoded.X.Cols(), len(d.Classes), weights.NodeTypesOf(s, d.By))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -292,7 +294,7 @@ func (f *importFlags) intoArtifact(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	models, err := f.read(b.Manifest.Task, b.Manifest.Data.Features, len(b.Manifest.Data.Classes))
+	models, err := f.read(b.Manifest.Task, b.Manifest.Data.Features, len(b.Manifest.Data.Classes), nil)
 	if err != nil {
 		return err
 	}

@@ -29,6 +29,9 @@ func Check(kind string) error {
 		preprocess.Standardize, preprocess.None)
 }
 
+// Centres reports whether a preprocessing takes the mean off features, so that it becomes 0.
+func Centres(kind string) bool { return kind != preprocess.None && kind != preprocess.L1 }
+
 // Fit learns a preprocessing from the raw features of T's nodes (N×d) and Â (N×N). kind is auto, l2-center, l1,
 // standardize or none; bagOfWords decides for auto. l1 is for features of 0 or more.
 func Fit(kind string, x graph.Features, bagOfWords bool, hat *graph.CSR) (*preprocess.Parameters, error) {

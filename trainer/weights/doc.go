@@ -44,6 +44,7 @@
 //	state.go   the file
 //	layers.go  from names to layers
 //	models.go  from layers to a model
+//	hetero.go  to_hetero(SAGEConv), and projections of features by type, as one rgcn
 //	relations.go  the matrices of DirGNNConv and RGCNConv as one for each relation
 //	gin.go     the perceptrons of GINConv, with BatchNorms folded in
 //	sign.go    a linear layer for each hop, and the one that reads all of them

@@ -13,9 +13,10 @@ import (
 
 // Requirements are the sizes that the data ask of a model, and parameters that a state_dict lacks.
 type Requirements struct {
-	Features, Classes int     // d and C
-	Alpha             float32 // α of a model that has it; 0: its default
-	Hops              int     // K of a model that has it; 0: its default
+	Features, Classes int        // d and C
+	Alpha             float32    // α of a model that has it; 0: its default
+	Hops              int        // K of a model that has it; 0: its default
+	Types             *NodeTypes // of nodes; nil: all are of one
 }
 
 // ImportedModel is a model with where its weights come from.
@@ -86,7 +87,7 @@ func (s State) Model(name string, want Requirements) (*ImportedModel, error) {
 	}
 	if name == "rgcn" {
 		relations := 0
-		if s, relations, err = s.divideRelations(); err != nil {
+		if s, relations, err = s.related(want.Types); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		arch = arch.With(relations)

@@ -61,6 +61,26 @@ func scaled(a safetensors.Array, by float32) safetensors.Array {
 	return a
 }
 
+// related makes a matrix for each relation of the weights of RGCNConv, or where nodes have types of to_hetero(SAGEConv).
+func (s State) related(types *NodeTypes) (State, int, error) {
+	if types != nil && slices.ContainsFunc(s.names(), heteroConv.MatchString) {
+		out, err := s.joinTypes(types)
+		return out, types.relations(), err
+	}
+	out, relations, err := s.divideRelations()
+	if err != nil || types == nil {
+		return out, relations, err
+	}
+	layers := s.prefixes("root")
+	if first, ok := byNumber(layers); ok {
+		layers = first
+	}
+	if len(layers) > 0 {
+		out, err = out.project(types, layers[0])
+	}
+	return out, relations, err
+}
+
 // divideRelations makes a matrix for each relation of the weights of RGCNConv, which has those of all relations in one
 // tensor of R×in×out, or in a basis: comp of R×B, and weight of B×in×out. All its matrices are in×out. It returns R,
 // which is the same in all layers.

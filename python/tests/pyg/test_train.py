@@ -18,9 +18,22 @@ import torch
 import torch.nn.functional as F
 from safetensors.torch import load_file, save_file
 from torch import nn
-from torch_geometric.data import Data
-from torch_geometric.nn import APPNP, GCN, GIN, ChebConv, DirGNNConv, GCNConv, GINConv, GraphSAGE, RGCNConv, SAGEConv, SGConv
-
+from torch_geometric.data import Data, HeteroData
+from torch_geometric.nn import (
+    APPNP,
+    GCN,
+    GIN,
+    ChebConv,
+    DirGNNConv,
+    GCNConv,
+    GINConv,
+    GraphSAGE,
+    RGCNConv,
+    SAGEConv,
+    SGConv,
+    to_hetero,
+)
+from torch_geometric.nn.dense import HeteroDictLinear
 from torch_geometric.transforms import SIGN
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -283,6 +296,66 @@ def inception(out):
     save_file(tensors, os.path.join(out, "sign.safetensors"))
 
 
+def hetero(out):
+    """Users, items and shops without features: to_hetero(SAGEConv), and projections before RGCNConv on all nodes."""
+    torch.manual_seed(8)
+    rng = np.random.default_rng(9)
+    sizes = {"user": 7, "item": 5, "shop": 3}
+    widths = {"user": 4, "item": 3, "shop": 1}
+    data = HeteroData()
+    for name, n in sizes.items():
+        data[name].x = torch.ones(n, 1) if name == "shop" else torch.randn(n, widths[name])
+    for source, kind, target in (("user", "buys", "item"), ("shop", "sells", "item"), ("user", "follows", "user")):
+        adj = rng.random((sizes[source], sizes[target])) < 0.4
+        adj[0] = False  # a node that leads nowhere
+        if source == target:
+            np.fill_diagonal(adj, False)
+        edges = torch.from_numpy(np.stack(np.nonzero(adj)))
+        data[source, kind, target].edge_index = edges
+        data[target, f"rev_{kind}", source].edge_index = edges.flip(0)
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv1, self.conv2 = SAGEConv((-1, -1), 5), SAGEConv((-1, -1), 3)
+
+        def forward(self, x, edge_index):
+            return self.conv2(self.conv1(x, edge_index).relu(), edge_index)
+
+    net = to_hetero(Net(), data.metadata(), aggr="sum")
+    with torch.no_grad():
+        net(data.x_dict, data.edge_index_dict)
+        logits = net(data.x_dict, data.edge_index_dict)["user"]
+    answers = {f"answers.x.{name}": data[name].x for name in sizes}
+    for of, index in data.edge_index_dict.items():
+        if "rev" not in of[1]:
+            answers["answers.edges." + "__".join(of)] = index.float()
+    state = {name: value.contiguous() for name, value in net.state_dict().items()}
+    save_file(state | answers | {"answers.logits": logits}, os.path.join(out, "hetero.safetensors"))
+
+    # relations in the order of a table with directions: of each type the edges of a node, then those to it
+    tables = (("user", "buys", "item"), ("user", "follows", "user"), ("shop", "sells", "item"))
+    kinds = [(*of, side) for of in tables for side in (0, 1)]
+    start = dict(zip(sizes, np.cumsum([0, *sizes.values()])))
+    index, types = [], []
+    for r, (source, kind, target, side) in enumerate(kinds):
+        at = data[source, kind, target].edge_index + torch.tensor([[start[source]], [start[target]]])
+        index.append(at if side else at.flip(0))
+        types.append(torch.full((at.shape[1],), r))
+    net = nn.Module()
+    net.lin = HeteroDictLinear({name: widths[name] for name in sizes}, 6)
+    net.convs = nn.ModuleList(RGCNConv(*of, len(kinds), aggr="mean") for of in [(6, 5), (5, 3)])
+    for conv in net.convs:
+        nn.init.normal_(conv.bias)
+    with torch.no_grad():
+        x = net.lin(data.x_dict)
+        x = torch.cat([x[name] for name in sizes])
+        edges = torch.cat(index, 1), torch.cat(types)
+        logits = net.convs[1](net.convs[0](x, *edges).relu(), *edges)[: sizes["user"]]
+    state = {name: value.contiguous() for name, value in net.state_dict().items()}
+    save_file(state | answers | {"answers.logits": logits}, os.path.join(out, "heterorgcn.safetensors"))
+
+
 if __name__ == "__main__":
     if sys.argv[1:] == ["--fixtures"]:
         testdata = os.path.join(HERE, "..", "..", "..", "trainer", "weights", "testdata")
@@ -292,5 +365,6 @@ if __name__ == "__main__":
         relational(testdata)
         isomorphic(testdata)
         inception(testdata)
+        hetero(testdata)
     else:
         unittest.main()
