@@ -122,6 +122,7 @@
 //	               refuses
 //	weights.go     weights of edges
 //	targets.go     labels that are numbers; labels.go: several labels a node; links.go: candidates of links
+//	nodetypes.go   types of nodes, which have a table each
 //	relations.go   types and directions of edges
 //	split.go       a split drawn at random; withhold.go: nodes kept back for later
 //	load.go        the GraphSAINT layout

@@ -31,6 +31,7 @@
 //	schema.go    Schema: all features in order, JSON, hash, checks
 //	fit.go       Fit: a schema learned from the columns of a table
 //	summary.go   what Fit reads of a column, in one pass over its values, and the kind that it chooses by that
+//	types.go     types of nodes: features that nodes of one type have
 //	encode.go    the row of one arrival from its fields
 //	values.go    the number of one value of each kind, and the errors about values
 //	words.go     the hash of words

@@ -14,6 +14,8 @@ import (
 	"rivulet/artifact"
 	"rivulet/dataset"
 	"rivulet/dataset/table"
+	"rivulet/graph"
+	"rivulet/infer/target"
 	"rivulet/trainer/eval"
 )
 
@@ -142,6 +144,45 @@ func TestTypesOfNodesHaveTheirBlocksOfS(t *testing.T) {
 	names := strings.Join(read.Schema.Names(), " ")
 	if want := "node_type=item node_type=shop node_type=user node_type=(other) age user.level price weight size item.level"; names != want {
 		t.Errorf("positions %s, want %s", names, want)
+	}
+}
+
+// Without types of edges all models read the blocks, and the other tasks' nodes have types, too.
+func TestTypesOfNodesAndTasks(t *testing.T) {
+	plain := func(change func(d *dataset.Dataset)) *dataset.Dataset {
+		d := *typedNodes(t, 400, 1)
+		d.By, d.Relations = nil, nil
+		change(&d)
+		return &d
+	}
+	o := options(40)
+	o.Models, o.Hidden, o.Own = []string{"sgc", "gcn"}, 8, OwnNever
+	for setting, r := range map[string]*dataset.Dataset{"classes": plain(func(*dataset.Dataset) {}),
+		"numbers": plain(func(d *dataset.Dataset) {
+			d.Task, d.Targets = target.Number, graph.NewDense(d.Nodes(), 1)
+			for i, y := range d.Labels {
+				d.Targets.Row(i)[0], d.Labels[i] = float32(y), min(y, 0)
+			}
+			d.Classes = []string{"kind"}
+		}),
+		"links": plain(func(d *dataset.Dataset) {
+			if err := d.AsLinks(); err != nil {
+				t.Fatal(err)
+			}
+		})} {
+		o := o
+		if setting != "classes" {
+			o.Models = []string{"sgc"}
+		}
+		out := mustTrain(t, r, o)
+		if out.Bundle.Growth != nil || len(out.Results) == 0 {
+			t.Errorf("%s: %d results, growth %v", setting, len(out.Results), out.Bundle.Growth != nil)
+		}
+		for _, of := range out.Results {
+			if of.Setting != eval.OtoO && of.Setting != eval.OtoS {
+				t.Errorf("%s: it is measured in %s", setting, of.Setting)
+			}
+		}
 	}
 }
 

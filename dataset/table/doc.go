@@ -19,6 +19,7 @@
 //	role.go         the role that a value stands for; the order of classes
 //	files.go        files of one table: directories, parts and partitions, columns in another order
 //	extend.go       files with other names of columns, and with columns that follow from a row's first cell
+//	types.go        tables of nodes of several types as one table
 //	cell.go         one value of a row, as a number, bool, time or text
 //	list.go         a list of numbers in one cell, in the forms that programs print
 //	labels.go       several labels in one cell, or in columns

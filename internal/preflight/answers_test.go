@@ -2,8 +2,11 @@ package preflight
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -236,6 +239,64 @@ func TestConsumersReadTypes(t *testing.T) {
 		}
 		if _, err := Answers(t.Context(), of.Bundle, of.Answers, standard); err == nil {
 			t.Error("arrivals with other types get the same answers")
+		}
+	}
+}
+
+// typedNodes are users with classes who buy and view items, which have features of their own.
+func typedNodes(t *testing.T) *dataset.Dataset {
+	t.Helper()
+	users, items := "id,label,split,age\n", "id,price,colour\n"
+	edges := "source,target,kind\n"
+	for i := range 60 {
+		items += fmt.Sprintf("i%d,%d,%s\n", i, i%3*10+i%7, []string{"red", "blue"}[i%2])
+	}
+	for u := range 240 {
+		users += fmt.Sprintf("u%d,k%d,%s,%d\n", u, u%3, []string{"train", "train", "val", "test"}[u/3%4], 20+u%3*5+u%11)
+		for k := range 3 {
+			edges += fmt.Sprintf("u%d,i%d,buys\nu%d,i%d,views\n", u, (u%3+3*((u+7*k)%20))%60, u, (u*5+k)%60)
+		}
+	}
+	dir := t.TempDir()
+	for name, text := range map[string]string{"users.csv": users, "items.csv": items, "edges.csv": edges,
+		"data.yaml": "nodes: {user: users.csv, item: items.csv}\nedges: edges.csv\nedge_type: kind\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d, err := dataset.Open(dir, dataset.OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// Consumers predict users of a graph of users and items as the trainer does, whether they say their type or not. A user
+// with a feature of items, and an item, are no arrivals.
+func TestConsumersReadTypesOfNodes(t *testing.T) {
+	d := typedNodes(t)
+	of := trainModels(t, d, "rsgc")
+	if warnings, err := Answers(t.Context(), of.Bundle, of.Answers, standard); err != nil || warnings != nil {
+		t.Fatalf("%v, %q", err, warnings)
+	}
+	for k := range of.Answers {
+		of.Answers[k].Named = slices.DeleteFunc(slices.Clone(of.Answers[k].Named), func(f schema.Field) bool {
+			return f.Name == "node_type"
+		})
+	}
+	if _, err := Answers(t.Context(), of.Bundle, of.Answers, standard); err != nil {
+		t.Errorf("without their type: %v", err)
+	}
+	for words, more := range map[string]schema.Field{
+		"price": {Name: "price", Value: schema.Value{Type: schema.Number, Number: 3}},
+		"the string \"item\", want the type of an arriving node: user": {Name: "node_type",
+			Value: schema.Value{Type: schema.Text, Text: "item"}}} {
+		wrong := slices.Clone(of.Answers)
+		wrong[0].Named = append(slices.DeleteFunc(slices.Clone(wrong[0].Named), func(f schema.Field) bool {
+			return f.Name == more.Name
+		}), more)
+		if _, err := Answers(t.Context(), of.Bundle, wrong, standard); err == nil || !strings.Contains(err.Error(), words) {
+			t.Errorf("error %v, want %q", err, words)
 		}
 	}
 }

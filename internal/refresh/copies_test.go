@@ -15,6 +15,7 @@ import (
 	"rivulet/durable"
 	"rivulet/graph"
 	"rivulet/infer/target"
+	"rivulet/schema"
 )
 
 // pair is a–b, which train and validate, and c, which tests.
@@ -41,6 +42,11 @@ func TestWeightsOfEdgesAreRefused(t *testing.T) {
 	d.Task = target.Number
 	if _, err := NewGraph("", d); err == nil || !strings.Contains(err.Error(), "a refresh is for classes only") {
 		t.Errorf("numbers: error %v", err)
+	}
+	d = pair()
+	d.NodeTypes = &schema.Types{}
+	if _, err := NewGraph("", d); err == nil || !strings.Contains(err.Error(), "nodes are of several types") {
+		t.Errorf("types of nodes: error %v", err)
 	}
 }
 

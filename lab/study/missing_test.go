@@ -8,6 +8,7 @@ import (
 
 	"rivulet/dataset/generate"
 	"rivulet/graph"
+	"rivulet/schema"
 	"rivulet/trainer"
 )
 
@@ -62,6 +63,14 @@ func TestWeightsOfEdgesAreRefused(t *testing.T) {
 	_, grow = Grow(t.Context(), d, GrowDefaults(), trainer.Silent{})
 	for _, err := range []error{missing, grow} {
 		if err == nil || !strings.Contains(err.Error(), "edges have directions") {
+			t.Errorf("error %v", err)
+		}
+	}
+	d.By, d.Relations, d.NodeTypes = nil, nil, &schema.Types{}
+	_, missing = Missing(t.Context(), d, trainer.Defaults(), []uint64{0}, []float64{0}, trainer.Silent{})
+	_, grow = Grow(t.Context(), d, GrowDefaults(), trainer.Silent{})
+	for _, err := range []error{missing, grow} {
+		if err == nil || !strings.Contains(err.Error(), "nodes are of several types") {
 			t.Errorf("error %v", err)
 		}
 	}

@@ -78,3 +78,34 @@ def test_what_is_no_schema(change: object) -> None:
     change(said)  # type: ignore[operator]
     with pytest.raises(SchemaError):
         Schema(json.dumps(said).encode())
+
+
+def test_types_of_nodes() -> None:
+    """The rows of TestTypesOfArrivals of package schema, and the same refusals."""
+    number = {"kind": "number", "missing": "mean"}
+    features = [
+        {
+            "name": "node_type",
+            "kind": "category",
+            "missing": "zero",
+            "categories": ["item", "user"],
+            "arriving": ["user"],
+        },
+        {"name": "age", **number, "mean": [30], "of": "user"},
+        {"name": "price", "kind": "number", "missing": "column", "mean": [6], "of": "item"},
+        {"name": "kind", "kind": "category", "missing": "zero", "categories": ["a", "b"], "of": "item"},
+    ]
+    schema = Schema(json.dumps({"schema_version": 1, "seed": 0, "features": features}).encode())
+    for values in ({"age": 25}, {"node_type": "user", "age": 25}, {"age": 25, "price": None}):
+        assert schema.encode(values).tolist() == [0, 1, 0, 25, 6, 0, 0, 0, 0]
+    for values, words in (
+        ({"node_type": "item"}, "the type of an arriving node: user"),
+        ({"price": 3}, "of nodes of the type item, and the node is of the type user"),
+    ):
+        with pytest.raises(ArrivalError, match=words):
+            schema.encode(values)
+    features[0]["arriving"] = ["item", "user"]
+    both = Schema(json.dumps({"schema_version": 1, "seed": 0, "features": features}).encode())
+    with pytest.raises(ArrivalError, match="is missing, want the type of an arriving node: item or user"):
+        both.encode({"age": 25})
+    assert both.encode({"node_type": "item", "price": 5}).tolist() == [1, 0, 0, 30, 5, 0, 0, 0, 0]

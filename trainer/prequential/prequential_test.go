@@ -14,6 +14,7 @@ import (
 	"rivulet/event"
 	"rivulet/graph"
 	"rivulet/infer/attach"
+	"rivulet/schema"
 	"rivulet/trainer"
 	"rivulet/trainer/merge"
 )
@@ -354,6 +355,11 @@ func TestWeightsOfEdgesAreRefused(t *testing.T) {
 	d.Relate(&graph.Bins{Directed: true}, d.Adj)
 	if _, err := Run(t.Context(), d, Defaults(), trainer.Silent{}); err == nil ||
 		!strings.Contains(err.Error(), "edges have directions") {
+		t.Errorf("error %v", err)
+	}
+	d.By, d.Relations, d.NodeTypes = nil, nil, &schema.Types{}
+	if _, err := Run(t.Context(), d, Defaults(), trainer.Silent{}); err == nil ||
+		!strings.Contains(err.Error(), "nodes are of several types") {
 		t.Errorf("error %v", err)
 	}
 }

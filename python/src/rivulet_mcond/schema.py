@@ -16,7 +16,10 @@ from numpy.typing import NDArray
 from .arrivals import FLOAT32_MAX, ArrivalError, Scalar, Sparse
 
 _FIELDS = frozenset(
-    ["name", "kind", "missing", "mean", "categories", "buckets", "parts", "until", "until_feature"]
+    [
+        *("name", "kind", "missing", "mean", "categories", "buckets", "parts", "until", "until_feature"),
+        *("of", "arriving"),
+    ]
 )  # of a feature; one that is not known may change what positions mean
 _KINDS = ("number", "bool", "category", "text", "time", "age", "vector")
 _WORD = re.compile(rb"[0-9A-Za-z\x80-\xff]+")
@@ -41,6 +44,10 @@ class Feature:
     parts: Sequence[str] = ()
     until: str = ""
     until_feature: str = ""
+    of: str = ""
+    """The type of the nodes that have the feature; empty: all do."""
+    arriving: Sequence[str] = ()
+    """Of the category that is a node's type: the types that an arrival may have."""
 
     @property
     def values(self) -> int:
@@ -104,9 +111,18 @@ class Schema:
                 if name not in self._known:
                     raise _fault("feature_unknown", name, "the schema has no such feature")
         row = np.zeros(self.width)
+        kind = self._type(values)
         for feature in self.features:
             part = row[feature.start : feature.start + feature.width]
-            if not self._put(part, feature, values):
+            if feature.arriving:
+                part[feature.categories.index(kind)] = 1
+            elif feature.of and feature.of != kind:
+                if values.get(feature.name) is not None:
+                    detail = f"it is a feature of nodes of the type {feature.of}, and the node is of the type {kind}"
+                    raise _fault("feature_type", feature.name, detail)
+                if feature.missing != "zero":
+                    part[: len(feature.mean)] = feature.mean
+            elif not self._put(part, feature, values):
                 _put_missing(part, feature)
         return row.astype(np.float32)
 
@@ -115,6 +131,22 @@ class Schema:
         row = self.encode(values, ignore_unknown)
         at = np.flatnonzero(row)
         return Sparse(at, row[at])
+
+    def _type(self, values: Mapping[str, Scalar]) -> str:
+        """Return the node's type, which need not be said if arrivals are of one; empty: nodes have no types."""
+        for feature in self.features:
+            if not feature.arriving:
+                continue
+            value = values.get(feature.name)
+            if value is None and len(feature.arriving) == 1:
+                return feature.arriving[0]
+            want = f"want the type of an arriving node: {' or '.join(feature.arriving)}"
+            if value is None:
+                raise _fault("feature_missing", feature.name, f"is missing, {want}")
+            if _category(feature, value) not in feature.arriving:
+                raise _wrong(feature, value, want.removeprefix("want "))
+            return _category(feature, value)
+        return ""
 
     def _put(self, part: NDArray[np.float64], f: Feature, values: Mapping[str, Scalar]) -> bool:
         """Set the positions of a value, or report that it is missing."""
