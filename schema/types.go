@@ -64,7 +64,8 @@ func (f *Feature) foreign(v *Value, kind string) error {
 	if v.Type == Missing {
 		return nil
 	}
-	return faultf(WrongType, f.Name, "it is a feature of nodes of the type %s, and the node is of the type %s", f.Of, kind)
+	return faultf(WrongType, f.Name, "it is a feature of nodes of the type %s, and the node is of the type %s", f.Of,
+		kind)
 }
 
 // absent writes the numbers of a feature that nodes of the row's type do not have.

@@ -14,13 +14,15 @@ func typedColumns() []Column {
 		{Name: "age", Type: Number, Numbers: []float64{20, 30, 40, 0, 0, 0}, Missing: []bool{3: true, 4: true, 5: true}},
 		{Name: "price", Type: Number, Numbers: []float64{0, 0, 0, 5, 7, 0},
 			Missing: []bool{true, true, true, false, false, true}},
-		{Name: "kind", Type: Text, Texts: []string{"", "", "", "a", "a", "b"}, Missing: []bool{true, true, true, false, false, false}},
+		{Name: "kind", Type: Text, Texts: []string{"", "", "", "a", "a", "b"},
+			Missing: []bool{true, true, true, false, false, false}},
 	}
 }
 
 func typedSchema(t *testing.T, zero bool) *Schema {
 	t.Helper()
-	s, err := Fit(typedColumns(), []int32{0, 1, 2, 3, 4, 5}, FitOptions{MinCount: 1, Zero: zero, Kinds: map[string]string{"kind": "category"},
+	s, err := Fit(typedColumns(), []int32{0, 1, 2, 3, 4, 5}, FitOptions{MinCount: 1, Zero: zero,
+		Kinds: map[string]string{"kind": "category"},
 		Types: &Types{Column: "node_type", Arriving: []string{"user"},
 			Of: map[string]string{"age": "user", "price": "item", "kind": "item"}}})
 	if err != nil {
@@ -66,7 +68,8 @@ func TestTypesOfArrivals(t *testing.T) {
 	row := make([]float32, s.Width())
 	number := func(name string, v float64) Field { return Field{name, Value{Type: Number, Number: v}} }
 	kind := func(name string) Field { return Field{"node_type", Value{Type: Text, Text: name}} }
-	for _, fields := range [][]Field{{number("age", 25)}, {kind("user"), number("age", 25)}, {number("age", 25), {Name: "price"}}} {
+	for _, fields := range [][]Field{{number("age", 25)}, {kind("user"), number("age", 25)},
+		{number("age", 25), {Name: "price"}}} {
 		if err := s.Encode(row, fields); err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +81,8 @@ func TestTypesOfArrivals(t *testing.T) {
 		`feature "node_type": the string "item", want the type of an arriving node: user`:              {kind("item")},
 		`feature "node_type": the string "shop", want the type of an arriving node: user`:              {kind("shop")},
 		`feature "price": it is a feature of nodes of the type item, and the node is of the type user`: {number("price", 3)},
-		`feature "kind": it is a feature of nodes of the type item, and the node is of the type user`:  {{"kind", Value{Type: Text, Text: "a"}}},
+		`feature "kind": it is a feature of nodes of the type item, and the node is of the type user`: {
+			{"kind", Value{Type: Text, Text: "a"}}},
 	} {
 		if err := s.Encode(row, fields); err == nil || err.Error() != words {
 			t.Errorf("error %v, want %s", err, words)

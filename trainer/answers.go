@@ -45,7 +45,10 @@ func (t *task) answered() (nodes []int32, roles []string) {
 		}
 	}
 	degrees := func(a, b int32) int { return t.data.Adj.RowLen(int(a)) - t.data.Adj.RowLen(int(b)) }
-	add("train", t.data.Train)
+	types := t.data.TypesOf() // nodes of T of other types than arrivals have are none
+	add("train", slices.DeleteFunc(slices.Clone(t.data.Train), func(i int32) bool {
+		return types != nil && !slices.Contains(t.data.NodeTypes.Arriving, types[i])
+	}))
 	add("validation", t.data.Validation, slices.MaxFunc(t.data.Validation, degrees)) // without any no run begins
 	if len(t.data.Test) > 0 {
 		add("test", t.data.Test, slices.MaxFunc(t.data.Test, degrees))

@@ -20,8 +20,8 @@ import (
 )
 
 // typedNodes is a set with known truth: users who buy and view items of shops. The class of a user is the kind of most
-// of the items that they buy; what they view says nothing. An item tells its kind by its numbers, a shop has no features
-// and sells items of one kind, and a user's age says little.
+// of the items that they buy; what they view says nothing. An item tells its kind by its numbers, a shop has no
+// features and sells items of one kind, and a user's age says little.
 func typedNodes(t testing.TB, users int, seed uint64) *dataset.Dataset {
 	t.Helper()
 	const kinds, items, shops = 4, 120, 40
@@ -142,7 +142,9 @@ func TestTypesOfNodesHaveTheirBlocksOfS(t *testing.T) {
 		t.Fatal(err)
 	}
 	names := strings.Join(read.Schema.Names(), " ")
-	if want := "node_type=item node_type=shop node_type=user node_type=(other) age user.level price weight size item.level"; names != want {
+	const want = "node_type=item node_type=shop node_type=user node_type=(other) age user.level price weight size " +
+		"item.level"
+	if names != want {
 		t.Errorf("positions %s, want %s", names, want)
 	}
 }
@@ -190,8 +192,8 @@ func TestTypesOfNodesAndTasks(t *testing.T) {
 func TestTypesOfNodesRefused(t *testing.T) {
 	d := typedNodes(t, 400, 1)
 	for words, change := range map[string]func(o *Options){
-		"nodes are of several types (a table for each), which method evidence": func(o *Options) { o.Method = MethodEvidence },
-		"which representation does not read":                                   func(o *Options) { o.Representation = true },
+		"several types (a table for each), which method evidence": func(o *Options) { o.Method = MethodEvidence },
+		"which representation does not read":                      func(o *Options) { o.Representation = true },
 	} {
 		o := options(30)
 		o.Models = []string{"sgc"}

@@ -208,7 +208,7 @@ func (t *task) bundle(ctx context.Context, r *recipe, results []eval.Result, now
 	progress.Step(what, 0, 1)
 	b := &artifact.Bundle{Bins: t.bins, Manifest: t.manifest(r, results, now), Preprocess: *t.pre,
 		Synthetic: r.served.parts().Synthetic, Schema: t.schema}
-	if c, ok := r.served.(growable); ok && !t.related() && !t.groups.Several() { // rows of arrivals are solved without these
+	if c, ok := r.served.(growable); ok && !t.related() && !t.groups.Several() { // rows of arrivals have neither
 		b.Growth = c.growth()
 	}
 	// they are of edges without weights and relations, for models of classes that come later

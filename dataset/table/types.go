@@ -57,9 +57,11 @@ func (t Settings) checkNodeTables() error {
 		case slices.ContainsFunc(tables[:k], func(other NodeTable) bool { return other.Type == of.Type }):
 			return fmt.Errorf("nodes: two tables are of the type %.100q", of.Type)
 		case t.Positional:
-			return errors.New("nodes have types, whose features have names: --positional (positional) is for one table of nodes")
+			return errors.New("nodes have types, whose features have names: --positional (positional) is for one table " +
+				"of nodes")
 		case t.Features != "":
-			return errors.New("nodes have types, whose features are columns of their tables: a table of features (features) is for one table of nodes")
+			return errors.New("nodes have types, whose features are columns of their tables: a table of features (features) " +
+				"is for one table of nodes")
 		}
 	}
 	return nil
@@ -83,8 +85,8 @@ func inlineNodeTables(content []byte) ([]byte, error) {
 			name, path := nodes.Content[i].Value, nodes.Content[i+1].Value
 			part := name + "=" + path
 			if strings.Contains(part, ",") || namedTable.FindStringSubmatch(part) == nil {
-				return nil, fmt.Errorf("nodes: %.100q is %.100q, want a type, without point, slash and comma, and the path of its table",
-					name, path)
+				return nil, fmt.Errorf("nodes: %.100q is %.100q, want a type, without point, slash and comma, and the path of "+
+					"its table", name, path)
 			}
 			parts = append(parts, part)
 		}

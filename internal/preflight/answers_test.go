@@ -301,6 +301,19 @@ func TestConsumersReadTypesOfNodes(t *testing.T) {
 	}
 }
 
+// Of items as candidates of links, which are all training nodes, none is asked as an arrival.
+func TestConsumersReadTypesOfNodesOfLinks(t *testing.T) {
+	d := typedNodes(t)
+	d.By, d.Relations = nil, nil
+	if err := d.AsLinks(); err != nil {
+		t.Fatal(err)
+	}
+	of := trainModels(t, d, "sgc")
+	if _, err := Answers(t.Context(), of.Bundle, of.Answers, standard); err != nil {
+		t.Error(err)
+	}
+}
+
 // numbered returns a data set with two numbers a node in place of a class.
 func numbered(t *testing.T) *dataset.Dataset {
 	t.Helper()

@@ -21,7 +21,7 @@
 //	MessagesOf              t_j: the numbers that an arrival reads of node j, each block weighed by its effect
 //	Dictionary              t' of clusters, and M solved against it, row by row (package infer/nnls)
 //
-// Files: budget.go, points.go, kmeans.go and clusters.go for S; messages.go, dictionary.go and solved.go for M;
+// Files: budget.go, points.go, groups.go, kmeans.go, clusters.go for S; messages.go, dictionary.go, solved.go for M;
 // means.go what an artifact keeps for models that come later; condensed.go what a method takes and gives. The
 // baselines are in coreset.go with random.go, degree.go, herding.go and kcenter.go, in vng.go and in cached.go.
 //

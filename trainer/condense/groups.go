@@ -63,7 +63,8 @@ func (g *Groups) Budget(nodes int) ([]int, error) {
 		return Budget(g.Of, g.classes, nodes)
 	}
 	counted, number, seen := slices.Clone(g.Of), 0, map[int32]bool{}
-	for pass, counts := range []func(i int) bool{func(i int) bool { return g.met[i] }, func(i int) bool { return !seen[g.Of[i]] }} {
+	met, first := func(i int) bool { return g.met[i] }, func(i int) bool { return !seen[g.Of[i]] }
+	for pass, counts := range []func(i int) bool{met, first} {
 		for i, of := range g.Of {
 			switch {
 			case of < 0:

@@ -24,8 +24,8 @@ type NodeTypes struct {
 	Directed bool
 }
 
-// Block are the positions of a type: From to To of its features, and Bias, which is 1 on its nodes. Without features the
-// latter is its one feature.
+// Block are the positions of a type: From to To of its features, and Bias, which is 1 on its nodes. Without features
+// the latter is its one feature.
 type Block struct{ From, To, Bias int }
 
 func (b Block) width() int { return b.To - b.From }
@@ -86,8 +86,8 @@ type edge struct{ source, kind, target string }
 
 func (e edge) String() string { return e.source + "__" + e.kind + "__" + e.target }
 
-// relation returns the relation of edges that bring messages from e.source to e.target. PyTorch Geometric's rev_buys are
-// the edges of buys the other way.
+// relation returns the relation of edges that bring messages from e.source to e.target. PyTorch Geometric's rev_buys
+// are the edges of buys the other way.
 func (t *NodeTypes) relation(e edge) (int, error) {
 	for k, name := range t.Edges {
 		name = named.Replace(name)
@@ -121,7 +121,8 @@ func (s State) joinTypes(t *NodeTypes) (State, error) {
 	}
 	order, ok := byNumber(slices.Sorted(maps.Keys(layers)))
 	if !ok {
-		return nil, fmt.Errorf("which of the layers %s is the first: number their names", s.list(slices.Sorted(maps.Keys(layers))))
+		return nil, fmt.Errorf("which of the layers %s is the first: number their names",
+			s.list(slices.Sorted(maps.Keys(layers))))
 	}
 	in, width, out := t.Blocks, 0, State{}
 	for _, b := range in {
@@ -152,8 +153,8 @@ func (s State) joinTypes(t *NodeTypes) (State, error) {
 				return nil, err
 			}
 			if other, twice := met[[2]any{r, e.source}]; twice {
-				return nil, fmt.Errorf("the data's edges of one type are %s and %s in the file: give them a type each, or keep "+
-					"their directions (--directed)", other, e)
+				return nil, fmt.Errorf("the data's edges of one type are %s and %s in the file: give them a type each, or "+
+					"keep their directions (--directed)", other, e)
 			}
 			met[[2]any{r, e.source}] = e
 			prefix := tensor(layer, e.String())
@@ -252,7 +253,8 @@ func (s State) project(t *NodeTypes, first string) (State, error) {
 			}
 			w := s[file]
 			if len(w.Shape) != 2 || w.Values == nil || p != nil && w.Shape[0] != p.Cols {
-				return nil, fmt.Errorf("tensor %s is %v, want a projection of the features of %s as of other types", file, w.Shape, name)
+				return nil, fmt.Errorf("tensor %s is %v, want a projection of the features of %s as of other types", file, w.Shape,
+					name)
 			}
 			if p == nil {
 				p = graph.NewDense(d, w.Shape[0])
@@ -274,7 +276,8 @@ func (s State) project(t *NodeTypes, first string) (State, error) {
 	for name, w := range s {
 		if tail, ok := strings.CutPrefix(name, first+"."); ok && (tail == "root" || strings.HasPrefix(tail, "weight.")) {
 			if len(w.Shape) != 2 || w.Shape[1] != p.Cols {
-				return nil, fmt.Errorf("tensor %s is %v, and the types of nodes are projected to %d columns", name, w.Shape, p.Cols)
+				return nil, fmt.Errorf("tensor %s is %v, and the types of nodes are projected to %d columns", name, w.Shape,
+					p.Cols)
 			}
 			out[name] = pytorch(graph.MulDense(p, transposed(w.Values, w.Shape[0], w.Shape[1])))
 		}

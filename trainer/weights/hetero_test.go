@@ -60,8 +60,8 @@ func heteroData(t *testing.T, file string) (state State, x *graph.Dense, relatio
 	return state, x, graph.NewRelations(by...), matrix(answers["logits"])
 }
 
-// to_hetero(SAGEConv) of three types of nodes, and projections by type before RGCNConv on all nodes, answer as in PyTorch
-// Geometric for the nodes of the type that has classes.
+// to_hetero(SAGEConv) of three types of nodes, and projections by type before RGCNConv on all nodes, answer as in
+// PyTorch Geometric for the nodes of the type that has classes.
 func TestTypesOfNodesAnswerAsPyTorchGeometric(t *testing.T) {
 	for _, file := range []string{"hetero", "heterorgcn"} {
 		state, dense, relations, want := heteroData(t, file)

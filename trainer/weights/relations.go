@@ -61,7 +61,8 @@ func scaled(a safetensors.Array, by float32) safetensors.Array {
 	return a
 }
 
-// related makes a matrix for each relation of the weights of RGCNConv, or where nodes have types of to_hetero(SAGEConv).
+// related makes a matrix for each relation of the weights of RGCNConv, or, where nodes have types, of
+// to_hetero(SAGEConv).
 func (s State) related(types *NodeTypes) (State, int, error) {
 	if types != nil && slices.ContainsFunc(s.names(), heteroConv.MatchString) {
 		out, err := s.joinTypes(types)
