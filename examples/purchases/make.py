@@ -1,4 +1,4 @@
-"""Write nodes.csv, purchases.csv and data.yaml: users, items, and who bought what.
+"""Write users.csv, items.csv, purchases.csv and data.yaml: users, items, and who bought what.
 
     python3 examples/purchases/make.py out/purchases
 
@@ -14,12 +14,12 @@ from pathlib import Path
 USERS, ITEMS, STYLES = 4000, 1200, 60
 DEPARTMENTS = ["books", "garden", "games", "sports", "kitchen", "music", "pets", "shoes", "toys", "tools"]
 COUNTRIES = ["DE", "FR", "NL", "PL", "SE"]
-SETTINGS = """nodes: nodes.csv
+SETTINGS = """nodes: {user: users.csv, item: items.csv}
 edges: purchases.csv
 source: user
 target: item
 task: links
-candidates: kind=item
+candidates: node_type=item
 """
 
 
@@ -29,20 +29,21 @@ def main(directory: Path) -> None:
     styles = [rng.randrange(STYLES) for _ in range(ITEMS)]
     popular = [1 / (1 + rng.randrange(40)) for _ in range(ITEMS)]
     of_style = [[i for i in range(ITEMS) if styles[i] == s] for s in range(STYLES)]
-    nodes, purchases = ["id,kind,age,country,department,price"], ["user,item"]
+    users, items, purchases = ["id,age,country"], ["id,department,price"], ["user,item"]
     for i, style in enumerate(styles):
-        nodes.append(f"i{i},item,,,{DEPARTMENTS[style % len(DEPARTMENTS)]},{rng.lognormvariate(3, 0.8):.2f}")
+        items.append(f"i{i},{DEPARTMENTS[style % len(DEPARTMENTS)]},{rng.lognormvariate(3, 0.8):.2f}")
     for u in range(USERS):
         favourites = rng.sample(range(STYLES), rng.choice((2, 2, 3)))
         age = 20 + 4 * (favourites[0] % len(DEPARTMENTS)) + rng.randrange(25)
-        nodes.append(f"u{u},user,{age},{COUNTRIES[(favourites[0] + rng.randrange(3)) % 5]},,")
+        users.append(f"u{u},{age},{COUNTRIES[(favourites[0] + rng.randrange(3)) % 5]}")
         bought = set()
         for _ in range(rng.randrange(6, 25)):
             among = of_style[rng.choice(favourites)] if rng.random() < 0.75 else range(ITEMS)
             bought |= set(rng.choices(among, [popular[i] for i in among]))
         purchases += [f"u{u},i{i}" for i in sorted(bought)]
     directory.mkdir(parents=True, exist_ok=True)
-    (directory / "nodes.csv").write_text("\n".join(nodes) + "\n")
+    (directory / "users.csv").write_text("\n".join(users) + "\n")
+    (directory / "items.csv").write_text("\n".join(items) + "\n")
     (directory / "purchases.csv").write_text("\n".join(purchases) + "\n")
     (directory / "data.yaml").write_text(SETTINGS)
 

@@ -312,6 +312,9 @@ func TestConsumersReadTypesOfNodesOfLinks(t *testing.T) {
 	if _, err := Answers(t.Context(), of.Bundle, of.Answers, standard); err != nil {
 		t.Error(err)
 	}
+	if sent, err := Sample(t.Context(), d, options(), standard); err != nil || sent == 0 {
+		t.Errorf("a sample: %d nodes, %v", sent, err)
+	}
 }
 
 // numbered returns a data set with two numbers a node in place of a class.

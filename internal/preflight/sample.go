@@ -71,7 +71,7 @@ func sampleOf(d *dataset.Dataset) *dataset.Dataset {
 	var order []int32
 	index := slices.Repeat([]int32{-1}, d.Nodes())
 	out := &dataset.Dataset{Name: d.Name, Classes: d.Classes, BagOfWords: d.BagOfWords, Dropped: d.Dropped,
-		Schema: d.Schema, Task: d.Task}
+		Schema: d.Schema, Task: d.Task, NodeTypes: d.NodeTypes}
 	for i := range int32(d.Nodes()) {
 		role, ok := taken[i]
 		if !ok {
