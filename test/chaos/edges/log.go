@@ -293,8 +293,9 @@ func (p *records) neighbours(a int, edges []int, at int) []string {
 // Unmatched judges edges by their dead letters: an edge that no arrival takes must have one, and an edge that is taken,
 // or dropped as its id is to be forgotten, must have none. It counts both kinds, and returns the places of edges for
 // which this is not so. letters returns the number of an edge's dead letters; if it is nil, none are written. last is
-// the present life of the topic. Edges near a cut are not judged.
-func (l *Log) Unmatched(letters func(ledger.Place) int, last int) (unmatched, joined int, wrong []ledger.Place) {
+// the present life of the topic. Edges near a cut are not judged, nor those for which a clock was stepped.
+func (l *Log) Unmatched(letters func(ledger.Place) int, last int, stepped func(time.Time) bool) (unmatched, joined int,
+	wrong []ledger.Place) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for of, p := range l.all {
@@ -326,7 +327,7 @@ func (l *Log) Unmatched(letters func(ledger.Place) int, last int) (unmatched, jo
 					want = 0
 				}
 				switch {
-				case l.disturbed(p, e, of.life < last):
+				case l.disturbed(p, e, of.life < last), stepped(p.all[e].Time), stepped(p.all[e].Time.Add(l.Wait)):
 				case letters != nil && letters(at) != want:
 					wrong = append(wrong, at)
 				case taken[e]:

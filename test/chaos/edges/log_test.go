@@ -202,7 +202,8 @@ func TestUnmatched(t *testing.T) {
 		p.arrival("other", nil, 1, begin.Add(time.Duration(2+k)*time.Second))
 	}
 	for letters, want := range map[[2]int][]int64{{0, 1}: nil, {1, 1}: {0}, {0, 0}: {2}, {0, 2}: {2}} {
-		_, _, wrong := p.log.Unmatched(func(at ledger.Place) int { return letters[at.Offset/2] }, 0)
+		_, _, wrong := p.log.Unmatched(func(at ledger.Place) int { return letters[at.Offset/2] }, 0,
+			func(time.Time) bool { return false })
 		var got []int64
 		for _, at := range wrong {
 			got = append(got, at.Offset)

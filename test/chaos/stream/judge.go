@@ -58,7 +58,7 @@ func (s *Stream) resolve(stepped func(time.Time) bool) (said []oracle.Said, c co
 		if sets == nil {
 			continue // the ledger tells that there is no such arrival
 		}
-		if sets.Ready.After(p.Sent) {
+		if sets.Ready.After(p.Sent) && !stepped(p.Seen) {
 			p.Sent = sets.Ready // its neighbours were not looked up before
 		}
 		whole := s.world.ByID[base(p.ID)].Decoded
@@ -100,7 +100,7 @@ func (s *Stream) resolve(stepped func(time.Time) bool) (said []oracle.Said, c co
 		letters = nil
 	}
 	var wrong []ledger.Place
-	c.unmatched, c.took, wrong = s.log.Unmatched(letters, s.Life())
+	c.unmatched, c.took, wrong = s.log.Unmatched(letters, s.Life(), stepped)
 	for _, at := range wrong {
 		violations = append(violations, fmt.Sprintf("%s: the edge at %v has %d dead letters", s.Kind, at, s.letters[at]))
 	}
