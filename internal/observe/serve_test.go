@@ -202,7 +202,7 @@ func TestPipelinesShareAPort(t *testing.T) {
 		of[k].Repartition()
 		of[k].Rebalance(nil)
 	}
-	of[0].Batch(consumer.BatchStats{Records: 3})
+	of[0].Batch(consumer.BatchStats{Records: 3, Delivered: &event.Batch{}})
 	get := func(path string) (int, string) {
 		w := httptest.NewRecorder()
 		Handler(of...).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
