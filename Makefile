@@ -22,7 +22,7 @@ PACKAGES ?= ./...
 OLD      ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build archive workers test stress race lint fmt fuzz bench benchcheck browser integration registry chaos soak demo demos cold processors reference manifests python examples spark ci nightly
+.PHONY: help build archive workers test stress race lint fmt fuzz bench benchcheck browser collector integration registry chaos soak demo demos cold processors reference manifests python examples spark ci nightly
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -110,6 +110,10 @@ browser: ## the live page as a person uses it, in Chromium, and what axe-core fi
 	cd tools/browser && RIVULET_TEST_BIN=$(CURDIR)/out/browser RIVULET_TEST_AXE=$(CURDIR)/out/browser/package/axe.min.js \
 	  RIVULET_TEST_MINUTES=$(MINUTES) $(GO) test -count=1 -timeout 60m .
 
+collector: ## the consumer's traces, sent to the receiver of OpenTelemetry's collector
+	$(GO) build -o out/collector/ ./cmd/consumer ./cmd/trainer ./cmd/rivulet
+	cd tools/collector && RIVULET_TEST_BIN=$(CURDIR)/out/collector $(GO) test -count=1 -v .
+
 demo: ## the main job, on services embedded in the process
 	$(GO) run ./cmd/rivulet demo
 
@@ -149,7 +153,7 @@ nightly: ## what .ci/run has no time for, about an hour: it fails with the first
 	$(MAKE) processors
 	$(MAKE) python examples
 	$(MAKE) browser MINUTES=30
-	$(MAKE) registry spark
+	$(MAKE) registry spark collector
 	$(MAKE) fuzz FUZZTIME=100000x
 	$(MAKE) chaos FOR=10m
 	$(MAKE) soak SOAK=30m

@@ -116,6 +116,7 @@ func TestObjects(t *testing.T) {
 			"monitoring.dashboards": true, "monitoring.runbooks": "https://git.example/rivulet/"}),
 		"static members": set(everything(t), map[string]any{"consumer.staticMembership": true,
 			"autoscaling.enabled": true}),
+		"several streams": set(everything(t), map[string]any{"consumer.pipelines": streams, "autoscaling.enabled": true}),
 		"page in the network": set(everything(t), map[string]any{"page.secrets": map[string]any{
 			"page.tls.cert_file": map[string]any{"name": "tls", "key": "tls.crt"},
 			"page.tls.key_file":  map[string]any{"name": "tls", "key": "tls.key"},
@@ -283,5 +284,50 @@ func TestManifests(t *testing.T) {
 	}
 	if len(entries) != len(files)+2 { // values.yaml and kustomization.yaml
 		t.Errorf("%d files are in %s, want %d and two", len(entries), manifestsDir, len(files))
+	}
+}
+
+// streams are two streams that each consumer follows.
+var streams = map[string]any{
+	"orders": map[string]any{"kafka": map[string]any{"group": "orders", "topics": map[string]any{"arrivals": "orders"}}},
+	"users":  map[string]any{"kafka": map[string]any{"group": "users"}, "redis": map[string]any{"prefix": "users"}},
+}
+
+// The file of each stream is beside the settings of the process, which name it; KEDA looks at the lag of both, and a
+// change of one rolls the pods.
+func TestPipelines(t *testing.T) {
+	of := func(pipelines map[string]any) string {
+		files, err := render(set(everything(t), map[string]any{"consumer.pipelines": pipelines, "autoscaling.enabled": true}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all strings.Builder
+		for _, file := range slices.Sorted(maps.Keys(files)) {
+			all.WriteString(files[file])
+		}
+		return all.String()
+	}
+	text := of(streams)
+	for _, want := range []string{"pipelines:\n    - /etc/rivulet/orders.yaml\n    - /etc/rivulet/users.yaml\n",
+		"  orders.yaml: |\n    kafka:\n      group: orders\n", "  users.yaml: |\n    kafka:\n      group: users\n",
+		"consumerGroup: \"orders\"\n        topic: \"orders\"", "consumerGroup: \"users\"\n        topic: \"arrivals\""} {
+		if strings.Count(text, want) != 1 {
+			t.Errorf("%d times %q in\n%s", strings.Count(text, want), want, text)
+		}
+	}
+	const checksum = "checksum/settings: "
+	sum := func(text string) string {
+		consumer := text[strings.Index(text, "command: [consumer]")-4000:]
+		_, sum, _ := strings.Cut(consumer, checksum)
+		return sum[:64]
+	}
+	other := map[string]any{"orders": streams["orders"],
+		"users": map[string]any{"kafka": map[string]any{"group": "users"}, "batch": map[string]any{"size": 7}}}
+	if sum(text) == sum(of(other)) {
+		t.Error("a change of a stream's settings does not roll the pods")
+	}
+	if _, err := render(set(everything(t), map[string]any{
+		"consumer.pipelines": map[string]any{"rivulet": map[string]any{}}})); err == nil {
+		t.Error("a stream takes the file of all settings")
 	}
 }
