@@ -57,17 +57,9 @@ func (p *inception) part(k int) (u, ways int) {
 	return p.sent(k), ways
 }
 
-// hide makes the hidden layer of p without its bias, in its memory.
-func (p *inception) hide(h *graph.Dense) *graph.Dense {
-	for k, v := range h.AddRow(p.bias).Data {
-		h.Data[k] = max(v, 0)
-	}
-	return h
-}
-
 // logits are those of p without its bias, which becomes the hidden layer.
 func (p *inception) logits(h *graph.Dense) *graph.Dense {
-	return graph.MulDense(p.hide(h), p.head).AddRow(p.last)
+	return graph.MulDense(hidden(h, p.bias), p.head).AddRow(p.last)
 }
 
 // begin and step compute, with h^t the hops of the graph as it is and in*, out* the scales by degree + 1 (the node has
@@ -124,7 +116,9 @@ func (f *frozenInception) Nodes() int { return f.tables.Rows }
 func (f *frozenInception) Logits(b *attach.Batch) *graph.Dense { return f.logits(f.arrived(b)) }
 
 // Embeddings are the hidden layer of the arrivals, n×(K+1)H.
-func (f *frozenInception) Embeddings(b *attach.Batch) *graph.Dense { return f.hide(f.arrived(b)) }
+func (f *frozenInception) Embeddings(b *attach.Batch) *graph.Dense {
+	return hidden(f.arrived(b), f.bias)
+}
 
 // arrived returns p of the arrivals without its bias.
 func (f *frozenInception) arrived(b *attach.Batch) *graph.Dense {
@@ -223,6 +217,6 @@ func (p *inception) through(j *jointGraph, zg, zb *graph.Dense, all bool) (hg, h
 // embed returns the hidden layer of the arrivals, n×(K+1)H.
 func (p *inception) embed(j *joint, b *attach.Batch) *graph.Dense {
 	on, zg, zb := j.enter(b)
-	_, hidden := p.through(on, zg, zb, false)
-	return p.hide(hidden)
+	_, h := p.through(on, zg, zb, false)
+	return hidden(h, p.bias)
 }

@@ -46,17 +46,17 @@ func (p *restart) part(k int) (u, ways int) {
 	return p.width, ways
 }
 
-// hidden makes relu(x W1 + b1) of x W1, in its memory.
-func (p *restart) hidden(xw *graph.Dense) *graph.Dense {
-	for k, v := range xw.AddRow(p.b1).Data {
-		xw.Data[k] = max(v, 0)
+// hidden makes relu(h + bias) of h, in its memory.
+func hidden(h *graph.Dense, bias []float32) *graph.Dense {
+	for k, v := range h.AddRow(bias).Data {
+		h.Data[k] = max(v, 0)
 	}
-	return xw
+	return h
 }
 
 // enter makes z⁰ = relu(x W1 + b1) W2 + b2 of x W1, overwriting it.
 func (p *restart) enter(xw *graph.Dense) *graph.Dense {
-	return graph.MulDense(p.hidden(xw), p.w2).AddRow(p.b2)
+	return graph.MulDense(hidden(xw, p.b1), p.w2).AddRow(p.b2)
 }
 
 // begin and step compute, with n_j = (D_j+1)^-½ and z^{t+1} = (1−α) Â z^t + α z⁰ on the graph alone
@@ -165,7 +165,7 @@ func (w *walk) step() {
 // propagation.
 func (f *frozenRestart) Embeddings(b *attach.Batch) *graph.Dense {
 	b.Check(f.Nodes())
-	return f.hidden(f.project.Apply(b.X))
+	return hidden(f.project.Apply(b.X), f.b1)
 }
 
 // arrivedTables are, with n_i = (D_i+w)^-½ and h^t the arrival's own states of [frozenRestart.Logits],
@@ -204,5 +204,5 @@ func (p *restart) run(j *jointGraph, zg, zb *graph.Dense, _, _ bool) (nodes, arr
 // embed returns the hidden layer of the perceptron, n×h; the graph has no part in it.
 func (p *restart) embed(j *joint, b *attach.Batch) *graph.Dense {
 	b.Check(j.Nodes())
-	return p.hidden(j.project.Apply(b.X))
+	return hidden(j.project.Apply(b.X), p.b1)
 }

@@ -37,6 +37,15 @@ func TestKillBetweenRowsAndCommitOnARealBroker(t *testing.T) {
 }
 
 func killBetweenRowsAndCommit(t *testing.T, broker *harness.Broker) {
+	besideEachOther(t, broker, func(w *world, bundle *artifact.Bundle, delivery string) {
+		s := newGrowing(w, 2)
+		s.publish("artifact")
+		s.killRounds(bundle, delivery)
+	}, "at_least_once", config.ExactlyOnce)
+}
+
+// besideEachOther trains an artifact, and runs the cases at once: sessions of killed consumers are waited for.
+func besideEachOther(t *testing.T, broker *harness.Broker, run func(*world, *artifact.Bundle, string), cases ...string) {
 	w := newServices(t, broker)
 	w.run("rivulet", "generate", "--preset", "small", "--out", w.Path("data"))
 	w.run("trainer", "train", "--costs=false", "--data", w.Path("data"), "--out", w.Path("artifact"), "--nodes", "60")
@@ -44,13 +53,11 @@ func killBetweenRowsAndCommit(t *testing.T, broker *harness.Broker) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Run("deliveries", func(t *testing.T) {
-		for _, delivery := range []string{"at_least_once", config.ExactlyOnce} {
-			t.Run(delivery, func(t *testing.T) {
-				t.Parallel() // sessions of killed consumers are waited for
-				s := newGrowing(w.as(t), 2)
-				s.publish("artifact")
-				s.killRounds(bundle, delivery)
+	t.Run("cases", func(t *testing.T) {
+		for _, name := range cases {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				run(w.as(t), bundle, name)
 			})
 		}
 	})

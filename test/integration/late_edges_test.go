@@ -34,21 +34,9 @@ func TestKillWhileEdgesAreLateOnARealBroker(t *testing.T) {
 }
 
 func killWhileEdgesAreLate(t *testing.T, broker *harness.Broker) {
-	w := newServices(t, broker)
-	w.run("rivulet", "generate", "--preset", "small", "--out", w.Path("data"))
-	w.run("trainer", "train", "--costs=false", "--data", w.Path("data"), "--out", w.Path("artifact"), "--nodes", "60")
-	bundle, err := artifact.Read(w.Path("artifact"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Run("updates", func(t *testing.T) {
-		for _, update := range []string{"row", "predict"} {
-			t.Run(update, func(t *testing.T) {
-				t.Parallel() // sessions of killed consumers are waited for
-				newLateEdges(w.as(t), bundle, update).killRounds()
-			})
-		}
-	})
+	besideEachOther(t, broker, func(w *world, bundle *artifact.Bundle, update string) {
+		newLateEdges(w, bundle, update).killRounds()
+	}, "row", "predict")
 }
 
 // Times of the log. 50 ms of the clock are lateStep of the log: a partition is never idle, as nobody waits for
