@@ -22,8 +22,8 @@ type Dataset struct {
 	Columns []schema.Column
 	// Dropped names the columns of nodes that the user has dropped: arrivals may still bring them.
 	Dropped []string
-	// NodeTypes describe the columns of nodes of several types; nil: all nodes are of one. The column that it names has
-	// each node's type.
+	// NodeTypes says which type of nodes has which columns, and names the column with each node's type; nil: there is one
+	// type of nodes.
 	NodeTypes *schema.Types
 	// Schema has made X of columns with names; nil: none is known. Values are those columns, for fitting a new schema; nil
 	// if they were not kept.

@@ -24,8 +24,8 @@ func (d *Dataset) TypesOf() []string {
 	return nil
 }
 
-// TypesOfT returns the type of each node of T, and which of them validation nodes are neighbours of; nil: all are of
-// one type.
+// TypesOfT returns the type of each node of T, and whether a validation node has it as a neighbour; nil: there is one
+// type of nodes.
 func (d *Dataset) TypesOfT(o *Original) (types []string, met []bool) {
 	of := d.TypesOf()
 	if of == nil {

@@ -57,7 +57,7 @@ func (p *inception) part(k int) (u, ways int) {
 	return p.sent(k), ways
 }
 
-// logits are those of p without its bias, which becomes the hidden layer.
+// logits computes the logits from p without its bias. p becomes the hidden layer.
 func (p *inception) logits(h *graph.Dense) *graph.Dense {
 	return graph.MulDense(hidden(h, p.bias), p.head).AddRow(p.last)
 }

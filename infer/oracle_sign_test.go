@@ -102,7 +102,7 @@ func (s SIGN) done(t reference.Tables, b reference.Arrivals) (h []reference.Matr
 	return h
 }
 
-// frozen are h^0, … and of each hop what the arrival received, before its own scale.
+// frozen returns h^0, … and, for each hop, the sum that the arrival received, before its own scale.
 func (s SIGN) frozen(t reference.Tables, b reference.Arrivals) (h, received []reference.Matrix) {
 	q := reference.Each(b.Degree, inverseSqrt)
 	h = []reference.Matrix{s.travelling(b.X)}

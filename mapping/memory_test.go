@@ -92,8 +92,8 @@ func TestRowsPanicsOnLengths(t *testing.T) {
 	}
 }
 
-// Lookups of one M have one memory and counts of their own, for as long as one of them is used; other M's, and those of
-// which nobody knows whether they are the same, have their own.
+// Lookups of the same M share its memory while one of them is used, and count apart. Another M has memory of its own,
+// and so has one without checksums, as nobody knows whether it is the same.
 func TestOneMIsInMemoryOnce(t *testing.T) {
 	var numbers [1]uint32
 	rows := func(m *Memory) *attach.PackedRows { return m.Numbers([]string{"a"}, numbers[:]) }

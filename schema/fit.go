@@ -19,8 +19,8 @@ type FitOptions struct {
 	Drop     []string // columns that do not become features
 	Dropped  []string // columns that the table has and its reader left out; arrivals may still bring them
 	Types    *Types   // of nodes; nil: all are of one
-	// Zero writes 0 for what nodes of another type do not have, as a model wants that was fitted to features which are
-	// not centred. Otherwise it is the mean, which centring makes 0.
+	// Zero writes 0 for a feature that nodes of another type have: features are not centred. Otherwise the feature's mean
+	// is written, which centring makes 0.
 	Zero bool
 }
 

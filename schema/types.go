@@ -112,7 +112,7 @@ func (t *Types) feature(c *Column, rows []int32) (Feature, error) {
 	return f, f.validate()
 }
 
-// own makes a feature one of the type whose nodes have its column.
+// own assigns a feature to the type whose table has its column.
 func (o *FitOptions) own(f *Feature) {
 	if o.Types == nil {
 		return

@@ -62,7 +62,8 @@ func TestTypesOfNodesHaveBlocks(t *testing.T) {
 	}
 }
 
-// An arrival is of a type that has a task, which it need not say if there is one only, and has no features of others.
+// An arrival has a type with a task, and no features of other types. It need not name the type where only one has a
+// task.
 func TestTypesOfArrivals(t *testing.T) {
 	s := typedSchema(t, false)
 	row := make([]float32, s.Width())

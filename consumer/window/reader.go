@@ -71,8 +71,8 @@ func (r *Reader) begin(first int64) {
 	r.goOn(resume)
 }
 
-// goOn leaves out of the window's output what the group's last commit says is answered. Of a log that was truncated it
-// forgets where the lost part was idle.
+// goOn removes from the window's output the records that the group's last commit counts as answered. Where the log was
+// truncated, it forgets the idle marks of the lost part.
 func (r *Reader) goOn(resume kafka.Resume) {
 	if resume.From > 0 {
 		r.window.forgetIdle(resume.From)
@@ -100,8 +100,8 @@ func (r *Reader) Take() (out Output, some bool) {
 	return out, some
 }
 
-// endAt has the commit of an output go no further than an offset. The output is of a log that was truncated there: the
-// records that the new log has from there on are not answered.
+// endAt limits the commit of an output to the offset at which its log was truncated: from there on the new log has
+// other records, which are not answered yet.
 func (out *Output) endAt(offset int64) {
 	out.Progress.Next = min(out.Progress.Next, offset)
 	for i := range out.Records {

@@ -99,7 +99,7 @@ func inlineNodeTables(content []byte) ([]byte, error) {
 	return content, nil
 }
 
-// typed is what is known of the columns of tables of several types.
+// typed describes the columns of the tables of several types of nodes.
 type typed struct {
 	names       []string            // of all tables' columns together
 	categorical []bool              // of each of them

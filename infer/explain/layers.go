@@ -14,7 +14,7 @@ type convolution struct {
 	*infer.Parts
 	*architecture.Operator
 	layers []layer
-	// reading is the last layer that reads neighbours: the tables have c of those before it.
+	// reading is the last layer that reads neighbours. Only for layers before it the tables have c.
 	reading int
 	scale   int // the column of the tables with in* out*; of models that have it
 }

@@ -142,7 +142,7 @@ func runPipelines(ctx, running context.Context, cfg config.Consumer, of []*pipel
 	return failed(shared.failed)
 }
 
-// pipeline is one stream of arrivals and what runs beside it.
+// pipeline is one stream of arrivals, with the services that run beside it.
 type pipeline struct {
 	cfg        config.Consumer
 	name       string // "" if there is only one
@@ -157,7 +157,7 @@ type pipeline struct {
 	consumer *consumer.Consumer
 }
 
-// close ends what open has begun.
+// close stops the services that open started.
 func (p *pipeline) close() {
 	p.background.end() // first: the watcher still releases its versions
 	for _, end := range slices.Backward(p.closers) {

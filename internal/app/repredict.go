@@ -25,7 +25,7 @@ type RepredictOptions struct {
 	Out      PredictionWriter
 	// Rejected is told of each record that cannot be predicted: no dead letter is published.
 	Rejected func(d *event.DeadLetter)
-	// Progress is told of records that are done, of all that there are, and what goes on.
+	// Progress is called with the work in hand, the number of records that are done, and their total.
 	Progress func(doing string, done, total int)
 }
 

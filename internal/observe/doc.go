@@ -7,8 +7,8 @@
 //	/healthz  200 while the consumer's loop moves, 503 with the reason when it has been silent for too long: restart it
 //	/readyz   200 when an artifact is loaded and the consumer group is joined, 503 with the reason before: wait
 //
-// Where one process follows several streams, all of their metrics but those of Go, the process and the build have the
-// label pipeline, and both paths name the stream that lacks something.
+// Where one process follows several streams, their metrics have the label pipeline (not the metrics of Go, the process
+// and the build), and both paths name the stream that is not ready.
 //
 // `rivulet serve` uses it, too, without a group (Options.NoGroup), and adds the metrics of its requests to its registry
 // (docs/serve.md).

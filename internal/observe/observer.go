@@ -42,8 +42,8 @@ type Options struct {
 	NoGroup bool
 	// StallAfter is how long a consumer with partitions may be silent before /healthz fails; 0: two minutes.
 	StallAfter time.Duration
-	// Pipeline is the name of one of several pipelines of this process: a label of its metrics, and the beginning of what
-	// it lacks in /readyz. Registry has the metrics of all of them; nil: a registry for these alone.
+	// Pipeline is the name of one of several pipelines of this process: a label of its metrics, and the first word of its
+	// line in /readyz. Registry has the metrics of all pipelines; nil: a registry for this one alone.
 	Pipeline string
 	Registry *prometheus.Registry
 }

@@ -23,8 +23,8 @@ const (
 	shutdownTimeout = 3 * time.Second
 )
 
-// Handler serves /metrics, /healthz and /readyz of one observer, or of those of all pipelines of a process, which have
-// one registry.
+// Handler serves /metrics, /healthz and /readyz of one observer, or of several: the pipelines of a process, which share
+// a registry.
 func Handler(observers ...*Observer) http.Handler {
 	registry := observers[0].metrics.registry
 	of := func(check func(*health) error) http.HandlerFunc {

@@ -191,8 +191,8 @@ func TestExemplars(t *testing.T) {
 	}
 }
 
-// Several pipelines have one port: their metrics have a label, what one lacks is told by its name, and the process'
-// own metrics are there once.
+// Several pipelines share one port: their metrics have a label, an answer names the pipeline that is not ready, and the
+// process's own metrics are there once.
 func TestPipelinesShareAPort(t *testing.T) {
 	registry, versions := NewRegistry(), []string{"v1", ""}
 	var of []*Observer

@@ -142,7 +142,7 @@ func TestTapRefusesWhatIsNoRequest(t *testing.T) {
 	}
 }
 
-// A request that produces, commits or joins tells whose it is.
+// A request that produces, commits or joins names the process that sent it.
 func TestMember(t *testing.T) {
 	id := "rivulet-repartition:0"
 	produce, end := kmsg.NewPtrProduceRequest(), kmsg.NewPtrEndTxnRequest()

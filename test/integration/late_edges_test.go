@@ -251,7 +251,7 @@ func (l *lateEdges) check() {
 	}
 }
 
-// told says what an arrival's predictions are, in the order of their revisions.
+// told writes an arrival's predictions as text, in the order of their revisions.
 func told(all []event.Prediction) string {
 	var text strings.Builder
 	for i := range all {

@@ -53,7 +53,7 @@ func start(t *testing.T, cmd *exec.Cmd) {
 	})
 }
 
-// receive starts the collector's receiver of OTLP over HTTP, and returns its address and what it has received.
+// receive starts the collector's receiver of OTLP over HTTP, and returns its address and the traces that it receives.
 func receive(t *testing.T) (address string, received *consumertest.TracesSink) {
 	t.Helper()
 	free, err := net.Listen("tcp", "127.0.0.1:0")
@@ -140,8 +140,8 @@ func text(batch ptrace.Span, stages []ptrace.Span) string {
 	return b.String() + " ms"
 }
 
-// The collector takes the consumer's spans: one of the batch, linked to the sampled arrival's trace, and below it one of
-// each stage in their order, which end with the batch. The prediction carries the arrival's trace on.
+// The collector takes the consumer's spans: one of the batch, linked to the sampled arrival's trace, and below it one
+// of each stage in their order, which end with the batch. The prediction carries the arrival's trace on.
 func TestTheCollectorTakesTheSpans(t *testing.T) {
 	const traceID, traceparent = "1af7651916cd43dd8448eb211c80319c", "00-1af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	data, artifact := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "artifact")

@@ -44,7 +44,7 @@ func (f *follower) solve(h *history, s *Said) {
 	h.unsolved = append(h.unsolved, s)
 }
 
-// date sets the time of a row that was solved anew, of which nobody tells, to that at which it was first read.
+// date sets the time of a row that was solved anew without a prediction: the time at which it was first read.
 func (o *Oracle) date(s *Said) {
 	if o.Stored == nil {
 		return

@@ -65,7 +65,7 @@ func (t *tables) through() bool {
 	return true
 }
 
-// judge returns what became of the rows, and which were lost or doubled.
+// judge counts the rows by their fate, and lists the lost and the doubled ones.
 func (t *tables) judge() (summary string, violations []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -92,8 +92,8 @@ func (s *Stream) row(table string, r *kgo.Record) *kgo.Record {
 	return r
 }
 
-// noteRow notes an edge of the table that was read from the topic of arrivals, and returns whose edge it is there, and
-// its other end.
+// noteRow notes an edge of the table that was read from the topic of arrivals. It returns the end under whose key the
+// edge is, and the other end.
 func (s *Stream) noteRow(h record.Headers, key string) (id, neighbour string) {
 	id, neighbour = h[record.HeaderArrival], h[record.HeaderNeighbours]
 	end := 0
