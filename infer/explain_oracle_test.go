@@ -198,10 +198,14 @@ func checkTerms(t fatal, name string, w *world, e *explain.Explanation, i int, g
 	}
 }
 
-// Section 10: shares of every frozen model add up to its logit with no rest.
+// Section 10: shares of every frozen model add up to its logit with no rest, also where the edges among the arrivals have
+// weights.
 func TestSection10SharesAddUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
+		if rapid.Bool().Draw(t, "weights") {
+			weigh(rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)), w.among, true)
+		}
 		for _, c := range w.explained() {
 			for i := 0; i < len(w.a) && !c.joint; i++ {
 				for _, graphBatch := range []bool{false, true} {

@@ -110,7 +110,7 @@ func TestOneMIsInMemoryOnce(t *testing.T) {
 			t.Errorf("an M of content %q has the memory of another one", content)
 		}
 	}
-	if rows(FromArtifact(testMapping()).Shared("")) == rows(FromArtifact(testMapping()).Shared("")) {
+	if one, other := FromArtifact(testMapping()).Shared(""), FromArtifact(testMapping()).Shared(""); rows(one) == rows(other) {
 		t.Error("M's without a content are shared")
 	}
 	gone := weak.Make(first.index)

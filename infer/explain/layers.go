@@ -97,9 +97,9 @@ func (f *convolution) unfold(p *place, members []layerPass, l *linear, n int, ga
 		if !of.reads {
 			break
 		}
-		other := &members[p.index[j]]
+		other, weight := &members[p.index[j]], p.weight(0, at)
 		for c, v := range gamma {
-			l.among[at] += me.out * v * other.in * other.z[n][c]
+			l.among[at] += me.out * v * weight * other.in * other.z[n][c]
 		}
 	}
 	if n > 0 && of.reads {

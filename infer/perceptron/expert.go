@@ -80,7 +80,7 @@ func (e *Expert) Add(logits *graph.Dense, b *attach.Batch) {
 // Share returns a·own(x) of arrival i of a batch, C numbers.
 func (e *Expert) Share(b *attach.Batch, i int) []float32 {
 	out := graph.NewDense(1, e.Classes())
-	one := &attach.Batch{X: b.X.Take([]int32{int32(i)}), Known: []int32{int32(b.Degree(i))}}
+	one := &attach.Batch{X: b.X.Take([]int32{int32(i)}), Known: []int32{int32(b.Neighbours(i))}}
 	e.Add(out, one)
 	return out.Data
 }

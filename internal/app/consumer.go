@@ -104,8 +104,12 @@ func runPipelines(ctx, running context.Context, cfg config.Consumer, of []*pipel
 		return errs
 	}
 	metrics, observers := observe.NewRegistry(), make([]*observe.Observer, len(of))
+	defer func() {
+		for _, p := range slices.Backward(of) {
+			p.close()
+		}
+	}()
 	for k, p := range of {
-		defer p.close()
 		if errs[k] = p.open(ctx, metrics, also, cancel); errs[k] != nil || ctx.Err() != nil {
 			return errs
 		}

@@ -252,7 +252,7 @@ func TestAMissingTopicIsNamedWithASimilarOne(t *testing.T) {
 		waits, name string
 	}{
 		{func(t *config.Topics) { t.Arrivals = "arivals" }, "waiting for the topics", "did you mean arrivals?"},
-		{func(t *config.Topics) { t.Predictions = "predicitons" }, "waiting for the brokers to take records",
+		{func(t *config.Topics) { t.Predictions = "prediction" }, "waiting for the brokers to take records",
 			"did you mean predictions?"},
 	} {
 		cfg, ids := pinnedConfig(t, k.Addrs()...)

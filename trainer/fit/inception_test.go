@@ -34,7 +34,7 @@ func TestHopsHaveWeightsOfTheirOwn(t *testing.T) {
 	s := Shape{Model: "sign", Layers: 2, Hidden: hidden, Hops: 2}
 	p := OnOriginal(s, convert.Pattern(adj), raw, training, classes)
 	op := operator(modelCheby, adj) // D^-½ B D^-½
-	hops, rows := []reference.Matrix{x, op.Mul(x), op.Mul(op.Mul(x))}, reference.Matrix{}
+	hops := []reference.Matrix{x, op.Mul(x), op.Mul(op.Mul(x))}
 	w := convert.Normal(rng, d, 3*hidden, 1)
 	forward := func(row func(of reference.Matrix) reference.Matrix) (out reference.Matrix) {
 		for k, of := range hops {
@@ -55,7 +55,7 @@ func TestHopsHaveWeightsOfTheirOwn(t *testing.T) {
 		}
 		return out
 	}
-	rows = forward(even)
+	rows := forward(even)
 	if gap := convert.Gap(convert.Matrix(p.Self.Forward(convert.Dense(w))), rows); gap > 1e-4 {
 		t.Errorf("F W is off by %g", gap)
 	}
